@@ -1,0 +1,70 @@
+/* atomic_file.c - see atomic_file.h. */
+#include "base/atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *e)
+{
+	struct atomic_file f = {0};
+	int fd = -1;
+
+	f.path = strdup(path);
+	if (f.path == NULL || asprintf(&f.temporary, "%s.%d.tmp", path, (int)getpid()) < 0) {
+		free(f.path);
+		return fail(e, -ENOMEM, "%s: out of memory", path);
+	}
+	unlink(f.temporary); /* left by a process of the same pid that died */
+	fd = open(f.temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd >= 0)
+		f.stream = fdopen(fd, "w+");
+	if (f.stream == NULL) {
+		int code = -errno;
+		fail(e, code, "%s: cannot create: %s", f.temporary, strerror(-code));
+		if (fd >= 0) {
+			close(fd);
+			unlink(f.temporary);
+		}
+		free(f.path);
+		free(f.temporary);
+		return code;
+	}
+	*ret_f = f;
+	return 0;
+}
+
+int atomic_file_commit(struct atomic_file *f, struct error *e)
+{
+	int code = 0;
+	if (ferror(f->stream))
+		code = -EIO;
+	if (fflush(f->stream) != 0 || fsync(fileno(f->stream)) != 0)
+		code = -errno;
+	if (fclose(f->stream) != 0 && code == 0)
+		code = -errno;
+	f->stream = NULL;
+	if (code == 0 && rename(f->temporary, f->path) != 0)
+		code = -errno;
+	if (code != 0)
+		fail(e, code, "%s: cannot write: %s; nothing was left behind", f->path, strerror(-code));
+	else {
+		free(f->temporary);
+		f->temporary = NULL;
+	}
+	atomic_file_abandon(f);
+	return code;
+}
+
+void atomic_file_abandon(struct atomic_file *f)
+{
+	if (f->stream != NULL)
+		fclose(f->stream);
+	if (f->temporary != NULL)
+		unlink(f->temporary);
+	free(f->temporary);
+	free(f->path);
+	*f = (struct atomic_file){0};
+}

@@ -1,0 +1,19 @@
+/* atomic_file.h - write a file under a temporary name beside it; it appears whole or not at all. */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+struct atomic_file {
+	FILE *stream; /* write here */
+	char *path;
+	char *temporary;
+};
+
+/* Open a temporary file (mode 0644 less umask, O_CLOEXEC) in the directory of path. 0, or -errno with text. */
+int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *e);
+/* Flush, fsync, rename to path. On any failure the temporary file is removed. 0, or -errno with text. */
+int atomic_file_commit(struct atomic_file *f, struct error *e);
+/* Remove the temporary file; harmless after commit and on a zeroed struct. */
+void atomic_file_abandon(struct atomic_file *f);

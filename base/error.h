@@ -1,0 +1,12 @@
+/* error.h - how libraries report a failure: a negative errno and one line of text.
+ * The text says what, where (file, offset) and what to do; only programs print it. */
+#pragma once
+
+#define ERROR_TEXT_MAX 1024
+
+struct error {
+	char text[ERROR_TEXT_MAX];
+};
+
+/* Format the text into e (may be NULL) and return code, so that `return fail(e, -EBADMSG, ...)` reads well. */
+int fail(struct error *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -1,0 +1,32 @@
+/* cli.h - the subcommands of `mpitrace`. One file each (cmd_<name>.c), one row each in main.c. */
+#pragma once
+
+/* Exit codes, the same for every subcommand. */
+enum exit_code {
+	EXIT_DONE = 0,
+	EXIT_FINDINGS = 1,
+	EXIT_USAGE = 2,
+	EXIT_BAD_INPUT = 3,
+	EXIT_PARTIAL = 4,
+};
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name; returns an enum exit_code */
+	const char *summary;
+	const char *usage;
+};
+
+/* Print "mpitrace NAME: text" and the usage line; returns EXIT_USAGE. */
+int usage_error(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The row of a subcommand by name, or NULL. */
+const struct command *command_find(const char *name);
+
+#define COMMANDS(ROW)                                                                              \
+	ROW(doctor)                                                                                \
+	/* one row a subcommand */
+
+#define DECLARE(name) extern const struct command cmd_##name;
+COMMANDS(DECLARE)
+#undef DECLARE

@@ -1,0 +1,65 @@
+/* main.c - `mpitrace SUBCOMMAND ...`: finds the row and runs it. */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct command *const commands[] = {
+#define ROW(name) &cmd_##name,
+	COMMANDS(ROW)
+#undef ROW
+};
+
+#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+int usage_error(const char *command, const char *fmt, ...)
+{
+	const struct command *c = command_find(command);
+	va_list ap;
+	va_start(ap, fmt);
+	fprintf(stderr, "mpitrace %s: ", command);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nusage: mpitrace %s\n", c != NULL ? c->usage : command);
+	return EXIT_USAGE;
+}
+
+static int help(FILE *to)
+{
+	fputs("mpitrace: what MPI cost a program, why, where in the source, and what to do next\n\n", to);
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		fprintf(to, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\n`mpitrace SUBCOMMAND --help` shows its options. Under Slurm: srun --mpitrace ./app\n", to);
+	return to == stdout ? EXIT_DONE : EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return help(stderr);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+		return help(stdout);
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("mpitrace " MPITRACE_VERSION);
+		return EXIT_DONE;
+	}
+	const struct command *c = command_find(argv[1]);
+	if (c == NULL) {
+		fprintf(stderr, "mpitrace: no subcommand \"%.64s\"; `mpitrace --help` lists them\n", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
+		printf("usage: mpitrace %s\n\n%s\n", c->usage, c->summary);
+		return EXIT_DONE;
+	}
+	return c->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,15 @@
+/* limits.h - every length, count and depth that a file may claim has its cap here. */
+#pragma once
+
+#define MPIC_BLOCK_RAW_MAX (64u << 20)	  /* inflated bytes of one block */
+#define MPIC_BLOCK_PACKED_MAX (64u << 20) /* packed bytes of one block */
+#define MPIC_INFLATE_RATIO_MAX 1032u	  /* deflate cannot do better: RFC 1951 via zlib's documentation */
+#define MPIC_SIG_WORDS_MAX 60000u	  /* words of one signature */
+#define MPIC_DEF_BYTES_MAX (1u << 20)	  /* one definition record */
+#define MPIC_NAME_MAX 4096u
+#define MPIC_PROCESSES_MAX (1u << 16) /* processes in one .mpic */
+#define MPIC_THREADS_MAX 4096u	      /* threads of one process */
+#define MPIC_BLOCKS_MAX (1u << 26)    /* blocks in one .mpic */
+#define MPIC_SIGS_MAX (1u << 26)
+#define MPIC_COMM_SIZE_MAX (1u << 24) /* ranks of one communicator */
+#define RANKS_MAX (1u << 20)

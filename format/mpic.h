@@ -1,0 +1,181 @@
+/* mpic.h - the .mpic file: one node's record of one job step, as a sequence of self-describing blocks.
+ * Written by collect/ while the job runs, read by postproc/. SPEC.md draws the bytes.
+ *
+ * A file is read whole: mpic_open() scans the blocks, checks every CRC and skips damage by searching for
+ * the next block; what was skipped is counted. Nothing read from a block is trusted by the decoders. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/cursor.h"
+#include "base/error.h"
+#include "format/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- blocks -------------------------------------------------------------------------------------------- */
+
+enum mpic_kind {
+	MPIC_META = 1,	  /* JSON text; process == MPIC_NODE: about the node and the step, else about one process */
+	MPIC_DEFS = 2,	  /* definition records of one thread, in order of seq */
+	MPIC_EVENTS = 3,  /* call records of one thread, in columns, in order of seq */
+	MPIC_PROFILE = 4, /* running totals per signature of one thread; the highest seq is the newest */
+	MPIC_CLOCK = 5,	  /* clock samples of the node */
+	MPIC_END = 6,	  /* JSON totals; the last block of a file that was finished, absent from one that was cut */
+};
+
+#define MPIC_NODE 0xffffffffu
+
+struct mpic_block {
+	enum mpic_kind kind;
+	uint32_t process; /* index of the process in this file, or MPIC_NODE */
+	uint32_t thread;  /* index of the thread in its process, 0 = the one that called MPI_Init */
+	uint64_t seq;	  /* per (kind, process, thread), from 0; blocks may stand in the file in any order */
+	uint32_t raw_len_bytes;
+	uint32_t packed_len_bytes;
+	uint64_t payload_offset;
+};
+
+struct mpic_file {
+	char *path;
+	int fd;
+	uint64_t len_bytes;
+	struct mpic_block *blocks; /* sorted by (process, thread, kind, seq) */
+	size_t nblocks;
+	bool finished;		/* an end block is there */
+	uint64_t damaged_bytes; /* bytes that belong to no valid block */
+};
+
+/* Open path and scan it. A file that is not .mpic, or without one valid block: -EBADMSG; I/O: -errno.
+ * The caller owns *ret_file until mpic_close(). */
+int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e);
+void mpic_close(struct mpic_file *f);
+/* Inflate the payload of b and append it to out (after clearing it). */
+int mpic_read(const struct mpic_file *f, const struct mpic_block *b, struct buf *out, struct error *e);
+
+/* ---- definitions (payload of MPIC_DEFS) ---------------------------------------------------------------- */
+
+enum mpic_def_type {
+	MPIC_DEF_SIG = 1,
+	MPIC_DEF_OP = 2,
+	MPIC_DEF_COMM = 3,
+	MPIC_DEF_DATATYPE = 4,
+	MPIC_DEF_MODULE = 5,
+	MPIC_DEF_COMM_NAME = 6,
+	MPIC_DEF_FILE = 7, /* an MPI-IO file: id = handle index, name = file name, value = comm */
+	MPIC_DEF_WINDOW = 8,
+};
+
+/* A run of world ranks first, first+stride, ... (count of them); an external process (spawned) is -1. */
+struct mpic_rank_run {
+	int32_t first;
+	int32_t stride;
+	uint32_t count;
+};
+
+struct mpic_def {
+	enum mpic_def_type type;
+	uint32_t id; /* signatures: per thread; all others: per process */
+	/* SIG */
+	const uint64_t *words; /* valid while the payload is; 8-byte aligned */
+	uint32_t nwords;
+	/* OP, DATATYPE, MODULE (path), COMM_NAME, FILE */
+	struct span name;
+	/* COMM: global_id is the same number on all members */
+	uint64_t global_id;
+	uint32_t parent;     /* local id, or MPIC_NO_COMM */
+	uint32_t created_by; /* op id */
+	uint32_t size;	     /* of the local group */
+	int32_t my_rank;     /* in this communicator */
+	bool inter;
+	struct span runs, remote_runs; /* of struct mpic_rank_run: local group, remote group */
+	/* DATATYPE */
+	uint64_t size_bytes;
+	uint64_t type_hash;
+	/* MODULE: addresses [begin, end) are the file's at address - bias */
+	uint64_t begin, end, bias;
+	struct span build_id;
+};
+
+#define MPIC_NO_COMM 0xffffffffu
+
+/* 1 and *ret_def, 0 at the end, -EBADMSG. payload must be 8-byte aligned at the first call. */
+int mpic_next_def(struct cursor *payload, struct mpic_def *ret_def);
+/* Expand runs into world ranks; returns how many were written, at most max. */
+uint32_t mpic_expand_runs(struct span runs, int32_t *ret_ranks, uint32_t max);
+
+/* ---- events (payload of MPIC_EVENTS) ------------------------------------------------------------------- */
+
+struct mpic_event {
+	uint32_t sig;
+	uint64_t enter_tick; /* ticks of the node's clock; CLOCK blocks turn them into seconds */
+	uint64_t exit_tick;
+	const uint64_t *extra; /* words that belong to this one event (see sig.h), valid until the next call */
+	uint32_t nextra;
+};
+
+#define MPIC_EXTRA_MAX 64
+
+struct mpic_events {
+	struct cursor sig, gap, dur, extra;
+	uint64_t clock; /* exit of the previous event */
+	uint32_t left;
+	uint64_t extra_words[MPIC_EXTRA_MAX];
+};
+
+/* Start on a payload. *ret_count = number of events. */
+int mpic_events_begin(struct mpic_events *it, struct cursor payload, uint32_t *ret_count);
+/* 1 and *ret_event, 0 at the end, -EBADMSG. */
+int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event);
+
+/* ---- profile, clocks ----------------------------------------------------------------------------------- */
+
+struct mpic_total {
+	uint32_t sig;
+	uint64_t calls; /* exact for the whole run, whatever happened to single events */
+	uint64_t ticks; /* inside these calls */
+};
+
+/* 1, 0 at the end, -EBADMSG. */
+int mpic_next_total(struct cursor *payload, struct mpic_total *ret_total);
+
+struct mpic_clock {
+	uint64_t tick;
+	int64_t monotonic_ns;
+	int64_t realtime_ns;
+};
+
+int mpic_next_clock(struct cursor *payload, struct mpic_clock *ret_clock);
+
+/* ---- writing (collect/ and tests) ---------------------------------------------------------------------- */
+
+/* Append one packed block (deflate level 1..9) to out. block's lengths and offset are ignored. */
+int mpic_append_block(struct buf *out, const struct mpic_block *block, const void *payload,
+		      size_t len_bytes, int level, struct error *e);
+/* The 16 bytes that begin a file. */
+void mpic_append_magic(struct buf *out);
+
+void mpic_put_total(struct buf *out, const struct mpic_total *t);
+void mpic_put_clock(struct buf *out, const struct mpic_clock *c);
+void mpic_put_def_sig(struct buf *out, uint32_t id, const uint64_t *words, uint32_t nwords);
+void mpic_put_def_name(struct buf *out, enum mpic_def_type type, uint32_t id, const char *name);
+void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, uint64_t type_hash,
+			   const char *name);
+/* d->name is unused; runs and remote_runs as in struct mpic_def. */
+void mpic_put_def_comm(struct buf *out, const struct mpic_def *d);
+void mpic_put_def_module(struct buf *out, const struct mpic_def *d);
+
+/* Columns of one event block under construction; a zeroed struct is empty, mpic_columns_done() frees. */
+struct mpic_columns {
+	struct buf sig, gap, dur, extra;
+	uint64_t begin_tick; /* exit of the event before the first; set it before the first put */
+	uint64_t clock;
+	uint32_t count;
+};
+
+void mpic_columns_begin(struct mpic_columns *c, uint64_t begin_tick);
+void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event);
+/* Join the columns into one payload appended to out. */
+void mpic_columns_payload(const struct mpic_columns *c, struct buf *out);
+void mpic_columns_done(struct mpic_columns *c);

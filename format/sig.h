@@ -1,0 +1,167 @@
+/* sig.h - what a call was: its signature. A rank sees few different calls; each is written once, as words,
+ * and every event names it by number. Written by pmpi/, decoded by postproc/.
+ *
+ *   word 0   op:16 | shape:8 | flags:8 | list:16 | frames:8 | kind:8      (low bits first)
+ *   word 1   return address of the call
+ *   then by shape, see below; then `frames` further return addresses, outermost last
+ *
+ *   TIME      -
+ *   SEND/RECV 2: comm:32 | peer:32   3: tag:32 | datatype:32   4: count          [5: received bytes if SIZED]
+ *   SENDRECV  2-4 as a send, 5-7 as a receive                                    [8: received bytes if SIZED]
+ *   PROBE     2: comm | peer   3: tag | 0   4: bytes, all of the message found
+ *   START     2: runs:32 | requests:32   then runs
+ *   COMPLETE  2: runs:32 | requests in the array:32   then runs, then `list` statuses of 3 words:
+ *             {index in completion order:32 | source:32} {tag:32 | cancelled:1} {bytes}
+ *   COLL      2: comm | root   3: bytes to (each) peer   4: bytes from (each) peer
+ *             then `list` words {bytes:48 | repeat:16}: sizes for peer 0, 1, ... of a v/w call: the send
+ *             side where the call has one per peer, else the receive side (Gatherv, Allgatherv)
+ *   COMM      2: parent | new communicator (MPIC_NO_COMM: none)
+ *   REQUEST   2: as COMPLETE with no statuses: Cancel, Request_free
+ *   IO        2: file id | 0   3: bytes   4: offset
+ *   RMA       2: window id | target   3: bytes   4: 0
+ *
+ * Peers and roots are ranks of the communicator (of its remote group if it is inter).
+ *
+ * Requests. Every event whose signature has STARTS_REQUEST takes the next serial number of its thread, from 0.
+ * A run names requests: value:40 | count:18 | descending:1 | absolute:1 | other thread:1. Relative runs begin at
+ * serial = (the thread's next serial) - value; absolute ones (persistent requests) at value. Serials
+ * then go up by one, or down. With OTHER_THREAD the serial is absolute and the owning thread is
+ * the next word. A persistent request becomes active with START and inactive with COMPLETE; its init is the
+ * SEND/RECV/COLL that has STARTS_REQUEST | PERSISTENT.
+ *
+ * Extra words of one event: POLLS (a run of unsuccessful tests told as one event): calls, ticks inside them. */
+#pragma once
+
+#include "base/cursor.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sig_shape {
+	SIG_TIME = 0,
+	SIG_SEND = 1,
+	SIG_RECV = 2,
+	SIG_SENDRECV = 3,
+	SIG_PROBE = 4,
+	SIG_START = 5,
+	SIG_COMPLETE = 6,
+	SIG_COLL = 7,
+	SIG_COMM = 8,
+	SIG_REQUEST = 9,
+	SIG_IO = 10,
+	SIG_RMA = 11,
+	SIG_SHAPES
+};
+
+enum sig_flag {
+	SIG_STARTS_REQUEST = 1,
+	SIG_PERSISTENT = 2,
+	SIG_ANY_SOURCE = 4, /* posted with a wildcard; peer and tag are the actual ones if SIZED */
+	SIG_ANY_TAG = 8,
+	SIG_SIZED = 16,	  /* received bytes are known */
+	SIG_POLLS = 32,	  /* unsuccessful tests; two extra words */
+	SIG_FAILED = 64,  /* the call returned an error */
+	SIG_SYNCHRONOUS = 128, /* Ssend family: returns (completes) only when matched */
+};
+
+/* Which collective, for wait states and traffic; one value serves blocking, I- and persistent forms. */
+enum sig_coll {
+	COLL_NONE = 0,
+	COLL_BARRIER,
+	COLL_BCAST,
+	COLL_REDUCE,
+	COLL_GATHER,
+	COLL_GATHERV,
+	COLL_SCATTER,
+	COLL_SCATTERV,
+	COLL_ALLREDUCE,
+	COLL_ALLGATHER,
+	COLL_ALLGATHERV,
+	COLL_ALLTOALL,
+	COLL_ALLTOALLV,
+	COLL_REDUCE_SCATTER,	   /* list: sizes per peer */
+	COLL_REDUCE_SCATTER_BLOCK,
+	COLL_SCAN,
+	COLL_EXSCAN,
+	COLL_NEIGHBOR, /* neighbourhood collectives: list = {bytes:48|repeat:16} per out-neighbour */
+	COLL_KINDS
+};
+
+/* Special peers. */
+#define SIG_PROC_NULL (-2)
+#define SIG_ANY (-1)
+#define SIG_ROOT (-3)	  /* MPI_ROOT of an inter-communicator */
+#define SIG_NO_ROOT (-1)
+
+struct sig_run {
+	uint64_t value;
+	uint32_t count;
+	bool descending, absolute, other_thread;
+	uint32_t thread; /* if other_thread */
+};
+
+struct sig_call {
+	uint16_t op;
+	enum sig_shape shape;
+	uint8_t flags;
+	enum sig_coll coll;
+	uint64_t address;
+	uint32_t comm; /* SEND, RECV, SENDRECV, PROBE, COLL; COMM: the parent */
+	int32_t peer;  /* SENDRECV: the destination; COLL: the root; RMA: the target */
+	int32_t tag;
+	uint32_t datatype;
+	uint64_t count;
+	int32_t recv_peer, recv_tag; /* SENDRECV: the source */
+	uint32_t recv_datatype;
+	uint64_t recv_count;
+	uint64_t received_bytes; /* if SIZED */
+	uint64_t send_unit_bytes, recv_unit_bytes; /* COLL */
+	uint32_t new_comm;			   /* COMM */
+	uint32_t object;			   /* IO: file id; RMA: window id */
+	uint64_t bytes, offset;			   /* PROBE, IO, RMA */
+	uint32_t requests;			   /* START, COMPLETE: length of the array passed */
+	const uint64_t *list, *runs, *frames; /* point into the words decoded */
+	uint32_t nlist; /* COLL: words; COMPLETE: statuses (3 words each) */
+	uint32_t nruns; /* use sig_next_run */
+	uint32_t nrun_words;
+	uint32_t nframes;
+};
+
+/* Decode one signature; 0 or -EBADMSG. Every count is checked against nwords. */
+int sig_decode(const uint64_t *words, uint32_t nwords, struct sig_call *ret_call);
+/* Walk the runs: *index starts at 0 and advances by words. 1 and *ret_run, 0 at the end. */
+int sig_next_run(const struct sig_call *call, uint32_t *index, struct sig_run *ret_run);
+
+struct sig_status {
+	uint32_t index; /* which of the completed requests, in order of the runs */
+	int32_t source, tag;
+	bool cancelled;
+	uint64_t bytes;
+};
+
+/* The i-th status of a COMPLETE. */
+void sig_status_at(const struct sig_call *call, uint32_t i, struct sig_status *ret_status);
+
+/* Word building, used by pmpi/ and tests. */
+static inline uint64_t sig_pair(uint32_t low, uint32_t high)
+{
+	return (uint64_t)low | (uint64_t)high << 32;
+}
+
+static inline uint64_t sig_head(uint16_t op, enum sig_shape shape, unsigned flags, unsigned list,
+				unsigned frames, unsigned kind)
+{
+	return (uint64_t)op | (uint64_t)shape << 16 | (uint64_t)(flags & 0xff) << 24 |
+	       (uint64_t)(list & 0xffff) << 32 | (uint64_t)(frames & 0xff) << 48 |
+	       (uint64_t)(kind & 0xff) << 56;
+}
+
+#define SIG_RUN_COUNT_MAX ((1u << 18) - 1)
+#define SIG_RUN_DESCENDING (1ull << 58)
+#define SIG_RUN_ABSOLUTE (1ull << 59)
+#define SIG_RUN_OTHER_THREAD (1ull << 60)
+
+static inline uint64_t sig_run_word(uint64_t value, uint32_t count, uint64_t run_flags)
+{
+	return (value & ((1ull << 40) - 1)) | (uint64_t)count << 40 | run_flags;
+}
