@@ -1,0 +1,192 @@
+/* mpic_defs.c - definition records: {type u32, length u32, payload, padding to 8 bytes}.
+ *
+ *  SIG       id u32, nwords u32, words u64 ...
+ *  DATATYPE  id u32, 0 u32, size u64, hash u64, name
+ *  COMM      id u32, parent u32, global id u64, created by u32, size u32, my rank i32, inter u32,
+ *            nruns u32, nremote u32, runs {first i32, stride i32, count u32} ...
+ *  MODULE    begin u64, end u64, bias u64, build id length u32, path length u32, build id, path
+ *  others    id u32, name
+ */
+#include "format/mpic.h"
+
+static size_t begin_def(struct buf *out, enum mpic_def_type type)
+{
+	buf_u32(out, type);
+	buf_u32(out, 0);
+	return out->len_bytes;
+}
+
+static void end_def(struct buf *out, size_t payload_start)
+{
+	if (buf_failed(out))
+		return;
+	uint32_t len = (uint32_t)(out->len_bytes - payload_start);
+	memcpy(out->data + payload_start - 4, &len, sizeof(len));
+	while (out->len_bytes % 8 != 0)
+		buf_u8(out, 0);
+}
+
+void mpic_put_def_sig(struct buf *out, uint32_t id, const uint64_t *words, uint32_t nwords)
+{
+	size_t at = begin_def(out, MPIC_DEF_SIG);
+	buf_u32(out, id);
+	buf_u32(out, nwords);
+	buf_bytes(out, words, nwords * sizeof(*words));
+	end_def(out, at);
+}
+
+void mpic_put_def_name(struct buf *out, enum mpic_def_type type, uint32_t id, const char *name)
+{
+	size_t at = begin_def(out, type);
+	buf_u32(out, id);
+	buf_str(out, name);
+	end_def(out, at);
+}
+
+void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, uint64_t type_hash,
+			   const char *name)
+{
+	size_t at = begin_def(out, MPIC_DEF_DATATYPE);
+	buf_u32(out, id);
+	buf_u32(out, 0);
+	buf_u64(out, size_bytes);
+	buf_u64(out, type_hash);
+	buf_str(out, name);
+	end_def(out, at);
+}
+
+void mpic_put_def_comm(struct buf *out, const struct mpic_def *d)
+{
+	size_t at = begin_def(out, MPIC_DEF_COMM);
+	buf_u32(out, d->id);
+	buf_u32(out, d->parent);
+	buf_u64(out, d->global_id);
+	buf_u32(out, d->created_by);
+	buf_u32(out, d->size);
+	buf_u32(out, (uint32_t)d->my_rank);
+	buf_u32(out, d->inter);
+	buf_u32(out, (uint32_t)(d->runs.len_bytes / sizeof(struct mpic_rank_run)));
+	buf_u32(out, (uint32_t)(d->remote_runs.len_bytes / sizeof(struct mpic_rank_run)));
+	buf_bytes(out, d->runs.data, d->runs.len_bytes);
+	buf_bytes(out, d->remote_runs.data, d->remote_runs.len_bytes);
+	end_def(out, at);
+}
+
+void mpic_put_def_module(struct buf *out, const struct mpic_def *d)
+{
+	size_t at = begin_def(out, MPIC_DEF_MODULE);
+	buf_u64(out, d->begin);
+	buf_u64(out, d->end);
+	buf_u64(out, d->bias);
+	buf_u32(out, (uint32_t)d->build_id.len_bytes);
+	buf_u32(out, (uint32_t)d->name.len_bytes);
+	buf_bytes(out, d->build_id.data, d->build_id.len_bytes);
+	buf_bytes(out, d->name.data, d->name.len_bytes);
+	end_def(out, at);
+}
+
+static int read_sig(struct cursor *c, struct mpic_def *d)
+{
+	struct span words;
+	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &d->nwords) < 0 || d->nwords < 2 ||
+	    d->nwords > MPIC_SIG_WORDS_MAX || d->id >= MPIC_SIGS_MAX ||
+	    rd_bytes(c, (size_t)d->nwords * 8, &words) < 0 || (uintptr_t)words.data % 8 != 0)
+		return -EBADMSG;
+	d->words = (const uint64_t *)(const void *)words.data;
+	return 0;
+}
+
+static int read_name(struct cursor *c, struct mpic_def *d)
+{
+	size_t len = cursor_left(c);
+	return len > MPIC_NAME_MAX ? -EBADMSG : rd_bytes(c, len, &d->name);
+}
+
+static int read_datatype(struct cursor *c, struct mpic_def *d)
+{
+	uint32_t zero;
+	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &zero) < 0 || rd_u64(c, &d->size_bytes) < 0 ||
+	    rd_u64(c, &d->type_hash) < 0)
+		return -EBADMSG;
+	return read_name(c, d);
+}
+
+static int read_comm(struct cursor *c, struct mpic_def *d)
+{
+	uint32_t my_rank, inter, nruns, nremote;
+	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &d->parent) < 0 || rd_u64(c, &d->global_id) < 0 ||
+	    rd_u32(c, &d->created_by) < 0 || rd_u32(c, &d->size) < 0 || rd_u32(c, &my_rank) < 0 ||
+	    rd_u32(c, &inter) < 0 || rd_u32(c, &nruns) < 0 || rd_u32(c, &nremote) < 0)
+		return -EBADMSG;
+	if (d->size > MPIC_COMM_SIZE_MAX || nruns > MPIC_COMM_SIZE_MAX || nremote > MPIC_COMM_SIZE_MAX)
+		return -EBADMSG;
+	d->my_rank = (int32_t)my_rank;
+	d->inter = inter != 0;
+	if (rd_bytes(c, nruns * sizeof(struct mpic_rank_run), &d->runs) < 0 ||
+	    rd_bytes(c, nremote * sizeof(struct mpic_rank_run), &d->remote_runs) < 0)
+		return -EBADMSG;
+	return 0;
+}
+
+static int read_module(struct cursor *c, struct mpic_def *d)
+{
+	uint32_t id_len, path_len;
+	if (rd_u64(c, &d->begin) < 0 || rd_u64(c, &d->end) < 0 || rd_u64(c, &d->bias) < 0 ||
+	    rd_u32(c, &id_len) < 0 || rd_u32(c, &path_len) < 0 || id_len > MPIC_NAME_MAX ||
+	    path_len > MPIC_NAME_MAX || rd_bytes(c, id_len, &d->build_id) < 0)
+		return -EBADMSG;
+	return rd_bytes(c, path_len, &d->name);
+}
+
+static int read_named(struct cursor *c, struct mpic_def *d)
+{
+	return rd_u32(c, &d->id) < 0 ? -EBADMSG : read_name(c, d);
+}
+
+int mpic_next_def(struct cursor *payload, struct mpic_def *ret_def)
+{
+	struct mpic_def d = {0};
+	struct span body, padding;
+	uint32_t type, len;
+	int rc;
+
+	if (cursor_left(payload) == 0)
+		return 0;
+	if (rd_u32(payload, &type) < 0 || rd_u32(payload, &len) < 0 || len > MPIC_DEF_BYTES_MAX ||
+	    rd_bytes(payload, len, &body) < 0 || rd_bytes(payload, (8 - len % 8) % 8, &padding) < 0)
+		return -EBADMSG;
+	struct cursor c = cursor_over(body.data, body.len_bytes);
+	d.type = type;
+	switch (type) {
+	case MPIC_DEF_SIG:
+		rc = read_sig(&c, &d);
+		break;
+	case MPIC_DEF_DATATYPE:
+		rc = read_datatype(&c, &d);
+		break;
+	case MPIC_DEF_COMM:
+		rc = read_comm(&c, &d);
+		break;
+	case MPIC_DEF_MODULE:
+		rc = read_module(&c, &d);
+		break;
+	default:
+		rc = read_named(&c, &d);
+		break;
+	}
+	if (rc < 0)
+		return rc;
+	*ret_def = d;
+	return 1;
+}
+
+uint32_t mpic_expand_runs(struct span runs, int32_t *ret_ranks, uint32_t max)
+{
+	struct cursor c = cursor_over(runs.data, runs.len_bytes);
+	struct mpic_rank_run run;
+	uint32_t n = 0;
+	while (rd_copy(&c, &run, sizeof(run)) == 0)
+		for (uint32_t i = 0; i < run.count && n < max; i++)
+			ret_ranks[n++] = (int32_t)((int64_t)run.first + (int64_t)run.stride * i);
+	return n;
+}

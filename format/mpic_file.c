@@ -1,0 +1,187 @@
+/* mpic_file.c - open a .mpic, find its blocks, skip damage. The file is read, never mapped: its owner may still write. */
+#include "base/crc32c.h"
+#include "format/mpic_block.h"
+#include "format/pack.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCAN_BYTES (1u << 20)
+
+static int read_at(const struct mpic_file *f, uint64_t offset, void *to, size_t len_bytes)
+{
+	size_t done = 0;
+	while (done < len_bytes) {
+		ssize_t n = pread(f->fd, (char *)to + done, len_bytes - done, (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EBADMSG;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* A whole valid block at offset? */
+static bool block_at(const struct mpic_file *f, uint64_t offset, struct buf *scratch, struct mpic_block *ret_block)
+{
+	uint8_t header[MPIC_HEADER_BYTES];
+	struct mpic_block b;
+	uint32_t crc;
+	uint64_t left = f->len_bytes - offset;
+
+	if (left < sizeof(header) || read_at(f, offset, header, sizeof(header)) < 0 ||
+	    mpic_parse_header(header, &b, &crc) < 0 || b.packed_len_bytes > left - sizeof(header))
+		return false;
+	b.payload_offset = offset + sizeof(header);
+	scratch->len_bytes = 0;
+	uint8_t *payload = buf_reserve(scratch, b.packed_len_bytes);
+	if (payload == NULL || read_at(f, b.payload_offset, payload, b.packed_len_bytes) < 0 ||
+	    crc32c(0, payload, b.packed_len_bytes) != crc)
+		return false;
+	*ret_block = b;
+	return true;
+}
+
+/* Offset of the next block magic at or after offset, or the end of the file. */
+static uint64_t next_magic(const struct mpic_file *f, uint64_t offset, struct buf *scratch)
+{
+	while (offset + MPIC_HEADER_BYTES <= f->len_bytes) {
+		uint64_t left = f->len_bytes - offset;
+		size_t len = left < SCAN_BYTES ? (size_t)left : SCAN_BYTES;
+		scratch->len_bytes = 0;
+		uint8_t *bytes = buf_reserve(scratch, len);
+		if (bytes == NULL || read_at(f, offset, bytes, len) < 0)
+			break;
+		const uint8_t *hit = memmem(bytes, len, mpic_block_magic, sizeof(mpic_block_magic));
+		if (hit != NULL)
+			return offset + (uint64_t)(hit - bytes);
+		offset += len - (sizeof(mpic_block_magic) - 1);
+	}
+	return f->len_bytes;
+}
+
+static int add_block(struct mpic_file *f, const struct mpic_block *b, size_t *cap)
+{
+	if (f->nblocks == *cap) {
+		size_t want = *cap == 0 ? 64 : *cap * 2;
+		struct mpic_block *more = want > MPIC_BLOCKS_MAX ? NULL : realloc(f->blocks, want * sizeof(*more));
+		if (more == NULL)
+			return -ENOMEM;
+		f->blocks = more;
+		*cap = want;
+	}
+	f->blocks[f->nblocks++] = *b;
+	f->finished |= b->kind == MPIC_END;
+	return 0;
+}
+
+static int by_stream(const void *left, const void *right)
+{
+	const struct mpic_block *a = left, *b = right;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+static int scan(struct mpic_file *f, struct error *e)
+{
+	_cleanup_buf_ struct buf scratch = {0};
+	uint64_t offset = MPIC_MAGIC_BYTES;
+	size_t cap = 0;
+
+	while (offset < f->len_bytes) {
+		struct mpic_block b;
+		if (!block_at(f, offset, &scratch, &b)) {
+			uint64_t next = next_magic(f, offset + 1, &scratch);
+			f->damaged_bytes += next - offset;
+			offset = next;
+			continue;
+		}
+		if (add_block(f, &b, &cap) < 0)
+			return fail(e, -ENOMEM, "%s: too many blocks (limit %u)", f->path, MPIC_BLOCKS_MAX);
+		offset = b.payload_offset + b.packed_len_bytes;
+	}
+	if (f->nblocks == 0)
+		return fail(e, -EBADMSG, "%s: no intact block in %llu bytes; nothing to recover", f->path,
+			    (unsigned long long)f->len_bytes);
+	qsort(f->blocks, f->nblocks, sizeof(*f->blocks), by_stream);
+	return 0;
+}
+
+static int check_magic(const struct mpic_file *f, struct error *e)
+{
+	uint8_t magic[MPIC_MAGIC_BYTES];
+	if (f->len_bytes < sizeof(magic) || read_at(f, 0, magic, sizeof(magic)) < 0)
+		return fail(e, -EBADMSG, "%s: %llu bytes are too few for a .mpic file", f->path,
+			    (unsigned long long)f->len_bytes);
+	if (memcmp(magic, "MPICv002", 8) == 0)
+		return fail(e, -EBADMSG, "%s: is a trace of Pyrite, not of mpitrace", f->path);
+	if (memcmp(magic, mpic_magic, 8) != 0)
+		return fail(e, -EBADMSG, "%s: not a .mpic file (wrong first bytes)", f->path);
+	if (memcmp(magic, mpic_magic, sizeof(magic)) != 0)
+		return fail(e, -EBADMSG, "%s: .mpic version %u; this program reads version %u: update mpitrace", f->path,
+			    magic[8], MPIC_VERSION);
+	return 0;
+}
+
+int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e)
+{
+	struct mpic_file f = {.fd = -1};
+	struct stat st;
+	int rc;
+
+	f.path = strdup(path);
+	f.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (f.path == NULL || f.fd < 0 || fstat(f.fd, &st) != 0)
+		rc = fail(e, -errno, "%s: cannot open: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		rc = fail(e, -EBADMSG, "%s: not a regular file", path);
+	else {
+		f.len_bytes = (uint64_t)st.st_size;
+		rc = check_magic(&f, e);
+		if (rc == 0)
+			rc = scan(&f, e);
+	}
+	if (rc < 0)
+		mpic_close(&f);
+	else
+		*ret_file = f;
+	return rc;
+}
+
+void mpic_close(struct mpic_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->blocks);
+	free(f->path);
+	*f = (struct mpic_file){.fd = -1};
+}
+
+int mpic_read(const struct mpic_file *f, const struct mpic_block *b, struct buf *out, struct error *e)
+{
+	_cleanup_buf_ struct buf packed = {0};
+	struct error why;
+
+	out->len_bytes = 0;
+	uint8_t *bytes = buf_reserve(&packed, b->packed_len_bytes);
+	if (bytes == NULL)
+		return fail(e, -ENOMEM, "%s: out of memory", f->path);
+	int rc = read_at(f, b->payload_offset, bytes, b->packed_len_bytes);
+	if (rc < 0)
+		return fail(e, rc, "%s: offset %llu: cannot read: %s", f->path,
+			    (unsigned long long)b->payload_offset, strerror(-rc));
+	rc = pack_inflate(out, bytes, b->packed_len_bytes, b->raw_len_bytes, &why);
+	if (rc < 0)
+		return fail(e, rc, "%s: offset %llu: %s", f->path, (unsigned long long)b->payload_offset,
+			    why.text);
+	return 0;
+}

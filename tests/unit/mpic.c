@@ -1,0 +1,171 @@
+/* mpic.c - a .mpic written is read back; damaged anywhere it loses only what was damaged, and says so. */
+#include "format/mpic.h"
+#include "format/sig.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define EVENTS 1000
+
+static void build(struct buf *file, bool end)
+{
+	struct mpic_columns columns = {0};
+	_cleanup_buf_ struct buf payload = {0};
+	struct error e;
+
+	mpic_append_magic(file);
+	for (uint32_t seq = 0; seq < 3; seq++) {
+		mpic_columns_begin(&columns, 1000000ull * seq);
+		for (uint64_t i = 0; i < EVENTS; i++) {
+			uint64_t polls[2] = {i, 1ull << 40};
+			struct mpic_event ev = {.sig = (uint32_t)(i % 3),
+						.enter_tick = columns.clock + 100 + i,
+						.exit_tick = columns.clock + 100 + 3 * i + (i == 7 ? 1ull << 35 : 0),
+						.extra = polls,
+						.nextra = i == 5 ? 2 : 0};
+			mpic_columns_put(&columns, &ev);
+		}
+		payload.len_bytes = 0;
+		mpic_columns_payload(&columns, &payload);
+		struct mpic_block b = {.kind = MPIC_EVENTS, .process = 2, .thread = 1, .seq = seq};
+		cr_assert_eq(mpic_append_block(file, &b, payload.data, payload.len_bytes, 6, &e), 0);
+	}
+	struct mpic_block last = {.kind = MPIC_END, .process = MPIC_NODE};
+	if (end)
+		cr_assert_eq(mpic_append_block(file, &last, "{}", 2, 6, &e), 0);
+	mpic_columns_done(&columns);
+}
+
+static int open_bytes(const void *bytes, size_t len, struct mpic_file *f, struct error *e)
+{
+	char path[] = "/tmp/mpic-test-XXXXXX";
+	int fd = mkstemp(path);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(write(fd, bytes, len), (ssize_t)len);
+	close(fd);
+	int rc = mpic_open(path, f, e);
+	unlink(path);
+	return rc;
+}
+
+Test(mpic, gives_back_every_tick_that_was_written)
+{
+	_cleanup_buf_ struct buf file = {0}, payload = {0};
+	struct mpic_file f;
+	struct mpic_events it;
+	struct mpic_event ev;
+	struct error e;
+	uint32_t n;
+
+	build(&file, true);
+	cr_assert_eq(open_bytes(file.data, file.len_bytes, &f, &e), 0, "%s", e.text);
+	cr_assert(f.finished);
+	cr_assert_eq(f.damaged_bytes, 0);
+	cr_assert_eq(f.nblocks, 4);
+	cr_assert_eq(mpic_read(&f, &f.blocks[1], &payload, &e), 0);
+	cr_assert_eq(mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes), &n), 0);
+	cr_assert_eq(n, EVENTS);
+	uint64_t clock = 1000000;
+	for (uint64_t i = 0; i < EVENTS; i++) {
+		cr_assert_eq(mpic_events_next(&it, &ev), 1);
+		cr_assert_eq(ev.sig, i % 3);
+		cr_assert_eq(ev.enter_tick, clock + 100 + i);
+		cr_assert_eq(ev.exit_tick, clock + 100 + 3 * i + (i == 7 ? 1ull << 35 : 0));
+		cr_assert_eq(ev.nextra, i == 5 ? 2u : 0u);
+		if (i == 5)
+			cr_assert(ev.extra[0] == 5 && ev.extra[1] == 1ull << 40);
+		clock = ev.exit_tick;
+	}
+	cr_assert_eq(mpic_events_next(&it, &ev), 0);
+	mpic_close(&f);
+}
+
+Test(mpic, truncated_anywhere_keeps_every_whole_block_and_is_not_finished)
+{
+	_cleanup_buf_ struct buf file = {0};
+	struct error e;
+	build(&file, true);
+	for (size_t len = 0; len < file.len_bytes; len += 1 + len / 97) {
+		struct mpic_file f;
+		int rc = open_bytes(file.data, len, &f, &e);
+		if (rc < 0) {
+			cr_assert_eq(rc, -EBADMSG);
+			continue;
+		}
+		cr_assert(!f.finished);
+		uint64_t whole = 16;
+		for (size_t i = 0; i < f.nblocks; i++)
+			whole += 40 + f.blocks[i].packed_len_bytes;
+		cr_assert_eq(whole + f.damaged_bytes, len);
+		mpic_close(&f);
+	}
+}
+
+Test(mpic, one_flipped_byte_costs_one_block)
+{
+	_cleanup_buf_ struct buf file = {0};
+	struct error e;
+	build(&file, true);
+	for (size_t at = 16; at < file.len_bytes; at += 61) {
+		struct mpic_file f;
+		file.data[at] ^= 0x55;
+		cr_assert_eq(open_bytes(file.data, file.len_bytes, &f, &e), 0, "%s", e.text);
+		cr_assert_eq(f.nblocks, 3);
+		cr_assert_gt(f.damaged_bytes, 0);
+		mpic_close(&f);
+		file.data[at] ^= 0x55;
+	}
+}
+
+Test(mpic, names_a_file_of_another_format)
+{
+	struct mpic_file f;
+	struct error e;
+	cr_assert_eq(open_bytes("MPICv002 and more bytes", 23, &f, &e), -EBADMSG);
+	cr_assert(strstr(e.text, "Pyrite") != NULL);
+	cr_assert_eq(open_bytes("#!/bin/sh\necho hello\n", 21, &f, &e), -EBADMSG);
+	cr_assert(strstr(e.text, "not a .mpic") != NULL);
+}
+
+Test(mpic, definitions_survive_the_round_trip)
+{
+	_cleanup_buf_ struct buf out = {0};
+	struct mpic_rank_run runs[2] = {{0, 2, 3}, {9, 1, 1}};
+	uint64_t words[4] = {sig_head(7, SIG_COMM, 0, 0, 1, 0), 0x1234, sig_pair(0, 5), 0x999};
+	struct mpic_def comm = {.id = 5, .parent = 0, .global_id = 77, .size = 4, .my_rank = 1,
+				.runs = {(const uint8_t *)runs, sizeof(runs)}};
+	struct mpic_def d;
+	struct sig_call call;
+	int32_t ranks[8];
+
+	mpic_put_def_name(&out, MPIC_DEF_OP, 7, "MPI_Comm_dup");
+	mpic_put_def_sig(&out, 0, words, 4);
+	mpic_put_def_comm(&out, &comm);
+	struct cursor c = cursor_over(out.data, out.len_bytes);
+	cr_assert_eq(mpic_next_def(&c, &d), 1);
+	cr_assert(d.type == MPIC_DEF_OP && d.id == 7 && d.name.len_bytes == 12);
+	cr_assert_eq(mpic_next_def(&c, &d), 1);
+	cr_assert_eq(sig_decode(d.words, d.nwords, &call), 0);
+	cr_assert(call.op == 7 && call.comm == 0 && call.new_comm == 5 && call.nframes == 1 &&
+		  call.frames[0] == 0x999 && call.address == 0x1234);
+	cr_assert_eq(mpic_next_def(&c, &d), 1);
+	cr_assert_eq(mpic_expand_runs(d.runs, ranks, 8), 4);
+	cr_assert(ranks[0] == 0 && ranks[1] == 2 && ranks[2] == 4 && ranks[3] == 9);
+	cr_assert_eq(mpic_next_def(&c, &d), 0);
+}
+
+Test(sig, a_count_over_the_words_is_refused)
+{
+	uint64_t words[6] = {sig_head(1, SIG_COMPLETE, 0, 1, 0, 0), 0, sig_pair(1, 1), sig_run_word(1, 1, 0), 0, 0};
+	struct sig_call call;
+	cr_assert_eq(sig_decode(words, 6, &call), -EBADMSG); /* one status needs three words */
+	words[0] = sig_head(1, SIG_COMPLETE, 0, 0, 0, 0);
+	cr_assert_eq(sig_decode(words, 6, &call), 0);
+	words[2] = sig_pair(1000, 1);
+	cr_assert_eq(sig_decode(words, 6, &call), -EBADMSG);
+	words[0] = sig_head(1, 200, 0, 0, 0, 0);
+	cr_assert_eq(sig_decode(words, 6, &call), -EBADMSG);
+}
