@@ -115,7 +115,7 @@ struct mpic_event {
 	uint32_t nextra;
 };
 
-#define MPIC_EXTRA_MAX 64
+#define MPIC_EXTRA_MAX 8192
 
 struct mpic_events {
 	struct cursor sig, gap, dur, extra;

@@ -5,12 +5,14 @@
  *   word 1   return address of the call
  *   then by shape, see below; then `frames` further return addresses, outermost last
  *
- *   TIME      -
+ *   TIME      -        list = 1: a coarse signature (the dictionary is full); the event's extra words are its own exact
+ *                      signature, to be decoded in its place
  *   SEND/RECV 2: comm:32 | peer:32   3: tag:32 | datatype:32   4: count          [5: received bytes if SIZED]
  *   SENDRECV  2-4 as a send, 5-7 as a receive                                    [8: received bytes if SIZED]
  *   PROBE     2: comm | peer   3: tag | 0   4: bytes, all of the message found
  *   START     2: runs:32 | requests:32   then runs
- *   COMPLETE  2: runs:32 | requests in the array:32   then runs, then `list` statuses of 3 words:
+ *   COMPLETE  kind = 1: more of the event before (very long arrays), not a call of its own
+ *             2: runs:32 | requests in the array:32   then runs, then `list` statuses of 3 words:
  *             {index in completion order:32 | source:32} {tag:32 | cancelled:1} {bytes}
  *   COLL      2: comm | root   3: bytes to (each) peer   4: bytes from (each) peer
  *             then `list` words {bytes:48 | repeat:16}: sizes for peer 0, 1, ... of a v/w call: the send
@@ -125,6 +127,8 @@ struct sig_call {
 	uint32_t nruns; /* use sig_next_run */
 	uint32_t nrun_words;
 	uint32_t nframes;
+	bool literal_follows; /* TIME with list = 1 */
+	bool continues;	      /* COMPLETE with kind = 1 */
 };
 
 /* Decode one signature; 0 or -EBADMSG. Every count is checked against nwords. */

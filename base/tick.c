@@ -1,0 +1,23 @@
+/* tick.c - see tick.h. */
+#include "base/tick.h"
+
+#include <cpuid.h>
+
+#define NS_PER_S 1000000000ll
+
+bool tick_is_tsc;
+
+void tick_choose(void)
+{
+	unsigned a = 0, b = 0, c = 0, d = 0;
+	tick_is_tsc = __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+}
+
+struct tick_sample tick_sample(void)
+{
+	struct timespec mono, real;
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	uint64_t tick = tick_now();
+	clock_gettime(CLOCK_REALTIME, &real);
+	return (struct tick_sample){tick, mono.tv_sec * NS_PER_S + mono.tv_nsec, real.tv_sec * NS_PER_S + real.tv_nsec};
+}

@@ -1,0 +1,29 @@
+/* tick.h - the clock of a record: the processor's invariant counter, or CLOCK_MONOTONIC in nanoseconds where there is none. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+extern bool tick_is_tsc __attribute__((visibility("hidden")));
+
+/* Invariant TSC as in Intel SDM vol. 3, 18.17.1 / AMD APM vol. 3, CPUID Fn8000_0007_EDX[8]. Call once at start. */
+void tick_choose(void) __attribute__((visibility("hidden")));
+
+static inline uint64_t tick_now(void)
+{
+	if (__builtin_expect(tick_is_tsc, true))
+		return __builtin_ia32_rdtsc();
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* One moment on three clocks; the tick is read between the other two. */
+struct tick_sample {
+	uint64_t tick;
+	int64_t monotonic_ns;
+	int64_t realtime_ns;
+};
+
+struct tick_sample tick_sample(void) __attribute__((visibility("hidden")));

@@ -1,0 +1,118 @@
+/* segment.h - the shared file of one traced process: written by pmpi/ inside the program, drained by collect/.
+ *
+ * The file is mapped MAP_SHARED by both, grows by regions that are allocated (posix_fallocate) before they are mapped, and
+ * lives in the step's ranks/ directory. Everything the program committed is there after any death of it.
+ *
+ *   0                 struct segfile (one page and more): who, when, table of regions
+ *   regions[i]        THREAD   one struct thread_area: counters of one thread
+ *                     DEFS     struct defs_area, then definition records (mpic.h)
+ *                     TOTALS   struct segment_total[]: index = signature id; consecutive regions continue
+ *                     RING     segments of SEGMENT_BYTES: struct segment, then records
+ *
+ * A record is u32 words: {sig | flags} {gap} {duration} in ticks; with SEGREC_WIDE gap and duration take two words each (low first);
+ * with SEGREC_EXTRA follow a count and that many u64 extra words (low half first).
+ *
+ * `<name>.spill` beside it: segments the agent had no time for, appended whole by the program:
+ * struct segment as in the ring, then `committed` bytes of records. */
+#pragma once
+
+#include "base/tick.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SEGFILE_MAGIC 0x3174726d69706d74ull
+#define SEGFILE_VERSION 1
+#define SEGFILE_SUFFIX ".mpit"
+#define SPILL_SUFFIX ".spill"
+#define SEGFILE_REGIONS_MAX 1024
+#define SEGFILE_HEAD_BYTES 65536
+#define RING_SEGMENTS 4
+
+#define SEGREC_WIDE 0x80000000u
+#define SEGREC_EXTRA 0x40000000u
+#define SEGREC_SIG 0x3fffffffu
+#define SEGREC_EXTRA_MAX 8192
+
+enum segfile_state { SEGFILE_RUNNING = 0, SEGFILE_FINALIZED = 1, SEGFILE_ABORTED = 2 };
+enum region_type { REGION_NONE = 0, REGION_THREAD, REGION_DEFS, REGION_TOTALS, REGION_RING };
+
+struct region {
+	uint32_t type;
+	uint32_t thread;
+	uint64_t offset;
+	uint64_t len_bytes;
+};
+
+struct segfile {
+	uint64_t magic; /* stored last, with release order: the file is readable from then on */
+	uint32_t version;
+	uint32_t pid;
+	uint64_t pid_namespace; /* inode: the pid means something only inside it */
+	uint64_t process_start; /* /proc/self/stat field 22: tells a reused pid from this process */
+	_Atomic uint32_t state;
+	_Atomic uint32_t stop_events; /* set by the agent: the event budget is spent, totals go on */
+	_Atomic uint32_t nregions;    /* release, after the row is written; the agent's acquire is its partner */
+	uint32_t ticks_are_tsc;
+	int32_t rank, size; /* -1 before MPI_Init returned */
+	int32_t thread_level;
+	uint32_t overhead_ps; /* added per call, measured at start */
+	uint64_t start_tick, init_exit_tick, finalize_enter_tick, end_tick;
+	struct tick_sample clock_start, clock_end;
+	int32_t cpu; /* where MPI_Init ran */
+	int32_t appnum;
+	char exe[1024];
+	char argv[4096]; /* words separated by NUL */
+	uint32_t argv_len_bytes;
+	char library[256];
+	char cpus[1024]; /* allowed processors, "0-3,8" */
+	char host[256];
+	char switches[1024]; /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
+	struct region regions[SEGFILE_REGIONS_MAX];
+};
+
+_Static_assert(sizeof(struct segfile) <= SEGFILE_HEAD_BYTES, "the head must fit its place");
+
+/* A run of unsuccessful tests that is still growing; told as one event when it ends. */
+struct pending_polls {
+	uint32_t sig;
+	uint32_t busy; /* non-zero while it stands */
+	uint64_t calls, ticks;
+	uint64_t enter_tick, exit_tick, previous_exit_tick;
+};
+
+struct thread_area {
+	uint64_t calls;	 /* seen at the interface */
+	uint64_t events; /* recorded one by one */
+	uint64_t lost;	 /* calls of which the event was not recorded (totals still count them) */
+	uint64_t lost_from_tick;
+	uint64_t lost_reason; /* enum lost_reason of the first loss */
+	_Atomic uint64_t next_seq; /* of segments */
+	struct pending_polls polls;
+};
+
+enum lost_reason { LOST_NOTHING = 0, LOST_BUDGET, LOST_SPILL_FAILED, LOST_DICTIONARY_FULL, LOST_MODE, LOST_PAUSED };
+
+struct defs_area {
+	_Atomic uint32_t committed; /* bytes of records after this header; release/acquire */
+	uint32_t reserved[15];
+};
+
+struct segment_total {
+	uint64_t calls;
+	uint64_t ticks;
+};
+
+enum segment_state { SEGMENT_FREE = 0, SEGMENT_OPEN = 1, SEGMENT_FULL = 2 };
+
+struct segment {
+	_Atomic uint32_t state; /* OPEN, FULL by the program; FREE by the agent when drained */
+	_Atomic uint32_t committed; /* bytes of records: final once stored with release order */
+	uint32_t thread;
+	uint32_t len_bytes; /* of this slot, header included */
+	uint64_t seq;
+	uint64_t begin_tick; /* exit of the event before the first */
+	uint64_t reserved[4];
+};
+
+_Static_assert(sizeof(struct segment) == 64, "records start on a cache line");

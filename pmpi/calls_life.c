@@ -1,0 +1,72 @@
+/* calls_life.c - Init, Finalize, Abort, Pcontrol. */
+#include "pmpi/process.h"
+
+#include <stdarg.h>
+
+static void init_event(struct call_span *s, uint32_t op, int rc, int level, bool traced)
+{
+	process_initialized(rc, level, traced ? s->exit : 0);
+	if (traced && stream_mine != NULL)
+		record_time(s, op);
+}
+
+int wrap_MPI_Init(int *argc, char ***argv)
+{
+	struct call_span s;
+	process_begin();
+	bool traced = span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0));
+	int rc = next.MPI_Init(argc, argv);
+	if (traced)
+		span_stop(&s, rc);
+	init_event(&s, OP_MPI_Init, rc, MPI_THREAD_SINGLE, traced);
+	return rc;
+}
+
+int wrap_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	struct call_span s;
+	process_begin();
+	bool traced = span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0));
+	int rc = next.MPI_Init_thread(argc, argv, required, provided);
+	if (traced)
+		span_stop(&s, rc);
+	init_event(&s, OP_MPI_Init_thread, rc, *provided, traced);
+	return rc;
+}
+
+int wrap_MPI_Finalize(void)
+{
+	struct call_span s;
+	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+		return next.MPI_Finalize();
+	process_finalizing();
+	int rc = next.MPI_Finalize();
+	span_stop(&s, rc);
+	record_time(&s, OP_MPI_Finalize);
+	process_finalized();
+	return rc;
+}
+
+/* Does not return: told before it happens, without a duration. */
+int wrap_MPI_Abort(MPI_Comm comm, int errorcode)
+{
+	struct call_span s;
+	if (span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0))) {
+		span_stop(&s, MPI_SUCCESS);
+		record_time(&s, OP_MPI_Abort);
+		process_aborting();
+	}
+	return next.MPI_Abort(comm, errorcode);
+}
+
+/* The standard leaves levels to the profiler (MPI 4.0, 15.2.4): 0 stops the recording of events, 1 and above go on. */
+int wrap_MPI_Pcontrol(const int level, ...)
+{
+	struct call_span s;
+	if (span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0))) {
+		span_stop(&s, MPI_SUCCESS);
+		record_time(&s, OP_MPI_Pcontrol);
+		stream_control(s.stream, level > 0);
+	}
+	return next.MPI_Pcontrol(level);
+}

@@ -1,0 +1,115 @@
+/* modules.c - loaded objects with their address range, build id and path, told once each as definitions.
+ * Addresses differ from rank to rank (randomisation): module and offset are what a call site is. */
+#include "pmpi/modules.h"
+
+#include "format/mpic.h"
+#include "pmpi/record.h"
+
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MODULES_MAX 1024
+#define PATH_BYTES 4096
+
+static struct module {
+	uint64_t begin, end;
+} known[MODULES_MAX];
+static uint32_t nknown;
+uintptr_t mpi_code_begin[2], mpi_code_len[2];
+
+bool modules_have(uint64_t address)
+{
+	for (uint32_t i = 0; i < nknown; i++)
+		if (address - known[i].begin < known[i].end - known[i].begin)
+			return true;
+	return false;
+}
+
+static uint32_t build_id(const struct dl_phdr_info *info, const uint8_t **ret_id)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_NOTE)
+			continue;
+		const uint8_t *p = (const uint8_t *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+		const uint8_t *end = p + info->dlpi_phdr[i].p_memsz;
+		while ((size_t)(end - p) >= sizeof(ElfW(Nhdr))) {
+			ElfW(Nhdr) note;
+			memcpy(&note, p, sizeof(note));
+			const uint8_t *desc = p + sizeof(note) + (note.n_namesz + 3) / 4 * 4;
+			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz <= 64) {
+				*ret_id = desc;
+				return note.n_descsz;
+			}
+			p = desc + (note.n_descsz + 3) / 4 * 4;
+		}
+	}
+	return 0;
+}
+
+static void note_fortran_layer(const char *path, const struct module *m)
+{
+	static const char *const names[] = {"libmpi_mpifh.so", "libmpi_usempif08.so", "libmpichfort.so", "libmpifort.so"};
+	const char *slash = strrchr(path, '/');
+	const char *base = slash != NULL ? slash + 1 : path;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0) {
+			unsigned at = mpi_code_len[0] != 0;
+			mpi_code_begin[at] = m->begin;
+			mpi_code_len[at] = m->end - m->begin;
+		}
+}
+
+static bool tell(struct stream *s, const struct dl_phdr_info *info, const struct module *m, const char *path)
+{
+	struct {
+		uint64_t begin, end, bias;
+		uint32_t id_len, path_len;
+	} head = {m->begin, m->end, info->dlpi_addr, 0, (uint32_t)strlen(path)};
+	uint8_t tail[64 + PATH_BYTES];
+	const uint8_t *id = NULL;
+	head.id_len = build_id(info, &id);
+	if (id != NULL)
+		memcpy(tail, id, head.id_len);
+	memcpy(tail + head.id_len, path, head.path_len);
+	return stream_put_def(s, MPIC_DEF_MODULE, &head, sizeof(head), tail, head.id_len + head.path_len);
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct stream *s = context;
+	struct module m = {UINT64_MAX, 0};
+	char path[PATH_BYTES];
+	(void)size;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t begin = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type != PT_LOAD)
+			continue;
+		m.begin = begin < m.begin ? begin : m.begin;
+		m.end = begin + p->p_memsz > m.end ? begin + p->p_memsz : m.end;
+	}
+	if (m.end == 0 || modules_have(m.begin) || nknown == MODULES_MAX)
+		return 0;
+	strncpy(path, info->dlpi_name, sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	if (path[0] == '\0') {
+		ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+		path[n > 0 ? n : 0] = '\0';
+	}
+	note_fortran_layer(path, &m);
+	if (tell(s, info, &m, path))
+		known[nknown++] = m;
+	return 0;
+}
+
+void modules_note(uint64_t address)
+{
+	struct stream *s = stream_mine;
+	if (s == NULL || modules_have(address))
+		return;
+	tables_lock();
+	dl_iterate_phdr(look, s);
+	tables_unlock();
+}

@@ -1,0 +1,9 @@
+/* modules.h - which files the addresses of call sites belong to. */
+#pragma once
+
+#include "pmpi/stream.h"
+
+/* Make sure that the module of address is among this process's definitions; looks at the loader's list if it is new. */
+void modules_note(uint64_t address) HIDDEN COLD;
+/* Is it code of some loaded module? (as of the last look) */
+bool modules_have(uint64_t address) HIDDEN;

@@ -1,0 +1,224 @@
+/* process.c - see process.h. Everything here happens once; nothing here may fail loudly. */
+#include "pmpi/process.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CALIBRATION_CALLS 256
+
+static size_t slurp(const char *path, char *to, size_t cap)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, to, cap - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	to[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Field 22 of /proc/self/stat (proc(5)), counted from behind the name, which may hold anything. */
+static uint64_t start_time(void)
+{
+	char text[1024];
+	slurp("/proc/self/stat", text, sizeof(text));
+	const char *p = strrchr(text, ')');
+	for (int field = 2; p != NULL && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p != NULL ? strtoull(p, NULL, 10) : 0;
+}
+
+static void list_cpus(char *to, size_t cap)
+{
+	cpu_set_t set;
+	size_t used = 0;
+	to[0] = '\0';
+	if (sched_getaffinity(0, sizeof(set), &set) != 0)
+		return;
+	for (int i = 0; i < CPU_SETSIZE && used + 16 < cap; i++) {
+		int last = i;
+		if (!CPU_ISSET(i, &set))
+			continue;
+		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set))
+			last++;
+		used += (size_t)snprintf(to + used, cap - used, last > i ? "%s%d-%d" : "%s%d", used > 0 ? "," : "", i,
+					 last);
+		i = last;
+	}
+}
+
+static void copy_env(char *to, size_t cap, const char *name, const char *before)
+{
+	const char *value = getenv(name);
+	size_t used = strlen(to);
+	if (value != NULL)
+		snprintf(to + used, cap - used, "%s%s", before, value);
+}
+
+static void describe(void)
+{
+	struct stat st;
+	segfile->version = SEGFILE_VERSION;
+	segfile->pid = (uint32_t)getpid();
+	segfile->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+	segfile->process_start = start_time();
+	segfile->ticks_are_tsc = tick_is_tsc;
+	segfile->rank = segfile->size = -1;
+	segfile->start_tick = tick_now();
+	segfile->clock_start = tick_sample();
+	segfile->cpu = sched_getcpu();
+	ssize_t n = readlink("/proc/self/exe", segfile->exe, sizeof(segfile->exe) - 1);
+	segfile->exe[n > 0 ? n : 0] = '\0';
+	segfile->argv_len_bytes = (uint32_t)slurp("/proc/self/cmdline", segfile->argv, sizeof(segfile->argv));
+	gethostname(segfile->host, sizeof(segfile->host) - 1);
+	list_cpus(segfile->cpus, sizeof(segfile->cpus));
+	copy_env(segfile->switches, sizeof(segfile->switches), "SLURM_TOPOLOGY_ADDR", "");
+	copy_env(segfile->switches, sizeof(segfile->switches), "SLURM_TOPOLOGY_ADDR_PATTERN", " ");
+}
+
+/* A forked child shares the mapping: it must never write there. */
+static void forget(void)
+{
+	stream_on = false;
+	stream_mine = NULL;
+}
+
+void process_begin(void)
+{
+	const char *dir = secure_getenv("MPITRACE_DIR");
+	const char *stack = secure_getenv("MPITRACE_STACK");
+	const char *mode = secure_getenv("MPITRACE_MODE");
+	int saved = errno;
+
+	if (dir == NULL || segfile != NULL)
+		return;
+	tick_choose();
+	if (segfile_create(dir) == 0) {
+		describe();
+		if (mode != NULL && strcmp(mode, "profile") == 0)
+			atomic_store(&segfile->stop_events, 2);
+		if (stack != NULL && stack[0] != '\0') {
+			unsigned long frames = strtoul(stack, NULL, 10);
+			stack_frames = frames < FRAMES_MAX ? (unsigned)frames : FRAMES_MAX;
+		}
+		stream_on = true;
+		pthread_atfork(NULL, NULL, forget);
+		if (stream_attach() == NULL) {
+			forget();
+			segfile_remove();
+		} else {
+			/* Partner: the agent's acquire load in collect/segfile_map.c. */
+			__atomic_store_n(&segfile->magic, SEGFILE_MAGIC, __ATOMIC_RELEASE);
+		}
+	}
+	errno = saved;
+}
+
+/* What one record costs here: the whole path, on a signature that no call has, taken back afterwards. */
+static void calibrate(void)
+{
+	struct stream *s = stream_mine;
+	uint64_t start, stop, w[5 + FRAMES_MAX] = {sig_head(0, SIG_TIME, 0, 0, 0, 0), 1, 0, 0, 0};
+	struct timespec before, after;
+	bool literal = false;
+	if (s->events_off)
+		return;
+	uint32_t sig = stream_sig(s, w, 2, &literal);
+	uint64_t previous = s->previous_exit;
+	uint32_t *pos = s->pos;
+
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	start = tick_now();
+	for (int i = 0; i < CALIBRATION_CALLS && s->pos < s->limit - 16; i++) {
+		struct call_span span;
+		s->inside = 0;
+		if (!span_begin(&span, (void *)1, __builtin_frame_address(0)))
+			break;
+		span_stop(&span, MPI_SUCCESS);
+		span_end(&span, w, 2);
+	}
+	stop = tick_now();
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	s->pos = pos;
+	s->previous_exit = previous;
+	s->totals[sig] = (struct segment_total){0, 0};
+	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)pos - (uint8_t *)(s->segment + 1)),
+			      memory_order_release);
+	uint64_t ns = (uint64_t)((after.tv_sec - before.tv_sec) * 1000000000ll + after.tv_nsec - before.tv_nsec);
+	if (stop > start)
+		segfile->overhead_ps = (uint32_t)(ns * 1000 / CALIBRATION_CALLS);
+}
+
+void process_initialized(int rc, int thread_level, uint64_t exit_tick)
+{
+	int len = 0, *appnum, found = 0, saved = errno;
+	char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+
+	if (stream_mine == NULL)
+		return;
+	if (rc != MPI_SUCCESS) {
+		forget();
+		segfile_remove();
+		return;
+	}
+	tables_shared = thread_level == MPI_THREAD_MULTIPLE;
+	segfile->thread_level = thread_level;
+	segfile->init_exit_tick = exit_tick;
+	next.MPI_Comm_size(MPI_COMM_WORLD, &segfile->size);
+	next.MPI_Comm_rank(MPI_COMM_WORLD, &segfile->rank);
+	next.MPI_Get_library_version(library, &len);
+	snprintf(segfile->library, sizeof(segfile->library), "%.*s", (int)strcspn(library, ",\n"), library);
+	segfile->appnum = next.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &found) == MPI_SUCCESS && found
+				  ? *appnum
+				  : 0;
+	comms_begin();
+	calibrate();
+	errno = saved;
+}
+
+void process_finalizing(void)
+{
+	if (stream_mine != NULL)
+		segfile->finalize_enter_tick = tick_now();
+}
+
+void process_finalized(void)
+{
+	int saved = errno;
+	if (stream_mine == NULL)
+		return;
+	stream_flush_polls(stream_mine);
+	segfile->end_tick = tick_now();
+	segfile->clock_end = tick_sample();
+	forget();
+	/* Partner: the agent's acquire load in collect/segfile_map.c. */
+	atomic_store_explicit(&segfile->state, SEGFILE_FINALIZED, memory_order_release);
+	errno = saved;
+}
+
+void process_aborting(void)
+{
+	if (stream_mine == NULL)
+		return;
+	stream_flush_polls(stream_mine);
+	segfile->end_tick = tick_now();
+	segfile->clock_end = tick_sample();
+	atomic_store_explicit(&segfile->state, SEGFILE_ABORTED, memory_order_release);
+}
+
+__attribute__((visibility("default"))) const struct wrapper *mpitrace_bind(void *libmpi);
+
+const struct wrapper *mpitrace_bind(void *libmpi)
+{
+#define ROW(name) next.name = (__typeof__(next.name))dlsym(libmpi, "P" #name);
+	NEXT_ROWS(ROW)
+#undef ROW
+	return wrappers;
+}

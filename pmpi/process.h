@@ -1,0 +1,13 @@
+/* process.h - the life of a traced process: from MPI_Init to MPI_Finalize, and what is told about it. */
+#pragma once
+
+#include "pmpi/record.h"
+
+/* Before MPI_Init: read MPITRACE_*, create the segment file, make the first stream. On any failure tracing stays off. */
+void process_begin(void) HIDDEN COLD;
+/* After MPI_Init returned: rank, size, library, communicators; rc != MPI_SUCCESS gives everything up. */
+void process_initialized(int rc, int thread_level, uint64_t exit_tick) HIDDEN COLD;
+/* Before and after MPI_Finalize. */
+void process_finalizing(void) HIDDEN COLD;
+void process_finalized(void) HIDDEN COLD;
+void process_aborting(void) HIDDEN COLD;

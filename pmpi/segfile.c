@@ -1,0 +1,128 @@
+/* segfile.c - see segfile.h. No descriptor is kept open: a program may close or reuse any of them; growing and spilling
+ * open the file again by its absolute name. Blocks are allocated before they are mapped: a hole that cannot be filled
+ * on a full disk would be a SIGBUS in the program (posix_fallocate(3)). */
+#include "pmpi/segfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define SPILL_BYTES_MAX (4ull << 30) /* per process; then events are lost, and counted */
+
+struct segfile *segfile;
+static char path[PATH_MAX];
+static uint64_t next_offset = SEGFILE_HEAD_BYTES;
+static uint64_t spilled_bytes;
+static atomic_flag lock = ATOMIC_FLAG_INIT;
+
+static void lock_take(void)
+{
+	while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
+		__builtin_ia32_pause();
+}
+
+static void lock_give(void)
+{
+	atomic_flag_clear_explicit(&lock, memory_order_release);
+}
+
+static int open_again(const char *suffix, int flags)
+{
+	char name[PATH_MAX + sizeof(SPILL_SUFFIX)];
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	return open(name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+static void *map_new(uint64_t offset, size_t len_bytes, void *where, bool prefault)
+{
+	int fd = open_again("", O_RDWR);
+	if (fd < 0)
+		return NULL;
+	void *at = MAP_FAILED;
+	if (posix_fallocate(fd, (off_t)offset, (off_t)len_bytes) == 0)
+		at = mmap(where, len_bytes, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | (where != NULL ? MAP_FIXED : 0) | (prefault ? MAP_POPULATE : 0), fd,
+			  (off_t)offset);
+	close(fd);
+	return at == MAP_FAILED ? NULL : at;
+}
+
+void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_bytes, void *where, bool prefault)
+{
+	void *at = NULL;
+	int saved = errno;
+	lock_take();
+	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
+	if (n < SEGFILE_REGIONS_MAX)
+		at = map_new(next_offset, len_bytes, where, prefault);
+	if (at != NULL) {
+		segfile->regions[n] = (struct region){type, thread, next_offset, len_bytes};
+		next_offset += len_bytes;
+		/* Partner: the agent's acquire load in collect/segfile_map.c. */
+		atomic_store_explicit(&segfile->nregions, n + 1, memory_order_release);
+	}
+	lock_give();
+	errno = saved;
+	return at;
+}
+
+bool segfile_spill(const struct segment *segment)
+{
+	size_t len = sizeof(*segment) + atomic_load_explicit(&segment->committed, memory_order_relaxed);
+	int saved = errno;
+	bool ok = false;
+	lock_take();
+	int fd = spilled_bytes + len > SPILL_BYTES_MAX ? -1 : open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT);
+	if (fd >= 0) {
+		/* Allocated first, so that a full disk or a file size limit says so here and not by a signal. */
+		ok = posix_fallocate(fd, (off_t)spilled_bytes, (off_t)len) == 0 &&
+		     pwrite(fd, segment, len, (off_t)spilled_bytes) == (ssize_t)len;
+		close(fd);
+	}
+	if (ok)
+		spilled_bytes += len;
+	lock_give();
+	errno = saved;
+	return ok;
+}
+
+int segfile_create(const char *dir)
+{
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%s/%d.%llx" SEGFILE_SUFFIX, dir, (int)getpid(),
+			 (unsigned long long)tick_now());
+	if (dir[0] != '/' || n < 0 || (size_t)n >= sizeof(path) - sizeof(SPILL_SUFFIX))
+		return -EINVAL;
+	if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		return -EACCES;
+	int fd = open_again("", O_RDWR | O_CREAT | O_EXCL);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	void *at = map_new(0, SEGFILE_HEAD_BYTES, NULL, false);
+	if (at == NULL) {
+		unlink(path);
+		return -ENOSPC;
+	}
+	segfile = at;
+	return 0;
+}
+
+void segfile_remove(void)
+{
+	unlink(path);
+}
+
+void *memory_reserve(size_t len_bytes)
+{
+	int saved = errno;
+	void *at = mmap(NULL, len_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	errno = saved;
+	return at == MAP_FAILED ? NULL : at;
+}

@@ -1,0 +1,346 @@
+/* stream.c - the cold half of stream.h: making streams, new signatures, full segments, long records. */
+#include "pmpi/stream.h"
+
+#include "format/mpic.h"
+#include "pmpi/modules.h"
+#include "pmpi/op_names.h"
+#include "pmpi/segfile.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096u
+#define MAIN_SEGMENT_BYTES (256u << 10)
+#define OTHER_SEGMENT_BYTES (64u << 10)
+#define DEFS_FIRST_BYTES (32u << 10)
+#define DEFS_BYTES (256u << 10)
+#define TOTALS_BYTES (32u << 10)
+#define PLAIN_RECORD_BYTES 12u
+#define SIGS_ALL (STREAM_SIGS_MAX + STREAM_COARSE_MAX)
+
+__thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
+bool stream_on;
+static atomic_uint thread_count;
+
+static void open_segment(struct stream *s)
+{
+	struct segment *g = (struct segment *)(void *)(s->ring + (size_t)s->ring_at * s->segment_bytes);
+	atomic_store_explicit(&g->committed, 0, memory_order_relaxed);
+	g->thread = s->thread;
+	g->len_bytes = s->segment_bytes;
+	g->seq = atomic_fetch_add_explicit(&s->area->next_seq, 1, memory_order_relaxed);
+	g->begin_tick = s->previous_exit;
+	/* Partner: the agent's acquire load of state in collect/drain.c. */
+	atomic_store_explicit(&g->state, SEGMENT_OPEN, memory_order_release);
+	s->segment = g;
+	s->pos = (uint32_t *)(void *)(g + 1);
+	s->limit = (uint32_t *)(void *)((uint8_t *)g + s->segment_bytes - PLAIN_RECORD_BYTES + 4);
+}
+
+static void lose(struct stream *s, uint64_t events, uint64_t tick, enum lost_reason reason)
+{
+	if (s->area->lost == 0) {
+		s->area->lost_from_tick = tick;
+		s->area->lost_reason = reason;
+	}
+	s->area->lost += events;
+}
+
+static void events_stop(struct stream *s)
+{
+	s->events_off = true;
+	s->limit = s->pos; /* every record takes the slow path from here on */
+}
+
+void stream_control(struct stream *s, bool on)
+{
+	stream_flush_polls(s);
+	if (!on && !s->events_off) {
+		s->paused = true;
+		events_stop(s);
+	} else if (on && s->paused) {
+		s->paused = s->events_off = false;
+		s->limit = (uint32_t *)(void *)((uint8_t *)s->segment + s->segment_bytes - PLAIN_RECORD_BYTES + 4);
+	}
+}
+
+/* The segment is full: go on in the next one if the agent has drained it, else write this one out ourselves. */
+static void next_segment(struct stream *s)
+{
+	uint32_t next = (s->ring_at + 1) % s->ring_segments;
+	struct segment *after = (struct segment *)(void *)(s->ring + (size_t)next * s->segment_bytes);
+
+	if (atomic_load_explicit(&segfile->stop_events, memory_order_relaxed) != 0) {
+		events_stop(s);
+		return;
+	}
+	if (atomic_load_explicit(&after->state, memory_order_acquire) == SEGMENT_FREE) {
+		atomic_store_explicit(&s->segment->state, SEGMENT_FULL, memory_order_release);
+		s->ring_at = next;
+	} else if (!segfile_spill(s->segment)) {
+		uint64_t records = atomic_load_explicit(&s->segment->committed, memory_order_relaxed) /
+				   PLAIN_RECORD_BYTES;
+		lose(s, records, s->segment->begin_tick, LOST_SPILL_FAILED);
+	}
+	open_segment(s);
+}
+
+static enum lost_reason why_off(const struct stream *s)
+{
+	if (s->paused)
+		return LOST_PAUSED;
+	return atomic_load_explicit(&segfile->stop_events, memory_order_relaxed) == 2 ? LOST_MODE : LOST_BUDGET;
+}
+
+static uint32_t *put_u64(uint32_t *p, uint64_t value)
+{
+	p[0] = (uint32_t)value;
+	p[1] = (uint32_t)(value >> 32);
+	return p + 2;
+}
+
+static void record_any(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
+		       uint32_t nextra)
+{
+	size_t need = 4 * (5 + 1 + 2 * (size_t)nextra);
+	uint64_t gap, dur = exit - enter;
+
+	if (s->events_off) {
+		lose(s, 1, enter, why_off(s));
+		s->previous_exit = exit;
+		return;
+	}
+	if (nextra > STREAM_WORDS_MAX) { /* the call is told, its details are not */
+		lose(s, 1, enter, LOST_DICTIONARY_FULL);
+		nextra = 0;
+		need = 4 * 5;
+	}
+	if ((uint8_t *)s->pos + need > (uint8_t *)s->segment + s->segment_bytes) {
+		next_segment(s);
+		if (s->events_off) {
+			record_any(s, sig, enter, exit, extra, nextra);
+			return;
+		}
+	}
+	gap = enter - s->previous_exit;
+	bool wide = (gap | dur) >> 32 != 0;
+	uint32_t *p = s->pos;
+	*p++ = sig | (wide ? SEGREC_WIDE : 0) | (nextra > 0 ? SEGREC_EXTRA : 0);
+	if (wide) {
+		p = put_u64(put_u64(p, gap), dur);
+	} else {
+		*p++ = (uint32_t)gap;
+		*p++ = (uint32_t)dur;
+	}
+	if (nextra > 0)
+		*p++ = nextra;
+	for (uint32_t i = 0; i < nextra; i++)
+		p = put_u64(p, extra[i]);
+	s->pos = p;
+	s->previous_exit = exit;
+	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)p - (uint8_t *)(s->segment + 1)),
+			      memory_order_release);
+}
+
+void stream_flush_polls(struct stream *s)
+{
+	struct pending_polls *polls = &s->area->polls;
+	if (!polls->busy)
+		return;
+	uint64_t extra[2] = {polls->calls, polls->ticks};
+	polls->busy = 0;
+	record_any(s, polls->sig, polls->enter_tick, polls->exit_tick, extra, 2);
+}
+
+void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
+			uint32_t nextra)
+{
+	stream_flush_polls(s);
+	record_any(s, sig, enter, exit, extra, nextra);
+}
+
+/* ---- definitions ---- */
+
+static bool defs_room(struct stream *s, uint32_t need)
+{
+	uint32_t used = s->defs != NULL ? atomic_load_explicit(&s->defs->committed, memory_order_relaxed) : 0;
+	if (s->defs != NULL && s->defs_cap - used >= need)
+		return true;
+	uint32_t len = s->defs == NULL ? DEFS_FIRST_BYTES : DEFS_BYTES;
+	if (need + sizeof(struct defs_area) > len)
+		len = (need + (uint32_t)sizeof(struct defs_area) + PAGE - 1) / PAGE * PAGE;
+	if (s->defs_total + len > STREAM_DEFS_MAX)
+		return false;
+	struct defs_area *d = segfile_add_region(REGION_DEFS, s->thread, len, NULL, false);
+	if (d == NULL)
+		return false;
+	s->defs = d;
+	s->defs_cap = len - (uint32_t)sizeof(*d);
+	s->defs_total += len;
+	return true;
+}
+
+bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t head_bytes, const void *tail,
+		    uint32_t tail_bytes)
+{
+	uint32_t body = head_bytes + tail_bytes, need = 8 + (body + 7) / 8 * 8;
+	if (!defs_room(s, need))
+		return false;
+	uint32_t used = atomic_load_explicit(&s->defs->committed, memory_order_relaxed);
+	uint8_t *p = (uint8_t *)(s->defs + 1) + used;
+	memcpy(p, &type, 4);
+	memcpy(p + 4, &body, 4);
+	memcpy(p + 8, head, head_bytes);
+	if (tail_bytes > 0)
+		memcpy(p + 8 + head_bytes, tail, tail_bytes);
+	memset(p + 8 + body, 0, need - 8 - body);
+	atomic_store_explicit(&s->defs->committed, used + need, memory_order_release);
+	return true;
+}
+
+static void define_op(struct stream *s, uint32_t op)
+{
+	uint64_t bit = 1ull << (op % 64);
+	if (op / 64 >= 16 || (s->op_defined[op / 64] & bit) != 0)
+		return;
+	if (stream_put_def(s, MPIC_DEF_OP, &op, 4, op_names[op], (uint32_t)strlen(op_names[op])))
+		s->op_defined[op / 64] |= bit;
+}
+
+static bool totals_room(struct stream *s, uint32_t sig)
+{
+	if (sig < s->totals_cap)
+		return true;
+	uint8_t *at = (uint8_t *)s->totals + (size_t)s->totals_cap * sizeof(*s->totals);
+	if (segfile_add_region(REGION_TOTALS, s->thread, TOTALS_BYTES, at, false) == NULL)
+		return false;
+	s->totals_cap += TOTALS_BYTES / sizeof(*s->totals);
+	return true;
+}
+
+static bool define_sig(struct stream *s, uint32_t id, const uint64_t *words, uint32_t n)
+{
+	uint32_t head[2] = {id, n};
+	if (!totals_room(s, id))
+		return false;
+	define_op(s, (uint32_t)words[0] & 0xffff);
+	if (!stream_put_def(s, MPIC_DEF_SIG, head, sizeof(head), words, n * 8))
+		return false;
+	uint32_t used = atomic_load_explicit(&s->defs->committed, memory_order_relaxed);
+	s->sig_words[id] = (const uint64_t *)(const void *)((uint8_t *)(s->defs + 1) + used - n * 8);
+	return true;
+}
+
+static void put_slot(struct stream *s, uint64_t hash, uint32_t sig)
+{
+	uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1);
+	while (s->slots[at].sig != 0)
+		at = (at + 1) & (STREAM_SLOTS - 1);
+	s->slots[at] = (struct sig_slot){(uint32_t)(hash >> 32) | 1, sig + 1};
+}
+
+static uint32_t add_exact(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash)
+{
+	uint32_t id = s->nsigs;
+	if (s->nexact >= STREAM_SIGS_MAX || n > STREAM_WORDS_MAX || !define_sig(s, id, words, n))
+		return UINT32_MAX;
+	put_slot(s, hash, id);
+	s->nexact++;
+	s->nsigs++;
+	return id;
+}
+
+static bool find_sig(const struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, uint32_t *ret_sig)
+{
+	uint32_t tag = (uint32_t)(hash >> 32) | 1;
+	for (uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1); s->slots[at].sig != 0; at = (at + 1) & (STREAM_SLOTS - 1))
+		if (s->slots[at].tag == tag && words_equal(s->sig_words[s->slots[at].sig - 1], words, n)) {
+			*ret_sig = s->slots[at].sig - 1;
+			return true;
+		}
+	return false;
+}
+
+/* The dictionary is full: one signature per operation and call site (the last ones: per operation); what differs goes
+ * with the event. */
+static uint32_t coarse(struct stream *s, const uint64_t *words)
+{
+	uint64_t w[2] = {sig_head((uint16_t)words[0], SIG_TIME, 0, 1, 0, 0), words[1]};
+	uint32_t sig;
+	if (find_sig(s, w, 2, sig_hash(w, 2), &sig))
+		return sig;
+	if (s->nsigs >= SIGS_ALL - OP_NAME_COUNT) {
+		w[1] = 0;
+		if (find_sig(s, w, 2, sig_hash(w, 2), &sig))
+			return sig;
+	}
+	if (s->nsigs >= SIGS_ALL || !define_sig(s, s->nsigs, w, 2))
+		return 0; /* signature 0 is "some call" */
+	put_slot(s, sig_hash(w, 2), s->nsigs);
+	return s->nsigs++;
+}
+
+uint32_t stream_add_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
+{
+	modules_note(words[1]);
+	uint32_t sig = add_exact(s, words, n, hash);
+	if (sig != UINT32_MAX)
+		return sig;
+	*ret_literal = true;
+	return coarse(s, words);
+}
+
+uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words)
+{
+	struct scratch *have = &s->scratch[use];
+	if (words > have->len_words) {
+		size_t want = (words + 8191) / 8192 * 8192;
+		uint64_t *p = memory_reserve(want * 8);
+		if (p == NULL)
+			return NULL;
+		if (have->words != NULL)
+			munmap(have->words, have->len_words * 8);
+		*have = (struct scratch){p, want};
+	}
+	return have->words;
+}
+
+/* ---- making one ---- */
+
+static bool allocate(struct stream *s)
+{
+	s->slots = memory_reserve(STREAM_SLOTS * sizeof(*s->slots));
+	s->sig_words = memory_reserve(SIGS_ALL * sizeof(*s->sig_words));
+	s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
+	s->area = segfile_add_region(REGION_THREAD, s->thread, PAGE, NULL, true);
+	s->segment_bytes = s->thread == 0 ? MAIN_SEGMENT_BYTES : OTHER_SEGMENT_BYTES;
+	s->ring_segments = s->thread == 0 ? RING_SEGMENTS : 2;
+	/* Faulted in now, once: the ring is reused for ever. */
+	s->ring = segfile_add_region(REGION_RING, s->thread, (size_t)s->ring_segments * s->segment_bytes, NULL, true);
+	return s->slots != NULL && s->sig_words != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
+}
+
+struct stream *stream_attach(void)
+{
+	if (!stream_on)
+		return NULL;
+	uint32_t thread = atomic_fetch_add_explicit(&thread_count, 1, memory_order_relaxed);
+	struct stream *s = thread < MPIC_THREADS_MAX ? memory_reserve(sizeof(*s)) : NULL;
+	if (s == NULL)
+		return NULL;
+	s->thread = thread;
+	if (!allocate(s))
+		return NULL;
+	s->previous_exit = tick_now();
+	for (uint32_t i = 0; i < s->ring_segments; i++) /* the agent takes the size of a slot from the first */
+		((struct segment *)(void *)(s->ring + (size_t)i * s->segment_bytes))->len_bytes = s->segment_bytes;
+	open_segment(s);
+	uint64_t anything[2] = {sig_head(0, SIG_TIME, 0, 1, 0, 0), 0};
+	if (!define_sig(s, 0, anything, 2))
+		return NULL;
+	s->nsigs = 1;
+	if (atomic_load_explicit(&segfile->stop_events, memory_order_relaxed) != 0)
+		events_stop(s);
+	stream_mine = s;
+	return s;
+}

@@ -1,0 +1,131 @@
+/* stream.h - one thread's stream of records into shared memory, with its dictionary of signatures and exact totals.
+ * In: what a call was, as words (format/sig.h), and two ticks.  Out: committed bytes in the process's segment file, drained by collect/.
+ * Runs inside the user's program: no malloc, no locks on the hot path, no stdio, never fails loudly. */
+#pragma once
+
+#include "format/segment.h"
+#include "format/sig.h"
+#include "base/tick.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STREAM_SIGS_MAX 32768u	   /* exact signatures of a thread; later ones are told coarsely, with their words in the event */
+#define STREAM_COARSE_MAX 4096u	   /* coarse signatures on top */
+#define STREAM_SLOTS 131072u	   /* of the hash table: a power of two over twice the signatures */
+#define STREAM_WORDS_MAX SEGREC_EXTRA_MAX /* of one signature */
+#define STREAM_DEFS_MAX (4u << 20)    /* bytes of definitions of a thread */
+
+/* Who needs a long piece of memory for the length of one call. */
+enum scratch_use { SCRATCH_REQUESTS, SCRATCH_WORDS, SCRATCH_DEFINITION, SCRATCH_USES };
+
+struct sig_slot {
+	uint32_t tag; /* high bits of the hash */
+	uint32_t sig; /* id + 1; 0 = empty */
+};
+
+struct stream {
+	uintptr_t inside; /* frame of the MPI call this thread is in; 0 outside */
+	uint64_t previous_exit;
+	uint32_t *pos, *limit; /* next record, end of the segment (a largest plain record before it) */
+	struct segment *segment;
+	struct segment_total *totals;
+	struct sig_slot *slots;
+	const uint64_t **sig_words;
+	struct thread_area *area;
+	uint64_t next_serial; /* of requests */
+	uint32_t nsigs, nexact;
+	uint32_t thread;
+	/* cold */
+	uint32_t ring_segments, ring_at;
+	uint8_t *ring;
+	uint32_t segment_bytes;
+	struct defs_area *defs; /* the newest region */
+	uint32_t defs_cap;	/* bytes of records it holds */
+	uint32_t defs_total;	/* bytes of all regions */
+	uint32_t totals_cap;
+	bool events_off, paused;
+	uint64_t op_defined[16]; /* bits: operations whose name is in this thread's definitions */
+	struct scratch {
+		uint64_t *words;
+		size_t len_words;
+	} scratch[SCRATCH_USES];
+};
+
+#define HIDDEN __attribute__((visibility("hidden")))
+#define COLD __attribute__((noinline, cold))
+
+extern __thread struct stream *stream_mine HIDDEN __attribute__((tls_model("initial-exec")));
+extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised or being so */
+
+/* This thread's stream, made on first use; NULL when tracing is off. */
+struct stream *stream_attach(void) HIDDEN COLD;
+
+/* Find or add. Returns the id of the signature. *ret_literal = its words must go with the event. */
+uint32_t stream_add_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash,
+			bool *ret_literal) HIDDEN COLD;
+void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
+			uint32_t nextra) HIDDEN COLD;
+void stream_flush_polls(struct stream *s) HIDDEN COLD;
+/* Append one definition; false when there is no room. */
+bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t head_bytes, const void *tail,
+		    uint32_t tail_bytes) HIDDEN COLD;
+/* MPI_Pcontrol: events of this thread off and on; totals go on. */
+void stream_control(struct stream *s, bool on) HIDDEN COLD;
+/* At least that many words, valid until the next request for the same use; NULL without memory. */
+uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words) HIDDEN;
+
+static inline uint64_t sig_hash(const uint64_t *w, uint32_t n)
+{
+	/* Products of independent words run in parallel; the last mix spreads them. */
+	uint64_t h = w[0] * 0x9e3779b97f4a7c15ull + w[1] * 0xc2b2ae3d27d4eb4full;
+	for (uint32_t i = 2; i < n; i++)
+		h += (w[i] ^ (h >> 47 << 1) ^ i) * (0xd6e8feb86659fd93ull + 2 * 0x165667b19e3779f9ull * i);
+	h ^= h >> 32;
+	h *= 0xff51afd7ed558ccdull;
+	return h ^ h >> 29;
+}
+
+static inline bool words_equal(const uint64_t *a, const uint64_t *b, uint32_t n)
+{
+	uint64_t differ = 0;
+	for (uint32_t i = 0; i < n; i++)
+		differ |= a[i] ^ b[i];
+	return differ == 0;
+}
+
+/* The number of words stands in front of the words of each signature in the definitions. */
+static inline uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
+{
+	uint64_t hash = sig_hash(words, n);
+	uint32_t tag = (uint32_t)(hash >> 32) | 1;
+	for (uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1);; at = (at + 1) & (STREAM_SLOTS - 1)) {
+		const struct sig_slot *slot = &s->slots[at];
+		if (slot->sig == 0)
+			return stream_add_sig(s, words, n, hash, ret_literal);
+		if (slot->tag == tag) {
+			const uint64_t *have = s->sig_words[slot->sig - 1];
+			if ((uint32_t)(have[-1] >> 32) == n && words_equal(have, words, n))
+				return slot->sig - 1;
+		}
+	}
+}
+
+static inline void stream_record(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit)
+{
+	uint64_t gap = enter - s->previous_exit, dur = exit - enter;
+	uint32_t *p = s->pos;
+	if (__builtin_expect((gap | dur) >> 32 != 0 || p >= s->limit || s->area->polls.busy, false)) {
+		stream_record_slow(s, sig, enter, exit, NULL, 0);
+		return;
+	}
+	p[0] = sig;
+	p[1] = (uint32_t)gap;
+	p[2] = (uint32_t)dur;
+	s->pos = p + 3;
+	s->previous_exit = exit;
+	/* Partner: the agent's acquire load in collect/drain.c. */
+	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)(p + 3) - (uint8_t *)(s->segment + 1)),
+			      memory_order_release);
+}

@@ -1,0 +1,102 @@
+/* tables.h - what handles mean: communicators, datatypes, requests. Handles are never identities by themselves.
+ * Process-wide; locked only under MPI_THREAD_MULTIPLE. */
+#pragma once
+
+#include "pmpi/ops.h"
+#include "pmpi/stream.h"
+
+extern bool tables_shared HIDDEN; /* several threads may call MPI at once */
+extern struct next next HIDDEN;	  /* the MPI library's own functions */
+
+/* ---- communicators ---- */
+
+struct comm_entry {
+	MPI_Comm handle;
+	uint32_t id;
+	int32_t rank;	      /* mine in it */
+	uint32_t size;	      /* of the local group */
+	uint32_t remote_size; /* 0 unless inter */
+	uint32_t created;     /* communicators derived from it so far: the same count on all members */
+	bool used;
+	uint64_t global_id;
+};
+
+void comms_begin(void) HIDDEN COLD; /* after MPI_Init: MPI_COMM_WORLD, MPI_COMM_SELF */
+struct comm_entry *comm_find_slow(MPI_Comm comm) HIDDEN COLD;
+/* Enter newcomm, created by op from parent. salt distinguishes siblings that are not ordered by the parent's
+ * collectives (create_group, intercomm_create: the tag), else -1. Returns its id, MPIC_NO_COMM for MPI_COMM_NULL. */
+uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt) HIDDEN COLD;
+/* MPI_Comm_idup returned: newcomm gets its place among the parent's children now and is entered at its first use. */
+void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm) HIDDEN COLD;
+void comm_freed(MPI_Comm comm) HIDDEN COLD;
+void comm_named(MPI_Comm comm, const char *name) HIDDEN COLD;
+
+extern struct comm_entry *comm_last HIDDEN;
+
+/* The entry of a communicator; one that nobody saw being created is entered now. Never NULL. */
+static inline const struct comm_entry *comm_find(MPI_Comm comm)
+{
+	struct comm_entry *last = __atomic_load_n(&comm_last, __ATOMIC_RELAXED);
+	return __builtin_expect(last->handle == comm && last->used, true) ? last : comm_find_slow(comm);
+}
+
+/* ---- datatypes ---- */
+
+struct type_entry {
+	MPI_Datatype handle;
+	uint32_t id;
+	bool used;
+	uint64_t size_bytes;
+};
+
+#define TYPE_CACHE 64
+
+extern struct type_entry type_cache[TYPE_CACHE] HIDDEN;
+
+const struct type_entry *type_find_slow(MPI_Datatype type) HIDDEN COLD;
+void type_freed(MPI_Datatype type) HIDDEN COLD;
+
+static inline uint32_t type_slot(MPI_Datatype type)
+{
+	uint64_t bits = (uint64_t)(uintptr_t)type;
+	return (uint32_t)((bits ^ bits >> 9 ^ bits >> 17) & (TYPE_CACHE - 1));
+}
+
+static inline struct type_entry type_find(MPI_Datatype type)
+{
+	const struct type_entry *t = &type_cache[type_slot(type)];
+	if (__builtin_expect(!tables_shared && t->used && t->handle == type, true))
+		return *t;
+	return *type_find_slow(type);
+}
+
+static inline uint64_t bytes_of(uint64_t count, MPI_Datatype type)
+{
+	return count * type_find(type).size_bytes;
+}
+
+/* ---- requests ---- */
+
+enum request_flag {
+	REQUEST_PERSISTENT = 1,
+	REQUEST_WANTS_STATUS = 2, /* a wildcard receive, or cancelled: only the status knows */
+};
+
+struct request {
+	uint64_t serial; /* of its thread */
+	uint32_t thread;
+	uint32_t flags;
+};
+
+extern int64_t requests_wanting_status HIDDEN;
+
+void request_put(MPI_Request handle, const struct request *r) HIDDEN;
+/* The oldest operation behind a handle (Open MPI hands out one shared object for operations that completed at once). */
+bool request_get(MPI_Request handle, struct request *ret_request) HIDDEN;
+/* As request_get, and forget it unless it is persistent or `always`. */
+bool request_take(MPI_Request handle, bool always, struct request *ret_request) HIDDEN;
+/* From now on its status matters. */
+void request_want_status(MPI_Request handle) HIDDEN;
+
+void tables_lock(void) HIDDEN;
+void tables_unlock(void) HIDDEN;
