@@ -1,0 +1,238 @@
+/* agent.c - see agent.h. Runs as the job's user, at idle priority while the job runs; nobody waits for it. */
+#include "collect/agent.h"
+
+#include "collect/meta.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POLL_MIN_NS 2000000ll
+#define POLL_MAX_NS 50000000ll
+#define CLOCK_EVERY_NS 1000000000ll
+
+struct agent {
+	const char *stepdir;
+	char ranks[PATH_MAX];
+	struct layout layout;
+	struct output output;
+	struct process *processes;
+	uint32_t nprocesses;
+	struct buf clocks;
+	int64_t last_clock_ns;
+	uint64_t budget_bytes;
+	struct error trouble;
+	bool troubled;
+};
+
+static bool known(const struct agent *a, const char *name)
+{
+	for (uint32_t i = 0; i < a->nprocesses; i++) {
+		const char *slash = strrchr(a->processes[i].path, '/');
+		if (strcmp(slash != NULL ? slash + 1 : a->processes[i].path, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void adopt(struct agent *a, const char *name)
+{
+	char path[PATH_MAX];
+	struct process p;
+	if (snprintf(path, sizeof(path), "%s/%s", a->ranks, name) >= (int)sizeof(path) ||
+	    a->nprocesses >= MPIC_PROCESSES_MAX || process_open(&p, path, a->nprocesses, NULL) < 0)
+		return;
+	struct process *more = realloc(a->processes, (a->nprocesses + 1) * sizeof(*more));
+	if (more == NULL) {
+		process_close(&p);
+		return;
+	}
+	a->processes = more;
+	if (a->output.path == NULL && output_open(&a->output, &a->trouble) < 0)
+		a->troubled = true;
+	a->processes[a->nprocesses++] = p;
+}
+
+static void look_for_processes(struct agent *a)
+{
+	DIR *d = opendir(a->ranks);
+	const struct dirent *entry;
+	const size_t suffix = strlen(SEGFILE_SUFFIX);
+	while (d != NULL && (entry = readdir(d)) != NULL) {
+		size_t len = strlen(entry->d_name);
+		if (len > suffix && strcmp(entry->d_name + len - suffix, SEGFILE_SUFFIX) == 0 && !known(a, entry->d_name))
+			adopt(a, entry->d_name);
+	}
+	if (d != NULL)
+		closedir(d);
+}
+
+static void sample_clock(struct agent *a, bool always)
+{
+	struct tick_sample s = tick_sample();
+	if (!always && s.monotonic_ns - a->last_clock_ns < CLOCK_EVERY_NS)
+		return;
+	a->last_clock_ns = s.monotonic_ns;
+	mpic_put_clock(&a->clocks, &(struct mpic_clock){s.tick, s.monotonic_ns, s.realtime_ns});
+}
+
+static int drain_all(struct agent *a, bool final)
+{
+	int drained = 0;
+	for (uint32_t i = 0; i < a->nprocesses; i++) {
+		struct process *p = &a->processes[i];
+		if (p->gone)
+			continue;
+		bool over = final || process_is_over(p);
+		drained += process_drain(p, &a->output, over);
+		if (over) {
+			p->gone = true;
+			p->lost = atomic_load_explicit(&p->file->state, memory_order_acquire) == SEGFILE_RUNNING;
+		}
+		if (a->budget_bytes > 0 && p->packed_event_bytes > a->budget_bytes) {
+			uint32_t none = 0; /* the tracer's own reason stays, if it has one */
+			atomic_compare_exchange_strong(&p->file->stop_events, &none, 1);
+		}
+	}
+	return drained;
+}
+
+static bool all_gone(const struct agent *a)
+{
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		if (!a->processes[i].gone)
+			return false;
+	return true;
+}
+
+static bool step_is_over(const struct agent *a, pid_t watch_pid)
+{
+	if (stepdir_has(a->stepdir, "done"))
+		return true;
+	return watch_pid > 0 && kill(watch_pid, 0) != 0 && errno == ESRCH && all_gone(a);
+}
+
+static void put_clocks(struct agent *a)
+{
+	for (uint32_t i = 0; i < a->nprocesses; i++) {
+		const struct segfile *f = a->processes[i].file;
+		const struct tick_sample *both[2] = {&f->clock_start, &f->clock_end};
+		for (int k = 0; k < 2; k++)
+			if (both[k]->tick != 0)
+				mpic_put_clock(&a->clocks, &(struct mpic_clock){both[k]->tick, both[k]->monotonic_ns,
+										both[k]->realtime_ns});
+	}
+	struct mpic_block b = {.kind = MPIC_CLOCK, .process = MPIC_NODE};
+	output_block(&a->output, &b, a->clocks.data, a->clocks.len_bytes);
+}
+
+static void put_end(struct agent *a)
+{
+	uint64_t events = 0, lost = 0;
+	for (uint32_t i = 0; i < a->nprocesses; i++) {
+		struct process *p = &a->processes[i];
+		process_profile(p, &a->output);
+		meta_process(&a->output, p, 1);
+		for (uint32_t t = 0; t < p->nthreads; t++) {
+			events += p->threads[t].events;
+			lost += p->threads[t].dropped + (p->threads[t].area != NULL ? p->threads[t].area->lost : 0);
+		}
+	}
+	put_clocks(a);
+	meta_node(&a->output, &a->layout, a->stepdir, 1);
+	meta_end(&a->output, a->nprocesses, events, lost);
+}
+
+/* What was drained and written is no longer needed here. */
+static void remove_segments(struct agent *a)
+{
+	for (uint32_t i = 0; i < a->nprocesses; i++) {
+		char spill[PATH_MAX];
+		snprintf(spill, sizeof(spill), "%s" SPILL_SUFFIX, a->processes[i].path);
+		unlink(spill);
+		unlink(a->processes[i].path);
+	}
+}
+
+static void set_priority(bool idle)
+{
+	struct sched_param none = {0};
+	sched_setscheduler(0, idle ? SCHED_IDLE : SCHED_OTHER, &none);
+}
+
+static void serve(struct agent *a, pid_t watch_pid)
+{
+	int64_t wait_ns = POLL_MIN_NS;
+	bool described = false;
+	for (;;) {
+		bool over = step_is_over(a, watch_pid); /* asked first: what is there now is all there will be */
+		if (over)
+			set_priority(false);
+		look_for_processes(a);
+		if (a->nprocesses > 0 && !described) {
+			meta_node(&a->output, &a->layout, a->stepdir, 0);
+			described = true;
+		}
+		sample_clock(a, over);
+		int drained = drain_all(a, over);
+		if (over)
+			return;
+		if (drained > 0)
+			output_flush(&a->output);
+		wait_ns = drained > 0 ? POLL_MIN_NS : wait_ns * 2 < POLL_MAX_NS ? wait_ns * 2 : POLL_MAX_NS;
+		nanosleep(&(struct timespec){0, wait_ns}, NULL);
+	}
+}
+
+static int begin(struct agent *a, const char *stepdir, struct error *e)
+{
+	a->stepdir = stepdir;
+	int rc = layout_read(&a->layout, stepdir, e);
+	if (rc < 0)
+		return rc;
+	if (snprintf(a->ranks, sizeof(a->ranks), "%s/ranks", stepdir) >= (int)sizeof(a->ranks))
+		return fail(e, -ENAMETOOLONG, "%s: name too long", stepdir);
+	a->output = (struct output){.wanted_dir = layout_get(&a->layout, "out", a->ranks),
+				    .fallback_dir = a->ranks,
+				    .node = layout_get(&a->layout, "node", "node"),
+				    .fd = -1};
+	a->budget_bytes = layout_number(&a->layout, "budget", 0);
+	tick_choose();
+	sample_clock(a, true);
+	return 0;
+}
+
+int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
+{
+	struct agent a = {0};
+	int rc = begin(&a, stepdir, e);
+	if (rc < 0)
+		return rc;
+	set_priority(true);
+	serve(&a, watch_pid);
+	if (a.nprocesses > 0 && a.output.path != NULL) {
+		put_end(&a);
+		rc = output_close(&a.output);
+		if (rc < 0)
+			fail(e, rc, "%s: cannot write: %s", a.output.path, strerror(-rc));
+		else
+			remove_segments(&a);
+	} else if (a.troubled) {
+		rc = fail(e, -EIO, "%s", a.trouble.text);
+	}
+	stepdir_mark(a.ranks, "sealed");
+	for (uint32_t i = 0; i < a.nprocesses; i++)
+		process_close(&a.processes[i]);
+	free(a.processes);
+	free(a.output.path);
+	buf_done(&a.clocks);
+	layout_done(&a.layout);
+	return rc;
+}

@@ -1,0 +1,10 @@
+/* agent.h - the node agent: drains all processes of one step on one node into <out>/<node>.mpic. */
+#pragma once
+
+#include "base/error.h"
+
+#include <sys/types.h>
+
+/* Run until STEPDIR/done exists, or watch_pid (if > 0) is gone and no process of the step lives. Returns 0, or -errno
+ * with text when something could not be written (what could be written is there). */
+int agent_run(const char *stepdir, pid_t watch_pid, struct error *e);

@@ -1,0 +1,194 @@
+/* drain.c - from segments to blocks: records are split into columns, packed, appended.
+ * In: committed bytes of ring segments and spilled segments.  Out: EVENTS, DEFS and PROFILE blocks. */
+#include "base/cursor.h"
+#include "collect/process.h"
+#include "format/mpic.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEGMENT_BYTES_MAX (1u << 20)
+
+static int rd_record(struct cursor *c, struct mpic_event *ev, uint64_t clock, uint64_t *extra)
+{
+	uint32_t head, low, n = 0;
+	uint64_t gap, dur;
+	if (rd_u32(c, &head) < 0)
+		return -EBADMSG;
+	if (head & SEGREC_WIDE) {
+		if (rd_u64(c, &gap) < 0 || rd_u64(c, &dur) < 0)
+			return -EBADMSG;
+	} else {
+		if (rd_u32(c, &low) < 0)
+			return -EBADMSG;
+		gap = low;
+		if (rd_u32(c, &low) < 0)
+			return -EBADMSG;
+		dur = low;
+	}
+	if ((head & SEGREC_EXTRA) && (rd_u32(c, &n) < 0 || n > SEGREC_EXTRA_MAX))
+		return -EBADMSG;
+	for (uint32_t i = 0; i < n; i++)
+		if (rd_u64(c, &extra[i]) < 0)
+			return -EBADMSG;
+	*ev = (struct mpic_event){.sig = head & SEGREC_SIG,
+				  .enter_tick = clock + gap,
+				  .exit_tick = clock + gap + dur,
+				  .extra = extra,
+				  .nextra = n};
+	return 0;
+}
+
+/* Polls that were still growing when the process died. */
+static void put_pending(struct mpic_columns *columns, const struct thread_area *area)
+{
+	const struct pending_polls *polls = &area->polls;
+	uint64_t extra[2] = {polls->calls, polls->ticks};
+	struct mpic_event ev = {.sig = polls->sig, .enter_tick = polls->enter_tick, .exit_tick = polls->exit_tick,
+				.extra = extra, .nextra = 2};
+	if (polls->busy && polls->enter_tick >= columns->clock && polls->exit_tick >= polls->enter_tick)
+		mpic_columns_put(columns, &ev);
+}
+
+/* One segment becomes one block. `last` = the stream ends here. */
+static void drain_segment(struct process *p, struct output *o, const struct segment *head, const uint8_t *records,
+			  uint32_t len_bytes, bool last)
+{
+	static struct mpic_columns columns;
+	static struct buf payload;
+	static uint64_t extra[SEGREC_EXTRA_MAX];
+	struct cursor c = cursor_over(records, len_bytes);
+	struct mpic_event ev;
+	struct drained_thread *t = head->thread < p->nthreads ? &p->threads[head->thread] : NULL;
+
+	if (t == NULL || t->area == NULL)
+		return;
+	mpic_columns_begin(&columns, head->begin_tick);
+	while (cursor_left(&c) > 0 && rd_record(&c, &ev, columns.clock, extra) == 0)
+		mpic_columns_put(&columns, &ev);
+	if (last)
+		put_pending(&columns, t->area);
+	if (columns.count == 0)
+		return;
+	payload.len_bytes = 0;
+	mpic_columns_payload(&columns, &payload);
+	struct mpic_block b = {.kind = MPIC_EVENTS, .process = p->index, .thread = head->thread, .seq = head->seq};
+	int64_t packed = buf_failed(&payload) ? -ENOMEM : output_block(o, &b, payload.data, payload.len_bytes);
+	if (packed < 0) {
+		t->dropped += columns.count;
+		return;
+	}
+	t->events += columns.count;
+	p->packed_event_bytes += (uint64_t)packed;
+}
+
+static int drain_ring(struct process *p, struct output *o, struct drained_thread *t, bool all)
+{
+	int drained = 0;
+	if (t->ring == NULL)
+		return 0;
+	uint32_t slot = ((const struct segment *)(const void *)t->ring)->len_bytes;
+	if (slot < sizeof(struct segment) || slot > SEGMENT_BYTES_MAX)
+		return 0;
+	for (size_t at = 0; at + slot <= t->ring_bytes; at += slot) {
+		struct segment *g = (struct segment *)(void *)(t->ring + at);
+		/* Partners: the release stores of state and committed in pmpi/stream.c. */
+		uint32_t state = atomic_load_explicit(&g->state, memory_order_acquire);
+		uint32_t len = atomic_load_explicit(&g->committed, memory_order_acquire);
+		if (len > slot - sizeof(*g) || (state != SEGMENT_FULL && !(all && state == SEGMENT_OPEN)))
+			continue;
+		drain_segment(p, o, g, (const uint8_t *)(g + 1), len, state == SEGMENT_OPEN);
+		atomic_store_explicit(&g->state, SEGMENT_FREE, memory_order_release);
+		drained++;
+	}
+	return drained;
+}
+
+/* Segments in the spill file are whole once the file reaches over them; what was read gives its blocks back. */
+static int drain_spill(struct process *p, struct output *o)
+{
+	static uint8_t bytes[SEGMENT_BYTES_MAX];
+	char path[4096];
+	struct stat st;
+	int drained = 0;
+	if (p->spill_fd < 0) {
+		snprintf(path, sizeof(path), "%s" SPILL_SUFFIX, p->path);
+		p->spill_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	}
+	if (p->spill_fd < 0 || fstat(p->spill_fd, &st) != 0 || st.st_uid != geteuid())
+		return 0;
+	for (;;) {
+		struct segment head;
+		if (pread(p->spill_fd, &head, sizeof(head), (off_t)p->spill_done) != (ssize_t)sizeof(head))
+			break;
+		uint32_t len = atomic_load_explicit(&head.committed, memory_order_relaxed);
+		if (head.len_bytes == 0 || len > sizeof(bytes) || /* allocated, not yet written */
+		    pread(p->spill_fd, bytes, len, (off_t)(p->spill_done + sizeof(head))) != (ssize_t)len)
+			break;
+		drain_segment(p, o, &head, bytes, len, false);
+		fallocate(p->spill_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)p->spill_done,
+			  (off_t)(sizeof(head) + len));
+		p->spill_done += sizeof(head) + len;
+		drained++;
+	}
+	return drained;
+}
+
+static void drain_defs(struct process *p, struct output *o)
+{
+	for (uint32_t i = 0; i < p->nmaps; i++) {
+		const struct region *r = &p->file->regions[i];
+		struct mapped_region *m = &p->maps[i];
+		if (r->type != REGION_DEFS || m->at == NULL || r->thread >= p->nthreads)
+			continue;
+		struct defs_area *d = m->at;
+		uint32_t len = atomic_load_explicit(&d->committed, memory_order_acquire);
+		if (len <= m->done_bytes || len > r->len_bytes - sizeof(*d))
+			continue;
+		struct mpic_block b = {.kind = MPIC_DEFS, .process = p->index, .thread = r->thread,
+				       .seq = p->threads[r->thread].defs_seq++};
+		output_block(o, &b, (const uint8_t *)(d + 1) + m->done_bytes, len - m->done_bytes);
+		m->done_bytes = len;
+	}
+}
+
+int process_drain(struct process *p, struct output *o, bool all)
+{
+	int drained = 0;
+	process_refresh(p);
+	drained += drain_spill(p, o);
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		drained += drain_ring(p, o, &p->threads[i], all);
+	if (drained > 0 || all)
+		drain_defs(p, o);
+	return drained;
+}
+
+void process_profile(struct process *p, struct output *o)
+{
+	for (uint32_t thread = 0; thread < p->nthreads; thread++) {
+		_cleanup_buf_ struct buf payload = {0};
+		struct drained_thread *t = &p->threads[thread];
+		uint32_t sig = 0;
+		t->calls = 0;
+		for (uint32_t i = 0; i < p->nmaps; i++) {
+			const struct region *r = &p->file->regions[i];
+			const struct segment_total *totals = p->maps[i].at;
+			if (r->type != REGION_TOTALS || r->thread != thread || totals == NULL)
+				continue;
+			for (size_t k = 0; k < r->len_bytes / sizeof(*totals); k++, sig++) {
+				if (totals[k].calls == 0)
+					continue;
+				mpic_put_total(&payload, &(struct mpic_total){sig, totals[k].calls, totals[k].ticks});
+				t->calls += totals[k].calls;
+			}
+		}
+		struct mpic_block b = {.kind = MPIC_PROFILE, .process = p->index, .thread = thread, .seq = t->profile_seq++};
+		if (payload.len_bytes > 0 && !buf_failed(&payload))
+			output_block(o, &b, payload.data, payload.len_bytes);
+	}
+}

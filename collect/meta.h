@@ -1,0 +1,11 @@
+/* meta.h - what the .mpic says about the node, its processes and the end, as JSON. */
+#pragma once
+
+#include "collect/process.h"
+#include "collect/stepdir.h"
+
+/* Append a META block about the node. stepdir: for exits. */
+void meta_node(struct output *o, const struct layout *l, const char *stepdir, uint64_t seq);
+void meta_process(struct output *o, const struct process *p, uint64_t seq);
+/* The END block. */
+void meta_end(struct output *o, uint32_t processes, uint64_t events, uint64_t lost);

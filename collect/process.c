@@ -1,0 +1,143 @@
+/* process.c - map a segment file and keep up with its growth. */
+#include "collect/process.h"
+
+#include "format/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void *map_part(int fd, uint64_t offset, uint64_t len_bytes)
+{
+	struct stat st;
+	if (fstat(fd, &st) != 0 || len_bytes == 0 || offset > (uint64_t)st.st_size ||
+	    len_bytes > (uint64_t)st.st_size - offset || offset % 4096 != 0)
+		return NULL;
+	void *at = mmap(NULL, len_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static int open_own(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1) {
+		close(fd);
+		return -EBADMSG;
+	}
+	return fd;
+}
+
+int process_open(struct process *ret_p, const char *path, uint32_t index, struct error *e)
+{
+	struct process p = {.index = index, .spill_fd = -1};
+	int fd = open_own(path), rc = 0;
+	if (fd < 0)
+		return fail(e, fd, "%s: cannot open: %s", path, strerror(-fd));
+	p.file = map_part(fd, 0, SEGFILE_HEAD_BYTES);
+	close(fd);
+	if (p.file == NULL)
+		return fail(e, -EAGAIN, "%s: too short for a segment file", path);
+	/* Partner: the release store at the end of process_begin() in pmpi/process.c. */
+	uint64_t magic = __atomic_load_n(&p.file->magic, __ATOMIC_ACQUIRE);
+	if (magic == 0)
+		rc = fail(e, -EAGAIN, "%s: not ready", path);
+	else if (magic != SEGFILE_MAGIC || p.file->version != SEGFILE_VERSION)
+		rc = fail(e, -EBADMSG, "%s: not a segment file of this version", path);
+	p.path = strdup(path);
+	p.maps = calloc(SEGFILE_REGIONS_MAX, sizeof(*p.maps));
+	p.threads = calloc(SEGFILE_REGIONS_MAX, sizeof(*p.threads));
+	if (rc == 0 && (p.path == NULL || p.maps == NULL || p.threads == NULL))
+		rc = fail(e, -ENOMEM, "out of memory");
+	if (rc < 0)
+		process_close(&p);
+	else
+		*ret_p = p;
+	return rc;
+}
+
+void process_close(struct process *p)
+{
+	for (uint32_t i = 0; i < p->nmaps; i++)
+		if (p->maps[i].at != NULL)
+			munmap(p->maps[i].at, p->file->regions[i].len_bytes);
+	if (p->file != NULL)
+		munmap(p->file, SEGFILE_HEAD_BYTES);
+	if (p->spill_fd >= 0)
+		close(p->spill_fd);
+	free(p->maps);
+	free(p->threads);
+	free(p->path);
+	*p = (struct process){.spill_fd = -1, .closed = true};
+}
+
+static void take_region(struct process *p, const struct region *r, void *at)
+{
+	if (r->thread >= SEGFILE_REGIONS_MAX)
+		return;
+	struct drained_thread *t = &p->threads[r->thread];
+	if (r->thread >= p->nthreads)
+		p->nthreads = r->thread + 1;
+	if (r->type == REGION_THREAD && r->len_bytes >= sizeof(struct thread_area))
+		t->area = at;
+	if (r->type == REGION_RING) {
+		t->ring = at;
+		t->ring_bytes = r->len_bytes;
+	}
+}
+
+int process_refresh(struct process *p)
+{
+	/* Partner: the release store in segfile_add_region(), pmpi/segfile.c. */
+	uint32_t n = atomic_load_explicit(&p->file->nregions, memory_order_acquire);
+	if (n <= p->nmaps || n > SEGFILE_REGIONS_MAX)
+		return 0;
+	int fd = open_own(p->path);
+	if (fd < 0)
+		return fd;
+	for (uint32_t i = p->nmaps; i < n; i++) {
+		struct region r = p->file->regions[i];
+		p->maps[i].at = map_part(fd, r.offset, r.len_bytes);
+		if (p->maps[i].at != NULL)
+			take_region(p, &r, p->maps[i].at);
+	}
+	p->nmaps = n;
+	close(fd);
+	return 0;
+}
+
+static uint64_t start_time(uint32_t pid)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *at = strrchr(text, ')');
+	if (at != NULL && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X'))
+		return 0;
+	for (int field = 2; at != NULL && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at != NULL ? strtoull(at, NULL, 10) : 0;
+}
+
+bool process_is_over(const struct process *p)
+{
+	struct stat st;
+	if (atomic_load_explicit(&p->file->state, memory_order_acquire) == SEGFILE_FINALIZED)
+		return true;
+	/* A pid of another namespace (a container) tells nothing; then the end of the step decides. */
+	if (stat("/proc/self/ns/pid", &st) != 0 || st.st_ino != p->file->pid_namespace)
+		return false;
+	return start_time(p->file->pid) != p->file->process_start;
+}

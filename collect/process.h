@@ -1,0 +1,51 @@
+/* process.h - one traced process as the agent sees it: its segment file, mapped region by region. */
+#pragma once
+
+#include "base/error.h"
+#include "collect/output.h"
+#include "format/segment.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the agent knows of one thread. */
+struct drained_thread {
+	struct thread_area *area;
+	uint8_t *ring;
+	size_t ring_bytes;
+	uint64_t defs_seq, profile_seq;
+	uint64_t events; /* written as blocks */
+	uint64_t calls;	 /* sum of the totals, set with the last profile */
+	uint64_t dropped; /* events that were drained but could not be written */
+};
+
+struct process {
+	char *path; /* of the .mpit file */
+	uint32_t index;
+	struct segfile *file;
+	struct mapped_region {
+		void *at;
+		uint32_t done_bytes; /* DEFS: told so far */
+	} *maps;
+	uint32_t nmaps;
+	struct drained_thread *threads;
+	uint32_t nthreads;
+	int spill_fd;
+	uint64_t spill_done;
+	uint64_t packed_event_bytes;
+	bool gone; /* died or finalised: everything in it is final */
+	bool lost; /* gone without MPI_Finalize */
+	bool closed;
+};
+
+/* Map the head of the file; -EAGAIN while its process still writes it, -EBADMSG when it is none. */
+int process_open(struct process *ret_p, const char *path, uint32_t index, struct error *e);
+void process_close(struct process *p);
+/* Map what was added since. */
+int process_refresh(struct process *p);
+/* Finalised, or its pid is gone? */
+bool process_is_over(const struct process *p);
+/* Move everything final into blocks; with `all` the open segments too. Returns how many segments were drained. */
+int process_drain(struct process *p, struct output *o, bool all);
+/* The totals of all threads as profile blocks. */
+void process_profile(struct process *p, struct output *o);
