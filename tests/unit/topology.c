@@ -1,0 +1,161 @@
+/* topology.c - the node, its bindings and its switches, from this machine and from a made one. */
+#include "topology/cpulist.h"
+#include "topology/pus.h"
+#include "topology/topology.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct cpulist list;
+
+Test(cpulist, reads_single_numbers_and_ranges)
+{
+	cr_assert_eq(cpulist_parse("0-3,8\n", &list), 0);
+	cr_assert_eq(list.count, 5);
+	cr_assert(cpulist_has(&list, 3) && cpulist_has(&list, 8));
+	cr_assert_not(cpulist_has(&list, 4));
+}
+
+Test(cpulist, counts_a_cpu_named_twice_once)
+{
+	cr_assert_eq(cpulist_parse("1,1,0-1", &list), 0);
+	cr_assert_eq(list.count, 2);
+}
+
+Test(cpulist, refuses_what_is_not_a_list)
+{
+	static const char *const bad[] = {"a",	"1-",	"3-1",	   "1;2",
+					  "-1", "1,,2", "0-65536", "99999999999999"};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_assert_eq(cpulist_parse(bad[i], &list), -EINVAL, "%s", bad[i]);
+}
+
+static double number(const cJSON *object, const char *key)
+{
+	return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+Test(node, has_as_many_pu_entries_as_it_says)
+{
+	struct error e = {""};
+	cJSON *node = topo_node(&e);
+	cr_assert_not_null(node, "%s", e.text);
+	cJSON *pus = cJSON_GetObjectItemCaseSensitive(node, "pu");
+	cr_assert_eq(cJSON_GetArraySize(pus), (int)number(node, "pus"));
+	cr_assert_geq(number(node, "pus"), number(node, "cores"));
+	cr_assert_geq(number(node, "cores"), number(node, "sockets"));
+	cr_assert_geq(number(node, "memory_bytes"), 1e6);
+	cJSON_Delete(node);
+}
+
+/* A machine of two sockets with two cores of two threads each, numbered as Linux does it. */
+static void write_file(const char *root, const char *name, const char *text)
+{
+	char path[512];
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0755);
+		*slash = '/';
+	}
+	FILE *f = fopen(path, "w");
+	fputs(text, f);
+	fclose(f);
+}
+
+static void make_machine(char root[])
+{
+	cr_assert_not_null(mkdtemp(root));
+	write_file(root, "cpu/online", "0-7\n");
+	write_file(root, "node/node0/cpulist", "0-1,4-5\n");
+	write_file(root, "node/node1/cpulist", "2-3,6-7\n");
+	for (unsigned cpu = 0; cpu < 8; cpu++) {
+		char name[64], text[16];
+		snprintf(name, sizeof(name), "cpu/cpu%u/topology/core_id", cpu);
+		snprintf(text, sizeof(text), "%u\n", cpu % 2);
+		write_file(root, name, text);
+		snprintf(name, sizeof(name), "cpu/cpu%u/topology/physical_package_id", cpu);
+		snprintf(text, sizeof(text), "%u\n", cpu / 2 % 2);
+		write_file(root, name, text);
+	}
+}
+
+static void remove_machine(const char *root)
+{
+	char command[600];
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	cr_assert_eq(system(command), 0);
+}
+
+Test(sysfs, numbers_cores_over_the_whole_node)
+{
+	char root[] = "/tmp/mpitrace-test-XXXXXX";
+	struct topo_pus pus;
+	make_machine(root);
+	cr_assert_eq(topo_pus_sysfs(root, &pus, NULL), 0);
+	cr_assert_eq(pus.count, 8);
+	static const unsigned core[8] = {0, 1, 2, 3, 0, 1, 2, 3};
+	for (unsigned i = 0; i < 8; i++) {
+		cr_assert_eq(pus.pu[i].core, core[i], "cpu %u", i);
+		cr_assert_eq(pus.pu[i].socket, i / 2 % 2);
+		cr_assert_eq(pus.pu[i].numa, i / 2 % 2);
+	}
+	free(pus.pu);
+	remove_machine(root);
+}
+
+Test(sysfs, says_which_file_it_could_not_read)
+{
+	struct error e = {""};
+	struct topo_pus pus;
+	cr_assert_eq(topo_pus_sysfs("/nonexistent", &pus, &e), -ENOENT);
+	cr_assert_not_null(strstr(e.text, "/nonexistent/cpu/online"));
+}
+
+static char *print(cJSON *object)
+{
+	char *text = object != NULL ? cJSON_PrintUnformatted(object) : NULL;
+	cJSON_Delete(object);
+	return text;
+}
+
+Test(binding, names_each_core_and_socket_once)
+{
+	cJSON *node = cJSON_Parse("{\"pu\":[{\"os\":0,\"core\":0,\"socket\":0,\"numa\":0},"
+				  "{\"os\":1,\"core\":1,\"socket\":1,\"numa\":1},"
+				  "{\"os\":2,\"core\":0,\"socket\":0,\"numa\":0}]}");
+	char *text = print(topo_binding(node, "0,2,9"));
+	cr_assert_str_eq(
+		text, "{\"cpus\":3,\"list\":\"0,2,9\",\"cores\":[0],\"sockets\":[0],\"numa\":[0]}");
+	cr_assert_null(topo_binding(node, "x"));
+	cr_assert_null(topo_binding(node, NULL));
+	free(text);
+	cJSON_Delete(node);
+}
+
+Test(switches, splits_the_path_to_a_node)
+{
+	char *text = print(topo_switches("spine.leaf1.n1", "switch.switch.node"));
+	cr_assert_str_eq(text, "{\"path\":[\"spine\",\"leaf1\"],\"node\":\"n1\"}");
+	free(text);
+}
+
+Test(switches, keeps_the_dots_of_a_node_name)
+{
+	char *text = print(topo_switches("s1.n1.site.org", "switch.node"));
+	cr_assert_str_eq(text, "{\"path\":[\"s1\"],\"node\":\"n1.site.org\"}");
+	free(text);
+}
+
+Test(switches, refuses_parts_that_do_not_agree)
+{
+	cr_assert_null(topo_switches("n1", "switch.node"));
+	cr_assert_null(topo_switches("s1.", "switch.node"));
+	cr_assert_null(topo_switches("s1.n1", "switch.switch"));
+	cr_assert_null(topo_switches("", ""));
+	cr_assert_null(topo_switches(NULL, "node"));
+}

@@ -1,0 +1,49 @@
+/* switches.c - the switches above a node, from what slurmstepd tells a task (srun(1):
+ * SLURM_TOPOLOGY_ADDR). */
+#include "topology/topology.h"
+
+#include <string.h>
+
+#define NAME_BYTES 256
+#define DEPTH_MAX 32
+
+/* Copy the part of *text before the next dot (or all of it, if last) and step over it. */
+static int take(const char **text, int last, char ret_part[NAME_BYTES])
+{
+	size_t len_bytes = last ? strlen(*text) : strcspn(*text, ".");
+	if (len_bytes == 0 || len_bytes >= NAME_BYTES)
+		return 0;
+	memcpy(ret_part, *text, len_bytes);
+	ret_part[len_bytes] = '\0';
+	*text += len_bytes;
+	*text += **text == '.';
+	return 1;
+}
+
+/* The last part is the node, whose name may itself hold dots. */
+static int walk(cJSON *result, cJSON *path, const char *addr, const char *pattern)
+{
+	char part[NAME_BYTES], kind[NAME_BYTES];
+	for (unsigned depth = 0; depth < DEPTH_MAX; depth++) {
+		int last = strchr(pattern, '.') == NULL;
+		if (!take(&pattern, last, kind) || !take(&addr, last, part))
+			return 0;
+		if (last)
+			return strcmp(kind, "node") == 0 &&
+			       cJSON_AddStringToObject(result, "node", part) != NULL;
+		cJSON_AddItemToArray(path, cJSON_CreateString(part));
+	}
+	return 0;
+}
+
+cJSON *topo_switches(const char *addr, const char *pattern)
+{
+	if (addr == NULL || pattern == NULL)
+		return NULL;
+	cJSON *result = cJSON_CreateObject();
+	cJSON *path = cJSON_AddArrayToObject(result, "path");
+	if (path != NULL && walk(result, path, addr, pattern))
+		return result;
+	cJSON_Delete(result);
+	return NULL;
+}
