@@ -133,7 +133,15 @@ void mpix_put_meta(struct buf *out, const struct mpix_info *info, const struct m
 	}
 }
 
-/* One block: the pointers, then the names. */
+static bool is_printable(const char *text, size_t len_bytes)
+{
+	for (size_t i = 0; i < len_bytes; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	return true;
+}
+
+/* One block: the pointers, then the names. Names are words of printable ASCII. */
 static int get_names(struct cursor *c, uint32_t nops, const char ***ret_names)
 {
 	size_t text_bytes = cursor_left(c) + 1; /* each name's length byte becomes its NUL */
@@ -143,8 +151,7 @@ static int get_names(struct cursor *c, uint32_t nops, const char ***ret_names)
 	char *text = (char *)(names + nops);
 	for (uint32_t i = 0; i < nops; i++) {
 		uint8_t len;
-		if (rd_u8(c, &len) < 0 || rd_copy(c, text, len) < 0 ||
-		    memchr(text, 0, len) != NULL) {
+		if (rd_u8(c, &len) < 0 || rd_copy(c, text, len) < 0 || !is_printable(text, len)) {
 			free(names);
 			return -EBADMSG;
 		}
