@@ -26,6 +26,7 @@ const struct command *command_find(const char *name);
 #define COMMANDS(ROW)                                                                              \
 	ROW(doctor)                                                                                \
 	ROW(show)                                                                                  \
+	ROW(view)                                                                                  \
 	/* one row a subcommand */
 
 #define DECLARE(name) extern const struct command cmd_##name;
