@@ -26,6 +26,8 @@ const struct command *command_find(const char *name);
 #define COMMANDS(ROW)                                                                              \
 	ROW(collect)                                                                               \
 	ROW(doctor)                                                                                \
+	ROW(show)                                                                                  \
+	ROW(view)                                                                                  \
 	/* one row a subcommand */
 
 #define DECLARE(name) extern const struct command cmd_##name;

@@ -1,0 +1,151 @@
+/* cmd_show.c - `mpitrace show FILE.mpix`: what an analysed step says, as text for people or JSON
+ * for machines. */
+#include "cli/cli.h"
+#include "cli/show.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+	const char *path;
+	bool json, events;
+	struct event_choice choice;
+};
+
+/* 0 on success. A number of seconds, not negative and below 104 days. */
+static int parse_seconds(const char *text, int64_t *ret_ns)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+	if (end == text || *end != 0 || !isfinite(seconds) || seconds < 0 || seconds > 9e6)
+		return -EINVAL;
+	*ret_ns = (int64_t)llround(seconds * 1e9);
+	return 0;
+}
+
+static int parse_count(const char *text, unsigned long long max, unsigned long long *ret_count)
+{
+	char *end;
+	errno = 0;
+	unsigned long long n = strtoull(text, &end, 10);
+	if (end == text || *end != 0 || errno != 0 || text[0] == '-' || n > max)
+		return -EINVAL;
+	*ret_count = n;
+	return 0;
+}
+
+static int parse_option(struct options *o, int key, const char *value)
+{
+	unsigned long long rank;
+	switch (key) {
+	case 'j':
+		o->json = true;
+		return 0;
+	case 'e':
+		o->events = true;
+		return 0;
+	case 'r':
+		if (parse_count(value, RANKS_MAX - 1, &rank) < 0)
+			return usage_error("show", "--rank %s: not a rank", value);
+		o->choice.rank = (long)rank;
+		return 0;
+	case 'f':
+	case 't':
+		if (parse_seconds(value, key == 'f' ? &o->choice.from_ns : &o->choice.to_ns) < 0)
+			return usage_error("show", "%s: not a number of seconds", value);
+		return 0;
+	case 'l':
+		if (parse_count(value, UINT64_MAX, &o->choice.limit) < 0)
+			return usage_error("show", "--limit %s: not a count", value);
+		return 0;
+	default:
+		return usage_error("show", "unknown option, or a value is missing");
+	}
+}
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	static const struct option names[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"events", no_argument, NULL, 'e'},
+		{"rank", required_argument, NULL, 'r'},
+		{"from", required_argument, NULL, 'f'},
+		{"to", required_argument, NULL, 't'},
+		{"limit", required_argument, NULL, 'l'},
+		{NULL, 0, NULL, 0},
+	};
+	int key, rc = 0;
+	opterr = 0;
+	*o = (struct options){
+		.choice = {
+			.rank = -1, .from_ns = INT64_MIN, .to_ns = INT64_MAX, .limit = UINT64_MAX}};
+	while (rc == 0 && (key = getopt_long(argc, argv, "", names, NULL)) != -1)
+		rc = parse_option(o, key, optarg);
+	if (rc != 0)
+		return rc;
+	if (optind + 1 != argc)
+		return usage_error("show", "give one FILE.mpix");
+	if (!o->events && (o->choice.rank >= 0 || o->choice.from_ns != INT64_MIN ||
+			   o->choice.to_ns != INT64_MAX || o->choice.limit != UINT64_MAX))
+		return usage_error("show", "--rank, --from, --to and --limit choose --events");
+	o->choice.json = o->json;
+	o->path = argv[optind];
+	return 0;
+}
+
+static int bad(const struct error *e)
+{
+	fprintf(stderr, "mpitrace show: %s\n", e->text);
+	return EXIT_BAD_INPUT;
+}
+
+static int show_open(const struct options *o, struct mpix_file *f)
+{
+	struct error e = {{0}};
+	int rc = EXIT_DONE;
+	if (o->json && !o->events) {
+		puts(mpix_analysis(f));
+		return EXIT_DONE;
+	}
+	cJSON *analysis = cJSON_Parse(mpix_analysis(f));
+	if (analysis == NULL && !o->events) {
+		fail(&e, -EBADMSG, "%s: its analysis is not JSON; analyse again", o->path);
+		rc = bad(&e);
+	} else if (o->choice.rank >= (long)mpix_info(f)->ranks) {
+		rc = usage_error("show", "--rank %ld: the trace has ranks 0 to %u", o->choice.rank,
+				 mpix_info(f)->ranks - 1);
+	} else if (!o->events) {
+		show_summary(analysis, mpix_info(f));
+	} else if (show_events(f, analysis, &o->choice, &e) < 0) {
+		rc = bad(&e);
+	}
+	cJSON_Delete(analysis);
+	return rc;
+}
+
+static int show(int argc, char **argv)
+{
+	struct options o;
+	struct mpix_file *f;
+	struct error e;
+	int rc = parse(&o, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (mpix_open(o.path, &f, &e) < 0)
+		return bad(&e);
+	rc = show_open(&o, f);
+	mpix_close(f);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "mpitrace show: cannot write: %s\n", strerror(errno));
+		return EXIT_PARTIAL;
+	}
+	return rc;
+}
+
+const struct command cmd_show = {
+	"show", show, "what a trace says: text for people, JSON for machines",
+	"show FILE.mpix [--json] [--events [--rank R] [--from S] [--to S] [--limit N]]"};

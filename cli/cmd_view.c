@@ -1,0 +1,187 @@
+/* cmd_view.c - `mpitrace view FILE.mpix`: serves the viewer and one trace on loopback, and opens a
+ * browser. The address has a random token in it, so that other users of this machine cannot read
+ * the trace; requests whose Host is not loopback are refused, so that no page from elsewhere can.
+ * Nothing else is served. */
+#include "cli/cli.h"
+#include "cli/http.h"
+#include "format/mpix.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOKEN_BYTES 16
+
+struct view_options {
+	const char *path;
+	uint16_t port;
+	bool no_browser;
+};
+
+static int parse(struct view_options *o, int argc, char **argv)
+{
+	static const struct option names[] = {{"port", required_argument, NULL, 'p'},
+					      {"no-browser", no_argument, NULL, 'n'},
+					      {NULL, 0, NULL, 0}};
+	int key;
+	char *end;
+	opterr = 0;
+	*o = (struct view_options){0};
+	while ((key = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		if (key == 'n')
+			o->no_browser = true;
+		else if (key != 'p')
+			return usage_error("view", "unknown option, or a value is missing");
+		else {
+			long port = strtol(optarg, &end, 10);
+			if (end == optarg || *end != 0 || port < 0 || port > 65535)
+				return usage_error("view", "--port %s: not a port", optarg);
+			o->port = (uint16_t)port;
+		}
+	}
+	if (optind + 1 != argc)
+		return usage_error("view", "give one FILE.mpix");
+	o->path = argv[optind];
+	return 0;
+}
+
+/* Refuse now what the browser could only refuse later. */
+static int check_trace(const char *path)
+{
+	struct mpix_file *f;
+	struct error e;
+	if (mpix_open(path, &f, &e) < 0) {
+		fprintf(stderr, "mpitrace view: %s\n", e.text);
+		return EXIT_BAD_INPUT;
+	}
+	mpix_close(f);
+	return EXIT_DONE;
+}
+
+static int open_resource(const char *path, struct http_resource *x)
+{
+	struct stat st;
+	x->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (x->fd < 0 || fstat(x->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return -ENOENT;
+	x->len_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* The viewer of this program: in the build tree, in a tree that was moved as a whole, where it was
+ * installed. */
+static int open_viewer(struct http_resource *x)
+{
+	static const char *const beside[] = {"/../reports/viewer/viewer.html",
+					     "/../share/mpitrace/viewer.html"};
+	char exe[4096], path[4200];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	char *slash = strrchr(exe, '/');
+	for (size_t i = 0; slash != NULL && i < sizeof(beside) / sizeof(beside[0]); i++) {
+		*slash = 0;
+		snprintf(path, sizeof(path), "%s%s", exe, beside[i]);
+		if (open_resource(path, x) == 0)
+			return 0;
+	}
+	return open_resource(MPITRACE_DATADIR "/viewer.html", x);
+}
+
+static int make_token(char ret_token[2 * TOKEN_BYTES + 1])
+{
+	unsigned char bytes[TOKEN_BYTES];
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	for (int i = 0; i < TOKEN_BYTES; i++)
+		snprintf(ret_token + (size_t)i * 2, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+static void open_browser(const char *url)
+{
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for it */
+	pid_t pid = fork();
+	if (pid != 0)
+		return;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	setsid();
+	execlp("xdg-open", "xdg-open", url, (char *)NULL);
+	_exit(127);
+}
+
+static int serve(const struct view_options *o, struct http_resource trace,
+		 struct http_resource viewer)
+{
+	char token[2 * TOKEN_BYTES + 1], root[64], file[64], url[128];
+	struct http_server s;
+	if (make_token(token) < 0) {
+		fprintf(stderr, "mpitrace view: no random numbers from the system\n");
+		return EXIT_BAD_INPUT;
+	}
+	int rc = http_listen(o->port, &s);
+	if (rc < 0) {
+		fprintf(stderr,
+			"mpitrace view: cannot listen on 127.0.0.1 port %u: %s; choose another "
+			"with --port\n",
+			o->port, strerror(-rc));
+		return EXIT_BAD_INPUT;
+	}
+	snprintf(root, sizeof(root), "/%s/", token);
+	snprintf(file, sizeof(file), "/%s/trace.mpix", token);
+	viewer.path = root;
+	viewer.type = "text/html; charset=utf-8";
+	trace.path = file;
+	trace.type = "application/octet-stream";
+	const struct http_resource resources[] = {viewer, trace};
+	s.resources = resources;
+	s.nresources = 2;
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u%s", s.port, root);
+	printf("%s\n", url);
+	fflush(stdout);
+	fprintf(stderr,
+		"Only you can open it. From another machine: ssh -L %u:127.0.0.1:%u, then the same "
+		"address. "
+		"Ctrl-C ends.\n",
+		s.port, s.port);
+	if (!o->no_browser)
+		open_browser(url);
+	rc = http_serve(&s);
+	fprintf(stderr, "mpitrace view: cannot accept: %s\n", strerror(-rc));
+	return EXIT_BAD_INPUT;
+}
+
+static int view(int argc, char **argv)
+{
+	struct view_options o;
+	struct http_resource trace, viewer;
+	int rc = parse(&o, argc, argv);
+	if (rc == 0)
+		rc = check_trace(o.path);
+	if (rc != 0)
+		return rc;
+	if (open_resource(o.path, &trace) < 0) {
+		fprintf(stderr, "mpitrace view: %s: cannot open\n", o.path);
+		return EXIT_BAD_INPUT;
+	}
+	if (open_viewer(&viewer) < 0) {
+		fprintf(stderr,
+			"mpitrace view: %s is missing: build with node and npm (meson "
+			"-Dviewer=enabled), "
+			"or open the file with a viewer.html from elsewhere\n",
+			MPITRACE_DATADIR "/viewer.html");
+		return EXIT_BAD_INPUT;
+	}
+	return serve(&o, trace, viewer);
+}
+
+const struct command cmd_view = {"view", view, "look at a trace in the browser",
+				 "view FILE.mpix [--port P] [--no-browser]"};

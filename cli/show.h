@@ -1,0 +1,21 @@
+/* show.h - the parts of `mpitrace show`. */
+#pragma once
+
+#include "format/mpix.h"
+
+#include <cjson/cJSON.h>
+
+/* The summary for people, on stdout. */
+void show_summary(const cJSON *analysis, const struct mpix_info *info);
+
+struct event_choice {
+	long rank; /* -1: all */
+	int64_t from_ns, to_ns;
+	unsigned long long limit;
+	int json;
+};
+
+/* The calls chosen, as a table or as a JSON array of one object a line. 0, or a negative errno with
+ * text. */
+int show_events(struct mpix_file *f, const cJSON *analysis, const struct event_choice *choice,
+		struct error *e);

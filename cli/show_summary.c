@@ -1,0 +1,367 @@
+/* show_summary.c - `show` for people: the verdict first, then how far to trust it, then where the
+ * time went. In: the analysis object.  Out: stdout, at most 100 columns. What is absent is left out
+ * or called unknown. */
+#include "cli/json.h"
+#include "cli/show.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOP 8 /* rows of a table */
+
+/* ---- numbers
+ * ------------------------------------------------------------------------------------------- */
+
+struct text {
+	char s[48];
+};
+
+static struct text seconds_text(double s)
+{
+	struct text t;
+	double a = fabs(s);
+	if (a >= 100)
+		snprintf(t.s, sizeof(t.s), "%.0f s", s);
+	else if (a >= 1)
+		snprintf(t.s, sizeof(t.s), "%.2f s", s);
+	else if (a >= 1e-3)
+		snprintf(t.s, sizeof(t.s), "%.2f ms", s * 1e3);
+	else if (a >= 1e-6)
+		snprintf(t.s, sizeof(t.s), "%.2f us", s * 1e6);
+	else
+		snprintf(t.s, sizeof(t.s), "%.0f ns", s * 1e9);
+	return t;
+}
+
+static struct text bytes_text(double bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	struct text t;
+	int u = 0;
+	for (; bytes >= 1024 && u < 5; u++)
+		bytes /= 1024;
+	snprintf(t.s, sizeof(t.s), u == 0 ? "%.0f %s" : "%.1f %s", bytes, units[u]);
+	return t;
+}
+
+/* 1234567 -> 1,234,567 */
+static struct text count_text(double n)
+{
+	struct text t;
+	char digits[32];
+	size_t out = 0, len;
+	snprintf(digits, sizeof(digits), "%.0f", n);
+	len = strlen(digits);
+	for (size_t i = 0; i < len && out + 2 < sizeof(t.s); i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			t.s[out++] = ',';
+		t.s[out++] = digits[i];
+	}
+	t.s[out] = 0;
+	return t;
+}
+
+/* A short name in a column: anything but printable ASCII becomes '?', underscores stay. */
+static struct text name_text(const cJSON *item, const char *key)
+{
+	struct text t;
+	snprintf(t.s, sizeof(t.s), "%.40s", json_text(item, key, "?"));
+	for (char *c = t.s; *c != 0; c++)
+		*c = *c >= ' ' && *c <= '~' ? *c : '?';
+	return t;
+}
+
+static void put_share(double share)
+{
+	if (share >= 0)
+		printf("%3.0f %%", share * 100);
+	else
+		printf("unknown");
+}
+
+static void put_bar(double share, int width)
+{
+	int full = share > 0 ? (int)lround(share * width) : 0;
+	for (int i = 0; i < width; i++)
+		putchar(i < full ? '#' : '.');
+}
+
+/* ---- the head
+ * ------------------------------------------------------------------------------------------ */
+
+static void put_job(const cJSON *a, const struct mpix_info *info)
+{
+	const cJSON *job = json_child(a, "job");
+	int nodes = json_count(json_child(job, "nodes"));
+	put_plain(stdout, json_text(job, "program", "unknown program"), 200);
+	printf("\n%u ranks", info->ranks);
+	if (nodes > 0)
+		printf(" on %d node%s", nodes, nodes == 1 ? "" : "s");
+	printf(", %s",
+	       seconds_text(json_number(job, "elapsed_s", (double)info->runtime_ns * 1e-9)).s);
+	const cJSON *id = cJSON_GetObjectItemCaseSensitive(job, "job_id");
+	if (cJSON_IsNumber(id))
+		printf(", job %.0f", id->valuedouble);
+	else if (cJSON_IsString(id) && id->valuestring[0] != 0) {
+		fputs(", job ", stdout);
+		put_plain(stdout, id->valuestring, 40);
+	}
+	static const char *const names[] = {"start", "state", "mpi"};
+	for (int i = 0; i < 3; i++)
+		if (json_text(job, names[i], NULL) != NULL) {
+			fputs(", ", stdout);
+			put_plain(stdout, json_text(job, names[i], ""), 100);
+		}
+	puts("\n");
+}
+
+static void put_verdict(const cJSON *a)
+{
+	const cJSON *x = json_child(a, "efficiency");
+	fputs("Efficiency  parallel ", stdout);
+	put_share(json_number(x, "parallel", -1));
+	fputs(" = load balance ", stdout);
+	put_share(json_number(x, "load_balance", -1));
+	fputs(" x communication ", stdout);
+	put_share(json_number(x, "communication", -1));
+	if (json_number(x, "serialization", -1) >= 0) {
+		fputs("\n            communication = serialization ", stdout);
+		put_share(json_number(x, "serialization", -1));
+		fputs(" x transfer ", stdout);
+		put_share(json_number(x, "transfer", -1));
+	}
+	putchar('\n');
+	if (json_text(x, "note", "")[0] != 0) {
+		fputs("            ", stdout);
+		put_plain(stdout, json_text(x, "note", ""), 400);
+		putchar('\n');
+	}
+}
+
+static void put_reasons(const cJSON *coverage)
+{
+	const cJSON *x;
+	cJSON_ArrayForEach(x, json_child(coverage, "reasons"))
+	{
+		if (!cJSON_IsString(x))
+			continue;
+		fputs("            ", stdout);
+		put_plain(stdout, x->valuestring, 300);
+		putchar('\n');
+	}
+}
+
+static void put_trust(const cJSON *a)
+{
+	const cJSON *coverage = json_child(a, "coverage"), *clock = json_child(a, "clock");
+	double lost = json_number(coverage, "events_lost", 0),
+	       seen = json_number(coverage, "ranks_seen", -1);
+	double expected = json_number(coverage, "ranks_expected", -1);
+	printf("Trust       %s: %s calls recorded, ",
+	       json_true(coverage, "complete") ? "complete" : "PARTIAL",
+	       count_text(json_number(coverage, "events", 0)).s);
+	printf("%s lost", count_text(lost).s);
+	if (seen >= 0 && expected >= 0)
+		printf("; %.0f of %.0f ranks", seen, expected);
+	if (json_number(clock, "error_bound_us", -1) >= 0)
+		printf("; clocks agree within %.1f us", json_number(clock, "error_bound_us", 0));
+	if (json_number(json_child(a, "overhead"), "share", -1) >= 0)
+		printf("; tracing cost %.2f %%",
+		       json_number(json_child(a, "overhead"), "share", 0) * 100);
+	putchar('\n');
+	put_reasons(coverage);
+}
+
+/* ---- tables
+ * -------------------------------------------------------------------------------------------- */
+
+struct row {
+	const cJSON *item;
+	double key;
+};
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	return x->key > y->key ? -1 : x->key < y->key;
+}
+
+/* The items of a list by a number of theirs, largest first. *ret_rows is malloc'ed. */
+static int sort_by(const cJSON *list, const char *key, struct row **ret_rows)
+{
+	int n = json_count(list), at = 0;
+	const cJSON *x;
+	struct row *rows = calloc((size_t)n + 1, sizeof(*rows));
+	if (rows == NULL)
+		n = 0;
+	if (n > 0)
+		cJSON_ArrayForEach(x, list) rows[at++] = (struct row){x, json_number(x, key, 0)};
+	if (n > 0)
+		qsort(rows, (size_t)n, sizeof(*rows), larger_first);
+	*ret_rows = rows;
+	return n;
+}
+
+static void put_more(int n)
+{
+	if (n > TOP)
+		printf("  ... %d more: --json lists all\n", n - TOP);
+}
+
+static void put_operations(const cJSON *a, double rank_seconds)
+{
+	struct row *rows;
+	int n = sort_by(json_child(a, "operations"), "time_s", &rows);
+	if (n > 0)
+		printf("\nWhere the time went        calls       time   share of all ranks' time   "
+		       "         bytes\n");
+	for (int i = 0; i < n && i < TOP; i++) {
+		double share = rank_seconds > 0 ? rows[i].key / rank_seconds : 0;
+		printf("  %-20s %10s %10s   ", name_text(rows[i].item, "op").s,
+		       count_text(json_number(rows[i].item, "calls", 0)).s,
+		       seconds_text(rows[i].key).s);
+		put_bar(share, 20);
+		printf(" %4.1f %%  %11s\n", share * 100,
+		       bytes_text(json_number(rows[i].item, "bytes", 0)).s);
+	}
+	put_more(n);
+	free(rows);
+}
+
+/* Where a call is, from a call site. */
+static void put_place(const cJSON *site)
+{
+	const char *file = json_text(site, "file", "");
+	if (file[0] != 0) {
+		put_plain(stdout, file, 60);
+		printf(":%.0f ", json_number(site, "line", 0));
+	}
+	put_plain(stdout, json_text(site, "function", ""), 40);
+	if (file[0] == 0 && json_text(site, "module", "")[0] != 0) {
+		fputs(" in ", stdout);
+		put_plain(stdout, json_text(site, "module", ""), 60);
+	}
+}
+
+static void put_callsites(const cJSON *a)
+{
+	struct row *rows;
+	int n = sort_by(json_child(a, "callsites"), "time_s", &rows);
+	if (n > 0)
+		printf("\nCall sites                 calls       time     waiting   where\n");
+	for (int i = 0; i < n && i < TOP; i++) {
+		printf("  %-20s %10s %10s  %10s   ", name_text(rows[i].item, "op").s,
+		       count_text(json_number(rows[i].item, "calls", 0)).s,
+		       seconds_text(rows[i].key).s,
+		       seconds_text(json_number(rows[i].item, "wait_s", 0)).s);
+		put_place(rows[i].item);
+		putchar('\n');
+	}
+	put_more(n);
+	free(rows);
+}
+
+struct wait {
+	const char *state;
+	double count, seconds, worst;
+	int worst_rank;
+};
+
+static int longer_first(const void *a, const void *b)
+{
+	const struct wait *x = a, *y = b;
+	return x->seconds > y->seconds ? -1 : x->seconds < y->seconds;
+}
+
+/* The analysis lists states per rank and call site; people want one line a state. */
+static int sum_waits(const cJSON *list, struct wait *waits, int max)
+{
+	const cJSON *x;
+	int n = 0;
+	cJSON_ArrayForEach(x, list)
+	{
+		const char *state = json_text(x, "state", "?");
+		double s = json_number(x, "seconds", 0);
+		int i = 0;
+		while (i < n && strcmp(waits[i].state, state) != 0)
+			i++;
+		if (i == max)
+			continue;
+		if (i == n)
+			waits[n++] = (struct wait){.state = state, .worst = -1};
+		waits[i].count += json_number(x, "count", 0);
+		waits[i].seconds += s;
+		if (s > waits[i].worst) {
+			waits[i].worst = s;
+			waits[i].worst_rank = (int)json_number(x, "rank", -1);
+		}
+	}
+	return n;
+}
+
+static void put_waits(const cJSON *a)
+{
+	struct wait waits[32];
+	int n = sum_waits(json_child(a, "wait_states"), waits, 32);
+	qsort(waits, (size_t)n, sizeof(*waits), longer_first);
+	if (n > 0)
+		printf("\nWaiting                    times       time   most on rank\n");
+	for (int i = 0; i < n; i++) {
+		fputs("  ", stdout);
+		char name[24];
+		snprintf(name, sizeof(name), "%s", waits[i].state);
+		for (char *c = name; *c != 0; c++)
+			*c = *c == '_' ? ' ' : *c < ' ' || *c > '~' ? '?' : *c;
+		printf("%-20s %10s %10s   %d\n", name, count_text(waits[i].count).s,
+		       seconds_text(waits[i].seconds).s, waits[i].worst_rank);
+	}
+}
+
+static void put_line(const char *label, const char *text)
+{
+	if (text[0] == 0)
+		return;
+	printf("     %-5s ", label);
+	put_plain(stdout, text, 1000);
+	putchar('\n');
+}
+
+static void put_issues(const cJSON *a)
+{
+	struct row *rows;
+	int n = sort_by(json_child(a, "issues"), "loss_s", &rows);
+	puts(n > 0 ? "\nFindings" : "\nFindings: nothing to fix");
+	for (int i = 0; i < n; i++) {
+		const cJSON *x = rows[i].item;
+		printf("  %d. ", i + 1);
+		put_plain(stdout, json_text(x, "issue", "?"), 60);
+		fputs(" (", stdout);
+		put_plain(stdout, json_text(x, "severity", "?"), 20);
+		printf(", %s lost)\n", seconds_text(rows[i].key).s);
+		put_line("what", json_text(x, "what", ""));
+		put_line("why", json_text(x, "why", ""));
+		put_line("next", json_text(x, "next", ""));
+	}
+	free(rows);
+}
+
+void show_summary(const cJSON *a, const struct mpix_info *info)
+{
+	const cJSON *summary = json_child(a, "summary");
+	double runtime_s = json_number(summary, "runtime_s", (double)info->runtime_ns * 1e-9);
+	put_job(a, info);
+	put_verdict(a);
+	put_trust(a);
+	if (summary != NULL)
+		printf("Traffic     %s messages, %s point to point; %s collectives, %s barriers\n",
+		       count_text(json_number(summary, "transfers", 0)).s,
+		       bytes_text(json_number(summary, "bytes", 0)).s,
+		       count_text(json_number(summary, "collectives", 0)).s,
+		       count_text(json_number(summary, "barriers", 0)).s);
+	put_operations(a, runtime_s * info->ranks);
+	put_waits(a);
+	put_callsites(a);
+	put_issues(a);
+}

@@ -1,0 +1,351 @@
+/* make_mpix.c - write an .mpix whose content is known: a halo exchange on a periodic grid with an
+ * Allreduce every tenth step. `make_mpix FILE COLUMNS ROWS STEPS [partial]`. Everything follows
+ * from the arguments: ranks            COLUMNS * ROWS calls of a rank  2 (Init, Finalize) + STEPS *
+ * 9 (4 Irecv, 4 Isend, Waitall) + STEPS / 10 (Allreduce) messages         ranks * STEPS * 4, of
+ * 8192 bytes east and west, 65536 north and south Rank r computes for 1 ms * (1 + r / ranks) a
+ * step, so the last rank makes the others wait. */
+#include "base/buf.h"
+#include "format/mpix.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum op { INIT, FINALIZE, IRECV, ISEND, WAITALL, ALLREDUCE, OPS };
+static const char *const op_names[OPS] = {"MPI_Init",  "MPI_Finalize", "MPI_Irecv",
+					  "MPI_Isend", "MPI_Waitall",  "MPI_Allreduce"};
+static const uint8_t op_class[OPS] = {MPIX_OTHER, MPIX_OTHER, MPIX_P2P,
+				      MPIX_P2P,	  MPIX_WAIT,  MPIX_COLL};
+
+#define LATENCY_NS 20000
+#define START_NS 300
+#define INIT_NS 5000000
+
+struct rank_log {
+	struct mpix_event *events;
+	uint64_t count;
+	int64_t clock_ns, busy_ns, wait_ns;
+	int64_t send_ns[4]; /* start of this step's sends: west, east, north, south */
+};
+
+struct world {
+	int columns, rows, ranks, steps;
+	struct rank_log *logs;
+	struct mpix_message *messages;
+	uint64_t nmessages;
+};
+
+static const uint64_t side_bytes[4] = {8192, 8192, 65536, 65536};
+
+static int neighbour(const struct world *w, int rank, int side)
+{
+	int x = rank % w->columns, y = rank / w->columns;
+	x = (x + (side == 0 ? w->columns - 1 : side == 1 ? 1 : 0)) % w->columns;
+	y = (y + (side == 2 ? w->rows - 1 : side == 3 ? 1 : 0)) % w->rows;
+	return y * w->columns + x;
+}
+
+static struct mpix_event *put(struct rank_log *l, enum op op, int64_t ns)
+{
+	struct mpix_event *x = &l->events[l->count++];
+	*x = (struct mpix_event){.start_ns = l->clock_ns,
+				 .end_ns = l->clock_ns + ns,
+				 .calls = 1,
+				 .peer = -1,
+				 .op = op,
+				 .callsite = op,
+				 .class = op_class[op]};
+	l->clock_ns += ns;
+	return x;
+}
+
+static void compute(struct rank_log *l, int64_t ns)
+{
+	l->clock_ns += ns;
+	l->busy_ns += ns;
+}
+
+static void post(const struct world *w, int rank, enum op op)
+{
+	struct rank_log *l = &w->logs[rank];
+	for (int side = 0; side < 4; side++) {
+		if (op == ISEND)
+			l->send_ns[side] = l->clock_ns;
+		struct mpix_event *x = put(l, op, START_NS + side * 40);
+		x->peer = neighbour(w, rank, side);
+		x->tag = op == ISEND ? side : side ^ 1;
+		x->bytes = side_bytes[side];
+	}
+}
+
+static void wait_all(struct world *w, int rank)
+{
+	struct rank_log *l = &w->logs[rank];
+	int64_t last = l->clock_ns + 1000, begin = l->clock_ns;
+	for (int side = 0; side < 4; side++) {
+		int from = neighbour(w, rank, side);
+		int64_t sent = w->logs[from].send_ns[side ^ 1], done = sent + LATENCY_NS;
+		done = done < begin + 500 ? begin + 500 : done;
+		last = done > last ? done : last;
+		w->messages[w->nmessages++] = (struct mpix_message){.send_start_ns = sent,
+								    .send_end_ns = sent + START_NS,
+								    .recv_post_ns = begin - 4000,
+								    .recv_block_ns = begin,
+								    .recv_end_ns = done,
+								    .bytes = side_bytes[side],
+								    .src = (uint32_t)from,
+								    .dst = (uint32_t)rank,
+								    .tag = side ^ 1,
+								    .send_callsite = ISEND,
+								    .recv_callsite = IRECV};
+	}
+	struct mpix_event *x = put(l, WAITALL, last - begin);
+	x->wait_ns = last - begin > LATENCY_NS ? last - begin - LATENCY_NS : 0;
+	l->wait_ns += x->wait_ns;
+}
+
+static void allreduce(struct world *w)
+{
+	int64_t last = 0;
+	for (int r = 0; r < w->ranks; r++)
+		last = w->logs[r].clock_ns > last ? w->logs[r].clock_ns : last;
+	for (int r = 0; r < w->ranks; r++) {
+		struct rank_log *l = &w->logs[r];
+		struct mpix_event *x = put(l, ALLREDUCE, last + 15000 - l->clock_ns);
+		x->bytes = 8;
+		x->wait_ns = x->end_ns - x->start_ns - 15000;
+		l->wait_ns += x->wait_ns;
+	}
+}
+
+static void step(struct world *w, int number)
+{
+	for (int r = 0; r < w->ranks; r++) {
+		compute(&w->logs[r],
+			1000000 + 1000000ll * r / w->ranks + (number * 7919 + r * 104729) % 50000);
+		post(w, r, IRECV);
+		post(w, r, ISEND);
+	}
+	for (int r = 0; r < w->ranks; r++)
+		wait_all(w, r);
+	if (number % 10 == 9)
+		allreduce(w);
+}
+
+static void simulate(struct world *w)
+{
+	for (int r = 0; r < w->ranks; r++)
+		put(&w->logs[r], INIT, INIT_NS);
+	for (int i = 0; i < w->steps; i++)
+		step(w, i);
+	allreduce(w);
+	for (int r = 0; r < w->ranks; r++)
+		put(&w->logs[r], FINALIZE, 200000);
+}
+
+/* ---- the analysis
+ * -------------------------------------------------------------------------------------- */
+
+struct totals {
+	double calls[OPS], seconds[OPS], bytes[OPS], wait[OPS];
+	double busy_s, busy_max_s, runtime_s;
+};
+
+static struct totals add_up(const struct world *w)
+{
+	struct totals t = {0};
+	for (int r = 0; r < w->ranks; r++) {
+		const struct rank_log *l = &w->logs[r];
+		for (uint64_t i = 0; i < l->count; i++) {
+			const struct mpix_event *x = &l->events[i];
+			t.calls[x->op] += 1;
+			t.seconds[x->op] += (double)(x->end_ns - x->start_ns) * 1e-9;
+			t.wait[x->op] += (double)x->wait_ns * 1e-9;
+			t.bytes[x->op] += (double)x->bytes;
+		}
+		double busy = (double)l->busy_ns * 1e-9, end = (double)l->clock_ns * 1e-9;
+		t.busy_s += busy;
+		t.busy_max_s = busy > t.busy_max_s ? busy : t.busy_max_s;
+		t.runtime_s = end > t.runtime_s ? end : t.runtime_s;
+	}
+	return t;
+}
+
+static void put_job(struct buf *b, const struct world *w, const struct totals *t, bool partial)
+{
+	double calls = 0;
+	for (int i = 0; i < OPS; i++)
+		calls += t->calls[i];
+	buf_printf(b,
+		   "{\"schema\":\"mpitrace/analysis/"
+		   "1\",\"job\":{\"cluster\":\"example\",\"job_id\":4711,"
+		   "\"step_id\":0,\"program\":\"/home/ada/halo\",\"argv\":[\"./"
+		   "halo\",\"--steps\",\"%d\"],"
+		   "\"nodes\":[\"n1\",\"n2\"],\"ranks\":%d,\"start\":\"2026-03-14T09:26:53Z\","
+		   "\"elapsed_s\":%.6f,\"state\":\"%s\",\"mpi\":\"Open MPI 4.1.4\"},",
+		   w->steps, w->ranks, t->runtime_s, partial ? "killed by signal 9" : "completed");
+	buf_printf(b,
+		   "\"coverage\":{\"complete\":%s,\"ranks_expected\":%d,\"ranks_seen\":%d,"
+		   "\"events\":%.0f,"
+		   "\"events_lost\":%d,\"nodes_missing\":[],\"reasons\":[%s]},",
+		   partial ? "false" : "true", w->ranks, w->ranks, calls, partial ? 1234 : 0,
+		   partial ? "\"rank 3 was killed by signal 9: its last calls are missing\"" : "");
+	buf_printf(b, "\"clock\":{\"method\":\"hull\",\"error_bound_us\":1.8},"
+		      "\"overhead\":{\"ns_per_call\":85,\"share\":0.0011},");
+}
+
+static void put_efficiency(struct buf *b, const struct world *w, const struct totals *t)
+{
+	double mean = t->busy_s / w->ranks;
+	buf_printf(b,
+		   "\"summary\":{\"transfers\":%llu,\"bytes\":%.0f,\"collectives\":%.0f,"
+		   "\"barriers\":0,"
+		   "\"runtime_s\":%.6f},",
+		   (unsigned long long)w->nmessages, t->bytes[ISEND], t->calls[ALLREDUCE],
+		   t->runtime_s);
+	buf_printf(b,
+		   "\"efficiency\":{\"load_balance\":%.4f,\"communication\":%.4f,\"parallel\":%.4f,"
+		   "\"serialization\":null,\"transfer\":null,\"note\":\"\"},",
+		   mean / t->busy_max_s, t->busy_max_s / t->runtime_s, mean / t->runtime_s);
+}
+
+static void put_operations(struct buf *b, const struct totals *t)
+{
+	buf_str(b, "\"operations\":[");
+	for (int i = 0; i < OPS; i++)
+		buf_printf(b, "%s{\"op\":\"%s\",\"calls\":%.0f,\"time_s\":%.6f,\"bytes\":%.0f}",
+			   i > 0 ? "," : "", op_names[i], t->calls[i], t->seconds[i], t->bytes[i]);
+	buf_str(b, "],\"callsites\":[");
+	for (int i = 0; i < OPS; i++)
+		buf_printf(b,
+			   "%s{\"id\":%d,\"op\":\"%s\",\"file\":\"src/"
+			   "halo.c\",\"line\":%d,\"function\":\"%s\","
+			   "\"module\":\"halo\",\"calls\":%.0f,\"time_s\":%.6f,\"bytes\":%.0f,"
+			   "\"wait_s\":%.6f}",
+			   i > 0 ? "," : "", i, op_names[i], 40 + i * 7,
+			   i < 2 ? "main" : "exchange", t->calls[i], t->seconds[i], t->bytes[i],
+			   t->wait[i]);
+	buf_str(b, "],\"communicators\":[{\"id\":0,\"name\":\"MPI_COMM_WORLD\",\"size\":0}],");
+}
+
+static void put_ranks(struct buf *b, const struct world *w)
+{
+	buf_str(b, "\"per_rank\":[");
+	for (int r = 0; r < w->ranks; r++) {
+		const struct rank_log *l = &w->logs[r];
+		double s = (double)l->busy_ns * 1e-9, all = (double)l->clock_ns * 1e-9;
+		buf_printf(b,
+			   "%s{\"rank\":%d,\"node\":\"n%d\",\"useful_s\":%.6f,\"mpi_s\":%.6f,"
+			   "\"wait_s\":%.6f}",
+			   r > 0 ? "," : "", r, 1 + 2 * r / w->ranks, s, all - s,
+			   (double)l->wait_ns * 1e-9);
+	}
+	buf_str(b, "],");
+}
+
+static void put_matrix(struct buf *b, const struct world *w)
+{
+	const char *comma = "";
+	buf_str(b, "\"matrix\":{\"p2p\":[");
+	for (int r = 0; r < w->ranks; r++)
+		for (int side = 0; side < 4; side++, comma = ",")
+			buf_printf(b, "%s{\"src\":%d,\"dst\":%d,\"messages\":%d,\"bytes\":%llu}",
+				   comma, r, neighbour(w, r, side), w->steps,
+				   (unsigned long long)side_bytes[side] * (unsigned)w->steps);
+	buf_str(b, "],\"collective\":[");
+	comma = "";
+	for (int r = 0; r < w->ranks && w->ranks <= 128; r++)
+		for (int d = 0; d < w->ranks; d++) {
+			if (d == r)
+				continue;
+			buf_printf(b, "%s{\"src\":%d,\"dst\":%d,\"operations\":%d,\"bytes\":%d}",
+				   comma, r, d, w->steps / 10 + 1, 8 * (w->steps / 10 + 1));
+			comma = ",";
+		}
+	buf_str(b, "]},");
+}
+
+static void put_findings(struct buf *b, const struct world *w, const struct totals *t)
+{
+	double loss = (t->busy_max_s - t->busy_s / w->ranks) * w->ranks;
+	buf_str(b, "\"wait_states\":[");
+	for (int r = 0; r < w->ranks; r++)
+		buf_printf(b,
+			   "%s{\"state\":\"late_sender\",\"rank\":%d,\"count\":%d,\"seconds\":%.6f,"
+			   "\"callsite\":4}",
+			   r > 0 ? "," : "", r, w->steps, (double)w->logs[r].wait_ns * 1e-9);
+	buf_printf(
+		b,
+		"],\"issues\":[{\"issue\":\"load_imbalance\",\"severity\":\"high\",\"score\":0.8,"
+		"\"loss_s\":%.6f,\"ranks\":[%d],\"pairs\":[],\"callsites\":[4],\"window_s\":[0.005,"
+		"%.6f],"
+		"\"what\":\"Ranks compute for different lengths of time; rank %d computes "
+		"longest.\","
+		"\"why\":\"Everyone waits for the slowest neighbour in MPI_Waitall.\","
+		"\"next\":\"Give rank %d a smaller part of the grid.\",\"metric\":{\"name\":"
+		"\"load_balance\",\"value\":%.3f,\"threshold\":0.8}}],\"patterns\":[{\"pattern\":"
+		"\"halo\","
+		"\"score\":0.98,\"grid\":[%d,%d],\"periodic\":true}]}",
+		loss, w->ranks - 1, t->runtime_s, w->ranks - 1, w->ranks - 1,
+		t->busy_s / w->ranks / t->busy_max_s, w->columns, w->rows);
+}
+
+/* ---- the file
+ * ------------------------------------------------------------------------------------------ */
+
+static int by_send(const void *a, const void *b)
+{
+	const struct mpix_message *x = a, *y = b;
+	return x->send_start_ns < y->send_start_ns ? -1 : x->send_start_ns > y->send_start_ns;
+}
+
+static int write_file(struct world *w, const char *path, const char *json, int64_t runtime_ns)
+{
+	struct mpix_info info = {.ranks = (uint32_t)w->ranks,
+				 .runtime_ns = runtime_ns,
+				 .ops = op_names,
+				 .nops = OPS};
+	struct mpix_writer *writer;
+	struct error e;
+	int rc = mpix_writer_create(path, &info, &writer, &e);
+	for (int r = 0; r < w->ranks && rc == 0; r++)
+		rc = mpix_writer_events(writer, (uint32_t)r, w->logs[r].events, w->logs[r].count,
+					&e);
+	qsort(w->messages, w->nmessages, sizeof(*w->messages), by_send);
+	if (rc == 0)
+		rc = mpix_writer_messages(writer, w->messages, w->nmessages, &e);
+	if (rc == 0)
+		rc = mpix_writer_finish(writer, json, &e);
+	if (rc < 0)
+		fprintf(stderr, "make_mpix: %s\n", e.text);
+	return rc < 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 5)
+		return fprintf(stderr, "usage: make_mpix FILE COLUMNS ROWS STEPS [partial]\n"), 2;
+	struct world w = {.columns = atoi(argv[2]), .rows = atoi(argv[3]), .steps = atoi(argv[4])};
+	struct buf json = {0};
+	w.ranks = w.columns * w.rows;
+	w.logs = calloc((size_t)w.ranks, sizeof(*w.logs));
+	w.messages = calloc((size_t)w.ranks * (size_t)w.steps * 4 + 1, sizeof(*w.messages));
+	for (int r = 0; r < w.ranks; r++)
+		w.logs[r].events = calloc((size_t)w.steps * 10 + 16, sizeof(struct mpix_event));
+	simulate(&w);
+	struct totals t = add_up(&w);
+	put_job(&json, &w, &t, argc > 5);
+	put_efficiency(&json, &w, &t);
+	put_operations(&json, &t);
+	put_ranks(&json, &w);
+	put_matrix(&json, &w);
+	put_findings(&json, &w, &t);
+	buf_u8(&json, 0);
+	int rc = write_file(&w, argv[1], (const char *)json.data,
+			    (int64_t)(t.runtime_s * 1e9 + 0.5));
+	buf_done(&json);
+	for (int r = 0; r < w.ranks; r++)
+		free(w.logs[r].events);
+	free(w.logs);
+	free(w.messages);
+	return rc;
+}
