@@ -21,7 +21,7 @@ static int by_rank(const void *a, const void *b)
 
 static enum rank_end read_end(const cJSON *row)
 {
-	const char *state = json_text(row, "state", "");
+	const char *state = field_text(row, "state", "");
 	if (strcmp(state, "missing") == 0)
 		return RANK_MISSING;
 	return strcmp(state, "lost") == 0 || strcmp(state, "running") == 0 ? RANK_EARLY
@@ -30,18 +30,18 @@ static enum rank_end read_end(const cJSON *row)
 
 static struct rank_row read_rank(const cJSON *row, size_t index)
 {
-	double rank = json_number(row, "rank");
+	double rank = field_number(row, "rank");
 	struct rank_row r = {
 		.rank = isnan(rank) || fabs(rank) > 1e9 ? (long)index : lround(rank),
-		.node = json_text(row, "node", ""),
-		.useful_s = at_least_zero(json_number(row, "useful_s")),
-		.mpi_s = at_least_zero(json_number(row, "mpi_s")),
-		.wait_s = at_least_zero(json_number(row, "wait_s")),
-		.bytes_out = at_least_zero(json_number(row, "bytes_out")),
-		.bytes_in = at_least_zero(json_number(row, "bytes_in")),
+		.node = field_text(row, "node", ""),
+		.useful_s = at_least_zero(field_number(row, "useful_s")),
+		.mpi_s = at_least_zero(field_number(row, "mpi_s")),
+		.wait_s = at_least_zero(field_number(row, "wait_s")),
+		.bytes_out = at_least_zero(field_number(row, "bytes_out")),
+		.bytes_in = at_least_zero(field_number(row, "bytes_in")),
 		.end = read_end(row),
-		.exit_status = json_number(row, "exit_status"),
-		.cpus = json_text(row, "cpus", ""),
+		.exit_status = field_number(row, "exit_status"),
+		.cpus = field_text(row, "cpus", ""),
 	};
 	r.wait_s = fmin(r.wait_s, r.mpi_s);
 	return r;
@@ -50,7 +50,7 @@ static struct rank_row read_rank(const cJSON *row, size_t index)
 static int read_ranks(struct model *m)
 {
 	size_t n;
-	const cJSON **rows = json_objects(m->root, "per_rank", &n);
+	const cJSON **rows = field_objects(m->root, "per_rank", &n);
 	if (n == 0) {
 		free(rows);
 		return 0;
@@ -74,14 +74,14 @@ static void add_up(struct model *m)
 		m->max_useful_s = fmax(m->max_useful_s, m->rank[i].useful_s);
 	}
 	m->total_s = m->useful_s + m->mpi_s;
-	m->runtime_s = json_number(m->summary, "runtime_s");
+	m->runtime_s = field_number(m->summary, "runtime_s");
 	if (isnan(m->runtime_s))
-		m->runtime_s = json_number(m->job, "elapsed_s");
+		m->runtime_s = field_number(m->job, "elapsed_s");
 }
 
 static int compare_numbers(const cJSON *a, const cJSON *b, const char *key)
 {
-	double x = json_number(a, key), y = json_number(b, key);
+	double x = field_number(a, key), y = field_number(b, key);
 	x = isnan(x) ? -INFINITY : x;
 	y = isnan(y) ? -INFINITY : y;
 	return (x < y) - (x > y);
@@ -104,7 +104,7 @@ static int by_weight(const void *a, const void *b)
 static const cJSON **sorted(const cJSON *root, const char *key, size_t *ret_count,
 			    int (*order)(const void *, const void *))
 {
-	const cJSON **list = json_objects(root, key, ret_count);
+	const cJSON **list = field_objects(root, key, ret_count);
 	if (*ret_count > 1)
 		qsort(list, *ret_count, sizeof(*list), order);
 	return list;
@@ -117,35 +117,35 @@ int issue_severity(const cJSON *issue)
 		int severity;
 	} words[] = {{"critical", 2}, {"high", 2},   {"error", 2},    {"serious", 2}, {"major", 2},
 		     {"warning", 1},  {"medium", 1}, {"moderate", 1}, {"warn", 1}};
-	const char *word = json_text(issue, "severity", "");
+	const char *word = field_text(issue, "severity", "");
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcasecmp(word, words[i].word) == 0)
 			return words[i].severity;
-	double score = json_number(issue, "severity");
+	double score = field_number(issue, "severity");
 	return score >= 0.66 ? 2 : score >= 0.33 ? 1 : 0;
 }
 
 size_t model_nranks(const struct model *m)
 {
-	double n = json_number(m->coverage, "ranks_expected");
+	double n = field_number(m->coverage, "ranks_expected");
 	if (!(n >= 1))
-		n = json_number(m->job, "ranks");
+		n = field_number(m->job, "ranks");
 	return n >= 1 && n < 1e9 ? (size_t)n : m->nranks;
 }
 
 const cJSON *model_callsite(const struct model *m, const cJSON *id)
 {
-	double wanted = cJSON_IsObject(id) ? json_number(id, "id") : json_value(id);
+	double wanted = cJSON_IsObject(id) ? field_number(id, "id") : number_of(id);
 	for (size_t i = 0; i < m->ncallsites; i++)
-		if (json_number(m->callsite[i], "id") == wanted)
+		if (field_number(m->callsite[i], "id") == wanted)
 			return m->callsite[i];
 	return cJSON_IsObject(id) ? id : NULL;
 }
 
 static bool is_partial(const struct model *m)
 {
-	return !json_bool(m->coverage, "complete", true) ||
-	       strcasecmp(json_text(m->job, "state", ""), "partial") == 0;
+	return !field_bool(m->coverage, "complete", true) ||
+	       strcasecmp(field_text(m->job, "state", ""), "partial") == 0;
 }
 
 int model_create(const char *json, struct model *ret_model)
@@ -155,10 +155,10 @@ int model_create(const char *json, struct model *ret_model)
 		model_done(&m);
 		return -EBADMSG;
 	}
-	m.job = json_get(m.root, "job");
-	m.coverage = json_get(m.root, "coverage");
-	m.summary = json_get(m.root, "summary");
-	m.efficiency = json_get(m.root, "efficiency");
+	m.job = field(m.root, "job");
+	m.coverage = field(m.root, "coverage");
+	m.summary = field(m.root, "summary");
+	m.efficiency = field(m.root, "efficiency");
 	if (read_ranks(&m) < 0) {
 		model_done(&m);
 		return -ENOMEM;

@@ -2,7 +2,7 @@
  * sorted. */
 #pragma once
 
-#include "reports/html/json.h"
+#include "reports/html/field.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -101,9 +101,9 @@ static const char *basename_of(const char *path)
 
 static void put_place(struct page *p, const cJSON *callsite)
 {
-	const char *file = json_text(callsite, "file", "");
-	const char *module = json_text(callsite, "module", "");
-	double line = json_number(callsite, "line");
+	const char *file = field_text(callsite, "file", "");
+	const char *module = field_text(callsite, "module", "");
+	double line = field_number(callsite, "line");
 	if (*file != '\0') {
 		put(p, " <span class=\"at\" title=\"");
 		put_text(p, file, 300);
@@ -121,7 +121,7 @@ static void put_place(struct page *p, const cJSON *callsite)
 
 void put_callsite(struct page *p, const cJSON *callsite)
 {
-	const char *function = json_text(callsite, "function", "");
+	const char *function = field_text(callsite, "function", "");
 	put(p, "<span class=\"site\"><code>");
 	put_text(p, *function != '\0' ? function : "unknown function", NAME_CHARS);
 	put(p, "</code>");
@@ -141,9 +141,9 @@ void put_ranks(struct page *p, const cJSON *ranks, unsigned max_runs)
 	unsigned runs = 0;
 	const cJSON *v = cJSON_IsArray(ranks) ? ranks->child : NULL;
 	while (v != NULL) {
-		double d = json_value(v);
+		double d = number_of(v);
 		long first = isnan(d) || fabs(d) > 1e9 ? -1 : (long)d, last = first;
-		for (v = v->next; v != NULL && json_value(v) == (double)last + 1; v = v->next)
+		for (v = v->next; v != NULL && number_of(v) == (double)last + 1; v = v->next)
 			last++;
 		if (runs == max_runs) {
 			put(p, ", \xe2\x80\xa6");

@@ -14,7 +14,7 @@ static void write_title(struct page *p, const cJSON *issue)
 {
 	static const char *const severity[] = {"\xe2\x97\x8b for information",
 					       "\xe2\x96\xb2 worth a look", "\xe2\x96\xa0 serious"};
-	const char *kind = json_text(issue, "issue", "finding"), *phrase = issue_phrase(kind);
+	const char *kind = field_text(issue, "issue", "finding"), *phrase = issue_phrase(kind);
 	int s = issue_severity(issue);
 	put(p, "<h3><span class=\"sev s%d\">%s</span><span class=\"name\">", s, severity[s]);
 	if (phrase != NULL)
@@ -48,21 +48,21 @@ static struct fmt fmt_metric(const char *name, double value)
 
 static void write_metric(struct page *p, const cJSON *issue)
 {
-	const cJSON *metric = json_get(issue, "metric");
-	const char *name = json_text(metric, "name", "");
+	const cJSON *metric = field(issue, "metric");
+	const char *name = field_text(metric, "name", "");
 	if (*name == '\0')
 		return;
 	put(p, "<div><dt>measured</dt><dd>");
 	put_words(p, name);
-	put(p, " %s", fmt_metric(name, json_number(metric, "value")).s);
-	if (!isnan(json_number(metric, "threshold")))
-		put(p, " (threshold %s)", fmt_metric(name, json_number(metric, "threshold")).s);
+	put(p, " %s", fmt_metric(name, field_number(metric, "value")).s);
+	if (!isnan(field_number(metric, "threshold")))
+		put(p, " (threshold %s)", fmt_metric(name, field_number(metric, "threshold")).s);
 	put(p, "</dd></div>\n");
 }
 
 static void write_loss(struct page *p, const cJSON *issue)
 {
-	double loss_s = json_number(issue, "loss_s");
+	double loss_s = field_number(issue, "loss_s");
 	if (!(loss_s > 0))
 		return;
 	put(p, "<div><dt>lost, all ranks added up</dt><dd>%s", fmt_time(loss_s).s);
@@ -73,31 +73,31 @@ static void write_loss(struct page *p, const cJSON *issue)
 
 static void write_window(struct page *p, const cJSON *issue)
 {
-	const cJSON *from = json_first(issue, "window_s");
-	if (from == NULL || from->next == NULL || isnan(json_value(from)) ||
-	    isnan(json_value(from->next)))
+	const cJSON *from = field_first(issue, "window_s");
+	if (from == NULL || from->next == NULL || isnan(number_of(from)) ||
+	    isnan(number_of(from->next)))
 		return;
-	put(p, "<div><dt>when</dt><dd>%s to %s</dd></div>\n", fmt_time(json_value(from)).s,
-	    fmt_time(json_value(from->next)).s);
+	put(p, "<div><dt>when</dt><dd>%s to %s</dd></div>\n", fmt_time(number_of(from)).s,
+	    fmt_time(number_of(from->next)).s);
 }
 
 static void write_pair(struct page *p, const cJSON *pair)
 {
-	double src = json_number(pair, "src"), dst = json_number(pair, "dst");
+	double src = field_number(pair, "src"), dst = field_number(pair, "dst");
 	if (cJSON_IsArray(pair) && pair->child != NULL) {
-		src = json_value(pair->child);
-		dst = json_value(pair->child->next);
+		src = number_of(pair->child);
+		dst = number_of(pair->child->next);
 	}
 	put(p, "%.0f \xe2\x86\x92 %.0f", src, dst);
 }
 
 static void write_pairs(struct page *p, const cJSON *issue)
 {
-	size_t n = json_count(issue, "pairs"), shown = 0;
+	size_t n = field_count(issue, "pairs"), shown = 0;
 	if (n == 0)
 		return;
 	put(p, "<div><dt>pairs of ranks</dt><dd>");
-	for (const cJSON *v = json_first(issue, "pairs"); v != NULL && shown < PAIRS_MAX;
+	for (const cJSON *v = field_first(issue, "pairs"); v != NULL && shown < PAIRS_MAX;
 	     v = v->next) {
 		put(p, shown++ > 0 ? ", " : "");
 		write_pair(p, v);
@@ -109,20 +109,20 @@ static void write_pairs(struct page *p, const cJSON *issue)
 
 static void write_ranks(struct page *p, const cJSON *issue)
 {
-	if (json_count(issue, "ranks") == 0)
+	if (field_count(issue, "ranks") == 0)
 		return;
 	put(p, "<div><dt>ranks</dt><dd>");
-	put_ranks(p, json_get(issue, "ranks"), RUNS_MAX);
+	put_ranks(p, field(issue, "ranks"), RUNS_MAX);
 	put(p, "</dd></div>\n");
 }
 
 static void write_sites(struct page *p, const cJSON *issue)
 {
-	size_t n = json_count(issue, "callsites"), shown = 0;
+	size_t n = field_count(issue, "callsites"), shown = 0;
 	if (n == 0)
 		return;
 	put(p, "<div><dt>in the source</dt><dd>");
-	for (const cJSON *v = json_first(issue, "callsites"); v != NULL && shown < SITES_MAX;
+	for (const cJSON *v = field_first(issue, "callsites"); v != NULL && shown < SITES_MAX;
 	     v = v->next) {
 		const cJSON *site = model_callsite(p->model, v);
 		put(p, shown++ > 0 ? "<br>" : "");
@@ -138,9 +138,9 @@ static void write_card(struct page *p, const cJSON *issue)
 {
 	put(p, "<article class=\"card\">\n");
 	write_title(p, issue);
-	paragraph(p, "what", "", json_text(issue, "what", ""));
-	paragraph(p, "why soft", "", json_text(issue, "why", ""));
-	paragraph(p, "do", "<b>Try:</b> ", json_text(issue, "next", ""));
+	paragraph(p, "what", "", field_text(issue, "what", ""));
+	paragraph(p, "why soft", "", field_text(issue, "why", ""));
+	paragraph(p, "do", "<b>Try:</b> ", field_text(issue, "next", ""));
 	put(p, "<dl>\n");
 	write_loss(p, issue);
 	write_metric(p, issue);

@@ -20,11 +20,11 @@ static void fact_text(struct page *p, const char *name, const char *value)
 /* A member that may be a string or a number. */
 static void fact(struct page *p, const char *name, const char *key)
 {
-	double number = json_number(p->model->job, key);
+	double number = field_number(p->model->job, key);
 	if (!isnan(number))
 		put(p, "<div><dt>%s</dt><dd>%.0f</dd></div>\n", name, number);
 	else
-		fact_text(p, name, json_text(p->model->job, key, ""));
+		fact_text(p, name, field_text(p->model->job, key, ""));
 }
 
 static size_t write_words(struct page *p, const cJSON *first, size_t max, const char *separator)
@@ -32,18 +32,18 @@ static size_t write_words(struct page *p, const cJSON *first, size_t max, const 
 	size_t shown = 0;
 	for (const cJSON *v = first; v != NULL && shown < max; v = v->next) {
 		put(p, "%s", shown++ > 0 ? separator : "");
-		put_text(p, cJSON_IsString(v) ? v->valuestring : json_text(v, "name", "?"), 120);
+		put_text(p, cJSON_IsString(v) ? v->valuestring : field_text(v, "name", "?"), 120);
 	}
 	return shown;
 }
 
 static void write_command(struct page *p)
 {
-	size_t n = json_count(p->model->job, "argv");
+	size_t n = field_count(p->model->job, "argv");
 	if (n == 0)
 		return;
 	put(p, "<div class=\"all\"><dt>Command</dt><dd><code>");
-	size_t shown = write_words(p, json_first(p->model->job, "argv"), ARGUMENTS_MAX, " ");
+	size_t shown = write_words(p, field_first(p->model->job, "argv"), ARGUMENTS_MAX, " ");
 	put(p, "</code>");
 	if (n > shown)
 		put(p, " and %s more arguments", fmt_count((double)(n - shown)).s);
@@ -52,11 +52,11 @@ static void write_command(struct page *p)
 
 static void write_nodes(struct page *p)
 {
-	size_t n = json_count(p->model->job, "nodes");
+	size_t n = field_count(p->model->job, "nodes");
 	if (n == 0)
 		return;
 	put(p, "<div><dt>%s %s</dt><dd>", fmt_count((double)n).s, n == 1 ? "node" : "nodes");
-	size_t shown = write_words(p, json_first(p->model->job, "nodes"), NODES_MAX, ", ");
+	size_t shown = write_words(p, field_first(p->model->job, "nodes"), NODES_MAX, ", ");
 	if (n > shown)
 		put(p, " and %s more", fmt_count((double)(n - shown)).s);
 	put(p, "</dd></div>\n");
@@ -64,11 +64,11 @@ static void write_nodes(struct page *p)
 
 static void write_start(struct page *p)
 {
-	double start = json_number(p->model->job, "start");
+	double start = field_number(p->model->job, "start");
 	char text[64];
 	struct tm tm;
 	if (isnan(start) || start <= 0 || start > 1e11) {
-		fact_text(p, "Started", json_text(p->model->job, "start", ""));
+		fact_text(p, "Started", field_text(p->model->job, "start", ""));
 		return;
 	}
 	time_t seconds = (time_t)start;
@@ -79,13 +79,13 @@ static void write_start(struct page *p)
 
 static void write_job(struct page *p)
 {
-	double elapsed = json_number(p->model->job, "elapsed_s");
+	double elapsed = field_number(p->model->job, "elapsed_s");
 	put(p, "<dl class=\"facts\">\n");
 	write_command(p);
 	fact(p, "Cluster", "cluster");
 	fact(p, "Job", "job_id");
 	fact(p, "Step", "step_id");
-	if (json_number(p->model->job, "restart") > 0)
+	if (field_number(p->model->job, "restart") > 0)
 		fact(p, "Restart", "restart");
 	put(p, "<div><dt>Ranks</dt><dd>%s</dd></div>\n",
 	    fmt_count((double)model_nranks(p->model)).s);

@@ -11,7 +11,7 @@
 
 static const cJSON *entries(const struct model *m, const char *kind)
 {
-	return json_get(json_get(m->root, "matrix"), kind);
+	return field(field(m->root, "matrix"), kind);
 }
 
 static void write_map(struct page *p, const char *kind, const char *title, const char *count_key)
@@ -29,11 +29,11 @@ static size_t find_heaviest(const cJSON *list, const cJSON **ret_pairs)
 {
 	size_t n = 0;
 	for (const cJSON *v = cJSON_IsArray(list) ? list->child : NULL; v != NULL; v = v->next) {
-		double bytes = json_number(v, "bytes");
+		double bytes = field_number(v, "bytes");
 		if (isnan(bytes))
 			continue;
 		size_t at = n < PAIRS_MAX ? n : PAIRS_MAX;
-		while (at > 0 && json_number(ret_pairs[at - 1], "bytes") < bytes)
+		while (at > 0 && field_number(ret_pairs[at - 1], "bytes") < bytes)
 			at--;
 		if (at == PAIRS_MAX)
 			continue;
@@ -49,10 +49,10 @@ static void write_pairs(struct page *p)
 {
 	const cJSON *list = entries(p->model, "p2p"), *pair[PAIRS_MAX];
 	size_t n = find_heaviest(list, pair);
-	size_t all = json_count(json_get(p->model->root, "matrix"), "p2p");
+	size_t all = field_count(field(p->model->root, "matrix"), "p2p");
 	if (n == 0)
 		return;
-	double most = json_number(pair[0], "bytes");
+	double most = field_number(pair[0], "bytes");
 	put(p, "<div class=\"scroll\"><table><caption>Heaviest pairs, "
 	       "point-to-point</caption>\n<thead><tr>"
 	       "<th scope=\"col\">from \xe2\x86\x92 to rank</th><th scope=\"col\"></th><th "
@@ -61,11 +61,11 @@ static void write_pairs(struct page *p)
 	       "class=\"n\">mean size</th></tr>"
 	       "</thead>\n<tbody>\n");
 	for (size_t i = 0; i < n; i++) {
-		double bytes = json_number(pair[i], "bytes"),
-		       messages = json_number(pair[i], "messages");
+		double bytes = field_number(pair[i], "bytes"),
+		       messages = field_number(pair[i], "messages");
 		struct part part = {"mpi", bytes};
 		put(p, "<tr><th scope=\"row\">%.0f \xe2\x86\x92 %.0f</th><td class=\"wide\">",
-		    json_number(pair[i], "src"), json_number(pair[i], "dst"));
+		    field_number(pair[i], "src"), field_number(pair[i], "dst"));
 		put_bar(p, &part, 1, most);
 		put(p,
 		    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
@@ -88,8 +88,8 @@ static void write_matrix(struct page *p)
 
 static bool has_matrix(const struct model *m)
 {
-	const cJSON *matrix = json_get(m->root, "matrix");
-	return json_count(matrix, "p2p") > 0 || json_count(matrix, "collective") > 0;
+	const cJSON *matrix = field(m->root, "matrix");
+	return field_count(matrix, "p2p") > 0 || field_count(matrix, "collective") > 0;
 }
 
 const struct section section_matrix = {

@@ -40,23 +40,23 @@ const char *issue_phrase(const char *issue)
 static void write_kicker(struct page *p)
 {
 	const cJSON *job = p->model->job;
-	const char *id = json_text(job, "job_id", ""), *step = json_text(job, "step_id", "");
+	const char *id = field_text(job, "job_id", ""), *step = field_text(job, "step_id", "");
 	put(p, "<p class=\"kicker\">mpitrace report \xc2\xb7 <b>");
-	put_text(p, json_text(job, "program", "MPI program"), NAME_CHARS);
+	put_text(p, field_text(job, "program", "MPI program"), NAME_CHARS);
 	put(p, "</b>");
-	if (*id != '\0' || !isnan(json_number(job, "job_id"))) {
+	if (*id != '\0' || !isnan(field_number(job, "job_id"))) {
 		put(p, " \xc2\xb7 job ");
 		if (*id != '\0')
 			put_text(p, id, 32);
 		else
-			put(p, "%.0f", json_number(job, "job_id"));
+			put(p, "%.0f", field_number(job, "job_id"));
 	}
-	if (*step != '\0' || !isnan(json_number(job, "step_id"))) {
+	if (*step != '\0' || !isnan(field_number(job, "step_id"))) {
 		put(p, ", step ");
 		if (*step != '\0')
 			put_text(p, step, 32);
 		else
-			put(p, "%.0f", json_number(job, "step_id"));
+			put(p, "%.0f", field_number(job, "step_id"));
 	}
 	put(p, "</p>\n");
 }
@@ -69,7 +69,7 @@ static const cJSON *main_issue(const struct model *m)
 
 static void write_cause(struct page *p, const cJSON *issue)
 {
-	const char *kind = json_text(issue, "issue", "unnamed finding");
+	const char *kind = field_text(issue, "issue", "unnamed finding");
 	const char *phrase = issue_phrase(kind);
 	put(p, " The biggest cause: ");
 	if (phrase != NULL)
@@ -81,7 +81,7 @@ static void write_cause(struct page *p, const cJSON *issue)
 
 static bool is_efficient(const struct model *m)
 {
-	double parallel = json_number(m->efficiency, "parallel");
+	double parallel = field_number(m->efficiency, "parallel");
 	return isnan(parallel) || parallel >= EFFICIENCY_MARK;
 }
 
@@ -109,7 +109,7 @@ static void write_headline(struct page *p)
 static void write_partial(struct page *p)
 {
 	const struct model *m = p->model;
-	double seen = json_number(m->coverage, "ranks_seen");
+	double seen = field_number(m->coverage, "ranks_seen");
 	put(p,
 	    "<p class=\"cause\">This trace is partial, %s of %s ranks: what follows is true of "
 	    "what was "
@@ -122,13 +122,13 @@ static void write_advice(struct page *p)
 {
 	const struct model *m = p->model;
 	const cJSON *issue = main_issue(m);
-	const char *what = json_text(issue, "what", ""), *next = json_text(issue, "next", "");
+	const char *what = field_text(issue, "what", ""), *next = field_text(issue, "next", "");
 	if (m->partial)
 		write_partial(p);
 	if (*what != '\0') {
 		put(p, "<p class=\"cause\">");
 		put_text(p, what, SENTENCE_CHARS);
-		const cJSON *site = model_callsite(m, json_first(issue, "callsites"));
+		const cJSON *site = model_callsite(m, field_first(issue, "callsites"));
 		if (site != NULL) {
 			put(p, " See ");
 			put_callsite(p, site);
@@ -157,7 +157,7 @@ static void write_figures(struct page *p)
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting</dt><dd>%s</dd></div>\n",
 	    fmt_share(any ? m->wait_s / m->total_s : NAN).s);
 	put(p, "<div><dt>parallel efficiency, 0.80 is good</dt><dd>%s</dd></div>\n</dl>\n",
-	    fmt_ratio(json_number(m->efficiency, "parallel")).s);
+	    fmt_ratio(field_number(m->efficiency, "parallel")).s);
 }
 
 static void write_verdict(struct page *p)
