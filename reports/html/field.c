@@ -1,0 +1,65 @@
+/* field.c - tolerant readers over cJSON.
+ * In: a parsed document that nobody vouches for.  Out: numbers, texts and lists that are safe to
+ * use as they are. */
+#include "reports/html/field.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define NUMBER_MAX 1e18
+
+const cJSON *field(const cJSON *o, const char *key)
+{
+	return cJSON_IsObject(o) ? cJSON_GetObjectItemCaseSensitive(o, key) : NULL;
+}
+
+double number_of(const cJSON *v)
+{
+	if (!cJSON_IsNumber(v) || !isfinite(v->valuedouble) || fabs(v->valuedouble) > NUMBER_MAX)
+		return NAN;
+	return v->valuedouble;
+}
+
+double field_number(const cJSON *o, const char *key)
+{
+	return number_of(field(o, key));
+}
+
+const char *field_text(const cJSON *o, const char *key, const char *fallback)
+{
+	const cJSON *v = field(o, key);
+	return cJSON_IsString(v) && v->valuestring != NULL ? v->valuestring : fallback;
+}
+
+bool field_bool(const cJSON *o, const char *key, bool fallback)
+{
+	const cJSON *v = field(o, key);
+	return cJSON_IsBool(v) ? cJSON_IsTrue(v) : fallback;
+}
+
+const cJSON *field_first(const cJSON *o, const char *key)
+{
+	const cJSON *v = field(o, key);
+	return cJSON_IsArray(v) ? v->child : NULL;
+}
+
+size_t field_count(const cJSON *o, const char *key)
+{
+	size_t n = 0;
+	for (const cJSON *v = field_first(o, key); v != NULL; v = v->next)
+		n++;
+	return n;
+}
+
+const cJSON **field_objects(const cJSON *o, const char *key, size_t *ret_count)
+{
+	*ret_count = 0;
+	size_t n = field_count(o, key);
+	const cJSON **list = n > 0 ? calloc(n, sizeof(const cJSON *)) : NULL;
+	if (list == NULL)
+		return NULL;
+	for (const cJSON *v = field_first(o, key); v != NULL; v = v->next)
+		if (cJSON_IsObject(v))
+			list[(*ret_count)++] = v;
+	return list;
+}
