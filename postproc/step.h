@@ -73,7 +73,8 @@ struct process {
 	uint32_t rank, world_size;
 	bool lost, finalized, have_region;
 	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
-	double overhead_ns;
+	double ns_per_tick;
+	double overhead_ns; /* estimated, per call; NaN: not known */
 	bool have_exit;
 	int exit_status; /* wait status as of waitpid() */
 	char *library, *cpus;
@@ -106,7 +107,7 @@ struct site {
 	uint32_t op;
 	uint32_t module; /* index into step.modules, or NONE */
 	uint64_t offset; /* address in the module's file */
-	char *file, *function; /* after dwarf_resolve(), or NULL */
+	char *file, *function; /* after lines_resolve(), or NULL */
 	int line;
 };
 
