@@ -84,3 +84,8 @@ const char *mpix_analysis(const struct mpix_file *f);
 int mpix_each_event(struct mpix_file *f, uint32_t rank, int64_t from_ns, int64_t to_ns,
 		    int (*visit)(void *context, const struct mpix_event *event), void *context,
 		    struct error *e);
+/* The same for every message of the chunks whose time overlaps [from_ns, to_ns), by send start: all that overlap
+ * it, and some around; pass INT64_MIN, INT64_MAX for all. */
+int mpix_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
+		      int (*visit)(void *context, const struct mpix_message *message), void *context,
+		      struct error *e);
