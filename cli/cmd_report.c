@@ -1,0 +1,57 @@
+/* cmd_report.c - `mpitrace report`: the page of an analysed step, written anew.
+ * In: the analysis inside an .mpix.  Out: one HTML file, whole or not at all. */
+#include "base/atomic_file.h"
+#include "cli/cli.h"
+#include "format/mpix.h"
+#include "reports/html/html.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+static int complain(const struct error *e)
+{
+	fprintf(stderr, "mpitrace report: %s\n", e->text);
+	return EXIT_BAD_INPUT;
+}
+
+static int write_page(const char *analysis, const char *path)
+{
+	struct error e;
+	struct atomic_file f = {0};
+	if (atomic_file_open(&f, path, &e) < 0)
+		return complain(&e);
+	if (html_report(analysis, f.stream, &e) < 0) {
+		atomic_file_abandon(&f);
+		return complain(&e);
+	}
+	return atomic_file_commit(&f, &e) < 0 ? complain(&e) : EXIT_DONE;
+}
+
+static int report_file(const char *trace, const char *path)
+{
+	struct error e;
+	struct mpix_file *f = NULL;
+	if (mpix_open(trace, &f, &e) < 0)
+		return complain(&e);
+	int rc = write_page(mpix_analysis(f), path);
+	mpix_close(f);
+	return rc;
+}
+
+static int report(int argc, char **argv)
+{
+	const char *path = NULL;
+	int c;
+	optind = 1;
+	while ((c = getopt(argc, argv, "o:")) != -1) {
+		if (c != 'o')
+			return usage_error("report", "see the message above");
+		path = optarg;
+	}
+	if (optind + 1 != argc || path == NULL)
+		return usage_error("report", "give one .mpix file, and where to write the page");
+	return report_file(argv[optind], path);
+}
+
+const struct command cmd_report = {"report", report, "write the HTML report of an analysed trace",
+				   "report FILE.mpix -o FILE.html"};

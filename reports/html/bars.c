@@ -1,0 +1,44 @@
+/* bars.c - horizontal bars: inline SVG whose widths are percentages, so that they fit any screen
+ * and print sharp. In: values.  Out: markup; colours and patterns are classes of style.css. */
+#include "reports/html/page.h"
+
+#include <math.h>
+
+void put_bar(struct page *p, const struct part *parts, unsigned nparts, double full)
+{
+	double at = 0;
+	put(p, "<svg class=\"bar\" width=\"100%%\" height=\"12\" aria-hidden=\"true\">");
+	for (unsigned i = 0; i < nparts && full > 0; i++) {
+		double width = fmin(fmax(parts[i].value / full, 0) * 100, 100 - at);
+		if (width < 0.005)
+			continue;
+		put(p, "<rect class=\"%s\" x=\"%.2f%%\" width=\"%.2f%%\" height=\"12\"/>",
+		    parts[i].class, at, width);
+		at += width;
+	}
+	put(p, "</svg>");
+}
+
+void put_time_bar(struct page *p, double useful_s, double mpi_s, double wait_s, double full_s)
+{
+	struct part parts[] = {{"useful", useful_s}, {"mpi", mpi_s - wait_s}, {"wait", wait_s}};
+	put_bar(p, parts, 3, full_s);
+}
+
+static void put_key(struct page *p, const char *class, const char *text)
+{
+	put(p,
+	    "<span><svg width=\"14\" height=\"12\" aria-hidden=\"true\"><rect class=\"%s\" "
+	    "width=\"14\" "
+	    "height=\"12\"/></svg> %s</span>\n",
+	    class, text);
+}
+
+void put_time_legend(struct page *p)
+{
+	put(p, "<p class=\"legend\">");
+	put_key(p, "useful", "useful: outside MPI");
+	put_key(p, "mpi", "in MPI, not waiting");
+	put_key(p, "wait", "in MPI, waiting for others");
+	put(p, "</p>\n");
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""embed.py STYLE.css OUT.c: the style sheet as a C string and its SHA-256, so that the page's
+Content-Security-Policy allows this one sheet and nothing else."""
+import base64
+import hashlib
+import re
+import sys
+
+
+def minified(css):
+    css = re.sub(r"/\*.*?\*/", "", css, flags=re.S)
+    lines = (line.strip() for line in css.splitlines())
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+def c_string(text):
+    lines = text.replace("\\", "\\\\").replace('"', '\\"').splitlines()
+    return "\n".join(f'\t"{line}\\n"' for line in lines)
+
+
+def main(source, target):
+    with open(source, encoding="utf-8") as f:
+        css = minified(f.read())
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    with open(target, "w", encoding="utf-8") as f:
+        f.write('#include "reports/html/style.h"\n\n')
+        f.write(f"const char html_style[] =\n{c_string(css)};\n\n")
+        f.write(f'const char html_style_sha256[] = "{digest}";\n')
+
+
+main(sys.argv[1], sys.argv[2])

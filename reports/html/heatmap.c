@@ -1,0 +1,165 @@
+/* heatmap.c - the communication matrix as SVG: cells of one colour are one path, so 4,096 cells
+ * take few bytes. In: matrix entries in world ranks.  Out: a square with rank labels, and tooltips
+ * when the ranks are few. */
+#include "reports/html/heatmap.h"
+
+#include <math.h>
+
+#define STEPS 16
+#define LEFT 40
+#define TOP 20
+#define SQUARE 436.0
+#define TOOLTIP_SIDE_MAX 32
+#define RANK_MAX (1u << 20)
+
+/* viridis (Smith, van der Walt; CC0), every 17th of 256. */
+static const char *const viridis[STEPS] = {
+	"#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e", "#2a788e", "#23888e",
+	"#1f988b", "#22a884", "#35b779", "#54c568", "#7ad151", "#a5db36", "#d2e21b", "#fde725"};
+
+static bool read_rank(const cJSON *entry, const char *key, size_t nranks, size_t *ret_rank)
+{
+	double v = json_number(entry, key);
+	if (!(v >= 0 && v < (double)nranks))
+		return false;
+	*ret_rank = (size_t)v;
+	return true;
+}
+
+void heatmap_fill(struct heatmap *h, const cJSON *entries, const char *count_key, size_t nranks)
+{
+	*h = (struct heatmap){.nranks = nranks < RANK_MAX ? nranks : RANK_MAX};
+	h->group = (h->nranks + HEATMAP_SIDE - 1) / HEATMAP_SIDE;
+	h->side = h->group > 0 ? (h->nranks + h->group - 1) / h->group : 0;
+	for (const cJSON *v = cJSON_IsArray(entries) ? entries->child : NULL; v != NULL;
+	     v = v->next) {
+		size_t src, dst;
+		if (!read_rank(v, "src", h->nranks, &src) || !read_rank(v, "dst", h->nranks, &dst))
+			continue;
+		size_t cell = src / h->group * h->side + dst / h->group;
+		h->bytes[cell] += fmax(json_number(v, "bytes"), 0);
+		h->count[cell] += fmax(json_number(v, count_key), 0);
+	}
+}
+
+static void find_range(const double *value, size_t n, double *ret_min, double *ret_max)
+{
+	*ret_min = INFINITY;
+	*ret_max = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (value[i] > 0)
+			*ret_min = fmin(*ret_min, value[i]);
+		*ret_max = fmax(*ret_max, value[i]);
+	}
+}
+
+static int step_of(double value, double min, double max)
+{
+	if (!(value > 0))
+		return -1;
+	if (max <= min * 1.0001)
+		return STEPS - 1;
+	int step = (int)(log(value / min) / log(max / min) * (STEPS - 1) + 0.5);
+	return step < 0 ? 0 : step >= STEPS ? STEPS - 1 : step;
+}
+
+static void draw_step(struct page *p, const struct heatmap *h, const double *value, int step,
+		      double min, double max)
+{
+	bool any = false;
+	for (size_t i = 0; i < h->side * h->side; i++) {
+		if (step_of(value[i], min, max) != step)
+			continue;
+		if (!any)
+			put(p, "<path fill=\"%s\" d=\"", viridis[step]);
+		put(p, "M%zu %zuh1v1h-1z", i % h->side, i / h->side);
+		any = true;
+	}
+	if (any)
+		put(p, "\"/>");
+}
+
+static void draw_tooltips(struct page *p, const struct heatmap *h, const char *unit)
+{
+	if (h->group > 1 || h->side > TOOLTIP_SIDE_MAX)
+		return;
+	put(p, "<g fill-opacity=\"0\">");
+	for (size_t i = 0; i < h->side * h->side; i++)
+		if (h->count[i] > 0 || h->bytes[i] > 0)
+			put(p,
+			    "<rect x=\"%zu\" y=\"%zu\" width=\"1\" height=\"1\"><title>%zu "
+			    "\xe2\x86\x92 %zu: %s, %s "
+			    "%s</title></rect>",
+			    i % h->side, i / h->side, i / h->side, i % h->side,
+			    fmt_bytes(h->bytes[i]).s, fmt_count(h->count[i]).s, unit);
+	put(p, "</g>");
+}
+
+/* About eight labels a side, at round steps. */
+static void draw_labels(struct page *p, const struct heatmap *h)
+{
+	size_t step = 1;
+	while ((h->nranks + step - 1) / step > 9)
+		step *= 2;
+	double scale = SQUARE / (double)(h->side * h->group);
+	put(p, "<g class=\"tick\">");
+	for (size_t r = 0; r < h->nranks; r += step) {
+		double at = ((double)r + (h->group == 1 ? 0.5 : 0)) * scale;
+		put(p, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%zu</text>", LEFT + at,
+		    TOP - 6, r);
+		put(p, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%zu</text>", LEFT - 6,
+		    TOP + at + 4, r);
+	}
+	put(p, "</g>");
+}
+
+static void draw_ramp(struct page *p, double min, double max, bool bytes)
+{
+	put(p,
+	    "<svg class=\"ramp\" viewBox=\"0 0 %d 1\" preserveAspectRatio=\"none\" "
+	    "aria-hidden=\"true\">",
+	    STEPS);
+	for (int i = 0; i < STEPS; i++)
+		put(p, "<rect x=\"%d\" width=\"1.02\" height=\"1\" fill=\"%s\"/>", i, viridis[i]);
+	put(p,
+	    "</svg><div class=\"axis map\"><span>%s</span><span>blank: none \xc2\xb7 "
+	    "logarithmic</span>"
+	    "<span>%s</span></div>\n",
+	    bytes ? fmt_bytes(min).s : fmt_count(min).s,
+	    bytes ? fmt_bytes(max).s : fmt_count(max).s);
+}
+
+void heatmap_draw(struct page *p, const struct heatmap *h, const char *title, const char *unit)
+{
+	double min, max;
+	size_t cells = h->side * h->side;
+	bool bytes = true;
+	find_range(h->bytes, cells, &min, &max);
+	if (max <= 0) {
+		bytes = false;
+		find_range(h->count, cells, &min, &max);
+	}
+	if (max <= 0)
+		return;
+	const double *value = bytes ? h->bytes : h->count;
+	put(p,
+	    "<figure><figcaption><b>%s</b>%s between sender (row) and receiver "
+	    "(column)%s</figcaption>\n",
+	    title, bytes ? "bytes" : unit, h->group > 1 ? ", groups of ranks" : "");
+	put(p,
+	    "<svg class=\"map\" viewBox=\"0 0 480 460\" role=\"img\"><title>%s: from rank (row) to "
+	    "rank "
+	    "(column)</title>",
+	    title);
+	draw_labels(p, h);
+	put(p, "<g transform=\"translate(%d %d) scale(%.4f)\" shape-rendering=\"crispEdges\">",
+	    LEFT, TOP, SQUARE / (double)h->side);
+	for (int step = 0; step < STEPS; step++)
+		draw_step(p, h, value, step, min, max);
+	draw_tooltips(p, h, unit);
+	put(p,
+	    "</g><rect class=\"frame\" x=\"%d\" y=\"%d\" width=\"%.0f\" height=\"%.0f\"/></svg>\n",
+	    LEFT, TOP, SQUARE, SQUARE);
+	draw_ramp(p, min, max, bytes);
+	put(p, "</figure>\n");
+}

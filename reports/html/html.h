@@ -1,0 +1,17 @@
+/* html.h - the report: one analysed step as one static HTML page, for the person who ran the job.
+ * In: the analysis object ("mpitrace/analysis/1", as `mpitrace show --json` prints it).  Out: a
+ * page that needs no script, no network and no other file, at most HTML_BYTES_MAX long however many
+ * ranks there were. */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+#define HTML_BYTES_MAX (2u << 20)
+
+/* Write the page to out (not closed). analysis_json is NUL-terminated and need not be trusted:
+ * whatever is absent or of an unexpected type is left out of the page, whatever is a string is
+ * escaped. 0; -EBADMSG when the text is not a JSON object; -ENOMEM; -EIO when out cannot be
+ * written. */
+int html_report(const char *analysis_json, FILE *out, struct error *e);

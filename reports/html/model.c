@@ -1,0 +1,180 @@
+/* model.c - read the analysis object once: totals over ranks, lists sorted for showing.
+ * In: JSON text.  Out: struct model, on which every section only looks. */
+#include "reports/html/model.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static double at_least_zero(double v)
+{
+	return v > 0 ? v : 0;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct rank_row *x = a, *y = b;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* The one socket that a rank is bound to, from per_rank's "binding", or -1. */
+static int read_socket(const cJSON *row)
+{
+	const cJSON *first = json_first(json_get(row, "binding"), "sockets");
+	double socket = first != NULL && first->next == NULL ? json_value(first) : NAN;
+	return socket >= 0 && socket < 1024 ? (int)socket : -1;
+}
+
+static struct rank_row read_rank(const cJSON *row, size_t index)
+{
+	double rank = json_number(row, "rank");
+	struct rank_row r = {
+		.rank = isnan(rank) || fabs(rank) > 1e9 ? (long)index : lround(rank),
+		.node = json_text(row, "node", ""),
+		.useful_s = at_least_zero(json_number(row, "useful_s")),
+		.mpi_s = at_least_zero(json_number(row, "mpi_s")),
+		.wait_s = at_least_zero(json_number(row, "wait_s")),
+		.bytes_out = at_least_zero(json_number(row, "bytes_out")),
+		.bytes_in = at_least_zero(json_number(row, "bytes_in")),
+		.socket = read_socket(row),
+	};
+	r.wait_s = fmin(r.wait_s, r.mpi_s);
+	return r;
+}
+
+static int read_ranks(struct model *m)
+{
+	size_t n;
+	const cJSON **rows = json_objects(m->root, "per_rank", &n);
+	if (n == 0) {
+		free(rows);
+		return 0;
+	}
+	m->rank = calloc(n, sizeof(*m->rank));
+	for (size_t i = 0; m->rank != NULL && i < n; i++)
+		m->rank[m->nranks++] = read_rank(rows[i], i);
+	free(rows);
+	if (m->rank == NULL)
+		return -ENOMEM;
+	qsort(m->rank, m->nranks, sizeof(*m->rank), by_rank);
+	return 0;
+}
+
+static void add_up(struct model *m)
+{
+	for (size_t i = 0; i < m->nranks; i++) {
+		m->useful_s += m->rank[i].useful_s;
+		m->mpi_s += m->rank[i].mpi_s;
+		m->wait_s += m->rank[i].wait_s;
+		m->max_useful_s = fmax(m->max_useful_s, m->rank[i].useful_s);
+	}
+	m->total_s = m->useful_s + m->mpi_s;
+	m->runtime_s = json_number(m->summary, "runtime_s");
+	if (isnan(m->runtime_s))
+		m->runtime_s = json_number(m->job, "elapsed_s");
+}
+
+static int compare_numbers(const cJSON *a, const cJSON *b, const char *key)
+{
+	double x = json_number(a, key), y = json_number(b, key);
+	x = isnan(x) ? -INFINITY : x;
+	y = isnan(y) ? -INFINITY : y;
+	return (x < y) - (x > y);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	return compare_numbers(*(const cJSON *const *)a, *(const cJSON *const *)b, "time_s");
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const cJSON *x = *(const cJSON *const *)a, *y = *(const cJSON *const *)b;
+	int order = issue_severity(y) - issue_severity(x);
+	if (order == 0)
+		order = compare_numbers(x, y, "loss_s");
+	return order != 0 ? order : compare_numbers(x, y, "score");
+}
+
+static const cJSON **sorted(const cJSON *root, const char *key, size_t *ret_count,
+			    int (*order)(const void *, const void *))
+{
+	const cJSON **list = json_objects(root, key, ret_count);
+	if (*ret_count > 1)
+		qsort(list, *ret_count, sizeof(*list), order);
+	return list;
+}
+
+int issue_severity(const cJSON *issue)
+{
+	static const struct {
+		const char *word;
+		int severity;
+	} words[] = {{"critical", 2}, {"high", 2},   {"error", 2},    {"serious", 2}, {"major", 2},
+		     {"warning", 1},  {"medium", 1}, {"moderate", 1}, {"warn", 1}};
+	const char *word = json_text(issue, "severity", "");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasecmp(word, words[i].word) == 0)
+			return words[i].severity;
+	double score = json_number(issue, "severity");
+	return score >= 0.66 ? 2 : score >= 0.33 ? 1 : 0;
+}
+
+size_t model_nranks(const struct model *m)
+{
+	double n = json_number(m->coverage, "ranks_expected");
+	if (!(n >= 1))
+		n = json_number(m->job, "ranks");
+	return n >= 1 && n < 1e9 ? (size_t)n : m->nranks;
+}
+
+const cJSON *model_callsite(const struct model *m, const cJSON *id)
+{
+	double wanted = cJSON_IsObject(id) ? json_number(id, "id") : json_value(id);
+	for (size_t i = 0; i < m->ncallsites; i++)
+		if (json_number(m->callsite[i], "id") == wanted)
+			return m->callsite[i];
+	return cJSON_IsObject(id) ? id : NULL;
+}
+
+static bool is_partial(const struct model *m)
+{
+	return !json_bool(m->coverage, "complete", true) ||
+	       strcasecmp(json_text(m->job, "state", ""), "partial") == 0;
+}
+
+int model_create(const char *json, struct model *ret_model)
+{
+	struct model m = {.root = cJSON_Parse(json)};
+	if (!cJSON_IsObject(m.root)) {
+		model_done(&m);
+		return -EBADMSG;
+	}
+	m.job = json_get(m.root, "job");
+	m.coverage = json_get(m.root, "coverage");
+	m.summary = json_get(m.root, "summary");
+	m.efficiency = json_get(m.root, "efficiency");
+	if (read_ranks(&m) < 0) {
+		model_done(&m);
+		return -ENOMEM;
+	}
+	add_up(&m);
+	m.operation = sorted(m.root, "operations", &m.noperations, by_time);
+	m.callsite = sorted(m.root, "callsites", &m.ncallsites, by_time);
+	m.issue = sorted(m.root, "issues", &m.nissues, by_weight);
+	m.partial = is_partial(&m);
+	*ret_model = m;
+	return 0;
+}
+
+void model_done(struct model *m)
+{
+	cJSON_Delete((cJSON *)m->root);
+	free(m->rank);
+	free(m->operation);
+	free(m->callsite);
+	free(m->issue);
+	*m = (struct model){.root = NULL};
+}

@@ -1,0 +1,48 @@
+/* model.h - the analysis object as the sections need it: totals, ranks and lists, read once and
+ * sorted. */
+#pragma once
+
+#include "reports/html/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* POP regards this as acceptable: https://pop-coe.eu/node/69 */
+#define EFFICIENCY_MARK 0.80
+
+struct rank_row {
+	long rank;
+	const char *node;		/* "" when unknown */
+	double useful_s, mpi_s, wait_s; /* wait is a part of mpi; never NAN, never negative */
+	double bytes_out, bytes_in;
+	int socket; /* of the node; -1: bound to several, to none, or not known */
+};
+
+struct model {
+	const cJSON *root; /* owned */
+	const cJSON *job, *coverage, *summary, *efficiency;
+	struct rank_row *rank; /* ascending rank */
+	size_t nranks;
+	const cJSON **operation; /* most time first */
+	size_t noperations;
+	const cJSON **callsite; /* most time first */
+	size_t ncallsites;
+	const cJSON **issue; /* worst first */
+	size_t nissues;
+	bool partial;
+	double runtime_s;			 /* of the traced region; NAN when unknown */
+	double useful_s, mpi_s, wait_s, total_s; /* summed over ranks */
+	double max_useful_s;
+};
+
+/* 0 and *ret_model (owns root from then on), -EBADMSG when json is no object, -ENOMEM. */
+int model_create(const char *json, struct model *ret_model);
+void model_done(struct model *m);
+
+/* The call site with this id, or NULL. id may be a number or an object that has one. */
+const cJSON *model_callsite(const struct model *m, const cJSON *id);
+/* 0 = for information, 1 = worth a look, 2 = serious: from the issue's "severity", a word or a
+ * score. */
+int issue_severity(const cJSON *issue);
+/* How many ranks there were: expected, seen or listed, whichever is known. */
+size_t model_nranks(const struct model *m);

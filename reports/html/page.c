@@ -1,0 +1,164 @@
+/* page.c - writing markup: escaping, section frames, and the small phrases that several sections
+ * share. In: strings nobody vouches for.  Out: HTML that shows them and does nothing else. */
+#include "reports/html/page.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+void put(struct page *p, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vfprintf(p->out, fmt, ap);
+	va_end(ap);
+}
+
+/* Decode one character of UTF-8 (RFC 3629); 0 when the bytes at s are none. */
+static unsigned decode(const unsigned char *s, uint32_t *ret_code)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned len = s[0] < 0x80		     ? 1
+		       : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+		       : (s[0] & 0xf0) == 0xe0	     ? 3
+		       : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+						     : 0;
+	if (len == 0)
+		return 0;
+	uint32_t code = len == 1 ? s[0] : s[0] & (0x7fu >> len);
+	for (unsigned i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (s[i] & 0x3f);
+	}
+	if ((len > 1 && code < least[len]) || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return 0;
+	*ret_code = code;
+	return len;
+}
+
+/* Characters that would show nothing, or change how others are shown. */
+static int is_unseen(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
+	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
+	       code == 0xfeff || (code & 0xfffe) == 0xfffe || code >= 0xe0000;
+}
+
+static void put_code(FILE *out, uint32_t code, const unsigned char *bytes, unsigned len)
+{
+	if (code == '&')
+		fputs("&amp;", out);
+	else if (code == '<')
+		fputs("&lt;", out);
+	else if (code == '>')
+		fputs("&gt;", out);
+	else if (code == '"')
+		fputs("&quot;", out);
+	else if (code == '\'')
+		fputs("&#39;", out);
+	else if (code == '\t' || code == '\n')
+		fputc(' ', out);
+	else if (is_unseen(code))
+		fprintf(out, code < 0x100 ? "\\x%02x" : "\\u%04x", code);
+	else
+		fwrite(bytes, 1, len, out);
+}
+
+void put_text(struct page *p, const char *untrusted, unsigned max_chars)
+{
+	const unsigned char *s = (const unsigned char *)untrusted;
+	for (unsigned shown = 0; *s != '\0'; shown++) {
+		if (shown == max_chars) {
+			fputs("\xe2\x80\xa6", p->out);
+			return;
+		}
+		uint32_t code;
+		unsigned len = decode(s, &code);
+		if (len == 0)
+			fprintf(p->out, "\\x%02x", *s);
+		else
+			put_code(p->out, code, s, len);
+		s += len == 0 ? 1 : len;
+	}
+}
+
+void put_left_out(struct page *p, size_t left_out, const char *what)
+{
+	if (left_out > 0)
+		put(p,
+		    "<p class=\"more\">%s %s not shown here; <code>mpitrace show --json</code> has "
+		    "all.</p>\n",
+		    fmt_count((double)left_out).s, what);
+}
+
+static const char *basename_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static void put_place(struct page *p, const cJSON *callsite)
+{
+	const char *file = json_text(callsite, "file", "");
+	const char *module = json_text(callsite, "module", "");
+	double line = json_number(callsite, "line");
+	if (*file != '\0') {
+		put(p, " <span class=\"at\" title=\"");
+		put_text(p, file, 300);
+		put(p, "\">");
+		put_text(p, basename_of(file), NAME_CHARS);
+		if (line >= 1)
+			put(p, ":%.0f", line);
+		put(p, "</span>");
+	} else if (*module != '\0') {
+		put(p, " <span class=\"at\">in ");
+		put_text(p, basename_of(module), NAME_CHARS);
+		put(p, "</span>");
+	}
+}
+
+void put_callsite(struct page *p, const cJSON *callsite)
+{
+	const char *function = json_text(callsite, "function", "");
+	put(p, "<span class=\"site\"><code>");
+	put_text(p, *function != '\0' ? function : "unknown function", NAME_CHARS);
+	put(p, "</code>");
+	put_place(p, callsite);
+	put(p, "</span>");
+}
+
+static void put_run(struct page *p, long first, long last, bool comma)
+{
+	put(p, comma ? ", %ld" : "%ld", first);
+	if (last > first)
+		put(p, last == first + 1 ? ", %ld" : "\xe2\x80\x93%ld", last);
+}
+
+void put_ranks(struct page *p, const cJSON *ranks, unsigned max_runs)
+{
+	unsigned runs = 0;
+	const cJSON *v = cJSON_IsArray(ranks) ? ranks->child : NULL;
+	while (v != NULL) {
+		double d = json_value(v);
+		long first = isnan(d) || fabs(d) > 1e9 ? -1 : (long)d, last = first;
+		for (v = v->next; v != NULL && json_value(v) == (double)last + 1; v = v->next)
+			last++;
+		if (runs == max_runs) {
+			put(p, ", \xe2\x80\xa6");
+			return;
+		}
+		put_run(p, first, last, runs++ > 0);
+	}
+}
+
+void put_words(struct page *p, const char *identifier)
+{
+	char words[64];
+	size_t i = 0;
+	for (; identifier[i] != '\0' && i + 1 < sizeof(words); i++)
+		words[i] = identifier[i] == '_' ? ' ' : identifier[i];
+	words[i] = '\0';
+	put_text(p, words, NAME_CHARS);
+}

@@ -1,0 +1,47 @@
+/* page.h - the page under construction: what sections write with. Strings from outside go through
+ * put_text only; put() takes the section's own markup and numbers. */
+#pragma once
+
+#include "reports/html/model.h"
+#include "reports/html/units.h"
+
+#include <stdio.h>
+
+struct page {
+	FILE *out;
+	const struct model *model;
+};
+
+/* Markup of ours; arguments are numbers, struct fmt texts and constants, never strings from
+ * outside. */
+void put(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A string from outside, escaped for text and for quoted attributes alike; at most max_chars
+ * characters are shown, then an ellipsis. Invalid UTF-8, control and direction-changing characters
+ * are shown as \xNN or \uNNNN. */
+void put_text(struct page *p, const char *untrusted, unsigned max_chars);
+
+#define NAME_CHARS 80
+#define SENTENCE_CHARS 600
+
+/* "N what" under a list that was cut; nothing when left_out is 0. */
+void put_left_out(struct page *p, size_t left_out, const char *what);
+/* "function file:line" of a call site, or the module when there is no debug information. */
+void put_callsite(struct page *p, const cJSON *callsite);
+/* An array of rank numbers as ranges: 0-3, 7. At most max_runs ranges. */
+void put_ranks(struct page *p, const cJSON *ranks, unsigned max_runs);
+/* An identifier such as late_sender in words: "late sender". */
+void put_words(struct page *p, const char *identifier);
+
+/* One part of a horizontal bar; class is one of the classes of style.css that fill. */
+struct part {
+	const char *class;
+	double value;
+};
+
+/* A bar as wide as its cell; full is the value of the whole width. Decoration: the numbers stand
+ * beside it. */
+void put_bar(struct page *p, const struct part *parts, unsigned nparts, double full);
+/* The bar of computing, MPI and waiting; wait_s is a part of mpi_s. */
+void put_time_bar(struct page *p, double useful_s, double mpi_s, double wait_s, double full_s);
+/* What the three patterns of put_time_bar mean. */
+void put_time_legend(struct page *p);

@@ -1,0 +1,111 @@
+/* report.c - the page as a whole: head, policy, contents, the sections in their order, foot.
+ * In: the analysis object as text.  Out: HTML. Content-Security-Policy: nothing may load or run,
+ * and only the one style sheet in the page, known by its hash, applies. */
+#include "reports/html/html.h"
+#include "reports/html/section.h"
+#include "reports/html/style.h"
+
+#include <errno.h>
+
+static const struct section *const sections[] = {
+#define ROW(name) &section_##name,
+	SECTIONS(ROW)
+#undef ROW
+};
+
+#define NSECTIONS (sizeof(sections) / sizeof(sections[0]))
+
+static bool is_shown(const struct section *s, const struct model *m)
+{
+	return s->has == NULL || s->has(m);
+}
+
+static void write_head(struct page *p)
+{
+	put(p,
+	    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	    "style-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n"
+	    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	    "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	    "<meta name=\"referrer\" content=\"no-referrer\">\n<title>",
+	    html_style_sha256);
+	put_text(p, json_text(p->model->job, "program", "MPI program"), NAME_CHARS);
+	put(p, " \xc2\xb7 mpitrace report</title>\n<style>%s</style>\n</head>\n<body>\n",
+	    html_style);
+	/* Referred to by the class "wait", so that waiting never differs by hue alone. */
+	put(p,
+	    "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"
+	    "<pattern id=\"hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+	    "patternTransform=\"rotate(45)\"><rect class=\"hatch-back\" width=\"5\" height=\"5\"/>"
+	    "<rect class=\"hatch-line\" width=\"1.6\" height=\"5\"/></pattern></defs></svg>\n");
+}
+
+static void write_contents(struct page *p)
+{
+	put(p, "<nav aria-label=\"Contents\"><ul>\n");
+	for (size_t i = 0; i < NSECTIONS; i++)
+		if (sections[i]->title != NULL && is_shown(sections[i], p->model))
+			put(p, "<li><a href=\"#%s\">%s</a></li>\n", sections[i]->id,
+			    sections[i]->title);
+	put(p, "</ul></nav>\n");
+}
+
+static void write_section(struct page *p, const struct section *s)
+{
+	if (s->title == NULL) {
+		s->write(p);
+		return;
+	}
+	put(p,
+	    "\n<section id=\"%s\" aria-labelledby=\"%s-h\">\n<header><h2 "
+	    "id=\"%s-h\">%s</h2>\n<p>%s</p>"
+	    "</header>\n<div class=\"body\">\n",
+	    s->id, s->id, s->id, s->title, s->how);
+	s->write(p);
+	put(p, "</div>\n</section>\n");
+}
+
+static void write_sections(struct page *p)
+{
+	bool contents = false;
+	put(p, "<main>\n");
+	for (size_t i = 0; i < NSECTIONS; i++) {
+		if (!is_shown(sections[i], p->model))
+			continue;
+		if (sections[i]->title != NULL && !contents) {
+			write_contents(p);
+			contents = true;
+		}
+		write_section(p, sections[i]);
+	}
+	put(p, "</main>\n");
+}
+
+static void write_foot(struct page *p)
+{
+	put(p, "<footer><p>Written by mpitrace. Definitions: wait states after Scalasca, "
+	       "efficiencies after POP. "
+	       "Every number here is also in <code>mpitrace show "
+	       "--json</code>.</p></footer>\n</body>\n</html>\n");
+}
+
+int html_report(const char *analysis_json, FILE *out, struct error *e)
+{
+	struct model m;
+	int r = model_create(analysis_json, &m);
+	if (r == -EBADMSG)
+		return fail(e, r,
+			    "the analysis is not a JSON object; analyse the trace again: mpitrace "
+			    "analyze");
+	if (r < 0)
+		return fail(e, r, "out of memory while reading the analysis");
+	struct page p = {.out = out, .model = &m};
+	write_head(&p);
+	write_sections(&p);
+	write_foot(&p);
+	model_done(&m);
+	if (fflush(out) != 0 || ferror(out))
+		return fail(e, -EIO, "the report could not be written; is the disk full?");
+	return 0;
+}

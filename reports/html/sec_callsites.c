@@ -1,0 +1,58 @@
+/* sec_callsites.c - where in the program: the calls of the source that took the time.
+ * In: callsites.  Out: a table with operation, function, file:line, time and the part of it that
+ * was waiting. */
+#include "reports/html/section.h"
+
+#include <math.h>
+
+#define SITES_MAX 20
+
+static void write_site(struct page *p, const cJSON *site, double longest_s)
+{
+	double time_s = fmax(json_number(site, "time_s"), 0),
+	       wait_s = fmax(json_number(site, "wait_s"), 0);
+	double bytes = json_number(site, "bytes");
+	put(p, "<tr><th scope=\"row\">");
+	put_callsite(p, site);
+	put(p, "<br><small class=\"soft\">");
+	put_text(p, json_text(site, "op", "?"), NAME_CHARS);
+	put(p, "</small></th><td class=\"wide\">");
+	put_time_bar(p, 0, time_s, fmin(wait_s, time_s), longest_s);
+	put(p,
+	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
+	    "class=\"n\">%s</td></tr>\n",
+	    fmt_time(time_s).s, wait_s > 0 ? fmt_time(wait_s).s : "",
+	    fmt_count(json_number(site, "calls")).s, bytes > 0 ? fmt_bytes(bytes).s : "");
+}
+
+static void write_callsites(struct page *p)
+{
+	const struct model *m = p->model;
+	size_t shown = m->ncallsites < SITES_MAX ? m->ncallsites : SITES_MAX;
+	put(p, "<div class=\"scroll\"><table><caption>Calls in the source, most time "
+	       "first</caption>\n<thead><tr>"
+	       "<th scope=\"col\">where</th><th scope=\"col\"></th><th scope=\"col\" "
+	       "class=\"n\">time</th>"
+	       "<th scope=\"col\" class=\"n\">of it waiting</th><th scope=\"col\" "
+	       "class=\"n\">calls</th>"
+	       "<th scope=\"col\" class=\"n\">data</th></tr></thead>\n<tbody>\n");
+	for (size_t i = 0; i < shown; i++)
+		write_site(p, m->callsite[i], fmax(json_number(m->callsite[0], "time_s"), 0));
+	put(p, "</tbody></table></div>\n");
+	put_left_out(p, m->ncallsites - shown, "further call sites are");
+}
+
+static bool has_callsites(const struct model *m)
+{
+	return m->ncallsites > 0;
+}
+
+const struct section section_callsites = {
+	.id = "callsites",
+	.title = "Where in the source",
+	.how = "File and line need debug information: compile with -g (it does not slow the "
+	       "program down). Without it "
+	       "the function and the library are named.",
+	.has = has_callsites,
+	.write = write_callsites,
+};

@@ -1,0 +1,174 @@
+/* sec_findings.c - what the analysis found, one card each: what, why, what to try, and the number
+ * that says so. In: issues, worst first.  Out: cards; advice never stands without its metric and
+ * threshold. */
+#include "reports/html/section.h"
+
+#include <math.h>
+
+#define CARDS_MAX 24
+#define SITES_MAX 5
+#define PAIRS_MAX 6
+#define RUNS_MAX 10
+
+static void write_title(struct page *p, const cJSON *issue)
+{
+	static const char *const severity[] = {"\xe2\x97\x8b for information",
+					       "\xe2\x96\xb2 worth a look", "\xe2\x96\xa0 serious"};
+	const char *kind = json_text(issue, "issue", "finding"), *phrase = issue_phrase(kind);
+	int s = issue_severity(issue);
+	put(p, "<h3><span class=\"sev s%d\">%s</span><span class=\"name\">", s, severity[s]);
+	if (phrase != NULL)
+		put(p, "%s", phrase);
+	else
+		put_words(p, kind);
+	put(p, "</span></h3>\n");
+}
+
+static void paragraph(struct page *p, const char *class, const char *lead, const char *text)
+{
+	if (*text == '\0')
+		return;
+	put(p, "<p class=\"%s\">%s", class, lead);
+	put_text(p, text, SENTENCE_CHARS);
+	put(p, "</p>\n");
+}
+
+/* A number that the metric's name gives a unit: ..._s seconds, ..._bytes bytes, else plain. */
+static struct fmt fmt_metric(const char *name, double value)
+{
+	size_t n = 0;
+	while (name[n] != '\0')
+		n++;
+	if (n > 2 && name[n - 2] == '_' && name[n - 1] == 's')
+		return fmt_time(value);
+	if (n > 5 && name[n - 5] == 'b' && name[n - 4] == 'y' && name[n - 1] == 's')
+		return fmt_bytes(value);
+	return fabs(value) >= 100 ? fmt_count(value) : fmt_ratio(value);
+}
+
+static void write_metric(struct page *p, const cJSON *issue)
+{
+	const cJSON *metric = json_get(issue, "metric");
+	const char *name = json_text(metric, "name", "");
+	if (*name == '\0')
+		return;
+	put(p, "<div><dt>measured</dt><dd>");
+	put_words(p, name);
+	put(p, " %s", fmt_metric(name, json_number(metric, "value")).s);
+	if (!isnan(json_number(metric, "threshold")))
+		put(p, " (threshold %s)", fmt_metric(name, json_number(metric, "threshold")).s);
+	put(p, "</dd></div>\n");
+}
+
+static void write_loss(struct page *p, const cJSON *issue)
+{
+	double loss_s = json_number(issue, "loss_s");
+	if (!(loss_s > 0))
+		return;
+	put(p, "<div><dt>lost, all ranks added up</dt><dd>%s", fmt_time(loss_s).s);
+	if (p->model->total_s > 0)
+		put(p, ", %s of the time", fmt_share(loss_s / p->model->total_s).s);
+	put(p, "</dd></div>\n");
+}
+
+static void write_window(struct page *p, const cJSON *issue)
+{
+	const cJSON *from = json_first(issue, "window_s");
+	if (from == NULL || from->next == NULL || isnan(json_value(from)) ||
+	    isnan(json_value(from->next)))
+		return;
+	put(p, "<div><dt>when</dt><dd>%s to %s</dd></div>\n", fmt_time(json_value(from)).s,
+	    fmt_time(json_value(from->next)).s);
+}
+
+static void write_pair(struct page *p, const cJSON *pair)
+{
+	double src = json_number(pair, "src"), dst = json_number(pair, "dst");
+	if (cJSON_IsArray(pair) && pair->child != NULL) {
+		src = json_value(pair->child);
+		dst = json_value(pair->child->next);
+	}
+	put(p, "%.0f \xe2\x86\x92 %.0f", src, dst);
+}
+
+static void write_pairs(struct page *p, const cJSON *issue)
+{
+	size_t n = json_count(issue, "pairs"), shown = 0;
+	if (n == 0)
+		return;
+	put(p, "<div><dt>pairs of ranks</dt><dd>");
+	for (const cJSON *v = json_first(issue, "pairs"); v != NULL && shown < PAIRS_MAX;
+	     v = v->next) {
+		put(p, shown++ > 0 ? ", " : "");
+		write_pair(p, v);
+	}
+	if (n > shown)
+		put(p, " and %s more", fmt_count((double)(n - shown)).s);
+	put(p, "</dd></div>\n");
+}
+
+static void write_ranks(struct page *p, const cJSON *issue)
+{
+	if (json_count(issue, "ranks") == 0)
+		return;
+	put(p, "<div><dt>ranks</dt><dd>");
+	put_ranks(p, json_get(issue, "ranks"), RUNS_MAX);
+	put(p, "</dd></div>\n");
+}
+
+static void write_sites(struct page *p, const cJSON *issue)
+{
+	size_t n = json_count(issue, "callsites"), shown = 0;
+	if (n == 0)
+		return;
+	put(p, "<div><dt>in the source</dt><dd>");
+	for (const cJSON *v = json_first(issue, "callsites"); v != NULL && shown < SITES_MAX;
+	     v = v->next) {
+		const cJSON *site = model_callsite(p->model, v);
+		put(p, shown++ > 0 ? "<br>" : "");
+		if (site != NULL)
+			put_callsite(p, site);
+	}
+	if (n > shown)
+		put(p, "<br>and %s more", fmt_count((double)(n - shown)).s);
+	put(p, "</dd></div>\n");
+}
+
+static void write_card(struct page *p, const cJSON *issue)
+{
+	put(p, "<article class=\"card\">\n");
+	write_title(p, issue);
+	paragraph(p, "what", "", json_text(issue, "what", ""));
+	paragraph(p, "why soft", "", json_text(issue, "why", ""));
+	paragraph(p, "do", "<b>Try:</b> ", json_text(issue, "next", ""));
+	put(p, "<dl>\n");
+	write_loss(p, issue);
+	write_metric(p, issue);
+	write_ranks(p, issue);
+	write_pairs(p, issue);
+	write_window(p, issue);
+	write_sites(p, issue);
+	put(p, "</dl>\n</article>\n");
+}
+
+static void write_findings(struct page *p)
+{
+	const struct model *m = p->model;
+	size_t shown = m->nissues < CARDS_MAX ? m->nissues : CARDS_MAX;
+	if (m->nissues == 0)
+		put(p, "<p>No rule of the analysis fired: nothing to fix that these rules know "
+		       "of.</p>\n");
+	put(p, "<div>\n");
+	for (size_t i = 0; i < shown; i++)
+		write_card(p, m->issue[i]);
+	put(p, "</div>\n");
+	put_left_out(p, m->nissues - shown, "further findings are");
+}
+
+const struct section section_findings = {
+	.id = "findings",
+	.title = "Findings",
+	.how = "Worst first. Each card gives the number that triggered it and the threshold it "
+	       "crossed.",
+	.write = write_findings,
+};

@@ -1,0 +1,113 @@
+/* sec_job.c - what ran: program, place, time, versions.
+ * In: job.  Out: a list of facts; a fact that is not known is not listed. */
+#include "reports/html/section.h"
+
+#include <math.h>
+#include <time.h>
+
+#define ARGUMENTS_MAX 24
+#define NODES_MAX 12
+
+static void fact_text(struct page *p, const char *name, const char *value)
+{
+	if (*value == '\0')
+		return;
+	put(p, "<div><dt>%s</dt><dd>", name);
+	put_text(p, value, 200);
+	put(p, "</dd></div>\n");
+}
+
+/* A member that may be a string or a number. */
+static void fact(struct page *p, const char *name, const char *key)
+{
+	double number = json_number(p->model->job, key);
+	if (!isnan(number))
+		put(p, "<div><dt>%s</dt><dd>%.0f</dd></div>\n", name, number);
+	else
+		fact_text(p, name, json_text(p->model->job, key, ""));
+}
+
+static size_t write_words(struct page *p, const cJSON *first, size_t max, const char *separator)
+{
+	size_t shown = 0;
+	for (const cJSON *v = first; v != NULL && shown < max; v = v->next) {
+		put(p, "%s", shown++ > 0 ? separator : "");
+		put_text(p, cJSON_IsString(v) ? v->valuestring : json_text(v, "name", "?"), 120);
+	}
+	return shown;
+}
+
+static void write_command(struct page *p)
+{
+	size_t n = json_count(p->model->job, "argv");
+	if (n == 0)
+		return;
+	put(p, "<div class=\"all\"><dt>Command</dt><dd><code>");
+	size_t shown = write_words(p, json_first(p->model->job, "argv"), ARGUMENTS_MAX, " ");
+	put(p, "</code>");
+	if (n > shown)
+		put(p, " and %s more arguments", fmt_count((double)(n - shown)).s);
+	put(p, "</dd></div>\n");
+}
+
+static void write_nodes(struct page *p)
+{
+	size_t n = json_count(p->model->job, "nodes");
+	if (n == 0)
+		return;
+	put(p, "<div><dt>%s %s</dt><dd>", fmt_count((double)n).s, n == 1 ? "node" : "nodes");
+	size_t shown = write_words(p, json_first(p->model->job, "nodes"), NODES_MAX, ", ");
+	if (n > shown)
+		put(p, " and %s more", fmt_count((double)(n - shown)).s);
+	put(p, "</dd></div>\n");
+}
+
+static void write_start(struct page *p)
+{
+	double start = json_number(p->model->job, "start");
+	char text[64];
+	struct tm tm;
+	if (isnan(start) || start <= 0 || start > 1e11) {
+		fact_text(p, "Started", json_text(p->model->job, "start", ""));
+		return;
+	}
+	time_t seconds = (time_t)start;
+	if (gmtime_r(&seconds, &tm) != NULL &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm) > 0)
+		put(p, "<div><dt>Started</dt><dd>%s</dd></div>\n", text);
+}
+
+static void write_job(struct page *p)
+{
+	double elapsed = json_number(p->model->job, "elapsed_s");
+	put(p, "<dl class=\"facts\">\n");
+	write_command(p);
+	fact(p, "Cluster", "cluster");
+	fact(p, "Job", "job_id");
+	fact(p, "Step", "step_id");
+	if (json_number(p->model->job, "restart") > 0)
+		fact(p, "Restart", "restart");
+	put(p, "<div><dt>Ranks</dt><dd>%s</dd></div>\n",
+	    fmt_count((double)model_nranks(p->model)).s);
+	write_nodes(p);
+	write_start(p);
+	if (!isnan(elapsed))
+		put(p, "<div><dt>Elapsed</dt><dd>%s</dd></div>\n", fmt_time(elapsed).s);
+	fact(p, "MPI", "mpi");
+	fact(p, "Slurm", "slurm");
+	fact(p, "State", "state");
+	put(p, "</dl>\n");
+}
+
+static bool has_job(const struct model *m)
+{
+	return cJSON_IsObject(m->job);
+}
+
+const struct section section_job = {
+	.id = "job",
+	.title = "The job",
+	.how = "What ran, where and when.",
+	.has = has_job,
+	.write = write_job,
+};

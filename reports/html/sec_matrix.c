@@ -1,0 +1,103 @@
+/* sec_matrix.c - who talks to whom: one map for messages, one for collectives, and the heaviest
+ * pairs by name. In: matrix.p2p and matrix.collective, world ranks.  Out: two heat maps and a
+ * table. */
+#include "reports/html/heatmap.h"
+#include "reports/html/section.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define PAIRS_MAX 8
+
+static const cJSON *entries(const struct model *m, const char *kind)
+{
+	return json_get(json_get(m->root, "matrix"), kind);
+}
+
+static void write_map(struct page *p, const char *kind, const char *title, const char *count_key)
+{
+	struct heatmap *h = malloc(sizeof(*h));
+	if (h == NULL)
+		return;
+	heatmap_fill(h, entries(p->model, kind), count_key, model_nranks(p->model));
+	heatmap_draw(p, h, title, count_key);
+	free(h);
+}
+
+/* Keep the PAIRS_MAX entries with most bytes, in order. */
+static size_t find_heaviest(const cJSON *list, const cJSON **ret_pairs)
+{
+	size_t n = 0;
+	for (const cJSON *v = cJSON_IsArray(list) ? list->child : NULL; v != NULL; v = v->next) {
+		double bytes = json_number(v, "bytes");
+		if (isnan(bytes))
+			continue;
+		size_t at = n < PAIRS_MAX ? n : PAIRS_MAX;
+		while (at > 0 && json_number(ret_pairs[at - 1], "bytes") < bytes)
+			at--;
+		if (at == PAIRS_MAX)
+			continue;
+		n += n < PAIRS_MAX;
+		for (size_t i = n - 1; i > at; i--)
+			ret_pairs[i] = ret_pairs[i - 1];
+		ret_pairs[at] = v;
+	}
+	return n;
+}
+
+static void write_pairs(struct page *p)
+{
+	const cJSON *list = entries(p->model, "p2p"), *pair[PAIRS_MAX];
+	size_t n = find_heaviest(list, pair);
+	size_t all = json_count(json_get(p->model->root, "matrix"), "p2p");
+	if (n == 0)
+		return;
+	double most = json_number(pair[0], "bytes");
+	put(p, "<div class=\"scroll\"><table><caption>Heaviest pairs, "
+	       "point-to-point</caption>\n<thead><tr>"
+	       "<th scope=\"col\">from \xe2\x86\x92 to rank</th><th scope=\"col\"></th><th "
+	       "scope=\"col\" class=\"n\">"
+	       "data</th><th scope=\"col\" class=\"n\">messages</th><th scope=\"col\" "
+	       "class=\"n\">mean size</th></tr>"
+	       "</thead>\n<tbody>\n");
+	for (size_t i = 0; i < n; i++) {
+		double bytes = json_number(pair[i], "bytes"),
+		       messages = json_number(pair[i], "messages");
+		struct part part = {"mpi", bytes};
+		put(p, "<tr><th scope=\"row\">%.0f \xe2\x86\x92 %.0f</th><td class=\"wide\">",
+		    json_number(pair[i], "src"), json_number(pair[i], "dst"));
+		put_bar(p, &part, 1, most);
+		put(p,
+		    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
+		    "class=\"n\">%s</td></tr>\n",
+		    fmt_bytes(bytes).s, fmt_count(messages).s,
+		    fmt_bytes(messages > 0 ? bytes / messages : NAN).s);
+	}
+	put(p, "</tbody></table></div>\n");
+	put_left_out(p, all - n, "further pairs are");
+}
+
+static void write_matrix(struct page *p)
+{
+	put(p, "<div class=\"pair\">\n");
+	write_map(p, "p2p", "Point-to-point", "messages");
+	write_map(p, "collective", "Collectives, by what they move", "operations");
+	put(p, "</div>\n");
+	write_pairs(p);
+}
+
+static bool has_matrix(const struct model *m)
+{
+	const cJSON *matrix = json_get(m->root, "matrix");
+	return json_count(matrix, "p2p") > 0 || json_count(matrix, "collective") > 0;
+}
+
+const struct section section_matrix = {
+	.id = "matrix",
+	.title = "Who talks to whom",
+	.how = "Ranks of the whole job. Traffic of collectives is attributed by their meaning "
+	       "(root to leaves, all "
+	       "pairs), not by what the library did.",
+	.has = has_matrix,
+	.write = write_matrix,
+};

@@ -1,0 +1,82 @@
+/* sec_time.c - where the ranks' time went: one bar for the whole job, then a bar per MPI operation.
+ * In: totals and operations.  Out: a bar with its legend and a table. */
+#include "reports/html/section.h"
+
+#include <math.h>
+
+#define OPERATIONS_MAX 14
+
+static void write_total(struct page *p)
+{
+	const struct model *m = p->model;
+	if (m->total_s <= 0)
+		return;
+	put(p, "<div>\n");
+	put_time_bar(p, m->useful_s, m->mpi_s, m->wait_s, m->total_s);
+	put(p,
+	    "<p class=\"legend\"><span>useful %s</span><span>MPI without waiting "
+	    "%s</span><span>waiting %s</span>"
+	    "<span>all ranks together %s</span></p>\n</div>\n",
+	    fmt_share(m->useful_s / m->total_s).s, fmt_share((m->mpi_s - m->wait_s) / m->total_s).s,
+	    fmt_share(m->wait_s / m->total_s).s, fmt_time(m->total_s).s);
+	put_time_legend(p);
+}
+
+static void write_operation(struct page *p, const cJSON *op, double longest_s)
+{
+	double time_s = json_number(op, "time_s"), bytes = json_number(op, "bytes");
+	double calls = json_number(op, "calls");
+	struct part part = {"mpi", time_s};
+	put(p, "<tr><th scope=\"row\"><code>");
+	put_text(p, json_text(op, "op", "?"), NAME_CHARS);
+	put(p, "</code></th><td class=\"wide\">");
+	put_bar(p, &part, 1, longest_s);
+	put(p,
+	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
+	    "class=\"n\">%s</td>",
+	    fmt_time(time_s).s,
+	    fmt_share(p->model->total_s > 0 ? time_s / p->model->total_s : NAN).s,
+	    fmt_count(calls).s, fmt_time(calls > 0 ? time_s / calls : NAN).s);
+	put(p, "<td class=\"n\">%s</td></tr>\n", bytes > 0 ? fmt_bytes(bytes).s : "");
+}
+
+static void write_operations(struct page *p)
+{
+	const struct model *m = p->model;
+	if (m->noperations == 0)
+		return;
+	size_t shown = m->noperations < OPERATIONS_MAX ? m->noperations : OPERATIONS_MAX;
+	put(p, "<div class=\"scroll\"><table><caption>MPI operations, most time "
+	       "first</caption>\n<thead><tr>"
+	       "<th scope=\"col\">operation</th><th scope=\"col\"></th><th scope=\"col\" "
+	       "class=\"n\">time</th>"
+	       "<th scope=\"col\" class=\"n\">share</th><th scope=\"col\" class=\"n\">calls</th>"
+	       "<th scope=\"col\" class=\"n\">per call</th><th scope=\"col\" "
+	       "class=\"n\">data</th></tr></thead>\n"
+	       "<tbody>\n");
+	for (size_t i = 0; i < shown; i++)
+		write_operation(p, m->operation[i], json_number(m->operation[0], "time_s"));
+	put(p, "</tbody></table></div>\n");
+	put_left_out(p, m->noperations - shown, "further operations are");
+}
+
+static void write_time(struct page *p)
+{
+	write_total(p);
+	write_operations(p);
+}
+
+static bool has_time(const struct model *m)
+{
+	return m->total_s > 0 || m->noperations > 0;
+}
+
+const struct section section_time = {
+	.id = "time",
+	.title = "Where the time went",
+	.how = "All ranks added up. Useful is everything outside MPI. Waiting is the part of MPI "
+	       "in which a rank "
+	       "could not go on because another was late.",
+	.has = has_time,
+	.write = write_time,
+};

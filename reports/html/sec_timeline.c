@@ -1,0 +1,101 @@
+/* sec_timeline.c - how the activity changed over the run: one small chart per kind of activity, one
+ * time axis. In: time_windows.  Out: rows of columns; neighbouring windows are added up when there
+ * are many. */
+#include "reports/html/section.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define COLUMNS_MAX 160
+#define HEIGHT 34.0
+
+static const struct {
+	const char *key, *name;
+	bool bytes;
+} metrics[] = {
+	{"events", "MPI calls", false},	  {"bytes", "data sent", true},
+	{"transfers", "messages", false}, {"collectives", "collectives", false},
+	{"barriers", "barriers", false},
+};
+
+struct columns {
+	double value[COLUMNS_MAX];
+	size_t count;
+	double max, sum;
+};
+
+static struct columns gather(const cJSON **window, size_t n, const char *key)
+{
+	struct columns c = {.count = n < COLUMNS_MAX ? n : COLUMNS_MAX};
+	for (size_t i = 0; i < n; i++) {
+		double v = json_number(window[i], key);
+		c.value[i * c.count / n] += v > 0 ? v : 0;
+	}
+	for (size_t i = 0; i < c.count; i++) {
+		c.max = fmax(c.max, c.value[i]);
+		c.sum += c.value[i];
+	}
+	return c;
+}
+
+static void write_columns(struct page *p, const struct columns *c, const char *name)
+{
+	double width = 100.0 / (double)c->count;
+	put(p,
+	    "<svg class=\"columns\" width=\"100%%\" height=\"%.0f\" role=\"img\"><title>%s over "
+	    "time</title>",
+	    HEIGHT, name);
+	for (size_t i = 0; i < c->count; i++) {
+		double height = c->value[i] / c->max * HEIGHT;
+		if (height > 0)
+			put(p,
+			    "<rect class=\"mpi\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" "
+			    "height=\"%.1f\"/>",
+			    (double)i * width, HEIGHT - fmax(height, 0.6), width * 0.9,
+			    fmax(height, 0.6));
+	}
+	put(p, "</svg>");
+}
+
+static void write_metric(struct page *p, const cJSON **window, size_t n, size_t metric)
+{
+	struct columns c = gather(window, n, metrics[metric].key);
+	if (c.max <= 0)
+		return;
+	struct fmt sum = metrics[metric].bytes ? fmt_bytes(c.sum) : fmt_count(c.sum);
+	struct fmt max = metrics[metric].bytes ? fmt_bytes(c.max) : fmt_count(c.max);
+	put(p, "<div>%s<small>%s in all<br>at most %s a column</small></div>\n<div>",
+	    metrics[metric].name, sum.s, max.s);
+	write_columns(p, &c, metrics[metric].name);
+	put(p, "</div>\n");
+}
+
+static void write_timeline(struct page *p)
+{
+	size_t n;
+	const cJSON **window = json_objects(p->model->root, "time_windows", &n);
+	if (window == NULL)
+		return;
+	put(p, "<div class=\"spark\">\n");
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
+		write_metric(p, window, n, i);
+	put(p,
+	    "<div></div><div class=\"axis\"><span>0 "
+	    "s</span><span>%s</span><span>%s</span></div>\n</div>\n",
+	    fmt_time(p->model->runtime_s / 2).s, fmt_time(p->model->runtime_s).s);
+	free(window);
+}
+
+static bool has_timeline(const struct model *m)
+{
+	return json_count(m->root, "time_windows") > 1;
+}
+
+const struct section section_timeline = {
+	.id = "timeline",
+	.title = "Over time",
+	.how = "All ranks added up, from the start of the traced region to its end. Each row has "
+	       "its own scale.",
+	.has = has_timeline,
+	.write = write_timeline,
+};

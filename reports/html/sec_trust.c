@@ -1,0 +1,117 @@
+/* sec_trust.c - may this be believed: coverage, losses, overhead and clock bound, as numbers.
+ * In: coverage, overhead, clock.  Out: the strip under the verdict; "Partial" in words and colour
+ * when it is. */
+#include "reports/html/section.h"
+
+#include <math.h>
+
+#define REASONS_MAX 12
+#define NODES_MAX 8
+
+static void write_coverage(struct page *p)
+{
+	const struct model *m = p->model;
+	double seen = json_number(m->coverage, "ranks_seen");
+	put(p,
+	    "<div><dt>Coverage</dt><dd><span class=\"flag\">%s</span><small>%s of %s "
+	    "ranks</small></dd></div>\n",
+	    m->partial ? "\xe2\x97\x90 Partial" : "\xe2\x9c\x93 Complete",
+	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s,
+	    fmt_count((double)model_nranks(m)).s);
+}
+
+static void write_events(struct page *p)
+{
+	const struct model *m = p->model;
+	double kept = json_number(m->coverage, "events"),
+	       lost = json_number(m->coverage, "events_lost");
+	put(p, "<div><dt>Single events</dt><dd>%s recorded<small>", fmt_count(kept).s);
+	if (isnan(lost))
+		put(p, "losses unknown");
+	else if (lost > 0)
+		put(p, "%s lost, %s; totals stay exact", fmt_count(lost).s,
+		    fmt_share(lost / (lost + (kept > 0 ? kept : 0))).s);
+	else
+		put(p, "none lost");
+	put(p, "</small></dd></div>\n");
+}
+
+static void write_overhead(struct page *p)
+{
+	const cJSON *overhead = json_get(p->model->root, "overhead");
+	double per_call = json_number(overhead, "ns_per_call"),
+	       share = json_number(overhead, "share");
+	if (isnan(per_call) && isnan(share))
+		return;
+	put(p,
+	    "<div><dt>Cost of tracing, estimated</dt><dd>%s of the time<small>%s a "
+	    "call</small></dd></div>\n",
+	    fmt_share(share).s, fmt_time(per_call * 1e-9).s);
+}
+
+static void write_clock(struct page *p)
+{
+	const cJSON *clock = json_get(p->model->root, "clock");
+	double bound = json_number(clock, "error_bound_us");
+	double repaired = json_number(clock, "violations_repaired");
+	if (clock == NULL)
+		return;
+	put(p, "<div><dt>Clocks between nodes</dt><dd>%s%s<small>",
+	    isnan(bound) ? "" : "\xc2\xb1\xc2\xa0",
+	    isnan(bound) ? "bound unknown" : fmt_time(bound * 1e-6).s);
+	put_text(p, json_text(clock, "method", "method not recorded"), NAME_CHARS);
+	if (repaired > 0)
+		put(p, "; %s times repaired", fmt_count(repaired).s);
+	put(p, "</small></dd></div>\n");
+}
+
+static void write_missing_nodes(struct page *p)
+{
+	size_t n = json_count(p->model->coverage, "nodes_missing"), shown = 0;
+	if (n == 0)
+		return;
+	put(p, "<li>%s %s missing: ", fmt_count((double)n).s, n == 1 ? "node is" : "nodes are");
+	for (const cJSON *v = json_first(p->model->coverage, "nodes_missing");
+	     v != NULL && shown < NODES_MAX; v = v->next) {
+		put(p, shown++ > 0 ? ", " : "");
+		put_text(p, cJSON_IsString(v) ? v->valuestring : "?", NAME_CHARS);
+	}
+	put(p, n > shown ? ", \xe2\x80\xa6</li>\n" : "</li>\n");
+}
+
+static void write_reasons(struct page *p)
+{
+	const cJSON *coverage = p->model->coverage;
+	size_t n = json_count(coverage, "reasons"), shown = 0;
+	if (n == 0 && json_count(coverage, "nodes_missing") == 0)
+		return;
+	put(p, "<ul class=\"reasons\">\n");
+	write_missing_nodes(p);
+	for (const cJSON *v = json_first(coverage, "reasons"); v != NULL && shown < REASONS_MAX;
+	     v = v->next) {
+		const char *text = cJSON_IsString(v) ? v->valuestring : json_text(v, "text", "?");
+		put(p, "<li>");
+		put_text(p, text, SENTENCE_CHARS);
+		put(p, "</li>\n");
+		shown++;
+	}
+	put(p, "</ul>\n");
+	put_left_out(p, n - shown, "more reasons are");
+}
+
+static void write_trust(struct page *p)
+{
+	put(p,
+	    "<div class=\"trust%s\" role=\"region\" aria-label=\"How far this report can be "
+	    "trusted\">\n<dl>\n",
+	    p->model->partial ? " partial" : "");
+	write_coverage(p);
+	write_events(p);
+	write_overhead(p);
+	write_clock(p);
+	put(p, "</dl>\n");
+	write_reasons(p);
+	put(p, "</div>\n");
+}
+
+const struct section section_trust = {.id = "trust", .write = write_trust};

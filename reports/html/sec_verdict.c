@@ -1,0 +1,162 @@
+/* sec_verdict.c - the answer first: what MPI cost, the biggest cause, what to do about it, and four
+ * figures. In: totals and the worst issue.  Out: the masthead of the page. */
+#include "reports/html/section.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+	const char *issue, *phrase;
+} phrases[] = {
+	{"load_imbalance", "uneven work between ranks"},
+	{"late_sender", "receivers waiting for late senders"},
+	{"late_receiver", "senders waiting for late receivers"},
+	{"barrier_imbalance", "ranks reaching barriers at different times"},
+	{"small_message_overhead", "many small messages"},
+	{"communication_imbalance", "uneven traffic between ranks"},
+	{"synchronization_heavy", "very frequent synchronisation"},
+	{"collective_root_bottleneck", "one root serving everybody"},
+	{"link_hotspot", "a few pairs of ranks carrying most traffic"},
+	{"global_collective_heavy", "collectives over all ranks"},
+	{"serialization", "ranks waiting on each other in a chain"},
+	{"unmatched", "messages without a partner"},
+	{"request_leak", "requests never completed"},
+	{"oversubscription", "more ranks than cores"},
+	{"poor_placement", "partners placed far apart"},
+	{"slow_node", "one node slower than the others"},
+	{"idle_ranks", "ranks with next to nothing to do"},
+	{"stuck_at_end", "ranks that never left their last call"},
+	{"io_wait", "waiting for files"},
+};
+
+const char *issue_phrase(const char *issue)
+{
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
+		if (strcmp(issue, phrases[i].issue) == 0)
+			return phrases[i].phrase;
+	return NULL;
+}
+
+static void write_kicker(struct page *p)
+{
+	const cJSON *job = p->model->job;
+	const char *id = json_text(job, "job_id", ""), *step = json_text(job, "step_id", "");
+	put(p, "<p class=\"kicker\">mpitrace report \xc2\xb7 <b>");
+	put_text(p, json_text(job, "program", "MPI program"), NAME_CHARS);
+	put(p, "</b>");
+	if (*id != '\0' || !isnan(json_number(job, "job_id"))) {
+		put(p, " \xc2\xb7 job ");
+		if (*id != '\0')
+			put_text(p, id, 32);
+		else
+			put(p, "%.0f", json_number(job, "job_id"));
+	}
+	if (*step != '\0' || !isnan(json_number(job, "step_id"))) {
+		put(p, ", step ");
+		if (*step != '\0')
+			put_text(p, step, 32);
+		else
+			put(p, "%.0f", json_number(job, "step_id"));
+	}
+	put(p, "</p>\n");
+}
+
+/* The worst issue worth acting on, or NULL. */
+static const cJSON *main_issue(const struct model *m)
+{
+	return m->nissues > 0 && issue_severity(m->issue[0]) > 0 ? m->issue[0] : NULL;
+}
+
+static void write_cause(struct page *p, const cJSON *issue)
+{
+	const char *kind = json_text(issue, "issue", "unnamed finding");
+	const char *phrase = issue_phrase(kind);
+	put(p, " The biggest cause: ");
+	if (phrase != NULL)
+		put(p, "%s", phrase);
+	else
+		put_words(p, kind);
+	put(p, ".");
+}
+
+static bool is_efficient(const struct model *m)
+{
+	double parallel = json_number(m->efficiency, "parallel");
+	return isnan(parallel) || parallel >= EFFICIENCY_MARK;
+}
+
+static void write_headline(struct page *p)
+{
+	const struct model *m = p->model;
+	const cJSON *issue = main_issue(m);
+	put(p, "<h1>");
+	if (m->total_s <= 0) {
+		put(p, "No MPI time was recorded.");
+	} else if (issue == NULL && is_efficient(m)) {
+		put(p, "Nothing to fix: MPI took %s of the ranks\xe2\x80\x99 time.",
+		    fmt_share(m->mpi_s / m->total_s).s);
+	} else {
+		put(p, "MPI took %s of the ranks\xe2\x80\x99 time.",
+		    fmt_share(m->mpi_s / m->total_s).s);
+		if (issue != NULL)
+			write_cause(p, issue);
+		else
+			put(p, " No single cause stands out.");
+	}
+	put(p, "</h1>\n");
+}
+
+static void write_advice(struct page *p)
+{
+	const struct model *m = p->model;
+	const cJSON *issue = main_issue(m);
+	const char *what = json_text(issue, "what", ""), *next = json_text(issue, "next", "");
+	if (m->partial)
+		put(p, "<p class=\"cause\">This trace is partial: what follows is true of what was "
+		       "recorded.</p>\n");
+	if (*what != '\0') {
+		put(p, "<p class=\"cause\">");
+		put_text(p, what, SENTENCE_CHARS);
+		const cJSON *site = model_callsite(m, json_first(issue, "callsites"));
+		if (site != NULL) {
+			put(p, " See ");
+			put_callsite(p, site);
+			put(p, ".");
+		}
+		put(p, "</p>\n");
+	}
+	if (*next != '\0') {
+		put(p, "<p class=\"first\"><b>Do first</b>");
+		put_text(p, next, SENTENCE_CHARS);
+		put(p, "</p>\n");
+	}
+	if (m->nissues > 1)
+		put(p, "<p class=\"more\"><a href=\"#findings\">All %s findings</a></p>\n",
+		    fmt_count((double)m->nissues).s);
+}
+
+static void write_figures(struct page *p)
+{
+	const struct model *m = p->model;
+	bool any = m->total_s > 0;
+	put(p, "<dl class=\"figures\">\n<div><dt>run time, %s ranks</dt><dd>%s</dd></div>\n",
+	    fmt_count((double)model_nranks(m)).s, fmt_time(m->runtime_s).s);
+	put(p, "<div><dt>of the ranks\xe2\x80\x99 time in MPI</dt><dd>%s</dd></div>\n",
+	    fmt_share(any ? m->mpi_s / m->total_s : NAN).s);
+	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting</dt><dd>%s</dd></div>\n",
+	    fmt_share(any ? m->wait_s / m->total_s : NAN).s);
+	put(p, "<div><dt>parallel efficiency, 0.80 is good</dt><dd>%s</dd></div>\n</dl>\n",
+	    fmt_ratio(json_number(m->efficiency, "parallel")).s);
+}
+
+static void write_verdict(struct page *p)
+{
+	put(p, "<div class=\"masthead\">\n");
+	write_kicker(p);
+	write_headline(p);
+	write_advice(p);
+	write_figures(p);
+	put(p, "</div>\n");
+}
+
+const struct section section_verdict = {.id = "verdict", .write = write_verdict};

@@ -1,0 +1,139 @@
+/* sec_waits.c - why ranks waited: wait states added up over ranks, the worst rank and call site of
+ * each. In: wait_states.  Out: a table, most time first. */
+#include "reports/html/section.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STATES_MAX 24
+
+static const struct {
+	const char *state, *meaning;
+} meanings[] = {
+	{"late_sender", "a receive was there before its send"},
+	{"late_sender_wrong_order", "another message could have been received first"},
+	{"late_receiver", "a blocking send was there before its receive"},
+	{"wait_at_barrier", "early at a barrier, until the last rank came"},
+	{"barrier_completion", "leaving a barrier after all had come"},
+	{"wait_at_nxn", "early at an all-to-all collective, until the last rank came"},
+	{"nxn_completion", "leaving such a collective after all had come"},
+	{"late_broadcast", "waiting for the root of a broadcast or scatter"},
+	{"early_reduce", "a root waiting for the ranks that contribute"},
+	{"early_scan", "waiting for lower ranks in a scan"},
+};
+
+struct state {
+	const char *name;
+	double seconds, count, worst_s, worst_rank, site_s;
+	const cJSON *callsite;
+};
+
+struct states {
+	struct state row[STATES_MAX];
+	size_t count, left_out;
+};
+
+static struct state *find(struct states *s, const char *name)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (strcmp(s->row[i].name, name) == 0)
+			return &s->row[i];
+	if (s->count == STATES_MAX)
+		return NULL;
+	s->row[s->count] = (struct state){.name = name, .worst_rank = NAN};
+	return &s->row[s->count++];
+}
+
+static void add(struct states *s, const cJSON *row)
+{
+	double seconds = fmax(json_number(row, "seconds"), 0),
+	       count = fmax(json_number(row, "count"), 0);
+	struct state *state = find(s, json_text(row, "state", "unnamed"));
+	if (state == NULL) {
+		s->left_out++;
+		return;
+	}
+	state->seconds += seconds;
+	state->count += count;
+	if (seconds > state->worst_s) {
+		state->worst_s = seconds;
+		state->worst_rank = json_number(row, "rank");
+		state->callsite = json_get(row, "callsite");
+	}
+}
+
+static int by_seconds(const void *a, const void *b)
+{
+	const struct state *x = a, *y = b;
+	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+}
+
+static const char *meaning_of(const char *state)
+{
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+		if (strcmp(meanings[i].state, state) == 0)
+			return meanings[i].meaning;
+	return "";
+}
+
+static void write_state(struct page *p, const struct state *s, double most_s)
+{
+	struct part part = {"wait", s->seconds};
+	const cJSON *site = model_callsite(p->model, s->callsite);
+	put(p, "<tr><th scope=\"row\">");
+	put_words(p, s->name);
+	put(p, "<br><small class=\"soft\">%s</small></th><td class=\"wide\">", meaning_of(s->name));
+	put_bar(p, &part, 1, most_s);
+	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>",
+	    fmt_time(s->seconds).s,
+	    fmt_share(p->model->total_s > 0 ? s->seconds / p->model->total_s : NAN).s,
+	    fmt_count(s->count).s);
+	if (!isnan(s->worst_rank))
+		put(p, "rank %.0f ", s->worst_rank);
+	if (site != NULL)
+		put_callsite(p, site);
+	put(p, "</td></tr>\n");
+}
+
+static void write_table(struct page *p, const struct states *s)
+{
+	put(p, "<div class=\"scroll\"><table><caption>Wait states, all ranks added "
+	       "up</caption>\n<thead><tr>"
+	       "<th scope=\"col\">state</th><th scope=\"col\"></th><th scope=\"col\" "
+	       "class=\"n\">time</th>"
+	       "<th scope=\"col\" class=\"n\">share</th><th scope=\"col\" class=\"n\">times</th>"
+	       "<th scope=\"col\">worst rank, and where</th></tr></thead>\n<tbody>\n");
+	for (size_t i = 0; i < s->count; i++)
+		write_state(p, &s->row[i], s->row[0].seconds);
+	put(p, "</tbody></table></div>\n");
+	put_left_out(p, s->left_out, "further rows are");
+}
+
+static void write_waits(struct page *p)
+{
+	struct states *s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return;
+	for (const cJSON *v = json_first(p->model->root, "wait_states"); v != NULL; v = v->next)
+		if (cJSON_IsObject(v))
+			add(s, v);
+	qsort(s->row, s->count, sizeof(s->row[0]), by_seconds);
+	if (s->count > 0)
+		write_table(p, s);
+	free(s);
+}
+
+static bool has_waits(const struct model *m)
+{
+	return json_count(m->root, "wait_states") > 0;
+}
+
+const struct section section_waits = {
+	.id = "waits",
+	.title = "Why ranks waited",
+	.how = "A wait state names the reason for which a call could not end earlier. Definitions "
+	       "as in Scalasca.",
+	.has = has_waits,
+	.write = write_waits,
+};

@@ -1,0 +1,37 @@
+/* section.h - the sections of the page. Adding one = one file sec_<name>.c and one row here; the
+ * order here is the order on the page. */
+#pragma once
+
+#include "reports/html/page.h"
+
+struct section {
+	const char *id;	   /* anchor */
+	const char *title; /* NULL: no frame and no entry in the contents; the section draws itself
+			      whole */
+	const char *how;   /* one or two sentences in the margin: how to read it */
+	bool (*has)(const struct model *m); /* is there something to show; NULL: always */
+	void (*write)(struct page *p);
+};
+
+#define SECTIONS(ROW)                                                                              \
+	ROW(verdict)                                                                               \
+	ROW(trust)                                                                                 \
+	ROW(job)                                                                                   \
+	ROW(efficiency)                                                                            \
+	ROW(time)                                                                                  \
+	ROW(ranks)                                                                                 \
+	ROW(timeline)                                                                              \
+	ROW(matrix)                                                                                \
+	ROW(waits)                                                                                 \
+	ROW(callsites)                                                                             \
+	ROW(communicators)                                                                         \
+	ROW(topology)                                                                              \
+	ROW(findings)                                                                              \
+	ROW(next)
+
+#define DECLARE(name) extern const struct section section_##name;
+SECTIONS(DECLARE)
+#undef DECLARE
+
+/* How a kind of issue is called in a sentence, plain words; NULL when the kind is not known. */
+const char *issue_phrase(const char *issue);
