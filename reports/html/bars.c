@@ -4,19 +4,25 @@
 
 #include <math.h>
 
-void put_bar(struct page *p, const struct part *parts, unsigned nparts, double full)
+void put_bar_of(struct page *p, const struct part *parts, unsigned nparts, double full,
+		unsigned height)
 {
 	double at = 0;
-	put(p, "<svg class=\"bar\" width=\"100%%\" height=\"12\" aria-hidden=\"true\">");
+	put(p, "<svg class=\"bar\" width=\"100%%\" height=\"%u\" aria-hidden=\"true\">", height);
 	for (unsigned i = 0; i < nparts && full > 0; i++) {
 		double width = fmin(fmax(parts[i].value / full, 0) * 100, 100 - at);
 		if (width < 0.005)
 			continue;
-		put(p, "<rect class=\"%s\" x=\"%.2f%%\" width=\"%.2f%%\" height=\"12\"/>",
-		    parts[i].class, at, width);
+		put(p, "<rect class=\"%s\" x=\"%.2f%%\" width=\"%.2f%%\" height=\"%u\"/>",
+		    parts[i].class, at, width, height);
 		at += width;
 	}
 	put(p, "</svg>");
+}
+
+void put_bar(struct page *p, const struct part *parts, unsigned nparts, double full)
+{
+	put_bar_of(p, parts, nparts, full, 12);
 }
 
 void put_time_bar(struct page *p, double useful_s, double mpi_s, double wait_s, double full_s)

@@ -58,7 +58,7 @@ static int step_of(double value, double min, double max)
 	if (!(value > 0))
 		return -1;
 	if (max <= min * 1.0001)
-		return STEPS - 1;
+		return STEPS / 2;
 	int step = (int)(log(value / min) / log(max / min) * (STEPS - 1) + 0.5);
 	return step < 0 ? 0 : step >= STEPS ? STEPS - 1 : step;
 }
@@ -116,15 +116,16 @@ static void draw_labels(struct page *p, const struct heatmap *h)
 static void draw_ramp(struct page *p, double min, double max, bool bytes)
 {
 	put(p,
-	    "<svg class=\"ramp\" viewBox=\"0 0 %d 1\" preserveAspectRatio=\"none\" "
+	    "<div class=\"scale\"><svg class=\"ramp\" viewBox=\"0 0 %d 1\" "
+	    "preserveAspectRatio=\"none\" "
 	    "aria-hidden=\"true\">",
 	    STEPS);
 	for (int i = 0; i < STEPS; i++)
 		put(p, "<rect x=\"%d\" width=\"1.02\" height=\"1\" fill=\"%s\"/>", i, viridis[i]);
 	put(p,
-	    "</svg><div class=\"axis map\"><span>%s</span><span>blank: none \xc2\xb7 "
+	    "</svg><div class=\"axis\"><span>%s</span><span>blank: none \xc2\xb7 "
 	    "logarithmic</span>"
-	    "<span>%s</span></div>\n",
+	    "<span>%s</span></div></div>\n",
 	    bytes ? fmt_bytes(min).s : fmt_count(min).s,
 	    bytes ? fmt_bytes(max).s : fmt_count(max).s);
 }

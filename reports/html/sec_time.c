@@ -6,20 +6,29 @@
 
 #define OPERATIONS_MAX 14
 
+static void write_share(struct page *p, const char *class, const char *what, double part_s)
+{
+	put(p,
+	    "<span><svg width=\"14\" height=\"12\" aria-hidden=\"true\"><rect class=\"%s\" "
+	    "width=\"14\" "
+	    "height=\"12\"/></svg> %s <b>%s</b></span>\n",
+	    class, what, fmt_share(part_s / p->model->total_s).s);
+}
+
 static void write_total(struct page *p)
 {
 	const struct model *m = p->model;
+	struct part parts[] = {
+		{"useful", m->useful_s}, {"mpi", m->mpi_s - m->wait_s}, {"wait", m->wait_s}};
 	if (m->total_s <= 0)
 		return;
-	put(p, "<div>\n");
-	put_time_bar(p, m->useful_s, m->mpi_s, m->wait_s, m->total_s);
-	put(p,
-	    "<p class=\"legend\"><span>useful %s</span><span>MPI without waiting "
-	    "%s</span><span>waiting %s</span>"
-	    "<span>all ranks together %s</span></p>\n</div>\n",
-	    fmt_share(m->useful_s / m->total_s).s, fmt_share((m->mpi_s - m->wait_s) / m->total_s).s,
-	    fmt_share(m->wait_s / m->total_s).s, fmt_time(m->total_s).s);
-	put_time_legend(p);
+	put(p, "<div class=\"total\">\n");
+	put_bar_of(p, parts, 3, m->total_s, 30);
+	put(p, "<p class=\"legend\">");
+	write_share(p, "useful", "useful, outside MPI", m->useful_s);
+	write_share(p, "mpi", "in MPI, not waiting", m->mpi_s - m->wait_s);
+	write_share(p, "wait", "in MPI, waiting for others", m->wait_s);
+	put(p, "<span>of %s of all ranks together</span></p>\n</div>\n", fmt_time(m->total_s).s);
 }
 
 static void write_operation(struct page *p, const cJSON *op, double longest_s)

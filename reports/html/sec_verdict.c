@@ -106,14 +106,22 @@ static void write_headline(struct page *p)
 	put(p, "</h1>\n");
 }
 
+static void write_partial(struct page *p)
+{
+	const struct model *m = p->model;
+	double seen = json_number(m->coverage, "ranks_seen");
+	put(p, "<p class=\"cause\">This trace is partial, %s of %s ranks: what follows is true of what was "
+	       "recorded.</p>\n",
+	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s, fmt_count((double)model_nranks(m)).s);
+}
+
 static void write_advice(struct page *p)
 {
 	const struct model *m = p->model;
 	const cJSON *issue = main_issue(m);
 	const char *what = json_text(issue, "what", ""), *next = json_text(issue, "next", "");
 	if (m->partial)
-		put(p, "<p class=\"cause\">This trace is partial: what follows is true of what was "
-		       "recorded.</p>\n");
+		write_partial(p);
 	if (*what != '\0') {
 		put(p, "<p class=\"cause\">");
 		put_text(p, what, SENTENCE_CHARS);
@@ -131,7 +139,7 @@ static void write_advice(struct page *p)
 		put(p, "</p>\n");
 	}
 	if (m->nissues > 1)
-		put(p, "<p class=\"more\"><a href=\"#findings\">All %s findings</a></p>\n",
+		put(p, "<p class=\"more\"><a href=\"#findings\">See all %s findings</a></p>\n",
 		    fmt_count((double)m->nissues).s);
 }
 

@@ -9,18 +9,20 @@
 #define STATES_MAX 24
 
 static const struct {
-	const char *state, *meaning;
+	const char *state, *name, *meaning;
 } meanings[] = {
-	{"late_sender", "a receive was there before its send"},
-	{"late_sender_wrong_order", "another message could have been received first"},
-	{"late_receiver", "a blocking send was there before its receive"},
-	{"wait_at_barrier", "early at a barrier, until the last rank came"},
-	{"barrier_completion", "leaving a barrier after all had come"},
-	{"wait_at_nxn", "early at an all-to-all collective, until the last rank came"},
-	{"nxn_completion", "leaving such a collective after all had come"},
-	{"late_broadcast", "waiting for the root of a broadcast or scatter"},
-	{"early_reduce", "a root waiting for the ranks that contribute"},
-	{"early_scan", "waiting for lower ranks in a scan"},
+	{"late_sender", "late sender", "a receive was there before its send"},
+	{"late_sender_wrong_order", "late sender, wrong order",
+	 "another message could have been received first"},
+	{"late_receiver", "late receiver", "a blocking send was there before its receive"},
+	{"wait_at_barrier", "wait at barrier", "early at a barrier, until the last rank came"},
+	{"barrier_completion", "barrier completion", "leaving a barrier after all had come"},
+	{"wait_at_nxn", "wait at N\xc3\x97N collective",
+	 "early at an all-to-all collective, until the last rank came"},
+	{"nxn_completion", "N\xc3\x97N completion", "leaving such a collective after all had come"},
+	{"late_broadcast", "late broadcast", "waiting for the root of a broadcast or scatter"},
+	{"early_reduce", "early reduce", "a root waiting for the ranks that contribute"},
+	{"early_scan", "early scan", "waiting for lower ranks in a scan"},
 };
 
 struct state {
@@ -69,12 +71,15 @@ static int by_seconds(const void *a, const void *b)
 	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-static const char *meaning_of(const char *state)
+static void write_name(struct page *p, const char *state)
 {
 	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
-		if (strcmp(meanings[i].state, state) == 0)
-			return meanings[i].meaning;
-	return "";
+		if (strcmp(meanings[i].state, state) == 0) {
+			put(p, "%s<br><small class=\"soft\">%s</small>", meanings[i].name,
+			    meanings[i].meaning);
+			return;
+		}
+	put_words(p, state);
 }
 
 static void write_state(struct page *p, const struct state *s, double most_s)
@@ -82,8 +87,8 @@ static void write_state(struct page *p, const struct state *s, double most_s)
 	struct part part = {"wait", s->seconds};
 	const cJSON *site = model_callsite(p->model, s->callsite);
 	put(p, "<tr><th scope=\"row\">");
-	put_words(p, s->name);
-	put(p, "<br><small class=\"soft\">%s</small></th><td class=\"wide\">", meaning_of(s->name));
+	write_name(p, s->name);
+	put(p, "</th><td class=\"wide\">");
 	put_bar(p, &part, 1, most_s);
 	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>",
 	    fmt_time(s->seconds).s,
