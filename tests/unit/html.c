@@ -1,0 +1,260 @@
+/* html.c - what the report promises: sound pages from any analysis, everything escaped, small at
+ * any scale. */
+#include "base/buf.h"
+#include "reports/html/html.h"
+#include "reports/html/units.h"
+#include "tests/unit/html_probe.h"
+
+#include <cjson/cJSON.h>
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void expect_sound(const char *name)
+{
+	size_t len_bytes;
+	char *json = corpus(name), *page = page_of(json, &len_bytes);
+	cr_assert_not_null(page);
+	cr_expect(page_is_sound(page), "%s", name);
+	cr_expect_lt(len_bytes, 200000);
+	free(page);
+	free(json);
+}
+
+static void expect_text(const char *name, const char *text)
+{
+	size_t len_bytes;
+	char *json = corpus(name), *page = page_of(json, &len_bytes);
+	cr_assert_not_null(page);
+	cr_expect_not_null(strstr(page, text), "%s: no \"%s\"", name, text);
+	free(page);
+	free(json);
+}
+
+Test(html, sample_pages_are_sound)
+{
+	expect_sound("halo_findings.json");
+	expect_sound("partial.json");
+	expect_sound("nothing_to_fix.json");
+}
+
+Test(html, hostile_strings_are_only_text)
+{
+	expect_sound("hostile.json");
+}
+
+Test(html, invalid_utf8_is_shown_as_bytes)
+{
+	size_t len_bytes;
+	char *page = page_of("{\"job\":{\"program\":\"a\xff\xc0\x80z\xed\xa0\x80\"}}", &len_bytes);
+	cr_assert_not_null(strstr(page, "a\\xff\\xc0\\x80z\\xed\\xa0\\x80"));
+	free(page);
+}
+
+Test(html, says_the_biggest_cause_and_what_to_do)
+{
+	expect_text("halo_findings.json", "The biggest cause: uneven work between ranks.");
+	expect_text("halo_findings.json", "<b>Do first</b>Give rank 5 less work");
+	expect_text("halo_findings.json", "halo.c:118");
+}
+
+Test(html, says_nothing_to_fix_when_there_is_nothing)
+{
+	expect_text("nothing_to_fix.json", "<h1>Nothing to fix:");
+}
+
+Test(html, says_partial_and_how_much_is_there)
+{
+	expect_text("partial.json", "This trace is partial, 6 of 8 ranks");
+	expect_text("partial.json", "3,120 lost");
+	expect_text("partial.json", "1 node is missing: n3");
+}
+
+Test(html, text_that_is_no_object_is_refused)
+{
+	struct error e = {.text = ""};
+	char *page;
+	size_t len_bytes;
+	FILE *out = open_memstream(&page, &len_bytes);
+	cr_expect_lt(html_report("[1,2", out, &e), 0);
+	cr_expect_lt(html_report("[1,2]", out, &e), 0);
+	cr_expect_not_null(strstr(e.text, "mpitrace analyze"));
+	fclose(out);
+	free(page);
+}
+
+Test(html, a_full_disk_is_an_error)
+{
+	struct error e = {.text = ""};
+	FILE *out = fopen("/dev/full", "we");
+	cr_expect_lt(html_report("{}", out, &e), 0);
+	fclose(out);
+}
+
+Test(html, an_empty_analysis_gives_a_page)
+{
+	size_t len_bytes;
+	char *page = page_of("{}", &len_bytes);
+	cr_assert(page_is_sound(page));
+	cr_expect_not_null(strstr(page, "No MPI time was recorded."));
+	free(page);
+}
+
+/* ---- every field absent, and of every other type
+ * ------------------------------------------------------- */
+
+static const char *const odd_values[] = {"null",
+					 "true",
+					 "-1",
+					 "1e300",
+					 "-1e17",
+					 "0.5",
+					 "\"\"",
+					 "\"<b>\"",
+					 "[]",
+					 "{}",
+					 "[null,1,\"x\",[2],{\"id\":3}]",
+					 "{\"id\":1}"};
+
+static void expect_root_sound(const cJSON *root, const char *key, const char *how)
+{
+	size_t len_bytes;
+	char *json = cJSON_PrintUnformatted(root), *page = page_of(json, &len_bytes);
+	cr_assert_not_null(page, "%s %s", key, how);
+	cr_assert(page_is_sound(page), "%s %s", key, how);
+	free(page);
+	free(json);
+}
+
+static void vary_fields(cJSON *root, cJSON *object);
+
+/* Replace the child by each odd value, then by nothing, then put it back and go on inside. */
+static void vary_field(cJSON *root, cJSON *object, const char *key)
+{
+	cJSON *kept = cJSON_DetachItemFromObjectCaseSensitive(object, key);
+	expect_root_sound(root, key, "absent");
+	for (size_t i = 0; i < sizeof(odd_values) / sizeof(odd_values[0]); i++) {
+		cJSON_AddItemToObject(object, key, cJSON_Parse(odd_values[i]));
+		expect_root_sound(root, key, odd_values[i]);
+		cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+	}
+	cJSON_AddItemToObject(object, key, kept);
+	vary_fields(root, cJSON_IsArray(kept) ? kept->child : kept);
+}
+
+static void vary_fields(cJSON *root, cJSON *object)
+{
+	char *keys[64];
+	size_t n = 0;
+	if (!cJSON_IsObject(object))
+		return;
+	for (const cJSON *v = object->child; v != NULL && n < 64; v = v->next)
+		keys[n++] = strdup(v->string);
+	for (size_t i = 0; i < n; i++) {
+		vary_field(root, object, keys[i]);
+		free(keys[i]);
+	}
+}
+
+Test(html, any_field_may_be_absent_or_of_another_type, .timeout = 100)
+{
+	char *json = corpus("halo_findings.json");
+	cJSON *root = cJSON_Parse(json);
+	vary_fields(root, root);
+	cJSON_Delete(root);
+	free(json);
+}
+
+/* ---- scale
+ * --------------------------------------------------------------------------------------------- */
+
+static void add_ranks(struct buf *b, unsigned n)
+{
+	buf_str(b, "\"per_rank\":[");
+	for (unsigned r = 0; r < n; r++)
+		buf_printf(b,
+			   "%s{\"rank\":%u,\"node\":\"node%04u\",\"useful_s\":%u.5,\"mpi_s\":3,"
+			   "\"wait_s\":1}",
+			   r > 0 ? "," : "", r, r / 64, 5 + r % 7);
+}
+
+static void add_pairs(struct buf *b, unsigned n)
+{
+	buf_str(b, "],\"matrix\":{\"p2p\":[");
+	for (unsigned r = 0; r < n; r++)
+		for (unsigned k = 1; k <= 6; k++)
+			buf_printf(b, "%s{\"src\":%u,\"dst\":%u,\"messages\":%u,\"bytes\":%u}",
+				   r + k > 1 ? "," : "", r, (r + k * k * 97) % n, k, k * r);
+	buf_str(b, "],\"collective\":[]},");
+}
+
+static void add_lists(struct buf *b, unsigned n)
+{
+	static const char *const list[] = {"issues",	  "callsites",	  "communicators",
+					   "wait_states", "time_windows", "operations"};
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		buf_printf(b, "%s\"%s\":[", i > 0 ? "," : "", list[i]);
+		for (unsigned k = 0; k < n; k++)
+			buf_printf(b,
+				   "%s{\"id\":%u,\"issue\":\"x%u\",\"state\":\"s%u\",\"rank\":%u,"
+				   "\"seconds\":1,\"time_s\":%u,"
+				   "\"what\":\"something "
+				   "happened\",\"name\":\"c\",\"ranks\":[%u,%u],\"events\":%u}",
+				   k > 0 ? "," : "", k, k, k, k, k, k, k + 2, k);
+		buf_str(b, "]");
+	}
+}
+
+Test(html, sixteen_thousand_ranks_fit_the_size_limit, .timeout = 60)
+{
+	struct buf b = {0};
+	size_t len_bytes;
+	buf_str(&b, "{\"job\":{\"ranks\":16384},");
+	add_ranks(&b, 16384);
+	add_pairs(&b, 16384);
+	add_lists(&b, 5000);
+	buf_str(&b, "}");
+	buf_u8(&b, 0);
+	char *page = page_of((const char *)b.data, &len_bytes);
+	cr_assert_not_null(page);
+	cr_expect(page_is_sound(page));
+	cr_expect_lt(len_bytes, HTML_BYTES_MAX);
+	cr_expect_not_null(strstr(page, "16,379 further ranks"));
+	free(page);
+	buf_done(&b);
+}
+
+/* ---- units
+ * --------------------------------------------------------------------------------------------- */
+
+static void expect_fmt(struct fmt got, const char *want)
+{
+	cr_expect_str_eq(got.s, want, "got %s, want %s", got.s, want);
+}
+
+Test(units, times_have_three_digits_and_a_fitting_unit)
+{
+	expect_fmt(fmt_time(0), "0\xc2\xa0s");
+	expect_fmt(fmt_time(312e-9), "312\xc2\xa0ns");
+	expect_fmt(fmt_time(4.1e-6), "4.10\xc2\xa0\xc2\xb5s");
+	expect_fmt(fmt_time(0.99999), "1.00\xc2\xa0s");
+	expect_fmt(fmt_time(125), "2\xc2\xa0min\xc2\xa0"
+				  "05\xc2\xa0s");
+	expect_fmt(fmt_time(12000), "3\xc2\xa0h\xc2\xa0"
+				    "20\xc2\xa0min");
+	expect_fmt(fmt_time(NAN), "\xe2\x80\x93");
+}
+
+Test(units, bytes_counts_and_shares)
+{
+	expect_fmt(fmt_bytes(96), "96\xc2\xa0"
+				  "B");
+	expect_fmt(fmt_bytes(1536), "1.50\xc2\xa0KiB");
+	expect_fmt(fmt_bytes(1048576), "1.00\xc2\xa0MiB");
+	expect_fmt(fmt_count(16384), "16,384");
+	expect_fmt(fmt_count(999), "999");
+	expect_fmt(fmt_share(0.372), "37\xc2\xa0%");
+	expect_fmt(fmt_share(0.0001), "&lt;\xc2\xa0"
+				      "0.1\xc2\xa0%");
+}
