@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# common.sh - what try.sh and check.sh share: steps with elapsed time, packages, root. Sourced, never run.
+# In: LOG, the file that takes the output of quiet commands.  Out: the functions below and REPO.
+set -euo pipefail
+
+REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# What building and the private cluster need; check.sh adds what only tests need.
+PACKAGES=(build-essential pkg-config meson ninja-build zlib1g-dev libcjson-dev libslurm-dev libhwloc-dev libdw-dev
+	libcurl4-openssl-dev libopenmpi-dev openmpi-bin slurm-wlm slurm-client munge iproute2 util-linux python3)
+
+die() {
+	printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+	exit 1
+}
+
+step() {
+	printf '[%3d s] %s\n' "$SECONDS" "$*"
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	else
+		sudo "$@"
+	fi
+}
+
+need_root_or_sudo() {
+	[ "$(id -u)" = 0 ] && return
+	command -v sudo >/dev/null || die "needs root: run it as root, or install sudo"
+	sudo -v || die "needs root: sudo did not let you in"
+}
+
+# quiet CMD...: output to $LOG; its end is shown when CMD fails.
+quiet() {
+	"$@" >>"$LOG" 2>&1 && return
+	tail -n 25 "$LOG" >&2
+	die "failed: $*; the whole output is in $LOG"
+}
+
+missing_packages() {
+	local package
+	for package in "$@"; do
+		dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || echo "$package"
+	done
+}
+
+# Install what is missing, without a question. Nothing is asked of the network when all is there.
+install_packages() {
+	local missing
+	mapfile -t missing < <(missing_packages "$@")
+	[ ${#missing[@]} -gt 0 ] || return 0
+	step "installing ${#missing[@]} packages"
+	quiet as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update
+	quiet as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}"
+}
+
+# configure DIR ARGS...: meson setup, also of a directory that is there.
+configure() {
+	local dir=$1
+	shift
+	[ ! -f "$dir/build.ninja" ] || set -- --reconfigure "$@"
+	quiet meson setup "$dir" "$REPO" "$@"
+}
