@@ -19,12 +19,13 @@ static int by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The one socket that a rank is bound to, from per_rank's "binding", or -1. */
-static int read_socket(const cJSON *row)
+static enum rank_end read_end(const cJSON *row)
 {
-	const cJSON *first = json_first(json_get(row, "binding"), "sockets");
-	double socket = first != NULL && first->next == NULL ? json_value(first) : NAN;
-	return socket >= 0 && socket < 1024 ? (int)socket : -1;
+	const char *state = json_text(row, "state", "");
+	if (strcmp(state, "missing") == 0)
+		return RANK_MISSING;
+	return strcmp(state, "lost") == 0 || strcmp(state, "running") == 0 ? RANK_EARLY
+									   : RANK_ENDED;
 }
 
 static struct rank_row read_rank(const cJSON *row, size_t index)
@@ -38,7 +39,9 @@ static struct rank_row read_rank(const cJSON *row, size_t index)
 		.wait_s = at_least_zero(json_number(row, "wait_s")),
 		.bytes_out = at_least_zero(json_number(row, "bytes_out")),
 		.bytes_in = at_least_zero(json_number(row, "bytes_in")),
-		.socket = read_socket(row),
+		.end = read_end(row),
+		.exit_status = json_number(row, "exit_status"),
+		.cpus = json_text(row, "cpus", ""),
 	};
 	r.wait_s = fmin(r.wait_s, r.mpi_s);
 	return r;

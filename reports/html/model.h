@@ -10,12 +10,20 @@
 /* POP regards this as acceptable: https://pop-coe.eu/node/69 */
 #define EFFICIENCY_MARK 0.80
 
+enum rank_end {
+	RANK_ENDED,   /* or nothing is known to the contrary */
+	RANK_EARLY,   /* gone, or still running, without MPI_Finalize */
+	RANK_MISSING, /* not in the trace */
+};
+
 struct rank_row {
 	long rank;
 	const char *node;		/* "" when unknown */
 	double useful_s, mpi_s, wait_s; /* wait is a part of mpi; never NAN, never negative */
 	double bytes_out, bytes_in;
-	int socket; /* of the node; -1: bound to several, to none, or not known */
+	enum rank_end end;
+	double exit_status; /* as a shell tells it; NAN when unknown */
+	const char *cpus;   /* list such as "0-3,8"; "" when unknown */
 };
 
 struct model {

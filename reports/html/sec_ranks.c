@@ -11,10 +11,21 @@
 #define EXTREMES 5
 #define HEIGHT 180.0
 
+static void write_node(struct page *p, const struct rank_row *r)
+{
+	put_text(p, r->node, 24);
+	if (r->end == RANK_MISSING)
+		put(p, " <small class=\"low\">not in the trace</small>");
+	else if (r->end == RANK_EARLY)
+		put(p, " <small class=\"low\">ended early</small>");
+	if (r->exit_status > 0)
+		put(p, " <small class=\"low\">exit code %.0f</small>", r->exit_status);
+}
+
 static void write_row(struct page *p, const struct rank_row *r, double full_s)
 {
 	put(p, "<tr><th scope=\"row\" class=\"n\">%ld</th><td>", r->rank);
-	put_text(p, r->node, 24);
+	write_node(p, r);
 	put(p, "</td><td class=\"wide\">");
 	put_time_bar(p, r->useful_s, r->mpi_s, r->wait_s, full_s);
 	put(p,

@@ -31,6 +31,33 @@ static const cJSON *find_info(const struct model *m, const char *name)
 	return NULL;
 }
 
+/* The socket of a node's CPU, from its list "pu" of {os, socket}; -1 when not known. */
+static int socket_of_cpu(const cJSON *info, long cpu)
+{
+	for (const cJSON *pu = json_first(info, "pu"); pu != NULL; pu = pu->next)
+		if (json_number(pu, "os") == (double)cpu) {
+			double socket = json_number(pu, "socket");
+			return socket >= 0 && socket < SOCKETS_MAX ? (int)socket : -1;
+		}
+	return -1;
+}
+
+/* The one socket to which all CPUs of a list such as "0-3,8" belong, or -1. The ends of a range
+ * stand for it. */
+static int socket_of(const cJSON *info, const char *cpus)
+{
+	int socket = -1;
+	while (*cpus != '\0') {
+		char *end;
+		int next = socket_of_cpu(info, strtol(cpus, &end, 10));
+		if (end == cpus || next < 0 || (socket >= 0 && next != socket))
+			return -1;
+		socket = next;
+		cpus = *end == ',' || *end == '-' ? end + 1 : end;
+	}
+	return socket;
+}
+
 /* The switch next to the node: the last of the path from the outermost one. */
 static const char *switch_of(const cJSON *info)
 {
@@ -90,8 +117,9 @@ static void write_ranks(struct page *p, const struct node *node, int socket)
 	const char *comma = "";
 	const struct model *m = p->model;
 	for (size_t i = 0; i <= m->nranks; i++) {
-		bool here = i < m->nranks && strcmp(m->rank[i].node, node->name) == 0 &&
-			    (socket == ANY_SOCKET || m->rank[i].socket == socket);
+		bool here =
+			i < m->nranks && strcmp(m->rank[i].node, node->name) == 0 &&
+			(socket == ANY_SOCKET || socket_of(node->info, m->rank[i].cpus) == socket);
 		if (here && m->rank[i].rank == last + 1) {
 			last++;
 		} else if (here || i == m->nranks) {
@@ -104,12 +132,18 @@ static void write_ranks(struct page *p, const struct node *node, int socket)
 	}
 }
 
+/* How many sockets to draw: 0 unless every rank of the node is bound within one. */
 static int sockets_used(const struct model *m, const struct node *node)
 {
 	int sockets = 0;
-	for (size_t i = 0; i < m->nranks; i++)
-		if (strcmp(m->rank[i].node, node->name) == 0 && m->rank[i].socket >= sockets)
-			sockets = m->rank[i].socket + 1;
+	for (size_t i = 0; i < m->nranks; i++) {
+		if (strcmp(m->rank[i].node, node->name) != 0)
+			continue;
+		int socket = socket_of(node->info, m->rank[i].cpus);
+		if (socket < 0)
+			return 0;
+		sockets = socket >= sockets ? socket + 1 : sockets;
+	}
 	return sockets;
 }
 
@@ -117,7 +151,7 @@ static void write_sockets(struct page *p, const struct node *node)
 {
 	int sockets = sockets_used(p->model, node);
 	put(p, "<div class=\"sockets\">");
-	for (int s = 0; s < sockets && s < SOCKETS_MAX; s++) {
+	for (int s = 0; s < sockets; s++) {
 		put(p, "<div class=\"socket\"><small>socket %d</small>", s);
 		write_ranks(p, node, s);
 		put(p, "</div>");

@@ -110,9 +110,12 @@ static void write_partial(struct page *p)
 {
 	const struct model *m = p->model;
 	double seen = json_number(m->coverage, "ranks_seen");
-	put(p, "<p class=\"cause\">This trace is partial, %s of %s ranks: what follows is true of what was "
-	       "recorded.</p>\n",
-	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s, fmt_count((double)model_nranks(m)).s);
+	put(p,
+	    "<p class=\"cause\">This trace is partial, %s of %s ranks: what follows is true of "
+	    "what was "
+	    "recorded.</p>\n",
+	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s,
+	    fmt_count((double)model_nranks(m)).s);
 }
 
 static void write_advice(struct page *p)

@@ -42,6 +42,7 @@ Test(html, sample_pages_are_sound)
 Test(html, hostile_strings_are_only_text)
 {
 	expect_sound("hostile.json");
+	expect_text("hostile.json", "\\x1b[31m\\u202egnp.exe");
 }
 
 Test(html, invalid_utf8_is_shown_as_bytes)
