@@ -24,6 +24,7 @@ int usage_error(const char *command, const char *fmt, ...) __attribute__((format
 const struct command *command_find(const char *name);
 
 #define COMMANDS(ROW)                                                                              \
+	ROW(analyze)                                                                               \
 	ROW(doctor)                                                                                \
 	/* one row a subcommand */
 

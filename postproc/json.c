@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-double json_number(const cJSON *object, const char *name, double otherwise)
+double meta_number(const cJSON *object, const char *name, double otherwise)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 	return cJSON_IsNumber(item) && isfinite(item->valuedouble) ? item->valuedouble : otherwise;
 }
 
-int64_t json_int(const cJSON *object, const char *name, int64_t otherwise)
+int64_t meta_int(const cJSON *object, const char *name, int64_t otherwise)
 {
-	double value = json_number(object, name, NAN);
+	double value = meta_number(object, name, NAN);
 	return value > -9.2e18 && value < 9.2e18 ? (int64_t)value : otherwise;
 }
 
-const char *json_text(const cJSON *object, const char *name, const char *otherwise)
+const char *meta_text(const cJSON *object, const char *name, const char *otherwise)
 {
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
 	return text != NULL ? text : otherwise;

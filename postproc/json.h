@@ -4,10 +4,10 @@
 #include <cjson/cJSON.h>
 #include <stdint.h>
 
-double json_number(const cJSON *object, const char *name, double otherwise);
-int64_t json_int(const cJSON *object, const char *name, int64_t otherwise);
+double meta_number(const cJSON *object, const char *name, double otherwise);
+int64_t meta_int(const cJSON *object, const char *name, int64_t otherwise);
 /* Valid while object is; otherwise may be NULL. */
-const char *json_text(const cJSON *object, const char *name, const char *otherwise);
+const char *meta_text(const cJSON *object, const char *name, const char *otherwise);
 
 /* Seconds from nanoseconds, cut to what a clock can know. */
 void json_put_seconds(cJSON *object, const char *name, int64_t ns);

@@ -6,15 +6,15 @@
 
 static void read_times(struct process *p, const cJSON *meta)
 {
-	p->start_ns = json_int(meta, "start_tick", 0);
-	p->end_ns = json_int(meta, "end_tick", 0);
-	p->init_exit_ns = json_int(meta, "init_exit_tick", 0);
-	p->finalize_enter_ns = json_int(meta, "finalize_enter_tick", 0);
+	p->start_ns = meta_int(meta, "start_tick", 0);
+	p->end_ns = meta_int(meta, "end_tick", 0);
+	p->init_exit_ns = meta_int(meta, "init_exit_tick", 0);
+	p->finalize_enter_ns = meta_int(meta, "finalize_enter_tick", 0);
 }
 
 static char *copy_text(const cJSON *meta, const char *name)
 {
-	const char *text = json_text(meta, name, "");
+	const char *text = meta_text(meta, name, "");
 	return json_clean(text, strlen(text));
 }
 
@@ -23,15 +23,15 @@ static int read_thread_meta(struct process *p, const cJSON *meta)
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(meta, "threads"), *item;
 	cJSON_ArrayForEach(item, list)
 	{
-		int64_t i = json_int(item, "thread", -1);
+		int64_t i = meta_int(item, "thread", -1);
 		if (i < 0 || i >= MPIC_THREADS_MAX)
 			continue;
 		if (vec_reach(&p->threads, (size_t)i) < 0)
 			return -ENOMEM;
 		struct thread *t = &p->threads.at[i];
-		double from = json_number(item, "lost_from_tick", 0);
-		t->calls = (uint64_t)fmax(0, json_number(item, "calls", 0));
-		t->lost = (uint64_t)fmax(0, json_number(item, "lost", 0));
+		double from = meta_number(item, "lost_from_tick", 0);
+		t->calls = (uint64_t)fmax(0, meta_number(item, "calls", 0));
+		t->lost = (uint64_t)fmax(0, meta_number(item, "lost", 0));
 		t->have_lost_from = from > 0;
 		t->lost_from_ns = (int64_t)from;
 	}
@@ -40,14 +40,14 @@ static int read_thread_meta(struct process *p, const cJSON *meta)
 
 static int read_meta(struct process *p, const cJSON *meta)
 {
-	const char *state = json_text(meta, "state", "running");
-	int64_t rank = json_int(meta, "rank", -1), size = json_int(meta, "size", 0);
+	const char *state = meta_text(meta, "state", "running");
+	int64_t rank = meta_int(meta, "rank", -1), size = meta_int(meta, "size", 0);
 	p->rank = rank < 0 || rank >= RANKS_MAX ? NONE : (uint32_t)rank;
 	p->world_size = size < 1 || size > RANKS_MAX ? 0 : (uint32_t)size;
 	p->finalized = strcmp(state, "finalized") == 0;
 	p->lost = strcmp(state, "lost") == 0;
-	p->overhead_ns = json_number(meta, "overhead_ns", NAN);
-	p->cpu = (int)json_int(meta, "cpu", -1);
+	p->overhead_ns = meta_number(meta, "overhead_ns", NAN);
+	p->cpu = (int)meta_int(meta, "cpu", -1);
 	p->library = copy_text(meta, "library");
 	p->cpus = copy_text(meta, "cpus");
 	read_times(p, meta);

@@ -64,11 +64,11 @@ static void read_exits(struct step *s)
 		const cJSON *list = cJSON_GetObjectItemCaseSensitive(s->nodes.at[i].meta, "exits"), *item;
 		cJSON_ArrayForEach(item, list)
 		{
-			int64_t task = json_int(item, "task", -1);
+			int64_t task = meta_int(item, "task", -1);
 			if (task < 0 || task >= s->nranks || s->ranks[task] == NULL)
 				continue;
 			s->ranks[task]->have_exit = true;
-			s->ranks[task]->exit_status = (int)json_int(item, "status", 0);
+			s->ranks[task]->exit_status = (int)meta_int(item, "status", 0);
 		}
 	}
 }
@@ -76,7 +76,7 @@ static void read_exits(struct step *s)
 static void count_nodes(struct step *s)
 {
 	for (size_t i = 0; i < s->nodes.n; i++) {
-		int64_t n = json_int(s->nodes.at[i].meta, "nnodes", 0);
+		int64_t n = meta_int(s->nodes.at[i].meta, "nnodes", 0);
 		if (n > s->nnodes && n < RANKS_MAX)
 			s->nnodes = (uint32_t)n;
 	}
