@@ -24,8 +24,10 @@ int usage_error(const char *command, const char *fmt, ...) __attribute__((format
 const struct command *command_find(const char *name);
 
 #define COMMANDS(ROW)                                                                              \
+	ROW(analyze)                                                                               \
 	ROW(collect)                                                                               \
 	ROW(doctor)                                                                                \
+	ROW(report)                                                                                \
 	ROW(show)                                                                                  \
 	ROW(view)                                                                                  \
 	/* one row a subcommand */

@@ -1,0 +1,120 @@
+/* cmd_analyze.c - from the .mpic files of a step to its analysis: .mpix, report, JSON.
+ * In: command line.  Out: files through postproc/ and reports/html/; what went wrong on stderr. */
+#include "base/atomic_file.h"
+#include "cli/cli.h"
+#include "postproc/postproc.h"
+#include "reports/html/html.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct analyze {
+	const char *mpix, *report;
+	bool json;
+	unsigned nthreads;
+	char **paths;
+	int npaths;
+};
+
+static unsigned default_threads(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	return n < 1 ? 1 : n > 16 ? 16 : (unsigned)n;
+}
+
+/* -1 when all is well, else the exit code. */
+static int parse_threads(const char *text, struct analyze *a)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+	if (*end != '\0' || n < 1 || n > 1024)
+		return usage_error("analyze", "--threads takes a number from 1 to 1024, not \"%.64s\"", text);
+	a->nthreads = (unsigned)n;
+	return -1;
+}
+
+static int check(const struct analyze *a)
+{
+	if (a->npaths == 0)
+		return usage_error("analyze", "which .mpic files, or which directory of a step?");
+	if (a->mpix == NULL && a->report == NULL && !a->json)
+		return usage_error("analyze", "nothing to write: give -o, --report or --json");
+	return -1;
+}
+
+static int parse(int argc, char **argv, struct analyze *a)
+{
+	static const struct option options[] = {
+		{"output", required_argument, NULL, 'o'}, {"report", required_argument, NULL, 'r'},
+		{"threads", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
+		{NULL, 0, NULL, 0},
+	};
+	int c, code = -1;
+	optind = 0;
+	while (code < 0 && (c = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
+		if (c == 'o')
+			a->mpix = optarg;
+		else if (c == 'r')
+			a->report = optarg;
+		else if (c == 't')
+			code = parse_threads(optarg, a);
+		else if (c == 'j')
+			a->json = true;
+		else
+			code = usage_error("analyze", "unknown option, or one without its value");
+	}
+	a->paths = argv + optind;
+	a->npaths = argc - optind;
+	return code < 0 ? check(a) : code;
+}
+
+static int write_report(const char *path, const char *json, struct error *e)
+{
+	struct atomic_file f = {0};
+	int code = atomic_file_open(&f, path, e);
+	if (code < 0)
+		return code;
+	code = html_report(json, f.stream, e);
+	if (code == 0)
+		return atomic_file_commit(&f, e);
+	atomic_file_abandon(&f);
+	return code;
+}
+
+static int print_json(const char *json, struct error *e)
+{
+	if (puts(json) < 0 || fflush(stdout) != 0)
+		return fail(e, -EIO, "cannot write the analysis to standard output");
+	return 0;
+}
+
+static int analyze(int argc, char **argv)
+{
+	struct analyze a = {.nthreads = default_threads()};
+	struct postproc_result result = {0};
+	struct error e = {0};
+	int code = parse(argc, argv, &a);
+	if (code >= 0)
+		return code;
+	code = postproc_analyze(a.paths, (size_t)a.npaths, a.mpix, a.nthreads, &result, &e);
+	if (code == 0 && a.report != NULL)
+		code = write_report(a.report, result.json, &e);
+	if (code == 0 && a.json)
+		code = print_json(result.json, &e);
+	free(result.json);
+	if (code < 0) {
+		fprintf(stderr, "mpitrace analyze: %s\n", e.text);
+		return EXIT_BAD_INPUT;
+	}
+	if (!result.complete)
+		fprintf(stderr, "mpitrace analyze: the record is partial; coverage.reasons says what is missing\n");
+	return result.complete ? EXIT_DONE : EXIT_PARTIAL;
+}
+
+const struct command cmd_analyze = {
+	"analyze", analyze, "read the .mpic files of a step; write .mpix, report, JSON",
+	"analyze PATH... [-o FILE.mpix] [--report FILE.html] [--threads N] [--json]"};

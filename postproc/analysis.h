@@ -1,0 +1,68 @@
+/* analysis.h - everything that is computed once and read by the parts of the analysis object.
+ * A part is one file with one function `int part_<name>(struct analysis *a)`, which adds its member(s) to a->root, and
+ * one row in PARTS; parts run in that order. */
+#pragma once
+
+#include "postproc/clock.h"
+#include "postproc/json.h"
+#include "postproc/match.h"
+#include "postproc/traffic.h"
+#include "postproc/waits.h"
+
+/* One rank, exact from its totals. Times in ns. */
+struct rank_totals {
+	double region_ns; /* from the exit of MPI_Init to the enter of MPI_Finalize (or its end) */
+	double mpi_ns;	  /* inside MPI in that region, thread 0 */
+	double useful_ns; /* the rest of it */
+	double startup_ns; /* in MPI_Init and MPI_Finalize */
+	uint64_t calls;	   /* of all threads */
+	uint64_t completions, barriers, collectives;
+	uint64_t messages_out, messages_in, bytes_out, bytes_in, peers; /* point-to-point */
+	uint64_t coll_bytes_out, coll_bytes_in;
+};
+
+struct analysis {
+	struct step *step;
+	struct ops ops;
+	struct matching matching;
+	struct clock_result clock;
+	struct waits waits;
+	struct traffic p2p, coll;
+	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
+	double longest_region_ns, mean_useful_ns, max_useful_ns;
+	uint32_t ranks_seen;
+	bool complete;
+	cJSON *root; /* the object under construction */
+};
+
+#define PARTS(ROW)                                                                                 \
+	ROW(job)                                                                                   \
+	ROW(coverage)                                                                              \
+	ROW(clock)                                                                                 \
+	ROW(overhead)                                                                              \
+	ROW(summary)                                                                               \
+	ROW(efficiency)                                                                            \
+	ROW(operations)                                                                            \
+	ROW(per_rank)                                                                              \
+	ROW(matrix)                                                                                \
+	ROW(wait_states)                                                                           \
+	ROW(callsites)                                                                             \
+	ROW(communicators)                                                                         \
+	ROW(tops)                                                                                  \
+	ROW(collective_use)                                                                        \
+	ROW(time_windows)                                                                          \
+	ROW(topology)                                                                              \
+	/* adding a part: one file, one row */
+
+#define DECLARE_PART(name) int part_##name(struct analysis *a);
+PARTS(DECLARE_PART)
+#undef DECLARE_PART
+
+
+/* part_operations.c: payload bytes of one call, as "operations" and "callsites" count them. */
+uint64_t sig_bytes(const struct sig *sig);
+/* ranks.c: fill a->ranks and what follows from it. 0 or -ENOMEM. */
+int ranks_total(struct analysis *a);
+/* The whole analysis of a loaded step; a->root is complete on success. */
+int analysis_run(struct analysis *a, struct error *e);
+void analysis_done(struct analysis *a);

@@ -1,0 +1,174 @@
+/* lines_dwarf.c - see lines.h; by elfutils' libdwfl, module by module, after the run.
+ * A return address points behind the call, so the instruction before it is looked up. Of inlined frames the first one
+ * outside of system headers is told: that is the line the user wrote. */
+#include "postproc/lines.h"
+#include "postproc/json.h"
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+/* An open module. */
+struct image {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	GElf_Addr base;	 /* where libdwfl put address 0 of the file */
+};
+
+static bool is_system_file(const char *file)
+{
+	return strncmp(file, "/usr/include/", 13) == 0 || strncmp(file, "/usr/lib/", 9) == 0;
+}
+
+/* Is the file still the one that ran? Without a recorded build id nobody knows: then it is taken. */
+static bool same_build(const struct image *im, const struct module *m)
+{
+	const unsigned char *bits;
+	GElf_Addr where;
+	char hex[sizeof(m->build_id)] = "";
+	int n = dwfl_module_build_id(im->module, &bits, &where);
+	for (int i = 0; i < n && 2 * (size_t)i + 2 < sizeof(hex); i++)
+		snprintf(hex + 2 * i, 3, "%02x", bits[i]);
+	return m->build_id[0] == '\0' || strcmp(hex, m->build_id) == 0;
+}
+
+/* Only regular files, never a FIFO or device that a hostile record names. */
+static int open_regular(const char *path)
+{
+	struct stat st;
+	int fd = path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static bool image_open(const struct module *m, struct image *ret)
+{
+	struct image im = {0};
+	int fd = open_regular(m->path);
+	if (fd < 0)
+		return false;
+	im.dwfl = dwfl_begin(&callbacks);
+	if (im.dwfl != NULL)
+		im.module = dwfl_report_offline(im.dwfl, m->path, m->path, fd);
+	if (im.module == NULL) {
+		close(fd);
+		dwfl_end(im.dwfl);
+		return false;
+	}
+	dwfl_report_end(im.dwfl, NULL, NULL);
+	if (dwfl_module_getelf(im.module, &im.base) == NULL || !same_build(&im, m)) {
+		dwfl_end(im.dwfl);
+		return false;
+	}
+	*ret = im;
+	return true;
+}
+
+static void set_text(char **to, const char *text)
+{
+	if (text == NULL)
+		return;
+	free(*to);
+	*to = json_clean(text, strlen(text));
+}
+
+static void set_place(struct site *site, const char *file, int line)
+{
+	set_text(&site->file, file);
+	site->line = line;
+}
+
+/* Where an inlined function was called from. */
+static const char *call_file(Dwarf_Die *scope, Dwarf_Die *cu, int *ret_line)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word file, line;
+	Dwarf_Files *files;
+	size_t n;
+	if (dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &attribute), &file) != 0 ||
+	    dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &attribute), &line) != 0 ||
+	    dwarf_getsrcfiles(cu, &files, &n) != 0 || file >= n)
+		return NULL;
+	*ret_line = (int)line;
+	return dwarf_filesrc(files, file, NULL, NULL);
+}
+
+/* Walk from the innermost scope outwards until the place is the user's. */
+static void leave_headers(struct site *site, Dwarf_Die *scopes, int n, Dwarf_Die *cu)
+{
+	bool done = site->file == NULL || !is_system_file(site->file);
+	for (int i = 0; i < n; i++) {
+		int tag = dwarf_tag(&scopes[i]), line = 0;
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+			continue;
+		if (done || tag == DW_TAG_subprogram) {
+			set_text(&site->function, dwarf_diename(&scopes[i]));
+			return;
+		}
+		const char *file = call_file(&scopes[i], cu, &line);
+		if (file == NULL)
+			return;
+		set_place(site, file, line);
+		done = !is_system_file(file);
+	}
+}
+
+static void resolve_site(const struct image *im, struct site *site)
+{
+	Dwarf_Addr address = site->offset - 1 + im->base;
+	Dwarf_Addr bias;
+	Dwarf_Die *scopes = NULL;
+	GElf_Off offset;
+	GElf_Sym symbol;
+	int line;
+	set_text(&site->function, dwfl_module_addrinfo(im->module, address, &offset, &symbol, NULL, NULL, NULL));
+	Dwfl_Line *at = dwfl_module_getsrc(im->module, address);
+	const char *file = at == NULL ? NULL : dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL);
+	if (file == NULL)
+		return;
+	set_place(site, file, line);
+	Dwarf_Die *cu = dwfl_module_addrdie(im->module, address, &bias);
+	if (cu == NULL)
+		return;
+	int n = dwarf_getscopes(cu, address - bias, &scopes);
+	leave_headers(site, scopes, n, cu);
+	free(scopes);
+}
+
+static void resolve_module(struct step *s, uint32_t module)
+{
+	struct image im;
+	if (!image_open(&s->modules.at[module], &im))
+		return;
+	for (size_t i = 0; i < s->sites.n; i++)
+		if (s->sites.at[i].module == module)
+			resolve_site(&im, &s->sites.at[i]);
+	dwfl_end(im.dwfl);
+}
+
+static bool is_used(const struct step *s, uint32_t module)
+{
+	for (size_t i = 0; i < s->sites.n; i++)
+		if (s->sites.at[i].module == module)
+			return true;
+	return false;
+}
+
+void lines_resolve(struct step *s)
+{
+	for (uint32_t m = 0; m < s->modules.n; m++)
+		if (is_used(s, m))
+			resolve_module(s, m);
+}

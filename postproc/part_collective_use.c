@@ -1,0 +1,119 @@
+/* part_collective_use.c - "collective_roots" (who is root, how often) and "barrier_spreads" (how far apart the
+ * members of a communicator enter its barriers, and who is mostly last). */
+#include "postproc/analysis.h"
+
+struct root_use {
+	uint64_t operations, bytes;
+};
+
+static bool is_rooted(enum sig_coll kind)
+{
+	return kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV ||
+	       kind == COLL_SCATTER || kind == COLL_SCATTERV;
+}
+
+/* Operations are counted at the root; bytes where they leave: at the root, or at the leaves. */
+static void add_rooted(struct root_use *roots, const struct step *s, uint32_t r, const struct sig *sig)
+{
+	if (!sig->defined || sig->call.shape != SIG_COLL || !is_rooted(sig->call.coll) || sig->comm == NONE)
+		return;
+	int32_t root = sig->peer == SIG_ROOT ? (int32_t)r : sig->peer;
+	if (root < 0 || (uint32_t)root >= s->nranks)
+		return;
+	if ((uint32_t)root == r)
+		roots[root].operations += sig->calls;
+	else
+		roots[root].bytes += sig->calls * sig_bytes(sig);
+}
+
+static int put_roots(struct analysis *a)
+{
+	const struct step *s = a->step;
+	struct root_use *roots = calloc(s->nranks, sizeof(*roots));
+	if (roots == NULL)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++)
+			add_rooted(roots, s, r, &s->ranks[r]->sigs.at[i]);
+	cJSON *list = json_array(a->root, "collective_roots");
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		if (roots[r].operations == 0)
+			continue;
+		cJSON *row = json_row(list);
+		json_put(row, "rank", r);
+		json_put(row, "operations", (double)roots[r].operations);
+		json_put(row, "bytes", (double)roots[r].bytes);
+	}
+	free(roots);
+	return 0;
+}
+
+struct spread {
+	uint64_t barriers;
+	int64_t sum_ns, max_ns;
+	uint32_t last; /* most frequent last rank, by majority vote (Boyer, Moore) */
+	uint64_t votes;
+};
+
+static void vote(struct spread *sp, uint32_t rank)
+{
+	if (sp->votes == 0)
+		sp->last = rank;
+	sp->votes = sp->last == rank ? sp->votes + 1 : sp->votes - 1;
+}
+
+static void add_barrier(struct spread *sp, const struct analysis *a, const struct collective *c)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	uint32_t who = NONE;
+	for (uint32_t i = c->first; i != NONE; i = a->matching.coll_next[i]) {
+		const struct coll_op *op = &a->ops.colls.at[i];
+		int64_t enter = op_event(a->step, op->rank, op->post)->start_ns;
+		if (enter < first)
+			first = enter;
+		if (enter > last) {
+			last = enter;
+			who = op->rank;
+		}
+	}
+	sp->barriers++;
+	sp->sum_ns += last - first;
+	sp->max_ns = last - first > sp->max_ns ? last - first : sp->max_ns;
+	vote(sp, who);
+}
+
+static bool is_barrier(const struct analysis *a, const struct collective *c)
+{
+	const struct coll_op *op = &a->ops.colls.at[c->first];
+	return !c->differs && c->parts == c->expected &&
+	       a->step->ranks[op->rank]->sigs.at[op->sig].call.coll == COLL_BARRIER;
+}
+
+static int put_spreads(struct analysis *a)
+{
+	struct spread *spreads = calloc(a->step->comms.n + 1, sizeof(*spreads));
+	if (spreads == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->matching.colls.n; i++)
+		if (is_barrier(a, &a->matching.colls.at[i]))
+			add_barrier(&spreads[a->matching.colls.at[i].comm], a, &a->matching.colls.at[i]);
+	cJSON *list = json_array(a->root, "barrier_spreads");
+	for (uint32_t c = 0; c < a->step->comms.n; c++) {
+		if (spreads[c].barriers == 0)
+			continue;
+		cJSON *row = json_row(list);
+		json_put(row, "communicator", c);
+		json_put(row, "barriers", (double)spreads[c].barriers);
+		json_put(row, "mean_s", (double)spreads[c].sum_ns / 1e9 / (double)spreads[c].barriers);
+		json_put_seconds(row, "max_s", spreads[c].max_ns);
+		json_put(row, "last_rank", spreads[c].last);
+	}
+	free(spreads);
+	return 0;
+}
+
+int part_collective_use(struct analysis *a)
+{
+	int code = put_roots(a);
+	return code == 0 ? put_spreads(a) : code;
+}

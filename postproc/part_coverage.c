@@ -1,0 +1,179 @@
+/* part_coverage.c - "coverage" and "job.state": what is there, what is not, and why. Never silent, always numbers. */
+#include "postproc/analysis.h"
+
+#include <inttypes.h>
+#include <sys/wait.h>
+
+#define NAMED_MAX 8 /* ranks or nodes named in one reason; the rest is a number */
+
+struct tally {
+	uint64_t events, lost;
+	uint32_t missing, killed, unfinished, gaps;
+};
+
+static void explain_exit(struct step *s, uint32_t rank, uint32_t *named)
+{
+	const struct process *p = s->ranks[rank];
+	if (!p->have_exit || p->exit_status == 0 || (*named)++ >= NAMED_MAX)
+		return;
+	if (WIFSIGNALED(p->exit_status))
+		step_reason(s, "rank %u was killed by signal %d", rank, WTERMSIG(p->exit_status));
+	else
+		step_reason(s, "rank %u exited with status %d", rank, WEXITSTATUS(p->exit_status));
+}
+
+static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
+{
+	const struct process *p = s->ranks[rank];
+	for (size_t t = 0; t < p->threads.n; t++) {
+		const struct thread *th = &p->threads.at[t];
+		if (th->lost > 0 && (*named)++ < NAMED_MAX) {
+			if (th->have_lost_from && th->lost_from_ns != TIME_ABSENT)
+				step_reason(s,
+					    "rank %u: the event budget was spent after %.3f s; %" PRIu64
+					    " later events are only in the totals",
+					    rank, (double)th->lost_from_ns / 1e9, th->lost);
+			else
+				step_reason(s, "rank %u: %" PRIu64 " events are only in the totals", rank,
+					    th->lost);
+		}
+		if (th->gap && (*named)++ < NAMED_MAX)
+			step_reason(s, "rank %u: events after a damaged block cannot be understood and are left out",
+				    rank);
+	}
+}
+
+static void tally_rank(struct step *s, uint32_t rank, struct tally *t, uint32_t *named)
+{
+	const struct process *p = s->ranks[rank];
+	if (p == NULL) {
+		t->missing++;
+		return;
+	}
+	t->events += p->events.n;
+	t->unfinished += !p->finalized;
+	s->bad_blocks += p->bad_blocks;
+	for (size_t i = 0; i < p->threads.n; i++) {
+		t->lost += p->threads.at[i].lost;
+		t->gaps += p->threads.at[i].gap;
+	}
+	explain_exit(s, rank, &named[0]);
+	explain_losses(s, rank, &named[1]);
+}
+
+static void explain_rest(struct step *s, uint32_t named, const char *what)
+{
+	if (named > NAMED_MAX)
+		step_reason(s, "%u more %s", named - NAMED_MAX, what);
+}
+
+static void explain_files(struct step *s)
+{
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		const struct mpic_file *f = &s->nodes.at[i].file;
+		if (f->damaged_bytes > 0)
+			step_reason(s, "%s: %" PRIu64 " bytes are damaged and were skipped", s->nodes.at[i].name,
+				    f->damaged_bytes);
+		if (!f->finished)
+			step_reason(s, "%s: the file has no end mark: it was cut, or the job still runs",
+				    s->nodes.at[i].name);
+	}
+	if (s->bad_blocks > 0)
+		step_reason(s, "%u blocks could not be decoded", s->bad_blocks);
+}
+
+static void explain_unmatched(struct step *s, const struct unmatched *u, const struct op_counts *c)
+{
+	const struct {
+		uint64_t n;
+		const char *why;
+	} rows[] = {
+		{u->partner_missing, "messages have no partner: its rank is not in the record"},
+		{u->record_cut, "messages have no partner: a rank's record ends early"},
+		{u->unknown_source, "wildcard receives: nothing tells who sent"},
+		{u->program, "messages have no partner although both records are whole: never received, or never sent"},
+		{u->collectives, "collective operations lack some members"},
+		{u->collectives_differ, "collective operations differ between members"},
+		{c->unknown_requests, "completed requests were started outside of the record"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].n > 0)
+			step_reason(s, "%" PRIu64 " %s", rows[i].n, rows[i].why);
+}
+
+static void explain_ranks(struct step *s, const struct tally *t)
+{
+	if (t->missing > 0)
+		step_reason(s, "%u of %u ranks are not in the record", t->missing, s->nranks);
+	if (t->unfinished > 0)
+		step_reason(s, "%u ranks did not reach MPI_Finalize", t->unfinished);
+	if (s->nodes.n < s->nnodes)
+		step_reason(s, "%zu of %u nodes gave no file", (size_t)s->nnodes - s->nodes.n, s->nnodes);
+}
+
+static void put_missing_nodes(const struct step *s, cJSON *coverage)
+{
+	cJSON *missing = json_array(coverage, "nodes_missing");
+	for (uint32_t id = 0, named = 0; id < s->nnodes && named < 1024; id++) {
+		bool seen = s->nodes.n >= s->nnodes;
+		for (size_t i = 0; i < s->nodes.n && !seen; i++)
+			seen = s->nodes.at[i].id == id;
+		if (!seen) {
+			json_push(missing, id);
+			named++;
+		}
+	}
+}
+
+static void put_unmatched(const struct analysis *a, cJSON *coverage)
+{
+	const struct unmatched *u = &a->matching.unmatched;
+	cJSON *o = json_object(coverage, "unmatched");
+	json_put(o, "sends", (double)u->sends);
+	json_put(o, "receives", (double)u->recvs);
+	json_put(o, "partner_missing", (double)u->partner_missing);
+	json_put(o, "record_cut", (double)u->record_cut);
+	json_put(o, "unknown_source", (double)u->unknown_source);
+	json_put(o, "program", (double)u->program);
+	json_put(o, "collectives", (double)u->collectives);
+	json_put(o, "collectives_differ", (double)u->collectives_differ);
+	json_put(o, "cancelled", (double)a->ops.counts.cancelled);
+	json_put(o, "proc_null", (double)a->ops.counts.proc_null);
+	json_put(o, "outside_world", (double)a->ops.counts.outside);
+}
+
+static void put_reasons(const struct step *s, cJSON *coverage)
+{
+	cJSON *reasons = json_array(coverage, "reasons");
+	for (size_t i = 0; i < s->reasons.n; i++)
+		json_push_text(reasons, s->reasons.at[i]);
+}
+
+int part_coverage(struct analysis *a)
+{
+	struct step *s = a->step;
+	struct tally t = {0};
+	uint32_t named[2] = {0, 0};
+	for (uint32_t r = 0; r < s->nranks; r++)
+		tally_rank(s, r, &t, named);
+	explain_rest(s, named[0], "ranks did not end well");
+	explain_rest(s, named[1], "ranks lost single events");
+	explain_ranks(s, &t);
+	explain_files(s);
+	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 &&
+		      s->nodes.n == s->nnodes && s->unfinished_files == 0 && s->damaged_bytes == 0 &&
+		      s->bad_blocks == 0;
+	explain_unmatched(s, &a->matching.unmatched, &a->ops.counts);
+	cJSON *c = json_object(a->root, "coverage");
+	cJSON_AddBoolToObject(c, "complete", a->complete);
+	json_put(c, "ranks_expected", s->nranks);
+	json_put(c, "ranks_seen", a->ranks_seen);
+	put_missing_nodes(s, c);
+	json_put(c, "events", (double)t.events);
+	json_put(c, "events_lost", (double)t.lost);
+	put_reasons(s, c);
+	put_unmatched(a, c);
+	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state",
+		      a->complete ? "completed" : "partial");
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* part_summary.c - "summary": the step in ten numbers. Transfers are matched messages, counted once. */
+#include "postproc/analysis.h"
+
+static double pairs_used(const struct analysis *a)
+{
+	double n = 0;
+	for (size_t i = 0; i < a->p2p.cells.n; i++)
+		n += a->p2p.cells.at[i].src != a->p2p.cells.at[i].dst;
+	return n + (double)a->p2p.cells_left_out;
+}
+
+int part_summary(struct analysis *a)
+{
+	double n = a->step->nranks, events = 0, completions = 0, barriers = 0, collectives = 0, peers = 0;
+	uint64_t bytes = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		const struct rank_totals *t = &a->ranks[r];
+		events += a->step->ranks[r] == NULL ? 0 : (double)a->step->ranks[r]->events.n;
+		completions += (double)t->completions;
+		barriers += (double)t->barriers;
+		collectives += (double)t->collectives;
+		peers += (double)t->peers;
+	}
+	for (size_t i = 0; i < a->matching.messages.n; i++)
+		bytes += a->ops.sends.at[a->matching.messages.at[i].send].bytes;
+	cJSON *s = json_object(a->root, "summary");
+	json_put(s, "events", events);
+	json_put(s, "transfers", (double)a->matching.messages.n);
+	json_put(s, "bytes", (double)bytes);
+	json_put(s, "messages_sent", (double)a->p2p.count);
+	json_put(s, "bytes_sent", (double)a->p2p.bytes);
+	json_put(s, "collective_bytes", (double)a->coll.bytes);
+	json_put(s, "completions", completions);
+	json_put(s, "barriers", barriers);
+	json_put(s, "collectives", collectives);
+	json_put_seconds(s, "runtime_s", a->step->runtime_ns);
+	json_put(s, "pair_density", n > 1 ? pairs_used(a) / (n * (n - 1)) : 0);
+	json_put(s, "mean_peers", n > 0 ? peers / n : 0);
+	return 0;
+}

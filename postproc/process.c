@@ -1,0 +1,131 @@
+/* process.c - read one process of a .mpic: its META, then thread by thread. */
+#include "postproc/json.h"
+#include "postproc/load.h"
+
+#include <math.h>
+
+static void read_times(struct process *p, const cJSON *meta)
+{
+	p->start_ns = meta_int(meta, "start_tick", 0);
+	p->end_ns = meta_int(meta, "end_tick", 0);
+	p->init_exit_ns = meta_int(meta, "init_exit_tick", 0);
+	p->finalize_enter_ns = meta_int(meta, "finalize_enter_tick", 0);
+}
+
+static char *copy_text(const cJSON *meta, const char *name)
+{
+	const char *text = meta_text(meta, name, "");
+	return json_clean(text, strlen(text));
+}
+
+static int read_thread_meta(struct process *p, const cJSON *meta)
+{
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(meta, "threads"), *item;
+	cJSON_ArrayForEach(item, list)
+	{
+		int64_t i = meta_int(item, "thread", -1);
+		if (i < 0 || i >= MPIC_THREADS_MAX)
+			continue;
+		if (vec_reach(&p->threads, (size_t)i) < 0)
+			return -ENOMEM;
+		struct thread *t = &p->threads.at[i];
+		double from = meta_number(item, "lost_from_tick", 0);
+		t->calls = (uint64_t)fmax(0, meta_number(item, "calls", 0));
+		t->lost = (uint64_t)fmax(0, meta_number(item, "lost", 0));
+		t->have_lost_from = from > 0;
+		t->lost_from_ns = (int64_t)from;
+	}
+	return 0;
+}
+
+static int read_meta(struct process *p, const cJSON *meta)
+{
+	const char *state = meta_text(meta, "state", "running");
+	int64_t rank = meta_int(meta, "rank", -1), size = meta_int(meta, "size", 0);
+	p->rank = rank < 0 || rank >= RANKS_MAX ? NONE : (uint32_t)rank;
+	p->world_size = size < 1 || size > RANKS_MAX ? 0 : (uint32_t)size;
+	p->finalized = strcmp(state, "finalized") == 0;
+	p->lost = strcmp(state, "lost") == 0;
+	p->overhead_ns = meta_number(meta, "overhead_ns", NAN);
+	p->cpu = (int)meta_int(meta, "cpu", -1);
+	p->library = copy_text(meta, "library");
+	p->cpus = copy_text(meta, "cpus");
+	read_times(p, meta);
+	if (p->library == NULL || p->cpus == NULL)
+		return -ENOMEM;
+	return read_thread_meta(p, meta);
+}
+
+/* The newest META of the process that parses. */
+static int load_meta(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n)
+{
+	_cleanup_buf_ struct buf text = {0};
+	for (size_t i = 0; i < n; i++) {
+		if (blocks[i].kind != MPIC_META)
+			continue;
+		cJSON *meta = mpic_read(f, &blocks[i], &text, NULL) < 0
+				      ? NULL
+				      : cJSON_ParseWithLength((const char *)text.data, text.len_bytes);
+		if (!cJSON_IsObject(meta)) {
+			p->bad_blocks++;
+			cJSON_Delete(meta);
+			continue;
+		}
+		cJSON_Delete(p->meta);
+		p->meta = meta;
+	}
+	p->rank = NONE;
+	p->overhead_ns = NAN;
+	return p->meta != NULL ? read_meta(p, p->meta) : 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Threads were appended one after the other; one rank has one line of events. Equal starts keep their order
+ * well enough: within a thread starts only grow. */
+static void sort_events(struct process *p)
+{
+	bool sorted = true;
+	for (size_t i = 1; i < p->events.n && sorted; i++)
+		sorted = p->events.at[i - 1].start_ns <= p->events.at[i].start_ns;
+	if (!sorted)
+		qsort(p->events.at, p->events.n, sizeof(struct event), by_start);
+}
+
+int process_load(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n,
+		 struct error *e)
+{
+	int code = load_meta(p, f, blocks, n);
+	for (size_t i = 0, m; i < n && code == 0; i += m) {
+		for (m = 1; i + m < n && blocks[i + m].thread == blocks[i].thread;)
+			m++;
+		if (blocks[i].thread < MPIC_THREADS_MAX)
+			code = thread_load(p, blocks[i].thread, f, blocks + i, m, e);
+		else
+			p->bad_blocks++;
+	}
+	sort_events(p);
+	return code;
+}
+
+void process_done(struct process *p)
+{
+	for (size_t i = 0; i < p->payloads.n; i++)
+		buf_done(&p->payloads.at[i]);
+	cJSON_Delete(p->meta);
+	free(p->library);
+	free(p->cpus);
+	vec_done(&p->threads);
+	vec_done(&p->sigs);
+	vec_done(&p->events);
+	vec_done(&p->payloads);
+	vec_done(&p->defs);
+	vec_done(&p->ops);
+	vec_done(&p->comms);
+	vec_done(&p->type_bytes);
+	vec_done(&p->modules);
+}

@@ -1,0 +1,129 @@
+/* ranks.c - what each rank did, exact from its totals. No clock of another node is needed. */
+#include "postproc/analysis.h"
+
+static bool is_startup(const struct step *s, const struct sig *sig)
+{
+	const char *name = sig->op == NONE ? "" : s->ops.at[sig->op];
+	return strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0 ||
+	       strcmp(name, "MPI_Finalize") == 0;
+}
+
+static uint64_t requests_named(const struct sig_call *call)
+{
+	struct sig_run run;
+	uint32_t index = 0;
+	uint64_t n = 0;
+	while (sig_next_run(call, &index, &run) == 1)
+		n += run.count;
+	return n;
+}
+
+static void add_sig(const struct step *s, const struct process *p, const struct sig *sig,
+		    struct rank_totals *t)
+{
+	double ns = (double)sig->ticks * p->ns_per_tick;
+	t->calls += sig->calls;
+	if (sig->thread == 0 && is_startup(s, sig))
+		t->startup_ns += ns;
+	else if (sig->thread == 0)
+		t->mpi_ns += ns;
+	if (!sig->defined)
+		return;
+	if (sig->call.shape == SIG_COMPLETE && (sig->call.flags & SIG_POLLS) == 0)
+		t->completions += sig->calls * requests_named(&sig->call);
+	if (sig->call.shape == SIG_COLL && sig->call.coll == COLL_BARRIER)
+		t->barriers += sig->calls;
+	else if (sig->call.shape == SIG_COLL)
+		t->collectives += sig->calls;
+}
+
+static int64_t last_exit(const struct process *p)
+{
+	int64_t last = TIME_ABSENT;
+	for (size_t i = 0; i < p->events.n; i++)
+		if (p->events.at[i].end_ns > last)
+			last = p->events.at[i].end_ns;
+	return last;
+}
+
+/* From MPI_Init's exit to MPI_Finalize's enter; to what is known last of a rank that never came there. */
+static double region_of(const struct process *p)
+{
+	int64_t from = p->init_exit_ns, to = p->finalize_enter_ns;
+	if (from == TIME_ABSENT)
+		from = p->events.n > 0 ? p->events.at[0].start_ns : p->start_ns;
+	if (to == TIME_ABSENT)
+		to = p->end_ns;
+	if (to == TIME_ABSENT)
+		to = last_exit(p);
+	return from == TIME_ABSENT || to <= from ? 0 : (double)(to - from);
+}
+
+static void add_traffic(struct analysis *a, uint32_t r)
+{
+	struct rank_totals *t = &a->ranks[r];
+	t->messages_out = a->p2p.out_count[r];
+	t->messages_in = a->p2p.in_count[r];
+	t->bytes_out = a->p2p.out_bytes[r];
+	t->bytes_in = a->p2p.in_bytes[r];
+	t->coll_bytes_out = a->coll.out_bytes[r];
+	t->coll_bytes_in = a->coll.in_bytes[r];
+}
+
+static bool has_cell(const struct traffic *t, uint32_t src, uint32_t dst)
+{
+	size_t low = 0, high = t->cells.n;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct cell *c = &t->cells.at[middle];
+		if (c->src == src && c->dst == dst)
+			return true;
+		if (c->src < src || (c->src == src && c->dst < dst))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/* A peer is another rank with which messages went at least one way. */
+static void count_peers(struct analysis *a)
+{
+	for (size_t i = 0; i < a->p2p.cells.n; i++) {
+		const struct cell *c = &a->p2p.cells.at[i];
+		if (c->src == c->dst)
+			continue;
+		a->ranks[c->src].peers++;
+		if (!has_cell(&a->p2p, c->dst, c->src))
+			a->ranks[c->dst].peers++;
+	}
+}
+
+int ranks_total(struct analysis *a)
+{
+	const struct step *s = a->step;
+	double sum = 0;
+	a->ranks = calloc(s->nranks, sizeof(*a->ranks));
+	if (a->ranks == NULL)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		struct rank_totals *t = &a->ranks[r];
+		const struct process *p = s->ranks[r];
+		add_traffic(a, r);
+		if (p == NULL)
+			continue;
+		for (size_t i = 0; i < p->sigs.n; i++)
+			add_sig(s, p, &p->sigs.at[i], t);
+		t->region_ns = region_of(p);
+		t->useful_ns = t->region_ns > t->mpi_ns ? t->region_ns - t->mpi_ns : 0;
+		a->ranks_seen++;
+		sum += t->useful_ns;
+		if (t->region_ns > a->longest_region_ns)
+			a->longest_region_ns = t->region_ns;
+		if (t->useful_ns > a->max_useful_ns)
+			a->max_useful_ns = t->useful_ns;
+	}
+	a->mean_useful_ns = a->ranks_seen > 0 ? sum / a->ranks_seen : 0;
+	count_peers(a);
+	return 0;
+}

@@ -1,0 +1,151 @@
+/* step.h - one job step in memory: what all its .mpic files said, decoded and joined.
+ * Built by step_load() (load.c, process.c, thread.c, join.c); read by every analysis of this folder.
+ *
+ * Memory: 40 bytes an event, about 300 bytes a different signature; a step of 100 million events
+ * takes 4 GB. Totals (sig.calls, sig.ticks) are exact whatever happened to single events. */
+#pragma once
+
+#include "base/error.h"
+#include "format/mpic.h"
+#include "format/mpix.h"
+#include "format/sig.h"
+#include "postproc/index.h"
+#include "postproc/vec.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NONE 0xffffffffu
+
+/* One call of one rank. Times are ticks of the node while loading, nanoseconds on the node's own clock
+ * after clock_to_ns(), nanoseconds since the step's start on the common clock after clock_align(). */
+struct event {
+	int64_t start_ns, end_ns;
+	int64_t wait_ns; /* of it, in wait states */
+	uint32_t sig;	 /* index into process.sigs */
+	uint32_t calls;	 /* 1, or how many unsuccessful tests this event stands for */
+};
+
+/* What a call was, with every process-local name replaced by the step's. */
+struct sig {
+	struct sig_call call; /* list, runs and frames point into process.payloads */
+	uint32_t thread;
+	uint32_t op;   /* index into step.ops */
+	uint32_t comm; /* index into step.comms, or NONE */
+	uint32_t site; /* index into step.sites, or NONE */
+	int32_t peer, recv_peer; /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
+	uint64_t bytes, recv_bytes; /* of a message sent, and of one received (or room for it) */
+	uint64_t calls, ticks;	    /* exact totals */
+	uint64_t polls;		    /* of calls: unsuccessful tests, seen in events */
+	bool defined;
+};
+
+struct module_at {
+	uint64_t begin, end, bias;
+	uint32_t module; /* index into step.modules */
+};
+
+/* One communicator as one of its groups sees it. Both sides of an inter-communicator share `same`. */
+struct comm {
+	uint64_t global_id;
+	uint64_t group_hash, remote_hash;
+	int32_t *group, *remote; /* world ranks in order of communicator ranks */
+	uint32_t size, remote_size;
+	bool inter;
+	uint32_t parent;     /* index, or NONE */
+	uint32_t created_by; /* op, or NONE */
+	uint32_t same;	     /* index of the first view of the same communicator */
+	char *name;	     /* or NULL */
+};
+
+/* How one thread of a process was recorded. */
+struct thread {
+	uint64_t events, calls, lost;
+	bool have_lost_from;
+	int64_t lost_from_ns; /* as event times */
+	bool gap;	      /* a block in the middle is missing: events after it were dropped */
+	uint64_t dropped;     /* events dropped for that reason */
+};
+
+struct process {
+	uint32_t node, index; /* index in the node's file */
+	uint32_t rank, world_size;
+	bool lost, finalized, have_region;
+	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
+	double ns_per_tick;
+	double overhead_ns; /* estimated, per call; NaN: not known */
+	bool have_exit;
+	int exit_status; /* wait status as of waitpid() */
+	char *library, *cpus;
+	int cpu;
+	cJSON *meta;
+	VEC(struct thread) threads;
+	VEC(struct sig) sigs;
+	VEC(struct event) events; /* of all threads, ascending start */
+	VEC(struct buf) payloads; /* definition blocks; names and signatures point into them */
+	VEC(struct mpic_def) defs; /* all but signatures, in file order */
+	VEC(uint32_t) ops;	   /* local id -> index into step.ops plus 1; 0: not defined */
+	VEC(uint32_t) comms;	   /* local id -> index into step.comms plus 1 */
+	VEC(uint64_t) type_bytes;  /* datatype sizes by local id */
+	VEC(struct module_at) modules;
+	uint32_t bad_blocks; /* that did not inflate or decode */
+};
+
+struct node {
+	char *name;
+	uint32_t id; /* number within the step */
+	cJSON *meta;
+	struct mpic_file file;
+	VEC(struct mpic_clock) clock;
+	double hz;
+	bool monotonic; /* ticks are nanoseconds */
+};
+
+/* Where in the program a call was made. */
+struct site {
+	uint32_t op;
+	uint32_t module; /* index into step.modules, or NONE */
+	uint64_t offset; /* address in the module's file */
+	char *file, *function; /* after lines_resolve(), or NULL */
+	int line;
+};
+
+struct module {
+	char *path;
+	char build_id[2 * 64 + 1]; /* hexadecimal */
+};
+
+struct step {
+	VEC(struct node) nodes;
+	VEC(struct process *) processes; /* all that were read */
+	struct process **ranks;		 /* by world rank; NULL: not seen */
+	uint32_t nranks;		 /* expected: size of MPI_COMM_WORLD */
+	uint32_t nnodes;		 /* expected */
+	uint32_t other_worlds;		 /* processes that belong to another MPI_COMM_WORLD */
+	VEC(char *) ops;		 /* names */
+	VEC(struct comm) comms;
+	VEC(struct site) sites;
+	VEC(struct module) modules;
+	struct index op_index, comm_index, site_index, module_index;
+	uint64_t damaged_bytes;
+	uint32_t unfinished_files, bad_blocks;
+	VEC(char *) reasons; /* why the record is not complete, for people */
+	int64_t start_ns, runtime_ns; /* of the traced region */
+	double realtime_start_s;      /* seconds since 1970 */
+};
+
+/* Read all files (and the .mpic files of directories) of one step. 0, or -errno with text:
+ * -ENOENT no .mpic at all, -EBADMSG damaged or foreign, -EINVAL files that do not belong together.
+ * The caller owns *ret_step until step_done(). */
+int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step,
+	      struct error *e);
+void step_done(struct step *s);
+
+/* Note why the record is not complete (printf style). */
+void step_reason(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Number of the operation of that name, added if new; NONE when out of memory. */
+uint32_t step_op(struct step *s, const char *name);
+/* Colour class of a call. */
+enum mpix_class step_class(const struct step *s, const struct sig *sig);

@@ -1,0 +1,198 @@
+/* thread.c - decode one thread's definitions, totals and events.
+ * Serial numbers of requests count events, so nothing after a hole can be understood: events stop at the first
+ * missing or broken block, and what was dropped is counted. Totals do not suffer from it. */
+#include "postproc/load.h"
+
+struct reader {
+	struct process *p;
+	uint32_t thread;
+	const struct mpic_file *f;
+	VEC(uint32_t) sig_of; /* signature id -> index in p->sigs plus 1 */
+};
+
+static struct sig *sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
+{
+	if (id >= MPIC_SIGS_MAX || vec_reach(&r->sig_of, id) < 0)
+		return NULL;
+	if (r->sig_of.at[id] == 0) {
+		struct sig fresh = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE};
+		if (vec_push(&r->p->sigs, fresh) < 0)
+			return NULL;
+		r->sig_of.at[id] = (uint32_t)r->p->sigs.n;
+	}
+	*ret_index = r->sig_of.at[id] - 1;
+	return &r->p->sigs.at[*ret_index];
+}
+
+static int keep_def(struct reader *r, const struct mpic_def *d)
+{
+	uint32_t index;
+	if (d->type != MPIC_DEF_SIG)
+		return vec_push(&r->p->defs, *d);
+	struct sig *sig = sig_at(r, d->id, &index);
+	if (sig == NULL)
+		return -ENOMEM;
+	if (sig_decode(d->words, d->nwords, &sig->call) < 0)
+		return -EBADMSG;
+	sig->defined = true;
+	return 0;
+}
+
+static int read_defs(struct reader *r, const struct mpic_block *b)
+{
+	struct buf payload = {0};
+	struct mpic_def d;
+	int code = mpic_read(r->f, b, &payload, NULL), more;
+	if (code < 0 || vec_push(&r->p->payloads, payload) < 0) {
+		buf_done(&payload);
+		return code < 0 ? code : -ENOMEM;
+	}
+	struct cursor c = cursor_over(payload.data, payload.len_bytes);
+	while ((more = mpic_next_def(&c, &d)) == 1)
+		if ((code = keep_def(r, &d)) < 0)
+			return code;
+	return more;
+}
+
+static int read_totals(struct reader *r, const struct mpic_block *b)
+{
+	_cleanup_buf_ struct buf payload = {0};
+	struct mpic_total t;
+	uint32_t index;
+	int code = mpic_read(r->f, b, &payload, NULL), more;
+	if (code < 0)
+		return code;
+	struct cursor c = cursor_over(payload.data, payload.len_bytes);
+	while ((more = mpic_next_total(&c, &t)) == 1) {
+		struct sig *sig = sig_at(r, t.sig, &index);
+		if (sig == NULL)
+			return -ENOMEM;
+		sig->calls = t.calls;
+		sig->ticks = t.ticks;
+	}
+	return more;
+}
+
+static int keep_event(struct reader *r, const struct mpic_event *ev)
+{
+	uint32_t index;
+	struct sig *sig = sig_at(r, ev->sig, &index);
+	if (sig == NULL)
+		return -ENOMEM;
+	if (ev->exit_tick < ev->enter_tick || ev->exit_tick > INT64_MAX)
+		return -EBADMSG;
+	struct event out = {(int64_t)ev->enter_tick, (int64_t)ev->exit_tick, 0, index, 1};
+	if (sig->defined && (sig->call.flags & SIG_POLLS) != 0 && ev->nextra > 0) {
+		out.calls = ev->extra[0] < UINT32_MAX ? (uint32_t)ev->extra[0] : UINT32_MAX;
+		sig->polls += out.calls;
+	}
+	r->p->threads.at[r->thread].events++;
+	return vec_push(&r->p->events, out);
+}
+
+static int read_events(struct reader *r, const struct mpic_block *b)
+{
+	_cleanup_buf_ struct buf payload = {0};
+	struct mpic_events it;
+	struct mpic_event ev;
+	uint32_t count;
+	int code = mpic_read(r->f, b, &payload, NULL);
+	if (code == 0)
+		code = mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes), &count);
+	if (code < 0)
+		return code;
+	while ((code = mpic_events_next(&it, &ev)) == 1)
+		if ((code = keep_event(r, &ev)) < 0)
+			return code;
+	return code;
+}
+
+/* Damage is counted and skipped; only lack of memory ends the reading. */
+static int tolerate(struct reader *r, int code)
+{
+	if (code >= 0)
+		return 0;
+	if (code == -ENOMEM)
+		return code;
+	r->p->bad_blocks++;
+	return 0;
+}
+
+static int read_all_defs(struct reader *r, const struct mpic_block *blocks, size_t n)
+{
+	int code = 0;
+	for (size_t i = 0; i < n && code == 0; i++)
+		if (blocks[i].kind == MPIC_DEFS)
+			code = tolerate(r, read_defs(r, &blocks[i]));
+	return code;
+}
+
+/* The newest snapshot that can be read. */
+static int read_profile(struct reader *r, const struct mpic_block *blocks, size_t n)
+{
+	for (size_t i = n; i-- > 0;) {
+		if (blocks[i].kind != MPIC_PROFILE)
+			continue;
+		int code = read_totals(r, &blocks[i]);
+		if (code == 0 || code == -ENOMEM)
+			return code;
+		r->p->bad_blocks++;
+	}
+	return 0;
+}
+
+static int read_all_events(struct reader *r, const struct mpic_block *blocks, size_t n)
+{
+	uint64_t expected = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct thread *t = &r->p->threads.at[r->thread];
+		if (blocks[i].kind != MPIC_EVENTS)
+			continue;
+		t->gap |= blocks[i].seq != expected++;
+		if (t->gap)
+			continue;
+		int code = read_events(r, &blocks[i]);
+		if (code == -ENOMEM)
+			return code;
+		if (code < 0) {
+			r->p->threads.at[r->thread].gap = true;
+			r->p->bad_blocks++;
+		}
+	}
+	return 0;
+}
+
+/* Without a snapshot (a file cut early) the events themselves are the totals. */
+static void totals_from_events(struct process *p, uint32_t thread)
+{
+	for (size_t i = 0; i < p->sigs.n; i++)
+		if (p->sigs.at[i].thread == thread && p->sigs.at[i].calls > 0)
+			return;
+	for (size_t i = 0; i < p->events.n; i++) {
+		const struct event *ev = &p->events.at[i];
+		struct sig *sig = &p->sigs.at[ev->sig];
+		if (sig->thread != thread)
+			continue;
+		sig->calls += ev->calls;
+		sig->ticks += (uint64_t)(ev->end_ns - ev->start_ns);
+	}
+}
+
+int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f,
+		const struct mpic_block *blocks, size_t n, struct error *e)
+{
+	struct reader r = {.p = p, .thread = thread, .f = f};
+	int code = vec_reach(&p->threads, thread);
+	if (code == 0)
+		code = read_all_defs(&r, blocks, n);
+	if (code == 0)
+		code = read_profile(&r, blocks, n);
+	if (code == 0)
+		code = read_all_events(&r, blocks, n);
+	if (code == 0)
+		totals_from_events(p, thread);
+	vec_done(&r.sig_of);
+	return code < 0 ? fail(e, code, "%s: process %u, thread %u: %s", f->path, p->index, thread,
+			       strerror(-code))
+			: 0;
+}

@@ -1,0 +1,106 @@
+/* traffic.c - rows into the sparse matrix, and the point-to-point matrix. */
+#include "postproc/traffic_row.h"
+
+int row_init(struct row *r, const struct step *s, struct traffic *t)
+{
+	size_t n = s->nranks;
+	*r = (struct row){.s = s, .t = t};
+	r->count = calloc(n, sizeof(uint64_t));
+	r->bytes = calloc(n, sizeof(uint64_t));
+	t->out_count = calloc(n, sizeof(uint64_t));
+	t->in_count = calloc(n, sizeof(uint64_t));
+	t->out_bytes = calloc(n, sizeof(uint64_t));
+	t->in_bytes = calloc(n, sizeof(uint64_t));
+	return r->count == NULL || r->bytes == NULL || t->out_count == NULL || t->in_count == NULL ||
+			       t->out_bytes == NULL || t->in_bytes == NULL
+		       ? -ENOMEM
+		       : 0;
+}
+
+void row_add(struct row *r, int32_t dst, uint64_t count, uint64_t bytes)
+{
+	if (dst < 0 || (uint32_t)dst >= r->s->nranks)
+		return;
+	r->count[dst] += count;
+	r->bytes[dst] += bytes;
+}
+
+static int add_cell(struct traffic *t, const struct cell *c)
+{
+	t->count += c->count;
+	t->bytes += c->bytes;
+	t->out_count[c->src] += c->count;
+	t->out_bytes[c->src] += c->bytes;
+	t->in_count[c->dst] += c->count;
+	t->in_bytes[c->dst] += c->bytes;
+	if (t->cells.n < TRAFFIC_CELLS_MAX)
+		return vec_push(&t->cells, *c);
+	t->cells_left_out++;
+	t->bytes_left_out += c->bytes;
+	return 0;
+}
+
+int row_flush(struct row *r)
+{
+	for (uint32_t dst = 0; dst < r->s->nranks; dst++) {
+		struct cell c = {r->src, dst, r->count[dst], r->bytes[dst]};
+		if (c.count == 0)
+			continue;
+		r->count[dst] = r->bytes[dst] = 0;
+		if (add_cell(r->t, &c) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void row_done(struct row *r)
+{
+	free(r->count);
+	free(r->bytes);
+}
+
+static bool sends_each_call(const struct sig *sig)
+{
+	return sig->defined && (sig->call.flags & (SIG_PERSISTENT | SIG_FAILED)) == 0 &&
+	       (sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV);
+}
+
+/* Persistent sends are not in the totals of their own signature: each start is a message. ops.sends stand in order of
+ * ranks; *at walks along. */
+static void add_started(struct row *r, const struct ops *o, size_t *at)
+{
+	for (; *at < o->sends.n && o->sends.at[*at].rank == r->src; ++*at) {
+		const struct p2p_op *op = &o->sends.at[*at];
+		if (event_sig(r->s, op->rank, op->post)->call.shape == SIG_START)
+			row_add(r, op->peer, 1, op->bytes);
+	}
+}
+
+int traffic_p2p(const struct step *s, const struct ops *o, struct traffic *ret_traffic)
+{
+	struct row r;
+	size_t at = 0;
+	int code = row_init(&r, s, ret_traffic);
+	for (r.src = 0; r.src < s->nranks && code == 0; r.src++) {
+		const struct process *p = s->ranks[r.src];
+		for (size_t i = 0; p != NULL && i < p->sigs.n; i++) {
+			const struct sig *sig = &p->sigs.at[i];
+			if (sends_each_call(sig) && sig->comm != NONE)
+				row_add(&r, sig->peer, sig->calls, sig->calls * sig->bytes);
+		}
+		add_started(&r, o, &at);
+		code = row_flush(&r);
+	}
+	row_done(&r);
+	return code;
+}
+
+void traffic_done(struct traffic *t)
+{
+	vec_done(&t->cells);
+	free(t->out_count);
+	free(t->in_count);
+	free(t->out_bytes);
+	free(t->in_bytes);
+	memset(t, 0, sizeof(*t));
+}

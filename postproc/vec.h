@@ -1,0 +1,58 @@
+/* vec.h - a growing array. `VEC(T) v = {0}` is empty; elements are v.at[0 .. v.n). */
+#pragma once
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VEC(T)                                                                                     \
+	struct {                                                                                   \
+		T *at;                                                                             \
+		size_t n, cap;                                                                     \
+	}
+
+static inline int vec_room_(void **at, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return 0;
+	size_t want = *cap < 16 ? 16 : *cap + *cap / 2, bytes;
+	if (__builtin_mul_overflow(want, size, &bytes))
+		return -ENOMEM;
+	void *grown = realloc(*at, bytes);
+	if (grown == NULL)
+		return -ENOMEM;
+	*at = grown;
+	*cap = want;
+	return 0;
+}
+
+/* Append one element (any expression of type T, e.g. a compound literal): 0 or -ENOMEM. */
+#define vec_push(v, ...)                                                                           \
+	(vec_room_((void **)&(v)->at, (v)->n, &(v)->cap, sizeof(*(v)->at)) < 0                      \
+		 ? -ENOMEM                                                                         \
+		 : ((v)->at[(v)->n++] = (__VA_ARGS__), 0))
+
+#define vec_done(v) (free((v)->at), memset((v), 0, sizeof(*(v))))
+
+/* Grow v to hold index i, new elements zeroed: 0 or -ENOMEM. */
+#define vec_reach(v, i) vec_reach_((void **)&(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at), (i))
+
+static inline int vec_reach_(void **at, size_t *n, size_t *cap, size_t size, size_t i)
+{
+	if (i < *n)
+		return 0;
+	if (i >= *cap) {
+		size_t want = i + 1 + i / 2, bytes;
+		if (__builtin_mul_overflow(want, size, &bytes))
+			return -ENOMEM;
+		void *grown = realloc(*at, bytes);
+		if (grown == NULL)
+			return -ENOMEM;
+		*at = grown;
+		*cap = want;
+	}
+	memset((char *)*at + *n * size, 0, (i + 1 - *n) * size);
+	*n = i + 1;
+	return 0;
+}

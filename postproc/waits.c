@@ -1,0 +1,89 @@
+/* waits.c - the table of wait states. */
+#include "postproc/waits.h"
+
+const char *const wait_state_names[WAIT_STATES] = {
+	[LATE_SENDER] = "late_sender",
+	[LATE_RECEIVER] = "late_receiver",
+	[WAIT_AT_BARRIER] = "wait_at_barrier",
+	[BARRIER_COMPLETION] = "barrier_completion",
+	[WAIT_AT_NXN] = "wait_at_nxn",
+	[NXN_COMPLETION] = "nxn_completion",
+	[LATE_BROADCAST] = "late_broadcast",
+	[EARLY_REDUCE] = "early_reduce",
+	[EARLY_SCAN] = "early_scan",
+};
+
+struct wanted_row {
+	const struct waits *w;
+	enum wait_state state;
+	uint32_t rank, site;
+};
+
+static bool same_row(const void *context, uint32_t at)
+{
+	const struct wanted_row *want = context;
+	const struct wait_row *r = &want->w->rows.at[at];
+	return r->state == want->state && r->rank == want->rank && r->site == want->site;
+}
+
+static struct wait_row *row_of(struct waits *w, enum wait_state state, uint32_t rank, uint32_t site)
+{
+	struct wanted_row want = {w, state, rank, site};
+	uint64_t hash = index_mix((uint64_t)rank << 32 | site, state);
+	uint32_t at = index_find(&w->index, hash, same_row, &want);
+	if (at != INDEX_NONE)
+		return &w->rows.at[at];
+	struct wait_row fresh = {.state = state, .rank = rank, .site = site, .causer = NONE};
+	if (vec_push(&w->rows, fresh) < 0 || index_add(&w->index, hash, (uint32_t)w->rows.n - 1) < 0)
+		return NULL;
+	return &w->rows.at[w->rows.n - 1];
+}
+
+int waits_note(struct waits *w, struct step *s, enum wait_state state, uint32_t rank, uint32_t at, int64_t ns,
+	       uint32_t causer)
+{
+	struct event *ev = &s->ranks[rank]->events.at[at];
+	int64_t left = ev->end_ns - ev->start_ns - ev->wait_ns; /* no call waits longer than it lasts */
+	if (ns > left)
+		ns = left;
+	if (ns <= 0)
+		return 0;
+	struct wait_row *r = row_of(w, state, rank, s->ranks[rank]->sigs.at[ev->sig].site);
+	if (r == NULL)
+		return -ENOMEM;
+	ev->wait_ns += ns;
+	r->count++;
+	r->ns += ns;
+	if (causer != NONE && ns > r->causer_ns) {
+		r->causer = causer;
+		r->causer_ns = ns;
+	}
+	w->by_rank[rank] += ns;
+	w->total_ns[state] += ns;
+	w->all_ns += ns;
+	if (causer != NONE)
+		w->caused[causer] += ns;
+	return 0;
+}
+
+int waits_find(struct step *s, const struct ops *o, const struct matching *m, struct waits *ret_waits)
+{
+	struct waits w = {.by_rank = calloc(s->nranks, sizeof(int64_t)),
+			  .caused = calloc(s->nranks, sizeof(int64_t))};
+	int code = w.by_rank == NULL || w.caused == NULL ? -ENOMEM : 0;
+	if (code == 0)
+		code = waits_p2p(&w, s, o, m);
+	if (code == 0)
+		code = waits_coll(&w, s, o, m);
+	*ret_waits = w;
+	return code;
+}
+
+void waits_done(struct waits *w)
+{
+	vec_done(&w->rows);
+	index_done(&w->index);
+	free(w->by_rank);
+	free(w->caused);
+	memset(w, 0, sizeof(*w));
+}

@@ -1,0 +1,118 @@
+/* worlds.c - which process is which rank. A step may hold several MPI_COMM_WORLDs: programs started one after
+ * the other by a script, singletons, spawned programs. The analysis is of one of them: the one with the most
+ * processes, the earliest if equal; the others are counted and said. */
+#include "postproc/json.h"
+#include "postproc/load.h"
+
+/* Processes of one world: a second claim to a rank, or another size, begins another world. */
+struct world {
+	uint32_t size, seen;
+	struct process **ranks;
+};
+
+struct worlds {
+	VEC(struct world) list;
+};
+
+static void worlds_done(struct worlds *w)
+{
+	for (size_t i = 0; i < w->list.n; i++)
+		free(w->list.at[i].ranks);
+	vec_done(&w->list);
+}
+
+/* The first world that has this rank free. Processes come node by node in order of start, so programs
+ * that ran one after the other stay apart. */
+static struct world *world_for(struct worlds *w, const struct process *p)
+{
+	for (size_t i = 0; i < w->list.n; i++)
+		if (w->list.at[i].size == p->world_size && w->list.at[i].ranks[p->rank] == NULL)
+			return &w->list.at[i];
+	struct world fresh = {.size = p->world_size, .ranks = calloc(p->world_size, sizeof(struct process *))};
+	if (fresh.ranks == NULL || vec_push(&w->list, fresh) < 0) {
+		free(fresh.ranks);
+		return NULL;
+	}
+	return &w->list.at[w->list.n - 1];
+}
+
+static bool has_rank(const struct process *p)
+{
+	return p->rank != NONE && p->world_size > 0 && p->rank < p->world_size;
+}
+
+static int sort_into_worlds(struct step *s, struct worlds *w, uint32_t *ret_without)
+{
+	for (size_t i = 0; i < s->processes.n; i++) {
+		struct process *p = s->processes.at[i];
+		if (!has_rank(p)) {
+			++*ret_without;
+			continue;
+		}
+		struct world *home = world_for(w, p);
+		if (home == NULL)
+			return -ENOMEM;
+		home->ranks[p->rank] = p;
+		home->seen++;
+	}
+	return 0;
+}
+
+static void read_exits(struct step *s)
+{
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		const cJSON *list = cJSON_GetObjectItemCaseSensitive(s->nodes.at[i].meta, "exits"), *item;
+		cJSON_ArrayForEach(item, list)
+		{
+			int64_t task = meta_int(item, "task", -1);
+			if (task < 0 || task >= s->nranks || s->ranks[task] == NULL)
+				continue;
+			s->ranks[task]->have_exit = true;
+			s->ranks[task]->exit_status = (int)meta_int(item, "status", 0);
+		}
+	}
+}
+
+static void count_nodes(struct step *s)
+{
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		int64_t n = meta_int(s->nodes.at[i].meta, "nnodes", 0);
+		if (n > s->nnodes && n < RANKS_MAX)
+			s->nnodes = (uint32_t)n;
+	}
+	if (s->nodes.n > s->nnodes)
+		s->nnodes = (uint32_t)s->nodes.n;
+}
+
+int step_place_ranks(struct step *s, struct error *e)
+{
+	struct worlds w = {0};
+	uint32_t without = 0;
+	int code = sort_into_worlds(s, &w, &without);
+	struct world *best = NULL;
+	for (size_t i = 0; i < w.list.n && code == 0; i++)
+		if (best == NULL || w.list.at[i].seen > best->seen)
+			best = &w.list.at[i];
+	if (code == 0 && best == NULL)
+		code = fail(e, -EBADMSG,
+			    "%s: %zu process(es) recorded, but none says which rank it is; the record was cut "
+			    "before MPI_Init had ended",
+			    s->nodes.at[0].file.path, s->processes.n);
+	else if (code < 0)
+		fail(e, code, "out of memory");
+	if (code == 0) {
+		s->ranks = best->ranks;
+		s->nranks = best->size;
+		s->other_worlds = (uint32_t)s->processes.n - without - best->seen;
+		best->ranks = NULL;
+		count_nodes(s);
+		read_exits(s);
+	}
+	if (code == 0 && without > 0)
+		step_reason(s, "%u process(es) were recorded without a rank and are left out", without);
+	if (code == 0 && s->other_worlds > 0)
+		step_reason(s, "%u process(es) belong to other MPI_COMM_WORLDs of the step and are left out",
+			    s->other_worlds);
+	worlds_done(&w);
+	return code;
+}
