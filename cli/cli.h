@@ -23,11 +23,15 @@ int usage_error(const char *command, const char *fmt, ...) __attribute__((format
 /* The row of a subcommand by name, or NULL. */
 const struct command *command_find(const char *name);
 
+/* The preloaded tracer. Static storage. */
+const char *tracer_path(void);
+
 #define COMMANDS(ROW)                                                                              \
 	ROW(analyze)                                                                               \
 	ROW(collect)                                                                               \
 	ROW(doctor)                                                                                \
 	ROW(report)                                                                                \
+	ROW(run)                                                                                   \
 	ROW(show)                                                                                  \
 	ROW(view)                                                                                  \
 	/* one row a subcommand */

@@ -1,0 +1,265 @@
+/* cmd_run.c - trace a program without Slurm: one step directory, one agent, the program, the analysis.
+ * In: a command line.  Out: DIR/NAME.mpic, DIR/NAME.mpix, DIR/NAME.html; the exit code is the program's. */
+#include "cli/cli.h"
+
+#include "base/error.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NAMES_MAX 1000
+#define WORDS_MAX 256
+
+struct run {
+	const char *ranks, *out, *mpirun_args;
+	char name[NAME_MAX];
+	bool named;
+	char **program;
+	char dir[PATH_MAX];	/* absolute out */
+	char stepdir[PATH_MAX]; /* private, removed at the end */
+	char self[PATH_MAX];
+	pid_t agent;
+};
+
+static int parse(struct run *r, int argc, char **argv)
+{
+	int i = 1;
+	for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+		if (argv[i][0] != '-')
+			break;
+		if (value == NULL)
+			return usage_error("run", "%.64s needs a value", argv[i]);
+		if (strcmp(argv[i], "-n") == 0 || strcmp(argv[i], "-np") == 0)
+			r->ranks = value;
+		else if (strcmp(argv[i], "--out") == 0)
+			r->out = value;
+		else if (strcmp(argv[i], "--mpirun") == 0)
+			r->mpirun_args = value;
+		else if (strcmp(argv[i], "--name") == 0) {
+			if (strchr(value, '/') != NULL || value[0] == '.' || strlen(value) > sizeof(r->name) - 32)
+				return usage_error("run", "--name \"%.64s\" is no file name", value);
+			strcpy(r->name, value);
+			r->named = true;
+		} else
+			return usage_error("run", "unknown option \"%.64s\"", argv[i]);
+		i++;
+	}
+	if (i < argc && strcmp(argv[i], "--") == 0)
+		i++;
+	if (i >= argc)
+		return usage_error("run", "no program given");
+	if (r->ranks != NULL && (atoi(r->ranks) < 1 || strspn(r->ranks, "0123456789") != strlen(r->ranks)))
+		return usage_error("run", "-n needs a number of ranks, not \"%.64s\"", r->ranks);
+	r->program = argv + i;
+	return 0;
+}
+
+static bool exists(const struct run *r, const char *name, const char *suffix)
+{
+	char path[PATH_MAX + NAME_MAX + 16];
+	snprintf(path, sizeof(path), "%s/%s%s", r->dir, name, suffix);
+	return access(path, F_OK) == 0;
+}
+
+/* A name that nothing has yet; making the step directory reserves it. */
+static int reserve(struct run *r, struct error *e)
+{
+	const char *slash = strrchr(r->program[0], '/');
+	char base[NAME_MAX];
+	snprintf(base, sizeof(base), "%.200s", r->named ? r->name : slash != NULL ? slash + 1 : r->program[0]);
+	if ((mkdir(r->out, 0777) != 0 && errno != EEXIST) || realpath(r->out, r->dir) == NULL)
+		return fail(e, -errno, "%s: cannot make the directory: %s", r->out, strerror(errno));
+	for (int i = 1; i < NAMES_MAX; i++) {
+		if (i == 1)
+			snprintf(r->name, sizeof(r->name), "%s", base);
+		else
+			snprintf(r->name, sizeof(r->name), "%.200s-%d", base, i);
+		if (exists(r, r->name, ".mpic") || exists(r, r->name, ".mpix"))
+			continue;
+		if (snprintf(r->stepdir, sizeof(r->stepdir), "%s/.%s.mpitrace", r->dir, r->name) >= (int)sizeof(r->stepdir))
+			return fail(e, -ENAMETOOLONG, "%s: name too long", r->dir);
+		if (mkdir(r->stepdir, 0700) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return fail(e, -errno, "%s: cannot write: %s", r->dir, strerror(errno));
+	}
+	return fail(e, -EEXIST, "%s: %d runs named \"%s\" are there; choose another --name", r->dir, NAMES_MAX, base);
+}
+
+static char *argv_json(char **program)
+{
+	cJSON *list = cJSON_CreateArray();
+	for (; *program != NULL; program++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(*program));
+	char *text = cJSON_PrintUnformatted(list);
+	cJSON_Delete(list);
+	return text;
+}
+
+static int write_layout(const struct run *r, struct error *e)
+{
+	char path[PATH_MAX + 16];
+	snprintf(path, sizeof(path), "%s/ranks", r->stepdir);
+	int rc = mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/layout", r->stepdir);
+	FILE *f = rc == 0 ? fopen(path, "wxe") : NULL;
+	if (f == NULL)
+		return fail(e, -errno, "%s: cannot write: %s", path, strerror(errno));
+	char *argv = argv_json(r->program);
+	fprintf(f, "node=%s\nnodeid=0\nnnodes=1\nntasks=%s\nout=%s\nmode=events\nbudget=0\njob_id=\nstep_id=\nprogram=%s\nargv=%s\n",
+		r->name, r->ranks != NULL ? r->ranks : "0", r->dir, r->program[0], argv != NULL ? argv : "[]");
+	cJSON_free(argv);
+	return fclose(f) == 0 ? 0 : fail(e, -errno, "%s: cannot write: %s", path, strerror(errno));
+}
+
+static pid_t start(char *const words[])
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		execvp(words[0], words);
+		fprintf(stderr, "mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
+		_exit(errno == ENOENT ? 127 : 126);
+	}
+	return pid;
+}
+
+static int wait_for(pid_t pid)
+{
+	int status = 0;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 1;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void start_agent(struct run *r)
+{
+	char watch[32];
+	snprintf(watch, sizeof(watch), "%d", (int)getpid());
+	char *const words[] = {r->self, (char *)(uintptr_t)"collect", r->stepdir, (char *)(uintptr_t)"--watch", watch, NULL};
+	fflush(NULL);
+	r->agent = fork();
+	if (r->agent == 0) {
+		setsid(); /* Ctrl-C is for the program */
+		execv(words[0], words);
+		_exit(127);
+	}
+}
+
+/* LD_PRELOAD goes behind what the user has there. */
+static void set_environment(const struct run *r)
+{
+	char dir[PATH_MAX + 16], *preload = NULL;
+	const char *have = getenv("LD_PRELOAD");
+	const char *tracer = tracer_path();
+	snprintf(dir, sizeof(dir), "%s/ranks", r->stepdir);
+	if (asprintf(&preload, "%s%s%s", have != NULL ? have : "", have != NULL && have[0] != '\0' ? ":" : "", tracer) < 0)
+		return;
+	setenv("LD_PRELOAD", preload, 1);
+	setenv("MPITRACE_DIR", dir, 1);
+	free(preload);
+}
+
+static int run_program(struct run *r)
+{
+	char *words[WORDS_MAX], *extra = strdup(r->mpirun_args != NULL ? r->mpirun_args : ""), *save = NULL;
+	unsigned n = 0;
+	if (r->ranks != NULL) {
+		words[n++] = (char *)(uintptr_t)"mpirun";
+		words[n++] = (char *)(uintptr_t)"-n";
+		words[n++] = (char *)(uintptr_t)r->ranks;
+		for (char *w = extra != NULL ? strtok_r(extra, " ", &save) : NULL; w != NULL && n < WORDS_MAX - 1;
+		     w = strtok_r(NULL, " ", &save))
+			words[n++] = w;
+	}
+	for (char **p = r->program; *p != NULL && n < WORDS_MAX - 1; p++)
+		words[n++] = *p;
+	words[n] = NULL;
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGQUIT, SIG_DFL);
+		set_environment(r);
+		execvp(words[0], words);
+		fprintf(stderr, "mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
+		_exit(errno == ENOENT ? 127 : 126);
+	}
+	int code = wait_for(pid);
+	free(extra);
+	return code;
+}
+
+static void finish(struct run *r)
+{
+	char path[PATH_MAX + 16], mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
+	snprintf(path, sizeof(path), "%s/done", r->stepdir);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	wait_for(r->agent);
+	snprintf(mpic, sizeof(mpic), "%s/%s.mpic", r->dir, r->name);
+	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
+	snprintf(html, sizeof(html), "%s/%s.html", r->dir, r->name);
+	if (access(mpic, R_OK) != 0) {
+		fprintf(stderr, "mpitrace run: no MPI call was seen: not an MPI program, or linked statically\n");
+		return;
+	}
+	char *const words[] = {r->self, (char *)(uintptr_t)"analyze", mpic, (char *)(uintptr_t)"-o", mpix,
+			       (char *)(uintptr_t)"--report", html, NULL};
+	int code = wait_for(start(words));
+	if (code == EXIT_DONE || code == EXIT_PARTIAL)
+		fprintf(stderr, "mpitrace: report %s\nmpitrace: trace  %s  (mpitrace view %s)\n", html, mpix, mpix);
+}
+
+static void remove_stepdir(const struct run *r)
+{
+	static const char *const names[] = {"layout", "done", "exits", "ranks/sealed", NULL};
+	char path[PATH_MAX + 32];
+	for (int i = 0; names[i] != NULL; i++) {
+		snprintf(path, sizeof(path), "%s/%s", r->stepdir, names[i]);
+		unlink(path);
+	}
+	snprintf(path, sizeof(path), "%s/ranks", r->stepdir);
+	if (rmdir(path) != 0 && errno != ENOENT)
+		fprintf(stderr, "mpitrace run: %s holds what could not be written\n", path);
+	else
+		rmdir(r->stepdir);
+}
+
+static int run(int argc, char **argv)
+{
+	struct run r = {.out = "."};
+	struct error e;
+	int code = parse(&r, argc, argv);
+	if (code != 0)
+		return code;
+	ssize_t n = readlink("/proc/self/exe", r.self, sizeof(r.self) - 1);
+	r.self[n > 0 ? n : 0] = '\0';
+	if (reserve(&r, &e) < 0 || write_layout(&r, &e) < 0) {
+		fprintf(stderr, "mpitrace run: %s\n", e.text);
+		return EXIT_BAD_INPUT;
+	}
+	start_agent(&r);
+	code = run_program(&r);
+	finish(&r);
+	remove_stepdir(&r);
+	return code;
+}
+
+const struct command cmd_run = {"run", run, "trace a program without Slurm; its exit code is the program's",
+				"run [-n N] [--out DIR] [--name NAME] [--mpirun \"ARGS\"] -- PROG [ARGS]"};
