@@ -1,0 +1,44 @@
+/* layout.h - the record of a step on one node, `layout` in the step's directory (docs/STEPDIR.md).
+ * Written by slurmstepd as root, read by the agent and by the epilog. */
+#pragma once
+
+#include "base/error.h"
+#include "spank/output.h"
+
+#include <sys/types.h>
+
+#define LAYOUT_BYTES_MAX (4u << 20)
+#define LAYOUT_GIDS_MAX 256
+
+struct layout {
+	uint32_t job_id, restart, step_id;
+	uint32_t nodeid, nnodes, ntasks; /* nnodes and ntasks: 0 = unknown (a batch step) */
+	const uint32_t *tasks;		 /* global ids of this node's tasks */
+	uint32_t ntasks_here;
+	uid_t uid;
+	gid_t gid;
+	const gid_t *gids; /* supplementary */
+	int ngids;
+	const struct request *request;
+	const char *out; /* "" = keep the trace in the spool */
+	const char *cluster, *node, *nodelist, *switches, *slurm, *submit; /* may be NULL */
+	char *const *argv;
+	int argc;
+};
+
+/* Write the record under a temporary name and rename it. 0, or -errno with text. */
+int layout_write(int step_fd, const struct layout *l, struct error *e);
+
+/* What the epilog needs of a record. */
+struct layout_brief {
+	uid_t uid;
+	gid_t gid;
+	gid_t gids[LAYOUT_GIDS_MAX];
+	int ngids;
+	uint32_t nodeid, nnodes;
+	bool report; /* somebody shall make one */
+	char out[PATH_MAX];
+};
+
+/* Read it back; a file that is not root's (our own), or not complete: -errno. */
+int layout_read(int step_fd, struct layout_brief *ret_brief);

@@ -1,0 +1,164 @@
+/* request.c - see request.h. Strict, and harmless to call again with the same text: Slurm does. */
+#include "spank/request.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const report_names[] = {"srun", "epilog", "none"};
+
+const char *request_report_name(enum request_report report)
+{
+	return report_names[report];
+}
+
+static int set_on(struct request *r, const char *value, struct error *e)
+{
+	(void)value, (void)e;
+	r->on = true;
+	return 0;
+}
+
+static int set_off(struct request *r, const char *value, struct error *e)
+{
+	(void)value, (void)e;
+	r->on = false;
+	return 0;
+}
+
+static int set_profile(struct request *r, const char *value, struct error *e)
+{
+	(void)value, (void)e;
+	r->profile = true;
+	return 0;
+}
+
+static bool without_controls(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (iscntrl((unsigned char)*text))
+			return false;
+	return true;
+}
+
+static int set_out(struct request *r, const char *value, struct error *e)
+{
+	if (!without_controls(value))
+		return fail(e, -EINVAL, "out=DIR wants a path without control characters");
+	strcpy(r->out, value);
+	return 0;
+}
+
+static int set_name(struct request *r, const char *value, struct error *e)
+{
+	if (strlen(value) >= REQUEST_NAME_MAX || !without_controls(value))
+		return fail(e, -EINVAL,
+			    "name=NAME wants at most %d characters, none a control character",
+			    REQUEST_NAME_MAX - 1);
+	strcpy(r->name, value);
+	return 0;
+}
+
+static unsigned shift_of(char unit)
+{
+	switch (toupper((unsigned char)unit)) {
+	case 'K':
+		return 10;
+	case 'M':
+		return 20;
+	case 'G':
+		return 30;
+	default:
+		return 0;
+	}
+}
+
+static int set_budget(struct request *r, const char *value, struct error *e)
+{
+	char *end;
+	errno = 0;
+	unsigned long long number = strtoull(value, &end, 10);
+	unsigned shift = shift_of(*end);
+	bool bad = !isdigit((unsigned char)*value) || errno != 0 ||
+		   (shift > 0 ? end[1] : *end) != '\0';
+	if (bad || number > UINT64_MAX >> shift)
+		return fail(e, -EINVAL, "budget=%.64s is not a size; write bytes, or 64M, 512K, 2G",
+			    value);
+	r->budget_bytes = (uint64_t)number << shift;
+	return 0;
+}
+
+static int set_stack(struct request *r, const char *value, struct error *e)
+{
+	char *end;
+	unsigned long depth = strtoul(value, &end, 10);
+	if (!isdigit((unsigned char)*value) || *end != '\0' || depth > REQUEST_STACK_MAX)
+		return fail(e, -EINVAL, "stack=%.64s is not a depth from 0 to %d", value,
+			    REQUEST_STACK_MAX);
+	r->stack = (unsigned)depth;
+	return 0;
+}
+
+static int set_report(struct request *r, const char *value, struct error *e)
+{
+	for (unsigned i = 0; i < sizeof(report_names) / sizeof(report_names[0]); i++) {
+		if (strcmp(value, report_names[i]) == 0) {
+			r->report = (enum request_report)i;
+			return 0;
+		}
+	}
+	return fail(e, -EINVAL, "report=%.64s is not one of srun, epilog, none", value);
+}
+
+/* One row a key. */
+static const struct key {
+	const char *name;
+	bool takes_value;
+	int (*set)(struct request *r, const char *value, struct error *e);
+} keys[] = {
+	{"on", false, set_on},	    {"off", false, set_off},	  {"profile", false, set_profile},
+	{"out", true, set_out},	    {"name", true, set_name},	  {"budget", true, set_budget},
+	{"stack", true, set_stack}, {"report", true, set_report},
+};
+
+static const struct key *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+/* item is "key" or "key=value"; the '=' is overwritten. */
+static int apply(struct request *r, char *item, struct error *e)
+{
+	char *value = strchr(item, '=');
+	if (value != NULL)
+		*value++ = '\0';
+	const struct key *key = find(item);
+	if (key == NULL)
+		return fail(e, -EINVAL, "unknown key \"%.64s\"; known: " REQUEST_KEYS, item);
+	if (key->takes_value && (value == NULL || *value == '\0'))
+		return fail(e, -EINVAL, "%s wants a value; known: " REQUEST_KEYS, item);
+	if (!key->takes_value && value != NULL)
+		return fail(e, -EINVAL, "%s takes no value; known: " REQUEST_KEYS, item);
+	return key->set(r, value, e);
+}
+
+int request_parse(const char *text, struct request *ret_request, struct error *e)
+{
+	char copy[PATH_MAX], *rest = copy, *item;
+	struct request r = {.on = true};
+	if (text == NULL || strcmp(text, "(null)") == 0)
+		text = "";
+	if (strlen(text) >= sizeof(copy))
+		return fail(e, -EINVAL, "the argument is longer than %zu characters",
+			    sizeof(copy) - 1);
+	strcpy(copy, text);
+	while (*copy != '\0' && (item = strsep(&rest, ",")) != NULL)
+		if (apply(&r, item, e) < 0)
+			return -EINVAL;
+	*ret_request = r;
+	return 0;
+}

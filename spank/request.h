@@ -1,0 +1,33 @@
+/* request.h - what the user asked for: the argument of srun|sbatch|salloc
+ * --mpitrace[=key=value,...]. */
+#pragma once
+
+#include "base/error.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REQUEST_KEYS                                                                               \
+	"on, off, profile, out=DIR, name=NAME, budget=SIZE[K|M|G], stack=0..32, "                  \
+	"report=srun|epilog|none"
+#define REQUEST_NAME_MAX 128
+#define REQUEST_STACK_MAX 32
+
+/* Who makes the report. SRUN: srun when it ends, else the epilog. */
+enum request_report { REPORT_SRUN, REPORT_EPILOG, REPORT_NONE };
+
+struct request {
+	bool on;
+	bool profile;	       /* totals only, no events */
+	uint64_t budget_bytes; /* of events per rank; 0 = no limit */
+	unsigned stack;	       /* frames recorded per call */
+	enum request_report report;
+	char out[PATH_MAX]; /* directory, as given; empty: the job's directory */
+	char name[REQUEST_NAME_MAX];
+};
+
+/* Parse text (NULL, "" and Slurm's "(null)": on, with defaults) into *ret_request, replacing it.
+ * 0, or -EINVAL with a text for the user that names the key and the known ones. */
+int request_parse(const char *text, struct request *ret_request, struct error *e);
+const char *request_report_name(enum request_report report);

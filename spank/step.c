@@ -1,0 +1,222 @@
+/* step.c - see step.h. In: Slurm's items and the request.  Out: the step's directory in the spool,
+ * an agent. */
+#include "spank/step.h"
+#include "spank/detach.h"
+#include "spank/layout.h"
+#include "spank/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TASKS_HERE_MAX 65536u
+#define DAEMON_STEP_SUFFIX "/step-batch/ranks"
+
+/* Steps that srun made for somebody: not the extern and the interactive one. */
+static bool is_traceable(uint32_t step_id)
+{
+	return step_id != STEP_EXTERN && step_id != STEP_INTERACTIVE;
+}
+
+static bool ends_with(const char *text, const char *suffix)
+{
+	size_t n = text != NULL ? strlen(text) : 0, m = strlen(suffix);
+	return n >= m && strcmp(text + n - m, suffix) == 0;
+}
+
+/* mpirun in a traced batch script starts its daemons by srun: their ranks and those that mpirun
+ * starts itself, in the batch step, are one program and belong into one report, the batch step's.
+ */
+static bool is_daemon_of_mpirun(spank_t sp, const struct layout *l)
+{
+	static const char *const daemons[] = {"orted", "prted", "hydra_pmi_proxy"};
+	const char *program = l->argc > 0 ? l->argv[0] : "";
+	const char *slash = strrchr(program, '/');
+	program = slash != NULL ? slash + 1 : program;
+	if (!ends_with(sl_env(sp, "MPITRACE_DIR"), DAEMON_STEP_SUFFIX))
+		return false;
+	for (size_t i = 0; i < sizeof(daemons) / sizeof(daemons[0]); i++)
+		if (strcmp(program, daemons[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool read_numbers(spank_t sp, struct layout *l)
+{
+	uint32_t uid, gid, here;
+	if (!sl_number(sp, S_JOB_ID, &l->job_id) || !sl_number(sp, S_JOB_STEPID, &l->step_id) ||
+	    !sl_number(sp, S_JOB_UID, &uid) || !sl_number(sp, S_JOB_GID, &gid))
+		return false;
+	l->uid = uid;
+	l->gid = gid;
+	if (!sl_number(sp, S_SLURM_RESTART_COUNT, &l->restart))
+		l->restart = 0;
+	if (!sl_number(sp, S_JOB_NODEID, &l->nodeid) || !sl_number(sp, S_JOB_NNODES, &l->nnodes) ||
+	    !sl_number(sp, S_JOB_TOTAL_TASK_COUNT, &l->ntasks) ||
+	    !sl_number(sp, S_JOB_LOCAL_TASK_COUNT, &here))
+		return false;
+	l->ntasks_here = l->step_id == STEP_BATCH ? 0 : here;
+	return is_traceable(l->step_id) && uid != 0 && here <= TASKS_HERE_MAX;
+}
+
+static uint32_t *read_tasks(spank_t sp, uint32_t count)
+{
+	uint32_t *tasks = calloc(count + 1, sizeof(*tasks));
+	for (uint32_t i = 0; tasks != NULL && i < count; i++)
+		if (!sl_global_task(sp, i, &tasks[i]))
+			tasks[i] = 0;
+	return tasks;
+}
+
+struct names {
+	char node[256];
+	char switches[2048];
+	char out[PATH_MAX];
+};
+
+static void read_names(spank_t sp, const struct request *r, struct layout *l, struct names *n)
+{
+	const char *addr = sl_env(sp, "SLURM_TOPOLOGY_ADDR");
+	const char *pattern = sl_env(sp, "SLURM_TOPOLOGY_ADDR_PATTERN");
+	const char *nodes = sl_env(sp, "SLURM_STEP_NODELIST");
+	n->switches[0] = n->out[0] = '\0';
+	if (gethostname(n->node, sizeof(n->node)) != 0)
+		strcpy(n->node, "localhost");
+	n->node[sizeof(n->node) - 1] = '\0';
+	n->node[strcspn(n->node, ".")] = '\0';
+	if (addr != NULL && pattern != NULL)
+		snprintf(n->switches, sizeof(n->switches), "%s %s", addr, pattern);
+	l->submit = sl_env(sp, "SLURM_SUBMIT_DIR");
+	if (!output_path(r, l->submit, l->job_id, l->restart, l->step_id, n->out))
+		n->out[0] = '\0';
+	l->node = n->node;
+	l->switches = n->switches;
+	l->out = n->out;
+	l->cluster = sl_env(sp, "SLURM_CLUSTER_NAME");
+	l->nodelist = nodes != NULL ? nodes : sl_env(sp, "SLURM_JOB_NODELIST");
+	l->slurm = sl_version(sp);
+}
+
+/* Everything the record says; l points into n, Slurm's memory and *ret_tasks (free it). */
+static bool describe(spank_t sp, struct request *r, struct layout *l, struct names *n,
+		     uint32_t **ret_tasks)
+{
+	gid_t *gids = NULL;
+	char **argv = NULL;
+	memset(l, 0, sizeof(*l));
+	if (!read_numbers(sp, l))
+		return false;
+	l->argc = sl_argv(sp, &argv);
+	l->argv = argv;
+	l->ngids = sl_gids(sp, &gids);
+	l->gids = gids;
+	l->request = r;
+	uint32_t own_step = l->step_id;
+	if (is_daemon_of_mpirun(sp, l)) {
+		l->step_id = STEP_BATCH; /* for the path of the output only */
+		r->report = REPORT_NONE;
+	}
+	read_names(sp, r, l, n);
+	l->step_id = own_step;
+	*ret_tasks = read_tasks(sp, l->ntasks_here);
+	l->tasks = *ret_tasks;
+	return *ret_tasks != NULL;
+}
+
+static int make_directory(const struct config *c, const struct layout *l, struct step *s,
+			  struct error *e)
+{
+	char step[SPOOL_NAME_MAX];
+	int live_fd = spool_open_live(c->spool, true, e);
+	if (live_fd < 0)
+		return live_fd;
+	s->dir_fd = spool_make_step(live_fd, l->job_id, l->restart, l->step_id, l->uid, l->gid, e);
+	close(live_fd);
+	if (s->dir_fd < 0)
+		return s->dir_fd;
+	spool_step_name(l->step_id, step);
+	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%u.%u/step-%s", c->spool, l->job_id,
+			 l->restart, step);
+	if (n >= (int)sizeof(s->dir))
+		return fail(e, -ENAMETOOLONG, "spool=%s is too long", c->spool);
+	return layout_write(s->dir_fd, l, e);
+}
+
+static int start_agent(const struct config *c, const struct layout *l, const struct step *s,
+		       struct error *e)
+{
+	char program[PATH_MAX + 16], pid_text[32];
+	char *argv[] = {program, "collect", (char *)s->dir, NULL};
+	char *envp[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
+	struct identity who = {.uid = l->uid, .gid = l->gid, .gids = l->gids, .ngids = l->ngids};
+	snprintf(program, sizeof(program), "%s/mpitrace", c->bindir);
+	if (access(program, X_OK) != 0)
+		return fail(e, -errno, "%s: cannot run it; set bindir= in plugstack.conf", program);
+	pid_t pid = detach_start(argv, envp, &who);
+	if (pid < 0)
+		return fail(e, pid, "cannot start the agent: %s", strerror(-pid));
+	int n = snprintf(pid_text, sizeof(pid_text), "%d\n", pid);
+	int fd = openat(s->dir_fd, "agent", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0644);
+	if (fd >= 0) {
+		if (write(fd, pid_text, (size_t)n) != n)
+			unlinkat(s->dir_fd, "agent", 0);
+		close(fd);
+	}
+	return 0;
+}
+
+void step_begin(spank_t sp, const struct config *c, const struct request *r, struct step *ret_step)
+{
+	struct error e = {""};
+	struct layout l;
+	struct names names;
+	struct request request = *r;
+	struct step s = {.dir_fd = -1};
+	uint32_t *tasks = NULL;
+	ret_step->active = false;
+	if (!describe(sp, &request, &l, &names, &tasks)) {
+		free(tasks);
+		return;
+	}
+	s.step_id = l.step_id;
+	s.active = make_directory(c, &l, &s, &e) >= 0 && start_agent(c, &l, &s, &e) >= 0;
+	free(tasks);
+	if (s.active) {
+		*ret_step = s;
+		return;
+	}
+	sl_verbose("step %u.%u runs untraced: %s", l.job_id, l.step_id, e.text);
+	if (s.dir_fd >= 0)
+		close(s.dir_fd);
+}
+
+void step_task_exit(spank_t sp, const struct step *s)
+{
+	char line[64];
+	uint32_t task;
+	int status;
+	if (!s->active || !sl_number(sp, S_TASK_GLOBAL_ID, &task) || !sl_exit_status(sp, &status))
+		return;
+	int n = snprintf(line, sizeof(line), "%u %d\n", task, status);
+	int fd = openat(s->dir_fd, "exits", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+			0644);
+	if (fd < 0 || write(fd, line, (size_t)n) != n)
+		sl_verbose("cannot record the exit of task %u: %s", task, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+void step_end(struct step *s)
+{
+	if (!s->active)
+		return;
+	int rc = spool_mark(s->dir_fd, "done");
+	if (rc < 0)
+		sl_verbose("cannot mark %s as done: %s", s->dir, strerror(-rc));
+	close(s->dir_fd);
+	s->active = false;
+}
