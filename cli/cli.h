@@ -26,6 +26,7 @@ const struct command *command_find(const char *name);
 #define COMMANDS(ROW)                                                                              \
 	ROW(collect)                                                                               \
 	ROW(doctor)                                                                                \
+	ROW(report)                                                                                \
 	ROW(show)                                                                                  \
 	ROW(view)                                                                                  \
 	/* one row a subcommand */
