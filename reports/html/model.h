@@ -20,7 +20,7 @@ struct rank_row {
 	long rank;
 	const char *node;		/* "" when unknown */
 	double useful_s, mpi_s, wait_s; /* wait is a part of mpi; never NAN, never negative */
-	double bytes_out, bytes_in;
+	double bytes_out;		/* NAN when unknown */
 	enum rank_end end;
 	double exit_status; /* as a shell tells it; NAN when unknown */
 	const char *cpus;   /* list such as "0-3,8"; "" when unknown */

@@ -93,7 +93,7 @@ void put_left_out(struct page *p, size_t left_out, const char *what)
 		    fmt_count((double)left_out).s, what);
 }
 
-static const char *basename_of(const char *path)
+const char *basename_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;

@@ -32,6 +32,9 @@ void put_ranks(struct page *p, const cJSON *ranks, unsigned max_runs);
 /* An identifier such as late_sender in words: "late sender". */
 void put_words(struct page *p, const char *identifier);
 
+/* What follows the last slash of a path. */
+const char *basename_of(const char *path);
+
 /* One part of a horizontal bar; class is one of the classes of style.css that fill. */
 struct part {
 	const char *class;

@@ -42,7 +42,7 @@ static void write_kicker(struct page *p)
 	const cJSON *job = p->model->job;
 	const char *id = field_text(job, "job_id", ""), *step = field_text(job, "step_id", "");
 	put(p, "<p class=\"kicker\">mpitrace report \xc2\xb7 <b>");
-	put_text(p, field_text(job, "program", "MPI program"), NAME_CHARS);
+	put_text(p, basename_of(field_text(job, "program", "MPI program")), NAME_CHARS);
 	put(p, "</b>");
 	if (*id != '\0' || !isnan(field_number(job, "job_id"))) {
 		put(p, " \xc2\xb7 job ");
