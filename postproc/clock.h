@@ -3,8 +3,6 @@
 
 #include "postproc/match.h"
 
-#define TIME_ABSENT INT64_MIN
-
 struct clock_result {
 	const char *method;
 	double error_bound_ns;	 /* NaN: not known */

@@ -96,6 +96,16 @@ void comms_name(struct step *s, uint32_t comm, struct span name)
 	s->comms.at[comm].name = json_clean(name.data, name.len_bytes);
 }
 
+const char *comms_shown_name(const struct step *s, const struct comm *c)
+{
+	const char *by = c->created_by == NONE ? "" : s->ops.at[c->created_by];
+	if (c->name != NULL && c->name[0] != '\0')
+		return c->name;
+	if (strncmp(by, "MPI_Init", 8) != 0)
+		return NULL;
+	return c->size == s->nranks ? "MPI_COMM_WORLD" : c->size == 1 ? "MPI_COMM_SELF" : NULL;
+}
+
 void comms_done(struct step *s)
 {
 	for (size_t i = 0; i < s->comms.n; i++) {

@@ -1,7 +1,7 @@
 /* join.c - give every process-local name (operation, communicator, module, datatype) the step's number, and
  * write into every signature what it means in world ranks and bytes. */
-#include "postproc/load.h"
 #include "postproc/comms.h"
+#include "postproc/load.h"
 #include "postproc/sites.h"
 
 #define LOCAL_ID_MAX (1u << 22) /* a larger local id is damage */

@@ -23,6 +23,15 @@ const char *meta_text(const cJSON *object, const char *name, const char *otherwi
 	return text != NULL ? text : otherwise;
 }
 
+int64_t meta_tick(const cJSON *object, const char *name)
+{
+	const char *text = meta_text(object, name, NULL);
+	if (text == NULL)
+		return meta_int(object, name, 0);
+	long long tick = strtoll(text, NULL, 10);
+	return tick < 0 ? 0 : tick;
+}
+
 void json_put_seconds(cJSON *object, const char *name, int64_t ns)
 {
 	json_put(object, name, (double)ns / 1e9);

@@ -9,6 +9,9 @@ int64_t meta_int(const cJSON *object, const char *name, int64_t otherwise);
 /* Valid while object is; otherwise may be NULL. */
 const char *meta_text(const cJSON *object, const char *name, const char *otherwise);
 
+/* Ticks are texts, because a JSON number holds 53 bits; 0 when absent or nonsense. */
+int64_t meta_tick(const cJSON *object, const char *name);
+
 /* Seconds from nanoseconds, cut to what a clock can know. */
 void json_put_seconds(cJSON *object, const char *name, int64_t ns);
 void json_put(cJSON *object, const char *name, double value);

@@ -267,6 +267,13 @@ static bool is_whole(const struct process *p)
 	return p->bad_blocks == 0;
 }
 
+/* Requests and messages are counted, so nothing that comes after a lost event can be told what it belongs to. */
+static bool is_understood(const struct process *p, const struct event *ev, const struct sig *sig)
+{
+	const struct thread *t = &p->threads.at[sig->thread];
+	return t->lost == 0 || t->lost_from_ns == TIME_ABSENT || ev->start_ns < t->lost_from_ns;
+}
+
 static int walk_rank(struct walk *w)
 {
 	int code = 0;
@@ -278,7 +285,8 @@ static int walk_rank(struct walk *w)
 		uint32_t sig_at = w->p->events.at[i].sig;
 		w->at = (uint32_t)i;
 		w->sig = &w->p->sigs.at[sig_at];
-		code = do_event(w, sig_at);
+		if (is_understood(w->p, &w->p->events.at[i], w->sig))
+			code = do_event(w, sig_at);
 	}
 	if (is_whole(w->p))
 		count_leaks(w);

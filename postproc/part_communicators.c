@@ -1,5 +1,6 @@
 /* part_communicators.c - "communicators": those that calls were made on; for an inter-communicator both groups. */
 #include "postproc/analysis.h"
+#include "postproc/comms.h"
 
 #define RANKS_LISTED_MAX 1024u /* per communicator; "size" tells how many there are */
 #define ROWS_MAX 4096u
@@ -26,7 +27,7 @@ static void put_comm(const struct step *s, cJSON *list, uint32_t id, uint64_t ca
 	const struct comm *c = &s->comms.at[id];
 	cJSON *row = json_row(list);
 	json_put(row, "id", id);
-	json_put_text(row, "name", c->name);
+	json_put_text(row, "name", comms_shown_name(s, c));
 	json_put(row, "size", c->size);
 	put_ranks(row, "ranks", c->group, c->size);
 	if (c->inter) {

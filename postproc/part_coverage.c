@@ -27,15 +27,11 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 	const struct process *p = s->ranks[rank];
 	for (size_t t = 0; t < p->threads.n; t++) {
 		const struct thread *th = &p->threads.at[t];
+		const char *why = th->why_lost != NULL ? th->why_lost : "events were not kept";
 		if (th->lost > 0 && (*named)++ < NAMED_MAX) {
-			if (th->have_lost_from && th->lost_from_ns != TIME_ABSENT)
-				step_reason(s,
-					    "rank %u: the event budget was spent after %.3f s; %" PRIu64
-					    " later events are only in the totals",
-					    rank, (double)th->lost_from_ns / 1e9, th->lost);
-			else
-				step_reason(s, "rank %u: %" PRIu64 " events are only in the totals", rank,
-					    th->lost);
+			double from_s = th->lost_from_ns == TIME_ABSENT ? 0 : (double)th->lost_from_ns / 1e9;
+			step_reason(s, "rank %u: %s after %.3f s; %" PRIu64 " events are only in the totals",
+				    rank, why, from_s, th->lost);
 		}
 		if (th->gap && (*named)++ < NAMED_MAX)
 			step_reason(s, "rank %u: events after a damaged block cannot be understood and are left out",

@@ -29,7 +29,11 @@ static void put_counts(cJSON *row, const struct rank_totals *t)
 
 static const char *state_of(const struct process *p)
 {
-	return p == NULL ? "missing" : p->finalized ? "finalized" : p->lost ? "lost" : "running";
+	return p == NULL	? "missing"
+	       : p->finalized ? "finalized"
+	       : p->aborted   ? "aborted"
+	       : p->lost      ? "lost"
+			      : "running";
 }
 
 int part_per_rank(struct analysis *a)

@@ -1,6 +1,8 @@
 /* part_topology.c - "topology": nodes, their sockets and cores, their place among the switches, and who ran where. */
 #include "postproc/analysis.h"
 
+#include <stdio.h>
+
 #define PUS_LISTED_MAX 1024
 
 static void copy_number(cJSON *to, const char *name, const cJSON *from)
@@ -40,6 +42,23 @@ static void put_ranks(const struct step *s, cJSON *row, uint32_t node)
 	}
 }
 
+/* "core.leaf1.n3 switch.switch.node" (Slurm's address, then its pattern): the names before the node's. */
+static void put_switches(cJSON *row, const char *text)
+{
+	char copy[1024], *save = NULL;
+	cJSON *switches = json_object(row, "switches"), *path = json_array(switches, "path");
+	snprintf(copy, sizeof(copy), "%s", text);
+	copy[strcspn(copy, " ")] = '\0';
+	char *name = strtok_r(copy, ".", &save);
+	for (char *next; name != NULL; name = next) {
+		next = strtok_r(NULL, ".", &save);
+		if (next != NULL)
+			json_push_text(path, name);
+		else
+			json_put_text(switches, "node", name);
+	}
+}
+
 int part_topology(struct analysis *a)
 {
 	static const char *const keys[] = {"sockets", "cores", "pus", "numa"};
@@ -52,7 +71,7 @@ int part_topology(struct analysis *a)
 		cJSON *row = json_row(nodes);
 		json_put_text(row, "name", n->name);
 		json_put(row, "nodeid", n->id);
-		json_put_text(row, "switches", meta_text(n->meta, "switches", NULL));
+		put_switches(row, meta_text(n->meta, "switches", ""));
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
 			copy_number(row, keys[k], hw);
 		put_pus(row, cJSON_GetObjectItemCaseSensitive(hw, "pu"));

@@ -6,10 +6,26 @@
 
 static void read_times(struct process *p, const cJSON *meta)
 {
-	p->start_ns = meta_int(meta, "start_tick", 0);
-	p->end_ns = meta_int(meta, "end_tick", 0);
-	p->init_exit_ns = meta_int(meta, "init_exit_tick", 0);
-	p->finalize_enter_ns = meta_int(meta, "finalize_enter_tick", 0);
+	p->start_ns = meta_tick(meta, "start_tick");
+	p->end_ns = meta_tick(meta, "end_tick");
+	p->init_exit_ns = meta_tick(meta, "init_exit_tick");
+	p->finalize_enter_ns = meta_tick(meta, "finalize_enter_tick");
+}
+
+static const char *why_lost(const char *reason)
+{
+	static const char *const rows[][2] = {
+		{"budget", "the event budget was spent"},
+		{"spool_full", "the spool was full"},
+		{"output_full", "the output directory was full"},
+		{"dictionary_full", "the dictionary of calls was full"},
+		{"profile_mode", "only totals were asked for"},
+		{"pcontrol", "the program switched events off (MPI_Pcontrol)"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(reason, rows[i][0]) == 0)
+			return rows[i][1];
+	return "events were not kept";
 }
 
 static char *copy_text(const cJSON *meta, const char *name)
@@ -29,11 +45,10 @@ static int read_thread_meta(struct process *p, const cJSON *meta)
 		if (vec_reach(&p->threads, (size_t)i) < 0)
 			return -ENOMEM;
 		struct thread *t = &p->threads.at[i];
-		double from = meta_number(item, "lost_from_tick", 0);
 		t->calls = (uint64_t)fmax(0, meta_number(item, "calls", 0));
 		t->lost = (uint64_t)fmax(0, meta_number(item, "lost", 0));
-		t->have_lost_from = from > 0;
-		t->lost_from_ns = (int64_t)from;
+		t->lost_from_ns = meta_tick(item, "lost_from_tick");
+		t->why_lost = why_lost(meta_text(item, "lost_reason", ""));
 	}
 	return 0;
 }
@@ -45,6 +60,7 @@ static int read_meta(struct process *p, const cJSON *meta)
 	p->rank = rank < 0 || rank >= RANKS_MAX ? NONE : (uint32_t)rank;
 	p->world_size = size < 1 || size > RANKS_MAX ? 0 : (uint32_t)size;
 	p->finalized = strcmp(state, "finalized") == 0;
+	p->aborted = strcmp(state, "aborted") == 0;
 	p->lost = strcmp(state, "lost") == 0;
 	p->overhead_ns = meta_number(meta, "overhead_ns", NAN);
 	p->cpu = (int)meta_int(meta, "cpu", -1);

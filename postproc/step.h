@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define NONE 0xffffffffu
+#define TIME_ABSENT INT64_MIN
 
 /* One call of one rank. Times are ticks of the node while loading, nanoseconds on the node's own clock
  * after clock_to_ns(), nanoseconds since the step's start on the common clock after clock_align(). */
@@ -62,16 +63,15 @@ struct comm {
 /* How one thread of a process was recorded. */
 struct thread {
 	uint64_t events, calls, lost;
-	bool have_lost_from;
-	int64_t lost_from_ns; /* as event times */
+	const char *why_lost; /* words for people, or NULL */
+	int64_t lost_from_ns; /* as event times; TIME_ABSENT: nothing was lost */
 	bool gap;	      /* a block in the middle is missing: events after it were dropped */
-	uint64_t dropped;     /* events dropped for that reason */
 };
 
 struct process {
 	uint32_t node, index; /* index in the node's file */
 	uint32_t rank, world_size;
-	bool lost, finalized, have_region;
+	bool lost, finalized, aborted;
 	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
 	double ns_per_tick;
 	double overhead_ns; /* estimated, per call; NaN: not known */

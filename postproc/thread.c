@@ -162,20 +162,27 @@ static int read_all_events(struct reader *r, const struct mpic_block *blocks, si
 	return 0;
 }
 
-/* Without a snapshot (a file cut early) the events themselves are the totals. */
-static void totals_from_events(struct process *p, uint32_t thread)
+/* A snapshot can be older than the last events (a file cut, a process killed): of each signature the larger count
+ * holds. */
+static int totals_from_events(struct process *p, uint32_t thread)
 {
-	for (size_t i = 0; i < p->sigs.n; i++)
-		if (p->sigs.at[i].thread == thread && p->sigs.at[i].calls > 0)
-			return;
+	struct mpic_total *seen = calloc(p->sigs.n + 1, sizeof(*seen));
+	if (seen == NULL)
+		return -ENOMEM;
 	for (size_t i = 0; i < p->events.n; i++) {
 		const struct event *ev = &p->events.at[i];
-		struct sig *sig = &p->sigs.at[ev->sig];
-		if (sig->thread != thread)
-			continue;
-		sig->calls += ev->calls;
-		sig->ticks += (uint64_t)(ev->end_ns - ev->start_ns);
+		seen[ev->sig].calls += ev->calls;
+		seen[ev->sig].ticks += (uint64_t)(ev->end_ns - ev->start_ns);
 	}
+	for (size_t i = 0; i < p->sigs.n; i++) {
+		struct sig *sig = &p->sigs.at[i];
+		if (sig->thread != thread || seen[i].calls <= sig->calls)
+			continue;
+		sig->calls = seen[i].calls;
+		sig->ticks = seen[i].ticks;
+	}
+	free(seen);
+	return 0;
 }
 
 int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f,
@@ -190,7 +197,7 @@ int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f,
 	if (code == 0)
 		code = read_all_events(&r, blocks, n);
 	if (code == 0)
-		totals_from_events(p, thread);
+		code = totals_from_events(p, thread);
 	vec_done(&r.sig_of);
 	return code < 0 ? fail(e, code, "%s: process %u, thread %u: %s", f->path, p->index, thread,
 			       strerror(-code))

@@ -33,7 +33,8 @@ static struct wait_row *row_of(struct waits *w, enum wait_state state, uint32_t 
 	uint32_t at = index_find(&w->index, hash, same_row, &want);
 	if (at != INDEX_NONE)
 		return &w->rows.at[at];
-	struct wait_row fresh = {.state = state, .rank = rank, .site = site, .causer = NONE};
+	struct wait_row fresh = {.state = state, .rank = rank, .site = site, .causer = NONE,
+				 .from_ns = INT64_MAX, .to_ns = INT64_MIN};
 	if (vec_push(&w->rows, fresh) < 0 || index_add(&w->index, hash, (uint32_t)w->rows.n - 1) < 0)
 		return NULL;
 	return &w->rows.at[w->rows.n - 1];
@@ -52,6 +53,8 @@ int waits_note(struct waits *w, struct step *s, enum wait_state state, uint32_t 
 	if (r == NULL)
 		return -ENOMEM;
 	ev->wait_ns += ns;
+	r->from_ns = ev->start_ns < r->from_ns ? ev->start_ns : r->from_ns;
+	r->to_ns = ev->end_ns > r->to_ns ? ev->end_ns : r->to_ns;
 	r->count++;
 	r->ns += ns;
 	if (causer != NONE && ns > r->causer_ns) {

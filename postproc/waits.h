@@ -27,6 +27,7 @@ struct wait_row {
 	int64_t ns;
 	uint32_t causer;   /* the rank that was waited for longest, or NONE */
 	int64_t causer_ns; /* and how long in one piece */
+	int64_t from_ns, to_ns; /* the time in which it happened */
 };
 
 struct waits {

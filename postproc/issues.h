@@ -1,0 +1,63 @@
+/* issues.h - findings: what costs time, where, why, what to try. No advice without a number that triggered it.
+ * An issue is a function `void issue_<name>(const struct analysis *a, struct finding *f)` that sets f->found, and one row
+ * in ISSUES. Thresholds are shares of all ranks' time: what costs little is no issue. */
+#pragma once
+
+#include "postproc/analysis.h"
+
+#define FINDING_RANKS_MAX 16
+#define FINDING_PAIRS_MAX 8
+#define FINDING_SITES_MAX 5
+#define FINDING_TEXT_MAX 400
+
+#define WAIT_SHARE_MIN 0.05 /* of all ranks' time: waits below it are left alone */
+
+struct finding {
+	bool found;
+	const char *issue;
+	double loss_s;		 /* summed over ranks; 0 when it is not about time */
+	double severity;	 /* 0..1; 0: from the loss's share */
+	uint32_t ranks[FINDING_RANKS_MAX];
+	unsigned nranks;
+	uint32_t pairs[FINDING_PAIRS_MAX][2];
+	unsigned npairs;
+	uint32_t sites[FINDING_SITES_MAX];
+	unsigned nsites;
+	int64_t from_ns, to_ns; /* to < from: the whole run */
+	char what[FINDING_TEXT_MAX], why[FINDING_TEXT_MAX], next[FINDING_TEXT_MAX];
+	const char *metric;
+	double value, threshold;
+};
+
+#define ISSUES(ROW)                                                                                \
+	ROW(load_imbalance)                                                                        \
+	ROW(late_sender)                                                                           \
+	ROW(late_receiver)                                                                         \
+	ROW(barrier_imbalance)                                                                     \
+	ROW(synchronization_heavy)                                                                 \
+	ROW(collective_root_bottleneck)                                                            \
+	ROW(global_collective_heavy)                                                               \
+	ROW(small_message_overhead)                                                                \
+	ROW(communication_imbalance)                                                               \
+	ROW(link_hotspot)                                                                          \
+	ROW(io_wait)                                                                               \
+	ROW(slow_node)                                                                             \
+	ROW(oversubscription)                                                                      \
+	ROW(unmatched)                                                                             \
+	ROW(request_leak)
+
+#define DECLARE_ISSUE(name) void issue_##name(const struct analysis *a, struct finding *f);
+ISSUES(DECLARE_ISSUE)
+#undef DECLARE_ISSUE
+
+/* All ranks' time in the traced region, s; never 0. */
+double issue_total_s(const struct analysis *a);
+/* Once each, as long as there is room. */
+void finding_add_rank(struct finding *f, uint32_t rank);
+void finding_add_pair(struct finding *f, uint32_t a, uint32_t b);
+void finding_add_site(struct finding *f, uint32_t site);
+/* "3.10 ms"; text holds 32 bytes. Returns text. */
+const char *duration_text(double seconds, char *text);
+const char *bytes_text(double bytes, char *text);
+/* "exchange (halo.c:41)", "MPI_Recv in libfoo.so", or "". Returns text. */
+const char *site_text(const struct step *s, uint32_t site, char *text, size_t size);

@@ -1,0 +1,401 @@
+/* program.c - see program.h. */
+#include "program.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIGS_MAX 512
+#define COMMS_MAX 32
+#define OPS_MAX 64
+#define TICK_ZERO 5000000000ll
+#define REALTIME_ZERO 1700000000000000000ll
+
+struct sig_words {
+	uint64_t *words;
+	uint32_t n;
+	struct mpic_total total;
+};
+
+struct rank_record {
+	struct sig_words sigs[SIGS_MAX];
+	uint32_t nsigs;
+	struct mpic_columns columns;
+	bool started, budget_spent, killed;
+	int status;
+	uint64_t next_serial, events, lost;
+};
+
+struct comm_record {
+	const char *name;
+	int32_t ranks[2][PROGRAM_RANKS_MAX];
+	unsigned n[2];
+};
+
+struct program {
+	unsigned ranks, nodes;
+	double offset_us[PROGRAM_RANKS_MAX], ppm[PROGRAM_RANKS_MAX];
+	struct rank_record rank[PROGRAM_RANKS_MAX];
+	struct comm_record comm[COMMS_MAX];
+	unsigned ncomms;
+	const char *ops[OPS_MAX];
+	unsigned nops;
+	const char *job_id;
+};
+
+struct program *program_create(unsigned ranks, unsigned nodes)
+{
+	struct program *p = calloc(1, sizeof(*p));
+	int32_t world[PROGRAM_RANKS_MAX];
+	cr_assert_not_null(p);
+	p->ranks = ranks;
+	p->nodes = nodes;
+	p->job_id = "7";
+	for (unsigned r = 0; r < ranks; r++)
+		world[r] = (int32_t)r;
+	program_comm(p, "MPI_COMM_WORLD", world, ranks);
+	return p;
+}
+
+void program_destroy(struct program *p)
+{
+	for (unsigned r = 0; r < p->ranks; r++) {
+		mpic_columns_done(&p->rank[r].columns);
+		for (uint32_t i = 0; i < p->rank[r].nsigs; i++)
+			free(p->rank[r].sigs[i].words);
+	}
+	free(p);
+}
+
+void program_clock(struct program *p, unsigned node, double offset_us, double ppm)
+{
+	p->offset_us[node] = offset_us;
+	p->ppm[node] = ppm;
+}
+
+uint32_t program_comm(struct program *p, const char *name, const int32_t *ranks, unsigned n)
+{
+	struct comm_record *c = &p->comm[p->ncomms];
+	c->name = name;
+	c->n[0] = n;
+	memcpy(c->ranks[0], ranks, n * sizeof(*ranks));
+	return p->ncomms++;
+}
+
+uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nleft, const int32_t *right,
+			   unsigned nright)
+{
+	uint32_t id = program_comm(p, "inter", left, nleft);
+	p->comm[id].n[1] = nright;
+	memcpy(p->comm[id].ranks[1], right, nright * sizeof(*right));
+	return id;
+}
+
+void program_job(struct program *p, const char *job_id)
+{
+	p->job_id = job_id;
+}
+
+void program_budget_spent(struct program *p, unsigned rank)
+{
+	p->rank[rank].budget_spent = true;
+}
+
+void program_killed(struct program *p, unsigned rank, int wait_status)
+{
+	p->rank[rank].killed = true;
+	p->rank[rank].status = wait_status;
+}
+
+static unsigned node_of(const struct program *p, unsigned rank)
+{
+	return rank * p->nodes / p->ranks;
+}
+
+/* What the node's clock shows, in ns since the program's true zero. */
+static double shown_ns(const struct program *p, unsigned node, double us)
+{
+	return (us * (1 + p->ppm[node] * 1e-6) + p->offset_us[node]) * 1e3;
+}
+
+static uint64_t tick_of(const struct program *p, unsigned rank, double us)
+{
+	return (uint64_t)(TICK_ZERO + llround(shown_ns(p, node_of(p, rank), us)));
+}
+
+static uint16_t op_id(struct program *p, const char *name)
+{
+	for (unsigned i = 0; i < p->nops; i++)
+		if (strcmp(p->ops[i], name) == 0)
+			return (uint16_t)i;
+	cr_assert_lt(p->nops, OPS_MAX);
+	p->ops[p->nops] = name;
+	return (uint16_t)p->nops++;
+}
+
+static uint32_t sig_id(struct rank_record *r, const uint64_t *words, uint32_t n)
+{
+	for (uint32_t i = 0; i < r->nsigs; i++)
+		if (r->sigs[i].n == n && memcmp(r->sigs[i].words, words, n * 8) == 0)
+			return i;
+	cr_assert_lt(r->nsigs, SIGS_MAX);
+	struct sig_words *s = &r->sigs[r->nsigs];
+	s->words = malloc(n * 8);
+	memcpy(s->words, words, n * 8);
+	s->n = n;
+	s->total.sig = r->nsigs;
+	return r->nsigs++;
+}
+
+/* One call of these words. */
+static void record(struct program *p, unsigned rank, const struct call *c, const uint64_t *words, uint32_t n)
+{
+	struct rank_record *r = &p->rank[rank];
+	struct mpic_event ev = {.sig = sig_id(r, words, n), .enter_tick = tick_of(p, rank, c->from_us),
+				.exit_tick = tick_of(p, rank, c->to_us)};
+	r->sigs[ev.sig].total.calls++;
+	r->sigs[ev.sig].total.ticks += ev.exit_tick - ev.enter_tick;
+	if ((c->flags & SIG_STARTS_REQUEST) != 0)
+		r->next_serial++;
+	if (r->budget_spent) {
+		r->lost++;
+		return;
+	}
+	if (!r->started)
+		mpic_columns_begin(&r->columns, tick_of(p, rank, 0));
+	r->started = true;
+	mpic_columns_put(&r->columns, &ev);
+	r->events++;
+}
+
+static uint64_t address_of(const struct call *c)
+{
+	return 0x400000 + 16 * (uint64_t)c->line + 1;
+}
+
+static void point_to_point(struct program *p, unsigned rank, const struct call *c, enum sig_shape shape)
+{
+	uint64_t words[9] = {sig_head(op_id(p, c->op), shape, c->flags, 0, 0, 0), address_of(c),
+			     sig_pair(c->comm, (uint32_t)c->peer), sig_pair((uint32_t)c->tag, 0), c->bytes};
+	uint32_t n = 5;
+	if (shape == SIG_SENDRECV) {
+		words[n++] = sig_pair(c->comm, (uint32_t)c->recv_peer);
+		words[n++] = sig_pair((uint32_t)c->recv_tag, 0);
+		words[n++] = c->recv_bytes;
+	}
+	if ((c->flags & SIG_SIZED) != 0)
+		words[n++] = shape == SIG_SENDRECV ? c->recv_bytes : c->bytes;
+	record(p, rank, c, words, n);
+}
+
+void program_send(struct program *p, unsigned rank, struct call c)
+{
+	point_to_point(p, rank, &c, SIG_SEND);
+}
+
+void program_recv(struct program *p, unsigned rank, struct call c)
+{
+	if ((c.flags & SIG_STARTS_REQUEST) == 0)
+		c.flags |= SIG_SIZED;
+	point_to_point(p, rank, &c, SIG_RECV);
+}
+
+void program_sendrecv(struct program *p, unsigned rank, struct call c)
+{
+	c.flags |= SIG_SIZED;
+	point_to_point(p, rank, &c, SIG_SENDRECV);
+}
+
+void program_coll(struct program *p, unsigned rank, struct call c)
+{
+	uint64_t words[5 + PROGRAM_RANKS_MAX] = {
+		sig_head(op_id(p, c.op), SIG_COLL, c.flags, c.nsizes, 0, c.coll), address_of(&c),
+		sig_pair(c.comm, (uint32_t)c.peer), c.bytes, c.from_each};
+	for (unsigned i = 0; i < c.nsizes; i++)
+		words[5 + i] = c.sizes[i] | 1ull << 48;
+	record(p, rank, &c, words, 5 + c.nsizes);
+}
+
+uint64_t program_serial(const struct program *p, unsigned rank)
+{
+	return p->rank[rank].next_serial - 1;
+}
+
+void program_start(struct program *p, unsigned rank, struct call c, const uint64_t *serials, unsigned n)
+{
+	uint64_t words[3 + 64] = {sig_head(op_id(p, c.op), SIG_START, c.flags, 0, 0, 0), address_of(&c),
+				  sig_pair(n, n)};
+	for (unsigned i = 0; i < n; i++)
+		words[3 + i] = sig_run_word(serials[i], 1, SIG_RUN_ABSOLUTE);
+	record(p, rank, &c, words, 3 + n);
+}
+
+void program_wait(struct program *p, unsigned rank, struct call c, const struct done *done, unsigned n)
+{
+	uint64_t words[3 + 4 * 64] = {0, address_of(&c), sig_pair(n, n)};
+	uint32_t at = 3, statuses = 0;
+	for (unsigned i = 0; i < n; i++)
+		words[at++] = sig_run_word(p->rank[rank].next_serial - done[i].serial, 1, 0);
+	for (unsigned i = 0; i < n; i++) {
+		if (done[i].source == NO_STATUS)
+			continue;
+		words[at++] = sig_pair(i, (uint32_t)done[i].source);
+		words[at++] = sig_pair((uint32_t)done[i].tag, done[i].cancelled);
+		words[at++] = done[i].bytes;
+		statuses++;
+	}
+	words[0] = sig_head(op_id(p, c.op), SIG_COMPLETE, c.flags, statuses, 0, 0);
+	record(p, rank, &c, words, at);
+}
+
+void program_free_request(struct program *p, unsigned rank, struct call c, uint64_t serial)
+{
+	uint64_t words[4] = {sig_head(op_id(p, "MPI_Request_free"), SIG_REQUEST, 0, 0, 0, 0), address_of(&c),
+			     sig_pair(1, 1), sig_run_word(serial, 1, SIG_RUN_ABSOLUTE)};
+	record(p, rank, &c, words, 4);
+}
+
+static void append(struct buf *file, enum mpic_kind kind, uint32_t process, uint64_t seq, const void *bytes,
+		   size_t n)
+{
+	struct error e;
+	struct mpic_block b = {.kind = kind, .process = process, .seq = seq};
+	cr_assert_eq(mpic_append_block(file, &b, bytes, n, 1, &e), 0, "%s", e.text);
+}
+
+static void put_runs(struct buf *to, const int32_t *ranks, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct mpic_rank_run run = {ranks[i], 1, 1};
+		buf_bytes(to, &run, sizeof(run));
+	}
+}
+
+static int place_in(const struct comm_record *c, unsigned side, unsigned rank)
+{
+	for (unsigned i = 0; i < c->n[side]; i++)
+		if (c->ranks[side][i] == (int32_t)rank)
+			return (int)i;
+	return -1;
+}
+
+static void put_comm(struct buf *defs, const struct program *p, uint32_t id, unsigned rank)
+{
+	_cleanup_buf_ struct buf mine = {0}, theirs = {0};
+	const struct comm_record *c = &p->comm[id];
+	unsigned side = place_in(c, 0, rank) >= 0 ? 0 : 1;
+	if (place_in(c, side, rank) < 0)
+		return;
+	put_runs(&mine, c->ranks[side], c->n[side]);
+	put_runs(&theirs, c->ranks[1 - side], c->n[1 - side]);
+	struct mpic_def d = {.type = MPIC_DEF_COMM, .id = id, .global_id = 100 + id, .parent = MPIC_NO_COMM,
+			     .created_by = 0xffff, .size = c->n[side], .my_rank = place_in(c, side, rank),
+			     .inter = c->n[1] > 0, .runs = {mine.data, mine.len_bytes},
+			     .remote_runs = {theirs.data, theirs.len_bytes}};
+	mpic_put_def_comm(defs, &d);
+	mpic_put_def_name(defs, MPIC_DEF_COMM_NAME, id, c->name);
+}
+
+static void write_defs(struct buf *file, const struct program *p, unsigned rank)
+{
+	_cleanup_buf_ struct buf defs = {0};
+	const struct rank_record *r = &p->rank[rank];
+	for (unsigned i = 0; i < p->nops; i++)
+		mpic_put_def_name(&defs, MPIC_DEF_OP, i, p->ops[i]);
+	mpic_put_def_datatype(&defs, 0, 1, 1, "MPI_BYTE");
+	for (uint32_t i = 0; i < p->ncomms; i++)
+		put_comm(&defs, p, i, rank);
+	for (uint32_t i = 0; i < r->nsigs; i++)
+		mpic_put_def_sig(&defs, i, r->sigs[i].words, r->sigs[i].n);
+	append(file, MPIC_DEFS, rank, 0, defs.data, defs.len_bytes);
+}
+
+static void write_meta(struct buf *file, const struct program *p, unsigned rank, double end_us)
+{
+	_cleanup_buf_ struct buf meta = {0};
+	const struct rank_record *r = &p->rank[rank];
+	buf_printf(&meta,
+		   "{\"pid\":%u,\"rank\":%u,\"size\":%u,\"state\":\"%s\",\"library\":\"Test MPI\",\"exe\":\"/test\","
+		   "\"argv\":[\"./test\"],\"cpus\":\"%u\",\"cpu\":%u,\"start_tick\":%llu,\"init_exit_tick\":%llu,"
+		   "\"overhead_ns\":50,",
+		   1000 + rank, rank, p->ranks, r->killed ? "lost" : "finalized", rank, rank,
+		   (unsigned long long)tick_of(p, rank, 0), (unsigned long long)tick_of(p, rank, 0));
+	buf_printf(&meta, "\"%s\":%llu,\"end_tick\":%llu,\"threads\":[{\"thread\":0,\"events\":%llu,\"lost\":%llu}]}",
+		   r->killed ? "last_tick" : "finalize_enter_tick", (unsigned long long)tick_of(p, rank, end_us),
+		   (unsigned long long)tick_of(p, rank, end_us), (unsigned long long)r->events,
+		   (unsigned long long)r->lost);
+	append(file, MPIC_META, rank, 0, meta.data, meta.len_bytes);
+}
+
+static void write_rank(struct buf *file, struct program *p, unsigned rank, double end_us)
+{
+	_cleanup_buf_ struct buf events = {0}, totals = {0};
+	struct rank_record *r = &p->rank[rank];
+	write_meta(file, p, rank, end_us);
+	write_defs(file, p, rank);
+	if (r->started) {
+		mpic_columns_payload(&r->columns, &events);
+		append(file, MPIC_EVENTS, rank, 0, events.data, events.len_bytes);
+	}
+	for (uint32_t i = 0; i < r->nsigs; i++)
+		mpic_put_total(&totals, &r->sigs[i].total);
+	append(file, MPIC_PROFILE, rank, 0, totals.data, totals.len_bytes);
+}
+
+static void write_node_meta(struct buf *file, const struct program *p, unsigned node)
+{
+	_cleanup_buf_ struct buf meta = {0};
+	bool first = true;
+	buf_printf(&meta,
+		   "{\"node\":\"n%u\",\"nodeid\":%u,\"nnodes\":%u,\"cluster\":\"test\",\"job_id\":\"%s\",\"restart\":0,"
+		   "\"step_id\":\"0\",\"ntasks\":%u,\"program\":\"./test\",\"argv\":[\"./test\"],"
+		   "\"clock\":{\"source\":\"tsc\",\"hz\":1e9},\"exits\":[",
+		   node, node, p->nodes, p->job_id, p->ranks);
+	for (unsigned r = 0; r < p->ranks; r++) {
+		if (node_of(p, r) != node)
+			continue;
+		buf_printf(&meta, "%s{\"task\":%u,\"status\":%d}", first ? "" : ",", r, p->rank[r].status);
+		first = false;
+	}
+	buf_str(&meta, "]}");
+	append(file, MPIC_META, MPIC_NODE, 0, meta.data, meta.len_bytes);
+}
+
+/* The realtime clock lies like the tick; the truth is only in the messages. */
+static void write_clock(struct buf *file, const struct program *p, unsigned node, double end_us)
+{
+	_cleanup_buf_ struct buf samples = {0};
+	for (int i = 0; i <= 10; i++) {
+		int64_t ns = llround(shown_ns(p, node, end_us * i / 10));
+		struct mpic_clock c = {(uint64_t)(TICK_ZERO + ns), 1000000000 + ns, REALTIME_ZERO + ns};
+		mpic_put_clock(&samples, &c);
+	}
+	append(file, MPIC_CLOCK, MPIC_NODE, 0, samples.data, samples.len_bytes);
+}
+
+static void write_node(struct program *p, const char *dir, unsigned node, double end_us)
+{
+	_cleanup_buf_ struct buf file = {0};
+	char path[512];
+	mpic_append_magic(&file);
+	write_node_meta(&file, p, node);
+	write_clock(&file, p, node, end_us);
+	for (unsigned r = 0; r < p->ranks; r++)
+		if (node_of(p, r) == node)
+			write_rank(&file, p, r, end_us);
+	append(&file, MPIC_END, MPIC_NODE, 0, "{}", 2);
+	snprintf(path, sizeof(path), "%s/n%u.mpic", dir, node);
+	FILE *f = fopen(path, "w");
+	cr_assert_not_null(f);
+	cr_assert_eq(fwrite(file.data, 1, file.len_bytes, f), file.len_bytes);
+	cr_assert_eq(fclose(f), 0);
+}
+
+void program_write(struct program *p, const char *dir, double end_us, int leave_out)
+{
+	for (unsigned n = 0; n < p->nodes; n++)
+		if ((int)n != leave_out)
+			write_node(p, dir, n, end_us);
+}

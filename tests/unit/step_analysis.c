@@ -1,0 +1,110 @@
+/* step_analysis.c - see step_analysis.h. */
+#include "step_analysis.h"
+#include "postproc/postproc.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *make_directory(void)
+{
+	char *dir = strdup("/tmp/mpitrace-test-XXXXXX");
+	cr_assert_not_null(mkdtemp(dir));
+	return dir;
+}
+
+void remove_directory(char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		unlinkat(dirfd(d), entry->d_name, 0);
+	if (d != NULL)
+		closedir(d);
+	rmdir(dir);
+	free(dir);
+}
+
+cJSON *analyse(const char *dir)
+{
+	struct postproc_result result = {0};
+	struct error e = {0};
+	char *paths[] = {(char *)dir};
+	cr_assert_eq(postproc_analyze(paths, 1, NULL, 2, &result, &e), 0, "%s", e.text);
+	cJSON *root = cJSON_Parse(result.json);
+	free(result.json);
+	cr_assert_not_null(root);
+	return root;
+}
+
+cJSON *analyse_program(struct program *p, double end_us)
+{
+	char *dir = make_directory();
+	program_write(p, dir, end_us, -1);
+	program_destroy(p);
+	cJSON *root = analyse(dir);
+	remove_directory(dir);
+	return root;
+}
+
+const cJSON *node_at(const cJSON *root, const char *path)
+{
+	char copy[256], *save = NULL;
+	snprintf(copy, sizeof(copy), "%s", path);
+	for (char *name = strtok_r(copy, ".", &save); name != NULL; name = strtok_r(NULL, ".", &save))
+		root = cJSON_GetObjectItemCaseSensitive(root, name);
+	return root;
+}
+
+double field(const cJSON *row, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, key);
+	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+double at_path(const cJSON *root, const char *path)
+{
+	const cJSON *item = node_at(root, path);
+	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static bool fits(const cJSON *row, va_list ap)
+{
+	const char *key;
+	while ((key = va_arg(ap, const char *)) != NULL)
+		if (field(row, key) != va_arg(ap, int))
+			return false;
+	return true;
+}
+
+cJSON *find(const cJSON *root, const char *array, ...)
+{
+	cJSON *row;
+	cJSON_ArrayForEach(row, node_at(root, array))
+	{
+		va_list ap;
+		va_start(ap, array);
+		bool yes = fits(row, ap);
+		va_end(ap);
+		if (yes)
+			return row;
+	}
+	return NULL;
+}
+
+cJSON *find_text(const cJSON *root, const char *array, const char *key, const char *text)
+{
+	cJSON *row;
+	cJSON_ArrayForEach(row, node_at(root, array))
+	{
+		const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, key));
+		if (value != NULL && strcmp(value, text) == 0)
+			return row;
+	}
+	return NULL;
+}
