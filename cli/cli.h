@@ -27,6 +27,7 @@ const struct command *command_find(const char *name);
 	ROW(analyze)                                                                               \
 	ROW(collect)                                                                               \
 	ROW(doctor)                                                                                \
+	ROW(finish)                                                                                \
 	ROW(report)                                                                                \
 	ROW(show)                                                                                  \
 	ROW(view)                                                                                  \
