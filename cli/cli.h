@@ -30,6 +30,7 @@ const char *tracer_path(void);
 	ROW(analyze)                                                                               \
 	ROW(collect)                                                                               \
 	ROW(doctor)                                                                                \
+	ROW(finish)                                                                                \
 	ROW(report)                                                                                \
 	ROW(run)                                                                                   \
 	ROW(show)                                                                                  \

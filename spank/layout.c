@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,11 +44,17 @@ static void put_json_string(struct buf *b, const char *text)
 
 static void put_argv(struct buf *b, const struct layout *l)
 {
+	size_t left_bytes = LAYOUT_ARGV_MAX;
 	buf_str(b, "argv=[");
 	for (int i = 0; i < l->argc; i++) {
+		size_t len_bytes = strlen(l->argv[i]);
+		bool cut = len_bytes > left_bytes;
 		if (i > 0)
 			buf_u8(b, ',');
-		put_json_string(b, l->argv[i]);
+		put_json_string(b, cut ? "..." : l->argv[i]);
+		if (cut)
+			break;
+		left_bytes -= len_bytes;
 	}
 	buf_str(b, "]\n");
 }

@@ -7,7 +7,9 @@
 
 #include <sys/types.h>
 
-#define LAYOUT_BYTES_MAX (4u << 20)
+#define LAYOUT_BYTES_MAX (1u << 20) /* what the agent accepts */
+#define LAYOUT_ARGV_MAX                                                                            \
+	(1u << 18) /* a longer command line is cut, with "..." as its last argument */
 #define LAYOUT_GIDS_MAX 256
 
 struct layout {

@@ -1,0 +1,72 @@
+/* cmd_finish.c - make a step's report once; started by the Slurm plugin, or by hand for a job that
+ * has none. */
+#include "cli/cli.h"
+#include "collect/finish.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* -1 when all is well, else the exit code. */
+static int number(const char *name, const char *text, unsigned long max, unsigned *ret_value)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end != '\0' || value > max)
+		return usage_error("finish", "--%s takes a number from 0 to %lu, not \"%.64s\"",
+				   name, max, text);
+	*ret_value = (unsigned)value;
+	return -1;
+}
+
+static int parse(int argc, char **argv, struct finish *f)
+{
+	static const struct option options[] = {{"nodes", required_argument, NULL, 'n'},
+						{"wait", required_argument, NULL, 'w'},
+						{NULL, 0, NULL, 0}};
+	int c, code = -1;
+	optind = 0;
+	while (code < 0 && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'n')
+			code = number("nodes", optarg, 1000000, &f->nodes);
+		else if (c == 'w')
+			code = number("wait", optarg, 86400, &f->wait_s);
+		else
+			code = usage_error("finish", "unknown option, or one without its value");
+	}
+	if (code < 0 && argc - optind != 1)
+		code = usage_error("finish", "needs the output directory of one step");
+	f->out = argv[optind];
+	return code;
+}
+
+static int finish(int argc, char **argv)
+{
+	char program[PATH_MAX];
+	struct error e = {""};
+	struct finish f = {.program = program};
+	int code = parse(argc, argv, &f);
+	if (code >= 0)
+		return code;
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	program[n > 0 ? n : 0] = '\0';
+	int rc = finish_run(&f, &e);
+	if (rc < 0)
+		fprintf(stderr, "mpitrace finish: %s\n", e.text);
+	if (rc == FINISH_BUSY)
+		fprintf(stderr,
+			"mpitrace finish: %s: another finisher works on it; --wait waits for it\n",
+			f.out);
+	if (rc == FINISH_NOTHING && access(f.out, F_OK) == 0)
+		fprintf(stderr, "mpitrace finish: %s: no trace of an MPI process in it\n", f.out);
+	return rc < 0					   ? EXIT_BAD_INPUT
+	       : rc == FINISH_PARTIAL || rc == FINISH_BUSY ? EXIT_PARTIAL
+							   : EXIT_DONE;
+}
+
+const struct command cmd_finish = {"finish", finish,
+				   "make the report of a step, once all its traces are complete",
+				   "finish DIR [--nodes N] [--wait SECONDS]"};

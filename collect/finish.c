@@ -1,0 +1,275 @@
+/* finish.c - see finish.h. In: out/<node>.mpic.  Out: out/job.mpix, out/report.html, out/log.txt.
+ */
+#include "collect/finish.h"
+#include "collect/traces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK ".finish.lock"
+#define POLL_NS 50000000
+#define SETTLE_S 1.0		  /* no new trace for so long, when their number is unknown */
+#define ANALYZE_SECONDS 1800	  /* then the analysis is killed */
+#define MISSING_PATIENCE_SHARE 20 /* a directory that is not there is waited for wait_s / 20 */
+
+enum { EXIT_CODE_PARTIAL = 4 }; /* cli/cli.h: EXIT_PARTIAL */
+
+static double now_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+}
+
+static int open_log(int dir_fd)
+{
+	return openat(dir_fd, "log.txt", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+		      0644);
+}
+
+static void log_line(int dir_fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void log_line(int dir_fd, const char *fmt, ...)
+{
+	char when[32] = "";
+	time_t t = time(NULL);
+	struct tm tm;
+	va_list ap;
+	int fd = open_log(dir_fd);
+	if (fd < 0)
+		return;
+	if (localtime_r(&t, &tm) != NULL)
+		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &tm);
+	dprintf(fd, "%s finish: ", when);
+	va_start(ap, fmt);
+	vdprintf(fd, fmt, ap);
+	va_end(ap);
+	dprintf(fd, "\n");
+	close(fd);
+}
+
+/* NFS may remember for a while that a name is not there; opening the directories above makes it
+ * look. */
+static void refresh_parents(const char *path)
+{
+	char above[PATH_MAX];
+	snprintf(above, sizeof(above), "%s", path);
+	for (int levels = 0; levels < 2; levels++) {
+		char *slash = strrchr(above, '/');
+		if (slash == NULL || slash == above)
+			return;
+		*slash = '\0';
+		int fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+/* The agents make the directory when the first process uses MPI, so there is little to wait for. */
+static int open_out(const struct finish *f)
+{
+	double end = now_s() + (double)f->wait_s / MISSING_PATIENCE_SHARE;
+	for (;;) {
+		refresh_parents(f->out);
+		int fd = open(f->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 || errno != ENOENT)
+			return fd >= 0 ? fd : -errno;
+		if (now_s() >= end)
+			return -ENOENT;
+		nap();
+	}
+}
+
+/* A finisher that ends removes its lock's name, so a lock on a nameless file is worth nothing: try
+ * again. A descriptor, -EBUSY, or -errno. File systems without locks: go on, two analyses are only
+ * wasteful. */
+static int try_lock(int dir_fd)
+{
+	struct stat st;
+	int fd = openat(dir_fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno == ENOSYS || errno == ENOLCK ||
+	    errno == EOPNOTSUPP) {
+		if (fstat(fd, &st) == 0 && st.st_nlink > 0)
+			return fd;
+		errno = EWOULDBLOCK;
+	}
+	int rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
+	close(fd);
+	return rc;
+}
+
+static int lock(int dir_fd, double end)
+{
+	for (;;) {
+		int fd = try_lock(dir_fd);
+		if (fd != -EBUSY || now_s() >= end)
+			return fd;
+		nap();
+	}
+}
+
+static void unlock(int dir_fd, int lock_fd)
+{
+	unlinkat(dir_fd, LOCK, 0);
+	close(lock_fd);
+}
+
+static bool complete(const struct finish *f, const struct traces *t, double unchanged_s)
+{
+	if (t->n == 0 || t->finished < t->n)
+		return false;
+	return f->nodes > 0 ? t->finished >= f->nodes : unchanged_s >= SETTLE_S;
+}
+
+/* True when all traces are complete; false when the time is over. */
+static bool wait_for_traces(const struct finish *f, int dir_fd, struct traces *t, double end)
+{
+	double changed = f->wait_s > 0 ? now_s() : -SETTLE_S;
+	for (;;) {
+		unsigned before = t->n;
+		traces_look(dir_fd, f->out, t);
+		if (t->n != before && f->wait_s > 0)
+			changed = now_s();
+		if (complete(f, t, now_s() - changed))
+			return true;
+		if (now_s() >= end)
+			return false;
+		nap();
+	}
+}
+
+/* The child: the analysis, its words in the log. */
+static void analyze(const struct finish *f, int dir_fd)
+{
+	char mpix[PATH_MAX + 16], report[PATH_MAX + 16];
+	snprintf(mpix, sizeof(mpix), "%s/job.mpix", f->out);
+	snprintf(report, sizeof(report), "%s/report.html", f->out);
+	char *argv[] = {(char *)f->program,
+			"analyze",
+			(char *)f->out,
+			"-o",
+			mpix,
+			"--report",
+			report,
+			NULL};
+	struct rlimit none = {0, 0}, cpu = {ANALYZE_SECONDS * 16, ANALYZE_SECONDS * 16};
+	setrlimit(RLIMIT_CORE, &none);
+	setrlimit(RLIMIT_CPU, &cpu);
+	int fd = open_log(dir_fd), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && null >= 0 && dup2(null, 0) == 0 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2)
+		execv(f->program, argv);
+	_exit(127);
+}
+
+/* The analysis' exit code, or -errno. */
+static int run_analysis(const struct finish *f, int dir_fd)
+{
+	int status;
+	double end = now_s() + ANALYZE_SECONDS;
+	pid_t pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		analyze(f, dir_fd);
+	for (;;) {
+		pid_t got = waitpid(pid, &status, WNOHANG);
+		if (got == pid)
+			return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (now_s() >= end)
+			kill(pid, SIGKILL);
+		nanosleep(&(struct timespec){.tv_nsec = POLL_NS / 5}, NULL);
+	}
+}
+
+static int judge(const struct finish *f, int dir_fd, int code, double took_s, bool whole,
+		 struct error *e)
+{
+	log_line(dir_fd, "analysis took %.2f s and ended with %d", took_s, code);
+	if (code == 0)
+		return whole ? FINISH_DONE : FINISH_PARTIAL;
+	if (code == EXIT_CODE_PARTIAL)
+		return FINISH_PARTIAL;
+	return fail(e, code < 0 ? code : -EIO, "%s: the analysis failed (%d); see log.txt there",
+		    f->out, code);
+}
+
+static int finish_traces(const struct finish *f, int dir_fd, double end, struct error *e)
+{
+	struct traces t = {0};
+	double begin = now_s();
+	bool whole = wait_for_traces(f, dir_fd, &t, end);
+	bool made = traces_have_report(dir_fd, &t);
+	unsigned processes = t.processes, n = t.n, finished = t.finished;
+	if (processes == 0)
+		traces_remove_empty(dir_fd, &t);
+	traces_done(&t);
+	if (processes == 0)
+		return FINISH_NOTHING;
+	if (made)
+		return whole ? FINISH_DONE : FINISH_PARTIAL;
+	log_line(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", finished,
+		 f->nodes > n ? f->nodes : n, now_s() - begin, processes, whole ? "" : ": partial");
+	begin = now_s();
+	int code = run_analysis(f, dir_fd);
+	return judge(f, dir_fd, code, now_s() - begin, whole, e);
+}
+
+/* Leave no empty directory of ours behind; both fail harmlessly when something is in them. */
+static void remove_directories(const char *out)
+{
+	char job[PATH_MAX];
+	if (rmdir(out) != 0)
+		return;
+	snprintf(job, sizeof(job), "%s", out);
+	char *slash = strrchr(job, '/');
+	if (slash == NULL || slash == job)
+		return;
+	*slash = '\0';
+	slash = strrchr(job, '/');
+	if (strncmp(slash != NULL ? slash + 1 : job, "mpitrace-", 9) == 0)
+		rmdir(job);
+}
+
+int finish_run(const struct finish *f, struct error *e)
+{
+	double end = now_s() + f->wait_s;
+	int dir_fd = open_out(f);
+	if (dir_fd == -ENOENT)
+		return FINISH_NOTHING;
+	if (dir_fd < 0)
+		return fail(e, dir_fd, "%s: cannot open it: %s", f->out, strerror(-dir_fd));
+	int lock_fd = lock(dir_fd, end), rc;
+	if (lock_fd < 0) {
+		close(dir_fd);
+		if (lock_fd == -EBUSY)
+			return FINISH_BUSY;
+		return fail(e, lock_fd, "%s/%s: cannot lock it: %s", f->out, LOCK,
+			    strerror(-lock_fd));
+	}
+	rc = finish_traces(f, dir_fd, end, e);
+	unlock(dir_fd, lock_fd);
+	close(dir_fd);
+	if (rc == FINISH_NOTHING)
+		remove_directories(f->out);
+	return rc;
+}

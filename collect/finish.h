@@ -1,0 +1,23 @@
+/* finish.h - once a step: when its traces are complete, analyse them and leave a report beside
+ * them. Run as the job's user by srun's and the epilog's side of the plugin, possibly by both:
+ * whoever is first does it. */
+#pragma once
+
+#include "base/error.h"
+
+struct finish {
+	const char *out;     /* the step's output directory */
+	const char *program; /* `mpitrace`, for its subcommand analyze */
+	unsigned nodes;	     /* how many traces to expect, 0 = unknown */
+	unsigned wait_s;     /* for traces that are not complete, and for another finisher */
+};
+
+enum finish_result {
+	FINISH_DONE,	/* report and analysis are there, made now or before */
+	FINISH_NOTHING, /* no process of the step used MPI; nothing is left */
+	FINISH_PARTIAL, /* report is there, but something is missing in it */
+	FINISH_BUSY,	/* another finisher still works on it */
+};
+
+/* An enum finish_result, or -errno with text. What was done stands in out/log.txt. */
+int finish_run(const struct finish *f, struct error *e);

@@ -1,0 +1,120 @@
+/* traces.c - see traces.h. */
+#include "collect/traces.h"
+#include "format/mpic.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUFFIX ".mpic"
+#define TRACES_MAX (1u << 20)
+
+static struct trace *find(struct traces *t, const char *name)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		if (strcmp(t->list[i].name, name) == 0)
+			return &t->list[i];
+	return NULL;
+}
+
+static struct trace *find_or_add(struct traces *t, const char *name)
+{
+	struct trace *known = find(t, name);
+	if (known != NULL || t->n >= TRACES_MAX)
+		return known;
+	struct trace *more = realloc(t->list, (t->n + 1) * sizeof(*more));
+	if (more == NULL)
+		return NULL;
+	t->list = more;
+	memset(&more[t->n], 0, sizeof(more[t->n]));
+	snprintf(more[t->n].name, TRACES_NAME_MAX, "%s", name);
+	more[t->n].len_bytes = -1;
+	return &more[t->n++];
+}
+
+static void read_trace(const char *dir, struct trace *trace)
+{
+	char path[PATH_MAX];
+	struct mpic_file f;
+	uint32_t last = MPIC_NODE;
+	trace->finished = false;
+	trace->processes = 0;
+	if (snprintf(path, sizeof(path), "%s/%s", dir, trace->name) >= (int)sizeof(path) ||
+	    mpic_open(path, &f, NULL) < 0)
+		return;
+	for (size_t i = 0; i < f.nblocks; i++) { /* sorted by process */
+		if (f.blocks[i].process != last && f.blocks[i].process != MPIC_NODE)
+			trace->processes++;
+		last = f.blocks[i].process;
+	}
+	trace->finished = f.finished;
+	mpic_close(&f);
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+static void look_at(int dir_fd, const char *dir, const char *name, struct traces *t)
+{
+	struct stat st;
+	size_t n = strlen(name);
+	if (n <= strlen(SUFFIX) || n >= TRACES_NAME_MAX ||
+	    strcmp(name + n - strlen(SUFFIX), SUFFIX) != 0 ||
+	    fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+		return;
+	struct trace *trace = find_or_add(t, name);
+	if (trace == NULL ||
+	    (trace->len_bytes == st.st_size && !is_later(st.st_mtim, trace->changed)))
+		return;
+	trace->len_bytes = st.st_size;
+	trace->changed = st.st_mtim;
+	read_trace(dir, trace);
+}
+
+void traces_look(int dir_fd, const char *dir, struct traces *t)
+{
+	const struct dirent *entry;
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		look_at(dir_fd, dir, entry->d_name, t);
+	if (d != NULL)
+		closedir(d);
+	t->finished = t->processes = 0;
+	for (unsigned i = 0; i < t->n; i++) {
+		t->finished += t->list[i].finished;
+		t->processes += t->list[i].processes;
+	}
+}
+
+bool traces_have_report(int dir_fd, const struct traces *t)
+{
+	struct stat st;
+	if (fstatat(dir_fd, "report.html", &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    faccessat(dir_fd, "job.mpix", R_OK, 0) != 0)
+		return false;
+	for (unsigned i = 0; i < t->n; i++)
+		if (is_later(t->list[i].changed, st.st_mtim))
+			return false;
+	return true;
+}
+
+void traces_remove_empty(int dir_fd, const struct traces *t)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		if (t->list[i].finished && t->list[i].processes == 0)
+			unlinkat(dir_fd, t->list[i].name, 0);
+}
+
+void traces_done(struct traces *t)
+{
+	free(t->list);
+	*t = (struct traces){0};
+}

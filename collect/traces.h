@@ -1,0 +1,31 @@
+/* traces.h - the .mpic files in a step's output directory: how many, which are complete. For the
+ * finisher. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define TRACES_NAME_MAX 256
+
+struct trace {
+	char name[TRACES_NAME_MAX];
+	int64_t len_bytes;
+	struct timespec changed;
+	bool finished;
+	unsigned processes;
+};
+
+/* A zeroed struct is empty. */
+struct traces {
+	struct trace *list;
+	unsigned n, finished, processes;
+};
+
+/* Look again at the directory dir_fd, whose name is dir; only files that have grown are read. */
+void traces_look(int dir_fd, const char *dir, struct traces *t);
+/* Is there a report.html that is not older than any trace? */
+bool traces_have_report(int dir_fd, const struct traces *t);
+/* Remove finished traces in which there is no process. */
+void traces_remove_empty(int dir_fd, const struct traces *t);
+void traces_done(struct traces *t);
