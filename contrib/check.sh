@@ -116,8 +116,9 @@ main() {
 	need_root_or_sudo
 	mkdir -p "$BUILD"
 	: >"$LOG"
-	install_packages "${PACKAGES[@]}" libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium nodejs npm \
-		shellcheck hpcc
+	# shellcheck disable=SC2046  # words
+	install_packages "${PACKAGES[@]}" libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck \
+		hpcc $(node_packages)
 	build
 	check_meson
 	if [ "$TIER" != fast ]; then

@@ -47,6 +47,11 @@ missing_packages() {
 	done
 }
 
+# Node.js may come from elsewhere than Debian, with an npm of its own: then Debian's npm would conflict.
+node_packages() {
+	command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm
+}
+
 # Install what is missing, without a question. Nothing is asked of the network when all is there.
 install_packages() {
 	local missing

@@ -202,7 +202,8 @@ main() {
 	need_root_or_sudo
 	mkdir -p "$BUILD"
 	: >"$LOG"
-	install_packages "${PACKAGES[@]}" hpcc nodejs npm
+	# shellcheck disable=SC2046  # words
+	install_packages "${PACKAGES[@]}" hpcc $(node_packages)
 	build
 	trap stop_cluster EXIT
 	start_cluster
