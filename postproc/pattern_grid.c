@@ -124,8 +124,12 @@ static void describe(const struct grid *g, const char *what, struct pattern *p)
 	int n = 0;
 	for (unsigned d = 0; d < g->ndims; d++)
 		n += snprintf(shape + n, sizeof(shape) - (size_t)n, "%s%u", d > 0 ? " x " : "", g->size[d]);
+	if (g->ndims == 1)
+		snprintf(shape, sizeof(shape), "%u ranks in a %s", g->size[0], g->periodic[0] ? "ring" : "line");
+	else
+		snprintf(shape + n, sizeof(shape) - (size_t)n, " grid");
 	snprintf(p->evidence, sizeof(p->evidence),
-		 "%s grid: %.0f %% of the bytes go to neighbours, %.0f %% of the neighbours %s", shape, 100 * g->share,
+		 "%s: %.0f %% of the bytes go to neighbours, %.0f %% of the neighbours %s", shape, 100 * g->share,
 		 100 * g->coverage, what);
 	copy_grid(g, p);
 }
