@@ -51,6 +51,7 @@ struct analysis {
 	ROW(tops)                                                                                  \
 	ROW(collective_use)                                                                        \
 	ROW(time_windows)                                                                          \
+	ROW(patterns)                                                                              \
 	ROW(issues)                                                                                \
 	ROW(topology)                                                                              \
 	/* adding a part: one file, one row */

@@ -13,10 +13,14 @@ struct pair {
 	bool usable;
 };
 
+struct range {
+	int64_t from, to;
+};
+
 struct pairs {
 	VEC(struct pair) list;
 	struct index index;
-	int64_t from, to; /* the run, on any clock */
+	struct range *runs; /* by node: its events, on its own clock */
 };
 
 struct wanted_pair {
@@ -44,9 +48,9 @@ static struct hull *hull_of(struct pairs *p, uint32_t a, uint32_t b)
 	return fresh.hull;
 }
 
-static unsigned part_of(const struct pairs *p, int64_t t)
+static unsigned part_of(const struct range *run, int64_t t)
 {
-	double x = (double)(t - p->from) / ((double)(p->to - p->from) + 1) * HULL_BINS;
+	double x = (double)(t - run->from) / ((double)(run->to - run->from) + 1) * HULL_BINS;
 	return x < 0 ? 0 : x >= HULL_BINS ? HULL_BINS - 1 : (unsigned)x;
 }
 
@@ -59,9 +63,9 @@ static int learn(struct pairs *p, uint32_t x, int64_t begin_ns, uint32_t y, int6
 	if (h == NULL)
 		return -ENOMEM;
 	if (x < y)
-		hull_above(h, part_of(p, begin_ns), (double)begin_ns, (double)(end_ns - begin_ns));
+		hull_above(h, part_of(&p->runs[x], begin_ns), (double)begin_ns, (double)(end_ns - begin_ns));
 	else
-		hull_below(h, part_of(p, end_ns), (double)end_ns, (double)(begin_ns - end_ns));
+		hull_below(h, part_of(&p->runs[y], end_ns), (double)end_ns, (double)(begin_ns - end_ns));
 	return 0;
 }
 
@@ -224,25 +228,26 @@ static void widen(const struct process *p, int64_t *from, int64_t *to)
 		*to = last;
 }
 
-static void span_of(const struct step *s, int64_t *ret_from, int64_t *ret_to)
+static void span_of(const struct step *s, uint32_t node, struct range *ret)
 {
-	int64_t from = INT64_MAX, to = INT64_MIN;
+	struct range run = {INT64_MAX, INT64_MIN};
 	for (uint32_t r = 0; r < s->nranks; r++)
-		if (s->ranks[r] != NULL)
-			widen(s->ranks[r], &from, &to);
-	*ret_from = from == INT64_MAX ? 0 : from;
-	*ret_to = to < *ret_from ? *ret_from : to;
+		if (s->ranks[r] != NULL && (node == NONE || s->ranks[r]->node == node))
+			widen(s->ranks[r], &run.from, &run.to);
+	ret->from = run.from == INT64_MAX ? 0 : run.from;
+	ret->to = run.to < ret->from ? ret->from : run.to;
 }
 
 static void apply(struct step *s, const struct tie *ties)
 {
 	struct tie zero = {.rate = 1};
-	int64_t to;
+	struct range run;
 	for (uint32_t r = 0; r < s->nranks; r++)
 		if (s->ranks[r] != NULL && s->ranks[r]->node != 0)
 			move_process(s->ranks[r], &ties[s->ranks[r]->node]);
-	span_of(s, &s->start_ns, &to);
-	s->runtime_ns = to - s->start_ns;
+	span_of(s, NONE, &run);
+	s->start_ns = run.from;
+	s->runtime_ns = run.to - run.from;
 	s->realtime_start_s += (double)s->start_ns / 1e9;
 	zero.offset = -(double)s->start_ns;
 	for (uint32_t r = 0; r < s->nranks; r++)
@@ -284,7 +289,8 @@ static void solve(struct pairs *p)
 {
 	for (size_t i = 0; i < p->list.n; i++) {
 		struct pair *x = &p->list.at[i];
-		x->usable = hull_middle(x->hull, (double)p->from, (double)p->to, &x->line);
+		const struct range *run = &p->runs[x->a];
+		x->usable = hull_middle(x->hull, (double)run->from, (double)run->to, &x->line);
 	}
 }
 
@@ -294,15 +300,17 @@ static void pairs_done(struct pairs *p)
 		free(p->list.at[i].hull);
 	vec_done(&p->list);
 	index_done(&p->index);
+	free(p->runs);
 }
 
 int clock_align(struct step *s, const struct ops *o, const struct matching *m,
 		struct clock_result *ret_result, struct error *e)
 {
-	struct pairs p = {0};
+	struct pairs p = {.runs = calloc(s->nodes.n, sizeof(*p.runs))};
 	struct tie *ties = calloc(s->nodes.n, sizeof(*ties));
-	int code = ties == NULL ? -ENOMEM : 0;
-	span_of(s, &p.from, &p.to);
+	int code = ties == NULL || p.runs == NULL ? -ENOMEM : 0;
+	for (uint32_t i = 0; i < s->nodes.n && code == 0; i++)
+		span_of(s, i, &p.runs[i]);
 	if (code == 0 && s->nodes.n > 1)
 		code = learn_messages(&p, s, o, m);
 	if (code == 0 && s->nodes.n > 1)

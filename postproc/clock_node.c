@@ -134,7 +134,7 @@ static int64_t earliest(struct step *s)
 		struct node *n = &s->nodes.at[i];
 		if (n->clock.n == 0)
 			continue;
-		qsort(n->clock.at, n->clock.n, sizeof(struct mpic_clock), by_tick);
+		vec_sort(&n->clock, by_tick);
 		int64_t date = (int64_t)((uint64_t)n->clock.at[0].monotonic_ns + (uint64_t)median_offset(n));
 		if (date < zero)
 			zero = date;

@@ -49,7 +49,16 @@ static uint32_t count_ranks(struct span runs)
 	return n > MPIC_COMM_SIZE_MAX ? MPIC_COMM_SIZE_MAX : (uint32_t)n;
 }
 
-static int fill_groups(struct comm *c, const struct mpic_def *d)
+/* Members are ranks of the step, or -1 for processes of another world. */
+static int check_ranks(const int32_t *ranks, uint32_t n, uint32_t nranks)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (ranks[i] >= (int32_t)nranks)
+			return -EBADMSG;
+	return 0;
+}
+
+static int fill_groups(struct comm *c, const struct mpic_def *d, uint32_t nranks)
 {
 	uint32_t size = count_ranks(d->runs), remote = d->inter ? count_ranks(d->remote_runs) : 0;
 	if (size == 0 || size != d->size)
@@ -57,9 +66,13 @@ static int fill_groups(struct comm *c, const struct mpic_def *d)
 	int code = expand(d->runs, size, &c->group, &c->size);
 	if (code == 0 && d->inter)
 		code = expand(d->remote_runs, remote, &c->remote, &c->remote_size);
+	if (code == 0)
+		code = check_ranks(c->group, c->size, nranks);
+	if (code == 0)
+		code = check_ranks(c->remote, c->remote_size, nranks);
 	if (code < 0) {
 		free(c->group);
-		c->group = NULL;
+		free(c->remote);
 	}
 	return code;
 }
@@ -75,7 +88,7 @@ int comms_add(struct step *s, const struct mpic_def *d, uint32_t *ret_comm)
 		*ret_comm = at;
 		return 0;
 	}
-	int code = fill_groups(&c, d);
+	int code = fill_groups(&c, d, s->nranks);
 	if (code < 0)
 		return code;
 	at = (uint32_t)s->comms.n;

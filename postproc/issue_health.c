@@ -74,6 +74,10 @@ void issue_oversubscription(const struct analysis *a, struct finding *f)
 		f->severity = HEALTH_SEVERITY;
 		f->metric = "ranks per hardware thread of a node";
 		f->threshold = 1;
+		f->nranks = 0;
+		for (uint32_t r = 0; r < a->step->nranks; r++)
+			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
+				finding_add_rank(f, r);
 		snprintf(f->what, sizeof(f->what), "Node %.64s runs %.0f ranks on %.0f hardware threads.", n->name, ranks,
 			 pus);
 		snprintf(f->why, sizeof(f->why),

@@ -25,7 +25,7 @@ static void choose(const struct analysis *a, unsigned states, struct chosen *c)
 		c->seconds += (double)r->ns / 1e9;
 		c->count += r->count;
 	}
-	qsort(c->rows.at, c->rows.n, sizeof(*c->rows.at), by_time);
+	vec_sort(&c->rows, by_time);
 }
 
 /* Who was waited for, where, when: from the rows that make up nine tenths of the time. */

@@ -73,7 +73,7 @@ static int find_files(char *const *paths, size_t n, struct paths *ret_paths, str
 		if (code < 0)
 			return code;
 	}
-	qsort(ret_paths->list.at, ret_paths->list.n, sizeof(char *), by_name);
+	vec_sort(&ret_paths->list, by_name);
 	return 0;
 }
 

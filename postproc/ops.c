@@ -46,7 +46,7 @@ static uint32_t flags_of(const struct sig *sig, bool blocking)
 static int post_send(struct walk *w, const struct sig *sig, bool blocking, uint32_t *ret_at)
 {
 	*ret_at = NONE;
-	if (!is_real(w, sig->peer, sig->comm != NONE))
+	if (sig->peer == SIG_ANY || !is_real(w, sig->peer, sig->comm != NONE))
 		return 0;
 	struct p2p_op op = {.rank = w->rank, .comm = same_comm(w, sig->comm), .peer = sig->peer,
 			    .tag = sig->call.tag, .bytes = sig->bytes, .post = w->at,

@@ -109,7 +109,7 @@ static void sort_events(struct process *p)
 	for (size_t i = 1; i < p->events.n && sorted; i++)
 		sorted = p->events.at[i - 1].start_ns <= p->events.at[i].start_ns;
 	if (!sorted)
-		qsort(p->events.at, p->events.n, sizeof(struct event), by_start);
+		vec_sort(&p->events, by_start);
 }
 
 int process_load(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n,

@@ -9,9 +9,14 @@ struct request *requests_start(struct requests *r, uint32_t thread)
 	return &r->threads.at[thread].list.at[r->threads.at[thread].list.n - 1];
 }
 
+static uint64_t count(const struct requests *r, uint32_t thread)
+{
+	return thread < r->threads.n ? r->threads.at[thread].list.n : 0;
+}
+
 static struct request *find(struct requests *r, uint32_t thread, uint64_t serial)
 {
-	if (thread >= r->threads.n || serial >= r->threads.at[thread].list.n)
+	if (serial >= count(r, thread))
 		return NULL;
 	return &r->threads.at[thread].list.at[serial];
 }
@@ -19,8 +24,7 @@ static struct request *find(struct requests *r, uint32_t thread, uint64_t serial
 /* Serial of the first request of a run. A hostile value wraps around and is not found. */
 static uint64_t first_serial(const struct requests *r, uint32_t thread, const struct sig_run *run)
 {
-	uint64_t next = thread < r->threads.n ? r->threads.at[thread].list.n : 0;
-	return run->absolute || run->other_thread ? run->value : next - run->value;
+	return run->absolute || run->other_thread ? run->value : count(r, thread) - run->value;
 }
 
 int requests_visit(struct requests *r, uint32_t thread, const struct sig_call *call,
@@ -31,8 +35,8 @@ int requests_visit(struct requests *r, uint32_t thread, const struct sig_call *c
 	int code = 0;
 	while (code == 0 && sig_next_run(call, &index, &run) == 1) {
 		uint32_t owner = run.other_thread ? run.thread : thread;
-		uint64_t first = first_serial(r, thread, &run);
-		for (uint32_t k = 0; k < run.count && code == 0; k++)
+		uint64_t first = first_serial(r, thread, &run), known = count(r, owner);
+		for (uint32_t k = 0; k < run.count && k <= known && code == 0; k++)
 			code = visit(context, i++, find(r, owner, run.descending ? first - k : first + k));
 	}
 	return code;

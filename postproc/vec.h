@@ -35,6 +35,10 @@ static inline int vec_room_(void **at, size_t n, size_t *cap, size_t size)
 
 #define vec_done(v) (free((v)->at), memset((v), 0, sizeof(*(v))))
 
+/* Sort v; also an empty one, whose `at` is NULL. */
+#define vec_sort(v, compare)                                                                       \
+	((v)->n > 1 ? qsort((v)->at, (v)->n, sizeof(*(v)->at), (compare)) : (void)0)
+
 /* Grow v to hold index i, new elements zeroed: 0 or -ENOMEM. */
 #define vec_reach(v, i) vec_reach_((void **)&(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at), (i))
 

@@ -129,7 +129,7 @@ static int prefix(struct meeting *g)
 	int code = 0;
 	for (size_t i = 0; i < g->parts.n; i++)
 		g->parts.at[i].position = comms_rank_of(g->comm, g->parts.at[i].op->rank);
-	qsort(g->parts.at, g->parts.n, sizeof(struct part), by_position);
+	vec_sort(&g->parts, by_position);
 	for (size_t i = 0; i < g->parts.n && code == 0; i++) {
 		const struct part *p = &g->parts.at[i];
 		if (i > 0 && p->block != NULL)

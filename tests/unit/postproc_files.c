@@ -1,0 +1,246 @@
+/* postproc_files.c - what analyze does with files that are cut, foreign, doubled, mixed, hostile or cannot be written. */
+#include "step_analysis.h"
+#include "format/mpix.h"
+#include "postproc/postproc.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct program *small(void)
+{
+	struct program *p = program_create(4, 2);
+	for (int i = 0; i < 50; i++)
+		for (unsigned r = 0; r < 4; r++)
+			program_sendrecv(p, r, (struct call){.op = "MPI_Sendrecv", .from_us = 20 * i + r,
+							     .to_us = 20 * i + 10, .peer = (int)(r + 1) % 4, .bytes = 100,
+							     .recv_peer = (int)(r + 3) % 4, .recv_bytes = 100});
+	for (unsigned r = 0; r < 4; r++)
+		program_coll(p, r, (struct call){.op = "MPI_Barrier", .from_us = 1000 + r, .to_us = 1010,
+						 .peer = SIG_NO_ROOT, .coll = COLL_BARRIER});
+	return p;
+}
+
+static int run(const char *dir, const char *mpix, bool *ret_complete, struct error *e)
+{
+	struct postproc_result result = {0};
+	char *paths[] = {(char *)dir};
+	int code = postproc_analyze(paths, 1, mpix, 2, &result, e);
+	if (ret_complete != NULL)
+		*ret_complete = result.complete;
+	free(result.json);
+	return code;
+}
+
+static char *written(int leave_out)
+{
+	char *dir = make_directory();
+	struct program *p = small();
+	program_write(p, dir, 1100, leave_out);
+	program_destroy(p);
+	return dir;
+}
+
+static char *in(const char *dir, const char *name)
+{
+	static char path[512];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+Test(files, an_empty_directory_is_said_and_is_bad_input)
+{
+	struct error e;
+	char *dir = make_directory();
+	cr_expect_eq(run(dir, NULL, NULL, &e), -ENOENT);
+	cr_expect_not_null(strstr(e.text, "no .mpic file"));
+	remove_directory(dir);
+}
+
+Test(files, a_file_of_another_format_is_named)
+{
+	struct error e;
+	char *dir = make_directory();
+	FILE *f = fopen(in(dir, "x.mpic"), "w");
+	fputs("this is a text and no trace, however long it may be, and so it must be refused\n", f);
+	fclose(f);
+	cr_expect_eq(run(dir, in(dir, "out.mpix"), NULL, &e), -EBADMSG);
+	cr_expect_not_null(strstr(e.text, "x.mpic"));
+	cr_expect_eq(access(in(dir, "out.mpix"), F_OK), -1);
+	remove_directory(dir);
+}
+
+Test(files, a_missing_node_makes_the_result_partial)
+{
+	bool complete = true;
+	struct error e;
+	char *dir = written(1);
+	cr_expect_eq(run(dir, NULL, &complete, &e), 0, "%s", e.text);
+	cr_expect_not(complete);
+	cJSON *root = analyse(dir);
+	cr_expect_eq(at_path(root, "coverage.ranks_seen"), 2);
+	cr_expect_eq(at_path(root, "coverage.ranks_expected"), 4);
+	cr_expect_eq(cJSON_GetArraySize(node_at(root, "coverage.nodes_missing")), 1);
+	cr_expect_eq(at_path(root, "coverage.unmatched.program"), 0);
+	cr_expect_gt(at_path(root, "coverage.unmatched.partner_missing"), 0);
+	cr_expect_str_eq(cJSON_GetStringValue(node_at(root, "job.state")), "partial");
+	cJSON_Delete(root);
+	remove_directory(dir);
+}
+
+Test(files, two_files_of_one_node_are_refused_by_name)
+{
+	struct error e;
+	char *dir = written(-1), copy[1200];
+	snprintf(copy, sizeof(copy), "cp %s/n0.mpic %s/again.mpic", dir, dir);
+	cr_assert_eq(system(copy), 0);
+	cr_expect_eq(run(dir, NULL, NULL, &e), -EINVAL);
+	cr_expect_not_null(strstr(e.text, "again.mpic"));
+	cr_expect_not_null(strstr(e.text, "node n0"));
+	remove_directory(dir);
+}
+
+Test(files, files_of_two_steps_are_refused)
+{
+	struct error e;
+	char *dir = written(1);
+	struct program *p = small();
+	program_job(p, "8");
+	program_write(p, dir, 1100, 0);
+	program_destroy(p);
+	cr_expect_eq(run(dir, NULL, NULL, &e), -EINVAL);
+	cr_expect_not_null(strstr(e.text, "different steps"));
+	remove_directory(dir);
+}
+
+Test(files, a_killed_rank_is_said_with_its_signal)
+{
+	struct program *p = small();
+	program_killed(p, 3, SIGKILL);
+	cJSON *root = analyse_program(p, 1100);
+	cJSON *reason;
+	bool said = false;
+	cJSON_ArrayForEach(reason, node_at(root, "coverage.reasons"))
+		said |= strstr(reason->valuestring, "rank 3 was killed by signal 9") != NULL;
+	cr_expect(said);
+	cr_expect_eq(field(find(root, "per_rank", "rank", 3, NULL), "exit_status"), 137);
+	cr_expect_eq(at_path(root, "summary.transfers"), 200);
+	cJSON_Delete(root);
+}
+
+static off_t size_of(const char *path)
+{
+	struct stat st;
+	cr_assert_eq(stat(path, &st), 0);
+	return st.st_size;
+}
+
+Test(files, cut_anywhere_it_gives_a_partial_result_or_says_why_not)
+{
+	char *dir = written(-1);
+	off_t len = size_of(in(dir, "n0.mpic"));
+	for (off_t n = len - 1; n > 0; n -= 37) {
+		struct error e = {0};
+		bool complete = true;
+		cr_assert_eq(truncate(in(dir, "n0.mpic"), n), 0);
+		int code = run(dir, NULL, &complete, &e);
+		cr_assert(code == 0 ? !complete : code == -EBADMSG && e.text[0] != '\0', "cut at %ld: %d %s", (long)n,
+			  code, e.text);
+	}
+	remove_directory(dir);
+}
+
+static uint32_t next_random(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
+
+Test(files, flipped_bytes_never_crash_it, .timeout = 100)
+{
+	char *dir = written(-1);
+	off_t len = size_of(in(dir, "n0.mpic"));
+	uint32_t random = 1;
+	for (int i = 0; i < 300; i++) {
+		struct error e = {0};
+		FILE *f = fopen(in(dir, "n0.mpic"), "r+");
+		off_t at = (off_t)(next_random(&random) % (uint32_t)len);
+		fseek(f, at, SEEK_SET);
+		int old = fgetc(f);
+		fseek(f, at, SEEK_SET);
+		fputc((int)(next_random(&random) & 0xff), f);
+		fclose(f);
+		run(dir, NULL, NULL, &e);
+		f = fopen(in(dir, "n0.mpic"), "r+");
+		fseek(f, at, SEEK_SET);
+		fputc(old, f);
+		fclose(f);
+	}
+	cr_expect_eq(run(dir, NULL, NULL, NULL), 0);
+	remove_directory(dir);
+}
+
+/* Damage behind the checksums: valid blocks with garbled contents. */
+Test(files, garbled_contents_in_valid_blocks_never_crash_it, .timeout = 100)
+{
+	char *dir = written(-1);
+	uint32_t random = 7;
+	for (int i = 0; i < 300; i++) {
+		struct mpic_file f;
+		struct error e = {0};
+		_cleanup_buf_ struct buf out = {0};
+		cr_assert_eq(mpic_open(in(dir, "n1.mpic"), &f, &e), 0);
+		mpic_append_magic(&out);
+		for (size_t b = 0; b < f.nblocks; b++) {
+			_cleanup_buf_ struct buf raw = {0};
+			cr_assert_eq(mpic_read(&f, &f.blocks[b], &raw, &e), 0);
+			for (int k = 0; k < 2 && raw.len_bytes > 0 && f.blocks[b].kind != MPIC_END; k++)
+				raw.data[next_random(&random) % raw.len_bytes] = (uint8_t)next_random(&random);
+			cr_assert_eq(mpic_append_block(&out, &f.blocks[b], raw.data, raw.len_bytes, 1, &e), 0);
+		}
+		mpic_close(&f);
+		FILE *to = fopen(in(dir, "garbled.mpic"), "w");
+		fwrite(out.data, 1, out.len_bytes, to);
+		fclose(to);
+		char *paths[2] = {strdup(in(dir, "n0.mpic")), strdup(in(dir, "garbled.mpic"))};
+		struct postproc_result result = {0};
+		postproc_analyze(paths, 2, in(dir, "out.mpix"), 1, &result, &e);
+		free(result.json);
+		free(paths[0]);
+		free(paths[1]);
+	}
+	remove_directory(dir);
+}
+
+Test(files, a_full_disk_leaves_nothing_behind)
+{
+	struct error e = {0};
+	char *dir = written(-1);
+	struct rlimit small_file = {2000, 2000};
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small_file), 0);
+	cr_expect_eq(run(dir, in(dir, "out.mpix"), NULL, &e), -EFBIG, "%s", e.text);
+	char command[600];
+	snprintf(command, sizeof(command), "test $(ls %s | wc -l) = 2", dir);
+	cr_expect_eq(system(command), 0, "only the two inputs are left");
+	remove_directory(dir);
+}
+
+Test(files, a_written_mpix_holds_events_messages_and_analysis)
+{
+	struct error e = {0};
+	char *dir = written(-1);
+	struct mpix_file *f;
+	cr_assert_eq(run(dir, in(dir, "out.mpix"), NULL, &e), 0, "%s", e.text);
+	cr_assert_eq(mpix_open(in(dir, "out.mpix"), &f, &e), 0, "%s", e.text);
+	cr_expect_eq(mpix_info(f)->ranks, 4);
+	cr_expect_not_null(strstr(mpix_analysis(f), "mpitrace/analysis/1"));
+	mpix_close(f);
+	remove_directory(dir);
+}

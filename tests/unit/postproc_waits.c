@@ -1,0 +1,218 @@
+/* postproc_waits.c - wait states, efficiencies, clocks and issues of programs whose waits are known. */
+#include "step_analysis.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#define NEAR 2e-9
+
+static struct call coll(const char *op, enum sig_coll kind, double from, double to, int root)
+{
+	return (struct call){.op = op, .from_us = from, .to_us = to, .peer = root, .bytes = 8, .from_each = 8,
+			     .coll = kind, .line = 7};
+}
+
+static double waited(const cJSON *root, const char *state, int rank)
+{
+	cJSON *row;
+	cJSON_ArrayForEach(row, node_at(root, "wait_states"))
+	{
+		if (strcmp(cJSON_GetObjectItem(row, "state")->valuestring, state) == 0 &&
+		    field(row, "rank") == rank)
+			return field(row, "seconds");
+	}
+	return 0;
+}
+
+Test(waits, charges_a_late_sender_to_the_receiver)
+{
+	struct program *p = program_create(2, 1);
+	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 102, .peer = 1, .bytes = 8});
+	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 30, .to_us = 103, .peer = 0, .bytes = 8});
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "late_sender", 1), 70e-6, NEAR);
+	cr_expect_eq(waited(root, "late_receiver", 0), 0);
+	cr_expect_eq(field(find_text(root, "wait_states", "state", "late_sender"), "causer"), 0);
+	cJSON_Delete(root);
+}
+
+Test(waits, counts_a_waitall_for_its_latest_message_not_for_the_sum)
+{
+	struct program *p = program_create(3, 1);
+	struct done done[2];
+	for (int i = 0; i < 2; i++) {
+		program_recv(p, 0, (struct call){.op = "MPI_Irecv", .from_us = i, .to_us = i + 1, .peer = i + 1,
+						 .bytes = 8, .flags = SIG_STARTS_REQUEST});
+		done[i] = (struct done){program_serial(p, 0), i + 1, 0, 8, false};
+	}
+	program_wait(p, 0, (struct call){.op = "MPI_Waitall", .from_us = 10, .to_us = 101}, done, 2);
+	program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = 50, .to_us = 51, .bytes = 8});
+	program_send(p, 2, (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 101, .bytes = 8});
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "late_sender", 0), 90e-6, NEAR);
+	cr_expect_eq(field(find_text(root, "wait_states", "state", "late_sender"), "count"), 1);
+	cJSON_Delete(root);
+}
+
+Test(waits, charges_a_late_receiver_only_to_a_send_that_blocked)
+{
+	struct program *p = program_create(2, 1);
+	program_send(p, 0, (struct call){.op = "MPI_Ssend", .from_us = 10, .to_us = 91, .peer = 1, .bytes = 8,
+					 .flags = SIG_SYNCHRONOUS});
+	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 101, .peer = 1, .bytes = 8});
+	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 90, .to_us = 92, .bytes = 8});
+	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 500, .to_us = 501, .bytes = 8});
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "late_receiver", 0), 80e-6, NEAR);
+	cr_expect_eq(field(find_text(root, "wait_states", "state", "late_receiver"), "count"), 1);
+	cJSON_Delete(root);
+}
+
+Test(waits, splits_a_barrier_into_waiting_and_completion)
+{
+	struct program *p = program_create(3, 1);
+	program_coll(p, 0, coll("MPI_Barrier", COLL_BARRIER, 10, 105, SIG_NO_ROOT));
+	program_coll(p, 1, coll("MPI_Barrier", COLL_BARRIER, 50, 108, SIG_NO_ROOT));
+	program_coll(p, 2, coll("MPI_Barrier", COLL_BARRIER, 100, 105, SIG_NO_ROOT));
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "wait_at_barrier", 0), 90e-6, NEAR);
+	cr_expect_float_eq(waited(root, "wait_at_barrier", 1), 50e-6, NEAR);
+	cr_expect_eq(waited(root, "wait_at_barrier", 2), 0);
+	cr_expect_float_eq(waited(root, "barrier_completion", 1), 3e-6, NEAR);
+	cr_expect_float_eq(field(find(root, "barrier_spreads", "communicator", 0, NULL), "max_s"), 90e-6, NEAR);
+	cr_expect_eq(field(find(root, "barrier_spreads", "communicator", 0, NULL), "last_rank"), 2);
+	cJSON_Delete(root);
+}
+
+Test(waits, finds_the_state_of_each_kind_of_collective)
+{
+	struct program *p = program_create(3, 1);
+	for (unsigned r = 0; r < 3; r++) {
+		double late = r == 1 ? 40 : 0; /* rank 1 comes 40 us late to everything */
+		program_coll(p, r, coll("MPI_Allreduce", COLL_ALLREDUCE, 100 + late, 145, SIG_NO_ROOT));
+		program_coll(p, r, coll("MPI_Bcast", COLL_BCAST, 200 + late, 245, 1));
+		program_coll(p, r, coll("MPI_Reduce", COLL_REDUCE, 300 + late, 345, 0));
+		program_coll(p, r, coll("MPI_Scan", COLL_SCAN, 400 + late, 445, SIG_NO_ROOT));
+	}
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "wait_at_nxn", 0), 40e-6, NEAR);
+	cr_expect_float_eq(waited(root, "late_broadcast", 2), 40e-6, NEAR);
+	cr_expect_eq(waited(root, "late_broadcast", 1), 0);
+	cr_expect_eq(waited(root, "early_reduce", 0), 0, "rank 2 was there: the root lost nothing for certain");
+	cr_expect_float_eq(waited(root, "early_scan", 2), 40e-6, NEAR);
+	cr_expect_eq(waited(root, "early_scan", 0), 0);
+	cJSON_Delete(root);
+}
+
+Test(waits, takes_a_nonblocking_collective_at_its_completion)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned r = 0; r < 2; r++) {
+		struct call c = coll("MPI_Ibarrier", COLL_BARRIER, 10 + 90 * r, 11 + 90 * r, SIG_NO_ROOT);
+		c.flags = SIG_STARTS_REQUEST;
+		program_coll(p, r, c);
+		struct done done = {program_serial(p, r), NO_STATUS, 0, 0, false};
+		program_wait(p, r, (struct call){.op = "MPI_Wait", .from_us = 60 + 50 * r, .to_us = 112}, &done, 1);
+	}
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "wait_at_barrier", 0), 40e-6, NEAR);
+	cJSON_Delete(root);
+}
+
+Test(efficiency, is_what_pop_defines)
+{
+	struct program *p = program_create(2, 1);
+	program_coll(p, 0, coll("MPI_Barrier", COLL_BARRIER, 500, 1000, SIG_NO_ROOT));
+	program_coll(p, 1, coll("MPI_Barrier", COLL_BARRIER, 900, 1000, SIG_NO_ROOT));
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(at_path(root, "efficiency.load_balance"), 700.0 / 900, 1e-6);
+	cr_expect_float_eq(at_path(root, "efficiency.communication"), 0.9, 1e-6);
+	cr_expect_float_eq(at_path(root, "efficiency.parallel"), 0.7, 1e-6);
+	cr_expect_not_null(find_text(root, "issues", "issue", "load_imbalance"));
+	cr_expect_not_null(find_text(root, "issues", "issue", "barrier_imbalance"));
+	cJSON_Delete(root);
+}
+
+Test(issues, has_nothing_to_fix_where_nothing_is_lost)
+{
+	struct program *p = program_create(4, 1);
+	for (unsigned r = 0; r < 4; r++)
+		for (int i = 0; i < 9; i++)
+			program_coll(p, r, coll("MPI_Allreduce", COLL_ALLREDUCE, 100 * i + 95, 100 * i + 96, SIG_NO_ROOT));
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_eq(cJSON_GetArraySize(node_at(root, "issues")), 0);
+	cr_expect_str_eq(cJSON_GetStringValue(node_at(root, "verdict")), "nothing to fix");
+	cJSON_Delete(root);
+}
+
+Test(issues, names_requests_that_leak)
+{
+	struct program *p = program_create(2, 1);
+	program_send(p, 0, (struct call){.op = "MPI_Isend", .from_us = 1, .to_us = 2, .peer = 1, .bytes = 8,
+					 .flags = SIG_STARTS_REQUEST});
+	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 1, .to_us = 3, .bytes = 8});
+	cJSON *root = analyse_program(p, 1000);
+	cJSON *leak = find_text(root, "issues", "issue", "request_leak");
+	cr_assert_not_null(leak);
+	cr_expect_eq(at_path(leak, "metric.value"), 1);
+	cJSON_Delete(root);
+}
+
+/* Ping-pong between two nodes every 100 us; 3 us a message each way. */
+static void ping_pong(struct program *p, unsigned a, unsigned b, int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		double t = 100.0 * i;
+		program_send(p, a, (struct call){.op = "MPI_Send", .from_us = t, .to_us = t + 1, .peer = (int)b, .bytes = 8});
+		program_recv(p, a, (struct call){.op = "MPI_Recv", .from_us = t + 5, .to_us = t + 13, .peer = (int)b, .bytes = 8});
+		program_recv(p, b, (struct call){.op = "MPI_Recv", .from_us = t, .to_us = t + 3, .peer = (int)a, .bytes = 8});
+		program_send(p, b, (struct call){.op = "MPI_Send", .from_us = t + 10, .to_us = t + 11, .peer = (int)a, .bytes = 8});
+	}
+}
+
+Test(clock, finds_a_node_that_is_off_and_drifts)
+{
+	struct program *p = program_create(2, 2);
+	program_clock(p, 1, 50000, 40);
+	ping_pong(p, 0, 1, 2000);
+	cJSON *root = analyse_program(p, 200000);
+	cr_expect_leq(at_path(root, "clock.error_bound_us"), 4);
+	cr_expect_geq(at_path(root, "clock.error_bound_us"), 1);
+	cr_expect_eq(at_path(root, "clock.violations"), 0);
+	/* b waits 0 us for the ping; a waits 5 us for each pong: 10 - 5, up to the clock's error */
+	cr_expect_float_eq(waited(root, "late_sender", 0), 2000 * 5e-6, 2000 * 3e-6);
+	cJSON_Delete(root);
+}
+
+Test(clock, carries_over_a_node_that_speaks_with_one_other_only)
+{
+	struct program *p = program_create(3, 3);
+	program_clock(p, 1, -700, 0);
+	program_clock(p, 2, 90000, -30);
+	ping_pong(p, 0, 1, 500);
+	cJSON *root;
+	for (int i = 0; i < 500; i++) { /* after that, 1 and 2 */
+		double t = 60000 + 100.0 * i;
+		program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = t, .to_us = t + 1, .peer = 2, .bytes = 8});
+		program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = t + 5, .to_us = t + 13, .peer = 2, .bytes = 8});
+		program_recv(p, 2, (struct call){.op = "MPI_Recv", .from_us = t, .to_us = t + 3, .peer = 1, .bytes = 8});
+		program_send(p, 2, (struct call){.op = "MPI_Send", .from_us = t + 10, .to_us = t + 11, .peer = 1, .bytes = 8});
+	}
+	root = analyse_program(p, 120000);
+	cr_expect_eq(at_path(root, "clock.nodes_unlinked"), 0);
+	cr_expect_leq(at_path(root, "clock.error_bound_us"), 60);
+	cr_expect_eq(at_path(root, "clock.violations"), 0);
+	cJSON_Delete(root);
+}
+
+Test(clock, says_that_it_does_not_know_without_traffic_both_ways)
+{
+	struct program *p = program_create(2, 2);
+	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 10, .to_us = 11, .peer = 1, .bytes = 8});
+	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 10, .to_us = 14, .bytes = 8});
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect(cJSON_IsNull(node_at(root, "clock.error_bound_us")));
+	cr_expect_eq(at_path(root, "clock.nodes_unlinked"), 1);
+	cJSON_Delete(root);
+}
