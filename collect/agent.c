@@ -215,6 +215,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 	int rc = begin(&a, stepdir, e);
 	if (rc < 0)
 		return rc;
+	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), told in the trace */
 	set_priority(true);
 	serve(&a, watch_pid);
 	if (a.nprocesses > 0 && a.output.path != NULL) {

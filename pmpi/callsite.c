@@ -10,6 +10,7 @@
 
 #define FRAMES_KNOWN 4096u
 #define WALK_MAX 64
+#define PROBES 16
 
 unsigned stack_frames;
 
@@ -23,9 +24,16 @@ struct walk {
 	int steps;
 };
 
+/* The entry of pc, or where it goes: some probes on, or over the first one when all are taken. */
 static struct frame_size *place(uint64_t pc)
 {
-	return &frames[(pc * 0x9e3779b97f4a7c15ull) >> 52];
+	uint32_t home = (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 52);
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct frame_size *f = &frames[(home + i) % FRAMES_KNOWN];
+		if (f->pc == pc || f->pc == 0)
+			return f;
+	}
+	return &frames[home];
 }
 
 static _Unwind_Reason_Code measure_one(struct _Unwind_Context *context, void *data)

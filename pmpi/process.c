@@ -1,6 +1,8 @@
 /* process.c - see process.h. Everything here happens once; nothing here may fail loudly. */
 #include "pmpi/process.h"
 
+#include "pmpi/modules.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -114,6 +116,7 @@ void process_begin(void)
 			forget();
 			segfile_remove();
 		} else {
+			modules_note((uintptr_t)process_begin); /* all that is loaded now */
 			/* Partner: the agent's acquire load in collect/segfile_map.c. */
 			__atomic_store_n(&segfile->magic, SEGFILE_MAGIC, __ATOMIC_RELEASE);
 		}

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -39,13 +40,20 @@ static int open_again(const char *suffix, int flags)
 	return open(name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
+/* Growing a file past RLIMIT_FSIZE is a SIGXFSZ in the program (setrlimit(2)): ask before. */
+static bool fits_limit(uint64_t end)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur);
+}
+
 static void *map_new(uint64_t offset, size_t len_bytes, void *where, bool prefault)
 {
 	int fd = open_again("", O_RDWR);
 	if (fd < 0)
 		return NULL;
 	void *at = MAP_FAILED;
-	if (posix_fallocate(fd, (off_t)offset, (off_t)len_bytes) == 0)
+	if (fits_limit(offset + len_bytes) && posix_fallocate(fd, (off_t)offset, (off_t)len_bytes) == 0)
 		at = mmap(where, len_bytes, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | (where != NULL ? MAP_FIXED : 0) | (prefault ? MAP_POPULATE : 0), fd,
 			  (off_t)offset);
@@ -78,7 +86,8 @@ bool segfile_spill(const struct segment *segment)
 	int saved = errno;
 	bool ok = false;
 	lock_take();
-	int fd = spilled_bytes + len > SPILL_BYTES_MAX ? -1 : open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT);
+	uint64_t end = spilled_bytes + len;
+	int fd = end > SPILL_BYTES_MAX || !fits_limit(end) ? -1 : open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT);
 	if (fd >= 0) {
 		/* Allocated first, so that a full disk or a file size limit says so here and not by a signal. */
 		ok = posix_fallocate(fd, (off_t)spilled_bytes, (off_t)len) == 0 &&

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""behaviour.py - the program's output, exit code and lifetime never depend on the tracer; what it committed survives."""
+import os
+import random
+import resource
+import signal
+import struct
+import subprocess
+import time
+
+from trace import ENV, FLAVOURS, MPITRACE, Place, Tests, operations
+
+TRACER = os.environ['TRACER']
+KILLS = int(os.environ.get('KILLS', '5'))
+
+
+def run(place, *words, **env):
+    return subprocess.run(words, env=dict(place.env, **env), cwd=place.dir, capture_output=True, timeout=120)
+
+
+def same(t, claim, plain, traced):
+    def strip(text):
+        return b'\n'.join(x for x in text.split(b'\n') if not x.startswith(b'mpitrace'))
+    t.equal(claim, (traced.returncode, traced.stdout, strip(traced.stderr)),
+            (128 - plain.returncode if plain.returncode < 0 else plain.returncode, plain.stdout, plain.stderr))
+
+
+def ends(t, place):
+    program = place.compile('ends.c')
+    for mode in ('exit0', 'exit3', 'exit7', '_exit5', 'segv', 'abort', 'exec', 'fork', 'closed', 'chdir'):
+        plain = run(place, program, mode)
+        traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', mode, '--', program, mode)
+        if mode in ('segv', 'abort'):  # the MPI library prints addresses and a pid
+            plain.stderr = traced.stderr = b''
+        same(t, '%s, %s: output and exit code are those of the untraced program' % (place.flavour, mode), plain, traced)
+        a = place.analysis(mode)
+        t.equal('%s, %s: its calls are in the trace' % (place.flavour, mode), operations(a).get('MPI_Allreduce'), 100)
+        if mode in ('segv', 'abort', 'exit7'):
+            t.equal('%s, %s: the analysis says that it is partial' % (place.flavour, mode), a['job']['state'], 'partial')
+
+
+def inert(t, place):
+    program = place.compile('nothing.c')
+    traced = run(place, MPITRACE, 'run', '--out', place.dir + '/none', '--', program)
+    t.check(place.flavour + ': a program that never initialises MPI leaves nothing',
+            traced.stdout == b'initialized 0\n' and os.listdir(place.dir + '/none') == [],
+            (traced, os.listdir(place.dir + '/none')))
+    for words in (['/bin/true'], ['/bin/bash', '-c', 'echo $((1+1))'], ['python3', '-c', 'print(2)']):
+        plain = run(place, *words)
+        ranks = place.dir + '/ranks'
+        os.makedirs(ranks, exist_ok=True)
+        traced = run(place, *words, LD_PRELOAD=TRACER, LD_BIND_NOW='1', MPITRACE_DIR=ranks)
+        t.check('%s: %s is untouched and leaves nothing' % (place.flavour, words[0]),
+                (plain.stdout, plain.stderr, plain.returncode) == (traced.stdout, traced.stderr, traced.returncode) and
+                os.listdir(ranks) == [], traced)
+
+
+def hostile(t, place):
+    program = place.compile('ends.c')
+    plain = run(place, program, 'exit3')
+    for what, value in (('missing', '/nonexistent/dir'), ('relative', 'ranks'), ('a file', '/etc/passwd'),
+                        ('read-only', '/proc/self'), ('dots and newlines', '/tmp/../tmp/\n/..'), ('very long', '/' + 'x' * 100000)):
+        traced = run(place, program, 'exit3', LD_PRELOAD=TRACER, MPITRACE_DIR=value)
+        t.check('%s: MPITRACE_DIR %s changes nothing' % (place.flavour, what),
+                (plain.stdout, plain.stderr, plain.returncode) == (traced.stdout, traced.stderr, traced.returncode), traced)
+    os.makedirs(place.dir + '/limited', exist_ok=True)
+    for limit in (0, 4096, 1 << 17, 1 << 20):
+        traced = subprocess.run([program, 'exit3'], env=dict(place.env, LD_PRELOAD=TRACER, MPITRACE_DIR=place.dir + '/limited'),
+                                cwd=place.dir, capture_output=True, timeout=60,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        untraced = subprocess.run([program, 'exit3'], env=place.env, cwd=place.dir, capture_output=True, timeout=60,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        t.check('%s: a file size limit of %d bytes changes nothing' % (place.flavour, limit),
+                (untraced.stdout, untraced.returncode) == (traced.stdout, traced.returncode), (untraced, traced))
+
+
+def returned(path):
+    try:
+        with open(path, 'rb') as f:
+            return struct.unpack('q', f.read(8))[0]
+    except (OSError, struct.error):
+        return 0
+
+
+def killed(t, place):
+    program = place.compile('killed.c')
+    worst = []
+    for i in range(KILLS):
+        count, name = place.dir + '/count%d' % i, 'killed%d' % i
+        agent = subprocess.Popen([MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, '--', program, count],
+                                 env=place.env, cwd=place.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        want = random.randrange(1, 400000)
+        deadline = time.monotonic() + 60
+        while returned(count) < want and time.monotonic() < deadline:
+            time.sleep(0.0005)
+        children = open('/proc/%d/task/%d/children' % (agent.pid, agent.pid)).read().split()
+        for pid in children:
+            if os.path.basename(os.readlink('/proc/%s/exe' % pid)) == 'killed':
+                os.kill(int(pid), signal.SIGKILL)
+        code = agent.wait(timeout=120)
+        done, a = returned(count), place.analysis(name)
+        ops = operations(a)
+        loops = sum(ops.get(o, 0) for o in ('MPI_Irecv', 'MPI_Isend', 'MPI_Waitall'))
+        good = code == 137 and loops - done in (0, 1) and a['coverage']['events_lost'] == 0 and \
+            a['coverage']['events'] >= done and a['job']['state'] == 'partial'
+        if not good:
+            worst.append((code, done, loops, a['coverage'], a['job']['state']))
+    t.check('%s: after SIGKILL at %d random moments every returned call is in the trace' % (place.flavour, KILLS),
+            not worst, worst)
+    for sig in (signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM, signal.SIGXCPU):
+        count, name = place.dir + '/sig%d' % sig, 'sig%d' % sig
+        run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, '--', program, count, str(int(sig)))
+        ops = operations(place.analysis(name))
+        t.equal('%s: after %s every returned call is in the trace' % (place.flavour, signal.Signals(sig).name),
+                sum(ops.get(o, 0) for o in ('MPI_Irecv', 'MPI_Isend', 'MPI_Waitall')), returned(count))
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            ends(t, place)
+            inert(t, place)
+            hostile(t, place)
+            killed(t, place)
+    t.end()
+
+
+main()

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""counts.py - what the trace counts is what the programs counted themselves: calls of every operation, messages and
+bytes between world ranks; the same in C, mpif.h, `use mpi` and mpi_f08; under Open MPI and MPICH with one tracer."""
+import glob
+import shutil
+
+from trace import FLAVOURS, Place, Tests, operations
+
+RANKS = 4
+
+
+def truth(base):
+    ops, matrix = {}, {}
+    for path in glob.glob(base + '.*'):
+        for line in open(path):
+            word = line.split()
+            if word[0] == 'op':
+                ops[word[1]] = ops.get(word[1], 0) + int(word[2])
+            else:
+                matrix[int(word[1]), int(word[2])] = (int(word[3]), int(word[4]))
+    return ops, matrix
+
+
+def known_counts(t, place, source):
+    program = place.compile(source)
+    run = place.traced(RANKS, program, name=source, TRUTH=place.dir + '/truth')
+    who = '%s under %s' % (source, place.flavour)
+    t.check(who + ' runs', run.returncode == 0, run.stderr.decode())
+    if run.returncode != 0:
+        return
+    ops, matrix = truth(place.dir + '/truth')
+    a = place.analysis(source)
+    t.equal(who + ': calls of each operation are exact', operations(a), ops)
+    t.equal(who + ': messages and bytes between world ranks are exact',
+            {(m['src'], m['dst']): (m['messages'], m['bytes']) for m in a['matrix']['p2p']}, matrix)
+    c = a['coverage']
+    lost = {k: v for k, v in c['unmatched'].items() if v and k not in ('cancelled', 'proc_null')}
+    t.equal(who + ': nothing is lost or unmatched', (c['events_lost'], c['complete'], lost), (0, True, {}))
+
+
+def languages(t, place):
+    counts, outputs = {}, {}
+    for source in ('lang_c.c', 'lang_mpif.f', 'lang_use.f90', 'lang_f08.f90'):
+        program = place.compile(source)
+        plain = place.plain(RANKS, program)
+        run = place.traced(RANKS, program, name=source)
+        outputs[source] = (plain.stdout == run.stdout, run.stdout, run.returncode)
+        a = place.analysis(source)
+        counts[source] = operations(a)
+        t.check('%s under %s: call sites are lines of the program' % (source, place.flavour),
+                all((s['file'] or '').endswith(source) for s in a['callsites']),
+                [(s['op'], s['file'], s['function'], s['module']) for s in a['callsites']])
+    for source, (same, out, code) in outputs.items():
+        t.check('%s under %s: the output is that of the untraced program' % (source, place.flavour),
+                same and code == 0, (out, code))
+        t.equal('%s under %s: counts are those of the C program' % (source, place.flavour), counts[source],
+                counts['lang_c.c'])
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        for source in ('counts_p2p.c', 'counts_coll.c'):
+            with Place(flavour) as place:
+                known_counts(t, place, source)
+        if shutil.which('mpifort.' + flavour):
+            with Place(flavour) as place:
+                languages(t, place)
+    t.end()
+
+
+main()

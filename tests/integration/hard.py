@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""hard.py - cases that broke other tracers: many requests, freed requests, polling, a tag a message, 64 threads, longjmp out
+of a call, mpi4py with libmpi loaded out of sight."""
+import os
+import shutil
+import subprocess
+
+from trace import FLAVOURS, MPITRACE, Place, Tests, operations
+
+WANT = {
+    'outstanding': {'MPI_Irecv': 10000, 'MPI_Isend': 10000, 'MPI_Waitall': 1},
+    'freed': {'MPI_Isend': 200000, 'MPI_Request_free': 200000, 'MPI_Recv': 200000},
+    'polls': {'MPI_Test': 1000000, 'MPI_Irecv': 1, 'MPI_Send': 1, 'MPI_Wait': 1},
+    'tags': {'MPI_Irecv': 50000, 'MPI_Send': 50000, 'MPI_Wait': 50000},
+    'threads': {'MPI_Irecv': 32000, 'MPI_Isend': 32000, 'MPI_Waitall': 32000},
+    'jumps': {'MPI_Barrier': 10},
+}
+MESSAGES = {'outstanding': 10000, 'freed': 200000, 'polls': 1, 'tags': 50000, 'threads': 32000, 'jumps': 0}
+PYTHON = '''
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+print(comm.allreduce(comm.rank + 1))
+for i in range(10):
+    comm.Barrier()
+'''
+
+
+def cases(t, place):
+    program = place.compile('hard.c', '-pthread')
+    for case, want in WANT.items():
+        who = '%s, %s: ' % (place.flavour, case)
+        words = [program, case]
+        plain = subprocess.run(words, env=place.env, cwd=place.dir, capture_output=True, timeout=120)
+        traced = subprocess.run([MPITRACE, 'run', '--out', place.dir + '/out', '--name', case, '--'] + words,
+                                env=place.env, cwd=place.dir, capture_output=True, timeout=240)
+        t.equal(who + 'the result is that of the untraced program', (traced.stdout, traced.returncode),
+                (plain.stdout, plain.returncode))
+        a = place.analysis(case)
+        ops = operations(a)
+        t.equal(who + 'calls are exact', {k: ops.get(k) for k in want}, want)
+        c = a['coverage']
+        bad = {k: v for k, v in c['unmatched'].items() if v}
+        t.equal(who + 'every message is matched, nothing is lost', (a['summary']['transfers'], bad, c['events_lost']),
+                (MESSAGES[case], {}, 0))
+        if case == 'polls':
+            t.check(who + 'a million tests are few events', c['events'] < 100, c['events'])
+
+
+def mpi4py(t):
+    if subprocess.run(['/usr/bin/python3', '-c', 'import mpi4py.MPI'], capture_output=True).returncode != 0:
+        return
+    with Place('openmpi') as place:
+        script = place.dir + '/p.py'
+        with open(script, 'w') as f:
+            f.write(PYTHON)
+        plain = place.plain(2, '/usr/bin/python3', script)
+        traced = place.traced(2, '/usr/bin/python3', script)
+        t.equal('mpi4py: the result is that of the untraced program', (traced.stdout, traced.returncode),
+                (plain.stdout, plain.returncode))
+        t.equal('mpi4py: barriers are exact', operations(place.analysis()).get('MPI_Barrier'), 20)
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            cases(t, place)
+    if shutil.which('mpirun.openmpi'):
+        mpi4py(t)
+    t.end()
+
+
+main()

@@ -1,0 +1,84 @@
+"""trace.py - helpers of the integration tests: compile a program of tests/programs, run it with and without the tracer,
+read its analysis. Environment from meson: MPITRACE (the command), PROGRAMS (their folder)."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+MPITRACE = os.environ['MPITRACE']
+PROGRAMS = os.environ['PROGRAMS']
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMPI_MCA_mpi_yield_when_idle='1',
+           OMPI_MCA_rmaps_base_oversubscribe='1', OMPI_MCA_btl_base_warn_component_unused='0')
+FLAVOURS = [f for f in ('openmpi', 'mpich') if shutil.which('mpicc.' + f)]
+TIMEOUT = 240
+
+
+class Place:
+    """A temporary directory with `mpirun` of one MPI first in PATH."""
+
+    def __init__(self, flavour):
+        self.flavour = flavour
+        self.dir = tempfile.mkdtemp(prefix='mpitrace-test-')
+        os.mkdir(self.dir + '/bin')
+        with open(self.dir + '/bin/mpirun', 'w') as f: # a script, not a link: MPICH's looks for its helpers beside itself
+            f.write('#!/bin/sh\nexec %s "$@"\n' % shutil.which('mpirun.' + flavour))
+        os.chmod(self.dir + '/bin/mpirun', 0o755)
+        self.env = dict(ENV, PATH=self.dir + '/bin:' + ENV['PATH'])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def compile(self, source, *flags):
+        program = '%s/%s' % (self.dir, os.path.basename(source).split('.')[0])
+        compiler = 'mpicc' if source.endswith('.c') else 'mpifort'
+        subprocess.run(['%s.%s' % (compiler, self.flavour), '-g', '-O1', '-w', '-o', program, PROGRAMS + '/' + source,
+                        *flags], check=True)
+        return program
+
+    def plain(self, ranks, program, *args, **env):
+        return subprocess.run(['mpirun', '-n', str(ranks), program, *args], env=dict(self.env, **env), cwd=self.dir,
+                              capture_output=True, stdin=subprocess.DEVNULL,
+                              timeout=TIMEOUT)
+
+    def traced(self, ranks, program, *args, name='trace', **env):
+        return subprocess.run([MPITRACE, 'run', '-n', str(ranks), '--out', self.dir + '/out', '--name', name, '--',
+                               program, *args], env=dict(self.env, **env), cwd=self.dir, capture_output=True,
+                              timeout=TIMEOUT)
+
+    def analysis(self, name='trace'):
+        out = subprocess.run([MPITRACE, 'show', '%s/out/%s.mpix' % (self.dir, name), '--json'], capture_output=True,
+                             check=True)
+        return json.loads(out.stdout)
+
+
+def operations(analysis):
+    return {o['op']: o['calls'] for o in analysis['operations'] if o['calls'] > 0}
+
+
+class Tests:
+    """ok / not ok lines and a summary; exit code by the result."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, claim, good, why=''):
+        self.passed += bool(good)
+        self.failed += not good
+        print('%s %d - %s' % ('ok' if good else 'not ok', self.passed + self.failed, claim))
+        if not good:
+            print('# ' + str(why).replace('\n', '\n# '))
+        sys.stdout.flush()
+
+    def equal(self, claim, got, want):
+        different = {k: (got.get(k), want.get(k)) for k in set(got) | set(want) if got.get(k) != want.get(k)} \
+            if isinstance(want, dict) else (got, want)
+        self.check(claim, got == want, 'got, want: %s' % (different,))
+
+    def end(self):
+        print('1..%d' % (self.passed + self.failed))
+        sys.exit(1 if self.failed else 0)

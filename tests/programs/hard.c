@@ -1,0 +1,156 @@
+/* hard.c CASE - what other tracers broke on. Prints a result that must not change. */
+#include <mpi.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int rank, size;
+
+static long resident_kib(void)
+{
+	char line[256];
+	long kib = 0;
+	FILE *f = fopen("/proc/self/status", "r");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
+			break;
+	if (f != NULL)
+		fclose(f);
+	return kib;
+}
+
+/* 20,000 requests in one Waitall */
+static void outstanding(void)
+{
+	enum { N = 10000 };
+	static MPI_Request r[2 * N];
+	static int in[N], out[N];
+	for (int i = 0; i < N; i++)
+		MPI_Irecv(&in[i], 1, MPI_INT, rank, i, MPI_COMM_WORLD, &r[i]);
+	for (int i = 0; i < N; i++) {
+		out[i] = i;
+		MPI_Isend(&out[i], 1, MPI_INT, rank, i, MPI_COMM_WORLD, &r[N + i]);
+	}
+	MPI_Waitall(2 * N, r, MPI_STATUSES_IGNORE);
+	long sum = 0;
+	for (int i = 0; i < N; i++)
+		sum += in[i];
+	printf("sum %ld\n", sum);
+}
+
+/* freed requests leave nothing behind */
+static void freed(void)
+{
+	int a = 1, b;
+	long before = 0;
+	for (int i = 0; i < 200000; i++) {
+		MPI_Request r;
+		MPI_Isend(&a, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &r);
+		MPI_Request_free(&r);
+		MPI_Recv(&b, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		if (i == 50000)
+			before = resident_kib();
+	}
+	printf("grew %s\n", resident_kib() - before < 512 ? "no" : "yes");
+}
+
+/* a test that polls a million times, and then succeeds */
+static void polls(void)
+{
+	int b, flag = 0, a = 1;
+	MPI_Request r;
+	MPI_Irecv(&b, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &r);
+	for (int i = 0; i < 1000000; i++)
+		MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+	MPI_Send(&a, 1, MPI_INT, rank, 1, MPI_COMM_WORLD);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	printf("flag %d\n", flag);
+}
+
+/* every message has its own tag: 100,000 different signatures */
+static void tags(void)
+{
+	int a = 1, b;
+	for (int i = 0; i < 50000; i++) {
+		MPI_Request r;
+		MPI_Irecv(&b, 1, MPI_INT, rank, i % 32000, MPI_COMM_WORLD, &r);
+		MPI_Send(&a, 1 - i % 2, MPI_INT, rank, i % 32000, MPI_COMM_WORLD);
+		MPI_Wait(&r, MPI_STATUS_IGNORE);
+	}
+	printf("done\n");
+}
+
+#define THREADS 64
+static void *talk(void *arg)
+{
+	int me = (int)(long)arg, b, a = me;
+	for (int i = 0; i < 500; i++) {
+		MPI_Request r[2];
+		MPI_Irecv(&b, 1, MPI_INT, rank, me, MPI_COMM_WORLD, &r[0]);
+		MPI_Isend(&a, 1, MPI_INT, rank, me, MPI_COMM_WORLD, &r[1]);
+		MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+	}
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t t[THREADS];
+	for (long i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, talk, (void *)i);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	printf("threads done\n");
+}
+
+/* longjmp out of an error handler, that is: out of an MPI call */
+static jmp_buf out_of_it;
+static void handler(MPI_Comm *c, int *code, ...)
+{
+	(void)c;
+	(void)code;
+	longjmp(out_of_it, 1);
+}
+
+static void jumps(void)
+{
+	MPI_Errhandler h;
+	volatile int jumped = 0;
+	int b;
+	MPI_Comm_create_errhandler(handler, &h);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+	for (volatile int i = 0; i < 100; i++)
+		if (setjmp(out_of_it) == 0)
+			MPI_Send(&b, 1, MPI_INT, 1000000, 1, MPI_COMM_WORLD);
+		else
+			jumped++;
+	for (int i = 0; i < 10; i++)
+		MPI_Barrier(MPI_COMM_WORLD);
+	printf("jumped %d\n", jumped);
+}
+
+int main(int argc, char **argv)
+{
+	const char *which = argc > 1 ? argv[1] : "";
+	int level;
+	MPI_Init_thread(&argc, &argv, strcmp(which, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (strcmp(which, "outstanding") == 0)
+		outstanding();
+	if (strcmp(which, "freed") == 0)
+		freed();
+	if (strcmp(which, "polls") == 0)
+		polls();
+	if (strcmp(which, "tags") == 0)
+		tags();
+	if (strcmp(which, "threads") == 0)
+		threads();
+	if (strcmp(which, "jumps") == 0)
+		jumps();
+	MPI_Finalize();
+	return 0;
+}
