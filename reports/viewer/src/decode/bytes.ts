@@ -1,0 +1,75 @@
+// bytes.ts - the one bounded reader over untrusted bytes; every length is checked here and nowhere else.
+// Integers are little-endian. 64-bit values are refused when a number cannot hold them exactly.
+
+export class Damaged extends Error {}
+
+export class Bytes {
+  private readonly view: DataView;
+  private at = 0;
+
+  constructor(readonly data: Uint8Array) {
+    this.view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  }
+
+  get left(): number {
+    return this.data.length - this.at;
+  }
+
+  private take(length: number): number {
+    if (length > this.left) throw new Damaged('the data ends too early');
+    const at = this.at;
+    this.at += length;
+    return at;
+  }
+
+  u8(): number {
+    return this.view.getUint8(this.take(1));
+  }
+
+  u16(): number {
+    return this.view.getUint16(this.take(2), true);
+  }
+
+  u32(): number {
+    return this.view.getUint32(this.take(4), true);
+  }
+
+  u64(): number {
+    return exact(this.view.getBigUint64(this.take(8), true));
+  }
+
+  i64(): number {
+    return exact(this.view.getBigInt64(this.take(8), true));
+  }
+
+  slice(length: number): Uint8Array {
+    const at = this.take(length);
+    return this.data.subarray(at, at + length);
+  }
+
+  varint(): number {
+    let value = 0;
+    let scale = 1;
+    for (let i = 0; i < 10; i++) {
+      const byte = this.u8();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        if (value > Number.MAX_SAFE_INTEGER) throw new Damaged('a number is too large');
+        return value;
+      }
+      scale *= 128;
+    }
+    throw new Damaged('a number does not end');
+  }
+
+  zigzag(): number {
+    const value = this.varint();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+}
+
+function exact(value: bigint): number {
+  const n = Number(value);
+  if (!Number.isSafeInteger(n)) throw new Damaged('a 64-bit number is too large');
+  return n;
+}

@@ -1,0 +1,151 @@
+// axis.ts - the canvas above the time line: time axis, grid, rank labels, outlines of what is hovered and picked.
+import type { State } from '../model/state';
+import { css, rankColor } from '../layout/color';
+import { moment } from '../layout/format';
+import { visibleRanks, yOf } from '../layout/rows';
+import type { Rows } from '../layout/rows';
+import { tickStep, ticks } from '../layout/ticks';
+import { FONT } from './dom';
+import type { Theme } from './dom';
+
+export const AXIS = 26; // height of the time axis
+
+export interface Frame {
+  g: CanvasRenderingContext2D;
+  left: number; // gutter
+  width: number; // of the plot
+  height: number; // of the plot
+  state: State;
+  rows: Rows;
+  theme: Theme;
+  runtime: number;
+}
+
+export function xOf(f: Frame, ns: number): number {
+  return f.left + ((ns - f.state.from) / (f.state.to - f.state.from)) * f.width;
+}
+
+export function drawAxis(f: Frame): void {
+  const { g, theme, state } = f;
+  const step = tickStep((state.to - state.from) / f.width, 96);
+  g.font = FONT;
+  g.textBaseline = 'middle';
+  g.textAlign = 'left';
+  for (const t of ticks(state.from, state.to, step)) {
+    const x = Math.round(xOf(f, t)) + 0.5;
+    if (x < f.left - 1) continue;
+    g.strokeStyle = theme.line;
+    g.beginPath();
+    g.moveTo(x, AXIS - 7);
+    g.lineTo(x, AXIS + f.height);
+    g.stroke();
+    g.fillStyle = theme.dim;
+    if (x + 60 < f.left + f.width) g.fillText(moment(t, step), x + 5, AXIS / 2);
+  }
+  g.strokeStyle = theme.line;
+  g.beginPath();
+  g.moveTo(0, AXIS - 0.5);
+  g.lineTo(f.left + f.width, AXIS - 0.5);
+  g.stroke();
+}
+
+/** Grey out what lies before the start and after the end of the run. */
+export function drawOutside(f: Frame): void {
+  const { g, theme } = f;
+  const begin = Math.min(f.left + f.width, Math.max(f.left, xOf(f, 0)));
+  const end = Math.min(f.left + f.width, Math.max(f.left, xOf(f, f.runtime)));
+  g.fillStyle = theme.line;
+  g.globalAlpha = 0.35;
+  g.fillRect(f.left, AXIS, begin - f.left, f.height);
+  g.fillRect(end, AXIS, f.left + f.width - end, f.height);
+  g.globalAlpha = 1;
+}
+
+function labelStep(height: number): number {
+  const least = 15 / height;
+  for (let step = 1; ; step *= 2) if (step >= least) return step;
+}
+
+export function drawRanks(f: Frame, nodes: string[]): void {
+  const { g, theme, rows, state } = f;
+  const { first, last } = visibleRanks(rows, f.height);
+  const step = labelStep(rows.height);
+  g.save();
+  g.beginPath();
+  g.rect(0, AXIS, f.left + f.width, f.height);
+  g.clip();
+  g.font = FONT;
+  g.textBaseline = 'middle';
+  for (let rank = first; rank <= last; rank++) {
+    const y = AXIS + yOf(rows, rank);
+    const selected = state.selected.has(rank);
+    if (selected) {
+      g.fillStyle = theme.accent;
+      g.globalAlpha = 0.12;
+      g.fillRect(0, y, f.left + f.width, Math.max(1, rows.height));
+      g.globalAlpha = 1;
+    }
+    g.fillStyle = css(rankColor(rank, theme.dark));
+    g.fillRect(f.left - 6, y + rows.pad, 3, Math.max(rows.bar, 0.5));
+    if (rank % step !== 0) continue;
+    g.textAlign = 'right';
+    g.fillStyle = selected ? theme.text : theme.dim;
+    g.fillText(String(rank), f.left - 12, y + rows.height / 2 + 0.5);
+    if (nodes[rank] && rows.height >= 15 && f.left > 70 && nodes[rank] !== (rank > first ? nodes[rank - 1] : '')) {
+      g.textAlign = 'left';
+      g.fillStyle = theme.dim;
+      g.fillText(nodes[rank]!.slice(0, 7), 8, y + rows.height / 2 + 0.5);
+    }
+  }
+  g.restore();
+}
+
+/** Each bar's own outline, in the colour of its rank. */
+export function drawOutlines(f: Frame): void {
+  const { g, rows, theme } = f;
+  if (rows.bar < 12) return;
+  const { first, last } = visibleRanks(rows, f.height);
+  const x1 = Math.max(f.left, xOf(f, 0));
+  const x2 = Math.min(f.left + f.width, xOf(f, f.runtime));
+  g.lineWidth = 1;
+  for (let rank = first; rank <= last; rank++) {
+    const y = AXIS + yOf(rows, rank) + rows.pad;
+    g.strokeStyle = css(rankColor(rank, theme.dark), 0.75);
+    g.strokeRect(x1 - 0.5, Math.round(y) - 0.5, x2 - x1 + 1, rows.bar + 1);
+  }
+}
+
+export function outlineEvent(f: Frame, rank: number, start: number, length: number, strong: boolean): void {
+  const { g, rows, theme } = f;
+  const x1 = Math.max(f.left - 2, xOf(f, start));
+  const x2 = Math.min(f.left + f.width + 2, xOf(f, start + length));
+  const y = AXIS + yOf(rows, rank) + rows.pad;
+  g.strokeStyle = theme.text;
+  g.lineWidth = strong ? 2 : 1.25;
+  g.strokeRect(x1 - 1, y - 1, Math.max(2, x2 - x1) + 2, Math.max(2, rows.bar) + 2);
+  g.lineWidth = 1;
+}
+
+export function drawCrosshair(f: Frame, x: number): void {
+  const { g, theme, state } = f;
+  const ns = state.from + ((x - f.left) / f.width) * (state.to - state.from);
+  const text = moment(ns, ((state.to - state.from) / f.width) * 2);
+  g.font = FONT;
+  const width = g.measureText(text).width + 10;
+  const left = Math.min(Math.max(f.left, x - width / 2), f.left + f.width - width);
+  g.strokeStyle = theme.dim;
+  g.setLineDash([3, 3]);
+  g.beginPath();
+  g.moveTo(Math.round(x) + 0.5, AXIS);
+  g.lineTo(Math.round(x) + 0.5, AXIS + f.height);
+  g.stroke();
+  g.setLineDash([]);
+  g.fillStyle = theme.text;
+  g.beginPath();
+  g.roundRect(left, 4, width, 18, 4);
+  g.fill();
+  g.fillStyle = theme.paper;
+  g.textAlign = 'left';
+  g.textBaseline = 'middle';
+  g.fillText(text, left + 5, 13.5);
+}

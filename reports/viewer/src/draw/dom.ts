@@ -1,0 +1,72 @@
+// dom.ts - making elements. Text is always text: there is no way from a trace to markup.
+
+type Child = Node | string | null | undefined | false;
+type Attributes = Record<string, string | number | boolean | ((event: never) => void) | undefined>;
+
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value as EventListener);
+    else if (value === true) element.setAttribute(name, '');
+    else if (value !== false && value !== undefined) element.setAttribute(name, String(value));
+  }
+  add(element, ...children);
+  return element;
+}
+
+export function add(parent: Node, ...children: Child[]): void {
+  for (const child of children) if (child) parent.appendChild(typeof child === 'string' ? document.createTextNode(child) : child);
+}
+
+export function fill(parent: Element, ...children: Child[]): void {
+  parent.replaceChildren();
+  add(parent, ...children);
+}
+
+/** Size a canvas to its box in device pixels; returns its 2D context scaled to CSS pixels, cleared. */
+export function paper(canvas: HTMLCanvasElement): { g: CanvasRenderingContext2D; width: number; height: number } {
+  const ratio = devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  const height = canvas.clientHeight;
+  const w = Math.max(1, Math.round(width * ratio));
+  const hh = Math.max(1, Math.round(height * ratio));
+  if (canvas.width !== w || canvas.height !== hh) {
+    canvas.width = w;
+    canvas.height = hh;
+  }
+  const g = canvas.getContext('2d')!;
+  g.setTransform(ratio, 0, 0, ratio, 0, 0);
+  g.clearRect(0, 0, width, height);
+  return { g, width, height };
+}
+
+export interface Theme {
+  dark: boolean;
+  text: string;
+  dim: string;
+  line: string;
+  paper: string;
+  idle: string;
+  accent: string;
+}
+
+/** The colours of the style sheet, for canvases. */
+export function theme(): Theme {
+  const style = getComputedStyle(document.documentElement);
+  const value = (name: string) => style.getPropertyValue(name).trim();
+  return {
+    dark: value('--dark') === '1',
+    text: value('--text'),
+    dim: value('--dim'),
+    line: value('--line'),
+    paper: value('--paper'),
+    idle: value('--idle'),
+    accent: value('--accent'),
+  };
+}
+
+export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';

@@ -1,0 +1,128 @@
+// chunks.ts - loads chunks of a trace when a view asks for them, and keeps those used last.
+// In: index entries.  Out: decoded chunks. Neighbouring chunks asked for together are read with one range.
+import { Damaged } from '../decode/bytes';
+import { crc32c } from '../decode/crc32c';
+import type { Entry } from '../decode/layout';
+import type { Source } from './source';
+
+const GAP_MAX = 16 * 1024; // read over a gap rather than ask twice
+const RANGE_MAX = 8 * 2 ** 20;
+const CACHE_BYTES = 256 * 2 ** 20; // of inflated chunks
+
+interface Waiting {
+  entry: Entry;
+  resolve(data: Uint8Array): void;
+  reject(error: unknown): void;
+}
+
+async function inflate(packed: Uint8Array, rawBytes: number): Promise<Uint8Array> {
+  const raw = new Uint8Array(rawBytes);
+  const stream = new Blob([packed as BlobPart]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  const reader = stream.getReader();
+  let at = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    if (at + value.length > rawBytes) throw new Damaged('a chunk is longer than it says');
+    raw.set(value, at);
+    at += value.length;
+  }
+  if (at !== rawBytes) throw new Damaged('a chunk is shorter than it says');
+  return raw;
+}
+
+/** Entries in file order, joined into ranges. */
+export function joinRanges(waiting: readonly { entry: Entry }[]): { offset: number; length: number; first: number; last: number }[] {
+  const ranges: { offset: number; length: number; first: number; last: number }[] = [];
+  waiting.forEach(({ entry }, i) => {
+    const end = entry.offset + entry.packedBytes;
+    const range = ranges[ranges.length - 1];
+    if (range && entry.offset - (range.offset + range.length) <= GAP_MAX && end - range.offset <= RANGE_MAX) {
+      range.length = Math.max(range.length, end - range.offset);
+      range.last = i;
+    } else {
+      ranges.push({ offset: entry.offset, length: entry.packedBytes, first: i, last: i });
+    }
+  });
+  return ranges;
+}
+
+export class Chunks {
+  readonly ranges: { offset: number; length: number }[] = []; // everything read so far
+  private waiting: Waiting[] = [];
+  private readonly ready = new Map<number, { value: unknown; bytes: number }>(); // by entry id, least recent first
+  private readonly loading = new Map<number, Promise<unknown>>();
+  private cachedBytes = 0;
+
+  constructor(private readonly source: Source) {}
+
+  /** The decoded chunk if it is here, else undefined. */
+  peek<T>(entry: Entry): T | undefined {
+    const hit = this.ready.get(entry.id);
+    if (!hit) return undefined;
+    this.ready.delete(entry.id);
+    this.ready.set(entry.id, hit);
+    return hit.value as T;
+  }
+
+  /** Load, check and decode a chunk, once. */
+  load<T>(entry: Entry, decode: (data: Uint8Array) => T): Promise<T> {
+    const hit = this.peek<T>(entry);
+    if (hit !== undefined) return Promise.resolve(hit);
+    const busy = this.loading.get(entry.id);
+    if (busy) return busy as Promise<T>;
+    const work = this.bytes(entry)
+      .then((data) => this.keep(entry, decode(data), data.length))
+      .finally(() => this.loading.delete(entry.id));
+    this.loading.set(entry.id, work);
+    return work;
+  }
+
+  get busy(): number {
+    return this.loading.size;
+  }
+
+  private keep<T>(entry: Entry, value: T, bytes: number): T {
+    const weight = bytes * 6; // typed arrays are about that much wider than varints
+    this.ready.set(entry.id, { value, bytes: weight });
+    this.cachedBytes += weight;
+    for (const [id, old] of this.ready) {
+      if (this.cachedBytes <= CACHE_BYTES || id === entry.id) break;
+      this.ready.delete(id);
+      this.cachedBytes -= old.bytes;
+    }
+    return value;
+  }
+
+  private bytes(entry: Entry): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ entry, resolve, reject });
+      if (this.waiting.length === 1) queueMicrotask(() => this.readWaiting());
+    });
+  }
+
+  private readWaiting(): void {
+    const waiting = this.waiting.sort((a, b) => a.entry.offset - b.entry.offset);
+    this.waiting = [];
+    for (const range of joinRanges(waiting)) {
+      const part = waiting.slice(range.first, range.last + 1);
+      this.readRange(range, part).catch((error: unknown) => part.forEach((w) => w.reject(error)));
+    }
+  }
+
+  private async readRange(range: { offset: number; length: number }, part: Waiting[]): Promise<void> {
+    this.ranges.push({ offset: range.offset, length: range.length });
+    const data = await this.source.read(range.offset, range.length);
+    if (data.length !== range.length) throw new Damaged('The file ends too early; was it changed while open?');
+    await Promise.all(
+      part.map(async ({ entry, resolve, reject }) => {
+        const at = entry.offset - range.offset;
+        const packed = data.subarray(at, at + entry.packedBytes);
+        if (crc32c(packed) !== entry.crc) return reject(new Damaged(`The chunk at offset ${entry.offset} is damaged.`));
+        return inflate(packed, entry.rawBytes).then(resolve, () =>
+          reject(new Damaged(`The chunk at offset ${entry.offset} cannot be unpacked.`)),
+        );
+      }),
+    );
+  }
+}

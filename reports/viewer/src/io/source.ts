@@ -1,0 +1,46 @@
+// source.ts - where the bytes of a trace come from: a file of the user, or ranges over HTTP from our own origin.
+
+export interface Source {
+  readonly name: string;
+  readonly bytes: number;
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+export class FileSource implements Source {
+  constructor(private readonly blob: Blob, readonly name: string) {}
+
+  get bytes(): number {
+    return this.blob.size;
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    return new Uint8Array(await this.blob.slice(offset, offset + length).arrayBuffer());
+  }
+}
+
+class HttpSource implements Source {
+  constructor(private readonly url: string, readonly name: string, readonly bytes: number) {}
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    if (length === 0) return new Uint8Array();
+    const answer = await fetch(this.url, { headers: { Range: `bytes=${offset}-${offset + length - 1}` } });
+    if (answer.status !== 206) throw new Error(`The server answered ${answer.status} to a range of ${this.name}.`);
+    return new Uint8Array(await answer.arrayBuffer());
+  }
+}
+
+/** Open url, which must be of our own origin. Null when there is nothing there. */
+export async function openUrl(url: URL): Promise<Source | null> {
+  if (url.origin !== location.origin || !url.protocol.startsWith('http'))
+    throw new Error('Only traces from the same server can be opened by address. Choose the file instead.');
+  const name = decodeURIComponent(url.pathname.split('/').pop() ?? 'trace');
+  const answer = await fetch(url, { headers: { Range: 'bytes=0-0' } });
+  if (answer.status === 404) return null;
+  const total = /\/(\d+)$/.exec(answer.headers.get('Content-Range') ?? '');
+  if (answer.status === 206 && total) {
+    await answer.arrayBuffer();
+    return new HttpSource(url.href, name, Number(total[1]));
+  }
+  if (!answer.ok) throw new Error(`The server answered ${answer.status} for ${name}.`);
+  return new FileSource(await answer.blob(), name); // a server without ranges: take all of it
+}

@@ -1,0 +1,39 @@
+// format.ts - numbers as people read them. Pure.
+
+export function duration(ns: number): string {
+  const a = Math.abs(ns);
+  if (a >= 100e9) return `${(ns / 1e9).toFixed(0)} s`;
+  if (a >= 1e9) return `${(ns / 1e9).toFixed(2)} s`;
+  if (a >= 1e6) return `${(ns / 1e6).toFixed(2)} ms`;
+  if (a >= 1e3) return `${(ns / 1e3).toFixed(2)} µs`;
+  return `${ns.toFixed(0)} ns`;
+}
+
+export function bytes(n: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+  let unit = 0;
+  while (n >= 1024 && unit < units.length - 1) {
+    n /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? Math.round(n) : n.toPrecision(n >= 100 ? 4 : 3)} ${units[unit]}`;
+}
+
+export function count(n: number): string {
+  return Math.round(n).toLocaleString('en-US');
+}
+
+export function percent(share: number | undefined): string {
+  return share === undefined ? '–' : `${Math.round(share * 100)} %`;
+}
+
+/** A moment of the run with just enough digits to tell it from one `step` ns away. */
+export function moment(ns: number, step: number): string {
+  const [unit, scale] = step >= 1e7 ? ['s', 1e9] : step >= 1e4 ? ['ms', 1e6] : ['µs', 1e3];
+  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / scale) - 1e-9)));
+  return `${(ns / scale).toFixed(digits)} ${unit}`;
+}
+
+export function plural(n: number, word: string): string {
+  return `${count(n)} ${word}${n === 1 ? '' : 's'}`;
+}

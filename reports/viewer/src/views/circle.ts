@@ -1,0 +1,245 @@
+// circle.ts - network load: ranks as points on a circle, a line's width is the traffic between two of them in the
+// interval shown. In: traffic.ts.  Out: a 2D canvas, and a slider and a box that choose the interval.
+import type { App } from '../app';
+import { FONT, h, paper } from '../draw/dom';
+import { widthSlider } from '../draw/tools';
+import { css, rankColor } from '../layout/color';
+import { bytes, count, duration, moment } from '../layout/format';
+import { trafficIn } from '../model/traffic';
+import type { Traffic } from '../model/traffic';
+import type { View, ViewInstance } from './list';
+
+const WIDTH_MAX = 22;
+const LINES_MAX = 3000;
+
+interface Link {
+  src: number;
+  dst: number;
+  bytes: number;
+  messages: number;
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+function links(t: Traffic): Link[] {
+  const all: Link[] = [];
+  for (const [key, value] of t.bytes)
+    all.push({ src: Math.floor(key / t.nodes), dst: key % t.nodes, bytes: value, messages: t.messages.get(key) ?? 0 });
+  return all.sort((a, b) => b.bytes - a.bytes).slice(0, LINES_MAX);
+}
+
+function onCurve(a: Point, c: Point, b: Point, t: number): Point {
+  const u = 1 - t;
+  return { x: u * u * a.x + 2 * u * t * c.x + t * t * b.x, y: u * u * a.y + 2 * u * t * c.y + t * t * b.y };
+}
+
+class Circle implements ViewInstance {
+  private traffic: Traffic | null = null;
+  private lines: Link[] = [];
+  private shown = '';
+  private bytesPerPixel = 0;
+  private hovered: Link | null = null;
+  private readonly canvas = h('canvas', { class: 'layer' });
+  private readonly stage = h('div', { class: 'stage' }, this.canvas);
+  private readonly note = h('span', { class: 'note', role: 'status' });
+  private readonly position = h('input', { type: 'range', class: 'wide', min: 0, max: 1000, step: 1, 'aria-label': 'Start of the interval', oninput: () => this.slide() });
+  private readonly length = h('input', { type: 'number', min: 0, step: 'any', 'aria-label': 'Length of the interval in milliseconds', onchange: () => this.resize() });
+  private readonly interval = h('span', { class: 'facts' });
+  private readonly tools = h('div', { class: 'tools' });
+
+  constructor(private readonly app: App, host: HTMLElement) {
+    this.tools.append(this.note);
+    const row = h('div', { class: 'tools bottom' }, this.position, h('label', { class: 'tool' }, 'length', this.length, 'ms'), this.interval);
+    host.append(this.tools, this.stage, row);
+    this.canvas.addEventListener('pointermove', (e) => this.hover(e));
+    this.canvas.addEventListener('pointerleave', () => this.leave());
+    this.canvas.addEventListener('click', (e) => this.click(e));
+  }
+
+  private slide(): void {
+    const { store, trace } = this.app;
+    const length = store.state.to - store.state.from;
+    const from = (Number(this.position.value) / 1000) * Math.max(0, trace.meta.runtime - length);
+    store.showInterval(from, from + length);
+  }
+
+  private resize(): void {
+    const { store } = this.app;
+    const length = Number(this.length.value) * 1e6;
+    if (length > 0) store.showInterval(store.state.from, store.state.from + length);
+  }
+
+  update(): void {
+    const { from, to } = this.app.store.state;
+    const { runtime } = this.app.trace.meta;
+    const free = Math.max(1, runtime - (to - from));
+    this.position.value = String(Math.round((Math.max(0, from) / free) * 1000));
+    if (document.activeElement !== this.length) this.length.value = String(Number(((to - from) / 1e6).toPrecision(6)));
+    const step = (to - from) / 100;
+    this.interval.textContent = `${moment(Math.max(0, from), step)} to ${moment(Math.min(runtime, to), step)} of ${duration(runtime)}`;
+    const key = `${from}.${to}`;
+    if (key !== this.shown) {
+      this.shown = key;
+      trafficIn(this.app.trace, from, to).then((t) => this.take(t, key), (error: unknown) => this.app.fail(error));
+    }
+    this.draw();
+  }
+
+  private take(t: Traffic, key: string): void {
+    if (key !== this.shown) return;
+    this.traffic = t;
+    this.lines = links(t);
+    const most = this.lines[0]?.bytes ?? 0;
+    if (this.bytesPerPixel === 0 && most > 0) {
+      this.bytesPerPixel = most / 10;
+      this.tools.prepend(widthSlider(this.bytesPerPixel, (value) => {
+        this.bytesPerPixel = value;
+        this.draw();
+      }));
+    }
+    this.draw();
+  }
+
+  private ring(): { centre: Point; radius: number; at: (node: number) => Point } {
+    const { clientWidth: width, clientHeight: height } = this.stage;
+    const nodes = this.traffic?.nodes ?? 1;
+    const radius = Math.max(40, Math.min(width, height) / 2 - 44);
+    const centre = { x: width / 2, y: height / 2 };
+    const angle = (node: number) => (node / nodes) * 2 * Math.PI - Math.PI / 2;
+    return { centre, radius, at: (n) => ({ x: centre.x + radius * Math.cos(angle(n)), y: centre.y + radius * Math.sin(angle(n)) }) };
+  }
+
+  /** The curve of a link bends towards the centre, a little to the left as seen by the sender: both ways show. */
+  private bend(a: Point, b: Point, centre: Point): Point {
+    const middle = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+    const [dx, dy] = [b.x - a.x, b.y - a.y];
+    return { x: middle.x + (centre.x - middle.x) * 0.35 - dy * 0.08, y: middle.y + (centre.y - middle.y) * 0.35 + dx * 0.08 };
+  }
+
+  private draw(): void {
+    const { g, width, height } = paper(this.canvas);
+    const theme = this.app.theme();
+    const t = this.traffic;
+    if (!t) return;
+    const { centre, radius, at } = this.ring();
+    const { selected } = this.app.store.state;
+    g.lineCap = 'round';
+    for (let i = this.lines.length - 1; i >= 0; i--) {
+      const link = this.lines[i]!;
+      const related = selected.size === 0 || selected.has(link.src * t.ranksPerNode) || selected.has(link.dst * t.ranksPerNode);
+      const strong = link === this.hovered;
+      const px = link.bytes / Math.max(1e-9, this.bytesPerPixel);
+      const [a, b] = [at(link.src), at(link.dst)];
+      const c = this.bend(a, b, centre);
+      g.strokeStyle = css(rankColor(link.src * t.ranksPerNode, theme.dark), strong ? 1 : related ? Math.min(0.75, 0.2 + px / 4) : 0.07);
+      g.lineWidth = Math.min(WIDTH_MAX, Math.max(0.75, px)) + (strong ? 1.5 : 0);
+      g.beginPath();
+      g.moveTo(a.x, a.y);
+      g.quadraticCurveTo(c.x, c.y, b.x, b.y);
+      g.stroke();
+    }
+    this.drawPoints(g, t, radius, at);
+    if (this.lines.length === 0) {
+      g.fillStyle = theme.dim;
+      g.font = FONT;
+      g.textAlign = 'center';
+      g.fillText('No message starts in this interval.', width / 2, height / 2);
+    }
+    this.tell(t);
+  }
+
+  private drawPoints(g: CanvasRenderingContext2D, t: Traffic, radius: number, at: (n: number) => Point): void {
+    const theme = this.app.theme();
+    const { centre } = this.ring();
+    const room = (2 * Math.PI * radius) / t.nodes;
+    const size = Math.max(1.5, Math.min(9, room * 0.35));
+    const step = 2 ** Math.max(0, Math.ceil(Math.log2(24 / room)));
+    g.font = FONT;
+    g.textAlign = 'center';
+    g.textBaseline = 'middle';
+    for (let n = 0; n < t.nodes; n++) {
+      const p = at(n);
+      g.fillStyle = css(rankColor(n * t.ranksPerNode, theme.dark));
+      g.beginPath();
+      g.arc(p.x, p.y, size, 0, 2 * Math.PI);
+      g.fill();
+      g.strokeStyle = this.app.store.state.selected.has(n * t.ranksPerNode) ? theme.text : theme.paper;
+      g.lineWidth = 1.5;
+      g.stroke();
+      if (n % step !== 0) continue;
+      const out = 1 + (size + 13) / radius;
+      g.fillStyle = theme.dim;
+      g.fillText(String(n * t.ranksPerNode), centre.x + (p.x - centre.x) * out, centre.y + (p.y - centre.y) * out);
+    }
+  }
+
+  private tell(t: Traffic): void {
+    const total = this.lines.reduce((sum, l) => sum + l.bytes, 0);
+    const messages = this.lines.reduce((sum, l) => sum + l.messages, 0);
+    const grouped = t.ranksPerNode > 1 ? `; a point is ${t.ranksPerNode} ranks, zoom in for single ranks` : '';
+    const text = `${t.exact ? '' : '≈ '}${bytes(total)} in ${count(messages)} messages between ${count(this.lines.length)} pairs${grouped}`;
+    if (this.note.textContent !== text) this.note.textContent = text;
+    Object.assign(this.app.drawn, { circleBytes: total, circleMessages: messages, circleExact: t.exact, circleLinks: this.lines.length });
+  }
+
+  private linkAt(x: number, y: number): Link | null {
+    const { centre, at } = this.ring();
+    let best: Link | null = null;
+    let reach = 6;
+    for (const link of this.lines) {
+      const [a, b] = [at(link.src), at(link.dst)];
+      const c = this.bend(a, b, centre);
+      for (let k = 1; k < 24; k++) {
+        const p = onCurve(a, c, b, k / 24);
+        const distance = Math.hypot(p.x - x, p.y - y);
+        if (distance < reach) {
+          reach = distance;
+          best = link;
+        }
+      }
+    }
+    return best;
+  }
+
+  private who(node: number): string {
+    const per = this.traffic?.ranksPerNode ?? 1;
+    return per === 1 ? String(node) : `${node * per}–${Math.min(this.app.trace.meta.ranks, (node + 1) * per) - 1}`;
+  }
+
+  private hover(e: PointerEvent): void {
+    this.hovered = this.linkAt(e.offsetX, e.offsetY);
+    const l = this.hovered;
+    if (l) {
+      const back = this.lines.find((x) => x.src === l.dst && x.dst === l.src);
+      const rows: [string, string][] = [['bytes', bytes(l.bytes)], ['messages', count(l.messages)]];
+      if (back) rows.push(['the other way', bytes(back.bytes)]);
+      this.app.tooltip.show({ title: `${this.who(l.src)} → ${this.who(l.dst)}`, rows }, e.clientX, e.clientY);
+    } else this.app.tooltip.hide();
+    this.draw();
+  }
+
+  private leave(): void {
+    this.hovered = null;
+    this.app.tooltip.hide();
+    this.draw();
+  }
+
+  private click(e: MouseEvent): void {
+    const { at } = this.ring();
+    const t = this.traffic;
+    for (let n = 0; t && n < t.nodes; n++) {
+      const p = at(n);
+      if (Math.hypot(p.x - e.offsetX, p.y - e.offsetY) < 12) return this.app.store.toggleRank(n * t.ranksPerNode);
+    }
+    this.app.store.set({ selected: new Set() });
+  }
+}
+
+export const circle: View = {
+  id: 'circle',
+  title: 'Network load',
+  create: (app, host) => new Circle(app, host),
+};

@@ -1,0 +1,299 @@
+// matrix.ts - who sends how much to whom: a cell per pair of ranks, logarithmic, with sums of rows and columns.
+// In: the analysis (whole run) or the messages of the interval shown.  Out: one 2D canvas.
+import type { App } from '../app';
+import { FONT, h, paper } from '../draw/dom';
+import { css, rankColor, viridis } from '../layout/color';
+import { bytes, count } from '../layout/format';
+import { list, num } from '../model/analysis';
+import { trafficIn } from '../model/traffic';
+import type { View, ViewInstance } from './list';
+
+type Source = 'p2p' | 'collective' | 'interval';
+type Measure = 'bytes' | 'messages';
+
+const CELLS_MAX = 512; // cells a side; more ranks share one
+
+/** Sums per pair of nodes, a node being one rank or, beyond CELLS_MAX, several in a row. */
+interface Grid {
+  n: number;
+  ranksPerNode: number;
+  value: Float64Array;
+  max: number;
+  min: number; // smallest above 0
+  rowSum: Float64Array;
+  columnSum: Float64Array;
+  note: string;
+}
+
+function emptyGrid(n: number, ranksPerNode: number, note: string): Grid {
+  return { n, ranksPerNode, value: new Float64Array(n * n), max: 0, min: Infinity, rowSum: new Float64Array(n), columnSum: new Float64Array(n), note };
+}
+
+function seal(g: Grid): Grid {
+  g.value.forEach((v, i) => {
+    if (v <= 0) return;
+    g.max = Math.max(g.max, v);
+    g.min = Math.min(g.min, v);
+    g.rowSum[Math.floor(i / g.n)]! += v;
+    g.columnSum[i % g.n]! += v;
+  });
+  return g;
+}
+
+class Matrix implements ViewInstance {
+  private source: Source = 'p2p';
+  private measure: Measure = 'bytes';
+  private grid: Grid;
+  private shown = '';
+  private cell: { row: number; column: number } | null = null;
+  private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': 'Communication matrix: arrow keys move between cells' });
+  private readonly stage = h('div', { class: 'stage' }, this.canvas);
+  private readonly note = h('span', { class: 'note', role: 'status' });
+
+  constructor(private readonly app: App, host: HTMLElement) {
+    this.grid = this.fromAnalysis('p2p', 'bytes');
+    host.append(h('div', { class: 'tools' }, this.choice(), this.measureChoice(), this.note), this.stage);
+    this.canvas.addEventListener('pointermove', (e) => this.hover(e));
+    this.canvas.addEventListener('pointerleave', () => this.leave());
+    this.canvas.addEventListener('click', () => this.select());
+    this.canvas.addEventListener('keydown', (e) => this.key(e));
+  }
+
+  private choice(): HTMLElement {
+    const select = h(
+      'select', { 'aria-label': 'Traffic', onchange: () => { this.source = select.value as Source; this.refresh(); } },
+      h('option', { value: 'p2p' }, 'point to point, whole run'),
+      h('option', { value: 'interval' }, 'point to point, interval shown'),
+      h('option', { value: 'collective' }, 'collectives, whole run'),
+    );
+    return h('label', { class: 'tool' }, 'traffic', select);
+  }
+
+  private measureChoice(): HTMLElement {
+    const select = h(
+      'select', { 'aria-label': 'Measure', onchange: () => { this.measure = select.value as Measure; this.refresh(); } },
+      h('option', { value: 'bytes' }, 'bytes'), h('option', { value: 'messages' }, 'number'),
+    );
+    return h('label', { class: 'tool' }, 'measure', select);
+  }
+
+  private fromAnalysis(source: 'p2p' | 'collective', measure: Measure): Grid {
+    const { ranks } = this.app.trace.meta;
+    const per = Math.ceil(ranks / CELLS_MAX);
+    const grid = emptyGrid(Math.ceil(ranks / per), per, '');
+    const field = measure === 'bytes' ? 'bytes' : source === 'p2p' ? 'messages' : 'operations';
+    for (const x of list(this.app.trace.analysis, 'matrix', source)) {
+      const src = num(x, 'src') ?? -1;
+      const dst = num(x, 'dst') ?? -1;
+      if (src >= 0 && dst >= 0 && src < ranks && dst < ranks)
+        grid.value[Math.floor(src / per) * grid.n + Math.floor(dst / per)]! += num(x, field) ?? 0;
+    }
+    return seal(grid);
+  }
+
+  private async fromInterval(measure: Measure): Promise<Grid> {
+    const { from, to } = this.app.store.state;
+    const t = await trafficIn(this.app.trace, from, to);
+    const per = Math.ceil(t.nodes / CELLS_MAX);
+    const grid = emptyGrid(Math.ceil(t.nodes / per), per * t.ranksPerNode, t.exact ? '' : 'approximate at the ends of the interval');
+    for (const [key, value] of measure === 'bytes' ? t.bytes : t.messages)
+      grid.value[Math.floor(Math.floor(key / t.nodes) / per) * grid.n + Math.floor((key % t.nodes) / per)]! += value;
+    return seal(grid);
+  }
+
+  private refresh(): void {
+    if (this.source !== 'interval') {
+      this.grid = this.fromAnalysis(this.source, this.measure);
+      return this.app.redraw();
+    }
+    const { from, to } = this.app.store.state;
+    const key = `${from}.${to}.${this.measure}`;
+    if (key === this.shown) return;
+    this.shown = key;
+    this.fromInterval(this.measure).then((grid) => {
+      if (this.source !== 'interval' || this.shown !== key) return;
+      this.grid = grid;
+      this.draw();
+    }, (error: unknown) => this.app.fail(error));
+  }
+
+  private layout(): { left: number; top: number; size: number; sum: number } {
+    const width = this.stage.clientWidth;
+    const height = this.stage.clientHeight;
+    const sum = Math.min(90, width * 0.14);
+    const size = Math.max(40, Math.min(width - 60 - sum - 100, height - 44 - sum));
+    return { left: 56, top: 38, size, sum };
+  }
+
+  update(): void {
+    if (this.source === 'interval') this.refresh();
+    this.draw();
+  }
+
+  private shade(v: number): number {
+    const { min, max } = this.grid;
+    return max > min ? 0.08 + 0.92 * (Math.log(v / min) / Math.log(max / min)) : 0.85;
+  }
+
+  private draw(): void {
+    const { g } = paper(this.canvas);
+    const { left, top, size, sum } = this.layout();
+    const theme = this.app.theme();
+    const { n, value } = this.grid;
+    const cell = size / n;
+    const gap = cell > 8 ? 1 : 0;
+    g.fillStyle = theme.idle;
+    g.globalAlpha = 0.35;
+    g.fillRect(left, top, size, size);
+    g.globalAlpha = 1;
+    for (let r = 0; r < n; r++)
+      for (let c = 0; c < n; c++) {
+        const v = value[r * n + c]!;
+        if (v <= 0) continue;
+        g.fillStyle = css(viridis(this.shade(v)));
+        g.fillRect(left + c * cell, top + r * cell, Math.max(1, cell - gap), Math.max(1, cell - gap));
+      }
+    this.drawLabels(g, left, top, cell);
+    this.drawSums(g, left, top, size, sum, cell);
+    this.drawScale(g, left + size + sum + 24, top, Math.min(180, size));
+    if (this.cell) this.drawCursor(g, left, top, size, cell);
+    this.tell();
+  }
+
+  private drawLabels(g: CanvasRenderingContext2D, left: number, top: number, cell: number): void {
+    const theme = this.app.theme();
+    const step = 2 ** Math.max(0, Math.ceil(Math.log2(22 / cell)));
+    g.font = FONT;
+    g.fillStyle = theme.dim;
+    g.textBaseline = 'middle';
+    for (let i = 0; i < this.grid.n; i += step) {
+      const label = String(i * this.grid.ranksPerNode);
+      g.textAlign = 'right';
+      g.fillText(label, left - 8, top + (i + 0.5) * cell);
+      g.textAlign = 'center';
+      g.fillText(label, left + (i + 0.5) * cell, top - 10);
+    }
+    g.textAlign = 'left';
+    g.fillText('to →', left, top - 28);
+    g.save();
+    g.translate(10, top);
+    g.rotate(-Math.PI / 2);
+    g.textAlign = 'right';
+    g.fillText('← from', 0, 0);
+    g.restore();
+  }
+
+  private drawSums(g: CanvasRenderingContext2D, left: number, top: number, size: number, sum: number, cell: number): void {
+    const { rowSum, columnSum, n } = this.grid;
+    const theme = this.app.theme();
+    const most = Math.max(1, ...rowSum, ...columnSum);
+    const thick = Math.max(1, cell - (cell > 4 ? 1 : 0));
+    for (let i = 0; i < n; i++) {
+      g.fillStyle = css(rankColor(i * this.grid.ranksPerNode, theme.dark), 0.85);
+      g.fillRect(left + size + 8, top + i * cell, (rowSum[i]! / most) * (sum - 12), thick);
+      g.fillRect(left + i * cell, top + size + 8, thick, (columnSum[i]! / most) * (sum - 12));
+    }
+    g.fillStyle = theme.dim;
+    g.textAlign = 'left';
+    g.fillText('sent', left + size + 8, top - 10);
+    g.textAlign = 'right';
+    g.fillText('received', left - 8 + 0, top + size + 16);
+  }
+
+  private drawScale(g: CanvasRenderingContext2D, x: number, y: number, height: number): void {
+    const theme = this.app.theme();
+    const { min, max } = this.grid;
+    if (max <= 0) return;
+    for (let i = 0; i < height; i++) {
+      g.fillStyle = css(viridis(0.08 + 0.92 * (1 - i / height)));
+      g.fillRect(x, y + i, 12, 1);
+    }
+    const text = (v: number) => (this.measure === 'bytes' ? bytes(v) : count(v));
+    g.fillStyle = theme.dim;
+    g.textAlign = 'left';
+    g.fillText(text(max), x + 18, y + 6);
+    if (min < max) {
+      g.fillText(text(Math.sqrt(min * max)), x + 18, y + height / 2);
+      g.fillText(text(min), x + 18, y + height - 4);
+    }
+  }
+
+  private drawCursor(g: CanvasRenderingContext2D, left: number, top: number, size: number, cell: number): void {
+    const { row, column } = this.cell!;
+    const theme = this.app.theme();
+    g.fillStyle = theme.text;
+    g.globalAlpha = 0.1;
+    g.fillRect(left, top + row * cell, size, cell);
+    g.fillRect(left + column * cell, top, cell, size);
+    g.globalAlpha = 1;
+    g.strokeStyle = theme.text;
+    g.lineWidth = 1.5;
+    g.strokeRect(left + column * cell - 0.5, top + row * cell - 0.5, Math.max(cell, 3), Math.max(cell, 3));
+  }
+
+  private tell(): void {
+    const total = this.grid.rowSum.reduce((a, b) => a + b, 0);
+    const what = this.measure === 'bytes' ? bytes(total) : count(total);
+    const text = total > 0 ? `${what} in all${this.grid.note ? `; ${this.grid.note}` : ''}` : 'no traffic of this kind';
+    if (this.note.textContent !== text) this.note.textContent = text;
+    Object.assign(this.app.drawn, { matrixTotal: total, matrixSize: this.grid.n, matrixCells: this.grid.value.filter((v) => v > 0).length });
+  }
+
+  private who(node: number): string {
+    const per = this.grid.ranksPerNode;
+    return per === 1 ? String(node) : `${node * per}–${Math.min(this.app.trace.meta.ranks, (node + 1) * per) - 1}`;
+  }
+
+  private describeCell(): { title: string; rows: [string, string][] } {
+    const { row, column } = this.cell!;
+    const text = (v: number) => (this.measure === 'bytes' ? bytes(v) : count(v));
+    return {
+      title: `${this.who(row)} → ${this.who(column)}`,
+      rows: [
+        [this.measure, text(this.grid.value[row * this.grid.n + column]!)],
+        [`all from ${this.who(row)}`, text(this.grid.rowSum[row]!)],
+        [`all to ${this.who(column)}`, text(this.grid.columnSum[column]!)],
+      ],
+    };
+  }
+
+  private hover(e: PointerEvent): void {
+    const { left, top, size } = this.layout();
+    const column = Math.floor(((e.offsetX - left) / size) * this.grid.n);
+    const row = Math.floor(((e.offsetY - top) / size) * this.grid.n);
+    const inside = row >= 0 && column >= 0 && row < this.grid.n && column < this.grid.n;
+    this.cell = inside ? { row, column } : null;
+    if (inside) this.app.tooltip.show(this.describeCell(), e.clientX, e.clientY);
+    else this.app.tooltip.hide();
+    this.draw();
+  }
+
+  private leave(): void {
+    this.cell = null;
+    this.app.tooltip.hide();
+    this.draw();
+  }
+
+  private select(): void {
+    if (this.cell && this.grid.ranksPerNode === 1) this.app.store.set({ selected: new Set([this.cell.row, this.cell.column]) });
+  }
+
+  private key(e: KeyboardEvent): void {
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[e.key];
+    if (e.key === 'Enter') this.select();
+    if (!move) return;
+    e.preventDefault();
+    const last = this.grid.n - 1;
+    const at = this.cell ?? { row: 0, column: -move[1]! };
+    this.cell = { row: Math.min(last, Math.max(0, at.row + move[0]!)), column: Math.min(last, Math.max(0, at.column + move[1]!)) };
+    const tip = this.describeCell();
+    this.app.announce(`${tip.title}: ${tip.rows.map(([k, v]) => `${k} ${v}`).join(', ')}`);
+    this.draw();
+  }
+}
+
+export const matrix: View = {
+  id: 'matrix',
+  title: 'Communication matrix',
+  create: (app, host) => new Matrix(app, host),
+};

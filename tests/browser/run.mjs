@@ -1,0 +1,326 @@
+// run.mjs - opens traces of known content in Chromium and checks what is drawn, what was read and what was said.
+// node run.mjs MPITRACE MAKE_MPIX VIEWER_HTML WORKDIR [--shots DIR]; ends with "N passed, N failed".
+import { execFileSync, spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const [mpitrace, makeMpix, viewer, work] = process.argv.slice(2, 6).map((path) => resolve(path));
+const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
+const SKIPPED = 77;
+const ARGS = [
+  '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+];
+
+function packages() {
+  mkdirSync(work, { recursive: true });
+  for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(here, name), join(work, name));
+  const installed = join(work, 'node_modules/playwright-core/package.json');
+  const wanted = JSON.parse(readFileSync(join(here, 'package.json'))).devDependencies['playwright-core'];
+  if (!existsSync(installed) || JSON.parse(readFileSync(installed)).version !== wanted)
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: work, stdio: 'inherit' });
+  return createRequire(join(work, 'package.json'))('playwright-core');
+}
+
+function chromium() {
+  return ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+}
+
+let passed = 0;
+let failed = 0;
+let complaints = []; // of the console, since the last check
+
+async function check(claim, test) {
+  try {
+    await test();
+    if (complaints.length > 0) throw new Error(`console: ${complaints.join(' | ')}`);
+    passed++;
+    console.log(`ok     ${claim}`);
+  } catch (error) {
+    failed++;
+    console.log(`FAILED ${claim}: ${error.message}`);
+  }
+  complaints = [];
+}
+
+function same(got, want, what) {
+  if (JSON.stringify(got) !== JSON.stringify(want)) throw new Error(`${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
+}
+
+function truth(condition, what) {
+  if (!condition) throw new Error(what);
+}
+
+async function newPage(browser, options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1360, height: 800 }, ...options });
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && !/GPU stall/.test(m.text()) && complaints.push(m.text()));
+  page.on('pageerror', (e) => complaints.push(String(e)));
+  page.on('request', (r) => !/^(file|http:\/\/127\.0\.0\.1|data|blob)/.test(r.url()) && complaints.push(`request to ${r.url()}`));
+  return page;
+}
+
+/** Wait until the picture is complete: two frames with nothing loading and nothing changing. */
+async function settled(page) {
+  await page.waitForFunction(() => globalThis.mpitrace !== undefined);
+  for (let quiet = 0; quiet < 3; ) {
+    const busy = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(globalThis.mpitrace.trace.chunks.busy)))));
+    quiet = busy === 0 ? quiet + 1 : 0;
+  }
+}
+
+const drawn = (page) => page.evaluate(() => ({ ...globalThis.mpitrace.drawn }));
+const interval = (page, from, to) => page.evaluate(([a, b]) => globalThis.mpitrace.store.showInterval(a, b), [from, to]);
+const bytesRead = (page) => page.evaluate(() => globalThis.mpitrace.trace.chunks.ranges.reduce((n, r) => n + r.length, 0));
+
+async function pick(page, file) {
+  await page.goto(pathToFileURL(viewer).href);
+  await page.setInputFiles('#file', file);
+  await settled(page);
+}
+
+/** How many pixels of the time line have nearly this colour; read from a picture of the element. */
+async function pixels(page, rgb, clip) {
+  const png = (await page.screenshot({ clip })).toString('base64');
+  return page.evaluate(async ([data, [r, g, b]]) => {
+    const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+    const g2 = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    g2.drawImage(image, 0, 0);
+    const p = g2.getImageData(0, 0, image.width, image.height).data;
+    let n = 0;
+    for (let i = 0; i < p.length; i += 4) if (Math.abs(p[i] - r) + Math.abs(p[i + 1] - g) + Math.abs(p[i + 2] - b) < 24) n++;
+    return n;
+  }, [png, rgb]);
+}
+
+async function shot(page, name) {
+  if (shots) await page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+async function testPicker(browser, file) {
+  const page = await newPage(browser);
+  await check('a file chosen is drawn with every call and every message', async () => {
+    await pick(page, file);
+    const d = await drawn(page);
+    same([d.detail, d.events, d.lines, d.messageDetail], ['events', 8 * (2 + 50 * 9 + 6), 8 * 50 * 4, 'all'], 'drawn');
+  });
+  await check('the header says program, efficiency and that the trace is complete', async () => {
+    same(await page.textContent('h1'), 'halo', 'title');
+    truth(/Complete: 3,664 calls/.test(await page.textContent('.trust')), 'coverage');
+    truth(/73\s%/.test(await page.textContent('.verdict')), 'parallel efficiency');
+  });
+  await shot(page, 'timeline-all');
+  await check('waiting is drawn in the colour of waiting', async () => {
+    await interval(page, 5e6, 9e6);
+    await settled(page);
+    const clip = await page.locator('.stage').boundingBox();
+    truth((await pixels(page, [0xd5, 0x5e, 0x00], clip)) > 5000, 'too few pixels of the colour of waiting');
+  });
+  await shot(page, 'timeline-zoomed');
+  await check('a click on a call tells operation, duration, call site', async () => {
+    const box = await page.locator('.stage').boundingBox();
+    const at = await page.evaluate(() => {
+      const { from, to } = globalThis.mpitrace.store.state;
+      return (6.3e6 - from) / (to - from);
+    });
+    const row = (box.height - 26) / 8;
+    const height = Math.min(46, row);
+    await page.mouse.move(box.x + 76 + at * (box.width - 76), box.y + 26 + height / 2);
+    await shot(page, 'timeline-tooltip');
+    await page.mouse.down();
+    await page.mouse.up();
+    await settled(page);
+    const text = await page.textContent('.selection');
+    truth(/MPI_Waitall/.test(text) && /src\/halo\.c:68/.test(text) && /of it waiting/.test(text), text);
+  });
+  await check('the keyboard pans, zooms, steps and shows all', async () => {
+    const state = () => page.evaluate(() => ({ ...globalThis.mpitrace.store.state }));
+    const before = await state();
+    await page.focus('.stage');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('+');
+    await settled(page);
+    const after = await state();
+    truth(after.from > before.from && after.to - after.from < before.to - before.from, 'did not move');
+    await page.keyboard.press('n');
+    await settled(page);
+    truth((await page.textContent('.selection')).includes('MPI_'), 'no call picked');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Home');
+    await page.keyboard.press('m');
+    await settled(page);
+    same((await drawn(page)).lines, 0, 'messages shown after m');
+    await page.keyboard.press('m');
+  });
+  await check('the wheel zooms about the pointer', async () => {
+    const box = await page.locator('.stage').boundingBox();
+    const time = () => page.evaluate(([x, w]) => {
+      const { from, to } = globalThis.mpitrace.store.state;
+      return from + ((x - 76) / (w - 76)) * (to - from);
+    }, [600, box.width]);
+    await settled(page);
+    await page.mouse.move(box.x + 600, box.y + 100);
+    const before = await time();
+    await page.mouse.wheel(0, -300);
+    await settled(page);
+    truth(Math.abs((await time()) - before) < 2e3, 'the moment under the pointer moved');
+  });
+  await check('the matrix holds exactly what was sent', async () => {
+    await page.click('#tab-matrix');
+    await settled(page);
+    const d = await drawn(page);
+    const each = 50 * 8192 * 2 + 50 * 65536 * 2;
+    same([d.matrixSize, d.matrixTotal], [8, 8 * each], 'matrix');
+    await shot(page, 'matrix');
+  });
+  await check('the circle counts the messages of the interval shown', async () => {
+    await page.click('#tab-circle');
+    await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    await settled(page);
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.circleMessages === 1600);
+    same((await drawn(page)).circleExact, true, 'exact');
+    await shot(page, 'circle');
+    await interval(page, 5e6, 7.5e6);
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.circleMessages === 32);
+  });
+  await page.close();
+}
+
+async function testDrop(browser, file) {
+  const page = await newPage(browser);
+  await check('a file dropped on the page is opened', async () => {
+    await page.goto(pathToFileURL(viewer).href);
+    await shot(page, 'start');
+    const data = readFileSync(file).toString('base64');
+    const transfer = await page.evaluateHandle((text) => {
+      const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+      const t = new DataTransfer();
+      t.items.add(new File([bytes], 'dropped.mpix'));
+      return t;
+    }, data);
+    await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
+    await settled(page);
+    same((await drawn(page)).lines, 1600, 'messages');
+  });
+  await page.close();
+}
+
+async function testRefusals(browser, file) {
+  const page = await newPage(browser);
+  const bad = join(work, 'cut.mpix');
+  await check('a file cut short is refused in words', async () => {
+    copyFileSync(file, bad);
+    truncateSync(bad, 5000);
+    await page.goto(pathToFileURL(viewer).href);
+    await page.setInputFiles('#file', bad);
+    await page.waitForSelector('.problem');
+    truth(/cut: 5000 of/.test(await page.textContent('.problem')), await page.textContent('.problem'));
+  });
+  await check('a file of another format is refused in words', async () => {
+    writeFileSync(bad, 'this is no trace at all, but it is longer than a superblock, so there');
+    await page.setInputFiles('#file', bad);
+    await page.waitForFunction(() => document.querySelector('.problem')?.textContent.includes('not an .mpix'));
+    await shot(page, 'refused');
+  });
+  await page.close();
+}
+
+async function testPartial(browser, file) {
+  const page = await newPage(browser, { colorScheme: 'dark' });
+  await check('a partial trace says so and why', async () => {
+    await pick(page, file);
+    const text = await page.textContent('.trust');
+    truth(/Partial: .*1,234 lost/.test(text) && /killed by signal 9/.test(text), text);
+    await interval(page, 5e6, 20e6);
+    await settled(page);
+    await shot(page, 'partial-dark');
+  });
+  await page.close();
+}
+
+async function testSmall(browser, file) {
+  const page = await newPage(browser, { viewport: { width: 420, height: 760 } });
+  await check('a narrow window shows everything without sideways scrolling', async () => {
+    await pick(page, file);
+    same(await page.evaluate(() => document.documentElement.scrollWidth), 420, 'width');
+    await shot(page, 'narrow');
+  });
+  await page.close();
+}
+
+async function testServed(browser, file) {
+  const server = spawn(mpitrace, ['view', file, '--no-browser'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const url = await new Promise((done, reject) => {
+    server.stdout.once('data', (line) => done(String(line).trim()));
+    server.once('exit', () => reject(new Error('mpitrace view ended')));
+  });
+  const size = statSync(file).size;
+  const page = await newPage(browser);
+  await check('mpitrace view: 1024 ranks are drawn from few tiles', async () => {
+    await page.goto(url);
+    await settled(page);
+    const d = await drawn(page);
+    same(d.detail, 'summary', 'detail');
+    truth(d.chunks <= 16 && d.tiles > 0, `${d.chunks} tiles`);
+    await shot(page, 'big-all');
+  });
+  await check('mpitrace view: only the ranges needed are read', async () => {
+    truth((await bytesRead(page)) < size / 8, `${await bytesRead(page)} of ${size} bytes`);
+    const before = await bytesRead(page);
+    await page.evaluate(() => globalThis.mpitrace.store.set({ rowHeight: 24, rowFirst: 500 }));
+    await interval(page, 100e6, 103e6);
+    await settled(page);
+    const d = await drawn(page);
+    same(d.detail, 'events', 'detail');
+    truth(d.chunks <= 16, `${d.chunks} chunks`);
+    truth((await bytesRead(page)) - before < size / 4, `${(await bytesRead(page)) - before} bytes for a zoomed view`);
+    await shot(page, 'big-zoomed');
+    await page.click('#tab-matrix');
+    await settled(page);
+    await shot(page, 'big-matrix');
+    await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    await page.click('#tab-circle');
+    await settled(page);
+    await shot(page, 'big-circle');
+  });
+  await check('mpitrace view: without the token there is nothing', async () => {
+    for (const path of ['/', '/trace.mpix', '/../etc/passwd', `/${'0'.repeat(32)}/trace.mpix`]) {
+      const answer = await fetch(new URL(path, url));
+      same(answer.status, 404, path);
+    }
+    const range = await fetch(`${url}trace.mpix`, { headers: { Range: 'bytes=0-3' } });
+    same([range.status, (await range.arrayBuffer()).byteLength], [206, 4], 'range');
+  });
+  await page.close();
+  server.kill();
+}
+
+async function main() {
+  const program = chromium();
+  if (!program) {
+    console.log('skipped: no chromium here; apt install chromium');
+    return SKIPPED;
+  }
+  const playwright = packages();
+  if (shots) mkdirSync(shots, { recursive: true });
+  const make = (name, ...args) => {
+    execFileSync(makeMpix, [join(work, name), ...args.map(String)]);
+    return join(work, name);
+  };
+  const small = make('small.mpix', 4, 2, 50);
+  const browser = await playwright.chromium.launch({ executablePath: program, args: ARGS });
+  await testPicker(browser, small);
+  await testDrop(browser, small);
+  await testRefusals(browser, small);
+  await testPartial(browser, make('partial.mpix', 2, 2, 30, 'partial'));
+  await testSmall(browser, small);
+  await testServed(browser, make('big.mpix', 32, 32, 100));
+  await browser.close();
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed > 0 ? 1 : 0;
+}
+
+process.exit(await main());
