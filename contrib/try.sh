@@ -131,7 +131,7 @@ write_hpcc_input() {
 run_hpcc() {
 	step "running hpcc: 8 ranks on 4 nodes, srun --mpitrace"
 	write_hpcc_input | in_work hpcc tee hpccinf.txt >/dev/null
-	quiet in_work hpcc srun -N4 -n8 --mpitrace hpcc
+	quiet in_work hpcc srun -N4 --ntasks-per-node=2 --mpitrace hpcc
 }
 
 run_example() {
@@ -139,7 +139,7 @@ run_example() {
 	quiet mpicc.openmpi -g -O2 -o "$BUILD/halo" "$REPO/examples/halo.c" -lm
 	in_work halo tee halo <"$BUILD/halo" >/dev/null
 	quiet in_work halo chmod +x halo
-	quiet in_work halo srun -N4 -n8 --mpitrace ./halo
+	quiet in_work halo srun -N4 --ntasks-per-node=2 --mpitrace ./halo
 }
 
 # Every step that left a trace must have its report, soon after srun came back.
@@ -155,7 +155,10 @@ all_reported() {
 wait_for_reports() {
 	local end=$((SECONDS + 60))
 	until all_reported "$1"; do
-		[ "$SECONDS" -lt "$end" ] || die "no report after 60 s; look at log.txt in $1/*/mpitrace-*/step-*"
+		[ "$SECONDS" -lt "$end" ] || {
+			as_root find "$1" -name log.txt -exec tail -n 5 {} + >&2
+			die "no report after 60 s; above is what the finisher logged, if it ran"
+		}
 		sleep 0.2
 	done
 }

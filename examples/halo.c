@@ -185,7 +185,7 @@ static double run(const struct options *o, MPI_Comm grid, const int neighbour[SI
 
 static struct options read_options(int argc, char **argv, int ranks)
 {
-	struct options o = {.cells = 512, .steps = 500, .slow_rank = ranks / 2, .slow_factor = 3};
+	struct options o = {.cells = 1000, .steps = 300, .slow_rank = ranks / 2, .slow_factor = 3};
 	for (int c; (c = getopt(argc, argv, "n:s:r:x:")) != -1;) {
 		if (c == 'n')
 			o.cells = atoi(optarg);

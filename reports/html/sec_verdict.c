@@ -118,6 +118,18 @@ static void write_partial(struct page *p)
 	    fmt_count((double)model_nranks(m)).s);
 }
 
+/* Where it happens, unless the sentence before has said so. */
+static void write_site(struct page *p, const cJSON *issue, const char *what)
+{
+	const cJSON *site = model_callsite(p->model, field_first(issue, "callsites"));
+	const char *file = basename_of(field_text(site, "file", ""));
+	if (site == NULL || (*file != '\0' && strstr(what, file) != NULL))
+		return;
+	put(p, " See ");
+	put_callsite(p, site);
+	put(p, ".");
+}
+
 static void write_advice(struct page *p)
 {
 	const struct model *m = p->model;
@@ -128,12 +140,7 @@ static void write_advice(struct page *p)
 	if (*what != '\0') {
 		put(p, "<p class=\"cause\">");
 		put_text(p, what, SENTENCE_CHARS);
-		const cJSON *site = model_callsite(m, field_first(issue, "callsites"));
-		if (site != NULL) {
-			put(p, " See ");
-			put_callsite(p, site);
-			put(p, ".");
-		}
+		write_site(p, issue, what);
 		put(p, "</p>\n");
 	}
 	if (*next != '\0') {
