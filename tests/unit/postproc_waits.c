@@ -134,6 +134,25 @@ Test(efficiency, is_what_pop_defines)
 	cJSON_Delete(root);
 }
 
+/* 0 computes 100 us, sends; 1 receives, computes 100 us, sends back: nothing runs side by side. */
+Test(efficiency, splits_communication_into_serialization_and_transfer)
+{
+	struct program *p = program_create(2, 1);
+	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 101, .peer = 1, .bytes = 8});
+	program_recv(p, 0, (struct call){.op = "MPI_Recv", .from_us = 101, .to_us = 250, .peer = 1, .bytes = 8});
+	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 0, .to_us = 125, .bytes = 8});
+	program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = 225, .to_us = 226, .bytes = 8});
+	for (unsigned r = 0; r < 2; r++)
+		program_coll(p, r, coll("MPI_Barrier", COLL_BARRIER, 250, 250, SIG_NO_ROOT));
+	cJSON *root = analyse_program(p, 250);
+	cr_expect_float_eq(at_path(root, "efficiency.ideal_s"), 224e-6, 1e-9, "100 + 100 + 24 before the barrier");
+	cr_expect_float_eq(at_path(root, "efficiency.transfer"), 224.0 / 250, 1e-6);
+	cr_expect_float_eq(at_path(root, "efficiency.serialization"), 124.0 / 224, 1e-6);
+	cr_expect_float_eq(at_path(root, "efficiency.communication"),
+			   at_path(root, "efficiency.serialization") * at_path(root, "efficiency.transfer"), 1e-6);
+	cJSON_Delete(root);
+}
+
 Test(issues, has_nothing_to_fix_where_nothing_is_lost)
 {
 	struct program *p = program_create(4, 1);
