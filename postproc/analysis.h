@@ -51,6 +51,7 @@ struct analysis {
 	ROW(tops)                                                                                  \
 	ROW(collective_use)                                                                        \
 	ROW(time_windows)                                                                          \
+	ROW(critical_path)                                                                         \
 	ROW(patterns)                                                                              \
 	ROW(issues)                                                                                \
 	ROW(topology)                                                                              \

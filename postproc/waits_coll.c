@@ -18,7 +18,7 @@ struct meeting {
 	VEC(struct part) parts;
 	const struct comm *comm;
 	int64_t last_enter_ns, first_exit_ns;
-	uint32_t last_rank;
+	const struct coll_op *last; /* to come */
 };
 
 static int gather(struct meeting *g, const struct ops *o, const struct matching *m, const struct collective *c)
@@ -35,7 +35,7 @@ static int gather(struct meeting *g, const struct ops *o, const struct matching 
 			return -ENOMEM;
 		if (part.enter_ns > g->last_enter_ns) {
 			g->last_enter_ns = part.enter_ns;
-			g->last_rank = op->rank;
+			g->last = op;
 		}
 		if (part.block != NULL && part.block->end_ns < g->first_exit_ns)
 			g->first_exit_ns = part.block->end_ns;
@@ -49,9 +49,12 @@ static int64_t clip(const struct part *p, int64_t until_ns)
 	return end - p->block->start_ns;
 }
 
-static int note(struct meeting *g, enum wait_state state, const struct part *p, int64_t ns, uint32_t causer)
+static int note(struct meeting *g, enum wait_state state, const struct part *p, int64_t ns,
+		const struct coll_op *causer)
 {
-	return waits_note(g->w, g->s, state, p->op->rank, p->op->block, ns, causer);
+	struct wait_link link = {p->op->rank, p->op->block, causer != NULL ? causer->rank : NONE,
+				 causer != NULL ? causer->post : NONE};
+	return waits_note(g->w, g->s, state, &link, ns);
 }
 
 /* All wait for the last to come, and some leave later than the first. */
@@ -63,9 +66,9 @@ static int all_for_all(struct meeting *g, enum wait_state waiting, enum wait_sta
 		if (p->block == NULL)
 			continue;
 		int64_t from = g->first_exit_ns > p->block->start_ns ? g->first_exit_ns : p->block->start_ns;
-		code = note(g, waiting, p, clip(p, g->last_enter_ns), g->last_rank);
+		code = note(g, waiting, p, clip(p, g->last_enter_ns), g->last);
 		if (code == 0)
-			code = note(g, completion, p, p->block->end_ns - from, NONE);
+			code = note(g, completion, p, p->block->end_ns - from, NULL);
 	}
 	return code;
 }
@@ -93,7 +96,7 @@ static int from_root(struct meeting *g)
 	for (size_t i = 0; i < g->parts.n && root != NULL && code == 0; i++) {
 		const struct part *p = &g->parts.at[i];
 		if (p != root && p->block != NULL && takes_part(g, p))
-			code = note(g, LATE_BROADCAST, p, clip(p, root->enter_ns), root->op->rank);
+			code = note(g, LATE_BROADCAST, p, clip(p, root->enter_ns), root->op);
 	}
 	return code;
 }
@@ -103,7 +106,7 @@ static int to_root(struct meeting *g)
 {
 	const struct part *root = root_part(g);
 	int64_t first = INT64_MAX;
-	uint32_t causer = NONE;
+	const struct coll_op *causer = NULL;
 	if (root == NULL || root->block == NULL)
 		return 0;
 	for (size_t i = 0; i < g->parts.n; i++) {
@@ -111,7 +114,7 @@ static int to_root(struct meeting *g)
 		if (p == root || !takes_part(g, p) || p->enter_ns >= first)
 			continue;
 		first = p->enter_ns;
-		causer = p->op->rank;
+		causer = p->op;
 	}
 	return first == INT64_MAX ? 0 : note(g, EARLY_REDUCE, root, clip(root, first), causer);
 }
@@ -125,7 +128,7 @@ static int by_position(const void *a, const void *b)
 static int prefix(struct meeting *g)
 {
 	int64_t last = INT64_MIN;
-	uint32_t causer = NONE;
+	const struct coll_op *causer = NULL;
 	int code = 0;
 	for (size_t i = 0; i < g->parts.n; i++)
 		g->parts.at[i].position = comms_rank_of(g->comm, g->parts.at[i].op->rank);
@@ -136,7 +139,7 @@ static int prefix(struct meeting *g)
 			code = note(g, EARLY_SCAN, p, clip(p, last), causer);
 		if (p->enter_ns > last) {
 			last = p->enter_ns;
-			causer = p->op->rank;
+			causer = p->op;
 		}
 	}
 	return code;

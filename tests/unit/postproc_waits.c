@@ -153,6 +153,40 @@ Test(efficiency, splits_communication_into_serialization_and_transfer)
 	cJSON_Delete(root);
 }
 
+Test(waits, tells_the_part_in_which_another_message_was_there_already)
+{
+	struct program *p = program_create(3, 1);
+	program_recv(p, 0, (struct call){.op = "MPI_Recv", .from_us = 10, .to_us = 102, .peer = 1, .bytes = 8});
+	program_recv(p, 0, (struct call){.op = "MPI_Recv", .from_us = 103, .to_us = 104, .peer = 2, .bytes = 8});
+	program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 101, .bytes = 8});
+	program_send(p, 2, (struct call){.op = "MPI_Send", .from_us = 40, .to_us = 41, .bytes = 8});
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "late_sender", 0), 90e-6, NEAR);
+	cr_expect_float_eq(waited(root, "late_sender_wrong_order", 0), 60e-6, NEAR);
+	cr_expect_float_eq(field(find(root, "per_rank", "rank", 0, NULL), "wait_s"), 90e-6, NEAR);
+	cJSON_Delete(root);
+}
+
+Test(critical_path, jumps_to_whom_was_waited_for)
+{
+	struct program *p = program_create(2, 1);
+	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 700, .to_us = 701, .peer = 1, .bytes = 8});
+	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 100, .to_us = 710, .bytes = 8});
+	cJSON *root = analyse_program(p, 1000); /* both come to MPI_Finalize at 1000; rank 0 is looked at first */
+	cr_expect_float_eq(at_path(root, "critical_path.length_s"), 1000e-6, 1e-9);
+	cJSON_Delete(root);
+	p = program_create(2, 1);
+	program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = 700, .to_us = 701, .peer = 0, .bytes = 8});
+	program_recv(p, 0, (struct call){.op = "MPI_Recv", .from_us = 100, .to_us = 710, .peer = 1, .bytes = 8});
+	root = analyse_program(p, 1000);
+	cr_expect_eq(at_path(root, "critical_path.jumps"), 1);
+	cr_expect_float_eq(at_path(root, "critical_path.mpi_s"), 10e-6, 1e-9);
+	cJSON *late = find(root, "critical_path.per_rank", "rank", 1, NULL);
+	cr_expect_float_eq(field(late, "useful_s"), 700e-6, 1e-9);
+	cr_expect_eq(cJSON_GetArraySize(node_at(root, "critical_path.segments")), 2);
+	cJSON_Delete(root);
+}
+
 Test(issues, has_nothing_to_fix_where_nothing_is_lost)
 {
 	struct program *p = program_create(4, 1);
