@@ -225,3 +225,23 @@ Test(match, keeps_totals_exact_when_the_event_budget_is_spent)
 	cr_expect(cJSON_IsFalse(node_at(root, "coverage.complete")));
 	cJSON_Delete(root);
 }
+
+Test(scale, a_dense_matrix_of_a_thousand_ranks_stays_readable_and_says_what_is_left_out, .timeout = 60)
+{
+	struct program *p = program_create(1000, 20);
+	for (unsigned r = 0; r < 1000; r++) {
+		program_coll(p, r, (struct call){.op = "MPI_Alltoall", .from_us = 10, .to_us = 20, .peer = SIG_NO_ROOT,
+						 .bytes = 4, .from_each = 4, .coll = COLL_ALLTOALL});
+		program_send(p, r, send_to(30, 31, (int)(r + 1) % 1000, 0, 8));
+		program_recv(p, r, recv_from(31, 40, (int)(r + 999) % 1000, 0, 8));
+	}
+	cJSON *root = analyse_program(p, 100);
+	cr_expect_eq(at_path(root, "summary.transfers"), 1000);
+	cr_expect_eq(at_path(root, "summary.collective_bytes"), 1000.0 * 999 * 4);
+	cr_expect_eq(cJSON_GetArraySize(node_at(root, "matrix.collective")), 65536);
+	cr_expect_eq(at_path(root, "matrix.collective_pairs_left_out"), 1000 * 999 - 65536);
+	cr_expect_eq(field(find(root, "per_rank", "rank", 7, NULL), "collective_bytes_in"), 999 * 4);
+	cr_expect_str_eq(cJSON_GetStringValue(cJSON_GetObjectItem(
+				 cJSON_GetArrayItem(node_at(root, "patterns"), 0), "pattern")), "ring");
+	cJSON_Delete(root);
+}

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PROGRAM_RANKS_MAX 64
+#define PROGRAM_RANKS_MAX 1024
 
 struct program;
 
