@@ -3,6 +3,7 @@
  * outside of system headers is told: that is the line the user wrote. */
 #include "postproc/lines.h"
 #include "postproc/json.h"
+#include "postproc/unwind.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -125,7 +126,20 @@ static void leave_headers(struct site *site, Dwarf_Die *scopes, int n, Dwarf_Die
 	}
 }
 
-static void resolve_site(const struct image *im, struct site *site)
+/* A stripped program has no names, but the index of its unwind tables tells where functions begin: "hpcc+0x2d800". */
+static void name_by_start(const struct image *im, const struct module *m, struct site *site)
+{
+	const char *slash = strrchr(m->path, '/');
+	char name[128];
+	GElf_Addr unused;
+	uint64_t start = unwind_start(dwfl_module_getelf(im->module, &unused), site->offset - 1);
+	if (start == 0)
+		return;
+	snprintf(name, sizeof(name), "%.80s+0x%llx", slash != NULL ? slash + 1 : m->path, (unsigned long long)start);
+	set_text(&site->function, name);
+}
+
+static void resolve_site(const struct image *im, const struct module *m, struct site *site)
 {
 	Dwarf_Addr address = site->offset - 1 + im->base;
 	Dwarf_Addr bias;
@@ -134,6 +148,8 @@ static void resolve_site(const struct image *im, struct site *site)
 	GElf_Sym symbol;
 	int line;
 	set_text(&site->function, dwfl_module_addrinfo(im->module, address, &offset, &symbol, NULL, NULL, NULL));
+	if (site->function == NULL)
+		name_by_start(im, m, site);
 	Dwfl_Line *at = dwfl_module_getsrc(im->module, address);
 	const char *file = at == NULL ? NULL : dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL);
 	if (file == NULL)
@@ -154,7 +170,7 @@ static void resolve_module(struct step *s, uint32_t module)
 		return;
 	for (size_t i = 0; i < s->sites.n; i++)
 		if (s->sites.at[i].module == module)
-			resolve_site(&im, &s->sites.at[i]);
+			resolve_site(&im, &s->modules.at[module], &s->sites.at[i]);
 	dwfl_end(im.dwfl);
 }
 
@@ -168,6 +184,7 @@ static bool is_used(const struct step *s, uint32_t module)
 
 void lines_resolve(struct step *s)
 {
+	unsetenv("DEBUGINFOD_URLS"); /* an analysis does not go to the network: libdwfl would */
 	for (uint32_t m = 0; m < s->modules.n; m++)
 		if (is_used(s, m))
 			resolve_module(s, m);
