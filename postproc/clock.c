@@ -1,6 +1,7 @@
 /* clock.c - see clock.h. Every message says: it did not arrive before it was sent. For each pair of nodes that
- * talk both ways this encloses the difference of their clocks (hull.c); the pairs with the smallest error make a
- * tree over the nodes, and every node is moved to the first one's clock along it. */
+ * talk both ways this encloses the difference of their clocks (hull.c). If the nodes' real-time clocks break none of
+ * these bounds, they stay as they are, and the bounds only tell how far off they can be. Else the pairs with the
+ * smallest error make a tree over the nodes, and every node is moved to the first one's clock along it. */
 #include "postproc/clock.h"
 #include "postproc/hull.h"
 
@@ -271,10 +272,11 @@ static void count_violations(const struct step *s, const struct ops *o, const st
 	}
 }
 
-static void judge(const struct step *s, const struct tie *ties, struct clock_result *r)
+static void judge(const struct step *s, const struct tie *ties, bool agree, struct clock_result *r)
 {
-	*r = (struct clock_result){.method = s->nodes.n < 2 ? "one node, one clock"
-							     : "message bounds (convex hull, middle line)"};
+	r->method = s->nodes.n < 2 ? "one node, one clock"
+		    : agree	   ? "the nodes' real-time clocks, which no message contradicts"
+				   : "message bounds (convex hull, middle line)";
 	for (size_t i = 0; i < s->nodes.n; i++) {
 		r->nodes_unlinked += !ties[i].known;
 		r->error_bound_ns = fmax(r->error_bound_ns, ties[i].error);
@@ -285,13 +287,23 @@ static void judge(const struct step *s, const struct tie *ties, struct clock_res
 	}
 }
 
-static void solve(struct pairs *p)
+static bool clocks_agree(const struct pairs *p)
 {
+	for (size_t i = 0; i < p->list.n; i++)
+		if (!hull_allows_zero(p->list.at[i].hull))
+			return false;
+	return true;
+}
+
+static bool solve(struct pairs *p)
+{
+	bool agree = clocks_agree(p);
 	for (size_t i = 0; i < p->list.n; i++) {
 		struct pair *x = &p->list.at[i];
 		const struct range *run = &p->runs[x->a];
-		x->usable = hull_middle(x->hull, (double)run->from, (double)run->to, &x->line);
+		x->usable = (agree ? hull_zero : hull_middle)(x->hull, (double)run->from, (double)run->to, &x->line);
 	}
+	return agree;
 }
 
 static void pairs_done(struct pairs *p)
@@ -316,13 +328,14 @@ int clock_align(struct step *s, const struct ops *o, const struct matching *m,
 	if (code == 0 && s->nodes.n > 1)
 		code = learn_collectives(&p, s, o, m);
 	if (code == 0) {
-		solve(&p);
+		bool agree = solve(&p);
 		for (size_t i = 0; i < s->nodes.n; i++)
 			ties[i].rate = 1;
 		ties[0].known = true;
 		tie_nodes(&p, ties);
 		apply(s, ties);
-		judge(s, ties, ret_result);
+		*ret_result = (struct clock_result){0};
+		judge(s, ties, agree, ret_result);
 		count_violations(s, o, m, ret_result);
 	}
 	pairs_done(&p);

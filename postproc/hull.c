@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define SLOPE_MAX 2e-4 /* clocks that differ by more than 200 ppm are broken */
+#define SLOPE_MAX 1e-4 /* two quartz clocks, each within 50 ppm; disciplined ones are far better */
 
 void hull_above(struct hull *h, unsigned part, double t, double d)
 {
@@ -95,6 +95,14 @@ static bool has_both(const struct hull *h)
 	return above && below;
 }
 
+/* The error of a line: how far the outermost possible one is from it at the ends of the run. */
+static double error_of(const struct hull *h, const struct hull_line *l, double inside, double from, double to)
+{
+	double lowest = edge_slope(h, l->center, inside, -SLOPE_MAX);
+	double highest = edge_slope(h, l->center, inside, SLOPE_MAX);
+	return fmax(reach(h, l, lowest, highest, from), reach(h, l, lowest, highest, to));
+}
+
 bool hull_middle(const struct hull *h, double from, double to, struct hull_line *ret_line)
 {
 	struct hull_line l = {.center = (from + to) / 2};
@@ -103,12 +111,22 @@ bool hull_middle(const struct hull *h, double from, double to, struct hull_line 
 	l.slope = widest_slope(h, l.center);
 	double high = ceiling(h, l.center, l.slope), low = ground(h, l.center, l.slope);
 	l.offset = (high + low) / 2;
-	l.error = fabs(high - low) / 2;
-	if (high >= low) {
-		double lowest = edge_slope(h, l.center, l.slope, -SLOPE_MAX);
-		double highest = edge_slope(h, l.center, l.slope, SLOPE_MAX);
-		l.error = fmax(reach(h, &l, lowest, highest, from), reach(h, &l, lowest, highest, to));
-	}
+	l.error = high >= low ? error_of(h, &l, l.slope, from, to) : (low - high) / 2;
+	*ret_line = l;
+	return true;
+}
+
+bool hull_allows_zero(const struct hull *h)
+{
+	return ceiling(h, 0, 0) >= 0 && ground(h, 0, 0) <= 0;
+}
+
+bool hull_zero(const struct hull *h, double from, double to, struct hull_line *ret_line)
+{
+	struct hull_line l = {.center = (from + to) / 2};
+	if (!has_both(h))
+		return false;
+	l.error = error_of(h, &l, 0, from, to);
 	*ret_line = l;
 	return true;
 }

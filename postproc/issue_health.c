@@ -61,6 +61,14 @@ static uint32_t ranks_on(const struct step *s, uint32_t node)
 	return n;
 }
 
+/* Taking turns matters as far as the ranks do not compute. */
+static double oversubscription_severity(const struct analysis *a, double ratio)
+{
+	double parallel = a->longest_region_ns > 0 ? a->mean_useful_ns / a->longest_region_ns : 1;
+	double severity = (ratio > 2 ? 1 : ratio - 1) * (1 - parallel);
+	return severity > 0.01 ? severity : 0.01;
+}
+
 void issue_oversubscription(const struct analysis *a, struct finding *f)
 {
 	for (uint32_t i = 0; i < a->step->nodes.n; i++) {
@@ -71,7 +79,7 @@ void issue_oversubscription(const struct analysis *a, struct finding *f)
 			continue;
 		f->found = true;
 		f->value = ranks / pus;
-		f->severity = HEALTH_SEVERITY;
+		f->severity = oversubscription_severity(a, f->value);
 		f->metric = "ranks per hardware thread of a node";
 		f->threshold = 1;
 		f->nranks = 0;

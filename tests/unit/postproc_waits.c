@@ -259,6 +259,19 @@ Test(clock, carries_over_a_node_that_speaks_with_one_other_only)
 	cJSON_Delete(root);
 }
 
+Test(clock, leaves_good_clocks_alone_and_bounds_their_error)
+{
+	struct program *p = program_create(2, 2);
+	program_clock(p, 1, 1, 0);
+	ping_pong(p, 0, 1, 1000);
+	cJSON *root = analyse_program(p, 100000);
+	cr_expect_not_null(strstr(cJSON_GetStringValue(node_at(root, "clock.method")), "no message contradicts"));
+	cr_expect_geq(at_path(root, "clock.error_bound_us"), 3);
+	cr_expect_leq(at_path(root, "clock.error_bound_us"), 6);
+	cr_expect_eq(at_path(root, "clock.violations"), 0);
+	cJSON_Delete(root);
+}
+
 Test(clock, says_that_it_does_not_know_without_traffic_both_ways)
 {
 	struct program *p = program_create(2, 2);
