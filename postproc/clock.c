@@ -256,9 +256,10 @@ static void apply(struct step *s, const struct tie *ties)
 			move_process(s->ranks[r], &zero);
 }
 
-static void count_violations(const struct step *s, const struct ops *o, const struct matching *m,
-			     struct clock_result *r)
+void clock_count_violations(const struct step *s, const struct ops *o, const struct matching *m,
+			    struct clock_result *r)
 {
+	r->violations = 0;
 	for (size_t i = 0; i < m->messages.n; i++) {
 		const struct p2p_op *send = &o->sends.at[m->messages.at[i].send];
 		const struct p2p_op *recv = &o->recvs.at[m->messages.at[i].recv];
@@ -336,7 +337,7 @@ int clock_align(struct step *s, const struct ops *o, const struct matching *m,
 		apply(s, ties);
 		*ret_result = (struct clock_result){0};
 		judge(s, ties, agree, ret_result);
-		count_violations(s, o, m, ret_result);
+		clock_count_violations(s, o, m, ret_result);
 	}
 	pairs_done(&p);
 	free(ties);

@@ -14,6 +14,8 @@ struct tally {
 static void explain_exit(struct step *s, uint32_t rank, uint32_t *named)
 {
 	const struct process *p = s->ranks[rank];
+	if (p->aborted && (*named)++ < NAMED_MAX)
+		step_reason(s, "rank %u called MPI_Abort", rank);
 	if (!p->have_exit || p->exit_status == 0 || (*named)++ >= NAMED_MAX)
 		return;
 	if (WIFSIGNALED(p->exit_status))

@@ -36,15 +36,6 @@ static double matched_share(const struct analysis *a)
 	return n + lost > 0 ? n / (n + lost) : 1;
 }
 
-static bool is_threaded(const struct step *s)
-{
-	for (uint32_t r = 0; r < s->nranks; r++)
-		for (size_t t = 1; s->ranks[r] != NULL && t < s->ranks[r]->threads.n; t++)
-			if (s->ranks[r]->threads.at[t].events > 0)
-				return true;
-	return false;
-}
-
 /* Why the replay would not tell the truth, or NULL. */
 static const char *why_not(const struct analysis *a, double median_ns)
 {

@@ -17,7 +17,7 @@ struct actor {
 	size_t need, post, block;
 	uint32_t at;	/* the event that is under way or next */
 	bool begun;	/* its start is known */
-	double now;	/* end of what is done */
+	double now;	/* end of what is done, then start of the event, then what it waits for */
 	double *start;	/* ideal starts, by event */
 	uint32_t waiters; /* first rank that waits for this one to get on, plus 1 */
 };
@@ -30,6 +30,7 @@ struct meeting {
 
 struct replay {
 	const struct analysis *a;
+	const struct replay_rule *rule;
 	struct actor *actors;
 	struct meeting *meetings; /* by collective */
 	uint32_t *meeting_of;	  /* by coll op */
@@ -60,7 +61,7 @@ static int add_message(struct replay *r, const struct message *m)
 	int code = 0;
 	if (recv->block != NONE)
 		code = vec_push(&r->actors[recv->rank].needs, (struct need){recv->block, send->rank, send->post});
-	if (code == 0 && send->block != NONE && was_blocked(r->a->step, send, recv))
+	if (code == 0 && r->rule->rendezvous && send->block != NONE && was_blocked(r->a->step, send, recv))
 		code = vec_push(&r->actors[send->rank].needs, (struct need){send->block, recv->rank, recv->post});
 	return code;
 }
@@ -153,13 +154,9 @@ static void enter_collectives(struct replay *r, struct actor *actor)
 	}
 }
 
-/* Computing keeps its length; MPI_Init and MPI_Finalize are outside of the region. */
 static void begin(struct replay *r, struct actor *actor)
 {
-	const struct event *ev = &actor->p->events.at[actor->at];
-	int64_t from = actor->at > 0 ? actor->p->events.at[actor->at - 1].end_ns : actor->p->init_exit_ns;
-	if (from != TIME_ABSENT && ev->start_ns > from)
-		actor->now += (double)(ev->start_ns - from);
+	actor->now = r->rule->start(actor->p, actor->at, actor->now);
 	actor->start[actor->at] = actor->now;
 	actor->begun = true;
 	enter_collectives(r, actor);
@@ -239,12 +236,15 @@ static void run(struct replay *r, uint32_t rank)
 			begin(r, actor);
 		if (!meet_needs(r, rank, actor) || !leave_collectives(r, rank, actor))
 			return;
+		actor->now = r->rule->end(actor->p, actor->at, actor->now);
+		if (r->rule->visit != NULL)
+			r->rule->visit(r->rule->context, rank, actor->at, actor->start[actor->at], actor->now);
 		actor->at++;
 		actor->begun = false;
 	}
 }
 
-/* The end of the last rank; computing behind the last call is kept too. */
+/* The end of the last rank. */
 static int result(const struct replay *r, double *ret_ns)
 {
 	double longest = 0;
@@ -275,10 +275,10 @@ static void replay_done(struct replay *r)
 	vec_done(&r->ready);
 }
 
-int replay_ideal(const struct analysis *a, double *ret_ns)
+int replay_run(const struct analysis *a, const struct replay_rule *rule, double *ret_ns)
 {
 	uint32_t n = a->step->nranks;
-	struct replay r = {.a = a};
+	struct replay r = {.a = a, .rule = rule};
 	r.actors = calloc(n, sizeof(*r.actors));
 	r.meetings = calloc(a->matching.colls.n + 1, sizeof(*r.meetings));
 	r.meeting_of = calloc(a->ops.colls.n + 1, sizeof(*r.meeting_of));

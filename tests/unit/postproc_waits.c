@@ -272,6 +272,25 @@ Test(clock, leaves_good_clocks_alone_and_bounds_their_error)
 	cJSON_Delete(root);
 }
 
+/* A clock that is first right and then 5 ms off follows no line: what cannot be aligned is moved. */
+Test(clock, repairs_what_still_runs_backwards_and_counts_it)
+{
+	struct program *p = program_create(2, 2);
+	ping_pong(p, 0, 1, 100);
+	for (int i = 0; i < 100; i++) { /* rank 1's clock is 5000 us behind from here on */
+		double t = 20000 + 100.0 * i, u = t - 5000;
+		program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = t, .to_us = t + 1, .peer = 1, .bytes = 8});
+		program_recv(p, 0, (struct call){.op = "MPI_Recv", .from_us = t + 5, .to_us = t + 13, .peer = 1, .bytes = 8});
+		program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = u, .to_us = u + 3, .peer = 0, .bytes = 8});
+		program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = u + 10, .to_us = u + 11, .peer = 0, .bytes = 8});
+	}
+	cJSON *root = analyse_program(p, 40000);
+	cr_expect_gt(at_path(root, "clock.violations_repaired"), 50);
+	cr_expect_gt(at_path(root, "clock.events_moved"), 50);
+	cr_expect_eq(at_path(root, "clock.violations"), 0);
+	cJSON_Delete(root);
+}
+
 Test(clock, says_that_it_does_not_know_without_traffic_both_ways)
 {
 	struct program *p = program_create(2, 2);
