@@ -1,7 +1,8 @@
-/* clock.c - see clock.h. Every message says: it did not arrive before it was sent. For each pair of nodes that
- * talk both ways this encloses the difference of their clocks (hull.c). If the nodes' real-time clocks break none of
- * these bounds, they stay as they are, and the bounds only tell how far off they can be. Else the pairs with the
- * smallest error make a tree over the nodes, and every node is moved to the first one's clock along it. */
+/* clock.c - see clock.h. Every message says: it did not arrive before it was sent. For each pair of
+ * nodes that talk both ways this encloses the difference of their clocks (hull.c). If the nodes'
+ * real-time clocks break none of these bounds, they stay as they are, and the bounds only tell how
+ * far off they can be. Else the pairs with the smallest error make a tree over the nodes, and every
+ * node is moved to the first one's clock along it. */
 #include "postproc/clock.h"
 #include "postproc/hull.h"
 
@@ -64,13 +65,16 @@ static int learn(struct pairs *p, uint32_t x, int64_t begin_ns, uint32_t y, int6
 	if (h == NULL)
 		return -ENOMEM;
 	if (x < y)
-		hull_above(h, part_of(&p->runs[x], begin_ns), (double)begin_ns, (double)(end_ns - begin_ns));
+		hull_above(h, part_of(&p->runs[x], begin_ns), (double)begin_ns,
+			   (double)(end_ns - begin_ns));
 	else
-		hull_below(h, part_of(&p->runs[y], end_ns), (double)end_ns, (double)(begin_ns - end_ns));
+		hull_below(h, part_of(&p->runs[y], end_ns), (double)end_ns,
+			   (double)(begin_ns - end_ns));
 	return 0;
 }
 
-static int learn_messages(struct pairs *p, const struct step *s, const struct ops *o, const struct matching *m)
+static int learn_messages(struct pairs *p, const struct step *s, const struct ops *o,
+			  const struct matching *m)
 {
 	for (size_t i = 0; i < m->messages.n; i++) {
 		const struct p2p_op *send = &o->sends.at[m->messages.at[i].send];
@@ -113,7 +117,8 @@ static void node_edges(const struct step *s, const struct ops *o, const struct m
 }
 
 /* Nobody leaves before all have entered. Told as a star around one node, enough for a tree. */
-static int learn_collective(struct pairs *p, const struct step *s, const struct edge_times *edges, uint32_t hub)
+static int learn_collective(struct pairs *p, const struct step *s, const struct edge_times *edges,
+			    uint32_t hub)
 {
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
 		if (i == hub || edges[i].enter == INT64_MIN)
@@ -146,7 +151,8 @@ static int learn_collectives(struct pairs *p, const struct step *s, const struct
 	return code;
 }
 
-/* A node's clock on the first node's: time = offset + rate * own, in doubles relative to the step's zero. */
+/* A node's clock on the first node's: time = offset + rate * own, in doubles relative to the step's
+ * zero. */
 struct tie {
 	double offset, rate, error;
 	bool known;
@@ -157,8 +163,8 @@ static struct tie tie_over(const struct pair *p, const struct tie *from, bool fr
 	const struct hull_line *l = &p->line;
 	double q = 1 + l->slope, shift = l->offset - l->slope * l->center; /* b = shift + q a */
 	double offset = from_is_a ? -shift / q : shift, rate = from_is_a ? 1 / q : q;
-	return (struct tie){from->offset + from->rate * offset, from->rate * rate, from->error + l->error,
-			    true};
+	return (struct tie){from->offset + from->rate * offset, from->rate * rate,
+			    from->error + l->error, true};
 }
 
 /* Grow the tree by the known-unknown pair of smallest total error until none is left (Prim). */
@@ -189,7 +195,9 @@ static int64_t moved(const struct tie *t, int64_t ns)
 	/* ns itself may exceed what a double holds exactly; the correction does not */
 	double shift = t->offset + (t->rate - 1) * (double)ns;
 	int64_t sum;
-	return __builtin_add_overflow(ns, (int64_t)llround(fmin(fmax(shift, -4e18), 4e18)), &sum) ? ns : sum;
+	return __builtin_add_overflow(ns, (int64_t)llround(fmin(fmax(shift, -4e18), 4e18)), &sum)
+		       ? ns
+		       : sum;
 }
 
 static void move(const struct tie *t, int64_t *ns)
@@ -284,7 +292,8 @@ static void judge(const struct step *s, const struct tie *ties, bool agree, stru
 	}
 	if (r->nodes_unlinked > 0) {
 		r->error_bound_ns = NAN;
-		r->method = "message bounds where nodes talk both ways, else the nodes' real-time clocks";
+		r->method = "message bounds where nodes talk both ways, else the nodes' real-time "
+			    "clocks";
 	}
 }
 
@@ -302,7 +311,8 @@ static bool solve(struct pairs *p)
 	for (size_t i = 0; i < p->list.n; i++) {
 		struct pair *x = &p->list.at[i];
 		const struct range *run = &p->runs[x->a];
-		x->usable = (agree ? hull_zero : hull_middle)(x->hull, (double)run->from, (double)run->to, &x->line);
+		x->usable = (agree ? hull_zero : hull_middle)(x->hull, (double)run->from,
+							      (double)run->to, &x->line);
 	}
 	return agree;
 }

@@ -1,10 +1,12 @@
-/* hull.c - see hull.h. The room between the constraints at slope b, room(b) = min(above - b t) - max(below - b t),
- * is a concave function of b: its maximum is found by ternary search, where it reaches zero by bisection. */
+/* hull.c - see hull.h. The room between the constraints at slope b, room(b) = min(above - b t) -
+ * max(below - b t), is a concave function of b: its maximum is found by ternary search, where it
+ * reaches zero by bisection. */
 #include "postproc/hull.h"
 
 #include <math.h>
 
-#define SLOPE_MAX 1e-4 /* two quartz clocks, each within 50 ppm; disciplined ones are far better */
+#define SLOPE_MAX 1e-4 /* two quartz clocks, each within 50 ppm; disciplined ones are far better   \
+			*/
 
 void hull_above(struct hull *h, unsigned part, double t, double d)
 {
@@ -73,7 +75,8 @@ static double edge_slope(const struct hull *h, double center, double inside, dou
 }
 
 /* How far a possible line can be from the middle line at time t, over 65 possible slopes. */
-static double reach(const struct hull *h, const struct hull_line *l, double lowest, double highest, double t)
+static double reach(const struct hull *h, const struct hull_line *l, double lowest, double highest,
+		    double t)
 {
 	double at = l->offset + l->slope * (t - l->center), worst = 0;
 	for (int i = 0; i <= 64; i++) {
@@ -96,7 +99,8 @@ static bool has_both(const struct hull *h)
 }
 
 /* The error of a line: how far the outermost possible one is from it at the ends of the run. */
-static double error_of(const struct hull *h, const struct hull_line *l, double inside, double from, double to)
+static double error_of(const struct hull *h, const struct hull_line *l, double inside, double from,
+		       double to)
 {
 	double lowest = edge_slope(h, l->center, inside, -SLOPE_MAX);
 	double highest = edge_slope(h, l->center, inside, SLOPE_MAX);

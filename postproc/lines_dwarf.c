@@ -1,6 +1,6 @@
 /* lines_dwarf.c - see lines.h; by elfutils' libdwfl, module by module, after the run.
- * A return address points behind the call, so the instruction before it is looked up. Of inlined frames the first one
- * outside of system headers is told: that is the line the user wrote. */
+ * A return address points behind the call, so the instruction before it is looked up. Of inlined
+ * frames the first one outside of system headers is told: that is the line the user wrote. */
 #include "postproc/lines.h"
 #include "postproc/json.h"
 #include "postproc/unwind.h"
@@ -22,7 +22,7 @@ static const Dwfl_Callbacks callbacks = {
 struct image {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
-	GElf_Addr base;	 /* where libdwfl put address 0 of the file */
+	GElf_Addr base; /* where libdwfl put address 0 of the file */
 };
 
 static bool is_system_file(const char *file)
@@ -30,7 +30,8 @@ static bool is_system_file(const char *file)
 	return strncmp(file, "/usr/include/", 13) == 0 || strncmp(file, "/usr/lib/", 9) == 0;
 }
 
-/* Is the file still the one that ran? Without a recorded build id nobody knows: then it is taken. */
+/* Is the file still the one that ran? Without a recorded build id nobody knows: then it is taken.
+ */
 static bool same_build(const struct image *im, const struct module *m)
 {
 	const unsigned char *bits;
@@ -126,7 +127,8 @@ static void leave_headers(struct site *site, Dwarf_Die *scopes, int n, Dwarf_Die
 	}
 }
 
-/* A stripped program has no names, but the index of its unwind tables tells where functions begin: "hpcc+0x2d800". */
+/* A stripped program has no names, but the index of its unwind tables tells where functions begin:
+ * "hpcc+0x2d800". */
 static void name_by_start(const struct image *im, const struct module *m, struct site *site)
 {
 	const char *slash = strrchr(m->path, '/');
@@ -135,7 +137,8 @@ static void name_by_start(const struct image *im, const struct module *m, struct
 	uint64_t start = unwind_start(dwfl_module_getelf(im->module, &unused), site->offset - 1);
 	if (start == 0)
 		return;
-	snprintf(name, sizeof(name), "%.80s+0x%llx", slash != NULL ? slash + 1 : m->path, (unsigned long long)start);
+	snprintf(name, sizeof(name), "%.80s+0x%llx", slash != NULL ? slash + 1 : m->path,
+		 (unsigned long long)start);
 	set_text(&site->function, name);
 }
 
@@ -147,7 +150,8 @@ static void resolve_site(const struct image *im, const struct module *m, struct 
 	GElf_Off offset;
 	GElf_Sym symbol;
 	int line;
-	set_text(&site->function, dwfl_module_addrinfo(im->module, address, &offset, &symbol, NULL, NULL, NULL));
+	set_text(&site->function,
+		 dwfl_module_addrinfo(im->module, address, &offset, &symbol, NULL, NULL, NULL));
 	if (site->function == NULL)
 		name_by_start(im, m, site);
 	Dwfl_Line *at = dwfl_module_getsrc(im->module, address);

@@ -1,4 +1,5 @@
-/* part_callsites.c - "callsites": where in the source the calls stand; exact calls, time and bytes. */
+/* part_callsites.c - "callsites": where in the source the calls stand; exact calls, time and bytes.
+ */
 #include "postproc/analysis.h"
 #include "postproc/lines.h"
 
@@ -42,7 +43,8 @@ static void put_site(const struct step *s, cJSON *list, uint32_t id, const struc
 	json_put_text(row, "file", site->file);
 	json_put_null_or(row, "line", site->line > 0 ? site->line : NAN);
 	json_put_text(row, "function", site->function);
-	json_put_text(row, "module", site->module == NONE ? NULL : s->modules.at[site->module].path);
+	json_put_text(row, "module",
+		      site->module == NONE ? NULL : s->modules.at[site->module].path);
 	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)site->offset);
 	json_put_text(row, "address", address);
 	json_put(row, "calls", (double)t->calls);

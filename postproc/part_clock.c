@@ -1,4 +1,5 @@
-/* part_clock.c - "clock": how times of different nodes were made comparable, and how far they can be wrong. */
+/* part_clock.c - "clock": how times of different nodes were made comparable, and how far they can
+ * be wrong. */
 #include "postproc/analysis.h"
 
 #include <math.h>

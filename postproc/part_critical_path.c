@@ -1,6 +1,7 @@
-/* part_critical_path.c - "critical_path": what the length of the run hangs on. Walk back from the end of the last rank; in
- * a call that waited, jump to whom it waited for (Böhme et al., Identifying the root causes of wait states in
- * large-scale parallel applications, ACM TOPC 2016). */
+/* part_critical_path.c - "critical_path": what the length of the run hangs on. Walk back from the
+ * end of the last rank; in a call that waited, jump to whom it waited for (Böhme et al.,
+ * Identifying the root causes of wait states in large-scale parallel applications, ACM TOPC 2016).
+ */
 #include "postproc/analysis.h"
 
 #define SEGMENTS_MAX 500
@@ -12,8 +13,8 @@ struct stretch {
 
 struct path {
 	const struct analysis *a;
-	int64_t *useful_ns, *mpi_ns; /* by rank */
-	int64_t *site_ns;	     /* by call site: time in its calls on the path */
+	int64_t *useful_ns, *mpi_ns;   /* by rank */
+	int64_t *site_ns;	       /* by call site: time in its calls on the path */
 	VEC(struct stretch) stretches; /* latest first */
 	uint32_t jumps;
 };
@@ -72,7 +73,8 @@ static int add_call(struct path *p, struct place *here, const struct sig *sig, i
 	return code;
 }
 
-/* One call backwards; a call that waited leads to the rank it waited for, at the time when that began. */
+/* One call backwards; a call that waited leads to the rank it waited for, at the time when that
+ * began. */
 static int step_back(struct path *p, struct place *here)
 {
 	const struct step *s = p->a->step;
@@ -103,7 +105,8 @@ static bool last_place(const struct analysis *a, struct place *ret)
 		if (p == NULL || p->events.n == 0)
 			continue;
 		size_t n = p->events.n;
-		int64_t end = p->finalize_enter_ns != TIME_ABSENT ? p->finalize_enter_ns : p->events.at[n - 1].end_ns;
+		int64_t end = p->finalize_enter_ns != TIME_ABSENT ? p->finalize_enter_ns
+								  : p->events.at[n - 1].end_ns;
 		while (n > 0 && p->events.at[n - 1].start_ns >= end)
 			n--; /* MPI_Finalize is outside of the region */
 		if (end > ret->now)
@@ -115,7 +118,9 @@ static bool last_place(const struct analysis *a, struct place *ret)
 /* Where the traced region of a rank begins. */
 static int64_t region_start(const struct process *p)
 {
-	return p->init_exit_ns != TIME_ABSENT ? p->init_exit_ns : p->start_ns != TIME_ABSENT ? p->start_ns : 0;
+	return p->init_exit_ns != TIME_ABSENT ? p->init_exit_ns
+	       : p->start_ns != TIME_ABSENT   ? p->start_ns
+					      : 0;
 }
 
 static int walk(struct path *p)
@@ -143,7 +148,8 @@ static void put_ranks(const struct path *p, cJSON *o)
 		json_put(row, "rank", r);
 		json_put_seconds(row, "useful_s", p->useful_ns[r]);
 		json_put_seconds(row, "mpi_s", p->mpi_ns[r]);
-		json_put(row, "imbalance_s", ((double)p->useful_ns[r] - p->a->mean_useful_ns) / 1e9);
+		json_put(row, "imbalance_s",
+			 ((double)p->useful_ns[r] - p->a->mean_useful_ns) / 1e9);
 	}
 }
 
@@ -197,7 +203,8 @@ int part_critical_path(struct analysis *a)
 	p.useful_ns = calloc(a->step->nranks, sizeof(int64_t));
 	p.mpi_ns = calloc(a->step->nranks, sizeof(int64_t));
 	p.site_ns = calloc(a->step->sites.n + 1, sizeof(int64_t));
-	int code = p.useful_ns == NULL || p.mpi_ns == NULL || p.site_ns == NULL ? -ENOMEM : walk(&p);
+	int code =
+		p.useful_ns == NULL || p.mpi_ns == NULL || p.site_ns == NULL ? -ENOMEM : walk(&p);
 	if (code == 0)
 		put_path(&p);
 	free(p.useful_ns);

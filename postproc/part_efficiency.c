@@ -1,6 +1,7 @@
 /* part_efficiency.c - "efficiency": the POP factors (SEMANTICS.md 4).
- * Load balance, communication and parallel efficiency need no common clock and are always there. Communication is split
- * into serialization and transfer by an ideal replay, if the record is good enough for it; else "note" says why not. */
+ * Load balance, communication and parallel efficiency need no common clock and are always there.
+ * Communication is split into serialization and transfer by an ideal replay, if the record is good
+ * enough for it; else "note" says why not. */
 #include "postproc/replay.h"
 
 #include <math.h>
@@ -42,12 +43,14 @@ static const char *why_not(const struct analysis *a, double median_ns)
 	if (!a->complete)
 		return "serialization and transfer need a complete record";
 	if (is_threaded(a->step))
-		return "serialization and transfer are not computed for programs that call MPI from several threads";
+		return "serialization and transfer are not computed for programs that call MPI "
+		       "from several threads";
 	if (matched_share(a) < MATCHED_MIN)
 		return "serialization and transfer need 99.9 % of the messages matched";
 	if (isnan(a->clock.error_bound_ns) || a->clock.error_bound_ns > CLOCK_SHARE_MAX * median_ns)
 		return a->step->nodes.n > 1 && median_ns > 0
-			       ? "serialization and transfer need a clock error well below the median wait"
+			       ? "serialization and transfer need a clock error well below the "
+				 "median wait"
 			       : NULL;
 	return NULL;
 }

@@ -1,7 +1,8 @@
-/* repair.c - what still runs backwards after the clocks were aligned, by the forward half of the controlled logical clock
- * (Becker, Rabenseifner, Wolf, Linford: Scalable timestamp synchronization for event traces of message-passing applications,
- * Parallel Computing 35, 2009): an event that ends too early is moved behind what it waited for, and those that follow
- * are moved less and less, as their distances shrink by one hundredth. */
+/* repair.c - what still runs backwards after the clocks were aligned, by the forward half of the
+ * controlled logical clock (Becker, Rabenseifner, Wolf, Linford: Scalable timestamp synchronization
+ * for event traces of message-passing applications, Parallel Computing 35, 2009): an event that
+ * ends too early is moved behind what it waited for, and those that follow are moved less and less,
+ * as their distances shrink by one hundredth. */
 #include "postproc/replay.h"
 
 #define SHRINK 0.99
@@ -20,7 +21,8 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-/* Distances between events of a rank stay, or shrink a little until the rank is back in its own time. */
+/* Distances between events of a rank stay, or shrink a little until the rank is back in its own
+ * time. */
 static double repaired_start(const struct process *p, uint32_t at, double before)
 {
 	const struct event *ev = &p->events.at[at];
@@ -81,7 +83,8 @@ static int make_room(struct repair *r)
 int repair_times(struct analysis *a)
 {
 	struct repair r = {.a = a};
-	struct replay_rule rule = {.start = repaired_start, .end = repaired_end, .visit = keep, .context = &r};
+	struct replay_rule rule = {
+		.start = repaired_start, .end = repaired_end, .visit = keep, .context = &r};
 	double last;
 	uint64_t before = a->clock.violations;
 	if (before == 0 || is_threaded(a->step))

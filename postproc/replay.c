@@ -1,6 +1,6 @@
-/* replay.c - see replay.h. Each rank walks its events until it needs a time that another rank has not reached yet; then it
- * queues up there and is woken when that rank, or collective, gets on. Every event is visited once, every dependence
- * looked at about twice. */
+/* replay.c - see replay.h. Each rank walks its events until it needs a time that another rank has
+ * not reached yet; then it queues up there and is woken when that rank, or collective, gets on.
+ * Every event is visited once, every dependence looked at about twice. */
 #include "postproc/replay.h"
 
 /* An event cannot end before an event of another rank has begun. */
@@ -15,10 +15,10 @@ struct actor {
 	VEC(uint32_t) posts;	/* coll ops in order of post */
 	VEC(uint32_t) blocks;	/* coll ops in order of block */
 	size_t need, post, block;
-	uint32_t at;	/* the event that is under way or next */
-	bool begun;	/* its start is known */
-	double now;	/* end of what is done, then start of the event, then what it waits for */
-	double *start;	/* ideal starts, by event */
+	uint32_t at;	  /* the event that is under way or next */
+	bool begun;	  /* its start is known */
+	double now;	  /* end of what is done, then start of the event, then what it waits for */
+	double *start;	  /* ideal starts, by event */
 	uint32_t waiters; /* first rank that waits for this one to get on, plus 1 */
 };
 
@@ -52,17 +52,22 @@ static bool was_blocked(const struct step *s, const struct p2p_op *send, const s
 	const struct event *block = op_event(s, send->rank, send->block);
 	const struct event *post = op_event(s, recv->rank, recv->post);
 	return (send->flags & P2P_SYNCHRONOUS) != 0 ||
-	       (send->bytes > EAGER_BYTES && block->start_ns < post->start_ns && block->end_ns >= post->start_ns);
+	       (send->bytes > EAGER_BYTES && block->start_ns < post->start_ns &&
+		block->end_ns >= post->start_ns);
 }
 
 static int add_message(struct replay *r, const struct message *m)
 {
-	const struct p2p_op *send = &r->a->ops.sends.at[m->send], *recv = &r->a->ops.recvs.at[m->recv];
+	const struct p2p_op *send = &r->a->ops.sends.at[m->send],
+			    *recv = &r->a->ops.recvs.at[m->recv];
 	int code = 0;
 	if (recv->block != NONE)
-		code = vec_push(&r->actors[recv->rank].needs, (struct need){recv->block, send->rank, send->post});
-	if (code == 0 && r->rule->rendezvous && send->block != NONE && was_blocked(r->a->step, send, recv))
-		code = vec_push(&r->actors[send->rank].needs, (struct need){send->block, recv->rank, recv->post});
+		code = vec_push(&r->actors[recv->rank].needs,
+				(struct need){recv->block, send->rank, send->post});
+	if (code == 0 && r->rule->rendezvous && send->block != NONE &&
+	    was_blocked(r->a->step, send, recv))
+		code = vec_push(&r->actors[send->rank].needs,
+				(struct need){send->block, recv->rank, recv->post});
 	return code;
 }
 
@@ -71,7 +76,8 @@ static void sort_blocks(const struct ops *o, struct actor *actor)
 {
 	uint32_t *b = actor->blocks.at;
 	for (size_t i = 1; i < actor->blocks.n; i++) /* nearly sorted: insertion */
-		for (size_t k = i; k > 0 && o->colls.at[b[k - 1]].block > o->colls.at[b[k]].block; k--) {
+		for (size_t k = i; k > 0 && o->colls.at[b[k - 1]].block > o->colls.at[b[k]].block;
+		     k--) {
 			uint32_t t = b[k];
 			b[k] = b[k - 1];
 			b[k - 1] = t;
@@ -84,12 +90,14 @@ static int add_collectives(struct replay *r)
 	for (uint32_t i = 0; i < a->ops.colls.n; i++) {
 		const struct coll_op *op = &a->ops.colls.at[i];
 		struct actor *actor = &r->actors[op->rank];
-		if (vec_push(&actor->posts, i) < 0 || (op->block != NONE && vec_push(&actor->blocks, i) < 0))
+		if (vec_push(&actor->posts, i) < 0 ||
+		    (op->block != NONE && vec_push(&actor->blocks, i) < 0))
 			return -ENOMEM;
 	}
 	for (size_t c = 0; c < a->matching.colls.n; c++) {
 		r->meetings[c].parts = a->matching.colls.at[c].parts;
-		for (uint32_t i = a->matching.colls.at[c].first; i != NONE; i = a->matching.coll_next[i])
+		for (uint32_t i = a->matching.colls.at[c].first; i != NONE;
+		     i = a->matching.coll_next[i])
 			r->meeting_of[i] = (uint32_t)c;
 	}
 	return 0;
@@ -132,7 +140,8 @@ static void queue_up(struct replay *r, uint32_t rank, uint32_t *waiters)
 static bool is_root(const struct replay *r, const struct coll_op *op)
 {
 	int32_t peer = r->a->step->ranks[op->rank]->sigs.at[op->sig].peer;
-	return peer == SIG_ROOT || (!r->a->step->comms.at[op->comm].inter && peer == (int32_t)op->rank);
+	return peer == SIG_ROOT ||
+	       (!r->a->step->comms.at[op->comm].inter && peer == (int32_t)op->rank);
 }
 
 static void enter_collectives(struct replay *r, struct actor *actor)
@@ -171,7 +180,8 @@ static bool have_begun(const struct actor *actor, uint32_t event)
 /* False: this rank now waits in somebody's queue. */
 static bool meet_needs(struct replay *r, uint32_t rank, struct actor *actor)
 {
-	for (; actor->need < actor->needs.n && actor->needs.at[actor->need].at == actor->at; actor->need++) {
+	for (; actor->need < actor->needs.n && actor->needs.at[actor->need].at == actor->at;
+	     actor->need++) {
 		const struct need *n = &actor->needs.at[actor->need];
 		struct actor *other = &r->actors[n->rank];
 		if (!have_begun(other, n->event)) {
@@ -194,8 +204,10 @@ static bool to_root(enum sig_coll kind)
 	return kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV;
 }
 
-/* When may this member leave? False: not known yet. Scans are taken as all-to-all: an upper bound. */
-static bool may_leave(const struct replay *r, const struct coll_op *op, const struct meeting *m, double *ret_when)
+/* When may this member leave? False: not known yet. Scans are taken as all-to-all: an upper bound.
+ */
+static bool may_leave(const struct replay *r, const struct coll_op *op, const struct meeting *m,
+		      double *ret_when)
 {
 	enum sig_coll kind = r->a->step->ranks[op->rank]->sigs.at[op->sig].call.coll;
 	*ret_when = 0;
@@ -238,7 +250,8 @@ static void run(struct replay *r, uint32_t rank)
 			return;
 		actor->now = r->rule->end(actor->p, actor->at, actor->now);
 		if (r->rule->visit != NULL)
-			r->rule->visit(r->rule->context, rank, actor->at, actor->start[actor->at], actor->now);
+			r->rule->visit(r->rule->context, rank, actor->at, actor->start[actor->at],
+				       actor->now);
 		actor->at++;
 		actor->begun = false;
 	}
@@ -283,8 +296,8 @@ int replay_run(const struct analysis *a, const struct replay_rule *rule, double 
 	r.meetings = calloc(a->matching.colls.n + 1, sizeof(*r.meetings));
 	r.meeting_of = calloc(a->ops.colls.n + 1, sizeof(*r.meeting_of));
 	r.next_waiter = calloc(n, sizeof(*r.next_waiter));
-	int code = r.actors == NULL || r.meetings == NULL || r.meeting_of == NULL || r.next_waiter == NULL ||
-				   vec_reach(&r.ready, n) < 0
+	int code = r.actors == NULL || r.meetings == NULL || r.meeting_of == NULL ||
+				   r.next_waiter == NULL || vec_reach(&r.ready, n) < 0
 			   ? -ENOMEM
 			   : 0;
 	r.ready.n = 0;

@@ -1,9 +1,10 @@
-/* waits_coll.c - waits in collectives. Only operations of which every member is in the record are judged: of the
- * others nobody knows who came last. */
+/* waits_coll.c - waits in collectives. Only operations of which every member is in the record are
+ * judged: of the others nobody knows who came last. */
 #include "postproc/comms.h"
 #include "postproc/waits.h"
 
-/* When one member entered, and the part of it that could wait: its own call, or the call that completed it. */
+/* When one member entered, and the part of it that could wait: its own call, or the call that
+ * completed it. */
 struct part {
 	const struct coll_op *op;
 	int64_t enter_ns;
@@ -21,7 +22,8 @@ struct meeting {
 	const struct coll_op *last; /* to come */
 };
 
-static int gather(struct meeting *g, const struct ops *o, const struct matching *m, const struct collective *c)
+static int gather(struct meeting *g, const struct ops *o, const struct matching *m,
+		  const struct collective *c)
 {
 	g->parts.n = 0;
 	g->last_enter_ns = INT64_MIN;
@@ -30,7 +32,8 @@ static int gather(struct meeting *g, const struct ops *o, const struct matching 
 	for (uint32_t i = c->first; i != NONE; i = m->coll_next[i]) {
 		const struct coll_op *op = &o->colls.at[i];
 		struct part part = {op, op_event(g->s, op->rank, op->post)->start_ns,
-				    op->block == NONE ? NULL : op_event(g->s, op->rank, op->block), 0};
+				    op->block == NONE ? NULL : op_event(g->s, op->rank, op->block),
+				    0};
 		if (vec_push(&g->parts, part) < 0)
 			return -ENOMEM;
 		if (part.enter_ns > g->last_enter_ns) {
@@ -65,7 +68,8 @@ static int all_for_all(struct meeting *g, enum wait_state waiting, enum wait_sta
 		const struct part *p = &g->parts.at[i];
 		if (p->block == NULL)
 			continue;
-		int64_t from = g->first_exit_ns > p->block->start_ns ? g->first_exit_ns : p->block->start_ns;
+		int64_t from = g->first_exit_ns > p->block->start_ns ? g->first_exit_ns
+								     : p->block->start_ns;
 		code = note(g, waiting, p, clip(p, g->last_enter_ns), g->last);
 		if (code == 0)
 			code = note(g, completion, p, p->block->end_ns - from, NULL);

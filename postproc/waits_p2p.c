@@ -1,6 +1,7 @@
 /* waits_p2p.c - late senders and late receivers.
- * One completing call (a Waitall) may wait for many messages; it waits for the latest, not for their sum. So the
- * largest wait of each event is found first and noted once; a late receiver only where no sender was late. */
+ * One completing call (a Waitall) may wait for many messages; it waits for the latest, not for
+ * their sum. So the largest wait of each event is found first and noted once; a late receiver only
+ * where no sender was late. */
 #include "postproc/waits.h"
 
 struct worst {
@@ -32,13 +33,14 @@ static void late_sender(const struct step *s, const struct p2p_op *send, const s
 		w->other_ns = 0;
 		if (earliest_other < begin->start_ns)
 			w->other_ns = least(block->end_ns, begin->start_ns) -
-				      (earliest_other > block->start_ns ? earliest_other : block->start_ns);
+				      (earliest_other > block->start_ns ? earliest_other
+									: block->start_ns);
 	}
 }
 
 /* Only a send that was still there when the receive was posted can have waited for it. */
-static void late_receiver(const struct step *s, const struct p2p_op *send, const struct p2p_op *recv,
-			  struct worst *w)
+static void late_receiver(const struct step *s, const struct p2p_op *send,
+			  const struct p2p_op *recv, struct worst *w)
 {
 	const struct event *block = op_event(s, send->rank, send->block);
 	const struct event *post = op_event(s, recv->rank, recv->post);
@@ -62,8 +64,8 @@ static uint32_t end_rank(const struct ops *o, const struct message *m, bool rece
 	return receiver ? o->recvs.at[m->recv].rank : o->sends.at[m->send].rank;
 }
 
-static int sort_messages(const struct step *s, const struct ops *o, const struct matching *m, bool receiver,
-			 struct by_rank *ret)
+static int sort_messages(const struct step *s, const struct ops *o, const struct matching *m,
+			 bool receiver, struct by_rank *ret)
 {
 	struct by_rank b = {calloc((size_t)s->nranks + 2, sizeof(uint32_t)),
 			    malloc((m->messages.n + 1) * sizeof(uint32_t))};
@@ -99,7 +101,8 @@ static int reach_events(struct worsts *w, size_t n)
 	return 0;
 }
 
-static int note_sender(struct waits *w, struct step *s, uint32_t rank, uint32_t at, const struct worst *x)
+static int note_sender(struct waits *w, struct step *s, uint32_t rank, uint32_t at,
+		       const struct worst *x)
 {
 	struct wait_link link = {rank, at, x->sender->rank, x->sender->post};
 	int code = waits_note(w, s, LATE_SENDER, &link, x->sender_ns);
@@ -123,8 +126,9 @@ static int note_rank(struct waits *w, struct step *s, uint32_t rank, const struc
 	return code;
 }
 
-/* Messages of one receiver stand in order of their posts (match.c walks receives in order), so walking backwards the
- * earliest sent of all later ones is known. Receives posted before the waiting call began were no choice. */
+/* Messages of one receiver stand in order of their posts (match.c walks receives in order), so
+ * walking backwards the earliest sent of all later ones is known. Receives posted before the
+ * waiting call began were no choice. */
 static void look_at_received(const struct step *s, const struct ops *o, const struct matching *m,
 			     const struct by_rank *in, uint32_t rank, struct worsts *found)
 {
@@ -135,8 +139,10 @@ static void look_at_received(const struct step *s, const struct ops *o, const st
 		const struct p2p_op *send = &o->sends.at[at->send], *recv = &o->recvs.at[at->recv];
 		if (recv->block == NONE)
 			continue;
-		while (later > i + 1 && o->recvs.at[m->messages.at[in->list[later - 1]].recv].post > recv->block) {
-			const struct p2p_op *other = &o->sends.at[m->messages.at[in->list[--later]].send];
+		while (later > i + 1 &&
+		       o->recvs.at[m->messages.at[in->list[later - 1]].recv].post > recv->block) {
+			const struct p2p_op *other =
+				&o->sends.at[m->messages.at[in->list[--later]].send];
 			int64_t sent = op_event(s, other->rank, other->post)->start_ns;
 			earliest = sent < earliest ? sent : earliest;
 		}
