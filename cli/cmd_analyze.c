@@ -32,7 +32,8 @@ static int parse_threads(const char *text, struct analyze *a)
 	char *end;
 	long n = strtol(text, &end, 10);
 	if (*end != '\0' || n < 1 || n > 1024)
-		return usage_error("analyze", "--threads takes a number from 1 to 1024, not \"%.64s\"", text);
+		return usage_error("analyze",
+				   "--threads takes a number from 1 to 1024, not \"%.64s\"", text);
 	a->nthreads = (unsigned)n;
 	return -1;
 }
@@ -49,8 +50,10 @@ static int check(const struct analyze *a)
 static int parse(int argc, char **argv, struct analyze *a)
 {
 	static const struct option options[] = {
-		{"output", required_argument, NULL, 'o'}, {"report", required_argument, NULL, 'r'},
-		{"threads", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
+		{"output", required_argument, NULL, 'o'},
+		{"report", required_argument, NULL, 'r'},
+		{"threads", required_argument, NULL, 't'},
+		{"json", no_argument, NULL, 'j'},
 		{NULL, 0, NULL, 0},
 	};
 	int c, code = -1;
@@ -111,7 +114,8 @@ static int analyze(int argc, char **argv)
 		return EXIT_BAD_INPUT;
 	}
 	if (!result.complete)
-		fprintf(stderr, "mpitrace analyze: the record is partial; coverage.reasons says what is missing\n");
+		fprintf(stderr, "mpitrace analyze: the record is partial; coverage.reasons says "
+				"what is missing\n");
 	return result.complete ? EXIT_DONE : EXIT_PARTIAL;
 }
 

@@ -1,6 +1,7 @@
 /* analysis.c - the order of work, and the table of parts. */
 #include "postproc/analysis.h"
 #include "base/progress.h"
+#include "postproc/replay.h"
 
 static int (*const parts[])(struct analysis *a) = {
 #define ROW(name) part_##name,
@@ -19,6 +20,8 @@ static int compute(struct analysis *a, struct error *e)
 		code = match_all(a->step, &a->ops, &a->matching);
 	if (code == 0)
 		code = clock_align(a->step, &a->ops, &a->matching, &a->clock, e);
+	if (code == 0)
+		code = repair_times(a);
 	if (code == 0)
 		code = waits_find(a->step, &a->ops, &a->matching, &a->waits);
 	if (code == 0)

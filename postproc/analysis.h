@@ -1,6 +1,6 @@
 /* analysis.h - everything that is computed once and read by the parts of the analysis object.
- * A part is one file with one function `int part_<name>(struct analysis *a)`, which adds its member(s) to a->root, and
- * one row in PARTS; parts run in that order. */
+ * A part is one file with one function `int part_<name>(struct analysis *a)`, which adds its
+ * member(s) to a->root, and one row in PARTS; parts run in that order. */
 #pragma once
 
 #include "postproc/clock.h"
@@ -11,9 +11,9 @@
 
 /* One rank, exact from its totals. Times in ns. */
 struct rank_totals {
-	double region_ns; /* from the exit of MPI_Init to the enter of MPI_Finalize (or its end) */
-	double mpi_ns;	  /* inside MPI in that region, thread 0 */
-	double useful_ns; /* the rest of it */
+	double region_ns;  /* from the exit of MPI_Init to the enter of MPI_Finalize (or its end) */
+	double mpi_ns;	   /* inside MPI in that region, thread 0 */
+	double useful_ns;  /* the rest of it */
 	double startup_ns; /* in MPI_Init and MPI_Finalize */
 	uint64_t calls;	   /* of all threads */
 	uint64_t completions, barriers, collectives;
@@ -51,6 +51,7 @@ struct analysis {
 	ROW(tops)                                                                                  \
 	ROW(collective_use)                                                                        \
 	ROW(time_windows)                                                                          \
+	ROW(critical_path)                                                                         \
 	ROW(patterns)                                                                              \
 	ROW(issues)                                                                                \
 	ROW(topology)                                                                              \
@@ -59,7 +60,6 @@ struct analysis {
 #define DECLARE_PART(name) int part_##name(struct analysis *a);
 PARTS(DECLARE_PART)
 #undef DECLARE_PART
-
 
 /* part_operations.c: payload bytes of one call, as "operations" and "callsites" count them. */
 uint64_t sig_bytes(const struct sig *sig);

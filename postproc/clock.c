@@ -1,6 +1,8 @@
-/* clock.c - see clock.h. Every message says: it did not arrive before it was sent. For each pair of nodes that
- * talk both ways this encloses the difference of their clocks (hull.c); the pairs with the smallest error make a
- * tree over the nodes, and every node is moved to the first one's clock along it. */
+/* clock.c - see clock.h. Every message says: it did not arrive before it was sent. For each pair of
+ * nodes that talk both ways this encloses the difference of their clocks (hull.c). If the nodes'
+ * real-time clocks break none of these bounds, they stay as they are, and the bounds only tell how
+ * far off they can be. Else the pairs with the smallest error make a tree over the nodes, and every
+ * node is moved to the first one's clock along it. */
 #include "postproc/clock.h"
 #include "postproc/hull.h"
 
@@ -63,13 +65,16 @@ static int learn(struct pairs *p, uint32_t x, int64_t begin_ns, uint32_t y, int6
 	if (h == NULL)
 		return -ENOMEM;
 	if (x < y)
-		hull_above(h, part_of(&p->runs[x], begin_ns), (double)begin_ns, (double)(end_ns - begin_ns));
+		hull_above(h, part_of(&p->runs[x], begin_ns), (double)begin_ns,
+			   (double)(end_ns - begin_ns));
 	else
-		hull_below(h, part_of(&p->runs[y], end_ns), (double)end_ns, (double)(begin_ns - end_ns));
+		hull_below(h, part_of(&p->runs[y], end_ns), (double)end_ns,
+			   (double)(begin_ns - end_ns));
 	return 0;
 }
 
-static int learn_messages(struct pairs *p, const struct step *s, const struct ops *o, const struct matching *m)
+static int learn_messages(struct pairs *p, const struct step *s, const struct ops *o,
+			  const struct matching *m)
 {
 	for (size_t i = 0; i < m->messages.n; i++) {
 		const struct p2p_op *send = &o->sends.at[m->messages.at[i].send];
@@ -112,7 +117,8 @@ static void node_edges(const struct step *s, const struct ops *o, const struct m
 }
 
 /* Nobody leaves before all have entered. Told as a star around one node, enough for a tree. */
-static int learn_collective(struct pairs *p, const struct step *s, const struct edge_times *edges, uint32_t hub)
+static int learn_collective(struct pairs *p, const struct step *s, const struct edge_times *edges,
+			    uint32_t hub)
 {
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
 		if (i == hub || edges[i].enter == INT64_MIN)
@@ -145,7 +151,8 @@ static int learn_collectives(struct pairs *p, const struct step *s, const struct
 	return code;
 }
 
-/* A node's clock on the first node's: time = offset + rate * own, in doubles relative to the step's zero. */
+/* A node's clock on the first node's: time = offset + rate * own, in doubles relative to the step's
+ * zero. */
 struct tie {
 	double offset, rate, error;
 	bool known;
@@ -156,8 +163,8 @@ static struct tie tie_over(const struct pair *p, const struct tie *from, bool fr
 	const struct hull_line *l = &p->line;
 	double q = 1 + l->slope, shift = l->offset - l->slope * l->center; /* b = shift + q a */
 	double offset = from_is_a ? -shift / q : shift, rate = from_is_a ? 1 / q : q;
-	return (struct tie){from->offset + from->rate * offset, from->rate * rate, from->error + l->error,
-			    true};
+	return (struct tie){from->offset + from->rate * offset, from->rate * rate,
+			    from->error + l->error, true};
 }
 
 /* Grow the tree by the known-unknown pair of smallest total error until none is left (Prim). */
@@ -188,7 +195,9 @@ static int64_t moved(const struct tie *t, int64_t ns)
 	/* ns itself may exceed what a double holds exactly; the correction does not */
 	double shift = t->offset + (t->rate - 1) * (double)ns;
 	int64_t sum;
-	return __builtin_add_overflow(ns, (int64_t)llround(fmin(fmax(shift, -4e18), 4e18)), &sum) ? ns : sum;
+	return __builtin_add_overflow(ns, (int64_t)llround(fmin(fmax(shift, -4e18), 4e18)), &sum)
+		       ? ns
+		       : sum;
 }
 
 static void move(const struct tie *t, int64_t *ns)
@@ -255,9 +264,10 @@ static void apply(struct step *s, const struct tie *ties)
 			move_process(s->ranks[r], &zero);
 }
 
-static void count_violations(const struct step *s, const struct ops *o, const struct matching *m,
-			     struct clock_result *r)
+void clock_count_violations(const struct step *s, const struct ops *o, const struct matching *m,
+			    struct clock_result *r)
 {
+	r->violations = 0;
 	for (size_t i = 0; i < m->messages.n; i++) {
 		const struct p2p_op *send = &o->sends.at[m->messages.at[i].send];
 		const struct p2p_op *recv = &o->recvs.at[m->messages.at[i].recv];
@@ -271,27 +281,40 @@ static void count_violations(const struct step *s, const struct ops *o, const st
 	}
 }
 
-static void judge(const struct step *s, const struct tie *ties, struct clock_result *r)
+static void judge(const struct step *s, const struct tie *ties, bool agree, struct clock_result *r)
 {
-	*r = (struct clock_result){.method = s->nodes.n < 2 ? "one node, one clock"
-							     : "message bounds (convex hull, middle line)"};
+	r->method = s->nodes.n < 2 ? "one node, one clock"
+		    : agree	   ? "the nodes' real-time clocks, which no message contradicts"
+				   : "message bounds (convex hull, middle line)";
 	for (size_t i = 0; i < s->nodes.n; i++) {
 		r->nodes_unlinked += !ties[i].known;
 		r->error_bound_ns = fmax(r->error_bound_ns, ties[i].error);
 	}
 	if (r->nodes_unlinked > 0) {
 		r->error_bound_ns = NAN;
-		r->method = "message bounds where nodes talk both ways, else the nodes' real-time clocks";
+		r->method = "message bounds where nodes talk both ways, else the nodes' real-time "
+			    "clocks";
 	}
 }
 
-static void solve(struct pairs *p)
+static bool clocks_agree(const struct pairs *p)
 {
+	for (size_t i = 0; i < p->list.n; i++)
+		if (!hull_allows_zero(p->list.at[i].hull))
+			return false;
+	return true;
+}
+
+static bool solve(struct pairs *p)
+{
+	bool agree = clocks_agree(p);
 	for (size_t i = 0; i < p->list.n; i++) {
 		struct pair *x = &p->list.at[i];
 		const struct range *run = &p->runs[x->a];
-		x->usable = hull_middle(x->hull, (double)run->from, (double)run->to, &x->line);
+		x->usable = (agree ? hull_zero : hull_middle)(x->hull, (double)run->from,
+							      (double)run->to, &x->line);
 	}
+	return agree;
 }
 
 static void pairs_done(struct pairs *p)
@@ -316,14 +339,15 @@ int clock_align(struct step *s, const struct ops *o, const struct matching *m,
 	if (code == 0 && s->nodes.n > 1)
 		code = learn_collectives(&p, s, o, m);
 	if (code == 0) {
-		solve(&p);
+		bool agree = solve(&p);
 		for (size_t i = 0; i < s->nodes.n; i++)
 			ties[i].rate = 1;
 		ties[0].known = true;
 		tie_nodes(&p, ties);
 		apply(s, ties);
-		judge(s, ties, ret_result);
-		count_violations(s, o, m, ret_result);
+		*ret_result = (struct clock_result){0};
+		judge(s, ties, agree, ret_result);
+		clock_count_violations(s, o, m, ret_result);
 	}
 	pairs_done(&p);
 	free(ties);

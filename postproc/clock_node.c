@@ -1,7 +1,8 @@
 /* clock_node.c - ticks of one node to nanoseconds.
  * In: the node's samples (tick, monotonic, realtime).  Out: event and process times of its ranks.
- * The rate follows CLOCK_MONOTONIC piecewise; samples closer than THIN_NS would make the rate noisy and are left
- * out. The date is the median of realtime - monotonic, so a stepped real-time clock does no harm. */
+ * The rate follows CLOCK_MONOTONIC piecewise; samples closer than THIN_NS would make the rate noisy
+ * and are left out. The date is the median of realtime - monotonic, so a stepped real-time clock
+ * does no harm. */
 #include "postproc/clock.h"
 
 #include <math.h>
@@ -35,7 +36,8 @@ static int64_t median_offset(const struct node *n)
 	if (offsets == NULL)
 		return 0;
 	for (size_t i = 0; i < n->clock.n; i++)
-		__builtin_sub_overflow(n->clock.at[i].realtime_ns, n->clock.at[i].monotonic_ns, &offsets[i]);
+		__builtin_sub_overflow(n->clock.at[i].realtime_ns, n->clock.at[i].monotonic_ns,
+				       &offsets[i]);
 	if (n->clock.n > 0) {
 		qsort(offsets, n->clock.n, sizeof(int64_t), by_value);
 		middle = offsets[n->clock.n / 2];
@@ -55,11 +57,13 @@ static int add_knots(const struct node *n, int64_t zero, struct rule *r)
 	const struct mpic_clock *last = NULL, *final = &n->clock.at[n->clock.n - 1];
 	for (size_t i = 0; i < n->clock.n; i++) {
 		const struct mpic_clock *c = &n->clock.at[i];
-		if (last != NULL && (c->tick <= last->tick || c->monotonic_ns <= last->monotonic_ns))
+		if (last != NULL &&
+		    (c->tick <= last->tick || c->monotonic_ns <= last->monotonic_ns))
 			continue;
 		if (last != NULL && c->monotonic_ns - last->monotonic_ns < THIN_NS && c != final)
 			continue;
-		struct knot k = {c->tick, (double)(int64_t)((uint64_t)c->monotonic_ns - (uint64_t)zero), 0};
+		struct knot k = {c->tick,
+				 (double)(int64_t)((uint64_t)c->monotonic_ns - (uint64_t)zero), 0};
 		if (vec_push(&r->knots, k) < 0)
 			return -ENOMEM;
 		last = c;
@@ -135,7 +139,8 @@ static int64_t earliest(struct step *s)
 		if (n->clock.n == 0)
 			continue;
 		vec_sort(&n->clock, by_tick);
-		int64_t date = (int64_t)((uint64_t)n->clock.at[0].monotonic_ns + (uint64_t)median_offset(n));
+		int64_t date = (int64_t)((uint64_t)n->clock.at[0].monotonic_ns +
+					 (uint64_t)median_offset(n));
 		if (date < zero)
 			zero = date;
 	}

@@ -1,5 +1,5 @@
-/* comms.c - see comms.h. Identity is the id its members agreed on, never a handle; groups tell the two sides of an
- * inter-communicator, and the many MPI_COMM_SELFs, apart. */
+/* comms.c - see comms.h. Identity is the id its members agreed on, never a handle; groups tell the
+ * two sides of an inter-communicator, and the many MPI_COMM_SELFs, apart. */
 #include "postproc/comms.h"
 #include "postproc/json.h"
 
@@ -79,10 +79,12 @@ static int fill_groups(struct comm *c, const struct mpic_def *d, uint32_t nranks
 
 int comms_add(struct step *s, const struct mpic_def *d, uint32_t *ret_comm)
 {
-	struct comm c = {.global_id = d->global_id, .inter = d->inter, .parent = NONE, .created_by = NONE};
+	struct comm c = {
+		.global_id = d->global_id, .inter = d->inter, .parent = NONE, .created_by = NONE};
 	c.group_hash = index_hash(INDEX_SEED, d->runs.data, d->runs.len_bytes);
 	if (d->inter)
-		c.remote_hash = index_hash(INDEX_SEED, d->remote_runs.data, d->remote_runs.len_bytes);
+		c.remote_hash =
+			index_hash(INDEX_SEED, d->remote_runs.data, d->remote_runs.len_bytes);
 	uint32_t at = find_view(s, c.global_id, c.group_hash, c.remote_hash);
 	if (at != NONE) {
 		*ret_comm = at;

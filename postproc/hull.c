@@ -1,10 +1,12 @@
-/* hull.c - see hull.h. The room between the constraints at slope b, room(b) = min(above - b t) - max(below - b t),
- * is a concave function of b: its maximum is found by ternary search, where it reaches zero by bisection. */
+/* hull.c - see hull.h. The room between the constraints at slope b, room(b) = min(above - b t) -
+ * max(below - b t), is a concave function of b: its maximum is found by ternary search, where it
+ * reaches zero by bisection. */
 #include "postproc/hull.h"
 
 #include <math.h>
 
-#define SLOPE_MAX 2e-4 /* clocks that differ by more than 200 ppm are broken */
+#define SLOPE_MAX 1e-4 /* two quartz clocks, each within 50 ppm; disciplined ones are far better   \
+			*/
 
 void hull_above(struct hull *h, unsigned part, double t, double d)
 {
@@ -73,7 +75,8 @@ static double edge_slope(const struct hull *h, double center, double inside, dou
 }
 
 /* How far a possible line can be from the middle line at time t, over 65 possible slopes. */
-static double reach(const struct hull *h, const struct hull_line *l, double lowest, double highest, double t)
+static double reach(const struct hull *h, const struct hull_line *l, double lowest, double highest,
+		    double t)
 {
 	double at = l->offset + l->slope * (t - l->center), worst = 0;
 	for (int i = 0; i <= 64; i++) {
@@ -95,6 +98,15 @@ static bool has_both(const struct hull *h)
 	return above && below;
 }
 
+/* The error of a line: how far the outermost possible one is from it at the ends of the run. */
+static double error_of(const struct hull *h, const struct hull_line *l, double inside, double from,
+		       double to)
+{
+	double lowest = edge_slope(h, l->center, inside, -SLOPE_MAX);
+	double highest = edge_slope(h, l->center, inside, SLOPE_MAX);
+	return fmax(reach(h, l, lowest, highest, from), reach(h, l, lowest, highest, to));
+}
+
 bool hull_middle(const struct hull *h, double from, double to, struct hull_line *ret_line)
 {
 	struct hull_line l = {.center = (from + to) / 2};
@@ -103,12 +115,22 @@ bool hull_middle(const struct hull *h, double from, double to, struct hull_line 
 	l.slope = widest_slope(h, l.center);
 	double high = ceiling(h, l.center, l.slope), low = ground(h, l.center, l.slope);
 	l.offset = (high + low) / 2;
-	l.error = fabs(high - low) / 2;
-	if (high >= low) {
-		double lowest = edge_slope(h, l.center, l.slope, -SLOPE_MAX);
-		double highest = edge_slope(h, l.center, l.slope, SLOPE_MAX);
-		l.error = fmax(reach(h, &l, lowest, highest, from), reach(h, &l, lowest, highest, to));
-	}
+	l.error = high >= low ? error_of(h, &l, l.slope, from, to) : (low - high) / 2;
+	*ret_line = l;
+	return true;
+}
+
+bool hull_allows_zero(const struct hull *h)
+{
+	return ceiling(h, 0, 0) >= 0 && ground(h, 0, 0) <= 0;
+}
+
+bool hull_zero(const struct hull *h, double from, double to, struct hull_line *ret_line)
+{
+	struct hull_line l = {.center = (from + to) / 2};
+	if (!has_both(h))
+		return false;
+	l.error = error_of(h, &l, 0, from, to);
 	*ret_line = l;
 	return true;
 }

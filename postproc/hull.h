@@ -6,8 +6,8 @@
 
 #define HULL_BINS 32
 
-/* Constraints on d(t) = other clock - this clock, t on this clock: below[] and above[] keep the tightest of
- * each part of the run. */
+/* Constraints on d(t) = other clock - this clock, t on this clock: below[] and above[] keep the
+ * tightest of each part of the run. */
 struct hull_point {
 	double t, d;
 	bool set;
@@ -20,12 +20,16 @@ struct hull {
 
 struct hull_line {
 	double center, offset, slope; /* d(t) = offset + slope * (t - center) */
-	double error;		      /* largest distance of any possible line from it, over the run */
+	double error; /* largest distance of any possible line from it, over the run */
 };
 
 /* part: which bin the time falls in, 0 .. HULL_BINS - 1. */
 void hull_above(struct hull *h, unsigned part, double t, double d);
 void hull_below(struct hull *h, unsigned part, double t, double d);
-/* The middle of all lines that keep every constraint; from and to are the ends of the run. False when one side
- * has no constraint at all. If no line keeps all, the one that breaks them least. */
+/* The middle of all lines that keep every constraint; from and to are the ends of the run. False
+ * when one side has no constraint at all. If no line keeps all, the one that breaks them least. */
 bool hull_middle(const struct hull *h, double from, double to, struct hull_line *ret_line);
+/* Do both clocks agree as they are, d(t) = 0, with every constraint? */
+bool hull_allows_zero(const struct hull *h);
+/* The line d(t) = 0 and how far it can be from the truth; as hull_middle() otherwise. */
+bool hull_zero(const struct hull *h, double from, double to, struct hull_line *ret_line);

@@ -1,5 +1,5 @@
-/* index.h - a hash index over an array that somebody else owns: finds the number of an equal element.
- * A zeroed struct is empty; index_done() frees. */
+/* index.h - a hash index over an array that somebody else owns: finds the number of an equal
+ * element. A zeroed struct is empty; index_done() frees. */
 #pragma once
 
 #include <stdbool.h>

@@ -52,14 +52,18 @@ void issue_load_imbalance(const struct analysis *a, struct finding *f)
 	name_heavy_ranks(a, f);
 	name_waiting_sites(a, f);
 	snprintf(f->what, sizeof(f->what),
-		 "Rank %u computes %s, the mean rank %s: the others have nothing to do for the difference.",
+		 "Rank %u computes %s, the mean rank %s: the others have nothing to do for the "
+		 "difference.",
 		 f->ranks[0], duration_text(a->max_useful_ns / 1e9, most),
 		 duration_text(a->mean_useful_ns / 1e9, mean));
 	snprintf(f->why, sizeof(f->why),
-		 "Ranks that meet in messages or collectives all advance at the pace of the slowest.");
+		 "Ranks that meet in messages or collectives all advance at the pace of the "
+		 "slowest.");
 	snprintf(f->next, sizeof(f->next),
-		 "Give the listed ranks less work (smaller part of the domain, dynamic distribution), or find why theirs "
-		 "takes longer: compare counts of cells, iterations, cache misses, and the core they run on.");
+		 "Give the listed ranks less work (smaller part of the domain, dynamic "
+		 "distribution), or find why theirs "
+		 "takes longer: compare counts of cells, iterations, cache misses, and the core "
+		 "they run on.");
 }
 
 static double p2p_work_s(const struct analysis *a)
@@ -93,13 +97,16 @@ void issue_communication_imbalance(const struct analysis *a, struct finding *f)
 	if (!f->found)
 		return;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
-		if ((double)(a->ranks[r].bytes_out + a->ranks[r].bytes_in) > TRAFFIC_RATIO_MIN * mean)
+		if ((double)(a->ranks[r].bytes_out + a->ranks[r].bytes_in) >
+		    TRAFFIC_RATIO_MIN * mean)
 			finding_add_rank(f, r);
-	snprintf(f->what, sizeof(f->what), "The busiest rank moves %s, the mean rank %s.", bytes_text(most, text),
-		 bytes_text(mean, other));
-	snprintf(f->why, sizeof(f->why), "Transfers of one rank go through one network interface, one after the other.");
+	snprintf(f->what, sizeof(f->what), "The busiest rank moves %s, the mean rank %s.",
+		 bytes_text(most, text), bytes_text(mean, other));
+	snprintf(f->why, sizeof(f->why),
+		 "Transfers of one rank go through one network interface, one after the other.");
 	snprintf(f->next, sizeof(f->next),
-		 "Spread what goes through the listed ranks: trees instead of stars, collectives instead of loops of sends.");
+		 "Spread what goes through the listed ranks: trees instead of stars, collectives "
+		 "instead of loops of sends.");
 }
 
 void issue_link_hotspot(const struct analysis *a, struct finding *f)
@@ -122,10 +129,13 @@ void issue_link_hotspot(const struct analysis *a, struct finding *f)
 	finding_add_rank(f, top->src);
 	finding_add_rank(f, top->dst);
 	finding_add_pair(f, top->src, top->dst);
-	snprintf(f->what, sizeof(f->what), "%s go from rank %u to rank %u, more than between all others together.",
+	snprintf(f->what, sizeof(f->what),
+		 "%s go from rank %u to rank %u, more than between all others together.",
 		 bytes_text((double)top->bytes, text), top->src, top->dst);
-	snprintf(f->why, sizeof(f->why), "One link carries most of the traffic while the others are idle.");
-	snprintf(f->next, sizeof(f->next), "Place these two ranks on one node, or split what they exchange.");
+	snprintf(f->why, sizeof(f->why),
+		 "One link carries most of the traffic while the others are idle.");
+	snprintf(f->next, sizeof(f->next),
+		 "Place these two ranks on one node, or split what they exchange.");
 }
 
 struct node_load {
@@ -151,7 +161,8 @@ static double deviation(const struct node_load *l)
 	return sqrt(fmax(0, l->square / l->n - mean * mean));
 }
 
-/* All ranks of one node compute longer than all others, by more than ranks differ among themselves. */
+/* All ranks of one node compute longer than all others, by more than ranks differ among themselves.
+ */
 void issue_slow_node(const struct analysis *a, struct finding *f)
 {
 	for (uint32_t i = 0; i < a->step->nodes.n && a->step->nodes.n >= 3; i++) {
@@ -162,7 +173,8 @@ void issue_slow_node(const struct analysis *a, struct finding *f)
 			continue;
 		double here = in.sum / in.n, there = out.sum / out.n;
 		double loss_s = (here - there) / 1e9 * out.n;
-		if (here < IMBALANCE_MIN * there || here - there < 3 * fmax(deviation(&in), deviation(&out)) ||
+		if (here < IMBALANCE_MIN * there ||
+		    here - there < 3 * fmax(deviation(&in), deviation(&out)) ||
 		    loss_s / issue_total_s(a) < WAIT_SHARE_MIN || loss_s <= f->loss_s)
 			continue;
 		f->found = true;
@@ -175,12 +187,15 @@ void issue_slow_node(const struct analysis *a, struct finding *f)
 			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
 				finding_add_rank(f, r);
 		snprintf(f->what, sizeof(f->what),
-			 "All ranks on node %.64s compute %.0f %% longer than those on the other nodes.",
+			 "All ranks on node %.64s compute %.0f %% longer than those on the other "
+			 "nodes.",
 			 a->step->nodes.at[i].name, 100 * (here / there - 1));
 		snprintf(f->why, sizeof(f->why),
-			 "The difference follows the node, not the rank: clock frequency, temperature, memory, or "
+			 "The difference follows the node, not the rank: clock frequency, "
+			 "temperature, memory, or "
 			 "another job are likely causes.");
 		snprintf(f->next, sizeof(f->next),
-			 "Run again without this node; if the difference goes away, tell your administrators.");
+			 "Run again without this node; if the difference goes away, tell your "
+			 "administrators.");
 	}
 }

@@ -18,17 +18,22 @@ void issue_unmatched(const struct analysis *a, struct finding *f)
 		return;
 	for (size_t i = 0; i < a->ops.sends.n; i++) {
 		const struct p2p_op *op = &a->ops.sends.at[i];
-		if ((op->flags & (P2P_MATCHED | P2P_CANCELLED)) != 0 || a->step->ranks[op->peer] == NULL)
+		if ((op->flags & (P2P_MATCHED | P2P_CANCELLED)) != 0 ||
+		    a->step->ranks[op->peer] == NULL)
 			continue;
 		finding_add_rank(f, op->rank);
 		finding_add_pair(f, op->rank, (uint32_t)op->peer);
 		finding_add_site(f, event_sig(a->step, op->rank, op->post)->site);
 	}
-	snprintf(f->what, sizeof(f->what), "%" PRIu64 " messages were sent and never received, or receives posted and "
-		 "never served.", u->program);
+	snprintf(f->what, sizeof(f->what),
+		 "%" PRIu64 " messages were sent and never received, or receives posted and "
+		 "never served.",
+		 u->program);
 	snprintf(f->why, sizeof(f->why),
-		 "A program that leaves messages behind is erroneous by the MPI standard and holds memory for them.");
-	snprintf(f->next, sizeof(f->next), "Compare tags, communicators and counts at the call sites listed.");
+		 "A program that leaves messages behind is erroneous by the MPI standard and holds "
+		 "memory for them.");
+	snprintf(f->next, sizeof(f->next),
+		 "Compare tags, communicators and counts at the call sites listed.");
 }
 
 void issue_request_leak(const struct analysis *a, struct finding *f)
@@ -48,9 +53,12 @@ void issue_request_leak(const struct analysis *a, struct finding *f)
 	f->found = leaked > 0;
 	if (!f->found)
 		return;
-	snprintf(f->what, sizeof(f->what), "%" PRIu64 " requests were started and never completed or freed.", leaked);
-	snprintf(f->why, sizeof(f->why), "Each holds memory in the MPI library until the program ends.");
-	snprintf(f->next, sizeof(f->next), "Wait for them (MPI_Waitall), or free persistent ones with MPI_Request_free.");
+	snprintf(f->what, sizeof(f->what),
+		 "%" PRIu64 " requests were started and never completed or freed.", leaked);
+	snprintf(f->why, sizeof(f->why),
+		 "Each holds memory in the MPI library until the program ends.");
+	snprintf(f->next, sizeof(f->next),
+		 "Wait for them (MPI_Waitall), or free persistent ones with MPI_Request_free.");
 }
 
 static uint32_t ranks_on(const struct step *s, uint32_t node)
@@ -59,6 +67,14 @@ static uint32_t ranks_on(const struct step *s, uint32_t node)
 	for (uint32_t r = 0; r < s->nranks; r++)
 		n += s->ranks[r] != NULL && s->ranks[r]->node == node;
 	return n;
+}
+
+/* Taking turns matters as far as the ranks do not compute. */
+static double oversubscription_severity(const struct analysis *a, double ratio)
+{
+	double parallel = a->longest_region_ns > 0 ? a->mean_useful_ns / a->longest_region_ns : 1;
+	double severity = (ratio > 2 ? 1 : ratio - 1) * (1 - parallel);
+	return severity > 0.01 ? severity : 0.01;
 }
 
 void issue_oversubscription(const struct analysis *a, struct finding *f)
@@ -71,20 +87,23 @@ void issue_oversubscription(const struct analysis *a, struct finding *f)
 			continue;
 		f->found = true;
 		f->value = ranks / pus;
-		f->severity = HEALTH_SEVERITY;
+		f->severity = oversubscription_severity(a, f->value);
 		f->metric = "ranks per hardware thread of a node";
 		f->threshold = 1;
 		f->nranks = 0;
 		for (uint32_t r = 0; r < a->step->nranks; r++)
 			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
 				finding_add_rank(f, r);
-		snprintf(f->what, sizeof(f->what), "Node %.64s runs %.0f ranks on %.0f hardware threads.", n->name, ranks,
+		snprintf(f->what, sizeof(f->what),
+			 "Node %.64s runs %.0f ranks on %.0f hardware threads.", n->name, ranks,
 			 pus);
 		snprintf(f->why, sizeof(f->why),
-			 "Ranks take turns on a core: one that polls for a message keeps the one that would send it from "
+			 "Ranks take turns on a core: one that polls for a message keeps the one "
+			 "that would send it from "
 			 "running, and times of single calls are those of the scheduler.");
-		snprintf(f->next, sizeof(f->next),
-			 "Use at most one rank a core; if you must have more, let the library yield "
-			 "(OMPI_MCA_mpi_yield_when_idle=1).");
+		snprintf(
+			f->next, sizeof(f->next),
+			"Use at most one rank a core; if you must have more, let the library yield "
+			"(OMPI_MCA_mpi_yield_when_idle=1).");
 	}
 }

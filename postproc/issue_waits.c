@@ -12,7 +12,8 @@ struct chosen {
 
 static int by_time(const void *a, const void *b)
 {
-	const struct wait_row *x = *(const struct wait_row *const *)a, *y = *(const struct wait_row *const *)b;
+	const struct wait_row *x = *(const struct wait_row *const *)a,
+			      *y = *(const struct wait_row *const *)b;
 	return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
@@ -65,9 +66,11 @@ static void look(const struct analysis *a, struct finding *f, const struct wait_
 	f->found = f->value >= f->threshold;
 	if (f->found) {
 		fill_from(f, &c);
-		snprintf(f->what, sizeof(f->what), "%s waited %s in all, %s each time, %s%s.", w->waiters,
-			 duration_text(c.seconds, total), duration_text(c.seconds / (double)c.count, each), w->event,
-			 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
+		snprintf(f->what, sizeof(f->what), "%s waited %s in all, %s each time, %s%s.",
+			 w->waiters, duration_text(c.seconds, total),
+			 duration_text(c.seconds / (double)c.count, each), w->event,
+			 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place,
+				   sizeof(place)));
 		snprintf(f->why, sizeof(f->why), "%s", w->why);
 		snprintf(f->next, sizeof(f->next), "%s", w->next);
 	}
@@ -77,10 +80,13 @@ static void look(const struct analysis *a, struct finding *f, const struct wait_
 void issue_late_sender(const struct analysis *a, struct finding *f)
 {
 	static const struct wait_issue w = {
-		1u << LATE_SENDER, "Receivers", "because messages were sent later than they were needed",
-		"A receive that is waited for before its message was sent can only idle. The senders listed are late: "
+		1u << LATE_SENDER, "Receivers",
+		"because messages were sent later than they were needed",
+		"A receive that is waited for before its message was sent can only idle. The "
+		"senders listed are late: "
 		"they compute longer, or send after other work.",
-		"Send earlier, or put computation that needs no halo between the start of the receive and its wait. If "
+		"Send earlier, or put computation that needs no halo between the start of the "
+		"receive and its wait. If "
 		"load_imbalance is listed too, repair that first."};
 	look(a, f, &w);
 }
@@ -88,20 +94,25 @@ void issue_late_sender(const struct analysis *a, struct finding *f)
 void issue_late_receiver(const struct analysis *a, struct finding *f)
 {
 	static const struct wait_issue w = {
-		1u << LATE_RECEIVER, "Senders", "because receives were posted later than messages were ready",
-		"A large or synchronous message is not sent before its receive is posted; until then the sender is "
+		1u << LATE_RECEIVER, "Senders",
+		"because receives were posted later than messages were ready",
+		"A large or synchronous message is not sent before its receive is posted; until "
+		"then the sender is "
 		"blocked.",
-		"Post receives early (MPI_Irecv before computing), or send with MPI_Isend and wait later."};
+		"Post receives early (MPI_Irecv before computing), or send with MPI_Isend and wait "
+		"later."};
 	look(a, f, &w);
 }
 
 void issue_barrier_imbalance(const struct analysis *a, struct finding *f)
 {
-	static const struct wait_issue w = {
-		1u << WAIT_AT_BARRIER | 1u << BARRIER_COMPLETION, "Ranks", "for the last to come to a barrier",
-		"A barrier takes as long as the slowest rank needs to reach it; who comes early idles.",
-		"Ask whether the barrier is needed: messages and collectives already order what depends on them. If it "
-		"is, even out the work before it."};
+	static const struct wait_issue w = {1u << WAIT_AT_BARRIER | 1u << BARRIER_COMPLETION,
+					    "Ranks", "for the last to come to a barrier",
+					    "A barrier takes as long as the slowest rank needs to "
+					    "reach it; who comes early idles.",
+					    "Ask whether the barrier is needed: messages and "
+					    "collectives already order what depends on them. If it "
+					    "is, even out the work before it."};
 	look(a, f, &w);
 }
 
@@ -110,18 +121,22 @@ void issue_synchronization_heavy(const struct analysis *a, struct finding *f)
 	static const struct wait_issue w = {
 		1u << WAIT_AT_NXN | 1u << NXN_COMPLETION | 1u << EARLY_SCAN, "Ranks",
 		"for the last to come to a collective in which all need data of all",
-		"An all-to-all, allreduce or scan cannot end before every member has entered it, so every imbalance "
+		"An all-to-all, allreduce or scan cannot end before every member has entered it, "
+		"so every imbalance "
 		"before it is paid by all.",
-		"Even out the work before it, do it less often, or start its nonblocking form and compute meanwhile."};
+		"Even out the work before it, do it less often, or start its nonblocking form and "
+		"compute meanwhile."};
 	look(a, f, &w);
 }
 
 void issue_collective_root_bottleneck(const struct analysis *a, struct finding *f)
 {
-	static const struct wait_issue w = {
-		1u << LATE_BROADCAST | 1u << EARLY_REDUCE, "Ranks", "for, or at, the root of a rooted collective",
-		"Leaves of a broadcast or scatter wait for a late root; the root of a reduce or gather waits for "
-		"late leaves.",
-		"Take other work off the root, or move it behind the collective; a nonblocking form hides the rest."};
+	static const struct wait_issue w = {1u << LATE_BROADCAST | 1u << EARLY_REDUCE, "Ranks",
+					    "for, or at, the root of a rooted collective",
+					    "Leaves of a broadcast or scatter wait for a late "
+					    "root; the root of a reduce or gather waits for "
+					    "late leaves.",
+					    "Take other work off the root, or move it behind the "
+					    "collective; a nonblocking form hides the rest."};
 	look(a, f, &w);
 }

@@ -1,6 +1,7 @@
-/* issues.h - findings: what costs time, where, why, what to try. No advice without a number that triggered it.
- * An issue is a function `void issue_<name>(const struct analysis *a, struct finding *f)` that sets f->found, and one row
- * in ISSUES. Thresholds are shares of all ranks' time: what costs little is no issue. */
+/* issues.h - findings: what costs time, where, why, what to try. No advice without a number that
+ * triggered it. An issue is a function `void issue_<name>(const struct analysis *a, struct finding
+ * *f)` that sets f->found, and one row in ISSUES. Thresholds are shares of all ranks' time: what
+ * costs little is no issue. */
 #pragma once
 
 #include "postproc/analysis.h"
@@ -15,8 +16,8 @@
 struct finding {
 	bool found;
 	const char *issue;
-	double loss_s;		 /* summed over ranks; 0 when it is not about time */
-	double severity;	 /* 0..1; 0: from the loss's share */
+	double loss_s;	 /* summed over ranks; 0 when it is not about time */
+	double severity; /* 0..1; 0: from the loss's share */
 	uint32_t ranks[FINDING_RANKS_MAX];
 	unsigned nranks;
 	uint32_t pairs[FINDING_PAIRS_MAX][2];

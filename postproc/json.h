@@ -1,4 +1,5 @@
-/* json.h - short readers and builders over cJSON. Readers take any node, also NULL, and never fail. */
+/* json.h - short readers and builders over cJSON. Readers take any node, also NULL, and never fail.
+ */
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -23,5 +24,6 @@ cJSON *json_object(cJSON *object, const char *name);
 cJSON *json_row(cJSON *array);
 void json_push(cJSON *array, double value);
 void json_push_text(cJSON *array, const char *text);
-/* text with bytes that are not UTF-8, and control characters, replaced by '?'. The caller frees it. */
+/* text with bytes that are not UTF-8, and control characters, replaced by '?'. The caller frees it.
+ */
 char *json_clean(const void *text, size_t len_bytes);

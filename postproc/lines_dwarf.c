@@ -1,8 +1,9 @@
 /* lines_dwarf.c - see lines.h; by elfutils' libdwfl, module by module, after the run.
- * A return address points behind the call, so the instruction before it is looked up. Of inlined frames the first one
- * outside of system headers is told: that is the line the user wrote. */
+ * A return address points behind the call, so the instruction before it is looked up. Of inlined
+ * frames the first one outside of system headers is told: that is the line the user wrote. */
 #include "postproc/lines.h"
 #include "postproc/json.h"
+#include "postproc/unwind.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -21,7 +22,7 @@ static const Dwfl_Callbacks callbacks = {
 struct image {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
-	GElf_Addr base;	 /* where libdwfl put address 0 of the file */
+	GElf_Addr base; /* where libdwfl put address 0 of the file */
 };
 
 static bool is_system_file(const char *file)
@@ -29,7 +30,8 @@ static bool is_system_file(const char *file)
 	return strncmp(file, "/usr/include/", 13) == 0 || strncmp(file, "/usr/lib/", 9) == 0;
 }
 
-/* Is the file still the one that ran? Without a recorded build id nobody knows: then it is taken. */
+/* Is the file still the one that ran? Without a recorded build id nobody knows: then it is taken.
+ */
 static bool same_build(const struct image *im, const struct module *m)
 {
 	const unsigned char *bits;
@@ -125,7 +127,22 @@ static void leave_headers(struct site *site, Dwarf_Die *scopes, int n, Dwarf_Die
 	}
 }
 
-static void resolve_site(const struct image *im, struct site *site)
+/* A stripped program has no names, but the index of its unwind tables tells where functions begin:
+ * "hpcc+0x2d800". */
+static void name_by_start(const struct image *im, const struct module *m, struct site *site)
+{
+	const char *slash = strrchr(m->path, '/');
+	char name[128];
+	GElf_Addr unused;
+	uint64_t start = unwind_start(dwfl_module_getelf(im->module, &unused), site->offset - 1);
+	if (start == 0)
+		return;
+	snprintf(name, sizeof(name), "%.80s+0x%llx", slash != NULL ? slash + 1 : m->path,
+		 (unsigned long long)start);
+	set_text(&site->function, name);
+}
+
+static void resolve_site(const struct image *im, const struct module *m, struct site *site)
 {
 	Dwarf_Addr address = site->offset - 1 + im->base;
 	Dwarf_Addr bias;
@@ -133,7 +150,10 @@ static void resolve_site(const struct image *im, struct site *site)
 	GElf_Off offset;
 	GElf_Sym symbol;
 	int line;
-	set_text(&site->function, dwfl_module_addrinfo(im->module, address, &offset, &symbol, NULL, NULL, NULL));
+	set_text(&site->function,
+		 dwfl_module_addrinfo(im->module, address, &offset, &symbol, NULL, NULL, NULL));
+	if (site->function == NULL)
+		name_by_start(im, m, site);
 	Dwfl_Line *at = dwfl_module_getsrc(im->module, address);
 	const char *file = at == NULL ? NULL : dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL);
 	if (file == NULL)
@@ -154,7 +174,7 @@ static void resolve_module(struct step *s, uint32_t module)
 		return;
 	for (size_t i = 0; i < s->sites.n; i++)
 		if (s->sites.at[i].module == module)
-			resolve_site(&im, &s->sites.at[i]);
+			resolve_site(&im, &s->modules.at[module], &s->sites.at[i]);
 	dwfl_end(im.dwfl);
 }
 
@@ -168,6 +188,7 @@ static bool is_used(const struct step *s, uint32_t module)
 
 void lines_resolve(struct step *s)
 {
+	unsetenv("DEBUGINFOD_URLS"); /* an analysis does not go to the network: libdwfl would */
 	for (uint32_t m = 0; m < s->modules.n; m++)
 		if (is_used(s, m))
 			resolve_module(s, m);

@@ -1,4 +1,5 @@
-/* lines_none.c - built instead of lines_dwarf.c without libdw: call sites keep module and offset, nothing else. */
+/* lines_none.c - built instead of lines_dwarf.c without libdw: call sites keep module and offset,
+ * nothing else. */
 #include "postproc/lines.h"
 
 void lines_resolve(struct step *s)

@@ -1,4 +1,5 @@
-/* load.c - find and open the .mpic files of one step, check that they belong together, read them all. */
+/* load.c - find and open the .mpic files of one step, check that they belong together, read them
+ * all. */
 #include "postproc/load.h"
 #include "base/progress.h"
 #include "postproc/json.h"
@@ -46,12 +47,14 @@ static int add_directory(struct paths *p, const char *path, struct error *e)
 	while (code == 0 && (d = readdir(dir)) != NULL) {
 		char *full = NULL;
 		if (is_mpic(d))
-			code = asprintf(&full, "%s/%s", path, d->d_name) < 0 ? -ENOMEM : add_path(p, full);
+			code = asprintf(&full, "%s/%s", path, d->d_name) < 0 ? -ENOMEM
+									     : add_path(p, full);
 	}
 	closedir(dir);
 	if (code == 0 && p->list.n == before)
 		return fail(e, -ENOENT,
-			    "%s: no .mpic file in this directory; was the program an MPI program, and is this "
+			    "%s: no .mpic file in this directory; was the program an MPI program, "
+			    "and is this "
 			    "the directory of a step (mpitrace-<job>/step-<step>)?",
 			    path);
 	return code;
@@ -84,7 +87,8 @@ static cJSON *read_node_meta(const struct mpic_file *f)
 	cJSON *newest = NULL;
 	for (size_t i = 0; i < f->nblocks; i++) {
 		const struct mpic_block *b = &f->blocks[i];
-		if (b->process != MPIC_NODE || b->kind != MPIC_META || mpic_read(f, b, &text, NULL) < 0)
+		if (b->process != MPIC_NODE || b->kind != MPIC_META ||
+		    mpic_read(f, b, &text, NULL) < 0)
 			continue;
 		cJSON *meta = cJSON_ParseWithLength((const char *)text.data, text.len_bytes);
 		if (!cJSON_IsObject(meta)) {
@@ -150,7 +154,8 @@ static int check_pair(const struct node *a, const struct node *b, struct error *
 		const cJSON *y = cJSON_GetObjectItemCaseSensitive(b->meta, keys[i]);
 		if (x != NULL && y != NULL && !cJSON_Compare(x, y, true))
 			return fail(e, -EINVAL,
-				    "%s and %s are of different steps (%s differs); analyse them separately",
+				    "%s and %s are of different steps (%s differs); analyse them "
+				    "separately",
 				    a->file.path, b->file.path, keys[i]);
 	}
 	if (strcmp(a->name, b->name) == 0)
@@ -190,7 +195,8 @@ static int list_tasks(struct step *s, struct work *w)
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
 		const struct mpic_file *f = &s->nodes.at[i].file;
 		for (size_t b = 0, n; b < f->nblocks; b += n) {
-			for (n = 1; b + n < f->nblocks && f->blocks[b + n].process == f->blocks[b].process;)
+			for (n = 1; b + n < f->nblocks &&
+				    f->blocks[b + n].process == f->blocks[b].process;)
 				n++;
 			if (f->blocks[b].process == MPIC_NODE)
 				continue;
@@ -240,7 +246,8 @@ static int read_processes(struct step *s, unsigned nthreads, struct error *e)
 		code = atomic_load(&w.code);
 	}
 	vec_done(&w.tasks);
-	return code < 0 ? fail(e, code, "cannot read the step's processes: %s", strerror(-code)) : 0;
+	return code < 0 ? fail(e, code, "cannot read the step's processes: %s", strerror(-code))
+			: 0;
 }
 
 int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step,

@@ -1,6 +1,7 @@
-/* match.c - see match.h. MPI's non-overtaking rule makes it simple: messages of one (communicator, sender,
- * receiver, tag) are received in the order in which they were sent, by the receives that got this tag from this
- * sender in the order in which those were posted. Linear in the number of operations. */
+/* match.c - see match.h. MPI's non-overtaking rule makes it simple: messages of one (communicator,
+ * sender, receiver, tag) are received in the order in which they were sent, by the receives that
+ * got this tag from this sender in the order in which those were posted. Linear in the number of
+ * operations. */
 #include "postproc/match.h"
 
 /* Sends of one envelope that wait for a receive, oldest first. */
@@ -31,7 +32,8 @@ static bool same_queue(const void *context, uint32_t at)
 
 static uint64_t queue_hash(const struct wanted_queue *w)
 {
-	return index_mix((uint64_t)w->src << 32 | w->dst, (uint64_t)w->comm << 32 | (uint32_t)w->tag);
+	return index_mix((uint64_t)w->src << 32 | w->dst,
+			 (uint64_t)w->comm << 32 | (uint32_t)w->tag);
 }
 
 static int enqueue(struct queues *q, const struct p2p_op *send, uint32_t at)
@@ -68,7 +70,8 @@ static uint32_t dequeue(struct queues *q, const struct p2p_op *recv)
 static int match_messages(struct ops *o, struct queues *q, struct matching *m)
 {
 	for (uint32_t i = 0; i < o->sends.n; i++)
-		if ((o->sends.at[i].flags & P2P_CANCELLED) == 0 && enqueue(q, &o->sends.at[i], i) < 0)
+		if ((o->sends.at[i].flags & P2P_CANCELLED) == 0 &&
+		    enqueue(q, &o->sends.at[i], i) < 0)
 			return -ENOMEM;
 	for (uint32_t i = 0; i < o->recvs.n; i++) {
 		struct p2p_op *recv = &o->recvs.at[i];
@@ -139,7 +142,8 @@ static uint32_t members_of(const struct comm *c)
 
 static bool differ(const struct step *s, const struct coll_op *a, const struct coll_op *b)
 {
-	const struct sig *x = &s->ranks[a->rank]->sigs.at[a->sig], *y = &s->ranks[b->rank]->sigs.at[b->sig];
+	const struct sig *x = &s->ranks[a->rank]->sigs.at[a->sig],
+			 *y = &s->ranks[b->rank]->sigs.at[b->sig];
 	if (x->call.coll != y->call.coll)
 		return true;
 	return !s->comms.at[a->comm].inter && x->peer != y->peer;
@@ -160,8 +164,8 @@ static int add_part(const struct step *s, const struct ops *o, struct matching *
 		c->parts++;
 		return 0;
 	}
-	struct collective fresh = {op->comm, op->channel, op->k, at, 1,
-				   members_of(&s->comms.at[op->comm]), false};
+	struct collective fresh = {
+		op->comm, op->channel, op->k, at, 1, members_of(&s->comms.at[op->comm]), false};
 	m->coll_next[at] = NONE;
 	if (vec_push(&m->colls, fresh) < 0)
 		return -ENOMEM;

@@ -1,4 +1,5 @@
-/* match.h - which send belongs to which receive, which collective calls belong together (SEMANTICS.md 1). */
+/* match.h - which send belongs to which receive, which collective calls belong together
+ * (SEMANTICS.md 1). */
 #pragma once
 
 #include "postproc/ops.h"

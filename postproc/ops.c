@@ -48,9 +48,14 @@ static int post_send(struct walk *w, const struct sig *sig, bool blocking, uint3
 	*ret_at = NONE;
 	if (sig->peer == SIG_ANY || !is_real(w, sig->peer, sig->comm != NONE))
 		return 0;
-	struct p2p_op op = {.rank = w->rank, .comm = same_comm(w, sig->comm), .peer = sig->peer,
-			    .tag = sig->call.tag, .bytes = sig->bytes, .post = w->at,
-			    .block = blocking ? w->at : NONE, .flags = flags_of(sig, blocking)};
+	struct p2p_op op = {.rank = w->rank,
+			    .comm = same_comm(w, sig->comm),
+			    .peer = sig->peer,
+			    .tag = sig->call.tag,
+			    .bytes = sig->bytes,
+			    .post = w->at,
+			    .block = blocking ? w->at : NONE,
+			    .flags = flags_of(sig, blocking)};
 	*ret_at = (uint32_t)w->o->sends.n;
 	return vec_push(&w->o->sends, op);
 }
@@ -63,9 +68,13 @@ static int post_recv(struct walk *w, const struct sig *sig, bool blocking, uint3
 	*ret_at = NONE;
 	if (!is_real(w, sig->recv_peer, sig->comm != NONE))
 		return 0;
-	struct p2p_op op = {.rank = w->rank, .comm = same_comm(w, sig->comm), .peer = sig->recv_peer,
-			    .tag = pair ? sig->call.recv_tag : sig->call.tag, .bytes = sig->recv_bytes,
-			    .post = w->at, .block = blocking ? w->at : NONE,
+	struct p2p_op op = {.rank = w->rank,
+			    .comm = same_comm(w, sig->comm),
+			    .peer = sig->recv_peer,
+			    .tag = pair ? sig->call.recv_tag : sig->call.tag,
+			    .bytes = sig->recv_bytes,
+			    .post = w->at,
+			    .block = blocking ? w->at : NONE,
 			    .flags = flags_of(sig, blocking) | (wild ? P2P_WILDCARD : 0) |
 				     (told ? P2P_TOLD : 0)};
 	if (wild && !told)
@@ -83,8 +92,13 @@ static int post_coll(struct walk *w, uint32_t sig_at, uint32_t channel, uint32_t
 		     uint32_t *ret_at)
 {
 	const struct sig *sig = &w->p->sigs.at[sig_at];
-	struct coll_op op = {.rank = w->rank, .comm = same_comm(w, sig->comm), .channel = channel, .k = k,
-			     .post = w->at, .block = blocking ? w->at : NONE, .sig = sig_at};
+	struct coll_op op = {.rank = w->rank,
+			     .comm = same_comm(w, sig->comm),
+			     .channel = channel,
+			     .k = k,
+			     .post = w->at,
+			     .block = blocking ? w->at : NONE,
+			     .sig = sig_at};
 	*ret_at = (uint32_t)w->o->colls.n;
 	return vec_push(&w->o->colls, op);
 }
@@ -114,7 +128,8 @@ static int do_blocking(struct walk *w, uint32_t sig_at)
 	return code;
 }
 
-/* A persistent request's operation begins anew with each start; any other's with the call itself. */
+/* A persistent request's operation begins anew with each start; any other's with the call itself.
+ */
 static int activate(struct walk *w, struct request *r)
 {
 	const struct sig *sig = &w->p->sigs.at[r->sig];
@@ -238,7 +253,9 @@ static int do_event(struct walk *w, uint32_t sig_at)
 			       ? 0
 			       : requests_visit(&w->requests, w->sig->thread, c, complete_one, w);
 	case SIG_REQUEST:
-		return is_free_call(w) ? requests_visit(&w->requests, w->sig->thread, c, free_one, w) : 0;
+		return is_free_call(w)
+			       ? requests_visit(&w->requests, w->sig->thread, c, free_one, w)
+			       : 0;
 	default:
 		return do_blocking(w, sig_at);
 	}
@@ -267,7 +284,8 @@ static bool is_whole(const struct process *p)
 	return p->bad_blocks == 0;
 }
 
-/* Requests and messages are counted, so nothing that comes after a lost event can be told what it belongs to. */
+/* Requests and messages are counted, so nothing that comes after a lost event can be told what it
+ * belongs to. */
 static bool is_understood(const struct process *p, const struct event *ev, const struct sig *sig)
 {
 	const struct thread *t = &p->threads.at[sig->thread];
@@ -277,7 +295,8 @@ static bool is_understood(const struct process *p, const struct event *ev, const
 static int walk_rank(struct walk *w)
 {
 	int code = 0;
-	if (vec_reach(&w->coll_counts, w->s->comms.n) < 0 || vec_reach(&w->channel_counts, w->s->comms.n) < 0)
+	if (vec_reach(&w->coll_counts, w->s->comms.n) < 0 ||
+	    vec_reach(&w->channel_counts, w->s->comms.n) < 0)
 		return -ENOMEM;
 	memset(w->coll_counts.at, 0, w->coll_counts.n * sizeof(uint32_t));
 	memset(w->channel_counts.at, 0, w->channel_counts.n * sizeof(uint32_t));

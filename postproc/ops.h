@@ -1,4 +1,5 @@
-/* ops.h - what the events did: sends, receives and collective calls with their times, requests resolved. */
+/* ops.h - what the events did: sends, receives and collective calls with their times, requests
+ * resolved. */
 #pragma once
 
 #include "postproc/step.h"
@@ -14,9 +15,9 @@ enum p2p_flag {
 
 /* One message as one end sees it. */
 struct p2p_op {
-	uint32_t rank;	/* whose operation */
-	uint32_t comm;	/* comm.same */
-	int32_t peer;	/* world rank; SIG_ANY: never learnt */
+	uint32_t rank; /* whose operation */
+	uint32_t comm; /* comm.same */
+	int32_t peer;  /* world rank; SIG_ANY: never learnt */
 	int32_t tag;
 	uint64_t bytes;
 	uint32_t post;	/* event of rank that posted (started) it */
@@ -28,19 +29,20 @@ struct p2p_op {
 struct coll_op {
 	uint32_t rank;
 	uint32_t comm;	  /* comm.same */
-	uint32_t channel; /* 0: blocking and nonblocking calls; n: the n-th persistent collective of the communicator */
+	uint32_t channel; /* 0: blocking and nonblocking calls; n: the n-th persistent collective of
+			     the communicator */
 	uint32_t k;	  /* the k-th on that channel */
 	uint32_t post, block; /* as above */
 	uint32_t sig;
 };
 
 struct op_counts {
-	uint64_t proc_null;	    /* operations with MPI_PROC_NULL */
+	uint64_t proc_null; /* operations with MPI_PROC_NULL */
 	uint64_t cancelled;
-	uint64_t outside;	    /* with a process that is not of this MPI_COMM_WORLD */
-	uint64_t unknown_source;    /* wildcard receives of which no status tells the source */
-	uint64_t failed;	    /* calls that returned an error */
-	uint64_t unknown_requests;  /* completions of requests whose start is not in the record */
+	uint64_t outside;	   /* with a process that is not of this MPI_COMM_WORLD */
+	uint64_t unknown_source;   /* wildcard receives of which no status tells the source */
+	uint64_t failed;	   /* calls that returned an error */
+	uint64_t unknown_requests; /* completions of requests whose start is not in the record */
 };
 
 struct ops {

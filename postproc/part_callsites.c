@@ -1,4 +1,5 @@
-/* part_callsites.c - "callsites": where in the source the calls stand; exact calls, time and bytes. */
+/* part_callsites.c - "callsites": where in the source the calls stand; exact calls, time and bytes.
+ */
 #include "postproc/analysis.h"
 #include "postproc/lines.h"
 
@@ -25,6 +26,13 @@ static void add_process(struct site_total *totals, const struct process *p)
 	}
 }
 
+static void add_waits(struct site_total *totals, const struct waits *w)
+{
+	for (size_t i = 0; i < w->rows.n; i++)
+		if (w->rows.at[i].site != NONE && w->rows.at[i].state != LATE_SENDER_WRONG_ORDER)
+			totals[w->rows.at[i].site].wait_ns += w->rows.at[i].ns;
+}
+
 static void put_site(const struct step *s, cJSON *list, uint32_t id, const struct site_total *t)
 {
 	const struct site *site = &s->sites.at[id];
@@ -35,7 +43,8 @@ static void put_site(const struct step *s, cJSON *list, uint32_t id, const struc
 	json_put_text(row, "file", site->file);
 	json_put_null_or(row, "line", site->line > 0 ? site->line : NAN);
 	json_put_text(row, "function", site->function);
-	json_put_text(row, "module", site->module == NONE ? NULL : s->modules.at[site->module].path);
+	json_put_text(row, "module",
+		      site->module == NONE ? NULL : s->modules.at[site->module].path);
 	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)site->offset);
 	json_put_text(row, "address", address);
 	json_put(row, "calls", (double)t->calls);
@@ -54,9 +63,7 @@ int part_callsites(struct analysis *a)
 	for (uint32_t r = 0; r < s->nranks; r++)
 		if (s->ranks[r] != NULL)
 			add_process(totals, s->ranks[r]);
-	for (size_t i = 0; i < a->waits.rows.n; i++)
-		if (a->waits.rows.at[i].site != NONE)
-			totals[a->waits.rows.at[i].site].wait_ns += a->waits.rows.at[i].ns;
+	add_waits(totals, &a->waits);
 	cJSON *list = json_array(a->root, "callsites");
 	for (uint32_t i = 0; i < s->sites.n; i++)
 		put_site(s, list, i, &totals[i]);

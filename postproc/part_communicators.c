@@ -1,4 +1,5 @@
-/* part_communicators.c - "communicators": those that calls were made on; for an inter-communicator both groups. */
+/* part_communicators.c - "communicators": those that calls were made on; for an inter-communicator
+ * both groups. */
 #include "postproc/analysis.h"
 #include "postproc/comms.h"
 

@@ -1,4 +1,5 @@
-/* part_coverage.c - "coverage" and "job.state": what is there, what is not, and why. Never silent, always numbers. */
+/* part_coverage.c - "coverage" and "job.state": what is there, what is not, and why. Never silent,
+ * always numbers. */
 #include "postproc/analysis.h"
 
 #include <inttypes.h>
@@ -14,6 +15,8 @@ struct tally {
 static void explain_exit(struct step *s, uint32_t rank, uint32_t *named)
 {
 	const struct process *p = s->ranks[rank];
+	if (p->aborted && (*named)++ < NAMED_MAX)
+		step_reason(s, "rank %u called MPI_Abort", rank);
 	if (!p->have_exit || p->exit_status == 0 || (*named)++ >= NAMED_MAX)
 		return;
 	if (WIFSIGNALED(p->exit_status))
@@ -29,12 +32,18 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 		const struct thread *th = &p->threads.at[t];
 		const char *why = th->why_lost != NULL ? th->why_lost : "events were not kept";
 		if (th->lost > 0 && (*named)++ < NAMED_MAX) {
-			double from_s = th->lost_from_ns == TIME_ABSENT ? 0 : (double)th->lost_from_ns / 1e9;
-			step_reason(s, "rank %u: %s after %.3f s; %" PRIu64 " events are only in the totals",
+			double from_s = th->lost_from_ns == TIME_ABSENT
+						? 0
+						: (double)th->lost_from_ns / 1e9;
+			step_reason(s,
+				    "rank %u: %s after %.3f s; %" PRIu64
+				    " events are only in the totals",
 				    rank, why, from_s, th->lost);
 		}
 		if (th->gap && (*named)++ < NAMED_MAX)
-			step_reason(s, "rank %u: events after a damaged block cannot be understood and are left out",
+			step_reason(s,
+				    "rank %u: events after a damaged block cannot be understood "
+				    "and are left out",
 				    rank);
 	}
 }
@@ -68,11 +77,13 @@ static void explain_files(struct step *s)
 	for (size_t i = 0; i < s->nodes.n; i++) {
 		const struct mpic_file *f = &s->nodes.at[i].file;
 		if (f->damaged_bytes > 0)
-			step_reason(s, "%s: %" PRIu64 " bytes are damaged and were skipped", s->nodes.at[i].name,
-				    f->damaged_bytes);
+			step_reason(s, "%s: %" PRIu64 " bytes are damaged and were skipped",
+				    s->nodes.at[i].name, f->damaged_bytes);
 		if (!f->finished)
-			step_reason(s, "%s: the file has no end mark: it was cut, or the job still runs",
-				    s->nodes.at[i].name);
+			step_reason(
+				s,
+				"%s: the file has no end mark: it was cut, or the job still runs",
+				s->nodes.at[i].name);
 	}
 	if (s->bad_blocks > 0)
 		step_reason(s, "%u blocks could not be decoded", s->bad_blocks);
@@ -87,7 +98,8 @@ static void explain_unmatched(struct step *s, const struct unmatched *u, const s
 		{u->partner_missing, "messages have no partner: its rank is not in the record"},
 		{u->record_cut, "messages have no partner: a rank's record ends early"},
 		{u->unknown_source, "wildcard receives: nothing tells who sent"},
-		{u->program, "messages have no partner although both records are whole: never received, or never sent"},
+		{u->program, "messages have no partner although both records are whole: never "
+			     "received, or never sent"},
 		{u->collectives, "collective operations lack some members"},
 		{u->collectives_differ, "collective operations differ between members"},
 		{c->unknown_requests, "completed requests were started outside of the record"},
@@ -104,7 +116,8 @@ static void explain_ranks(struct step *s, const struct tally *t)
 	if (t->unfinished > 0)
 		step_reason(s, "%u ranks did not reach MPI_Finalize", t->unfinished);
 	if (s->nodes.n < s->nnodes)
-		step_reason(s, "%zu of %u nodes gave no file", (size_t)s->nnodes - s->nodes.n, s->nnodes);
+		step_reason(s, "%zu of %u nodes gave no file", (size_t)s->nnodes - s->nodes.n,
+			    s->nnodes);
 }
 
 static void put_missing_nodes(const struct step *s, cJSON *coverage)
@@ -157,8 +170,8 @@ int part_coverage(struct analysis *a)
 	explain_ranks(s, &t);
 	explain_files(s);
 	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 &&
-		      s->nodes.n == s->nnodes && s->unfinished_files == 0 && s->damaged_bytes == 0 &&
-		      s->bad_blocks == 0;
+		      s->nodes.n == s->nnodes && s->unfinished_files == 0 &&
+		      s->damaged_bytes == 0 && s->bad_blocks == 0;
 	explain_unmatched(s, &a->matching.unmatched, &a->ops.counts);
 	cJSON *c = json_object(a->root, "coverage");
 	cJSON_AddBoolToObject(c, "complete", a->complete);

@@ -1,4 +1,5 @@
-/* part_issues.c - "issues": all findings, the costliest first; and "verdict", the first of them in a sentence. */
+/* part_issues.c - "issues": all findings, the costliest first; and "verdict", the first of them in
+ * a sentence. */
 #include "postproc/issues.h"
 
 #include <stdio.h>
@@ -161,7 +162,8 @@ static struct finding *next_best(const struct analysis *a, struct finding *all)
 int part_issues(struct analysis *a)
 {
 	struct finding *all = calloc(NISSUES, sizeof(*all)), *f;
-	const char *verdict = a->ranks_seen < 2 ? "one rank: there is nothing to exchange" : "nothing to fix";
+	const char *verdict =
+		a->ranks_seen < 2 ? "one rank: there is nothing to exchange" : "nothing to fix";
 	if (all == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < NISSUES; i++) {

@@ -1,5 +1,6 @@
 /* part_matrix.c - "matrix": point-to-point and collective traffic between world ranks, kept apart.
- * Very dense matrices are cut to the pairs with the most bytes; how much is left out stands beside. */
+ * Very dense matrices are cut to the pairs with the most bytes; how much is left out stands beside.
+ */
 #include "postproc/analysis.h"
 
 #define MATRIX_ROWS_MAX 65536u
@@ -30,7 +31,8 @@ static void put_cells(cJSON *list, const struct cell *cells, size_t n, const cha
 	}
 }
 
-static int put_matrix(cJSON *matrix, const char *name, const struct traffic *t, const char *count_name)
+static int put_matrix(cJSON *matrix, const char *name, const struct traffic *t,
+		      const char *count_name)
 {
 	cJSON *list = json_array(matrix, name);
 	if (t->cells.n <= MATRIX_ROWS_MAX) {

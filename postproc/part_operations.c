@@ -1,6 +1,7 @@
 /* part_operations.c - "operations": calls, time and bytes by MPI function, exact from the totals.
- * bytes: sent by sends, received by receives (posted size for nonblocking receives); for collectives what the
- * calling ranks sent by the operation's meaning counted at the caller: bytes to one peer. */
+ * bytes: sent by sends, received by receives (posted size for nonblocking receives); for
+ * collectives what the calling ranks sent by the operation's meaning counted at the caller: bytes
+ * to one peer. */
 #include "postproc/analysis.h"
 
 struct op_total {
@@ -12,7 +13,8 @@ struct op_total {
 static int by_time(const void *a, const void *b)
 {
 	const struct op_total *x = a, *y = b;
-	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : (x->op > y->op) - (x->op < y->op);
+	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns)
+			      : (x->op > y->op) - (x->op < y->op);
 }
 
 uint64_t sig_bytes(const struct sig *sig)
@@ -25,8 +27,9 @@ uint64_t sig_bytes(const struct sig *sig)
 	case SIG_SENDRECV:
 		return sig->bytes + sig->recv_bytes;
 	case SIG_COLL:
-		return sig->call.send_unit_bytes > sig->call.recv_unit_bytes ? sig->call.send_unit_bytes
-									      : sig->call.recv_unit_bytes;
+		return sig->call.send_unit_bytes > sig->call.recv_unit_bytes
+			       ? sig->call.send_unit_bytes
+			       : sig->call.recv_unit_bytes;
 	case SIG_IO:
 	case SIG_RMA:
 	case SIG_PROBE:

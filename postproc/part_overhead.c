@@ -1,4 +1,5 @@
-/* part_overhead.c - "overhead": what the tracing itself cost, as each process estimated it per call. */
+/* part_overhead.c - "overhead": what the tracing itself cost, as each process estimated it per
+ * call. */
 #include "postproc/analysis.h"
 
 #include <math.h>

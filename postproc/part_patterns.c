@@ -1,4 +1,5 @@
-/* part_patterns.c - "patterns": the shapes that hold, the clearest first; "irregular" when there is traffic and none does. */
+/* part_patterns.c - "patterns": the shapes that hold, the clearest first; "irregular" when there is
+ * traffic and none does. */
 #include "postproc/patterns.h"
 
 #include <stdio.h>
@@ -98,7 +99,8 @@ static struct pattern *next_best(struct pattern *all)
 {
 	struct pattern *best = NULL;
 	for (size_t i = 0; i < NPATTERNS; i++)
-		if (all[i].score >= PATTERN_SCORE_MIN && (best == NULL || all[i].score > best->score))
+		if (all[i].score >= PATTERN_SCORE_MIN &&
+		    (best == NULL || all[i].score > best->score))
 			best = &all[i];
 	return best;
 }
@@ -106,7 +108,8 @@ static struct pattern *next_best(struct pattern *all)
 static void put_irregular(const struct shape *s, cJSON *list)
 {
 	struct pattern p = {.name = "irregular", .score = 1};
-	snprintf(p.evidence, sizeof(p.evidence), "%zu pairs exchange messages and no known shape fits", s->ncells);
+	snprintf(p.evidence, sizeof(p.evidence),
+		 "%zu pairs exchange messages and no known shape fits", s->ncells);
 	put_pattern(s->a, list, &p);
 }
 

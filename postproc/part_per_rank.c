@@ -1,4 +1,5 @@
-/* part_per_rank.c - "per_rank": one row a rank of MPI_COMM_WORLD, also for ranks that are not in the record. */
+/* part_per_rank.c - "per_rank": one row a rank of MPI_COMM_WORLD, also for ranks that are not in
+ * the record. */
 #include "postproc/analysis.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@ static double shell_status(const struct process *p)
 {
 	if (p == NULL || !p->have_exit)
 		return NAN;
-	return WIFSIGNALED(p->exit_status) ? 128 + WTERMSIG(p->exit_status) : WEXITSTATUS(p->exit_status);
+	return WIFSIGNALED(p->exit_status) ? 128 + WTERMSIG(p->exit_status)
+					   : WEXITSTATUS(p->exit_status);
 }
 
 static void put_counts(cJSON *row, const struct rank_totals *t)
@@ -29,7 +31,7 @@ static void put_counts(cJSON *row, const struct rank_totals *t)
 
 static const char *state_of(const struct process *p)
 {
-	return p == NULL	? "missing"
+	return p == NULL      ? "missing"
 	       : p->finalized ? "finalized"
 	       : p->aborted   ? "aborted"
 	       : p->lost      ? "lost"

@@ -1,4 +1,5 @@
-/* part_topology.c - "topology": nodes, their sockets and cores, their place among the switches, and who ran where. */
+/* part_topology.c - "topology": nodes, their sockets and cores, their place among the switches, and
+ * who ran where. */
 #include "postproc/analysis.h"
 
 #include <stdio.h>
@@ -42,7 +43,8 @@ static void put_ranks(const struct step *s, cJSON *row, uint32_t node)
 	}
 }
 
-/* "core.leaf1.n3 switch.switch.node" (Slurm's address, then its pattern): the names before the node's. */
+/* "core.leaf1.n3 switch.switch.node" (Slurm's address, then its pattern): the names before the
+ * node's. */
 static void put_switches(cJSON *row, const char *text)
 {
 	char copy[1024], *save = NULL;

@@ -30,7 +30,8 @@ static uint64_t touch_bytes(const struct rank_totals *t)
 	return t->bytes_out + t->bytes_in;
 }
 
-static int put_ranks(struct analysis *a, const char *name, uint64_t (*value)(const struct rank_totals *))
+static int put_ranks(struct analysis *a, const char *name,
+		     uint64_t (*value)(const struct rank_totals *))
 {
 	uint32_t n = a->step->nranks;
 	struct top *tops = malloc(n * sizeof(*tops));

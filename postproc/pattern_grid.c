@@ -1,6 +1,6 @@
-/* pattern_grid.c - halo exchange, sweep and ring: all three are neighbours of a process grid of one to three
- * dimensions. Every factorisation of the number of ranks is tried; the grid explains the traffic best if most bytes go
- * to neighbours and most neighbours exchange something. */
+/* pattern_grid.c - halo exchange, sweep and ring: all three are neighbours of a process grid of one
+ * to three dimensions. Every factorisation of the number of ranks is tried; the grid explains the
+ * traffic best if most bytes go to neighbours and most neighbours exchange something. */
 #include "postproc/patterns.h"
 
 #include <stdio.h>
@@ -13,7 +13,8 @@ static void coordinates(const struct grid *g, uint32_t rank, uint32_t *ret)
 	}
 }
 
-/* What one pair is in the grid: dimensions in which the two are neighbours, and around which end. */
+/* What one pair is in the grid: dimensions in which the two are neighbours, and around which end.
+ */
 struct step_kind {
 	bool neighbour;
 	unsigned moved; /* how many coordinates differ */
@@ -62,8 +63,8 @@ static void count_cells(const struct shape *s, const struct grid *g, struct tall
 	}
 }
 
-/* Does this grid explain the traffic better than the best so far? A face between two ranks counts once, whatever the
- * direction: of a one-way sweep all faces are used. */
+/* Does this grid explain the traffic better than the best so far? A face between two ranks counts
+ * once, whatever the direction: of a one-way sweep all faces are used. */
 static void try_grid(const struct shape *s, struct grid *g, struct grid *best)
 {
 	struct tally t = {0};
@@ -100,7 +101,8 @@ static void try_factors(const struct shape *s, struct grid *g, uint32_t left, st
 	}
 }
 
-#define GRID_CELLS_MAX 200000 /* a grid has at most 26 neighbours a rank; denser traffic is none */
+#define GRID_CELLS_MAX 200000 /* a grid has at most 26 neighbours a rank; denser traffic is none   \
+			       */
 
 void shape_find_grid(struct shape *s)
 {
@@ -123,14 +125,16 @@ static void describe(const struct grid *g, const char *what, struct pattern *p)
 	char shape[64];
 	int n = 0;
 	for (unsigned d = 0; d < g->ndims; d++)
-		n += snprintf(shape + n, sizeof(shape) - (size_t)n, "%s%u", d > 0 ? " x " : "", g->size[d]);
+		n += snprintf(shape + n, sizeof(shape) - (size_t)n, "%s%u", d > 0 ? " x " : "",
+			      g->size[d]);
 	if (g->ndims == 1)
-		snprintf(shape, sizeof(shape), "%u ranks in a %s", g->size[0], g->periodic[0] ? "ring" : "line");
+		snprintf(shape, sizeof(shape), "%u ranks in a %s", g->size[0],
+			 g->periodic[0] ? "ring" : "line");
 	else
 		snprintf(shape + n, sizeof(shape) - (size_t)n, " grid");
 	snprintf(p->evidence, sizeof(p->evidence),
-		 "%s: %.0f %% of the bytes go to neighbours, %.0f %% of the neighbours %s", shape, 100 * g->share,
-		 100 * g->coverage, what);
+		 "%s: %.0f %% of the bytes go to neighbours, %.0f %% of the neighbours %s", shape,
+		 100 * g->share, 100 * g->coverage, what);
 	copy_grid(g, p);
 }
 
@@ -138,7 +142,8 @@ void pattern_halo(const struct shape *s, struct pattern *p)
 {
 	const struct grid *g = &s->grid;
 	double density = (double)s->ncells / ((double)s->n * (s->n - 1));
-	if (g->ndims < 2 || g->two_way < 0.8 || density > 0.8) /* in a tiny grid all are neighbours of all */
+	if (g->ndims < 2 || g->two_way < 0.8 ||
+	    density > 0.8) /* in a tiny grid all are neighbours of all */
 		return;
 	p->score = g->share * g->coverage;
 	describe(g, "exchange both ways", p);

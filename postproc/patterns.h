@@ -1,6 +1,7 @@
-/* patterns.h - the shape of the communication, recovered from who sent how much to whom (SEMANTICS.md 5).
- * A pattern is a function `void pattern_<name>(const struct shape *s, struct pattern *p)` that sets p->score, and one row in
- * PATTERNS. Scores are 0..1; below PATTERN_SCORE_MIN a pattern does not hold. */
+/* patterns.h - the shape of the communication, recovered from who sent how much to whom
+ * (SEMANTICS.md 5). A pattern is a function `void pattern_<name>(const struct shape *s, struct
+ * pattern *p)` that sets p->score, and one row in PATTERNS. Scores are 0..1; below
+ * PATTERN_SCORE_MIN a pattern does not hold. */
 #pragma once
 
 #include "postproc/analysis.h"
@@ -19,7 +20,8 @@ struct pattern {
 	bool periodic[GRID_DIMS_MAX];
 };
 
-/* The best process grid: ranks in row-major order, the last dimension fastest, as MPI_Cart_create numbers them. */
+/* The best process grid: ranks in row-major order, the last dimension fastest, as MPI_Cart_create
+ * numbers them. */
 struct grid {
 	unsigned ndims;
 	uint32_t size[GRID_DIMS_MAX];

@@ -1,4 +1,5 @@
-/* postproc.h - from the .mpic files of a step to its analysis and its .mpix. What `mpitrace analyze` calls. */
+/* postproc.h - from the .mpic files of a step to its analysis and its .mpix. What `mpitrace
+ * analyze` calls. */
 #pragma once
 
 #include "base/error.h"
@@ -11,8 +12,9 @@ struct postproc_result {
 	bool complete; /* false: something is missing; coverage.reasons says what */
 };
 
-/* paths: .mpic files and directories that hold some; all of one step. mpix_path: where to write the .mpix, or NULL.
- * nthreads: for reading, at least 1. 0, or -errno with text: -ENOENT nothing to read, -EBADMSG damaged or not
- * .mpic, -EINVAL files of different steps, else what the system said. Nothing is left behind on failure. */
+/* paths: .mpic files and directories that hold some; all of one step. mpix_path: where to write the
+ * .mpix, or NULL. nthreads: for reading, at least 1. 0, or -errno with text: -ENOENT nothing to
+ * read, -EBADMSG damaged or not .mpic, -EINVAL files of different steps, else what the system said.
+ * Nothing is left behind on failure. */
 int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, unsigned nthreads,
 		     struct postproc_result *ret_result, struct error *e);

@@ -46,7 +46,8 @@ static int64_t last_exit(const struct process *p)
 	return last;
 }
 
-/* From MPI_Init's exit to MPI_Finalize's enter; to what is known last of a rank that never came there. */
+/* From MPI_Init's exit to MPI_Finalize's enter; to what is known last of a rank that never came
+ * there. */
 static double region_of(const struct process *p)
 {
 	int64_t from = p->init_exit_ns, to = p->finalize_enter_ns;

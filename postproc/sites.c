@@ -1,5 +1,6 @@
-/* sites.c - see sites.h. A site is (operation, module, offset). The address of a signature is a return address;
- * when it lies in an MPI library (Fortran bindings calling C), the first frame outside of one is taken. */
+/* sites.c - see sites.h. A site is (operation, module, offset). The address of a signature is a
+ * return address; when it lies in an MPI library (Fortran bindings calling C), the first frame
+ * outside of one is taken. */
 #include "postproc/sites.h"
 #include "postproc/json.h"
 
@@ -103,7 +104,8 @@ int sites_add(struct step *s, const struct process *p, struct sig *sig)
 	if (sig->site != INDEX_NONE)
 		return 0;
 	sig->site = (uint32_t)s->sites.n;
-	return vec_push(&s->sites, w.site) < 0 ? -ENOMEM : index_add(&s->site_index, hash, sig->site);
+	return vec_push(&s->sites, w.site) < 0 ? -ENOMEM
+					       : index_add(&s->site_index, hash, sig->site);
 }
 
 void sites_done(struct step *s)

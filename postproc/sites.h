@@ -1,4 +1,5 @@
-/* sites.h - call sites: where in the program's files a call stands. Equal on all ranks, whatever their addresses. */
+/* sites.h - call sites: where in the program's files a call stands. Equal on all ranks, whatever
+ * their addresses. */
 #pragma once
 
 #include "postproc/step.h"

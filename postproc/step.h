@@ -1,5 +1,6 @@
 /* step.h - one job step in memory: what all its .mpic files said, decoded and joined.
- * Built by step_load() (load.c, process.c, thread.c, join.c); read by every analysis of this folder.
+ * Built by step_load() (load.c, process.c, thread.c, join.c); read by every analysis of this
+ * folder.
  *
  * Memory: 40 bytes an event, about 300 bytes a different signature; a step of 100 million events
  * takes 4 GB. Totals (sig.calls, sig.ticks) are exact whatever happened to single events. */
@@ -19,8 +20,9 @@
 #define NONE 0xffffffffu
 #define TIME_ABSENT INT64_MIN
 
-/* One call of one rank. Times are ticks of the node while loading, nanoseconds on the node's own clock
- * after clock_to_ns(), nanoseconds since the step's start on the common clock after clock_align(). */
+/* One call of one rank. Times are ticks of the node while loading, nanoseconds on the node's own
+ * clock after clock_to_ns(), nanoseconds since the step's start on the common clock after
+ * clock_align(). */
 struct event {
 	int64_t start_ns, end_ns;
 	int64_t wait_ns; /* of it, in wait states */
@@ -32,9 +34,9 @@ struct event {
 struct sig {
 	struct sig_call call; /* list, runs and frames point into process.payloads */
 	uint32_t thread;
-	uint32_t op;   /* index into step.ops */
-	uint32_t comm; /* index into step.comms, or NONE */
-	uint32_t site; /* index into step.sites, or NONE */
+	uint32_t op;		 /* index into step.ops */
+	uint32_t comm;		 /* index into step.comms, or NONE */
+	uint32_t site;		 /* index into step.sites, or NONE */
 	int32_t peer, recv_peer; /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
 	uint64_t bytes, recv_bytes; /* of a message sent, and of one received (or room for it) */
 	uint64_t calls, ticks;	    /* exact totals */
@@ -47,7 +49,8 @@ struct module_at {
 	uint32_t module; /* index into step.modules */
 };
 
-/* One communicator as one of its groups sees it. Both sides of an inter-communicator share `same`. */
+/* One communicator as one of its groups sees it. Both sides of an inter-communicator share `same`.
+ */
 struct comm {
 	uint64_t global_id;
 	uint64_t group_hash, remote_hash;
@@ -82,8 +85,8 @@ struct process {
 	cJSON *meta;
 	VEC(struct thread) threads;
 	VEC(struct sig) sigs;
-	VEC(struct event) events; /* of all threads, ascending start */
-	VEC(struct buf) payloads; /* definition blocks; names and signatures point into them */
+	VEC(struct event) events;  /* of all threads, ascending start */
+	VEC(struct buf) payloads;  /* definition blocks; names and signatures point into them */
 	VEC(struct mpic_def) defs; /* all but signatures, in file order */
 	VEC(uint32_t) ops;	   /* local id -> index into step.ops plus 1; 0: not defined */
 	VEC(uint32_t) comms;	   /* local id -> index into step.comms plus 1 */
@@ -105,8 +108,8 @@ struct node {
 /* Where in the program a call was made. */
 struct site {
 	uint32_t op;
-	uint32_t module; /* index into step.modules, or NONE */
-	uint64_t offset; /* address in the module's file */
+	uint32_t module;       /* index into step.modules, or NONE */
+	uint64_t offset;       /* address in the module's file */
 	char *file, *function; /* after lines_resolve(), or NULL */
 	int line;
 };
@@ -130,7 +133,7 @@ struct step {
 	struct index op_index, comm_index, site_index, module_index;
 	uint64_t damaged_bytes;
 	uint32_t unfinished_files, bad_blocks;
-	VEC(char *) reasons; /* why the record is not complete, for people */
+	VEC(char *) reasons;	      /* why the record is not complete, for people */
 	int64_t start_ns, runtime_ns; /* of the traced region */
 	double realtime_start_s;      /* seconds since 1970 */
 };

@@ -1,6 +1,7 @@
 /* thread.c - decode one thread's definitions, totals and events.
- * Serial numbers of requests count events, so nothing after a hole can be understood: events stop at the first
- * missing or broken block, and what was dropped is counted. Totals do not suffer from it. */
+ * Serial numbers of requests count events, so nothing after a hole can be understood: events stop
+ * at the first missing or broken block, and what was dropped is counted. Totals do not suffer from
+ * it. */
 #include "postproc/load.h"
 
 struct reader {
@@ -162,8 +163,8 @@ static int read_all_events(struct reader *r, const struct mpic_block *blocks, si
 	return 0;
 }
 
-/* A snapshot can be older than the last events (a file cut, a process killed): of each signature the larger count
- * holds. */
+/* A snapshot can be older than the last events (a file cut, a process killed): of each signature
+ * the larger count holds. */
 static int totals_from_events(struct process *p, uint32_t thread)
 {
 	struct mpic_total *seen = calloc(p->sigs.n + 1, sizeof(*seen));

@@ -11,8 +11,8 @@ int row_init(struct row *r, const struct step *s, struct traffic *t)
 	t->in_count = calloc(n, sizeof(uint64_t));
 	t->out_bytes = calloc(n, sizeof(uint64_t));
 	t->in_bytes = calloc(n, sizeof(uint64_t));
-	return r->count == NULL || r->bytes == NULL || t->out_count == NULL || t->in_count == NULL ||
-			       t->out_bytes == NULL || t->in_bytes == NULL
+	return r->count == NULL || r->bytes == NULL || t->out_count == NULL ||
+			       t->in_count == NULL || t->out_bytes == NULL || t->in_bytes == NULL
 		       ? -ENOMEM
 		       : 0;
 }
@@ -65,8 +65,8 @@ static bool sends_each_call(const struct sig *sig)
 	       (sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV);
 }
 
-/* Persistent sends are not in the totals of their own signature: each start is a message. ops.sends stand in order of
- * ranks; *at walks along. */
+/* Persistent sends are not in the totals of their own signature: each start is a message. ops.sends
+ * stand in order of ranks; *at walks along. */
 static void add_started(struct row *r, const struct ops *o, size_t *at)
 {
 	for (; *at < o->sends.n && o->sends.at[*at].rank == r->src; ++*at) {

@@ -1,6 +1,7 @@
-/* traffic_coll.c - what collectives move between world ranks. Each flow is told by the signature of the rank that data
- * leaves, so nothing is counted twice. Flows that are equal to all members are summed first and spread once.
- * Neighbourhood collectives do not name their neighbours and are left out. */
+/* traffic_coll.c - what collectives move between world ranks. Each flow is told by the signature of
+ * the rank that data leaves, so nothing is counted twice. Flows that are equal to all members are
+ * summed first and spread once. Neighbourhood collectives do not name their neighbours and are left
+ * out. */
 #include "postproc/comms.h"
 #include "postproc/traffic_row.h"
 
@@ -46,7 +47,8 @@ static void add_list(struct row *r, const struct sig *sig, uint64_t count)
 	uint32_t n, at = 0;
 	const int32_t *to = partners(&r->s->comms.at[sig->comm], &n);
 	for (uint32_t i = 0; i < sig->call.nlist; i++) {
-		uint64_t bytes = sig->call.list[i] & 0xffffffffffffull, repeat = sig->call.list[i] >> 48;
+		uint64_t bytes = sig->call.list[i] & 0xffffffffffffull,
+			 repeat = sig->call.list[i] >> 48;
 		for (uint64_t k = 0; k < repeat && at < n; k++, at++)
 			if (to[at] != (int32_t)r->src && bytes > 0)
 				row_add(r, to[at], count, count * bytes);

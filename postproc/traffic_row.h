@@ -11,8 +11,8 @@ struct row {
 };
 
 int row_init(struct row *r, const struct step *s, struct traffic *t);
-/* count operations that moved bytes in all from r->src to dst. Outsiders and the rank itself are ignored when
- * they are not ranks; a message to oneself counts. */
+/* count operations that moved bytes in all from r->src to dst. Outsiders and the rank itself are
+ * ignored when they are not ranks; a message to oneself counts. */
 void row_add(struct row *r, int32_t dst, uint64_t count, uint64_t bytes);
 /* Move the row into the matrix and clear it: 0 or -ENOMEM. */
 int row_flush(struct row *r);

@@ -29,7 +29,7 @@ static inline int vec_room_(void **at, size_t n, size_t *cap, size_t size)
 
 /* Append one element (any expression of type T, e.g. a compound literal): 0 or -ENOMEM. */
 #define vec_push(v, ...)                                                                           \
-	(vec_room_((void **)&(v)->at, (v)->n, &(v)->cap, sizeof(*(v)->at)) < 0                      \
+	(vec_room_((void **)&(v)->at, (v)->n, &(v)->cap, sizeof(*(v)->at)) < 0                     \
 		 ? -ENOMEM                                                                         \
 		 : ((v)->at[(v)->n++] = (__VA_ARGS__), 0))
 

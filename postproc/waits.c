@@ -3,6 +3,7 @@
 
 const char *const wait_state_names[WAIT_STATES] = {
 	[LATE_SENDER] = "late_sender",
+	[LATE_SENDER_WRONG_ORDER] = "late_sender_wrong_order",
 	[LATE_RECEIVER] = "late_receiver",
 	[WAIT_AT_BARRIER] = "wait_at_barrier",
 	[BARRIER_COMPLETION] = "barrier_completion",
@@ -33,43 +34,67 @@ static struct wait_row *row_of(struct waits *w, enum wait_state state, uint32_t 
 	uint32_t at = index_find(&w->index, hash, same_row, &want);
 	if (at != INDEX_NONE)
 		return &w->rows.at[at];
-	struct wait_row fresh = {.state = state, .rank = rank, .site = site, .causer = NONE,
-				 .from_ns = INT64_MAX, .to_ns = INT64_MIN};
-	if (vec_push(&w->rows, fresh) < 0 || index_add(&w->index, hash, (uint32_t)w->rows.n - 1) < 0)
+	struct wait_row fresh = {.state = state,
+				 .rank = rank,
+				 .site = site,
+				 .causer = NONE,
+				 .from_ns = INT64_MAX,
+				 .to_ns = INT64_MIN};
+	if (vec_push(&w->rows, fresh) < 0 ||
+	    index_add(&w->index, hash, (uint32_t)w->rows.n - 1) < 0)
 		return NULL;
 	return &w->rows.at[w->rows.n - 1];
 }
 
-int waits_note(struct waits *w, struct step *s, enum wait_state state, uint32_t rank, uint32_t at, int64_t ns,
-	       uint32_t causer)
+int waits_note_part(struct waits *w, struct step *s, enum wait_state state,
+		    const struct wait_link *link, int64_t ns)
 {
-	struct event *ev = &s->ranks[rank]->events.at[at];
-	int64_t left = ev->end_ns - ev->start_ns - ev->wait_ns; /* no call waits longer than it lasts */
-	if (ns > left)
-		ns = left;
-	if (ns <= 0)
-		return 0;
-	struct wait_row *r = row_of(w, state, rank, s->ranks[rank]->sigs.at[ev->sig].site);
+	const struct event *ev = op_event(s, link->rank, link->at);
+	struct wait_row *r = row_of(w, state, link->rank, event_sig(s, link->rank, link->at)->site);
 	if (r == NULL)
 		return -ENOMEM;
-	ev->wait_ns += ns;
 	r->from_ns = ev->start_ns < r->from_ns ? ev->start_ns : r->from_ns;
 	r->to_ns = ev->end_ns > r->to_ns ? ev->end_ns : r->to_ns;
 	r->count++;
 	r->ns += ns;
-	if (causer != NONE && ns > r->causer_ns) {
-		r->causer = causer;
+	w->total_ns[state] += ns;
+	if (link->causer != NONE && ns > r->causer_ns) {
+		r->causer = link->causer;
 		r->causer_ns = ns;
 	}
-	w->by_rank[rank] += ns;
-	w->total_ns[state] += ns;
-	w->all_ns += ns;
-	if (causer != NONE)
-		w->caused[causer] += ns;
 	return 0;
 }
 
-int waits_find(struct step *s, const struct ops *o, const struct matching *m, struct waits *ret_waits)
+int waits_note(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link,
+	       int64_t ns)
+{
+	struct event *ev = &s->ranks[link->rank]->events.at[link->at];
+	int64_t left =
+		ev->end_ns - ev->start_ns - ev->wait_ns; /* no call waits longer than it lasts */
+	if (ns > left)
+		ns = left;
+	if (ns <= 0)
+		return 0;
+	if (waits_note_part(w, s, state, link, ns) < 0)
+		return -ENOMEM;
+	ev->wait_ns += ns;
+	w->by_rank[link->rank] += ns;
+	w->all_ns += ns;
+	if (link->causer == NONE)
+		return 0;
+	w->caused[link->causer] += ns;
+	return vec_push(&w->links, *link);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct wait_link *x = a, *y = b;
+	uint64_t p = (uint64_t)x->rank << 32 | x->at, q = (uint64_t)y->rank << 32 | y->at;
+	return (p > q) - (p < q);
+}
+
+int waits_find(struct step *s, const struct ops *o, const struct matching *m,
+	       struct waits *ret_waits)
 {
 	struct waits w = {.by_rank = calloc(s->nranks, sizeof(int64_t)),
 			  .caused = calloc(s->nranks, sizeof(int64_t))};
@@ -78,6 +103,7 @@ int waits_find(struct step *s, const struct ops *o, const struct matching *m, st
 		code = waits_p2p(&w, s, o, m);
 	if (code == 0)
 		code = waits_coll(&w, s, o, m);
+	vec_sort(&w.links, by_place);
 	*ret_waits = w;
 	return code;
 }
@@ -85,6 +111,7 @@ int waits_find(struct step *s, const struct ops *o, const struct matching *m, st
 void waits_done(struct waits *w)
 {
 	vec_done(&w->rows);
+	vec_done(&w->links);
 	index_done(&w->index);
 	free(w->by_rank);
 	free(w->caused);

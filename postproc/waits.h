@@ -5,6 +5,7 @@
 
 enum wait_state {
 	LATE_SENDER,
+	LATE_SENDER_WRONG_ORDER, /* a part of LATE_SENDER, not counted again in sums */
 	LATE_RECEIVER,
 	WAIT_AT_BARRIER,
 	BARRIER_COMPLETION,
@@ -25,27 +26,39 @@ struct wait_row {
 	uint32_t site; /* or NONE */
 	uint64_t count;
 	int64_t ns;
-	uint32_t causer;   /* the rank that was waited for longest, or NONE */
-	int64_t causer_ns; /* and how long in one piece */
+	uint32_t causer;	/* the rank that was waited for longest, or NONE */
+	int64_t causer_ns;	/* and how long in one piece */
 	int64_t from_ns, to_ns; /* the time in which it happened */
+};
+
+/* Event at of rank waited until event causer_at of rank causer began. */
+struct wait_link {
+	uint32_t rank, at;
+	uint32_t causer, causer_at;
 };
 
 struct waits {
 	VEC(struct wait_row) rows;
 	struct index index;
-	int64_t *by_rank;	 /* ns */
-	int64_t *caused;	 /* ns that others waited for this rank */
+	VEC(struct wait_link) links; /* ascending (rank, at) after waits_find() */
+	int64_t *by_rank;	     /* ns */
+	int64_t *caused;	     /* ns that others waited for this rank */
 	int64_t total_ns[WAIT_STATES];
 	int64_t all_ns;
 };
 
 /* Needs aligned times. Also sets event.wait_ns. 0 or -ENOMEM. */
-int waits_find(struct step *s, const struct ops *o, const struct matching *m, struct waits *ret_waits);
+int waits_find(struct step *s, const struct ops *o, const struct matching *m,
+	       struct waits *ret_waits);
 void waits_done(struct waits *w);
 
-/* waits.c: note that rank waited ns in event at, because of causer (or NONE); nothing if ns <= 0. */
-int waits_note(struct waits *w, struct step *s, enum wait_state state, uint32_t rank, uint32_t at, int64_t ns,
-	       uint32_t causer);
+/* waits.c: note that link->rank waited ns in event link->at, because of link->causer (or NONE);
+ * nothing if ns <= 0. */
+int waits_note(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link,
+	       int64_t ns);
+/* Add to a row only: a part of what waits_note() has already noted. */
+int waits_note_part(struct waits *w, struct step *s, enum wait_state state,
+		    const struct wait_link *link, int64_t ns);
 /* waits_p2p.c, waits_coll.c */
 int waits_p2p(struct waits *w, struct step *s, const struct ops *o, const struct matching *m);
 int waits_coll(struct waits *w, struct step *s, const struct ops *o, const struct matching *m);

@@ -1,9 +1,10 @@
-/* waits_coll.c - waits in collectives. Only operations of which every member is in the record are judged: of the
- * others nobody knows who came last. */
+/* waits_coll.c - waits in collectives. Only operations of which every member is in the record are
+ * judged: of the others nobody knows who came last. */
 #include "postproc/comms.h"
 #include "postproc/waits.h"
 
-/* When one member entered, and the part of it that could wait: its own call, or the call that completed it. */
+/* When one member entered, and the part of it that could wait: its own call, or the call that
+ * completed it. */
 struct part {
 	const struct coll_op *op;
 	int64_t enter_ns;
@@ -18,10 +19,11 @@ struct meeting {
 	VEC(struct part) parts;
 	const struct comm *comm;
 	int64_t last_enter_ns, first_exit_ns;
-	uint32_t last_rank;
+	const struct coll_op *last; /* to come */
 };
 
-static int gather(struct meeting *g, const struct ops *o, const struct matching *m, const struct collective *c)
+static int gather(struct meeting *g, const struct ops *o, const struct matching *m,
+		  const struct collective *c)
 {
 	g->parts.n = 0;
 	g->last_enter_ns = INT64_MIN;
@@ -30,12 +32,13 @@ static int gather(struct meeting *g, const struct ops *o, const struct matching 
 	for (uint32_t i = c->first; i != NONE; i = m->coll_next[i]) {
 		const struct coll_op *op = &o->colls.at[i];
 		struct part part = {op, op_event(g->s, op->rank, op->post)->start_ns,
-				    op->block == NONE ? NULL : op_event(g->s, op->rank, op->block), 0};
+				    op->block == NONE ? NULL : op_event(g->s, op->rank, op->block),
+				    0};
 		if (vec_push(&g->parts, part) < 0)
 			return -ENOMEM;
 		if (part.enter_ns > g->last_enter_ns) {
 			g->last_enter_ns = part.enter_ns;
-			g->last_rank = op->rank;
+			g->last = op;
 		}
 		if (part.block != NULL && part.block->end_ns < g->first_exit_ns)
 			g->first_exit_ns = part.block->end_ns;
@@ -49,9 +52,12 @@ static int64_t clip(const struct part *p, int64_t until_ns)
 	return end - p->block->start_ns;
 }
 
-static int note(struct meeting *g, enum wait_state state, const struct part *p, int64_t ns, uint32_t causer)
+static int note(struct meeting *g, enum wait_state state, const struct part *p, int64_t ns,
+		const struct coll_op *causer)
 {
-	return waits_note(g->w, g->s, state, p->op->rank, p->op->block, ns, causer);
+	struct wait_link link = {p->op->rank, p->op->block, causer != NULL ? causer->rank : NONE,
+				 causer != NULL ? causer->post : NONE};
+	return waits_note(g->w, g->s, state, &link, ns);
 }
 
 /* All wait for the last to come, and some leave later than the first. */
@@ -62,10 +68,11 @@ static int all_for_all(struct meeting *g, enum wait_state waiting, enum wait_sta
 		const struct part *p = &g->parts.at[i];
 		if (p->block == NULL)
 			continue;
-		int64_t from = g->first_exit_ns > p->block->start_ns ? g->first_exit_ns : p->block->start_ns;
-		code = note(g, waiting, p, clip(p, g->last_enter_ns), g->last_rank);
+		int64_t from = g->first_exit_ns > p->block->start_ns ? g->first_exit_ns
+								     : p->block->start_ns;
+		code = note(g, waiting, p, clip(p, g->last_enter_ns), g->last);
 		if (code == 0)
-			code = note(g, completion, p, p->block->end_ns - from, NONE);
+			code = note(g, completion, p, p->block->end_ns - from, NULL);
 	}
 	return code;
 }
@@ -93,7 +100,7 @@ static int from_root(struct meeting *g)
 	for (size_t i = 0; i < g->parts.n && root != NULL && code == 0; i++) {
 		const struct part *p = &g->parts.at[i];
 		if (p != root && p->block != NULL && takes_part(g, p))
-			code = note(g, LATE_BROADCAST, p, clip(p, root->enter_ns), root->op->rank);
+			code = note(g, LATE_BROADCAST, p, clip(p, root->enter_ns), root->op);
 	}
 	return code;
 }
@@ -103,7 +110,7 @@ static int to_root(struct meeting *g)
 {
 	const struct part *root = root_part(g);
 	int64_t first = INT64_MAX;
-	uint32_t causer = NONE;
+	const struct coll_op *causer = NULL;
 	if (root == NULL || root->block == NULL)
 		return 0;
 	for (size_t i = 0; i < g->parts.n; i++) {
@@ -111,7 +118,7 @@ static int to_root(struct meeting *g)
 		if (p == root || !takes_part(g, p) || p->enter_ns >= first)
 			continue;
 		first = p->enter_ns;
-		causer = p->op->rank;
+		causer = p->op;
 	}
 	return first == INT64_MAX ? 0 : note(g, EARLY_REDUCE, root, clip(root, first), causer);
 }
@@ -125,7 +132,7 @@ static int by_position(const void *a, const void *b)
 static int prefix(struct meeting *g)
 {
 	int64_t last = INT64_MIN;
-	uint32_t causer = NONE;
+	const struct coll_op *causer = NULL;
 	int code = 0;
 	for (size_t i = 0; i < g->parts.n; i++)
 		g->parts.at[i].position = comms_rank_of(g->comm, g->parts.at[i].op->rank);
@@ -136,7 +143,7 @@ static int prefix(struct meeting *g)
 			code = note(g, EARLY_SCAN, p, clip(p, last), causer);
 		if (p->enter_ns > last) {
 			last = p->enter_ns;
-			causer = p->op->rank;
+			causer = p->op;
 		}
 	}
 	return code;

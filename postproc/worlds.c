@@ -1,6 +1,6 @@
-/* worlds.c - which process is which rank. A step may hold several MPI_COMM_WORLDs: programs started one after
- * the other by a script, singletons, spawned programs. The analysis is of one of them: the one with the most
- * processes, the earliest if equal; the others are counted and said. */
+/* worlds.c - which process is which rank. A step may hold several MPI_COMM_WORLDs: programs started
+ * one after the other by a script, singletons, spawned programs. The analysis is of one of them:
+ * the one with the most processes, the earliest if equal; the others are counted and said. */
 #include "postproc/json.h"
 #include "postproc/load.h"
 
@@ -21,14 +21,15 @@ static void worlds_done(struct worlds *w)
 	vec_done(&w->list);
 }
 
-/* The first world that has this rank free. Processes come node by node in order of start, so programs
- * that ran one after the other stay apart. */
+/* The first world that has this rank free. Processes come node by node in order of start, so
+ * programs that ran one after the other stay apart. */
 static struct world *world_for(struct worlds *w, const struct process *p)
 {
 	for (size_t i = 0; i < w->list.n; i++)
 		if (w->list.at[i].size == p->world_size && w->list.at[i].ranks[p->rank] == NULL)
 			return &w->list.at[i];
-	struct world fresh = {.size = p->world_size, .ranks = calloc(p->world_size, sizeof(struct process *))};
+	struct world fresh = {.size = p->world_size,
+			      .ranks = calloc(p->world_size, sizeof(struct process *))};
 	if (fresh.ranks == NULL || vec_push(&w->list, fresh) < 0) {
 		free(fresh.ranks);
 		return NULL;
@@ -61,7 +62,8 @@ static int sort_into_worlds(struct step *s, struct worlds *w, uint32_t *ret_with
 static void read_exits(struct step *s)
 {
 	for (size_t i = 0; i < s->nodes.n; i++) {
-		const cJSON *list = cJSON_GetObjectItemCaseSensitive(s->nodes.at[i].meta, "exits"), *item;
+		const cJSON *list = cJSON_GetObjectItemCaseSensitive(s->nodes.at[i].meta, "exits"),
+			    *item;
 		cJSON_ArrayForEach(item, list)
 		{
 			int64_t task = meta_int(item, "task", -1);
@@ -95,7 +97,8 @@ int step_place_ranks(struct step *s, struct error *e)
 			best = &w.list.at[i];
 	if (code == 0 && best == NULL)
 		code = fail(e, -EBADMSG,
-			    "%s: %zu process(es) recorded, but none says which rank it is; the record was cut "
+			    "%s: %zu process(es) recorded, but none says which rank it is; the "
+			    "record was cut "
 			    "before MPI_Init had ended",
 			    s->nodes.at[0].file.path, s->processes.n);
 	else if (code < 0)
@@ -109,9 +112,12 @@ int step_place_ranks(struct step *s, struct error *e)
 		read_exits(s);
 	}
 	if (code == 0 && without > 0)
-		step_reason(s, "%u process(es) were recorded without a rank and are left out", without);
+		step_reason(s, "%u process(es) were recorded without a rank and are left out",
+			    without);
 	if (code == 0 && s->other_worlds > 0)
-		step_reason(s, "%u process(es) belong to other MPI_COMM_WORLDs of the step and are left out",
+		step_reason(s,
+			    "%u process(es) belong to other MPI_COMM_WORLDs of the step and are "
+			    "left out",
 			    s->other_worlds);
 	worlds_done(&w);
 	return code;

@@ -1,4 +1,5 @@
-/* postproc_files.c - what analyze does with files that are cut, foreign, doubled, mixed, hostile or cannot be written. */
+/* postproc_files.c - what analyze does with files that are cut, foreign, doubled, mixed, hostile or
+ * cannot be written. */
 #include "step_analysis.h"
 #include "format/mpix.h"
 #include "postproc/postproc.h"
@@ -18,12 +19,21 @@ static struct program *small(void)
 	struct program *p = program_create(4, 2);
 	for (int i = 0; i < 50; i++)
 		for (unsigned r = 0; r < 4; r++)
-			program_sendrecv(p, r, (struct call){.op = "MPI_Sendrecv", .from_us = 20 * i + r,
-							     .to_us = 20 * i + 10, .peer = (int)(r + 1) % 4, .bytes = 100,
-							     .recv_peer = (int)(r + 3) % 4, .recv_bytes = 100});
+			program_sendrecv(p, r,
+					 (struct call){.op = "MPI_Sendrecv",
+						       .from_us = 20 * i + r,
+						       .to_us = 20 * i + 10,
+						       .peer = (int)(r + 1) % 4,
+						       .bytes = 100,
+						       .recv_peer = (int)(r + 3) % 4,
+						       .recv_bytes = 100});
 	for (unsigned r = 0; r < 4; r++)
-		program_coll(p, r, (struct call){.op = "MPI_Barrier", .from_us = 1000 + r, .to_us = 1010,
-						 .peer = SIG_NO_ROOT, .coll = COLL_BARRIER});
+		program_coll(p, r,
+			     (struct call){.op = "MPI_Barrier",
+					   .from_us = 1000 + r,
+					   .to_us = 1010,
+					   .peer = SIG_NO_ROOT,
+					   .coll = COLL_BARRIER});
 	return p;
 }
 
@@ -68,7 +78,8 @@ Test(files, a_file_of_another_format_is_named)
 	struct error e;
 	char *dir = make_directory();
 	FILE *f = fopen(in(dir, "x.mpic"), "w");
-	fputs("this is a text and no trace, however long it may be, and so it must be refused\n", f);
+	fputs("this is a text and no trace, however long it may be, and so it must be refused\n",
+	      f);
 	fclose(f);
 	cr_expect_eq(run(dir, in(dir, "out.mpix"), NULL, &e), -EBADMSG);
 	cr_expect_not_null(strstr(e.text, "x.mpic"));
@@ -126,8 +137,8 @@ Test(files, a_killed_rank_is_said_with_its_signal)
 	cJSON *root = analyse_program(p, 1100);
 	cJSON *reason;
 	bool said = false;
-	cJSON_ArrayForEach(reason, node_at(root, "coverage.reasons"))
-		said |= strstr(reason->valuestring, "rank 3 was killed by signal 9") != NULL;
+	cJSON_ArrayForEach(reason, node_at(root, "coverage.reasons")) said |=
+		strstr(reason->valuestring, "rank 3 was killed by signal 9") != NULL;
 	cr_expect(said);
 	cr_expect_eq(field(find(root, "per_rank", "rank", 3, NULL), "exit_status"), 137);
 	cr_expect_eq(at_path(root, "summary.transfers"), 200);
@@ -150,8 +161,8 @@ Test(files, cut_anywhere_it_gives_a_partial_result_or_says_why_not)
 		bool complete = true;
 		cr_assert_eq(truncate(in(dir, "n0.mpic"), n), 0);
 		int code = run(dir, NULL, &complete, &e);
-		cr_assert(code == 0 ? !complete : code == -EBADMSG && e.text[0] != '\0', "cut at %ld: %d %s", (long)n,
-			  code, e.text);
+		cr_assert(code == 0 ? !complete : code == -EBADMSG && e.text[0] != '\0',
+			  "cut at %ld: %d %s", (long)n, code, e.text);
 	}
 	remove_directory(dir);
 }
@@ -200,9 +211,13 @@ Test(files, garbled_contents_in_valid_blocks_never_crash_it, .timeout = 100)
 		for (size_t b = 0; b < f.nblocks; b++) {
 			_cleanup_buf_ struct buf raw = {0};
 			cr_assert_eq(mpic_read(&f, &f.blocks[b], &raw, &e), 0);
-			for (int k = 0; k < 2 && raw.len_bytes > 0 && f.blocks[b].kind != MPIC_END; k++)
-				raw.data[next_random(&random) % raw.len_bytes] = (uint8_t)next_random(&random);
-			cr_assert_eq(mpic_append_block(&out, &f.blocks[b], raw.data, raw.len_bytes, 1, &e), 0);
+			for (int k = 0; k < 2 && raw.len_bytes > 0 && f.blocks[b].kind != MPIC_END;
+			     k++)
+				raw.data[next_random(&random) % raw.len_bytes] =
+					(uint8_t)next_random(&random);
+			cr_assert_eq(mpic_append_block(&out, &f.blocks[b], raw.data, raw.len_bytes,
+						       1, &e),
+				     0);
 		}
 		mpic_close(&f);
 		FILE *to = fopen(in(dir, "garbled.mpic"), "w");

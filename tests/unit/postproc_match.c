@@ -6,14 +6,24 @@
 
 static struct call send_to(double from, double to, int peer, int tag, uint64_t bytes)
 {
-	return (struct call){.op = "MPI_Send", .from_us = from, .to_us = to, .peer = peer, .tag = tag,
-			     .bytes = bytes, .line = 1};
+	return (struct call){.op = "MPI_Send",
+			     .from_us = from,
+			     .to_us = to,
+			     .peer = peer,
+			     .tag = tag,
+			     .bytes = bytes,
+			     .line = 1};
 }
 
 static struct call recv_from(double from, double to, int peer, int tag, uint64_t bytes)
 {
-	return (struct call){.op = "MPI_Recv", .from_us = from, .to_us = to, .peer = peer, .tag = tag,
-			     .bytes = bytes, .line = 2};
+	return (struct call){.op = "MPI_Recv",
+			     .from_us = from,
+			     .to_us = to,
+			     .peer = peer,
+			     .tag = tag,
+			     .bytes = bytes,
+			     .line = 2};
 }
 
 Test(match, counts_each_message_once)
@@ -47,15 +57,21 @@ Test(match, resolves_wildcards_by_what_the_status_says)
 	cJSON *root = analyse_program(p, 100);
 	cr_expect_eq(at_path(root, "summary.transfers"), 2);
 	cr_expect_eq(at_path(root, "coverage.unmatched.sends"), 0);
-	cr_expect_float_eq(field(find(root, "wait_states", "rank", 0, NULL), "seconds"), 40e-6, 1e-9);
+	cr_expect_float_eq(field(find(root, "wait_states", "rank", 0, NULL), "seconds"), 40e-6,
+			   1e-9);
 	cJSON_Delete(root);
 }
 
 Test(match, takes_nonblocking_wildcards_from_their_completion)
 {
 	struct program *p = program_create(2, 1);
-	struct call irecv = {.op = "MPI_Irecv", .from_us = 0, .to_us = 1, .peer = SIG_ANY, .tag = SIG_ANY,
-			     .bytes = 64, .flags = SIG_STARTS_REQUEST | SIG_ANY_SOURCE | SIG_ANY_TAG};
+	struct call irecv = {.op = "MPI_Irecv",
+			     .from_us = 0,
+			     .to_us = 1,
+			     .peer = SIG_ANY,
+			     .tag = SIG_ANY,
+			     .bytes = 64,
+			     .flags = SIG_STARTS_REQUEST | SIG_ANY_SOURCE | SIG_ANY_TAG};
 	program_recv(p, 0, irecv);
 	struct done done = {program_serial(p, 0), 1, 5, 48, false};
 	program_wait(p, 0, (struct call){.op = "MPI_Wait", .from_us = 10, .to_us = 60}, &done, 1);
@@ -72,15 +88,24 @@ Test(match, takes_nonblocking_wildcards_from_their_completion)
 Test(match, counts_every_start_of_a_persistent_request)
 {
 	struct program *p = program_create(2, 1);
-	struct call init = {.op = "MPI_Send_init", .peer = 1, .tag = 3, .bytes = 100,
+	struct call init = {.op = "MPI_Send_init",
+			    .peer = 1,
+			    .tag = 3,
+			    .bytes = 100,
 			    .flags = SIG_STARTS_REQUEST | SIG_PERSISTENT};
 	program_send(p, 0, init);
 	uint64_t serial = program_serial(p, 0);
 	for (int i = 0; i < 4; i++) {
 		struct done done = {serial, NO_STATUS, 0, 0, false};
-		program_start(p, 0, (struct call){.op = "MPI_Start", .from_us = 10 + 10 * i, .to_us = 11 + 10 * i},
+		program_start(p, 0,
+			      (struct call){.op = "MPI_Start",
+					    .from_us = 10 + 10 * i,
+					    .to_us = 11 + 10 * i},
 			      &serial, 1);
-		program_wait(p, 0, (struct call){.op = "MPI_Wait", .from_us = 12 + 10 * i, .to_us = 13 + 10 * i},
+		program_wait(p, 0,
+			     (struct call){.op = "MPI_Wait",
+					   .from_us = 12 + 10 * i,
+					   .to_us = 13 + 10 * i},
 			     &done, 1);
 		program_recv(p, 1, recv_from(10 + 10 * i, 14 + 10 * i, 0, 3, 100));
 	}
@@ -98,8 +123,14 @@ Test(match, takes_sendrecv_as_one_send_and_one_receive)
 	struct program *p = program_create(3, 1);
 	for (int r = 0; r < 3; r++)
 		program_sendrecv(p, (unsigned)r,
-				 (struct call){.op = "MPI_Sendrecv", .from_us = 10, .to_us = 20, .peer = (r + 1) % 3,
-					       .tag = 1, .bytes = 8, .recv_peer = (r + 2) % 3, .recv_tag = 1,
+				 (struct call){.op = "MPI_Sendrecv",
+					       .from_us = 10,
+					       .to_us = 20,
+					       .peer = (r + 1) % 3,
+					       .tag = 1,
+					       .bytes = 8,
+					       .recv_peer = (r + 2) % 3,
+					       .recv_tag = 1,
 					       .recv_bytes = 8});
 	cJSON *root = analyse_program(p, 100);
 	cr_expect_eq(at_path(root, "summary.transfers"), 3);
@@ -112,8 +143,14 @@ Test(match, counts_proc_null_and_cancelled_and_matches_them_with_nothing)
 {
 	struct program *p = program_create(2, 1);
 	program_send(p, 0, send_to(1, 2, SIG_PROC_NULL, 0, 8));
-	program_recv(p, 0, (struct call){.op = "MPI_Irecv", .from_us = 3, .to_us = 4, .peer = 1, .tag = 0,
-					 .bytes = 8, .flags = SIG_STARTS_REQUEST});
+	program_recv(p, 0,
+		     (struct call){.op = "MPI_Irecv",
+				   .from_us = 3,
+				   .to_us = 4,
+				   .peer = 1,
+				   .tag = 0,
+				   .bytes = 8,
+				   .flags = SIG_STARTS_REQUEST});
 	struct done done = {program_serial(p, 0), 1, 0, 0, true};
 	program_wait(p, 0, (struct call){.op = "MPI_Wait", .from_us = 5, .to_us = 6}, &done, 1);
 	cJSON *root = analyse_program(p, 100);
@@ -149,8 +186,13 @@ Test(match, speaks_in_world_ranks_across_an_inter_communicator)
 	program_send(p, 0, send);
 	program_recv(p, 3, recv);
 	for (unsigned r = 0; r < 4; r++)
-		program_coll(p, r, (struct call){.op = "MPI_Barrier", .from_us = 30, .to_us = 40, .comm = inter,
-						 .peer = SIG_NO_ROOT, .coll = COLL_BARRIER});
+		program_coll(p, r,
+			     (struct call){.op = "MPI_Barrier",
+					   .from_us = 30,
+					   .to_us = 40,
+					   .comm = inter,
+					   .peer = SIG_NO_ROOT,
+					   .coll = COLL_BARRIER});
 	cJSON *root = analyse_program(p, 100);
 	cr_expect_eq(field(find(root, "matrix.p2p", "src", 0, "dst", 3, NULL), "bytes"), 24);
 	cr_expect_eq(at_path(root, "summary.transfers"), 1);
@@ -170,11 +212,18 @@ Test(match, says_what_was_never_received)
 	cJSON_Delete(root);
 }
 
-static void all_call(struct program *p, const char *op, enum sig_coll kind, int root, uint64_t bytes, double at)
+static void all_call(struct program *p, const char *op, enum sig_coll kind, int root,
+		     uint64_t bytes, double at)
 {
 	for (unsigned r = 0; r < 4; r++)
-		program_coll(p, r, (struct call){.op = op, .from_us = at, .to_us = at + 5, .peer = root,
-						 .bytes = bytes, .from_each = bytes, .coll = kind});
+		program_coll(p, r,
+			     (struct call){.op = op,
+					   .from_us = at,
+					   .to_us = at + 5,
+					   .peer = root,
+					   .bytes = bytes,
+					   .from_each = bytes,
+					   .coll = kind});
 }
 
 Test(match, attributes_collective_bytes_by_what_the_operation_means)
@@ -185,9 +234,12 @@ Test(match, attributes_collective_bytes_by_what_the_operation_means)
 	all_call(p, "MPI_Alltoall", COLL_ALLTOALL, SIG_NO_ROOT, 1000, 30);
 	all_call(p, "MPI_Scan", COLL_SCAN, SIG_NO_ROOT, 10000, 40);
 	cJSON *root = analyse_program(p, 100);
-	cr_expect_eq(field(find(root, "matrix.collective", "src", 1, "dst", 3, NULL), "bytes"), 11010);
-	cr_expect_eq(field(find(root, "matrix.collective", "src", 1, "dst", 0, NULL), "bytes"), 1010);
-	cr_expect_eq(field(find(root, "matrix.collective", "src", 3, "dst", 2, NULL), "bytes"), 1100);
+	cr_expect_eq(field(find(root, "matrix.collective", "src", 1, "dst", 3, NULL), "bytes"),
+		     11010);
+	cr_expect_eq(field(find(root, "matrix.collective", "src", 1, "dst", 0, NULL), "bytes"),
+		     1010);
+	cr_expect_eq(field(find(root, "matrix.collective", "src", 3, "dst", 2, NULL), "bytes"),
+		     1100);
 	cr_expect_eq(at_path(root, "summary.collectives"), 16);
 	cr_expect_eq(field(find(root, "collective_roots", "rank", 1, NULL), "operations"), 1);
 	cJSON_Delete(root);
@@ -197,9 +249,14 @@ Test(match, spreads_alltoallv_by_its_sizes)
 {
 	struct program *p = program_create(2, 1);
 	for (unsigned r = 0; r < 2; r++)
-		program_coll(p, r, (struct call){.op = "MPI_Alltoallv", .from_us = 1, .to_us = 2,
-						 .peer = SIG_NO_ROOT, .coll = COLL_ALLTOALLV,
-						 .sizes = (uint64_t[]){5, 70}, .nsizes = 2});
+		program_coll(p, r,
+			     (struct call){.op = "MPI_Alltoallv",
+					   .from_us = 1,
+					   .to_us = 2,
+					   .peer = SIG_NO_ROOT,
+					   .coll = COLL_ALLTOALLV,
+					   .sizes = (uint64_t[]){5, 70},
+					   .nsizes = 2});
 	cJSON *root = analyse_program(p, 100);
 	cr_expect_eq(field(find(root, "matrix.collective", "src", 0, "dst", 1, NULL), "bytes"), 70);
 	cr_expect_eq(field(find(root, "matrix.collective", "src", 1, "dst", 0, NULL), "bytes"), 5);
@@ -223,5 +280,34 @@ Test(match, keeps_totals_exact_when_the_event_budget_is_spent)
 	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Recv"), "calls"), 100);
 	cr_expect_eq(at_path(root, "coverage.events_lost"), 180);
 	cr_expect(cJSON_IsFalse(node_at(root, "coverage.complete")));
+	cJSON_Delete(root);
+}
+
+Test(scale, a_dense_matrix_of_a_thousand_ranks_stays_readable_and_says_what_is_left_out,
+     .timeout = 60)
+{
+	struct program *p = program_create(1000, 20);
+	for (unsigned r = 0; r < 1000; r++) {
+		program_coll(p, r,
+			     (struct call){.op = "MPI_Alltoall",
+					   .from_us = 10,
+					   .to_us = 20,
+					   .peer = SIG_NO_ROOT,
+					   .bytes = 4,
+					   .from_each = 4,
+					   .coll = COLL_ALLTOALL});
+		program_send(p, r, send_to(30, 31, (int)(r + 1) % 1000, 0, 8));
+		program_recv(p, r, recv_from(31, 40, (int)(r + 999) % 1000, 0, 8));
+	}
+	cJSON *root = analyse_program(p, 100);
+	cr_expect_eq(at_path(root, "summary.transfers"), 1000);
+	cr_expect_eq(at_path(root, "summary.collective_bytes"), 1000.0 * 999 * 4);
+	cr_expect_eq(cJSON_GetArraySize(node_at(root, "matrix.collective")), 65536);
+	cr_expect_eq(at_path(root, "matrix.collective_pairs_left_out"), 1000 * 999 - 65536);
+	cr_expect_eq(field(find(root, "per_rank", "rank", 7, NULL), "collective_bytes_in"),
+		     999 * 4);
+	cr_expect_str_eq(cJSON_GetStringValue(cJSON_GetObjectItem(
+				 cJSON_GetArrayItem(node_at(root, "patterns"), 0), "pattern")),
+			 "ring");
 	cJSON_Delete(root);
 }

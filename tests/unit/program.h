@@ -1,5 +1,6 @@
-/* program.h - MPI programs with known truth: state calls and times, get the .mpic files a tracer would have written.
- * Times are true microseconds; each node's clock may lie. Calls of one rank must be stated in order. */
+/* program.h - MPI programs with known truth: state calls and times, get the .mpic files a tracer
+ * would have written. Times are true microseconds; each node's clock may lie. Calls of one rank
+ * must be stated in order. */
 #pragma once
 
 #include "format/mpic.h"
@@ -8,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PROGRAM_RANKS_MAX 64
+#define PROGRAM_RANKS_MAX 1024
 
 struct program;
 
@@ -19,8 +20,8 @@ void program_destroy(struct program *p);
 void program_clock(struct program *p, unsigned node, double offset_us, double ppm);
 /* Like MPI_COMM_WORLD (communicator 0), of these world ranks; the id is equal on all members. */
 uint32_t program_comm(struct program *p, const char *name, const int32_t *ranks, unsigned n);
-uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nleft, const int32_t *right,
-			   unsigned nright);
+uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nleft,
+			   const int32_t *right, unsigned nright);
 
 /* One call: what, when, and where in the program (line number becomes the address). */
 struct call {
@@ -33,7 +34,8 @@ struct call {
 	uint64_t recv_bytes;
 	unsigned flags; /* enum sig_flag */
 	enum sig_coll coll;
-	uint64_t from_each; /* collectives: bytes from (each) peer; bytes is what goes to (each) peer */
+	uint64_t from_each;    /* collectives: bytes from (each) peer; bytes is what goes to (each)
+				  peer */
 	const uint64_t *sizes; /* v/w calls: per peer */
 	unsigned nsizes;
 	unsigned line;
@@ -43,7 +45,8 @@ void program_send(struct program *p, unsigned rank, struct call c);
 void program_recv(struct program *p, unsigned rank, struct call c);
 void program_sendrecv(struct program *p, unsigned rank, struct call c);
 void program_coll(struct program *p, unsigned rank, struct call c);
-/* The three above with SIG_STARTS_REQUEST in flags start a request; this is the serial of the last one. */
+/* The three above with SIG_STARTS_REQUEST in flags start a request; this is the serial of the last
+ * one. */
 uint64_t program_serial(const struct program *p, unsigned rank);
 
 struct done {
@@ -55,8 +58,10 @@ struct done {
 
 #define NO_STATUS (-9)
 
-void program_start(struct program *p, unsigned rank, struct call c, const uint64_t *serials, unsigned n);
-void program_wait(struct program *p, unsigned rank, struct call c, const struct done *done, unsigned n);
+void program_start(struct program *p, unsigned rank, struct call c, const uint64_t *serials,
+		   unsigned n);
+void program_wait(struct program *p, unsigned rank, struct call c, const struct done *done,
+		  unsigned n);
 void program_free_request(struct program *p, unsigned rank, struct call c, uint64_t serial);
 /* Calls that were made but of which no event was kept: only totals. */
 void program_budget_spent(struct program *p, unsigned rank);
@@ -64,5 +69,6 @@ void program_budget_spent(struct program *p, unsigned rank);
 void program_killed(struct program *p, unsigned rank, int wait_status);
 void program_job(struct program *p, const char *job_id);
 
-/* Write <dir>/n0.mpic ...; leave_out: a node that gives no file, or -1. Runs from MPI_Init at 0 to MPI_Finalize at end_us. */
+/* Write <dir>/n0.mpic ...; leave_out: a node that gives no file, or -1. Runs from MPI_Init at 0 to
+ * MPI_Finalize at end_us. */
 void program_write(struct program *p, const char *dir, double end_us, int leave_out);

@@ -1,4 +1,5 @@
-/* step_analysis.h - analyse a program of program.h in a directory of its own and look into the result. */
+/* step_analysis.h - analyse a program of program.h in a directory of its own and look into the
+ * result. */
 #pragma once
 
 #include "program.h"
@@ -15,8 +16,8 @@ cJSON *analyse_program(struct program *p, double end_us);
 
 /* a.b.c of an object; NAN when absent or no number. */
 double at_path(const cJSON *root, const char *path);
-/* The row of the array root.name in which all given keys have these numbers; NULL-terminated pairs follow:
- * find(root, "matrix.p2p", "src", 0, "dst", 1, NULL). */
+/* The row of the array root.name in which all given keys have these numbers; NULL-terminated pairs
+ * follow: find(root, "matrix.p2p", "src", 0, "dst", 1, NULL). */
 cJSON *find(const cJSON *root, const char *array, ...) __attribute__((sentinel));
 cJSON *find_text(const cJSON *root, const char *array, const char *key, const char *text);
 double field(const cJSON *row, const char *key);
