@@ -48,9 +48,11 @@ static int write_rank(const struct step *s, uint32_t rank, struct mpix_writer *w
 	if (events == NULL)
 		return fail(e, -ENOMEM, "out of memory for %zu events of rank %u", p->events.n,
 			    rank);
+	uint64_t n = 0;
 	for (size_t i = 0; i < p->events.n; i++)
-		fill_event(s, p, &p->events.at[i], &events[i]);
-	int code = mpix_writer_events(w, rank, events, p->events.n, e);
+		if (p->events.at[i].calls > 0) /* else it continues the one before */
+			fill_event(s, p, &p->events.at[i], &events[n++]);
+	int code = mpix_writer_events(w, rank, events, n, e);
 	free(events);
 	return code;
 }

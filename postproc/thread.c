@@ -74,6 +74,28 @@ static int read_totals(struct reader *r, const struct mpic_block *b)
 	return more;
 }
 
+/* The dictionary was full: the event carries its own signature. It takes its call from the coarse one that counted it. */
+static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *index)
+{
+	struct sig fresh = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .defined = true, .calls = 1};
+	struct buf words = {0};
+	buf_bytes(&words, ev->extra, ev->nextra * sizeof(*ev->extra));
+	if (buf_failed(&words) || vec_push(&r->p->payloads, words) < 0) {
+		buf_done(&words);
+		return -ENOMEM;
+	}
+	if (sig_decode((const uint64_t *)(const void *)words.data, ev->nextra, &fresh.call) < 0)
+		return -EBADMSG;
+	fresh.ticks = ev->exit_tick - ev->enter_tick;
+	struct sig *coarse = &r->p->sigs.at[*index];
+	if (fresh.call.continues)
+		fresh.calls = 0;
+	coarse->calls -= coarse->calls >= fresh.calls ? fresh.calls : 0;
+	coarse->ticks -= coarse->ticks >= fresh.ticks ? fresh.ticks : 0;
+	*index = (uint32_t)r->p->sigs.n;
+	return vec_push(&r->p->sigs, fresh);
+}
+
 static int keep_event(struct reader *r, const struct mpic_event *ev)
 {
 	uint32_t index;
@@ -82,12 +104,21 @@ static int keep_event(struct reader *r, const struct mpic_event *ev)
 		return -ENOMEM;
 	if (ev->exit_tick < ev->enter_tick || ev->exit_tick > INT64_MAX)
 		return -EBADMSG;
+	if (sig->defined && sig->call.literal_follows && ev->nextra >= 2) {
+		int code = own_sig(r, ev, &index);
+		if (code < 0)
+			return code;
+		sig = &r->p->sigs.at[index];
+	}
 	struct event out = {(int64_t)ev->enter_tick, (int64_t)ev->exit_tick, 0, index, 1};
 	if (sig->defined && (sig->call.flags & SIG_POLLS) != 0 && ev->nextra > 0) {
 		out.calls = ev->extra[0] < UINT32_MAX ? (uint32_t)ev->extra[0] : UINT32_MAX;
 		sig->polls += out.calls;
 	}
-	r->p->threads.at[r->thread].events++;
+	if (sig->defined && sig->call.continues)
+		out.calls = 0; /* more of the event before */
+	else
+		r->p->threads.at[r->thread].events++;
 	return vec_push(&r->p->events, out);
 }
 

@@ -19,7 +19,9 @@ MESSAGES = {'outstanding': 10000, 'freed': 200000, 'polls': 1, 'tags': 50000, 't
 PYTHON = '''
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
-print(comm.allreduce(comm.rank + 1))
+total = comm.allreduce(comm.rank + 1)
+if comm.rank == 0:
+    print(total)
 for i in range(10):
     comm.Barrier()
 '''
