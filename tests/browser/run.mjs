@@ -127,7 +127,7 @@ async function testPicker(browser, file) {
       return (6.3e6 - from) / (to - from);
     });
     const row = (box.height - 26) / 8;
-    const height = Math.min(46, row);
+    const height = Math.min(72, row);
     await page.mouse.move(box.x + 76 + at * (box.width - 76), box.y + 26 + height / 2);
     await shot(page, 'timeline-tooltip');
     await page.mouse.down();

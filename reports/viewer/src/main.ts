@@ -24,7 +24,7 @@ function startWidth(trace: Trace): number {
     const n = num(x, 'messages') ?? 0;
     if (n > 0) most = Math.max(most, (num(x, 'bytes') ?? 0) / n);
   }
-  return Math.max(1, most > 0 ? most / 4 : 4096);
+  return Math.max(1, most > 0 ? most / 3 : 4096);
 }
 
 function alertBox(): { box: HTMLElement; show(text: string): void } {

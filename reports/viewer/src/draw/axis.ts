@@ -90,7 +90,7 @@ export function drawRanks(f: Frame, nodes: string[]): void {
     if (rank % step !== 0) continue;
     g.textAlign = 'right';
     g.fillStyle = selected ? theme.text : theme.dim;
-    g.fillText(String(rank), f.left - 12, y + rows.height / 2 + 0.5);
+    g.fillText(String(rank), f.left - 12, Math.max(AXIS + 8, y + rows.height / 2 + 0.5));
     if (nodes[rank] && rows.height >= 15 && f.left > 70 && nodes[rank] !== (rank > first ? nodes[rank - 1] : '')) {
       g.textAlign = 'left';
       g.fillStyle = theme.dim;
@@ -129,7 +129,8 @@ export function outlineEvent(f: Frame, rank: number, start: number, length: numb
 export function drawCrosshair(f: Frame, x: number): void {
   const { g, theme, state } = f;
   const ns = state.from + ((x - f.left) / f.width) * (state.to - state.from);
-  const text = moment(ns, ((state.to - state.from) / f.width) * 2);
+  const perPixel = (state.to - state.from) / f.width;
+  const text = moment(ns, perPixel * 2, tickStep(perPixel, 96));
   g.font = FONT;
   const width = g.measureText(text).width + 10;
   const left = Math.min(Math.max(f.left, x - width / 2), f.left + f.width - width);

@@ -2,7 +2,7 @@
 import type { Picked } from '../model/state';
 import type { Trace } from '../model/trace';
 import { CLASSES } from '../layout/color';
-import { bytes, count, duration, moment } from '../layout/format';
+import { bytes, count, duration, exactMoment } from '../layout/format';
 import type { Tip } from './tooltip';
 
 function site(trace: Trace, id: number): string {
@@ -32,7 +32,7 @@ function event(trace: Trace, c: Extract<Picked, { kind: 'event' }>): Tip {
     ['rank', rank(trace, chunk.rank[i]!)],
     ['thread', trace.meta.threads > 1 ? String(chunk.thread[i]!) : ''],
     ['class', CLASSES[chunk.class[i]!]!.name],
-    ['start', moment(chunk.start[i]!, 10)],
+    ['start', exactMoment(chunk.start[i]!)],
     ['duration', duration(length)],
     ['of it waiting', chunk.wait[i]! > 0 ? duration(chunk.wait[i]!) : ''],
     ['calls', chunk.calls[i]! > 1 ? `${count(chunk.calls[i]!)} unsuccessful tests` : ''],
@@ -52,8 +52,8 @@ function message(trace: Trace, c: Extract<Picked, { kind: 'message' }>): Tip {
     ['to', rank(trace, chunk.dst[i]!)],
     ['size', `${bytes(chunk.bytes[i]!)} (${count(chunk.bytes[i]!)} bytes)`],
     ['tag', String(chunk.tag[i]!)],
-    ['sent', moment(chunk.sendStart[i]!, 10)],
-    ['received', moment(chunk.recvEnd[i]!, 10)],
+    ['sent', exactMoment(chunk.sendStart[i]!)],
+    ['received', exactMoment(chunk.recvEnd[i]!)],
     ['under way', duration(chunk.recvEnd[i]! - chunk.sendStart[i]!)],
     ['receiver waited', waited > 0 ? `${duration(waited)} for the send` : ''],
     ['communicator', trace.comms.get(chunk.comm[i]!) ?? ''],

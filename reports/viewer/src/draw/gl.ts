@@ -15,8 +15,9 @@ export interface Camera {
   width: number; // CSS pixels of the plot
   height: number;
   rows: Rows;
+  firstRank: number; // in view
+  lastRank: number;
   bytesPerPixel: number;
-  selected: ReadonlySet<number>;
 }
 
 const COMMON = `#version 300 es
@@ -144,6 +145,7 @@ layout(location = 1) in vec3 a_ends;   // sender, receiver, bytes
 layout(location = 2) in vec3 a_color;
 uniform float u_bytesPerPixel;
 uniform float u_alpha;
+uniform vec2 u_shown;      // first and last rank in view: a message needs one end there
 out vec4 v_color;
 out float v_across;
 flat out float v_half;
@@ -162,7 +164,8 @@ void main() {
   vec2 corner = vec2(float(gl_VertexID & 1), float(gl_VertexID >> 1) * 2.0 - 1.0);
   v_across = corner.y * (v_half + 0.75);
   v_color = vec4(a_color * alpha, alpha);
-  gl_Position = place(mix(a, b, corner.x) + side * corner.y);
+  bool touches = (a_ends.x >= u_shown.x && a_ends.x <= u_shown.y) || (a_ends.y >= u_shown.x && a_ends.y <= u_shown.y);
+  gl_Position = touches ? place(mix(a, b, corner.x) + side * corner.y) : vec4(2.0, 2.0, 0.0, 1.0);
 }`;
 
 const MESSAGE_FRAGMENT = `#version 300 es
@@ -335,6 +338,7 @@ export class Painter {
     this.use(this.messages);
     gl.uniform1f(this.messages.at('u_bytesPerPixel'), this.camera.bytesPerPixel);
     gl.uniform1f(this.messages.at('u_alpha'), alpha);
+    gl.uniform2f(this.messages.at('u_shown'), this.camera.firstRank, this.camera.lastRank);
     gl.bindVertexArray(b.vertexArray);
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, b.count);
   }

@@ -27,11 +27,18 @@ export function percent(share: number | undefined): string {
   return share === undefined ? '–' : `${Math.round(share * 100)} %`;
 }
 
-/** A moment of the run with just enough digits to tell it from one `step` ns away. */
-export function moment(ns: number, step: number): string {
-  const [unit, scale] = step >= 1e7 ? ['s', 1e9] : step >= 1e4 ? ['ms', 1e6] : ['µs', 1e3];
+/** A moment of the run in the unit for steps of `unitStep`, with digits to tell it from one `step` ns away. */
+export function moment(ns: number, step: number, unitStep = step): string {
+  const [unit, scale] = unitStep >= 1e7 ? ['s', 1e9] : unitStep >= 1e4 ? ['ms', 1e6] : ['µs', 1e3];
   const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / scale) - 1e-9)));
   return `${(ns / scale).toFixed(digits)} ${unit}`;
+}
+
+/** A moment to the nanosecond. */
+export function exactMoment(ns: number): string {
+  const a = Math.abs(ns);
+  if (a >= 1e9) return `${(ns / 1e9).toFixed(9)} s`;
+  return a >= 1e6 ? `${(ns / 1e6).toFixed(6)} ms` : `${(ns / 1e3).toFixed(3)} µs`;
 }
 
 export function plural(n: number, word: string): string {

@@ -89,7 +89,7 @@ export function planBars(trace: Trace, w: Window): BarPlan {
 export function planMessages(trace: Trace, w: Window): MessagePlan {
   const all = trace.messageEntries(w.from, w.to);
   const total = estimate(all, w.from, w.to);
-  if (all.length <= MESSAGE_CHUNKS_MAX && total <= 6000) return { detail: 'all', entries: all, total };
+  if (all.length <= MESSAGE_CHUNKS_MAX && total <= 40000) return { detail: 'all', entries: all, total };
   const { runtime, messageLevels } = trace.meta;
   const wanted = (2 * runtime) / (w.to - w.from);
   const level = Math.min(messageLevels - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, wanted)))));

@@ -78,8 +78,8 @@ class Circle implements ViewInstance {
     const free = Math.max(1, runtime - (to - from));
     this.position.value = String(Math.round((Math.max(0, from) / free) * 1000));
     if (document.activeElement !== this.length) this.length.value = String(Number(((to - from) / 1e6).toPrecision(6)));
-    const step = (to - from) / 100;
-    this.interval.textContent = `${moment(Math.max(0, from), step)} to ${moment(Math.min(runtime, to), step)} of ${duration(runtime)}`;
+    const step = Math.max(1, (to - from) / 10000);
+    this.interval.textContent = `${moment(Math.max(0, from), step, (to - from) / 10)} to ${moment(Math.min(runtime, to), step, (to - from) / 10)} of ${duration(runtime)}`;
     const key = `${from}.${to}`;
     if (key !== this.shown) {
       this.shown = key;

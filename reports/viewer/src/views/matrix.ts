@@ -121,8 +121,9 @@ class Matrix implements ViewInstance {
     const width = this.stage.clientWidth;
     const height = this.stage.clientHeight;
     const sum = Math.min(90, width * 0.14);
-    const size = Math.max(40, Math.min(width - 60 - sum - 100, height - 44 - sum));
-    return { left: 56, top: 38, size, sum };
+    const size = Math.max(40, Math.min(width - 68 - sum - 104, height - 44 - sum));
+    const left = Math.max(68, (width - size - sum - 130) / 2);
+    return { left, top: 38, size, sum };
   }
 
   update(): void {
@@ -176,7 +177,7 @@ class Matrix implements ViewInstance {
     g.textAlign = 'left';
     g.fillText('to →', left, top - 28);
     g.save();
-    g.translate(10, top);
+    g.translate(left - 58, top);
     g.rotate(-Math.PI / 2);
     g.textAlign = 'right';
     g.fillText('← from', 0, 0);
@@ -197,7 +198,7 @@ class Matrix implements ViewInstance {
     g.textAlign = 'left';
     g.fillText('sent', left + size + 8, top - 10);
     g.textAlign = 'right';
-    g.fillText('received', left - 8 + 0, top + size + 16);
+    g.fillText('received', left - 8, top + size + 16);
   }
 
   private drawScale(g: CanvasRenderingContext2D, x: number, y: number, height: number): void {

@@ -1,7 +1,7 @@
 // navigation.ts - pointer, wheel and keyboard on the time line become changes of the shared state.
 import type { App } from '../app';
 import { h } from '../draw/dom';
-import { ROW_MAX } from '../layout/rows';
+import { FIT_MAX, ROW_MAX } from '../layout/rows';
 import type { Rows } from '../layout/rows';
 
 export interface Target {
@@ -53,7 +53,6 @@ export class Navigation {
     const scale = e.deltaMode === 1 ? 16 : e.deltaMode === 2 ? 400 : 1;
     const [dx, dy] = [e.deltaX * scale, e.deltaY * scale];
     const { width, rows } = this.target.plot();
-    if (e.ctrlKey && e.altKey) return this.rowHeight(Math.exp(-dy / 300), this.at(e).y);
     if (e.shiftKey) return this.scroll((dy || dx) / rows.height);
     if (e.altKey) return this.rowHeight(Math.exp(-dy / 300), this.at(e).y);
     if (Math.abs(dx) > Math.abs(dy)) return this.app.store.pan(dx / width);
@@ -69,7 +68,7 @@ export class Navigation {
   /** Change the height of rows, keeping the rank at y in its place. */
   private rowHeight(factor: number, y: number): void {
     const { rows, height } = this.target.plot();
-    const fit = Math.min(46, height / rows.ranks);
+    const fit = Math.min(FIT_MAX, height / rows.ranks);
     const next = Math.min(ROW_MAX, Math.max(fit, rows.height * factor));
     const rank = rows.first + (y - 26) / rows.height;
     this.app.store.set({ rowHeight: next <= fit ? 0 : next, rowFirst: Math.max(0, rank - (y - 26) / next) });

@@ -49,6 +49,7 @@ function ground(ranks: number, runtime: number): EventChunk {
 class Timeline implements ViewInstance {
   private readonly stage = h('div', { class: 'stage', tabindex: 0, role: 'application', 'aria-label': HELP });
   private readonly glCanvas = h('canvas', { class: 'layer' });
+  private readonly ground2d = h('canvas', { class: 'layer' }); // under the bars: grid
   private readonly overlay = h('canvas', { class: 'layer' });
   private readonly note = h('span', { class: 'note', role: 'status' });
   private readonly minimap: Minimap;
@@ -65,7 +66,7 @@ class Timeline implements ViewInstance {
     this.minimap = new Minimap(app, () => this.left());
     this.ground = ground(meta.ranks, meta.runtime);
     this.wasDark = app.theme().dark;
-    this.stage.append(this.glCanvas, this.overlay);
+    this.stage.append(this.ground2d, this.glCanvas, this.overlay);
     host.append(timelineTools(app, this.note), this.minimap.element, this.stage, legend(app));
     this.startPainter();
     new Navigation(app, this.stage, {
@@ -153,6 +154,7 @@ class Timeline implements ViewInstance {
     const lines = this.gather(showMessages ? messages.entries : [], (e) => this.app.trace.messages(e));
     if (lines.complete) this.messages = lines.ready.map((x) => x.value);
     this.paint(rows, before === this.scene ? [before, now] : [now]);
+    this.drawGround(rows);
     this.drawOverlay(rows);
     this.minimap.draw();
     this.tell(bars, messages, now);
@@ -166,20 +168,31 @@ class Timeline implements ViewInstance {
     const idle = parseRgb(theme.idle);
     const width = this.plotWidth();
     const height = this.plotHeight();
+    const shown = visibleRanks(rows, height);
     Object.assign(this.glCanvas.style, { left: `${this.left()}px`, top: `${AXIS}px`, width: `${width}px`, height: `${height}px` });
     if (theme.dark !== this.wasDark) painter.end(0);
     this.wasDark = theme.dark;
     CLASSES[0]!.color = idle;
     painter.setClassColor(0, idle);
-    painter.begin({ from: state.from, to: state.to, width, height, rows, bytesPerPixel: state.bytesPerPixel, selected: state.selected });
+    painter.begin({ from: state.from, to: state.to, width, height, rows, firstRank: shown.first, lastRank: shown.last, bytesPerPixel: state.bytesPerPixel });
     painter.drawEvents(this.ground);
     for (const scene of scenes) {
       for (const { entry, tile } of scene.tiles) painter.drawTile(tile, this.placeOf(entry), idle);
       for (const chunk of scene.events) painter.drawEvents(chunk);
     }
-    const drawn = this.messages.reduce((n, c) => n + c.count, 0);
-    for (const chunk of state.showMessages ? this.messages : []) painter.drawMessages(chunk, theme.dark, drawn > 1500 ? 0.45 : 0.85);
+    for (const chunk of state.showMessages ? this.messages : []) painter.drawMessages(chunk, theme.dark, this.alpha(shown));
     painter.end();
+  }
+
+  /** Messages in view, for how much of the bars they may hide. */
+  private alpha(shown: { first: number; last: number }): number {
+    const { from, to } = this.app.store.state;
+    const inside = (rank: number) => rank >= shown.first && rank <= shown.last;
+    let n = 0;
+    for (const c of this.messages)
+      for (let i = 0; i < c.count; i++)
+        if (c.sendStart[i]! < to && c.recvEnd[i]! > from && (inside(c.src[i]!) || inside(c.dst[i]!))) n++;
+    return Math.min(0.85, Math.max(0.1, 1.1 / (1 + (1.5 * n) / this.plotWidth())));
   }
 
   private placeOf(entry: Entry): { start: number; end: number; firstRank: number; ranksPerRow: number } {
@@ -189,14 +202,22 @@ class Timeline implements ViewInstance {
     return { start: entry.seq * width, end: (entry.seq + 1) * width, firstRank: entry.group * rows * ranksPerRow, ranksPerRow };
   }
 
-  private drawOverlay(rows: Rows): void {
-    const { g } = paper(this.overlay);
-    const f: Frame = {
-      g, rows, left: this.left(), width: this.plotWidth(), height: this.plotHeight(),
+  private frame(canvas: HTMLCanvasElement, rows: Rows): Frame {
+    return {
+      g: paper(canvas).g, rows, left: this.left(), width: this.plotWidth(), height: this.plotHeight(),
       state: this.app.store.state, theme: this.app.theme(), runtime: this.app.trace.meta.runtime,
     };
+  }
+
+  private drawGround(rows: Rows): void {
+    const f = this.frame(this.ground2d, rows);
     drawOutside(f);
     drawAxis(f);
+  }
+
+  private drawOverlay(rows: Rows): void {
+    const f = this.frame(this.overlay, rows);
+    const { g } = f;
     drawRanks(f, this.app.trace.nodes);
     g.save();
     g.beginPath();
@@ -251,7 +272,9 @@ class Timeline implements ViewInstance {
     const { from, to } = this.app.store.state;
     const rows = this.rows();
     const [src, dst] = [chunk.src[i]!, chunk.dst[i]!];
-    if (chunk.sendStart[i]! > to || chunk.recvEnd[i]! < from) return null;
+    const shown = visibleRanks(rows, this.plotHeight());
+    const inside = (rank: number) => rank >= shown.first && rank <= shown.last;
+    if (chunk.sendStart[i]! > to || chunk.recvEnd[i]! < from || !(inside(src) || inside(dst))) return null;
     const x = (ns: number) => this.left() + ((ns - from) / (to - from)) * this.plotWidth();
     const edge = (rank: number, low: boolean) => AXIS + yOf(rows, rank) + rows.pad + (low ? rows.bar : 0);
     return { x1: x(chunk.sendStart[i]!), y1: edge(src, dst > src), x2: x(chunk.recvEnd[i]!), y2: edge(dst, dst <= src) };
