@@ -32,46 +32,43 @@ parse() {
 	done
 }
 
-# result NAME PASSED FAILED
+# result NAME FILE RC: count what FILE says; a suite that failed without a failing test counts as one failure.
 result() {
-	PASSED=$((PASSED + $2))
-	FAILED=$((FAILED + $3))
-	step "$(printf '%-12s %5d passed, %d failed' "$1" "$2" "$3")"
+	local passed failed skipped
+	read -r passed failed skipped < <(python3 "$REPO/contrib/testlog.py" "$2" 2>>"$LOG" || echo 0 1 0)
+	[ "$3" = 0 ] || [ "$failed" -gt 0 ] || failed=1
+	[ "$failed" = 0 ] || show_failures "$2"
+	PASSED=$((PASSED + passed))
+	FAILED=$((FAILED + failed))
+	step "$(printf '%-11s %5d passed, %d failed, %d skipped' "$1" "$passed" "$failed" "$skipped")"
 }
 
-# meson_suite NAME BUILD ARGS...: run `meson test` and count what its log says.
+# The lines of a log that name what failed, at most 30. meson keeps a readable log beside its JSON.
+show_failures() {
+	local log=${1%.json}
+	[ "$log" = "$1" ] || log=$log.txt
+	{ grep -hE '\[FAIL\]|\[CRASH\]|ERROR: |runtime error|^not ok|^FAILED|^Assertion' "$log" || tail -n 20 "$log"; } |
+		head -n 30 >&2
+}
+
+# meson_suite NAME BUILD ARGS...: run `meson test`; its log is kept under the suite's name.
 meson_suite() {
-	local name=$1 dir=$2 passed failed rc=0
+	local name=$1 dir=$2 rc=0 kind
 	shift 2
 	rm -f "$dir/meson-logs/testlog.json"
 	meson test -C "$dir" --no-rebuild "$@" >>"$LOG" 2>&1 || rc=$?
-	if [ -s "$dir/meson-logs/testlog.json" ]; then
-		read -r passed failed < <(python3 "$REPO/contrib/testlog.py" "$dir/meson-logs/testlog.json")
-	else
-		passed=0 failed=1
-	fi
-	[ "$rc" = 0 ] || [ "$failed" -gt 0 ] || failed=1
-	[ "$failed" = 0 ] || show_failures "$dir"
-	result "$name" "$passed" "$failed"
+	for kind in json txt; do
+		[ ! -f "$dir/meson-logs/testlog.$kind" ] || mv "$dir/meson-logs/testlog.$kind" "$dir/meson-logs/$name.$kind"
+	done
+	result "$name" "$dir/meson-logs/$name.json" "$rc"
 }
 
-show_failures() {
-	grep -hE '\[FAIL\]|\[CRASH\]|ERROR: |runtime error|^not ok|Assertion' "$1/meson-logs/testlog.txt" | head -n 30 >&2 || true
-}
-
-# script_suite NAME CMD...: a suite that ends with a line "N passed, N failed" of its own.
+# script_suite NAME CMD...: a suite that prints TAP or ends with "N passed, N failed".
 script_suite() {
-	local name=$1 out rc=0 line
+	local name=$1 rc=0
 	shift
-	out=$BUILD/$name.log
-	"$@" >"$out" 2>&1 || rc=$?
-	line=$(grep -oE '[0-9]+ passed, [0-9]+ failed' "$out" | tail -n 1 || true)
-	[ -n "$line" ] || line="0 passed, 1 failed"
-	local passed=${line%% *} failed=${line#*, }
-	failed=${failed%% *}
-	[ "$rc" = 0 ] || [ "$failed" -gt 0 ] || failed=1
-	[ "$failed" = 0 ] || { grep -E '^not ok|FAIL|[Ee]rror' "$out" || tail -n 20 "$out"; } | head -n 30 >&2
-	result "$name" "$passed" "$failed"
+	"$@" >"$BUILD/$name.log" 2>&1 || rc=$?
+	result "$name" "$BUILD/$name.log" "$rc"
 }
 
 build() {
@@ -90,25 +87,31 @@ check_sanitizers() {
 }
 
 check_meson() {
-	meson_suite meson "$BUILD" --no-suite soak
+	meson_suite unit "$BUILD" --suite unit
+	meson_suite integration "$BUILD" --suite integration
 	[ "$TIER" != soak ] || meson_suite soak "$BUILD" --suite soak --timeout-multiplier 10
 }
 
 check_slurm() {
-	script_suite slurm as_root "$REPO/tests/slurm/run" --prefix "$PREFIX"
+	step "running the Slurm tests on a private cluster"
+	script_suite slurm as_root "$REPO/tests/slurm/run.sh" --prefix "$PREFIX"
 }
 
 check_browser() {
-	script_suite browser "$REPO/tests/browser/run" "$BUILD"
+	meson_suite browser "$BUILD" --suite browser
 }
 
 check_scripts() {
-	step "looking at the scripts"
-	if shellcheck -x "$REPO"/contrib/*.sh "$REPO"/contrib/cluster/{up,down,run} "$REPO/.ci/run" >>"$LOG" 2>&1; then
-		result scripts 1 0
-	else
-		result scripts 0 1
-	fi
+	script_suite scripts shell_scripts
+}
+
+shell_scripts() {
+	local script
+	echo 1..1
+	for script in "$REPO"/contrib/*.sh "$REPO"/contrib/cluster/{up,down,run} "$REPO/.ci/run"; do
+		shellcheck -x "$script" || { echo "not ok $script" && return 1; }
+	done
+	echo ok
 }
 
 main() {

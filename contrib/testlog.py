@@ -1,32 +1,56 @@
 #!/usr/bin/env python3
-"""testlog.py TESTLOG.json: how many tests passed and failed in a run of `meson test`, as "passed failed".
+"""testlog.py FILE: how many tests passed, failed and were skipped, printed as three numbers.
 
-Criterion programs count as many tests as they hold, every other test counts as one. A program that failed for
-another reason than its tests (a sanitizer, a timeout) adds one failure."""
+FILE is meson's testlog.json, or what one suite printed. What counts as a test inside a program's output: the tests
+of a Criterion program, the lines of a TAP program, or the last "N passed, N failed". A program without any of these is
+one test. A program that failed although its tests passed (a sanitizer, a time limit) adds one failure."""
 import json
 import re
 import sys
 
-SYNTHESIS = re.compile(r"Tested: \S*?(\d+)\S* \| Passing: \S*?(\d+)\S* \| Failing: \S*?(\d+)\S* \| Crashing: \S*?(\d+)")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-PASSED = {"OK", "EXPECTEDFAIL", "SKIP"}
+CRITERION = re.compile(r"Tested: \d+ \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)")
+TAP = re.compile(r"^(not )?ok\b(?: +\d+)?([^#\n]*)(#.*)?$", re.M)
+SUMMARY = re.compile(r"\b(\d+) passed, (\d+) failed")
 
 
-def count(entry):
-    text = COLOUR.sub("", (entry.get("stdout") or "") + (entry.get("stderr") or ""))
-    good = entry.get("result") in PASSED
-    found = SYNTHESIS.search(text)
-    if not found:
-        return (1, 0) if good else (0, 1)
-    _, passing, failing, crashing = map(int, found.groups())
-    failed = failing + crashing
-    return passing, failed if good or failed else 1
+def count_tap(lines):
+    skipped = sum(1 for _, _, note in lines if re.match(r"#\s*skip", note, re.I))
+    failed = sum(1 for bad, _, note in lines if bad and not re.match(r"#\s*(skip|todo)", note, re.I))
+    return len(lines) - failed - skipped, failed, skipped
+
+
+def count_output(text):
+    """(passed, failed, skipped), or None when the output does not tell."""
+    text = COLOUR.sub("", text)
+    if found := CRITERION.search(text):
+        passing, failing, crashing = map(int, found.groups())
+        return passing, failing + crashing, 0
+    if re.search(r"^1\.\.\d+", text, re.M) and (lines := TAP.findall(text)):
+        return count_tap(lines)
+    if summaries := SUMMARY.findall(text):
+        return int(summaries[-1][0]), int(summaries[-1][1]), 0
+    return None
+
+
+def count_program(entry):
+    result = entry.get("result")
+    if result == "SKIP":
+        return 0, 0, 1
+    good = result in ("OK", "EXPECTEDFAIL")
+    inside = count_output((entry.get("stdout") or "") + "\n" + (entry.get("stderr") or ""))
+    passed, failed, skipped = inside or (int(good), 0, 0)
+    return passed, failed if good or failed else failed + 1, skipped
 
 
 def main(path):
-    with open(path, encoding="utf-8") as log:
-        counts = [count(json.loads(line)) for line in log if line.strip()]
-    print(sum(c[0] for c in counts), sum(c[1] for c in counts))
+    with open(path, encoding="utf-8", errors="replace") as log:
+        text = log.read()
+    if path.endswith(".json"):
+        counts = [count_program(json.loads(line)) for line in text.splitlines() if line.strip()]
+    else:
+        counts = [count_output(text) or (0, 1, 0)]
+    print(*(sum(column) for column in zip((0, 0, 0), *counts)))
 
 
 main(sys.argv[1])

@@ -153,8 +153,9 @@ void heatmap_draw(struct page *p, const struct heatmap *h, const char *title, co
 	    "(column)</title>",
 	    title);
 	draw_labels(p, h);
-	put(p, "<g transform=\"translate(%d %d) scale(%.4f)\" shape-rendering=\"crispEdges\">",
-	    LEFT, TOP, SQUARE / (double)h->side);
+	put(p, "<g%s transform=\"translate(%d %d) scale(%.4f)\" shape-rendering=\"crispEdges\">",
+	    h->side <= TOOLTIP_SIDE_MAX ? " class=\"cells\"" : "", LEFT, TOP,
+	    SQUARE / (double)h->side);
 	for (int step = 0; step < STEPS; step++)
 		draw_step(p, h, value, step, min, max);
 	draw_tooltips(p, h, unit);

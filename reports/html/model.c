@@ -91,13 +91,17 @@ static int by_time(const void *a, const void *b)
 	return compare_numbers(*(const cJSON *const *)a, *(const cJSON *const *)b, "time_s");
 }
 
-static int by_weight(const void *a, const void *b)
+/* Worst first; among equals the analysis' own order stays, which puts causes before their effects.
+ */
+static void sort_issues(const cJSON **issue, size_t n)
 {
-	const cJSON *x = *(const cJSON *const *)a, *y = *(const cJSON *const *)b;
-	int order = issue_severity(y) - issue_severity(x);
-	if (order == 0)
-		order = compare_numbers(x, y, "loss_s");
-	return order != 0 ? order : compare_numbers(x, y, "score");
+	for (size_t i = 1; i < n; i++) {
+		const cJSON *moved = issue[i];
+		size_t at = i;
+		for (; at > 0 && issue_severity(issue[at - 1]) < issue_severity(moved); at--)
+			issue[at] = issue[at - 1];
+		issue[at] = moved;
+	}
 }
 
 static const cJSON **sorted(const cJSON *root, const char *key, size_t *ret_count,
@@ -165,7 +169,8 @@ int model_create(const char *json, struct model *ret_model)
 	add_up(&m);
 	m.operation = sorted(m.root, "operations", &m.noperations, by_time);
 	m.callsite = sorted(m.root, "callsites", &m.ncallsites, by_time);
-	m.issue = sorted(m.root, "issues", &m.nissues, by_weight);
+	m.issue = field_objects(m.root, "issues", &m.nissues);
+	sort_issues(m.issue, m.nissues);
 	m.partial = is_partial(&m);
 	*ret_model = m;
 	return 0;

@@ -119,13 +119,28 @@ static void put_place(struct page *p, const cJSON *callsite)
 	}
 }
 
+/* A stripped program has no names: module and address still tell one call from another. */
+static void put_address(struct page *p, const cJSON *callsite)
+{
+	const char *address = field_text(callsite, "address", "");
+	put_text(p, basename_of(field_text(callsite, "module", "unknown place")), NAME_CHARS);
+	if (*address != '\0') {
+		put(p, "+");
+		put_text(p, address, 24);
+	}
+}
+
 void put_callsite(struct page *p, const cJSON *callsite)
 {
 	const char *function = field_text(callsite, "function", "");
 	put(p, "<span class=\"site\"><code>");
-	put_text(p, *function != '\0' ? function : "unknown function", NAME_CHARS);
+	if (*function != '\0')
+		put_text(p, function, NAME_CHARS);
+	else
+		put_address(p, callsite);
 	put(p, "</code>");
-	put_place(p, callsite);
+	if (*function != '\0')
+		put_place(p, callsite);
 	put(p, "</span>");
 }
 

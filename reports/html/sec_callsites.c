@@ -51,8 +51,8 @@ const struct section section_callsites = {
 	.id = "callsites",
 	.title = "Where in the source",
 	.how = "File and line need debug information: compile with -g (it does not slow the "
-	       "program down). Without it "
-	       "the function and the library are named.",
+	       "program down). Without it the function is named, and in a stripped program the "
+	       "address.",
 	.has = has_callsites,
 	.write = write_callsites,
 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define PAIRS_MAX 8
+#define PATTERNS_MAX 3
 
 static const cJSON *entries(const struct model *m, const char *kind)
 {
@@ -77,8 +78,27 @@ static void write_pairs(struct page *p)
 	put_left_out(p, all - n, "further pairs are");
 }
 
+/* The shape the analysis recognised, best first, in words. */
+static void write_patterns(struct page *p)
+{
+	size_t shown = 0;
+	for (const cJSON *v = field_first(p->model->root, "patterns");
+	     v != NULL && shown < PATTERNS_MAX; v = v->next) {
+		if (*field_text(v, "pattern", "") == '\0')
+			continue;
+		put(p, shown++ > 0 ? "<br>" : "<p>Pattern: ");
+		put(p, "<b>");
+		put_words(p, field_text(v, "pattern", ""));
+		put(p, "</b>, score %s. ", fmt_ratio(field_number(v, "score")).s);
+		put_text(p, field_text(v, "evidence", ""), SENTENCE_CHARS);
+	}
+	if (shown > 0)
+		put(p, "</p>\n");
+}
+
 static void write_matrix(struct page *p)
 {
+	write_patterns(p);
 	put(p, "<div class=\"pair\">\n");
 	write_map(p, "p2p", "Point-to-point", "messages");
 	write_map(p, "collective", "Collectives, by what they move", "operations");

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define COLUMNS_MAX 160
-#define HEIGHT 34.0
+#define HEIGHT 44.0
 
 static const struct {
 	const char *key, *name;
@@ -70,6 +70,42 @@ static void write_metric(struct page *p, const cJSON **window, size_t n, size_t 
 	put(p, "</div>\n");
 }
 
+static void stack(struct page *p, const char *class, size_t i, double width, double value,
+		  double max, double *top)
+{
+	double height = value / max * HEIGHT;
+	if (height < 0.05)
+		return;
+	*top -= height;
+	put(p, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>",
+	    class, (double)i * width, *top, width * 0.9, height);
+}
+
+/* How computing, MPI and waiting shared the time. */
+static void write_times(struct page *p, const cJSON **window, size_t n)
+{
+	struct columns useful = gather(window, n, "useful_s"), mpi = gather(window, n, "mpi_s");
+	struct columns wait = gather(window, n, "wait_s");
+	double max = 0, width = 100.0 / (double)useful.count;
+	for (size_t i = 0; i < useful.count; i++)
+		max = fmax(max, useful.value[i] + mpi.value[i]);
+	if (max <= 0)
+		return;
+	put(p,
+	    "<div>time<small>useful below, MPI and waiting above</small></div>\n<div><svg "
+	    "class=\"columns\" "
+	    "width=\"100%%\" height=\"%.0f\" role=\"img\"><title>useful, MPI and waiting over "
+	    "time</title>",
+	    HEIGHT);
+	for (size_t i = 0; i < useful.count; i++) {
+		double top = HEIGHT, waiting = fmin(wait.value[i], mpi.value[i]);
+		stack(p, "useful", i, width, useful.value[i], max, &top);
+		stack(p, "mpi", i, width, mpi.value[i] - waiting, max, &top);
+		stack(p, "wait", i, width, waiting, max, &top);
+	}
+	put(p, "</svg></div>\n");
+}
+
 static void write_timeline(struct page *p)
 {
 	size_t n;
@@ -77,6 +113,7 @@ static void write_timeline(struct page *p)
 	if (window == NULL)
 		return;
 	put(p, "<div class=\"spark\">\n");
+	write_times(p, window, n);
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		write_metric(p, window, n, i);
 	put(p,

@@ -14,7 +14,7 @@ static const struct {
 	{"barrier_imbalance", "ranks reaching barriers at different times"},
 	{"small_message_overhead", "many small messages"},
 	{"communication_imbalance", "uneven traffic between ranks"},
-	{"synchronization_heavy", "very frequent synchronisation"},
+	{"synchronization_heavy", "ranks waiting for the last one at collectives"},
 	{"collective_root_bottleneck", "one root serving everybody"},
 	{"link_hotspot", "a few pairs of ranks carrying most traffic"},
 	{"global_collective_heavy", "collectives over all ranks"},

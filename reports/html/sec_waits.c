@@ -65,6 +65,16 @@ static void add(struct states *s, const cJSON *row)
 	}
 }
 
+/* The rows may be cut in a very large job; the totals are never. */
+static void apply_totals(struct states *s, const cJSON *root)
+{
+	for (const cJSON *v = field_first(root, "wait_totals"); v != NULL; v = v->next) {
+		struct state *state = find(s, field_text(v, "state", "unnamed"));
+		if (state != NULL)
+			state->seconds = fmax(state->seconds, field_number(v, "seconds"));
+	}
+}
+
 static int by_seconds(const void *a, const void *b)
 {
 	const struct state *x = a, *y = b;
@@ -123,6 +133,7 @@ static void write_waits(struct page *p)
 	for (const cJSON *v = field_first(p->model->root, "wait_states"); v != NULL; v = v->next)
 		if (cJSON_IsObject(v))
 			add(s, v);
+	apply_totals(s, p->model->root);
 	qsort(s->row, s->count, sizeof(s->row[0]), by_seconds);
 	if (s->count > 0)
 		write_table(p, s);

@@ -108,6 +108,6 @@ struct fmt fmt_ratio(double ratio)
 	struct fmt f;
 	if (isnan(ratio))
 		return dash();
-	snprintf(f.s, sizeof(f.s), "%.2f", ratio);
+	snprintf(f.s, sizeof(f.s), ratio > 0 && ratio < 0.01 ? "%.1g" : "%.2f", ratio);
 	return f;
 }
