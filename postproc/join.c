@@ -10,7 +10,7 @@ static int map_id(uint32_t **at, size_t *n, size_t *cap, uint32_t id, uint32_t v
 {
 	if (id >= LOCAL_ID_MAX)
 		return 0;
-	if (vec_reach_((void **)at, n, cap, sizeof(**at), id) < 0)
+	if (vec_reach_(at, n, cap, sizeof(**at), id) < 0)
 		return -ENOMEM;
 	(*at)[id] = value + 1;
 	return 0;

@@ -79,6 +79,9 @@ static void explain_files(struct step *s)
 		if (f->damaged_bytes > 0)
 			step_reason(s, "%s: %" PRIu64 " bytes are damaged and were skipped",
 				    s->nodes.at[i].name, f->damaged_bytes);
+		if (s->nodes.at[i].clock.n == 0)
+			step_reason(s, "%s: no clock sample: its times are estimates",
+				    s->nodes.at[i].name);
 		if (!f->finished)
 			step_reason(
 				s,

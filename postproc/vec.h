@@ -12,24 +12,30 @@
 		size_t n, cap;                                                                     \
 	}
 
-static inline int vec_room_(void **at, size_t n, size_t *cap, size_t size)
+/* Let the pointer at `at` (to any type, so it is copied as bytes) have room for want elements. */
+static inline int vec_resize_(void *at, size_t want, size_t *cap, size_t size)
 {
-	if (n < *cap)
-		return 0;
-	size_t want = *cap < 16 ? 16 : *cap + *cap / 2, bytes;
+	void *old, *grown;
+	size_t bytes;
 	if (__builtin_mul_overflow(want, size, &bytes))
 		return -ENOMEM;
-	void *grown = realloc(*at, bytes);
+	memcpy(&old, at, sizeof(old));
+	grown = realloc(old, bytes);
 	if (grown == NULL)
 		return -ENOMEM;
-	*at = grown;
+	memcpy(at, &grown, sizeof(grown));
 	*cap = want;
 	return 0;
 }
 
+static inline int vec_room_(void *at, size_t n, size_t *cap, size_t size)
+{
+	return n < *cap ? 0 : vec_resize_(at, *cap < 16 ? 16 : *cap + *cap / 2, cap, size);
+}
+
 /* Append one element (any expression of type T, e.g. a compound literal): 0 or -ENOMEM. */
 #define vec_push(v, ...)                                                                           \
-	(vec_room_((void **)&(v)->at, (v)->n, &(v)->cap, sizeof(*(v)->at)) < 0                     \
+	(vec_room_(&(v)->at, (v)->n, &(v)->cap, sizeof(*(v)->at)) < 0                              \
 		 ? -ENOMEM                                                                         \
 		 : ((v)->at[(v)->n++] = (__VA_ARGS__), 0))
 
@@ -40,23 +46,17 @@ static inline int vec_room_(void **at, size_t n, size_t *cap, size_t size)
 	((v)->n > 1 ? qsort((v)->at, (v)->n, sizeof(*(v)->at), (compare)) : (void)0)
 
 /* Grow v to hold index i, new elements zeroed: 0 or -ENOMEM. */
-#define vec_reach(v, i) vec_reach_((void **)&(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at), (i))
+#define vec_reach(v, i) vec_reach_(&(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at), (i))
 
-static inline int vec_reach_(void **at, size_t *n, size_t *cap, size_t size, size_t i)
+static inline int vec_reach_(void *at, size_t *n, size_t *cap, size_t size, size_t i)
 {
+	char *elements;
 	if (i < *n)
 		return 0;
-	if (i >= *cap) {
-		size_t want = i + 1 + i / 2, bytes;
-		if (__builtin_mul_overflow(want, size, &bytes))
-			return -ENOMEM;
-		void *grown = realloc(*at, bytes);
-		if (grown == NULL)
-			return -ENOMEM;
-		*at = grown;
-		*cap = want;
-	}
-	memset((char *)*at + *n * size, 0, (i + 1 - *n) * size);
+	if (i >= *cap && vec_resize_(at, i + 1 + i / 2, cap, size) < 0)
+		return -ENOMEM;
+	memcpy(&elements, at, sizeof(elements));
+	memset(elements + *n * size, 0, (i + 1 - *n) * size);
 	*n = i + 1;
 	return 0;
 }

@@ -42,10 +42,28 @@ static bool has_rank(const struct process *p)
 	return p->rank != NONE && p->world_size > 0 && p->rank < p->world_size;
 }
 
+/* A process's META may be missing, in a file that was cut; then the largest communicator without a
+ * parent that it defined is its MPI_COMM_WORLD. */
+static void rank_from_world(struct process *p)
+{
+	uint32_t size = 0;
+	for (size_t i = 0; i < p->defs.n; i++) {
+		const struct mpic_def *d = &p->defs.at[i];
+		if (d->type != MPIC_DEF_COMM || d->parent != MPIC_NO_COMM || d->inter ||
+		    d->my_rank < 0 || d->size <= size || d->size > RANKS_MAX)
+			continue;
+		size = d->size;
+		p->world_size = d->size;
+		p->rank = (uint32_t)d->my_rank;
+	}
+}
+
 static int sort_into_worlds(struct step *s, struct worlds *w, uint32_t *ret_without)
 {
 	for (size_t i = 0; i < s->processes.n; i++) {
 		struct process *p = s->processes.at[i];
+		if (p->meta == NULL)
+			rank_from_world(p);
 		if (!has_rank(p)) {
 			++*ret_without;
 			continue;
