@@ -174,6 +174,7 @@ int main(int argc, char **argv)
 	peer = rank ^ 1;
 	modes();
 	nonblocking();
+	CALL(MPI_Barrier, MPI_COMM_WORLD); /* nobody else's messages may meet the wildcards above */
 	persistent();
 	both_ways();
 	probes();
