@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""bench.py - what tracing costs, beside the floor (two clock reads) and a peer: the table of docs/PERFORMANCE.md.
+
+  bench.py [--runs N] [--quick]      needs MPITRACE (the command) in the environment, or build/cli/mpitrace
+
+Runs alternate: untraced, traced, untraced, ... Every figure is the median over pairs; ranges stand beside it."""
+import argparse
+import glob
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MPITRACE = os.environ.get('MPITRACE', os.path.join(HERE, '../../build/cli/mpitrace'))
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMPI_MCA_rmaps_base_oversubscribe='1')
+
+
+def compile_all(folder):
+    for source in ('self', 'ping', 'halo'):
+        subprocess.run(['mpicc.openmpi', '-O2', '-o', '%s/%s' % (folder, source), '%s/%s.c' % (HERE, source)], check=True)
+    subprocess.run(['cc', '-O2', '-o', folder + '/floor', HERE + '/floor.c'], check=True)
+
+
+def bench_line(output):
+    for line in output.splitlines():
+        if line.startswith('BENCH'):
+            calls, seconds, kib, init, final = map(float, line.split()[1:])
+            return {'ns': seconds / calls * 1e9, 'kib': kib, 'init_ms': init * 1e3, 'final_ms': final * 1e3, 'calls': calls}
+    sys.exit('no BENCH line in:\n' + output)
+
+
+def plain(folder, program, ranks, n, env):
+    words = ['mpirun.openmpi', '-n', str(ranks), '%s/%s' % (folder, program), str(n)] if ranks > 1 else \
+        ['%s/%s' % (folder, program), str(n)]
+    return bench_line(subprocess.run(words, env=env, cwd=folder, capture_output=True, text=True, timeout=600).stdout)
+
+
+def traced(folder, program, ranks, n, env):
+    out = folder + '/out'
+    shutil.rmtree(out, ignore_errors=True)
+    words = [MPITRACE, 'run', '--out', out, '--name', 't'] + (['-n', str(ranks)] if ranks > 1 else []) + \
+        ['--', '%s/%s' % (folder, program), str(n)]
+    run = subprocess.run(words, env=env, cwd=folder, capture_output=True, text=True, timeout=900)
+    result = bench_line(run.stdout)
+    result['bytes'] = sum(os.path.getsize(p) for p in glob.glob(out + '/*.mpic'))
+    result['events'] = result['calls'] * (1 if program == 'ping' else ranks)
+    result['bytes_per_call'] = result['bytes'] / result['events']
+    return result
+
+
+def peer(folder, program, ranks, n, env):
+    """Debian's eztrace, if installed: its MPI module, traces written to a scratch folder."""
+    if shutil.which('eztrace') is None:
+        return None
+    words = ['eztrace', '-t', 'mpi', '-o', folder + '/ez', '%s/%s' % (folder, program), str(n)]
+    if ranks > 1:
+        words = ['mpirun.openmpi', '-n', str(ranks)] + words
+    run = subprocess.run(words, env=env, cwd=folder, capture_output=True, text=True, timeout=600)
+    shutil.rmtree(folder + '/ez', ignore_errors=True)
+    return bench_line(run.stdout) if 'BENCH' in run.stdout else None
+
+
+def spread(values, digits=1):
+    return '%.*f (%.*f to %.*f)' % (digits, statistics.median(values), digits, min(values), digits, max(values))
+
+
+def pairs(folder, program, ranks, n, runs, env):
+    rows = []
+    for _ in range(runs):
+        a, b, c = plain(folder, program, ranks, n, env), traced(folder, program, ranks, n, env), None
+        if len(rows) < 3:
+            c = peer(folder, program, ranks, n, env)
+        rows.append((a, b, c))
+    return rows
+
+
+def row(what, goal, figure, remark=''):
+    print('| %s | %s | %s | %s |' % (what, goal, figure, remark))
+    sys.stdout.flush()
+
+
+def added(rows, key, which=1):
+    return [r[which][key] - r[0][key] for r in rows if r[which] is not None]
+
+
+def structure(folder, env):
+    """Bytes of everything but times, as iterations grow: from the columns themselves."""
+    sizes = []
+    for n in (1000, 100000):
+        traced(folder, 'self', 1, n, env)
+        out = subprocess.run([os.path.join(os.path.dirname(MPITRACE), '../tests/tools/mpic_columns')] +
+                             glob.glob(folder + '/out/*.mpic'), capture_output=True, text=True).stdout.split()
+        if len(out) < 2:
+            return None
+        sizes.append((n, float(out[0]), float(out[1])))
+    return sizes
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--runs', type=int, default=9)
+    parser.add_argument('--quick', action='store_true')
+    args = parser.parse_args()
+    runs, scale = (3, 0.2) if args.quick else (args.runs, 1)
+    folder = tempfile.mkdtemp(prefix='mpitrace-bench-')
+    compile_all(folder)
+    floor = [bench_line(subprocess.run([folder + '/floor'], capture_output=True, text=True).stdout)['ns'] for _ in range(runs)]
+    print('%s, %d cores, %d pairs of runs, medians (lowest to highest)\n' % (platform.processor() or platform.machine(),
+                                                                           os.cpu_count(), runs))
+    print('| what | goal | measured | beside it |\n|---|---|---|---|')
+    row('two clock reads (the floor), ns', '-', spread(floor))
+    yielding = dict(ENV, OMPI_MCA_mpi_yield_when_idle='1')
+    one = pairs(folder, 'self', 1, int(1000000 * scale), runs, ENV)
+    two = pairs(folder, 'ping', 2, int(500000 * scale), runs, ENV)
+    halo = pairs(folder, 'halo', 8, int(4000 * scale), max(3, runs // 2), yielding)
+
+    def beside(rows):
+        ez = added(rows, 'ns', 2)
+        return 'untraced call %.0f ns' % statistics.median([r[0]['ns'] for r in rows]) + \
+            ('; EZTrace adds %.0f' % statistics.median(ez) if ez else '')
+    row('added per call, self, ns', '<= 35', spread(added(one, 'ns')), beside(one))
+    row('added per call, ping, ns', '<= 40', spread(added(two, 'ns')), beside(two))
+    row('bytes per call, self', '<= 0.45', spread([r[1]['bytes_per_call'] for r in one], 3))
+    row('bytes per call, halo', '<= 1.1', spread([r[1]['bytes_per_call'] for r in halo], 3))
+    s = structure(folder, ENV)
+    if s is not None:
+        row('structure alone, bytes per call, 1,000 and 100,000 iterations', '<= 0.02',
+            ', '.join('%.4f' % (b / (3.0 * n)) for n, b, _ in s))
+    row('resident memory added per rank, MiB', '<= 8', spread([x / 1024 for x in added(one, 'kib')]))
+    row('added to MPI_Init, ms', '<= 5', spread(added(one, 'init_ms')))
+    row('added to MPI_Finalize, ms', '<= 10', spread(added(one, 'final_ms')))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+main()
