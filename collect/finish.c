@@ -22,7 +22,7 @@
 #define POLL_NS 50000000
 #define SETTLE_S 1.0		  /* no new trace for so long, when their number is unknown */
 #define ANALYZE_SECONDS 1800	  /* then the analysis is killed */
-#define MISSING_PATIENCE_SHARE 20 /* a directory that is not there is waited for wait_s / 20 */
+#define MISSING_PATIENCE_SHARE 50 /* a directory that is not there is waited for wait_s / 50 */
 
 enum { EXIT_CODE_PARTIAL = 4 }; /* cli/cli.h: EXIT_PARTIAL */
 

@@ -1,0 +1,60 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# cases_options.sh - what --mpitrace takes, and how it lives with a user's environment and other plugins. Sourced by run.sh.
+
+an_unknown_key_is_refused_at_submit_and_named() {
+	local command
+	for command in "srun hostname" "sbatch --wrap hostname" "salloc hostname"; do
+		# shellcheck disable=SC2086  # two words
+		set -- $command
+		as_user "$1" --mpitrace=frobnicate=1 "${@:2}" >"$CASE_DIR/$1.out" 2>"$CASE_DIR/$1.err" && fails "$1 took it" && return 1
+		contains "$CASE_DIR/$1.err" 'unknown key "frobnicate"' || return
+		contains "$CASE_DIR/$1.err" 'budget=SIZE' || return
+		same "output of $1" "" "$(cat "$CASE_DIR/$1.out")" || return
+	done
+}
+
+help_shows_the_option() {
+	as_user srun --help >"$CASE_DIR/help" 2>&1
+	contains "$CASE_DIR/help" --mpitrace
+}
+
+profile_records_totals_and_no_events() {
+	as_user srun -n2 --mpitrace=profile "$RING" 40 >/dev/null || fails "srun: $?" || return
+	has_report 0 || fails "no report" || return
+	same "calls of MPI_Sendrecv" 80 "$(analysis 0 'sum(o["calls"] for o in a["operations"] if o["op"] == "MPI_Sendrecv")')"
+}
+
+off_inside_a_traced_batch_script_leaves_the_step_alone() {
+	printf '#!/bin/sh\nsrun -n1 --mpitrace=off env\n' >"$CASE_DIR/job.sh"
+	as_user sbatch --wait --mpitrace -o out.txt job.sh >/dev/null || fails "sbatch: $?" || return
+	! grep -E '^(LD_PRELOAD|MPITRACE_)' "$CASE_DIR/out.txt" || fails "the environment holds traces of us"
+}
+
+an_ld_preload_of_8_kib_is_kept_and_comes_first() {
+	local long
+	long=$(for i in $(seq 1 220); do printf '/usr/lib/x86_64-linux-gnu/libm.so.6:'; done)
+	[ ${#long} -gt 7900 ] || fails "only ${#long} bytes" || return
+	as_user env "LONG=$long" sh -c 'exec srun -n1 --export=ALL,LD_PRELOAD="${LONG%:}" --mpitrace printenv LD_PRELOAD' \
+		>"$CASE_DIR/out" 2>/dev/null || fails "srun: $?" || return
+	[[ $(cat "$CASE_DIR/out") == "${long%:}:"*libmpitrace.so ]] || fails "got $(head -c 100 "$CASE_DIR/out") ... $(tail -c 100 "$CASE_DIR/out")"
+}
+
+listed_twice_in_plugstack_it_acts_once() {
+	cp "$STATE/plugstack.conf" "$CASE_DIR/plugstack.once"
+	cat "$CASE_DIR/plugstack.once" "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
+	as_user srun -N2 -n2 --mpitrace "$RING" 15 >"$CASE_DIR/out" 2>"$CASE_DIR/err"
+	local code=$?
+	cat "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
+	same "exit code" 0 $code || return
+	same "standard error" "ring done" "$(cat "$CASE_DIR/err")" || return
+	same "transfers" 30 "$(analysis 0 'a["summary"]["transfers"]')"
+}
+
+a_missing_plugin_does_not_stop_jobs() {
+	cp "$STATE/plugstack.conf" "$CASE_DIR/plugstack.once"
+	echo "optional /nonexistent/mpitrace.so" >"$STATE/plugstack.conf"
+	same output n1 "$(as_user srun -w n1 hostname 2>/dev/null)"
+	local rc=$?
+	cat "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
+	return $rc
+}

@@ -1,0 +1,74 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# cases_reports.sh - which jobs end with a report, and what it says. Sourced by run.sh.
+
+srun_of_hpcc_on_four_nodes_leaves_a_report() {
+	sed 's/^1000         Ns/100          Ns/; s/^2            Ps/2            Ps/; s/^2            Qs/4            Qs/' \
+		/usr/share/doc/hpcc/examples/_hpccinf.txt >"$CASE_DIR/hpccinf.txt"
+	as_user srun -N4 -n8 --mpitrace hpcc || fails "hpcc exited with $?" || return
+	has_report 0 || fails "no report when srun returned" || return
+	same "ranks seen" 8 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return
+	same "complete" True "$(analysis 0 'a["coverage"]["complete"]')" || return
+	same "owner" "$(stat -c %U "$CASE_DIR")" "$(stat -c %U "$(step_dir 0)/report.html")"
+}
+
+sbatch_with_two_steps_leaves_two_reports() {
+	printf '#!/bin/sh\nsrun -N2 -n4 %s 20\nsrun -N4 -n4 %s 30\n' "$RING" "$RING" >"$CASE_DIR/job.sh"
+	as_user sbatch --wait -N4 --ntasks-per-node=2 --mpitrace -o out.txt job.sh >"$CASE_DIR/sbatch.txt" || fails "sbatch: $?" || return
+	eventually "the report of step 0" has_report 0 || return
+	eventually "the report of step 1" has_report 1 || return
+	same "transfers of step 0" 80 "$(analysis 0 'a["summary"]["transfers"]')" || return
+	same "transfers of step 1" 120 "$(analysis 1 'a["summary"]["transfers"]')"
+}
+
+salloc_traces_its_srun_steps() {
+	as_user salloc -N2 --mpitrace srun -n2 "$RING" 10 >"$CASE_DIR/out.txt" 2>&1 || fails "salloc: $?" || return
+	eventually "the report" has_report 0 || return
+	same "transfers" 20 "$(analysis 0 'a["summary"]["transfers"]')"
+}
+
+mpirun_in_a_batch_script_is_one_report_of_all_nodes() {
+	printf '#!/bin/sh\nmpirun.openmpi --oversubscribe -np 4 %s 25\n' "$RING" >"$CASE_DIR/job.sh"
+	as_user sbatch --wait -N2 --ntasks-per-node=2 --mpitrace -o out.txt job.sh >"$CASE_DIR/sbatch.txt" || fails "sbatch: $? $(cat "$CASE_DIR/out.txt")" || return
+	eventually "the report" has_report batch || return
+	same "ranks seen" 4 "$(analysis batch 'a["coverage"]["ranks_seen"]')" || return
+	same "transfers" 100 "$(analysis batch 'a["summary"]["transfers"]')"
+}
+
+a_program_killed_half_way_still_has_a_report_that_says_partial() {
+	as_user srun -N2 -n4 --mpitrace "$RING" 1000 kill=9 >/dev/null 2>&1
+	eventually "the report" has_report 0 || return
+	same "complete" False "$(analysis 0 'a["coverage"]["complete"]')" || return
+	same "has reasons" True "$(analysis 0 'len(a["coverage"]["reasons"]) > 0')" || return
+	same "has events" True "$(analysis 0 'a["coverage"]["events"] > 1000')"
+}
+
+a_program_that_calls_abort_still_has_a_report_that_says_partial() {
+	as_user srun -N2 -n4 --mpitrace "$RING" 1000 abort >/dev/null 2>&1
+	eventually "the report" has_report 0 || return
+	same "complete" False "$(analysis 0 'a["coverage"]["complete"]')" || return
+	same "has events" True "$(analysis 0 'a["coverage"]["events"] > 1000')"
+}
+
+out_names_another_directory() {
+	as_user mkdir elsewhere
+	as_user srun -n2 --mpitrace=out=elsewhere "$RING" 5 >/dev/null || fails "srun: $?" || return
+	has_file "$(echo "$CASE_DIR"/elsewhere/mpitrace-*/step-0/report.html)"
+}
+
+report_none_leaves_the_traces_alone() {
+	as_user srun -N2 -n2 --mpitrace=report=none "$RING" 5 >/dev/null || fails "srun: $?" || return
+	eventually "an empty spool" spool_is_empty || return
+	has_file "$(step_dir 0)/n1.mpic" || return
+	[ ! -e "$(step_dir 0)/report.html" ] || fails "there is a report"
+}
+
+a_requeued_job_keeps_the_reports_of_both_runs() {
+	local id
+	printf '#!/bin/sh\nsrun -n2 %s 5\n[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 300\n' "$RING" >"$CASE_DIR/job.sh"
+	id=$(as_user sbatch --parsable --requeue --mpitrace -o out.txt job.sh) || fails "sbatch: $?" || return
+	eventually "the first run's trace" test -s "$CASE_DIR/mpitrace-$id/step-0/n1.mpic" || return
+	as_admin scontrol requeue "$id" || fails "requeue: $?" || return
+	eventually "the first run's report" test -s "$CASE_DIR/mpitrace-$id/step-0/report.html" || return
+	as_admin scontrol update "JobId=$id" StartTime=now
+	PATIENCE=200 eventually "the second run's report" test -s "$CASE_DIR/mpitrace-$id.1/step-0/report.html"
+}

@@ -1,0 +1,66 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# cases_silence.sh - a traced program behaves as an untraced one, and nothing stays behind. Sourced by run.sh.
+
+# Run the rest with and without --mpitrace; standard output (sorted: ranks race), error and exit code must agree.
+identical() { # EXPECTED-CODE SRUN-ARGS...
+	local code=$1 option got
+	shift
+	for option in --mpitrace=off --mpitrace; do
+		as_user srun "$option" "$@" >"$CASE_DIR/out$option" 2>"$CASE_DIR/err$option" </dev/null
+		got=$?
+		same "exit code with $option" "$code" "$got" || return
+		sort -o "$CASE_DIR/out$option" "$CASE_DIR/out$option"
+		# Slurm's own messages carry the job's number and the time, and arrive in any order.
+		sed -E 's/StepId=[0-9]+\.[0-9]+/StepId/; s/\b[0-9]{4}-[0-9T:.-]+//; s/STEP [0-9.]+/STEP/; s/n[1-4]/n/g; s/\[n:[0-9]+\]/[n]/; s/0x[0-9a-f]+/0x/g' \
+			"$CASE_DIR/err$option" | sort >"$CASE_DIR/err$option.sorted"
+	done
+	cmp "$CASE_DIR/out--mpitrace=off" "$CASE_DIR/out--mpitrace" || fails "standard output differs" || return
+	diff "$CASE_DIR/err--mpitrace=off.sorted" "$CASE_DIR/err--mpitrace.sorted" || fails "standard error differs"
+}
+
+an_mpi_program_that_ends_well_is_unchanged() {
+	identical 0 -N2 -n4 "$RING" 50 exit=0
+}
+
+an_mpi_program_that_exits_with_3_is_unchanged() {
+	identical 3 -N2 -n4 "$RING" 50 exit=3
+}
+
+a_program_that_dies_of_a_segmentation_fault_is_unchanged() {
+	identical 139 -n1 --mpi=none bash -c 'ulimit -c 0; echo before; echo error >&2; kill -SEGV $$'
+}
+
+a_shell_pipeline_is_unchanged() {
+	identical 0 -N2 -n2 bash -c 'seq 1 1000 | sort -rn | head -n 3; ls /nonexistent 2>/dev/null || echo none >&2'
+}
+
+a_program_that_is_not_mpi_leaves_nothing_behind() {
+	same output n1 "$(as_user srun -w n1 --mpitrace hostname 2>&1)" || return
+	eventually "an empty spool" spool_is_empty || return
+	same "files in the directory" "" "$(ls -A "$CASE_DIR")"
+}
+
+agents_and_spool_are_gone_after_a_job() {
+	as_user srun -N4 -n4 --mpitrace "$RING" 10 >/dev/null || fails "srun: $?" || return
+	eventually "an empty spool" spool_is_empty || return
+	eventually "the end of the agents" no_agent
+}
+
+agents_and_spool_are_gone_after_a_killed_job() {
+	local id
+	printf '#!/bin/sh\nsrun -N2 -n2 %s 100000000\n' "$RING" >"$CASE_DIR/job.sh"
+	id=$(as_user sbatch --parsable -N2 --mpitrace -o out.txt job.sh) || fails "sbatch: $?" || return
+	eventually "a trace" test -s "$CASE_DIR/mpitrace-$id/step-0/n1.mpic" || return
+	as_user scancel "$id"
+	eventually "an empty spool" spool_is_empty || return
+	eventually "the end of the agents" no_agent || return
+	has_report 0 || fails "no report of the cancelled job"
+}
+
+a_directory_that_cannot_be_written_does_not_disturb_the_program() {
+	mkdir "$CASE_DIR/closed" && chown root "$CASE_DIR/closed" && chmod 0755 "$CASE_DIR/closed"
+	identical 0 -N2 -n2 --chdir="$CASE_DIR/closed" "$RING" 5 || return
+	as_user srun -n2 "--mpitrace=out=$CASE_DIR/closed" "$RING" 5 >"$CASE_DIR/o" 2>"$CASE_DIR/e" || fails "srun: $?" || return
+	same "standard error" "ring done" "$(cat "$CASE_DIR/e")" || return
+	as_admin sh -c "rm -rf $STATE/n*/mpitrace/live/*" # the trace waits in the spool for its owner
+}

@@ -1,0 +1,85 @@
+# shellcheck shell=bash disable=SC2034
+# lib.sh - what the cases share: the cluster, commands on it, waiting, assertions. Sourced by run.sh.
+# In: STATE, PREFIX, REPO.  Out: functions; each assertion says what it saw and returns 1.
+
+CLUSTER=$REPO/contrib/cluster
+WORK=$STATE/work
+PATIENCE=60 # seconds that any condition may take
+
+export OMPI_MCA_mpi_yield_when_idle=1 # more ranks than cores
+
+# Run a command as the cluster's user in the case's own directory; 124 when it hangs.
+as_user() {
+	(cd "$CASE_DIR" && timeout --foreground 120 "$CLUSTER/run" --state "$STATE" "$@")
+}
+
+as_admin() {
+	"$CLUSTER/run" --state "$STATE" --root "$@"
+}
+
+mpitrace() {
+	"$PREFIX/bin/mpitrace" "$@"
+}
+
+fails() {
+	printf '# %s\n' "$*"
+	return 1
+}
+
+# eventually WHAT CMD...: CMD succeeds within PATIENCE.
+eventually() {
+	local what=$1 end=$((SECONDS + PATIENCE))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || fails "waited ${PATIENCE}s for: $what" || return
+		sleep 0.1
+	done
+}
+
+same() { # WHAT EXPECTED GOT
+	[ "$2" = "$3" ] || fails "$1: expected \"$2\", got \"$3\""
+}
+
+has_file() {
+	[ -s "$1" ] || fails "$1 is missing or empty"
+}
+
+contains() { # FILE TEXT
+	grep -qF -- "$2" "$1" || fails "$1 does not contain \"$2\": $(head -c 400 "$1")"
+}
+
+# The one step directory named step-$1 of the case's only job.
+step_dir() {
+	local found
+	found=("$CASE_DIR"/mpitrace-*/step-"$1")
+	[ -d "${found[0]}" ] && printf '%s' "${found[0]}"
+}
+
+has_report() { # STEP
+	local dir
+	dir=$(step_dir "$1") && [ -s "$dir/report.html" ] && [ -s "$dir/job.mpix" ]
+}
+
+analysis() { # STEP PYTHON-EXPRESSION over a
+	local dir
+	dir=$(step_dir "$1") || fails "no directory of step $1" || return
+	mpitrace show --json "$dir/job.mpix" | python3 -c "import json,sys; a=json.load(sys.stdin); print($2)"
+}
+
+# True when no node keeps anything of any job.
+spool_is_empty() {
+	[ -z "$(find "$STATE"/n*/mpitrace/live -mindepth 1 2>/dev/null)" ]
+}
+
+cluster_processes() { # COMMAND
+	local space pid
+	for space in /run/netns/*; do
+		ip netns pids "$(basename "$space")" 2>/dev/null
+	done | while read -r pid; do
+		tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -F -- "$1" | grep -F -- "$STATE"
+	done
+}
+
+no_agent() {
+	[ -z "$(cluster_processes "mpitrace collect")" ]
+}

@@ -1,0 +1,90 @@
+#!/bin/bash
+# run.sh - what mpitrace promises under Slurm, tried on a real one of four nodes (contrib/cluster). Prints TAP.
+# In: an installed mpitrace (--prefix), root.  Out: one line a claim; exit code 1 if one does not hold.
+# Every function of cases_*.sh is a case and its name the claim; it has a directory of its own and a cluster that is up.
+set -uo pipefail
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$HERE/../.." && pwd)
+STATE=/run/mpitrace-tests
+PREFIX=$REPO/build/inst
+KEEP=no
+ONLY=()
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--prefix) PREFIX=$(realpath -m "${2-}") && shift ;;
+	--state) STATE=$(realpath -m "${2-}") && shift ;;
+	--keep) KEEP=yes ;;
+	-*) echo "usage: run.sh [--prefix DIR] [--state DIR] [--keep] [CLAIM...]" >&2 && exit 2 ;;
+	*) ONLY+=("$1") ;;
+	esac
+	shift
+done
+
+. "$HERE/lib.sh"
+
+skip_all() {
+	echo "1..0 # skipped: $*"
+	exit 77
+}
+
+need() {
+	[ "$(id -u)" = 0 ] || skip_all "needs root"
+	command -v slurmd >/dev/null || PATH=$PATH:/usr/sbin command -v slurmd >/dev/null || skip_all "needs slurm-wlm"
+	command -v mpicc.openmpi >/dev/null || skip_all "needs libopenmpi-dev"
+	[ -x "$PREFIX/bin/mpitrace" ] || skip_all "no mpitrace in $PREFIX: meson install first"
+}
+
+claims() {
+	if [ ${#ONLY[@]} -gt 0 ]; then
+		printf '%s\n' "${ONLY[@]}"
+	else
+		sed -n 's/^\([a-z][a-z0-9_]*\)() {$/\1/p' "$HERE"/cases_*.sh
+	fi
+}
+
+clean_up() {
+	rm -rf "$RUN_DIR"
+	[ "$KEEP" = yes ] || "$CLUSTER/down" --state "$STATE"
+}
+
+# A case: its own directory, output only when it fails.
+try() {
+	CASE_DIR=$WORK/$1
+	as_admin install -d -o "$(stat -c %U "$WORK")" -g "$(stat -c %G "$WORK")" "$CASE_DIR"
+	"$1" >"$RUN_DIR/output" 2>&1
+}
+
+main() {
+	local n=0 failed=0 claim all
+	need
+	for cases in "$HERE"/cases_*.sh; do
+		# shellcheck source=/dev/null
+		. "$cases"
+	done
+	mapfile -t all < <(claims | grep -vx identical)
+	RUN_DIR=$(mktemp -d)
+	"$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" 2>"$RUN_DIR/up" || {
+		cat "$RUN_DIR/up" >&2
+		exit 1
+	}
+	trap clean_up EXIT
+	RING=$WORK/slurm_ring
+	mpicc.openmpi -g -O1 -o "$RING" "$REPO/tests/programs/slurm_ring.c" || exit 1
+	echo "1..${#all[@]}"
+	for claim in "${all[@]}"; do
+		n=$((n + 1))
+		if try "$claim"; then
+			echo "ok $n - $claim"
+		else
+			failed=$((failed + 1))
+			echo "not ok $n - $claim"
+			sed 's/^/# /' "$RUN_DIR/output"
+		fi
+	done
+	echo "# slurm: $((n - failed)) of $n claims hold"
+	[ "$failed" = 0 ]
+}
+
+main
