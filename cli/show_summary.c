@@ -165,7 +165,7 @@ static void put_trust(const cJSON *a)
 	printf("%s lost", count_text(lost).s);
 	if (seen >= 0 && expected >= 0)
 		printf("; %.0f of %.0f ranks", seen, expected);
-	if (json_number(clock, "error_bound_us", -1) >= 0)
+	if (json_number(clock, "error_bound_us", 0) > 0)
 		printf("; clocks agree within %.1f us", json_number(clock, "error_bound_us", 0));
 	if (json_number(json_child(a, "overhead"), "share", -1) >= 0)
 		printf("; tracing cost %.2f %%",
@@ -319,12 +319,33 @@ static void put_waits(const cJSON *a)
 	}
 }
 
+/* Words, broken before column 100, each further line indented. */
+static void put_words(const char *text, int indent)
+{
+	int column = indent, left = 1200;
+	while (*text != 0 && left > 0) {
+		char word[128];
+		size_t n = strcspn(text, " ");
+		n = n < sizeof(word) ? n : sizeof(word) - 1;
+		memcpy(word, text, n);
+		word[n] = 0;
+		if (column > indent && column + 1 + (int)n > 100)
+			column = printf("\n%*s", indent, "") - 1;
+		putchar(' ');
+		put_plain(stdout, word, (int)n);
+		column += (int)n + 1;
+		left -= (int)n + 1;
+		text += n;
+		text += strspn(text, " ");
+	}
+}
+
 static void put_line(const char *label, const char *text)
 {
 	if (text[0] == 0)
 		return;
-	printf("     %-5s ", label);
-	put_plain(stdout, text, 1000);
+	printf("     %-5s", label);
+	put_words(text, 10);
 	putchar('\n');
 }
 
@@ -339,7 +360,9 @@ static void put_issues(const cJSON *a)
 		put_plain(stdout, json_text(x, "issue", "?"), 60);
 		fputs(" (", stdout);
 		put_plain(stdout, json_text(x, "severity", "?"), 20);
-		printf(", %s lost)\n", seconds_text(rows[i].key).s);
+		if (rows[i].key > 0)
+			printf(", %s lost", seconds_text(rows[i].key).s);
+		puts(")");
 		put_line("what", json_text(x, "what", ""));
 		put_line("why", json_text(x, "why", ""));
 		put_line("next", json_text(x, "next", ""));

@@ -14,7 +14,7 @@
 	(1u << 22) /* rank × bin cells of the finest level, which bounds the memory: 14 bytes a   \
 		      cell */
 #define BINS_MAX 65536u
-#define EVENTS_PER_CELL 4u /* finer than this, the events themselves are the better picture */
+#define EVENTS_PER_CELL 1u /* finer than this, the events themselves are the better picture */
 #define PLANES (MPIX_CLASSES - 1)
 #define FULL 65535.0f
 

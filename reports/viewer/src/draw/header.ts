@@ -67,7 +67,7 @@ function trust(trace: Trace): HTMLElement {
   return h(
     'div', { class: 'trust' },
     h('span', { class: `pill ${c.complete ? 'good' : 'warn'}`, title: c.reasons.join('\n') }, c.complete ? '✓ ' : '⚠ ', c.text),
-    bound !== undefined ? h('span', { class: 'pill', title: 'Times of different nodes agree within this bound' }, `clocks ± ${bound.toPrecision(2)} µs`) : null,
+    bound !== undefined && bound > 0 ? h('span', { class: 'pill', title: 'Times of different nodes agree within this bound' }, `clocks ± ${bound.toPrecision(2)} µs`) : null,
     overhead !== undefined ? h('span', { class: 'pill', title: 'Share of the runtime spent in tracing' }, `tracing ${(overhead * 100).toFixed(2)} %`) : null,
     ...c.reasons.slice(0, 3).map((reason) => h('span', { class: 'reason' }, reason)),
   );

@@ -42,7 +42,7 @@ function estimate(entries: Entry[], from: number, to: number): number {
 function rankLevelFor(trace: Trace, w: Window): number {
   const { rowFactor, rankLevels } = trace.meta;
   let level = 0;
-  while (level < rankLevels - 1 && w.rowHeight * rowFactor ** level < 2.4) level++;
+  while (level < rankLevels - 1 && w.rowHeight * rowFactor ** level < 1.9) level++;
   return level;
 }
 

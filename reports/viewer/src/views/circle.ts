@@ -94,7 +94,7 @@ class Circle implements ViewInstance {
     this.lines = links(t);
     const most = this.lines[0]?.bytes ?? 0;
     if (this.bytesPerPixel === 0 && most > 0) {
-      this.bytesPerPixel = most / 10;
+      this.bytesPerPixel = most / (t.nodes > 24 ? 4 : 10);
       this.tools.prepend(widthSlider(this.bytesPerPixel, (value) => {
         this.bytesPerPixel = value;
         this.draw();

@@ -190,7 +190,7 @@ class Matrix implements ViewInstance {
     const most = Math.max(1, ...rowSum, ...columnSum);
     const thick = Math.max(1, cell - (cell > 4 ? 1 : 0));
     for (let i = 0; i < n; i++) {
-      g.fillStyle = css(rankColor(i * this.grid.ranksPerNode, theme.dark), 0.85);
+      g.fillStyle = n > 64 ? theme.dim : css(rankColor(i * this.grid.ranksPerNode, theme.dark), 0.85);
       g.fillRect(left + size + 8, top + i * cell, (rowSum[i]! / most) * (sum - 12), thick);
       g.fillRect(left + i * cell, top + size + 8, thick, (columnSum[i]! / most) * (sum - 12));
     }

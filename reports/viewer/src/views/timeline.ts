@@ -192,7 +192,7 @@ class Timeline implements ViewInstance {
     for (const c of this.messages)
       for (let i = 0; i < c.count; i++)
         if (c.sendStart[i]! < to && c.recvEnd[i]! > from && (inside(c.src[i]!) || inside(c.dst[i]!))) n++;
-    return Math.min(0.85, Math.max(0.1, 1.1 / (1 + (1.5 * n) / this.plotWidth())));
+    return Math.min(0.85, Math.max(0.1, 1.1 / (1 + (2.5 * n) / this.plotWidth())));
   }
 
   private placeOf(entry: Entry): { start: number; end: number; firstRank: number; ranksPerRow: number } {
