@@ -12,6 +12,7 @@ struct walk {
 	struct requests requests;
 	VEC(uint32_t) coll_counts;    /* by comm.same */
 	VEC(uint32_t) channel_counts; /* persistent collectives by comm.same */
+	VEC(uint32_t) heads;	      /* by thread: the last event that began a call */
 	uint32_t at;		      /* the event */
 	const struct sig *sig;
 	uint32_t status; /* next status of a completion */
@@ -228,6 +229,18 @@ static int free_one(void *context, uint32_t i, struct request *r)
 	return 0;
 }
 
+/* A long call is told in several events; what they complete, the first of them waited for. */
+static int find_head(struct walk *w)
+{
+	if (vec_reach(&w->heads, w->sig->thread) < 0)
+		return -ENOMEM;
+	if (w->sig->call.continues)
+		w->at = w->heads.at[w->sig->thread];
+	else
+		w->heads.at[w->sig->thread] = w->at;
+	return 0;
+}
+
 static bool is_free_call(const struct walk *w)
 {
 	return w->sig->op != NONE && strcmp(w->s->ops.at[w->sig->op], "MPI_Request_free") == 0;
@@ -238,6 +251,8 @@ static int do_event(struct walk *w, uint32_t sig_at)
 	const struct sig_call *c = &w->sig->call;
 	if (!w->sig->defined)
 		return 0;
+	if (find_head(w) < 0)
+		return -ENOMEM;
 	if ((c->flags & SIG_STARTS_REQUEST) != 0)
 		return do_start_request(w, sig_at);
 	if ((c->flags & SIG_FAILED) != 0 && c->shape != SIG_COMPLETE) {
@@ -298,6 +313,7 @@ static int walk_rank(struct walk *w)
 	if (vec_reach(&w->coll_counts, w->s->comms.n) < 0 ||
 	    vec_reach(&w->channel_counts, w->s->comms.n) < 0)
 		return -ENOMEM;
+	w->heads.n = 0;
 	memset(w->coll_counts.at, 0, w->coll_counts.n * sizeof(uint32_t));
 	memset(w->channel_counts.at, 0, w->channel_counts.n * sizeof(uint32_t));
 	for (size_t i = 0; i < w->p->events.n && code == 0; i++) {
@@ -327,6 +343,7 @@ int ops_replay(const struct step *s, struct ops *ret_ops)
 	}
 	vec_done(&w.coll_counts);
 	vec_done(&w.channel_counts);
+	vec_done(&w.heads);
 	*ret_ops = o;
 	return code;
 }

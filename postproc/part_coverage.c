@@ -55,7 +55,7 @@ static void tally_rank(struct step *s, uint32_t rank, struct tally *t, uint32_t 
 		t->missing++;
 		return;
 	}
-	t->events += p->events.n;
+	t->events += step_events(p);
 	t->unfinished += !p->finalized;
 	s->bad_blocks += p->bad_blocks;
 	for (size_t i = 0; i < p->threads.n; i++) {

@@ -17,7 +17,7 @@ int part_summary(struct analysis *a)
 	uint64_t bytes = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		const struct rank_totals *t = &a->ranks[r];
-		events += a->step->ranks[r] == NULL ? 0 : (double)a->step->ranks[r]->events.n;
+		events += (double)step_events(a->step->ranks[r]);
 		completions += (double)t->completions;
 		barriers += (double)t->barriers;
 		collectives += (double)t->collectives;

@@ -40,7 +40,7 @@ static void add_event(struct windows *w, const struct step *s, const struct proc
 	const struct sig *sig = &p->sigs.at[ev->sig];
 	enum mpix_class class = step_class(s, sig);
 	struct window *at = &w->at[window_of(w, ev->start_ns)];
-	at->events++;
+	at->events += ev->calls > 0;
 	at->completions += sig->call.shape == SIG_COMPLETE && (sig->call.flags & SIG_POLLS) == 0;
 	at->barriers += class == MPIX_SYNC;
 	at->collectives += class == MPIX_COLL;

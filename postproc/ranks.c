@@ -30,7 +30,7 @@ static void add_sig(const struct step *s, const struct process *p, const struct 
 	if (!sig->defined)
 		return;
 	if (sig->call.shape == SIG_COMPLETE && (sig->call.flags & SIG_POLLS) == 0)
-		t->completions += sig->calls * requests_named(&sig->call);
+		t->completions += (sig->calls + sig->parts) * requests_named(&sig->call);
 	if (sig->call.shape == SIG_COLL && sig->call.coll == COLL_BARRIER)
 		t->barriers += sig->calls;
 	else if (sig->call.shape == SIG_COLL)

@@ -85,6 +85,14 @@ enum mpix_class step_class(const struct step *s, const struct sig *sig)
 	}
 }
 
+uint64_t step_events(const struct process *p)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; p != NULL && i < p->threads.n; i++)
+		n += p->threads.at[i].events;
+	return n;
+}
+
 static void node_done(struct node *n)
 {
 	free(n->name);

@@ -40,7 +40,7 @@ struct sig {
 	int32_t peer, recv_peer; /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
 	uint64_t bytes, recv_bytes; /* of a message sent, and of one received (or room for it) */
 	uint64_t calls, ticks;	    /* exact totals */
-	uint64_t polls;		    /* of calls: unsuccessful tests, seen in events */
+	uint64_t parts;		    /* events that only continue the one before (call.continues) */
 	bool defined;
 };
 
@@ -150,5 +150,7 @@ void step_reason(struct step *s, const char *fmt, ...) __attribute__((format(pri
 
 /* Number of the operation of that name, added if new; NONE when out of memory. */
 uint32_t step_op(struct step *s, const char *name);
+/* How many events of p (may be NULL) are in the record; parts of one call count once. */
+uint64_t step_events(const struct process *p);
 /* Colour class of a call. */
 enum mpix_class step_class(const struct step *s, const struct sig *sig);

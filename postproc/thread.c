@@ -74,10 +74,16 @@ static int read_totals(struct reader *r, const struct mpic_block *b)
 	return more;
 }
 
-/* The dictionary was full: the event carries its own signature. It takes its call from the coarse one that counted it. */
+/* The dictionary was full: the event carries its own signature. It takes its call from the coarse
+ * one that counted it. */
 static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *index)
 {
-	struct sig fresh = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .defined = true, .calls = 1};
+	struct sig fresh = {.thread = r->thread,
+			    .op = NONE,
+			    .comm = NONE,
+			    .site = NONE,
+			    .defined = true,
+			    .calls = 1};
 	struct buf words = {0};
 	buf_bytes(&words, ev->extra, ev->nextra * sizeof(*ev->extra));
 	if (buf_failed(&words) || vec_push(&r->p->payloads, words) < 0) {
@@ -111,14 +117,14 @@ static int keep_event(struct reader *r, const struct mpic_event *ev)
 		sig = &r->p->sigs.at[index];
 	}
 	struct event out = {(int64_t)ev->enter_tick, (int64_t)ev->exit_tick, 0, index, 1};
-	if (sig->defined && (sig->call.flags & SIG_POLLS) != 0 && ev->nextra > 0) {
+	if (sig->defined && (sig->call.flags & SIG_POLLS) != 0 && ev->nextra > 0)
 		out.calls = ev->extra[0] < UINT32_MAX ? (uint32_t)ev->extra[0] : UINT32_MAX;
-		sig->polls += out.calls;
-	}
-	if (sig->defined && sig->call.continues)
+	if (sig->defined && sig->call.continues) {
 		out.calls = 0; /* more of the event before */
-	else
+		sig->parts++;
+	} else {
 		r->p->threads.at[r->thread].events++;
+	}
 	return vec_push(&r->p->events, out);
 }
 
