@@ -100,6 +100,15 @@ static void read_names(spank_t sp, const struct request *r, struct layout *l, st
 	l->slurm = sl_version(sp);
 }
 
+/* Its tasks are the daemons; the ranks are their children, as unknown in number as those of the
+ * batch step. */
+static void pose_as_batch_step(struct layout *l, struct request *r)
+{
+	l->step_id = STEP_BATCH;
+	l->nnodes = l->ntasks = l->ntasks_here = 0;
+	r->report = REPORT_NONE; /* the batch step's node makes it */
+}
+
 /* Everything the record says; l points into n, Slurm's memory and *ret_tasks (free it). */
 static bool describe(spank_t sp, struct request *r, struct layout *l, struct names *n,
 		     uint32_t **ret_tasks)
@@ -114,13 +123,9 @@ static bool describe(spank_t sp, struct request *r, struct layout *l, struct nam
 	l->ngids = sl_gids(sp, &gids);
 	l->gids = gids;
 	l->request = r;
-	uint32_t own_step = l->step_id;
-	if (is_daemon_of_mpirun(sp, l)) {
-		l->step_id = STEP_BATCH; /* for the path of the output only */
-		r->report = REPORT_NONE;
-	}
+	if (is_daemon_of_mpirun(sp, l))
+		pose_as_batch_step(l, r);
 	read_names(sp, r, l, n);
-	l->step_id = own_step;
 	*ret_tasks = read_tasks(sp, l->ntasks_here);
 	l->tasks = *ret_tasks;
 	return *ret_tasks != NULL;
@@ -133,11 +138,11 @@ static int make_directory(const struct config *c, const struct layout *l, struct
 	int live_fd = spool_open_live(c->spool, true, e);
 	if (live_fd < 0)
 		return live_fd;
-	s->dir_fd = spool_make_step(live_fd, l->job_id, l->restart, l->step_id, l->uid, l->gid, e);
+	s->dir_fd = spool_make_step(live_fd, l->job_id, l->restart, s->step_id, l->uid, l->gid, e);
 	close(live_fd);
 	if (s->dir_fd < 0)
 		return s->dir_fd;
-	spool_step_name(l->step_id, step);
+	spool_step_name(s->step_id, step);
 	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%u.%u/step-%s", c->spool, l->job_id,
 			 l->restart, step);
 	if (n >= (int)sizeof(s->dir))
@@ -178,18 +183,19 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, str
 	struct step s = {.dir_fd = -1};
 	uint32_t *tasks = NULL;
 	ret_step->active = false;
+	if (!sl_number(sp, S_JOB_STEPID, &s.step_id))
+		return;
 	if (!describe(sp, &request, &l, &names, &tasks)) {
 		free(tasks);
 		return;
 	}
-	s.step_id = l.step_id;
 	s.active = make_directory(c, &l, &s, &e) >= 0 && start_agent(c, &l, &s, &e) >= 0;
 	free(tasks);
 	if (s.active) {
 		*ret_step = s;
 		return;
 	}
-	sl_verbose("step %u.%u runs untraced: %s", l.job_id, l.step_id, e.text);
+	sl_verbose("step %u.%u runs untraced: %s", l.job_id, s.step_id, e.text);
 	if (s.dir_fd >= 0)
 		close(s.dir_fd);
 }

@@ -65,7 +65,7 @@ report_none_leaves_the_traces_alone() {
 a_requeued_job_keeps_the_reports_of_both_runs() {
 	local id
 	printf '#!/bin/sh\nsrun -n2 %s 5\n[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 300\n' "$RING" >"$CASE_DIR/job.sh"
-	id=$(as_user sbatch --parsable --requeue --mpitrace -o out.txt job.sh) || fails "sbatch: $?" || return
+	id=$(as_user sbatch --parsable --requeue -n2 --mpitrace -o out.txt job.sh) || fails "sbatch: $?" || return
 	eventually "the first run's trace" test -s "$CASE_DIR/mpitrace-$id/step-0/n1.mpic" || return
 	as_admin scontrol requeue "$id" || fails "requeue: $?" || return
 	eventually "the first run's report" test -s "$CASE_DIR/mpitrace-$id/step-0/report.html" || return
