@@ -4,7 +4,10 @@
 #include "spank/spool.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define RESTARTS_MAX 1000000ul
 
 bool output_path(const struct request *r, const char *submit_dir, uint32_t job_id, uint32_t restart,
 		 uint32_t step_id, char ret_path[PATH_MAX])
@@ -20,4 +23,12 @@ bool output_path(const struct request *r, const char *submit_dir, uint32_t job_i
 			 *base != '\0' && r->out[0] != '\0' ? "/" : "", r->out, job_id, suffix,
 			 step);
 	return n < PATH_MAX;
+}
+
+uint32_t output_restart(const char *text)
+{
+	char *end;
+	unsigned long count =
+		text != NULL && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+	return count > 0 && count < RESTARTS_MAX && *end == '\0' ? (uint32_t)count : 0;
 }

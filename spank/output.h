@@ -12,3 +12,6 @@
  * spool. */
 bool output_path(const struct request *r, const char *submit_dir, uint32_t job_id, uint32_t restart,
 		 uint32_t step_id, char ret_path[PATH_MAX]);
+
+/* The value of SLURM_RESTART_COUNT; 0 for NULL and what is no number. */
+uint32_t output_restart(const char *text);

@@ -44,6 +44,17 @@ static bool is_daemon_of_mpirun(spank_t sp, const struct layout *l)
 	return false;
 }
 
+/* slurmd tells the count to the batch step only; steps inherit it from the script. There it is the
+ * user's to change, so that it may be a name of their own job's directory and nothing else. */
+static uint32_t read_restart(spank_t sp)
+{
+	uint32_t count = 0;
+	const char *text = sl_env(sp, "SLURM_RESTART_COUNT");
+	if (sl_number(sp, S_SLURM_RESTART_COUNT, &count) && count != 0)
+		return count;
+	return output_restart(text);
+}
+
 static bool read_numbers(spank_t sp, struct layout *l)
 {
 	uint32_t uid, gid, here;
@@ -52,8 +63,7 @@ static bool read_numbers(spank_t sp, struct layout *l)
 		return false;
 	l->uid = uid;
 	l->gid = gid;
-	if (!sl_number(sp, S_SLURM_RESTART_COUNT, &l->restart))
-		l->restart = 0;
+	l->restart = read_restart(sp);
 	if (!sl_number(sp, S_JOB_NODEID, &l->nodeid) || !sl_number(sp, S_JOB_NNODES, &l->nnodes) ||
 	    !sl_number(sp, S_JOB_TOTAL_TASK_COUNT, &l->ntasks) ||
 	    !sl_number(sp, S_JOB_LOCAL_TASK_COUNT, &here))

@@ -42,8 +42,7 @@ void submit_step_known(spank_t sp, const struct request *r)
 	local.wanted =
 		r->report == REPORT_SRUN && (local.own_allocation || isatty(STDERR_FILENO)) &&
 		sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
-		output_path(r, submit_dir, job_id, restart != NULL ? (uint32_t)atoi(restart) : 0,
-			    step_id, local.out);
+		output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out);
 	if (!local.wanted || !sl_number(sp, S_JOB_NNODES, &local.nnodes))
 		local.nnodes = 0;
 }

@@ -1,0 +1,339 @@
+/* spank.c - the plugin's parts without a Slurm: a mock of spank/slurm.h stands below. */
+#include "spank/config.h"
+#include "spank/layout.h"
+#include "spank/remove.h"
+#include "spank/request.h"
+#include "spank/spool.h"
+#include "spank/task.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the mock: one environment -------------------------------------------------------------------------- */
+
+#define VARIABLES 8
+static struct {
+	char name[64];
+	char *value;
+} env[VARIABLES];
+
+const char *sl_env(spank_t sp, const char *name)
+{
+	(void)sp;
+	for (int i = 0; i < VARIABLES; i++)
+		if (env[i].value != NULL && strcmp(env[i].name, name) == 0)
+			return env[i].value;
+	return NULL;
+}
+
+bool sl_unsetenv(spank_t sp, const char *name)
+{
+	(void)sp;
+	for (int i = 0; i < VARIABLES; i++) {
+		if (env[i].value == NULL || strcmp(env[i].name, name) != 0)
+			continue;
+		free(env[i].value);
+		env[i].value = NULL;
+	}
+	return true;
+}
+
+bool sl_setenv(spank_t sp, const char *name, const char *value)
+{
+	char *copy = strdup(value);
+	sl_unsetenv(sp, name);
+	for (int i = 0; i < VARIABLES; i++) {
+		if (env[i].value != NULL)
+			continue;
+		snprintf(env[i].name, sizeof(env[i].name), "%s", name);
+		env[i].value = copy;
+		return true;
+	}
+	free(copy);
+	return false;
+}
+
+/* ---- the option ----------------------------------------------------------------------------------------- */
+
+static struct error e;
+static struct request r;
+
+Test(request, without_an_argument_means_on)
+{
+	static const char *const texts[] = {NULL, "", "(null)", "on"};
+	for (int i = 0; i < 4; i++) {
+		cr_assert_eq(request_parse(texts[i], &r, &e), 0);
+		cr_assert(r.on && !r.profile && r.budget_bytes == 0 && r.stack == 0);
+	}
+}
+
+Test(request, reads_every_key)
+{
+	cr_assert_eq(request_parse("profile,out=/a b,name=x,budget=64M,stack=32,report=none", &r, &e), 0, "%s", e.text);
+	cr_assert(r.on && r.profile);
+	cr_assert_str_eq(r.out, "/a b");
+	cr_assert_str_eq(r.name, "x");
+	cr_assert_eq(r.budget_bytes, 64ull << 20);
+	cr_assert_eq(r.stack, 32);
+	cr_assert_eq(r.report, REPORT_NONE);
+	cr_assert_eq(request_parse("off", &r, &e), 0);
+	cr_assert_not(r.on);
+}
+
+Test(request, names_an_unknown_key_and_the_known_ones)
+{
+	cr_assert_eq(request_parse("on,frob=1", &r, &e), -EINVAL);
+	cr_assert_not_null(strstr(e.text, "\"frob\""));
+	cr_assert_not_null(strstr(e.text, "budget=SIZE"));
+}
+
+Test(request, refuses_values_that_are_none)
+{
+	static const char *const bad[] = {"budget=", "budget=1x", "budget=-1", "budget=64MM", "budget=17179869184G", "stack=33",
+					  "stack=-1", "stack=", "report=x", "on=1", "out", "out=", "name=a\nb", ",", "on,"};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_assert_eq(request_parse(bad[i], &r, &e), -EINVAL, "%s", bad[i]);
+}
+
+Test(request, refuses_a_name_one_longer_than_the_limit)
+{
+	char text[256] = "name=";
+	memset(text + 5, 'a', REQUEST_NAME_MAX - 1);
+	cr_assert_eq(request_parse(text, &r, &e), 0);
+	text[5 + REQUEST_NAME_MAX - 1] = 'a';
+	cr_assert_eq(request_parse(text, &r, &e), -EINVAL);
+}
+
+Test(config, replaces_the_host_name_and_reports_what_it_does_not_know)
+{
+	struct config c;
+	char host[256], wanted[300], *args[] = {"spool=/s/%n/x", "default=on", "frob", "libdir=relative"};
+	gethostname(host, sizeof(host));
+	host[strcspn(host, ".")] = '\0';
+	snprintf(wanted, sizeof(wanted), "/s/%s/x", host);
+	cr_assert_str_eq(config_parse(4, args, &c), "frob");
+	cr_assert_str_eq(c.spool, wanted);
+	cr_assert(c.default_on && c.libdir[0] == '/');
+}
+
+/* ---- paths ---------------------------------------------------------------------------------------------- */
+
+Test(output, is_named_by_job_restart_and_step)
+{
+	char path[PATH_MAX];
+	request_parse("", &r, NULL);
+	cr_assert(output_path(&r, "/home/u", 7, 0, 3, path));
+	cr_assert_str_eq(path, "/home/u/mpitrace-7/step-3");
+	cr_assert(output_path(&r, "/home/u", 7, 2, STEP_BATCH, path));
+	cr_assert_str_eq(path, "/home/u/mpitrace-7.2/step-batch");
+	request_parse("out=sub", &r, NULL);
+	cr_assert(output_path(&r, "/home/u", 7, 0, 0, path));
+	cr_assert_str_eq(path, "/home/u/sub/mpitrace-7/step-0");
+	request_parse("out=/abs", &r, NULL);
+	cr_assert(output_path(&r, NULL, 7, 0, 0, path));
+	cr_assert_str_eq(path, "/abs/mpitrace-7/step-0");
+}
+
+Test(output, needs_an_absolute_directory)
+{
+	char path[PATH_MAX];
+	request_parse("", &r, NULL);
+	cr_assert_not(output_path(&r, NULL, 1, 0, 0, path));
+	cr_assert_not(output_path(&r, "relative", 1, 0, 0, path));
+}
+
+Test(output, takes_only_a_number_for_a_restart_count)
+{
+	cr_assert_eq(output_restart("3"), 3);
+	cr_assert_eq(output_restart(NULL), 0);
+	cr_assert_eq(output_restart("../3"), 0);
+	cr_assert_eq(output_restart("3x"), 0);
+	cr_assert_eq(output_restart("99999999999999999999"), 0);
+}
+
+/* ---- spool ---------------------------------------------------------------------------------------------- */
+
+static char root[] = "/tmp/mpitrace-spank-XXXXXX";
+
+static void make_root(void)
+{
+	cr_assert_not_null(mkdtemp(root));
+}
+
+static void drop_root(void)
+{
+	remove_tree(AT_FDCWD, root);
+}
+
+static int open_root(void)
+{
+	return open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void put_file(const char *name)
+{
+	char path[300];
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+	cr_assert_geq(fd, 0, "%s", path);
+	close(fd);
+}
+
+static bool exists(const char *name)
+{
+	char path[300];
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	return lstat(path, &st) == 0;
+}
+
+Test(remove, takes_links_away_and_not_what_they_point_to, .init = make_root, .fini = drop_root)
+{
+	char path[300], target[300];
+	int fd = open_root();
+	mkdirat(fd, "keep", 0700);
+	put_file("keep/file");
+	mkdirat(fd, "job", 0700);
+	mkdirat(fd, "job/ranks", 0700);
+	put_file("job/ranks/x.mpit");
+	snprintf(target, sizeof(target), "%s/keep", root);
+	snprintf(path, sizeof(path), "%s/job/ranks/link", root);
+	cr_assert_eq(symlink(target, path), 0);
+	cr_assert_eq(remove_tree(fd, "job"), 0);
+	cr_assert_not(exists("job"));
+	cr_assert(exists("keep/file"));
+	cr_assert_eq(remove_tree(fd, "job"), 0, "a second time is harmless");
+	close(fd);
+}
+
+Test(remove, refuses_to_follow_a_link_in_place_of_the_directory, .init = make_root, .fini = drop_root)
+{
+	int fd = open_root();
+	mkdirat(fd, "keep", 0700);
+	put_file("keep/file");
+	cr_assert_eq(symlinkat("keep", fd, "job"), 0);
+	cr_assert_eq(remove_tree(fd, "job"), 0);
+	cr_assert_not(exists("job"));
+	cr_assert(exists("keep/file"));
+	close(fd);
+}
+
+Test(spool, refuses_a_directory_that_others_may_write, .init = make_root, .fini = drop_root)
+{
+	chmod(root, 0777);
+	cr_assert_eq(spool_open_live(root, true, &e), -EPERM);
+	chmod(root, 0711);
+	int fd = spool_open_live(root, true, &e);
+	cr_assert_geq(fd, 0, "%s", e.text);
+	close(fd);
+}
+
+Test(spool, gives_the_user_nothing_but_the_ranks_directory, .init = make_root, .fini = drop_root)
+{
+	struct stat st;
+	int live = spool_open_live(root, true, &e);
+	int step = spool_make_step(live, 5, 1, 0, getuid(), getgid(), &e);
+	cr_assert_geq(step, 0, "%s", e.text);
+	cr_assert_eq(fstat(step, &st), 0);
+	cr_assert_eq(st.st_mode & 07777, 0711);
+	cr_assert_eq(fstatat(step, "ranks", &st, 0), 0);
+	cr_assert_eq(st.st_mode & 07777, 0700);
+	cr_assert(exists("live/5.1/step-0/ranks"));
+	close(step);
+	close(live);
+}
+
+Test(layout, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, .fini = drop_root)
+{
+	char *argv[] = {"prog\nuid=0", "a\"b"}, text[2048] = "";
+	uint32_t tasks[] = {2, 3};
+	gid_t gids[] = {10, 20};
+	struct layout_brief b;
+	struct layout l = {.job_id = 4, .nnodes = 2, .nodeid = 1, .ntasks = 4, .tasks = tasks, .ntasks_here = 2, .uid = 1234,
+			   .gid = 56, .gids = gids, .ngids = 2, .request = &r, .out = "/o\nuid=0", .argv = argv, .argc = 2};
+	int fd = open_root();
+	request_parse("report=none", &r, NULL);
+	cr_assert_eq(layout_write(fd, &l, &e), 0, "%s", e.text);
+	cr_assert_eq(layout_read(fd, &b), 0);
+	cr_assert(b.uid == 1234 && b.gid == 56 && b.ngids == 2 && b.gids[1] == 20 && b.nnodes == 2 && b.nodeid == 1);
+	cr_assert_not(b.report);
+	cr_assert_str_eq(b.out, "/o uid=0");
+	int file = openat(fd, "layout", O_RDONLY);
+	cr_assert_gt(read(file, text, sizeof(text) - 1), 0);
+	cr_assert_not_null(strstr(text, "\ntasks=2,3\n"));
+	cr_assert_not_null(strstr(text, "\nargv=[\"prog\\u000auid=0\",\"a\\\"b\"]\n"));
+	close(file);
+	close(fd);
+}
+
+Test(layout, refuses_a_record_that_is_cut, .init = make_root, .fini = drop_root)
+{
+	struct layout_brief b;
+	int fd = open_root(), file = openat(fd, "layout", O_WRONLY | O_CREAT, 0644);
+	cr_assert_gt(write(file, "uid=5\ngid=5\n", 12), 0);
+	close(file);
+	cr_assert_eq(layout_read(fd, &b), -EBADMSG);
+	close(fd);
+}
+
+/* ---- environment ---------------------------------------------------------------------------------------- */
+
+static struct config here;
+static struct step step;
+static char library[PATH_MAX + 32];
+
+static void make_task(void)
+{
+	make_root();
+	put_file("libmpitrace.so");
+	config_parse(0, NULL, &here);
+	snprintf(here.libdir, sizeof(here.libdir), "%s", root);
+	snprintf(library, sizeof(library), "%s/libmpitrace.so", root);
+	step = (struct step){.active = true, .dir = "/spool/step-0"};
+	request_parse("budget=1K", &r, NULL);
+}
+
+Test(task, keeps_the_users_preload_in_front, .init = make_task, .fini = drop_root)
+{
+	char wanted[PATH_MAX + 64];
+	sl_setenv(NULL, "LD_PRELOAD", "a.so b.so");
+	task_environment(NULL, &here, &r, &step);
+	snprintf(wanted, sizeof(wanted), "a.so b.so:%s", library);
+	cr_assert_str_eq(sl_env(NULL, "LD_PRELOAD"), wanted);
+	cr_assert_str_eq(sl_env(NULL, "MPITRACE_DIR"), "/spool/step-0/ranks");
+	cr_assert_str_eq(sl_env(NULL, "MPITRACE_BUDGET"), "1024");
+	cr_assert_null(sl_env(NULL, "MPITRACE_STACK"));
+}
+
+Test(task, is_listed_once_when_the_batch_script_is_traced_too, .init = make_task, .fini = drop_root)
+{
+	task_environment(NULL, &here, &r, &step);
+	task_environment(NULL, &here, &r, &step);
+	cr_assert_str_eq(sl_env(NULL, "LD_PRELOAD"), library);
+}
+
+Test(task, leaves_no_trace_of_an_outer_one_when_it_is_off, .init = make_task, .fini = drop_root)
+{
+	sl_setenv(NULL, "LD_PRELOAD", "a.so");
+	task_environment(NULL, &here, &r, &step);
+	step.active = false;
+	task_environment(NULL, &here, &r, &step);
+	cr_assert_str_eq(sl_env(NULL, "LD_PRELOAD"), "a.so");
+	cr_assert_null(sl_env(NULL, "MPITRACE_DIR"));
+	cr_assert_null(sl_env(NULL, "MPITRACE_BUDGET"));
+}
+
+Test(task, changes_nothing_where_the_tracer_is_not_there, .init = make_task, .fini = drop_root)
+{
+	cr_assert_eq(unlink(library), 0);
+	sl_setenv(NULL, "LD_PRELOAD", "a.so");
+	task_environment(NULL, &here, &r, &step);
+	cr_assert_str_eq(sl_env(NULL, "LD_PRELOAD"), "a.so");
+	cr_assert_null(sl_env(NULL, "MPITRACE_DIR"));
+}
