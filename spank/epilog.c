@@ -23,12 +23,15 @@
 #define COLLECT_SECONDS 300u /* for one that we start because the first died */
 #define FINISH_SECONDS 900u
 #define FINISH_WAIT "60"
+#define RESTARTS_MAX 64
 #define OLD_SECONDS (7 * 24 * 3600)
 
 struct visit {
 	const struct config *config;
-	const char *job; /* "<job>.<restart>" */
-	char prefix[32]; /* "<job>." */
+	const char *job;			 /* "<job>.<restart>" */
+	char prefix[32];			 /* "<job>." */
+	char jobs[RESTARTS_MAX][SPOOL_NAME_MAX]; /* what was there when the epilog began */
+	unsigned njobs;
 };
 
 /* Call each for every name in the directory; a non-zero return of each is kept. */
@@ -122,11 +125,11 @@ static void finish(struct visit *v, const struct layout_brief *b)
 static int is_trace(int dir_fd, const char *name, struct visit *v)
 {
 	(void)dir_fd, (void)v;
-	size_t n = strlen(name);
-	return n > 5 && strcmp(name + n - 5, ".mpic") == 0;
+	return strcmp(name, "sealed") != 0;
 }
 
-/* A trace that could not be written to the output directory waits in ranks/ for its owner. */
+/* Traces, or segments, that could not be written to the output directory wait in ranks/ for their
+ * owner. */
 static bool holds_trace(int step_fd)
 {
 	int fd = openat(step_fd, "ranks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -156,29 +159,51 @@ static int settle_step(int job_fd, const char *name, struct visit *v)
 	return left;
 }
 
-static int settle_job(int live_fd, const char *name, struct visit *v)
+static void settle_job(int live_fd, const char *name, struct visit *v)
 {
-	if (strncmp(name, v->prefix, strlen(v->prefix)) != 0)
-		return 0;
 	int job_fd = openat(live_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (job_fd < 0)
-		return 0;
+		return;
 	v->job = name;
 	int left = each_name(job_fd, settle_step, v);
 	close(job_fd);
 	if (left == 0)
 		remove_tree(live_fd, name);
+}
+
+/* Asked before the epilog returns: a requeued run of the job may begin right after, and is not ours
+ * to end. */
+static int note_job(int live_fd, const char *name, struct visit *v)
+{
+	(void)live_fd;
+	if (strncmp(name, v->prefix, strlen(v->prefix)) == 0 && v->njobs < RESTARTS_MAX &&
+	    strlen(name) < SPOOL_NAME_MAX)
+		strcpy(v->jobs[v->njobs++], name);
 	return 0;
+}
+
+static int is_running(int job_fd, const char *name, struct visit *v)
+{
+	struct layout_brief b;
+	(void)v;
+	int step_fd = openat(job_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int running = step_fd >= 0 && layout_read(step_fd, &b) == 0 && agent_lives(step_fd, b.uid);
+	if (step_fd >= 0)
+		close(step_fd);
+	return running;
 }
 
 /* What an earlier epilog had to leave. */
 static int remove_old(int live_fd, const char *name, struct visit *v)
 {
 	struct stat st;
-	(void)v;
 	if (!isdigit((unsigned char)*name) || fstatat(live_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return 0;
-	if (time(NULL) - st.st_mtime > OLD_SECONDS)
+	int job_fd = openat(live_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	bool running = job_fd >= 0 && each_name(job_fd, is_running, v) != 0;
+	if (job_fd >= 0)
+		close(job_fd);
+	if (!running && time(NULL) - st.st_mtime > OLD_SECONDS)
 		remove_tree(live_fd, name);
 	return 0;
 }
@@ -189,14 +214,15 @@ void epilog_begin(const struct config *c, uint32_t job_id)
 	int live_fd = spool_open_live(c->spool, false, NULL);
 	if (live_fd < 0)
 		return; /* nothing was ever traced here */
+	snprintf(v.prefix, sizeof(v.prefix), "%u.", job_id);
+	each_name(live_fd, note_job, &v);
 	close(live_fd);
 	if (detach_fork() != 0)
 		return;
 	live_fd = spool_open_live(c->spool, false, NULL);
-	snprintf(v.prefix, sizeof(v.prefix), "%u.", job_id);
-	if (live_fd >= 0) {
-		each_name(live_fd, settle_job, &v);
+	for (unsigned i = 0; live_fd >= 0 && i < v.njobs; i++)
+		settle_job(live_fd, v.jobs[i], &v);
+	if (live_fd >= 0)
 		each_name(live_fd, remove_old, &v);
-	}
 	_exit(0);
 }
