@@ -6,7 +6,7 @@ set -uo pipefail
 
 HERE=$(cd "$(dirname "$0")" && pwd)
 REPO=$(cd "$HERE/../.." && pwd)
-STATE=/run/mpitrace-tests
+STATE=/run/mpitrace-tests-$$ # of its own, so that several can run at once
 PREFIX=$REPO/build/inst
 KEEP=no
 ONLY=()
