@@ -181,6 +181,12 @@ export function splitTime(ns: number): [number, number] {
   return [high, ns - high * SPLIT];
 }
 
+function putTime(out: Float32Array, at: number, ns: number): void {
+  const high = Math.floor(ns / SPLIT);
+  out[at] = high;
+  out[at + 1] = ns - high * SPLIT;
+}
+
 interface Buffers {
   vertexArray: WebGLVertexArrayObject;
   buffers: WebGLBuffer[];
@@ -225,6 +231,7 @@ export class Painter {
   private readonly kept = new Map<object, Buffers | WebGLTexture>();
   private readonly colors = new Float32Array(CLASSES.flatMap((c) => c.color));
   private readonly patterns = new Int32Array(CLASSES.map((c) => c.pattern));
+  private readonly rankColors = new Map<number, Uint8Array>();
   private camera!: Camera;
 
   /** Throws when there is no WebGL 2. */
@@ -289,8 +296,8 @@ export class Painter {
     const time = new Float32Array(c.count * 4);
     const where = new Float32Array(c.count * 2);
     for (let i = 0; i < c.count; i++) {
-      time.set(splitTime(c.start[i]!), i * 4);
-      time.set(splitTime(c.start[i]! + c.duration[i]!), i * 4 + 2);
+      putTime(time, i * 4, c.start[i]!);
+      putTime(time, i * 4 + 2, c.start[i]! + c.duration[i]!);
       where[i * 2] = c.rank[i]!;
       where[i * 2 + 1] = Math.min(c.thread[i]!, this.threads - 1);
     }
@@ -299,16 +306,25 @@ export class Painter {
     return { vertexArray, buffers, count: c.count };
   }
 
+  private colorOf(rank: number, dark: boolean): Uint8Array {
+    const key = dark ? rank : -1 - rank;
+    let color = this.rankColors.get(key);
+    if (!color) this.rankColors.set(key, (color = Uint8Array.from(rankColor(rank, dark), (x) => x * 255)));
+    return color;
+  }
+
   private uploadMessages(c: MessageChunk, dark: boolean): Buffers {
     const vertexArray = this.gl.createVertexArray()!;
     const time = new Float32Array(c.count * 4);
     const ends = new Float32Array(c.count * 3);
     const colors = new Uint8Array(c.count * 3);
     for (let i = 0; i < c.count; i++) {
-      time.set(splitTime(c.sendStart[i]!), i * 4);
-      time.set(splitTime(c.recvEnd[i]!), i * 4 + 2);
-      ends.set([c.src[i]!, c.dst[i]!, c.bytes[i]!], i * 3);
-      colors.set(rankColor(c.src[i]!, dark).map((x) => x * 255), i * 3);
+      putTime(time, i * 4, c.sendStart[i]!);
+      putTime(time, i * 4 + 2, c.recvEnd[i]!);
+      ends[i * 3] = c.src[i]!;
+      ends[i * 3 + 1] = c.dst[i]!;
+      ends[i * 3 + 2] = c.bytes[i]!;
+      colors.set(this.colorOf(c.src[i]!, dark), i * 3);
     }
     this.gl.bindVertexArray(vertexArray);
     const buffers = [this.attribute(0, time, 4), this.attribute(1, ends, 3), this.attribute(2, colors, 3)];
