@@ -433,6 +433,120 @@ Test(mpix, an_entry_past_any_limit_is_refused)
 	buf_done(&whole);
 }
 
+/* The same file with the contents of its first chunk of one kind replaced and every checksum right.
+ */
+static void write_forged(const struct buf *whole, enum mpix_kind kind, const void *raw,
+			 size_t raw_bytes)
+{
+	struct mpix_super s;
+	struct error e;
+	struct mpix_entry x;
+	_cleanup_buf_ struct buf out = {0}, index = {0}, super = {0};
+	cr_assert_eq(mpix_get_super(cursor_over(whole->data, whole->len_bytes), whole->len_bytes,
+				    &s, &e),
+		     0);
+	struct cursor c = cursor_over(whole->data + s.index_offset, s.entries * MPIX_ENTRY_BYTES);
+	buf_bytes(&out, whole->data, MPIX_SUPERBLOCK_BYTES);
+	for (uint32_t i = 0; i < s.entries; i++) {
+		cr_assert_eq(mpix_get_entry(&c, &x), 0);
+		size_t begin = out.len_bytes;
+		if (x.kind == kind && raw != NULL) {
+			cr_assert_eq(mpix_deflate(raw, raw_bytes, &out), 0);
+			x.raw_bytes = (uint32_t)raw_bytes;
+			raw = NULL;
+		} else {
+			buf_bytes(&out, whole->data + x.offset, x.packed_bytes);
+		}
+		x.offset = begin;
+		x.packed_bytes = (uint32_t)(out.len_bytes - begin);
+		x.crc = crc32c(0, out.data + begin, x.packed_bytes);
+		mpix_put_entry(&index, &x);
+	}
+	s.index_offset = out.len_bytes;
+	s.file_bytes = out.len_bytes + index.len_bytes + MPIX_TRAILER_BYTES;
+	s.index_crc = crc32c(0, index.data, index.len_bytes);
+	buf_bytes(&out, index.data, index.len_bytes);
+	mpix_put_super(&super, &s);
+	memcpy(out.data, super.data, super.len_bytes);
+	mpix_put_trailer(&out, s.file_bytes, crc32c(0, super.data, super.len_bytes));
+	spill(path_of("forged.mpix"), out.data, out.len_bytes);
+}
+
+static int count_message(void *context, const struct mpix_message *message)
+{
+	(void)message;
+	++*(int *)context;
+	return 0;
+}
+
+static struct buf contents_of(const struct buf *whole, enum mpix_kind kind)
+{
+	struct mpix_super s;
+	struct error e;
+	struct mpix_entry x;
+	struct buf raw = {0};
+	cr_assert_eq(mpix_get_super(cursor_over(whole->data, whole->len_bytes), whole->len_bytes,
+				    &s, &e),
+		     0);
+	struct cursor c = cursor_over(whole->data + s.index_offset, s.entries * MPIX_ENTRY_BYTES);
+	do
+		cr_assert_eq(mpix_get_entry(&c, &x), 0);
+	while (x.kind != kind);
+	uint8_t *to = buf_reserve(&raw, x.raw_bytes);
+	cr_assert_eq(mpix_inflate((struct span){whole->data + x.offset, x.packed_bytes},
+				  x.raw_bytes, to),
+		     0);
+	raw.len_bytes = x.raw_bytes;
+	return raw;
+}
+
+/* Whatever a chunk says: refused, or read within bounds. Worth most under
+ * -Db_sanitize=address,undefined. */
+static void try_every_byte(enum mpix_kind kind)
+{
+	static const uint8_t changes[] = {0x01, 0x80, 0xff};
+	struct error e;
+	struct mpix_file *f;
+	int refused = 0, count = 0;
+	cr_assert_eq(write_trace(path_of("w.mpix"), 2, 12, 12, 1000, &e), 0);
+	struct buf whole = slurp(path_of("w.mpix")), raw = contents_of(&whole, kind);
+	for (size_t n = 0; n < raw.len_bytes * sizeof(changes); n++) {
+		uint8_t *byte = &raw.data[n / sizeof(changes)], old = *byte;
+		*byte ^= changes[n % sizeof(changes)];
+		write_forged(&whole, kind, raw.data, raw.len_bytes);
+		*byte = old;
+		if (mpix_open(path_of("forged.mpix"), &f, &e) < 0) {
+			refused++;
+			continue;
+		}
+		int events = mpix_each_event(f, 0, INT64_MIN, INT64_MAX, count_event, &count, &e);
+		int messages =
+			mpix_each_message(f, INT64_MIN, INT64_MAX, count_message, &count, &e);
+		cr_assert(events == 0 || events == -EBADMSG);
+		cr_assert(messages == 0 || messages == -EBADMSG);
+		refused += events < 0 || messages < 0;
+		mpix_close(f);
+	}
+	cr_assert_gt(refused, 0);
+	buf_done(&raw);
+	buf_done(&whole);
+}
+
+Test(mpix, a_forged_event_chunk_stays_within_bounds)
+{
+	try_every_byte(MPIX_EVENTS);
+}
+
+Test(mpix, a_forged_message_chunk_stays_within_bounds)
+{
+	try_every_byte(MPIX_MESSAGES);
+}
+
+Test(mpix, a_forged_description_stays_within_bounds)
+{
+	try_every_byte(MPIX_META);
+}
+
 Test(mpix, a_description_past_any_limit_is_refused)
 {
 	const struct mpix_info good = {.ranks = 2, .runtime_ns = 10, .ops = ops, .nops = 3};

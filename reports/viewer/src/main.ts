@@ -83,8 +83,18 @@ class Page {
       bar.append(tab);
     });
     bar.append(h('span', { class: 'spring' }), h('button', { type: 'button', class: 'quiet', onclick: () => start(null) }, 'Open another…'));
+    bar.addEventListener('keydown', (e) => this.tabKey(e));
     document.onkeydown = (e) => this.key(e);
     return bar;
+  }
+
+  private tabKey(e: KeyboardEvent): void {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+    if (!step) return;
+    const now = VIEWS.findIndex((v) => v.id === this.app.store.state.view);
+    const next = VIEWS[(now + step + VIEWS.length) % VIEWS.length]!;
+    this.app.store.set({ view: next.id });
+    this.tabs.get(next.id)?.focus();
   }
 
   private key(e: KeyboardEvent): void {

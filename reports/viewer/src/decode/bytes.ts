@@ -48,6 +48,11 @@ export class Bytes {
   }
 
   varint(): number {
+    const short = this.data[this.at]; // most numbers are one byte; undefined at the end
+    if (short !== undefined && short < 0x80) {
+      this.at++;
+      return short;
+    }
     let value = 0;
     let scale = 1;
     for (let i = 0; i < 10; i++) {

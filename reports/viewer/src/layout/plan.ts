@@ -6,7 +6,7 @@ import type { Trace } from '../model/trace';
 
 const CHUNKS_MAX = 16; // of one kind in one picture
 const EVENTS_ALWAYS = 20000; // this few are always drawn one by one
-const EVENTS_PER_ROW_PIXEL = 1.5;
+const EVENTS_PER_ROW_PIXEL = 1;
 const MESSAGE_CHUNKS_MAX = 4;
 
 export interface Window {

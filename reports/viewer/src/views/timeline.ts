@@ -68,6 +68,9 @@ class Timeline implements ViewInstance {
     this.wasDark = app.theme().dark;
     this.stage.append(this.ground2d, this.glCanvas, this.overlay);
     host.append(timelineTools(app, this.note), this.minimap.element, this.stage, legend(app));
+    if (meta.events === 0)
+      this.stage.append(h('div', { class: 'empty' }, h('b', {}, 'No single calls are in this trace.'),
+        h('p', {}, 'Only totals were recorded. The panel beside and the matrix show them; trace with mode “on” to see calls.')));
     this.startPainter();
     new Navigation(app, this.stage, {
       plot: () => ({ left: this.left(), width: this.plotWidth(), height: this.plotHeight(), rows: this.rows() }),
