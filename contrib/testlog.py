@@ -2,9 +2,9 @@
 """testlog.py FILE: how many tests passed, failed and were skipped, printed as three numbers.
 
 FILE is meson's testlog.json, or what one suite printed. What counts as a test inside a program's output: the tests
-of a Criterion program, the lines of a TAP program
-(a plan that is missing is a failure: the program died), or the last "N passed, N failed". A program without any of these is
-one test. A program that failed although its tests passed (a sanitizer, a time limit) adds one failure."""
+of a Criterion program, the lines of a TAP program (a plan that is missing is one more failure: it died), or the last
+"N passed, N failed". A program without any of these is one test. A program that failed although its tests passed
+(a sanitizer, a time limit) adds one failure."""
 import json
 import re
 import sys
