@@ -109,9 +109,9 @@ shell_scripts() {
 	local script
 	echo 1..1
 	for script in "$REPO"/contrib/*.sh "$REPO"/contrib/cluster/{up,down,run} "$REPO/.ci/run"; do
-		shellcheck -x "$script" || { echo "not ok $script" && return 1; }
+		shellcheck -x "$script" || { echo "not ok 1 - $script" && return 1; }
 	done
-	echo ok
+	echo "ok 1 - the shell scripts are clean"
 }
 
 main() {

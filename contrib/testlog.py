@@ -2,22 +2,24 @@
 """testlog.py FILE: how many tests passed, failed and were skipped, printed as three numbers.
 
 FILE is meson's testlog.json, or what one suite printed. What counts as a test inside a program's output: the tests
-of a Criterion program, the lines of a TAP program, or the last "N passed, N failed". A program without any of these is
-one test. A program that failed although its tests passed (a sanitizer, a time limit) adds one failure."""
+of a Criterion program, the lines of a TAP program (a plan that is missing is one more failure: it died), or the last
+"N passed, N failed". A program without any of these is one test. A program that failed although its tests passed
+(a sanitizer, a time limit) adds one failure."""
 import json
 import re
 import sys
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 CRITERION = re.compile(r"Tested: \d+ \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)")
-TAP = re.compile(r"^(not )?ok\b(?: +\d+)?([^#\n]*)(#.*)?$", re.M)
+TAP = re.compile(r"^(not )?ok +\d+([^#\n]*)(#.*)?$", re.M)
+PLAN = re.compile(r"^1\.\.\d+", re.M)
 SUMMARY = re.compile(r"\b(\d+) passed, (\d+) failed")
 
 
-def count_tap(lines):
+def count_tap(lines, has_plan):
     skipped = sum(1 for _, _, note in lines if re.match(r"#\s*skip", note, re.I))
     failed = sum(1 for bad, _, note in lines if bad and not re.match(r"#\s*(skip|todo)", note, re.I))
-    return len(lines) - failed - skipped, failed, skipped
+    return len(lines) - failed - skipped, failed + (0 if has_plan else 1), skipped
 
 
 def count_output(text):
@@ -26,8 +28,8 @@ def count_output(text):
     if found := CRITERION.search(text):
         passing, failing, crashing = map(int, found.groups())
         return passing, failing + crashing, 0
-    if re.search(r"^1\.\.\d+", text, re.M) and (lines := TAP.findall(text)):
-        return count_tap(lines)
+    if lines := TAP.findall(text):
+        return count_tap(lines, PLAN.search(text))
     if summaries := SUMMARY.findall(text):
         return int(summaries[-1][0]), int(summaries[-1][1]), 0
     return None

@@ -163,7 +163,11 @@ static void write_many(struct page *p, double full_s)
 	write_extremes(p, copy, "The ranks that compute most", full_s, by_useful);
 	write_extremes(p, copy, "The ranks that wait most", full_s, by_wait);
 	free(copy);
-	put_left_out(p, m->nranks - EXTREMES, "further ranks are");
+	put(p,
+	    "<p class=\"more\">All %s ranks are in the columns above; <code>mpitrace show "
+	    "--json</code> has a row of "
+	    "each.</p>\n",
+	    fmt_count((double)m->nranks).s);
 }
 
 static void write_ranks(struct page *p)

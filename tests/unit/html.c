@@ -158,7 +158,7 @@ static void vary_fields(cJSON *root, cJSON *object)
 	}
 }
 
-Test(html, any_field_may_be_absent_or_of_another_type, .timeout = 100)
+Test(html, any_field_may_be_absent_or_of_another_type)
 {
 	char *json = corpus("halo_findings.json");
 	cJSON *root = cJSON_Parse(json);
@@ -207,7 +207,7 @@ static void add_lists(struct buf *b, unsigned n)
 	}
 }
 
-Test(html, sixteen_thousand_ranks_fit_the_size_limit, .timeout = 60)
+Test(html, sixteen_thousand_ranks_fit_the_size_limit)
 {
 	struct buf b = {0};
 	size_t len_bytes;
@@ -221,7 +221,7 @@ Test(html, sixteen_thousand_ranks_fit_the_size_limit, .timeout = 60)
 	cr_assert_not_null(page);
 	cr_expect(page_is_sound(page));
 	cr_expect_lt(len_bytes, HTML_BYTES_MAX);
-	cr_expect_not_null(strstr(page, "16,379 further ranks"));
+	cr_expect_not_null(strstr(page, "All 16,384 ranks are in the columns above"));
 	free(page);
 	buf_done(&b);
 }

@@ -173,7 +173,7 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 8;
 }
 
-Test(files, flipped_bytes_never_crash_it, .timeout = 100)
+Test(files, flipped_bytes_never_crash_it)
 {
 	char *dir = written(-1);
 	off_t len = size_of(in(dir, "n0.mpic"));
@@ -198,7 +198,7 @@ Test(files, flipped_bytes_never_crash_it, .timeout = 100)
 }
 
 /* Damage behind the checksums: valid blocks with garbled contents. */
-Test(files, garbled_contents_in_valid_blocks_never_crash_it, .timeout = 100)
+Test(files, garbled_contents_in_valid_blocks_never_crash_it)
 {
 	char *dir = written(-1);
 	uint32_t random = 7;

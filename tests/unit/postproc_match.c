@@ -283,8 +283,7 @@ Test(match, keeps_totals_exact_when_the_event_budget_is_spent)
 	cJSON_Delete(root);
 }
 
-Test(scale, a_dense_matrix_of_a_thousand_ranks_stays_readable_and_says_what_is_left_out,
-     .timeout = 60)
+Test(scale, a_dense_matrix_of_a_thousand_ranks_stays_readable_and_says_what_is_left_out)
 {
 	struct program *p = program_create(1000, 20);
 	for (unsigned r = 0; r < 1000; r++) {
