@@ -195,7 +195,8 @@ static int64_t moved(const struct tie *t, int64_t ns)
 	/* ns itself may exceed what a double holds exactly; the correction does not */
 	double shift = t->offset + (t->rate - 1) * (double)ns;
 	int64_t sum;
-	return __builtin_add_overflow(ns, (int64_t)llround(fmin(fmax(shift, -4e18), 4e18)), &sum)
+	return __builtin_add_overflow(
+		       ns, (int64_t)llround(fmin(fmax(shift, -TIME_MAX_NS), TIME_MAX_NS)), &sum)
 		       ? ns
 		       : sum;
 }

@@ -106,7 +106,7 @@ static int64_t to_ns(const struct rule *r, uint64_t tick, size_t *at)
 		++*at;
 	const struct knot *k = &r->knots.at[*at];
 	double ns = k->ns + (double)(int64_t)(tick - k->tick) * k->rate;
-	return fabs(ns) < 4e18 ? (int64_t)llround(ns) : 0;
+	return fabs(ns) < TIME_MAX_NS ? (int64_t)llround(ns) : 0;
 }
 
 static void convert(const struct rule *r, int64_t *time, size_t *at)

@@ -5,8 +5,9 @@
 
 #include <math.h>
 
-#define SLOPE_MAX 1e-4 /* two quartz clocks, each within 50 ppm; disciplined ones are far better   \
-			*/
+#define SLOPE_MAX                                                                                  \
+	1e-4 /* two quartz clocks, each within 50 ppm; disciplined ones are far better             \
+	      */
 
 void hull_above(struct hull *h, unsigned part, double t, double d)
 {

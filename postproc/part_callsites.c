@@ -30,7 +30,7 @@ static void add_waits(struct site_total *totals, const struct waits *w)
 {
 	for (size_t i = 0; i < w->rows.n; i++)
 		if (w->rows.at[i].site != NONE && w->rows.at[i].state != LATE_SENDER_WRONG_ORDER)
-			totals[w->rows.at[i].site].wait_ns += w->rows.at[i].ns;
+			add_ns(&totals[w->rows.at[i].site].wait_ns, w->rows.at[i].ns);
 }
 
 static void put_site(const struct step *s, cJSON *list, uint32_t id, const struct site_total *t)

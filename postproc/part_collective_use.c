@@ -79,7 +79,7 @@ static void add_barrier(struct spread *sp, const struct analysis *a, const struc
 		}
 	}
 	sp->barriers++;
-	sp->sum_ns += last - first;
+	add_ns(&sp->sum_ns, last - first);
 	sp->max_ns = last - first > sp->max_ns ? last - first : sp->max_ns;
 	vote(sp, who);
 }

@@ -29,7 +29,7 @@ static void add_stretch(const struct windows *w, int64_t from, int64_t to, int64
 		int64_t end = (int64_t)(i + 1) * w->length_ns;
 		if (end > to || i == WINDOWS - 1)
 			end = to;
-		*(int64_t *)((char *)first + i * stride) += end - from;
+		add_ns((int64_t *)(void *)((char *)first + i * stride), end - from);
 		from = end;
 	}
 }
@@ -81,7 +81,7 @@ static void put_window(const struct windows *w, cJSON *list, unsigned i)
 	json_put(row, "barriers", (double)at->barriers);
 	json_put(row, "collectives", (double)at->collectives);
 	for (unsigned c = 1; c < MPIX_CLASSES; c++)
-		mpi_ns += at->class_ns[c];
+		add_ns(&mpi_ns, at->class_ns[c]);
 	json_put_seconds(row, "useful_s", at->present_ns > mpi_ns ? at->present_ns - mpi_ns : 0);
 	json_put_seconds(row, "mpi_s", mpi_ns);
 	json_put_seconds(row, "wait_s", at->wait_ns);

@@ -101,8 +101,9 @@ static void try_factors(const struct shape *s, struct grid *g, uint32_t left, st
 	}
 }
 
-#define GRID_CELLS_MAX 200000 /* a grid has at most 26 neighbours a rank; denser traffic is none   \
-			       */
+#define GRID_CELLS_MAX                                                                             \
+	200000 /* a grid has at most 26 neighbours a rank; denser traffic is none                  \
+		*/
 
 void shape_find_grid(struct shape *s)
 {

@@ -150,6 +150,15 @@ void step_reason(struct step *s, const char *fmt, ...) __attribute__((format(pri
 
 /* Number of the operation of that name, added if new; NONE when out of memory. */
 uint32_t step_op(struct step *s, const char *name);
+#define TIME_MAX_NS 10000000000000000 /* 115 days: later or earlier is damage */
+
+/* Sums of hostile times must not overflow. */
+static inline void add_ns(int64_t *sum, int64_t ns)
+{
+	if (__builtin_add_overflow(*sum, ns, sum))
+		*sum = INT64_MAX;
+}
+
 /* How many events of p (may be NULL) are in the record; parts of one call count once. */
 uint64_t step_events(const struct process *p);
 /* Colour class of a call. */

@@ -56,8 +56,8 @@ int waits_note_part(struct waits *w, struct step *s, enum wait_state state,
 	r->from_ns = ev->start_ns < r->from_ns ? ev->start_ns : r->from_ns;
 	r->to_ns = ev->end_ns > r->to_ns ? ev->end_ns : r->to_ns;
 	r->count++;
-	r->ns += ns;
-	w->total_ns[state] += ns;
+	add_ns(&r->ns, ns);
+	add_ns(&w->total_ns[state], ns);
 	if (link->causer != NONE && ns > r->causer_ns) {
 		r->causer = link->causer;
 		r->causer_ns = ns;
@@ -78,11 +78,11 @@ int waits_note(struct waits *w, struct step *s, enum wait_state state, const str
 	if (waits_note_part(w, s, state, link, ns) < 0)
 		return -ENOMEM;
 	ev->wait_ns += ns;
-	w->by_rank[link->rank] += ns;
-	w->all_ns += ns;
+	add_ns(&w->by_rank[link->rank], ns);
+	add_ns(&w->all_ns, ns);
 	if (link->causer == NONE)
 		return 0;
-	w->caused[link->causer] += ns;
+	add_ns(&w->caused[link->causer], ns);
 	return vec_push(&w->links, *link);
 }
 

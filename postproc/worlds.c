@@ -115,9 +115,8 @@ int step_place_ranks(struct step *s, struct error *e)
 			best = &w.list.at[i];
 	if (code == 0 && best == NULL)
 		code = fail(e, -EBADMSG,
-			    "%s: %zu process(es) recorded, but none says which rank it is; the "
-			    "record was cut "
-			    "before MPI_Init had ended",
+			    "%s: %zu process(es) recorded, but none says which rank it is: "
+			    "MPI_Init failed, or the record was cut before it had ended",
 			    s->nodes.at[0].file.path, s->processes.n);
 	else if (code < 0)
 		fail(e, code, "out of memory");

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct program *small(void)
@@ -258,4 +259,49 @@ Test(files, a_written_mpix_holds_events_messages_and_analysis)
 	cr_expect_not_null(strstr(mpix_analysis(f), "mpitrace/analysis/1"));
 	mpix_close(f);
 	remove_directory(dir);
+}
+
+/* `mpitrace analyze ARGS` in dir, or -1 when the test was not told where mpitrace is. */
+static int command(const char *dir, const char *args)
+{
+	const char *mpitrace = getenv("MPITRACE");
+	char line[2048];
+	if (mpitrace == NULL)
+		return -1;
+	snprintf(line, sizeof(line), "cd %s && '%s' analyze %s 2>err", dir, mpitrace, args);
+	return WEXITSTATUS(system(line));
+}
+
+static bool says(const char *dir, const char *words)
+{
+	char text[4096] = "";
+	FILE *f = fopen(in(dir, "err"), "r");
+	size_t n = f == NULL ? 0 : fread(text, 1, sizeof(text) - 1, f);
+	if (f != NULL)
+		fclose(f);
+	text[n] = '\0';
+	return strstr(text, words) != NULL;
+}
+
+Test(files, the_command_gives_the_exit_code_of_each_outcome)
+{
+	char *whole = written(-1), *partial = written(1), *empty = make_directory();
+	if (command(whole, ". -o a.mpix --report a.html") >= 0) {
+		cr_expect_eq(command(whole, ". -o a.mpix --report a.html"), 0);
+		cr_expect_eq(access(in(whole, "a.html"), R_OK), 0);
+		cr_expect_eq(command(partial, ". -o a.mpix"), 4);
+		cr_expect_eq(access(in(partial, "a.mpix"), R_OK), 0);
+		cr_expect(says(partial, "partial"));
+		cr_expect_eq(command(empty, ". -o a.mpix"), 3);
+		cr_expect(says(empty, "no .mpic file"));
+		cr_expect_eq(command(whole, ""), 2);
+		cr_expect_eq(command(whole, "."), 2);
+		cr_expect_eq(command(whole, ". --threads many --json"), 2);
+		cr_expect_eq(command(whole, ". --json >/dev/full"), 3);
+		cr_expect_eq(command(whole, ". -o absent/a.mpix"), 3);
+		cr_expect(says(whole, "absent"));
+	}
+	remove_directory(whole);
+	remove_directory(partial);
+	remove_directory(empty);
 }
