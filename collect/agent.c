@@ -17,6 +17,7 @@
 #define POLL_MIN_NS 2000000ll
 #define POLL_MAX_NS 50000000ll
 #define CLOCK_EVERY_NS 1000000000ll
+#define SNAPSHOT_EVERY_NS 10000000000ll
 
 struct agent {
 	const char *stepdir;
@@ -25,8 +26,10 @@ struct agent {
 	struct output output;
 	struct process *processes;
 	uint32_t nprocesses;
-	struct buf clocks;
-	int64_t last_clock_ns;
+	struct buf clocks; /* not written yet */
+	int64_t last_clock_ns, last_snapshot_ns;
+	uint64_t node_seq, clock_seq, process_seq;
+	uint32_t described; /* processes with rank and size in the file */
 	uint64_t budget_bytes;
 	struct error trouble;
 	bool troubled;
@@ -121,6 +124,14 @@ static bool step_is_over(const struct agent *a, pid_t watch_pid)
 
 static void put_clocks(struct agent *a)
 {
+	struct mpic_block b = {.kind = MPIC_CLOCK, .process = MPIC_NODE, .seq = a->clock_seq++};
+	if (a->clocks.len_bytes > 0)
+		output_block(&a->output, &b, a->clocks.data, a->clocks.len_bytes);
+	a->clocks.len_bytes = 0;
+}
+
+static void put_clocks_of_processes(struct agent *a)
+{
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
 		const struct segfile *f = a->processes[i].file;
 		const struct tick_sample *both[2] = {&f->clock_start, &f->clock_end};
@@ -129,24 +140,42 @@ static void put_clocks(struct agent *a)
 				mpic_put_clock(&a->clocks, &(struct mpic_clock){both[k]->tick, both[k]->monotonic_ns,
 										both[k]->realtime_ns});
 	}
-	struct mpic_block b = {.kind = MPIC_CLOCK, .process = MPIC_NODE};
-	output_block(&a->output, &b, a->clocks.data, a->clocks.len_bytes);
+}
+
+/* What a reader needs who finds the file cut: who the processes are, what time it is, how far the totals are. Written when
+ * a process has told its rank, and now and then. */
+static void snapshot(struct agent *a, bool always)
+{
+	uint32_t ready = 0;
+	int64_t now = tick_sample().monotonic_ns;
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		ready += a->processes[i].file->size > 0;
+	if (a->nprocesses == 0 ||
+	    (!always && ready == a->described && now - a->last_snapshot_ns < SNAPSHOT_EVERY_NS))
+		return;
+	a->last_snapshot_ns = now;
+	a->described = ready;
+	meta_node(&a->output, &a->layout, a->stepdir, a->node_seq++);
+	for (uint32_t i = 0; i < a->nprocesses; i++) {
+		process_profile(&a->processes[i], &a->output);
+		meta_process(&a->output, &a->processes[i], a->process_seq);
+	}
+	a->process_seq++;
+	put_clocks(a);
 }
 
 static void put_end(struct agent *a)
 {
 	uint64_t events = 0, lost = 0;
+	put_clocks_of_processes(a);
+	snapshot(a, true);
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
 		struct process *p = &a->processes[i];
-		process_profile(p, &a->output);
-		meta_process(&a->output, p, 1);
 		for (uint32_t t = 0; t < p->nthreads; t++) {
 			events += p->threads[t].events;
 			lost += p->threads[t].dropped + (p->threads[t].area != NULL ? p->threads[t].area->lost : 0);
 		}
 	}
-	put_clocks(a);
-	meta_node(&a->output, &a->layout, a->stepdir, 1);
 	meta_end(&a->output, a->nprocesses, events, lost);
 }
 
@@ -170,20 +199,16 @@ static void set_priority(bool idle)
 static void serve(struct agent *a, pid_t watch_pid)
 {
 	int64_t wait_ns = POLL_MIN_NS;
-	bool described = false;
 	for (;;) {
 		bool over = step_is_over(a, watch_pid); /* asked first: what is there now is all there will be */
 		if (over)
 			set_priority(false);
 		look_for_processes(a);
-		if (a->nprocesses > 0 && !described) {
-			meta_node(&a->output, &a->layout, a->stepdir, 0);
-			described = true;
-		}
 		sample_clock(a, over);
 		int drained = drain_all(a, over);
 		if (over)
 			return;
+		snapshot(a, false);
 		if (drained > 0)
 			output_flush(&a->output);
 		wait_ns = drained > 0 ? POLL_MIN_NS : wait_ns * 2 < POLL_MAX_NS ? wait_ns * 2 : POLL_MAX_NS;

@@ -11,7 +11,7 @@
  *   SENDRECV  2-4 as a send, 5-7 as a receive                                    [8: received bytes if SIZED]
  *   PROBE     2: comm | peer   3: tag | 0   4: bytes, all of the message found
  *   START     2: runs:32 | requests:32   then runs
- *   COMPLETE  kind = 1: more of the event before (very long arrays), not a call of its own
+ *   START, COMPLETE   kind = 1: more of the event before (very long arrays), not a call of its own
  *             2: runs:32 | requests in the array:32   then runs, then `list` statuses of 3 words:
  *             {index in completion order:32 | source:32} {tag:32 | cancelled:1} {bytes}
  *   COLL      2: comm | root   3: bytes to (each) peer   4: bytes from (each) peer
@@ -128,7 +128,7 @@ struct sig_call {
 	uint32_t nrun_words;
 	uint32_t nframes;
 	bool literal_follows; /* TIME with list = 1 */
-	bool continues;	      /* COMPLETE with kind = 1 */
+	bool continues;	      /* START or COMPLETE with kind = 1 */
 };
 
 /* Decode one signature; 0 or -EBADMSG. Every count is checked against nwords. */

@@ -307,18 +307,30 @@ enum request_use { USE_START, USE_CANCEL, USE_FREE };
 static void named(struct call_span *s, uint32_t op, enum sig_shape shape, const MPI_Request *handles, int n, enum request_use use)
 {
 	struct builder b;
-	if (n > CHUNK || !builder_begin(&b, s->stream, n)) {
+	unsigned part = 0;
+	if (!builder_begin(&b, s->stream, n)) {
 		record_time(s, op);
 		return;
 	}
 	for (int i = 0; i < n; i++) {
 		struct request r;
+		if (b.completed == CHUNK) {
+			tell_part(s, b.w, builder_end(&b, (uint16_t)op, shape, s, n, part > 0), part);
+			part++;
+			builder_begin(&b, s->stream, n);
+		}
 		if (use == USE_FREE ? request_take(handles[i], true, &r) : request_get(handles[i], &r))
 			put_request(&b, s->stream, &r);
 		if (use == USE_CANCEL)
 			request_want_status(handles[i]);
 	}
-	span_end(s, b.w, builder_end(&b, (uint16_t)op, shape, s, n, 0));
+	uint32_t words = builder_end(&b, (uint16_t)op, shape, s, n, part > 0);
+	if (part == 0) {
+		span_end(s, b.w, words);
+		return;
+	}
+	tell_part(s, b.w, words, part);
+	s->stream->inside = 0;
 }
 
 int wrap_MPI_Start(MPI_Request *request)

@@ -41,6 +41,25 @@ static void outstanding(void)
 	printf("sum %ld\n", sum);
 }
 
+/* 3,000 persistent requests, started at once */
+static void startall(void)
+{
+	enum { N = 1500 };
+	static MPI_Request r[2 * N];
+	static int in[N], out[N];
+	for (int i = 0; i < N; i++) {
+		MPI_Recv_init(&in[i], 1, MPI_INT, rank, i, MPI_COMM_WORLD, &r[i]);
+		MPI_Send_init(&out[i], 1, MPI_INT, rank, i, MPI_COMM_WORLD, &r[N + i]);
+	}
+	for (int k = 0; k < 3; k++) {
+		MPI_Startall(2 * N, r);
+		MPI_Waitall(2 * N, r, MPI_STATUSES_IGNORE);
+	}
+	for (int i = 0; i < 2 * N; i++)
+		MPI_Request_free(&r[i]);
+	printf("started\n");
+}
+
 /* freed requests leave nothing behind */
 static void freed(void)
 {
@@ -141,6 +160,8 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (strcmp(which, "outstanding") == 0)
 		outstanding();
+	if (strcmp(which, "startall") == 0)
+		startall();
 	if (strcmp(which, "freed") == 0)
 		freed();
 	if (strcmp(which, "polls") == 0)
