@@ -18,6 +18,7 @@
 #define POLL_MAX_NS 50000000ll
 #define CLOCK_EVERY_NS 1000000000ll
 #define SNAPSHOT_EVERY_NS 10000000000ll
+#define NEW_RANKS_EVERY_NS 100000000ll
 
 struct agent {
 	const char *stepdir;
@@ -150,8 +151,8 @@ static void snapshot(struct agent *a, bool always)
 	int64_t now = tick_sample().monotonic_ns;
 	for (uint32_t i = 0; i < a->nprocesses; i++)
 		ready += a->processes[i].file->size > 0;
-	if (a->nprocesses == 0 ||
-	    (!always && ready == a->described && now - a->last_snapshot_ns < SNAPSHOT_EVERY_NS))
+	int64_t every = ready == a->described ? SNAPSHOT_EVERY_NS : NEW_RANKS_EVERY_NS;
+	if (a->nprocesses == 0 || (!always && now - a->last_snapshot_ns < every))
 		return;
 	a->last_snapshot_ns = now;
 	a->described = ready;
@@ -190,10 +191,17 @@ static void remove_segments(struct agent *a)
 	}
 }
 
+/* SCHED_IDLE weighs only against tasks of the same group; the agent leads a session, so with autogroups (sched(7)) it is a group
+ * of its own, which must be made light as well. */
 static void set_priority(bool idle)
 {
 	struct sched_param none = {0};
 	sched_setscheduler(0, idle ? SCHED_IDLE : SCHED_OTHER, &none);
+	FILE *f = fopen("/proc/self/autogroup", "we");
+	if (f != NULL) {
+		fputs(idle ? "19" : "0", f);
+		fclose(f);
+	}
 }
 
 static void serve(struct agent *a, pid_t watch_pid)
