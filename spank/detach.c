@@ -136,6 +136,8 @@ int detach_fork(void)
 		reap(child);
 		return 1;
 	}
+	/* Before the second fork: slurmd kills the process group of a prolog or epilog as soon as that ends. */
+	setsid();
 	if (fork() != 0)
 		_exit(0);
 	if (!cut_loose())
