@@ -3,6 +3,7 @@
 #include "reports/html/section.h"
 
 #include <math.h>
+#include <string.h>
 
 #define OPERATIONS_MAX 14
 
@@ -31,6 +32,13 @@ static void write_total(struct page *p)
 	put(p, "<span>of %s of all ranks together</span></p>\n</div>\n", fmt_time(m->total_s).s);
 }
 
+/* The traced region begins behind MPI_Init and ends before MPI_Finalize: a share of it would mean nothing for them. */
+static bool in_region(const cJSON *op)
+{
+	const char *name = field_text(op, "op", "?");
+	return strncmp(name, "MPI_Init", 8) != 0 && strcmp(name, "MPI_Finalize") != 0;
+}
+
 static void write_operation(struct page *p, const cJSON *op, double longest_s)
 {
 	double time_s = field_number(op, "time_s"), bytes = field_number(op, "bytes");
@@ -44,7 +52,7 @@ static void write_operation(struct page *p, const cJSON *op, double longest_s)
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 	    "class=\"n\">%s</td>",
 	    fmt_time(time_s).s,
-	    fmt_share(p->model->total_s > 0 ? time_s / p->model->total_s : NAN).s,
+	    fmt_share(p->model->total_s > 0 && in_region(op) ? time_s / p->model->total_s : NAN).s,
 	    fmt_count(calls).s, fmt_time(calls > 0 ? time_s / calls : NAN).s);
 	put(p, "<td class=\"n\">%s</td></tr>\n", bytes > 0 ? fmt_bytes(bytes).s : "");
 }

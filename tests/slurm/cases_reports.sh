@@ -35,7 +35,7 @@ mpirun_in_a_batch_script_is_one_report_of_all_nodes() {
 }
 
 a_program_killed_half_way_still_has_a_report_that_says_partial() {
-	as_user srun -N2 -n4 --mpitrace "$RING" 1000 kill=9 >/dev/null 2>&1
+	as_user srun --kill-on-bad-exit=1 -N2 -n4 --mpitrace "$RING" 1000 kill=9 >/dev/null 2>&1
 	eventually "the report" has_report 0 || return
 	same "complete" False "$(analysis 0 'a["coverage"]["complete"]')" || return
 	same "has reasons" True "$(analysis 0 'len(a["coverage"]["reasons"]) > 0')" || return
