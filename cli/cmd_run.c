@@ -172,6 +172,15 @@ static void set_environment(const struct run *r)
 	free(preload);
 }
 
+static volatile pid_t program_pid;
+
+/* What ends us ends the program; we stay to finish its trace. */
+static void pass_on(int signal_number)
+{
+	if (program_pid > 0)
+		kill(program_pid, signal_number);
+}
+
 static int run_program(struct run *r)
 {
 	char *words[WORDS_MAX], *extra = strdup(r->mpirun_args != NULL ? r->mpirun_args : ""), *save = NULL;
@@ -187,7 +196,7 @@ static int run_program(struct run *r)
 	for (char **p = r->program; *p != NULL && n < WORDS_MAX - 1; p++)
 		words[n++] = *p;
 	words[n] = NULL;
-	signal(SIGINT, SIG_IGN);
+	signal(SIGINT, SIG_IGN); /* the terminal sends these to the program too */
 	signal(SIGQUIT, SIG_IGN);
 	fflush(NULL);
 	pid_t pid = fork();
@@ -199,7 +208,11 @@ static int run_program(struct run *r)
 		fprintf(stderr, "mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
 		_exit(errno == ENOENT ? 127 : 126);
 	}
+	program_pid = pid;
+	signal(SIGTERM, pass_on);
+	signal(SIGHUP, pass_on);
 	int code = wait_for(pid);
+	program_pid = 0;
 	free(extra);
 	return code;
 }

@@ -107,6 +107,15 @@ def killed(t, place):
             worst.append((code, done, loops, a['coverage'], a['job']['state']))
     t.check('%s: after SIGKILL at %d random moments every returned call is in the trace' % (place.flavour, KILLS),
             not worst, worst)
+    count, name = place.dir + '/terminated', 'terminated'
+    whole = subprocess.Popen([MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, '--', program, count],
+                             env=place.env, cwd=place.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while returned(count) < 1000 and time.monotonic() < deadline:
+        time.sleep(0.0005)
+    whole.terminate()
+    t.equal('%s: SIGTERM to `mpitrace run` ends the program and finishes its trace' % place.flavour,
+            (whole.wait(timeout=60), place.analysis(name)['job']['state']), (128 + signal.SIGTERM, 'partial'))
     for sig in (signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM, signal.SIGXCPU):
         count, name = place.dir + '/sig%d' % sig, 'sig%d' % sig
         run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, '--', program, count, str(int(sig)))

@@ -30,6 +30,11 @@ a_program_that_dies_of_a_segmentation_fault_is_unchanged() {
 	identical 139 -n1 --mpi=none bash -c 'ulimit -c 0; echo before; echo error >&2; kill -SEGV $$'
 }
 
+an_mpi_program_that_dies_of_a_segmentation_fault_is_unchanged() {
+	# without Open MPI's own handler, which prints addresses
+	identical 139 -n1 --export=ALL,OMPI_MCA_opal_signal= bash -c 'ulimit -c 0; exec "$0" 50 kill=11' "$RING"
+}
+
 a_shell_pipeline_is_unchanged() {
 	identical 0 -N2 -n2 bash -c 'seq 1 1000 | sort -rn | head -n 3; ls /nonexistent 2>/dev/null || echo none >&2'
 }
