@@ -16,6 +16,9 @@
 
 #define POLL_MIN_NS 2000000ll
 #define POLL_MAX_NS 50000000ll
+#define REST_FACTOR 9 /* rest nine times as long as it worked: a tenth of a processor at most ... */
+#define REST_MAX_NS 500000000ll
+#define BACKLOG_BYTES (256ull << 20) /* ... unless that much waits to be packed */
 #define CLOCK_EVERY_NS 1000000000ll
 #define SNAPSHOT_EVERY_NS 10000000000ll
 #define NEW_RANKS_EVERY_NS 100000000ll
@@ -204,6 +207,37 @@ static void set_priority(bool idle)
 	}
 }
 
+static int64_t cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static bool falls_behind(const struct agent *a)
+{
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		if (process_backlog(&a->processes[i]) > BACKLOG_BYTES)
+			return true;
+	return false;
+}
+
+/* Packing next to a rank slows it down even on another core, which shares caches or is its sibling thread: so the agent
+ * rests in proportion to its work and lets ranks spill meanwhile. */
+static int64_t rest_ns(const struct agent *a, int64_t worked_ns, int drained, int64_t last_ns)
+{
+	if (drained == 0)
+		return last_ns * 2 < POLL_MAX_NS ? last_ns * 2 : POLL_MAX_NS;
+	int64_t rest = falls_behind(a) ? POLL_MIN_NS : worked_ns * REST_FACTOR;
+	return rest < POLL_MIN_NS ? POLL_MIN_NS : rest > REST_MAX_NS ? REST_MAX_NS : rest;
+}
+
+static void rest(const struct agent *a, int64_t ns)
+{
+	for (; ns > 0 && !stepdir_has(a->stepdir, "done"); ns -= POLL_MAX_NS)
+		nanosleep(&(struct timespec){0, ns < POLL_MAX_NS ? ns : POLL_MAX_NS}, NULL);
+}
+
 static void serve(struct agent *a, pid_t watch_pid)
 {
 	int64_t wait_ns = POLL_MIN_NS;
@@ -213,14 +247,15 @@ static void serve(struct agent *a, pid_t watch_pid)
 			set_priority(false);
 		look_for_processes(a);
 		sample_clock(a, over);
+		int64_t began_ns = cpu_ns();
 		int drained = drain_all(a, over);
 		if (over)
 			return;
 		snapshot(a, false);
 		if (drained > 0)
 			output_flush(&a->output);
-		wait_ns = drained > 0 ? POLL_MIN_NS : wait_ns * 2 < POLL_MAX_NS ? wait_ns * 2 : POLL_MAX_NS;
-		nanosleep(&(struct timespec){0, wait_ns}, NULL);
+		wait_ns = rest_ns(a, cpu_ns() - began_ns, drained, wait_ns);
+		rest(a, wait_ns);
 	}
 }
 

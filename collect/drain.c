@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define SEGMENT_BYTES_MAX (1u << 20)
+#define PUNCH_BYTES (64u << 20)
+#define SPILL_ROUND 16 /* segments drained at one go while the program runs */
 
 static int rd_record(struct cursor *c, struct mpic_event *ev, uint64_t clock, uint64_t *extra)
 {
@@ -109,8 +111,16 @@ static int drain_ring(struct process *p, struct output *o, struct drained_thread
 	return drained;
 }
 
-/* Segments in the spill file are whole once the file reaches over them; what was read gives its blocks back. */
-static int drain_spill(struct process *p, struct output *o)
+uint64_t process_backlog(const struct process *p)
+{
+	struct stat st;
+	if (p->gone || p->spill_fd < 0 || fstat(p->spill_fd, &st) != 0 || (uint64_t)st.st_size < p->spill_done)
+		return 0;
+	return (uint64_t)st.st_size - p->spill_done;
+}
+
+/* Segments in the spill file are whole once the file reaches over them; what was read gives its blocks back now and then. */
+static int drain_spill(struct process *p, struct output *o, bool all)
 {
 	static uint8_t bytes[SEGMENT_BYTES_MAX];
 	char path[4096];
@@ -122,7 +132,7 @@ static int drain_spill(struct process *p, struct output *o)
 	}
 	if (p->spill_fd < 0 || fstat(p->spill_fd, &st) != 0 || st.st_uid != geteuid())
 		return 0;
-	for (;;) {
+	while (all || drained < SPILL_ROUND) {
 		struct segment head;
 		if (pread(p->spill_fd, &head, sizeof(head), (off_t)p->spill_done) != (ssize_t)sizeof(head))
 			break;
@@ -131,10 +141,14 @@ static int drain_spill(struct process *p, struct output *o)
 		    pread(p->spill_fd, bytes, len, (off_t)(p->spill_done + sizeof(head))) != (ssize_t)len)
 			break;
 		drain_segment(p, o, &head, bytes, len, false);
-		fallocate(p->spill_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)p->spill_done,
-			  (off_t)(sizeof(head) + len));
 		p->spill_done += sizeof(head) + len;
 		drained++;
+	}
+	/* Rarely and much at once: punching holds the file's lock, and the rank waits for it with its next segment. */
+	if (!all && p->spill_done - p->spill_punched >= PUNCH_BYTES) {
+		fallocate(p->spill_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)p->spill_punched,
+			  (off_t)(p->spill_done - p->spill_punched));
+		p->spill_punched = p->spill_done;
 	}
 	return drained;
 }
@@ -161,7 +175,7 @@ int process_drain(struct process *p, struct output *o, bool all)
 {
 	int drained = 0;
 	process_refresh(p);
-	drained += drain_spill(p, o);
+	drained += drain_spill(p, o, all);
 	for (uint32_t i = 0; i < p->nthreads; i++)
 		drained += drain_ring(p, o, &p->threads[i], all);
 	if (drained > 0 || all)

@@ -31,7 +31,7 @@ struct process {
 	struct drained_thread *threads;
 	uint32_t nthreads;
 	int spill_fd;
-	uint64_t spill_done;
+	uint64_t spill_done, spill_punched;
 	uint64_t packed_event_bytes;
 	bool gone; /* died or finalised: everything in it is final */
 	bool lost; /* gone without MPI_Finalize */
@@ -47,5 +47,7 @@ int process_refresh(struct process *p);
 bool process_is_over(const struct process *p);
 /* Move everything final into blocks; with `all` the open segments too. Returns how many segments were drained. */
 int process_drain(struct process *p, struct output *o, bool all);
+/* Bytes of spilled segments that wait to be drained. */
+uint64_t process_backlog(const struct process *p);
 /* The totals of all threads as profile blocks. */
 void process_profile(struct process *p, struct output *o);
