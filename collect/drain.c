@@ -38,11 +38,11 @@ static int rd_record(struct cursor *c, struct mpic_event *ev, uint64_t clock, ui
 	for (uint32_t i = 0; i < n; i++)
 		if (rd_u64(c, &extra[i]) < 0)
 			return -EBADMSG;
-	*ev = (struct mpic_event){.sig = head & SEGREC_SIG,
-				  .enter_tick = clock + gap,
-				  .exit_tick = clock + gap + dur,
-				  .extra = extra,
-				  .nextra = n};
+	*ev = (struct mpic_event){.sig = head & SEGREC_SIG, .extra = extra, .nextra = n};
+	/* What a reader would refuse must not stand between good records. */
+	if (ev->sig >= MPIC_SIGS_MAX || __builtin_add_overflow(clock, gap, &ev->enter_tick) ||
+	    __builtin_add_overflow(ev->enter_tick, dur, &ev->exit_tick))
+		return -EBADMSG;
 	return 0;
 }
 
@@ -156,9 +156,10 @@ static int drain_spill(struct process *p, struct output *o, bool all)
 static void drain_defs(struct process *p, struct output *o)
 {
 	for (uint32_t i = 0; i < p->nmaps; i++) {
-		const struct region *r = &p->file->regions[i];
 		struct mapped_region *m = &p->maps[i];
-		if (r->type != REGION_DEFS || m->at == NULL || r->thread >= p->nthreads)
+		const struct region *r = &m->row;
+		if (r->type != REGION_DEFS || m->at == NULL || r->thread >= p->nthreads ||
+		    r->len_bytes < sizeof(struct defs_area))
 			continue;
 		struct defs_area *d = m->at;
 		uint32_t len = atomic_load_explicit(&d->committed, memory_order_acquire);
@@ -191,7 +192,7 @@ void process_profile(struct process *p, struct output *o)
 		uint32_t sig = 0;
 		t->calls = 0;
 		for (uint32_t i = 0; i < p->nmaps; i++) {
-			const struct region *r = &p->file->regions[i];
+			const struct region *r = &p->maps[i].row;
 			const struct segment_total *totals = p->maps[i].at;
 			if (r->type != REGION_TOTALS || r->thread != thread || totals == NULL)
 				continue;

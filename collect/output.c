@@ -1,6 +1,8 @@
 /* output.c - see output.h. */
 #include "collect/output.h"
 
+#include "format/mpic_block.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -64,7 +66,8 @@ int output_open(struct output *o, struct error *e)
 		return -EIO;
 	int rc = create_in(o, o->wanted_dir);
 	if (rc < 0) {
-		fail(e, rc, "%s: cannot write: %s; the trace stays in %s", o->wanted_dir, strerror(-rc), o->fallback_dir);
+		fail(e, rc, "%s: cannot write: %s; the trace stays in %s", o->wanted_dir,
+		     strerror(-rc), o->fallback_dir);
 		if (create_in(o, o->fallback_dir) < 0) {
 			o->broken = true;
 			return rc;
@@ -74,7 +77,8 @@ int output_open(struct output *o, struct error *e)
 	return rc;
 }
 
-int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload, size_t len_bytes)
+int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload,
+		     size_t len_bytes)
 {
 	size_t before = o->pending.len_bytes;
 	int rc = mpic_append_block(&o->pending, block, payload, len_bytes, DEFLATE_LEVEL, NULL);
@@ -90,6 +94,35 @@ int64_t output_block(struct output *o, const struct mpic_block *block, const voi
 	return rc < 0 ? rc : packed;
 }
 
+/* Of the queued bytes `done` reached the file: how many of them are whole blocks; the others count
+ * as failed. */
+static size_t whole_blocks(struct output *o, size_t done)
+{
+	size_t at = o->len_bytes == 0 ? MPIC_MAGIC_BYTES : 0, whole = 0;
+	struct mpic_block b;
+	uint32_t crc;
+	while (o->pending.len_bytes - at >= MPIC_HEADER_BYTES &&
+	       mpic_parse_header(o->pending.data + at, &b, &crc) == 0) {
+		at += MPIC_HEADER_BYTES + b.packed_len_bytes;
+		if (at <= done)
+			whole = at;
+		else
+			o->failed_blocks++;
+	}
+	return whole;
+}
+
+/* The file ends behind its last whole block again; an empty one still needs its first bytes. */
+static void cut_back(struct output *o, size_t done)
+{
+	o->len_bytes += whole_blocks(o, done);
+	if (ftruncate(o->fd, (off_t)o->len_bytes) == 0)
+		lseek(o->fd, (off_t)o->len_bytes, SEEK_SET);
+	o->pending.len_bytes = 0;
+	if (o->len_bytes == 0)
+		mpic_append_magic(&o->pending);
+}
+
 int output_flush(struct output *o)
 {
 	size_t done = 0;
@@ -101,15 +134,13 @@ int output_flush(struct output *o)
 		else if (n == 0 || errno != EINTR)
 			rc = n == 0 ? -EIO : -errno;
 	}
-	if (rc == 0) {
-		o->len_bytes += done;
-	} else {
-		o->failed_blocks++;
-		if (ftruncate(o->fd, (off_t)o->len_bytes) == 0)
-			lseek(o->fd, (off_t)o->len_bytes, SEEK_SET);
+	if (rc < 0) {
+		cut_back(o, done);
+		return rc;
 	}
+	o->len_bytes += done;
 	o->pending.len_bytes = 0;
-	return rc;
+	return 0;
 }
 
 int output_close(struct output *o)

@@ -68,7 +68,7 @@ void process_close(struct process *p)
 {
 	for (uint32_t i = 0; i < p->nmaps; i++)
 		if (p->maps[i].at != NULL)
-			munmap(p->maps[i].at, p->file->regions[i].len_bytes);
+			munmap(p->maps[i].at, p->maps[i].row.len_bytes);
 	if (p->file != NULL)
 		munmap(p->file, SEGFILE_HEAD_BYTES);
 	if (p->spill_fd >= 0)
@@ -106,6 +106,7 @@ int process_refresh(struct process *p)
 	for (uint32_t i = p->nmaps; i < n; i++) {
 		struct region r = p->file->regions[i];
 		p->maps[i].at = map_part(fd, r.offset, r.len_bytes);
+		p->maps[i].row = r;
 		if (p->maps[i].at != NULL)
 			take_region(p, &r, p->maps[i].at);
 	}

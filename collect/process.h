@@ -25,6 +25,7 @@ struct process {
 	struct segfile *file;
 	struct mapped_region {
 		void *at;
+		struct region row; /* as it was when mapped: the file's own may change under us */
 		uint32_t done_bytes; /* DEFS: told so far */
 	} *maps;
 	uint32_t nmaps;

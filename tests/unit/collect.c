@@ -1,0 +1,484 @@
+/* collect.c - the agent's parts on files made by hand: what a program committed is in the .mpic,
+ * whatever else the file says. In: layouts and segment files as format/segment.h draws them.  Out:
+ * .mpic files, read back with format/mpic.h. */
+#include "collect/output.h"
+#include "collect/process.h"
+#include "collect/stepdir.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define SLOT 4096u
+#define AREA_AT SEGFILE_HEAD_BYTES
+#define DEFS_AT (AREA_AT + PAGE)
+#define TOTALS_AT (DEFS_AT + PAGE)
+#define RING_AT (TOTALS_AT + 2 * PAGE)
+#define FILE_BYTES (RING_AT + RING_SEGMENTS * SLOT)
+
+static char dir[] = "/tmp/collect-test-XXXXXX";
+static char segfile_path[PATH_MAX - 16], spill_path[PATH_MAX];
+
+static void make_dir(void)
+{
+	cr_assert_not_null(mkdtemp(dir));
+	snprintf(segfile_path, sizeof(segfile_path), "%s/1.1" SEGFILE_SUFFIX, dir);
+	snprintf(spill_path, sizeof(spill_path), "%s" SPILL_SUFFIX, segfile_path);
+}
+
+static void remove_dir(void)
+{
+	char command[PATH_MAX];
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	cr_assert_eq(system(command), 0);
+}
+
+static void write_file(const char *path, const void *bytes, size_t len_bytes)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(write(fd, bytes, len_bytes), (ssize_t)len_bytes);
+	close(fd);
+}
+
+TestSuite(layout, .init = make_dir, .fini = remove_dir);
+TestSuite(output, .init = make_dir, .fini = remove_dir);
+TestSuite(drain, .init = make_dir, .fini = remove_dir);
+
+/* ---- layout
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static int read_layout(const char *text, size_t len_bytes, struct layout *l)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/layout", dir);
+	write_file(path, text, len_bytes);
+	return layout_read(l, dir, NULL);
+}
+
+Test(layout, a_missing_one_is_an_error_that_names_it)
+{
+	struct layout l;
+	struct error e;
+	cr_assert_eq(layout_read(&l, dir, &e), -ENOENT);
+	cr_assert_not_null(strstr(e.text, dir));
+}
+
+Test(layout, a_value_may_contain_equals_signs_and_be_empty)
+{
+	static const char text[] = "argv=[\"a=b\"]\nname=\nbudget=12\n";
+	struct layout l;
+	cr_assert_eq(read_layout(text, strlen(text), &l), 0);
+	cr_assert_str_eq(layout_get(&l, "argv", ""), "[\"a=b\"]");
+	cr_assert_str_eq(layout_get(&l, "name", "x"), "");
+	cr_assert_eq(layout_number(&l, "budget", 0), 12);
+	layout_done(&l);
+}
+
+Test(layout, cut_anywhere_it_keeps_the_lines_before)
+{
+	static const char text[] = "node=n1\nnnodes=4";
+	for (size_t len = 0; len <= strlen(text); len++) {
+		struct layout l;
+		cr_assert_eq(read_layout(text, len, &l), 0);
+		cr_assert_str_eq(layout_get(&l, "node", "none"), len >= 7   ? "n1"
+								 : len == 6 ? "n"
+								 : len == 5 ? ""
+									    : "none");
+		layout_done(&l);
+	}
+}
+
+Test(layout, numbers_that_are_none_give_the_fallback)
+{
+	static const char text[] = "a=-1\nb=12x\nc=99999999999999999999999\nd=\ne= 4\n";
+	struct layout l;
+	cr_assert_eq(read_layout(text, strlen(text), &l), 0);
+	for (const char *key = "abcdef"; *key != '\0'; key++)
+		cr_assert_eq(layout_number(&l, (char[]){*key, '\0'}, 7), 7);
+	layout_done(&l);
+}
+
+Test(layout, a_huge_one_is_read_up_to_the_limits)
+{
+	size_t len = 2 * LAYOUT_BYTES_MAX;
+	char *text = malloc(len);
+	for (size_t i = 0; i < len; i += 4)
+		memcpy(text + i, "k=v\n", 4);
+	struct layout l;
+	cr_assert_eq(read_layout(text, len, &l), 0);
+	cr_assert_eq(l.n, LAYOUT_KEYS_MAX);
+	layout_done(&l);
+	free(text);
+}
+
+/* ---- output
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static struct output output_to(const char *wanted)
+{
+	return (struct output){.wanted_dir = wanted, .fallback_dir = dir, .node = "n1", .fd = -1};
+}
+
+static void put_noise(struct output *o, size_t len_bytes, uint64_t seq)
+{
+	static uint8_t noise[65536];
+	struct mpic_block b = {.kind = MPIC_DEFS, .process = 0, .seq = seq};
+	for (size_t i = 0; i < len_bytes; i++)
+		noise[i] = (uint8_t)rand();
+	cr_assert_gt(output_block(o, &b, noise, len_bytes), 0);
+}
+
+Test(output, never_overwrites_a_trace)
+{
+	struct output first = output_to(dir), second = output_to(dir);
+	cr_assert_eq(output_open(&first, NULL), 0);
+	cr_assert_eq(output_open(&second, NULL), 0);
+	cr_assert_str_neq(first.path, second.path);
+	cr_assert_not_null(strstr(second.path, "/n1.2.mpic"));
+	output_close(&first);
+	output_close(&second);
+	free(first.path);
+	free(second.path);
+}
+
+Test(output, stays_on_the_node_when_the_directory_cannot_be_written)
+{
+	char file[PATH_MAX], wanted[PATH_MAX + 8];
+	struct error e;
+	snprintf(file, sizeof(file), "%s/file", dir);
+	snprintf(wanted, sizeof(wanted), "%s/below", file);
+	write_file(file, "", 0);
+	struct output o = output_to(wanted);
+	cr_assert_lt(output_open(&o, &e), 0);
+	cr_assert_not_null(strstr(e.text, wanted));
+	cr_assert_eq(strncmp(o.path, dir, strlen(dir)), 0);
+	put_noise(&o, 10, 0);
+	cr_assert_eq(output_close(&o), 0);
+	free(o.path);
+}
+
+static void limit_file(size_t len_bytes)
+{
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){len_bytes, RLIM_INFINITY}), 0);
+}
+
+Test(output, when_writing_fails_it_keeps_every_whole_block_and_counts_the_others)
+{
+	struct output o = output_to(dir);
+	struct mpic_file f;
+	cr_assert_eq(output_open(&o, NULL), 0);
+	for (uint64_t seq = 0; seq < 4; seq++)
+		put_noise(&o, 10000, seq);
+	limit_file(25000);
+	cr_assert_eq(output_flush(&o), -EFBIG);
+	cr_assert_eq(o.failed_blocks, 2);
+	limit_file(40000);
+	put_noise(&o, 5000, 4);
+	cr_assert_eq(output_close(&o), 0);
+	cr_assert_eq(mpic_open(o.path, &f, NULL), 0);
+	cr_assert_eq(f.nblocks, 3);
+	cr_assert_eq(f.damaged_bytes, 0);
+	mpic_close(&f);
+	free(o.path);
+}
+
+Test(output, is_still_a_trace_when_its_very_first_write_failed)
+{
+	struct output o = output_to(dir);
+	struct mpic_file f;
+	cr_assert_eq(output_open(&o, NULL), 0);
+	put_noise(&o, 10000, 0);
+	limit_file(100);
+	cr_assert_lt(output_flush(&o), 0);
+	limit_file(20000);
+	put_noise(&o, 5000, 1);
+	cr_assert_eq(output_close(&o), 0);
+	cr_assert_eq(mpic_open(o.path, &f, NULL), 0);
+	cr_assert_eq(f.nblocks, 1);
+	mpic_close(&f);
+	free(o.path);
+}
+
+/* ---- segment files
+ * ----------------------------------------------------------------------------------------- */
+
+static struct segfile *map_segfile(void)
+{
+	int fd = open(segfile_path, O_RDWR | O_CREAT, 0600);
+	cr_assert_eq(ftruncate(fd, FILE_BYTES), 0);
+	struct segfile *f = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	cr_assert_neq(f, MAP_FAILED);
+	close(fd);
+	return f;
+}
+
+static void *at(struct segfile *f, size_t offset)
+{
+	return (uint8_t *)f + offset;
+}
+
+/* One thread with definitions, totals in two regions, and a ring of free segments. */
+static struct segfile *make_segfile(void)
+{
+	struct segfile *f = map_segfile();
+	const struct region rows[] = {{REGION_THREAD, 0, AREA_AT, PAGE},
+				      {REGION_DEFS, 0, DEFS_AT, PAGE},
+				      {REGION_TOTALS, 0, TOTALS_AT, PAGE},
+				      {REGION_TOTALS, 0, TOTALS_AT + PAGE, PAGE},
+				      {REGION_RING, 0, RING_AT, RING_SEGMENTS * SLOT}};
+	memcpy(f->regions, rows, sizeof(rows));
+	f->nregions = sizeof(rows) / sizeof(rows[0]);
+	f->version = SEGFILE_VERSION;
+	for (unsigned i = 0; i < RING_SEGMENTS; i++)
+		((struct segment *)at(f, RING_AT + i * SLOT))->len_bytes = SLOT;
+	f->magic = SEGFILE_MAGIC;
+	return f;
+}
+
+static void fill_segment(struct segfile *f, unsigned slot, uint32_t state, const uint32_t *words,
+			 uint32_t nwords)
+{
+	struct segment *g = at(f, RING_AT + slot * SLOT);
+	memcpy(g + 1, words, nwords * sizeof(*words));
+	g->seq = slot;
+	g->begin_tick = 1000;
+	g->committed = nwords * (uint32_t)sizeof(*words);
+	g->state = state;
+}
+
+struct result {
+	struct mpic_file file;
+	int drained;
+};
+
+/* Drain segfile_path into dir/n1.mpic. */
+static struct result drain(bool all)
+{
+	struct result r;
+	struct process p;
+	struct output o = output_to(dir);
+	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
+	cr_assert_eq(output_open(&o, NULL), 0);
+	r.drained = process_drain(&p, &o, all);
+	process_profile(&p, &o);
+	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE};
+	output_block(&o, &end, "{}", 2);
+	process_close(&p);
+	cr_assert_eq(output_close(&o), 0);
+	cr_assert_eq(mpic_open(o.path, &r.file, NULL), 0);
+	free(o.path);
+	return r;
+}
+
+/* All events, those with extra words summed up in them; returns how many there are. */
+static unsigned events_of(const struct mpic_file *f, struct mpic_event *ret_events, unsigned max)
+{
+	static struct mpic_events it;
+	_cleanup_buf_ struct buf payload = {0};
+	unsigned n = 0;
+	for (size_t i = 0; i < f->nblocks; i++) {
+		uint32_t count;
+		int rc;
+		if (f->blocks[i].kind != MPIC_EVENTS)
+			continue;
+		cr_assert_eq(mpic_read(f, &f->blocks[i], &payload, NULL), 0);
+		cr_assert_eq(mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes),
+					       &count),
+			     0);
+		while (n < max && (rc = mpic_events_next(&it, &ret_events[n])) != 0) {
+			cr_assert_eq(rc, 1);
+			n++;
+		}
+	}
+	return n;
+}
+
+static const uint32_t two[] = {3, 10, 5, 4, 20, 7};
+
+Test(drain, takes_full_segments_and_leaves_open_and_free_ones)
+{
+	struct segfile *f = make_segfile();
+	struct mpic_event ev[8];
+	fill_segment(f, 0, SEGMENT_FULL, two, 6);
+	fill_segment(f, 1, SEGMENT_OPEN, two, 6);
+	fill_segment(f, 2, SEGMENT_FREE, two, 6);
+	struct result r = drain(false);
+	cr_assert_eq(r.drained, 1);
+	cr_assert_eq(events_of(&r.file, ev, 8), 2);
+	cr_assert(ev[0].sig == 3 && ev[0].enter_tick == 1010 && ev[0].exit_tick == 1015);
+	cr_assert(ev[1].sig == 4 && ev[1].enter_tick == 1035 && ev[1].exit_tick == 1042);
+	cr_assert_eq(((struct segment *)at(f, RING_AT))->state, SEGMENT_FREE);
+	cr_assert_eq(((struct segment *)at(f, RING_AT + SLOT))->state, SEGMENT_OPEN);
+	mpic_close(&r.file);
+}
+
+Test(drain, takes_the_open_segment_of_a_dead_process_up_to_what_was_committed)
+{
+	struct segfile *f = make_segfile();
+	struct mpic_event ev[8];
+	fill_segment(f, 0, SEGMENT_OPEN, two, 6);
+	((struct segment *)at(f, RING_AT))->committed = 3 * sizeof(uint32_t);
+	struct result r = drain(true);
+	cr_assert_eq(events_of(&r.file, ev, 8), 1);
+	mpic_close(&r.file);
+}
+
+Test(drain, reads_wide_records_and_extra_words)
+{
+	static const uint32_t words[] = {
+		5 | SEGREC_WIDE | SEGREC_EXTRA, 1, 2, 3, 4, 2, 0x11, 0, 0x22, 1};
+	struct segfile *f = make_segfile();
+	struct mpic_event ev[8];
+	fill_segment(f, 0, SEGMENT_FULL, words, 10);
+	struct result r = drain(false);
+	cr_assert_eq(events_of(&r.file, ev, 8), 1);
+	cr_assert_eq(ev[0].enter_tick, 1000 + (1 | 2ull << 32));
+	cr_assert_eq(ev[0].exit_tick - ev[0].enter_tick, 3 | 4ull << 32);
+	cr_assert_eq(ev[0].nextra, 2);
+	cr_assert(ev[0].extra[0] == 0x11 && ev[0].extra[1] == (0x22 | 1ull << 32));
+	mpic_close(&r.file);
+}
+
+Test(drain, tells_the_polls_that_were_running_when_the_process_died)
+{
+	struct segfile *f = make_segfile();
+	struct thread_area *area = at(f, AREA_AT);
+	struct mpic_event ev[8];
+	area->polls = (struct pending_polls){.sig = 9,
+					     .busy = 1,
+					     .calls = 77,
+					     .ticks = 50,
+					     .enter_tick = 1100,
+					     .exit_tick = 1200};
+	fill_segment(f, 0, SEGMENT_OPEN, two, 6);
+	struct result r = drain(true);
+	cr_assert_eq(events_of(&r.file, ev, 8), 3);
+	cr_assert(ev[2].sig == 9 && ev[2].enter_tick == 1100 && ev[2].exit_tick == 1200 &&
+		  ev[2].extra[0] == 77);
+	mpic_close(&r.file);
+}
+
+Test(drain, a_hostile_record_ends_its_segment_and_no_other)
+{
+	static const uint32_t too_many[] = {3, 10, 5, 4 | SEGREC_EXTRA, 1, 1, SEGREC_EXTRA_MAX + 1,
+					    0, 0};
+	static const uint32_t endless[] = {3, 10, 5, 4 | SEGREC_WIDE, ~0u, ~0u, ~0u, ~0u};
+	static const uint32_t wild_sig[] = {3, 10, 5, MPIC_SIGS_MAX, 1, 1};
+	struct segfile *f = make_segfile();
+	struct mpic_event ev[16];
+	fill_segment(f, 0, SEGMENT_FULL, too_many, 9);
+	fill_segment(f, 1, SEGMENT_FULL, endless, 8);
+	fill_segment(f, 2, SEGMENT_FULL, wild_sig, 6);
+	fill_segment(f, 3, SEGMENT_FULL, two, 6);
+	struct result r = drain(false);
+	cr_assert_eq(events_of(&r.file, ev, 16), 1 + 1 + 1 + 2);
+	mpic_close(&r.file);
+}
+
+Test(drain, hostile_lengths_are_passed_over)
+{
+	struct mpic_event ev[8];
+	struct segfile *f = make_segfile();
+	struct defs_area *defs = at(f, DEFS_AT);
+	fill_segment(f, 0, SEGMENT_FULL, two, 6);
+	fill_segment(f, 1, SEGMENT_FULL, two, 6);
+	((struct segment *)at(f, RING_AT))->committed = SLOT; /* more than the slot holds */
+	((struct segment *)at(f, RING_AT + SLOT))->thread = 99999;
+	defs->committed = 1u << 20;
+	f->regions[5] = (struct region){REGION_DEFS, 0, DEFS_AT, 16}; /* shorter than its header */
+	f->regions[6] = (struct region){REGION_RING, 0, RING_AT, ~0ull};
+	f->regions[7] = (struct region){REGION_RING, ~0u, RING_AT, PAGE};
+	f->regions[8] = (struct region){REGION_THREAD, 0, 1ull << 60, PAGE};
+	f->nregions = 9;
+	struct result r = drain(true);
+	cr_assert_eq(events_of(&r.file, ev, 8), 0);
+	cr_assert_eq(r.file.nblocks, 1); /* the end */
+	mpic_close(&r.file);
+}
+
+Test(drain, a_region_that_changes_after_it_was_mapped_does_no_harm)
+{
+	struct segfile *f = make_segfile();
+	struct process p;
+	struct output o = output_to(dir);
+	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
+	cr_assert_eq(output_open(&o, NULL), 0);
+	process_drain(&p, &o, false);
+	for (int i = 0; i < 5; i++)
+		f->regions[i] = (struct region){REGION_TOTALS, 0, 0, 1ull << 40};
+	((struct defs_area *)at(f, DEFS_AT))->committed = 1u << 30;
+	process_drain(&p, &o, true);
+	process_profile(&p, &o);
+	process_close(&p);
+	cr_assert_eq(output_close(&o), 0);
+	free(o.path);
+}
+
+Test(drain, totals_go_on_in_the_next_region)
+{
+	struct segfile *f = make_segfile();
+	struct segment_total *totals = at(f, TOTALS_AT);
+	const uint32_t per_region = PAGE / sizeof(*totals);
+	_cleanup_buf_ struct buf payload = {0};
+	struct mpic_total t;
+	totals[2] = (struct segment_total){5, 50};
+	totals[per_region + 1] = (struct segment_total){7, 70};
+	struct result r = drain(true);
+	cr_assert_eq(r.file.blocks[0].kind, MPIC_PROFILE);
+	cr_assert_eq(mpic_read(&r.file, &r.file.blocks[0], &payload, NULL), 0);
+	struct cursor c = cursor_over(payload.data, payload.len_bytes);
+	cr_assert(mpic_next_total(&c, &t) == 1 && t.sig == 2 && t.calls == 5 && t.ticks == 50);
+	cr_assert(mpic_next_total(&c, &t) == 1 && t.sig == per_region + 1 && t.calls == 7);
+	cr_assert_eq(mpic_next_total(&c, &t), 0);
+	mpic_close(&r.file);
+}
+
+Test(drain, takes_spilled_segments_and_stops_at_the_half_written_one)
+{
+	uint8_t bytes[3 * (sizeof(struct segment) + sizeof(two))];
+	struct mpic_event ev[8];
+	make_segfile();
+	for (unsigned i = 0; i < 3; i++) {
+		struct segment head = {
+			.committed = sizeof(two), .len_bytes = SLOT, .seq = i, .begin_tick = 1000};
+		uint8_t *to = bytes + i * (sizeof(head) + sizeof(two));
+		memcpy(to, &head, sizeof(head));
+		memcpy(to + sizeof(head), two, sizeof(two));
+	}
+	write_file(spill_path, bytes, sizeof(bytes) - 1);
+	struct result r = drain(true);
+	cr_assert_eq(r.drained, 2);
+	cr_assert_eq(events_of(&r.file, ev, 8), 4);
+	mpic_close(&r.file);
+}
+
+Test(drain, refuses_what_is_no_segment_file)
+{
+	struct process p;
+	write_file(segfile_path, "short", 5);
+	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), -EAGAIN);
+	struct segfile *f = map_segfile();
+	memset(f, 0, 16);
+	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), -EAGAIN); /* still being written */
+	f->magic = SEGFILE_MAGIC + 1;
+	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), -EBADMSG);
+	f->magic = SEGFILE_MAGIC;
+	f->version = SEGFILE_VERSION + 1;
+	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), -EBADMSG);
+	unlink(segfile_path);
+	cr_assert_eq(symlink("/etc/passwd", segfile_path), 0);
+	cr_assert_lt(process_open(&p, segfile_path, 0, NULL), 0);
+}
