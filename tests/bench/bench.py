@@ -56,9 +56,8 @@ def peer(folder, program, ranks, n, env):
     """Debian's eztrace, if installed: its MPI module, traces written to a scratch folder."""
     if shutil.which('eztrace') is None:
         return None
-    words = ['eztrace', '-t', 'mpi', '-o', folder + '/ez', '%s/%s' % (folder, program), str(n)]
-    if ranks > 1:
-        words = ['mpirun.openmpi', '-n', str(ranks)] + words
+    words = ['mpirun.openmpi', '-n', str(ranks), 'eztrace', '-t', 'openmpi', '-o', folder + '/ez',
+             '%s/%s' % (folder, program), str(n)]
     run = subprocess.run(words, env=env, cwd=folder, capture_output=True, text=True, timeout=600)
     shutil.rmtree(folder + '/ez', ignore_errors=True)
     return bench_line(run.stdout) if 'BENCH' in run.stdout else None
