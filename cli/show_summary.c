@@ -75,7 +75,9 @@ static struct text name_text(const cJSON *item, const char *key)
 
 static void put_share(double share)
 {
-	if (share >= 0)
+	if (share > 0 && share < 0.005)
+		printf("< 1 %%"); /* little is not nothing */
+	else if (share >= 0)
 		printf("%3.0f %%", share * 100);
 	else
 		printf("unknown");

@@ -85,9 +85,9 @@ void issue_late_sender(const struct analysis *a, struct finding *f)
 		"A receive that is waited for before its message was sent can only idle. The "
 		"senders listed are late: "
 		"they compute longer, or send after other work.",
-		"Send earlier, or put computation that needs no halo between the start of the "
+		"Send earlier, or put computation that does not need the message between the start of the "
 		"receive and its wait. If "
-		"load_imbalance is listed too, repair that first."};
+		"uneven work between ranks is found too, repair that first."};
 	look(a, f, &w);
 }
 

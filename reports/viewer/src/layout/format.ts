@@ -24,7 +24,8 @@ export function count(n: number): string {
 }
 
 export function percent(share: number | undefined): string {
-  return share === undefined ? '–' : `${Math.round(share * 100)} %`;
+  if (share === undefined) return '–';
+  return share > 0 && share < 0.005 ? '< 1 %' : `${Math.round(share * 100)} %`; // little is not nothing
 }
 
 /** A moment of the run in the unit for steps of `unitStep`, with digits to tell it from one `step` ns away. */
