@@ -13,6 +13,13 @@ void tick_choose(void)
 	tick_is_tsc = __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
 }
 
+uint64_t tick_monotonic(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * (uint64_t)NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 struct tick_sample tick_sample(void)
 {
 	struct timespec mono, real;

@@ -10,13 +10,11 @@ extern bool tick_is_tsc __attribute__((visibility("hidden")));
 /* Invariant TSC as in Intel SDM vol. 3, 18.17.1 / AMD APM vol. 3, CPUID Fn8000_0007_EDX[8]. Call once at start. */
 void tick_choose(void) __attribute__((visibility("hidden")));
 
-static inline uint64_t tick_now(void)
+uint64_t tick_monotonic(void) __attribute__((visibility("hidden"), cold));
+
+static inline __attribute__((always_inline)) uint64_t tick_now(void)
 {
-	if (__builtin_expect(tick_is_tsc, true))
-		return __builtin_ia32_rdtsc();
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return __builtin_expect(tick_is_tsc, true) ? __builtin_ia32_rdtsc() : tick_monotonic();
 }
 
 /* One moment on three clocks; the tick is read between the other two. */

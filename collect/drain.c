@@ -18,30 +18,26 @@
 
 static int rd_record(struct cursor *c, struct mpic_event *ev, uint64_t clock, uint64_t *extra)
 {
-	uint32_t head, low, n = 0;
-	uint64_t gap, dur;
-	if (rd_u32(c, &head) < 0)
+	uint64_t head, gap, duration;
+	uint32_t sig, n = 0;
+	if (rd_u64(c, &head) < 0)
 		return -EBADMSG;
-	if (head & SEGREC_WIDE) {
-		if (rd_u64(c, &gap) < 0 || rd_u64(c, &dur) < 0)
+	sig = (uint32_t)head & 0xffff;
+	gap = head >> 16 & SEGREC_TICKS_MAX;
+	duration = head >> 40;
+	if (sig == SEGREC_LONG) {
+		sig = (uint32_t)(head >> 16) & 0xffffff;
+		n = (uint32_t)(head >> 40);
+		if (n > SEGREC_EXTRA_MAX || rd_u64(c, &gap) < 0 || rd_u64(c, &duration) < 0)
 			return -EBADMSG;
-	} else {
-		if (rd_u32(c, &low) < 0)
-			return -EBADMSG;
-		gap = low;
-		if (rd_u32(c, &low) < 0)
-			return -EBADMSG;
-		dur = low;
 	}
-	if ((head & SEGREC_EXTRA) && (rd_u32(c, &n) < 0 || n > SEGREC_EXTRA_MAX))
-		return -EBADMSG;
 	for (uint32_t i = 0; i < n; i++)
 		if (rd_u64(c, &extra[i]) < 0)
 			return -EBADMSG;
-	*ev = (struct mpic_event){.sig = head & SEGREC_SIG, .extra = extra, .nextra = n};
+	*ev = (struct mpic_event){.sig = sig, .extra = extra, .nextra = n};
 	/* What a reader would refuse must not stand between good records. */
 	if (ev->sig >= MPIC_SIGS_MAX || __builtin_add_overflow(clock, gap, &ev->enter_tick) ||
-	    __builtin_add_overflow(ev->enter_tick, dur, &ev->exit_tick))
+	    __builtin_add_overflow(ev->enter_tick, duration, &ev->exit_tick))
 		return -EBADMSG;
 	return 0;
 }

@@ -9,8 +9,8 @@
  *                     TOTALS   struct segment_total[]: index = signature id; consecutive regions continue
  *                     RING     segments of SEGMENT_BYTES: struct segment, then records
  *
- * A record is u32 words: {sig | flags} {gap} {duration} in ticks; with SEGREC_WIDE gap and duration take two words each (low first);
- * with SEGREC_EXTRA follow a count and that many u64 extra words (low half first).
+ * A record is one u64: signature in bits 0-15, gap in 16-39, duration in 40-63, both in ticks. Bits 0-15 all ones make it
+ * a long record: signature in bits 16-39, number of extra words in 40-63, then u64 gap, u64 duration, the extra words.
  *
  * `<name>.spill` beside it: segments the agent had no time for, appended whole by the program:
  * struct segment as in the ring, then `committed` bytes of records. */
@@ -22,17 +22,26 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 1
+#define SEGFILE_VERSION 2
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SEGFILE_REGIONS_MAX 1024
 #define SEGFILE_HEAD_BYTES 65536
 #define RING_SEGMENTS 4
 
-#define SEGREC_WIDE 0x80000000u
-#define SEGREC_EXTRA 0x40000000u
-#define SEGREC_SIG 0x3fffffffu
+#define SEGREC_LONG 0xffffu	      /* in place of a signature */
+#define SEGREC_TICKS_MAX 0xffffffu    /* gap or duration of a short record */
 #define SEGREC_EXTRA_MAX 8192
+
+static inline uint64_t segrec_short(uint32_t sig, uint64_t gap, uint64_t duration)
+{
+	return sig | gap << 16 | duration << 40;
+}
+
+static inline uint64_t segrec_long(uint32_t sig, uint32_t nextra)
+{
+	return SEGREC_LONG | (uint64_t)sig << 16 | (uint64_t)nextra << 40;
+}
 
 enum segfile_state { SEGFILE_RUNNING = 0, SEGFILE_FINALIZED = 1, SEGFILE_ABORTED = 2 };
 enum region_type { REGION_NONE = 0, REGION_THREAD, REGION_DEFS, REGION_TOTALS, REGION_RING };

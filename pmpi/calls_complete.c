@@ -50,79 +50,100 @@ static MPI_Status *statuses_for(const struct before *b, MPI_Status *given)
 
 /* ---- building the words ---- */
 
+/* A request that a call completed, and where its status stands. */
+struct taken {
+	struct request request;
+	int status;
+};
+
 struct builder {
 	uint64_t *w; /* words[0..2] are the head */
-	uint32_t nruns, nrun_words, nstatuses, completed;
-	uint64_t last_serial;
-	uint64_t open_flags; /* of the run that may still grow */
-	uint32_t open_at, open_thread;
+	struct taken *taken;
+	uint32_t ntaken;
+	uint32_t nruns, nrun_words, nstatuses;
 	uint64_t *statuses; /* kept apart, joined at the end */
 	uint64_t here[WORDS_FOR(ON_STACK)];
 	uint64_t statuses_here[STATUS_WORDS * ON_STACK];
+	struct taken taken_here[ON_STACK];
 };
 
+#define TAKEN_WORDS ((sizeof(struct taken) + 7) / 8)
+
+/* For the requests of an array of n, CHUNK at a time. */
 static bool builder_begin(struct builder *b, struct stream *stream, int n)
 {
-	b->nruns = b->nrun_words = b->nstatuses = b->completed = 0;
-	b->open_at = 0;
+	b->ntaken = 0;
 	b->w = b->here;
 	b->statuses = b->statuses_here;
-	if (n > ON_STACK) {
-		int room = n < CHUNK ? n : CHUNK;
-		b->w = stream_scratch(stream, SCRATCH_WORDS,
-				      (size_t)(WORDS_FOR(room) + STATUS_WORDS * room));
-		b->statuses = b->w != NULL ? b->w + WORDS_FOR(room) : NULL;
+	b->taken = b->taken_here;
+	if (__builtin_expect(n > ON_STACK, false)) {
+		size_t room = n < CHUNK ? (size_t)n : CHUNK;
+		b->w = stream_scratch(stream, SCRATCH_WORDS, WORDS_FOR(room) + (STATUS_WORDS + TAKEN_WORDS) * room);
+		if (b->w == NULL)
+			return false;
+		b->statuses = b->w + WORDS_FOR(room);
+		b->taken = (struct taken *)(void *)(b->statuses + STATUS_WORDS * room);
 	}
-	return b->w != NULL;
-}
-
-static bool extend_run(struct builder *b, const struct request *r, uint64_t flags)
-{
-	uint64_t *run = &b->w[b->open_at];
-	uint32_t count = (uint32_t)(*run >> 40) & SIG_RUN_COUNT_MAX;
-	if (b->open_at == 0 || flags != b->open_flags || r->thread != b->open_thread || count == SIG_RUN_COUNT_MAX)
-		return false;
-	bool down = r->serial + 1 == b->last_serial;
-	if (!down && r->serial != b->last_serial + 1)
-		return false;
-	if (count > 1 && ((*run & SIG_RUN_DESCENDING) != 0) != down)
-		return false;
-	*run = (*run & ~(SIG_RUN_DESCENDING | (uint64_t)SIG_RUN_COUNT_MAX << 40)) | (uint64_t)(count + 1) << 40 |
-	       (down ? SIG_RUN_DESCENDING : 0);
 	return true;
 }
 
-static void put_request(struct builder *b, const struct stream *stream, const struct request *r)
+/* How many requests from the i-th on one run holds: serials of one thread that go up, or down, by one. */
+static uint32_t run_length(const struct taken *t, uint32_t n, uint32_t i, uint64_t *ret_flags)
 {
-	bool other = r->thread != stream->thread;
-	uint64_t flags = (r->flags & REQUEST_PERSISTENT ? SIG_RUN_ABSOLUTE : 0) | (other ? SIG_RUN_OTHER_THREAD : 0);
-	if (!extend_run(b, r, flags)) {
-		b->open_at = 3 + b->nrun_words;
-		b->open_flags = flags;
-		b->open_thread = r->thread;
-		b->w[3 + b->nrun_words++] = sig_run_word(flags != 0 ? r->serial : stream->next_serial - r->serial, 1, flags);
+	const struct request *first = &t[i].request;
+	uint32_t count = 1;
+	uint64_t step = i + 1 < n && t[i + 1].request.serial + 1 == first->serial ? UINT64_MAX : 1;
+	while (i + count < n && count < SIG_RUN_COUNT_MAX && t[i + count].request.serial == first->serial + count * step &&
+	       t[i + count].request.thread == first->thread &&
+	       ((t[i + count].request.flags ^ first->flags) & REQUEST_PERSISTENT) == 0)
+		count++;
+	*ret_flags = (count > 1 && step != 1 ? SIG_RUN_DESCENDING : 0) |
+		     (first->flags & REQUEST_PERSISTENT ? SIG_RUN_ABSOLUTE : 0);
+	return count;
+}
+
+static void put_runs(struct builder *b, const struct stream *stream)
+{
+	uint64_t *w = b->w + 3;
+	b->nruns = 0;
+	for (uint32_t i = 0; i < b->ntaken;) {
+		const struct request *first = &b->taken[i].request;
+		bool other = first->thread != stream->thread;
+		uint64_t flags;
+		uint32_t count = run_length(b->taken, b->ntaken, i, &flags);
+		bool absolute = other || (flags & SIG_RUN_ABSOLUTE) != 0;
+		*w++ = sig_run_word(absolute ? first->serial : stream->next_serial - first->serial, count,
+				    flags | (other ? SIG_RUN_OTHER_THREAD : 0));
 		if (other)
-			b->w[3 + b->nrun_words++] = r->thread;
+			*w++ = first->thread;
 		b->nruns++;
+		i += count;
 	}
-	b->last_serial = r->serial;
-	b->completed++;
+	b->nrun_words = (uint32_t)(w - b->w) - 3;
 }
 
-static void put_status(struct builder *b, const MPI_Status *status)
+static void put_statuses(struct builder *b, const MPI_Status *statuses)
 {
-	uint64_t *w = b->statuses + (size_t)b->nstatuses++ * STATUS_WORDS;
-	w[0] = sig_pair(b->completed - 1, peer_of(status->MPI_SOURCE));
-	w[1] = sig_pair((uint32_t)status->MPI_TAG, status_cancelled(status) ? 1 : 0);
-	w[2] = status_bytes(status);
+	b->nstatuses = 0;
+	for (uint32_t i = 0; statuses != NULL && i < b->ntaken; i++) {
+		const MPI_Status *status = &statuses[b->taken[i].status];
+		if (__builtin_expect(!(b->taken[i].request.flags & REQUEST_WANTS_STATUS), true))
+			continue;
+		uint64_t *w = b->statuses + (size_t)b->nstatuses++ * STATUS_WORDS;
+		w[0] = sig_pair(i, peer_of(status->MPI_SOURCE));
+		w[1] = sig_pair((uint32_t)status->MPI_TAG, status_cancelled(status) ? 1 : 0);
+		w[2] = status_bytes(status);
+	}
 }
 
-/* The words are complete: n of them. */
-static uint32_t builder_end(struct builder *b, uint16_t op, enum sig_shape shape, const struct call_span *s, int requests,
-			    unsigned kind)
+/* The words are complete: their number. */
+static uint32_t builder_end(struct builder *b, const struct call_span *s, uint32_t op, enum sig_shape shape, int requests,
+			    const MPI_Status *statuses, unsigned kind)
 {
+	put_runs(b, s->stream);
+	put_statuses(b, statuses);
 	uint32_t n = 3 + b->nrun_words;
-	b->w[0] = sig_head(op, shape, s->failed, b->nstatuses, 0, kind);
+	b->w[0] = sig_head((uint16_t)op, shape, s->failed, b->nstatuses, 0, kind);
 	b->w[1] = s->address;
 	b->w[2] = sig_pair(b->nruns, (uint32_t)requests);
 	for (uint32_t i = 0; i < b->nstatuses * STATUS_WORDS; i++)
@@ -155,6 +176,36 @@ static void tell_part(struct call_span *s, uint64_t *words, uint32_t n, unsigned
 		stream_record(s->stream, sig, enter, s->exit);
 }
 
+/* What was taken is told; `more` = the array goes on. */
+static void tell(struct call_span *s, uint32_t op, enum sig_shape shape, struct builder *b, int requests,
+		 const MPI_Status *statuses, unsigned part, bool more)
+{
+	uint32_t n = builder_end(b, s, op, shape, requests, statuses, part > 0);
+	if (part == 0 && !more) {
+		span_end(s, b->w, n);
+		return;
+	}
+	tell_part(s, b->w, n, part);
+	b->ntaken = 0;
+	if (!more)
+		s->stream->inside = 0;
+}
+
+/* The common case in a few words: requests that this thread started one after the other, no status wanted. */
+static bool one_run(struct call_span *s, uint32_t op, const struct builder *b, int requests)
+{
+	const struct request *first = &b->taken[0].request;
+	uint64_t flags, differ = first->thread ^ s->stream->thread;
+	if (b->ntaken == 0 || run_length(b->taken, b->ntaken, 0, &flags) < b->ntaken)
+		return false;
+	for (uint32_t i = 0; i < b->ntaken; i++)
+		differ |= b->taken[i].request.flags;
+	const uint64_t key[KEY_WORDS] = {sig_head((uint16_t)op, SIG_COMPLETE, 0, 0, 0, 0), s->address,
+					 sig_pair(1, (uint32_t)requests),
+					 sig_run_word(s->stream->next_serial - first->serial, b->ntaken, flags)};
+	return differ == 0 && s->failed == 0 && span_end_known(s, key);
+}
+
 /* The requests at `which` (all if NULL) of those remembered completed; status j belongs to the j-th of them. */
 static void completed(struct call_span *s, uint32_t op, const struct before *before, const int *which, int nwhich,
 		      const MPI_Request *after)
@@ -167,26 +218,16 @@ static void completed(struct call_span *s, uint32_t op, const struct before *bef
 	}
 	for (int j = 0; j < nwhich; j++) {
 		int i = which != NULL ? which[j] : j;
-		struct request r;
-		if (before->handles[i] == MPI_REQUEST_NULL || (s->failed && after[i] == before->handles[i]) ||
-		    !request_take(before->handles[i], false, &r))
+		MPI_Request handle = before->handles[i];
+		if (b.ntaken == CHUNK)
+			tell(s, op, SIG_COMPLETE, &b, before->n, before->statuses, part++, true);
+		if (handle == MPI_REQUEST_NULL || (s->failed && after[i] == handle) ||
+		    !request_take(handle, false, &b.taken[b.ntaken].request))
 			continue;
-		if (b.completed == CHUNK) {
-			tell_part(s, b.w, builder_end(&b, (uint16_t)op, SIG_COMPLETE, s, before->n, part > 0), part);
-			part++;
-			builder_begin(&b, s->stream, nwhich);
-		}
-		put_request(&b, s->stream, &r);
-		if ((r.flags & REQUEST_WANTS_STATUS) && before->statuses != NULL)
-			put_status(&b, &before->statuses[j]);
+		b.taken[b.ntaken++].status = j;
 	}
-	uint32_t n = builder_end(&b, (uint16_t)op, SIG_COMPLETE, s, before->n, part > 0);
-	if (part == 0) {
-		span_end(s, b.w, n);
-		return;
-	}
-	tell_part(s, b.w, n, part);
-	s->stream->inside = 0;
+	if (part > 0 || !one_run(s, op, &b, before->n))
+		tell(s, op, SIG_COMPLETE, &b, before->n, before->statuses, part, false);
 }
 
 #define BEGIN(name, ...) \
@@ -313,24 +354,15 @@ static void named(struct call_span *s, uint32_t op, enum sig_shape shape, const 
 		return;
 	}
 	for (int i = 0; i < n; i++) {
-		struct request r;
-		if (b.completed == CHUNK) {
-			tell_part(s, b.w, builder_end(&b, (uint16_t)op, shape, s, n, part > 0), part);
-			part++;
-			builder_begin(&b, s->stream, n);
-		}
-		if (use == USE_FREE ? request_take(handles[i], true, &r) : request_get(handles[i], &r))
-			put_request(&b, s->stream, &r);
+		if (b.ntaken == CHUNK)
+			tell(s, op, shape, &b, n, NULL, part++, true);
+		struct request *r = &b.taken[b.ntaken].request;
+		if (use == USE_FREE ? request_take(handles[i], true, r) : request_get(handles[i], r))
+			b.ntaken++;
 		if (use == USE_CANCEL)
 			request_want_status(handles[i]);
 	}
-	uint32_t words = builder_end(&b, (uint16_t)op, shape, s, n, part > 0);
-	if (part == 0) {
-		span_end(s, b.w, words);
-		return;
-	}
-	tell_part(s, b.w, words, part);
-	s->stream->inside = 0;
+	tell(s, op, shape, &b, n, NULL, part, false);
 }
 
 int wrap_MPI_Start(MPI_Request *request)

@@ -271,6 +271,7 @@ void comm_freed(MPI_Comm comm)
 	struct comm_entry *c = comm_find_slow(comm);
 	if (c == &none)
 		return;
+	handles_changed();
 	tables_lock();
 	c->used = false; /* global_id stays: the place counts as once used */
 	__atomic_store_n(&comm_last, &entries[slot_of(MPI_COMM_WORLD)], __ATOMIC_RELAXED);

@@ -17,6 +17,7 @@ static struct module {
 } known[MODULES_MAX];
 static uint32_t nknown;
 uintptr_t mpi_code_begin[2], mpi_code_len[2];
+uintptr_t mpi_hull_begin, mpi_hull_len;
 
 bool modules_have(uint64_t address)
 {
@@ -57,6 +58,10 @@ static void note_fortran_layer(const char *path, const struct module *m)
 			unsigned at = mpi_code_len[0] != 0;
 			mpi_code_begin[at] = m->begin;
 			mpi_code_len[at] = m->end - m->begin;
+			uintptr_t end = mpi_hull_begin + mpi_hull_len;
+			if (mpi_hull_len == 0 || m->begin < mpi_hull_begin)
+				mpi_hull_begin = m->begin;
+			mpi_hull_len = (m->end > end ? m->end : end) - mpi_hull_begin;
 		}
 }
 

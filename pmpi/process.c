@@ -135,7 +135,7 @@ static void calibrate(void)
 		return;
 	uint32_t sig = stream_sig(s, w, 2, &literal);
 	uint64_t previous = s->previous_exit;
-	uint32_t *pos = s->pos;
+	uint64_t *pos = s->pos;
 
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	start = tick_now();

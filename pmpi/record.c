@@ -72,21 +72,87 @@ void count_call(uint32_t op)
 		s->totals[totals_sig(s, op)].calls++;
 }
 
-/* With further frames behind the words. */
-void span_end_slow(struct call_span *s, uint64_t *words, uint32_t n)
+void span_end_new(struct call_span *s, const uint64_t *key, uint64_t *words, uint32_t n)
 {
+	struct stream *stream = s->stream;
 	bool literal = false;
-	uint32_t frames = callsite_frames(words + n, stack_frames, s->address, s->stream->inside);
-	words[0] |= (uint64_t)frames << 48;
-	n += frames;
-	uint32_t sig = stream_sig(s->stream, words, n, &literal);
-	s->stream->totals[sig].calls++;
-	s->stream->totals[sig].ticks += s->exit - s->enter;
-	if (literal)
-		stream_record_slow(s->stream, sig, s->enter, s->exit, words, n);
-	else
-		stream_record(s->stream, sig, s->enter, s->exit);
-	s->stream->inside = 0;
+	if (stack_frames != 0) {
+		uint32_t frames = callsite_frames(words + n, stack_frames, s->address, stream->inside);
+		words[0] |= (uint64_t)frames << 48;
+		n += frames;
+	}
+	uint32_t epoch = __atomic_load_n(&handles_epoch, __ATOMIC_RELAXED);
+	uint32_t sig = stream_sig(stream, words, n, &literal);
+	if (!literal) {
+		if (key != NULL && stack_frames == 0) {
+			struct known_call *k = known_place(stream, key);
+			memcpy(k->key, key, sizeof(k->key));
+			k->sig = sig;
+			k->epoch = epoch;
+		}
+		span_told(s, sig);
+		return;
+	}
+	stream->totals[sig].calls++;
+	stream->totals[sig].ticks += s->exit - s->enter;
+	stream_record_slow(stream, sig, s->enter, s->exit, words, n);
+	stream->inside = 0;
+}
+
+void span_end(struct call_span *s, uint64_t *words, uint32_t n)
+{
+	uint64_t key[KEY_WORDS] = {0};
+	if (n > KEY_WORDS) {
+		span_end_new(s, NULL, words, n);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		key[i] = words[i];
+	if (!span_end_known(s, key))
+		span_end_new(s, key, words, n);
+}
+
+/* A failed call is told like others, but never remembered. */
+static const uint64_t *unless_failed(const struct call_span *s, const uint64_t *key)
+{
+	return s->failed ? NULL : key;
+}
+
+void record_time_new(struct call_span s, uint32_t op)
+{
+	const uint64_t key[KEY_WORDS] = {sig_head((uint16_t)op, SIG_TIME, 0, 0, 0, 0), s.address};
+	uint64_t w[2 + FRAMES_MAX];
+	w[0] = sig_head((uint16_t)op, SIG_TIME, s.failed, 0, 0, 0);
+	w[1] = s.address;
+	span_end_new(&s, unless_failed(&s, key), w, 2);
+}
+
+void record_message_new(struct call_span s, uint64_t head, MPI_Comm comm, int peer, int tag, MPI_Datatype type,
+			uint64_t count, uint64_t bytes)
+{
+	const uint64_t key[KEY_WORDS] = {head, s.address, comm_bits(comm), sig_pair((uint32_t)peer, (uint32_t)tag),
+					 type_bits(type), count, bytes};
+	uint64_t w[6 + FRAMES_MAX];
+	w[0] = head | sig_head(0, 0, s.failed, 0, 0, 0);
+	w[1] = s.address;
+	w[2] = sig_pair(comm_find(comm)->id, peer_of(peer));
+	w[3] = sig_pair((uint32_t)tag, type_find(type).id);
+	w[4] = count;
+	w[5] = bytes;
+	span_end_new(&s, unless_failed(&s, key), w, head & sig_head(0, 0, SIG_SIZED, 0, 0, 0) ? 6 : 5);
+}
+
+void record_coll_new(struct call_span s, uint64_t head, MPI_Comm comm, uint32_t root, uint64_t send_unit,
+		     uint64_t recv_unit)
+{
+	const uint64_t key[KEY_WORDS] = {head, s.address, comm_bits(comm), root, send_unit, recv_unit};
+	uint64_t w[5 + FRAMES_MAX];
+	w[0] = head | sig_head(0, 0, s.failed, 0, 0, 0);
+	w[1] = s.address;
+	w[2] = sig_pair(comm_find(comm)->id, root);
+	w[3] = send_unit;
+	w[4] = recv_unit;
+	span_end_new(&s, unless_failed(&s, key), w, 5);
 }
 
 void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
@@ -107,6 +173,7 @@ void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 	polls->calls++;
 	polls->ticks += s->exit - s->enter;
 	polls->exit_tick = s->exit;
+	stream_polls_pending(stream);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	stream->inside = 0;
 }

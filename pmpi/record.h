@@ -8,8 +8,6 @@
 #include "pmpi/segfile.h"
 #include "pmpi/tables.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 extern const struct wrapper wrappers[] HIDDEN;
 
 struct call_span {
@@ -21,6 +19,7 @@ struct call_span {
 
 extern unsigned stack_frames HIDDEN; /* extra return addresses wanted per call */
 extern uintptr_t mpi_code_begin[2] HIDDEN, mpi_code_len[2] HIDDEN; /* Fortran layers: call sites lie behind them */
+extern uintptr_t mpi_hull_begin HIDDEN, mpi_hull_len HIDDEN;	   /* all of them, and what lies between */
 
 /* Address of the user's call when `address` lies in MPI's Fortran layer; and further frames. */
 uint64_t callsite_behind(uint64_t address, const void *frame) HIDDEN COLD;
@@ -44,9 +43,7 @@ INLINE bool span_begin(struct call_span *s, void *address, void *frame)
 	stream->inside = (uintptr_t)frame;
 	s->stream = stream;
 	s->address = (uintptr_t)address;
-	if (__builtin_expect(s->address - mpi_code_begin[0] < mpi_code_len[0] ||
-				     s->address - mpi_code_begin[1] < mpi_code_len[1],
-			     false))
+	if (__builtin_expect(s->address - mpi_hull_begin < mpi_hull_len, false))
 		s->address = callsite_behind(s->address, frame);
 	s->enter = tick_now();
 	return true;
@@ -61,28 +58,39 @@ INLINE void span_stop(struct call_span *s, int rc)
 /* Room for what callers may add behind n words. */
 #define FRAMES_MAX 32
 
-void span_end_slow(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN COLD;
-
-/* words has room for FRAMES_MAX more. */
-INLINE void span_end(struct call_span *s, uint64_t *words, uint32_t n)
+/* The call's signature is known: totals, then the record. */
+INLINE void span_told(struct call_span *s, uint32_t sig)
 {
 	struct stream *stream = s->stream;
-	bool literal = false;
-	if (__builtin_expect(stack_frames != 0, false)) {
-		span_end_slow(s, words, n);
-		return;
-	}
-	uint32_t sig = stream_sig(stream, words, n, &literal);
 	struct segment_total *total = &stream->totals[sig];
 	total->calls++;
 	total->ticks += s->exit - s->enter;
-	if (__builtin_expect(literal, false))
-		stream_record_slow(stream, sig, s->enter, s->exit, words, n);
-	else
-		stream_record(stream, sig, s->enter, s->exit);
+	stream_record(stream, sig, s->enter, s->exit);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	stream->inside = 0;
 }
+
+/* True when a call with that key was made before: then it is told. */
+INLINE bool span_end_known(struct call_span *s, const uint64_t key[KEY_WORDS])
+{
+	const struct known_call *k = known_place(s->stream, key);
+	if (!is_known(k, key))
+		return false;
+	span_told(s, k->sig);
+	return true;
+}
+
+/* Look the signature up by its words, and remember it for the key; NULL = never. words has room for FRAMES_MAX more. */
+void span_end_new(struct call_span *s, const uint64_t *key, uint64_t *words, uint32_t n) HIDDEN;
+/* The words are the key where they are few. */
+void span_end(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN;
+
+/* Calls that were not made like this before, and failed ones. Spans go by value: wrappers keep theirs in registers. */
+void record_time_new(struct call_span s, uint32_t op) HIDDEN COLD;
+void record_message_new(struct call_span s, uint64_t head, MPI_Comm comm, int peer, int tag, MPI_Datatype type,
+			uint64_t count, uint64_t bytes) HIDDEN COLD;
+void record_coll_new(struct call_span s, uint64_t head, MPI_Comm comm, uint32_t root, uint64_t send_unit,
+		     uint64_t recv_unit) HIDDEN COLD;
 
 /* An unsuccessful test: a run of equal ones becomes one event. */
 void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN;
@@ -132,51 +140,61 @@ INLINE void request_begin(struct call_span *s, unsigned flags, unsigned request_
 			    .thread = s->stream->thread,
 			    .flags = request_flags | ((flags & SIG_PERSISTENT) != 0 ? REQUEST_PERSISTENT : 0)};
 	if (s->failed == 0)
-		request_put(*request, &r);
+		request_put(*request, r);
 	s->stream->next_serial++;
 }
 
 INLINE void record_time(struct call_span *s, uint32_t op)
 {
-	uint64_t w[2 + FRAMES_MAX] = {sig_head((uint16_t)op, SIG_TIME, s->failed, 0, 0, 0), s->address};
-	span_end(s, w, 2);
+	const uint64_t key[KEY_WORDS] = {sig_head((uint16_t)op, SIG_TIME, 0, 0, 0, 0), s->address};
+	if (__builtin_expect(s->failed || !span_end_known(s, key), false))
+		record_time_new(*s, op);
+}
+
+INLINE uint64_t type_bits(MPI_Datatype type)
+{
+	return (uint64_t)(uintptr_t)type;
+}
+
+INLINE uint64_t comm_bits(MPI_Comm comm)
+{
+	return (uint64_t)(uintptr_t)comm;
 }
 
 INLINE void record_send(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int dest,
 			int tag, MPI_Datatype type, uint64_t count)
 {
-	uint64_t w[5 + FRAMES_MAX];
-	w[0] = sig_head((uint16_t)op, SIG_SEND, flags | s->failed, 0, 0, 0);
-	w[1] = s->address;
-	w[2] = sig_pair(comm_find(comm)->id, peer_of(dest));
-	w[3] = sig_pair((uint32_t)tag, type_find(type).id);
-	w[4] = count;
+	uint64_t head = sig_head((uint16_t)op, SIG_SEND, flags, 0, 0, 0);
+	const uint64_t key[KEY_WORDS] = {head, s->address, comm_bits(comm), sig_pair((uint32_t)dest, (uint32_t)tag),
+					 type_bits(type), count};
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, 0, request);
-	span_end(s, w, 5);
+	if (__builtin_expect(s->failed || !span_end_known(s, key), false))
+		record_message_new(*s, head, comm, dest, tag, type, count, 0);
 }
 
 INLINE void record_recv(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int source,
 			int tag, MPI_Datatype type, uint64_t count, const MPI_Status *status)
 {
-	uint64_t w[6 + FRAMES_MAX];
-	uint32_t n = 5;
-	unsigned wild = wildcards(source, tag);
-	w[1] = s->address;
+	bool any = source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG;
+	uint64_t bytes = 0;
+	if (__builtin_expect(any, false))
+		flags |= wildcards(source, tag);
 	if (status != NULL && source != MPI_PROC_NULL && s->failed == 0) {
-		source = status->MPI_SOURCE;
-		tag = status->MPI_TAG;
-		wild |= SIG_SIZED;
-		w[5] = status_bytes(status);
-		n = 6;
+		if (any) {
+			source = status->MPI_SOURCE;
+			tag = status->MPI_TAG;
+		}
+		flags |= SIG_SIZED;
+		bytes = status_bytes(status);
 	}
-	w[0] = sig_head((uint16_t)op, SIG_RECV, flags | wild | s->failed, 0, 0, 0);
-	w[2] = sig_pair(comm_find(comm)->id, peer_of(source));
-	w[3] = sig_pair((uint32_t)tag, type_find(type).id);
-	w[4] = count;
+	uint64_t head = sig_head((uint16_t)op, SIG_RECV, flags, 0, 0, 0);
+	const uint64_t key[KEY_WORDS] = {head, s->address, comm_bits(comm), sig_pair((uint32_t)source, (uint32_t)tag),
+					 type_bits(type), count, bytes};
 	if (flags & SIG_STARTS_REQUEST)
-		request_begin(s, flags, wild & (SIG_ANY_SOURCE | SIG_ANY_TAG) ? REQUEST_WANTS_STATUS : 0, request);
-	span_end(s, w, n);
+		request_begin(s, flags, any ? REQUEST_WANTS_STATUS : 0, request);
+	if (__builtin_expect(s->failed || !span_end_known(s, key), false))
+		record_message_new(*s, head, comm, source, tag, type, count, bytes);
 }
 
 INLINE void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int dest,
@@ -238,18 +256,14 @@ INLINE void record_probe(struct call_span *s, uint32_t op, unsigned flags, MPI_R
 INLINE void record_coll(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind,
 			MPI_Comm comm, int root, uint64_t send_unit, uint64_t recv_unit)
 {
-	uint64_t w[5 + FRAMES_MAX];
-	w[0] = sig_head((uint16_t)op, SIG_COLL, flags | s->failed, 0, 0, kind);
-	w[1] = s->address;
-	w[2] = sig_pair(comm_find(comm)->id, kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER ||
-								    kind == COLL_SCATTER
-							    ? root_of(root)
-							    : (uint32_t)SIG_NO_ROOT);
-	w[3] = send_unit;
-	w[4] = recv_unit;
+	bool rooted = kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_SCATTER;
+	uint32_t root_told = rooted ? root_of(root) : (uint32_t)SIG_NO_ROOT;
+	uint64_t head = sig_head((uint16_t)op, SIG_COLL, flags, 0, 0, kind);
+	const uint64_t key[KEY_WORDS] = {head, s->address, comm_bits(comm), root_told, send_unit, recv_unit};
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, 0, request);
-	span_end(s, w, 5);
+	if (__builtin_expect(s->failed || !span_end_known(s, key), false))
+		record_coll_new(*s, head, comm, root_told, send_unit, recv_unit);
 }
 
 /* Am I the root, as arguments are significant only there? For inter-communicators the root says MPI_ROOT. */

@@ -8,46 +8,44 @@
 
 #define FIRST_SLOTS 4096u /* a power of two */
 
-struct slot {
-	uint64_t key;
-	uint32_t head, tail; /* nodes; head 0 = the slot is empty */
-};
-
 struct node {
 	struct request request;
 	uint32_t next;
 };
 
-static struct slot *slots;
-static uint32_t nslots, used_slots;
+struct request_slot *request_slots;
+uint32_t request_mask, requests_held, request_slots_room;
+int64_t requests_wanting_status;
 static struct node *nodes; /* node 0 is never used */
 static uint32_t nnodes, nodes_cap, free_list;
-int64_t requests_wanting_status;
 
-static uint32_t home(uint64_t key)
+/* Where key stands, or the empty slot where it goes. */
+static struct request_slot *find(uint64_t key)
 {
-	return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 32) & (nslots - 1);
+	uint32_t at = request_home(key);
+	while (request_slots[at].key != 0 && request_slots[at].key != key)
+		at = (at + 1) & request_mask;
+	return &request_slots[at];
 }
 
-static struct slot *find(uint64_t key)
+static struct request_slot *have(MPI_Request handle)
 {
-	uint32_t at = home(key);
-	while (slots[at].head != 0 && slots[at].key != key)
-		at = (at + 1) & (nslots - 1);
-	return &slots[at];
+	struct request_slot *s = request_slots != NULL ? find(request_key(handle)) : NULL;
+	return s != NULL && s->key != 0 ? s : NULL;
 }
 
 COLD static bool grow_slots(void)
 {
-	struct slot *old = slots;
-	uint32_t old_n = nslots, want = nslots == 0 ? FIRST_SLOTS : nslots * 2;
-	struct slot *bigger = memory_reserve(want * sizeof(*bigger));
+	struct request_slot *old = request_slots;
+	uint32_t old_n = old != NULL ? request_mask + 1 : 0, want = old_n == 0 ? FIRST_SLOTS : old_n * 2;
+	struct request_slot *bigger = memory_reserve(want * sizeof(*bigger));
 	if (bigger == NULL)
 		return false;
-	slots = bigger;
-	nslots = want;
+	request_slots = bigger;
+	request_mask = want - 1;
+	request_slots_room = want / 2;
 	for (uint32_t i = 0; i < old_n; i++)
-		if (old[i].head != 0)
+		if (old[i].key != 0)
 			*find(old[i].key) = old[i];
 	if (old != NULL)
 		munmap(old, old_n * sizeof(*old));
@@ -82,94 +80,102 @@ static uint32_t new_node(void)
 }
 
 /* Close the gap so that no search is cut short (Knuth, TAOCP 3, 6.4 R). */
-static void erase(struct slot *s)
+static void erase(struct request_slot *s)
 {
-	uint32_t hole = (uint32_t)(s - slots), at = hole;
+	uint32_t hole = (uint32_t)(s - request_slots), at = hole;
 	for (;;) {
-		at = (at + 1) & (nslots - 1);
-		if (slots[at].head == 0)
+		at = (at + 1) & request_mask;
+		if (request_slots[at].key == 0)
 			break;
-		uint32_t want = home(slots[at].key);
-		if (((at - want) & (nslots - 1)) >= ((at - hole) & (nslots - 1))) {
-			slots[hole] = slots[at];
+		uint32_t want = request_home(request_slots[at].key);
+		if (((at - want) & request_mask) >= ((at - hole) & request_mask)) {
+			request_slots[hole] = request_slots[at];
 			hole = at;
 		}
 	}
-	slots[hole].head = 0;
-	used_slots--;
+	request_slots[hole].key = 0;
+	requests_held--;
 }
 
-static uint64_t key_of(MPI_Request handle)
+/* Behind those that the handle stands for already. */
+static bool queue_up(struct request_slot *s, const struct request *r)
 {
-	return (uint64_t)(uintptr_t)handle;
+	uint32_t n = new_node();
+	if (n == 0)
+		return false;
+	nodes[n] = (struct node){*r, 0};
+	if (s->next == 0)
+		s->next = n;
+	else
+		nodes[s->last].next = n;
+	s->last = n;
+	return true;
 }
 
-void request_put(MPI_Request handle, const struct request *r)
+static bool enter(uint64_t key, const struct request *r)
+{
+	if (requests_held >= request_slots_room && !grow_slots())
+		return false;
+	struct request_slot *s = find(key);
+	if (s->key != 0)
+		return queue_up(s, r);
+	*s = (struct request_slot){key, *r, 0, 0};
+	requests_held++;
+	return true;
+}
+
+void request_put_slow(MPI_Request handle, struct request r)
 {
 	tables_lock();
-	uint32_t n = 0;
-	if (used_slots * 2 < nslots || grow_slots())
-		n = new_node();
-	if (n != 0) {
-		struct slot *s = find(key_of(handle));
-		nodes[n] = (struct node){*r, 0};
-		if (s->head == 0) {
-			*s = (struct slot){key_of(handle), n, n};
-			used_slots++;
-		} else {
-			nodes[s->tail].next = n;
-			s->tail = n;
-		}
-		if (r->flags & REQUEST_WANTS_STATUS)
-			requests_wanting_status++;
-	}
+	if (request_key(handle) != 0 && enter(request_key(handle), &r) && (r.flags & REQUEST_WANTS_STATUS))
+		requests_wanting_status++;
 	tables_unlock();
 }
 
 bool request_get(MPI_Request handle, struct request *ret_request)
 {
-	bool found = false;
 	tables_lock();
-	struct slot *s = nslots > 0 ? find(key_of(handle)) : NULL;
-	if (s != NULL && s->head != 0) {
-		*ret_request = nodes[s->head].request;
-		found = true;
-	}
+	const struct request_slot *s = have(handle);
+	if (s != NULL)
+		*ret_request = s->oldest;
 	tables_unlock();
-	return found;
+	return s != NULL;
 }
 
-bool request_take(MPI_Request handle, bool always, struct request *ret_request)
+static void forget_oldest(struct request_slot *s)
 {
-	bool found = false;
+	uint32_t n = s->next;
+	if (s->oldest.flags & REQUEST_WANTS_STATUS)
+		requests_wanting_status--;
+	if (n == 0) {
+		erase(s);
+		return;
+	}
+	s->oldest = nodes[n].request;
+	s->next = nodes[n].next;
+	nodes[n].next = free_list;
+	free_list = n;
+}
+
+bool request_take_slow(MPI_Request handle, bool always, struct request *ret_request)
+{
 	tables_lock();
-	struct slot *s = nslots > 0 ? find(key_of(handle)) : NULL;
-	if (s != NULL && s->head != 0) {
-		uint32_t n = s->head;
-		*ret_request = nodes[n].request;
-		found = true;
-		if (always || !(ret_request->flags & REQUEST_PERSISTENT)) {
-			if (ret_request->flags & REQUEST_WANTS_STATUS)
-				requests_wanting_status--;
-			s->head = nodes[n].next;
-			nodes[n].next = free_list;
-			free_list = n;
-			if (s->head == 0) {
-				s->head = n; /* erase() moves occupied slots only */
-				erase(s);
-			}
-		}
+	struct request_slot *s = have(handle);
+	if (s != NULL) {
+		*ret_request = s->oldest;
+		if (always || !(s->oldest.flags & REQUEST_PERSISTENT))
+			forget_oldest(s);
 	}
 	tables_unlock();
-	return found;
+	return s != NULL;
 }
 
 void request_want_status(MPI_Request handle)
 {
 	tables_lock();
-	struct slot *s = nslots > 0 ? find(key_of(handle)) : NULL;
-	if (s != NULL && s->head != 0 && !(nodes[s->head].request.flags & REQUEST_WANTS_STATUS)) {
-		nodes[s->head].request.flags |= REQUEST_WANTS_STATUS;
+	struct request_slot *s = have(handle);
+	if (s != NULL && !(s->oldest.flags & REQUEST_WANTS_STATUS)) {
+		s->oldest.flags |= REQUEST_WANTS_STATUS;
 		requests_wanting_status++;
 	}
 	tables_unlock();

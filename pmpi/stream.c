@@ -15,12 +15,20 @@
 #define DEFS_FIRST_BYTES (32u << 10)
 #define DEFS_BYTES (256u << 10)
 #define TOTALS_BYTES (32u << 10)
-#define PLAIN_RECORD_BYTES 12u
+#define SHORT_RECORD_BYTES 8u
 #define SIGS_ALL (STREAM_SIGS_MAX + STREAM_COARSE_MAX)
 
 __thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
 bool stream_on;
+uint32_t handles_epoch = 1;
 static atomic_uint thread_count;
+
+/* Short records fill the segment, unless something must be looked at before the next. */
+static void set_limit(struct stream *s)
+{
+	bool careful = s->events_off || s->area->polls.busy != 0;
+	s->limit = careful ? s->pos : (uint64_t *)(void *)((uint8_t *)s->segment + s->segment_bytes);
+}
 
 static void open_segment(struct stream *s)
 {
@@ -33,8 +41,8 @@ static void open_segment(struct stream *s)
 	/* Partner: the agent's acquire load of state in collect/drain.c. */
 	atomic_store_explicit(&g->state, SEGMENT_OPEN, memory_order_release);
 	s->segment = g;
-	s->pos = (uint32_t *)(void *)(g + 1);
-	s->limit = (uint32_t *)(void *)((uint8_t *)g + s->segment_bytes - PLAIN_RECORD_BYTES + 4);
+	s->pos = (uint64_t *)(void *)(g + 1);
+	set_limit(s);
 }
 
 static void lose(struct stream *s, uint64_t events, uint64_t tick, enum lost_reason reason)
@@ -49,7 +57,7 @@ static void lose(struct stream *s, uint64_t events, uint64_t tick, enum lost_rea
 static void events_stop(struct stream *s)
 {
 	s->events_off = true;
-	s->limit = s->pos; /* every record takes the slow path from here on */
+	set_limit(s);
 }
 
 void stream_control(struct stream *s, bool on)
@@ -60,7 +68,7 @@ void stream_control(struct stream *s, bool on)
 		events_stop(s);
 	} else if (on && s->paused) {
 		s->paused = s->events_off = false;
-		s->limit = (uint32_t *)(void *)((uint8_t *)s->segment + s->segment_bytes - PLAIN_RECORD_BYTES + 4);
+		set_limit(s);
 	}
 }
 
@@ -79,7 +87,7 @@ static void next_segment(struct stream *s)
 		s->ring_at = next;
 	} else if (!segfile_spill(s->segment)) {
 		uint64_t records = atomic_load_explicit(&s->segment->committed, memory_order_relaxed) /
-				   PLAIN_RECORD_BYTES;
+				   SHORT_RECORD_BYTES;
 		lose(s, records, s->segment->begin_tick, LOST_SPILL_FAILED);
 	}
 	open_segment(s);
@@ -92,18 +100,11 @@ static enum lost_reason why_off(const struct stream *s)
 	return atomic_load_explicit(&segfile->stop_events, memory_order_relaxed) == 2 ? LOST_MODE : LOST_BUDGET;
 }
 
-static uint32_t *put_u64(uint32_t *p, uint64_t value)
-{
-	p[0] = (uint32_t)value;
-	p[1] = (uint32_t)(value >> 32);
-	return p + 2;
-}
-
 static void record_any(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
 		       uint32_t nextra)
 {
-	size_t need = 4 * (5 + 1 + 2 * (size_t)nextra);
-	uint64_t gap, dur = exit - enter;
+	size_t need = 8 * (3 + (size_t)nextra);
+	uint64_t gap, duration = exit - enter;
 
 	if (s->events_off) {
 		lose(s, 1, enter, why_off(s));
@@ -113,7 +114,7 @@ static void record_any(struct stream *s, uint32_t sig, uint64_t enter, uint64_t 
 	if (nextra > STREAM_WORDS_MAX) { /* the call is told, its details are not */
 		lose(s, 1, enter, LOST_DICTIONARY_FULL);
 		nextra = 0;
-		need = 4 * 5;
+		need = 8 * 3;
 	}
 	if ((uint8_t *)s->pos + need > (uint8_t *)s->segment + s->segment_bytes) {
 		next_segment(s);
@@ -123,19 +124,16 @@ static void record_any(struct stream *s, uint32_t sig, uint64_t enter, uint64_t 
 		}
 	}
 	gap = enter - s->previous_exit;
-	bool wide = (gap | dur) >> 32 != 0;
-	uint32_t *p = s->pos;
-	*p++ = sig | (wide ? SEGREC_WIDE : 0) | (nextra > 0 ? SEGREC_EXTRA : 0);
-	if (wide) {
-		p = put_u64(put_u64(p, gap), dur);
+	uint64_t *p = s->pos;
+	if (nextra == 0 && (gap | duration) <= SEGREC_TICKS_MAX) {
+		*p++ = segrec_short(sig, gap, duration);
 	} else {
-		*p++ = (uint32_t)gap;
-		*p++ = (uint32_t)dur;
+		*p++ = segrec_long(sig, nextra);
+		*p++ = gap;
+		*p++ = duration;
+		for (uint32_t i = 0; i < nextra; i++)
+			*p++ = extra[i];
 	}
-	if (nextra > 0)
-		*p++ = nextra;
-	for (uint32_t i = 0; i < nextra; i++)
-		p = put_u64(p, extra[i]);
 	s->pos = p;
 	s->previous_exit = exit;
 	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)p - (uint8_t *)(s->segment + 1)),
@@ -149,7 +147,13 @@ void stream_flush_polls(struct stream *s)
 		return;
 	uint64_t extra[2] = {polls->calls, polls->ticks};
 	polls->busy = 0;
+	set_limit(s);
 	record_any(s, polls->sig, polls->enter_tick, polls->exit_tick, extra, 2);
+}
+
+void stream_polls_pending(struct stream *s)
+{
+	set_limit(s);
 }
 
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
@@ -157,6 +161,28 @@ void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t
 {
 	stream_flush_polls(s);
 	record_any(s, sig, enter, exit, extra, nextra);
+}
+
+/* ---- signatures ---- */
+
+static uint64_t sig_hash(const uint64_t *w, uint32_t n)
+{
+	/* One odd factor a word: the products do not wait for each other. The last mix spreads them; equality is decided by the
+	 * words, not by the hash. */
+	uint64_t h = w[0] * 0x9e3779b97f4a7c15ull + w[1] * 0xc2b2ae3d27d4eb4full;
+	for (uint32_t i = 2; i < n; i++)
+		h += w[i] * (0xd6e8feb86659fd93ull + 2 * 0x165667b19e3779f9ull * i);
+	h ^= h >> 32;
+	h *= 0xff51afd7ed558ccdull;
+	return h ^ h >> 29;
+}
+
+static bool words_equal(const uint64_t *a, const uint64_t *b, uint32_t n)
+{
+	uint64_t differ = 0;
+	for (uint32_t i = 0; i < n; i++)
+		differ |= a[i] ^ b[i];
+	return differ == 0;
 }
 
 /* ---- definitions ---- */
@@ -280,7 +306,7 @@ static uint32_t coarse(struct stream *s, const uint64_t *words)
 	return s->nsigs++;
 }
 
-uint32_t stream_add_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
+COLD static uint32_t add_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
 {
 	modules_note(words[1]);
 	uint32_t sig = add_exact(s, words, n, hash);
@@ -288,6 +314,23 @@ uint32_t stream_add_sig(struct stream *s, const uint64_t *words, uint32_t n, uin
 		return sig;
 	*ret_literal = true;
 	return coarse(s, words);
+}
+
+/* The number of words stands in front of the words of each signature in the definitions. */
+uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
+{
+	uint64_t hash = sig_hash(words, n);
+	uint32_t tag = (uint32_t)(hash >> 32) | 1;
+	for (uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1);; at = (at + 1) & (STREAM_SLOTS - 1)) {
+		const struct sig_slot *slot = &s->slots[at];
+		if (slot->sig == 0)
+			return add_sig(s, words, n, hash, ret_literal);
+		if (slot->tag == tag) {
+			const uint64_t *have = s->sig_words[slot->sig - 1];
+			if ((uint32_t)(have[-1] >> 32) == n && words_equal(have, words, n))
+				return slot->sig - 1;
+		}
+	}
 }
 
 uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words)
@@ -310,6 +353,7 @@ uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words)
 static bool allocate(struct stream *s)
 {
 	s->slots = memory_reserve(STREAM_SLOTS * sizeof(*s->slots));
+	s->known = memory_reserve(KNOWN_CALLS * sizeof(*s->known));
 	s->sig_words = memory_reserve(SIGS_ALL * sizeof(*s->sig_words));
 	s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
 	s->area = segfile_add_region(REGION_THREAD, s->thread, PAGE, NULL, true);
@@ -317,7 +361,7 @@ static bool allocate(struct stream *s)
 	s->ring_segments = s->thread == 0 ? RING_SEGMENTS : 2;
 	/* Faulted in now, once: the ring is reused for ever. */
 	s->ring = segfile_add_region(REGION_RING, s->thread, (size_t)s->ring_segments * s->segment_bytes, NULL, true);
-	return s->slots != NULL && s->sig_words != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
+	return s->slots != NULL && s->known != NULL && s->sig_words != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
 }
 
 struct stream *stream_attach(void)

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define HIDDEN __attribute__((visibility("hidden")))
+#define COLD __attribute__((noinline, cold))
+#define INLINE static inline __attribute__((always_inline))
+
 #define STREAM_SIGS_MAX 32768u	   /* exact signatures of a thread; later ones are told coarsely, with their words in the event */
 #define STREAM_COARSE_MAX 4096u	   /* coarse signatures on top */
 #define STREAM_SLOTS 131072u	   /* of the hash table: a power of two over twice the signatures */
@@ -25,12 +29,27 @@ struct sig_slot {
 	uint32_t sig; /* id + 1; 0 = empty */
 };
 
+/* A call as it was made: head and address of its signature, then what decides the rest: handles and numbers as they
+ * were passed. Equal keys have equal signatures as long as no handle was freed. */
+#define KEY_WORDS 7
+
+struct known_call {
+	uint64_t key[KEY_WORDS];
+	uint32_t sig;
+	uint32_t epoch; /* of the handles */
+};
+
+#define KNOWN_CALLS 256u /* of a thread, by a hash of the key; a power of two */
+
+extern uint32_t handles_epoch HIDDEN; /* moves when a handle may change its meaning; never 0 */
+
 struct stream {
 	uintptr_t inside; /* frame of the MPI call this thread is in; 0 outside */
 	uint64_t previous_exit;
-	uint32_t *pos, *limit; /* next record, end of the segment (a largest plain record before it) */
+	uint64_t *pos, *limit; /* next record, end of the segment; equal when the next one needs more care than a store */
 	struct segment *segment;
 	struct segment_total *totals;
+	struct known_call *known;
 	struct sig_slot *slots;
 	const uint64_t **sig_words;
 	struct thread_area *area;
@@ -53,9 +72,6 @@ struct stream {
 	} scratch[SCRATCH_USES];
 };
 
-#define HIDDEN __attribute__((visibility("hidden")))
-#define COLD __attribute__((noinline, cold))
-
 extern __thread struct stream *stream_mine HIDDEN __attribute__((tls_model("initial-exec")));
 extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised or being so */
 
@@ -63,11 +79,12 @@ extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised o
 struct stream *stream_attach(void) HIDDEN COLD;
 
 /* Find or add. Returns the id of the signature. *ret_literal = its words must go with the event. */
-uint32_t stream_add_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash,
-			bool *ret_literal) HIDDEN COLD;
+uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal) HIDDEN;
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
 			uint32_t nextra) HIDDEN COLD;
 void stream_flush_polls(struct stream *s) HIDDEN COLD;
+/* Polls are pending: the next record must look at them first. */
+void stream_polls_pending(struct stream *s) HIDDEN;
 /* Append one definition; false when there is no room. */
 bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t head_bytes, const void *tail,
 		    uint32_t tail_bytes) HIDDEN COLD;
@@ -76,57 +93,36 @@ void stream_control(struct stream *s, bool on) HIDDEN COLD;
 /* At least that many words, valid until the next request for the same use; NULL without memory. */
 uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words) HIDDEN;
 
-static inline uint64_t sig_hash(const uint64_t *w, uint32_t n)
+INLINE void stream_record(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit)
 {
-	/* One odd factor a word: the products do not wait for each other. The last mix spreads them; equality is decided by the
-	 * words, not by the hash. */
-	uint64_t h = w[0] * 0x9e3779b97f4a7c15ull + w[1] * 0xc2b2ae3d27d4eb4full;
-	for (uint32_t i = 2; i < n; i++)
-		h += w[i] * (0xd6e8feb86659fd93ull + 2 * 0x165667b19e3779f9ull * i);
-	h ^= h >> 32;
-	h *= 0xff51afd7ed558ccdull;
-	return h ^ h >> 29;
-}
-
-static inline bool words_equal(const uint64_t *a, const uint64_t *b, uint32_t n)
-{
-	uint64_t differ = 0;
-	for (uint32_t i = 0; i < n; i++)
-		differ |= a[i] ^ b[i];
-	return differ == 0;
-}
-
-/* The number of words stands in front of the words of each signature in the definitions. */
-static inline uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
-{
-	uint64_t hash = sig_hash(words, n);
-	uint32_t tag = (uint32_t)(hash >> 32) | 1;
-	for (uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1);; at = (at + 1) & (STREAM_SLOTS - 1)) {
-		const struct sig_slot *slot = &s->slots[at];
-		if (slot->sig == 0)
-			return stream_add_sig(s, words, n, hash, ret_literal);
-		if (slot->tag == tag) {
-			const uint64_t *have = s->sig_words[slot->sig - 1];
-			if ((uint32_t)(have[-1] >> 32) == n && words_equal(have, words, n))
-				return slot->sig - 1;
-		}
-	}
-}
-
-static inline void stream_record(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit)
-{
-	uint64_t gap = enter - s->previous_exit, dur = exit - enter;
-	uint32_t *p = s->pos;
-	if (__builtin_expect((gap | dur) >> 32 != 0 || p >= s->limit || s->area->polls.busy, false)) {
+	uint64_t gap = enter - s->previous_exit, duration = exit - enter;
+	uint64_t *p = s->pos;
+	if (__builtin_expect((gap | duration) > SEGREC_TICKS_MAX || p >= s->limit, false)) {
 		stream_record_slow(s, sig, enter, exit, NULL, 0);
 		return;
 	}
-	p[0] = sig;
-	p[1] = (uint32_t)gap;
-	p[2] = (uint32_t)dur;
-	s->pos = p + 3;
+	*p++ = segrec_short(sig, gap, duration);
+	s->pos = p;
 	s->previous_exit = exit;
 	/* Partner: the agent's acquire load in collect/drain.c. */
-	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)(p + 3) - (uint8_t *)(s->segment + 1)),
+	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)p - (uint8_t *)(s->segment + 1)),
 			      memory_order_release);
+}
+
+/* Where a call with that key stands, if it is known. */
+INLINE struct known_call *known_place(const struct stream *s, const uint64_t key[KEY_WORDS])
+{
+	uint64_t h = key[1] + key[2] * 4 + key[3] * 8 + key[4] * 2 + key[5] + key[6];
+	return &s->known[h * 0x9e3779b97f4a7c15ull >> 56];
+}
+
+_Static_assert(KNOWN_CALLS == 1u << (64 - 56), "the hash keeps 8 bits");
+
+INLINE bool is_known(const struct known_call *k, const uint64_t key[KEY_WORDS])
+{
+	uint64_t differ = k->epoch ^ __atomic_load_n(&handles_epoch, __ATOMIC_RELAXED);
+#pragma GCC unroll 7
+	for (int i = 0; i < KEY_WORDS; i++)
+		differ |= k->key[i] ^ key[i];
+	return __builtin_expect(differ == 0, true);
 }

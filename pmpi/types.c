@@ -71,6 +71,7 @@ const struct type_entry *type_find_slow(MPI_Datatype type)
 
 void type_freed(MPI_Datatype type)
 {
+	handles_changed();
 	tables_lock();
 	struct type_entry *t = entries != NULL ? place_of(type) : NULL;
 	if (t != NULL && t->used && t->handle == type)

@@ -248,7 +248,7 @@ static struct segfile *make_segfile(void)
 	return f;
 }
 
-static void fill_segment(struct segfile *f, unsigned slot, uint32_t state, const uint32_t *words,
+static void fill_segment(struct segfile *f, unsigned slot, uint32_t state, const uint64_t *words,
 			 uint32_t nwords)
 {
 	struct segment *g = at(f, RING_AT + slot * SLOT);
@@ -306,15 +306,19 @@ static unsigned events_of(const struct mpic_file *f, struct mpic_event *ret_even
 	return n;
 }
 
-static const uint32_t two[] = {3, 10, 5, 4, 20, 7};
+/* What segrec_short() and segrec_long() make, as constants. */
+#define SHORT(sig, gap, duration) ((sig) | (uint64_t)(gap) << 16 | (uint64_t)(duration) << 40)
+#define LONG(sig, nextra) (SEGREC_LONG | (uint64_t)(sig) << 16 | (uint64_t)(nextra) << 40)
+
+static const uint64_t two[] = {SHORT(3, 10, 5), SHORT(4, 20, 7)};
 
 Test(drain, takes_full_segments_and_leaves_open_and_free_ones)
 {
 	struct segfile *f = make_segfile();
 	struct mpic_event ev[8];
-	fill_segment(f, 0, SEGMENT_FULL, two, 6);
-	fill_segment(f, 1, SEGMENT_OPEN, two, 6);
-	fill_segment(f, 2, SEGMENT_FREE, two, 6);
+	fill_segment(f, 0, SEGMENT_FULL, two, 2);
+	fill_segment(f, 1, SEGMENT_OPEN, two, 2);
+	fill_segment(f, 2, SEGMENT_FREE, two, 2);
 	struct result r = drain(false);
 	cr_assert_eq(r.drained, 1);
 	cr_assert_eq(events_of(&r.file, ev, 8), 2);
@@ -329,20 +333,19 @@ Test(drain, takes_the_open_segment_of_a_dead_process_up_to_what_was_committed)
 {
 	struct segfile *f = make_segfile();
 	struct mpic_event ev[8];
-	fill_segment(f, 0, SEGMENT_OPEN, two, 6);
-	((struct segment *)at(f, RING_AT))->committed = 3 * sizeof(uint32_t);
+	fill_segment(f, 0, SEGMENT_OPEN, two, 2);
+	((struct segment *)at(f, RING_AT))->committed = sizeof(uint64_t);
 	struct result r = drain(true);
 	cr_assert_eq(events_of(&r.file, ev, 8), 1);
 	mpic_close(&r.file);
 }
 
-Test(drain, reads_wide_records_and_extra_words)
+Test(drain, reads_long_records_and_extra_words)
 {
-	static const uint32_t words[] = {
-		5 | SEGREC_WIDE | SEGREC_EXTRA, 1, 2, 3, 4, 2, 0x11, 0, 0x22, 1};
+	static const uint64_t words[] = {LONG(5, 2), 1 | 2ull << 32, 3 | 4ull << 32, 0x11, 0x22 | 1ull << 32};
 	struct segfile *f = make_segfile();
 	struct mpic_event ev[8];
-	fill_segment(f, 0, SEGMENT_FULL, words, 10);
+	fill_segment(f, 0, SEGMENT_FULL, words, 5);
 	struct result r = drain(false);
 	cr_assert_eq(events_of(&r.file, ev, 8), 1);
 	cr_assert_eq(ev[0].enter_tick, 1000 + (1 | 2ull << 32));
@@ -363,7 +366,7 @@ Test(drain, tells_the_polls_that_were_running_when_the_process_died)
 					     .ticks = 50,
 					     .enter_tick = 1100,
 					     .exit_tick = 1200};
-	fill_segment(f, 0, SEGMENT_OPEN, two, 6);
+	fill_segment(f, 0, SEGMENT_OPEN, two, 2);
 	struct result r = drain(true);
 	cr_assert_eq(events_of(&r.file, ev, 8), 3);
 	cr_assert(ev[2].sig == 9 && ev[2].enter_tick == 1100 && ev[2].exit_tick == 1200 &&
@@ -373,16 +376,15 @@ Test(drain, tells_the_polls_that_were_running_when_the_process_died)
 
 Test(drain, a_hostile_record_ends_its_segment_and_no_other)
 {
-	static const uint32_t too_many[] = {3, 10, 5, 4 | SEGREC_EXTRA, 1, 1, SEGREC_EXTRA_MAX + 1,
-					    0, 0};
-	static const uint32_t endless[] = {3, 10, 5, 4 | SEGREC_WIDE, ~0u, ~0u, ~0u, ~0u};
-	static const uint32_t wild_sig[] = {3, 10, 5, MPIC_SIGS_MAX, 1, 1};
+	static const uint64_t too_many[] = {SHORT(3, 10, 5), LONG(4, SEGREC_EXTRA_MAX + 1), 1, 1, 0};
+	static const uint64_t endless[] = {SHORT(3, 10, 5), LONG(4, 0), ~0ull, ~0ull};
+	static const uint64_t wild_sig[] = {SHORT(3, 10, 5), LONG(MPIC_SIGS_MAX, 0), 1, 1};
 	struct segfile *f = make_segfile();
 	struct mpic_event ev[16];
-	fill_segment(f, 0, SEGMENT_FULL, too_many, 9);
-	fill_segment(f, 1, SEGMENT_FULL, endless, 8);
-	fill_segment(f, 2, SEGMENT_FULL, wild_sig, 6);
-	fill_segment(f, 3, SEGMENT_FULL, two, 6);
+	fill_segment(f, 0, SEGMENT_FULL, too_many, 5);
+	fill_segment(f, 1, SEGMENT_FULL, endless, 4);
+	fill_segment(f, 2, SEGMENT_FULL, wild_sig, 4);
+	fill_segment(f, 3, SEGMENT_FULL, two, 2);
 	struct result r = drain(false);
 	cr_assert_eq(events_of(&r.file, ev, 16), 1 + 1 + 1 + 2);
 	mpic_close(&r.file);
@@ -393,8 +395,8 @@ Test(drain, hostile_lengths_are_passed_over)
 	struct mpic_event ev[8];
 	struct segfile *f = make_segfile();
 	struct defs_area *defs = at(f, DEFS_AT);
-	fill_segment(f, 0, SEGMENT_FULL, two, 6);
-	fill_segment(f, 1, SEGMENT_FULL, two, 6);
+	fill_segment(f, 0, SEGMENT_FULL, two, 2);
+	fill_segment(f, 1, SEGMENT_FULL, two, 2);
 	((struct segment *)at(f, RING_AT))->committed = SLOT; /* more than the slot holds */
 	((struct segment *)at(f, RING_AT + SLOT))->thread = 99999;
 	defs->committed = 1u << 20;
