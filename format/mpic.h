@@ -117,17 +117,25 @@ struct mpic_event {
 
 #define MPIC_EXTRA_MAX 8192
 
+/* Events of one block. A zeroed struct is ready, may be begun again, and is freed by mpic_events_done(). */
 struct mpic_events {
-	struct cursor sig, gap, dur, extra;
+	uint32_t *words; /* the signature column */
+	uint32_t *next;	 /* by signature: index of the times of its next event */
+	uint64_t *times; /* gap, duration of each, group by group */
+	size_t cap_words, cap_next, cap_times;
+	uint32_t nsigs, count, at;
 	uint64_t clock; /* exit of the previous event */
-	uint32_t left;
+	struct cursor extra;
 	uint64_t extra_words[MPIC_EXTRA_MAX];
 };
 
-/* Start on a payload. *ret_count = number of events. */
+/* Start on a payload, which must stay until the last event. *ret_count = number of events. 0, -EBADMSG or -ENOMEM. */
 int mpic_events_begin(struct mpic_events *it, struct cursor payload, uint32_t *ret_count);
 /* 1 and *ret_event, 0 at the end, -EBADMSG. */
 int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event);
+void mpic_events_done(struct mpic_events *it);
+/* Offset of the times in a payload: from there on only entropy coding makes it shorter. len_bytes if it is none. */
+size_t mpic_events_times_at(const void *payload, size_t len_bytes);
 
 /* ---- profile, clocks ----------------------------------------------------------------------------------- */
 
@@ -166,16 +174,25 @@ void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, ui
 void mpic_put_def_comm(struct buf *out, const struct mpic_def *d);
 void mpic_put_def_module(struct buf *out, const struct mpic_def *d);
 
+struct mpic_column_event {
+	uint64_t gap, duration;
+	uint32_t word; /* of the signature column */
+};
+
 /* Columns of one event block under construction; a zeroed struct is empty, mpic_columns_done() frees. */
 struct mpic_columns {
-	struct buf sig, gap, dur, extra;
+	struct mpic_column_event *events;
+	uint32_t *order;
+	size_t cap, cap_order;
+	struct buf extra;
 	uint64_t begin_tick; /* exit of the event before the first; set it before the first put */
 	uint64_t clock;
-	uint32_t count;
+	uint32_t count, nsigs;
+	bool failed;
 };
 
 void mpic_columns_begin(struct mpic_columns *c, uint64_t begin_tick);
 void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event);
 /* Join the columns into one payload appended to out. */
-void mpic_columns_payload(const struct mpic_columns *c, struct buf *out);
+void mpic_columns_payload(struct mpic_columns *c, struct buf *out);
 void mpic_columns_done(struct mpic_columns *c);

@@ -20,7 +20,7 @@
  */
 #define MPIC_HEADER_BYTES 40
 #define MPIC_MAGIC_BYTES 16
-#define MPIC_VERSION 1
+#define MPIC_VERSION 2
 
 extern const uint8_t mpic_magic[MPIC_MAGIC_BYTES];
 extern const uint8_t mpic_block_magic[4];

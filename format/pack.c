@@ -7,23 +7,34 @@
 #include <zlib.h>
 
 #define RAW_WINDOW_BITS (-15)
+#define SYMBOLS_PER_TABLE_LEVEL 5 /* zlib's memLevel: Huffman tables are renewed every 1 << (memLevel + 6) symbols */
+#define FLUSH_BYTES 64		  /* that a change of strategy may add */
 
-int pack_deflate(struct buf *out, const void *data, size_t len_bytes, int level, struct error *e)
+int pack_deflate(struct buf *out, const void *data, size_t len_bytes, size_t numbers_at, int level, struct error *e)
 {
 	z_stream z = {0};
-	if (deflateInit2(&z, level, Z_DEFLATED, RAW_WINDOW_BITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+	int memory_level = numbers_at < len_bytes ? SYMBOLS_PER_TABLE_LEVEL : 9;
+	if (deflateInit2(&z, level, Z_DEFLATED, RAW_WINDOW_BITS, memory_level, Z_DEFAULT_STRATEGY) != Z_OK)
 		return fail(e, -ENOMEM, "out of memory for compression");
-	size_t bound = deflateBound(&z, len_bytes);
+	size_t bound = deflateBound(&z, len_bytes) + FLUSH_BYTES;
 	uint8_t *to = buf_reserve(out, bound);
 	if (to == NULL) {
 		deflateEnd(&z);
 		return fail(e, -ENOMEM, "out of memory for %zu bytes", bound);
 	}
 	z.next_in = (Bytef *)(uintptr_t)data;
-	z.avail_in = (uInt)len_bytes;
+	z.avail_in = (uInt)numbers_at;
 	z.next_out = to;
 	z.avail_out = (uInt)bound;
-	int rc = deflate(&z, Z_FINISH);
+	int rc = Z_OK;
+	if (numbers_at < len_bytes) {
+		rc = numbers_at > 0 ? deflate(&z, Z_NO_FLUSH) : Z_OK;
+		if (rc == Z_OK)
+			rc = deflateParams(&z, level, Z_HUFFMAN_ONLY);
+		z.avail_in = (uInt)(len_bytes - numbers_at);
+	}
+	if (rc == Z_OK)
+		rc = deflate(&z, Z_FINISH);
 	out->len_bytes += z.total_out;
 	deflateEnd(&z);
 	return rc == Z_STREAM_END ? 0 : fail(e, -EIO, "compression failed: zlib says %d", rc);

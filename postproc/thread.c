@@ -9,6 +9,7 @@ struct reader {
 	uint32_t thread;
 	const struct mpic_file *f;
 	VEC(uint32_t) sig_of; /* signature id -> index in p->sigs plus 1 */
+	struct mpic_events events;
 };
 
 static struct sig *sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
@@ -131,15 +132,14 @@ static int keep_event(struct reader *r, const struct mpic_event *ev)
 static int read_events(struct reader *r, const struct mpic_block *b)
 {
 	_cleanup_buf_ struct buf payload = {0};
-	struct mpic_events it;
 	struct mpic_event ev;
 	uint32_t count;
 	int code = mpic_read(r->f, b, &payload, NULL);
 	if (code == 0)
-		code = mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes), &count);
+		code = mpic_events_begin(&r->events, cursor_over(payload.data, payload.len_bytes), &count);
 	if (code < 0)
 		return code;
-	while ((code = mpic_events_next(&it, &ev)) == 1)
+	while ((code = mpic_events_next(&r->events, &ev)) == 1)
 		if ((code = keep_event(r, &ev)) < 0)
 			return code;
 	return code;
@@ -237,6 +237,7 @@ int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f,
 	if (code == 0)
 		code = totals_from_events(p, thread);
 	vec_done(&r.sig_of);
+	mpic_events_done(&r.events);
 	return code < 0 ? fail(e, code, "%s: process %u, thread %u: %s", f->path, p->index, thread,
 			       strerror(-code))
 			: 0;

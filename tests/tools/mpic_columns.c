@@ -5,30 +5,27 @@
 
 #include <stdio.h>
 
-static size_t packed(const struct buf *raw)
+#define BLOCK_HEADER_BYTES 40
+
+static size_t packed(const uint8_t *data, size_t len_bytes, size_t numbers_at)
 {
 	_cleanup_buf_ struct buf out = {0};
-	return raw->len_bytes > 0 && pack_deflate(&out, raw->data, raw->len_bytes, 6, NULL) == 0 ? out.len_bytes : 0;
+	return len_bytes > 0 && pack_deflate(&out, data, len_bytes, numbers_at, 6, NULL) == 0 ? out.len_bytes : 0;
 }
 
 static void add_block(const struct mpic_file *f, const struct mpic_block *b, size_t *structure, size_t *times)
 {
-	_cleanup_buf_ struct buf payload = {0}, other = {0}, time = {0};
-	struct mpic_events it;
-	uint32_t n;
+	_cleanup_buf_ struct buf payload = {0};
+	*structure += BLOCK_HEADER_BYTES;
 	if (b->kind != MPIC_EVENTS) {
-		*structure += b->packed_len_bytes + 40;
+		*structure += b->packed_len_bytes;
 		return;
 	}
-	if (mpic_read(f, b, &payload, NULL) < 0 ||
-	    mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes), &n) < 0)
+	if (mpic_read(f, b, &payload, NULL) < 0)
 		return;
-	buf_bytes(&other, it.sig.pos, cursor_left(&it.sig));
-	buf_bytes(&other, it.extra.pos, cursor_left(&it.extra));
-	buf_bytes(&time, it.gap.pos, cursor_left(&it.gap));
-	buf_bytes(&time, it.dur.pos, cursor_left(&it.dur));
-	*structure += packed(&other) + 40 + 32;
-	*times += packed(&time);
+	size_t at = mpic_events_times_at(payload.data, payload.len_bytes);
+	*structure += packed(payload.data, at, at);
+	*times += packed(payload.data + at, payload.len_bytes - at, 0);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* mpic.c - a .mpic written is read back; damaged anywhere it loses only what was damaged, and says so. */
 #include "format/mpic.h"
+#include "format/pack.h"
 #include "format/sig.h"
 
 #include <criterion/criterion.h>
@@ -55,7 +56,7 @@ Test(mpic, gives_back_every_tick_that_was_written)
 {
 	_cleanup_buf_ struct buf file = {0}, payload = {0};
 	struct mpic_file f;
-	struct mpic_events it;
+	static struct mpic_events it;
 	struct mpic_event ev;
 	struct error e;
 	uint32_t n;
@@ -80,7 +81,107 @@ Test(mpic, gives_back_every_tick_that_was_written)
 		clock = ev.exit_tick;
 	}
 	cr_assert_eq(mpic_events_next(&it, &ev), 0);
+	mpic_events_done(&it);
 	mpic_close(&f);
+}
+
+/* Times of every kind there and back: clocks with a step, without one, and events that miss theirs. */
+static void there_and_back(uint32_t n, uint64_t (*ticks)(uint32_t i))
+{
+	struct mpic_columns columns = {0};
+	static struct mpic_events it;
+	_cleanup_buf_ struct buf payload = {0}, packed = {0}, unpacked = {0};
+	struct mpic_event ev;
+	uint32_t count;
+
+	mpic_columns_begin(&columns, 77);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t enter = columns.clock + ticks(2 * i);
+		mpic_columns_put(&columns, &(struct mpic_event){.sig = i * i % 7, .enter_tick = enter, .exit_tick = enter + ticks(2 * i + 1)});
+	}
+	mpic_columns_payload(&columns, &payload);
+	mpic_columns_done(&columns);
+	size_t times_at = mpic_events_times_at(payload.data, payload.len_bytes);
+	cr_assert_lt(times_at, payload.len_bytes);
+	cr_assert_eq(pack_deflate(&packed, payload.data, payload.len_bytes, times_at, 6, NULL), 0);
+	cr_assert_eq(pack_inflate(&unpacked, packed.data, packed.len_bytes, payload.len_bytes, NULL), 0);
+	cr_assert_eq(mpic_events_begin(&it, cursor_over(unpacked.data, payload.len_bytes), &count), 0);
+	cr_assert_eq(count, n);
+	uint64_t clock = 77;
+	for (uint32_t i = 0; i < n; i++) {
+		cr_assert_eq(mpic_events_next(&it, &ev), 1);
+		cr_assert_eq(ev.sig, i * i % 7);
+		cr_assert_eq(ev.enter_tick, clock + ticks(2 * i));
+		cr_assert_eq(ev.exit_tick, ev.enter_tick + ticks(2 * i + 1));
+		clock = ev.exit_tick;
+	}
+	cr_assert_eq(mpic_events_next(&it, &ev), 0);
+	mpic_events_done(&it);
+}
+
+static uint64_t stepped(uint32_t i)
+{
+	return 26ull * (i * 2654435761u >> 24);
+}
+
+static uint64_t stepless(uint32_t i)
+{
+	return (i * 2654435761u >> 20) + (i % 100 == 0 ? 1ull << 40 : 0);
+}
+
+static uint64_t now_and_then_off(uint32_t i)
+{
+	return stepped(i) + (i % 97 == 3) - (i % 89 == 5 && stepped(i) > 0);
+}
+
+static uint64_t nothing(uint32_t i)
+{
+	(void)i;
+	return 0;
+}
+
+Test(mpic, gives_back_times_of_clocks_with_a_step_and_without)
+{
+	there_and_back(3000, stepped);
+	there_and_back(3000, stepless);
+	there_and_back(3000, now_and_then_off);
+	there_and_back(3000, nothing);
+	there_and_back(1, stepless);
+}
+
+/* Whatever bytes a payload holds: an error or events, never a read outside of it (run with sanitizers). */
+Test(mpic, an_event_payload_damaged_anywhere_is_refused_or_read)
+{
+	struct mpic_columns columns = {0};
+	static struct mpic_events it;
+	_cleanup_buf_ struct buf payload = {0};
+	mpic_columns_begin(&columns, 5);
+	for (uint32_t i = 0; i < 40; i++) {
+		uint64_t enter = columns.clock + now_and_then_off(i), words[1] = {i};
+		mpic_columns_put(&columns, &(struct mpic_event){.sig = i % 5, .enter_tick = enter, .exit_tick = enter + 1000 * i,
+								.extra = words, .nextra = i % 7 == 0});
+	}
+	mpic_columns_payload(&columns, &payload);
+	mpic_columns_done(&columns);
+	unsigned refused = 0;
+	for (size_t at = 0; at < payload.len_bytes; at++)
+		for (unsigned value = 0; value < 256; value += 51) {
+			struct mpic_event ev;
+			uint32_t count;
+			uint8_t was = payload.data[at];
+			payload.data[at] = (uint8_t)(was ^ (value + 1));
+			int rc = mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes), &count);
+			while (rc == 0 && (rc = mpic_events_next(&it, &ev)) == 1)
+				rc = 0;
+			refused += rc < 0;
+			payload.data[at] = was;
+		}
+	cr_assert_gt(refused, 100);
+	for (size_t len = 0; len < payload.len_bytes; len++) {
+		uint32_t count;
+		cr_assert_lt(mpic_events_begin(&it, cursor_over(payload.data, len), &count), 0);
+	}
+	mpic_events_done(&it);
 }
 
 Test(mpic, truncated_anywhere_keeps_every_whole_block_and_is_not_finished)
