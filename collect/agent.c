@@ -16,7 +16,7 @@
 
 #define POLL_MIN_NS 2000000ll
 #define POLL_MAX_NS 50000000ll
-#define REST_FACTOR 9 /* rest nine times as long as it worked: a tenth of a processor at most ... */
+#define REST_FACTOR 3 /* rest three times as long as it worked: a quarter of a processor at most ... */
 #define REST_MAX_NS 500000000ll
 #define BACKLOG_BYTES (256ull << 20) /* ... unless that much waits to be packed */
 #define CLOCK_EVERY_NS 1000000000ll

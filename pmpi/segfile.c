@@ -89,9 +89,10 @@ bool segfile_spill(const struct segment *segment)
 	uint64_t end = spilled_bytes + len;
 	int fd = end > SPILL_BYTES_MAX || !fits_limit(end) ? -1 : open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT);
 	if (fd >= 0) {
-		/* Allocated first, so that a full disk or a file size limit says so here and not by a signal. */
-		ok = posix_fallocate(fd, (off_t)spilled_bytes, (off_t)len) == 0 &&
-		     pwrite(fd, segment, len, (off_t)spilled_bytes) == (ssize_t)len;
+		ok = pwrite(fd, segment, len, (off_t)spilled_bytes) == (ssize_t)len;
+		/* Half of it must not look like a whole one while the next is written over it. */
+		if (!ok && ftruncate(fd, (off_t)spilled_bytes) != 0)
+			spilled_bytes = SPILL_BYTES_MAX;
 		close(fd);
 	}
 	if (ok)
