@@ -191,21 +191,6 @@ static void tell(struct call_span *s, uint32_t op, enum sig_shape shape, struct 
 		s->stream->inside = 0;
 }
 
-/* The common case in a few words: requests that this thread started one after the other, no status wanted. */
-static bool one_run(struct call_span *s, uint32_t op, const struct builder *b, int requests)
-{
-	const struct request *first = &b->taken[0].request;
-	uint64_t flags, differ = first->thread ^ s->stream->thread;
-	if (b->ntaken == 0 || run_length(b->taken, b->ntaken, 0, &flags) < b->ntaken)
-		return false;
-	for (uint32_t i = 0; i < b->ntaken; i++)
-		differ |= b->taken[i].request.flags;
-	const uint64_t key[KEY_WORDS] = {sig_head((uint16_t)op, SIG_COMPLETE, 0, 0, 0, 0), s->address,
-					 sig_pair(1, (uint32_t)requests),
-					 sig_run_word(s->stream->next_serial - first->serial, b->ntaken, flags)};
-	return differ == 0 && s->failed == 0 && span_end_known(s, key);
-}
-
 /* The requests at `which` (all if NULL) of those remembered completed; status j belongs to the j-th of them. */
 static void completed(struct call_span *s, uint32_t op, const struct before *before, const int *which, int nwhich,
 		      const MPI_Request *after)
@@ -226,27 +211,89 @@ static void completed(struct call_span *s, uint32_t op, const struct before *bef
 			continue;
 		b.taken[b.ntaken++].status = j;
 	}
-	if (part > 0 || !one_run(s, op, &b, before->n))
-		tell(s, op, SIG_COMPLETE, &b, before->n, before->statuses, part, false);
+	tell(s, op, SIG_COMPLETE, &b, before->n, before->statuses, part, false);
+}
+
+/* ---- Wait and Waitall of a few requests: what halo exchanges are made of ---- */
+
+/* Taken before the call, which completes them all, or fails. */
+struct waited {
+	uint32_t n;
+	struct taken taken[ON_STACK];
+};
+
+INLINE void take_few(struct waited *w, int count, const MPI_Request *requests)
+{
+	w->n = 0;
+	for (int i = 0; i < count; i++)
+		if (requests[i] != MPI_REQUEST_NULL && request_take(requests[i], false, &w->taken[w->n].request))
+			w->taken[w->n++].status = i;
+}
+
+/* True when it was one run of this thread's requests, with no status wanted, and the like was told before. */
+INLINE bool tell_known_run(struct call_span *s, uint32_t op, int count, const struct waited *w)
+{
+	const struct request *first = &w->taken[0].request;
+	bool down = w->n > 1 && w->taken[1].request.serial < first->serial;
+	uint64_t step = down ? UINT64_MAX : 1, serial = first->serial, differ = s->failed | (w->n == 0);
+	for (uint32_t i = 0; i < w->n; i++, serial += step) {
+		const struct request *r = &w->taken[i].request;
+		differ |= (r->serial ^ serial) | (r->thread ^ s->stream->thread) | r->flags;
+	}
+	if (__builtin_expect(differ != 0, false))
+		return false;
+	const uint64_t key[KEY_WORDS] = {
+		sig_head((uint16_t)op, SIG_COMPLETE, 0, 0, 0, 0), s->address, sig_pair(1, (uint32_t)count),
+		sig_run_word(s->stream->next_serial - first->serial, w->n, down ? SIG_RUN_DESCENDING : 0)};
+	return span_end_known(s, key);
+}
+
+/* In every other case. Of a call that failed, what is still there was not completed. */
+static void tell_few(struct call_span *s, uint32_t op, int count, const struct waited *w, const MPI_Status *statuses,
+		     const MPI_Request *after)
+{
+	struct builder b;
+	builder_begin(&b, s->stream, count);
+	for (uint32_t i = 0; i < w->n; i++) {
+		MPI_Request left = after[w->taken[i].status];
+		if (!s->failed || left == MPI_REQUEST_NULL)
+			b.taken[b.ntaken++] = w->taken[i];
+		else if (!(w->taken[i].request.flags & REQUEST_PERSISTENT))
+			request_put(left, w->taken[i].request);
+	}
+	tell(s, op, SIG_COMPLETE, &b, count, statuses, 0, false);
+}
+
+INLINE int wait_few(struct call_span *s, uint32_t op, int count, MPI_Request *requests, MPI_Status *statuses, bool ignored)
+{
+	struct waited w;
+	MPI_Status own[ON_STACK];
+	if (__builtin_expect(ignored && requests_wanting_status > 0, false)) {
+		statuses = own;
+		ignored = false;
+	}
+	take_few(&w, count, requests);
+	span_start(s);
+	int rc = op == OP_MPI_Wait ? next.MPI_Wait(requests, statuses) : next.MPI_Waitall(count, requests, statuses);
+	span_stop(s, rc);
+	if (__builtin_expect(!tell_known_run(s, op, count, &w), false))
+		tell_few(s, op, count, &w, ignored ? NULL : statuses, requests);
+	return rc;
+}
+
+int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+	struct call_span s;
+	if (!span_open(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+		return next.MPI_Wait(request, status);
+	return wait_few(&s, OP_MPI_Wait, 1, request, status, status == MPI_STATUS_IGNORE);
 }
 
 #define BEGIN(name, ...) \
 	struct call_span s; \
 	struct before before; \
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0))) \
+	if (!span_open(&s, __builtin_return_address(0), __builtin_frame_address(0))) \
 		return next.name(__VA_ARGS__)
-
-int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
-{
-	BEGIN(MPI_Wait, request, status);
-	remember(&s, &before, 1, request, status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status);
-	if (before.statuses != NULL)
-		status = before.statuses;
-	int rc = next.MPI_Wait(request, status);
-	span_stop(&s, rc);
-	completed(&s, OP_MPI_Wait, &before, NULL, 1, request);
-	return rc;
-}
 
 int wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
@@ -254,6 +301,7 @@ int wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	remember(&s, &before, 1, request, status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status);
 	if (before.statuses != NULL)
 		status = before.statuses;
+	span_start(&s);
 	int rc = next.MPI_Test(request, flag, status);
 	span_stop(&s, rc);
 	if (rc == MPI_SUCCESS && !*flag)
@@ -265,8 +313,14 @@ int wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
 int wrap_MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
-	BEGIN(MPI_Waitall, count, requests, statuses);
+	struct call_span s;
+	struct before before;
+	if (!span_open(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+		return next.MPI_Waitall(count, requests, statuses);
+	if (count <= ON_STACK)
+		return wait_few(&s, OP_MPI_Waitall, count, requests, statuses, statuses == MPI_STATUSES_IGNORE);
 	remember(&s, &before, count, requests, statuses);
+	span_start(&s);
 	int rc = next.MPI_Waitall(count, requests, statuses_for(&before, statuses));
 	span_stop(&s, rc);
 	completed(&s, OP_MPI_Waitall, &before, NULL, count, requests);
@@ -277,6 +331,7 @@ int wrap_MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status st
 {
 	BEGIN(MPI_Testall, count, requests, flag, statuses);
 	remember(&s, &before, count, requests, statuses);
+	span_start(&s);
 	int rc = next.MPI_Testall(count, requests, flag, statuses_for(&before, statuses));
 	span_stop(&s, rc);
 	if (rc == MPI_SUCCESS && !*flag)
@@ -299,6 +354,7 @@ int wrap_MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *
 {
 	BEGIN(MPI_Waitany, count, requests, index, status);
 	remember(&s, &before, count, requests, MPI_STATUSES_IGNORE);
+	span_start(&s);
 	int rc = next.MPI_Waitany(count, requests, index, one_status(&before, status));
 	span_stop(&s, rc);
 	completed(&s, OP_MPI_Waitany, &before, index, *index == MPI_UNDEFINED ? 0 : 1, requests);
@@ -309,6 +365,7 @@ int wrap_MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, M
 {
 	BEGIN(MPI_Testany, count, requests, index, flag, status);
 	remember(&s, &before, count, requests, MPI_STATUSES_IGNORE);
+	span_start(&s);
 	int rc = next.MPI_Testany(count, requests, index, flag, one_status(&before, status));
 	span_stop(&s, rc);
 	if (rc == MPI_SUCCESS && !*flag)
@@ -322,6 +379,7 @@ int wrap_MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int indi
 {
 	BEGIN(MPI_Waitsome, count, requests, outcount, indices, statuses);
 	remember(&s, &before, count, requests, statuses);
+	span_start(&s);
 	int rc = next.MPI_Waitsome(count, requests, outcount, indices, statuses_for(&before, statuses));
 	span_stop(&s, rc);
 	completed(&s, OP_MPI_Waitsome, &before, indices, *outcount == MPI_UNDEFINED ? 0 : *outcount, requests);
@@ -332,6 +390,7 @@ int wrap_MPI_Testsome(int count, MPI_Request requests[], int *outcount, int indi
 {
 	BEGIN(MPI_Testsome, count, requests, outcount, indices, statuses);
 	remember(&s, &before, count, requests, statuses);
+	span_start(&s);
 	int rc = next.MPI_Testsome(count, requests, outcount, indices, statuses_for(&before, statuses));
 	span_stop(&s, rc);
 	if (rc == MPI_SUCCESS && *outcount == 0)

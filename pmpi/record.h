@@ -30,7 +30,7 @@ void count_call(uint32_t op) HIDDEN;
 
 /* False: not ours to record (tracing is off, or the MPI library calls itself). `frame` is the wrapper's frame: a call made
  * from inside another has a lower one; a stale `inside` left by longjmp is thereby noticed. */
-INLINE bool span_begin(struct call_span *s, void *address, void *frame)
+INLINE bool span_open(struct call_span *s, void *address, void *frame)
 {
 	struct stream *stream = stream_mine;
 	if (__builtin_expect(stream == NULL, false)) {
@@ -45,7 +45,20 @@ INLINE bool span_begin(struct call_span *s, void *address, void *frame)
 	s->address = (uintptr_t)address;
 	if (__builtin_expect(s->address - mpi_hull_begin < mpi_hull_len, false))
 		s->address = callsite_behind(s->address, frame);
+	return true;
+}
+
+/* The call begins: nothing of ours stands between this and it. */
+INLINE void span_start(struct call_span *s)
+{
 	s->enter = tick_now();
+}
+
+INLINE bool span_begin(struct call_span *s, void *address, void *frame)
+{
+	if (!span_open(s, address, frame))
+		return false;
+	span_start(s);
 	return true;
 }
 
