@@ -173,7 +173,7 @@ void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 	polls->calls++;
 	polls->ticks += s->exit - s->enter;
 	polls->exit_tick = s->exit;
-	stream_polls_pending(stream);
+	stream_set_limit(stream);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	stream->inside = 0;
 }

@@ -23,8 +23,7 @@ bool stream_on;
 uint32_t handles_epoch = 1;
 static atomic_uint thread_count;
 
-/* Short records fill the segment, unless something must be looked at before the next. */
-static void set_limit(struct stream *s)
+void stream_set_limit(struct stream *s)
 {
 	bool careful = s->events_off || s->area->polls.busy != 0;
 	s->limit = careful ? s->pos : (uint64_t *)(void *)((uint8_t *)s->segment + s->segment_bytes);
@@ -42,7 +41,7 @@ static void open_segment(struct stream *s)
 	atomic_store_explicit(&g->state, SEGMENT_OPEN, memory_order_release);
 	s->segment = g;
 	s->pos = (uint64_t *)(void *)(g + 1);
-	set_limit(s);
+	stream_set_limit(s);
 }
 
 static void lose(struct stream *s, uint64_t events, uint64_t tick, enum lost_reason reason)
@@ -57,7 +56,7 @@ static void lose(struct stream *s, uint64_t events, uint64_t tick, enum lost_rea
 static void events_stop(struct stream *s)
 {
 	s->events_off = true;
-	set_limit(s);
+	stream_set_limit(s);
 }
 
 void stream_control(struct stream *s, bool on)
@@ -68,7 +67,7 @@ void stream_control(struct stream *s, bool on)
 		events_stop(s);
 	} else if (on && s->paused) {
 		s->paused = s->events_off = false;
-		set_limit(s);
+		stream_set_limit(s);
 	}
 }
 
@@ -147,13 +146,8 @@ void stream_flush_polls(struct stream *s)
 		return;
 	uint64_t extra[2] = {polls->calls, polls->ticks};
 	polls->busy = 0;
-	set_limit(s);
+	stream_set_limit(s);
 	record_any(s, polls->sig, polls->enter_tick, polls->exit_tick, extra, 2);
-}
-
-void stream_polls_pending(struct stream *s)
-{
-	set_limit(s);
 }
 
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,

@@ -83,8 +83,8 @@ uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *r
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
 			uint32_t nextra) HIDDEN COLD;
 void stream_flush_polls(struct stream *s) HIDDEN COLD;
-/* Polls are pending: the next record must look at them first. */
-void stream_polls_pending(struct stream *s) HIDDEN;
+/* Short records may fill the segment, unless something must be looked at before the next: call when that changes. */
+void stream_set_limit(struct stream *s) HIDDEN;
 /* Append one definition; false when there is no room. */
 bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t head_bytes, const void *tail,
 		    uint32_t tail_bytes) HIDDEN COLD;

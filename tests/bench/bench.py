@@ -3,7 +3,8 @@
 
   bench.py [--runs N] [--quick]      needs MPITRACE (the command) in the environment, or build/cli/mpitrace
 
-Runs alternate: untraced, traced, untraced, ... Every figure is the median over pairs; ranges stand beside it."""
+Runs alternate: untraced, traced, untraced, ... Every figure is the median over pairs, beside it the quartiles: on machines that
+others use as well, a run now and then is worth nothing."""
 import argparse
 import glob
 import os
@@ -39,7 +40,8 @@ def plain(folder, program, ranks, n, env):
     return bench_line(subprocess.run(words, env=env, cwd=folder, capture_output=True, text=True, timeout=600).stdout)
 
 
-def traced(folder, program, ranks, n, env):
+def traced(folder, program, ranks, n, env, **more):
+    env = dict(env, **more)
     out = folder + '/out'
     shutil.rmtree(out, ignore_errors=True)
     words = [MPITRACE, 'run', '--out', out, '--name', 't'] + (['-n', str(ranks)] if ranks > 1 else []) + \
@@ -64,14 +66,15 @@ def peer(folder, program, ranks, n, env):
 
 
 def spread(values, digits=1):
-    return '%.*f (%.*f to %.*f)' % (digits, statistics.median(values), digits, min(values), digits, max(values))
+    low, middle, high = statistics.quantiles(values, n=4, method='inclusive') if len(values) > 1 else values * 3
+    return '%.*f (%.*f to %.*f)' % (digits, middle, digits, low, digits, high)
 
 
-def pairs(folder, program, ranks, n, runs, env):
+def pairs(folder, program, ranks, n, runs, env, peers=5):
     rows = []
     for _ in range(runs):
         a, b, c = plain(folder, program, ranks, n, env), traced(folder, program, ranks, n, env), None
-        if len(rows) < 3:
+        if len(rows) < peers:
             c = peer(folder, program, ranks, n, env)
         rows.append((a, b, c))
     return rows
@@ -87,7 +90,7 @@ def added(rows, key, which=1):
 
 
 def structure(folder, env):
-    """Bytes of everything but times, as iterations grow: from the columns themselves."""
+    """Bytes of everything but times, from the columns themselves: what a longer run adds a call, and what it begins with."""
     sizes = []
     for n in (1000, 100000):
         traced(folder, 'self', 1, n, env)
@@ -95,24 +98,28 @@ def structure(folder, env):
                              glob.glob(folder + '/out/*.mpic'), capture_output=True, text=True).stdout.split()
         if len(out) < 2:
             return None
-        sizes.append((n, float(out[0]), float(out[1])))
-    return sizes
+        sizes.append((3.0 * n, float(out[0])))
+    (few, small), (many, large) = sizes
+    added = (large - small) / (many - few)
+    return '%.4f, after %.1f KiB' % (added, (small - added * few) / 1024)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('--runs', type=int, default=9)
+    parser.add_argument('--runs', type=int, default=15)
     parser.add_argument('--quick', action='store_true')
     args = parser.parse_args()
     runs, scale = (3, 0.2) if args.quick else (args.runs, 1)
     folder = tempfile.mkdtemp(prefix='mpitrace-bench-')
     compile_all(folder)
     floor = [bench_line(subprocess.run([folder + '/floor'], capture_output=True, text=True).stdout)['ns'] for _ in range(runs)]
-    print('%s, %d cores, %d pairs of runs, medians (lowest to highest)\n' % (platform.processor() or platform.machine(),
+    print('%s, %d cores, %d pairs of runs, medians (quartiles)\n' % (platform.processor() or platform.machine(),
                                                                            os.cpu_count(), runs))
     print('| what | goal | measured | beside it |\n|---|---|---|---|')
     row('two clock reads (the floor), ns', '-', spread(floor))
     yielding = dict(ENV, OMPI_MCA_mpi_yield_when_idle='1')
+    profile = [(plain(folder, 'self', 1, int(1000000 * scale), ENV),
+                traced(folder, 'self', 1, int(1000000 * scale), ENV, MPITRACE_MODE='profile')) for _ in range(runs)]
     one = pairs(folder, 'self', 1, int(1000000 * scale), runs, ENV)
     two = pairs(folder, 'ping', 2, int(500000 * scale), runs, ENV)
     halo = pairs(folder, 'halo', 8, int(4000 * scale), max(3, runs // 2), yielding)
@@ -122,14 +129,16 @@ def main():
         return 'untraced call %.0f ns' % statistics.median([r[0]['ns'] for r in rows]) + \
             ('; EZTrace adds %.0f' % statistics.median(ez) if ez else '')
     row('added per call, self, ns', '<= 35', spread(added(one, 'ns')), beside(one))
+    row('the same without events (profile mode), ns', '-', spread(added(profile, 'ns')))
     row('added per call, ping, ns', '<= 40', spread(added(two, 'ns')), beside(two))
     row('bytes per call, self', '<= 0.45', spread([r[1]['bytes_per_call'] for r in one], 3))
     row('bytes per call, halo', '<= 1.1', spread([r[1]['bytes_per_call'] for r in halo], 3))
     s = structure(folder, ENV)
     if s is not None:
-        row('structure alone, bytes per call, 1,000 and 100,000 iterations', '<= 0.02',
-            ', '.join('%.4f' % (b / (3.0 * n)) for n, b, _ in s))
+        row('structure alone, bytes per call from 1,000 to 100,000 iterations', '<= 0.02', s)
     row('resident memory added per rank, MiB', '<= 8', spread([x / 1024 for x in added(one, 'kib')]))
+    longer = pairs(folder, 'self', 1, int(5000000 * scale), 3, ENV, peers=0)
+    row('the same after five times as many calls, MiB', '<= 8', spread([x / 1024 for x in added(longer, 'kib')]))
     row('added to MPI_Init, ms', '<= 5', spread(added(one, 'init_ms')))
     row('added to MPI_Finalize, ms', '<= 10', spread(added(one, 'final_ms')))
     shutil.rmtree(folder, ignore_errors=True)
