@@ -22,6 +22,8 @@
 #define CLOCK_EVERY_NS 1000000000ll
 #define SNAPSHOT_EVERY_NS 10000000000ll
 #define NEW_RANKS_EVERY_NS 100000000ll
+#define RESERVE_BYTES (64u << 10) /* of the output, for the end: what the step and each process were */
+#define RESERVE_PROCESS_BYTES (16u << 10)
 
 struct agent {
 	const char *stepdir;
@@ -38,6 +40,13 @@ struct agent {
 	struct error trouble;
 	bool troubled;
 };
+
+static void lost(void *context, const struct queued_events *what)
+{
+	struct agent *a = context;
+	if (what->process < a->nprocesses)
+		process_lost(&a->processes[what->process], what);
+}
 
 static bool known(const struct agent *a, const char *name)
 {
@@ -65,6 +74,7 @@ static void adopt(struct agent *a, const char *name)
 	if (a->output.path == NULL && output_open(&a->output, &a->trouble) < 0)
 		a->troubled = true;
 	a->processes[a->nprocesses++] = p;
+	a->output.reserve_bytes = RESERVE_BYTES + a->nprocesses * RESERVE_PROCESS_BYTES;
 }
 
 static void look_for_processes(struct agent *a)
@@ -170,17 +180,18 @@ static void snapshot(struct agent *a, bool always)
 
 static void put_end(struct agent *a)
 {
-	uint64_t events = 0, lost = 0;
+	uint64_t events = 0, missing = 0;
+	output_ending(&a->output);
 	put_clocks_of_processes(a);
 	snapshot(a, true);
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
 		struct process *p = &a->processes[i];
 		for (uint32_t t = 0; t < p->nthreads; t++) {
 			events += p->threads[t].events;
-			lost += p->threads[t].dropped + (p->threads[t].area != NULL ? p->threads[t].area->lost : 0);
+			missing += p->threads[t].dropped + (p->threads[t].area != NULL ? p->threads[t].area->lost : 0);
 		}
 	}
-	meta_end(&a->output, a->nprocesses, events, lost);
+	meta_end(&a->output, a->nprocesses, events, missing);
 }
 
 /* What was drained and written is no longer needed here. */
@@ -270,7 +281,9 @@ static int begin(struct agent *a, const char *stepdir, struct error *e)
 	a->output = (struct output){.wanted_dir = layout_get(&a->layout, "out", a->ranks),
 				    .fallback_dir = a->ranks,
 				    .node = layout_get(&a->layout, "node", "node"),
-				    .fd = -1};
+				    .fd = -1,
+				    .lost = lost,
+				    .context = a};
 	a->budget_bytes = layout_number(&a->layout, "budget", 0);
 	tick_choose();
 	sample_clock(a, true);

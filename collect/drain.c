@@ -57,6 +57,11 @@ static void put_pending(struct mpic_columns *columns, const struct thread_area *
 		mpic_columns_put(columns, &ev);
 }
 
+static bool columns_failed(const struct mpic_columns *c)
+{
+	return buf_failed(&c->sig) || buf_failed(&c->gap) || buf_failed(&c->dur) || buf_failed(&c->extra);
+}
+
 /* One segment becomes one block. `last` = the stream ends here. */
 static void drain_segment(struct process *p, struct output *o, const struct segment *head, const uint8_t *records,
 			  uint32_t len_bytes, bool last)
@@ -78,15 +83,26 @@ static void drain_segment(struct process *p, struct output *o, const struct segm
 	if (columns.count == 0)
 		return;
 	payload.len_bytes = 0;
+	payload.failed = false;
 	mpic_columns_payload(&columns, &payload);
+	payload.failed |= columns_failed(&columns);
 	struct mpic_block b = {.kind = MPIC_EVENTS, .process = p->index, .thread = head->thread, .seq = head->seq};
-	int64_t packed = buf_failed(&payload) ? -ENOMEM : output_block(o, &b, payload.data, payload.len_bytes);
-	if (packed < 0) {
-		t->dropped += columns.count;
+	t->events += columns.count; /* process_lost() takes them back */
+	int64_t packed = output_events(o, &b, &payload, columns.count, head->begin_tick);
+	p->packed_event_bytes += packed > 0 ? (uint64_t)packed : 0;
+	if (payload.failed)
+		mpic_columns_done(&columns);
+}
+
+void process_lost(struct process *p, const struct queued_events *what)
+{
+	struct drained_thread *t = what->thread < p->nthreads ? &p->threads[what->thread] : NULL;
+	if (t == NULL)
 		return;
-	}
-	t->events += columns.count;
-	p->packed_event_bytes += (uint64_t)packed;
+	if (t->dropped == 0 || what->begin_tick < t->dropped_from_tick)
+		t->dropped_from_tick = what->begin_tick;
+	t->events -= what->events;
+	t->dropped += what->events;
 }
 
 static int drain_ring(struct process *p, struct output *o, struct drained_thread *t, bool all)

@@ -107,9 +107,9 @@ static cJSON *threads_of(const struct process *p)
 		cJSON_AddNumberToObject(one, "calls", (double)t->calls);
 		cJSON_AddNumberToObject(one, "events", (double)t->events);
 		cJSON_AddNumberToObject(one, "lost", (double)(t->area->lost + t->dropped));
-		add_tick(one, "lost_from_tick", t->area->lost_from_tick);
-		cJSON_AddStringToObject(one, "lost_reason",
-					t->area->lost == 0 && t->dropped > 0 ? "output_full" : reason_name(t->area->lost_reason));
+		bool ours = t->dropped > 0 && (t->area->lost == 0 || t->dropped_from_tick < t->area->lost_from_tick);
+		add_tick(one, "lost_from_tick", ours ? t->dropped_from_tick : t->area->lost_from_tick);
+		cJSON_AddStringToObject(one, "lost_reason", ours ? "output_full" : reason_name(t->area->lost_reason));
 		cJSON_AddItemToArray(list, one);
 	}
 	return list;

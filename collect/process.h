@@ -17,6 +17,7 @@ struct drained_thread {
 	uint64_t events; /* written as blocks */
 	uint64_t calls;	 /* sum of the totals, set with the last profile */
 	uint64_t dropped; /* events that were drained but could not be written */
+	uint64_t dropped_from_tick;
 };
 
 struct process {
@@ -48,6 +49,8 @@ int process_refresh(struct process *p);
 bool process_is_over(const struct process *p);
 /* Move everything final into blocks; with `all` the open segments too. Returns how many segments were drained. */
 int process_drain(struct process *p, struct output *o, bool all);
+/* A block of events of this process did not reach the output. */
+void process_lost(struct process *p, const struct queued_events *what);
 /* Bytes of spilled segments that wait to be drained. */
 uint64_t process_backlog(const struct process *p);
 /* The totals of all threads as profile blocks. */

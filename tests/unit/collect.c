@@ -175,40 +175,90 @@ static void limit_file(size_t len_bytes)
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){len_bytes, RLIM_INFINITY}), 0);
 }
 
-Test(output, when_writing_fails_it_keeps_every_whole_block_and_counts_the_others)
+static uint64_t lost_events;
+
+static void count_lost(void *context, const struct queued_events *what)
+{
+	(void)context;
+	lost_events += what->events;
+}
+
+static void put_events(struct output *o, size_t len_bytes, uint64_t seq, uint64_t events)
+{
+	_cleanup_buf_ struct buf noise = {0};
+	struct mpic_block b = {.kind = MPIC_EVENTS, .process = 0, .seq = seq};
+	for (size_t i = 0; i < len_bytes; i++)
+		buf_u8(&noise, (uint8_t)rand());
+	cr_assert_gt(output_events(o, &b, &noise, events, 1), 0);
+}
+
+static unsigned blocks_of(const char *path, enum mpic_kind kind)
+{
+	struct mpic_file f;
+	unsigned n = 0;
+	cr_assert_eq(mpic_open(path, &f, NULL), 0);
+	cr_assert_eq(f.damaged_bytes, 0);
+	for (size_t i = 0; i < f.nblocks; i++)
+		n += f.blocks[i].kind == kind;
+	mpic_close(&f);
+	return n;
+}
+
+Test(output, events_that_do_not_reach_the_file_are_told_and_definitions_wait)
 {
 	struct output o = output_to(dir);
-	struct mpic_file f;
+	o.lost = count_lost;
 	cr_assert_eq(output_open(&o, NULL), 0);
-	for (uint64_t seq = 0; seq < 4; seq++)
-		put_noise(&o, 10000, seq);
-	limit_file(25000);
+	put_events(&o, 10000, 0, 100);
+	cr_assert_eq(output_flush(&o), 0);
+	put_events(&o, 10000, 1, 10);
+	put_noise(&o, 5000, 0);
+	put_events(&o, 10000, 2, 1);
+	limit_file(15000);
 	cr_assert_eq(output_flush(&o), -EFBIG);
+	cr_assert_eq(lost_events, 11);
 	cr_assert_eq(o.failed_blocks, 2);
 	limit_file(40000);
-	put_noise(&o, 5000, 4);
+	put_events(&o, 10000, 3, 1000);
 	cr_assert_eq(output_close(&o), 0);
-	cr_assert_eq(mpic_open(o.path, &f, NULL), 0);
-	cr_assert_eq(f.nblocks, 3);
-	cr_assert_eq(f.damaged_bytes, 0);
-	mpic_close(&f);
+	cr_assert_eq(lost_events, 11);
+	cr_assert_eq(blocks_of(o.path, MPIC_EVENTS), 2);
+	cr_assert_eq(blocks_of(o.path, MPIC_DEFS), 1);
+	free(o.path);
+}
+
+Test(output, keeps_room_for_the_end)
+{
+	struct output o = output_to(dir);
+	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE};
+	o.lost = count_lost;
+	o.reserve_bytes = 5000;
+	cr_assert_eq(output_open(&o, NULL), 0);
+	limit_file(20000);
+	put_events(&o, 12000, 0, 1);
+	cr_assert_eq(output_flush(&o), 0);
+	put_events(&o, 4000, 1, 2); /* would fit, but then the end would not */
+	output_ending(&o);
+	cr_assert_eq(lost_events, 2);
+	cr_assert_gt(output_block(&o, &end, "{}", 2), 0);
+	cr_assert_eq(output_close(&o), 0);
+	cr_assert_eq(blocks_of(o.path, MPIC_END), 1);
 	free(o.path);
 }
 
 Test(output, is_still_a_trace_when_its_very_first_write_failed)
 {
 	struct output o = output_to(dir);
-	struct mpic_file f;
+	o.lost = count_lost;
 	cr_assert_eq(output_open(&o, NULL), 0);
-	put_noise(&o, 10000, 0);
+	put_events(&o, 10000, 0, 7);
 	limit_file(100);
 	cr_assert_lt(output_flush(&o), 0);
+	cr_assert_eq(lost_events, 7);
 	limit_file(20000);
 	put_noise(&o, 5000, 1);
 	cr_assert_eq(output_close(&o), 0);
-	cr_assert_eq(mpic_open(o.path, &f, NULL), 0);
-	cr_assert_eq(f.nblocks, 1);
-	mpic_close(&f);
+	cr_assert_eq(blocks_of(o.path, MPIC_DEFS), 1);
 	free(o.path);
 }
 
