@@ -1,6 +1,7 @@
 /* agent.c - see agent.h. Runs as the job's user, at idle priority while the job runs; nobody waits for it. */
 #include "collect/agent.h"
 
+#include "collect/earlier.h"
 #include "collect/meta.h"
 
 #include <dirent.h>
@@ -34,7 +35,9 @@ struct agent {
 	uint32_t nprocesses;
 	struct buf clocks; /* not written yet */
 	int64_t last_clock_ns, last_snapshot_ns;
-	uint64_t node_seq, clock_seq, process_seq;
+	struct earlier earlier; /* of an agent that died */
+	uint32_t next_index;
+	uint64_t node_seq, clock_seq;
 	uint32_t described; /* processes with rank and size in the file */
 	uint64_t budget_bytes;
 	struct error trouble;
@@ -44,8 +47,9 @@ struct agent {
 static void lost(void *context, const struct queued_events *what)
 {
 	struct agent *a = context;
-	if (what->process < a->nprocesses)
-		process_lost(&a->processes[what->process], what);
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		if (a->processes[i].index == what->process)
+			process_lost(&a->processes[i], what);
 }
 
 static bool known(const struct agent *a, const char *name)
@@ -58,12 +62,34 @@ static bool known(const struct agent *a, const char *name)
 	return false;
 }
 
+static void open_output(struct agent *a)
+{
+	a->output.broken = false;
+	if (output_open(&a->output, &a->trouble) < 0)
+		a->troubled = true;
+	if (a->output.path != NULL)
+		earlier_note(a->ranks, a->output.path);
+}
+
+/* A process that an agent before us knew keeps its index. */
+static void go_on(struct agent *a, struct process *p)
+{
+	uint32_t index = earlier_index(&a->earlier, p->file);
+	if (index == MPIC_NODE) {
+		a->next_index++;
+		return;
+	}
+	p->index = index;
+	process_refresh(p);
+	earlier_apply(&a->earlier, p);
+}
+
 static void adopt(struct agent *a, const char *name)
 {
 	char path[PATH_MAX];
 	struct process p;
 	if (snprintf(path, sizeof(path), "%s/%s", a->ranks, name) >= (int)sizeof(path) ||
-	    a->nprocesses >= MPIC_PROCESSES_MAX || process_open(&p, path, a->nprocesses, NULL) < 0)
+	    a->next_index >= MPIC_PROCESSES_MAX || process_open(&p, path, a->next_index, NULL) < 0)
 		return;
 	struct process *more = realloc(a->processes, (a->nprocesses + 1) * sizeof(*more));
 	if (more == NULL) {
@@ -71,8 +97,10 @@ static void adopt(struct agent *a, const char *name)
 		return;
 	}
 	a->processes = more;
-	if (a->output.path == NULL && output_open(&a->output, &a->trouble) < 0)
-		a->troubled = true;
+	if (a->output.path == NULL && !a->output.broken)
+		open_output(a);
+	go_on(a, &p);
+	meta_process(&a->output, &p); /* says whose the blocks are that follow */
 	a->processes[a->nprocesses++] = p;
 	a->output.reserve_bytes = RESERVE_BYTES + a->nprocesses * RESERVE_PROCESS_BYTES;
 }
@@ -172,9 +200,8 @@ static void snapshot(struct agent *a, bool always)
 	meta_node(&a->output, &a->layout, a->stepdir, a->node_seq++);
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
 		process_profile(&a->processes[i], &a->output);
-		meta_process(&a->output, &a->processes[i], a->process_seq);
+		meta_process(&a->output, &a->processes[i]);
 	}
-	a->process_seq++;
 	put_clocks(a);
 }
 
@@ -249,6 +276,16 @@ static void rest(const struct agent *a, int64_t ns)
 		nanosleep(&(struct timespec){0, ns < POLL_MAX_NS ? ns : POLL_MAX_NS}, NULL);
 }
 
+/* Segments go back to the program when their blocks are in the file: an agent that is killed loses nothing. */
+static void give_back(struct agent *a, int drained)
+{
+	if (drained == 0)
+		return;
+	output_flush(&a->output);
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		process_give_back(&a->processes[i]);
+}
+
 static void serve(struct agent *a, pid_t watch_pid)
 {
 	int64_t wait_ns = POLL_MIN_NS;
@@ -259,12 +296,13 @@ static void serve(struct agent *a, pid_t watch_pid)
 		look_for_processes(a);
 		sample_clock(a, over);
 		int64_t began_ns = cpu_ns();
-		int drained = drain_all(a, over);
+		if (a->output.path == NULL && a->nprocesses > 0 && over)
+			open_output(a); /* the last chance; what is not drained stays in ranks/ */
+		int drained = a->output.path != NULL ? drain_all(a, over) : 0;
 		if (over)
 			return;
 		snapshot(a, false);
-		if (drained > 0)
-			output_flush(&a->output);
+		give_back(a, drained);
 		wait_ns = rest_ns(a, cpu_ns() - began_ns, drained, wait_ns);
 		rest(a, wait_ns);
 	}
@@ -290,14 +328,33 @@ static int begin(struct agent *a, const char *stepdir, struct error *e)
 	return 0;
 }
 
+/* An agent died here: go on in its file. -EBUSY when it lives. */
+static int resume(struct agent *a, struct error *e)
+{
+	int rc = earlier_open(&a->earlier, a->ranks);
+	if (rc <= 0)
+		return rc < 0 ? fail(e, rc, "%s: cannot read what an agent before left: %s", a->ranks, strerror(-rc)) : 0;
+	const char *path = a->earlier.file.path;
+	rc = output_resume(&a->output, path, a->earlier.end);
+	if (rc < 0)
+		return fail(e, rc == -EWOULDBLOCK ? -EBUSY : rc, "%s: cannot go on in it: %s", path, strerror(-rc));
+	a->next_index = a->earlier.nprocesses;
+	a->node_seq = earlier_next_seq(&a->earlier, MPIC_META, MPIC_NODE, 0);
+	a->clock_seq = earlier_next_seq(&a->earlier, MPIC_CLOCK, MPIC_NODE, 0);
+	return 0;
+}
+
 int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 {
 	struct agent a = {0};
 	int rc = begin(&a, stepdir, e);
+	if (rc == 0)
+		rc = resume(&a, e);
 	if (rc < 0)
 		return rc;
 	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), told in the trace */
-	set_priority(true);
+	if (!stepdir_has(stepdir, "done"))
+		set_priority(true);
 	serve(&a, watch_pid);
 	if (a.nprocesses > 0 && a.output.path != NULL) {
 		put_end(&a);
@@ -306,6 +363,8 @@ int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 			fail(e, rc, "%s: cannot write: %s", a.output.path, strerror(-rc));
 		else
 			remove_segments(&a);
+		if (rc == 0)
+			earlier_forget(a.ranks);
 	} else if (a.troubled) {
 		rc = fail(e, -EIO, "%s", a.trouble.text);
 	}
@@ -314,6 +373,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 		process_close(&a.processes[i]);
 	free(a.processes);
 	free(a.output.path);
+	earlier_close(&a.earlier);
 	buf_done(&a.clocks);
 	layout_done(&a.layout);
 	return rc;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,6 +36,12 @@ static int make_dirs(const char *path)
 	return mkdir(part, 0777) != 0 && errno != EEXIST ? -errno : 0;
 }
 
+/* Held as long as the agent lives. File systems without locks: there is one agent as a rule. */
+static bool is_ours(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 /* <node>.mpic, or <node>.2.mpic ... if it is there: nothing is ever overwritten. */
 static int create_in(struct output *o, const char *dir)
 {
@@ -50,6 +57,7 @@ static int create_in(struct output *o, const char *dir)
 		o->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 		if (o->fd >= 0) {
 			o->path = path;
+			is_ours(o->fd);
 			return 0;
 		}
 		free(path);
@@ -76,6 +84,24 @@ int output_open(struct output *o, struct error *e)
 	}
 	mpic_append_magic(&o->pending);
 	return rc;
+}
+
+int output_resume(struct output *o, const char *path, uint64_t len_bytes)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	if (!is_ours(fd) || ftruncate(fd, (off_t)len_bytes) != 0 || lseek(fd, (off_t)len_bytes, SEEK_SET) < 0 ||
+	    (o->path = strdup(path)) == NULL) {
+		int rc = errno != 0 ? -errno : -EIO;
+		close(fd);
+		return rc;
+	}
+	o->fd = fd;
+	o->len_bytes = len_bytes;
+	if (len_bytes == 0)
+		mpic_append_magic(&o->pending);
+	return 0;
 }
 
 static void lose(struct output *o, const struct queued_events *what)

@@ -38,6 +38,8 @@ struct output {
 
 /* Open on first use: wanted_dir (made if missing), else fallback_dir. 0 or -errno with text. */
 int output_open(struct output *o, struct error *e);
+/* Go on behind the first len_bytes of a file that is there, if no other agent does. 0 or -errno. */
+int output_resume(struct output *o, const char *path, uint64_t len_bytes);
 /* Pack one block and queue it. Returns packed bytes, or -errno. */
 int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload, size_t len_bytes);
 /* The same for a block of events. What does not reach the file, now or later, is told to o->lost. */

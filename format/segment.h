@@ -69,6 +69,8 @@ struct segfile {
 	char host[256];
 	char switches[1024]; /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
 	struct region regions[SEGFILE_REGIONS_MAX];
+	_Atomic uint64_t spilled;	/* bytes of the spill file that are whole; release, after they are written */
+	_Atomic uint64_t spill_drained; /* by the agent: bytes of the spill file that are in the trace */
 };
 
 _Static_assert(sizeof(struct segfile) <= SEGFILE_HEAD_BYTES, "the head must fit its place");

@@ -94,8 +94,11 @@ bool segfile_spill(const struct segment *segment)
 		     pwrite(fd, segment, len, (off_t)spilled_bytes) == (ssize_t)len;
 		close(fd);
 	}
-	if (ok)
+	if (ok) {
 		spilled_bytes += len;
+		/* Partner: the agent's acquire load in collect/drain.c. It reads no segment that is still being written. */
+		atomic_store_explicit(&segfile->spilled, spilled_bytes, memory_order_release);
+	}
 	lock_give();
 	errno = saved;
 	return ok;

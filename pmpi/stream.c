@@ -148,8 +148,10 @@ void stream_flush_polls(struct stream *s)
 	if (!polls->busy)
 		return;
 	uint64_t extra[2] = {polls->calls, polls->ticks};
-	polls->busy = 0;
 	record_any(s, polls->sig, polls->enter_tick, polls->exit_tick, extra, 2);
+	/* Last: who is killed in between leaves both, and the agent knows by the time that they are the same. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	polls->busy = 0;
 }
 
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,

@@ -1,11 +1,14 @@
 /* collect.c - the agent's parts on files made by hand: what a program committed is in the .mpic,
  * whatever else the file says. In: layouts and segment files as format/segment.h draws them.  Out:
  * .mpic files, read back with format/mpic.h. */
+#include "collect/earlier.h"
+#include "collect/meta.h"
 #include "collect/output.h"
 #include "collect/process.h"
 #include "collect/stepdir.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -323,6 +326,8 @@ static struct result drain(bool all)
 	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
 	cr_assert_eq(output_open(&o, NULL), 0);
 	r.drained = process_drain(&p, &o, all);
+	cr_assert_eq(output_flush(&o), 0);
+	process_give_back(&p);
 	process_profile(&p, &o);
 	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE};
 	output_block(&o, &end, "{}", 2);
@@ -500,7 +505,7 @@ Test(drain, takes_spilled_segments_and_stops_at_the_half_written_one)
 {
 	uint8_t bytes[3 * (sizeof(struct segment) + sizeof(two))];
 	struct mpic_event ev[8];
-	make_segfile();
+	struct segfile *f = make_segfile();
 	for (unsigned i = 0; i < 3; i++) {
 		struct segment head = {
 			.committed = sizeof(two), .len_bytes = SLOT, .seq = i, .begin_tick = 1000};
@@ -508,11 +513,90 @@ Test(drain, takes_spilled_segments_and_stops_at_the_half_written_one)
 		memcpy(to, &head, sizeof(head));
 		memcpy(to + sizeof(head), two, sizeof(two));
 	}
-	write_file(spill_path, bytes, sizeof(bytes) - 1);
+	write_file(spill_path, bytes, sizeof(bytes)); /* the third is there, but nobody said that it is whole */
+	f->spilled = 2 * (sizeof(struct segment) + sizeof(two));
 	struct result r = drain(true);
 	cr_assert_eq(r.drained, 2);
 	cr_assert_eq(events_of(&r.file, ev, 8), 4);
 	mpic_close(&r.file);
+}
+
+Test(drain, a_segment_that_was_spilled_is_not_told_again_from_its_slot)
+{
+	struct segfile *f = make_segfile();
+	struct thread_area *area = at(f, AREA_AT);
+	struct mpic_event ev[8];
+	uint8_t bytes[sizeof(struct segment) + sizeof(two)];
+	struct segment head = {.committed = sizeof(two), .len_bytes = SLOT, .seq = 0, .begin_tick = 1000};
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), two, sizeof(two));
+	write_file(spill_path, bytes, sizeof(bytes));
+	f->spilled = sizeof(bytes);
+	area->polls = (struct pending_polls){.sig = 9, .busy = 1, .calls = 7, .previous_exit_tick = 1042,
+					     .enter_tick = 1100, .exit_tick = 1200};
+	fill_segment(f, 0, SEGMENT_OPEN, two, 6);
+	struct result r = drain(true);
+	cr_assert_eq(events_of(&r.file, ev, 8), 3);
+	cr_assert(ev[2].enter_tick == 1100 && ev[2].extra[0] == 7);
+	mpic_close(&r.file);
+}
+
+/* An agent that is killed before or after its segments were given back; and its successor. */
+static void two_agents(struct segfile *f, bool flushed, bool given_back)
+{
+	struct process p, next;
+	struct output o = output_to(dir), on = output_to(dir);
+	struct earlier e;
+	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
+	cr_assert_eq(output_open(&o, NULL), 0);
+	earlier_note(dir, o.path);
+	meta_process(&o, &p);
+	output_flush(&o);
+	cr_assert_eq(process_drain(&p, &o, false), 2);
+	if (flushed)
+		cr_assert_eq(output_flush(&o), 0);
+	if (given_back)
+		process_give_back(&p);
+	cr_assert_eq(write(o.fd, "half a block", 12), 12);
+	cr_assert_eq(earlier_open(&e, dir), 1);
+	cr_assert_eq(output_resume(&on, e.file.path, e.end), -EWOULDBLOCK); /* it still lives */
+	close(o.fd);
+	cr_assert_eq(output_resume(&on, e.file.path, e.end), 0);
+	cr_assert_eq(earlier_index(&e, f), 0);
+	cr_assert_eq(process_open(&next, segfile_path, 0, NULL), 0);
+	process_refresh(&next);
+	earlier_apply(&e, &next);
+	process_drain(&next, &on, true);
+	cr_assert_eq(next.threads[0].events, 6);
+	cr_assert_eq(output_close(&on), 0);
+	process_close(&p);
+	process_close(&next);
+	earlier_close(&e);
+}
+
+Test(drain, a_second_agent_goes_on_where_the_first_one_died)
+{
+	for (int i = 0; i < 3; i++) {
+		char command[2 * PATH_MAX];
+		struct mpic_event ev[16];
+		struct mpic_file file;
+		struct segfile *f = make_segfile();
+		struct defs_area *defs = at(f, DEFS_AT);
+		fill_segment(f, 0, SEGMENT_FULL, two, 6);
+		fill_segment(f, 1, SEGMENT_FULL, two, 6);
+		fill_segment(f, 2, SEGMENT_OPEN, two, 6);
+		defs->committed = 64;
+		two_agents(f, i > 0, i > 1);
+		char path[PATH_MAX];
+		snprintf(path, sizeof(path), "%s/n1.mpic", dir);
+		cr_assert_eq(mpic_open(path, &file, NULL), 0);
+		cr_assert_eq(file.damaged_bytes, 0);
+		cr_assert_eq(events_of(&file, ev, 16), 6, "%d", i);
+		cr_assert_eq(blocks_of(path, MPIC_DEFS), 1);
+		mpic_close(&file);
+		snprintf(command, sizeof(command), "rm -f %s/n1*.mpic %s", dir, segfile_path);
+		cr_assert_eq(system(command), 0);
+	}
 }
 
 Test(drain, refuses_what_is_no_segment_file)
