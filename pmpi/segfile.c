@@ -37,7 +37,7 @@ static int open_again(const char *suffix, int flags)
 {
 	char name[PATH_MAX + sizeof(SPILL_SUFFIX)];
 	snprintf(name, sizeof(name), "%s%s", path, suffix);
-	return open(name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return open(name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600); /* a fifo in its place must not stop us */
 }
 
 /* Growing a file past RLIMIT_FSIZE is a SIGXFSZ in the program (setrlimit(2)): ask before. */
@@ -104,6 +104,14 @@ bool segfile_spill(const struct segment *segment)
 	return ok;
 }
 
+static bool has_dots(const char *dir)
+{
+	for (const char *p = strstr(dir, "/.."); p != NULL; p = strstr(p + 1, "/.."))
+		if (p[3] == '/' || p[3] == '\0')
+			return true;
+	return false;
+}
+
 int segfile_create(const char *dir)
 {
 	struct stat st;
@@ -111,7 +119,9 @@ int segfile_create(const char *dir)
 			 (unsigned long long)tick_now());
 	if (dir[0] != '/' || n < 0 || (size_t)n >= sizeof(path) - sizeof(SPILL_SUFFIX))
 		return -EINVAL;
-	if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+	/* Only a directory of our own into which nobody else may write, not by a detour. */
+	if (has_dots(dir) || lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
 		return -EACCES;
 	int fd = open_again("", O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)

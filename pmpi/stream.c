@@ -64,6 +64,21 @@ void stream_control(struct stream *s, bool on)
 	}
 }
 
+/* Calls that a segment tells of. */
+static uint64_t records_in(const struct segment *g)
+{
+	const uint32_t *p = (const uint32_t *)(const void *)(g + 1);
+	const uint32_t *end = p + atomic_load_explicit(&g->committed, memory_order_relaxed) / 4;
+	uint64_t n = 0;
+	for (; p < end; n++) {
+		uint32_t head = *p;
+		p += (head & SEGREC_WIDE) != 0 ? 5 : 3;
+		if ((head & SEGREC_EXTRA) != 0)
+			p += 1 + 2 * *p;
+	}
+	return n;
+}
+
 /* The segment is full: go on in the next one if the agent has drained it, else write this one out ourselves. */
 static void next_segment(struct stream *s)
 {
@@ -78,9 +93,7 @@ static void next_segment(struct stream *s)
 		atomic_store_explicit(&s->segment->state, SEGMENT_FULL, memory_order_release);
 		s->ring_at = next;
 	} else if (!segfile_spill(s->segment)) {
-		uint64_t records = atomic_load_explicit(&s->segment->committed, memory_order_relaxed) /
-				   PLAIN_RECORD_BYTES;
-		lose(s, records, s->segment->begin_tick, LOST_SPILL_FAILED);
+		lose(s, records_in(s->segment), s->segment->begin_tick, LOST_SPILL_FAILED);
 	}
 	open_segment(s);
 }

@@ -1,6 +1,6 @@
-/* steps.c FILE STEPS THREADS [IGNORE] - STEPS rounds (0: for ever) of six calls in each thread, with a few thousand different signatures. What
+/* steps.c FILE STEPS THREADS [ignore | hog] - STEPS rounds (0: for ever) of six calls in each thread, with a few thousand different signatures. What
  * has returned is counted in FILE, mapped: long[thread][6]; whoever dies loses nothing of it. Prints a sum that messages
- * made. IGNORE: SIGTERM does not end it. */
+ * made. ignore: SIGTERM does not end it. hog: takes memory at the end until it gets no more. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 		return 2;
 	volatile long *returned = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	if (argc > 4)
+	if (argc > 4 && strcmp(argv[4], "ignore") == 0)
 		signal(SIGTERM, SIG_IGN);
 	if (n > 1)
 		MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &got);
@@ -76,6 +76,8 @@ int main(int argc, char **argv)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < n; i++)
 		sum += w[i].sum;
+	for (char *p; argc > 4 && strcmp(argv[4], "hog") == 0 && (p = malloc(1 << 20)) != NULL;)
+		memset(p, 1, 1 << 20);
 	MPI_Finalize();
 	printf("sum %ld\n", sum);
 	return 0;
