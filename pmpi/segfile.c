@@ -61,14 +61,34 @@ static void *map_new(uint64_t offset, size_t len_bytes, void *where, bool prefau
 	return at == MAP_FAILED ? NULL : at;
 }
 
+/* Where there is no room, asking costs system calls, and every call of the program with something new to tell would ask: ask
+ * again only after ever more refusals. */
+static uint32_t refusals, silent;
+
+static bool must_not_ask(void)
+{
+	if (silent == 0)
+		return false;
+	silent--;
+	return true;
+}
+
+static void heard(bool yes)
+{
+	refusals = yes ? 0 : refusals + 1;
+	silent = yes ? 0 : 1u << (refusals < 16 ? refusals : 16);
+}
+
 void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_bytes, void *where, bool prefault)
 {
 	void *at = NULL;
 	int saved = errno;
 	lock_take();
 	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
-	if (n < SEGFILE_REGIONS_MAX)
+	if (n < SEGFILE_REGIONS_MAX && !must_not_ask()) {
 		at = map_new(next_offset, len_bytes, where, prefault);
+		heard(at != NULL);
+	}
 	if (at != NULL) {
 		segfile->regions[n] = (struct region){type, thread, next_offset, len_bytes};
 		next_offset += len_bytes;

@@ -85,11 +85,11 @@ class Step:
         return (agent or self.agent(**how)).wait(timeout=TIMEOUT)
 
     def counts(self):
-        """What the trace holds, from its blocks; None without a trace."""
+        """What the trace holds, from its blocks; None without one block."""
         if not os.path.exists(self.mpic):
             return None
-        out = subprocess.run([os.environ['MPIC_COUNT'], self.mpic], capture_output=True, check=True)
-        return json.loads(out.stdout)
+        out = subprocess.run([os.environ['MPIC_COUNT'], self.mpic], capture_output=True)
+        return json.loads(out.stdout) if out.returncode != 3 else None
 
     def analysis(self):
         subprocess.run([MPITRACE, 'analyze', self.out, '-o', self.out + '/job.mpix', '--report', self.out + '/report.html'],
