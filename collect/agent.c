@@ -20,6 +20,7 @@
 #define REST_FACTOR 9 /* rest nine times as long as it worked: a tenth of a processor at most ... */
 #define REST_MAX_NS 500000000ll
 #define BACKLOG_BYTES (256ull << 20) /* ... unless that much waits to be packed */
+#define LAST_TRIES 7 /* in a quarter of a second */
 #define CLOCK_EVERY_NS 1000000000ll
 #define SNAPSHOT_EVERY_NS 10000000000ll
 #define NEW_RANKS_EVERY_NS 100000000ll
@@ -40,6 +41,7 @@ struct agent {
 	uint64_t node_seq, clock_seq;
 	uint32_t described; /* processes with rank and size in the file */
 	uint64_t budget_bytes;
+	bool refused; /* a process could not be taken on */
 	struct error trouble;
 	bool troubled;
 };
@@ -88,11 +90,15 @@ static void adopt(struct agent *a, const char *name)
 {
 	char path[PATH_MAX];
 	struct process p;
-	if (snprintf(path, sizeof(path), "%s/%s", a->ranks, name) >= (int)sizeof(path) ||
-	    a->next_index >= MPIC_PROCESSES_MAX || process_open(&p, path, a->next_index, NULL) < 0)
+	if (snprintf(path, sizeof(path), "%s/%s", a->ranks, name) >= (int)sizeof(path) || a->next_index >= MPIC_PROCESSES_MAX)
+		return;
+	int rc = process_open(&p, path, a->next_index, NULL);
+	a->refused |= rc < 0 && rc != -EAGAIN && rc != -EBADMSG;
+	if (rc < 0)
 		return;
 	struct process *more = realloc(a->processes, (a->nprocesses + 1) * sizeof(*more));
 	if (more == NULL) {
+		a->refused = true;
 		process_close(&p);
 		return;
 	}
@@ -108,6 +114,7 @@ static void adopt(struct agent *a, const char *name)
 static void look_for_processes(struct agent *a)
 {
 	DIR *d = opendir(a->ranks);
+	a->refused = d == NULL && errno != ENOENT;
 	const struct dirent *entry;
 	const size_t suffix = strlen(SEGFILE_SUFFIX);
 	while (d != NULL && (entry = readdir(d)) != NULL) {
@@ -128,6 +135,17 @@ static void sample_clock(struct agent *a, bool always)
 	mpic_put_clock(&a->clocks, &(struct mpic_clock){s.tick, s.monotonic_ns, s.realtime_ns});
 }
 
+/* What the system refuses now it may grant soon. */
+static int drain_last(struct process *p, struct output *o)
+{
+	int drained = process_drain(p, o, true);
+	for (int i = 0; i < LAST_TRIES && p->refused; i++) {
+		nanosleep(&(struct timespec){0, POLL_MIN_NS << i}, NULL);
+		drained += process_drain(p, o, true);
+	}
+	return drained;
+}
+
 static int drain_all(struct agent *a, bool final)
 {
 	int drained = 0;
@@ -136,7 +154,7 @@ static int drain_all(struct agent *a, bool final)
 		if (p->gone)
 			continue;
 		bool over = final || process_is_over(p);
-		drained += process_drain(p, &a->output, over);
+		drained += over ? drain_last(p, &a->output) : process_drain(p, &a->output, false);
 		if (over) {
 			p->gone = true;
 			p->lost = atomic_load_explicit(&p->file->state, memory_order_acquire) == SEGFILE_RUNNING;
@@ -205,7 +223,7 @@ static void snapshot(struct agent *a, bool always)
 	put_clocks(a);
 }
 
-static void put_end(struct agent *a)
+static int put_end(struct agent *a)
 {
 	uint64_t events = 0, missing = 0;
 	output_ending(&a->output);
@@ -215,10 +233,11 @@ static void put_end(struct agent *a)
 		struct process *p = &a->processes[i];
 		for (uint32_t t = 0; t < p->nthreads; t++) {
 			events += p->threads[t].events;
-			missing += p->threads[t].dropped + (p->threads[t].area != NULL ? p->threads[t].area->lost : 0);
+			if (p->threads[t].area != NULL)
+				missing += p->threads[t].area->lost + p->threads[t].area->dropped;
 		}
 	}
-	meta_end(&a->output, a->nprocesses, events, missing);
+	return meta_end(&a->output, a->nprocesses, events, missing);
 }
 
 /* What was drained and written is no longer needed here. */
@@ -344,6 +363,34 @@ static int resume(struct agent *a, struct error *e)
 	return 0;
 }
 
+static bool was_refused(const struct agent *a)
+{
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		if (a->processes[i].refused)
+			return true;
+	return false;
+}
+
+/* Segments are removed when all of them is in the trace and its end is written; else another agent can try. */
+static int finish(struct agent *a, struct error *e)
+{
+	if (a->output.path == NULL && a->nprocesses > 0)
+		return fail(e, -EIO, "%s", a->trouble.text);
+	if (a->nprocesses == 0)
+		return a->refused ? fail(e, -EAGAIN, "%s: cannot be read; run `mpitrace collect` again", a->ranks) : 0;
+	int rc = put_end(a), closed = output_close(&a->output);
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		process_give_back(&a->processes[i]); /* written, or counted as lost */
+	rc = closed < 0 ? closed : rc;
+	if (rc < 0)
+		return fail(e, rc, "%s: cannot write: %s", a->output.path, strerror(-rc));
+	if (a->refused || was_refused(a))
+		return fail(e, -EAGAIN, "%s: could not be read whole; run `mpitrace collect` again", a->ranks);
+	remove_segments(a);
+	earlier_forget(a->ranks);
+	return 0;
+}
+
 int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 {
 	struct agent a = {0};
@@ -356,19 +403,9 @@ int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 	if (!stepdir_has(stepdir, "done"))
 		set_priority(true);
 	serve(&a, watch_pid);
-	if (a.nprocesses > 0 && a.output.path != NULL) {
-		put_end(&a);
-		rc = output_close(&a.output);
-		if (rc < 0)
-			fail(e, rc, "%s: cannot write: %s", a.output.path, strerror(-rc));
-		else
-			remove_segments(&a);
-		if (rc == 0)
-			earlier_forget(a.ranks);
-	} else if (a.troubled) {
-		rc = fail(e, -EIO, "%s", a.trouble.text);
-	}
-	stepdir_mark(a.ranks, "sealed");
+	rc = finish(&a, e);
+	if (rc == 0)
+		stepdir_mark(a.ranks, "sealed");
 	for (uint32_t i = 0; i < a.nprocesses; i++)
 		process_close(&a.processes[i]);
 	free(a.processes);

@@ -99,12 +99,12 @@ static void drain_segment(struct process *p, struct output *o, const struct segm
 void process_lost(struct process *p, const struct queued_events *what)
 {
 	struct drained_thread *t = what->thread < p->nthreads ? &p->threads[what->thread] : NULL;
-	if (t == NULL)
+	if (t == NULL || t->area == NULL)
 		return;
-	if (t->dropped == 0 || what->begin_tick < t->dropped_from_tick)
-		t->dropped_from_tick = what->begin_tick;
+	if (t->area->dropped == 0 || what->begin_tick < t->area->dropped_from_tick)
+		t->area->dropped_from_tick = what->begin_tick;
 	t->events -= what->events;
-	t->dropped += what->events;
+	t->area->dropped += what->events;
 }
 
 static int drain_ring(struct process *p, struct output *o, struct drained_thread *t, bool all)
@@ -175,6 +175,7 @@ static int drain_spill(struct process *p, struct output *o, bool all)
 		snprintf(path, sizeof(path), "%s" SPILL_SUFFIX, p->path);
 		p->spill_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	}
+	p->refused |= p->spill_fd < 0 && atomic_load_explicit(&p->file->spilled, memory_order_acquire) > p->spill_done;
 	if (p->spill_fd < 0 || fstat(p->spill_fd, &st) != 0 || st.st_uid != geteuid())
 		return 0;
 	/* Partner: the release store in segfile_spill(), pmpi/segfile.c. What lies behind is still in its ring. */
@@ -193,6 +194,7 @@ static int drain_spill(struct process *p, struct output *o, bool all)
 		p->spill_done += sizeof(head) + len;
 		drained++;
 	}
+	p->refused |= all && p->spill_done < end;
 	/* Rarely and much at once: punching holds the file's lock, and the rank waits for it with its next segment. */
 	if (!all && p->spill_given_back - p->spill_punched >= PUNCH_BYTES) {
 		fallocate(p->spill_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)p->spill_punched,
@@ -224,7 +226,10 @@ static void drain_defs(struct process *p, struct output *o)
 int process_drain(struct process *p, struct output *o, bool all)
 {
 	int drained = 0;
+	p->refused = false;
 	process_refresh(p);
+	if (p->refused) /* without all of its parts nothing of it can be understood */
+		return 0;
 	drained += drain_spill(p, o, all);
 	for (uint32_t i = 0; i < p->nthreads; i++)
 		drained += drain_ring(p, o, &p->threads[i], all);

@@ -62,7 +62,8 @@ int earlier_open(struct earlier *ret_earlier, const char *ranks)
 	for (size_t i = 0; i < e.file.nblocks; i++) {
 		const struct mpic_block *b = &e.file.blocks[i];
 		uint64_t end = b->payload_offset + b->packed_len_bytes;
-		e.end = end > e.end ? end : e.end;
+		if (b->kind != MPIC_END) /* it is not, after all */
+			e.end = end > e.end ? end : e.end;
 		if (b->process != MPIC_NODE && b->process >= e.nprocesses)
 			e.nprocesses = b->process + 1;
 	}
@@ -181,7 +182,5 @@ void earlier_apply(const struct earlier *e, struct process *p)
 	}
 	free(told);
 	p->meta_seq = earlier_next_seq(e, MPIC_META, p->index, 0);
-	p->spill_done = p->spill_punched = p->spill_given_back =
-		atomic_load_explicit(&p->file->spill_drained, memory_order_relaxed);
 	p->earlier = e;
 }

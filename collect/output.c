@@ -219,10 +219,10 @@ static size_t sort_out(struct output *o, size_t done)
 }
 
 /* The file ends behind its last whole block again. Cutting gives back what was promised. */
-static void cut_back(struct output *o, size_t done)
+static void cut_back(struct output *o, size_t done, bool written)
 {
 	o->len_bytes += sort_out(o, done);
-	if (done > 0) {
+	if (written) {
 		o->room_bytes = 0;
 		if (ftruncate(o->fd, (off_t)o->len_bytes) == 0)
 			lseek(o->fd, (off_t)o->len_bytes, SEEK_SET);
@@ -250,10 +250,11 @@ int output_flush(struct output *o)
 	if (o->pending.len_bytes == 0)
 		return 0;
 	int rc = make_room(o, o->len_bytes + o->pending.len_bytes + (o->ending ? 0 : o->reserve_bytes));
-	if (rc == 0)
+	bool room = rc == 0;
+	if (room)
 		rc = write_pending(o, &done);
 	if (rc < 0) {
-		cut_back(o, done);
+		cut_back(o, done, room);
 		return rc;
 	}
 	o->len_bytes += done;
@@ -280,6 +281,8 @@ int output_close(struct output *o)
 		if (ftruncate(o->fd, (off_t)o->len_bytes) != 0 || fsync(o->fd) != 0)
 			rc = rc == 0 ? -errno : rc;
 		close(o->fd);
+		if (o->len_bytes == 0) /* not even its first bytes could be written */
+			unlink(o->path);
 	}
 	buf_done(&o->pending);
 	free(o->queued);

@@ -16,8 +16,6 @@ struct drained_thread {
 	uint64_t defs_seq, profile_seq;
 	uint64_t events; /* written as blocks */
 	uint64_t calls;	 /* sum of the totals, set with the last profile */
-	uint64_t dropped; /* events that were drained but could not be written */
-	uint64_t dropped_from_tick;
 	uint64_t spilled_seq;	/* one above the last segment that came from the spill file */
 	uint64_t drained_slots; /* bits: of the ring, in the output but not yet given back */
 };
@@ -41,6 +39,7 @@ struct process {
 	uint64_t packed_event_bytes;
 	bool gone; /* died or finalised: everything in it is final */
 	bool lost; /* gone without MPI_Finalize */
+	bool refused; /* the system refused something: there is more in its files than was drained */
 	bool closed;
 };
 

@@ -91,6 +91,8 @@ struct thread_area {
 	uint64_t lost_reason; /* enum lost_reason of the first loss */
 	_Atomic uint64_t next_seq; /* of segments */
 	struct pending_polls polls;
+	/* By the agent, here because it may die: events that it took from the program and could not write. */
+	uint64_t dropped, dropped_from_tick;
 };
 
 enum lost_reason { LOST_NOTHING = 0, LOST_BUDGET, LOST_SPILL_FAILED, LOST_DICTIONARY_FULL, LOST_MODE, LOST_PAUSED };
