@@ -54,6 +54,12 @@ static void lost(void *context, const struct queued_events *what)
 			process_lost(&a->processes[i], what);
 }
 
+static void naming(void *context, const char *path, bool made)
+{
+	const struct agent *a = context;
+	earlier_note(a->ranks, path, made);
+}
+
 static bool known(const struct agent *a, const char *name)
 {
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
@@ -69,8 +75,6 @@ static void open_output(struct agent *a)
 	a->output.broken = false;
 	if (output_open(&a->output, &a->trouble) < 0)
 		a->troubled = true;
-	if (a->output.path != NULL)
-		earlier_note(a->ranks, a->output.path);
 }
 
 /* A process that an agent before us knew keeps its index. */
@@ -340,6 +344,7 @@ static int begin(struct agent *a, const char *stepdir, struct error *e)
 				    .node = layout_get(&a->layout, "node", "node"),
 				    .fd = -1,
 				    .lost = lost,
+				    .naming = naming,
 				    .context = a};
 	a->budget_bytes = layout_number(&a->layout, "budget", 0);
 	tick_choose();

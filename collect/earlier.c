@@ -9,18 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NOTE "output"
 
-void earlier_note(const char *ranks, const char *path)
+/* '?' and the name while the file is not made, or just made and empty: then the first byte becomes '='. */
+void earlier_note(const char *ranks, const char *path, bool made)
 {
-	char name[PATH_MAX + 8];
+	char name[PATH_MAX + 8], text[PATH_MAX + 1];
 	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
-	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int n = snprintf(text, sizeof(text), "?%s", path);
+	int fd = open(name, O_WRONLY | O_CREAT | (made ? 0 : O_TRUNC) | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return;
-	if (write(fd, path, strlen(path)) != (ssize_t)strlen(path))
+	if (made ? pwrite(fd, "=", 1, 0) != 1 : write(fd, text, (size_t)n) != n)
 		unlink(name);
 	close(fd);
 }
@@ -32,16 +35,21 @@ void earlier_forget(const char *ranks)
 	unlink(name);
 }
 
+/* The name, if that file is an agent's: a file that only was to be made is so while it is empty. */
 static bool read_note(const char *ranks, char path[PATH_MAX])
 {
-	char name[PATH_MAX + 8];
+	char name[PATH_MAX + 8], text[PATH_MAX + 1];
+	struct stat st;
 	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
 	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	ssize_t n = fd >= 0 ? read(fd, path, PATH_MAX - 1) : 0;
+	ssize_t n = fd >= 0 ? read(fd, text, PATH_MAX) : 0;
 	if (fd >= 0)
 		close(fd);
-	path[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	text[n > 0 ? n : 0] = '\0';
+	if (n < 2 || lstat(text + 1, &st) != 0 || !S_ISREG(st.st_mode))
+		return false;
+	memcpy(path, text + 1, (size_t)n);
+	return text[0] == '=' || st.st_size == 0;
 }
 
 int earlier_open(struct earlier *ret_earlier, const char *ranks)
@@ -49,7 +57,7 @@ int earlier_open(struct earlier *ret_earlier, const char *ranks)
 	char path[PATH_MAX];
 	struct earlier e = {0};
 	*ret_earlier = e;
-	if (!read_note(ranks, path) || access(path, F_OK) != 0)
+	if (!read_note(ranks, path))
 		return 0;
 	int rc = mpic_open(path, &e.file, NULL);
 	if (rc == -EBADMSG) { /* not one whole block: begun anew */

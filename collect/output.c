@@ -54,10 +54,14 @@ static int create_in(struct output *o, const char *dir)
 			       : asprintf(&path, "%s/%s.%d.mpic", dir, o->node, i);
 		if (n < 0)
 			return -ENOMEM;
+		if (o->naming != NULL)
+			o->naming(o->context, path, false);
 		o->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 		if (o->fd >= 0) {
 			o->path = path;
 			is_ours(o->fd);
+			if (o->naming != NULL)
+				o->naming(o->context, path, true);
 			return 0;
 		}
 		free(path);

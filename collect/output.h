@@ -33,6 +33,8 @@ struct output {
 	bool broken;
 	/* Told of every block of events that did not reach the file, once. May be NULL. */
 	void (*lost)(void *context, const struct queued_events *what);
+	/* Told of the file's name before it is made, and again when it is made and empty. May be NULL. */
+	void (*naming)(void *context, const char *path, bool made);
 	void *context;
 };
 
