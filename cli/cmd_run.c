@@ -20,6 +20,7 @@
 
 #define NAMES_MAX 1000
 #define WORDS_MAX 256
+#define AGENTS_MAX 3
 
 struct run {
 	const char *ranks, *out, *mpirun_args;
@@ -217,6 +218,15 @@ static int run_program(struct run *r)
 	return code;
 }
 
+/* An agent that was killed has a successor, which goes on where it stopped. */
+static void wait_for_agent(struct run *r)
+{
+	char sealed[PATH_MAX + 16];
+	snprintf(sealed, sizeof(sealed), "%s/ranks/sealed", r->stepdir);
+	for (int i = 0; i < AGENTS_MAX && wait_for(r->agent) != 0 && access(sealed, F_OK) != 0; i++)
+		start_agent(r);
+}
+
 static void finish(struct run *r)
 {
 	char path[PATH_MAX + 16], mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
@@ -224,7 +234,7 @@ static void finish(struct run *r)
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
-	wait_for(r->agent);
+	wait_for_agent(r);
 	snprintf(mpic, sizeof(mpic), "%s/%s.mpic", r->dir, r->name);
 	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
 	snprintf(html, sizeof(html), "%s/%s.html", r->dir, r->name);

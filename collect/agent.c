@@ -1,6 +1,7 @@
 /* agent.c - see agent.h. Runs as the job's user, at idle priority while the job runs; nobody waits for it. */
 #include "collect/agent.h"
 
+#include "collect/earlier.h"
 #include "collect/meta.h"
 
 #include <dirent.h>
@@ -19,9 +20,12 @@
 #define REST_FACTOR 3 /* rest three times as long as it worked: a quarter of a processor at most ... */
 #define REST_MAX_NS 500000000ll
 #define BACKLOG_BYTES (256ull << 20) /* ... unless that much waits to be packed */
+#define LAST_TRIES 7 /* in a quarter of a second */
 #define CLOCK_EVERY_NS 1000000000ll
 #define SNAPSHOT_EVERY_NS 10000000000ll
 #define NEW_RANKS_EVERY_NS 100000000ll
+#define RESERVE_BYTES (64u << 10) /* of the output, for the end: what the step and each process were */
+#define RESERVE_PROCESS_BYTES (16u << 10)
 
 struct agent {
 	const char *stepdir;
@@ -32,12 +36,29 @@ struct agent {
 	uint32_t nprocesses;
 	struct buf clocks; /* not written yet */
 	int64_t last_clock_ns, last_snapshot_ns;
-	uint64_t node_seq, clock_seq, process_seq;
+	struct earlier earlier; /* of an agent that died */
+	uint32_t next_index;
+	uint64_t node_seq, clock_seq;
 	uint32_t described; /* processes with rank and size in the file */
 	uint64_t budget_bytes;
+	bool refused; /* a process could not be taken on */
 	struct error trouble;
 	bool troubled;
 };
+
+static void lost(void *context, const struct queued_events *what)
+{
+	struct agent *a = context;
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		if (a->processes[i].index == what->process)
+			process_lost(&a->processes[i], what);
+}
+
+static void naming(void *context, const char *path, bool made)
+{
+	const struct agent *a = context;
+	earlier_note(a->ranks, path, made);
+}
 
 static bool known(const struct agent *a, const char *name)
 {
@@ -49,27 +70,55 @@ static bool known(const struct agent *a, const char *name)
 	return false;
 }
 
+static void open_output(struct agent *a)
+{
+	a->output.broken = false;
+	if (output_open(&a->output, &a->trouble) < 0)
+		a->troubled = true;
+}
+
+/* A process that an agent before us knew keeps its index. */
+static void go_on(struct agent *a, struct process *p)
+{
+	uint32_t index = earlier_index(&a->earlier, p->file);
+	if (index == MPIC_NODE) {
+		a->next_index++;
+		return;
+	}
+	p->index = index;
+	process_refresh(p);
+	earlier_apply(&a->earlier, p);
+}
+
 static void adopt(struct agent *a, const char *name)
 {
 	char path[PATH_MAX];
 	struct process p;
-	if (snprintf(path, sizeof(path), "%s/%s", a->ranks, name) >= (int)sizeof(path) ||
-	    a->nprocesses >= MPIC_PROCESSES_MAX || process_open(&p, path, a->nprocesses, NULL) < 0)
+	if (snprintf(path, sizeof(path), "%s/%s", a->ranks, name) >= (int)sizeof(path) || a->next_index >= MPIC_PROCESSES_MAX)
+		return;
+	int rc = process_open(&p, path, a->next_index, NULL);
+	a->refused |= rc < 0 && rc != -EAGAIN && rc != -EBADMSG;
+	if (rc < 0)
 		return;
 	struct process *more = realloc(a->processes, (a->nprocesses + 1) * sizeof(*more));
 	if (more == NULL) {
+		a->refused = true;
 		process_close(&p);
 		return;
 	}
 	a->processes = more;
-	if (a->output.path == NULL && output_open(&a->output, &a->trouble) < 0)
-		a->troubled = true;
+	if (a->output.path == NULL && !a->output.broken)
+		open_output(a);
+	go_on(a, &p);
+	meta_process(&a->output, &p); /* says whose the blocks are that follow */
 	a->processes[a->nprocesses++] = p;
+	a->output.reserve_bytes = RESERVE_BYTES + a->nprocesses * RESERVE_PROCESS_BYTES;
 }
 
 static void look_for_processes(struct agent *a)
 {
 	DIR *d = opendir(a->ranks);
+	a->refused = d == NULL && errno != ENOENT;
 	const struct dirent *entry;
 	const size_t suffix = strlen(SEGFILE_SUFFIX);
 	while (d != NULL && (entry = readdir(d)) != NULL) {
@@ -90,6 +139,17 @@ static void sample_clock(struct agent *a, bool always)
 	mpic_put_clock(&a->clocks, &(struct mpic_clock){s.tick, s.monotonic_ns, s.realtime_ns});
 }
 
+/* What the system refuses now it may grant soon. */
+static int drain_last(struct process *p, struct output *o)
+{
+	int drained = process_drain(p, o, true);
+	for (int i = 0; i < LAST_TRIES && p->refused; i++) {
+		nanosleep(&(struct timespec){0, POLL_MIN_NS << i}, NULL);
+		drained += process_drain(p, o, true);
+	}
+	return drained;
+}
+
 static int drain_all(struct agent *a, bool final)
 {
 	int drained = 0;
@@ -98,7 +158,7 @@ static int drain_all(struct agent *a, bool final)
 		if (p->gone)
 			continue;
 		bool over = final || process_is_over(p);
-		drained += process_drain(p, &a->output, over);
+		drained += over ? drain_last(p, &a->output) : process_drain(p, &a->output, false);
 		if (over) {
 			p->gone = true;
 			p->lost = atomic_load_explicit(&p->file->state, memory_order_acquire) == SEGFILE_RUNNING;
@@ -162,25 +222,26 @@ static void snapshot(struct agent *a, bool always)
 	meta_node(&a->output, &a->layout, a->stepdir, a->node_seq++);
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
 		process_profile(&a->processes[i], &a->output);
-		meta_process(&a->output, &a->processes[i], a->process_seq);
+		meta_process(&a->output, &a->processes[i]);
 	}
-	a->process_seq++;
 	put_clocks(a);
 }
 
-static void put_end(struct agent *a)
+static int put_end(struct agent *a)
 {
-	uint64_t events = 0, lost = 0;
+	uint64_t events = 0, missing = 0;
+	output_ending(&a->output);
 	put_clocks_of_processes(a);
 	snapshot(a, true);
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
 		struct process *p = &a->processes[i];
 		for (uint32_t t = 0; t < p->nthreads; t++) {
 			events += p->threads[t].events;
-			lost += p->threads[t].dropped + (p->threads[t].area != NULL ? p->threads[t].area->lost : 0);
+			if (p->threads[t].area != NULL)
+				missing += p->threads[t].area->lost + p->threads[t].area->dropped;
 		}
 	}
-	meta_end(&a->output, a->nprocesses, events, lost);
+	return meta_end(&a->output, a->nprocesses, events, missing);
 }
 
 /* What was drained and written is no longer needed here. */
@@ -238,6 +299,16 @@ static void rest(const struct agent *a, int64_t ns)
 		nanosleep(&(struct timespec){0, ns < POLL_MAX_NS ? ns : POLL_MAX_NS}, NULL);
 }
 
+/* Segments go back to the program when their blocks are in the file: an agent that is killed loses nothing. */
+static void give_back(struct agent *a, int drained)
+{
+	if (drained == 0)
+		return;
+	output_flush(&a->output);
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		process_give_back(&a->processes[i]);
+}
+
 static void serve(struct agent *a, pid_t watch_pid)
 {
 	int64_t wait_ns = POLL_MIN_NS;
@@ -248,12 +319,13 @@ static void serve(struct agent *a, pid_t watch_pid)
 		look_for_processes(a);
 		sample_clock(a, over);
 		int64_t began_ns = cpu_ns();
-		int drained = drain_all(a, over);
+		if (a->output.path == NULL && a->nprocesses > 0 && over)
+			open_output(a); /* the last chance; what is not drained stays in ranks/ */
+		int drained = a->output.path != NULL ? drain_all(a, over) : 0;
 		if (over)
 			return;
 		snapshot(a, false);
-		if (drained > 0)
-			output_flush(&a->output);
+		give_back(a, drained);
 		wait_ns = rest_ns(a, cpu_ns() - began_ns, drained, wait_ns);
 		rest(a, wait_ns);
 	}
@@ -270,10 +342,57 @@ static int begin(struct agent *a, const char *stepdir, struct error *e)
 	a->output = (struct output){.wanted_dir = layout_get(&a->layout, "out", a->ranks),
 				    .fallback_dir = a->ranks,
 				    .node = layout_get(&a->layout, "node", "node"),
-				    .fd = -1};
+				    .fd = -1,
+				    .lost = lost,
+				    .naming = naming,
+				    .context = a};
 	a->budget_bytes = layout_number(&a->layout, "budget", 0);
 	tick_choose();
 	sample_clock(a, true);
+	return 0;
+}
+
+/* An agent died here: go on in its file. -EBUSY when it lives. */
+static int resume(struct agent *a, struct error *e)
+{
+	int rc = earlier_open(&a->earlier, a->ranks);
+	if (rc <= 0)
+		return rc < 0 ? fail(e, rc, "%s: cannot read what an agent before left: %s", a->ranks, strerror(-rc)) : 0;
+	const char *path = a->earlier.file.path;
+	rc = output_resume(&a->output, path, a->earlier.end);
+	if (rc < 0)
+		return fail(e, rc == -EWOULDBLOCK ? -EBUSY : rc, "%s: cannot go on in it: %s", path, strerror(-rc));
+	a->next_index = a->earlier.nprocesses;
+	a->node_seq = earlier_next_seq(&a->earlier, MPIC_META, MPIC_NODE, 0);
+	a->clock_seq = earlier_next_seq(&a->earlier, MPIC_CLOCK, MPIC_NODE, 0);
+	return 0;
+}
+
+static bool was_refused(const struct agent *a)
+{
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		if (a->processes[i].refused)
+			return true;
+	return false;
+}
+
+/* Segments are removed when all of them is in the trace and its end is written; else another agent can try. */
+static int finish(struct agent *a, struct error *e)
+{
+	if (a->output.path == NULL && a->nprocesses > 0)
+		return fail(e, -EIO, "%s", a->trouble.text);
+	if (a->nprocesses == 0)
+		return a->refused ? fail(e, -EAGAIN, "%s: cannot be read; run `mpitrace collect` again", a->ranks) : 0;
+	int rc = put_end(a), closed = output_close(&a->output);
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		process_give_back(&a->processes[i]); /* written, or counted as lost */
+	rc = closed < 0 ? closed : rc;
+	if (rc < 0)
+		return fail(e, rc, "%s: cannot write: %s", a->output.path, strerror(-rc));
+	if (a->refused || was_refused(a))
+		return fail(e, -EAGAIN, "%s: could not be read whole; run `mpitrace collect` again", a->ranks);
+	remove_segments(a);
+	earlier_forget(a->ranks);
 	return 0;
 }
 
@@ -281,26 +400,22 @@ int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 {
 	struct agent a = {0};
 	int rc = begin(&a, stepdir, e);
+	if (rc == 0)
+		rc = resume(&a, e);
 	if (rc < 0)
 		return rc;
 	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), told in the trace */
-	set_priority(true);
+	if (!stepdir_has(stepdir, "done"))
+		set_priority(true);
 	serve(&a, watch_pid);
-	if (a.nprocesses > 0 && a.output.path != NULL) {
-		put_end(&a);
-		rc = output_close(&a.output);
-		if (rc < 0)
-			fail(e, rc, "%s: cannot write: %s", a.output.path, strerror(-rc));
-		else
-			remove_segments(&a);
-	} else if (a.troubled) {
-		rc = fail(e, -EIO, "%s", a.trouble.text);
-	}
-	stepdir_mark(a.ranks, "sealed");
+	rc = finish(&a, e);
+	if (rc == 0)
+		stepdir_mark(a.ranks, "sealed");
 	for (uint32_t i = 0; i < a.nprocesses; i++)
 		process_close(&a.processes[i]);
 	free(a.processes);
 	free(a.output.path);
+	earlier_close(&a.earlier);
 	buf_done(&a.clocks);
 	layout_done(&a.layout);
 	return rc;

@@ -1,7 +1,7 @@
 /* drain.c - from segments to blocks: records are split into columns, packed, appended.
  * In: committed bytes of ring segments and spilled segments.  Out: EVENTS, DEFS and PROFILE blocks. */
 #include "base/cursor.h"
-#include "collect/process.h"
+#include "collect/earlier.h"
 #include "format/mpic.h"
 
 #include <errno.h>
@@ -74,15 +74,27 @@ static void drain_segment(struct process *p, struct output *o, const struct segm
 	if (columns.count == 0)
 		return;
 	payload.len_bytes = 0;
+	payload.failed = false;
 	mpic_columns_payload(&columns, &payload);
 	struct mpic_block b = {.kind = MPIC_EVENTS, .process = p->index, .thread = head->thread, .seq = head->seq};
-	int64_t packed = buf_failed(&payload) ? -ENOMEM : output_block(o, &b, payload.data, payload.len_bytes);
-	if (packed < 0) {
-		t->dropped += columns.count;
+	if (p->earlier != NULL && earlier_has(p->earlier, b.kind, b.process, b.thread, b.seq))
 		return;
-	}
-	t->events += columns.count;
-	p->packed_event_bytes += (uint64_t)packed;
+	t->events += columns.count; /* process_lost() takes them back */
+	int64_t packed = output_events(o, &b, &payload, columns.count, head->begin_tick);
+	p->packed_event_bytes += packed > 0 ? (uint64_t)packed : 0;
+	if (payload.failed)
+		mpic_columns_done(&columns);
+}
+
+void process_lost(struct process *p, const struct queued_events *what)
+{
+	struct drained_thread *t = what->thread < p->nthreads ? &p->threads[what->thread] : NULL;
+	if (t == NULL || t->area == NULL)
+		return;
+	if (t->area->dropped == 0 || what->begin_tick < t->area->dropped_from_tick)
+		t->area->dropped_from_tick = what->begin_tick;
+	t->events -= what->events;
+	t->area->dropped += what->events;
 }
 
 static int drain_ring(struct process *p, struct output *o, struct drained_thread *t, bool all)
@@ -98,24 +110,51 @@ static int drain_ring(struct process *p, struct output *o, struct drained_thread
 		/* Partners: the release stores of state and committed in pmpi/stream.c. */
 		uint32_t state = atomic_load_explicit(&g->state, memory_order_acquire);
 		uint32_t len = atomic_load_explicit(&g->committed, memory_order_acquire);
-		if (len > slot - sizeof(*g) || (state != SEGMENT_FULL && !(all && state == SEGMENT_OPEN)))
+		uint64_t bit = 1ull << (at / slot % 64);
+		if ((t->drained_slots & bit) != 0 || len > slot - sizeof(*g) || (state != SEGMENT_FULL && !(all && state == SEGMENT_OPEN)))
 			continue;
-		drain_segment(p, o, g, (const uint8_t *)(g + 1), len, state == SEGMENT_OPEN);
-		atomic_store_explicit(&g->state, SEGMENT_FREE, memory_order_release);
+		struct segment head = *g;
+		if (state == SEGMENT_OPEN && head.seq + 1 == t->spilled_seq) {
+			/* It died after it had spilled this segment, before it used the slot for the next one. */
+			head.seq++;
+			head.begin_tick = t->area != NULL ? t->area->polls.previous_exit_tick : 0;
+			len = 0;
+		}
+		drain_segment(p, o, &head, (const uint8_t *)(g + 1), len, state == SEGMENT_OPEN);
+		t->drained_slots |= bit;
 		drained++;
 	}
 	return drained;
 }
 
-uint64_t process_backlog(const struct process *p)
+static void give_ring_back(struct drained_thread *t)
 {
-	struct stat st;
-	if (p->gone || p->spill_fd < 0 || fstat(p->spill_fd, &st) != 0 || (uint64_t)st.st_size < p->spill_done)
-		return 0;
-	return (uint64_t)st.st_size - p->spill_done;
+	uint32_t slot = t->drained_slots != 0 ? ((const struct segment *)(const void *)t->ring)->len_bytes : 0;
+	for (size_t at = 0; t->drained_slots != 0 && slot >= sizeof(struct segment) && at + slot <= t->ring_bytes; at += slot) {
+		struct segment *g = (struct segment *)(void *)(t->ring + at);
+		if ((t->drained_slots & 1ull << (at / slot % 64)) != 0)
+			atomic_store_explicit(&g->state, SEGMENT_FREE, memory_order_release);
+	}
+	t->drained_slots = 0;
 }
 
-/* Segments in the spill file are whole once the file reaches over them; what was read gives its blocks back now and then. */
+void process_give_back(struct process *p)
+{
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		give_ring_back(&p->threads[i]);
+	if (p->spill_given_back == p->spill_done)
+		return;
+	p->spill_given_back = p->spill_done;
+	atomic_store_explicit(&p->file->spill_drained, p->spill_done, memory_order_relaxed);
+}
+
+uint64_t process_backlog(const struct process *p)
+{
+	uint64_t end = atomic_load_explicit(&p->file->spilled, memory_order_relaxed);
+	return p->gone || end < p->spill_done ? 0 : end - p->spill_done;
+}
+
+/* What was read gives its blocks back now and then. */
 static int drain_spill(struct process *p, struct output *o, bool all)
 {
 	static uint8_t bytes[SEGMENT_BYTES_MAX];
@@ -126,25 +165,31 @@ static int drain_spill(struct process *p, struct output *o, bool all)
 		snprintf(path, sizeof(path), "%s" SPILL_SUFFIX, p->path);
 		p->spill_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	}
+	p->refused |= p->spill_fd < 0 && atomic_load_explicit(&p->file->spilled, memory_order_acquire) > p->spill_done;
 	if (p->spill_fd < 0 || fstat(p->spill_fd, &st) != 0 || st.st_uid != geteuid())
 		return 0;
-	while (all || drained < SPILL_ROUND) {
+	/* Partner: the release store in segfile_spill(), pmpi/segfile.c. What lies behind is still in its ring. */
+	uint64_t end = atomic_load_explicit(&p->file->spilled, memory_order_acquire);
+	while (p->spill_done < end && (all || drained < SPILL_ROUND)) {
 		struct segment head;
 		if (pread(p->spill_fd, &head, sizeof(head), (off_t)p->spill_done) != (ssize_t)sizeof(head))
 			break;
 		uint32_t len = atomic_load_explicit(&head.committed, memory_order_relaxed);
-		if (head.len_bytes == 0 || len > sizeof(bytes) || /* allocated, not yet written */
+		if (head.len_bytes == 0 || len > sizeof(bytes) ||
 		    pread(p->spill_fd, bytes, len, (off_t)(p->spill_done + sizeof(head))) != (ssize_t)len)
 			break;
 		drain_segment(p, o, &head, bytes, len, false);
+		if (head.thread < p->nthreads)
+			p->threads[head.thread].spilled_seq = head.seq + 1;
 		p->spill_done += sizeof(head) + len;
 		drained++;
 	}
+	p->refused |= all && p->spill_done < end;
 	/* Rarely and much at once: punching holds the file's lock, and the rank waits for it with its next segment. */
-	if (!all && p->spill_done - p->spill_punched >= PUNCH_BYTES) {
+	if (!all && p->spill_given_back - p->spill_punched >= PUNCH_BYTES) {
 		fallocate(p->spill_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)p->spill_punched,
-			  (off_t)(p->spill_done - p->spill_punched));
-		p->spill_punched = p->spill_done;
+			  (off_t)(p->spill_given_back - p->spill_punched));
+		p->spill_punched = p->spill_given_back;
 	}
 	return drained;
 }
@@ -171,7 +216,10 @@ static void drain_defs(struct process *p, struct output *o)
 int process_drain(struct process *p, struct output *o, bool all)
 {
 	int drained = 0;
+	p->refused = false;
 	process_refresh(p);
+	if (p->refused) /* without all of its parts nothing of it can be understood */
+		return 0;
 	drained += drain_spill(p, o, all);
 	for (uint32_t i = 0; i < p->nthreads; i++)
 		drained += drain_ring(p, o, &p->threads[i], all);

@@ -5,20 +5,21 @@
 
 #include <cjson/cJSON.h>
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EXITS_MAX (1u << 20)
 
-static void put_json(struct output *o, enum mpic_kind kind, uint32_t process, uint64_t seq, cJSON *json)
+static int put_json(struct output *o, enum mpic_kind kind, uint32_t process, uint64_t seq, cJSON *json)
 {
 	char *text = json != NULL ? cJSON_PrintUnformatted(json) : NULL;
 	struct mpic_block b = {.kind = kind, .process = process, .seq = seq};
-	if (text != NULL)
-		output_block(o, &b, text, strlen(text));
+	int64_t packed = text != NULL ? output_block(o, &b, text, strlen(text)) : -ENOMEM;
 	cJSON_free(text);
 	cJSON_Delete(json);
+	return packed < 0 ? (int)packed : 0;
 }
 
 /* Ticks go as text: a double holds 53 bits only. */
@@ -106,10 +107,11 @@ static cJSON *threads_of(const struct process *p)
 		cJSON_AddNumberToObject(one, "thread", i);
 		cJSON_AddNumberToObject(one, "calls", (double)t->calls);
 		cJSON_AddNumberToObject(one, "events", (double)t->events);
-		cJSON_AddNumberToObject(one, "lost", (double)(t->area->lost + t->dropped));
-		add_tick(one, "lost_from_tick", t->area->lost_from_tick);
-		cJSON_AddStringToObject(one, "lost_reason",
-					t->area->lost == 0 && t->dropped > 0 ? "output_full" : reason_name(t->area->lost_reason));
+		cJSON_AddNumberToObject(one, "lost", (double)(t->area->lost + t->area->dropped));
+		bool ours = t->area->dropped > 0 &&
+			    (t->area->lost == 0 || t->area->dropped_from_tick < t->area->lost_from_tick);
+		add_tick(one, "lost_from_tick", ours ? t->area->dropped_from_tick : t->area->lost_from_tick);
+		cJSON_AddStringToObject(one, "lost_reason", ours ? "output_full" : reason_name(t->area->lost_reason));
 		cJSON_AddItemToArray(list, one);
 	}
 	return list;
@@ -122,7 +124,7 @@ static void add_string(cJSON *json, const char *name, const char *text, size_t c
 	cJSON_AddStringToObject(json, name, copy);
 }
 
-void meta_process(struct output *o, const struct process *p, uint64_t seq)
+void meta_process(struct output *o, struct process *p)
 {
 	const struct segfile *f = p->file;
 	uint32_t state = atomic_load_explicit(&f->state, memory_order_acquire);
@@ -149,10 +151,10 @@ void meta_process(struct output *o, const struct process *p, uint64_t seq)
 	add_tick(json, "finalize_enter_tick", f->finalize_enter_tick);
 	cJSON_AddNumberToObject(json, "overhead_ns", f->overhead_ps / 1000.0);
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
-	put_json(o, MPIC_META, p->index, seq, json);
+	put_json(o, MPIC_META, p->index, p->meta_seq++, json);
 }
 
-void meta_end(struct output *o, uint32_t processes, uint64_t events, uint64_t lost)
+int meta_end(struct output *o, uint32_t processes, uint64_t events, uint64_t lost)
 {
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddNumberToObject(json, "processes", processes);
@@ -160,5 +162,5 @@ void meta_end(struct output *o, uint32_t processes, uint64_t events, uint64_t lo
 	cJSON_AddNumberToObject(json, "blocks", (double)o->blocks);
 	cJSON_AddNumberToObject(json, "failed_blocks", (double)o->failed_blocks);
 	cJSON_AddNumberToObject(json, "lost", (double)lost);
-	put_json(o, MPIC_END, MPIC_NODE, 0, json);
+	return put_json(o, MPIC_END, MPIC_NODE, 0, json);
 }

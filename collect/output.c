@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,6 +36,12 @@ static int make_dirs(const char *path)
 	return mkdir(part, 0777) != 0 && errno != EEXIST ? -errno : 0;
 }
 
+/* Held as long as the agent lives. File systems without locks: there is one agent as a rule. */
+static bool is_ours(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 /* <node>.mpic, or <node>.2.mpic ... if it is there: nothing is ever overwritten. */
 static int create_in(struct output *o, const char *dir)
 {
@@ -46,9 +54,14 @@ static int create_in(struct output *o, const char *dir)
 			       : asprintf(&path, "%s/%s.%d.mpic", dir, o->node, i);
 		if (n < 0)
 			return -ENOMEM;
+		if (o->naming != NULL)
+			o->naming(o->context, path, false);
 		o->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 		if (o->fd >= 0) {
 			o->path = path;
+			is_ours(o->fd);
+			if (o->naming != NULL)
+				o->naming(o->context, path, true);
 			return 0;
 		}
 		free(path);
@@ -77,6 +90,31 @@ int output_open(struct output *o, struct error *e)
 	return rc;
 }
 
+int output_resume(struct output *o, const char *path, uint64_t len_bytes)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	if (!is_ours(fd) || ftruncate(fd, (off_t)len_bytes) != 0 || lseek(fd, (off_t)len_bytes, SEEK_SET) < 0 ||
+	    (o->path = strdup(path)) == NULL) {
+		int rc = errno != 0 ? -errno : -EIO;
+		close(fd);
+		return rc;
+	}
+	o->fd = fd;
+	o->len_bytes = len_bytes;
+	if (len_bytes == 0)
+		mpic_append_magic(&o->pending);
+	return 0;
+}
+
+static void lose(struct output *o, const struct queued_events *what)
+{
+	o->failed_blocks++;
+	if (o->lost != NULL)
+		o->lost(o->context, what);
+}
+
 int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload,
 		     size_t len_bytes)
 {
@@ -84,46 +122,118 @@ int64_t output_block(struct output *o, const struct mpic_block *block, const voi
 	int rc = mpic_append_block(&o->pending, block, payload, len_bytes, DEFLATE_LEVEL, NULL);
 	if (rc < 0) {
 		o->pending.len_bytes = before;
-		o->failed_blocks++;
+		o->pending.failed = false; /* memory may be there again for the next one */
+		o->failed_blocks += block->kind != MPIC_EVENTS;
 		return rc;
 	}
 	o->blocks++;
 	int64_t packed = (int64_t)(o->pending.len_bytes - before);
-	if (o->pending.len_bytes >= FLUSH_BYTES)
+	if (block->kind != MPIC_EVENTS && o->pending.len_bytes >= FLUSH_BYTES)
 		rc = output_flush(o);
 	return rc < 0 ? rc : packed;
 }
 
-/* Of the queued bytes `done` reached the file: how many of them are whole blocks; the others count
- * as failed. */
-static size_t whole_blocks(struct output *o, size_t done)
+static bool queue_has_room(struct output *o)
+{
+	if (o->nqueued < o->queued_cap)
+		return true;
+	size_t cap = o->queued_cap == 0 ? 64 : 2 * o->queued_cap;
+	struct queued_events *more = realloc(o->queued, cap * sizeof(*more));
+	if (more == NULL)
+		return false;
+	o->queued = more;
+	o->queued_cap = cap;
+	return true;
+}
+
+int64_t output_events(struct output *o, const struct mpic_block *block, const struct buf *payload, uint64_t events,
+		      uint64_t begin_tick)
+{
+	struct queued_events what = {0, block->process, block->thread, events, begin_tick};
+	int64_t packed = -ENOMEM;
+	if (queue_has_room(o) && !buf_failed(payload))
+		packed = output_block(o, block, payload->data, payload->len_bytes);
+	if (packed < 0) {
+		lose(o, &what);
+		return packed;
+	}
+	what.end = o->pending.len_bytes;
+	o->queued[o->nqueued++] = what;
+	if (o->pending.len_bytes >= FLUSH_BYTES)
+		output_flush(o);
+	return packed;
+}
+
+/* May the file grow to `end`? A promise of the file system is kept also when the disk is full (fallocate(2)); the reserve is
+ * asked for with every write, so that it is there when one fails. */
+static int make_room(struct output *o, uint64_t end)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur)
+		return -EFBIG;
+	if (end <= o->room_bytes || o->no_promises)
+		return 0;
+	uint64_t more = end + FLUSH_BYTES;
+	if (fallocate(o->fd, FALLOC_FL_KEEP_SIZE, (off_t)o->len_bytes, (off_t)(more - o->len_bytes)) == 0) {
+		o->room_bytes = more;
+	} else if (fallocate(o->fd, FALLOC_FL_KEEP_SIZE, (off_t)o->len_bytes, (off_t)(end - o->len_bytes)) == 0) {
+		o->room_bytes = end;
+	} else if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
+		return -errno;
+	} else {
+		o->no_promises = errno != EINTR;
+	}
+	return 0;
+}
+
+/* Blocks that are of use later than now: events need their definitions, and the end tells of losses. */
+static bool is_kept(const struct output *o, enum mpic_kind kind)
+{
+	return kind == MPIC_DEFS || (o->ending && kind != MPIC_EVENTS);
+}
+
+/* Of the queued bytes `done` reached the file. Returns how many of them are whole blocks; of the others stays what is kept. */
+static size_t sort_out(struct output *o, size_t done)
 {
 	size_t at = o->len_bytes == 0 ? MPIC_MAGIC_BYTES : 0, whole = 0;
+	struct buf kept = {0};
 	struct mpic_block b;
 	uint32_t crc;
+	for (size_t i = 0; i < o->nqueued; i++)
+		if (o->queued[i].end > done)
+			lose(o, &o->queued[i]);
+	o->nqueued = 0;
 	while (o->pending.len_bytes - at >= MPIC_HEADER_BYTES &&
 	       mpic_parse_header(o->pending.data + at, &b, &crc) == 0) {
-		at += MPIC_HEADER_BYTES + b.packed_len_bytes;
-		if (at <= done)
-			whole = at;
+		size_t len = MPIC_HEADER_BYTES + b.packed_len_bytes;
+		if (at + len <= done)
+			whole = at + len;
+		else if (is_kept(o, b.kind))
+			buf_bytes(&kept, o->pending.data + at, len);
 		else
-			o->failed_blocks++;
+			o->failed_blocks += b.kind != MPIC_EVENTS;
+		at += len;
 	}
+	buf_done(&o->pending);
+	if (o->len_bytes + whole == 0)
+		mpic_append_magic(&o->pending); /* an empty file still needs its first bytes */
+	buf_bytes(&o->pending, kept.data, kept.len_bytes);
+	buf_done(&kept);
 	return whole;
 }
 
-/* The file ends behind its last whole block again; an empty one still needs its first bytes. */
-static void cut_back(struct output *o, size_t done)
+/* The file ends behind its last whole block again. Cutting gives back what was promised. */
+static void cut_back(struct output *o, size_t done, bool written)
 {
-	o->len_bytes += whole_blocks(o, done);
-	if (ftruncate(o->fd, (off_t)o->len_bytes) == 0)
-		lseek(o->fd, (off_t)o->len_bytes, SEEK_SET);
-	o->pending.len_bytes = 0;
-	if (o->len_bytes == 0)
-		mpic_append_magic(&o->pending);
+	o->len_bytes += sort_out(o, done);
+	if (written) {
+		o->room_bytes = 0;
+		if (ftruncate(o->fd, (off_t)o->len_bytes) == 0)
+			lseek(o->fd, (off_t)o->len_bytes, SEEK_SET);
+	}
 }
 
-int output_flush(struct output *o)
+static int write_pending(struct output *o, size_t *ret_done)
 {
 	size_t done = 0;
 	int rc = 0;
@@ -134,24 +244,52 @@ int output_flush(struct output *o)
 		else if (n == 0 || errno != EINTR)
 			rc = n == 0 ? -EIO : -errno;
 	}
+	*ret_done = done;
+	return rc;
+}
+
+int output_flush(struct output *o)
+{
+	size_t done = 0;
+	if (o->pending.len_bytes == 0)
+		return 0;
+	int rc = make_room(o, o->len_bytes + o->pending.len_bytes + (o->ending ? 0 : o->reserve_bytes));
+	bool room = rc == 0;
+	if (room)
+		rc = write_pending(o, &done);
 	if (rc < 0) {
-		cut_back(o, done);
+		cut_back(o, done, room);
 		return rc;
 	}
 	o->len_bytes += done;
 	o->pending.len_bytes = 0;
+	o->nqueued = 0;
 	return 0;
+}
+
+void output_ending(struct output *o)
+{
+	if (output_flush(o) < 0)
+		output_flush(o); /* what was kept */
+	o->ending = true;
 }
 
 int output_close(struct output *o)
 {
 	int rc = 0;
 	if (o->path != NULL) {
+		o->ending = true;
 		rc = output_flush(o);
-		if (fsync(o->fd) != 0 && rc == 0)
-			rc = -errno;
+		if (rc < 0) /* once more without the events */
+			rc = output_flush(o);
+		if (ftruncate(o->fd, (off_t)o->len_bytes) != 0 || fsync(o->fd) != 0)
+			rc = rc == 0 ? -errno : rc;
 		close(o->fd);
+		if (o->len_bytes == 0) /* not even its first bytes could be written */
+			unlink(o->path);
 	}
 	buf_done(&o->pending);
+	free(o->queued);
+	o->queued = NULL;
 	return rc;
 }

@@ -7,6 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A block of events that waits to be written. */
+struct queued_events {
+	size_t end; /* in pending */
+	uint32_t process, thread;
+	uint64_t events, begin_tick;
+};
+
 struct output {
 	const char *wanted_dir;	  /* of the step, in the user's file system */
 	const char *fallback_dir; /* node-local */
@@ -17,14 +24,33 @@ struct output {
 	uint64_t blocks;
 	uint64_t failed_blocks;
 	struct buf pending; /* packed blocks, written together */
+	struct queued_events *queued; /* those of them that are events */
+	size_t nqueued, queued_cap;
+	uint64_t room_bytes;	/* of the file that the file system has promised */
+	uint64_t reserve_bytes; /* kept free for what tells of losses, until output_ending() */
+	bool no_promises;	/* this file system makes none */
+	bool ending;
 	bool broken;
+	/* Told of every block of events that did not reach the file, once. May be NULL. */
+	void (*lost)(void *context, const struct queued_events *what);
+	/* Told of the file's name before it is made, and again when it is made and empty. May be NULL. */
+	void (*naming)(void *context, const char *path, bool made);
+	void *context;
 };
 
 /* Open on first use: wanted_dir (made if missing), else fallback_dir. 0 or -errno with text. */
 int output_open(struct output *o, struct error *e);
+/* Go on behind the first len_bytes of a file that is there, if no other agent does. 0 or -errno. */
+int output_resume(struct output *o, const char *path, uint64_t len_bytes);
 /* Pack one block and queue it. Returns packed bytes, or -errno. */
 int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload, size_t len_bytes);
-/* Write what is queued. A write that fails is cut back to the last whole block and counted. 0 or -errno. */
+/* The same for a block of events. What does not reach the file, now or later, is told to o->lost. */
+int64_t output_events(struct output *o, const struct mpic_block *block, const struct buf *payload, uint64_t events,
+		      uint64_t begin_tick);
+/* Write what is queued. When that fails the file ends behind its last whole block, blocks that a later one replaces and
+ * events are given up, and definitions wait for better times. 0 or -errno. */
 int output_flush(struct output *o);
+/* No more events: what follows may use the room that was kept for it. */
+void output_ending(struct output *o);
 /* Flush, fsync, close. */
 int output_close(struct output *o);

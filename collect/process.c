@@ -13,13 +13,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void *map_part(int fd, uint64_t offset, uint64_t len_bytes)
+/* NULL with *ret_refused = false: there is no such part. */
+static void *map_part(int fd, uint64_t offset, uint64_t len_bytes, bool *ret_refused)
 {
 	struct stat st;
-	if (fstat(fd, &st) != 0 || len_bytes == 0 || offset > (uint64_t)st.st_size ||
+	*ret_refused = fstat(fd, &st) != 0;
+	if (*ret_refused || len_bytes == 0 || offset > (uint64_t)st.st_size ||
 	    len_bytes > (uint64_t)st.st_size - offset || offset % 4096 != 0)
 		return NULL;
 	void *at = mmap(NULL, len_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	*ret_refused = at == MAP_FAILED;
 	return at == MAP_FAILED ? NULL : at;
 }
 
@@ -40,18 +43,21 @@ int process_open(struct process *ret_p, const char *path, uint32_t index, struct
 {
 	struct process p = {.index = index, .spill_fd = -1};
 	int fd = open_own(path), rc = 0;
+	bool refused;
 	if (fd < 0)
 		return fail(e, fd, "%s: cannot open: %s", path, strerror(-fd));
-	p.file = map_part(fd, 0, SEGFILE_HEAD_BYTES);
+	p.file = map_part(fd, 0, SEGFILE_HEAD_BYTES, &refused);
 	close(fd);
 	if (p.file == NULL)
-		return fail(e, -EAGAIN, "%s: too short for a segment file", path);
+		return fail(e, refused ? -ENOMEM : -EAGAIN, "%s: too short for a segment file", path);
 	/* Partner: the release store at the end of process_begin() in pmpi/process.c. */
 	uint64_t magic = __atomic_load_n(&p.file->magic, __ATOMIC_ACQUIRE);
 	if (magic == 0)
 		rc = fail(e, -EAGAIN, "%s: not ready", path);
 	else if (magic != SEGFILE_MAGIC || p.file->version != SEGFILE_VERSION)
 		rc = fail(e, -EBADMSG, "%s: not a segment file of this version", path);
+	p.spill_done = p.spill_punched = p.spill_given_back =
+		rc == 0 ? atomic_load_explicit(&p.file->spill_drained, memory_order_relaxed) : 0;
 	p.path = strdup(path);
 	p.maps = calloc(SEGFILE_REGIONS_MAX, sizeof(*p.maps));
 	p.threads = calloc(SEGFILE_REGIONS_MAX, sizeof(*p.threads));
@@ -101,26 +107,32 @@ int process_refresh(struct process *p)
 	if (n <= p->nmaps || n > SEGFILE_REGIONS_MAX)
 		return 0;
 	int fd = open_own(p->path);
+	p->refused |= fd < 0;
 	if (fd < 0)
 		return fd;
-	for (uint32_t i = p->nmaps; i < n; i++) {
+	for (uint32_t i = p->nmaps; i < n; i++, p->nmaps = i) {
 		struct region r = p->file->regions[i];
-		p->maps[i].at = map_part(fd, r.offset, r.len_bytes);
+		bool refused;
+		p->maps[i].at = map_part(fd, r.offset, r.len_bytes, &refused);
+		p->refused |= refused;
+		if (refused) /* the next time again */
+			break;
 		p->maps[i].row = r;
 		if (p->maps[i].at != NULL)
 			take_region(p, &r, p->maps[i].at);
 	}
-	p->nmaps = n;
 	close(fd);
 	return 0;
 }
 
-static uint64_t start_time(uint32_t pid)
+/* 0: there is no such process. *ret_known = false: the system did not let us see. */
+static uint64_t start_time(uint32_t pid, bool *ret_known)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	*ret_known = n > 0 || errno == ENOENT || errno == ESRCH;
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
@@ -140,5 +152,7 @@ bool process_is_over(const struct process *p)
 	/* A pid of another namespace (a container) tells nothing; then the end of the step decides. */
 	if (stat("/proc/self/ns/pid", &st) != 0 || st.st_ino != p->file->pid_namespace)
 		return false;
-	return start_time(p->file->pid) != p->file->process_start;
+	bool known;
+	uint64_t start = start_time(p->file->pid, &known);
+	return known && start != p->file->process_start;
 }

@@ -16,7 +16,8 @@ struct drained_thread {
 	uint64_t defs_seq, profile_seq;
 	uint64_t events; /* written as blocks */
 	uint64_t calls;	 /* sum of the totals, set with the last profile */
-	uint64_t dropped; /* events that were drained but could not be written */
+	uint64_t spilled_seq;	/* one above the last segment that came from the spill file */
+	uint64_t drained_slots; /* bits: of the ring, in the output but not yet given back */
 };
 
 struct process {
@@ -32,10 +33,13 @@ struct process {
 	struct drained_thread *threads;
 	uint32_t nthreads;
 	int spill_fd;
-	uint64_t spill_done, spill_punched;
+	uint64_t spill_done, spill_given_back, spill_punched;
+	uint64_t meta_seq;
+	const struct earlier *earlier; /* what an agent that died wrote of it, or NULL */
 	uint64_t packed_event_bytes;
 	bool gone; /* died or finalised: everything in it is final */
 	bool lost; /* gone without MPI_Finalize */
+	bool refused; /* the system refused something: there is more in its files than was drained */
 	bool closed;
 };
 
@@ -48,6 +52,10 @@ int process_refresh(struct process *p);
 bool process_is_over(const struct process *p);
 /* Move everything final into blocks; with `all` the open segments too. Returns how many segments were drained. */
 int process_drain(struct process *p, struct output *o, bool all);
+/* What was drained is in the file: the program may have its segments back. */
+void process_give_back(struct process *p);
+/* A block of events of this process did not reach the output. */
+void process_lost(struct process *p, const struct queued_events *what);
 /* Bytes of spilled segments that wait to be drained. */
 uint64_t process_backlog(const struct process *p);
 /* The totals of all threads as profile blocks. */

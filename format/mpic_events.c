@@ -54,8 +54,9 @@ void mpic_columns_begin(struct mpic_columns *c, uint64_t begin_tick)
 
 void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event)
 {
-	if (!room(&c->events, &c->cap, c->count + 1, sizeof(*c->events))) {
+	if (c->failed || !room(&c->events, &c->cap, c->count + 1, sizeof(*c->events))) {
 		c->failed = true;
+		c->count++; /* who loses them can say how many */
 		return;
 	}
 	c->events[c->count++] = (struct mpic_column_event){event->enter_tick - c->clock, event->exit_tick - event->enter_tick,
@@ -142,12 +143,12 @@ static uint32_t *sort_events(struct mpic_columns *c)
 void mpic_columns_payload(struct mpic_columns *c, struct buf *out)
 {
 	_cleanup_buf_ struct buf sig = {0}, small = {0}, dense = {0}, escapes = {0}, misfits = {0};
-	const uint32_t *order = sort_events(c);
-	struct packer p = {&small, &dense, &escapes, &misfits, find_quantum(c), false, 0, 0};
-	if (order == NULL || c->failed || buf_failed(&c->extra)) {
+	const uint32_t *order = c->failed ? NULL : sort_events(c);
+	if (order == NULL || buf_failed(&c->extra)) {
 		out->failed = true;
 		return;
 	}
+	struct packer p = {&small, &dense, &escapes, &misfits, find_quantum(c), false, 0, 0};
 	p.is_dense = p.quantum == DENSE_QUANTUM;
 	for (uint32_t i = 0; i < c->count; i++) {
 		buf_varint(&sig, c->events[i].word);

@@ -78,6 +78,8 @@ struct segfile {
 	char host[256];
 	char switches[1024]; /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
 	struct region regions[SEGFILE_REGIONS_MAX];
+	_Atomic uint64_t spilled;	/* bytes of the spill file that are whole; release, after they are written */
+	_Atomic uint64_t spill_drained; /* by the agent: bytes of the spill file that are in the trace */
 };
 
 _Static_assert(sizeof(struct segfile) <= SEGFILE_HEAD_BYTES, "the head must fit its place");
@@ -98,6 +100,8 @@ struct thread_area {
 	uint64_t lost_reason; /* enum lost_reason of the first loss */
 	_Atomic uint64_t next_seq; /* of segments */
 	struct pending_polls polls;
+	/* By the agent, here because it may die: events that it took from the program and could not write. */
+	uint64_t dropped, dropped_from_tick;
 };
 
 enum lost_reason { LOST_NOTHING = 0, LOST_BUDGET, LOST_SPILL_FAILED, LOST_DICTIONARY_FULL, LOST_MODE, LOST_PAUSED };

@@ -176,14 +176,16 @@ static struct comm_entry *enter(MPI_Comm comm, uint32_t op, const struct comm_en
 		next.MPI_Group_free(&remote_group);
 	}
 	if (members_of(group, &local)) {
-		*c = (struct comm_entry){.handle = comm,
-					 .id = next_id++,
-					 .rank = rank,
-					 .size = (uint32_t)local.n,
-					 .remote_size = (uint32_t)remote.n,
-					 .used = true};
+		c->id = next_id++;
+		c->rank = rank;
+		c->size = (uint32_t)local.n;
+		c->remote_size = (uint32_t)remote.n;
+		c->created = 0;
 		c->global_id = fixed_id != 0 ? fixed_id : identity(parent, child, salt, &local, &remote);
 		put_def(c, op, parent->id, inter != 0, &local, &remote);
+		/* Last, for those who look without the lock. Partner: the acquire load in comm_find(). */
+		__atomic_store_n(&c->handle, comm, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->used, true, __ATOMIC_RELEASE);
 	} else {
 		c = &none;
 	}
@@ -273,7 +275,7 @@ void comm_freed(MPI_Comm comm)
 		return;
 	handles_changed();
 	tables_lock();
-	c->used = false; /* global_id stays: the place counts as once used */
+	__atomic_store_n(&c->used, false, __ATOMIC_RELAXED); /* global_id stays: the place counts as once used */
 	__atomic_store_n(&comm_last, &entries[slot_of(MPI_COMM_WORLD)], __ATOMIC_RELAXED);
 	tables_unlock();
 }

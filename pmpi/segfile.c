@@ -37,7 +37,7 @@ static int open_again(const char *suffix, int flags)
 {
 	char name[PATH_MAX + sizeof(SPILL_SUFFIX)];
 	snprintf(name, sizeof(name), "%s%s", path, suffix);
-	return open(name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return open(name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600); /* a fifo in its place must not stop us */
 }
 
 /* Growing a file past RLIMIT_FSIZE is a SIGXFSZ in the program (setrlimit(2)): ask before. */
@@ -61,14 +61,34 @@ static void *map_new(uint64_t offset, size_t len_bytes, void *where, bool prefau
 	return at == MAP_FAILED ? NULL : at;
 }
 
+/* Where there is no room, asking costs system calls, and every call of the program with something new to tell would ask: ask
+ * again only after ever more refusals. */
+static uint32_t refusals, silent;
+
+static bool must_not_ask(void)
+{
+	if (silent == 0)
+		return false;
+	silent--;
+	return true;
+}
+
+static void heard(bool yes)
+{
+	refusals = yes ? 0 : refusals + 1;
+	silent = yes ? 0 : 1u << (refusals < 16 ? refusals : 16);
+}
+
 void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_bytes, void *where, bool prefault)
 {
 	void *at = NULL;
 	int saved = errno;
 	lock_take();
 	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
-	if (n < SEGFILE_REGIONS_MAX)
+	if (n < SEGFILE_REGIONS_MAX && !must_not_ask()) {
 		at = map_new(next_offset, len_bytes, where, prefault);
+		heard(at != NULL);
+	}
 	if (at != NULL) {
 		segfile->regions[n] = (struct region){type, thread, next_offset, len_bytes};
 		next_offset += len_bytes;
@@ -90,16 +110,24 @@ bool segfile_spill(const struct segment *segment)
 	int fd = end > SPILL_BYTES_MAX || !fits_limit(end) ? -1 : open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT);
 	if (fd >= 0) {
 		ok = pwrite(fd, segment, len, (off_t)spilled_bytes) == (ssize_t)len;
-		/* Half of it must not look like a whole one while the next is written over it. */
-		if (!ok && ftruncate(fd, (off_t)spilled_bytes) != 0)
-			spilled_bytes = SPILL_BYTES_MAX;
 		close(fd);
 	}
-	if (ok)
+	if (ok) {
 		spilled_bytes += len;
+		/* Partner: the agent's acquire load in collect/drain.c. It reads no segment that is still being written. */
+		atomic_store_explicit(&segfile->spilled, spilled_bytes, memory_order_release);
+	}
 	lock_give();
 	errno = saved;
 	return ok;
+}
+
+static bool has_dots(const char *dir)
+{
+	for (const char *p = strstr(dir, "/.."); p != NULL; p = strstr(p + 1, "/.."))
+		if (p[3] == '/' || p[3] == '\0')
+			return true;
+	return false;
 }
 
 int segfile_create(const char *dir)
@@ -109,7 +137,9 @@ int segfile_create(const char *dir)
 			 (unsigned long long)tick_now());
 	if (dir[0] != '/' || n < 0 || (size_t)n >= sizeof(path) - sizeof(SPILL_SUFFIX))
 		return -EINVAL;
-	if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+	/* Only a directory of our own into which nobody else may write, not by a detour. */
+	if (has_dots(dir) || lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
 		return -EACCES;
 	int fd = open_again("", O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)

@@ -15,7 +15,6 @@
 #define DEFS_FIRST_BYTES (32u << 10)
 #define DEFS_BYTES (256u << 10)
 #define TOTALS_BYTES (32u << 10)
-#define SHORT_RECORD_BYTES 8u
 #define SIGS_ALL (STREAM_SIGS_MAX + STREAM_COARSE_MAX)
 
 __thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
@@ -71,6 +70,17 @@ void stream_control(struct stream *s, bool on)
 	}
 }
 
+/* Calls that a segment tells of. */
+static uint64_t records_in(const struct segment *g)
+{
+	const uint64_t *p = (const uint64_t *)(const void *)(g + 1);
+	const uint64_t *end = p + atomic_load_explicit(&g->committed, memory_order_relaxed) / sizeof(*p);
+	uint64_t n = 0;
+	for (; p < end; n++)
+		p += (*p & SEGREC_LONG) == SEGREC_LONG ? 3 + (*p >> 40) : 1;
+	return n;
+}
+
 /* The segment is full: go on in the next one if the agent has drained it, else write this one out ourselves. */
 static void next_segment(struct stream *s)
 {
@@ -85,9 +95,7 @@ static void next_segment(struct stream *s)
 		atomic_store_explicit(&s->segment->state, SEGMENT_FULL, memory_order_release);
 		s->ring_at = next;
 	} else if (!segfile_spill(s->segment)) {
-		uint64_t records = atomic_load_explicit(&s->segment->committed, memory_order_relaxed) /
-				   SHORT_RECORD_BYTES;
-		lose(s, records, s->segment->begin_tick, LOST_SPILL_FAILED);
+		lose(s, records_in(s->segment), s->segment->begin_tick, LOST_SPILL_FAILED);
 	}
 	open_segment(s);
 }
@@ -145,9 +153,11 @@ void stream_flush_polls(struct stream *s)
 	if (!polls->busy)
 		return;
 	uint64_t extra[2] = {polls->calls, polls->ticks};
+	record_any(s, polls->sig, polls->enter_tick, polls->exit_tick, extra, 2);
+	/* Last: who is killed in between leaves both, and the agent knows by the time that they are the same. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	polls->busy = 0;
 	stream_set_limit(s);
-	record_any(s, polls->sig, polls->enter_tick, polls->exit_tick, extra, 2);
 }
 
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,

@@ -44,7 +44,9 @@ extern struct comm_entry *comm_last HIDDEN;
 static inline const struct comm_entry *comm_find(MPI_Comm comm)
 {
 	struct comm_entry *last = __atomic_load_n(&comm_last, __ATOMIC_RELAXED);
-	return __builtin_expect(last->handle == comm && last->used, true) ? last : comm_find_slow(comm);
+	bool used = __atomic_load_n(&last->used, __ATOMIC_ACQUIRE);
+	return __builtin_expect(used && __atomic_load_n(&last->handle, __ATOMIC_RELAXED) == comm, true) ? last
+													: comm_find_slow(comm);
 }
 
 /* ---- datatypes ---- */

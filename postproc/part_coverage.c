@@ -25,6 +25,13 @@ static void explain_exit(struct step *s, uint32_t rank, uint32_t *named)
 		step_reason(s, "rank %u exited with status %d", rank, WEXITSTATUS(p->exit_status));
 }
 
+/* Events that were written and cannot be used: those after a hole, and those of blocks that are damaged or gone. */
+static uint64_t unusable(const struct thread *t)
+{
+	uint64_t known = t->read + t->left_out;
+	return t->left_out + (t->written > known ? t->written - known : 0);
+}
+
 static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 {
 	const struct process *p = s->ranks[rank];
@@ -40,11 +47,11 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 				    " events are only in the totals",
 				    rank, why, from_s, th->lost);
 		}
-		if (th->gap && (*named)++ < NAMED_MAX)
+		if ((th->gap || unusable(th) > 0) && (*named)++ < NAMED_MAX)
 			step_reason(s,
-				    "rank %u: events after a damaged block cannot be understood "
-				    "and are left out",
-				    rank);
+				    "rank %u: %" PRIu64 " events in or after a block that is missing cannot "
+				    "be understood and are left out",
+				    rank, unusable(th));
 	}
 }
 
@@ -59,7 +66,7 @@ static void tally_rank(struct step *s, uint32_t rank, struct tally *t, uint32_t 
 	t->unfinished += !p->finalized;
 	s->bad_blocks += p->bad_blocks;
 	for (size_t i = 0; i < p->threads.n; i++) {
-		t->lost += p->threads.at[i].lost;
+		t->lost += p->threads.at[i].lost + unusable(&p->threads.at[i]);
 		t->gaps += p->threads.at[i].gap;
 	}
 	explain_exit(s, rank, &named[0]);

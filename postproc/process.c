@@ -46,6 +46,7 @@ static int read_thread_meta(struct process *p, const cJSON *meta)
 			return -ENOMEM;
 		struct thread *t = &p->threads.at[i];
 		t->calls = (uint64_t)fmax(0, meta_number(item, "calls", 0));
+		t->written = (uint64_t)fmax(0, meta_number(item, "events", 0));
 		t->lost = (uint64_t)fmax(0, meta_number(item, "lost", 0));
 		t->lost_from_ns = meta_tick(item, "lost_from_tick");
 		t->why_lost = why_lost(meta_text(item, "lost_reason", ""));

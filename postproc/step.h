@@ -69,6 +69,9 @@ struct thread {
 	const char *why_lost; /* words for people, or NULL */
 	int64_t lost_from_ns; /* as event times; TIME_ABSENT: nothing was lost */
 	bool gap;	      /* a block in the middle is missing: events after it were dropped */
+	uint64_t left_out;    /* events after the gap */
+	uint64_t written;     /* events in the file, as its writer says; 0 = it does not say */
+	uint64_t read;	      /* of them, those that could be decoded */
 };
 
 struct process {

@@ -139,9 +139,11 @@ static int read_events(struct reader *r, const struct mpic_block *b)
 		code = mpic_events_begin(&r->events, cursor_over(payload.data, payload.len_bytes), &count);
 	if (code < 0)
 		return code;
-	while ((code = mpic_events_next(&r->events, &ev)) == 1)
+	while ((code = mpic_events_next(&r->events, &ev)) == 1) {
 		if ((code = keep_event(r, &ev)) < 0)
 			return code;
+		r->p->threads.at[r->thread].read++;
+	}
 	return code;
 }
 
@@ -179,6 +181,18 @@ static int read_profile(struct reader *r, const struct mpic_block *blocks, size_
 	return 0;
 }
 
+/* How many events a block has that cannot be understood. */
+static uint64_t count_events(struct reader *r, const struct mpic_block *b)
+{
+	_cleanup_buf_ struct buf payload = {0};
+	struct mpic_events it;
+	uint32_t count;
+	if (mpic_read(r->f, b, &payload, NULL) < 0 ||
+	    mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes), &count) < 0)
+		return 0;
+	return count;
+}
+
 static int read_all_events(struct reader *r, const struct mpic_block *blocks, size_t n)
 {
 	uint64_t expected = 0;
@@ -187,8 +201,10 @@ static int read_all_events(struct reader *r, const struct mpic_block *blocks, si
 		if (blocks[i].kind != MPIC_EVENTS)
 			continue;
 		t->gap |= blocks[i].seq != expected++;
-		if (t->gap)
+		if (t->gap) {
+			t->left_out += count_events(r, &blocks[i]);
 			continue;
+		}
 		int code = read_events(r, &blocks[i]);
 		if (code == -ENOMEM)
 			return code;

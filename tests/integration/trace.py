@@ -56,6 +56,48 @@ class Place:
         return json.loads(out.stdout)
 
 
+class Step:
+    """A step directory, an agent of its own, and programs traced in it: the parts that `mpitrace run` ties together."""
+
+    def __init__(self, place, name, out=None, spool=None, **layout):
+        self.place = place
+        self.dir = (spool or place.dir) + '/step-' + name
+        self.out = out or place.dir + '/out-' + name
+        self.mpic = self.out + '/n1.mpic'
+        os.makedirs(self.dir + '/ranks', 0o700)
+        os.chmod(self.dir + '/ranks', 0o700)
+        with open(self.dir + '/layout', 'w') as f:
+            f.write(''.join('%s=%s\n' % x for x in dict(dict(node='n1', nodeid=0, nnodes=1, ntasks=0, out=self.out,
+                                                             mode='events', budget=0), **layout).items()))
+        self.env = dict(place.env, LD_PRELOAD=os.environ['TRACER'], MPITRACE_DIR=self.dir + '/ranks')
+
+    def agent(self, *wrapper, **how):
+        return subprocess.Popen([*wrapper, MPITRACE, 'collect', self.dir, '--watch', str(os.getpid())],
+                                stdout=subprocess.DEVNULL, stderr=how.pop('stderr', subprocess.DEVNULL), **how)
+
+    def run(self, *words, env=None, **how):
+        return subprocess.run(words, env=dict(self.env, **(env or {})), cwd=self.place.dir, capture_output=True, timeout=TIMEOUT,
+                              stdin=subprocess.DEVNULL, **how)
+
+    def end(self, agent=None, **how):
+        """The step is over; returns the exit code of the agent, which is started now if there was none."""
+        open(self.dir + '/done', 'w').close()
+        return (agent or self.agent(**how)).wait(timeout=TIMEOUT)
+
+    def counts(self):
+        """What the trace holds, from its blocks; None without one block."""
+        if not os.path.exists(self.mpic):
+            return None
+        out = subprocess.run([os.environ['MPIC_COUNT'], self.mpic], capture_output=True)
+        return json.loads(out.stdout) if out.returncode != 3 else None
+
+    def analysis(self):
+        subprocess.run([MPITRACE, 'analyze', self.out, '-o', self.out + '/job.mpix', '--report', self.out + '/report.html'],
+                       capture_output=True, timeout=TIMEOUT)
+        out = subprocess.run([MPITRACE, 'show', self.out + '/job.mpix', '--json'], capture_output=True, check=True)
+        return json.loads(out.stdout)
+
+
 def operations(analysis):
     return {o['op']: o['calls'] for o in analysis['operations'] if o['calls'] > 0}
 

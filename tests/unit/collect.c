@@ -1,11 +1,14 @@
 /* collect.c - the agent's parts on files made by hand: what a program committed is in the .mpic,
  * whatever else the file says. In: layouts and segment files as format/segment.h draws them.  Out:
  * .mpic files, read back with format/mpic.h. */
+#include "collect/earlier.h"
+#include "collect/meta.h"
 #include "collect/output.h"
 #include "collect/process.h"
 #include "collect/stepdir.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -175,40 +178,90 @@ static void limit_file(size_t len_bytes)
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){len_bytes, RLIM_INFINITY}), 0);
 }
 
-Test(output, when_writing_fails_it_keeps_every_whole_block_and_counts_the_others)
+static uint64_t lost_events;
+
+static void count_lost(void *context, const struct queued_events *what)
+{
+	(void)context;
+	lost_events += what->events;
+}
+
+static void put_events(struct output *o, size_t len_bytes, uint64_t seq, uint64_t events)
+{
+	_cleanup_buf_ struct buf noise = {0};
+	struct mpic_block b = {.kind = MPIC_EVENTS, .process = 0, .seq = seq};
+	for (size_t i = 0; i < len_bytes; i++)
+		buf_u8(&noise, (uint8_t)rand());
+	cr_assert_gt(output_events(o, &b, &noise, events, 1), 0);
+}
+
+static unsigned blocks_of(const char *path, enum mpic_kind kind)
+{
+	struct mpic_file f;
+	unsigned n = 0;
+	cr_assert_eq(mpic_open(path, &f, NULL), 0);
+	cr_assert_eq(f.damaged_bytes, 0);
+	for (size_t i = 0; i < f.nblocks; i++)
+		n += f.blocks[i].kind == kind;
+	mpic_close(&f);
+	return n;
+}
+
+Test(output, events_that_do_not_reach_the_file_are_told_and_definitions_wait)
 {
 	struct output o = output_to(dir);
-	struct mpic_file f;
+	o.lost = count_lost;
 	cr_assert_eq(output_open(&o, NULL), 0);
-	for (uint64_t seq = 0; seq < 4; seq++)
-		put_noise(&o, 10000, seq);
-	limit_file(25000);
+	put_events(&o, 10000, 0, 100);
+	cr_assert_eq(output_flush(&o), 0);
+	put_events(&o, 10000, 1, 10);
+	put_noise(&o, 5000, 0);
+	put_events(&o, 10000, 2, 1);
+	limit_file(15000);
 	cr_assert_eq(output_flush(&o), -EFBIG);
+	cr_assert_eq(lost_events, 11);
 	cr_assert_eq(o.failed_blocks, 2);
 	limit_file(40000);
-	put_noise(&o, 5000, 4);
+	put_events(&o, 10000, 3, 1000);
 	cr_assert_eq(output_close(&o), 0);
-	cr_assert_eq(mpic_open(o.path, &f, NULL), 0);
-	cr_assert_eq(f.nblocks, 3);
-	cr_assert_eq(f.damaged_bytes, 0);
-	mpic_close(&f);
+	cr_assert_eq(lost_events, 11);
+	cr_assert_eq(blocks_of(o.path, MPIC_EVENTS), 2);
+	cr_assert_eq(blocks_of(o.path, MPIC_DEFS), 1);
+	free(o.path);
+}
+
+Test(output, keeps_room_for_the_end)
+{
+	struct output o = output_to(dir);
+	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE};
+	o.lost = count_lost;
+	o.reserve_bytes = 5000;
+	cr_assert_eq(output_open(&o, NULL), 0);
+	limit_file(20000);
+	put_events(&o, 12000, 0, 1);
+	cr_assert_eq(output_flush(&o), 0);
+	put_events(&o, 4000, 1, 2); /* would fit, but then the end would not */
+	output_ending(&o);
+	cr_assert_eq(lost_events, 2);
+	cr_assert_gt(output_block(&o, &end, "{}", 2), 0);
+	cr_assert_eq(output_close(&o), 0);
+	cr_assert_eq(blocks_of(o.path, MPIC_END), 1);
 	free(o.path);
 }
 
 Test(output, is_still_a_trace_when_its_very_first_write_failed)
 {
 	struct output o = output_to(dir);
-	struct mpic_file f;
+	o.lost = count_lost;
 	cr_assert_eq(output_open(&o, NULL), 0);
-	put_noise(&o, 10000, 0);
+	put_events(&o, 10000, 0, 7);
 	limit_file(100);
 	cr_assert_lt(output_flush(&o), 0);
+	cr_assert_eq(lost_events, 7);
 	limit_file(20000);
 	put_noise(&o, 5000, 1);
 	cr_assert_eq(output_close(&o), 0);
-	cr_assert_eq(mpic_open(o.path, &f, NULL), 0);
-	cr_assert_eq(f.nblocks, 1);
-	mpic_close(&f);
+	cr_assert_eq(blocks_of(o.path, MPIC_DEFS), 1);
 	free(o.path);
 }
 
@@ -273,6 +326,8 @@ static struct result drain(bool all)
 	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
 	cr_assert_eq(output_open(&o, NULL), 0);
 	r.drained = process_drain(&p, &o, all);
+	cr_assert_eq(output_flush(&o), 0);
+	process_give_back(&p);
 	process_profile(&p, &o);
 	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE};
 	output_block(&o, &end, "{}", 2);
@@ -452,7 +507,7 @@ Test(drain, takes_spilled_segments_and_stops_at_the_half_written_one)
 {
 	uint8_t bytes[3 * (sizeof(struct segment) + sizeof(two))];
 	struct mpic_event ev[8];
-	make_segfile();
+	struct segfile *f = make_segfile();
 	for (unsigned i = 0; i < 3; i++) {
 		struct segment head = {
 			.committed = sizeof(two), .len_bytes = SLOT, .seq = i, .begin_tick = 1000};
@@ -460,11 +515,91 @@ Test(drain, takes_spilled_segments_and_stops_at_the_half_written_one)
 		memcpy(to, &head, sizeof(head));
 		memcpy(to + sizeof(head), two, sizeof(two));
 	}
-	write_file(spill_path, bytes, sizeof(bytes) - 1);
+	write_file(spill_path, bytes, sizeof(bytes)); /* the third is there, but nobody said that it is whole */
+	f->spilled = 2 * (sizeof(struct segment) + sizeof(two));
 	struct result r = drain(true);
 	cr_assert_eq(r.drained, 2);
 	cr_assert_eq(events_of(&r.file, ev, 8), 4);
 	mpic_close(&r.file);
+}
+
+Test(drain, a_segment_that_was_spilled_is_not_told_again_from_its_slot)
+{
+	struct segfile *f = make_segfile();
+	struct thread_area *area = at(f, AREA_AT);
+	struct mpic_event ev[8];
+	uint8_t bytes[sizeof(struct segment) + sizeof(two)];
+	struct segment head = {.committed = sizeof(two), .len_bytes = SLOT, .seq = 0, .begin_tick = 1000};
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), two, sizeof(two));
+	write_file(spill_path, bytes, sizeof(bytes));
+	f->spilled = sizeof(bytes);
+	area->polls = (struct pending_polls){.sig = 9, .busy = 1, .calls = 7, .previous_exit_tick = 1042,
+					     .enter_tick = 1100, .exit_tick = 1200};
+	fill_segment(f, 0, SEGMENT_OPEN, two, 2);
+	struct result r = drain(true);
+	cr_assert_eq(events_of(&r.file, ev, 8), 3);
+	cr_assert(ev[2].enter_tick == 1100 && ev[2].extra[0] == 7);
+	mpic_close(&r.file);
+}
+
+/* An agent that is killed before or after its segments were given back; and its successor. */
+static void two_agents(struct segfile *f, bool flushed, bool given_back)
+{
+	struct process p, next;
+	struct output o = output_to(dir), on = output_to(dir);
+	struct earlier e;
+	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
+	cr_assert_eq(output_open(&o, NULL), 0);
+	earlier_note(dir, o.path, false);
+	earlier_note(dir, o.path, true);
+	meta_process(&o, &p);
+	output_flush(&o);
+	cr_assert_eq(process_drain(&p, &o, false), 2);
+	if (flushed)
+		cr_assert_eq(output_flush(&o), 0);
+	if (given_back)
+		process_give_back(&p);
+	cr_assert_eq(write(o.fd, "half a block", 12), 12);
+	cr_assert_eq(earlier_open(&e, dir), 1);
+	cr_assert_eq(output_resume(&on, e.file.path, e.end), -EWOULDBLOCK); /* it still lives */
+	close(o.fd);
+	cr_assert_eq(output_resume(&on, e.file.path, e.end), 0);
+	cr_assert_eq(earlier_index(&e, f), 0);
+	cr_assert_eq(process_open(&next, segfile_path, 0, NULL), 0);
+	process_refresh(&next);
+	earlier_apply(&e, &next);
+	process_drain(&next, &on, true);
+	cr_assert_eq(next.threads[0].events, 6);
+	cr_assert_eq(output_close(&on), 0);
+	process_close(&p);
+	process_close(&next);
+	earlier_close(&e);
+}
+
+Test(drain, a_second_agent_goes_on_where_the_first_one_died)
+{
+	for (int i = 0; i < 3; i++) {
+		char command[2 * PATH_MAX];
+		struct mpic_event ev[16];
+		struct mpic_file file;
+		struct segfile *f = make_segfile();
+		struct defs_area *defs = at(f, DEFS_AT);
+		fill_segment(f, 0, SEGMENT_FULL, two, 2);
+		fill_segment(f, 1, SEGMENT_FULL, two, 2);
+		fill_segment(f, 2, SEGMENT_OPEN, two, 2);
+		defs->committed = 64;
+		two_agents(f, i > 0, i > 1);
+		char path[PATH_MAX];
+		snprintf(path, sizeof(path), "%s/n1.mpic", dir);
+		cr_assert_eq(mpic_open(path, &file, NULL), 0);
+		cr_assert_eq(file.damaged_bytes, 0);
+		cr_assert_eq(events_of(&file, ev, 16), 6, "%d", i);
+		cr_assert_eq(blocks_of(path, MPIC_DEFS), 1);
+		mpic_close(&file);
+		snprintf(command, sizeof(command), "rm -f %s/n1*.mpic %s", dir, segfile_path);
+		cr_assert_eq(system(command), 0);
+	}
 }
 
 Test(drain, refuses_what_is_no_segment_file)

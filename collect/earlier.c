@@ -1,0 +1,194 @@
+/* earlier.c - see earlier.h. A segment is given back to its program after its block was written, so a predecessor that died
+ * in between left it in both places: the numbers of the blocks that are in the file tell. */
+#include "collect/earlier.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOTE "output"
+
+/* '?' and the name while the file is not made, or just made and empty: then the first byte becomes '='. */
+void earlier_note(const char *ranks, const char *path, bool made)
+{
+	char name[PATH_MAX + 8], text[PATH_MAX + 1];
+	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
+	int n = snprintf(text, sizeof(text), "?%s", path);
+	int fd = open(name, O_WRONLY | O_CREAT | (made ? 0 : O_TRUNC) | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return;
+	if (made ? pwrite(fd, "=", 1, 0) != 1 : write(fd, text, (size_t)n) != n)
+		unlink(name);
+	close(fd);
+}
+
+void earlier_forget(const char *ranks)
+{
+	char name[PATH_MAX + 8];
+	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
+	unlink(name);
+}
+
+/* The name, if that file is an agent's: a file that only was to be made is so while it is empty. */
+static bool read_note(const char *ranks, char path[PATH_MAX])
+{
+	char name[PATH_MAX + 8], text[PATH_MAX + 1];
+	struct stat st;
+	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd >= 0 ? read(fd, text, PATH_MAX) : 0;
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	if (n < 2 || lstat(text + 1, &st) != 0 || !S_ISREG(st.st_mode))
+		return false;
+	memcpy(path, text + 1, (size_t)n);
+	return text[0] == '=' || st.st_size == 0;
+}
+
+int earlier_open(struct earlier *ret_earlier, const char *ranks)
+{
+	char path[PATH_MAX];
+	struct earlier e = {0};
+	*ret_earlier = e;
+	if (!read_note(ranks, path))
+		return 0;
+	int rc = mpic_open(path, &e.file, NULL);
+	if (rc == -EBADMSG) { /* not one whole block: begun anew */
+		e.file.path = strdup(path);
+		rc = e.file.path != NULL ? 0 : -ENOMEM;
+		e.file.fd = -1;
+	}
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < e.file.nblocks; i++) {
+		const struct mpic_block *b = &e.file.blocks[i];
+		uint64_t end = b->payload_offset + b->packed_len_bytes;
+		if (b->kind != MPIC_END) /* it is not, after all */
+			e.end = end > e.end ? end : e.end;
+		if (b->process != MPIC_NODE && b->process >= e.nprocesses)
+			e.nprocesses = b->process + 1;
+	}
+	*ret_earlier = e;
+	return 1;
+}
+
+void earlier_close(struct earlier *e)
+{
+	if (e->file.path != NULL && e->file.fd >= 0)
+		mpic_close(&e->file);
+	else
+		free(e->file.path);
+	*e = (struct earlier){0};
+}
+
+static bool is_meta_of(const struct earlier *e, const struct mpic_block *b, const struct segfile *f)
+{
+	_cleanup_buf_ struct buf text = {0};
+	char tick[32];
+	if (mpic_read(&e->file, b, &text, NULL) < 0)
+		return false;
+	cJSON *json = cJSON_ParseWithLength((const char *)text.data, text.len_bytes);
+	const char *start = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "start_tick"));
+	const cJSON *pid = cJSON_GetObjectItemCaseSensitive(json, "pid");
+	snprintf(tick, sizeof(tick), "%llu", (unsigned long long)f->start_tick);
+	bool same = start != NULL && strcmp(start, tick) == 0 && cJSON_IsNumber(pid) &&
+		    pid->valuedouble == (double)f->pid;
+	cJSON_Delete(json);
+	return same;
+}
+
+uint32_t earlier_index(const struct earlier *e, const struct segfile *f)
+{
+	uint32_t last = MPIC_NODE;
+	for (size_t i = 0; i < e->file.nblocks; i++) {
+		const struct mpic_block *b = &e->file.blocks[i];
+		if (b->kind != MPIC_META || b->process == MPIC_NODE || b->process == last)
+			continue;
+		last = b->process; /* one of its snapshots is enough */
+		if (is_meta_of(e, b, f))
+			return b->process;
+	}
+	return MPIC_NODE;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct mpic_block *a = left, *b = right;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+bool earlier_has(const struct earlier *e, enum mpic_kind kind, uint32_t process, uint32_t thread, uint64_t seq)
+{
+	struct mpic_block key = {.kind = kind, .process = process, .thread = thread, .seq = seq};
+	return e->file.nblocks > 0 && bsearch(&key, e->file.blocks, e->file.nblocks, sizeof(key), compare) != NULL;
+}
+
+uint64_t earlier_next_seq(const struct earlier *e, enum mpic_kind kind, uint32_t process, uint32_t thread)
+{
+	uint64_t next = 0;
+	for (size_t i = 0; i < e->file.nblocks; i++) {
+		const struct mpic_block *b = &e->file.blocks[i];
+		if (b->kind == kind && b->process == process && b->thread == thread && b->seq >= next)
+			next = b->seq + 1;
+	}
+	return next;
+}
+
+static uint64_t events_in(const struct earlier *e, const struct mpic_block *b)
+{
+	_cleanup_buf_ struct buf payload = {0};
+	static struct mpic_events it;
+	uint32_t n;
+	if (mpic_read(&e->file, b, &payload, NULL) < 0 ||
+	    mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes), &n) < 0)
+		return 0;
+	return n;
+}
+
+/* Definitions were told from the first region on, each up to what was committed then. */
+static void skip_defs(struct process *p, uint32_t thread, uint64_t told)
+{
+	for (uint32_t i = 0; i < p->nmaps; i++) {
+		struct mapped_region *m = &p->maps[i];
+		if (m->row.type != REGION_DEFS || m->row.thread != thread || m->at == NULL)
+			continue;
+		uint32_t have = atomic_load_explicit(&((struct defs_area *)m->at)->committed, memory_order_acquire);
+		m->done_bytes = told < have ? (uint32_t)told : have;
+		told -= m->done_bytes;
+	}
+}
+
+void earlier_apply(const struct earlier *e, struct process *p)
+{
+	uint64_t *told = calloc(p->nthreads + 1, sizeof(*told));
+	for (size_t i = 0; told != NULL && i < e->file.nblocks; i++) {
+		const struct mpic_block *b = &e->file.blocks[i];
+		if (b->process != p->index || b->thread >= p->nthreads)
+			continue;
+		if (b->kind == MPIC_DEFS)
+			told[b->thread] += b->raw_len_bytes;
+		if (b->kind == MPIC_EVENTS)
+			p->threads[b->thread].events += events_in(e, b);
+	}
+	for (uint32_t t = 0; told != NULL && t < p->nthreads; t++) {
+		p->threads[t].defs_seq = earlier_next_seq(e, MPIC_DEFS, p->index, t);
+		p->threads[t].profile_seq = earlier_next_seq(e, MPIC_PROFILE, p->index, t);
+		skip_defs(p, t, told[t]);
+	}
+	free(told);
+	p->meta_seq = earlier_next_seq(e, MPIC_META, p->index, 0);
+	p->earlier = e;
+}
