@@ -5,6 +5,8 @@
  *  COMM      id u32, parent u32, global id u64, created by u32, size u32, my rank i32, inter u32,
  *            nruns u32, nremote u32, runs {first i32, stride i32, count u32} ...
  *  MODULE    begin u64, end u64, bias u64, build id length u32, path length u32, build id, path
+ *  WINDOW    id u32, comm u32, global id u64, created by u32, 0 u32, bytes u64
+ *  FILE      id u32, comm u32, global id u64, created by u32, mode u32, name
  *  others    id u32, name
  */
 #include "format/mpic.h"
@@ -85,6 +87,21 @@ void mpic_put_def_module(struct buf *out, const struct mpic_def *d)
 	end_def(out, at);
 }
 
+void mpic_put_def_object(struct buf *out, const struct mpic_def *d)
+{
+	size_t at = begin_def(out, d->type);
+	buf_u32(out, d->id);
+	buf_u32(out, d->comm);
+	buf_u64(out, d->global_id);
+	buf_u32(out, d->created_by);
+	buf_u32(out, d->mode);
+	if (d->type == MPIC_DEF_WINDOW)
+		buf_u64(out, d->size_bytes);
+	else
+		buf_bytes(out, d->name.data, d->name.len_bytes);
+	end_def(out, at);
+}
+
 static int read_sig(struct cursor *c, struct mpic_def *d)
 {
 	struct span words;
@@ -128,6 +145,14 @@ static int read_comm(struct cursor *c, struct mpic_def *d)
 	return 0;
 }
 
+static int read_object(struct cursor *c, struct mpic_def *d)
+{
+	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &d->comm) < 0 || rd_u64(c, &d->global_id) < 0 ||
+	    rd_u32(c, &d->created_by) < 0 || rd_u32(c, &d->mode) < 0)
+		return -EBADMSG;
+	return d->type == MPIC_DEF_WINDOW ? rd_u64(c, &d->size_bytes) : read_name(c, d);
+}
+
 static int read_module(struct cursor *c, struct mpic_def *d)
 {
 	uint32_t id_len, path_len;
@@ -166,6 +191,10 @@ int mpic_next_def(struct cursor *payload, struct mpic_def *ret_def)
 		break;
 	case MPIC_DEF_COMM:
 		rc = read_comm(&c, &d);
+		break;
+	case MPIC_DEF_WINDOW:
+	case MPIC_DEF_FILE:
+		rc = read_object(&c, &d);
 		break;
 	case MPIC_DEF_MODULE:
 		rc = read_module(&c, &d);

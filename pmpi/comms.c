@@ -284,3 +284,38 @@ void comm_named(MPI_Comm comm, const char *name)
 	if (s != NULL && id != MPIC_NO_COMM && name != NULL)
 		stream_put_def(s, MPIC_DEF_COMM_NAME, &id, 4, name, (uint32_t)strnlen(name, MPI_MAX_OBJECT_NAME));
 }
+
+uint64_t comm_next_object(MPI_Comm comm, uint32_t *ret_comm_id)
+{
+	struct comm_entry *c = comm_find_slow(comm);
+	tables_lock();
+	uint64_t id = mix(mix(0x6f626a, c->global_id), c->objects);
+	if (c != &none)
+		c->objects++;
+	tables_unlock();
+	*ret_comm_id = c->id;
+	return id;
+}
+
+#define GROUP_RUN_MAX 0xffffu
+
+uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max)
+{
+	struct members m = {0};
+	uint32_t n = 0;
+	if (!members_of(group, &m))
+		return 0;
+	for (uint32_t i = 0; i < m.nruns; i++) {
+		struct mpic_rank_run run = m.runs[i];
+		bool far = run.stride > INT16_MAX || run.stride < INT16_MIN;
+		while (run.count > 0 && n < max) {
+			uint32_t count = far ? 1 : run.count < GROUP_RUN_MAX ? run.count : GROUP_RUN_MAX;
+			ret_words[n++] = (uint32_t)run.first | (uint64_t)(uint16_t)run.stride << 32 |
+					 (uint64_t)count << 48;
+			run.first += run.stride * (int32_t)count;
+			run.count -= count;
+		}
+	}
+	members_done(&m);
+	return n;
+}

@@ -341,3 +341,5 @@ void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm
 	record_comm_any(s, op, parent, (s)->failed ? MPI_COMM_NULL : *(newcomm), (int64_t)(tag))
 #define record_intercomm(s, op, flags, request, parent, tag, newcomm) \
 	record_comm_any(s, op, parent, (s)->failed ? MPI_COMM_NULL : *(newcomm), (int64_t)(tag) | 1ll << 40)
+
+#include "pmpi/record_rma.h"

@@ -17,6 +17,7 @@ struct comm_entry {
 	uint32_t size;	      /* of the local group */
 	uint32_t remote_size; /* 0 unless inter */
 	uint32_t created;     /* communicators derived from it so far: the same count on all members */
+	uint32_t objects;     /* the same of windows and files made on it */
 	bool used;
 	uint64_t global_id;
 };
@@ -30,6 +31,10 @@ uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t sa
 void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm) HIDDEN COLD;
 void comm_freed(MPI_Comm comm) HIDDEN COLD;
 void comm_named(MPI_Comm comm, const char *name) HIDDEN COLD;
+/* A window or file is made on comm: a global id for it that all members agree on. */
+uint64_t comm_next_object(MPI_Comm comm, uint32_t *ret_comm_id) HIDDEN COLD;
+/* Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max words. */
+uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max) HIDDEN COLD;
 
 extern struct comm_entry *comm_last HIDDEN;
 
@@ -38,6 +43,40 @@ static inline const struct comm_entry *comm_find(MPI_Comm comm)
 {
 	struct comm_entry *last = __atomic_load_n(&comm_last, __ATOMIC_RELAXED);
 	return __builtin_expect(last->handle == comm && last->used, true) ? last : comm_find_slow(comm);
+}
+
+/* ---- windows and files ---- */
+
+struct object_entry {
+	uint64_t handle;
+	uint32_t id; /* from 1; 0 = this place was never used */
+	bool used;
+};
+
+struct object_table {
+	struct object_entry *entries; /* mapped at the first use */
+	struct object_entry *last;
+	uint32_t next_id;
+};
+
+extern struct object_table windows HIDDEN, files HIDDEN;
+
+uint32_t object_find_slow(struct object_table *table, uint64_t handle) HIDDEN COLD;
+/* Enter a new object; its id, MPIC_NO_OBJECT when the table is full. */
+uint32_t object_created(struct object_table *table, uint64_t handle) HIDDEN COLD;
+void object_freed(struct object_table *table, uint64_t handle) HIDDEN COLD;
+
+/* The id of an object, MPIC_NO_OBJECT for one that nobody saw being made. */
+static inline uint32_t object_find(struct object_table *table, uint64_t handle)
+{
+	const struct object_entry *last = __atomic_load_n(&table->last, __ATOMIC_RELAXED);
+	return __builtin_expect(last->handle == handle && last->used, true) ? last->id
+									    : object_find_slow(table, handle);
+}
+
+static inline uint32_t win_find(MPI_Win win)
+{
+	return object_find(&windows, (uint64_t)(uintptr_t)win);
 }
 
 /* ---- datatypes ---- */

@@ -2,6 +2,7 @@
  * number, and write into every signature what it means in world ranks and bytes. */
 #include "postproc/comms.h"
 #include "postproc/load.h"
+#include "postproc/objects.h"
 #include "postproc/sites.h"
 
 #define LOCAL_ID_MAX (1u << 22) /* a larger local id is damage */
@@ -119,6 +120,9 @@ static int join_sig(struct step *s, struct process *p, struct sig *sig)
 	if (!sig->defined)
 		return 0;
 	sig->op = mapped(p->ops.at, p->ops.n, sig->call.op);
+	sig->object = objects_of(p, &sig->call);
+	if (sig->call.shape == SIG_RMA && sig->object != NONE)
+		sig->comm = s->windows.at[sig->object].comm;
 	if (has_comm(sig->call.shape))
 		sig->comm = mapped(p->comms.at, p->comms.n, sig->call.comm);
 	join_message(s, p, sig);
@@ -132,6 +136,8 @@ static int join_process(struct step *s, struct process *p)
 		code = join_def(s, p, &p->defs.at[i]);
 	for (size_t i = 0; i < p->defs.n && code == 0; i++)
 		join_late(s, p, &p->defs.at[i]);
+	if (code == 0)
+		code = objects_join(s, p);
 	for (size_t i = 0; i < p->sigs.n && code == 0; i++)
 		code = join_sig(s, p, &p->sigs.at[i]);
 	return code;

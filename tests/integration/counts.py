@@ -10,15 +10,22 @@ RANKS = 4
 
 
 def truth(base):
-    ops, matrix = {}, {}
+    """Calls by operation; messages and one-sided operations by (source, destination): (count, bytes)."""
+    ops, flows = {}, {'message': {}, 'rma': {}}
     for path in glob.glob(base + '.*'):
         for line in open(path):
             word = line.split()
             if word[0] == 'op':
                 ops[word[1]] = ops.get(word[1], 0) + int(word[2])
             else:
-                matrix[int(word[1]), int(word[2])] = (int(word[3]), int(word[4]))
-    return ops, matrix
+                pair, flow = (int(word[1]), int(word[2])), flows[word[0]]
+                count, size = flow.get(pair, (0, 0))
+                flow[pair] = (count + int(word[3]), size + int(word[4]))
+    return ops, flows
+
+
+def matrix(analysis, name, count):
+    return {(m['src'], m['dst']): (m[count], m['bytes']) for m in analysis['matrix'][name]}
 
 
 def known_counts(t, place, source):
@@ -28,11 +35,13 @@ def known_counts(t, place, source):
     t.check(who + ' runs', run.returncode == 0, run.stderr.decode())
     if run.returncode != 0:
         return
-    ops, matrix = truth(place.dir + '/truth')
+    ops, flows = truth(place.dir + '/truth')
     a = place.analysis(source)
     t.equal(who + ': calls of each operation are exact', operations(a), ops)
     t.equal(who + ': messages and bytes between world ranks are exact',
-            {(m['src'], m['dst']): (m['messages'], m['bytes']) for m in a['matrix']['p2p']}, matrix)
+            matrix(a, 'p2p', 'messages'), flows['message'])
+    t.equal(who + ': one-sided operations and bytes between world ranks are exact',
+            matrix(a, 'rma', 'operations'), flows['rma'])
     c = a['coverage']
     lost = {k: v for k, v in c['unmatched'].items() if v and k not in ('cancelled', 'proc_null')}
     t.equal(who + ': nothing is lost or unmatched', (c['events_lost'], c['complete'], lost), (0, True, {}))
@@ -60,7 +69,7 @@ def languages(t, place):
 def main():
     t = Tests()
     for flavour in FLAVOURS:
-        for source in ('counts_p2p.c', 'counts_coll.c'):
+        for source in ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c'):
             with Place(flavour) as place:
                 known_counts(t, place, source)
         if shutil.which('mpifort.' + flavour):

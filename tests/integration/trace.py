@@ -1,5 +1,6 @@
 """trace.py - helpers of the integration tests: compile a program of tests/programs, run it with and without the tracer,
 read its analysis. Environment from meson: MPITRACE (the command), PROGRAMS (their folder)."""
+import glob
 import json
 import os
 import shutil
@@ -10,9 +11,13 @@ import tempfile
 MPITRACE = os.environ['MPITRACE']
 PROGRAMS = os.environ['PROGRAMS']
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMPI_MCA_mpi_yield_when_idle='1',
-           OMPI_MCA_rmaps_base_oversubscribe='1', OMPI_MCA_btl_base_warn_component_unused='0')
+           OMPI_MCA_rmaps_base_oversubscribe='1', OMPI_MCA_btl_base_warn_component_unused='0',
+           OMPI_MCA_osc='^rdma') # Open MPI 4.1.4 on one node: its osc/rdma crashes in MPI_Compare_and_swap, traced or not
 FLAVOURS = [f for f in ('openmpi', 'mpich') if shutil.which('mpicc.' + f)]
 TIMEOUT = 240
+# format/mpic.h, format/sig.h
+DEF_OP, DEF_COMM, DEF_DATATYPE, DEF_COMM_NAME, DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME = 2, 3, 4, 6, 7, 8, 9
+STARTS_REQUEST, PERSISTENT, SIZED, POLLS, FAILED = 1, 2, 16, 32, 64
 
 
 class Place:
@@ -50,6 +55,11 @@ class Place:
                                program, *args], env=dict(self.env, **env), cwd=self.dir, capture_output=True,
                               timeout=TIMEOUT)
 
+    def records(self, name='trace'):
+        """By world rank: what its process told (one world only)."""
+        path, = glob.glob('%s/out/%s.mpic' % (self.dir, name)) or glob.glob('%s/out/%s.mpic*/*.mpic' % (self.dir, name))
+        return {p['meta']['rank']: p for p in records(path).values()}
+
     def analysis(self, name='trace'):
         out = subprocess.run([MPITRACE, 'show', '%s/out/%s.mpix' % (self.dir, name), '--json'], capture_output=True,
                              check=True)
@@ -58,6 +68,24 @@ class Place:
 
 def operations(analysis):
     return {o['op']: o['calls'] for o in analysis['operations'] if o['calls'] > 0}
+
+
+def records(path):
+    """What a .mpic says word for word: {rank: {'meta': {}, 'defs': [], 'sigs': [], 'events': []}}; sigs with the name of their
+    operation."""
+    out = subprocess.run([os.environ['MPIC_SIGS'], path], capture_output=True, check=True, text=True).stdout
+    processes = {}
+    for line in map(json.loads, out.splitlines()):
+        p = processes.setdefault(line['process'], {'meta': {}, 'defs': [], 'sigs': [], 'events': []})
+        for key, kind in (('def', 'defs'), ('sig', 'sigs'), ('event_of', 'events')):
+            if key in line:
+                p[kind].append(line)
+        p['meta'] = line.get('meta', p['meta'])
+    for p in processes.values():
+        names = {d['id']: d['name'] for d in p['defs'] if d['def'] == DEF_OP}
+        for sig in p['sigs']:
+            sig['name'] = names.get(sig['op'])
+    return processes
 
 
 class Tests:
