@@ -6,6 +6,7 @@
 const char *const op_names[OP_COUNT] = {OP_NAMES};
 
 #define MESSAGES_MAX 1024u
+#define WORDS_SHORT 16u /* of signatures whose events carry words of their own, without frames */
 
 static struct message {
 	MPI_Message handle;
@@ -89,6 +90,35 @@ void span_end_slow(struct call_span *s, uint64_t *words, uint32_t n)
 	s->stream->inside = 0;
 }
 
+/* Extra words follow those of a signature that is told literally. */
+static void record_extra(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *words, uint32_t n,
+			 const uint64_t *extra, uint32_t nextra)
+{
+	uint64_t both[WORDS_SHORT + FRAMES_MAX + EXTRA_MAX];
+	if (n > WORDS_SHORT + FRAMES_MAX)
+		n = nextra = 0; /* never so long: told coarsely */
+	memcpy(both, words, n * sizeof(*words));
+	memcpy(both + n, extra, nextra * sizeof(*extra));
+	stream_record_slow(s, sig, enter, exit, both, n + nextra);
+}
+
+void span_end_extra(struct call_span *s, uint64_t *words, uint32_t n, const uint64_t *extra, uint32_t nextra)
+{
+	struct stream *stream = s->stream;
+	bool literal = false;
+	if (stack_frames != 0) {
+		uint32_t frames = callsite_frames(words + n, stack_frames, s->address, stream->inside);
+		words[0] |= (uint64_t)frames << 48;
+		n += frames;
+	}
+	uint32_t sig = stream_sig(stream, words, n, &literal);
+	stream->totals[sig].calls++;
+	stream->totals[sig].ticks += s->exit - s->enter;
+	record_extra(stream, sig, s->enter, s->exit, words, literal ? n : 0, extra, nextra);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	stream->inside = 0;
+}
+
 void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 {
 	struct stream *stream = s->stream;
@@ -97,6 +127,12 @@ void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 	uint32_t sig = stream_sig(stream, words, n, &literal);
 	stream->totals[sig].calls++;
 	stream->totals[sig].ticks += s->exit - s->enter;
+	if (literal) { /* equal numbers need not be equal calls: no run */
+		uint64_t one[2] = {1, s->exit - s->enter};
+		record_extra(stream, sig, s->enter, s->exit, words, n, one, 2);
+		stream->inside = 0;
+		return;
+	}
 	if (polls->busy && polls->sig != sig)
 		stream_flush_polls(stream);
 	if (!polls->busy) {

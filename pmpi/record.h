@@ -87,6 +87,10 @@ INLINE void span_end(struct call_span *s, uint64_t *words, uint32_t n)
 /* An unsuccessful test: a run of equal ones becomes one event. */
 void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN;
 
+/* With words that belong to this one event; at most EXTRA_MAX. */
+#define EXTRA_MAX 2
+void span_end_extra(struct call_span *s, uint64_t *words, uint32_t n, const uint64_t *extra, uint32_t nextra) HIDDEN;
+
 INLINE uint32_t peer_of(int rank)
 {
 	if (__builtin_expect(rank >= 0, true))
@@ -342,4 +346,5 @@ void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm
 #define record_intercomm(s, op, flags, request, parent, tag, newcomm) \
 	record_comm_any(s, op, parent, (s)->failed ? MPI_COMM_NULL : *(newcomm), (int64_t)(tag) | 1ll << 40)
 
+#include "pmpi/record_io.h"
 #include "pmpi/record_rma.h"

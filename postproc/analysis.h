@@ -49,6 +49,7 @@ struct analysis {
 	ROW(callsites)                                                                             \
 	ROW(communicators)                                                                         \
 	ROW(windows)                                                                               \
+	ROW(files)                                                                                 \
 	ROW(tops)                                                                                  \
 	ROW(collective_use)                                                                        \
 	ROW(time_windows)                                                                          \

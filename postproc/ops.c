@@ -174,10 +174,12 @@ static int start_one(void *context, uint32_t i, struct request *r)
 	return activate(w, r);
 }
 
-/* What the status of a completed receive says. */
+/* What the status of a completed receive or read says. */
 static void take_status(struct walk *w, struct request *r, const struct sig_status *status)
 {
 	const struct sig *sig = &w->p->sigs.at[r->sig];
+	if (sig->call.shape == SIG_IO && sig->object != NONE && status->bytes < sig->call.bytes)
+		w->o->unread[sig->object] += sig->call.bytes - status->bytes;
 	if (status->cancelled) {
 		if (r->send != NONE)
 			w->o->sends.at[r->send].flags |= P2P_CANCELLED;
@@ -332,9 +334,10 @@ static int walk_rank(struct walk *w)
 int ops_replay(const struct step *s, struct ops *ret_ops)
 {
 	struct ops o = {.leaked = calloc(s->nranks, sizeof(uint64_t)),
-			.leak_site = calloc(s->nranks, sizeof(uint32_t))};
+			.leak_site = calloc(s->nranks, sizeof(uint32_t)),
+			.unread = calloc(s->files.n + 1, sizeof(uint64_t))};
 	struct walk w = {.s = s, .o = &o};
-	int code = o.leaked == NULL || o.leak_site == NULL ? -ENOMEM : 0;
+	int code = o.leaked == NULL || o.leak_site == NULL || o.unread == NULL ? -ENOMEM : 0;
 	for (uint32_t r = 0; r < s->nranks && code == 0; r++) {
 		w.rank = r;
 		w.p = s->ranks[r];
@@ -355,5 +358,6 @@ void ops_done(struct ops *o)
 	vec_done(&o->colls);
 	free(o->leaked);
 	free(o->leak_site);
+	free(o->unread);
 	memset(o, 0, sizeof(*o));
 }

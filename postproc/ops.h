@@ -50,6 +50,7 @@ struct ops {
 	VEC(struct coll_op) colls;
 	uint64_t *leaked; /* by rank: requests neither completed nor freed */
 	uint32_t *leak_site;
+	uint64_t *unread; /* by file: bytes that completed nonblocking reads did not find */
 	struct op_counts counts;
 };
 

@@ -1,26 +1,30 @@
 #!/usr/bin/env python3
 """counts.py - what the trace counts is what the programs counted themselves: calls of every operation, messages and
-bytes between world ranks; the same in C, mpif.h, `use mpi` and mpi_f08; under Open MPI and MPICH with one tracer."""
+bytes between world ranks; the same in C, mpif.h, `use mpi` and mpi_f08; under Open MPI and MPICH with one tracer.
+Arguments: only these programs."""
 import glob
+import os
 import shutil
+import sys
 
 from trace import FLAVOURS, Place, Tests, operations
 
 RANKS = 4
+SOURCES = ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c', 'counts_io.c')
 
 
 def truth(base):
-    """Calls by operation; messages and one-sided operations by (source, destination): (count, bytes)."""
-    ops, flows = {}, {'message': {}, 'rma': {}}
+    """Calls by operation; messages and one-sided operations by (source, destination), files by name: two numbers each."""
+    ops, flows = {}, {'message': {}, 'rma': {}, 'file': {}}
     for path in glob.glob(base + '.*'):
         for line in open(path):
             word = line.split()
             if word[0] == 'op':
                 ops[word[1]] = ops.get(word[1], 0) + int(word[2])
             else:
-                pair, flow = (int(word[1]), int(word[2])), flows[word[0]]
-                count, size = flow.get(pair, (0, 0))
-                flow[pair] = (count + int(word[3]), size + int(word[4]))
+                key, flow = word[1] if word[0] == 'file' else (int(word[1]), int(word[2])), flows[word[0]]
+                first, second = flow.get(key, (0, 0))
+                flow[key] = (first + int(word[-2]), second + int(word[-1]))
     return ops, flows
 
 
@@ -28,10 +32,10 @@ def matrix(analysis, name, count):
     return {(m['src'], m['dst']): (m[count], m['bytes']) for m in analysis['matrix'][name]}
 
 
-def known_counts(t, place, source):
+def known_counts(t, place, source, *words, what='', **env):
     program = place.compile(source)
-    run = place.traced(RANKS, program, name=source, TRUTH=place.dir + '/truth')
-    who = '%s under %s' % (source, place.flavour)
+    run = place.traced(RANKS, program, place.dir, *words, name=source, TRUTH=place.dir + '/truth', **env)
+    who = '%s under %s%s' % (source, place.flavour, what)
     t.check(who + ' runs', run.returncode == 0, run.stderr.decode())
     if run.returncode != 0:
         return
@@ -40,6 +44,8 @@ def known_counts(t, place, source):
     t.equal(who + ': calls of each operation are exact', operations(a), ops)
     t.equal(who + ': messages and bytes between world ranks are exact',
             matrix(a, 'p2p', 'messages'), flows['message'])
+    t.equal(who + ': bytes read from and written to each file are exact',
+            {os.path.basename(f['name']): (f['bytes_read'], f['bytes_written']) for f in a['files']}, flows['file'])
     t.equal(who + ': one-sided operations and bytes between world ranks are exact',
             matrix(a, 'rma', 'operations'), flows['rma'])
     c = a['coverage']
@@ -69,10 +75,13 @@ def languages(t, place):
 def main():
     t = Tests()
     for flavour in FLAVOURS:
-        for source in ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c'):
+        for source in sys.argv[1:] or SOURCES:
             with Place(flavour) as place:
                 known_counts(t, place, source)
-        if shutil.which('mpifort.' + flavour):
+        if flavour == 'openmpi' and not sys.argv[1:]: # its other MPI-IO: the calls that ROMIO makes are not the program's
+            with Place(flavour) as place:
+                known_counts(t, place, 'counts_io.c', 'old', what=', ROMIO', OMPI_MCA_io='romio321')
+        if shutil.which('mpifort.' + flavour) and not sys.argv[1:]:
             with Place(flavour) as place:
                 languages(t, place)
     t.end()

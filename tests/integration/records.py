@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""records.py - what single calls leave in the trace, looked at word for word: epochs and windows."""
-from trace import DEF_WINDOW, DEF_WINDOW_NAME, FLAVOURS, POLLS, Place, Tests
+"""records.py - what single calls leave in the trace, looked at word for word: epochs and windows, files and offsets."""
+from trace import DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME, FLAVOURS, POLLS, Place, Tests
 
 RANKS = 4
+EXPLICIT, SHARED, COLLECTIVE, BEGIN, END = 1, 2, 4, 8, 16 # format/sig.h
 
 
 def calls(process, name):
@@ -17,8 +18,8 @@ def same_everywhere(processes, kind):
 def one_sided(t, place):
     who = place.flavour + ', one-sided: '
     program = place.compile('counts_rma.c')
-    place.traced(RANKS, program)
-    processes = place.records()
+    place.traced(RANKS, program, name='rma')
+    processes = place.records('rma')
     for name, offsets in (('MPI_Win_post', (1, 2)), ('MPI_Win_start', (-1, -2))): # ranks of the window are reversed
         t.equal(who + name + ' tells its group in world ranks', [calls(p, name)[0]['group'] for _, p in sorted(processes.items())],
                 [[(r + o) % RANKS for o in offsets] for r in range(RANKS)])
@@ -32,7 +33,7 @@ def one_sided(t, place):
     t.equal(who + 'windows on the whole world have one id on all ranks, two halves have two',
             ([len(set(x)) for x in zip(*ids)], len({i for x in ids for i in x})), ([1, 1, 2, 1, 1], 6))
     t.equal(who + 'names are kept', [d['name'] for d in p['defs'] if d['def'] == DEF_WINDOW_NAME], ['fenced'])
-    windows = place.analysis()['windows']
+    windows = place.analysis('rma')['windows']
     t.equal(who + 'the analysis counts by window', sorted((w['name'] or '', w['created_by'], w['puts'], w['fences'], w['posts'], w['locks'])
                                                          for w in windows),
             sorted([('fenced', 'MPI_Win_create', 40, 64, 0, 0), ('', 'MPI_Win_create', 40, 0, 20, 0),
@@ -40,11 +41,36 @@ def one_sided(t, place):
                     ('', 'MPI_Win_allocate_shared', 4, 8, 0, 0), ('', 'MPI_Win_create_dynamic', 4, 8, 0, 0)]))
 
 
+def extra_words(process, name):
+    ids = {(s['thread'], s['sig']) for s in calls(process, name)}
+    return [e['extra'] for e in process['events'] if (e['thread'], e['event_of']) in ids]
+
+
+def files(t, place):
+    who = place.flavour + ', files: '
+    program = place.compile('counts_io.c')
+    place.traced(RANKS, program, place.dir, name='io')
+    processes = place.records('io')
+    ids = same_everywhere(processes, DEF_FILE)
+    t.equal(who + 'both openings have one id on all ranks', [len(set(x)) for x in zip(*ids)] + [len({i for x in ids for i in x})],
+            [1, 1, 2])
+    p = processes[2]
+    t.equal(who + 'names and modes are kept', [(d['name'], d['mode']) for d in p['defs'] if d['def'] == DEF_FILE],
+            [(place.dir + '/first', 7), (place.dir + '/second', 7)])
+    t.equal(who + 'offsets go with the events', extra_words(p, 'MPI_File_write_at_all'), [[(RANKS + 2) * 32]])
+    t.equal(who + 'pointer and collectivity are told', [calls(p, 'MPI_File_' + x)[0]['how'] for x in (
+        'write', 'write_at', 'write_at_all', 'write_shared', 'write_ordered', 'read_ordered_begin', 'read_ordered_end')],
+        [0, EXPLICIT, EXPLICIT | COLLECTIVE, SHARED, SHARED | COLLECTIVE, SHARED | COLLECTIVE | BEGIN, SHARED | COLLECTIVE | END])
+    t.equal(who + 'a short read tells what it found', sorted(s['bytes'] for s in calls(p, 'MPI_File_read_at')), [16, 32])
+    t.check(who + 'signatures do not multiply', len(p['sigs']) < 150, len(p['sigs']))
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             one_sided(t, place)
+            files(t, place)
     t.end()
 
 

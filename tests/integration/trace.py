@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,10 +15,23 @@ ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIR
            OMPI_MCA_rmaps_base_oversubscribe='1', OMPI_MCA_btl_base_warn_component_unused='0',
            OMPI_MCA_osc='^rdma') # Open MPI 4.1.4 on one node: its osc/rdma crashes in MPI_Compare_and_swap, traced or not
 FLAVOURS = [f for f in ('openmpi', 'mpich') if shutil.which('mpicc.' + f)]
-TIMEOUT = 240
+TIMEOUT = 120
 # format/mpic.h, format/sig.h
 DEF_OP, DEF_COMM, DEF_DATATYPE, DEF_COMM_NAME, DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME = 2, 3, 4, 6, 7, 8, 9
 STARTS_REQUEST, PERSISTENT, SIZED, POLLS, FAILED = 1, 2, 16, 32, 64
+
+
+def whole(words, env, directory):
+    """Run to the end; a program that hangs goes with all its processes."""
+    p = subprocess.Popen(words, env=env, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         start_new_session=True)
+    try:
+        out, err = p.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        out, err = p.communicate()
+        err += b'\ntimed out'
+    return subprocess.CompletedProcess(words, p.returncode, out, err)
 
 
 class Place:
@@ -46,14 +60,11 @@ class Place:
         return program
 
     def plain(self, ranks, program, *args, **env):
-        return subprocess.run(['mpirun', '-n', str(ranks), program, *args], env=dict(self.env, **env), cwd=self.dir,
-                              capture_output=True, stdin=subprocess.DEVNULL,
-                              timeout=TIMEOUT)
+        return whole(['mpirun', '-n', str(ranks), program, *args], dict(self.env, **env), self.dir)
 
     def traced(self, ranks, program, *args, name='trace', **env):
-        return subprocess.run([MPITRACE, 'run', '-n', str(ranks), '--out', self.dir + '/out', '--name', name, '--',
-                               program, *args], env=dict(self.env, **env), cwd=self.dir, capture_output=True,
-                              timeout=TIMEOUT)
+        return whole([MPITRACE, 'run', '-n', str(ranks), '--out', self.dir + '/out', '--name', name, '--', program, *args],
+                     dict(self.env, **env), self.dir)
 
     def records(self, name='trace'):
         """By world rank: what its process told (one world only)."""

@@ -1,6 +1,6 @@
 /* truth.h - a program that knows its own counts. CALL(MPI_X, args) calls and counts; sent() tells of every message.
  * put() and got() of one-sided transfers. truth_write() writes "op NAME COUNT", "message SRC DST COUNT BYTES" and "rma SRC DST
- * COUNT BYTES" (world ranks) to the file named by TRUTH, one a rank. */
+ * COUNT BYTES" (world ranks), "file NAME READ WRITTEN" (bytes) to the file named by TRUTH, one a rank. */
 #pragma once
 
 #include <mpi.h>
@@ -19,6 +19,12 @@ struct truth_flow {
 	long count, bytes;
 };
 static struct truth_flow truth_sent[TRUTH_RANKS], truth_put[TRUTH_RANKS], truth_got[TRUTH_RANKS];
+
+static struct truth_file {
+	const char *name;
+	long read_bytes, written_bytes;
+} truth_files[8];
+static int truth_nfiles;
 
 static int truth_count(const char *name)
 {
@@ -51,6 +57,12 @@ static void got(int world_rank, long bytes)
 	truth_got[world_rank].bytes += bytes;
 }
 
+/* What this rank moved in a file. */
+static void truth_file(const char *name, long read_bytes, long written_bytes)
+{
+	truth_files[truth_nfiles++] = (struct truth_file){name, read_bytes, written_bytes};
+}
+
 static void truth_flow(FILE *f, const char *what, int src, int dst, const struct truth_flow *flow)
 {
 	if (flow->count > 0)
@@ -74,5 +86,7 @@ static void truth_write(int rank, int size)
 		truth_flow(f, "rma", rank, i, &truth_put[i]);
 		truth_flow(f, "rma", i, rank, &truth_got[i]);
 	}
+	for (int i = 0; i < truth_nfiles; i++)
+		fprintf(f, "file %s %ld %ld\n", truth_files[i].name, truth_files[i].read_bytes, truth_files[i].written_bytes);
 	fclose(f);
 }
