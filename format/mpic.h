@@ -66,6 +66,7 @@ enum mpic_def_type {
 	MPIC_DEF_FILE = 7, /* each opening is a file of its own */
 	MPIC_DEF_WINDOW = 8,
 	MPIC_DEF_WINDOW_NAME = 9,
+	MPIC_DEF_TOPOLOGY = 10, /* who this rank's neighbours in a communicator are */
 };
 
 /* A run of world ranks first, first+stride, ... (count of them); an external process (spawned) is -1. */
@@ -90,6 +91,8 @@ struct mpic_def {
 	uint32_t size;	     /* of the local group */
 	int32_t my_rank;     /* in this communicator */
 	bool inter;
+	/* TOPOLOGY: i32 each, ranks of the communicator or SIG_PROC_NULL */
+	struct span in_neighbors, out_neighbors;
 	struct span runs, remote_runs; /* of struct mpic_rank_run: local group, remote group */
 	/* WINDOW, FILE */
 	uint32_t comm; /* local id */

@@ -7,6 +7,7 @@
  *  MODULE    begin u64, end u64, bias u64, build id length u32, path length u32, build id, path
  *  WINDOW    id u32, comm u32, global id u64, created by u32, 0 u32, bytes u64
  *  FILE      id u32, comm u32, global id u64, created by u32, mode u32, name
+ *  TOPOLOGY  comm u32, in u32, out u32, 0 u32, ranks i32 x in, ranks i32 x out
  *  others    id u32, name
  */
 #include "format/mpic.h"
@@ -153,6 +154,15 @@ static int read_object(struct cursor *c, struct mpic_def *d)
 	return d->type == MPIC_DEF_WINDOW ? rd_u64(c, &d->size_bytes) : read_name(c, d);
 }
 
+static int read_topology(struct cursor *c, struct mpic_def *d)
+{
+	uint32_t in, out, zero;
+	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &in) < 0 || rd_u32(c, &out) < 0 || rd_u32(c, &zero) < 0 ||
+	    in > MPIC_COMM_SIZE_MAX || out > MPIC_COMM_SIZE_MAX || rd_bytes(c, in * 4ul, &d->in_neighbors) < 0)
+		return -EBADMSG;
+	return rd_bytes(c, out * 4ul, &d->out_neighbors);
+}
+
 static int read_module(struct cursor *c, struct mpic_def *d)
 {
 	uint32_t id_len, path_len;
@@ -195,6 +205,9 @@ int mpic_next_def(struct cursor *payload, struct mpic_def *ret_def)
 	case MPIC_DEF_WINDOW:
 	case MPIC_DEF_FILE:
 		rc = read_object(&c, &d);
+		break;
+	case MPIC_DEF_TOPOLOGY:
+		rc = read_topology(&c, &d);
 		break;
 	case MPIC_DEF_MODULE:
 		rc = read_module(&c, &d);

@@ -16,7 +16,8 @@
  *             {index in completion order:32 | source:32} {tag:32 | cancelled:1} {bytes}
  *   COLL      2: comm | root   3: bytes to (each) peer   4: bytes from (each) peer
  *             then `list` words {bytes:48 | repeat:16}: sizes for peer 0, 1, ... of a v/w call: the send
- *             side where the call has one per peer, else the receive side (Gatherv, Allgatherv)
+ *             side where the call has one per peer, else the receive side (Gatherv, Allgatherv). The peers of a
+ *             neighbourhood collective are the neighbours, as the communicator's topology definition lists them
  *   COMM      2: parent | new communicator (MPIC_NO_COMM: none)
  *   REQUEST   2: as COMPLETE with no statuses: Cancel, Request_free
  *   IO        2: file | how (enum sig_io_how)   3: bytes: moved if SIZED, else asked for
@@ -90,9 +91,16 @@ enum sig_coll {
 	COLL_REDUCE_SCATTER_BLOCK,
 	COLL_SCAN,
 	COLL_EXSCAN,
-	COLL_NEIGHBOR, /* neighbourhood collectives: list = {bytes:48|repeat:16} per out-neighbour */
+	COLL_NEIGHBOR,		 /* neighbourhood collectives: to each out-neighbour, from each in-neighbour */
+	COLL_NEIGHBOR_ALLGATHERV, /* list: sizes from each in-neighbour */
+	COLL_NEIGHBOR_ALLTOALLV,  /* list: sizes to each out-neighbour */
 	COLL_KINDS
 };
+
+static inline bool coll_is_neighborhood(enum sig_coll kind)
+{
+	return kind >= COLL_NEIGHBOR && kind <= COLL_NEIGHBOR_ALLTOALLV;
+}
 
 /* Which one-sided call. */
 enum sig_rma {

@@ -319,3 +319,96 @@ uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max)
 	members_done(&m);
 	return n;
 }
+
+/* ---- neighbours ---- */
+
+struct neighbors {
+	int *in, *out; /* ranks of the communicator; one mapping */
+	int nin, nout;
+	size_t map_bytes;
+};
+
+static bool neighbors_room(struct neighbors *n)
+{
+	n->map_bytes = ((size_t)n->nin + (size_t)n->nout) * 2 * sizeof(int) + 1; /* and as many weights */
+	n->in = memory_reserve(n->map_bytes);
+	n->out = n->in + n->nin;
+	return n->in != NULL;
+}
+
+/* In each dimension first the negative, then the positive direction (MPI 4.0, 8.6). */
+static bool cart_neighbors(MPI_Comm comm, struct neighbors *n)
+{
+	int dims = 0;
+	next.MPI_Cartdim_get(comm, &dims);
+	n->nin = n->nout = 2 * dims;
+	if (!neighbors_room(n))
+		return false;
+	for (int i = 0; i < dims; i++)
+		next.MPI_Cart_shift(comm, i, 1, &n->in[2 * i], &n->in[2 * i + 1]);
+	memcpy(n->out, n->in, (size_t)n->nout * sizeof(int));
+	return true;
+}
+
+static bool graph_neighbors(MPI_Comm comm, int rank, struct neighbors *n)
+{
+	next.MPI_Graph_neighbors_count(comm, rank, &n->nin);
+	n->nout = n->nin;
+	if (!neighbors_room(n))
+		return false;
+	next.MPI_Graph_neighbors(comm, rank, n->nin, n->in);
+	memcpy(n->out, n->in, (size_t)n->nout * sizeof(int));
+	return true;
+}
+
+static bool dist_graph_neighbors(MPI_Comm comm, struct neighbors *n)
+{
+	int weighted = 0;
+	next.MPI_Dist_graph_neighbors_count(comm, &n->nin, &n->nout, &weighted);
+	if (!neighbors_room(n))
+		return false;
+	int *weights = n->out + n->nout;
+	next.MPI_Dist_graph_neighbors(comm, n->nin, n->in, weights, n->nout, n->out, weights + n->nin);
+	return true;
+}
+
+static bool find_neighbors(MPI_Comm comm, int rank, struct neighbors *n)
+{
+	int kind = MPI_UNDEFINED;
+	next.MPI_Topo_test(comm, &kind);
+	return kind == MPI_CART	       ? cart_neighbors(comm, n)
+	       : kind == MPI_GRAPH     ? graph_neighbors(comm, rank, n)
+	       : kind == MPI_DIST_GRAPH ? dist_graph_neighbors(comm, n)
+					: false;
+}
+
+static void put_neighbors(uint32_t comm, struct neighbors *n)
+{
+	struct stream *s = stream_mine;
+	uint32_t head[4] = {comm, (uint32_t)n->nin, (uint32_t)n->nout, 0};
+	for (int i = 0; i < n->nin + n->nout; i++)
+		if (n->in[i] < 0)
+			n->in[i] = SIG_PROC_NULL;
+	if (s != NULL)
+		stream_put_def(s, MPIC_DEF_TOPOLOGY, head, sizeof(head), n->in, (uint32_t)(n->nin + n->nout) * 4);
+}
+
+const struct comm_entry *comm_neighbors_slow(MPI_Comm comm)
+{
+	struct comm_entry *c = comm_find_slow(comm);
+	struct neighbors n = {0};
+	if (c == &none)
+		return c;
+	tables_lock();
+	if (!c->has_neighbors) {
+		if (find_neighbors(comm, c->rank, &n))
+			put_neighbors(c->id, &n);
+		c->in = (uint32_t)n.nin;
+		c->out = (uint32_t)n.nout;
+		c->has_neighbors = true;
+	}
+	tables_unlock();
+	if (n.in != NULL)
+		munmap(n.in, n.map_bytes);
+	return c;
+}

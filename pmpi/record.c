@@ -155,6 +155,12 @@ static uint64_t size_at(const struct sizes *sizes, uint32_t i)
 	return count == 0 ? 0 : bytes_of(count, type);
 }
 
+uint64_t own_part(MPI_Comm comm, const struct sizes *sizes)
+{
+	int32_t rank = comm_find(comm)->rank;
+	return rank >= 0 ? size_at(sizes, (uint32_t)rank) : 0;
+}
+
 #define LIST_REPEAT_MAX 0xffffu
 #define LIST_WORDS_MAX 0xffffu
 
@@ -176,7 +182,10 @@ void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *
 		 int root, uint64_t send_unit, uint64_t recv_unit, const struct sizes *sizes)
 {
 	const struct comm_entry *c = comm_find(comm);
-	uint32_t peers = c->remote_size > 0 ? c->remote_size : c->size;
+	uint32_t peers = kind == COLL_NEIGHBOR_ALLGATHERV  ? comm_neighbors(comm)->in
+			 : kind == COLL_NEIGHBOR_ALLTOALLV ? comm_neighbors(comm)->out
+			 : c->remote_size > 0		   ? c->remote_size
+							   : c->size;
 	uint64_t small[5 + 16 + FRAMES_MAX], *w = small;
 	uint32_t list = 0;
 

@@ -308,6 +308,9 @@ struct sizes {
 #define SIZES_W(counts_, types_) \
 	(&(struct sizes){(counts_), sizeof(*(counts_)) == 8, MPI_DATATYPE_NULL, (types_)})
 
+/* Bytes of my part where one's own lies in the receive buffer (MPI_IN_PLACE). */
+uint64_t own_part(MPI_Comm comm, const struct sizes *sizes) HIDDEN;
+
 /* kind decides what the list means (sig.h); sizes is NULL where it is not significant. */
 void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind, MPI_Comm comm,
 		 int root, uint64_t send_unit, uint64_t recv_unit, const struct sizes *sizes) HIDDEN;
@@ -326,7 +329,8 @@ void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *
 		    is_root(comm_find(comm), root) ? SIZES(sendcounts, sendtype) : NULL)
 #define record_allgatherv(s, op, flags, request, comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) \
 	record_list(s, op, flags, request, COLL_ALLGATHERV, comm, SIG_NO_ROOT, \
-		    (sendbuf) == MPI_IN_PLACE ? 0 : bytes_of((uint64_t)(sendcount), sendtype), 0, \
+		    (sendbuf) == MPI_IN_PLACE ? own_part(comm, SIZES(recvcounts, recvtype)) \
+					      : bytes_of((uint64_t)(sendcount), sendtype), 0, \
 		    SIZES(recvcounts, recvtype))
 #define record_alltoallv(s, op, flags, request, comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) \
 	record_list(s, op, flags, request, COLL_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, \
@@ -334,6 +338,16 @@ void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *
 #define record_alltoallw(s, op, flags, request, comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) \
 	record_list(s, op, flags, request, COLL_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, \
 		    (sendbuf) == MPI_IN_PLACE ? SIZES_W(recvcounts, recvtypes) : SIZES_W(sendcounts, sendtypes))
+
+#define record_neighbor(s, op, flags, request, comm, to_each, from_each) \
+	record_coll(s, op, flags, request, (comm_neighbors(comm), COLL_NEIGHBOR), comm, SIG_NO_ROOT, to_each, from_each)
+#define record_neighbor_allgatherv(s, op, flags, request, comm, sendcount, sendtype, recvcounts, recvtype) \
+	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLGATHERV, comm, SIG_NO_ROOT, \
+		    bytes_of((uint64_t)(sendcount), sendtype), 0, SIZES(recvcounts, recvtype))
+#define record_neighbor_alltoallv(s, op, flags, request, comm, sendcounts, sendtype) \
+	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, SIZES(sendcounts, sendtype))
+#define record_neighbor_alltoallw(s, op, flags, request, comm, sendcounts, sendtypes) \
+	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, SIZES_W(sendcounts, sendtypes))
 
 /* ---- communicators: record.c ---- */
 

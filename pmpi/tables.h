@@ -19,6 +19,8 @@ struct comm_entry {
 	uint32_t created;     /* communicators derived from it so far: the same count on all members */
 	uint32_t objects;     /* the same of windows and files made on it */
 	bool used;
+	bool has_neighbors;   /* the next two are known and told */
+	uint32_t in, out;     /* neighbours of this rank */
 	uint64_t global_id;
 };
 
@@ -31,6 +33,8 @@ uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t sa
 void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm) HIDDEN COLD;
 void comm_freed(MPI_Comm comm) HIDDEN COLD;
 void comm_named(MPI_Comm comm, const char *name) HIDDEN COLD;
+/* The entry with its neighbours, told as a definition at the first use. */
+const struct comm_entry *comm_neighbors_slow(MPI_Comm comm) HIDDEN COLD;
 /* A window or file is made on comm: a global id for it that all members agree on. */
 uint64_t comm_next_object(MPI_Comm comm, uint32_t *ret_comm_id) HIDDEN COLD;
 /* Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max words. */
@@ -43,6 +47,12 @@ static inline const struct comm_entry *comm_find(MPI_Comm comm)
 {
 	struct comm_entry *last = __atomic_load_n(&comm_last, __ATOMIC_RELAXED);
 	return __builtin_expect(last->handle == comm && last->used, true) ? last : comm_find_slow(comm);
+}
+
+static inline const struct comm_entry *comm_neighbors(MPI_Comm comm)
+{
+	const struct comm_entry *c = comm_find(comm);
+	return __builtin_expect(c->has_neighbors, true) ? c : comm_neighbors_slow(comm);
 }
 
 /* ---- windows and files ---- */

@@ -82,6 +82,12 @@ struct thread {
 	bool gap;	      /* a block in the middle is missing: events after it were dropped */
 };
 
+/* Whom a process sends to in the neighbourhood collectives of one communicator. */
+struct neighbors {
+	uint32_t comm;	 /* index into step.comms */
+	struct span out; /* i32 each: ranks of it, negative for none */
+};
+
 struct process {
 	uint32_t node, index; /* index in the node's file */
 	uint32_t rank, world_size;
@@ -103,6 +109,7 @@ struct process {
 	VEC(uint32_t) comms;	   /* local id -> index into step.comms plus 1 */
 	VEC(uint32_t) windows;	   /* local id -> index into step.windows plus 1 */
 	VEC(uint32_t) files;	   /* local id -> index into step.files plus 1 */
+	VEC(struct neighbors) neighbors;
 	VEC(uint64_t) type_bytes;  /* datatype sizes by local id */
 	VEC(struct module_at) modules;
 	uint32_t bad_blocks; /* that did not inflate or decode */

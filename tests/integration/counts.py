@@ -10,12 +10,12 @@ import sys
 from trace import FLAVOURS, Place, Tests, operations
 
 RANKS = 4
-SOURCES = ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c', 'counts_io.c')
+SOURCES = ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c', 'counts_io.c', 'counts_flows.c')
 
 
 def truth(base):
     """Calls by operation; messages and one-sided operations by (source, destination), files by name: two numbers each."""
-    ops, flows = {}, {'message': {}, 'rma': {}, 'file': {}}
+    ops, flows = {}, {'message': {}, 'collective': {}, 'rma': {}, 'file': {}}
     for path in glob.glob(base + '.*'):
         for line in open(path):
             word = line.split()
@@ -44,6 +44,9 @@ def known_counts(t, place, source, *words, what='', **env):
     t.equal(who + ': calls of each operation are exact', operations(a), ops)
     t.equal(who + ': messages and bytes between world ranks are exact',
             matrix(a, 'p2p', 'messages'), flows['message'])
+    if flows['collective']:
+        t.equal(who + ': collective operations and bytes between world ranks are exact',
+                matrix(a, 'collective', 'operations'), flows['collective'])
     t.equal(who + ': bytes read from and written to each file are exact',
             {os.path.basename(f['name']): (f['bytes_read'], f['bytes_written']) for f in a['files']}, flows['file'])
     t.equal(who + ': one-sided operations and bytes between world ranks are exact',

@@ -1,5 +1,6 @@
 /* truth.h - a program that knows its own counts. CALL(MPI_X, args) calls and counts; sent() tells of every message.
- * put() and got() of one-sided transfers. truth_write() writes "op NAME COUNT", "message SRC DST COUNT BYTES" and "rma SRC DST
+ * put() and got() of one-sided
+ * transfers, passed() of what a collective moved. truth_write() writes "op NAME COUNT", "message SRC DST COUNT BYTES", "collective ..." and "rma SRC DST
  * COUNT BYTES" (world ranks), "file NAME READ WRITTEN" (bytes) to the file named by TRUTH, one a rank. */
 #pragma once
 
@@ -18,7 +19,7 @@ static struct {
 struct truth_flow {
 	long count, bytes;
 };
-static struct truth_flow truth_sent[TRUTH_RANKS], truth_put[TRUTH_RANKS], truth_got[TRUTH_RANKS];
+static struct truth_flow truth_sent[TRUTH_RANKS], truth_passed[TRUTH_RANKS], truth_put[TRUTH_RANKS], truth_got[TRUTH_RANKS];
 
 static struct truth_file {
 	const char *name;
@@ -42,6 +43,13 @@ static void sent(int world_rank, long bytes)
 {
 	truth_sent[world_rank].count++;
 	truth_sent[world_rank].bytes += bytes;
+}
+
+/* One collective operation moved bytes to a rank. */
+static void passed(int world_rank, long bytes)
+{
+	truth_passed[world_rank].count++;
+	truth_passed[world_rank].bytes += bytes;
 }
 
 /* One-sided: bytes went to a rank, or came from it. */
@@ -83,6 +91,7 @@ static void truth_write(int rank, int size)
 		fprintf(f, "op %s %ld\n", truth_ops[i].name, truth_ops[i].calls);
 	for (int i = 0; i < size; i++) {
 		truth_flow(f, "message", rank, i, &truth_sent[i]);
+		truth_flow(f, "collective", rank, i, &truth_passed[i]);
 		truth_flow(f, "rma", rank, i, &truth_put[i]);
 		truth_flow(f, "rma", i, rank, &truth_got[i]);
 	}
