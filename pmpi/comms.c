@@ -193,14 +193,24 @@ static struct comm_entry *enter(MPI_Comm comm, uint32_t op, const struct comm_en
 	return c;
 }
 
+void comms_begin_without_world(MPI_Group group)
+{
+	entries = memory_reserve(COMMS_MAX * sizeof(*entries));
+	world_group = group;
+}
+
 void comms_begin(void)
 {
+	MPI_Comm parent = MPI_COMM_NULL;
 	int rank = 0;
-	entries = memory_reserve(COMMS_MAX * sizeof(*entries));
+	if (entries == NULL)
+		entries = memory_reserve(COMMS_MAX * sizeof(*entries));
 	next.MPI_Comm_group(MPI_COMM_WORLD, &world_group);
 	next.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	comm_last = enter(MPI_COMM_WORLD, OP_MPI_Init, &none, 0, -1, 1);
 	enter(MPI_COMM_SELF, OP_MPI_Init, &none, 0, -1, mix(2, (uint64_t)rank));
+	if (next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+		enter(parent, OP_MPI_Comm_get_parent, &none, 0, -1, 3);
 }
 
 static struct comm_entry *enter_promised(MPI_Comm comm)

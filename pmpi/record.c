@@ -216,3 +216,11 @@ void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm
 	w[2] = sig_pair(parent_id, comm_created(op, parent, newcomm, salt));
 	span_end(s, w, 3);
 }
+
+int64_t tag_salt(const char *stringtag)
+{
+	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
+	for (; *stringtag != '\0'; stringtag++)
+		h = (h ^ (unsigned char)*stringtag) * 0x100000001b3ull;
+	return (int64_t)(h >> 20) | 1ll << 41;
+}

@@ -25,6 +25,8 @@ struct comm_entry {
 };
 
 void comms_begin(void) HIDDEN COLD; /* after MPI_Init: MPI_COMM_WORLD, MPI_COMM_SELF */
+/* After MPI_Session_init: world ranks are those of group, which is ours from now on. */
+void comms_begin_without_world(MPI_Group group) HIDDEN COLD;
 struct comm_entry *comm_find_slow(MPI_Comm comm) HIDDEN COLD;
 /* Enter newcomm, created by op from parent. salt distinguishes siblings that are not ordered by the parent's
  * collectives (create_group, intercomm_create: the tag), else -1. Returns its id, MPIC_NO_COMM for MPI_COMM_NULL. */

@@ -48,6 +48,7 @@ struct analysis {
 	ROW(wait_states)                                                                           \
 	ROW(callsites)                                                                             \
 	ROW(communicators)                                                                         \
+	ROW(worlds)                                                                                \
 	ROW(windows)                                                                               \
 	ROW(files)                                                                                 \
 	ROW(tops)                                                                                  \

@@ -135,11 +135,6 @@ static bool same_coll(const void *context, uint32_t at)
 	return c->comm == w->comm && c->channel == w->channel && c->k == w->k;
 }
 
-static uint32_t members_of(const struct comm *c)
-{
-	return c->inter ? c->size + c->remote_size : c->size;
-}
-
 static bool differ(const struct step *s, const struct coll_op *a, const struct coll_op *b)
 {
 	const struct sig *x = &s->ranks[a->rank]->sigs.at[a->sig],
@@ -165,7 +160,7 @@ static int add_part(const struct step *s, const struct ops *o, struct matching *
 		return 0;
 	}
 	struct collective fresh = {
-		op->comm, op->channel, op->k, at, 1, members_of(&s->comms.at[op->comm]), false};
+		op->comm, op->channel, op->k, at, 1, s->comms.at[op->comm].here, false};
 	m->coll_next[at] = NONE;
 	if (vec_push(&m->colls, fresh) < 0)
 		return -ENOMEM;

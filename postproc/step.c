@@ -116,6 +116,7 @@ void step_done(struct step *s)
 		free(s->reasons.at[i]);
 	comms_done(s);
 	objects_done(s);
+	vec_done(&s->worlds);
 	sites_done(s);
 	vec_done(&s->processes);
 	vec_done(&s->nodes);

@@ -57,6 +57,7 @@ struct comm {
 	uint64_t group_hash, remote_hash;
 	int32_t *group, *remote; /* world ranks in order of communicator ranks */
 	uint32_t size, remote_size;
+	uint32_t here; /* members of both groups that are of the analysed world */
 	bool inter;
 	uint32_t parent;     /* index, or NONE */
 	uint32_t created_by; /* op, or NONE */
@@ -139,12 +140,22 @@ struct module {
 	char build_id[2 * 64 + 1]; /* hexadecimal */
 };
 
+/* One MPI_COMM_WORLD of the step. */
+struct world {
+	uint32_t size, seen;
+	uint32_t parents;	     /* how many spawned it; 0: nobody did */
+	struct process *first;	     /* of those seen, the one with the lowest rank */
+	const char *job_namespace, *parent_namespace; /* of META, or NULL */
+	bool analysed;
+};
+
 struct step {
 	VEC(struct node) nodes;
 	VEC(struct process *) processes; /* all that were read */
 	struct process **ranks;		 /* by world rank; NULL: not seen */
 	uint32_t nranks;		 /* expected: size of MPI_COMM_WORLD */
 	uint32_t nnodes;		 /* expected */
+	VEC(struct world) worlds;
 	uint32_t other_worlds;		 /* processes that belong to another MPI_COMM_WORLD */
 	VEC(char *) ops;		 /* names */
 	VEC(struct comm) comms;

@@ -2,34 +2,14 @@
 """counts.py - what the trace counts is what the programs counted themselves: calls of every operation, messages and
 bytes between world ranks; the same in C, mpif.h, `use mpi` and mpi_f08; under Open MPI and MPICH with one tracer.
 Arguments: only these programs."""
-import glob
 import os
 import shutil
 import sys
 
-from trace import FLAVOURS, Place, Tests, operations
+from trace import FLAVOURS, Place, Tests, matrix, operations, truth
 
 RANKS = 4
 SOURCES = ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c', 'counts_io.c', 'counts_flows.c')
-
-
-def truth(base):
-    """Calls by operation; messages and one-sided operations by (source, destination), files by name: two numbers each."""
-    ops, flows = {}, {'message': {}, 'collective': {}, 'rma': {}, 'file': {}}
-    for path in glob.glob(base + '.*'):
-        for line in open(path):
-            word = line.split()
-            if word[0] == 'op':
-                ops[word[1]] = ops.get(word[1], 0) + int(word[2])
-            else:
-                key, flow = word[1] if word[0] == 'file' else (int(word[1]), int(word[2])), flows[word[0]]
-                first, second = flow.get(key, (0, 0))
-                flow[key] = (first + int(word[-2]), second + int(word[-1]))
-    return ops, flows
-
-
-def matrix(analysis, name, count):
-    return {(m['src'], m['dst']): (m[count], m['bytes']) for m in analysis['matrix'][name]}
 
 
 def known_counts(t, place, source, *words, what='', **env):

@@ -99,6 +99,25 @@ def records(path):
     return processes
 
 
+def truth(base):
+    """Calls by operation; messages and one-sided operations by (source, destination), files by name: two numbers each."""
+    ops, flows = {}, {'message': {}, 'collective': {}, 'rma': {}, 'file': {}}
+    for path in glob.glob(base + '.*'):
+        for line in open(path):
+            word = line.split()
+            if word[0] == 'op':
+                ops[word[1]] = ops.get(word[1], 0) + int(word[2])
+            else:
+                key, flow = word[1] if word[0] == 'file' else (int(word[1]), int(word[2])), flows[word[0]]
+                first, second = flow.get(key, (0, 0))
+                flow[key] = (first + int(word[-2]), second + int(word[-1]))
+    return ops, flows
+
+
+def matrix(analysis, name, count):
+    return {(m['src'], m['dst']): (m[count], m['bytes']) for m in analysis['matrix'][name]}
+
+
 class Tests:
     """ok / not ok lines and a summary; exit code by the result."""
 
