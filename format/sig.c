@@ -165,6 +165,7 @@ int sig_decode(const uint64_t *words, uint32_t nwords, struct sig_call *ret_call
 	c.address = words[1];
 	c.literal_follows = c.shape == SIG_TIME && c.nlist == 1;
 	c.continues = (c.shape == SIG_COMPLETE || c.shape == SIG_START) && words[0] >> 56 == 1;
+	c.partitioned = (c.shape == SIG_SEND || c.shape == SIG_RECV) && words[0] >> 56 == 1;
 	int used = decode_shape(words + 2, nwords - 2, &c, (unsigned)(words[0] >> 56));
 	if (used < 0 || c.nframes > nwords - 2 - (uint32_t)used)
 		return -EBADMSG;

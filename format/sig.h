@@ -8,6 +8,7 @@
  *   TIME      -        list = 1: a coarse signature (the dictionary is full); the event's extra words are its own exact
  *                      signature, to be decoded in its place
  *   SEND/RECV 2: comm:32 | peer:32   3: tag:32 | datatype:32   4: count          [5: received bytes if SIZED]
+ *             kind = 1: partitioned (Psend_init, Precv_init), of all partitions together; such messages meet only each other
  *   SENDRECV  2-4 as a send, 5-7 as a receive                                    [8: received bytes if SIZED]
  *   PROBE     2: comm | peer   3: tag | 0   4: bytes, all of the message found
  *   START     2: runs:32 | requests:32   then runs
@@ -19,7 +20,7 @@
  *             side where the call has one per peer, else the receive side (Gatherv, Allgatherv). The peers of a
  *             neighbourhood collective are the neighbours, as the communicator's topology definition lists them
  *   COMM      2: parent | new communicator (MPIC_NO_COMM: none)
- *   REQUEST   2: as COMPLETE with no statuses: Cancel, Request_free
+ *   REQUEST   2: as COMPLETE with no statuses: Cancel, Request_free, Pready, Parrived
  *   IO        2: file | how (enum sig_io_how)   3: bytes: moved if SIZED, else asked for
  *             kind = enum sig_io
  *   RMA       2: window | target   3: bytes to the target   4: bytes from the target
@@ -36,7 +37,8 @@
  * the next word. A persistent request becomes active with START and inactive with COMPLETE; its init is the
  * SEND/RECV/COLL that has STARTS_REQUEST | PERSISTENT.
  *
- * Extra words of one event: POLLS (a run of unsuccessful tests told as one event): calls, ticks inside them; IO: the offset,
+ * Extra words of one event: POLLS (a run of unsuccessful tests told as one event): calls, ticks inside them; Pready and Parrived: the
+ * first partition, how many; IO: the offset,
  * in units of the view's elementary type, where the call names one. Behind a coarse signature they follow its literal words. */
 #pragma once
 
@@ -192,6 +194,7 @@ struct sig_call {
 	uint32_t nframes;
 	uint32_t nwords; /* of the whole signature */
 	bool literal_follows; /* TIME with list = 1 */
+	bool partitioned;     /* SEND, RECV */
 	bool continues;	      /* START or COMPLETE with kind = 1 */
 };
 

@@ -190,8 +190,9 @@ INLINE void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MP
 	uint64_t w[9 + FRAMES_MAX];
 	uint32_t n = 8, id = comm_find(comm)->id;
 	unsigned wild = wildcards(source, recvtag);
-	(void)request;
-	if (source != MPI_PROC_NULL && s->failed == 0) {
+	if (flags & SIG_STARTS_REQUEST)
+		request_begin(s, flags, wild != 0 ? REQUEST_WANTS_STATUS : 0, request);
+	if (status != NULL && source != MPI_PROC_NULL && s->failed == 0) {
 		source = status->MPI_SOURCE;
 		recvtag = status->MPI_TAG;
 		wild |= SIG_SIZED;
@@ -370,4 +371,5 @@ void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm
 int64_t tag_salt(const char *stringtag) HIDDEN COLD;
 
 #include "pmpi/record_io.h"
+#include "pmpi/record_partitioned.h"
 #include "pmpi/record_rma.h"

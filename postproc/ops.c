@@ -40,6 +40,8 @@ static uint32_t flags_of(const struct sig *sig, bool blocking)
 	uint32_t flags = blocking ? P2P_BLOCKING : 0;
 	if ((sig->call.flags & SIG_SYNCHRONOUS) != 0)
 		flags |= P2P_SYNCHRONOUS;
+	if (sig->call.partitioned)
+		flags |= P2P_PARTITIONED;
 	return flags;
 }
 
@@ -219,15 +221,30 @@ static int complete_one(void *context, uint32_t i, struct request *r)
 	if (r->coll != NONE)
 		w->o->colls.at[r->coll].block = w->at;
 	r->send = r->recv = r->coll = NONE;
-	r->active = false;
+	r->active = r->cancelling = false;
 	return 0;
 }
 
+/* A receive that was asked to be cancelled and is freed without a wait: no status will tell, but nobody expects a message. */
 static int free_one(void *context, uint32_t i, struct request *r)
+{
+	struct walk *w = context;
+	(void)i;
+	if (r == NULL)
+		return 0;
+	if (r->active && r->cancelling && r->recv != NONE) {
+		w->o->recvs.at[r->recv].flags |= P2P_CANCELLED;
+		w->o->counts.cancelled++;
+	}
+	r->active = r->persistent = false;
+	return 0;
+}
+
+static int cancel_one(void *context, uint32_t i, struct request *r)
 {
 	(void)context, (void)i;
 	if (r != NULL)
-		r->active = r->persistent = false;
+		r->cancelling = true;
 	return 0;
 }
 
@@ -243,9 +260,9 @@ static int find_head(struct walk *w)
 	return 0;
 }
 
-static bool is_free_call(const struct walk *w)
+static bool is_call(const struct walk *w, const char *name)
 {
-	return w->sig->op != NONE && strcmp(w->s->ops.at[w->sig->op], "MPI_Request_free") == 0;
+	return w->sig->op != NONE && strcmp(w->s->ops.at[w->sig->op], name) == 0;
 }
 
 static int do_event(struct walk *w, uint32_t sig_at)
@@ -270,8 +287,10 @@ static int do_event(struct walk *w, uint32_t sig_at)
 			       ? 0
 			       : requests_visit(&w->requests, w->sig->thread, c, complete_one, w);
 	case SIG_REQUEST:
-		return is_free_call(w)
+		return is_call(w, "MPI_Request_free")
 			       ? requests_visit(&w->requests, w->sig->thread, c, free_one, w)
+		       : is_call(w, "MPI_Cancel")
+			       ? requests_visit(&w->requests, w->sig->thread, c, cancel_one, w)
 			       : 0;
 	default:
 		return do_blocking(w, sig_at);

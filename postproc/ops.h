@@ -11,6 +11,7 @@ enum p2p_flag {
 	P2P_WILDCARD = 8,
 	P2P_MATCHED = 16,
 	P2P_TOLD = 32, /* a status said who sent it */
+	P2P_PARTITIONED = 64,
 };
 
 /* One message as one end sees it. */
