@@ -9,6 +9,7 @@
 #include "base/cursor.h"
 #include "base/error.h"
 #include "format/limits.h"
+#include "format/typesig.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,7 +100,7 @@ struct mpic_def {
 	uint32_t mode; /* FILE: bits of enum mpic_file_mode */
 	/* DATATYPE; WINDOW: bytes that this rank exposes */
 	uint64_t size_bytes;
-	uint64_t type_hash;
+	uint64_t type_hash, type_elements; /* struct typesig */
 	/* MODULE: addresses [begin, end) are the file's at address - bias */
 	uint64_t begin, end, bias;
 	struct span build_id;
@@ -180,7 +181,7 @@ void mpic_put_total(struct buf *out, const struct mpic_total *t);
 void mpic_put_clock(struct buf *out, const struct mpic_clock *c);
 void mpic_put_def_sig(struct buf *out, uint32_t id, const uint64_t *words, uint32_t nwords);
 void mpic_put_def_name(struct buf *out, enum mpic_def_type type, uint32_t id, const char *name);
-void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, uint64_t type_hash,
+void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, struct typesig sig,
 			   const char *name);
 /* d->name is unused; runs and remote_runs as in struct mpic_def. */
 void mpic_put_def_comm(struct buf *out, const struct mpic_def *d);

@@ -1,7 +1,7 @@
 /* mpic_defs.c - definition records: {type u32, length u32, payload, padding to 8 bytes}.
  *
  *  SIG       id u32, nwords u32, words u64 ...
- *  DATATYPE  id u32, 0 u32, size u64, hash u64, name
+ *  DATATYPE  id u32, 0 u32, size u64, hash u64, elements u64, name
  *  COMM      id u32, parent u32, global id u64, created by u32, size u32, my rank i32, inter u32,
  *            nruns u32, nremote u32, runs {first i32, stride i32, count u32} ...
  *  MODULE    begin u64, end u64, bias u64, build id length u32, path length u32, build id, path
@@ -46,14 +46,15 @@ void mpic_put_def_name(struct buf *out, enum mpic_def_type type, uint32_t id, co
 	end_def(out, at);
 }
 
-void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, uint64_t type_hash,
+void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, struct typesig sig,
 			   const char *name)
 {
 	size_t at = begin_def(out, MPIC_DEF_DATATYPE);
 	buf_u32(out, id);
 	buf_u32(out, 0);
 	buf_u64(out, size_bytes);
-	buf_u64(out, type_hash);
+	buf_u64(out, sig.hash);
+	buf_u64(out, sig.elements);
 	buf_str(out, name);
 	end_def(out, at);
 }
@@ -124,7 +125,7 @@ static int read_datatype(struct cursor *c, struct mpic_def *d)
 {
 	uint32_t zero;
 	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &zero) < 0 || rd_u64(c, &d->size_bytes) < 0 ||
-	    rd_u64(c, &d->type_hash) < 0)
+	    rd_u64(c, &d->type_hash) < 0 || rd_u64(c, &d->type_elements) < 0)
 		return -EBADMSG;
 	return read_name(c, d);
 }

@@ -105,6 +105,7 @@ struct type_entry {
 extern struct type_entry type_cache[TYPE_CACHE] HIDDEN;
 
 const struct type_entry *type_find_slow(MPI_Datatype type) HIDDEN COLD;
+/* The handle may mean something else from now on: it was freed, or named. */
 void type_freed(MPI_Datatype type) HIDDEN COLD;
 
 static inline uint32_t type_slot(MPI_Datatype type)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""records.py - what single calls leave in the trace, looked at word for word: epochs and windows, files and offsets."""
-from trace import DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME, FLAVOURS, POLLS, Place, Tests
+"""records.py - what single calls leave in the trace, looked at word for word: epochs and windows, files and offsets, datatypes."""
+from trace import DEF_DATATYPE, DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME, FLAVOURS, POLLS, Place, Tests
 
 RANKS = 4
 EXPLICIT, SHARED, COLLECTIVE, BEGIN, END = 1, 2, 4, 8, 16 # format/sig.h
@@ -65,12 +65,35 @@ def files(t, place):
     t.check(who + 'signatures do not multiply', len(p['sigs']) < 150, len(p['sigs']))
 
 
+def datatypes(t, place):
+    who = place.flavour + ', datatypes: '
+    program = place.compile('types.c')
+    plain = place.plain(1, program)
+    traced = place.traced(1, program, name='types')
+    t.equal(who + 'the output is that of the untraced program', (traced.stdout, traced.returncode), (plain.stdout, 0))
+    p = place.records('types')[0]
+    types = [d for d in p['defs'] if d['def'] == DEF_DATATYPE]
+    by_name = {d['name']: (d['hash'], d['elements'], d['bytes']) for d in types}
+    ints = {n: v for n, v in by_name.items() if n.startswith('ints6')}
+    t.check(who + 'six ints are six ints in %d ways' % len(ints), len(ints) >= 11 and len(set(ints.values())) == 1 and
+            list(ints.values())[0][1:] == (6, 24), ints)
+    t.equal(who + 'other signatures differ', len({by_name[n][:2] for n in ('floats6', 'ints5', 'int double', 'double int')} |
+                                                 {by_name['ints6 vector'][:2]}), 5)
+    t.equal(who + 'MPI_DOUBLE_INT is a double and an int', by_name['double int pair'][:2], by_name['double int'][:2])
+    t.equal(who + 'nothing has no elements, packed data fit everything',
+            (by_name['nothing'][1:], by_name['packed'][1:]), ((0, 0), (0, 3)))
+    t.check(who + 'types made anew in a loop are told once', len(types) < 40 and len(p['sigs']) < 120, (len(types), len(p['sigs'])))
+    sends = [(s['count'], [d['bytes'] for d in types if d['id'] == s['datatype']][0]) for s in calls(p, 'MPI_Send') if s['calls'] > 100]
+    t.equal(who + 'a handle that comes back as another type has its new size', sorted(sends), [(1, 14), (2, 1), (2, 2), (2, 3)])
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             one_sided(t, place)
             files(t, place)
+            datatypes(t, place)
     t.end()
 
 

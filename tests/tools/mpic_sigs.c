@@ -107,6 +107,7 @@ static void print_def(const struct mpic_block *b, const struct mpic_def *d)
 	cJSON_AddStringToObject(line, "global_id", hex);
 	snprintf(hex, sizeof(hex), "%016llx", (unsigned long long)d->type_hash);
 	cJSON_AddStringToObject(line, "hash", hex);
+	number(line, "elements", (double)d->type_elements);
 	number(line, "comm", d->comm);
 	number(line, "mode", d->mode);
 	number(line, "bytes", (double)d->size_bytes);
