@@ -36,8 +36,10 @@ static struct promise {
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ h >> 29;
+	/* h is spread before v meets it: small numbers on both sides must not cancel. */
+	h = (h ^ h >> 31) * 0xbf58476d1ce4e5b9ull + v;
+	h = (h ^ h >> 29) * 0x94d049bb133111ebull;
+	return h ^ h >> 32;
 }
 
 static uint32_t slot_of(MPI_Comm comm)

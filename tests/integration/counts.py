@@ -9,7 +9,7 @@ import sys
 from trace import FLAVOURS, Place, Tests, matrix, operations, truth
 
 RANKS = 4
-SOURCES = ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c', 'counts_io.c', 'counts_flows.c')
+SOURCES = ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c', 'counts_io.c', 'counts_flows.c', 'counts_comms.c')
 
 
 def known_counts(t, place, source, *words, what='', **env):

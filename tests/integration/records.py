@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """records.py - what single calls leave in the trace, looked at word for word: epochs and windows, files and offsets, datatypes."""
-from trace import DEF_DATATYPE, DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME, FLAVOURS, POLLS, Place, Tests
+from trace import DEF_COMM, DEF_DATATYPE, DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME, FLAVOURS, POLLS, Place, Tests
 
 RANKS = 4
 EXPLICIT, SHARED, COLLECTIVE, BEGIN, END = 1, 2, 4, 8, 16 # format/sig.h
@@ -87,6 +87,23 @@ def datatypes(t, place):
     t.equal(who + 'a handle that comes back as another type has its new size', sorted(sends), [(1, 14), (2, 1), (2, 2), (2, 3)])
 
 
+def communicators(t, place):
+    who = place.flavour + ', communicators: '
+    program = place.compile('counts_comms.c')
+    place.traced(RANKS, program, name='comms')
+    processes = place.records('comms')
+    ids = [[d['global_id'] for d in processes[r]['defs'] if d['def'] == DEF_COMM] for r in range(RANKS)]
+    t.check(who + 'no rank gives two communicators one id', all(len(set(x)) == len(x) > 200 for x in ids), [len(x) for x in ids])
+    pairs = [set(ids[r]) for r in range(RANKS)]
+    t.check(who + 'ranks of a pair share what others do not', len((pairs[0] & pairs[1]) - pairs[2] - pairs[3]) == 2 and
+            len((pairs[2] & pairs[3]) - pairs[0] - pairs[1]) == 2, [len(x) for x in pairs])
+    a = place.analysis('comms')
+    t.equal(who + 'names, creators and members are in the analysis',
+            sorted((c['name'], c['created_by'], c['ranks']) for c in a['communicators'] if c['name'] and 'MPI_' not in c['name']),
+            sorted([('even', 'MPI_Comm_create_group', [0, 2]), ('graph', 'MPI_Dist_graph_create', [0, 1, 2, 3])] +
+                   [(n, 'MPI_Comm_create_group', m) for n in ('first pair', 'second pair') for m in ([0, 1], [2, 3])]))
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -94,6 +111,7 @@ def main():
             one_sided(t, place)
             files(t, place)
             datatypes(t, place)
+            communicators(t, place)
     t.end()
 
 
