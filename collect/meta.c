@@ -133,6 +133,11 @@ void meta_process(struct output *o, struct process *p)
 	cJSON_AddNumberToObject(json, "rank", f->rank);
 	cJSON_AddNumberToObject(json, "size", f->size);
 	cJSON_AddNumberToObject(json, "world", f->appnum);
+	add_string(json, "namespace", f->job_namespace, sizeof(f->job_namespace));
+	if (f->parents > 0) {
+		add_string(json, "parent_namespace", f->parent_namespace, sizeof(f->parent_namespace));
+		cJSON_AddNumberToObject(json, "parents", f->parents);
+	}
 	add_string(json, "host", f->host, sizeof(f->host));
 	add_string(json, "exe", f->exe, sizeof(f->exe));
 	cJSON_AddItemToObject(json, "argv", argv_of(f));

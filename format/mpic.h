@@ -9,6 +9,7 @@
 #include "base/cursor.h"
 #include "base/error.h"
 #include "format/limits.h"
+#include "format/typesig.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,8 +64,10 @@ enum mpic_def_type {
 	MPIC_DEF_DATATYPE = 4,
 	MPIC_DEF_MODULE = 5,
 	MPIC_DEF_COMM_NAME = 6,
-	MPIC_DEF_FILE = 7, /* an MPI-IO file: id = handle index, name = file name, value = comm */
+	MPIC_DEF_FILE = 7, /* each opening is a file of its own */
 	MPIC_DEF_WINDOW = 8,
+	MPIC_DEF_WINDOW_NAME = 9,
+	MPIC_DEF_TOPOLOGY = 10, /* who this rank's neighbours in a communicator are */
 };
 
 /* A run of world ranks first, first+stride, ... (count of them); an external process (spawned) is -1. */
@@ -80,25 +83,43 @@ struct mpic_def {
 	/* SIG */
 	const uint64_t *words; /* valid while the payload is; 8-byte aligned */
 	uint32_t nwords;
-	/* OP, DATATYPE, MODULE (path), COMM_NAME, FILE */
+	/* OP, DATATYPE, MODULE (path), COMM_NAME, FILE, WINDOW_NAME */
 	struct span name;
-	/* COMM: global_id is the same number on all members */
+	/* COMM, WINDOW, FILE: global_id is the same number on all members */
 	uint64_t global_id;
 	uint32_t parent;     /* local id, or MPIC_NO_COMM */
 	uint32_t created_by; /* op id */
 	uint32_t size;	     /* of the local group */
 	int32_t my_rank;     /* in this communicator */
 	bool inter;
+	/* TOPOLOGY: i32 each, ranks of the communicator or SIG_PROC_NULL */
+	struct span in_neighbors, out_neighbors;
 	struct span runs, remote_runs; /* of struct mpic_rank_run: local group, remote group */
-	/* DATATYPE */
+	/* WINDOW, FILE */
+	uint32_t comm; /* local id */
+	uint32_t mode; /* FILE: bits of enum mpic_file_mode */
+	/* DATATYPE; WINDOW: bytes that this rank exposes */
 	uint64_t size_bytes;
-	uint64_t type_hash;
+	uint64_t type_hash, type_elements; /* struct typesig */
 	/* MODULE: addresses [begin, end) are the file's at address - bias */
 	uint64_t begin, end, bias;
 	struct span build_id;
 };
 
 #define MPIC_NO_COMM 0xffffffffu
+#define MPIC_NO_OBJECT 0xffffffffu /* a window or file that nobody saw being made */
+
+/* How a file was opened; MPI libraries number MPI_MODE_* differently. */
+enum mpic_file_mode {
+	MPIC_MODE_READ = 1,
+	MPIC_MODE_WRITE = 2,
+	MPIC_MODE_CREATE = 4,
+	MPIC_MODE_APPEND = 8,
+	MPIC_MODE_DELETE_ON_CLOSE = 16,
+	MPIC_MODE_SEQUENTIAL = 32,
+	MPIC_MODE_EXCLUSIVE = 64,
+	MPIC_MODE_UNIQUE = 128,
+};
 
 /* 1 and *ret_def, 0 at the end, -EBADMSG. payload must be 8-byte aligned at the first call. */
 int mpic_next_def(struct cursor *payload, struct mpic_def *ret_def);
@@ -168,11 +189,13 @@ void mpic_put_total(struct buf *out, const struct mpic_total *t);
 void mpic_put_clock(struct buf *out, const struct mpic_clock *c);
 void mpic_put_def_sig(struct buf *out, uint32_t id, const uint64_t *words, uint32_t nwords);
 void mpic_put_def_name(struct buf *out, enum mpic_def_type type, uint32_t id, const char *name);
-void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, uint64_t type_hash,
+void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, struct typesig sig,
 			   const char *name);
 /* d->name is unused; runs and remote_runs as in struct mpic_def. */
 void mpic_put_def_comm(struct buf *out, const struct mpic_def *d);
 void mpic_put_def_module(struct buf *out, const struct mpic_def *d);
+/* WINDOW and FILE; name is used for FILE only. */
+void mpic_put_def_object(struct buf *out, const struct mpic_def *d);
 
 struct mpic_column_event {
 	uint64_t gap, duration;

@@ -1,10 +1,13 @@
 /* mpic_defs.c - definition records: {type u32, length u32, payload, padding to 8 bytes}.
  *
  *  SIG       id u32, nwords u32, words u64 ...
- *  DATATYPE  id u32, 0 u32, size u64, hash u64, name
+ *  DATATYPE  id u32, 0 u32, size u64, hash u64, elements u64, name
  *  COMM      id u32, parent u32, global id u64, created by u32, size u32, my rank i32, inter u32,
  *            nruns u32, nremote u32, runs {first i32, stride i32, count u32} ...
  *  MODULE    begin u64, end u64, bias u64, build id length u32, path length u32, build id, path
+ *  WINDOW    id u32, comm u32, global id u64, created by u32, 0 u32, bytes u64
+ *  FILE      id u32, comm u32, global id u64, created by u32, mode u32, name
+ *  TOPOLOGY  comm u32, in u32, out u32, 0 u32, ranks i32 x in, ranks i32 x out
  *  others    id u32, name
  */
 #include "format/mpic.h"
@@ -43,14 +46,15 @@ void mpic_put_def_name(struct buf *out, enum mpic_def_type type, uint32_t id, co
 	end_def(out, at);
 }
 
-void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, uint64_t type_hash,
+void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, struct typesig sig,
 			   const char *name)
 {
 	size_t at = begin_def(out, MPIC_DEF_DATATYPE);
 	buf_u32(out, id);
 	buf_u32(out, 0);
 	buf_u64(out, size_bytes);
-	buf_u64(out, type_hash);
+	buf_u64(out, sig.hash);
+	buf_u64(out, sig.elements);
 	buf_str(out, name);
 	end_def(out, at);
 }
@@ -85,6 +89,21 @@ void mpic_put_def_module(struct buf *out, const struct mpic_def *d)
 	end_def(out, at);
 }
 
+void mpic_put_def_object(struct buf *out, const struct mpic_def *d)
+{
+	size_t at = begin_def(out, d->type);
+	buf_u32(out, d->id);
+	buf_u32(out, d->comm);
+	buf_u64(out, d->global_id);
+	buf_u32(out, d->created_by);
+	buf_u32(out, d->mode);
+	if (d->type == MPIC_DEF_WINDOW)
+		buf_u64(out, d->size_bytes);
+	else
+		buf_bytes(out, d->name.data, d->name.len_bytes);
+	end_def(out, at);
+}
+
 static int read_sig(struct cursor *c, struct mpic_def *d)
 {
 	struct span words;
@@ -106,7 +125,7 @@ static int read_datatype(struct cursor *c, struct mpic_def *d)
 {
 	uint32_t zero;
 	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &zero) < 0 || rd_u64(c, &d->size_bytes) < 0 ||
-	    rd_u64(c, &d->type_hash) < 0)
+	    rd_u64(c, &d->type_hash) < 0 || rd_u64(c, &d->type_elements) < 0)
 		return -EBADMSG;
 	return read_name(c, d);
 }
@@ -126,6 +145,23 @@ static int read_comm(struct cursor *c, struct mpic_def *d)
 	    rd_bytes(c, nremote * sizeof(struct mpic_rank_run), &d->remote_runs) < 0)
 		return -EBADMSG;
 	return 0;
+}
+
+static int read_object(struct cursor *c, struct mpic_def *d)
+{
+	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &d->comm) < 0 || rd_u64(c, &d->global_id) < 0 ||
+	    rd_u32(c, &d->created_by) < 0 || rd_u32(c, &d->mode) < 0)
+		return -EBADMSG;
+	return d->type == MPIC_DEF_WINDOW ? rd_u64(c, &d->size_bytes) : read_name(c, d);
+}
+
+static int read_topology(struct cursor *c, struct mpic_def *d)
+{
+	uint32_t in, out, zero;
+	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &in) < 0 || rd_u32(c, &out) < 0 || rd_u32(c, &zero) < 0 ||
+	    in > MPIC_COMM_SIZE_MAX || out > MPIC_COMM_SIZE_MAX || rd_bytes(c, in * 4ul, &d->in_neighbors) < 0)
+		return -EBADMSG;
+	return rd_bytes(c, out * 4ul, &d->out_neighbors);
 }
 
 static int read_module(struct cursor *c, struct mpic_def *d)
@@ -166,6 +202,13 @@ int mpic_next_def(struct cursor *payload, struct mpic_def *ret_def)
 		break;
 	case MPIC_DEF_COMM:
 		rc = read_comm(&c, &d);
+		break;
+	case MPIC_DEF_WINDOW:
+	case MPIC_DEF_FILE:
+		rc = read_object(&c, &d);
+		break;
+	case MPIC_DEF_TOPOLOGY:
+		rc = read_topology(&c, &d);
 		break;
 	case MPIC_DEF_MODULE:
 		rc = read_module(&c, &d);

@@ -77,6 +77,9 @@ struct segfile {
 	char cpus[1024]; /* allowed processors, "0-3,8" */
 	char host[256];
 	char switches[1024]; /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
+	char job_namespace[128];    /* PMIX_NAMESPACE: one for each MPI_COMM_WORLD; empty: not known */
+	char parent_namespace[128]; /* of those who spawned this world; empty: not known */
+	int32_t parents;	    /* how many spawned this world; 0: it was not spawned */
 	struct region regions[SEGFILE_REGIONS_MAX];
 	_Atomic uint64_t spilled;	/* bytes of the spill file that are whole; release, after they are written */
 	_Atomic uint64_t spill_drained; /* by the agent: bytes of the spill file that are in the trace */

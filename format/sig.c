@@ -94,15 +94,33 @@ static int decode_comm(const uint64_t *w, uint32_t n, struct sig_call *c)
 	return 1;
 }
 
-static int decode_object(const uint64_t *w, uint32_t n, struct sig_call *c)
+static int decode_io(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind)
 {
-	if (n < 3)
+	if (n < 2 || kind >= IO_KINDS)
 		return -EBADMSG;
+	c->io = kind;
+	c->object = LOW(w[0]);
+	c->io_how = HIGH(w[0]);
+	c->bytes = w[1];
+	return 2;
+}
+
+static int decode_rma(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind)
+{
+	if (n < 3 || c->nlist > n - 3 || kind >= RMA_KINDS)
+		return -EBADMSG;
+	c->rma = kind;
 	c->object = LOW(w[0]);
 	c->peer = (int32_t)HIGH(w[0]);
-	c->bytes = w[1];
-	c->offset = w[2];
-	return 3;
+	if (rma_moves_data(c->rma)) {
+		c->bytes = w[1];
+		c->fetched_bytes = w[2];
+	} else {
+		c->assertion = LOW(w[1]);
+		c->lock_type = HIGH(w[1]);
+	}
+	c->list = w + 3;
+	return (int)(3 + c->nlist);
 }
 
 static int decode_shape(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind)
@@ -126,8 +144,9 @@ static int decode_shape(const uint64_t *w, uint32_t n, struct sig_call *c, unsig
 	case SIG_COMM:
 		return decode_comm(w, n, c);
 	case SIG_IO:
+		return decode_io(w, n, c, kind);
 	case SIG_RMA:
-		return decode_object(w, n, c);
+		return decode_rma(w, n, c, kind);
 	default:
 		return -EBADMSG;
 	}
@@ -146,10 +165,12 @@ int sig_decode(const uint64_t *words, uint32_t nwords, struct sig_call *ret_call
 	c.address = words[1];
 	c.literal_follows = c.shape == SIG_TIME && c.nlist == 1;
 	c.continues = (c.shape == SIG_COMPLETE || c.shape == SIG_START) && words[0] >> 56 == 1;
+	c.partitioned = (c.shape == SIG_SEND || c.shape == SIG_RECV) && words[0] >> 56 == 1;
 	int used = decode_shape(words + 2, nwords - 2, &c, (unsigned)(words[0] >> 56));
 	if (used < 0 || c.nframes > nwords - 2 - (uint32_t)used)
 		return -EBADMSG;
 	c.frames = words + 2 + used;
+	c.nwords = 2 + (uint32_t)used + c.nframes;
 	*ret_call = c;
 	return 0;
 }

@@ -8,6 +8,7 @@
  *   TIME      -        list = 1: a coarse signature (the dictionary is full); the event's extra words are its own exact
  *                      signature, to be decoded in its place
  *   SEND/RECV 2: comm:32 | peer:32   3: tag:32 | datatype:32   4: count          [5: received bytes if SIZED]
+ *             kind = 1: partitioned (Psend_init, Precv_init), of all partitions together; such messages meet only each other
  *   SENDRECV  2-4 as a send, 5-7 as a receive                                    [8: received bytes if SIZED]
  *   PROBE     2: comm | peer   3: tag | 0   4: bytes, all of the message found
  *   START     2: runs:32 | requests:32   then runs
@@ -16,13 +17,18 @@
  *             {index in completion order:32 | source:32} {tag:32 | cancelled:1} {bytes}
  *   COLL      2: comm | root   3: bytes to (each) peer   4: bytes from (each) peer
  *             then `list` words {bytes:48 | repeat:16}: sizes for peer 0, 1, ... of a v/w call: the send
- *             side where the call has one per peer, else the receive side (Gatherv, Allgatherv)
+ *             side where the call has one per peer, else the receive side (Gatherv, Allgatherv). The peers of a
+ *             neighbourhood collective are the neighbours, as the communicator's topology definition lists them
  *   COMM      2: parent | new communicator (MPIC_NO_COMM: none)
- *   REQUEST   2: as COMPLETE with no statuses: Cancel, Request_free
- *   IO        2: file id | 0   3: bytes   4: offset
- *   RMA       2: window id | target   3: bytes   4: 0
+ *   REQUEST   2: as COMPLETE with no statuses: Cancel, Request_free, Pready, Parrived
+ *   IO        2: file | how (enum sig_io_how)   3: bytes: moved if SIZED, else asked for
+ *             kind = enum sig_io
+ *   RMA       2: window | target   3: bytes to the target   4: bytes from the target
+ *             kind = enum sig_rma; synchronisation has 3: assert:32 | lock type:32 (1 shared, 2 exclusive)   4: 0,
+ *             then `list` words {first world rank:32 | stride:16 | count:16}: the group of Post and Start
  *
- * Peers and roots are ranks of the communicator (of its remote group if it is inter).
+ * Peers, roots and targets are ranks of the communicator (of its remote group if it is inter; of the window's communicator).
+ * A synchronisation that means everybody (Fence, Lock_all, Flush_all) has target -1.
  *
  * Requests. Every event whose signature has STARTS_REQUEST takes the next serial number of its thread, from 0.
  * A run names requests: value:40 | count:18 | descending:1 | absolute:1 | other thread:1. Relative runs begin at
@@ -31,7 +37,9 @@
  * the next word. A persistent request becomes active with START and inactive with COMPLETE; its init is the
  * SEND/RECV/COLL that has STARTS_REQUEST | PERSISTENT.
  *
- * Extra words of one event: POLLS (a run of unsuccessful tests told as one event): calls, ticks inside them. */
+ * Extra words of one event: POLLS (a run of unsuccessful tests told as one event): calls, ticks inside them; Pready and Parrived: the
+ * first partition, how many; IO: the offset,
+ * in units of the view's elementary type, where the call names one. Behind a coarse signature they follow its literal words. */
 #pragma once
 
 #include "base/cursor.h"
@@ -85,8 +93,60 @@ enum sig_coll {
 	COLL_REDUCE_SCATTER_BLOCK,
 	COLL_SCAN,
 	COLL_EXSCAN,
-	COLL_NEIGHBOR, /* neighbourhood collectives: list = {bytes:48|repeat:16} per out-neighbour */
+	COLL_NEIGHBOR,		 /* neighbourhood collectives: to each out-neighbour, from each in-neighbour */
+	COLL_NEIGHBOR_ALLGATHERV, /* list: sizes from each in-neighbour */
+	COLL_NEIGHBOR_ALLTOALLV,  /* list: sizes to each out-neighbour */
 	COLL_KINDS
+};
+
+static inline bool coll_is_neighborhood(enum sig_coll kind)
+{
+	return kind >= COLL_NEIGHBOR && kind <= COLL_NEIGHBOR_ALLTOALLV;
+}
+
+/* Which one-sided call. */
+enum sig_rma {
+	RMA_OTHER = 0, /* Attach, Detach, names, attributes */
+	RMA_CREATE,
+	RMA_FREE,
+	RMA_PUT,
+	RMA_GET,
+	RMA_ACCUMULATE,
+	RMA_FETCH, /* Get_accumulate, Fetch_and_op, Compare_and_swap: bytes both ways */
+	RMA_FENCE,
+	RMA_POST,
+	RMA_START,
+	RMA_COMPLETE,
+	RMA_WAIT, /* and Win_test */
+	RMA_LOCK,
+	RMA_UNLOCK,
+	RMA_FLUSH,
+	RMA_FLUSH_LOCAL,
+	RMA_SYNC,
+	RMA_KINDS
+};
+
+static inline bool rma_moves_data(enum sig_rma kind)
+{
+	return kind >= RMA_PUT && kind <= RMA_FETCH;
+}
+
+/* Which call on a file. */
+enum sig_io {
+	IO_OTHER = 0, /* Seek, Set_view, Sync, Set_size ... */
+	IO_OPEN,
+	IO_CLOSE,
+	IO_READ,
+	IO_WRITE,
+	IO_KINDS
+};
+
+enum sig_io_how {
+	IO_EXPLICIT = 1, /* offset given (_at); neither EXPLICIT nor SHARED: the individual file pointer */
+	IO_SHARED = 2,	 /* the shared file pointer */
+	IO_COLLECTIVE = 4,
+	IO_BEGIN = 8, /* first half of a split call: the bytes stand in the second */
+	IO_END = 16,
 };
 
 /* Special peers. */
@@ -120,14 +180,21 @@ struct sig_call {
 	uint64_t send_unit_bytes, recv_unit_bytes; /* COLL */
 	uint32_t new_comm;			   /* COMM */
 	uint32_t object;			   /* IO: file id; RMA: window id */
-	uint64_t bytes, offset;			   /* PROBE, IO, RMA */
+	uint64_t bytes;				   /* PROBE, IO; RMA: to the target */
+	uint64_t fetched_bytes;			   /* RMA: from the target */
+	enum sig_rma rma;
+	uint32_t assertion, lock_type; /* RMA synchronisation */
+	enum sig_io io;
+	uint32_t io_how; /* enum sig_io_how */
 	uint32_t requests;			   /* START, COMPLETE: length of the array passed */
 	const uint64_t *list, *runs, *frames; /* point into the words decoded */
-	uint32_t nlist; /* COLL: words; COMPLETE: statuses (3 words each) */
+	uint32_t nlist; /* COLL, RMA: words; COMPLETE: statuses (3 words each) */
 	uint32_t nruns; /* use sig_next_run */
 	uint32_t nrun_words;
 	uint32_t nframes;
+	uint32_t nwords; /* of the whole signature */
 	bool literal_follows; /* TIME with list = 1 */
+	bool partitioned;     /* SEND, RECV */
 	bool continues;	      /* START or COMPLETE with kind = 1 */
 };
 

@@ -70,3 +70,34 @@ int wrap_MPI_Pcontrol(const int level, ...)
 	}
 	return next.MPI_Pcontrol(level);
 }
+
+#ifdef HAVE_MPI_Session_init
+int wrap_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
+{
+	struct call_span s;
+	process_begin();
+	bool traced = span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0));
+	int rc = next.MPI_Session_init(info, errhandler, session);
+	if (!traced)
+		return rc;
+	span_stop(&s, rc);
+	process_session(rc, rc == MPI_SUCCESS ? *session : MPI_SESSION_NULL, s.exit);
+	if (stream_mine != NULL)
+		record_time(&s, OP_MPI_Session_init);
+	return rc;
+}
+
+int wrap_MPI_Session_finalize(MPI_Session *session)
+{
+	struct call_span s;
+	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+		return next.MPI_Session_finalize(session);
+	process_finalizing();
+	int rc = next.MPI_Session_finalize(session);
+	span_stop(&s, rc);
+	record_time(&s, OP_MPI_Session_finalize);
+	if (rc == MPI_SUCCESS)
+		process_finalized();
+	return rc;
+}
+#endif

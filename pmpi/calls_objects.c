@@ -135,6 +135,18 @@ int wrap_MPI_Comm_set_name(MPI_Comm comm, const char *name)
 	return rc;
 }
 
+int wrap_MPI_Type_set_name(MPI_Datatype type, const char *name)
+{
+	struct call_span s;
+	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+		return next.MPI_Type_set_name(type, name);
+	int rc = next.MPI_Type_set_name(type, name);
+	span_stop(&s, rc);
+	type_freed(type);
+	record_time(&s, OP_MPI_Type_set_name);
+	return rc;
+}
+
 int wrap_MPI_Type_free(MPI_Datatype *type)
 {
 	struct call_span s;

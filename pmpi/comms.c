@@ -36,8 +36,10 @@ static struct promise {
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ h >> 29;
+	/* h is spread before v meets it: small numbers on both sides must not cancel. */
+	h = (h ^ h >> 31) * 0xbf58476d1ce4e5b9ull + v;
+	h = (h ^ h >> 29) * 0x94d049bb133111ebull;
+	return h ^ h >> 32;
 }
 
 static uint32_t slot_of(MPI_Comm comm)
@@ -176,11 +178,9 @@ static struct comm_entry *enter(MPI_Comm comm, uint32_t op, const struct comm_en
 		next.MPI_Group_free(&remote_group);
 	}
 	if (members_of(group, &local)) {
-		c->id = next_id++;
-		c->rank = rank;
-		c->size = (uint32_t)local.n;
-		c->remote_size = (uint32_t)remote.n;
-		c->created = 0;
+		struct comm_entry fresh = {.id = next_id++, .rank = rank, .size = (uint32_t)local.n, .remote_size = (uint32_t)remote.n};
+		fresh.handle = c->handle; /* it and `used` stay as they are until the end */
+		*c = fresh;
 		c->global_id = fixed_id != 0 ? fixed_id : identity(parent, child, salt, &local, &remote);
 		put_def(c, op, parent->id, inter != 0, &local, &remote);
 		/* Last, for those who look without the lock. Partner: the acquire load in comm_find(). */
@@ -195,14 +195,24 @@ static struct comm_entry *enter(MPI_Comm comm, uint32_t op, const struct comm_en
 	return c;
 }
 
+void comms_begin_without_world(MPI_Group group)
+{
+	entries = memory_reserve(COMMS_MAX * sizeof(*entries));
+	world_group = group;
+}
+
 void comms_begin(void)
 {
+	MPI_Comm parent = MPI_COMM_NULL;
 	int rank = 0;
-	entries = memory_reserve(COMMS_MAX * sizeof(*entries));
+	if (entries == NULL)
+		entries = memory_reserve(COMMS_MAX * sizeof(*entries));
 	next.MPI_Comm_group(MPI_COMM_WORLD, &world_group);
 	next.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	comm_last = enter(MPI_COMM_WORLD, OP_MPI_Init, &none, 0, -1, 1);
 	enter(MPI_COMM_SELF, OP_MPI_Init, &none, 0, -1, mix(2, (uint64_t)rank));
+	if (next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+		enter(parent, OP_MPI_Comm_get_parent, &none, 0, -1, 3);
 }
 
 static struct comm_entry *enter_promised(MPI_Comm comm)
@@ -286,4 +296,132 @@ void comm_named(MPI_Comm comm, const char *name)
 	struct stream *s = stream_mine;
 	if (s != NULL && id != MPIC_NO_COMM && name != NULL)
 		stream_put_def(s, MPIC_DEF_COMM_NAME, &id, 4, name, (uint32_t)strnlen(name, MPI_MAX_OBJECT_NAME));
+}
+
+uint64_t comm_next_object(MPI_Comm comm, uint32_t *ret_comm_id)
+{
+	struct comm_entry *c = comm_find_slow(comm);
+	tables_lock();
+	uint64_t id = mix(mix(0x6f626a, c->global_id), c->objects);
+	if (c != &none)
+		c->objects++;
+	tables_unlock();
+	*ret_comm_id = c->id;
+	return id;
+}
+
+#define GROUP_RUN_MAX 0xffffu
+
+uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max)
+{
+	struct members m = {0};
+	uint32_t n = 0;
+	if (!members_of(group, &m))
+		return 0;
+	for (uint32_t i = 0; i < m.nruns; i++) {
+		struct mpic_rank_run run = m.runs[i];
+		bool far = run.stride > INT16_MAX || run.stride < INT16_MIN;
+		while (run.count > 0 && n < max) {
+			uint32_t count = far ? 1 : run.count < GROUP_RUN_MAX ? run.count : GROUP_RUN_MAX;
+			ret_words[n++] = (uint32_t)run.first | (uint64_t)(uint16_t)run.stride << 32 |
+					 (uint64_t)count << 48;
+			run.first += run.stride * (int32_t)count;
+			run.count -= count;
+		}
+	}
+	members_done(&m);
+	return n;
+}
+
+/* ---- neighbours ---- */
+
+struct neighbors {
+	int *in, *out; /* ranks of the communicator; one mapping */
+	int nin, nout;
+	size_t map_bytes;
+};
+
+static bool neighbors_room(struct neighbors *n)
+{
+	n->map_bytes = ((size_t)n->nin + (size_t)n->nout) * 2 * sizeof(int) + 1; /* and as many weights */
+	n->in = memory_reserve(n->map_bytes);
+	n->out = n->in + n->nin;
+	return n->in != NULL;
+}
+
+/* In each dimension first the negative, then the positive direction (MPI 4.0, 8.6). */
+static bool cart_neighbors(MPI_Comm comm, struct neighbors *n)
+{
+	int dims = 0;
+	next.MPI_Cartdim_get(comm, &dims);
+	n->nin = n->nout = 2 * dims;
+	if (!neighbors_room(n))
+		return false;
+	for (int i = 0; i < dims; i++)
+		next.MPI_Cart_shift(comm, i, 1, &n->in[2 * i], &n->in[2 * i + 1]);
+	memcpy(n->out, n->in, (size_t)n->nout * sizeof(int));
+	return true;
+}
+
+static bool graph_neighbors(MPI_Comm comm, int rank, struct neighbors *n)
+{
+	next.MPI_Graph_neighbors_count(comm, rank, &n->nin);
+	n->nout = n->nin;
+	if (!neighbors_room(n))
+		return false;
+	next.MPI_Graph_neighbors(comm, rank, n->nin, n->in);
+	memcpy(n->out, n->in, (size_t)n->nout * sizeof(int));
+	return true;
+}
+
+static bool dist_graph_neighbors(MPI_Comm comm, struct neighbors *n)
+{
+	int weighted = 0;
+	next.MPI_Dist_graph_neighbors_count(comm, &n->nin, &n->nout, &weighted);
+	if (!neighbors_room(n))
+		return false;
+	int *weights = n->out + n->nout;
+	next.MPI_Dist_graph_neighbors(comm, n->nin, n->in, weights, n->nout, n->out, weights + n->nin);
+	return true;
+}
+
+static bool find_neighbors(MPI_Comm comm, int rank, struct neighbors *n)
+{
+	int kind = MPI_UNDEFINED;
+	next.MPI_Topo_test(comm, &kind);
+	return kind == MPI_CART	       ? cart_neighbors(comm, n)
+	       : kind == MPI_GRAPH     ? graph_neighbors(comm, rank, n)
+	       : kind == MPI_DIST_GRAPH ? dist_graph_neighbors(comm, n)
+					: false;
+}
+
+static void put_neighbors(uint32_t comm, struct neighbors *n)
+{
+	struct stream *s = stream_mine;
+	uint32_t head[4] = {comm, (uint32_t)n->nin, (uint32_t)n->nout, 0};
+	for (int i = 0; i < n->nin + n->nout; i++)
+		if (n->in[i] < 0)
+			n->in[i] = SIG_PROC_NULL;
+	if (s != NULL)
+		stream_put_def(s, MPIC_DEF_TOPOLOGY, head, sizeof(head), n->in, (uint32_t)(n->nin + n->nout) * 4);
+}
+
+const struct comm_entry *comm_neighbors_slow(MPI_Comm comm)
+{
+	struct comm_entry *c = comm_find_slow(comm);
+	struct neighbors n = {0};
+	if (c == &none)
+		return c;
+	tables_lock();
+	if (!c->has_neighbors) {
+		if (find_neighbors(comm, c->rank, &n))
+			put_neighbors(c->id, &n);
+		c->in = (uint32_t)n.nin;
+		c->out = (uint32_t)n.nout;
+		c->has_neighbors = true;
+	}
+	tables_unlock();
+	if (n.in != NULL)
+		munmap(n.in, n.map_bytes);
+	return c;
 }

@@ -99,6 +99,9 @@ def wrapper(name, proto, row):
     if kind == 'record_time':
         out.append('\trecord_time(&s, OP_%s);' % name)
     else:
+        # After an error the arguments may be nothing that MPI can be asked about.
+        if returns == 'int':
+            out += ['\tif (__builtin_expect(s.failed, false)) {', '\t\trecord_time(&s, OP_%s);' % name, '\t\treturn rc;', '\t}']
         request = 'request' if 'R' in flags else 'NULL'
         out.append('\t%s(&s, OP_%s, %s, %s, %s);' % (kind, name, bits, request, args))
     return out + ['\treturn rc;', '}', '']

@@ -81,6 +81,7 @@ static void describe(void)
 	segfile->argv_len_bytes = (uint32_t)slurp("/proc/self/cmdline", segfile->argv, sizeof(segfile->argv));
 	gethostname(segfile->host, sizeof(segfile->host) - 1);
 	list_cpus(segfile->cpus, sizeof(segfile->cpus));
+	copy_env(segfile->job_namespace, sizeof(segfile->job_namespace), "PMIX_NAMESPACE", "");
 	copy_env(segfile->switches, sizeof(segfile->switches), "SLURM_TOPOLOGY_ADDR", "");
 	copy_env(segfile->switches, sizeof(segfile->switches), "SLURM_TOPOLOGY_ADDR_PATTERN", " ");
 }
@@ -159,32 +160,83 @@ static void calibrate(void)
 		segfile->overhead_ps = (uint32_t)(ns * 1000 / CALIBRATION_CALLS);
 }
 
-void process_initialized(int rc, int thread_level, uint64_t exit_tick)
-{
-	int len = 0, *appnum, found = 0, saved = errno;
-	char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+/* MPI_Init and sessions that are not finalised yet. */
+static int models;
 
+/* False: there is nothing to trace. */
+static bool entered(int rc, uint64_t exit_tick)
+{
+	int len = 0;
+	char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
 	if (stream_mine == NULL)
-		return;
+		return false;
 	if (rc != MPI_SUCCESS) {
-		forget();
-		segfile_remove();
-		return;
+		if (models == 0) {
+			forget();
+			segfile_remove();
+		}
+		return false;
 	}
-	tables_shared = thread_level == MPI_THREAD_MULTIPLE;
-	segfile->thread_level = thread_level;
+	if (models++ > 0)
+		return true;
 	segfile->init_exit_tick = exit_tick;
-	next.MPI_Comm_size(MPI_COMM_WORLD, &segfile->size);
-	next.MPI_Comm_rank(MPI_COMM_WORLD, &segfile->rank);
 	next.MPI_Get_library_version(library, &len);
 	snprintf(segfile->library, sizeof(segfile->library), "%.*s", (int)strcspn(library, ",\n"), library);
+	return true;
+}
+
+/* Who spawned us. Open MPI names the parents' namespace in the port that a spawned process connects to: "<namespace>.<rank>:...". */
+static void note_parents(void)
+{
+	const char *port = getenv("OMPI_PARENT_PORT");
+	MPI_Comm parent = MPI_COMM_NULL;
+	if (next.MPI_Comm_get_parent(&parent) != MPI_SUCCESS || parent == MPI_COMM_NULL)
+		return;
+	next.MPI_Comm_remote_size(parent, &segfile->parents);
+	if (port != NULL)
+		snprintf(segfile->parent_namespace, sizeof(segfile->parent_namespace), "%.*s", (int)strcspn(port, "."), port);
+}
+
+void process_initialized(int rc, int thread_level, uint64_t exit_tick)
+{
+	int *appnum, found = 0, saved = errno;
+
+	if (!entered(rc, exit_tick))
+		return;
+	if (models == 1)
+		tables_shared = thread_level == MPI_THREAD_MULTIPLE;
+	segfile->thread_level = thread_level;
+	next.MPI_Comm_size(MPI_COMM_WORLD, &segfile->size);
+	next.MPI_Comm_rank(MPI_COMM_WORLD, &segfile->rank);
 	segfile->appnum = next.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &found) == MPI_SUCCESS && found
 				  ? *appnum
 				  : 0;
+	note_parents();
 	comms_begin();
+	if (models == 1)
+		calibrate();
+	errno = saved;
+}
+
+#ifdef HAVE_MPI_Session_init
+/* Without MPI_Init there is no MPI_COMM_WORLD; the process set of that name has its ranks (MPI 4.0, 11.3.2). */
+void process_session(int rc, MPI_Session session, uint64_t exit_tick)
+{
+	int saved = errno;
+	MPI_Group group;
+	if (!entered(rc, exit_tick) || models > 1)
+		return;
+	tables_shared = true; /* sessions of one process may be used by several threads */
+	segfile->thread_level = MPI_THREAD_MULTIPLE;
+	if (next.MPI_Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS) {
+		next.MPI_Group_size(group, &segfile->size);
+		next.MPI_Group_rank(group, &segfile->rank);
+		comms_begin_without_world(group);
+	}
 	calibrate();
 	errno = saved;
 }
+#endif
 
 void process_finalizing(void)
 {
@@ -195,7 +247,7 @@ void process_finalizing(void)
 void process_finalized(void)
 {
 	int saved = errno;
-	if (stream_mine == NULL)
+	if (stream_mine == NULL || --models > 0)
 		return;
 	stream_flush_polls(stream_mine);
 	segfile->end_tick = tick_now();

@@ -7,7 +7,11 @@
 void process_begin(void) HIDDEN COLD;
 /* After MPI_Init returned: rank, size, library, communicators; rc != MPI_SUCCESS gives everything up. */
 void process_initialized(int rc, int thread_level, uint64_t exit_tick) HIDDEN COLD;
-/* Before and after MPI_Finalize. */
+#ifdef HAVE_MPI_Session_init
+/* The same after MPI_Session_init; MPI_Init may have been called before, or come later. */
+void process_session(int rc, MPI_Session session, uint64_t exit_tick) HIDDEN COLD;
+#endif
+/* Before and after MPI_Finalize and MPI_Session_finalize. The record ends with the last of them. */
 void process_finalizing(void) HIDDEN COLD;
 void process_finalized(void) HIDDEN COLD;
 void process_aborting(void) HIDDEN COLD;

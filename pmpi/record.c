@@ -6,6 +6,7 @@
 const char *const op_names[OP_COUNT] = {OP_NAMES};
 
 #define MESSAGES_MAX 1024u
+#define WORDS_SHORT 16u /* of signatures whose events carry words of their own, without frames */
 
 static struct message {
 	MPI_Message handle;
@@ -155,6 +156,35 @@ void record_coll_new(struct call_span s, uint64_t head, MPI_Comm comm, uint32_t 
 	span_end_new(&s, unless_failed(&s, key), w, 5);
 }
 
+/* Extra words follow those of a signature that is told literally. */
+static void record_extra(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *words, uint32_t n,
+			 const uint64_t *extra, uint32_t nextra)
+{
+	uint64_t both[WORDS_SHORT + FRAMES_MAX + EXTRA_MAX];
+	if (n > WORDS_SHORT + FRAMES_MAX)
+		n = nextra = 0; /* never so long: told coarsely */
+	memcpy(both, words, n * sizeof(*words));
+	memcpy(both + n, extra, nextra * sizeof(*extra));
+	stream_record_slow(s, sig, enter, exit, both, n + nextra);
+}
+
+void span_end_extra(struct call_span *s, uint64_t *words, uint32_t n, const uint64_t *extra, uint32_t nextra)
+{
+	struct stream *stream = s->stream;
+	bool literal = false;
+	if (stack_frames != 0) {
+		uint32_t frames = callsite_frames(words + n, stack_frames, s->address, stream->inside);
+		words[0] |= (uint64_t)frames << 48;
+		n += frames;
+	}
+	uint32_t sig = stream_sig(stream, words, n, &literal);
+	stream->totals[sig].calls++;
+	stream->totals[sig].ticks += s->exit - s->enter;
+	record_extra(stream, sig, s->enter, s->exit, words, literal ? n : 0, extra, nextra);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	stream->inside = 0;
+}
+
 void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 {
 	struct stream *stream = s->stream;
@@ -163,6 +193,12 @@ void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 	uint32_t sig = stream_sig(stream, words, n, &literal);
 	stream->totals[sig].calls++;
 	stream->totals[sig].ticks += s->exit - s->enter;
+	if (literal) { /* equal numbers need not be equal calls: no run */
+		uint64_t one[2] = {1, s->exit - s->enter};
+		record_extra(stream, sig, s->enter, s->exit, words, n, one, 2);
+		stream->inside = 0;
+		return;
+	}
 	if (polls->busy && polls->sig != sig)
 		stream_flush_polls(stream);
 	if (!polls->busy) {
@@ -186,6 +222,12 @@ static uint64_t size_at(const struct sizes *sizes, uint32_t i)
 	return count == 0 ? 0 : bytes_of(count, type);
 }
 
+uint64_t own_part(MPI_Comm comm, const struct sizes *sizes)
+{
+	int32_t rank = comm_find(comm)->rank;
+	return rank >= 0 ? size_at(sizes, (uint32_t)rank) : 0;
+}
+
 #define LIST_REPEAT_MAX 0xffffu
 #define LIST_WORDS_MAX 0xffffu
 
@@ -207,7 +249,10 @@ void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *
 		 int root, uint64_t send_unit, uint64_t recv_unit, const struct sizes *sizes)
 {
 	const struct comm_entry *c = comm_find(comm);
-	uint32_t peers = c->remote_size > 0 ? c->remote_size : c->size;
+	uint32_t peers = kind == COLL_NEIGHBOR_ALLGATHERV  ? comm_neighbors(comm)->in
+			 : kind == COLL_NEIGHBOR_ALLTOALLV ? comm_neighbors(comm)->out
+			 : c->remote_size > 0		   ? c->remote_size
+							   : c->size;
 	uint64_t small[5 + 16 + FRAMES_MAX], *w = small;
 	uint32_t list = 0;
 
@@ -237,4 +282,12 @@ void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm
 	w[1] = s->address;
 	w[2] = sig_pair(parent_id, comm_created(op, parent, newcomm, salt));
 	span_end(s, w, 3);
+}
+
+int64_t tag_salt(const char *stringtag)
+{
+	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
+	for (; *stringtag != '\0'; stringtag++)
+		h = (h ^ (unsigned char)*stringtag) * 0x100000001b3ull;
+	return (int64_t)(h >> 20) | 1ll << 41;
 }

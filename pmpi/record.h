@@ -108,6 +108,10 @@ void record_coll_new(struct call_span s, uint64_t head, MPI_Comm comm, uint32_t 
 /* An unsuccessful test: a run of equal ones becomes one event. */
 void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN;
 
+/* With words that belong to this one event; at most EXTRA_MAX. */
+#define EXTRA_MAX 2
+void span_end_extra(struct call_span *s, uint64_t *words, uint32_t n, const uint64_t *extra, uint32_t nextra) HIDDEN;
+
 INLINE uint32_t peer_of(int rank)
 {
 	if (__builtin_expect(rank >= 0, true))
@@ -217,8 +221,9 @@ INLINE void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MP
 	uint64_t w[9 + FRAMES_MAX];
 	uint32_t n = 8, id = comm_find(comm)->id;
 	unsigned wild = wildcards(source, recvtag);
-	(void)request;
-	if (source != MPI_PROC_NULL && s->failed == 0) {
+	if (flags & SIG_STARTS_REQUEST)
+		request_begin(s, flags, wild != 0 ? REQUEST_WANTS_STATUS : 0, request);
+	if (status != NULL && source != MPI_PROC_NULL && s->failed == 0) {
 		source = status->MPI_SOURCE;
 		recvtag = status->MPI_TAG;
 		wild |= SIG_SIZED;
@@ -331,6 +336,9 @@ struct sizes {
 #define SIZES_W(counts_, types_) \
 	(&(struct sizes){(counts_), sizeof(*(counts_)) == 8, MPI_DATATYPE_NULL, (types_)})
 
+/* Bytes of my part where one's own lies in the receive buffer (MPI_IN_PLACE). */
+uint64_t own_part(MPI_Comm comm, const struct sizes *sizes) HIDDEN;
+
 /* kind decides what the list means (sig.h); sizes is NULL where it is not significant. */
 void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind, MPI_Comm comm,
 		 int root, uint64_t send_unit, uint64_t recv_unit, const struct sizes *sizes) HIDDEN;
@@ -349,7 +357,8 @@ void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *
 		    is_root(comm_find(comm), root) ? SIZES(sendcounts, sendtype) : NULL)
 #define record_allgatherv(s, op, flags, request, comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) \
 	record_list(s, op, flags, request, COLL_ALLGATHERV, comm, SIG_NO_ROOT, \
-		    (sendbuf) == MPI_IN_PLACE ? 0 : bytes_of((uint64_t)(sendcount), sendtype), 0, \
+		    (sendbuf) == MPI_IN_PLACE ? own_part(comm, SIZES(recvcounts, recvtype)) \
+					      : bytes_of((uint64_t)(sendcount), sendtype), 0, \
 		    SIZES(recvcounts, recvtype))
 #define record_alltoallv(s, op, flags, request, comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) \
 	record_list(s, op, flags, request, COLL_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, \
@@ -357,6 +366,16 @@ void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *
 #define record_alltoallw(s, op, flags, request, comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) \
 	record_list(s, op, flags, request, COLL_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, \
 		    (sendbuf) == MPI_IN_PLACE ? SIZES_W(recvcounts, recvtypes) : SIZES_W(sendcounts, sendtypes))
+
+#define record_neighbor(s, op, flags, request, comm, to_each, from_each) \
+	record_coll(s, op, flags, request, (comm_neighbors(comm), COLL_NEIGHBOR), comm, SIG_NO_ROOT, to_each, from_each)
+#define record_neighbor_allgatherv(s, op, flags, request, comm, sendcount, sendtype, recvcounts, recvtype) \
+	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLGATHERV, comm, SIG_NO_ROOT, \
+		    bytes_of((uint64_t)(sendcount), sendtype), 0, SIZES(recvcounts, recvtype))
+#define record_neighbor_alltoallv(s, op, flags, request, comm, sendcounts, sendtype) \
+	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, SIZES(sendcounts, sendtype))
+#define record_neighbor_alltoallw(s, op, flags, request, comm, sendcounts, sendtypes) \
+	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, SIZES_W(sendcounts, sendtypes))
 
 /* ---- communicators: record.c ---- */
 
@@ -368,3 +387,16 @@ void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm
 	record_comm_any(s, op, parent, (s)->failed ? MPI_COMM_NULL : *(newcomm), (int64_t)(tag))
 #define record_intercomm(s, op, flags, request, parent, tag, newcomm) \
 	record_comm_any(s, op, parent, (s)->failed ? MPI_COMM_NULL : *(newcomm), (int64_t)(tag) | 1ll << 40)
+
+/* Two groups meet by a port or a socket: each knows only its own side's communicator, so members tell. */
+#define record_meeting(s, op, flags, request, parent, newcomm) \
+	record_comm_any(s, op, parent, (s)->failed ? MPI_COMM_NULL : *(newcomm), 1ll << 42)
+
+/* No parent: members and the string tell communicators apart. */
+#define record_comm_tagged(s, op, flags, request, stringtag, newcomm) \
+	record_comm_any(s, op, MPI_COMM_NULL, (s)->failed ? MPI_COMM_NULL : *(newcomm), tag_salt(stringtag))
+int64_t tag_salt(const char *stringtag) HIDDEN COLD;
+
+#include "pmpi/record_io.h"
+#include "pmpi/record_partitioned.h"
+#include "pmpi/record_rma.h"

@@ -93,6 +93,18 @@ void stream_control(struct stream *s, bool on) HIDDEN COLD;
 /* At least that many words, valid until the next request for the same use; NULL without memory. */
 uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words) HIDDEN;
 
+static inline uint64_t sig_hash(const uint64_t *w, uint32_t n)
+{
+	/* One odd factor a word: the products do not wait for each other. The last mix spreads them; equality is decided by the
+	 * words, not by the hash. */
+	uint64_t h = w[0] * 0x9e3779b97f4a7c15ull + w[1] * 0xc2b2ae3d27d4eb4full;
+	for (uint32_t i = 2; i < n; i++)
+		h += w[i] * (0xd6e8feb86659fd93ull + 2 * 0x165667b19e3779f9ull * i);
+	h ^= h >> 32;
+	h *= 0xff51afd7ed558ccdull;
+	return h ^ h >> 29;
+}
+
 INLINE void stream_record(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit)
 {
 	uint64_t gap = enter - s->previous_exit, duration = exit - enter;

@@ -24,11 +24,16 @@ struct comm_entry {
 	uint32_t size;	      /* of the local group */
 	uint32_t remote_size; /* 0 unless inter */
 	uint32_t created;     /* communicators derived from it so far: the same count on all members */
+	uint32_t objects;     /* the same of windows and files made on it */
 	bool used;
+	bool has_neighbors;   /* the next two are known and told */
+	uint32_t in, out;     /* neighbours of this rank */
 	uint64_t global_id;
 };
 
 void comms_begin(void) HIDDEN COLD; /* after MPI_Init: MPI_COMM_WORLD, MPI_COMM_SELF */
+/* After MPI_Session_init: world ranks are those of group, which is ours from now on. */
+void comms_begin_without_world(MPI_Group group) HIDDEN COLD;
 struct comm_entry *comm_find_slow(MPI_Comm comm) HIDDEN COLD;
 /* Enter newcomm, created by op from parent. salt distinguishes siblings that are not ordered by the parent's
  * collectives (create_group, intercomm_create: the tag), else -1. Returns its id, MPIC_NO_COMM for MPI_COMM_NULL. */
@@ -37,6 +42,12 @@ uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t sa
 void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm) HIDDEN COLD;
 void comm_freed(MPI_Comm comm) HIDDEN COLD;
 void comm_named(MPI_Comm comm, const char *name) HIDDEN COLD;
+/* The entry with its neighbours, told as a definition at the first use. */
+const struct comm_entry *comm_neighbors_slow(MPI_Comm comm) HIDDEN COLD;
+/* A window or file is made on comm: a global id for it that all members agree on. */
+uint64_t comm_next_object(MPI_Comm comm, uint32_t *ret_comm_id) HIDDEN COLD;
+/* Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max words. */
+uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max) HIDDEN COLD;
 
 extern struct comm_entry *comm_last HIDDEN;
 
@@ -47,6 +58,46 @@ static inline const struct comm_entry *comm_find(MPI_Comm comm)
 	bool used = __atomic_load_n(&last->used, __ATOMIC_ACQUIRE);
 	return __builtin_expect(used && __atomic_load_n(&last->handle, __ATOMIC_RELAXED) == comm, true) ? last
 													: comm_find_slow(comm);
+}
+
+static inline const struct comm_entry *comm_neighbors(MPI_Comm comm)
+{
+	const struct comm_entry *c = comm_find(comm);
+	return __builtin_expect(c->has_neighbors, true) ? c : comm_neighbors_slow(comm);
+}
+
+/* ---- windows and files ---- */
+
+struct object_entry {
+	uint64_t handle;
+	uint32_t id; /* from 1; 0 = this place was never used */
+	bool used;
+};
+
+struct object_table {
+	struct object_entry *entries; /* mapped at the first use */
+	struct object_entry *last;
+	uint32_t next_id;
+};
+
+extern struct object_table windows HIDDEN, files HIDDEN;
+
+uint32_t object_find_slow(struct object_table *table, uint64_t handle) HIDDEN COLD;
+/* Enter a new object; its id, MPIC_NO_OBJECT when the table is full. */
+uint32_t object_created(struct object_table *table, uint64_t handle) HIDDEN COLD;
+void object_freed(struct object_table *table, uint64_t handle) HIDDEN COLD;
+
+/* The id of an object, MPIC_NO_OBJECT for one that nobody saw being made. */
+static inline uint32_t object_find(struct object_table *table, uint64_t handle)
+{
+	const struct object_entry *last = __atomic_load_n(&table->last, __ATOMIC_RELAXED);
+	return __builtin_expect(last->handle == handle && last->used, true) ? last->id
+									    : object_find_slow(table, handle);
+}
+
+static inline uint32_t win_find(MPI_Win win)
+{
+	return object_find(&windows, (uint64_t)(uintptr_t)win);
 }
 
 /* ---- datatypes ---- */
@@ -63,6 +114,7 @@ struct type_entry {
 extern struct type_entry type_cache[TYPE_CACHE] HIDDEN;
 
 const struct type_entry *type_find_slow(MPI_Datatype type) HIDDEN COLD;
+/* The handle may mean something else from now on: it was freed, or named. */
 void type_freed(MPI_Datatype type) HIDDEN COLD;
 
 static inline uint32_t type_slot(MPI_Datatype type)

@@ -28,6 +28,8 @@ static int compute(struct analysis *a, struct error *e)
 		code = traffic_p2p(a->step, &a->ops, &a->p2p);
 	if (code == 0)
 		code = traffic_collective(a->step, &a->ops, &a->coll);
+	if (code == 0)
+		code = traffic_rma(a->step, &a->rma);
 	return code == 0 ? ranks_total(a) : code;
 }
 
@@ -55,6 +57,7 @@ void analysis_done(struct analysis *a)
 	waits_done(&a->waits);
 	traffic_done(&a->p2p);
 	traffic_done(&a->coll);
+	traffic_done(&a->rma);
 	free(a->ranks);
 	memset(a, 0, sizeof(*a));
 }

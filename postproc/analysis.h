@@ -27,7 +27,7 @@ struct analysis {
 	struct matching matching;
 	struct clock_result clock;
 	struct waits waits;
-	struct traffic p2p, coll;
+	struct traffic p2p, coll, rma;
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;
@@ -48,6 +48,9 @@ struct analysis {
 	ROW(wait_states)                                                                           \
 	ROW(callsites)                                                                             \
 	ROW(communicators)                                                                         \
+	ROW(worlds)                                                                                \
+	ROW(windows)                                                                               \
+	ROW(files)                                                                                 \
 	ROW(tops)                                                                                  \
 	ROW(collective_use)                                                                        \
 	ROW(time_windows)                                                                          \

@@ -58,6 +58,14 @@ static int check_ranks(const int32_t *ranks, uint32_t n, uint32_t nranks)
 	return 0;
 }
 
+static uint32_t count_here(const int32_t *ranks, uint32_t n)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < n; i++)
+		count += ranks[i] >= 0;
+	return count;
+}
+
 static int fill_groups(struct comm *c, const struct mpic_def *d, uint32_t nranks)
 {
 	uint32_t size = count_ranks(d->runs), remote = d->inter ? count_ranks(d->remote_runs) : 0;
@@ -73,8 +81,10 @@ static int fill_groups(struct comm *c, const struct mpic_def *d, uint32_t nranks
 	if (code < 0) {
 		free(c->group);
 		free(c->remote);
+		return code;
 	}
-	return code;
+	c->here = count_here(c->group, c->size) + count_here(c->remote, c->remote_size);
+	return 0;
 }
 
 int comms_add(struct step *s, const struct mpic_def *d, uint32_t *ret_comm)

@@ -15,7 +15,7 @@ static int32_t peer_of(const struct sig *sig)
 	int32_t peer = sig->call.shape == SIG_RECV ? sig->recv_peer : sig->peer;
 	bool has_peer = sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV ||
 			sig->call.shape == SIG_SENDRECV || sig->call.shape == SIG_PROBE ||
-			sig->call.shape == SIG_COLL;
+			sig->call.shape == SIG_COLL || sig->call.shape == SIG_RMA;
 	if (!has_peer)
 		return -1;
 	return peer >= 0 ? peer : peer == SIG_PROC_NULL ? -2 : -1;

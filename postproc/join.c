@@ -2,6 +2,7 @@
  * number, and write into every signature what it means in world ranks and bytes. */
 #include "postproc/comms.h"
 #include "postproc/load.h"
+#include "postproc/objects.h"
 #include "postproc/sites.h"
 
 #define LOCAL_ID_MAX (1u << 22) /* a larger local id is damage */
@@ -73,17 +74,20 @@ static int join_def(struct step *s, struct process *p, const struct mpic_def *d)
 }
 
 /* Names and parents may stand before what they name. */
-static void join_late(struct step *s, struct process *p, const struct mpic_def *d)
+static int join_late(struct step *s, struct process *p, const struct mpic_def *d)
 {
 	uint32_t comm = mapped(p->comms.at, p->comms.n, d->id);
 	if (comm == NONE)
-		return;
+		return 0;
+	if (d->type == MPIC_DEF_TOPOLOGY)
+		return vec_push(&p->neighbors, (struct neighbors){comm, d->out_neighbors});
 	if (d->type == MPIC_DEF_COMM_NAME)
 		comms_name(s, comm, d->name);
 	if (d->type == MPIC_DEF_COMM && s->comms.at[comm].created_by == NONE) {
 		s->comms.at[comm].parent = mapped(p->comms.at, p->comms.n, d->parent);
 		s->comms.at[comm].created_by = mapped(p->ops.at, p->ops.n, d->created_by);
 	}
+	return 0;
 }
 
 static uint64_t bytes_of(const struct process *p, uint64_t count, uint32_t datatype)
@@ -119,6 +123,9 @@ static int join_sig(struct step *s, struct process *p, struct sig *sig)
 	if (!sig->defined)
 		return 0;
 	sig->op = mapped(p->ops.at, p->ops.n, sig->call.op);
+	sig->object = objects_of(p, &sig->call);
+	if (sig->call.shape == SIG_RMA && sig->object != NONE)
+		sig->comm = s->windows.at[sig->object].comm;
 	if (has_comm(sig->call.shape))
 		sig->comm = mapped(p->comms.at, p->comms.n, sig->call.comm);
 	join_message(s, p, sig);
@@ -131,7 +138,9 @@ static int join_process(struct step *s, struct process *p)
 	for (size_t i = 0; i < p->defs.n && code == 0; i++)
 		code = join_def(s, p, &p->defs.at[i]);
 	for (size_t i = 0; i < p->defs.n && code == 0; i++)
-		join_late(s, p, &p->defs.at[i]);
+		code = join_late(s, p, &p->defs.at[i]);
+	if (code == 0)
+		code = objects_join(s, p);
 	for (size_t i = 0; i < p->sigs.n && code == 0; i++)
 		code = join_sig(s, p, &p->sigs.at[i]);
 	return code;

@@ -8,6 +8,7 @@
 struct queue {
 	uint32_t comm, src, dst;
 	int32_t tag;
+	bool partitioned;
 	uint32_t head, tail;
 };
 
@@ -21,13 +22,15 @@ struct wanted_queue {
 	const struct queues *q;
 	uint32_t comm, src, dst;
 	int32_t tag;
+	bool partitioned;
 };
 
 static bool same_queue(const void *context, uint32_t at)
 {
 	const struct wanted_queue *w = context;
 	const struct queue *q = &w->q->list.at[at];
-	return q->comm == w->comm && q->src == w->src && q->dst == w->dst && q->tag == w->tag;
+	return q->comm == w->comm && q->src == w->src && q->dst == w->dst && q->tag == w->tag &&
+	       q->partitioned == w->partitioned;
 }
 
 static uint64_t queue_hash(const struct wanted_queue *w)
@@ -38,7 +41,8 @@ static uint64_t queue_hash(const struct wanted_queue *w)
 
 static int enqueue(struct queues *q, const struct p2p_op *send, uint32_t at)
 {
-	struct wanted_queue w = {q, send->comm, send->rank, (uint32_t)send->peer, send->tag};
+	struct wanted_queue w = {q, send->comm, send->rank, (uint32_t)send->peer, send->tag,
+				 (send->flags & P2P_PARTITIONED) != 0};
 	uint32_t found = index_find(&q->index, queue_hash(&w), same_queue, &w);
 	q->next[at] = NONE;
 	if (found != INDEX_NONE) {
@@ -50,7 +54,7 @@ static int enqueue(struct queues *q, const struct p2p_op *send, uint32_t at)
 		to->tail = at;
 		return 0;
 	}
-	struct queue fresh = {w.comm, w.src, w.dst, w.tag, at, at};
+	struct queue fresh = {w.comm, w.src, w.dst, w.tag, w.partitioned, at, at};
 	if (vec_push(&q->list, fresh) < 0)
 		return -ENOMEM;
 	return index_add(&q->index, queue_hash(&w), (uint32_t)q->list.n - 1);
@@ -58,7 +62,8 @@ static int enqueue(struct queues *q, const struct p2p_op *send, uint32_t at)
 
 static uint32_t dequeue(struct queues *q, const struct p2p_op *recv)
 {
-	struct wanted_queue w = {q, recv->comm, (uint32_t)recv->peer, recv->rank, recv->tag};
+	struct wanted_queue w = {q, recv->comm, (uint32_t)recv->peer, recv->rank, recv->tag,
+				 (recv->flags & P2P_PARTITIONED) != 0};
 	uint32_t found = index_find(&q->index, queue_hash(&w), same_queue, &w);
 	if (found == INDEX_NONE || q->list.at[found].head == NONE)
 		return NONE;
@@ -135,11 +140,6 @@ static bool same_coll(const void *context, uint32_t at)
 	return c->comm == w->comm && c->channel == w->channel && c->k == w->k;
 }
 
-static uint32_t members_of(const struct comm *c)
-{
-	return c->inter ? c->size + c->remote_size : c->size;
-}
-
 static bool differ(const struct step *s, const struct coll_op *a, const struct coll_op *b)
 {
 	const struct sig *x = &s->ranks[a->rank]->sigs.at[a->sig],
@@ -165,7 +165,7 @@ static int add_part(const struct step *s, const struct ops *o, struct matching *
 		return 0;
 	}
 	struct collective fresh = {
-		op->comm, op->channel, op->k, at, 1, members_of(&s->comms.at[op->comm]), false};
+		op->comm, op->channel, op->k, at, 1, s->comms.at[op->comm].here, false};
 	m->coll_next[at] = NONE;
 	if (vec_push(&m->colls, fresh) < 0)
 		return -ENOMEM;

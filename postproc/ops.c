@@ -40,6 +40,8 @@ static uint32_t flags_of(const struct sig *sig, bool blocking)
 	uint32_t flags = blocking ? P2P_BLOCKING : 0;
 	if ((sig->call.flags & SIG_SYNCHRONOUS) != 0)
 		flags |= P2P_SYNCHRONOUS;
+	if (sig->call.partitioned)
+		flags |= P2P_PARTITIONED;
 	return flags;
 }
 
@@ -174,10 +176,12 @@ static int start_one(void *context, uint32_t i, struct request *r)
 	return activate(w, r);
 }
 
-/* What the status of a completed receive says. */
+/* What the status of a completed receive or read says. */
 static void take_status(struct walk *w, struct request *r, const struct sig_status *status)
 {
 	const struct sig *sig = &w->p->sigs.at[r->sig];
+	if (sig->call.shape == SIG_IO && sig->object != NONE && status->bytes < sig->call.bytes)
+		w->o->unread[sig->object] += sig->call.bytes - status->bytes;
 	if (status->cancelled) {
 		if (r->send != NONE)
 			w->o->sends.at[r->send].flags |= P2P_CANCELLED;
@@ -217,15 +221,30 @@ static int complete_one(void *context, uint32_t i, struct request *r)
 	if (r->coll != NONE)
 		w->o->colls.at[r->coll].block = w->at;
 	r->send = r->recv = r->coll = NONE;
-	r->active = false;
+	r->active = r->cancelling = false;
 	return 0;
 }
 
+/* A receive that was asked to be cancelled and is freed without a wait: no status will tell, but nobody expects a message. */
 static int free_one(void *context, uint32_t i, struct request *r)
+{
+	struct walk *w = context;
+	(void)i;
+	if (r == NULL)
+		return 0;
+	if (r->active && r->cancelling && r->recv != NONE) {
+		w->o->recvs.at[r->recv].flags |= P2P_CANCELLED;
+		w->o->counts.cancelled++;
+	}
+	r->active = r->persistent = false;
+	return 0;
+}
+
+static int cancel_one(void *context, uint32_t i, struct request *r)
 {
 	(void)context, (void)i;
 	if (r != NULL)
-		r->active = r->persistent = false;
+		r->cancelling = true;
 	return 0;
 }
 
@@ -241,9 +260,9 @@ static int find_head(struct walk *w)
 	return 0;
 }
 
-static bool is_free_call(const struct walk *w)
+static bool is_call(const struct walk *w, const char *name)
 {
-	return w->sig->op != NONE && strcmp(w->s->ops.at[w->sig->op], "MPI_Request_free") == 0;
+	return w->sig->op != NONE && strcmp(w->s->ops.at[w->sig->op], name) == 0;
 }
 
 static int do_event(struct walk *w, uint32_t sig_at)
@@ -268,8 +287,10 @@ static int do_event(struct walk *w, uint32_t sig_at)
 			       ? 0
 			       : requests_visit(&w->requests, w->sig->thread, c, complete_one, w);
 	case SIG_REQUEST:
-		return is_free_call(w)
+		return is_call(w, "MPI_Request_free")
 			       ? requests_visit(&w->requests, w->sig->thread, c, free_one, w)
+		       : is_call(w, "MPI_Cancel")
+			       ? requests_visit(&w->requests, w->sig->thread, c, cancel_one, w)
 			       : 0;
 	default:
 		return do_blocking(w, sig_at);
@@ -332,9 +353,10 @@ static int walk_rank(struct walk *w)
 int ops_replay(const struct step *s, struct ops *ret_ops)
 {
 	struct ops o = {.leaked = calloc(s->nranks, sizeof(uint64_t)),
-			.leak_site = calloc(s->nranks, sizeof(uint32_t))};
+			.leak_site = calloc(s->nranks, sizeof(uint32_t)),
+			.unread = calloc(s->files.n + 1, sizeof(uint64_t))};
 	struct walk w = {.s = s, .o = &o};
-	int code = o.leaked == NULL || o.leak_site == NULL ? -ENOMEM : 0;
+	int code = o.leaked == NULL || o.leak_site == NULL || o.unread == NULL ? -ENOMEM : 0;
 	for (uint32_t r = 0; r < s->nranks && code == 0; r++) {
 		w.rank = r;
 		w.p = s->ranks[r];
@@ -355,5 +377,6 @@ void ops_done(struct ops *o)
 	vec_done(&o->colls);
 	free(o->leaked);
 	free(o->leak_site);
+	free(o->unread);
 	memset(o, 0, sizeof(*o));
 }

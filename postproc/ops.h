@@ -11,6 +11,7 @@ enum p2p_flag {
 	P2P_WILDCARD = 8,
 	P2P_MATCHED = 16,
 	P2P_TOLD = 32, /* a status said who sent it */
+	P2P_PARTITIONED = 64,
 };
 
 /* One message as one end sees it. */
@@ -50,6 +51,7 @@ struct ops {
 	VEC(struct coll_op) colls;
 	uint64_t *leaked; /* by rank: requests neither completed nor freed */
 	uint32_t *leak_site;
+	uint64_t *unread; /* by file: bytes that completed nonblocking reads did not find */
 	struct op_counts counts;
 };
 

@@ -1,4 +1,4 @@
-/* part_matrix.c - "matrix": point-to-point and collective traffic between world ranks, kept apart.
+/* part_matrix.c - "matrix": point-to-point, collective and one-sided traffic between world ranks, kept apart.
  * Very dense matrices are cut to the pairs with the most bytes; how much is left out stands beside.
  */
 #include "postproc/analysis.h"
@@ -62,7 +62,10 @@ int part_matrix(struct analysis *a)
 	int code = put_matrix(m, "p2p", &a->p2p, "messages");
 	if (code == 0)
 		code = put_matrix(m, "collective", &a->coll, "operations");
+	if (code == 0)
+		code = put_matrix(m, "rma", &a->rma, "operations");
 	put_left_out(m, "p2p_pairs_left_out", &a->p2p);
 	put_left_out(m, "collective_pairs_left_out", &a->coll);
+	put_left_out(m, "rma_pairs_left_out", &a->rma);
 	return code;
 }

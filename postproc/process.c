@@ -145,6 +145,9 @@ void process_done(struct process *p)
 	vec_done(&p->defs);
 	vec_done(&p->ops);
 	vec_done(&p->comms);
+	vec_done(&p->windows);
+	vec_done(&p->files);
+	vec_done(&p->neighbors);
 	vec_done(&p->type_bytes);
 	vec_done(&p->modules);
 }

@@ -211,7 +211,7 @@ static bool may_leave(const struct replay *r, const struct coll_op *op, const st
 {
 	enum sig_coll kind = r->a->step->ranks[op->rank]->sigs.at[op->sig].call.coll;
 	*ret_when = 0;
-	if (kind == COLL_NEIGHBOR || (to_root(kind) && !is_root(r, op)))
+	if (coll_is_neighborhood(kind) || (to_root(kind) && !is_root(r, op)))
 		return true;
 	if (from_root(kind)) {
 		*ret_when = m->root;

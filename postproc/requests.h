@@ -8,7 +8,7 @@ struct request {
 		coll; /* the operation it stands for now, index into struct ops, or NONE */
 	uint32_t sig; /* that started (or initialised) it */
 	uint32_t channel, starts; /* persistent collectives */
-	bool persistent, active;
+	bool persistent, active, cancelling;
 };
 
 struct requests {

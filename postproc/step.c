@@ -2,6 +2,7 @@
 #include "postproc/step.h"
 #include "postproc/comms.h"
 #include "postproc/load.h"
+#include "postproc/objects.h"
 #include "postproc/sites.h"
 
 #include <stdarg.h>
@@ -79,7 +80,7 @@ enum mpix_class step_class(const struct step *s, const struct sig *sig)
 	case SIG_IO:
 		return MPIX_IO;
 	case SIG_RMA:
-		return MPIX_RMA;
+		return sig->call.rma == RMA_FENCE ? MPIX_SYNC : MPIX_RMA;
 	default:
 		return sig->op == NONE ? MPIX_OTHER : class_by_name(s->ops.at[sig->op]);
 	}
@@ -114,6 +115,8 @@ void step_done(struct step *s)
 	for (size_t i = 0; i < s->reasons.n; i++)
 		free(s->reasons.at[i]);
 	comms_done(s);
+	objects_done(s);
+	vec_done(&s->worlds);
 	sites_done(s);
 	vec_done(&s->processes);
 	vec_done(&s->nodes);

@@ -37,6 +37,7 @@ struct sig {
 	uint32_t op;		 /* index into step.ops */
 	uint32_t comm;		 /* index into step.comms, or NONE */
 	uint32_t site;		 /* index into step.sites, or NONE */
+	uint32_t object;	 /* index into step.windows or step.files, or NONE */
 	int32_t peer, recv_peer; /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
 	uint64_t bytes, recv_bytes; /* of a message sent, and of one received (or room for it) */
 	uint64_t calls, ticks;	    /* exact totals */
@@ -56,10 +57,21 @@ struct comm {
 	uint64_t group_hash, remote_hash;
 	int32_t *group, *remote; /* world ranks in order of communicator ranks */
 	uint32_t size, remote_size;
+	uint32_t here; /* members of both groups that are of the analysed world */
 	bool inter;
 	uint32_t parent;     /* index, or NONE */
 	uint32_t created_by; /* op, or NONE */
 	uint32_t same;	     /* index of the first view of the same communicator */
+	char *name;	     /* or NULL */
+};
+
+/* A window, or one opening of a file. */
+struct object {
+	uint64_t global_id;
+	uint32_t comm;	     /* index of the view of its first member */
+	uint32_t created_by; /* op */
+	uint32_t mode;	     /* FILE: bits of enum mpic_file_mode */
+	uint64_t bytes;	     /* WINDOW: exposed by all members seen */
 	char *name;	     /* or NULL */
 };
 
@@ -72,6 +84,12 @@ struct thread {
 	uint64_t left_out;    /* events after the gap */
 	uint64_t written;     /* events in the file, as its writer says; 0 = it does not say */
 	uint64_t read;	      /* of them, those that could be decoded */
+};
+
+/* Whom a process sends to in the neighbourhood collectives of one communicator. */
+struct neighbors {
+	uint32_t comm;	 /* index into step.comms */
+	struct span out; /* i32 each: ranks of it, negative for none */
 };
 
 struct process {
@@ -93,6 +111,9 @@ struct process {
 	VEC(struct mpic_def) defs; /* all but signatures, in file order */
 	VEC(uint32_t) ops;	   /* local id -> index into step.ops plus 1; 0: not defined */
 	VEC(uint32_t) comms;	   /* local id -> index into step.comms plus 1 */
+	VEC(uint32_t) windows;	   /* local id -> index into step.windows plus 1 */
+	VEC(uint32_t) files;	   /* local id -> index into step.files plus 1 */
+	VEC(struct neighbors) neighbors;
 	VEC(uint64_t) type_bytes;  /* datatype sizes by local id */
 	VEC(struct module_at) modules;
 	uint32_t bad_blocks; /* that did not inflate or decode */
@@ -122,18 +143,29 @@ struct module {
 	char build_id[2 * 64 + 1]; /* hexadecimal */
 };
 
+/* One MPI_COMM_WORLD of the step. */
+struct world {
+	uint32_t size, seen;
+	uint32_t parents;	     /* how many spawned it; 0: nobody did */
+	struct process *first;	     /* of those seen, the one with the lowest rank */
+	const char *job_namespace, *parent_namespace; /* of META, or NULL */
+	bool analysed;
+};
+
 struct step {
 	VEC(struct node) nodes;
 	VEC(struct process *) processes; /* all that were read */
 	struct process **ranks;		 /* by world rank; NULL: not seen */
 	uint32_t nranks;		 /* expected: size of MPI_COMM_WORLD */
 	uint32_t nnodes;		 /* expected */
+	VEC(struct world) worlds;
 	uint32_t other_worlds;		 /* processes that belong to another MPI_COMM_WORLD */
 	VEC(char *) ops;		 /* names */
 	VEC(struct comm) comms;
+	VEC(struct object) windows, files;
 	VEC(struct site) sites;
 	VEC(struct module) modules;
-	struct index op_index, comm_index, site_index, module_index;
+	struct index op_index, comm_index, object_index, site_index, module_index;
 	uint64_t damaged_bytes;
 	uint32_t unfinished_files, bad_blocks;
 	VEC(char *) reasons;	      /* why the record is not complete, for people */

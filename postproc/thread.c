@@ -17,7 +17,8 @@ static struct sig *sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
 	if (id >= MPIC_SIGS_MAX || vec_reach(&r->sig_of, id) < 0)
 		return NULL;
 	if (r->sig_of.at[id] == 0) {
-		struct sig fresh = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE};
+		struct sig fresh = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE,
+				    .object = NONE};
 		if (vec_push(&r->p->sigs, fresh) < 0)
 			return NULL;
 		r->sig_of.at[id] = (uint32_t)r->p->sigs.n;
@@ -75,14 +76,24 @@ static int read_totals(struct reader *r, const struct mpic_block *b)
 	return more;
 }
 
-/* The dictionary was full: the event carries its own signature. It takes its call from the coarse
- * one that counted it. */
+/* How many calls an event stands for. Its own extra words stand behind those of its literal signature. */
+static uint32_t calls_of(const struct sig *sig, const struct mpic_event *ev, uint32_t literal_words)
+{
+	if (!sig->defined || (sig->call.flags & SIG_POLLS) == 0 || ev->nextra <= literal_words)
+		return 1;
+	uint64_t calls = ev->extra[literal_words];
+	return calls < UINT32_MAX ? (uint32_t)calls : UINT32_MAX;
+}
+
+/* The dictionary was full: the event carries its own signature. It takes its calls from the coarse
+ * one that counted them. */
 static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *index)
 {
 	struct sig fresh = {.thread = r->thread,
 			    .op = NONE,
 			    .comm = NONE,
 			    .site = NONE,
+			    .object = NONE,
 			    .defined = true,
 			    .calls = 1};
 	struct buf words = {0};
@@ -93,6 +104,7 @@ static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *inde
 	}
 	if (sig_decode((const uint64_t *)(const void *)words.data, ev->nextra, &fresh.call) < 0)
 		return -EBADMSG;
+	fresh.calls = calls_of(&fresh, ev, fresh.call.nwords);
 	fresh.ticks = ev->exit_tick - ev->enter_tick;
 	struct sig *coarse = &r->p->sigs.at[*index];
 	if (fresh.call.continues)
@@ -105,7 +117,7 @@ static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *inde
 
 static int keep_event(struct reader *r, const struct mpic_event *ev)
 {
-	uint32_t index;
+	uint32_t index, literal_words = 0;
 	struct sig *sig = sig_at(r, ev->sig, &index);
 	if (sig == NULL)
 		return -ENOMEM;
@@ -116,10 +128,10 @@ static int keep_event(struct reader *r, const struct mpic_event *ev)
 		if (code < 0)
 			return code;
 		sig = &r->p->sigs.at[index];
+		literal_words = sig->call.nwords;
 	}
-	struct event out = {(int64_t)ev->enter_tick, (int64_t)ev->exit_tick, 0, index, 1};
-	if (sig->defined && (sig->call.flags & SIG_POLLS) != 0 && ev->nextra > 0)
-		out.calls = ev->extra[0] < UINT32_MAX ? (uint32_t)ev->extra[0] : UINT32_MAX;
+	struct event out = {(int64_t)ev->enter_tick, (int64_t)ev->exit_tick, 0, index,
+			    calls_of(sig, ev, literal_words)};
 	if (sig->defined && sig->call.continues) {
 		out.calls = 0; /* more of the event before */
 		sig->parts++;

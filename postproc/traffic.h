@@ -23,4 +23,6 @@ int traffic_p2p(const struct step *s, const struct ops *o, struct traffic *ret_t
 /* What collectives move by their meaning (SEMANTICS.md 5): root to leaf, leaf to root, all pairs.
  */
 int traffic_collective(const struct step *s, const struct ops *o, struct traffic *ret_traffic);
+/* One-sided calls, from where the data lay to where it went. */
+int traffic_rma(const struct step *s, struct traffic *ret_traffic);
 void traffic_done(struct traffic *t);

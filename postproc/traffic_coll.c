@@ -1,7 +1,6 @@
 /* traffic_coll.c - what collectives move between world ranks. Each flow is told by the signature of
  * the rank that data leaves, so nothing is counted twice. Flows that are equal to all members are
- * summed first and spread once. Neighbourhood collectives do not name their neighbours and are left
- * out. */
+ * summed first and spread once. */
 #include "postproc/comms.h"
 #include "postproc/traffic_row.h"
 
@@ -55,6 +54,35 @@ static void add_list(struct row *r, const struct sig *sig, uint64_t count)
 	}
 }
 
+static const struct neighbors *neighbors_of(const struct process *p, uint32_t comm)
+{
+	for (size_t i = 0; i < p->neighbors.n; i++)
+		if (p->neighbors.at[i].comm == comm)
+			return &p->neighbors.at[i];
+	return NULL;
+}
+
+/* The same bytes to every out-neighbour, or by the list. */
+static void add_neighbors(struct row *r, const struct sig *sig, uint64_t count)
+{
+	const struct comm *c = &r->s->comms.at[sig->comm];
+	const struct neighbors *to = neighbors_of(r->s->ranks[r->src], sig->comm);
+	bool listed = sig->call.coll == COLL_NEIGHBOR_ALLTOALLV;
+	struct cursor out = cursor_over(to != NULL ? to->out.data : NULL, to != NULL ? to->out.len_bytes : 0);
+	uint64_t bytes = sig->call.send_unit_bytes, left = 0;
+	uint32_t at = 0, rank;
+	while (rd_u32(&out, &rank) == 0) {
+		while (listed && left == 0 && at < sig->call.nlist) {
+			bytes = sig->call.list[at] & 0xffffffffffffull;
+			left = sig->call.list[at++] >> 48;
+		}
+		if (listed && left-- == 0)
+			return;
+		if (rank < c->size && c->group[rank] != (int32_t)r->src && !(listed && bytes == 0))
+			row_add(r, c->group[rank], count, count * bytes);
+	}
+}
+
 static void add_scan(struct row *r, const struct sig *sig, uint64_t count)
 {
 	const struct comm *c = &r->s->comms.at[sig->comm];
@@ -95,6 +123,11 @@ static int add_coll(struct row *r, struct evens *v, const struct sig *sig, uint6
 	case COLL_ALLTOALLV:
 	case COLL_REDUCE_SCATTER:
 		add_list(r, sig, count);
+		return 0;
+	case COLL_NEIGHBOR:
+	case COLL_NEIGHBOR_ALLGATHERV:
+	case COLL_NEIGHBOR_ALLTOALLV:
+		add_neighbors(r, sig, count);
 		return 0;
 	case COLL_SCAN:
 	case COLL_EXSCAN:

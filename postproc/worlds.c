@@ -4,14 +4,16 @@
 #include "postproc/json.h"
 #include "postproc/load.h"
 
-/* Processes of one world: a second claim to a rank, or another size, begins another world. */
-struct world {
+/* Processes of one world: another namespace (where the launcher gave one), a second claim to a rank, or another size,
+ * begins another world. */
+struct placing {
 	uint32_t size, seen;
+	const char *job_namespace;
 	struct process **ranks;
 };
 
 struct worlds {
-	VEC(struct world) list;
+	VEC(struct placing) list;
 };
 
 static void worlds_done(struct worlds *w)
@@ -21,14 +23,28 @@ static void worlds_done(struct worlds *w)
 	vec_done(&w->list);
 }
 
+static const char *namespace_of(const struct process *p)
+{
+	const char *text = meta_text(p->meta, "namespace", NULL);
+	return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+static bool may_belong(const struct placing *w, const struct process *p, const char *job_namespace)
+{
+	return w->size == p->world_size && w->ranks[p->rank] == NULL &&
+	       (w->job_namespace == NULL || job_namespace == NULL || strcmp(w->job_namespace, job_namespace) == 0);
+}
+
 /* The first world that has this rank free. Processes come node by node in order of start, so
  * programs that ran one after the other stay apart. */
-static struct world *world_for(struct worlds *w, const struct process *p)
+static struct placing *world_for(struct worlds *w, const struct process *p)
 {
+	const char *job_namespace = namespace_of(p);
 	for (size_t i = 0; i < w->list.n; i++)
-		if (w->list.at[i].size == p->world_size && w->list.at[i].ranks[p->rank] == NULL)
+		if (may_belong(&w->list.at[i], p, job_namespace))
 			return &w->list.at[i];
-	struct world fresh = {.size = p->world_size,
+	struct placing fresh = {.size = p->world_size,
+			      .job_namespace = job_namespace,
 			      .ranks = calloc(p->world_size, sizeof(struct process *))};
 	if (fresh.ranks == NULL || vec_push(&w->list, fresh) < 0) {
 		free(fresh.ranks);
@@ -68,7 +84,7 @@ static int sort_into_worlds(struct step *s, struct worlds *w, uint32_t *ret_with
 			++*ret_without;
 			continue;
 		}
-		struct world *home = world_for(w, p);
+		struct placing *home = world_for(w, p);
 		if (home == NULL)
 			return -ENOMEM;
 		home->ranks[p->rank] = p;
@@ -104,12 +120,31 @@ static void count_nodes(struct step *s)
 		s->nnodes = (uint32_t)s->nodes.n;
 }
 
+/* Keep what is known of every world, also of those that are not analysed. */
+static int note_worlds(struct step *s, const struct worlds *w, const struct placing *best)
+{
+	for (size_t i = 0; i < w->list.n; i++) {
+		const struct placing *from = &w->list.at[i];
+		struct world to = {.size = from->size,
+				   .seen = from->seen,
+				   .job_namespace = from->job_namespace,
+				   .analysed = from == best};
+		for (uint32_t r = 0; r < from->size && to.first == NULL; r++)
+			to.first = from->ranks[r];
+		to.parents = (uint32_t)meta_int(to.first->meta, "parents", 0);
+		to.parent_namespace = meta_text(to.first->meta, "parent_namespace", NULL);
+		if (vec_push(&s->worlds, to) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int step_place_ranks(struct step *s, struct error *e)
 {
 	struct worlds w = {0};
 	uint32_t without = 0;
 	int code = sort_into_worlds(s, &w, &without);
-	struct world *best = NULL;
+	struct placing *best = NULL;
 	for (size_t i = 0; i < w.list.n && code == 0; i++)
 		if (best == NULL || w.list.at[i].seen > best->seen)
 			best = &w.list.at[i];
@@ -120,6 +155,8 @@ int step_place_ranks(struct step *s, struct error *e)
 			    s->nodes.at[0].file.path, s->processes.n);
 	else if (code < 0)
 		fail(e, code, "out of memory");
+	if (code == 0)
+		code = note_worlds(s, &w, best);
 	if (code == 0) {
 		s->ranks = best->ranks;
 		s->nranks = best->size;

@@ -12,11 +12,12 @@ WANT = {
     'startall': {'MPI_Startall': 3, 'MPI_Waitall': 3, 'MPI_Request_free': 3000},
     'freed': {'MPI_Isend': 200000, 'MPI_Request_free': 200000, 'MPI_Recv': 200000},
     'polls': {'MPI_Test': 1000000, 'MPI_Irecv': 1, 'MPI_Send': 1, 'MPI_Wait': 1},
+    'pollers': {'MPI_Testany': 1000000, 'MPI_Testall': 100000, 'MPI_Testsome': 100000, 'MPI_Request_get_status': 100000},
     'tags': {'MPI_Irecv': 50000, 'MPI_Send': 50000, 'MPI_Wait': 50000},
     'threads': {'MPI_Irecv': 32000, 'MPI_Isend': 32000, 'MPI_Waitall': 32000},
     'jumps': {'MPI_Barrier': 10},
 }
-MESSAGES = {'outstanding': 10000, 'startall': 4500, 'freed': 200000, 'polls': 1, 'tags': 50000, 'threads': 32000, 'jumps': 0}
+MESSAGES = {'outstanding': 10000, 'startall': 4500, 'freed': 200000, 'polls': 1, 'pollers': 2, 'tags': 50000, 'threads': 32000, 'jumps': 0}
 PYTHON = '''
 from mpi4py import MPI
 comm = MPI.COMM_WORLD

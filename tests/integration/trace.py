@@ -1,8 +1,10 @@
 """trace.py - helpers of the integration tests: compile a program of tests/programs, run it with and without the tracer,
 read its analysis. Environment from meson: MPITRACE (the command), PROGRAMS (their folder)."""
+import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -10,9 +12,26 @@ import tempfile
 MPITRACE = os.environ['MPITRACE']
 PROGRAMS = os.environ['PROGRAMS']
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMPI_MCA_mpi_yield_when_idle='1',
-           OMPI_MCA_rmaps_base_oversubscribe='1', OMPI_MCA_btl_base_warn_component_unused='0')
+           OMPI_MCA_rmaps_base_oversubscribe='1', OMPI_MCA_btl_base_warn_component_unused='0',
+           OMPI_MCA_osc='^rdma') # Open MPI 4.1.4 on one node: its osc/rdma crashes in MPI_Compare_and_swap, traced or not
 FLAVOURS = [f for f in ('openmpi', 'mpich') if shutil.which('mpicc.' + f)]
-TIMEOUT = 240
+TIMEOUT = 120
+# format/mpic.h, format/sig.h
+DEF_OP, DEF_COMM, DEF_DATATYPE, DEF_COMM_NAME, DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME = 2, 3, 4, 6, 7, 8, 9
+STARTS_REQUEST, PERSISTENT, SIZED, POLLS, FAILED = 1, 2, 16, 32, 64
+
+
+def whole(words, env, directory):
+    """Run to the end; a program that hangs goes with all its processes."""
+    p = subprocess.Popen(words, env=env, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         start_new_session=True)
+    try:
+        out, err = p.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        out, err = p.communicate()
+        err += b'\ntimed out'
+    return subprocess.CompletedProcess(words, p.returncode, out, err)
 
 
 class Place:
@@ -41,14 +60,16 @@ class Place:
         return program
 
     def plain(self, ranks, program, *args, **env):
-        return subprocess.run(['mpirun', '-n', str(ranks), program, *args], env=dict(self.env, **env), cwd=self.dir,
-                              capture_output=True, stdin=subprocess.DEVNULL,
-                              timeout=TIMEOUT)
+        return whole(['mpirun', '-n', str(ranks), program, *args], dict(self.env, **env), self.dir)
 
     def traced(self, ranks, program, *args, name='trace', **env):
-        return subprocess.run([MPITRACE, 'run', '-n', str(ranks), '--out', self.dir + '/out', '--name', name, '--',
-                               program, *args], env=dict(self.env, **env), cwd=self.dir, capture_output=True,
-                              timeout=TIMEOUT)
+        return whole([MPITRACE, 'run', '-n', str(ranks), '--out', self.dir + '/out', '--name', name, '--', program, *args],
+                     dict(self.env, **env), self.dir)
+
+    def records(self, name='trace'):
+        """By world rank: what its process told (one world only)."""
+        path, = glob.glob('%s/out/%s.mpic' % (self.dir, name)) or glob.glob('%s/out/%s.mpic*/*.mpic' % (self.dir, name))
+        return {p['meta']['rank']: p for p in records(path).values()}
 
     def analysis(self, name='trace'):
         out = subprocess.run([MPITRACE, 'show', '%s/out/%s.mpix' % (self.dir, name), '--json'], capture_output=True,
@@ -100,6 +121,43 @@ class Step:
 
 def operations(analysis):
     return {o['op']: o['calls'] for o in analysis['operations'] if o['calls'] > 0}
+
+
+def records(path):
+    """What a .mpic says word for word: {rank: {'meta': {}, 'defs': [], 'sigs': [], 'events': []}}; sigs with the name of their
+    operation."""
+    out = subprocess.run([os.environ['MPIC_SIGS'], path], capture_output=True, check=True, text=True).stdout
+    processes = {}
+    for line in map(json.loads, out.splitlines()):
+        p = processes.setdefault(line['process'], {'meta': {}, 'defs': [], 'sigs': [], 'events': []})
+        for key, kind in (('def', 'defs'), ('sig', 'sigs'), ('event_of', 'events')):
+            if key in line:
+                p[kind].append(line)
+        p['meta'] = line.get('meta', p['meta'])
+    for p in processes.values():
+        names = {d['id']: d['name'] for d in p['defs'] if d['def'] == DEF_OP}
+        for sig in p['sigs']:
+            sig['name'] = names.get(sig['op'])
+    return processes
+
+
+def truth(base):
+    """Calls by operation; messages and one-sided operations by (source, destination), files by name: two numbers each."""
+    ops, flows = {}, {'message': {}, 'collective': {}, 'rma': {}, 'file': {}}
+    for path in glob.glob(base + '.*'):
+        for line in open(path):
+            word = line.split()
+            if word[0] == 'op':
+                ops[word[1]] = ops.get(word[1], 0) + int(word[2])
+            else:
+                key, flow = word[1] if word[0] == 'file' else (int(word[1]), int(word[2])), flows[word[0]]
+                first, second = flow.get(key, (0, 0))
+                flow[key] = (first + int(word[-2]), second + int(word[-1]))
+    return ops, flows
+
+
+def matrix(analysis, name, count):
+    return {(m['src'], m['dst']): (m[count], m['bytes']) for m in analysis['matrix'][name]}
 
 
 class Tests:

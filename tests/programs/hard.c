@@ -89,6 +89,26 @@ static void polls(void)
 	printf("flag %d\n", flag);
 }
 
+/* all ways to ask in vain */
+static void pollers(void)
+{
+	int b[2], flag = 0, index, n, which[2], a = 1;
+	MPI_Request r[2];
+	MPI_Irecv(&b[0], 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &r[0]);
+	MPI_Irecv(&b[1], 1, MPI_INT, rank, 2, MPI_COMM_WORLD, &r[1]);
+	for (int i = 0; i < 1000000; i++)
+		MPI_Testany(2, r, &index, &flag, MPI_STATUS_IGNORE);
+	for (int i = 0; i < 100000; i++) {
+		MPI_Testall(2, r, &flag, MPI_STATUSES_IGNORE);
+		MPI_Testsome(2, r, &n, which, MPI_STATUSES_IGNORE);
+		MPI_Request_get_status(r[0], &flag, MPI_STATUS_IGNORE);
+	}
+	MPI_Send(&a, 1, MPI_INT, rank, 1, MPI_COMM_WORLD);
+	MPI_Send(&a, 1, MPI_INT, rank, 2, MPI_COMM_WORLD);
+	MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+	printf("flag %d\n", flag);
+}
+
 /* every message has its own tag: 100,000 different signatures */
 static void tags(void)
 {
@@ -166,6 +186,8 @@ int main(int argc, char **argv)
 		freed();
 	if (strcmp(which, "polls") == 0)
 		polls();
+	if (strcmp(which, "pollers") == 0)
+		pollers();
 	if (strcmp(which, "tags") == 0)
 		tags();
 	if (strcmp(which, "threads") == 0)

@@ -86,6 +86,12 @@ EXPORT int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 	return MPI_SUCCESS;
 }
 
+EXPORT int PMPI_Comm_get_parent(MPI_Comm *parent)
+{
+	*parent = MPI_COMM_NULL;
+	return MPI_SUCCESS;
+}
+
 EXPORT int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
 {
 	(void)comm;
@@ -117,6 +123,15 @@ EXPORT int PMPI_Type_size_x(MPI_Datatype type, MPI_Count *size)
 {
 	(void)type;
 	*size = 4;
+	return MPI_SUCCESS;
+}
+
+EXPORT int PMPI_Type_get_envelope_c(MPI_Datatype type, MPI_Count *ints, MPI_Count *addresses, MPI_Count *counts, MPI_Count *types,
+				    int *combiner)
+{
+	(void)type;
+	*ints = *addresses = *counts = *types = 0;
+	*combiner = MPI_COMBINER_NAMED;
 	return MPI_SUCCESS;
 }
 

@@ -317,7 +317,7 @@ static void write_defs(struct buf *file, const struct program *p, unsigned rank)
 	const struct rank_record *r = &p->rank[rank];
 	for (unsigned i = 0; i < p->nops; i++)
 		mpic_put_def_name(&defs, MPIC_DEF_OP, i, p->ops[i]);
-	mpic_put_def_datatype(&defs, 0, 1, 1, "MPI_BYTE");
+	mpic_put_def_datatype(&defs, 0, 1, typesig_basic("MPI_BYTE", 8), "MPI_BYTE");
 	for (uint32_t i = 0; i < p->ncomms; i++)
 		put_comm(&defs, p, i, rank);
 	for (uint32_t i = 0; i < r->nsigs; i++)

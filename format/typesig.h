@@ -1,0 +1,57 @@
+/* typesig.h - signatures of datatypes as numbers (MPI 4.0, 5.1: the sequence of basic types, without displacements), so that a send and
+ * a receive can be compared (3.3.1) without knowing how their types were made.
+ *
+ * The sequence b1 ... bn is the number b1 r^(n-1) + ... + bn modulo the prime 2^61 - 1 (Karp and Rabin 1987): of a concatenation it
+ * follows from those of the parts. Equal sequences have equal numbers; two different ones agree by chance once in 10^16 or so. */
+#pragma once
+
+#include <stdint.h>
+
+#define TYPESIG_PRIME ((1ull << 61) - 1)
+#define TYPESIG_RADIX 0x0d4c9a6b3f27e851ull
+
+/* elements = 0: the empty sequence, or, if the type has a size, not known or fitting everything (MPI_PACKED). */
+struct typesig {
+	uint64_t hash;
+	uint64_t elements; /* basic types */
+};
+
+static inline uint64_t typesig_multiply(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+	uint64_t sum = (uint64_t)(product & TYPESIG_PRIME) + (uint64_t)(product >> 61);
+	return sum >= TYPESIG_PRIME ? sum - TYPESIG_PRIME : sum;
+}
+
+/* One basic type, told by its name in the standard. */
+static inline struct typesig typesig_basic(const char *name, uint64_t len)
+{
+	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
+	for (uint64_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)name[i]) * 0x100000001b3ull;
+	return (struct typesig){h % (TYPESIG_PRIME - 1) + 1, 1};
+}
+
+static inline struct typesig typesig_concat(struct typesig a, struct typesig b)
+{
+	uint64_t power = 1, square = TYPESIG_RADIX;
+	for (uint64_t n = b.elements; n != 0; n >>= 1) {
+		if ((n & 1) != 0)
+			power = typesig_multiply(power, square);
+		square = typesig_multiply(square, square);
+	}
+	uint64_t hash = typesig_multiply(a.hash, power) + b.hash;
+	return (struct typesig){hash >= TYPESIG_PRIME ? hash - TYPESIG_PRIME : hash, a.elements + b.elements};
+}
+
+/* count times the same: the signature of a message of count elements of a type. */
+static inline struct typesig typesig_repeat(struct typesig one, uint64_t count)
+{
+	struct typesig all = {0, 0};
+	for (uint64_t n = count; n != 0; n >>= 1) {
+		if ((n & 1) != 0)
+			all = typesig_concat(one, all);
+		one = typesig_concat(one, one);
+	}
+	return all;
+}

@@ -1,0 +1,69 @@
+/* calls_io.c - files are opened and closed. Each opening is a file of its own. */
+#include "pmpi/record_io.h"
+
+#include <string.h>
+
+static uint32_t mode_of(int mode)
+{
+	static const struct {
+		int mpi;
+		uint32_t ours;
+	} rows[] = {
+		{MPI_MODE_RDONLY, MPIC_MODE_READ},
+		{MPI_MODE_WRONLY, MPIC_MODE_WRITE},
+		{MPI_MODE_RDWR, MPIC_MODE_READ | MPIC_MODE_WRITE},
+		{MPI_MODE_CREATE, MPIC_MODE_CREATE},
+		{MPI_MODE_APPEND, MPIC_MODE_APPEND},
+		{MPI_MODE_DELETE_ON_CLOSE, MPIC_MODE_DELETE_ON_CLOSE},
+		{MPI_MODE_SEQUENTIAL, MPIC_MODE_SEQUENTIAL},
+		{MPI_MODE_EXCL, MPIC_MODE_EXCLUSIVE},
+		{MPI_MODE_UNIQUE_OPEN, MPIC_MODE_UNIQUE},
+	};
+	uint32_t ours = 0;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if ((mode & rows[i].mpi) != 0)
+			ours |= rows[i].ours;
+	return ours;
+}
+
+static uint32_t enter(uint32_t op, MPI_Comm comm, const char *name, int mode, MPI_File file)
+{
+	struct {
+		uint32_t id, comm;
+		uint64_t global_id;
+		uint32_t op, mode;
+	} def = {.op = op, .mode = mode_of(mode)};
+	struct stream *stream = stream_mine;
+	def.global_id = comm_next_object(comm, &def.comm);
+	def.id = object_created(&files, (uint64_t)(uintptr_t)file);
+	if (stream != NULL && def.id != MPIC_NO_OBJECT)
+		stream_put_def(stream, MPIC_DEF_FILE, &def, sizeof(def), name, (uint32_t)strnlen(name, MPIC_NAME_MAX));
+	return def.id;
+}
+
+static void record_file(struct call_span *s, uint32_t op, enum sig_io kind, uint32_t id)
+{
+	uint64_t w[4 + FRAMES_MAX] = {sig_head((uint16_t)op, SIG_IO, s->failed, 0, 0, kind), s->address,
+				      sig_pair(id, IO_COLLECTIVE), 0};
+	span_end(s, w, 4);
+}
+
+void record_file_opened(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, const char *name,
+			int mode, const MPI_File *file)
+{
+	(void)flags, (void)request;
+	record_file(s, op, IO_OPEN, s->failed ? MPIC_NO_OBJECT : enter(op, comm, name, mode, *file));
+}
+
+int wrap_MPI_File_close(MPI_File *file)
+{
+	struct call_span s;
+	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+		return next.MPI_File_close(file);
+	uint32_t id = object_find(&files, (uint64_t)(uintptr_t)*file);
+	object_freed(&files, (uint64_t)(uintptr_t)*file); /* before the library can give the handle to another thread */
+	int rc = next.MPI_File_close(file);
+	span_stop(&s, rc);
+	record_file(&s, OP_MPI_File_close, IO_CLOSE, id);
+	return rc;
+}

@@ -1,0 +1,43 @@
+/* record_rma.h - one-sided calls: data, synchronisation, windows. Part of record.h. */
+#pragma once
+
+#include "pmpi/record.h"
+
+INLINE void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind, MPI_Win win,
+		       int target, uint64_t to_target, uint64_t from_target)
+{
+	uint64_t w[5 + FRAMES_MAX];
+	w[0] = sig_head((uint16_t)op, SIG_RMA, flags | s->failed, 0, 0, kind);
+	w[1] = s->address;
+	w[2] = sig_pair(win_find(win), peer_of(target));
+	w[3] = to_target;
+	w[4] = from_target;
+	if (flags & SIG_STARTS_REQUEST)
+		request_begin(s, flags, 0, request);
+	span_end(s, w, 5);
+}
+
+/* With MPI_NO_OP nothing goes to the target, and its datatype need not be one. */
+#define record_rma_fetch(s, op, flags, request, win, target, count, type, result_count, result_type, mpi_op) \
+	record_rma(s, op, flags, request, RMA_FETCH, win, target, \
+		   (mpi_op) == MPI_NO_OP ? 0 : bytes_of((uint64_t)(count), type), \
+		   bytes_of((uint64_t)(result_count), result_type))
+
+/* target: MPI_ANY_SOURCE stands for all members. */
+#define record_epoch(s, op, flags, request, kind, win, target, assertion, lock_type) \
+	record_rma(s, op, flags, request, kind, win, target, \
+		   sig_pair((uint32_t)(assertion), (lock_type) == MPI_LOCK_SHARED      ? 1 \
+						   : (lock_type) == MPI_LOCK_EXCLUSIVE ? 2 \
+										       : 0), \
+		   0)
+#define NO_LOCK (-1)
+
+/* Post and Start: who is in the group. */
+void record_epoch_group(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind, MPI_Win win,
+			MPI_Group group, int assertion) HIDDEN;
+/* Win_test: a run of unsuccessful ones is one event. */
+void record_win_test(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Win win,
+		     const int *flag) HIDDEN;
+/* A window was made on comm; bytes of it are this rank's. */
+void record_win_created(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int64_t bytes,
+			const MPI_Win *win) HIDDEN;

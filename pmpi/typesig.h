@@ -1,0 +1,8 @@
+/* typesig.h - the signature of a datatype. */
+#pragma once
+
+#include "format/typesig.h"
+#include "pmpi/tables.h"
+
+/* Asks MPI; for the first use of a type. */
+struct typesig typesig_of(MPI_Datatype type) HIDDEN COLD;

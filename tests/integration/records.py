@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""records.py - what single calls leave in the trace, looked at word for word: epochs and windows, files and offsets, datatypes."""
+from trace import DEF_COMM, DEF_DATATYPE, DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME, FLAVOURS, POLLS, Place, Tests
+
+RANKS = 4
+EXPLICIT, SHARED, COLLECTIVE, BEGIN, END = 1, 2, 4, 8, 16 # format/sig.h
+
+
+def calls(process, name):
+    return [s for s in process['sigs'] if s['name'] == name and s['calls'] > 0]
+
+
+def same_everywhere(processes, kind):
+    """The global ids of a kind of definition, in order of definition, by rank."""
+    return [[d['global_id'] for d in processes[r]['defs'] if d['def'] == kind] for r in sorted(processes)]
+
+
+def one_sided(t, place):
+    who = place.flavour + ', one-sided: '
+    program = place.compile('counts_rma.c')
+    place.traced(RANKS, program, name='rma')
+    processes = place.records('rma')
+    for name, offsets in (('MPI_Win_post', (1, 2)), ('MPI_Win_start', (-1, -2))): # ranks of the window are reversed
+        t.equal(who + name + ' tells its group in world ranks', [calls(p, name)[0]['group'] for _, p in sorted(processes.items())],
+                [[(r + o) % RANKS for o in offsets] for r in range(RANKS)])
+    p = processes[1]
+    t.equal(who + 'locks tell their type', sorted((s['lock_type'], s['peer'] >= 0, s['calls']) for s in
+                                                  calls(p, 'MPI_Win_lock') + calls(p, 'MPI_Win_lock_all')),
+            [(1, False, 1), (1, True, 2), (2, True, 3)])
+    t.check(who + 'assertions are told', calls(p, 'MPI_Win_lock_all')[0]['assertion'] != 0, calls(p, 'MPI_Win_lock_all'))
+    t.equal(who + 'unsuccessful MPI_Win_test are polls', {bool(s['flags'] & POLLS) for s in calls(p, 'MPI_Win_test')} - {True}, {False})
+    ids = same_everywhere(processes, DEF_WINDOW)
+    t.equal(who + 'windows on the whole world have one id on all ranks, two halves have two',
+            ([len(set(x)) for x in zip(*ids)], len({i for x in ids for i in x})), ([1, 1, 2, 1, 1], 6))
+    t.equal(who + 'names are kept', [d['name'] for d in p['defs'] if d['def'] == DEF_WINDOW_NAME], ['fenced'])
+    windows = place.analysis('rma')['windows']
+    t.equal(who + 'the analysis counts by window', sorted((w['name'] or '', w['created_by'], w['puts'], w['fences'], w['posts'], w['locks'])
+                                                         for w in windows),
+            sorted([('fenced', 'MPI_Win_create', 40, 64, 0, 0), ('', 'MPI_Win_create', 40, 0, 20, 0),
+                    ('', 'MPI_Win_allocate', 12, 0, 0, 12), ('', 'MPI_Win_allocate', 12, 0, 0, 12),
+                    ('', 'MPI_Win_allocate_shared', 4, 8, 0, 0), ('', 'MPI_Win_create_dynamic', 4, 8, 0, 0)]))
+
+
+def extra_words(process, name):
+    ids = {(s['thread'], s['sig']) for s in calls(process, name)}
+    return [e['extra'] for e in process['events'] if (e['thread'], e['event_of']) in ids]
+
+
+def files(t, place):
+    who = place.flavour + ', files: '
+    program = place.compile('counts_io.c')
+    place.traced(RANKS, program, place.dir, name='io')
+    processes = place.records('io')
+    ids = same_everywhere(processes, DEF_FILE)
+    t.equal(who + 'both openings have one id on all ranks', [len(set(x)) for x in zip(*ids)] + [len({i for x in ids for i in x})],
+            [1, 1, 2])
+    p = processes[2]
+    t.equal(who + 'names and modes are kept', [(d['name'], d['mode']) for d in p['defs'] if d['def'] == DEF_FILE],
+            [(place.dir + '/first', 7), (place.dir + '/second', 7)])
+    t.equal(who + 'offsets go with the events', extra_words(p, 'MPI_File_write_at_all'), [[(RANKS + 2) * 32]])
+    t.equal(who + 'pointer and collectivity are told', [calls(p, 'MPI_File_' + x)[0]['how'] for x in (
+        'write', 'write_at', 'write_at_all', 'write_shared', 'write_ordered', 'read_ordered_begin', 'read_ordered_end')],
+        [0, EXPLICIT, EXPLICIT | COLLECTIVE, SHARED, SHARED | COLLECTIVE, SHARED | COLLECTIVE | BEGIN, SHARED | COLLECTIVE | END])
+    t.equal(who + 'a short read tells what it found', sorted(s['bytes'] for s in calls(p, 'MPI_File_read_at')), [16, 32])
+    t.check(who + 'signatures do not multiply', len(p['sigs']) < 150, len(p['sigs']))
+
+
+def datatypes(t, place):
+    who = place.flavour + ', datatypes: '
+    program = place.compile('types.c')
+    plain = place.plain(1, program)
+    traced = place.traced(1, program, name='types')
+    t.equal(who + 'the output is that of the untraced program', (traced.stdout, traced.returncode), (plain.stdout, 0))
+    p = place.records('types')[0]
+    types = [d for d in p['defs'] if d['def'] == DEF_DATATYPE]
+    by_name = {d['name']: (d['hash'], d['elements'], d['bytes']) for d in types}
+    ints = {n: v for n, v in by_name.items() if n.startswith('ints6')}
+    t.check(who + 'six ints are six ints in %d ways' % len(ints), len(ints) >= 11 and len(set(ints.values())) == 1 and
+            list(ints.values())[0][1:] == (6, 24), ints)
+    t.equal(who + 'other signatures differ', len({by_name[n][:2] for n in ('floats6', 'ints5', 'int double', 'double int')} |
+                                                 {by_name['ints6 vector'][:2]}), 5)
+    t.equal(who + 'MPI_DOUBLE_INT is a double and an int', by_name['double int pair'][:2], by_name['double int'][:2])
+    t.equal(who + 'nothing has no elements, packed data fit everything',
+            (by_name['nothing'][1:], by_name['packed'][1:]), ((0, 0), (0, 3)))
+    t.check(who + 'types made anew in a loop are told once', len(types) < 40 and len(p['sigs']) < 120, (len(types), len(p['sigs'])))
+    sends = [(s['count'], [d['bytes'] for d in types if d['id'] == s['datatype']][0]) for s in calls(p, 'MPI_Send') if s['calls'] > 100]
+    t.equal(who + 'a handle that comes back as another type has its new size', sorted(sends), [(1, 14), (2, 1), (2, 2), (2, 3)])
+
+
+def communicators(t, place):
+    who = place.flavour + ', communicators: '
+    program = place.compile('counts_comms.c')
+    place.traced(RANKS, program, name='comms')
+    processes = place.records('comms')
+    ids = [[d['global_id'] for d in processes[r]['defs'] if d['def'] == DEF_COMM] for r in range(RANKS)]
+    t.check(who + 'no rank gives two communicators one id', all(len(set(x)) == len(x) > 200 for x in ids), [len(x) for x in ids])
+    pairs = [set(ids[r]) for r in range(RANKS)]
+    t.check(who + 'ranks of a pair share what others do not', len((pairs[0] & pairs[1]) - pairs[2] - pairs[3]) == 2 and
+            len((pairs[2] & pairs[3]) - pairs[0] - pairs[1]) == 2, [len(x) for x in pairs])
+    a = place.analysis('comms')
+    t.equal(who + 'names, creators and members are in the analysis',
+            sorted((c['name'], c['created_by'], c['ranks']) for c in a['communicators'] if c['name'] and 'MPI_' not in c['name']),
+            sorted([('even', 'MPI_Comm_create_group', [0, 2]), ('graph', 'MPI_Dist_graph_create', [0, 1, 2, 3])] +
+                   [(n, 'MPI_Comm_create_group', m) for n in ('first pair', 'second pair') for m in ([0, 1], [2, 3])]))
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            one_sided(t, place)
+            files(t, place)
+            datatypes(t, place)
+            communicators(t, place)
+    t.end()
+
+
+main()

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""worlds.py - programs whose processes meet after MPI_Init: spawned worlds, ports, sessions. Ranks of another world are never
+taken for ranks of ours."""
+from trace import FLAVOURS, Place, Tests, matrix, operations, truth
+
+RANKS = 3
+
+
+def run(t, place, case):
+    program = place.compile('worlds.c')
+    out = place.traced(RANKS, program, case, name=case, TRUTH=place.dir + '/' + case)
+    who = '%s, %s: ' % (place.flavour, case)
+    t.check(who + 'runs', out.returncode == 0, out)
+    ops, flows = truth(place.dir + '/' + case)
+    a = place.analysis(case)
+    t.equal(who + 'calls of this world are exact', operations(a), ops)
+    t.equal(who + 'messages between ranks of this world are exact', matrix(a, 'p2p', 'messages'), flows['message'])
+    c = a['coverage']
+    bad = {k: v for k, v in c['unmatched'].items() if v and k != 'outside_world'}
+    t.equal(who + 'nothing is lost or unmatched', (c['events_lost'], c['complete'], bad), (0, True, {}))
+    return who, a
+
+
+def spawn(t, place):
+    who, a = run(t, place, 'spawn')
+    t.equal(who + 'the children are a world of their own, spawned by ours',
+            [(w['size'], w['ranks_seen'], w['analysed'], w['spawned'], w['spawned_by_ranks'], w['parent'])
+             for w in sorted(a['worlds'], key=lambda w: w['spawned'])],
+            [(RANKS, RANKS, True, False, 0, None), (2, 2, False, True, RANKS, [w['id'] for w in a['worlds'] if w['analysed']][0])])
+    t.equal(who + 'messages with them are counted as outside', a['coverage']['unmatched']['outside_world'], 4)
+    inter = [c for c in a['communicators'] if c['created_by'] == 'MPI_Comm_spawn']
+    merged = [c for c in a['communicators'] if c['created_by'] == 'MPI_Intercomm_merge']
+    t.equal(who + 'members of the other world have no rank',
+            [(c['ranks'], c.get('remote_ranks')) for c in inter + merged],
+            [(list(range(RANKS)), [-1, -1]), (list(range(RANKS)) + [-1, -1], None)])
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            if flavour == 'openmpi': # Debian's MPICH is built without spawn and ports, and Open MPI 4.1 has no sessions
+                run(t, place, 'accept')
+                spawn(t, place)
+            else:
+                run(t, place, 'sessions')
+    t.end()
+
+
+main()

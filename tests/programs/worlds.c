@@ -1,0 +1,123 @@
+/* worlds.c CASE - processes that meet later than in MPI_Init. `spawn`: everybody spawns two children together, talks to them over
+ * the inter-communicator and over a merged one; `accept`: ranks 0 and 1 connect by a port; `sessions`: no MPI_Init at all. */
+#include "truth.h"
+
+#include <unistd.h>
+
+static int rank, size;
+
+static void with_children(MPI_Comm children, int spawned)
+{
+	MPI_Comm merged;
+	int in = 0, n, all;
+	CALL(MPI_Comm_remote_size, children, &n);
+	CALL(MPI_Barrier, children);
+	/* to the one of equal rank, if there is: outside of this world */
+	if (rank < n) {
+		CALL(MPI_Send, &rank, 1, MPI_INT, rank, 1, children);
+		CALL(MPI_Recv, &in, 1, MPI_INT, rank, 2, children, MPI_STATUS_IGNORE);
+	}
+	CALL(MPI_Intercomm_merge, children, spawned, &merged);
+	CALL(MPI_Allreduce, &rank, &all, 1, MPI_INT, MPI_SUM, merged);
+	CALL(MPI_Comm_free, &merged);
+	CALL(MPI_Comm_disconnect, &children);
+}
+
+static void as_child(MPI_Comm parents)
+{
+	MPI_Comm merged;
+	int in = 0, all;
+	CALL(MPI_Barrier, parents);
+	CALL(MPI_Recv, &in, 1, MPI_INT, rank, 1, parents, MPI_STATUS_IGNORE);
+	CALL(MPI_Send, &in, 1, MPI_INT, rank, 2, parents);
+	CALL(MPI_Intercomm_merge, parents, 1, &merged);
+	CALL(MPI_Allreduce, &rank, &all, 1, MPI_INT, MPI_SUM, merged);
+	CALL(MPI_Comm_free, &merged);
+	CALL(MPI_Comm_disconnect, &parents);
+}
+
+static void spawn(char *program)
+{
+	MPI_Comm children;
+	char *words[] = {"spawn", NULL};
+	CALL(MPI_Comm_spawn, program, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+	with_children(children, 0);
+	MPI_Comm half;
+	CALL(MPI_Comm_split, MPI_COMM_WORLD, rank % 2, rank, &half);
+	int n;
+	CALL(MPI_Comm_size, half, &n);
+	CALL(MPI_Allreduce, &rank, &n, 1, MPI_INT, MPI_SUM, half);
+	CALL(MPI_Comm_free, &half);
+}
+
+/* Both in one world: what they send is between world ranks. */
+static void accept_(void)
+{
+	char port[MPI_MAX_PORT_NAME] = "";
+	MPI_Comm other = MPI_COMM_NULL;
+	int in = 0;
+	if (rank == 0)
+		CALL(MPI_Open_port, MPI_INFO_NULL, port);
+	CALL(MPI_Bcast, port, sizeof(port), MPI_CHAR, 0, MPI_COMM_WORLD);
+	if (rank == 0)
+		CALL(MPI_Comm_accept, port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &other);
+	if (rank == 1)
+		CALL(MPI_Comm_connect, port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &other);
+	if (rank < 2) {
+		CALL(MPI_Sendrecv, &rank, 1, MPI_INT, 0, 5, &in, 1, MPI_INT, 0, 5, other, MPI_STATUS_IGNORE);
+		sent(1 - rank, 4);
+		CALL(MPI_Comm_disconnect, &other);
+	}
+	if (rank == 0)
+		CALL(MPI_Close_port, port);
+	CALL(MPI_Barrier, MPI_COMM_WORLD);
+}
+
+#if MPI_VERSION >= 4
+static void sessions(void)
+{
+	MPI_Session session;
+	MPI_Group group;
+	MPI_Comm comm;
+	int in;
+	CALL(MPI_Session_init, MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+	CALL(MPI_Group_from_session_pset, session, "mpi://WORLD", &group);
+	CALL(MPI_Comm_create_from_group, group, "mine", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+	CALL(MPI_Comm_rank, comm, &rank);
+	CALL(MPI_Comm_size, comm, &size);
+	CALL(MPI_Sendrecv, &rank, 1, MPI_INT, (rank + 1) % size, 0, &in, 1, MPI_INT, (rank + size - 1) % size, 0, comm,
+	     MPI_STATUS_IGNORE);
+	sent((rank + 1) % size, 4);
+	CALL(MPI_Barrier, comm);
+	CALL(MPI_Comm_free, &comm);
+	CALL(MPI_Group_free, &group);
+	CALL(MPI_Session_finalize, &session);
+	truth_write(rank, size);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+	MPI_Comm parents;
+	const char *which = argc > 1 ? argv[1] : "";
+#if MPI_VERSION >= 4
+	if (strcmp(which, "sessions") == 0) {
+		sessions();
+		return 0;
+	}
+#endif
+	CALL(MPI_Init, &argc, &argv);
+	CALL(MPI_Comm_rank, MPI_COMM_WORLD, &rank);
+	CALL(MPI_Comm_size, MPI_COMM_WORLD, &size);
+	CALL(MPI_Comm_get_parent, &parents);
+	if (parents != MPI_COMM_NULL)
+		as_child(parents);
+	else if (strcmp(which, "spawn") == 0)
+		spawn(argv[0]);
+	else
+		accept_();
+	CALL(MPI_Finalize);
+	if (parents == MPI_COMM_NULL)
+		truth_write(rank, size);
+	return 0;
+}
