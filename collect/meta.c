@@ -134,6 +134,7 @@ void meta_process(struct output *o, struct process *p)
 	cJSON_AddNumberToObject(json, "size", f->size);
 	cJSON_AddNumberToObject(json, "world", f->appnum);
 	add_string(json, "namespace", f->job_namespace, sizeof(f->job_namespace));
+	cJSON_AddNumberToObject(json, "calls_before_init", (double)f->calls_before_init);
 	if (f->parents > 0) {
 		add_string(json, "parent_namespace", f->parent_namespace, sizeof(f->parent_namespace));
 		cJSON_AddNumberToObject(json, "parents", f->parents);

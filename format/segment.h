@@ -79,6 +79,7 @@ struct segfile {
 	char switches[1024]; /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
 	char job_namespace[128];    /* PMIX_NAMESPACE: one for each MPI_COMM_WORLD; empty: not known */
 	char parent_namespace[128]; /* of those who spawned this world; empty: not known */
+	uint64_t calls_before_init; /* of MPI functions that may be called then; they are no events */
 	int32_t parents;	    /* how many spawned this world; 0: it was not spawned */
 	struct region regions[SEGFILE_REGIONS_MAX];
 	_Atomic uint64_t spilled;	/* bytes of the spill file that are whole; release, after they are written */

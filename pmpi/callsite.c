@@ -89,6 +89,8 @@ uint32_t callsite_frames(uint64_t *ret_frames, uint32_t max, uint64_t address, u
 {
 	uint64_t pc = address, sp = frame + 16;
 	uint32_t n = 0;
+	if (frame == 0) /* not inside a call of the program: nothing to walk */
+		return 0;
 	while (n < max && step(&pc, &sp))
 		if (!in_fortran_layer(pc))
 			ret_frames[n++] = pc;

@@ -418,7 +418,7 @@ const struct comm_entry *comm_neighbors_slow(MPI_Comm comm)
 			put_neighbors(c->id, &n);
 		c->in = (uint32_t)n.nin;
 		c->out = (uint32_t)n.nout;
-		c->has_neighbors = true;
+		__atomic_store_n(&c->has_neighbors, true, __ATOMIC_RELEASE);
 	}
 	tables_unlock();
 	if (n.in != NULL)

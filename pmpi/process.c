@@ -137,6 +137,7 @@ static void calibrate(void)
 	uint32_t sig = stream_sig(s, w, 2, &literal);
 	uint64_t previous = s->previous_exit;
 	uint64_t *pos = s->pos;
+	uintptr_t inside = s->inside; /* MPI_Init's frame: its record is still to come */
 
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	start = tick_now();
@@ -150,6 +151,7 @@ static void calibrate(void)
 	}
 	stop = tick_now();
 	clock_gettime(CLOCK_MONOTONIC, &after);
+	s->inside = inside;
 	s->pos = pos;
 	s->previous_exit = previous;
 	s->totals[sig] = (struct segment_total){0, 0};
@@ -180,6 +182,7 @@ static bool entered(int rc, uint64_t exit_tick)
 	if (models++ > 0)
 		return true;
 	segfile->init_exit_tick = exit_tick;
+	segfile->calls_before_init = calls_outside;
 	next.MPI_Get_library_version(library, &len);
 	snprintf(segfile->library, sizeof(segfile->library), "%.*s", (int)strcspn(library, ",\n"), library);
 	return true;

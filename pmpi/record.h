@@ -28,13 +28,17 @@ uint32_t callsite_frames(uint64_t *ret_frames, uint32_t max, uint64_t address, u
 /* Count a call that gets no event. */
 void count_call(uint32_t op) HIDDEN;
 
+/* The stream of a thread that has none yet. A call outside of MPI_Init ... MPI_Finalize is only counted. */
+struct stream *span_attach(void) HIDDEN COLD;
+extern uint64_t calls_outside HIDDEN;
+
 /* False: not ours to record (tracing is off, or the MPI library calls itself). `frame` is the wrapper's frame: a call made
  * from inside another has a lower one; a stale `inside` left by longjmp is thereby noticed. */
 INLINE bool span_open(struct call_span *s, void *address, void *frame)
 {
 	struct stream *stream = stream_mine;
 	if (__builtin_expect(stream == NULL, false)) {
-		stream = stream_attach();
+		stream = span_attach();
 		if (stream == NULL)
 			return false;
 	}

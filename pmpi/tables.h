@@ -63,7 +63,8 @@ static inline const struct comm_entry *comm_find(MPI_Comm comm)
 static inline const struct comm_entry *comm_neighbors(MPI_Comm comm)
 {
 	const struct comm_entry *c = comm_find(comm);
-	return __builtin_expect(c->has_neighbors, true) ? c : comm_neighbors_slow(comm);
+	/* Partner: the release store in comm_neighbors_slow. */
+	return __builtin_expect(__atomic_load_n(&c->has_neighbors, __ATOMIC_ACQUIRE), true) ? c : comm_neighbors_slow(comm);
 }
 
 /* ---- windows and files ---- */

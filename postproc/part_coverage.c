@@ -168,6 +168,16 @@ static void put_reasons(const struct step *s, cJSON *coverage)
 		json_push_text(reasons, s->reasons.at[i]);
 }
 
+/* MPI_Initialized, MPI_Get_version and the like: allowed there, and no part of the record. */
+static double calls_before_init(const struct step *s)
+{
+	double n = 0;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL)
+			n += meta_number(s->ranks[r]->meta, "calls_before_init", 0);
+	return n;
+}
+
 int part_coverage(struct analysis *a)
 {
 	struct step *s = a->step;
@@ -190,6 +200,7 @@ int part_coverage(struct analysis *a)
 	put_missing_nodes(s, c);
 	json_put(c, "events", (double)t.events);
 	json_put(c, "events_lost", (double)t.lost);
+	json_put(c, "calls_before_init", calls_before_init(s));
 	put_reasons(s, c);
 	put_unmatched(a, c);
 	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state",

@@ -27,7 +27,8 @@ def same(t, claim, plain, traced):
 
 def ends(t, place):
     program = place.compile('ends.c')
-    for mode in ('exit0', 'exit3', 'exit7', '_exit5', 'segv', 'abort', 'exec', 'fork', 'closed', 'chdir'):
+    for mode in ('exit0', 'exit3', 'exit7', '_exit5', 'segv', 'abort', 'exec', 'fork', 'vfork', 'posix_spawn', 'system', 'closed',
+                 'chdir', 'outside', 'tool'):
         plain = run(place, program, mode)
         traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', mode, '--', program, mode)
         if mode in ('segv', 'abort'):  # the MPI library prints addresses and a pid
@@ -35,6 +36,9 @@ def ends(t, place):
         same(t, '%s, %s: output and exit code are those of the untraced program' % (place.flavour, mode), plain, traced)
         a = place.analysis(mode)
         t.equal('%s, %s: its calls are in the trace' % (place.flavour, mode), operations(a).get('MPI_Allreduce'), 100)
+        if mode == 'outside':
+            t.equal('%s: calls before MPI_Init are a number, not events' % place.flavour,
+                    (a['coverage']['calls_before_init'], [o for o in operations(a) if 'ersion' in o or 'ized' in o]), (5, []))
         if mode in ('segv', 'abort', 'exit7'):
             t.equal('%s, %s: the analysis says that it is partial' % (place.flavour, mode), a['job']['state'], 'partial')
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """counts.py - what the trace counts is what the programs counted themselves: calls of every operation, messages and
-bytes between world ranks; the same in C, mpif.h, `use mpi` and mpi_f08; under Open MPI and MPICH with one tracer.
+bytes between world ranks; the same in C, C++, mpif.h, `use mpi` and mpi_f08; under Open MPI and MPICH with one tracer.
 Arguments: only these programs."""
 import os
 import shutil
@@ -38,7 +38,7 @@ def known_counts(t, place, source, *words, what='', **env):
 
 def languages(t, place):
     counts, outputs = {}, {}
-    for source in ('lang_c.c', 'lang_mpif.f', 'lang_use.f90', 'lang_f08.f90'):
+    for source in ('lang_c.c', 'lang_mpif.f', 'lang_use.f90', 'lang_f08.f90', 'lang_cxx.cc'):
         program = place.compile(source)
         plain = place.plain(RANKS, program)
         run = place.traced(RANKS, program, name=source)

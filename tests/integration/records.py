@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """records.py - what single calls leave in the trace, looked at word for word: epochs and windows, files and offsets, datatypes."""
+import os
+
 from trace import DEF_COMM, DEF_DATATYPE, DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME, FLAVOURS, POLLS, Place, Tests
 
 RANKS = 4
@@ -104,6 +106,23 @@ def communicators(t, place):
                    [(n, 'MPI_Comm_create_group', m) for n in ('first pair', 'second pair') for m in ([0, 1], [2, 3])]))
 
 
+def plugins(t, place):
+    who = place.flavour + ', loaded later: '
+    plugin = place.compile('plugin.c', '-shared', '-fPIC')
+    program = place.compile('loads.c', '-ldl')
+    place.traced(1, program, plugin, name='loads')
+    sites = [s for s in place.analysis('loads')['callsites'] if s['op'] == 'MPI_Barrier']
+    t.equal(who + 'call sites are told by file, line and function', [(os.path.basename(s['file']), s['line'], s['function'], s['calls'])
+                                                                     for s in sites], [('plugin.c', 9, 'plugin_work', 3)])
+    place.traced(1, program, plugin, name='frames', MPITRACE_STACK='6')
+    p = place.records('frames')[0]
+    barriers = calls(p, 'MPI_Barrier')
+    t.check(who + 'stack=N tells the callers', len(barriers) == 1 and len(barriers[0]['frames']) == 6 and
+            len(set(barriers[0]['frames'])) < 6, barriers)
+    t.equal(who + 'with callers the call sites stay', [(s['line'], s['calls']) for s in place.analysis('frames')['callsites']
+                                                       if s['op'] == 'MPI_Barrier'], [(9, 3)])
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -112,6 +131,7 @@ def main():
             files(t, place)
             datatypes(t, place)
             communicators(t, place)
+            plugins(t, place)
     t.end()
 
 

@@ -54,7 +54,7 @@ class Place:
 
     def compile(self, source, *flags):
         program = '%s/%s' % (self.dir, os.path.basename(source).split('.')[0])
-        compiler = 'mpicc' if source.endswith('.c') else 'mpifort'
+        compiler = {'c': 'mpicc', 'cc': 'mpicxx'}.get(source.split('.')[-1], 'mpifort')
         subprocess.run(['%s.%s' % (compiler, self.flavour), '-g', '-O1', '-w', '-o', program, PROGRAMS + '/' + source,
                         *flags], check=True)
         return program

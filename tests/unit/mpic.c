@@ -270,3 +270,77 @@ Test(sig, a_count_over_the_words_is_refused)
 	words[0] = sig_head(1, 200, 0, 0, 0, 0);
 	cr_assert_eq(sig_decode(words, 6, &call), -EBADMSG);
 }
+
+Test(sig, a_window_s_group_and_kind_are_checked)
+{
+	uint64_t words[7] = {sig_head(1, SIG_RMA, 0, 2, 0, RMA_POST), 0, sig_pair(3, (uint32_t)SIG_ANY), sig_pair(9, 2), 0, 1, 2};
+	struct sig_call call;
+	cr_assert_eq(sig_decode(words, 7, &call), 0);
+	cr_assert(call.object == 3 && call.peer == SIG_ANY && call.assertion == 9 && call.lock_type == 2 && call.bytes == 0 &&
+		  call.nlist == 2 && call.list[1] == 2 && call.nwords == 7);
+	cr_assert_eq(sig_decode(words, 6, &call), -EBADMSG);
+	words[0] = sig_head(1, SIG_RMA, 0, 0, 0, RMA_KINDS);
+	cr_assert_eq(sig_decode(words, 7, &call), -EBADMSG);
+	words[0] = sig_head(1, SIG_RMA, 0, 0, 0, RMA_FETCH);
+	words[3] = 8;
+	words[4] = 16;
+	cr_assert_eq(sig_decode(words, 5, &call), 0);
+	cr_assert(call.bytes == 8 && call.fetched_bytes == 16 && call.assertion == 0);
+}
+
+Test(sig, words_of_an_event_stand_behind_those_of_its_signature)
+{
+	uint64_t words[6] = {sig_head(1, SIG_IO, SIG_SIZED, 0, 1, IO_WRITE), 0, sig_pair(2, IO_EXPLICIT | IO_COLLECTIVE), 64, 0x999, 4096};
+	struct sig_call call;
+	cr_assert_eq(sig_decode(words, 6, &call), 0);
+	cr_assert(call.io == IO_WRITE && call.object == 2 && call.io_how == (IO_EXPLICIT | IO_COLLECTIVE) && call.bytes == 64 &&
+		  call.frames[0] == 0x999 && call.nwords == 5 && words[call.nwords] == 4096);
+	cr_assert_eq(sig_decode(words, 4, &call), -EBADMSG);
+	words[0] = sig_head(1, SIG_IO, 0, 0, 0, IO_KINDS);
+	cr_assert_eq(sig_decode(words, 6, &call), -EBADMSG);
+}
+
+static int read_cut(const struct buf *out, size_t len, uint32_t claim, struct mpic_def *ret_def)
+{
+	_Alignas(8) uint8_t bytes[256];
+	memcpy(bytes, out->data, out->len_bytes);
+	memcpy(bytes + 4, &claim, 4);
+	struct cursor c = cursor_over(bytes, len);
+	return mpic_next_def(&c, ret_def);
+}
+
+Test(mpic, objects_and_types_survive_the_round_trip_and_no_cut)
+{
+	const struct mpic_def window = {.type = MPIC_DEF_WINDOW, .id = 4, .comm = 2, .global_id = 55, .created_by = 9, .size_bytes = 512};
+	const struct mpic_def file = {.type = MPIC_DEF_FILE, .id = 5, .comm = 3, .global_id = 66, .created_by = 8, .mode = MPIC_MODE_READ,
+				      .name = {(const uint8_t *)"a/b", 3}};
+	_cleanup_buf_ struct buf w = {0}, f = {0}, t = {0};
+	struct mpic_def d;
+	mpic_put_def_object(&w, &window);
+	mpic_put_def_object(&f, &file);
+	mpic_put_def_datatype(&t, 6, 24, typesig_repeat(typesig_basic("MPI_INT", 7), 6), "six");
+	cr_assert_eq(read_cut(&w, w.len_bytes, 32, &d), 1);
+	cr_assert(d.id == 4 && d.comm == 2 && d.global_id == 55 && d.created_by == 9 && d.size_bytes == 512);
+	cr_assert_eq(read_cut(&w, w.len_bytes, 31, &d), -EBADMSG);
+	cr_assert_eq(read_cut(&f, f.len_bytes, 27, &d), 1);
+	cr_assert(d.id == 5 && d.mode == MPIC_MODE_READ && d.name.len_bytes == 3);
+	cr_assert_eq(read_cut(&f, f.len_bytes, 23, &d), -EBADMSG);
+	cr_assert_eq(read_cut(&t, t.len_bytes, 35, &d), 1);
+	cr_assert(d.id == 6 && d.size_bytes == 24 && d.type_elements == 6 && d.name.len_bytes == 3);
+	cr_assert_eq(read_cut(&t, t.len_bytes, 31, &d), -EBADMSG);
+}
+
+Test(mpic, neighbours_are_counted_before_they_are_believed)
+{
+	_Alignas(8) uint32_t words[2 + 4 + 4] = {MPIC_DEF_TOPOLOGY, 28, 7, 1, 2, 0, 3, 4, 5};
+	struct mpic_def d;
+	struct cursor c = cursor_over(words, sizeof(words));
+	cr_assert_eq(mpic_next_def(&c, &d), 1);
+	cr_assert(d.id == 7 && d.in_neighbors.len_bytes == 4 && d.out_neighbors.len_bytes == 8 && d.out_neighbors.data[4] == 5);
+	words[4] = 3;
+	c = cursor_over(words, sizeof(words));
+	cr_assert_eq(mpic_next_def(&c, &d), -EBADMSG);
+	words[3] = 0xffffffff;
+	c = cursor_over(words, sizeof(words));
+	cr_assert_eq(mpic_next_def(&c, &d), -EBADMSG);
+}
