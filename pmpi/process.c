@@ -136,6 +136,7 @@ static void calibrate(void)
 	uint32_t sig = stream_sig(s, w, 2, &literal);
 	uint64_t previous = s->previous_exit;
 	uint32_t *pos = s->pos;
+	uintptr_t inside = s->inside;
 
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	start = tick_now();
@@ -150,6 +151,7 @@ static void calibrate(void)
 	stop = tick_now();
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	s->pos = pos;
+	s->inside = inside; /* MPI_Init is not over: its frame is still to be asked for its callers */
 	s->previous_exit = previous;
 	s->totals[sig] = (struct segment_total){0, 0};
 	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)pos - (uint8_t *)(s->segment + 1)),
