@@ -61,13 +61,15 @@ struct segfile {
 	struct tick_sample clock_start, clock_end;
 	int32_t cpu; /* where MPI_Init ran */
 	int32_t appnum;
-	char exe[1024];
+	char exe[4096];
 	char argv[4096]; /* words separated by NUL */
 	uint32_t argv_len_bytes;
+	uint32_t argv_missing_bytes; /* what did not fit */
+	uint32_t modules_missing;    /* loaded objects that are not among the definitions: call sites in them stay addresses */
 	char library[256];
-	char cpus[1024]; /* allowed processors, "0-3,8" */
+	char cpus[4096]; /* allowed processors, "0-3,8" */
 	char host[256];
-	char switches[1024]; /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
+	char switches[4096]; /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
 	struct region regions[SEGFILE_REGIONS_MAX];
 	_Atomic uint64_t spilled;	/* bytes of the spill file that are whole; release, after they are written */
 	_Atomic uint64_t spill_drained; /* by the agent: bytes of the spill file that are in the trace */
