@@ -119,7 +119,7 @@ static cJSON *threads_of(const struct process *p)
 
 static void add_string(cJSON *json, const char *name, const char *text, size_t cap)
 {
-	char copy[4096];
+	char copy[4096 + 1];
 	snprintf(copy, sizeof(copy), "%.*s", (int)strnlen(text, cap), text);
 	cJSON_AddStringToObject(json, name, copy);
 }
@@ -142,6 +142,8 @@ void meta_process(struct output *o, struct process *p)
 	add_string(json, "host", f->host, sizeof(f->host));
 	add_string(json, "exe", f->exe, sizeof(f->exe));
 	cJSON_AddItemToObject(json, "argv", argv_of(f));
+	cJSON_AddNumberToObject(json, "argv_missing_bytes", f->argv_missing_bytes);
+	cJSON_AddNumberToObject(json, "modules_missing", f->modules_missing);
 	add_string(json, "library", f->library, sizeof(f->library));
 	cJSON_AddNumberToObject(json, "thread_level", f->thread_level);
 	add_string(json, "cpus", f->cpus, sizeof(f->cpus));

@@ -16,7 +16,7 @@ usage() {
 	cat <<-END
 		usage: check.sh [--fast | --soak]
 		  --fast  unit and integration tests only: no sanitizers, cluster or browser
-		  --soak  also the tests that run long
+		  --soak  also the tests that run long: 1,000 and 10,000 kills, every fault, whole foreign test suites
 	END
 }
 
@@ -89,7 +89,8 @@ check_sanitizers() {
 check_meson() {
 	meson_suite unit "$BUILD" --suite unit
 	meson_suite integration "$BUILD" --suite integration
-	[ "$TIER" != soak ] || meson_suite soak "$BUILD" --suite soak --timeout-multiplier 10
+	[ "$TIER" != soak ] || meson_suite full "$BUILD" --suite full
+	[ "$TIER" != soak ] || meson_suite soak "$BUILD" --suite soak
 }
 
 check_slurm() {
@@ -121,7 +122,7 @@ main() {
 	: >"$LOG"
 	# shellcheck disable=SC2046  # words
 	install_packages "${PACKAGES[@]}" libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck \
-		hpcc $(node_packages)
+		hpcc netpipe-openmpi netpipe-mpich2 scalapack-mpi-test $(node_packages)
 	build
 	check_meson
 	if [ "$TIER" != fast ]; then

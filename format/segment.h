@@ -70,13 +70,15 @@ struct segfile {
 	struct tick_sample clock_start, clock_end;
 	int32_t cpu; /* where MPI_Init ran */
 	int32_t appnum;
-	char exe[1024];
+	char exe[4096];
 	char argv[4096]; /* words separated by NUL */
 	uint32_t argv_len_bytes;
+	uint32_t argv_missing_bytes; /* what did not fit */
+	uint32_t modules_missing;    /* loaded objects that are not among the definitions: call sites in them stay addresses */
 	char library[256];
-	char cpus[1024]; /* allowed processors, "0-3,8" */
+	char cpus[4096]; /* allowed processors, "0-3,8" */
 	char host[256];
-	char switches[1024]; /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
+	char switches[4096]; /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
 	char job_namespace[128];    /* PMIX_NAMESPACE: one for each MPI_COMM_WORLD; empty: not known */
 	char parent_namespace[128]; /* of those who spawned this world; empty: not known */
 	uint64_t calls_before_init; /* of MPI functions that may be called then; they are no events */

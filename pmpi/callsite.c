@@ -6,6 +6,7 @@
 #include "pmpi/modules.h"
 #include "pmpi/record.h"
 
+#include <pthread.h>
 #include <unwind.h>
 
 #define FRAMES_KNOWN 4096u
@@ -47,12 +48,29 @@ static _Unwind_Reason_Code measure_one(struct _Unwind_Context *context, void *da
 	return ++w->steps < WALK_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
+/* Where this thread's stack ends: a frame whose size varies (alloca) may lead anywhere, but must not lead out. */
+static uint64_t stack_end(void)
+{
+	static __thread uint64_t end __attribute__((tls_model("initial-exec")));
+	pthread_attr_t attr;
+	void *base;
+	size_t len_bytes;
+	if (end == 0 && pthread_getattr_np(pthread_self(), &attr) == 0) {
+		if (pthread_attr_getstack(&attr, &base, &len_bytes) == 0)
+			end = (uint64_t)(uintptr_t)base + len_bytes;
+		pthread_attr_destroy(&attr);
+	}
+	return end;
+}
+
 static bool known_step(uint64_t *pc, uint64_t *sp)
 {
 	const struct frame_size *f = place(*pc);
 	if (f->pc != *pc)
 		return false;
 	uint64_t up = *sp + f->size_bytes;
+	if (up - 8 < *sp || up > stack_end())
+		return false;
 	uint64_t caller = ((const uint64_t *)up)[-1];
 	if (!modules_have(caller))
 		return false;

@@ -4,12 +4,13 @@
 
 #include "format/mpic.h"
 #include "pmpi/record.h"
+#include "pmpi/segfile.h"
 
 #include <link.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MODULES_MAX 1024
+#define MODULES_MAX 8192
 #define PATH_BYTES 4096
 
 static struct module {
@@ -95,8 +96,12 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 		m.begin = begin < m.begin ? begin : m.begin;
 		m.end = begin + p->p_memsz > m.end ? begin + p->p_memsz : m.end;
 	}
-	if (m.end == 0 || modules_have(m.begin) || nknown == MODULES_MAX)
+	if (m.end == 0 || modules_have(m.begin))
 		return 0;
+	if (nknown == MODULES_MAX) {
+		segfile->modules_missing++;
+		return 0;
+	}
 	strncpy(path, info->dlpi_name, sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	if (path[0] == '\0') {
@@ -106,6 +111,8 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 	note_fortran_layer(path, &m);
 	if (tell(s, info, &m, path))
 		known[nknown++] = m;
+	else
+		segfile->modules_missing++;
 	return 0;
 }
 
@@ -115,6 +122,7 @@ void modules_note(uint64_t address)
 	if (s == NULL || modules_have(address))
 		return;
 	tables_lock();
+	segfile->modules_missing = 0; /* as of this look */
 	dl_iterate_phdr(look, s);
 	tables_unlock();
 }

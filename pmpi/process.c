@@ -26,6 +26,19 @@ static size_t slurp(const char *path, char *to, size_t cap)
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* Into the segment file, and how much more there would be. */
+static void read_argv(void)
+{
+	char rest[1024];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, segfile->argv, sizeof(segfile->argv) - 1) : 0;
+	segfile->argv_len_bytes = n > 0 ? (uint32_t)n : 0;
+	while (n > 0 && (n = read(fd, rest, sizeof(rest))) > 0)
+		segfile->argv_missing_bytes += (uint32_t)n;
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Field 22 of /proc/self/stat (proc(5)), counted from behind the name, which may hold anything. */
 static uint64_t start_time(void)
 {
@@ -78,7 +91,7 @@ static void describe(void)
 	segfile->cpu = sched_getcpu();
 	ssize_t n = readlink("/proc/self/exe", segfile->exe, sizeof(segfile->exe) - 1);
 	segfile->exe[n > 0 ? n : 0] = '\0';
-	segfile->argv_len_bytes = (uint32_t)slurp("/proc/self/cmdline", segfile->argv, sizeof(segfile->argv));
+	read_argv();
 	gethostname(segfile->host, sizeof(segfile->host) - 1);
 	list_cpus(segfile->cpus, sizeof(segfile->cpus));
 	copy_env(segfile->job_namespace, sizeof(segfile->job_namespace), "PMIX_NAMESPACE", "");
@@ -151,8 +164,8 @@ static void calibrate(void)
 	}
 	stop = tick_now();
 	clock_gettime(CLOCK_MONOTONIC, &after);
-	s->inside = inside;
 	s->pos = pos;
+	s->inside = inside;
 	s->previous_exit = previous;
 	s->totals[sig] = (struct segment_total){0, 0};
 	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)pos - (uint8_t *)(s->segment + 1)),

@@ -55,6 +55,14 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 	}
 }
 
+static void explain_fields(struct step *s, uint32_t rank, uint32_t *named)
+{
+	double modules = meta_number(s->ranks[rank]->meta, "modules_missing", 0);
+	if (modules > 0 && (*named)++ < NAMED_MAX)
+		step_reason(s, "rank %u: %.0f loaded objects are not in the record: call sites in them stay addresses", rank,
+			    modules);
+}
+
 static void tally_rank(struct step *s, uint32_t rank, struct tally *t, uint32_t *named)
 {
 	const struct process *p = s->ranks[rank];
@@ -71,6 +79,7 @@ static void tally_rank(struct step *s, uint32_t rank, struct tally *t, uint32_t 
 	}
 	explain_exit(s, rank, &named[0]);
 	explain_losses(s, rank, &named[1]);
+	explain_fields(s, rank, &named[2]);
 }
 
 static void explain_rest(struct step *s, uint32_t named, const char *what)
@@ -182,11 +191,12 @@ int part_coverage(struct analysis *a)
 {
 	struct step *s = a->step;
 	struct tally t = {0};
-	uint32_t named[2] = {0, 0};
+	uint32_t named[3] = {0, 0, 0};
 	for (uint32_t r = 0; r < s->nranks; r++)
 		tally_rank(s, r, &t, named);
 	explain_rest(s, named[0], "ranks did not end well");
 	explain_rest(s, named[1], "ranks lost single events");
+	explain_rest(s, named[2], "ranks have objects that are not in the record");
 	explain_ranks(s, &t);
 	explain_files(s);
 	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 &&

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""hostile.py - environments that nobody should have, privileged programs, ranks that leave: the program is as it would be without
+us, and no file appears outside of a directory that is the user's own."""
+import os
+import shutil
+import signal
+import stat
+import subprocess
+
+from trace import FLAVOURS, MPITRACE, Place, Step, Tests, operations
+
+TRACER = os.environ['TRACER']
+NOBODY = 65534
+
+
+def files_below(*roots):
+    return sorted(os.path.join(where, f) for root in roots for where, _, files in os.walk(root) for f in files
+                  if f.endswith(('.mpit', '.spill')))
+
+
+def shown(run):
+    return run.returncode, run.stdout, run.stderr
+
+
+def directories(place):
+    """What MPITRACE_DIR may be: a name, its value, and whether a file may be made there."""
+    base = place.dir + '/env'
+    for name in ('own', 'outside', 'others', 'writable', 'target', 'newline\ndir'):
+        os.makedirs(base + '/' + name, 0o700)
+    odd = os.fsencode(base) + b'/\xff\xfe'
+    os.mkdir(odd, 0o700)
+    os.symlink(base + '/target', base + '/link')
+    os.mkfifo(base + '/fifo')
+    os.chmod(base + '/writable', 0o777)
+    with open(base + '/file', 'w'):
+        pass
+    if os.geteuid() == 0:
+        os.chown(base + '/others', NOBODY, NOBODY)
+    return base, (
+        ('empty', '', 0), ('a slash', '/', 0), ('dots', base + '/own/../outside', 0), ('dots at the end', base + '/own/..', 0),
+        ('dots only', '..', 0), ('relative', 'env/own', 0), ('a link', base + '/link', 0), ('a fifo', base + '/fifo', 0),
+        ('a file', base + '/file', 0), ('missing', base + '/missing', 0), ('writable by all', base + '/writable', 0),
+        ('/tmp', '/tmp', 0), ('blanks', ' ' + base + '/own', 0), ('a colon', base + '/own:' + base + '/outside', 0),
+        ('a format', base + '/%s%n', 0), ('a newline', base + '/own\n', 0), ('very long', '/' + 'x' * 100000, 0),
+        ('not UTF-8', odd, 1), ('with a newline, but our own', base + '/newline\ndir', 1), ('our own', base + '/own', 1)) + (
+        (("somebody else's", base + '/others', 0),) if os.geteuid() == 0 else ())
+
+
+def environment(t, place):
+    program = place.compile('environment.c')
+    plain = shown(subprocess.run([program], env=place.env, cwd=place.dir, capture_output=True, timeout=60))
+    base, values = directories(place)
+    wrong = []
+    for what, value, may in values:
+        before = set(files_below(base)) | set(os.listdir('/tmp'))
+        run = subprocess.run([program], env=dict(place.env, LD_PRELOAD=TRACER, MPITRACE_DIR=value), cwd=place.dir,
+                             capture_output=True, timeout=60)
+        made = [x for x in files_below(base) + [x for x in os.listdir('/tmp') if x.endswith('.mpit')] if x not in before]
+        if shown(run) != plain or len(made) != may:
+            wrong.append((what, shown(run), made))
+    t.check('%s: MPITRACE_DIR of %d kinds changes nothing, and a file is only made in a directory of our own' %
+            (place.flavour, len(values)), not wrong, '\n'.join(map(str, wrong)))
+    wrong = []
+    for name in ('MPITRACE_DIR', 'MPITRACE_STACK', 'MPITRACE_MODE'):
+        for size in (0, 1, 4095, 4096, 1 << 20):
+            step = Step(place, 'env-%s-%d' % (name, size))
+            run = step.run(program, name, str(size))
+            alone = subprocess.run([program, name, str(size)], env=place.env, cwd=place.dir, capture_output=True, timeout=60)
+            if (run.returncode, run.stdout) != (alone.returncode, alone.stdout):  # Open MPI starts a helper: too long for it
+                wrong.append((name, size, shown(run)))
+    for name in ('MPITRACE_STACK', 'MPITRACE_MODE'):
+        for value in ('-1', '99999999999999999999', '%n%n', '\n', b'\xff', '../..', ' 3'):
+            step = Step(place, 'env2-%s-%d' % (name, hash(value) & 0xffffff))
+            run = step.run(program, env={name: value})
+            step.end()
+            got = step.counts()
+            if shown(run) != plain or got is None or got['processes'][0]['totals'].get('MPI_Allreduce') != 100:
+                wrong.append((name, value, shown(run), got and got['processes'][0]['totals']))
+    t.check('%s: MPITRACE_* of up to a MiB, and of strange values, change nothing' % place.flavour, not wrong,
+            '\n'.join(map(str, wrong)))
+
+
+def planted(t, place):
+    """Somebody with the user's rights puts a fifo or a link where the spilled segments go."""
+    program = place.compile('steps.c', '-pthread')
+    words = [program, place.dir + '/c', '60000', '1']
+    plain = shown(subprocess.run(words, env=place.env, cwd=place.dir, capture_output=True, timeout=60))
+    for what in ('fifo', 'link'):
+        step, victim = Step(place, 'planted-' + what), place.dir + '/victim'
+        with open(victim, 'w') as f:
+            f.write('untouched')
+        running = subprocess.Popen(words, env=step.env, cwd=place.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while running.poll() is None and not files_below(step.dir):
+            pass
+        for path in files_below(step.dir):
+            spill = path + '.spill'
+            try:
+                os.mkfifo(spill) if what == 'fifo' else os.symlink(victim, spill)
+            except FileExistsError:
+                pass  # it was quicker
+        out, err = running.communicate(timeout=60)
+        code = step.end()
+        t.check('%s: a %s in place of the spilled segments: neither program nor agent hangs, nothing is written through it' %
+                (place.flavour, what), (running.returncode, out, err) == plain and open(victim).read() == 'untouched' and
+                code in (0, 4), (running.returncode, out, err, code))
+
+
+def setuid(t, place):
+    """AT_SECURE: the loader takes no preload with a slash, and if it did, secure_getenv() says nothing."""
+    if os.geteuid() != 0:
+        return
+    program = place.compile('ends.c')
+    os.chmod(place.dir, 0o755)
+    ranks = place.dir + '/nobody'
+    os.mkdir(ranks, 0o700)
+    os.chown(ranks, NOBODY, NOBODY)
+    copy = place.dir + '/setuid'
+    shutil.copy(program, copy)
+    os.chmod(copy, 0o755 | stat.S_ISUID | stat.S_ISGID)
+    env = dict(place.env, HOME=ranks, TMPDIR='/tmp')
+
+    def run(path, **more):
+        return subprocess.run([path, 'exit3'], env=dict(env, **more), cwd=ranks, capture_output=True, timeout=60, user=NOBODY,
+                              group=NOBODY, extra_groups=[])
+    plain, ordinary = run(copy), run(program, LD_PRELOAD=TRACER, MPITRACE_DIR=ranks)
+    made = files_below(ranks)
+    readable = subprocess.run(['cat', TRACER], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, user=NOBODY).returncode == 0
+    t.check('%s: an ordinary program of that user is traced' % place.flavour, len(made) == 1 or not readable or
+            ordinary.returncode != 3, (made, shown(ordinary)))
+    for path in made:
+        os.unlink(path)
+    traced = run(copy, LD_PRELOAD=TRACER, MPITRACE_DIR=ranks)
+    t.check('%s: a setuid program is untouched and leaves no file' % place.flavour,
+            shown(plain) == shown(traced) and files_below(ranks) == [], (shown(plain), shown(traced), files_below(ranks)))
+
+
+def leaves(t, place):
+    program = place.compile('leaves.c')
+    for what, words in (('exit(7)', []), ('SIGKILL', [str(int(signal.SIGKILL))])):
+        plain = place.plain(3, program, *words)
+        name = 'leaves' + '-'.join(words)
+        try:
+            traced = place.traced(3, program, *words, name=name)
+        except subprocess.TimeoutExpired:
+            t.check('%s: one rank leaves by %s: no hang' % (place.flavour, what), False, 'it hangs')
+            continue
+        t.equal('%s: one rank leaves by %s: the job ends as it would (%d)' % (place.flavour, what, plain.returncode),
+                traced.returncode, plain.returncode)
+        ops = operations(place.analysis(name))
+        # The others may be killed inside of the last one.
+        t.check('%s: one rank leaves by %s: every rank is in the trace' % (place.flavour, what),
+                298 <= ops.get('MPI_Allreduce', 0) <= 300, ops)
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            environment(t, place)
+            planted(t, place)
+            setuid(t, place)
+            leaves(t, place)
+    t.end()
+
+
+main()
