@@ -372,6 +372,28 @@ static void put_issues(const cJSON *a)
 	free(rows);
 }
 
+static double sum_of(const cJSON *list, const char *name)
+{
+	const cJSON *row;
+	double sum = 0;
+	cJSON_ArrayForEach(row, list) sum += json_number(row, name, 0);
+	return sum;
+}
+
+/* One line each of windows and files, where the program has any. */
+static void put_objects(const cJSON *a)
+{
+	const cJSON *windows = json_child(a, "windows"), *files = json_child(a, "files");
+	int nwindows = cJSON_GetArraySize(windows), nfiles = cJSON_GetArraySize(files);
+	if (nwindows > 0)
+		printf("One-sided   %s to targets, %s from them; %d window%s\n",
+		       bytes_text(sum_of(windows, "bytes_to_target")).s,
+		       bytes_text(sum_of(windows, "bytes_from_target")).s, nwindows, nwindows == 1 ? "" : "s");
+	if (nfiles > 0)
+		printf("Files       %s read, %s written; %d opened\n", bytes_text(sum_of(files, "bytes_read")).s,
+		       bytes_text(sum_of(files, "bytes_written")).s, nfiles);
+}
+
 void show_summary(const cJSON *a, const struct mpix_info *info)
 {
 	const cJSON *summary = json_child(a, "summary");
@@ -385,6 +407,7 @@ void show_summary(const cJSON *a, const struct mpix_info *info)
 		       bytes_text(json_number(summary, "bytes", 0)).s,
 		       count_text(json_number(summary, "collectives", 0)).s,
 		       count_text(json_number(summary, "barriers", 0)).s);
+	put_objects(a);
 	put_operations(a, runtime_s * info->ranks);
 	put_waits(a);
 	put_callsites(a);

@@ -2,27 +2,33 @@
  *
  * An unwinder that reads DWARF costs a microsecond. But at one return address a frame has one size, so its
  * distance to the caller's frame is looked up once (libgcc's unwinder) and remembered: later steps are one load each.
- * What a step yields must be code of a loaded module, else the frame is measured again. */
+ * A step never leaves the part of the stack that the unwinder has seen, and what it yields must be code of a loaded module;
+ * else the frame is measured again. Where the size turns out to vary (alloca), the unwinder is asked every time. */
 #include "pmpi/modules.h"
 #include "pmpi/record.h"
 
-#include <pthread.h>
 #include <unwind.h>
 
 #define FRAMES_KNOWN 4096u
 #define WALK_MAX 64
 #define PROBES 16
 
+#define VARIES 0u
+
 unsigned stack_frames;
+/* The outermost stack pointer that the unwinder saw in this thread: reading below it is safe. */
+static __thread uint64_t stack_top __attribute__((tls_model("initial-exec")));
 
 static struct frame_size {
 	uint64_t pc;
-	uint64_t size_bytes; /* from this frame's stack pointer to its caller's */
+	uint64_t size_bytes; /* from this frame's stack pointer to its caller's; or VARIES */
 } frames[FRAMES_KNOWN];
 
 struct walk {
 	uint64_t previous_pc, previous_sp;
 	int steps;
+	uint64_t pc, sp;		/* the frame whose caller is wanted */
+	uint64_t caller_pc, caller_sp; /* 0: not found */
 };
 
 /* The entry of pc, or where it goes: some probes on, or over the first one when all are taken. */
@@ -37,39 +43,36 @@ static struct frame_size *place(uint64_t pc)
 	return &frames[home];
 }
 
+static void learn(uint64_t pc, uint64_t size_bytes)
+{
+	struct frame_size *f = place(pc);
+	bool differs = f->pc == pc && f->size_bytes != size_bytes;
+	*f = (struct frame_size){pc, differs ? VARIES : size_bytes};
+}
+
 static _Unwind_Reason_Code measure_one(struct _Unwind_Context *context, void *data)
 {
 	struct walk *w = data;
-	uint64_t sp = _Unwind_GetCFA(context);
-	if (w->previous_pc != 0 && sp > w->previous_sp)
-		*place(w->previous_pc) = (struct frame_size){w->previous_pc, sp - w->previous_sp};
-	w->previous_pc = _Unwind_GetIP(context);
+	uint64_t sp = _Unwind_GetCFA(context), pc = _Unwind_GetIP(context);
+	if (w->previous_pc != 0 && sp > w->previous_sp) {
+		learn(w->previous_pc, sp - w->previous_sp);
+		if (w->previous_pc == w->pc && w->previous_sp == w->sp) {
+			w->caller_pc = pc;
+			w->caller_sp = sp;
+		}
+	}
+	if (sp > stack_top)
+		stack_top = sp;
+	w->previous_pc = pc;
 	w->previous_sp = sp;
 	return ++w->steps < WALK_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
-}
-
-/* Where this thread's stack ends: a frame whose size varies (alloca) may lead anywhere, but must not lead out. */
-static uint64_t stack_end(void)
-{
-	static __thread uint64_t end __attribute__((tls_model("initial-exec")));
-	pthread_attr_t attr;
-	void *base;
-	size_t len_bytes;
-	if (end == 0 && pthread_getattr_np(pthread_self(), &attr) == 0) {
-		if (pthread_attr_getstack(&attr, &base, &len_bytes) == 0)
-			end = (uint64_t)(uintptr_t)base + len_bytes;
-		pthread_attr_destroy(&attr);
-	}
-	return end;
 }
 
 static bool known_step(uint64_t *pc, uint64_t *sp)
 {
 	const struct frame_size *f = place(*pc);
-	if (f->pc != *pc)
-		return false;
 	uint64_t up = *sp + f->size_bytes;
-	if (up - 8 < *sp || up > stack_end())
+	if (f->pc != *pc || f->size_bytes == VARIES || up > stack_top)
 		return false;
 	uint64_t caller = ((const uint64_t *)up)[-1];
 	if (!modules_have(caller))
@@ -81,11 +84,15 @@ static bool known_step(uint64_t *pc, uint64_t *sp)
 
 static bool step(uint64_t *pc, uint64_t *sp)
 {
-	struct walk w = {0};
+	struct walk w = {.pc = *pc, .sp = *sp};
 	if (known_step(pc, sp))
 		return true;
 	_Unwind_Backtrace(measure_one, &w);
-	return known_step(pc, sp);
+	if (w.caller_pc == 0 || !modules_have(w.caller_pc))
+		return false;
+	*pc = w.caller_pc;
+	*sp = w.caller_sp;
+	return true;
 }
 
 static bool in_fortran_layer(uint64_t pc)

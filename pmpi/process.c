@@ -198,6 +198,8 @@ static bool entered(int rc, uint64_t exit_tick)
 	segfile->calls_before_init = calls_outside;
 	next.MPI_Get_library_version(library, &len);
 	snprintf(segfile->library, sizeof(segfile->library), "%.*s", (int)strcspn(library, ",\n"), library);
+	for (char *c = segfile->library; (c = strpbrk(c, "\t")) != NULL;)
+		*c = ' ';
 	return true;
 }
 

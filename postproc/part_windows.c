@@ -18,8 +18,10 @@ static void add_process(struct use *uses, const struct process *p)
 			continue;
 		struct use *u = &uses[sig->object];
 		u->calls[sig->call.rma] += sig->calls;
-		u->bytes_to_target += sig->calls * sig->call.bytes;
-		u->bytes_from_target += sig->calls * sig->call.fetched_bytes;
+		if (sig->call.peer != SIG_PROC_NULL) {
+			u->bytes_to_target += sig->calls * sig->call.bytes;
+			u->bytes_from_target += sig->calls * sig->call.fetched_bytes;
+		}
 		u->ns += (double)sig->ticks * p->ns_per_tick;
 	}
 }

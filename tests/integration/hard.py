@@ -13,7 +13,7 @@ WANT = {
     'freed': {'MPI_Isend': 200000, 'MPI_Request_free': 200000, 'MPI_Recv': 200000},
     'polls': {'MPI_Test': 1000000, 'MPI_Irecv': 1, 'MPI_Send': 1, 'MPI_Wait': 1},
     'pollers': {'MPI_Testany': 1000000, 'MPI_Testall': 100000, 'MPI_Testsome': 100000, 'MPI_Request_get_status': 100000},
-    'tags': {'MPI_Irecv': 50000, 'MPI_Send': 50000, 'MPI_Wait': 50000},
+    'tags': {'MPI_Irecv': 50000, 'MPI_Send': 50000, 'MPI_Wait': 50000, 'MPI_Iprobe': 3000},
     'threads': {'MPI_Irecv': 32000, 'MPI_Isend': 32000, 'MPI_Waitall': 32000},
     'jumps': {'MPI_Barrier': 10},
 }

@@ -113,14 +113,18 @@ def plugins(t, place):
     place.traced(1, program, plugin, name='loads')
     sites = [s for s in place.analysis('loads')['callsites'] if s['op'] == 'MPI_Barrier']
     t.equal(who + 'call sites are told by file, line and function', [(os.path.basename(s['file']), s['line'], s['function'], s['calls'])
-                                                                     for s in sites], [('plugin.c', 9, 'plugin_work', 3)])
-    place.traced(1, program, plugin, name='frames', MPITRACE_STACK='6')
+                                                                     for s in sites], [('plugin.c', 9, 'plugin_work', 6)])
+    run = place.traced(1, program, plugin, name='frames', MPITRACE_STACK='6')
+    t.equal(who + 'stack=N does not disturb a program whose frames vary in size', run.returncode, 0)
     p = place.records('frames')[0]
     barriers = calls(p, 'MPI_Barrier')
-    t.check(who + 'stack=N tells the callers', len(barriers) == 1 and len(barriers[0]['frames']) == 6 and
-            len(set(barriers[0]['frames'])) < 6, barriers)
+    recursive = [s['frames'] for s in barriers if s['calls'] == 3]
+    t.check(who + 'stack=N tells the callers', len(recursive) == 1 and len(recursive[0]) == 6 and len(set(recursive[0])) < 6, barriers)
+    roomy = [s['frames'] for s in barriers if s['calls'] == 1]
+    t.equal(who + 'stack=N tells the callers of frames that vary', (len(roomy), [len({f[i] for f in roomy}) for i in range(3)]),
+            (3, [1, 3, 1]))
     t.equal(who + 'with callers the call sites stay', [(s['line'], s['calls']) for s in place.analysis('frames')['callsites']
-                                                       if s['op'] == 'MPI_Barrier'], [(9, 3)])
+                                                       if s['op'] == 'MPI_Barrier'], [(9, 6)])
 
 
 def main():

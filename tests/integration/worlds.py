@@ -41,6 +41,7 @@ def main():
         with Place(flavour) as place:
             if flavour == 'openmpi': # Debian's MPICH is built without spawn and ports, and Open MPI 4.1 has no sessions
                 run(t, place, 'accept')
+                run(t, place, 'join')
                 spawn(t, place)
             else:
                 run(t, place, 'sessions')

@@ -1,7 +1,9 @@
 /* worlds.c CASE - processes that meet later than in MPI_Init. `spawn`: everybody spawns two children together, talks to them over
- * the inter-communicator and over a merged one; `accept`: ranks 0 and 1 connect by a port; `sessions`: no MPI_Init at all. */
+ * the inter-communicator and over a merged one; `accept`: ranks 0 and 1 connect by a port; `join`: by a socket; `sessions`: no MPI_Init at all. */
 #include "truth.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static int rank, size;
@@ -73,6 +75,27 @@ static void accept_(void)
 	CALL(MPI_Barrier, MPI_COMM_WORLD);
 }
 
+static void join(void)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "socket"};
+	int ends = socket(AF_UNIX, SOCK_STREAM, 0), fd = ends, in = 0;
+	MPI_Comm other;
+	if (rank == 0 && (bind(ends, (struct sockaddr *)&name, sizeof(name)) != 0 || listen(ends, 1) != 0))
+		abort();
+	CALL(MPI_Barrier, MPI_COMM_WORLD);
+	if (rank == 0)
+		fd = accept(ends, NULL, NULL);
+	if (rank == 1 && connect(fd, (struct sockaddr *)&name, sizeof(name)) != 0)
+		abort();
+	if (rank < 2) {
+		CALL(MPI_Comm_join, fd, &other);
+		CALL(MPI_Sendrecv, &rank, 1, MPI_INT, 0, 5, &in, 1, MPI_INT, 0, 5, other, MPI_STATUS_IGNORE);
+		sent(1 - rank, 4);
+		CALL(MPI_Comm_disconnect, &other);
+	}
+	CALL(MPI_Barrier, MPI_COMM_WORLD);
+}
+
 #if MPI_VERSION >= 4
 static void sessions(void)
 {
@@ -114,6 +137,8 @@ int main(int argc, char **argv)
 		as_child(parents);
 	else if (strcmp(which, "spawn") == 0)
 		spawn(argv[0]);
+	else if (strcmp(which, "join") == 0)
+		join();
 	else
 		accept_();
 	CALL(MPI_Finalize);
