@@ -233,12 +233,31 @@ static void cut_back(struct output *o, size_t done, bool written)
 	}
 }
 
-static int write_pending(struct output *o, size_t *ret_done)
+/* How much of what is queued, in whole blocks, has room. *ret_rc = why not all. */
+static size_t fitting(struct output *o, int *ret_rc)
+{
+	uint64_t reserve = o->ending ? 0 : o->reserve_bytes;
+	size_t at = o->len_bytes == 0 ? MPIC_MAGIC_BYTES : 0, fits = 0;
+	struct mpic_block b;
+	uint32_t crc;
+	*ret_rc = make_room(o, o->len_bytes + o->pending.len_bytes + reserve);
+	if (*ret_rc == 0)
+		return o->pending.len_bytes;
+	while (o->pending.len_bytes - at >= MPIC_HEADER_BYTES && mpic_parse_header(o->pending.data + at, &b, &crc) == 0) {
+		at += MPIC_HEADER_BYTES + b.packed_len_bytes;
+		if (make_room(o, o->len_bytes + at + reserve) < 0)
+			break;
+		fits = at;
+	}
+	return fits;
+}
+
+static int write_pending(struct output *o, size_t len_bytes, size_t *ret_done)
 {
 	size_t done = 0;
 	int rc = 0;
-	while (done < o->pending.len_bytes && rc == 0) {
-		ssize_t n = write(o->fd, o->pending.data + done, o->pending.len_bytes - done);
+	while (done < len_bytes && rc == 0) {
+		ssize_t n = write(o->fd, o->pending.data + done, len_bytes - done);
 		if (n > 0)
 			done += (size_t)n;
 		else if (n == 0 || errno != EINTR)
@@ -253,13 +272,10 @@ int output_flush(struct output *o)
 	size_t done = 0;
 	if (o->pending.len_bytes == 0)
 		return 0;
-	int rc = make_room(o, o->len_bytes + o->pending.len_bytes + (o->ending ? 0 : o->reserve_bytes));
-	bool room = rc == 0;
-	if (room)
-		rc = write_pending(o, &done);
-	if (rc < 0) {
-		cut_back(o, done, room);
-		return rc;
+	int no_room, rc = write_pending(o, fitting(o, &no_room), &done);
+	if (rc < 0 || no_room < 0) {
+		cut_back(o, done, rc < 0);
+		return rc < 0 ? rc : no_room;
 	}
 	o->len_bytes += done;
 	o->pending.len_bytes = 0;

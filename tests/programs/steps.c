@@ -1,6 +1,7 @@
-/* steps.c FILE STEPS THREADS [ignore | hog] - STEPS rounds (0: for ever) of six calls in each thread, with a few thousand different signatures. What
+/* steps.c FILE STEPS THREADS [ignore | hog | slow] - STEPS rounds (0: for ever) of six calls in each thread, with a few thousand different signatures. What
  * has returned is counted in FILE, mapped: long[thread][6]; whoever dies loses nothing of it. Prints a sum that messages
- * made. ignore: SIGTERM does not end it. hog: takes memory at the end until it gets no more. */
+ * made. ignore: SIGTERM does not end it. hog: takes memory at the end until it gets no more.
+ * slow: rests now and then, so that an idle agent comes to its turn. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -17,6 +18,7 @@ struct worker {
 	volatile long *returned;
 	MPI_Comm comm;
 	long steps, sum;
+	int slow;
 };
 
 static void *work(void *context)
@@ -41,6 +43,8 @@ static void *work(void *context)
 		MPI_Barrier(w->comm);
 		w->returned[5]++;
 		w->sum += sum;
+		if (w->slow && i % 20 == 0)
+			usleep(1000);
 	}
 	return NULL;
 }
@@ -66,7 +70,8 @@ int main(int argc, char **argv)
 	else
 		MPI_Init(&argc, &argv);
 	for (int i = 0; i < n; i++) {
-		w[i] = (struct worker){.returned = returned + i * KINDS, .steps = atol(argv[2])};
+		w[i] = (struct worker){.returned = returned + i * KINDS, .steps = atol(argv[2]),
+				     .slow = argc > 4 && strcmp(argv[4], "slow") == 0};
 		MPI_Comm_dup(MPI_COMM_SELF, &w[i].comm);
 	}
 	for (int i = 1; i < n; i++)

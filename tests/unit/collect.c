@@ -575,6 +575,10 @@ static void two_agents(struct segfile *f, bool flushed, bool given_back)
 	process_close(&p);
 	process_close(&next);
 	earlier_close(&e);
+	buf_done(&o.pending); /* what the dead one held */
+	free(o.queued);
+	free(o.path);
+	free(on.path);
 }
 
 Test(drain, a_second_agent_goes_on_where_the_first_one_died)
