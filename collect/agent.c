@@ -376,6 +376,15 @@ static bool was_refused(const struct agent *a)
 	return false;
 }
 
+static bool nothing_recorded(const struct agent *a)
+{
+	uint64_t n = a->earlier.file.nblocks;
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		for (uint32_t t = 0; t < a->processes[i].nthreads; t++)
+			n += a->processes[i].threads[t].events + a->processes[i].threads[t].calls;
+	return n == 0;
+}
+
 /* Segments are removed when all of them is in the trace and its end is written; else another agent can try. */
 static int finish(struct agent *a, struct error *e)
 {
@@ -389,8 +398,11 @@ static int finish(struct agent *a, struct error *e)
 	rc = closed < 0 ? closed : rc;
 	if (rc < 0)
 		return fail(e, rc, "%s: cannot write: %s", a->output.path, strerror(-rc));
-	if (a->refused || was_refused(a))
+	if (a->refused || was_refused(a)) {
+		if (nothing_recorded(a)) /* a trace beside the one that the next agent makes would be a second, empty one */
+			unlink(a->output.path);
 		return fail(e, -EAGAIN, "%s: could not be read whole; run `mpitrace collect` again", a->ranks);
+	}
 	remove_segments(a);
 	earlier_forget(a->ranks);
 	return 0;
