@@ -16,8 +16,9 @@ WANT = {
     'tags': {'MPI_Irecv': 50000, 'MPI_Send': 50000, 'MPI_Wait': 50000, 'MPI_Iprobe': 3000},
     'threads': {'MPI_Irecv': 32000, 'MPI_Isend': 32000, 'MPI_Waitall': 32000},
     'jumps': {'MPI_Barrier': 10},
+    'errors': {'MPI_Irecv': 100, 'MPI_Isend': 100, 'MPI_Waitall': 50},
 }
-MESSAGES = {'outstanding': 10000, 'startall': 4500, 'freed': 200000, 'polls': 1, 'pollers': 2, 'tags': 50000, 'threads': 32000, 'jumps': 0}
+MESSAGES = {'outstanding': 10000, 'startall': 4500, 'freed': 200000, 'polls': 1, 'pollers': 2, 'tags': 50000, 'threads': 32000, 'jumps': 0, 'errors': 100}
 PYTHON = '''
 from mpi4py import MPI
 comm = MPI.COMM_WORLD

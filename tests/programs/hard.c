@@ -176,6 +176,27 @@ static void jumps(void)
 	printf("jumped %d\n", jumped);
 }
 
+/* Waitall that fails for one of its requests: the message was longer than there was room for */
+static void errors(void)
+{
+	int one = 0, two = 0, four[4] = {1, 2, 3, 4}, failed = 0, sum = 0;
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	for (int i = 0; i < 50; i++) {
+		MPI_Request r[4];
+		MPI_Status status[4];
+		MPI_Irecv(&one, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &r[0]);
+		MPI_Irecv(&two, 1, MPI_INT, rank, 2, MPI_COMM_WORLD, &r[1]);
+		MPI_Isend(four, 4, MPI_INT, rank, 1, MPI_COMM_WORLD, &r[2]);
+		MPI_Isend(&i, 1, MPI_INT, rank, 2, MPI_COMM_WORLD, &r[3]);
+		failed += MPI_Waitall(4, r, status) != MPI_SUCCESS;
+		for (int k = 0; k < 4; k++)
+			if (r[k] != MPI_REQUEST_NULL)
+				MPI_Wait(&r[k], MPI_STATUS_IGNORE);
+		sum += two;
+	}
+	printf("failed %d sum %d\n", failed, sum);
+}
+
 int main(int argc, char **argv)
 {
 	const char *which = argc > 1 ? argv[1] : "";
@@ -199,6 +220,8 @@ int main(int argc, char **argv)
 		threads();
 	if (strcmp(which, "jumps") == 0)
 		jumps();
+	if (strcmp(which, "errors") == 0)
+		errors();
 	MPI_Finalize();
 	return 0;
 }
