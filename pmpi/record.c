@@ -83,15 +83,20 @@ void count_call(uint32_t op)
 		s->totals[totals_sig(s, op)].calls++;
 }
 
+/* Behind n words; how many. */
+COLD static uint32_t put_frames(const struct call_span *s, uint64_t *words, uint32_t n)
+{
+	uint32_t frames = callsite_frames(words + n, stack_frames, s->address, s->stream->inside);
+	words[0] |= (uint64_t)frames << 48;
+	return frames;
+}
+
 void span_end_new(struct call_span *s, const uint64_t *key, uint64_t *words, uint32_t n)
 {
 	struct stream *stream = s->stream;
 	bool literal = false;
-	if (stack_frames != 0) {
-		uint32_t frames = callsite_frames(words + n, stack_frames, s->address, stream->inside);
-		words[0] |= (uint64_t)frames << 48;
-		n += frames;
-	}
+	if (stack_frames != 0)
+		n += put_frames(s, words, n);
 	uint32_t epoch = __atomic_load_n(&handles_epoch, __ATOMIC_RELAXED);
 	uint32_t sig = stream_sig(stream, words, n, &literal);
 	if (!literal) {
@@ -182,11 +187,8 @@ void span_end_extra(struct call_span *s, uint64_t *words, uint32_t n, const uint
 {
 	struct stream *stream = s->stream;
 	bool literal = false;
-	if (stack_frames != 0) {
-		uint32_t frames = callsite_frames(words + n, stack_frames, s->address, stream->inside);
-		words[0] |= (uint64_t)frames << 48;
-		n += frames;
-	}
+	if (stack_frames != 0)
+		n += put_frames(s, words, n);
 	uint32_t sig = stream_sig(stream, words, n, &literal);
 	stream->totals[sig].calls++;
 	stream->totals[sig].ticks += s->exit - s->enter;

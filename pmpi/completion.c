@@ -1,0 +1,122 @@
+/* completion.c - see completion.h. */
+#include "pmpi/completion.h"
+
+#define TAKEN_WORDS ((sizeof(struct taken) + 7) / 8)
+
+bool builder_begin(struct builder *b, struct stream *stream, int n)
+{
+	b->ntaken = 0;
+	b->w = b->here;
+	b->statuses = b->statuses_here;
+	b->taken = b->taken_here;
+	if (__builtin_expect(n > ON_STACK, false)) {
+		size_t room = n < COMPLETION_CHUNK ? (size_t)n : COMPLETION_CHUNK;
+		b->w = stream_scratch(stream, SCRATCH_WORDS, WORDS_FOR(room) + (STATUS_WORDS + TAKEN_WORDS) * room);
+		if (b->w == NULL)
+			return false;
+		b->statuses = b->w + WORDS_FOR(room);
+		b->taken = (struct taken *)(void *)(b->statuses + STATUS_WORDS * room);
+	}
+	return true;
+}
+
+/* How many requests from the i-th on one run holds: serials of one thread that go up, or down, by one. */
+static uint32_t run_length(const struct taken *t, uint32_t n, uint32_t i, uint64_t *ret_flags)
+{
+	const struct request *first = &t[i].request;
+	uint32_t count = 1;
+	uint64_t step = i + 1 < n && t[i + 1].request.serial + 1 == first->serial ? UINT64_MAX : 1;
+	while (i + count < n && count < SIG_RUN_COUNT_MAX && t[i + count].request.serial == first->serial + count * step &&
+	       t[i + count].request.thread == first->thread &&
+	       ((t[i + count].request.flags ^ first->flags) & REQUEST_PERSISTENT) == 0)
+		count++;
+	*ret_flags = (count > 1 && step != 1 ? SIG_RUN_DESCENDING : 0) |
+		     (first->flags & REQUEST_PERSISTENT ? SIG_RUN_ABSOLUTE : 0);
+	return count;
+}
+
+static void put_runs(struct builder *b, const struct stream *stream)
+{
+	uint64_t *w = b->w + 3;
+	b->nruns = 0;
+	for (uint32_t i = 0; i < b->ntaken;) {
+		const struct request *first = &b->taken[i].request;
+		bool other = first->thread != stream->thread;
+		uint64_t flags;
+		uint32_t count = run_length(b->taken, b->ntaken, i, &flags);
+		bool absolute = other || (flags & SIG_RUN_ABSOLUTE) != 0;
+		*w++ = sig_run_word(absolute ? first->serial : stream->next_serial - first->serial, count,
+				    flags | (other ? SIG_RUN_OTHER_THREAD : 0));
+		if (other)
+			*w++ = first->thread;
+		b->nruns++;
+		i += count;
+	}
+	b->nrun_words = (uint32_t)(w - b->w) - 3;
+}
+
+static void put_statuses(struct builder *b, const MPI_Status *statuses)
+{
+	b->nstatuses = 0;
+	for (uint32_t i = 0; statuses != NULL && i < b->ntaken; i++) {
+		const MPI_Status *status = &statuses[b->taken[i].status];
+		if (__builtin_expect(!(b->taken[i].request.flags & REQUEST_WANTS_STATUS), true))
+			continue;
+		uint64_t *w = b->statuses + (size_t)b->nstatuses++ * STATUS_WORDS;
+		w[0] = sig_pair(i, peer_of(status->MPI_SOURCE));
+		w[1] = sig_pair((uint32_t)status->MPI_TAG, status_cancelled(status) ? 1 : 0);
+		w[2] = status_bytes(status);
+	}
+}
+
+/* The words are complete: their number. */
+static uint32_t builder_end(struct builder *b, const struct call_span *s, uint32_t op, enum sig_shape shape, int requests,
+			    const MPI_Status *statuses, unsigned kind)
+{
+	put_runs(b, s->stream);
+	put_statuses(b, statuses);
+	uint32_t n = 3 + b->nrun_words;
+	b->w[0] = sig_head((uint16_t)op, shape, s->failed, b->nstatuses, 0, kind);
+	b->w[1] = s->address;
+	b->w[2] = sig_pair(b->nruns, (uint32_t)requests);
+	for (uint32_t i = 0; i < b->nstatuses * STATUS_WORDS; i++)
+		b->w[n++] = b->statuses[i];
+	return n;
+}
+
+void tell_poll(struct call_span *s, uint32_t op, int n)
+{
+	uint64_t w[3 + FRAMES_MAX] = {sig_head((uint16_t)op, SIG_COMPLETE, SIG_POLLS, 0, 0, 0), s->address,
+				      sig_pair(0, (uint32_t)n)};
+	span_end_poll(s, w, 3);
+}
+
+/* One part of a long array. The first carries the time and counts as the call; what follows has no duration. */
+static void tell_part(struct call_span *s, uint64_t *words, uint32_t n, unsigned part)
+{
+	bool literal = false;
+	uint32_t sig = stream_sig(s->stream, words, n, &literal);
+	uint64_t enter = part == 0 ? s->enter : s->exit;
+	if (part == 0) {
+		s->stream->totals[sig].calls++;
+		s->stream->totals[sig].ticks += s->exit - s->enter;
+	}
+	if (literal)
+		stream_record_slow(s->stream, sig, enter, s->exit, words, n);
+	else
+		stream_record(s->stream, sig, enter, s->exit);
+}
+
+void builder_tell(struct call_span *s, uint32_t op, enum sig_shape shape, struct builder *b, int requests,
+		  const MPI_Status *statuses, unsigned part, bool more)
+{
+	uint32_t n = builder_end(b, s, op, shape, requests, statuses, part > 0);
+	if (part == 0 && !more) {
+		span_end(s, b->w, n);
+		return;
+	}
+	tell_part(s, b->w, n, part);
+	b->ntaken = 0;
+	if (!more)
+		s->stream->inside = 0;
+}
