@@ -37,6 +37,7 @@ struct agent {
 	struct buf clocks; /* not written yet */
 	int64_t last_clock_ns, last_snapshot_ns;
 	struct earlier earlier; /* of an agent that died */
+	int note_fd;
 	uint32_t next_index;
 	uint64_t node_seq, clock_seq;
 	uint32_t described; /* processes with rank and size in the file */
@@ -56,8 +57,15 @@ static void lost(void *context, const struct queued_events *what)
 
 static void naming(void *context, const char *path, bool made)
 {
-	const struct agent *a = context;
-	earlier_note(a->ranks, path, made);
+	struct agent *a = context;
+	if (made) {
+		earlier_made(a->note_fd);
+		a->note_fd = -1;
+		return;
+	}
+	if (a->note_fd >= 0) /* that name was taken */
+		close(a->note_fd);
+	a->note_fd = earlier_note(a->ranks, path);
 }
 
 static bool known(const struct agent *a, const char *name)
@@ -208,23 +216,26 @@ static void put_clocks_of_processes(struct agent *a)
 
 /* What a reader needs who finds the file cut: who the processes are, what time it is, how far the totals are. Written when
  * a process has told its rank, and now and then. */
-static void snapshot(struct agent *a, bool always)
+static int snapshot(struct agent *a, bool always)
 {
+	int rc = 0;
 	uint32_t ready = 0;
 	int64_t now = tick_sample().monotonic_ns;
 	for (uint32_t i = 0; i < a->nprocesses; i++)
 		ready += a->processes[i].file->size > 0;
 	int64_t every = ready == a->described ? SNAPSHOT_EVERY_NS : NEW_RANKS_EVERY_NS;
 	if (a->nprocesses == 0 || (!always && now - a->last_snapshot_ns < every))
-		return;
+		return 0;
 	a->last_snapshot_ns = now;
 	a->described = ready;
 	meta_node(&a->output, &a->layout, a->stepdir, a->node_seq++);
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
-		process_profile(&a->processes[i], &a->output);
-		meta_process(&a->output, &a->processes[i]);
+		int profile = process_profile(&a->processes[i], &a->output);
+		int meta = meta_process(&a->output, &a->processes[i]);
+		rc = profile < 0 ? profile : meta < 0 ? meta : rc;
 	}
 	put_clocks(a);
+	return rc;
 }
 
 static int put_end(struct agent *a)
@@ -232,7 +243,11 @@ static int put_end(struct agent *a)
 	uint64_t events = 0, missing = 0;
 	output_ending(&a->output);
 	put_clocks_of_processes(a);
-	snapshot(a, true);
+	int rc = snapshot(a, true);
+	for (int i = 0; i < LAST_TRIES && rc == -ENOMEM; i++)
+		rc = snapshot(a, true);
+	if (rc < 0)
+		return rc;
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
 		struct process *p = &a->processes[i];
 		for (uint32_t t = 0; t < p->nthreads; t++) {
@@ -398,7 +413,7 @@ static int finish(struct agent *a, struct error *e)
 
 int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 {
-	struct agent a = {0};
+	struct agent a = {.note_fd = -1};
 	int rc = begin(&a, stepdir, e);
 	if (rc == 0)
 		rc = resume(&a, e);
