@@ -123,17 +123,33 @@ static void adopt(struct agent *a, const char *name)
 	a->output.reserve_bytes = RESERVE_BYTES + a->nprocesses * RESERVE_PROCESS_BYTES;
 }
 
+static bool is_segment_file(const char *name)
+{
+	const size_t len = strlen(name), suffix = strlen(SEGFILE_SUFFIX);
+	return len > suffix && strcmp(name + len - suffix, SEGFILE_SUFFIX) == 0;
+}
+
+/* Are there segment files, or may there be? */
+static bool have_segments(const struct agent *a)
+{
+	DIR *d = opendir(a->ranks);
+	const struct dirent *entry;
+	bool found = d == NULL;
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		found |= is_segment_file(entry->d_name);
+	if (d != NULL)
+		closedir(d);
+	return found;
+}
+
 static void look_for_processes(struct agent *a)
 {
 	DIR *d = opendir(a->ranks);
 	a->refused = d == NULL && errno != ENOENT;
 	const struct dirent *entry;
-	const size_t suffix = strlen(SEGFILE_SUFFIX);
-	while (d != NULL && (entry = readdir(d)) != NULL) {
-		size_t len = strlen(entry->d_name);
-		if (len > suffix && strcmp(entry->d_name + len - suffix, SEGFILE_SUFFIX) == 0 && !known(a, entry->d_name))
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		if (is_segment_file(entry->d_name) && !known(a, entry->d_name))
 			adopt(a, entry->d_name);
-	}
 	if (d != NULL)
 		closedir(d);
 }
@@ -373,6 +389,8 @@ static int resume(struct agent *a, struct error *e)
 	int rc = earlier_open(&a->earlier, a->ranks);
 	if (rc <= 0)
 		return rc < 0 ? fail(e, rc, "%s: cannot read what an agent before left: %s", a->ranks, strerror(-rc)) : 0;
+	if (a->earlier.file.finished && !have_segments(a)) /* it died when all was done */
+		return 0;
 	const char *path = a->earlier.file.path;
 	rc = output_resume(&a->output, path, a->earlier.end);
 	if (rc < 0)
@@ -396,6 +414,8 @@ static int finish(struct agent *a, struct error *e)
 {
 	if (a->output.path == NULL && a->nprocesses > 0)
 		return fail(e, -EIO, "%s", a->trouble.text);
+	if (a->nprocesses == 0 && !a->refused)
+		earlier_forget(a->ranks);
 	if (a->nprocesses == 0)
 		return a->refused ? fail(e, -EAGAIN, "%s: cannot be read; run `mpitrace collect` again", a->ranks) : 0;
 	int rc = put_end(a), closed = output_close(&a->output);
