@@ -37,6 +37,7 @@ struct agent {
 	struct buf clocks; /* not written yet */
 	int64_t last_clock_ns, last_snapshot_ns;
 	struct earlier earlier; /* of an agent that died */
+	int note_fd;
 	uint32_t next_index;
 	uint64_t node_seq, clock_seq;
 	uint32_t described; /* processes with rank and size in the file */
@@ -56,8 +57,15 @@ static void lost(void *context, const struct queued_events *what)
 
 static void naming(void *context, const char *path, bool made)
 {
-	const struct agent *a = context;
-	earlier_note(a->ranks, path, made);
+	struct agent *a = context;
+	if (made) {
+		earlier_made(a->note_fd);
+		a->note_fd = -1;
+		return;
+	}
+	if (a->note_fd >= 0) /* that name was taken */
+		close(a->note_fd);
+	a->note_fd = earlier_note(a->ranks, path);
 }
 
 static bool known(const struct agent *a, const char *name)
@@ -115,17 +123,33 @@ static void adopt(struct agent *a, const char *name)
 	a->output.reserve_bytes = RESERVE_BYTES + a->nprocesses * RESERVE_PROCESS_BYTES;
 }
 
+static bool is_segment_file(const char *name)
+{
+	const size_t len = strlen(name), suffix = strlen(SEGFILE_SUFFIX);
+	return len > suffix && strcmp(name + len - suffix, SEGFILE_SUFFIX) == 0;
+}
+
+/* Are there segment files, or may there be? */
+static bool have_segments(const struct agent *a)
+{
+	DIR *d = opendir(a->ranks);
+	const struct dirent *entry;
+	bool found = d == NULL;
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		found |= is_segment_file(entry->d_name);
+	if (d != NULL)
+		closedir(d);
+	return found;
+}
+
 static void look_for_processes(struct agent *a)
 {
 	DIR *d = opendir(a->ranks);
 	a->refused = d == NULL && errno != ENOENT;
 	const struct dirent *entry;
-	const size_t suffix = strlen(SEGFILE_SUFFIX);
-	while (d != NULL && (entry = readdir(d)) != NULL) {
-		size_t len = strlen(entry->d_name);
-		if (len > suffix && strcmp(entry->d_name + len - suffix, SEGFILE_SUFFIX) == 0 && !known(a, entry->d_name))
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		if (is_segment_file(entry->d_name) && !known(a, entry->d_name))
 			adopt(a, entry->d_name);
-	}
 	if (d != NULL)
 		closedir(d);
 }
@@ -208,23 +232,26 @@ static void put_clocks_of_processes(struct agent *a)
 
 /* What a reader needs who finds the file cut: who the processes are, what time it is, how far the totals are. Written when
  * a process has told its rank, and now and then. */
-static void snapshot(struct agent *a, bool always)
+static int snapshot(struct agent *a, bool always)
 {
+	int rc = 0;
 	uint32_t ready = 0;
 	int64_t now = tick_sample().monotonic_ns;
 	for (uint32_t i = 0; i < a->nprocesses; i++)
 		ready += a->processes[i].file->size > 0;
 	int64_t every = ready == a->described ? SNAPSHOT_EVERY_NS : NEW_RANKS_EVERY_NS;
 	if (a->nprocesses == 0 || (!always && now - a->last_snapshot_ns < every))
-		return;
+		return 0;
 	a->last_snapshot_ns = now;
 	a->described = ready;
 	meta_node(&a->output, &a->layout, a->stepdir, a->node_seq++);
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
-		process_profile(&a->processes[i], &a->output);
-		meta_process(&a->output, &a->processes[i]);
+		int profile = process_profile(&a->processes[i], &a->output);
+		int meta = meta_process(&a->output, &a->processes[i]);
+		rc = profile < 0 ? profile : meta < 0 ? meta : rc;
 	}
 	put_clocks(a);
+	return rc;
 }
 
 static int put_end(struct agent *a)
@@ -232,7 +259,11 @@ static int put_end(struct agent *a)
 	uint64_t events = 0, missing = 0;
 	output_ending(&a->output);
 	put_clocks_of_processes(a);
-	snapshot(a, true);
+	int rc = snapshot(a, true);
+	for (int i = 0; i < LAST_TRIES && rc == -ENOMEM; i++)
+		rc = snapshot(a, true);
+	if (rc < 0)
+		return rc;
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
 		struct process *p = &a->processes[i];
 		for (uint32_t t = 0; t < p->nthreads; t++) {
@@ -358,6 +389,8 @@ static int resume(struct agent *a, struct error *e)
 	int rc = earlier_open(&a->earlier, a->ranks);
 	if (rc <= 0)
 		return rc < 0 ? fail(e, rc, "%s: cannot read what an agent before left: %s", a->ranks, strerror(-rc)) : 0;
+	if (a->earlier.file.finished && !have_segments(a)) /* it died when all was done */
+		return 0;
 	const char *path = a->earlier.file.path;
 	rc = output_resume(&a->output, path, a->earlier.end);
 	if (rc < 0)
@@ -390,6 +423,8 @@ static int finish(struct agent *a, struct error *e)
 {
 	if (a->output.path == NULL && a->nprocesses > 0)
 		return fail(e, -EIO, "%s", a->trouble.text);
+	if (a->nprocesses == 0 && !a->refused)
+		earlier_forget(a->ranks);
 	if (a->nprocesses == 0)
 		return a->refused ? fail(e, -EAGAIN, "%s: cannot be read; run `mpitrace collect` again", a->ranks) : 0;
 	int rc = put_end(a), closed = output_close(&a->output);
@@ -410,7 +445,7 @@ static int finish(struct agent *a, struct error *e)
 
 int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 {
-	struct agent a = {0};
+	struct agent a = {.note_fd = -1};
 	int rc = begin(&a, stepdir, e);
 	if (rc == 0)
 		rc = resume(&a, e);

@@ -228,8 +228,9 @@ int process_drain(struct process *p, struct output *o, bool all)
 	return drained;
 }
 
-void process_profile(struct process *p, struct output *o)
+int process_profile(struct process *p, struct output *o)
 {
+	int rc = 0;
 	for (uint32_t thread = 0; thread < p->nthreads; thread++) {
 		_cleanup_buf_ struct buf payload = {0};
 		struct drained_thread *t = &p->threads[thread];
@@ -248,7 +249,9 @@ void process_profile(struct process *p, struct output *o)
 			}
 		}
 		struct mpic_block b = {.kind = MPIC_PROFILE, .process = p->index, .thread = thread, .seq = t->profile_seq++};
-		if (payload.len_bytes > 0 && !buf_failed(&payload))
-			output_block(o, &b, payload.data, payload.len_bytes);
+		int64_t packed = buf_failed(&payload) ? -ENOMEM
+				 : payload.len_bytes > 0 ? output_block(o, &b, payload.data, payload.len_bytes) : 0;
+		rc = packed < 0 ? (int)packed : rc;
 	}
+	return rc;
 }

@@ -15,17 +15,27 @@
 #define NOTE "output"
 
 /* '?' and the name while the file is not made, or just made and empty: then the first byte becomes '='. */
-void earlier_note(const char *ranks, const char *path, bool made)
+int earlier_note(const char *ranks, const char *path)
 {
 	char name[PATH_MAX + 8], text[PATH_MAX + 1];
 	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
 	int n = snprintf(text, sizeof(text), "?%s", path);
-	int fd = open(name, O_WRONLY | O_CREAT | (made ? 0 : O_TRUNC) | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return;
-	if (made ? pwrite(fd, "=", 1, 0) != 1 : write(fd, text, (size_t)n) != n)
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0 && write(fd, text, (size_t)n) != n) {
 		unlink(name);
-	close(fd);
+		close(fd);
+		return -EIO;
+	}
+	return fd >= 0 ? fd : -errno;
+}
+
+void earlier_made(int note_fd)
+{
+	if (note_fd < 0)
+		return;
+	while (pwrite(note_fd, "=", 1, 0) < 0 && errno == EINTR)
+		;
+	close(note_fd);
 }
 
 void earlier_forget(const char *ranks)

@@ -9,8 +9,10 @@ struct earlier {
 	uint32_t nprocesses;   /* indices below are taken */
 };
 
-/* Write down in ranks/ which file the output will be, and that it is made, for a successor. */
-void earlier_note(const char *ranks, const char *path, bool made);
+/* Write down in ranks/ which file the output will be, for a successor. A descriptor for earlier_made(), or -errno. */
+int earlier_note(const char *ranks, const char *path);
+/* It is made. Closes note_fd. */
+void earlier_made(int note_fd);
 void earlier_forget(const char *ranks);
 /* Find and read the file of a predecessor. 1, 0 when there was none, or -errno. */
 int earlier_open(struct earlier *ret_earlier, const char *ranks);

@@ -124,7 +124,7 @@ static void add_string(cJSON *json, const char *name, const char *text, size_t c
 	cJSON_AddStringToObject(json, name, copy);
 }
 
-void meta_process(struct output *o, struct process *p)
+int meta_process(struct output *o, struct process *p)
 {
 	const struct segfile *f = p->file;
 	uint32_t state = atomic_load_explicit(&f->state, memory_order_acquire);
@@ -159,7 +159,7 @@ void meta_process(struct output *o, struct process *p)
 	add_tick(json, "finalize_enter_tick", f->finalize_enter_tick);
 	cJSON_AddNumberToObject(json, "overhead_ns", f->overhead_ps / 1000.0);
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
-	put_json(o, MPIC_META, p->index, p->meta_seq++, json);
+	return put_json(o, MPIC_META, p->index, p->meta_seq++, json);
 }
 
 int meta_end(struct output *o, uint32_t processes, uint64_t events, uint64_t lost)

@@ -118,6 +118,8 @@ static void lose(struct output *o, const struct queued_events *what)
 int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload,
 		     size_t len_bytes)
 {
+	if (o->len_bytes + o->pending.len_bytes == 0)
+		mpic_append_magic(&o->pending); /* there was no memory for it when the file was made */
 	size_t before = o->pending.len_bytes;
 	int rc = mpic_append_block(&o->pending, block, payload, len_bytes, DEFLATE_LEVEL, NULL);
 	if (rc < 0) {

@@ -58,5 +58,5 @@ void process_give_back(struct process *p);
 void process_lost(struct process *p, const struct queued_events *what);
 /* Bytes of spilled segments that wait to be drained. */
 uint64_t process_backlog(const struct process *p);
-/* The totals of all threads as profile blocks. */
-void process_profile(struct process *p, struct output *o);
+/* The totals of all threads as profile blocks. 0 or -errno. */
+int process_profile(struct process *p, struct output *o);

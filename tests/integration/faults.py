@@ -85,6 +85,16 @@ def output_full(t, place, program, plain):
             t.check('%s: output, a full disk: every event that did not reach it is told' % place.flavour,
                     adds_up(story, 20 * STEPS) and story[2] > 0, story)
             t.equal('%s: output, a full disk: the program is untouched' % place.flavour, shown(traced), plain[20 * STEPS])
+    step = Step(place, 'again')
+    step.run(program, place.dir + '/c', str(STEPS), '1')
+    step.end()
+    before = told(step)
+    os.unlink(step.dir + '/ranks/sealed')
+    with open(step.dir + '/ranks/output', 'w') as f:
+        f.write('=' + step.mpic)
+    code = step.end()
+    t.equal('%s: an agent that died when all was done: the next one changes nothing' % place.flavour,
+            (code, told(step), os.listdir(step.dir + '/ranks')), (0, before, ['sealed']))
     step = Step(place, 'nowhere', out='/proc/self/nowhere')
     step.run(program, place.dir + '/c', str(STEPS), '1')
     step.end()

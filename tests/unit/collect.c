@@ -551,8 +551,7 @@ static void two_agents(struct segfile *f, bool flushed, bool given_back)
 	struct earlier e;
 	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
 	cr_assert_eq(output_open(&o, NULL), 0);
-	earlier_note(dir, o.path, false);
-	earlier_note(dir, o.path, true);
+	earlier_made(earlier_note(dir, o.path));
 	meta_process(&o, &p);
 	output_flush(&o);
 	cr_assert_eq(process_drain(&p, &o, false), 2);
