@@ -178,9 +178,11 @@ static struct comm_entry *enter(MPI_Comm comm, uint32_t op, const struct comm_en
 		next.MPI_Group_free(&remote_group);
 	}
 	if (members_of(group, &local)) {
-		struct comm_entry fresh = {.id = next_id++, .rank = rank, .size = (uint32_t)local.n, .remote_size = (uint32_t)remote.n};
-		fresh.handle = c->handle; /* it and `used` stay as they are until the end */
-		*c = fresh;
+		memset((uint8_t *)c + offsetof(struct comm_entry, id), 0, sizeof(*c) - offsetof(struct comm_entry, id));
+		c->id = next_id++;
+		c->rank = rank;
+		c->size = (uint32_t)local.n;
+		c->remote_size = (uint32_t)remote.n;
 		c->global_id = fixed_id != 0 ? fixed_id : identity(parent, child, salt, &local, &remote);
 		put_def(c, op, parent->id, inter != 0, &local, &remote);
 		/* Last, for those who look without the lock. Partner: the acquire load in comm_find(). */

@@ -19,13 +19,13 @@ static inline void handles_changed(void)
 
 struct comm_entry {
 	MPI_Comm handle;
+	bool used; /* it and the handle are read without the lock, the others only when it is set */
 	uint32_t id;
 	int32_t rank;	      /* mine in it */
 	uint32_t size;	      /* of the local group */
 	uint32_t remote_size; /* 0 unless inter */
 	uint32_t created;     /* communicators derived from it so far: the same count on all members */
 	uint32_t objects;     /* the same of windows and files made on it */
-	bool used;
 	bool has_neighbors;   /* the next two are known and told */
 	uint32_t in, out;     /* neighbours of this rank */
 	uint64_t global_id;
