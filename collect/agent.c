@@ -15,11 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_MIN_NS 2000000ll
+#define POLL_MIN_NS 1000000ll
 #define POLL_MAX_NS 50000000ll
-#define REST_FACTOR 3 /* rest three times as long as it worked: a quarter of a processor at most ... */
-#define REST_MAX_NS 500000000ll
-#define BACKLOG_BYTES (256ull << 20) /* ... unless that much waits to be packed */
 #define LAST_TRIES 7 /* in a quarter of a second */
 #define CLOCK_EVERY_NS 1000000000ll
 #define SNAPSHOT_EVERY_NS 10000000000ll
@@ -299,29 +296,16 @@ static void set_priority(bool idle)
 	}
 }
 
-static int64_t cpu_ns(void)
+/* Come back when the fullest ring is half full: later the rank would have to write segments out itself, which costs it more than
+ * anything else, and earlier the segments would be small. */
+static int64_t rest_ns(const struct agent *a, int64_t round_ns, int64_t last_ns)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
-static bool falls_behind(const struct agent *a)
-{
+	uint32_t fill = 0;
 	for (uint32_t i = 0; i < a->nprocesses; i++)
-		if (process_backlog(&a->processes[i]) > BACKLOG_BYTES)
-			return true;
-	return false;
-}
-
-/* Packing next to a rank slows it down even on another core, which shares caches or is its sibling thread: so the agent
- * rests in proportion to its work and lets ranks spill meanwhile. */
-static int64_t rest_ns(const struct agent *a, int64_t worked_ns, int drained, int64_t last_ns)
-{
-	if (drained == 0)
-		return last_ns * 2 < POLL_MAX_NS ? last_ns * 2 : POLL_MAX_NS;
-	int64_t rest = falls_behind(a) ? POLL_MIN_NS : worked_ns * REST_FACTOR;
-	return rest < POLL_MIN_NS ? POLL_MIN_NS : rest > REST_MAX_NS ? REST_MAX_NS : rest;
+		if (!a->processes[i].gone && a->processes[i].ring_fill_percent > fill)
+			fill = a->processes[i].ring_fill_percent;
+	int64_t rest = fill == 0 ? last_ns * 2 : round_ns * 50 / fill;
+	return rest < POLL_MIN_NS ? POLL_MIN_NS : rest > POLL_MAX_NS ? POLL_MAX_NS : rest;
 }
 
 static void rest(const struct agent *a, int64_t ns)
@@ -342,14 +326,15 @@ static void give_back(struct agent *a, int drained)
 
 static void serve(struct agent *a, pid_t watch_pid)
 {
-	int64_t wait_ns = POLL_MIN_NS;
+	int64_t wait_ns = POLL_MIN_NS, began_ns = tick_sample().monotonic_ns;
 	for (;;) {
 		bool over = step_is_over(a, watch_pid); /* asked first: what is there now is all there will be */
 		if (over)
 			set_priority(false);
 		look_for_processes(a);
 		sample_clock(a, over);
-		int64_t began_ns = cpu_ns();
+		int64_t now_ns = tick_sample().monotonic_ns, round_ns = now_ns - began_ns;
+		began_ns = now_ns;
 		if (a->output.path == NULL && a->nprocesses > 0 && over)
 			open_output(a); /* the last chance; what is not drained stays in ranks/ */
 		int drained = a->output.path != NULL ? drain_all(a, over) : 0;
@@ -357,7 +342,7 @@ static void serve(struct agent *a, pid_t watch_pid)
 			return;
 		snapshot(a, false);
 		give_back(a, drained);
-		wait_ns = rest_ns(a, cpu_ns() - began_ns, drained, wait_ns);
+		wait_ns = rest_ns(a, round_ns, wait_ns);
 		rest(a, wait_ns);
 	}
 }

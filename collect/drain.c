@@ -124,6 +124,8 @@ static int drain_ring(struct process *p, struct output *o, struct drained_thread
 		t->drained_slots |= bit;
 		drained++;
 	}
+	uint32_t fill = (uint32_t)((uint64_t)drained * 100 * slot / t->ring_bytes);
+	p->ring_fill_percent = fill > p->ring_fill_percent ? fill : p->ring_fill_percent;
 	return drained;
 }
 
@@ -146,12 +148,6 @@ void process_give_back(struct process *p)
 		return;
 	p->spill_given_back = p->spill_done;
 	atomic_store_explicit(&p->file->spill_drained, p->spill_done, memory_order_relaxed);
-}
-
-uint64_t process_backlog(const struct process *p)
-{
-	uint64_t end = atomic_load_explicit(&p->file->spilled, memory_order_relaxed);
-	return p->gone || end < p->spill_done ? 0 : end - p->spill_done;
 }
 
 /* What was read gives its blocks back now and then. */
@@ -221,6 +217,7 @@ int process_drain(struct process *p, struct output *o, bool all)
 	if (p->refused) /* without all of its parts nothing of it can be understood */
 		return 0;
 	drained += drain_spill(p, o, all);
+	p->ring_fill_percent = drained > 0 ? 100 : 0;
 	for (uint32_t i = 0; i < p->nthreads; i++)
 		drained += drain_ring(p, o, &p->threads[i], all);
 	if (drained > 0 || all)

@@ -37,6 +37,7 @@ struct process {
 	uint64_t meta_seq;
 	const struct earlier *earlier; /* what an agent that died wrote of it, or NULL */
 	uint64_t packed_event_bytes;
+	uint32_t ring_fill_percent; /* of the fullest ring, when last drained */
 	bool gone; /* died or finalised: everything in it is final */
 	bool lost; /* gone without MPI_Finalize */
 	bool refused; /* the system refused something: there is more in its files than was drained */
@@ -56,7 +57,5 @@ int process_drain(struct process *p, struct output *o, bool all);
 void process_give_back(struct process *p);
 /* A block of events of this process did not reach the output. */
 void process_lost(struct process *p, const struct queued_events *what);
-/* Bytes of spilled segments that wait to be drained. */
-uint64_t process_backlog(const struct process *p);
 /* The totals of all threads as profile blocks. 0 or -errno. */
 int process_profile(struct process *p, struct output *o);

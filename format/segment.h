@@ -27,7 +27,7 @@
 #define SPILL_SUFFIX ".spill"
 #define SEGFILE_REGIONS_MAX 1024
 #define SEGFILE_HEAD_BYTES 65536
-#define RING_SEGMENTS 4
+#define RING_SEGMENTS 16 /* of the main thread; touched as far as needed */
 
 #define SEGREC_LONG 0xffffu	      /* in place of a signature */
 #define SEGREC_TICKS_MAX 0xffffffu    /* gap or duration of a short record */

@@ -6,10 +6,14 @@
 #include "pmpi/op_names.h"
 #include "pmpi/segfile.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define PAGE 4096u
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older ones refuse, and pages come one by one */
+#endif
 #define MAIN_SEGMENT_BYTES (256u << 10)
 #define OTHER_SEGMENT_BYTES (64u << 10)
 #define DEFS_FIRST_BYTES (32u << 10)
@@ -28,8 +32,20 @@ void stream_set_limit(struct stream *s)
 	s->limit = careful ? s->pos : (uint64_t *)(void *)((uint8_t *)s->segment + s->segment_bytes);
 }
 
+/* The pages of a slot at its first use, all at once; later uses find them there. */
+static void touch_slot(struct stream *s)
+{
+	if (s->ring_at < s->ring_touched)
+		return;
+	int saved = errno;
+	madvise(s->ring + (size_t)s->ring_at * s->segment_bytes, s->segment_bytes, MADV_POPULATE_WRITE);
+	errno = saved;
+	s->ring_touched = s->ring_at + 1;
+}
+
 static void open_segment(struct stream *s)
 {
+	touch_slot(s);
 	struct segment *g = (struct segment *)(void *)(s->ring + (size_t)s->ring_at * s->segment_bytes);
 	atomic_store_explicit(&g->committed, 0, memory_order_relaxed);
 	g->thread = s->thread;
@@ -81,19 +97,30 @@ static uint64_t records_in(const struct segment *g)
 	return n;
 }
 
-/* The segment is full: go on in the next one if the agent has drained it, else write this one out ourselves. */
+/* The first slot that the agent has drained: the fewer are in use, the more of them stay in the cache. */
+static bool find_free_slot(const struct stream *s, uint32_t *ret_slot)
+{
+	for (uint32_t i = 0; i < s->ring_segments; i++) {
+		struct segment *g = (struct segment *)(void *)(s->ring + (size_t)i * s->segment_bytes);
+		if (i != s->ring_at && atomic_load_explicit(&g->state, memory_order_acquire) == SEGMENT_FREE) {
+			*ret_slot = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The segment is full: go on in another one if the agent has drained it, else write this one out ourselves. */
 static void next_segment(struct stream *s)
 {
-	uint32_t next = (s->ring_at + 1) % s->ring_segments;
-	struct segment *after = (struct segment *)(void *)(s->ring + (size_t)next * s->segment_bytes);
-
+	uint32_t slot;
 	if (atomic_load_explicit(&segfile->stop_events, memory_order_relaxed) != 0) {
 		events_stop(s);
 		return;
 	}
-	if (atomic_load_explicit(&after->state, memory_order_acquire) == SEGMENT_FREE) {
+	if (find_free_slot(s, &slot)) {
 		atomic_store_explicit(&s->segment->state, SEGMENT_FULL, memory_order_release);
-		s->ring_at = next;
+		s->ring_at = slot;
 	} else if (!segfile_spill(s->segment)) {
 		lose(s, records_in(s->segment), s->segment->begin_tick, LOST_SPILL_FAILED);
 	}
@@ -351,8 +378,7 @@ static bool allocate(struct stream *s)
 	s->area = segfile_add_region(REGION_THREAD, s->thread, PAGE, NULL, true);
 	s->segment_bytes = s->thread == 0 ? MAIN_SEGMENT_BYTES : OTHER_SEGMENT_BYTES;
 	s->ring_segments = s->thread == 0 ? RING_SEGMENTS : 2;
-	/* Faulted in now, once: the ring is reused for ever. */
-	s->ring = segfile_add_region(REGION_RING, s->thread, (size_t)s->ring_segments * s->segment_bytes, NULL, true);
+	s->ring = segfile_add_region(REGION_RING, s->thread, (size_t)s->ring_segments * s->segment_bytes, NULL, false);
 	return s->slots != NULL && s->known != NULL && s->sig_words != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
 }
 

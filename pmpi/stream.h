@@ -57,7 +57,7 @@ struct stream {
 	uint32_t nsigs, nexact;
 	uint32_t thread;
 	/* cold */
-	uint32_t ring_segments, ring_at;
+	uint32_t ring_segments, ring_at, ring_touched;
 	uint8_t *ring;
 	uint32_t segment_bytes;
 	struct defs_area *defs; /* the newest region */
