@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define SEGMENT_BYTES_MAX (1u << 20)
-#define PUNCH_BYTES (64u << 20)
 #define SPILL_ROUND 16 /* segments drained at one go while the program runs */
 
 static int rd_record(struct cursor *c, struct mpic_event *ev, uint64_t clock, uint64_t *extra)
@@ -147,10 +146,20 @@ void process_give_back(struct process *p)
 	if (p->spill_given_back == p->spill_done)
 		return;
 	p->spill_given_back = p->spill_done;
-	atomic_store_explicit(&p->file->spill_drained, p->spill_done, memory_order_relaxed);
+	/* Partner: the acquire load in pmpi/segfile.c: places are written again. */
+	atomic_store_explicit(&p->file->spill_drained, p->spill_done, memory_order_release);
 }
 
-/* What was read gives its blocks back now and then. */
+static bool read_spilled(const struct process *p, uint64_t index, struct segment *head, uint8_t *records, size_t cap)
+{
+	uint32_t place = p->file->spill_place[index % SPILL_SEGMENTS_MAX];
+	off_t at = (off_t)place * SPILL_SLOT_BYTES;
+	if (place >= SPILL_SEGMENTS_MAX || pread(p->spill_fd, head, sizeof(*head), at) != (ssize_t)sizeof(*head))
+		return false;
+	uint32_t len = atomic_load_explicit(&head->committed, memory_order_relaxed);
+	return len <= cap && pread(p->spill_fd, records, len, at + (off_t)sizeof(*head)) == (ssize_t)len;
+}
+
 static int drain_spill(struct process *p, struct output *o, bool all)
 {
 	static uint8_t bytes[SEGMENT_BYTES_MAX];
@@ -168,25 +177,15 @@ static int drain_spill(struct process *p, struct output *o, bool all)
 	uint64_t end = atomic_load_explicit(&p->file->spilled, memory_order_acquire);
 	while (p->spill_done < end && (all || drained < SPILL_ROUND)) {
 		struct segment head;
-		if (pread(p->spill_fd, &head, sizeof(head), (off_t)p->spill_done) != (ssize_t)sizeof(head))
+		if (!read_spilled(p, p->spill_done, &head, bytes, sizeof(bytes)))
 			break;
-		uint32_t len = atomic_load_explicit(&head.committed, memory_order_relaxed);
-		if (head.len_bytes == 0 || len > sizeof(bytes) ||
-		    pread(p->spill_fd, bytes, len, (off_t)(p->spill_done + sizeof(head))) != (ssize_t)len)
-			break;
-		drain_segment(p, o, &head, bytes, len, false);
+		drain_segment(p, o, &head, bytes, atomic_load_explicit(&head.committed, memory_order_relaxed), false);
 		if (head.thread < p->nthreads)
 			p->threads[head.thread].spilled_seq = head.seq + 1;
-		p->spill_done += sizeof(head) + len;
+		p->spill_done++;
 		drained++;
 	}
 	p->refused |= all && p->spill_done < end;
-	/* Rarely and much at once: punching holds the file's lock, and the rank waits for it with its next segment. */
-	if (!all && p->spill_given_back - p->spill_punched >= PUNCH_BYTES) {
-		fallocate(p->spill_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)p->spill_punched,
-			  (off_t)(p->spill_given_back - p->spill_punched));
-		p->spill_punched = p->spill_given_back;
-	}
 	return drained;
 }
 

@@ -56,7 +56,7 @@ int process_open(struct process *ret_p, const char *path, uint32_t index, struct
 		rc = fail(e, -EAGAIN, "%s: not ready", path);
 	else if (magic != SEGFILE_MAGIC || p.file->version != SEGFILE_VERSION)
 		rc = fail(e, -EBADMSG, "%s: not a segment file of this version", path);
-	p.spill_done = p.spill_punched = p.spill_given_back =
+	p.spill_done = p.spill_given_back =
 		rc == 0 ? atomic_load_explicit(&p.file->spill_drained, memory_order_relaxed) : 0;
 	p.path = strdup(path);
 	p.maps = calloc(SEGFILE_REGIONS_MAX, sizeof(*p.maps));

@@ -33,7 +33,7 @@ struct process {
 	struct drained_thread *threads;
 	uint32_t nthreads;
 	int spill_fd;
-	uint64_t spill_done, spill_given_back, spill_punched;
+	uint64_t spill_done, spill_given_back; /* segments */
 	uint64_t meta_seq;
 	const struct earlier *earlier; /* what an agent that died wrote of it, or NULL */
 	uint64_t packed_event_bytes;

@@ -3,7 +3,7 @@
  * The file is mapped MAP_SHARED by both, grows by regions that are allocated (posix_fallocate) before they are mapped, and
  * lives in the step's ranks/ directory. Everything the program committed is there after any death of it.
  *
- *   0                 struct segfile (one page and more): who, when, table of regions
+ *   0                 struct segfile (some pages): who, when, table of regions
  *   regions[i]        THREAD   one struct thread_area: counters of one thread
  *                     DEFS     struct defs_area, then definition records (mpic.h)
  *                     TOTALS   struct segment_total[]: index = signature id; consecutive regions continue
@@ -12,8 +12,9 @@
  * A record is one u64: signature in bits 0-15, gap in 16-39, duration in 40-63, both in ticks. Bits 0-15 all ones make it
  * a long record: signature in bits 16-39, number of extra words in 40-63, then u64 gap, u64 duration, the extra words.
  *
- * `<name>.spill` beside it: segments the agent had no time for, appended whole by the program:
- * struct segment as in the ring, then `committed` bytes of records. */
+ * `<name>.spill` beside it: segments the agent had no time for, written whole by the program at place * SPILL_SLOT_BYTES: struct
+ * segment as in the ring, then `committed` bytes of records. The i-th of them is at spill_place[i % SPILL_SEGMENTS_MAX]; places of
+ * segments that are in the trace are used again, so the file is as long as the agent ever was behind. */
 #pragma once
 
 #include "base/tick.h"
@@ -22,11 +23,13 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 2
+#define SEGFILE_VERSION 3
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
+#define SPILL_SLOT_BYTES (256u << 10)
+#define SPILL_SEGMENTS_MAX 16384u /* not drained; then events are lost, and counted */
 #define SEGFILE_REGIONS_MAX 1024
-#define SEGFILE_HEAD_BYTES 65536
+#define SEGFILE_HEAD_BYTES 131072
 #define RING_SEGMENTS 16 /* of the main thread; touched as far as needed */
 
 #define SEGREC_LONG 0xffffu	      /* in place of a signature */
@@ -84,8 +87,9 @@ struct segfile {
 	uint64_t calls_before_init; /* of MPI functions that may be called then; they are no events */
 	int32_t parents;	    /* how many spawned this world; 0: it was not spawned */
 	struct region regions[SEGFILE_REGIONS_MAX];
-	_Atomic uint64_t spilled;	/* bytes of the spill file that are whole; release, after they are written */
-	_Atomic uint64_t spill_drained; /* by the agent: bytes of the spill file that are in the trace */
+	_Atomic uint64_t spilled;	/* segments in the spill file that are whole; release, after they are written */
+	_Atomic uint64_t spill_drained; /* by the agent: so many of them are in the trace; release, their places are free */
+	uint32_t spill_place[SPILL_SEGMENTS_MAX];
 };
 
 _Static_assert(sizeof(struct segfile) <= SEGFILE_HEAD_BYTES, "the head must fit its place");

@@ -14,12 +14,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SPILL_BYTES_MAX (4ull << 30) /* per process; then events are lost, and counted */
-
 struct segfile *segfile;
 static char path[PATH_MAX];
 static uint64_t next_offset = SEGFILE_HEAD_BYTES;
-static uint64_t spilled_bytes;
+static uint64_t spilled, spill_reused; /* segments; of the drained ones, those whose place was taken again */
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 
 static void lock_take(void)
@@ -100,22 +98,39 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 	return at;
 }
 
+/* The place of the oldest drained segment, or one behind all others: pages that are in the cache cost nothing to write again, new
+ * ones come from the system one by one. */
+static bool choose_place(uint32_t *ret_place)
+{
+	/* Partner: the release store in collect/drain.c. */
+	uint64_t drained = atomic_load_explicit(&segfile->spill_drained, memory_order_acquire);
+	if (spill_reused < drained && drained <= spilled) {
+		*ret_place = segfile->spill_place[spill_reused % SPILL_SEGMENTS_MAX];
+		return true;
+	}
+	*ret_place = (uint32_t)(spilled - spill_reused);
+	return *ret_place < SPILL_SEGMENTS_MAX;
+}
+
 bool segfile_spill(const struct segment *segment)
 {
 	size_t len = sizeof(*segment) + atomic_load_explicit(&segment->committed, memory_order_relaxed);
 	int saved = errno;
+	uint32_t place = 0;
 	bool ok = false;
 	lock_take();
-	uint64_t end = spilled_bytes + len;
-	int fd = end > SPILL_BYTES_MAX || !fits_limit(end) ? -1 : open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT);
+	bool has_place = choose_place(&place);
+	off_t at = (off_t)place * SPILL_SLOT_BYTES;
+	int fd = has_place && fits_limit((uint64_t)at + len) ? open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT) : -1;
 	if (fd >= 0) {
-		ok = pwrite(fd, segment, len, (off_t)spilled_bytes) == (ssize_t)len;
+		ok = pwrite(fd, segment, len, at) == (ssize_t)len;
 		close(fd);
 	}
 	if (ok) {
-		spilled_bytes += len;
+		spill_reused += place < spilled - spill_reused;
+		segfile->spill_place[spilled % SPILL_SEGMENTS_MAX] = place;
 		/* Partner: the agent's acquire load in collect/drain.c. It reads no segment that is still being written. */
-		atomic_store_explicit(&segfile->spilled, spilled_bytes, memory_order_release);
+		atomic_store_explicit(&segfile->spilled, ++spilled, memory_order_release);
 	}
 	lock_give();
 	errno = saved;

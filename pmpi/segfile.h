@@ -14,7 +14,7 @@ int segfile_create(const char *dir) HIDDEN COLD;
  * reserved there), enter them in the table. NULL when there is no room. Thread-safe. */
 void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_bytes, void *where,
 			 bool prefault) HIDDEN COLD;
-/* Append a segment to the spill file. false when that is not possible. */
+/* Write a segment to the spill file. false when that is not possible. */
 bool segfile_spill(const struct segment *segment) HIDDEN COLD;
 /* Remove the file again (MPI_Init failed). */
 void segfile_remove(void) HIDDEN COLD;

@@ -10,7 +10,7 @@ from trace import FLAVOURS, MPITRACE, Place, Tests, operations
 WANT = {
     'outstanding': {'MPI_Irecv': 10000, 'MPI_Isend': 10000, 'MPI_Waitall': 1},
     'startall': {'MPI_Startall': 3, 'MPI_Waitall': 3, 'MPI_Request_free': 3000},
-    'freed': {'MPI_Isend': 200000, 'MPI_Request_free': 200000, 'MPI_Recv': 200000},
+    'freed': {'MPI_Isend': 400000, 'MPI_Request_free': 400000, 'MPI_Recv': 400000},
     'polls': {'MPI_Test': 1000000, 'MPI_Irecv': 1, 'MPI_Send': 1, 'MPI_Wait': 1},
     'pollers': {'MPI_Testany': 1000000, 'MPI_Testall': 100000, 'MPI_Testsome': 100000, 'MPI_Request_get_status': 100000},
     'tags': {'MPI_Irecv': 50000, 'MPI_Send': 50000, 'MPI_Wait': 50000, 'MPI_Iprobe': 3000},
@@ -18,7 +18,7 @@ WANT = {
     'jumps': {'MPI_Barrier': 10},
     'errors': {'MPI_Irecv': 100, 'MPI_Isend': 100, 'MPI_Waitall': 50},
 }
-MESSAGES = {'outstanding': 10000, 'startall': 4500, 'freed': 200000, 'polls': 1, 'pollers': 2, 'tags': 50000, 'threads': 32000, 'jumps': 0, 'errors': 100}
+MESSAGES = {'outstanding': 10000, 'startall': 4500, 'freed': 400000, 'polls': 1, 'pollers': 2, 'tags': 50000, 'threads': 32000, 'jumps': 0, 'errors': 100}
 PYTHON = '''
 from mpi4py import MPI
 comm = MPI.COMM_WORLD

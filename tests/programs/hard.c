@@ -65,7 +65,7 @@ static void freed(void)
 {
 	int a = 1, b;
 	long before = 0;
-	for (int i = 0; i < 200000; i++) {
+	for (int i = 0; i < 400000; i++) {
 		MPI_Request r;
 		MPI_Isend(&a, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &r);
 		MPI_Request_free(&r);
@@ -73,7 +73,8 @@ static void freed(void)
 		if (i == 50000)
 			before = resident_kib();
 	}
-	printf("grew %s\n", resident_kib() - before < 512 ? "no" : "yes");
+	/* The tracer's ring may still grow to its 4 MiB; 350,000 requests of 32 bytes would be 11. */
+	printf("grew %s\n", resident_kib() - before < 5120 ? "no" : "yes");
 }
 
 /* a test that polls a million times, and then succeeds */

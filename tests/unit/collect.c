@@ -503,20 +503,25 @@ Test(drain, totals_go_on_in_the_next_region)
 	mpic_close(&r.file);
 }
 
+/* The i-th segment of the spill file, at a place of its own. */
+static void spill(struct segfile *f, unsigned i, uint32_t place)
+{
+	struct segment head = {.committed = sizeof(two), .len_bytes = SLOT, .seq = i, .begin_tick = 1000};
+	int fd = open(spill_path, O_WRONLY | O_CREAT, 0600);
+	cr_assert_eq(pwrite(fd, &head, sizeof(head), (off_t)place * SPILL_SLOT_BYTES), (ssize_t)sizeof(head));
+	cr_assert_eq(pwrite(fd, two, sizeof(two), (off_t)place * SPILL_SLOT_BYTES + (off_t)sizeof(head)), (ssize_t)sizeof(two));
+	close(fd);
+	f->spill_place[i] = place;
+}
+
 Test(drain, takes_spilled_segments_and_stops_at_the_half_written_one)
 {
-	uint8_t bytes[3 * (sizeof(struct segment) + sizeof(two))];
 	struct mpic_event ev[8];
 	struct segfile *f = make_segfile();
-	for (unsigned i = 0; i < 3; i++) {
-		struct segment head = {
-			.committed = sizeof(two), .len_bytes = SLOT, .seq = i, .begin_tick = 1000};
-		uint8_t *to = bytes + i * (sizeof(head) + sizeof(two));
-		memcpy(to, &head, sizeof(head));
-		memcpy(to + sizeof(head), two, sizeof(two));
-	}
-	write_file(spill_path, bytes, sizeof(bytes)); /* the third is there, but nobody said that it is whole */
-	f->spilled = 2 * (sizeof(struct segment) + sizeof(two));
+	spill(f, 0, 1);
+	spill(f, 1, 0);
+	spill(f, 2, 2); /* is there, but nobody said that it is whole */
+	f->spilled = 2;
 	struct result r = drain(true);
 	cr_assert_eq(r.drained, 2);
 	cr_assert_eq(events_of(&r.file, ev, 8), 4);
@@ -528,12 +533,8 @@ Test(drain, a_segment_that_was_spilled_is_not_told_again_from_its_slot)
 	struct segfile *f = make_segfile();
 	struct thread_area *area = at(f, AREA_AT);
 	struct mpic_event ev[8];
-	uint8_t bytes[sizeof(struct segment) + sizeof(two)];
-	struct segment head = {.committed = sizeof(two), .len_bytes = SLOT, .seq = 0, .begin_tick = 1000};
-	memcpy(bytes, &head, sizeof(head));
-	memcpy(bytes + sizeof(head), two, sizeof(two));
-	write_file(spill_path, bytes, sizeof(bytes));
-	f->spilled = sizeof(bytes);
+	spill(f, 0, 0);
+	f->spilled = 1;
 	area->polls = (struct pending_polls){.sig = 9, .busy = 1, .calls = 7, .previous_exit_tick = 1042,
 					     .enter_tick = 1100, .exit_tick = 1200};
 	fill_segment(f, 0, SEGMENT_OPEN, two, 2);
