@@ -104,12 +104,17 @@ static int drain_ring(struct process *p, struct output *o, struct drained_thread
 	uint32_t slot = ((const struct segment *)(const void *)t->ring)->len_bytes;
 	if (slot < sizeof(struct segment) || slot > SEGMENT_BYTES_MAX)
 		return 0;
+	bool open = false;
+	uint64_t next_seq = t->spilled_seq;
 	for (size_t at = 0; at + slot <= t->ring_bytes; at += slot) {
 		struct segment *g = (struct segment *)(void *)(t->ring + at);
 		/* Partners: the release stores of state and committed in pmpi/stream.c. */
 		uint32_t state = atomic_load_explicit(&g->state, memory_order_acquire);
 		uint32_t len = atomic_load_explicit(&g->committed, memory_order_acquire);
 		uint64_t bit = 1ull << (at / slot % 64);
+		open |= state == SEGMENT_OPEN;
+		if (state == SEGMENT_FULL || (state == SEGMENT_FREE && len > 0))
+			next_seq = g->seq >= next_seq ? g->seq + 1 : next_seq;
 		if ((t->drained_slots & bit) != 0 || len > slot - sizeof(*g) || (state != SEGMENT_FULL && !(all && state == SEGMENT_OPEN)))
 			continue;
 		struct segment head = *g;
@@ -122,6 +127,12 @@ static int drain_ring(struct process *p, struct output *o, struct drained_thread
 		drain_segment(p, o, &head, (const uint8_t *)(g + 1), len, state == SEGMENT_OPEN);
 		t->drained_slots |= bit;
 		drained++;
+	}
+	if (all && !open && t->area != NULL && t->area->polls.busy) {
+		/* It died between two segments: the polls are behind them all. */
+		struct segment last = {.thread = (uint32_t)(t - p->threads), .seq = next_seq,
+				       .begin_tick = t->area->polls.previous_exit_tick};
+		drain_segment(p, o, &last, (const uint8_t *)"", 0, true);
 	}
 	uint32_t fill = (uint32_t)((uint64_t)drained * 100 * slot / t->ring_bytes);
 	p->ring_fill_percent = fill > p->ring_fill_percent ? fill : p->ring_fill_percent;

@@ -33,19 +33,18 @@ void stream_set_limit(struct stream *s)
 }
 
 /* The pages of a slot at its first use, all at once; later uses find them there. */
-static void touch_slot(struct stream *s)
+static void touch_slot(struct stream *s, uint32_t slot)
 {
-	if (s->ring_at < s->ring_touched)
+	if (slot < s->ring_touched)
 		return;
 	int saved = errno;
-	madvise(s->ring + (size_t)s->ring_at * s->segment_bytes, s->segment_bytes, MADV_POPULATE_WRITE);
+	madvise(s->ring + (size_t)slot * s->segment_bytes, s->segment_bytes, MADV_POPULATE_WRITE);
 	errno = saved;
-	s->ring_touched = s->ring_at + 1;
+	s->ring_touched = slot + 1;
 }
 
 static void open_segment(struct stream *s)
 {
-	touch_slot(s);
 	struct segment *g = (struct segment *)(void *)(s->ring + (size_t)s->ring_at * s->segment_bytes);
 	atomic_store_explicit(&g->committed, 0, memory_order_relaxed);
 	g->thread = s->thread;
@@ -119,6 +118,7 @@ static void next_segment(struct stream *s)
 		return;
 	}
 	if (find_free_slot(s, &slot)) {
+		touch_slot(s, slot); /* before there is a moment with no open segment */
 		atomic_store_explicit(&s->segment->state, SEGMENT_FULL, memory_order_release);
 		s->ring_at = slot;
 	} else if (!segfile_spill(s->segment)) {
@@ -394,6 +394,7 @@ struct stream *stream_attach(void)
 	if (!allocate(s))
 		return NULL;
 	s->previous_exit = tick_now();
+	touch_slot(s, 0);
 	for (uint32_t i = 0; i < s->ring_segments; i++) /* the agent takes the size of a slot from the first */
 		((struct segment *)(void *)(s->ring + (size_t)i * s->segment_bytes))->len_bytes = s->segment_bytes;
 	open_segment(s);

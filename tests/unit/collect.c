@@ -429,6 +429,20 @@ Test(drain, tells_the_polls_that_were_running_when_the_process_died)
 	mpic_close(&r.file);
 }
 
+Test(drain, tells_the_polls_of_a_process_that_died_between_two_segments)
+{
+	struct segfile *f = make_segfile();
+	struct thread_area *area = at(f, AREA_AT);
+	struct mpic_event ev[8];
+	area->polls = (struct pending_polls){.sig = 9, .busy = 1, .calls = 77, .previous_exit_tick = 1042, .enter_tick = 1100, .exit_tick = 1200};
+	fill_segment(f, 0, SEGMENT_FULL, two, 2);
+	fill_segment(f, 1, SEGMENT_FREE, two, 2);
+	struct result r = drain(true);
+	cr_assert_eq(events_of(&r.file, ev, 8), 3);
+	cr_assert(ev[2].sig == 9 && ev[2].enter_tick == 1100 && ev[2].extra[0] == 77);
+	mpic_close(&r.file);
+}
+
 Test(drain, a_hostile_record_ends_its_segment_and_no_other)
 {
 	static const uint64_t too_many[] = {SHORT(3, 10, 5), LONG(4, SEGREC_EXTRA_MAX + 1), 1, 1, 0};
