@@ -369,6 +369,17 @@ uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words)
 
 /* ---- making one ---- */
 
+/* A shorter one where there is little room: two segments will do. */
+static void allocate_ring(struct stream *s)
+{
+	uint32_t n = s->thread == 0 ? RING_SEGMENTS : 2;
+	s->segment_bytes = s->thread == 0 ? MAIN_SEGMENT_BYTES : OTHER_SEGMENT_BYTES;
+	for (; n >= 2 && s->ring == NULL; n /= 2) {
+		s->ring_segments = n;
+		s->ring = segfile_add_region(REGION_RING, s->thread, (size_t)n * s->segment_bytes, NULL, false);
+	}
+}
+
 static bool allocate(struct stream *s)
 {
 	s->slots = memory_reserve(STREAM_SLOTS * sizeof(*s->slots));
@@ -376,9 +387,7 @@ static bool allocate(struct stream *s)
 	s->sig_words = memory_reserve(SIGS_ALL * sizeof(*s->sig_words));
 	s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
 	s->area = segfile_add_region(REGION_THREAD, s->thread, PAGE, NULL, true);
-	s->segment_bytes = s->thread == 0 ? MAIN_SEGMENT_BYTES : OTHER_SEGMENT_BYTES;
-	s->ring_segments = s->thread == 0 ? RING_SEGMENTS : 2;
-	s->ring = segfile_add_region(REGION_RING, s->thread, (size_t)s->ring_segments * s->segment_bytes, NULL, false);
+	allocate_ring(s);
 	return s->slots != NULL && s->known != NULL && s->sig_words != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
 }
 
