@@ -14,6 +14,8 @@ from trace import FLAVOURS, MPITRACE, Place, Tests, operations
 FULL = os.environ.get('FULL', '') != ''
 SCALAPACK = '/usr/lib/x86_64-linux-gnu/scalapack/%s-tests'
 FAST = ('xsqr',)
+# Under Open MPI its ranks may disagree on when an iteration ends: untraced, three runs of five hung (2026-11-21).
+HANGS = ('xdllt',)
 RANKS = {'openmpi': 4, 'mpich': 2}  # MPICH's ranks never yield
 REAL = re.compile(rb'[-+]?(\d+\.\d*|\.\d+)([EDed][-+]?\d+)?|\*{4,}|\b(nan|inf)\b')
 HPCC_INPUT = '''
@@ -92,7 +94,7 @@ def scalapack(t, place):
     root = SCALAPACK % place.flavour
     programs = [root + '/' + x for x in FAST]
     if FULL:
-        programs = sorted(x for x in glob.glob(root + '/x*') if os.access(x, os.X_OK))
+        programs = sorted(x for x in glob.glob(root + '/x*') if os.access(x, os.X_OK) and not x.endswith(HANGS))
     for path in glob.glob('/usr/share/scalapack/*.dat'):
         shutil.copy(path, place.dir)
     for program in programs:
