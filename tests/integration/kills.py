@@ -55,7 +55,11 @@ def die(rng, death, program, path, threads):
         program.kill()
     else:
         program.send_signal(getattr(signal, death))
-    program.wait(timeout=120)
+    try:
+        program.wait(timeout=20)
+    except subprocess.TimeoutExpired:  # Open MPI's handler of SIGSEGV allocates memory: deadly where the program was doing that
+        program.kill()
+        program.wait(timeout=120)
 
 
 def torn(step, path, threads, death):
