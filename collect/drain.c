@@ -214,7 +214,11 @@ static void drain_defs(struct process *p, struct output *o)
 			continue;
 		struct mpic_block b = {.kind = MPIC_DEFS, .process = p->index, .thread = r->thread,
 				       .seq = p->threads[r->thread].defs_seq++};
-		output_block(o, &b, (const uint8_t *)(d + 1) + m->done_bytes, len - m->done_bytes);
+		if (output_block(o, &b, (const uint8_t *)(d + 1) + m->done_bytes, len - m->done_bytes) == -ENOMEM) {
+			p->threads[r->thread].defs_seq--; /* without them events mean nothing: once more */
+			p->refused = true;
+			continue;
+		}
 		m->done_bytes = len;
 	}
 }
