@@ -378,6 +378,8 @@ static int resume(struct agent *a, struct error *e)
 		return 0;
 	const char *path = a->earlier.file.path;
 	rc = output_resume(&a->output, path, a->earlier.end);
+	if (rc == 0)
+		rc = earlier_claim(a->ranks);
 	if (rc < 0)
 		return fail(e, rc == -EWOULDBLOCK ? -EBUSY : rc, "%s: cannot go on in it: %s", path, strerror(-rc));
 	a->next_index = a->earlier.nprocesses;

@@ -13,6 +13,8 @@ struct earlier {
 int earlier_note(const char *ranks, const char *path);
 /* It is made. Closes note_fd. */
 void earlier_made(int note_fd);
+/* The noted file is an agent's, whatever is in it. 0 or -errno. */
+int earlier_claim(const char *ranks);
 void earlier_forget(const char *ranks);
 /* Find and read the file of a predecessor. 1, 0 when there was none, or -errno. */
 int earlier_open(struct earlier *ret_earlier, const char *ranks);

@@ -81,7 +81,7 @@ def torn(step, path, threads, death):
         return (more, late, lost, written, p['events'], p['missing_blocks'], p['undefined'])
     if os.listdir(step.dir + '/ranks') != ['sealed']:
         return ('left', os.listdir(step.dir + '/ranks'))
-    return None
+    return None if os.listdir(step.out) == ['n1.mpic'] else ('traces', os.listdir(step.out))
 
 
 def one(place, program, i):
@@ -117,7 +117,27 @@ def kill_one(place, program, i):
     wrong = torn(step, path, threads, death) or (('agent', code) if code else None)
     if not wrong:
         subprocess.run(['rm', '-rf', step.dir, step.out, path], check=True)
-    return (death, agents) if not wrong else None, wrong and (place.flavour, i, death, agents, threads, wrong)
+        return (death, agents), None
+    return None, (place.flavour, i, death, agents, threads, wrong, 'agent', code, os.listdir(step.dir + '/ranks'),
+                  os.path.isdir(step.out) and os.listdir(step.out))
+
+
+def killed_between_name_and_first_block(place, program):
+    """One agent dies when it has made its file and not yet said so, the next one in the midst of it: still one trace."""
+    step = Step(place, 'between')
+    os.mkdir(step.out)
+    open(step.mpic, 'w').close()
+    with open(step.dir + '/ranks/output', 'w') as note:
+        note.write('?' + step.mpic)
+    agent = step.agent()
+    victim = subprocess.Popen([program, place.dir + '/count-between', '0', '1'], env=step.env, cwd=place.dir,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: os.path.getsize(step.mpic) > 0, 30)
+    for p in (agent, victim):
+        p.kill()
+        p.wait()
+    code = step.end()
+    return torn(step, place.dir + '/count-between', 1, 'SIGKILL') or code
 
 
 def main():
@@ -126,6 +146,8 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place, ThreadPoolExecutor(int(os.environ.get('WORKERS', '2'))) as pool:
             program = place.compile('steps.c', '-pthread')
+            wrong = killed_between_name_and_first_block(place, program)
+            t.check('%s: an agent killed before its file was its own, then its successor' % flavour, not wrong, wrong)
             began = time.monotonic()
             results = list(pool.map(lambda i: one(place, program, i), range(KILLS // len(FLAVOURS))))
             bad = [x for _, x in results if x]
