@@ -3,6 +3,7 @@
  * only; everything about the trace itself is done by children that have become the user. What could
  * not be sealed stays for a week, then any epilog removes it. */
 #include "spank/epilog.h"
+#include "spank/agent.h"
 #include "spank/detach.h"
 #include "spank/layout.h"
 #include "spank/remove.h"
@@ -57,33 +58,10 @@ static bool is_sealed(int step_fd)
 	return fstatat(step_fd, "ranks/sealed", &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Does the agent that slurmstepd started still run? Its pid alone is no proof: it must be this
- * user's `mpitrace`. */
-static bool agent_lives(int step_fd, uid_t uid)
-{
-	char text[32] = "", path[64];
-	struct stat st;
-	int fd = openat(step_fd, "agent", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	int pid = n > 0 ? atoi(text) : 0;
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	if (pid <= 1 || stat(path, &st) != 0 || st.st_uid != uid)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	FILE *f = fopen(path, "re");
-	bool ours = f != NULL && fgets(text, sizeof(text), f) != NULL &&
-		    strcmp(text, "mpitrace\n") == 0;
-	if (f != NULL)
-		fclose(f);
-	return ours;
-}
-
 static void wait_for_agent(int step_fd, uid_t uid)
 {
 	struct timespec nap = {.tv_nsec = 50000000};
+	agent_hurry(step_fd, uid);
 	for (unsigned i = 0; i < SEAL_SECONDS * 20; i++) {
 		if (is_sealed(step_fd) || !agent_lives(step_fd, uid))
 			return;

@@ -1,6 +1,7 @@
 /* step.c - see step.h. In: Slurm's items and the request.  Out: the step's directory in the spool,
  * an agent. */
 #include "spank/step.h"
+#include "spank/agent.h"
 #include "spank/detach.h"
 #include "spank/layout.h"
 #include "spank/spool.h"
@@ -163,7 +164,7 @@ static int make_directory(const struct config *c, const struct layout *l, struct
 static int start_agent(const struct config *c, const struct layout *l, const struct step *s,
 		       struct error *e)
 {
-	char program[PATH_MAX + 16], pid_text[32];
+	char program[PATH_MAX + 16];
 	char *argv[] = {program, "collect", (char *)s->dir, NULL};
 	char *envp[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 	struct identity who = {.uid = l->uid, .gid = l->gid, .gids = l->gids, .ngids = l->ngids};
@@ -173,14 +174,7 @@ static int start_agent(const struct config *c, const struct layout *l, const str
 	pid_t pid = detach_start(argv, envp, &who);
 	if (pid < 0)
 		return fail(e, pid, "cannot start the agent: %s", strerror(-pid));
-	int n = snprintf(pid_text, sizeof(pid_text), "%d\n", pid);
-	int fd = openat(s->dir_fd, "agent", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			0644);
-	if (fd >= 0) {
-		if (write(fd, pid_text, (size_t)n) != n)
-			unlinkat(s->dir_fd, "agent", 0);
-		close(fd);
-	}
+	agent_note(s->dir_fd, pid);
 	return 0;
 }
 
@@ -202,6 +196,7 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, str
 	s.active = make_directory(c, &l, &s, &e) >= 0 && start_agent(c, &l, &s, &e) >= 0;
 	free(tasks);
 	if (s.active) {
+		s.uid = l.uid;
 		*ret_step = s;
 		return;
 	}
@@ -231,6 +226,7 @@ void step_end(struct step *s)
 	if (!s->active)
 		return;
 	int rc = spool_mark(s->dir_fd, "done");
+	agent_hurry(s->dir_fd, s->uid);
 	if (rc < 0)
 		sl_verbose("cannot mark %s as done: %s", s->dir, strerror(-rc));
 	close(s->dir_fd);

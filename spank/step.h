@@ -12,6 +12,7 @@ struct step {
 	bool active;
 	int dir_fd; /* of the step's directory */
 	uint32_t step_id;
+	uid_t uid;
 	char dir[PATH_MAX];
 };
 

@@ -103,6 +103,11 @@ class Step:
     def end(self, agent=None, **how):
         """The step is over; returns the exit code of the agent, which is started now if there was none."""
         open(self.dir + '/done', 'w').close()
+        if agent:
+            try: # as slurmstepd does
+                os.sched_setscheduler(agent.pid, os.SCHED_OTHER, os.sched_param(0))
+            except OSError:
+                pass
         return (agent or self.agent(**how)).wait(timeout=TIMEOUT)
 
     def counts(self):

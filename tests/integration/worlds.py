@@ -21,14 +21,14 @@ def run(t, place, case):
     return who, a
 
 
-def spawn(t, place):
-    who, a = run(t, place, 'spawn')
+def spawn(t, place, case):
+    who, a = run(t, place, case)
     t.equal(who + 'the children are a world of their own, spawned by ours',
             [(w['size'], w['ranks_seen'], w['analysed'], w['spawned'], w['spawned_by_ranks'], w['parent'])
              for w in sorted(a['worlds'], key=lambda w: w['spawned'])],
             [(RANKS, RANKS, True, False, 0, None), (2, 2, False, True, RANKS, [w['id'] for w in a['worlds'] if w['analysed']][0])])
     t.equal(who + 'messages with them are counted as outside', a['coverage']['unmatched']['outside_world'], 4)
-    inter = [c for c in a['communicators'] if c['created_by'] == 'MPI_Comm_spawn']
+    inter = [c for c in a['communicators'] if c['created_by'] == {'spawn': 'MPI_Comm_spawn'}.get(case, 'MPI_Comm_spawn_multiple')]
     merged = [c for c in a['communicators'] if c['created_by'] == 'MPI_Intercomm_merge']
     t.equal(who + 'members of the other world have no rank',
             [(c['ranks'], c.get('remote_ranks')) for c in inter + merged],
@@ -42,7 +42,8 @@ def main():
             if flavour == 'openmpi': # Debian's MPICH is built without spawn and ports, and Open MPI 4.1 has no sessions
                 run(t, place, 'accept')
                 run(t, place, 'join')
-                spawn(t, place)
+                spawn(t, place, 'spawn')
+                spawn(t, place, 'spawn_multiple')
             else:
                 run(t, place, 'sessions')
     t.end()

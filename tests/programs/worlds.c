@@ -1,5 +1,5 @@
-/* worlds.c CASE - processes that meet later than in MPI_Init. `spawn`: everybody spawns two children together, talks to them over
- * the inter-communicator and over a merged one; `accept`: ranks 0 and 1 connect by a port; `join`: by a socket; `sessions`: no MPI_Init at all. */
+/* worlds.c CASE - processes that meet later than in MPI_Init. `spawn`, `spawn_multiple`: everybody spawns two children together, talks to them
+ * over the inter-communicator and over a merged one; `accept`: ranks 0 and 1 connect by a port; `join`: by a socket; `sessions`: no MPI_Init at all. */
 #include "truth.h"
 
 #include <sys/socket.h>
@@ -38,11 +38,17 @@ static void as_child(MPI_Comm parents)
 	CALL(MPI_Comm_disconnect, &parents);
 }
 
-static void spawn(char *program)
+static void spawn(char *program, int multiple)
 {
 	MPI_Comm children;
-	char *words[] = {"spawn", NULL};
-	CALL(MPI_Comm_spawn, program, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+	char *words[] = {"spawn", NULL}, *programs[2] = {program, program}, **argvs[2] = {words, words};
+	int one_each[2] = {1, 1};
+	MPI_Info infos[2] = {MPI_INFO_NULL, MPI_INFO_NULL};
+	if (multiple)
+		CALL(MPI_Comm_spawn_multiple, 2, programs, argvs, one_each, infos, 0, MPI_COMM_WORLD, &children,
+		     MPI_ERRCODES_IGNORE);
+	else
+		CALL(MPI_Comm_spawn, program, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
 	with_children(children, 0);
 	MPI_Comm half;
 	CALL(MPI_Comm_split, MPI_COMM_WORLD, rank % 2, rank, &half);
@@ -97,6 +103,31 @@ static void join(void)
 }
 
 #if MPI_VERSION >= 4
+/* Rank 0 on one side, all others on the other. */
+static void bridge(MPI_Group all)
+{
+	MPI_Group here, there;
+	MPI_Comm inter;
+	int zero[] = {0}, others, in;
+	if (rank == 0) {
+		CALL(MPI_Group_incl, all, 1, zero, &here);
+		CALL(MPI_Group_excl, all, 1, zero, &there);
+	} else {
+		CALL(MPI_Group_excl, all, 1, zero, &here);
+		CALL(MPI_Group_incl, all, 1, zero, &there);
+	}
+	CALL(MPI_Intercomm_create_from_groups, here, 0, there, 0, "bridge", MPI_INFO_NULL, MPI_ERRORS_RETURN, &inter);
+	CALL(MPI_Comm_remote_size, inter, &others);
+	if (rank < 2) {
+		CALL(MPI_Sendrecv, &rank, 1, MPI_INT, 0, 6, &in, 1, MPI_INT, 0, 6, inter, MPI_STATUS_IGNORE);
+		sent(1 - rank, 4);
+	}
+	CALL(MPI_Barrier, inter);
+	CALL(MPI_Comm_free, &inter);
+	CALL(MPI_Group_free, &here);
+	CALL(MPI_Group_free, &there);
+}
+
 static void sessions(void)
 {
 	MPI_Session session;
@@ -113,6 +144,7 @@ static void sessions(void)
 	sent((rank + 1) % size, 4);
 	CALL(MPI_Barrier, comm);
 	CALL(MPI_Comm_free, &comm);
+	bridge(group);
 	CALL(MPI_Group_free, &group);
 	CALL(MPI_Session_finalize, &session);
 	truth_write(rank, size);
@@ -135,8 +167,8 @@ int main(int argc, char **argv)
 	CALL(MPI_Comm_get_parent, &parents);
 	if (parents != MPI_COMM_NULL)
 		as_child(parents);
-	else if (strcmp(which, "spawn") == 0)
-		spawn(argv[0]);
+	else if (strncmp(which, "spawn", 5) == 0)
+		spawn(argv[0], strcmp(which, "spawn_multiple") == 0);
 	else if (strcmp(which, "join") == 0)
 		join();
 	else
