@@ -140,22 +140,11 @@ uint32_t earlier_index(const struct earlier *e, const struct segfile *f)
 	return MPIC_NODE;
 }
 
-static int compare(const void *left, const void *right)
-{
-	const struct mpic_block *a = left, *b = right;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return a->seq < b->seq ? -1 : a->seq > b->seq;
-}
-
 bool earlier_has(const struct earlier *e, enum mpic_kind kind, uint32_t process, uint32_t thread, uint64_t seq)
 {
 	struct mpic_block key = {.kind = kind, .process = process, .thread = thread, .seq = seq};
-	return e->file.nblocks > 0 && bsearch(&key, e->file.blocks, e->file.nblocks, sizeof(key), compare) != NULL;
+	return e->file.nblocks > 0 &&
+	       bsearch(&key, e->file.blocks, e->file.nblocks, sizeof(key), mpic_compare_blocks) != NULL;
 }
 
 uint64_t earlier_next_seq(const struct earlier *e, enum mpic_kind kind, uint32_t process, uint32_t thread)

@@ -52,6 +52,8 @@ struct mpic_file {
  * The caller owns *ret_file until mpic_close(). */
 int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e);
 void mpic_close(struct mpic_file *f);
+/* The order of blocks in struct mpic_file, for qsort() and bsearch(). */
+int mpic_compare_blocks(const void *left, const void *right);
 /* Inflate the payload of b and append it to out (after clearing it). */
 int mpic_read(const struct mpic_file *f, const struct mpic_block *b, struct buf *out, struct error *e);
 

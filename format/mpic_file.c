@@ -79,7 +79,7 @@ static int add_block(struct mpic_file *f, const struct mpic_block *b, size_t *ca
 	return 0;
 }
 
-static int by_stream(const void *left, const void *right)
+int mpic_compare_blocks(const void *left, const void *right)
 {
 	const struct mpic_block *a = left, *b = right;
 	if (a->process != b->process)
@@ -112,7 +112,7 @@ static int scan(struct mpic_file *f, struct error *e)
 	if (f->nblocks == 0)
 		return fail(e, -EBADMSG, "%s: no intact block in %llu bytes; nothing to recover", f->path,
 			    (unsigned long long)f->len_bytes);
-	qsort(f->blocks, f->nblocks, sizeof(*f->blocks), by_stream);
+	qsort(f->blocks, f->nblocks, sizeof(*f->blocks), mpic_compare_blocks);
 	return 0;
 }
 

@@ -48,7 +48,10 @@ uint32_t object_created(struct object_table *t, uint64_t handle)
 	struct object_entry *e = t->entries != NULL ? place_of(t, handle) : NULL;
 	if (e != NULL) {
 		id = ++t->next_id;
-		*e = (struct object_entry){handle, id, true};
+		/* Partner: the acquire load in object_find(). */
+		__atomic_store_n(&e->handle, handle, __ATOMIC_RELAXED);
+		__atomic_store_n(&e->id, id, __ATOMIC_RELAXED);
+		__atomic_store_n(&e->used, true, __ATOMIC_RELEASE);
 	}
 	tables_unlock();
 	return id;
@@ -59,7 +62,7 @@ void object_freed(struct object_table *t, uint64_t handle)
 	tables_lock();
 	struct object_entry *e = t->entries != NULL ? place_of(t, handle) : NULL;
 	if (e != NULL && e->used)
-		e->used = false;
+		__atomic_store_n(&e->used, false, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->last, &none, __ATOMIC_RELAXED);
 	tables_unlock();
 }

@@ -92,8 +92,11 @@ void object_freed(struct object_table *table, uint64_t handle) HIDDEN COLD;
 static inline uint32_t object_find(struct object_table *table, uint64_t handle)
 {
 	const struct object_entry *last = __atomic_load_n(&table->last, __ATOMIC_RELAXED);
-	return __builtin_expect(last->handle == handle && last->used, true) ? last->id
-									    : object_find_slow(table, handle);
+	/* Another thread may be entering another object there; a handle in use has its entry to itself. */
+	bool used = __atomic_load_n(&last->used, __ATOMIC_ACQUIRE);
+	return __builtin_expect(used && __atomic_load_n(&last->handle, __ATOMIC_RELAXED) == handle, true)
+		       ? __atomic_load_n(&last->id, __ATOMIC_RELAXED)
+		       : object_find_slow(table, handle);
 }
 
 static inline uint32_t win_find(MPI_Win win)

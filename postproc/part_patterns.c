@@ -17,18 +17,7 @@ static const struct {
 
 bool shape_has(const struct shape *s, uint32_t src, uint32_t dst)
 {
-	size_t low = 0, high = s->ncells;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct cell *c = &s->cells[middle];
-		if (c->src == src && c->dst == dst)
-			return true;
-		if (c->src < src || (c->src == src && c->dst < dst))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	return cells_have(s->cells, s->ncells, src, dst);
 }
 
 /* A message without bytes still says who talks to whom: it weighs one. */

@@ -71,22 +71,6 @@ static void add_traffic(struct analysis *a, uint32_t r)
 	t->coll_bytes_in = a->coll.in_bytes[r];
 }
 
-static bool has_cell(const struct traffic *t, uint32_t src, uint32_t dst)
-{
-	size_t low = 0, high = t->cells.n;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct cell *c = &t->cells.at[middle];
-		if (c->src == src && c->dst == dst)
-			return true;
-		if (c->src < src || (c->src == src && c->dst < dst))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
 /* A peer is another rank with which messages went at least one way. */
 static void count_peers(struct analysis *a)
 {
@@ -95,7 +79,7 @@ static void count_peers(struct analysis *a)
 		if (c->src == c->dst)
 			continue;
 		a->ranks[c->src].peers++;
-		if (!has_cell(&a->p2p, c->dst, c->src))
+		if (!cells_have(a->p2p.cells.at, a->p2p.cells.n, c->dst, c->src))
 			a->ranks[c->dst].peers++;
 	}
 }

@@ -104,3 +104,19 @@ void traffic_done(struct traffic *t)
 	free(t->in_bytes);
 	memset(t, 0, sizeof(*t));
 }
+
+bool cells_have(const struct cell *cells, size_t n, uint32_t src, uint32_t dst)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct cell *c = &cells[middle];
+		if (c->src == src && c->dst == dst)
+			return true;
+		if (c->src < src || (c->src == src && c->dst < dst))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}

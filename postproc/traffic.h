@@ -26,3 +26,5 @@ int traffic_collective(const struct step *s, const struct ops *o, struct traffic
 /* One-sided calls, from where the data lay to where it went. */
 int traffic_rma(const struct step *s, struct traffic *ret_traffic);
 void traffic_done(struct traffic *t);
+/* Is there a cell of this pair in n cells, ascending (src, dst)? */
+bool cells_have(const struct cell *cells, size_t n, uint32_t src, uint32_t dst);

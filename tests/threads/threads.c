@@ -16,7 +16,7 @@
 
 #define THREADS 8
 #define ROUNDS 1000
-#define CALLS_A_ROUND 13
+#define CALLS_A_ROUND 20
 
 mpitrace_bind_fn mpitrace_bind;
 
@@ -42,6 +42,8 @@ static void *work(void *context)
 	MPI_Comm comm;
 	MPI_Datatype type;
 	MPI_Request r[2], one;
+	MPI_Win win;
+	MPI_File file;
 	for (int i = 0; i < ROUNDS; i++) {
 		CALL(MPI_Comm_dup, MPI_COMM_WORLD, &comm);
 		snprintf(name, sizeof(name), "%d.%d", me, i % 10);
@@ -55,6 +57,13 @@ static void *work(void *context)
 		CALL(MPI_Test, &one, &flag, MPI_STATUS_IGNORE);
 		CALL(MPI_Test, &one, &flag, MPI_STATUS_IGNORE);
 		CALL(MPI_Allreduce, &a, &b, 1, type, MPI_SUM, comm);
+		CALL(MPI_Win_create, &a, 4, 1, MPI_INFO_NULL, comm, &win);
+		CALL(MPI_Put, &a, 1, type, 0, 0, 1, type, win);
+		CALL(MPI_File_open, comm, "data", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+		CALL(MPI_File_iwrite, file, &a, 1, type, &one);
+		CALL(MPI_Wait, &one, MPI_STATUS_IGNORE);
+		CALL(MPI_File_close, &file);
+		CALL(MPI_Win_free, &win);
 		CALL(MPI_Type_free, &type);
 		CALL(MPI_Comm_free, &comm);
 	}
