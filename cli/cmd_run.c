@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -122,8 +123,10 @@ static int write_layout(const struct run *r, struct error *e)
 	if (f == NULL)
 		return fail(e, -errno, "%s: cannot write: %s", path, strerror(errno));
 	char *argv = argv_json(r->program);
-	fprintf(f, "node=%s\nnodeid=0\nnnodes=1\nntasks=%s\nout=%s\nmode=events\nbudget=0\njob_id=\nstep_id=\nprogram=%s\nargv=%s\n",
-		r->name, r->ranks != NULL ? r->ranks : "0", r->dir, r->program[0], argv != NULL ? argv : "[]");
+	struct utsname here = {.nodename = "here"};
+	uname(&here);
+	fprintf(f, "node=%s\nfile=%s\nnodeid=0\nnnodes=1\nntasks=%s\nout=%s\nmode=events\nbudget=0\njob_id=\nstep_id=\nprogram=%s\nargv=%s\n",
+		here.nodename, r->name, r->ranks != NULL ? r->ranks : "0", r->dir, r->program[0], argv != NULL ? argv : "[]");
 	cJSON_free(argv);
 	return fclose(f) == 0 ? 0 : fail(e, -errno, "%s: cannot write: %s", path, strerror(errno));
 }

@@ -357,7 +357,7 @@ static int begin(struct agent *a, const char *stepdir, struct error *e)
 		return fail(e, -ENAMETOOLONG, "%s: name too long", stepdir);
 	a->output = (struct output){.wanted_dir = layout_get(&a->layout, "out", a->ranks),
 				    .fallback_dir = a->ranks,
-				    .node = layout_get(&a->layout, "node", "node"),
+				    .name = layout_get(&a->layout, "file", layout_get(&a->layout, "node", "node")),
 				    .fd = -1,
 				    .lost = lost,
 				    .naming = naming,

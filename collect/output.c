@@ -42,7 +42,7 @@ static bool is_ours(int fd)
 	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
-/* <node>.mpic, or <node>.2.mpic ... if it is there: nothing is ever overwritten. */
+/* <name>.mpic, or <name>.2.mpic ... if it is there: nothing is ever overwritten. */
 static int create_in(struct output *o, const char *dir)
 {
 	int rc = make_dirs(dir);
@@ -50,8 +50,8 @@ static int create_in(struct output *o, const char *dir)
 		return rc;
 	for (int i = 1; i < NAMES_MAX; i++) {
 		char *path = NULL;
-		int n = i == 1 ? asprintf(&path, "%s/%s.mpic", dir, o->node)
-			       : asprintf(&path, "%s/%s.%d.mpic", dir, o->node, i);
+		int n = i == 1 ? asprintf(&path, "%s/%s.mpic", dir, o->name)
+			       : asprintf(&path, "%s/%s.%d.mpic", dir, o->name, i);
 		if (n < 0)
 			return -ENOMEM;
 		if (o->naming != NULL)

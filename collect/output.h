@@ -17,7 +17,7 @@ struct queued_events {
 struct output {
 	const char *wanted_dir;	  /* of the step, in the user's file system */
 	const char *fallback_dir; /* node-local */
-	const char *node;
+	const char *name; /* <name>.mpic */
 	char *path; /* NULL until opened */
 	int fd;
 	uint64_t len_bytes; /* of whole blocks */

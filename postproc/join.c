@@ -103,9 +103,9 @@ static void join_message(const struct step *s, const struct process *p, struct s
 	bool receives = c->shape == SIG_RECV || c->shape == SIG_SENDRECV;
 	sig->peer = comms_peer(comm, c->peer);
 	sig->recv_peer = comms_peer(comm, c->shape == SIG_RECV ? c->peer : c->recv_peer);
-	if (c->shape == SIG_SEND || c->shape == SIG_SENDRECV)
+	if ((c->shape == SIG_SEND || c->shape == SIG_SENDRECV) && sig->peer != SIG_PROC_NULL)
 		sig->bytes = bytes_of(p, c->count, c->datatype);
-	if (receives)
+	if (receives && sig->recv_peer != SIG_PROC_NULL)
 		sig->recv_bytes = (c->flags & SIG_SIZED) != 0 ? c->received_bytes
 				  : c->shape == SIG_RECV
 					  ? bytes_of(p, c->count, c->datatype)

@@ -1,7 +1,7 @@
 /* part_operations.c - "operations": calls, time and bytes by MPI function, exact from the totals.
  * bytes: sent by sends, received by receives (posted size for nonblocking receives); for
  * collectives what the calling ranks sent by the operation's meaning counted at the caller: bytes
- * to one peer. One-sided calls: both ways. Files: what was moved, or asked for where the call returns before. */
+ * to one peer. MPI_PROC_NULL: none. One-sided calls: both ways. Files: what was moved, or asked for where the call returns before. */
 #include "postproc/analysis.h"
 
 struct op_total {
@@ -33,7 +33,7 @@ uint64_t sig_bytes(const struct sig *sig)
 	case SIG_IO: /* a split call is counted where it ends: what it moved is known only then */
 		return (sig->call.io_how & IO_BEGIN) != 0 ? 0 : sig->call.bytes;
 	case SIG_RMA:
-		return sig->call.bytes + sig->call.fetched_bytes;
+		return sig->call.peer == SIG_PROC_NULL ? 0 : sig->call.bytes + sig->call.fetched_bytes;
 	case SIG_PROBE:
 		return sig->call.bytes;
 	default:

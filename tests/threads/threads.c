@@ -134,7 +134,7 @@ static uint64_t calls_in_events(const char *path)
 int main(int argc, char **argv)
 {
 	char dir[] = "/tmp/mpitrace-threads-XXXXXX", command[64];
-	struct drained d = {.output = {.node = "n1", .fd = -1}};
+	struct drained d = {.output = {.name = "n1", .fd = -1}};
 	pthread_t workers[THREADS], drainer;
 	int provided;
 	if (mkdtemp(dir) == NULL || setenv("MPITRACE_DIR", dir, 1) != 0)

@@ -131,7 +131,7 @@ Test(layout, a_huge_one_is_read_up_to_the_limits)
 
 static struct output output_to(const char *wanted)
 {
-	return (struct output){.wanted_dir = wanted, .fallback_dir = dir, .node = "n1", .fd = -1};
+	return (struct output){.wanted_dir = wanted, .fallback_dir = dir, .name = "n1", .fd = -1};
 }
 
 static void put_noise(struct output *o, size_t len_bytes, uint64_t seq)

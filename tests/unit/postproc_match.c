@@ -156,6 +156,7 @@ Test(match, counts_proc_null_and_cancelled_and_matches_them_with_nothing)
 	cJSON *root = analyse_program(p, 100);
 	cr_expect_eq(at_path(root, "summary.transfers"), 0);
 	cr_expect_eq(at_path(root, "coverage.unmatched.proc_null"), 1);
+	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Send"), "bytes"), 0);
 	cr_expect_eq(at_path(root, "coverage.unmatched.cancelled"), 1);
 	cr_expect_eq(at_path(root, "coverage.unmatched.receives"), 0);
 	cr_expect_eq(cJSON_GetArraySize(node_at(root, "matrix.p2p")), 0);
