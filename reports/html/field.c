@@ -63,3 +63,33 @@ const cJSON **field_objects(const cJSON *o, const char *key, size_t *ret_count)
 			list[(*ret_count)++] = v;
 	return list;
 }
+
+struct ranked {
+	const cJSON *object;
+	double value;
+	size_t at; /* as given: equal ones stay in order */
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+	if (a->value != b->value)
+		return a->value < b->value ? 1 : -1;
+	return a->at < b->at ? -1 : 1;
+}
+
+const cJSON **field_objects_by(const cJSON *o, const char *key, const char *by, size_t *ret_count)
+{
+	const cJSON **list = field_objects(o, key, ret_count);
+	struct ranked *ranked = list != NULL ? calloc(*ret_count + 1, sizeof(*ranked)) : NULL;
+	for (size_t i = 0; ranked != NULL && i < *ret_count; i++) {
+		double value = field_number(list[i], by);
+		ranked[i] = (struct ranked){list[i], isnan(value) ? -INFINITY : value, i};
+	}
+	if (ranked != NULL)
+		qsort(ranked, *ret_count, sizeof(*ranked), compare_ranked);
+	for (size_t i = 0; ranked != NULL && i < *ret_count; i++)
+		list[i] = ranked[i].object;
+	free(ranked);
+	return list;
+}

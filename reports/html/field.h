@@ -25,3 +25,5 @@ size_t field_count(const cJSON *o, const char *key);
 /* The elements of an array member that are objects, as a vector to be freed by the caller; NULL
  * when there are none or memory is short. */
 const cJSON **field_objects(const cJSON *o, const char *key, size_t *ret_count);
+/* The same, those with the largest number `by` first; those without it last. */
+const cJSON **field_objects_by(const cJSON *o, const char *key, const char *by, size_t *ret_count);

@@ -93,6 +93,12 @@ void put_left_out(struct page *p, size_t left_out, const char *what)
 		    fmt_count((double)left_out).s, what);
 }
 
+void put_not_kept(struct page *p, double left_out, const char *what)
+{
+	if (left_out > 0)
+		put(p, "<p class=\"more\">%s further %s were too many for the analysis.</p>\n", fmt_count(left_out).s, what);
+}
+
 const char *basename_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -25,6 +25,8 @@ void put_text(struct page *p, const char *untrusted, unsigned max_chars);
 
 /* "N what" under a list that was cut; nothing when left_out is 0. */
 void put_left_out(struct page *p, size_t left_out, const char *what);
+/* The same for what the analysis itself left out. */
+void put_not_kept(struct page *p, double left_out, const char *what);
 /* "function file:line" of a call site, or the module when there is no debug information. */
 void put_callsite(struct page *p, const cJSON *callsite);
 /* An array of rank numbers as ranges: 0-3, 7. At most max_runs ranges. */

@@ -102,6 +102,8 @@ static void write_matrix(struct page *p)
 	put(p, "<div class=\"pair\">\n");
 	write_map(p, "p2p", "Point-to-point", "messages");
 	write_map(p, "collective", "Collectives, by what they move", "operations");
+	if (field_count(field(p->model->root, "matrix"), "rma") > 0)
+		write_map(p, "rma", "One-sided, from where the data lay", "operations");
 	put(p, "</div>\n");
 	write_pairs(p);
 }
@@ -109,7 +111,7 @@ static void write_matrix(struct page *p)
 static bool has_matrix(const struct model *m)
 {
 	const cJSON *matrix = field(m->root, "matrix");
-	return field_count(matrix, "p2p") > 0 || field_count(matrix, "collective") > 0;
+	return field_count(matrix, "rma") > 0 || field_count(matrix, "p2p") > 0 || field_count(matrix, "collective") > 0;
 }
 
 const struct section section_matrix = {

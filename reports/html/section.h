@@ -24,6 +24,8 @@ struct section {
 	ROW(matrix)                                                                                \
 	ROW(waits)                                                                                 \
 	ROW(callsites)                                                                             \
+	ROW(windows)                                                                               \
+	ROW(files)                                                                                 \
 	ROW(communicators)                                                                         \
 	ROW(topology)                                                                              \
 	ROW(findings)                                                                              \

@@ -53,6 +53,23 @@ Test(html, invalid_utf8_is_shown_as_bytes)
 	free(page);
 }
 
+Test(html, shows_windows_and_files_most_time_first)
+{
+	size_t len_bytes;
+	char *json = corpus("halo_findings.json"), *page = page_of(json, &len_bytes);
+	const char *first = strstr(page, "#1 unnamed"), *second = strstr(page, "#0 halo<br>");
+	cr_assert(first != NULL && second != NULL && first < second);
+	cr_expect_not_null(strstr(page, "4,800\xc2\xa0puts<br>1\xc2\xa0" "accumulate"));
+	cr_expect_not_null(strstr(page, "8\xc2\xa0locks<br>640\xc2\xa0" "flushes"));
+	cr_expect_not_null(strstr(page, "3 further windows were too many for the analysis"));
+	first = strstr(page, "<th scope=\"row\">input.nc"), second = strstr(page, "<th scope=\"row\">checkpoint.0007");
+	cr_assert(first != NULL && second != NULL && first < second);
+	cr_expect_not_null(strstr(page, "16,000</td><td class=\"n\">0\xc2\xa0%</td>"));
+	cr_expect_not_null(strstr(page, "800\xc2\xa0MiB</td><td class=\"n\">1.00\xc2\xa0MiB</td>"));
+	free(page);
+	free(json);
+}
+
 Test(html, says_the_biggest_cause_and_what_to_do)
 {
 	expect_text("halo_findings.json", "The biggest cause: uneven work between ranks.");

@@ -1,0 +1,64 @@
+/* sec_files.c - the files that were opened by MPI, what went to and from them, and in what pieces.
+ * In: files.  Out: a table, most time first. */
+#include "reports/html/section.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define FILES_MAX 16
+
+static void write_way(struct page *p, double calls, double bytes)
+{
+	if (!(calls > 0)) {
+		put(p, "<td class=\"n\"></td><td class=\"n\"></td>");
+		return;
+	}
+	put(p, "<td class=\"n\">%s</td><td class=\"n\">%s</td>", fmt_bytes(bytes).s, fmt_bytes(bytes / calls).s);
+}
+
+static void write_file(struct page *p, const cJSON *file)
+{
+	const char *name = field_text(file, "name", "");
+	double reads = fmax(field_number(file, "reads"), 0), writes = fmax(field_number(file, "writes"), 0);
+	put(p, "<tr><th scope=\"row\">");
+	put_text(p, *basename_of(name) != '\0' ? basename_of(name) : "unnamed", NAME_CHARS);
+	put(p, "<br><small class=\"soft\">");
+	put_text(p, name, NAME_CHARS);
+	put(p, "</small></th><td class=\"n\">%s</td><td class=\"n\">%s</td>", fmt_count(reads + writes).s,
+	    reads + writes > 0 ? fmt_share(field_number(file, "collective") / (reads + writes)).s : "");
+	write_way(p, writes, field_number(file, "bytes_written"));
+	write_way(p, reads, field_number(file, "bytes_read"));
+	put(p, "<td class=\"n\">%s</td></tr>\n", fmt_time(field_number(file, "time_s")).s);
+}
+
+static void write_files(struct page *p)
+{
+	size_t n;
+	const cJSON **file = field_objects_by(p->model->root, "files", "time_s", &n);
+	size_t shown = n < FILES_MAX ? n : FILES_MAX;
+	put(p, "<div class=\"scroll\"><table><caption>Files, most time first</caption>\n<thead><tr><th scope=\"col\">file</th>"
+	       "<th scope=\"col\" class=\"n\">calls</th><th scope=\"col\" class=\"n\">collective</th>"
+	       "<th scope=\"col\" class=\"n\">written</th><th scope=\"col\" class=\"n\">a call</th>"
+	       "<th scope=\"col\" class=\"n\">read</th><th scope=\"col\" class=\"n\">a call</th>"
+	       "<th scope=\"col\" class=\"n\">time</th></tr></thead>\n<tbody>\n");
+	for (size_t i = 0; i < shown; i++)
+		write_file(p, file[i]);
+	put(p, "</tbody></table></div>\n");
+	put_left_out(p, n - shown, "further files are");
+	put_not_kept(p, field_number(p->model->root, "files_left_out"), "files");
+	free(file);
+}
+
+static bool has_files(const struct model *m)
+{
+	return field_count(m->root, "files") > 0;
+}
+
+const struct section section_files = {
+	.id = "files",
+	.title = "Files",
+	.how = "What went through MPI-IO, all ranks together; an opening is a row. Parallel file systems want few large calls: "
+	       "collective ones (\xe2\x80\xa6_all) let the library join the small pieces of many ranks.",
+	.has = has_files,
+	.write = write_files,
+};
