@@ -96,6 +96,19 @@ async function pixels(page, rgb, clip) {
   }, [png, rgb]);
 }
 
+/** By how much at most a colour differs between two pictures, 0 to 255. */
+async function difference(page, one, other) {
+  return page.evaluate(async (pictures) => {
+    const [a, b] = await Promise.all(pictures.map(async (data) => {
+      const image = await createImageBitmap(new Blob([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], { type: 'image/png' }));
+      const g = new OffscreenCanvas(image.width, image.height).getContext('2d');
+      g.drawImage(image, 0, 0);
+      return g.getImageData(0, 0, image.width, image.height).data;
+    }));
+    return a.reduce((most, x, i) => Math.max(most, Math.abs(x - b[i])), 0);
+  }, [one, other].map((png) => png.toString('base64')));
+}
+
 async function shot(page, name) {
   if (shots) await page.screenshot({ path: join(shots, `${name}.png`) });
 }
@@ -266,6 +279,23 @@ async function testServed(browser, file) {
     same(d.detail, 'summary', 'detail');
     truth(d.chunks <= 16 && d.tiles > 0, `${d.chunks} tiles`);
     await shot(page, 'big-all');
+  });
+  await check('however many messages there are, the bars below stay visible', async () => {
+    await page.setViewportSize({ width: 1800, height: 800 }); // the words above the plot in one line, with messages and without
+    await settled(page);
+    const stage = await page.locator('.stage').boundingBox();
+    const clip = { x: stage.x + 90, y: stage.y + 40, width: stage.width - 100, height: stage.height - 50 };
+    const { lines } = await drawn(page);
+    truth(lines > 1.3 * clip.width, `only ${lines} messages`);
+    const shown = await page.screenshot({ clip });
+    await page.evaluate(() => globalThis.mpitrace.store.set({ showMessages: false }));
+    await settled(page);
+    same(await page.locator('.stage').boundingBox(), stage, 'the plot moved');
+    const most = await difference(page, shown, await page.screenshot({ clip }));
+    truth(most > 20 && most < 0.5 * 255, `a pixel changes by ${most} of 255`);
+    await page.evaluate(() => globalThis.mpitrace.store.set({ showMessages: true }));
+    await page.setViewportSize({ width: 1360, height: 800 });
+    await settled(page);
   });
   await check('mpitrace view: only the ranges needed are read', async () => {
     truth((await bytesRead(page)) < size / 8, `${await bytesRead(page)} of ${size} bytes`);

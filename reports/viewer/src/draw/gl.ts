@@ -1,4 +1,4 @@
-// gl.ts - WebGL 2: three programs (calls, summary tiles, messages) and the buffers of the chunks they draw.
+// gl.ts - WebGL 2: programs for calls, summary tiles, messages and the layer of the messages, and the buffers of the chunks they draw.
 // Times are split in two floats (shaders.ts).
 import type { EventChunk, MessageChunk } from '../decode/records';
 import { PLANES } from '../decode/tiles';
@@ -6,7 +6,7 @@ import type { SummaryTile } from '../decode/tiles';
 import { CLASSES, rankColor } from '../layout/color';
 import type { Rgb } from '../layout/color';
 import type { Rows } from '../layout/rows';
-import { EVENT_FRAGMENT, EVENT_VERTEX, MESSAGE_FRAGMENT, MESSAGE_VERTEX, SPLIT, TILE_FRAGMENT, TILE_VERTEX } from './shaders';
+import { EVENT_FRAGMENT, EVENT_VERTEX, LAYER_FRAGMENT, LAYER_VERTEX, MESSAGE_FRAGMENT, MESSAGE_VERTEX, SPLIT, TILE_FRAGMENT, TILE_VERTEX } from './shaders';
 
 export interface Camera {
   from: number; // ns
@@ -71,6 +71,8 @@ export class Painter {
   private readonly events: Program;
   private readonly tiles: Program;
   private readonly messages: Program;
+  private readonly layerProgram: Program;
+  private layer: { frame: WebGLFramebuffer; texture: WebGLTexture; width: number; height: number } | null = null;
   private readonly kept = new Map<object, Buffers | WebGLTexture>();
   private readonly colors = new Float32Array(CLASSES.flatMap((c) => c.color));
   private readonly patterns = new Int32Array(CLASSES.map((c) => c.pattern));
@@ -85,6 +87,7 @@ export class Painter {
     this.events = new Program(gl, EVENT_VERTEX, EVENT_FRAGMENT);
     this.tiles = new Program(gl, TILE_VERTEX, TILE_FRAGMENT);
     this.messages = new Program(gl, MESSAGE_VERTEX, MESSAGE_FRAGMENT);
+    this.layerProgram = new Program(gl, LAYER_VERTEX, LAYER_FRAGMENT);
     gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
   }
 
@@ -191,7 +194,41 @@ export class Painter {
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, b.count);
   }
 
-  drawMessages(c: MessageChunk, dark: boolean, alpha: number): void {
+  /** All messages on a layer of their own, which is laid over the bars with `strength`: so many messages never hide what is below. */
+  drawMessages(chunks: MessageChunk[], dark: boolean, alpha: number, strength: number): void {
+    if (chunks.length === 0) return;
+    const { gl, canvas } = this;
+    const { frame, texture } = this.layerFor(canvas.width, canvas.height);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    for (const chunk of chunks) this.drawLines(chunk, dark, alpha);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    gl.useProgram(this.layerProgram.handle);
+    gl.uniform1f(this.layerProgram.at('u_strength'), strength);
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    gl.bindVertexArray(null);
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+  }
+
+  private layerFor(width: number, height: number): { frame: WebGLFramebuffer; texture: WebGLTexture } {
+    const { gl } = this;
+    if (this.layer && this.layer.width === width && this.layer.height === height) return this.layer;
+    if (this.layer) {
+      gl.deleteFramebuffer(this.layer.frame);
+      gl.deleteTexture(this.layer.texture);
+    }
+    const texture = gl.createTexture()!;
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, width, height, 0, gl.RGBA, gl.UNSIGNED_BYTE, null);
+    for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
+    for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
+    const frame = gl.createFramebuffer()!;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+    gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, texture, 0);
+    return (this.layer = { frame, texture, width, height });
+  }
+
+  private drawLines(c: MessageChunk, dark: boolean, alpha: number): void {
     const { gl } = this;
     const b = this.keep(c, () => this.uploadMessages(c, dark));
     this.use(this.messages);

@@ -1,4 +1,5 @@
-// shaders.ts - the programs of gl.ts: calls as bars, summary tiles as stacked or mixed shares, messages as lines.
+// shaders.ts - the programs of gl.ts: calls as bars, summary tiles as stacked or mixed shares, messages as lines on a layer of
+// their own.
 // Times are split in two floats, each exact, so that a microsecond of a day-long run is still sharp.
 import { PLANES } from '../decode/tiles';
 
@@ -122,6 +123,21 @@ void main() {
   }
   color = vec4(rgb + max(rest, 0.0) * u_idle, 1.0);
 }`;
+
+export const LAYER_VERTEX = `#version 300 es
+out vec2 v_at;
+void main() {
+  v_at = vec2(float(gl_VertexID & 1), float(gl_VertexID >> 1));
+  gl_Position = vec4(v_at * 2.0 - 1.0, 0.0, 1.0);
+}`;
+
+export const LAYER_FRAGMENT = `#version 300 es
+precision highp float;
+uniform sampler2D u_layer;
+uniform float u_strength;
+in vec2 v_at;
+out vec4 color;
+void main() { color = texture(u_layer, v_at) * u_strength; }`;
 
 export const MESSAGE_VERTEX = `${COMMON}
 layout(location = 0) in vec4 a_time;   // send start, receive end

@@ -35,6 +35,11 @@ function parseRgb(color: string): Rgb {
   return [((n >> 16) & 255) / 255, ((n >> 8) & 255) / 255, (n & 255) / 255];
 }
 
+/** A few lines are strong; of many each is faint, so that where they are dense can still be told. */
+const lineAlpha = (crowd: number): number => Math.min(0.85, Math.max(0.1, 1.1 / (1 + 2.5 * crowd)));
+/** How much of a bar all lines together may hide. */
+const layerStrength = (crowd: number): number => Math.max(0.45, 1 / (1 + crowd));
+
 /** One call of class "outside" per rank over the whole run: the ground of every bar. */
 function ground(ranks: number, runtime: number): EventChunk {
   const n = (value: number) => new Float64Array(ranks).fill(value);
@@ -183,19 +188,20 @@ class Timeline implements ViewInstance {
       for (const { entry, tile } of scene.tiles) painter.drawTile(tile, this.placeOf(entry), idle);
       for (const chunk of scene.events) painter.drawEvents(chunk);
     }
-    for (const chunk of state.showMessages ? this.messages : []) painter.drawMessages(chunk, theme.dark, this.alpha(shown));
+    const crowd = this.crowd(shown);
+    painter.drawMessages(state.showMessages ? this.messages : [], theme.dark, lineAlpha(crowd), layerStrength(crowd));
     painter.end();
   }
 
-  /** Messages in view, for how much of the bars they may hide. */
-  private alpha(shown: { first: number; last: number }): number {
+  /** Messages in view a pixel of the plot. */
+  private crowd(shown: { first: number; last: number }): number {
     const { from, to } = this.app.store.state;
     const inside = (rank: number) => rank >= shown.first && rank <= shown.last;
     let n = 0;
     for (const c of this.messages)
       for (let i = 0; i < c.count; i++)
         if (c.sendStart[i]! < to && c.recvEnd[i]! > from && (inside(c.src[i]!) || inside(c.dst[i]!))) n++;
-    return Math.min(0.85, Math.max(0.1, 1.1 / (1 + (2.5 * n) / this.plotWidth())));
+    return n / Math.max(1, this.plotWidth());
   }
 
   private placeOf(entry: Entry): { start: number; end: number; firstRank: number; ranksPerRow: number } {
