@@ -36,6 +36,14 @@ interface Buffers {
   count: number;
 }
 
+/** What messages are drawn on; device pixels. */
+interface Layer {
+  frame: WebGLFramebuffer;
+  texture: WebGLTexture;
+  width: number;
+  height: number;
+}
+
 class Program {
   readonly handle: WebGLProgram;
   private readonly places = new Map<string, WebGLUniformLocation | null>();
@@ -72,7 +80,7 @@ export class Painter {
   private readonly tiles: Program;
   private readonly messages: Program;
   private readonly layerProgram: Program;
-  private layer: { frame: WebGLFramebuffer; texture: WebGLTexture; width: number; height: number } | null = null;
+  private layer: Layer | null = null;
   private readonly kept = new Map<object, Buffers | WebGLTexture>();
   private readonly colors = new Float32Array(CLASSES.flatMap((c) => c.color));
   private readonly patterns = new Int32Array(CLASSES.map((c) => c.pattern));
@@ -210,7 +218,7 @@ export class Painter {
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
   }
 
-  private layerFor(width: number, height: number): { frame: WebGLFramebuffer; texture: WebGLTexture } {
+  private layerFor(width: number, height: number): Layer {
     const { gl } = this;
     if (this.layer && this.layer.width === width && this.layer.height === height) return this.layer;
     if (this.layer) {
