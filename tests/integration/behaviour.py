@@ -78,6 +78,36 @@ def hostile(t, place):
                 (untraced.stdout, untraced.returncode) == (traced.stdout, traced.returncode), (untraced, traced))
 
 
+def starved(t, place):
+    """An agent that gets no processor any more, here because it is stopped, has a successor."""
+    program = place.compile('steps.c', '-pthread')
+    run = subprocess.Popen([MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'starved', '--', program,
+                            place.dir + '/count-starved', '20000', '1'],
+                           env=place.env, cwd=place.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    agents = []
+    while not agents and run.poll() is None:
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                words = open('/proc/%s/cmdline' % pid).read().split('\0')
+                parent = open('/proc/%s/stat' % pid).read().rsplit(')', 1)[1].split()[1]
+            except OSError:
+                continue
+            if words[1:2] == ['collect'] and parent == str(run.pid) and os.sched_getscheduler(int(pid)) == os.SCHED_IDLE:
+                agents.append(int(pid))
+    for pid in agents:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        code = run.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        code = 'hangs'
+        for pid in agents:
+            os.kill(pid, signal.SIGKILL)
+        run.wait()
+    whole = code == 0 and place.analysis('starved')['coverage']
+    t.check(place.flavour + ': a starved agent is followed by another, and the trace is whole',
+            agents and whole and whole['complete'] and whole['events_lost'] == 0, (agents, code, whole))
+
+
 def returned(path):
     try:
         with open(path, 'rb') as f:
@@ -136,6 +166,7 @@ def main():
             inert(t, place)
             hostile(t, place)
             killed(t, place)
+            starved(t, place)
     t.end()
 
 

@@ -83,3 +83,7 @@ cluster_processes() { # COMMAND
 no_agent() {
 	[ -z "$(cluster_processes "mpitrace collect")" ]
 }
+
+is_of_normal_class() { # PID
+	[ "$(ps -o cls= -p "$1" | tr -d ' ')" = TS ]
+}

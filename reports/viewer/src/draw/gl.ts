@@ -202,7 +202,7 @@ export class Painter {
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, b.count);
   }
 
-  /** All messages on a layer of their own, which is laid over the bars with `strength`: so many messages never hide what is below. */
+  /** All messages on a layer of their own, which is laid over the bars with `strength`: what is below stays visible however many there are. */
   drawMessages(chunks: MessageChunk[], dark: boolean, alpha: number, strength: number): void {
     if (chunks.length === 0) return;
     const { gl, canvas } = this;

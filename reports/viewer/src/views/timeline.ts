@@ -35,9 +35,10 @@ function parseRgb(color: string): Rgb {
   return [((n >> 16) & 255) / 255, ((n >> 8) & 255) / 255, (n & 255) / 255];
 }
 
+const CROWD_PARTS = 32;
 /** A few lines are strong; of many each is faint, so that where they are dense can still be told. */
 const lineAlpha = (crowd: number): number => Math.min(0.85, Math.max(0.1, 1.1 / (1 + 2.5 * crowd)));
-/** How much of a bar all lines together may hide. */
+/** How much of a bar all lines together may hide: below half where more than one message shares a pixel, more where there are few. */
 const layerStrength = (crowd: number): number => Math.max(0.45, 1 / (1 + crowd));
 
 /** One call of class "outside" per rank over the whole run: the ground of every bar. */
@@ -189,19 +190,25 @@ class Timeline implements ViewInstance {
       for (const chunk of scene.events) painter.drawEvents(chunk);
     }
     const crowd = this.crowd(shown);
-    painter.drawMessages(state.showMessages ? this.messages : [], theme.dark, lineAlpha(crowd), layerStrength(crowd));
+    painter.drawMessages(state.showMessages ? this.messages : [], theme.dark, lineAlpha(crowd.mean), layerStrength(crowd.densest));
     painter.end();
   }
 
-  /** Messages in view a pixel of the plot. */
-  private crowd(shown: { first: number; last: number }): number {
+  /** Messages in view a pixel of the plot: on the whole, and where they are densest. */
+  private crowd(shown: { first: number; last: number }): { mean: number; densest: number } {
     const { from, to } = this.app.store.state;
     const inside = (rank: number) => rank >= shown.first && rank <= shown.last;
+    const parts = new Uint32Array(CROWD_PARTS);
     let n = 0;
     for (const c of this.messages)
       for (let i = 0; i < c.count; i++)
-        if (c.sendStart[i]! < to && c.recvEnd[i]! > from && (inside(c.src[i]!) || inside(c.dst[i]!))) n++;
-    return n / Math.max(1, this.plotWidth());
+        if (c.sendStart[i]! < to && c.recvEnd[i]! > from && (inside(c.src[i]!) || inside(c.dst[i]!))) {
+          const share = ((c.sendStart[i]! + c.recvEnd[i]!) / 2 - from) / (to - from);
+          parts[Math.max(0, Math.min(CROWD_PARTS - 1, Math.floor(share * CROWD_PARTS)))]!++;
+          n++;
+        }
+    const width = Math.max(1, this.plotWidth());
+    return { mean: n / width, densest: (Math.max(...parts) * CROWD_PARTS) / width };
   }
 
   private placeOf(entry: Entry): { start: number; end: number; firstRank: number; ranksPerRow: number } {
