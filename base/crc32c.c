@@ -23,8 +23,7 @@ static uint32_t by_table(uint32_t crc, const uint8_t *p, size_t n)
 }
 
 #ifdef __x86_64__
-__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const uint8_t *p,
-								  size_t n)
+__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const uint8_t *p, size_t n)
 {
 	uint64_t wide = crc;
 	for (; n >= 8; n -= 8, p += 8) {

@@ -1,4 +1,5 @@
-/* tick.h - the clock of a record: the processor's invariant counter, or CLOCK_MONOTONIC in nanoseconds where there is none. */
+/* tick.h - the clock of a record: the processor's invariant counter, or CLOCK_MONOTONIC in nanoseconds where there
+ * is none. */
 #pragma once
 
 #include <stdbool.h>

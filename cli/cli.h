@@ -26,15 +26,15 @@ const struct command *command_find(const char *name);
 /* The preloaded tracer. Static storage. */
 const char *tracer_path(void);
 
-#define COMMANDS(ROW)                                                                              \
-	ROW(analyze)                                                                               \
-	ROW(collect)                                                                               \
-	ROW(doctor)                                                                                \
-	ROW(finish)                                                                                \
-	ROW(report)                                                                                \
-	ROW(run)                                                                                   \
-	ROW(show)                                                                                  \
-	ROW(view)                                                                                  \
+#define COMMANDS(ROW) \
+	ROW(analyze) \
+	ROW(collect) \
+	ROW(doctor) \
+	ROW(finish) \
+	ROW(report) \
+	ROW(run) \
+	ROW(show) \
+	ROW(view) \
 	/* one row a subcommand */
 
 #define DECLARE(name) extern const struct command cmd_##name;

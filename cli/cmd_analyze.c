@@ -32,8 +32,7 @@ static int parse_threads(const char *text, struct analyze *a)
 	char *end;
 	long n = strtol(text, &end, 10);
 	if (*end != '\0' || n < 1 || n > 1024)
-		return usage_error("analyze",
-				   "--threads takes a number from 1 to 1024, not \"%.64s\"", text);
+		return usage_error("analyze", "--threads takes a number from 1 to 1024, not \"%.64s\"", text);
 	a->nthreads = (unsigned)n;
 	return -1;
 }
@@ -119,6 +118,5 @@ static int analyze(int argc, char **argv)
 	return result.complete ? EXIT_DONE : EXIT_PARTIAL;
 }
 
-const struct command cmd_analyze = {
-	"analyze", analyze, "read the .mpic files of a step; write .mpix, report, JSON",
-	"analyze PATH... [-o FILE.mpix] [--report FILE.html] [--threads N] [--json]"};
+const struct command cmd_analyze = {"analyze", analyze, "read the .mpic files of a step; write .mpix, report, JSON",
+				    "analyze PATH... [-o FILE.mpix] [--report FILE.html] [--threads N] [--json]"};

@@ -25,5 +25,6 @@ static int collect(int argc, char **argv)
 	return rc == 0 ? EXIT_DONE : rc == -ENOENT || rc == -EBADMSG ? EXIT_BAD_INPUT : EXIT_PARTIAL;
 }
 
-const struct command cmd_collect = {"collect", collect, "drain the traced processes of one step on this node into one .mpic",
+const struct command cmd_collect = {"collect", collect,
+				    "drain the traced processes of one step on this node into one .mpic",
 				    "collect STEPDIR [--watch PID]"};

@@ -12,16 +12,14 @@ static const struct {
 	const char *name;
 	check_fn *check;
 } checks[] = {
-	{"tracer", check_front},    {"open mpi", check_openmpi}, {"mpich", check_mpich},
-	{"preload", check_preload}, {"clock", check_clock},	 {"viewer", check_viewer},
-	{"slurm", check_slurm},	    {"plugin", check_plugin},	 {"plugstack", check_plugstack},
-	{"slurmd", check_slurmd},   {"spool", check_spool},
+	{"tracer", check_front},	{"open mpi", check_openmpi}, {"mpich", check_mpich}, {"preload", check_preload},
+	{"clock", check_clock},		{"viewer", check_viewer},    {"slurm", check_slurm}, {"plugin", check_plugin},
+	{"plugstack", check_plugstack}, {"slurmd", check_slurmd},    {"spool", check_spool},
 };
 
 #define NCHECKS (sizeof(checks) / sizeof(checks[0]))
 
-void verdict_say(struct verdict *v, enum verdict_level level, const char *next, const char *fmt,
-		 ...)
+void verdict_say(struct verdict *v, enum verdict_level level, const char *next, const char *fmt, ...)
 {
 	va_list ap;
 	v->level = level;
@@ -72,8 +70,7 @@ static int run_checks(bool json)
 	if (json)
 		printf("],\"warnings\":%u,\"bad\":%u}\n", count[VERDICT_WARN], count[VERDICT_BAD]);
 	else
-		printf("%zu checks: %u bad, %u warnings\n", NCHECKS, count[VERDICT_BAD],
-		       count[VERDICT_WARN]);
+		printf("%zu checks: %u bad, %u warnings\n", NCHECKS, count[VERDICT_BAD], count[VERDICT_WARN]);
 	return count[VERDICT_BAD] > 0 ? EXIT_FINDINGS : EXIT_DONE;
 }
 
@@ -85,5 +82,5 @@ static int doctor(int argc, char **argv)
 	return run_checks(json);
 }
 
-const struct command cmd_doctor = {
-	"doctor", doctor, "is this installation right, and if not, what to do", "doctor [--json]"};
+const struct command cmd_doctor = {"doctor", doctor, "is this installation right, and if not, what to do",
+				   "doctor [--json]"};

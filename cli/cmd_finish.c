@@ -16,17 +16,15 @@ static int number(const char *name, const char *text, unsigned long max, unsigne
 	char *end;
 	unsigned long value = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0' || value > max)
-		return usage_error("finish", "--%s takes a number from 0 to %lu, not \"%.64s\"",
-				   name, max, text);
+		return usage_error("finish", "--%s takes a number from 0 to %lu, not \"%.64s\"", name, max, text);
 	*ret_value = (unsigned)value;
 	return -1;
 }
 
 static int parse(int argc, char **argv, struct finish *f)
 {
-	static const struct option options[] = {{"nodes", required_argument, NULL, 'n'},
-						{"wait", required_argument, NULL, 'w'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"nodes", required_argument, NULL, 'n'}, {"wait", required_argument, NULL, 'w'}, {NULL, 0, NULL, 0}};
 	int c, code = -1;
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -57,16 +55,11 @@ static int finish(int argc, char **argv)
 	if (rc < 0)
 		fprintf(stderr, "mpitrace finish: %s\n", e.text);
 	if (rc == FINISH_BUSY)
-		fprintf(stderr,
-			"mpitrace finish: %s: another finisher works on it; --wait waits for it\n",
-			f.out);
+		fprintf(stderr, "mpitrace finish: %s: another finisher works on it; --wait waits for it\n", f.out);
 	if (rc == FINISH_NOTHING && access(f.out, F_OK) == 0)
 		fprintf(stderr, "mpitrace finish: %s: no trace of an MPI process in it\n", f.out);
-	return rc < 0					   ? EXIT_BAD_INPUT
-	       : rc == FINISH_PARTIAL || rc == FINISH_BUSY ? EXIT_PARTIAL
-							   : EXIT_DONE;
+	return rc < 0 ? EXIT_BAD_INPUT : rc == FINISH_PARTIAL || rc == FINISH_BUSY ? EXIT_PARTIAL : EXIT_DONE;
 }
 
-const struct command cmd_finish = {"finish", finish,
-				   "make the report of a step, once all its traces are complete",
+const struct command cmd_finish = {"finish", finish, "make the report of a step, once all its traces are complete",
 				   "finish DIR [--nodes N] [--wait SECONDS]"};

@@ -93,7 +93,8 @@ static int reserve(struct run *r, struct error *e)
 			snprintf(r->name, sizeof(r->name), "%.200s-%d", base, i);
 		if (exists(r, r->name, ".mpic") || exists(r, r->name, ".mpix"))
 			continue;
-		if (snprintf(r->stepdir, sizeof(r->stepdir), "%s/.%s.mpitrace", r->dir, r->name) >= (int)sizeof(r->stepdir))
+		if (snprintf(r->stepdir, sizeof(r->stepdir), "%s/.%s.mpitrace", r->dir, r->name) >=
+		    (int)sizeof(r->stepdir))
 			return fail(e, -ENAMETOOLONG, "%s: name too long", r->dir);
 		if (mkdir(r->stepdir, 0700) == 0)
 			return 0;
@@ -125,8 +126,11 @@ static int write_layout(const struct run *r, struct error *e)
 	char *argv = argv_json(r->program);
 	struct utsname here = {.nodename = "here"};
 	uname(&here);
-	fprintf(f, "node=%s\nfile=%s\nnodeid=0\nnnodes=1\nntasks=%s\nout=%s\nmode=events\nbudget=0\njob_id=\nstep_id=\nprogram=%s\nargv=%s\n",
-		here.nodename, r->name, r->ranks != NULL ? r->ranks : "0", r->dir, r->program[0], argv != NULL ? argv : "[]");
+	fprintf(f,
+		"node=%s\nfile=%s\nnodeid=0\nnnodes=1\nntasks=%s\nout=%s\nmode=events\nbudget=0\njob_id=\nstep_id="
+		"\nprogram=%s\nargv=%s\n",
+		here.nodename, r->name, r->ranks != NULL ? r->ranks : "0", r->dir, r->program[0],
+		argv != NULL ? argv : "[]");
 	cJSON_free(argv);
 	return fclose(f) == 0 ? 0 : fail(e, -errno, "%s: cannot write: %s", path, strerror(errno));
 }
@@ -155,7 +159,8 @@ static void start_agent(struct run *r)
 {
 	char watch[32];
 	snprintf(watch, sizeof(watch), "%d", (int)getpid());
-	char *const words[] = {r->self, (char *)(uintptr_t)"collect", r->stepdir, (char *)(uintptr_t)"--watch", watch, NULL};
+	char *const words[] = {r->self, (char *)(uintptr_t) "collect", r->stepdir, (char *)(uintptr_t) "--watch", watch,
+			       NULL};
 	fflush(NULL);
 	r->agent = fork();
 	if (r->agent == 0) {
@@ -172,7 +177,8 @@ static void set_environment(const struct run *r)
 	const char *have = getenv("LD_PRELOAD");
 	const char *tracer = tracer_path();
 	snprintf(dir, sizeof(dir), "%s/ranks", r->stepdir);
-	if (asprintf(&preload, "%s%s%s", have != NULL ? have : "", have != NULL && have[0] != '\0' ? ":" : "", tracer) < 0)
+	if (asprintf(&preload, "%s%s%s", have != NULL ? have : "", have != NULL && have[0] != '\0' ? ":" : "", tracer) <
+	    0)
 		return;
 	setenv("LD_PRELOAD", preload, 1);
 	setenv("MPITRACE_DIR", dir, 1);
@@ -193,8 +199,8 @@ static int run_program(struct run *r)
 	char *words[WORDS_MAX], *extra = strdup(r->mpirun_args != NULL ? r->mpirun_args : ""), *save = NULL;
 	unsigned n = 0;
 	if (r->ranks != NULL) {
-		words[n++] = (char *)(uintptr_t)"mpirun";
-		words[n++] = (char *)(uintptr_t)"-n";
+		words[n++] = (char *)(uintptr_t) "mpirun";
+		words[n++] = (char *)(uintptr_t) "-n";
 		words[n++] = (char *)(uintptr_t)r->ranks;
 		for (char *w = extra != NULL ? strtok_r(extra, " ", &save) : NULL; w != NULL && n < WORDS_MAX - 1;
 		     w = strtok_r(NULL, " ", &save))
@@ -228,7 +234,9 @@ static int64_t cpu_time_ns(pid_t pid)
 {
 	clockid_t clock;
 	struct timespec t;
-	return clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0 ? t.tv_sec * 1000000000ll + t.tv_nsec : 0;
+	return clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0
+		       ? t.tv_sec * 1000000000ll + t.tv_nsec
+		       : 0;
 }
 
 static bool is_idle_class(pid_t pid)
@@ -238,8 +246,8 @@ static bool is_idle_class(pid_t pid)
 	       sched_getscheduler(pid) == SCHED_IDLE;
 }
 
-/* On a busy machine an agent of idle class may not get to see that all is over, and an ordinary user cannot raise it (sched(7)):
- * its successor never becomes idle. */
+/* On a busy machine an agent of idle class may not get to see that all is over, and an ordinary user cannot raise
+ * it (sched(7)): its successor never becomes idle. */
 static void replace_when_starved(pid_t agent)
 {
 	for (;;) {
@@ -280,8 +288,8 @@ static void finish(struct run *r)
 		fprintf(stderr, "mpitrace run: no MPI call was seen: not an MPI program, or linked statically\n");
 		return;
 	}
-	char *const words[] = {r->self, (char *)(uintptr_t)"analyze", mpic, (char *)(uintptr_t)"-o", mpix,
-			       (char *)(uintptr_t)"--report", html, NULL};
+	char *const words[] = {r->self, (char *)(uintptr_t) "analyze",	mpic, (char *)(uintptr_t) "-o",
+			       mpix,	(char *)(uintptr_t) "--report", html, NULL};
 	int code = wait_for(start(words));
 	if (code == EXIT_DONE || code == EXIT_PARTIAL)
 		fprintf(stderr, "mpitrace: report %s\nmpitrace: trace  %s  (mpitrace view %s)\n", html, mpix, mpix);

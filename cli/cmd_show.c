@@ -80,17 +80,15 @@ static int parse(struct options *o, int argc, char **argv)
 	};
 	int key, rc = 0;
 	opterr = 0;
-	*o = (struct options){
-		.choice = {
-			.rank = -1, .from_ns = INT64_MIN, .to_ns = INT64_MAX, .limit = UINT64_MAX}};
+	*o = (struct options){.choice = {.rank = -1, .from_ns = INT64_MIN, .to_ns = INT64_MAX, .limit = UINT64_MAX}};
 	while (rc == 0 && (key = getopt_long(argc, argv, "", names, NULL)) != -1)
 		rc = parse_option(o, key, optarg);
 	if (rc != 0)
 		return rc;
 	if (optind + 1 != argc)
 		return usage_error("show", "give one FILE.mpix");
-	if (!o->events && (o->choice.rank >= 0 || o->choice.from_ns != INT64_MIN ||
-			   o->choice.to_ns != INT64_MAX || o->choice.limit != UINT64_MAX))
+	if (!o->events && (o->choice.rank >= 0 || o->choice.from_ns != INT64_MIN || o->choice.to_ns != INT64_MAX ||
+			   o->choice.limit != UINT64_MAX))
 		return usage_error("show", "--rank, --from, --to and --limit choose --events");
 	o->choice.json = o->json;
 	o->path = argv[optind];
@@ -146,6 +144,5 @@ static int show(int argc, char **argv)
 	return rc;
 }
 
-const struct command cmd_show = {
-	"show", show, "what a trace says: text for people, JSON for machines",
-	"show FILE.mpix [--json] [--events [--rank R] [--from S] [--to S] [--limit N]]"};
+const struct command cmd_show = {"show", show, "what a trace says: text for people, JSON for machines",
+				 "show FILE.mpix [--json] [--events [--rank R] [--from S] [--to S] [--limit N]]"};

@@ -27,9 +27,8 @@ struct view_options {
 
 static int parse(struct view_options *o, int argc, char **argv)
 {
-	static const struct option names[] = {{"port", required_argument, NULL, 'p'},
-					      {"no-browser", no_argument, NULL, 'n'},
-					      {NULL, 0, NULL, 0}};
+	static const struct option names[] = {
+		{"port", required_argument, NULL, 'p'}, {"no-browser", no_argument, NULL, 'n'}, {NULL, 0, NULL, 0}};
 	int key;
 	char *end;
 	opterr = 0;
@@ -79,8 +78,7 @@ static int open_resource(const char *path, struct http_resource *x)
  * installed. */
 static int open_viewer(struct http_resource *x)
 {
-	static const char *const beside[] = {"/../reports/viewer/viewer.html",
-					     "/../share/mpitrace/viewer.html"};
+	static const char *const beside[] = {"/../reports/viewer/viewer.html", "/../share/mpitrace/viewer.html"};
 	char exe[4096], path[4200];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = 0;
@@ -118,8 +116,7 @@ static void open_browser(const char *url)
 	_exit(127);
 }
 
-static int serve(const struct view_options *o, struct http_resource trace,
-		 struct http_resource viewer)
+static int serve(const struct view_options *o, struct http_resource trace, struct http_resource viewer)
 {
 	char token[2 * TOKEN_BYTES + 1], root[64], file[64], url[128];
 	struct http_server s;

@@ -17,8 +17,8 @@ struct verdict {
 typedef void check_fn(struct verdict *v);
 
 /* Fill *v; next may be NULL. A later call replaces an earlier one. */
-void verdict_say(struct verdict *v, enum verdict_level level, const char *next, const char *fmt,
-		 ...) __attribute__((format(printf, 4, 5)));
+void verdict_say(struct verdict *v, enum verdict_level level, const char *next, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 /* First line that the shell command prints, without its newline; false if it prints none or fails.
  */
 bool first_line_of(const char *command, char *ret_line, size_t cap_bytes);

@@ -39,8 +39,7 @@ static void find_plugstack(struct plugstack *p)
 		fclose(f);
 	char *slash = strrchr(conf, '/');
 	if (p->path[0] == '\0' && slash != NULL)
-		snprintf(p->path, sizeof(p->path), "%.*s/plugstack.conf", (int)(slash - conf),
-			 conf);
+		snprintf(p->path, sizeof(p->path), "%.*s/plugstack.conf", (int)(slash - conf), conf);
 	if (f == NULL && access(p->path, F_OK) != 0)
 		p->path[0] = '\0';
 }

@@ -29,21 +29,18 @@ void check_slurm(struct verdict *v)
 	char line[256];
 	unsigned major = 0, minor = 0;
 	if (!slurm_version(line, sizeof(line))) {
-		verdict_say(v, VERDICT_OK, NULL,
-			    "no Slurm on this host; `mpitrace run` works without");
+		verdict_say(v, VERDICT_OK, NULL, "no Slurm on this host; `mpitrace run` works without");
 		return;
 	}
 #ifdef SLURM_VERSION_NUMBER
 	const char *digits = strpbrk(line, "0123456789");
-	unsigned built_major = SLURM_VERSION_NUMBER >> 16,
-		 built_minor = SLURM_VERSION_NUMBER >> 8 & 255;
+	unsigned built_major = SLURM_VERSION_NUMBER >> 16, built_minor = SLURM_VERSION_NUMBER >> 8 & 255;
 	if (digits == NULL || sscanf(digits, "%u.%u", &major, &minor) != 2)
-		verdict_say(v, VERDICT_WARN, NULL, "cannot understand Slurm's version \"%s\"",
-			    line);
+		verdict_say(v, VERDICT_WARN, NULL, "cannot understand Slurm's version \"%s\"", line);
 	else if (major != built_major || minor != built_minor)
 		verdict_say(v, VERDICT_BAD, "build against this Slurm's headers and install again",
-			    "%s runs here, the plugin is for %u.%02u: Slurm refuses it", line,
-			    built_major, built_minor);
+			    "%s runs here, the plugin is for %u.%02u: Slurm refuses it", line, built_major,
+			    built_minor);
 	else
 		verdict_say(v, VERDICT_OK, NULL, "%s, as the plugin was built for", line);
 #else
@@ -67,14 +64,11 @@ void check_plugin(struct verdict *v)
 	if (access(path, R_OK) == 0)
 		verdict_say(v, VERDICT_OK, NULL, "%s", path);
 	else if (p.times > 0)
-		verdict_say(v, VERDICT_BAD,
-			    "install it there, or name the right path in plugstack.conf",
+		verdict_say(v, VERDICT_BAD, "install it there, or name the right path in plugstack.conf",
 			    "%s, named by %s, cannot be read", path, p.path);
 	else if (slurm_version(line, sizeof(line)))
-		verdict_say(
-			v, VERDICT_WARN,
-			"meson install -C build (with libslurm-dev installed when it was set up)",
-			"%s is not there: srun has no --mpitrace", path);
+		verdict_say(v, VERDICT_WARN, "meson install -C build (with libslurm-dev installed when it was set up)",
+			    "%s is not there: srun has no --mpitrace", path);
 	else
 		verdict_say(v, VERDICT_OK, NULL, "not installed, not needed without Slurm");
 }
@@ -86,8 +80,7 @@ void check_plugstack(struct verdict *v)
 	plugstack_read(&p);
 	snprintf(next, sizeof(next), "add the line: optional %.200s", PLUGIN_PATH);
 	if (p.path[0] == '\0')
-		verdict_say(v, VERDICT_OK, NULL,
-			    "no Slurm configuration on this host (SLURM_CONF, /etc/slurm)");
+		verdict_say(v, VERDICT_OK, NULL, "no Slurm configuration on this host (SLURM_CONF, /etc/slurm)");
 	else if (!p.readable)
 		verdict_say(v, VERDICT_WARN, next, "%s cannot be read", p.path);
 	else if (p.times == 0)
@@ -96,11 +89,9 @@ void check_plugstack(struct verdict *v)
 		verdict_say(v, VERDICT_BAD, "write optional instead of required",
 			    "%s: required: a failing plugin would stop jobs", p.path);
 	else if (p.times > 1)
-		verdict_say(v, VERDICT_WARN, "keep one line", "%s names mpitrace.so %u times",
-			    p.path, p.times);
+		verdict_say(v, VERDICT_WARN, "keep one line", "%s names mpitrace.so %u times", p.path, p.times);
 	else if (p.bad_argument[0] != '\0')
-		verdict_say(v, VERDICT_WARN,
-			    "known: spool=DIR libdir=DIR bindir=DIR default=on|off",
+		verdict_say(v, VERDICT_WARN, "known: spool=DIR libdir=DIR bindir=DIR default=on|off",
 			    "%s: \"%s\" is not understood", p.path, p.bad_argument);
 	else
 		verdict_say(v, VERDICT_OK, NULL, "%s names it once, optional", p.path);
@@ -111,16 +102,14 @@ static bool is_our_slurmd(const char *pid)
 	char path[300], name[64] = "", theirs[64] = "", ours[64] = "";
 	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
 	FILE *f = fopen(path, "re");
-	bool is_slurmd =
-		f != NULL && fgets(name, sizeof(name), f) != NULL && strcmp(name, "slurmd\n") == 0;
+	bool is_slurmd = f != NULL && fgets(name, sizeof(name), f) != NULL && strcmp(name, "slurmd\n") == 0;
 	if (f != NULL)
 		fclose(f);
 	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", pid);
 	/* One of another mount namespace (a container, a test cluster) sees other files than we do.
 	 */
 	return is_slurmd && readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
-	       readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1) > 0 &&
-	       strcmp(theirs, ours) == 0;
+	       readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1) > 0 && strcmp(theirs, ours) == 0;
 }
 
 static long boot_time(void)
@@ -142,8 +131,7 @@ static long started(const char *pid)
 	unsigned long long ticks = 0;
 	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
 	FILE *f = fopen(path, "re");
-	const char *at =
-		f != NULL && fgets(line, sizeof(line), f) != NULL ? strrchr(line, ')') : NULL;
+	const char *at = f != NULL && fgets(line, sizeof(line), f) != NULL ? strrchr(line, ')') : NULL;
 	for (int field = 2; at != NULL && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	if (at != NULL)
@@ -163,19 +151,16 @@ void check_slurmd(struct verdict *v)
 	verdict_say(v, VERDICT_OK, NULL, "no slurmd to be seen on this host");
 	DIR *d = opendir("/proc");
 	while (d != NULL && (entry = readdir(d)) != NULL) {
-		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' ||
-		    !is_our_slurmd(entry->d_name))
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !is_our_slurmd(entry->d_name))
 			continue;
 		long since = started(entry->d_name);
 		if (there && since > 0 && since < st.st_ctime)
-			verdict_say(v, VERDICT_WARN,
-				    "restart slurmd: systemctl restart slurmd (running jobs stay)",
+			verdict_say(v, VERDICT_WARN, "restart slurmd: systemctl restart slurmd (running jobs stay)",
 				    "slurmd (pid %s) is older than the plugin: it keeps the old "
 				    "one loaded",
 				    entry->d_name);
 		else
-			verdict_say(v, VERDICT_OK, NULL,
-				    "slurmd (pid %s) was started after the plugin was installed",
+			verdict_say(v, VERDICT_OK, NULL, "slurmd (pid %s) was started after the plugin was installed",
 				    entry->d_name);
 		break;
 	}
@@ -201,14 +186,11 @@ void check_spool(struct verdict *v)
 		*slash = '\0';
 	if (is_below(p.spool, "/tmp") || is_below(p.spool, "/dev/shm"))
 		verdict_say(v, VERDICT_BAD, "choose spool=/var/spool/mpitrace",
-			    "%s: Slurm's job_container/tmpfs hides this directory from jobs",
-			    p.spool);
-	else if (stat(p.spool, &st) == 0 &&
-		 (st.st_uid != 0 || (st.st_mode & 022) != 0 || !S_ISDIR(st.st_mode)))
-		verdict_say(v, VERDICT_BAD,
-			    "chown root and chmod 0711, so that nobody else can write to it",
-			    "%s: owner %u, mode %04o: the plugin refuses it", p.spool,
-			    (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+			    "%s: Slurm's job_container/tmpfs hides this directory from jobs", p.spool);
+	else if (stat(p.spool, &st) == 0 && (st.st_uid != 0 || (st.st_mode & 022) != 0 || !S_ISDIR(st.st_mode)))
+		verdict_say(v, VERDICT_BAD, "chown root and chmod 0711, so that nobody else can write to it",
+			    "%s: owner %u, mode %04o: the plugin refuses it", p.spool, (unsigned)st.st_uid,
+			    (unsigned)st.st_mode & 07777);
 	else if (stat(p.spool, &st) == 0)
 		verdict_say(v, VERDICT_OK, NULL, "%s", p.spool);
 	else if (p.times > 0 && stat(parent, &st) != 0)

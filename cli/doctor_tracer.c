@@ -29,11 +29,9 @@ void check_front(struct verdict *v)
 	const char *path = tracer_path();
 	void *front = access(path, R_OK) == 0 ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
 	if (access(path, R_OK) != 0)
-		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN,
-			    "%s: cannot be read; nothing will be traced", path);
+		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s: cannot be read; nothing will be traced", path);
 	else if (front == NULL)
-		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s: cannot be loaded: %s", path,
-			    dlerror());
+		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s: cannot be loaded: %s", path, dlerror());
 	else if (dlsym(front, "MPI_Init") == NULL)
 		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s: has no MPI_Init", path);
 	else
@@ -44,13 +42,11 @@ void check_front(struct verdict *v)
 
 /* One MPI family: its tracer beside the front, its library as the linker knows it (pattern of
  * ldconfig -p). */
-static void check_family(struct verdict *v, const char *tracer, const char *pattern,
-			 const char *package)
+static void check_family(struct verdict *v, const char *tracer, const char *pattern, const char *package)
 {
 	char path[PATH_MAX + 64], command[256], library[512], next[256];
 	const char *front = tracer_path(), *slash = strrchr(front, '/');
-	snprintf(path, sizeof(path), "%.*s/%s", slash != NULL ? (int)(slash - front) : 0, front,
-		 tracer);
+	snprintf(path, sizeof(path), "%.*s/%s", slash != NULL ? (int)(slash - front) : 0, front, tracer);
 	snprintf(command, sizeof(command),
 		 "PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | sed -nE "
 		 "'s/^[[:space:]]*(%s).*/\\1/p'",
@@ -66,24 +62,20 @@ static void check_family(struct verdict *v, const char *tracer, const char *patt
 			    "one)",
 			    path);
 	else if (installed)
-		verdict_say(v, VERDICT_BAD, next,
-			    "%s is installed, but %s is missing: its programs run untraced",
+		verdict_say(v, VERDICT_BAD, next, "%s is installed, but %s is missing: its programs run untraced",
 			    library, path);
 	else
-		verdict_say(v, VERDICT_WARN, next,
-			    "%s is missing: programs of this family would run untraced", path);
+		verdict_say(v, VERDICT_WARN, next, "%s is missing: programs of this family would run untraced", path);
 }
 
 void check_openmpi(struct verdict *v)
 {
-	check_family(v, "libmpitrace-openmpi.so", "libmpi\\.so\\.[24]0|libmpi_ompi\\.so[^ ]*",
-		     "libopenmpi-dev");
+	check_family(v, "libmpitrace-openmpi.so", "libmpi\\.so\\.[24]0|libmpi_ompi\\.so[^ ]*", "libopenmpi-dev");
 }
 
 void check_mpich(struct verdict *v)
 {
-	check_family(v, "libmpitrace-mpich.so", "libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12",
-		     "libmpich-dev");
+	check_family(v, "libmpitrace-mpich.so", "libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12", "libmpich-dev");
 }
 
 /* In the child: /bin/true with the front preloaded, all symbols bound at once. */
@@ -116,14 +108,10 @@ void check_preload(struct verdict *v)
 	close(ends[0]);
 	waitpid(pid, &status, 0);
 	if (status == 0 && n == 0)
-		verdict_say(v, VERDICT_OK, NULL,
-			    "a program without MPI runs unchanged under the tracer");
+		verdict_say(v, VERDICT_OK, NULL, "a program without MPI runs unchanged under the tracer");
 	else
-		verdict_say(
-			v, VERDICT_BAD,
-			"do not use this build; check that it was built on a system like this one",
-			"/bin/true with the tracer preloaded: wait status %d, printed \"%s\"",
-			status, said);
+		verdict_say(v, VERDICT_BAD, "do not use this build; check that it was built on a system like this one",
+			    "/bin/true with the tracer preloaded: wait status %d, printed \"%s\"", status, said);
 }
 
 void check_clock(struct verdict *v)
@@ -132,16 +120,14 @@ void check_clock(struct verdict *v)
 	if (tick_is_tsc)
 		verdict_say(v, VERDICT_OK, NULL, "invariant time stamp counter");
 	else
-		verdict_say(v, VERDICT_WARN,
-			    "in a virtual machine: let it show the host's invariant TSC",
+		verdict_say(v, VERDICT_WARN, "in a virtual machine: let it show the host's invariant TSC",
 			    "no invariant time stamp counter: CLOCK_MONOTONIC costs some 20 ns "
 			    "more a call");
 }
 
 void check_viewer(struct verdict *v)
 {
-	static const char *const beside[] = {"/../reports/viewer/viewer.html",
-					     "/../share/mpitrace/viewer.html"};
+	static const char *const beside[] = {"/../reports/viewer/viewer.html", "/../share/mpitrace/viewer.html"};
 	char exe[PATH_MAX], path[PATH_MAX + 64];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = '\0';
@@ -159,6 +145,5 @@ void check_viewer(struct verdict *v)
 		verdict_say(v, VERDICT_OK, NULL, "%s", path);
 	else
 		verdict_say(v, VERDICT_WARN, "install nodejs and npm, then build and install again",
-			    "%s is not there: `mpitrace view` cannot show traces, reports work",
-			    path);
+			    "%s is not there: `mpitrace view` cannot show traces, reports work", path);
 }

@@ -12,7 +12,7 @@
 struct http_request {
 	bool head, keep_alive;
 	char path[HTTP_PATH_MAX]; /* as sent, without the query */
-	bool host_is_local; /* Host names this machine's loopback: no page of another name may read
+	bool host_is_local;	  /* Host names this machine's loopback: no page of another name may read
 			       us */
 	bool has_range;
 	bool from_end;	      /* the last `first` bytes */
@@ -23,8 +23,7 @@ struct http_request {
  * 505. */
 int http_parse(const char *text, size_t len_bytes, struct http_request *ret_request);
 /* Turn the range of r into [*ret_first, *ret_first + *ret_len) of a resource. 200, 206 or 416. */
-int http_range(const struct http_request *r, uint64_t resource_bytes, uint64_t *ret_first,
-	       uint64_t *ret_len);
+int http_range(const struct http_request *r, uint64_t resource_bytes, uint64_t *ret_first, uint64_t *ret_len);
 
 struct http_resource {
 	const char *path; /* "/token/trace.mpix" */

@@ -44,8 +44,7 @@ static bool is(struct slice s, const char *text)
 
 static int parse_request_line(struct slice line, struct http_request *r)
 {
-	struct slice method = next_word(&line), target = next_word(&line),
-		     version = next_word(&line);
+	struct slice method = next_word(&line), target = next_word(&line), version = next_word(&line);
 	if (!is(version, "HTTP/1.1") && !is(version, "HTTP/1.0"))
 		return version.len >= 5 && strncmp(version.at, "HTTP/", 5) == 0 ? 505 : 400;
 	if (!is(method, "GET") && !is(method, "HEAD"))
@@ -145,8 +144,7 @@ int http_parse(const char *text, size_t len_bytes, struct http_request *ret_requ
 	return status;
 }
 
-int http_range(const struct http_request *r, uint64_t resource_bytes, uint64_t *ret_first,
-	       uint64_t *ret_len)
+int http_range(const struct http_request *r, uint64_t resource_bytes, uint64_t *ret_first, uint64_t *ret_len)
 {
 	*ret_first = 0;
 	*ret_len = resource_bytes;

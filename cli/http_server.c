@@ -75,10 +75,10 @@ static const char *reason(int status)
 	}
 }
 
-#define COMMON_HEADERS                                                                             \
-	"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: "          \
-	"no-referrer\r\n"                                                                          \
-	"Cross-Origin-Resource-Policy: same-origin\r\nContent-Security-Policy: frame-ancestors "   \
+#define COMMON_HEADERS \
+	"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: " \
+	"no-referrer\r\n" \
+	"Cross-Origin-Resource-Policy: same-origin\r\nContent-Security-Policy: frame-ancestors " \
 	"'none'\r\n"
 
 static int refuse(int fd, int status, uint64_t resource_bytes)
@@ -86,12 +86,10 @@ static int refuse(int fd, int status, uint64_t resource_bytes)
 	char text[512];
 	char range[64] = "";
 	if (status == 416)
-		snprintf(range, sizeof(range), "Content-Range: bytes */%llu\r\n",
-			 (unsigned long long)resource_bytes);
+		snprintf(range, sizeof(range), "Content-Range: bytes */%llu\r\n", (unsigned long long)resource_bytes);
 	snprintf(text, sizeof(text),
-		 "HTTP/1.1 %d %s\r\n" COMMON_HEADERS
-		 "%sContent-Length: 0\r\nConnection: close\r\n\r\n",
-		 status, reason(status), range);
+		 "HTTP/1.1 %d %s\r\n" COMMON_HEADERS "%sContent-Length: 0\r\nConnection: close\r\n\r\n", status,
+		 reason(status), range);
 	send_all(fd, text, strlen(text));
 	return -EPIPE;
 }
@@ -104,12 +102,10 @@ static int answer(int fd, const struct http_request *r, const struct http_resour
 	if (status == 416)
 		return refuse(fd, status, x->len_bytes);
 	if (status == 206)
-		snprintf(range, sizeof(range), "Content-Range: bytes %llu-%llu/%llu\r\n",
-			 (unsigned long long)first, (unsigned long long)(first + len - 1),
-			 (unsigned long long)x->len_bytes);
+		snprintf(range, sizeof(range), "Content-Range: bytes %llu-%llu/%llu\r\n", (unsigned long long)first,
+			 (unsigned long long)(first + len - 1), (unsigned long long)x->len_bytes);
 	snprintf(text, sizeof(text),
-		 "HTTP/1.1 %d %s\r\n" COMMON_HEADERS
-		 "Content-Type: %s\r\nAccept-Ranges: bytes\r\n%s"
+		 "HTTP/1.1 %d %s\r\n" COMMON_HEADERS "Content-Type: %s\r\nAccept-Ranges: bytes\r\n%s"
 		 "Content-Length: %llu\r\nConnection: %s\r\n\r\n",
 		 status, reason(status), x->type, range, (unsigned long long)len,
 		 r->keep_alive ? "keep-alive" : "close");
@@ -184,8 +180,7 @@ static void start(const struct http_server *s, int fd)
 	pthread_t thread;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &idle, sizeof(idle));
-	if (c == NULL ||
-	    atomic_load_explicit(&connections, memory_order_relaxed) >= CONNECTIONS_MAX) {
+	if (c == NULL || atomic_load_explicit(&connections, memory_order_relaxed) >= CONNECTIONS_MAX) {
 		free(c);
 		close(fd);
 		return;

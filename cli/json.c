@@ -37,18 +37,14 @@ int json_count(const cJSON *list)
  */
 static int utf8_length(const unsigned char *s)
 {
-	int n = s[0] < 0x80		      ? 1
-		: s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-		: s[0] >= 0xe0		      ? 3
-		: s[0] >= 0xc2		      ? 2
-					      : 0;
+	int n = s[0] < 0x80 ? 1 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
 	if (s[0] >= 0xf5 || s[0] < 0x20 || s[0] == 0x7f || n == 0)
 		return 0;
 	for (int i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
-	    (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90))
+	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
+	    (s[0] == 0xf0 && s[1] < 0x90))
 		return 0;
 	return n;
 }
@@ -57,8 +53,8 @@ static int utf8_length(const unsigned char *s)
  * U+2066..9). */
 static bool turns_direction(const unsigned char *s)
 {
-	return s[0] == 0xe2 && ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) ||
-				(s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
+	return s[0] == 0xe2 &&
+	       ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) || (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
 }
 
 void put_plain(FILE *to, const char *text, int max_bytes)

@@ -17,5 +17,4 @@ struct event_choice {
 
 /* The calls chosen, as a table or as a JSON array of one object a line. 0, or a negative errno with
  * text. */
-int show_events(struct mpix_file *f, const cJSON *analysis, const struct event_choice *choice,
-		struct error *e);
+int show_events(struct mpix_file *f, const cJSON *analysis, const struct event_choice *choice, struct error *e);

@@ -26,8 +26,7 @@ static void put_row(const struct printing *p, const struct mpix_event *x)
 {
 	const cJSON *site = callsite_of(p, x);
 	printf("%6u %15.9f %13.9f %13.9f  %-22s ", p->rank, (double)x->start_ns * 1e-9,
-	       (double)(x->end_ns - x->start_ns) * 1e-9, (double)x->wait_ns * 1e-9,
-	       p->info->ops[x->op]);
+	       (double)(x->end_ns - x->start_ns) * 1e-9, (double)x->wait_ns * 1e-9, p->info->ops[x->op]);
 	if (x->peer >= 0)
 		printf("%6" PRId32 " ", x->peer);
 	else
@@ -56,12 +55,11 @@ static void put_site(const cJSON *site)
 static void put_object(const struct printing *p, const struct mpix_event *x)
 {
 	const cJSON *site = callsite_of(p, x);
-	printf("%s\n{\"rank\":%u,\"start_s\":%.9f,\"end_s\":%.9f,\"wait_s\":%.9f,\"op\":",
-	       p->printed > 0 ? "," : "", p->rank, (double)x->start_ns * 1e-9,
-	       (double)x->end_ns * 1e-9, (double)x->wait_ns * 1e-9);
+	printf("%s\n{\"rank\":%u,\"start_s\":%.9f,\"end_s\":%.9f,\"wait_s\":%.9f,\"op\":", p->printed > 0 ? "," : "",
+	       p->rank, (double)x->start_ns * 1e-9, (double)x->end_ns * 1e-9, (double)x->wait_ns * 1e-9);
 	put_json_text(stdout, p->info->ops[x->op]);
-	printf(",\"class\":\"%s\",\"peer\":%" PRId32 ",\"tag\":%" PRId32 ",\"bytes\":%" PRIu64
-	       ",\"calls\":%" PRIu64 ",\"comm\":%" PRIu32 ",\"thread\":%" PRIu32,
+	printf(",\"class\":\"%s\",\"peer\":%" PRId32 ",\"tag\":%" PRId32 ",\"bytes\":%" PRIu64 ",\"calls\":%" PRIu64
+	       ",\"comm\":%" PRIu32 ",\"thread\":%" PRIu32,
 	       class_names[x->class], x->peer, x->tag, x->bytes, x->calls, x->comm, x->thread);
 	if (x->callsite != MPIX_NO_CALLSITE)
 		printf(",\"callsite\":%" PRIu32, x->callsite);
@@ -116,17 +114,15 @@ static const cJSON **index_callsites(const cJSON *analysis, int *ret_count)
 	return by_id;
 }
 
-int show_events(struct mpix_file *f, const cJSON *analysis, const struct event_choice *choice,
-		struct error *e)
+int show_events(struct mpix_file *f, const cJSON *analysis, const struct event_choice *choice, struct error *e)
 {
 	struct printing p = {.info = mpix_info(f), .choice = choice};
 	p.callsites = index_callsites(analysis, &p.ncallsites);
 	if (choice->json)
 		putchar('[');
 	else
-		printf("%6s %15s %13s %13s  %-22s %6s %8s %12s %4s %s\n", "rank", "start s",
-		       "duration s", "wait s", "operation", "peer", "tag", "bytes", "comm",
-		       "call site");
+		printf("%6s %15s %13s %13s  %-22s %6s %8s %12s %4s %s\n", "rank", "start s", "duration s", "wait s",
+		       "operation", "peer", "tag", "bytes", "comm", "call site");
 	int rc = put_ranks(f, &p, e);
 	if (choice->json)
 		puts("\n]");

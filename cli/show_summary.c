@@ -11,8 +11,7 @@
 
 #define TOP 8 /* rows of a table */
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 struct text {
 	char s[48];
@@ -90,8 +89,7 @@ static void put_bar(double share, int width)
 		putchar(i < full ? '#' : '.');
 }
 
-/* ---- the head
- * ------------------------------------------------------------------------------------------ */
+/* ---- the head ---- */
 
 static void put_job(const cJSON *a, const struct mpix_info *info)
 {
@@ -101,8 +99,7 @@ static void put_job(const cJSON *a, const struct mpix_info *info)
 	printf("\n%u ranks", info->ranks);
 	if (nodes > 0)
 		printf(" on %d node%s", nodes, nodes == 1 ? "" : "s");
-	printf(", %s",
-	       seconds_text(json_number(job, "elapsed_s", (double)info->runtime_ns * 1e-9)).s);
+	printf(", %s", seconds_text(json_number(job, "elapsed_s", (double)info->runtime_ns * 1e-9)).s);
 	const cJSON *id = cJSON_GetObjectItemCaseSensitive(job, "job_id");
 	if (cJSON_IsNumber(id))
 		printf(", job %.0f", id->valuedouble);
@@ -158,11 +155,9 @@ static void put_reasons(const cJSON *coverage)
 static void put_trust(const cJSON *a)
 {
 	const cJSON *coverage = json_child(a, "coverage"), *clock = json_child(a, "clock");
-	double lost = json_number(coverage, "events_lost", 0),
-	       seen = json_number(coverage, "ranks_seen", -1);
+	double lost = json_number(coverage, "events_lost", 0), seen = json_number(coverage, "ranks_seen", -1);
 	double expected = json_number(coverage, "ranks_expected", -1);
-	printf("Trust       %s: %s calls recorded, ",
-	       json_true(coverage, "complete") ? "complete" : "PARTIAL",
+	printf("Trust       %s: %s calls recorded, ", json_true(coverage, "complete") ? "complete" : "PARTIAL",
 	       count_text(json_number(coverage, "events", 0)).s);
 	printf("%s lost", count_text(lost).s);
 	if (seen >= 0 && expected >= 0)
@@ -170,14 +165,12 @@ static void put_trust(const cJSON *a)
 	if (json_number(clock, "error_bound_us", 0) > 0)
 		printf("; clocks agree within %.1f us", json_number(clock, "error_bound_us", 0));
 	if (json_number(json_child(a, "overhead"), "share", -1) >= 0)
-		printf("; tracing cost %.2f %%",
-		       json_number(json_child(a, "overhead"), "share", 0) * 100);
+		printf("; tracing cost %.2f %%", json_number(json_child(a, "overhead"), "share", 0) * 100);
 	putchar('\n');
 	put_reasons(coverage);
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 struct row {
 	const cJSON *item;
@@ -222,11 +215,9 @@ static void put_operations(const cJSON *a, double rank_seconds)
 	for (int i = 0; i < n && i < TOP; i++) {
 		double share = rank_seconds > 0 ? rows[i].key / rank_seconds : 0;
 		printf("  %-20s %10s %10s   ", name_text(rows[i].item, "op").s,
-		       count_text(json_number(rows[i].item, "calls", 0)).s,
-		       seconds_text(rows[i].key).s);
+		       count_text(json_number(rows[i].item, "calls", 0)).s, seconds_text(rows[i].key).s);
 		put_bar(share, 20);
-		printf(" %4.1f %%  %11s\n", share * 100,
-		       bytes_text(json_number(rows[i].item, "bytes", 0)).s);
+		printf(" %4.1f %%  %11s\n", share * 100, bytes_text(json_number(rows[i].item, "bytes", 0)).s);
 	}
 	put_more(n);
 	free(rows);
@@ -255,8 +246,7 @@ static void put_callsites(const cJSON *a)
 		printf("\nCall sites                 calls       time     waiting   where\n");
 	for (int i = 0; i < n && i < TOP; i++) {
 		printf("  %-20s %10s %10s  %10s   ", name_text(rows[i].item, "op").s,
-		       count_text(json_number(rows[i].item, "calls", 0)).s,
-		       seconds_text(rows[i].key).s,
+		       count_text(json_number(rows[i].item, "calls", 0)).s, seconds_text(rows[i].key).s,
 		       seconds_text(json_number(rows[i].item, "wait_s", 0)).s);
 		put_place(rows[i].item);
 		putchar('\n');
@@ -316,8 +306,8 @@ static void put_waits(const cJSON *a)
 		snprintf(name, sizeof(name), "%s", waits[i].state);
 		for (char *c = name; *c != 0; c++)
 			*c = *c == '_' ? ' ' : *c < ' ' || *c > '~' ? '?' : *c;
-		printf("%-20s %10s %10s   %d\n", name, count_text(waits[i].count).s,
-		       seconds_text(waits[i].seconds).s, waits[i].worst_rank);
+		printf("%-20s %10s %10s   %d\n", name, count_text(waits[i].count).s, seconds_text(waits[i].seconds).s,
+		       waits[i].worst_rank);
 	}
 }
 

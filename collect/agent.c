@@ -99,7 +99,8 @@ static void adopt(struct agent *a, const char *name)
 {
 	char path[PATH_MAX];
 	struct process p;
-	if (snprintf(path, sizeof(path), "%s/%s", a->ranks, name) >= (int)sizeof(path) || a->next_index >= MPIC_PROCESSES_MAX)
+	if (snprintf(path, sizeof(path), "%s/%s", a->ranks, name) >= (int)sizeof(path) ||
+	    a->next_index >= MPIC_PROCESSES_MAX)
 		return;
 	int rc = process_open(&p, path, a->next_index, NULL);
 	a->refused |= rc < 0 && rc != -EAGAIN && rc != -EBADMSG;
@@ -227,8 +228,8 @@ static void put_clocks_of_processes(struct agent *a)
 	}
 }
 
-/* What a reader needs who finds the file cut: who the processes are, what time it is, how far the totals are. Written when
- * a process has told its rank, and now and then. */
+/* What a reader needs who finds the file cut: who the processes are, what time it is, how far the totals are.
+ * Written when a process has told its rank, and now and then. */
 static int snapshot(struct agent *a, bool always)
 {
 	int rc = 0;
@@ -283,8 +284,8 @@ static void remove_segments(struct agent *a)
 	}
 }
 
-/* SCHED_IDLE weighs only against tasks of the same group; the agent leads a session, so with autogroups (sched(7)) it is a group
- * of its own, which must be made light as well. */
+/* SCHED_IDLE weighs only against tasks of the same group; the agent leads a session, so with autogroups (sched(7))
+ * it is a group of its own, which must be made light as well. */
 static void set_priority(bool idle)
 {
 	struct sched_param none = {0};
@@ -296,8 +297,8 @@ static void set_priority(bool idle)
 	}
 }
 
-/* Come back when the fullest ring is half full: later the rank would have to write segments out itself, which costs it more than
- * anything else, and earlier the segments would be small. */
+/* Come back when the fullest ring is half full: later the rank would have to write segments out itself, which
+ * costs it more than anything else, and earlier the segments would be small. */
 static int64_t rest_ns(const struct agent *a, int64_t round_ns, int64_t last_ns)
 {
 	uint32_t fill = 0;
@@ -373,7 +374,8 @@ static int resume(struct agent *a, struct error *e)
 {
 	int rc = earlier_open(&a->earlier, a->ranks);
 	if (rc <= 0)
-		return rc < 0 ? fail(e, rc, "%s: cannot read what an agent before left: %s", a->ranks, strerror(-rc)) : 0;
+		return rc < 0 ? fail(e, rc, "%s: cannot read what an agent before left: %s", a->ranks, strerror(-rc))
+			      : 0;
 	if (a->earlier.file.finished && !have_segments(a)) /* it died when all was done */
 		return 0;
 	const char *path = a->earlier.file.path;
@@ -421,7 +423,8 @@ static int finish(struct agent *a, struct error *e)
 	if (rc < 0)
 		return fail(e, rc, "%s: cannot write: %s", a->output.path, strerror(-rc));
 	if (a->refused || was_refused(a)) {
-		if (nothing_recorded(a)) /* a trace beside the one that the next agent makes would be a second, empty one */
+		if (nothing_recorded(
+			    a)) /* a trace beside the one that the next agent makes would be a second, empty one */
 			unlink(a->output.path);
 		return fail(e, -EAGAIN, "%s: could not be read whole; run `mpitrace collect` again", a->ranks);
 	}

@@ -46,8 +46,11 @@ static void put_pending(struct mpic_columns *columns, const struct thread_area *
 {
 	const struct pending_polls *polls = &area->polls;
 	uint64_t extra[2] = {polls->calls, polls->ticks};
-	struct mpic_event ev = {.sig = polls->sig, .enter_tick = polls->enter_tick, .exit_tick = polls->exit_tick,
-				.extra = extra, .nextra = 2};
+	struct mpic_event ev = {.sig = polls->sig,
+				.enter_tick = polls->enter_tick,
+				.exit_tick = polls->exit_tick,
+				.extra = extra,
+				.nextra = 2};
 	if (polls->busy && polls->enter_tick >= columns->clock && polls->exit_tick >= polls->enter_tick)
 		mpic_columns_put(columns, &ev);
 }
@@ -115,7 +118,8 @@ static int drain_ring(struct process *p, struct output *o, struct drained_thread
 		open |= state == SEGMENT_OPEN;
 		if (state == SEGMENT_FULL || (state == SEGMENT_FREE && len > 0))
 			next_seq = g->seq >= next_seq ? g->seq + 1 : next_seq;
-		if ((t->drained_slots & bit) != 0 || len > slot - sizeof(*g) || (state != SEGMENT_FULL && !(all && state == SEGMENT_OPEN)))
+		if ((t->drained_slots & bit) != 0 || len > slot - sizeof(*g) ||
+		    (state != SEGMENT_FULL && !(all && state == SEGMENT_OPEN)))
 			continue;
 		struct segment head = *g;
 		if (state == SEGMENT_OPEN && head.seq + 1 == t->spilled_seq) {
@@ -130,7 +134,8 @@ static int drain_ring(struct process *p, struct output *o, struct drained_thread
 	}
 	if (all && !open && t->area != NULL && t->area->polls.busy) {
 		/* It died between two segments: the polls are behind them all. */
-		struct segment last = {.thread = (uint32_t)(t - p->threads), .seq = next_seq,
+		struct segment last = {.thread = (uint32_t)(t - p->threads),
+				       .seq = next_seq,
 				       .begin_tick = t->area->polls.previous_exit_tick};
 		drain_segment(p, o, &last, (const uint8_t *)"", 0, true);
 	}
@@ -142,7 +147,8 @@ static int drain_ring(struct process *p, struct output *o, struct drained_thread
 static void give_ring_back(struct drained_thread *t)
 {
 	uint32_t slot = t->drained_slots != 0 ? ((const struct segment *)(const void *)t->ring)->len_bytes : 0;
-	for (size_t at = 0; t->drained_slots != 0 && slot >= sizeof(struct segment) && at + slot <= t->ring_bytes; at += slot) {
+	for (size_t at = 0; t->drained_slots != 0 && slot >= sizeof(struct segment) && at + slot <= t->ring_bytes;
+	     at += slot) {
 		struct segment *g = (struct segment *)(void *)(t->ring + at);
 		if ((t->drained_slots & 1ull << (at / slot % 64)) != 0)
 			atomic_store_explicit(&g->state, SEGMENT_FREE, memory_order_release);
@@ -212,7 +218,9 @@ static void drain_defs(struct process *p, struct output *o)
 		uint32_t len = atomic_load_explicit(&d->committed, memory_order_acquire);
 		if (len <= m->done_bytes || len > r->len_bytes - sizeof(*d))
 			continue;
-		struct mpic_block b = {.kind = MPIC_DEFS, .process = p->index, .thread = r->thread,
+		struct mpic_block b = {.kind = MPIC_DEFS,
+				       .process = p->index,
+				       .thread = r->thread,
 				       .seq = p->threads[r->thread].defs_seq++};
 		if (output_block(o, &b, (const uint8_t *)(d + 1) + m->done_bytes, len - m->done_bytes) == -ENOMEM) {
 			p->threads[r->thread].defs_seq--; /* without them events mean nothing: once more */
@@ -259,9 +267,11 @@ int process_profile(struct process *p, struct output *o)
 				t->calls += totals[k].calls;
 			}
 		}
-		struct mpic_block b = {.kind = MPIC_PROFILE, .process = p->index, .thread = thread, .seq = t->profile_seq++};
-		int64_t packed = buf_failed(&payload) ? -ENOMEM
-				 : payload.len_bytes > 0 ? output_block(o, &b, payload.data, payload.len_bytes) : 0;
+		struct mpic_block b = {
+			.kind = MPIC_PROFILE, .process = p->index, .thread = thread, .seq = t->profile_seq++};
+		int64_t packed = buf_failed(&payload)	 ? -ENOMEM
+				 : payload.len_bytes > 0 ? output_block(o, &b, payload.data, payload.len_bytes)
+							 : 0;
 		rc = packed < 0 ? (int)packed : rc;
 	}
 	return rc;

@@ -1,5 +1,5 @@
-/* earlier.c - see earlier.h. A segment is given back to its program after its block was written, so a predecessor that died
- * in between left it in both places: the numbers of the blocks that are in the file tell. */
+/* earlier.c - see earlier.h. A segment is given back to its program after its block was written, so a predecessor
+ * that died in between left it in both places: the numbers of the blocks that are in the file tell. */
 #include "collect/earlier.h"
 
 #include <cjson/cJSON.h>
@@ -38,7 +38,8 @@ void earlier_made(int note_fd)
 	close(note_fd);
 }
 
-/* Before a successor writes to an empty file that only was to be made: with bytes in it it would no longer be known as ours. */
+/* Before a successor writes to an empty file that only was to be made: with bytes in it it would no longer be
+ * known as ours. */
 int earlier_claim(const char *ranks)
 {
 	char name[PATH_MAX + 8];
@@ -120,8 +121,8 @@ static bool is_meta_of(const struct earlier *e, const struct mpic_block *b, cons
 	const char *start = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "start_tick"));
 	const cJSON *pid = cJSON_GetObjectItemCaseSensitive(json, "pid");
 	snprintf(tick, sizeof(tick), "%llu", (unsigned long long)f->start_tick);
-	bool same = start != NULL && strcmp(start, tick) == 0 && cJSON_IsNumber(pid) &&
-		    pid->valuedouble == (double)f->pid;
+	bool same =
+		start != NULL && strcmp(start, tick) == 0 && cJSON_IsNumber(pid) && pid->valuedouble == (double)f->pid;
 	cJSON_Delete(json);
 	return same;
 }

@@ -40,8 +40,7 @@ static void nap(void)
 
 static int open_log(int dir_fd)
 {
-	return openat(dir_fd, "log.txt", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-		      0644);
+	return openat(dir_fd, "log.txt", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
 }
 
 static void log_line(int dir_fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -105,8 +104,7 @@ static int try_lock(int dir_fd)
 	int fd = openat(dir_fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno == ENOSYS || errno == ENOLCK ||
-	    errno == EOPNOTSUPP) {
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP) {
 		if (fstat(fd, &st) == 0 && st.st_nlink > 0)
 			return fd;
 		errno = EWOULDBLOCK;
@@ -162,14 +160,7 @@ static void analyze(const struct finish *f, int dir_fd)
 	char mpix[PATH_MAX + 16], report[PATH_MAX + 16];
 	snprintf(mpix, sizeof(mpix), "%s/job.mpix", f->out);
 	snprintf(report, sizeof(report), "%s/report.html", f->out);
-	char *argv[] = {(char *)f->program,
-			"analyze",
-			(char *)f->out,
-			"-o",
-			mpix,
-			"--report",
-			report,
-			NULL};
+	char *argv[] = {(char *)f->program, "analyze", (char *)f->out, "-o", mpix, "--report", report, NULL};
 	struct rlimit none = {0, 0}, cpu = {ANALYZE_SECONDS * 16, ANALYZE_SECONDS * 16};
 	setrlimit(RLIMIT_CORE, &none);
 	setrlimit(RLIMIT_CPU, &cpu);
@@ -201,16 +192,14 @@ static int run_analysis(const struct finish *f, int dir_fd)
 	}
 }
 
-static int judge(const struct finish *f, int dir_fd, int code, double took_s, bool whole,
-		 struct error *e)
+static int judge(const struct finish *f, int dir_fd, int code, double took_s, bool whole, struct error *e)
 {
 	log_line(dir_fd, "analysis took %.2f s and ended with %d", took_s, code);
 	if (code == 0)
 		return whole ? FINISH_DONE : FINISH_PARTIAL;
 	if (code == EXIT_CODE_PARTIAL)
 		return FINISH_PARTIAL;
-	return fail(e, code < 0 ? code : -EIO, "%s: the analysis failed (%d); see log.txt there",
-		    f->out, code);
+	return fail(e, code < 0 ? code : -EIO, "%s: the analysis failed (%d); see log.txt there", f->out, code);
 }
 
 static int finish_traces(const struct finish *f, int dir_fd, double end, struct error *e)
@@ -227,8 +216,8 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 		return FINISH_NOTHING;
 	if (made)
 		return whole ? FINISH_DONE : FINISH_PARTIAL;
-	log_line(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", finished,
-		 f->nodes > n ? f->nodes : n, now_s() - begin, processes, whole ? "" : ": partial");
+	log_line(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", finished, f->nodes > n ? f->nodes : n,
+		 now_s() - begin, processes, whole ? "" : ": partial");
 	begin = now_s();
 	int code = run_analysis(f, dir_fd);
 	return judge(f, dir_fd, code, now_s() - begin, whole, e);
@@ -263,8 +252,7 @@ int finish_run(const struct finish *f, struct error *e)
 		close(dir_fd);
 		if (lock_fd == -EBUSY)
 			return FINISH_BUSY;
-		return fail(e, lock_fd, "%s/%s: cannot lock it: %s", f->out, LOCK,
-			    strerror(-lock_fd));
+		return fail(e, lock_fd, "%s/%s: cannot lock it: %s", f->out, LOCK, strerror(-lock_fd));
 	}
 	rc = finish_traces(f, dir_fd, end, e);
 	unlock(dir_fd, lock_fd);

@@ -33,8 +33,8 @@ static void add_tick(cJSON *json, const char *name, uint64_t tick)
 static void add_layout(cJSON *json, const struct layout *l)
 {
 	static const char *const numbers[] = {"nodeid", "nnodes", "ntasks", "restart", NULL};
-	static const char *const strings[] = {"node", "cluster", "job_id", "step_id", "nodelist", "program", "switches", "slurm",
-					      "submit", "mode", NULL};
+	static const char *const strings[] = {"node",	  "cluster", "job_id", "step_id", "nodelist", "program",
+					      "switches", "slurm",   "submit", "mode",	  NULL};
 	for (int i = 0; numbers[i] != NULL; i++)
 		cJSON_AddNumberToObject(json, numbers[i], (double)layout_number(l, numbers[i], 0));
 	for (int i = 0; strings[i] != NULL; i++)
@@ -149,10 +149,11 @@ int meta_process(struct output *o, struct process *p)
 	add_string(json, "cpus", f->cpus, sizeof(f->cpus));
 	cJSON_AddNumberToObject(json, "cpu", f->cpu);
 	add_string(json, "switches", f->switches, sizeof(f->switches));
-	cJSON_AddStringToObject(json, "state", state == SEGFILE_FINALIZED ? "finalized"
-					       : state == SEGFILE_ABORTED ? "aborted"
-					       : p->lost		  ? "lost"
-									  : "running");
+	cJSON_AddStringToObject(json, "state",
+				state == SEGFILE_FINALIZED ? "finalized"
+				: state == SEGFILE_ABORTED ? "aborted"
+				: p->lost		   ? "lost"
+							   : "running");
 	add_tick(json, "start_tick", f->start_tick);
 	add_tick(json, "end_tick", f->end_tick);
 	add_tick(json, "init_exit_tick", f->init_exit_tick);

@@ -79,8 +79,8 @@ int output_open(struct output *o, struct error *e)
 		return -EIO;
 	int rc = create_in(o, o->wanted_dir);
 	if (rc < 0) {
-		fail(e, rc, "%s: cannot write: %s; the trace stays in %s", o->wanted_dir,
-		     strerror(-rc), o->fallback_dir);
+		fail(e, rc, "%s: cannot write: %s; the trace stays in %s", o->wanted_dir, strerror(-rc),
+		     o->fallback_dir);
 		if (create_in(o, o->fallback_dir) < 0) {
 			o->broken = true;
 			return rc;
@@ -115,8 +115,7 @@ static void lose(struct output *o, const struct queued_events *what)
 		o->lost(o->context, what);
 }
 
-int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload,
-		     size_t len_bytes)
+int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload, size_t len_bytes)
 {
 	if (o->len_bytes + o->pending.len_bytes == 0)
 		mpic_append_magic(&o->pending); /* there was no memory for it when the file was made */
@@ -166,8 +165,8 @@ int64_t output_events(struct output *o, const struct mpic_block *block, const st
 	return packed;
 }
 
-/* May the file grow to `end`? A promise of the file system is kept also when the disk is full (fallocate(2)); the reserve is
- * asked for with every write, so that it is there when one fails. */
+/* May the file grow to `end`? A promise of the file system is kept also when the disk is full (fallocate(2)); the
+ * reserve is asked for with every write, so that it is there when one fails. */
 static int make_room(struct output *o, uint64_t end)
 {
 	struct rlimit limit;
@@ -194,7 +193,8 @@ static bool is_kept(const struct output *o, enum mpic_kind kind)
 	return kind == MPIC_DEFS || (o->ending && kind != MPIC_EVENTS);
 }
 
-/* Of the queued bytes `done` reached the file. Returns how many of them are whole blocks; of the others stays what is kept. */
+/* Of the queued bytes `done` reached the file. Returns how many of them are whole blocks; of the others stays what
+ * is kept. */
 static size_t sort_out(struct output *o, size_t done)
 {
 	size_t at = o->len_bytes == 0 ? MPIC_MAGIC_BYTES : 0, whole = 0;
@@ -245,7 +245,8 @@ static size_t fitting(struct output *o, int *ret_rc)
 	*ret_rc = make_room(o, o->len_bytes + o->pending.len_bytes + reserve);
 	if (*ret_rc == 0)
 		return o->pending.len_bytes;
-	while (o->pending.len_bytes - at >= MPIC_HEADER_BYTES && mpic_parse_header(o->pending.data + at, &b, &crc) == 0) {
+	while (o->pending.len_bytes - at >= MPIC_HEADER_BYTES &&
+	       mpic_parse_header(o->pending.data + at, &b, &crc) == 0) {
 		at += MPIC_HEADER_BYTES + b.packed_len_bytes;
 		if (make_room(o, o->len_bytes + at + reserve) < 0)
 			break;

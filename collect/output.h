@@ -17,13 +17,13 @@ struct queued_events {
 struct output {
 	const char *wanted_dir;	  /* of the step, in the user's file system */
 	const char *fallback_dir; /* node-local */
-	const char *name; /* <name>.mpic */
-	char *path; /* NULL until opened */
+	const char *name;	  /* <name>.mpic */
+	char *path;		  /* NULL until opened */
 	int fd;
 	uint64_t len_bytes; /* of whole blocks */
 	uint64_t blocks;
 	uint64_t failed_blocks;
-	struct buf pending; /* packed blocks, written together */
+	struct buf pending;	      /* packed blocks, written together */
 	struct queued_events *queued; /* those of them that are events */
 	size_t nqueued, queued_cap;
 	uint64_t room_bytes;	/* of the file that the file system has promised */

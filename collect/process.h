@@ -14,8 +14,8 @@ struct drained_thread {
 	uint8_t *ring;
 	size_t ring_bytes;
 	uint64_t defs_seq, profile_seq;
-	uint64_t events; /* written as blocks */
-	uint64_t calls;	 /* sum of the totals, set with the last profile */
+	uint64_t events;	/* written as blocks */
+	uint64_t calls;		/* sum of the totals, set with the last profile */
 	uint64_t spilled_seq;	/* one above the last segment that came from the spill file */
 	uint64_t drained_slots; /* bits: of the ring, in the output but not yet given back */
 };
@@ -26,9 +26,9 @@ struct process {
 	struct segfile *file;
 	struct mapped_region {
 		void *at;
-		struct region row; /* as it was when mapped: the file's own may change under us */
+		struct region row;   /* as it was when mapped: the file's own may change under us */
 		uint32_t done_bytes; /* DEFS: told so far */
-	} *maps;
+	} * maps;
 	uint32_t nmaps;
 	struct drained_thread *threads;
 	uint32_t nthreads;
@@ -38,9 +38,9 @@ struct process {
 	const struct earlier *earlier; /* what an agent that died wrote of it, or NULL */
 	uint64_t packed_event_bytes;
 	uint32_t ring_fill_percent; /* of the fullest ring, when last drained */
-	bool gone; /* died or finalised: everything in it is final */
-	bool lost; /* gone without MPI_Finalize */
-	bool refused; /* the system refused something: there is more in its files than was drained */
+	bool gone;		    /* died or finalised: everything in it is final */
+	bool lost;		    /* gone without MPI_Finalize */
+	bool refused;		    /* the system refused something: there is more in its files than was drained */
 	bool closed;
 };
 

@@ -65,13 +65,11 @@ static void look_at(int dir_fd, const char *dir, const char *name, struct traces
 {
 	struct stat st;
 	size_t n = strlen(name);
-	if (n <= strlen(SUFFIX) || n >= TRACES_NAME_MAX ||
-	    strcmp(name + n - strlen(SUFFIX), SUFFIX) != 0 ||
+	if (n <= strlen(SUFFIX) || n >= TRACES_NAME_MAX || strcmp(name + n - strlen(SUFFIX), SUFFIX) != 0 ||
 	    fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
 		return;
 	struct trace *trace = find_or_add(t, name);
-	if (trace == NULL ||
-	    (trace->len_bytes == st.st_size && !is_later(st.st_mtim, trace->changed)))
+	if (trace == NULL || (trace->len_bytes == st.st_size && !is_later(st.st_mtim, trace->changed)))
 		return;
 	trace->len_bytes = st.st_size;
 	trace->changed = st.st_mtim;

@@ -90,13 +90,11 @@ static void exchange(struct field *f, const int neighbour[SIDES], MPI_Comm grid)
 	static const int opposite[SIDES] = {SOUTH, NORTH, EAST, WEST};
 	MPI_Request request[2 * SIDES];
 	for (int s = 0; s < SIDES; s++)
-		MPI_Irecv(f->edge_in[s], f->n, MPI_DOUBLE, neighbour[s], opposite[s], grid,
-			  &request[s]);
+		MPI_Irecv(f->edge_in[s], f->n, MPI_DOUBLE, neighbour[s], opposite[s], grid, &request[s]);
 	for (int s = 0; s < SIDES; s++) {
 		for (int i = 0; i < f->n; i++)
 			f->edge_out[s][i] = *edge_cell(f, (enum side)s, i, 0);
-		MPI_Isend(f->edge_out[s], f->n, MPI_DOUBLE, neighbour[s], s, grid,
-			  &request[SIDES + s]);
+		MPI_Isend(f->edge_out[s], f->n, MPI_DOUBLE, neighbour[s], s, grid, &request[SIDES + s]);
 	}
 	MPI_Waitall(2 * SIDES, request, MPI_STATUSES_IGNORE);
 	for (int s = 0; s < SIDES; s++)

@@ -10,15 +10,15 @@
 #define MPIC_PROCESSES_MAX (1u << 16) /* processes in one .mpic */
 #define MPIC_THREADS_MAX 4096u	      /* threads of one process */
 #define MPIC_BLOCKS_MAX (1u << 26)    /* blocks in one .mpic */
-#define MPIC_SIGS_MAX (1u << 20)	      /* signatures of one thread */
+#define MPIC_SIGS_MAX (1u << 20)      /* signatures of one thread */
 #define MPIC_COMM_SIZE_MAX (1u << 24) /* ranks of one communicator */
 #define RANKS_MAX (1u << 20)
 
-#define MPIX_CHUNKS_MAX (1u << 22)	    /* entries of the index of one .mpix */
-#define MPIX_CHUNK_RAW_MAX (64u << 20)	    /* inflated bytes of one chunk */
-#define MPIX_ANALYSIS_RAW_MAX (512u << 20)  /* inflated bytes of the analysis */
-#define MPIX_OPS_MAX 65536u		    /* names of operations */
-#define MPIX_OP_NAME_MAX 255u		    /* bytes of one of them */
-#define MPIX_SEGMENTS_MAX (1u << 20)	    /* segments of one event chunk */
-#define MPIX_CHUNK_RECORDS_MAX (1u << 22)   /* events or messages of one chunk */
-#define MPIX_RUNTIME_MAX_NS (1ll << 53)	    /* 104 days: what a JavaScript number holds exactly */
+#define MPIX_CHUNKS_MAX (1u << 22)	   /* entries of the index of one .mpix */
+#define MPIX_CHUNK_RAW_MAX (64u << 20)	   /* inflated bytes of one chunk */
+#define MPIX_ANALYSIS_RAW_MAX (512u << 20) /* inflated bytes of the analysis */
+#define MPIX_OPS_MAX 65536u		   /* names of operations */
+#define MPIX_OP_NAME_MAX 255u		   /* bytes of one of them */
+#define MPIX_SEGMENTS_MAX (1u << 20)	   /* segments of one event chunk */
+#define MPIX_CHUNK_RECORDS_MAX (1u << 22)  /* events or messages of one chunk */
+#define MPIX_RUNTIME_MAX_NS (1ll << 53)	   /* 104 days: what a JavaScript number holds exactly */

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- blocks -------------------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 enum mpic_kind {
 	MPIC_META = 1,	  /* JSON text; process == MPIC_NODE: about the node and the step, else about one process */
@@ -57,7 +57,7 @@ int mpic_compare_blocks(const void *left, const void *right);
 /* Inflate the payload of b and append it to out (after clearing it). */
 int mpic_read(const struct mpic_file *f, const struct mpic_block *b, struct buf *out, struct error *e);
 
-/* ---- definitions (payload of MPIC_DEFS) ---------------------------------------------------------------- */
+/* ---- definitions (payload of MPIC_DEFS) ---- */
 
 enum mpic_def_type {
 	MPIC_DEF_SIG = 1,
@@ -128,7 +128,7 @@ int mpic_next_def(struct cursor *payload, struct mpic_def *ret_def);
 /* Expand runs into world ranks; returns how many were written, at most max. */
 uint32_t mpic_expand_runs(struct span runs, int32_t *ret_ranks, uint32_t max);
 
-/* ---- events (payload of MPIC_EVENTS) ------------------------------------------------------------------- */
+/* ---- events (payload of MPIC_EVENTS) ---- */
 
 struct mpic_event {
 	uint32_t sig;
@@ -160,7 +160,7 @@ void mpic_events_done(struct mpic_events *it);
 /* Offset of the times in a payload: from there on only entropy coding makes it shorter. len_bytes if it is none. */
 size_t mpic_events_times_at(const void *payload, size_t len_bytes);
 
-/* ---- profile, clocks ----------------------------------------------------------------------------------- */
+/* ---- profile, clocks ---- */
 
 struct mpic_total {
 	uint32_t sig;
@@ -179,11 +179,11 @@ struct mpic_clock {
 
 int mpic_next_clock(struct cursor *payload, struct mpic_clock *ret_clock);
 
-/* ---- writing (collect/ and tests) ---------------------------------------------------------------------- */
+/* ---- writing (collect/ and tests) ---- */
 
 /* Append one packed block (deflate level 1..9) to out. block's lengths and offset are ignored. */
-int mpic_append_block(struct buf *out, const struct mpic_block *block, const void *payload,
-		      size_t len_bytes, int level, struct error *e);
+int mpic_append_block(struct buf *out, const struct mpic_block *block, const void *payload, size_t len_bytes, int level,
+		      struct error *e);
 /* The 16 bytes that begin a file. */
 void mpic_append_magic(struct buf *out);
 
@@ -191,8 +191,7 @@ void mpic_put_total(struct buf *out, const struct mpic_total *t);
 void mpic_put_clock(struct buf *out, const struct mpic_clock *c);
 void mpic_put_def_sig(struct buf *out, uint32_t id, const uint64_t *words, uint32_t nwords);
 void mpic_put_def_name(struct buf *out, enum mpic_def_type type, uint32_t id, const char *name);
-void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, struct typesig sig,
-			   const char *name);
+void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, struct typesig sig, const char *name);
 /* d->name is unused; runs and remote_runs as in struct mpic_def. */
 void mpic_put_def_comm(struct buf *out, const struct mpic_def *d);
 void mpic_put_def_module(struct buf *out, const struct mpic_def *d);

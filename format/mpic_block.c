@@ -31,15 +31,14 @@ static void put_header(struct buf *out, const struct mpic_block *b, uint32_t pay
 		buf_u32(out, crc32c(0, out->data + start, MPIC_HEADER_BYTES - 4));
 }
 
-int mpic_append_block(struct buf *out, const struct mpic_block *block, const void *payload,
-		      size_t len_bytes, int level, struct error *e)
+int mpic_append_block(struct buf *out, const struct mpic_block *block, const void *payload, size_t len_bytes, int level,
+		      struct error *e)
 {
 	struct mpic_block b = *block;
 	_cleanup_buf_ struct buf packed = {0};
 
 	if (len_bytes > MPIC_BLOCK_RAW_MAX)
-		return fail(e, -EMSGSIZE, "block of %zu bytes is over the limit %u", len_bytes,
-			    MPIC_BLOCK_RAW_MAX);
+		return fail(e, -EMSGSIZE, "block of %zu bytes is over the limit %u", len_bytes, MPIC_BLOCK_RAW_MAX);
 	size_t numbers_at = block->kind == MPIC_EVENTS ? mpic_events_times_at(payload, len_bytes) : len_bytes;
 	int rc = pack_deflate(&packed, payload, len_bytes, numbers_at, level, e);
 	if (rc < 0)
@@ -51,8 +50,7 @@ int mpic_append_block(struct buf *out, const struct mpic_block *block, const voi
 	return buf_failed(out) ? fail(e, -ENOMEM, "out of memory") : 0;
 }
 
-int mpic_parse_header(const uint8_t bytes[MPIC_HEADER_BYTES], struct mpic_block *ret_block,
-		      uint32_t *ret_crc)
+int mpic_parse_header(const uint8_t bytes[MPIC_HEADER_BYTES], struct mpic_block *ret_block, uint32_t *ret_crc)
 {
 	struct cursor c = cursor_over(bytes + 4, MPIC_HEADER_BYTES - 4);
 	struct mpic_block b = {0};
@@ -62,13 +60,12 @@ int mpic_parse_header(const uint8_t bytes[MPIC_HEADER_BYTES], struct mpic_block 
 
 	if (memcmp(bytes, mpic_block_magic, sizeof(mpic_block_magic)) != 0)
 		return -EBADMSG;
-	if (rd_u8(&c, &kind) < 0 || rd_u8(&c, &codec) < 0 || rd_u16(&c, &zero) < 0 ||
-	    rd_u32(&c, &b.process) < 0 || rd_u32(&c, &b.thread) < 0 || rd_u64(&c, &b.seq) < 0 ||
-	    rd_u32(&c, &b.raw_len_bytes) < 0 || rd_u32(&c, &b.packed_len_bytes) < 0 ||
-	    rd_u32(&c, &crc) < 0 || rd_u32(&c, &header_crc) < 0)
+	if (rd_u8(&c, &kind) < 0 || rd_u8(&c, &codec) < 0 || rd_u16(&c, &zero) < 0 || rd_u32(&c, &b.process) < 0 ||
+	    rd_u32(&c, &b.thread) < 0 || rd_u64(&c, &b.seq) < 0 || rd_u32(&c, &b.raw_len_bytes) < 0 ||
+	    rd_u32(&c, &b.packed_len_bytes) < 0 || rd_u32(&c, &crc) < 0 || rd_u32(&c, &header_crc) < 0)
 		return -EBADMSG;
-	if (header_crc != crc32c(0, bytes, MPIC_HEADER_BYTES - 4) || codec != CODEC_DEFLATE ||
-	    kind < MPIC_META || kind > MPIC_END)
+	if (header_crc != crc32c(0, bytes, MPIC_HEADER_BYTES - 4) || codec != CODEC_DEFLATE || kind < MPIC_META ||
+	    kind > MPIC_END)
 		return -EBADMSG;
 	if (b.raw_len_bytes > MPIC_BLOCK_RAW_MAX || b.packed_len_bytes > MPIC_BLOCK_PACKED_MAX)
 		return -EBADMSG;

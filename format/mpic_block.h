@@ -26,5 +26,4 @@ extern const uint8_t mpic_magic[MPIC_MAGIC_BYTES];
 extern const uint8_t mpic_block_magic[4];
 
 /* Parse and check a header; 0 or -EBADMSG. *ret_crc = CRC the payload must have. */
-int mpic_parse_header(const uint8_t bytes[MPIC_HEADER_BYTES], struct mpic_block *ret_block,
-		      uint32_t *ret_crc);
+int mpic_parse_header(const uint8_t bytes[MPIC_HEADER_BYTES], struct mpic_block *ret_block, uint32_t *ret_crc);

@@ -46,8 +46,7 @@ void mpic_put_def_name(struct buf *out, enum mpic_def_type type, uint32_t id, co
 	end_def(out, at);
 }
 
-void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, struct typesig sig,
-			   const char *name)
+void mpic_put_def_datatype(struct buf *out, uint32_t id, uint64_t size_bytes, struct typesig sig, const char *name)
 {
 	size_t at = begin_def(out, MPIC_DEF_DATATYPE);
 	buf_u32(out, id);
@@ -107,9 +106,8 @@ void mpic_put_def_object(struct buf *out, const struct mpic_def *d)
 static int read_sig(struct cursor *c, struct mpic_def *d)
 {
 	struct span words;
-	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &d->nwords) < 0 || d->nwords < 2 ||
-	    d->nwords > MPIC_SIG_WORDS_MAX || d->id >= MPIC_SIGS_MAX ||
-	    rd_bytes(c, (size_t)d->nwords * 8, &words) < 0 || (uintptr_t)words.data % 8 != 0)
+	if (rd_u32(c, &d->id) < 0 || rd_u32(c, &d->nwords) < 0 || d->nwords < 2 || d->nwords > MPIC_SIG_WORDS_MAX ||
+	    d->id >= MPIC_SIGS_MAX || rd_bytes(c, (size_t)d->nwords * 8, &words) < 0 || (uintptr_t)words.data % 8 != 0)
 		return -EBADMSG;
 	d->words = (const uint64_t *)(const void *)words.data;
 	return 0;
@@ -167,9 +165,9 @@ static int read_topology(struct cursor *c, struct mpic_def *d)
 static int read_module(struct cursor *c, struct mpic_def *d)
 {
 	uint32_t id_len, path_len;
-	if (rd_u64(c, &d->begin) < 0 || rd_u64(c, &d->end) < 0 || rd_u64(c, &d->bias) < 0 ||
-	    rd_u32(c, &id_len) < 0 || rd_u32(c, &path_len) < 0 || id_len > MPIC_NAME_MAX ||
-	    path_len > MPIC_NAME_MAX || rd_bytes(c, id_len, &d->build_id) < 0)
+	if (rd_u64(c, &d->begin) < 0 || rd_u64(c, &d->end) < 0 || rd_u64(c, &d->bias) < 0 || rd_u32(c, &id_len) < 0 ||
+	    rd_u32(c, &path_len) < 0 || id_len > MPIC_NAME_MAX || path_len > MPIC_NAME_MAX ||
+	    rd_bytes(c, id_len, &d->build_id) < 0)
 		return -EBADMSG;
 	return rd_bytes(c, path_len, &d->name);
 }

@@ -1,9 +1,10 @@
 /* mpic_events.c - the columns of an event block (format/SPEC.md, EVENTS).
  *
- * Times are what a trace is made of, and they are noise: repeats to be found are few, but a call site has its own narrow
- * spread. So the times of one signature stand together, gap and duration of an event in one byte where they are short, and
- * only an entropy coder works on them (pack_deflate): smaller than deflate with matches, and several times cheaper.
- * Clocks often advance in steps (10 ns on AMD Zen): times are told in steps then, and what does not fit the step by itself. */
+ * Times are what a trace is made of, and they are noise: repeats to be found are few, but a call site has its own
+ * narrow spread. So the times of one signature stand together, gap and duration of an event in one byte where they
+ * are short, and only an entropy coder works on them (pack_deflate): smaller than deflate with matches, and
+ * several times cheaper. Clocks often advance in steps (10 ns on AMD Zen): times are told in steps then, and what
+ * does not fit the step by itself. */
 #include "format/mpic.h"
 
 #include <stdlib.h>
@@ -18,8 +19,8 @@
 
 /* ---- order by signature, stable ---- */
 
-/* Words of the signature column: id << 1 | has extra words. ret_next[id] becomes where the events of that signature begin;
- * it has room for nsigs + 1. */
+/* Words of the signature column: id << 1 | has extra words. ret_next[id] becomes where the events of that
+ * signature begin; it has room for nsigs + 1. */
 static void begin_groups(const uint32_t *words, uint32_t count, uint32_t nsigs, uint32_t *ret_next)
 {
 	memset(ret_next, 0, ((size_t)nsigs + 1) * sizeof(*ret_next));
@@ -59,8 +60,9 @@ void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event)
 		c->count++; /* who loses them can say how many */
 		return;
 	}
-	c->events[c->count++] = (struct mpic_column_event){event->enter_tick - c->clock, event->exit_tick - event->enter_tick,
-							   event->sig << 1 | (event->nextra > 0)};
+	c->events[c->count++] =
+		(struct mpic_column_event){event->enter_tick - c->clock, event->exit_tick - event->enter_tick,
+					   event->sig << 1 | (event->nextra > 0)};
 	if (event->sig >= c->nsigs)
 		c->nsigs = event->sig + 1;
 	if (event->nextra > 0)
@@ -188,9 +190,9 @@ struct head {
 static int rd_head(struct cursor *c, struct head *h)
 {
 	uint32_t zero;
-	if (rd_u32(c, &h->count) < 0 || rd_u32(c, &h->quantum) < 0 || rd_u32(c, &h->sig) < 0 || rd_u32(c, &h->extra) < 0 ||
-	    rd_u32(c, &h->dense) < 0 || rd_u32(c, &h->escapes) < 0 || rd_u32(c, &h->misfits) < 0 || rd_u32(c, &zero) < 0 ||
-	    rd_u64(c, &h->begin_tick) < 0)
+	if (rd_u32(c, &h->count) < 0 || rd_u32(c, &h->quantum) < 0 || rd_u32(c, &h->sig) < 0 ||
+	    rd_u32(c, &h->extra) < 0 || rd_u32(c, &h->dense) < 0 || rd_u32(c, &h->escapes) < 0 ||
+	    rd_u32(c, &h->misfits) < 0 || rd_u32(c, &zero) < 0 || rd_u64(c, &h->begin_tick) < 0)
 		return -EBADMSG;
 	bool fits = h->count <= h->sig && h->quantum >= 1 && h->quantum <= QUANTUM_MAX &&
 		    (h->dense == 0 || (h->dense == h->count && h->quantum == DENSE_QUANTUM));
@@ -240,7 +242,8 @@ static int rd_sigs(struct mpic_events *it, struct cursor column, uint32_t count)
 static int rd_time(unsigned small, unsigned rest, uint32_t quantum, struct cursor *escapes, uint64_t *ret_ticks)
 {
 	uint64_t quotient = small;
-	if (small == SMALL_MAX && (rd_varint(escapes, &quotient) < 0 || __builtin_add_overflow(quotient, SMALL_MAX, &quotient)))
+	if (small == SMALL_MAX &&
+	    (rd_varint(escapes, &quotient) < 0 || __builtin_add_overflow(quotient, SMALL_MAX, &quotient)))
 		return -EBADMSG;
 	if (__builtin_mul_overflow(quotient, quantum, ret_ticks) || __builtin_add_overflow(*ret_ticks, rest, ret_ticks))
 		return -EBADMSG;

@@ -1,4 +1,5 @@
-/* mpic_file.c - open a .mpic, find its blocks, skip damage. The file is read, never mapped: its owner may still write. */
+/* mpic_file.c - open a .mpic, find its blocks, skip damage. The file is read, never mapped: its owner may still
+ * write. */
 #include "base/crc32c.h"
 #include "format/mpic_block.h"
 #include "format/pack.h"
@@ -127,8 +128,8 @@ static int check_magic(const struct mpic_file *f, struct error *e)
 	if (memcmp(magic, mpic_magic, 8) != 0)
 		return fail(e, -EBADMSG, "%s: not a .mpic file (wrong first bytes)", f->path);
 	if (memcmp(magic, mpic_magic, sizeof(magic)) != 0)
-		return fail(e, -EBADMSG, "%s: .mpic version %u; this program reads version %u: update mpitrace", f->path,
-			    magic[8], MPIC_VERSION);
+		return fail(e, -EBADMSG, "%s: .mpic version %u; this program reads version %u: update mpitrace",
+			    f->path, magic[8], MPIC_VERSION);
 	return 0;
 }
 
@@ -177,11 +178,10 @@ int mpic_read(const struct mpic_file *f, const struct mpic_block *b, struct buf 
 		return fail(e, -ENOMEM, "%s: out of memory", f->path);
 	int rc = read_at(f, b->payload_offset, bytes, b->packed_len_bytes);
 	if (rc < 0)
-		return fail(e, rc, "%s: offset %llu: cannot read: %s", f->path,
-			    (unsigned long long)b->payload_offset, strerror(-rc));
+		return fail(e, rc, "%s: offset %llu: cannot read: %s", f->path, (unsigned long long)b->payload_offset,
+			    strerror(-rc));
 	rc = pack_inflate(out, bytes, b->packed_len_bytes, b->raw_len_bytes, &why);
 	if (rc < 0)
-		return fail(e, rc, "%s: offset %llu: %s", f->path, (unsigned long long)b->payload_offset,
-			    why.text);
+		return fail(e, rc, "%s: offset %llu: %s", f->path, (unsigned long long)b->payload_offset, why.text);
 	return 0;
 }

@@ -61,12 +61,12 @@ struct mpix_writer;
 /* Begin writing to path (under a temporary name until mpix_writer_finish). */
 int mpix_writer_create(const char *path, const struct mpix_info *info, struct mpix_writer **ret_writer,
 		       struct error *e);
-/* All events of one rank, ascending start_ns; ranks ascending, each rank once (a rank without events may be left out). */
+/* All events of one rank, ascending start_ns; ranks ascending, each rank once (a rank without events may be left
+ * out). */
 int mpix_writer_events(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events, uint64_t count,
 		       struct error *e);
 /* All messages, ascending send_start_ns, in one or several calls. */
-int mpix_writer_messages(struct mpix_writer *w, const struct mpix_message *messages, uint64_t count,
-			 struct error *e);
+int mpix_writer_messages(struct mpix_writer *w, const struct mpix_message *messages, uint64_t count, struct error *e);
 /* Add the analysis object (JSON text, schema mpitrace/analysis/1), seal, fsync, rename. Frees w, also on failure. */
 int mpix_writer_finish(struct mpix_writer *w, const char *analysis_json, struct error *e);
 /* Give up: removes the temporary file. NULL is harmless. */
@@ -80,12 +80,11 @@ void mpix_close(struct mpix_file *f);
 const struct mpix_info *mpix_info(const struct mpix_file *f);
 /* The analysis as JSON text, NUL-terminated, owned by f. */
 const char *mpix_analysis(const struct mpix_file *f);
-/* Call visit for every event of rank that overlaps [from_ns, to_ns), in order; a non-zero return stops and is returned. */
+/* Call visit for every event of rank that overlaps [from_ns, to_ns), in order; a non-zero return stops and is
+ * returned. */
 int mpix_each_event(struct mpix_file *f, uint32_t rank, int64_t from_ns, int64_t to_ns,
-		    int (*visit)(void *context, const struct mpix_event *event), void *context,
-		    struct error *e);
+		    int (*visit)(void *context, const struct mpix_event *event), void *context, struct error *e);
 /* The same for every message of the chunks whose time overlaps [from_ns, to_ns), by send start: all that overlap
  * it, and some around; pass INT64_MIN, INT64_MAX for all. */
 int mpix_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
-		      int (*visit)(void *context, const struct mpix_message *message), void *context,
-		      struct error *e);
+		      int (*visit)(void *context, const struct mpix_message *message), void *context, struct error *e);

@@ -1,15 +1,13 @@
-/* mpix_events.c - collects the events of one group of ranks and writes them as chunks in time
- * order. In: mpix_writer_events, rank by rank.  Out: EVENTS chunks.
+/* mpix_events.c - collects the events of one group of ranks and writes them as chunks in time order.
+ * In: mpix_writer_events, rank by rank.  Out: EVENTS chunks.
  *
- * The time axis has a grid of MPIX_GRID intervals. A segment is a run of one rank's events that
- * start in one interval; a chunk is the segments of all ranks of the group for some intervals in a
- * row. A call that began in an earlier chunk and is still open when this one starts is repeated in
- * it, in segments marked CARRIED, so that a reader of [from, to) needs only the chunks whose
- * interval overlaps it.
+ * The time axis has a grid of MPIX_GRID intervals. A segment is a run of one rank's events that start in one interval;
+ * a chunk is the segments of all ranks of the group for some intervals in a row. A call that began in an earlier chunk
+ * and is still open when this one starts is repeated in it, in segments marked CARRIED, so that a reader of [from, to)
+ * needs only the chunks whose interval overlaps it.
  *
  *   chunk: varint segments; a segment {varint row, varint flags, varint interval, varint events};
- *          then the columns of all segments joined (mpix_layout.h); a segment's clock starts at its
- * interval */
+ *          then the columns of all segments joined (mpix_layout.h); a segment's clock starts at its interval */
 #include "format/mpix_writer.h"
 
 #include <stdlib.h>
@@ -93,8 +91,7 @@ static void note_extent(struct mpix_writer *w, const struct mpix_event *x)
 		w->shape.threads = x->thread + 1;
 }
 
-int mpix_group_add(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events,
-		   uint64_t count)
+int mpix_group_add(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events, uint64_t count)
 {
 	struct mpix_group *g = &w->group;
 	uint32_t r = rank % w->shape.group_ranks;
@@ -119,8 +116,7 @@ int mpix_group_add(struct mpix_writer *w, uint32_t rank, const struct mpix_event
 	return mpix_columns_failed(&row->columns) ? -ENOMEM : 0;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -185,12 +181,10 @@ static void put_segment(struct mpix_writer *w, struct parts *p, const struct mpi
 	const struct mpix_columns *from = &w->group.rows[s->row].columns;
 	put_head(p, s->row, 0, s->bin, s->count);
 	for (int i = 0; i < MPIX_COLUMNS; i++)
-		buf_bytes(&p->columns.column[i], from->column[i].data + s->begin[i],
-			  s->end[i] - s->begin[i]);
+		buf_bytes(&p->columns.column[i], from->column[i].data + s->begin[i], s->end[i] - s->begin[i]);
 }
 
-static int write_parts(struct mpix_writer *w, const struct parts *p, int64_t start_ns,
-		       int64_t end_ns, struct error *e)
+static int write_parts(struct mpix_writer *w, const struct parts *p, int64_t start_ns, int64_t end_ns, struct error *e)
 {
 	struct mpix_entry entry = {.kind = MPIX_EVENTS,
 				   .group = w->group.index,
@@ -208,8 +202,7 @@ static int write_parts(struct mpix_writer *w, const struct parts *p, int64_t sta
 
 /* Segments [first, last) become one chunk; fresh: no earlier chunk has events of its first
  * interval. */
-static int write_segments(struct mpix_writer *w, size_t first, size_t last, bool fresh,
-			  struct error *e)
+static int write_segments(struct mpix_writer *w, size_t first, size_t last, bool fresh, struct error *e)
 {
 	struct mpix_group *g = &w->group;
 	struct parts p = {0};

@@ -1,21 +1,21 @@
-/* mpix_layout.h - the bytes of an .mpix file; private to format/mpix_*.c. SPEC.md says what they
- * mean.
+/* mpix_layout.h - the bytes of an .mpix file; private to format/mpix_*.c. SPEC.md says what they mean.
  *
  *   0    superblock, 64 bytes        written last, so that a file cut short never looks whole
  *   64   chunks, each deflated       EVENTS, MESSAGES, SUMMARY, TOP, FLOW, then ANALYSIS, META
  *   ...  index, 56 bytes a chunk     sorted by (kind, rank level, level, group, seq)
- *   end  trailer, 16 bytes
+ *   end  trailer, 16 bytes           u64 file bytes, u32 CRC-32C of the superblock, 'X' 'I' 'P' 'M'
  *
  *   superblock                                   index entry
  *    0  magic 89 'MPIX' 0d 0a 1a                  0 u8  kind           24 i64 end_ns (exclusive)
  *    8  u32 version = 1                           1 u8  level          32 u64 offset
  *   12  u32 superblock bytes = 64                 2 u16 rank level     40 u32 packed bytes
  *   16  u64 file bytes                            4 u32 group          44 u32 raw bytes
- *   24  u64 index offset                          8 u32 seq            48 u32 CRC-32C of packed
- * bytes 32  u32 index entries                        12 u32 records        52 u32 0 36  u32 CRC-32C
- * of the index                 16 i64 start_ns 40  u32 bytes of one entry = 56 44  16 bytes 0
- * trailer: u64 file bytes, u32 CRC-32C of the superblock, 60  u32 CRC-32C of bytes 0..59 'X' 'I'
- * 'P' 'M' */
+ *   24  u64 index offset                          8 u32 seq            48 u32 CRC-32C of packed bytes
+ *   32  u32 index entries                        12 u32 records        52 u32 0
+ *   36  u32 CRC-32C of the index                 16 i64 start_ns
+ *   40  u32 bytes of one entry = 56
+ *   44  16 bytes 0
+ *   60  u32 CRC-32C of bytes 0..59 */
 #pragma once
 
 #include "base/buf.h"
@@ -80,8 +80,7 @@ struct mpix_shape {
 #define MPIX_TOP_RECORDS 1024u
 #define MPIX_FLOW_NODES 64u
 
-/* ---- columns: every field of a record in a stream of its own, so that deflate sees like with like
- * ------ */
+/* ---- columns: every field of a record in a stream of its own, so that deflate sees like with like ---- */
 
 #define MPIX_COLUMNS 12
 
@@ -106,26 +105,21 @@ static inline int64_t mpix_unzigzag(uint64_t value)
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* ---- records
- * ------------------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 /* Append one event; *clock is the end of the event before it in the segment, and becomes this
  * one's. */
 void mpix_put_event(struct mpix_columns *c, const struct mpix_event *event, int64_t *clock);
-int mpix_get_event(struct cursor columns[MPIX_COLUMNS], struct mpix_event *ret_event,
-		   int64_t *clock);
+int mpix_get_event(struct cursor columns[MPIX_COLUMNS], struct mpix_event *ret_event, int64_t *clock);
 /* Append one message; *clock is the send start of the one before. */
 void mpix_put_message(struct mpix_columns *c, const struct mpix_message *message, int64_t *clock);
-int mpix_get_message(struct cursor columns[MPIX_COLUMNS], struct mpix_message *ret_message,
-		     int64_t *clock);
+int mpix_get_message(struct cursor columns[MPIX_COLUMNS], struct mpix_message *ret_message, int64_t *clock);
 
-/* ---- superblock, index, meta, packing
- * ------------------------------------------------------------------ */
+/* ---- superblock, index, meta, packing ---- */
 
 void mpix_put_super(struct buf *out, const struct mpix_super *s);
 /* -EBADMSG with what is wrong; file_bytes is the length found. */
-int mpix_get_super(struct cursor bytes, uint64_t file_bytes, struct mpix_super *ret_super,
-		   struct error *e);
+int mpix_get_super(struct cursor bytes, uint64_t file_bytes, struct mpix_super *ret_super, struct error *e);
 void mpix_put_trailer(struct buf *out, uint64_t file_bytes, uint32_t super_crc);
 void mpix_put_entry(struct buf *out, const struct mpix_entry *entry);
 int mpix_get_entry(struct cursor *c, struct mpix_entry *ret_entry);

@@ -1,12 +1,10 @@
 /* mpix_messages.c - writes messages by time, then their level of detail.
- * In: mpix_writer_messages.  Out: MESSAGES chunks as they come; at the end, reading those back
- * once: TOP (the largest messages of each time tile) and FLOW (sums between groups of ranks in each
- * time tile).
+ * In: mpix_writer_messages.  Out: MESSAGES chunks as they come; at the end, reading those back once: TOP (the largest
+ * messages of each time tile) and FLOW (sums between groups of ranks in each time tile).
  *
- *   MESSAGES, TOP: varint messages, then columns (mpix_layout.h) in order of send start; the clock
- * starts at 0 FLOW:          varint pairs, then for each {varint source node, destination node,
- * messages, bytes}; node = rank / flow_ranks; a message belongs to the tile in which its send
- * starts */
+ *   MESSAGES, TOP: varint messages, then columns (mpix_layout.h) in order of send start; the clock starts at 0
+ *   FLOW:          varint pairs, then for each {varint source node, destination node, messages, bytes};
+ *                  node = rank / flow_ranks; a message belongs to the tile in which its send starts */
 #include "format/mpix_writer.h"
 
 #include <stdlib.h>
@@ -41,18 +39,15 @@ static void extend(struct mpix_pending *p, const struct mpix_message *x)
 		p->end_ns = end + 1;
 }
 
-int mpix_writer_messages(struct mpix_writer *w, const struct mpix_message *messages, uint64_t count,
-			 struct error *e)
+int mpix_writer_messages(struct mpix_writer *w, const struct mpix_message *messages, uint64_t count, struct error *e)
 {
 	struct mpix_pending *p = &w->pending;
 	if (w->code < 0)
 		return fail(e, w->code, "%s: an earlier write failed", w->file.path);
 	for (uint64_t i = 0; i < count && w->code == 0; i++) {
 		if (messages[i].src >= w->info.ranks || messages[i].dst >= w->info.ranks)
-			return w->code = fail(e, -EINVAL,
-					      "%s: message %llu from %u to %u: only %u ranks",
-					      w->file.path, (unsigned long long)i, messages[i].src,
-					      messages[i].dst, w->info.ranks);
+			return w->code = fail(e, -EINVAL, "%s: message %llu from %u to %u: only %u ranks", w->file.path,
+					      (unsigned long long)i, messages[i].src, messages[i].dst, w->info.ranks);
 		extend(p, &messages[i]);
 		mpix_put_message(&p->columns, &messages[i], &p->clock);
 		if (++p->count == MPIX_CHUNK_RECORDS)
@@ -62,8 +57,7 @@ int mpix_writer_messages(struct mpix_writer *w, const struct mpix_message *messa
 	return w->code;
 }
 
-/* ---- level of detail
- * ----------------------------------------------------------------------------------- */
+/* ---- level of detail ---- */
 
 struct candidate {
 	struct mpix_message message;
@@ -124,8 +118,7 @@ static void keep_largest(struct lod *l)
 	l->ntop = MPIX_TOP_RECORDS;
 }
 
-static void lod_add(struct lod *l, const struct mpix_writer *w, const struct mpix_message *x,
-		    uint64_t number)
+static void lod_add(struct lod *l, const struct mpix_writer *w, const struct mpix_message *x, uint64_t number)
 {
 	uint32_t src = x->src / w->shape.flow_ranks, dst = x->dst / w->shape.flow_ranks;
 	struct flow *f = &l->flow[(size_t)src * l->nodes + dst];
@@ -138,8 +131,7 @@ static void lod_add(struct lod *l, const struct mpix_writer *w, const struct mpi
 	l->top[l->ntop++] = (struct candidate){*x, (uint32_t)(lot >> 32)};
 }
 
-static struct mpix_entry tile_entry(const struct mpix_writer *w, const struct lod *l,
-				    enum mpix_kind kind)
+static struct mpix_entry tile_entry(const struct mpix_writer *w, const struct lod *l, enum mpix_kind kind)
 {
 	double width = (double)w->info.runtime_ns / (1u << l->level);
 	return (struct mpix_entry){.kind = (uint8_t)kind,
@@ -206,8 +198,7 @@ static uint32_t tile_of(const struct mpix_writer *w, int64_t time_ns, uint32_t l
 	return share >= 1 ? tiles - 1 : (uint32_t)(share * tiles);
 }
 
-static int feed(struct mpix_writer *w, struct lod *l, const struct mpix_message *x, uint64_t number,
-		struct error *e)
+static int feed(struct mpix_writer *w, struct lod *l, const struct mpix_message *x, uint64_t number, struct error *e)
 {
 	uint32_t tile = tile_of(w, x->send_start_ns, l->level);
 	if (tile > l->tile) {
@@ -226,20 +217,17 @@ static int read_back(struct mpix_writer *w, const struct mpix_entry *entry, stru
 	uint8_t *packed = malloc(entry->packed_bytes + 1u), *raw;
 	int rc = -EIO;
 	out->len_bytes = 0;
-	if (packed != NULL && (raw = buf_reserve(out, entry->raw_bytes)) != NULL &&
-	    fflush(w->file.stream) == 0 &&
+	if (packed != NULL && (raw = buf_reserve(out, entry->raw_bytes)) != NULL && fflush(w->file.stream) == 0 &&
 	    pread(fileno(w->file.stream), packed, entry->packed_bytes, (off_t)entry->offset) ==
 		    (ssize_t)entry->packed_bytes) {
-		rc = mpix_inflate((struct span){packed, entry->packed_bytes}, entry->raw_bytes,
-				  raw);
+		rc = mpix_inflate((struct span){packed, entry->packed_bytes}, entry->raw_bytes, raw);
 		out->len_bytes = entry->raw_bytes;
 	}
 	free(packed);
 	return rc;
 }
 
-static int feed_chunk(struct mpix_writer *w, struct lod *lods, const struct buf *raw,
-		      uint64_t *number, struct error *e)
+static int feed_chunk(struct mpix_writer *w, struct lod *lods, const struct buf *raw, uint64_t *number, struct error *e)
 {
 	struct cursor c = cursor_over(raw->data, raw->len_bytes), columns[MPIX_COLUMNS];
 	struct mpix_message x;

@@ -48,16 +48,13 @@ static int read_at(const struct mpix_file *f, uint64_t offset, void *ret_bytes, 
 	return 0;
 }
 
-/* ---- chunks
- * -------------------------------------------------------------------------------------------- */
+/* ---- chunks ---- */
 
 /* *ret_raw is malloc'ed, one byte longer than the chunk, NUL there. */
-static int read_chunk(const struct mpix_file *f, const struct mpix_entry *x, uint8_t **ret_raw,
-		      struct error *e)
+static int read_chunk(const struct mpix_file *f, const struct mpix_entry *x, uint8_t **ret_raw, struct error *e)
 {
 	uint8_t *packed = malloc(x->packed_bytes + 1u), *raw = malloc((size_t)x->raw_bytes + 1);
-	int rc = packed == NULL || raw == NULL ? -ENOMEM
-					       : read_at(f, x->offset, packed, x->packed_bytes);
+	int rc = packed == NULL || raw == NULL ? -ENOMEM : read_at(f, x->offset, packed, x->packed_bytes);
 	if (rc == 0 && crc32c(0, packed, x->packed_bytes) != x->crc)
 		rc = -EBADMSG;
 	if (rc == 0)
@@ -65,10 +62,8 @@ static int read_chunk(const struct mpix_file *f, const struct mpix_entry *x, uin
 	free(packed);
 	if (rc < 0) {
 		free(raw);
-		return fail(e, rc, "%s: offset %llu: chunk of kind %u: %s", f->path,
-			    (unsigned long long)x->offset, x->kind,
-			    rc == -EBADMSG ? "damaged; copy the file again or analyse again"
-					   : strerror(-rc));
+		return fail(e, rc, "%s: offset %llu: chunk of kind %u: %s", f->path, (unsigned long long)x->offset,
+			    x->kind, rc == -EBADMSG ? "damaged; copy the file again or analyse again" : strerror(-rc));
 	}
 	raw[x->raw_bytes] = 0;
 	*ret_raw = raw;
@@ -95,13 +90,11 @@ static bool entry_is_sane(const struct mpix_file *f, const struct mpix_entry *x)
 	uint64_t end;
 	return x->kind >= MPIX_META && x->kind <= MPIX_FLOW && x->raw_bytes <= raw_max &&
 	       x->offset >= MPIX_SUPERBLOCK_BYTES &&
-	       !__builtin_add_overflow(x->offset, (uint64_t)x->packed_bytes, &end) &&
-	       end <= f->super.index_offset &&
+	       !__builtin_add_overflow(x->offset, (uint64_t)x->packed_bytes, &end) && end <= f->super.index_offset &&
 	       x->raw_bytes <= (uint64_t)x->packed_bytes * MPIC_INFLATE_RATIO_MAX + 64;
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static int read_super(struct mpix_file *f, struct error *e)
 {
@@ -118,19 +111,16 @@ static int check_place(const struct mpix_file *f, struct error *e)
 	const struct mpix_super *s = &f->super;
 	uint64_t end;
 	if (s->entries > MPIX_CHUNKS_MAX)
-		return fail(e, -EBADMSG, "%u chunks: over the limit of %u", s->entries,
-			    MPIX_CHUNKS_MAX);
-	if (__builtin_add_overflow(s->index_offset, (uint64_t)s->entries * MPIX_ENTRY_BYTES,
-				   &end) ||
-	    __builtin_add_overflow(end, (uint64_t)MPIX_TRAILER_BYTES, &end) ||
-	    end != s->file_bytes || s->index_offset < MPIX_SUPERBLOCK_BYTES)
+		return fail(e, -EBADMSG, "%u chunks: over the limit of %u", s->entries, MPIX_CHUNKS_MAX);
+	if (__builtin_add_overflow(s->index_offset, (uint64_t)s->entries * MPIX_ENTRY_BYTES, &end) ||
+	    __builtin_add_overflow(end, (uint64_t)MPIX_TRAILER_BYTES, &end) || end != s->file_bytes ||
+	    s->index_offset < MPIX_SUPERBLOCK_BYTES)
 		return fail(e, -EBADMSG, "index at %llu with %u chunks does not end the file",
 			    (unsigned long long)s->index_offset, s->entries);
 	return 0;
 }
 
-static int decode_index(struct mpix_file *f, const uint8_t *bytes, size_t len_bytes,
-			struct error *e)
+static int decode_index(struct mpix_file *f, const uint8_t *bytes, size_t len_bytes, struct error *e)
 {
 	struct cursor c = cursor_over(bytes, len_bytes);
 	if (crc32c(0, bytes, len_bytes) != f->super.index_crc)
@@ -163,8 +153,7 @@ static int read_index(struct mpix_file *f, struct error *e)
 
 static int read_texts(struct mpix_file *f, struct error *e)
 {
-	const struct mpix_entry *meta = find_kind(f, MPIX_META),
-				*analysis = find_kind(f, MPIX_ANALYSIS);
+	const struct mpix_entry *meta = find_kind(f, MPIX_META), *analysis = find_kind(f, MPIX_ANALYSIS);
 	uint8_t *raw;
 	if (meta == NULL || analysis == NULL)
 		return fail(e, -EBADMSG, "%s: no description or no analysis in it", f->path);
@@ -245,8 +234,7 @@ const char *mpix_analysis(const struct mpix_file *f)
 	return f->analysis;
 }
 
-/* ---- events
- * -------------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 struct event_query {
 	uint32_t rank;
@@ -276,8 +264,8 @@ static bool overlaps(const struct mpix_event *x, int64_t from_ns, int64_t to_ns)
 	return x->start_ns < to_ns && (x->end_ns > from_ns || x->start_ns >= from_ns);
 }
 
-static int visit_segment(const struct mpix_file *f, const struct event_query *q,
-			 const struct head *h, struct cursor columns[MPIX_COLUMNS])
+static int visit_segment(const struct mpix_file *f, const struct event_query *q, const struct head *h,
+			 struct cursor columns[MPIX_COLUMNS])
 {
 	bool wanted = f->shape.group_ranks > h->row && h->row == q->rank % f->shape.group_ranks &&
 		      ((h->flags & 1) == 0 || q->with_carried);
@@ -288,8 +276,7 @@ static int visit_segment(const struct mpix_file *f, const struct event_query *q,
 	for (uint64_t i = 0; i < h->count; i++) {
 		if (mpix_get_event(columns, &x, &clock) < 0 || x.op >= f->info.nops)
 			return -EBADMSG;
-		int rc =
-			wanted && overlaps(&x, q->from_ns, q->to_ns) ? q->visit(q->context, &x) : 0;
+		int rc = wanted && overlaps(&x, q->from_ns, q->to_ns) ? q->visit(q->context, &x) : 0;
 		if (rc != 0)
 			return rc;
 	}
@@ -322,14 +309,13 @@ static int visit_payload(const struct mpix_file *f, const struct event_query *q,
 }
 
 int mpix_each_event(struct mpix_file *f, uint32_t rank, int64_t from_ns, int64_t to_ns,
-		    int (*visit)(void *context, const struct mpix_event *event), void *context,
-		    struct error *e)
+		    int (*visit)(void *context, const struct mpix_event *event), void *context, struct error *e)
 {
 	struct event_query q = {rank, from_ns, to_ns, true, visit, context};
 	for (uint32_t i = 0; i < f->super.entries; i++) {
 		const struct mpix_entry *x = &f->entries[i];
-		if (x->kind != MPIX_EVENTS || x->group != rank / f->shape.group_ranks ||
-		    x->start_ns >= to_ns || x->end_ns <= from_ns)
+		if (x->kind != MPIX_EVENTS || x->group != rank / f->shape.group_ranks || x->start_ns >= to_ns ||
+		    x->end_ns <= from_ns)
 			continue;
 		uint8_t *raw;
 		int rc = read_chunk(f, x, &raw, e);
@@ -346,23 +332,19 @@ int mpix_each_event(struct mpix_file *f, uint32_t rank, int64_t from_ns, int64_t
 	return 0;
 }
 
-/* ---- messages
- * ------------------------------------------------------------------------------------------ */
+/* ---- messages ---- */
 
 static int visit_messages(const struct mpix_file *f, struct cursor c,
-			  int (*visit)(void *context, const struct mpix_message *message),
-			  void *context)
+			  int (*visit)(void *context, const struct mpix_message *message), void *context)
 {
 	struct cursor columns[MPIX_COLUMNS];
 	struct mpix_message x;
 	uint64_t count;
 	int64_t clock = 0;
-	if (rd_varint(&c, &count) < 0 || count > MPIX_CHUNK_RECORDS_MAX ||
-	    mpix_columns_split(&c, columns) < 0)
+	if (rd_varint(&c, &count) < 0 || count > MPIX_CHUNK_RECORDS_MAX || mpix_columns_split(&c, columns) < 0)
 		return -EBADMSG;
 	for (uint64_t i = 0; i < count; i++) {
-		if (mpix_get_message(columns, &x, &clock) < 0 || x.src >= f->info.ranks ||
-		    x.dst >= f->info.ranks)
+		if (mpix_get_message(columns, &x, &clock) < 0 || x.src >= f->info.ranks || x.dst >= f->info.ranks)
 			return -EBADMSG;
 		int rc = visit(context, &x);
 		if (rc != 0)
@@ -372,8 +354,7 @@ static int visit_messages(const struct mpix_file *f, struct cursor c,
 }
 
 int mpix_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
-		      int (*visit)(void *context, const struct mpix_message *message),
-		      void *context, struct error *e)
+		      int (*visit)(void *context, const struct mpix_message *message), void *context, struct error *e)
 {
 	for (uint32_t i = 0; i < f->super.entries; i++) {
 		const struct mpix_entry *x = &f->entries[i];

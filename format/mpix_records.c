@@ -37,8 +37,7 @@ int mpix_columns_split(struct cursor *payload, struct cursor ret_columns[MPIX_CO
 		if (rd_varint(payload, &lengths[i]) < 0)
 			return -EBADMSG;
 	for (int i = 0; i < MPIX_COLUMNS; i++) {
-		if (lengths[i] > cursor_left(payload) ||
-		    rd_bytes(payload, (size_t)lengths[i], &s) < 0)
+		if (lengths[i] > cursor_left(payload) || rd_bytes(payload, (size_t)lengths[i], &s) < 0)
 			return -EBADMSG;
 		ret_columns[i] = cursor_over(s.data, s.len_bytes);
 	}
@@ -89,8 +88,7 @@ void mpix_put_event(struct mpix_columns *c, const struct mpix_event *x, int64_t 
 	*clock = x->start_ns + (int64_t)values[1];
 }
 
-int mpix_get_event(struct cursor columns[MPIX_COLUMNS], struct mpix_event *ret_event,
-		   int64_t *clock)
+int mpix_get_event(struct cursor columns[MPIX_COLUMNS], struct mpix_event *ret_event, int64_t *clock)
 {
 	uint64_t v[MPIX_COLUMNS];
 	int64_t start, end;
@@ -137,8 +135,7 @@ void mpix_put_message(struct mpix_columns *c, const struct mpix_message *x, int6
 	*clock = x->send_start_ns;
 }
 
-int mpix_get_message(struct cursor columns[MPIX_COLUMNS], struct mpix_message *ret_message,
-		     int64_t *clock)
+int mpix_get_message(struct cursor columns[MPIX_COLUMNS], struct mpix_message *ret_message, int64_t *clock)
 {
 	uint64_t v[MPIX_COLUMNS];
 	int64_t start, times[4];

@@ -1,18 +1,15 @@
 /* mpix_summary.c - the pyramid: which share of each interval a rank spent in which class.
- * In: every rank's events, once.  Out: SUMMARY chunks, one a tile of rows × bins at each time and
- * rank level.
+ * In: every rank's events, once.  Out: SUMMARY chunks, one a tile of rows × bins at each time and rank level.
  *
- *   tile: for each class 1..7, for each row, for each bin: u8, 255 = the whole bin; rows past the
- * last rank are left out; tiles without any time in MPI are not written. Level l has bins << l bins
- * over the runtime, rank level k has factor^k ranks a row. A share that is not 0 is at least 1, so
- * that rare calls stay visible. */
+ *   tile: for each class 1..7, for each row, for each bin: u8, 255 = the whole bin; rows past the last rank are left
+ *         out; tiles without any time in MPI are not written. Level l has bins << l bins over the runtime, rank level
+ *         k has factor^k ranks a row. A share that is not 0 is at least 1, so that rare calls stay visible. */
 #include "format/mpix_writer.h"
 
 #include <stdlib.h>
 
-#define CELLS_MAX                                                                                  \
-	(1u << 22) /* rank × bin cells of the finest level, which bounds the memory: 14 bytes a   \
-		      cell */
+/* rank × bin cells of the finest level, which bounds the memory: 14 bytes a cell */
+#define CELLS_MAX (1u << 22)
 #define BINS_MAX 65536u
 #define EVENTS_PER_CELL 1u /* finer than this, the events themselves are the better picture */
 #define PLANES (MPIX_CLASSES - 1)
@@ -80,8 +77,7 @@ static void quantise(struct mpix_writer *w, uint16_t *share, uint32_t bin)
 	}
 }
 
-void mpix_summary_add(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events,
-		      uint64_t count)
+void mpix_summary_add(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events, uint64_t count)
 {
 	struct mpix_summary *s = &w->summary;
 	double width = bin_width_ns(w);
@@ -89,15 +85,14 @@ void mpix_summary_add(struct mpix_writer *w, uint32_t rank, const struct mpix_ev
 	for (uint64_t i = 0; i < count; i++) {
 		const struct mpix_event *x = &events[i];
 		if (x->class > 0 && x->class < MPIX_CLASSES)
-			add_span(s->busy_ns + (size_t)(x->class - 1) * s->bins, s->bins, width,
-				 (double)x->start_ns, (double)x->end_ns);
+			add_span(s->busy_ns + (size_t)(x->class - 1) * s->bins, s->bins, width, (double)x->start_ns,
+				 (double)x->end_ns);
 	}
 	for (uint32_t bin = 0; bin < s->bins; bin++)
 		quantise(w, s->share + (size_t)rank * PLANES * s->bins, bin);
 }
 
-/* ---- writing: share[row][plane][bin] of one level at a time
- * -------------------------------------------- */
+/* ---- writing: share[row][plane][bin] of one level at a time ---- */
 
 /* Twice as wide bins, in place. Each line keeps its stride of w->summary.bins. */
 static void halve_bins(const struct mpix_writer *w, uint16_t *share, uint32_t rows, uint32_t bins)
@@ -127,16 +122,16 @@ static uint32_t join_rows(const struct mpix_writer *w, uint16_t *share, uint32_t
 	return joined;
 }
 
-static int write_tile(struct mpix_writer *w, const uint16_t *share, uint32_t rows,
-		      struct mpix_entry at, struct error *e)
+static int write_tile(struct mpix_writer *w, const uint16_t *share, uint32_t rows, struct mpix_entry at,
+		      struct error *e)
 {
 	uint32_t first = at.group * w->shape.rows, bins = w->shape.bins;
 	uint32_t n = rows - first < w->shape.rows ? rows - first : w->shape.rows;
 	bool any = false;
 	for (unsigned c = 0; c < PLANES; c++)
 		for (uint32_t r = first; r < first + n; r++) {
-			const uint16_t *line = share + ((size_t)r * PLANES + c) * w->summary.bins +
-					       (size_t)at.seq * bins;
+			const uint16_t *line =
+				share + ((size_t)r * PLANES + c) * w->summary.bins + (size_t)at.seq * bins;
 			for (uint32_t b = 0; b < bins; b++) {
 				buf_u8(&w->raw, (uint8_t)((line[b] + 256u) / 257u));
 				any = any || line[b] != 0;
@@ -149,21 +144,20 @@ static int write_tile(struct mpix_writer *w, const uint16_t *share, uint32_t row
 	return 0;
 }
 
-static int write_level(struct mpix_writer *w, const uint16_t *share, uint32_t rows,
-		       uint32_t rank_level, uint32_t level, struct error *e)
+static int write_level(struct mpix_writer *w, const uint16_t *share, uint32_t rows, uint32_t rank_level, uint32_t level,
+		       struct error *e)
 {
 	uint32_t row_tiles = (rows + w->shape.rows - 1) / w->shape.rows;
 	int64_t runtime_ns = w->info.runtime_ns;
 	for (uint32_t g = 0; g < row_tiles; g++)
 		for (uint32_t t = 0; t < 1u << level; t++) {
-			struct mpix_entry at = {
-				.kind = MPIX_SUMMARY,
-				.level = (uint8_t)level,
-				.rank_level = (uint16_t)rank_level,
-				.group = g,
-				.seq = t,
-				.start_ns = (int64_t)((double)runtime_ns * t / (1u << level)),
-				.end_ns = (int64_t)((double)runtime_ns * (t + 1) / (1u << level))};
+			struct mpix_entry at = {.kind = MPIX_SUMMARY,
+						.level = (uint8_t)level,
+						.rank_level = (uint16_t)rank_level,
+						.group = g,
+						.seq = t,
+						.start_ns = (int64_t)((double)runtime_ns * t / (1u << level)),
+						.end_ns = (int64_t)((double)runtime_ns * (t + 1) / (1u << level))};
 			int rc = write_tile(w, share, rows, at, e);
 			if (rc < 0)
 				return rc;
@@ -172,8 +166,7 @@ static int write_level(struct mpix_writer *w, const uint16_t *share, uint32_t ro
 }
 
 /* All time levels of one rank level; destroys share. */
-static int write_levels(struct mpix_writer *w, uint16_t *share, uint32_t rows, uint32_t rank_level,
-			struct error *e)
+static int write_levels(struct mpix_writer *w, uint16_t *share, uint32_t rows, uint32_t rank_level, struct error *e)
 {
 	uint32_t bins = w->summary.bins;
 	for (; bins > w->shape.bins << (w->shape.time_levels - 1); bins /= 2)

@@ -28,8 +28,8 @@ static int write_bytes(struct mpix_writer *w, const struct buf *b, struct error 
 	errno = 0;
 	if (fwrite(b->data, 1, b->len_bytes, w->file.stream) != b->len_bytes) {
 		int code = errno != 0 ? -errno : -EIO;
-		return fail(e, code, "%s: cannot write at offset %llu: %s; nothing was left behind",
-			    w->file.path, (unsigned long long)w->offset, strerror(-code));
+		return fail(e, code, "%s: cannot write at offset %llu: %s; nothing was left behind", w->file.path,
+			    (unsigned long long)w->offset, strerror(-code));
 	}
 	w->offset += b->len_bytes;
 	return 0;
@@ -68,8 +68,7 @@ static int copy_info(struct mpix_writer *w, const struct mpix_info *info)
 static uint32_t rank_levels(uint32_t ranks)
 {
 	uint32_t levels = 1;
-	for (uint64_t rows = ranks; rows > MPIX_TILE_ROWS;
-	     rows = (rows + MPIX_ROW_FACTOR - 1) / MPIX_ROW_FACTOR)
+	for (uint64_t rows = ranks; rows > MPIX_TILE_ROWS; rows = (rows + MPIX_ROW_FACTOR - 1) / MPIX_ROW_FACTOR)
 		levels++;
 	return levels;
 }
@@ -103,8 +102,7 @@ static void writer_free(struct mpix_writer *w)
 	free(w);
 }
 
-static int begin_file(struct mpix_writer *w, const char *path, const struct mpix_info *info,
-		      struct error *e)
+static int begin_file(struct mpix_writer *w, const char *path, const struct mpix_info *info, struct error *e)
 {
 	if (copy_info(w, info) < 0)
 		return fail(e, -ENOMEM, "%s: out of memory", path);
@@ -121,14 +119,12 @@ static int begin_file(struct mpix_writer *w, const char *path, const struct mpix
 	return rc;
 }
 
-int mpix_writer_create(const char *path, const struct mpix_info *info,
-		       struct mpix_writer **ret_writer, struct error *e)
+int mpix_writer_create(const char *path, const struct mpix_info *info, struct mpix_writer **ret_writer, struct error *e)
 {
-	if (info->ranks < 1 || info->ranks > RANKS_MAX || info->nops > MPIX_OPS_MAX ||
-	    info->runtime_ns < 0 || info->runtime_ns > MPIX_RUNTIME_MAX_NS)
-		return fail(e, -EINVAL,
-			    "%s: %u ranks, %u operations, %lld ns: outside the format's limits",
-			    path, info->ranks, info->nops, (long long)info->runtime_ns);
+	if (info->ranks < 1 || info->ranks > RANKS_MAX || info->nops > MPIX_OPS_MAX || info->runtime_ns < 0 ||
+	    info->runtime_ns > MPIX_RUNTIME_MAX_NS)
+		return fail(e, -EINVAL, "%s: %u ranks, %u operations, %lld ns: outside the format's limits", path,
+			    info->ranks, info->nops, (long long)info->runtime_ns);
 	struct mpix_writer *w = calloc(1, sizeof(*w));
 	if (w == NULL)
 		return fail(e, -ENOMEM, "%s: out of memory", path);
@@ -141,14 +137,14 @@ int mpix_writer_create(const char *path, const struct mpix_info *info,
 	return 0;
 }
 
-int mpix_writer_events(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events,
-		       uint64_t count, struct error *e)
+int mpix_writer_events(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events, uint64_t count,
+		       struct error *e)
 {
 	if (w->code < 0)
 		return fail(e, w->code, "%s: an earlier write failed", w->file.path);
 	if (rank >= w->info.ranks || rank < w->next_rank)
-		return fail(e, -EINVAL, "%s: rank %u out of order or beyond %u ranks", w->file.path,
-			    rank, w->info.ranks);
+		return fail(e, -EINVAL, "%s: rank %u out of order or beyond %u ranks", w->file.path, rank,
+			    w->info.ranks);
 	uint32_t group = rank / w->shape.group_ranks;
 	if (group != w->group.index)
 		w->code = mpix_group_flush(w, group, e);
@@ -176,8 +172,8 @@ static int write_texts(struct mpix_writer *w, const char *analysis_json, struct 
 {
 	size_t len = strlen(analysis_json);
 	if (len > MPIX_ANALYSIS_RAW_MAX)
-		return fail(e, -EFBIG, "%s: analysis of %zu bytes is over the limit of %u",
-			    w->file.path, len, MPIX_ANALYSIS_RAW_MAX);
+		return fail(e, -EFBIG, "%s: analysis of %zu bytes is over the limit of %u", w->file.path, len,
+			    MPIX_ANALYSIS_RAW_MAX);
 	buf_bytes(&w->raw, analysis_json, len);
 	int rc = mpix_write_chunk(w, (struct mpix_entry){.kind = MPIX_ANALYSIS}, e);
 	if (rc < 0)
@@ -192,8 +188,7 @@ static int seal(struct mpix_writer *w, struct error *e)
 	struct mpix_super s = {.index_offset = w->offset, .entries = (uint32_t)w->nentries};
 	_cleanup_buf_ struct buf super = {0};
 	if (w->nentries > MPIX_CHUNKS_MAX)
-		return fail(e, -EFBIG, "%s: %zu chunks are over the limit", w->file.path,
-			    w->nentries);
+		return fail(e, -EFBIG, "%s: %zu chunks are over the limit", w->file.path, w->nentries);
 	qsort(w->entries, w->nentries, sizeof(*w->entries), by_key);
 	for (size_t i = 0; i < w->nentries; i++)
 		mpix_put_entry(&w->raw, &w->entries[i]);
@@ -206,8 +201,8 @@ static int seal(struct mpix_writer *w, struct error *e)
 	if (rc < 0)
 		return rc;
 	if (fseeko(w->file.stream, 0, SEEK_SET) != 0)
-		return fail(e, -EIO, "%s: cannot write the superblock: %s; nothing was left behind",
-			    w->file.path, strerror(errno));
+		return fail(e, -EIO, "%s: cannot write the superblock: %s; nothing was left behind", w->file.path,
+			    strerror(errno));
 	return write_bytes(w, &super, e);
 }
 

@@ -70,15 +70,13 @@ int mpix_grow(void *items, size_t *cap, size_t n, size_t item_bytes);
 
 int mpix_group_init(struct mpix_writer *w);
 void mpix_group_done(struct mpix_writer *w);
-int mpix_group_add(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events,
-		   uint64_t count);
+int mpix_group_add(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events, uint64_t count);
 /* Write the chunks of the group collected so far and begin group `next`. */
 int mpix_group_flush(struct mpix_writer *w, uint32_t next, struct error *e);
 
 int mpix_summary_init(struct mpix_writer *w);
 void mpix_summary_done(struct mpix_writer *w);
-void mpix_summary_add(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events,
-		      uint64_t count);
+void mpix_summary_add(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events, uint64_t count);
 /* Write all tiles of all levels. */
 int mpix_summary_write(struct mpix_writer *w, struct error *e);
 

@@ -40,8 +40,7 @@ int pack_deflate(struct buf *out, const void *data, size_t len_bytes, size_t num
 	return rc == Z_STREAM_END ? 0 : fail(e, -EIO, "compression failed: zlib says %d", rc);
 }
 
-int pack_inflate(struct buf *out, const void *packed, size_t packed_len_bytes, size_t raw_len_bytes,
-		 struct error *e)
+int pack_inflate(struct buf *out, const void *packed, size_t packed_len_bytes, size_t raw_len_bytes, struct error *e)
 {
 	z_stream z = {0};
 	if (raw_len_bytes / MPIC_INFLATE_RATIO_MAX > packed_len_bytes)

@@ -1,7 +1,7 @@
 /* segment.h - the shared file of one traced process: written by pmpi/ inside the program, drained by collect/.
  *
- * The file is mapped MAP_SHARED by both, grows by regions that are allocated (posix_fallocate) before they are mapped, and
- * lives in the step's ranks/ directory. Everything the program committed is there after any death of it.
+ * The file is mapped MAP_SHARED by both, grows by regions that are allocated (posix_fallocate) before they are
+ * mapped, and lives in the step's ranks/ directory. Everything the program committed is there after any death of it.
  *
  *   0                 struct segfile (some pages): who, when, table of regions
  *   regions[i]        THREAD   one struct thread_area: counters of one thread
@@ -9,12 +9,14 @@
  *                     TOTALS   struct segment_total[]: index = signature id; consecutive regions continue
  *                     RING     segments of SEGMENT_BYTES: struct segment, then records
  *
- * A record is one u64: signature in bits 0-15, gap in 16-39, duration in 40-63, both in ticks. Bits 0-15 all ones make it
- * a long record: signature in bits 16-39, number of extra words in 40-63, then u64 gap, u64 duration, the extra words.
+ * A record is one u64: signature in bits 0-15, gap in 16-39, duration in 40-63, both in ticks. Bits 0-15 all ones
+ * make it a long record: signature in bits 16-39, number of extra words in 40-63, then u64 gap, u64 duration, the
+ * extra words.
  *
- * `<name>.spill` beside it: segments the agent had no time for, written whole by the program at place * SPILL_SLOT_BYTES: struct
- * segment as in the ring, then `committed` bytes of records. The i-th of them is at spill_place[i % SPILL_SEGMENTS_MAX]; places of
- * segments that are in the trace are used again, so the file is as long as the agent ever was behind. */
+ * `<name>.spill` beside it: segments the agent had no time for, written whole by the program at place *
+ * SPILL_SLOT_BYTES: struct segment as in the ring, then `committed` bytes of records. The i-th of them is at
+ * spill_place[i % SPILL_SEGMENTS_MAX]; places of segments that are in the trace are used again, so the file is as
+ * long as the agent ever was behind. */
 #pragma once
 
 #include "base/tick.h"
@@ -32,8 +34,8 @@
 #define SEGFILE_HEAD_BYTES 131072
 #define RING_SEGMENTS 16 /* of the main thread; touched as far as needed */
 
-#define SEGREC_LONG 0xffffu	      /* in place of a signature */
-#define SEGREC_TICKS_MAX 0xffffffu    /* gap or duration of a short record */
+#define SEGREC_LONG 0xffffu	   /* in place of a signature */
+#define SEGREC_TICKS_MAX 0xffffffu /* gap or duration of a short record */
 #define SEGREC_EXTRA_MAX 8192
 
 static inline uint64_t segrec_short(uint32_t sig, uint64_t gap, uint64_t duration)
@@ -77,18 +79,19 @@ struct segfile {
 	char argv[4096]; /* words separated by NUL */
 	uint32_t argv_len_bytes;
 	uint32_t argv_missing_bytes; /* what did not fit */
-	uint32_t modules_missing;    /* loaded objects that are not among the definitions: call sites in them stay addresses */
+	uint32_t modules_missing;    /* loaded objects not among the definitions: call sites in them stay addresses */
 	char library[256];
 	char cpus[4096]; /* allowed processors, "0-3,8" */
 	char host[256];
-	char switches[4096]; /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
+	char switches[4096];	    /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
 	char job_namespace[128];    /* PMIX_NAMESPACE: one for each MPI_COMM_WORLD; empty: not known */
 	char parent_namespace[128]; /* of those who spawned this world; empty: not known */
 	uint64_t calls_before_init; /* of MPI functions that may be called then; they are no events */
 	int32_t parents;	    /* how many spawned this world; 0: it was not spawned */
 	struct region regions[SEGFILE_REGIONS_MAX];
-	_Atomic uint64_t spilled;	/* segments in the spill file that are whole; release, after they are written */
-	_Atomic uint64_t spill_drained; /* by the agent: so many of them are in the trace; release, their places are free */
+	_Atomic uint64_t spilled; /* segments in the spill file that are whole; release, after they are written */
+	_Atomic uint64_t
+		spill_drained; /* by the agent: so many of them are in the trace; release, their places are free */
 	uint32_t spill_place[SPILL_SEGMENTS_MAX];
 };
 
@@ -107,7 +110,7 @@ struct thread_area {
 	uint64_t events; /* recorded one by one */
 	uint64_t lost;	 /* calls of which the event was not recorded (totals still count them) */
 	uint64_t lost_from_tick;
-	uint64_t lost_reason; /* enum lost_reason of the first loss */
+	uint64_t lost_reason;	   /* enum lost_reason of the first loss */
 	_Atomic uint64_t next_seq; /* of segments */
 	struct pending_polls polls;
 	/* By the agent, here because it may die: events that it took from the program and could not write. */
@@ -129,7 +132,7 @@ struct segment_total {
 enum segment_state { SEGMENT_FREE = 0, SEGMENT_OPEN = 1, SEGMENT_FULL = 2 };
 
 struct segment {
-	_Atomic uint32_t state; /* OPEN, FULL by the program; FREE by the agent when drained */
+	_Atomic uint32_t state;	    /* OPEN, FULL by the program; FREE by the agent when drained */
 	_Atomic uint32_t committed; /* bytes of records: final once stored with release order */
 	uint32_t thread;
 	uint32_t len_bytes; /* of this slot, header included */

@@ -8,7 +8,8 @@
  *   TIME      -        list = 1: a coarse signature (the dictionary is full); the event's extra words are its own exact
  *                      signature, to be decoded in its place
  *   SEND/RECV 2: comm:32 | peer:32   3: tag:32 | datatype:32   4: count          [5: received bytes if SIZED]
- *             kind = 1: partitioned (Psend_init, Precv_init), of all partitions together; such messages meet only each other
+ *             kind = 1: partitioned (Psend_init, Precv_init), of all partitions together; such messages meet
+ *             only each other
  *   SENDRECV  2-4 as a send, 5-7 as a receive                                    [8: received bytes if SIZED]
  *   PROBE     2: comm | peer   3: tag | 0   4: bytes, all of the message found
  *   START     2: runs:32 | requests:32   then runs
@@ -27,8 +28,8 @@
  *             kind = enum sig_rma; synchronisation has 3: assert:32 | lock type:32 (1 shared, 2 exclusive)   4: 0,
  *             then `list` words {first world rank:32 | stride:16 | count:16}: the group of Post and Start
  *
- * Peers, roots and targets are ranks of the communicator (of its remote group if it is inter; of the window's communicator).
- * A synchronisation that means everybody (Fence, Lock_all, Flush_all) has target -1.
+ * Peers, roots and targets are ranks of the communicator (of its remote group if it is inter; of the window's
+ * communicator). A synchronisation that means everybody (Fence, Lock_all, Flush_all) has target -1.
  *
  * Requests. Every event whose signature has STARTS_REQUEST takes the next serial number of its thread, from 0.
  * A run names requests: value:40 | count:18 | descending:1 | absolute:1 | other thread:1. Relative runs begin at
@@ -37,9 +38,9 @@
  * the next word. A persistent request becomes active with START and inactive with COMPLETE; its init is the
  * SEND/RECV/COLL that has STARTS_REQUEST | PERSISTENT.
  *
- * Extra words of one event: POLLS (a run of unsuccessful tests told as one event): calls, ticks inside them; Pready and Parrived: the
- * first partition, how many; IO: the offset,
- * in units of the view's elementary type, where the call names one. Behind a coarse signature they follow its literal words. */
+ * Extra words of one event: POLLS (a run of unsuccessful tests told as one event): calls, ticks inside them;
+ * Pready and Parrived: the first partition, how many; IO: the offset, in units of the view's elementary type,
+ * where the call names one. Behind a coarse signature they follow its literal words. */
 #pragma once
 
 #include "base/cursor.h"
@@ -68,9 +69,9 @@ enum sig_flag {
 	SIG_PERSISTENT = 2,
 	SIG_ANY_SOURCE = 4, /* posted with a wildcard; peer and tag are the actual ones if SIZED */
 	SIG_ANY_TAG = 8,
-	SIG_SIZED = 16,	  /* received bytes are known */
-	SIG_POLLS = 32,	  /* unsuccessful tests; two extra words */
-	SIG_FAILED = 64,  /* the call returned an error */
+	SIG_SIZED = 16,	       /* received bytes are known */
+	SIG_POLLS = 32,	       /* unsuccessful tests; two extra words */
+	SIG_FAILED = 64,       /* the call returned an error */
 	SIG_SYNCHRONOUS = 128, /* Ssend family: returns (completes) only when matched */
 };
 
@@ -89,11 +90,11 @@ enum sig_coll {
 	COLL_ALLGATHERV,
 	COLL_ALLTOALL,
 	COLL_ALLTOALLV,
-	COLL_REDUCE_SCATTER,	   /* list: sizes per peer */
+	COLL_REDUCE_SCATTER, /* list: sizes per peer */
 	COLL_REDUCE_SCATTER_BLOCK,
 	COLL_SCAN,
 	COLL_EXSCAN,
-	COLL_NEIGHBOR,		 /* neighbourhood collectives: to each out-neighbour, from each in-neighbour */
+	COLL_NEIGHBOR,		  /* neighbourhood collectives: to each out-neighbour, from each in-neighbour */
 	COLL_NEIGHBOR_ALLGATHERV, /* list: sizes from each in-neighbour */
 	COLL_NEIGHBOR_ALLTOALLV,  /* list: sizes to each out-neighbour */
 	COLL_KINDS
@@ -152,7 +153,7 @@ enum sig_io_how {
 /* Special peers. */
 #define SIG_PROC_NULL (-2)
 #define SIG_ANY (-1)
-#define SIG_ROOT (-3)	  /* MPI_ROOT of an inter-communicator */
+#define SIG_ROOT (-3) /* MPI_ROOT of an inter-communicator */
 #define SIG_NO_ROOT (-1)
 
 struct sig_run {
@@ -176,7 +177,7 @@ struct sig_call {
 	int32_t recv_peer, recv_tag; /* SENDRECV: the source */
 	uint32_t recv_datatype;
 	uint64_t recv_count;
-	uint64_t received_bytes; /* if SIZED */
+	uint64_t received_bytes;		   /* if SIZED */
 	uint64_t send_unit_bytes, recv_unit_bytes; /* COLL */
 	uint32_t new_comm;			   /* COMM */
 	uint32_t object;			   /* IO: file id; RMA: window id */
@@ -185,14 +186,14 @@ struct sig_call {
 	enum sig_rma rma;
 	uint32_t assertion, lock_type; /* RMA synchronisation */
 	enum sig_io io;
-	uint32_t io_how; /* enum sig_io_how */
-	uint32_t requests;			   /* START, COMPLETE: length of the array passed */
+	uint32_t io_how;		      /* enum sig_io_how */
+	uint32_t requests;		      /* START, COMPLETE: length of the array passed */
 	const uint64_t *list, *runs, *frames; /* point into the words decoded */
-	uint32_t nlist; /* COLL, RMA: words; COMPLETE: statuses (3 words each) */
-	uint32_t nruns; /* use sig_next_run */
+	uint32_t nlist;			      /* COLL, RMA: words; COMPLETE: statuses (3 words each) */
+	uint32_t nruns;			      /* use sig_next_run */
 	uint32_t nrun_words;
 	uint32_t nframes;
-	uint32_t nwords; /* of the whole signature */
+	uint32_t nwords;      /* of the whole signature */
 	bool literal_follows; /* TIME with list = 1 */
 	bool partitioned;     /* SEND, RECV */
 	bool continues;	      /* START or COMPLETE with kind = 1 */
@@ -219,12 +220,11 @@ static inline uint64_t sig_pair(uint32_t low, uint32_t high)
 	return (uint64_t)low | (uint64_t)high << 32;
 }
 
-static inline uint64_t sig_head(uint16_t op, enum sig_shape shape, unsigned flags, unsigned list,
-				unsigned frames, unsigned kind)
+static inline uint64_t sig_head(uint16_t op, enum sig_shape shape, unsigned flags, unsigned list, unsigned frames,
+				unsigned kind)
 {
-	return (uint64_t)op | (uint64_t)shape << 16 | (uint64_t)(flags & 0xff) << 24 |
-	       (uint64_t)(list & 0xffff) << 32 | (uint64_t)(frames & 0xff) << 48 |
-	       (uint64_t)(kind & 0xff) << 56;
+	return (uint64_t)op | (uint64_t)shape << 16 | (uint64_t)(flags & 0xff) << 24 | (uint64_t)(list & 0xffff) << 32 |
+	       (uint64_t)(frames & 0xff) << 48 | (uint64_t)(kind & 0xff) << 56;
 }
 
 #define SIG_RUN_COUNT_MAX ((1u << 18) - 1)

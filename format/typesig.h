@@ -1,8 +1,9 @@
-/* typesig.h - signatures of datatypes as numbers (MPI 4.0, 5.1: the sequence of basic types, without displacements), so that a send and
- * a receive can be compared (3.3.1) without knowing how their types were made.
+/* typesig.h - signatures of datatypes as numbers (MPI 4.0, 5.1: the sequence of basic types, without displacements),
+ * so that a send and a receive can be compared (3.3.1) without knowing how their types were made.
  *
- * The sequence b1 ... bn is the number b1 r^(n-1) + ... + bn modulo the prime 2^61 - 1 (Karp and Rabin 1987): of a concatenation it
- * follows from those of the parts. Equal sequences have equal numbers; two different ones agree by chance once in 10^16 or so. */
+ * The sequence b1 ... bn is the number b1 r^(n-1) + ... + bn modulo the prime 2^61 - 1 (Karp and Rabin 1987): of a
+ * concatenation it follows from those of the parts. Equal sequences have equal numbers; two different ones agree
+ * by chance once in 10^16 or so. */
 #pragma once
 
 #include <stdint.h>

@@ -116,7 +116,8 @@ static void tell_few(struct call_span *s, uint32_t op, int count, const struct w
 	builder_tell(s, op, SIG_COMPLETE, &b, count, statuses, 0, false);
 }
 
-INLINE int wait_few(struct call_span *s, uint32_t op, int count, MPI_Request *requests, MPI_Status *statuses, bool ignored)
+INLINE int wait_few(struct call_span *s, uint32_t op, int count, MPI_Request *requests, MPI_Status *statuses,
+		    bool ignored)
 {
 	struct waited w;
 	MPI_Status own[ON_STACK];
@@ -145,7 +146,7 @@ int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
 	struct call_span s; \
 	struct before before; \
 	if (!span_open(&s, __builtin_return_address(0), __builtin_frame_address(0))) \
-		return next.name(__VA_ARGS__)
+	return next.name(__VA_ARGS__)
 
 int wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {

@@ -48,8 +48,8 @@ static void record_file(struct call_span *s, uint32_t op, enum sig_io kind, uint
 	span_end(s, w, 4);
 }
 
-void record_file_opened(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, const char *name,
-			int mode, const MPI_File *file)
+void record_file_opened(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm,
+			const char *name, int mode, const MPI_File *file)
 {
 	(void)flags, (void)request;
 	record_file(s, op, IO_OPEN, s->failed ? MPIC_NO_OBJECT : enter(op, comm, name, mode, *file));

@@ -1,8 +1,8 @@
 /* calls_partitioned.c - calls about single partitions of a partitioned request. */
 #include "pmpi/record_partitioned.h"
 
-void record_partition(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Request handle, int first,
-		      int count, const int *flag)
+void record_partition(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Request handle,
+		      int first, int count, const int *flag)
 {
 	uint64_t w[5 + FRAMES_MAX], extra[2] = {(uint64_t)first, (uint64_t)count};
 	uint32_t n = 3;

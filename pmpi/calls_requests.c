@@ -1,9 +1,11 @@
-/* calls_requests.c - Start*, Cancel, Request_free, Request_get_status: calls that name requests without completing them. */
+/* calls_requests.c - Start*, Cancel, Request_free, Request_get_status: calls that name requests without completing
+ * them. */
 #include "pmpi/completion.h"
 
 enum request_use { USE_START, USE_CANCEL, USE_FREE };
 
-static void named(struct call_span *s, uint32_t op, enum sig_shape shape, const MPI_Request *handles, int n, enum request_use use)
+static void named(struct call_span *s, uint32_t op, enum sig_shape shape, const MPI_Request *handles, int n,
+		  enum request_use use)
 {
 	struct builder b;
 	unsigned part = 0;

@@ -5,8 +5,8 @@
 
 #define GROUP_WORDS_MAX 1024u /* runs told of one group; neighbours of a grid are a handful */
 
-void record_epoch_group(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind, MPI_Win win,
-			MPI_Group group, int assertion)
+void record_epoch_group(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind,
+			MPI_Win win, MPI_Group group, int assertion)
 {
 	uint64_t w[5 + GROUP_WORDS_MAX + FRAMES_MAX];
 	uint32_t list = s->failed ? 0 : group_words(group, w + 5, GROUP_WORDS_MAX);
@@ -19,11 +19,13 @@ void record_epoch_group(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 	span_end(s, w, 5 + list);
 }
 
-void record_win_test(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Win win, const int *flag)
+void record_win_test(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Win win,
+		     const int *flag)
 {
 	bool still = s->failed == 0 && *flag == 0;
-	uint64_t w[5 + FRAMES_MAX] = {sig_head((uint16_t)op, SIG_RMA, flags | s->failed | (still ? SIG_POLLS : 0), 0, 0, RMA_WAIT),
-				      s->address, sig_pair(win_find(win), (uint32_t)SIG_ANY), 0, 0};
+	uint64_t w[5 + FRAMES_MAX] = {
+		sig_head((uint16_t)op, SIG_RMA, flags | s->failed | (still ? SIG_POLLS : 0), 0, 0, RMA_WAIT),
+		s->address, sig_pair(win_find(win), (uint32_t)SIG_ANY), 0, 0};
 	(void)request;
 	if (still)
 		span_end_poll(s, w, 5);
@@ -54,8 +56,8 @@ static void record_window(struct call_span *s, uint32_t op, enum sig_rma kind, u
 	span_end(s, w, 5);
 }
 
-void record_win_created(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int64_t bytes,
-			const MPI_Win *win)
+void record_win_created(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm,
+			int64_t bytes, const MPI_Win *win)
 {
 	(void)flags, (void)request;
 	record_window(s, op, RMA_CREATE, s->failed ? MPIC_NO_OBJECT : enter(op, comm, (uint64_t)bytes, *win));
@@ -68,7 +70,8 @@ int wrap_MPI_Win_free(MPI_Win *win)
 		return next.MPI_Win_free(win);
 	MPI_Win handle = *win;
 	uint32_t id = win_find(handle);
-	object_freed(&windows, (uint64_t)(uintptr_t)handle); /* before the library can give the handle to another thread */
+	object_freed(&windows,
+		     (uint64_t)(uintptr_t)handle); /* before the library can give the handle to another thread */
 	int rc = next.MPI_Win_free(win);
 	span_stop(&s, rc);
 	record_window(&s, OP_MPI_Win_free, RMA_FREE, id);
@@ -84,7 +87,8 @@ int wrap_MPI_Win_set_name(MPI_Win win, const char *name)
 	span_stop(&s, rc);
 	uint32_t id = win_find(win);
 	if (rc == MPI_SUCCESS && id != MPIC_NO_OBJECT)
-		stream_put_def(s.stream, MPIC_DEF_WINDOW_NAME, &id, 4, name, (uint32_t)strnlen(name, MPI_MAX_OBJECT_NAME));
+		stream_put_def(s.stream, MPIC_DEF_WINDOW_NAME, &id, 4, name,
+			       (uint32_t)strnlen(name, MPI_MAX_OBJECT_NAME));
 	record_window(&s, OP_MPI_Win_set_name, RMA_OTHER, id);
 	return rc;
 }

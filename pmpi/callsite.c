@@ -1,9 +1,10 @@
 /* callsite.c - return addresses further up the stack: behind MPI's Fortran layer, and `stack=N` frames.
  *
  * An unwinder that reads DWARF costs a microsecond. But at one return address a frame has one size, so its
- * distance to the caller's frame is looked up once (libgcc's unwinder) and remembered: later steps are one load each.
- * A step never leaves the part of the stack that the unwinder has seen, and what it yields must be code of a loaded module;
- * else the frame is measured again. Where the size turns out to vary (alloca), the unwinder is asked every time. */
+ * distance to the caller's frame is looked up once (libgcc's unwinder) and remembered: later steps are one load
+ * each. A step never leaves the part of the stack that the unwinder has seen, and what it yields must be code of a
+ * loaded module; else the frame is measured again. Where the size turns out to vary (alloca), the unwinder is
+ * asked every time. */
 #include "pmpi/modules.h"
 #include "pmpi/record.h"
 
@@ -27,7 +28,7 @@ static struct frame_size {
 struct walk {
 	uint64_t previous_pc, previous_sp;
 	int steps;
-	uint64_t pc, sp;		/* the frame whose caller is wanted */
+	uint64_t pc, sp;	       /* the frame whose caller is wanted */
 	uint64_t caller_pc, caller_sp; /* 0: not found */
 };
 

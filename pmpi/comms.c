@@ -122,10 +122,11 @@ static uint64_t identity(const struct comm_entry *parent, uint32_t child, int64_
 			 const struct members *remote)
 {
 	if (salt < 0)
-		return mix(mix(parent->global_id, child), (uint64_t)(int64_t)local->ranks[0] + 2 +
-								 (remote->n > 0 && remote->ranks[0] > local->ranks[0]
-									  ? (uint64_t)(remote->ranks[0] - local->ranks[0])
-									  : 0));
+		return mix(mix(parent->global_id, child),
+			   (uint64_t)(int64_t)local->ranks[0] + 2 +
+				   (remote->n > 0 && remote->ranks[0] > local->ranks[0]
+					    ? (uint64_t)(remote->ranks[0] - local->ranks[0])
+					    : 0));
 	/* Both sides of an inter-communicator must agree: the side of the lower first member comes first. */
 	bool swap = remote->n > 0 && remote->ranks[0] < local->ranks[0];
 	uint64_t h = mix(0x677270, (uint64_t)salt);
@@ -138,8 +139,9 @@ static void put_def(const struct comm_entry *c, uint32_t op, uint32_t parent, bo
 		    const struct members *remote)
 {
 	struct stream *s = stream_mine != NULL ? stream_mine : stream_attach();
-	uint32_t head[10] = {c->id, parent, (uint32_t)c->global_id, (uint32_t)(c->global_id >> 32), op, c->size,
-			     (uint32_t)c->rank, inter, local->nruns, remote->nruns};
+	uint32_t head[10] = {c->id,	   parent,	 (uint32_t)c->global_id, (uint32_t)(c->global_id >> 32),
+			     op,	   c->size,	 (uint32_t)c->rank,	 inter,
+			     local->nruns, remote->nruns};
 	size_t local_bytes = local->nruns * sizeof(*local->runs), remote_bytes = remote->nruns * sizeof(*remote->runs);
 	if (s == NULL)
 		return;
@@ -325,8 +327,8 @@ uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max)
 		bool far = run.stride > INT16_MAX || run.stride < INT16_MIN;
 		while (run.count > 0 && n < max) {
 			uint32_t count = far ? 1 : run.count < GROUP_RUN_MAX ? run.count : GROUP_RUN_MAX;
-			ret_words[n++] = (uint32_t)run.first | (uint64_t)(uint16_t)run.stride << 32 |
-					 (uint64_t)count << 48;
+			ret_words[n++] =
+				(uint32_t)run.first | (uint64_t)(uint16_t)run.stride << 32 | (uint64_t)count << 48;
 			run.first += run.stride * (int32_t)count;
 			run.count -= count;
 		}
@@ -391,8 +393,8 @@ static bool find_neighbors(MPI_Comm comm, int rank, struct neighbors *n)
 {
 	int kind = MPI_UNDEFINED;
 	next.MPI_Topo_test(comm, &kind);
-	return kind == MPI_CART	       ? cart_neighbors(comm, n)
-	       : kind == MPI_GRAPH     ? graph_neighbors(comm, rank, n)
+	return kind == MPI_CART		? cart_neighbors(comm, n)
+	       : kind == MPI_GRAPH	? graph_neighbors(comm, rank, n)
 	       : kind == MPI_DIST_GRAPH ? dist_graph_neighbors(comm, n)
 					: false;
 }

@@ -26,7 +26,8 @@ static uint32_t run_length(const struct taken *t, uint32_t n, uint32_t i, uint64
 	const struct request *first = &t[i].request;
 	uint32_t count = 1;
 	uint64_t step = i + 1 < n && t[i + 1].request.serial + 1 == first->serial ? UINT64_MAX : 1;
-	while (i + count < n && count < SIG_RUN_COUNT_MAX && t[i + count].request.serial == first->serial + count * step &&
+	while (i + count < n && count < SIG_RUN_COUNT_MAX &&
+	       t[i + count].request.serial == first->serial + count * step &&
 	       t[i + count].request.thread == first->thread &&
 	       ((t[i + count].request.flags ^ first->flags) & REQUEST_PERSISTENT) == 0)
 		count++;
@@ -70,8 +71,8 @@ static void put_statuses(struct builder *b, const MPI_Status *statuses)
 }
 
 /* The words are complete: their number. */
-static uint32_t builder_end(struct builder *b, const struct call_span *s, uint32_t op, enum sig_shape shape, int requests,
-			    const MPI_Status *statuses, unsigned kind)
+static uint32_t builder_end(struct builder *b, const struct call_span *s, uint32_t op, enum sig_shape shape,
+			    int requests, const MPI_Status *statuses, unsigned kind)
 {
 	put_runs(b, s->stream);
 	put_statuses(b, statuses);

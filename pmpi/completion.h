@@ -25,9 +25,11 @@ struct builder {
 	struct taken taken_here[ON_STACK];
 };
 
-/* For the requests of an array of n, COMPLETION_CHUNK at a time. False without memory: then the call is told by time only. */
+/* For the requests of an array of n, COMPLETION_CHUNK at a time. False without memory: then the call is told by
+ * time only. */
 bool builder_begin(struct builder *b, struct stream *stream, int n) HIDDEN;
-/* What was taken is told as part 0, 1, ... of the call and forgotten; `more` = the array goes on. statuses may be NULL. */
+/* What was taken is told as part 0, 1, ... of the call and forgotten; `more` = the array goes on. statuses may be
+ * NULL. */
 void builder_tell(struct call_span *s, uint32_t op, enum sig_shape shape, struct builder *b, int requests,
 		  const MPI_Status *statuses, unsigned part, bool more) HIDDEN;
 /* n requests were tested and none was complete. */

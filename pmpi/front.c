@@ -1,5 +1,5 @@
-/* front.c - the preloaded library: exports MPI_* and PMPI_* of every MPI we know (stubs generated), and on the first call
- * finds out which MPI library this process uses, loads the tracer built for it and fills the slots.
+/* front.c - the preloaded library: exports MPI_* and PMPI_* of every MPI we know (stubs generated), and on the first
+ * call finds out which MPI library this process uses, loads the tracer built for it and fills the slots.
  *
  * In: LD_PRELOAD, MPITRACE_DIR.  Out: slots that lead to wrappers, or straight to the MPI library when there is nothing
  * to trace. Needs nothing but libc: in a process without MPI it does nothing at all.
@@ -23,7 +23,7 @@ extern const uint64_t front_count;
 
 void *front_resolve(uint64_t index) __attribute__((visibility("hidden")));
 
-/* Saves what a call carries in registers, resolves all slots, then makes the call.  The index was pushed by the stub. */
+/* Saves what a call carries in registers, resolves all slots, then makes the call. The stub pushed the index. */
 __asm__("	.text\n"
 	"	.hidden front_lazy\n"
 	"	.globl front_lazy\n"
@@ -81,8 +81,8 @@ static void *tracer_for(void *libmpi)
 {
 	char path[4096];
 	Dl_info self;
-	const char *name = dlsym(libmpi, "ompi_mpi_comm_world") != NULL ? "libmpitrace-openmpi.so"
-									 : "libmpitrace-mpich.so";
+	const char *name =
+		dlsym(libmpi, "ompi_mpi_comm_world") != NULL ? "libmpitrace-openmpi.so" : "libmpitrace-mpich.so";
 	if (dladdr((void *)(uintptr_t)front_resolve, &self) == 0 || self.dli_fname == NULL)
 		return NULL;
 	size_t dir_len = (size_t)(base_name(self.dli_fname) - self.dli_fname);

@@ -51,7 +51,8 @@ static uint32_t build_id(const struct dl_phdr_info *info, const uint8_t **ret_id
 
 static void note_fortran_layer(const char *path, const struct module *m)
 {
-	static const char *const names[] = {"libmpi_mpifh.so", "libmpi_usempif08.so", "libmpichfort.so", "libmpifort.so"};
+	static const char *const names[] = {"libmpi_mpifh.so", "libmpi_usempif08.so", "libmpichfort.so",
+					    "libmpifort.so"};
 	const char *slash = strrchr(path, '/');
 	const char *base = slash != NULL ? slash + 1 : path;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)

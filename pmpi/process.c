@@ -210,7 +210,8 @@ static bool entered(int rc, uint64_t exit_tick)
 	return true;
 }
 
-/* Who spawned us. Open MPI names the parents' namespace in the port that a spawned process connects to: "<namespace>.<rank>:...". */
+/* Who spawned us. Open MPI names the parents' namespace in the port that a spawned process connects to:
+ * "<namespace>.<rank>:...". */
 static void note_parents(void)
 {
 	const char *port = getenv("OMPI_PARENT_PORT");
@@ -219,7 +220,8 @@ static void note_parents(void)
 		return;
 	next.MPI_Comm_remote_size(parent, &segfile->parents);
 	if (port != NULL)
-		snprintf(segfile->parent_namespace, sizeof(segfile->parent_namespace), "%.*s", (int)strcspn(port, "."), port);
+		snprintf(segfile->parent_namespace, sizeof(segfile->parent_namespace), "%.*s", (int)strcspn(port, "."),
+			 port);
 }
 
 void process_initialized(int rc, int thread_level, uint64_t exit_tick)

@@ -3,7 +3,8 @@
 
 #include "pmpi/record.h"
 
-/* Before MPI_Init: read MPITRACE_*, create the segment file, make the first stream. On any failure tracing stays off. */
+/* Before MPI_Init: read MPITRACE_*, create the segment file, make the first stream. On any failure tracing stays
+ * off. */
 void process_begin(void) HIDDEN COLD;
 /* After MPI_Init returned: rank, size, library, communicators; rc != MPI_SUCCESS gives everything up. */
 void process_initialized(int rc, int thread_level, uint64_t exit_tick) HIDDEN COLD;

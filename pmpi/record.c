@@ -146,8 +146,9 @@ void record_time_new(struct call_span s, uint32_t op)
 void record_message_new(struct call_span s, uint64_t head, MPI_Comm comm, int peer, int tag, MPI_Datatype type,
 			uint64_t count, uint64_t bytes)
 {
-	const uint64_t key[KEY_WORDS] = {head, s.address, comm_bits(comm), sig_pair((uint32_t)peer, (uint32_t)tag),
-					 type_bits(type), count, bytes};
+	const uint64_t key[KEY_WORDS] = {
+		head,  s.address, comm_bits(comm), sig_pair((uint32_t)peer, (uint32_t)tag), type_bits(type),
+		count, bytes};
 	uint64_t w[6 + FRAMES_MAX];
 	w[0] = head | sig_head(0, 0, s.failed, 0, 0, 0);
 	w[1] = s.address;
@@ -172,8 +173,8 @@ void record_coll_new(struct call_span s, uint64_t head, MPI_Comm comm, uint32_t 
 }
 
 /* Extra words follow those of a signature that is told literally. */
-static void record_extra(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *words, uint32_t n,
-			 const uint64_t *extra, uint32_t nextra)
+static void record_extra(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *words,
+			 uint32_t n, const uint64_t *extra, uint32_t nextra)
 {
 	uint64_t both[WORDS_SHORT + FRAMES_MAX + EXTRA_MAX];
 	if (n > WORDS_SHORT + FRAMES_MAX)
@@ -214,8 +215,8 @@ void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 	if (polls->busy && polls->sig != sig)
 		stream_flush_polls(stream);
 	if (!polls->busy) {
-		*polls = (struct pending_polls){.sig = sig, .enter_tick = s->enter,
-						.previous_exit_tick = stream->previous_exit};
+		*polls = (struct pending_polls){
+			.sig = sig, .enter_tick = s->enter, .previous_exit_tick = stream->previous_exit};
 		polls->busy = 1;
 	}
 	polls->calls++;
@@ -257,8 +258,8 @@ static uint32_t put_sizes(uint64_t *w, const struct sizes *sizes, uint32_t n)
 	return used;
 }
 
-void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind, MPI_Comm comm,
-		 int root, uint64_t send_unit, uint64_t recv_unit, const struct sizes *sizes)
+void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind,
+		 MPI_Comm comm, int root, uint64_t send_unit, uint64_t recv_unit, const struct sizes *sizes)
 {
 	const struct comm_entry *c = comm_find(comm);
 	uint32_t peers = kind == COLL_NEIGHBOR_ALLGATHERV  ? comm_neighbors(comm)->in

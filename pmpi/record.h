@@ -17,7 +17,7 @@ struct call_span {
 	unsigned failed; /* SIG_FAILED or 0 */
 };
 
-extern unsigned stack_frames HIDDEN; /* extra return addresses wanted per call */
+extern unsigned stack_frames HIDDEN;				   /* extra return addresses wanted per call */
 extern uintptr_t mpi_code_begin[2] HIDDEN, mpi_code_len[2] HIDDEN; /* Fortran layers: call sites lie behind them */
 extern uintptr_t mpi_hull_begin HIDDEN, mpi_hull_len HIDDEN;	   /* all of them, and what lies between */
 
@@ -32,8 +32,8 @@ void count_call(uint32_t op) HIDDEN;
 struct stream *span_attach(void) HIDDEN COLD;
 extern uint64_t calls_outside HIDDEN;
 
-/* False: not ours to record (tracing is off, or the MPI library calls itself). `frame` is the wrapper's frame: a call made
- * from inside another has a lower one; a stale `inside` left by longjmp is thereby noticed. */
+/* False: not ours to record (tracing is off, or the MPI library calls itself). `frame` is the wrapper's frame: a
+ * call made from inside another has a lower one; a stale `inside` left by longjmp is thereby noticed. */
 INLINE bool span_open(struct call_span *s, void *address, void *frame)
 {
 	struct stream *stream = stream_mine;
@@ -127,7 +127,9 @@ INLINE uint32_t root_of(int root)
 {
 	if (root >= 0)
 		return (uint32_t)root;
-	return root == MPI_PROC_NULL ? (uint32_t)SIG_PROC_NULL : root == MPI_ROOT ? (uint32_t)SIG_ROOT : (uint32_t)SIG_NO_ROOT;
+	return root == MPI_PROC_NULL ? (uint32_t)SIG_PROC_NULL
+	       : root == MPI_ROOT    ? (uint32_t)SIG_ROOT
+				     : (uint32_t)SIG_NO_ROOT;
 }
 
 INLINE unsigned wildcards(int source, int tag)
@@ -186,16 +188,16 @@ INLINE void record_send(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 			int tag, MPI_Datatype type, uint64_t count)
 {
 	uint64_t head = sig_head((uint16_t)op, SIG_SEND, flags, 0, 0, 0);
-	const uint64_t key[KEY_WORDS] = {head, s->address, comm_bits(comm), sig_pair((uint32_t)dest, (uint32_t)tag),
-					 type_bits(type), count};
+	const uint64_t key[KEY_WORDS] = {
+		head, s->address, comm_bits(comm), sig_pair((uint32_t)dest, (uint32_t)tag), type_bits(type), count};
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, 0, request);
 	if (__builtin_expect(s->failed || !span_end_known(s, key), false))
 		record_message_new(*s, head, comm, dest, tag, type, count, 0);
 }
 
-INLINE void record_recv(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int source,
-			int tag, MPI_Datatype type, uint64_t count, const MPI_Status *status)
+INLINE void record_recv(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm,
+			int source, int tag, MPI_Datatype type, uint64_t count, const MPI_Status *status)
 {
 	bool any = source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG;
 	uint64_t bytes = 0;
@@ -210,16 +212,17 @@ INLINE void record_recv(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 		bytes = status_bytes(status);
 	}
 	uint64_t head = sig_head((uint16_t)op, SIG_RECV, flags, 0, 0, 0);
-	const uint64_t key[KEY_WORDS] = {head, s->address, comm_bits(comm), sig_pair((uint32_t)source, (uint32_t)tag),
-					 type_bits(type), count, bytes};
+	const uint64_t key[KEY_WORDS] = {
+		head,  s->address, comm_bits(comm), sig_pair((uint32_t)source, (uint32_t)tag), type_bits(type),
+		count, bytes};
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, any ? REQUEST_WANTS_STATUS : 0, request);
 	if (__builtin_expect(s->failed || !span_end_known(s, key), false))
 		record_message_new(*s, head, comm, source, tag, type, count, bytes);
 }
 
-INLINE void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int dest,
-			    int sendtag, MPI_Datatype sendtype, uint64_t sendcount, int source, int recvtag,
+INLINE void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm,
+			    int dest, int sendtag, MPI_Datatype sendtype, uint64_t sendcount, int source, int recvtag,
 			    MPI_Datatype recvtype, uint64_t recvcount, const MPI_Status *status)
 {
 	uint64_t w[9 + FRAMES_MAX];
@@ -249,8 +252,8 @@ INLINE void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MP
 void message_put(MPI_Message message, MPI_Comm comm, int source, int tag) HIDDEN COLD;
 bool message_take(MPI_Message message, MPI_Comm *ret_comm, int *ret_source, int *ret_tag) HIDDEN COLD;
 
-INLINE void record_probe(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int source,
-			 int tag, const int *flag, const MPI_Status *status, const MPI_Message *message)
+INLINE void record_probe(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm,
+			 int source, int tag, const int *flag, const MPI_Status *status, const MPI_Message *message)
 {
 	uint64_t w[5 + FRAMES_MAX];
 	bool found = s->failed == 0 && (flag == NULL || *flag != 0);
@@ -335,35 +338,35 @@ struct sizes {
 	const MPI_Datatype *types; /* one each, or NULL */
 };
 
-#define SIZES(counts_, type_) \
-	(&(struct sizes){(counts_), sizeof(*(counts_)) == 8, (type_), NULL})
-#define SIZES_W(counts_, types_) \
-	(&(struct sizes){(counts_), sizeof(*(counts_)) == 8, MPI_DATATYPE_NULL, (types_)})
+#define SIZES(counts_, type_) (&(struct sizes){(counts_), sizeof(*(counts_)) == 8, (type_), NULL})
+#define SIZES_W(counts_, types_) (&(struct sizes){(counts_), sizeof(*(counts_)) == 8, MPI_DATATYPE_NULL, (types_)})
 
 /* Bytes of my part where one's own lies in the receive buffer (MPI_IN_PLACE). */
 uint64_t own_part(MPI_Comm comm, const struct sizes *sizes) HIDDEN;
 
 /* kind decides what the list means (sig.h); sizes is NULL where it is not significant. */
-void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind, MPI_Comm comm,
-		 int root, uint64_t send_unit, uint64_t recv_unit, const struct sizes *sizes) HIDDEN;
+void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind,
+		 MPI_Comm comm, int root, uint64_t send_unit, uint64_t recv_unit, const struct sizes *sizes) HIDDEN;
 
 #define record_reduce_scatter(s, op, flags, request, comm, recvcounts, type) \
 	record_list(s, op, flags, request, COLL_REDUCE_SCATTER, comm, SIG_NO_ROOT, 0, 0, SIZES(recvcounts, type))
 #define record_gatherv(s, op, flags, request, comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) \
 	record_list(s, op, flags, request, COLL_GATHERV, comm, root, \
 		    (sendbuf) != MPI_IN_PLACE && (comm_find(comm)->remote_size == 0 || (root) >= 0) \
-			    ? bytes_of((uint64_t)(sendcount), sendtype) : 0, \
+			    ? bytes_of((uint64_t)(sendcount), sendtype) \
+			    : 0, \
 		    0, is_root(comm_find(comm), root) ? SIZES(recvcounts, recvtype) : NULL)
 #define record_scatterv(s, op, flags, request, comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) \
 	record_list(s, op, flags, request, COLL_SCATTERV, comm, root, 0, \
 		    (recvbuf) != MPI_IN_PLACE && (comm_find(comm)->remote_size == 0 || (root) >= 0) \
-			    ? bytes_of((uint64_t)(recvcount), recvtype) : 0, \
+			    ? bytes_of((uint64_t)(recvcount), recvtype) \
+			    : 0, \
 		    is_root(comm_find(comm), root) ? SIZES(sendcounts, sendtype) : NULL)
 #define record_allgatherv(s, op, flags, request, comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) \
 	record_list(s, op, flags, request, COLL_ALLGATHERV, comm, SIG_NO_ROOT, \
 		    (sendbuf) == MPI_IN_PLACE ? own_part(comm, SIZES(recvcounts, recvtype)) \
-					      : bytes_of((uint64_t)(sendcount), sendtype), 0, \
-		    SIZES(recvcounts, recvtype))
+					      : bytes_of((uint64_t)(sendcount), sendtype), \
+		    0, SIZES(recvcounts, recvtype))
 #define record_alltoallv(s, op, flags, request, comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) \
 	record_list(s, op, flags, request, COLL_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, \
 		    (sendbuf) == MPI_IN_PLACE ? SIZES(recvcounts, recvtype) : SIZES(sendcounts, sendtype))
@@ -377,9 +380,11 @@ void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *
 	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLGATHERV, comm, SIG_NO_ROOT, \
 		    bytes_of((uint64_t)(sendcount), sendtype), 0, SIZES(recvcounts, recvtype))
 #define record_neighbor_alltoallv(s, op, flags, request, comm, sendcounts, sendtype) \
-	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, SIZES(sendcounts, sendtype))
+	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, \
+		    SIZES(sendcounts, sendtype))
 #define record_neighbor_alltoallw(s, op, flags, request, comm, sendcounts, sendtypes) \
-	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, SIZES_W(sendcounts, sendtypes))
+	record_list(s, op, flags, request, COLL_NEIGHBOR_ALLTOALLV, comm, SIG_NO_ROOT, 0, 0, \
+		    SIZES_W(sendcounts, sendtypes))
 
 /* ---- communicators: record.c ---- */
 

@@ -5,10 +5,10 @@
 
 #define NO_OFFSET INT64_MIN
 
-/* status: what was moved, NULL where only what was asked for is known. The offset differs from call to call, so it goes with the
- * event and not into the signature. */
-INLINE void record_io(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_io kind, MPI_File file,
-		      unsigned how, int64_t offset, uint64_t asked_bytes, const MPI_Status *status)
+/* status: what was moved, NULL where only what was asked for is known. The offset differs from call to call, so it
+ * goes with the event and not into the signature. */
+INLINE void record_io(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_io kind,
+		      MPI_File file, unsigned how, int64_t offset, uint64_t asked_bytes, const MPI_Status *status)
 {
 	uint64_t w[4 + FRAMES_MAX], extra = (uint64_t)offset;
 	w[0] = sig_head((uint16_t)op, SIG_IO, flags | s->failed | (status != NULL ? SIG_SIZED : 0), 0, 0, kind);
@@ -20,5 +20,5 @@ INLINE void record_io(struct call_span *s, uint32_t op, unsigned flags, MPI_Requ
 	span_end_extra(s, w, 4, &extra, offset != NO_OFFSET);
 }
 
-void record_file_opened(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, const char *name,
-			int mode, const MPI_File *file) HIDDEN;
+void record_file_opened(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm,
+			const char *name, int mode, const MPI_File *file) HIDDEN;

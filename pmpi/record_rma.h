@@ -3,8 +3,8 @@
 
 #include "pmpi/record.h"
 
-INLINE void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind, MPI_Win win,
-		       int target, uint64_t to_target, uint64_t from_target)
+INLINE void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind,
+		       MPI_Win win, int target, uint64_t to_target, uint64_t from_target)
 {
 	uint64_t w[5 + FRAMES_MAX];
 	w[0] = sig_head((uint16_t)op, SIG_RMA, flags | s->failed, 0, 0, kind);
@@ -33,11 +33,11 @@ INLINE void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Req
 #define NO_LOCK (-1)
 
 /* Post and Start: who is in the group. */
-void record_epoch_group(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind, MPI_Win win,
-			MPI_Group group, int assertion) HIDDEN;
+void record_epoch_group(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind,
+			MPI_Win win, MPI_Group group, int assertion) HIDDEN;
 /* Win_test: a run of unsuccessful ones is one event. */
 void record_win_test(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Win win,
 		     const int *flag) HIDDEN;
 /* A window was made on comm; bytes of it are this rank's. */
-void record_win_created(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int64_t bytes,
-			const MPI_Win *win) HIDDEN;
+void record_win_created(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm,
+			int64_t bytes, const MPI_Win *win) HIDDEN;

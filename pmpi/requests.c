@@ -55,9 +55,9 @@ COLD static bool grow_slots(void)
 COLD static bool grow_nodes(void)
 {
 	uint32_t want = nodes_cap == 0 ? FIRST_SLOTS : nodes_cap * 2;
-	struct node *bigger = nodes == NULL ? memory_reserve(want * sizeof(*bigger))
-					    : mremap(nodes, nodes_cap * sizeof(*nodes), want * sizeof(*nodes),
-						     MREMAP_MAYMOVE);
+	struct node *bigger =
+		nodes == NULL ? memory_reserve(want * sizeof(*bigger))
+			      : mremap(nodes, nodes_cap * sizeof(*nodes), want * sizeof(*nodes), MREMAP_MAYMOVE);
 	if (bigger == NULL || bigger == MAP_FAILED)
 		return false;
 	nodes = bigger;

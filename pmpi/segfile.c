@@ -59,8 +59,8 @@ static void *map_new(uint64_t offset, size_t len_bytes, void *where, bool prefau
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Where there is no room, asking costs system calls, and every call of the program with something new to tell would ask: ask
- * again only after ever more refusals. */
+/* Where there is no room, asking costs system calls, and every call of the program with something new to tell
+ * would ask: ask again only after ever more refusals. */
 static uint32_t refusals, silent;
 
 static bool must_not_ask(void)
@@ -98,8 +98,8 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 	return at;
 }
 
-/* The place of the oldest drained segment, or one behind all others: pages that are in the cache cost nothing to write again, new
- * ones come from the system one by one. */
+/* The place of the oldest drained segment, or one behind all others: pages that are in the cache cost nothing to
+ * write again, new ones come from the system one by one. */
 static bool choose_place(uint32_t *ret_place)
 {
 	/* Partner: the release store in collect/drain.c. */
@@ -129,7 +129,8 @@ bool segfile_spill(const struct segment *segment)
 	if (ok) {
 		spill_reused += place < spilled - spill_reused;
 		segfile->spill_place[spilled % SPILL_SEGMENTS_MAX] = place;
-		/* Partner: the agent's acquire load in collect/drain.c. It reads no segment that is still being written. */
+		/* Partner: the agent's acquire load in collect/drain.c. It reads no segment that is still being
+		 * written. */
 		atomic_store_explicit(&segfile->spilled, ++spilled, memory_order_release);
 	}
 	lock_give();

@@ -298,7 +298,8 @@ static uint32_t add_exact(struct stream *s, const uint64_t *words, uint32_t n, u
 static bool find_sig(const struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, uint32_t *ret_sig)
 {
 	uint32_t tag = (uint32_t)(hash >> 32) | 1;
-	for (uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1); s->slots[at].sig != 0; at = (at + 1) & (STREAM_SLOTS - 1))
+	for (uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1); s->slots[at].sig != 0;
+	     at = (at + 1) & (STREAM_SLOTS - 1))
 		if (s->slots[at].tag == tag && words_equal(s->sig_words[s->slots[at].sig - 1], words, n)) {
 			*ret_sig = s->slots[at].sig - 1;
 			return true;
@@ -388,7 +389,8 @@ static bool allocate(struct stream *s)
 	s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
 	s->area = segfile_add_region(REGION_THREAD, s->thread, PAGE, NULL, true);
 	allocate_ring(s);
-	return s->slots != NULL && s->known != NULL && s->sig_words != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
+	return s->slots != NULL && s->known != NULL && s->sig_words != NULL && s->totals != NULL && s->area != NULL &&
+	       s->ring != NULL;
 }
 
 struct stream *stream_attach(void)

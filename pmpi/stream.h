@@ -1,5 +1,6 @@
 /* stream.h - one thread's stream of records into shared memory, with its dictionary of signatures and exact totals.
- * In: what a call was, as words (format/sig.h), and two ticks.  Out: committed bytes in the process's segment file, drained by collect/.
+ * In: what a call was, as words (format/sig.h), and two ticks.
+ * Out: committed bytes in the process's segment file, drained by collect/.
  * Runs inside the user's program: no malloc, no locks on the hot path, no stdio, never fails loudly. */
 #pragma once
 
@@ -15,11 +16,11 @@
 #define COLD __attribute__((noinline, cold))
 #define INLINE static inline __attribute__((always_inline))
 
-#define STREAM_SIGS_MAX 32768u	   /* exact signatures of a thread; later ones are told coarsely, with their words in the event */
-#define STREAM_COARSE_MAX 4096u	   /* coarse signatures on top */
-#define STREAM_SLOTS 131072u	   /* of the hash table: a power of two over twice the signatures */
+#define STREAM_SIGS_MAX 32768u	/* exact signatures of a thread; later ones are coarse, their words in the event */
+#define STREAM_COARSE_MAX 4096u /* coarse signatures on top */
+#define STREAM_SLOTS 131072u	/* of the hash table: a power of two over twice the signatures */
 #define STREAM_WORDS_MAX SEGREC_EXTRA_MAX /* of one signature */
-#define STREAM_DEFS_MAX (4u << 20)    /* bytes of definitions of a thread */
+#define STREAM_DEFS_MAX (4u << 20)	  /* bytes of definitions of a thread */
 
 /* Who needs a long piece of memory for the length of one call. */
 enum scratch_use { SCRATCH_REQUESTS, SCRATCH_WORDS, SCRATCH_DEFINITION, SCRATCH_USES };
@@ -46,7 +47,8 @@ extern uint32_t handles_epoch HIDDEN; /* moves when a handle may change its mean
 struct stream {
 	uintptr_t inside; /* frame of the MPI call this thread is in; 0 outside */
 	uint64_t previous_exit;
-	uint64_t *pos, *limit; /* next record, end of the segment; equal when the next one needs more care than a store */
+	uint64_t *pos,
+		*limit; /* next record, end of the segment; equal when the next one needs more care than a store */
 	struct segment *segment;
 	struct segment_total *totals;
 	struct known_call *known;
@@ -95,8 +97,8 @@ uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words) H
 
 static inline uint64_t sig_hash(const uint64_t *w, uint32_t n)
 {
-	/* One odd factor a word: the products do not wait for each other. The last mix spreads them; equality is decided by the
-	 * words, not by the hash. */
+	/* One odd factor a word: the products do not wait for each other. The last mix spreads them; equality is
+	 * decided by the words, not by the hash. */
 	uint64_t h = w[0] * 0x9e3779b97f4a7c15ull + w[1] * 0xc2b2ae3d27d4eb4full;
 	for (uint32_t i = 2; i < n; i++)
 		h += w[i] * (0xd6e8feb86659fd93ull + 2 * 0x165667b19e3779f9ull * i);

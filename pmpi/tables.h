@@ -46,7 +46,8 @@ void comm_named(MPI_Comm comm, const char *name) HIDDEN COLD;
 const struct comm_entry *comm_neighbors_slow(MPI_Comm comm) HIDDEN COLD;
 /* A window or file is made on comm: a global id for it that all members agree on. */
 uint64_t comm_next_object(MPI_Comm comm, uint32_t *ret_comm_id) HIDDEN COLD;
-/* Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max words. */
+/* Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max
+ * words. */
 uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max) HIDDEN COLD;
 
 extern struct comm_entry *comm_last HIDDEN;
@@ -56,15 +57,17 @@ static inline const struct comm_entry *comm_find(MPI_Comm comm)
 {
 	struct comm_entry *last = __atomic_load_n(&comm_last, __ATOMIC_RELAXED);
 	bool used = __atomic_load_n(&last->used, __ATOMIC_ACQUIRE);
-	return __builtin_expect(used && __atomic_load_n(&last->handle, __ATOMIC_RELAXED) == comm, true) ? last
-													: comm_find_slow(comm);
+	return __builtin_expect(used && __atomic_load_n(&last->handle, __ATOMIC_RELAXED) == comm, true)
+		       ? last
+		       : comm_find_slow(comm);
 }
 
 static inline const struct comm_entry *comm_neighbors(MPI_Comm comm)
 {
 	const struct comm_entry *c = comm_find(comm);
 	/* Partner: the release store in comm_neighbors_slow. */
-	return __builtin_expect(__atomic_load_n(&c->has_neighbors, __ATOMIC_ACQUIRE), true) ? c : comm_neighbors_slow(comm);
+	return __builtin_expect(__atomic_load_n(&c->has_neighbors, __ATOMIC_ACQUIRE), true) ? c
+											    : comm_neighbors_slow(comm);
 }
 
 /* ---- windows and files ---- */
@@ -164,8 +167,8 @@ struct request_slot {
 };
 
 extern struct request_slot *request_slots HIDDEN;
-extern uint32_t request_mask HIDDEN;	  /* of the index of a slot */
-extern uint32_t requests_held HIDDEN;	  /* slots in use */
+extern uint32_t request_mask HIDDEN;	   /* of the index of a slot */
+extern uint32_t requests_held HIDDEN;	   /* slots in use */
 extern uint32_t request_slots_room HIDDEN; /* that many may be */
 
 void request_put_slow(MPI_Request handle, struct request r) HIDDEN;

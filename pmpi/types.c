@@ -36,8 +36,8 @@ static struct type_entry *place_of(MPI_Datatype type)
 	return hole;
 }
 
-/* What the trace says of a type. Types that agree in all of it share a number: programs that make the same type in every
- * iteration fill neither this table nor the dictionary of calls. */
+/* What the trace says of a type. Types that agree in all of it share a number: programs that make the same type in
+ * every iteration fill neither this table nor the dictionary of calls. */
 struct meaning {
 	uint64_t size_bytes;
 	struct typesig sig;
@@ -48,7 +48,7 @@ struct meaning {
 static struct told {
 	uint64_t key; /* of a meaning, from 1 */
 	uint32_t id;
-} *told;
+} * told;
 
 static void find_meaning(MPI_Datatype type, struct meaning *ret_meaning)
 {

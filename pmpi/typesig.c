@@ -1,5 +1,5 @@
-/* typesig.c - the signature of a datatype, from what MPI says about how it was made. Types it was made of may be freed by then;
- * MPI_Type_get_contents gives equal ones. */
+/* typesig.c - the signature of a datatype, from what MPI says about how it was made. Types it was made of may be
+ * freed by then; MPI_Type_get_contents gives equal ones. */
 #include "pmpi/typesig.h"
 
 #include "pmpi/segfile.h"
@@ -15,10 +15,14 @@ static const struct typesig unknown;
 static struct typesig named(MPI_Datatype type)
 {
 	static const char *const pairs[][3] = {
-		{"MPI_FLOAT_INT", "MPI_FLOAT", "MPI_INT"},	   {"MPI_DOUBLE_INT", "MPI_DOUBLE", "MPI_INT"},
-		{"MPI_LONG_INT", "MPI_LONG", "MPI_INT"},	   {"MPI_2INT", "MPI_INT", "MPI_INT"},
-		{"MPI_SHORT_INT", "MPI_SHORT", "MPI_INT"},	   {"MPI_LONG_DOUBLE_INT", "MPI_LONG_DOUBLE", "MPI_INT"},
-		{"MPI_2REAL", "MPI_REAL", "MPI_REAL"},		   {"MPI_2INTEGER", "MPI_INTEGER", "MPI_INTEGER"},
+		{"MPI_FLOAT_INT", "MPI_FLOAT", "MPI_INT"},
+		{"MPI_DOUBLE_INT", "MPI_DOUBLE", "MPI_INT"},
+		{"MPI_LONG_INT", "MPI_LONG", "MPI_INT"},
+		{"MPI_2INT", "MPI_INT", "MPI_INT"},
+		{"MPI_SHORT_INT", "MPI_SHORT", "MPI_INT"},
+		{"MPI_LONG_DOUBLE_INT", "MPI_LONG_DOUBLE", "MPI_INT"},
+		{"MPI_2REAL", "MPI_REAL", "MPI_REAL"},
+		{"MPI_2INTEGER", "MPI_INTEGER", "MPI_INTEGER"},
 		{"MPI_2DOUBLE_PRECISION", "MPI_DOUBLE_PRECISION", "MPI_DOUBLE_PRECISION"},
 	};
 	char name[MPI_MAX_OBJECT_NAME] = "";
@@ -46,13 +50,14 @@ struct recipe {
 #if MPI_VERSION >= 4
 static bool envelope(MPI_Datatype type, struct recipe *r)
 {
-	return next.MPI_Type_get_envelope_c(type, &r->nints, &r->naddresses, &r->ncounts, &r->ntypes, &r->combiner) == MPI_SUCCESS;
+	return next.MPI_Type_get_envelope_c(type, &r->nints, &r->naddresses, &r->ncounts, &r->ntypes, &r->combiner) ==
+	       MPI_SUCCESS;
 }
 
 static bool contents(MPI_Datatype type, struct recipe *r, MPI_Aint *addresses)
 {
-	return next.MPI_Type_get_contents_c(type, r->nints, r->naddresses, r->ncounts, r->ntypes, r->ints, addresses, r->counts,
-					    r->types) == MPI_SUCCESS;
+	return next.MPI_Type_get_contents_c(type, r->nints, r->naddresses, r->ncounts, r->ntypes, r->ints, addresses,
+					    r->counts, r->types) == MPI_SUCCESS;
 }
 #else
 static bool envelope(MPI_Datatype type, struct recipe *r)
@@ -75,8 +80,8 @@ static bool contents(MPI_Datatype type, struct recipe *r, MPI_Aint *addresses)
 /* Named types and those of MPI_Type_create_f90_* are predefined: made of nothing, never freed. */
 static bool is_predefined(int combiner)
 {
-	return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
-	       combiner == MPI_COMBINER_F90_INTEGER;
+	return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+	       combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
 static bool open_recipe(MPI_Datatype type, struct recipe *r)
@@ -135,8 +140,8 @@ static struct typesig resolve_repeated(MPI_Datatype type, const struct recipe *r
 {
 	MPI_Count bytes = 0, inner = 0;
 	struct typesig all = {0, 0};
-	if (next.MPI_Type_size_x(type, &bytes) != MPI_SUCCESS || next.MPI_Type_size_x(r->types[0], &inner) != MPI_SUCCESS ||
-	    inner <= 0)
+	if (next.MPI_Type_size_x(type, &bytes) != MPI_SUCCESS ||
+	    next.MPI_Type_size_x(r->types[0], &inner) != MPI_SUCCESS || inner <= 0)
 		return unknown;
 	return append(&all, r->types[0], (uint64_t)(bytes / inner), depth) ? all : unknown;
 }
@@ -151,7 +156,8 @@ static struct typesig resolve(MPI_Datatype type, int depth)
 		return named(type);
 	if (r.ntypes <= 0 || !open_recipe(type, &r))
 		return unknown;
-	sig = r.ntypes == 1 && r.combiner != MPI_COMBINER_STRUCT ? resolve_repeated(type, &r, depth) : resolve_struct(&r, depth);
+	sig = r.ntypes == 1 && r.combiner != MPI_COMBINER_STRUCT ? resolve_repeated(type, &r, depth)
+								 : resolve_struct(&r, depth);
 	close_recipe(&r);
 	return sig;
 }

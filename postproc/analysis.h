@@ -35,29 +35,29 @@ struct analysis {
 	cJSON *root; /* the object under construction */
 };
 
-#define PARTS(ROW)                                                                                 \
-	ROW(job)                                                                                   \
-	ROW(coverage)                                                                              \
-	ROW(clock)                                                                                 \
-	ROW(overhead)                                                                              \
-	ROW(summary)                                                                               \
-	ROW(efficiency)                                                                            \
-	ROW(operations)                                                                            \
-	ROW(per_rank)                                                                              \
-	ROW(matrix)                                                                                \
-	ROW(wait_states)                                                                           \
-	ROW(callsites)                                                                             \
-	ROW(communicators)                                                                         \
-	ROW(worlds)                                                                                \
-	ROW(windows)                                                                               \
-	ROW(files)                                                                                 \
-	ROW(tops)                                                                                  \
-	ROW(collective_use)                                                                        \
-	ROW(time_windows)                                                                          \
-	ROW(critical_path)                                                                         \
-	ROW(patterns)                                                                              \
-	ROW(issues)                                                                                \
-	ROW(topology)                                                                              \
+#define PARTS(ROW) \
+	ROW(job) \
+	ROW(coverage) \
+	ROW(clock) \
+	ROW(overhead) \
+	ROW(summary) \
+	ROW(efficiency) \
+	ROW(operations) \
+	ROW(per_rank) \
+	ROW(matrix) \
+	ROW(wait_states) \
+	ROW(callsites) \
+	ROW(communicators) \
+	ROW(worlds) \
+	ROW(windows) \
+	ROW(files) \
+	ROW(tops) \
+	ROW(collective_use) \
+	ROW(time_windows) \
+	ROW(critical_path) \
+	ROW(patterns) \
+	ROW(issues) \
+	ROW(topology) \
 	/* adding a part: one file, one row */
 
 #define DECLARE_PART(name) int part_##name(struct analysis *a);

@@ -65,16 +65,13 @@ static int learn(struct pairs *p, uint32_t x, int64_t begin_ns, uint32_t y, int6
 	if (h == NULL)
 		return -ENOMEM;
 	if (x < y)
-		hull_above(h, part_of(&p->runs[x], begin_ns), (double)begin_ns,
-			   (double)(end_ns - begin_ns));
+		hull_above(h, part_of(&p->runs[x], begin_ns), (double)begin_ns, (double)(end_ns - begin_ns));
 	else
-		hull_below(h, part_of(&p->runs[y], end_ns), (double)end_ns,
-			   (double)(begin_ns - end_ns));
+		hull_below(h, part_of(&p->runs[y], end_ns), (double)end_ns, (double)(begin_ns - end_ns));
 	return 0;
 }
 
-static int learn_messages(struct pairs *p, const struct step *s, const struct ops *o,
-			  const struct matching *m)
+static int learn_messages(struct pairs *p, const struct step *s, const struct ops *o, const struct matching *m)
 {
 	for (size_t i = 0; i < m->messages.n; i++) {
 		const struct p2p_op *send = &o->sends.at[m->messages.at[i].send];
@@ -91,8 +88,8 @@ static int learn_messages(struct pairs *p, const struct step *s, const struct op
 
 static bool all_wait_for_all(enum sig_coll kind)
 {
-	return kind == COLL_BARRIER || kind == COLL_ALLREDUCE || kind == COLL_ALLGATHER ||
-	       kind == COLL_ALLTOALL || kind == COLL_REDUCE_SCATTER_BLOCK;
+	return kind == COLL_BARRIER || kind == COLL_ALLREDUCE || kind == COLL_ALLGATHER || kind == COLL_ALLTOALL ||
+	       kind == COLL_REDUCE_SCATTER_BLOCK;
 }
 
 /* Each node's last enter and first exit of one collective. */
@@ -100,8 +97,8 @@ struct edge_times {
 	int64_t enter, leave;
 };
 
-static void node_edges(const struct step *s, const struct ops *o, const struct matching *m,
-		       const struct collective *c, struct edge_times *edges)
+static void node_edges(const struct step *s, const struct ops *o, const struct matching *m, const struct collective *c,
+		       struct edge_times *edges)
 {
 	for (size_t i = 0; i < s->nodes.n; i++)
 		edges[i] = (struct edge_times){INT64_MIN, INT64_MAX};
@@ -117,24 +114,20 @@ static void node_edges(const struct step *s, const struct ops *o, const struct m
 }
 
 /* Nobody leaves before all have entered. Told as a star around one node, enough for a tree. */
-static int learn_collective(struct pairs *p, const struct step *s, const struct edge_times *edges,
-			    uint32_t hub)
+static int learn_collective(struct pairs *p, const struct step *s, const struct edge_times *edges, uint32_t hub)
 {
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
 		if (i == hub || edges[i].enter == INT64_MIN)
 			continue;
-		if (edges[i].leave != INT64_MAX &&
-		    learn(p, hub, edges[hub].enter, i, edges[i].leave) < 0)
+		if (edges[i].leave != INT64_MAX && learn(p, hub, edges[hub].enter, i, edges[i].leave) < 0)
 			return -ENOMEM;
-		if (edges[hub].leave != INT64_MAX &&
-		    learn(p, i, edges[i].enter, hub, edges[hub].leave) < 0)
+		if (edges[hub].leave != INT64_MAX && learn(p, i, edges[i].enter, hub, edges[hub].leave) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int learn_collectives(struct pairs *p, const struct step *s, const struct ops *o,
-			     const struct matching *m)
+static int learn_collectives(struct pairs *p, const struct step *s, const struct ops *o, const struct matching *m)
 {
 	struct edge_times *edges = malloc(s->nodes.n * sizeof(*edges));
 	int code = edges == NULL ? -ENOMEM : 0;
@@ -163,8 +156,7 @@ static struct tie tie_over(const struct pair *p, const struct tie *from, bool fr
 	const struct hull_line *l = &p->line;
 	double q = 1 + l->slope, shift = l->offset - l->slope * l->center; /* b = shift + q a */
 	double offset = from_is_a ? -shift / q : shift, rate = from_is_a ? 1 / q : q;
-	return (struct tie){from->offset + from->rate * offset, from->rate * rate,
-			    from->error + l->error, true};
+	return (struct tie){from->offset + from->rate * offset, from->rate * rate, from->error + l->error, true};
 }
 
 /* Grow the tree by the known-unknown pair of smallest total error until none is left (Prim). */
@@ -195,10 +187,8 @@ static int64_t moved(const struct tie *t, int64_t ns)
 	/* ns itself may exceed what a double holds exactly; the correction does not */
 	double shift = t->offset + (t->rate - 1) * (double)ns;
 	int64_t sum;
-	return __builtin_add_overflow(
-		       ns, (int64_t)llround(fmin(fmax(shift, -TIME_MAX_NS), TIME_MAX_NS)), &sum)
-		       ? ns
-		       : sum;
+	return __builtin_add_overflow(ns, (int64_t)llround(fmin(fmax(shift, -TIME_MAX_NS), TIME_MAX_NS)), &sum) ? ns
+														: sum;
 }
 
 static void move(const struct tie *t, int64_t *ns)
@@ -265,8 +255,7 @@ static void apply(struct step *s, const struct tie *ties)
 			move_process(s->ranks[r], &zero);
 }
 
-void clock_count_violations(const struct step *s, const struct ops *o, const struct matching *m,
-			    struct clock_result *r)
+void clock_count_violations(const struct step *s, const struct ops *o, const struct matching *m, struct clock_result *r)
 {
 	r->violations = 0;
 	for (size_t i = 0; i < m->messages.n; i++) {
@@ -274,8 +263,8 @@ void clock_count_violations(const struct step *s, const struct ops *o, const str
 		const struct p2p_op *recv = &o->recvs.at[m->messages.at[i].recv];
 		if (recv->block == NONE)
 			continue;
-		int64_t back = op_event(s, send->rank, send->post)->start_ns -
-			       op_event(s, recv->rank, recv->block)->end_ns;
+		int64_t back =
+			op_event(s, send->rank, send->post)->start_ns - op_event(s, recv->rank, recv->block)->end_ns;
 		r->violations += back > 0;
 		if (back > 0 && (uint64_t)back > r->largest_ns)
 			r->largest_ns = (uint64_t)back;
@@ -312,8 +301,7 @@ static bool solve(struct pairs *p)
 	for (size_t i = 0; i < p->list.n; i++) {
 		struct pair *x = &p->list.at[i];
 		const struct range *run = &p->runs[x->a];
-		x->usable = (agree ? hull_zero : hull_middle)(x->hull, (double)run->from,
-							      (double)run->to, &x->line);
+		x->usable = (agree ? hull_zero : hull_middle)(x->hull, (double)run->from, (double)run->to, &x->line);
 	}
 	return agree;
 }
@@ -327,8 +315,8 @@ static void pairs_done(struct pairs *p)
 	free(p->runs);
 }
 
-int clock_align(struct step *s, const struct ops *o, const struct matching *m,
-		struct clock_result *ret_result, struct error *e)
+int clock_align(struct step *s, const struct ops *o, const struct matching *m, struct clock_result *ret_result,
+		struct error *e)
 {
 	struct pairs p = {.runs = calloc(s->nodes.n, sizeof(*p.runs))};
 	struct tie *ties = calloc(s->nodes.n, sizeof(*ties));

@@ -36,8 +36,7 @@ static int64_t median_offset(const struct node *n)
 	if (offsets == NULL)
 		return 0;
 	for (size_t i = 0; i < n->clock.n; i++)
-		__builtin_sub_overflow(n->clock.at[i].realtime_ns, n->clock.at[i].monotonic_ns,
-				       &offsets[i]);
+		__builtin_sub_overflow(n->clock.at[i].realtime_ns, n->clock.at[i].monotonic_ns, &offsets[i]);
 	if (n->clock.n > 0) {
 		qsort(offsets, n->clock.n, sizeof(int64_t), by_value);
 		middle = offsets[n->clock.n / 2];
@@ -57,13 +56,11 @@ static int add_knots(const struct node *n, int64_t zero, struct rule *r)
 	const struct mpic_clock *last = NULL, *final = &n->clock.at[n->clock.n - 1];
 	for (size_t i = 0; i < n->clock.n; i++) {
 		const struct mpic_clock *c = &n->clock.at[i];
-		if (last != NULL &&
-		    (c->tick <= last->tick || c->monotonic_ns <= last->monotonic_ns))
+		if (last != NULL && (c->tick <= last->tick || c->monotonic_ns <= last->monotonic_ns))
 			continue;
 		if (last != NULL && c->monotonic_ns - last->monotonic_ns < THIN_NS && c != final)
 			continue;
-		struct knot k = {c->tick,
-				 (double)(int64_t)((uint64_t)c->monotonic_ns - (uint64_t)zero), 0};
+		struct knot k = {c->tick, (double)(int64_t)((uint64_t)c->monotonic_ns - (uint64_t)zero), 0};
 		if (vec_push(&r->knots, k) < 0)
 			return -ENOMEM;
 		last = c;
@@ -79,8 +76,7 @@ static void set_rates(const struct node *n, struct rule *r)
 				      (double)(r->knots.at[i + 1].tick - r->knots.at[i].tick);
 	double span = r->knots.at[last].ns - r->knots.at[0].ns;
 	r->knots.at[last].rate =
-		span < THIN_NS / 10 ? nominal_rate(n)
-				    : span / (double)(r->knots.at[last].tick - r->knots.at[0].tick);
+		span < THIN_NS / 10 ? nominal_rate(n) : span / (double)(r->knots.at[last].tick - r->knots.at[0].tick);
 	if (last > 0 && span < THIN_NS / 10)
 		r->knots.at[0].rate = nominal_rate(n);
 }
@@ -139,8 +135,7 @@ static int64_t earliest(struct step *s)
 		if (n->clock.n == 0)
 			continue;
 		vec_sort(&n->clock, by_tick);
-		int64_t date = (int64_t)((uint64_t)n->clock.at[0].monotonic_ns +
-					 (uint64_t)median_offset(n));
+		int64_t date = (int64_t)((uint64_t)n->clock.at[0].monotonic_ns + (uint64_t)median_offset(n));
 		if (date < zero)
 			zero = date;
 	}

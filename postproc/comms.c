@@ -12,8 +12,7 @@ static bool same_view(const void *context, uint32_t at)
 {
 	const struct wanted *w = context;
 	const struct comm *c = &w->step->comms.at[at];
-	return c->global_id == w->global_id && c->group_hash == w->group_hash &&
-	       c->remote_hash == w->remote_hash;
+	return c->global_id == w->global_id && c->group_hash == w->group_hash && c->remote_hash == w->remote_hash;
 }
 
 static uint64_t view_hash(uint64_t id, uint64_t group, uint64_t remote)
@@ -89,12 +88,10 @@ static int fill_groups(struct comm *c, const struct mpic_def *d, uint32_t nranks
 
 int comms_add(struct step *s, const struct mpic_def *d, uint32_t *ret_comm)
 {
-	struct comm c = {
-		.global_id = d->global_id, .inter = d->inter, .parent = NONE, .created_by = NONE};
+	struct comm c = {.global_id = d->global_id, .inter = d->inter, .parent = NONE, .created_by = NONE};
 	c.group_hash = index_hash(INDEX_SEED, d->runs.data, d->runs.len_bytes);
 	if (d->inter)
-		c.remote_hash =
-			index_hash(INDEX_SEED, d->remote_runs.data, d->remote_runs.len_bytes);
+		c.remote_hash = index_hash(INDEX_SEED, d->remote_runs.data, d->remote_runs.len_bytes);
 	uint32_t at = find_view(s, c.global_id, c.group_hash, c.remote_hash);
 	if (at != NONE) {
 		*ret_comm = at;

@@ -13,16 +13,14 @@ static uint64_t bytes_of(const struct sig *sig)
 static int32_t peer_of(const struct sig *sig)
 {
 	int32_t peer = sig->call.shape == SIG_RECV ? sig->recv_peer : sig->peer;
-	bool has_peer = sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV ||
-			sig->call.shape == SIG_SENDRECV || sig->call.shape == SIG_PROBE ||
-			sig->call.shape == SIG_COLL || sig->call.shape == SIG_RMA;
+	bool has_peer = sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV ||
+			sig->call.shape == SIG_PROBE || sig->call.shape == SIG_COLL || sig->call.shape == SIG_RMA;
 	if (!has_peer)
 		return -1;
 	return peer >= 0 ? peer : peer == SIG_PROC_NULL ? -2 : -1;
 }
 
-static void fill_event(const struct step *s, const struct process *p, const struct event *ev,
-		       struct mpix_event *to)
+static void fill_event(const struct step *s, const struct process *p, const struct event *ev, struct mpix_event *to)
 {
 	const struct sig *sig = &p->sigs.at[ev->sig];
 	*to = (struct mpix_event){
@@ -46,8 +44,7 @@ static int write_rank(const struct step *s, uint32_t rank, struct mpix_writer *w
 	const struct process *p = s->ranks[rank];
 	struct mpix_event *events = malloc((p->events.n + 1) * sizeof(*events));
 	if (events == NULL)
-		return fail(e, -ENOMEM, "out of memory for %zu events of rank %u", p->events.n,
-			    rank);
+		return fail(e, -ENOMEM, "out of memory for %zu events of rank %u", p->events.n, rank);
 	uint64_t n = 0;
 	for (size_t i = 0; i < p->events.n; i++)
 		if (p->events.at[i].calls > 0) /* else it continues the one before */
@@ -80,8 +77,7 @@ struct sent {
 static int by_time(const void *a, const void *b)
 {
 	const struct sent *x = a, *y = b;
-	return x->ns != y->ns ? (x->ns > y->ns) - (x->ns < y->ns)
-			      : (x->at > y->at) - (x->at < y->at);
+	return x->ns != y->ns ? (x->ns > y->ns) - (x->ns < y->ns) : (x->at > y->at) - (x->at < y->at);
 }
 
 static void fill_message(const struct analysis *a, const struct message *m, struct mpix_message *to)
@@ -90,8 +86,7 @@ static void fill_message(const struct analysis *a, const struct message *m, stru
 	const struct p2p_op *send = &a->ops.sends.at[m->send], *recv = &a->ops.recvs.at[m->recv];
 	const struct event *sent = op_event(s, send->rank, send->post);
 	const struct event *post = op_event(s, recv->rank, recv->post);
-	const struct event *block =
-		recv->block == NONE ? post : op_event(s, recv->rank, recv->block);
+	const struct event *block = recv->block == NONE ? post : op_event(s, recv->rank, recv->block);
 	uint32_t send_site = event_sig(s, send->rank, send->post)->site;
 	uint32_t recv_site = event_sig(s, recv->rank, recv->post)->site;
 	*to = (struct mpix_message){
@@ -128,9 +123,7 @@ static int write_messages(const struct analysis *a, struct mpix_writer *w, struc
 	struct mpix_message *batch = malloc(BATCH * sizeof(*batch));
 	struct sent *order = in_order(a);
 	size_t n = a->matching.messages.n;
-	int code = batch == NULL || order == NULL
-			   ? fail(e, -ENOMEM, "out of memory for %zu messages", n)
-			   : 0;
+	int code = batch == NULL || order == NULL ? fail(e, -ENOMEM, "out of memory for %zu messages", n) : 0;
 	for (size_t i = 0; i < n && code == 0; i += BATCH) {
 		size_t m = n - i < BATCH ? n - i : BATCH;
 		for (size_t k = 0; k < m; k++)
@@ -160,10 +153,8 @@ int export_mpix(const struct analysis *a, const char *path, const char *json, st
 	struct mpix_writer *w = NULL;
 	if (names == NULL)
 		return fail(e, -ENOMEM, "out of memory");
-	struct mpix_info info = {.ranks = s->nranks,
-				 .runtime_ns = s->runtime_ns,
-				 .ops = names,
-				 .nops = (uint32_t)s->ops.n + 1};
+	struct mpix_info info = {
+		.ranks = s->nranks, .runtime_ns = s->runtime_ns, .ops = names, .nops = (uint32_t)s->ops.n + 1};
 	int code = mpix_writer_create(path, &info, &w, e);
 	if (code == 0)
 		code = write_events(a, w, e);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define SLOPE_MAX                                                                                  \
+#define SLOPE_MAX \
 	1e-4 /* two quartz clocks, each within 50 ppm; disciplined ones are far better             \
 	      */
 
@@ -76,15 +76,13 @@ static double edge_slope(const struct hull *h, double center, double inside, dou
 }
 
 /* How far a possible line can be from the middle line at time t, over 65 possible slopes. */
-static double reach(const struct hull *h, const struct hull_line *l, double lowest, double highest,
-		    double t)
+static double reach(const struct hull *h, const struct hull_line *l, double lowest, double highest, double t)
 {
 	double at = l->offset + l->slope * (t - l->center), worst = 0;
 	for (int i = 0; i <= 64; i++) {
 		double b = lowest + (highest - lowest) * i / 64;
 		double move = b * (t - l->center);
-		worst = fmax(worst, fmax(ceiling(h, l->center, b) + move - at,
-					 at - ground(h, l->center, b) - move));
+		worst = fmax(worst, fmax(ceiling(h, l->center, b) + move - at, at - ground(h, l->center, b) - move));
 	}
 	return worst;
 }
@@ -100,8 +98,7 @@ static bool has_both(const struct hull *h)
 }
 
 /* The error of a line: how far the outermost possible one is from it at the ends of the run. */
-static double error_of(const struct hull *h, const struct hull_line *l, double inside, double from,
-		       double to)
+static double error_of(const struct hull *h, const struct hull_line *l, double inside, double from, double to)
 {
 	double lowest = edge_slope(h, l->center, inside, -SLOPE_MAX);
 	double highest = edge_slope(h, l->center, inside, SLOPE_MAX);

@@ -20,7 +20,7 @@ struct hull {
 
 struct hull_line {
 	double center, offset, slope; /* d(t) = offset + slope * (t - center) */
-	double error; /* largest distance of any possible line from it, over the run */
+	double error;		      /* largest distance of any possible line from it, over the run */
 };
 
 /* part: which bin the time falls in, 0 .. HULL_BINS - 1. */

@@ -7,8 +7,7 @@ static double ideal_start(const struct process *p, uint32_t at, double before)
 {
 	const struct event *ev = &p->events.at[at];
 	int64_t from = at > 0 ? p->events.at[at - 1].end_ns : p->init_exit_ns;
-	return from != TIME_ABSENT && ev->start_ns > from ? before + (double)(ev->start_ns - from)
-							  : before;
+	return from != TIME_ABSENT && ev->start_ns > from ? before + (double)(ev->start_ns - from) : before;
 }
 
 static double ideal_end(const struct process *p, uint32_t at, double needed)

@@ -97,11 +97,10 @@ void issue_communication_imbalance(const struct analysis *a, struct finding *f)
 	if (!f->found)
 		return;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
-		if ((double)(a->ranks[r].bytes_out + a->ranks[r].bytes_in) >
-		    TRAFFIC_RATIO_MIN * mean)
+		if ((double)(a->ranks[r].bytes_out + a->ranks[r].bytes_in) > TRAFFIC_RATIO_MIN * mean)
 			finding_add_rank(f, r);
-	snprintf(f->what, sizeof(f->what), "The busiest rank moves %s, the mean rank %s.",
-		 bytes_text(most, text), bytes_text(mean, other));
+	snprintf(f->what, sizeof(f->what), "The busiest rank moves %s, the mean rank %s.", bytes_text(most, text),
+		 bytes_text(mean, other));
 	snprintf(f->why, sizeof(f->why),
 		 "Transfers of one rank go through one network interface, one after the other.");
 	snprintf(f->next, sizeof(f->next),
@@ -129,13 +128,10 @@ void issue_link_hotspot(const struct analysis *a, struct finding *f)
 	finding_add_rank(f, top->src);
 	finding_add_rank(f, top->dst);
 	finding_add_pair(f, top->src, top->dst);
-	snprintf(f->what, sizeof(f->what),
-		 "%s go from rank %u to rank %u, more than between all others together.",
+	snprintf(f->what, sizeof(f->what), "%s go from rank %u to rank %u, more than between all others together.",
 		 bytes_text((double)top->bytes, text), top->src, top->dst);
-	snprintf(f->why, sizeof(f->why),
-		 "One link carries most of the traffic while the others are idle.");
-	snprintf(f->next, sizeof(f->next),
-		 "Place these two ranks on one node, or split what they exchange.");
+	snprintf(f->why, sizeof(f->why), "One link carries most of the traffic while the others are idle.");
+	snprintf(f->next, sizeof(f->next), "Place these two ranks on one node, or split what they exchange.");
 }
 
 struct node_load {
@@ -173,8 +169,7 @@ void issue_slow_node(const struct analysis *a, struct finding *f)
 			continue;
 		double here = in.sum / in.n, there = out.sum / out.n;
 		double loss_s = (here - there) / 1e9 * out.n;
-		if (here < IMBALANCE_MIN * there ||
-		    here - there < 3 * fmax(deviation(&in), deviation(&out)) ||
+		if (here < IMBALANCE_MIN * there || here - there < 3 * fmax(deviation(&in), deviation(&out)) ||
 		    loss_s / issue_total_s(a) < WAIT_SHARE_MIN || loss_s <= f->loss_s)
 			continue;
 		f->found = true;

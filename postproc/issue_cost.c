@@ -26,8 +26,7 @@ static void add(struct cost *c, const struct process *p, const struct sig *sig)
 	}
 }
 
-static struct cost cost_of(const struct analysis *a,
-			   bool (*wanted)(const struct analysis *, const struct sig *))
+static struct cost cost_of(const struct analysis *a, bool (*wanted)(const struct analysis *, const struct sig *))
 {
 	struct cost c = {.site = NONE};
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
@@ -47,8 +46,7 @@ static bool is_collective(const struct analysis *a, const struct sig *sig)
 static bool is_send(const struct analysis *a, const struct sig *sig)
 {
 	(void)a;
-	return sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV ||
-	       sig->call.shape == SIG_RECV;
+	return sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV || sig->call.shape == SIG_RECV;
 }
 
 static bool is_io(const struct analysis *a, const struct sig *sig)
@@ -76,8 +74,7 @@ void issue_global_collective_heavy(const struct analysis *a, struct finding *f)
 	if (!f->found)
 		return;
 	finding_add_site(f, c.site);
-	snprintf(f->what, sizeof(f->what),
-		 "Moving data in collectives takes %s of all ranks' time, most of it%s.",
+	snprintf(f->what, sizeof(f->what), "Moving data in collectives takes %s of all ranks' time, most of it%s.",
 		 duration_text(f->loss_s, total), site_text(a->step, c.site, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
 		 "The cost of an operation on all ranks grows with their number and with the bytes "
@@ -93,8 +90,7 @@ void issue_small_message_overhead(const struct analysis *a, struct finding *f)
 	struct cost c = cost_of(a, is_send);
 	char total[32], place[256];
 	double waits = (double)(a->waits.total_ns[LATE_SENDER] + a->waits.total_ns[LATE_RECEIVER]);
-	double mean =
-		a->p2p.count > 0 ? (double)a->p2p.bytes / (double)a->p2p.count : SMALL_BYTES + 1;
+	double mean = a->p2p.count > 0 ? (double)a->p2p.bytes / (double)a->p2p.count : SMALL_BYTES + 1;
 	double ns = c.ns - waits; /* waits of Wait calls are in there too: a lower bound */
 	f->loss_s = ns > 0 ? ns / 1e9 : 0;
 	f->metric = "share of all ranks' time in sends and receives, waiting not counted";
@@ -104,8 +100,7 @@ void issue_small_message_overhead(const struct analysis *a, struct finding *f)
 	if (!f->found)
 		return;
 	finding_add_site(f, c.site);
-	snprintf(f->what, sizeof(f->what),
-		 "%.0f messages of %.0f bytes in the mean take %s, most of it%s.",
+	snprintf(f->what, sizeof(f->what), "%.0f messages of %.0f bytes in the mean take %s, most of it%s.",
 		 (double)a->p2p.count, mean, duration_text(f->loss_s, total),
 		 site_text(a->step, c.site, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),

@@ -18,8 +18,7 @@ void issue_unmatched(const struct analysis *a, struct finding *f)
 		return;
 	for (size_t i = 0; i < a->ops.sends.n; i++) {
 		const struct p2p_op *op = &a->ops.sends.at[i];
-		if ((op->flags & (P2P_MATCHED | P2P_CANCELLED)) != 0 ||
-		    a->step->ranks[op->peer] == NULL)
+		if ((op->flags & (P2P_MATCHED | P2P_CANCELLED)) != 0 || a->step->ranks[op->peer] == NULL)
 			continue;
 		finding_add_rank(f, op->rank);
 		finding_add_pair(f, op->rank, (uint32_t)op->peer);
@@ -32,8 +31,7 @@ void issue_unmatched(const struct analysis *a, struct finding *f)
 	snprintf(f->why, sizeof(f->why),
 		 "A program that leaves messages behind is erroneous by the MPI standard and holds "
 		 "memory for them.");
-	snprintf(f->next, sizeof(f->next),
-		 "Compare tags, communicators and counts at the call sites listed.");
+	snprintf(f->next, sizeof(f->next), "Compare tags, communicators and counts at the call sites listed.");
 }
 
 void issue_request_leak(const struct analysis *a, struct finding *f)
@@ -53,10 +51,8 @@ void issue_request_leak(const struct analysis *a, struct finding *f)
 	f->found = leaked > 0;
 	if (!f->found)
 		return;
-	snprintf(f->what, sizeof(f->what),
-		 "%" PRIu64 " requests were started and never completed or freed.", leaked);
-	snprintf(f->why, sizeof(f->why),
-		 "Each holds memory in the MPI library until the program ends.");
+	snprintf(f->what, sizeof(f->what), "%" PRIu64 " requests were started and never completed or freed.", leaked);
+	snprintf(f->why, sizeof(f->why), "Each holds memory in the MPI library until the program ends.");
 	snprintf(f->next, sizeof(f->next),
 		 "Wait for them (MPI_Waitall), or free persistent ones with MPI_Request_free.");
 }
@@ -94,16 +90,14 @@ void issue_oversubscription(const struct analysis *a, struct finding *f)
 		for (uint32_t r = 0; r < a->step->nranks; r++)
 			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
 				finding_add_rank(f, r);
-		snprintf(f->what, sizeof(f->what),
-			 "Node %.64s runs %.0f ranks on %.0f hardware threads.", n->name, ranks,
-			 pus);
+		snprintf(f->what, sizeof(f->what), "Node %.64s runs %.0f ranks on %.0f hardware threads.", n->name,
+			 ranks, pus);
 		snprintf(f->why, sizeof(f->why),
 			 "Ranks take turns on a core: one that polls for a message keeps the one "
 			 "that would send it from "
 			 "running, and times of single calls are those of the scheduler.");
-		snprintf(
-			f->next, sizeof(f->next),
-			"Use at most one rank a core; if you must have more, let the library yield "
-			"(OMPI_MCA_mpi_yield_when_idle=1).");
+		snprintf(f->next, sizeof(f->next),
+			 "Use at most one rank a core; if you must have more, let the library yield "
+			 "(OMPI_MCA_mpi_yield_when_idle=1).");
 	}
 }

@@ -12,8 +12,7 @@ struct chosen {
 
 static int by_time(const void *a, const void *b)
 {
-	const struct wait_row *x = *(const struct wait_row *const *)a,
-			      *y = *(const struct wait_row *const *)b;
+	const struct wait_row *x = *(const struct wait_row *const *)a, *y = *(const struct wait_row *const *)b;
 	return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
@@ -66,11 +65,9 @@ static void look(const struct analysis *a, struct finding *f, const struct wait_
 	f->found = f->value >= f->threshold;
 	if (f->found) {
 		fill_from(f, &c);
-		snprintf(f->what, sizeof(f->what), "%s waited %s in all, %s each time, %s%s.",
-			 w->waiters, duration_text(c.seconds, total),
-			 duration_text(c.seconds / (double)c.count, each), w->event,
-			 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place,
-				   sizeof(place)));
+		snprintf(f->what, sizeof(f->what), "%s waited %s in all, %s each time, %s%s.", w->waiters,
+			 duration_text(c.seconds, total), duration_text(c.seconds / (double)c.count, each), w->event,
+			 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
 		snprintf(f->why, sizeof(f->why), "%s", w->why);
 		snprintf(f->next, sizeof(f->next), "%s", w->next);
 	}
@@ -80,8 +77,7 @@ static void look(const struct analysis *a, struct finding *f, const struct wait_
 void issue_late_sender(const struct analysis *a, struct finding *f)
 {
 	static const struct wait_issue w = {
-		1u << LATE_SENDER, "Receivers",
-		"because messages were sent later than they were needed",
+		1u << LATE_SENDER, "Receivers", "because messages were sent later than they were needed",
 		"A receive that is waited for before its message was sent can only idle. The "
 		"senders listed are late: "
 		"they compute longer, or send after other work.",
@@ -94,8 +90,7 @@ void issue_late_sender(const struct analysis *a, struct finding *f)
 void issue_late_receiver(const struct analysis *a, struct finding *f)
 {
 	static const struct wait_issue w = {
-		1u << LATE_RECEIVER, "Senders",
-		"because receives were posted later than messages were ready",
+		1u << LATE_RECEIVER, "Senders", "because receives were posted later than messages were ready",
 		"A large or synchronous message is not sent before its receive is posted; until "
 		"then the sender is "
 		"blocked.",
@@ -106,8 +101,8 @@ void issue_late_receiver(const struct analysis *a, struct finding *f)
 
 void issue_barrier_imbalance(const struct analysis *a, struct finding *f)
 {
-	static const struct wait_issue w = {1u << WAIT_AT_BARRIER | 1u << BARRIER_COMPLETION,
-					    "Ranks", "for the last to come to a barrier",
+	static const struct wait_issue w = {1u << WAIT_AT_BARRIER | 1u << BARRIER_COMPLETION, "Ranks",
+					    "for the last to come to a barrier",
 					    "A barrier takes as long as the slowest rank needs to "
 					    "reach it; who comes early idles.",
 					    "Ask whether the barrier is needed: messages and "

@@ -30,21 +30,21 @@ struct finding {
 	double value, threshold;
 };
 
-#define ISSUES(ROW)                                                                                \
-	ROW(load_imbalance)                                                                        \
-	ROW(late_sender)                                                                           \
-	ROW(late_receiver)                                                                         \
-	ROW(barrier_imbalance)                                                                     \
-	ROW(synchronization_heavy)                                                                 \
-	ROW(collective_root_bottleneck)                                                            \
-	ROW(global_collective_heavy)                                                               \
-	ROW(small_message_overhead)                                                                \
-	ROW(communication_imbalance)                                                               \
-	ROW(link_hotspot)                                                                          \
-	ROW(io_wait)                                                                               \
-	ROW(slow_node)                                                                             \
-	ROW(oversubscription)                                                                      \
-	ROW(unmatched)                                                                             \
+#define ISSUES(ROW) \
+	ROW(load_imbalance) \
+	ROW(late_sender) \
+	ROW(late_receiver) \
+	ROW(barrier_imbalance) \
+	ROW(synchronization_heavy) \
+	ROW(collective_root_bottleneck) \
+	ROW(global_collective_heavy) \
+	ROW(small_message_overhead) \
+	ROW(communication_imbalance) \
+	ROW(link_hotspot) \
+	ROW(io_wait) \
+	ROW(slow_node) \
+	ROW(oversubscription) \
+	ROW(unmatched) \
 	ROW(request_leak)
 
 #define DECLARE_ISSUE(name) void issue_##name(const struct analysis *a, struct finding *f);

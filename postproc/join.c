@@ -107,15 +107,14 @@ static void join_message(const struct step *s, const struct process *p, struct s
 		sig->bytes = bytes_of(p, c->count, c->datatype);
 	if (receives && sig->recv_peer != SIG_PROC_NULL)
 		sig->recv_bytes = (c->flags & SIG_SIZED) != 0 ? c->received_bytes
-				  : c->shape == SIG_RECV
-					  ? bytes_of(p, c->count, c->datatype)
-					  : bytes_of(p, c->recv_count, c->recv_datatype);
+				  : c->shape == SIG_RECV      ? bytes_of(p, c->count, c->datatype)
+							      : bytes_of(p, c->recv_count, c->recv_datatype);
 }
 
 static bool has_comm(enum sig_shape shape)
 {
-	return shape == SIG_SEND || shape == SIG_RECV || shape == SIG_SENDRECV ||
-	       shape == SIG_PROBE || shape == SIG_COLL || shape == SIG_COMM;
+	return shape == SIG_SEND || shape == SIG_RECV || shape == SIG_SENDRECV || shape == SIG_PROBE ||
+	       shape == SIG_COLL || shape == SIG_COMM;
 }
 
 static int join_sig(struct step *s, struct process *p, struct sig *sig)
@@ -152,6 +151,5 @@ int step_join(struct step *s, struct error *e)
 	for (uint32_t r = 0; r < s->nranks && code == 0; r++)
 		if (s->ranks[r] != NULL)
 			code = join_process(s, s->ranks[r]);
-	return code < 0 ? fail(e, code, "cannot join the ranks' definitions: %s", strerror(-code))
-			: 0;
+	return code < 0 ? fail(e, code, "cannot join the ranks' definitions: %s", strerror(-code)) : 0;
 }

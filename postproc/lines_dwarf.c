@@ -137,8 +137,7 @@ static void name_by_start(const struct image *im, const struct module *m, struct
 	uint64_t start = unwind_start(dwfl_module_getelf(im->module, &unused), site->offset - 1);
 	if (start == 0)
 		return;
-	snprintf(name, sizeof(name), "%.80s+0x%llx", slash != NULL ? slash + 1 : m->path,
-		 (unsigned long long)start);
+	snprintf(name, sizeof(name), "%.80s+0x%llx", slash != NULL ? slash + 1 : m->path, (unsigned long long)start);
 	set_text(&site->function, name);
 }
 
@@ -150,8 +149,7 @@ static void resolve_site(const struct image *im, const struct module *m, struct 
 	GElf_Off offset;
 	GElf_Sym symbol;
 	int line;
-	set_text(&site->function,
-		 dwfl_module_addrinfo(im->module, address, &offset, &symbol, NULL, NULL, NULL));
+	set_text(&site->function, dwfl_module_addrinfo(im->module, address, &offset, &symbol, NULL, NULL, NULL));
 	if (site->function == NULL)
 		name_by_start(im, m, site);
 	Dwfl_Line *at = dwfl_module_getsrc(im->module, address);

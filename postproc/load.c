@@ -47,8 +47,7 @@ static int add_directory(struct paths *p, const char *path, struct error *e)
 	while (code == 0 && (d = readdir(dir)) != NULL) {
 		char *full = NULL;
 		if (is_mpic(d))
-			code = asprintf(&full, "%s/%s", path, d->d_name) < 0 ? -ENOMEM
-									     : add_path(p, full);
+			code = asprintf(&full, "%s/%s", path, d->d_name) < 0 ? -ENOMEM : add_path(p, full);
 	}
 	closedir(dir);
 	if (code == 0 && p->list.n == before)
@@ -87,8 +86,7 @@ static cJSON *read_node_meta(const struct mpic_file *f)
 	cJSON *newest = NULL;
 	for (size_t i = 0; i < f->nblocks; i++) {
 		const struct mpic_block *b = &f->blocks[i];
-		if (b->process != MPIC_NODE || b->kind != MPIC_META ||
-		    mpic_read(f, b, &text, NULL) < 0)
+		if (b->process != MPIC_NODE || b->kind != MPIC_META || mpic_read(f, b, &text, NULL) < 0)
 			continue;
 		cJSON *meta = cJSON_ParseWithLength((const char *)text.data, text.len_bytes);
 		if (!cJSON_IsObject(meta)) {
@@ -159,8 +157,8 @@ static int check_pair(const struct node *a, const struct node *b, struct error *
 				    a->file.path, b->file.path, keys[i]);
 	}
 	if (strcmp(a->name, b->name) == 0)
-		return fail(e, -EINVAL, "%s and %s are both of node %s; give only one of them",
-			    a->file.path, b->file.path, a->name);
+		return fail(e, -EINVAL, "%s and %s are both of node %s; give only one of them", a->file.path,
+			    b->file.path, a->name);
 	return 0;
 }
 
@@ -195,8 +193,7 @@ static int list_tasks(struct step *s, struct work *w)
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
 		const struct mpic_file *f = &s->nodes.at[i].file;
 		for (size_t b = 0, n; b < f->nblocks; b += n) {
-			for (n = 1; b + n < f->nblocks &&
-				    f->blocks[b + n].process == f->blocks[b].process;)
+			for (n = 1; b + n < f->nblocks && f->blocks[b + n].process == f->blocks[b].process;)
 				n++;
 			if (f->blocks[b].process == MPIC_NODE)
 				continue;
@@ -246,12 +243,10 @@ static int read_processes(struct step *s, unsigned nthreads, struct error *e)
 		code = atomic_load(&w.code);
 	}
 	vec_done(&w.tasks);
-	return code < 0 ? fail(e, code, "cannot read the step's processes: %s", strerror(-code))
-			: 0;
+	return code < 0 ? fail(e, code, "cannot read the step's processes: %s", strerror(-code)) : 0;
 }
 
-int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step,
-	      struct error *e)
+int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e)
 {
 	struct step s = {0};
 	struct paths files = {0};

@@ -35,14 +35,13 @@ static bool same_queue(const void *context, uint32_t at)
 
 static uint64_t queue_hash(const struct wanted_queue *w)
 {
-	return index_mix((uint64_t)w->src << 32 | w->dst,
-			 (uint64_t)w->comm << 32 | (uint32_t)w->tag);
+	return index_mix((uint64_t)w->src << 32 | w->dst, (uint64_t)w->comm << 32 | (uint32_t)w->tag);
 }
 
 static int enqueue(struct queues *q, const struct p2p_op *send, uint32_t at)
 {
-	struct wanted_queue w = {q, send->comm, send->rank, (uint32_t)send->peer, send->tag,
-				 (send->flags & P2P_PARTITIONED) != 0};
+	struct wanted_queue w = {
+		q, send->comm, send->rank, (uint32_t)send->peer, send->tag, (send->flags & P2P_PARTITIONED) != 0};
 	uint32_t found = index_find(&q->index, queue_hash(&w), same_queue, &w);
 	q->next[at] = NONE;
 	if (found != INDEX_NONE) {
@@ -62,8 +61,8 @@ static int enqueue(struct queues *q, const struct p2p_op *send, uint32_t at)
 
 static uint32_t dequeue(struct queues *q, const struct p2p_op *recv)
 {
-	struct wanted_queue w = {q, recv->comm, (uint32_t)recv->peer, recv->rank, recv->tag,
-				 (recv->flags & P2P_PARTITIONED) != 0};
+	struct wanted_queue w = {q,	     recv->comm, (uint32_t)recv->peer,
+				 recv->rank, recv->tag,	 (recv->flags & P2P_PARTITIONED) != 0};
 	uint32_t found = index_find(&q->index, queue_hash(&w), same_queue, &w);
 	if (found == INDEX_NONE || q->list.at[found].head == NONE)
 		return NONE;
@@ -75,8 +74,7 @@ static uint32_t dequeue(struct queues *q, const struct p2p_op *recv)
 static int match_messages(struct ops *o, struct queues *q, struct matching *m)
 {
 	for (uint32_t i = 0; i < o->sends.n; i++)
-		if ((o->sends.at[i].flags & P2P_CANCELLED) == 0 &&
-		    enqueue(q, &o->sends.at[i], i) < 0)
+		if ((o->sends.at[i].flags & P2P_CANCELLED) == 0 && enqueue(q, &o->sends.at[i], i) < 0)
 			return -ENOMEM;
 	for (uint32_t i = 0; i < o->recvs.n; i++) {
 		struct p2p_op *recv = &o->recvs.at[i];
@@ -142,15 +140,13 @@ static bool same_coll(const void *context, uint32_t at)
 
 static bool differ(const struct step *s, const struct coll_op *a, const struct coll_op *b)
 {
-	const struct sig *x = &s->ranks[a->rank]->sigs.at[a->sig],
-			 *y = &s->ranks[b->rank]->sigs.at[b->sig];
+	const struct sig *x = &s->ranks[a->rank]->sigs.at[a->sig], *y = &s->ranks[b->rank]->sigs.at[b->sig];
 	if (x->call.coll != y->call.coll)
 		return true;
 	return !s->comms.at[a->comm].inter && x->peer != y->peer;
 }
 
-static int add_part(const struct step *s, const struct ops *o, struct matching *m, struct index *x,
-		    uint32_t at)
+static int add_part(const struct step *s, const struct ops *o, struct matching *m, struct index *x, uint32_t at)
 {
 	const struct coll_op *op = &o->colls.at[at];
 	struct wanted_coll w = {m, op->comm, op->channel, op->k};
@@ -164,8 +160,7 @@ static int add_part(const struct step *s, const struct ops *o, struct matching *
 		c->parts++;
 		return 0;
 	}
-	struct collective fresh = {
-		op->comm, op->channel, op->k, at, 1, s->comms.at[op->comm].here, false};
+	struct collective fresh = {op->comm, op->channel, op->k, at, 1, s->comms.at[op->comm].here, false};
 	m->coll_next[at] = NONE;
 	if (vec_push(&m->colls, fresh) < 0)
 		return -ENOMEM;

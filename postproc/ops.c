@@ -78,8 +78,7 @@ static int post_recv(struct walk *w, const struct sig *sig, bool blocking, uint3
 			    .bytes = sig->recv_bytes,
 			    .post = w->at,
 			    .block = blocking ? w->at : NONE,
-			    .flags = flags_of(sig, blocking) | (wild ? P2P_WILDCARD : 0) |
-				     (told ? P2P_TOLD : 0)};
+			    .flags = flags_of(sig, blocking) | (wild ? P2P_WILDCARD : 0) | (told ? P2P_TOLD : 0)};
 	if (wild && !told)
 		op.peer = SIG_ANY;
 	*ret_at = (uint32_t)w->o->recvs.n;
@@ -91,8 +90,7 @@ static uint32_t next_count(uint32_t *counts, uint32_t comm)
 	return counts[comm]++;
 }
 
-static int post_coll(struct walk *w, uint32_t sig_at, uint32_t channel, uint32_t k, bool blocking,
-		     uint32_t *ret_at)
+static int post_coll(struct walk *w, uint32_t sig_at, uint32_t channel, uint32_t k, bool blocking, uint32_t *ret_at)
 {
 	const struct sig *sig = &w->p->sigs.at[sig_at];
 	struct coll_op op = {.rank = w->rank,
@@ -225,7 +223,8 @@ static int complete_one(void *context, uint32_t i, struct request *r)
 	return 0;
 }
 
-/* A receive that was asked to be cancelled and is freed without a wait: no status will tell, but nobody expects a message. */
+/* A receive that was asked to be cancelled and is freed without a wait: no status will tell, but nobody expects a
+ * message. */
 static int free_one(void *context, uint32_t i, struct request *r)
 {
 	struct walk *w = context;
@@ -283,15 +282,12 @@ static int do_event(struct walk *w, uint32_t sig_at)
 		return requests_visit(&w->requests, w->sig->thread, c, start_one, w);
 	case SIG_COMPLETE:
 		w->status = 0;
-		return (c->flags & SIG_POLLS) != 0
-			       ? 0
-			       : requests_visit(&w->requests, w->sig->thread, c, complete_one, w);
+		return (c->flags & SIG_POLLS) != 0 ? 0
+						   : requests_visit(&w->requests, w->sig->thread, c, complete_one, w);
 	case SIG_REQUEST:
-		return is_call(w, "MPI_Request_free")
-			       ? requests_visit(&w->requests, w->sig->thread, c, free_one, w)
-		       : is_call(w, "MPI_Cancel")
-			       ? requests_visit(&w->requests, w->sig->thread, c, cancel_one, w)
-			       : 0;
+		return is_call(w, "MPI_Request_free") ? requests_visit(&w->requests, w->sig->thread, c, free_one, w)
+		       : is_call(w, "MPI_Cancel")     ? requests_visit(&w->requests, w->sig->thread, c, cancel_one, w)
+						      : 0;
 	default:
 		return do_blocking(w, sig_at);
 	}
@@ -331,8 +327,7 @@ static bool is_understood(const struct process *p, const struct event *ev, const
 static int walk_rank(struct walk *w)
 {
 	int code = 0;
-	if (vec_reach(&w->coll_counts, w->s->comms.n) < 0 ||
-	    vec_reach(&w->channel_counts, w->s->comms.n) < 0)
+	if (vec_reach(&w->coll_counts, w->s->comms.n) < 0 || vec_reach(&w->channel_counts, w->s->comms.n) < 0)
 		return -ENOMEM;
 	w->heads.n = 0;
 	memset(w->coll_counts.at, 0, w->coll_counts.n * sizeof(uint32_t));

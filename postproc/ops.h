@@ -29,10 +29,10 @@ struct p2p_op {
 /* One rank's part in a collective. */
 struct coll_op {
 	uint32_t rank;
-	uint32_t comm;	  /* comm.same */
-	uint32_t channel; /* 0: blocking and nonblocking calls; n: the n-th persistent collective of
+	uint32_t comm;	      /* comm.same */
+	uint32_t channel;     /* 0: blocking and nonblocking calls; n: the n-th persistent collective of
 			     the communicator */
-	uint32_t k;	  /* the k-th on that channel */
+	uint32_t k;	      /* the k-th on that channel */
 	uint32_t post, block; /* as above */
 	uint32_t sig;
 };

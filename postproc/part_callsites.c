@@ -43,8 +43,7 @@ static void put_site(const struct step *s, cJSON *list, uint32_t id, const struc
 	json_put_text(row, "file", site->file);
 	json_put_null_or(row, "line", site->line > 0 ? site->line : NAN);
 	json_put_text(row, "function", site->function);
-	json_put_text(row, "module",
-		      site->module == NONE ? NULL : s->modules.at[site->module].path);
+	json_put_text(row, "module", site->module == NONE ? NULL : s->modules.at[site->module].path);
 	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)site->offset);
 	json_put_text(row, "address", address);
 	json_put(row, "calls", (double)t->calls);

@@ -8,16 +8,14 @@ struct root_use {
 
 static bool is_rooted(enum sig_coll kind)
 {
-	return kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER ||
-	       kind == COLL_GATHERV || kind == COLL_SCATTER || kind == COLL_SCATTERV;
+	return kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV ||
+	       kind == COLL_SCATTER || kind == COLL_SCATTERV;
 }
 
 /* Operations are counted at the root; bytes where they leave: at the root, or at the leaves. */
-static void add_rooted(struct root_use *roots, const struct step *s, uint32_t r,
-		       const struct sig *sig)
+static void add_rooted(struct root_use *roots, const struct step *s, uint32_t r, const struct sig *sig)
 {
-	if (!sig->defined || sig->call.shape != SIG_COLL || !is_rooted(sig->call.coll) ||
-	    sig->comm == NONE)
+	if (!sig->defined || sig->call.shape != SIG_COLL || !is_rooted(sig->call.coll) || sig->comm == NONE)
 		return;
 	int32_t root = sig->peer == SIG_ROOT ? (int32_t)r : sig->peer;
 	if (root < 0 || (uint32_t)root >= s->nranks)
@@ -98,8 +96,7 @@ static int put_spreads(struct analysis *a)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->matching.colls.n; i++)
 		if (is_barrier(a, &a->matching.colls.at[i]))
-			add_barrier(&spreads[a->matching.colls.at[i].comm], a,
-				    &a->matching.colls.at[i]);
+			add_barrier(&spreads[a->matching.colls.at[i].comm], a, &a->matching.colls.at[i]);
 	cJSON *list = json_array(a->root, "barrier_spreads");
 	for (uint32_t c = 0; c < a->step->comms.n; c++) {
 		if (spreads[c].barriers == 0)
@@ -107,8 +104,7 @@ static int put_spreads(struct analysis *a)
 		cJSON *row = json_row(list);
 		json_put(row, "communicator", c);
 		json_put(row, "barriers", (double)spreads[c].barriers);
-		json_put(row, "mean_s",
-			 (double)spreads[c].sum_ns / 1e9 / (double)spreads[c].barriers);
+		json_put(row, "mean_s", (double)spreads[c].sum_ns / 1e9 / (double)spreads[c].barriers);
 		json_put_seconds(row, "max_s", spreads[c].max_ns);
 		json_put(row, "last_rank", spreads[c].last);
 	}

@@ -39,13 +39,9 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 		const struct thread *th = &p->threads.at[t];
 		const char *why = th->why_lost != NULL ? th->why_lost : "events were not kept";
 		if (th->lost > 0 && (*named)++ < NAMED_MAX) {
-			double from_s = th->lost_from_ns == TIME_ABSENT
-						? 0
-						: (double)th->lost_from_ns / 1e9;
-			step_reason(s,
-				    "rank %u: %s after %.3f s; %" PRIu64
-				    " events are only in the totals",
-				    rank, why, from_s, th->lost);
+			double from_s = th->lost_from_ns == TIME_ABSENT ? 0 : (double)th->lost_from_ns / 1e9;
+			step_reason(s, "rank %u: %s after %.3f s; %" PRIu64 " events are only in the totals", rank, why,
+				    from_s, th->lost);
 		}
 		if ((th->gap || unusable(th) > 0) && (*named)++ < NAMED_MAX)
 			step_reason(s,
@@ -59,8 +55,8 @@ static void explain_fields(struct step *s, uint32_t rank, uint32_t *named)
 {
 	double modules = meta_number(s->ranks[rank]->meta, "modules_missing", 0);
 	if (modules > 0 && (*named)++ < NAMED_MAX)
-		step_reason(s, "rank %u: %.0f loaded objects are not in the record: call sites in them stay addresses", rank,
-			    modules);
+		step_reason(s, "rank %u: %.0f loaded objects are not in the record: call sites in them stay addresses",
+			    rank, modules);
 }
 
 static void tally_rank(struct step *s, uint32_t rank, struct tally *t, uint32_t *named)
@@ -93,16 +89,13 @@ static void explain_files(struct step *s)
 	for (size_t i = 0; i < s->nodes.n; i++) {
 		const struct mpic_file *f = &s->nodes.at[i].file;
 		if (f->damaged_bytes > 0)
-			step_reason(s, "%s: %" PRIu64 " bytes are damaged and were skipped",
-				    s->nodes.at[i].name, f->damaged_bytes);
+			step_reason(s, "%s: %" PRIu64 " bytes are damaged and were skipped", s->nodes.at[i].name,
+				    f->damaged_bytes);
 		if (s->nodes.at[i].clock.n == 0)
-			step_reason(s, "%s: no clock sample: its times are estimates",
-				    s->nodes.at[i].name);
+			step_reason(s, "%s: no clock sample: its times are estimates", s->nodes.at[i].name);
 		if (!f->finished)
-			step_reason(
-				s,
-				"%s: the file has no end mark: it was cut, or the job still runs",
-				s->nodes.at[i].name);
+			step_reason(s, "%s: the file has no end mark: it was cut, or the job still runs",
+				    s->nodes.at[i].name);
 	}
 	if (s->bad_blocks > 0)
 		step_reason(s, "%u blocks could not be decoded", s->bad_blocks);
@@ -135,8 +128,7 @@ static void explain_ranks(struct step *s, const struct tally *t)
 	if (t->unfinished > 0)
 		step_reason(s, "%u ranks did not reach MPI_Finalize", t->unfinished);
 	if (s->nodes.n < s->nnodes)
-		step_reason(s, "%zu of %u nodes gave no file", (size_t)s->nnodes - s->nodes.n,
-			    s->nnodes);
+		step_reason(s, "%zu of %u nodes gave no file", (size_t)s->nnodes - s->nodes.n, s->nnodes);
 }
 
 static void put_missing_nodes(const struct step *s, cJSON *coverage)
@@ -199,9 +191,8 @@ int part_coverage(struct analysis *a)
 	explain_rest(s, named[2], "ranks have objects that are not in the record");
 	explain_ranks(s, &t);
 	explain_files(s);
-	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 &&
-		      s->nodes.n == s->nnodes && s->unfinished_files == 0 &&
-		      s->damaged_bytes == 0 && s->bad_blocks == 0;
+	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 && s->nodes.n == s->nnodes &&
+		      s->unfinished_files == 0 && s->damaged_bytes == 0 && s->bad_blocks == 0;
 	explain_unmatched(s, &a->matching.unmatched, &a->ops.counts);
 	cJSON *c = json_object(a->root, "coverage");
 	cJSON_AddBoolToObject(c, "complete", a->complete);
@@ -213,7 +204,6 @@ int part_coverage(struct analysis *a)
 	json_put(c, "calls_before_init", calls_before_init(s));
 	put_reasons(s, c);
 	put_unmatched(a, c);
-	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state",
-		      a->complete ? "completed" : "partial");
+	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state", a->complete ? "completed" : "partial");
 	return 0;
 }

@@ -105,8 +105,7 @@ static bool last_place(const struct analysis *a, struct place *ret)
 		if (p == NULL || p->events.n == 0)
 			continue;
 		size_t n = p->events.n;
-		int64_t end = p->finalize_enter_ns != TIME_ABSENT ? p->finalize_enter_ns
-								  : p->events.at[n - 1].end_ns;
+		int64_t end = p->finalize_enter_ns != TIME_ABSENT ? p->finalize_enter_ns : p->events.at[n - 1].end_ns;
 		while (n > 0 && p->events.at[n - 1].start_ns >= end)
 			n--; /* MPI_Finalize is outside of the region */
 		if (end > ret->now)
@@ -118,9 +117,7 @@ static bool last_place(const struct analysis *a, struct place *ret)
 /* Where the traced region of a rank begins. */
 static int64_t region_start(const struct process *p)
 {
-	return p->init_exit_ns != TIME_ABSENT ? p->init_exit_ns
-	       : p->start_ns != TIME_ABSENT   ? p->start_ns
-					      : 0;
+	return p->init_exit_ns != TIME_ABSENT ? p->init_exit_ns : p->start_ns != TIME_ABSENT ? p->start_ns : 0;
 }
 
 static int walk(struct path *p)
@@ -148,8 +145,7 @@ static void put_ranks(const struct path *p, cJSON *o)
 		json_put(row, "rank", r);
 		json_put_seconds(row, "useful_s", p->useful_ns[r]);
 		json_put_seconds(row, "mpi_s", p->mpi_ns[r]);
-		json_put(row, "imbalance_s",
-			 ((double)p->useful_ns[r] - p->a->mean_useful_ns) / 1e9);
+		json_put(row, "imbalance_s", ((double)p->useful_ns[r] - p->a->mean_useful_ns) / 1e9);
 	}
 }
 
@@ -203,8 +199,7 @@ int part_critical_path(struct analysis *a)
 	p.useful_ns = calloc(a->step->nranks, sizeof(int64_t));
 	p.mpi_ns = calloc(a->step->nranks, sizeof(int64_t));
 	p.site_ns = calloc(a->step->sites.n + 1, sizeof(int64_t));
-	int code =
-		p.useful_ns == NULL || p.mpi_ns == NULL || p.site_ns == NULL ? -ENOMEM : walk(&p);
+	int code = p.useful_ns == NULL || p.mpi_ns == NULL || p.site_ns == NULL ? -ENOMEM : walk(&p);
 	if (code == 0)
 		put_path(&p);
 	free(p.useful_ns);

@@ -1,5 +1,6 @@
-/* part_files.c - "files": what went to and from each file that was opened, of all ranks seen, exact from the totals.
- * Bytes were really moved (from the statuses); of nonblocking calls those asked for, less what a completed read did not find. */
+/* part_files.c - "files": what went to and from each file that was opened, of all ranks seen, exact from the
+ * totals. Bytes were really moved (from the statuses); of nonblocking calls those asked for, less what a completed
+ * read did not find. */
 #include "postproc/analysis.h"
 
 #define ROWS_MAX 4096u
@@ -28,8 +29,8 @@ static void add_process(struct use *uses, const struct process *p)
 
 static void put_mode(cJSON *row, uint32_t mode)
 {
-	static const char *const names[] = {"read",		"write",      "create",	   "append",
-					    "delete_on_close", "sequential", "exclusive", "unique_open"};
+	static const char *const names[] = {"read",	  "write",     "create",     "append", "delete_on_close",
+					    "sequential", "exclusive", "unique_open"};
 	cJSON *list = json_array(row, "mode");
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if ((mode >> i & 1) != 0)

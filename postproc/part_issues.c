@@ -162,8 +162,7 @@ static struct finding *next_best(const struct analysis *a, struct finding *all)
 int part_issues(struct analysis *a)
 {
 	struct finding *all = calloc(NISSUES, sizeof(*all)), *f;
-	const char *verdict =
-		a->ranks_seen < 2 ? "one rank: there is nothing to exchange" : "nothing to fix";
+	const char *verdict = a->ranks_seen < 2 ? "one rank: there is nothing to exchange" : "nothing to fix";
 	if (all == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < NISSUES; i++) {

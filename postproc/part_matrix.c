@@ -31,8 +31,7 @@ static void put_cells(cJSON *list, const struct cell *cells, size_t n, const cha
 	}
 }
 
-static int put_matrix(cJSON *matrix, const char *name, const struct traffic *t,
-		      const char *count_name)
+static int put_matrix(cJSON *matrix, const char *name, const struct traffic *t, const char *count_name)
 {
 	cJSON *list = json_array(matrix, name);
 	if (t->cells.n <= MATRIX_ROWS_MAX) {

@@ -1,7 +1,7 @@
-/* part_operations.c - "operations": calls, time and bytes by MPI function, exact from the totals.
- * bytes: sent by sends, received by receives (posted size for nonblocking receives); for
- * collectives what the calling ranks sent by the operation's meaning counted at the caller: bytes
- * to one peer. MPI_PROC_NULL: none. One-sided calls: both ways. Files: what was moved, or asked for where the call returns before. */
+/* part_operations.c - "operations": calls, time and bytes by MPI function, exact from the totals. bytes: sent by
+ * sends, received by receives (posted size for nonblocking receives); for collectives what the calling ranks sent
+ * by the operation's meaning counted at the caller: bytes to one peer. MPI_PROC_NULL: none. One-sided calls: both
+ * ways. Files: what was moved, or asked for where the call returns before. */
 #include "postproc/analysis.h"
 
 struct op_total {
@@ -13,8 +13,7 @@ struct op_total {
 static int by_time(const void *a, const void *b)
 {
 	const struct op_total *x = a, *y = b;
-	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns)
-			      : (x->op > y->op) - (x->op < y->op);
+	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : (x->op > y->op) - (x->op < y->op);
 }
 
 uint64_t sig_bytes(const struct sig *sig)
@@ -27,9 +26,8 @@ uint64_t sig_bytes(const struct sig *sig)
 	case SIG_SENDRECV:
 		return sig->bytes + sig->recv_bytes;
 	case SIG_COLL:
-		return sig->call.send_unit_bytes > sig->call.recv_unit_bytes
-			       ? sig->call.send_unit_bytes
-			       : sig->call.recv_unit_bytes;
+		return sig->call.send_unit_bytes > sig->call.recv_unit_bytes ? sig->call.send_unit_bytes
+									     : sig->call.recv_unit_bytes;
 	case SIG_IO: /* a split call is counted where it ends: what it moved is known only then */
 		return (sig->call.io_how & IO_BEGIN) != 0 ? 0 : sig->call.bytes;
 	case SIG_RMA:

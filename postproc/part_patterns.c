@@ -88,8 +88,7 @@ static struct pattern *next_best(struct pattern *all)
 {
 	struct pattern *best = NULL;
 	for (size_t i = 0; i < NPATTERNS; i++)
-		if (all[i].score >= PATTERN_SCORE_MIN &&
-		    (best == NULL || all[i].score > best->score))
+		if (all[i].score >= PATTERN_SCORE_MIN && (best == NULL || all[i].score > best->score))
 			best = &all[i];
 	return best;
 }
@@ -97,8 +96,7 @@ static struct pattern *next_best(struct pattern *all)
 static void put_irregular(const struct shape *s, cJSON *list)
 {
 	struct pattern p = {.name = "irregular", .score = 1};
-	snprintf(p.evidence, sizeof(p.evidence),
-		 "%zu pairs exchange messages and no known shape fits", s->ncells);
+	snprintf(p.evidence, sizeof(p.evidence), "%zu pairs exchange messages and no known shape fits", s->ncells);
 	put_pattern(s->a, list, &p);
 }
 

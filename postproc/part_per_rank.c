@@ -10,8 +10,7 @@ static double shell_status(const struct process *p)
 {
 	if (p == NULL || !p->have_exit)
 		return NAN;
-	return WIFSIGNALED(p->exit_status) ? 128 + WTERMSIG(p->exit_status)
-					   : WEXITSTATUS(p->exit_status);
+	return WIFSIGNALED(p->exit_status) ? 128 + WTERMSIG(p->exit_status) : WEXITSTATUS(p->exit_status);
 }
 
 static void put_counts(cJSON *row, const struct rank_totals *t)

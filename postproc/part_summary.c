@@ -12,8 +12,7 @@ static double pairs_used(const struct analysis *a)
 
 int part_summary(struct analysis *a)
 {
-	double n = a->step->nranks, events = 0, completions = 0, barriers = 0, collectives = 0,
-	       peers = 0;
+	double n = a->step->nranks, events = 0, completions = 0, barriers = 0, collectives = 0, peers = 0;
 	uint64_t bytes = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		const struct rank_totals *t = &a->ranks[r];

@@ -22,8 +22,7 @@ static unsigned window_of(const struct windows *w, int64_t ns)
 }
 
 /* Spread a stretch of time over the windows that it covers. */
-static void add_stretch(const struct windows *w, int64_t from, int64_t to, int64_t *first,
-			size_t stride)
+static void add_stretch(const struct windows *w, int64_t from, int64_t to, int64_t *first, size_t stride)
 {
 	for (unsigned i = window_of(w, from); from < to && i < WINDOWS; i++) {
 		int64_t end = (int64_t)(i + 1) * w->length_ns;
@@ -34,8 +33,7 @@ static void add_stretch(const struct windows *w, int64_t from, int64_t to, int64
 	}
 }
 
-static void add_event(struct windows *w, const struct step *s, const struct process *p,
-		      const struct event *ev)
+static void add_event(struct windows *w, const struct step *s, const struct process *p, const struct event *ev)
 {
 	const struct sig *sig = &p->sigs.at[ev->sig];
 	enum mpix_class class = step_class(s, sig);
@@ -47,8 +45,7 @@ static void add_event(struct windows *w, const struct step *s, const struct proc
 	if (sig->thread != 0)
 		return;
 	add_stretch(w, ev->start_ns, ev->end_ns, &w->at[0].class_ns[class], sizeof(struct window));
-	add_stretch(w, ev->start_ns, ev->start_ns + ev->wait_ns, &w->at[0].wait_ns,
-		    sizeof(struct window));
+	add_stretch(w, ev->start_ns, ev->start_ns + ev->wait_ns, &w->at[0].wait_ns, sizeof(struct window));
 }
 
 static void add_rank(struct windows *w, const struct step *s, const struct process *p)
@@ -102,8 +99,7 @@ int part_time_windows(struct analysis *a)
 			add_rank(w, s, s->ranks[r]);
 	for (size_t i = 0; i < a->matching.messages.n; i++) {
 		const struct p2p_op *send = &a->ops.sends.at[a->matching.messages.at[i].send];
-		struct window *at =
-			&w->at[window_of(w, op_event(s, send->rank, send->post)->start_ns)];
+		struct window *at = &w->at[window_of(w, op_event(s, send->rank, send->post)->start_ns)];
 		at->transfers++;
 		at->bytes += send->bytes;
 	}

@@ -11,8 +11,7 @@ struct top {
 static int by_value(const void *a, const void *b)
 {
 	const struct top *x = a, *y = b;
-	return x->value != y->value ? (x->value < y->value) - (x->value > y->value)
-				    : (x->at > y->at) - (x->at < y->at);
+	return x->value != y->value ? (x->value < y->value) - (x->value > y->value) : (x->at > y->at) - (x->at < y->at);
 }
 
 static uint64_t out_bytes(const struct rank_totals *t)
@@ -30,8 +29,7 @@ static uint64_t touch_bytes(const struct rank_totals *t)
 	return t->bytes_out + t->bytes_in;
 }
 
-static int put_ranks(struct analysis *a, const char *name,
-		     uint64_t (*value)(const struct rank_totals *))
+static int put_ranks(struct analysis *a, const char *name, uint64_t (*value)(const struct rank_totals *))
 {
 	uint32_t n = a->step->nranks;
 	struct top *tops = malloc(n * sizeof(*tops));

@@ -1,5 +1,5 @@
-/* part_windows.c - "windows": one-sided communication by window: who may reach it, what was moved, how it was synchronised.
- * Counts are of all ranks seen, exact from the totals. */
+/* part_windows.c - "windows": one-sided communication by window: who may reach it, what was moved, how it was
+ * synchronised. Counts are of all ranks seen, exact from the totals. */
 #include "postproc/analysis.h"
 
 #define ROWS_MAX 4096u
@@ -29,9 +29,15 @@ static void add_process(struct use *uses, const struct process *p)
 static void put_calls(cJSON *row, const struct use *u)
 {
 	static const char *const names[RMA_KINDS] = {
-		[RMA_PUT] = "puts",	  [RMA_GET] = "gets",	    [RMA_ACCUMULATE] = "accumulates",
-		[RMA_FETCH] = "fetches",  [RMA_FENCE] = "fences",   [RMA_POST] = "posts",
-		[RMA_START] = "starts",	  [RMA_LOCK] = "locks",	    [RMA_FLUSH] = "flushes",
+		[RMA_PUT] = "puts",
+		[RMA_GET] = "gets",
+		[RMA_ACCUMULATE] = "accumulates",
+		[RMA_FETCH] = "fetches",
+		[RMA_FENCE] = "fences",
+		[RMA_POST] = "posts",
+		[RMA_START] = "starts",
+		[RMA_LOCK] = "locks",
+		[RMA_FLUSH] = "flushes",
 		[RMA_FLUSH_LOCAL] = "local_flushes",
 	};
 	for (int i = 0; i < RMA_KINDS; i++)

@@ -1,5 +1,5 @@
-/* part_worlds.c - "worlds": every MPI_COMM_WORLD of the step, who spawned it, and which of them this analysis is of. Ranks of
- * the others are never taken for ranks of the analysed one. */
+/* part_worlds.c - "worlds": every MPI_COMM_WORLD of the step, who spawned it, and which of them this analysis is
+ * of. Ranks of the others are never taken for ranks of the analysed one. */
 #include "postproc/analysis.h"
 
 #define ROWS_MAX 4096u
@@ -12,7 +12,8 @@ static const struct world *parent_of(const struct step *s, const struct world *w
 	bool named = w->parent_namespace != NULL && w->parent_namespace[0] != '\0';
 	for (size_t i = 0; i < s->worlds.n; i++) {
 		const struct world *v = &s->worlds.at[i];
-		if (v == w || (named && (v->job_namespace == NULL || strcmp(v->job_namespace, w->parent_namespace) != 0)) ||
+		if (v == w ||
+		    (named && (v->job_namespace == NULL || strcmp(v->job_namespace, w->parent_namespace) != 0)) ||
 		    (!named && v->size < w->parents))
 			continue;
 		found = v;

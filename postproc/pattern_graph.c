@@ -15,17 +15,15 @@ void pattern_all_to_all(const struct shape *s, struct pattern *p)
 	double density = (double)s->ncells / possible, mean = s->bytes / (double)s->ncells;
 	double even = fmin(1, 2 * smallest / mean); /* nobody gets less than half of the mean */
 	p->score = density * (0.7 + 0.3 * even);
-	snprintf(p->evidence, sizeof(p->evidence),
-		 "%zu of %.0f possible pairs exchange, the least %.0f %% of the mean", s->ncells,
-		 possible, 100 * smallest / mean);
+	snprintf(p->evidence, sizeof(p->evidence), "%zu of %.0f possible pairs exchange, the least %.0f %% of the mean",
+		 s->ncells, possible, 100 * smallest / mean);
 }
 
 static uint32_t partners_of(const struct shape *s, uint32_t rank)
 {
 	uint32_t n = 0;
 	for (size_t i = 0; i < s->ncells; i++)
-		n += s->cells[i].src == rank ||
-		     (s->cells[i].dst == rank && !shape_has(s, rank, s->cells[i].src));
+		n += s->cells[i].src == rank || (s->cells[i].dst == rank && !shape_has(s, rank, s->cells[i].src));
 	return n;
 }
 
@@ -56,9 +54,8 @@ void pattern_ping_pong(const struct shape *s, struct pattern *p)
 	if (s->count < 20)
 		return;
 	p->score = balance;
-	snprintf(p->evidence, sizeof(p->evidence),
-		 "%zu pairs, %.0f messages, as many there as back within %.0f %%", s->ncells / 2,
-		 s->count, 100 * (1 - balance));
+	snprintf(p->evidence, sizeof(p->evidence), "%zu pairs, %.0f messages, as many there as back within %.0f %%",
+		 s->ncells / 2, s->count, 100 * (1 - balance));
 }
 
 static bool is_power_of_two(uint32_t x)
@@ -81,8 +78,8 @@ void pattern_butterfly(const struct shape *s, struct pattern *p)
 		return;
 	p->score = bytes / s->bytes * pairs / (s->n * stages);
 	snprintf(p->evidence, sizeof(p->evidence),
-		 "%.0f %% of the bytes go between ranks that differ in one bit, in %.0f stages",
-		 100 * bytes / s->bytes, stages);
+		 "%.0f %% of the bytes go between ranks that differ in one bit, in %.0f stages", 100 * bytes / s->bytes,
+		 stages);
 }
 
 static uint32_t root_of(uint32_t *parent, uint32_t x)
@@ -95,8 +92,7 @@ static uint32_t root_of(uint32_t *parent, uint32_t x)
 /* All ranks connected by n - 1 pairs without a circle; neither a star nor a chain. */
 void pattern_tree(const struct shape *s, struct pattern *p)
 {
-	uint32_t *parent =
-		s->n < 4 || s->ncells > 2ull * s->n ? NULL : malloc(2 * s->n * sizeof(*parent));
+	uint32_t *parent = s->n < 4 || s->ncells > 2ull * s->n ? NULL : malloc(2 * s->n * sizeof(*parent));
 	uint32_t edges = 0, widest = 0;
 	if (parent == NULL)
 		return;
@@ -116,14 +112,13 @@ void pattern_tree(const struct shape *s, struct pattern *p)
 	}
 	uint32_t pairs = 0;
 	for (size_t i = 0; i < s->ncells; i++)
-		pairs += s->cells[i].src < s->cells[i].dst ||
-			 !shape_has(s, s->cells[i].dst, s->cells[i].src);
+		pairs += s->cells[i].src < s->cells[i].dst || !shape_has(s, s->cells[i].dst, s->cells[i].src);
 	for (uint32_t r = 0; r < s->n; r++)
 		widest = degree[r] > widest ? degree[r] : widest;
 	if (edges == s->n - 1 && pairs == edges && widest > 2 && widest < s->n - 1) {
 		p->score = 0.9;
-		snprintf(p->evidence, sizeof(p->evidence),
-			 "%u pairs connect all %u ranks without a circle", pairs, s->n);
+		snprintf(p->evidence, sizeof(p->evidence), "%u pairs connect all %u ranks without a circle", pairs,
+			 s->n);
 	}
 	free(parent);
 }

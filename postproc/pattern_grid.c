@@ -101,7 +101,7 @@ static void try_factors(const struct shape *s, struct grid *g, uint32_t left, st
 	}
 }
 
-#define GRID_CELLS_MAX                                                                             \
+#define GRID_CELLS_MAX \
 	200000 /* a grid has at most 26 neighbours a rank; denser traffic is none                  \
 		*/
 
@@ -126,16 +126,14 @@ static void describe(const struct grid *g, const char *what, struct pattern *p)
 	char shape[64];
 	int n = 0;
 	for (unsigned d = 0; d < g->ndims; d++)
-		n += snprintf(shape + n, sizeof(shape) - (size_t)n, "%s%u", d > 0 ? " x " : "",
-			      g->size[d]);
+		n += snprintf(shape + n, sizeof(shape) - (size_t)n, "%s%u", d > 0 ? " x " : "", g->size[d]);
 	if (g->ndims == 1)
-		snprintf(shape, sizeof(shape), "%u ranks in a %s", g->size[0],
-			 g->periodic[0] ? "ring" : "line");
+		snprintf(shape, sizeof(shape), "%u ranks in a %s", g->size[0], g->periodic[0] ? "ring" : "line");
 	else
 		snprintf(shape + n, sizeof(shape) - (size_t)n, " grid");
 	snprintf(p->evidence, sizeof(p->evidence),
-		 "%s: %.0f %% of the bytes go to neighbours, %.0f %% of the neighbours %s", shape,
-		 100 * g->share, 100 * g->coverage, what);
+		 "%s: %.0f %% of the bytes go to neighbours, %.0f %% of the neighbours %s", shape, 100 * g->share,
+		 100 * g->coverage, what);
 	copy_grid(g, p);
 }
 
@@ -143,8 +141,7 @@ void pattern_halo(const struct shape *s, struct pattern *p)
 {
 	const struct grid *g = &s->grid;
 	double density = (double)s->ncells / ((double)s->n * (s->n - 1));
-	if (g->ndims < 2 || g->two_way < 0.8 ||
-	    density > 0.8) /* in a tiny grid all are neighbours of all */
+	if (g->ndims < 2 || g->two_way < 0.8 || density > 0.8) /* in a tiny grid all are neighbours of all */
 		return;
 	p->score = g->share * g->coverage;
 	describe(g, "exchange both ways", p);

@@ -31,24 +31,21 @@ void pattern_master_worker(const struct shape *s, struct pattern *p)
 	if (hubs == NULL)
 		return;
 	uint32_t master = busiest(s, hubs);
-	double share = hubs[master].count / s->count,
-	       reach = (double)hubs[master].peers / (s->n - 1);
+	double share = hubs[master].count / s->count, reach = (double)hubs[master].peers / (s->n - 1);
 	p->score = share * (reach > 0.75 ? 1 : reach);
 	p->ranks[p->nranks++] = master;
-	snprintf(p->evidence, sizeof(p->evidence),
-		 "rank %u is an end of %.0f %% of all messages, with %u of %u others", master,
-		 100 * share, hubs[master].peers, s->n - 1);
+	snprintf(p->evidence, sizeof(p->evidence), "rank %u is an end of %.0f %% of all messages, with %u of %u others",
+		 master, 100 * share, hubs[master].peers, s->n - 1);
 	free(hubs);
 }
 
 static bool is_rooted(enum sig_coll kind)
 {
-	return kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER ||
-	       kind == COLL_GATHERV || kind == COLL_SCATTER || kind == COLL_SCATTERV;
+	return kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV ||
+	       kind == COLL_SCATTER || kind == COLL_SCATTERV;
 }
 
-static void count_roots(const struct step *s, const struct process *p, double *by_root,
-			double *others)
+static void count_roots(const struct step *s, const struct process *p, double *by_root, double *others)
 {
 	for (size_t i = 0; i < p->sigs.n; i++) {
 		const struct sig *sig = &p->sigs.at[i];
@@ -65,8 +62,7 @@ static void count_roots(const struct step *s, const struct process *p, double *b
 void pattern_rooted_collective(const struct shape *shape, struct pattern *p)
 {
 	const struct step *s = shape->a->step;
-	double *by_root = s->nranks < 3 ? NULL : calloc(s->nranks, sizeof(*by_root)), others = 0,
-	       rooted = 0;
+	double *by_root = s->nranks < 3 ? NULL : calloc(s->nranks, sizeof(*by_root)), others = 0, rooted = 0;
 	uint32_t best = 0;
 	if (by_root == NULL)
 		return;

@@ -46,15 +46,15 @@ void shape_find_grid(struct shape *s);
 /* Is there traffic from src to dst? */
 bool shape_has(const struct shape *s, uint32_t src, uint32_t dst);
 
-#define PATTERNS(ROW)                                                                              \
-	ROW(halo)                                                                                  \
-	ROW(sweep)                                                                                 \
-	ROW(ring)                                                                                  \
-	ROW(master_worker)                                                                         \
-	ROW(all_to_all)                                                                            \
-	ROW(ping_pong)                                                                             \
-	ROW(butterfly)                                                                             \
-	ROW(tree)                                                                                  \
+#define PATTERNS(ROW) \
+	ROW(halo) \
+	ROW(sweep) \
+	ROW(ring) \
+	ROW(master_worker) \
+	ROW(all_to_all) \
+	ROW(ping_pong) \
+	ROW(butterfly) \
+	ROW(tree) \
 	ROW(rooted_collective)
 
 #define DECLARE_PATTERN(name) void pattern_##name(const struct shape *s, struct pattern *p);

@@ -74,17 +74,15 @@ static int read_meta(struct process *p, const cJSON *meta)
 }
 
 /* The newest META of the process that parses. */
-static int load_meta(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks,
-		     size_t n)
+static int load_meta(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n)
 {
 	_cleanup_buf_ struct buf text = {0};
 	for (size_t i = 0; i < n; i++) {
 		if (blocks[i].kind != MPIC_META)
 			continue;
-		cJSON *meta =
-			mpic_read(f, &blocks[i], &text, NULL) < 0
-				? NULL
-				: cJSON_ParseWithLength((const char *)text.data, text.len_bytes);
+		cJSON *meta = mpic_read(f, &blocks[i], &text, NULL) < 0
+				      ? NULL
+				      : cJSON_ParseWithLength((const char *)text.data, text.len_bytes);
 		if (!cJSON_IsObject(meta)) {
 			p->bad_blocks++;
 			cJSON_Delete(meta);
@@ -115,8 +113,8 @@ static void sort_events(struct process *p)
 		vec_sort(&p->events, by_start);
 }
 
-int process_load(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks,
-		 size_t n, struct error *e)
+int process_load(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n,
+		 struct error *e)
 {
 	int code = load_meta(p, f, blocks, n);
 	for (size_t i = 0, m; i < n && code == 0; i += m) {

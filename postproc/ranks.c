@@ -18,8 +18,7 @@ static uint64_t requests_named(const struct sig_call *call)
 	return n;
 }
 
-static void add_sig(const struct step *s, const struct process *p, const struct sig *sig,
-		    struct rank_totals *t)
+static void add_sig(const struct step *s, const struct process *p, const struct sig *sig, struct rank_totals *t)
 {
 	double ns = (double)sig->ticks * p->ns_per_tick;
 	t->calls += sig->calls;

@@ -83,8 +83,7 @@ static int make_room(struct repair *r)
 int repair_times(struct analysis *a)
 {
 	struct repair r = {.a = a};
-	struct replay_rule rule = {
-		.start = repaired_start, .end = repaired_end, .visit = keep, .context = &r};
+	struct replay_rule rule = {.start = repaired_start, .end = repaired_end, .visit = keep, .context = &r};
 	double last;
 	uint64_t before = a->clock.violations;
 	if (before == 0 || is_threaded(a->step))

@@ -52,22 +52,17 @@ static bool was_blocked(const struct step *s, const struct p2p_op *send, const s
 	const struct event *block = op_event(s, send->rank, send->block);
 	const struct event *post = op_event(s, recv->rank, recv->post);
 	return (send->flags & P2P_SYNCHRONOUS) != 0 ||
-	       (send->bytes > EAGER_BYTES && block->start_ns < post->start_ns &&
-		block->end_ns >= post->start_ns);
+	       (send->bytes > EAGER_BYTES && block->start_ns < post->start_ns && block->end_ns >= post->start_ns);
 }
 
 static int add_message(struct replay *r, const struct message *m)
 {
-	const struct p2p_op *send = &r->a->ops.sends.at[m->send],
-			    *recv = &r->a->ops.recvs.at[m->recv];
+	const struct p2p_op *send = &r->a->ops.sends.at[m->send], *recv = &r->a->ops.recvs.at[m->recv];
 	int code = 0;
 	if (recv->block != NONE)
-		code = vec_push(&r->actors[recv->rank].needs,
-				(struct need){recv->block, send->rank, send->post});
-	if (code == 0 && r->rule->rendezvous && send->block != NONE &&
-	    was_blocked(r->a->step, send, recv))
-		code = vec_push(&r->actors[send->rank].needs,
-				(struct need){send->block, recv->rank, recv->post});
+		code = vec_push(&r->actors[recv->rank].needs, (struct need){recv->block, send->rank, send->post});
+	if (code == 0 && r->rule->rendezvous && send->block != NONE && was_blocked(r->a->step, send, recv))
+		code = vec_push(&r->actors[send->rank].needs, (struct need){send->block, recv->rank, recv->post});
 	return code;
 }
 
@@ -76,8 +71,7 @@ static void sort_blocks(const struct ops *o, struct actor *actor)
 {
 	uint32_t *b = actor->blocks.at;
 	for (size_t i = 1; i < actor->blocks.n; i++) /* nearly sorted: insertion */
-		for (size_t k = i; k > 0 && o->colls.at[b[k - 1]].block > o->colls.at[b[k]].block;
-		     k--) {
+		for (size_t k = i; k > 0 && o->colls.at[b[k - 1]].block > o->colls.at[b[k]].block; k--) {
 			uint32_t t = b[k];
 			b[k] = b[k - 1];
 			b[k - 1] = t;
@@ -90,14 +84,12 @@ static int add_collectives(struct replay *r)
 	for (uint32_t i = 0; i < a->ops.colls.n; i++) {
 		const struct coll_op *op = &a->ops.colls.at[i];
 		struct actor *actor = &r->actors[op->rank];
-		if (vec_push(&actor->posts, i) < 0 ||
-		    (op->block != NONE && vec_push(&actor->blocks, i) < 0))
+		if (vec_push(&actor->posts, i) < 0 || (op->block != NONE && vec_push(&actor->blocks, i) < 0))
 			return -ENOMEM;
 	}
 	for (size_t c = 0; c < a->matching.colls.n; c++) {
 		r->meetings[c].parts = a->matching.colls.at[c].parts;
-		for (uint32_t i = a->matching.colls.at[c].first; i != NONE;
-		     i = a->matching.coll_next[i])
+		for (uint32_t i = a->matching.colls.at[c].first; i != NONE; i = a->matching.coll_next[i])
 			r->meeting_of[i] = (uint32_t)c;
 	}
 	return 0;
@@ -140,8 +132,7 @@ static void queue_up(struct replay *r, uint32_t rank, uint32_t *waiters)
 static bool is_root(const struct replay *r, const struct coll_op *op)
 {
 	int32_t peer = r->a->step->ranks[op->rank]->sigs.at[op->sig].peer;
-	return peer == SIG_ROOT ||
-	       (!r->a->step->comms.at[op->comm].inter && peer == (int32_t)op->rank);
+	return peer == SIG_ROOT || (!r->a->step->comms.at[op->comm].inter && peer == (int32_t)op->rank);
 }
 
 static void enter_collectives(struct replay *r, struct actor *actor)
@@ -180,8 +171,7 @@ static bool have_begun(const struct actor *actor, uint32_t event)
 /* False: this rank now waits in somebody's queue. */
 static bool meet_needs(struct replay *r, uint32_t rank, struct actor *actor)
 {
-	for (; actor->need < actor->needs.n && actor->needs.at[actor->need].at == actor->at;
-	     actor->need++) {
+	for (; actor->need < actor->needs.n && actor->needs.at[actor->need].at == actor->at; actor->need++) {
 		const struct need *n = &actor->needs.at[actor->need];
 		struct actor *other = &r->actors[n->rank];
 		if (!have_begun(other, n->event)) {
@@ -206,8 +196,7 @@ static bool to_root(enum sig_coll kind)
 
 /* When may this member leave? False: not known yet. Scans are taken as all-to-all: an upper bound.
  */
-static bool may_leave(const struct replay *r, const struct coll_op *op, const struct meeting *m,
-		      double *ret_when)
+static bool may_leave(const struct replay *r, const struct coll_op *op, const struct meeting *m, double *ret_when)
 {
 	enum sig_coll kind = r->a->step->ranks[op->rank]->sigs.at[op->sig].call.coll;
 	*ret_when = 0;
@@ -250,8 +239,7 @@ static void run(struct replay *r, uint32_t rank)
 			return;
 		actor->now = r->rule->end(actor->p, actor->at, actor->now);
 		if (r->rule->visit != NULL)
-			r->rule->visit(r->rule->context, rank, actor->at, actor->start[actor->at],
-				       actor->now);
+			r->rule->visit(r->rule->context, rank, actor->at, actor->start[actor->at], actor->now);
 		actor->at++;
 		actor->begun = false;
 	}
@@ -296,8 +284,8 @@ int replay_run(const struct analysis *a, const struct replay_rule *rule, double 
 	r.meetings = calloc(a->matching.colls.n + 1, sizeof(*r.meetings));
 	r.meeting_of = calloc(a->ops.colls.n + 1, sizeof(*r.meeting_of));
 	r.next_waiter = calloc(n, sizeof(*r.next_waiter));
-	int code = r.actors == NULL || r.meetings == NULL || r.meeting_of == NULL ||
-				   r.next_waiter == NULL || vec_reach(&r.ready, n) < 0
+	int code = r.actors == NULL || r.meetings == NULL || r.meeting_of == NULL || r.next_waiter == NULL ||
+				   vec_reach(&r.ready, n) < 0
 			   ? -ENOMEM
 			   : 0;
 	r.ready.n = 0;

@@ -37,8 +37,7 @@ int requests_visit(struct requests *r, uint32_t thread, const struct sig_call *c
 		uint32_t owner = run.other_thread ? run.thread : thread;
 		uint64_t first = first_serial(r, thread, &run), known = count(r, owner);
 		for (uint32_t k = 0; k < run.count && k <= known && code == 0; k++)
-			code = visit(context, i++,
-				     find(r, owner, run.descending ? first - k : first + k));
+			code = visit(context, i++, find(r, owner, run.descending ? first - k : first + k));
 	}
 	return code;
 }

@@ -4,10 +4,9 @@
 #include "postproc/step.h"
 
 struct request {
-	uint32_t send, recv,
-		coll; /* the operation it stands for now, index into struct ops, or NONE */
-	uint32_t sig; /* that started (or initialised) it */
-	uint32_t channel, starts; /* persistent collectives */
+	uint32_t send, recv, coll; /* the operation it stands for now, index into struct ops, or NONE */
+	uint32_t sig;		   /* that started (or initialised) it */
+	uint32_t channel, starts;  /* persistent collectives */
 	bool persistent, active, cancelling;
 };
 

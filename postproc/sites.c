@@ -104,8 +104,7 @@ int sites_add(struct step *s, const struct process *p, struct sig *sig)
 	if (sig->site != INDEX_NONE)
 		return 0;
 	sig->site = (uint32_t)s->sites.n;
-	return vec_push(&s->sites, w.site) < 0 ? -ENOMEM
-					       : index_add(&s->site_index, hash, sig->site);
+	return vec_push(&s->sites, w.site) < 0 ? -ENOMEM : index_add(&s->site_index, hash, sig->site);
 }
 
 void sites_done(struct step *s)

@@ -52,11 +52,10 @@ static enum mpix_class class_by_name(const char *name)
 		const char *prefix;
 		enum mpix_class class;
 	} rows[] = {
-		{"MPI_Wait", MPIX_WAIT},	  {"MPI_Test", MPIX_WAIT},
-		{"MPI_Win_fence", MPIX_SYNC},	  {"MPI_Win_", MPIX_RMA},
-		{"MPI_File_", MPIX_IO},		  {"MPI_Put", MPIX_RMA},
-		{"MPI_Get_accumulate", MPIX_RMA}, {"MPI_Accumulate", MPIX_RMA},
-		{"MPI_Rput", MPIX_RMA},		  {"MPI_Rget", MPIX_RMA},
+		{"MPI_Wait", MPIX_WAIT},	  {"MPI_Test", MPIX_WAIT},	{"MPI_Win_fence", MPIX_SYNC},
+		{"MPI_Win_", MPIX_RMA},		  {"MPI_File_", MPIX_IO},	{"MPI_Put", MPIX_RMA},
+		{"MPI_Get_accumulate", MPIX_RMA}, {"MPI_Accumulate", MPIX_RMA}, {"MPI_Rput", MPIX_RMA},
+		{"MPI_Rget", MPIX_RMA},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strncmp(name, rows[i].prefix, strlen(rows[i].prefix)) == 0)

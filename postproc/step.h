@@ -34,11 +34,11 @@ struct event {
 struct sig {
 	struct sig_call call; /* list, runs and frames point into process.payloads */
 	uint32_t thread;
-	uint32_t op;		 /* index into step.ops */
-	uint32_t comm;		 /* index into step.comms, or NONE */
-	uint32_t site;		 /* index into step.sites, or NONE */
-	uint32_t object;	 /* index into step.windows or step.files, or NONE */
-	int32_t peer, recv_peer; /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
+	uint32_t op;		    /* index into step.ops */
+	uint32_t comm;		    /* index into step.comms, or NONE */
+	uint32_t site;		    /* index into step.sites, or NONE */
+	uint32_t object;	    /* index into step.windows or step.files, or NONE */
+	int32_t peer, recv_peer;    /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
 	uint64_t bytes, recv_bytes; /* of a message sent, and of one received (or room for it) */
 	uint64_t calls, ticks;	    /* exact totals */
 	uint64_t parts;		    /* events that only continue the one before (call.continues) */
@@ -114,7 +114,7 @@ struct process {
 	VEC(uint32_t) windows;	   /* local id -> index into step.windows plus 1 */
 	VEC(uint32_t) files;	   /* local id -> index into step.files plus 1 */
 	VEC(struct neighbors) neighbors;
-	VEC(uint64_t) type_bytes;  /* datatype sizes by local id */
+	VEC(uint64_t) type_bytes; /* datatype sizes by local id */
 	VEC(struct module_at) modules;
 	uint32_t bad_blocks; /* that did not inflate or decode */
 };
@@ -146,8 +146,8 @@ struct module {
 /* One MPI_COMM_WORLD of the step. */
 struct world {
 	uint32_t size, seen;
-	uint32_t parents;	     /* how many spawned it; 0: nobody did */
-	struct process *first;	     /* of those seen, the one with the lowest rank */
+	uint32_t parents;			      /* how many spawned it; 0: nobody did */
+	struct process *first;			      /* of those seen, the one with the lowest rank */
 	const char *job_namespace, *parent_namespace; /* of META, or NULL */
 	bool analysed;
 };
@@ -159,8 +159,8 @@ struct step {
 	uint32_t nranks;		 /* expected: size of MPI_COMM_WORLD */
 	uint32_t nnodes;		 /* expected */
 	VEC(struct world) worlds;
-	uint32_t other_worlds;		 /* processes that belong to another MPI_COMM_WORLD */
-	VEC(char *) ops;		 /* names */
+	uint32_t other_worlds; /* processes that belong to another MPI_COMM_WORLD */
+	VEC(char *) ops;       /* names */
 	VEC(struct comm) comms;
 	VEC(struct object) windows, files;
 	VEC(struct site) sites;
@@ -176,8 +176,7 @@ struct step {
 /* Read all files (and the .mpic files of directories) of one step. 0, or -errno with text:
  * -ENOENT no .mpic at all, -EBADMSG damaged or foreign, -EINVAL files that do not belong together.
  * The caller owns *ret_step until step_done(). */
-int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step,
-	      struct error *e);
+int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e);
 void step_done(struct step *s);
 
 /* Note why the record is not complete (printf style). */

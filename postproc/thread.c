@@ -17,8 +17,7 @@ static struct sig *sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
 	if (id >= MPIC_SIGS_MAX || vec_reach(&r->sig_of, id) < 0)
 		return NULL;
 	if (r->sig_of.at[id] == 0) {
-		struct sig fresh = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE,
-				    .object = NONE};
+		struct sig fresh = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .object = NONE};
 		if (vec_push(&r->p->sigs, fresh) < 0)
 			return NULL;
 		r->sig_of.at[id] = (uint32_t)r->p->sigs.n;
@@ -251,8 +250,8 @@ static int totals_from_events(struct process *p, uint32_t thread)
 	return 0;
 }
 
-int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f,
-		const struct mpic_block *blocks, size_t n, struct error *e)
+int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, const struct mpic_block *blocks,
+		size_t n, struct error *e)
 {
 	struct reader r = {.p = p, .thread = thread, .f = f};
 	int code = vec_reach(&p->threads, thread);
@@ -266,7 +265,6 @@ int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f,
 		code = totals_from_events(p, thread);
 	vec_done(&r.sig_of);
 	mpic_events_done(&r.events);
-	return code < 0 ? fail(e, code, "%s: process %u, thread %u: %s", f->path, p->index, thread,
-			       strerror(-code))
+	return code < 0 ? fail(e, code, "%s: process %u, thread %u: %s", f->path, p->index, thread, strerror(-code))
 			: 0;
 }

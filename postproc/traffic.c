@@ -11,8 +11,8 @@ int row_init(struct row *r, const struct step *s, struct traffic *t)
 	t->in_count = calloc(n, sizeof(uint64_t));
 	t->out_bytes = calloc(n, sizeof(uint64_t));
 	t->in_bytes = calloc(n, sizeof(uint64_t));
-	return r->count == NULL || r->bytes == NULL || t->out_count == NULL ||
-			       t->in_count == NULL || t->out_bytes == NULL || t->in_bytes == NULL
+	return r->count == NULL || r->bytes == NULL || t->out_count == NULL || t->in_count == NULL ||
+			       t->out_bytes == NULL || t->in_bytes == NULL
 		       ? -ENOMEM
 		       : 0;
 }

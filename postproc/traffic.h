@@ -5,8 +5,7 @@
 
 struct cell {
 	uint32_t src, dst;
-	uint64_t count,
-		bytes; /* messages, or collective operations that moved data from src to dst */
+	uint64_t count, bytes; /* messages, or collective operations that moved data from src to dst */
 };
 
 #define TRAFFIC_CELLS_MAX (1u << 24) /* beyond it, cells are only counted */

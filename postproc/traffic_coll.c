@@ -46,8 +46,7 @@ static void add_list(struct row *r, const struct sig *sig, uint64_t count)
 	uint32_t n, at = 0;
 	const int32_t *to = partners(&r->s->comms.at[sig->comm], &n);
 	for (uint32_t i = 0; i < sig->call.nlist; i++) {
-		uint64_t bytes = sig->call.list[i] & 0xffffffffffffull,
-			 repeat = sig->call.list[i] >> 48;
+		uint64_t bytes = sig->call.list[i] & 0xffffffffffffull, repeat = sig->call.list[i] >> 48;
 		for (uint64_t k = 0; k < repeat && at < n; k++, at++)
 			if (to[at] != (int32_t)r->src && bytes > 0)
 				row_add(r, to[at], count, count * bytes);
@@ -93,8 +92,7 @@ static void add_scan(struct row *r, const struct sig *sig, uint64_t count)
 
 static bool is_root(const struct row *r, const struct sig *sig)
 {
-	return sig->peer == SIG_ROOT ||
-	       (!r->s->comms.at[sig->comm].inter && sig->peer == (int32_t)r->src);
+	return sig->peer == SIG_ROOT || (!r->s->comms.at[sig->comm].inter && sig->peer == (int32_t)r->src);
 }
 
 static int add_coll(struct row *r, struct evens *v, const struct sig *sig, uint64_t count)

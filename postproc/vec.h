@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VEC(T)                                                                                     \
-	struct {                                                                                   \
-		T *at;                                                                             \
-		size_t n, cap;                                                                     \
+#define VEC(T) \
+	struct { \
+		T *at; \
+		size_t n, cap; \
 	}
 
 /* Let the pointer at `at` (to any type, so it is copied as bytes) have room for want elements. */
@@ -34,16 +34,14 @@ static inline int vec_room_(void *at, size_t n, size_t *cap, size_t size)
 }
 
 /* Append one element (any expression of type T, e.g. a compound literal): 0 or -ENOMEM. */
-#define vec_push(v, ...)                                                                           \
-	(vec_room_(&(v)->at, (v)->n, &(v)->cap, sizeof(*(v)->at)) < 0                              \
-		 ? -ENOMEM                                                                         \
-		 : ((v)->at[(v)->n++] = (__VA_ARGS__), 0))
+#define vec_push(v, ...) \
+	(vec_room_(&(v)->at, (v)->n, &(v)->cap, sizeof(*(v)->at)) < 0 ? -ENOMEM \
+								      : ((v)->at[(v)->n++] = (__VA_ARGS__), 0))
 
 #define vec_done(v) (free((v)->at), memset((v), 0, sizeof(*(v))))
 
 /* Sort v; also an empty one, whose `at` is NULL. */
-#define vec_sort(v, compare)                                                                       \
-	((v)->n > 1 ? qsort((v)->at, (v)->n, sizeof(*(v)->at), (compare)) : (void)0)
+#define vec_sort(v, compare) ((v)->n > 1 ? qsort((v)->at, (v)->n, sizeof(*(v)->at), (compare)) : (void)0)
 
 /* Grow v to hold index i, new elements zeroed: 0 or -ENOMEM. */
 #define vec_reach(v, i) vec_reach_(&(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at), (i))

@@ -34,20 +34,14 @@ static struct wait_row *row_of(struct waits *w, enum wait_state state, uint32_t 
 	uint32_t at = index_find(&w->index, hash, same_row, &want);
 	if (at != INDEX_NONE)
 		return &w->rows.at[at];
-	struct wait_row fresh = {.state = state,
-				 .rank = rank,
-				 .site = site,
-				 .causer = NONE,
-				 .from_ns = INT64_MAX,
-				 .to_ns = INT64_MIN};
-	if (vec_push(&w->rows, fresh) < 0 ||
-	    index_add(&w->index, hash, (uint32_t)w->rows.n - 1) < 0)
+	struct wait_row fresh = {
+		.state = state, .rank = rank, .site = site, .causer = NONE, .from_ns = INT64_MAX, .to_ns = INT64_MIN};
+	if (vec_push(&w->rows, fresh) < 0 || index_add(&w->index, hash, (uint32_t)w->rows.n - 1) < 0)
 		return NULL;
 	return &w->rows.at[w->rows.n - 1];
 }
 
-int waits_note_part(struct waits *w, struct step *s, enum wait_state state,
-		    const struct wait_link *link, int64_t ns)
+int waits_note_part(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link, int64_t ns)
 {
 	const struct event *ev = op_event(s, link->rank, link->at);
 	struct wait_row *r = row_of(w, state, link->rank, event_sig(s, link->rank, link->at)->site);
@@ -65,12 +59,10 @@ int waits_note_part(struct waits *w, struct step *s, enum wait_state state,
 	return 0;
 }
 
-int waits_note(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link,
-	       int64_t ns)
+int waits_note(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link, int64_t ns)
 {
 	struct event *ev = &s->ranks[link->rank]->events.at[link->at];
-	int64_t left =
-		ev->end_ns - ev->start_ns - ev->wait_ns; /* no call waits longer than it lasts */
+	int64_t left = ev->end_ns - ev->start_ns - ev->wait_ns; /* no call waits longer than it lasts */
 	if (ns > left)
 		ns = left;
 	if (ns <= 0)
@@ -93,11 +85,9 @@ static int by_place(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-int waits_find(struct step *s, const struct ops *o, const struct matching *m,
-	       struct waits *ret_waits)
+int waits_find(struct step *s, const struct ops *o, const struct matching *m, struct waits *ret_waits)
 {
-	struct waits w = {.by_rank = calloc(s->nranks, sizeof(int64_t)),
-			  .caused = calloc(s->nranks, sizeof(int64_t))};
+	struct waits w = {.by_rank = calloc(s->nranks, sizeof(int64_t)), .caused = calloc(s->nranks, sizeof(int64_t))};
 	int code = w.by_rank == NULL || w.caused == NULL ? -ENOMEM : 0;
 	if (code == 0)
 		code = waits_p2p(&w, s, o, m);

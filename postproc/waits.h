@@ -48,17 +48,14 @@ struct waits {
 };
 
 /* Needs aligned times. Also sets event.wait_ns. 0 or -ENOMEM. */
-int waits_find(struct step *s, const struct ops *o, const struct matching *m,
-	       struct waits *ret_waits);
+int waits_find(struct step *s, const struct ops *o, const struct matching *m, struct waits *ret_waits);
 void waits_done(struct waits *w);
 
 /* waits.c: note that link->rank waited ns in event link->at, because of link->causer (or NONE);
  * nothing if ns <= 0. */
-int waits_note(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link,
-	       int64_t ns);
+int waits_note(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link, int64_t ns);
 /* Add to a row only: a part of what waits_note() has already noted. */
-int waits_note_part(struct waits *w, struct step *s, enum wait_state state,
-		    const struct wait_link *link, int64_t ns);
+int waits_note_part(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link, int64_t ns);
 /* waits_p2p.c, waits_coll.c */
 int waits_p2p(struct waits *w, struct step *s, const struct ops *o, const struct matching *m);
 int waits_coll(struct waits *w, struct step *s, const struct ops *o, const struct matching *m);

@@ -22,8 +22,7 @@ struct meeting {
 	const struct coll_op *last; /* to come */
 };
 
-static int gather(struct meeting *g, const struct ops *o, const struct matching *m,
-		  const struct collective *c)
+static int gather(struct meeting *g, const struct ops *o, const struct matching *m, const struct collective *c)
 {
 	g->parts.n = 0;
 	g->last_enter_ns = INT64_MIN;
@@ -32,8 +31,7 @@ static int gather(struct meeting *g, const struct ops *o, const struct matching 
 	for (uint32_t i = c->first; i != NONE; i = m->coll_next[i]) {
 		const struct coll_op *op = &o->colls.at[i];
 		struct part part = {op, op_event(g->s, op->rank, op->post)->start_ns,
-				    op->block == NONE ? NULL : op_event(g->s, op->rank, op->block),
-				    0};
+				    op->block == NONE ? NULL : op_event(g->s, op->rank, op->block), 0};
 		if (vec_push(&g->parts, part) < 0)
 			return -ENOMEM;
 		if (part.enter_ns > g->last_enter_ns) {
@@ -68,8 +66,7 @@ static int all_for_all(struct meeting *g, enum wait_state waiting, enum wait_sta
 		const struct part *p = &g->parts.at[i];
 		if (p->block == NULL)
 			continue;
-		int64_t from = g->first_exit_ns > p->block->start_ns ? g->first_exit_ns
-								     : p->block->start_ns;
+		int64_t from = g->first_exit_ns > p->block->start_ns ? g->first_exit_ns : p->block->start_ns;
 		code = note(g, waiting, p, clip(p, g->last_enter_ns), g->last);
 		if (code == 0)
 			code = note(g, completion, p, p->block->end_ns - from, NULL);

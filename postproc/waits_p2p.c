@@ -7,7 +7,7 @@
 struct worst {
 	int64_t sender_ns, receiver_ns;
 	const struct p2p_op *sender, *receiver; /* who was late */
-	int64_t other_ns; /* of sender_ns: something else could have been received */
+	int64_t other_ns;			/* of sender_ns: something else could have been received */
 };
 
 struct worsts {
@@ -33,14 +33,12 @@ static void late_sender(const struct step *s, const struct p2p_op *send, const s
 		w->other_ns = 0;
 		if (earliest_other < begin->start_ns)
 			w->other_ns = least(block->end_ns, begin->start_ns) -
-				      (earliest_other > block->start_ns ? earliest_other
-									: block->start_ns);
+				      (earliest_other > block->start_ns ? earliest_other : block->start_ns);
 	}
 }
 
 /* Only a send that was still there when the receive was posted can have waited for it. */
-static void late_receiver(const struct step *s, const struct p2p_op *send,
-			  const struct p2p_op *recv, struct worst *w)
+static void late_receiver(const struct step *s, const struct p2p_op *send, const struct p2p_op *recv, struct worst *w)
 {
 	const struct event *block = op_event(s, send->rank, send->block);
 	const struct event *post = op_event(s, recv->rank, recv->post);
@@ -64,8 +62,8 @@ static uint32_t end_rank(const struct ops *o, const struct message *m, bool rece
 	return receiver ? o->recvs.at[m->recv].rank : o->sends.at[m->send].rank;
 }
 
-static int sort_messages(const struct step *s, const struct ops *o, const struct matching *m,
-			 bool receiver, struct by_rank *ret)
+static int sort_messages(const struct step *s, const struct ops *o, const struct matching *m, bool receiver,
+			 struct by_rank *ret)
 {
 	struct by_rank b = {calloc((size_t)s->nranks + 2, sizeof(uint32_t)),
 			    malloc((m->messages.n + 1) * sizeof(uint32_t))};
@@ -101,8 +99,7 @@ static int reach_events(struct worsts *w, size_t n)
 	return 0;
 }
 
-static int note_sender(struct waits *w, struct step *s, uint32_t rank, uint32_t at,
-		       const struct worst *x)
+static int note_sender(struct waits *w, struct step *s, uint32_t rank, uint32_t at, const struct worst *x)
 {
 	struct wait_link link = {rank, at, x->sender->rank, x->sender->post};
 	int code = waits_note(w, s, LATE_SENDER, &link, x->sender_ns);
@@ -139,10 +136,8 @@ static void look_at_received(const struct step *s, const struct ops *o, const st
 		const struct p2p_op *send = &o->sends.at[at->send], *recv = &o->recvs.at[at->recv];
 		if (recv->block == NONE)
 			continue;
-		while (later > i + 1 &&
-		       o->recvs.at[m->messages.at[in->list[later - 1]].recv].post > recv->block) {
-			const struct p2p_op *other =
-				&o->sends.at[m->messages.at[in->list[--later]].send];
+		while (later > i + 1 && o->recvs.at[m->messages.at[in->list[later - 1]].recv].post > recv->block) {
+			const struct p2p_op *other = &o->sends.at[m->messages.at[in->list[--later]].send];
 			int64_t sent = op_event(s, other->rank, other->post)->start_ns;
 			earliest = sent < earliest ? sent : earliest;
 		}
@@ -150,8 +145,8 @@ static void look_at_received(const struct step *s, const struct ops *o, const st
 	}
 }
 
-static void look_at_sent(const struct step *s, const struct ops *o, const struct matching *m,
-			 const struct by_rank *out, uint32_t rank, struct worsts *found)
+static void look_at_sent(const struct step *s, const struct ops *o, const struct matching *m, const struct by_rank *out,
+			 uint32_t rank, struct worsts *found)
 {
 	for (uint32_t i = out->first[rank]; i < out->first[rank + 1]; i++) {
 		const struct message *at = &m->messages.at[out->list[i]];

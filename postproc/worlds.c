@@ -44,8 +44,8 @@ static struct placing *world_for(struct worlds *w, const struct process *p)
 		if (may_belong(&w->list.at[i], p, job_namespace))
 			return &w->list.at[i];
 	struct placing fresh = {.size = p->world_size,
-			      .job_namespace = job_namespace,
-			      .ranks = calloc(p->world_size, sizeof(struct process *))};
+				.job_namespace = job_namespace,
+				.ranks = calloc(p->world_size, sizeof(struct process *))};
 	if (fresh.ranks == NULL || vec_push(&w->list, fresh) < 0) {
 		free(fresh.ranks);
 		return NULL;
@@ -65,8 +65,8 @@ static void rank_from_world(struct process *p)
 	uint32_t size = 0;
 	for (size_t i = 0; i < p->defs.n; i++) {
 		const struct mpic_def *d = &p->defs.at[i];
-		if (d->type != MPIC_DEF_COMM || d->parent != MPIC_NO_COMM || d->inter ||
-		    d->my_rank < 0 || d->size <= size || d->size > RANKS_MAX)
+		if (d->type != MPIC_DEF_COMM || d->parent != MPIC_NO_COMM || d->inter || d->my_rank < 0 ||
+		    d->size <= size || d->size > RANKS_MAX)
 			continue;
 		size = d->size;
 		p->world_size = d->size;
@@ -96,8 +96,7 @@ static int sort_into_worlds(struct step *s, struct worlds *w, uint32_t *ret_with
 static void read_exits(struct step *s)
 {
 	for (size_t i = 0; i < s->nodes.n; i++) {
-		const cJSON *list = cJSON_GetObjectItemCaseSensitive(s->nodes.at[i].meta, "exits"),
-			    *item;
+		const cJSON *list = cJSON_GetObjectItemCaseSensitive(s->nodes.at[i].meta, "exits"), *item;
 		cJSON_ArrayForEach(item, list)
 		{
 			int64_t task = meta_int(item, "task", -1);
@@ -166,8 +165,7 @@ int step_place_ranks(struct step *s, struct error *e)
 		read_exits(s);
 	}
 	if (code == 0 && without > 0)
-		step_reason(s, "%u process(es) were recorded without a rank and are left out",
-			    without);
+		step_reason(s, "%u process(es) were recorded without a rank and are left out", without);
 	if (code == 0 && s->other_worlds > 0)
 		step_reason(s,
 			    "%u process(es) belong to other MPI_COMM_WORLDs of the step and are "

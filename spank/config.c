@@ -49,8 +49,7 @@ static bool apply(const char *argument, struct config *c)
 	} paths[] = {{"spool=", c->spool}, {"libdir=", c->libdir}, {"bindir=", c->bindir}};
 	for (int i = 0; i < 3; i++) {
 		size_t len_bytes = strlen(paths[i].key);
-		if (strncmp(argument, paths[i].key, len_bytes) != 0 ||
-		    !expand(argument + len_bytes, path))
+		if (strncmp(argument, paths[i].key, len_bytes) != 0 || !expand(argument + len_bytes, path))
 			continue;
 		strcpy(paths[i].to, path);
 		return true;
@@ -61,9 +60,8 @@ static bool apply(const char *argument, struct config *c)
 const char *config_parse(int argc, char **argv, struct config *ret_config)
 {
 	const char *bad = NULL;
-	*ret_config = (struct config){.spool = "/var/spool/mpitrace",
-				      .libdir = MPITRACE_PKGLIBDIR,
-				      .bindir = MPITRACE_BINDIR};
+	*ret_config = (struct config){
+		.spool = "/var/spool/mpitrace", .libdir = MPITRACE_PKGLIBDIR, .bindir = MPITRACE_BINDIR};
 	for (int i = 0; i < argc; i++)
 		if (!apply(argv[i], ret_config) && bad == NULL)
 			bad = argv[i];

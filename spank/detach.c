@@ -29,8 +29,7 @@ bool detach_become(const struct identity *who)
 {
 	if (who->uid == 0 || who->uid == (uid_t)-1)
 		return false;
-	if (setgroups((size_t)who->ngids, who->gids) != 0 ||
-	    setresgid(who->gid, who->gid, who->gid) != 0 ||
+	if (setgroups((size_t)who->ngids, who->gids) != 0 || setresgid(who->gid, who->gid, who->gid) != 0 ||
 	    setresuid(who->uid, who->uid, who->uid) != 0)
 		return false;
 	return is_for_good(who->uid, who->gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
@@ -91,8 +90,7 @@ static void reap(pid_t pid)
 }
 
 /* The second fork: tells the pid through the pipe, then becomes the program. */
-static void start_grandchild(char *const argv[], char *const envp[], const struct identity *who,
-			     int pipe_fd)
+static void start_grandchild(char *const argv[], char *const envp[], const struct identity *who, int pipe_fd)
 {
 	setsid();
 	pid_t pid = fork();

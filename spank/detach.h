@@ -22,5 +22,4 @@ pid_t detach_start(char *const argv[], char *const envp[], const struct identity
 int detach_fork(void);
 /* In a detached process: run argv as the user and wait at most seconds; its exit code, or -errno
  * (-ETIME: killed). */
-int detach_run(char *const argv[], char *const envp[], const struct identity *who,
-	       unsigned seconds);
+int detach_run(char *const argv[], char *const envp[], const struct identity *who, unsigned seconds);

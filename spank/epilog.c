@@ -36,8 +36,7 @@ struct visit {
 };
 
 /* Call each for every name in the directory; a non-zero return of each is kept. */
-static int each_name(int dir_fd, int (*each)(int dir_fd, const char *name, struct visit *v),
-		     struct visit *v)
+static int each_name(int dir_fd, int (*each)(int dir_fd, const char *name, struct visit *v), struct visit *v)
 {
 	int kept = 0;
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -92,8 +91,7 @@ static void finish(struct visit *v, const struct layout_brief *b)
 {
 	char nodes[16];
 	snprintf(nodes, sizeof(nodes), "%u", b->nnodes);
-	char *argv[] = {NULL,	     "finish",	(char *)b->out, "--wait",
-			FINISH_WAIT, "--nodes", nodes,		NULL};
+	char *argv[] = {NULL, "finish", (char *)b->out, "--wait", FINISH_WAIT, "--nodes", nodes, NULL};
 	if (b->nnodes == 0)
 		argv[5] = NULL;
 	if (b->nodeid == 0 && b->report && b->out[0] == '/')

@@ -101,8 +101,7 @@ static int write_all(int fd, const struct buf *b)
 
 static int store(int step_fd, const struct buf *b)
 {
-	int fd = openat(step_fd, ".layout", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			0644);
+	int fd = openat(step_fd, ".layout", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
 	int rc = write_all(fd, b);
@@ -135,8 +134,7 @@ int layout_write(int step_fd, const struct layout *l, struct error *e)
 	return rc < 0 ? fail(e, rc, "layout: cannot write it: %s", strerror(-rc)) : 0;
 }
 
-/* ---- reading back
- * -------------------------------------------------------------------------------------- */
+/* ---- reading back ---- */
 
 static int read_gids(const char *text, struct layout_brief *brief)
 {
@@ -213,9 +211,7 @@ int layout_read(int step_fd, struct layout_brief *ret_brief)
 	int fd = openat(step_fd, "layout", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	FILE *f = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid()
-			  ? fdopen(fd, "r")
-			  : NULL;
+	FILE *f = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() ? fdopen(fd, "r") : NULL;
 	if (f == NULL) {
 		close(fd);
 		return -EPERM;

@@ -8,8 +8,7 @@
 #include <sys/types.h>
 
 #define LAYOUT_BYTES_MAX (1u << 20) /* what the agent accepts */
-#define LAYOUT_ARGV_MAX                                                                            \
-	(1u << 18) /* a longer command line is cut, with "..." as its last argument */
+#define LAYOUT_ARGV_MAX (1u << 18)  /* a longer command line is cut, with "..." as its last argument */
 #define LAYOUT_GIDS_MAX 256
 
 struct layout {
@@ -22,7 +21,7 @@ struct layout {
 	const gid_t *gids; /* supplementary */
 	int ngids;
 	const struct request *request;
-	const char *out; /* "" = keep the trace in the spool */
+	const char *out;						   /* "" = keep the trace in the spool */
 	const char *cluster, *node, *nodelist, *switches, *slurm, *submit; /* may be NULL */
 	char *const *argv;
 	int argc;

@@ -9,8 +9,8 @@
 
 #define RESTARTS_MAX 1000000ul
 
-bool output_path(const struct request *r, const char *submit_dir, uint32_t job_id, uint32_t restart,
-		 uint32_t step_id, char ret_path[PATH_MAX])
+bool output_path(const struct request *r, const char *submit_dir, uint32_t job_id, uint32_t restart, uint32_t step_id,
+		 char ret_path[PATH_MAX])
 {
 	char step[SPOOL_NAME_MAX], suffix[16] = "";
 	const char *base = r->out[0] == '/' ? "" : submit_dir;
@@ -20,15 +20,13 @@ bool output_path(const struct request *r, const char *submit_dir, uint32_t job_i
 	if (restart > 0)
 		snprintf(suffix, sizeof(suffix), ".%u", restart);
 	int n = snprintf(ret_path, PATH_MAX, "%s%s%s/mpitrace-%u%s/step-%s", base,
-			 *base != '\0' && r->out[0] != '\0' ? "/" : "", r->out, job_id, suffix,
-			 step);
+			 *base != '\0' && r->out[0] != '\0' ? "/" : "", r->out, job_id, suffix, step);
 	return n < PATH_MAX;
 }
 
 uint32_t output_restart(const char *text)
 {
 	char *end;
-	unsigned long count =
-		text != NULL && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+	unsigned long count = text != NULL && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
 	return count > 0 && count < RESTARTS_MAX && *end == '\0' ? (uint32_t)count : 0;
 }

@@ -10,8 +10,8 @@
 /* DIR is out= of the request, else the job's submit directory; a relative out= counts from there.
  * False if there is no absolute DIR or the path is too long: the trace then stays in the node's
  * spool. */
-bool output_path(const struct request *r, const char *submit_dir, uint32_t job_id, uint32_t restart,
-		 uint32_t step_id, char ret_path[PATH_MAX]);
+bool output_path(const struct request *r, const char *submit_dir, uint32_t job_id, uint32_t restart, uint32_t step_id,
+		 char ret_path[PATH_MAX]);
 
 /* The value of SLURM_RESTART_COUNT; 0 for NULL and what is no number. */
 uint32_t output_restart(const char *text);

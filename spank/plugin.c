@@ -74,9 +74,8 @@ PUBLIC int slurm_spank_init(spank_t sp, int argc, char **argv)
 	if (!first(&seen))
 		return 0;
 	read_config(argc, argv);
-	plugin.inert =
-		!sl_register(sp, "mpitrace", "[key=value,...]",
-			     "trace MPI calls and make a report; keys: " REQUEST_KEYS, on_option);
+	plugin.inert = !sl_register(sp, "mpitrace", "[key=value,...]",
+				    "trace MPI calls and make a report; keys: " REQUEST_KEYS, on_option);
 	return 0;
 }
 

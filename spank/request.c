@@ -53,8 +53,7 @@ static int set_out(struct request *r, const char *value, struct error *e)
 static int set_name(struct request *r, const char *value, struct error *e)
 {
 	if (strlen(value) >= REQUEST_NAME_MAX || !without_controls(value))
-		return fail(e, -EINVAL,
-			    "name=NAME wants at most %d characters, none a control character",
+		return fail(e, -EINVAL, "name=NAME wants at most %d characters, none a control character",
 			    REQUEST_NAME_MAX - 1);
 	strcpy(r->name, value);
 	return 0;
@@ -80,11 +79,9 @@ static int set_budget(struct request *r, const char *value, struct error *e)
 	errno = 0;
 	unsigned long long number = strtoull(value, &end, 10);
 	unsigned shift = shift_of(*end);
-	bool bad = !isdigit((unsigned char)*value) || errno != 0 ||
-		   (shift > 0 ? end[1] : *end) != '\0';
+	bool bad = !isdigit((unsigned char)*value) || errno != 0 || (shift > 0 ? end[1] : *end) != '\0';
 	if (bad || number > UINT64_MAX >> shift)
-		return fail(e, -EINVAL, "budget=%.64s is not a size; write bytes, or 64M, 512K, 2G",
-			    value);
+		return fail(e, -EINVAL, "budget=%.64s is not a size; write bytes, or 64M, 512K, 2G", value);
 	r->budget_bytes = (uint64_t)number << shift;
 	return 0;
 }
@@ -94,8 +91,7 @@ static int set_stack(struct request *r, const char *value, struct error *e)
 	char *end;
 	unsigned long depth = strtoul(value, &end, 10);
 	if (!isdigit((unsigned char)*value) || *end != '\0' || depth > REQUEST_STACK_MAX)
-		return fail(e, -EINVAL, "stack=%.64s is not a depth from 0 to %d", value,
-			    REQUEST_STACK_MAX);
+		return fail(e, -EINVAL, "stack=%.64s is not a depth from 0 to %d", value, REQUEST_STACK_MAX);
 	r->stack = (unsigned)depth;
 	return 0;
 }
@@ -153,8 +149,7 @@ int request_parse(const char *text, struct request *ret_request, struct error *e
 	if (text == NULL || strcmp(text, "(null)") == 0)
 		text = "";
 	if (strlen(text) >= sizeof(copy))
-		return fail(e, -EINVAL, "the argument is longer than %zu characters",
-			    sizeof(copy) - 1);
+		return fail(e, -EINVAL, "the argument is longer than %zu characters", sizeof(copy) - 1);
 	strcpy(copy, text);
 	while (*copy != '\0' && (item = strsep(&rest, ",")) != NULL)
 		if (apply(&r, item, e) < 0)

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define REQUEST_KEYS                                                                               \
-	"on, off, profile, out=DIR, name=NAME, budget=SIZE[K|M|G], stack=0..32, "                  \
+#define REQUEST_KEYS \
+	"on, off, profile, out=DIR, name=NAME, budget=SIZE[K|M|G], stack=0..32, " \
 	"report=srun|epilog|none"
 #define REQUEST_NAME_MAX 128
 #define REQUEST_STACK_MAX 32

@@ -69,8 +69,7 @@ const char *sl_version(spank_t sp)
 	return spank_get_item(sp, S_SLURM_VERSION, &version) == ESPANK_SUCCESS ? version : NULL;
 }
 
-bool sl_register(spank_t sp, const char *name, const char *arginfo, const char *usage,
-		 spank_opt_cb_f cb)
+bool sl_register(spank_t sp, const char *name, const char *arginfo, const char *usage, spank_opt_cb_f cb)
 {
 	/* Slurm keeps pointers into the option but does not write through them. */
 	struct spank_option option = {(char *)name, (char *)arginfo, (char *)usage, 2, 0, cb};

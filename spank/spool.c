@@ -67,8 +67,8 @@ static int make_ranks(int step_fd, uid_t uid, gid_t gid, struct error *e)
 	return rc < 0 ? fail(e, rc, "ranks: cannot give it to user %u: %s", uid, strerror(-rc)) : 0;
 }
 
-int spool_make_step(int live_fd, uint32_t job_id, uint32_t restart, uint32_t step_id, uid_t uid,
-		    gid_t gid, struct error *e)
+int spool_make_step(int live_fd, uint32_t job_id, uint32_t restart, uint32_t step_id, uid_t uid, gid_t gid,
+		    struct error *e)
 {
 	char job[SPOOL_NAME_MAX], step[SPOOL_NAME_MAX], name[SPOOL_NAME_MAX + 8];
 	snprintf(job, sizeof(job), "%u.%u", job_id, restart);

@@ -17,7 +17,7 @@ void spool_step_name(uint32_t step_id, char ret_name[SPOOL_NAME_MAX]);
 int spool_open_live(const char *spool, bool make, struct error *e);
 /* Make live/<job>.<restart>/step-<step>/ranks, replacing a stale one; ranks then belongs to
  * uid:gid. A descriptor of the step's directory, or -errno with text. */
-int spool_make_step(int live_fd, uint32_t job_id, uint32_t restart, uint32_t step_id, uid_t uid,
-		    gid_t gid, struct error *e);
+int spool_make_step(int live_fd, uint32_t job_id, uint32_t restart, uint32_t step_id, uid_t uid, gid_t gid,
+		    struct error *e);
 /* Make an empty root-owned file; one that is there is fine. 0 or -errno. */
 int spool_mark(int step_fd, const char *name);

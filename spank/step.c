@@ -66,8 +66,7 @@ static bool read_numbers(spank_t sp, struct layout *l)
 	l->gid = gid;
 	l->restart = read_restart(sp);
 	if (!sl_number(sp, S_JOB_NODEID, &l->nodeid) || !sl_number(sp, S_JOB_NNODES, &l->nnodes) ||
-	    !sl_number(sp, S_JOB_TOTAL_TASK_COUNT, &l->ntasks) ||
-	    !sl_number(sp, S_JOB_LOCAL_TASK_COUNT, &here))
+	    !sl_number(sp, S_JOB_TOTAL_TASK_COUNT, &l->ntasks) || !sl_number(sp, S_JOB_LOCAL_TASK_COUNT, &here))
 		return false;
 	l->ntasks_here = l->step_id == STEP_BATCH ? 0 : here;
 	return is_traceable(l->step_id) && uid != 0 && here <= TASKS_HERE_MAX;
@@ -121,8 +120,7 @@ static void pose_as_batch_step(struct layout *l, struct request *r)
 }
 
 /* Everything the record says; l points into n, Slurm's memory and *ret_tasks (free it). */
-static bool describe(spank_t sp, struct request *r, struct layout *l, struct names *n,
-		     uint32_t **ret_tasks)
+static bool describe(spank_t sp, struct request *r, struct layout *l, struct names *n, uint32_t **ret_tasks)
 {
 	gid_t *gids = NULL;
 	char **argv = NULL;
@@ -142,8 +140,7 @@ static bool describe(spank_t sp, struct request *r, struct layout *l, struct nam
 	return *ret_tasks != NULL;
 }
 
-static int make_directory(const struct config *c, const struct layout *l, struct step *s,
-			  struct error *e)
+static int make_directory(const struct config *c, const struct layout *l, struct step *s, struct error *e)
 {
 	char step[SPOOL_NAME_MAX];
 	int live_fd = spool_open_live(c->spool, true, e);
@@ -154,15 +151,13 @@ static int make_directory(const struct config *c, const struct layout *l, struct
 	if (s->dir_fd < 0)
 		return s->dir_fd;
 	spool_step_name(s->step_id, step);
-	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%u.%u/step-%s", c->spool, l->job_id,
-			 l->restart, step);
+	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%u.%u/step-%s", c->spool, l->job_id, l->restart, step);
 	if (n >= (int)sizeof(s->dir))
 		return fail(e, -ENAMETOOLONG, "spool=%s is too long", c->spool);
 	return layout_write(s->dir_fd, l, e);
 }
 
-static int start_agent(const struct config *c, const struct layout *l, const struct step *s,
-		       struct error *e)
+static int start_agent(const struct config *c, const struct layout *l, const struct step *s, struct error *e)
 {
 	char program[PATH_MAX + 16];
 	char *argv[] = {program, "collect", (char *)s->dir, NULL};
@@ -213,8 +208,7 @@ void step_task_exit(spank_t sp, const struct step *s)
 	if (!s->active || !sl_number(sp, S_TASK_GLOBAL_ID, &task) || !sl_exit_status(sp, &status))
 		return;
 	int n = snprintf(line, sizeof(line), "%u %d\n", task, status);
-	int fd = openat(s->dir_fd, "exits", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-			0644);
+	int fd = openat(s->dir_fd, "exits", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0 || write(fd, line, (size_t)n) != n)
 		sl_verbose("cannot record the exit of task %u: %s", task, strerror(errno));
 	if (fd >= 0)

@@ -35,14 +35,12 @@ void submit_prepare(void)
 void submit_step_known(spank_t sp, const struct request *r)
 {
 	uint32_t job_id, step_id;
-	const char *submit_dir = getenv("SLURM_SUBMIT_DIR"),
-		   *restart = getenv("SLURM_RESTART_COUNT");
+	const char *submit_dir = getenv("SLURM_SUBMIT_DIR"), *restart = getenv("SLURM_RESTART_COUNT");
 	if (local.own_allocation || submit_dir == NULL)
 		submit_dir = local.directory;
-	local.wanted =
-		r->report == REPORT_SRUN && (local.own_allocation || isatty(STDERR_FILENO)) &&
-		sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
-		output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out);
+	local.wanted = r->report == REPORT_SRUN && (local.own_allocation || isatty(STDERR_FILENO)) &&
+		       sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
+		       output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out);
 	if (!local.wanted || !sl_number(sp, S_JOB_NNODES, &local.nnodes))
 		local.nnodes = 0;
 }
@@ -52,8 +50,7 @@ static void run_finisher(const struct config *c)
 	char program[PATH_MAX + 16], nodes[16];
 	snprintf(program, sizeof(program), "%s/mpitrace", c->bindir);
 	snprintf(nodes, sizeof(nodes), "%u", local.nnodes);
-	char *argv[] = {program,     "finish",	local.out, "--wait",
-			FINISH_WAIT, "--nodes", nodes,	   NULL};
+	char *argv[] = {program, "finish", local.out, "--wait", FINISH_WAIT, "--nodes", nodes, NULL};
 	if (local.nnodes == 0)
 		argv[5] = NULL;
 	for (int i = 1; i < NSIG; i++)

@@ -9,8 +9,7 @@
 
 #define TRACER "libmpitrace.so"
 
-static const char *const ours[] = {"MPITRACE_DIR", "MPITRACE_MODE", "MPITRACE_BUDGET",
-				   "MPITRACE_STACK"};
+static const char *const ours[] = {"MPITRACE_DIR", "MPITRACE_MODE", "MPITRACE_BUDGET", "MPITRACE_STACK"};
 
 /* Is text[0..len) the path of our library? Entries of LD_PRELOAD end at a colon or a blank
  * (ld.so(8)). */
@@ -77,8 +76,7 @@ static void forget_outer(spank_t sp, const char *library)
 	free(kept);
 }
 
-void task_environment(spank_t sp, const struct config *c, const struct request *r,
-		      const struct step *s)
+void task_environment(spank_t sp, const struct config *c, const struct request *r, const struct step *s)
 {
 	char library[PATH_MAX + sizeof(TRACER) + 1], ranks[PATH_MAX + 8];
 	snprintf(library, sizeof(library), "%s/%s", c->libdir, TRACER);

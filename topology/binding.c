@@ -20,8 +20,7 @@ static cJSON *covered(const cJSON *pus, const struct cpulist *list, const char *
 	cJSON_ArrayForEach(pu, pus)
 	{
 		unsigned value = number_of(pu, key);
-		if (found != NULL && value <= CPULIST_CPU_MAX &&
-		    cpulist_has(list, number_of(pu, "os")))
+		if (found != NULL && value <= CPULIST_CPU_MAX && cpulist_has(list, number_of(pu, "os")))
 			found->bits[value / 64] |= 1ull << value % 64;
 	}
 	for (unsigned value = 0; found != NULL && value <= CPULIST_CPU_MAX; value++)

@@ -80,8 +80,7 @@ cJSON *topo_node(struct error *e)
 	gethostname(host, sizeof(host) - 1);
 	cJSON_AddStringToObject(node, "node", host);
 	add_cpu_model(node);
-	cJSON_AddNumberToObject(node, "memory_bytes",
-				(double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+	cJSON_AddNumberToObject(node, "memory_bytes", (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
 	add_counts(node, &pus);
 	add_pus(node, &pus);
 	free(pus.pu);

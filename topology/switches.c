@@ -29,8 +29,7 @@ static int walk(cJSON *result, cJSON *path, const char *addr, const char *patter
 		if (!take(&pattern, last, kind) || !take(&addr, last, part))
 			return 0;
 		if (last)
-			return strcmp(kind, "node") == 0 &&
-			       cJSON_AddStringToObject(result, "node", part) != NULL;
+			return strcmp(kind, "node") == 0 && cJSON_AddStringToObject(result, "node", part) != NULL;
 		cJSON_AddItemToArray(path, cJSON_CreateString(part));
 	}
 	return 0;

@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-void put_bar_of(struct page *p, const struct part *parts, unsigned nparts, double full,
-		unsigned height)
+void put_bar_of(struct page *p, const struct part *parts, unsigned nparts, double full, unsigned height)
 {
 	double at = 0;
 	put(p, "<svg class=\"bar\" width=\"100%%\" height=\"%u\" aria-hidden=\"true\">", height);
@@ -13,8 +12,8 @@ void put_bar_of(struct page *p, const struct part *parts, unsigned nparts, doubl
 		double width = fmin(fmax(parts[i].value / full, 0) * 100, 100 - at);
 		if (width < 0.005)
 			continue;
-		put(p, "<rect class=\"%s\" x=\"%.2f%%\" width=\"%.2f%%\" height=\"%u\"/>",
-		    parts[i].class, at, width, height);
+		put(p, "<rect class=\"%s\" x=\"%.2f%%\" width=\"%.2f%%\" height=\"%u\"/>", parts[i].class, at, width,
+		    height);
 		at += width;
 	}
 	put(p, "</svg>");

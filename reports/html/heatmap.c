@@ -13,9 +13,9 @@
 #define RANK_MAX (1u << 20)
 
 /* viridis (Smith, van der Walt; CC0), every 17th of 256. */
-static const char *const viridis[STEPS] = {
-	"#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e", "#2a788e", "#23888e",
-	"#1f988b", "#22a884", "#35b779", "#54c568", "#7ad151", "#a5db36", "#d2e21b", "#fde725"};
+static const char *const viridis[STEPS] = {"#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e",
+					   "#2a788e", "#23888e", "#1f988b", "#22a884", "#35b779", "#54c568",
+					   "#7ad151", "#a5db36", "#d2e21b", "#fde725"};
 
 static bool read_rank(const cJSON *entry, const char *key, size_t nranks, size_t *ret_rank)
 {
@@ -31,8 +31,7 @@ void heatmap_fill(struct heatmap *h, const cJSON *entries, const char *count_key
 	*h = (struct heatmap){.nranks = nranks < RANK_MAX ? nranks : RANK_MAX};
 	h->group = (h->nranks + HEATMAP_SIDE - 1) / HEATMAP_SIDE;
 	h->side = h->group > 0 ? (h->nranks + h->group - 1) / h->group : 0;
-	for (const cJSON *v = cJSON_IsArray(entries) ? entries->child : NULL; v != NULL;
-	     v = v->next) {
+	for (const cJSON *v = cJSON_IsArray(entries) ? entries->child : NULL; v != NULL; v = v->next) {
 		size_t src, dst;
 		if (!read_rank(v, "src", h->nranks, &src) || !read_rank(v, "dst", h->nranks, &dst))
 			continue;
@@ -63,8 +62,7 @@ static int step_of(double value, double min, double max)
 	return step < 0 ? 0 : step >= STEPS ? STEPS - 1 : step;
 }
 
-static void draw_step(struct page *p, const struct heatmap *h, const double *value, int step,
-		      double min, double max)
+static void draw_step(struct page *p, const struct heatmap *h, const double *value, int step, double min, double max)
 {
 	bool any = false;
 	for (size_t i = 0; i < h->side * h->side; i++) {
@@ -90,8 +88,8 @@ static void draw_tooltips(struct page *p, const struct heatmap *h, const char *u
 			    "<rect x=\"%zu\" y=\"%zu\" width=\"1\" height=\"1\"><title>%zu "
 			    "\xe2\x86\x92 %zu: %s, %s "
 			    "%s</title></rect>",
-			    i % h->side, i / h->side, i / h->side, i % h->side,
-			    fmt_bytes(h->bytes[i]).s, fmt_count(h->count[i]).s, unit);
+			    i % h->side, i / h->side, i / h->side, i % h->side, fmt_bytes(h->bytes[i]).s,
+			    fmt_count(h->count[i]).s, unit);
 	put(p, "</g>");
 }
 
@@ -105,10 +103,8 @@ static void draw_labels(struct page *p, const struct heatmap *h)
 	put(p, "<g class=\"tick\">");
 	for (size_t r = 0; r < h->nranks; r += step) {
 		double at = ((double)r + (h->group == 1 ? 0.5 : 0)) * scale;
-		put(p, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%zu</text>", LEFT + at,
-		    TOP - 6, r);
-		put(p, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%zu</text>", LEFT - 6,
-		    TOP + at + 4, r);
+		put(p, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%zu</text>", LEFT + at, TOP - 6, r);
+		put(p, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%zu</text>", LEFT - 6, TOP + at + 4, r);
 	}
 	put(p, "</g>");
 }
@@ -126,8 +122,7 @@ static void draw_ramp(struct page *p, double min, double max, bool bytes)
 	    "</svg><div class=\"axis\"><span>%s</span><span>blank: none \xc2\xb7 "
 	    "logarithmic</span>"
 	    "<span>%s</span></div></div>\n",
-	    bytes ? fmt_bytes(min).s : fmt_count(min).s,
-	    bytes ? fmt_bytes(max).s : fmt_count(max).s);
+	    bytes ? fmt_bytes(min).s : fmt_count(min).s, bytes ? fmt_bytes(max).s : fmt_count(max).s);
 }
 
 void heatmap_draw(struct page *p, const struct heatmap *h, const char *title, const char *unit)
@@ -154,14 +149,12 @@ void heatmap_draw(struct page *p, const struct heatmap *h, const char *title, co
 	    title);
 	draw_labels(p, h);
 	put(p, "<g%s transform=\"translate(%d %d) scale(%.4f)\" shape-rendering=\"crispEdges\">",
-	    h->side <= TOOLTIP_SIDE_MAX ? " class=\"cells\"" : "", LEFT, TOP,
-	    SQUARE / (double)h->side);
+	    h->side <= TOOLTIP_SIDE_MAX ? " class=\"cells\"" : "", LEFT, TOP, SQUARE / (double)h->side);
 	for (int step = 0; step < STEPS; step++)
 		draw_step(p, h, value, step, min, max);
 	draw_tooltips(p, h, unit);
-	put(p,
-	    "</g><rect class=\"frame\" x=\"%d\" y=\"%d\" width=\"%.0f\" height=\"%.0f\"/></svg>\n",
-	    LEFT, TOP, SQUARE, SQUARE);
+	put(p, "</g><rect class=\"frame\" x=\"%d\" y=\"%d\" width=\"%.0f\" height=\"%.0f\"/></svg>\n", LEFT, TOP,
+	    SQUARE, SQUARE);
 	draw_ramp(p, min, max, bytes);
 	put(p, "</figure>\n");
 }

@@ -24,8 +24,7 @@ static enum rank_end read_end(const cJSON *row)
 	const char *state = field_text(row, "state", "");
 	if (strcmp(state, "missing") == 0)
 		return RANK_MISSING;
-	return strcmp(state, "lost") == 0 || strcmp(state, "running") == 0 ? RANK_EARLY
-									   : RANK_ENDED;
+	return strcmp(state, "lost") == 0 || strcmp(state, "running") == 0 ? RANK_EARLY : RANK_ENDED;
 }
 
 static struct rank_row read_rank(const cJSON *row, size_t index)

@@ -42,8 +42,8 @@ static unsigned decode(const unsigned char *s, uint32_t *ret_code)
 static int is_unseen(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
-	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
-	       code == 0xfeff || (code & 0xfffe) == 0xfffe || code >= 0xe0000;
+	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
+	       (code & 0xfffe) == 0xfffe || code >= 0xe0000;
 }
 
 static void put_code(FILE *out, uint32_t code, const unsigned char *bytes, unsigned len)
@@ -96,7 +96,8 @@ void put_left_out(struct page *p, size_t left_out, const char *what)
 void put_not_kept(struct page *p, double left_out, const char *what)
 {
 	if (left_out > 0)
-		put(p, "<p class=\"more\">%s further %s were too many for the analysis.</p>\n", fmt_count(left_out).s, what);
+		put(p, "<p class=\"more\">%s further %s were too many for the analysis.</p>\n", fmt_count(left_out).s,
+		    what);
 }
 
 const char *basename_of(const char *path)

@@ -47,8 +47,7 @@ struct part {
  * beside it. */
 void put_bar(struct page *p, const struct part *parts, unsigned nparts, double full);
 /* The same, height in pixels. */
-void put_bar_of(struct page *p, const struct part *parts, unsigned nparts, double full,
-		unsigned height);
+void put_bar_of(struct page *p, const struct part *parts, unsigned nparts, double full, unsigned height);
 /* The bar of computing, MPI and waiting; wait_s is a part of mpi_s. */
 void put_time_bar(struct page *p, double useful_s, double mpi_s, double wait_s, double full_s);
 /* What the three patterns of put_time_bar mean. */

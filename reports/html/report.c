@@ -31,14 +31,12 @@ static void write_head(struct page *p)
 	    "<meta name=\"referrer\" content=\"no-referrer\">\n<title>",
 	    html_style_sha256);
 	put_text(p, basename_of(field_text(p->model->job, "program", "MPI program")), NAME_CHARS);
-	put(p, " \xc2\xb7 mpitrace report</title>\n<style>%s</style>\n</head>\n<body>\n",
-	    html_style);
+	put(p, " \xc2\xb7 mpitrace report</title>\n<style>%s</style>\n</head>\n<body>\n", html_style);
 	/* Referred to by the class "wait", so that waiting never differs by hue alone. */
-	put(p,
-	    "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"
-	    "<pattern id=\"hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
-	    "patternTransform=\"rotate(45)\"><rect class=\"hatch-back\" width=\"5\" height=\"5\"/>"
-	    "<rect class=\"hatch-line\" width=\"1.6\" height=\"5\"/></pattern></defs></svg>\n");
+	put(p, "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"
+	       "<pattern id=\"hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+	       "patternTransform=\"rotate(45)\"><rect class=\"hatch-back\" width=\"5\" height=\"5\"/>"
+	       "<rect class=\"hatch-line\" width=\"1.6\" height=\"5\"/></pattern></defs></svg>\n");
 }
 
 static void write_contents(struct page *p)
@@ -46,8 +44,7 @@ static void write_contents(struct page *p)
 	put(p, "<nav aria-label=\"Contents\"><ul>\n");
 	for (size_t i = 0; i < NSECTIONS; i++)
 		if (sections[i]->title != NULL && is_shown(sections[i], p->model))
-			put(p, "<li><a href=\"#%s\">%s</a></li>\n", sections[i]->id,
-			    sections[i]->title);
+			put(p, "<li><a href=\"#%s\">%s</a></li>\n", sections[i]->id, sections[i]->title);
 	put(p, "</ul></nav>\n");
 }
 

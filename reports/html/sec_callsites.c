@@ -9,8 +9,7 @@
 
 static void write_site(struct page *p, const cJSON *site, double longest_s)
 {
-	double time_s = fmax(field_number(site, "time_s"), 0),
-	       wait_s = fmax(field_number(site, "wait_s"), 0);
+	double time_s = fmax(field_number(site, "time_s"), 0), wait_s = fmax(field_number(site, "wait_s"), 0);
 	double bytes = field_number(site, "bytes");
 	put(p, "<tr><th scope=\"row\">");
 	put_callsite(p, site);
@@ -21,8 +20,8 @@ static void write_site(struct page *p, const cJSON *site, double longest_s)
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 	    "class=\"n\">%s</td></tr>\n",
-	    fmt_time(time_s).s, wait_s > 0 ? fmt_time(wait_s).s : "",
-	    fmt_count(field_number(site, "calls")).s, bytes > 0 ? fmt_bytes(bytes).s : "");
+	    fmt_time(time_s).s, wait_s > 0 ? fmt_time(wait_s).s : "", fmt_count(field_number(site, "calls")).s,
+	    bytes > 0 ? fmt_bytes(bytes).s : "");
 }
 
 static void write_callsites(struct page *p)

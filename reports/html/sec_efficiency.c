@@ -15,10 +15,9 @@ static const struct factor load_balance = {
 static const struct factor communication = {
 	"communication", "Communication", "Even the busiest rank spends most of the run computing.",
 	"Even the busiest rank loses much of the run in MPI: transfers and dependencies cost."};
-static const struct factor parallel = {
-	"parallel", "Parallel efficiency",
-	"Share of the ranks\xe2\x80\x99 time that is useful work.",
-	"Share of the ranks\xe2\x80\x99 time that is useful work. Below the mark."};
+static const struct factor parallel = {"parallel", "Parallel efficiency",
+				       "Share of the ranks\xe2\x80\x99 time that is useful work.",
+				       "Share of the ranks\xe2\x80\x99 time that is useful work. Below the mark."};
 static const struct factor serialization = {
 	"serialization", "Serialization", "Little is lost to ranks waiting for each other in turn.",
 	"Ranks wait for each other in turn; even an infinitely fast network would not help."};
@@ -53,8 +52,7 @@ static void write_factor(struct page *p, const struct factor *f)
 	put(p, "</div>\n");
 }
 
-static void write_product(struct page *p, const struct factor *a, const struct factor *b,
-			  const struct factor *c)
+static void write_product(struct page *p, const struct factor *a, const struct factor *b, const struct factor *c)
 {
 	put(p, "<div class=\"product\">\n");
 	write_factor(p, a);
@@ -81,8 +79,7 @@ static void write_efficiency(struct page *p)
 
 static bool has_efficiency(const struct model *m)
 {
-	return !isnan(field_number(m->efficiency, "parallel")) ||
-	       !isnan(field_number(m->efficiency, "load_balance"));
+	return !isnan(field_number(m->efficiency, "parallel")) || !isnan(field_number(m->efficiency, "load_balance"));
 }
 
 const struct section section_efficiency = {

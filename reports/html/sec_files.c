@@ -36,7 +36,8 @@ static void write_files(struct page *p)
 	size_t n;
 	const cJSON **file = field_objects_by(p->model->root, "files", "time_s", &n);
 	size_t shown = n < FILES_MAX ? n : FILES_MAX;
-	put(p, "<div class=\"scroll\"><table><caption>Files, most time first</caption>\n<thead><tr><th scope=\"col\">file</th>"
+	put(p, "<div class=\"scroll\"><table><caption>Files, most time first</caption>\n<thead><tr><th "
+	       "scope=\"col\">file</th>"
 	       "<th scope=\"col\" class=\"n\">calls</th><th scope=\"col\" class=\"n\">collective</th>"
 	       "<th scope=\"col\" class=\"n\">written</th><th scope=\"col\" class=\"n\">a call</th>"
 	       "<th scope=\"col\" class=\"n\">read</th><th scope=\"col\" class=\"n\">a call</th>"
@@ -57,7 +58,8 @@ static bool has_files(const struct model *m)
 const struct section section_files = {
 	.id = "files",
 	.title = "Files",
-	.how = "What went through MPI-IO, all ranks together; an opening is a row. Parallel file systems want few large calls: "
+	.how = "What went through MPI-IO, all ranks together; an opening is a row. Parallel file systems want few "
+	       "large calls: "
 	       "collective ones (\xe2\x80\xa6_all) let the library join the small pieces of many ranks.",
 	.has = has_files,
 	.write = write_files,

@@ -12,8 +12,8 @@
 
 static void write_title(struct page *p, const cJSON *issue)
 {
-	static const char *const severity[] = {"\xe2\x97\x8b for information",
-					       "\xe2\x96\xb2 worth a look", "\xe2\x96\xa0 serious"};
+	static const char *const severity[] = {"\xe2\x97\x8b for information", "\xe2\x96\xb2 worth a look",
+					       "\xe2\x96\xa0 serious"};
 	const char *kind = field_text(issue, "issue", "finding"), *phrase = issue_phrase(kind);
 	int s = issue_severity(issue);
 	put(p, "<h3><span class=\"sev s%d\">%s</span><span class=\"name\">", s, severity[s]);
@@ -74,8 +74,7 @@ static void write_loss(struct page *p, const cJSON *issue)
 static void write_window(struct page *p, const cJSON *issue)
 {
 	const cJSON *from = field_first(issue, "window_s");
-	if (from == NULL || from->next == NULL || isnan(number_of(from)) ||
-	    isnan(number_of(from->next)))
+	if (from == NULL || from->next == NULL || isnan(number_of(from)) || isnan(number_of(from->next)))
 		return;
 	put(p, "<div><dt>when</dt><dd>%s to %s</dd></div>\n", fmt_time(number_of(from)).s,
 	    fmt_time(number_of(from->next)).s);
@@ -97,8 +96,7 @@ static void write_pairs(struct page *p, const cJSON *issue)
 	if (n == 0)
 		return;
 	put(p, "<div><dt>pairs of ranks</dt><dd>");
-	for (const cJSON *v = field_first(issue, "pairs"); v != NULL && shown < PAIRS_MAX;
-	     v = v->next) {
+	for (const cJSON *v = field_first(issue, "pairs"); v != NULL && shown < PAIRS_MAX; v = v->next) {
 		put(p, shown++ > 0 ? ", " : "");
 		write_pair(p, v);
 	}
@@ -122,8 +120,7 @@ static void write_sites(struct page *p, const cJSON *issue)
 	if (n == 0)
 		return;
 	put(p, "<div><dt>in the source</dt><dd>");
-	for (const cJSON *v = field_first(issue, "callsites"); v != NULL && shown < SITES_MAX;
-	     v = v->next) {
+	for (const cJSON *v = field_first(issue, "callsites"); v != NULL && shown < SITES_MAX; v = v->next) {
 		const cJSON *site = model_callsite(p->model, v);
 		put(p, shown++ > 0 ? "<br>" : "");
 		if (site != NULL)

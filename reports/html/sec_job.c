@@ -72,8 +72,7 @@ static void write_start(struct page *p)
 		return;
 	}
 	time_t seconds = (time_t)start;
-	if (gmtime_r(&seconds, &tm) != NULL &&
-	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm) > 0)
+	if (gmtime_r(&seconds, &tm) != NULL && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm) > 0)
 		put(p, "<div><dt>Started</dt><dd>%s</dd></div>\n", text);
 }
 
@@ -87,8 +86,7 @@ static void write_job(struct page *p)
 	fact(p, "Step", "step_id");
 	if (field_number(p->model->job, "restart") > 0)
 		fact(p, "Restart", "restart");
-	put(p, "<div><dt>Ranks</dt><dd>%s</dd></div>\n",
-	    fmt_count((double)model_nranks(p->model)).s);
+	put(p, "<div><dt>Ranks</dt><dd>%s</dd></div>\n", fmt_count((double)model_nranks(p->model)).s);
 	write_nodes(p);
 	write_start(p);
 	if (!isnan(elapsed))

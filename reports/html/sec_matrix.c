@@ -62,8 +62,7 @@ static void write_pairs(struct page *p)
 	       "class=\"n\">mean size</th></tr>"
 	       "</thead>\n<tbody>\n");
 	for (size_t i = 0; i < n; i++) {
-		double bytes = field_number(pair[i], "bytes"),
-		       messages = field_number(pair[i], "messages");
+		double bytes = field_number(pair[i], "bytes"), messages = field_number(pair[i], "messages");
 		struct part part = {"mpi", bytes};
 		put(p, "<tr><th scope=\"row\">%.0f \xe2\x86\x92 %.0f</th><td class=\"wide\">",
 		    field_number(pair[i], "src"), field_number(pair[i], "dst"));
@@ -71,8 +70,7 @@ static void write_pairs(struct page *p)
 		put(p,
 		    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 		    "class=\"n\">%s</td></tr>\n",
-		    fmt_bytes(bytes).s, fmt_count(messages).s,
-		    fmt_bytes(messages > 0 ? bytes / messages : NAN).s);
+		    fmt_bytes(bytes).s, fmt_count(messages).s, fmt_bytes(messages > 0 ? bytes / messages : NAN).s);
 	}
 	put(p, "</tbody></table></div>\n");
 	put_left_out(p, all - n, "further pairs are");
@@ -82,8 +80,7 @@ static void write_pairs(struct page *p)
 static void write_patterns(struct page *p)
 {
 	size_t shown = 0;
-	for (const cJSON *v = field_first(p->model->root, "patterns");
-	     v != NULL && shown < PATTERNS_MAX; v = v->next) {
+	for (const cJSON *v = field_first(p->model->root, "patterns"); v != NULL && shown < PATTERNS_MAX; v = v->next) {
 		if (*field_text(v, "pattern", "") == '\0')
 			continue;
 		put(p, shown++ > 0 ? "<br>" : "<p>Pattern: ");
@@ -111,7 +108,8 @@ static void write_matrix(struct page *p)
 static bool has_matrix(const struct model *m)
 {
 	const cJSON *matrix = field(m->root, "matrix");
-	return field_count(matrix, "rma") > 0 || field_count(matrix, "p2p") > 0 || field_count(matrix, "collective") > 0;
+	return field_count(matrix, "rma") > 0 || field_count(matrix, "p2p") > 0 ||
+	       field_count(matrix, "collective") > 0;
 }
 
 const struct section section_matrix = {

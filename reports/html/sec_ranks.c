@@ -31,8 +31,7 @@ static void write_row(struct page *p, const struct rank_row *r, double full_s)
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 	    "class=\"n\">%s</td></tr>\n",
-	    fmt_time(r->useful_s).s, fmt_time(r->mpi_s).s, fmt_time(r->wait_s).s,
-	    fmt_bytes(r->bytes_out).s);
+	    fmt_time(r->useful_s).s, fmt_time(r->mpi_s).s, fmt_time(r->wait_s).s, fmt_bytes(r->bytes_out).s);
 }
 
 static void begin_rows(struct page *p, const char *caption)
@@ -69,19 +68,17 @@ static void write_rows(struct page *p, double full_s)
 	end_rows(p);
 }
 
-static void column_part(struct page *p, const char *class, double x, double width, double *bottom,
-			double height)
+static void column_part(struct page *p, const char *class, double x, double width, double *bottom, double height)
 {
 	if (height < 0.05)
 		return;
 	*bottom -= height;
-	put(p, "<rect class=\"%s\" x=\"%.3f%%\" y=\"%.1f\" width=\"%.3f%%\" height=\"%.1f\"/>",
-	    class, x, *bottom, width, height);
+	put(p, "<rect class=\"%s\" x=\"%.3f%%\" y=\"%.1f\" width=\"%.3f%%\" height=\"%.1f\"/>", class, x, *bottom,
+	    width, height);
 }
 
 /* One column: the mean of ranks [from, to), and a dot at the busiest of them. */
-static void write_column(struct page *p, size_t from, size_t to, double x, double width,
-			 double full_s)
+static void write_column(struct page *p, size_t from, size_t to, double x, double width, double full_s)
 {
 	const struct rank_row *rank = p->model->rank;
 	double useful = 0, mpi = 0, wait = 0, busiest = 0, n = (double)(to - from), bottom = HEIGHT;
@@ -91,23 +88,21 @@ static void write_column(struct page *p, size_t from, size_t to, double x, doubl
 		wait += rank[i].wait_s / n;
 		busiest = fmax(busiest, rank[i].useful_s);
 	}
-	put(p, "<g><title>ranks %ld\xe2\x80\x93%ld: useful %s, MPI %s, waiting %s</title>",
-	    rank[from].rank, rank[to - 1].rank, fmt_time(useful).s, fmt_time(mpi).s,
-	    fmt_time(wait).s);
+	put(p, "<g><title>ranks %ld\xe2\x80\x93%ld: useful %s, MPI %s, waiting %s</title>", rank[from].rank,
+	    rank[to - 1].rank, fmt_time(useful).s, fmt_time(mpi).s, fmt_time(wait).s);
 	column_part(p, "useful", x, width * 0.86, &bottom, useful / full_s * HEIGHT);
 	column_part(p, "mpi", x, width * 0.86, &bottom, (mpi - wait) / full_s * HEIGHT);
 	column_part(p, "wait", x, width * 0.86, &bottom, wait / full_s * HEIGHT);
 	if (to - from > 1)
-		put(p, "<circle class=\"dot\" cx=\"%.3f%%\" cy=\"%.1f\" r=\"1.6\"/>",
-		    x + width * 0.43, HEIGHT - busiest / full_s * HEIGHT);
+		put(p, "<circle class=\"dot\" cx=\"%.3f%%\" cy=\"%.1f\" r=\"1.6\"/>", x + width * 0.43,
+		    HEIGHT - busiest / full_s * HEIGHT);
 	put(p, "</g>\n");
 }
 
 static void write_columns(struct page *p, double full_s)
 {
 	const struct model *m = p->model;
-	size_t group = (m->nranks + COLUMNS_MAX - 1) / COLUMNS_MAX,
-	       columns = (m->nranks + group - 1) / group;
+	size_t group = (m->nranks + COLUMNS_MAX - 1) / COLUMNS_MAX, columns = (m->nranks + group - 1) / group;
 	double width = 100.0 / (double)columns;
 	put(p,
 	    "<div><svg class=\"columns\" width=\"100%%\" height=\"%.0f\" role=\"img\"><title>Time "
@@ -141,8 +136,8 @@ static int by_wait(const void *a, const void *b)
 	return (x->wait_s < y->wait_s) - (x->wait_s > y->wait_s);
 }
 
-static void write_extremes(struct page *p, struct rank_row *copy, const char *caption,
-			   double full_s, int (*order)(const void *, const void *))
+static void write_extremes(struct page *p, struct rank_row *copy, const char *caption, double full_s,
+			   int (*order)(const void *, const void *))
 {
 	qsort(copy, p->model->nranks, sizeof(*copy), order);
 	begin_rows(p, caption);

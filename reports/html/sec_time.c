@@ -19,8 +19,7 @@ static void write_share(struct page *p, const char *class, const char *what, dou
 static void write_total(struct page *p)
 {
 	const struct model *m = p->model;
-	struct part parts[] = {
-		{"useful", m->useful_s}, {"mpi", m->mpi_s - m->wait_s}, {"wait", m->wait_s}};
+	struct part parts[] = {{"useful", m->useful_s}, {"mpi", m->mpi_s - m->wait_s}, {"wait", m->wait_s}};
 	if (m->total_s <= 0)
 		return;
 	put(p, "<div class=\"total\">\n");
@@ -51,8 +50,7 @@ static void write_operation(struct page *p, const cJSON *op, double longest_s)
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 	    "class=\"n\">%s</td>",
-	    fmt_time(time_s).s,
-	    fmt_share(p->model->total_s > 0 && in_region(op) ? time_s / p->model->total_s : NAN).s,
+	    fmt_time(time_s).s, fmt_share(p->model->total_s > 0 && in_region(op) ? time_s / p->model->total_s : NAN).s,
 	    fmt_count(calls).s, fmt_time(calls > 0 ? time_s / calls : NAN).s);
 	put(p, "<td class=\"n\">%s</td></tr>\n", bytes > 0 ? fmt_bytes(bytes).s : "");
 }

@@ -13,9 +13,8 @@ static const struct {
 	const char *key, *name;
 	bool bytes;
 } metrics[] = {
-	{"events", "MPI calls", false},	  {"bytes", "data sent", true},
-	{"transfers", "messages", false}, {"collectives", "collectives", false},
-	{"barriers", "barriers", false},
+	{"events", "MPI calls", false},	       {"bytes", "data sent", true},	{"transfers", "messages", false},
+	{"collectives", "collectives", false}, {"barriers", "barriers", false},
 };
 
 struct columns {
@@ -51,8 +50,7 @@ static void write_columns(struct page *p, const struct columns *c, const char *n
 			put(p,
 			    "<rect class=\"mpi\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" "
 			    "height=\"%.1f\"/>",
-			    (double)i * width, HEIGHT - fmax(height, 0.6), width * 0.9,
-			    fmax(height, 0.6));
+			    (double)i * width, HEIGHT - fmax(height, 0.6), width * 0.9, fmax(height, 0.6));
 	}
 	put(p, "</svg>");
 }
@@ -64,21 +62,20 @@ static void write_metric(struct page *p, const cJSON **window, size_t n, size_t 
 		return;
 	struct fmt sum = metrics[metric].bytes ? fmt_bytes(c.sum) : fmt_count(c.sum);
 	struct fmt max = metrics[metric].bytes ? fmt_bytes(c.max) : fmt_count(c.max);
-	put(p, "<div>%s<small>%s in all<br>at most %s a column</small></div>\n<div>",
-	    metrics[metric].name, sum.s, max.s);
+	put(p, "<div>%s<small>%s in all<br>at most %s a column</small></div>\n<div>", metrics[metric].name, sum.s,
+	    max.s);
 	write_columns(p, &c, metrics[metric].name);
 	put(p, "</div>\n");
 }
 
-static void stack(struct page *p, const char *class, size_t i, double width, double value,
-		  double max, double *top)
+static void stack(struct page *p, const char *class, size_t i, double width, double value, double max, double *top)
 {
 	double height = value / max * HEIGHT;
 	if (height < 0.05)
 		return;
 	*top -= height;
-	put(p, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>",
-	    class, (double)i * width, *top, width * 0.9, height);
+	put(p, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>", class,
+	    (double)i * width, *top, width * 0.9, height);
 }
 
 /* How computing, MPI and waiting shared the time. */

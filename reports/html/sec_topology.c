@@ -70,8 +70,7 @@ static const char *switch_of(const cJSON *info)
 
 static int by_name(const void *a, const void *b)
 {
-	const struct rank_row *x = *(const struct rank_row *const *)a,
-			      *y = *(const struct rank_row *const *)b;
+	const struct rank_row *x = *(const struct rank_row *const *)a, *y = *(const struct rank_row *const *)b;
 	int order = strcmp(x->node, y->node);
 	return order != 0 ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
@@ -117,15 +116,13 @@ static void write_ranks(struct page *p, const struct node *node, int socket)
 	const char *comma = "";
 	const struct model *m = p->model;
 	for (size_t i = 0; i <= m->nranks; i++) {
-		bool here =
-			i < m->nranks && strcmp(m->rank[i].node, node->name) == 0 &&
-			(socket == ANY_SOCKET || socket_of(node->info, m->rank[i].cpus) == socket);
+		bool here = i < m->nranks && strcmp(m->rank[i].node, node->name) == 0 &&
+			    (socket == ANY_SOCKET || socket_of(node->info, m->rank[i].cpus) == socket);
 		if (here && m->rank[i].rank == last + 1) {
 			last++;
 		} else if (here || i == m->nranks) {
 			if (last >= first && first >= 0)
-				put(p, last > first ? "%s%ld\xe2\x80\x93%ld" : "%s%ld", comma,
-				    first, last);
+				put(p, last > first ? "%s%ld\xe2\x80\x93%ld" : "%s%ld", comma, first, last);
 			comma = first >= 0 ? ", " : "";
 			first = last = here ? m->rank[i].rank : -1;
 		}
@@ -157,8 +154,8 @@ static void write_sockets(struct page *p, const struct node *node)
 		put(p, "</div>");
 	}
 	if (sockets == 0) {
-		put(p, "<div class=\"socket\"><small>%s %s</small>",
-		    fmt_count((double)node->ranks).s, node->ranks == 1 ? "rank" : "ranks");
+		put(p, "<div class=\"socket\"><small>%s %s</small>", fmt_count((double)node->ranks).s,
+		    node->ranks == 1 ? "rank" : "ranks");
 		write_ranks(p, node, ANY_SOCKET);
 		put(p, "</div>");
 	}
@@ -167,8 +164,7 @@ static void write_sockets(struct page *p, const struct node *node)
 
 static void write_node(struct page *p, const struct node *node)
 {
-	double sockets = field_number(node->info, "sockets"),
-	       cores = field_number(node->info, "cores");
+	double sockets = field_number(node->info, "sockets"), cores = field_number(node->info, "cores");
 	put(p, "<div class=\"node\"><b>");
 	put_text(p, node->name, NAME_CHARS);
 	put(p, "</b>");

@@ -16,15 +16,13 @@ static void write_coverage(struct page *p)
 	    "<div><dt>Coverage</dt><dd><span class=\"flag\">%s</span><small>%s of %s "
 	    "ranks</small></dd></div>\n",
 	    m->partial ? "\xe2\x97\x90 Partial" : "\xe2\x9c\x93 Complete",
-	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s,
-	    fmt_count((double)model_nranks(m)).s);
+	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s, fmt_count((double)model_nranks(m)).s);
 }
 
 static void write_events(struct page *p)
 {
 	const struct model *m = p->model;
-	double kept = field_number(m->coverage, "events"),
-	       lost = field_number(m->coverage, "events_lost");
+	double kept = field_number(m->coverage, "events"), lost = field_number(m->coverage, "events_lost");
 	put(p, "<div><dt>Single events</dt><dd>%s recorded<small>", fmt_count(kept).s);
 	if (isnan(lost))
 		put(p, "losses unknown");
@@ -39,8 +37,7 @@ static void write_events(struct page *p)
 static void write_overhead(struct page *p)
 {
 	const cJSON *overhead = field(p->model->root, "overhead");
-	double per_call = field_number(overhead, "ns_per_call"),
-	       share = field_number(overhead, "share");
+	double per_call = field_number(overhead, "ns_per_call"), share = field_number(overhead, "share");
 	if (isnan(per_call) && isnan(share))
 		return;
 	put(p,
@@ -56,8 +53,7 @@ static void write_clock(struct page *p)
 	double repaired = field_number(clock, "violations_repaired");
 	if (clock == NULL)
 		return;
-	put(p, "<div><dt>Clocks between nodes</dt><dd>%s%s<small>",
-	    isnan(bound) ? "" : "\xc2\xb1\xc2\xa0",
+	put(p, "<div><dt>Clocks between nodes</dt><dd>%s%s<small>", isnan(bound) ? "" : "\xc2\xb1\xc2\xa0",
 	    isnan(bound) ? "bound unknown" : fmt_time(bound * 1e-6).s);
 	put_text(p, field_text(clock, "method", "method not recorded"), NAME_CHARS);
 	if (repaired > 0)
@@ -71,8 +67,8 @@ static void write_missing_nodes(struct page *p)
 	if (n == 0)
 		return;
 	put(p, "<li>%s %s missing: ", fmt_count((double)n).s, n == 1 ? "node is" : "nodes are");
-	for (const cJSON *v = field_first(p->model->coverage, "nodes_missing");
-	     v != NULL && shown < NODES_MAX; v = v->next) {
+	for (const cJSON *v = field_first(p->model->coverage, "nodes_missing"); v != NULL && shown < NODES_MAX;
+	     v = v->next) {
 		put(p, shown++ > 0 ? ", " : "");
 		put_text(p, cJSON_IsString(v) ? v->valuestring : "?", NAME_CHARS);
 	}
@@ -87,8 +83,7 @@ static void write_reasons(struct page *p)
 		return;
 	put(p, "<ul class=\"reasons\">\n");
 	write_missing_nodes(p);
-	for (const cJSON *v = field_first(coverage, "reasons"); v != NULL && shown < REASONS_MAX;
-	     v = v->next) {
+	for (const cJSON *v = field_first(coverage, "reasons"); v != NULL && shown < REASONS_MAX; v = v->next) {
 		const char *text = cJSON_IsString(v) ? v->valuestring : field_text(v, "text", "?");
 		put(p, "<li>");
 		put_text(p, text, SENTENCE_CHARS);

@@ -96,8 +96,7 @@ static void write_headline(struct page *p)
 		put(p, "Nothing to fix: MPI took %s of the ranks\xe2\x80\x99 time.",
 		    fmt_share(m->mpi_s / m->total_s).s);
 	} else {
-		put(p, "MPI took %s of the ranks\xe2\x80\x99 time.",
-		    fmt_share(m->mpi_s / m->total_s).s);
+		put(p, "MPI took %s of the ranks\xe2\x80\x99 time.", fmt_share(m->mpi_s / m->total_s).s);
 		if (issue != NULL)
 			write_cause(p, issue);
 		else
@@ -114,8 +113,7 @@ static void write_partial(struct page *p)
 	    "<p class=\"cause\">This trace is partial, %s of %s ranks: what follows is true of "
 	    "what was "
 	    "recorded.</p>\n",
-	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s,
-	    fmt_count((double)model_nranks(m)).s);
+	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s, fmt_count((double)model_nranks(m)).s);
 }
 
 /* Where it happens, unless the sentence before has said so. */

@@ -12,13 +12,11 @@ static const struct {
 	const char *state, *name, *meaning;
 } meanings[] = {
 	{"late_sender", "late sender", "a receive was there before its send"},
-	{"late_sender_wrong_order", "late sender, wrong order",
-	 "another message could have been received first"},
+	{"late_sender_wrong_order", "late sender, wrong order", "another message could have been received first"},
 	{"late_receiver", "late receiver", "a blocking send was there before its receive"},
 	{"wait_at_barrier", "wait at barrier", "early at a barrier, until the last rank came"},
 	{"barrier_completion", "barrier completion", "leaving a barrier after all had come"},
-	{"wait_at_nxn", "wait at N\xc3\x97N collective",
-	 "early at an all-to-all collective, until the last rank came"},
+	{"wait_at_nxn", "wait at N\xc3\x97N collective", "early at an all-to-all collective, until the last rank came"},
 	{"nxn_completion", "N\xc3\x97N completion", "leaving such a collective after all had come"},
 	{"late_broadcast", "late broadcast", "waiting for the root of a broadcast or scatter"},
 	{"early_reduce", "early reduce", "a root waiting for the ranks that contribute"},
@@ -49,8 +47,7 @@ static struct state *find(struct states *s, const char *name)
 
 static void add(struct states *s, const cJSON *row)
 {
-	double seconds = fmax(field_number(row, "seconds"), 0),
-	       count = fmax(field_number(row, "count"), 0);
+	double seconds = fmax(field_number(row, "seconds"), 0), count = fmax(field_number(row, "count"), 0);
 	struct state *state = find(s, field_text(row, "state", "unnamed"));
 	if (state == NULL) {
 		s->left_out++;
@@ -85,8 +82,7 @@ static void write_name(struct page *p, const char *state)
 {
 	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
 		if (strcmp(meanings[i].state, state) == 0) {
-			put(p, "%s<br><small class=\"soft\">%s</small>", meanings[i].name,
-			    meanings[i].meaning);
+			put(p, "%s<br><small class=\"soft\">%s</small>", meanings[i].name, meanings[i].meaning);
 			return;
 		}
 	put_words(p, state);
@@ -100,10 +96,8 @@ static void write_state(struct page *p, const struct state *s, double most_s)
 	write_name(p, s->name);
 	put(p, "</th><td class=\"wide\">");
 	put_bar(p, &part, 1, most_s);
-	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>",
-	    fmt_time(s->seconds).s,
-	    fmt_share(p->model->total_s > 0 ? s->seconds / p->model->total_s : NAN).s,
-	    fmt_count(s->count).s);
+	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>", fmt_time(s->seconds).s,
+	    fmt_share(p->model->total_s > 0 ? s->seconds / p->model->total_s : NAN).s, fmt_count(s->count).s);
 	if (!isnan(s->worst_rank))
 		put(p, "rank %.0f ", s->worst_rank);
 	if (site != NULL)

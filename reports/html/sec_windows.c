@@ -41,7 +41,11 @@ static void write_window(struct page *p, const cJSON *window)
 		{"starts", "start", "starts"},
 		{"locks", "lock", "locks"},
 		{"flushes", "flush", "flushes"},
-		{"local_flushes", "local\xc2\xa0" "flush", "local\xc2\xa0" "flushes"},
+		{"local_flushes",
+		 "local\xc2\xa0"
+		 "flush",
+		 "local\xc2\xa0"
+		 "flushes"},
 		{0},
 	};
 	double exposed_bytes = field_number(window, "exposed_bytes");
@@ -50,9 +54,11 @@ static void write_window(struct page *p, const cJSON *window)
 	put_text(p, *name != '\0' ? name : "unnamed", NAME_CHARS);
 	put(p, "<br><small class=\"soft\">");
 	put_text(p, field_text(window, "created_by", ""), NAME_CHARS);
-	put(p, "</small></th><td class=\"n\">%s</td><td class=\"keep\">", fmt_bytes(exposed_bytes > 0 ? exposed_bytes : NAN).s);
+	put(p, "</small></th><td class=\"n\">%s</td><td class=\"keep\">",
+	    fmt_bytes(exposed_bytes > 0 ? exposed_bytes : NAN).s);
 	write_counts(p, window, accesses);
-	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"keep\">", fmt_bytes(field_number(window, "bytes_to_target")).s,
+	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"keep\">",
+	    fmt_bytes(field_number(window, "bytes_to_target")).s,
 	    fmt_bytes(field_number(window, "bytes_from_target")).s);
 	write_counts(p, window, syncs);
 	put(p, "</td><td class=\"n\">%s</td></tr>\n", fmt_time(field_number(window, "time_s")).s);
@@ -63,8 +69,10 @@ static void write_windows(struct page *p)
 	size_t n;
 	const cJSON **window = field_objects_by(p->model->root, "windows", "time_s", &n);
 	size_t shown = n < WINDOWS_MAX ? n : WINDOWS_MAX;
-	put(p, "<div class=\"scroll\"><table><caption>Windows, most time first</caption>\n<thead><tr><th scope=\"col\">window</th>"
-	       "<th scope=\"col\" class=\"n\">exposed</th><th scope=\"col\">calls</th><th scope=\"col\" class=\"n\">to targets</th>"
+	put(p, "<div class=\"scroll\"><table><caption>Windows, most time first</caption>\n<thead><tr><th "
+	       "scope=\"col\">window</th>"
+	       "<th scope=\"col\" class=\"n\">exposed</th><th scope=\"col\">calls</th><th scope=\"col\" class=\"n\">to "
+	       "targets</th>"
 	       "<th scope=\"col\" class=\"n\">from targets</th><th scope=\"col\">synchronised by</th>"
 	       "<th scope=\"col\" class=\"n\">time</th></tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < shown; i++)
@@ -83,7 +91,8 @@ static bool has_windows(const struct model *m)
 const struct section section_windows = {
 	.id = "windows",
 	.title = "One-sided communication",
-	.how = "Memory that ranks open to each other. Calls, bytes and time of all ranks together. Most of the time of a "
+	.how = "Memory that ranks open to each other. Calls, bytes and time of all ranks together. Most of the time of "
+	       "a "
 	       "well-used window is in few synchronising calls, each for many accesses.",
 	.has = has_windows,
 	.write = write_windows,

@@ -5,30 +5,30 @@
 #include "reports/html/page.h"
 
 struct section {
-	const char *id;	   /* anchor */
-	const char *title; /* NULL: no frame and no entry in the contents; the section draws itself
+	const char *id;			    /* anchor */
+	const char *title;		    /* NULL: no frame and no entry in the contents; the section draws itself
 			      whole */
-	const char *how;   /* one or two sentences in the margin: how to read it */
+	const char *how;		    /* one or two sentences in the margin: how to read it */
 	bool (*has)(const struct model *m); /* is there something to show; NULL: always */
 	void (*write)(struct page *p);
 };
 
-#define SECTIONS(ROW)                                                                              \
-	ROW(verdict)                                                                               \
-	ROW(trust)                                                                                 \
-	ROW(job)                                                                                   \
-	ROW(efficiency)                                                                            \
-	ROW(time)                                                                                  \
-	ROW(ranks)                                                                                 \
-	ROW(timeline)                                                                              \
-	ROW(matrix)                                                                                \
-	ROW(waits)                                                                                 \
-	ROW(callsites)                                                                             \
-	ROW(windows)                                                                               \
-	ROW(files)                                                                                 \
-	ROW(communicators)                                                                         \
-	ROW(topology)                                                                              \
-	ROW(findings)                                                                              \
+#define SECTIONS(ROW) \
+	ROW(verdict) \
+	ROW(trust) \
+	ROW(job) \
+	ROW(efficiency) \
+	ROW(time) \
+	ROW(ranks) \
+	ROW(timeline) \
+	ROW(matrix) \
+	ROW(waits) \
+	ROW(callsites) \
+	ROW(windows) \
+	ROW(files) \
+	ROW(communicators) \
+	ROW(topology) \
+	ROW(findings) \
 	ROW(next)
 
 #define DECLARE(name) extern const struct section section_##name;

@@ -29,11 +29,9 @@ static struct fmt long_time(double seconds)
 	struct fmt f;
 	long long s = llround(seconds);
 	if (s < 3600)
-		snprintf(f.s, sizeof(f.s), "%lld" NBSP "min" NBSP "%02lld" NBSP "s", s / 60,
-			 s % 60);
+		snprintf(f.s, sizeof(f.s), "%lld" NBSP "min" NBSP "%02lld" NBSP "s", s / 60, s % 60);
 	else
-		snprintf(f.s, sizeof(f.s), "%lld" NBSP "h" NBSP "%02lld" NBSP "min", s / 3600,
-			 s % 3600 / 60);
+		snprintf(f.s, sizeof(f.s), "%lld" NBSP "h" NBSP "%02lld" NBSP "min", s / 3600, s % 3600 / 60);
 	return f;
 }
 

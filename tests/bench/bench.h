@@ -1,4 +1,5 @@
-/* bench.h - a benchmark program prints one line: "<calls> <seconds> <resident KiB> <init seconds> <finalize seconds>". */
+/* bench.h - a benchmark program prints one line: "<calls> <seconds> <resident KiB> <init seconds> <finalize
+ * seconds>". */
 #pragma once
 
 #include <mpi.h>

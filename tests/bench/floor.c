@@ -14,6 +14,7 @@ int main(void)
 		sum += __builtin_ia32_rdtsc() - enter;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &b);
-	printf("BENCH %d %.9f %d 0 0\n", N, (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec), sum == 0);
+	printf("BENCH %d %.9f %d 0 0\n", N, (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec),
+	       sum == 0);
 	return 0;
 }

@@ -1,5 +1,6 @@
-/* counts_coll.c - every collective, blocking and nonblocking, on the world, on halves of it, on a cartesian grid and
- * on an inter-communicator; messages inside sub-communicators go to known world ranks. 4 ranks or more, an even number. */
+/* counts_coll.c - every collective, blocking and nonblocking, on the world, on halves of it, on a cartesian grid
+ * and on an inter-communicator; messages inside sub-communicators go to known world ranks. 4 ranks or more, an
+ * even number. */
 #include "truth.h"
 
 static int world_rank, world_size;

@@ -1,5 +1,5 @@
-/* counts_comms.c - communicators made in all ways; on each of them a message goes to a known world rank, so that members that
- * disagreed about which communicator it is would not match. 4 ranks or more, an even number. */
+/* counts_comms.c - communicators made in all ways; on each of them a message goes to a known world rank, so that
+ * members that disagreed about which communicator it is would not match. 4 ranks or more, an even number. */
 #include "truth.h"
 
 static int rank, size, out, in;
@@ -10,11 +10,13 @@ static void ring(MPI_Comm c, int next)
 	int n, me;
 	CALL(MPI_Comm_rank, c, &me);
 	CALL(MPI_Comm_size, c, &n);
-	CALL(MPI_Sendrecv, &out, 1, MPI_INT, (me + 1) % n, 0, &in, 1, MPI_INT, (me + n - 1) % n, 0, c, MPI_STATUS_IGNORE);
+	CALL(MPI_Sendrecv, &out, 1, MPI_INT, (me + 1) % n, 0, &in, 1, MPI_INT, (me + n - 1) % n, 0, c,
+	     MPI_STATUS_IGNORE);
 	sent(next, 4);
 }
 
-/* Only the members call: pairs at once with one tag, then the same pairs again, then the even ranks while the odd ones do not. */
+/* Only the members call: pairs at once with one tag, then the same pairs again, then the even ranks while the odd
+ * ones do not. */
 static void groups(void)
 {
 	MPI_Group world, pair, even;
@@ -86,7 +88,8 @@ static void graphs(void)
 	CALL(MPI_Dist_graph_create, MPI_COMM_WORLD, 1, &rank, &one, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &c);
 	CALL(MPI_Comm_set_name, c, "graph");
 	ring(c, next);
-	CALL(MPI_Dist_graph_create_adjacent, c, 1, &previous, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &d);
+	CALL(MPI_Dist_graph_create_adjacent, c, 1, &previous, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL,
+	     0, &d);
 	ring(d, next);
 	CALL(MPI_Comm_free, &d);
 	CALL(MPI_Comm_free, &c);

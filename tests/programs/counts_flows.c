@@ -1,5 +1,6 @@
-/* counts_flows.c - what collectives move between world ranks, counted by the program: neighbourhood collectives on cartesian, graph
- * and distributed graph communicators, and MPI_IN_PLACE everywhere. Exactly 4 ranks, or any number above. */
+/* counts_flows.c - what collectives move between world ranks, counted by the program: neighbourhood collectives on
+ * cartesian, graph and distributed graph communicators, and MPI_IN_PLACE everywhere. Exactly 4 ranks, or any
+ * number above. */
 #include "truth.h"
 
 #define N 3
@@ -101,9 +102,11 @@ static void graph(void)
 static void dist_graph(void)
 {
 	MPI_Comm c, again;
-	int out[2] = {(rank + 1) % size, (rank + 2) % size}, in[2] = {(rank + size - 1) % size, (rank + size - 2) % size};
+	int out[2] = {(rank + 1) % size, (rank + 2) % size},
+	    in[2] = {(rank + size - 1) % size, (rank + size - 2) % size};
 	int one = rank, degree = 2;
-	CALL(MPI_Dist_graph_create_adjacent, MPI_COMM_WORLD, 2, in, MPI_UNWEIGHTED, 2, out, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &c);
+	CALL(MPI_Dist_graph_create_adjacent, MPI_COMM_WORLD, 2, in, MPI_UNWEIGHTED, 2, out, MPI_UNWEIGHTED,
+	     MPI_INFO_NULL, 0, &c);
 	neighbors(c, 2, 2, out);
 	CALL(MPI_Comm_dup, c, &again);
 	neighbors(again, 2, 2, out);
@@ -144,7 +147,8 @@ static void in_place(void)
 	}
 	CALL(MPI_Allreduce, here, a, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD), all(8);
 	CALL(MPI_Allgather, here, 0, MPI_DATATYPE_NULL, a, 2, MPI_INT, MPI_COMM_WORLD), all(8);
-	CALL(MPI_Allgatherv, here, 0, MPI_DATATYPE_NULL, a, counts, displs, MPI_INT, MPI_COMM_WORLD), all((rank + 1) * 4);
+	CALL(MPI_Allgatherv, here, 0, MPI_DATATYPE_NULL, a, counts, displs, MPI_INT, MPI_COMM_WORLD),
+		all((rank + 1) * 4);
 	CALL(MPI_Alltoall, here, 0, MPI_DATATYPE_NULL, a, 2, MPI_INT, MPI_COMM_WORLD), all(8);
 	for (int i = 0; i < size; i++)
 		counts[i] = 3; /* in place, pairs exchange equal sizes */
@@ -162,13 +166,15 @@ static void in_place(void)
 	CALL(MPI_Gather, rank == 1 ? here : (void *)b, 2, MPI_INT, a, 2, MPI_INT, 1, MPI_COMM_WORLD);
 	if (rank != 1)
 		passed(1, 8);
-	CALL(MPI_Gatherv, rank == 1 ? here : (void *)b, rank + 1, MPI_INT, a, counts, displs, MPI_INT, 1, MPI_COMM_WORLD);
+	CALL(MPI_Gatherv, rank == 1 ? here : (void *)b, rank + 1, MPI_INT, a, counts, displs, MPI_INT, 1,
+	     MPI_COMM_WORLD);
 	if (rank != 1)
 		passed(1, (rank + 1) * 4);
 	CALL(MPI_Scatter, a, 2, MPI_INT, rank == 1 ? here : (void *)b, 2, MPI_INT, 1, MPI_COMM_WORLD);
 	if (rank == 1)
 		all(8);
-	CALL(MPI_Scatterv, a, counts, displs, MPI_INT, rank == 1 ? here : (void *)b, rank + 1, MPI_INT, 1, MPI_COMM_WORLD);
+	CALL(MPI_Scatterv, a, counts, displs, MPI_INT, rank == 1 ? here : (void *)b, rank + 1, MPI_INT, 1,
+	     MPI_COMM_WORLD);
 	if (rank == 1)
 		all_growing();
 	CALL(MPI_Scan, here, a, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -1,6 +1,6 @@
-/* counts_io.c DIRECTORY [old] - MPI-IO in all forms (old: but nonblocking collectives), with known counts and known bytes in each
- * of two files. Any number of ranks.
- * The file grows by 8 ints a rank and call; reads beyond its end find less than they ask for. */
+/* counts_io.c DIRECTORY [old] - MPI-IO in all forms (old: but nonblocking collectives), with known counts and
+ * known bytes in each of two files. Any number of ranks. The file grows by 8 ints a rank and call; reads beyond
+ * its end find less than they ask for. */
 #include "truth.h"
 
 #define INTS 8
@@ -10,8 +10,14 @@ static int rank, size, old;
 static int out[64], in[64];
 static long written, read_;
 
-static void wrote(void) { written += BYTES; }
-static void found(void) { read_ += BYTES; }
+static void wrote(void)
+{
+	written += BYTES;
+}
+static void found(void)
+{
+	read_ += BYTES;
+}
 
 /* Places in the file: call number k of this rank. */
 static MPI_Offset place(int k)
@@ -112,7 +118,8 @@ static MPI_File begin(const char *path)
 {
 	MPI_File f;
 	written = read_ = 0;
-	if (CALL(MPI_File_open, MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f) != MPI_SUCCESS)
+	if (CALL(MPI_File_open, MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f) !=
+	    MPI_SUCCESS)
 		abort();
 	CALL(MPI_File_set_view, f, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
 	return f;

@@ -1,5 +1,5 @@
-/* counts_mpi4.c DIRECTORY - what MPI 4.0 added: calls with large counts (_c), partitioned communication, Isendrecv, persistent
- * collectives. 4 ranks or more, an even number. */
+/* counts_mpi4.c DIRECTORY - what MPI 4.0 added: calls with large counts (_c), partitioned communication,
+ * Isendrecv, persistent collectives. 4 ranks or more, an even number. */
 #include "truth.h"
 
 #define PARTITIONS 4
@@ -21,8 +21,10 @@ static void messages(void)
 	CALL(MPI_Isend_c, a, 5, MPI_INT, peer, 2, MPI_COMM_WORLD, &r[0]), sent(peer, 20);
 	CALL(MPI_Recv_c, b, 5, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	CALL(MPI_Wait, &r[0], MPI_STATUS_IGNORE);
-	CALL(MPI_Sendrecv_c, a, 2, MPI_INT, next, 3, b, 2, MPI_INT, previous, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE), sent(next, 8);
-	CALL(MPI_Sendrecv_replace_c, a, 1, MPI_INT, next, 3, previous, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE), sent(next, 4);
+	CALL(MPI_Sendrecv_c, a, 2, MPI_INT, next, 3, b, 2, MPI_INT, previous, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+		sent(next, 8);
+	CALL(MPI_Sendrecv_replace_c, a, 1, MPI_INT, next, 3, previous, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+		sent(next, 4);
 	CALL(MPI_Buffer_attach_c, space, sizeof(space));
 	CALL(MPI_Bsend_c, a, 7, MPI_INT, peer, 4, MPI_COMM_WORLD), sent(peer, 28);
 	CALL(MPI_Mprobe, peer, 4, MPI_COMM_WORLD, &m, MPI_STATUS_IGNORE);

@@ -1,5 +1,5 @@
-/* counts_p2p.c - every kind of point-to-point with known counts: modes, wildcards, PROC_NULL, persistent, Sendrecv, probes,
- * all completions, cancelled and freed requests. 4 ranks or more, an even number. */
+/* counts_p2p.c - every kind of point-to-point with known counts: modes, wildcards, PROC_NULL, persistent,
+ * Sendrecv, probes, all completions, cancelled and freed requests. 4 ranks or more, an even number. */
 #include "truth.h"
 
 #define N 7

@@ -1,5 +1,5 @@
-/* counts_rma.c - one-sided communication with known counts: all kinds of windows, all data calls, all synchronisations, on the
- * world and on halves of it with reversed ranks. 4 ranks or more, an even number. */
+/* counts_rma.c - one-sided communication with known counts: all kinds of windows, all data calls, all
+ * synchronisations, on the world and on halves of it with reversed ranks. 4 ranks or more, an even number. */
 #include "truth.h"
 
 #define N 5
@@ -34,7 +34,8 @@ static void general(void)
 	MPI_Group all, to, from;
 	MPI_Win win;
 	int me = size - 1 - rank, flag;
-	int targets[2] = {(me + 1) % size, (me + 2) % size}, origins[2] = {(me + size - 1) % size, (me + size - 2) % size};
+	int targets[2] = {(me + 1) % size, (me + 2) % size},
+	    origins[2] = {(me + size - 1) % size, (me + size - 2) % size};
 	CALL(MPI_Comm_split, MPI_COMM_WORLD, 0, -rank, &turned);
 	CALL(MPI_Win_create, data, sizeof(data), 8, MPI_INFO_NULL, turned, &win);
 	CALL(MPI_Comm_group, turned, &all);
@@ -71,7 +72,8 @@ static void requests(MPI_Win win, int to, int to_world)
 	got(to_world, 16);
 	CALL(MPI_Raccumulate, other, 3, MPI_DOUBLE, to, 8, 3, MPI_DOUBLE, MPI_SUM, win, &r[2]);
 	put(to_world, 24);
-	CALL(MPI_Rget_accumulate, other, 1, MPI_DOUBLE, results + 8, 1, MPI_DOUBLE, to, 16, 1, MPI_DOUBLE, MPI_SUM, win, &r[3]);
+	CALL(MPI_Rget_accumulate, other, 1, MPI_DOUBLE, results + 8, 1, MPI_DOUBLE, to, 16, 1, MPI_DOUBLE, MPI_SUM, win,
+	     &r[3]);
 	put(to_world, 8);
 	got(to_world, 8);
 	CALL(MPI_Waitall, 4, r, MPI_STATUSES_IGNORE);
@@ -111,7 +113,8 @@ static void locks(void)
 		CALL(MPI_Compare_and_swap, &one, &expected, &old, MPI_LONG, to, 33, win);
 		put(to_world, 8);
 		got(to_world, 8);
-		CALL(MPI_Get_accumulate, NULL, 0, MPI_DATATYPE_NULL, results, 2, MPI_DOUBLE, to, 40, 2, MPI_DOUBLE, MPI_NO_OP, win);
+		CALL(MPI_Get_accumulate, NULL, 0, MPI_DATATYPE_NULL, results, 2, MPI_DOUBLE, to, 40, 2, MPI_DOUBLE,
+		     MPI_NO_OP, win);
 		put(to_world, 0);
 		got(to_world, 16);
 		CALL(MPI_Win_unlock, to, win);

@@ -1,4 +1,5 @@
-/* environment.c NAME BYTES - sets the variable to that many bytes by itself (execve takes none that long), then is an ordinary program. */
+/* environment.c NAME BYTES - sets the variable to that many bytes by itself (execve takes none that long), then is
+ * an ordinary program. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

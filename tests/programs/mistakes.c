@@ -6,8 +6,9 @@
 
 static int rank, size;
 
-/* 20 messages that their sender starts 5 ms late, received by MPI_Irecv and MPI_Wait with any tag, on a communicator that is the
- * third on one rank and the first on the others: its handle, and its Fortran number, differ. */
+/* 20 messages that their sender starts 5 ms late, received by MPI_Irecv and MPI_Wait with any tag, on a
+ * communicator that is the third on one rank and the first on the others: its handle, and its Fortran number,
+ * differ. */
 static void late(void)
 {
 	MPI_Comm comm, own[2];

@@ -1,6 +1,6 @@
-/* slurm_ring.c - a ring of messages that ends as told: slurm_ring [ROUNDS] [exit=N|kill=SIGNAL|abort]. The end comes half-way
- * on the last rank for kill and abort, and after MPI_Finalize on all ranks for exit. Writes one line a rank to stdout and
- * rank 0 one to stderr. */
+/* slurm_ring.c - a ring of messages that ends as told: slurm_ring [ROUNDS] [exit=N|kill=SIGNAL|abort]. The end
+ * comes half-way on the last rank for kill and abort, and after MPI_Finalize on all ranks for exit. Writes one
+ * line a rank to stdout and rank 0 one to stderr. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* steps.c FILE STEPS THREADS [ignore | hog | slow] - STEPS rounds (0: for ever) of six calls in each thread, with a few thousand different signatures. What
- * has returned is counted in FILE, mapped: long[thread][6]; whoever dies loses nothing of it. Prints a sum that messages
- * made. ignore: SIGTERM does not end it. hog: takes memory at the end until it gets no more.
- * slow: rests now and then, so that an idle agent comes to its turn. */
+/* steps.c FILE STEPS THREADS [ignore | hog | slow] - STEPS rounds (0: for ever) of six calls in each thread, with
+ * a few thousand different signatures. What has returned is counted in FILE, mapped: long[thread][6]; whoever dies
+ * loses nothing of it. Prints a sum that messages made. ignore: SIGTERM does not end it. hog: takes memory at the
+ * end until it gets no more. slow: rests now and then, so that an idle agent comes to its turn. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -70,8 +70,9 @@ int main(int argc, char **argv)
 	else
 		MPI_Init(&argc, &argv);
 	for (int i = 0; i < n; i++) {
-		w[i] = (struct worker){.returned = returned + i * KINDS, .steps = atol(argv[2]),
-				     .slow = argc > 4 && strcmp(argv[4], "slow") == 0};
+		w[i] = (struct worker){.returned = returned + i * KINDS,
+				       .steps = atol(argv[2]),
+				       .slow = argc > 4 && strcmp(argv[4], "slow") == 0};
 		MPI_Comm_dup(MPI_COMM_SELF, &w[i].comm);
 	}
 	for (int i = 1; i < n; i++)

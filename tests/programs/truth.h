@@ -1,7 +1,7 @@
-/* truth.h - a program that knows its own counts. CALL(MPI_X, args) calls and counts; sent() tells of every message.
- * put() and got() of one-sided
- * transfers, passed() of what a collective moved. truth_write() writes "op NAME COUNT", "message SRC DST COUNT BYTES", "collective ..." and "rma SRC DST
- * COUNT BYTES" (world ranks), "file NAME READ WRITTEN" (bytes) to the file named by TRUTH, one a rank. */
+/* truth.h - a program that knows its own counts. CALL(MPI_X, args) calls and counts; sent() tells of every
+ * message. put() and got() of one-sided transfers, passed() of what a collective moved. truth_write() writes "op
+ * NAME COUNT", "message SRC DST COUNT BYTES", "collective ..." and "rma SRC DST COUNT BYTES" (world ranks), "file
+ * NAME READ WRITTEN" (bytes) to the file named by TRUTH, one a rank. */
 #pragma once
 
 #include <mpi.h>
@@ -19,7 +19,8 @@ static struct {
 struct truth_flow {
 	long count, bytes;
 };
-static struct truth_flow truth_sent[TRUTH_RANKS], truth_passed[TRUTH_RANKS], truth_put[TRUTH_RANKS], truth_got[TRUTH_RANKS];
+static struct truth_flow truth_sent[TRUTH_RANKS], truth_passed[TRUTH_RANKS], truth_put[TRUTH_RANKS],
+	truth_got[TRUTH_RANKS];
 
 static struct truth_file {
 	const char *name;
@@ -96,6 +97,7 @@ static void truth_write(int rank, int size)
 		truth_flow(f, "rma", i, rank, &truth_got[i]);
 	}
 	for (int i = 0; i < truth_nfiles; i++)
-		fprintf(f, "file %s %ld %ld\n", truth_files[i].name, truth_files[i].read_bytes, truth_files[i].written_bytes);
+		fprintf(f, "file %s %ld %ld\n", truth_files[i].name, truth_files[i].read_bytes,
+			truth_files[i].written_bytes);
 	fclose(f);
 }

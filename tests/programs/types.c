@@ -1,5 +1,5 @@
-/* types.c - datatypes made in all ways, each named for its signature and used once by a send to itself; types in a loop; handles that
- * come back as other types. One rank. */
+/* types.c - datatypes made in all ways, each named for its signature and used once by a send to itself; types in a
+ * loop; handles that come back as other types. One rank. */
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ static void six_ints(void)
 {
 	MPI_Datatype t, two, three;
 	int lengths[3] = {1, 3, 2}, starts[3] = {0, 4, 9}, sizes[2] = {4, 5}, parts[2] = {2, 3}, from[2] = {1, 1};
-	int distribs[1] = {MPI_DISTRIBUTE_BLOCK}, args[1] = {MPI_DISTRIBUTE_DFLT_DARG}, psizes[1] = {1}, gsizes[1] = {6};
+	int distribs[1] = {MPI_DISTRIBUTE_BLOCK}, args[1] = {MPI_DISTRIBUTE_DFLT_DARG}, psizes[1] = {1},
+	    gsizes[1] = {6};
 	MPI_Aint far[3] = {0, 16, 64};
 	MPI_Datatype kinds[3] = {MPI_INT, MPI_INT, MPI_INT};
 	MPI_Type_contiguous(6, MPI_INT, &t), done(&t, "ints6 contiguous");
@@ -41,7 +42,8 @@ static void six_ints(void)
 	MPI_Type_create_hindexed_block(3, 2, far, MPI_INT, &t), done(&t, "ints6 hindexed_block");
 	MPI_Type_create_struct(3, lengths, far, kinds, &t), done(&t, "ints6 struct");
 	MPI_Type_create_subarray(2, sizes, parts, from, MPI_ORDER_C, MPI_INT, &t), done(&t, "ints6 subarray");
-	MPI_Type_create_darray(1, 0, 1, gsizes, distribs, args, psizes, MPI_ORDER_C, MPI_INT, &t), done(&t, "ints6 darray");
+	MPI_Type_create_darray(1, 0, 1, gsizes, distribs, args, psizes, MPI_ORDER_C, MPI_INT, &t),
+		done(&t, "ints6 darray");
 	MPI_Type_contiguous(3, MPI_INT, &three);
 	MPI_Type_dup(three, &two);
 	MPI_Type_free(&three); /* before anything made of it is used */

@@ -1,5 +1,5 @@
-/* wide.c DIR [CORPUS] - what does not fit anywhere: 10,000-entry Waitall and Testall, long names of communicators and files, lists per peer, many
- * loaded modules (*.so in CORPUS). Prints how much of each. */
+/* wide.c DIR [CORPUS] - what does not fit anywhere: 10,000-entry Waitall and Testall, long names of communicators
+ * and files, lists per peer, many loaded modules (*.so in CORPUS). Prints how much of each. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <mpi.h>
@@ -31,7 +31,8 @@ static void names(const char *dir)
 	while (at < longest)
 		at += snprintf(path + at, sizeof(path) - (size_t)at, "./");
 	snprintf(path + at, sizeof(path) - (size_t)at, "the-end");
-	if (MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file) == MPI_SUCCESS) {
+	if (MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file) ==
+	    MPI_SUCCESS) {
 		MPI_File_write(file, path, 10, MPI_CHAR, MPI_STATUS_IGNORE);
 		MPI_File_close(&file);
 	}
@@ -61,8 +62,8 @@ static void neighbours(void)
 		counts[i] = 1 + i % 7;
 		at[i] = i * 8;
 	}
-	MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, EDGES, peers, MPI_UNWEIGHTED, EDGES, peers, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-				       &graph);
+	MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, EDGES, peers, MPI_UNWEIGHTED, EDGES, peers, MPI_UNWEIGHTED,
+				       MPI_INFO_NULL, 0, &graph);
 	MPI_Neighbor_alltoallv(out, counts, at, MPI_CHAR, in, counts, at, MPI_CHAR, graph);
 	MPI_Comm_free(&graph);
 	free(out);

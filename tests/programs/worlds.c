@@ -1,5 +1,6 @@
-/* worlds.c CASE - processes that meet later than in MPI_Init. `spawn`, `spawn_multiple`: everybody spawns two children together, talks to them
- * over the inter-communicator and over a merged one; `accept`: ranks 0 and 1 connect by a port; `join`: by a socket; `sessions`: no MPI_Init at all. */
+/* worlds.c CASE - processes that meet later than in MPI_Init. `spawn`, `spawn_multiple`: everybody spawns two
+ * children together, talks to them over the inter-communicator and over a merged one; `accept`: ranks 0 and 1
+ * connect by a port; `join`: by a socket; `sessions`: no MPI_Init at all. */
 #include "truth.h"
 
 #include <sys/socket.h>
@@ -48,7 +49,8 @@ static void spawn(char *program, int multiple)
 		CALL(MPI_Comm_spawn_multiple, 2, programs, argvs, one_each, infos, 0, MPI_COMM_WORLD, &children,
 		     MPI_ERRCODES_IGNORE);
 	else
-		CALL(MPI_Comm_spawn, program, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+		CALL(MPI_Comm_spawn, program, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+		     MPI_ERRCODES_IGNORE);
 	with_children(children, 0);
 	MPI_Comm half;
 	CALL(MPI_Comm_split, MPI_COMM_WORLD, rank % 2, rank, &half);

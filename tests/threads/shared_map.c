@@ -1,5 +1,5 @@
-/* shared_map.c - mmap() for tracer and agent in one process: who maps a part of the segment file that is mapped already gets
- * that mapping. The linker puts these in place of the real ones (--wrap). */
+/* shared_map.c - mmap() for tracer and agent in one process: who maps a part of the segment file that is mapped
+ * already gets that mapping. The linker puts these in place of the real ones (--wrap). */
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
-/* stub_mpi.c - as much of an MPI as the tracer and threads.c ask for, with MPICH's mpi.h and no communication. Handles are given
- * out from small pools and given out again soon, also to other threads: that is what the tracer's tables have to bear. */
+/* stub_mpi.c - as much of an MPI as the tracer and threads.c ask for, with MPICH's mpi.h and no communication.
+ * Handles are given out from small pools and given out again soon, also to other threads: that is what the
+ * tracer's tables have to bear. */
 #include <mpi.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -127,8 +128,8 @@ EXPORT int PMPI_Type_size_x(MPI_Datatype type, MPI_Count *size)
 	return MPI_SUCCESS;
 }
 
-EXPORT int PMPI_Type_get_envelope_c(MPI_Datatype type, MPI_Count *ints, MPI_Count *addresses, MPI_Count *counts, MPI_Count *types,
-				    int *combiner)
+EXPORT int PMPI_Type_get_envelope_c(MPI_Datatype type, MPI_Count *ints, MPI_Count *addresses, MPI_Count *counts,
+				    MPI_Count *types, int *combiner)
 {
 	(void)type;
 	*ints = *addresses = *counts = *types = 0;
@@ -144,7 +145,8 @@ EXPORT int PMPI_Type_get_name(MPI_Datatype type, char *name, int *len)
 	return MPI_SUCCESS;
 }
 
-EXPORT int PMPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+EXPORT int PMPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+		      MPI_Request *request)
 {
 	(void)buf, (void)count, (void)type, (void)dest, (void)tag, (void)comm;
 	*request = take(REQUEST);

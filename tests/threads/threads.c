@@ -1,5 +1,5 @@
-/* threads.c DIR - eight threads call the tracer's wrappers as fast as they can while another one drains their segments as the
- * agent does. TAP; ThreadSanitizer speaks up by itself. */
+/* threads.c DIR - eight threads call the tracer's wrappers as fast as they can while another one drains their
+ * segments as the agent does. TAP; ThreadSanitizer speaks up by itself. */
 #include "collect/process.h"
 #include "format/mpic.h"
 #include "pmpi/front.h"
@@ -156,13 +156,14 @@ int main(int argc, char **argv)
 	process_profile(&d.process, &d.output);
 	char path[4096];
 	snprintf(path, sizeof(path), "%s", d.output.path);
-	uint64_t calls = sum_of(&d, false), lost = sum_of(&d, true), want = (uint64_t)THREADS * ROUNDS * CALLS_A_ROUND + 2;
+	uint64_t calls = sum_of(&d, false), lost = sum_of(&d, true),
+		 want = (uint64_t)THREADS * ROUNDS * CALLS_A_ROUND + 2;
 	output_close(&d.output);
 	uint64_t told = calls_in_events(path);
-	printf("1..2\n%sok 1 - the totals hold every call: %llu of %llu\n", calls == want ? "" : "not ", (unsigned long long)calls,
-	       (unsigned long long)want);
-	printf("%sok 2 - the events tell every call: %llu, %llu lost\n", told + lost == want ? "" : "not ", (unsigned long long)told,
-	       (unsigned long long)lost);
+	printf("1..2\n%sok 1 - the totals hold every call: %llu of %llu\n", calls == want ? "" : "not ",
+	       (unsigned long long)calls, (unsigned long long)want);
+	printf("%sok 2 - the events tell every call: %llu, %llu lost\n", told + lost == want ? "" : "not ",
+	       (unsigned long long)told, (unsigned long long)lost);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command) != 0 || calls != want || told + lost != want;
 }

@@ -1,6 +1,7 @@
-/* faults.c - preloaded: lets calls of the C library fail when they come from our own code, and leaves everybody else's alone.
- * FAULT=call:errno:N or call:errno:N+ : the Nth (and all later ones) of `call` (or of `any`) fails. FAULT_IN: who is ours, a part of
- * the object's file name. FAULT_COUNT: a file that gets "call count" lines at exit: how far a sweep has to go. */
+/* faults.c - preloaded: lets calls of the C library fail when they come from our own code, and leaves everybody
+ * else's alone. FAULT=call:errno:N or call:errno:N+ : the Nth (and all later ones) of `call` (or of `any`) fails.
+ * FAULT_IN: who is ours, a part of the object's file name. FAULT_COUNT: a file that gets "call count" lines at
+ * exit: how far a sweep has to go. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +18,26 @@
 #define PUBLIC __attribute__((visibility("default")))
 #define REAL(name) ((__typeof__(&name))real(#name))
 
-enum call { OPEN, MMAP, POSIX_FALLOCATE, FALLOCATE, PWRITE, PREAD, WRITE, FTRUNCATE, FSYNC, MALLOC, CALLOC, REALLOC, MKDIR, CALLS };
+enum call {
+	OPEN,
+	MMAP,
+	POSIX_FALLOCATE,
+	FALLOCATE,
+	PWRITE,
+	PREAD,
+	WRITE,
+	FTRUNCATE,
+	FSYNC,
+	MALLOC,
+	CALLOC,
+	REALLOC,
+	MKDIR,
+	CALLS
+};
 
-static const char *const names[CALLS] = {"open", "mmap", "posix_fallocate", "fallocate", "pwrite", "pread", "write", "ftruncate",
-					 "fsync", "malloc", "calloc", "realloc", "mkdir"};
+static const char *const names[CALLS] = {"open",  "mmap",      "posix_fallocate", "fallocate", "pwrite", "pread",
+					 "write", "ftruncate", "fsync",		  "malloc",    "calloc", "realloc",
+					 "mkdir"};
 static unsigned seen[CALLS], seen_any;
 static struct {
 	char call[32], in[64];

@@ -13,8 +13,7 @@
 enum op { INIT, FINALIZE, IRECV, ISEND, WAITALL, ALLREDUCE, OPS };
 static const char *const op_names[OPS] = {"MPI_Init",  "MPI_Finalize", "MPI_Irecv",
 					  "MPI_Isend", "MPI_Waitall",  "MPI_Allreduce"};
-static const uint8_t op_class[OPS] = {MPIX_OTHER, MPIX_OTHER, MPIX_P2P,
-				      MPIX_P2P,	  MPIX_WAIT,  MPIX_COLL};
+static const uint8_t op_class[OPS] = {MPIX_OTHER, MPIX_OTHER, MPIX_P2P, MPIX_P2P, MPIX_WAIT, MPIX_COLL};
 
 #define LATENCY_NS 20000
 #define START_NS 300
@@ -120,8 +119,7 @@ static void allreduce(struct world *w)
 static void step(struct world *w, int number)
 {
 	for (int r = 0; r < w->ranks; r++) {
-		compute(&w->logs[r],
-			1000000 + 1000000ll * r / w->ranks + (number * 7919 + r * 104729) % 50000);
+		compute(&w->logs[r], 1000000 + 1000000ll * r / w->ranks + (number * 7919 + r * 104729) % 50000);
 		post(w, r, IRECV);
 		post(w, r, ISEND);
 	}
@@ -142,8 +140,7 @@ static void simulate(struct world *w)
 		put(&w->logs[r], FINALIZE, 200000);
 }
 
-/* ---- the analysis
- * -------------------------------------------------------------------------------------- */
+/* ---- the analysis ---- */
 
 struct totals {
 	double calls[OPS], seconds[OPS], bytes[OPS], wait[OPS];
@@ -200,8 +197,7 @@ static void put_efficiency(struct buf *b, const struct world *w, const struct to
 		   "\"summary\":{\"transfers\":%llu,\"bytes\":%.0f,\"collectives\":%.0f,"
 		   "\"barriers\":0,"
 		   "\"runtime_s\":%.6f},",
-		   (unsigned long long)w->nmessages, t->bytes[ISEND], t->calls[ALLREDUCE],
-		   t->runtime_s);
+		   (unsigned long long)w->nmessages, t->bytes[ISEND], t->calls[ALLREDUCE], t->runtime_s);
 	buf_printf(b,
 		   "\"efficiency\":{\"load_balance\":%.4f,\"communication\":%.4f,\"parallel\":%.4f,"
 		   "\"serialization\":null,\"transfer\":null,\"note\":\"\"},",
@@ -212,8 +208,8 @@ static void put_operations(struct buf *b, const struct totals *t)
 {
 	buf_str(b, "\"operations\":[");
 	for (int i = 0; i < OPS; i++)
-		buf_printf(b, "%s{\"op\":\"%s\",\"calls\":%.0f,\"time_s\":%.6f,\"bytes\":%.0f}",
-			   i > 0 ? "," : "", op_names[i], t->calls[i], t->seconds[i], t->bytes[i]);
+		buf_printf(b, "%s{\"op\":\"%s\",\"calls\":%.0f,\"time_s\":%.6f,\"bytes\":%.0f}", i > 0 ? "," : "",
+			   op_names[i], t->calls[i], t->seconds[i], t->bytes[i]);
 	buf_str(b, "],\"callsites\":[");
 	for (int i = 0; i < OPS; i++)
 		buf_printf(b,
@@ -221,9 +217,8 @@ static void put_operations(struct buf *b, const struct totals *t)
 			   "halo.c\",\"line\":%d,\"function\":\"%s\","
 			   "\"module\":\"halo\",\"calls\":%.0f,\"time_s\":%.6f,\"bytes\":%.0f,"
 			   "\"wait_s\":%.6f}",
-			   i > 0 ? "," : "", i, op_names[i], 40 + i * 7,
-			   i < 2 ? "main" : "exchange", t->calls[i], t->seconds[i], t->bytes[i],
-			   t->wait[i]);
+			   i > 0 ? "," : "", i, op_names[i], 40 + i * 7, i < 2 ? "main" : "exchange", t->calls[i],
+			   t->seconds[i], t->bytes[i], t->wait[i]);
 	buf_str(b, "],\"communicators\":[{\"id\":0,\"name\":\"MPI_COMM_WORLD\",\"size\":0}],");
 }
 
@@ -236,8 +231,7 @@ static void put_ranks(struct buf *b, const struct world *w)
 		buf_printf(b,
 			   "%s{\"rank\":%d,\"node\":\"n%d\",\"useful_s\":%.6f,\"mpi_s\":%.6f,"
 			   "\"wait_s\":%.6f}",
-			   r > 0 ? "," : "", r, 1 + 2 * r / w->ranks, s, all - s,
-			   (double)l->wait_ns * 1e-9);
+			   r > 0 ? "," : "", r, 1 + 2 * r / w->ranks, s, all - s, (double)l->wait_ns * 1e-9);
 	}
 	buf_str(b, "],");
 }
@@ -248,8 +242,8 @@ static void put_matrix(struct buf *b, const struct world *w)
 	buf_str(b, "\"matrix\":{\"p2p\":[");
 	for (int r = 0; r < w->ranks; r++)
 		for (int side = 0; side < 4; side++, comma = ",")
-			buf_printf(b, "%s{\"src\":%d,\"dst\":%d,\"messages\":%d,\"bytes\":%llu}",
-				   comma, r, neighbour(w, r, side), w->steps,
+			buf_printf(b, "%s{\"src\":%d,\"dst\":%d,\"messages\":%d,\"bytes\":%llu}", comma, r,
+				   neighbour(w, r, side), w->steps,
 				   (unsigned long long)side_bytes[side] * (unsigned)w->steps);
 	buf_str(b, "],\"collective\":[");
 	comma = "";
@@ -257,8 +251,8 @@ static void put_matrix(struct buf *b, const struct world *w)
 		for (int d = 0; d < w->ranks; d++) {
 			if (d == r)
 				continue;
-			buf_printf(b, "%s{\"src\":%d,\"dst\":%d,\"operations\":%d,\"bytes\":%d}",
-				   comma, r, d, w->steps / 10 + 1, 8 * (w->steps / 10 + 1));
+			buf_printf(b, "%s{\"src\":%d,\"dst\":%d,\"operations\":%d,\"bytes\":%d}", comma, r, d,
+				   w->steps / 10 + 1, 8 * (w->steps / 10 + 1));
 			comma = ",";
 		}
 	buf_str(b, "]},");
@@ -273,24 +267,22 @@ static void put_findings(struct buf *b, const struct world *w, const struct tota
 			   "%s{\"state\":\"late_sender\",\"rank\":%d,\"count\":%d,\"seconds\":%.6f,"
 			   "\"callsite\":4}",
 			   r > 0 ? "," : "", r, w->steps, (double)w->logs[r].wait_ns * 1e-9);
-	buf_printf(
-		b,
-		"],\"issues\":[{\"issue\":\"load_imbalance\",\"severity\":\"high\",\"score\":0.8,"
-		"\"loss_s\":%.6f,\"ranks\":[%d],\"pairs\":[],\"callsites\":[4],\"window_s\":[0.005,"
-		"%.6f],"
-		"\"what\":\"Ranks compute for different lengths of time; rank %d computes "
-		"longest.\","
-		"\"why\":\"Everyone waits for the slowest neighbour in MPI_Waitall.\","
-		"\"next\":\"Give rank %d a smaller part of the grid.\",\"metric\":{\"name\":"
-		"\"load_balance\",\"value\":%.3f,\"threshold\":0.8}}],\"patterns\":[{\"pattern\":"
-		"\"halo\","
-		"\"score\":0.98,\"grid\":[%d,%d],\"periodic\":true}]}",
-		loss, w->ranks - 1, t->runtime_s, w->ranks - 1, w->ranks - 1,
-		t->busy_s / w->ranks / t->busy_max_s, w->columns, w->rows);
+	buf_printf(b,
+		   "],\"issues\":[{\"issue\":\"load_imbalance\",\"severity\":\"high\",\"score\":0.8,"
+		   "\"loss_s\":%.6f,\"ranks\":[%d],\"pairs\":[],\"callsites\":[4],\"window_s\":[0.005,"
+		   "%.6f],"
+		   "\"what\":\"Ranks compute for different lengths of time; rank %d computes "
+		   "longest.\","
+		   "\"why\":\"Everyone waits for the slowest neighbour in MPI_Waitall.\","
+		   "\"next\":\"Give rank %d a smaller part of the grid.\",\"metric\":{\"name\":"
+		   "\"load_balance\",\"value\":%.3f,\"threshold\":0.8}}],\"patterns\":[{\"pattern\":"
+		   "\"halo\","
+		   "\"score\":0.98,\"grid\":[%d,%d],\"periodic\":true}]}",
+		   loss, w->ranks - 1, t->runtime_s, w->ranks - 1, w->ranks - 1, t->busy_s / w->ranks / t->busy_max_s,
+		   w->columns, w->rows);
 }
 
-/* ---- the file
- * ------------------------------------------------------------------------------------------ */
+/* ---- the file ---- */
 
 static int by_send(const void *a, const void *b)
 {
@@ -300,16 +292,12 @@ static int by_send(const void *a, const void *b)
 
 static int write_file(struct world *w, const char *path, const char *json, int64_t runtime_ns)
 {
-	struct mpix_info info = {.ranks = (uint32_t)w->ranks,
-				 .runtime_ns = runtime_ns,
-				 .ops = op_names,
-				 .nops = OPS};
+	struct mpix_info info = {.ranks = (uint32_t)w->ranks, .runtime_ns = runtime_ns, .ops = op_names, .nops = OPS};
 	struct mpix_writer *writer;
 	struct error e;
 	int rc = mpix_writer_create(path, &info, &writer, &e);
 	for (int r = 0; r < w->ranks && rc == 0; r++)
-		rc = mpix_writer_events(writer, (uint32_t)r, w->logs[r].events, w->logs[r].count,
-					&e);
+		rc = mpix_writer_events(writer, (uint32_t)r, w->logs[r].events, w->logs[r].count, &e);
 	qsort(w->messages, w->nmessages, sizeof(*w->messages), by_send);
 	if (rc == 0)
 		rc = mpix_writer_messages(writer, w->messages, w->nmessages, &e);
@@ -340,8 +328,7 @@ int main(int argc, char **argv)
 	put_matrix(&json, &w);
 	put_findings(&json, &w, &t);
 	buf_u8(&json, 0);
-	int rc = write_file(&w, argv[1], (const char *)json.data,
-			    (int64_t)(t.runtime_s * 1e9 + 0.5));
+	int rc = write_file(&w, argv[1], (const char *)json.data, (int64_t)(t.runtime_s * 1e9 + 0.5));
 	buf_done(&json);
 	for (int r = 0; r < w.ranks; r++)
 		free(w.logs[r].events);

@@ -1,6 +1,6 @@
 /* mpic_count.c FILE - what a .mpic holds, counted straight from its blocks, without the analysis: one JSON object
- * {finished, damaged_bytes, end, processes: [{meta, events, missing_blocks, undefined, ops, totals}]}. ops = calls by operation
- * in the events, totals = in the profile; undefined = events whose signature is not defined. */
+ * {finished, damaged_bytes, end, processes: [{meta, events, missing_blocks, undefined, ops, totals}]}. ops = calls
+ * by operation in the events, totals = in the profile; undefined = events whose signature is not defined. */
 #include "format/mpic.h"
 #include "format/sig.h"
 

@@ -1,6 +1,7 @@
-/* mpic_sigs.c FILE... - what .mpic files say, one JSON object a line, for tests that look closer than the analysis does:
- * {"process", "meta": ...} of each process, {"process", "thread", "def", ...} for each definition, {"process", "thread", "sig", ...} for each signature with its calls,
- * {"process", "thread", "extra": [...]} for each event with extra words. Ranks are those of MPI_COMM_WORLD. */
+/* mpic_sigs.c FILE... - what .mpic files say, one JSON object a line, for tests that look closer than the analysis
+ * does: {"process", "meta": ...} of each process, {"process", "thread", "def", ...} for each definition,
+ * {"process", "thread", "sig", ...} for each signature with its calls, {"process", "thread", "extra": [...]} for
+ * each event with extra words. Ranks are those of MPI_COMM_WORLD. */
 #include "format/mpic.h"
 #include "format/sig.h"
 
@@ -160,7 +161,8 @@ static void meta(const struct mpic_block *b, const struct buf *payload)
 	print(line);
 }
 
-/* Blocks stand by thread, then kind: definitions before totals, so signatures wait for the last block of their thread. */
+/* Blocks stand by thread, then kind: definitions before totals, so signatures wait for the last block of their
+ * thread. */
 static void thread(const struct mpic_file *f, const struct mpic_block *b, size_t n)
 {
 	_cleanup_buf_ struct buf payload = {0};

@@ -57,9 +57,7 @@ TestSuite(layout, .init = make_dir, .fini = remove_dir);
 TestSuite(output, .init = make_dir, .fini = remove_dir);
 TestSuite(drain, .init = make_dir, .fini = remove_dir);
 
-/* ---- layout
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- layout ---- */
 
 static int read_layout(const char *text, size_t len_bytes, struct layout *l)
 {
@@ -125,9 +123,7 @@ Test(layout, a_huge_one_is_read_up_to_the_limits)
 	free(text);
 }
 
-/* ---- output
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- output ---- */
 
 static struct output output_to(const char *wanted)
 {
@@ -265,8 +261,7 @@ Test(output, is_still_a_trace_when_its_very_first_write_failed)
 	free(o.path);
 }
 
-/* ---- segment files
- * ----------------------------------------------------------------------------------------- */
+/* ---- segment files ---- */
 
 static struct segfile *map_segfile(void)
 {
@@ -301,8 +296,7 @@ static struct segfile *make_segfile(void)
 	return f;
 }
 
-static void fill_segment(struct segfile *f, unsigned slot, uint32_t state, const uint64_t *words,
-			 uint32_t nwords)
+static void fill_segment(struct segfile *f, unsigned slot, uint32_t state, const uint64_t *words, uint32_t nwords)
 {
 	struct segment *g = at(f, RING_AT + slot * SLOT);
 	memcpy(g + 1, words, nwords * sizeof(*words));
@@ -350,9 +344,7 @@ static unsigned events_of(const struct mpic_file *f, struct mpic_event *ret_even
 		if (f->blocks[i].kind != MPIC_EVENTS)
 			continue;
 		cr_assert_eq(mpic_read(f, &f->blocks[i], &payload, NULL), 0);
-		cr_assert_eq(mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes),
-					       &count),
-			     0);
+		cr_assert_eq(mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes), &count), 0);
 		while (n < max && (rc = mpic_events_next(&it, &ret_events[n])) != 0) {
 			cr_assert_eq(rc, 1);
 			n++;
@@ -415,17 +407,12 @@ Test(drain, tells_the_polls_that_were_running_when_the_process_died)
 	struct segfile *f = make_segfile();
 	struct thread_area *area = at(f, AREA_AT);
 	struct mpic_event ev[8];
-	area->polls = (struct pending_polls){.sig = 9,
-					     .busy = 1,
-					     .calls = 77,
-					     .ticks = 50,
-					     .enter_tick = 1100,
-					     .exit_tick = 1200};
+	area->polls = (struct pending_polls){
+		.sig = 9, .busy = 1, .calls = 77, .ticks = 50, .enter_tick = 1100, .exit_tick = 1200};
 	fill_segment(f, 0, SEGMENT_OPEN, two, 2);
 	struct result r = drain(true);
 	cr_assert_eq(events_of(&r.file, ev, 8), 3);
-	cr_assert(ev[2].sig == 9 && ev[2].enter_tick == 1100 && ev[2].exit_tick == 1200 &&
-		  ev[2].extra[0] == 77);
+	cr_assert(ev[2].sig == 9 && ev[2].enter_tick == 1100 && ev[2].exit_tick == 1200 && ev[2].extra[0] == 77);
 	mpic_close(&r.file);
 }
 
@@ -434,7 +421,8 @@ Test(drain, tells_the_polls_of_a_process_that_died_between_two_segments)
 	struct segfile *f = make_segfile();
 	struct thread_area *area = at(f, AREA_AT);
 	struct mpic_event ev[8];
-	area->polls = (struct pending_polls){.sig = 9, .busy = 1, .calls = 77, .previous_exit_tick = 1042, .enter_tick = 1100, .exit_tick = 1200};
+	area->polls = (struct pending_polls){
+		.sig = 9, .busy = 1, .calls = 77, .previous_exit_tick = 1042, .enter_tick = 1100, .exit_tick = 1200};
 	fill_segment(f, 0, SEGMENT_FULL, two, 2);
 	fill_segment(f, 1, SEGMENT_FREE, two, 2);
 	struct result r = drain(true);
@@ -523,7 +511,8 @@ static void spill(struct segfile *f, unsigned i, uint32_t place)
 	struct segment head = {.committed = sizeof(two), .len_bytes = SLOT, .seq = i, .begin_tick = 1000};
 	int fd = open(spill_path, O_WRONLY | O_CREAT, 0600);
 	cr_assert_eq(pwrite(fd, &head, sizeof(head), (off_t)place * SPILL_SLOT_BYTES), (ssize_t)sizeof(head));
-	cr_assert_eq(pwrite(fd, two, sizeof(two), (off_t)place * SPILL_SLOT_BYTES + (off_t)sizeof(head)), (ssize_t)sizeof(two));
+	cr_assert_eq(pwrite(fd, two, sizeof(two), (off_t)place * SPILL_SLOT_BYTES + (off_t)sizeof(head)),
+		     (ssize_t)sizeof(two));
 	close(fd);
 	f->spill_place[i] = place;
 }
@@ -549,8 +538,8 @@ Test(drain, a_segment_that_was_spilled_is_not_told_again_from_its_slot)
 	struct mpic_event ev[8];
 	spill(f, 0, 0);
 	f->spilled = 1;
-	area->polls = (struct pending_polls){.sig = 9, .busy = 1, .calls = 7, .previous_exit_tick = 1042,
-					     .enter_tick = 1100, .exit_tick = 1200};
+	area->polls = (struct pending_polls){
+		.sig = 9, .busy = 1, .calls = 7, .previous_exit_tick = 1042, .enter_tick = 1100, .exit_tick = 1200};
 	fill_segment(f, 0, SEGMENT_OPEN, two, 2);
 	struct result r = drain(true);
 	cr_assert_eq(events_of(&r.file, ev, 8), 3);

@@ -59,8 +59,10 @@ Test(html, shows_windows_and_files_most_time_first)
 	char *json = corpus("halo_findings.json"), *page = page_of(json, &len_bytes);
 	const char *first = strstr(page, "#1 unnamed"), *second = strstr(page, "#0 halo<br>");
 	cr_assert(first != NULL && second != NULL && first < second);
-	cr_expect_not_null(strstr(page, "4,800\xc2\xa0puts<br>1\xc2\xa0" "accumulate"));
-	cr_expect_not_null(strstr(page, "8\xc2\xa0locks<br>640\xc2\xa0" "flushes"));
+	cr_expect_not_null(strstr(page, "4,800\xc2\xa0puts<br>1\xc2\xa0"
+					"accumulate"));
+	cr_expect_not_null(strstr(page, "8\xc2\xa0locks<br>640\xc2\xa0"
+					"flushes"));
 	cr_expect_not_null(strstr(page, "3 further windows were too many for the analysis"));
 	first = strstr(page, "<th scope=\"row\">input.nc"), second = strstr(page, "<th scope=\"row\">checkpoint.0007");
 	cr_assert(first != NULL && second != NULL && first < second);
@@ -119,8 +121,7 @@ Test(html, an_empty_analysis_gives_a_page)
 	free(page);
 }
 
-/* ---- every field absent, and of every other type
- * ------------------------------------------------------- */
+/* ---- every field absent, and of every other type ---- */
 
 static const char *const odd_values[] = {"null",
 					 "true",
@@ -184,8 +185,7 @@ Test(html, any_field_may_be_absent_or_of_another_type)
 	free(json);
 }
 
-/* ---- scale
- * --------------------------------------------------------------------------------------------- */
+/* ---- scale ---- */
 
 static void add_ranks(struct buf *b, unsigned n)
 {
@@ -202,8 +202,8 @@ static void add_pairs(struct buf *b, unsigned n)
 	buf_str(b, "],\"matrix\":{\"p2p\":[");
 	for (unsigned r = 0; r < n; r++)
 		for (unsigned k = 1; k <= 6; k++)
-			buf_printf(b, "%s{\"src\":%u,\"dst\":%u,\"messages\":%u,\"bytes\":%u}",
-				   r + k > 1 ? "," : "", r, (r + k * k * 97) % n, k, k * r);
+			buf_printf(b, "%s{\"src\":%u,\"dst\":%u,\"messages\":%u,\"bytes\":%u}", r + k > 1 ? "," : "", r,
+				   (r + k * k * 97) % n, k, k * r);
 	buf_str(b, "],\"collective\":[]},");
 }
 
@@ -243,8 +243,7 @@ Test(html, sixteen_thousand_ranks_fit_the_size_limit)
 	buf_done(&b);
 }
 
-/* ---- units
- * --------------------------------------------------------------------------------------------- */
+/* ---- units ---- */
 
 static void expect_fmt(struct fmt got, const char *want)
 {

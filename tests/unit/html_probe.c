@@ -13,12 +13,11 @@
 #define NAME_MAX_BYTES 16
 
 static const char *const known_tags[] = {
-	"html",	   "head",   "body", "meta",	"title",  "style",	"main",	   "section",
-	"header",  "footer", "nav",  "article", "div",	  "p",		"h1",	   "h2",
-	"h3",	   "ul",     "li",   "dl",	"dt",	  "dd",		"a",	   "b",
-	"br",	   "small",  "span", "code",	"pre",	  "table",	"caption", "thead",
-	"tbody",   "tr",     "th",   "td",	"figure", "figcaption", "svg",	   "defs",
-	"pattern", "rect",   "line", "path",	"g",	  "text",	"circle"};
+	"html",	   "head",    "body",  "meta", "title", "style", "main",   "section",	 "header", "footer",
+	"nav",	   "article", "div",   "p",    "h1",	"h2",	 "h3",	   "ul",	 "li",	   "dl",
+	"dt",	   "dd",      "a",     "b",    "br",	"small", "span",   "code",	 "pre",	   "table",
+	"caption", "thead",   "tbody", "tr",   "th",	"td",	 "figure", "figcaption", "svg",	   "defs",
+	"pattern", "rect",    "line",  "path", "g",	"text",	 "circle"};
 
 char *page_of(const char *json, size_t *ret_len_bytes)
 {
@@ -68,13 +67,12 @@ static const char *read_attributes(const char *s, bool *ret_empty)
 	*ret_empty = false;
 	while (*s == ' ') {
 		s++;
-		if (strncmp(s, "on", 2) == 0 || strncmp(s, "src", 3) == 0 ||
-		    strncmp(s, "style", 5) == 0)
+		if (strncmp(s, "on", 2) == 0 || strncmp(s, "src", 3) == 0 || strncmp(s, "style", 5) == 0)
 			return NULL;
 		if (strncmp(s, "href", 4) == 0 && strncmp(s, "href=\"#", 7) != 0)
 			return NULL;
-		while (islower((unsigned char)*s) || isupper((unsigned char)*s) ||
-		       isdigit((unsigned char)*s) || *s == '-')
+		while (islower((unsigned char)*s) || isupper((unsigned char)*s) || isdigit((unsigned char)*s) ||
+		       *s == '-')
 			s++;
 		if (strncmp(s, "=\"", 2) != 0)
 			return NULL;
@@ -98,8 +96,7 @@ struct open_tags {
 static bool read_name(const char **s, char *ret_name)
 {
 	size_t n = 0;
-	while (n + 1 < NAME_MAX_BYTES &&
-	       (islower((unsigned char)**s) || isdigit((unsigned char)**s)))
+	while (n + 1 < NAME_MAX_BYTES && (islower((unsigned char)**s) || isdigit((unsigned char)**s)))
 		ret_name[n++] = *(*s)++;
 	ret_name[n] = '\0';
 	return is_known(ret_name);
@@ -124,8 +121,7 @@ static const char *close_tag(struct open_tags *t, const char *s)
 {
 	const char *at = s;
 	char name[NAME_MAX_BYTES];
-	if (!read_name(&s, name) || *s != '>' || t->depth == 0 ||
-	    strcmp(t->name[--t->depth], name) != 0) {
+	if (!read_name(&s, name) || *s != '>' || t->depth == 0 || strcmp(t->name[--t->depth], name) != 0) {
 		complain("tag closed out of order", at);
 		return NULL;
 	}
@@ -144,8 +140,7 @@ bool page_is_sound(const char *page)
 {
 	struct open_tags t = {.depth = 0};
 	const char *s = page + strlen("<!doctype html>");
-	if (strncmp(page, "<!doctype html>", strlen("<!doctype html>")) != 0 ||
-	    strstr(page, "://") != NULL)
+	if (strncmp(page, "<!doctype html>", strlen("<!doctype html>")) != 0 || strstr(page, "://") != NULL)
 		return complain("no doctype, or an outside address", page);
 	for (;;) {
 		size_t text = strcspn(s, "<");

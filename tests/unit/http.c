@@ -24,8 +24,8 @@ Test(http, reads_path_without_query)
 Test(http, only_loopback_names_are_local)
 {
 	struct http_request r;
-	static const char *const foreign[] = {"evil.example", "127.0.0.1.evil.example",
-					      "127.0.0.2:80", "", "localhost.evil.example:80"};
+	static const char *const foreign[] = {"evil.example", "127.0.0.1.evil.example", "127.0.0.2:80", "",
+					      "localhost.evil.example:80"};
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
 		char text[200];
 		snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", foreign[i]);
@@ -96,9 +96,8 @@ Test(http, a_range_outside_is_refused_and_nonsense_is_ignored)
 	cr_assert_eq(range_of("bytes=100-", 100, &first, &len), 416);
 	cr_assert_eq(range_of("bytes=0-", 0, &first, &len), 416);
 	cr_assert_eq(range_of("bytes=-0", 100, &first, &len), 416);
-	static const char *const nonsense[] = {"bytes=",     "bytes=-",
-					       "bytes=5-2",  "bytes=1-2,4-5",
-					       "lines=1-2",  "bytes=99999999999999999999-",
+	static const char *const nonsense[] = {"bytes=",	"bytes=-",   "bytes=5-2",
+					       "bytes=1-2,4-5", "lines=1-2", "bytes=99999999999999999999-",
 					       "bytes=0x10-"};
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
 		cr_assert_eq(range_of(nonsense[i], 100, &first, &len), 200, "%s", nonsense[i]);

@@ -97,7 +97,9 @@ static void there_and_back(uint32_t n, uint64_t (*ticks)(uint32_t i))
 	mpic_columns_begin(&columns, 77);
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t enter = columns.clock + ticks(2 * i);
-		mpic_columns_put(&columns, &(struct mpic_event){.sig = i * i % 7, .enter_tick = enter, .exit_tick = enter + ticks(2 * i + 1)});
+		mpic_columns_put(&columns, &(struct mpic_event){.sig = i * i % 7,
+								.enter_tick = enter,
+								.exit_tick = enter + ticks(2 * i + 1)});
 	}
 	mpic_columns_payload(&columns, &payload);
 	mpic_columns_done(&columns);
@@ -158,8 +160,11 @@ Test(mpic, an_event_payload_damaged_anywhere_is_refused_or_read)
 	mpic_columns_begin(&columns, 5);
 	for (uint32_t i = 0; i < 40; i++) {
 		uint64_t enter = columns.clock + now_and_then_off(i), words[1] = {i};
-		mpic_columns_put(&columns, &(struct mpic_event){.sig = i % 5, .enter_tick = enter, .exit_tick = enter + 1000 * i,
-								.extra = words, .nextra = i % 7 == 0});
+		mpic_columns_put(&columns, &(struct mpic_event){.sig = i % 5,
+								.enter_tick = enter,
+								.exit_tick = enter + 1000 * i,
+								.extra = words,
+								.nextra = i % 7 == 0});
 	}
 	mpic_columns_payload(&columns, &payload);
 	mpic_columns_done(&columns);
@@ -236,7 +241,11 @@ Test(mpic, definitions_survive_the_round_trip)
 	_cleanup_buf_ struct buf out = {0};
 	struct mpic_rank_run runs[2] = {{0, 2, 3}, {9, 1, 1}};
 	uint64_t words[4] = {sig_head(7, SIG_COMM, 0, 0, 1, 0), 0x1234, sig_pair(0, 5), 0x999};
-	struct mpic_def comm = {.id = 5, .parent = 0, .global_id = 77, .size = 4, .my_rank = 1,
+	struct mpic_def comm = {.id = 5,
+				.parent = 0,
+				.global_id = 77,
+				.size = 4,
+				.my_rank = 1,
 				.runs = {(const uint8_t *)runs, sizeof(runs)}};
 	struct mpic_def d;
 	struct sig_call call;
@@ -273,11 +282,12 @@ Test(sig, a_count_over_the_words_is_refused)
 
 Test(sig, a_window_s_group_and_kind_are_checked)
 {
-	uint64_t words[7] = {sig_head(1, SIG_RMA, 0, 2, 0, RMA_POST), 0, sig_pair(3, (uint32_t)SIG_ANY), sig_pair(9, 2), 0, 1, 2};
+	uint64_t words[7] = {
+		sig_head(1, SIG_RMA, 0, 2, 0, RMA_POST), 0, sig_pair(3, (uint32_t)SIG_ANY), sig_pair(9, 2), 0, 1, 2};
 	struct sig_call call;
 	cr_assert_eq(sig_decode(words, 7, &call), 0);
-	cr_assert(call.object == 3 && call.peer == SIG_ANY && call.assertion == 9 && call.lock_type == 2 && call.bytes == 0 &&
-		  call.nlist == 2 && call.list[1] == 2 && call.nwords == 7);
+	cr_assert(call.object == 3 && call.peer == SIG_ANY && call.assertion == 9 && call.lock_type == 2 &&
+		  call.bytes == 0 && call.nlist == 2 && call.list[1] == 2 && call.nwords == 7);
 	cr_assert_eq(sig_decode(words, 6, &call), -EBADMSG);
 	words[0] = sig_head(1, SIG_RMA, 0, 0, 0, RMA_KINDS);
 	cr_assert_eq(sig_decode(words, 7, &call), -EBADMSG);
@@ -290,11 +300,16 @@ Test(sig, a_window_s_group_and_kind_are_checked)
 
 Test(sig, words_of_an_event_stand_behind_those_of_its_signature)
 {
-	uint64_t words[6] = {sig_head(1, SIG_IO, SIG_SIZED, 0, 1, IO_WRITE), 0, sig_pair(2, IO_EXPLICIT | IO_COLLECTIVE), 64, 0x999, 4096};
+	uint64_t words[6] = {sig_head(1, SIG_IO, SIG_SIZED, 0, 1, IO_WRITE),
+			     0,
+			     sig_pair(2, IO_EXPLICIT | IO_COLLECTIVE),
+			     64,
+			     0x999,
+			     4096};
 	struct sig_call call;
 	cr_assert_eq(sig_decode(words, 6, &call), 0);
-	cr_assert(call.io == IO_WRITE && call.object == 2 && call.io_how == (IO_EXPLICIT | IO_COLLECTIVE) && call.bytes == 64 &&
-		  call.frames[0] == 0x999 && call.nwords == 5 && words[call.nwords] == 4096);
+	cr_assert(call.io == IO_WRITE && call.object == 2 && call.io_how == (IO_EXPLICIT | IO_COLLECTIVE) &&
+		  call.bytes == 64 && call.frames[0] == 0x999 && call.nwords == 5 && words[call.nwords] == 4096);
 	cr_assert_eq(sig_decode(words, 4, &call), -EBADMSG);
 	words[0] = sig_head(1, SIG_IO, 0, 0, 0, IO_KINDS);
 	cr_assert_eq(sig_decode(words, 6, &call), -EBADMSG);
@@ -311,8 +326,14 @@ static int read_cut(const struct buf *out, size_t len, uint32_t claim, struct mp
 
 Test(mpic, objects_and_types_survive_the_round_trip_and_no_cut)
 {
-	const struct mpic_def window = {.type = MPIC_DEF_WINDOW, .id = 4, .comm = 2, .global_id = 55, .created_by = 9, .size_bytes = 512};
-	const struct mpic_def file = {.type = MPIC_DEF_FILE, .id = 5, .comm = 3, .global_id = 66, .created_by = 8, .mode = MPIC_MODE_READ,
+	const struct mpic_def window = {
+		.type = MPIC_DEF_WINDOW, .id = 4, .comm = 2, .global_id = 55, .created_by = 9, .size_bytes = 512};
+	const struct mpic_def file = {.type = MPIC_DEF_FILE,
+				      .id = 5,
+				      .comm = 3,
+				      .global_id = 66,
+				      .created_by = 8,
+				      .mode = MPIC_MODE_READ,
 				      .name = {(const uint8_t *)"a/b", 3}};
 	_cleanup_buf_ struct buf w = {0}, f = {0}, t = {0};
 	struct mpic_def d;
@@ -336,7 +357,8 @@ Test(mpic, neighbours_are_counted_before_they_are_believed)
 	struct mpic_def d;
 	struct cursor c = cursor_over(words, sizeof(words));
 	cr_assert_eq(mpic_next_def(&c, &d), 1);
-	cr_assert(d.id == 7 && d.in_neighbors.len_bytes == 4 && d.out_neighbors.len_bytes == 8 && d.out_neighbors.data[4] == 5);
+	cr_assert(d.id == 7 && d.in_neighbors.len_bytes == 4 && d.out_neighbors.len_bytes == 8 &&
+		  d.out_neighbors.data[4] == 5);
 	words[4] = 3;
 	c = cursor_over(words, sizeof(words));
 	cr_assert_eq(mpic_next_def(&c, &d), -EBADMSG);

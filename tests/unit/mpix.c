@@ -100,8 +100,8 @@ static int write_messages(struct mpix_writer *w, uint64_t count, uint32_t ranks,
 	return 0;
 }
 
-static int write_trace(const char *path, uint32_t ranks, uint64_t events, uint64_t messages,
-		       int64_t runtime_ns, struct error *e)
+static int write_trace(const char *path, uint32_t ranks, uint64_t events, uint64_t messages, int64_t runtime_ns,
+		       struct error *e)
 {
 	struct mpix_info info = {.ranks = ranks, .runtime_ns = runtime_ns, .ops = ops, .nops = 3};
 	struct mpix_writer *w;
@@ -122,8 +122,7 @@ static int write_trace(const char *path, uint32_t ranks, uint64_t events, uint64
 	return mpix_writer_finish(w, "{\"schema\":\"mpitrace/analysis/1\"}", e);
 }
 
-/* ---- events
- * -------------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 struct expect {
 	const struct mpix_event *events;
@@ -148,26 +147,23 @@ static int compare_event(void *context, const struct mpix_event *got)
 	skip_outside(x);
 	cr_assert_lt(x->at, x->count, "one event too many");
 	const struct mpix_event *want = &x->events[x->at++];
-	cr_assert(got->start_ns == want->start_ns && got->end_ns == want->end_ns &&
-			  got->bytes == want->bytes && got->calls == want->calls &&
-			  got->peer == want->peer && got->tag == want->tag && got->op == want->op &&
-			  got->callsite == want->callsite && got->comm == want->comm &&
-			  got->thread == want->thread && got->wait_ns == want->wait_ns &&
-			  got->class == want->class,
+	cr_assert(got->start_ns == want->start_ns && got->end_ns == want->end_ns && got->bytes == want->bytes &&
+			  got->calls == want->calls && got->peer == want->peer && got->tag == want->tag &&
+			  got->op == want->op && got->callsite == want->callsite && got->comm == want->comm &&
+			  got->thread == want->thread && got->wait_ns == want->wait_ns && got->class == want->class,
 		  "event %llu differs", (unsigned long long)x->at - 1);
 	return 0;
 }
 
-static void expect_events(struct mpix_file *f, uint32_t rank, uint64_t count, int64_t runtime_ns,
-			  int64_t from_ns, int64_t to_ns)
+static void expect_events(struct mpix_file *f, uint32_t rank, uint64_t count, int64_t runtime_ns, int64_t from_ns,
+			  int64_t to_ns)
 {
 	struct mpix_event *events = make_events(rank, count, runtime_ns);
 	struct expect x = {events, count, 0, from_ns, to_ns};
 	struct error e;
 	cr_assert_eq(mpix_each_event(f, rank, from_ns, to_ns, compare_event, &x, &e), 0);
 	skip_outside(&x);
-	cr_assert_eq(x.at, count, "rank %u [%lld, %lld): events missing", rank, (long long)from_ns,
-		     (long long)to_ns);
+	cr_assert_eq(x.at, count, "rank %u [%lld, %lld): events missing", rank, (long long)from_ns, (long long)to_ns);
 	free(events);
 }
 
@@ -176,15 +172,13 @@ static void round_trip(uint32_t ranks, uint64_t events, int64_t runtime_ns, uint
 	struct error e = {{0}};
 	struct mpix_file *f;
 	uint64_t state = 1234567;
-	cr_assert_eq(write_trace(path_of("t.mpix"), ranks, events, 10, runtime_ns, &e), 0, "%s",
-		     e.text);
+	cr_assert_eq(write_trace(path_of("t.mpix"), ranks, events, 10, runtime_ns, &e), 0, "%s", e.text);
 	cr_assert_eq(mpix_open(path_of("t.mpix"), &f, &e), 0, "%s", e.text);
 	for (uint32_t rank = 0; rank < ranks; rank += rank_step) {
 		expect_events(f, rank, events, runtime_ns, INT64_MIN, INT64_MAX);
 		for (int i = 0; i < 8; i++) {
 			int64_t from = (int64_t)(next_random(&state) % (uint64_t)runtime_ns);
-			int64_t len =
-				(int64_t)(next_random(&state) % (uint64_t)runtime_ns) >> (i % 12);
+			int64_t len = (int64_t)(next_random(&state) % (uint64_t)runtime_ns) >> (i % 12);
 			expect_events(f, rank, events, runtime_ns, from, from + len + 1);
 		}
 	}
@@ -205,8 +199,7 @@ Test(mpix, gives_back_every_event_when_all_start_in_one_interval_of_the_grid)
 {
 	struct error e = {{0}};
 	struct mpix_file *f;
-	struct mpix_info info = {
-		.ranks = 2, .runtime_ns = 3600ll * 1000000000, .ops = ops, .nops = 3};
+	struct mpix_info info = {.ranks = 2, .runtime_ns = 3600ll * 1000000000, .ops = ops, .nops = 3};
 	struct mpix_writer *w;
 	cr_assert_eq(mpix_writer_create(path_of("d.mpix"), &info, &w, &e), 0);
 	for (uint32_t rank = 0; rank < 2; rank++) {
@@ -280,20 +273,17 @@ Test(mpix, keeps_names_runtime_and_analysis)
 	mpix_close(f);
 }
 
-/* ---- messages
- * ------------------------------------------------------------------------------------------ */
+/* ---- messages ---- */
 
 static int compare_message(void *context, const struct mpix_message *got)
 {
 	uint64_t *at = context;
 	struct mpix_message want = make_message((*at)++, 5);
-	cr_assert(got->send_start_ns == want.send_start_ns &&
-		  got->send_end_ns == want.send_end_ns && got->recv_post_ns == want.recv_post_ns &&
-		  got->recv_block_ns == want.recv_block_ns &&
-		  got->recv_end_ns == want.recv_end_ns && got->bytes == want.bytes &&
-		  got->src == want.src && got->dst == want.dst && got->tag == want.tag &&
-		  got->comm == want.comm && got->send_callsite == want.send_callsite &&
-		  got->recv_callsite == want.recv_callsite);
+	cr_assert(got->send_start_ns == want.send_start_ns && got->send_end_ns == want.send_end_ns &&
+		  got->recv_post_ns == want.recv_post_ns && got->recv_block_ns == want.recv_block_ns &&
+		  got->recv_end_ns == want.recv_end_ns && got->bytes == want.bytes && got->src == want.src &&
+		  got->dst == want.dst && got->tag == want.tag && got->comm == want.comm &&
+		  got->send_callsite == want.send_callsite && got->recv_callsite == want.recv_callsite);
 	return 0;
 }
 
@@ -309,8 +299,7 @@ Test(mpix, gives_back_every_message)
 	mpix_close(f);
 }
 
-/* ---- refusals
- * ------------------------------------------------------------------------------------------ */
+/* ---- refusals ---- */
 
 static struct buf slurp(const char *path)
 {
@@ -341,8 +330,7 @@ Test(mpix, truncated_anywhere_says_so)
 	struct buf whole = slurp(path_of("w.mpix"));
 	for (size_t n = 0; n < whole.len_bytes; n++) {
 		spill(path_of("cut.mpix"), whole.data, n);
-		cr_assert_eq(mpix_open(path_of("cut.mpix"), &f, &e), -EBADMSG, "accepted %zu bytes",
-			     n);
+		cr_assert_eq(mpix_open(path_of("cut.mpix"), &f, &e), -EBADMSG, "accepted %zu bytes", n);
 		cr_assert_not_null(strstr(e.text, "cut"), "%zu bytes: %s", n, e.text);
 	}
 	buf_done(&whole);
@@ -391,9 +379,7 @@ static int open_with_entry(const struct buf *whole, const struct mpix_entry *for
 	struct error e;
 	struct mpix_file *f;
 	_cleanup_buf_ struct buf out = {0}, super = {0};
-	cr_assert_eq(mpix_get_super(cursor_over(whole->data, whole->len_bytes), whole->len_bytes,
-				    &s, &e),
-		     0);
+	cr_assert_eq(mpix_get_super(cursor_over(whole->data, whole->len_bytes), whole->len_bytes, &s, &e), 0);
 	buf_bytes(&out, whole->data, s.index_offset);
 	for (uint32_t i = 0; i < s.entries; i++)
 		mpix_put_entry(&out, forged);
@@ -419,32 +405,25 @@ Test(mpix, an_entry_past_any_limit_is_refused)
 		{.kind = MPIX_META, .offset = 0, .packed_bytes = 10, .raw_bytes = 10},
 		{.kind = MPIX_META, .offset = 64, .packed_bytes = UINT32_MAX, .raw_bytes = 10},
 		{.kind = MPIX_META, .offset = UINT64_MAX, .packed_bytes = 10, .raw_bytes = 10},
-		{.kind = MPIX_META,
-		 .offset = 64,
-		 .packed_bytes = 10,
-		 .raw_bytes = MPIX_CHUNK_RAW_MAX + 1},
+		{.kind = MPIX_META, .offset = 64, .packed_bytes = 10, .raw_bytes = MPIX_CHUNK_RAW_MAX + 1},
 		{.kind = MPIX_META, .offset = 64, .packed_bytes = 10, .raw_bytes = 1u << 20},
 		{.kind = MPIX_META, .offset = 64, .packed_bytes = 0, .raw_bytes = 0},
 		{.kind = MPIX_ANALYSIS, .offset = 64, .packed_bytes = 10, .raw_bytes = 10},
 	};
 	for (size_t i = 0; i < sizeof(forged) / sizeof(forged[0]); i++)
-		cr_assert_eq(open_with_entry(&whole, &forged[i]), -EBADMSG, "entry %zu accepted",
-			     i);
+		cr_assert_eq(open_with_entry(&whole, &forged[i]), -EBADMSG, "entry %zu accepted", i);
 	buf_done(&whole);
 }
 
 /* The same file with the contents of its first chunk of one kind replaced and every checksum right.
  */
-static void write_forged(const struct buf *whole, enum mpix_kind kind, const void *raw,
-			 size_t raw_bytes)
+static void write_forged(const struct buf *whole, enum mpix_kind kind, const void *raw, size_t raw_bytes)
 {
 	struct mpix_super s;
 	struct error e;
 	struct mpix_entry x;
 	_cleanup_buf_ struct buf out = {0}, index = {0}, super = {0};
-	cr_assert_eq(mpix_get_super(cursor_over(whole->data, whole->len_bytes), whole->len_bytes,
-				    &s, &e),
-		     0);
+	cr_assert_eq(mpix_get_super(cursor_over(whole->data, whole->len_bytes), whole->len_bytes, &s, &e), 0);
 	struct cursor c = cursor_over(whole->data + s.index_offset, s.entries * MPIX_ENTRY_BYTES);
 	buf_bytes(&out, whole->data, MPIX_SUPERBLOCK_BYTES);
 	for (uint32_t i = 0; i < s.entries; i++) {
@@ -485,17 +464,13 @@ static struct buf contents_of(const struct buf *whole, enum mpix_kind kind)
 	struct error e;
 	struct mpix_entry x;
 	struct buf raw = {0};
-	cr_assert_eq(mpix_get_super(cursor_over(whole->data, whole->len_bytes), whole->len_bytes,
-				    &s, &e),
-		     0);
+	cr_assert_eq(mpix_get_super(cursor_over(whole->data, whole->len_bytes), whole->len_bytes, &s, &e), 0);
 	struct cursor c = cursor_over(whole->data + s.index_offset, s.entries * MPIX_ENTRY_BYTES);
 	do
 		cr_assert_eq(mpix_get_entry(&c, &x), 0);
 	while (x.kind != kind);
 	uint8_t *to = buf_reserve(&raw, x.raw_bytes);
-	cr_assert_eq(mpix_inflate((struct span){whole->data + x.offset, x.packed_bytes},
-				  x.raw_bytes, to),
-		     0);
+	cr_assert_eq(mpix_inflate((struct span){whole->data + x.offset, x.packed_bytes}, x.raw_bytes, to), 0);
 	raw.len_bytes = x.raw_bytes;
 	return raw;
 }
@@ -520,8 +495,7 @@ static void try_every_byte(enum mpix_kind kind)
 			continue;
 		}
 		int events = mpix_each_event(f, 0, INT64_MIN, INT64_MAX, count_event, &count, &e);
-		int messages =
-			mpix_each_message(f, INT64_MIN, INT64_MAX, count_message, &count, &e);
+		int messages = mpix_each_message(f, INT64_MIN, INT64_MAX, count_message, &count, &e);
 		cr_assert(events == 0 || events == -EBADMSG);
 		cr_assert(messages == 0 || messages == -EBADMSG);
 		refused += events < 0 || messages < 0;
@@ -567,15 +541,12 @@ Test(mpix, a_description_past_any_limit_is_refused)
 	for (int i = 0; i < 3; i++) {
 		_cleanup_buf_ struct buf b = {0};
 		mpix_put_meta(&b, &info[i], &shape);
-		cr_assert_eq(
-			mpix_get_meta(cursor_over(b.data, b.len_bytes), &got, &got_shape, &names),
-			-EBADMSG);
+		cr_assert_eq(mpix_get_meta(cursor_over(b.data, b.len_bytes), &got, &got_shape, &names), -EBADMSG);
 	}
 	_cleanup_buf_ struct buf b = {0};
 	mpix_put_meta(&b, &good, &shape);
 	for (size_t n = 0; n < b.len_bytes; n++)
-		cr_assert_eq(mpix_get_meta(cursor_over(b.data, n), &got, &got_shape, &names),
-			     -EBADMSG);
+		cr_assert_eq(mpix_get_meta(cursor_over(b.data, n), &got, &got_shape, &names), -EBADMSG);
 	cr_assert_eq(mpix_get_meta(cursor_over(b.data, b.len_bytes), &got, &got_shape, &names), 0);
 	free(names);
 }
@@ -596,8 +567,7 @@ Test(mpix, ranks_out_of_order_and_unknown_ranks_are_refused)
 	cr_assert_neq(access(path_of("r.mpix"), F_OK), 0);
 }
 
-/* ---- a full disk
- * --------------------------------------------------------------------------------------- */
+/* ---- a full disk ---- */
 
 static int files_in_directory(void)
 {
@@ -619,8 +589,7 @@ Test(mpix, a_full_disk_leaves_nothing_behind)
 		cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 		int rc = write_trace(path_of("full.mpix"), 4, 3000, 3000, 1000000, &e);
 		cr_assert_lt(rc, 0, "%ju bytes were enough", (uintmax_t)limit.rlim_cur);
-		cr_assert_eq(files_in_directory(), 0, "limit %ju left a file",
-			     (uintmax_t)limit.rlim_cur);
+		cr_assert_eq(files_in_directory(), 0, "limit %ju left a file", (uintmax_t)limit.rlim_cur);
 		cr_assert_not_null(strstr(e.text, "nothing was left behind"), "%s", e.text);
 	}
 }

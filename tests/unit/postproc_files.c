@@ -79,8 +79,7 @@ Test(files, a_file_of_another_format_is_named)
 	struct error e;
 	char *dir = make_directory();
 	FILE *f = fopen(in(dir, "x.mpic"), "w");
-	fputs("this is a text and no trace, however long it may be, and so it must be refused\n",
-	      f);
+	fputs("this is a text and no trace, however long it may be, and so it must be refused\n", f);
 	fclose(f);
 	cr_expect_eq(run(dir, in(dir, "out.mpix"), NULL, &e), -EBADMSG);
 	cr_expect_not_null(strstr(e.text, "x.mpic"));
@@ -162,8 +161,8 @@ Test(files, cut_anywhere_it_gives_a_partial_result_or_says_why_not)
 		bool complete = true;
 		cr_assert_eq(truncate(in(dir, "n0.mpic"), n), 0);
 		int code = run(dir, NULL, &complete, &e);
-		cr_assert(code == 0 ? !complete : code == -EBADMSG && e.text[0] != '\0',
-			  "cut at %ld: %d %s", (long)n, code, e.text);
+		cr_assert(code == 0 ? !complete : code == -EBADMSG && e.text[0] != '\0', "cut at %ld: %d %s", (long)n,
+			  code, e.text);
 	}
 	remove_directory(dir);
 }
@@ -212,13 +211,9 @@ Test(files, garbled_contents_in_valid_blocks_never_crash_it)
 		for (size_t b = 0; b < f.nblocks; b++) {
 			_cleanup_buf_ struct buf raw = {0};
 			cr_assert_eq(mpic_read(&f, &f.blocks[b], &raw, &e), 0);
-			for (int k = 0; k < 2 && raw.len_bytes > 0 && f.blocks[b].kind != MPIC_END;
-			     k++)
-				raw.data[next_random(&random) % raw.len_bytes] =
-					(uint8_t)next_random(&random);
-			cr_assert_eq(mpic_append_block(&out, &f.blocks[b], raw.data, raw.len_bytes,
-						       1, &e),
-				     0);
+			for (int k = 0; k < 2 && raw.len_bytes > 0 && f.blocks[b].kind != MPIC_END; k++)
+				raw.data[next_random(&random) % raw.len_bytes] = (uint8_t)next_random(&random);
+			cr_assert_eq(mpic_append_block(&out, &f.blocks[b], raw.data, raw.len_bytes, 1, &e), 0);
 		}
 		mpic_close(&f);
 		FILE *to = fopen(in(dir, "garbled.mpic"), "w");

@@ -6,24 +6,14 @@
 
 static struct call send_to(double from, double to, int peer, int tag, uint64_t bytes)
 {
-	return (struct call){.op = "MPI_Send",
-			     .from_us = from,
-			     .to_us = to,
-			     .peer = peer,
-			     .tag = tag,
-			     .bytes = bytes,
-			     .line = 1};
+	return (struct call){
+		.op = "MPI_Send", .from_us = from, .to_us = to, .peer = peer, .tag = tag, .bytes = bytes, .line = 1};
 }
 
 static struct call recv_from(double from, double to, int peer, int tag, uint64_t bytes)
 {
-	return (struct call){.op = "MPI_Recv",
-			     .from_us = from,
-			     .to_us = to,
-			     .peer = peer,
-			     .tag = tag,
-			     .bytes = bytes,
-			     .line = 2};
+	return (struct call){
+		.op = "MPI_Recv", .from_us = from, .to_us = to, .peer = peer, .tag = tag, .bytes = bytes, .line = 2};
 }
 
 Test(match, counts_each_message_once)
@@ -57,8 +47,7 @@ Test(match, resolves_wildcards_by_what_the_status_says)
 	cJSON *root = analyse_program(p, 100);
 	cr_expect_eq(at_path(root, "summary.transfers"), 2);
 	cr_expect_eq(at_path(root, "coverage.unmatched.sends"), 0);
-	cr_expect_float_eq(field(find(root, "wait_states", "rank", 0, NULL), "seconds"), 40e-6,
-			   1e-9);
+	cr_expect_float_eq(field(find(root, "wait_states", "rank", 0, NULL), "seconds"), 40e-6, 1e-9);
 	cJSON_Delete(root);
 }
 
@@ -88,25 +77,16 @@ Test(match, takes_nonblocking_wildcards_from_their_completion)
 Test(match, counts_every_start_of_a_persistent_request)
 {
 	struct program *p = program_create(2, 1);
-	struct call init = {.op = "MPI_Send_init",
-			    .peer = 1,
-			    .tag = 3,
-			    .bytes = 100,
-			    .flags = SIG_STARTS_REQUEST | SIG_PERSISTENT};
+	struct call init = {
+		.op = "MPI_Send_init", .peer = 1, .tag = 3, .bytes = 100, .flags = SIG_STARTS_REQUEST | SIG_PERSISTENT};
 	program_send(p, 0, init);
 	uint64_t serial = program_serial(p, 0);
 	for (int i = 0; i < 4; i++) {
 		struct done done = {serial, NO_STATUS, 0, 0, false};
-		program_start(p, 0,
-			      (struct call){.op = "MPI_Start",
-					    .from_us = 10 + 10 * i,
-					    .to_us = 11 + 10 * i},
+		program_start(p, 0, (struct call){.op = "MPI_Start", .from_us = 10 + 10 * i, .to_us = 11 + 10 * i},
 			      &serial, 1);
-		program_wait(p, 0,
-			     (struct call){.op = "MPI_Wait",
-					   .from_us = 12 + 10 * i,
-					   .to_us = 13 + 10 * i},
-			     &done, 1);
+		program_wait(p, 0, (struct call){.op = "MPI_Wait", .from_us = 12 + 10 * i, .to_us = 13 + 10 * i}, &done,
+			     1);
 		program_recv(p, 1, recv_from(10 + 10 * i, 14 + 10 * i, 0, 3, 100));
 	}
 	program_free_request(p, 0, (struct call){.from_us = 90, .to_us = 91}, serial);
@@ -213,8 +193,7 @@ Test(match, says_what_was_never_received)
 	cJSON_Delete(root);
 }
 
-static void all_call(struct program *p, const char *op, enum sig_coll kind, int root,
-		     uint64_t bytes, double at)
+static void all_call(struct program *p, const char *op, enum sig_coll kind, int root, uint64_t bytes, double at)
 {
 	for (unsigned r = 0; r < 4; r++)
 		program_coll(p, r,
@@ -235,12 +214,9 @@ Test(match, attributes_collective_bytes_by_what_the_operation_means)
 	all_call(p, "MPI_Alltoall", COLL_ALLTOALL, SIG_NO_ROOT, 1000, 30);
 	all_call(p, "MPI_Scan", COLL_SCAN, SIG_NO_ROOT, 10000, 40);
 	cJSON *root = analyse_program(p, 100);
-	cr_expect_eq(field(find(root, "matrix.collective", "src", 1, "dst", 3, NULL), "bytes"),
-		     11010);
-	cr_expect_eq(field(find(root, "matrix.collective", "src", 1, "dst", 0, NULL), "bytes"),
-		     1010);
-	cr_expect_eq(field(find(root, "matrix.collective", "src", 3, "dst", 2, NULL), "bytes"),
-		     1100);
+	cr_expect_eq(field(find(root, "matrix.collective", "src", 1, "dst", 3, NULL), "bytes"), 11010);
+	cr_expect_eq(field(find(root, "matrix.collective", "src", 1, "dst", 0, NULL), "bytes"), 1010);
+	cr_expect_eq(field(find(root, "matrix.collective", "src", 3, "dst", 2, NULL), "bytes"), 1100);
 	cr_expect_eq(at_path(root, "summary.collectives"), 16);
 	cr_expect_eq(field(find(root, "collective_roots", "rank", 1, NULL), "operations"), 1);
 	cJSON_Delete(root);
@@ -304,10 +280,9 @@ Test(scale, a_dense_matrix_of_a_thousand_ranks_stays_readable_and_says_what_is_l
 	cr_expect_eq(at_path(root, "summary.collective_bytes"), 1000.0 * 999 * 4);
 	cr_expect_eq(cJSON_GetArraySize(node_at(root, "matrix.collective")), 65536);
 	cr_expect_eq(at_path(root, "matrix.collective_pairs_left_out"), 1000 * 999 - 65536);
-	cr_expect_eq(field(find(root, "per_rank", "rank", 7, NULL), "collective_bytes_in"),
-		     999 * 4);
-	cr_expect_str_eq(cJSON_GetStringValue(cJSON_GetObjectItem(
-				 cJSON_GetArrayItem(node_at(root, "patterns"), 0), "pattern")),
-			 "ring");
+	cr_expect_eq(field(find(root, "per_rank", "rank", 7, NULL), "collective_bytes_in"), 999 * 4);
+	cr_expect_str_eq(
+		cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetArrayItem(node_at(root, "patterns"), 0), "pattern")),
+		"ring");
 	cJSON_Delete(root);
 }

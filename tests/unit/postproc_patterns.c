@@ -10,24 +10,15 @@ static void message(struct program *p, unsigned from, unsigned to, uint64_t byte
 {
 	double t = now[from] > now[to] ? now[from] : now[to];
 	program_send(p, from,
-		     (struct call){.op = "MPI_Send",
-				   .from_us = t,
-				   .to_us = t + 1,
-				   .peer = (int)to,
-				   .bytes = bytes});
+		     (struct call){.op = "MPI_Send", .from_us = t, .to_us = t + 1, .peer = (int)to, .bytes = bytes});
 	program_recv(p, to,
-		     (struct call){.op = "MPI_Recv",
-				   .from_us = t,
-				   .to_us = t + 2,
-				   .peer = (int)from,
-				   .bytes = bytes});
+		     (struct call){.op = "MPI_Recv", .from_us = t, .to_us = t + 2, .peer = (int)from, .bytes = bytes});
 	now[from] = now[to] = t + 3;
 }
 
 static const char *first(const cJSON *root)
 {
-	return cJSON_GetStringValue(
-		cJSON_GetObjectItem(cJSON_GetArrayItem(node_at(root, "patterns"), 0), "pattern"));
+	return cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetArrayItem(node_at(root, "patterns"), 0), "pattern"));
 }
 
 static struct program *fresh(unsigned n)
@@ -80,10 +71,8 @@ Test(patterns, tells_master_and_workers)
 		}
 	cJSON *root = analyse_program(p, 1e6);
 	cr_expect_str_eq(first(root), "master_worker");
-	cr_expect_eq(cJSON_GetArrayItem(cJSON_GetObjectItem(find_text(root, "patterns", "pattern",
-								      "master_worker"),
-							    "ranks"),
-					0)
+	cr_expect_eq(cJSON_GetArrayItem(
+			     cJSON_GetObjectItem(find_text(root, "patterns", "pattern", "master_worker"), "ranks"), 0)
 			     ->valuedouble,
 		     0);
 	cJSON_Delete(root);
@@ -142,8 +131,7 @@ Test(patterns, tells_a_sweep_by_its_one_direction)
 Test(patterns, names_no_shape_where_none_fits)
 {
 	struct program *p = fresh(11);
-	const unsigned pairs[][2] = {{0, 5}, {5, 2},  {2, 9},  {9, 0}, {1, 7},
-				     {7, 3}, {3, 10}, {10, 1}, {4, 0}};
+	const unsigned pairs[][2] = {{0, 5}, {5, 2}, {2, 9}, {9, 0}, {1, 7}, {7, 3}, {3, 10}, {10, 1}, {4, 0}};
 	for (unsigned i = 0; i < 9; i++)
 		message(p, pairs[i][0], pairs[i][1], 100 * i + 1);
 	cJSON *root = analyse_program(p, 1e6);

@@ -25,8 +25,7 @@ static double waited(const cJSON *root, const char *state, int rank)
 	cJSON *row;
 	cJSON_ArrayForEach(row, node_at(root, "wait_states"))
 	{
-		if (strcmp(cJSON_GetObjectItem(row, "state")->valuestring, state) == 0 &&
-		    field(row, "rank") == rank)
+		if (strcmp(cJSON_GetObjectItem(row, "state")->valuestring, state) == 0 && field(row, "rank") == rank)
 			return field(row, "seconds");
 	}
 	return 0;
@@ -35,13 +34,8 @@ static double waited(const cJSON *root, const char *state, int rank)
 Test(waits, charges_a_late_sender_to_the_receiver)
 {
 	struct program *p = program_create(2, 1);
-	program_send(
-		p, 0,
-		(struct call){
-			.op = "MPI_Send", .from_us = 100, .to_us = 102, .peer = 1, .bytes = 8});
-	program_recv(p, 1,
-		     (struct call){
-			     .op = "MPI_Recv", .from_us = 30, .to_us = 103, .peer = 0, .bytes = 8});
+	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 102, .peer = 1, .bytes = 8});
+	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 30, .to_us = 103, .peer = 0, .bytes = 8});
 	cJSON *root = analyse_program(p, 1000);
 	cr_expect_float_eq(waited(root, "late_sender", 1), 70e-6, NEAR);
 	cr_expect_eq(waited(root, "late_receiver", 0), 0);
@@ -63,11 +57,9 @@ Test(waits, counts_a_waitall_for_its_latest_message_not_for_the_sum)
 					   .flags = SIG_STARTS_REQUEST});
 		done[i] = (struct done){program_serial(p, 0), i + 1, 0, 8, false};
 	}
-	program_wait(p, 0, (struct call){.op = "MPI_Waitall", .from_us = 10, .to_us = 101}, done,
-		     2);
+	program_wait(p, 0, (struct call){.op = "MPI_Waitall", .from_us = 10, .to_us = 101}, done, 2);
 	program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = 50, .to_us = 51, .bytes = 8});
-	program_send(p, 2,
-		     (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 101, .bytes = 8});
+	program_send(p, 2, (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 101, .bytes = 8});
 	cJSON *root = analyse_program(p, 1000);
 	cr_expect_float_eq(waited(root, "late_sender", 0), 90e-6, NEAR);
 	cr_expect_eq(field(find_text(root, "wait_states", "state", "late_sender"), "count"), 1);
@@ -84,13 +76,9 @@ Test(waits, charges_a_late_receiver_only_to_a_send_that_blocked)
 				   .peer = 1,
 				   .bytes = 8,
 				   .flags = SIG_SYNCHRONOUS});
-	program_send(
-		p, 0,
-		(struct call){
-			.op = "MPI_Send", .from_us = 100, .to_us = 101, .peer = 1, .bytes = 8});
+	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 101, .peer = 1, .bytes = 8});
 	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 90, .to_us = 92, .bytes = 8});
-	program_recv(p, 1,
-		     (struct call){.op = "MPI_Recv", .from_us = 500, .to_us = 501, .bytes = 8});
+	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 500, .to_us = 501, .bytes = 8});
 	cJSON *root = analyse_program(p, 1000);
 	cr_expect_float_eq(waited(root, "late_receiver", 0), 80e-6, NEAR);
 	cr_expect_eq(field(find_text(root, "wait_states", "state", "late_receiver"), "count"), 1);
@@ -108,8 +96,7 @@ Test(waits, splits_a_barrier_into_waiting_and_completion)
 	cr_expect_float_eq(waited(root, "wait_at_barrier", 1), 50e-6, NEAR);
 	cr_expect_eq(waited(root, "wait_at_barrier", 2), 0);
 	cr_expect_float_eq(waited(root, "barrier_completion", 1), 3e-6, NEAR);
-	cr_expect_float_eq(field(find(root, "barrier_spreads", "communicator", 0, NULL), "max_s"),
-			   90e-6, NEAR);
+	cr_expect_float_eq(field(find(root, "barrier_spreads", "communicator", 0, NULL), "max_s"), 90e-6, NEAR);
 	cr_expect_eq(field(find(root, "barrier_spreads", "communicator", 0, NULL), "last_rank"), 2);
 	cJSON_Delete(root);
 }
@@ -119,8 +106,7 @@ Test(waits, finds_the_state_of_each_kind_of_collective)
 	struct program *p = program_create(3, 1);
 	for (unsigned r = 0; r < 3; r++) {
 		double late = r == 1 ? 40 : 0; /* rank 1 comes 40 us late to everything */
-		program_coll(p, r,
-			     coll("MPI_Allreduce", COLL_ALLREDUCE, 100 + late, 145, SIG_NO_ROOT));
+		program_coll(p, r, coll("MPI_Allreduce", COLL_ALLREDUCE, 100 + late, 145, SIG_NO_ROOT));
 		program_coll(p, r, coll("MPI_Bcast", COLL_BCAST, 200 + late, 245, 1));
 		program_coll(p, r, coll("MPI_Reduce", COLL_REDUCE, 300 + late, 345, 0));
 		program_coll(p, r, coll("MPI_Scan", COLL_SCAN, 400 + late, 445, SIG_NO_ROOT));
@@ -129,8 +115,7 @@ Test(waits, finds_the_state_of_each_kind_of_collective)
 	cr_expect_float_eq(waited(root, "wait_at_nxn", 0), 40e-6, NEAR);
 	cr_expect_float_eq(waited(root, "late_broadcast", 2), 40e-6, NEAR);
 	cr_expect_eq(waited(root, "late_broadcast", 1), 0);
-	cr_expect_eq(waited(root, "early_reduce", 0), 0,
-		     "rank 2 was there: the root lost nothing for certain");
+	cr_expect_eq(waited(root, "early_reduce", 0), 0, "rank 2 was there: the root lost nothing for certain");
 	cr_expect_float_eq(waited(root, "early_scan", 2), 40e-6, NEAR);
 	cr_expect_eq(waited(root, "early_scan", 0), 0);
 	cJSON_Delete(root);
@@ -140,14 +125,11 @@ Test(waits, takes_a_nonblocking_collective_at_its_completion)
 {
 	struct program *p = program_create(2, 1);
 	for (unsigned r = 0; r < 2; r++) {
-		struct call c =
-			coll("MPI_Ibarrier", COLL_BARRIER, 10 + 90 * r, 11 + 90 * r, SIG_NO_ROOT);
+		struct call c = coll("MPI_Ibarrier", COLL_BARRIER, 10 + 90 * r, 11 + 90 * r, SIG_NO_ROOT);
 		c.flags = SIG_STARTS_REQUEST;
 		program_coll(p, r, c);
 		struct done done = {program_serial(p, r), NO_STATUS, 0, 0, false};
-		program_wait(p, r,
-			     (struct call){.op = "MPI_Wait", .from_us = 60 + 50 * r, .to_us = 112},
-			     &done, 1);
+		program_wait(p, r, (struct call){.op = "MPI_Wait", .from_us = 60 + 50 * r, .to_us = 112}, &done, 1);
 	}
 	cJSON *root = analyse_program(p, 1000);
 	cr_expect_float_eq(waited(root, "wait_at_barrier", 0), 40e-6, NEAR);
@@ -172,43 +154,27 @@ Test(efficiency, is_what_pop_defines)
 Test(efficiency, splits_communication_into_serialization_and_transfer)
 {
 	struct program *p = program_create(2, 1);
-	program_send(
-		p, 0,
-		(struct call){
-			.op = "MPI_Send", .from_us = 100, .to_us = 101, .peer = 1, .bytes = 8});
-	program_recv(
-		p, 0,
-		(struct call){
-			.op = "MPI_Recv", .from_us = 101, .to_us = 250, .peer = 1, .bytes = 8});
+	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 101, .peer = 1, .bytes = 8});
+	program_recv(p, 0, (struct call){.op = "MPI_Recv", .from_us = 101, .to_us = 250, .peer = 1, .bytes = 8});
 	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 0, .to_us = 125, .bytes = 8});
-	program_send(p, 1,
-		     (struct call){.op = "MPI_Send", .from_us = 225, .to_us = 226, .bytes = 8});
+	program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = 225, .to_us = 226, .bytes = 8});
 	for (unsigned r = 0; r < 2; r++)
 		program_coll(p, r, coll("MPI_Barrier", COLL_BARRIER, 250, 250, SIG_NO_ROOT));
 	cJSON *root = analyse_program(p, 250);
-	cr_expect_float_eq(at_path(root, "efficiency.ideal_s"), 224e-6, 1e-9,
-			   "100 + 100 + 24 before the barrier");
+	cr_expect_float_eq(at_path(root, "efficiency.ideal_s"), 224e-6, 1e-9, "100 + 100 + 24 before the barrier");
 	cr_expect_float_eq(at_path(root, "efficiency.transfer"), 224.0 / 250, 1e-6);
 	cr_expect_float_eq(at_path(root, "efficiency.serialization"), 124.0 / 224, 1e-6);
 	cr_expect_float_eq(at_path(root, "efficiency.communication"),
-			   at_path(root, "efficiency.serialization") *
-				   at_path(root, "efficiency.transfer"),
-			   1e-6);
+			   at_path(root, "efficiency.serialization") * at_path(root, "efficiency.transfer"), 1e-6);
 	cJSON_Delete(root);
 }
 
 Test(waits, tells_the_part_in_which_another_message_was_there_already)
 {
 	struct program *p = program_create(3, 1);
-	program_recv(p, 0,
-		     (struct call){
-			     .op = "MPI_Recv", .from_us = 10, .to_us = 102, .peer = 1, .bytes = 8});
-	program_recv(
-		p, 0,
-		(struct call){
-			.op = "MPI_Recv", .from_us = 103, .to_us = 104, .peer = 2, .bytes = 8});
-	program_send(p, 1,
-		     (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 101, .bytes = 8});
+	program_recv(p, 0, (struct call){.op = "MPI_Recv", .from_us = 10, .to_us = 102, .peer = 1, .bytes = 8});
+	program_recv(p, 0, (struct call){.op = "MPI_Recv", .from_us = 103, .to_us = 104, .peer = 2, .bytes = 8});
+	program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = 100, .to_us = 101, .bytes = 8});
 	program_send(p, 2, (struct call){.op = "MPI_Send", .from_us = 40, .to_us = 41, .bytes = 8});
 	cJSON *root = analyse_program(p, 1000);
 	cr_expect_float_eq(waited(root, "late_sender", 0), 90e-6, NEAR);
@@ -220,25 +186,14 @@ Test(waits, tells_the_part_in_which_another_message_was_there_already)
 Test(critical_path, jumps_to_whom_was_waited_for)
 {
 	struct program *p = program_create(2, 1);
-	program_send(
-		p, 0,
-		(struct call){
-			.op = "MPI_Send", .from_us = 700, .to_us = 701, .peer = 1, .bytes = 8});
-	program_recv(p, 1,
-		     (struct call){.op = "MPI_Recv", .from_us = 100, .to_us = 710, .bytes = 8});
-	cJSON *root = analyse_program(
-		p, 1000); /* both come to MPI_Finalize at 1000; rank 0 is looked at first */
+	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 700, .to_us = 701, .peer = 1, .bytes = 8});
+	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 100, .to_us = 710, .bytes = 8});
+	cJSON *root = analyse_program(p, 1000); /* both come to MPI_Finalize at 1000; rank 0 is looked at first */
 	cr_expect_float_eq(at_path(root, "critical_path.length_s"), 1000e-6, 1e-9);
 	cJSON_Delete(root);
 	p = program_create(2, 1);
-	program_send(
-		p, 1,
-		(struct call){
-			.op = "MPI_Send", .from_us = 700, .to_us = 701, .peer = 0, .bytes = 8});
-	program_recv(
-		p, 0,
-		(struct call){
-			.op = "MPI_Recv", .from_us = 100, .to_us = 710, .peer = 1, .bytes = 8});
+	program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = 700, .to_us = 701, .peer = 0, .bytes = 8});
+	program_recv(p, 0, (struct call){.op = "MPI_Recv", .from_us = 100, .to_us = 710, .peer = 1, .bytes = 8});
 	root = analyse_program(p, 1000);
 	cr_expect_eq(at_path(root, "critical_path.jumps"), 1);
 	cr_expect_float_eq(at_path(root, "critical_path.mpi_s"), 10e-6, 1e-9);
@@ -254,8 +209,7 @@ Test(issues, has_nothing_to_fix_where_nothing_is_lost)
 	for (unsigned r = 0; r < 4; r++)
 		for (int i = 0; i < 9; i++)
 			program_coll(p, r,
-				     coll("MPI_Allreduce", COLL_ALLREDUCE, 100 * i + 95,
-					  100 * i + 96, SIG_NO_ROOT));
+				     coll("MPI_Allreduce", COLL_ALLREDUCE, 100 * i + 95, 100 * i + 96, SIG_NO_ROOT));
 	cJSON *root = analyse_program(p, 1000);
 	cr_expect_eq(cJSON_GetArraySize(node_at(root, "issues")), 0);
 	cr_expect_str_eq(cJSON_GetStringValue(node_at(root, "verdict")), "nothing to fix");
@@ -286,29 +240,15 @@ static void ping_pong(struct program *p, unsigned a, unsigned b, int rounds)
 	for (int i = 0; i < rounds; i++) {
 		double t = 100.0 * i;
 		program_send(p, a,
-			     (struct call){.op = "MPI_Send",
-					   .from_us = t,
-					   .to_us = t + 1,
-					   .peer = (int)b,
-					   .bytes = 8});
-		program_recv(p, a,
-			     (struct call){.op = "MPI_Recv",
-					   .from_us = t + 5,
-					   .to_us = t + 13,
-					   .peer = (int)b,
-					   .bytes = 8});
+			     (struct call){.op = "MPI_Send", .from_us = t, .to_us = t + 1, .peer = (int)b, .bytes = 8});
+		program_recv(
+			p, a,
+			(struct call){.op = "MPI_Recv", .from_us = t + 5, .to_us = t + 13, .peer = (int)b, .bytes = 8});
 		program_recv(p, b,
-			     (struct call){.op = "MPI_Recv",
-					   .from_us = t,
-					   .to_us = t + 3,
-					   .peer = (int)a,
-					   .bytes = 8});
+			     (struct call){.op = "MPI_Recv", .from_us = t, .to_us = t + 3, .peer = (int)a, .bytes = 8});
 		program_send(p, b,
-			     (struct call){.op = "MPI_Send",
-					   .from_us = t + 10,
-					   .to_us = t + 11,
-					   .peer = (int)a,
-					   .bytes = 8});
+			     (struct call){
+				     .op = "MPI_Send", .from_us = t + 10, .to_us = t + 11, .peer = (int)a, .bytes = 8});
 	}
 }
 
@@ -336,29 +276,14 @@ Test(clock, carries_over_a_node_that_speaks_with_one_other_only)
 	for (int i = 0; i < 500; i++) { /* after that, 1 and 2 */
 		double t = 60000 + 100.0 * i;
 		program_send(p, 1,
-			     (struct call){.op = "MPI_Send",
-					   .from_us = t,
-					   .to_us = t + 1,
-					   .peer = 2,
-					   .bytes = 8});
+			     (struct call){.op = "MPI_Send", .from_us = t, .to_us = t + 1, .peer = 2, .bytes = 8});
 		program_recv(p, 1,
-			     (struct call){.op = "MPI_Recv",
-					   .from_us = t + 5,
-					   .to_us = t + 13,
-					   .peer = 2,
-					   .bytes = 8});
+			     (struct call){.op = "MPI_Recv", .from_us = t + 5, .to_us = t + 13, .peer = 2, .bytes = 8});
 		program_recv(p, 2,
-			     (struct call){.op = "MPI_Recv",
-					   .from_us = t,
-					   .to_us = t + 3,
-					   .peer = 1,
-					   .bytes = 8});
-		program_send(p, 2,
-			     (struct call){.op = "MPI_Send",
-					   .from_us = t + 10,
-					   .to_us = t + 11,
-					   .peer = 1,
-					   .bytes = 8});
+			     (struct call){.op = "MPI_Recv", .from_us = t, .to_us = t + 3, .peer = 1, .bytes = 8});
+		program_send(
+			p, 2,
+			(struct call){.op = "MPI_Send", .from_us = t + 10, .to_us = t + 11, .peer = 1, .bytes = 8});
 	}
 	root = analyse_program(p, 120000);
 	cr_expect_eq(at_path(root, "clock.nodes_unlinked"), 0);
@@ -373,8 +298,7 @@ Test(clock, leaves_good_clocks_alone_and_bounds_their_error)
 	program_clock(p, 1, 1, 0);
 	ping_pong(p, 0, 1, 1000);
 	cJSON *root = analyse_program(p, 100000);
-	cr_expect_not_null(strstr(cJSON_GetStringValue(node_at(root, "clock.method")),
-				  "no message contradicts"));
+	cr_expect_not_null(strstr(cJSON_GetStringValue(node_at(root, "clock.method")), "no message contradicts"));
 	cr_expect_geq(at_path(root, "clock.error_bound_us"), 3);
 	cr_expect_leq(at_path(root, "clock.error_bound_us"), 6);
 	cr_expect_eq(at_path(root, "clock.violations"), 0);
@@ -390,29 +314,14 @@ Test(clock, repairs_what_still_runs_backwards_and_counts_it)
 	for (int i = 0; i < 100; i++) { /* rank 1's clock is 5000 us behind from here on */
 		double t = 20000 + 100.0 * i, u = t - 5000;
 		program_send(p, 0,
-			     (struct call){.op = "MPI_Send",
-					   .from_us = t,
-					   .to_us = t + 1,
-					   .peer = 1,
-					   .bytes = 8});
+			     (struct call){.op = "MPI_Send", .from_us = t, .to_us = t + 1, .peer = 1, .bytes = 8});
 		program_recv(p, 0,
-			     (struct call){.op = "MPI_Recv",
-					   .from_us = t + 5,
-					   .to_us = t + 13,
-					   .peer = 1,
-					   .bytes = 8});
+			     (struct call){.op = "MPI_Recv", .from_us = t + 5, .to_us = t + 13, .peer = 1, .bytes = 8});
 		program_recv(p, 1,
-			     (struct call){.op = "MPI_Recv",
-					   .from_us = u,
-					   .to_us = u + 3,
-					   .peer = 0,
-					   .bytes = 8});
-		program_send(p, 1,
-			     (struct call){.op = "MPI_Send",
-					   .from_us = u + 10,
-					   .to_us = u + 11,
-					   .peer = 0,
-					   .bytes = 8});
+			     (struct call){.op = "MPI_Recv", .from_us = u, .to_us = u + 3, .peer = 0, .bytes = 8});
+		program_send(
+			p, 1,
+			(struct call){.op = "MPI_Send", .from_us = u + 10, .to_us = u + 11, .peer = 0, .bytes = 8});
 	}
 	cJSON *root = analyse_program(p, 40000);
 	cr_expect_gt(at_path(root, "clock.violations_repaired"), 50);
@@ -424,9 +333,7 @@ Test(clock, repairs_what_still_runs_backwards_and_counts_it)
 Test(clock, says_that_it_does_not_know_without_traffic_both_ways)
 {
 	struct program *p = program_create(2, 2);
-	program_send(
-		p, 0,
-		(struct call){.op = "MPI_Send", .from_us = 10, .to_us = 11, .peer = 1, .bytes = 8});
+	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 10, .to_us = 11, .peer = 1, .bytes = 8});
 	program_recv(p, 1, (struct call){.op = "MPI_Recv", .from_us = 10, .to_us = 14, .bytes = 8});
 	cJSON *root = analyse_program(p, 1000);
 	cr_expect(cJSON_IsNull(node_at(root, "clock.error_bound_us")));

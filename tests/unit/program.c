@@ -84,8 +84,8 @@ uint32_t program_comm(struct program *p, const char *name, const int32_t *ranks,
 	return p->ncomms++;
 }
 
-uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nleft,
-			   const int32_t *right, unsigned nright)
+uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nleft, const int32_t *right,
+			   unsigned nright)
 {
 	uint32_t id = program_comm(p, "inter", left, nleft);
 	p->comm[id].n[1] = nright;
@@ -150,8 +150,7 @@ static uint32_t sig_id(struct rank_record *r, const uint64_t *words, uint32_t n)
 }
 
 /* One call of these words. */
-static void record(struct program *p, unsigned rank, const struct call *c, const uint64_t *words,
-		   uint32_t n)
+static void record(struct program *p, unsigned rank, const struct call *c, const uint64_t *words, uint32_t n)
 {
 	struct rank_record *r = &p->rank[rank];
 	struct mpic_event ev = {.sig = sig_id(r, words, n),
@@ -177,12 +176,10 @@ static uint64_t address_of(const struct call *c)
 	return 0x400000 + 16 * (uint64_t)c->line + 1;
 }
 
-static void point_to_point(struct program *p, unsigned rank, const struct call *c,
-			   enum sig_shape shape)
+static void point_to_point(struct program *p, unsigned rank, const struct call *c, enum sig_shape shape)
 {
 	uint64_t words[9] = {sig_head(op_id(p, c->op), shape, c->flags, 0, 0, 0), address_of(c),
-			     sig_pair(c->comm, (uint32_t)c->peer), sig_pair((uint32_t)c->tag, 0),
-			     c->bytes};
+			     sig_pair(c->comm, (uint32_t)c->peer), sig_pair((uint32_t)c->tag, 0), c->bytes};
 	uint32_t n = 5;
 	if (shape == SIG_SENDRECV) {
 		words[n++] = sig_pair(c->comm, (uint32_t)c->recv_peer);
@@ -214,9 +211,9 @@ void program_sendrecv(struct program *p, unsigned rank, struct call c)
 
 void program_coll(struct program *p, unsigned rank, struct call c)
 {
-	uint64_t words[5 + PROGRAM_RANKS_MAX] = {
-		sig_head(op_id(p, c.op), SIG_COLL, c.flags, c.nsizes, 0, c.coll), address_of(&c),
-		sig_pair(c.comm, (uint32_t)c.peer), c.bytes, c.from_each};
+	uint64_t words[5 + PROGRAM_RANKS_MAX] = {sig_head(op_id(p, c.op), SIG_COLL, c.flags, c.nsizes, 0, c.coll),
+						 address_of(&c), sig_pair(c.comm, (uint32_t)c.peer), c.bytes,
+						 c.from_each};
 	for (unsigned i = 0; i < c.nsizes; i++)
 		words[5 + i] = c.sizes[i] | 1ull << 48;
 	record(p, rank, &c, words, 5 + c.nsizes);
@@ -227,18 +224,16 @@ uint64_t program_serial(const struct program *p, unsigned rank)
 	return p->rank[rank].next_serial - 1;
 }
 
-void program_start(struct program *p, unsigned rank, struct call c, const uint64_t *serials,
-		   unsigned n)
+void program_start(struct program *p, unsigned rank, struct call c, const uint64_t *serials, unsigned n)
 {
-	uint64_t words[3 + 64] = {sig_head(op_id(p, c.op), SIG_START, c.flags, 0, 0, 0),
-				  address_of(&c), sig_pair(n, n)};
+	uint64_t words[3 + 64] = {sig_head(op_id(p, c.op), SIG_START, c.flags, 0, 0, 0), address_of(&c),
+				  sig_pair(n, n)};
 	for (unsigned i = 0; i < n; i++)
 		words[3 + i] = sig_run_word(serials[i], 1, SIG_RUN_ABSOLUTE);
 	record(p, rank, &c, words, 3 + n);
 }
 
-void program_wait(struct program *p, unsigned rank, struct call c, const struct done *done,
-		  unsigned n)
+void program_wait(struct program *p, unsigned rank, struct call c, const struct done *done, unsigned n)
 {
 	uint64_t words[3 + 4 * 64] = {0, address_of(&c), sig_pair(n, n)};
 	uint32_t at = 3, statuses = 0;
@@ -258,14 +253,12 @@ void program_wait(struct program *p, unsigned rank, struct call c, const struct 
 
 void program_free_request(struct program *p, unsigned rank, struct call c, uint64_t serial)
 {
-	uint64_t words[4] = {sig_head(op_id(p, "MPI_Request_free"), SIG_REQUEST, 0, 0, 0, 0),
-			     address_of(&c), sig_pair(1, 1),
-			     sig_run_word(serial, 1, SIG_RUN_ABSOLUTE)};
+	uint64_t words[4] = {sig_head(op_id(p, "MPI_Request_free"), SIG_REQUEST, 0, 0, 0, 0), address_of(&c),
+			     sig_pair(1, 1), sig_run_word(serial, 1, SIG_RUN_ABSOLUTE)};
 	record(p, rank, &c, words, 4);
 }
 
-static void append(struct buf *file, enum mpic_kind kind, uint32_t process, uint64_t seq,
-		   const void *bytes, size_t n)
+static void append(struct buf *file, enum mpic_kind kind, uint32_t process, uint64_t seq, const void *bytes, size_t n)
 {
 	struct error e;
 	struct mpic_block b = {.kind = kind, .process = process, .seq = seq};
@@ -336,13 +329,11 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 		   "test\"],\"cpus\":\"%u\",\"cpu\":%u,\"start_tick\":%llu,\"init_exit_tick\":%llu,"
 		   "\"overhead_ns\":50,",
 		   1000 + rank, rank, p->ranks, r->killed ? "lost" : "finalized", rank, rank,
-		   (unsigned long long)tick_of(p, rank, 0),
-		   (unsigned long long)tick_of(p, rank, 0));
+		   (unsigned long long)tick_of(p, rank, 0), (unsigned long long)tick_of(p, rank, 0));
 	buf_printf(&meta,
 		   "\"%s\":%llu,\"end_tick\":%llu,\"threads\":[{\"thread\":0,\"events\":%llu,"
 		   "\"lost\":%llu}]}",
-		   r->killed ? "last_tick" : "finalize_enter_tick",
-		   (unsigned long long)tick_of(p, rank, end_us),
+		   r->killed ? "last_tick" : "finalize_enter_tick", (unsigned long long)tick_of(p, rank, end_us),
 		   (unsigned long long)tick_of(p, rank, end_us), (unsigned long long)r->events,
 		   (unsigned long long)r->lost);
 	append(file, MPIC_META, rank, 0, meta.data, meta.len_bytes);
@@ -376,8 +367,7 @@ static void write_node_meta(struct buf *file, const struct program *p, unsigned 
 	for (unsigned r = 0; r < p->ranks; r++) {
 		if (node_of(p, r) != node)
 			continue;
-		buf_printf(&meta, "%s{\"task\":%u,\"status\":%d}", first ? "" : ",", r,
-			   p->rank[r].status);
+		buf_printf(&meta, "%s{\"task\":%u,\"status\":%d}", first ? "" : ",", r, p->rank[r].status);
 		first = false;
 	}
 	buf_str(&meta, "]}");
@@ -390,8 +380,7 @@ static void write_clock(struct buf *file, const struct program *p, unsigned node
 	_cleanup_buf_ struct buf samples = {0};
 	for (int i = 0; i <= 10; i++) {
 		int64_t ns = llround(shown_ns(p, node, end_us * i / 10));
-		struct mpic_clock c = {(uint64_t)(TICK_ZERO + ns), 1000000000 + ns,
-				       REALTIME_ZERO + ns};
+		struct mpic_clock c = {(uint64_t)(TICK_ZERO + ns), 1000000000 + ns, REALTIME_ZERO + ns};
 		mpic_put_clock(&samples, &c);
 	}
 	append(file, MPIC_CLOCK, MPIC_NODE, 0, samples.data, samples.len_bytes);

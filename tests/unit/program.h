@@ -20,8 +20,8 @@ void program_destroy(struct program *p);
 void program_clock(struct program *p, unsigned node, double offset_us, double ppm);
 /* Like MPI_COMM_WORLD (communicator 0), of these world ranks; the id is equal on all members. */
 uint32_t program_comm(struct program *p, const char *name, const int32_t *ranks, unsigned n);
-uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nleft,
-			   const int32_t *right, unsigned nright);
+uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nleft, const int32_t *right,
+			   unsigned nright);
 
 /* One call: what, when, and where in the program (line number becomes the address). */
 struct call {
@@ -58,10 +58,8 @@ struct done {
 
 #define NO_STATUS (-9)
 
-void program_start(struct program *p, unsigned rank, struct call c, const uint64_t *serials,
-		   unsigned n);
-void program_wait(struct program *p, unsigned rank, struct call c, const struct done *done,
-		  unsigned n);
+void program_start(struct program *p, unsigned rank, struct call c, const uint64_t *serials, unsigned n);
+void program_wait(struct program *p, unsigned rank, struct call c, const struct done *done, unsigned n);
 void program_free_request(struct program *p, unsigned rank, struct call c, uint64_t serial);
 /* Calls that were made but of which no event was kept: only totals. */
 void program_budget_spent(struct program *p, unsigned rank);

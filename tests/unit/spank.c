@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- the mock: one environment -------------------------------------------------------------------------- */
+/* ---- the mock: one environment ---- */
 
 #define VARIABLES 8
 static struct {
@@ -59,7 +59,7 @@ bool sl_setenv(spank_t sp, const char *name, const char *value)
 	return false;
 }
 
-/* ---- the option ----------------------------------------------------------------------------------------- */
+/* ---- the option ---- */
 
 static struct error e;
 static struct request r;
@@ -95,8 +95,9 @@ Test(request, names_an_unknown_key_and_the_known_ones)
 
 Test(request, refuses_values_that_are_none)
 {
-	static const char *const bad[] = {"budget=", "budget=1x", "budget=-1", "budget=64MM", "budget=17179869184G", "stack=33",
-					  "stack=-1", "stack=", "report=x", "on=1", "out", "out=", "name=a\nb", ",", "on,"};
+	static const char *const bad[] = {"budget=",  "budget=1x", "budget=-1", "budget=64MM", "budget=17179869184G",
+					  "stack=33", "stack=-1",  "stack=",	"report=x",    "on=1",
+					  "out",      "out=",	   "name=a\nb", ",",	       "on,"};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_assert_eq(request_parse(bad[i], &r, &e), -EINVAL, "%s", bad[i]);
 }
@@ -122,7 +123,7 @@ Test(config, replaces_the_host_name_and_reports_what_it_does_not_know)
 	cr_assert(c.default_on && c.libdir[0] == '/');
 }
 
-/* ---- paths ---------------------------------------------------------------------------------------------- */
+/* ---- paths ---- */
 
 Test(output, is_named_by_job_restart_and_step)
 {
@@ -157,7 +158,7 @@ Test(output, takes_only_a_number_for_a_restart_count)
 	cr_assert_eq(output_restart("99999999999999999999"), 0);
 }
 
-/* ---- spool ---------------------------------------------------------------------------------------------- */
+/* ---- spool ---- */
 
 static char root[] = "/tmp/mpitrace-spank-XXXXXX";
 
@@ -255,8 +256,20 @@ Test(layout, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 	uint32_t tasks[] = {2, 3};
 	gid_t gids[] = {10, 20};
 	struct layout_brief b;
-	struct layout l = {.job_id = 4, .nnodes = 2, .nodeid = 1, .ntasks = 4, .tasks = tasks, .ntasks_here = 2, .uid = 1234,
-			   .gid = 56, .gids = gids, .ngids = 2, .request = &r, .out = "/o\nuid=0", .argv = argv, .argc = 2};
+	struct layout l = {.job_id = 4,
+			   .nnodes = 2,
+			   .nodeid = 1,
+			   .ntasks = 4,
+			   .tasks = tasks,
+			   .ntasks_here = 2,
+			   .uid = 1234,
+			   .gid = 56,
+			   .gids = gids,
+			   .ngids = 2,
+			   .request = &r,
+			   .out = "/o\nuid=0",
+			   .argv = argv,
+			   .argc = 2};
 	int fd = open_root();
 	request_parse("report=none", &r, NULL);
 	cr_assert_eq(layout_write(fd, &l, &e), 0, "%s", e.text);
@@ -282,7 +295,7 @@ Test(layout, refuses_a_record_that_is_cut, .init = make_root, .fini = drop_root)
 	close(fd);
 }
 
-/* ---- environment ---------------------------------------------------------------------------------------- */
+/* ---- environment ---- */
 
 static struct config here;
 static struct step step;

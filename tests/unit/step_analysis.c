@@ -56,8 +56,7 @@ const cJSON *node_at(const cJSON *root, const char *path)
 {
 	char copy[256], *save = NULL;
 	snprintf(copy, sizeof(copy), "%s", path);
-	for (char *name = strtok_r(copy, ".", &save); name != NULL;
-	     name = strtok_r(NULL, ".", &save))
+	for (char *name = strtok_r(copy, ".", &save); name != NULL; name = strtok_r(NULL, ".", &save))
 		root = cJSON_GetObjectItemCaseSensitive(root, name);
 	return root;
 }
@@ -103,8 +102,7 @@ cJSON *find_text(const cJSON *root, const char *array, const char *key, const ch
 	cJSON *row;
 	cJSON_ArrayForEach(row, node_at(root, array))
 	{
-		const char *value =
-			cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, key));
+		const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, key));
 		if (value != NULL && strcmp(value, text) == 0)
 			return row;
 	}

@@ -28,8 +28,7 @@ Test(cpulist, counts_a_cpu_named_twice_once)
 
 Test(cpulist, refuses_what_is_not_a_list)
 {
-	static const char *const bad[] = {"a",	"1-",	"3-1",	   "1;2",
-					  "-1", "1,,2", "0-65536", "99999999999999"};
+	static const char *const bad[] = {"a", "1-", "3-1", "1;2", "-1", "1,,2", "0-65536", "99999999999999"};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_assert_eq(cpulist_parse(bad[i], &list), -EINVAL, "%s", bad[i]);
 }
@@ -129,8 +128,7 @@ Test(binding, names_each_core_and_socket_once)
 				  "{\"os\":1,\"core\":1,\"socket\":1,\"numa\":1},"
 				  "{\"os\":2,\"core\":0,\"socket\":0,\"numa\":0}]}");
 	char *text = print(topo_binding(node, "0,2,9"));
-	cr_assert_str_eq(
-		text, "{\"cpus\":3,\"list\":\"0,2,9\",\"cores\":[0],\"sockets\":[0],\"numa\":[0]}");
+	cr_assert_str_eq(text, "{\"cpus\":3,\"list\":\"0,2,9\",\"cores\":[0],\"sockets\":[0],\"numa\":[0]}");
 	cr_assert_null(topo_binding(node, "x"));
 	cr_assert_null(topo_binding(node, NULL));
 	free(text);

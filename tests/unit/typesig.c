@@ -35,7 +35,8 @@ Test(typesig, order_number_and_kind_tell_sequences_apart)
 	cr_assert(!same(i, d));
 	cr_assert(!same(typesig_concat(i, d), typesig_concat(d, i)));
 	cr_assert(!same(typesig_repeat(i, 5), typesig_repeat(i, 6)));
-	cr_assert(!same(typesig_repeat(typesig_concat(i, d), 2), typesig_concat(typesig_repeat(i, 2), typesig_repeat(d, 2))));
+	cr_assert(!same(typesig_repeat(typesig_concat(i, d), 2),
+			typesig_concat(typesig_repeat(i, 2), typesig_repeat(d, 2))));
 }
 
 Test(typesig, nothing_is_neutral)
