@@ -231,10 +231,10 @@ static void put_place(const cJSON *site)
 		put_plain(stdout, file, 60);
 		printf(":%.0f ", json_number(site, "line", 0));
 	}
-	put_plain(stdout, json_text(site, "function", ""), 40);
+	put_plain(stdout, json_text(site, "function_short", json_text(site, "function", "")), 80);
 	if (file[0] == 0 && json_text(site, "module", "")[0] != 0) {
 		fputs(" in ", stdout);
-		put_plain(stdout, json_text(site, "module", ""), 60);
+		put_plain(stdout, json_text(site, "module_short", json_text(site, "module", "")), 60);
 	}
 }
 
