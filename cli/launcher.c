@@ -253,10 +253,19 @@ int launcher_choose(struct launcher *l, const char *ranks, const char *args, cha
 	return code != 0 ? code : put_words(l, ranks, args, program);
 }
 
+/* Others use the same Python at the same time, but hardly the same script. */
+static const char *watched_file(const struct launcher *l)
+{
+	const char *script = l->words[l->nwords_before + 1];
+	struct stat st;
+	bool is_script = script != NULL && program_is_python(l->path) && stat(script, &st) == 0 && S_ISREG(st.st_mode);
+	return is_script ? script : l->path;
+}
+
 void launcher_watch(struct launcher *l)
 {
 	l->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (l->watch >= 0 && inotify_add_watch(l->watch, l->path, IN_OPEN) < 0) {
+	if (l->watch >= 0 && inotify_add_watch(l->watch, watched_file(l), IN_OPEN) < 0) {
 		close(l->watch);
 		l->watch = -1;
 	}

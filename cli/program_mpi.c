@@ -123,7 +123,7 @@ static struct program_mpi mpi_of_elf(const char *path, struct file_head *h)
 }
 
 /* python, python3, python3.11: nothing else is started with a question. */
-static bool is_python(const char *path)
+bool program_is_python(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
 	return strncmp(name, "python", 6) == 0 && name[6 + strspn(name + 6, "0123456789.")] == '\0';
@@ -163,11 +163,11 @@ static char *interpreter(char *line)
 struct program_mpi program_mpi(const char *path)
 {
 	struct file_head h = read_head(path);
-	if (is_python(path))
+	if (program_is_python(path))
 		return mpi_of_python(path);
 	if (h.kind == FILE_SCRIPT) {
 		char *word = interpreter(h.first);
-		if (word != NULL && is_python(word))
+		if (word != NULL && program_is_python(word))
 			return mpi_of_python(word);
 	}
 	if (h.kind == FILE_ELF)

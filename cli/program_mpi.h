@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 
 enum mpi_kind {
 	MPI_NOT_KNOWN, /* a script, or nothing that can be looked into */
@@ -19,3 +20,5 @@ struct program_mpi {
 /* path is that of the program. Python (path, or the script's first line) is asked for the library of its mpi4py.
  * Nothing of an ELF program is run: the loader only lists what it would load. */
 struct program_mpi program_mpi(const char *path);
+
+bool program_is_python(const char *path);

@@ -177,8 +177,8 @@ static bool open_sections(struct names *s)
 bool python_function(Elf *elf, const char *path, uint64_t start, char *to, size_t size)
 {
 	struct names s = {.elf = elf};
-	char *module = module_short(path);
-	if (elf == NULL || module == NULL)
+	char *module = elf == NULL ? NULL : module_short(path);
+	if (module == NULL)
 		return false;
 	for (char *p = module; *p != '\0'; p++)
 		*p = *p == '/' ? '.' : *p;
