@@ -69,14 +69,14 @@ def write(name, analysis, place=None):
         return dump(key) + ':' + ('[\n' + ',\n'.join(map(dump, value)) + '\n]' if rows else dump(value))
     text = '{\n' + ',\n'.join(member(k, v) for k, v in analysis.items()) + '\n}\n'
     if place:
-        text = text.replace(place.dir, '/home/ada/halo')
+        text = text.replace(place.dir, '/home/ada/halo').replace(dump(os.uname().nodename), '"n1"')
     with open('%s/analysis/%s.json' % (HERE, name), 'w', encoding='ascii') as f:
         f.write(text)
 
 
 def main():
     with Place('openmpi') as place:
-        program = place.compile('report.c', '-ffile-prefix-map=%s/=' % os.environ['PROGRAMS'])
+        program = place.compile('report.c', '-ffile-prefix-map=%s=/home/ada/halo' % os.environ['PROGRAMS'])
         findings = on_two_nodes(place, program)
         assert [i['issue'] for i in findings['issues']][:1] == ['load_imbalance'], findings['issues']
         write('halo_findings', findings, place)

@@ -149,7 +149,8 @@ def c_sources(t, schema):
 
 # ---- the viewer ----
 
-TS_READERS = {'num': {'number', 'integer'}, 'str': {'string', 'number', 'integer'}, 'list': {'array'}, 'numbers': {'array'}, 'at': set()}
+TS_READERS = {'num': {'number', 'integer'}, 'str': {'string', 'number', 'integer'}, 'list': {'array'}, 'numbers': {'array'}, 'at': set(),
+              'numbers of': {'number', 'integer'}, 'strings of': {'string'}}
 TS_ROOT = re.compile(r'^(a|analysis|trace\.analysis|(this\.)?app\.trace\.analysis)$')
 
 
@@ -165,12 +166,16 @@ def ts_accesses(text):
     """(line, reader, path or the base that nothing is known of), in order. A row's name is known from where it is bound:
     `for (const x of list(...))`, or the arrow function behind `list(...)`."""
     known = {}
-    for call in re.finditer(r'(?<![.\w])(%s)\(' % '|'.join(TS_READERS), text):
+    for call in re.finditer(r'(?<![.\w])(%s)\(' % '|'.join(r for r in TS_READERS if ' ' not in r), text):
         args = arguments(text, call.end())
         if len(args) < 2 or not re.fullmatch(r'[\w.]+', args[0]) or args[0].startswith('...') or ':' in args[1]:
             continue # its own definition, or another function of that name
         path = ts_path(args[0], args[1:], known)
         yield text.count('\n', 0, call.start()) + 1, call.group(1), path, args[0]
+        wanted = re.match(r'[^;()]*\)\.filter\(\((\w+)\): \1 is (string|number)', text[call.end():])
+        if call.group(1) == 'numbers' or (call.group(1) == 'list' and wanted):
+            reader = 'numbers of' if call.group(1) == 'numbers' else wanted.group(2) + 's of'
+            yield text.count('\n', 0, call.start()) + 1, reader, path and path + ['[]'], args[0]
         if call.group(1) == 'list' and path is not None:
             before = re.search(r'for \(const (\w+) of $', text[:call.start()])
             after = re.match(r'[^;]*?\.(?:map|filter|forEach)\(\(?(\w+)', text[call.end():], re.S)

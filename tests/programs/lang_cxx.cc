@@ -1,4 +1,5 @@
-/* lang_cxx.cc - the program of lang_c.c in C++: calls from a constructor, a template and while an exception is on its way. */
+/* lang_cxx.cc - the program of lang_c.c in C++: calls from a constructor, a template and while an exception
+ * is on its way. */
 #include <mpi.h>
 #include <cstdio>
 #include <stdexcept>
@@ -12,7 +13,10 @@ struct Library {
 		MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 		MPI_Comm_size(MPI_COMM_WORLD, &size);
 	}
-	~Library() { MPI_Finalize(); }
+	~Library()
+	{
+		MPI_Finalize();
+	}
 };
 
 template <typename T> T sum_of(T mine)
@@ -23,7 +27,10 @@ template <typename T> T sum_of(T mine)
 }
 
 struct At_exit {
-	~At_exit() { MPI_Barrier(MPI_COMM_WORLD); }
+	~At_exit()
+	{
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
 };
 
 static void throws()

@@ -1,5 +1,5 @@
-/* report.c - something for every section of the report: a grid of ranks with a halo exchange, one rank that always comes
- * late, collectives with and without a root, a barrier, windows with a name and without, two files.
+/* report.c - something for every section of the report: a grid of ranks with a halo exchange, one rank that always
+ * comes late, collectives with and without a root, a barrier, windows with a name and without, two files.
  * Arguments: a directory for the files; then "even": no rank has a reason to wait; or "paused": events are switched off
  * before the last steps. Working is sleeping, so that the processor's load
  * changes nothing. */
