@@ -15,10 +15,14 @@ struct Library {
 		MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 		MPI_Comm_size(MPI_COMM_WORLD, &size);
 	}
-	~Library() { MPI_Finalize(); }
+	~Library()
+	{
+		MPI_Finalize();
+	}
 };
 
-namespace sums {
+namespace sums
+{
 template <typename T, typename... More> NOINLINE T sum_of(T mine)
 {
 	T all;
@@ -27,7 +31,8 @@ template <typename T, typename... More> NOINLINE T sum_of(T mine)
 }
 } // namespace sums
 
-namespace ring {
+namespace ring
+{
 template <typename T> struct Halo {
 	std::vector<T> in, out;
 	MPI_Request r[2];
@@ -36,13 +41,20 @@ template <typename T> struct Halo {
 		Halo *self = const_cast<Halo *>(this);
 		MPI_Isend(self->out.data(), count, MPI_INT, next, 1, MPI_COMM_WORLD, &self->r[1]);
 	}
-	NOINLINE void operator()() { MPI_Waitall(2, r, MPI_STATUSES_IGNORE); }
+	NOINLINE void operator()()
+	{
+		MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+	}
 };
 } // namespace ring
 
-namespace {
+namespace
+{
 struct At_exit {
-	NOINLINE ~At_exit() { MPI_Barrier(MPI_COMM_WORLD); }
+	NOINLINE ~At_exit()
+	{
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
 };
 } // namespace
 
@@ -56,9 +68,8 @@ int main(int argc, char **argv)
 {
 	Library mpi(argc, argv);
 	ring::Halo<int> halo = {std::vector<int>(200), std::vector<int>(200), {}};
-	auto post = [&](MPI_Request *r) NOINLINE {
-		MPI_Irecv(halo.in.data(), 200, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, r);
-	};
+	auto post = [&](MPI_Request *r)
+			    NOINLINE { MPI_Irecv(halo.in.data(), 200, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, r); };
 	int sum = 0, place = mpi.rank;
 	for (int i = 0; i < 50; i++) {
 		halo.out[0] = mpi.rank;
