@@ -63,9 +63,15 @@ function readSegments(c: Bytes, meta: Meta, group: number): { segments: Segment[
     const row = c.varint();
     const flags = c.varint();
     bins.push(c.varint());
-    const segment = { rank: group * meta.groupRanks + row, carried: (flags & 1) === 1, first: count, count: c.varint() };
+    const segment = {
+      rank: group * meta.groupRanks + row,
+      carried: (flags & 1) === 1,
+      first: count,
+      count: c.varint(),
+    };
     count += segment.count;
-    if (row >= meta.groupRanks || segment.rank >= meta.ranks || count > RECORDS_MAX) throw new Damaged('impossible segment');
+    if (row >= meta.groupRanks || segment.rank >= meta.ranks || count > RECORDS_MAX)
+      throw new Damaged('impossible segment');
     segments.push(segment);
   }
   return { segments, bins, count };
@@ -111,7 +117,18 @@ export function readEvents(data: Uint8Array, meta: Meta, group: number): EventCh
   const c = new Bytes(data);
   const { segments, bins, count } = readSegments(c, meta, group);
   const [start, duration, op, cls, site, comm, thread, peer, tag, bytes, calls, wait] = splitColumns(c) as [
-    Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
   ];
   const out = emptyEvents(count, segments);
   readTimes(out, bins, start, duration, meta.segmentNs);

@@ -32,7 +32,9 @@ function drawSwatch(canvas: HTMLCanvasElement, index: number): void {
 
 /** Classes of the operations that were called, guessed from their names; all when the analysis does not say. */
 function occurring(app: App): boolean[] {
-  const names = list(app.trace.analysis, 'operations').filter((x) => num(x, 'calls') !== 0).map((x) => str(x, 'op'));
+  const names = list(app.trace.analysis, 'operations')
+    .filter((x) => num(x, 'calls') !== 0)
+    .map((x) => str(x, 'op'));
   const has = (pattern: RegExp) => names.length === 0 || names.some((n) => pattern.test(n));
   return [
     true,
@@ -49,7 +51,19 @@ function occurring(app: App): boolean[] {
 export function legend(app: App): HTMLElement {
   const shown = occurring(app);
   const box = h('div', { class: 'legend', 'aria-label': 'Colours' });
-  CLASSES.forEach((c, i) => shown[i] && add(box, h('span', { class: 'key' }, i === 0 ? h('span', { class: 'swatch idle' }) : swatch(i), c.name)));
-  add(box, h('span', { class: 'key' }, h('span', { class: 'line-key' }), 'message, in its sender’s colour; as wide as it is large'));
+  CLASSES.forEach(
+    (c, i) =>
+      shown[i] &&
+      add(box, h('span', { class: 'key' }, i === 0 ? h('span', { class: 'swatch idle' }) : swatch(i), c.name)),
+  );
+  add(
+    box,
+    h(
+      'span',
+      { class: 'key' },
+      h('span', { class: 'line-key' }),
+      'message, in its sender’s colour; as wide as it is large',
+    ),
+  );
   return box;
 }

@@ -30,14 +30,21 @@ export class Minimap {
   private grip: Grip | null = null;
   private anchor = 0; // ns
 
-  constructor(private readonly app: App, private readonly left: () => number) {
-    totals(app).then((shares) => {
-      this.shares = shares;
-      app.redraw();
-    }, (error: unknown) => app.fail(error));
+  constructor(
+    private readonly app: App,
+    private readonly left: () => number,
+  ) {
+    totals(app).then(
+      (shares) => {
+        this.shares = shares;
+        app.redraw();
+      },
+      (error: unknown) => app.fail(error),
+    );
     this.element.addEventListener('pointerdown', (e) => this.down(e));
     this.element.addEventListener('pointermove', (e) => this.move(e));
-    for (const type of ['pointerup', 'pointercancel'] as const) this.element.addEventListener(type, () => (this.grip = null));
+    for (const type of ['pointerup', 'pointercancel'] as const)
+      this.element.addEventListener(type, () => (this.grip = null));
   }
 
   private get runtime(): number {
@@ -80,7 +87,8 @@ export class Minimap {
       store.showInterval(from + now - this.anchor, to + now - this.anchor);
       this.anchor = now;
     } else if (this.grip === 'new') {
-      if (Math.abs(now - this.anchor) > this.runtime / 500) store.showInterval(Math.min(now, this.anchor), Math.max(now, this.anchor));
+      if (Math.abs(now - this.anchor) > this.runtime / 500)
+        store.showInterval(Math.min(now, this.anchor), Math.max(now, this.anchor));
     } else {
       const ends = this.grip === 'from' ? [now, to] : [from, now];
       if (ends[0]! < ends[1]!) store.showInterval(ends[0]!, ends[1]!);

@@ -9,15 +9,28 @@ import { button } from './tools';
 
 function picked(app: App): HTMLElement[] {
   const { state } = app.store;
-  if (!state.picked) return [h('p', { class: 'hint' }, 'Click a call or a message to see all about it. Drag pans, the wheel zooms, shift-drag marks an interval, alt-wheel changes the height of the rows.')];
+  if (!state.picked)
+    return [
+      h(
+        'p',
+        { class: 'hint' },
+        'Click a call or a message to see all about it. Drag pans, the wheel zooms, ' +
+          'shift-drag marks an interval, alt-wheel changes the height of the rows.',
+      ),
+    ];
   const tip = describe(app.trace, state.picked);
   const { chunk, index: i } = state.picked;
-  const [start, end] = 'start' in chunk ? [chunk.start[i]!, chunk.start[i]! + chunk.duration[i]!] : [chunk.sendStart[i]!, chunk.recvEnd[i]!];
+  const [start, end] =
+    'start' in chunk
+      ? [chunk.start[i]!, chunk.start[i]! + chunk.duration[i]!]
+      : [chunk.sendStart[i]!, chunk.recvEnd[i]!];
   const air = Math.max(50, (end - start) * 0.4);
   return [
     h('h3', {}, tip.title),
     h('dl', {}, ...tip.rows.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
-    h('div', { class: 'group' },
+    h(
+      'div',
+      { class: 'group' },
       button('Zoom to it', 'Zoom to it', () => app.store.showInterval(start - air, end + air)),
       button('Clear', 'Clear the selection (Escape)', () => app.store.set({ picked: null })),
     ),
@@ -31,7 +44,8 @@ function finding(app: App, f: Finding): HTMLElement {
   };
   const can = f.window !== null || f.ranks.length > 0;
   return h(
-    'li', { class: `finding ${f.severity}` },
+    'li',
+    { class: `finding ${f.severity}` },
     h('h3', {}, f.title, f.loss > 0 ? h('span', { class: 'loss' }, `${duration(f.loss * 1e9)} lost`) : null),
     f.what ? h('p', {}, f.what) : null,
     f.why ? h('p', {}, f.why) : null,
@@ -51,10 +65,28 @@ function operations(app: App): HTMLElement {
     return h('span', { class: 'bar' }, inner);
   };
   return h(
-    'table', { class: 'ops' },
-    h('thead', {}, h('tr', {}, h('th', {}, 'operation'), h('th', { class: 'n' }, 'calls'), h('th', { class: 'n' }, 'time'))),
-    h('tbody', {}, ...rows.slice(0, 14).map((r) =>
-      h('tr', {}, h('td', {}, r.op, bar(r.time)), h('td', { class: 'n' }, count(r.calls)), h('td', { class: 'n' }, duration(r.time * 1e9))))),
+    'table',
+    { class: 'ops' },
+    h(
+      'thead',
+      {},
+      h('tr', {}, h('th', {}, 'operation'), h('th', { class: 'n' }, 'calls'), h('th', { class: 'n' }, 'time')),
+    ),
+    h(
+      'tbody',
+      {},
+      ...rows
+        .slice(0, 14)
+        .map((r) =>
+          h(
+            'tr',
+            {},
+            h('td', {}, r.op, bar(r.time)),
+            h('td', { class: 'n' }, count(r.calls)),
+            h('td', { class: 'n' }, duration(r.time * 1e9)),
+          ),
+        ),
+    ),
   );
 }
 
@@ -65,9 +97,15 @@ export function side(app: App): HTMLElement {
   draw();
   app.store.subscribe((state, before) => state.picked !== before.picked && draw());
   return h(
-    'aside', { class: 'side' },
+    'aside',
+    { class: 'side' },
     selection,
-    h('section', {}, h('h2', {}, 'Findings'), found.length ? h('ol', {}, ...found.map((f) => finding(app, f))) : h('p', { class: 'hint' }, 'Nothing to fix.')),
+    h(
+      'section',
+      {},
+      h('h2', {}, 'Findings'),
+      found.length ? h('ol', {}, ...found.map((f) => finding(app, f))) : h('p', { class: 'hint' }, 'Nothing to fix.'),
+    ),
     h('section', {}, h('h2', {}, 'Where the time went'), operations(app)),
   );
 }

@@ -1,4 +1,4 @@
-// analysis.ts - the analysis object of the trace. It may come from anyone and lack anything: every access has a fallback.
+// analysis.ts - the analysis object of the trace. It may come from anyone and lack anything: all access has a fallback.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -78,7 +78,10 @@ export function findings(analysis: Json): Finding[] {
       why: str(x, 'why'),
       next: str(x, 'next'),
       ranks: numbers(x, 'ranks'),
-      window: window.length === 2 && window[1]! > window[0]! ? ([window[0]! * 1e9, window[1]! * 1e9] as [number, number]) : null,
+      window:
+        window.length === 2 && window[1]! > window[0]!
+          ? ([window[0]! * 1e9, window[1]! * 1e9] as [number, number])
+          : null,
     };
   });
   return found.sort((a, b) => b.loss - a.loss);

@@ -25,7 +25,11 @@ export class Navigation {
   private drag: Drag | null = null;
   private readonly band = h('div', { class: 'band', hidden: true });
 
-  constructor(private readonly app: App, private readonly stage: HTMLElement, private readonly target: Target) {
+  constructor(
+    private readonly app: App,
+    private readonly stage: HTMLElement,
+    private readonly target: Target,
+  ) {
     stage.appendChild(this.band);
     stage.addEventListener('wheel', (e) => this.wheel(e), { passive: false });
     stage.addEventListener('pointerdown', (e) => this.down(e));
