@@ -1,5 +1,4 @@
 // main.ts - finds a trace (address, file picker, drag and drop), opens it, puts header, views and panel on the page.
-import type { App } from './app';
 import { fill, h, theme } from './draw/dom';
 import { header } from './draw/header';
 import { side } from './draw/side';
@@ -10,7 +9,7 @@ import { list, num } from './model/analysis';
 import { Store } from './model/state';
 import { Trace } from './model/trace';
 import { VIEWS } from './views/list';
-import type { ViewInstance } from './views/list';
+import type { App, ViewInstance } from './views/view';
 
 const page = document.getElementById('app')!;
 const voice = h('div', { class: 'voice', role: 'status', 'aria-live': 'polite' });
@@ -82,7 +81,13 @@ class Page {
       redraw: () => this.redraw(),
       fail: (error) => this.alert.show(message(error)),
     };
-    fill(page, header(trace), this.tabBar(), this.alert.box, h('div', { class: 'body' }, this.stage, side(this.app)));
+    fill(
+      page,
+      header(trace),
+      this.tabBar(),
+      this.alert.box,
+      h('div', { class: 'body' }, this.stage, side(trace, store)),
+    );
     store.subscribe((state, before) => {
       if (state.view !== before.view) this.showView(state.view);
       this.update();

@@ -1,14 +1,15 @@
 // side.ts - the panel beside the views: what is picked, what was found, where the time went.
-import type { App } from '../app';
 import { findings, list, num, str } from '../model/analysis';
 import type { Finding, Json } from '../model/analysis';
+import type { Store } from '../model/state';
+import type { Trace } from '../model/trace';
 import { count, duration } from '../layout/format';
 import { describe } from './describe';
 import { fill, h } from './dom';
 import { button } from './tools';
 
-function picked(app: App): HTMLElement[] {
-  const { state } = app.store;
+function picked(trace: Trace, store: Store): HTMLElement[] {
+  const { state } = store;
   if (!state.picked)
     return [
       h(
@@ -18,7 +19,7 @@ function picked(app: App): HTMLElement[] {
           'shift-drag marks an interval, alt-wheel changes the height of the rows.',
       ),
     ];
-  const tip = describe(app.trace, state.picked);
+  const tip = describe(trace, state.picked);
   const { chunk, index: i } = state.picked;
   const [start, end] =
     'start' in chunk
@@ -31,16 +32,16 @@ function picked(app: App): HTMLElement[] {
     h(
       'div',
       { class: 'group' },
-      button('Zoom to it', 'Zoom to it', () => app.store.showInterval(start - air, end + air)),
-      button('Clear', 'Clear the selection (Escape)', () => app.store.set({ picked: null })),
+      button('Zoom to it', 'Zoom to it', () => store.showInterval(start - air, end + air)),
+      button('Clear', 'Clear the selection (Escape)', () => store.set({ picked: null })),
     ),
   ];
 }
 
-function finding(app: App, f: Finding): HTMLElement {
+function finding(store: Store, f: Finding): HTMLElement {
   const show = () => {
-    if (f.window) app.store.showInterval(f.window[0], f.window[1]);
-    app.store.set({ selected: new Set(f.ranks), view: 'timeline' });
+    if (f.window) store.showInterval(f.window[0], f.window[1]);
+    store.set({ selected: new Set(f.ranks), view: 'timeline' });
   };
   const can = f.window !== null || f.ranks.length > 0;
   return h(
@@ -54,8 +55,8 @@ function finding(app: App, f: Finding): HTMLElement {
   );
 }
 
-function operations(app: App): HTMLElement {
-  const rows = list(app.trace.analysis, 'operations')
+function operations(trace: Trace): HTMLElement {
+  const rows = list(trace.analysis, 'operations')
     .map((x: Json) => ({ op: str(x, 'op'), calls: num(x, 'calls') ?? 0, time: num(x, 'time_s') ?? 0 }))
     .sort((a, b) => b.time - a.time);
   const most = rows[0]?.time || 1;
@@ -90,12 +91,12 @@ function operations(app: App): HTMLElement {
   );
 }
 
-export function side(app: App): HTMLElement {
+export function side(trace: Trace, store: Store): HTMLElement {
   const selection = h('section', { class: 'selection', 'aria-label': 'Selection' });
-  const found = findings(app.trace.analysis);
-  const draw = () => fill(selection, h('h2', {}, 'Selection'), ...picked(app));
+  const found = findings(trace.analysis);
+  const draw = () => fill(selection, h('h2', {}, 'Selection'), ...picked(trace, store));
   draw();
-  app.store.subscribe((state, before) => state.picked !== before.picked && draw());
+  store.subscribe((state, before) => state.picked !== before.picked && draw());
   return h(
     'aside',
     { class: 'side' },
@@ -104,8 +105,8 @@ export function side(app: App): HTMLElement {
       'section',
       {},
       h('h2', {}, 'Findings'),
-      found.length ? h('ol', {}, ...found.map((f) => finding(app, f))) : h('p', { class: 'hint' }, 'Nothing to fix.'),
+      found.length ? h('ol', {}, ...found.map((f) => finding(store, f))) : h('p', { class: 'hint' }, 'Nothing to fix.'),
     ),
-    h('section', {}, h('h2', {}, 'Where the time went'), operations(app)),
+    h('section', {}, h('h2', {}, 'Where the time went'), operations(trace)),
   );
 }

@@ -1,6 +1,6 @@
 // tools.ts - buttons and sliders above the views.
-import type { App } from '../app';
 import { bytes } from '../layout/format';
+import type { Store } from '../model/state';
 import { h } from './dom';
 
 export function button(label: string, title: string, act: () => void): HTMLButtonElement {
@@ -26,8 +26,7 @@ export function widthSlider(value: number, change: (bytesPerPixel: number) => vo
   return h('label', { class: 'tool', title: 'How many bytes make a line one pixel wider' }, 'line width', input, text);
 }
 
-export function timelineTools(app: App, note: HTMLElement): HTMLElement {
-  const { store } = app;
+export function timelineTools(store: Store, note: HTMLElement): HTMLElement {
   const middle = () => (store.state.from + store.state.to) / 2;
   const box = h('input', {
     type: 'checkbox',

@@ -1,13 +1,12 @@
 // circle.ts - network load: ranks as points on a circle, a line's width is the traffic between two of them in the
 // interval shown. In: traffic.ts.  Out: a 2D canvas, and a slider and a box that choose the interval.
-import type { App } from '../app';
 import { FONT, h, paper } from '../draw/dom';
 import { widthSlider } from '../draw/tools';
 import { css, rankColor } from '../layout/color';
 import { bytes, count, duration, moment } from '../layout/format';
 import { trafficIn } from '../model/traffic';
 import type { Traffic } from '../model/traffic';
-import type { View, ViewInstance } from './list';
+import type { App, View, ViewInstance } from './view';
 
 const WIDTH_MAX = 22;
 const LINES_MAX = 3000;

@@ -1,12 +1,11 @@
 // matrix.ts - who sends how much to whom: a cell per pair of ranks, logarithmic, with sums of rows and columns.
 // In: the analysis (whole run) or the messages of the interval shown.  Out: one 2D canvas.
-import type { App } from '../app';
 import { FONT, h, paper } from '../draw/dom';
 import { css, rankColor, viridis } from '../layout/color';
 import { bytes, count } from '../layout/format';
 import { list, num } from '../model/analysis';
 import { trafficIn } from '../model/traffic';
-import type { View, ViewInstance } from './list';
+import type { App, View, ViewInstance } from './view';
 
 type Source = 'p2p' | 'collective' | 'interval';
 type Measure = 'bytes' | 'messages';

@@ -1,8 +1,8 @@
 // navigation.ts - pointer, wheel and keyboard on the time line become changes of the shared state.
-import type { App } from '../app';
 import { h } from '../draw/dom';
 import { FIT_MAX, ROW_MAX } from '../layout/rows';
 import type { Rows } from '../layout/rows';
+import type { App } from './view';
 
 export interface Target {
   plot(): { left: number; width: number; height: number; rows: Rows };

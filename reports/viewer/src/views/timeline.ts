@@ -1,6 +1,5 @@
 // timeline.ts - a bar per rank, coloured by class, and the messages between the bars.
 // In: chunks as plan.ts asks for them.  Out: two canvases, WebGL for bars and messages, 2D for axis and outlines.
-import type { App } from '../app';
 import type { Entry } from '../decode/layout';
 import type { EventChunk, MessageChunk } from '../decode/records';
 import type { SummaryTile } from '../decode/tiles';
@@ -23,7 +22,7 @@ import { rankAt, rowsOf, visibleRanks, yOf } from '../layout/rows';
 import type { Rows } from '../layout/rows';
 import type { Picked } from '../model/state';
 import { Navigation } from './navigation';
-import type { View, ViewInstance } from './list';
+import type { App, View, ViewInstance } from './view';
 
 interface Scene {
   events: EventChunk[];
@@ -85,11 +84,15 @@ class Timeline implements ViewInstance {
     host: HTMLElement,
   ) {
     const { meta } = app.trace;
-    this.minimap = new Minimap(app, () => this.left());
+    this.minimap = new Minimap(app.trace, app.store, () => this.left());
+    this.minimap.load().then(
+      () => app.redraw(),
+      (error: unknown) => app.fail(error),
+    );
     this.ground = ground(meta.ranks, meta.runtime);
     this.wasDark = app.theme().dark;
     this.stage.append(this.ground2d, this.glCanvas, this.overlay);
-    host.append(timelineTools(app, this.note), this.minimap.element, this.stage, legend(app));
+    host.append(timelineTools(app.store, this.note), this.minimap.element, this.stage, legend(app.trace));
     if (meta.events === 0)
       this.stage.append(
         h(
