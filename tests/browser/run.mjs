@@ -105,7 +105,7 @@ async function pick(page, file) {
   await settled(page);
 }
 
-/** How many pixels of the time line have nearly this colour; read from a picture of the element. */
+/** How many pixels of the timeline have nearly this colour; read from a picture of the element. */
 async function pixels(page, rgb, clip) {
   const png = (await page.screenshot({ clip })).toString('base64');
   return page.evaluate(
@@ -159,6 +159,11 @@ async function testPicker(browser, file) {
     same(await page.textContent('h1'), 'halo', 'title');
     truth(/Complete: 3,664 calls/.test(await page.textContent('.trust')), 'coverage');
     truth(/73\s%/.test(await page.textContent('.verdict')), 'parallel efficiency');
+  });
+  await check('the panel names the issues, what they cost and what to do next', async () => {
+    same(await page.locator('.side h2').allTextContents(), ['Selection', 'Issues', 'Where the time went'], 'panel');
+    same(await page.locator('.issue h3').allTextContents(), ['load imbalance175.42 ms lost'], 'issues');
+    same(await page.textContent('.issue .next'), 'Give rank 7 a smaller part of the grid.', 'advice');
   });
   await shot(page, 'timeline-all');
   await check('waiting is drawn in the colour of waiting', async () => {
@@ -234,6 +239,7 @@ async function testPicker(browser, file) {
     await settled(page);
     await page.waitForFunction(() => globalThis.mpitrace.drawn.circleMessages === 1600);
     same((await drawn(page)).circleExact, true, 'exact');
+    truth(/1,600 messages on 24 links/.test(await page.textContent('.circle .note')), 'the note above the circle');
     await shot(page, 'circle');
     await interval(page, 5e6, 7.5e6);
     await page.waitForFunction(() => globalThis.mpitrace.drawn.circleMessages === 32);

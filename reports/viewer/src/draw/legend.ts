@@ -1,4 +1,4 @@
-// legend.ts - what the colours and patterns of the time line mean; only classes that occur.
+// legend.ts - what the colours and patterns of the timeline mean; only classes that occur.
 import { list, num, str } from '../model/analysis';
 import type { Trace } from '../model/trace';
 import { CLASSES, css } from '../layout/color';

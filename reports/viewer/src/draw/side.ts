@@ -1,6 +1,6 @@
-// side.ts - the panel beside the views: what is picked, what was found, where the time went.
-import { findings, list, num, str } from '../model/analysis';
-import type { Finding, Json } from '../model/analysis';
+// side.ts - the panel beside the views: what is picked, the issues, where the time went.
+import { issues, list, num, str } from '../model/analysis';
+import type { Issue, Json } from '../model/analysis';
 import type { Store } from '../model/state';
 import type { Trace } from '../model/trace';
 import { count, duration } from '../layout/format';
@@ -38,20 +38,25 @@ function picked(trace: Trace, store: Store): HTMLElement[] {
   ];
 }
 
-function finding(store: Store, f: Finding): HTMLElement {
+function issueItem(store: Store, issue: Issue): HTMLElement {
   const show = () => {
-    if (f.window) store.showInterval(f.window[0], f.window[1]);
-    store.set({ selected: new Set(f.ranks), view: 'timeline' });
+    if (issue.window) store.showInterval(issue.window[0], issue.window[1]);
+    store.set({ selected: new Set(issue.ranks), view: 'timeline' });
   };
-  const can = f.window !== null || f.ranks.length > 0;
+  const can = issue.window !== null || issue.ranks.length > 0;
   return h(
     'li',
-    { class: `finding ${f.severity}` },
-    h('h3', {}, f.title, f.loss > 0 ? h('span', { class: 'loss' }, `${duration(f.loss * 1e9)} lost`) : null),
-    f.what ? h('p', {}, f.what) : null,
-    f.why ? h('p', {}, f.why) : null,
-    f.next ? h('p', { class: 'next' }, f.next) : null,
-    can ? button('Show', `Show ${f.title} in the timeline`, show) : null,
+    { class: `issue ${issue.severity}` },
+    h(
+      'h3',
+      {},
+      issue.title,
+      issue.loss > 0 ? h('span', { class: 'loss' }, `${duration(issue.loss * 1e9)} lost`) : null,
+    ),
+    issue.what ? h('p', {}, issue.what) : null,
+    issue.why ? h('p', {}, issue.why) : null,
+    issue.next ? h('p', { class: 'next' }, issue.next) : null,
+    can ? button('Show', `Show ${issue.title} in the timeline`, show) : null,
   );
 }
 
@@ -93,7 +98,7 @@ function operations(trace: Trace): HTMLElement {
 
 export function side(trace: Trace, store: Store): HTMLElement {
   const selection = h('section', { class: 'selection', 'aria-label': 'Selection' });
-  const found = findings(trace.analysis);
+  const found = issues(trace.analysis);
   const draw = () => fill(selection, h('h2', {}, 'Selection'), ...picked(trace, store));
   draw();
   store.subscribe((state, before) => state.picked !== before.picked && draw());
@@ -104,8 +109,10 @@ export function side(trace: Trace, store: Store): HTMLElement {
     h(
       'section',
       {},
-      h('h2', {}, 'Findings'),
-      found.length ? h('ol', {}, ...found.map((f) => finding(store, f))) : h('p', { class: 'hint' }, 'Nothing to fix.'),
+      h('h2', {}, 'Issues'),
+      found.length
+        ? h('ol', {}, ...found.map((x) => issueItem(store, x)))
+        : h('p', { class: 'hint' }, 'Nothing to fix.'),
     ),
     h('section', {}, h('h2', {}, 'Where the time went'), operations(trace)),
   );

@@ -1,4 +1,4 @@
-// plan.ts - which chunks a picture needs: the events themselves when they are few enough to be told apart, else
+// plan.ts - which chunks a picture needs: the events themselves when they are few enough to be seen one by one, else
 // summary tiles whose bins are about a pixel wide; messages themselves, else the largest of each tile. Pure.
 import { Kind } from '../decode/layout';
 import type { Entry } from '../decode/layout';

@@ -1,4 +1,4 @@
-// rows.ts - where ranks lie on the time line, in CSS pixels from the top of the plot. Pure.
+// rows.ts - where ranks lie on the timeline, in CSS pixels from the top of the plot. Pure.
 import type { State } from '../model/state';
 
 export const ROW_MAX = 96;

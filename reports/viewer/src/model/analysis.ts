@@ -56,7 +56,7 @@ export function communicators(analysis: Json): Map<number, string> {
   return names;
 }
 
-export interface Finding {
+export interface Issue {
   title: string;
   severity: string;
   loss: number; // seconds
@@ -67,8 +67,8 @@ export interface Finding {
   window: [number, number] | null; // ns
 }
 
-export function findings(analysis: Json): Finding[] {
-  const found = list(analysis, 'issues').map((x) => {
+export function issues(analysis: Json): Issue[] {
+  const all = list(analysis, 'issues').map((x) => {
     const window = numbers(x, 'window_s');
     return {
       title: str(x, 'issue').replaceAll('_', ' '),
@@ -84,5 +84,5 @@ export function findings(analysis: Json): Finding[] {
           : null,
     };
   });
-  return found.sort((a, b) => b.loss - a.loss);
+  return all.sort((a, b) => b.loss - a.loss);
 }

@@ -39,10 +39,10 @@ export class Store {
     this.current = { ...this.current, ...change };
     if (this.scheduled) return;
     this.scheduled = true;
-    requestAnimationFrame(() => this.tell());
+    requestAnimationFrame(() => this.notify());
   }
 
-  private tell(): void {
+  private notify(): void {
     this.scheduled = false;
     const before = this.last;
     this.last = this.current;

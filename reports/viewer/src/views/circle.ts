@@ -37,7 +37,7 @@ function onCurve(a: Point, c: Point, b: Point, t: number): Point {
 
 class Circle implements ViewInstance {
   private traffic: Traffic | null = null;
-  private lines: Link[] = [];
+  private links: Link[] = [];
   private shown = '';
   private bytesPerPixel = 0;
   private hovered: Link | null = null;
@@ -117,8 +117,8 @@ class Circle implements ViewInstance {
   private take(t: Traffic, key: string): void {
     if (key !== this.shown) return;
     this.traffic = t;
-    this.lines = links(t);
-    const most = this.lines[0]?.bytes ?? 0;
+    this.links = links(t);
+    const most = this.links[0]?.bytes ?? 0;
     if (this.bytesPerPixel === 0 && most > 0) {
       this.bytesPerPixel = most / (t.nodes > 24 ? 4 : 10);
       this.tools.prepend(
@@ -162,8 +162,8 @@ class Circle implements ViewInstance {
     const { centre, radius, at } = this.ring();
     const { selected } = this.app.store.state;
     g.lineCap = 'round';
-    for (let i = this.lines.length - 1; i >= 0; i--) {
-      const link = this.lines[i]!;
+    for (let i = this.links.length - 1; i >= 0; i--) {
+      const link = this.links[i]!;
       const related =
         selected.size === 0 || selected.has(link.src * t.ranksPerNode) || selected.has(link.dst * t.ranksPerNode);
       const strong = link === this.hovered;
@@ -181,13 +181,13 @@ class Circle implements ViewInstance {
       g.stroke();
     }
     this.drawPoints(g, t, radius, at);
-    if (this.lines.length === 0) {
+    if (this.links.length === 0) {
       g.fillStyle = theme.dim;
       g.font = FONT;
       g.textAlign = 'center';
       g.fillText('No message starts in this interval.', width / 2, height / 2);
     }
-    this.tell(t);
+    this.updateNote(t);
   }
 
   private drawPoints(g: CanvasRenderingContext2D, t: Traffic, radius: number, at: (n: number) => Point): void {
@@ -215,18 +215,18 @@ class Circle implements ViewInstance {
     }
   }
 
-  private tell(t: Traffic): void {
-    const total = this.lines.reduce((sum, l) => sum + l.bytes, 0);
-    const messages = this.lines.reduce((sum, l) => sum + l.messages, 0);
+  private updateNote(t: Traffic): void {
+    const total = this.links.reduce((sum, l) => sum + l.bytes, 0);
+    const messages = this.links.reduce((sum, l) => sum + l.messages, 0);
     const grouped = t.ranksPerNode > 1 ? `; a point is ${t.ranksPerNode} ranks, zoom in for single ranks` : '';
     const amount = `${t.exact ? '' : '≈ '}${bytes(total)} in ${count(messages)} messages`;
-    const text = `${amount} between ${count(this.lines.length)} pairs${grouped}`;
+    const text = `${amount} on ${count(this.links.length)} links${grouped}`;
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, {
       circleBytes: total,
       circleMessages: messages,
       circleExact: t.exact,
-      circleLinks: this.lines.length,
+      circleLinks: this.links.length,
     });
   }
 
@@ -234,7 +234,7 @@ class Circle implements ViewInstance {
     const { centre, at } = this.ring();
     let best: Link | null = null;
     let reach = 6;
-    for (const link of this.lines) {
+    for (const link of this.links) {
       const [a, b] = [at(link.src), at(link.dst)];
       const c = this.bend(a, b, centre);
       for (let k = 1; k < 24; k++) {
@@ -258,7 +258,7 @@ class Circle implements ViewInstance {
     this.hovered = this.linkAt(e.offsetX, e.offsetY);
     const l = this.hovered;
     if (l) {
-      const back = this.lines.find((x) => x.src === l.dst && x.dst === l.src);
+      const back = this.links.find((x) => x.src === l.dst && x.dst === l.src);
       const rows: [string, string][] = [
         ['bytes', bytes(l.bytes)],
         ['messages', count(l.messages)],

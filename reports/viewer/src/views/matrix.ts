@@ -196,7 +196,7 @@ class Matrix implements ViewInstance {
     this.drawSums(g, left, top, size, sum, cell);
     this.drawScale(g, left + size + sum + 24, top, Math.min(180, size));
     if (this.cell) this.drawCursor(g, left, top, size, cell);
-    this.tell();
+    this.updateNote();
   }
 
   private drawLabels(g: CanvasRenderingContext2D, left: number, top: number, cell: number): void {
@@ -277,7 +277,7 @@ class Matrix implements ViewInstance {
     g.strokeRect(left + column * cell - 0.5, top + row * cell - 0.5, Math.max(cell, 3), Math.max(cell, 3));
   }
 
-  private tell(): void {
+  private updateNote(): void {
     const total = this.grid.rowSum.reduce((a, b) => a + b, 0);
     const what = this.measure === 'bytes' ? bytes(total) : count(total);
     const text = total > 0 ? `${what} in all${this.grid.note ? `; ${this.grid.note}` : ''}` : 'no traffic of this kind';

@@ -1,4 +1,4 @@
-// navigation.ts - pointer, wheel and keyboard on the time line become changes of the shared state.
+// navigation.ts - pointer, wheel and keyboard on the timeline become changes of the shared state.
 import { h } from '../draw/dom';
 import { FIT_MAX, ROW_MAX } from '../layout/rows';
 import type { Rows } from '../layout/rows';

@@ -35,7 +35,7 @@ function parseRgb(color: string): Rgb {
 }
 
 const CROWD_PARTS = 32;
-/** A few lines are strong; of many each is faint, so that where they are dense can still be told. */
+/** A few lines are strong; of many each is faint, so that dense places still show. */
 const lineAlpha = (crowd: number): number => Math.min(0.85, Math.max(0.1, 1.1 / (1 + 2.5 * crowd)));
 /** How much of a bar all lines together may hide: below half where more than one message shares a pixel, more where
  * there are few. */
@@ -53,7 +53,7 @@ function ground(ranks: number, runtime: number): EventChunk {
     duration: n(runtime),
     op: new Uint32Array(ranks),
     class: new Uint8Array(ranks),
-    site: zero,
+    callSite: zero,
     comm: new Uint32Array(ranks),
     thread: new Uint32Array(ranks),
     peer: zero,
@@ -209,7 +209,7 @@ class Timeline implements ViewInstance {
     this.drawGround(rows);
     this.drawOverlay(rows);
     this.minimap.draw();
-    this.tell(bars, messages, now);
+    this.updateNote(bars, messages, now);
   }
 
   private paint(rows: Rows, scenes: Scene[]): void {
@@ -342,7 +342,7 @@ class Timeline implements ViewInstance {
     f.g.lineWidth = 1;
   }
 
-  private tell(bars: BarPlan, messages: MessagePlan, scene: Scene): void {
+  private updateNote(bars: BarPlan, messages: MessagePlan, scene: Scene): void {
     const { state } = this.app.store;
     const events = scene.events.reduce((n, c) => n + c.count, 0);
     const lines = state.showMessages ? this.messages.reduce((n, c) => n + c.count, 0) : 0;

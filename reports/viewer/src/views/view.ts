@@ -1,4 +1,4 @@
-// view.ts - what a view is, and what every view gets: the trace, the shared state, the theme, the tooltip, the voice.
+// view.ts - what a view is, and what every view gets: the trace, the shared state, theme, tooltip, announcements.
 // Views know only this; main.ts provides it.
 import type { Theme } from '../draw/dom';
 import type { Tooltip } from '../draw/tooltip';
