@@ -9,7 +9,7 @@ import { packages } from './packages.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, '../..');
-const FORMATTED = ['reports/viewer', 'tests/browser'].map((room) => `${room}/**/*.{ts,mjs,css,json}`);
+const FORMATTED = ['reports/viewer', 'tests/browser', 'tests/viewer'].map((room) => `${room}/**/*.{ts,mjs,css,json}`);
 
 /** Run a program of the packages in the root of the tree; its exit code. */
 function run(work, program, ...args) {
