@@ -1,7 +1,7 @@
 /* agent.c - see agent.h. Runs as the job's user, at idle priority while the job runs; nobody waits for it. */
 #include "collect/agent.h"
 
-#include "collect/earlier.h"
+#include "collect/predecessor.h"
 #include "collect/meta.h"
 
 #include <dirent.h>
@@ -33,7 +33,7 @@ struct agent {
 	uint32_t nprocesses;
 	struct buf clocks; /* not written yet */
 	int64_t last_clock_ns, last_snapshot_ns;
-	struct earlier earlier; /* of an agent that died */
+	struct predecessor predecessor; /* of an agent that died */
 	int note_fd;
 	uint32_t next_index;
 	uint64_t node_seq, clock_seq;
@@ -56,13 +56,13 @@ static void naming(void *context, const char *path, bool made)
 {
 	struct agent *a = context;
 	if (made) {
-		earlier_made(a->note_fd);
+		predecessor_made(a->note_fd);
 		a->note_fd = -1;
 		return;
 	}
 	if (a->note_fd >= 0) /* that name was taken */
 		close(a->note_fd);
-	a->note_fd = earlier_note(a->ranks, path);
+	a->note_fd = predecessor_note(a->ranks, path);
 }
 
 static bool known(const struct agent *a, const char *name)
@@ -85,14 +85,14 @@ static void open_output(struct agent *a)
 /* A process that an agent before us knew keeps its index. */
 static void go_on(struct agent *a, struct process *p)
 {
-	uint32_t index = earlier_index(&a->earlier, p->file);
+	uint32_t index = predecessor_index(&a->predecessor, p->file);
 	if (index == MPIC_NODE) {
 		a->next_index++;
 		return;
 	}
 	p->index = index;
 	process_refresh(p);
-	earlier_apply(&a->earlier, p);
+	predecessor_apply(&a->predecessor, p);
 }
 
 static void adopt(struct agent *a, const char *name)
@@ -298,7 +298,7 @@ static void set_priority(bool idle)
 }
 
 /* Come back when the fullest ring is half full: later the rank would have to write segments out itself, which
- * costs it more than anything else, and earlier the segments would be small. */
+ * costs it more than anything else, and sooner the segments would be small. */
 static int64_t rest_ns(const struct agent *a, int64_t round_ns, int64_t last_ns)
 {
 	uint32_t fill = 0;
@@ -372,21 +372,21 @@ static int begin(struct agent *a, const char *stepdir, struct error *e)
 /* An agent died here: go on in its file. -EBUSY when it lives. */
 static int resume(struct agent *a, struct error *e)
 {
-	int rc = earlier_open(&a->earlier, a->ranks);
+	int rc = predecessor_open(&a->predecessor, a->ranks);
 	if (rc <= 0)
 		return rc < 0 ? fail(e, rc, "%s: cannot read what an agent before left: %s", a->ranks, strerror(-rc))
 			      : 0;
-	if (a->earlier.file.finished && !have_segments(a)) /* it died when all was done */
+	if (a->predecessor.file.finished && !have_segments(a)) /* it died when all was done */
 		return 0;
-	const char *path = a->earlier.file.path;
-	rc = output_resume(&a->output, path, a->earlier.end);
+	const char *path = a->predecessor.file.path;
+	rc = output_resume(&a->output, path, a->predecessor.end);
 	if (rc == 0)
-		rc = earlier_claim(a->ranks);
+		rc = predecessor_claim(a->ranks);
 	if (rc < 0)
 		return fail(e, rc == -EWOULDBLOCK ? -EBUSY : rc, "%s: cannot go on in it: %s", path, strerror(-rc));
-	a->next_index = a->earlier.nprocesses;
-	a->node_seq = earlier_next_seq(&a->earlier, MPIC_META, MPIC_NODE, 0);
-	a->clock_seq = earlier_next_seq(&a->earlier, MPIC_CLOCK, MPIC_NODE, 0);
+	a->next_index = a->predecessor.nprocesses;
+	a->node_seq = predecessor_next_seq(&a->predecessor, MPIC_META, MPIC_NODE, 0);
+	a->clock_seq = predecessor_next_seq(&a->predecessor, MPIC_CLOCK, MPIC_NODE, 0);
 	return 0;
 }
 
@@ -400,7 +400,7 @@ static bool was_refused(const struct agent *a)
 
 static bool nothing_recorded(const struct agent *a)
 {
-	uint64_t n = a->earlier.file.nblocks;
+	uint64_t n = a->predecessor.file.nblocks;
 	for (uint32_t i = 0; i < a->nprocesses; i++)
 		for (uint32_t t = 0; t < a->processes[i].nthreads; t++)
 			n += a->processes[i].threads[t].events + a->processes[i].threads[t].calls;
@@ -413,7 +413,7 @@ static int finish(struct agent *a, struct error *e)
 	if (a->output.path == NULL && a->nprocesses > 0)
 		return fail(e, -EIO, "%s", a->trouble.text);
 	if (a->nprocesses == 0 && !a->refused)
-		earlier_forget(a->ranks);
+		predecessor_forget(a->ranks);
 	if (a->nprocesses == 0)
 		return a->refused ? fail(e, -EAGAIN, "%s: cannot be read; run `mpitrace collect` again", a->ranks) : 0;
 	int rc = put_end(a), closed = output_close(&a->output);
@@ -429,7 +429,7 @@ static int finish(struct agent *a, struct error *e)
 		return fail(e, -EAGAIN, "%s: could not be read whole; run `mpitrace collect` again", a->ranks);
 	}
 	remove_segments(a);
-	earlier_forget(a->ranks);
+	predecessor_forget(a->ranks);
 	return 0;
 }
 
@@ -441,7 +441,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 		rc = resume(&a, e);
 	if (rc < 0)
 		return rc;
-	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), told in the trace */
+	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), recorded in the trace */
 	if (!stepdir_has(stepdir, "done"))
 		set_priority(true);
 	serve(&a, watch_pid);
@@ -452,7 +452,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 		process_close(&a.processes[i]);
 	free(a.processes);
 	free(a.output.path);
-	earlier_close(&a.earlier);
+	predecessor_close(&a.predecessor);
 	buf_done(&a.clocks);
 	layout_done(&a.layout);
 	return rc;

@@ -1,7 +1,7 @@
 /* drain.c - from segments to blocks: records are split into columns, packed, appended.
  * In: committed bytes of ring segments and spilled segments.  Out: EVENTS, DEFS and PROFILE blocks. */
 #include "base/cursor.h"
-#include "collect/earlier.h"
+#include "collect/predecessor.h"
 #include "format/mpic.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ static void drain_segment(struct process *p, struct output *o, const struct segm
 	payload.failed = false;
 	mpic_columns_payload(&columns, &payload);
 	struct mpic_block b = {.kind = MPIC_EVENTS, .process = p->index, .thread = head->thread, .seq = head->seq};
-	if (p->earlier != NULL && earlier_has(p->earlier, b.kind, b.process, b.thread, b.seq))
+	if (p->predecessor != NULL && predecessor_has(p->predecessor, b.kind, b.process, b.thread, b.seq))
 		return;
 	t->events += columns.count; /* process_lost() takes them back */
 	int64_t packed = output_events(o, &b, &payload, columns.count, head->begin_tick);

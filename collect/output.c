@@ -187,7 +187,7 @@ static int make_room(struct output *o, uint64_t end)
 	return 0;
 }
 
-/* Blocks that are of use later than now: events need their definitions, and the end tells of losses. */
+/* Blocks that are of use later than now: events need their definitions, and the end records losses. */
 static bool is_kept(const struct output *o, enum mpic_kind kind)
 {
 	return kind == MPIC_DEFS || (o->ending && kind != MPIC_EVENTS);

@@ -27,7 +27,7 @@ struct process {
 	struct mapped_region {
 		void *at;
 		struct region row;   /* as it was when mapped: the file's own may change under us */
-		uint32_t done_bytes; /* DEFS: told so far */
+		uint32_t done_bytes; /* DEFS: recorded so far */
 	} * maps;
 	uint32_t nmaps;
 	struct drained_thread *threads;
@@ -35,7 +35,7 @@ struct process {
 	int spill_fd;
 	uint64_t spill_done, spill_given_back; /* segments */
 	uint64_t meta_seq;
-	const struct earlier *earlier; /* what an agent that died wrote of it, or NULL */
+	const struct predecessor *predecessor; /* what an agent that died wrote of it, or NULL */
 	uint64_t packed_event_bytes;
 	uint32_t ring_fill_percent; /* of the fullest ring, when last drained */
 	bool gone;		    /* died or finalised: everything in it is final */

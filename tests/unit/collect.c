@@ -1,7 +1,7 @@
 /* collect.c - the agent's parts on files made by hand: what a program committed is in the .mpic,
  * whatever else the file says. In: layouts and segment files as format/segment.h draws them.  Out:
  * .mpic files, read back with format/mpic.h. */
-#include "collect/earlier.h"
+#include "collect/predecessor.h"
 #include "collect/meta.h"
 #include "collect/output.h"
 #include "collect/process.h"
@@ -552,10 +552,10 @@ static void two_agents(struct segfile *f, bool flushed, bool given_back)
 {
 	struct process p, next;
 	struct output o = output_to(dir), on = output_to(dir);
-	struct earlier e;
+	struct predecessor e;
 	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
 	cr_assert_eq(output_open(&o, NULL), 0);
-	earlier_made(earlier_note(dir, o.path));
+	predecessor_made(predecessor_note(dir, o.path));
 	meta_process(&o, &p);
 	output_flush(&o);
 	cr_assert_eq(process_drain(&p, &o, false), 2);
@@ -564,20 +564,20 @@ static void two_agents(struct segfile *f, bool flushed, bool given_back)
 	if (given_back)
 		process_give_back(&p);
 	cr_assert_eq(write(o.fd, "half a block", 12), 12);
-	cr_assert_eq(earlier_open(&e, dir), 1);
+	cr_assert_eq(predecessor_open(&e, dir), 1);
 	cr_assert_eq(output_resume(&on, e.file.path, e.end), -EWOULDBLOCK); /* it still lives */
 	close(o.fd);
 	cr_assert_eq(output_resume(&on, e.file.path, e.end), 0);
-	cr_assert_eq(earlier_index(&e, f), 0);
+	cr_assert_eq(predecessor_index(&e, f), 0);
 	cr_assert_eq(process_open(&next, segfile_path, 0, NULL), 0);
 	process_refresh(&next);
-	earlier_apply(&e, &next);
+	predecessor_apply(&e, &next);
 	process_drain(&next, &on, true);
 	cr_assert_eq(next.threads[0].events, 6);
 	cr_assert_eq(output_close(&on), 0);
 	process_close(&p);
 	process_close(&next);
-	earlier_close(&e);
+	predecessor_close(&e);
 	buf_done(&o.pending); /* what the dead one held */
 	free(o.queued);
 	free(o.path);
