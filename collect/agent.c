@@ -348,22 +348,29 @@ static void serve(struct agent *a, pid_t watch_pid)
 	}
 }
 
+/* The first of two values that is not empty. */
+static const char *either(const char *first, const char *second)
+{
+	return first[0] != '\0' ? first : second;
+}
+
 static int begin(struct agent *a, const char *stepdir, struct error *e)
 {
 	a->stepdir = stepdir;
-	int rc = layout_read(&a->layout, stepdir, e);
+	int rc = stepdir_layout(stepdir, &a->layout, e);
 	if (rc < 0)
 		return rc;
 	if (snprintf(a->ranks, sizeof(a->ranks), "%s/ranks", stepdir) >= (int)sizeof(a->ranks))
 		return fail(e, -ENAMETOOLONG, "%s: name too long", stepdir);
-	a->output = (struct output){.wanted_dir = layout_get(&a->layout, "out", a->ranks),
+	const char *node = either(layout_text(&a->layout, LAYOUT_NODE), "node");
+	a->output = (struct output){.wanted_dir = either(layout_text(&a->layout, LAYOUT_OUT), a->ranks),
 				    .fallback_dir = a->ranks,
-				    .name = layout_get(&a->layout, "file", layout_get(&a->layout, "node", "node")),
+				    .name = either(layout_text(&a->layout, LAYOUT_FILE), node),
 				    .fd = -1,
 				    .lost = lost,
 				    .naming = naming,
 				    .context = a};
-	a->budget_bytes = layout_number(&a->layout, "budget", 0);
+	a->budget_bytes = layout_number(&a->layout, LAYOUT_BUDGET, 0);
 	tick_choose();
 	sample_clock(a, true);
 	return 0;

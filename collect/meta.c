@@ -32,15 +32,16 @@ static void add_tick(cJSON *json, const char *name, uint64_t tick)
 
 static void add_layout(cJSON *json, const struct layout *l)
 {
-	static const char *const numbers[] = {"nodeid", "nnodes", "ntasks", "restart", NULL};
-	static const char *const strings[] = {"node",	  "cluster", "job_id", "step_id", "nodelist", "program",
-					      "switches", "slurm",   "submit", "mode",	  NULL};
-	for (int i = 0; numbers[i] != NULL; i++)
-		cJSON_AddNumberToObject(json, numbers[i], (double)layout_number(l, numbers[i], 0));
-	for (int i = 0; strings[i] != NULL; i++)
-		cJSON_AddStringToObject(json, strings[i], layout_get(l, strings[i], ""));
-	cJSON *argv = cJSON_Parse(layout_get(l, "argv", "[]"));
-	cJSON_AddItemToObject(json, "argv", cJSON_IsArray(argv) ? argv : cJSON_CreateArray());
+	static const enum layout_key numbers[] = {LAYOUT_NODEID, LAYOUT_NNODES, LAYOUT_NTASKS, LAYOUT_RESTART};
+	static const enum layout_key texts[] = {LAYOUT_NODE,	 LAYOUT_CLUSTER, LAYOUT_JOB_ID,	  LAYOUT_STEP_ID,
+						LAYOUT_NODELIST, LAYOUT_PROGRAM, LAYOUT_SWITCHES, LAYOUT_SLURM,
+						LAYOUT_SUBMIT,	 LAYOUT_MODE};
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		cJSON_AddNumberToObject(json, layout_rows[numbers[i]].name, (double)layout_number(l, numbers[i], 0));
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		cJSON_AddStringToObject(json, layout_rows[texts[i]].name, layout_text(l, texts[i]));
+	cJSON *argv = cJSON_Parse(layout_text(l, LAYOUT_ARGV));
+	cJSON_AddItemToObject(json, layout_rows[LAYOUT_ARGV].name, cJSON_IsArray(argv) ? argv : cJSON_CreateArray());
 	if (argv != NULL && !cJSON_IsArray(argv))
 		cJSON_Delete(argv);
 }

@@ -1,5 +1,5 @@
 /* collect.c - the agent's parts on files made by hand: what a program committed is in the .mpic,
- * whatever else the file says. In: layouts and segment files as format/segment.h draws them.  Out:
+ * whatever else the file says. In: segment files as format/segment.h draws them.  Out:
  * .mpic files, read back with format/mpic.h. */
 #include "collect/predecessor.h"
 #include "collect/meta.h"
@@ -53,75 +53,8 @@ static void write_file(const char *path, const void *bytes, size_t len_bytes)
 	close(fd);
 }
 
-TestSuite(layout, .init = make_dir, .fini = remove_dir);
 TestSuite(output, .init = make_dir, .fini = remove_dir);
 TestSuite(drain, .init = make_dir, .fini = remove_dir);
-
-/* ---- layout ---- */
-
-static int read_layout(const char *text, size_t len_bytes, struct layout *l)
-{
-	char path[PATH_MAX];
-	snprintf(path, sizeof(path), "%s/layout", dir);
-	write_file(path, text, len_bytes);
-	return layout_read(l, dir, NULL);
-}
-
-Test(layout, a_missing_one_is_an_error_that_names_it)
-{
-	struct layout l;
-	struct error e;
-	cr_assert_eq(layout_read(&l, dir, &e), -ENOENT);
-	cr_assert_not_null(strstr(e.text, dir));
-}
-
-Test(layout, a_value_may_contain_equals_signs_and_be_empty)
-{
-	static const char text[] = "argv=[\"a=b\"]\nname=\nbudget=12\n";
-	struct layout l;
-	cr_assert_eq(read_layout(text, strlen(text), &l), 0);
-	cr_assert_str_eq(layout_get(&l, "argv", ""), "[\"a=b\"]");
-	cr_assert_str_eq(layout_get(&l, "name", "x"), "");
-	cr_assert_eq(layout_number(&l, "budget", 0), 12);
-	layout_done(&l);
-}
-
-Test(layout, cut_anywhere_it_keeps_the_lines_before)
-{
-	static const char text[] = "node=n1\nnnodes=4";
-	for (size_t len = 0; len <= strlen(text); len++) {
-		struct layout l;
-		cr_assert_eq(read_layout(text, len, &l), 0);
-		cr_assert_str_eq(layout_get(&l, "node", "none"), len >= 7   ? "n1"
-								 : len == 6 ? "n"
-								 : len == 5 ? ""
-									    : "none");
-		layout_done(&l);
-	}
-}
-
-Test(layout, numbers_that_are_none_give_the_fallback)
-{
-	static const char text[] = "a=-1\nb=12x\nc=99999999999999999999999\nd=\ne= 4\n";
-	struct layout l;
-	cr_assert_eq(read_layout(text, strlen(text), &l), 0);
-	for (const char *key = "abcdef"; *key != '\0'; key++)
-		cr_assert_eq(layout_number(&l, (char[]){*key, '\0'}, 7), 7);
-	layout_done(&l);
-}
-
-Test(layout, a_huge_one_is_read_up_to_the_limits)
-{
-	size_t len = 2 * LAYOUT_BYTES_MAX;
-	char *text = malloc(len);
-	for (size_t i = 0; i < len; i += 4)
-		memcpy(text + i, "k=v\n", 4);
-	struct layout l;
-	cr_assert_eq(read_layout(text, len, &l), 0);
-	cr_assert_eq(l.n, LAYOUT_KEYS_MAX);
-	layout_done(&l);
-	free(text);
-}
 
 /* ---- output ---- */
 
