@@ -172,5 +172,5 @@ int meta_end(struct output *o, uint32_t processes, uint64_t events, uint64_t los
 	cJSON_AddNumberToObject(json, "blocks", (double)o->blocks);
 	cJSON_AddNumberToObject(json, "failed_blocks", (double)o->failed_blocks);
 	cJSON_AddNumberToObject(json, "lost", (double)lost);
-	return put_json(o, MPIC_END, MPIC_NODE, 0, json);
+	return put_json(o, MPIC_END, MPIC_NODE, o->id, json);
 }

@@ -20,6 +20,7 @@ struct output {
 	const char *name;	  /* <name>.mpic */
 	char *path;		  /* NULL until opened */
 	int fd;
+	uint32_t id;	    /* of the file: what its END block is known by */
 	uint64_t len_bytes; /* of whole blocks */
 	uint64_t blocks;
 	uint64_t failed_blocks;

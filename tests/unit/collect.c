@@ -5,7 +5,7 @@
 #include "collect/meta.h"
 #include "collect/output.h"
 #include "collect/process.h"
-#include "collect/stepdir.h"
+#include "collect/traces.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -53,6 +53,7 @@ static void write_file(const char *path, const void *bytes, size_t len_bytes)
 	close(fd);
 }
 
+TestSuite(traces, .init = make_dir, .fini = remove_dir);
 TestSuite(output, .init = make_dir, .fini = remove_dir);
 TestSuite(drain, .init = make_dir, .fini = remove_dir);
 
@@ -162,7 +163,7 @@ Test(output, events_that_do_not_reach_the_file_are_told_and_definitions_wait)
 Test(output, keeps_room_for_the_end)
 {
 	struct output o = output_to(dir);
-	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE};
+	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE, .seq = o.id};
 	o.lost = count_lost;
 	o.reserve_bytes = 5000;
 	cr_assert_eq(output_open(&o, NULL), 0);
@@ -192,6 +193,52 @@ Test(output, is_still_a_trace_when_its_very_first_write_failed)
 	cr_assert_eq(output_close(&o), 0);
 	cr_assert_eq(blocks_of(o.path, MPIC_DEFS), 1);
 	free(o.path);
+}
+
+/* ---- what the finisher learns ---- */
+
+static struct output ended(const char *name, uint32_t processes)
+{
+	struct output o = output_to(dir);
+	o.name = name;
+	cr_assert_eq(output_open(&o, NULL), 0);
+	put_noise(&o, 10000, 0);
+	if (processes > 0)
+		cr_assert_eq(meta_end(&o, processes, 0, 0), 0);
+	cr_assert_eq(output_close(&o), 0);
+	return o;
+}
+
+Test(traces, are_counted_by_their_ends_and_read_whole_once_nobody_waits)
+{
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct traces t = {0};
+	struct output a = ended("a", 3), b = ended("b", 0);
+	traces_look(dir_fd, dir, &t);
+	cr_assert(t.n == 2 && t.finished == 1 && t.processes == 3, "%u %u %u", t.n, t.finished, t.processes);
+	traces_read_unfinished(dir, &t);
+	cr_assert(t.n == 2 && t.finished == 1 && t.processes == 4, "%u %u %u", t.n, t.finished, t.processes);
+	cr_assert_eq(truncate(a.path, (off_t)a.len_bytes - 1), 0);
+	traces_look(dir_fd, dir, &t);
+	cr_assert_eq(t.finished, 0);
+	traces_done(&t);
+	close(dir_fd);
+	free(a.path);
+	free(b.path);
+}
+
+Test(output, a_successor_ends_the_file_of_the_one_that_died)
+{
+	_cleanup_buf_ struct buf json = {0};
+	struct output o = ended("a", 0), on = output_to(dir);
+	cr_assert_eq(output_resume(&on, o.path, o.len_bytes), 0);
+	cr_assert_eq(meta_end(&on, 1, 0, 0), 0);
+	cr_assert_eq(output_close(&on), 0);
+	int fd = open(o.path, O_RDONLY | O_CLOEXEC);
+	cr_assert_eq(mpic_read_end(fd, &json, NULL), 1);
+	close(fd);
+	free(o.path);
+	free(on.path);
 }
 
 /* ---- segment files ---- */
@@ -256,7 +303,7 @@ static struct result drain(bool all)
 	cr_assert_eq(output_flush(&o), 0);
 	process_give_back(&p);
 	process_profile(&p, &o);
-	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE};
+	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE, .seq = o.id};
 	output_block(&o, &end, "{}", 2);
 	process_close(&p);
 	cr_assert_eq(output_close(&o), 0);

@@ -239,7 +239,7 @@ Test(files, garbled_contents_in_valid_blocks_never_crash_it)
 		struct error e = {0};
 		_cleanup_buf_ struct buf out = {0};
 		cr_assert_eq(mpic_open(in(dir, "n1.mpic"), &f, &e), 0);
-		mpic_append_magic(&out);
+		mpic_append_magic(&out, f.id);
 		for (size_t b = 0; b < f.nblocks; b++) {
 			_cleanup_buf_ struct buf raw = {0};
 			cr_assert_eq(mpic_read(&f, &f.blocks[b], &raw, &e), 0);
