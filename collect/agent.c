@@ -2,7 +2,7 @@
 #include "collect/agent.h"
 
 #include "collect/predecessor.h"
-#include "collect/meta.h"
+#include "collect/snapshot.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,10 +17,7 @@
 
 #define POLL_MIN_NS 1000000ll
 #define POLL_MAX_NS 50000000ll
-#define LAST_TRIES 7 /* in a quarter of a second */
-#define CLOCK_EVERY_NS 1000000000ll
-#define SNAPSHOT_EVERY_NS 10000000000ll
-#define NEW_RANKS_EVERY_NS 100000000ll
+#define LAST_TRIES 7		  /* in a quarter of a second */
 #define RESERVE_BYTES (64u << 10) /* of the output, for the end: what the step and each process were */
 #define RESERVE_PROCESS_BYTES (16u << 10)
 
@@ -31,13 +28,10 @@ struct agent {
 	struct output output;
 	struct process *processes;
 	uint32_t nprocesses;
-	struct buf clocks; /* not written yet */
-	int64_t last_clock_ns, last_snapshot_ns;
+	struct snapshots snapshots;
 	struct predecessor predecessor; /* of an agent that died */
 	int note_fd;
 	uint32_t next_index;
-	uint64_t node_seq, clock_seq;
-	uint32_t described; /* processes with rank and size in the file */
 	uint64_t budget_bytes;
 	bool refused; /* a process could not be taken on */
 	struct error trouble;
@@ -116,7 +110,7 @@ static void adopt(struct agent *a, const char *name)
 	if (a->output.path == NULL && !a->output.broken)
 		open_output(a);
 	go_on(a, &p);
-	meta_process(&a->output, &p); /* says whose the blocks are that follow */
+	snapshot_process(&a->output, &p, true, tick_sample().monotonic_ns); /* whose the blocks are that follow */
 	a->processes[a->nprocesses++] = p;
 	a->output.reserve_bytes = RESERVE_BYTES + a->nprocesses * RESERVE_PROCESS_BYTES;
 }
@@ -150,15 +144,6 @@ static void look_for_processes(struct agent *a)
 			adopt(a, entry->d_name);
 	if (d != NULL)
 		closedir(d);
-}
-
-static void sample_clock(struct agent *a, bool always)
-{
-	struct tick_sample s = tick_sample();
-	if (!always && s.monotonic_ns - a->last_clock_ns < CLOCK_EVERY_NS)
-		return;
-	a->last_clock_ns = s.monotonic_ns;
-	mpic_put_clock(&a->clocks, &(struct mpic_clock){s.tick, s.monotonic_ns, s.realtime_ns});
 }
 
 /* What the system refuses now it may grant soon. */
@@ -208,58 +193,14 @@ static bool step_is_over(const struct agent *a, pid_t watch_pid)
 	return watch_pid > 0 && kill(watch_pid, 0) != 0 && errno == ESRCH && all_gone(a);
 }
 
-static void put_clocks(struct agent *a)
-{
-	struct mpic_block b = {.kind = MPIC_CLOCK, .process = MPIC_NODE, .seq = a->clock_seq++};
-	if (a->clocks.len_bytes > 0)
-		output_block(&a->output, &b, a->clocks.data, a->clocks.len_bytes);
-	a->clocks.len_bytes = 0;
-}
-
-static void put_clocks_of_processes(struct agent *a)
-{
-	for (uint32_t i = 0; i < a->nprocesses; i++) {
-		const struct segfile *f = a->processes[i].file;
-		const struct tick_sample *both[2] = {&f->clock_start, &f->clock_end};
-		for (int k = 0; k < 2; k++)
-			if (both[k]->tick != 0)
-				mpic_put_clock(&a->clocks, &(struct mpic_clock){both[k]->tick, both[k]->monotonic_ns,
-										both[k]->realtime_ns});
-	}
-}
-
-/* What a reader needs who finds the file cut: who the processes are, what time it is, how far the totals are.
- * Written when a process has told its rank, and now and then. */
-static int snapshot(struct agent *a, bool always)
-{
-	int rc = 0;
-	uint32_t ready = 0;
-	int64_t now = tick_sample().monotonic_ns;
-	for (uint32_t i = 0; i < a->nprocesses; i++)
-		ready += a->processes[i].file->size > 0;
-	int64_t every = ready == a->described ? SNAPSHOT_EVERY_NS : NEW_RANKS_EVERY_NS;
-	if (a->nprocesses == 0 || (!always && now - a->last_snapshot_ns < every))
-		return 0;
-	a->last_snapshot_ns = now;
-	a->described = ready;
-	meta_node(&a->output, &a->layout, a->stepdir, a->node_seq++);
-	for (uint32_t i = 0; i < a->nprocesses; i++) {
-		int profile = process_profile(&a->processes[i], &a->output);
-		int meta = meta_process(&a->output, &a->processes[i]);
-		rc = profile < 0 ? profile : meta < 0 ? meta : rc;
-	}
-	put_clocks(a);
-	return rc;
-}
-
 static int put_end(struct agent *a)
 {
 	uint64_t events = 0, missing = 0;
 	output_ending(&a->output);
-	put_clocks_of_processes(a);
-	int rc = snapshot(a, true);
-	for (int i = 0; i < LAST_TRIES && rc == -ENOMEM; i++)
-		rc = snapshot(a, true);
+	snapshot_clocks_of(&a->snapshots, a->processes, a->nprocesses);
+	int rc = -ENOMEM;
+	for (int i = 0; i <= LAST_TRIES && rc == -ENOMEM; i++)
+		rc = snapshot_end(&a->snapshots, &a->output, a->processes, a->nprocesses, tick_sample().monotonic_ns);
 	if (rc < 0)
 		return rc;
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
@@ -333,15 +274,17 @@ static void serve(struct agent *a, pid_t watch_pid)
 		if (over)
 			set_priority(false);
 		look_for_processes(a);
-		sample_clock(a, over);
-		int64_t now_ns = tick_sample().monotonic_ns, round_ns = now_ns - began_ns;
+		struct tick_sample now = tick_sample();
+		snapshot_clock(&a->snapshots, &now, over);
+		int64_t now_ns = now.monotonic_ns, round_ns = now_ns - began_ns;
 		began_ns = now_ns;
 		if (a->output.path == NULL && a->nprocesses > 0 && over)
 			open_output(a); /* the last chance; what is not drained stays in ranks/ */
 		int drained = a->output.path != NULL ? drain_all(a, over) : 0;
 		if (over)
 			return;
-		snapshot(a, false);
+		if (a->output.path != NULL)
+			snapshot_round(&a->snapshots, &a->output, a->processes, a->nprocesses, now_ns);
 		give_back(a, drained);
 		wait_ns = rest_ns(a, round_ns, wait_ns);
 		rest(a, wait_ns);
@@ -372,7 +315,10 @@ static int begin(struct agent *a, const char *stepdir, struct error *e)
 				    .context = a};
 	a->budget_bytes = layout_number(&a->layout, LAYOUT_BUDGET, 0);
 	tick_choose();
-	sample_clock(a, true);
+	a->snapshots.node.layout = &a->layout;
+	a->snapshots.node.stepdir = stepdir;
+	struct tick_sample now = tick_sample();
+	snapshot_clock(&a->snapshots, &now, true);
 	return 0;
 }
 
@@ -392,8 +338,8 @@ static int resume(struct agent *a, struct error *e)
 	if (rc < 0)
 		return fail(e, rc == -EWOULDBLOCK ? -EBUSY : rc, "%s: cannot go on in it: %s", path, strerror(-rc));
 	a->next_index = a->predecessor.nprocesses;
-	a->node_seq = predecessor_next_seq(&a->predecessor, MPIC_META, MPIC_NODE, 0);
-	a->clock_seq = predecessor_next_seq(&a->predecessor, MPIC_CLOCK, MPIC_NODE, 0);
+	a->snapshots.node.seq = predecessor_next_seq(&a->predecessor, MPIC_META, MPIC_NODE, 0);
+	a->snapshots.clock_seq = predecessor_next_seq(&a->predecessor, MPIC_CLOCK, MPIC_NODE, 0);
 	return 0;
 }
 
@@ -460,7 +406,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 	free(a.processes);
 	free(a.output.path);
 	predecessor_close(&a.predecessor);
-	buf_done(&a.clocks);
+	snapshots_done(&a.snapshots);
 	layout_done(&a.layout);
 	return rc;
 }

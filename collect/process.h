@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "collect/backoff.h"
 #include "collect/output.h"
 #include "format/segment.h"
 
@@ -35,6 +36,10 @@ struct process {
 	int spill_fd;
 	uint64_t spill_done, spill_given_back; /* segments */
 	uint64_t meta_seq;
+	struct backoff snapshots;
+	uint32_t description_crc;	       /* of what was written of it that hardly changes; 0: nothing */
+	bool described;			       /* written since it has a rank */
+	bool last_described;		       /* written since it is gone */
 	const struct predecessor *predecessor; /* what an agent that died wrote of it, or NULL */
 	uint64_t packed_event_bytes;
 	uint32_t ring_fill_percent; /* of the fullest ring, when last drained */
