@@ -206,7 +206,7 @@ static int drain_spill(struct process *p, struct output *o, bool all)
 	return drained;
 }
 
-static void drain_defs(struct process *p, struct output *o)
+void process_defs(struct process *p, struct output *o)
 {
 	for (uint32_t i = 0; i < p->nmaps; i++) {
 		struct mapped_region *m = &p->maps[i];
@@ -243,7 +243,7 @@ int process_drain(struct process *p, struct output *o, bool all)
 	for (uint32_t i = 0; i < p->nthreads; i++)
 		drained += drain_ring(p, o, &p->threads[i], all);
 	if (drained > 0 || all)
-		drain_defs(p, o);
+		process_defs(p, o);
 	return drained;
 }
 

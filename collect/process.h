@@ -62,5 +62,7 @@ int process_drain(struct process *p, struct output *o, bool all);
 void process_give_back(struct process *p);
 /* A block of events of this process did not reach the output. */
 void process_lost(struct process *p, const struct queued_events *what);
+/* Definitions that are new since the last time. */
+void process_defs(struct process *p, struct output *o);
 /* The totals of all threads as profile blocks. 0 or -errno. */
 int process_profile(struct process *p, struct output *o);

@@ -36,6 +36,7 @@ int snapshot_process(struct output *o, struct process *p, bool whole, int64_t no
 	p->last_described = p->gone;
 	backoff_written(&p->snapshots, now_ns);
 	int profile = process_profile(p, o);
+	process_defs(p, o); /* behind the totals: all that they count is defined, whether events were drained or not */
 	int meta = meta_process(o, p, whole);
 	return profile < 0 ? profile : meta;
 }

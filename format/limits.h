@@ -7,7 +7,7 @@
 #define MPIC_SIG_WORDS_MAX 60000u	  /* words of one signature */
 #define MPIC_DEF_BYTES_MAX (1u << 20)	  /* one definition record */
 #define MPIC_NAME_MAX 4096u
-#define MPIC_META_KEYS_MAX 256u      /* of two METAs of one process or node */
+#define MPIC_META_KEYS_MAX 256u	      /* of two METAs of one process or node */
 #define MPIC_PROCESSES_MAX (1u << 16) /* processes in one .mpic */
 #define MPIC_THREADS_MAX 4096u	      /* threads of one process */
 #define MPIC_TAIL_BYTES 4096u	      /* that are read to find the END block */

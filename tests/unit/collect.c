@@ -743,6 +743,17 @@ Test(snapshot, what_is_written_once_is_written_again_when_it_did_not_reach_the_f
 	simulated_done(&x);
 }
 
+Test(snapshot, totals_have_their_definitions_though_no_event_was_drained)
+{
+	struct simulated x;
+	simulate(&x);
+	((struct defs_area *)at(x.file, DEFS_AT))->committed = 64;
+	for (int i = 1; i < 100; i++)
+		snapshot_round(&x.s, &x.o, &x.p, 1, i * SECOND);
+	cr_assert_eq(blocks_of(x.o.path, MPIC_DEFS), 1);
+	simulated_done(&x);
+}
+
 Test(snapshot, the_end_has_everything_once_more)
 {
 	struct simulated x;
