@@ -4,8 +4,8 @@
 #include "cli/launcher.h"
 
 #include "base/error.h"
+#include "format/layout.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -105,35 +105,39 @@ static int reserve(struct run *r, struct error *e)
 	return fail(e, -EEXIST, "%s: %d runs named \"%s\" are there; choose another --name", r->dir, NAMES_MAX, base);
 }
 
-static char *argv_json(char **program)
+static void describe(const struct run *r, struct layout *l)
 {
-	cJSON *list = cJSON_CreateArray();
-	for (; *program != NULL; program++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(*program));
-	char *text = cJSON_PrintUnformatted(list);
-	cJSON_Delete(list);
-	return text;
+	struct utsname here = {.nodename = "here"};
+	int argc = 0;
+	uname(&here);
+	while (r->program[argc] != NULL)
+		argc++;
+	layout_set(l, LAYOUT_NODE, here.nodename);
+	layout_set(l, LAYOUT_FILE, r->name);
+	layout_set_number(l, LAYOUT_NODEID, 0);
+	layout_set_number(l, LAYOUT_NNODES, 1);
+	layout_set(l, LAYOUT_NTASKS, r->ranks != NULL ? r->ranks : "0");
+	layout_set(l, LAYOUT_OUT, r->dir);
+	layout_set(l, LAYOUT_MODE, "events");
+	layout_set_number(l, LAYOUT_BUDGET, 0);
+	layout_set_argv(l, r->program, argc);
 }
 
 static int write_layout(const struct run *r, struct error *e)
 {
-	char path[PATH_MAX + 16];
-	snprintf(path, sizeof(path), "%s/ranks", r->stepdir);
-	int rc = mkdir(path, 0700);
-	snprintf(path, sizeof(path), "%s/layout", r->stepdir);
-	FILE *f = rc == 0 ? fopen(path, "wxe") : NULL;
-	if (f == NULL)
-		return fail(e, -errno, "%s: cannot write: %s", path, strerror(errno));
-	char *argv = argv_json(r->program);
-	struct utsname here = {.nodename = "here"};
-	uname(&here);
-	fprintf(f,
-		"node=%s\nfile=%s\nnodeid=0\nnnodes=1\nntasks=%s\nout=%s\nmode=events\nbudget=0\njob_id=\nstep_id="
-		"\nprogram=%s\nargv=%s\n",
-		here.nodename, r->name, r->ranks != NULL ? r->ranks : "0", r->dir, r->program[0],
-		argv != NULL ? argv : "[]");
-	cJSON_free(argv);
-	return fclose(f) == 0 ? 0 : fail(e, -errno, "%s: cannot write: %s", path, strerror(errno));
+	struct layout l = {0};
+	int dir_fd = open(r->stepdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0 || mkdirat(dir_fd, "ranks", 0700) != 0) {
+		int rc = fail(e, -errno, "%s: cannot write: %s", r->stepdir, strerror(errno));
+		if (dir_fd >= 0)
+			close(dir_fd);
+		return rc;
+	}
+	describe(r, &l);
+	int rc = layout_write(dir_fd, &l, e);
+	layout_done(&l);
+	close(dir_fd);
+	return rc;
 }
 
 static pid_t start(char *const words[])

@@ -1,8 +1,8 @@
 /* agent.c - see agent.h. Runs as the job's user, at idle priority while the job runs; nobody waits for it. */
 #include "collect/agent.h"
 
-#include "collect/earlier.h"
-#include "collect/meta.h"
+#include "collect/predecessor.h"
+#include "collect/snapshot.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,10 +17,7 @@
 
 #define POLL_MIN_NS 1000000ll
 #define POLL_MAX_NS 50000000ll
-#define LAST_TRIES 7 /* in a quarter of a second */
-#define CLOCK_EVERY_NS 1000000000ll
-#define SNAPSHOT_EVERY_NS 10000000000ll
-#define NEW_RANKS_EVERY_NS 100000000ll
+#define LAST_TRIES 7		  /* in a quarter of a second */
 #define RESERVE_BYTES (64u << 10) /* of the output, for the end: what the step and each process were */
 #define RESERVE_PROCESS_BYTES (16u << 10)
 
@@ -31,13 +28,10 @@ struct agent {
 	struct output output;
 	struct process *processes;
 	uint32_t nprocesses;
-	struct buf clocks; /* not written yet */
-	int64_t last_clock_ns, last_snapshot_ns;
-	struct earlier earlier; /* of an agent that died */
+	struct snapshots snapshots;
+	struct predecessor predecessor; /* of an agent that died */
 	int note_fd;
 	uint32_t next_index;
-	uint64_t node_seq, clock_seq;
-	uint32_t described; /* processes with rank and size in the file */
 	uint64_t budget_bytes;
 	bool refused; /* a process could not be taken on */
 	struct error trouble;
@@ -56,13 +50,13 @@ static void naming(void *context, const char *path, bool made)
 {
 	struct agent *a = context;
 	if (made) {
-		earlier_made(a->note_fd);
+		predecessor_made(a->note_fd);
 		a->note_fd = -1;
 		return;
 	}
 	if (a->note_fd >= 0) /* that name was taken */
 		close(a->note_fd);
-	a->note_fd = earlier_note(a->ranks, path);
+	a->note_fd = predecessor_note(a->ranks, path);
 }
 
 static bool known(const struct agent *a, const char *name)
@@ -85,14 +79,14 @@ static void open_output(struct agent *a)
 /* A process that an agent before us knew keeps its index. */
 static void go_on(struct agent *a, struct process *p)
 {
-	uint32_t index = earlier_index(&a->earlier, p->file);
+	uint32_t index = predecessor_index(&a->predecessor, p->file);
 	if (index == MPIC_NODE) {
 		a->next_index++;
 		return;
 	}
 	p->index = index;
 	process_refresh(p);
-	earlier_apply(&a->earlier, p);
+	predecessor_apply(&a->predecessor, p);
 }
 
 static void adopt(struct agent *a, const char *name)
@@ -116,7 +110,7 @@ static void adopt(struct agent *a, const char *name)
 	if (a->output.path == NULL && !a->output.broken)
 		open_output(a);
 	go_on(a, &p);
-	meta_process(&a->output, &p); /* says whose the blocks are that follow */
+	snapshot_process(&a->output, &p, true, tick_sample().monotonic_ns); /* whose the blocks are that follow */
 	a->processes[a->nprocesses++] = p;
 	a->output.reserve_bytes = RESERVE_BYTES + a->nprocesses * RESERVE_PROCESS_BYTES;
 }
@@ -150,15 +144,6 @@ static void look_for_processes(struct agent *a)
 			adopt(a, entry->d_name);
 	if (d != NULL)
 		closedir(d);
-}
-
-static void sample_clock(struct agent *a, bool always)
-{
-	struct tick_sample s = tick_sample();
-	if (!always && s.monotonic_ns - a->last_clock_ns < CLOCK_EVERY_NS)
-		return;
-	a->last_clock_ns = s.monotonic_ns;
-	mpic_put_clock(&a->clocks, &(struct mpic_clock){s.tick, s.monotonic_ns, s.realtime_ns});
 }
 
 /* What the system refuses now it may grant soon. */
@@ -208,58 +193,14 @@ static bool step_is_over(const struct agent *a, pid_t watch_pid)
 	return watch_pid > 0 && kill(watch_pid, 0) != 0 && errno == ESRCH && all_gone(a);
 }
 
-static void put_clocks(struct agent *a)
-{
-	struct mpic_block b = {.kind = MPIC_CLOCK, .process = MPIC_NODE, .seq = a->clock_seq++};
-	if (a->clocks.len_bytes > 0)
-		output_block(&a->output, &b, a->clocks.data, a->clocks.len_bytes);
-	a->clocks.len_bytes = 0;
-}
-
-static void put_clocks_of_processes(struct agent *a)
-{
-	for (uint32_t i = 0; i < a->nprocesses; i++) {
-		const struct segfile *f = a->processes[i].file;
-		const struct tick_sample *both[2] = {&f->clock_start, &f->clock_end};
-		for (int k = 0; k < 2; k++)
-			if (both[k]->tick != 0)
-				mpic_put_clock(&a->clocks, &(struct mpic_clock){both[k]->tick, both[k]->monotonic_ns,
-										both[k]->realtime_ns});
-	}
-}
-
-/* What a reader needs who finds the file cut: who the processes are, what time it is, how far the totals are.
- * Written when a process has told its rank, and now and then. */
-static int snapshot(struct agent *a, bool always)
-{
-	int rc = 0;
-	uint32_t ready = 0;
-	int64_t now = tick_sample().monotonic_ns;
-	for (uint32_t i = 0; i < a->nprocesses; i++)
-		ready += a->processes[i].file->size > 0;
-	int64_t every = ready == a->described ? SNAPSHOT_EVERY_NS : NEW_RANKS_EVERY_NS;
-	if (a->nprocesses == 0 || (!always && now - a->last_snapshot_ns < every))
-		return 0;
-	a->last_snapshot_ns = now;
-	a->described = ready;
-	meta_node(&a->output, &a->layout, a->stepdir, a->node_seq++);
-	for (uint32_t i = 0; i < a->nprocesses; i++) {
-		int profile = process_profile(&a->processes[i], &a->output);
-		int meta = meta_process(&a->output, &a->processes[i]);
-		rc = profile < 0 ? profile : meta < 0 ? meta : rc;
-	}
-	put_clocks(a);
-	return rc;
-}
-
 static int put_end(struct agent *a)
 {
 	uint64_t events = 0, missing = 0;
 	output_ending(&a->output);
-	put_clocks_of_processes(a);
-	int rc = snapshot(a, true);
-	for (int i = 0; i < LAST_TRIES && rc == -ENOMEM; i++)
-		rc = snapshot(a, true);
+	snapshot_clocks_of(&a->snapshots, a->processes, a->nprocesses);
+	int rc = -ENOMEM;
+	for (int i = 0; i <= LAST_TRIES && rc == -ENOMEM; i++)
+		rc = snapshot_end(&a->snapshots, &a->output, a->processes, a->nprocesses, tick_sample().monotonic_ns);
 	if (rc < 0)
 		return rc;
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
@@ -298,7 +239,7 @@ static void set_priority(bool idle)
 }
 
 /* Come back when the fullest ring is half full: later the rank would have to write segments out itself, which
- * costs it more than anything else, and earlier the segments would be small. */
+ * costs it more than anything else, and sooner the segments would be small. */
 static int64_t rest_ns(const struct agent *a, int64_t round_ns, int64_t last_ns)
 {
 	uint32_t fill = 0;
@@ -333,60 +274,72 @@ static void serve(struct agent *a, pid_t watch_pid)
 		if (over)
 			set_priority(false);
 		look_for_processes(a);
-		sample_clock(a, over);
-		int64_t now_ns = tick_sample().monotonic_ns, round_ns = now_ns - began_ns;
+		struct tick_sample now = tick_sample();
+		snapshot_clock(&a->snapshots, &now, over);
+		int64_t now_ns = now.monotonic_ns, round_ns = now_ns - began_ns;
 		began_ns = now_ns;
 		if (a->output.path == NULL && a->nprocesses > 0 && over)
 			open_output(a); /* the last chance; what is not drained stays in ranks/ */
 		int drained = a->output.path != NULL ? drain_all(a, over) : 0;
 		if (over)
 			return;
-		snapshot(a, false);
+		if (a->output.path != NULL)
+			snapshot_round(&a->snapshots, &a->output, a->processes, a->nprocesses, now_ns);
 		give_back(a, drained);
 		wait_ns = rest_ns(a, round_ns, wait_ns);
 		rest(a, wait_ns);
 	}
 }
 
+/* The first of two values that is not empty. */
+static const char *either(const char *first, const char *second)
+{
+	return first[0] != '\0' ? first : second;
+}
+
 static int begin(struct agent *a, const char *stepdir, struct error *e)
 {
 	a->stepdir = stepdir;
-	int rc = layout_read(&a->layout, stepdir, e);
+	int rc = stepdir_layout(stepdir, &a->layout, e);
 	if (rc < 0)
 		return rc;
 	if (snprintf(a->ranks, sizeof(a->ranks), "%s/ranks", stepdir) >= (int)sizeof(a->ranks))
 		return fail(e, -ENAMETOOLONG, "%s: name too long", stepdir);
-	a->output = (struct output){.wanted_dir = layout_get(&a->layout, "out", a->ranks),
+	const char *node = either(layout_text(&a->layout, LAYOUT_NODE), "node");
+	a->output = (struct output){.wanted_dir = either(layout_text(&a->layout, LAYOUT_OUT), a->ranks),
 				    .fallback_dir = a->ranks,
-				    .name = layout_get(&a->layout, "file", layout_get(&a->layout, "node", "node")),
+				    .name = either(layout_text(&a->layout, LAYOUT_FILE), node),
 				    .fd = -1,
 				    .lost = lost,
 				    .naming = naming,
 				    .context = a};
-	a->budget_bytes = layout_number(&a->layout, "budget", 0);
+	a->budget_bytes = layout_number(&a->layout, LAYOUT_BUDGET, 0);
 	tick_choose();
-	sample_clock(a, true);
+	a->snapshots.node.layout = &a->layout;
+	a->snapshots.node.stepdir = stepdir;
+	struct tick_sample now = tick_sample();
+	snapshot_clock(&a->snapshots, &now, true);
 	return 0;
 }
 
 /* An agent died here: go on in its file. -EBUSY when it lives. */
 static int resume(struct agent *a, struct error *e)
 {
-	int rc = earlier_open(&a->earlier, a->ranks);
+	int rc = predecessor_open(&a->predecessor, a->ranks);
 	if (rc <= 0)
 		return rc < 0 ? fail(e, rc, "%s: cannot read what an agent before left: %s", a->ranks, strerror(-rc))
 			      : 0;
-	if (a->earlier.file.finished && !have_segments(a)) /* it died when all was done */
+	if (a->predecessor.file.finished && !have_segments(a)) /* it died when all was done */
 		return 0;
-	const char *path = a->earlier.file.path;
-	rc = output_resume(&a->output, path, a->earlier.end);
+	const char *path = a->predecessor.file.path;
+	rc = output_resume(&a->output, path, a->predecessor.end);
 	if (rc == 0)
-		rc = earlier_claim(a->ranks);
+		rc = predecessor_claim(a->ranks);
 	if (rc < 0)
 		return fail(e, rc == -EWOULDBLOCK ? -EBUSY : rc, "%s: cannot go on in it: %s", path, strerror(-rc));
-	a->next_index = a->earlier.nprocesses;
-	a->node_seq = earlier_next_seq(&a->earlier, MPIC_META, MPIC_NODE, 0);
-	a->clock_seq = earlier_next_seq(&a->earlier, MPIC_CLOCK, MPIC_NODE, 0);
+	a->next_index = a->predecessor.nprocesses;
+	a->snapshots.node.seq = predecessor_next_seq(&a->predecessor, MPIC_META, MPIC_NODE, 0);
+	a->snapshots.clock_seq = predecessor_next_seq(&a->predecessor, MPIC_CLOCK, MPIC_NODE, 0);
 	return 0;
 }
 
@@ -400,7 +353,7 @@ static bool was_refused(const struct agent *a)
 
 static bool nothing_recorded(const struct agent *a)
 {
-	uint64_t n = a->earlier.file.nblocks;
+	uint64_t n = a->predecessor.file.nblocks;
 	for (uint32_t i = 0; i < a->nprocesses; i++)
 		for (uint32_t t = 0; t < a->processes[i].nthreads; t++)
 			n += a->processes[i].threads[t].events + a->processes[i].threads[t].calls;
@@ -413,7 +366,7 @@ static int finish(struct agent *a, struct error *e)
 	if (a->output.path == NULL && a->nprocesses > 0)
 		return fail(e, -EIO, "%s", a->trouble.text);
 	if (a->nprocesses == 0 && !a->refused)
-		earlier_forget(a->ranks);
+		predecessor_forget(a->ranks);
 	if (a->nprocesses == 0)
 		return a->refused ? fail(e, -EAGAIN, "%s: cannot be read; run `mpitrace collect` again", a->ranks) : 0;
 	int rc = put_end(a), closed = output_close(&a->output);
@@ -429,7 +382,7 @@ static int finish(struct agent *a, struct error *e)
 		return fail(e, -EAGAIN, "%s: could not be read whole; run `mpitrace collect` again", a->ranks);
 	}
 	remove_segments(a);
-	earlier_forget(a->ranks);
+	predecessor_forget(a->ranks);
 	return 0;
 }
 
@@ -441,7 +394,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 		rc = resume(&a, e);
 	if (rc < 0)
 		return rc;
-	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), told in the trace */
+	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), recorded in the trace */
 	if (!stepdir_has(stepdir, "done"))
 		set_priority(true);
 	serve(&a, watch_pid);
@@ -452,8 +405,8 @@ int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
 		process_close(&a.processes[i]);
 	free(a.processes);
 	free(a.output.path);
-	earlier_close(&a.earlier);
-	buf_done(&a.clocks);
+	predecessor_close(&a.predecessor);
+	snapshots_done(&a.snapshots);
 	layout_done(&a.layout);
 	return rc;
 }

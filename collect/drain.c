@@ -1,7 +1,7 @@
 /* drain.c - from segments to blocks: records are split into columns, packed, appended.
  * In: committed bytes of ring segments and spilled segments.  Out: EVENTS, DEFS and PROFILE blocks. */
 #include "base/cursor.h"
-#include "collect/earlier.h"
+#include "collect/predecessor.h"
 #include "format/mpic.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ static void drain_segment(struct process *p, struct output *o, const struct segm
 	payload.failed = false;
 	mpic_columns_payload(&columns, &payload);
 	struct mpic_block b = {.kind = MPIC_EVENTS, .process = p->index, .thread = head->thread, .seq = head->seq};
-	if (p->earlier != NULL && earlier_has(p->earlier, b.kind, b.process, b.thread, b.seq))
+	if (p->predecessor != NULL && predecessor_has(p->predecessor, b.kind, b.process, b.thread, b.seq))
 		return;
 	t->events += columns.count; /* process_lost() takes them back */
 	int64_t packed = output_events(o, &b, &payload, columns.count, head->begin_tick);
@@ -206,7 +206,7 @@ static int drain_spill(struct process *p, struct output *o, bool all)
 	return drained;
 }
 
-static void drain_defs(struct process *p, struct output *o)
+void process_defs(struct process *p, struct output *o)
 {
 	for (uint32_t i = 0; i < p->nmaps; i++) {
 		struct mapped_region *m = &p->maps[i];
@@ -243,7 +243,7 @@ int process_drain(struct process *p, struct output *o, bool all)
 	for (uint32_t i = 0; i < p->nthreads; i++)
 		drained += drain_ring(p, o, &p->threads[i], all);
 	if (drained > 0 || all)
-		drain_defs(p, o);
+		process_defs(p, o);
 	return drained;
 }
 

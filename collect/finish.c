@@ -207,6 +207,7 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 	struct traces t = {0};
 	double begin = now_s();
 	bool whole = wait_for_traces(f, dir_fd, &t, end);
+	traces_read_unfinished(f->out, &t);
 	bool made = traces_have_report(dir_fd, &t);
 	unsigned processes = t.processes, n = t.n, finished = t.finished;
 	if (processes == 0)

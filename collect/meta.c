@@ -1,6 +1,7 @@
 /* meta.c - see meta.h. */
 #include "collect/meta.h"
 
+#include "base/crc32c.h"
 #include "topology/topology.h"
 
 #include <cjson/cJSON.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define EXITS_MAX (1u << 20)
 
@@ -32,15 +34,16 @@ static void add_tick(cJSON *json, const char *name, uint64_t tick)
 
 static void add_layout(cJSON *json, const struct layout *l)
 {
-	static const char *const numbers[] = {"nodeid", "nnodes", "ntasks", "restart", NULL};
-	static const char *const strings[] = {"node",	  "cluster", "job_id", "step_id", "nodelist", "program",
-					      "switches", "slurm",   "submit", "mode",	  NULL};
-	for (int i = 0; numbers[i] != NULL; i++)
-		cJSON_AddNumberToObject(json, numbers[i], (double)layout_number(l, numbers[i], 0));
-	for (int i = 0; strings[i] != NULL; i++)
-		cJSON_AddStringToObject(json, strings[i], layout_get(l, strings[i], ""));
-	cJSON *argv = cJSON_Parse(layout_get(l, "argv", "[]"));
-	cJSON_AddItemToObject(json, "argv", cJSON_IsArray(argv) ? argv : cJSON_CreateArray());
+	static const enum layout_key numbers[] = {LAYOUT_NODEID, LAYOUT_NNODES, LAYOUT_NTASKS, LAYOUT_RESTART};
+	static const enum layout_key texts[] = {LAYOUT_NODE,	 LAYOUT_CLUSTER, LAYOUT_JOB_ID,	  LAYOUT_STEP_ID,
+						LAYOUT_NODELIST, LAYOUT_PROGRAM, LAYOUT_SWITCHES, LAYOUT_SLURM,
+						LAYOUT_SUBMIT,	 LAYOUT_MODE};
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		cJSON_AddNumberToObject(json, layout_rows[numbers[i]].name, (double)layout_number(l, numbers[i], 0));
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		cJSON_AddStringToObject(json, layout_rows[texts[i]].name, layout_text(l, texts[i]));
+	cJSON *argv = cJSON_Parse(layout_text(l, LAYOUT_ARGV));
+	cJSON_AddItemToObject(json, layout_rows[LAYOUT_ARGV].name, cJSON_IsArray(argv) ? argv : cJSON_CreateArray());
 	if (argv != NULL && !cJSON_IsArray(argv))
 		cJSON_Delete(argv);
 }
@@ -64,18 +67,49 @@ static cJSON *exits_of(const char *stepdir)
 	return list;
 }
 
-void meta_node(struct output *o, const struct layout *l, const char *stepdir, uint64_t seq)
+static int64_t exits_bytes(const char *stepdir)
 {
-	cJSON *json = cJSON_CreateObject();
+	char path[4096];
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/exits", stepdir);
+	return stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+static void add_description_of_node(cJSON *json, struct node_meta *n)
+{
 	struct error e;
-	add_layout(json, l);
-	cJSON *topology = topo_node(&e);
-	if (topology != NULL)
-		cJSON_AddItemToObject(json, "topology", topology);
+	add_layout(json, n->layout);
+	if (n->topology == NULL)
+		n->topology = topo_node(&e); /* takes some 10 ms, and the hardware stays as it is */
+	if (n->topology != NULL)
+		cJSON_AddItemToObject(json, "topology", cJSON_Duplicate(n->topology, true));
 	cJSON *clock = cJSON_AddObjectToObject(json, "clock");
 	cJSON_AddStringToObject(clock, "source", tick_is_tsc ? "tsc" : "monotonic");
-	cJSON_AddItemToObject(json, "exits", exits_of(stepdir));
-	put_json(o, MPIC_META, MPIC_NODE, seq, json);
+}
+
+int meta_node(struct output *o, struct node_meta *n, bool whole)
+{
+	int64_t exits =
+		exits_bytes(n->stepdir); /* before they are read: what comes after makes it differ the next time */
+	whole |= !n->written;
+	if (!whole && exits == n->exits_bytes)
+		return 0;
+	cJSON *json = cJSON_CreateObject();
+	if (whole)
+		add_description_of_node(json, n);
+	cJSON_AddItemToObject(json, "exits", exits_of(n->stepdir));
+	int rc = put_json(o, MPIC_META, MPIC_NODE, n->seq++, json);
+	if (rc == 0) {
+		n->written |= whole;
+		n->exits_bytes = exits;
+	}
+	return rc;
+}
+
+void meta_node_done(struct node_meta *n)
+{
+	cJSON_Delete(n->topology);
+	n->topology = NULL;
 }
 
 static cJSON *argv_of(const struct segfile *f)
@@ -124,14 +158,19 @@ static void add_string(cJSON *json, const char *name, const char *text, size_t c
 	cJSON_AddStringToObject(json, name, copy);
 }
 
-int meta_process(struct output *o, struct process *p)
+/* In every META of a process: whose it is, and whether it is the one that a successor of the agent sees. */
+static void add_identity(cJSON *json, const struct segfile *f)
 {
-	const struct segfile *f = p->file;
-	uint32_t state = atomic_load_explicit(&f->state, memory_order_acquire);
-	cJSON *json = cJSON_CreateObject();
 	cJSON_AddNumberToObject(json, "pid", f->pid);
 	cJSON_AddNumberToObject(json, "rank", f->rank);
 	cJSON_AddNumberToObject(json, "size", f->size);
+	add_tick(json, "start_tick", f->start_tick);
+}
+
+static cJSON *description_of(const struct segfile *f)
+{
+	cJSON *json = cJSON_CreateObject();
+	add_identity(json, f);
 	cJSON_AddNumberToObject(json, "world", f->appnum);
 	add_string(json, "namespace", f->job_namespace, sizeof(f->job_namespace));
 	cJSON_AddNumberToObject(json, "calls_before_init", (double)f->calls_before_init);
@@ -149,18 +188,45 @@ int meta_process(struct output *o, struct process *p)
 	add_string(json, "cpus", f->cpus, sizeof(f->cpus));
 	cJSON_AddNumberToObject(json, "cpu", f->cpu);
 	add_string(json, "switches", f->switches, sizeof(f->switches));
+	add_tick(json, "init_exit_tick", f->init_exit_tick);
+	cJSON_AddNumberToObject(json, "overhead_ns", f->overhead_ps / 1000.0);
+	return json;
+}
+
+static void add_progress(cJSON *json, const struct process *p)
+{
+	uint32_t state = atomic_load_explicit(&p->file->state, memory_order_acquire);
 	cJSON_AddStringToObject(json, "state",
 				state == SEGFILE_FINALIZED ? "finalized"
 				: state == SEGFILE_ABORTED ? "aborted"
 				: p->lost		   ? "lost"
 							   : "running");
-	add_tick(json, "start_tick", f->start_tick);
-	add_tick(json, "end_tick", f->end_tick);
-	add_tick(json, "init_exit_tick", f->init_exit_tick);
-	add_tick(json, "finalize_enter_tick", f->finalize_enter_tick);
-	cJSON_AddNumberToObject(json, "overhead_ns", f->overhead_ps / 1000.0);
+	add_tick(json, "end_tick", p->file->end_tick);
+	add_tick(json, "finalize_enter_tick", p->file->finalize_enter_tick);
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
-	return put_json(o, MPIC_META, p->index, p->meta_seq++, json);
+}
+
+static uint32_t crc_of(const cJSON *json)
+{
+	char *text = cJSON_PrintUnformatted(json);
+	uint32_t crc = text != NULL ? crc32c(0, text, strlen(text)) : 0;
+	cJSON_free(text);
+	return crc;
+}
+
+int meta_process(struct output *o, struct process *p, bool whole)
+{
+	cJSON *json = description_of(p->file);
+	uint32_t crc = crc_of(json);
+	if (!whole && crc != 0 && crc == p->description_crc) {
+		cJSON_Delete(json);
+		json = cJSON_CreateObject();
+		add_identity(json, p->file);
+	}
+	add_progress(json, p);
+	int rc = put_json(o, MPIC_META, p->index, p->meta_seq++, json);
+	p->description_crc = rc == 0 ? crc : 0;
+	return rc;
 }
 
 int meta_end(struct output *o, uint32_t processes, uint64_t events, uint64_t lost)
@@ -171,5 +237,5 @@ int meta_end(struct output *o, uint32_t processes, uint64_t events, uint64_t los
 	cJSON_AddNumberToObject(json, "blocks", (double)o->blocks);
 	cJSON_AddNumberToObject(json, "failed_blocks", (double)o->failed_blocks);
 	cJSON_AddNumberToObject(json, "lost", (double)lost);
-	return put_json(o, MPIC_END, MPIC_NODE, 0, json);
+	return put_json(o, MPIC_END, MPIC_NODE, o->id, json);
 }

@@ -4,8 +4,20 @@
 #include "collect/process.h"
 #include "collect/stepdir.h"
 
-/* Append a META block about the node. stepdir: for exits. */
-void meta_node(struct output *o, const struct layout *l, const char *stepdir, uint64_t seq);
-int meta_process(struct output *o, struct process *p);
+struct node_meta {
+	const struct layout *layout;
+	const char *stepdir; /* for exits */
+	struct cJSON *topology;
+	uint64_t seq;
+	int64_t exits_bytes;
+	bool written; /* once whole */
+};
+
+/* Append a META block about the node: whole, if asked for or the first time, else what changed since, if anything did.
+ * 0 or -errno. */
+int meta_node(struct output *o, struct node_meta *n, bool whole);
+void meta_node_done(struct node_meta *n);
+/* The same of a process. What only a whole one has is written again when it changed. */
+int meta_process(struct output *o, struct process *p, bool whole);
 /* The END block. 0 or -errno. */
 int meta_end(struct output *o, uint32_t processes, uint64_t events, uint64_t lost);

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FLUSH_BYTES (1u << 20) /* parallel file systems like big appends */
@@ -71,6 +73,17 @@ static int create_in(struct output *o, const char *dir)
 	return -EEXIST;
 }
 
+/* Nothing that a program could have put into a payload beforehand. */
+static uint32_t new_id(void)
+{
+	uint32_t id;
+	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) == (ssize_t)sizeof(id))
+		return id;
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint32_t)t.tv_nsec * 2654435761u ^ (uint32_t)t.tv_sec ^ (uint32_t)getpid() << 16;
+}
+
 int output_open(struct output *o, struct error *e)
 {
 	if (o->path != NULL)
@@ -86,15 +99,34 @@ int output_open(struct output *o, struct error *e)
 			return rc;
 		}
 	}
-	mpic_append_magic(&o->pending);
+	o->id = new_id();
+	mpic_append_magic(&o->pending, o->id);
+	return rc;
+}
+
+/* A file of version 2 has the id 0, which is as good as any there. */
+static int read_id(int fd, uint32_t *ret_id)
+{
+	uint8_t bytes[MPIC_MAGIC_BYTES];
+	struct mpic_head head;
+	ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
+	int rc = n < 0 ? -errno : mpic_parse_head(bytes, (size_t)n, "", &head, NULL);
+	if (rc == 0)
+		*ret_id = head.id;
 	return rc;
 }
 
 int output_resume(struct output *o, const char *path, uint64_t len_bytes)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	uint32_t id = new_id();
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
+	int known = len_bytes > 0 ? read_id(fd, &id) : 0;
+	if (known < 0) {
+		close(fd);
+		return known;
+	}
 	if (!is_ours(fd) || ftruncate(fd, (off_t)len_bytes) != 0 || lseek(fd, (off_t)len_bytes, SEEK_SET) < 0 ||
 	    (o->path = strdup(path)) == NULL) {
 		int rc = errno != 0 ? -errno : -EIO;
@@ -102,9 +134,10 @@ int output_resume(struct output *o, const char *path, uint64_t len_bytes)
 		return rc;
 	}
 	o->fd = fd;
+	o->id = id;
 	o->len_bytes = len_bytes;
 	if (len_bytes == 0)
-		mpic_append_magic(&o->pending);
+		mpic_append_magic(&o->pending, o->id);
 	return 0;
 }
 
@@ -118,7 +151,7 @@ static void lose(struct output *o, const struct queued_events *what)
 int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload, size_t len_bytes)
 {
 	if (o->len_bytes + o->pending.len_bytes == 0)
-		mpic_append_magic(&o->pending); /* there was no memory for it when the file was made */
+		mpic_append_magic(&o->pending, o->id); /* there was no memory for it when the file was made */
 	size_t before = o->pending.len_bytes;
 	int rc = mpic_append_block(&o->pending, block, payload, len_bytes, DEFLATE_LEVEL, NULL);
 	if (rc < 0) {
@@ -187,7 +220,7 @@ static int make_room(struct output *o, uint64_t end)
 	return 0;
 }
 
-/* Blocks that are of use later than now: events need their definitions, and the end tells of losses. */
+/* Blocks that are of use later than now: events need their definitions, and the end records losses. */
 static bool is_kept(const struct output *o, enum mpic_kind kind)
 {
 	return kind == MPIC_DEFS || (o->ending && kind != MPIC_EVENTS);
@@ -218,7 +251,7 @@ static size_t sort_out(struct output *o, size_t done)
 	}
 	buf_done(&o->pending);
 	if (o->len_bytes + whole == 0)
-		mpic_append_magic(&o->pending); /* an empty file still needs its first bytes */
+		mpic_append_magic(&o->pending, o->id); /* an empty file still needs its first bytes */
 	buf_bytes(&o->pending, kept.data, kept.len_bytes);
 	buf_done(&kept);
 	return whole;

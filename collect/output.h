@@ -20,6 +20,7 @@ struct output {
 	const char *name;	  /* <name>.mpic */
 	char *path;		  /* NULL until opened */
 	int fd;
+	uint32_t id;	    /* of the file: what its END block is known by */
 	uint64_t len_bytes; /* of whole blocks */
 	uint64_t blocks;
 	uint64_t failed_blocks;
@@ -27,13 +28,13 @@ struct output {
 	struct queued_events *queued; /* those of them that are events */
 	size_t nqueued, queued_cap;
 	uint64_t room_bytes;	/* of the file that the file system has promised */
-	uint64_t reserve_bytes; /* kept free for what tells of losses, until output_ending() */
+	uint64_t reserve_bytes; /* kept free for what records losses, until output_ending() */
 	bool no_promises;	/* this file system makes none */
 	bool ending;
 	bool broken;
-	/* Told of every block of events that did not reach the file, once. May be NULL. */
+	/* Called for every block of events that did not reach the file, once. May be NULL. */
 	void (*lost)(void *context, const struct queued_events *what);
-	/* Told of the file's name before it is made, and again when it is made and empty. May be NULL. */
+	/* Called with the name of the file before it is made, and again when it is made and empty. May be NULL. */
 	void (*naming)(void *context, const char *path, bool made);
 	void *context;
 };
@@ -44,7 +45,7 @@ int output_open(struct output *o, struct error *e);
 int output_resume(struct output *o, const char *path, uint64_t len_bytes);
 /* Pack one block and queue it. Returns packed bytes, or -errno. */
 int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload, size_t len_bytes);
-/* The same for a block of events. What does not reach the file, now or later, is told to o->lost. */
+/* The same for a block of events. What does not reach the file, now or later, is reported to o->lost. */
 int64_t output_events(struct output *o, const struct mpic_block *block, const struct buf *payload, uint64_t events,
 		      uint64_t begin_tick);
 /* Write what is queued. When that fails the file ends behind its last whole block, blocks that a later one replaces and

@@ -149,7 +149,7 @@ bool process_is_over(const struct process *p)
 	struct stat st;
 	if (atomic_load_explicit(&p->file->state, memory_order_acquire) == SEGFILE_FINALIZED)
 		return true;
-	/* A pid of another namespace (a container) tells nothing; then the end of the step decides. */
+	/* A pid of another namespace (a container) says nothing; then the end of the step decides. */
 	if (stat("/proc/self/ns/pid", &st) != 0 || st.st_ino != p->file->pid_namespace)
 		return false;
 	bool known;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "collect/backoff.h"
 #include "collect/output.h"
 #include "format/segment.h"
 
@@ -27,7 +28,7 @@ struct process {
 	struct mapped_region {
 		void *at;
 		struct region row;   /* as it was when mapped: the file's own may change under us */
-		uint32_t done_bytes; /* DEFS: told so far */
+		uint32_t done_bytes; /* DEFS: recorded so far */
 	} * maps;
 	uint32_t nmaps;
 	struct drained_thread *threads;
@@ -35,7 +36,11 @@ struct process {
 	int spill_fd;
 	uint64_t spill_done, spill_given_back; /* segments */
 	uint64_t meta_seq;
-	const struct earlier *earlier; /* what an agent that died wrote of it, or NULL */
+	struct backoff snapshots;
+	uint32_t description_crc;	       /* of what was written of it that hardly changes; 0: nothing */
+	bool described;			       /* written since it has a rank */
+	bool last_described;		       /* written since it is gone */
+	const struct predecessor *predecessor; /* what an agent that died wrote of it, or NULL */
 	uint64_t packed_event_bytes;
 	uint32_t ring_fill_percent; /* of the fullest ring, when last drained */
 	bool gone;		    /* died or finalised: everything in it is final */
@@ -57,5 +62,7 @@ int process_drain(struct process *p, struct output *o, bool all);
 void process_give_back(struct process *p);
 /* A block of events of this process did not reach the output. */
 void process_lost(struct process *p, const struct queued_events *what);
+/* Definitions that are new since the last time. */
+void process_defs(struct process *p, struct output *o);
 /* The totals of all threads as profile blocks. 0 or -errno. */
 int process_profile(struct process *p, struct output *o);

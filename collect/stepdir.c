@@ -16,75 +16,15 @@ static int join(char *ret_path, const char *dir, const char *name)
 	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-static int read_whole(const char *path, char **ret_text)
+int stepdir_layout(const char *stepdir, struct layout *ret_layout, struct error *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	char *text = fd >= 0 ? malloc(LAYOUT_BYTES_MAX + 1) : NULL;
-	size_t used = 0;
-	ssize_t n = 1;
-	int code = fd < 0 ? -errno : text == NULL ? -ENOMEM : 0;
-	while (code == 0 && n > 0 && used < LAYOUT_BYTES_MAX) {
-		n = read(fd, text + used, LAYOUT_BYTES_MAX - used);
-		if (n < 0 && errno != EINTR)
-			code = -errno;
-		used += n > 0 ? (size_t)n : 0;
-	}
+	struct error why;
+	int fd = open(stepdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd < 0 ? fail(&why, -errno, "cannot open: %s", strerror(errno))
+			: layout_read(fd, false, ret_layout, &why);
 	if (fd >= 0)
 		close(fd);
-	if (code < 0) {
-		free(text);
-		return code;
-	}
-	text[used] = '\0';
-	*ret_text = text;
-	return 0;
-}
-
-int layout_read(struct layout *ret_layout, const char *stepdir, struct error *e)
-{
-	struct layout l = {0};
-	char path[PATH_MAX], *save = NULL;
-	int rc = join(path, stepdir, "layout");
-	if (rc == 0)
-		rc = read_whole(path, &l.text);
-	if (rc < 0)
-		return fail(e, rc, "%s/layout: cannot read: %s", stepdir, strerror(-rc));
-	for (char *line = strtok_r(l.text, "\n", &save); line != NULL && l.n < LAYOUT_KEYS_MAX;
-	     line = strtok_r(NULL, "\n", &save)) {
-		char *equals = strchr(line, '=');
-		if (equals == NULL)
-			continue;
-		*equals = '\0';
-		l.keys[l.n] = line;
-		l.values[l.n++] = equals + 1;
-	}
-	*ret_layout = l;
-	return 0;
-}
-
-void layout_done(struct layout *l)
-{
-	free(l->text);
-	*l = (struct layout){0};
-}
-
-const char *layout_get(const struct layout *l, const char *key, const char *fallback)
-{
-	for (unsigned i = 0; i < l->n; i++)
-		if (strcmp(l->keys[i], key) == 0)
-			return l->values[i];
-	return fallback;
-}
-
-uint64_t layout_number(const struct layout *l, const char *key, uint64_t fallback)
-{
-	const char *text = layout_get(l, key, NULL);
-	char *end;
-	if (text == NULL || text[0] < '0' || text[0] > '9')
-		return fallback;
-	errno = 0;
-	uint64_t value = strtoull(text, &end, 10);
-	return errno == 0 && *end == '\0' ? value : fallback;
+	return rc < 0 ? fail(e, rc, "%s: %s", stepdir, why.text) : 0;
 }
 
 bool stepdir_has(const char *dir, const char *name)

@@ -2,7 +2,9 @@
 #include "collect/traces.h"
 #include "format/mpic.h"
 
+#include <cjson/cJSON.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -37,13 +39,22 @@ static struct trace *find_or_add(struct traces *t, const char *name)
 	return &more[t->n++];
 }
 
-static void read_trace(const char *dir, struct trace *trace)
+/* The number of processes in an END block, or -1. */
+static int processes_of_end(const struct buf *text)
+{
+	cJSON *json = cJSON_ParseWithLength((const char *)text->data, text->len_bytes);
+	const cJSON *n = cJSON_GetObjectItemCaseSensitive(json, "processes");
+	int processes =
+		cJSON_IsNumber(n) && n->valuedouble >= 0 && n->valuedouble <= MPIC_PROCESSES_MAX ? n->valueint : -1;
+	cJSON_Delete(json);
+	return processes;
+}
+
+static void read_whole(const char *dir, struct trace *trace)
 {
 	char path[PATH_MAX];
 	struct mpic_file f;
 	uint32_t last = MPIC_NODE;
-	trace->finished = false;
-	trace->processes = 0;
 	if (snprintf(path, sizeof(path), "%s/%s", dir, trace->name) >= (int)sizeof(path) ||
 	    mpic_open(path, &f, NULL) < 0)
 		return;
@@ -54,6 +65,25 @@ static void read_trace(const char *dir, struct trace *trace)
 	}
 	trace->finished = f.finished;
 	mpic_close(&f);
+}
+
+static void read_trace(int dir_fd, const char *dir, struct trace *trace)
+{
+	_cleanup_buf_ struct buf json = {0};
+	trace->finished = false;
+	trace->processes = 0;
+	int fd = openat(dir_fd, trace->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	int rc = mpic_read_end(fd, &json, NULL);
+	int processes = rc == 1 ? processes_of_end(&json) : -1;
+	close(fd);
+	if (rc == -ENOTSUP || (rc == 1 && processes < 0)) {
+		read_whole(dir, trace);
+	} else if (rc == 1) {
+		trace->finished = true;
+		trace->processes = (unsigned)processes;
+	}
 }
 
 static bool is_later(struct timespec a, struct timespec b)
@@ -73,7 +103,16 @@ static void look_at(int dir_fd, const char *dir, const char *name, struct traces
 		return;
 	trace->len_bytes = st.st_size;
 	trace->changed = st.st_mtim;
-	read_trace(dir, trace);
+	read_trace(dir_fd, dir, trace);
+}
+
+static void add_up(struct traces *t)
+{
+	t->finished = t->processes = 0;
+	for (unsigned i = 0; i < t->n; i++) {
+		t->finished += t->list[i].finished;
+		t->processes += t->list[i].processes;
+	}
 }
 
 void traces_look(int dir_fd, const char *dir, struct traces *t)
@@ -85,11 +124,15 @@ void traces_look(int dir_fd, const char *dir, struct traces *t)
 		look_at(dir_fd, dir, entry->d_name, t);
 	if (d != NULL)
 		closedir(d);
-	t->finished = t->processes = 0;
-	for (unsigned i = 0; i < t->n; i++) {
-		t->finished += t->list[i].finished;
-		t->processes += t->list[i].processes;
-	}
+	add_up(t);
+}
+
+void traces_read_unfinished(const char *dir, struct traces *t)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		if (!t->list[i].finished && t->list[i].processes == 0)
+			read_whole(dir, &t->list[i]);
+	add_up(t);
 }
 
 bool traces_have_report(int dir_fd, const struct traces *t)

@@ -13,7 +13,7 @@ struct trace {
 	int64_t len_bytes;
 	struct timespec changed;
 	bool finished;
-	unsigned processes;
+	unsigned processes; /* of a finished one; of others only after traces_read_unfinished() */
 };
 
 /* A zeroed struct is empty. */
@@ -22,8 +22,11 @@ struct traces {
 	unsigned n, finished, processes;
 };
 
-/* Look again at the directory dir_fd, whose name is dir; only files that have grown are read. */
+/* Look again at the directory dir_fd, whose name is dir. Of files that have changed the first and last bytes are read,
+ * and no more, however long they are. */
 void traces_look(int dir_fd, const char *dir, struct traces *t);
+/* Nobody waits for these any more: read them whole, to know how many processes are in them. */
+void traces_read_unfinished(const char *dir, struct traces *t);
 /* Is there a report.html that is not older than any trace? */
 bool traces_have_report(int dir_fd, const struct traces *t);
 /* Remove finished traces in which there is no process. */

@@ -7,12 +7,18 @@
 #define MPIC_SIG_WORDS_MAX 60000u	  /* words of one signature */
 #define MPIC_DEF_BYTES_MAX (1u << 20)	  /* one definition record */
 #define MPIC_NAME_MAX 4096u
+#define MPIC_META_KEYS_MAX 256u	      /* of two METAs of one process or node */
 #define MPIC_PROCESSES_MAX (1u << 16) /* processes in one .mpic */
 #define MPIC_THREADS_MAX 4096u	      /* threads of one process */
+#define MPIC_TAIL_BYTES 4096u	      /* that are read to find the END block */
 #define MPIC_BLOCKS_MAX (1u << 26)    /* blocks in one .mpic */
 #define MPIC_SIGS_MAX (1u << 20)      /* signatures of one thread */
 #define MPIC_COMM_SIZE_MAX (1u << 24) /* ranks of one communicator */
 #define RANKS_MAX (1u << 20)
+
+#define LAYOUT_BYTES_MAX (1u << 20) /* a step's layout file */
+#define LAYOUT_ARGV_MAX (1u << 18)  /* of its command line; a longer one is cut, with "..." as its last argument */
+#define LAYOUT_GIDS_MAX 256	    /* supplementary groups that are kept */
 
 #define MPIX_CHUNKS_MAX (1u << 22)	   /* entries of the index of one .mpix */
 #define MPIX_CHUNK_RAW_MAX (64u << 20)	   /* inflated bytes of one chunk */

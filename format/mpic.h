@@ -23,7 +23,8 @@ enum mpic_kind {
 	MPIC_EVENTS = 3,  /* call records of one thread, in columns, in order of seq */
 	MPIC_PROFILE = 4, /* running totals per signature of one thread; the highest seq is the newest */
 	MPIC_CLOCK = 5,	  /* clock samples of the node */
-	MPIC_END = 6,	  /* JSON totals; the last block of a file that was finished, absent from one that was cut */
+	MPIC_END = 6,	  /* JSON totals; the last block of a file that was finished, absent from one that was cut.
+			   * Its seq is the file's id: one that stands in another block's payload ends nothing */
 };
 
 #define MPIC_NODE 0xffffffffu
@@ -44,7 +45,8 @@ struct mpic_file {
 	uint64_t len_bytes;
 	struct mpic_block *blocks; /* sorted by (process, thread, kind, seq) */
 	size_t nblocks;
-	bool finished;		/* an end block is there */
+	uint32_t version, id;	/* of its first bytes */
+	bool finished;		/* its end block is there */
 	uint64_t damaged_bytes; /* bytes that belong to no valid block */
 };
 
@@ -52,6 +54,10 @@ struct mpic_file {
  * The caller owns *ret_file until mpic_close(). */
 int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e);
 void mpic_close(struct mpic_file *f);
+/* Learn from the first and last bytes alone whether a file is finished; at most MPIC_TAIL_BYTES are read. 1 and the end
+ * block's JSON in ret_json (cleared first), 0 when it is not, -ENOTSUP when only mpic_open() can tell (version 2),
+ * -EBADMSG when it is no .mpic, or -errno. */
+int mpic_read_end(int fd, struct buf *ret_json, struct error *e);
 /* The order of blocks in struct mpic_file, for qsort() and bsearch(). */
 int mpic_compare_blocks(const void *left, const void *right);
 /* Inflate the payload of b and append it to out (after clearing it). */
@@ -185,8 +191,8 @@ int mpic_next_clock(struct cursor *payload, struct mpic_clock *ret_clock);
 /* Append one packed block (deflate level 1..9) to out. block's lengths and offset are ignored. */
 int mpic_append_block(struct buf *out, const struct mpic_block *block, const void *payload, size_t len_bytes, int level,
 		      struct error *e);
-/* The 16 bytes that begin a file. */
-void mpic_append_magic(struct buf *out);
+/* The 16 bytes that begin a file. id: any number that a traced program cannot know; the END block has it as its seq. */
+void mpic_append_magic(struct buf *out, uint32_t id);
 
 void mpic_put_total(struct buf *out, const struct mpic_total *t);
 void mpic_put_clock(struct buf *out, const struct mpic_clock *c);

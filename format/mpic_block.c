@@ -6,12 +6,38 @@
 
 #define CODEC_DEFLATE 1
 
-const uint8_t mpic_magic[MPIC_MAGIC_BYTES] = {'m', 'p', 'i', 'c', '\r', '\n', 0x1a, '\n', MPIC_VERSION};
+const uint8_t mpic_magic[8] = {'m', 'p', 'i', 'c', '\r', '\n', 0x1a, '\n'};
 const uint8_t mpic_block_magic[4] = {'M', 'P', 'B', 'K'};
 
-void mpic_append_magic(struct buf *out)
+void mpic_append_magic(struct buf *out, uint32_t id)
 {
 	buf_bytes(out, mpic_magic, sizeof(mpic_magic));
+	buf_u32(out, MPIC_VERSION);
+	buf_u32(out, id);
+}
+
+int mpic_parse_head(const uint8_t *bytes, size_t len_bytes, const char *path, struct mpic_head *ret_head,
+		    struct error *e)
+{
+	struct mpic_head head;
+	struct cursor c = cursor_over(bytes, len_bytes);
+	struct span magic;
+	if (rd_bytes(&c, sizeof(mpic_magic), &magic) < 0 || rd_u32(&c, &head.version) < 0 || rd_u32(&c, &head.id) < 0)
+		return fail(e, -EBADMSG, "%s: %zu bytes are too few for a .mpic file", path, len_bytes);
+	if (memcmp(magic.data, "MPICv002", sizeof(mpic_magic)) == 0)
+		return fail(e, -EBADMSG, "%s: is a trace of Pyrite, not of mpitrace", path);
+	if (memcmp(magic.data, mpic_magic, sizeof(mpic_magic)) != 0)
+		return fail(e, -EBADMSG, "%s: not a .mpic file (wrong first bytes)", path);
+	if (head.version < MPIC_VERSION_OLDEST || head.version > MPIC_VERSION)
+		return fail(e, -EBADMSG, "%s: .mpic version %u; this program reads versions %u to %u: update mpitrace",
+			    path, head.version, MPIC_VERSION_OLDEST, MPIC_VERSION);
+	*ret_head = head;
+	return 0;
+}
+
+bool mpic_ends(struct mpic_head head, const struct mpic_block *b)
+{
+	return b->kind == MPIC_END && (head.version < 3 || b->seq == head.id);
 }
 
 static void put_header(struct buf *out, const struct mpic_block *b, uint32_t payload_crc)

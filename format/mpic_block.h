@@ -21,10 +21,23 @@
 #define MPIC_HEADER_BYTES 40
 #define MPIC_MAGIC_BYTES 16
 #define MPIC_VERSION 3
-#define MPIC_VERSION_OLDEST 2 /* that can be read: its event blocks tell times another way */
+#define MPIC_VERSION_OLDEST 2 /* that can be read: its event blocks tell times another way, and any END block ends it */
 
-extern const uint8_t mpic_magic[MPIC_MAGIC_BYTES];
+/* The first bytes of a file: u8[8] magic, u32 version, u32 id (0 in version 2). */
+extern const uint8_t mpic_magic[8];
 extern const uint8_t mpic_block_magic[4];
 
+struct mpic_head {
+	uint32_t version, id;
+};
+
+/* 0, or -EBADMSG with text that calls the file `path`. */
+int mpic_parse_head(const uint8_t *bytes, size_t len_bytes, const char *path, struct mpic_head *ret_head,
+		    struct error *e);
+/* Does this block, found in a file with that head, say that the file is finished? */
+bool mpic_ends(struct mpic_head head, const struct mpic_block *b);
+
+/* Read exactly that; 0, -EBADMSG when the file is shorter, or -errno. */
+int mpic_read_at(int fd, uint64_t offset, void *to, size_t len_bytes);
 /* Parse and check a header; 0 or -EBADMSG. *ret_crc = CRC the payload must have. */
 int mpic_parse_header(const uint8_t bytes[MPIC_HEADER_BYTES], struct mpic_block *ret_block, uint32_t *ret_crc);

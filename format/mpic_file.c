@@ -12,11 +12,11 @@
 
 #define SCAN_BYTES (1u << 20)
 
-static int read_at(const struct mpic_file *f, uint64_t offset, void *to, size_t len_bytes)
+int mpic_read_at(int fd, uint64_t offset, void *to, size_t len_bytes)
 {
 	size_t done = 0;
 	while (done < len_bytes) {
-		ssize_t n = pread(f->fd, (char *)to + done, len_bytes - done, (off_t)(offset + done));
+		ssize_t n = pread(fd, (char *)to + done, len_bytes - done, (off_t)(offset + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -34,13 +34,13 @@ static bool block_at(const struct mpic_file *f, uint64_t offset, struct buf *scr
 	uint32_t crc;
 	uint64_t left = f->len_bytes - offset;
 
-	if (left < sizeof(header) || read_at(f, offset, header, sizeof(header)) < 0 ||
+	if (left < sizeof(header) || mpic_read_at(f->fd, offset, header, sizeof(header)) < 0 ||
 	    mpic_parse_header(header, &b, &crc) < 0 || b.packed_len_bytes > left - sizeof(header))
 		return false;
 	b.payload_offset = offset + sizeof(header);
 	scratch->len_bytes = 0;
 	uint8_t *payload = buf_reserve(scratch, b.packed_len_bytes);
-	if (payload == NULL || read_at(f, b.payload_offset, payload, b.packed_len_bytes) < 0 ||
+	if (payload == NULL || mpic_read_at(f->fd, b.payload_offset, payload, b.packed_len_bytes) < 0 ||
 	    crc32c(0, payload, b.packed_len_bytes) != crc)
 		return false;
 	*ret_block = b;
@@ -55,7 +55,7 @@ static uint64_t next_magic(const struct mpic_file *f, uint64_t offset, struct bu
 		size_t len = left < SCAN_BYTES ? (size_t)left : SCAN_BYTES;
 		scratch->len_bytes = 0;
 		uint8_t *bytes = buf_reserve(scratch, len);
-		if (bytes == NULL || read_at(f, offset, bytes, len) < 0)
+		if (bytes == NULL || mpic_read_at(f->fd, offset, bytes, len) < 0)
 			break;
 		const uint8_t *hit = memmem(bytes, len, mpic_block_magic, sizeof(mpic_block_magic));
 		if (hit != NULL)
@@ -76,7 +76,7 @@ static int add_block(struct mpic_file *f, const struct mpic_block *b, size_t *ca
 		*cap = want;
 	}
 	f->blocks[f->nblocks++] = *b;
-	f->finished |= b->kind == MPIC_END;
+	f->finished |= mpic_ends((struct mpic_head){f->version, f->id}, b);
 	return 0;
 }
 
@@ -117,22 +117,19 @@ static int scan(struct mpic_file *f, struct error *e)
 	return 0;
 }
 
-static int check_magic(const struct mpic_file *f, struct error *e)
+static int read_head(struct mpic_file *f, struct error *e)
 {
-	uint8_t magic[MPIC_MAGIC_BYTES];
-	if (f->len_bytes < sizeof(magic) || read_at(f, 0, magic, sizeof(magic)) < 0)
-		return fail(e, -EBADMSG, "%s: %llu bytes are too few for a .mpic file", f->path,
-			    (unsigned long long)f->len_bytes);
-	if (memcmp(magic, "MPICv002", 8) == 0)
-		return fail(e, -EBADMSG, "%s: is a trace of Pyrite, not of mpitrace", f->path);
-	if (memcmp(magic, mpic_magic, 8) != 0)
-		return fail(e, -EBADMSG, "%s: not a .mpic file (wrong first bytes)", f->path);
-	uint64_t version;
-	struct cursor c = cursor_over(magic + 8, sizeof(version));
-	if (rd_u64(&c, &version) < 0 || version < MPIC_VERSION_OLDEST || version > MPIC_VERSION)
-		return fail(e, -EBADMSG,
-			    "%s: .mpic version %llu; this program reads versions %u to %u: update mpitrace", f->path,
-			    (unsigned long long)version, MPIC_VERSION_OLDEST, MPIC_VERSION);
+	uint8_t bytes[MPIC_MAGIC_BYTES];
+	struct mpic_head head;
+	size_t len = f->len_bytes < sizeof(bytes) ? (size_t)f->len_bytes : sizeof(bytes);
+	int rc = mpic_read_at(f->fd, 0, bytes, len);
+	if (rc < 0)
+		return fail(e, rc, "%s: cannot read: %s", f->path, strerror(-rc));
+	rc = mpic_parse_head(bytes, len, f->path, &head, e);
+	if (rc < 0)
+		return rc;
+	f->version = head.version;
+	f->id = head.id;
 	return 0;
 }
 
@@ -150,7 +147,7 @@ int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e)
 		rc = fail(e, -EBADMSG, "%s: not a regular file", path);
 	else {
 		f.len_bytes = (uint64_t)st.st_size;
-		rc = check_magic(&f, e);
+		rc = read_head(&f, e);
 		if (rc == 0)
 			rc = scan(&f, e);
 	}
@@ -179,7 +176,7 @@ int mpic_read(const struct mpic_file *f, const struct mpic_block *b, struct buf 
 	uint8_t *bytes = buf_reserve(&packed, b->packed_len_bytes);
 	if (bytes == NULL)
 		return fail(e, -ENOMEM, "%s: out of memory", f->path);
-	int rc = read_at(f, b->payload_offset, bytes, b->packed_len_bytes);
+	int rc = mpic_read_at(f->fd, b->payload_offset, bytes, b->packed_len_bytes);
 	if (rc < 0)
 		return fail(e, rc, "%s: offset %llu: cannot read: %s", f->path, (unsigned long long)b->payload_offset,
 			    strerror(-rc));

@@ -1,5 +1,6 @@
 /* json.c - see json.h. */
 #include "postproc/json.h"
+#include "format/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +31,25 @@ int64_t meta_tick(const cJSON *object, const char *name)
 		return meta_int(object, name, 0);
 	long long tick = strtoll(text, NULL, 10);
 	return tick < 0 ? 0 : tick;
+}
+
+bool meta_supersede(cJSON **known, cJSON *newer)
+{
+	if (!cJSON_IsObject(newer) ||
+	    cJSON_GetArraySize(newer) + cJSON_GetArraySize(*known) > (int)MPIC_META_KEYS_MAX) {
+		cJSON_Delete(newer);
+		return false;
+	}
+	while (*known != NULL && newer->child != NULL) {
+		cJSON *item = cJSON_DetachItemViaPointer(newer, newer->child);
+		cJSON_DeleteItemFromObjectCaseSensitive(*known, item->string);
+		cJSON_AddItemToObject(*known, item->string, item);
+	}
+	if (*known == NULL)
+		*known = newer;
+	else
+		cJSON_Delete(newer);
+	return true;
 }
 
 void json_put_seconds(cJSON *object, const char *name, int64_t ns)

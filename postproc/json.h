@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 double meta_number(const cJSON *object, const char *name, double otherwise);
@@ -12,6 +13,10 @@ const char *meta_text(const cJSON *object, const char *name, const char *otherwi
 
 /* Ticks are texts, because a JSON number holds 53 bits; 0 when absent or nonsense. */
 int64_t meta_tick(const cJSON *object, const char *name);
+
+/* Let what a later META of the same process or node says replace what is known of it. Takes newer over; false, and nothing
+ * changes, when it is no object or both together have more than MPIC_META_KEYS_MAX keys. */
+bool meta_supersede(cJSON **known, cJSON *newer);
 
 /* Seconds from nanoseconds, cut to what a clock can know. */
 void json_put_seconds(cJSON *object, const char *name, int64_t ns);

@@ -79,24 +79,19 @@ static int find_files(char *const *paths, size_t n, struct paths *ret_paths, str
 	return 0;
 }
 
-/* The newest node META of the file, or NULL. */
+/* What the node METAs of the file say together, the newest first, or NULL. */
 static cJSON *read_node_meta(const struct mpic_file *f)
 {
 	_cleanup_buf_ struct buf text = {0};
-	cJSON *newest = NULL;
+	cJSON *known = NULL;
 	for (size_t i = 0; i < f->nblocks; i++) {
 		const struct mpic_block *b = &f->blocks[i];
 		if (b->process != MPIC_NODE || b->kind != MPIC_META || mpic_read(f, b, &text, NULL) < 0)
 			continue;
-		cJSON *meta = cJSON_ParseWithLength((const char *)text.data, text.len_bytes);
-		if (!cJSON_IsObject(meta)) {
-			cJSON_Delete(meta);
-			continue;
-		}
-		cJSON_Delete(newest); /* blocks are sorted by seq: later ones supersede */
-		newest = meta;
+		/* Blocks are sorted by seq: later ones supersede. */
+		meta_supersede(&known, cJSON_ParseWithLength((const char *)text.data, text.len_bytes));
 	}
-	return newest;
+	return known;
 }
 
 static int read_clock(struct node *n)

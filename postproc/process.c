@@ -73,7 +73,7 @@ static int read_meta(struct process *p, const cJSON *meta)
 	return read_thread_meta(p, meta);
 }
 
-/* The newest META of the process that parses. */
+/* What the METAs of the process that parse say together, the newest first. */
 static int load_meta(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n)
 {
 	_cleanup_buf_ struct buf text = {0};
@@ -83,13 +83,7 @@ static int load_meta(struct process *p, const struct mpic_file *f, const struct 
 		cJSON *meta = mpic_read(f, &blocks[i], &text, NULL) < 0
 				      ? NULL
 				      : cJSON_ParseWithLength((const char *)text.data, text.len_bytes);
-		if (!cJSON_IsObject(meta)) {
-			p->bad_blocks++;
-			cJSON_Delete(meta);
-			continue;
-		}
-		cJSON_Delete(p->meta);
-		p->meta = meta;
+		p->bad_blocks += !meta_supersede(&p->meta, meta);
 	}
 	p->rank = NONE;
 	p->overhead_ns = NAN;

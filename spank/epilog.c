@@ -5,7 +5,7 @@
 #include "spank/epilog.h"
 #include "spank/agent.h"
 #include "spank/detach.h"
-#include "spank/layout.h"
+#include "spank/record.h"
 #include "spank/remove.h"
 #include "spank/spool.h"
 
@@ -68,7 +68,7 @@ static void wait_for_agent(int step_fd, uid_t uid)
 	}
 }
 
-static int run(const struct config *c, char *argv[], const struct layout_brief *b, unsigned seconds)
+static int run(const struct config *c, char *argv[], const struct record_brief *b, unsigned seconds)
 {
 	char program[PATH_MAX + 16];
 	char *envp[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
@@ -78,7 +78,7 @@ static int run(const struct config *c, char *argv[], const struct layout_brief *
 	return detach_run(argv, envp, &who, seconds);
 }
 
-static void collect(struct visit *v, const char *step, const struct layout_brief *b)
+static void collect(struct visit *v, const char *step, const struct record_brief *b)
 {
 	char dir[PATH_MAX + 512];
 	snprintf(dir, sizeof(dir), "%s/live/%s/%s", v->config->spool, v->job, step);
@@ -87,7 +87,7 @@ static void collect(struct visit *v, const char *step, const struct layout_brief
 }
 
 /* The first node of the step makes the report, unless srun has: `finish` sees that by itself. */
-static void finish(struct visit *v, const struct layout_brief *b)
+static void finish(struct visit *v, const struct record_brief *b)
 {
 	char nodes[16];
 	snprintf(nodes, sizeof(nodes), "%u", b->nnodes);
@@ -118,12 +118,12 @@ static bool holds_trace(int step_fd)
 /* 0 when nothing of the step is needed here any more. */
 static int settle_step(int job_fd, const char *name, struct visit *v)
 {
-	struct layout_brief b;
+	struct record_brief b;
 	int step_fd = openat(job_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (step_fd < 0)
 		return 0;
 	int left = 0;
-	if (layout_read(step_fd, &b) == 0) {
+	if (record_read(step_fd, &b) == 0) {
 		spool_mark(step_fd, "done"); /* slurmstepd may have died without saying so */
 		wait_for_agent(step_fd, b.uid);
 		if (!is_sealed(step_fd) && !agent_lives(step_fd, b.uid))
@@ -160,10 +160,10 @@ static int note_job(int live_fd, const char *name, struct visit *v)
 
 static int is_running(int job_fd, const char *name, struct visit *v)
 {
-	struct layout_brief b;
+	struct record_brief b;
 	(void)v;
 	int step_fd = openat(job_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int running = step_fd >= 0 && layout_read(step_fd, &b) == 0 && agent_lives(step_fd, b.uid);
+	int running = step_fd >= 0 && record_read(step_fd, &b) == 0 && agent_lives(step_fd, b.uid);
 	if (step_fd >= 0)
 		close(step_fd);
 	return running;

@@ -3,7 +3,7 @@
 #include "spank/step.h"
 #include "spank/agent.h"
 #include "spank/detach.h"
-#include "spank/layout.h"
+#include "spank/record.h"
 #include "spank/spool.h"
 
 #include <errno.h>
@@ -31,10 +31,10 @@ static bool ends_with(const char *text, const char *suffix)
 /* mpirun in a traced batch script starts its daemons by srun: their ranks and those that mpirun
  * starts itself, in the batch step, are one program and belong into one report, the batch step's.
  */
-static bool is_daemon_of_mpirun(spank_t sp, const struct layout *l)
+static bool is_daemon_of_mpirun(spank_t sp, const struct record *rec)
 {
 	static const char *const daemons[] = {"orted", "prted", "hydra_pmi_proxy"};
-	const char *program = l->argc > 0 ? l->argv[0] : "";
+	const char *program = rec->argc > 0 ? rec->argv[0] : "";
 	const char *slash = strrchr(program, '/');
 	program = slash != NULL ? slash + 1 : program;
 	if (!ends_with(sl_env(sp, "MPITRACE_DIR"), DAEMON_STEP_SUFFIX))
@@ -56,20 +56,20 @@ static uint32_t read_restart(spank_t sp)
 	return output_restart(text);
 }
 
-static bool read_numbers(spank_t sp, struct layout *l)
+static bool read_numbers(spank_t sp, struct record *rec)
 {
 	uint32_t uid, gid, here;
-	if (!sl_number(sp, S_JOB_ID, &l->job_id) || !sl_number(sp, S_JOB_STEPID, &l->step_id) ||
+	if (!sl_number(sp, S_JOB_ID, &rec->job_id) || !sl_number(sp, S_JOB_STEPID, &rec->step_id) ||
 	    !sl_number(sp, S_JOB_UID, &uid) || !sl_number(sp, S_JOB_GID, &gid))
 		return false;
-	l->uid = uid;
-	l->gid = gid;
-	l->restart = read_restart(sp);
-	if (!sl_number(sp, S_JOB_NODEID, &l->nodeid) || !sl_number(sp, S_JOB_NNODES, &l->nnodes) ||
-	    !sl_number(sp, S_JOB_TOTAL_TASK_COUNT, &l->ntasks) || !sl_number(sp, S_JOB_LOCAL_TASK_COUNT, &here))
+	rec->uid = uid;
+	rec->gid = gid;
+	rec->restart = read_restart(sp);
+	if (!sl_number(sp, S_JOB_NODEID, &rec->nodeid) || !sl_number(sp, S_JOB_NNODES, &rec->nnodes) ||
+	    !sl_number(sp, S_JOB_TOTAL_TASK_COUNT, &rec->ntasks) || !sl_number(sp, S_JOB_LOCAL_TASK_COUNT, &here))
 		return false;
-	l->ntasks_here = l->step_id == STEP_BATCH ? 0 : here;
-	return is_traceable(l->step_id) && uid != 0 && here <= TASKS_HERE_MAX;
+	rec->ntasks_here = rec->step_id == STEP_BATCH ? 0 : here;
+	return is_traceable(rec->step_id) && uid != 0 && here <= TASKS_HERE_MAX;
 }
 
 static uint32_t *read_tasks(spank_t sp, uint32_t count)
@@ -87,7 +87,7 @@ struct names {
 	char out[PATH_MAX];
 };
 
-static void read_names(spank_t sp, const struct request *r, struct layout *l, struct names *n)
+static void read_names(spank_t sp, const struct request *r, struct record *rec, struct names *n)
 {
 	const char *addr = sl_env(sp, "SLURM_TOPOLOGY_ADDR");
 	const char *pattern = sl_env(sp, "SLURM_TOPOLOGY_ADDR_PATTERN");
@@ -99,70 +99,70 @@ static void read_names(spank_t sp, const struct request *r, struct layout *l, st
 	n->node[strcspn(n->node, ".")] = '\0';
 	if (addr != NULL && pattern != NULL)
 		snprintf(n->switches, sizeof(n->switches), "%s %s", addr, pattern);
-	l->submit = sl_env(sp, "SLURM_SUBMIT_DIR");
-	if (!output_path(r, l->submit, l->job_id, l->restart, l->step_id, n->out))
+	rec->submit = sl_env(sp, "SLURM_SUBMIT_DIR");
+	if (!output_path(r, rec->submit, rec->job_id, rec->restart, rec->step_id, n->out))
 		n->out[0] = '\0';
-	l->node = n->node;
-	l->switches = n->switches;
-	l->out = n->out;
-	l->cluster = sl_env(sp, "SLURM_CLUSTER_NAME");
-	l->nodelist = nodes != NULL ? nodes : sl_env(sp, "SLURM_JOB_NODELIST");
-	l->slurm = sl_version(sp);
+	rec->node = n->node;
+	rec->switches = n->switches;
+	rec->out = n->out;
+	rec->cluster = sl_env(sp, "SLURM_CLUSTER_NAME");
+	rec->nodelist = nodes != NULL ? nodes : sl_env(sp, "SLURM_JOB_NODELIST");
+	rec->slurm = sl_version(sp);
 }
 
 /* Its tasks are the daemons; the ranks are their children, as unknown in number as those of the
  * batch step. */
-static void pose_as_batch_step(struct layout *l, struct request *r)
+static void pose_as_batch_step(struct record *rec, struct request *r)
 {
-	l->step_id = STEP_BATCH;
-	l->nnodes = l->ntasks = l->ntasks_here = 0;
+	rec->step_id = STEP_BATCH;
+	rec->nnodes = rec->ntasks = rec->ntasks_here = 0;
 	r->report = REPORT_NONE; /* the batch step's node makes it */
 }
 
-/* Everything the record says; l points into n, Slurm's memory and *ret_tasks (free it). */
-static bool describe(spank_t sp, struct request *r, struct layout *l, struct names *n, uint32_t **ret_tasks)
+/* Everything the record says; rec points into n, Slurm's memory and *ret_tasks (free it). */
+static bool describe(spank_t sp, struct request *r, struct record *rec, struct names *n, uint32_t **ret_tasks)
 {
 	gid_t *gids = NULL;
 	char **argv = NULL;
-	memset(l, 0, sizeof(*l));
-	if (!read_numbers(sp, l))
+	memset(rec, 0, sizeof(*rec));
+	if (!read_numbers(sp, rec))
 		return false;
-	l->argc = sl_argv(sp, &argv);
-	l->argv = argv;
-	l->ngids = sl_gids(sp, &gids);
-	l->gids = gids;
-	l->request = r;
-	if (is_daemon_of_mpirun(sp, l))
-		pose_as_batch_step(l, r);
-	read_names(sp, r, l, n);
-	*ret_tasks = read_tasks(sp, l->ntasks_here);
-	l->tasks = *ret_tasks;
+	rec->argc = sl_argv(sp, &argv);
+	rec->argv = argv;
+	rec->ngids = sl_gids(sp, &gids);
+	rec->gids = gids;
+	rec->request = r;
+	if (is_daemon_of_mpirun(sp, rec))
+		pose_as_batch_step(rec, r);
+	read_names(sp, r, rec, n);
+	*ret_tasks = read_tasks(sp, rec->ntasks_here);
+	rec->tasks = *ret_tasks;
 	return *ret_tasks != NULL;
 }
 
-static int make_directory(const struct config *c, const struct layout *l, struct step *s, struct error *e)
+static int make_directory(const struct config *c, const struct record *rec, struct step *s, struct error *e)
 {
 	char step[SPOOL_NAME_MAX];
 	int live_fd = spool_open_live(c->spool, true, e);
 	if (live_fd < 0)
 		return live_fd;
-	s->dir_fd = spool_make_step(live_fd, l->job_id, l->restart, s->step_id, l->uid, l->gid, e);
+	s->dir_fd = spool_make_step(live_fd, rec->job_id, rec->restart, s->step_id, rec->uid, rec->gid, e);
 	close(live_fd);
 	if (s->dir_fd < 0)
 		return s->dir_fd;
 	spool_step_name(s->step_id, step);
-	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%u.%u/step-%s", c->spool, l->job_id, l->restart, step);
+	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%u.%u/step-%s", c->spool, rec->job_id, rec->restart, step);
 	if (n >= (int)sizeof(s->dir))
 		return fail(e, -ENAMETOOLONG, "spool=%s is too long", c->spool);
-	return layout_write(s->dir_fd, l, e);
+	return record_write(s->dir_fd, rec, e);
 }
 
-static int start_agent(const struct config *c, const struct layout *l, const struct step *s, struct error *e)
+static int start_agent(const struct config *c, const struct record *rec, const struct step *s, struct error *e)
 {
 	char program[PATH_MAX + 16];
 	char *argv[] = {program, "collect", (char *)s->dir, NULL};
 	char *envp[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
-	struct identity who = {.uid = l->uid, .gid = l->gid, .gids = l->gids, .ngids = l->ngids};
+	struct identity who = {.uid = rec->uid, .gid = rec->gid, .gids = rec->gids, .ngids = rec->ngids};
 	snprintf(program, sizeof(program), "%s/mpitrace", c->bindir);
 	if (access(program, X_OK) != 0)
 		return fail(e, -errno, "%s: cannot run it; set bindir= in plugstack.conf", program);
@@ -176,7 +176,7 @@ static int start_agent(const struct config *c, const struct layout *l, const str
 void step_begin(spank_t sp, const struct config *c, const struct request *r, struct step *ret_step)
 {
 	struct error e = {""};
-	struct layout l;
+	struct record rec;
 	struct names names;
 	struct request request = *r;
 	struct step s = {.dir_fd = -1};
@@ -184,18 +184,18 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, str
 	ret_step->active = false;
 	if (!sl_number(sp, S_JOB_STEPID, &s.step_id))
 		return;
-	if (!describe(sp, &request, &l, &names, &tasks)) {
+	if (!describe(sp, &request, &rec, &names, &tasks)) {
 		free(tasks);
 		return;
 	}
-	s.active = make_directory(c, &l, &s, &e) >= 0 && start_agent(c, &l, &s, &e) >= 0;
+	s.active = make_directory(c, &rec, &s, &e) >= 0 && start_agent(c, &rec, &s, &e) >= 0;
 	free(tasks);
 	if (s.active) {
-		s.uid = l.uid;
+		s.uid = rec.uid;
 		*ret_step = s;
 		return;
 	}
-	sl_verbose("step %u.%u runs untraced: %s", l.job_id, s.step_id, e.text);
+	sl_verbose("step %u.%u runs untraced: %s", rec.job_id, s.step_id, e.text);
 	if (s.dir_fd >= 0)
 		close(s.dir_fd);
 }

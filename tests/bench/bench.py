@@ -208,6 +208,8 @@ def main():
             row('added to MPI_Finalize, ms, %s' % mpi, '<= 10', spread(added(ends, 'final_ms')))
             ends = begin_and_end(folder, mpi, int(10 * scale), ENV, int(5000000 * scale))
             row('the same after %.0f million calls' % (ends[0][0]['calls'] / 1e6), '<= 10', spread(added(ends, 'final_ms')))
+    # In simulated time, also alone: build/tests/bench/day
+    subprocess.run([os.path.join(os.path.dirname(MPITRACE), '../tests/bench/day')])
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -2,6 +2,7 @@
  * {finished, damaged_bytes, end, processes: [{meta, events, missing_blocks, undefined, ops, totals}]}. ops = calls
  * by operation in the events, totals = in the profile; undefined = events whose signature is not defined. */
 #include "format/mpic.h"
+#include "postproc/json.h"
 #include "format/sig.h"
 
 #include <cjson/cJSON.h>
@@ -92,8 +93,7 @@ static void take_thread(struct counted *c, const struct mpic_file *f, size_t fir
 			continue;
 		struct cursor at = cursor_over(payload.data, payload.len_bytes);
 		if (b->kind == MPIC_META) {
-			cJSON_Delete(c->meta);
-			c->meta = cJSON_ParseWithLength((const char *)payload.data, payload.len_bytes);
+			meta_supersede(&c->meta, cJSON_ParseWithLength((const char *)payload.data, payload.len_bytes));
 		} else if (b->kind == MPIC_DEFS) {
 			take_defs(c, at);
 		} else if (b->kind == MPIC_EVENTS) {

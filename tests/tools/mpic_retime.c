@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	}
 	double pack_ns = 0;
 	uint64_t calls = 0;
-	mpic_append_magic(&file);
+	mpic_append_magic(&file, f.id);
 	for (size_t k = 0; k < f.nblocks; k++) {
 		if (f.blocks[k].kind != MPIC_EVENTS || mpic_read(&f, &f.blocks[k], &payload, &e) < 0 ||
 		    retime(&c, cursor_over(payload.data, payload.len_bytes), &columns) == 0)

@@ -1,11 +1,12 @@
 /* collect.c - the agent's parts on files made by hand: what a program committed is in the .mpic,
- * whatever else the file says. In: layouts and segment files as format/segment.h draws them.  Out:
+ * whatever else the file says. In: segment files as format/segment.h draws them.  Out:
  * .mpic files, read back with format/mpic.h. */
-#include "collect/earlier.h"
+#include "collect/predecessor.h"
 #include "collect/meta.h"
 #include "collect/output.h"
 #include "collect/process.h"
-#include "collect/stepdir.h"
+#include "collect/snapshot.h"
+#include "collect/traces.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -53,75 +54,10 @@ static void write_file(const char *path, const void *bytes, size_t len_bytes)
 	close(fd);
 }
 
-TestSuite(layout, .init = make_dir, .fini = remove_dir);
+TestSuite(traces, .init = make_dir, .fini = remove_dir);
 TestSuite(output, .init = make_dir, .fini = remove_dir);
+TestSuite(snapshot, .init = make_dir, .fini = remove_dir);
 TestSuite(drain, .init = make_dir, .fini = remove_dir);
-
-/* ---- layout ---- */
-
-static int read_layout(const char *text, size_t len_bytes, struct layout *l)
-{
-	char path[PATH_MAX];
-	snprintf(path, sizeof(path), "%s/layout", dir);
-	write_file(path, text, len_bytes);
-	return layout_read(l, dir, NULL);
-}
-
-Test(layout, a_missing_one_is_an_error_that_names_it)
-{
-	struct layout l;
-	struct error e;
-	cr_assert_eq(layout_read(&l, dir, &e), -ENOENT);
-	cr_assert_not_null(strstr(e.text, dir));
-}
-
-Test(layout, a_value_may_contain_equals_signs_and_be_empty)
-{
-	static const char text[] = "argv=[\"a=b\"]\nname=\nbudget=12\n";
-	struct layout l;
-	cr_assert_eq(read_layout(text, strlen(text), &l), 0);
-	cr_assert_str_eq(layout_get(&l, "argv", ""), "[\"a=b\"]");
-	cr_assert_str_eq(layout_get(&l, "name", "x"), "");
-	cr_assert_eq(layout_number(&l, "budget", 0), 12);
-	layout_done(&l);
-}
-
-Test(layout, cut_anywhere_it_keeps_the_lines_before)
-{
-	static const char text[] = "node=n1\nnnodes=4";
-	for (size_t len = 0; len <= strlen(text); len++) {
-		struct layout l;
-		cr_assert_eq(read_layout(text, len, &l), 0);
-		cr_assert_str_eq(layout_get(&l, "node", "none"), len >= 7   ? "n1"
-								 : len == 6 ? "n"
-								 : len == 5 ? ""
-									    : "none");
-		layout_done(&l);
-	}
-}
-
-Test(layout, numbers_that_are_none_give_the_fallback)
-{
-	static const char text[] = "a=-1\nb=12x\nc=99999999999999999999999\nd=\ne= 4\n";
-	struct layout l;
-	cr_assert_eq(read_layout(text, strlen(text), &l), 0);
-	for (const char *key = "abcdef"; *key != '\0'; key++)
-		cr_assert_eq(layout_number(&l, (char[]){*key, '\0'}, 7), 7);
-	layout_done(&l);
-}
-
-Test(layout, a_huge_one_is_read_up_to_the_limits)
-{
-	size_t len = 2 * LAYOUT_BYTES_MAX;
-	char *text = malloc(len);
-	for (size_t i = 0; i < len; i += 4)
-		memcpy(text + i, "k=v\n", 4);
-	struct layout l;
-	cr_assert_eq(read_layout(text, len, &l), 0);
-	cr_assert_eq(l.n, LAYOUT_KEYS_MAX);
-	layout_done(&l);
-	free(text);
-}
 
 /* ---- output ---- */
 
@@ -229,7 +165,7 @@ Test(output, events_that_do_not_reach_the_file_are_told_and_definitions_wait)
 Test(output, keeps_room_for_the_end)
 {
 	struct output o = output_to(dir);
-	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE};
+	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE, .seq = o.id};
 	o.lost = count_lost;
 	o.reserve_bytes = 5000;
 	cr_assert_eq(output_open(&o, NULL), 0);
@@ -259,6 +195,52 @@ Test(output, is_still_a_trace_when_its_very_first_write_failed)
 	cr_assert_eq(output_close(&o), 0);
 	cr_assert_eq(blocks_of(o.path, MPIC_DEFS), 1);
 	free(o.path);
+}
+
+/* ---- what the finisher learns ---- */
+
+static struct output ended(const char *name, uint32_t processes)
+{
+	struct output o = output_to(dir);
+	o.name = name;
+	cr_assert_eq(output_open(&o, NULL), 0);
+	put_noise(&o, 10000, 0);
+	if (processes > 0)
+		cr_assert_eq(meta_end(&o, processes, 0, 0), 0);
+	cr_assert_eq(output_close(&o), 0);
+	return o;
+}
+
+Test(traces, are_counted_by_their_ends_and_read_whole_once_nobody_waits)
+{
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct traces t = {0};
+	struct output a = ended("a", 3), b = ended("b", 0);
+	traces_look(dir_fd, dir, &t);
+	cr_assert(t.n == 2 && t.finished == 1 && t.processes == 3, "%u %u %u", t.n, t.finished, t.processes);
+	traces_read_unfinished(dir, &t);
+	cr_assert(t.n == 2 && t.finished == 1 && t.processes == 4, "%u %u %u", t.n, t.finished, t.processes);
+	cr_assert_eq(truncate(a.path, (off_t)a.len_bytes - 1), 0);
+	traces_look(dir_fd, dir, &t);
+	cr_assert_eq(t.finished, 0);
+	traces_done(&t);
+	close(dir_fd);
+	free(a.path);
+	free(b.path);
+}
+
+Test(output, a_successor_ends_the_file_of_the_one_that_died)
+{
+	_cleanup_buf_ struct buf json = {0};
+	struct output o = ended("a", 0), on = output_to(dir);
+	cr_assert_eq(output_resume(&on, o.path, o.len_bytes), 0);
+	cr_assert_eq(meta_end(&on, 1, 0, 0), 0);
+	cr_assert_eq(output_close(&on), 0);
+	int fd = open(o.path, O_RDONLY | O_CLOEXEC);
+	cr_assert_eq(mpic_read_end(fd, &json, NULL), 1);
+	close(fd);
+	free(o.path);
+	free(on.path);
 }
 
 /* ---- segment files ---- */
@@ -323,7 +305,7 @@ static struct result drain(bool all)
 	cr_assert_eq(output_flush(&o), 0);
 	process_give_back(&p);
 	process_profile(&p, &o);
-	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE};
+	struct mpic_block end = {.kind = MPIC_END, .process = MPIC_NODE, .seq = o.id};
 	output_block(&o, &end, "{}", 2);
 	process_close(&p);
 	cr_assert_eq(output_close(&o), 0);
@@ -552,11 +534,11 @@ static void two_agents(struct segfile *f, bool flushed, bool given_back)
 {
 	struct process p, next;
 	struct output o = output_to(dir), on = output_to(dir);
-	struct earlier e;
+	struct predecessor e;
 	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
 	cr_assert_eq(output_open(&o, NULL), 0);
-	earlier_made(earlier_note(dir, o.path));
-	meta_process(&o, &p);
+	predecessor_made(predecessor_note(dir, o.path));
+	meta_process(&o, &p, true);
 	output_flush(&o);
 	cr_assert_eq(process_drain(&p, &o, false), 2);
 	if (flushed)
@@ -564,20 +546,20 @@ static void two_agents(struct segfile *f, bool flushed, bool given_back)
 	if (given_back)
 		process_give_back(&p);
 	cr_assert_eq(write(o.fd, "half a block", 12), 12);
-	cr_assert_eq(earlier_open(&e, dir), 1);
+	cr_assert_eq(predecessor_open(&e, dir), 1);
 	cr_assert_eq(output_resume(&on, e.file.path, e.end), -EWOULDBLOCK); /* it still lives */
 	close(o.fd);
 	cr_assert_eq(output_resume(&on, e.file.path, e.end), 0);
-	cr_assert_eq(earlier_index(&e, f), 0);
+	cr_assert_eq(predecessor_index(&e, f), 0);
 	cr_assert_eq(process_open(&next, segfile_path, 0, NULL), 0);
 	process_refresh(&next);
-	earlier_apply(&e, &next);
+	predecessor_apply(&e, &next);
 	process_drain(&next, &on, true);
 	cr_assert_eq(next.threads[0].events, 6);
 	cr_assert_eq(output_close(&on), 0);
 	process_close(&p);
 	process_close(&next);
-	earlier_close(&e);
+	predecessor_close(&e);
 	buf_done(&o.pending); /* what the dead one held */
 	free(o.queued);
 	free(o.path);
@@ -607,6 +589,184 @@ Test(drain, a_second_agent_goes_on_where_the_first_one_died)
 		snprintf(command, sizeof(command), "rm -f %s/n1*.mpic %s", dir, segfile_path);
 		cr_assert_eq(system(command), 0);
 	}
+}
+
+/* ---- snapshots: simulated time ---- */
+
+#define SECOND 1000000000ll
+#define DAY (86400 * SECOND)
+
+Test(backoff, a_day_has_at_most_a_hundred_and_a_cut_misses_at_most_an_eighth)
+{
+	const int64_t start = 7 * SECOND;
+	struct backoff b = {0};
+	unsigned n = 0;
+	for (int64_t now = start; now <= start + DAY; now += SECOND / 20) {
+		if (backoff_is_due(&b, SNAPSHOT_SHARE, now)) {
+			backoff_written(&b, now);
+			n++;
+		}
+		int64_t age = now - start, missed = now - b.last_ns;
+		cr_assert(missed <= SECOND || missed <= age / SNAPSHOT_SHARE, "%lld of %lld", (long long)missed,
+			  (long long)age);
+	}
+	cr_assert_leq(n, 100);
+	cr_assert_geq(n, 50);
+}
+
+struct simulated {
+	struct segfile *file;
+	struct process p;
+	struct output o;
+	struct snapshots s;
+	struct layout layout;
+};
+
+static void simulate(struct simulated *x)
+{
+	*x = (struct simulated){.file = make_segfile(), .o = output_to(dir)};
+	x->s.node = (struct node_meta){.layout = &x->layout, .stepdir = dir};
+	strcpy(x->file->exe, "/the/program");
+	x->file->pid = 77;
+	x->file->rank = x->file->size = -1;
+	cr_assert_eq(process_open(&x->p, segfile_path, 0, NULL), 0);
+	process_refresh(&x->p);
+	cr_assert_eq(output_open(&x->o, NULL), 0);
+}
+
+static void simulated_done(struct simulated *x)
+{
+	process_close(&x->p);
+	munmap(x->file, FILE_BYTES);
+	cr_assert_eq(output_close(&x->o), 0);
+	snapshots_done(&x->s);
+	free(x->o.path);
+}
+
+/* In the file as it is on disk: blocks of that kind whose payload has that text (METAs), or any. */
+static unsigned blocks_with(const struct mpic_file *f, uint32_t process, const char *text)
+{
+	_cleanup_buf_ struct buf payload = {0};
+	unsigned n = 0;
+	for (size_t i = 0; i < f->nblocks; i++) {
+		if (f->blocks[i].kind != MPIC_META || f->blocks[i].process != process)
+			continue;
+		cr_assert_eq(mpic_read(f, &f->blocks[i], &payload, NULL), 0);
+		n += memmem(payload.data, payload.len_bytes, text, strlen(text)) != NULL;
+	}
+	return n;
+}
+
+/* The calls of signature 0 in the newest PROFILE. */
+static uint64_t calls_on_disk(const struct mpic_file *f)
+{
+	_cleanup_buf_ struct buf payload = {0};
+	struct mpic_total t = {0};
+	for (size_t i = 0; i < f->nblocks; i++) { /* sorted by seq */
+		if (f->blocks[i].kind != MPIC_PROFILE)
+			continue;
+		cr_assert_eq(mpic_read(f, &f->blocks[i], &payload, NULL), 0);
+		struct cursor c = cursor_over(payload.data, payload.len_bytes);
+		cr_assert_eq(mpic_next_total(&c, &t), 1);
+	}
+	return t.calls;
+}
+
+Test(snapshot, a_file_cut_at_any_time_of_a_day_has_all_but_an_eighth_and_says_who_it_was)
+{
+	struct simulated x;
+	struct mpic_file f;
+	simulate(&x);
+	struct segment_total *totals = at(x.file, TOTALS_AT);
+	x.file->rank = 3;
+	x.file->size = 4;
+	for (int64_t now = SECOND; now <= DAY; now += SECOND) {
+		totals[0].calls = (uint64_t)(now / SECOND);
+		snapshot_round(&x.s, &x.o, &x.p, 1, now);
+		if (now / SECOND % 997 != 1)
+			continue;
+		cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
+		cr_assert_geq(calls_on_disk(&f) + totals[0].calls / SNAPSHOT_SHARE + 1, totals[0].calls);
+		cr_assert_eq(blocks_with(&f, 0, "/the/program"), 1);
+		cr_assert_eq(blocks_with(&f, MPIC_NODE, "topology"), 1);
+		mpic_close(&f);
+	}
+	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
+	cr_assert_leq(blocks_of(x.o.path, MPIC_PROFILE), 100);
+	cr_assert_leq(blocks_of(x.o.path, MPIC_META), 101);
+	cr_assert_leq(blocks_of(x.o.path, MPIC_CLOCK), 1000);
+	/* Each of them says whose it is: one damaged block does not make a stranger of it. */
+	cr_assert_eq(blocks_with(&f, 0, "\"rank\":3") + 1, blocks_of(x.o.path, MPIC_META));
+	cr_assert_eq(blocks_with(&f, 0, "\"pid\":77") + 1, blocks_of(x.o.path, MPIC_META));
+	mpic_close(&f);
+	simulated_done(&x);
+}
+
+Test(snapshot, a_rank_and_an_end_are_written_when_they_are_known)
+{
+	struct simulated x;
+	struct mpic_file f;
+	simulate(&x);
+	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
+	x.p.snapshots.last_ns = DAY; /* the next is hours away */
+	x.file->rank = 3;
+	x.file->size = 4;
+	snapshot_round(&x.s, &x.o, &x.p, 1, DAY + 1);
+	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
+	cr_assert_eq(blocks_with(&f, 0, "\"rank\":3"), 1);
+	cr_assert_eq(blocks_with(&f, 0, "/the/program"), 2, "whole again, since it changed");
+	mpic_close(&f);
+	x.file->state = SEGFILE_FINALIZED;
+	x.p.gone = true;
+	for (int i = 2; i < 10; i++)
+		snapshot_round(&x.s, &x.o, &x.p, 1, DAY + i);
+	snapshot_round(&x.s, &x.o, &x.p, 1, 2 * DAY);
+	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
+	cr_assert_eq(blocks_with(&f, 0, "finalized"), 1, "once: it does not change any more");
+	mpic_close(&f);
+	simulated_done(&x);
+}
+
+Test(snapshot, what_is_written_once_is_written_again_when_it_did_not_reach_the_file)
+{
+	struct simulated x;
+	struct mpic_file f;
+	simulate(&x);
+	limit_file(100);
+	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
+	limit_file(1 << 20);
+	snapshot_round(&x.s, &x.o, &x.p, 1, 10 * SECOND);
+	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
+	cr_assert_eq(blocks_with(&f, 0, "/the/program"), 1);
+	cr_assert_eq(blocks_with(&f, MPIC_NODE, "topology"), 1);
+	mpic_close(&f);
+	simulated_done(&x);
+}
+
+Test(snapshot, totals_have_their_definitions_though_no_event_was_drained)
+{
+	struct simulated x;
+	simulate(&x);
+	((struct defs_area *)at(x.file, DEFS_AT))->committed = 64;
+	for (int i = 1; i < 100; i++)
+		snapshot_round(&x.s, &x.o, &x.p, 1, i * SECOND);
+	cr_assert_eq(blocks_of(x.o.path, MPIC_DEFS), 1);
+	simulated_done(&x);
+}
+
+Test(snapshot, the_end_has_everything_once_more)
+{
+	struct simulated x;
+	struct mpic_file f;
+	simulate(&x);
+	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
+	cr_assert_eq(snapshot_end(&x.s, &x.o, &x.p, 1, 2 * SECOND), 0);
+	cr_assert_eq(output_flush(&x.o), 0);
+	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
+	cr_assert_eq(blocks_with(&f, 0, "/the/program"), 2);
+	cr_assert_eq(blocks_with(&f, MPIC_NODE, "topology"), 2);
+	mpic_close(&f);
+	simulated_done(&x);
 }
 
 Test(drain, refuses_what_is_no_segment_file)

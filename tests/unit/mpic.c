@@ -8,9 +8,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define EVENTS 1000
+#define FILE_ID 0x600df11e
 
 static void build(struct buf *file, bool end)
 {
@@ -18,7 +20,7 @@ static void build(struct buf *file, bool end)
 	_cleanup_buf_ struct buf payload = {0};
 	struct error e;
 
-	mpic_append_magic(file);
+	mpic_append_magic(file, FILE_ID);
 	for (uint32_t seq = 0; seq < 3; seq++) {
 		mpic_columns_begin(&columns, 1000000ull * seq);
 		for (uint64_t i = 0; i < EVENTS; i++) {
@@ -35,7 +37,7 @@ static void build(struct buf *file, bool end)
 		struct mpic_block b = {.kind = MPIC_EVENTS, .process = 2, .thread = 1, .seq = seq};
 		cr_assert_eq(mpic_append_block(file, &b, payload.data, payload.len_bytes, 6, &e), 0);
 	}
-	struct mpic_block last = {.kind = MPIC_END, .process = MPIC_NODE};
+	struct mpic_block last = {.kind = MPIC_END, .process = MPIC_NODE, .seq = FILE_ID};
 	if (end)
 		cr_assert_eq(mpic_append_block(file, &last, "{}", 2, 6, &e), 0);
 	mpic_columns_done(&columns);
@@ -369,6 +371,123 @@ Test(mpic, truncated_anywhere_keeps_every_whole_block_and_is_not_finished)
 		cr_assert_eq(whole + f.damaged_bytes, len);
 		mpic_close(&f);
 	}
+}
+
+/* ---- the end, found from the last bytes ---- */
+
+static int temporary(const void *bytes, size_t len)
+{
+	char path[] = "/tmp/mpic-test-XXXXXX";
+	int fd = mkstemp(path);
+	cr_assert_geq(fd, 0);
+	unlink(path);
+	cr_assert_eq(write(fd, bytes, len), (ssize_t)len);
+	return fd;
+}
+
+static int end_of(const void *bytes, size_t len)
+{
+	_cleanup_buf_ struct buf json = {0};
+	int fd = temporary(bytes, len), rc = mpic_read_end(fd, &json, NULL);
+	close(fd);
+	cr_assert(rc != 1 || (json.len_bytes == 2 && memcmp(json.data, "{}", 2) == 0));
+	return rc;
+}
+
+static bool finished_when_read_whole(const void *bytes, size_t len)
+{
+	struct mpic_file f;
+	struct error e;
+	cr_assert_eq(open_bytes(bytes, len, &f, &e), 0, "%s", e.text);
+	bool finished = f.finished;
+	mpic_close(&f);
+	return finished;
+}
+
+Test(end, truncated_anywhere_a_file_is_not_finished)
+{
+	_cleanup_buf_ struct buf file = {0};
+	build(&file, true);
+	cr_assert_eq(end_of(file.data, file.len_bytes), 1);
+	for (size_t len = file.len_bytes - 200; len < file.len_bytes; len++)
+		cr_assert_eq(end_of(file.data, len), 0, "%zu", len);
+	for (size_t len = 0; len < 100; len++)
+		cr_assert_eq(end_of(file.data, len), len < 16 ? -EBADMSG : 0, "%zu", len);
+}
+
+/* Bytes that this process has read so far, or 0 where the kernel does not count them (proc(5), /proc/PID/io). */
+static long long bytes_read(void)
+{
+	long long n = 0;
+	FILE *f = fopen("/proc/self/io", "re");
+	if (f != NULL) {
+		if (fscanf(f, "rchar: %lld", &n) != 1)
+			n = 0;
+		fclose(f);
+	}
+	return n;
+}
+
+Test(end, is_found_behind_a_gibibyte_by_reading_four_kibibytes)
+{
+	_cleanup_buf_ struct buf file = {0}, end = {0}, json = {0};
+	struct mpic_block last = {.kind = MPIC_END, .process = MPIC_NODE, .seq = FILE_ID};
+	const off_t far = 1 << 30;
+	build(&file, false);
+	cr_assert_eq(mpic_append_block(&end, &last, "{}", 2, 6, NULL), 0);
+	int fd = temporary(file.data, file.len_bytes);
+	cr_assert_eq(pwrite(fd, end.data, end.len_bytes, far), (ssize_t)end.len_bytes);
+	bytes_read();
+	long long nothing = bytes_read(), before = bytes_read();
+	cr_assert_eq(mpic_read_end(fd, &json, NULL), 1);
+	long long overhead = before - nothing, all = bytes_read() - before;
+	cr_assert_leq(all - overhead, 2ll * MPIC_TAIL_BYTES);
+	cr_assert_eq(ftruncate(fd, far + (off_t)end.len_bytes + 1), 0);
+	cr_assert_eq(mpic_read_end(fd, &json, NULL), 0);
+	close(fd);
+}
+
+Test(end, damage_before_it_changes_nothing)
+{
+	_cleanup_buf_ struct buf file = {0};
+	build(&file, true);
+	for (size_t at = 16; at < file.len_bytes - 60; at += 7)
+		file.data[at] ^= 0x55;
+	cr_assert_eq(end_of(file.data, file.len_bytes), 1);
+	file.data[file.len_bytes - 1] ^= 0x55;
+	cr_assert_eq(end_of(file.data, file.len_bytes), 0);
+}
+
+/* A program may name a communicator as it likes: here after a whole END block, at the very end of a payload that
+ * deflate cannot make shorter, and the agent dies behind it, or in it. */
+Test(end, one_that_stands_in_a_payload_is_none)
+{
+	_cleanup_buf_ struct buf file = {0}, fake = {0}, payload = {0};
+	struct mpic_block last = {.kind = MPIC_END, .process = MPIC_NODE, .seq = 0}, defs = {.kind = MPIC_DEFS};
+	build(&file, false);
+	cr_assert_eq(mpic_append_block(&fake, &last, "{}", 2, 6, NULL), 0);
+	for (int i = 0; i < 2000; i++)
+		buf_u8(&payload, (uint8_t)rand());
+	buf_bytes(&payload, fake.data, fake.len_bytes);
+	cr_assert_eq(mpic_append_block(&file, &defs, payload.data, payload.len_bytes, 6, NULL), 0);
+	cr_assert_eq(memcmp(file.data + file.len_bytes - fake.len_bytes, fake.data, fake.len_bytes), 0);
+	cr_assert_eq(end_of(file.data, file.len_bytes), 0);
+	cr_assert_not(finished_when_read_whole(file.data, file.len_bytes));
+	file.data[file.len_bytes - fake.len_bytes - 1] ^= 1; /* the block around it is lost */
+	cr_assert_eq(end_of(file.data, file.len_bytes), 0);
+	cr_assert_not(finished_when_read_whole(file.data, file.len_bytes));
+}
+
+Test(end, of_version_2_is_known_when_the_file_is_read_whole)
+{
+	_cleanup_buf_ struct buf file = {0};
+	build(&file, true);
+	memcpy(file.data + 8, (uint8_t[8]){2}, 8);
+	cr_assert_eq(end_of(file.data, file.len_bytes), -ENOTSUP);
+	cr_assert(finished_when_read_whole(file.data, file.len_bytes));
+	cr_assert_not(finished_when_read_whole(file.data, file.len_bytes - 1));
+	file.data[8] = 4;
+	cr_assert_eq(end_of(file.data, file.len_bytes), -EBADMSG);
 }
 
 Test(mpic, one_flipped_byte_costs_one_block)

@@ -1,7 +1,9 @@
 /* postproc_files.c - what analyze does with files that are cut, foreign, doubled, mixed, hostile or
  * cannot be written. */
 #include "step_analysis.h"
+#include "format/limits.h"
 #include "format/mpix.h"
+#include "postproc/json.h"
 #include "postproc/postproc.h"
 
 #include <criterion/criterion.h>
@@ -229,6 +231,26 @@ Test(files, flipped_bytes_never_crash_it)
 	remove_directory(dir);
 }
 
+/* A cut trace: the first META says who it was, later ones say what changed. */
+Test(files, a_later_meta_replaces_what_it_says_and_nothing_else)
+{
+	cJSON *known = NULL;
+	cr_assert(meta_supersede(&known, cJSON_Parse("{\"exe\":\"a\",\"state\":\"running\",\"threads\":[1]}")));
+	cr_assert(meta_supersede(&known, cJSON_Parse("{\"state\":\"lost\",\"threads\":[1,2]}")));
+	cr_assert_not(meta_supersede(&known, cJSON_Parse("[]")));
+	cr_assert_not(meta_supersede(&known, NULL));
+	cr_assert_str_eq(meta_text(known, "exe", ""), "a");
+	cr_assert_str_eq(meta_text(known, "state", ""), "lost");
+	cr_assert_eq(cJSON_GetArraySize(cJSON_GetObjectItem(known, "threads")), 2);
+	for (unsigned have = 3; have < MPIC_META_KEYS_MAX; have++) {
+		char one[32];
+		snprintf(one, sizeof(one), "{\"k%u\":1}", have);
+		cr_assert(meta_supersede(&known, cJSON_Parse(one)));
+	}
+	cr_assert_not(meta_supersede(&known, cJSON_Parse("{\"more\":1}")));
+	cJSON_Delete(known);
+}
+
 /* Damage behind the checksums: valid blocks with garbled contents. */
 Test(files, garbled_contents_in_valid_blocks_never_crash_it)
 {
@@ -239,7 +261,7 @@ Test(files, garbled_contents_in_valid_blocks_never_crash_it)
 		struct error e = {0};
 		_cleanup_buf_ struct buf out = {0};
 		cr_assert_eq(mpic_open(in(dir, "n1.mpic"), &f, &e), 0);
-		mpic_append_magic(&out);
+		mpic_append_magic(&out, f.id);
 		for (size_t b = 0; b < f.nblocks; b++) {
 			_cleanup_buf_ struct buf raw = {0};
 			cr_assert_eq(mpic_read(&f, &f.blocks[b], &raw, &e), 0);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FILE_ID 0x70726f67
 #define SIGS_MAX 512
 #define COMMS_MAX 32
 #define OPS_MAX 64
@@ -395,13 +396,13 @@ static void write_node(struct program *p, const char *dir, unsigned node, double
 {
 	_cleanup_buf_ struct buf file = {0};
 	char path[512];
-	mpic_append_magic(&file);
+	mpic_append_magic(&file, FILE_ID);
 	write_node_meta(&file, p, node);
 	write_clock(&file, p, node, end_us);
 	for (unsigned r = 0; r < p->ranks; r++)
 		if (node_of(p, r) == node)
 			write_rank(&file, p, r, end_us);
-	append(&file, MPIC_END, MPIC_NODE, 0, "{}", 2);
+	append(&file, MPIC_END, MPIC_NODE, FILE_ID, "{}", 2);
 	snprintf(path, sizeof(path), "%s/n%u.mpic", dir, node);
 	FILE *f = fopen(path, "w");
 	cr_assert_not_null(f);

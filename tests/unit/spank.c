@@ -1,6 +1,6 @@
 /* spank.c - the plugin's parts without a Slurm: a mock of spank/slurm.h stands below. */
 #include "spank/config.h"
-#include "spank/layout.h"
+#include "spank/record.h"
 #include "spank/remove.h"
 #include "spank/request.h"
 #include "spank/spool.h"
@@ -250,30 +250,30 @@ Test(spool, gives_the_user_nothing_but_the_ranks_directory, .init = make_root, .
 	close(live);
 }
 
-Test(layout, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, .fini = drop_root)
+Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, .fini = drop_root)
 {
 	char *argv[] = {"prog\nuid=0", "a\"b"}, text[2048] = "";
 	uint32_t tasks[] = {2, 3};
 	gid_t gids[] = {10, 20};
-	struct layout_brief b;
-	struct layout l = {.job_id = 4,
-			   .nnodes = 2,
-			   .nodeid = 1,
-			   .ntasks = 4,
-			   .tasks = tasks,
-			   .ntasks_here = 2,
-			   .uid = 1234,
-			   .gid = 56,
-			   .gids = gids,
-			   .ngids = 2,
-			   .request = &r,
-			   .out = "/o\nuid=0",
-			   .argv = argv,
-			   .argc = 2};
+	struct record_brief b;
+	struct record rec = {.job_id = 4,
+			     .nnodes = 2,
+			     .nodeid = 1,
+			     .ntasks = 4,
+			     .tasks = tasks,
+			     .ntasks_here = 2,
+			     .uid = 1234,
+			     .gid = 56,
+			     .gids = gids,
+			     .ngids = 2,
+			     .request = &r,
+			     .out = "/o\nuid=0",
+			     .argv = argv,
+			     .argc = 2};
 	int fd = open_root();
 	request_parse("report=none", &r, NULL);
-	cr_assert_eq(layout_write(fd, &l, &e), 0, "%s", e.text);
-	cr_assert_eq(layout_read(fd, &b), 0);
+	cr_assert_eq(record_write(fd, &rec, &e), 0, "%s", e.text);
+	cr_assert_eq(record_read(fd, &b), 0);
 	cr_assert(b.uid == 1234 && b.gid == 56 && b.ngids == 2 && b.gids[1] == 20 && b.nnodes == 2 && b.nodeid == 1);
 	cr_assert_not(b.report);
 	cr_assert_str_eq(b.out, "/o uid=0");
@@ -285,13 +285,13 @@ Test(layout, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 	close(fd);
 }
 
-Test(layout, refuses_a_record_that_is_cut, .init = make_root, .fini = drop_root)
+Test(record, refuses_a_record_that_is_cut, .init = make_root, .fini = drop_root)
 {
-	struct layout_brief b;
+	struct record_brief b;
 	int fd = open_root(), file = openat(fd, "layout", O_WRONLY | O_CREAT, 0644);
 	cr_assert_gt(write(file, "uid=5\ngid=5\n", 12), 0);
 	close(file);
-	cr_assert_eq(layout_read(fd, &b), -EBADMSG);
+	cr_assert_eq(record_read(fd, &b), -EBADMSG);
 	close(fd);
 }
 

@@ -1,6 +1,6 @@
-/* earlier.c - see earlier.h. A segment is given back to its program after its block was written, so a predecessor
- * that died in between left it in both places: the numbers of the blocks that are in the file tell. */
-#include "collect/earlier.h"
+/* predecessor.c - see predecessor.h. A segment is given back to its program after its block was written, so a predecessor
+ * that died in between left it in both places: which blocks are in the file decides. */
+#include "collect/predecessor.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define NOTE "output"
 
 /* '?' and the name while the file is not made, or just made and empty: then the first byte becomes '='. */
-int earlier_note(const char *ranks, const char *path)
+int predecessor_note(const char *ranks, const char *path)
 {
 	char name[PATH_MAX + 8], text[PATH_MAX + 1];
 	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
@@ -29,7 +29,7 @@ int earlier_note(const char *ranks, const char *path)
 	return fd >= 0 ? fd : -errno;
 }
 
-void earlier_made(int note_fd)
+void predecessor_made(int note_fd)
 {
 	if (note_fd < 0)
 		return;
@@ -40,7 +40,7 @@ void earlier_made(int note_fd)
 
 /* Before a successor writes to an empty file that only was to be made: with bytes in it it would no longer be
  * known as ours. */
-int earlier_claim(const char *ranks)
+int predecessor_claim(const char *ranks)
 {
 	char name[PATH_MAX + 8];
 	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
@@ -51,7 +51,7 @@ int earlier_claim(const char *ranks)
 	return rc;
 }
 
-void earlier_forget(const char *ranks)
+void predecessor_forget(const char *ranks)
 {
 	char name[PATH_MAX + 8];
 	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
@@ -75,10 +75,10 @@ static bool read_note(const char *ranks, char path[PATH_MAX])
 	return text[0] == '=' || st.st_size == 0;
 }
 
-int earlier_open(struct earlier *ret_earlier, const char *ranks)
+int predecessor_open(struct predecessor *ret_earlier, const char *ranks)
 {
 	char path[PATH_MAX];
-	struct earlier e = {0};
+	struct predecessor e = {0};
 	*ret_earlier = e;
 	if (!read_note(ranks, path))
 		return 0;
@@ -102,16 +102,16 @@ int earlier_open(struct earlier *ret_earlier, const char *ranks)
 	return 1;
 }
 
-void earlier_close(struct earlier *e)
+void predecessor_close(struct predecessor *e)
 {
 	if (e->file.path != NULL && e->file.fd >= 0)
 		mpic_close(&e->file);
 	else
 		free(e->file.path);
-	*e = (struct earlier){0};
+	*e = (struct predecessor){0};
 }
 
-static bool is_meta_of(const struct earlier *e, const struct mpic_block *b, const struct segfile *f)
+static bool is_meta_of(const struct predecessor *e, const struct mpic_block *b, const struct segfile *f)
 {
 	_cleanup_buf_ struct buf text = {0};
 	char tick[32];
@@ -127,7 +127,7 @@ static bool is_meta_of(const struct earlier *e, const struct mpic_block *b, cons
 	return same;
 }
 
-uint32_t earlier_index(const struct earlier *e, const struct segfile *f)
+uint32_t predecessor_index(const struct predecessor *e, const struct segfile *f)
 {
 	uint32_t last = MPIC_NODE;
 	for (size_t i = 0; i < e->file.nblocks; i++) {
@@ -141,14 +141,14 @@ uint32_t earlier_index(const struct earlier *e, const struct segfile *f)
 	return MPIC_NODE;
 }
 
-bool earlier_has(const struct earlier *e, enum mpic_kind kind, uint32_t process, uint32_t thread, uint64_t seq)
+bool predecessor_has(const struct predecessor *e, enum mpic_kind kind, uint32_t process, uint32_t thread, uint64_t seq)
 {
 	struct mpic_block key = {.kind = kind, .process = process, .thread = thread, .seq = seq};
 	return e->file.nblocks > 0 &&
 	       bsearch(&key, e->file.blocks, e->file.nblocks, sizeof(key), mpic_compare_blocks) != NULL;
 }
 
-uint64_t earlier_next_seq(const struct earlier *e, enum mpic_kind kind, uint32_t process, uint32_t thread)
+uint64_t predecessor_next_seq(const struct predecessor *e, enum mpic_kind kind, uint32_t process, uint32_t thread)
 {
 	uint64_t next = 0;
 	for (size_t i = 0; i < e->file.nblocks; i++) {
@@ -159,7 +159,7 @@ uint64_t earlier_next_seq(const struct earlier *e, enum mpic_kind kind, uint32_t
 	return next;
 }
 
-static uint64_t events_in(const struct earlier *e, const struct mpic_block *b)
+static uint64_t events_in(const struct predecessor *e, const struct mpic_block *b)
 {
 	_cleanup_buf_ struct buf payload = {0};
 	static struct mpic_events it;
@@ -170,37 +170,37 @@ static uint64_t events_in(const struct earlier *e, const struct mpic_block *b)
 	return n;
 }
 
-/* Definitions were told from the first region on, each up to what was committed then. */
-static void skip_defs(struct process *p, uint32_t thread, uint64_t told)
+/* Definitions were recorded from the first region on, each up to what was committed then. */
+static void skip_defs(struct process *p, uint32_t thread, uint64_t recorded)
 {
 	for (uint32_t i = 0; i < p->nmaps; i++) {
 		struct mapped_region *m = &p->maps[i];
 		if (m->row.type != REGION_DEFS || m->row.thread != thread || m->at == NULL)
 			continue;
 		uint32_t have = atomic_load_explicit(&((struct defs_area *)m->at)->committed, memory_order_acquire);
-		m->done_bytes = told < have ? (uint32_t)told : have;
-		told -= m->done_bytes;
+		m->done_bytes = recorded < have ? (uint32_t)recorded : have;
+		recorded -= m->done_bytes;
 	}
 }
 
-void earlier_apply(const struct earlier *e, struct process *p)
+void predecessor_apply(const struct predecessor *e, struct process *p)
 {
-	uint64_t *told = calloc(p->nthreads + 1, sizeof(*told));
-	for (size_t i = 0; told != NULL && i < e->file.nblocks; i++) {
+	uint64_t *recorded = calloc(p->nthreads + 1, sizeof(*recorded));
+	for (size_t i = 0; recorded != NULL && i < e->file.nblocks; i++) {
 		const struct mpic_block *b = &e->file.blocks[i];
 		if (b->process != p->index || b->thread >= p->nthreads)
 			continue;
 		if (b->kind == MPIC_DEFS)
-			told[b->thread] += b->raw_len_bytes;
+			recorded[b->thread] += b->raw_len_bytes;
 		if (b->kind == MPIC_EVENTS)
 			p->threads[b->thread].events += events_in(e, b);
 	}
-	for (uint32_t t = 0; told != NULL && t < p->nthreads; t++) {
-		p->threads[t].defs_seq = earlier_next_seq(e, MPIC_DEFS, p->index, t);
-		p->threads[t].profile_seq = earlier_next_seq(e, MPIC_PROFILE, p->index, t);
-		skip_defs(p, t, told[t]);
+	for (uint32_t t = 0; recorded != NULL && t < p->nthreads; t++) {
+		p->threads[t].defs_seq = predecessor_next_seq(e, MPIC_DEFS, p->index, t);
+		p->threads[t].profile_seq = predecessor_next_seq(e, MPIC_PROFILE, p->index, t);
+		skip_defs(p, t, recorded[t]);
 	}
-	free(told);
-	p->meta_seq = earlier_next_seq(e, MPIC_META, p->index, 0);
-	p->earlier = e;
+	free(recorded);
+	p->meta_seq = predecessor_next_seq(e, MPIC_META, p->index, 0);
+	p->predecessor = e;
 }

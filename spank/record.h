@@ -1,17 +1,14 @@
-/* layout.h - the record of a step on one node, `layout` in the step's directory (docs/STEPDIR.md).
+/* record.h - what Slurm knows of a step, into and out of its layout file (format/layout.h).
  * Written by slurmstepd as root, read by the agent and by the epilog. */
 #pragma once
 
 #include "base/error.h"
+#include "format/limits.h"
 #include "spank/output.h"
 
 #include <sys/types.h>
 
-#define LAYOUT_BYTES_MAX (1u << 20) /* what the agent accepts */
-#define LAYOUT_ARGV_MAX (1u << 18)  /* a longer command line is cut, with "..." as its last argument */
-#define LAYOUT_GIDS_MAX 256
-
-struct layout {
+struct record {
 	uint32_t job_id, restart, step_id;
 	uint32_t nodeid, nnodes, ntasks; /* nnodes and ntasks: 0 = unknown (a batch step) */
 	const uint32_t *tasks;		 /* global ids of this node's tasks */
@@ -27,11 +24,11 @@ struct layout {
 	int argc;
 };
 
-/* Write the record under a temporary name and rename it. 0, or -errno with text. */
-int layout_write(int step_fd, const struct layout *l, struct error *e);
+/* Write the layout file under a temporary name and rename it. 0, or -errno with text. */
+int record_write(int step_fd, const struct record *r, struct error *e);
 
-/* What the epilog needs of a record. */
-struct layout_brief {
+/* What the epilog needs of it. */
+struct record_brief {
 	uid_t uid;
 	gid_t gid;
 	gid_t gids[LAYOUT_GIDS_MAX];
@@ -42,4 +39,4 @@ struct layout_brief {
 };
 
 /* Read it back; a file that is not root's (our own), or not complete: -errno. */
-int layout_read(int step_fd, struct layout_brief *ret_brief);
+int record_read(int step_fd, struct record_brief *ret_brief);
