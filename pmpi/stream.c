@@ -2,7 +2,6 @@
 #include "pmpi/stream.h"
 
 #include "format/mpic.h"
-#include "pmpi/modules.h"
 #include "pmpi/op_names.h"
 #include "pmpi/segfile.h"
 
@@ -23,7 +22,6 @@
 
 __thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
 bool stream_on;
-uint32_t handles_epoch = 1;
 static atomic_uint thread_count;
 
 void stream_set_limit(struct stream *s)
@@ -113,6 +111,7 @@ static bool find_free_slot(const struct stream *s, uint32_t *ret_slot)
 static void next_segment(struct stream *s)
 {
 	uint32_t slot;
+	uint64_t from = tick_now();
 	if (atomic_load_explicit(&segfile->stop_events, memory_order_relaxed) != 0) {
 		events_stop(s);
 		return;
@@ -125,6 +124,7 @@ static void next_segment(struct stream *s)
 		lose(s, records_in(s->segment), s->segment->begin_tick, LOST_SPILL_FAILED);
 	}
 	open_segment(s);
+	stream_slow(s, from);
 }
 
 static enum lost_reason why_off(const struct stream *s)
@@ -229,8 +229,10 @@ bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t 
 		    uint32_t tail_bytes)
 {
 	uint32_t body = head_bytes + tail_bytes, need = 8 + (body + 7) / 8 * 8;
-	if (!defs_room(s, need))
+	if (!defs_room(s, need)) {
+		s->area->defs_missing++;
 		return false;
+	}
 	uint32_t used = atomic_load_explicit(&s->defs->committed, memory_order_relaxed);
 	uint8_t *p = (uint8_t *)(s->defs + 1) + used;
 	memcpy(p, &type, 4);
@@ -278,16 +280,43 @@ static bool define_sig(struct stream *s, uint32_t id, const uint64_t *words, uin
 
 static void put_slot(struct stream *s, uint64_t hash, uint32_t sig)
 {
-	uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1);
+	uint32_t at = (uint32_t)hash & s->slots_mask;
 	while (s->slots[at].sig != 0)
-		at = (at + 1) & (STREAM_SLOTS - 1);
+		at = (at + 1) & s->slots_mask;
 	s->slots[at] = (struct sig_slot){(uint32_t)(hash >> 32) | 1, sig + 1};
+}
+
+/* Words of a signature in the dictionary: its number stands in front of them, in the definitions. */
+static uint32_t words_of(const struct stream *s, uint32_t sig, const uint64_t **ret_words)
+{
+	*ret_words = s->sig_words[sig];
+	return (uint32_t)((*ret_words)[-1] >> 32);
+}
+
+/* Room for one more, with half of the slots empty. Few pages are touched where signatures are few. */
+static bool slots_room(struct stream *s)
+{
+	uint32_t have = s->slots_mask + 1, want = have * 4;
+	if (s->nsigs < have / 2)
+		return true;
+	struct sig_slot *old = s->slots, *more = memory_reserve(want * sizeof(*more));
+	if (more == NULL)
+		return false;
+	s->slots = more;
+	s->slots_mask = want - 1;
+	for (uint32_t sig = 0; sig < s->nsigs; sig++) {
+		const uint64_t *words;
+		uint32_t n = words_of(s, sig, &words);
+		put_slot(s, sig_hash(words, n), sig);
+	}
+	munmap(old, have * sizeof(*old));
+	return true;
 }
 
 static uint32_t add_exact(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash)
 {
 	uint32_t id = s->nsigs;
-	if (s->nexact >= STREAM_SIGS_MAX || n > STREAM_WORDS_MAX || !define_sig(s, id, words, n))
+	if (s->nexact >= STREAM_SIGS_MAX || n > STREAM_WORDS_MAX || !slots_room(s) || !define_sig(s, id, words, n))
 		return UINT32_MAX;
 	put_slot(s, hash, id);
 	s->nexact++;
@@ -298,12 +327,14 @@ static uint32_t add_exact(struct stream *s, const uint64_t *words, uint32_t n, u
 static bool find_sig(const struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, uint32_t *ret_sig)
 {
 	uint32_t tag = (uint32_t)(hash >> 32) | 1;
-	for (uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1); s->slots[at].sig != 0;
-	     at = (at + 1) & (STREAM_SLOTS - 1))
-		if (s->slots[at].tag == tag && words_equal(s->sig_words[s->slots[at].sig - 1], words, n)) {
+	for (uint32_t at = (uint32_t)hash & s->slots_mask; s->slots[at].sig != 0; at = (at + 1) & s->slots_mask) {
+		const uint64_t *have;
+		if (s->slots[at].tag == tag && words_of(s, s->slots[at].sig - 1, &have) == n &&
+		    words_equal(have, words, n)) {
 			*ret_sig = s->slots[at].sig - 1;
 			return true;
 		}
+	}
 	return false;
 }
 
@@ -320,37 +351,64 @@ static uint32_t coarse(struct stream *s, const uint64_t *words)
 		if (find_sig(s, w, 2, sig_hash(w, 2), &sig))
 			return sig;
 	}
-	if (s->nsigs >= SIGS_ALL || !define_sig(s, s->nsigs, w, 2))
+	if (s->nsigs >= SIGS_ALL || !slots_room(s) || !define_sig(s, s->nsigs, w, 2))
 		return 0; /* signature 0 is "some call" */
 	put_slot(s, sig_hash(w, 2), s->nsigs);
 	return s->nsigs++;
 }
 
-COLD static uint32_t add_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
+uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
 {
-	modules_note(words[1]);
-	uint32_t sig = add_exact(s, words, n, hash);
+	uint64_t hash = sig_hash(words, n);
+	uint32_t sig;
+	if (find_sig(s, words, n, hash, &sig))
+		return sig;
+	sig = add_exact(s, words, n, hash);
 	if (sig != UINT32_MAX)
 		return sig;
 	*ret_literal = true;
 	return coarse(s, words);
 }
 
-/* The number of words stands in front of the words of each signature in the definitions. */
-uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
+/* ---- the calls of late ---- */
+
+/* They push each other out: four times as many places. */
+static void grow_known(struct stream *s)
 {
-	uint64_t hash = sig_hash(words, n);
-	uint32_t tag = (uint32_t)(hash >> 32) | 1;
-	for (uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1);; at = (at + 1) & (STREAM_SLOTS - 1)) {
-		const struct sig_slot *slot = &s->slots[at];
-		if (slot->sig == 0)
-			return add_sig(s, words, n, hash, ret_literal);
-		if (slot->tag == tag) {
-			const uint64_t *have = s->sig_words[slot->sig - 1];
-			if ((uint32_t)(have[-1] >> 32) == n && words_equal(have, words, n))
-				return slot->sig - 1;
-		}
+	unsigned bits = 64 - s->known_shift;
+	size_t len = sizeof(*s->known) << bits;
+	struct known_call *old = s->known, *more = memory_reserve(len * 4);
+	s->known_evicted = 0;
+	if (more == NULL)
+		return;
+	s->known = more;
+	s->known_shift -= 2;
+	for (size_t i = 0; i < (size_t)1 << bits; i++)
+		if (old[i].n != 0)
+			*known_place(s, old[i].words, KEY_WORDS) = old[i];
+	munmap(old, len);
+}
+
+void stream_remember(struct stream *s, const uint64_t *words, uint32_t n, uint32_t sig)
+{
+	struct known_call fresh = {.sig = sig, .n = n};
+	memcpy(fresh.words, words, n * sizeof(*words));
+	struct known_call *k = known_place(s, fresh.words, KEY_WORDS);
+	if (k->n != 0 && ++s->known_evicted >= 2u << (64 - s->known_shift) && s->known_shift > 64 - KNOWN_BITS_MAX) {
+		grow_known(s);
+		k = known_place(s, fresh.words, KEY_WORDS);
 	}
+	*k = fresh;
+}
+
+void stream_slow(struct stream *s, uint64_t from)
+{
+	uint64_t now = tick_now();
+	if (from < s->slow_until)
+		from = s->slow_until;
+	s->area->slow_calls++;
+	s->area->slow_ticks += now - from;
+	s->slow_until = now;
 }
 
 uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words)
@@ -383,8 +441,10 @@ static void allocate_ring(struct stream *s)
 
 static bool allocate(struct stream *s)
 {
-	s->slots = memory_reserve(STREAM_SLOTS * sizeof(*s->slots));
-	s->known = memory_reserve(KNOWN_CALLS * sizeof(*s->known));
+	s->slots = memory_reserve(STREAM_SLOTS_FIRST * sizeof(*s->slots));
+	s->slots_mask = STREAM_SLOTS_FIRST - 1;
+	s->known = memory_reserve(sizeof(*s->known) << KNOWN_BITS_FIRST);
+	s->known_shift = 64 - KNOWN_BITS_FIRST;
 	s->sig_words = memory_reserve(SIGS_ALL * sizeof(*s->sig_words));
 	s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
 	s->area = segfile_add_region(REGION_THREAD, s->thread, PAGE, NULL, true);

@@ -18,7 +18,7 @@
 
 #define STREAM_SIGS_MAX 32768u	/* exact signatures of a thread; later ones are coarse, their words in the event */
 #define STREAM_COARSE_MAX 4096u /* coarse signatures on top */
-#define STREAM_SLOTS 131072u	/* of the hash table: a power of two over twice the signatures */
+#define STREAM_SLOTS_FIRST 1024u		  /* of the hash table: a power of two over twice the signatures */
 #define STREAM_WORDS_MAX SEGREC_EXTRA_MAX /* of one signature */
 #define STREAM_DEFS_MAX (4u << 20)	  /* bytes of definitions of a thread */
 
@@ -30,19 +30,19 @@ struct sig_slot {
 	uint32_t sig; /* id + 1; 0 = empty */
 };
 
-/* A call as it was made: head and address of its signature, then what decides the rest: handles and numbers as they
- * were passed. Equal keys have equal signatures as long as no handle was freed. */
+/* The signatures of the last calls, found by their first words without a look into the dictionary. */
 #define KEY_WORDS 7
 
 struct known_call {
-	uint64_t key[KEY_WORDS];
+	uint64_t words[KEY_WORDS]; /* the signature; zero behind its end */
 	uint32_t sig;
-	uint32_t epoch; /* of the handles */
+	uint32_t n; /* words; 0 = an empty place */
 };
 
-#define KNOWN_CALLS 256u /* of a thread, by a hash of the key; a power of two */
-
-extern uint32_t handles_epoch HIDDEN; /* moves when a handle may change its meaning; never 0 */
+/* Places of a thread, by a hash of the words: more where a program makes so many different calls that they push each other
+ * out. */
+#define KNOWN_BITS_FIRST 8
+#define KNOWN_BITS_MAX 16
 
 struct stream {
 	uintptr_t inside; /* frame of the MPI call this thread is in; 0 outside */
@@ -52,6 +52,7 @@ struct stream {
 	struct segment *segment;
 	struct segment_total *totals;
 	struct known_call *known;
+	unsigned known_shift; /* 64 - bits */
 	struct sig_slot *slots;
 	const uint64_t **sig_words;
 	struct thread_area *area;
@@ -67,6 +68,9 @@ struct stream {
 	uint32_t defs_total;	/* bytes of all regions */
 	uint32_t totals_cap;
 	bool events_off, paused;
+	uint32_t known_evicted; /* since the places became more */
+	uint32_t slots_mask;
+	uint64_t slow_until;	 /* the tracer's time is measured so far */
 	uint64_t op_defined[16]; /* bits: operations whose name is in this thread's definitions */
 	struct scratch {
 		uint64_t *words;
@@ -80,7 +84,8 @@ extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised o
 /* This thread's stream, made on first use; NULL when tracing is off. */
 struct stream *stream_attach(void) HIDDEN COLD;
 
-/* Find or add. Returns the id of the signature. *ret_literal = its words must go with the event. */
+/* Find or add. Returns the id of the signature. *ret_literal = its words must go with the event. The call site of a new one is
+ * not looked at: record_sig() does that, too. */
 uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal) HIDDEN;
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
 			uint32_t nextra) HIDDEN COLD;
@@ -123,20 +128,25 @@ INLINE void stream_record(struct stream *s, uint32_t sig, uint64_t enter, uint64
 			      memory_order_release);
 }
 
-/* Where a call with that key stands, if it is known. */
-INLINE struct known_call *known_place(const struct stream *s, const uint64_t key[KEY_WORDS])
+/* Where a call with those words stands, if it is known. n is a constant. */
+INLINE struct known_call *known_place(const struct stream *s, const uint64_t *words, uint32_t n)
 {
-	uint64_t h = key[1] + key[2] * 4 + key[3] * 8 + key[4] * 2 + key[5] + key[6];
-	return &s->known[h * 0x9e3779b97f4a7c15ull >> 56];
+	uint64_t h = words[1];
+	for (uint32_t i = 2; i < n; i++)
+		h += words[i] * (2 * i + 1);
+	return &s->known[h * 0x9e3779b97f4a7c15ull >> s->known_shift];
 }
 
-_Static_assert(KNOWN_CALLS == 1u << (64 - 56), "the hash keeps 8 bits");
-
-INLINE bool is_known(const struct known_call *k, const uint64_t key[KEY_WORDS])
+INLINE bool is_known(const struct known_call *k, const uint64_t *words, uint32_t n)
 {
-	uint64_t differ = k->epoch ^ __atomic_load_n(&handles_epoch, __ATOMIC_RELAXED);
+	uint64_t differ = 0;
 #pragma GCC unroll 7
-	for (int i = 0; i < KEY_WORDS; i++)
-		differ |= k->key[i] ^ key[i];
+	for (uint32_t i = 0; i < n; i++)
+		differ |= k->words[i] ^ words[i];
 	return __builtin_expect(differ == 0, true);
 }
+
+/* Remember the signature of those words (n <= KEY_WORDS). */
+void stream_remember(struct stream *s, const uint64_t *words, uint32_t n, uint32_t sig) HIDDEN;
+/* The tracer has worked since the tick `from`: what lies behind what was measured before is added to the thread's slow time. */
+void stream_slow(struct stream *s, uint64_t from) HIDDEN;

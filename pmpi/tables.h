@@ -1,87 +1,72 @@
 /* tables.h - what handles mean: communicators, datatypes, requests. Handles are never identities by themselves.
- * Process-wide; locked only under MPI_THREAD_MULTIPLE. */
+ * Process-wide; locked only under MPI_THREAD_MULTIPLE. What is looked up in every call stands in a cache of handles.h. */
 #pragma once
 
+#include "format/mpic.h"
+#include "pmpi/handles.h"
 #include "pmpi/ops.h"
 #include "pmpi/stream.h"
 
 extern bool tables_shared HIDDEN; /* several threads may call MPI at once */
 extern struct next next HIDDEN;	  /* the MPI library's own functions */
 
-/* A handle is about to be freed: what calls with it mean must be looked up again. */
-static inline void handles_changed(void)
-{
-	if (__atomic_add_fetch(&handles_epoch, 1, __ATOMIC_RELAXED) == 0)
-		__atomic_store_n(&handles_epoch, 1, __ATOMIC_RELAXED);
-}
+void tables_lock(void) HIDDEN;
+void tables_unlock(void) HIDDEN;
 
 /* ---- communicators ---- */
 
-struct comm_entry {
-	MPI_Comm handle;
-	bool used; /* it and the handle are read without the lock, the others only when it is set */
-	uint32_t id;
-	int32_t rank;	      /* mine in it */
+/* What a call on a communicator must know of it. */
+struct comm_view {
+	uint32_t id;	      /* MPIC_NO_COMM: no room for it, or MPI_COMM_NULL */
+	int32_t rank;	      /* mine in it; -1 if none */
 	uint32_t size;	      /* of the local group */
 	uint32_t remote_size; /* 0 unless inter */
-	uint32_t created;     /* communicators derived from it so far: the same count on all members */
-	uint32_t objects;     /* the same of windows and files made on it */
-	bool has_neighbors;   /* the next two are known and told */
-	uint32_t in, out;     /* neighbours of this rank */
-	uint64_t global_id;
 };
 
 void comms_begin(void) HIDDEN COLD; /* after MPI_Init: MPI_COMM_WORLD, MPI_COMM_SELF */
 /* After MPI_Session_init: world ranks are those of group, which is ours from now on. */
 void comms_begin_without_world(MPI_Group group) HIDDEN COLD;
-struct comm_entry *comm_find_slow(MPI_Comm comm) HIDDEN COLD;
+struct comm_view comm_find_slow(MPI_Comm comm) HIDDEN COLD;
 /* Enter newcomm, created by op from parent. salt distinguishes siblings that are not ordered by the parent's
  * collectives (create_group, intercomm_create: the tag), else -1. Returns its id, MPIC_NO_COMM for MPI_COMM_NULL. */
 uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt) HIDDEN COLD;
 /* MPI_Comm_idup returned: newcomm gets its place among the parent's children now and is entered at its first use. */
 void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm) HIDDEN COLD;
+/* Before it is freed, as the library may give the handle to another thread at once. */
 void comm_freed(MPI_Comm comm) HIDDEN COLD;
 void comm_named(MPI_Comm comm, const char *name) HIDDEN COLD;
-/* The entry with its neighbours, told as a definition at the first use. */
-const struct comm_entry *comm_neighbors_slow(MPI_Comm comm) HIDDEN COLD;
+/* How many neighbours this rank has in comm's topology; who they are becomes a definition at the first use. */
+struct comm_degree {
+	uint32_t in, out;
+};
+struct comm_degree comm_neighbors(MPI_Comm comm) HIDDEN COLD;
 /* A window or file is made on comm: a global id for it that all members agree on. */
 uint64_t comm_next_object(MPI_Comm comm, uint32_t *ret_comm_id) HIDDEN COLD;
-/* Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max
- * words. */
+/* Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max words. */
 uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max) HIDDEN COLD;
 
-extern struct comm_entry *comm_last HIDDEN;
+extern struct handle_cache comm_cache HIDDEN;
 
-/* The entry of a communicator; one that nobody saw being created is entered now. Never NULL. */
-static inline const struct comm_entry *comm_find(MPI_Comm comm)
+static inline uint64_t comm_bits(MPI_Comm comm)
 {
-	struct comm_entry *last = __atomic_load_n(&comm_last, __ATOMIC_RELAXED);
-	bool used = __atomic_load_n(&last->used, __ATOMIC_ACQUIRE);
-	return __builtin_expect(used && __atomic_load_n(&last->handle, __ATOMIC_RELAXED) == comm, true)
-		       ? last
-		       : comm_find_slow(comm);
+	return (uint64_t)(uintptr_t)comm;
 }
 
-static inline const struct comm_entry *comm_neighbors(MPI_Comm comm)
+/* One that nobody saw being created is entered now. */
+INLINE struct comm_view comm_find(MPI_Comm comm)
 {
-	const struct comm_entry *c = comm_find(comm);
-	/* Partner: the release store in comm_neighbors_slow. */
-	return __builtin_expect(__atomic_load_n(&c->has_neighbors, __ATOMIC_ACQUIRE), true) ? c
-											    : comm_neighbors_slow(comm);
+	struct handle_cached c;
+	if (__builtin_expect(!handle_cache_get(&comm_cache, comm_bits(comm), &c), false))
+		return comm_find_slow(comm);
+	return (struct comm_view){c.id, (int32_t)(uint32_t)c.a, (uint32_t)(c.a >> 32), (uint32_t)c.b};
 }
 
 /* ---- windows and files ---- */
 
-struct object_entry {
-	uint64_t handle;
-	uint32_t id; /* from 1; 0 = this place was never used */
-	bool used;
-};
-
 struct object_table {
-	struct object_entry *entries; /* mapped at the first use */
-	struct object_entry *last;
-	uint32_t next_id;
+	struct handle_map map;
+	uint32_t next_id; /* from 1 */
+	struct handle_cache cache;
 };
 
 extern struct object_table windows HIDDEN, files HIDDEN;
@@ -89,17 +74,14 @@ extern struct object_table windows HIDDEN, files HIDDEN;
 uint32_t object_find_slow(struct object_table *table, uint64_t handle) HIDDEN COLD;
 /* Enter a new object; its id, MPIC_NO_OBJECT when the table is full. */
 uint32_t object_created(struct object_table *table, uint64_t handle) HIDDEN COLD;
+/* Before it is freed. */
 void object_freed(struct object_table *table, uint64_t handle) HIDDEN COLD;
 
 /* The id of an object, MPIC_NO_OBJECT for one that nobody saw being made. */
 static inline uint32_t object_find(struct object_table *table, uint64_t handle)
 {
-	const struct object_entry *last = __atomic_load_n(&table->last, __ATOMIC_RELAXED);
-	/* Another thread may be entering another object there; a handle in use has its entry to itself. */
-	bool used = __atomic_load_n(&last->used, __ATOMIC_ACQUIRE);
-	return __builtin_expect(used && __atomic_load_n(&last->handle, __ATOMIC_RELAXED) == handle, true)
-		       ? __atomic_load_n(&last->id, __ATOMIC_RELAXED)
-		       : object_find_slow(table, handle);
+	struct handle_cached c;
+	return handle_cache_get(&table->cache, handle, &c) ? c.id : object_find_slow(table, handle);
 }
 
 static inline uint32_t win_find(MPI_Win win)
@@ -109,38 +91,45 @@ static inline uint32_t win_find(MPI_Win win)
 
 /* ---- datatypes ---- */
 
-struct type_entry {
-	MPI_Datatype handle;
-	uint32_t id;
-	bool used;
+struct type_view {
+	uint32_t id; /* MPIC_NO_TYPE: counts of it are recorded in bytes */
 	uint64_t size_bytes;
 };
 
-#define TYPE_CACHE 64
+extern struct handle_cache type_cache HIDDEN;
 
-extern struct type_entry type_cache[TYPE_CACHE] HIDDEN;
+struct type_view type_find_slow(MPI_Datatype type) HIDDEN COLD;
+/* newtype was made of so many oldtypes as fit into its size, whatever the constructor. */
+void type_made(MPI_Datatype oldtype, MPI_Datatype newtype) HIDDEN;
+/* newtype was made of count blocks (int or MPI_Count: wide) of one type each. */
+void type_made_struct(MPI_Count count, const void *blocklengths, bool wide, const MPI_Datatype *types,
+		      MPI_Datatype newtype) HIDDEN;
+void type_named(MPI_Datatype type, const char *name) HIDDEN COLD;
+/* Before it is freed. */
+void type_freed(MPI_Datatype type) HIDDEN;
 
-const struct type_entry *type_find_slow(MPI_Datatype type) HIDDEN COLD;
-/* The handle may mean something else from now on: it was freed, or named. */
-void type_freed(MPI_Datatype type) HIDDEN COLD;
-
-static inline uint32_t type_slot(MPI_Datatype type)
+static inline uint64_t type_bits(MPI_Datatype type)
 {
-	uint64_t bits = (uint64_t)(uintptr_t)type;
-	return (uint32_t)((bits ^ bits >> 9 ^ bits >> 17) & (TYPE_CACHE - 1));
+	return (uint64_t)(uintptr_t)type;
 }
 
-static inline struct type_entry type_find(MPI_Datatype type)
+INLINE struct type_view type_find(MPI_Datatype type)
 {
-	const struct type_entry *t = &type_cache[type_slot(type)];
-	if (__builtin_expect(!tables_shared && t->used && t->handle == type, true))
-		return *t;
-	return *type_find_slow(type);
+	struct handle_cached c;
+	if (__builtin_expect(!handle_cache_get(&type_cache, type_bits(type), &c), false))
+		return type_find_slow(type);
+	return (struct type_view){c.id, c.a};
 }
 
-static inline uint64_t bytes_of(uint64_t count, MPI_Datatype type)
+INLINE uint64_t bytes_of(uint64_t count, MPI_Datatype type)
 {
 	return count * type_find(type).size_bytes;
+}
+
+/* As a signature tells it: of a type without a number, bytes. */
+INLINE uint64_t count_of(struct type_view type, uint64_t count)
+{
+	return __builtin_expect(type.id != MPIC_NO_TYPE, true) ? count : count * type.size_bytes;
 }
 
 /* ---- requests ---- */
@@ -223,6 +212,3 @@ INLINE bool request_take(MPI_Request handle, bool always, struct request *ret_re
 
 /* From now on its status matters. */
 void request_want_status(MPI_Request handle) HIDDEN;
-
-void tables_lock(void) HIDDEN;
-void tables_unlock(void) HIDDEN;
