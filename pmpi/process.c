@@ -164,7 +164,7 @@ static void calibrate(void)
 	bool literal = false;
 	if (s->events_off || s->limit - s->pos < CALIBRATION_ROUNDS * CALIBRATION_CALLS + 16)
 		return;
-	uint32_t sig = stream_sig(s, w, 2, &literal);
+	uint32_t sig = record_sig(s, w, 2, &literal);
 	uint64_t previous = s->previous_exit;
 	uint64_t *pos = s->pos;
 	uintptr_t inside = s->inside; /* MPI_Init's frame: its record is still to come */

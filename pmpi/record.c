@@ -54,20 +54,6 @@ bool message_take(MPI_Message handle, MPI_Comm *ret_comm, int *ret_source, int *
 	return found;
 }
 
-static uint32_t totals_sig(struct stream *s, uint32_t op)
-{
-	uint64_t w[2] = {sig_head((uint16_t)op, SIG_TIME, 0, 0, 0, 0), 0};
-	bool literal = false;
-	return stream_sig(s, w, 2, &literal);
-}
-
-void count_call(uint32_t op)
-{
-	struct stream *s = stream_mine;
-	if (s != NULL && (uintptr_t)__builtin_frame_address(0) >= s->inside)
-		s->totals[totals_sig(s, op)].calls++;
-}
-
 /* Behind n words; how many. */
 COLD static uint32_t put_frames(const struct call_span *s, uint64_t *words, uint32_t n)
 {
@@ -79,22 +65,35 @@ COLD static uint32_t put_frames(const struct call_span *s, uint64_t *words, uint
 uint32_t record_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
 {
 	uint32_t before = s->nsigs;
-	uint32_t sig = stream_sig(s, words, n, ret_literal);
+	uint32_t sig = stream_sig(s, words, n, sig_hash(words, n), ret_literal);
 	if (__builtin_expect(s->nsigs != before, false))
 		modules_note(words[1]);
 	return sig;
 }
 
+static uint32_t totals_sig(struct stream *s, uint32_t op)
+{
+	uint64_t w[2] = {sig_head((uint16_t)op, SIG_TIME, 0, 0, 0, 0), 0};
+	bool literal = false;
+	return record_sig(s, w, 2, &literal);
+}
+
+void count_call(uint32_t op)
+{
+	struct stream *s = stream_mine;
+	if (s != NULL && (uintptr_t)__builtin_frame_address(0) >= s->inside)
+		s->totals[totals_sig(s, op)].calls++;
+}
+
 void span_end_new(struct call_span *s, uint64_t *words, uint32_t n)
 {
 	struct stream *stream = s->stream;
+	uint32_t before = stream->nsigs;
 	bool literal = false;
 	if (stack_frames != 0)
 		n += put_frames(s, words, n);
 	uint32_t sig = record_sig(stream, words, n, &literal);
 	if (!literal) {
-		if (n <= KEY_WORDS && stack_frames == 0)
-			stream_remember(stream, words, n, sig);
 		span_told(s, sig);
 	} else {
 		stream->totals[sig].calls++;
@@ -102,18 +101,14 @@ void span_end_new(struct call_span *s, uint64_t *words, uint32_t n)
 		stream_record_slow(stream, sig, s->enter, s->exit, words, n);
 		stream->inside = 0;
 	}
-	stream_slow(stream, s->exit);
+	if (stream->nsigs != before || literal || stack_frames != 0) /* else a probe or two more than usual */
+		stream_slow(stream, s->exit);
 }
 
 void span_end(struct call_span *s, uint64_t *words, uint32_t n)
 {
-	uint64_t key[KEY_WORDS] = {0};
-	if (n <= KEY_WORDS) {
-		memcpy(key, words, n * sizeof(*words));
-		if (span_end_known(s, key, KEY_WORDS))
-			return;
-	}
-	span_end_new(s, words, n);
+	if (!span_end_known(s, words, n))
+		span_end_new(s, words, n);
 }
 
 void span_end_words(struct call_span s, uint64_t head, uint64_t w2, uint64_t w3, uint64_t w4, uint64_t w5, uint32_t n)

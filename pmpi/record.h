@@ -98,10 +98,11 @@ INLINE void span_told(struct call_span *s, uint32_t sig)
 /* True when a call with those words was recorded before: then this one is, too. */
 INLINE bool span_end_known(struct call_span *s, const uint64_t *words, uint32_t n)
 {
-	const struct known_call *k = known_place(s->stream, words, n);
-	if (!is_known(k, words, n))
+	uint64_t hash = sig_hash(words, n);
+	const struct sig_slot *slot = sig_place(s->stream, hash);
+	if (__builtin_expect(slot->hash != hash, false))
 		return false;
-	span_told(s, k->sig);
+	span_told(s, slot->sig);
 	return true;
 }
 

@@ -19,6 +19,7 @@
 #define DEFS_BYTES (256u << 10)
 #define TOTALS_BYTES (32u << 10)
 #define SIGS_ALL (STREAM_SIGS_MAX + STREAM_COARSE_MAX)
+_Static_assert(SIGS_ALL < SEGREC_LONG, "a short record has 16 bits for the signature");
 
 __thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
 bool stream_on;
@@ -194,16 +195,6 @@ void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t
 	record_any(s, sig, enter, exit, extra, nextra);
 }
 
-/* ---- signatures ---- */
-
-static bool words_equal(const uint64_t *a, const uint64_t *b, uint32_t n)
-{
-	uint64_t differ = 0;
-	for (uint32_t i = 0; i < n; i++)
-		differ |= a[i] ^ b[i];
-	return differ == 0;
-}
-
 /* ---- definitions ---- */
 
 static bool defs_room(struct stream *s, uint32_t need)
@@ -271,71 +262,45 @@ static bool define_sig(struct stream *s, uint32_t id, const uint64_t *words, uin
 	if (!totals_room(s, id))
 		return false;
 	define_op(s, (uint32_t)words[0] & 0xffff);
-	if (!stream_put_def(s, MPIC_DEF_SIG, head, sizeof(head), words, n * 8))
-		return false;
-	uint32_t used = atomic_load_explicit(&s->defs->committed, memory_order_relaxed);
-	s->sig_words[id] = (const uint64_t *)(const void *)((uint8_t *)(s->defs + 1) + used - n * 8);
-	return true;
+	return stream_put_def(s, MPIC_DEF_SIG, head, sizeof(head), words, n * 8);
 }
 
-static void put_slot(struct stream *s, uint64_t hash, uint32_t sig)
+/* Where the hash stands, or the empty slot where it goes. */
+static struct sig_slot *find_slot(const struct stream *s, uint64_t hash)
 {
-	uint32_t at = (uint32_t)hash & s->slots_mask;
-	while (s->slots[at].sig != 0)
-		at = (at + 1) & s->slots_mask;
-	s->slots[at] = (struct sig_slot){(uint32_t)(hash >> 32) | 1, sig + 1};
+	size_t mask = ((size_t)1 << (64 - s->slots_shift)) - 1, at = hash >> s->slots_shift;
+	while (s->slots[at].hash != 0 && s->slots[at].hash != hash)
+		at = (at + 1) & mask;
+	return &s->slots[at];
 }
 
-/* Words of a signature in the dictionary: its number stands in front of them, in the definitions. */
-static uint32_t words_of(const struct stream *s, uint32_t sig, const uint64_t **ret_words)
-{
-	*ret_words = s->sig_words[sig];
-	return (uint32_t)((*ret_words)[-1] >> 32);
-}
-
-/* Room for one more, with half of the slots empty. Few pages are touched where signatures are few. */
+/* Room for one more. Few pages are touched where signatures are few. */
 static bool slots_room(struct stream *s)
 {
-	uint32_t have = s->slots_mask + 1, want = have * 4;
+	size_t have = (size_t)1 << (64 - s->slots_shift);
 	if (s->nsigs < have / 2)
 		return true;
-	struct sig_slot *old = s->slots, *more = memory_reserve(want * sizeof(*more));
+	struct sig_slot *old = s->slots, *more = memory_reserve(2 * have * sizeof(*more));
 	if (more == NULL)
 		return false;
 	s->slots = more;
-	s->slots_mask = want - 1;
-	for (uint32_t sig = 0; sig < s->nsigs; sig++) {
-		const uint64_t *words;
-		uint32_t n = words_of(s, sig, &words);
-		put_slot(s, sig_hash(words, n), sig);
-	}
+	s->slots_shift--;
+	for (size_t i = 0; i < have; i++)
+		if (old[i].hash != 0)
+			*find_slot(s, old[i].hash) = old[i];
 	munmap(old, have * sizeof(*old));
 	return true;
 }
 
-static uint32_t add_exact(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash)
+/* Define it under the next number; UINT32_MAX when there is no room. */
+static uint32_t add_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash)
 {
 	uint32_t id = s->nsigs;
-	if (s->nexact >= STREAM_SIGS_MAX || n > STREAM_WORDS_MAX || !slots_room(s) || !define_sig(s, id, words, n))
+	if (id >= SIGS_ALL || !slots_room(s) || !define_sig(s, id, words, n))
 		return UINT32_MAX;
-	put_slot(s, hash, id);
-	s->nexact++;
+	*find_slot(s, hash) = (struct sig_slot){.hash = hash, .sig = id};
 	s->nsigs++;
 	return id;
-}
-
-static bool find_sig(const struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, uint32_t *ret_sig)
-{
-	uint32_t tag = (uint32_t)(hash >> 32) | 1;
-	for (uint32_t at = (uint32_t)hash & s->slots_mask; s->slots[at].sig != 0; at = (at + 1) & s->slots_mask) {
-		const uint64_t *have;
-		if (s->slots[at].tag == tag && words_of(s, s->slots[at].sig - 1, &have) == n &&
-		    words_equal(have, words, n)) {
-			*ret_sig = s->slots[at].sig - 1;
-			return true;
-		}
-	}
-	return false;
 }
 
 /* The dictionary is full: one signature per operation and call site (the last ones: per operation); what differs goes
@@ -343,62 +308,33 @@ static bool find_sig(const struct stream *s, const uint64_t *words, uint32_t n, 
 static uint32_t coarse(struct stream *s, const uint64_t *words)
 {
 	uint64_t w[2] = {sig_head((uint16_t)words[0], SIG_TIME, 0, 1, 0, 0), words[1]};
-	uint32_t sig;
-	if (find_sig(s, w, 2, sig_hash(w, 2), &sig))
-		return sig;
-	if (s->nsigs >= SIGS_ALL - OP_NAME_COUNT) {
-		w[1] = 0;
-		if (find_sig(s, w, 2, sig_hash(w, 2), &sig))
-			return sig;
+	for (int i = 0; i < 2; i++, w[1] = 0) {
+		uint64_t hash = sig_hash(w, 2);
+		const struct sig_slot *slot = find_slot(s, hash);
+		if (slot->hash != 0)
+			return slot->sig;
+		if (i == 1 || s->nsigs < SIGS_ALL - OP_NAME_COUNT) {
+			uint32_t sig = add_sig(s, w, 2, hash);
+			return sig != UINT32_MAX ? sig : 0; /* signature 0 is "some call" */
+		}
 	}
-	if (s->nsigs >= SIGS_ALL || !slots_room(s) || !define_sig(s, s->nsigs, w, 2))
-		return 0; /* signature 0 is "some call" */
-	put_slot(s, sig_hash(w, 2), s->nsigs);
-	return s->nsigs++;
+	return 0;
 }
 
-uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
+uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
 {
-	uint64_t hash = sig_hash(words, n);
-	uint32_t sig;
-	if (find_sig(s, words, n, hash, &sig))
-		return sig;
-	sig = add_exact(s, words, n, hash);
-	if (sig != UINT32_MAX)
-		return sig;
+	const struct sig_slot *slot = find_slot(s, hash);
+	if (slot->hash != 0)
+		return slot->sig;
+	if (s->nexact < STREAM_SIGS_MAX && n <= STREAM_WORDS_MAX) {
+		uint32_t sig = add_sig(s, words, n, hash);
+		if (sig != UINT32_MAX) {
+			s->nexact++;
+			return sig;
+		}
+	}
 	*ret_literal = true;
 	return coarse(s, words);
-}
-
-/* ---- the calls of late ---- */
-
-/* They push each other out: four times as many places. */
-static void grow_known(struct stream *s)
-{
-	unsigned bits = 64 - s->known_shift;
-	size_t len = sizeof(*s->known) << bits;
-	struct known_call *old = s->known, *more = memory_reserve(len * 4);
-	s->known_evicted = 0;
-	if (more == NULL)
-		return;
-	s->known = more;
-	s->known_shift -= 2;
-	for (size_t i = 0; i < (size_t)1 << bits; i++)
-		if (old[i].n != 0)
-			*known_place(s, old[i].words, KEY_WORDS) = old[i];
-	munmap(old, len);
-}
-
-void stream_remember(struct stream *s, const uint64_t *words, uint32_t n, uint32_t sig)
-{
-	struct known_call fresh = {.sig = sig, .n = n};
-	memcpy(fresh.words, words, n * sizeof(*words));
-	struct known_call *k = known_place(s, fresh.words, KEY_WORDS);
-	if (k->n != 0 && ++s->known_evicted >= 2u << (64 - s->known_shift) && s->known_shift > 64 - KNOWN_BITS_MAX) {
-		grow_known(s);
-		k = known_place(s, fresh.words, KEY_WORDS);
-	}
-	*k = fresh;
 }
 
 void stream_slow(struct stream *s, uint64_t from)
@@ -441,16 +377,12 @@ static void allocate_ring(struct stream *s)
 
 static bool allocate(struct stream *s)
 {
-	s->slots = memory_reserve(STREAM_SLOTS_FIRST * sizeof(*s->slots));
-	s->slots_mask = STREAM_SLOTS_FIRST - 1;
-	s->known = memory_reserve(sizeof(*s->known) << KNOWN_BITS_FIRST);
-	s->known_shift = 64 - KNOWN_BITS_FIRST;
-	s->sig_words = memory_reserve(SIGS_ALL * sizeof(*s->sig_words));
+	s->slots = memory_reserve(sizeof(*s->slots) << SLOTS_BITS_FIRST);
+	s->slots_shift = 64 - SLOTS_BITS_FIRST;
 	s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
 	s->area = segfile_add_region(REGION_THREAD, s->thread, PAGE, NULL, true);
 	allocate_ring(s);
-	return s->slots != NULL && s->known != NULL && s->sig_words != NULL && s->totals != NULL && s->area != NULL &&
-	       s->ring != NULL;
+	return s->slots != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
 }
 
 struct stream *stream_attach(void)
