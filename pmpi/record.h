@@ -98,11 +98,10 @@ INLINE void span_told(struct call_span *s, uint32_t sig)
 /* True when a call with those words was recorded before: then this one is, too. */
 INLINE bool span_end_known(struct call_span *s, const uint64_t *words, uint32_t n)
 {
-	uint64_t hash = sig_hash(words, n);
-	const struct sig_slot *slot = sig_place(s->stream, hash);
-	if (__builtin_expect(slot->hash != hash, false))
+	uint32_t sig;
+	if (!sig_at_home(s->stream, sig_hash(words, n), &sig))
 		return false;
-	span_told(s, slot->sig);
+	span_told(s, sig);
 	return true;
 }
 

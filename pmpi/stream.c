@@ -266,28 +266,33 @@ static bool define_sig(struct stream *s, uint32_t id, const uint64_t *words, uin
 }
 
 /* Where the hash stands, or the empty slot where it goes. */
-static struct sig_slot *find_slot(const struct stream *s, uint64_t hash)
+static uint64_t *find_slot(const struct stream *s, uint64_t hash)
 {
-	size_t mask = ((size_t)1 << (64 - s->slots_shift)) - 1, at = hash >> s->slots_shift;
-	while (s->slots[at].hash != 0 && s->slots[at].hash != hash)
-		at = (at + 1) & mask;
+	size_t at = hash & s->slots_mask;
+	while (s->slots[at] != 0 && (s->slots[at] ^ hash) > SLOT_SIG)
+		at = (at + 1) & s->slots_mask;
 	return &s->slots[at];
+}
+
+static void put_slot(struct stream *s, uint64_t hash, uint32_t sig)
+{
+	s->hashes[sig] = hash;
+	*find_slot(s, hash) = (hash & ~SLOT_SIG) | sig;
 }
 
 /* Room for one more. Few pages are touched where signatures are few. */
 static bool slots_room(struct stream *s)
 {
-	size_t have = (size_t)1 << (64 - s->slots_shift);
+	size_t have = s->slots_mask + 1;
 	if (s->nsigs < have / 2)
 		return true;
-	struct sig_slot *old = s->slots, *more = memory_reserve(2 * have * sizeof(*more));
+	uint64_t *old = s->slots, *more = memory_reserve(2 * have * sizeof(*more));
 	if (more == NULL)
 		return false;
 	s->slots = more;
-	s->slots_shift--;
-	for (size_t i = 0; i < have; i++)
-		if (old[i].hash != 0)
-			*find_slot(s, old[i].hash) = old[i];
+	s->slots_mask = 2 * have - 1;
+	for (uint32_t sig = 1; sig < s->nsigs; sig++)
+		put_slot(s, s->hashes[sig], sig);
 	munmap(old, have * sizeof(*old));
 	return true;
 }
@@ -298,7 +303,7 @@ static uint32_t add_sig(struct stream *s, const uint64_t *words, uint32_t n, uin
 	uint32_t id = s->nsigs;
 	if (id >= SIGS_ALL || !slots_room(s) || !define_sig(s, id, words, n))
 		return UINT32_MAX;
-	*find_slot(s, hash) = (struct sig_slot){.hash = hash, .sig = id};
+	put_slot(s, hash, id);
 	s->nsigs++;
 	return id;
 }
@@ -310,9 +315,9 @@ static uint32_t coarse(struct stream *s, const uint64_t *words)
 	uint64_t w[2] = {sig_head((uint16_t)words[0], SIG_TIME, 0, 1, 0, 0), words[1]};
 	for (int i = 0; i < 2; i++, w[1] = 0) {
 		uint64_t hash = sig_hash(w, 2);
-		const struct sig_slot *slot = find_slot(s, hash);
-		if (slot->hash != 0)
-			return slot->sig;
+		uint64_t slot = *find_slot(s, hash);
+		if (slot != 0)
+			return (uint32_t)(slot & SLOT_SIG);
 		if (i == 1 || s->nsigs < SIGS_ALL - OP_NAME_COUNT) {
 			uint32_t sig = add_sig(s, w, 2, hash);
 			return sig != UINT32_MAX ? sig : 0; /* signature 0 is "some call" */
@@ -323,9 +328,9 @@ static uint32_t coarse(struct stream *s, const uint64_t *words)
 
 uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
 {
-	const struct sig_slot *slot = find_slot(s, hash);
-	if (slot->hash != 0)
-		return slot->sig;
+	uint64_t slot = *find_slot(s, hash);
+	if (slot != 0)
+		return (uint32_t)(slot & SLOT_SIG);
 	if (s->nexact < STREAM_SIGS_MAX && n <= STREAM_WORDS_MAX) {
 		uint32_t sig = add_sig(s, words, n, hash);
 		if (sig != UINT32_MAX) {
@@ -378,11 +383,12 @@ static void allocate_ring(struct stream *s)
 static bool allocate(struct stream *s)
 {
 	s->slots = memory_reserve(sizeof(*s->slots) << SLOTS_BITS_FIRST);
-	s->slots_shift = 64 - SLOTS_BITS_FIRST;
+	s->slots_mask = ((size_t)1 << SLOTS_BITS_FIRST) - 1;
+	s->hashes = memory_reserve(SIGS_ALL * sizeof(*s->hashes));
 	s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
 	s->area = segfile_add_region(REGION_THREAD, s->thread, PAGE, NULL, true);
 	allocate_ring(s);
-	return s->slots != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
+	return s->slots != NULL && s->hashes != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
 }
 
 struct stream *stream_attach(void)
