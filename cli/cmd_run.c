@@ -1,6 +1,7 @@
 /* cmd_run.c - trace a program without Slurm: one step directory, one agent, the program, the analysis.
  * In: a command line.  Out: DIR/NAME.mpic, DIR/NAME.mpix, DIR/NAME.html; the exit code is the program's. */
 #include "cli/cli.h"
+#include "cli/launcher.h"
 
 #include "base/error.h"
 
@@ -22,7 +23,6 @@
 #include <unistd.h>
 
 #define NAMES_MAX 1000
-#define WORDS_MAX 256
 #define AGENTS_MAX 3
 #define PATIENCE_MS 300
 
@@ -35,6 +35,7 @@ struct run {
 	char stepdir[PATH_MAX]; /* private, removed at the end */
 	char self[PATH_MAX];
 	pid_t agent;
+	struct launcher launcher;
 };
 
 static int parse(struct run *r, int argc, char **argv)
@@ -196,19 +197,8 @@ static void pass_on(int signal_number)
 
 static int run_program(struct run *r)
 {
-	char *words[WORDS_MAX], *extra = strdup(r->mpirun_args != NULL ? r->mpirun_args : ""), *save = NULL;
-	unsigned n = 0;
-	if (r->ranks != NULL) {
-		words[n++] = (char *)(uintptr_t) "mpirun";
-		words[n++] = (char *)(uintptr_t) "-n";
-		words[n++] = (char *)(uintptr_t)r->ranks;
-		for (char *w = extra != NULL ? strtok_r(extra, " ", &save) : NULL; w != NULL && n < WORDS_MAX - 1;
-		     w = strtok_r(NULL, " ", &save))
-			words[n++] = w;
-	}
-	for (char **p = r->program; *p != NULL && n < WORDS_MAX - 1; p++)
-		words[n++] = *p;
-	words[n] = NULL;
+	char *const *words = r->launcher.words;
+	launcher_watch(&r->launcher);
 	signal(SIGINT, SIG_IGN); /* the terminal sends these to the program too */
 	signal(SIGQUIT, SIG_IGN);
 	fflush(NULL);
@@ -226,7 +216,6 @@ static int run_program(struct run *r)
 	signal(SIGHUP, pass_on);
 	int code = wait_for(pid);
 	program_pid = 0;
-	free(extra);
 	return code;
 }
 
@@ -273,7 +262,7 @@ static void wait_for_agent(struct run *r)
 		start_agent(r);
 }
 
-static void finish(struct run *r)
+static void finish(struct run *r, int program_code)
 {
 	char path[PATH_MAX + 16], mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
 	snprintf(path, sizeof(path), "%s/done", r->stepdir);
@@ -285,7 +274,7 @@ static void finish(struct run *r)
 	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
 	snprintf(html, sizeof(html), "%s/%s.html", r->dir, r->name);
 	if (access(mpic, R_OK) != 0) {
-		fprintf(stderr, "mpitrace run: no MPI call was seen: not an MPI program, or linked statically\n");
+		launcher_explain(&r->launcher, program_code);
 		return;
 	}
 	char *const words[] = {r->self, (char *)(uintptr_t) "analyze",	mpic, (char *)(uintptr_t) "-o",
@@ -315,18 +304,22 @@ static int run(int argc, char **argv)
 	struct run r = {.out = "."};
 	struct error e;
 	int code = parse(&r, argc, argv);
+	if (code == 0)
+		code = launcher_choose(&r.launcher, r.ranks, r.mpirun_args, r.program);
 	if (code != 0)
 		return code;
 	ssize_t n = readlink("/proc/self/exe", r.self, sizeof(r.self) - 1);
 	r.self[n > 0 ? n : 0] = '\0';
 	if (reserve(&r, &e) < 0 || write_layout(&r, &e) < 0) {
 		fprintf(stderr, "mpitrace run: %s\n", e.text);
+		launcher_done(&r.launcher);
 		return EXIT_BAD_INPUT;
 	}
 	start_agent(&r);
 	code = run_program(&r);
-	finish(&r);
+	finish(&r, code);
 	remove_stepdir(&r);
+	launcher_done(&r.launcher);
 	return code;
 }
 

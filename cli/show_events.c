@@ -35,11 +35,13 @@ static void put_row(const struct printing *p, const struct mpix_event *x)
 	if (x->calls > 1)
 		printf("[%" PRIu64 " calls] ", x->calls);
 	if (site != NULL) {
-		put_plain(stdout, json_text(site, "file", json_text(site, "module", "?")), 120);
+		put_plain(stdout,
+			  json_text(site, "file", json_text(site, "module_short", json_text(site, "module", "?"))),
+			  120);
 		if (json_number(site, "line", 0) > 0)
 			printf(":%.0f", json_number(site, "line", 0));
 		putchar(' ');
-		put_plain(stdout, json_text(site, "function", ""), 80);
+		put_plain(stdout, json_text(site, "function_short", json_text(site, "function", "")), 80);
 	}
 	putchar('\n');
 }

@@ -100,12 +100,10 @@ static void put_job(const cJSON *a, const struct mpix_info *info)
 	if (nodes > 0)
 		printf(" on %d node%s", nodes, nodes == 1 ? "" : "s");
 	printf(", %s", seconds_text(json_number(job, "elapsed_s", (double)info->runtime_ns * 1e-9)).s);
-	const cJSON *id = cJSON_GetObjectItemCaseSensitive(job, "job_id");
-	if (cJSON_IsNumber(id))
-		printf(", job %.0f", id->valuedouble);
-	else if (cJSON_IsString(id) && id->valuestring[0] != 0) {
+	const char *id = json_text(job, "job_id", "");
+	if (id[0] != 0) {
 		fputs(", job ", stdout);
-		put_plain(stdout, id->valuestring, 40);
+		put_plain(stdout, id, 40);
 	}
 	static const char *const names[] = {"start", "state", "mpi"};
 	for (int i = 0; i < 3; i++)
@@ -231,10 +229,10 @@ static void put_place(const cJSON *site)
 		put_plain(stdout, file, 60);
 		printf(":%.0f ", json_number(site, "line", 0));
 	}
-	put_plain(stdout, json_text(site, "function", ""), 40);
+	put_plain(stdout, json_text(site, "function_short", json_text(site, "function", "")), 80);
 	if (file[0] == 0 && json_text(site, "module", "")[0] != 0) {
 		fputs(" in ", stdout);
-		put_plain(stdout, json_text(site, "module", ""), 60);
+		put_plain(stdout, json_text(site, "module_short", json_text(site, "module", "")), 60);
 	}
 }
 

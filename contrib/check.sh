@@ -103,16 +103,36 @@ check_browser() {
 }
 
 check_scripts() {
-	script_suite scripts shell_scripts
+	step "checking scripts, layout, references, and with clang-tidy"
+	script_suite scripts source_checks
 }
 
-shell_scripts() {
-	local script
-	echo 1..1
-	for script in "$REPO"/contrib/*.sh "$REPO"/contrib/cluster/{up,down,run} "$REPO/.ci/run"; do
-		shellcheck -x "$script" || { echo "not ok 1 - $script" && return 1; }
-	done
-	echo "ok 1 - the shell scripts are clean"
+# claim NUMBER TEXT CMD...: one line of TAP; what the command says goes behind it as a comment.
+claim() {
+	local number=$1 text=$2 said
+	shift 2
+	if said=$("$@" 2>&1); then
+		echo "ok $number - $text"
+	else
+		printf 'not ok %d - %s\n%s\n' "$number" "$text" "$(head -n 40 <<<"$said" | sed 's/^/# /')"
+	fi
+}
+
+clean_shell_scripts() {
+	shellcheck -x "$REPO"/contrib/*.sh "$REPO"/contrib/cluster/{up,down,run} "$REPO/.ci/run"
+}
+
+laid_out() {
+	git -C "$REPO" ls-files -z '*.c' '*.h' '*.cc' | (cd "$REPO" && xargs -0 clang-format --dry-run -Werror)
+}
+
+source_checks() {
+	echo 1..5
+	claim 1 "the shell scripts are clean" clean_shell_scripts
+	claim 2 "C files are laid out by clang-format" laid_out
+	claim 3 "comments end before column 120" "$REPO/contrib/check_columns.py"
+	claim 4 "every file, link and section that is named is there" "$REPO/contrib/check_references.py"
+	claim 5 "clang-tidy finds nothing" "$REPO/contrib/check_tidy.sh" "$BUILD"
 }
 
 main() {
@@ -122,6 +142,7 @@ main() {
 	: >"$LOG"
 	# shellcheck disable=SC2046  # words
 	install_packages "${PACKAGES[@]}" libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck \
+		git clang-format clang-tidy python3-jsonschema \
 		hpcc netpipe-openmpi netpipe-mpich2 scalapack-mpi-test $(node_packages)
 	build
 	check_meson

@@ -158,8 +158,9 @@ int mpic_events_begin(struct mpic_events *it, struct cursor payload, uint32_t *r
 /* 1 and *ret_event, 0 at the end, -EBADMSG. */
 int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event);
 void mpic_events_done(struct mpic_events *it);
-/* Offset of the times in a payload: from there on only entropy coding makes it shorter. len_bytes if it is none. */
-size_t mpic_events_times_at(const void *payload, size_t len_bytes);
+/* Offsets in a payload: from where on only entropy coding makes it shorter, and from where on nothing does. len_bytes
+ * where there is no such part. */
+void mpic_events_parts(const void *payload, size_t len_bytes, size_t *ret_numbers_at, size_t *ret_bits_at);
 
 /* ---- profile, clocks ---- */
 
@@ -208,7 +209,9 @@ struct mpic_column_event {
 struct mpic_columns {
 	struct mpic_column_event *events;
 	uint32_t *order;
-	size_t cap, cap_order;
+	uint64_t *times;
+	size_t cap, cap_order, cap_times;
+	struct mpic_time_coder *coder;
 	struct buf extra;
 	uint64_t begin_tick; /* exit of the event before the first; set it before the first put */
 	uint64_t clock;

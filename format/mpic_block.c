@@ -39,8 +39,10 @@ int mpic_append_block(struct buf *out, const struct mpic_block *block, const voi
 
 	if (len_bytes > MPIC_BLOCK_RAW_MAX)
 		return fail(e, -EMSGSIZE, "block of %zu bytes is over the limit %u", len_bytes, MPIC_BLOCK_RAW_MAX);
-	size_t numbers_at = block->kind == MPIC_EVENTS ? mpic_events_times_at(payload, len_bytes) : len_bytes;
-	int rc = pack_deflate(&packed, payload, len_bytes, numbers_at, level, e);
+	size_t numbers_at = len_bytes, bits_at = len_bytes;
+	if (block->kind == MPIC_EVENTS)
+		mpic_events_parts(payload, len_bytes, &numbers_at, &bits_at);
+	int rc = pack_deflate(&packed, payload, len_bytes, numbers_at, bits_at, level, e);
 	if (rc < 0)
 		return rc;
 	b.raw_len_bytes = (uint32_t)len_bytes;

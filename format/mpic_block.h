@@ -20,7 +20,8 @@
  */
 #define MPIC_HEADER_BYTES 40
 #define MPIC_MAGIC_BYTES 16
-#define MPIC_VERSION 2
+#define MPIC_VERSION 3
+#define MPIC_VERSION_OLDEST 2 /* that can be read: its event blocks tell times another way */
 
 extern const uint8_t mpic_magic[MPIC_MAGIC_BYTES];
 extern const uint8_t mpic_block_magic[4];

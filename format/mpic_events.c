@@ -1,21 +1,19 @@
 /* mpic_events.c - the columns of an event block (format/SPEC.md, EVENTS).
  *
- * Times are what a trace is made of, and they are noise: repeats to be found are few, but a call site has its own
- * narrow spread. So the times of one signature stand together, gap and duration of an event in one byte where they
- * are short, and only an entropy coder works on them (pack_deflate): smaller than deflate with matches, and
- * several times cheaper. Clocks often advance in steps (10 ns on AMD Zen): times are told in steps then, and what
- * does not fit the step by itself. */
+ * Which call it was stays in order of time: there repeats are found. Times of one signature are put together, since a call
+ * site has its own narrow spread, and coded by mpic_times.c. */
 #include "format/mpic.h"
+
+#include "format/mpic_times.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_MAX 15u	  /* a quotient of that or more follows among the escapes */
-#define DENSE_QUANTUM 16u /* without a step: a byte of remainders for each event */
-#define QUANTUM_MAX 128u
-#define SAMPLE_EVENTS 512u
-#define SAMPLE_MISSES_SHARE 32u /* one in so many may miss the step */
+#define SAMPLE_EVENTS 512u /* where steps of the clock are looked for */
+#define PART_EVENTS 1024u  /* so many are worth tables of their own */
 #define HEAD_BYTES 40u
+#define FORM_V2 0u /* of the head */
+#define FORM 1u
 
 /* ---- order by signature, stable ---- */
 
@@ -72,62 +70,6 @@ void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event)
 	c->clock = event->exit_tick;
 }
 
-static bool is_step(const struct mpic_columns *c, uint64_t quantum, uint32_t n)
-{
-	uint32_t misses = 0, allowed = 2 * n / SAMPLE_MISSES_SHARE;
-	for (uint32_t i = 0; i < n && misses <= allowed; i++)
-		misses += (c->events[i].gap % quantum != 0) + (c->events[i].duration % quantum != 0);
-	return misses <= allowed;
-}
-
-/* The step in which the clock advances, DENSE_QUANTUM if none is seen. */
-static uint32_t find_quantum(const struct mpic_columns *c)
-{
-	uint32_t n = c->count < SAMPLE_EVENTS ? c->count : SAMPLE_EVENTS;
-	for (uint32_t quantum = QUANTUM_MAX; quantum > 1; quantum--)
-		if (is_step(c, quantum, n))
-			return quantum;
-	return DENSE_QUANTUM;
-}
-
-struct packer {
-	struct buf *small, *dense, *escapes, *misfits;
-	uint32_t quantum;
-	bool is_dense;
-	uint64_t index, last_misfit; /* of times: two an event */
-};
-
-static unsigned put_time(struct packer *p, uint64_t ticks, unsigned *ret_remainder)
-{
-	uint64_t quotient = ticks / p->quantum, remainder = ticks % p->quantum;
-	*ret_remainder = (unsigned)remainder;
-	if (!p->is_dense && remainder != 0) {
-		int64_t misfit = (int64_t)remainder;
-		if (remainder > p->quantum / 2) {
-			quotient++;
-			misfit -= p->quantum;
-		}
-		buf_varint(p->misfits, p->index - p->last_misfit);
-		buf_varint(p->misfits, (uint64_t)(misfit * 2) ^ (uint64_t)(misfit >> 63));
-		p->last_misfit = p->index;
-	}
-	p->index++;
-	if (quotient < SMALL_MAX)
-		return (unsigned)quotient;
-	buf_varint(p->escapes, quotient - SMALL_MAX);
-	return SMALL_MAX;
-}
-
-static void put_event(struct packer *p, const struct mpic_column_event *ev)
-{
-	unsigned gap_rest, duration_rest;
-	unsigned gap = put_time(p, ev->gap, &gap_rest);
-	unsigned duration = put_time(p, ev->duration, &duration_rest);
-	buf_u8(p->small, (uint8_t)(gap | duration << 4));
-	if (p->is_dense)
-		buf_u8(p->dense, (uint8_t)(gap_rest | duration_rest << 4));
-}
-
 /* Indices of events, group by group; NULL without memory. */
 static uint32_t *sort_events(struct mpic_columns *c)
 {
@@ -142,40 +84,97 @@ static uint32_t *sort_events(struct mpic_columns *c)
 	return order;
 }
 
-void mpic_columns_payload(struct mpic_columns *c, struct buf *out)
+/* Times from some of the events, spread over all. */
+static uint32_t sample_times(const struct mpic_columns *c, uint64_t ret_sample[2 * SAMPLE_EVENTS])
 {
-	_cleanup_buf_ struct buf sig = {0}, small = {0}, dense = {0}, escapes = {0}, misfits = {0};
-	const uint32_t *order = c->failed ? NULL : sort_events(c);
-	if (order == NULL || buf_failed(&c->extra)) {
-		out->failed = true;
-		return;
+	uint32_t n = 0, stride = c->count / SAMPLE_EVENTS + 1;
+	for (uint32_t i = 0; i < c->count; i += stride) {
+		ret_sample[n++] = c->events[i].gap;
+		ret_sample[n++] = c->events[i].duration;
 	}
-	struct packer p = {&small, &dense, &escapes, &misfits, find_quantum(c), false, 0, 0};
-	p.is_dense = p.quantum == DENSE_QUANTUM;
-	for (uint32_t i = 0; i < c->count; i++) {
-		buf_varint(&sig, c->events[i].word);
-		put_event(&p, &c->events[order[i]]);
+	return n;
+}
+
+/* How many events from the first on share tables: signatures as they follow each other, until they are worth it. */
+static uint32_t part_of(const struct mpic_columns *c, const uint32_t *ends, uint32_t first)
+{
+	uint32_t sig = c->events[c->order[first]].word >> 1;
+	while (ends[sig] - first < PART_EVENTS && ends[sig] < c->count)
+		sig++;
+	return c->count - ends[sig] < PART_EVENTS ? c->count - first : ends[sig] - first;
+}
+
+static int put_times(struct mpic_columns *c, struct mpic_time_columns *out)
+{
+	uint64_t sample[2 * SAMPLE_EVENTS];
+	const uint32_t *order = sort_events(c);
+	if (order == NULL || !room(&c->times, &c->cap_times, 2 * (size_t)c->count, sizeof(*c->times)))
+		return -ENOMEM;
+	c->coder = mpic_times_begin(c->coder, sample, sample_times(c, sample), out);
+	int rc = c->coder != NULL ? 0 : -ENOMEM;
+	for (uint32_t first = 0, n; rc == 0 && first < c->count; first += n) {
+		n = part_of(c, order + c->count, first);
+		uint64_t *gaps = c->times, *durations = c->times + n;
+		for (uint32_t i = 0; i < n; i++) {
+			gaps[i] = c->events[order[first + i]].gap;
+			durations[i] = c->events[order[first + i]].duration;
+		}
+		rc = mpic_times_put(c->coder, gaps, durations, n, out);
 	}
+	if (rc == 0)
+		mpic_times_end(c->coder, out);
+	return rc;
+}
+
+static void put_payload(const struct mpic_columns *c, const struct buf *sig, const struct mpic_time_columns *times,
+			struct buf *out)
+{
+	const struct buf *const columns[] = {sig,	  &c->extra, &times->tables, &times->symbols, &times->others,
+					     &times->bits};
 	buf_u32(out, c->count);
-	buf_u32(out, p.quantum);
-	buf_u32(out, (uint32_t)sig.len_bytes);
-	buf_u32(out, (uint32_t)c->extra.len_bytes);
-	buf_u32(out, (uint32_t)dense.len_bytes);
-	buf_u32(out, (uint32_t)escapes.len_bytes);
-	buf_u32(out, (uint32_t)misfits.len_bytes);
-	buf_u32(out, 0);
+	buf_u32(out, times->period);
+	for (size_t i = 0; i < 5; i++)
+		buf_u32(out, (uint32_t)columns[i]->len_bytes);
+	buf_u32(out, FORM);
 	buf_u64(out, c->begin_tick);
-	const struct buf *const columns[] = {&sig, &c->extra, &small, &dense, &escapes, &misfits};
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+	for (size_t i = 0; i < 6; i++) {
 		buf_bytes(out, columns[i]->data, columns[i]->len_bytes);
 		out->failed |= buf_failed(columns[i]);
 	}
+}
+
+static void put_sigs(const struct mpic_columns *c, struct buf *out)
+{
+	uint8_t *to = c->failed ? NULL : buf_reserve(out, c->count);
+	uint32_t i = 0;
+	for (; to != NULL && i < c->count && c->events[i].word < 0x80; i++)
+		to[i] = (uint8_t)c->events[i].word; /* mostly all: one byte each */
+	out->len_bytes += i;
+	for (; to != NULL && i < c->count; i++)
+		buf_varint(out, c->events[i].word);
+}
+
+void mpic_columns_payload(struct mpic_columns *c, struct buf *out)
+{
+	_cleanup_buf_ struct buf sig = {0};
+	struct mpic_time_columns times = {0};
+	put_sigs(c, &sig);
+	if (c->failed || put_times(c, &times) < 0)
+		out->failed = true;
+	else
+		put_payload(c, &sig, &times, out);
+	buf_done(&times.tables);
+	buf_done(&times.symbols);
+	buf_done(&times.others);
+	buf_done(&times.bits);
 }
 
 void mpic_columns_done(struct mpic_columns *c)
 {
 	free(c->events);
 	free(c->order);
+	free(c->times);
+	mpic_times_done(c->coder);
 	buf_done(&c->extra);
 	*c = (struct mpic_columns){0};
 }
@@ -183,30 +182,32 @@ void mpic_columns_done(struct mpic_columns *c)
 /* ---- reading ---- */
 
 struct head {
-	uint32_t count, quantum, sig, extra, dense, escapes, misfits;
+	uint32_t count, period, sig, extra, tables, symbols, others, form;
 	uint64_t begin_tick;
 };
 
 static int rd_head(struct cursor *c, struct head *h)
 {
-	uint32_t zero;
-	if (rd_u32(c, &h->count) < 0 || rd_u32(c, &h->quantum) < 0 || rd_u32(c, &h->sig) < 0 ||
-	    rd_u32(c, &h->extra) < 0 || rd_u32(c, &h->dense) < 0 || rd_u32(c, &h->escapes) < 0 ||
-	    rd_u32(c, &h->misfits) < 0 || rd_u32(c, &zero) < 0 || rd_u64(c, &h->begin_tick) < 0)
+	if (rd_u32(c, &h->count) < 0 || rd_u32(c, &h->period) < 0 || rd_u32(c, &h->sig) < 0 ||
+	    rd_u32(c, &h->extra) < 0 || rd_u32(c, &h->tables) < 0 || rd_u32(c, &h->symbols) < 0 ||
+	    rd_u32(c, &h->others) < 0 || rd_u32(c, &h->form) < 0 || rd_u64(c, &h->begin_tick) < 0)
 		return -EBADMSG;
-	bool fits = h->count <= h->sig && h->quantum >= 1 && h->quantum <= QUANTUM_MAX &&
-		    (h->dense == 0 || (h->dense == h->count && h->quantum == DENSE_QUANTUM));
-	return fits ? 0 : -EBADMSG;
+	return h->count <= h->sig && h->form <= FORM ? 0 : -EBADMSG;
 }
 
-size_t mpic_events_times_at(const void *payload, size_t len_bytes)
+void mpic_events_parts(const void *payload, size_t len_bytes, size_t *ret_numbers_at, size_t *ret_bits_at)
 {
 	struct cursor c = cursor_over(payload, len_bytes);
 	struct head h;
+	*ret_numbers_at = *ret_bits_at = len_bytes;
 	if (rd_head(&c, &h) < 0)
-		return len_bytes;
-	uint64_t at = (uint64_t)HEAD_BYTES + h.sig + h.extra;
-	return at < len_bytes ? (size_t)at : len_bytes;
+		return;
+	uint64_t numbers_at = (uint64_t)HEAD_BYTES + h.sig + h.extra + (h.form == FORM ? h.tables : 0);
+	uint64_t bits_at = numbers_at + h.symbols + h.others;
+	if (numbers_at < len_bytes)
+		*ret_numbers_at = (size_t)numbers_at;
+	if (h.form == FORM && bits_at < len_bytes)
+		*ret_bits_at = (size_t)bits_at;
 }
 
 static int rd_column(struct cursor *c, uint32_t len_bytes, struct cursor *ret_column)
@@ -239,39 +240,24 @@ static int rd_sigs(struct mpic_events *it, struct cursor column, uint32_t count)
 	return 0;
 }
 
-static int rd_time(unsigned small, unsigned rest, uint32_t quantum, struct cursor *escapes, uint64_t *ret_ticks)
+static int rd_times(struct mpic_events *it, const struct head *h, struct cursor *c)
 {
-	uint64_t quotient = small;
-	if (small == SMALL_MAX &&
-	    (rd_varint(escapes, &quotient) < 0 || __builtin_add_overflow(quotient, SMALL_MAX, &quotient)))
+	struct mpic_time_cursors in = {.period = h->period};
+	if (rd_column(c, h->tables, &in.tables) < 0 || rd_column(c, h->symbols, &in.symbols) < 0 ||
+	    rd_column(c, h->others, &in.others) < 0)
 		return -EBADMSG;
-	if (__builtin_mul_overflow(quotient, quantum, ret_ticks) || __builtin_add_overflow(*ret_ticks, rest, ret_ticks))
-		return -EBADMSG;
-	return 0;
+	in.bits = *c;
+	return mpic_times_read(&in, h->count, it->times);
 }
 
-static int rd_times(struct mpic_events *it, const struct head *h, struct cursor *columns)
+/* Version 2 had other columns in the same places. */
+static int rd_times_v2(struct mpic_events *it, const struct head *h, struct cursor *c)
 {
-	struct cursor misfits, small, dense, escapes;
-	uint8_t pair, rest = 0;
-	if (rd_column(columns, h->count, &small) < 0 || rd_column(columns, h->dense, &dense) < 0 ||
-	    rd_column(columns, h->escapes, &escapes) < 0 || rd_column(columns, h->misfits, &misfits) < 0 ||
-	    cursor_left(columns) > 0)
+	struct mpic_time_cursors_v2 in = {.quantum = h->period};
+	if (rd_column(c, h->count, &in.small) < 0 || rd_column(c, h->tables, &in.dense) < 0 ||
+	    rd_column(c, h->symbols, &in.escapes) < 0 || rd_column(c, h->others, &in.misfits) < 0 || cursor_left(c) > 0)
 		return -EBADMSG;
-	for (uint32_t i = 0; i < h->count; i++) {
-		if (rd_u8(&small, &pair) < 0 || (h->dense > 0 && rd_u8(&dense, &rest) < 0) ||
-		    rd_time(pair & 15, rest & 15, h->quantum, &escapes, &it->times[2 * i]) < 0 ||
-		    rd_time(pair >> 4, rest >> 4, h->quantum, &escapes, &it->times[2 * i + 1]) < 0)
-			return -EBADMSG;
-	}
-	uint64_t index = 0, skip, misfit;
-	while (cursor_left(&misfits) > 0) {
-		if (rd_varint(&misfits, &skip) < 0 || rd_varint(&misfits, &misfit) < 0 ||
-		    __builtin_add_overflow(index, skip, &index) || index >= 2ull * h->count || misfit > 2 * QUANTUM_MAX)
-			return -EBADMSG;
-		it->times[index] += (misfit >> 1) ^ -(misfit & 1); /* below zero: noticed when the clock overflows */
-	}
-	return cursor_left(&escapes) > 0 ? -EBADMSG : 0;
+	return mpic_times_read_v2(&in, h->count, it->times);
 }
 
 int mpic_events_begin(struct mpic_events *it, struct cursor payload, uint32_t *ret_count)
@@ -285,7 +271,7 @@ int mpic_events_begin(struct mpic_events *it, struct cursor payload, uint32_t *r
 		return -ENOMEM;
 	rc = rd_sigs(it, sig, h.count);
 	if (rc == 0)
-		rc = rd_times(it, &h, &payload);
+		rc = h.form == FORM_V2 ? rd_times_v2(it, &h, &payload) : rd_times(it, &h, &payload);
 	if (rc < 0)
 		return rc;
 	it->clock = h.begin_tick;

@@ -127,9 +127,12 @@ static int check_magic(const struct mpic_file *f, struct error *e)
 		return fail(e, -EBADMSG, "%s: is a trace of Pyrite, not of mpitrace", f->path);
 	if (memcmp(magic, mpic_magic, 8) != 0)
 		return fail(e, -EBADMSG, "%s: not a .mpic file (wrong first bytes)", f->path);
-	if (memcmp(magic, mpic_magic, sizeof(magic)) != 0)
-		return fail(e, -EBADMSG, "%s: .mpic version %u; this program reads version %u: update mpitrace",
-			    f->path, magic[8], MPIC_VERSION);
+	uint64_t version;
+	struct cursor c = cursor_over(magic + 8, sizeof(version));
+	if (rd_u64(&c, &version) < 0 || version < MPIC_VERSION_OLDEST || version > MPIC_VERSION)
+		return fail(e, -EBADMSG,
+			    "%s: .mpic version %llu; this program reads versions %u to %u: update mpitrace", f->path,
+			    (unsigned long long)version, MPIC_VERSION_OLDEST, MPIC_VERSION);
 	return 0;
 }
 

@@ -8,31 +8,41 @@
 
 #define RAW_WINDOW_BITS (-15)
 #define SYMBOLS_PER_TABLE_LEVEL 5 /* zlib's memLevel: Huffman tables are renewed every 1 << (memLevel + 6) symbols */
-#define FLUSH_BYTES 64		  /* that a change of strategy may add */
+#define STORED_BYTES 64		  /* that changes of strategy and the heads of stored blocks may add, */
+#define STORED_BYTES_SHARE 1024	  /* and one in so many of what is stored */
 
-int pack_deflate(struct buf *out, const void *data, size_t len_bytes, size_t numbers_at, int level, struct error *e)
+/* Deflate the next part, which is coded differently from what was before. */
+static int deflate_part(z_stream *z, const uint8_t *data, size_t len_bytes, int level, int strategy)
 {
+	int rc = deflateParams(z, level, strategy);
+	z->next_in = (Bytef *)(uintptr_t)data;
+	z->avail_in = (uInt)len_bytes;
+	if (rc == Z_OK && len_bytes > 0)
+		rc = deflate(z, Z_NO_FLUSH);
+	return rc;
+}
+
+int pack_deflate(struct buf *out, const void *data, size_t len_bytes, size_t numbers_at, size_t bits_at, int level,
+		 struct error *e)
+{
+	const uint8_t *bytes = data;
 	z_stream z = {0};
 	int memory_level = numbers_at < len_bytes ? SYMBOLS_PER_TABLE_LEVEL : 9;
 	if (deflateInit2(&z, level, Z_DEFLATED, RAW_WINDOW_BITS, memory_level, Z_DEFAULT_STRATEGY) != Z_OK)
 		return fail(e, -ENOMEM, "out of memory for compression");
-	size_t bound = deflateBound(&z, len_bytes) + FLUSH_BYTES;
+	size_t bound = deflateBound(&z, len_bytes) + STORED_BYTES + len_bytes / STORED_BYTES_SHARE;
 	uint8_t *to = buf_reserve(out, bound);
 	if (to == NULL) {
 		deflateEnd(&z);
 		return fail(e, -ENOMEM, "out of memory for %zu bytes", bound);
 	}
-	z.next_in = (Bytef *)(uintptr_t)data;
-	z.avail_in = (uInt)numbers_at;
 	z.next_out = to;
 	z.avail_out = (uInt)bound;
-	int rc = Z_OK;
-	if (numbers_at < len_bytes) {
-		rc = numbers_at > 0 ? deflate(&z, Z_NO_FLUSH) : Z_OK;
-		if (rc == Z_OK)
-			rc = deflateParams(&z, level, Z_HUFFMAN_ONLY);
-		z.avail_in = (uInt)(len_bytes - numbers_at);
-	}
+	int rc = deflate_part(&z, bytes, numbers_at, level, Z_DEFAULT_STRATEGY);
+	if (rc == Z_OK && numbers_at < bits_at)
+		rc = deflate_part(&z, bytes + numbers_at, bits_at - numbers_at, level, Z_HUFFMAN_ONLY);
+	if (rc == Z_OK && bits_at < len_bytes)
+		rc = deflate_part(&z, bytes + bits_at, len_bytes - bits_at, Z_NO_COMPRESSION, Z_DEFAULT_STRATEGY);
 	if (rc == Z_OK)
 		rc = deflate(&z, Z_FINISH);
 	out->len_bytes += z.total_out;

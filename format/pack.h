@@ -5,8 +5,10 @@
 #include "base/error.h"
 
 /* Deflate data and append it to out; level 1..9. From numbers_at on (len_bytes = nowhere) no repeats are looked
- * for: bytes are entropy coded, every few thousand by a table of their own. 0, or -ENOMEM. */
-int pack_deflate(struct buf *out, const void *data, size_t len_bytes, size_t numbers_at, int level, struct error *e);
+ * for: bytes are entropy coded, every few thousand by a table of their own. From bits_at on they are stored as they
+ * are. 0, or -ENOMEM. */
+int pack_deflate(struct buf *out, const void *data, size_t len_bytes, size_t numbers_at, size_t bits_at, int level,
+		 struct error *e);
 /* Inflate exactly raw_len_bytes from packed and append them to out. -EBADMSG if the stream is damaged, longer or
  * shorter than claimed, or claims a ratio deflate cannot reach. */
 int pack_inflate(struct buf *out, const void *packed, size_t packed_len_bytes, size_t raw_len_bytes, struct error *e);

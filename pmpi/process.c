@@ -132,7 +132,7 @@ void process_begin(void)
 			segfile_remove();
 		} else {
 			modules_note((uintptr_t)process_begin); /* all that is loaded now */
-			/* Partner: the agent's acquire load in collect/segfile_map.c. */
+			/* Partner: the agent's acquire load in collect/process.c. */
 			__atomic_store_n(&segfile->magic, SEGFILE_MAGIC, __ATOMIC_RELEASE);
 		}
 	}
@@ -280,7 +280,7 @@ void process_finalized(void)
 	segfile->end_tick = tick_now();
 	segfile->clock_end = tick_sample();
 	forget();
-	/* Partner: the agent's acquire load in collect/segfile_map.c. */
+	/* Partner: the agent's acquire load in collect/process.c. */
 	atomic_store_explicit(&segfile->state, SEGFILE_FINALIZED, memory_order_release);
 	errno = saved;
 }

@@ -90,7 +90,7 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 	if (at != NULL) {
 		segfile->regions[n] = (struct region){type, thread, next_offset, len_bytes};
 		next_offset += len_bytes;
-		/* Partner: the agent's acquire load in collect/segfile_map.c. */
+		/* Partner: the agent's acquire load in collect/process.c. */
 		atomic_store_explicit(&segfile->nregions, n + 1, memory_order_release);
 	}
 	lock_give();

@@ -3,6 +3,8 @@
  * frames the first one outside of system headers is told: that is the line the user wrote. */
 #include "postproc/lines.h"
 #include "postproc/json.h"
+#include "postproc/names.h"
+#include "postproc/python_name.h"
 #include "postproc/unwind.h"
 
 #include <dwarf.h>
@@ -86,6 +88,13 @@ static void set_text(char **to, const char *text)
 	*to = json_clean(text, strlen(text));
 }
 
+static void set_function(struct site *site, const char *symbol)
+{
+	char *name = symbol == NULL ? NULL : name_readable(symbol);
+	set_text(&site->function, name);
+	free(name);
+}
+
 static void set_place(struct site *site, const char *file, int line)
 {
 	set_text(&site->file, file);
@@ -107,8 +116,19 @@ static const char *call_file(Dwarf_Die *scope, Dwarf_Die *cu, int *ret_line)
 	return dwarf_filesrc(files, file, NULL, NULL);
 }
 
+/* C++ tells namespaces, classes and parameters in the linkage name only; in other languages that one is for the linker.
+ * Constructors have none, since they have several: then the symbol that stands at this place is asked. */
+static const char *function_name(Dwarf_Die *scope, const char *symbol)
+{
+	Dwarf_Attribute attribute;
+	const char *linkage = dwarf_formstring(dwarf_attr_integrate(scope, DW_AT_linkage_name, &attribute));
+	if (linkage == NULL && dwarf_tag(scope) == DW_TAG_subprogram)
+		linkage = symbol;
+	return linkage != NULL && name_is_cxx(linkage) ? linkage : dwarf_diename(scope);
+}
+
 /* Walk from the innermost scope outwards until the place is the user's. */
-static void leave_headers(struct site *site, Dwarf_Die *scopes, int n, Dwarf_Die *cu)
+static void leave_headers(struct site *site, Dwarf_Die *scopes, int n, Dwarf_Die *cu, const char *symbol)
 {
 	bool done = site->file == NULL || !is_system_file(site->file);
 	for (int i = 0; i < n; i++) {
@@ -116,7 +136,7 @@ static void leave_headers(struct site *site, Dwarf_Die *scopes, int n, Dwarf_Die
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
 			continue;
 		if (done || tag == DW_TAG_subprogram) {
-			set_text(&site->function, dwarf_diename(&scopes[i]));
+			set_function(site, function_name(&scopes[i], symbol));
 			return;
 		}
 		const char *file = call_file(&scopes[i], cu, &line);
@@ -132,12 +152,15 @@ static void leave_headers(struct site *site, Dwarf_Die *scopes, int n, Dwarf_Die
 static void name_by_start(const struct image *im, const struct module *m, struct site *site)
 {
 	const char *slash = strrchr(m->path, '/');
-	char name[128];
+	char name[PYTHON_NAME_MAX];
 	GElf_Addr unused;
-	uint64_t start = unwind_start(dwfl_module_getelf(im->module, &unused), site->offset - 1);
+	Elf *elf = dwfl_module_getelf(im->module, &unused);
+	uint64_t start = unwind_start(elf, site->offset - 1);
 	if (start == 0)
 		return;
-	snprintf(name, sizeof(name), "%.80s+0x%llx", slash != NULL ? slash + 1 : m->path, (unsigned long long)start);
+	if (!python_function(elf, m->path, start, name, sizeof(name)))
+		snprintf(name, sizeof(name), "%.80s+0x%llx", slash != NULL ? slash + 1 : m->path,
+			 (unsigned long long)start);
 	set_text(&site->function, name);
 }
 
@@ -147,9 +170,10 @@ static void resolve_site(const struct image *im, const struct module *m, struct 
 	Dwarf_Addr bias;
 	Dwarf_Die *scopes = NULL;
 	GElf_Off offset;
-	GElf_Sym symbol;
+	GElf_Sym unused;
 	int line;
-	set_text(&site->function, dwfl_module_addrinfo(im->module, address, &offset, &symbol, NULL, NULL, NULL));
+	const char *symbol = dwfl_module_addrinfo(im->module, address, &offset, &unused, NULL, NULL, NULL);
+	set_function(site, symbol);
 	if (site->function == NULL)
 		name_by_start(im, m, site);
 	Dwfl_Line *at = dwfl_module_getsrc(im->module, address);
@@ -161,7 +185,7 @@ static void resolve_site(const struct image *im, const struct module *m, struct 
 	if (cu == NULL)
 		return;
 	int n = dwarf_getscopes(cu, address - bias, &scopes);
-	leave_headers(site, scopes, n, cu);
+	leave_headers(site, scopes, n, cu, symbol);
 	free(scopes);
 }
 

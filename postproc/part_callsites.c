@@ -2,6 +2,8 @@
  */
 #include "postproc/analysis.h"
 #include "postproc/lines.h"
+#include "postproc/modules_shown.h"
+#include "postproc/names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,6 +35,14 @@ static void add_waits(struct site_total *totals, const struct waits *w)
 			add_ns(&totals[w->rows.at[i].site].wait_ns, w->rows.at[i].ns);
 }
 
+/* A short form stands only where there is one that differs. */
+static void put_short(cJSON *row, const char *name, char *text)
+{
+	if (text != NULL)
+		json_put_text(row, name, text);
+	free(text);
+}
+
 static void put_site(const struct step *s, cJSON *list, uint32_t id, const struct site_total *t)
 {
 	const struct site *site = &s->sites.at[id];
@@ -43,7 +53,11 @@ static void put_site(const struct step *s, cJSON *list, uint32_t id, const struc
 	json_put_text(row, "file", site->file);
 	json_put_null_or(row, "line", site->line > 0 ? site->line : NAN);
 	json_put_text(row, "function", site->function);
+	if (site->function != NULL)
+		put_short(row, "function_short", name_short(site->function));
 	json_put_text(row, "module", site->module == NONE ? NULL : s->modules.at[site->module].path);
+	if (site->module != NONE)
+		put_short(row, "module_short", module_short(s->modules.at[site->module].path));
 	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)site->offset);
 	json_put_text(row, "address", address);
 	json_put(row, "calls", (double)t->calls);

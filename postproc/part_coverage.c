@@ -1,11 +1,15 @@
 /* part_coverage.c - "coverage" and "job.state": what is there, what is not, and why. Never silent,
  * always numbers. */
 #include "postproc/analysis.h"
+#include "postproc/hostlist.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 #define NAMED_MAX 8 /* ranks or nodes named in one reason; the rest is a number */
+#define MISSING_NODES_MAX 1024
 
 struct tally {
 	uint64_t events, lost;
@@ -131,18 +135,78 @@ static void explain_ranks(struct step *s, const struct tally *t)
 		step_reason(s, "%zu of %u nodes gave no file", (size_t)s->nnodes - s->nodes.n, s->nnodes);
 }
 
-static void put_missing_nodes(const struct step *s, cJSON *coverage)
+/* The step's list of nodes, as the nodes that are there tell it, without them. */
+struct missing {
+	const struct step *s;
+	uint32_t listed;
+	VEC(char *) names;
+};
+
+static bool is_seen(const struct step *s, const char *name)
 {
-	cJSON *missing = json_array(coverage, "nodes_missing");
-	for (uint32_t id = 0, named = 0; id < s->nnodes && named < 1024; id++) {
-		bool seen = s->nodes.n >= s->nnodes;
+	for (size_t i = 0; i < s->nodes.n; i++)
+		if (strcmp(s->nodes.at[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int add_listed(void *context, const char *name)
+{
+	struct missing *m = context;
+	if (m->listed++ == m->s->nnodes)
+		return -E2BIG; /* another list than this step's */
+	if (is_seen(m->s, name))
+		return 0;
+	char *copy = strdup(name);
+	if (copy == NULL || vec_push(&m->names, copy) < 0) {
+		free(copy);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static const char *nodelist_of(const struct step *s)
+{
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		const char *list = meta_text(s->nodes.at[i].meta, "nodelist", "");
+		if (*list != '\0')
+			return list;
+	}
+	return "";
+}
+
+/* "node 3": its number in the step is known in any case. */
+static void put_numbers(const struct step *s, cJSON *list)
+{
+	for (uint32_t id = 0, named = 0; id < s->nnodes && named < MISSING_NODES_MAX; id++) {
+		char text[32];
+		bool seen = false;
 		for (size_t i = 0; i < s->nodes.n && !seen; i++)
 			seen = s->nodes.at[i].id == id;
-		if (!seen) {
-			json_push(missing, id);
-			named++;
-		}
+		if (seen)
+			continue;
+		snprintf(text, sizeof(text), "node %u", id);
+		json_push_text(list, text);
+		named++;
 	}
+}
+
+/* By name where the list of nodes is exactly this step's: as long as it, and with all names that are there. */
+static void put_missing_nodes(const struct step *s, cJSON *coverage)
+{
+	cJSON *list = json_array(coverage, "nodes_missing");
+	struct missing m = {.s = s};
+	if (s->nodes.n >= s->nnodes)
+		return;
+	bool whole = hostlist_each(nodelist_of(s), add_listed, &m) == 0 && m.listed == s->nnodes &&
+		     m.names.n == s->nnodes - s->nodes.n;
+	for (size_t i = 0; whole && i < m.names.n && i < MISSING_NODES_MAX; i++)
+		json_push_text(list, m.names.at[i]);
+	if (!whole)
+		put_numbers(s, list);
+	for (size_t i = 0; i < m.names.n; i++)
+		free(m.names.at[i]);
+	vec_done(&m.names);
 }
 
 static void put_unmatched(const struct analysis *a, cJSON *coverage)

@@ -2,8 +2,8 @@
  * Built by step_load() (load.c, process.c, thread.c, join.c); read by every analysis of this
  * folder.
  *
- * Memory: 40 bytes an event, about 300 bytes a different signature; a step of 100 million events
- * takes 4 GB. Totals (sig.calls, sig.ticks) are exact whatever happened to single events. */
+ * Memory: 32 bytes an event, about 300 bytes a different signature; a step of 100 million events
+ * takes 3.2 GB. Totals (sig.calls, sig.ticks) are exact whatever happened to single events. */
 #pragma once
 
 #include "base/error.h"

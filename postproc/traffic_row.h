@@ -1,4 +1,4 @@
-/* traffic_row.h - a matrix row under construction; shared by traffic_p2p.c and traffic_coll.c. */
+/* traffic_row.h - a matrix row under construction; shared by traffic.c, traffic_coll.c and traffic_rma.c. */
 #pragma once
 
 #include "postproc/traffic.h"

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static double at_least_zero(double v)
 {
@@ -114,17 +113,8 @@ static const cJSON **sorted(const cJSON *root, const char *key, size_t *ret_coun
 
 int issue_severity(const cJSON *issue)
 {
-	static const struct {
-		const char *word;
-		int severity;
-	} words[] = {{"critical", 2}, {"high", 2},   {"error", 2},    {"serious", 2}, {"major", 2},
-		     {"warning", 1},  {"medium", 1}, {"moderate", 1}, {"warn", 1}};
 	const char *word = field_text(issue, "severity", "");
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcasecmp(word, words[i].word) == 0)
-			return words[i].severity;
-	double score = field_number(issue, "severity");
-	return score >= 0.66 ? 2 : score >= 0.33 ? 1 : 0;
+	return strcmp(word, "high") == 0 ? 2 : strcmp(word, "medium") == 0 ? 1 : 0;
 }
 
 size_t model_nranks(const struct model *m)
@@ -137,17 +127,16 @@ size_t model_nranks(const struct model *m)
 
 const cJSON *model_callsite(const struct model *m, const cJSON *id)
 {
-	double wanted = cJSON_IsObject(id) ? field_number(id, "id") : number_of(id);
+	double wanted = number_of(id);
 	for (size_t i = 0; i < m->ncallsites; i++)
 		if (field_number(m->callsite[i], "id") == wanted)
 			return m->callsite[i];
-	return cJSON_IsObject(id) ? id : NULL;
+	return NULL;
 }
 
 static bool is_partial(const struct model *m)
 {
-	return !field_bool(m->coverage, "complete", true) ||
-	       strcasecmp(field_text(m->job, "state", ""), "partial") == 0;
+	return !field_bool(m->coverage, "complete", true) || strcmp(field_text(m->job, "state", ""), "partial") == 0;
 }
 
 int model_create(const char *json, struct model *ret_model)

@@ -47,10 +47,9 @@ struct model {
 int model_create(const char *json, struct model *ret_model);
 void model_done(struct model *m);
 
-/* The call site with this id, or NULL. id may be a number or an object that has one. */
+/* The call site with this id, or NULL. */
 const cJSON *model_callsite(const struct model *m, const cJSON *id);
-/* 0 = for information, 1 = worth a look, 2 = serious: from the issue's "severity", a word or a
- * score. */
+/* 0 = for information, 1 = worth a look, 2 = serious: from the issue's "severity". */
 int issue_severity(const cJSON *issue);
 /* How many ranks there were: expected, seen or listed, whichever is known. */
 size_t model_nranks(const struct model *m);

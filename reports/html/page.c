@@ -113,7 +113,7 @@ static void put_place(struct page *p, const cJSON *callsite)
 	double line = field_number(callsite, "line");
 	if (*file != '\0') {
 		put(p, " <span class=\"at\" title=\"");
-		put_text(p, file, 300);
+		put_text(p, file, TITLE_CHARS);
 		put(p, "\">");
 		put_text(p, basename_of(file), NAME_CHARS);
 		if (line >= 1)
@@ -121,7 +121,7 @@ static void put_place(struct page *p, const cJSON *callsite)
 		put(p, "</span>");
 	} else if (*module != '\0') {
 		put(p, " <span class=\"at\">in ");
-		put_text(p, basename_of(module), NAME_CHARS);
+		put_text(p, field_text(callsite, "module_short", basename_of(module)), NAME_CHARS);
 		put(p, "</span>");
 	}
 }
@@ -140,9 +140,16 @@ static void put_address(struct page *p, const cJSON *callsite)
 void put_callsite(struct page *p, const cJSON *callsite)
 {
 	const char *function = field_text(callsite, "function", "");
-	put(p, "<span class=\"site\"><code>");
+	const char *shown = field_text(callsite, "function_short", function);
+	put(p, "<span class=\"site\"><code");
+	if (shown != function) {
+		put(p, " title=\"");
+		put_text(p, function, TITLE_CHARS);
+		put(p, "\"");
+	}
+	put(p, ">");
 	if (*function != '\0')
-		put_text(p, function, NAME_CHARS);
+		put_text(p, shown, NAME_CHARS);
 	else
 		put_address(p, callsite);
 	put(p, "</code>");

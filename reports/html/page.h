@@ -21,6 +21,7 @@ void put(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 
 void put_text(struct page *p, const char *untrusted, unsigned max_chars);
 
 #define NAME_CHARS 80
+#define TITLE_CHARS 300 /* what is shown under the pointer */
 #define SENTENCE_CHARS 600
 
 /* "N what" under a list that was cut; nothing when left_out is 0. */

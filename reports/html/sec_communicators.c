@@ -11,10 +11,7 @@
 static void write_parent(struct page *p, const cJSON *comm)
 {
 	double parent = field_number(comm, "parent");
-	const char *name = field_text(comm, "parent", "");
-	if (*name != '\0')
-		put_text(p, name, NAME_CHARS);
-	else if (parent >= 0)
+	if (parent >= 0)
 		put(p, "#%.0f", parent);
 }
 

@@ -82,12 +82,8 @@ static void write_window(struct page *p, const cJSON *issue)
 
 static void write_pair(struct page *p, const cJSON *pair)
 {
-	double src = field_number(pair, "src"), dst = field_number(pair, "dst");
-	if (cJSON_IsArray(pair) && pair->child != NULL) {
-		src = number_of(pair->child);
-		dst = number_of(pair->child->next);
-	}
-	put(p, "%.0f \xe2\x86\x92 %.0f", src, dst);
+	const cJSON *from = cJSON_IsArray(pair) ? pair->child : NULL;
+	put(p, "%.0f \xe2\x86\x92 %.0f", number_of(from), number_of(from != NULL ? from->next : NULL));
 }
 
 static void write_pairs(struct page *p, const cJSON *issue)

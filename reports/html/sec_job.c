@@ -3,7 +3,7 @@
 #include "reports/html/section.h"
 
 #include <math.h>
-#include <time.h>
+#include <string.h>
 
 #define ARGUMENTS_MAX 24
 #define NODES_MAX 12
@@ -17,14 +17,9 @@ static void fact_text(struct page *p, const char *name, const char *value)
 	put(p, "</dd></div>\n");
 }
 
-/* A member that may be a string or a number. */
 static void fact(struct page *p, const char *name, const char *key)
 {
-	double number = field_number(p->model->job, key);
-	if (!isnan(number))
-		put(p, "<div><dt>%s</dt><dd>%.0f</dd></div>\n", name, number);
-	else
-		fact_text(p, name, field_text(p->model->job, key, ""));
+	fact_text(p, name, field_text(p->model->job, key, ""));
 }
 
 static size_t write_words(struct page *p, const cJSON *first, size_t max, const char *separator)
@@ -32,7 +27,7 @@ static size_t write_words(struct page *p, const cJSON *first, size_t max, const 
 	size_t shown = 0;
 	for (const cJSON *v = first; v != NULL && shown < max; v = v->next) {
 		put(p, "%s", shown++ > 0 ? separator : "");
-		put_text(p, cJSON_IsString(v) ? v->valuestring : field_text(v, "name", "?"), 120);
+		put_text(p, cJSON_IsString(v) ? v->valuestring : "?", 120);
 	}
 	return shown;
 }
@@ -62,20 +57,6 @@ static void write_nodes(struct page *p)
 	put(p, "</dd></div>\n");
 }
 
-static void write_start(struct page *p)
-{
-	double start = field_number(p->model->job, "start");
-	char text[64];
-	struct tm tm;
-	if (isnan(start) || start <= 0 || start > 1e11) {
-		fact_text(p, "Started", field_text(p->model->job, "start", ""));
-		return;
-	}
-	time_t seconds = (time_t)start;
-	if (gmtime_r(&seconds, &tm) != NULL && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm) > 0)
-		put(p, "<div><dt>Started</dt><dd>%s</dd></div>\n", text);
-}
-
 static void write_job(struct page *p)
 {
 	double elapsed = field_number(p->model->job, "elapsed_s");
@@ -84,11 +65,11 @@ static void write_job(struct page *p)
 	fact(p, "Cluster", "cluster");
 	fact(p, "Job", "job_id");
 	fact(p, "Step", "step_id");
-	if (field_number(p->model->job, "restart") > 0)
+	if (strcmp(field_text(p->model->job, "restart", "0"), "0") != 0)
 		fact(p, "Restart", "restart");
 	put(p, "<div><dt>Ranks</dt><dd>%s</dd></div>\n", fmt_count((double)model_nranks(p->model)).s);
 	write_nodes(p);
-	write_start(p);
+	fact(p, "Started", "start");
 	if (!isnan(elapsed))
 		put(p, "<div><dt>Elapsed</dt><dd>%s</dd></div>\n", fmt_time(elapsed).s);
 	fact(p, "MPI", "mpi");

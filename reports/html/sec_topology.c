@@ -26,7 +26,7 @@ static const cJSON *find_info(const struct model *m, const char *name)
 {
 	const cJSON *v = field_first(field(m->root, "topology"), "nodes");
 	for (; v != NULL; v = v->next)
-		if (strcmp(field_text(v, "node", field_text(v, "name", "")), name) == 0)
+		if (strcmp(field_text(v, "name", ""), name) == 0)
 			return v;
 	return NULL;
 }
@@ -61,11 +61,10 @@ static int socket_of(const cJSON *info, const char *cpus)
 /* The switch next to the node: the last of the path from the outermost one. */
 static const char *switch_of(const cJSON *info)
 {
-	const cJSON *path = field(info, "switches");
-	const cJSON *last = cJSON_IsArray(path) ? path->child : field_first(path, "path");
+	const cJSON *last = field_first(field(info, "switches"), "path");
 	while (last != NULL && last->next != NULL)
 		last = last->next;
-	return cJSON_IsString(last) ? last->valuestring : field_text(info, "switch", "");
+	return cJSON_IsString(last) ? last->valuestring : "";
 }
 
 static int by_name(const void *a, const void *b)

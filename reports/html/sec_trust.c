@@ -84,9 +84,8 @@ static void write_reasons(struct page *p)
 	put(p, "<ul class=\"reasons\">\n");
 	write_missing_nodes(p);
 	for (const cJSON *v = field_first(coverage, "reasons"); v != NULL && shown < REASONS_MAX; v = v->next) {
-		const char *text = cJSON_IsString(v) ? v->valuestring : field_text(v, "text", "?");
 		put(p, "<li>");
-		put_text(p, text, SENTENCE_CHARS);
+		put_text(p, cJSON_IsString(v) ? v->valuestring : "?", SENTENCE_CHARS);
 		put(p, "</li>\n");
 		shown++;
 	}

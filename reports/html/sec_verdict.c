@@ -44,19 +44,13 @@ static void write_kicker(struct page *p)
 	put(p, "<p class=\"kicker\">mpitrace report \xc2\xb7 <b>");
 	put_text(p, basename_of(field_text(job, "program", "MPI program")), NAME_CHARS);
 	put(p, "</b>");
-	if (*id != '\0' || !isnan(field_number(job, "job_id"))) {
+	if (*id != '\0') {
 		put(p, " \xc2\xb7 job ");
-		if (*id != '\0')
-			put_text(p, id, 32);
-		else
-			put(p, "%.0f", field_number(job, "job_id"));
+		put_text(p, id, 32);
 	}
-	if (*step != '\0' || !isnan(field_number(job, "step_id"))) {
+	if (*step != '\0') {
 		put(p, ", step ");
-		if (*step != '\0')
-			put_text(p, step, 32);
-		else
-			put(p, "%.0f", field_number(job, "step_id"));
+		put_text(p, step, 32);
 	}
 	put(p, "</p>\n");
 }

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """bench.py - what tracing costs, beside the floor (two clock reads) and a peer: the table of docs/PERFORMANCE.md.
 
-  bench.py [--runs N] [--quick]      needs MPITRACE (the command) in the environment, or build/cli/mpitrace
+  bench.py [--runs N] [--quick]
 
-Runs alternate: untraced, traced, untraced, ... Every figure is the median over pairs, beside it the quartiles: on machines that
-others use as well, a run now and then is worth nothing."""
+The command is MPITRACE of the environment, or build/cli/mpitrace, or the one that is installed. What the bytes of a trace are made
+of is told by mpic_columns (tests/tools): MPIC_COLUMNS, or the one of the build; without it those rows are left out.
+
+Runs alternate: two clock reads, untraced, traced, ... Every figure is the median over such groups, beside it the quartiles: on
+machines that others use as well, a run now and then is worth nothing. Goals are ratios, so that they hold on any processor: to two
+clock reads of the same group, and to the entropy of the times recorded in the same run. No figure makes this command fail."""
 import argparse
 import glob
 import os
@@ -16,7 +20,21 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MPITRACE = os.environ.get('MPITRACE', os.path.join(HERE, '../../build/cli/mpitrace'))
+BUILD = os.path.join(HERE, '../../build')
+
+
+def found(variable, *places):
+    """A program: what the environment says, or the first place where it is; None."""
+    for path in (os.environ.get(variable), *places):
+        path = shutil.which(path) if path else None
+        if path:
+            return os.path.abspath(path)
+    return None
+
+
+MPITRACE = found('MPITRACE', BUILD + '/cli/mpitrace', 'mpitrace')
+COLUMNS = found('MPIC_COLUMNS', os.path.join(os.path.dirname(MPITRACE or ''), '../tests/tools/mpic_columns'),
+                BUILD + '/tests/tools/mpic_columns')
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMPI_MCA_rmaps_base_oversubscribe='1')
 
 
@@ -34,6 +52,19 @@ def bench_line(output):
     sys.exit('no BENCH line in:\n' + output)
 
 
+def floor(folder):
+    return bench_line(subprocess.run([folder + '/floor'], capture_output=True, text=True).stdout)['ns']
+
+
+def columns(folder):
+    """What the trace just made is of: bytes of structure, of times, calls, the entropy of their times in bytes, bytes of the
+    files. None without the tool."""
+    if COLUMNS is None:
+        return None
+    out = subprocess.run([COLUMNS] + glob.glob(folder + '/out/*.mpic'), capture_output=True, text=True).stdout
+    return dict(zip(('structure', 'times', 'calls', 'entropy', 'file'), map(float, out.split()))) if out else None
+
+
 def plain(folder, program, ranks, n, env):
     words = ['mpirun.openmpi', '-n', str(ranks), '%s/%s' % (folder, program), str(n)] if ranks > 1 else \
         ['%s/%s' % (folder, program), str(n)]
@@ -49,8 +80,12 @@ def traced(folder, program, ranks, n, env, **more):
     run = subprocess.run(words, env=env, cwd=folder, capture_output=True, text=True, timeout=900)
     result = bench_line(run.stdout)
     result['bytes'] = sum(os.path.getsize(p) for p in glob.glob(out + '/*.mpic'))
+    if result['bytes'] == 0:
+        sys.exit('bench.py: %s made no trace:\n%s' % (MPITRACE, run.stderr))
     result['events'] = result['calls'] * (1 if program == 'ping' else ranks)
     result['bytes_per_call'] = result['bytes'] / result['events']
+    what = columns(folder)
+    result['of_entropy'] = what['file'] / what['entropy'] if what and what['entropy'] > 0 else None
     return result
 
 
@@ -73,9 +108,11 @@ def spread(values, digits=1):
 def pairs(folder, program, ranks, n, runs, env, peers=5):
     rows = []
     for _ in range(runs):
+        clock = floor(folder)
         a, b, c = plain(folder, program, ranks, n, env), traced(folder, program, ranks, n, env), None
         if len(rows) < peers:
             c = peer(folder, program, ranks, n, env)
+        a['clock_ns'] = clock
         rows.append((a, b, c))
     return rows
 
@@ -104,14 +141,15 @@ def added(rows, key, which=1):
 
 def structure(folder, env):
     """Bytes of everything but times, from the columns themselves: what a longer run adds a call, and what it begins with."""
+    if COLUMNS is None:
+        return None
     sizes = []
     for n in (1000, 100000):
         traced(folder, 'self', 1, n, env)
-        out = subprocess.run([os.path.join(os.path.dirname(MPITRACE), '../tests/tools/mpic_columns')] +
-                             glob.glob(folder + '/out/*.mpic'), capture_output=True, text=True).stdout.split()
-        if len(out) < 2:
+        what = columns(folder)
+        if what is None:
             return None
-        sizes.append((3.0 * n, float(out[0])))
+        sizes.append((3.0 * n, what['structure']))
     (few, small), (many, large) = sizes
     added = (large - small) / (many - few)
     return '%.4f, after %.1f KiB' % (added, (small - added * few) / 1024)
@@ -122,33 +160,43 @@ def main():
     parser.add_argument('--runs', type=int, default=15)
     parser.add_argument('--quick', action='store_true')
     args = parser.parse_args()
+    if MPITRACE is None:
+        sys.exit('bench.py: no mpitrace found: build it (meson compile -C build), install it, or set MPITRACE')
     runs, scale = (3, 0.2) if args.quick else (args.runs, 1)
     folder = tempfile.mkdtemp(prefix='mpitrace-bench-')
     compile_all(folder)
-    floor = [bench_line(subprocess.run([folder + '/floor'], capture_output=True, text=True).stdout)['ns'] for _ in range(runs)]
     print('%s, %d cores, %d pairs of runs, medians (quartiles)\n' % (platform.processor() or platform.machine(),
                                                                            os.cpu_count(), runs))
     print('| what | goal | measured | beside it |\n|---|---|---|---|')
-    row('two clock reads (the floor), ns', '-', spread(floor))
     yielding = dict(ENV, OMPI_MCA_mpi_yield_when_idle='1')
     profile = [(plain(folder, 'self', 1, int(1000000 * scale), ENV),
                 traced(folder, 'self', 1, int(1000000 * scale), ENV, MPITRACE_MODE='profile')) for _ in range(runs)]
     one = pairs(folder, 'self', 1, int(1000000 * scale), runs, ENV)
     two = pairs(folder, 'ping', 2, int(500000 * scale), runs, ENV)
-    halo = pairs(folder, 'halo', 8, int(4000 * scale), max(3, runs // 2), yielding)
+    halo = pairs(folder, 'halo', 8, 4000, max(3, runs // 2), yielding)  # fewer calls are mostly the start of the file
 
     def beside(rows):
         ez = added(rows, 'ns', 2)
         return 'untraced call %.0f ns' % statistics.median([r[0]['ns'] for r in rows]) + \
             ('; EZTrace adds %.0f' % statistics.median(ez) if ez else '')
-    row('added per call, self, ns', '<= 35', spread(added(one, 'ns')), beside(one))
+    def of_clock(rows):
+        return spread([(r[1]['ns'] - r[0]['ns']) / r[0]['clock_ns'] for r in rows], 2)
+
+    def of_entropy(rows):
+        ratios = [r[1]['of_entropy'] for r in rows if r[1]['of_entropy'] is not None]
+        return spread(ratios, 2) if ratios else 'not measured: no mpic_columns'
+    row('two clock reads (the floor), ns', '-', spread([r[0]['clock_ns'] for r in one + two]))
+    row('added per call, self, by two clock reads', '<= 1.5', of_clock(one))
+    row('added per call, ping, by two clock reads', '<= 1.5', of_clock(two))
+    row('bytes, self, by the entropy of the times', '<= 1.3', of_entropy(one))
+    row('bytes, halo, by the entropy of the times', '<= 1.3', of_entropy(halo))
+    row('added per call, self, ns', '-', spread(added(one, 'ns')), beside(one))
     row('the same without events (profile mode), ns', '-', spread(added(profile, 'ns')))
-    row('added per call, ping, ns', '<= 40', spread(added(two, 'ns')), beside(two))
-    row('bytes per call, self', '<= 0.45', spread([r[1]['bytes_per_call'] for r in one], 3))
-    row('bytes per call, halo', '<= 1.1', spread([r[1]['bytes_per_call'] for r in halo], 3))
-    s = structure(folder, ENV)
-    if s is not None:
-        row('structure alone, bytes per call from 1,000 to 100,000 iterations', '<= 0.02', s)
+    row('added per call, ping, ns', '-', spread(added(two, 'ns')), beside(two))
+    row('bytes per call, self', '-', spread([r[1]['bytes_per_call'] for r in one], 3))
+    row('bytes per call, halo', '-', spread([r[1]['bytes_per_call'] for r in halo], 3))
+    row('structure alone, bytes per call from 1,000 to 100,000 iterations', '<= 0.02',
+        structure(folder, ENV) or 'not measured: no mpic_columns')
     row('resident memory added per rank, MiB', '<= 8', spread([x / 1024 for x in added(one, 'kib')]))
     longer = pairs(folder, 'self', 1, int(5000000 * scale), 3, ENV, peers=0)
     row('the same after five times as many calls, MiB', '<= 8', spread([x / 1024 for x in added(longer, 'kib')]))

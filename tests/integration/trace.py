@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+import contract
+
 MPITRACE = os.environ['MPITRACE']
 PROGRAMS = os.environ['PROGRAMS']
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMPI_MCA_mpi_yield_when_idle='1',
@@ -32,6 +34,16 @@ def whole(words, env, directory):
         out, err = p.communicate()
         err += b'\ntimed out'
     return subprocess.CompletedProcess(words, p.returncode, out, err)
+
+
+def shown(mpix):
+    """The analysis in a trace. Whatever program a test runs, it must be as docs/analysis.schema.json says."""
+    out = subprocess.run([MPITRACE, 'show', mpix, '--json'], capture_output=True, check=True)
+    analysis = json.loads(out.stdout)
+    wrong = contract.errors(analysis)
+    if wrong:
+        raise ValueError('%s breaks docs/analysis.schema.json:\n%s' % (mpix, '\n'.join(wrong)))
+    return analysis
 
 
 class Place:
@@ -72,9 +84,7 @@ class Place:
         return {p['meta']['rank']: p for p in records(path).values()}
 
     def analysis(self, name='trace'):
-        out = subprocess.run([MPITRACE, 'show', '%s/out/%s.mpix' % (self.dir, name), '--json'], capture_output=True,
-                             check=True)
-        return json.loads(out.stdout)
+        return shown('%s/out/%s.mpix' % (self.dir, name))
 
 
 class Step:
@@ -120,8 +130,22 @@ class Step:
     def analysis(self):
         subprocess.run([MPITRACE, 'analyze', self.out, '-o', self.out + '/job.mpix', '--report', self.out + '/report.html'],
                        capture_output=True, timeout=TIMEOUT)
-        out = subprocess.run([MPITRACE, 'show', self.out + '/job.mpix', '--json'], capture_output=True, check=True)
-        return json.loads(out.stdout)
+        return shown(self.out + '/job.mpix')
+
+
+def two_nodes(place, executable, *args, ranks=2, **layout):
+    """A step of two nodes, some ranks on each: one machine, two agents with a step directory each. Returns the step of the
+    first one; its `out` holds n1.mpic and n2.mpic."""
+    out = place.dir + '/two-nodes'
+    steps = [Step(place, 'n%d' % i, out=out, **dict(dict(node='n%d' % i, nodeid=i - 1, nnodes=2, nodelist='n[1-2]', ntasks=2 * ranks,
+                                                         switches='core.leaf%d.n%d switch.switch.node' % (i, i)), **layout)) for i in (1, 2)]
+    agents = [s.agent() for s in steps]
+    words = [[':', '-n', str(ranks), 'env', 'LD_PRELOAD=' + os.environ['TRACER'], 'MPITRACE_DIR=' + s.env['MPITRACE_DIR'], executable, *args]
+             for s in steps]
+    run = whole(['mpirun'] + sum(words, [])[1:], place.env, place.dir)
+    if [s.end(agent) for s, agent in zip(steps, agents)] != [0, 0] or run.returncode:
+        raise ValueError('a step on two nodes failed: %s' % run)
+    return steps[0]
 
 
 def operations(analysis):

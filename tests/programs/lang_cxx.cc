@@ -1,32 +1,64 @@
-/* lang_cxx.cc - the program of lang_c.c in C++: calls from a constructor, a template and while an exception is on its way. */
+/* lang_cxx.cc - the program of lang_c.c in C++: calls from a constructor, templates in namespaces, a lambda, an operator, and
+ * while an exception is on its way. names.py knows what they are called. */
 #include <mpi.h>
 #include <cstdio>
 #include <stdexcept>
 #include <vector>
 
+#define NOINLINE __attribute__((noinline))
+
 struct Library {
 	int rank = 0, size = 0;
-	Library(int &argc, char **&argv)
+	NOINLINE Library(int &argc, char **&argv)
 	{
 		MPI_Init(&argc, &argv);
 		MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 		MPI_Comm_size(MPI_COMM_WORLD, &size);
 	}
-	~Library() { MPI_Finalize(); }
+	~Library()
+	{
+		MPI_Finalize();
+	}
 };
 
-template <typename T> T sum_of(T mine)
+namespace sums
+{
+template <typename T, typename... More> NOINLINE T sum_of(T mine)
 {
 	T all;
 	MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	return all;
 }
+} // namespace sums
 
-struct At_exit {
-	~At_exit() { MPI_Barrier(MPI_COMM_WORLD); }
+namespace ring
+{
+template <typename T> struct Halo {
+	std::vector<T> in, out;
+	MPI_Request r[2];
+	NOINLINE void exchange(int count, int next) const
+	{
+		Halo *self = const_cast<Halo *>(this);
+		MPI_Isend(self->out.data(), count, MPI_INT, next, 1, MPI_COMM_WORLD, &self->r[1]);
+	}
+	NOINLINE void operator()()
+	{
+		MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+	}
 };
+} // namespace ring
 
-static void throws()
+namespace
+{
+struct At_exit {
+	NOINLINE ~At_exit()
+	{
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+};
+} // namespace
+
+static NOINLINE void throws()
 {
 	At_exit barrier;
 	throw std::runtime_error("on its way");
@@ -35,15 +67,17 @@ static void throws()
 int main(int argc, char **argv)
 {
 	Library mpi(argc, argv);
-	std::vector<int> in(200), out(200);
+	ring::Halo<int> halo = {std::vector<int>(200), std::vector<int>(200), {}};
+	auto post = [&](MPI_Request *r)
+			    NOINLINE { MPI_Irecv(halo.in.data(), 200, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, r); };
 	int sum = 0, place = mpi.rank;
 	for (int i = 0; i < 50; i++) {
-		MPI_Request r[2];
-		out[0] = mpi.rank;
-		MPI_Irecv(in.data(), 200, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &r[0]);
-		MPI_Isend(out.data(), i, MPI_INT, (mpi.rank + 1) % mpi.size, 1, MPI_COMM_WORLD, &r[1]);
-		MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
-		sum += sum_of(mpi.rank);
+		halo.out[0] = mpi.rank;
+		post(&halo.r[0]);
+		halo.exchange(i, (mpi.rank + 1) % mpi.size);
+		halo();
+		sum += sums::sum_of<int, std::vector<std::vector<double>>, std::vector<std::vector<float>>,
+				    std::vector<std::vector<long>>>(mpi.rank);
 	}
 	MPI_Allreduce(MPI_IN_PLACE, &place, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	try {

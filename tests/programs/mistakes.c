@@ -1,6 +1,7 @@
-/* mistakes.c CASE - what earlier tracers told wrongly about programs that ran well. */
+/* mistakes.c late | barriers N - what earlier tracers told wrongly about programs that ran well. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -31,9 +32,9 @@ static void late(void)
 		printf("last %d\n", value);
 }
 
-static void barriers(void)
+static void barriers(int n)
 {
-	for (int i = 0; i < 100000; i++)
+	for (int i = 0; i < n; i++)
 		MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "late") == 0)
 		late();
 	else
-		barriers();
+		barriers(atoi(argv[2]));
 	MPI_Finalize();
 	return 0;
 }

@@ -174,12 +174,12 @@ static void put_job(struct buf *b, const struct world *w, const struct totals *t
 		calls += t->calls[i];
 	buf_printf(b,
 		   "{\"schema\":\"mpitrace/analysis/"
-		   "1\",\"job\":{\"cluster\":\"example\",\"job_id\":4711,"
-		   "\"step_id\":0,\"program\":\"/home/ada/halo\",\"argv\":[\"./"
+		   "1\",\"job\":{\"cluster\":\"example\",\"job_id\":\"4711\","
+		   "\"step_id\":\"0\",\"program\":\"/home/ada/halo\",\"argv\":[\"./"
 		   "halo\",\"--steps\",\"%d\"],"
 		   "\"nodes\":[\"n1\",\"n2\"],\"ranks\":%d,\"start\":\"2026-03-14T09:26:53Z\","
 		   "\"elapsed_s\":%.6f,\"state\":\"%s\",\"mpi\":\"Open MPI 4.1.4\"},",
-		   w->steps, w->ranks, t->runtime_s, partial ? "killed by signal 9" : "completed");
+		   w->steps, w->ranks, t->runtime_s, partial ? "partial" : "completed");
 	buf_printf(b,
 		   "\"coverage\":{\"complete\":%s,\"ranks_expected\":%d,\"ranks_seen\":%d,"
 		   "\"events\":%.0f,"
@@ -277,7 +277,7 @@ static void put_findings(struct buf *b, const struct world *w, const struct tota
 		   "\"next\":\"Give rank %d a smaller part of the grid.\",\"metric\":{\"name\":"
 		   "\"load_balance\",\"value\":%.3f,\"threshold\":0.8}}],\"patterns\":[{\"pattern\":"
 		   "\"halo\","
-		   "\"score\":0.98,\"grid\":[%d,%d],\"periodic\":true}]}",
+		   "\"score\":0.98,\"grid\":[%d,%d],\"periodic\":[true,true]}]}",
 		   loss, w->ranks - 1, t->runtime_s, w->ranks - 1, w->ranks - 1, t->busy_s / w->ranks / t->busy_max_s,
 		   w->columns, w->rows);
 }

@@ -1,36 +1,132 @@
-/* mpic_columns.c FILE... - how the bytes of .mpic files divide: everything but times, and times, packed each by itself.
- * Prints "<structure bytes> <time bytes>". */
+/* mpic_columns.c FILE... - how the bytes of .mpic files divide, and how few they could be.
+ * Prints "<structure bytes> <time bytes> <calls> <entropy bytes> <file bytes>": everything but times, and times, packed each by
+ * itself; calls told one by one; and the least that their times take.
+ *
+ * That is the order-0 entropy of the exact times: for the calls of one signature of one thread, over the whole file, n calls
+ * times the entropy of how often each gap (in ticks) occurs, and the same for durations. An ideal coder would take that if it
+ * knew all these distributions and told nothing else, neither which call it was. Two cautions: of n calls whose times nearly all
+ * differ it is n log2 n at most, less than their distribution holds: signatures with few calls ask for more than can be done. And
+ * gap and duration of one event depend on each other where the clock is coarse: a coder that tells both together may get below. */
 #include "format/mpic.h"
 #include "format/pack.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define BLOCK_HEADER_BYTES 40
 
-static size_t packed(const uint8_t *data, size_t len_bytes, size_t numbers_at)
+struct told {
+	uint64_t ticks;
+	uint32_t process, thread, sig, kind;
+};
+
+struct sums {
+	size_t structure, times, file;
+	struct told *told;
+	size_t ntold, cap;
+};
+
+static size_t packed(const uint8_t *data, size_t len_bytes, size_t numbers_at, size_t bits_at)
 {
 	_cleanup_buf_ struct buf out = {0};
-	return len_bytes > 0 && pack_deflate(&out, data, len_bytes, numbers_at, 6, NULL) == 0 ? out.len_bytes : 0;
+	return len_bytes > 0 && pack_deflate(&out, data, len_bytes, numbers_at, bits_at, 6, NULL) == 0 ? out.len_bytes
+												       : 0;
 }
 
-static void add_block(const struct mpic_file *f, const struct mpic_block *b, size_t *structure, size_t *times)
+static void add_time(struct sums *s, const struct mpic_block *b, uint32_t sig, uint32_t kind, uint64_t ticks)
+{
+	if (s->ntold == s->cap) {
+		s->cap = s->cap == 0 ? 1 << 16 : s->cap * 2;
+		s->told = realloc(s->told, s->cap * sizeof(*s->told));
+		if (s->told == NULL)
+			exit(3);
+	}
+	s->told[s->ntold++] = (struct told){ticks, b->process, b->thread, sig, kind};
+}
+
+static void add_events(struct sums *s, const struct mpic_block *b, struct cursor payload)
+{
+	static struct mpic_events it;
+	struct mpic_event ev;
+	uint32_t n;
+	if (mpic_events_begin(&it, payload, &n) < 0)
+		return;
+	uint64_t clock = it.clock;
+	while (mpic_events_next(&it, &ev) == 1) {
+		add_time(s, b, ev.sig, 0, ev.enter_tick - clock);
+		add_time(s, b, ev.sig, 1, ev.exit_tick - ev.enter_tick);
+		clock = ev.exit_tick;
+	}
+}
+
+static void add_block(struct sums *s, const struct mpic_file *f, const struct mpic_block *b)
 {
 	_cleanup_buf_ struct buf payload = {0};
-	*structure += BLOCK_HEADER_BYTES;
+	size_t at, bits_at;
+	s->structure += BLOCK_HEADER_BYTES;
 	if (b->kind != MPIC_EVENTS) {
-		*structure += b->packed_len_bytes;
+		s->structure += b->packed_len_bytes;
 		return;
 	}
 	if (mpic_read(f, b, &payload, NULL) < 0)
 		return;
-	size_t at = mpic_events_times_at(payload.data, payload.len_bytes);
-	*structure += packed(payload.data, at, at);
-	*times += packed(payload.data + at, payload.len_bytes - at, 0);
+	mpic_events_parts(payload.data, payload.len_bytes, &at, &bits_at);
+	s->structure += packed(payload.data, at, at, at);
+	s->times += packed(payload.data + at, payload.len_bytes - at, 0, bits_at - at);
+	add_events(s, b, cursor_over(payload.data, payload.len_bytes));
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_signature(const void *left, const void *right)
+{
+	const struct told *a = left, *b = right;
+	int order = compare(a->process, b->process);
+	order = order != 0 ? order : compare(a->thread, b->thread);
+	order = order != 0 ? order : compare(a->kind, b->kind);
+	return order != 0 ? order : compare(a->sig, b->sig);
+}
+
+static int by_signature_and_time(const void *left, const void *right)
+{
+	int order = by_signature(left, right);
+	return order != 0 ? order : compare(((const struct told *)left)->ticks, ((const struct told *)right)->ticks);
+}
+
+/* Of the n times of one kind of one signature, in order. */
+static double entropy_bits(const struct told *told, size_t n)
+{
+	double bits = 0;
+	for (size_t i = 0, run; i < n; i += run) {
+		for (run = 1; i + run < n && told[i + run].ticks == told[i].ticks;)
+			run++;
+		bits += (double)run * log2((double)n / (double)run);
+	}
+	return bits;
+}
+
+static double entropy_bytes(struct sums *s)
+{
+	double bits = 0;
+	if (s->ntold > 0)
+		qsort(s->told, s->ntold, sizeof(*s->told), by_signature_and_time);
+	for (size_t i = 0, n; i < s->ntold; i += n) {
+		for (n = 1; i + n < s->ntold && by_signature(&s->told[i], &s->told[i + n]) == 0;)
+			n++;
+		bits += entropy_bits(s->told + i, n);
+	}
+	return bits / 8;
 }
 
 int main(int argc, char **argv)
 {
-	size_t structure = 0, times = 0;
+	struct sums all = {0};
+	double entropy = 0;
+	size_t calls = 0;
 	for (int i = 1; i < argc; i++) {
 		struct mpic_file f;
 		struct error e;
@@ -38,10 +134,15 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s\n", e.text);
 			return 3;
 		}
+		all.ntold = 0; /* processes are numbered in each file */
 		for (size_t k = 0; k < f.nblocks; k++)
-			add_block(&f, &f.blocks[k], &structure, &times);
+			add_block(&all, &f, &f.blocks[k]);
+		entropy += entropy_bytes(&all);
+		calls += all.ntold / 2;
+		all.file += f.len_bytes;
 		mpic_close(&f);
 	}
-	printf("%zu %zu\n", structure, times);
+	free(all.told);
+	printf("%zu %zu %zu %.0f %zu\n", all.structure, all.times, calls, entropy, all.file);
 	return 0;
 }

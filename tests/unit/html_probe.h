@@ -10,5 +10,5 @@ char *page_of(const char *json, size_t *ret_len_bytes);
 /* Every tag is one of ours, closed in order, attributes quoted; no script, no handler, no outside
  * address. Says on stderr what is wrong. */
 bool page_is_sound(const char *page);
-/* tests/corpus/analysis/NAME, to be freed; fails the test when it cannot be read. */
+/* A file of tests/corpus/analysis, to be freed; fails the test when it cannot be read. */
 char *corpus(const char *name);

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -103,9 +104,10 @@ static void there_and_back(uint32_t n, uint64_t (*ticks)(uint32_t i))
 	}
 	mpic_columns_payload(&columns, &payload);
 	mpic_columns_done(&columns);
-	size_t times_at = mpic_events_times_at(payload.data, payload.len_bytes);
-	cr_assert_lt(times_at, payload.len_bytes);
-	cr_assert_eq(pack_deflate(&packed, payload.data, payload.len_bytes, times_at, 6, NULL), 0);
+	size_t numbers_at, bits_at;
+	mpic_events_parts(payload.data, payload.len_bytes, &numbers_at, &bits_at);
+	cr_assert(numbers_at < bits_at && bits_at <= payload.len_bytes);
+	cr_assert_eq(pack_deflate(&packed, payload.data, payload.len_bytes, numbers_at, bits_at, 6, NULL), 0);
 	cr_assert_eq(pack_inflate(&unpacked, packed.data, packed.len_bytes, payload.len_bytes, NULL), 0);
 	cr_assert_eq(mpic_events_begin(&it, cursor_over(unpacked.data, payload.len_bytes), &count), 0);
 	cr_assert_eq(count, n);
@@ -151,23 +153,167 @@ Test(mpic, gives_back_times_of_clocks_with_a_step_and_without)
 	there_and_back(1, stepless);
 }
 
+/* What version 2 wrote, kept by the code that wrote it: 500 events a block of the three kinds above. */
+Test(mpic, gives_back_every_tick_of_a_file_of_version_2)
+{
+	uint64_t (*const kinds[])(uint32_t) = {stepped, stepless, now_and_then_off};
+	_cleanup_buf_ struct buf payload = {0};
+	static struct mpic_events it;
+	struct mpic_file f;
+	struct mpic_event ev;
+	struct error e;
+	uint32_t count;
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/events_v2.mpic", getenv("MPITRACE_CORPUS"));
+	cr_assert_eq(mpic_open(path, &f, &e), 0, "%s", e.text);
+	cr_assert(f.finished && f.nblocks == 4 && f.damaged_bytes == 0);
+	for (uint32_t k = 0; k < 3; k++) {
+		cr_assert_eq(mpic_read(&f, &f.blocks[k], &payload, &e), 0);
+		cr_assert_eq(mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes), &count), 0);
+		cr_assert_eq(count, 500);
+		uint64_t clock = 77;
+		for (uint32_t i = 0; i < count; i++) {
+			cr_assert_eq(mpic_events_next(&it, &ev), 1);
+			cr_assert_eq(ev.sig, i * i % 7);
+			cr_assert_eq(ev.enter_tick, clock + kinds[k](2 * i));
+			cr_assert_eq(ev.exit_tick, ev.enter_tick + kinds[k](2 * i + 1));
+			cr_assert_eq(ev.nextra, i % 50 == 5 ? 2u : 0u);
+			cr_assert(ev.nextra == 0 || (ev.extra[0] == i && ev.extra[1] == 1ull << 40));
+			clock = ev.exit_tick;
+		}
+		for (size_t len = 0; len < payload.len_bytes; len += 1 + len / 97)
+			cr_assert_lt(mpic_events_begin(&it, cursor_over(payload.data, len), &count), 0);
+	}
+	mpic_events_done(&it);
+	mpic_close(&f);
+}
+
+Test(mpic, a_version_that_is_not_known_is_named)
+{
+	uint8_t magic[24] = {'m', 'p', 'i', 'c', '\r', '\n', 0x1a, '\n', 4};
+	struct mpic_file f;
+	struct error e;
+	cr_assert_eq(open_bytes(magic, sizeof(magic), &f, &e), -EBADMSG);
+	cr_assert(strstr(e.text, "version 4") != NULL && strstr(e.text, "2 to 3") != NULL, "%s", e.text);
+	magic[8] = 1;
+	cr_assert_eq(open_bytes(magic, sizeof(magic), &f, &e), -EBADMSG);
+	magic[8] = 3;
+	magic[9] = 1;
+	cr_assert_eq(open_bytes(magic, sizeof(magic), &f, &e), -EBADMSG);
+}
+
+/* ---- how close to the entropy: clocks of several kinds, times drawn from what is given ---- */
+
+static uint64_t random_state;
+
+static uint32_t draw(uint32_t below)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)((random_state >> 33) % below);
+}
+
+/* About normal: the sum of eight. */
+static uint64_t noisy(uint64_t least, uint32_t spread)
+{
+	uint64_t ticks = least;
+	for (int i = 0; i < 8; i++)
+		ticks += draw(spread);
+	return draw(500) == 0 ? ticks * (2 + draw(100)) : ticks; /* now and then something comes between */
+}
+
+static uint64_t intel(void) /* even ticks, noise of some */
+{
+	return noisy(40, 12) / 2 * 2;
+}
+
+static uint64_t exact_clock(void) /* every tick, wide noise */
+{
+	return noisy(3000, 500);
+}
+
+static uint64_t zen(void) /* 10 ns at 2.45 GHz */
+{
+	return noisy(70, 20) * 2 / 49 * 49 / 2 + draw(2) * (draw(2) ? 1 : 0);
+}
+
+static uint64_t quiet(void) /* nearly always the same */
+{
+	return 26 * (2 + (draw(3) == 0) + (draw(400) == 0 ? draw(300) : 0));
+}
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return a < b ? -1 : a > b;
+}
+
+/* Bytes that an ideal coder takes that knows how often each value occurs. */
+static double entropy_bytes(uint64_t *values, uint32_t n)
+{
+	double bits = 0;
+	qsort(values, n, sizeof(*values), by_value);
+	for (uint32_t i = 0, run; i < n; i += run) {
+		for (run = 1; i + run < n && values[i + run] == values[i];)
+			run++;
+		bits += run * log2((double)n / run);
+	}
+	return bits / 8;
+}
+
+static void expect_close_to_entropy(const char *name, uint64_t (*ticks)(void), double most)
+{
+	enum { N = 30000, SIGS = 3 };
+	static uint64_t gaps[SIGS][N], durations[SIGS][N];
+	uint32_t counts[SIGS] = {0};
+	struct mpic_columns columns = {0};
+	_cleanup_buf_ struct buf payload = {0}, block = {0};
+	random_state = 1;
+	mpic_columns_begin(&columns, 0);
+	for (uint32_t i = 0; i < N; i++) {
+		uint64_t gap = ticks(), duration = ticks() + 52 * (i % SIGS);
+		uint32_t s = i % SIGS, k = counts[s]++;
+		uint64_t enter = columns.clock + (gaps[s][k] = gap), exit_tick = enter + (durations[s][k] = duration);
+		mpic_columns_put(&columns, &(struct mpic_event){.sig = s, .enter_tick = enter, .exit_tick = exit_tick});
+	}
+	mpic_columns_payload(&columns, &payload);
+	mpic_columns_done(&columns);
+	struct mpic_block b = {.kind = MPIC_EVENTS};
+	cr_assert_eq(mpic_append_block(&block, &b, payload.data, payload.len_bytes, 6, NULL), 0);
+	double least = 0;
+	for (int s = 0; s < SIGS; s++)
+		least += entropy_bytes(gaps[s], counts[s]) + entropy_bytes(durations[s], counts[s]);
+	double ratio = (double)block.len_bytes / least;
+	cr_expect_leq(ratio, most, "%s: %zu bytes, %.2f x the entropy", name, block.len_bytes, ratio);
+}
+
+Test(mpic, times_take_little_more_than_their_entropy_whatever_the_clock)
+{
+	expect_close_to_entropy("steps of 2 ticks, some noise", intel, 1.3);
+	expect_close_to_entropy("no steps, much noise", exact_clock, 1.3);
+	expect_close_to_entropy("steps of 24.5 ticks", zen, 1.3);
+	expect_close_to_entropy("hardly any noise", quiet, 1.3);
+}
+
 /* Whatever bytes a payload holds: an error or events, never a read outside of it (run with sanitizers). */
-Test(mpic, an_event_payload_damaged_anywhere_is_refused_or_read)
+static void damage_everywhere(uint32_t n, uint64_t (*ticks)(uint32_t i), bool joined)
 {
 	struct mpic_columns columns = {0};
 	static struct mpic_events it;
 	_cleanup_buf_ struct buf payload = {0};
 	mpic_columns_begin(&columns, 5);
-	for (uint32_t i = 0; i < 40; i++) {
-		uint64_t enter = columns.clock + now_and_then_off(i), words[1] = {i};
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t enter = columns.clock + ticks(i), words[1] = {i};
 		mpic_columns_put(&columns, &(struct mpic_event){.sig = i % 5,
 								.enter_tick = enter,
-								.exit_tick = enter + 1000 * i,
+								.exit_tick = enter + (joined ? ticks(i + 1) : 1000 * i),
 								.extra = words,
 								.nextra = i % 7 == 0});
 	}
 	mpic_columns_payload(&columns, &payload);
 	mpic_columns_done(&columns);
+	uint32_t head[7];
+	memcpy(head, payload.data, sizeof(head));
+	cr_assert_eq(head[5], joined ? n : 2 * n); /* symbols */
 	unsigned refused = 0;
 	for (size_t at = 0; at < payload.len_bytes; at++)
 		for (unsigned value = 0; value < 256; value += 51) {
@@ -184,9 +330,24 @@ Test(mpic, an_event_payload_damaged_anywhere_is_refused_or_read)
 	cr_assert_gt(refused, 100);
 	for (size_t len = 0; len < payload.len_bytes; len++) {
 		uint32_t count;
-		cr_assert_lt(mpic_events_begin(&it, cursor_over(payload.data, len), &count), 0);
+		uint8_t *alone = malloc(len + 1); /* so that a sanitizer sees where it ends */
+		memcpy(alone, payload.data, len);
+		cr_assert_lt(mpic_events_begin(&it, cursor_over(alone, len), &count), 0);
+		free(alone);
 	}
 	mpic_events_done(&it);
+}
+
+static uint64_t two_values(uint32_t i)
+{
+	return 52 + 26 * (i * 2654435761u >> 31);
+}
+
+Test(mpic, an_event_payload_damaged_anywhere_is_refused_or_read)
+{
+	damage_everywhere(40, now_and_then_off, false);
+	damage_everywhere(300, stepless, false);
+	damage_everywhere(300, two_values, true);
 }
 
 Test(mpic, truncated_anywhere_keeps_every_whole_block_and_is_not_finished)

@@ -1,8 +1,12 @@
 /* postproc_lines.c - call sites are resolved in this very program, whose lines are known. */
 #include "postproc/lines.h"
+#include "postproc/python_name.h"
+#include "postproc/unwind.h"
 
 #include <criterion/criterion.h>
 #include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,4 +80,129 @@ Test(lines, survives_modules_that_are_gone_or_are_no_programs)
 	for (uint32_t i = 0; i < 5; i++)
 		cr_expect_null(s.sites.at[i].function);
 	step_done(&s);
+}
+
+/* ---- functions of a stripped module, as Python finds them: this program has such arrays too ---- */
+
+#define MODULE "/usr/lib/python3/dist-packages/pack/age.cpython-311-x86_64-linux-gnu.so"
+#define FLIPS 2000
+
+struct method_def {
+	const char *name;
+	int (*function)(int);
+	int flags;
+	const char *text;
+};
+
+static volatile int depth;
+
+static __attribute__((noinline, noclone)) int shared(int n)
+{
+	depth += n;
+	return depth * 3;
+}
+
+static __attribute__((noinline, noclone)) int only_receive(int n)
+{
+	int rc = shared(n + 1);
+	return rc + depth;
+}
+
+static __attribute__((noinline, noclone)) int send_it(int n)
+{
+	return shared(n) + depth;
+}
+
+static __attribute__((noinline, noclone)) int receive_it(int n)
+{
+	return only_receive(n) + depth;
+}
+
+static __attribute__((noinline, noclone)) int rank_of(int n)
+{
+	return n + depth + 7;
+}
+
+static __attribute__((noinline, noclone)) int by_pointer(int n)
+{
+	return n + depth + 11;
+}
+
+struct method_def methods[] = {
+	{"send", send_it, 3, "Comm.send(self, obj)\nSend it"},
+	{"recv", receive_it, 3, "Comm.recv(self)"},
+	{"rank", rank_of, 0, "the rank. Of whom?"},
+	{"no word", by_pointer, 0, NULL},
+};
+
+static char *read_self(size_t *ret_len)
+{
+	FILE *f = fopen("/proc/self/exe", "rb");
+	char *image = NULL;
+	size_t n = 0, got;
+	do {
+		image = realloc(image, n + 65536);
+		got = fread(image + n, 1, 65536, f);
+		n += got;
+	} while (got > 0);
+	fclose(f);
+	*ret_len = n;
+	return image;
+}
+
+static void name_of(Elf *elf, int (*function)(int), char *to)
+{
+	uint64_t bias = 0;
+	dl_iterate_phdr(take_bias, &bias);
+	cr_expect(python_function(elf, MODULE, (uint64_t)(uintptr_t)function - bias, to, PYTHON_NAME_MAX));
+}
+
+Test(python, functions_are_named_by_the_arrays_that_python_calls_them_through)
+{
+	size_t len;
+	char *image = read_self(&len), name[PYTHON_NAME_MAX];
+	elf_version(EV_CURRENT);
+	Elf *elf = elf_memory(image, len);
+	cr_assert_not_null(elf);
+	name_of(elf, send_it, name);
+	cr_expect_str_eq(name, "pack.age.Comm.send");
+	name_of(elf, only_receive, name);
+	cr_expect_str_eq(name, "pack.age.Comm.recv", "it has the name of its only caller, not %s", name);
+	name_of(elf, rank_of, name);
+	cr_expect_str_eq(name, "pack.age.rank", "a text that is no signature has no class: %s", name);
+	name_of(elf, shared, name);
+	cr_expect(strcmp(name, "pack.age.Comm.send or Comm.recv") == 0 ||
+			  strcmp(name, "pack.age.Comm.recv or Comm.send") == 0,
+		  "%s", name);
+	name_of(elf, by_pointer, name);
+	cr_expect_eq(strncmp(name, "pack.age+0x", 11), 0, "%s", name);
+	cr_expect_not(python_function(elf, "/usr/lib/libx.so", 0x1000, name, sizeof(name)));
+	cr_expect_not(python_function(NULL, MODULE, 0x1000, name, sizeof(name)));
+	elf_end(elf);
+	free(image);
+}
+
+Test(python, damaged_modules_hurt_nobody, .timeout = 60)
+{
+	size_t len;
+	char *whole = read_self(&len), *image = malloc(len), name[PYTHON_NAME_MAX];
+	uint64_t seed = 20231121;
+	elf_version(EV_CURRENT);
+	for (int i = 0; i < FLIPS; i++) {
+		memcpy(image, whole, len);
+		for (int k = 0; k < 20; k++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			size_t span = k < 4 ? 0x400 : len; /* headers first */
+			size_t at = (seed >> 20) % span;
+			image[k < 2 ? at : len - 1 - at] = (char)(seed >> 12);
+		}
+		size_t cut = i % 4 == 0 ? (seed >> 20) % len : len;
+		Elf *elf = elf_memory(image, cut);
+		uint64_t start = unwind_start(elf, (seed >> 30) % len);
+		if (elf != NULL && python_function(elf, MODULE, start, name, sizeof(name)))
+			cr_assert_lt(strlen(name), sizeof(name));
+		elf_end(elf);
+	}
+	free(image);
+	free(whole);
 }

@@ -42,7 +42,7 @@ struct program {
 	unsigned ncomms;
 	const char *ops[OPS_MAX];
 	unsigned nops;
-	const char *job_id;
+	const char *job_id, *nodelist;
 };
 
 struct program *program_create(unsigned ranks, unsigned nodes)
@@ -96,6 +96,11 @@ uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nlef
 void program_job(struct program *p, const char *job_id)
 {
 	p->job_id = job_id;
+}
+
+void program_nodelist(struct program *p, const char *nodelist)
+{
+	p->nodelist = nodelist;
 }
 
 void program_budget_spent(struct program *p, unsigned rank)
@@ -360,10 +365,10 @@ static void write_node_meta(struct buf *file, const struct program *p, unsigned 
 	bool first = true;
 	buf_printf(&meta,
 		   "{\"node\":\"n%u\",\"nodeid\":%u,\"nnodes\":%u,\"cluster\":\"test\",\"job_id\":"
-		   "\"%s\",\"restart\":0,"
+		   "\"%s\",\"restart\":0,\"nodelist\":\"%s\","
 		   "\"step_id\":\"0\",\"ntasks\":%u,\"program\":\"./test\",\"argv\":[\"./test\"],"
 		   "\"clock\":{\"source\":\"tsc\",\"hz\":1e9},\"exits\":[",
-		   node, node, p->nodes, p->job_id, p->ranks);
+		   node, node, p->nodes, p->job_id, p->nodelist != NULL ? p->nodelist : "", p->ranks);
 	for (unsigned r = 0; r < p->ranks; r++) {
 		if (node_of(p, r) != node)
 			continue;

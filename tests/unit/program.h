@@ -66,6 +66,8 @@ void program_budget_spent(struct program *p, unsigned rank);
 /* The rank never came to MPI_Finalize; wait status as of waitpid(). */
 void program_killed(struct program *p, unsigned rank, int wait_status);
 void program_job(struct program *p, const char *job_id);
+/* What META says as the step's nodes; not told by default. */
+void program_nodelist(struct program *p, const char *nodelist);
 
 /* Write <dir>/n0.mpic ...; leave_out: a node that gives no file, or -1. Runs from MPI_Init at 0 to
  * MPI_Finalize at end_us. */

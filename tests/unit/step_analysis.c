@@ -30,6 +30,21 @@ void remove_directory(char *dir)
 	free(dir);
 }
 
+/* For whoever compares analyses with their schema: MPITRACE_ANALYSES names a directory that takes them all. */
+static void keep(const char *json)
+{
+	const char *dir = getenv("MPITRACE_ANALYSES");
+	char path[512];
+	int fd = -1;
+	if (dir != NULL && snprintf(path, sizeof(path), "%s/XXXXXX.json", dir) < (int)sizeof(path))
+		fd = mkstemps(path, (int)strlen(".json"));
+	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (f != NULL) {
+		fputs(json, f);
+		fclose(f);
+	}
+}
+
 cJSON *analyse(const char *dir)
 {
 	struct postproc_result result = {0};
@@ -37,6 +52,7 @@ cJSON *analyse(const char *dir)
 	char *paths[] = {(char *)dir};
 	cr_assert_eq(postproc_analyze(paths, 1, NULL, 2, &result, &e), 0, "%s", e.text);
 	cJSON *root = cJSON_Parse(result.json);
+	keep(result.json);
 	free(result.json);
 	cr_assert_not_null(root);
 	return root;

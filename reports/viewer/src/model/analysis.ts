@@ -41,8 +41,8 @@ export function callSites(analysis: Json): Map<number, CallSite> {
   list(analysis, 'callsites').forEach((x, i) => {
     const file = str(x, 'file');
     const line = num(x, 'line') ?? 0;
-    const place = file ? (line > 0 ? `${file}:${line}` : file) : str(x, 'module');
-    sites.set(num(x, 'id') ?? i, { op: str(x, 'op'), place, function: str(x, 'function') });
+    const place = file ? (line > 0 ? `${file}:${line}` : file) : str(x, 'module_short') || str(x, 'module');
+    sites.set(num(x, 'id') ?? i, { op: str(x, 'op'), place, function: str(x, 'function_short') || str(x, 'function') });
   });
   return sites;
 }

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""launcher.py - `mpitrace run -n` starts a program by the launcher of its MPI library, whatever mpirun comes first in PATH, and
+says in one line what was wrong: with the program, with the launcher, or that the program is not MPI. Exit codes pass through."""
+import glob
+import os
+import shutil
+import subprocess
+
+from trace import FLAVOURS, MPITRACE, Place, Tests, operations, whole
+
+NAMES = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
+PYTHON = '''#!/usr/bin/python3
+from mpi4py import MPI
+print('size', MPI.COMM_WORLD.size)
+MPI.COMM_WORLD.Barrier()
+'''
+SRUN = '''#!/bin/sh
+if [ "$1" = --mpi=list ]; then
+	echo 'MPI plugin types are...'
+	for p in $SRUN_HAS; do echo "	$p"; done
+	exit 0
+fi
+echo "$*" >>%(dir)s/srun.log
+shift
+exec env -u SLURM_JOB_ID mpirun.$FLAVOUR "$@"
+'''
+COUNT = iter(range(10000))
+
+
+def write(path, text, mode=0o755):
+    with open(path, 'w') as f:
+        f.write(text)
+    os.chmod(path, mode)
+    return path
+
+
+def run(place, *words, ranks=2, args=(), drop=(), **env):
+    """`mpitrace run`; its result and its own lines of standard error, the name of the trace."""
+    name = 'r%d' % next(COUNT)
+    env = {k: v for k, v in dict(place.env, **env).items() if k not in drop}
+    r = whole([MPITRACE, 'run', *(['-n', str(ranks)] if ranks else []), '--out', place.dir + '/out', '--name', name, *args, '--',
+               *words], env, place.dir)
+    r.said = [line for line in r.stderr.decode().split('\n') if line.startswith('mpitrace run: ')]
+    r.name = name
+    return r
+
+
+def fits(t, place, other):
+    """PATH has the other library's mpirun in front."""
+    program = place.compile('lang_c.c')
+    path = {'PATH': '%s:%s' % (other.dir + '/bin', os.environ['PATH'])}
+    r = run(place, program, **path)
+    t.check('%s: the launcher is that of its library, though %s is first in PATH' % (NAMES[place.flavour], NAMES[other.flavour]),
+            (r.returncode, r.stdout, r.said) == (0, b' sum 50 place 1\n', []) and place.analysis(r.name)['job']['ranks'] == 2, r)
+    r = run(place, program, PATH='/nonexistent', OMPI_MCA_plm_rsh_agent='/bin/false')
+    t.check('%s: without any in PATH, the one that lies near the library' % NAMES[place.flavour],
+            (r.returncode, r.stdout, r.said) == (0, b' sum 50 place 1\n', []), r)
+    script = write(place.dir + '/job.sh', '#!/bin/sh\nexec %s "$@"\n' % program)
+    r = run(place, script)
+    t.check('%s: of a shell script nothing is known, which is said; PATH decides' % NAMES[place.flavour],
+            r.returncode == 0 and r.stdout == b' sum 50 place 1\n' and len(r.said) == 1 and
+            'cannot be seen' in r.said[0] and 'mpirun (%s)' % NAMES[place.flavour] in r.said[0], r)
+
+
+def python(t, place, other):
+    if subprocess.run(['/usr/bin/python3', '-c', 'import mpi4py.MPI'], capture_output=True).returncode != 0:
+        return
+    script = write(place.dir + '/p.py', PYTHON)
+    for words in (['/usr/bin/python3', script], [script]):
+        r = run(place, *words, PATH='%s:%s' % (other.dir + '/bin', os.environ['PATH']))
+        t.check('mpi4py as %s: the launcher is that of its library' % os.path.basename(words[0]),
+                (r.returncode, r.stdout, r.said) == (0, b'size 2\n' * 2, []) and
+                operations(place.analysis(r.name)).get('MPI_Barrier') == 2, r)
+
+
+def programs(t, place):
+    """What is no MPI program, or none at all."""
+    for words, code in ((['/bin/true'], 0), (['/bin/false'], 1), (['/bin/sh', '-c', 'exit 5'], 5)):
+        for ranks in (None, 1):
+            r = run(place, *words, ranks=ranks)
+            t.check('%s: %s with ranks %s is not MPI: said, exit code %d' % (place.flavour, words[0], ranks, code),
+                    r.returncode == code and len(r.said) == 1 and words[0] + ' made no MPI calls' in r.said[0], r)
+    plain = write(place.dir + '/plain', 'text', 0o644)
+    for word, code, why in (('./missing', 127, 'program "./missing" not found'), ('missing', 127, 'not found in PATH'),
+                            (plain, 126, 'not executable'), (place.dir, 126, 'is a directory'), ('', 127, 'not found')):
+        for ranks in (None, 2):
+            before = set(os.listdir(place.dir + '/out'))
+            r = run(place, word, ranks=ranks)
+            t.check('%s: "%s" with ranks %s: one line, exit code %d, nothing is left' % (place.flavour, word, ranks, code),
+                    r.returncode == code and len(r.said) == 1 and why in r.said[0] and r.stderr.count(b'\n') == 1 and
+                    set(os.listdir(place.dir + '/out')) == before, r)
+
+
+def codes(t, place):
+    program = place.compile('ends.c')
+    for mode, code in (('exit3', 3), ('exit0', 0)):
+        plain, r = place.plain(1, program, mode), run(place, program, mode, ranks=1)
+        t.equal('%s: exit code %d passes through the launcher' % (place.flavour, code),
+                (plain.returncode, r.returncode, r.said), (code, code, []))
+
+
+def launchers(t, place):
+    """The launcher fails before it starts anything."""
+    program = place.compile('lang_c.c')
+    plain = whole(['mpirun', '-n', '2', '--no-such-option', program], place.env, place.dir)
+    r = run(place, program, args=['--mpirun', '--no-such-option'])
+    t.check('%s: a launcher that fails is told from a program that is not MPI' % place.flavour,
+            r.returncode == plain.returncode and len(r.said) == 1 and 'mpirun failed before it started' in r.said[0] and
+            'exit code %d;' % plain.returncode in r.said[0] and 'does not know an option' in r.said[0], r)
+    if place.flavour == 'openmpi':
+        r = run(place, program, ranks=4000, drop=['OMPI_MCA_rmaps_base_oversubscribe'])
+        t.check('openmpi: too few slots: what to add is said', r.returncode == 1 and len(r.said) == 1 and
+                '--mpirun "--oversubscribe"' in r.said[0], r)
+    if place.flavour == 'openmpi' and os.geteuid() == 0:
+        r = run(place, program, drop=['OMPI_ALLOW_RUN_AS_ROOT'])
+        t.check('openmpi: refuses root: what to add is said', r.returncode == 1 and len(r.said) == 1 and
+                '--mpirun "--allow-run-as-root"' in r.said[0], r)
+    libraries = place.dir + '/moved/a/b/c/d/lib'
+    os.makedirs(libraries)
+    found = [line.split()[2] for line in subprocess.run(['ldd', program], capture_output=True, text=True).stdout.split('\n')
+             if line.split()[:1] and line.split()[0].startswith(('libmpi.so', 'libmpich.so'))]
+    shutil.copy(found[0], libraries)
+    r = run(place, program, PATH='/nonexistent', LD_LIBRARY_PATH=libraries)
+    package = {'openmpi': 'openmpi-bin', 'mpich': 'mpich'}[place.flavour]
+    t.check('%s: no launcher: what to install is said' % place.flavour,
+            r.returncode == 127 and len(r.said) == 1 and 'install ' + package in r.said[0] and libraries in r.said[0], r)
+
+
+def slurm(t, place):
+    """In an allocation srun starts what it can; here a script stands for it."""
+    program, log = place.compile('lang_c.c'), place.dir + '/srun.log'
+    write(place.dir + '/bin/srun', SRUN % {'dir': place.dir})
+    own = {'openmpi': 'pmix', 'mpich': 'pmi2'}[place.flavour]
+    r = run(place, program, FLAVOUR=place.flavour, SLURM_JOB_ID='1', SRUN_HAS='none pmi2 pmix')
+    with open(log) as f:
+        used = f.read()
+    t.check('%s: in an allocation srun starts it, by %s' % (place.flavour, own),
+            r.stdout == b' sum 50 place 1\n' and used.startswith('--mpi=%s -n 2 ' % own), (r, used))
+    os.unlink(log)
+    for what, env in (('which cannot start it', dict(SLURM_JOB_ID='1', SRUN_HAS='none')),
+                      ('in a step', dict(SLURM_JOB_ID='1', SLURM_STEP_ID='0', SRUN_HAS='pmix pmi2')),
+                      ('outside of an allocation', dict(SRUN_HAS='pmix pmi2'))):
+        run(place, program, FLAVOUR=place.flavour, **env)
+        t.check('%s: srun %s is left alone' % (place.flavour, what), not os.path.exists(log))
+
+
+def main():
+    t = Tests()
+    places = {flavour: Place(flavour) for flavour in FLAVOURS}
+    for flavour, place in places.items():
+        os.makedirs(place.dir + '/out')
+        other = next((p for f, p in places.items() if f != flavour), place)
+        fits(t, place, other)
+        if flavour == 'openmpi':
+            python(t, place, other)
+        programs(t, place)
+        codes(t, place)
+        launchers(t, place)
+        slurm(t, place)
+        t.check(flavour + ': no step directory is left', not glob.glob(place.dir + '/out/.*'), os.listdir(place.dir + '/out'))
+    for place in places.values():
+        place.__exit__()
+    t.end()
+
+
+main()

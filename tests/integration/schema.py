@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""schema.py - docs/analysis.schema.json is the contract: what analyze writes keeps it to the letter, and the page, the command
+line and the viewer read no field that it does not promise, nor as another type.
+
+The C readers are watched (tests/tools/json_reads.c tells which path they look for and as what) and their sources read; the
+viewer's sources are read."""
+import glob
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import contract
+from trace import MPITRACE, Place, Tests, two_nodes
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), '../..'))
+FIXTURES = ROOT + '/tests/corpus/analysis'
+KINDS = {'number': {'number', 'integer'}, 'string': {'string'}, 'boolean': {'boolean'}, 'array': {'array'}, 'object': {'object'},
+         'list or object': {'array', 'object'}}
+
+
+def described(t, schema):
+    bare = [n for n in contract.subschemas(schema) if 'properties' in n
+            for k, p in n['properties'].items() if '$ref' not in p and not p.get('description')]
+    t.equal('every field is described', bare, [])
+    bare = [k for n in contract.subschemas(schema) for k, p in n.get('properties', {}).items()
+            if contract.types(p) & {'number', 'integer'} and not p.get('unit')]
+    t.equal('every number has a unit', bare, [])
+    page = subprocess.run([ROOT + '/contrib/analysis_page.py', '--check'], capture_output=True, text=True)
+    t.check('docs/ANALYSIS.md is the one made from the schema', page.returncode == 0, page.stdout + page.stderr)
+
+
+def files(t, what, paths, texts=True):
+    wrong = {os.path.basename(p): contract.errors(json.load(open(p, encoding='utf-8', errors='replace')), texts) for p in paths}
+    t.equal('%s keep the contract (%d)' % (what, len(paths)), {k: v for k, v in wrong.items() if v}, {})
+    t.check('%s: there are some' % what, paths)
+
+
+def unit_programs(t):
+    """The programs of known truth in tests/unit: their analyses are written down as they are made."""
+    for test in os.environ['POSTPROC_TESTS'].split(':'):
+        with tempfile.TemporaryDirectory() as directory:
+            subprocess.run([test], env=dict(os.environ, MPITRACE_ANALYSES=directory), capture_output=True)
+            files(t, 'analyses of %s' % os.path.basename(test), glob.glob(directory + '/*.json'))
+
+
+def differences_are_seen(t, schema):
+    """The test itself: what it must notice."""
+    good = json.load(open(FIXTURES + '/halo_findings.json'))
+    for what, change in (('a new field', lambda a: a['clock'].update(drift=1)), ('a field that is gone', lambda a: a['job'].pop('mpi')),
+                         ('a number for a text', lambda a: a['coverage'].update(nodes_missing=[1])),
+                         ('an unknown word', lambda a: a['issues'][0].update(severity='bad'))):
+        bad = json.loads(json.dumps(good))
+        change(bad)
+        t.check('%s breaks the contract' % what, contract.errors(bad))
+
+
+# ---- readers in C ----
+
+def watched(words):
+    """{path: types asked} of a program that reads one analysis."""
+    with tempfile.NamedTemporaryFile('r') as log:
+        run = subprocess.run(words, env=dict(os.environ, LD_PRELOAD=os.environ['JSON_READS_LIB'], JSON_READS=log.name), capture_output=True)
+        asked = {}
+        for line in log.read().splitlines():
+            path, kind = line.rsplit(' ', 1)
+            asked.setdefault(path, set()).add(kind)
+    return run.returncode, asked
+
+
+def judge_reads(schema, asked):
+    wrong = []
+    for path, kinds in sorted(asked.items()):
+        node = contract.at(schema, path.split('.')) if path else schema
+        if node is None:
+            wrong.append(path + ': not in the schema')
+        elif kinds - {'-'} and not any(contract.types(node) & KINDS[k] for k in kinds - {'-'}):
+            wrong.append('%s: read as %s' % (path, '/'.join(sorted(kinds - {'-'}))))
+    return wrong
+
+
+def watch_readers(t, schema, mpix, partial):
+    for who, words in (('mpitrace show', [MPITRACE, 'show', mpix]), ('mpitrace show --events', [MPITRACE, 'show', mpix, '--events', '--limit', '50']),
+                       ('the page', [MPITRACE, 'report', mpix, '-o', '/dev/null']), ('the page of a part', [MPITRACE, 'report', partial, '-o', '/dev/null']),
+                       ('show of a part', [MPITRACE, 'show', partial]),
+                       ('the page of the fixture', [os.environ['REPORT_JSON'], FIXTURES + '/halo_findings.json'])):
+        code, asked = watched(words)
+        t.equal('%s reads only what the schema promises' % who, (code, judge_reads(schema, asked)), (0, []))
+        t.check('%s: was watched' % who, len(asked) > (3 if 'events' in who else 20), asked)
+    t.check('reading a field that is not promised is noticed', judge_reads(schema, {'coverage.gone': {'-'}, 'job.mpi': {'number'}}))
+
+
+# Which argument is the key, and what it must be. '' = anything.
+C_READERS = {'field': (1, ''), 'field_number': (1, 'number'), 'field_text': (1, 'string'), 'field_bool': (1, 'boolean'), 'field_first': (1, 'array'),
+             'field_count': (1, 'array'), 'field_objects': (1, 'array'), 'field_objects_by': (2, 'number'), 'compare_numbers': (2, 'number'),
+             'json_number': (1, 'number'), 'json_text': (1, 'string'), 'json_true': (1, 'boolean'), 'json_child': (1, 'list or object'),
+             'sort_by': (1, 'number'), 'sum_of': (1, 'number'), 'cJSON_GetObjectItemCaseSensitive': (1, '')}
+
+
+def arguments(text, at):
+    """The arguments of a call whose '(' is just before at."""
+    parts, depth, quoted, start = [], 0, False, at
+    while True:
+        c = text[at]
+        if quoted:
+            at += c == '\\'
+            quoted = c != '"'
+        elif c == '"':
+            quoted = True
+        elif c in '([{':
+            depth += 1
+        elif c in ')]}':
+            if depth == 0:
+                return parts + [text[start:at].strip()]
+            depth -= 1
+        elif c == ',' and depth == 0:
+            parts.append(text[start:at].strip())
+            start = at + 1
+        at += 1
+
+
+def named(schema):
+    """{field name: types it has anywhere}."""
+    names = {}
+    for node in contract.subschemas(schema):
+        for key, p in node.get('properties', {}).items():
+            names.setdefault(key, set()).update(contract.types(contract.resolve(schema, p)))
+    return names
+
+
+def c_sources(t, schema):
+    names, wrong, seen = named(schema), [], 0
+    for path in sorted(glob.glob(ROOT + '/reports/html/*.c') + glob.glob(ROOT + '/cli/show_*.c')):
+        text = open(path, encoding='utf-8').read()
+        for call in re.finditer(r'\b(%s)\(' % '|'.join(C_READERS), text):
+            where, kind = C_READERS[call.group(1)]
+            args = arguments(text, call.end())
+            key = args[where] if len(args) > where else ''
+            if not re.fullmatch(r'"\w+"', key):
+                continue # a variable: seen when the program is watched
+            seen += 1
+            key = key[1:-1]
+            if key not in names or (kind and not names[key] & KINDS[kind]):
+                wrong.append('%s:%d: %s as %s' % (os.path.relpath(path, ROOT), text.count('\n', 0, call.start()) + 1, key, kind or 'anything'))
+    t.equal('sources of page and command line name only fields of the schema', wrong, [])
+    t.check('these sources were read', seen > 100, seen)
+
+
+# ---- the viewer ----
+
+TS_READERS = {'num': {'number', 'integer'}, 'str': {'string', 'number', 'integer'}, 'list': {'array'}, 'numbers': {'array'}, 'at': set(),
+              'numbers of': {'number', 'integer'}, 'strings of': {'string'}}
+TS_ROOT = re.compile(r'^(a|analysis|trace\.analysis|(this\.)?app\.trace\.analysis)$')
+
+
+def ts_path(base, args, known):
+    """The path of an access, '*' for a key that is a variable; None: not into the analysis."""
+    keys = ['*' if not re.fullmatch(r"'\w+'", k) else k[1:-1] for k in args]
+    if TS_ROOT.match(base):
+        return keys
+    return known[base] + keys if base in known else None
+
+
+def ts_accesses(text):
+    """(line, reader, path or the base that nothing is known of), in order. A row's name is known from where it is bound:
+    `for (const x of list(...))`, or the arrow function behind `list(...)`."""
+    known = {}
+    for call in re.finditer(r'(?<![.\w])(%s)\(' % '|'.join(r for r in TS_READERS if ' ' not in r), text):
+        args = arguments(text, call.end())
+        if len(args) < 2 or not re.fullmatch(r'[\w.]+', args[0]) or args[0].startswith('...') or ':' in args[1]:
+            continue # its own definition, or another function of that name
+        path = ts_path(args[0], args[1:], known)
+        yield text.count('\n', 0, call.start()) + 1, call.group(1), path, args[0]
+        wanted = re.match(r'[^;()]*\)\.filter\(\((\w+)\): \1 is (string|number)', text[call.end():])
+        if call.group(1) == 'numbers' or (call.group(1) == 'list' and wanted):
+            reader = 'numbers of' if call.group(1) == 'numbers' else wanted.group(2) + 's of'
+            yield text.count('\n', 0, call.start()) + 1, reader, path and path + ['[]'], args[0]
+        if call.group(1) == 'list' and path is not None:
+            before = re.search(r'for \(const (\w+) of $', text[:call.start()])
+            after = re.match(r'[^;]*?\.(?:map|filter|forEach)\(\(?(\w+)', text[call.end():], re.S)
+            for bound in (before, after):
+                if bound:
+                    known[bound.group(1)] = path + ['[]']
+                    break
+
+
+def viewer(t, schema):
+    wrong, seen = [], 0
+    for file in sorted(glob.glob(ROOT + '/reports/viewer/src/**/*.ts', recursive=True)):
+        text = open(file, encoding='utf-8').read()
+        if 'model/analysis' not in text and not file.endswith('model/analysis.ts'):
+            continue
+        for line, reader, path, base in ts_accesses(text):
+            where = '%s:%d: ' % (os.path.relpath(file, ROOT), line)
+            if path is None:
+                if base not in ('value', 'path'):
+                    wrong.append(where + 'nothing tells what %s is a row of' % base)
+                continue
+            seen += 1
+            node = contract.at(schema, path)
+            if node is None:
+                wrong.append(where + '.'.join(path) + ': not in the schema')
+            elif '*' not in path and TS_READERS[reader] and not contract.types(node) & TS_READERS[reader]:
+                wrong.append(where + '%s: read by %s()' % ('.'.join(path), reader))
+    t.equal('sources of the viewer name only fields of the schema', wrong, [])
+    t.check('these sources were read', seen > 40, seen)
+    made_up = "import './model/analysis'; for (const x of list(a, 'per_rank')) { num(x, 'node'); num(x, 'gone'); }"
+    paths = [p for _, _, p, _ in ts_accesses(made_up)]
+    t.equal('rows of a list are followed', paths, [['per_rank'], ['per_rank', '[]', 'node'], ['per_rank', '[]', 'gone']])
+
+
+# ---- the real thing ----
+
+def partial_trace(t, place, program):
+    """One node's file left out: analyze names it, and so does the page."""
+    step = two_nodes(place, program, place.dir)
+    whole = step.analysis()
+    t.equal('two nodes: none is missing', (whole['coverage']['nodes_missing'], whole['coverage']['ranks_seen']), ([], 4))
+    os.remove(step.out + '/n2.mpic')
+    part = step.analysis()
+    t.equal('one file left out: the node is named', (part['coverage']['nodes_missing'], part['job']['state'], part['coverage']['ranks_seen']),
+            (['n2'], 'partial', 2))
+    page = open(step.out + '/report.html', encoding='utf-8').read()
+    t.check('the page names it', '<li>1 node is missing: n2</li>' in page, re.findall(r'<li>.*?</li>', page))
+    return step.out + '/job.mpix'
+
+
+def main():
+    if contract.jsonschema is None:
+        print('1..0 # SKIP python3-jsonschema is not installed')
+        return
+    t, schema = Tests(), contract.load()
+    contract.jsonschema.Draft202012Validator.check_schema(schema)
+    described(t, schema)
+    differences_are_seen(t, schema)
+    unit_programs(t)
+    hostile = FIXTURES + '/hostile.json'
+    files(t, 'fixtures', [p for p in glob.glob(FIXTURES + '/*.json') if p != hostile])
+    files(t, 'hostile fixtures', [hostile], texts=False)
+    c_sources(t, schema)
+    viewer(t, schema)
+    with Place('openmpi') as place:
+        program = place.compile('report.c')
+        run = place.traced(4, program, place.dir)
+        t.check('a program for every section runs', run.returncode == 0, run.stderr)
+        place.analysis() # raises when it breaks the contract
+        watch_readers(t, schema, place.dir + '/out/trace.mpix', partial_trace(t, place, program))
+        subprocess.run([os.environ['MAKE_MPIX'], place.dir + '/made.mpix', '4', '2', '20'], check=True)
+        made = json.loads(subprocess.run([MPITRACE, 'show', place.dir + '/made.mpix', '--json'], capture_output=True, check=True).stdout)
+        t.equal('traces made for the viewer are a part of the contract', contract.errors(made, whole=False), [])
+    t.end()
+
+
+main()
