@@ -4,9 +4,10 @@
  * parent, so (parent's id, how many were created from it before, world rank of the new one's first member) is known
  * to all and unique (MPI 4.0, 7.4). Where only the members take part (create_group, intercomm_create) the ordered
  * members, the tag and a count of equal cases take the place of the parent's count. */
+#include "pmpi/comms.h"
+
 #include "format/mpic.h"
 #include "pmpi/segfile.h"
-#include "pmpi/tables.h"
 
 #include <string.h>
 #include <sys/mman.h>

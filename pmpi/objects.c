@@ -1,7 +1,8 @@
 /* objects.c - windows and files: which numbers stand for which handles. A handle that was freed may come back as another
  * object: it gets a new number then. */
+#include "pmpi/objects.h"
+
 #include "format/mpic.h"
-#include "pmpi/tables.h"
 
 #define PLACES 8192u /* twice of those alive at once; later ones are recorded as unknown */
 

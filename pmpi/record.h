@@ -7,7 +7,10 @@
 #include "pmpi/front.h"
 #include "pmpi/op_names.h"
 #include "pmpi/segfile.h"
-#include "pmpi/tables.h"
+#include "pmpi/comms.h"
+#include "pmpi/objects.h"
+#include "pmpi/requests.h"
+#include "pmpi/types.h"
 
 extern const struct wrapper wrappers[] HIDDEN;
 

@@ -1,9 +1,10 @@
 /* types.c - datatypes: number, size and signature of each handle.
  * In: the constructors, as they are called: a type follows from those it is made of.  Out: type_find().
  * Types that nobody saw being made (predefined ones, copies of MPI_Type_get_contents) are asked for at their first use. */
+#include "pmpi/types.h"
+
 #include "format/mpic.h"
 #include "pmpi/segfile.h"
-#include "pmpi/tables.h"
 #include "pmpi/typesig.h"
 
 #include <string.h>

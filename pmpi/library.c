@@ -1,5 +1,5 @@
-/* tables.c - what the tables of handles share: the library's own functions, and the lock. */
-#include "pmpi/tables.h"
+/* library.c - see library.h. */
+#include "pmpi/library.h"
 
 #include <stdatomic.h>
 
