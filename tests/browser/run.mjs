@@ -11,8 +11,15 @@ const [mpitrace, makeMpix, viewer, work] = process.argv.slice(2, 6).map((path) =
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
 const SKIPPED = 77;
 const ARGS = [
-  '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+  '--no-sandbox',
+  '--use-gl=angle',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
 ];
 
 function packages() {
@@ -21,7 +28,10 @@ function packages() {
   const installed = join(work, 'node_modules/playwright-core/package.json');
   const wanted = JSON.parse(readFileSync(join(here, 'package.json'))).devDependencies['playwright-core'];
   if (!existsSync(installed) || JSON.parse(readFileSync(installed)).version !== wanted)
-    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: work, stdio: 'inherit' });
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: work,
+      stdio: 'inherit',
+    });
   return createRequire(join(work, 'package.json'))('playwright-core');
 }
 
@@ -47,7 +57,8 @@ async function check(claim, test) {
 }
 
 function same(got, want, what) {
-  if (JSON.stringify(got) !== JSON.stringify(want)) throw new Error(`${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
+  if (JSON.stringify(got) !== JSON.stringify(want))
+    throw new Error(`${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
 }
 
 function truth(condition, what) {
@@ -56,24 +67,37 @@ function truth(condition, what) {
 
 async function newPage(browser, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1360, height: 800 }, ...options });
-  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && !/GPU stall/.test(m.text()) && complaints.push(m.text()));
+  page.on(
+    'console',
+    (m) => ['error', 'warning'].includes(m.type()) && !/GPU stall/.test(m.text()) && complaints.push(m.text()),
+  );
   page.on('pageerror', (e) => complaints.push(String(e)));
-  page.on('request', (r) => !/^(file|http:\/\/127\.0\.0\.1|data|blob)/.test(r.url()) && complaints.push(`request to ${r.url()}`));
+  page.on(
+    'request',
+    (r) => !/^(file|http:\/\/127\.0\.0\.1|data|blob)/.test(r.url()) && complaints.push(`request to ${r.url()}`),
+  );
   return page;
 }
 
 /** Wait until the picture is complete: two frames with nothing loading and nothing changing. */
 async function settled(page) {
   await page.waitForFunction(() => globalThis.mpitrace !== undefined);
-  for (let quiet = 0; quiet < 3; ) {
-    const busy = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(globalThis.mpitrace.trace.chunks.busy)))));
+  for (let quiet = 0; quiet < 3;) {
+    const busy = await page.evaluate(
+      () =>
+        new Promise((done) =>
+          requestAnimationFrame(() => requestAnimationFrame(() => done(globalThis.mpitrace.trace.chunks.busy))),
+        ),
+    );
     quiet = busy === 0 ? quiet + 1 : 0;
   }
 }
 
 const drawn = (page) => page.evaluate(() => ({ ...globalThis.mpitrace.drawn }));
-const interval = (page, from, to) => page.evaluate(([a, b]) => globalThis.mpitrace.store.showInterval(a, b), [from, to]);
-const bytesRead = (page) => page.evaluate(() => globalThis.mpitrace.trace.chunks.ranges.reduce((n, r) => n + r.length, 0));
+const interval = (page, from, to) =>
+  page.evaluate(([a, b]) => globalThis.mpitrace.store.showInterval(a, b), [from, to]);
+const bytesRead = (page) =>
+  page.evaluate(() => globalThis.mpitrace.trace.chunks.ranges.reduce((n, r) => n + r.length, 0));
 
 async function pick(page, file) {
   await page.goto(pathToFileURL(viewer).href);
@@ -81,32 +105,43 @@ async function pick(page, file) {
   await settled(page);
 }
 
-/** How many pixels of the time line have nearly this colour; read from a picture of the element. */
+/** How many pixels of the timeline have nearly this colour; read from a picture of the element. */
 async function pixels(page, rgb, clip) {
   const png = (await page.screenshot({ clip })).toString('base64');
-  return page.evaluate(async ([data, [r, g, b]]) => {
-    const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
-    const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
-    const g2 = new OffscreenCanvas(image.width, image.height).getContext('2d');
-    g2.drawImage(image, 0, 0);
-    const p = g2.getImageData(0, 0, image.width, image.height).data;
-    let n = 0;
-    for (let i = 0; i < p.length; i += 4) if (Math.abs(p[i] - r) + Math.abs(p[i + 1] - g) + Math.abs(p[i + 2] - b) < 24) n++;
-    return n;
-  }, [png, rgb]);
+  return page.evaluate(
+    async ([data, [r, g, b]]) => {
+      const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+      const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+      const g2 = new OffscreenCanvas(image.width, image.height).getContext('2d');
+      g2.drawImage(image, 0, 0);
+      const p = g2.getImageData(0, 0, image.width, image.height).data;
+      let n = 0;
+      for (let i = 0; i < p.length; i += 4)
+        if (Math.abs(p[i] - r) + Math.abs(p[i + 1] - g) + Math.abs(p[i + 2] - b) < 24) n++;
+      return n;
+    },
+    [png, rgb],
+  );
 }
 
 /** By how much at most a colour differs between two pictures, 0 to 255. */
 async function difference(page, one, other) {
-  return page.evaluate(async (pictures) => {
-    const [a, b] = await Promise.all(pictures.map(async (data) => {
-      const image = await createImageBitmap(new Blob([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], { type: 'image/png' }));
-      const g = new OffscreenCanvas(image.width, image.height).getContext('2d');
-      g.drawImage(image, 0, 0);
-      return g.getImageData(0, 0, image.width, image.height).data;
-    }));
-    return a.reduce((most, x, i) => Math.max(most, Math.abs(x - b[i])), 0);
-  }, [one, other].map((png) => png.toString('base64')));
+  return page.evaluate(
+    async (pictures) => {
+      const [a, b] = await Promise.all(
+        pictures.map(async (data) => {
+          const image = await createImageBitmap(
+            new Blob([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], { type: 'image/png' }),
+          );
+          const g = new OffscreenCanvas(image.width, image.height).getContext('2d');
+          g.drawImage(image, 0, 0);
+          return g.getImageData(0, 0, image.width, image.height).data;
+        }),
+      );
+      return a.reduce((most, x, i) => Math.max(most, Math.abs(x - b[i])), 0);
+    },
+    [one, other].map((png) => png.toString('base64')),
+  );
 }
 
 async function shot(page, name) {
@@ -124,6 +159,11 @@ async function testPicker(browser, file) {
     same(await page.textContent('h1'), 'halo', 'title');
     truth(/Complete: 3,664 calls/.test(await page.textContent('.trust')), 'coverage');
     truth(/73\s%/.test(await page.textContent('.verdict')), 'parallel efficiency');
+  });
+  await check('the panel names the issues, what they cost and what to do next', async () => {
+    same(await page.locator('.side h2').allTextContents(), ['Selection', 'Issues', 'Where the time went'], 'panel');
+    same(await page.locator('.issue h3').allTextContents(), ['load imbalance175.42 ms lost'], 'issues');
+    same(await page.textContent('.issue .next'), 'Give rank 7 a smaller part of the grid.', 'advice');
   });
   await shot(page, 'timeline-all');
   await check('waiting is drawn in the colour of waiting', async () => {
@@ -170,10 +210,14 @@ async function testPicker(browser, file) {
   });
   await check('the wheel zooms about the pointer', async () => {
     const box = await page.locator('.stage').boundingBox();
-    const time = () => page.evaluate(([x, w]) => {
-      const { from, to } = globalThis.mpitrace.store.state;
-      return from + ((x - 76) / (w - 76)) * (to - from);
-    }, [600, box.width]);
+    const time = () =>
+      page.evaluate(
+        ([x, w]) => {
+          const { from, to } = globalThis.mpitrace.store.state;
+          return from + ((x - 76) / (w - 76)) * (to - from);
+        },
+        [600, box.width],
+      );
     await settled(page);
     await page.mouse.move(box.x + 600, box.y + 100);
     const before = await time();
@@ -195,6 +239,7 @@ async function testPicker(browser, file) {
     await settled(page);
     await page.waitForFunction(() => globalThis.mpitrace.drawn.circleMessages === 1600);
     same((await drawn(page)).circleExact, true, 'exact');
+    truth(/1,600 messages on 24 links/.test(await page.textContent('.circle .note')), 'the note above the circle');
     await shot(page, 'circle');
     await interval(page, 5e6, 7.5e6);
     await page.waitForFunction(() => globalThis.mpitrace.drawn.circleMessages === 32);
@@ -281,7 +326,8 @@ async function testServed(browser, file) {
     await shot(page, 'big-all');
   });
   await check('however many messages there are, the bars below stay visible', async () => {
-    await page.setViewportSize({ width: 1800, height: 800 }); // the words above the plot in one line, with messages and without
+    // So wide that the words above the plot stay in one line, with messages and without.
+    await page.setViewportSize({ width: 1800, height: 800 });
     await settled(page);
     const stage = await page.locator('.stage').boundingBox();
     const clip = { x: stage.x + 90, y: stage.y + 40, width: stage.width - 100, height: stage.height - 50 };

@@ -1,5 +1,4 @@
-// main.ts - finds a trace (address, file picker, drag and drop), opens it, and puts header, views and panel on the page.
-import type { App } from './app';
+// main.ts - finds a trace (address, file picker, drag and drop), opens it, puts header, views and panel on the page.
 import { fill, h, theme } from './draw/dom';
 import { header } from './draw/header';
 import { side } from './draw/side';
@@ -10,7 +9,7 @@ import { list, num } from './model/analysis';
 import { Store } from './model/state';
 import { Trace } from './model/trace';
 import { VIEWS } from './views/list';
-import type { ViewInstance } from './views/list';
+import type { App, ViewInstance } from './views/view';
 
 const page = document.getElementById('app')!;
 const voice = h('div', { class: 'voice', role: 'status', 'aria-live': 'polite' });
@@ -29,7 +28,12 @@ function startWidth(trace: Trace): number {
 
 function alertBox(): { box: HTMLElement; show(text: string): void } {
   const text = h('span', {});
-  const box = h('div', { class: 'alert', role: 'alert', hidden: true }, text, h('button', { type: 'button', 'aria-label': 'Close', onclick: () => (box.hidden = true) }, '×'));
+  const box = h(
+    'div',
+    { class: 'alert', role: 'alert', hidden: true },
+    text,
+    h('button', { type: 'button', 'aria-label': 'Close', onclick: () => (box.hidden = true) }, '×'),
+  );
   return {
     box,
     show(message: string) {
@@ -54,16 +58,36 @@ class Page {
 
   constructor(trace: Trace) {
     const store = new Store(
-      { from: 0, to: Math.max(20, trace.meta.runtime), rowFirst: 0, rowHeight: 0, selected: new Set(), bytesPerPixel: startWidth(trace), showMessages: true, picked: null, view: 'timeline' },
+      {
+        from: 0,
+        to: Math.max(20, trace.meta.runtime),
+        rowFirst: 0,
+        rowHeight: 0,
+        selected: new Set(),
+        bytesPerPixel: startWidth(trace),
+        showMessages: true,
+        picked: null,
+        view: 'timeline',
+      },
       Math.max(20, trace.meta.runtime),
     );
     this.app = {
-      trace, store, theme, tooltip, drawn: {},
+      trace,
+      store,
+      theme,
+      tooltip,
+      drawn: {},
       announce: (text) => (voice.textContent = text),
       redraw: () => this.redraw(),
       fail: (error) => this.alert.show(message(error)),
     };
-    fill(page, header(trace), this.tabBar(), this.alert.box, h('div', { class: 'body' }, this.stage, side(this.app)));
+    fill(
+      page,
+      header(trace),
+      this.tabBar(),
+      this.alert.box,
+      h('div', { class: 'body' }, this.stage, side(trace, store)),
+    );
     store.subscribe((state, before) => {
       if (state.view !== before.view) this.showView(state.view);
       this.update();
@@ -78,11 +102,24 @@ class Page {
   private tabBar(): HTMLElement {
     const bar = h('nav', { class: 'tabs', role: 'tablist', 'aria-label': 'Views' });
     VIEWS.forEach((view, i) => {
-      const tab = h('button', { type: 'button', role: 'tab', id: `tab-${view.id}`, title: `${view.title} (${i + 1})`, onclick: () => this.app.store.set({ view: view.id }) }, view.title);
+      const tab = h(
+        'button',
+        {
+          type: 'button',
+          role: 'tab',
+          id: `tab-${view.id}`,
+          title: `${view.title} (${i + 1})`,
+          onclick: () => this.app.store.set({ view: view.id }),
+        },
+        view.title,
+      );
       this.tabs.set(view.id, tab);
       bar.append(tab);
     });
-    bar.append(h('span', { class: 'spring' }), h('button', { type: 'button', class: 'quiet', onclick: () => start(null) }, 'Open another…'));
+    bar.append(
+      h('span', { class: 'spring' }),
+      h('button', { type: 'button', class: 'quiet', onclick: () => start(null) }, 'Open another…'),
+    );
     bar.addEventListener('keydown', (e) => this.tabKey(e));
     document.onkeydown = (e) => this.key(e);
     return bar;
@@ -157,12 +194,18 @@ function start(problem: string | null): void {
   document.title = 'mpitrace viewer';
   fill(
     page,
-    h('div', { class: 'empty start' },
+    h(
+      'div',
+      { class: 'empty start' },
       h('h1', {}, 'mpitrace'),
       problem ? h('p', { class: 'problem', role: 'alert' }, problem) : null,
       h('p', {}, 'Drop an .mpix file anywhere on this page, or'),
       h('label', { class: 'choose', for: 'file' }, 'choose a file', input),
-      h('p', { class: 'hint' }, 'It stays on this machine: the page makes no connections. A job leaves job.mpix beside its report.'),
+      h(
+        'p',
+        { class: 'hint' },
+        'It stays on this machine: the page makes no connections. A job leaves job.mpix beside its report.',
+      ),
     ),
   );
 }

@@ -22,7 +22,7 @@ export interface EventChunk {
   duration: Float64Array; // ns
   op: Uint32Array;
   class: Uint8Array;
-  site: Int32Array; // -1: none
+  callSite: Int32Array; // -1: none
   comm: Uint32Array;
   thread: Uint32Array;
   peer: Int32Array; // -1 none, -2 MPI_PROC_NULL
@@ -34,18 +34,18 @@ export interface EventChunk {
 
 export interface MessageChunk {
   count: number;
-  sendStart: Float64Array; // ns, all of them
+  sendStart: Float64Array; // ns, all five
   sendEnd: Float64Array;
-  recvPost: Float64Array;
-  recvBlock: Float64Array;
+  recvStart: Float64Array; // of the call that starts the receive
+  completionStart: Float64Array; // of the call that completes it
   recvEnd: Float64Array;
   bytes: Float64Array;
   src: Uint32Array;
   dst: Uint32Array;
   tag: Int32Array;
   comm: Uint32Array;
-  sendSite: Int32Array;
-  recvSite: Int32Array;
+  sendCallSite: Int32Array;
+  recvCallSite: Int32Array;
 }
 
 function splitColumns(c: Bytes): Bytes[] {
@@ -63,9 +63,15 @@ function readSegments(c: Bytes, meta: Meta, group: number): { segments: Segment[
     const row = c.varint();
     const flags = c.varint();
     bins.push(c.varint());
-    const segment = { rank: group * meta.groupRanks + row, carried: (flags & 1) === 1, first: count, count: c.varint() };
+    const segment = {
+      rank: group * meta.groupRanks + row,
+      carried: (flags & 1) === 1,
+      first: count,
+      count: c.varint(),
+    };
     count += segment.count;
-    if (row >= meta.groupRanks || segment.rank >= meta.ranks || count > RECORDS_MAX) throw new Damaged('impossible segment');
+    if (row >= meta.groupRanks || segment.rank >= meta.ranks || count > RECORDS_MAX)
+      throw new Damaged('impossible segment');
     segments.push(segment);
   }
   return { segments, bins, count };
@@ -80,7 +86,7 @@ function emptyEvents(count: number, segments: Segment[]): EventChunk {
     duration: new Float64Array(count),
     op: new Uint32Array(count),
     class: new Uint8Array(count),
-    site: new Int32Array(count),
+    callSite: new Int32Array(count),
     comm: new Uint32Array(count),
     thread: new Uint32Array(count),
     peer: new Int32Array(count),
@@ -110,14 +116,25 @@ function fill(out: { [i: number]: number }, count: number, read: () => number): 
 export function readEvents(data: Uint8Array, meta: Meta, group: number): EventChunk {
   const c = new Bytes(data);
   const { segments, bins, count } = readSegments(c, meta, group);
-  const [start, duration, op, cls, site, comm, thread, peer, tag, bytes, calls, wait] = splitColumns(c) as [
-    Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes,
+  const [start, duration, op, cls, callSite, comm, thread, peer, tag, bytes, calls, wait] = splitColumns(c) as [
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
+    Bytes,
   ];
   const out = emptyEvents(count, segments);
   readTimes(out, bins, start, duration, meta.segmentNs);
   fill(out.op, count, () => op.varint());
   fill(out.class, count, () => cls.varint());
-  fill(out.site, count, () => site.varint() - 1);
+  fill(out.callSite, count, () => callSite.varint() - 1);
   fill(out.comm, count, () => comm.varint());
   fill(out.thread, count, () => thread.varint());
   fill(out.peer, count, () => peer.zigzag());
@@ -135,16 +152,16 @@ function emptyMessages(count: number): MessageChunk {
     count,
     sendStart: new Float64Array(count),
     sendEnd: new Float64Array(count),
-    recvPost: new Float64Array(count),
-    recvBlock: new Float64Array(count),
+    recvStart: new Float64Array(count),
+    completionStart: new Float64Array(count),
     recvEnd: new Float64Array(count),
     bytes: new Float64Array(count),
     src: new Uint32Array(count),
     dst: new Uint32Array(count),
     tag: new Int32Array(count),
     comm: new Uint32Array(count),
-    sendSite: new Int32Array(count),
-    recvSite: new Int32Array(count),
+    sendCallSite: new Int32Array(count),
+    recvCallSite: new Int32Array(count),
   };
 }
 
@@ -156,7 +173,7 @@ export function readMessages(data: Uint8Array, meta: Meta): MessageChunk {
   const out = emptyMessages(count);
   let clock = 0;
   fill(out.sendStart, count, () => (clock += column[0]!.zigzag()));
-  [out.sendEnd, out.recvPost, out.recvBlock, out.recvEnd].forEach((times, k) => {
+  [out.sendEnd, out.recvStart, out.completionStart, out.recvEnd].forEach((times, k) => {
     for (let i = 0; i < count; i++) times[i] = out.sendStart[i]! + column[1 + k]!.zigzag();
   });
   fill(out.bytes, count, () => column[5]!.varint());
@@ -164,8 +181,8 @@ export function readMessages(data: Uint8Array, meta: Meta): MessageChunk {
   fill(out.dst, count, () => column[7]!.varint());
   fill(out.tag, count, () => column[8]!.zigzag());
   fill(out.comm, count, () => column[9]!.varint());
-  fill(out.sendSite, count, () => column[10]!.varint() - 1);
-  fill(out.recvSite, count, () => column[11]!.varint() - 1);
+  fill(out.sendCallSite, count, () => column[10]!.varint() - 1);
+  fill(out.recvCallSite, count, () => column[11]!.varint() - 1);
   for (let i = 0; i < count; i++)
     if (out.src[i]! >= meta.ranks || out.dst[i]! >= meta.ranks) throw new Damaged('impossible message');
   return out;

@@ -1,4 +1,4 @@
-// axis.ts - the canvas above the time line: time axis, grid, rank labels, outlines of what is hovered and picked.
+// axis.ts - the canvas above the timeline: time axis, grid, rank labels, outlines of what is hovered and picked.
 import type { State } from '../model/state';
 import { css, rankColor } from '../layout/color';
 import { moment } from '../layout/format';

@@ -5,8 +5,8 @@ import { CLASSES } from '../layout/color';
 import { bytes, count, duration, exactMoment } from '../layout/format';
 import type { Tip } from './tooltip';
 
-function site(trace: Trace, id: number): string {
-  const s = trace.sites.get(id);
+function callSite(trace: Trace, id: number): string {
+  const s = trace.callSites.get(id);
   if (!s) return '';
   return s.function && s.place ? `${s.place} (${s.function})` : s.place || s.function;
 }
@@ -40,13 +40,13 @@ function event(trace: Trace, c: Extract<Picked, { kind: 'event' }>): Tip {
     ['tag', hasPeer ? String(chunk.tag[i]!) : ''],
     ['size', chunk.bytes[i]! > 0 ? `${bytes(chunk.bytes[i]!)} (${count(chunk.bytes[i]!)} bytes)` : ''],
     ['communicator', trace.comms.get(chunk.comm[i]!) ?? ''],
-    ['called at', site(trace, chunk.site[i]!)],
+    ['call site', callSite(trace, chunk.callSite[i]!)],
   ]);
 }
 
 function message(trace: Trace, c: Extract<Picked, { kind: 'message' }>): Tip {
   const { chunk, index: i } = c;
-  const waited = chunk.sendStart[i]! - chunk.recvBlock[i]!;
+  const waited = chunk.sendStart[i]! - chunk.completionStart[i]!;
   return described(`Message ${chunk.src[i]!} → ${chunk.dst[i]!}`, [
     ['from', rank(trace, chunk.src[i]!)],
     ['to', rank(trace, chunk.dst[i]!)],
@@ -57,8 +57,8 @@ function message(trace: Trace, c: Extract<Picked, { kind: 'message' }>): Tip {
     ['under way', duration(chunk.recvEnd[i]! - chunk.sendStart[i]!)],
     ['receiver waited', waited > 0 ? `${duration(waited)} for the send` : ''],
     ['communicator', trace.comms.get(chunk.comm[i]!) ?? ''],
-    ['sent at', site(trace, chunk.sendSite[i]!)],
-    ['received at', site(trace, chunk.recvSite[i]!)],
+    ['send call site', callSite(trace, chunk.sendCallSite[i]!)],
+    ['receive call site', callSite(trace, chunk.recvCallSite[i]!)],
   ]);
 }
 

@@ -19,7 +19,8 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 }
 
 export function add(parent: Node, ...children: Child[]): void {
-  for (const child of children) if (child) parent.appendChild(typeof child === 'string' ? document.createTextNode(child) : child);
+  for (const child of children)
+    if (child) parent.appendChild(typeof child === 'string' ? document.createTextNode(child) : child);
 }
 
 export function fill(parent: Element, ...children: Child[]): void {

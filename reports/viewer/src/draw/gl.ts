@@ -1,12 +1,22 @@
-// gl.ts - WebGL 2: programs for calls, summary tiles, messages and the layer of the messages, and the buffers of the chunks they draw.
-// Times are split in two floats (shaders.ts).
+// gl.ts - WebGL 2: programs for calls, summary tiles, messages and the layer of the messages,
+// and the buffers of the chunks they draw. Times are split in two floats (shaders.ts).
 import type { EventChunk, MessageChunk } from '../decode/records';
 import { PLANES } from '../decode/tiles';
 import type { SummaryTile } from '../decode/tiles';
 import { CLASSES, rankColor } from '../layout/color';
 import type { Rgb } from '../layout/color';
 import type { Rows } from '../layout/rows';
-import { EVENT_FRAGMENT, EVENT_VERTEX, LAYER_FRAGMENT, LAYER_VERTEX, MESSAGE_FRAGMENT, MESSAGE_VERTEX, SPLIT, TILE_FRAGMENT, TILE_VERTEX } from './shaders';
+import {
+  EVENT_FRAGMENT,
+  EVENT_VERTEX,
+  LAYER_FRAGMENT,
+  LAYER_VERTEX,
+  MESSAGE_FRAGMENT,
+  MESSAGE_VERTEX,
+  SPLIT,
+  TILE_FRAGMENT,
+  TILE_VERTEX,
+} from './shaders';
 
 export interface Camera {
   from: number; // ns
@@ -48,9 +58,16 @@ class Program {
   readonly handle: WebGLProgram;
   private readonly places = new Map<string, WebGLUniformLocation | null>();
 
-  constructor(private readonly gl: WebGL2RenderingContext, vertex: string, fragment: string) {
+  constructor(
+    private readonly gl: WebGL2RenderingContext,
+    vertex: string,
+    fragment: string,
+  ) {
     this.handle = gl.createProgram()!;
-    for (const [type, source] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]] as const) {
+    for (const [type, source] of [
+      [gl.VERTEX_SHADER, vertex],
+      [gl.FRAGMENT_SHADER, fragment],
+    ] as const) {
       const shader = gl.createShader(type)!;
       gl.shaderSource(shader, source);
       gl.compileShader(shader);
@@ -88,7 +105,10 @@ export class Painter {
   private camera!: Camera;
 
   /** Throws when there is no WebGL 2. */
-  constructor(private readonly canvas: HTMLCanvasElement, private readonly threads: number) {
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly threads: number,
+  ) {
     const gl = canvas.getContext('webgl2', { antialias: false, premultipliedAlpha: true });
     if (!gl) throw new Error('This browser offers no WebGL 2.');
     this.gl = gl;
@@ -202,7 +222,8 @@ export class Painter {
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, b.count);
   }
 
-  /** All messages on a layer of their own, which is laid over the bars with `strength`: what is below stays visible however many there are. */
+  /** All messages on a layer of their own, which is laid over the bars with `strength`: what is below stays visible
+   * however many there are. */
   drawMessages(chunks: MessageChunk[], dark: boolean, alpha: number, strength: number): void {
     if (chunks.length === 0) return;
     const { gl, canvas } = this;
@@ -228,7 +249,8 @@ export class Painter {
     const texture = gl.createTexture()!;
     gl.bindTexture(gl.TEXTURE_2D, texture);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, width, height, 0, gl.RGBA, gl.UNSIGNED_BYTE, null);
-    for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
+    for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER])
+      gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
     for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
     const frame = gl.createFramebuffer()!;
     gl.bindFramebuffer(gl.FRAMEBUFFER, frame);

@@ -16,7 +16,9 @@ function facts(trace: Trace): string {
     str(a, 'job', 'mpi'),
     str(a, 'job', 'start'),
     str(a, 'job', 'state'),
-  ].filter((x) => x !== '').join(' · ');
+  ]
+    .filter((x) => x !== '')
+    .join(' · ');
 }
 
 function meter(name: string, share: number | undefined, title: string): HTMLElement {
@@ -24,7 +26,8 @@ function meter(name: string, share: number | undefined, title: string): HTMLElem
   const bar = h('span', { class: 'meter-bar' });
   bar.style.width = `${Math.round(Math.min(1, Math.max(0, share ?? 0)) * 100)}%`;
   return h(
-    'div', { class: `meter ${level}`, title },
+    'div',
+    { class: `meter ${level}`, title },
     h('span', { class: 'meter-value' }, percent(share)),
     h('span', { class: 'meter-name' }, name),
     h('span', { class: 'meter-track' }, bar),
@@ -34,8 +37,13 @@ function meter(name: string, share: number | undefined, title: string): HTMLElem
 function verdict(trace: Trace): HTMLElement {
   const e = (name: string) => num(trace.analysis, 'efficiency', name);
   return h(
-    'div', { class: 'verdict', role: 'group', 'aria-label': 'Efficiency' },
-    meter('parallel efficiency', e('parallel'), 'Mean time outside MPI ÷ runtime. 80 % is commonly taken as acceptable.'),
+    'div',
+    { class: 'verdict', role: 'group', 'aria-label': 'Efficiency' },
+    meter(
+      'parallel efficiency',
+      e('parallel'),
+      'Mean time outside MPI ÷ runtime. 80 % is commonly taken as acceptable.',
+    ),
     h('span', { class: 'operator' }, '='),
     meter('load balance', e('load_balance'), 'Mean ÷ largest time outside MPI'),
     h('span', { class: 'operator' }, '×'),
@@ -65,10 +73,28 @@ function trust(trace: Trace): HTMLElement {
   const bound = num(trace.analysis, 'clock', 'error_bound_us');
   const overhead = num(trace.analysis, 'overhead', 'share');
   return h(
-    'div', { class: 'trust' },
-    h('span', { class: `pill ${c.complete ? 'good' : 'warn'}`, title: c.reasons.join('\n') }, c.complete ? '✓ ' : '⚠ ', c.text),
-    bound !== undefined && bound > 0 ? h('span', { class: 'pill', title: 'Times of different nodes agree within this bound' }, `clocks ± ${bound.toPrecision(2)} µs`) : null,
-    overhead !== undefined ? h('span', { class: 'pill', title: 'Share of the runtime spent in tracing' }, `tracing ${(overhead * 100).toFixed(2)} %`) : null,
+    'div',
+    { class: 'trust' },
+    h(
+      'span',
+      { class: `pill ${c.complete ? 'good' : 'warn'}`, title: c.reasons.join('\n') },
+      c.complete ? '✓ ' : '⚠ ',
+      c.text,
+    ),
+    bound !== undefined && bound > 0
+      ? h(
+          'span',
+          { class: 'pill', title: 'Times of different nodes agree within this bound' },
+          `clocks ± ${bound.toPrecision(2)} µs`,
+        )
+      : null,
+    overhead !== undefined
+      ? h(
+          'span',
+          { class: 'pill', title: 'Share of the runtime spent in tracing' },
+          `tracing ${(overhead * 100).toFixed(2)} %`,
+        )
+      : null,
     ...c.reasons.slice(0, 3).map((reason) => h('span', { class: 'reason' }, reason)),
   );
 }
@@ -76,8 +102,15 @@ function trust(trace: Trace): HTMLElement {
 export function header(trace: Trace): HTMLElement {
   const program = str(trace.analysis, 'job', 'program') || trace.source.name;
   return h(
-    'header', { class: 'top' },
-    h('div', { class: 'title' }, h('h1', { title: program }, program.split('/').pop() || program), h('p', { class: 'facts' }, facts(trace)), trust(trace)),
+    'header',
+    { class: 'top' },
+    h(
+      'div',
+      { class: 'title' },
+      h('h1', { title: program }, program.split('/').pop() || program),
+      h('p', { class: 'facts' }, facts(trace)),
+      trust(trace),
+    ),
     verdict(trace),
   );
 }

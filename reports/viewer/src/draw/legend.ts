@@ -1,6 +1,6 @@
-// legend.ts - what the colours and patterns of the time line mean; only classes that occur.
-import type { App } from '../app';
+// legend.ts - what the colours and patterns of the timeline mean; only classes that occur.
 import { list, num, str } from '../model/analysis';
+import type { Trace } from '../model/trace';
 import { CLASSES, css } from '../layout/color';
 import { add, h, paper } from './dom';
 
@@ -31,8 +31,10 @@ function drawSwatch(canvas: HTMLCanvasElement, index: number): void {
 }
 
 /** Classes of the operations that were called, guessed from their names; all when the analysis does not say. */
-function occurring(app: App): boolean[] {
-  const names = list(app.trace.analysis, 'operations').filter((x) => num(x, 'calls') !== 0).map((x) => str(x, 'op'));
+function occurring(trace: Trace): boolean[] {
+  const names = list(trace.analysis, 'operations')
+    .filter((x) => num(x, 'calls') !== 0)
+    .map((x) => str(x, 'op'));
   const has = (pattern: RegExp) => names.length === 0 || names.some((n) => pattern.test(n));
   return [
     true,
@@ -46,10 +48,22 @@ function occurring(app: App): boolean[] {
   ];
 }
 
-export function legend(app: App): HTMLElement {
-  const shown = occurring(app);
+export function legend(trace: Trace): HTMLElement {
+  const shown = occurring(trace);
   const box = h('div', { class: 'legend', 'aria-label': 'Colours' });
-  CLASSES.forEach((c, i) => shown[i] && add(box, h('span', { class: 'key' }, i === 0 ? h('span', { class: 'swatch idle' }) : swatch(i), c.name)));
-  add(box, h('span', { class: 'key' }, h('span', { class: 'line-key' }), 'message, in its sender’s colour; as wide as it is large'));
+  CLASSES.forEach(
+    (c, i) =>
+      shown[i] &&
+      add(box, h('span', { class: 'key' }, i === 0 ? h('span', { class: 'swatch idle' }) : swatch(i), c.name)),
+  );
+  add(
+    box,
+    h(
+      'span',
+      { class: 'key' },
+      h('span', { class: 'line-key' }),
+      'message, in its sender’s colour; as wide as it is large',
+    ),
+  );
   return box;
 }

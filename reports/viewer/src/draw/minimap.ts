@@ -1,22 +1,23 @@
 // minimap.ts - the whole run in one strip: the share of all ranks' time per class, with the interval shown as a
 // window that can be dragged, pulled at its edges, or drawn anew.
-import type { App } from '../app';
 import { Kind } from '../decode/layout';
 import { PLANES } from '../decode/tiles';
 import type { SummaryTile } from '../decode/tiles';
 import { CLASSES, css } from '../layout/color';
-import { h, paper } from './dom';
+import type { Store } from '../model/state';
+import type { Trace } from '../model/trace';
+import { h, paper, theme } from './dom';
 
 type Grip = 'from' | 'to' | 'all' | 'new';
 
 /** Mean share per class and bin over all ranks of one time level-0 picture. */
-async function totals(app: App): Promise<Float32Array> {
-  const { meta } = app.trace;
+async function totals(trace: Trace): Promise<Float32Array> {
+  const { meta } = trace;
   const sums = new Float32Array(PLANES * meta.bins);
   const rankLevel = meta.rankLevels - 1;
-  const entry = app.trace.tile(Kind.Summary, 0, 0, rankLevel, 0);
+  const entry = trace.tile(Kind.Summary, 0, 0, rankLevel, 0);
   if (!entry) return sums;
-  const tile: SummaryTile = await app.trace.summary(entry);
+  const tile: SummaryTile = await trace.summary(entry);
   for (let c = 0; c < PLANES; c++)
     for (let r = 0; r < tile.rows; r++)
       for (let b = 0; b < meta.bins; b++)
@@ -30,18 +31,24 @@ export class Minimap {
   private grip: Grip | null = null;
   private anchor = 0; // ns
 
-  constructor(private readonly app: App, private readonly left: () => number) {
-    totals(app).then((shares) => {
-      this.shares = shares;
-      app.redraw();
-    }, (error: unknown) => app.fail(error));
+  constructor(
+    private readonly trace: Trace,
+    private readonly store: Store,
+    private readonly left: () => number,
+  ) {
     this.element.addEventListener('pointerdown', (e) => this.down(e));
     this.element.addEventListener('pointermove', (e) => this.move(e));
-    for (const type of ['pointerup', 'pointercancel'] as const) this.element.addEventListener(type, () => (this.grip = null));
+    for (const type of ['pointerup', 'pointercancel'] as const)
+      this.element.addEventListener(type, () => (this.grip = null));
+  }
+
+  /** Load what is drawn below the window. */
+  async load(): Promise<void> {
+    this.shares = await totals(this.trace);
   }
 
   private get runtime(): number {
-    return Math.max(1, this.app.trace.meta.runtime);
+    return Math.max(1, this.trace.meta.runtime);
   }
 
   private x(ns: number): number {
@@ -53,7 +60,7 @@ export class Minimap {
   }
 
   private gripAt(event: PointerEvent): Grip {
-    const { from, to } = this.app.store.state;
+    const { from, to } = this.store.state;
     const [x1, x2] = [this.x(from), this.x(to)];
     if (Math.abs(event.offsetX - x1) < 6) return 'from';
     if (Math.abs(event.offsetX - x2) < 6) return 'to';
@@ -68,7 +75,7 @@ export class Minimap {
   }
 
   private move(event: PointerEvent): void {
-    const { store } = this.app;
+    const { store } = this;
     const { from, to } = store.state;
     const now = this.time(event);
     if (!this.grip) {
@@ -80,7 +87,8 @@ export class Minimap {
       store.showInterval(from + now - this.anchor, to + now - this.anchor);
       this.anchor = now;
     } else if (this.grip === 'new') {
-      if (Math.abs(now - this.anchor) > this.runtime / 500) store.showInterval(Math.min(now, this.anchor), Math.max(now, this.anchor));
+      if (Math.abs(now - this.anchor) > this.runtime / 500)
+        store.showInterval(Math.min(now, this.anchor), Math.max(now, this.anchor));
     } else {
       const ends = this.grip === 'from' ? [now, to] : [from, now];
       if (ends[0]! < ends[1]!) store.showInterval(ends[0]!, ends[1]!);
@@ -89,11 +97,11 @@ export class Minimap {
 
   draw(): void {
     const { g, width, height } = paper(this.element);
-    const theme = this.app.theme();
-    const { from, to } = this.app.store.state;
-    const bins = this.app.trace.meta.bins;
+    const colors = theme();
+    const { from, to } = this.store.state;
+    const bins = this.trace.meta.bins;
     const step = (width - this.left()) / bins;
-    g.fillStyle = theme.idle;
+    g.fillStyle = colors.idle;
     g.fillRect(this.left(), 0, width - this.left(), height);
     for (let b = 0; this.shares && b < bins; b++) {
       let y = height;
@@ -105,16 +113,16 @@ export class Minimap {
       }
     }
     const [x1, x2] = [Math.max(this.left(), this.x(from)), Math.min(width, this.x(to))];
-    g.fillStyle = theme.paper;
+    g.fillStyle = colors.paper;
     g.globalAlpha = 0.72;
     g.fillRect(this.left(), 0, x1 - this.left(), height);
     g.fillRect(x2, 0, width - x2, height);
     g.globalAlpha = 1;
-    g.strokeStyle = theme.accent;
+    g.strokeStyle = colors.accent;
     g.lineWidth = 1.5;
     g.strokeRect(x1 + 0.75, 0.75, Math.max(1, x2 - x1 - 1.5), height - 1.5);
     g.font = '11px system-ui, sans-serif';
-    g.fillStyle = theme.dim;
+    g.fillStyle = colors.dim;
     g.textAlign = 'right';
     g.textBaseline = 'middle';
     if (this.left() > 50) g.fillText('whole run', this.left() - 8, height / 2);

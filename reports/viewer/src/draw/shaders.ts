@@ -1,6 +1,5 @@
-// shaders.ts - the programs of gl.ts: calls as bars, summary tiles as stacked or mixed shares, messages as lines on a layer of
-// their own.
-// Times are split in two floats, each exact, so that a microsecond of a day-long run is still sharp.
+// shaders.ts - the programs of gl.ts: calls as bars, summary tiles as stacked or mixed shares, messages as lines on a
+// layer of their own. Times are split in two floats, each exact: a microsecond of a day-long run is still sharp.
 import { PLANES } from '../decode/tiles';
 
 export const SPLIT = 2 ** 24;

@@ -1,47 +1,67 @@
-// side.ts - the panel beside the views: what is picked, what was found, where the time went.
-import type { App } from '../app';
-import { findings, list, num, str } from '../model/analysis';
-import type { Finding, Json } from '../model/analysis';
+// side.ts - the panel beside the views: what is picked, the issues, where the time went.
+import { issues, list, num, str } from '../model/analysis';
+import type { Issue, Json } from '../model/analysis';
+import type { Store } from '../model/state';
+import type { Trace } from '../model/trace';
 import { count, duration } from '../layout/format';
 import { describe } from './describe';
 import { fill, h } from './dom';
 import { button } from './tools';
 
-function picked(app: App): HTMLElement[] {
-  const { state } = app.store;
-  if (!state.picked) return [h('p', { class: 'hint' }, 'Click a call or a message to see all about it. Drag pans, the wheel zooms, shift-drag marks an interval, alt-wheel changes the height of the rows.')];
-  const tip = describe(app.trace, state.picked);
+function picked(trace: Trace, store: Store): HTMLElement[] {
+  const { state } = store;
+  if (!state.picked)
+    return [
+      h(
+        'p',
+        { class: 'hint' },
+        'Click a call or a message to see all about it. Drag pans, the wheel zooms, ' +
+          'shift-drag marks an interval, alt-wheel changes the height of the rows.',
+      ),
+    ];
+  const tip = describe(trace, state.picked);
   const { chunk, index: i } = state.picked;
-  const [start, end] = 'start' in chunk ? [chunk.start[i]!, chunk.start[i]! + chunk.duration[i]!] : [chunk.sendStart[i]!, chunk.recvEnd[i]!];
+  const [start, end] =
+    'start' in chunk
+      ? [chunk.start[i]!, chunk.start[i]! + chunk.duration[i]!]
+      : [chunk.sendStart[i]!, chunk.recvEnd[i]!];
   const air = Math.max(50, (end - start) * 0.4);
   return [
     h('h3', {}, tip.title),
     h('dl', {}, ...tip.rows.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
-    h('div', { class: 'group' },
-      button('Zoom to it', 'Zoom to it', () => app.store.showInterval(start - air, end + air)),
-      button('Clear', 'Clear the selection (Escape)', () => app.store.set({ picked: null })),
+    h(
+      'div',
+      { class: 'group' },
+      button('Zoom to it', 'Zoom to it', () => store.showInterval(start - air, end + air)),
+      button('Clear', 'Clear the selection (Escape)', () => store.set({ picked: null })),
     ),
   ];
 }
 
-function finding(app: App, f: Finding): HTMLElement {
+function issueItem(store: Store, issue: Issue): HTMLElement {
   const show = () => {
-    if (f.window) app.store.showInterval(f.window[0], f.window[1]);
-    app.store.set({ selected: new Set(f.ranks), view: 'timeline' });
+    if (issue.window) store.showInterval(issue.window[0], issue.window[1]);
+    store.set({ selected: new Set(issue.ranks), view: 'timeline' });
   };
-  const can = f.window !== null || f.ranks.length > 0;
+  const can = issue.window !== null || issue.ranks.length > 0;
   return h(
-    'li', { class: `finding ${f.severity}` },
-    h('h3', {}, f.title, f.loss > 0 ? h('span', { class: 'loss' }, `${duration(f.loss * 1e9)} lost`) : null),
-    f.what ? h('p', {}, f.what) : null,
-    f.why ? h('p', {}, f.why) : null,
-    f.next ? h('p', { class: 'next' }, f.next) : null,
-    can ? button('Show', `Show ${f.title} in the timeline`, show) : null,
+    'li',
+    { class: `issue ${issue.severity}` },
+    h(
+      'h3',
+      {},
+      issue.title,
+      issue.loss > 0 ? h('span', { class: 'loss' }, `${duration(issue.loss * 1e9)} lost`) : null,
+    ),
+    issue.what ? h('p', {}, issue.what) : null,
+    issue.why ? h('p', {}, issue.why) : null,
+    issue.next ? h('p', { class: 'next' }, issue.next) : null,
+    can ? button('Show', `Show ${issue.title} in the timeline`, show) : null,
   );
 }
 
-function operations(app: App): HTMLElement {
-  const rows = list(app.trace.analysis, 'operations')
+function operations(trace: Trace): HTMLElement {
+  const rows = list(trace.analysis, 'operations')
     .map((x: Json) => ({ op: str(x, 'op'), calls: num(x, 'calls') ?? 0, time: num(x, 'time_s') ?? 0 }))
     .sort((a, b) => b.time - a.time);
   const most = rows[0]?.time || 1;
@@ -51,23 +71,49 @@ function operations(app: App): HTMLElement {
     return h('span', { class: 'bar' }, inner);
   };
   return h(
-    'table', { class: 'ops' },
-    h('thead', {}, h('tr', {}, h('th', {}, 'operation'), h('th', { class: 'n' }, 'calls'), h('th', { class: 'n' }, 'time'))),
-    h('tbody', {}, ...rows.slice(0, 14).map((r) =>
-      h('tr', {}, h('td', {}, r.op, bar(r.time)), h('td', { class: 'n' }, count(r.calls)), h('td', { class: 'n' }, duration(r.time * 1e9))))),
+    'table',
+    { class: 'ops' },
+    h(
+      'thead',
+      {},
+      h('tr', {}, h('th', {}, 'operation'), h('th', { class: 'n' }, 'calls'), h('th', { class: 'n' }, 'time')),
+    ),
+    h(
+      'tbody',
+      {},
+      ...rows
+        .slice(0, 14)
+        .map((r) =>
+          h(
+            'tr',
+            {},
+            h('td', {}, r.op, bar(r.time)),
+            h('td', { class: 'n' }, count(r.calls)),
+            h('td', { class: 'n' }, duration(r.time * 1e9)),
+          ),
+        ),
+    ),
   );
 }
 
-export function side(app: App): HTMLElement {
+export function side(trace: Trace, store: Store): HTMLElement {
   const selection = h('section', { class: 'selection', 'aria-label': 'Selection' });
-  const found = findings(app.trace.analysis);
-  const draw = () => fill(selection, h('h2', {}, 'Selection'), ...picked(app));
+  const found = issues(trace.analysis);
+  const draw = () => fill(selection, h('h2', {}, 'Selection'), ...picked(trace, store));
   draw();
-  app.store.subscribe((state, before) => state.picked !== before.picked && draw());
+  store.subscribe((state, before) => state.picked !== before.picked && draw());
   return h(
-    'aside', { class: 'side' },
+    'aside',
+    { class: 'side' },
     selection,
-    h('section', {}, h('h2', {}, 'Findings'), found.length ? h('ol', {}, ...found.map((f) => finding(app, f))) : h('p', { class: 'hint' }, 'Nothing to fix.')),
-    h('section', {}, h('h2', {}, 'Where the time went'), operations(app)),
+    h(
+      'section',
+      {},
+      h('h2', {}, 'Issues'),
+      found.length
+        ? h('ol', {}, ...found.map((x) => issueItem(store, x)))
+        : h('p', { class: 'hint' }, 'Nothing to fix.'),
+    ),
+    h('section', {}, h('h2', {}, 'Where the time went'), operations(trace)),
   );
 }

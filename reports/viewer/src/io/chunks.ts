@@ -32,7 +32,9 @@ async function inflate(packed: Uint8Array, rawBytes: number): Promise<Uint8Array
 }
 
 /** Entries in file order, joined into ranges. */
-export function joinRanges(waiting: readonly { entry: Entry }[]): { offset: number; length: number; first: number; last: number }[] {
+export function joinRanges(
+  waiting: readonly { entry: Entry }[],
+): { offset: number; length: number; first: number; last: number }[] {
   const ranges: { offset: number; length: number; first: number; last: number }[] = [];
   waiting.forEach(({ entry }, i) => {
     const end = entry.offset + entry.packedBytes;

@@ -7,7 +7,10 @@ export interface Source {
 }
 
 export class FileSource implements Source {
-  constructor(private readonly blob: Blob, readonly name: string) {}
+  constructor(
+    private readonly blob: Blob,
+    readonly name: string,
+  ) {}
 
   get bytes(): number {
     return this.blob.size;
@@ -19,7 +22,11 @@ export class FileSource implements Source {
 }
 
 class HttpSource implements Source {
-  constructor(private readonly url: string, readonly name: string, readonly bytes: number) {}
+  constructor(
+    private readonly url: string,
+    readonly name: string,
+    readonly bytes: number,
+  ) {}
 
   async read(offset: number, length: number): Promise<Uint8Array> {
     if (length === 0) return new Uint8Array();

@@ -55,7 +55,18 @@ export function rankColor(rank: number, dark: boolean): Rgb {
   return dark ? fromOklch(0.8 - tone, 0.125, hue) : fromOklch(0.52 + tone, 0.135, hue);
 }
 
-const VIRIDIS = ['#440154', '#482878', '#3e4989', '#31688e', '#26828e', '#1f9e89', '#35b779', '#6ece58', '#b5de2b', '#fde725'].map(hex);
+const VIRIDIS = [
+  '#440154',
+  '#482878',
+  '#3e4989',
+  '#31688e',
+  '#26828e',
+  '#1f9e89',
+  '#35b779',
+  '#6ece58',
+  '#b5de2b',
+  '#fde725',
+].map(hex);
 
 /** 0..1 on viridis. */
 export function viridis(share: number): Rgb {

@@ -2,7 +2,12 @@
 import type { EventChunk, MessageChunk } from '../decode/records';
 
 /** The event of rank nearest to time, at most reach ns away. Events of a segment ascend by start. */
-export function eventAt(chunks: EventChunk[], rank: number, time: number, reach: number): { chunk: EventChunk; index: number } | null {
+export function eventAt(
+  chunks: EventChunk[],
+  rank: number,
+  time: number,
+  reach: number,
+): { chunk: EventChunk; index: number } | null {
   let best: { chunk: EventChunk; index: number } | null = null;
   let bestDistance = reach;
   for (const chunk of chunks)
@@ -18,7 +23,10 @@ export function eventAt(chunks: EventChunk[], rank: number, time: number, reach:
       for (let i = Math.max(s.first, low - 2); i <= Math.min(low + 1, s.first + s.count - 1); i++) {
         const start = chunk.start[i]!;
         const distance = time < start ? start - time : Math.max(0, time - start - chunk.duration[i]!);
-        if (distance < bestDistance || (distance === 0 && bestDistance === 0 && best && start > best.chunk.start[best.index]!)) {
+        if (
+          distance < bestDistance ||
+          (distance === 0 && bestDistance === 0 && best && start > best.chunk.start[best.index]!)
+        ) {
           bestDistance = distance;
           best = { chunk, index: i };
         }
@@ -64,7 +72,12 @@ export function messageAt(
 }
 
 /** The event of rank after (or before) the given moment. */
-export function neighbourEvent(chunks: EventChunk[], rank: number, start: number, forward: boolean): { chunk: EventChunk; index: number } | null {
+export function neighbourEvent(
+  chunks: EventChunk[],
+  rank: number,
+  start: number,
+  forward: boolean,
+): { chunk: EventChunk; index: number } | null {
   let best: { chunk: EventChunk; index: number } | null = null;
   for (const chunk of chunks)
     for (const s of chunk.segments) {

@@ -1,4 +1,4 @@
-// plan.ts - which chunks a picture needs: the events themselves when they are few enough to be told apart, else
+// plan.ts - which chunks a picture needs: the events themselves when they are few enough to be seen one by one, else
 // summary tiles whose bins are about a pixel wide; messages themselves, else the largest of each tile. Pure.
 import { Kind } from '../decode/layout';
 import type { Entry } from '../decode/layout';
@@ -82,7 +82,8 @@ export function planBars(trace: Trace, w: Window): BarPlan {
   const dense = events > Math.max(EVENTS_ALWAYS, EVENTS_PER_ROW_PIXEL * w.width * rows);
   const finest = timeLevelFor(trace, w) === trace.meta.timeLevels - 1;
   const limit = finest ? 2 * CHUNKS_MAX : CHUNKS_MAX;
-  if (entries.length <= limit && (!dense || (finest && events < 4 * EVENTS_ALWAYS))) return { detail: 'events', entries };
+  if (entries.length <= limit && (!dense || (finest && events < 4 * EVENTS_ALWAYS)))
+    return { detail: 'events', entries };
   return { detail: 'summary', entries: planSummary(trace, w) };
 }
 

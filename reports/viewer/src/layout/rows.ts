@@ -1,4 +1,4 @@
-// rows.ts - where ranks lie on the time line, in CSS pixels from the top of the plot. Pure.
+// rows.ts - where ranks lie on the timeline, in CSS pixels from the top of the plot. Pure.
 import type { State } from '../model/state';
 
 export const ROW_MAX = 96;
@@ -17,7 +17,8 @@ export function rowsOf(state: State, ranks: number, plotHeight: number): Rows {
   const fit = Math.min(FIT_MAX, plotHeight / ranks);
   const height = state.rowHeight > 0 ? Math.min(ROW_MAX, Math.max(fit, state.rowHeight)) : fit;
   const first = Math.max(0, Math.min(state.rowFirst, ranks - plotHeight / height));
-  const bar = height >= 14 ? Math.min(BAR_MAX, Math.round(height * 0.58)) : height >= 4 ? Math.floor(height - 1) : height;
+  const bar =
+    height >= 14 ? Math.min(BAR_MAX, Math.round(height * 0.58)) : height >= 4 ? Math.floor(height - 1) : height;
   return { ranks, height, first, bar, pad: (height - bar) / 2 };
 }
 

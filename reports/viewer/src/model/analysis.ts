@@ -1,4 +1,4 @@
-// analysis.ts - the analysis object of the trace. It may come from anyone and lack anything: every access has a fallback.
+// analysis.ts - the analysis object of the trace. It may come from anyone and lack anything: all access has a fallback.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -56,7 +56,7 @@ export function communicators(analysis: Json): Map<number, string> {
   return names;
 }
 
-export interface Finding {
+export interface Issue {
   title: string;
   severity: string;
   loss: number; // seconds
@@ -67,8 +67,8 @@ export interface Finding {
   window: [number, number] | null; // ns
 }
 
-export function findings(analysis: Json): Finding[] {
-  const found = list(analysis, 'issues').map((x) => {
+export function issues(analysis: Json): Issue[] {
+  const all = list(analysis, 'issues').map((x) => {
     const window = numbers(x, 'window_s');
     return {
       title: str(x, 'issue').replaceAll('_', ' '),
@@ -78,8 +78,11 @@ export function findings(analysis: Json): Finding[] {
       why: str(x, 'why'),
       next: str(x, 'next'),
       ranks: numbers(x, 'ranks'),
-      window: window.length === 2 && window[1]! > window[0]! ? ([window[0]! * 1e9, window[1]! * 1e9] as [number, number]) : null,
+      window:
+        window.length === 2 && window[1]! > window[0]!
+          ? ([window[0]! * 1e9, window[1]! * 1e9] as [number, number])
+          : null,
     };
   });
-  return found.sort((a, b) => b.loss - a.loss);
+  return all.sort((a, b) => b.loss - a.loss);
 }

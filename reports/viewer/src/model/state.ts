@@ -2,8 +2,7 @@
 import type { EventChunk, MessageChunk } from '../decode/records';
 
 export type Picked =
-  | { kind: 'event'; chunk: EventChunk; index: number }
-  | { kind: 'message'; chunk: MessageChunk; index: number };
+  { kind: 'event'; chunk: EventChunk; index: number } | { kind: 'message'; chunk: MessageChunk; index: number };
 
 export interface State {
   from: number; // ns
@@ -24,7 +23,10 @@ export class Store {
   private last: State;
   private scheduled = false;
 
-  constructor(private current: State, readonly runtime: number) {
+  constructor(
+    private current: State,
+    readonly runtime: number,
+  ) {
     this.last = current;
   }
 
@@ -37,10 +39,10 @@ export class Store {
     this.current = { ...this.current, ...change };
     if (this.scheduled) return;
     this.scheduled = true;
-    requestAnimationFrame(() => this.tell());
+    requestAnimationFrame(() => this.notify());
   }
 
-  private tell(): void {
+  private notify(): void {
     this.scheduled = false;
     const before = this.last;
     this.last = this.current;

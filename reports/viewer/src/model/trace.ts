@@ -12,7 +12,7 @@ import { callSites, communicators, list, num, str } from './analysis';
 import type { CallSite, Json } from './analysis';
 
 export class Trace {
-  readonly sites: Map<number, CallSite>;
+  readonly callSites: Map<number, CallSite>;
   readonly comms: Map<number, string>;
   readonly nodes: string[]; // by rank
   private readonly byKind = new Map<Kind, Entry[]>();
@@ -32,7 +32,7 @@ export class Trace {
       if (e.kind === Kind.Summary || e.kind === Kind.Top || e.kind === Kind.Flow)
         this.tiles.set(placeOf(e.kind, e.rankLevel, e.level, e.group, e.seq), e);
     }
-    this.sites = callSites(analysis);
+    this.callSites = callSites(analysis);
     this.comms = communicators(analysis);
     this.nodes = [];
     for (const x of list(analysis, 'per_rank')) this.nodes[num(x, 'rank') ?? -1] = str(x, 'node');

@@ -1,13 +1,12 @@
 // circle.ts - network load: ranks as points on a circle, a line's width is the traffic between two of them in the
 // interval shown. In: traffic.ts.  Out: a 2D canvas, and a slider and a box that choose the interval.
-import type { App } from '../app';
 import { FONT, h, paper } from '../draw/dom';
 import { widthSlider } from '../draw/tools';
 import { css, rankColor } from '../layout/color';
 import { bytes, count, duration, moment } from '../layout/format';
 import { trafficIn } from '../model/traffic';
 import type { Traffic } from '../model/traffic';
-import type { View, ViewInstance } from './list';
+import type { App, View, ViewInstance } from './view';
 
 const WIDTH_MAX = 22;
 const LINES_MAX = 3000;
@@ -38,21 +37,44 @@ function onCurve(a: Point, c: Point, b: Point, t: number): Point {
 
 class Circle implements ViewInstance {
   private traffic: Traffic | null = null;
-  private lines: Link[] = [];
+  private links: Link[] = [];
   private shown = '';
   private bytesPerPixel = 0;
   private hovered: Link | null = null;
   private readonly canvas = h('canvas', { class: 'layer' });
   private readonly stage = h('div', { class: 'stage' }, this.canvas);
   private readonly note = h('span', { class: 'note', role: 'status' });
-  private readonly position = h('input', { type: 'range', class: 'wide', min: 0, max: 1000, step: 1, 'aria-label': 'Start of the interval', oninput: () => this.slide() });
-  private readonly length = h('input', { type: 'number', min: 0, step: 'any', 'aria-label': 'Length of the interval in milliseconds', onchange: () => this.resize() });
+  private readonly position = h('input', {
+    type: 'range',
+    class: 'wide',
+    min: 0,
+    max: 1000,
+    step: 1,
+    'aria-label': 'Start of the interval',
+    oninput: () => this.slide(),
+  });
+  private readonly length = h('input', {
+    type: 'number',
+    min: 0,
+    step: 'any',
+    'aria-label': 'Length of the interval in milliseconds',
+    onchange: () => this.resize(),
+  });
   private readonly interval = h('span', { class: 'facts' });
   private readonly tools = h('div', { class: 'tools' });
 
-  constructor(private readonly app: App, host: HTMLElement) {
+  constructor(
+    private readonly app: App,
+    host: HTMLElement,
+  ) {
     this.tools.append(this.note);
-    const row = h('div', { class: 'tools bottom' }, this.position, h('label', { class: 'tool' }, 'length', this.length, 'ms'), this.interval);
+    const row = h(
+      'div',
+      { class: 'tools bottom' },
+      this.position,
+      h('label', { class: 'tool' }, 'length', this.length, 'ms'),
+      this.interval,
+    );
     host.append(this.tools, this.stage, row);
     this.canvas.addEventListener('pointermove', (e) => this.hover(e));
     this.canvas.addEventListener('pointerleave', () => this.leave());
@@ -79,11 +101,15 @@ class Circle implements ViewInstance {
     this.position.value = String(Math.round((Math.max(0, from) / free) * 1000));
     if (document.activeElement !== this.length) this.length.value = String(Number(((to - from) / 1e6).toPrecision(6)));
     const step = Math.max(1, (to - from) / 10000);
-    this.interval.textContent = `${moment(Math.max(0, from), step, (to - from) / 10)} to ${moment(Math.min(runtime, to), step, (to - from) / 10)} of ${duration(runtime)}`;
+    const text = (ns: number) => moment(Math.min(runtime, Math.max(0, ns)), step, (to - from) / 10);
+    this.interval.textContent = `${text(from)} to ${text(to)} of ${duration(runtime)}`;
     const key = `${from}.${to}`;
     if (key !== this.shown) {
       this.shown = key;
-      trafficIn(this.app.trace, from, to).then((t) => this.take(t, key), (error: unknown) => this.app.fail(error));
+      trafficIn(this.app.trace, from, to).then(
+        (t) => this.take(t, key),
+        (error: unknown) => this.app.fail(error),
+      );
     }
     this.draw();
   }
@@ -91,14 +117,16 @@ class Circle implements ViewInstance {
   private take(t: Traffic, key: string): void {
     if (key !== this.shown) return;
     this.traffic = t;
-    this.lines = links(t);
-    const most = this.lines[0]?.bytes ?? 0;
+    this.links = links(t);
+    const most = this.links[0]?.bytes ?? 0;
     if (this.bytesPerPixel === 0 && most > 0) {
       this.bytesPerPixel = most / (t.nodes > 24 ? 4 : 10);
-      this.tools.prepend(widthSlider(this.bytesPerPixel, (value) => {
-        this.bytesPerPixel = value;
-        this.draw();
-      }));
+      this.tools.prepend(
+        widthSlider(this.bytesPerPixel, (value) => {
+          this.bytesPerPixel = value;
+          this.draw();
+        }),
+      );
     }
     this.draw();
   }
@@ -109,14 +137,21 @@ class Circle implements ViewInstance {
     const radius = Math.max(40, Math.min(width, height) / 2 - 44);
     const centre = { x: width / 2, y: height / 2 };
     const angle = (node: number) => (node / nodes) * 2 * Math.PI - Math.PI / 2;
-    return { centre, radius, at: (n) => ({ x: centre.x + radius * Math.cos(angle(n)), y: centre.y + radius * Math.sin(angle(n)) }) };
+    return {
+      centre,
+      radius,
+      at: (n) => ({ x: centre.x + radius * Math.cos(angle(n)), y: centre.y + radius * Math.sin(angle(n)) }),
+    };
   }
 
   /** The curve of a link bends towards the centre, a little to the left as seen by the sender: both ways show. */
   private bend(a: Point, b: Point, centre: Point): Point {
     const middle = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
     const [dx, dy] = [b.x - a.x, b.y - a.y];
-    return { x: middle.x + (centre.x - middle.x) * 0.35 - dy * 0.08, y: middle.y + (centre.y - middle.y) * 0.35 + dx * 0.08 };
+    return {
+      x: middle.x + (centre.x - middle.x) * 0.35 - dy * 0.08,
+      y: middle.y + (centre.y - middle.y) * 0.35 + dx * 0.08,
+    };
   }
 
   private draw(): void {
@@ -127,14 +162,18 @@ class Circle implements ViewInstance {
     const { centre, radius, at } = this.ring();
     const { selected } = this.app.store.state;
     g.lineCap = 'round';
-    for (let i = this.lines.length - 1; i >= 0; i--) {
-      const link = this.lines[i]!;
-      const related = selected.size === 0 || selected.has(link.src * t.ranksPerNode) || selected.has(link.dst * t.ranksPerNode);
+    for (let i = this.links.length - 1; i >= 0; i--) {
+      const link = this.links[i]!;
+      const related =
+        selected.size === 0 || selected.has(link.src * t.ranksPerNode) || selected.has(link.dst * t.ranksPerNode);
       const strong = link === this.hovered;
       const px = link.bytes / Math.max(1e-9, this.bytesPerPixel);
       const [a, b] = [at(link.src), at(link.dst)];
       const c = this.bend(a, b, centre);
-      g.strokeStyle = css(rankColor(link.src * t.ranksPerNode, theme.dark), strong ? 1 : related ? Math.min(0.75, 0.2 + px / 4) : 0.07);
+      g.strokeStyle = css(
+        rankColor(link.src * t.ranksPerNode, theme.dark),
+        strong ? 1 : related ? Math.min(0.75, 0.2 + px / 4) : 0.07,
+      );
       g.lineWidth = Math.min(WIDTH_MAX, Math.max(0.75, px)) + (strong ? 1.5 : 0);
       g.beginPath();
       g.moveTo(a.x, a.y);
@@ -142,13 +181,13 @@ class Circle implements ViewInstance {
       g.stroke();
     }
     this.drawPoints(g, t, radius, at);
-    if (this.lines.length === 0) {
+    if (this.links.length === 0) {
       g.fillStyle = theme.dim;
       g.font = FONT;
       g.textAlign = 'center';
       g.fillText('No message starts in this interval.', width / 2, height / 2);
     }
-    this.tell(t);
+    this.updateNote(t);
   }
 
   private drawPoints(g: CanvasRenderingContext2D, t: Traffic, radius: number, at: (n: number) => Point): void {
@@ -176,20 +215,26 @@ class Circle implements ViewInstance {
     }
   }
 
-  private tell(t: Traffic): void {
-    const total = this.lines.reduce((sum, l) => sum + l.bytes, 0);
-    const messages = this.lines.reduce((sum, l) => sum + l.messages, 0);
+  private updateNote(t: Traffic): void {
+    const total = this.links.reduce((sum, l) => sum + l.bytes, 0);
+    const messages = this.links.reduce((sum, l) => sum + l.messages, 0);
     const grouped = t.ranksPerNode > 1 ? `; a point is ${t.ranksPerNode} ranks, zoom in for single ranks` : '';
-    const text = `${t.exact ? '' : '≈ '}${bytes(total)} in ${count(messages)} messages between ${count(this.lines.length)} pairs${grouped}`;
+    const amount = `${t.exact ? '' : '≈ '}${bytes(total)} in ${count(messages)} messages`;
+    const text = `${amount} on ${count(this.links.length)} links${grouped}`;
     if (this.note.textContent !== text) this.note.textContent = text;
-    Object.assign(this.app.drawn, { circleBytes: total, circleMessages: messages, circleExact: t.exact, circleLinks: this.lines.length });
+    Object.assign(this.app.drawn, {
+      circleBytes: total,
+      circleMessages: messages,
+      circleExact: t.exact,
+      circleLinks: this.links.length,
+    });
   }
 
   private linkAt(x: number, y: number): Link | null {
     const { centre, at } = this.ring();
     let best: Link | null = null;
     let reach = 6;
-    for (const link of this.lines) {
+    for (const link of this.links) {
       const [a, b] = [at(link.src), at(link.dst)];
       const c = this.bend(a, b, centre);
       for (let k = 1; k < 24; k++) {
@@ -213,8 +258,11 @@ class Circle implements ViewInstance {
     this.hovered = this.linkAt(e.offsetX, e.offsetY);
     const l = this.hovered;
     if (l) {
-      const back = this.lines.find((x) => x.src === l.dst && x.dst === l.src);
-      const rows: [string, string][] = [['bytes', bytes(l.bytes)], ['messages', count(l.messages)]];
+      const back = this.links.find((x) => x.src === l.dst && x.dst === l.src);
+      const rows: [string, string][] = [
+        ['bytes', bytes(l.bytes)],
+        ['messages', count(l.messages)],
+      ];
       if (back) rows.push(['the other way', bytes(back.bytes)]);
       this.app.tooltip.show({ title: `${this.who(l.src)} → ${this.who(l.dst)}`, rows }, e.clientX, e.clientY);
     } else this.app.tooltip.hide();

@@ -1,12 +1,11 @@
 // matrix.ts - who sends how much to whom: a cell per pair of ranks, logarithmic, with sums of rows and columns.
 // In: the analysis (whole run) or the messages of the interval shown.  Out: one 2D canvas.
-import type { App } from '../app';
 import { FONT, h, paper } from '../draw/dom';
 import { css, rankColor, viridis } from '../layout/color';
 import { bytes, count } from '../layout/format';
 import { list, num } from '../model/analysis';
 import { trafficIn } from '../model/traffic';
-import type { View, ViewInstance } from './list';
+import type { App, View, ViewInstance } from './view';
 
 type Source = 'p2p' | 'collective' | 'interval';
 type Measure = 'bytes' | 'messages';
@@ -26,7 +25,16 @@ interface Grid {
 }
 
 function emptyGrid(n: number, ranksPerNode: number, note: string): Grid {
-  return { n, ranksPerNode, value: new Float64Array(n * n), max: 0, min: Infinity, rowSum: new Float64Array(n), columnSum: new Float64Array(n), note };
+  return {
+    n,
+    ranksPerNode,
+    value: new Float64Array(n * n),
+    max: 0,
+    min: Infinity,
+    rowSum: new Float64Array(n),
+    columnSum: new Float64Array(n),
+    note,
+  };
 }
 
 function seal(g: Grid): Grid {
@@ -46,11 +54,19 @@ class Matrix implements ViewInstance {
   private grid: Grid;
   private shown = '';
   private cell: { row: number; column: number } | null = null;
-  private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': 'Communication matrix: arrow keys move between cells' });
+  private readonly canvas = h('canvas', {
+    class: 'layer',
+    tabindex: 0,
+    role: 'application',
+    'aria-label': 'Communication matrix: arrow keys move between cells',
+  });
   private readonly stage = h('div', { class: 'stage' }, this.canvas);
   private readonly note = h('span', { class: 'note', role: 'status' });
 
-  constructor(private readonly app: App, host: HTMLElement) {
+  constructor(
+    private readonly app: App,
+    host: HTMLElement,
+  ) {
     this.grid = this.fromAnalysis('p2p', 'bytes');
     host.append(h('div', { class: 'tools' }, this.choice(), this.measureChoice(), this.note), this.stage);
     this.canvas.addEventListener('pointermove', (e) => this.hover(e));
@@ -61,7 +77,14 @@ class Matrix implements ViewInstance {
 
   private choice(): HTMLElement {
     const select = h(
-      'select', { 'aria-label': 'Traffic', onchange: () => { this.source = select.value as Source; this.refresh(); } },
+      'select',
+      {
+        'aria-label': 'Traffic',
+        onchange: () => {
+          this.source = select.value as Source;
+          this.refresh();
+        },
+      },
       h('option', { value: 'p2p' }, 'point to point, whole run'),
       h('option', { value: 'interval' }, 'point to point, interval shown'),
       h('option', { value: 'collective' }, 'collectives, whole run'),
@@ -71,8 +94,16 @@ class Matrix implements ViewInstance {
 
   private measureChoice(): HTMLElement {
     const select = h(
-      'select', { 'aria-label': 'Measure', onchange: () => { this.measure = select.value as Measure; this.refresh(); } },
-      h('option', { value: 'bytes' }, 'bytes'), h('option', { value: 'messages' }, 'number'),
+      'select',
+      {
+        'aria-label': 'Measure',
+        onchange: () => {
+          this.measure = select.value as Measure;
+          this.refresh();
+        },
+      },
+      h('option', { value: 'bytes' }, 'bytes'),
+      h('option', { value: 'messages' }, 'number'),
     );
     return h('label', { class: 'tool' }, 'measure', select);
   }
@@ -95,7 +126,11 @@ class Matrix implements ViewInstance {
     const { from, to } = this.app.store.state;
     const t = await trafficIn(this.app.trace, from, to);
     const per = Math.ceil(t.nodes / CELLS_MAX);
-    const grid = emptyGrid(Math.ceil(t.nodes / per), per * t.ranksPerNode, t.exact ? '' : 'approximate at the ends of the interval');
+    const grid = emptyGrid(
+      Math.ceil(t.nodes / per),
+      per * t.ranksPerNode,
+      t.exact ? '' : 'approximate at the ends of the interval',
+    );
     for (const [key, value] of measure === 'bytes' ? t.bytes : t.messages)
       grid.value[Math.floor(Math.floor(key / t.nodes) / per) * grid.n + Math.floor((key % t.nodes) / per)]! += value;
     return seal(grid);
@@ -110,11 +145,14 @@ class Matrix implements ViewInstance {
     const key = `${from}.${to}.${this.measure}`;
     if (key === this.shown) return;
     this.shown = key;
-    this.fromInterval(this.measure).then((grid) => {
-      if (this.source !== 'interval' || this.shown !== key) return;
-      this.grid = grid;
-      this.draw();
-    }, (error: unknown) => this.app.fail(error));
+    this.fromInterval(this.measure).then(
+      (grid) => {
+        if (this.source !== 'interval' || this.shown !== key) return;
+        this.grid = grid;
+        this.draw();
+      },
+      (error: unknown) => this.app.fail(error),
+    );
   }
 
   private layout(): { left: number; top: number; size: number; sum: number } {
@@ -158,7 +196,7 @@ class Matrix implements ViewInstance {
     this.drawSums(g, left, top, size, sum, cell);
     this.drawScale(g, left + size + sum + 24, top, Math.min(180, size));
     if (this.cell) this.drawCursor(g, left, top, size, cell);
-    this.tell();
+    this.updateNote();
   }
 
   private drawLabels(g: CanvasRenderingContext2D, left: number, top: number, cell: number): void {
@@ -184,7 +222,14 @@ class Matrix implements ViewInstance {
     g.restore();
   }
 
-  private drawSums(g: CanvasRenderingContext2D, left: number, top: number, size: number, sum: number, cell: number): void {
+  private drawSums(
+    g: CanvasRenderingContext2D,
+    left: number,
+    top: number,
+    size: number,
+    sum: number,
+    cell: number,
+  ): void {
     const { rowSum, columnSum, n } = this.grid;
     const theme = this.app.theme();
     const most = Math.max(1, ...rowSum, ...columnSum);
@@ -232,12 +277,16 @@ class Matrix implements ViewInstance {
     g.strokeRect(left + column * cell - 0.5, top + row * cell - 0.5, Math.max(cell, 3), Math.max(cell, 3));
   }
 
-  private tell(): void {
+  private updateNote(): void {
     const total = this.grid.rowSum.reduce((a, b) => a + b, 0);
     const what = this.measure === 'bytes' ? bytes(total) : count(total);
     const text = total > 0 ? `${what} in all${this.grid.note ? `; ${this.grid.note}` : ''}` : 'no traffic of this kind';
     if (this.note.textContent !== text) this.note.textContent = text;
-    Object.assign(this.app.drawn, { matrixTotal: total, matrixSize: this.grid.n, matrixCells: this.grid.value.filter((v) => v > 0).length });
+    Object.assign(this.app.drawn, {
+      matrixTotal: total,
+      matrixSize: this.grid.n,
+      matrixCells: this.grid.value.filter((v) => v > 0).length,
+    });
   }
 
   private who(node: number): string {
@@ -276,7 +325,8 @@ class Matrix implements ViewInstance {
   }
 
   private select(): void {
-    if (this.cell && this.grid.ranksPerNode === 1) this.app.store.set({ selected: new Set([this.cell.row, this.cell.column]) });
+    if (this.cell && this.grid.ranksPerNode === 1)
+      this.app.store.set({ selected: new Set([this.cell.row, this.cell.column]) });
   }
 
   private key(e: KeyboardEvent): void {
@@ -286,7 +336,10 @@ class Matrix implements ViewInstance {
     e.preventDefault();
     const last = this.grid.n - 1;
     const at = this.cell ?? { row: 0, column: -move[1]! };
-    this.cell = { row: Math.min(last, Math.max(0, at.row + move[0]!)), column: Math.min(last, Math.max(0, at.column + move[1]!)) };
+    this.cell = {
+      row: Math.min(last, Math.max(0, at.row + move[0]!)),
+      column: Math.min(last, Math.max(0, at.column + move[1]!)),
+    };
     const tip = this.describeCell();
     this.app.announce(`${tip.title}: ${tip.rows.map(([k, v]) => `${k} ${v}`).join(', ')}`);
     this.draw();

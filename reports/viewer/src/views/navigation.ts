@@ -1,8 +1,8 @@
-// navigation.ts - pointer, wheel and keyboard on the time line become changes of the shared state.
-import type { App } from '../app';
+// navigation.ts - pointer, wheel and keyboard on the timeline become changes of the shared state.
 import { h } from '../draw/dom';
 import { FIT_MAX, ROW_MAX } from '../layout/rows';
 import type { Rows } from '../layout/rows';
+import type { App } from './view';
 
 export interface Target {
   plot(): { left: number; width: number; height: number; rows: Rows };
@@ -25,7 +25,11 @@ export class Navigation {
   private drag: Drag | null = null;
   private readonly band = h('div', { class: 'band', hidden: true });
 
-  constructor(private readonly app: App, private readonly stage: HTMLElement, private readonly target: Target) {
+  constructor(
+    private readonly app: App,
+    private readonly stage: HTMLElement,
+    private readonly target: Target,
+  ) {
     stage.appendChild(this.band);
     stage.addEventListener('wheel', (e) => this.wheel(e), { passive: false });
     stage.addEventListener('pointerdown', (e) => this.down(e));

@@ -1,6 +1,5 @@
 // timeline.ts - a bar per rank, coloured by class, and the messages between the bars.
 // In: chunks as plan.ts asks for them.  Out: two canvases, WebGL for bars and messages, 2D for axis and outlines.
-import type { App } from '../app';
 import type { Entry } from '../decode/layout';
 import type { EventChunk, MessageChunk } from '../decode/records';
 import type { SummaryTile } from '../decode/tiles';
@@ -23,7 +22,7 @@ import { rankAt, rowsOf, visibleRanks, yOf } from '../layout/rows';
 import type { Rows } from '../layout/rows';
 import type { Picked } from '../model/state';
 import { Navigation } from './navigation';
-import type { View, ViewInstance } from './list';
+import type { App, View, ViewInstance } from './view';
 
 interface Scene {
   events: EventChunk[];
@@ -36,9 +35,10 @@ function parseRgb(color: string): Rgb {
 }
 
 const CROWD_PARTS = 32;
-/** A few lines are strong; of many each is faint, so that where they are dense can still be told. */
+/** A few lines are strong; of many each is faint, so that dense places still show. */
 const lineAlpha = (crowd: number): number => Math.min(0.85, Math.max(0.1, 1.1 / (1 + 2.5 * crowd)));
-/** How much of a bar all lines together may hide: below half where more than one message shares a pixel, more where there are few. */
+/** How much of a bar all lines together may hide: below half where more than one message shares a pixel, more where
+ * there are few. */
 const layerStrength = (crowd: number): number => Math.max(0.45, 1 / (1 + crowd));
 
 /** One call of class "outside" per rank over the whole run: the ground of every bar. */
@@ -46,9 +46,21 @@ function ground(ranks: number, runtime: number): EventChunk {
   const n = (value: number) => new Float64Array(ranks).fill(value);
   const zero = new Int32Array(ranks);
   return {
-    count: ranks, segments: [], rank: Uint32Array.from({ length: ranks }, (_, i) => i), start: n(0), duration: n(runtime),
-    op: new Uint32Array(ranks), class: new Uint8Array(ranks), site: zero, comm: new Uint32Array(ranks),
-    thread: new Uint32Array(ranks), peer: zero, tag: zero, bytes: n(0), calls: n(1), wait: n(0),
+    count: ranks,
+    segments: [],
+    rank: Uint32Array.from({ length: ranks }, (_, i) => i),
+    start: n(0),
+    duration: n(runtime),
+    op: new Uint32Array(ranks),
+    class: new Uint8Array(ranks),
+    callSite: zero,
+    comm: new Uint32Array(ranks),
+    thread: new Uint32Array(ranks),
+    peer: zero,
+    tag: zero,
+    bytes: n(0),
+    calls: n(1),
+    wait: n(0),
   };
 }
 
@@ -67,16 +79,33 @@ class Timeline implements ViewInstance {
   private hovered: Picked | null = null;
   private wasDark: boolean;
 
-  constructor(private readonly app: App, host: HTMLElement) {
+  constructor(
+    private readonly app: App,
+    host: HTMLElement,
+  ) {
     const { meta } = app.trace;
-    this.minimap = new Minimap(app, () => this.left());
+    this.minimap = new Minimap(app.trace, app.store, () => this.left());
+    this.minimap.load().then(
+      () => app.redraw(),
+      (error: unknown) => app.fail(error),
+    );
     this.ground = ground(meta.ranks, meta.runtime);
     this.wasDark = app.theme().dark;
     this.stage.append(this.ground2d, this.glCanvas, this.overlay);
-    host.append(timelineTools(app, this.note), this.minimap.element, this.stage, legend(app));
+    host.append(timelineTools(app.store, this.note), this.minimap.element, this.stage, legend(app.trace));
     if (meta.events === 0)
-      this.stage.append(h('div', { class: 'empty' }, h('b', {}, 'No single calls are in this trace.'),
-        h('p', {}, 'Only totals were recorded. The panel beside and the matrix show them; trace with mode “on” to see calls.')));
+      this.stage.append(
+        h(
+          'div',
+          { class: 'empty' },
+          h('b', {}, 'No single calls are in this trace.'),
+          h(
+            'p',
+            {},
+            'Only totals were recorded. The panel beside and the matrix show them; trace with mode “on” to see calls.',
+          ),
+        ),
+      );
     this.startPainter();
     new Navigation(app, this.stage, {
       plot: () => ({ left: this.left(), width: this.plotWidth(), height: this.plotHeight(), rows: this.rows() }),
@@ -94,8 +123,16 @@ class Timeline implements ViewInstance {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       this.stage.append(
-        h('div', { class: 'empty' }, h('b', {}, 'The timeline cannot be drawn.'),
-          h('p', {}, `${why} Switch hardware acceleration on, or use another browser. Matrix and network load work without it.`)),
+        h(
+          'div',
+          { class: 'empty' },
+          h('b', {}, 'The timeline cannot be drawn.'),
+          h(
+            'p',
+            {},
+            `${why} Switch hardware acceleration on, or use another browser. Matrix and network load work without it.`,
+          ),
+        ),
       );
     }
     this.glCanvas.addEventListener('webglcontextlost', (e) => e.preventDefault());
@@ -125,7 +162,10 @@ class Timeline implements ViewInstance {
   }
 
   /** What of the entries is here; the rest is asked for unless much is under way already. */
-  private gather<T>(entries: Entry[], load: (e: Entry) => Promise<T>): { ready: { entry: Entry; value: T }[]; complete: boolean } {
+  private gather<T>(
+    entries: Entry[],
+    load: (e: Entry) => Promise<T>,
+  ): { ready: { entry: Entry; value: T }[]; complete: boolean } {
     const ready: { entry: Entry; value: T }[] = [];
     const missing: Entry[] = [];
     for (const entry of entries) {
@@ -134,7 +174,10 @@ class Timeline implements ViewInstance {
       else missing.push(entry);
     }
     if (missing.length > 0 && this.app.trace.chunks.busy < 8)
-      Promise.all(missing.map(load)).then(() => this.app.redraw(), (error: unknown) => this.app.fail(error));
+      Promise.all(missing.map(load)).then(
+        () => this.app.redraw(),
+        (error: unknown) => this.app.fail(error),
+      );
     return { ready, complete: missing.length === 0 };
   }
 
@@ -166,7 +209,7 @@ class Timeline implements ViewInstance {
     this.drawGround(rows);
     this.drawOverlay(rows);
     this.minimap.draw();
-    this.tell(bars, messages, now);
+    this.updateNote(bars, messages, now);
   }
 
   private paint(rows: Rows, scenes: Scene[]): void {
@@ -178,19 +221,38 @@ class Timeline implements ViewInstance {
     const width = this.plotWidth();
     const height = this.plotHeight();
     const shown = visibleRanks(rows, height);
-    Object.assign(this.glCanvas.style, { left: `${this.left()}px`, top: `${AXIS}px`, width: `${width}px`, height: `${height}px` });
+    Object.assign(this.glCanvas.style, {
+      left: `${this.left()}px`,
+      top: `${AXIS}px`,
+      width: `${width}px`,
+      height: `${height}px`,
+    });
     if (theme.dark !== this.wasDark) painter.end(0);
     this.wasDark = theme.dark;
     CLASSES[0]!.color = idle;
     painter.setClassColor(0, idle);
-    painter.begin({ from: state.from, to: state.to, width, height, rows, firstRank: shown.first, lastRank: shown.last, bytesPerPixel: state.bytesPerPixel });
+    painter.begin({
+      from: state.from,
+      to: state.to,
+      width,
+      height,
+      rows,
+      firstRank: shown.first,
+      lastRank: shown.last,
+      bytesPerPixel: state.bytesPerPixel,
+    });
     painter.drawEvents(this.ground);
     for (const scene of scenes) {
       for (const { entry, tile } of scene.tiles) painter.drawTile(tile, this.placeOf(entry), idle);
       for (const chunk of scene.events) painter.drawEvents(chunk);
     }
     const crowd = this.crowd(shown);
-    painter.drawMessages(state.showMessages ? this.messages : [], theme.dark, lineAlpha(crowd.mean), layerStrength(crowd.densest));
+    painter.drawMessages(
+      state.showMessages ? this.messages : [],
+      theme.dark,
+      lineAlpha(crowd.mean),
+      layerStrength(crowd.densest),
+    );
     painter.end();
   }
 
@@ -215,13 +277,24 @@ class Timeline implements ViewInstance {
     const { runtime, rowFactor, rows } = this.app.trace.meta;
     const width = runtime / 2 ** entry.level;
     const ranksPerRow = rowFactor ** entry.rankLevel;
-    return { start: entry.seq * width, end: (entry.seq + 1) * width, firstRank: entry.group * rows * ranksPerRow, ranksPerRow };
+    return {
+      start: entry.seq * width,
+      end: (entry.seq + 1) * width,
+      firstRank: entry.group * rows * ranksPerRow,
+      ranksPerRow,
+    };
   }
 
   private frame(canvas: HTMLCanvasElement, rows: Rows): Frame {
     return {
-      g: paper(canvas).g, rows, left: this.left(), width: this.plotWidth(), height: this.plotHeight(),
-      state: this.app.store.state, theme: this.app.theme(), runtime: this.app.trace.meta.runtime,
+      g: paper(canvas).g,
+      rows,
+      left: this.left(),
+      width: this.plotWidth(),
+      height: this.plotHeight(),
+      state: this.app.store.state,
+      theme: this.app.theme(),
+      runtime: this.app.trace.meta.runtime,
     };
   }
 
@@ -240,7 +313,10 @@ class Timeline implements ViewInstance {
     g.rect(f.left, 0, f.width, AXIS + f.height);
     g.clip();
     drawOutlines(f);
-    for (const [picked, strong] of [[this.hovered, false], [f.state.picked, true]] as const) {
+    for (const [picked, strong] of [
+      [this.hovered, false],
+      [f.state.picked, true],
+    ] as const) {
       if (picked?.kind === 'event') {
         const { chunk, index: i } = picked;
         outlineEvent(f, chunk.rank[i]!, chunk.start[i]!, chunk.duration[i]!, strong);
@@ -266,15 +342,23 @@ class Timeline implements ViewInstance {
     f.g.lineWidth = 1;
   }
 
-  private tell(bars: BarPlan, messages: MessagePlan, scene: Scene): void {
+  private updateNote(bars: BarPlan, messages: MessagePlan, scene: Scene): void {
     const { state } = this.app.store;
     const events = scene.events.reduce((n, c) => n + c.count, 0);
     const lines = state.showMessages ? this.messages.reduce((n, c) => n + c.count, 0) : 0;
     const what = bars.detail === 'events' ? 'single calls' : 'shares of time: zoom in for single calls';
-    const largest = messages.detail === 'largest' && state.showMessages ? `; largest messages of ≈${count(messages.total)}` : '';
+    const largest =
+      messages.detail === 'largest' && state.showMessages ? `; largest messages of ≈${count(messages.total)}` : '';
     const text = `${duration(state.to - state.from)} shown, ${what}${largest}`;
     if (this.note.textContent !== text) this.note.textContent = text;
-    Object.assign(this.app.drawn, { detail: bars.detail, chunks: bars.entries.length, events, lines, tiles: scene.tiles.length, messageDetail: messages.detail });
+    Object.assign(this.app.drawn, {
+      detail: bars.detail,
+      chunks: bars.entries.length,
+      events,
+      lines,
+      tiles: scene.tiles.length,
+      messageDetail: messages.detail,
+    });
   }
 
   // ---- what is under the pointer ----
@@ -293,7 +377,12 @@ class Timeline implements ViewInstance {
     if (chunk.sendStart[i]! > to || chunk.recvEnd[i]! < from || !(inside(src) || inside(dst))) return null;
     const x = (ns: number) => this.left() + ((ns - from) / (to - from)) * this.plotWidth();
     const edge = (rank: number, low: boolean) => AXIS + yOf(rows, rank) + rows.pad + (low ? rows.bar : 0);
-    return { x1: x(chunk.sendStart[i]!), y1: edge(src, dst > src), x2: x(chunk.recvEnd[i]!), y2: edge(dst, dst <= src) };
+    return {
+      x1: x(chunk.sendStart[i]!),
+      y1: edge(src, dst > src),
+      x2: x(chunk.recvEnd[i]!),
+      y2: edge(dst, dst <= src),
+    };
   }
 
   private pick(x: number, y: number): Picked | null {
@@ -329,14 +418,20 @@ class Timeline implements ViewInstance {
     for (const { entry, tile } of this.scene.tiles) {
       const place = this.placeOf(entry);
       const row = Math.floor((rank - place.firstRank) / place.ranksPerRow);
-      if (rank < 0 || x < this.left() || time < place.start || time >= place.end || row < 0 || row >= tile.rows) continue;
+      if (rank < 0 || x < this.left() || time < place.start || time >= place.end || row < 0 || row >= tile.rows)
+        continue;
       const bin = Math.min(meta.bins - 1, Math.floor(((time - place.start) / (place.end - place.start)) * meta.bins));
       const part = (c: number) => tile.share[((c - 1) * tile.rows + row) * meta.bins + bin]! / 255;
-      const rows = CLASSES.slice(1).map((c, i): [string, string] => [c.name, percent(part(i + 1))]).filter((_, i) => part(i + 1) > 0.004);
+      const rows = CLASSES.slice(1)
+        .map((c, i): [string, string] => [c.name, percent(part(i + 1))])
+        .filter((_, i) => part(i + 1) > 0.004);
       const first = place.firstRank + row * place.ranksPerRow;
       const last = Math.min(meta.ranks, first + place.ranksPerRow) - 1;
       const who = first === last ? `Rank ${first}` : `Ranks ${first}–${last}`;
-      return { title: `${who}, ${duration((place.end - place.start) / meta.bins)}`, rows: rows.length ? rows : [['outside MPI', '100 %']] };
+      return {
+        title: `${who}, ${duration((place.end - place.start) / meta.bins)}`,
+        rows: rows.length ? rows : [['outside MPI', '100 %']],
+      };
     }
     return null;
   }
@@ -380,12 +475,11 @@ class Timeline implements ViewInstance {
 }
 
 const HELP =
-  'Timeline. Left and right pan, plus and minus zoom, up and down scroll ranks, shift with up and down changes the height ' +
-  'of rows, Home shows all, N and P step through calls, M toggles messages, Escape clears the selection.';
+  'Timeline. Left and right pan, plus and minus zoom, up and down scroll ranks, shift with up and down changes the ' +
+  'height of rows, Home shows all, N and P step through calls, M toggles messages, Escape clears the selection.';
 
 export const timeline: View = {
   id: 'timeline',
   title: 'Timeline',
   create: (app, host) => new Timeline(app, host),
 };
-

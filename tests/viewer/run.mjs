@@ -1,0 +1,23 @@
+// run.mjs - bundle one test with the TypeScript that it imports, run it under node's test runner, print TAP.
+// node run.mjs NAME.test.mjs PACKAGES WORKDIR; PACKAGES is where packages.mjs installs.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { packages } from '../../reports/viewer/packages.mjs';
+
+const [test, installed, workdir] = process.argv.slice(2).map((path) => resolve(path));
+const work = join(workdir, basename(test, '.test.mjs'));
+const bundle = join(work, 'bundle.mjs');
+
+mkdirSync(work, { recursive: true });
+await packages(installed)('esbuild').build({
+  entryPoints: [test],
+  outfile: bundle,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  sourcemap: 'inline',
+});
+const env = { ...process.env, WORK: work };
+const options = ['--enable-source-maps', '--test-reporter=tap'];
+process.exitCode = spawnSync(process.execPath, [...options, bundle], { env, stdio: 'inherit' }).status ?? 1;
