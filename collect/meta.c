@@ -142,6 +142,9 @@ static cJSON *threads_of(const struct process *p)
 		cJSON_AddNumberToObject(one, "calls", (double)t->calls);
 		cJSON_AddNumberToObject(one, "events", (double)t->events);
 		cJSON_AddNumberToObject(one, "lost", (double)(t->area->lost + t->area->dropped));
+		cJSON_AddNumberToObject(one, "slow_calls", (double)t->area->slow_calls);
+		cJSON_AddNumberToObject(one, "slow_ticks", (double)t->area->slow_ticks);
+		cJSON_AddNumberToObject(one, "defs_missing", (double)t->area->defs_missing);
 		bool ours = t->area->dropped > 0 &&
 			    (t->area->lost == 0 || t->area->dropped_from_tick < t->area->lost_from_tick);
 		add_tick(one, "lost_from_tick", ours ? t->area->dropped_from_tick : t->area->lost_from_tick);

@@ -115,6 +115,7 @@ struct mpic_def {
 };
 
 #define MPIC_NO_COMM 0xffffffffu
+#define MPIC_NO_TYPE 0xffffffffu   /* counts of it are bytes */
 #define MPIC_NO_OBJECT 0xffffffffu /* a window or file that nobody saw being made */
 
 /* How a file was opened; MPI libraries number MPI_MODE_* differently. */

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 3
+#define SEGFILE_VERSION 4
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -113,6 +113,9 @@ struct thread_area {
 	uint64_t lost_reason;	   /* enum lost_reason of the first loss */
 	_Atomic uint64_t next_seq; /* of segments */
 	struct pending_polls polls;
+	/* Where the tracer's work was more than what overhead_ps says: new signatures, datatypes, communicators, segments. */
+	uint64_t slow_calls, slow_ticks;
+	uint64_t defs_missing; /* definitions that found no room */
 	/* By the agent, here because it may die: events that it took from the program and could not write. */
 	uint64_t dropped, dropped_from_tick;
 };

@@ -33,26 +33,41 @@ static inline struct typesig typesig_basic(const char *name, uint64_t len)
 	return (struct typesig){h % (TYPESIG_PRIME - 1) + 1, 1};
 }
 
-static inline struct typesig typesig_concat(struct typesig a, struct typesig b)
+static inline uint64_t typesig_add(uint64_t a, uint64_t b)
+{
+	return a + b >= TYPESIG_PRIME ? a + b - TYPESIG_PRIME : a + b;
+}
+
+/* The radix to the power of n. */
+static inline uint64_t typesig_power(uint64_t n)
 {
 	uint64_t power = 1, square = TYPESIG_RADIX;
-	for (uint64_t n = b.elements; n != 0; n >>= 1) {
+	for (; n != 0; n >>= 1) {
 		if ((n & 1) != 0)
 			power = typesig_multiply(power, square);
 		square = typesig_multiply(square, square);
 	}
-	uint64_t hash = typesig_multiply(a.hash, power) + b.hash;
-	return (struct typesig){hash >= TYPESIG_PRIME ? hash - TYPESIG_PRIME : hash, a.elements + b.elements};
+	return power;
 }
 
-/* count times the same: the signature of a message of count elements of a type. */
+static inline struct typesig typesig_concat(struct typesig a, struct typesig b)
+{
+	uint64_t hash = typesig_add(typesig_multiply(a.hash, typesig_power(b.elements)), b.hash);
+	return (struct typesig){hash, a.elements + b.elements};
+}
+
+/* count times the same: the signature of a message of count elements of a type. With R = radix^elements it is
+ * hash (R^(count-1) + ... + R + 1); sum and power of the first n bits of count give those of one bit more. */
 static inline struct typesig typesig_repeat(struct typesig one, uint64_t count)
 {
-	struct typesig all = {0, 0};
-	for (uint64_t n = count; n != 0; n >>= 1) {
-		if ((n & 1) != 0)
-			all = typesig_concat(one, all);
-		one = typesig_concat(one, one);
+	uint64_t sum = 0, power = 1, radix = count > 1 ? typesig_power(one.elements) : 1;
+	for (int bit = count != 0 ? 63 - __builtin_clzll(count) : -1; bit >= 0; bit--) {
+		sum = typesig_multiply(sum, typesig_add(power, 1));
+		power = typesig_multiply(power, power);
+		if ((count >> bit & 1) != 0) {
+			sum = typesig_add(typesig_multiply(sum, radix), 1);
+			power = typesig_multiply(power, radix);
+		}
 	}
-	return all;
+	return (struct typesig){typesig_multiply(one.hash, sum), one.elements * count};
 }

@@ -94,10 +94,10 @@ INLINE bool tell_known_run(struct call_span *s, uint32_t op, int count, const st
 	}
 	if (__builtin_expect(differ != 0, false))
 		return false;
-	const uint64_t key[KEY_WORDS] = {
+	const uint64_t words[4] = {
 		sig_head((uint16_t)op, SIG_COMPLETE, 0, 0, 0, 0), s->address, sig_pair(1, (uint32_t)count),
 		sig_run_word(s->stream->next_serial - first->serial, w->n, down ? SIG_RUN_DESCENDING : 0)};
-	return span_end_known(s, key);
+	return span_end_known(s, words, 4);
 }
 
 /* In every other case. Of a call that failed, what is still there was not completed. */
@@ -137,7 +137,7 @@ INLINE int wait_few(struct call_span *s, uint32_t op, int count, MPI_Request *re
 int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
 	struct call_span s;
-	if (!span_open(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_OPEN(&s, OP_MPI_Wait))
 		return next.MPI_Wait(request, status);
 	return wait_few(&s, OP_MPI_Wait, 1, request, status, status == MPI_STATUS_IGNORE);
 }
@@ -145,7 +145,7 @@ int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
 #define BEGIN(name, ...) \
 	struct call_span s; \
 	struct before before; \
-	if (!span_open(&s, __builtin_return_address(0), __builtin_frame_address(0))) \
+	if (!SPAN_OPEN(&s, OP_##name)) \
 	return next.name(__VA_ARGS__)
 
 int wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
@@ -168,7 +168,7 @@ int wrap_MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
 	struct call_span s;
 	struct before before;
-	if (!span_open(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_OPEN(&s, OP_MPI_Waitall))
 		return next.MPI_Waitall(count, requests, statuses);
 	if (count <= ON_STACK)
 		return wait_few(&s, OP_MPI_Waitall, count, requests, statuses, statuses == MPI_STATUSES_IGNORE);

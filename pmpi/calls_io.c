@@ -3,6 +3,19 @@
 
 #include <string.h>
 
+void record_io(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_io kind, MPI_File file,
+	       unsigned how, int64_t offset, uint64_t asked_bytes, const MPI_Status *status)
+{
+	uint64_t w[4 + FRAMES_MAX], extra = (uint64_t)offset;
+	w[0] = sig_head((uint16_t)op, SIG_IO, flags | s->failed | (status != NULL ? SIG_SIZED : 0), 0, 0, kind);
+	w[1] = s->address;
+	w[2] = sig_pair(object_find(&files, (uint64_t)(uintptr_t)file), how);
+	w[3] = status != NULL ? status_bytes(status) : asked_bytes;
+	if (flags & SIG_STARTS_REQUEST)
+		request_begin(s, flags, kind == IO_READ ? REQUEST_WANTS_STATUS : 0, request);
+	span_end_extra(s, w, 4, &extra, offset != NO_OFFSET);
+}
+
 static uint32_t mode_of(int mode)
 {
 	static const struct {
@@ -58,10 +71,12 @@ void record_file_opened(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 int wrap_MPI_File_close(MPI_File *file)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
-		return next.MPI_File_close(file);
+	bool traced = SPAN_OPEN(&s, OP_MPI_File_close);
 	uint32_t id = object_find(&files, (uint64_t)(uintptr_t)*file);
-	object_freed(&files, (uint64_t)(uintptr_t)*file); /* before the library can give the handle to another thread */
+	object_freed(&files, (uint64_t)(uintptr_t)*file);
+	if (!traced)
+		return next.MPI_File_close(file);
+	span_start(&s);
 	int rc = next.MPI_File_close(file);
 	span_stop(&s, rc);
 	record_file(&s, OP_MPI_File_close, IO_CLOSE, id);

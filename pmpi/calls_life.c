@@ -14,7 +14,7 @@ int wrap_MPI_Init(int *argc, char ***argv)
 {
 	struct call_span s;
 	process_begin();
-	bool traced = span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0));
+	bool traced = SPAN_BEGIN(&s, OP_MPI_Init);
 	int rc = next.MPI_Init(argc, argv);
 	if (traced)
 		span_stop(&s, rc);
@@ -26,7 +26,7 @@ int wrap_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	struct call_span s;
 	process_begin();
-	bool traced = span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0));
+	bool traced = SPAN_BEGIN(&s, OP_MPI_Init_thread);
 	int rc = next.MPI_Init_thread(argc, argv, required, provided);
 	if (traced)
 		span_stop(&s, rc);
@@ -37,7 +37,7 @@ int wrap_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 int wrap_MPI_Finalize(void)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Finalize))
 		return next.MPI_Finalize();
 	process_finalizing();
 	int rc = next.MPI_Finalize();
@@ -51,7 +51,7 @@ int wrap_MPI_Finalize(void)
 int wrap_MPI_Abort(MPI_Comm comm, int errorcode)
 {
 	struct call_span s;
-	if (span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0))) {
+	if (SPAN_BEGIN(&s, OP_MPI_Abort)) {
 		span_stop(&s, MPI_SUCCESS);
 		record_time(&s, OP_MPI_Abort);
 		process_aborting();
@@ -63,7 +63,7 @@ int wrap_MPI_Abort(MPI_Comm comm, int errorcode)
 int wrap_MPI_Pcontrol(const int level, ...)
 {
 	struct call_span s;
-	if (span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0))) {
+	if (SPAN_BEGIN(&s, OP_MPI_Pcontrol)) {
 		span_stop(&s, MPI_SUCCESS);
 		record_time(&s, OP_MPI_Pcontrol);
 		stream_control(s.stream, level > 0);
@@ -76,7 +76,7 @@ int wrap_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session 
 {
 	struct call_span s;
 	process_begin();
-	bool traced = span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0));
+	bool traced = SPAN_BEGIN(&s, OP_MPI_Session_init);
 	int rc = next.MPI_Session_init(info, errhandler, session);
 	if (!traced)
 		return rc;
@@ -90,7 +90,7 @@ int wrap_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session 
 int wrap_MPI_Session_finalize(MPI_Session *session)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Session_finalize))
 		return next.MPI_Session_finalize(session);
 	process_finalizing();
 	int rc = next.MPI_Session_finalize(session);

@@ -1,5 +1,5 @@
 /* calls_objects.c - calls after which a handle means something else: matched receives, communicators, datatypes. */
-#include "pmpi/record.h"
+#include "pmpi/recorders.h"
 
 static void record_mrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Message handle, MPI_Datatype type,
 			 uint64_t count, const MPI_Status *status, MPI_Request *request)
@@ -7,9 +7,10 @@ static void record_mrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_M
 	MPI_Comm comm = MPI_COMM_NULL;
 	int source = MPI_PROC_NULL, tag = 0;
 	if (!message_take(handle, &comm, &source, &tag)) { /* MPI_MESSAGE_NO_PROC, or probed before tracing */
+		struct type_view t = type_find(type);
 		uint64_t w[5 + FRAMES_MAX] = {sig_head((uint16_t)op, SIG_RECV, flags | s->failed, 0, 0, 0), s->address,
-					      sig_pair(MPIC_NO_COMM, (uint32_t)SIG_PROC_NULL),
-					      sig_pair(0, type_find(type).id), count};
+					      sig_pair(MPIC_NO_COMM, (uint32_t)SIG_PROC_NULL), sig_pair(0, t.id),
+					      count_of(t, count)};
 		if (flags & SIG_STARTS_REQUEST)
 			request_begin(s, flags, 0, request);
 		span_end(s, w, 5);
@@ -24,7 +25,7 @@ static void record_mrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_M
 		MPI_Status own; \
 		MPI_Message handle = *message; \
 		struct call_span s; \
-		if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0))) \
+		if (!SPAN_BEGIN(&s, OP_##name)) \
 			return next.name(buf, count, type, message, status); \
 		status = status == MPI_STATUS_IGNORE ? &own : status; \
 		int rc = next.name(buf, count, type, message, status); \
@@ -38,7 +39,7 @@ static void record_mrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_M
 	{ \
 		MPI_Message handle = *message; \
 		struct call_span s; \
-		if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0))) \
+		if (!SPAN_BEGIN(&s, OP_##name)) \
 			return next.name(buf, count, type, message, request); \
 		int rc = next.name(buf, count, type, message, request); \
 		span_stop(&s, rc); \
@@ -58,7 +59,7 @@ static void record_idup(struct call_span *s, uint32_t op, MPI_Comm comm, const M
 	uint64_t w[3 + FRAMES_MAX];
 	w[0] = sig_head((uint16_t)op, SIG_COMM, SIG_STARTS_REQUEST | s->failed, 0, 0, 0);
 	w[1] = s->address;
-	w[2] = sig_pair(comm_find(comm)->id, MPIC_NO_COMM);
+	w[2] = sig_pair(comm_find(comm).id, MPIC_NO_COMM);
 	if (s->failed == 0)
 		comm_promised(op, comm, *newcomm);
 	request_begin(s, SIG_STARTS_REQUEST, 0, request);
@@ -68,7 +69,7 @@ static void record_idup(struct call_span *s, uint32_t op, MPI_Comm comm, const M
 int wrap_MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Comm_idup))
 		return next.MPI_Comm_idup(comm, newcomm, request);
 	int rc = next.MPI_Comm_idup(comm, newcomm, request);
 	span_stop(&s, rc);
@@ -80,7 +81,7 @@ int wrap_MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 int wrap_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Comm_idup_with_info))
 		return next.MPI_Comm_idup_with_info(comm, info, newcomm, request);
 	int rc = next.MPI_Comm_idup_with_info(comm, info, newcomm, request);
 	span_stop(&s, rc);
@@ -99,10 +100,12 @@ static void record_comm_end(struct call_span *s, uint32_t op, uint32_t id)
 int wrap_MPI_Comm_free(MPI_Comm *comm)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
-		return next.MPI_Comm_free(comm);
-	uint32_t id = comm_find(*comm)->id;
+	bool traced = SPAN_OPEN(&s, OP_MPI_Comm_free);
+	uint32_t id = traced ? comm_find(*comm).id : MPIC_NO_COMM;
 	comm_freed(*comm);
+	if (!traced)
+		return next.MPI_Comm_free(comm);
+	span_start(&s);
 	int rc = next.MPI_Comm_free(comm);
 	span_stop(&s, rc);
 	record_comm_end(&s, OP_MPI_Comm_free, id);
@@ -112,10 +115,12 @@ int wrap_MPI_Comm_free(MPI_Comm *comm)
 int wrap_MPI_Comm_disconnect(MPI_Comm *comm)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
-		return next.MPI_Comm_disconnect(comm);
-	uint32_t id = comm_find(*comm)->id;
+	bool traced = SPAN_OPEN(&s, OP_MPI_Comm_disconnect);
+	uint32_t id = traced ? comm_find(*comm).id : MPIC_NO_COMM;
 	comm_freed(*comm);
+	if (!traced)
+		return next.MPI_Comm_disconnect(comm);
+	span_start(&s);
 	int rc = next.MPI_Comm_disconnect(comm);
 	span_stop(&s, rc);
 	record_comm_end(&s, OP_MPI_Comm_disconnect, id);
@@ -125,7 +130,7 @@ int wrap_MPI_Comm_disconnect(MPI_Comm *comm)
 int wrap_MPI_Comm_set_name(MPI_Comm comm, const char *name)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Comm_set_name))
 		return next.MPI_Comm_set_name(comm, name);
 	int rc = next.MPI_Comm_set_name(comm, name);
 	span_stop(&s, rc);
@@ -138,11 +143,13 @@ int wrap_MPI_Comm_set_name(MPI_Comm comm, const char *name)
 int wrap_MPI_Type_set_name(MPI_Datatype type, const char *name)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Type_set_name))
 		return next.MPI_Type_set_name(type, name);
 	int rc = next.MPI_Type_set_name(type, name);
 	span_stop(&s, rc);
-	type_freed(type);
+	if (rc == MPI_SUCCESS)
+		type_named(type, name);
+	stream_slow(s.stream, s.exit);
 	record_time(&s, OP_MPI_Type_set_name);
 	return rc;
 }
@@ -150,9 +157,11 @@ int wrap_MPI_Type_set_name(MPI_Datatype type, const char *name)
 int wrap_MPI_Type_free(MPI_Datatype *type)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
-		return next.MPI_Type_free(type);
+	bool traced = SPAN_OPEN(&s, OP_MPI_Type_free);
 	type_freed(*type);
+	if (!traced)
+		return next.MPI_Type_free(type);
+	span_start(&s);
 	int rc = next.MPI_Type_free(type);
 	span_stop(&s, rc);
 	record_time(&s, OP_MPI_Type_free);

@@ -28,7 +28,7 @@ static void named(struct call_span *s, uint32_t op, enum sig_shape shape, const 
 int wrap_MPI_Start(MPI_Request *request)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Start))
 		return next.MPI_Start(request);
 	int rc = next.MPI_Start(request);
 	span_stop(&s, rc);
@@ -39,7 +39,7 @@ int wrap_MPI_Start(MPI_Request *request)
 int wrap_MPI_Startall(int count, MPI_Request requests[])
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Startall))
 		return next.MPI_Startall(count, requests);
 	int rc = next.MPI_Startall(count, requests);
 	span_stop(&s, rc);
@@ -50,7 +50,7 @@ int wrap_MPI_Startall(int count, MPI_Request requests[])
 int wrap_MPI_Cancel(MPI_Request *request)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Cancel))
 		return next.MPI_Cancel(request);
 	int rc = next.MPI_Cancel(request);
 	span_stop(&s, rc);
@@ -61,7 +61,7 @@ int wrap_MPI_Cancel(MPI_Request *request)
 int wrap_MPI_Request_free(MPI_Request *request)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Request_free))
 		return next.MPI_Request_free(request);
 	MPI_Request handle = *request;
 	int rc = next.MPI_Request_free(request);
@@ -73,7 +73,7 @@ int wrap_MPI_Request_free(MPI_Request *request)
 int wrap_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Request_get_status))
 		return next.MPI_Request_get_status(request, flag, status);
 	int rc = next.MPI_Request_get_status(request, flag, status);
 	span_stop(&s, rc);

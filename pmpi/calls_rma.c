@@ -5,6 +5,20 @@
 
 #define GROUP_WORDS_MAX 1024u /* runs told of one group; neighbours of a grid are a handful */
 
+void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind, MPI_Win win,
+		int target, uint64_t to_target, uint64_t from_target)
+{
+	uint64_t w[5 + FRAMES_MAX];
+	w[0] = sig_head((uint16_t)op, SIG_RMA, flags | s->failed, 0, 0, kind);
+	w[1] = s->address;
+	w[2] = sig_pair(win_find(win), peer_of(target));
+	w[3] = to_target;
+	w[4] = from_target;
+	if (flags & SIG_STARTS_REQUEST)
+		request_begin(s, flags, 0, request);
+	span_end(s, w, 5);
+}
+
 void record_epoch_group(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind,
 			MPI_Win win, MPI_Group group, int assertion)
 {
@@ -66,7 +80,7 @@ void record_win_created(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 int wrap_MPI_Win_free(MPI_Win *win)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Win_free))
 		return next.MPI_Win_free(win);
 	MPI_Win handle = *win;
 	uint32_t id = win_find(handle);
@@ -81,7 +95,7 @@ int wrap_MPI_Win_free(MPI_Win *win)
 int wrap_MPI_Win_set_name(MPI_Win win, const char *name)
 {
 	struct call_span s;
-	if (!span_begin(&s, __builtin_return_address(0), __builtin_frame_address(0)))
+	if (!SPAN_BEGIN(&s, OP_MPI_Win_set_name))
 		return next.MPI_Win_set_name(win, name);
 	int rc = next.MPI_Win_set_name(win, name);
 	span_stop(&s, rc);

@@ -8,6 +8,8 @@
 #include "pmpi/modules.h"
 #include "pmpi/record.h"
 
+#include <dlfcn.h>
+#include <string.h>
 #include <unwind.h>
 
 #define FRAMES_KNOWN 4096u
@@ -24,6 +26,14 @@ static struct frame_size {
 	uint64_t pc;
 	uint64_t size_bytes; /* from this frame's stack pointer to its caller's; or VARIES */
 } frames[FRAMES_KNOWN];
+
+/* Return addresses in MPI's Fortran layer whose calls are of those that it makes for itself, too. */
+#define QUERIES_KNOWN 256u
+
+static struct query {
+	uint64_t pc; /* 0 = an empty place */
+	bool own;    /* the layer's, not the program's */
+} queries[QUERIES_KNOWN];
 
 struct walk {
 	uint64_t previous_pc, previous_sp;
@@ -101,10 +111,43 @@ static bool in_fortran_layer(uint64_t pc)
 	return pc - mpi_code_begin[0] < mpi_code_len[0] || pc - mpi_code_begin[1] < mpi_code_len[1];
 }
 
+/* Open MPI's Fortran layer asks for the size of a communicator to convert arrays (ompi_gatherv_f calls MPI_Comm_size). */
+static bool layer_asks(uint32_t op)
+{
+	return op == OP_MPI_Comm_size || op == OP_MPI_Comm_remote_size || op == OP_MPI_Comm_rank ||
+	       op == OP_MPI_Comm_test_inter || op == OP_MPI_Cartdim_get || op == OP_MPI_Type_size;
+}
+
+/* The program's call comes through the layer's function of that name: mpi_comm_size_, ompi_comm_size_f, MPI_COMM_SIZE ... */
+static bool is_function_of(uint32_t op, uint64_t pc)
+{
+	Dl_info info;
+	const char *want = op_names[op] + strlen("MPI_");
+	if (dladdr((void *)(uintptr_t)pc, &info) == 0 || info.dli_sname == NULL)
+		return true;
+	return strcasestr(info.dli_sname, want) != NULL;
+}
+
+static bool is_layers_own(uint32_t op, uint64_t pc)
+{
+	struct query *q = &queries[(pc * 0x9e3779b97f4a7c15ull) >> 56];
+	uint64_t known = __atomic_load_n(&q->pc, __ATOMIC_ACQUIRE);
+	if (known == pc)
+		return q->own;
+	bool own = !is_function_of(op, pc);
+	if (known == 0 && __atomic_compare_exchange_n(&q->pc, &known, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		q->own = own;
+		__atomic_store_n(&q->pc, pc, __ATOMIC_RELEASE);
+	}
+	return own;
+}
+
 /* The wrapper's frame pointer was pushed below its return address: the caller's stack pointer is 16 above it. */
-uint64_t callsite_behind(uint64_t address, const void *frame)
+uint64_t callsite_behind(uint32_t op, uint64_t address, const void *frame)
 {
 	uint64_t pc = address, sp = (uint64_t)(uintptr_t)frame + 16;
+	if (__builtin_expect(layer_asks(op), false) && in_fortran_layer(pc) && is_layers_own(op, pc))
+		return 0;
 	for (int i = 0; i < 8 && in_fortran_layer(pc); i++)
 		if (!step(&pc, &sp))
 			return address;

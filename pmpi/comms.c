@@ -4,22 +4,36 @@
  * parent, so (parent's id, how many were created from it before, world rank of the new one's first member) is known
  * to all and unique (MPI 4.0, 7.4). Where only the members take part (create_group, intercomm_create) the ordered
  * members, the tag and a count of equal cases take the place of the parent's count. */
+#include "pmpi/comms.h"
+
 #include "format/mpic.h"
 #include "pmpi/segfile.h"
-#include "pmpi/tables.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#define COMMS_MAX 16384u /* alive at once; later ones are told as unknown */
+#define COMMS_MAX 16384u /* alive at once; later ones are recorded as unknown */
 #define SALTED_MAX 256u
 #define PROMISES_MAX 256u
 
-static struct comm_entry none = {.id = MPIC_NO_COMM, .rank = -1};
-static struct comm_entry *entries; /* by scan from a hash of the handle */
-static uint32_t next_id;
+static struct entry {
+	uint64_t global_id;
+	uint32_t id;
+	int32_t rank;	      /* mine in it */
+	uint32_t size;	      /* of the local group */
+	uint32_t remote_size; /* 0 unless inter */
+	uint32_t created;     /* communicators derived from it so far: the same count on all members */
+	uint32_t objects;     /* the same of windows and files made on it */
+	/* World ranks of its members where they are one run, else count = 0. */
+	struct mpic_rank_run run;
+	bool has_neighbors; /* they are known and defined */
+	struct comm_degree degree;
+	uint32_t next_free; /* index + 1 */
+} * entries, none = {.id = MPIC_NO_COMM, .rank = -1};
+static uint32_t nentries, free_list, next_id;
+static struct handle_map by_handle = {.places = 2 * COMMS_MAX};
 static MPI_Group world_group;
-struct comm_entry *comm_last = &none;
+struct handle_cache comm_cache;
 
 static struct {
 	uint64_t key;
@@ -29,7 +43,7 @@ static struct {
 /* Communicators of MPI_Comm_idup that nobody used yet. */
 static struct promise {
 	MPI_Comm handle;
-	struct comm_entry parent; /* as it was */
+	struct entry parent; /* as it was */
 	uint32_t op, child;
 	bool busy;
 } promises[PROMISES_MAX];
@@ -42,26 +56,32 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 32;
 }
 
-static uint32_t slot_of(MPI_Comm comm)
-{
-	uint64_t bits = (uint64_t)(uintptr_t)comm * 0x9e3779b97f4a7c15ull;
-	return (uint32_t)(bits >> 32) & (COMMS_MAX - 1);
-}
-
 /* ---- members ---- */
 
 struct members {
 	int *ranks; /* world ranks */
 	int n;
-	size_t map_bytes;
 	struct mpic_rank_run *runs;
 	uint32_t nruns;
 };
 
-static void members_done(struct members *m)
+/* Memory for the members of one group, kept for the next: one for a local, one for a remote group. */
+static struct room {
+	int *at;
+	size_t len_bytes;
+} rooms[2];
+
+static int *room_for(struct room *r, size_t len_bytes)
 {
-	if (m->ranks != NULL)
-		munmap(m->ranks, m->map_bytes);
+	if (len_bytes > r->len_bytes) {
+		int *more = memory_reserve(len_bytes * 2);
+		if (more == NULL)
+			return NULL;
+		if (r->at != NULL)
+			munmap(r->at, r->len_bytes);
+		*r = (struct room){more, len_bytes * 2};
+	}
+	return r->at;
 }
 
 static void find_runs(struct members *m)
@@ -78,13 +98,12 @@ static void find_runs(struct members *m)
 	}
 }
 
-static bool members_of(MPI_Group group, struct members *ret_members)
+static bool members_of(MPI_Group group, struct room *room, struct members *ret_members)
 {
 	struct members m = {0};
 	if (next.MPI_Group_size(group, &m.n) != MPI_SUCCESS || m.n <= 0)
 		return false;
-	m.map_bytes = (size_t)m.n * (2 * sizeof(int) + sizeof(struct mpic_rank_run));
-	m.ranks = memory_reserve(m.map_bytes);
+	m.ranks = room_for(room, (size_t)m.n * (2 * sizeof(int) + sizeof(struct mpic_rank_run)));
 	if (m.ranks == NULL)
 		return false;
 	int *own = m.ranks + m.n;
@@ -118,16 +137,16 @@ static uint32_t salted_count(uint64_t key)
 	return salted[i].count++;
 }
 
-static uint64_t identity(const struct comm_entry *parent, uint32_t child, int64_t salt, const struct members *local,
-			 const struct members *remote)
+/* Of siblings that their parent's collectives order: members of one all have the same first member. */
+static uint64_t child_identity(const struct entry *parent, uint32_t child, int32_t first, int32_t remote_first)
 {
-	if (salt < 0)
-		return mix(mix(parent->global_id, child),
-			   (uint64_t)(int64_t)local->ranks[0] + 2 +
-				   (remote->n > 0 && remote->ranks[0] > local->ranks[0]
-					    ? (uint64_t)(remote->ranks[0] - local->ranks[0])
-					    : 0));
-	/* Both sides of an inter-communicator must agree: the side of the lower first member comes first. */
+	return mix(mix(parent->global_id, child),
+		   (uint64_t)(int64_t)first + 2 + (remote_first > first ? (uint64_t)(remote_first - first) : 0));
+}
+
+/* Both sides of an inter-communicator must agree: the side of the lower first member comes first. */
+static uint64_t salted_identity(int64_t salt, const struct members *local, const struct members *remote)
+{
 	bool swap = remote->n > 0 && remote->ranks[0] < local->ranks[0];
 	uint64_t h = mix(0x677270, (uint64_t)salt);
 	h = members_hash(swap ? remote : local, h);
@@ -135,7 +154,7 @@ static uint64_t identity(const struct comm_entry *parent, uint32_t child, int64_
 	return mix(h, salted_count(h));
 }
 
-static void put_def(const struct comm_entry *c, uint32_t op, uint32_t parent, bool inter, const struct members *local,
+static void put_def(const struct entry *c, uint32_t op, uint32_t parent, bool inter, const struct members *local,
 		    const struct members *remote)
 {
 	struct stream *s = stream_mine != NULL ? stream_mine : stream_attach();
@@ -154,49 +173,98 @@ static void put_def(const struct comm_entry *c, uint32_t op, uint32_t parent, bo
 	stream_put_def(s, MPIC_DEF_COMM, head, sizeof(head), both, (uint32_t)(local_bytes + remote_bytes));
 }
 
-static struct comm_entry *free_entry(MPI_Comm comm)
+static bool new_entry(uint32_t *ret_index)
 {
-	uint32_t at = slot_of(comm);
-	for (uint32_t i = 0; i < COMMS_MAX; i++, at = (at + 1) & (COMMS_MAX - 1))
-		if (!entries[at].used)
-			return &entries[at];
-	return NULL;
+	if (entries == NULL)
+		return false;
+	if (free_list != 0) {
+		*ret_index = free_list - 1;
+		free_list = entries[*ret_index].next_free;
+		return true;
+	}
+	if (nentries == COMMS_MAX)
+		return false;
+	*ret_index = nentries++;
+	return true;
 }
 
-static struct comm_entry *enter(MPI_Comm comm, uint32_t op, const struct comm_entry *parent, uint32_t child,
-				int64_t salt, uint64_t fixed_id)
+static void put_cache(MPI_Comm comm, const struct entry *c)
+{
+	handle_cache_put(&comm_cache, comm_bits(comm), c->id, (uint64_t)(uint32_t)c->rank | (uint64_t)c->size << 32,
+			 c->remote_size);
+}
+
+/* The handle stands for it from now on. */
+static struct entry *keep(MPI_Comm comm, const struct entry *fresh)
+{
+	uint32_t index;
+	if (!handle_map_find(&by_handle, comm_bits(comm), &index) && !new_entry(&index))
+		return &none;
+	entries[index] = *fresh;
+	if (!handle_map_put(&by_handle, comm_bits(comm), index))
+		return &none;
+	put_cache(comm, &entries[index]);
+	return &entries[index];
+}
+
+/* A duplicate of a communicator whose members are one run: everything is known. */
+static struct entry *enter_duplicate(MPI_Comm comm, uint32_t op, const struct entry *parent, uint32_t child)
+{
+	struct entry c = *parent;
+	struct mpic_rank_run run = parent->run;
+	struct members local = {.n = (int)c.size, .runs = &run, .nruns = 1}, remote = {0};
+	c.id = next_id++;
+	c.created = c.objects = 0;
+	c.global_id = child_identity(parent, child, run.first, run.first);
+	put_def(&c, op, parent->id, false, &local, &remote);
+	return keep(comm, &c);
+}
+
+static bool is_duplicate(uint32_t op, const struct entry *parent)
+{
+	bool dup = op == OP_MPI_Comm_dup || op == OP_MPI_Comm_dup_with_info || op == OP_MPI_Comm_idup;
+#ifdef HAVE_MPI_Comm_idup_with_info
+	dup |= op == OP_MPI_Comm_idup_with_info;
+#endif
+	/* One with a topology keeps it, and neighbours are defined once a communicator. */
+	return dup && parent->run.count > 0 && !parent->has_neighbors;
+}
+
+static struct entry *enter(MPI_Comm comm, uint32_t op, const struct entry *parent, uint32_t child, int64_t salt,
+			   uint64_t fixed_id)
 {
 	struct members local = {0}, remote = {0};
 	MPI_Group group, remote_group;
-	struct comm_entry *c = entries != NULL ? free_entry(comm) : NULL;
-	int inter = 0, rank = -1;
+	struct entry c = {.rank = -1}, *kept = &none;
+	int inter = 0;
 
-	if (c == NULL || next.MPI_Comm_group(comm, &group) != MPI_SUCCESS)
+	if (entries == NULL)
+		return &none;
+	if (is_duplicate(op, parent))
+		return enter_duplicate(comm, op, parent, child);
+	if (next.MPI_Comm_group(comm, &group) != MPI_SUCCESS)
 		return &none;
 	next.MPI_Comm_test_inter(comm, &inter);
-	next.MPI_Comm_rank(comm, &rank);
+	next.MPI_Comm_rank(comm, &c.rank);
 	if (inter && next.MPI_Comm_remote_group(comm, &remote_group) == MPI_SUCCESS) {
-		members_of(remote_group, &remote);
+		members_of(remote_group, &rooms[1], &remote);
 		next.MPI_Group_free(&remote_group);
 	}
-	if (members_of(group, &local)) {
-		memset((uint8_t *)c + offsetof(struct comm_entry, id), 0, sizeof(*c) - offsetof(struct comm_entry, id));
-		c->id = next_id++;
-		c->rank = rank;
-		c->size = (uint32_t)local.n;
-		c->remote_size = (uint32_t)remote.n;
-		c->global_id = fixed_id != 0 ? fixed_id : identity(parent, child, salt, &local, &remote);
-		put_def(c, op, parent->id, inter != 0, &local, &remote);
-		/* Last, for those who look without the lock. Partner: the acquire load in comm_find(). */
-		__atomic_store_n(&c->handle, comm, __ATOMIC_RELAXED);
-		__atomic_store_n(&c->used, true, __ATOMIC_RELEASE);
-	} else {
-		c = &none;
+	if (members_of(group, &rooms[0], &local)) {
+		c.id = next_id++;
+		c.size = (uint32_t)local.n;
+		c.remote_size = (uint32_t)remote.n;
+		if (!inter && local.nruns == 1)
+			c.run = local.runs[0];
+		c.global_id = fixed_id != 0 ? fixed_id
+			      : salt < 0    ? child_identity(parent, child, local.ranks[0],
+							     remote.n > 0 ? remote.ranks[0] : local.ranks[0])
+					    : salted_identity(salt, &local, &remote);
+		put_def(&c, op, parent->id, inter != 0, &local, &remote);
+		kept = keep(comm, &c);
 	}
 	next.MPI_Group_free(&group);
-	members_done(&local);
-	members_done(&remote);
-	return c;
+	return kept;
 }
 
 void comms_begin_without_world(MPI_Group group)
@@ -213,13 +281,13 @@ void comms_begin(void)
 		entries = memory_reserve(COMMS_MAX * sizeof(*entries));
 	next.MPI_Comm_group(MPI_COMM_WORLD, &world_group);
 	next.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	comm_last = enter(MPI_COMM_WORLD, OP_MPI_Init, &none, 0, -1, 1);
+	enter(MPI_COMM_WORLD, OP_MPI_Init, &none, 0, -1, 1);
 	enter(MPI_COMM_SELF, OP_MPI_Init, &none, 0, -1, mix(2, (uint64_t)rank));
 	if (next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
 		enter(parent, OP_MPI_Comm_get_parent, &none, 0, -1, 3);
 }
 
-static struct comm_entry *enter_promised(MPI_Comm comm)
+static struct entry *enter_promised(MPI_Comm comm)
 {
 	for (uint32_t i = 0; i < PROMISES_MAX; i++) {
 		struct promise *p = &promises[i];
@@ -231,39 +299,39 @@ static struct comm_entry *enter_promised(MPI_Comm comm)
 	return &none;
 }
 
-struct comm_entry *comm_find_slow(MPI_Comm comm)
+/* Under the lock; &none for MPI_COMM_NULL and where there is no room. */
+static struct entry *find(MPI_Comm comm)
 {
-	struct comm_entry *c = &none;
+	uint32_t index;
+	struct entry *c = &none;
 	if (entries == NULL || comm == MPI_COMM_NULL)
 		return c;
-	tables_lock();
-	uint32_t at = slot_of(comm);
-	/* Freed entries leave holes, so the search goes on over them; it ends at one that never was used. */
-	for (uint32_t i = 0; i < COMMS_MAX; i++, at = (at + 1) & (COMMS_MAX - 1)) {
-		if (entries[at].used && entries[at].handle == comm) {
-			c = &entries[at];
-			break;
-		}
-		if (!entries[at].used && entries[at].global_id == 0)
-			break;
-	}
-	if (c == &none)
-		c = enter_promised(comm);
+	if (handle_map_find(&by_handle, comm_bits(comm), &index))
+		return &entries[index];
+	c = enter_promised(comm);
 	if (c == &none) /* nobody saw it being made: members are all that is known of it */
 		c = enter(comm, OP_MPI_Init, &none, 0, 0, 0);
-	tables_unlock();
-	if (c != &none)
-		__atomic_store_n(&comm_last, c, __ATOMIC_RELAXED);
 	return c;
+}
+
+struct comm_view comm_find_slow(MPI_Comm comm)
+{
+	tables_lock();
+	const struct entry *c = find(comm);
+	struct comm_view view = {c->id, c->rank, c->size, c->remote_size};
+	if (c != &none)
+		put_cache(comm, c);
+	tables_unlock();
+	return view;
 }
 
 uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt)
 {
-	struct comm_entry *p = comm_find_slow(parent);
 	uint32_t id = MPIC_NO_COMM;
 	tables_lock();
+	struct entry *p = find(parent);
 	uint32_t child = salt < 0 && p != &none ? p->created++ : 0;
-	if (newcomm != MPI_COMM_NULL && entries != NULL)
+	if (newcomm != MPI_COMM_NULL)
 		id = enter(newcomm, op, p, child, salt, 0)->id;
 	tables_unlock();
 	return id;
@@ -271,8 +339,8 @@ uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t sa
 
 void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm)
 {
-	struct comm_entry *p = comm_find_slow(parent);
 	tables_lock();
+	struct entry *p = find(parent);
 	uint32_t child = p != &none ? p->created++ : 0;
 	for (uint32_t i = 0; i < PROMISES_MAX; i++)
 		if (!promises[i].busy) {
@@ -284,19 +352,19 @@ void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm)
 
 void comm_freed(MPI_Comm comm)
 {
-	struct comm_entry *c = comm_find_slow(comm);
-	if (c == &none)
-		return;
-	handles_changed();
+	uint32_t index;
 	tables_lock();
-	__atomic_store_n(&c->used, false, __ATOMIC_RELAXED); /* global_id stays: the place counts as once used */
-	__atomic_store_n(&comm_last, &entries[slot_of(MPI_COMM_WORLD)], __ATOMIC_RELAXED);
+	if (handle_map_take(&by_handle, comm_bits(comm), &index)) {
+		entries[index].next_free = free_list;
+		free_list = index + 1;
+	}
+	handle_cache_drop(&comm_cache, comm_bits(comm));
 	tables_unlock();
 }
 
 void comm_named(MPI_Comm comm, const char *name)
 {
-	uint32_t id = comm_find(comm)->id;
+	uint32_t id = comm_find(comm).id;
 	struct stream *s = stream_mine;
 	if (s != NULL && id != MPIC_NO_COMM && name != NULL)
 		stream_put_def(s, MPIC_DEF_COMM_NAME, &id, 4, name, (uint32_t)strnlen(name, MPI_MAX_OBJECT_NAME));
@@ -304,13 +372,13 @@ void comm_named(MPI_Comm comm, const char *name)
 
 uint64_t comm_next_object(MPI_Comm comm, uint32_t *ret_comm_id)
 {
-	struct comm_entry *c = comm_find_slow(comm);
 	tables_lock();
+	struct entry *c = find(comm);
 	uint64_t id = mix(mix(0x6f626a, c->global_id), c->objects);
+	*ret_comm_id = c->id;
 	if (c != &none)
 		c->objects++;
 	tables_unlock();
-	*ret_comm_id = c->id;
 	return id;
 }
 
@@ -320,8 +388,11 @@ uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max)
 {
 	struct members m = {0};
 	uint32_t n = 0;
-	if (!members_of(group, &m))
+	tables_lock();
+	if (!members_of(group, &rooms[0], &m)) {
+		tables_unlock();
 		return 0;
+	}
 	for (uint32_t i = 0; i < m.nruns; i++) {
 		struct mpic_rank_run run = m.runs[i];
 		bool far = run.stride > INT16_MAX || run.stride < INT16_MIN;
@@ -333,7 +404,7 @@ uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max)
 			run.count -= count;
 		}
 	}
-	members_done(&m);
+	tables_unlock();
 	return n;
 }
 
@@ -410,22 +481,20 @@ static void put_neighbors(uint32_t comm, struct neighbors *n)
 		stream_put_def(s, MPIC_DEF_TOPOLOGY, head, sizeof(head), n->in, (uint32_t)(n->nin + n->nout) * 4);
 }
 
-const struct comm_entry *comm_neighbors_slow(MPI_Comm comm)
+struct comm_degree comm_neighbors(MPI_Comm comm)
 {
-	struct comm_entry *c = comm_find_slow(comm);
 	struct neighbors n = {0};
-	if (c == &none)
-		return c;
 	tables_lock();
-	if (!c->has_neighbors) {
+	struct entry *c = find(comm);
+	if (c != &none && !c->has_neighbors) {
 		if (find_neighbors(comm, c->rank, &n))
 			put_neighbors(c->id, &n);
-		c->in = (uint32_t)n.nin;
-		c->out = (uint32_t)n.nout;
-		__atomic_store_n(&c->has_neighbors, true, __ATOMIC_RELEASE);
+		c->degree = (struct comm_degree){(uint32_t)n.nin, (uint32_t)n.nout};
+		c->has_neighbors = true;
 	}
+	struct comm_degree degree = c->degree;
 	tables_unlock();
 	if (n.in != NULL)
 		munmap(n.in, n.map_bytes);
-	return c;
+	return degree;
 }

@@ -96,7 +96,7 @@ void tell_poll(struct call_span *s, uint32_t op, int n)
 static void tell_part(struct call_span *s, uint64_t *words, uint32_t n, unsigned part)
 {
 	bool literal = false;
-	uint32_t sig = stream_sig(s->stream, words, n, &literal);
+	uint32_t sig = record_sig(s->stream, words, n, &literal);
 	uint64_t enter = part == 0 ? s->enter : s->exit;
 	if (part == 0) {
 		s->stream->totals[sig].calls++;

@@ -147,7 +147,7 @@ static uint64_t time_records(struct stream *s, uint64_t *words)
 	for (int i = 0; i < CALIBRATION_CALLS; i++) {
 		struct call_span span;
 		s->inside = 0;
-		if (!span_begin(&span, (void *)1, __builtin_frame_address(0)))
+		if (!span_begin(&span, 0, (void *)1, __builtin_frame_address(0)))
 			break;
 		span_stop(&span, MPI_SUCCESS);
 		span_end(&span, words, 2);
@@ -164,7 +164,7 @@ static void calibrate(void)
 	bool literal = false;
 	if (s->events_off || s->limit - s->pos < CALIBRATION_ROUNDS * CALIBRATION_CALLS + 16)
 		return;
-	uint32_t sig = stream_sig(s, w, 2, &literal);
+	uint32_t sig = record_sig(s, w, 2, &literal);
 	uint64_t previous = s->previous_exit;
 	uint64_t *pos = s->pos;
 	uintptr_t inside = s->inside; /* MPI_Init's frame: its record is still to come */

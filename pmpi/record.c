@@ -1,6 +1,8 @@
 /* record.c - the less frequent recorders of record.h. */
 #include "pmpi/record.h"
 
+#include "pmpi/modules.h"
+
 #include <string.h>
 
 const char *const op_names[OP_COUNT] = {OP_NAMES};
@@ -14,9 +16,6 @@ static struct message {
 	int source, tag;
 	bool busy;
 } messages[MESSAGES_MAX];
-static atomic_flag lock = ATOMIC_FLAG_INIT;
-bool tables_shared;
-struct next next;
 
 uint64_t calls_outside;
 
@@ -26,20 +25,6 @@ struct stream *span_attach(void)
 	if (s == NULL)
 		__atomic_fetch_add(&calls_outside, 1, __ATOMIC_RELAXED);
 	return s;
-}
-
-void tables_lock(void)
-{
-	if (__builtin_expect(!tables_shared, true))
-		return;
-	while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
-		__builtin_ia32_pause();
-}
-
-void tables_unlock(void)
-{
-	if (__builtin_expect(tables_shared, false))
-		atomic_flag_clear_explicit(&lock, memory_order_release);
 }
 
 void message_put(MPI_Message handle, MPI_Comm comm, int source, int tag)
@@ -69,11 +54,28 @@ bool message_take(MPI_Message handle, MPI_Comm *ret_comm, int *ret_source, int *
 	return found;
 }
 
+/* Behind n words; how many. */
+COLD static uint32_t put_frames(const struct call_span *s, uint64_t *words, uint32_t n)
+{
+	uint32_t frames = callsite_frames(words + n, stack_frames, s->address, s->stream->inside);
+	words[0] |= (uint64_t)frames << 48;
+	return frames;
+}
+
+uint32_t record_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
+{
+	uint32_t before = s->nsigs;
+	uint32_t sig = stream_sig(s, words, n, sig_hash(words, n), ret_literal);
+	if (__builtin_expect(s->nsigs != before, false))
+		modules_note(words[1]);
+	return sig;
+}
+
 static uint32_t totals_sig(struct stream *s, uint32_t op)
 {
 	uint64_t w[2] = {sig_head((uint16_t)op, SIG_TIME, 0, 0, 0, 0), 0};
 	bool literal = false;
-	return stream_sig(s, w, 2, &literal);
+	return record_sig(s, w, 2, &literal);
 }
 
 void count_call(uint32_t op)
@@ -83,93 +85,36 @@ void count_call(uint32_t op)
 		s->totals[totals_sig(s, op)].calls++;
 }
 
-/* Behind n words; how many. */
-COLD static uint32_t put_frames(const struct call_span *s, uint64_t *words, uint32_t n)
-{
-	uint32_t frames = callsite_frames(words + n, stack_frames, s->address, s->stream->inside);
-	words[0] |= (uint64_t)frames << 48;
-	return frames;
-}
-
-void span_end_new(struct call_span *s, const uint64_t *key, uint64_t *words, uint32_t n)
+void span_end_new(struct call_span *s, uint64_t *words, uint32_t n)
 {
 	struct stream *stream = s->stream;
+	uint32_t before = stream->nsigs;
 	bool literal = false;
 	if (stack_frames != 0)
 		n += put_frames(s, words, n);
-	uint32_t epoch = __atomic_load_n(&handles_epoch, __ATOMIC_RELAXED);
-	uint32_t sig = stream_sig(stream, words, n, &literal);
+	uint32_t sig = record_sig(stream, words, n, &literal);
 	if (!literal) {
-		if (key != NULL && stack_frames == 0) {
-			struct known_call *k = known_place(stream, key);
-			memcpy(k->key, key, sizeof(k->key));
-			k->sig = sig;
-			k->epoch = epoch;
-		}
 		span_told(s, sig);
-		return;
+	} else {
+		stream->totals[sig].calls++;
+		stream->totals[sig].ticks += s->exit - s->enter;
+		stream_record_slow(stream, sig, s->enter, s->exit, words, n);
+		stream->inside = 0;
 	}
-	stream->totals[sig].calls++;
-	stream->totals[sig].ticks += s->exit - s->enter;
-	stream_record_slow(stream, sig, s->enter, s->exit, words, n);
-	stream->inside = 0;
+	if (stream->nsigs != before || literal || stack_frames != 0) /* else a probe or two more than usual */
+		stream_slow(stream, s->exit);
 }
 
 void span_end(struct call_span *s, uint64_t *words, uint32_t n)
 {
-	uint64_t key[KEY_WORDS] = {0};
-	if (n > KEY_WORDS) {
-		span_end_new(s, NULL, words, n);
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		key[i] = words[i];
-	if (!span_end_known(s, key))
-		span_end_new(s, key, words, n);
+	if (!span_end_known(s, words, n))
+		span_end_new(s, words, n);
 }
 
-/* A failed call is told like others, but never remembered. */
-static const uint64_t *unless_failed(const struct call_span *s, const uint64_t *key)
+void span_end_words(struct call_span s, uint64_t head, uint64_t w2, uint64_t w3, uint64_t w4, uint64_t w5, uint32_t n)
 {
-	return s->failed ? NULL : key;
-}
-
-void record_time_new(struct call_span s, uint32_t op)
-{
-	const uint64_t key[KEY_WORDS] = {sig_head((uint16_t)op, SIG_TIME, 0, 0, 0, 0), s.address};
-	uint64_t w[2 + FRAMES_MAX];
-	w[0] = sig_head((uint16_t)op, SIG_TIME, s.failed, 0, 0, 0);
-	w[1] = s.address;
-	span_end_new(&s, unless_failed(&s, key), w, 2);
-}
-
-void record_message_new(struct call_span s, uint64_t head, MPI_Comm comm, int peer, int tag, MPI_Datatype type,
-			uint64_t count, uint64_t bytes)
-{
-	const uint64_t key[KEY_WORDS] = {
-		head,  s.address, comm_bits(comm), sig_pair((uint32_t)peer, (uint32_t)tag), type_bits(type),
-		count, bytes};
-	uint64_t w[6 + FRAMES_MAX];
-	w[0] = head | sig_head(0, 0, s.failed, 0, 0, 0);
-	w[1] = s.address;
-	w[2] = sig_pair(comm_find(comm)->id, peer_of(peer));
-	w[3] = sig_pair((uint32_t)tag, type_find(type).id);
-	w[4] = count;
-	w[5] = bytes;
-	span_end_new(&s, unless_failed(&s, key), w, head & sig_head(0, 0, SIG_SIZED, 0, 0, 0) ? 6 : 5);
-}
-
-void record_coll_new(struct call_span s, uint64_t head, MPI_Comm comm, uint32_t root, uint64_t send_unit,
-		     uint64_t recv_unit)
-{
-	const uint64_t key[KEY_WORDS] = {head, s.address, comm_bits(comm), root, send_unit, recv_unit};
-	uint64_t w[5 + FRAMES_MAX];
-	w[0] = head | sig_head(0, 0, s.failed, 0, 0, 0);
-	w[1] = s.address;
-	w[2] = sig_pair(comm_find(comm)->id, root);
-	w[3] = send_unit;
-	w[4] = recv_unit;
-	span_end_new(&s, unless_failed(&s, key), w, 5);
+	uint64_t w[6 + FRAMES_MAX] = {head, s.address, w2, w3, w4, w5};
+	span_end_new(&s, w, n);
 }
 
 /* Extra words follow those of a signature that is told literally. */
@@ -190,7 +135,7 @@ void span_end_extra(struct call_span *s, uint64_t *words, uint32_t n, const uint
 	bool literal = false;
 	if (stack_frames != 0)
 		n += put_frames(s, words, n);
-	uint32_t sig = stream_sig(stream, words, n, &literal);
+	uint32_t sig = record_sig(stream, words, n, &literal);
 	stream->totals[sig].calls++;
 	stream->totals[sig].ticks += s->exit - s->enter;
 	record_extra(stream, sig, s->enter, s->exit, words, literal ? n : 0, extra, nextra);
@@ -203,7 +148,7 @@ void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 	struct stream *stream = s->stream;
 	struct pending_polls *polls = &stream->area->polls;
 	bool literal = false;
-	uint32_t sig = stream_sig(stream, words, n, &literal);
+	uint32_t sig = record_sig(stream, words, n, &literal);
 	stream->totals[sig].calls++;
 	stream->totals[sig].ticks += s->exit - s->enter;
 	if (literal) { /* equal numbers need not be equal calls: no run */
@@ -227,80 +172,56 @@ void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 	stream->inside = 0;
 }
 
-static uint64_t size_at(const struct sizes *sizes, uint32_t i)
+void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int dest,
+		     int sendtag, MPI_Datatype sendtype, uint64_t sendcount, int source, int recvtag,
+		     MPI_Datatype recvtype, uint64_t recvcount, const MPI_Status *status)
 {
-	MPI_Datatype type = sizes->types != NULL ? sizes->types[i] : sizes->type;
-	uint64_t count = sizes->wide ? (uint64_t)((const int64_t *)sizes->counts)[i]
-				     : (uint64_t)(int64_t)((const int *)sizes->counts)[i];
-	return count == 0 ? 0 : bytes_of(count, type);
-}
-
-uint64_t own_part(MPI_Comm comm, const struct sizes *sizes)
-{
-	int32_t rank = comm_find(comm)->rank;
-	return rank >= 0 ? size_at(sizes, (uint32_t)rank) : 0;
-}
-
-#define LIST_REPEAT_MAX 0xffffu
-#define LIST_WORDS_MAX 0xffffu
-
-static uint32_t put_sizes(uint64_t *w, const struct sizes *sizes, uint32_t n)
-{
-	uint32_t used = 0;
-	for (uint32_t i = 0; i < n && used < LIST_WORDS_MAX;) {
-		uint64_t bytes = size_at(sizes, i) & ((1ull << 48) - 1);
-		uint32_t repeat = 1;
-		while (i + repeat < n && repeat < LIST_REPEAT_MAX && size_at(sizes, i + repeat) == bytes)
-			repeat++;
-		w[used++] = bytes | (uint64_t)repeat << 48;
-		i += repeat;
-	}
-	return used;
-}
-
-void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind,
-		 MPI_Comm comm, int root, uint64_t send_unit, uint64_t recv_unit, const struct sizes *sizes)
-{
-	const struct comm_entry *c = comm_find(comm);
-	uint32_t peers = kind == COLL_NEIGHBOR_ALLGATHERV  ? comm_neighbors(comm)->in
-			 : kind == COLL_NEIGHBOR_ALLTOALLV ? comm_neighbors(comm)->out
-			 : c->remote_size > 0		   ? c->remote_size
-							   : c->size;
-	uint64_t small[5 + 16 + FRAMES_MAX], *w = small;
-	uint32_t list = 0;
-
-	if (sizes != NULL && peers > 16)
-		w = stream_scratch(s->stream, SCRATCH_WORDS, 5 + peers + FRAMES_MAX);
-	if (w == NULL) {
-		record_time(s, op);
-		return;
-	}
-	if (sizes != NULL)
-		list = put_sizes(w + 5, sizes, peers);
-	w[0] = sig_head((uint16_t)op, SIG_COLL, flags | s->failed, list, 0, kind);
-	w[1] = s->address;
-	w[2] = sig_pair(c->id, kind == COLL_GATHERV || kind == COLL_SCATTERV ? root_of(root) : (uint32_t)SIG_NO_ROOT);
-	w[3] = send_unit;
-	w[4] = recv_unit;
+	uint64_t w[9 + FRAMES_MAX];
+	uint32_t n = 8, id = comm_find(comm).id;
+	unsigned wild = wildcards(source, recvtag);
+	struct type_view sent = type_find(sendtype), received = type_find(recvtype);
 	if (flags & SIG_STARTS_REQUEST)
-		request_begin(s, flags, 0, request);
-	span_end(s, w, 5 + list);
-}
-
-void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt)
-{
-	uint64_t w[3 + FRAMES_MAX];
-	uint32_t parent_id = comm_find(parent)->id;
-	w[0] = sig_head((uint16_t)op, SIG_COMM, s->failed, 0, 0, 0);
+		request_begin(s, flags, wild != 0 ? REQUEST_WANTS_STATUS : 0, request);
+	if (status != NULL && source != MPI_PROC_NULL && s->failed == 0) {
+		source = status->MPI_SOURCE;
+		recvtag = status->MPI_TAG;
+		wild |= SIG_SIZED;
+		w[8] = status_bytes(status);
+		n = 9;
+	}
+	w[0] = sig_head((uint16_t)op, SIG_SENDRECV, flags | wild | s->failed, 0, 0, 0);
 	w[1] = s->address;
-	w[2] = sig_pair(parent_id, comm_created(op, parent, newcomm, salt));
-	span_end(s, w, 3);
+	w[2] = sig_pair(id, peer_of(dest));
+	w[3] = sig_pair((uint32_t)sendtag, sent.id);
+	w[4] = count_of(sent, sendcount);
+	w[5] = sig_pair(id, peer_of(source));
+	w[6] = sig_pair((uint32_t)recvtag, received.id);
+	w[7] = count_of(received, recvcount);
+	span_end(s, w, n);
 }
 
-int64_t tag_salt(const char *stringtag)
+void record_probe(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int source,
+		  int tag, const int *flag, const MPI_Status *status, const MPI_Message *message)
 {
-	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
-	for (; *stringtag != '\0'; stringtag++)
-		h = (h ^ (unsigned char)*stringtag) * 0x100000001b3ull;
-	return (int64_t)(h >> 20) | 1ll << 41;
+	uint64_t w[5 + FRAMES_MAX];
+	bool found = s->failed == 0 && (flag == NULL || *flag != 0);
+	unsigned wild = wildcards(source, tag);
+	(void)request;
+	w[4] = 0;
+	if (found && source != MPI_PROC_NULL) {
+		source = status->MPI_SOURCE;
+		tag = status->MPI_TAG;
+		wild |= SIG_SIZED;
+		w[4] = status_bytes(status);
+		if (message != NULL)
+			message_put(*message, comm, source, tag);
+	}
+	w[0] = sig_head((uint16_t)op, SIG_PROBE, flags | wild | s->failed | (found ? 0 : SIG_POLLS), 0, 0, 0);
+	w[1] = s->address;
+	w[2] = sig_pair(comm_find(comm).id, peer_of(source));
+	w[3] = sig_pair((uint32_t)tag, 0);
+	if (found)
+		span_end(s, w, 5);
+	else
+		span_end_poll(s, w, 5);
 }

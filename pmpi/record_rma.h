@@ -1,21 +1,10 @@
-/* record_rma.h - one-sided calls: data, synchronisation, windows. Part of record.h. */
+/* record_rma.h - one-sided calls: data, synchronisation, windows. */
 #pragma once
 
 #include "pmpi/record.h"
 
-INLINE void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind,
-		       MPI_Win win, int target, uint64_t to_target, uint64_t from_target)
-{
-	uint64_t w[5 + FRAMES_MAX];
-	w[0] = sig_head((uint16_t)op, SIG_RMA, flags | s->failed, 0, 0, kind);
-	w[1] = s->address;
-	w[2] = sig_pair(win_find(win), peer_of(target));
-	w[3] = to_target;
-	w[4] = from_target;
-	if (flags & SIG_STARTS_REQUEST)
-		request_begin(s, flags, 0, request);
-	span_end(s, w, 5);
-}
+void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind, MPI_Win win,
+		int target, uint64_t to_target, uint64_t from_target) HIDDEN;
 
 /* With MPI_NO_OP nothing goes to the target, and its datatype need not be one. */
 #define record_rma_fetch(s, op, flags, request, win, target, count, type, result_count, result_type, mpi_op) \

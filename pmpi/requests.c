@@ -1,8 +1,9 @@
 /* requests.c - from request handles to serial numbers: open addressing by handle, a first-in first-out list behind each
  * (a handle may stand for several operations at once). Memory is mapped, never malloc'ed, and reused: freed and
  * completed requests leave nothing behind. */
+#include "pmpi/requests.h"
+
 #include "pmpi/segfile.h"
-#include "pmpi/tables.h"
 
 #include <sys/mman.h>
 

@@ -2,7 +2,6 @@
 #include "pmpi/stream.h"
 
 #include "format/mpic.h"
-#include "pmpi/modules.h"
 #include "pmpi/op_names.h"
 #include "pmpi/segfile.h"
 
@@ -20,10 +19,10 @@
 #define DEFS_BYTES (256u << 10)
 #define TOTALS_BYTES (32u << 10)
 #define SIGS_ALL (STREAM_SIGS_MAX + STREAM_COARSE_MAX)
+_Static_assert(SIGS_ALL < SEGREC_LONG, "a short record has 16 bits for the signature");
 
 __thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
 bool stream_on;
-uint32_t handles_epoch = 1;
 static atomic_uint thread_count;
 
 void stream_set_limit(struct stream *s)
@@ -113,6 +112,7 @@ static bool find_free_slot(const struct stream *s, uint32_t *ret_slot)
 static void next_segment(struct stream *s)
 {
 	uint32_t slot;
+	uint64_t from = tick_now();
 	if (atomic_load_explicit(&segfile->stop_events, memory_order_relaxed) != 0) {
 		events_stop(s);
 		return;
@@ -125,6 +125,7 @@ static void next_segment(struct stream *s)
 		lose(s, records_in(s->segment), s->segment->begin_tick, LOST_SPILL_FAILED);
 	}
 	open_segment(s);
+	stream_slow(s, from);
 }
 
 static enum lost_reason why_off(const struct stream *s)
@@ -194,16 +195,6 @@ void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t
 	record_any(s, sig, enter, exit, extra, nextra);
 }
 
-/* ---- signatures ---- */
-
-static bool words_equal(const uint64_t *a, const uint64_t *b, uint32_t n)
-{
-	uint64_t differ = 0;
-	for (uint32_t i = 0; i < n; i++)
-		differ |= a[i] ^ b[i];
-	return differ == 0;
-}
-
 /* ---- definitions ---- */
 
 static bool defs_room(struct stream *s, uint32_t need)
@@ -229,8 +220,10 @@ bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t 
 		    uint32_t tail_bytes)
 {
 	uint32_t body = head_bytes + tail_bytes, need = 8 + (body + 7) / 8 * 8;
-	if (!defs_room(s, need))
+	if (!defs_room(s, need)) {
+		s->area->defs_missing++;
 		return false;
+	}
 	uint32_t used = atomic_load_explicit(&s->defs->committed, memory_order_relaxed);
 	uint8_t *p = (uint8_t *)(s->defs + 1) + used;
 	memcpy(p, &type, 4);
@@ -269,42 +262,50 @@ static bool define_sig(struct stream *s, uint32_t id, const uint64_t *words, uin
 	if (!totals_room(s, id))
 		return false;
 	define_op(s, (uint32_t)words[0] & 0xffff);
-	if (!stream_put_def(s, MPIC_DEF_SIG, head, sizeof(head), words, n * 8))
-		return false;
-	uint32_t used = atomic_load_explicit(&s->defs->committed, memory_order_relaxed);
-	s->sig_words[id] = (const uint64_t *)(const void *)((uint8_t *)(s->defs + 1) + used - n * 8);
-	return true;
+	return stream_put_def(s, MPIC_DEF_SIG, head, sizeof(head), words, n * 8);
+}
+
+/* Where the hash stands, or the empty slot where it goes. */
+static uint64_t *find_slot(const struct stream *s, uint64_t hash)
+{
+	size_t at = hash & s->slots_mask;
+	while (s->slots[at] != 0 && (s->slots[at] ^ hash) > SLOT_SIG)
+		at = (at + 1) & s->slots_mask;
+	return &s->slots[at];
 }
 
 static void put_slot(struct stream *s, uint64_t hash, uint32_t sig)
 {
-	uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1);
-	while (s->slots[at].sig != 0)
-		at = (at + 1) & (STREAM_SLOTS - 1);
-	s->slots[at] = (struct sig_slot){(uint32_t)(hash >> 32) | 1, sig + 1};
+	s->hashes[sig] = hash;
+	*find_slot(s, hash) = (hash & ~SLOT_SIG) | sig;
 }
 
-static uint32_t add_exact(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash)
+/* Room for one more. Few pages are touched where signatures are few. */
+static bool slots_room(struct stream *s)
+{
+	size_t have = s->slots_mask + 1;
+	if (s->nsigs < have / 2)
+		return true;
+	uint64_t *old = s->slots, *more = memory_reserve(2 * have * sizeof(*more));
+	if (more == NULL)
+		return false;
+	s->slots = more;
+	s->slots_mask = 2 * have - 1;
+	for (uint32_t sig = 1; sig < s->nsigs; sig++)
+		put_slot(s, s->hashes[sig], sig);
+	munmap(old, have * sizeof(*old));
+	return true;
+}
+
+/* Define it under the next number; UINT32_MAX when there is no room. */
+static uint32_t add_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash)
 {
 	uint32_t id = s->nsigs;
-	if (s->nexact >= STREAM_SIGS_MAX || n > STREAM_WORDS_MAX || !define_sig(s, id, words, n))
+	if (id >= SIGS_ALL || !slots_room(s) || !define_sig(s, id, words, n))
 		return UINT32_MAX;
 	put_slot(s, hash, id);
-	s->nexact++;
 	s->nsigs++;
 	return id;
-}
-
-static bool find_sig(const struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, uint32_t *ret_sig)
-{
-	uint32_t tag = (uint32_t)(hash >> 32) | 1;
-	for (uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1); s->slots[at].sig != 0;
-	     at = (at + 1) & (STREAM_SLOTS - 1))
-		if (s->slots[at].tag == tag && words_equal(s->sig_words[s->slots[at].sig - 1], words, n)) {
-			*ret_sig = s->slots[at].sig - 1;
-			return true;
-		}
-	return false;
 }
 
 /* The dictionary is full: one signature per operation and call site (the last ones: per operation); what differs goes
@@ -312,45 +313,43 @@ static bool find_sig(const struct stream *s, const uint64_t *words, uint32_t n, 
 static uint32_t coarse(struct stream *s, const uint64_t *words)
 {
 	uint64_t w[2] = {sig_head((uint16_t)words[0], SIG_TIME, 0, 1, 0, 0), words[1]};
-	uint32_t sig;
-	if (find_sig(s, w, 2, sig_hash(w, 2), &sig))
-		return sig;
-	if (s->nsigs >= SIGS_ALL - OP_NAME_COUNT) {
-		w[1] = 0;
-		if (find_sig(s, w, 2, sig_hash(w, 2), &sig))
-			return sig;
+	for (int i = 0; i < 2; i++, w[1] = 0) {
+		uint64_t hash = sig_hash(w, 2);
+		uint64_t slot = *find_slot(s, hash);
+		if (slot != 0)
+			return (uint32_t)(slot & SLOT_SIG);
+		if (i == 1 || s->nsigs < SIGS_ALL - OP_NAME_COUNT) {
+			uint32_t sig = add_sig(s, w, 2, hash);
+			return sig != UINT32_MAX ? sig : 0; /* signature 0 is "some call" */
+		}
 	}
-	if (s->nsigs >= SIGS_ALL || !define_sig(s, s->nsigs, w, 2))
-		return 0; /* signature 0 is "some call" */
-	put_slot(s, sig_hash(w, 2), s->nsigs);
-	return s->nsigs++;
+	return 0;
 }
 
-COLD static uint32_t add_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
+uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
 {
-	modules_note(words[1]);
-	uint32_t sig = add_exact(s, words, n, hash);
-	if (sig != UINT32_MAX)
-		return sig;
+	uint64_t slot = *find_slot(s, hash);
+	if (slot != 0)
+		return (uint32_t)(slot & SLOT_SIG);
+	if (s->nexact < STREAM_SIGS_MAX && n <= STREAM_WORDS_MAX) {
+		uint32_t sig = add_sig(s, words, n, hash);
+		if (sig != UINT32_MAX) {
+			s->nexact++;
+			return sig;
+		}
+	}
 	*ret_literal = true;
 	return coarse(s, words);
 }
 
-/* The number of words stands in front of the words of each signature in the definitions. */
-uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
+void stream_slow(struct stream *s, uint64_t from)
 {
-	uint64_t hash = sig_hash(words, n);
-	uint32_t tag = (uint32_t)(hash >> 32) | 1;
-	for (uint32_t at = (uint32_t)hash & (STREAM_SLOTS - 1);; at = (at + 1) & (STREAM_SLOTS - 1)) {
-		const struct sig_slot *slot = &s->slots[at];
-		if (slot->sig == 0)
-			return add_sig(s, words, n, hash, ret_literal);
-		if (slot->tag == tag) {
-			const uint64_t *have = s->sig_words[slot->sig - 1];
-			if ((uint32_t)(have[-1] >> 32) == n && words_equal(have, words, n))
-				return slot->sig - 1;
-		}
-	}
+	uint64_t now = tick_now();
+	if (from < s->slow_until)
+		from = s->slow_until;
+	s->area->slow_calls++;
+	s->area->slow_ticks += now - from;
+	s->slow_until = now;
 }
 
 uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words)
@@ -383,14 +382,13 @@ static void allocate_ring(struct stream *s)
 
 static bool allocate(struct stream *s)
 {
-	s->slots = memory_reserve(STREAM_SLOTS * sizeof(*s->slots));
-	s->known = memory_reserve(KNOWN_CALLS * sizeof(*s->known));
-	s->sig_words = memory_reserve(SIGS_ALL * sizeof(*s->sig_words));
+	s->slots = memory_reserve(sizeof(*s->slots) << SLOTS_BITS_FIRST);
+	s->slots_mask = ((size_t)1 << SLOTS_BITS_FIRST) - 1;
+	s->hashes = memory_reserve(SIGS_ALL * sizeof(*s->hashes));
 	s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
 	s->area = segfile_add_region(REGION_THREAD, s->thread, PAGE, NULL, true);
 	allocate_ring(s);
-	return s->slots != NULL && s->known != NULL && s->sig_words != NULL && s->totals != NULL && s->area != NULL &&
-	       s->ring != NULL;
+	return s->slots != NULL && s->hashes != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
 }
 
 struct stream *stream_attach(void)

@@ -1,43 +1,20 @@
-/* types.c - datatypes: number, size, signature and name, looked up once a handle. */
+/* types.c - datatypes: number, size and signature of each handle.
+ * In: the constructors, as they are called: a type follows from those it is made of.  Out: type_find().
+ * Types that nobody saw being made (predefined ones, copies of MPI_Type_get_contents) are asked for at their first use. */
+#include "pmpi/types.h"
+
 #include "format/mpic.h"
 #include "pmpi/segfile.h"
-#include "pmpi/tables.h"
 #include "pmpi/typesig.h"
 
 #include <string.h>
 
-#define TYPES_MAX 8192u
+#define TYPES_MAX 65536u    /* alive at once; of later ones only the size is known, by asking each time */
+#define MEANINGS_MAX 16384u /* places of the dictionary, half of which are used: what comes later has no number */
+#define PRODUCTS 1024u
 
-struct type_entry type_cache[TYPE_CACHE];
-static struct type_entry *entries;
-static uint32_t next_id;
-static const struct type_entry no_type = {.id = UINT32_MAX};
-
-static uint32_t home(MPI_Datatype type)
-{
-	uint64_t bits = (uint64_t)(uintptr_t)type * 0x9e3779b97f4a7c15ull;
-	return (uint32_t)(bits >> 32) & (TYPES_MAX - 1);
-}
-
-/* The entry of a type, or the place where it belongs; NULL when the table is full. Freed places (id set, not used)
- * are passed by a search and filled by an insertion. */
-static struct type_entry *place_of(MPI_Datatype type)
-{
-	struct type_entry *hole = NULL;
-	uint32_t at = home(type);
-	for (uint32_t i = 0; i < TYPES_MAX; i++, at = (at + 1) & (TYPES_MAX - 1)) {
-		if (entries[at].used && entries[at].handle == type)
-			return &entries[at];
-		if (!entries[at].used && hole == NULL)
-			hole = &entries[at];
-		if (!entries[at].used && entries[at].id == 0)
-			break;
-	}
-	return hole;
-}
-
-/* What the trace says of a type. Types that agree in all of it share a number: programs that make the same type in
- * every iteration fill neither this table nor the dictionary of calls. */
+/* What the trace says of a type. Types that agree in all of it share a number: programs that make the same type in every
+ * iteration fill neither the dictionary of types nor that of calls. */
 struct meaning {
 	uint64_t size_bytes;
 	struct typesig sig;
@@ -45,23 +22,29 @@ struct meaning {
 	uint32_t name_bytes;
 };
 
-static struct told {
+static struct entry {
+	uint64_t size_bytes;
+	struct typesig sig;
+	uint32_t id;
+	uint32_t next_free; /* index + 1 */
+} * entries;
+static uint32_t nentries, free_list;
+static struct handle_map by_handle = {.places = 2 * TYPES_MAX};
+struct handle_cache type_cache;
+
+static struct {
 	uint64_t key; /* of a meaning, from 1 */
 	uint32_t id;
-} * told;
+} * meanings;
+static uint32_t nmeanings;
 
-static void find_meaning(MPI_Datatype type, struct meaning *ret_meaning)
-{
-	MPI_Count size = 0;
-	int len = 0;
-	if (next.MPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0)
-		size = 0;
-	if (next.MPI_Type_get_name(type, ret_meaning->name, &len) != MPI_SUCCESS || len < 0)
-		len = 0;
-	ret_meaning->name_bytes = (uint32_t)len;
-	ret_meaning->size_bytes = (uint64_t)size;
-	ret_meaning->sig = typesig_of(type);
-}
+/* So many of one type: what was found the last time. */
+static struct product {
+	struct typesig one;
+	uint64_t one_bytes, count;
+	struct typesig all;
+	uint32_t id; /* 0: an empty place */
+} products[PRODUCTS];
 
 static uint64_t key_of(const struct meaning *m)
 {
@@ -70,59 +53,187 @@ static uint64_t key_of(const struct meaning *m)
 	return key != 0 ? key : 1;
 }
 
-static void define(uint32_t id, const struct meaning *m)
+static bool define(uint32_t id, const struct meaning *m)
 {
 	struct stream *s = stream_mine;
 	uint64_t head[4] = {id, m->size_bytes, m->sig.hash, m->sig.elements};
-	if (s != NULL)
-		stream_put_def(s, MPIC_DEF_DATATYPE, head, sizeof(head), m->name, m->name_bytes);
+	return s != NULL && stream_put_def(s, MPIC_DEF_DATATYPE, head, sizeof(head), m->name, m->name_bytes);
 }
 
-/* The number of a type with this meaning, told as a definition the first time. */
+/* The number of a type with this meaning, written as a definition the first time. */
 static uint32_t id_of(const struct meaning *m)
 {
 	uint64_t key = key_of(m);
-	uint32_t at = (uint32_t)(key >> 32) & (TYPES_MAX - 1);
-	if (told == NULL)
-		told = memory_reserve(TYPES_MAX * sizeof(*told));
-	for (uint32_t i = 0; told != NULL && i < TYPES_MAX; i++, at = (at + 1) & (TYPES_MAX - 1)) {
-		if (told[at].key == key)
-			return told[at].id;
-		if (told[at].key == 0) {
-			told[at] = (struct told){key, ++next_id};
-			define(next_id, m);
-			return next_id;
-		}
-	}
-	return UINT32_MAX;
+	uint32_t at = (uint32_t)(key >> 32) & (MEANINGS_MAX - 1);
+	if (meanings == NULL)
+		meanings = memory_reserve(MEANINGS_MAX * sizeof(*meanings));
+	if (meanings == NULL)
+		return MPIC_NO_TYPE;
+	for (; meanings[at].key != 0; at = (at + 1) & (MEANINGS_MAX - 1))
+		if (meanings[at].key == key)
+			return meanings[at].id;
+	if (nmeanings >= MEANINGS_MAX / 2 || !define(nmeanings + 1, m))
+		return MPIC_NO_TYPE;
+	meanings[at].key = key;
+	meanings[at].id = ++nmeanings;
+	return nmeanings;
 }
 
-const struct type_entry *type_find_slow(MPI_Datatype type)
+static bool new_entry(uint32_t *ret_index)
 {
-	if (type == MPI_DATATYPE_NULL)
-		return &no_type;
-	tables_lock();
 	if (entries == NULL)
 		entries = memory_reserve(TYPES_MAX * sizeof(*entries));
-	struct type_entry *t = entries != NULL ? place_of(type) : NULL;
-	if (t != NULL && !t->used) {
-		struct meaning m = {0};
-		find_meaning(type, &m);
-		*t = (struct type_entry){type, id_of(&m), true, m.size_bytes};
+	if (entries == NULL)
+		return false;
+	if (free_list != 0) {
+		*ret_index = free_list - 1;
+		free_list = entries[*ret_index].next_free;
+		return true;
 	}
-	if (t != NULL && !tables_shared)
-		type_cache[type_slot(type)] = *t;
+	if (nentries == TYPES_MAX)
+		return false;
+	*ret_index = nentries++;
+	return true;
+}
+
+static void free_entry(uint32_t index)
+{
+	entries[index].next_free = free_list;
+	free_list = index + 1;
+}
+
+/* From now on the handle means this. Where there is no room for it, it is asked for again. */
+static void enter(MPI_Datatype type, uint64_t size_bytes, struct typesig sig, uint32_t id)
+{
+	uint32_t index;
+	bool have = handle_map_find(&by_handle, type_bits(type), &index);
+	if (!have && !new_entry(&index))
+		return;
+	entries[index] = (struct entry){.size_bytes = size_bytes, .sig = sig, .id = id};
+	if (!have && !handle_map_put(&by_handle, type_bits(type), index)) {
+		free_entry(index);
+		return;
+	}
+	handle_cache_put(&type_cache, type_bits(type), id, size_bytes, 0);
+}
+
+static uint64_t size_of(MPI_Datatype type)
+{
+	MPI_Count size = 0;
+	return next.MPI_Type_size_x(type, &size) == MPI_SUCCESS && size > 0 ? (uint64_t)size : 0;
+}
+
+/* Ask MPI for everything. */
+static void resolve(MPI_Datatype type)
+{
+	struct meaning m = {.size_bytes = size_of(type), .sig = typesig_of(type)};
+	int len = 0;
+	if (next.MPI_Type_get_name(type, m.name, &len) == MPI_SUCCESS && len > 0)
+		m.name_bytes = (uint32_t)len;
+	enter(type, m.size_bytes, m.sig, id_of(&m));
+}
+
+static const struct entry *find(MPI_Datatype type)
+{
+	uint32_t index;
+	if (!handle_map_find(&by_handle, type_bits(type), &index)) {
+		if (by_handle.used >= TYPES_MAX)
+			return NULL;
+		resolve(type);
+		if (!handle_map_find(&by_handle, type_bits(type), &index))
+			return NULL;
+	}
+	return &entries[index];
+}
+
+struct type_view type_find_slow(MPI_Datatype type)
+{
+	struct type_view view = {MPIC_NO_TYPE, 0};
+	if (type == MPI_DATATYPE_NULL)
+		return view;
+	tables_lock();
+	const struct entry *t = find(type);
+	if (t != NULL) {
+		handle_cache_put(&type_cache, type_bits(type), t->id, t->size_bytes, 0);
+		view = (struct type_view){t->id, t->size_bytes};
+	} else {
+		view.size_bytes = size_of(type);
+	}
 	tables_unlock();
-	return t != NULL ? t : &no_type;
+	return view;
+}
+
+/* count of a known type */
+static struct product *product_of(const struct entry *one, uint64_t count)
+{
+	uint64_t words[4] = {one->sig.hash, one->sig.elements, one->size_bytes, count};
+	struct product *p = &products[sig_hash(words, 4) >> 32 & (PRODUCTS - 1)];
+	bool same = p->id != 0 && p->one.hash == one->sig.hash && p->one.elements == one->sig.elements &&
+		    p->one_bytes == one->size_bytes && p->count == count;
+	if (!same) {
+		struct meaning m = {.size_bytes = one->size_bytes * count, .sig = typesig_repeat(one->sig, count)};
+		*p = (struct product){one->sig, one->size_bytes, count, m.sig, id_of(&m)};
+	}
+	return p;
+}
+
+void type_made(MPI_Datatype oldtype, MPI_Datatype newtype)
+{
+	tables_lock();
+	const struct entry *old = find(oldtype);
+	uint64_t size_bytes = size_of(newtype);
+	if (old != NULL && old->size_bytes > 0) {
+		const struct product *p = product_of(old, size_bytes / old->size_bytes);
+		enter(newtype, size_bytes, p->all, p->id);
+	} else {
+		resolve(newtype);
+	}
+	tables_unlock();
+}
+
+void type_made_struct(MPI_Count count, const void *blocklengths, bool wide, const MPI_Datatype *types,
+		      MPI_Datatype newtype)
+{
+	struct meaning m = {0};
+	bool known = true;
+	tables_lock();
+	for (MPI_Count i = 0; i < count && known; i++) {
+		int64_t length = wide ? ((const int64_t *)blocklengths)[i] : ((const int *)blocklengths)[i];
+		const struct entry *t = length > 0 ? find(types[i]) : NULL;
+		if (length <= 0 || (t != NULL && t->size_bytes == 0))
+			continue;
+		known = t != NULL && t->sig.elements > 0;
+		if (known)
+			m.sig = typesig_concat(m.sig, product_of(t, (uint64_t)length)->all);
+	}
+	if (known) {
+		m.size_bytes = size_of(newtype);
+		enter(newtype, m.size_bytes, m.sig, id_of(&m));
+	} else {
+		resolve(newtype);
+	}
+	tables_unlock();
+}
+
+void type_named(MPI_Datatype type, const char *name)
+{
+	tables_lock();
+	const struct entry *t = find(type);
+	if (t != NULL) {
+		struct meaning m = {.size_bytes = t->size_bytes, .sig = t->sig};
+		m.name_bytes = (uint32_t)strnlen(name, sizeof(m.name) - 1);
+		memcpy(m.name, name, m.name_bytes);
+		enter(type, m.size_bytes, m.sig, id_of(&m));
+	}
+	tables_unlock();
 }
 
 void type_freed(MPI_Datatype type)
 {
-	handles_changed();
+	uint32_t index;
 	tables_lock();
-	struct type_entry *t = entries != NULL ? place_of(type) : NULL;
-	if (t != NULL && t->used && t->handle == type)
-		t->used = false;
-	type_cache[type_slot(type)].used = false;
+	if (handle_map_take(&by_handle, type_bits(type), &index))
+		free_entry(index);
+	handle_cache_drop(&type_cache, type_bits(type));
 	tables_unlock();
 }

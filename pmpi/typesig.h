@@ -2,7 +2,7 @@
 #pragma once
 
 #include "format/typesig.h"
-#include "pmpi/tables.h"
+#include "pmpi/library.h"
 
 /* Asks MPI; for the first use of a type. */
 struct typesig typesig_of(MPI_Datatype type) HIDDEN COLD;

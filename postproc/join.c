@@ -92,7 +92,10 @@ static int join_late(struct step *s, struct process *p, const struct mpic_def *d
 
 static uint64_t bytes_of(const struct process *p, uint64_t count, uint32_t datatype)
 {
-	uint64_t size = datatype < p->type_bytes.n ? p->type_bytes.at[datatype] : 0, bytes;
+	uint64_t size = datatype == MPIC_NO_TYPE     ? 1
+			: datatype < p->type_bytes.n ? p->type_bytes.at[datatype]
+						     : 0,
+		 bytes;
 	return __builtin_mul_overflow(count, size, &bytes) ? UINT64_MAX >> 1 : bytes;
 }
 

@@ -9,7 +9,8 @@ import sys
 from trace import FLAVOURS, Place, Tests, matrix, operations, truth
 
 RANKS = 4
-SOURCES = ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c', 'counts_io.c', 'counts_flows.c', 'counts_comms.c')
+SOURCES = ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c', 'counts_io.c', 'counts_flows.c', 'counts_comms.c',
+           'counts_handles.c')
 
 
 def known_counts(t, place, source, *words, what='', **env):
@@ -55,6 +56,20 @@ def languages(t, place):
                 counts['lang_c.c'])
 
 
+def fortran_layer(t, place):
+    """What MPI's Fortran layer asks MPI about for itself is not the program's call."""
+    rounds = 10
+    want = {'MPI_' + op: rounds * RANKS for op in ('Gatherv', 'Scatterv', 'Allgatherv', 'Alltoallv', 'Reduce_scatter', 'Cart_rank')}
+    want.update({'MPI_' + op: RANKS for op in ('Init', 'Comm_rank', 'Cart_create', 'Cartdim_get', 'Finalize')})
+    want['MPI_Comm_size'] = 2 * RANKS
+    for name, flags in (('use mpi', ()), ('mpi_f08', ('-DF08',))):
+        program = place.compile('fortran_vectors.F90', *flags)
+        plain, run = place.plain(RANKS, program), place.traced(RANKS, program, name='vectors')
+        who = 'vector collectives of Fortran (%s) under %s: ' % (name, place.flavour)
+        t.equal(who + 'the output is that of the untraced program', (run.stdout, run.returncode), (plain.stdout, 0))
+        t.equal(who + 'calls are those of the program', operations(place.analysis('vectors')), want)
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -67,6 +82,7 @@ def main():
         if shutil.which('mpifort.' + flavour) and not sys.argv[1:]:
             with Place(flavour) as place:
                 languages(t, place)
+                fortran_layer(t, place)
     t.end()
 
 

@@ -1,0 +1,38 @@
+/* record_handles.c - see record_handles.h. */
+#include "pmpi/record_handles.h"
+
+void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt)
+{
+	uint64_t w[3 + FRAMES_MAX];
+	uint32_t parent_id = comm_find(parent).id;
+	w[0] = sig_head((uint16_t)op, SIG_COMM, s->failed, 0, 0, 0);
+	w[1] = s->address;
+	w[2] = sig_pair(parent_id, comm_created(op, parent, newcomm, salt));
+	stream_slow(s->stream, s->exit);
+	span_end(s, w, 3);
+}
+
+int64_t tag_salt(const char *stringtag)
+{
+	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
+	for (; *stringtag != '\0'; stringtag++)
+		h = (h ^ (unsigned char)*stringtag) * 0x100000001b3ull;
+	return (int64_t)(h >> 20) | 1ll << 41;
+}
+
+void record_type_made(struct call_span *s, uint32_t op, MPI_Datatype oldtype, const MPI_Datatype *newtype)
+{
+	if (s->failed == 0)
+		type_made(oldtype, *newtype);
+	stream_slow(s->stream, s->exit);
+	record_time(s, op);
+}
+
+void record_type_struct_made(struct call_span *s, uint32_t op, MPI_Count count, const void *blocklengths, bool wide,
+			     const MPI_Datatype *types, const MPI_Datatype *newtype)
+{
+	if (s->failed == 0)
+		type_made_struct(count, blocklengths, wide, types, *newtype);
+	stream_slow(s->stream, s->exit);
+	record_time(s, op);
+}

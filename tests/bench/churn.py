@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""churn.py - what tracing costs where handles and arguments change all the time: a table for docs/PERFORMANCE.md.
+
+  churn.py [--runs N]
+
+The command is that of bench.py. Figures are medians over groups of runs {two clock reads, untraced, traced}, with quartiles. "Beyond
+the clock" is what a call costs more than untraced, less its two clock reads in the same group. ScaLAPACK's xdinv (its BLACS makes a
+datatype for each message) and Quantum ESPRESSO's pw.x, where they are installed, are timed from MPI_Init to MPI_Finalize by a
+preloaded clock (region.c). No figure makes this command fail."""
+import argparse
+import glob
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+
+from bench import ENV, HERE, MPITRACE, bench_line, floor, row, spread
+
+# mode, iterations, what is counted, calls in it, goal in ns, beyond the clock reads or not
+MODES = (
+    ('type', 200000, 'a new datatype for each message (vector, commit, Sendrecv, free)', 4, 300, True),
+    ('shapes', 100000, 'the same of 1,000 sizes in turn', 4, None, True),
+    ('comm', 20000, 'a new communicator (dup, free)', 2, 1000, True),
+    ('split', 20000, 'MPI_Comm_split, Allreduce on it, free', 3, None, True),
+    ('sizes', 200000, 'a Sendrecv, of 20,000 sizes in turn', 1, 150, False),
+    ('tags', 200000, 'a call, with 20,000 tags in turn', 1, 150, False),
+)
+XDINV = '/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests/xdinv'
+# Bulk silicon, two atoms: 1,000 and more subarray types.
+SILICON = """&control
+ calculation='scf', prefix='si', pseudo_dir='%s', outdir='./out'
+/
+&system
+ ibrav=2, celldm(1)=10.2, nat=2, ntyp=1, ecutwfc=12
+/
+&electrons
+/
+ATOMIC_SPECIES
+ Si 28.086 %s
+ATOMIC_POSITIONS alat
+ Si 0.00 0.00 0.00
+ Si 0.25 0.25 0.25
+K_POINTS automatic
+ 2 2 2 0 0 0
+"""
+
+
+def churn(folder, mode, n, traced):
+    words = [folder + '/churn', mode, str(n)]
+    if traced:
+        shutil.rmtree(folder + '/out', ignore_errors=True)
+        words = [MPITRACE, 'run', '-n', '1', '--out', folder + '/out', '--name', 't', '--'] + words
+    else:
+        words = ['mpirun.openmpi', '-n', '1'] + words
+    return bench_line(subprocess.run(words, env=ENV, cwd=folder, capture_output=True, text=True, timeout=600).stdout)
+
+
+def handles(folder, runs):
+    for mode, n, what, calls, goal, beyond in MODES:
+        figures, untraced = [], []
+        for _ in range(runs):
+            clock, a, b = floor(folder), churn(folder, mode, n, False), churn(folder, mode, n, True)
+            untraced.append(a['ns'] * calls)
+            figures.append((b['ns'] - a['ns'] - (clock if beyond else 0)) * calls)
+        row(what + (', ns beyond the clock' if beyond else ', ns added'), '<= %d' % goal if goal else '-', spread(figures, 0),
+            'untraced %.0f' % statistics.median(untraced))
+
+
+def memory(folder):
+    few, many = (churn(folder, 'distinct', n, True)['kib'] - churn(folder, 'distinct', n, False)['kib'] for n in (100000, 1000000))
+    row('1,000,000 distinct datatypes: memory added, MiB', 'that of 100,000', '%.1f' % (many / 1024), '%.1f' % (few / 1024))
+
+
+def region(folder, words, ranks, traced):
+    """Seconds between MPI_Init and MPI_Finalize, of the slowest rank."""
+    env = dict(ENV, LD_PRELOAD=folder + '/region.so', OMPI_MCA_mpi_yield_when_idle='1')
+    before = [MPITRACE, 'run', '-n', str(ranks), '--out', folder + '/out', '--name', 't', '--'] if traced else \
+        ['mpirun.openmpi', '-n', str(ranks)]
+    shutil.rmtree(folder + '/out', ignore_errors=True)
+    run = subprocess.run(before + words, env=env, cwd=folder, capture_output=True, text=True, timeout=900)
+    return max(map(float, re.findall(r'REGION ([\d.]+)', run.stderr)), default=None)
+
+
+def program(folder, what, words, ranks, runs):
+    pairs = [(region(folder, words, ranks, False), region(folder, words, ranks, True)) for _ in range(runs)]
+    pairs = [p for p in pairs if None not in p]
+    if not pairs:
+        row(what, '-', 'did not run here')
+        return
+    row(what + ', traced / untraced', '-', spread([b / a for a, b in pairs], 2),
+        'untraced %.1f ms' % (1e3 * statistics.median(a for a, _ in pairs)))
+
+
+def programs(folder, runs):
+    if os.path.exists(XDINV):
+        for path in glob.glob(os.path.dirname(XDINV) + '/*.dat'):
+            shutil.copy(path, folder)
+        program(folder, "ScaLAPACK's xdinv, 2 ranks", [XDINV], 2, runs)
+    pseudo = glob.glob('/usr/share/espresso/**/Si*.UPF', recursive=True) + glob.glob('/usr/share/**/Si*.UPF', recursive=True)
+    if shutil.which('pw.x') and pseudo:
+        with open(folder + '/si.in', 'w') as f:
+            f.write(SILICON % (os.path.dirname(pseudo[0]), os.path.basename(pseudo[0])))
+        program(folder, "Quantum ESPRESSO's pw.x, silicon, 2 ranks", ['pw.x', '-in', 'si.in'], 2, max(3, runs // 3))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--runs', type=int, default=9)
+    args = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix='mpitrace-churn-')
+    subprocess.run(['mpicc.openmpi', '-O2', '-o', folder + '/churn', HERE + '/churn.c'], check=True)
+    subprocess.run(['mpicc.openmpi', '-O2', '-shared', '-fPIC', '-o', folder + '/region.so', HERE + '/region.c', '-ldl'], check=True)
+    subprocess.run(['cc', '-O2', '-o', folder + '/floor', HERE + '/floor.c'], check=True)
+    print('| what | goal | measured | beside it |\n|---|---|---|---|')
+    handles(folder, args.runs)
+    memory(folder)
+    programs(folder, args.runs)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == '__main__':
+    main()
