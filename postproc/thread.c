@@ -196,10 +196,9 @@ static int read_profile(struct reader *r, const struct mpic_block *blocks, size_
 static uint64_t count_events(struct reader *r, const struct mpic_block *b)
 {
 	_cleanup_buf_ struct buf payload = {0};
-	struct mpic_events it;
 	uint32_t count;
 	if (mpic_read(r->f, b, &payload, NULL) < 0 ||
-	    mpic_events_begin(&it, cursor_over(payload.data, payload.len_bytes), &count) < 0)
+	    mpic_events_begin(&r->events, cursor_over(payload.data, payload.len_bytes), &count) < 0)
 		return 0;
 	return count;
 }

@@ -11,6 +11,7 @@
 #define SIGS_MAX 512
 #define COMMS_MAX 32
 #define OPS_MAX 64
+#define BLOCKS_MAX 8
 #define TICK_ZERO 5000000000ll
 #define REALTIME_ZERO 1700000000000000000ll
 
@@ -20,13 +21,25 @@ struct sig_words {
 	struct mpic_total total;
 };
 
-struct rank_record {
+struct block_record {
+	struct buf payload;
+	enum block_fate fate;
+};
+
+struct thread_record {
 	struct sig_words sigs[SIGS_MAX];
 	uint32_t nsigs;
 	struct mpic_columns columns;
-	bool started, budget_spent, killed;
+	bool started; /* columns hold something */
+	struct block_record blocks[BLOCKS_MAX];
+	unsigned nblocks;
+	uint64_t next_serial, events, lost, previous_exit;
+};
+
+struct rank_record {
+	struct thread_record threads[PROGRAM_THREADS_MAX];
+	bool budget_spent, killed;
 	int status;
-	uint64_t next_serial, events, lost;
 };
 
 struct comm_record {
@@ -60,13 +73,20 @@ struct program *program_create(unsigned ranks, unsigned nodes)
 	return p;
 }
 
+static void thread_done(struct thread_record *t)
+{
+	mpic_columns_done(&t->columns);
+	for (unsigned i = 0; i < t->nblocks; i++)
+		buf_done(&t->blocks[i].payload);
+	for (uint32_t i = 0; i < t->nsigs; i++)
+		free(t->sigs[i].words);
+}
+
 void program_destroy(struct program *p)
 {
-	for (unsigned r = 0; r < p->ranks; r++) {
-		mpic_columns_done(&p->rank[r].columns);
-		for (uint32_t i = 0; i < p->rank[r].nsigs; i++)
-			free(p->rank[r].sigs[i].words);
-	}
+	for (unsigned r = 0; r < p->ranks; r++)
+		for (unsigned t = 0; t < PROGRAM_THREADS_MAX; t++)
+			thread_done(&p->rank[r].threads[t]);
 	free(p);
 }
 
@@ -141,7 +161,7 @@ static uint16_t op_id(struct program *p, const char *name)
 	return (uint16_t)p->nops++;
 }
 
-static uint32_t sig_id(struct rank_record *r, const uint64_t *words, uint32_t n)
+static uint32_t sig_id(struct thread_record *r, const uint64_t *words, uint32_t n)
 {
 	for (uint32_t i = 0; i < r->nsigs; i++)
 		if (r->sigs[i].n == n && memcmp(r->sigs[i].words, words, n * 8) == 0)
@@ -158,23 +178,35 @@ static uint32_t sig_id(struct rank_record *r, const uint64_t *words, uint32_t n)
 /* One call of these words. */
 static void record(struct program *p, unsigned rank, const struct call *c, const uint64_t *words, uint32_t n)
 {
-	struct rank_record *r = &p->rank[rank];
-	struct mpic_event ev = {.sig = sig_id(r, words, n),
+	struct thread_record *t = &p->rank[rank].threads[c->thread];
+	struct mpic_event ev = {.sig = sig_id(t, words, n),
 				.enter_tick = tick_of(p, rank, c->from_us),
 				.exit_tick = tick_of(p, rank, c->to_us)};
-	r->sigs[ev.sig].total.calls++;
-	r->sigs[ev.sig].total.ticks += ev.exit_tick - ev.enter_tick;
+	t->sigs[ev.sig].total.calls++;
+	t->sigs[ev.sig].total.ticks += ev.exit_tick - ev.enter_tick;
 	if ((c->flags & SIG_STARTS_REQUEST) != 0)
-		r->next_serial++;
-	if (r->budget_spent) {
-		r->lost++;
+		t->next_serial++;
+	if (p->rank[rank].budget_spent) {
+		t->lost++;
 		return;
 	}
-	if (!r->started)
-		mpic_columns_begin(&r->columns, tick_of(p, rank, 0));
-	r->started = true;
-	mpic_columns_put(&r->columns, &ev);
-	r->events++;
+	if (!t->started)
+		mpic_columns_begin(&t->columns, t->previous_exit > 0 ? t->previous_exit : tick_of(p, rank, 0));
+	t->started = true;
+	mpic_columns_put(&t->columns, &ev);
+	t->previous_exit = ev.exit_tick;
+	t->events++;
+}
+
+void program_end_block(struct program *p, unsigned rank, unsigned thread, enum block_fate fate)
+{
+	struct thread_record *t = &p->rank[rank].threads[thread];
+	cr_assert(t->started);
+	cr_assert_lt(t->nblocks, BLOCKS_MAX);
+	struct block_record *b = &t->blocks[t->nblocks++];
+	mpic_columns_payload(&t->columns, &b->payload);
+	b->fate = fate;
+	t->started = false;
 }
 
 static uint64_t address_of(const struct call *c)
@@ -227,7 +259,7 @@ void program_coll(struct program *p, unsigned rank, struct call c)
 
 uint64_t program_serial(const struct program *p, unsigned rank)
 {
-	return p->rank[rank].next_serial - 1;
+	return p->rank[rank].threads[0].next_serial - 1;
 }
 
 void program_start(struct program *p, unsigned rank, struct call c, const uint64_t *serials, unsigned n)
@@ -244,7 +276,7 @@ void program_wait(struct program *p, unsigned rank, struct call c, const struct 
 	uint64_t words[3 + 4 * 64] = {0, address_of(&c), sig_pair(n, n)};
 	uint32_t at = 3, statuses = 0;
 	for (unsigned i = 0; i < n; i++)
-		words[at++] = sig_run_word(p->rank[rank].next_serial - done[i].serial, 1, 0);
+		words[at++] = sig_run_word(p->rank[rank].threads[0].next_serial - done[i].serial, 1, 0);
 	for (unsigned i = 0; i < n; i++) {
 		if (done[i].source == NO_STATUS)
 			continue;
@@ -264,11 +296,15 @@ void program_free_request(struct program *p, unsigned rank, struct call c, uint6
 	record(p, rank, &c, words, 4);
 }
 
-static void append(struct buf *file, enum mpic_kind kind, uint32_t process, uint64_t seq, const void *bytes, size_t n)
+static void append_of(struct buf *file, const struct mpic_block *b, const void *bytes, size_t n)
 {
 	struct error e;
-	struct mpic_block b = {.kind = kind, .process = process, .seq = seq};
-	cr_assert_eq(mpic_append_block(file, &b, bytes, n, 1, &e), 0, "%s", e.text);
+	cr_assert_eq(mpic_append_block(file, b, bytes, n, 1, &e), 0, "%s", e.text);
+}
+
+static void append(struct buf *file, enum mpic_kind kind, uint32_t process, uint64_t seq, const void *bytes, size_t n)
+{
+	append_of(file, &(struct mpic_block){.kind = kind, .process = process, .seq = seq}, bytes, n);
 }
 
 static void put_runs(struct buf *to, const int32_t *ranks, unsigned n)
@@ -310,18 +346,26 @@ static void put_comm(struct buf *defs, const struct program *p, uint32_t id, uns
 	mpic_put_def_name(defs, MPIC_DEF_COMM_NAME, id, c->name);
 }
 
-static void write_defs(struct buf *file, const struct program *p, unsigned rank)
+static void write_defs(struct buf *file, const struct program *p, unsigned rank, unsigned thread)
 {
 	_cleanup_buf_ struct buf defs = {0};
-	const struct rank_record *r = &p->rank[rank];
-	for (unsigned i = 0; i < p->nops; i++)
+	const struct thread_record *t = &p->rank[rank].threads[thread];
+	for (unsigned i = 0; thread == 0 && i < p->nops; i++)
 		mpic_put_def_name(&defs, MPIC_DEF_OP, i, p->ops[i]);
-	mpic_put_def_datatype(&defs, 0, 1, typesig_basic("MPI_BYTE", 8), "MPI_BYTE");
-	for (uint32_t i = 0; i < p->ncomms; i++)
+	if (thread == 0)
+		mpic_put_def_datatype(&defs, 0, 1, typesig_basic("MPI_BYTE", 8), "MPI_BYTE");
+	for (uint32_t i = 0; thread == 0 && i < p->ncomms; i++)
 		put_comm(&defs, p, i, rank);
-	for (uint32_t i = 0; i < r->nsigs; i++)
-		mpic_put_def_sig(&defs, i, r->sigs[i].words, r->sigs[i].n);
-	append(file, MPIC_DEFS, rank, 0, defs.data, defs.len_bytes);
+	for (uint32_t i = 0; i < t->nsigs; i++)
+		mpic_put_def_sig(&defs, i, t->sigs[i].words, t->sigs[i].n);
+	append_of(file, &(struct mpic_block){.kind = MPIC_DEFS, .process = rank, .thread = thread}, defs.data,
+		  defs.len_bytes);
+}
+
+static void put_thread_meta(struct buf *meta, unsigned thread, const struct thread_record *t)
+{
+	buf_printf(meta, "%s{\"thread\":%u,\"events\":%llu,\"lost\":%llu}", thread > 0 ? "," : "", thread,
+		   (unsigned long long)t->events, (unsigned long long)t->lost);
 }
 
 static void write_meta(struct buf *file, const struct program *p, unsigned rank, double end_us)
@@ -336,28 +380,48 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 		   "\"overhead_ns\":50,",
 		   1000 + rank, rank, p->ranks, r->killed ? "lost" : "finalized", rank, rank,
 		   (unsigned long long)tick_of(p, rank, 0), (unsigned long long)tick_of(p, rank, 0));
-	buf_printf(&meta,
-		   "\"%s\":%llu,\"end_tick\":%llu,\"threads\":[{\"thread\":0,\"events\":%llu,"
-		   "\"lost\":%llu}]}",
+	buf_printf(&meta, "\"%s\":%llu,\"end_tick\":%llu,\"threads\":[",
 		   r->killed ? "last_tick" : "finalize_enter_tick", (unsigned long long)tick_of(p, rank, end_us),
-		   (unsigned long long)tick_of(p, rank, end_us), (unsigned long long)r->events,
-		   (unsigned long long)r->lost);
+		   (unsigned long long)tick_of(p, rank, end_us));
+	for (unsigned t = 0; t < PROGRAM_THREADS_MAX; t++)
+		if (t == 0 || r->threads[t].nsigs > 0)
+			put_thread_meta(&meta, t, &r->threads[t]);
+	buf_str(&meta, "]}");
 	append(file, MPIC_META, rank, 0, meta.data, meta.len_bytes);
+}
+
+static void write_events(struct buf *file, const struct thread_record *t, unsigned rank, unsigned thread)
+{
+	for (unsigned i = 0; i < t->nblocks; i++) {
+		const struct block_record *b = &t->blocks[i];
+		struct mpic_block block = {.kind = MPIC_EVENTS, .process = rank, .thread = thread, .seq = i};
+		if (b->fate != BLOCK_MISSING)
+			append_of(file, &block, b->payload.data,
+				  b->payload.len_bytes - (b->fate == BLOCK_BROKEN ? 1 : 0));
+	}
+}
+
+static void write_thread(struct buf *file, struct program *p, unsigned rank, unsigned thread)
+{
+	_cleanup_buf_ struct buf totals = {0};
+	struct thread_record *t = &p->rank[rank].threads[thread];
+	if (thread > 0 && t->nsigs == 0)
+		return;
+	write_defs(file, p, rank, thread);
+	if (t->started)
+		program_end_block(p, rank, thread, BLOCK_WHOLE);
+	write_events(file, t, rank, thread);
+	for (uint32_t i = 0; i < t->nsigs; i++)
+		mpic_put_total(&totals, &t->sigs[i].total);
+	append_of(file, &(struct mpic_block){.kind = MPIC_PROFILE, .process = rank, .thread = thread}, totals.data,
+		  totals.len_bytes);
 }
 
 static void write_rank(struct buf *file, struct program *p, unsigned rank, double end_us)
 {
-	_cleanup_buf_ struct buf events = {0}, totals = {0};
-	struct rank_record *r = &p->rank[rank];
 	write_meta(file, p, rank, end_us);
-	write_defs(file, p, rank);
-	if (r->started) {
-		mpic_columns_payload(&r->columns, &events);
-		append(file, MPIC_EVENTS, rank, 0, events.data, events.len_bytes);
-	}
-	for (uint32_t i = 0; i < r->nsigs; i++)
-		mpic_put_total(&totals, &r->sigs[i].total);
-	append(file, MPIC_PROFILE, rank, 0, totals.data, totals.len_bytes);
+	for (unsigned t = 0; t < PROGRAM_THREADS_MAX; t++)
+		write_thread(file, p, rank, t);
 }
 
 static void write_node_meta(struct buf *file, const struct program *p, unsigned node)

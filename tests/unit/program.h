@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define PROGRAM_RANKS_MAX 1024
+#define PROGRAM_THREADS_MAX 2
 
 struct program;
 
@@ -39,6 +40,7 @@ struct call {
 	const uint64_t *sizes; /* v/w calls: per peer */
 	unsigned nsizes;
 	unsigned line;
+	unsigned thread; /* below PROGRAM_THREADS_MAX; requests are those of thread 0 */
 };
 
 void program_send(struct program *p, unsigned rank, struct call c);
@@ -61,6 +63,14 @@ struct done {
 void program_start(struct program *p, unsigned rank, struct call c, const uint64_t *serials, unsigned n);
 void program_wait(struct program *p, unsigned rank, struct call c, const struct done *done, unsigned n);
 void program_free_request(struct program *p, unsigned rank, struct call c, uint64_t serial);
+enum block_fate {
+	BLOCK_WHOLE,
+	BLOCK_MISSING,
+	BLOCK_BROKEN, /* its checksums hold, but its columns end too early */
+};
+
+/* What the thread recorded since its last block becomes an EVENTS block, which then has this fate. */
+void program_end_block(struct program *p, unsigned rank, unsigned thread, enum block_fate fate);
 /* Calls that were made but of which no event was kept: only totals. */
 void program_budget_spent(struct program *p, unsigned rank);
 /* The rank never came to MPI_Finalize; wait status as of waitpid(). */
