@@ -76,6 +76,7 @@ enum mpic_def_type {
 	MPIC_DEF_WINDOW = 8,
 	MPIC_DEF_WINDOW_NAME = 9,
 	MPIC_DEF_TOPOLOGY = 10, /* who this rank's neighbours in a communicator are */
+	MPIC_DEF_TYPES
 };
 
 /* A run of world ranks first, first+stride, ... (count of them); an external process (spawned) is -1. */
@@ -86,8 +87,8 @@ struct mpic_rank_run {
 };
 
 struct mpic_def {
-	enum mpic_def_type type;
-	uint32_t id; /* signatures: per thread; all others: per process */
+	enum mpic_def_type type; /* below MPIC_DEF_TYPES, else nothing more is told: a newer writer's */
+	uint32_t id;		 /* signatures: per thread; all others: per process */
 	/* SIG */
 	const uint64_t *words; /* valid while the payload is; 8-byte aligned */
 	uint32_t nwords;

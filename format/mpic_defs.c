@@ -177,6 +177,27 @@ static int read_named(struct cursor *c, struct mpic_def *d)
 	return rd_u32(c, &d->id) < 0 ? -EBADMSG : read_name(c, d);
 }
 
+static int read_unknown(struct cursor *c, struct mpic_def *d)
+{
+	(void)c, (void)d;
+	return 0;
+}
+
+static int (*const read_body[MPIC_DEF_TYPES + 1])(struct cursor *c, struct mpic_def *d) = {
+	[0] = read_unknown,
+	[MPIC_DEF_SIG] = read_sig,
+	[MPIC_DEF_OP] = read_named,
+	[MPIC_DEF_COMM] = read_comm,
+	[MPIC_DEF_DATATYPE] = read_datatype,
+	[MPIC_DEF_MODULE] = read_module,
+	[MPIC_DEF_COMM_NAME] = read_named,
+	[MPIC_DEF_FILE] = read_object,
+	[MPIC_DEF_WINDOW] = read_object,
+	[MPIC_DEF_WINDOW_NAME] = read_named,
+	[MPIC_DEF_TOPOLOGY] = read_topology,
+	[MPIC_DEF_TYPES] = read_unknown,
+};
+
 int mpic_next_def(struct cursor *payload, struct mpic_def *ret_def)
 {
 	struct mpic_def d = {0};
@@ -190,31 +211,8 @@ int mpic_next_def(struct cursor *payload, struct mpic_def *ret_def)
 	    rd_bytes(payload, len, &body) < 0 || rd_bytes(payload, (8 - len % 8) % 8, &padding) < 0)
 		return -EBADMSG;
 	struct cursor c = cursor_over(body.data, body.len_bytes);
-	d.type = type;
-	switch (type) {
-	case MPIC_DEF_SIG:
-		rc = read_sig(&c, &d);
-		break;
-	case MPIC_DEF_DATATYPE:
-		rc = read_datatype(&c, &d);
-		break;
-	case MPIC_DEF_COMM:
-		rc = read_comm(&c, &d);
-		break;
-	case MPIC_DEF_WINDOW:
-	case MPIC_DEF_FILE:
-		rc = read_object(&c, &d);
-		break;
-	case MPIC_DEF_TOPOLOGY:
-		rc = read_topology(&c, &d);
-		break;
-	case MPIC_DEF_MODULE:
-		rc = read_module(&c, &d);
-		break;
-	default:
-		rc = read_named(&c, &d);
-		break;
-	}
+	d.type = type < MPIC_DEF_TYPES ? type : MPIC_DEF_TYPES;
+	rc = read_body[d.type](&c, &d);
 	if (rc < 0)
 		return rc;
 	*ret_def = d;

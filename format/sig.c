@@ -7,11 +7,20 @@
 #define HIGH(word) ((uint32_t)((word) >> 32))
 #define STATUS_WORDS 3
 
-static int decode_p2p(const uint64_t *w, uint32_t n, struct sig_call *c)
+/* Each takes the words behind the address, and returns how many are its own, or -EBADMSG. */
+static int decode_time(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind)
+{
+	(void)w, (void)n, (void)kind;
+	c->literal_follows = c->nlist == 1;
+	return 0;
+}
+
+static int decode_p2p(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind)
 {
 	uint32_t need = 3 + ((c->flags & SIG_SIZED) != 0);
 	if (n < need)
 		return -EBADMSG;
+	c->partitioned = kind == 1;
 	c->comm = LOW(w[0]);
 	c->peer = (int32_t)HIGH(w[0]);
 	c->tag = (int32_t)LOW(w[1]);
@@ -22,9 +31,10 @@ static int decode_p2p(const uint64_t *w, uint32_t n, struct sig_call *c)
 	return (int)need;
 }
 
-static int decode_sendrecv(const uint64_t *w, uint32_t n, struct sig_call *c)
+static int decode_sendrecv(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind)
 {
 	uint32_t need = 6 + ((c->flags & SIG_SIZED) != 0);
+	(void)kind;
 	if (n < need)
 		return -EBADMSG;
 	c->comm = LOW(w[0]);
@@ -41,8 +51,9 @@ static int decode_sendrecv(const uint64_t *w, uint32_t n, struct sig_call *c)
 	return (int)need;
 }
 
-static int decode_probe(const uint64_t *w, uint32_t n, struct sig_call *c)
+static int decode_probe(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind)
 {
+	(void)kind;
 	if (n < 3)
 		return -EBADMSG;
 	c->comm = LOW(w[0]);
@@ -52,7 +63,7 @@ static int decode_probe(const uint64_t *w, uint32_t n, struct sig_call *c)
 	return 3;
 }
 
-static int decode_requests(const uint64_t *w, uint32_t n, struct sig_call *c)
+static int decode_requests(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind)
 {
 	uint32_t at = 1, statuses = c->nlist;
 	if (n < 1)
@@ -67,6 +78,7 @@ static int decode_requests(const uint64_t *w, uint32_t n, struct sig_call *c)
 	}
 	if (at > n || statuses > (n - at) / STATUS_WORDS)
 		return -EBADMSG;
+	c->continues = c->shape != SIG_REQUEST && kind == 1;
 	c->nrun_words = at - 1;
 	c->list = w + at;
 	return (int)(at + statuses * STATUS_WORDS);
@@ -85,8 +97,9 @@ static int decode_coll(const uint64_t *w, uint32_t n, struct sig_call *c, unsign
 	return (int)(3 + c->nlist);
 }
 
-static int decode_comm(const uint64_t *w, uint32_t n, struct sig_call *c)
+static int decode_comm(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind)
 {
+	(void)kind;
 	if (n < 1)
 		return -EBADMSG;
 	c->comm = LOW(w[0]);
@@ -102,6 +115,8 @@ static int decode_io(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned
 	c->object = LOW(w[0]);
 	c->io_how = HIGH(w[0]);
 	c->bytes = w[1];
+	if ((c->io_how & IO_BEGIN) == 0) /* a split call is counted where it ends: what it moved is known only then */
+		c->moved_bytes = c->bytes;
 	return 2;
 }
 
@@ -115,6 +130,7 @@ static int decode_rma(const uint64_t *w, uint32_t n, struct sig_call *c, unsigne
 	if (rma_moves_data(c->rma)) {
 		c->bytes = w[1];
 		c->fetched_bytes = w[2];
+		c->moved_bytes = c->peer == SIG_PROC_NULL ? 0 : c->bytes + c->fetched_bytes;
 	} else {
 		c->assertion = LOW(w[1]);
 		c->lock_type = HIGH(w[1]);
@@ -123,55 +139,44 @@ static int decode_rma(const uint64_t *w, uint32_t n, struct sig_call *c, unsigne
 	return (int)(3 + c->nlist);
 }
 
-static int decode_shape(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind)
+static int (*const decoders[SIG_SHAPES])(const uint64_t *w, uint32_t n, struct sig_call *c, unsigned kind) = {
+#define ROW(shape, decoder) decode_##decoder,
+	SIG_SHAPE_TABLE(ROW)
+#undef ROW
+};
+
+static int decode_body(const uint64_t *words, uint32_t nwords, struct sig_call *c)
 {
-	switch (c->shape) {
-	case SIG_TIME:
-		return 0;
-	case SIG_SEND:
-	case SIG_RECV:
-		return decode_p2p(w, n, c);
-	case SIG_SENDRECV:
-		return decode_sendrecv(w, n, c);
-	case SIG_PROBE:
-		return decode_probe(w, n, c);
-	case SIG_START:
-	case SIG_COMPLETE:
-	case SIG_REQUEST:
-		return decode_requests(w, n, c);
-	case SIG_COLL:
-		return decode_coll(w, n, c, kind);
-	case SIG_COMM:
-		return decode_comm(w, n, c);
-	case SIG_IO:
-		return decode_io(w, n, c, kind);
-	case SIG_RMA:
-		return decode_rma(w, n, c, kind);
-	default:
+	c->nlist = (uint32_t)(words[0] >> 32 & 0xffff);
+	c->nframes = (uint32_t)(words[0] >> 48 & 0xff);
+	if (c->shape >= SIG_SHAPES)
 		return -EBADMSG;
-	}
+	int used = decoders[c->shape](words + 2, nwords - 2, c, (unsigned)(words[0] >> 56));
+	if (used < 0 || c->nframes > nwords - 2 - (uint32_t)used)
+		return -EBADMSG;
+	c->frames = words + 2 + used;
+	c->nwords = 2 + (uint32_t)used + c->nframes;
+	return 0;
 }
 
 int sig_decode(const uint64_t *words, uint32_t nwords, struct sig_call *ret_call)
 {
-	struct sig_call c = {.peer = SIG_ANY, .recv_peer = SIG_ANY};
 	if (nwords < 2)
 		return -EBADMSG;
-	c.op = (uint16_t)words[0];
-	c.shape = (enum sig_shape)(words[0] >> 16 & 0xff);
-	c.flags = (uint8_t)(words[0] >> 24);
-	c.nlist = (uint32_t)(words[0] >> 32 & 0xffff);
-	c.nframes = (uint32_t)(words[0] >> 48 & 0xff);
-	c.address = words[1];
-	c.literal_follows = c.shape == SIG_TIME && c.nlist == 1;
-	c.continues = (c.shape == SIG_COMPLETE || c.shape == SIG_START) && words[0] >> 56 == 1;
-	c.partitioned = (c.shape == SIG_SEND || c.shape == SIG_RECV) && words[0] >> 56 == 1;
-	int used = decode_shape(words + 2, nwords - 2, &c, (unsigned)(words[0] >> 56));
-	if (used < 0 || c.nframes > nwords - 2 - (uint32_t)used)
-		return -EBADMSG;
-	c.frames = words + 2 + used;
-	c.nwords = 2 + (uint32_t)used + c.nframes;
-	*ret_call = c;
+	const struct sig_call head = {.op = (uint16_t)words[0],
+				      .shape = (enum sig_shape)(words[0] >> 16 & 0xff),
+				      .flags = (uint8_t)(words[0] >> 24),
+				      .address = words[1],
+				      .comm = SIG_NO_COMM,
+				      .peer = SIG_ANY,
+				      .recv_peer = SIG_ANY};
+	*ret_call = head;
+	if (decode_body(words, nwords, ret_call) == 0)
+		return 0;
+	*ret_call = head;
+	ret_call->shape = SIG_TIME;
+	ret_call->unknown = true;
+	ret_call->nwords = nwords;
 	return 0;
 }
 

@@ -48,20 +48,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* One row a shape; the number is its place, so rows are only appended. sig.c has a decode_<name>() of each: what that
+ * sets is all that the analysis goes by. A reader that does not know a shape tells such calls by their time. */
+#define SIG_SHAPE_TABLE(ROW) \
+	ROW(SIG_TIME, time) \
+	ROW(SIG_SEND, p2p) \
+	ROW(SIG_RECV, p2p) \
+	ROW(SIG_SENDRECV, sendrecv) \
+	ROW(SIG_PROBE, probe) \
+	ROW(SIG_START, requests) \
+	ROW(SIG_COMPLETE, requests) \
+	ROW(SIG_COLL, coll) \
+	ROW(SIG_COMM, comm) \
+	ROW(SIG_REQUEST, requests) \
+	ROW(SIG_IO, io) \
+	ROW(SIG_RMA, rma) \
+	/* adding a shape: one row here, its words above, its decoder */
+
 enum sig_shape {
-	SIG_TIME = 0,
-	SIG_SEND = 1,
-	SIG_RECV = 2,
-	SIG_SENDRECV = 3,
-	SIG_PROBE = 4,
-	SIG_START = 5,
-	SIG_COMPLETE = 6,
-	SIG_COLL = 7,
-	SIG_COMM = 8,
-	SIG_REQUEST = 9,
-	SIG_IO = 10,
-	SIG_RMA = 11,
-	SIG_SHAPES
+#define ROW(shape, decoder) shape,
+	SIG_SHAPE_TABLE(ROW)
+#undef ROW
+		SIG_SHAPES
 };
 
 enum sig_flag {
@@ -155,6 +163,7 @@ enum sig_io_how {
 #define SIG_ANY (-1)
 #define SIG_ROOT (-3) /* MPI_ROOT of an inter-communicator */
 #define SIG_NO_ROOT (-1)
+#define SIG_NO_COMM 0xffffffffu
 
 struct sig_run {
 	uint64_t value;
@@ -169,7 +178,7 @@ struct sig_call {
 	uint8_t flags;
 	enum sig_coll coll;
 	uint64_t address;
-	uint32_t comm; /* SEND, RECV, SENDRECV, PROBE, COLL; COMM: the parent */
+	uint32_t comm; /* SEND, RECV, SENDRECV, PROBE, COLL; COMM: the parent; SIG_NO_COMM: none */
 	int32_t peer;  /* SENDRECV: the destination; COLL: the root; RMA: the target */
 	int32_t tag;
 	uint32_t datatype;
@@ -183,6 +192,8 @@ struct sig_call {
 	uint32_t object;			   /* IO: file id; RMA: window id */
 	uint64_t bytes;				   /* PROBE, IO; RMA: to the target */
 	uint64_t fetched_bytes;			   /* RMA: from the target */
+	uint64_t
+		moved_bytes; /* by the call, where its words tell: not of messages and collectives, see postproc/bytes.c */
 	enum sig_rma rma;
 	uint32_t assertion, lock_type; /* RMA synchronisation */
 	enum sig_io io;
@@ -197,9 +208,11 @@ struct sig_call {
 	bool literal_follows; /* TIME with list = 1 */
 	bool partitioned;     /* SEND, RECV */
 	bool continues;	      /* START or COMPLETE with kind = 1 */
+	bool unknown;	      /* a TIME in place of what this program cannot decode */
 };
 
-/* Decode one signature; 0 or -EBADMSG. Every count is checked against nwords. */
+/* Decode one signature; every count is checked against nwords. A shape or kind not known here, or words that do not
+ * fill their shape, make an unknown one: operation, flags and address are told. 0, or -EBADMSG below two words. */
 int sig_decode(const uint64_t *words, uint32_t nwords, struct sig_call *ret_call);
 /* Walk the runs: *index starts at 0 and advances by words. 1 and *ret_run, 0 at the end. */
 int sig_next_run(const struct sig_call *call, uint32_t *index, struct sig_run *ret_run);

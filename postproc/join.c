@@ -114,12 +114,6 @@ static void join_message(const struct step *s, const struct process *p, struct s
 							      : bytes_of(p, c->recv_count, c->recv_datatype);
 }
 
-static bool has_comm(enum sig_shape shape)
-{
-	return shape == SIG_SEND || shape == SIG_RECV || shape == SIG_SENDRECV || shape == SIG_PROBE ||
-	       shape == SIG_COLL || shape == SIG_COMM;
-}
-
 static int join_sig(struct step *s, struct process *p, struct sig *sig)
 {
 	if (!sig->defined)
@@ -128,7 +122,7 @@ static int join_sig(struct step *s, struct process *p, struct sig *sig)
 	sig->object = objects_of(p, &sig->call);
 	if (sig->call.shape == SIG_RMA && sig->object != NONE)
 		sig->comm = s->windows.at[sig->object].comm;
-	if (has_comm(sig->call.shape))
+	if (sig->call.comm != SIG_NO_COMM)
 		sig->comm = mapped(p->comms.at, p->comms.n, sig->call.comm);
 	join_message(s, p, sig);
 	return sites_add(s, p, sig);

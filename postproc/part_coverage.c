@@ -12,7 +12,7 @@
 #define MISSING_NODES_MAX 1024
 
 struct tally {
-	uint64_t events, lost;
+	uint64_t events, lost, unknown_sigs, unknown_calls, unknown_defs;
 	uint32_t missing, killed, unfinished, gaps;
 };
 
@@ -63,6 +63,29 @@ static void explain_fields(struct step *s, uint32_t rank, uint32_t *named)
 			    rank, modules);
 }
 
+/* A newer tracer's, or one that was taught a call that this analysis was not. */
+static void tally_unknown(const struct process *p, struct tally *t)
+{
+	t->unknown_sigs += p->unknown_sigs;
+	t->unknown_defs += p->unknown_defs;
+	for (size_t i = 0; i < p->sigs.n; i++)
+		t->unknown_calls += p->sigs.at[i].call.unknown ? p->sigs.at[i].calls : 0;
+}
+
+static void explain_unknown(struct step *s, const struct tally *t)
+{
+	if (t->unknown_sigs > 0)
+		step_reason(s,
+			    "%" PRIu64 " calls (%" PRIu64
+			    " signatures) are of a kind that this program does not know: only "
+			    "their number and time are told",
+			    t->unknown_calls, t->unknown_sigs);
+	if (t->unknown_defs > 0)
+		step_reason(s,
+			    "%" PRIu64 " definitions are of a kind that this program does not know and were left out",
+			    t->unknown_defs);
+}
+
 static void tally_rank(struct step *s, uint32_t rank, struct tally *t, uint32_t *named)
 {
 	const struct process *p = s->ranks[rank];
@@ -77,6 +100,7 @@ static void tally_rank(struct step *s, uint32_t rank, struct tally *t, uint32_t 
 		t->lost += p->threads.at[i].lost + unusable(&p->threads.at[i]);
 		t->gaps += p->threads.at[i].gap;
 	}
+	tally_unknown(p, t);
 	explain_exit(s, rank, &named[0]);
 	explain_losses(s, rank, &named[1]);
 	explain_fields(s, rank, &named[2]);
@@ -255,6 +279,7 @@ int part_coverage(struct analysis *a)
 	explain_rest(s, named[2], "ranks have objects that are not in the record");
 	explain_ranks(s, &t);
 	explain_files(s);
+	explain_unknown(s, &t);
 	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 && s->nodes.n == s->nnodes &&
 		      s->unfinished_files == 0 && s->damaged_bytes == 0 && s->bad_blocks == 0;
 	explain_unmatched(s, &a->matching.unmatched, &a->ops.counts);
@@ -266,6 +291,9 @@ int part_coverage(struct analysis *a)
 	json_put(c, "events", (double)t.events);
 	json_put(c, "events_lost", (double)t.lost);
 	json_put(c, "calls_before_init", calls_before_init(s));
+	json_put(c, "unknown_signatures", (double)t.unknown_sigs);
+	json_put(c, "unknown_calls", (double)t.unknown_calls);
+	json_put(c, "unknown_definitions", (double)t.unknown_defs);
 	put_reasons(s, c);
 	put_unmatched(a, c);
 	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state", a->complete ? "completed" : "partial");

@@ -116,7 +116,9 @@ struct process {
 	VEC(struct neighbors) neighbors;
 	VEC(uint64_t) type_bytes; /* datatype sizes by local id */
 	VEC(struct module_at) modules;
-	uint32_t bad_blocks; /* that did not inflate or decode */
+	uint32_t bad_blocks;   /* that did not inflate or decode */
+	uint64_t unknown_sigs; /* of which only operation and time are understood */
+	uint64_t unknown_defs; /* definitions of a type not known here, left out */
 };
 
 struct node {

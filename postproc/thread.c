@@ -29,6 +29,10 @@ static struct sig *sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
 static int keep_def(struct reader *r, const struct mpic_def *d)
 {
 	uint32_t index;
+	if (d->type == 0 || d->type >= MPIC_DEF_TYPES) {
+		r->p->unknown_defs++;
+		return 0;
+	}
 	if (d->type != MPIC_DEF_SIG)
 		return vec_push(&r->p->defs, *d);
 	struct sig *sig = sig_at(r, d->id, &index);
@@ -37,6 +41,7 @@ static int keep_def(struct reader *r, const struct mpic_def *d)
 	if (sig_decode(d->words, d->nwords, &sig->call) < 0)
 		return -EBADMSG;
 	sig->defined = true;
+	r->p->unknown_sigs += sig->call.unknown;
 	return 0;
 }
 
@@ -103,6 +108,7 @@ static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *inde
 	}
 	if (sig_decode((const uint64_t *)(const void *)words.data, ev->nextra, &fresh.call) < 0)
 		return -EBADMSG;
+	r->p->unknown_sigs += fresh.call.unknown;
 	fresh.calls = calls_of(&fresh, ev, fresh.call.nwords);
 	fresh.ticks = ev->exit_tick - ev->enter_tick;
 	struct sig *coarse = &r->p->sigs.at[*index];

@@ -65,7 +65,7 @@ static void print_sig(const struct mpic_block *b, const struct mpic_def *d)
 	cJSON *line = begin(b);
 	number(line, "sig", d->id);
 	number(line, "calls", d->id < SIGS_MAX ? (double)calls[d->id] : -1);
-	if (sig_decode(d->words, d->nwords, &c) < 0) {
+	if (sig_decode(d->words, d->nwords, &c) < 0 || c.unknown) {
 		cJSON_AddStringToObject(line, "error", "does not decode");
 		print(line);
 		return;

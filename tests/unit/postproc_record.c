@@ -46,3 +46,84 @@ Test(record, events_behind_a_hole_are_counted_and_totals_stay_exact)
 			expect_gap(thread, which, BLOCK_BROKEN);
 		}
 }
+
+Test(record, calls_of_an_unknown_kind_are_counted_and_lose_nothing_else)
+{
+	static const struct {
+		unsigned shape, kind, nwords;
+	} rows[] = {
+		{SIG_SHAPES, 0, 3}, {200, 7, 9}, {SIG_COLL, COLL_KINDS, 3}, {SIG_RMA, RMA_KINDS, 3}, {SIG_SEND, 0, 1}};
+	const uint64_t words[9] = {0};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct program *p = program_create(2, 1);
+		for (unsigned r = 0; r < 2; r++) {
+			program_words(p, r, (struct call){.op = "MPI_Pack", .from_us = 10, .to_us = 12, .line = 3},
+				      rows[i].shape, rows[i].kind, words, rows[i].nwords);
+			program_words(p, r, (struct call){.op = "MPI_Pack", .from_us = 20, .to_us = 22, .line = 4},
+				      rows[i].shape, rows[i].kind, words, rows[i].nwords);
+			program_words(p, r, (struct call){.op = "MPI_Unpack", .from_us = 30, .to_us = 32}, SIG_TIME, 0,
+				      words, 0);
+			program_coll(p, r,
+				     (struct call){.op = "MPI_Barrier",
+						   .from_us = 40,
+						   .to_us = 45,
+						   .peer = SIG_NO_ROOT,
+						   .coll = COLL_BARRIER});
+		}
+		cJSON *root = analyse_program(p, 100);
+		cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Pack"), "calls"), 4, "row %zu", i);
+		cr_expect_float_eq(field(find_text(root, "operations", "op", "MPI_Pack"), "time_s"), 8e-6, 1e-9);
+		cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Unpack"), "calls"), 2);
+		cr_expect_eq(at_path(root, "summary.barriers"), 2);
+		cr_expect_eq(at_path(root, "coverage.unmatched.collectives"), 0);
+		cr_expect_eq(at_path(root, "coverage.unknown_signatures"), 4);
+		cr_expect_eq(at_path(root, "coverage.unknown_calls"), 4);
+		cr_expect(cJSON_IsTrue(node_at(root, "coverage.complete")));
+		cr_expect_eq(cJSON_GetArraySize(node_at(root, "coverage.reasons")), 1);
+		cJSON_Delete(root);
+	}
+}
+
+/* The next request's number counts this one, whatever it was. */
+Test(record, an_unknown_call_that_starts_a_request_takes_its_number)
+{
+	struct program *p = program_create(2, 1);
+	const uint64_t words[3] = {0};
+	program_words(p, 0, (struct call){.op = "MPI_Inew", .from_us = 1, .to_us = 2, .flags = SIG_STARTS_REQUEST}, 99,
+		      0, words, 3);
+	struct done first = {program_serial(p, 0), NO_STATUS, 0, 0, false};
+	program_recv(p, 0,
+		     (struct call){.op = "MPI_Irecv",
+				   .from_us = 3,
+				   .to_us = 4,
+				   .peer = SIG_ANY,
+				   .bytes = 64,
+				   .flags = SIG_STARTS_REQUEST | SIG_ANY_SOURCE});
+	struct done both[2] = {first, {program_serial(p, 0), 1, 0, 48, false}};
+	program_wait(p, 0, (struct call){.op = "MPI_Waitall", .from_us = 10, .to_us = 20}, both, 2);
+	program_send(p, 1, (struct call){.op = "MPI_Send", .from_us = 5, .to_us = 6, .bytes = 48});
+	cJSON *root = analyse_program(p, 100);
+	cr_expect_eq(at_path(root, "summary.transfers"), 1);
+	cr_expect_eq(at_path(root, "summary.bytes"), 48);
+	cr_expect_null(find_text(root, "issues", "issue", "request_leak"));
+	cJSON_Delete(root);
+}
+
+Test(record, definitions_of_an_unknown_kind_are_left_out_and_counted)
+{
+	struct program *p = program_create(2, 1);
+	program_unknown_def(p);
+	for (unsigned r = 0; r < 2; r++)
+		program_coll(p, r,
+			     (struct call){.op = "MPI_Barrier",
+					   .from_us = 40,
+					   .to_us = 45,
+					   .peer = SIG_NO_ROOT,
+					   .coll = COLL_BARRIER});
+	cJSON *root = analyse_program(p, 100);
+	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Barrier"), "calls"), 2);
+	cr_expect_eq(at_path(root, "coverage.unknown_definitions"), 2);
+	cr_expect_eq(at_path(root, "coverage.unknown_signatures"), 0);
+	cr_expect(cJSON_IsTrue(node_at(root, "coverage.complete")));
+	cJSON_Delete(root);
+}

@@ -57,6 +57,7 @@ struct program {
 	const char *ops[OPS_MAX];
 	unsigned nops;
 	const char *job_id, *nodelist;
+	bool unknown_def;
 };
 
 struct program *program_create(unsigned ranks, unsigned nodes)
@@ -257,6 +258,20 @@ void program_coll(struct program *p, unsigned rank, struct call c)
 	record(p, rank, &c, words, 5 + c.nsizes);
 }
 
+void program_words(struct program *p, unsigned rank, struct call c, unsigned shape, unsigned kind,
+		   const uint64_t *words, unsigned n)
+{
+	uint64_t all[2 + 16] = {sig_head(op_id(p, c.op), (enum sig_shape)shape, c.flags, 0, 0, kind), address_of(&c)};
+	cr_assert_leq(n, 16);
+	memcpy(all + 2, words, n * sizeof(*words));
+	record(p, rank, &c, all, 2 + n);
+}
+
+void program_unknown_def(struct program *p)
+{
+	p->unknown_def = true;
+}
+
 uint64_t program_serial(const struct program *p, unsigned rank)
 {
 	return p->rank[rank].threads[0].next_serial - 1;
@@ -350,6 +365,8 @@ static void write_defs(struct buf *file, const struct program *p, unsigned rank,
 {
 	_cleanup_buf_ struct buf defs = {0};
 	const struct thread_record *t = &p->rank[rank].threads[thread];
+	if (p->unknown_def)
+		mpic_put_def_name(&defs, (enum mpic_def_type)77, 0, "x");
 	for (unsigned i = 0; thread == 0 && i < p->nops; i++)
 		mpic_put_def_name(&defs, MPIC_DEF_OP, i, p->ops[i]);
 	if (thread == 0)

@@ -47,6 +47,11 @@ void program_send(struct program *p, unsigned rank, struct call c);
 void program_recv(struct program *p, unsigned rank, struct call c);
 void program_sendrecv(struct program *p, unsigned rank, struct call c);
 void program_coll(struct program *p, unsigned rank, struct call c);
+/* A call with this signature behind operation and address: what another tracer might write. shape may be any number. */
+void program_words(struct program *p, unsigned rank, struct call c, unsigned shape, unsigned kind,
+		   const uint64_t *words, unsigned n);
+/* Put a definition of a type that nobody knows in front of all others. */
+void program_unknown_def(struct program *p);
 /* The three above with SIG_STARTS_REQUEST in flags start a request; this is the serial of the last
  * one. */
 uint64_t program_serial(const struct program *p, unsigned rank);
