@@ -174,13 +174,20 @@ static int start_one(void *context, uint32_t i, struct request *r)
 	return activate(w, r);
 }
 
+/* Only messages are cancelled: of other requests the flag is what the MPI library happened to leave there (Open MPI does
+ * not set that of files). */
+static bool is_message(const struct sig *sig)
+{
+	return sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV;
+}
+
 /* What the status of a completed receive or read says. */
 static void take_status(struct walk *w, struct request *r, const struct sig_status *status)
 {
 	const struct sig *sig = &w->p->sigs.at[r->sig];
 	if (sig->call.shape == SIG_IO && sig->object != NONE && status->bytes < sig->call.bytes)
 		w->o->unread[sig->object] += sig->call.bytes - status->bytes;
-	if (status->cancelled) {
+	if (status->cancelled && is_message(sig)) {
 		if (r->send != NONE)
 			w->o->sends.at[r->send].flags |= P2P_CANCELLED;
 		if (r->recv != NONE)

@@ -127,3 +127,23 @@ Test(record, definitions_of_an_unknown_kind_are_left_out_and_counted)
 	cr_expect(cJSON_IsTrue(node_at(root, "coverage.complete")));
 	cJSON_Delete(root);
 }
+
+/* Open MPI leaves the flag of a file's request as it found the memory. */
+Test(record, only_messages_are_cancelled)
+{
+	struct program *p = program_create(1, 1);
+	const uint64_t words[2] = {sig_pair(0, IO_EXPLICIT), 64};
+	program_words(p, 0,
+		      (struct call){.op = "MPI_File_iread_at", .from_us = 1, .to_us = 2, .flags = SIG_STARTS_REQUEST},
+		      SIG_IO, IO_READ, words, 2);
+	struct done read = {program_serial(p, 0), 0, 0, 64, true};
+	program_wait(p, 0, (struct call){.op = "MPI_Wait", .from_us = 3, .to_us = 4}, &read, 1);
+	program_recv(
+		p, 0,
+		(struct call){.op = "MPI_Irecv", .from_us = 5, .to_us = 6, .bytes = 8, .flags = SIG_STARTS_REQUEST});
+	struct done receive = {program_serial(p, 0), 0, 0, 0, true};
+	program_wait(p, 0, (struct call){.op = "MPI_Wait", .from_us = 7, .to_us = 8, .line = 1}, &receive, 1);
+	cJSON *root = analyse_program(p, 100);
+	cr_expect_eq(at_path(root, "coverage.unmatched.cancelled"), 1);
+	cJSON_Delete(root);
+}
