@@ -30,6 +30,8 @@ static int compute(struct analysis *a, struct error *e)
 		code = traffic_collective(a->step, &a->ops, &a->coll);
 	if (code == 0)
 		code = traffic_rma(a->step, &a->rma);
+	if (code == 0)
+		code = bytes_count(a->step, &a->ops, &a->matching, &a->moved);
 	return code == 0 ? ranks_total(a) : code;
 }
 
@@ -58,6 +60,7 @@ void analysis_done(struct analysis *a)
 	traffic_done(&a->p2p);
 	traffic_done(&a->coll);
 	traffic_done(&a->rma);
+	moved_done(&a->moved);
 	free(a->ranks);
 	memset(a, 0, sizeof(*a));
 }

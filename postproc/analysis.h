@@ -3,6 +3,7 @@
  * member(s) to a->root, and one row in PARTS; parts run in that order. */
 #pragma once
 
+#include "postproc/bytes.h"
 #include "postproc/clock.h"
 #include "postproc/json.h"
 #include "postproc/match.h"
@@ -28,6 +29,7 @@ struct analysis {
 	struct clock_result clock;
 	struct waits waits;
 	struct traffic p2p, coll, rma;
+	struct moved moved;
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;
@@ -64,8 +66,6 @@ struct analysis {
 PARTS(DECLARE_PART)
 #undef DECLARE_PART
 
-/* part_operations.c: payload bytes of one call, as "operations" and "callsites" count them. */
-uint64_t sig_bytes(const struct sig *sig);
 /* ranks.c: fill a->ranks and what follows from it. 0 or -ENOMEM. */
 int ranks_total(struct analysis *a);
 /* The whole analysis of a loaded step; a->root is complete on success. */

@@ -5,11 +5,6 @@
 
 #define BATCH 4096u
 
-static uint64_t bytes_of(const struct sig *sig)
-{
-	return (sig->call.flags & SIG_PERSISTENT) != 0 ? 0 : sig_bytes(sig);
-}
-
 static int32_t peer_of(const struct sig *sig)
 {
 	int32_t peer = sig->call.shape == SIG_RECV ? sig->recv_peer : sig->peer;
@@ -26,7 +21,6 @@ static void fill_event(const struct step *s, const struct process *p, const stru
 	*to = (struct mpix_event){
 		.start_ns = ev->start_ns,
 		.end_ns = ev->end_ns,
-		.bytes = bytes_of(sig),
 		.calls = ev->calls,
 		.peer = peer_of(sig),
 		.tag = sig->call.tag,
@@ -39,16 +33,21 @@ static void fill_event(const struct step *s, const struct process *p, const stru
 	};
 }
 
-static int write_rank(const struct step *s, uint32_t rank, struct mpix_writer *w, struct error *e)
+static int write_rank(const struct analysis *a, uint32_t rank, struct moved_walk *walk, struct mpix_writer *w,
+		      struct error *e)
 {
+	const struct step *s = a->step;
 	const struct process *p = s->ranks[rank];
 	struct mpix_event *events = malloc((p->events.n + 1) * sizeof(*events));
 	if (events == NULL)
 		return fail(e, -ENOMEM, "out of memory for %zu events of rank %u", p->events.n, rank);
 	uint64_t n = 0;
-	for (size_t i = 0; i < p->events.n; i++)
-		if (p->events.at[i].calls > 0) /* else it continues the one before */
-			fill_event(s, p, &p->events.at[i], &events[n++]);
+	for (uint32_t i = 0; i < p->events.n; i++) {
+		if (p->events.at[i].calls == 0) /* it continues the one before */
+			continue;
+		fill_event(s, p, &p->events.at[i], &events[n]);
+		events[n++].bytes = bytes_of_event(walk, s, &a->ops, &a->moved, rank, i);
+	}
 	int code = mpix_writer_events(w, rank, events, n, e);
 	free(events);
 	return code;
@@ -56,12 +55,13 @@ static int write_rank(const struct step *s, uint32_t rank, struct mpix_writer *w
 
 static int write_events(const struct analysis *a, struct mpix_writer *w, struct error *e)
 {
+	struct moved_walk walk = {0};
 	struct progress p;
 	int code = 0;
 	progress_begin(&p, "writing", a->step->nranks);
 	for (uint32_t r = 0; r < a->step->nranks && code == 0; r++) {
 		if (a->step->ranks[r] != NULL && a->step->ranks[r]->events.n > 0)
-			code = write_rank(a->step, r, w, e);
+			code = write_rank(a, r, &walk, w, e);
 		progress_at(&p, r);
 	}
 	progress_end(&p);

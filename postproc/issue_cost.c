@@ -9,7 +9,6 @@
 
 struct cost {
 	double ns;
-	uint64_t calls, bytes;
 	uint32_t site; /* of the largest part */
 	double site_ns;
 };
@@ -18,8 +17,6 @@ static void add(struct cost *c, const struct process *p, const struct sig *sig)
 {
 	double ns = (double)sig->ticks * p->ns_per_tick;
 	c->ns += ns;
-	c->calls += sig->calls;
-	c->bytes += sig->calls * sig_bytes(sig);
 	if (ns > c->site_ns) {
 		c->site_ns = ns;
 		c->site = sig->site;

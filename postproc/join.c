@@ -80,7 +80,7 @@ static int join_late(struct step *s, struct process *p, const struct mpic_def *d
 	if (comm == NONE)
 		return 0;
 	if (d->type == MPIC_DEF_TOPOLOGY)
-		return vec_push(&p->neighbors, (struct neighbors){comm, d->out_neighbors});
+		return vec_push(&p->neighbors, (struct neighbors){comm, d->in_neighbors, d->out_neighbors});
 	if (d->type == MPIC_DEF_COMM_NAME)
 		comms_name(s, comm, d->name);
 	if (d->type == MPIC_DEF_COMM && s->comms.at[comm].created_by == NONE) {

@@ -1,5 +1,4 @@
-/* part_callsites.c - "callsites": where in the source the calls stand; exact calls, time and bytes.
- */
+/* part_callsites.c - "callsites": where in the source the calls stand; exact calls, time and bytes (bytes.h). */
 #include "postproc/analysis.h"
 #include "postproc/lines.h"
 #include "postproc/modules_shown.h"
@@ -23,8 +22,7 @@ static void add_process(struct site_total *totals, const struct process *p)
 		struct site_total *t = &totals[sig->site];
 		t->calls += sig->calls;
 		t->ns += (double)sig->ticks * p->ns_per_tick;
-		if ((sig->call.flags & (SIG_PERSISTENT | SIG_FAILED)) == 0)
-			t->bytes += sig->calls * sig_bytes(sig);
+		t->bytes += sig->moved_bytes;
 	}
 }
 

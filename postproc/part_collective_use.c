@@ -12,8 +12,8 @@ static bool is_rooted(enum sig_coll kind)
 	       kind == COLL_SCATTER || kind == COLL_SCATTERV;
 }
 
-/* Operations are counted at the root; bytes where they leave: at the root, or at the leaves. */
-static void add_rooted(struct root_use *roots, const struct step *s, uint32_t r, const struct sig *sig)
+/* Operations are counted at the root, bytes at the leaves. Persistent ones with each start: see put_roots(). */
+static void add_rooted(struct root_use *roots, const struct step *s, uint32_t r, const struct sig *sig, uint64_t calls)
 {
 	if (!sig->defined || sig->call.shape != SIG_COLL || !is_rooted(sig->call.coll) || sig->comm == NONE)
 		return;
@@ -21,9 +21,9 @@ static void add_rooted(struct root_use *roots, const struct step *s, uint32_t r,
 	if (root < 0 || (uint32_t)root >= s->nranks)
 		return;
 	if ((uint32_t)root == r)
-		roots[root].operations += sig->calls;
+		roots[root].operations += calls;
 	else
-		roots[root].bytes += sig->calls * sig_bytes(sig);
+		roots[root].bytes += calls * sig->call_bytes;
 }
 
 static int put_roots(struct analysis *a)
@@ -33,8 +33,16 @@ static int put_roots(struct analysis *a)
 	if (roots == NULL)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < s->nranks; r++)
-		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++)
-			add_rooted(roots, s, r, &s->ranks[r]->sigs.at[i]);
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++) {
+			const struct sig *sig = &s->ranks[r]->sigs.at[i];
+			if ((sig->call.flags & SIG_PERSISTENT) == 0)
+				add_rooted(roots, s, r, sig, sig->calls);
+		}
+	for (size_t i = 0; i < a->ops.colls.n; i++) {
+		const struct coll_op *op = &a->ops.colls.at[i];
+		if (op->channel != 0)
+			add_rooted(roots, s, op->rank, &s->ranks[op->rank]->sigs.at[op->sig], 1);
+	}
 	cJSON *list = json_array(a->root, "collective_roots");
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		if (roots[r].operations == 0)

@@ -23,7 +23,7 @@ static void add_process(struct use *uses, const struct process *p)
 			if (sig->call.io == IO_READ || sig->call.io == IO_WRITE)
 				u->collective += (sig->call.io_how & IO_COLLECTIVE) != 0 ? sig->calls : 0;
 		}
-		u->bytes[sig->call.io] += sig->calls * sig_bytes(sig);
+		u->bytes[sig->call.io] += sig->moved_bytes;
 	}
 }
 

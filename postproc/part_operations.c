@@ -1,7 +1,5 @@
-/* part_operations.c - "operations": calls, time and bytes by MPI function, exact from the totals. bytes: sent by
- * sends, received by receives (posted size for nonblocking receives); for collectives what the calling ranks sent
- * by the operation's meaning counted at the caller: bytes to one peer. MPI_PROC_NULL: none. One-sided calls: both
- * ways. Files: what was moved, or asked for where the call returns before. */
+/* part_operations.c - "operations": calls, time and bytes by MPI function, exact from the totals; bytes.h says what
+ * bytes are. */
 #include "postproc/analysis.h"
 
 struct op_total {
@@ -16,29 +14,6 @@ static int by_time(const void *a, const void *b)
 	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : (x->op > y->op) - (x->op < y->op);
 }
 
-uint64_t sig_bytes(const struct sig *sig)
-{
-	switch (sig->call.shape) {
-	case SIG_SEND:
-		return sig->bytes;
-	case SIG_RECV:
-		return sig->recv_bytes;
-	case SIG_SENDRECV:
-		return sig->bytes + sig->recv_bytes;
-	case SIG_COLL:
-		return sig->call.send_unit_bytes > sig->call.recv_unit_bytes ? sig->call.send_unit_bytes
-									     : sig->call.recv_unit_bytes;
-	case SIG_IO: /* a split call is counted where it ends: what it moved is known only then */
-		return (sig->call.io_how & IO_BEGIN) != 0 ? 0 : sig->call.bytes;
-	case SIG_RMA:
-		return sig->call.peer == SIG_PROC_NULL ? 0 : sig->call.bytes + sig->call.fetched_bytes;
-	case SIG_PROBE:
-		return sig->call.bytes;
-	default:
-		return 0;
-	}
-}
-
 static void add_process(struct op_total *totals, const struct process *p)
 {
 	for (size_t i = 0; i < p->sigs.n; i++) {
@@ -48,8 +23,7 @@ static void add_process(struct op_total *totals, const struct process *p)
 		struct op_total *t = &totals[sig->op];
 		t->calls += sig->calls;
 		t->ns += (double)sig->ticks * p->ns_per_tick;
-		if ((sig->call.flags & (SIG_PERSISTENT | SIG_FAILED)) == 0)
-			t->bytes += sig->calls * sig_bytes(sig);
+		t->bytes += sig->moved_bytes;
 	}
 }
 

@@ -41,6 +41,8 @@ struct sig {
 	int32_t peer, recv_peer;    /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
 	uint64_t bytes, recv_bytes; /* of a message sent, and of one received (or room for it) */
 	uint64_t calls, ticks;	    /* exact totals */
+	uint64_t call_bytes;	    /* of one call, as far as its own record tells; see bytes.h */
+	uint64_t moved_bytes;	    /* of all of them, as every table counts them */
 	uint64_t parts;		    /* events that only continue the one before (call.continues) */
 	bool defined;
 };
@@ -86,10 +88,10 @@ struct thread {
 	uint64_t read;	      /* of them, those that could be decoded */
 };
 
-/* Whom a process sends to in the neighbourhood collectives of one communicator. */
+/* Whom a process hears from and sends to in the neighbourhood collectives of one communicator. */
 struct neighbors {
-	uint32_t comm;	 /* index into step.comms */
-	struct span out; /* i32 each: ranks of it, negative for none */
+	uint32_t comm;	     /* index into step.comms */
+	struct span in, out; /* i32 each: ranks of it, negative for none */
 };
 
 struct process {

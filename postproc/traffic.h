@@ -22,6 +22,27 @@ int traffic_p2p(const struct step *s, const struct ops *o, struct traffic *ret_t
 /* What collectives move by their meaning (SEMANTICS.md 5): root to leaf, leaf to root, all pairs.
  */
 int traffic_collective(const struct step *s, const struct ops *o, struct traffic *ret_traffic);
+/* Every flow of one call of a v or w form, or of a neighbourhood collective, that leaves src for somebody else. */
+void traffic_listed(const struct step *s, uint32_t src, const struct sig *sig,
+		    void (*flow)(void *context, int32_t dst, uint64_t bytes), void *context);
+
+/* The neighbours of p in a communicator (index into step.comms), or NULL. */
+const struct neighbors *traffic_neighbors(const struct process *p, uint32_t comm);
+
+/* Neighbours but the rank itself and none at all, in order, each with its bytes: as many for each, or by the list. */
+struct neighbor_walk {
+	const struct comm *comm;
+	const struct sig_call *call;
+	struct cursor ranks;
+	uint32_t rank, at;
+	uint64_t bytes, left;
+	bool listed;
+};
+
+struct neighbor_walk neighbor_walk(const struct step *s, uint32_t rank, const struct sig *sig, struct span neighbors,
+				   uint64_t bytes, bool listed);
+bool neighbor_next(struct neighbor_walk *w, int32_t *ret_rank, uint64_t *ret_bytes);
+
 /* One-sided calls, from where the data lay to where it went. */
 int traffic_rma(const struct step *s, struct traffic *ret_traffic);
 void traffic_done(struct traffic *t);

@@ -40,20 +40,7 @@ static void spread(struct row *r, const struct even *v)
 			row_add(r, to[i], v->count, v->bytes);
 }
 
-/* Sizes per peer from the list {bytes:48 | repeat:16}. */
-static void add_list(struct row *r, const struct sig *sig, uint64_t count)
-{
-	uint32_t n, at = 0;
-	const int32_t *to = partners(&r->s->comms.at[sig->comm], &n);
-	for (uint32_t i = 0; i < sig->call.nlist; i++) {
-		uint64_t bytes = sig->call.list[i] & 0xffffffffffffull, repeat = sig->call.list[i] >> 48;
-		for (uint64_t k = 0; k < repeat && at < n; k++, at++)
-			if (to[at] != (int32_t)r->src && bytes > 0)
-				row_add(r, to[at], count, count * bytes);
-	}
-}
-
-static const struct neighbors *neighbors_of(const struct process *p, uint32_t comm)
+const struct neighbors *traffic_neighbors(const struct process *p, uint32_t comm)
 {
 	for (size_t i = 0; i < p->neighbors.n; i++)
 		if (p->neighbors.at[i].comm == comm)
@@ -61,25 +48,89 @@ static const struct neighbors *neighbors_of(const struct process *p, uint32_t co
 	return NULL;
 }
 
-/* The same bytes to every out-neighbour, or by the list. */
-static void add_neighbors(struct row *r, const struct sig *sig, uint64_t count)
+struct neighbor_walk neighbor_walk(const struct step *s, uint32_t rank, const struct sig *sig, struct span neighbors,
+				   uint64_t bytes, bool listed)
 {
-	const struct comm *c = &r->s->comms.at[sig->comm];
-	const struct neighbors *to = neighbors_of(r->s->ranks[r->src], sig->comm);
-	bool listed = sig->call.coll == COLL_NEIGHBOR_ALLTOALLV;
-	struct cursor out = cursor_over(to != NULL ? to->out.data : NULL, to != NULL ? to->out.len_bytes : 0);
-	uint64_t bytes = sig->call.send_unit_bytes, left = 0;
-	uint32_t at = 0, rank;
-	while (rd_u32(&out, &rank) == 0) {
-		while (listed && left == 0 && at < sig->call.nlist) {
-			bytes = sig->call.list[at] & 0xffffffffffffull;
-			left = sig->call.list[at++] >> 48;
+	return (struct neighbor_walk){.comm = &s->comms.at[sig->comm],
+				      .call = &sig->call,
+				      .ranks = cursor_over(neighbors.data, neighbors.len_bytes),
+				      .rank = rank,
+				      .bytes = bytes,
+				      .listed = listed};
+}
+
+bool neighbor_next(struct neighbor_walk *w, int32_t *ret_rank, uint64_t *ret_bytes)
+{
+	uint32_t rank;
+	while (rd_u32(&w->ranks, &rank) == 0) {
+		while (w->listed && w->left == 0 && w->at < w->call->nlist) {
+			w->bytes = w->call->list[w->at] & 0xffffffffffffull;
+			w->left = w->call->list[w->at++] >> 48;
 		}
-		if (listed && left-- == 0)
-			return;
-		if (rank < c->size && c->group[rank] != (int32_t)r->src && !(listed && bytes == 0))
-			row_add(r, c->group[rank], count, count * bytes);
+		if (w->listed && w->left-- == 0)
+			return false;
+		if (rank >= w->comm->size || w->comm->group[rank] == (int32_t)w->rank)
+			continue;
+		*ret_rank = w->comm->group[rank];
+		*ret_bytes = w->bytes;
+		return true;
 	}
+	return false;
+}
+
+/* Sizes per peer from the list {bytes:48 | repeat:16}. */
+static void listed_peers(const struct step *s, uint32_t src, const struct sig *sig,
+			 void (*flow)(void *context, int32_t dst, uint64_t bytes), void *context)
+{
+	uint32_t n, at = 0;
+	const int32_t *to = partners(&s->comms.at[sig->comm], &n);
+	for (uint32_t i = 0; i < sig->call.nlist; i++) {
+		uint64_t bytes = sig->call.list[i] & 0xffffffffffffull, repeat = sig->call.list[i] >> 48;
+		for (uint64_t k = 0; k < repeat && at < n; k++, at++)
+			if (to[at] != (int32_t)src && bytes > 0)
+				flow(context, to[at], bytes);
+	}
+}
+
+/* The same bytes to every out-neighbour, or by the list. */
+static void to_neighbors(const struct step *s, uint32_t src, const struct sig *sig,
+			 void (*flow)(void *context, int32_t dst, uint64_t bytes), void *context)
+{
+	const struct neighbors *n = traffic_neighbors(s->ranks[src], sig->comm);
+	bool listed = sig->call.coll == COLL_NEIGHBOR_ALLTOALLV;
+	struct neighbor_walk w =
+		neighbor_walk(s, src, sig, n != NULL ? n->out : (struct span){0}, sig->call.send_unit_bytes, listed);
+	uint64_t bytes;
+	int32_t dst;
+	while (neighbor_next(&w, &dst, &bytes))
+		if (!listed || bytes > 0)
+			flow(context, dst, bytes);
+}
+
+void traffic_listed(const struct step *s, uint32_t src, const struct sig *sig,
+		    void (*flow)(void *context, int32_t dst, uint64_t bytes), void *context)
+{
+	if (coll_is_neighborhood(sig->call.coll))
+		to_neighbors(s, src, sig, flow, context);
+	else
+		listed_peers(s, src, sig, flow, context);
+}
+
+struct listed {
+	struct row *row;
+	uint64_t count;
+};
+
+static void add_flow(void *context, int32_t dst, uint64_t bytes)
+{
+	const struct listed *l = context;
+	row_add(l->row, dst, l->count, l->count * bytes);
+}
+
+static void add_listed(struct row *r, const struct sig *sig, uint64_t count)
+{
+	struct listed l = {r, count};
+	traffic_listed(r->s, r->src, sig, add_flow, &l);
 }
 
 static void add_scan(struct row *r, const struct sig *sig, uint64_t count)
@@ -104,7 +155,7 @@ static int add_coll(struct row *r, struct evens *v, const struct sig *sig, uint6
 		return is_root(r, sig) ? add_even(v, sig->comm, count, bytes) : 0;
 	case COLL_SCATTERV:
 		if (is_root(r, sig))
-			add_list(r, sig, count);
+			add_listed(r, sig, count);
 		return 0;
 	case COLL_REDUCE:
 	case COLL_GATHER:
@@ -120,12 +171,10 @@ static int add_coll(struct row *r, struct evens *v, const struct sig *sig, uint6
 		return add_even(v, sig->comm, count, bytes);
 	case COLL_ALLTOALLV:
 	case COLL_REDUCE_SCATTER:
-		add_list(r, sig, count);
-		return 0;
 	case COLL_NEIGHBOR:
 	case COLL_NEIGHBOR_ALLGATHERV:
 	case COLL_NEIGHBOR_ALLTOALLV:
-		add_neighbors(r, sig, count);
+		add_listed(r, sig, count);
 		return 0;
 	case COLL_SCAN:
 	case COLL_EXSCAN:

@@ -240,6 +240,157 @@ Test(match, spreads_alltoallv_by_its_sizes)
 	cJSON_Delete(root);
 }
 
+static double op_bytes(const cJSON *root, const char *op)
+{
+	return field(find_text(root, "operations", "op", op), "bytes");
+}
+
+static double site_bytes(const cJSON *root, const char *address)
+{
+	return field(find_text(root, "callsites", "address", address), "bytes");
+}
+
+static double sum_bytes(const cJSON *root, const char *list)
+{
+	const cJSON *row;
+	double sum = 0;
+	cJSON_ArrayForEach(row, node_at(root, list)) sum += field(row, "bytes");
+	return sum;
+}
+
+/* Every byte of the matrices is sent by one call and received by another. */
+static void expect_balance(const cJSON *root)
+{
+	double moved = sum_bytes(root, "matrix.p2p") + sum_bytes(root, "matrix.collective");
+	cr_expect_eq(sum_bytes(root, "operations"), 2 * moved, "%g of %g", sum_bytes(root, "operations"), 2 * moved);
+	cr_expect_eq(sum_bytes(root, "callsites"), 2 * moved);
+}
+
+Test(bytes, of_collectives_are_what_a_rank_sends_and_receives)
+{
+	struct program *p = program_create(4, 1);
+	all_call(p, "MPI_Bcast", COLL_BCAST, 1, 10, 10);
+	all_call(p, "MPI_Reduce", COLL_REDUCE, 2, 100, 20);
+	all_call(p, "MPI_Allreduce", COLL_ALLREDUCE, SIG_NO_ROOT, 7, 25);
+	all_call(p, "MPI_Alltoall", COLL_ALLTOALL, SIG_NO_ROOT, 1000, 30);
+	all_call(p, "MPI_Scan", COLL_SCAN, SIG_NO_ROOT, 10000, 40);
+	all_call(p, "MPI_Barrier", COLL_BARRIER, SIG_NO_ROOT, 0, 50);
+	for (unsigned r = 0; r < 4; r++) {
+		struct call c = {.op = "MPI_Reduce_scatter",
+				 .from_us = 60,
+				 .to_us = 65,
+				 .peer = SIG_NO_ROOT,
+				 .coll = COLL_REDUCE_SCATTER,
+				 .sizes = (uint64_t[]){1, 20, 300, 4000},
+				 .nsizes = 4};
+		program_coll(p, r, c);
+		c = (struct call){.op = "MPI_Gatherv",
+				  .from_us = 70,
+				  .to_us = 75,
+				  .peer = 3,
+				  .coll = COLL_GATHERV,
+				  .bytes = r + 1,
+				  .sizes = (uint64_t[]){1, 2, 3, 4},
+				  .nsizes = r == 3 ? 4 : 0};
+		program_coll(p, r, c);
+	}
+	cJSON *root = analyse_program(p, 100);
+	cr_expect_eq(op_bytes(root, "MPI_Bcast"), 2 * 3 * 10);
+	cr_expect_eq(op_bytes(root, "MPI_Reduce"), 2 * 3 * 100);
+	cr_expect_eq(op_bytes(root, "MPI_Allreduce"), 2 * 12 * 7);
+	cr_expect_eq(op_bytes(root, "MPI_Alltoall"), 2 * 12 * 1000);
+	cr_expect_eq(op_bytes(root, "MPI_Scan"), 2 * 6 * 10000);
+	cr_expect_eq(op_bytes(root, "MPI_Barrier"), 0);
+	cr_expect_eq(op_bytes(root, "MPI_Reduce_scatter"), 2 * 3 * 4321);
+	cr_expect_eq(op_bytes(root, "MPI_Gatherv"), 2 * (1 + 2 + 3));
+	expect_balance(root);
+	cJSON_Delete(root);
+}
+
+/* Rank r sends (dst + 1) * unit bytes to each dst. */
+static void alltoallv(struct program *p, unsigned r, double at, unsigned unit, unsigned line)
+{
+	program_coll(p, r,
+		     (struct call){.op = "MPI_Alltoallv",
+				   .from_us = at,
+				   .to_us = at + 5,
+				   .peer = SIG_NO_ROOT,
+				   .coll = COLL_ALLTOALLV,
+				   .sizes = (uint64_t[]){unit, 2 * unit, 3 * unit},
+				   .nsizes = 3,
+				   .line = line});
+}
+
+/* Rank 0 calls from line 1 in the first operation of each pair, from line 2 in the second; the others send more in it. */
+static cJSON *two_sites(bool events, unsigned pairs)
+{
+	struct program *p = program_create(3, 1);
+	for (unsigned r = 0; r < 3 && !events; r++)
+		program_budget_spent(p, r);
+	for (unsigned i = 0; i < pairs; i++)
+		for (unsigned r = 0; r < 3; r++) {
+			alltoallv(p, r, 20 * i + 1, r == 0 ? 1 : 10, r == 0 ? 1 : 3 + r);
+			alltoallv(p, r, 20 * i + 11, r == 0 ? 1 : 1000, r == 0 ? 2 : 3 + r);
+		}
+	return analyse_program(p, 20 * pairs + 20);
+}
+
+Test(bytes, of_alltoallv_come_from_the_partners_call_by_call)
+{
+	cJSON *root = two_sites(true, 5);
+	cr_expect_eq(op_bytes(root, "MPI_Alltoallv"), 5 * 2.0 * (2 * 5 + (10 + 1000) * (4 + 3)));
+	cr_expect_eq(site_bytes(root, "0x400011"), 5 * (5 + 20)); /* sent 2 + 3, got 10 of each */
+	cr_expect_eq(site_bytes(root, "0x400021"), 5 * (5 + 2000));
+	expect_balance(root);
+	cJSON_Delete(root);
+}
+
+Test(bytes, of_alltoallv_without_events_are_shared_by_calls_and_add_up)
+{
+	cJSON *root = two_sites(false, 5);
+	cr_expect_eq(op_bytes(root, "MPI_Alltoallv"), 5 * 2.0 * (2 * 5 + (10 + 1000) * (4 + 3)));
+	cr_expect_eq(site_bytes(root, "0x400011"), 5 * (5 + 1010));
+	cr_expect_eq(site_bytes(root, "0x400021"), 5 * (5 + 1010));
+	expect_balance(root);
+	cJSON_Delete(root);
+}
+
+Test(bytes, of_persistent_requests_stand_at_their_starts)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned r = 0; r < 2; r++) {
+		struct call init = {.op = "MPI_Send_init",
+				    .from_us = 1,
+				    .to_us = 2,
+				    .peer = 1,
+				    .bytes = 100,
+				    .flags = SIG_STARTS_REQUEST | SIG_PERSISTENT,
+				    .line = 1};
+		if (r == 0) {
+			program_send(p, r, init);
+		} else {
+			init.op = "MPI_Recv_init";
+			init.peer = 0;
+			program_recv(p, r, init);
+		}
+		uint64_t serial = program_serial(p, r);
+		for (int i = 1; i <= 3; i++) {
+			struct done done = {serial, NO_STATUS, 0, 0, false};
+			program_start(
+				p, r,
+				(struct call){.op = "MPI_Start", .from_us = 10 * i, .to_us = 10 * i + 1, .line = 2},
+				&serial, 1);
+			program_wait(p, r, (struct call){.op = "MPI_Wait", .from_us = 10 * i + 2, .to_us = 10 * i + 3},
+				     &done, 1);
+		}
+	}
+	cJSON *root = analyse_program(p, 100);
+	cr_expect_eq(op_bytes(root, "MPI_Start"), 600);
+	cr_expect_eq(op_bytes(root, "MPI_Send_init"), 0);
+	expect_balance(root);
+	cJSON_Delete(root);
+}
+
 Test(match, keeps_totals_exact_when_the_event_budget_is_spent)
 {
 	struct program *p = program_create(2, 1);
