@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TRACING_SHARE_MAX 0.02 /* of a rank's time: beyond it, it is named */
+
 #define TOP 8 /* rows of a table */
 
 /* ---- numbers ---- */
@@ -153,6 +155,7 @@ static void put_reasons(const cJSON *coverage)
 static void put_trust(const cJSON *a)
 {
 	const cJSON *coverage = json_child(a, "coverage"), *clock = json_child(a, "clock");
+	const cJSON *tracing = json_child(a, "overhead");
 	double lost = json_number(coverage, "events_lost", 0), seen = json_number(coverage, "ranks_seen", -1);
 	double expected = json_number(coverage, "ranks_expected", -1);
 	printf("Trust       %s: %s calls recorded, ", json_true(coverage, "complete") ? "complete" : "PARTIAL",
@@ -162,8 +165,11 @@ static void put_trust(const cJSON *a)
 		printf("; %.0f of %.0f ranks", seen, expected);
 	if (json_number(clock, "error_bound_us", 0) > 0)
 		printf("; clocks agree within %.1f us", json_number(clock, "error_bound_us", 0));
-	if (json_number(json_child(a, "overhead"), "share", -1) >= 0)
-		printf("; tracing cost %.2f %%", json_number(json_child(a, "overhead"), "share", 0) * 100);
+	if (json_number(tracing, "share", -1) >= 0)
+		printf("; tracing cost %.2f %%", json_number(tracing, "share", 0) * 100);
+	if (json_number(tracing, "worst_share", 0) > TRACING_SHARE_MAX)
+		printf(" (rank %.0f: %.2f %%)", json_number(tracing, "worst_rank", 0),
+		       json_number(tracing, "worst_share", 0) * 100);
 	putchar('\n');
 	put_reasons(coverage);
 }

@@ -12,11 +12,14 @@
 
 /* One rank, exact from its totals. Times in ns. */
 struct rank_totals {
-	double region_ns;  /* from the exit of MPI_Init to the enter of MPI_Finalize (or its end) */
-	double mpi_ns;	   /* inside MPI in that region, thread 0 */
-	double useful_ns;  /* the rest of it */
-	double startup_ns; /* in MPI_Init and MPI_Finalize */
-	uint64_t calls;	   /* of all threads */
+	double region_ns;		    /* from the exit of MPI_Init to the enter of MPI_Finalize (or its end) */
+	double mpi_ns;			    /* inside MPI in that region, thread 0 */
+	double tracing_ns;		    /* the tracer's own, thread 0: neither in MPI nor useful */
+	double useful_ns;		    /* the rest of it */
+	double startup_ns;		    /* in MPI_Init and MPI_Finalize */
+	uint64_t calls;			    /* of all threads */
+	double threads_tracing_ns, slow_ns; /* thread time of all threads: in tracing, of it on slow paths */
+	uint64_t slow_calls, threads;	    /* threads: that called MPI */
 	uint64_t completions, barriers, collectives;
 	uint64_t messages_out, messages_in, bytes_out, bytes_in, peers; /* point-to-point */
 	uint64_t coll_bytes_out, coll_bytes_in;
@@ -66,6 +69,10 @@ struct analysis {
 PARTS(DECLARE_PART)
 #undef DECLARE_PART
 
+#define TRACING_SHARE_MAX 0.02 /* a rank's time in the tracer beyond which figures must be read with care */
+
+/* ranks.c: share of a rank's thread time that the tracer took, 0 to 1. */
+double tracing_share(const struct rank_totals *t);
 /* ranks.c: fill a->ranks and what follows from it. 0 or -ENOMEM. */
 int ranks_total(struct analysis *a);
 /* The whole analysis of a loaded step; a->root is complete on success. */

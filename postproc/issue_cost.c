@@ -1,5 +1,5 @@
-/* issue_cost.c - issues about what communication costs beyond waiting: collectives, small messages,
- * files. */
+/* issue_cost.c - issues about what communication costs beyond waiting: collectives, small messages, files; and what
+ * tracing it costs. */
 #include "postproc/issues.h"
 
 #include <stdio.h>
@@ -127,4 +127,51 @@ void issue_io_wait(const struct analysis *a, struct finding *f)
 		 "Use collective calls (MPI_File_write_all), fewer and larger accesses, or "
 		 "nonblocking ones; ask for the "
 		 "file system's striping.");
+}
+
+/* Ranks beyond the threshold, and the worst of them. */
+static uint32_t worst_traced(const struct analysis *a, struct finding *f)
+{
+	uint32_t worst = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		const struct rank_totals *t = &a->ranks[r];
+		f->loss_s += t->threads_tracing_ns / 1e9;
+		if (tracing_share(t) > tracing_share(&a->ranks[worst]))
+			worst = r;
+		if (tracing_share(t) > TRACING_SHARE_MAX)
+			finding_add_rank(f, r);
+	}
+	return worst;
+}
+
+void issue_tracing_cost(const struct analysis *a, struct finding *f)
+{
+	uint32_t worst = a->step->nranks > 0 ? worst_traced(a, f) : 0;
+	const struct rank_totals *t = &a->ranks[worst];
+	char total[32], slow[32];
+	f->metric = "largest share of a rank's time that tracing took";
+	f->value = a->step->nranks > 0 ? tracing_share(t) : 0;
+	f->threshold = TRACING_SHARE_MAX;
+	f->severity = f->value * 4;
+	f->found = f->value > f->threshold;
+	if (!f->found)
+		return;
+	snprintf(f->what, sizeof(f->what),
+		 "Tracing itself took %.1f %% of rank %u's time: %.0f calls, %.0f of them new ones that took %s; %s on "
+		 "all "
+		 "ranks.",
+		 f->value * 100, worst, (double)t->calls, (double)t->slow_calls, duration_text(t->slow_ns / 1e9, slow),
+		 duration_text(f->loss_s, total));
+	snprintf(f->why, sizeof(f->why),
+		 "Each call costs some tens of nanoseconds; one that differs from all before it (its size, tag, "
+		 "datatype or communicator) some microseconds. This time is left out of the useful time, but the run "
+		 "was "
+		 "that much longer, and waits may have grown with it.");
+	snprintf(
+		f->next, sizeof(f->next), "%s",
+		t->slow_ns > t->threads_tracing_ns / 2
+			? "Reuse communicators, datatypes and tags where the program makes new ones in a loop; trace a "
+			  "longer run, in which new calls are rarer."
+			: "Join small calls (Testsome, larger messages), or trace with --mpitrace=profile, which keeps "
+			  "totals only.");
 }

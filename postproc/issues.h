@@ -42,6 +42,7 @@ struct finding {
 	ROW(communication_imbalance) \
 	ROW(link_hotspot) \
 	ROW(io_wait) \
+	ROW(tracing_cost) \
 	ROW(slow_node) \
 	ROW(oversubscription) \
 	ROW(unmatched) \

@@ -159,10 +159,21 @@ static struct finding *next_best(const struct analysis *a, struct finding *all)
 	return best;
 }
 
+/* The worst finding's sentence; and what tracing cost, where it is too much and not that finding itself. */
+static void put_verdict(struct analysis *a, const struct finding *all, const struct finding *worst)
+{
+	const char *nothing = a->ranks_seen < 2 ? "one rank: there is nothing to exchange" : "nothing to fix";
+	char text[2 * FINDING_TEXT_MAX + 2];
+	snprintf(text, sizeof(text), "%s", worst != NULL ? worst->what : nothing);
+	for (size_t i = 0; i < NISSUES; i++)
+		if (all[i].found && &all[i] != worst && issues[i].look == issue_tracing_cost)
+			snprintf(text, sizeof(text), "%s %s", worst->what, all[i].what);
+	json_put_text(a->root, "verdict", text);
+}
+
 int part_issues(struct analysis *a)
 {
 	struct finding *all = calloc(NISSUES, sizeof(*all)), *f;
-	const char *verdict = a->ranks_seen < 2 ? "one rank: there is nothing to exchange" : "nothing to fix";
 	if (all == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < NISSUES; i++) {
@@ -171,7 +182,7 @@ int part_issues(struct analysis *a)
 	}
 	cJSON *list = json_array(a->root, "issues");
 	f = next_best(a, all);
-	json_put_text(a->root, "verdict", f != NULL ? f->what : verdict);
+	put_verdict(a, all, f);
 	for (; f != NULL; f = next_best(a, all)) {
 		put_finding(a, list, f);
 		f->found = false;

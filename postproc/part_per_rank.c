@@ -49,6 +49,7 @@ int part_per_rank(struct analysis *a)
 		json_put_text(row, "node", p == NULL ? NULL : s->nodes.at[p->node].name);
 		json_put(row, "useful_s", t->useful_ns / 1e9);
 		json_put(row, "mpi_s", t->mpi_ns / 1e9);
+		json_put(row, "tracing_s", t->tracing_ns / 1e9);
 		json_put_seconds(row, "wait_s", a->waits.by_rank[r]);
 		json_put_seconds(row, "caused_wait_s", a->waits.caused[r]);
 		json_put(row, "startup_s", t->startup_ns / 1e9);

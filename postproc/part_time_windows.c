@@ -8,6 +8,7 @@ struct window {
 	uint64_t events, bytes, transfers, completions, barriers, collectives;
 	int64_t class_ns[MPIX_CLASSES]; /* all ranks, thread 0 */
 	int64_t wait_ns, present_ns;
+	double tracing_ns;
 };
 
 struct windows {
@@ -33,7 +34,8 @@ static void add_stretch(const struct windows *w, int64_t from, int64_t to, int64
 	}
 }
 
-static void add_event(struct windows *w, const struct step *s, const struct process *p, const struct event *ev)
+static void add_event(struct windows *w, const struct step *s, const struct process *p, const struct event *ev,
+		      double tracing_ns)
 {
 	const struct sig *sig = &p->sigs.at[ev->sig];
 	enum mpix_class class = step_class(s, sig);
@@ -44,15 +46,26 @@ static void add_event(struct windows *w, const struct step *s, const struct proc
 	at->collectives += class == MPIX_COLL;
 	if (sig->thread != 0)
 		return;
+	at->tracing_ns += (double)ev->calls * tracing_ns;
 	add_stretch(w, ev->start_ns, ev->end_ns, &w->at[0].class_ns[class], sizeof(struct window));
 	add_stretch(w, ev->start_ns, ev->start_ns + ev->wait_ns, &w->at[0].wait_ns, sizeof(struct window));
 }
 
-static void add_rank(struct windows *w, const struct step *s, const struct process *p)
+/* The tracer's time, shared by calls. */
+static double tracing_per_call(const struct process *p, const struct rank_totals *t)
 {
+	uint64_t calls = 0;
+	for (size_t i = 0; i < p->sigs.n; i++)
+		calls += p->sigs.at[i].thread == 0 ? p->sigs.at[i].calls : 0;
+	return calls > 0 ? t->tracing_ns / (double)calls : 0;
+}
+
+static void add_rank(struct windows *w, const struct step *s, const struct process *p, const struct rank_totals *t)
+{
+	double tracing_ns = tracing_per_call(p, t);
 	int64_t from = p->start_ns, to = p->end_ns;
 	for (size_t i = 0; i < p->events.n; i++) {
-		add_event(w, s, p, &p->events.at[i]);
+		add_event(w, s, p, &p->events.at[i], tracing_ns);
 		if (from == TIME_ABSENT || p->events.at[i].start_ns < from)
 			from = p->events.at[i].start_ns;
 		if (to == TIME_ABSENT || p->events.at[i].end_ns > to)
@@ -79,7 +92,8 @@ static void put_window(const struct windows *w, cJSON *list, unsigned i)
 	json_put(row, "collectives", (double)at->collectives);
 	for (unsigned c = 1; c < MPIX_CLASSES; c++)
 		add_ns(&mpi_ns, at->class_ns[c]);
-	json_put_seconds(row, "useful_s", at->present_ns > mpi_ns ? at->present_ns - mpi_ns : 0);
+	double useful_ns = (double)at->present_ns - (double)mpi_ns - at->tracing_ns;
+	json_put(row, "useful_s", useful_ns > 0 ? useful_ns / 1e9 : 0);
 	json_put_seconds(row, "mpi_s", mpi_ns);
 	json_put_seconds(row, "wait_s", at->wait_ns);
 	cJSON *classes = json_object(row, "classes_s");
@@ -96,7 +110,7 @@ int part_time_windows(struct analysis *a)
 	w->length_ns = s->runtime_ns / WINDOWS + 1;
 	for (uint32_t r = 0; r < s->nranks; r++)
 		if (s->ranks[r] != NULL)
-			add_rank(w, s, s->ranks[r]);
+			add_rank(w, s, s->ranks[r], &a->ranks[r]);
 	for (size_t i = 0; i < a->matching.messages.n; i++) {
 		const struct p2p_op *send = &a->ops.sends.at[a->matching.messages.at[i].send];
 		struct window *at = &w->at[window_of(w, op_event(s, send->rank, send->post)->start_ns)];

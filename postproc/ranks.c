@@ -1,6 +1,8 @@
 /* ranks.c - what each rank did, exact from its totals. No clock of another node is needed. */
 #include "postproc/analysis.h"
 
+#include <math.h>
+
 static bool is_startup(const struct step *s, const struct sig *sig)
 {
 	const char *name = sig->op == NONE ? "" : s->ops.at[sig->op];
@@ -34,6 +36,41 @@ static void add_sig(const struct step *s, const struct process *p, const struct 
 		t->barriers += sig->calls;
 	else if (sig->call.shape == SIG_COLL)
 		t->collectives += sig->calls;
+}
+
+/* What the tracer took for itself: of each call what an ordinary one costs, measured by the process when it began; those
+ * on a slow path were measured one by one. */
+static void add_tracing(const struct process *p, struct rank_totals *t)
+{
+	double per_call = isnan(p->overhead_ns) ? 0 : p->overhead_ns;
+	for (uint32_t i = 0; i < p->threads.n; i++) {
+		const struct thread *th = &p->threads.at[i];
+		double slow_ns = (double)th->slow_ticks * p->ns_per_tick;
+		uint64_t calls = 0;
+		for (size_t k = 0; k < p->sigs.n; k++)
+			calls += p->sigs.at[k].thread == i ? p->sigs.at[k].calls : 0;
+		double ns = slow_ns + (calls > th->slow_calls ? (double)(calls - th->slow_calls) * per_call : 0);
+		t->threads += calls > 0;
+		t->slow_calls += th->slow_calls;
+		t->slow_ns += slow_ns;
+		t->threads_tracing_ns += ns;
+		if (i == 0)
+			t->tracing_ns = ns;
+	}
+}
+
+/* Never more than there is besides MPI. */
+static double useful_of(struct rank_totals *t)
+{
+	double rest = t->region_ns > t->mpi_ns ? t->region_ns - t->mpi_ns : 0;
+	t->tracing_ns = fmin(t->tracing_ns, rest);
+	return rest - t->tracing_ns;
+}
+
+double tracing_share(const struct rank_totals *t)
+{
+	double all = t->region_ns * (double)t->threads;
+	return all > 0 ? fmin(1, t->threads_tracing_ns / all) : 0;
 }
 
 static int64_t last_exit(const struct process *p)
@@ -99,7 +136,8 @@ int ranks_total(struct analysis *a)
 		for (size_t i = 0; i < p->sigs.n; i++)
 			add_sig(s, p, &p->sigs.at[i], t);
 		t->region_ns = region_of(p);
-		t->useful_ns = t->region_ns > t->mpi_ns ? t->region_ns - t->mpi_ns : 0;
+		add_tracing(p, t);
+		t->useful_ns = useful_of(t);
 		a->ranks_seen++;
 		sum += t->useful_ns;
 		if (t->region_ns > a->longest_region_ns)

@@ -86,6 +86,8 @@ struct thread {
 	uint64_t left_out;    /* events after the gap */
 	uint64_t written;     /* events in the file, as its writer says; 0 = it does not say */
 	uint64_t read;	      /* of them, those that could be decoded */
+	uint64_t slow_calls;  /* told on a slow path: a new signature, datatype or communicator */
+	uint64_t slow_ticks;  /* spent there, after the calls */
 };
 
 /* Whom a process hears from and sends to in the neighbourhood collectives of one communicator. */

@@ -38,12 +38,16 @@ static void write_overhead(struct page *p)
 {
 	const cJSON *overhead = field(p->model->root, "overhead");
 	double per_call = field_number(overhead, "ns_per_call"), share = field_number(overhead, "share");
+	double slow = field_number(overhead, "slow_calls"), worst = field_number(overhead, "worst_share");
 	if (isnan(per_call) && isnan(share))
 		return;
-	put(p,
-	    "<div><dt>Cost of tracing, estimated</dt><dd>%s of the time<small>%s a "
-	    "call</small></dd></div>\n",
-	    fmt_share(share).s, fmt_time(per_call * 1e-9).s);
+	put(p, "<div><dt>Cost of tracing, estimated</dt><dd>%s of the time<small>%s a call", fmt_share(share).s,
+	    fmt_time(per_call * 1e-9).s);
+	if (slow > 0)
+		put(p, "; %s slow ones, %s", fmt_count(slow).s, fmt_time(field_number(overhead, "slow_s")).s);
+	if (worst > 0)
+		put(p, "; at most %s, rank %.0f", fmt_share(worst).s, field_number(overhead, "worst_rank"));
+	put(p, "</small></dd></div>\n");
 }
 
 static void write_clock(struct page *p)

@@ -27,6 +27,7 @@ static const struct {
 	{"idle_ranks", "ranks with next to nothing to do"},
 	{"stuck_at_end", "ranks that never left their last call"},
 	{"io_wait", "waiting for files"},
+	{"tracing_cost", "the tracing itself"},
 };
 
 const char *issue_phrase(const char *issue)
@@ -122,6 +123,19 @@ static void write_site(struct page *p, const cJSON *issue, const char *what)
 	put(p, ".");
 }
 
+/* Too much of the time went to the tracer, and the cause named before is another. */
+static void write_tracing(struct page *p, const cJSON *main)
+{
+	for (size_t i = 0; i < p->model->nissues; i++) {
+		const cJSON *issue = p->model->issue[i];
+		if (issue == main || strcmp(field_text(issue, "issue", ""), "tracing_cost") != 0)
+			continue;
+		put(p, "<p class=\"cause\">");
+		put_text(p, field_text(issue, "what", ""), SENTENCE_CHARS);
+		put(p, "</p>\n");
+	}
+}
+
 static void write_advice(struct page *p)
 {
 	const struct model *m = p->model;
@@ -135,6 +149,7 @@ static void write_advice(struct page *p)
 		write_site(p, issue, what);
 		put(p, "</p>\n");
 	}
+	write_tracing(p, issue);
 	if (*next != '\0') {
 		put(p, "<p class=\"first\"><b>Do first</b>");
 		put_text(p, next, SENTENCE_CHARS);

@@ -33,7 +33,7 @@ struct thread_record {
 	bool started; /* columns hold something */
 	struct block_record blocks[BLOCKS_MAX];
 	unsigned nblocks;
-	uint64_t next_serial, events, lost, previous_exit;
+	uint64_t next_serial, events, lost, previous_exit, slow_calls, slow_ticks;
 };
 
 struct rank_record {
@@ -267,6 +267,12 @@ void program_words(struct program *p, unsigned rank, struct call c, unsigned sha
 	record(p, rank, &c, all, 2 + n);
 }
 
+void program_slow(struct program *p, unsigned rank, unsigned thread, uint64_t calls, double us)
+{
+	p->rank[rank].threads[thread].slow_calls = calls;
+	p->rank[rank].threads[thread].slow_ticks = (uint64_t)llround(us * 1e3);
+}
+
 void program_unknown_def(struct program *p)
 {
 	p->unknown_def = true;
@@ -381,8 +387,12 @@ static void write_defs(struct buf *file, const struct program *p, unsigned rank,
 
 static void put_thread_meta(struct buf *meta, unsigned thread, const struct thread_record *t)
 {
-	buf_printf(meta, "%s{\"thread\":%u,\"events\":%llu,\"lost\":%llu}", thread > 0 ? "," : "", thread,
+	buf_printf(meta, "%s{\"thread\":%u,\"events\":%llu,\"lost\":%llu", thread > 0 ? "," : "", thread,
 		   (unsigned long long)t->events, (unsigned long long)t->lost);
+	if (t->slow_calls > 0)
+		buf_printf(meta, ",\"slow_calls\":%llu,\"slow_ticks\":%llu", (unsigned long long)t->slow_calls,
+			   (unsigned long long)t->slow_ticks);
+	buf_str(meta, "}");
 }
 
 static void write_meta(struct buf *file, const struct program *p, unsigned rank, double end_us)

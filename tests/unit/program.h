@@ -76,6 +76,8 @@ enum block_fate {
 
 /* What the thread recorded since its last block becomes an EVENTS block, which then has this fate. */
 void program_end_block(struct program *p, unsigned rank, unsigned thread, enum block_fate fate);
+/* What a thread of the rank spent on slow paths of the tracer; each other call costs 50 ns. */
+void program_slow(struct program *p, unsigned rank, unsigned thread, uint64_t calls, double us);
 /* Calls that were made but of which no event was kept: only totals. */
 void program_budget_spent(struct program *p, unsigned rank);
 /* The rank never came to MPI_Finalize; wait status as of waitpid(). */
