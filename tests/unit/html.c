@@ -55,6 +55,23 @@ Test(html, invalid_utf8_is_shown_as_bytes)
 	free(page);
 }
 
+Test(html, the_verdict_says_where_tracing_cost_too_much)
+{
+	size_t len_bytes;
+	char *page = page_of(
+		"{\"overhead\":{\"ns_per_call\":30,\"share\":0.03,\"slow_calls\":9,\"slow_s\":0.5,"
+		"\"worst_rank\":3,\"worst_share\":0.045},\"issues\":["
+		"{\"issue\":\"late_sender\",\"severity\":\"high\",\"score\":0.7,\"what\":\"Late.\"},"
+		"{\"issue\":\"tracing_cost\",\"severity\":\"low\",\"score\":0.2,\"what\":\"Tracing took 4.5 %.\"}]}",
+		&len_bytes);
+	cr_assert_not_null(page);
+	const char *figures = strstr(page, "class=\"figures\""), *said = strstr(page, "Tracing took 4.5 %.");
+	cr_expect(said != NULL && figures != NULL && said < figures, "in the masthead");
+	cr_expect_not_null(strstr(page, "9 slow ones, 500"));
+	cr_expect_not_null(strstr(page, "rank 3"));
+	free(page);
+}
+
 /* ---- pages of what was really traced: what they must say stands in the file ---- */
 
 static const cJSON *member(const cJSON *o, const char *key)
