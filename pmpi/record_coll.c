@@ -67,8 +67,9 @@ void record_list(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *
 	struct comm_view c = comm_find(comm);
 	uint32_t peers = kind == COLL_NEIGHBOR_ALLGATHERV  ? comm_neighbors(comm).in
 			 : kind == COLL_NEIGHBOR_ALLTOALLV ? comm_neighbors(comm).out
-			 : c.remote_size > 0		   ? c.remote_size
-							   : c.size;
+			 : kind == COLL_REDUCE_SCATTER ? c.size /* of an inter-communicator, too (MPI 4.0, 6.10.2) */
+			 : c.remote_size > 0	       ? c.remote_size
+						       : c.size;
 	uint64_t small[5 + 16 + FRAMES_MAX], *w = small;
 	uint32_t list = 0;
 

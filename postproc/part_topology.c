@@ -1,6 +1,7 @@
 /* part_topology.c - "topology": nodes, their sockets and cores, their place among the switches, and
  * who ran where. */
 #include "postproc/analysis.h"
+#include "topology/topology.h"
 
 #include <stdio.h>
 
@@ -29,7 +30,17 @@ static void put_pus(cJSON *row, const cJSON *pus)
 	}
 }
 
-static void put_ranks(const struct step *s, cJSON *row, uint32_t node)
+/* Which cores, sockets and NUMA domains of its node a rank may use. */
+static void put_binding(cJSON *rank, const cJSON *hardware, const char *cpus)
+{
+	static const char *const keys[] = {"cores", "sockets", "numa"};
+	cJSON *binding = topo_binding(hardware, cpus);
+	for (size_t i = 0; binding != NULL && i < sizeof(keys) / sizeof(keys[0]); i++)
+		cJSON_AddItemToObject(rank, keys[i], cJSON_DetachItemFromObject(binding, keys[i]));
+	cJSON_Delete(binding);
+}
+
+static void put_ranks(const struct step *s, cJSON *row, uint32_t node, const cJSON *hardware)
 {
 	cJSON *list = json_array(row, "ranks");
 	for (uint32_t r = 0; r < s->nranks; r++) {
@@ -40,25 +51,22 @@ static void put_ranks(const struct step *s, cJSON *row, uint32_t node)
 		json_put(rank, "rank", r);
 		json_put_text(rank, "cpus", p->cpus);
 		json_put(rank, "cpu", p->cpu);
+		put_binding(rank, hardware, p->cpus);
 	}
 }
 
-/* "core.leaf1.n3 switch.switch.node" (Slurm's address, then its pattern): the names before the
- * node's. */
+/* text: Slurm's address of the node, and its pattern, as in "core.leaf1.n3 switch.switch.node". */
 static void put_switches(cJSON *row, const char *text)
 {
-	char copy[1024], *save = NULL;
-	cJSON *switches = json_object(row, "switches"), *path = json_array(switches, "path");
-	snprintf(copy, sizeof(copy), "%s", text);
-	copy[strcspn(copy, " ")] = '\0';
-	char *name = strtok_r(copy, ".", &save);
-	for (char *next; name != NULL; name = next) {
-		next = strtok_r(NULL, ".", &save);
-		if (next != NULL)
-			json_push_text(path, name);
-		else
-			json_put_text(switches, "node", name);
+	char addr[1024];
+	const char *pattern = strchr(text, ' ');
+	snprintf(addr, sizeof(addr), "%.*s", (int)strcspn(text, " "), text);
+	cJSON *switches = topo_switches(addr, pattern != NULL ? pattern + 1 : NULL);
+	if (switches == NULL) { /* not known, or nonsense */
+		switches = cJSON_CreateObject();
+		json_array(switches, "path");
 	}
+	cJSON_AddItemToObject(row, "switches", switches);
 }
 
 int part_topology(struct analysis *a)
@@ -77,7 +85,7 @@ int part_topology(struct analysis *a)
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
 			copy_number(row, keys[k], hw);
 		put_pus(row, cJSON_GetObjectItemCaseSensitive(hw, "pu"));
-		put_ranks(s, row, i);
+		put_ranks(s, row, i, hw);
 	}
 	return 0;
 }

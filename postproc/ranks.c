@@ -38,8 +38,8 @@ static void add_sig(const struct step *s, const struct process *p, const struct 
 		t->collectives += sig->calls;
 }
 
-/* What the tracer took for itself: of each call what an ordinary one costs, measured by the process when it began; those
- * on a slow path were measured one by one. */
+/* What the tracer took for itself: of each call what an ordinary one costs, measured by the process when it began (most of
+ * it the clock, also on slow paths), and what slow paths took from the second clock reading on, measured one by one. */
 static void add_tracing(const struct process *p, struct rank_totals *t)
 {
 	double per_call = isnan(p->overhead_ns) ? 0 : p->overhead_ns;
@@ -49,7 +49,7 @@ static void add_tracing(const struct process *p, struct rank_totals *t)
 		uint64_t calls = 0;
 		for (size_t k = 0; k < p->sigs.n; k++)
 			calls += p->sigs.at[k].thread == i ? p->sigs.at[k].calls : 0;
-		double ns = slow_ns + (calls > th->slow_calls ? (double)(calls - th->slow_calls) * per_call : 0);
+		double ns = slow_ns + (double)calls * per_call;
 		t->threads += calls > 0;
 		t->slow_calls += th->slow_calls;
 		t->slow_ns += slow_ns;

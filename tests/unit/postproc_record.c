@@ -179,29 +179,29 @@ Test(record, the_tracer_s_own_time_is_neither_useful_nor_mpi)
 	const cJSON *first = find(root, "per_rank", "rank", 0, NULL), *second = find(root, "per_rank", "rank", 1, NULL);
 	cr_expect_float_eq(field(first, "mpi_s"), 1000e-6, 1e-9);
 	cr_expect_float_eq(field(first, "tracing_s"), 5e-6, 1e-9);	/* 100 calls of 50 ns */
-	cr_expect_float_eq(field(second, "tracing_s"), 904.5e-6, 1e-9); /* 90 of 50 ns, and the slow ones */
+	cr_expect_float_eq(field(second, "tracing_s"), 905e-6, 1e-9); /* 100 of 50 ns, and the slow ones */
 	cr_expect_float_eq(field(first, "useful_s"), 8995e-6, 1e-9);
-	cr_expect_float_eq(field(second, "useful_s"), 8095.5e-6, 1e-9);
-	cr_expect_float_eq(at_path(root, "efficiency.parallel"), (8995 + 8095.5) / 2 / 10000, 1e-9);
-	cr_expect_float_eq(at_path(root, "efficiency.load_balance"), (8995 + 8095.5) / 2 / 8995, 1e-9);
-	cr_expect_float_eq(useful_in_windows(root), (8995 + 8095.5) * 1e-6, 1e-6);
+	cr_expect_float_eq(field(second, "useful_s"), 8095e-6, 1e-9);
+	cr_expect_float_eq(at_path(root, "efficiency.parallel"), (8995 + 8095.0) / 2 / 10000, 1e-9);
+	cr_expect_float_eq(at_path(root, "efficiency.load_balance"), (8995 + 8095.0) / 2 / 8995, 1e-9);
+	cr_expect_float_eq(useful_in_windows(root), (8995 + 8095.0) * 1e-6, 1e-6);
 	cr_expect_float_eq(at_path(root, "overhead.ns_per_call"), 50, 1e-9);
-	cr_expect_float_eq(at_path(root, "overhead.share"), 909.5 / 20000, 1e-9);
+	cr_expect_float_eq(at_path(root, "overhead.share"), 910.0 / 20000, 1e-9);
 	cr_expect_eq(at_path(root, "overhead.slow_calls"), 10);
 	cr_expect_float_eq(at_path(root, "overhead.slow_s"), 900e-6, 1e-9);
 	cr_expect_eq(at_path(root, "overhead.worst_rank"), 1);
-	cr_expect_float_eq(at_path(root, "overhead.worst_share"), 0.09045, 1e-9);
+	cr_expect_float_eq(at_path(root, "overhead.worst_share"), 0.0905, 1e-9);
 	cJSON_Delete(root);
 }
 
 Test(record, tracing_that_costs_more_than_two_percent_of_a_rank_is_a_finding)
 {
-	cJSON *below = traced(195), *above = traced(196), *none = traced(0); /* 199.5, 200.5 and 5 us of 10,000 */
+	cJSON *below = traced(194), *above = traced(196), *none = traced(0); /* 199, 201 and 5 us of 10,000 */
 	const cJSON *issue = find_text(above, "issues", "issue", "tracing_cost");
 	cr_expect_null(find_text(none, "issues", "issue", "tracing_cost"));
 	cr_expect_null(find_text(below, "issues", "issue", "tracing_cost"));
 	cr_assert_not_null(issue);
-	cr_expect_float_eq(at_path(issue, "metric.value"), 0.02005, 1e-9);
+	cr_expect_float_eq(at_path(issue, "metric.value"), 0.0201, 1e-9);
 	cr_expect_eq(cJSON_GetArraySize(node_at(issue, "ranks")), 1);
 	cr_expect_eq(cJSON_GetArrayItem(node_at(issue, "ranks"), 0)->valueint, 1);
 	cr_expect_not_null(strstr(cJSON_GetStringValue(node_at(above, "verdict")), "Tracing itself took 2.0 %"));
