@@ -221,7 +221,7 @@ bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t 
 {
 	uint32_t body = head_bytes + tail_bytes, need = 8 + (body + 7) / 8 * 8;
 	if (!defs_room(s, need)) {
-		s->area->defs_missing++;
+		s->area->defs_missing += type != MPIC_DEF_SIG; /* an event carries the words of a signature instead */
 		return false;
 	}
 	uint32_t used = atomic_load_explicit(&s->defs->committed, memory_order_relaxed);

@@ -12,7 +12,7 @@
 #define MISSING_NODES_MAX 1024
 
 struct tally {
-	uint64_t events, lost, unknown_sigs, unknown_calls, unknown_defs;
+	uint64_t events, lost, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
 	uint32_t missing, killed, unfinished, gaps;
 };
 
@@ -68,6 +68,8 @@ static void tally_unknown(const struct process *p, struct tally *t)
 {
 	t->unknown_sigs += p->unknown_sigs;
 	t->unknown_defs += p->unknown_defs;
+	for (size_t i = 0; i < p->threads.n; i++)
+		t->missing_defs += p->threads.at[i].defs_missing;
 	for (size_t i = 0; i < p->sigs.n; i++)
 		t->unknown_calls += p->sigs.at[i].call.unknown ? p->sigs.at[i].calls : 0;
 }
@@ -80,6 +82,12 @@ static void explain_unknown(struct step *s, const struct tally *t)
 			    " signatures) are of a kind that this program does not know: only "
 			    "their number and time are told",
 			    t->unknown_calls, t->unknown_sigs);
+	if (t->missing_defs > 0)
+		step_reason(s,
+			    "%" PRIu64
+			    " communicators, datatypes, windows, files or names found no room in the tracer's "
+			    "definitions; what calls on them mean is not known",
+			    t->missing_defs);
 	if (t->unknown_defs > 0)
 		step_reason(s,
 			    "%" PRIu64 " definitions are of a kind that this program does not know and were left out",
@@ -280,8 +288,9 @@ int part_coverage(struct analysis *a)
 	explain_ranks(s, &t);
 	explain_files(s);
 	explain_unknown(s, &t);
-	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 && s->nodes.n == s->nnodes &&
-		      s->unfinished_files == 0 && s->damaged_bytes == 0 && s->bad_blocks == 0;
+	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 && t.missing_defs == 0 &&
+		      s->nodes.n == s->nnodes && s->unfinished_files == 0 && s->damaged_bytes == 0 &&
+		      s->bad_blocks == 0;
 	explain_unmatched(s, &a->matching.unmatched, &a->ops.counts);
 	cJSON *c = json_object(a->root, "coverage");
 	cJSON_AddBoolToObject(c, "complete", a->complete);
@@ -294,6 +303,7 @@ int part_coverage(struct analysis *a)
 	json_put(c, "unknown_signatures", (double)t.unknown_sigs);
 	json_put(c, "unknown_calls", (double)t.unknown_calls);
 	json_put(c, "unknown_definitions", (double)t.unknown_defs);
+	json_put(c, "definitions_missing", (double)t.missing_defs);
 	put_reasons(s, c);
 	put_unmatched(a, c);
 	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state", a->complete ? "completed" : "partial");

@@ -48,6 +48,7 @@ static int read_thread_meta(struct process *p, const cJSON *meta)
 		t->calls = (uint64_t)fmax(0, meta_number(item, "calls", 0));
 		t->written = (uint64_t)fmax(0, meta_number(item, "events", 0));
 		t->lost = (uint64_t)fmax(0, meta_number(item, "lost", 0));
+		t->defs_missing = (uint64_t)fmax(0, meta_number(item, "defs_missing", 0));
 		t->slow_calls = (uint64_t)fmax(0, meta_number(item, "slow_calls", 0));
 		t->slow_ticks = (uint64_t)fmax(0, meta_number(item, "slow_ticks", 0));
 		t->lost_from_ns = meta_tick(item, "lost_from_tick");

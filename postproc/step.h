@@ -80,14 +80,15 @@ struct object {
 /* How one thread of a process was recorded. */
 struct thread {
 	uint64_t events, calls, lost;
-	const char *why_lost; /* words for people, or NULL */
-	int64_t lost_from_ns; /* as event times; TIME_ABSENT: nothing was lost */
-	bool gap;	      /* a block in the middle is missing: events after it were dropped */
-	uint64_t left_out;    /* events after the gap */
-	uint64_t written;     /* events in the file, as its writer says; 0 = it does not say */
-	uint64_t read;	      /* of them, those that could be decoded */
-	uint64_t slow_calls;  /* told on a slow path: a new signature, datatype or communicator */
-	uint64_t slow_ticks;  /* spent there, after the calls */
+	const char *why_lost;  /* words for people, or NULL */
+	int64_t lost_from_ns;  /* as event times; TIME_ABSENT: nothing was lost */
+	bool gap;	       /* a block in the middle is missing: events after it were dropped */
+	uint64_t left_out;     /* events after the gap */
+	uint64_t written;      /* events in the file, as its writer says; 0 = it does not say */
+	uint64_t read;	       /* of them, those that could be decoded */
+	uint64_t defs_missing; /* definitions that the tracer had no room for */
+	uint64_t slow_calls;   /* told on a slow path: a new signature, datatype or communicator */
+	uint64_t slow_ticks;   /* spent there, after the calls */
 };
 
 /* Whom a process hears from and sends to in the neighbourhood collectives of one communicator. */

@@ -51,6 +51,21 @@ def cases(t, place):
             t.check(who + 'a million tests are few events', c['events'] < 100, c['events'])
 
 
+def full_definitions(t, place):
+    """What the tracer has no room for is a number, and the calls are there all the same."""
+    program = place.compile('hard.c', '-pthread')
+    run = place.traced(1, program, 'communicators', name='communicators')
+    who = '%s, 120,000 communicators: ' % place.flavour
+    t.equal(who + 'the program runs', (run.returncode, run.stderr if run.returncode else b''), (0, b''))
+    a = place.analysis('communicators')
+    ops, c = operations(a), a['coverage']
+    t.equal(who + 'calls are exact', (ops.get('MPI_Comm_dup'), ops.get('MPI_Comm_free'), c['events_lost']), (120000, 120000, 0))
+    known = len(a['communicators']) + a['communicators_left_out']
+    t.equal(who + 'each is defined, or counted as missing', known + c['definitions_missing'], 120000 + 2)
+    t.check(who + 'the coverage says so', c['definitions_missing'] > 0 and not c['complete'] and
+            any('found no room' in r for r in c['reasons']), c)
+
+
 def mpi4py(t):
     if subprocess.run(['/usr/bin/python3', '-c', 'import mpi4py.MPI'], capture_output=True).returncode != 0:
         return
@@ -70,6 +85,7 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             cases(t, place)
+            full_definitions(t, place)
     if shutil.which('mpirun.openmpi'):
         mpi4py(t)
     t.end()

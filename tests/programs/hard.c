@@ -198,6 +198,16 @@ static void errors(void)
 	printf("failed %d sum %d\n", failed, sum);
 }
 
+/* More communicators than a thread may define. */
+static void communicators(void)
+{
+	for (int i = 0; i < 120000; i++) {
+		MPI_Comm c;
+		MPI_Comm_dup(MPI_COMM_SELF, &c);
+		MPI_Comm_free(&c);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *which = argc > 1 ? argv[1] : "";
@@ -223,6 +233,8 @@ int main(int argc, char **argv)
 		jumps();
 	if (strcmp(which, "errors") == 0)
 		errors();
+	if (strcmp(which, "communicators") == 0)
+		communicators();
 	MPI_Finalize();
 	return 0;
 }
