@@ -59,7 +59,7 @@ static void record_idup(struct call_span *s, uint32_t op, MPI_Comm comm, const M
 	uint64_t w[3 + FRAMES_MAX];
 	w[0] = sig_head((uint16_t)op, SIG_COMM, SIG_STARTS_REQUEST | s->failed, 0, 0, 0);
 	w[1] = s->address;
-	w[2] = sig_pair(comm_find(comm).id, MPIC_NO_COMM);
+	w[2] = sig_pair(comm_id(comm), MPIC_NO_COMM);
 	if (s->failed == 0)
 		comm_promised(op, comm, *newcomm);
 	request_begin(s, SIG_STARTS_REQUEST, 0, request);
@@ -101,7 +101,7 @@ int wrap_MPI_Comm_free(MPI_Comm *comm)
 {
 	struct call_span s;
 	bool traced = SPAN_OPEN(&s, OP_MPI_Comm_free);
-	uint32_t id = traced ? comm_find(*comm).id : MPIC_NO_COMM;
+	uint32_t id = traced ? comm_id(*comm) : MPIC_NO_COMM;
 	comm_freed(*comm);
 	if (!traced)
 		return next.MPI_Comm_free(comm);
@@ -116,7 +116,7 @@ int wrap_MPI_Comm_disconnect(MPI_Comm *comm)
 {
 	struct call_span s;
 	bool traced = SPAN_OPEN(&s, OP_MPI_Comm_disconnect);
-	uint32_t id = traced ? comm_find(*comm).id : MPIC_NO_COMM;
+	uint32_t id = traced ? comm_id(*comm) : MPIC_NO_COMM;
 	comm_freed(*comm);
 	if (!traced)
 		return next.MPI_Comm_disconnect(comm);

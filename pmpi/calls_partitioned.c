@@ -8,7 +8,7 @@ void record_partitioned(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 	struct type_view t = type_find(type);
 	w[0] = sig_head((uint16_t)op, shape, flags | wildcards(peer, tag) | s->failed, 0, 0, 1);
 	w[1] = s->address;
-	w[2] = sig_pair(comm_find(comm).id, peer_of(peer));
+	w[2] = sig_pair(comm_id(comm), peer_of(peer));
 	w[3] = sig_pair((uint32_t)tag, t.id);
 	w[4] = count_of(t, count * (uint64_t)partitions);
 	request_begin(s, flags, 0, request);

@@ -364,7 +364,7 @@ void comm_freed(MPI_Comm comm)
 
 void comm_named(MPI_Comm comm, const char *name)
 {
-	uint32_t id = comm_find(comm).id;
+	uint32_t id = comm_id(comm);
 	struct stream *s = stream_mine;
 	if (s != NULL && id != MPIC_NO_COMM && name != NULL)
 		stream_put_def(s, MPIC_DEF_COMM_NAME, &id, 4, name, (uint32_t)strnlen(name, MPI_MAX_OBJECT_NAME));

@@ -46,7 +46,16 @@ static inline uint64_t comm_bits(MPI_Comm comm)
 INLINE struct comm_view comm_find(MPI_Comm comm)
 {
 	struct handle_cached c;
-	if (__builtin_expect(!handle_cache_get(&comm_cache, comm_bits(comm), &c), false))
+	if (__builtin_expect(!handle_cache_get(&comm_cache, comm_bits(comm), HANDLE_ID | HANDLE_A | HANDLE_B, &c),
+			     false))
 		return comm_find_slow(comm);
 	return (struct comm_view){c.id, (int32_t)(uint32_t)c.a, (uint32_t)(c.a >> 32), (uint32_t)c.b};
+}
+
+INLINE uint32_t comm_id(MPI_Comm comm)
+{
+	struct handle_cached c;
+	if (__builtin_expect(!handle_cache_get(&comm_cache, comm_bits(comm), HANDLE_ID, &c), false))
+		return comm_find_slow(comm).id;
+	return c.id;
 }

@@ -44,15 +44,17 @@ static inline uint32_t handle_slot(uint64_t handle)
 	return (uint32_t)(handle * 0x9e3779b97f4a7c15ull >> (64 - HANDLE_CACHE_BITS));
 }
 
-/* False: not there, or just changing. */
-INLINE bool handle_cache_get(const struct handle_cache *c, uint64_t handle, struct handle_cached *ret)
+enum handle_fields { HANDLE_ID = 1, HANDLE_A = 2, HANDLE_B = 4 };
+
+/* False: not there, or just changing. `fields` is a constant: what is read into *ret. */
+INLINE bool handle_cache_get(const struct handle_cache *c, uint64_t handle, unsigned fields, struct handle_cached *ret)
 {
 	const struct handle_cached *p = &c->at[handle_slot(handle)];
 	uint32_t seq = __atomic_load_n(&p->seq, __ATOMIC_ACQUIRE); /* partner: the last store of handle_cache_put() */
 	ret->handle = __atomic_load_n(&p->handle, __ATOMIC_ACQUIRE);
-	ret->id = __atomic_load_n(&p->id, __ATOMIC_ACQUIRE);
-	ret->a = __atomic_load_n(&p->a, __ATOMIC_ACQUIRE);
-	ret->b = __atomic_load_n(&p->b, __ATOMIC_ACQUIRE);
+	ret->id = fields & HANDLE_ID ? __atomic_load_n(&p->id, __ATOMIC_ACQUIRE) : 0;
+	ret->a = fields & HANDLE_A ? __atomic_load_n(&p->a, __ATOMIC_ACQUIRE) : 0;
+	ret->b = fields & HANDLE_B ? __atomic_load_n(&p->b, __ATOMIC_ACQUIRE) : 0;
 	uint32_t again = __atomic_load_n(&p->seq, __ATOMIC_RELAXED);
 	uint64_t differ = (ret->handle ^ handle) | (seq & 1) | (seq ^ again);
 	return __builtin_expect(differ == 0, true);

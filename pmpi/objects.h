@@ -22,7 +22,7 @@ void object_freed(struct object_table *table, uint64_t handle) HIDDEN COLD;
 static inline uint32_t object_find(struct object_table *table, uint64_t handle)
 {
 	struct handle_cached c;
-	return handle_cache_get(&table->cache, handle, &c) ? c.id : object_find_slow(table, handle);
+	return handle_cache_get(&table->cache, handle, HANDLE_ID, &c) ? c.id : object_find_slow(table, handle);
 }
 
 static inline uint32_t win_find(MPI_Win win)

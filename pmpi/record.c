@@ -177,7 +177,7 @@ void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Reque
 		     MPI_Datatype recvtype, uint64_t recvcount, const MPI_Status *status)
 {
 	uint64_t w[9 + FRAMES_MAX];
-	uint32_t n = 8, id = comm_find(comm).id;
+	uint32_t n = 8, id = comm_id(comm);
 	unsigned wild = wildcards(source, recvtag);
 	struct type_view sent = type_find(sendtype), received = type_find(recvtype);
 	if (flags & SIG_STARTS_REQUEST)
@@ -218,7 +218,7 @@ void record_probe(struct call_span *s, uint32_t op, unsigned flags, MPI_Request 
 	}
 	w[0] = sig_head((uint16_t)op, SIG_PROBE, flags | wild | s->failed | (found ? 0 : SIG_POLLS), 0, 0, 0);
 	w[1] = s->address;
-	w[2] = sig_pair(comm_find(comm).id, peer_of(source));
+	w[2] = sig_pair(comm_id(comm), peer_of(source));
 	w[3] = sig_pair((uint32_t)tag, 0);
 	if (found)
 		span_end(s, w, 5);

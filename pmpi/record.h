@@ -187,10 +187,9 @@ INLINE void record_time(struct call_span *s, uint32_t op)
 INLINE void record_send(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int dest,
 			int tag, MPI_Datatype type, uint64_t count)
 {
-	struct type_view t = type_find(type);
+	uint32_t type_id = type_id_and_count(type, &count);
 	const uint64_t w[5] = {sig_head((uint16_t)op, SIG_SEND, flags | s->failed, 0, 0, 0), s->address,
-			       sig_pair(comm_find(comm).id, peer_of(dest)), sig_pair((uint32_t)tag, t.id),
-			       count_of(t, count)};
+			       sig_pair(comm_id(comm), peer_of(dest)), sig_pair((uint32_t)tag, type_id), count};
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, 0, request);
 	if (__builtin_expect(!span_end_known(s, w, 5), false))
@@ -212,13 +211,13 @@ INLINE void record_recv(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 		flags |= SIG_SIZED;
 		bytes = status_bytes(status);
 	}
-	struct type_view t = type_find(type);
+	uint32_t type_id = type_id_and_count(type, &count);
 	/* The last word is part of the signature of a SIZED one only, and 0 otherwise. */
 	const uint64_t w[6] = {sig_head((uint16_t)op, SIG_RECV, flags | s->failed, 0, 0, 0),
 			       s->address,
-			       sig_pair(comm_find(comm).id, peer_of(source)),
-			       sig_pair((uint32_t)tag, t.id),
-			       count_of(t, count),
+			       sig_pair(comm_id(comm), peer_of(source)),
+			       sig_pair((uint32_t)tag, type_id),
+			       count,
 			       bytes};
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, any ? REQUEST_WANTS_STATUS : 0, request);
@@ -231,7 +230,7 @@ INLINE void record_coll(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 {
 	bool rooted = kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_SCATTER;
 	const uint64_t w[5] = {sig_head((uint16_t)op, SIG_COLL, flags | s->failed, 0, 0, kind), s->address,
-			       sig_pair(comm_find(comm).id, rooted ? root_of(root) : (uint32_t)SIG_NO_ROOT), send_unit,
+			       sig_pair(comm_id(comm), rooted ? root_of(root) : (uint32_t)SIG_NO_ROOT), send_unit,
 			       recv_unit};
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, 0, request);

@@ -4,7 +4,7 @@
 void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt)
 {
 	uint64_t w[3 + FRAMES_MAX];
-	uint32_t parent_id = comm_find(parent).id;
+	uint32_t parent_id = comm_id(parent);
 	w[0] = sig_head((uint16_t)op, SIG_COMM, s->failed, 0, 0, 0);
 	w[1] = s->address;
 	w[2] = sig_pair(parent_id, comm_created(op, parent, newcomm, salt));

@@ -96,7 +96,7 @@ INLINE uint64_t sig_hash(const uint64_t *w, uint32_t n)
 	for (uint32_t i = 0; i < n; i += 2)
 		h += sig_fold(w[i] ^ (0x8bb84b93962eacc9ull + 0x9e3779b97f4a7c16ull * i),
 			      (i + 1 < n ? w[i + 1] : 0) ^ (0x4b33a62ed433d4a3ull + 0xd6e8feb86659fd92ull * i));
-	return sig_fold(h, 0x4d5a2da51de1aa47ull);
+	return h;
 }
 
 INLINE void stream_record(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit)

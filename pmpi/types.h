@@ -30,18 +30,33 @@ static inline uint64_t type_bits(MPI_Datatype type)
 INLINE struct type_view type_find(MPI_Datatype type)
 {
 	struct handle_cached c;
-	if (__builtin_expect(!handle_cache_get(&type_cache, type_bits(type), &c), false))
+	if (__builtin_expect(!handle_cache_get(&type_cache, type_bits(type), HANDLE_ID | HANDLE_A, &c), false))
 		return type_find_slow(type);
 	return (struct type_view){c.id, c.a};
 }
 
 INLINE uint64_t bytes_of(uint64_t count, MPI_Datatype type)
 {
-	return count * type_find(type).size_bytes;
+	struct handle_cached c;
+	if (__builtin_expect(!handle_cache_get(&type_cache, type_bits(type), HANDLE_A, &c), false))
+		return count * type_find_slow(type).size_bytes;
+	return count * c.a;
 }
 
-/* As a signature tells it: of a type without a number, bytes. */
+/* As a signature has it: of a type without a number, bytes. */
 INLINE uint64_t count_of(struct type_view type, uint64_t count)
 {
 	return __builtin_expect(type.id != MPIC_NO_TYPE, true) ? count : count * type.size_bytes;
+}
+
+/* The same, with the number, in one look. */
+INLINE uint32_t type_id_and_count(MPI_Datatype type, uint64_t *count)
+{
+	struct handle_cached c;
+	if (__builtin_expect(handle_cache_get(&type_cache, type_bits(type), HANDLE_ID, &c) && c.id != MPIC_NO_TYPE,
+			     true))
+		return c.id;
+	struct type_view t = type_find_slow(type);
+	*count = count_of(t, *count);
+	return t.id;
 }
