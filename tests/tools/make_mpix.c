@@ -258,7 +258,7 @@ static void put_matrix(struct buf *b, const struct world *w)
 	buf_str(b, "]},");
 }
 
-static void put_findings(struct buf *b, const struct world *w, const struct totals *t)
+static void put_issues(struct buf *b, const struct world *w, const struct totals *t)
 {
 	double loss = (t->busy_max_s - t->busy_s / w->ranks) * w->ranks;
 	buf_str(b, "\"wait_states\":[");
@@ -326,7 +326,7 @@ int main(int argc, char **argv)
 	put_operations(&json, &t);
 	put_ranks(&json, &w);
 	put_matrix(&json, &w);
-	put_findings(&json, &w, &t);
+	put_issues(&json, &w, &t);
 	buf_u8(&json, 0);
 	int rc = write_file(&w, argv[1], (const char *)json.data, (int64_t)(t.runtime_s * 1e9 + 0.5));
 	buf_done(&json);
