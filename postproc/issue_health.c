@@ -22,7 +22,7 @@ void issue_unmatched(const struct analysis *a, struct issue *f)
 			continue;
 		issue_add_rank(f, op->rank);
 		issue_add_pair(f, op->rank, (uint32_t)op->peer);
-		issue_add_site(f, event_sig(a->step, op->rank, op->post)->site);
+		issue_add_site(f, event_sig(a->step, op->rank, op->start)->site);
 	}
 	snprintf(f->what, sizeof(f->what),
 		 "%" PRIu64 " messages were sent and never received, or receives posted and "

@@ -46,7 +46,7 @@ static uint32_t flags_of(const struct sig *sig, bool blocking)
 }
 
 /* Post the send of sig; its number goes to *ret_at, NONE if there is no message. */
-static int post_send(struct walk *w, const struct sig *sig, bool blocking, uint32_t *ret_at)
+static int start_send(struct walk *w, const struct sig *sig, bool blocking, uint32_t *ret_at)
 {
 	*ret_at = NONE;
 	if (sig->peer == SIG_ANY || !is_real(w, sig->peer, sig->comm != NONE))
@@ -56,14 +56,14 @@ static int post_send(struct walk *w, const struct sig *sig, bool blocking, uint3
 			    .peer = sig->peer,
 			    .tag = sig->call.tag,
 			    .bytes = sig->bytes,
-			    .post = w->at,
-			    .block = blocking ? w->at : NONE,
+			    .start = w->at,
+			    .completion = blocking ? w->at : NONE,
 			    .flags = flags_of(sig, blocking)};
 	*ret_at = (uint32_t)w->o->sends.n;
 	return vec_push(&w->o->sends, op);
 }
 
-static int post_recv(struct walk *w, const struct sig *sig, bool blocking, uint32_t *ret_at)
+static int start_recv(struct walk *w, const struct sig *sig, bool blocking, uint32_t *ret_at)
 {
 	bool pair = sig->call.shape == SIG_SENDRECV;
 	bool told = blocking && (sig->call.flags & SIG_SIZED) != 0;
@@ -76,8 +76,8 @@ static int post_recv(struct walk *w, const struct sig *sig, bool blocking, uint3
 			    .peer = sig->recv_peer,
 			    .tag = pair ? sig->call.recv_tag : sig->call.tag,
 			    .bytes = sig->recv_bytes,
-			    .post = w->at,
-			    .block = blocking ? w->at : NONE,
+			    .start = w->at,
+			    .completion = blocking ? w->at : NONE,
 			    .flags = flags_of(sig, blocking) | (wild ? P2P_WILDCARD : 0) | (told ? P2P_TOLD : 0)};
 	if (wild && !told)
 		op.peer = SIG_ANY;
@@ -90,28 +90,28 @@ static uint32_t next_count(uint32_t *counts, uint32_t comm)
 	return counts[comm]++;
 }
 
-static int post_coll(struct walk *w, uint32_t sig_at, uint32_t channel, uint32_t k, bool blocking, uint32_t *ret_at)
+static int start_coll(struct walk *w, uint32_t sig_at, uint32_t channel, uint32_t k, bool blocking, uint32_t *ret_at)
 {
 	const struct sig *sig = &w->p->sigs.at[sig_at];
 	struct coll_op op = {.rank = w->rank,
 			     .comm = same_comm(w, sig->comm),
 			     .channel = channel,
 			     .k = k,
-			     .post = w->at,
-			     .block = blocking ? w->at : NONE,
+			     .start = w->at,
+			     .completion = blocking ? w->at : NONE,
 			     .sig = sig_at};
 	*ret_at = (uint32_t)w->o->colls.n;
 	return vec_push(&w->o->colls, op);
 }
 
-static int post_coll_call(struct walk *w, uint32_t sig_at, bool blocking, uint32_t *ret_at)
+static int start_coll_call(struct walk *w, uint32_t sig_at, bool blocking, uint32_t *ret_at)
 {
 	const struct sig *sig = &w->p->sigs.at[sig_at];
 	*ret_at = NONE;
 	if (sig->comm == NONE || sig->call.coll == COLL_NONE)
 		return 0;
 	uint32_t k = next_count(w->coll_counts.at, same_comm(w, sig->comm));
-	return post_coll(w, sig_at, 0, k, blocking, ret_at);
+	return start_coll(w, sig_at, 0, k, blocking, ret_at);
 }
 
 /* A call that is over when it returns. */
@@ -121,11 +121,11 @@ static int do_blocking(struct walk *w, uint32_t sig_at)
 	uint32_t at;
 	int code = 0;
 	if (sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV)
-		code = post_send(w, sig, true, &at);
+		code = start_send(w, sig, true, &at);
 	if (code == 0 && (sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV))
-		code = post_recv(w, sig, true, &at);
+		code = start_recv(w, sig, true, &at);
 	if (code == 0 && sig->call.shape == SIG_COLL)
-		code = post_coll_call(w, sig_at, true, &at);
+		code = start_coll_call(w, sig_at, true, &at);
 	return code;
 }
 
@@ -138,13 +138,13 @@ static int activate(struct walk *w, struct request *r)
 	int code = 0;
 	r->active = true;
 	if (shape == SIG_SEND || shape == SIG_SENDRECV)
-		code = post_send(w, sig, false, &r->send);
+		code = start_send(w, sig, false, &r->send);
 	if (code == 0 && (shape == SIG_RECV || shape == SIG_SENDRECV))
-		code = post_recv(w, sig, false, &r->recv);
+		code = start_recv(w, sig, false, &r->recv);
 	if (code == 0 && shape == SIG_COLL && r->persistent && r->channel != 0)
-		code = post_coll(w, r->sig, r->channel, r->starts++, false, &r->coll);
+		code = start_coll(w, r->sig, r->channel, r->starts++, false, &r->coll);
 	else if (code == 0 && shape == SIG_COLL && !r->persistent)
-		code = post_coll_call(w, r->sig, false, &r->coll);
+		code = start_coll_call(w, r->sig, false, &r->coll);
 	return code;
 }
 
@@ -220,11 +220,11 @@ static int complete_one(void *context, uint32_t i, struct request *r)
 	if (has_status)
 		take_status(w, r, &status);
 	if (r->send != NONE)
-		w->o->sends.at[r->send].block = w->at;
+		w->o->sends.at[r->send].completion = w->at;
 	if (r->recv != NONE)
-		w->o->recvs.at[r->recv].block = w->at;
+		w->o->recvs.at[r->recv].completion = w->at;
 	if (r->coll != NONE)
-		w->o->colls.at[r->coll].block = w->at;
+		w->o->colls.at[r->coll].completion = w->at;
 	r->send = r->recv = r->coll = NONE;
 	r->active = r->cancelling = false;
 	return 0;

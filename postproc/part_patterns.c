@@ -46,7 +46,7 @@ static void traffic_span(const struct analysis *a, int64_t *from, int64_t *to)
 	*to = 0;
 	for (size_t i = 0; i < a->matching.messages.n; i++) {
 		const struct p2p_op *send = &a->ops.sends.at[a->matching.messages.at[i].send];
-		const struct event *ev = op_event(a->step, send->rank, send->post);
+		const struct event *ev = op_event(a->step, send->rank, send->start);
 		*from = ev->start_ns < *from ? ev->start_ns : *from;
 		*to = ev->end_ns > *to ? ev->end_ns : *to;
 	}

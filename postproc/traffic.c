@@ -71,7 +71,7 @@ static void add_started(struct row *r, const struct ops *o, size_t *at)
 {
 	for (; *at < o->sends.n && o->sends.at[*at].rank == r->src; ++*at) {
 		const struct p2p_op *op = &o->sends.at[*at];
-		if (event_sig(r->s, op->rank, op->post)->call.shape == SIG_START)
+		if (event_sig(r->s, op->rank, op->start)->call.shape == SIG_START)
 			row_add(r, op->peer, 1, op->bytes);
 	}
 }

@@ -87,8 +87,8 @@ static void wait_all(struct world *w, int rank)
 		last = done > last ? done : last;
 		w->messages[w->nmessages++] = (struct mpix_message){.send_start_ns = sent,
 								    .send_end_ns = sent + START_NS,
-								    .recv_post_ns = begin - 4000,
-								    .recv_block_ns = begin,
+								    .recv_start_ns = begin - 4000,
+								    .completion_start_ns = begin,
 								    .recv_end_ns = done,
 								    .bytes = side_bytes[side],
 								    .src = (uint32_t)from,
