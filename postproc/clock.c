@@ -1,6 +1,6 @@
 /* clock.c - see clock.h. Every message says: it did not arrive before it was sent. For each pair of
  * nodes that talk both ways this encloses the difference of their clocks (hull.c). If the nodes'
- * real-time clocks break none of these bounds, they stay as they are, and the bounds only tell how
+ * real-time clocks break none of these bounds, they stay as they are, and the bounds only say how
  * far off they can be. Else the pairs with the smallest error make a tree over the nodes, and every
  * node is moved to the first one's clock along it. */
 #include "postproc/clock.h"
@@ -113,7 +113,7 @@ static void node_edges(const struct step *s, const struct ops *o, const struct m
 	}
 }
 
-/* Nobody leaves before all have entered. Told as a star around one node, enough for a tree. */
+/* Nobody leaves before all have entered. Written as a star around one node, enough for a tree. */
 static int learn_collective(struct pairs *p, const struct step *s, const struct edge_times *edges, uint32_t hub)
 {
 	for (uint32_t i = 0; i < s->nodes.n; i++) {

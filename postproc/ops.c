@@ -66,7 +66,7 @@ static int start_send(struct walk *w, const struct sig *sig, bool blocking, uint
 static int start_recv(struct walk *w, const struct sig *sig, bool blocking, uint32_t *ret_at)
 {
 	bool pair = sig->call.shape == SIG_SENDRECV;
-	bool told = blocking && (sig->call.flags & SIG_SIZED) != 0;
+	bool source_known = blocking && (sig->call.flags & SIG_SIZED) != 0;
 	bool wild = (sig->call.flags & (SIG_ANY_SOURCE | SIG_ANY_TAG)) != 0;
 	*ret_at = NONE;
 	if (!is_real(w, sig->recv_peer, sig->comm != NONE))
@@ -78,8 +78,9 @@ static int start_recv(struct walk *w, const struct sig *sig, bool blocking, uint
 			    .bytes = sig->recv_bytes,
 			    .start = w->at,
 			    .completion = blocking ? w->at : NONE,
-			    .flags = flags_of(sig, blocking) | (wild ? P2P_WILDCARD : 0) | (told ? P2P_TOLD : 0)};
-	if (wild && !told)
+			    .flags = flags_of(sig, blocking) | (wild ? P2P_WILDCARD : 0) |
+				     (source_known ? P2P_SOURCE_KNOWN : 0)};
+	if (wild && !source_known)
 		op.peer = SIG_ANY;
 	*ret_at = (uint32_t)w->o->recvs.n;
 	return vec_push(&w->o->recvs, op);
@@ -199,7 +200,7 @@ static void take_status(struct walk *w, struct request *r, const struct sig_stat
 		op->peer = peer;
 		op->tag = status->tag;
 		op->bytes = status->bytes;
-		op->flags |= P2P_TOLD;
+		op->flags |= P2P_SOURCE_KNOWN;
 	}
 }
 
@@ -230,7 +231,7 @@ static int complete_one(void *context, uint32_t i, struct request *r)
 	return 0;
 }
 
-/* A receive that was asked to be cancelled and is freed without a wait: no status will tell, but nobody expects a
+/* A receive that was asked to be cancelled and is freed without a wait: no status will say so, but nobody expects a
  * message. */
 static int free_one(void *context, uint32_t i, struct request *r)
 {
@@ -254,7 +255,7 @@ static int cancel_one(void *context, uint32_t i, struct request *r)
 	return 0;
 }
 
-/* A long call is told in several events; what they complete, the first of them waited for. */
+/* A long call is recorded as several events; what they complete, the first of them waited for. */
 static int find_head(struct walk *w)
 {
 	if (vec_reach(&w->heads, w->sig->thread) < 0)
@@ -323,7 +324,7 @@ static bool is_whole(const struct process *p)
 	return p->bad_blocks == 0;
 }
 
-/* Requests and messages are counted, so nothing that comes after a lost event can be told what it
+/* Requests and messages are counted, so of nothing that comes after a lost event is it known what it
  * belongs to. */
 static bool is_understood(const struct process *p, const struct event *ev, const struct sig *sig)
 {

@@ -10,7 +10,7 @@ enum p2p_flag {
 	P2P_BLOCKING = 4, /* started and completed by one call */
 	P2P_WILDCARD = 8,
 	P2P_MATCHED = 16,
-	P2P_TOLD = 32, /* a status said who sent it */
+	P2P_SOURCE_KNOWN = 32, /* from a status */
 	P2P_PARTITIONED = 64,
 };
 
@@ -41,7 +41,7 @@ struct op_counts {
 	uint64_t proc_null; /* operations with MPI_PROC_NULL */
 	uint64_t cancelled;
 	uint64_t outside;	   /* with a process that is not of this MPI_COMM_WORLD */
-	uint64_t unknown_source;   /* wildcard receives of which no status tells the source */
+	uint64_t unknown_source;   /* wildcard receives of which no status says the source */
 	uint64_t failed;	   /* calls that returned an error */
 	uint64_t unknown_requests; /* completions of requests whose start is not in the record */
 };

@@ -1,4 +1,4 @@
-/* pattern_graph.c - shapes that are told by counting pairs: all-to-all, ping-pong, butterfly, tree.
+/* pattern_graph.c - shapes that are recognised by counting links: all-to-all, ping-pong, butterfly, tree.
  */
 #include "postproc/patterns.h"
 
