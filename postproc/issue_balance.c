@@ -110,13 +110,13 @@ void issue_communication_imbalance(const struct analysis *a, struct issue *f)
 
 void issue_link_hotspot(const struct analysis *a, struct issue *f)
 {
-	const struct cell *top = NULL;
+	const struct link *top = NULL;
 	double moved = p2p_work_s(a);
 	char text[32];
-	for (size_t i = 0; i < a->p2p.cells.n; i++)
-		if (top == NULL || a->p2p.cells.at[i].bytes > top->bytes)
-			top = &a->p2p.cells.at[i];
-	if (top == NULL || a->p2p.cells.n < 5 || a->p2p.bytes == 0)
+	for (size_t i = 0; i < a->p2p.links.n; i++)
+		if (top == NULL || a->p2p.links.at[i].bytes > top->bytes)
+			top = &a->p2p.links.at[i];
+	if (top == NULL || a->p2p.links.n < 5 || a->p2p.bytes == 0)
 		return;
 	f->metric = "share of all point-to-point bytes";
 	f->value = (double)top->bytes / (double)a->p2p.bytes;

@@ -91,7 +91,7 @@ static void write_pairs(struct page *p, const cJSON *issue)
 	size_t n = field_count(issue, "pairs"), shown = 0;
 	if (n == 0)
 		return;
-	put(p, "<div><dt>pairs of ranks</dt><dd>");
+	put(p, "<div><dt>links</dt><dd>");
 	for (const cJSON *v = field_first(issue, "pairs"); v != NULL && shown < PAIRS_MAX; v = v->next) {
 		put(p, shown++ > 0 ? ", " : "");
 		write_pair(p, v);

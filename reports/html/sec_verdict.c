@@ -16,7 +16,7 @@ static const struct {
 	{"communication_imbalance", "uneven traffic between ranks"},
 	{"synchronization_heavy", "ranks waiting for the last one at collectives"},
 	{"collective_root_bottleneck", "one root serving everybody"},
-	{"link_hotspot", "a few pairs of ranks carrying most traffic"},
+	{"link_hotspot", "a few links between ranks carrying most traffic"},
 	{"global_collective_heavy", "collectives over all ranks"},
 	{"unmatched", "messages without a partner"},
 	{"request_leak", "requests never completed"},
