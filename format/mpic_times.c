@@ -305,7 +305,7 @@ static float joined_bits(const struct mpic_time_coder *c)
 	return coded_bits(events, RANGES_MAX + 1, c->events);
 }
 
-/* Choose the ranges, and whether one symbol stands for both times of an event: where they hardly vary that takes less than a
+/* Choose the ranges, and whether one symbol is both times of an event: where they hardly vary that takes less than a
  * bit each. There must be few ranges then, so rare times share wide ones. True: joined. */
 static bool choose(struct mpic_time_coder *c)
 {

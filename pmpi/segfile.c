@@ -60,7 +60,7 @@ static void *map_new(uint64_t offset, size_t len_bytes, void *where, bool prefau
 }
 
 /* Exponential back-off: where there is no room, each attempt costs system calls, and every call of the program with
- * something new to record would make one. After n failures in a row the next 2^n requests (n at most 16) fail at once. */
+ * something new to record would make one. After n failures in a row (16 at most) the next 2^n requests fail. */
 static uint32_t failures, backoff;
 
 static bool backing_off(void)

@@ -1,4 +1,4 @@
-/* traffic_rma.c - what one-sided calls moved between world ranks. Everything is recorded by the origin; a get moves data
+/* traffic_rma.c - what one-sided calls moved between world ranks. The origin records everything; a get moves data
  * to it, so rows are filled by two passes: what a rank put, and what others got from it. */
 #include "postproc/comms.h"
 #include "postproc/traffic_row.h"
