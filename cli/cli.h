@@ -4,7 +4,7 @@
 /* Exit codes, the same for every subcommand. */
 enum exit_code {
 	EXIT_DONE = 0,
-	EXIT_FINDINGS = 1,
+	EXIT_ISSUES = 1,
 	EXIT_USAGE = 2,
 	EXIT_BAD_INPUT = 3,
 	EXIT_PARTIAL = 4,

@@ -1,5 +1,5 @@
 /* cmd_doctor.c - `mpitrace doctor [--json]`: is this installation right, and if not, what to do.
- * Only looks, changes nothing. Exit code 1 when a check is BAD; warnings alone are no finding. */
+ * Only looks, changes nothing. Exit code 1 when a check is BAD; warnings alone are no issue. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/json.h"
@@ -71,7 +71,7 @@ static int run_checks(bool json)
 		printf("],\"warnings\":%u,\"bad\":%u}\n", count[VERDICT_WARN], count[VERDICT_BAD]);
 	else
 		printf("%zu checks: %u bad, %u warnings\n", NCHECKS, count[VERDICT_BAD], count[VERDICT_WARN]);
-	return count[VERDICT_BAD] > 0 ? EXIT_FINDINGS : EXIT_DONE;
+	return count[VERDICT_BAD] > 0 ? EXIT_ISSUES : EXIT_DONE;
 }
 
 static int doctor(int argc, char **argv)

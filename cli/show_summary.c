@@ -349,7 +349,7 @@ static void put_issues(const cJSON *a)
 {
 	struct row *rows;
 	int n = sort_by(json_child(a, "issues"), "loss_s", &rows);
-	puts(n > 0 ? "\nFindings" : "\nFindings: nothing to fix");
+	puts(n > 0 ? "\nIssues" : "\nIssues: nothing to fix");
 	for (int i = 0; i < n; i++) {
 		const cJSON *x = rows[i].item;
 		printf("  %d. ", i + 1);

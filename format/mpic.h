@@ -87,7 +87,7 @@ struct mpic_rank_run {
 };
 
 struct mpic_def {
-	enum mpic_def_type type; /* below MPIC_DEF_TYPES, else nothing more is told: a newer writer's */
+	enum mpic_def_type type; /* below MPIC_DEF_TYPES, else nothing more is recorded: a newer writer's */
 	uint32_t id;		 /* signatures: per thread; all others: per process */
 	/* SIG */
 	const uint64_t *words; /* valid while the payload is; 8-byte aligned */

@@ -21,7 +21,8 @@
 #define MPIC_HEADER_BYTES 40
 #define MPIC_MAGIC_BYTES 16
 #define MPIC_VERSION 3
-#define MPIC_VERSION_OLDEST 2 /* that can be read: its event blocks tell times another way, and any END block ends it */
+#define MPIC_VERSION_OLDEST \
+	2 /* that can be read: its event blocks write times another way, and any END block ends it */
 
 /* The first bytes of a file: u8[8] magic, u32 version, u32 id (0 in version 2). */
 extern const uint8_t mpic_magic[8];

@@ -8,7 +8,7 @@
  * repeat a range is one value; where a thousand values are equally likely they are one range and ten bits. Which is
  * cheapest is estimated from what occurs, so nothing here knows how any processor's clock ticks, but for one thing:
  *
- * Many clocks advance in steps (10 ns on AMD Zen: 24.5 ticks at 2.45 GHz, told as 24 or 25; 2 ticks on some of
+ * Many clocks advance in steps (10 ns on AMD Zen: 24.5 ticks at 2.45 GHz, read as 24 or 25; 2 ticks on some of
  * Intel's). Then times, modulo some period, have a few residues only, and what is divided into ranges is not the time
  * but its number among the times that are possible. Times that miss the steps stand by themselves. */
 #include "format/mpic_times.h"
@@ -305,7 +305,7 @@ static float joined_bits(const struct mpic_time_coder *c)
 	return coded_bits(events, RANGES_MAX + 1, c->events);
 }
 
-/* Choose the ranges, and whether one symbol tells both times of an event: where they hardly vary that takes less than a
+/* Choose the ranges, and whether one symbol is both times of an event: where they hardly vary that takes less than a
  * bit each. There must be few ranges then, so rare times share wide ones. True: joined. */
 static bool choose(struct mpic_time_coder *c)
 {

@@ -1,4 +1,4 @@
-/* mpic_times_v2.c - the times of event blocks as version 2 told them: read, never written (format/SPEC.md, EVENTS). */
+/* mpic_times_v2.c - the times of event blocks as version 2 wrote them: read, never written (format/SPEC.md, EVENTS). */
 #include "format/mpic_times.h"
 
 #include <stdbool.h>

@@ -41,7 +41,9 @@ struct mpix_event {
 /* One matched transfer, world ranks. */
 struct mpix_message {
 	int64_t send_start_ns, send_end_ns;
-	int64_t recv_post_ns, recv_block_ns, recv_end_ns; /* SEMANTICS: post, start of completing call, its end */
+	int64_t recv_start_ns;	     /* of the call that starts the receive */
+	int64_t completion_start_ns; /* of the call that completes it, which may be the same */
+	int64_t recv_end_ns;	     /* end of that */
 	uint64_t bytes;
 	uint32_t src, dst;
 	int32_t tag;

@@ -3,7 +3,7 @@
  * messages of each time tile) and FLOW (sums between groups of ranks in each time tile).
  *
  *   MESSAGES, TOP: varint messages, then columns (mpix_layout.h) in order of send start; the clock starts at 0
- *   FLOW:          varint pairs, then for each {varint source node, destination node, messages, bytes};
+ *   FLOW:          varint flows, then for each {varint source node, destination node, messages, bytes};
  *                  node = rank / flow_ranks; a message belongs to the tile in which its send starts */
 #include "format/mpix_writer.h"
 
@@ -61,8 +61,7 @@ int mpix_writer_messages(struct mpix_writer *w, const struct mpix_message *messa
 
 struct candidate {
 	struct mpix_message message;
-	uint32_t lot; /* decides among equal sizes: taken evenly from the tile, not from its
-			 beginning */
+	uint32_t tie_break; /* among equal sizes: a hash of the number, so that they come evenly from the tile */
 };
 
 struct flow {
@@ -99,7 +98,7 @@ static int larger_first(const void *a, const void *b)
 	const struct candidate *x = a, *y = b;
 	if (x->message.bytes != y->message.bytes)
 		return x->message.bytes > y->message.bytes ? -1 : 1;
-	return x->lot < y->lot ? -1 : x->lot > y->lot;
+	return x->tie_break < y->tie_break ? -1 : x->tie_break > y->tie_break;
 }
 
 static int earlier_first(const void *a, const void *b)
@@ -107,7 +106,7 @@ static int earlier_first(const void *a, const void *b)
 	const struct candidate *x = a, *y = b;
 	if (x->message.send_start_ns != y->message.send_start_ns)
 		return x->message.send_start_ns < y->message.send_start_ns ? -1 : 1;
-	return x->lot < y->lot ? -1 : x->lot > y->lot;
+	return x->tie_break < y->tie_break ? -1 : x->tie_break > y->tie_break;
 }
 
 static void keep_largest(struct lod *l)
@@ -122,13 +121,13 @@ static void lod_add(struct lod *l, const struct mpix_writer *w, const struct mpi
 {
 	uint32_t src = x->src / w->shape.flow_ranks, dst = x->dst / w->shape.flow_ranks;
 	struct flow *f = &l->flow[(size_t)src * l->nodes + dst];
-	uint64_t lot = (number + 1) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = (number + 1) * 0x9e3779b97f4a7c15ull;
 	f->messages++;
 	f->bytes += x->bytes;
 	l->messages++;
 	if (l->ntop == 2 * MPIX_TOP_RECORDS)
 		keep_largest(l);
-	l->top[l->ntop++] = (struct candidate){*x, (uint32_t)(lot >> 32)};
+	l->top[l->ntop++] = (struct candidate){*x, (uint32_t)(hash >> 32)};
 }
 
 static struct mpix_entry tile_entry(const struct mpix_writer *w, const struct lod *l, enum mpix_kind kind)
@@ -161,11 +160,11 @@ static int write_top(struct mpix_writer *w, struct lod *l, struct error *e)
 static int write_flow(struct mpix_writer *w, struct lod *l, struct error *e)
 {
 	struct mpix_entry entry = tile_entry(w, l, MPIX_FLOW);
-	size_t cells = (size_t)l->nodes * l->nodes;
-	for (size_t i = 0; i < cells; i++)
+	size_t links = (size_t)l->nodes * l->nodes;
+	for (size_t i = 0; i < links; i++)
 		entry.records += l->flow[i].messages > 0;
 	buf_varint(&w->raw, entry.records);
-	for (size_t i = 0; i < cells; i++) {
+	for (size_t i = 0; i < links; i++) {
 		if (l->flow[i].messages == 0)
 			continue;
 		buf_varint(&w->raw, i / l->nodes);
@@ -173,7 +172,7 @@ static int write_flow(struct mpix_writer *w, struct lod *l, struct error *e)
 		buf_varint(&w->raw, l->flow[i].messages);
 		buf_varint(&w->raw, l->flow[i].bytes);
 	}
-	memset(l->flow, 0, cells * sizeof(*l->flow));
+	memset(l->flow, 0, links * sizeof(*l->flow));
 	return mpix_write_chunk(w, entry, e);
 }
 

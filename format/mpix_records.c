@@ -119,8 +119,8 @@ void mpix_put_message(struct mpix_columns *c, const struct mpix_message *x, int6
 	const uint64_t values[MPIX_COLUMNS] = {
 		mpix_zigzag(x->send_start_ns - *clock),
 		mpix_zigzag(x->send_end_ns - x->send_start_ns),
-		mpix_zigzag(x->recv_post_ns - x->send_start_ns),
-		mpix_zigzag(x->recv_block_ns - x->send_start_ns),
+		mpix_zigzag(x->recv_start_ns - x->send_start_ns),
+		mpix_zigzag(x->completion_start_ns - x->send_start_ns),
 		mpix_zigzag(x->recv_end_ns - x->send_start_ns),
 		x->bytes,
 		x->src,
@@ -148,8 +148,8 @@ int mpix_get_message(struct cursor columns[MPIX_COLUMNS], struct mpix_message *r
 	*ret_message = (struct mpix_message){
 		.send_start_ns = start,
 		.send_end_ns = times[0],
-		.recv_post_ns = times[1],
-		.recv_block_ns = times[2],
+		.recv_start_ns = times[1],
+		.completion_start_ns = times[2],
 		.recv_end_ns = times[3],
 		.bytes = v[5],
 		.src = (uint32_t)v[6],

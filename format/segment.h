@@ -63,7 +63,7 @@ struct segfile {
 	uint32_t version;
 	uint32_t pid;
 	uint64_t pid_namespace; /* inode: the pid means something only inside it */
-	uint64_t process_start; /* /proc/self/stat field 22: tells a reused pid from this process */
+	uint64_t process_start; /* /proc/self/stat field 22: distinguishes a reused pid from this process */
 	_Atomic uint32_t state;
 	_Atomic uint32_t stop_events; /* set by the agent: the event budget is spent, totals go on */
 	_Atomic uint32_t nregions;    /* release, after the row is written; the agent's acquire is its partner */
@@ -97,7 +97,7 @@ struct segfile {
 
 _Static_assert(sizeof(struct segfile) <= SEGFILE_HEAD_BYTES, "the head must fit its place");
 
-/* A run of unsuccessful tests that is still growing; told as one event when it ends. */
+/* A run of unsuccessful tests that is still growing; recorded as one event when it ends. */
 struct pending_polls {
 	uint32_t sig;
 	uint32_t busy; /* non-zero while it stands */

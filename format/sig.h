@@ -38,7 +38,7 @@
  * the next word. A persistent request becomes active with START and inactive with COMPLETE; its init is the
  * SEND/RECV/COLL that has STARTS_REQUEST | PERSISTENT.
  *
- * Extra words of one event: POLLS (a run of unsuccessful tests told as one event): calls, ticks inside them;
+ * Extra words of one event: POLLS (a run of unsuccessful tests as one event): calls, ticks inside them;
  * Pready and Parrived: the first partition, how many; IO: the offset, in units of the view's elementary type,
  * where the call names one. Behind a coarse signature they follow its literal words. */
 #pragma once
@@ -49,7 +49,7 @@
 #include <stdint.h>
 
 /* One row a shape; the number is its place, so rows are only appended. sig.c has a decode_<name>() of each: what that
- * sets is all that the analysis goes by. A reader that does not know a shape tells such calls by their time. */
+ * sets is all that the analysis goes by. A reader that does not know a shape takes the time of such calls. */
 #define SIG_SHAPE_TABLE(ROW) \
 	ROW(SIG_TIME, time) \
 	ROW(SIG_SEND, p2p) \
@@ -192,8 +192,7 @@ struct sig_call {
 	uint32_t object;			   /* IO: file id; RMA: window id */
 	uint64_t bytes;				   /* PROBE, IO; RMA: to the target */
 	uint64_t fetched_bytes;			   /* RMA: from the target */
-	uint64_t
-		moved_bytes; /* by the call, where its words tell: not of messages and collectives, see postproc/bytes.c */
+	uint64_t moved_bytes; /* by the call, where its words say it; messages and collectives: see postproc/bytes.c */
 	enum sig_rma rma;
 	uint32_t assertion, lock_type; /* RMA synchronisation */
 	enum sig_io io;
@@ -212,7 +211,7 @@ struct sig_call {
 };
 
 /* Decode one signature; every count is checked against nwords. A shape or kind not known here, or words that do not
- * fill their shape, make an unknown one: operation, flags and address are told. 0, or -EBADMSG below two words. */
+ * fill their shape, make an unknown one: operation, flags and address are kept. 0, or -EBADMSG below two words. */
 int sig_decode(const uint64_t *words, uint32_t nwords, struct sig_call *ret_call);
 /* Walk the runs: *index starts at 0 and advances by words. 1 and *ret_run, 0 at the end. */
 int sig_next_run(const struct sig_call *call, uint32_t *index, struct sig_run *ret_run);

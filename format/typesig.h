@@ -24,7 +24,7 @@ static inline uint64_t typesig_multiply(uint64_t a, uint64_t b)
 	return sum >= TYPESIG_PRIME ? sum - TYPESIG_PRIME : sum;
 }
 
-/* One basic type, told by its name in the standard. */
+/* One basic type, recognised by its name in the standard. */
 static inline struct typesig typesig_basic(const char *name, uint64_t len)
 {
 	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */

@@ -11,7 +11,7 @@ struct before {
 	MPI_Status statuses_here[ON_STACK];
 };
 
-/* False without memory: then the call is told by time only. */
+/* False without memory: then only the time of the call is recorded. */
 static bool remember(struct call_span *s, struct before *b, int n, const MPI_Request *requests, MPI_Status *statuses)
 {
 	bool want = requests_wanting_status > 0 && statuses == MPI_STATUSES_IGNORE;
@@ -57,13 +57,13 @@ static void completed(struct call_span *s, uint32_t op, const struct before *bef
 		int i = which != NULL ? which[j] : j;
 		MPI_Request handle = before->handles[i];
 		if (b.ntaken == COMPLETION_CHUNK)
-			builder_tell(s, op, SIG_COMPLETE, &b, before->n, before->statuses, part++, true);
+			builder_record(s, op, SIG_COMPLETE, &b, before->n, before->statuses, part++, true);
 		if (handle == MPI_REQUEST_NULL || (s->failed && after[i] == handle) ||
 		    !request_take(handle, false, &b.taken[b.ntaken].request))
 			continue;
 		b.taken[b.ntaken++].status = j;
 	}
-	builder_tell(s, op, SIG_COMPLETE, &b, before->n, before->statuses, part, false);
+	builder_record(s, op, SIG_COMPLETE, &b, before->n, before->statuses, part, false);
 }
 
 /* ---- Wait and Waitall of a few requests: what halo exchanges are made of ---- */
@@ -82,8 +82,8 @@ INLINE void take_few(struct waited *w, int count, const MPI_Request *requests)
 			w->taken[w->n++].status = i;
 }
 
-/* True when it was one run of this thread's requests, with no status wanted, and the like was told before. */
-INLINE bool tell_known_run(struct call_span *s, uint32_t op, int count, const struct waited *w)
+/* True when it was one run of this thread's requests, with no status wanted, and the like was recorded before. */
+INLINE bool record_known_run(struct call_span *s, uint32_t op, int count, const struct waited *w)
 {
 	const struct request *first = &w->taken[0].request;
 	bool down = w->n > 1 && w->taken[1].request.serial < first->serial;
@@ -101,8 +101,8 @@ INLINE bool tell_known_run(struct call_span *s, uint32_t op, int count, const st
 }
 
 /* In every other case. Of a call that failed, what is still there was not completed. */
-static void tell_few(struct call_span *s, uint32_t op, int count, const struct waited *w, const MPI_Status *statuses,
-		     const MPI_Request *after)
+static void record_few(struct call_span *s, uint32_t op, int count, const struct waited *w, const MPI_Status *statuses,
+		       const MPI_Request *after)
 {
 	struct builder b;
 	builder_begin(&b, s->stream, count);
@@ -113,7 +113,7 @@ static void tell_few(struct call_span *s, uint32_t op, int count, const struct w
 		else if (!(w->taken[i].request.flags & REQUEST_PERSISTENT))
 			request_put(left, w->taken[i].request);
 	}
-	builder_tell(s, op, SIG_COMPLETE, &b, count, statuses, 0, false);
+	builder_record(s, op, SIG_COMPLETE, &b, count, statuses, 0, false);
 }
 
 INLINE int wait_few(struct call_span *s, uint32_t op, int count, MPI_Request *requests, MPI_Status *statuses,
@@ -129,8 +129,8 @@ INLINE int wait_few(struct call_span *s, uint32_t op, int count, MPI_Request *re
 	span_start(s);
 	int rc = op == OP_MPI_Wait ? next.MPI_Wait(requests, statuses) : next.MPI_Waitall(count, requests, statuses);
 	span_stop(s, rc);
-	if (__builtin_expect(!tell_known_run(s, op, count, &w), false))
-		tell_few(s, op, count, &w, ignored ? NULL : statuses, requests);
+	if (__builtin_expect(!record_known_run(s, op, count, &w), false))
+		record_few(s, op, count, &w, ignored ? NULL : statuses, requests);
 	return rc;
 }
 
@@ -158,7 +158,7 @@ int wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	int rc = next.MPI_Test(request, flag, status);
 	span_stop(&s, rc);
 	if (rc == MPI_SUCCESS && !*flag)
-		tell_poll(&s, OP_MPI_Test, 1);
+		record_poll(&s, OP_MPI_Test, 1);
 	else
 		completed(&s, OP_MPI_Test, &before, NULL, 1, request);
 	return rc;
@@ -188,7 +188,7 @@ int wrap_MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status st
 	int rc = next.MPI_Testall(count, requests, flag, statuses_for(&before, statuses));
 	span_stop(&s, rc);
 	if (rc == MPI_SUCCESS && !*flag)
-		tell_poll(&s, OP_MPI_Testall, count);
+		record_poll(&s, OP_MPI_Testall, count);
 	else
 		completed(&s, OP_MPI_Testall, &before, NULL, count, requests);
 	return rc;
@@ -222,7 +222,7 @@ int wrap_MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, M
 	int rc = next.MPI_Testany(count, requests, index, flag, one_status(&before, status));
 	span_stop(&s, rc);
 	if (rc == MPI_SUCCESS && !*flag)
-		tell_poll(&s, OP_MPI_Testany, count);
+		record_poll(&s, OP_MPI_Testany, count);
 	else
 		completed(&s, OP_MPI_Testany, &before, index, *index == MPI_UNDEFINED ? 0 : 1, requests);
 	return rc;
@@ -247,7 +247,7 @@ int wrap_MPI_Testsome(int count, MPI_Request requests[], int *outcount, int indi
 	int rc = next.MPI_Testsome(count, requests, outcount, indices, statuses_for(&before, statuses));
 	span_stop(&s, rc);
 	if (rc == MPI_SUCCESS && *outcount == 0)
-		tell_poll(&s, OP_MPI_Testsome, count);
+		record_poll(&s, OP_MPI_Testsome, count);
 	else
 		completed(&s, OP_MPI_Testsome, &before, indices, *outcount == MPI_UNDEFINED ? 0 : *outcount, requests);
 	return rc;

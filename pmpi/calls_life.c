@@ -47,7 +47,7 @@ int wrap_MPI_Finalize(void)
 	return rc;
 }
 
-/* Does not return: told before it happens, without a duration. */
+/* Does not return: recorded before it happens, without a duration. */
 int wrap_MPI_Abort(MPI_Comm comm, int errorcode)
 {
 	struct call_span s;

@@ -15,14 +15,14 @@ static void named(struct call_span *s, uint32_t op, enum sig_shape shape, const 
 	}
 	for (int i = 0; i < n; i++) {
 		if (b.ntaken == COMPLETION_CHUNK)
-			builder_tell(s, op, shape, &b, n, NULL, part++, true);
+			builder_record(s, op, shape, &b, n, NULL, part++, true);
 		struct request *r = &b.taken[b.ntaken].request;
 		if (use == USE_FREE ? request_take(handles[i], true, r) : request_get(handles[i], r))
 			b.ntaken++;
 		if (use == USE_CANCEL)
 			request_want_status(handles[i]);
 	}
-	builder_tell(s, op, shape, &b, n, NULL, part, false);
+	builder_record(s, op, shape, &b, n, NULL, part, false);
 }
 
 int wrap_MPI_Start(MPI_Request *request)
@@ -78,7 +78,7 @@ int wrap_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *stat
 	int rc = next.MPI_Request_get_status(request, flag, status);
 	span_stop(&s, rc);
 	if (rc == MPI_SUCCESS && !*flag)
-		tell_poll(&s, OP_MPI_Request_get_status, 1);
+		record_poll(&s, OP_MPI_Request_get_status, 1);
 	else
 		named(&s, OP_MPI_Request_get_status, SIG_REQUEST, &request, 1, USE_START);
 	return rc;

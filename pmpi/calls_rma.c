@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define GROUP_WORDS_MAX 1024u /* runs told of one group; neighbours of a grid are a handful */
+#define GROUP_WORDS_MAX 1024u /* runs recorded of one group; neighbours of a grid are a handful */
 
 void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind, MPI_Win win,
 		int target, uint64_t to_target, uint64_t from_target)

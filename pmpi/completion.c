@@ -85,7 +85,7 @@ static uint32_t builder_end(struct builder *b, const struct call_span *s, uint32
 	return n;
 }
 
-void tell_poll(struct call_span *s, uint32_t op, int n)
+void record_poll(struct call_span *s, uint32_t op, int n)
 {
 	uint64_t w[3 + FRAMES_MAX] = {sig_head((uint16_t)op, SIG_COMPLETE, SIG_POLLS, 0, 0, 0), s->address,
 				      sig_pair(0, (uint32_t)n)};
@@ -93,7 +93,7 @@ void tell_poll(struct call_span *s, uint32_t op, int n)
 }
 
 /* One part of a long array. The first carries the time and counts as the call; what follows has no duration. */
-static void tell_part(struct call_span *s, uint64_t *words, uint32_t n, unsigned part)
+static void record_part(struct call_span *s, uint64_t *words, uint32_t n, unsigned part)
 {
 	bool literal = false;
 	uint32_t sig = record_sig(s->stream, words, n, &literal);
@@ -108,15 +108,15 @@ static void tell_part(struct call_span *s, uint64_t *words, uint32_t n, unsigned
 		stream_record(s->stream, sig, enter, s->exit);
 }
 
-void builder_tell(struct call_span *s, uint32_t op, enum sig_shape shape, struct builder *b, int requests,
-		  const MPI_Status *statuses, unsigned part, bool more)
+void builder_record(struct call_span *s, uint32_t op, enum sig_shape shape, struct builder *b, int requests,
+		    const MPI_Status *statuses, unsigned part, bool more)
 {
 	uint32_t n = builder_end(b, s, op, shape, requests, statuses, part > 0);
 	if (part == 0 && !more) {
 		span_end(s, b->w, n);
 		return;
 	}
-	tell_part(s, b->w, n, part);
+	record_part(s, b->w, n, part);
 	b->ntaken = 0;
 	if (!more)
 		s->stream->inside = 0;

@@ -3,7 +3,7 @@
 
 #include "pmpi/record.h"
 
-#define COMPLETION_CHUNK 1024 /* requests told in one record; more continue in the next */
+#define COMPLETION_CHUNK 1024 /* requests in one record; more continue in the next */
 #define ON_STACK 16	      /* requests handled without scratch memory */
 #define STATUS_WORDS 3
 #define WORDS_FOR(n) (3 + (2 + STATUS_WORDS) * (n) + FRAMES_MAX)
@@ -25,12 +25,12 @@ struct builder {
 	struct taken taken_here[ON_STACK];
 };
 
-/* For the requests of an array of n, COMPLETION_CHUNK at a time. False without memory: then the call is told by
- * time only. */
+/* For the requests of an array of n, COMPLETION_CHUNK at a time. False without memory: then only the time of
+ * the call is recorded. */
 bool builder_begin(struct builder *b, struct stream *stream, int n) HIDDEN;
-/* What was taken is told as part 0, 1, ... of the call and forgotten; `more` = the array goes on. statuses may be
+/* What was taken is recorded as part 0, 1, ... of the call and forgotten; `more` = the array goes on. statuses may be
  * NULL. */
-void builder_tell(struct call_span *s, uint32_t op, enum sig_shape shape, struct builder *b, int requests,
-		  const MPI_Status *statuses, unsigned part, bool more) HIDDEN;
+void builder_record(struct call_span *s, uint32_t op, enum sig_shape shape, struct builder *b, int requests,
+		    const MPI_Status *statuses, unsigned part, bool more) HIDDEN;
 /* n requests were tested and none was complete. */
-void tell_poll(struct call_span *s, uint32_t op, int n) HIDDEN;
+void record_poll(struct call_span *s, uint32_t op, int n) HIDDEN;

@@ -1,4 +1,4 @@
-/* modules.c - loaded objects with their address range, build id and path, told once each as definitions.
+/* modules.c - loaded objects with their address range, build id and path, recorded once each as definitions.
  * Addresses differ from rank to rank (randomisation): module and offset are what a call site is. */
 #include "pmpi/modules.h"
 
@@ -67,7 +67,7 @@ static void note_fortran_layer(const char *path, const struct module *m)
 		}
 }
 
-static bool tell(struct stream *s, const struct dl_phdr_info *info, const struct module *m, const char *path)
+static bool put_module(struct stream *s, const struct dl_phdr_info *info, const struct module *m, const char *path)
 {
 	struct {
 		uint64_t begin, end, bias;
@@ -110,7 +110,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 		path[n > 0 ? n : 0] = '\0';
 	}
 	note_fortran_layer(path, &m);
-	if (tell(s, info, &m, path))
+	if (put_module(s, info, &m, path))
 		known[nknown++] = m;
 	else
 		segfile->modules_missing++;

@@ -1,4 +1,4 @@
-/* process.h - the life of a traced process: from MPI_Init to MPI_Finalize, and what is told about it. */
+/* process.h - the life of a traced process: from MPI_Init to MPI_Finalize, and what is recorded about it. */
 #pragma once
 
 #include "pmpi/record.h"

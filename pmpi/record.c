@@ -94,7 +94,7 @@ void span_end_new(struct call_span *s, uint64_t *words, uint32_t n)
 		n += put_frames(s, words, n);
 	uint32_t sig = record_sig(stream, words, n, &literal);
 	if (!literal) {
-		span_told(s, sig);
+		span_record(s, sig);
 	} else {
 		stream->totals[sig].calls++;
 		stream->totals[sig].ticks += s->exit - s->enter;
@@ -117,13 +117,13 @@ void span_end_words(struct call_span s, uint64_t head, uint64_t w2, uint64_t w3,
 	span_end_new(&s, w, n);
 }
 
-/* Extra words follow those of a signature that is told literally. */
+/* Extra words follow those of a signature that is recorded literally. */
 static void record_extra(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *words,
 			 uint32_t n, const uint64_t *extra, uint32_t nextra)
 {
 	uint64_t both[WORDS_SHORT + FRAMES_MAX + EXTRA_MAX];
 	if (n > WORDS_SHORT + FRAMES_MAX)
-		n = nextra = 0; /* never so long: told coarsely */
+		n = nextra = 0; /* never so long: recorded coarsely */
 	memcpy(both, words, n * sizeof(*words));
 	memcpy(both + n, extra, nextra * sizeof(*extra));
 	stream_record_slow(s, sig, enter, exit, both, n + nextra);

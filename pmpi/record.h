@@ -1,6 +1,6 @@
 /* record.h - from the arguments of a call to its signature. Wrappers (generated and by hand) are made of
  * span_begin, the call, span_stop and one record_* function. Inline is what programs call most: send, recv, collectives
- * and calls of which only the time is told. The other recorders: recorders.h. */
+ * and calls of which only the time is recorded. The other recorders: recorders.h. */
 #pragma once
 
 #include "format/mpic.h"
@@ -87,7 +87,7 @@ INLINE void span_stop(struct call_span *s, int rc)
 #define FRAMES_MAX 32
 
 /* The call's signature is known: totals, then the record. */
-INLINE void span_told(struct call_span *s, uint32_t sig)
+INLINE void span_record(struct call_span *s, uint32_t sig)
 {
 	struct stream *stream = s->stream;
 	struct segment_total *total = &stream->totals[sig];
@@ -104,7 +104,7 @@ INLINE bool span_end_known(struct call_span *s, const uint64_t *words, uint32_t 
 	uint32_t sig;
 	if (!sig_at_home(s->stream, sig_hash(words, n), &sig))
 		return false;
-	span_told(s, sig);
+	span_record(s, sig);
 	return true;
 }
 

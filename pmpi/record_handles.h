@@ -14,11 +14,11 @@ void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm
 #define record_intercomm(s, op, flags, request, parent, tag, newcomm) \
 	record_comm_any(s, op, parent, (s)->failed ? MPI_COMM_NULL : *(newcomm), (int64_t)(tag) | 1ll << 40)
 
-/* Two groups meet by a port or a socket: each knows only its own side's communicator, so members tell. */
+/* Two groups meet by a port or a socket: each knows only its own side's communicator, so members identify them. */
 #define record_meeting(s, op, flags, request, parent, newcomm) \
 	record_comm_any(s, op, parent, (s)->failed ? MPI_COMM_NULL : *(newcomm), 1ll << 42)
 
-/* No parent: members and the string tell communicators apart. */
+/* No parent: members and the string distinguish communicators. */
 #define record_comm_tagged(s, op, flags, request, stringtag, newcomm) \
 	record_comm_any(s, op, MPI_COMM_NULL, (s)->failed ? MPI_COMM_NULL : *(newcomm), tag_salt(stringtag))
 int64_t tag_salt(const char *stringtag) HIDDEN COLD;

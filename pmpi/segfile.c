@@ -59,22 +59,22 @@ static void *map_new(uint64_t offset, size_t len_bytes, void *where, bool prefau
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Where there is no room, asking costs system calls, and every call of the program with something new to tell
- * would ask: ask again only after ever more refusals. */
-static uint32_t refusals, silent;
+/* Exponential back-off: where there is no room, each attempt costs system calls, and every call of the program with
+ * something new to record would make one. After n failures in a row (16 at most) the next 2^n requests fail. */
+static uint32_t failures, backoff;
 
-static bool must_not_ask(void)
+static bool backing_off(void)
 {
-	if (silent == 0)
+	if (backoff == 0)
 		return false;
-	silent--;
+	backoff--;
 	return true;
 }
 
-static void heard(bool yes)
+static void note_attempt(bool ok)
 {
-	refusals = yes ? 0 : refusals + 1;
-	silent = yes ? 0 : 1u << (refusals < 16 ? refusals : 16);
+	failures = ok ? 0 : failures + 1;
+	backoff = ok ? 0 : 1u << (failures < 16 ? failures : 16);
 }
 
 void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_bytes, void *where, bool prefault)
@@ -83,9 +83,9 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 	int saved = errno;
 	lock_take();
 	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
-	if (n < SEGFILE_REGIONS_MAX && !must_not_ask()) {
+	if (n < SEGFILE_REGIONS_MAX && !backing_off()) {
 		at = map_new(next_offset, len_bytes, where, prefault);
-		heard(at != NULL);
+		note_attempt(at != NULL);
 	}
 	if (at != NULL) {
 		segfile->regions[n] = (struct region){type, thread, next_offset, len_bytes};

@@ -84,7 +84,7 @@ void stream_control(struct stream *s, bool on)
 	}
 }
 
-/* Calls that a segment tells of. */
+/* Calls recorded in a segment. */
 static uint64_t records_in(const struct segment *g)
 {
 	const uint64_t *p = (const uint64_t *)(const void *)(g + 1);
@@ -146,7 +146,7 @@ static void record_any(struct stream *s, uint32_t sig, uint64_t enter, uint64_t 
 		s->previous_exit = exit;
 		return;
 	}
-	if (nextra > STREAM_WORDS_MAX) { /* the call is told, its details are not */
+	if (nextra > STREAM_WORDS_MAX) { /* the call is recorded, its details are not */
 		lose(s, 1, enter, LOST_DICTIONARY_FULL);
 		nextra = 0;
 		need = 8 * 3;

@@ -43,7 +43,7 @@ INLINE uint64_t bytes_of(uint64_t count, MPI_Datatype type)
 	return count * c.a;
 }
 
-/* As a signature has it: of a type without a number, bytes. */
+/* As a signature records it: of a type without a number, bytes. */
 INLINE uint64_t count_of(struct type_view type, uint64_t count)
 {
 	return __builtin_expect(type.id != MPIC_NO_TYPE, true) ? count : count * type.size_bytes;

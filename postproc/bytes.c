@@ -32,30 +32,30 @@ static void count_calls(struct step *s)
 	}
 }
 
-static struct sig *posting_sig(const struct step *s, uint32_t rank, uint32_t post)
+static struct sig *starting_sig(const struct step *s, uint32_t rank, uint32_t start)
 {
 	struct process *p = s->ranks[rank];
-	return &p->sigs.at[p->events.at[post].sig];
+	return &p->sigs.at[p->events.at[start].sig];
 }
 
-static bool was_started(const struct step *s, uint32_t rank, uint32_t post)
+static bool was_started(const struct step *s, uint32_t rank, uint32_t start)
 {
-	return posting_sig(s, rank, post)->call.shape == SIG_START;
+	return starting_sig(s, rank, start)->call.shape == SIG_START;
 }
 
 /* What persistent requests moved goes to the calls that started them. */
 static void count_starts(struct step *s, const struct ops *o, const struct moved *m)
 {
 	for (size_t i = 0; i < o->sends.n; i++)
-		if (was_started(s, o->sends.at[i].rank, o->sends.at[i].post))
-			posting_sig(s, o->sends.at[i].rank, o->sends.at[i].post)->moved_bytes += o->sends.at[i].bytes;
+		if (was_started(s, o->sends.at[i].rank, o->sends.at[i].start))
+			starting_sig(s, o->sends.at[i].rank, o->sends.at[i].start)->moved_bytes += o->sends.at[i].bytes;
 	for (size_t i = 0; i < o->recvs.n; i++)
-		if (was_started(s, o->recvs.at[i].rank, o->recvs.at[i].post))
-			posting_sig(s, o->recvs.at[i].rank, o->recvs.at[i].post)->moved_bytes += o->recvs.at[i].bytes;
+		if (was_started(s, o->recvs.at[i].rank, o->recvs.at[i].start))
+			starting_sig(s, o->recvs.at[i].rank, o->recvs.at[i].start)->moved_bytes += o->recvs.at[i].bytes;
 	for (size_t i = 0; i < o->colls.n; i++) {
 		const struct coll_op *op = &o->colls.at[i];
 		if (op->channel != 0)
-			posting_sig(s, op->rank, op->post)->moved_bytes +=
+			starting_sig(s, op->rank, op->start)->moved_bytes +=
 				s->ranks[op->rank]->sigs.at[op->sig].call_bytes + (m->came != NULL ? m->came[i] : 0);
 	}
 }
@@ -343,8 +343,8 @@ static uint64_t started_bytes(size_t *walk, const struct p2p_op *ops, size_t n, 
 	uint64_t sum = 0;
 	while (*walk < n && ops[*walk].rank < rank)
 		++*walk;
-	for (; *walk < n && ops[*walk].rank == rank && ops[*walk].post <= at; ++*walk)
-		if (was_started(s, rank, ops[*walk].post))
+	for (; *walk < n && ops[*walk].rank == rank && ops[*walk].start <= at; ++*walk)
+		if (was_started(s, rank, ops[*walk].start))
 			sum += ops[*walk].bytes;
 	return sum;
 }
@@ -358,7 +358,7 @@ uint64_t bytes_of_event(struct moved_walk *w, const struct step *s, const struct
 	bytes += started_bytes(&w->recv, o->recvs.at, o->recvs.n, s, rank, at);
 	while (w->coll < o->colls.n && o->colls.at[w->coll].rank < rank)
 		w->coll++;
-	for (; w->coll < o->colls.n && o->colls.at[w->coll].rank == rank && o->colls.at[w->coll].post <= at;
+	for (; w->coll < o->colls.n && o->colls.at[w->coll].rank == rank && o->colls.at[w->coll].start <= at;
 	     w->coll++) {
 		const struct coll_op *op = &o->colls.at[w->coll];
 		bytes += m->came != NULL ? m->came[w->coll] : 0;

@@ -10,7 +10,7 @@
  *
  * So of all sends, receives and collectives together: twice the sum of the matrices, if all ranks are in the record.
  *
- * A rank's own record does not tell what comes to it by Alltoallv or Alltoallw (and their neighbourhood forms): its
+ * A rank's own record does not say what comes to it by Alltoallv or Alltoallw (and their neighbourhood forms): its
  * partners' do. Where all events of an operation are there, each call gets what came to it. Of others it is only known
  * how much came to the rank by all calls of that function on that communicator: each call site gets its share by calls. */
 #pragma once
@@ -18,7 +18,7 @@
 #include "postproc/match.h"
 
 struct moved {
-	uint64_t *came; /* by index into ops.colls: what only partners tell; NULL: no such operation */
+	uint64_t *came; /* by index into ops.colls: what only partners record; NULL: no such operation */
 };
 
 /* Set call_bytes and moved_bytes of every signature: 0 or -ENOMEM. */
@@ -34,7 +34,7 @@ struct moved_walk {
 uint64_t bytes_of_event(struct moved_walk *w, const struct step *s, const struct ops *o, const struct moved *m,
 			uint32_t rank, uint32_t at);
 
-/* bytes_coll.c: what one call moves as far as its own record tells. */
+/* bytes_coll.c: what one call moves as far as its own record says. */
 uint64_t bytes_collective(const struct step *s, uint32_t rank, const struct sig *sig);
 /* Must partners be asked what came to it? */
 bool bytes_need_partners(const struct step *s, const struct sig *sig);

@@ -1,6 +1,6 @@
 /* clock.c - see clock.h. Every message says: it did not arrive before it was sent. For each pair of
  * nodes that talk both ways this encloses the difference of their clocks (hull.c). If the nodes'
- * real-time clocks break none of these bounds, they stay as they are, and the bounds only tell how
+ * real-time clocks break none of these bounds, they stay as they are, and the bounds only say how
  * far off they can be. Else the pairs with the smallest error make a tree over the nodes, and every
  * node is moved to the first one's clock along it. */
 #include "postproc/clock.h"
@@ -77,10 +77,10 @@ static int learn_messages(struct pairs *p, const struct step *s, const struct op
 		const struct p2p_op *send = &o->sends.at[m->messages.at[i].send];
 		const struct p2p_op *recv = &o->recvs.at[m->messages.at[i].recv];
 		uint32_t x = s->ranks[send->rank]->node, y = s->ranks[recv->rank]->node;
-		if (x == y || recv->block == NONE)
+		if (x == y || recv->completion == NONE)
 			continue;
-		if (learn(p, x, op_event(s, send->rank, send->post)->start_ns, y,
-			  op_event(s, recv->rank, recv->block)->end_ns) < 0)
+		if (learn(p, x, op_event(s, send->rank, send->start)->start_ns, y,
+			  op_event(s, recv->rank, recv->completion)->end_ns) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -105,15 +105,15 @@ static void node_edges(const struct step *s, const struct ops *o, const struct m
 	for (uint32_t i = c->first; i != NONE; i = m->coll_next[i]) {
 		const struct coll_op *op = &o->colls.at[i];
 		struct edge_times *edge = &edges[s->ranks[op->rank]->node];
-		int64_t enter = op_event(s, op->rank, op->post)->start_ns;
+		int64_t enter = op_event(s, op->rank, op->start)->start_ns;
 		if (enter > edge->enter)
 			edge->enter = enter;
-		if (op->block != NONE && op_event(s, op->rank, op->block)->end_ns < edge->leave)
-			edge->leave = op_event(s, op->rank, op->block)->end_ns;
+		if (op->completion != NONE && op_event(s, op->rank, op->completion)->end_ns < edge->leave)
+			edge->leave = op_event(s, op->rank, op->completion)->end_ns;
 	}
 }
 
-/* Nobody leaves before all have entered. Told as a star around one node, enough for a tree. */
+/* Nobody leaves before all have entered. Written as a star around one node, enough for a tree. */
 static int learn_collective(struct pairs *p, const struct step *s, const struct edge_times *edges, uint32_t hub)
 {
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
@@ -261,10 +261,10 @@ void clock_count_violations(const struct step *s, const struct ops *o, const str
 	for (size_t i = 0; i < m->messages.n; i++) {
 		const struct p2p_op *send = &o->sends.at[m->messages.at[i].send];
 		const struct p2p_op *recv = &o->recvs.at[m->messages.at[i].recv];
-		if (recv->block == NONE)
+		if (recv->completion == NONE)
 			continue;
-		int64_t back =
-			op_event(s, send->rank, send->post)->start_ns - op_event(s, recv->rank, recv->block)->end_ns;
+		int64_t back = op_event(s, send->rank, send->start)->start_ns -
+			       op_event(s, recv->rank, recv->completion)->end_ns;
 		r->violations += back > 0;
 		if (back > 0 && (uint64_t)back > r->largest_ns)
 			r->largest_ns = (uint64_t)back;

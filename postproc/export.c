@@ -84,17 +84,17 @@ static void fill_message(const struct analysis *a, const struct message *m, stru
 {
 	const struct step *s = a->step;
 	const struct p2p_op *send = &a->ops.sends.at[m->send], *recv = &a->ops.recvs.at[m->recv];
-	const struct event *sent = op_event(s, send->rank, send->post);
-	const struct event *post = op_event(s, recv->rank, recv->post);
-	const struct event *block = recv->block == NONE ? post : op_event(s, recv->rank, recv->block);
-	uint32_t send_site = event_sig(s, send->rank, send->post)->site;
-	uint32_t recv_site = event_sig(s, recv->rank, recv->post)->site;
+	const struct event *sent = op_event(s, send->rank, send->start);
+	const struct event *start = op_event(s, recv->rank, recv->start);
+	const struct event *completion = recv->completion == NONE ? start : op_event(s, recv->rank, recv->completion);
+	uint32_t send_site = event_sig(s, send->rank, send->start)->site;
+	uint32_t recv_site = event_sig(s, recv->rank, recv->start)->site;
 	*to = (struct mpix_message){
 		.send_start_ns = sent->start_ns,
 		.send_end_ns = sent->end_ns,
-		.recv_post_ns = post->start_ns,
-		.recv_block_ns = block->start_ns,
-		.recv_end_ns = block->end_ns,
+		.recv_start_ns = start->start_ns,
+		.completion_start_ns = completion->start_ns,
+		.recv_end_ns = completion->end_ns,
 		.bytes = send->bytes,
 		.src = send->rank,
 		.dst = recv->rank,
@@ -111,7 +111,7 @@ static struct sent *in_order(const struct analysis *a)
 	struct sent *order = malloc((n + 1) * sizeof(*order));
 	for (uint32_t i = 0; order != NULL && i < n; i++) {
 		const struct p2p_op *send = &a->ops.sends.at[a->matching.messages.at[i].send];
-		order[i] = (struct sent){op_event(a->step, send->rank, send->post)->start_ns, i};
+		order[i] = (struct sent){op_event(a->step, send->rank, send->start)->start_ns, i};
 	}
 	if (order != NULL)
 		qsort(order, n, sizeof(*order), by_time);

@@ -8,5 +8,5 @@
 #define HOSTLIST_BRACKETS_MAX 4
 
 /* Calls found for every name, in order; what it returns other than 0 ends the walk and is returned. 0 at the end,
- * -EINVAL for a text that is no list (names before the mistake have been told), -ENAMETOOLONG. */
+ * -EINVAL for a text that is no list (names before the mistake have been passed on), -ENAMETOOLONG. */
 int hostlist_each(const char *text, int (*found)(void *context, const char *name), void *context);

@@ -8,19 +8,19 @@
 #define TRAFFIC_RATIO_MIN 2.0 /* max over mean bytes */
 #define LINK_SHARE_MIN 0.5
 
-static void name_heavy_ranks(const struct analysis *a, struct finding *f)
+static void name_heavy_ranks(const struct analysis *a, struct issue *f)
 {
 	double line = (a->mean_useful_ns + a->max_useful_ns) / 2;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if (a->ranks[r].useful_ns == a->max_useful_ns)
-			finding_add_rank(f, r);
+			issue_add_rank(f, r);
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if (a->ranks[r].useful_ns > line)
-			finding_add_rank(f, r);
+			issue_add_rank(f, r);
 }
 
 /* Where the others wait for it. */
-static void name_waiting_sites(const struct analysis *a, struct finding *f)
+static void name_waiting_sites(const struct analysis *a, struct issue *f)
 {
 	for (unsigned n = 0; n < 3; n++) {
 		const struct wait_row *best = NULL;
@@ -33,11 +33,11 @@ static void name_waiting_sites(const struct analysis *a, struct finding *f)
 				best = r;
 		}
 		if (best != NULL)
-			finding_add_site(f, best->site);
+			issue_add_site(f, best->site);
 	}
 }
 
-void issue_load_imbalance(const struct analysis *a, struct finding *f)
+void issue_load_imbalance(const struct analysis *a, struct issue *f)
 {
 	char most[32], mean[32];
 	if (a->ranks_seen < 2 || a->mean_useful_ns <= 0)
@@ -79,7 +79,7 @@ static double p2p_work_s(const struct analysis *a)
 	return ns > 0 ? ns / 1e9 : 0;
 }
 
-void issue_communication_imbalance(const struct analysis *a, struct finding *f)
+void issue_communication_imbalance(const struct analysis *a, struct issue *f)
 {
 	double total = 0, most = 0, moved = p2p_work_s(a);
 	char text[32], other[32];
@@ -98,7 +98,7 @@ void issue_communication_imbalance(const struct analysis *a, struct finding *f)
 		return;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if ((double)(a->ranks[r].bytes_out + a->ranks[r].bytes_in) > TRAFFIC_RATIO_MIN * mean)
-			finding_add_rank(f, r);
+			issue_add_rank(f, r);
 	snprintf(f->what, sizeof(f->what), "The busiest rank moves %s, the mean rank %s.", bytes_text(most, text),
 		 bytes_text(mean, other));
 	snprintf(f->why, sizeof(f->why),
@@ -108,15 +108,15 @@ void issue_communication_imbalance(const struct analysis *a, struct finding *f)
 		 "instead of loops of sends.");
 }
 
-void issue_link_hotspot(const struct analysis *a, struct finding *f)
+void issue_link_hotspot(const struct analysis *a, struct issue *f)
 {
-	const struct cell *top = NULL;
+	const struct link *top = NULL;
 	double moved = p2p_work_s(a);
 	char text[32];
-	for (size_t i = 0; i < a->p2p.cells.n; i++)
-		if (top == NULL || a->p2p.cells.at[i].bytes > top->bytes)
-			top = &a->p2p.cells.at[i];
-	if (top == NULL || a->p2p.cells.n < 5 || a->p2p.bytes == 0)
+	for (size_t i = 0; i < a->p2p.links.n; i++)
+		if (top == NULL || a->p2p.links.at[i].bytes > top->bytes)
+			top = &a->p2p.links.at[i];
+	if (top == NULL || a->p2p.links.n < 5 || a->p2p.bytes == 0)
 		return;
 	f->metric = "share of all point-to-point bytes";
 	f->value = (double)top->bytes / (double)a->p2p.bytes;
@@ -125,9 +125,9 @@ void issue_link_hotspot(const struct analysis *a, struct finding *f)
 	f->found = f->value >= f->threshold && f->loss_s / issue_total_s(a) >= WAIT_SHARE_MIN;
 	if (!f->found)
 		return;
-	finding_add_rank(f, top->src);
-	finding_add_rank(f, top->dst);
-	finding_add_pair(f, top->src, top->dst);
+	issue_add_rank(f, top->src);
+	issue_add_rank(f, top->dst);
+	issue_add_pair(f, top->src, top->dst);
 	snprintf(f->what, sizeof(f->what), "%s go from rank %u to rank %u, more than between all others together.",
 		 bytes_text((double)top->bytes, text), top->src, top->dst);
 	snprintf(f->why, sizeof(f->why), "One link carries most of the traffic while the others are idle.");
@@ -159,7 +159,7 @@ static double deviation(const struct node_load *l)
 
 /* All ranks of one node compute longer than all others, by more than ranks differ among themselves.
  */
-void issue_slow_node(const struct analysis *a, struct finding *f)
+void issue_slow_node(const struct analysis *a, struct issue *f)
 {
 	for (uint32_t i = 0; i < a->step->nodes.n && a->step->nodes.n >= 3; i++) {
 		struct node_load in = {0}, out = {0};
@@ -180,7 +180,7 @@ void issue_slow_node(const struct analysis *a, struct finding *f)
 		f->nranks = 0;
 		for (uint32_t r = 0; r < a->step->nranks; r++)
 			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
-				finding_add_rank(f, r);
+				issue_add_rank(f, r);
 		snprintf(f->what, sizeof(f->what),
 			 "All ranks on node %.64s compute %.0f %% longer than those on the other "
 			 "nodes.",

@@ -58,7 +58,7 @@ static double collective_waits_ns(const struct analysis *a)
 			a->waits.total_ns[EARLY_SCAN]);
 }
 
-void issue_global_collective_heavy(const struct analysis *a, struct finding *f)
+void issue_global_collective_heavy(const struct analysis *a, struct issue *f)
 {
 	struct cost c = cost_of(a, is_collective);
 	char total[32], place[256];
@@ -70,7 +70,7 @@ void issue_global_collective_heavy(const struct analysis *a, struct finding *f)
 	f->found = f->value >= f->threshold && a->ranks_seen > 1;
 	if (!f->found)
 		return;
-	finding_add_site(f, c.site);
+	issue_add_site(f, c.site);
 	snprintf(f->what, sizeof(f->what), "Moving data in collectives takes %s of all ranks' time, most of it%s.",
 		 duration_text(f->loss_s, total), site_text(a->step, c.site, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
@@ -82,7 +82,7 @@ void issue_global_collective_heavy(const struct analysis *a, struct finding *f)
 		 "collectives into one, or overlap with the nonblocking form.");
 }
 
-void issue_small_message_overhead(const struct analysis *a, struct finding *f)
+void issue_small_message_overhead(const struct analysis *a, struct issue *f)
 {
 	struct cost c = cost_of(a, is_send);
 	char total[32], place[256];
@@ -96,7 +96,7 @@ void issue_small_message_overhead(const struct analysis *a, struct finding *f)
 	f->found = mean <= SMALL_BYTES && f->value >= f->threshold;
 	if (!f->found)
 		return;
-	finding_add_site(f, c.site);
+	issue_add_site(f, c.site);
 	snprintf(f->what, sizeof(f->what), "%.0f messages of %.0f bytes in the mean take %s, most of it%s.",
 		 (double)a->p2p.count, mean, duration_text(f->loss_s, total),
 		 site_text(a->step, c.site, place, sizeof(place)));
@@ -108,7 +108,7 @@ void issue_small_message_overhead(const struct analysis *a, struct finding *f)
 		 "buffer), or send less often.");
 }
 
-void issue_io_wait(const struct analysis *a, struct finding *f)
+void issue_io_wait(const struct analysis *a, struct issue *f)
 {
 	struct cost c = cost_of(a, is_io);
 	char total[32], place[256];
@@ -119,7 +119,7 @@ void issue_io_wait(const struct analysis *a, struct finding *f)
 	f->found = f->value >= f->threshold;
 	if (!f->found)
 		return;
-	finding_add_site(f, c.site);
+	issue_add_site(f, c.site);
 	snprintf(f->what, sizeof(f->what), "MPI-IO takes %s of all ranks' time, most of it%s.",
 		 duration_text(f->loss_s, total), site_text(a->step, c.site, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why), "Ranks stand still while files are read or written.");
@@ -130,7 +130,7 @@ void issue_io_wait(const struct analysis *a, struct finding *f)
 }
 
 /* Ranks beyond the threshold, and the worst of them. */
-static uint32_t worst_traced(const struct analysis *a, struct finding *f)
+static uint32_t worst_traced(const struct analysis *a, struct issue *f)
 {
 	uint32_t worst = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
@@ -139,12 +139,12 @@ static uint32_t worst_traced(const struct analysis *a, struct finding *f)
 		if (tracing_share(t) > tracing_share(&a->ranks[worst]))
 			worst = r;
 		if (tracing_share(t) > TRACING_SHARE_MAX)
-			finding_add_rank(f, r);
+			issue_add_rank(f, r);
 	}
 	return worst;
 }
 
-void issue_tracing_cost(const struct analysis *a, struct finding *f)
+void issue_tracing_cost(const struct analysis *a, struct issue *f)
 {
 	uint32_t worst = a->step->nranks > 0 ? worst_traced(a, f) : 0;
 	const struct rank_totals *t = &a->ranks[worst];

@@ -6,7 +6,7 @@
 
 #define HEALTH_SEVERITY 0.4
 
-void issue_unmatched(const struct analysis *a, struct finding *f)
+void issue_unmatched(const struct analysis *a, struct issue *f)
 {
 	const struct unmatched *u = &a->matching.unmatched;
 	f->metric = "messages without a partner, both records whole";
@@ -20,9 +20,9 @@ void issue_unmatched(const struct analysis *a, struct finding *f)
 		const struct p2p_op *op = &a->ops.sends.at[i];
 		if ((op->flags & (P2P_MATCHED | P2P_CANCELLED)) != 0 || a->step->ranks[op->peer] == NULL)
 			continue;
-		finding_add_rank(f, op->rank);
-		finding_add_pair(f, op->rank, (uint32_t)op->peer);
-		finding_add_site(f, event_sig(a->step, op->rank, op->post)->site);
+		issue_add_rank(f, op->rank);
+		issue_add_pair(f, op->rank, (uint32_t)op->peer);
+		issue_add_site(f, event_sig(a->step, op->rank, op->start)->site);
 	}
 	snprintf(f->what, sizeof(f->what),
 		 "%" PRIu64 " messages were sent and never received, or receives posted and "
@@ -34,15 +34,15 @@ void issue_unmatched(const struct analysis *a, struct finding *f)
 	snprintf(f->next, sizeof(f->next), "Compare tags, communicators and counts at the call sites listed.");
 }
 
-void issue_request_leak(const struct analysis *a, struct finding *f)
+void issue_request_leak(const struct analysis *a, struct issue *f)
 {
 	uint64_t leaked = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		leaked += a->ops.leaked[r];
 		if (a->ops.leaked[r] == 0)
 			continue;
-		finding_add_rank(f, r);
-		finding_add_site(f, a->ops.leak_site[r]);
+		issue_add_rank(f, r);
+		issue_add_site(f, a->ops.leak_site[r]);
 	}
 	f->metric = "requests neither completed nor freed";
 	f->value = (double)leaked;
@@ -73,7 +73,7 @@ static double oversubscription_severity(const struct analysis *a, double ratio)
 	return severity > 0.01 ? severity : 0.01;
 }
 
-void issue_oversubscription(const struct analysis *a, struct finding *f)
+void issue_oversubscription(const struct analysis *a, struct issue *f)
 {
 	for (uint32_t i = 0; i < a->step->nodes.n; i++) {
 		const struct node *n = &a->step->nodes.at[i];
@@ -89,7 +89,7 @@ void issue_oversubscription(const struct analysis *a, struct finding *f)
 		f->nranks = 0;
 		for (uint32_t r = 0; r < a->step->nranks; r++)
 			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
-				finding_add_rank(f, r);
+				issue_add_rank(f, r);
 		snprintf(f->what, sizeof(f->what), "Node %.64s runs %.0f ranks on %.0f hardware threads.", n->name,
 			 ranks, pus);
 		snprintf(f->why, sizeof(f->why),

@@ -29,7 +29,7 @@ static void choose(const struct analysis *a, unsigned states, struct chosen *c)
 }
 
 /* Who was waited for, where, when: from the rows that make up nine tenths of the time. */
-static void fill_from(struct finding *f, const struct chosen *c)
+static void fill_from(struct issue *f, const struct chosen *c)
 {
 	double left = 0.9 * c->seconds;
 	f->from_ns = INT64_MAX;
@@ -37,10 +37,10 @@ static void fill_from(struct finding *f, const struct chosen *c)
 	for (size_t i = 0; i < c->rows.n && left > 0; i++) {
 		const struct wait_row *r = c->rows.at[i];
 		left -= (double)r->ns / 1e9;
-		finding_add_rank(f, r->causer != NONE ? r->causer : r->rank);
+		issue_add_rank(f, r->causer != NONE ? r->causer : r->rank);
 		if (r->causer != NONE)
-			finding_add_pair(f, r->causer, r->rank);
-		finding_add_site(f, r->site);
+			issue_add_pair(f, r->causer, r->rank);
+		issue_add_site(f, r->site);
 		f->from_ns = r->from_ns < f->from_ns ? r->from_ns : f->from_ns;
 		f->to_ns = r->to_ns > f->to_ns ? r->to_ns : f->to_ns;
 	}
@@ -53,7 +53,7 @@ struct wait_issue {
 	const char *why, *next;
 };
 
-static void look(const struct analysis *a, struct finding *f, const struct wait_issue *w)
+static void look(const struct analysis *a, struct issue *f, const struct wait_issue *w)
 {
 	struct chosen c = {0};
 	char total[32], each[32], place[256];
@@ -74,7 +74,7 @@ static void look(const struct analysis *a, struct finding *f, const struct wait_
 	vec_done(&c.rows);
 }
 
-void issue_late_sender(const struct analysis *a, struct finding *f)
+void issue_late_sender(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
 		1u << LATE_SENDER, "Receivers", "because messages were sent later than they were needed",
@@ -87,7 +87,7 @@ void issue_late_sender(const struct analysis *a, struct finding *f)
 	look(a, f, &w);
 }
 
-void issue_late_receiver(const struct analysis *a, struct finding *f)
+void issue_late_receiver(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
 		1u << LATE_RECEIVER, "Senders", "because receives were posted later than messages were ready",
@@ -99,7 +99,7 @@ void issue_late_receiver(const struct analysis *a, struct finding *f)
 	look(a, f, &w);
 }
 
-void issue_barrier_imbalance(const struct analysis *a, struct finding *f)
+void issue_barrier_imbalance(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {1u << WAIT_AT_BARRIER | 1u << BARRIER_COMPLETION, "Ranks",
 					    "for the last to come to a barrier",
@@ -111,7 +111,7 @@ void issue_barrier_imbalance(const struct analysis *a, struct finding *f)
 	look(a, f, &w);
 }
 
-void issue_synchronization_heavy(const struct analysis *a, struct finding *f)
+void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
 		1u << WAIT_AT_NXN | 1u << NXN_COMPLETION | 1u << EARLY_SCAN, "Ranks",
@@ -124,7 +124,7 @@ void issue_synchronization_heavy(const struct analysis *a, struct finding *f)
 	look(a, f, &w);
 }
 
-void issue_collective_root_bottleneck(const struct analysis *a, struct finding *f)
+void issue_collective_root_bottleneck(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {1u << LATE_BROADCAST | 1u << EARLY_REDUCE, "Ranks",
 					    "for, or at, the root of a rooted collective",

@@ -1,31 +1,31 @@
-/* issues.h - findings: what costs time, where, why, what to try. No advice without a number that
- * triggered it. An issue is a function `void issue_<name>(const struct analysis *a, struct finding
+/* issues.h - what costs time, where, why, what to try. No advice without a number that
+ * triggered it. An issue is a function `void issue_<name>(const struct analysis *a, struct issue
  * *f)` that sets f->found, and one row in ISSUES. Thresholds are shares of all ranks' time: what
  * costs little is no issue. */
 #pragma once
 
 #include "postproc/analysis.h"
 
-#define FINDING_RANKS_MAX 16
-#define FINDING_PAIRS_MAX 8
-#define FINDING_SITES_MAX 5
-#define FINDING_TEXT_MAX 400
+#define ISSUE_RANKS_MAX 16
+#define ISSUE_PAIRS_MAX 8
+#define ISSUE_SITES_MAX 5
+#define ISSUE_TEXT_MAX 400
 
 #define WAIT_SHARE_MIN 0.05 /* of all ranks' time: waits below it are left alone */
 
-struct finding {
+struct issue {
 	bool found;
 	const char *issue;
 	double loss_s;	 /* summed over ranks; 0 when it is not about time */
 	double severity; /* 0..1; 0: from the loss's share */
-	uint32_t ranks[FINDING_RANKS_MAX];
+	uint32_t ranks[ISSUE_RANKS_MAX];
 	unsigned nranks;
-	uint32_t pairs[FINDING_PAIRS_MAX][2];
+	uint32_t pairs[ISSUE_PAIRS_MAX][2];
 	unsigned npairs;
-	uint32_t sites[FINDING_SITES_MAX];
+	uint32_t sites[ISSUE_SITES_MAX];
 	unsigned nsites;
 	int64_t from_ns, to_ns; /* to < from: the whole run */
-	char what[FINDING_TEXT_MAX], why[FINDING_TEXT_MAX], next[FINDING_TEXT_MAX];
+	char what[ISSUE_TEXT_MAX], why[ISSUE_TEXT_MAX], next[ISSUE_TEXT_MAX];
 	const char *metric;
 	double value, threshold;
 };
@@ -48,16 +48,16 @@ struct finding {
 	ROW(unmatched) \
 	ROW(request_leak)
 
-#define DECLARE_ISSUE(name) void issue_##name(const struct analysis *a, struct finding *f);
+#define DECLARE_ISSUE(name) void issue_##name(const struct analysis *a, struct issue *f);
 ISSUES(DECLARE_ISSUE)
 #undef DECLARE_ISSUE
 
 /* All ranks' time in the traced region, s; never 0. */
 double issue_total_s(const struct analysis *a);
 /* Once each, as long as there is room. */
-void finding_add_rank(struct finding *f, uint32_t rank);
-void finding_add_pair(struct finding *f, uint32_t a, uint32_t b);
-void finding_add_site(struct finding *f, uint32_t site);
+void issue_add_rank(struct issue *f, uint32_t rank);
+void issue_add_pair(struct issue *f, uint32_t a, uint32_t b);
+void issue_add_site(struct issue *f, uint32_t site);
 /* "3.10 ms"; text holds 32 bytes. Returns text. */
 const char *duration_text(double seconds, char *text);
 const char *bytes_text(double bytes, char *text);

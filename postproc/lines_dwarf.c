@@ -1,6 +1,6 @@
 /* lines_dwarf.c - see lines.h; by elfutils' libdwfl, module by module, after the run.
  * A return address points behind the call, so the instruction before it is looked up. Of inlined
- * frames the first one outside of system headers is told: that is the line the user wrote. */
+ * frames the first one outside of system headers is named: that is the line the user wrote. */
 #include "postproc/lines.h"
 #include "postproc/json.h"
 #include "postproc/names.h"

@@ -1,6 +1,6 @@
 /* match.c - see match.h. MPI's non-overtaking rule makes it simple: messages of one (communicator,
  * sender, receiver, tag) are received in the order in which they were sent, by the receives that
- * got this tag from this sender in the order in which those were posted. Linear in the number of
+ * got this tag from this sender in the order in which those were started. Linear in the number of
  * operations. */
 #include "postproc/match.h"
 

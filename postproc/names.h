@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-/* What a name is told by; the rest of a longer one is left out. */
+/* As much of a name is shown; the rest of a longer one is left out. */
 #define NAME_FULL_MAX 4096
 #define NAME_SHORT_MAX 72
 

@@ -46,7 +46,7 @@ static uint32_t flags_of(const struct sig *sig, bool blocking)
 }
 
 /* Post the send of sig; its number goes to *ret_at, NONE if there is no message. */
-static int post_send(struct walk *w, const struct sig *sig, bool blocking, uint32_t *ret_at)
+static int start_send(struct walk *w, const struct sig *sig, bool blocking, uint32_t *ret_at)
 {
 	*ret_at = NONE;
 	if (sig->peer == SIG_ANY || !is_real(w, sig->peer, sig->comm != NONE))
@@ -56,17 +56,17 @@ static int post_send(struct walk *w, const struct sig *sig, bool blocking, uint3
 			    .peer = sig->peer,
 			    .tag = sig->call.tag,
 			    .bytes = sig->bytes,
-			    .post = w->at,
-			    .block = blocking ? w->at : NONE,
+			    .start = w->at,
+			    .completion = blocking ? w->at : NONE,
 			    .flags = flags_of(sig, blocking)};
 	*ret_at = (uint32_t)w->o->sends.n;
 	return vec_push(&w->o->sends, op);
 }
 
-static int post_recv(struct walk *w, const struct sig *sig, bool blocking, uint32_t *ret_at)
+static int start_recv(struct walk *w, const struct sig *sig, bool blocking, uint32_t *ret_at)
 {
 	bool pair = sig->call.shape == SIG_SENDRECV;
-	bool told = blocking && (sig->call.flags & SIG_SIZED) != 0;
+	bool source_known = blocking && (sig->call.flags & SIG_SIZED) != 0;
 	bool wild = (sig->call.flags & (SIG_ANY_SOURCE | SIG_ANY_TAG)) != 0;
 	*ret_at = NONE;
 	if (!is_real(w, sig->recv_peer, sig->comm != NONE))
@@ -76,10 +76,11 @@ static int post_recv(struct walk *w, const struct sig *sig, bool blocking, uint3
 			    .peer = sig->recv_peer,
 			    .tag = pair ? sig->call.recv_tag : sig->call.tag,
 			    .bytes = sig->recv_bytes,
-			    .post = w->at,
-			    .block = blocking ? w->at : NONE,
-			    .flags = flags_of(sig, blocking) | (wild ? P2P_WILDCARD : 0) | (told ? P2P_TOLD : 0)};
-	if (wild && !told)
+			    .start = w->at,
+			    .completion = blocking ? w->at : NONE,
+			    .flags = flags_of(sig, blocking) | (wild ? P2P_WILDCARD : 0) |
+				     (source_known ? P2P_SOURCE_KNOWN : 0)};
+	if (wild && !source_known)
 		op.peer = SIG_ANY;
 	*ret_at = (uint32_t)w->o->recvs.n;
 	return vec_push(&w->o->recvs, op);
@@ -90,28 +91,28 @@ static uint32_t next_count(uint32_t *counts, uint32_t comm)
 	return counts[comm]++;
 }
 
-static int post_coll(struct walk *w, uint32_t sig_at, uint32_t channel, uint32_t k, bool blocking, uint32_t *ret_at)
+static int start_coll(struct walk *w, uint32_t sig_at, uint32_t channel, uint32_t k, bool blocking, uint32_t *ret_at)
 {
 	const struct sig *sig = &w->p->sigs.at[sig_at];
 	struct coll_op op = {.rank = w->rank,
 			     .comm = same_comm(w, sig->comm),
 			     .channel = channel,
 			     .k = k,
-			     .post = w->at,
-			     .block = blocking ? w->at : NONE,
+			     .start = w->at,
+			     .completion = blocking ? w->at : NONE,
 			     .sig = sig_at};
 	*ret_at = (uint32_t)w->o->colls.n;
 	return vec_push(&w->o->colls, op);
 }
 
-static int post_coll_call(struct walk *w, uint32_t sig_at, bool blocking, uint32_t *ret_at)
+static int start_coll_call(struct walk *w, uint32_t sig_at, bool blocking, uint32_t *ret_at)
 {
 	const struct sig *sig = &w->p->sigs.at[sig_at];
 	*ret_at = NONE;
 	if (sig->comm == NONE || sig->call.coll == COLL_NONE)
 		return 0;
 	uint32_t k = next_count(w->coll_counts.at, same_comm(w, sig->comm));
-	return post_coll(w, sig_at, 0, k, blocking, ret_at);
+	return start_coll(w, sig_at, 0, k, blocking, ret_at);
 }
 
 /* A call that is over when it returns. */
@@ -121,11 +122,11 @@ static int do_blocking(struct walk *w, uint32_t sig_at)
 	uint32_t at;
 	int code = 0;
 	if (sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV)
-		code = post_send(w, sig, true, &at);
+		code = start_send(w, sig, true, &at);
 	if (code == 0 && (sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV))
-		code = post_recv(w, sig, true, &at);
+		code = start_recv(w, sig, true, &at);
 	if (code == 0 && sig->call.shape == SIG_COLL)
-		code = post_coll_call(w, sig_at, true, &at);
+		code = start_coll_call(w, sig_at, true, &at);
 	return code;
 }
 
@@ -138,13 +139,13 @@ static int activate(struct walk *w, struct request *r)
 	int code = 0;
 	r->active = true;
 	if (shape == SIG_SEND || shape == SIG_SENDRECV)
-		code = post_send(w, sig, false, &r->send);
+		code = start_send(w, sig, false, &r->send);
 	if (code == 0 && (shape == SIG_RECV || shape == SIG_SENDRECV))
-		code = post_recv(w, sig, false, &r->recv);
+		code = start_recv(w, sig, false, &r->recv);
 	if (code == 0 && shape == SIG_COLL && r->persistent && r->channel != 0)
-		code = post_coll(w, r->sig, r->channel, r->starts++, false, &r->coll);
+		code = start_coll(w, r->sig, r->channel, r->starts++, false, &r->coll);
 	else if (code == 0 && shape == SIG_COLL && !r->persistent)
-		code = post_coll_call(w, r->sig, false, &r->coll);
+		code = start_coll_call(w, r->sig, false, &r->coll);
 	return code;
 }
 
@@ -199,7 +200,7 @@ static void take_status(struct walk *w, struct request *r, const struct sig_stat
 		op->peer = peer;
 		op->tag = status->tag;
 		op->bytes = status->bytes;
-		op->flags |= P2P_TOLD;
+		op->flags |= P2P_SOURCE_KNOWN;
 	}
 }
 
@@ -220,17 +221,17 @@ static int complete_one(void *context, uint32_t i, struct request *r)
 	if (has_status)
 		take_status(w, r, &status);
 	if (r->send != NONE)
-		w->o->sends.at[r->send].block = w->at;
+		w->o->sends.at[r->send].completion = w->at;
 	if (r->recv != NONE)
-		w->o->recvs.at[r->recv].block = w->at;
+		w->o->recvs.at[r->recv].completion = w->at;
 	if (r->coll != NONE)
-		w->o->colls.at[r->coll].block = w->at;
+		w->o->colls.at[r->coll].completion = w->at;
 	r->send = r->recv = r->coll = NONE;
 	r->active = r->cancelling = false;
 	return 0;
 }
 
-/* A receive that was asked to be cancelled and is freed without a wait: no status will tell, but nobody expects a
+/* A receive that was asked to be cancelled and is freed without a wait: no status will say so, but nobody expects a
  * message. */
 static int free_one(void *context, uint32_t i, struct request *r)
 {
@@ -254,7 +255,7 @@ static int cancel_one(void *context, uint32_t i, struct request *r)
 	return 0;
 }
 
-/* A long call is told in several events; what they complete, the first of them waited for. */
+/* A long call is recorded as several events; what they complete, the first of them waited for. */
 static int find_head(struct walk *w)
 {
 	if (vec_reach(&w->heads, w->sig->thread) < 0)
@@ -323,7 +324,7 @@ static bool is_whole(const struct process *p)
 	return p->bad_blocks == 0;
 }
 
-/* Requests and messages are counted, so nothing that comes after a lost event can be told what it
+/* Requests and messages are counted, so of nothing that comes after a lost event is it known what it
  * belongs to. */
 static bool is_understood(const struct process *p, const struct event *ev, const struct sig *sig)
 {

@@ -7,10 +7,10 @@
 enum p2p_flag {
 	P2P_CANCELLED = 1,
 	P2P_SYNCHRONOUS = 2,
-	P2P_BLOCKING = 4, /* posted and completed by one call */
+	P2P_BLOCKING = 4, /* started and completed by one call */
 	P2P_WILDCARD = 8,
 	P2P_MATCHED = 16,
-	P2P_TOLD = 32, /* a status said who sent it */
+	P2P_SOURCE_KNOWN = 32, /* from a status */
 	P2P_PARTITIONED = 64,
 };
 
@@ -21,19 +21,19 @@ struct p2p_op {
 	int32_t peer;  /* world rank; SIG_ANY: never learnt */
 	int32_t tag;
 	uint64_t bytes;
-	uint32_t post;	/* event of rank that posted (started) it */
-	uint32_t block; /* event that completed it, or NONE */
+	uint32_t start;	     /* event of rank that started it */
+	uint32_t completion; /* event that completed it, or NONE */
 	uint32_t flags;
 };
 
 /* One rank's part in a collective. */
 struct coll_op {
 	uint32_t rank;
-	uint32_t comm;	      /* comm.same */
-	uint32_t channel;     /* 0: blocking and nonblocking calls; n: the n-th persistent collective of
+	uint32_t comm;		    /* comm.same */
+	uint32_t channel;	    /* 0: blocking and nonblocking calls; n: the n-th persistent collective of
 			     the communicator */
-	uint32_t k;	      /* the k-th on that channel */
-	uint32_t post, block; /* as above */
+	uint32_t k;		    /* the k-th on that channel */
+	uint32_t start, completion; /* as above */
 	uint32_t sig;
 };
 
@@ -41,7 +41,7 @@ struct op_counts {
 	uint64_t proc_null; /* operations with MPI_PROC_NULL */
 	uint64_t cancelled;
 	uint64_t outside;	   /* with a process that is not of this MPI_COMM_WORLD */
-	uint64_t unknown_source;   /* wildcard receives of which no status tells the source */
+	uint64_t unknown_source;   /* wildcard receives of which no status says the source */
 	uint64_t failed;	   /* calls that returned an error */
 	uint64_t unknown_requests; /* completions of requests whose start is not in the record */
 };
@@ -55,7 +55,7 @@ struct ops {
 	struct op_counts counts;
 };
 
-/* Replay all ranks' events: 0 or -ENOMEM. Posting order within each rank is kept. */
+/* Replay all ranks' events: 0 or -ENOMEM. The order of starts within each rank is kept. */
 int ops_replay(const struct step *s, struct ops *ret_ops);
 void ops_done(struct ops *o);
 

@@ -76,7 +76,7 @@ static void add_barrier(struct spread *sp, const struct analysis *a, const struc
 	uint32_t who = NONE;
 	for (uint32_t i = c->first; i != NONE; i = a->matching.coll_next[i]) {
 		const struct coll_op *op = &a->ops.colls.at[i];
-		int64_t enter = op_event(a->step, op->rank, op->post)->start_ns;
+		int64_t enter = op_event(a->step, op->rank, op->start)->start_ns;
 		if (enter < first)
 			first = enter;
 		if (enter > last) {

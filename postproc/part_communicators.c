@@ -3,7 +3,7 @@
 #include "postproc/analysis.h"
 #include "postproc/comms.h"
 
-#define RANKS_LISTED_MAX 1024u /* per communicator; "size" tells how many there are */
+#define RANKS_LISTED_MAX 1024u /* per communicator; "size" says how many there are */
 #define ROWS_MAX 4096u
 
 static void mark_used(const struct step *s, uint64_t *calls)

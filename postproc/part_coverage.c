@@ -80,7 +80,7 @@ static void explain_unknown(struct step *s, const struct tally *t)
 		step_reason(s,
 			    "%" PRIu64 " calls (%" PRIu64
 			    " signatures) are of a kind that this program does not know: only "
-			    "their number and time are told",
+			    "only their number and time are known",
 			    t->unknown_calls, t->unknown_sigs);
 	if (t->missing_defs > 0)
 		step_reason(s,

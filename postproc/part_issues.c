@@ -1,4 +1,4 @@
-/* part_issues.c - "issues": all findings, the costliest first; and "verdict", the first of them in
+/* part_issues.c - "issues": all issues, the costliest first; and "verdict", the first of them in
  * a sentence. */
 #include "postproc/issues.h"
 
@@ -6,7 +6,7 @@
 
 static const struct {
 	const char *name;
-	void (*look)(const struct analysis *a, struct finding *f);
+	void (*look)(const struct analysis *a, struct issue *f);
 } issues[] = {
 #define ROW(name) {#name, issue_##name},
 	ISSUES(ROW)
@@ -23,32 +23,32 @@ double issue_total_s(const struct analysis *a)
 	return ns > 1 ? ns / 1e9 : 1e-9;
 }
 
-void finding_add_rank(struct finding *f, uint32_t rank)
+void issue_add_rank(struct issue *f, uint32_t rank)
 {
 	for (unsigned i = 0; i < f->nranks; i++)
 		if (f->ranks[i] == rank)
 			return;
-	if (f->nranks < FINDING_RANKS_MAX)
+	if (f->nranks < ISSUE_RANKS_MAX)
 		f->ranks[f->nranks++] = rank;
 }
 
-void finding_add_pair(struct finding *f, uint32_t a, uint32_t b)
+void issue_add_pair(struct issue *f, uint32_t a, uint32_t b)
 {
 	for (unsigned i = 0; i < f->npairs; i++)
 		if (f->pairs[i][0] == a && f->pairs[i][1] == b)
 			return;
-	if (f->npairs == FINDING_PAIRS_MAX)
+	if (f->npairs == ISSUE_PAIRS_MAX)
 		return;
 	f->pairs[f->npairs][0] = a;
 	f->pairs[f->npairs++][1] = b;
 }
 
-void finding_add_site(struct finding *f, uint32_t site)
+void issue_add_site(struct issue *f, uint32_t site)
 {
 	for (unsigned i = 0; i < f->nsites; i++)
 		if (f->sites[i] == site)
 			return;
-	if (site != NONE && f->nsites < FINDING_SITES_MAX)
+	if (site != NONE && f->nsites < ISSUE_SITES_MAX)
 		f->sites[f->nsites++] = site;
 }
 
@@ -95,7 +95,7 @@ const char *site_text(const struct step *s, uint32_t site, char *text, size_t si
 	return text;
 }
 
-static double score_of(const struct analysis *a, const struct finding *f)
+static double score_of(const struct analysis *a, const struct issue *f)
 {
 	double score = f->severity > 0 ? f->severity : 4 * f->loss_s / issue_total_s(a);
 	return score > 1 ? 1 : score;
@@ -106,7 +106,7 @@ static const char *severity_word(double score)
 	return score >= 0.6 ? "high" : score >= 0.3 ? "medium" : "low";
 }
 
-static void put_pairs(cJSON *row, const struct finding *f)
+static void put_pairs(cJSON *row, const struct issue *f)
 {
 	cJSON *pairs = json_array(row, "pairs");
 	for (unsigned i = 0; i < f->npairs; i++) {
@@ -117,7 +117,7 @@ static void put_pairs(cJSON *row, const struct finding *f)
 	}
 }
 
-static void put_lists(const struct analysis *a, cJSON *row, const struct finding *f)
+static void put_lists(const struct analysis *a, cJSON *row, const struct issue *f)
 {
 	cJSON *ranks = json_array(row, "ranks");
 	for (unsigned i = 0; i < f->nranks; i++)
@@ -132,7 +132,7 @@ static void put_lists(const struct analysis *a, cJSON *row, const struct finding
 	json_push(window, (double)(whole ? a->step->runtime_ns : f->to_ns) / 1e9);
 }
 
-static void put_finding(const struct analysis *a, cJSON *list, const struct finding *f)
+static void put_issue(const struct analysis *a, cJSON *list, const struct issue *f)
 {
 	cJSON *row = json_row(list);
 	json_put_text(row, "issue", f->issue);
@@ -149,21 +149,21 @@ static void put_finding(const struct analysis *a, cJSON *list, const struct find
 	json_put(metric, "threshold", f->threshold);
 }
 
-/* The finding of highest score that is not listed yet, or NULL. */
-static struct finding *next_best(const struct analysis *a, struct finding *all)
+/* The issue of highest score that is not listed yet, or NULL. */
+static struct issue *next_best(const struct analysis *a, struct issue *all)
 {
-	struct finding *best = NULL;
+	struct issue *best = NULL;
 	for (size_t i = 0; i < NISSUES; i++)
 		if (all[i].found && (best == NULL || score_of(a, &all[i]) > score_of(a, best)))
 			best = &all[i];
 	return best;
 }
 
-/* The worst finding's sentence; and what tracing cost, where it is too much and not that finding itself. */
-static void put_verdict(struct analysis *a, const struct finding *all, const struct finding *worst)
+/* The worst issue's sentence; and what tracing cost, where it is too much and not that issue itself. */
+static void put_verdict(struct analysis *a, const struct issue *all, const struct issue *worst)
 {
 	const char *nothing = a->ranks_seen < 2 ? "one rank: there is nothing to exchange" : "nothing to fix";
-	char text[2 * FINDING_TEXT_MAX + 2];
+	char text[2 * ISSUE_TEXT_MAX + 2];
 	snprintf(text, sizeof(text), "%s", worst != NULL ? worst->what : nothing);
 	for (size_t i = 0; i < NISSUES; i++)
 		if (all[i].found && &all[i] != worst && issues[i].look == issue_tracing_cost)
@@ -173,7 +173,7 @@ static void put_verdict(struct analysis *a, const struct finding *all, const str
 
 int part_issues(struct analysis *a)
 {
-	struct finding *all = calloc(NISSUES, sizeof(*all)), *f;
+	struct issue *all = calloc(NISSUES, sizeof(*all)), *f;
 	if (all == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < NISSUES; i++) {
@@ -184,7 +184,7 @@ int part_issues(struct analysis *a)
 	f = next_best(a, all);
 	put_verdict(a, all, f);
 	for (; f != NULL; f = next_best(a, all)) {
-		put_finding(a, list, f);
+		put_issue(a, list, f);
 		f->found = false;
 	}
 	free(all);

@@ -1,5 +1,5 @@
 /* part_matrix.c - "matrix": point-to-point, collective and one-sided traffic between world ranks, kept apart.
- * Very dense matrices are cut to the pairs with the most bytes; how much is left out stands beside.
+ * Very dense matrices are cut to the links with the most bytes; how much is left out stands beside.
  */
 #include "postproc/analysis.h"
 
@@ -7,7 +7,7 @@
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct cell *x = a, *y = b;
+	const struct link *x = a, *y = b;
 	if (x->bytes != y->bytes)
 		return (x->bytes < y->bytes) - (x->bytes > y->bytes);
 	return (x->count < y->count) - (x->count > y->count);
@@ -15,44 +15,44 @@ static int by_bytes(const void *a, const void *b)
 
 static int by_place(const void *a, const void *b)
 {
-	const struct cell *x = a, *y = b;
+	const struct link *x = a, *y = b;
 	uint64_t p = (uint64_t)x->src << 32 | x->dst, q = (uint64_t)y->src << 32 | y->dst;
 	return (p > q) - (p < q);
 }
 
-static void put_cells(cJSON *list, const struct cell *cells, size_t n, const char *count_name)
+static void put_links(cJSON *list, const struct link *links, size_t n, const char *count_name)
 {
 	for (size_t i = 0; i < n; i++) {
 		cJSON *row = json_row(list);
-		json_put(row, "src", cells[i].src);
-		json_put(row, "dst", cells[i].dst);
-		json_put(row, count_name, (double)cells[i].count);
-		json_put(row, "bytes", (double)cells[i].bytes);
+		json_put(row, "src", links[i].src);
+		json_put(row, "dst", links[i].dst);
+		json_put(row, count_name, (double)links[i].count);
+		json_put(row, "bytes", (double)links[i].bytes);
 	}
 }
 
 static int put_matrix(cJSON *matrix, const char *name, const struct traffic *t, const char *count_name)
 {
 	cJSON *list = json_array(matrix, name);
-	if (t->cells.n <= MATRIX_ROWS_MAX) {
-		put_cells(list, t->cells.at, t->cells.n, count_name);
+	if (t->links.n <= MATRIX_ROWS_MAX) {
+		put_links(list, t->links.at, t->links.n, count_name);
 		return 0;
 	}
-	struct cell *copy = malloc(t->cells.n * sizeof(*copy));
+	struct link *copy = malloc(t->links.n * sizeof(*copy));
 	if (copy == NULL)
 		return -ENOMEM;
-	memcpy(copy, t->cells.at, t->cells.n * sizeof(*copy));
-	qsort(copy, t->cells.n, sizeof(*copy), by_bytes);
+	memcpy(copy, t->links.at, t->links.n * sizeof(*copy));
+	qsort(copy, t->links.n, sizeof(*copy), by_bytes);
 	qsort(copy, MATRIX_ROWS_MAX, sizeof(*copy), by_place);
-	put_cells(list, copy, MATRIX_ROWS_MAX, count_name);
+	put_links(list, copy, MATRIX_ROWS_MAX, count_name);
 	free(copy);
 	return 0;
 }
 
 static void put_left_out(cJSON *matrix, const char *name, const struct traffic *t)
 {
-	uint64_t shown = t->cells.n < MATRIX_ROWS_MAX ? t->cells.n : MATRIX_ROWS_MAX;
-	json_put(matrix, name, (double)(t->cells.n - shown + t->cells_left_out));
+	uint64_t shown = t->links.n < MATRIX_ROWS_MAX ? t->links.n : MATRIX_ROWS_MAX;
+	json_put(matrix, name, (double)(t->links.n - shown + t->links_left_out));
 }
 
 int part_matrix(struct analysis *a)

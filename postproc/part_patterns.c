@@ -17,22 +17,22 @@ static const struct {
 
 bool shape_has(const struct shape *s, uint32_t src, uint32_t dst)
 {
-	return cells_have(s->cells, s->ncells, src, dst);
+	return links_have(s->links, s->nlinks, src, dst);
 }
 
 /* A message without bytes still says who talks to whom: it weighs one. */
 static int shape_make(const struct analysis *a, struct shape *s)
 {
 	*s = (struct shape){.a = a, .n = a->step->nranks};
-	s->cells = malloc((a->p2p.cells.n + 1) * sizeof(*s->cells));
-	if (s->cells == NULL)
+	s->links = malloc((a->p2p.links.n + 1) * sizeof(*s->links));
+	if (s->links == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < a->p2p.cells.n; i++) {
-		struct cell c = a->p2p.cells.at[i];
+	for (size_t i = 0; i < a->p2p.links.n; i++) {
+		struct link c = a->p2p.links.at[i];
 		if (c.src == c.dst)
 			continue;
 		c.bytes += c.count;
-		s->cells[s->ncells++] = c;
+		s->links[s->nlinks++] = c;
 		s->bytes += (double)c.bytes;
 		s->count += (double)c.count;
 	}
@@ -46,7 +46,7 @@ static void traffic_span(const struct analysis *a, int64_t *from, int64_t *to)
 	*to = 0;
 	for (size_t i = 0; i < a->matching.messages.n; i++) {
 		const struct p2p_op *send = &a->ops.sends.at[a->matching.messages.at[i].send];
-		const struct event *ev = op_event(a->step, send->rank, send->post);
+		const struct event *ev = op_event(a->step, send->rank, send->start);
 		*from = ev->start_ns < *from ? ev->start_ns : *from;
 		*to = ev->end_ns > *to ? ev->end_ns : *to;
 	}
@@ -96,7 +96,7 @@ static struct pattern *next_best(struct pattern *all)
 static void put_irregular(const struct shape *s, cJSON *list)
 {
 	struct pattern p = {.name = "irregular", .score = 1};
-	snprintf(p.evidence, sizeof(p.evidence), "%zu pairs exchange messages and no known shape fits", s->ncells);
+	snprintf(p.evidence, sizeof(p.evidence), "%zu pairs exchange messages and no known shape fits", s->nlinks);
 	put_pattern(s->a, list, &p);
 }
 
@@ -115,8 +115,8 @@ int part_patterns(struct analysis *a)
 		put_pattern(a, list, p);
 		p->score = 0;
 	}
-	if (s.ncells > 2 && cJSON_GetArraySize(list) == 0)
+	if (s.nlinks > 2 && cJSON_GetArraySize(list) == 0)
 		put_irregular(&s, list);
-	free(s.cells);
+	free(s.links);
 	return 0;
 }

@@ -5,9 +5,9 @@
 static double pairs_used(const struct analysis *a)
 {
 	double n = 0;
-	for (size_t i = 0; i < a->p2p.cells.n; i++)
-		n += a->p2p.cells.at[i].src != a->p2p.cells.at[i].dst;
-	return n + (double)a->p2p.cells_left_out;
+	for (size_t i = 0; i < a->p2p.links.n; i++)
+		n += a->p2p.links.at[i].src != a->p2p.links.at[i].dst;
+	return n + (double)a->p2p.links_left_out;
 }
 
 int part_summary(struct analysis *a)

@@ -113,7 +113,7 @@ int part_time_windows(struct analysis *a)
 			add_rank(w, s, s->ranks[r], &a->ranks[r]);
 	for (size_t i = 0; i < a->matching.messages.n; i++) {
 		const struct p2p_op *send = &a->ops.sends.at[a->matching.messages.at[i].send];
-		struct window *at = &w->at[window_of(w, op_event(s, send->rank, send->post)->start_ns)];
+		struct window *at = &w->at[window_of(w, op_event(s, send->rank, send->start)->start_ns)];
 		at->transfers++;
 		at->bytes += send->bytes;
 	}

@@ -51,15 +51,15 @@ static int put_ranks(struct analysis *a, const char *name, uint64_t (*value)(con
 static int put_links(struct analysis *a)
 {
 	const struct traffic *t = &a->p2p;
-	struct top *tops = malloc((t->cells.n + 1) * sizeof(*tops));
+	struct top *tops = malloc((t->links.n + 1) * sizeof(*tops));
 	if (tops == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < t->cells.n; i++)
-		tops[i] = (struct top){i, t->cells.at[i].bytes};
-	qsort(tops, t->cells.n, sizeof(*tops), by_value);
+	for (uint32_t i = 0; i < t->links.n; i++)
+		tops[i] = (struct top){i, t->links.at[i].bytes};
+	qsort(tops, t->links.n, sizeof(*tops), by_value);
 	cJSON *list = json_array(a->root, "top_links");
-	for (size_t i = 0; i < t->cells.n && i < TOP; i++) {
-		const struct cell *c = &t->cells.at[tops[i].at];
+	for (size_t i = 0; i < t->links.n && i < TOP; i++) {
+		const struct link *c = &t->links.at[tops[i].at];
 		cJSON *row = json_row(list);
 		json_put(row, "src", c->src);
 		json_put(row, "dst", c->dst);

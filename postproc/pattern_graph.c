@@ -1,4 +1,4 @@
-/* pattern_graph.c - shapes that are told by counting pairs: all-to-all, ping-pong, butterfly, tree.
+/* pattern_graph.c - shapes that are recognised by counting links: all-to-all, ping-pong, butterfly, tree.
  */
 #include "postproc/patterns.h"
 
@@ -8,30 +8,30 @@
 void pattern_all_to_all(const struct shape *s, struct pattern *p)
 {
 	double possible = (double)s->n * (s->n - 1), smallest = INFINITY;
-	if (s->n < 4 || s->ncells == 0)
+	if (s->n < 4 || s->nlinks == 0)
 		return;
-	for (size_t i = 0; i < s->ncells; i++)
-		smallest = fmin(smallest, (double)s->cells[i].bytes);
-	double density = (double)s->ncells / possible, mean = s->bytes / (double)s->ncells;
+	for (size_t i = 0; i < s->nlinks; i++)
+		smallest = fmin(smallest, (double)s->links[i].bytes);
+	double density = (double)s->nlinks / possible, mean = s->bytes / (double)s->nlinks;
 	double even = fmin(1, 2 * smallest / mean); /* nobody gets less than half of the mean */
 	p->score = density * (0.7 + 0.3 * even);
 	snprintf(p->evidence, sizeof(p->evidence), "%zu of %.0f possible pairs exchange, the least %.0f %% of the mean",
-		 s->ncells, possible, 100 * smallest / mean);
+		 s->nlinks, possible, 100 * smallest / mean);
 }
 
 static uint32_t partners_of(const struct shape *s, uint32_t rank)
 {
 	uint32_t n = 0;
-	for (size_t i = 0; i < s->ncells; i++)
-		n += s->cells[i].src == rank || (s->cells[i].dst == rank && !shape_has(s, rank, s->cells[i].src));
+	for (size_t i = 0; i < s->nlinks; i++)
+		n += s->links[i].src == rank || (s->links[i].dst == rank && !shape_has(s, rank, s->links[i].src));
 	return n;
 }
 
-static double reverse_count(const struct shape *s, const struct cell *c)
+static double reverse_count(const struct shape *s, const struct link *c)
 {
-	for (size_t i = 0; i < s->ncells; i++)
-		if (s->cells[i].src == c->dst && s->cells[i].dst == c->src)
-			return (double)s->cells[i].count;
+	for (size_t i = 0; i < s->nlinks; i++)
+		if (s->links[i].src == c->dst && s->links[i].dst == c->src)
+			return (double)s->links[i].count;
 	return 0;
 }
 
@@ -41,10 +41,10 @@ static double reverse_count(const struct shape *s, const struct cell *c)
 void pattern_ping_pong(const struct shape *s, struct pattern *p)
 {
 	double balance = 1;
-	if (s->ncells == 0 || s->ncells > 2 * PING_PONG_PAIRS_MAX || (s->n > 2 && s->ncells > s->n))
+	if (s->nlinks == 0 || s->nlinks > 2 * PING_PONG_PAIRS_MAX || (s->n > 2 && s->nlinks > s->n))
 		return;
-	for (size_t i = 0; i < s->ncells; i++) {
-		const struct cell *c = &s->cells[i];
+	for (size_t i = 0; i < s->nlinks; i++) {
+		const struct link *c = &s->links[i];
 		double there = (double)c->count, back = reverse_count(s, c);
 		if (partners_of(s, c->src) != 1)
 			return;
@@ -55,7 +55,7 @@ void pattern_ping_pong(const struct shape *s, struct pattern *p)
 		return;
 	p->score = balance;
 	snprintf(p->evidence, sizeof(p->evidence), "%zu pairs, %.0f messages, as many there as back within %.0f %%",
-		 s->ncells / 2, s->count, 100 * (1 - balance));
+		 s->nlinks / 2, s->count, 100 * (1 - balance));
 }
 
 static bool is_power_of_two(uint32_t x)
@@ -68,13 +68,13 @@ void pattern_butterfly(const struct shape *s, struct pattern *p)
 	double bytes = 0, pairs = 0, stages = log2(s->n);
 	if (s->n < 8 || !is_power_of_two(s->n))
 		return;
-	for (size_t i = 0; i < s->ncells; i++) {
-		if (!is_power_of_two(s->cells[i].src ^ s->cells[i].dst))
+	for (size_t i = 0; i < s->nlinks; i++) {
+		if (!is_power_of_two(s->links[i].src ^ s->links[i].dst))
 			continue;
-		bytes += (double)s->cells[i].bytes;
+		bytes += (double)s->links[i].bytes;
 		pairs++;
 	}
-	if (s->ncells == 0)
+	if (s->nlinks == 0)
 		return;
 	p->score = bytes / s->bytes * pairs / (s->n * stages);
 	snprintf(p->evidence, sizeof(p->evidence),
@@ -92,7 +92,7 @@ static uint32_t root_of(uint32_t *parent, uint32_t x)
 /* All ranks connected by n - 1 pairs without a circle; neither a star nor a chain. */
 void pattern_tree(const struct shape *s, struct pattern *p)
 {
-	uint32_t *parent = s->n < 4 || s->ncells > 2ull * s->n ? NULL : malloc(2 * s->n * sizeof(*parent));
+	uint32_t *parent = s->n < 4 || s->nlinks > 2ull * s->n ? NULL : malloc(2 * s->n * sizeof(*parent));
 	uint32_t edges = 0, widest = 0;
 	if (parent == NULL)
 		return;
@@ -101,18 +101,18 @@ void pattern_tree(const struct shape *s, struct pattern *p)
 		parent[r] = r;
 		degree[r] = 0;
 	}
-	for (size_t i = 0; i < s->ncells; i++) {
-		uint32_t a = root_of(parent, s->cells[i].src), b = root_of(parent, s->cells[i].dst);
+	for (size_t i = 0; i < s->nlinks; i++) {
+		uint32_t a = root_of(parent, s->links[i].src), b = root_of(parent, s->links[i].dst);
 		if (a == b)
 			continue;
 		parent[a] = b;
 		edges++;
-		degree[s->cells[i].src]++;
-		degree[s->cells[i].dst]++;
+		degree[s->links[i].src]++;
+		degree[s->links[i].dst]++;
 	}
 	uint32_t pairs = 0;
-	for (size_t i = 0; i < s->ncells; i++)
-		pairs += s->cells[i].src < s->cells[i].dst || !shape_has(s, s->cells[i].dst, s->cells[i].src);
+	for (size_t i = 0; i < s->nlinks; i++)
+		pairs += s->links[i].src < s->links[i].dst || !shape_has(s, s->links[i].dst, s->links[i].src);
 	for (uint32_t r = 0; r < s->n; r++)
 		widest = degree[r] > widest ? degree[r] : widest;
 	if (edges == s->n - 1 && pairs == edges && widest > 2 && widest < s->n - 1) {

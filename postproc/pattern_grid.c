@@ -48,10 +48,10 @@ struct tally {
 	double both_ways;
 };
 
-static void count_cells(const struct shape *s, const struct grid *g, struct tally *t)
+static void count_links(const struct shape *s, const struct grid *g, struct tally *t)
 {
-	for (size_t i = 0; i < s->ncells; i++) {
-		const struct cell *c = &s->cells[i];
+	for (size_t i = 0; i < s->nlinks; i++) {
+		const struct link *c = &s->links[i];
 		struct step_kind k = kind_of(g, c->src, c->dst);
 		if (!k.neighbour)
 			continue;
@@ -69,7 +69,7 @@ static void try_grid(const struct shape *s, struct grid *g, struct grid *best)
 {
 	struct tally t = {0};
 	double expected = 0, used = 0, pairs = 0;
-	count_cells(s, g, &t);
+	count_links(s, g, &t);
 	for (unsigned d = 0; d < g->ndims; d++)
 		pairs += t.inner[d] + t.around[d];
 	g->share = t.bytes / s->bytes;
@@ -101,14 +101,13 @@ static void try_factors(const struct shape *s, struct grid *g, uint32_t left, st
 	}
 }
 
-#define GRID_CELLS_MAX \
-	200000 /* a grid has at most 26 neighbours a rank; denser traffic is none                  \
-		*/
+/* a grid has at most 26 neighbours a rank; denser traffic is none */
+#define GRID_LINKS_MAX 200000
 
 void shape_find_grid(struct shape *s)
 {
 	struct grid g = {0}, best = {0};
-	if (s->n < 3 || s->ncells == 0 || s->ncells > GRID_CELLS_MAX || s->ncells > 26.0 * s->n)
+	if (s->n < 3 || s->nlinks == 0 || s->nlinks > GRID_LINKS_MAX || s->nlinks > 26.0 * s->n)
 		return;
 	try_factors(s, &g, s->n, &best);
 	s->grid = best;
@@ -140,7 +139,7 @@ static void describe(const struct grid *g, const char *what, struct pattern *p)
 void pattern_halo(const struct shape *s, struct pattern *p)
 {
 	const struct grid *g = &s->grid;
-	double density = (double)s->ncells / ((double)s->n * (s->n - 1));
+	double density = (double)s->nlinks / ((double)s->n * (s->n - 1));
 	if (g->ndims < 2 || g->two_way < 0.8 || density > 0.8) /* in a tiny grid all are neighbours of all */
 		return;
 	p->score = g->share * g->coverage;

@@ -12,8 +12,8 @@ struct hub {
 static uint32_t busiest(const struct shape *s, struct hub *hubs)
 {
 	uint32_t best = 0;
-	for (size_t i = 0; i < s->ncells; i++) {
-		const struct cell *c = &s->cells[i];
+	for (size_t i = 0; i < s->nlinks; i++) {
+		const struct link *c = &s->links[i];
 		hubs[c->src].count += (double)c->count;
 		hubs[c->dst].count += (double)c->count;
 		hubs[c->src].peers++;
@@ -27,7 +27,7 @@ static uint32_t busiest(const struct shape *s, struct hub *hubs)
 
 void pattern_master_worker(const struct shape *s, struct pattern *p)
 {
-	struct hub *hubs = s->n < 3 || s->ncells == 0 ? NULL : calloc(s->n, sizeof(*hubs));
+	struct hub *hubs = s->n < 3 || s->nlinks == 0 ? NULL : calloc(s->n, sizeof(*hubs));
 	if (hubs == NULL)
 		return;
 	uint32_t master = busiest(s, hubs);

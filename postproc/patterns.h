@@ -35,9 +35,9 @@ struct grid {
 struct shape {
 	const struct analysis *a;
 	uint32_t n;
-	struct cell *cells; /* ascending (src, dst), without src == dst */
-	size_t ncells;
-	double bytes, count; /* in all; never 0 if ncells > 0 */
+	struct link *links; /* ascending (src, dst), without src == dst */
+	size_t nlinks;
+	double bytes, count; /* in all; never 0 if nlinks > 0 */
 	struct grid grid;    /* ndims 0: none fits */
 };
 

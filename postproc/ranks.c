@@ -110,12 +110,12 @@ static void add_traffic(struct analysis *a, uint32_t r)
 /* A peer is another rank with which messages went at least one way. */
 static void count_peers(struct analysis *a)
 {
-	for (size_t i = 0; i < a->p2p.cells.n; i++) {
-		const struct cell *c = &a->p2p.cells.at[i];
+	for (size_t i = 0; i < a->p2p.links.n; i++) {
+		const struct link *c = &a->p2p.links.at[i];
 		if (c->src == c->dst)
 			continue;
 		a->ranks[c->src].peers++;
-		if (!cells_have(a->p2p.cells.at, a->p2p.cells.n, c->dst, c->src))
+		if (!links_have(a->p2p.links.at, a->p2p.links.n, c->dst, c->src))
 			a->ranks[c->dst].peers++;
 	}
 }

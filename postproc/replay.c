@@ -11,10 +11,10 @@ struct need {
 
 struct actor {
 	const struct process *p;
-	VEC(struct need) needs; /* ascending at */
-	VEC(uint32_t) posts;	/* coll ops in order of post */
-	VEC(uint32_t) blocks;	/* coll ops in order of block */
-	size_t need, post, block;
+	VEC(struct need) needs;		/* ascending at */
+	VEC(uint32_t) coll_starts;	/* coll ops in order of start */
+	VEC(uint32_t) coll_completions; /* coll ops in order of completion */
+	size_t need, next_start, next_completion;
 	uint32_t at;	  /* the event that is under way or next */
 	bool begun;	  /* its start is known */
 	double now;	  /* end of what is done, then start of the event, then what it waits for */
@@ -49,29 +49,30 @@ static int by_at(const void *a, const void *b)
 /* Did the send wait for its receive? */
 static bool was_blocked(const struct step *s, const struct p2p_op *send, const struct p2p_op *recv)
 {
-	const struct event *block = op_event(s, send->rank, send->block);
-	const struct event *post = op_event(s, recv->rank, recv->post);
+	const struct event *completion = op_event(s, send->rank, send->completion);
+	const struct event *start = op_event(s, recv->rank, recv->start);
 	return (send->flags & P2P_SYNCHRONOUS) != 0 ||
-	       (send->bytes > EAGER_BYTES && block->start_ns < post->start_ns && block->end_ns >= post->start_ns);
+	       (send->bytes > EAGER_BYTES && completion->start_ns < start->start_ns &&
+		completion->end_ns >= start->start_ns);
 }
 
 static int add_message(struct replay *r, const struct message *m)
 {
 	const struct p2p_op *send = &r->a->ops.sends.at[m->send], *recv = &r->a->ops.recvs.at[m->recv];
 	int code = 0;
-	if (recv->block != NONE)
-		code = vec_push(&r->actors[recv->rank].needs, (struct need){recv->block, send->rank, send->post});
-	if (code == 0 && r->rule->rendezvous && send->block != NONE && was_blocked(r->a->step, send, recv))
-		code = vec_push(&r->actors[send->rank].needs, (struct need){send->block, recv->rank, recv->post});
+	if (recv->completion != NONE)
+		code = vec_push(&r->actors[recv->rank].needs, (struct need){recv->completion, send->rank, send->start});
+	if (code == 0 && r->rule->rendezvous && send->completion != NONE && was_blocked(r->a->step, send, recv))
+		code = vec_push(&r->actors[send->rank].needs, (struct need){send->completion, recv->rank, recv->start});
 	return code;
 }
 
-/* Operations of one rank stand in order of their posts; completions may come in another order. */
-static void sort_blocks(const struct ops *o, struct actor *actor)
+/* Operations of one rank stand in order of their starts; completions may come in another order. */
+static void sort_completions(const struct ops *o, struct actor *actor)
 {
-	uint32_t *b = actor->blocks.at;
-	for (size_t i = 1; i < actor->blocks.n; i++) /* nearly sorted: insertion */
-		for (size_t k = i; k > 0 && o->colls.at[b[k - 1]].block > o->colls.at[b[k]].block; k--) {
+	uint32_t *b = actor->coll_completions.at;
+	for (size_t i = 1; i < actor->coll_completions.n; i++) /* nearly sorted: insertion */
+		for (size_t k = i; k > 0 && o->colls.at[b[k - 1]].completion > o->colls.at[b[k]].completion; k--) {
 			uint32_t t = b[k];
 			b[k] = b[k - 1];
 			b[k - 1] = t;
@@ -84,7 +85,8 @@ static int add_collectives(struct replay *r)
 	for (uint32_t i = 0; i < a->ops.colls.n; i++) {
 		const struct coll_op *op = &a->ops.colls.at[i];
 		struct actor *actor = &r->actors[op->rank];
-		if (vec_push(&actor->posts, i) < 0 || (op->block != NONE && vec_push(&actor->blocks, i) < 0))
+		if (vec_push(&actor->coll_starts, i) < 0 ||
+		    (op->completion != NONE && vec_push(&actor->coll_completions, i) < 0))
 			return -ENOMEM;
 	}
 	for (size_t c = 0; c < a->matching.colls.n; c++) {
@@ -107,7 +109,7 @@ static int prepare(struct replay *r)
 		if (actor->p == NULL)
 			continue;
 		vec_sort(&actor->needs, by_at);
-		sort_blocks(&a->ops, actor);
+		sort_completions(&a->ops, actor);
 		actor->start = malloc((actor->p->events.n + 1) * sizeof(double));
 		code = actor->start == NULL ? -ENOMEM : vec_push(&r->ready, i);
 	}
@@ -137,11 +139,11 @@ static bool is_root(const struct replay *r, const struct coll_op *op)
 
 static void enter_collectives(struct replay *r, struct actor *actor)
 {
-	for (; actor->post < actor->posts.n; actor->post++) {
-		uint32_t i = actor->posts.at[actor->post];
+	for (; actor->next_start < actor->coll_starts.n; actor->next_start++) {
+		uint32_t i = actor->coll_starts.at[actor->next_start];
 		const struct coll_op *op = &r->a->ops.colls.at[i];
 		struct meeting *m = &r->meetings[r->meeting_of[i]];
-		if (op->post != actor->at)
+		if (op->start != actor->at)
 			return;
 		m->entered++;
 		if (actor->now > m->last)
@@ -212,12 +214,12 @@ static bool may_leave(const struct replay *r, const struct coll_op *op, const st
 
 static bool leave_collectives(struct replay *r, uint32_t rank, struct actor *actor)
 {
-	for (; actor->block < actor->blocks.n; actor->block++) {
-		uint32_t i = actor->blocks.at[actor->block];
+	for (; actor->next_completion < actor->coll_completions.n; actor->next_completion++) {
+		uint32_t i = actor->coll_completions.at[actor->next_completion];
 		const struct coll_op *op = &r->a->ops.colls.at[i];
 		struct meeting *m = &r->meetings[r->meeting_of[i]];
 		double when;
-		if (op->block != actor->at)
+		if (op->completion != actor->at)
 			return true;
 		if (!may_leave(r, op, m, &when)) {
 			queue_up(r, rank, &m->waiters);
@@ -265,8 +267,8 @@ static void replay_done(struct replay *r)
 {
 	for (uint32_t i = 0; r->actors != NULL && i < r->a->step->nranks; i++) {
 		vec_done(&r->actors[i].needs);
-		vec_done(&r->actors[i].posts);
-		vec_done(&r->actors[i].blocks);
+		vec_done(&r->actors[i].coll_starts);
+		vec_done(&r->actors[i].coll_completions);
 		free(r->actors[i].start);
 	}
 	free(r->actors);

@@ -12,7 +12,7 @@ struct replay_rule {
 	/* When it ends; needed: its start, or the latest time of another rank that it cannot end
 	 * before. */
 	double (*end)(const struct process *p, uint32_t at, double needed);
-	/* Told once for each event, in order within a rank; may be NULL. */
+	/* Called once for each event, in order within a rank; may be NULL. */
 	void (*visit)(void *context, uint32_t rank, uint32_t at, double start, double end);
 	void *context;
 	bool rendezvous; /* sends that were synchronous, or seen to wait, cannot end before their

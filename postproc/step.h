@@ -41,7 +41,7 @@ struct sig {
 	int32_t peer, recv_peer;    /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
 	uint64_t bytes, recv_bytes; /* of a message sent, and of one received (or room for it) */
 	uint64_t calls, ticks;	    /* exact totals */
-	uint64_t call_bytes;	    /* of one call, as far as its own record tells; see bytes.h */
+	uint64_t call_bytes;	    /* of one call, as far as its own record says; see bytes.h */
 	uint64_t moved_bytes;	    /* of all of them, as every table counts them */
 	uint64_t parts;		    /* events that only continue the one before (call.continues) */
 	bool defined;
@@ -87,7 +87,7 @@ struct thread {
 	uint64_t written;      /* events in the file, as its writer says; 0 = it does not say */
 	uint64_t read;	       /* of them, those that could be decoded */
 	uint64_t defs_missing; /* definitions that the tracer had no room for */
-	uint64_t slow_calls;   /* told on a slow path: a new signature, datatype or communicator */
+	uint64_t slow_calls;   /* recorded on a slow path: a new signature, datatype or communicator */
 	uint64_t slow_ticks;   /* spent there, after the calls */
 };
 

@@ -25,7 +25,7 @@ void row_add(struct row *r, int32_t dst, uint64_t count, uint64_t bytes)
 	r->bytes[dst] += bytes;
 }
 
-static int add_cell(struct traffic *t, const struct cell *c)
+static int add_link(struct traffic *t, const struct link *c)
 {
 	t->count += c->count;
 	t->bytes += c->bytes;
@@ -33,9 +33,9 @@ static int add_cell(struct traffic *t, const struct cell *c)
 	t->out_bytes[c->src] += c->bytes;
 	t->in_count[c->dst] += c->count;
 	t->in_bytes[c->dst] += c->bytes;
-	if (t->cells.n < TRAFFIC_CELLS_MAX)
-		return vec_push(&t->cells, *c);
-	t->cells_left_out++;
+	if (t->links.n < TRAFFIC_LINKS_MAX)
+		return vec_push(&t->links, *c);
+	t->links_left_out++;
 	t->bytes_left_out += c->bytes;
 	return 0;
 }
@@ -43,11 +43,11 @@ static int add_cell(struct traffic *t, const struct cell *c)
 int row_flush(struct row *r)
 {
 	for (uint32_t dst = 0; dst < r->s->nranks; dst++) {
-		struct cell c = {r->src, dst, r->count[dst], r->bytes[dst]};
+		struct link c = {r->src, dst, r->count[dst], r->bytes[dst]};
 		if (c.count == 0)
 			continue;
 		r->count[dst] = r->bytes[dst] = 0;
-		if (add_cell(r->t, &c) < 0)
+		if (add_link(r->t, &c) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -71,7 +71,7 @@ static void add_started(struct row *r, const struct ops *o, size_t *at)
 {
 	for (; *at < o->sends.n && o->sends.at[*at].rank == r->src; ++*at) {
 		const struct p2p_op *op = &o->sends.at[*at];
-		if (event_sig(r->s, op->rank, op->post)->call.shape == SIG_START)
+		if (event_sig(r->s, op->rank, op->start)->call.shape == SIG_START)
 			row_add(r, op->peer, 1, op->bytes);
 	}
 }
@@ -97,7 +97,7 @@ int traffic_p2p(const struct step *s, const struct ops *o, struct traffic *ret_t
 
 void traffic_done(struct traffic *t)
 {
-	vec_done(&t->cells);
+	vec_done(&t->links);
 	free(t->out_count);
 	free(t->in_count);
 	free(t->out_bytes);
@@ -105,12 +105,12 @@ void traffic_done(struct traffic *t)
 	memset(t, 0, sizeof(*t));
 }
 
-bool cells_have(const struct cell *cells, size_t n, uint32_t src, uint32_t dst)
+bool links_have(const struct link *links, size_t n, uint32_t src, uint32_t dst)
 {
 	size_t low = 0, high = n;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		const struct cell *c = &cells[middle];
+		const struct link *c = &links[middle];
 		if (c->src == src && c->dst == dst)
 			return true;
 		if (c->src < src || (c->src == src && c->dst < dst))

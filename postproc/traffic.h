@@ -3,16 +3,17 @@
 
 #include "postproc/ops.h"
 
-struct cell {
+/* Two ranks and what passes from one to the other; all of them are the traffic matrix. */
+struct link {
 	uint32_t src, dst;
 	uint64_t count, bytes; /* messages, or collective operations that moved data from src to dst */
 };
 
-#define TRAFFIC_CELLS_MAX (1u << 24) /* beyond it, cells are only counted */
+#define TRAFFIC_LINKS_MAX (1u << 24) /* beyond it, links are only counted */
 
 struct traffic {
-	VEC(struct cell) cells; /* ascending (src, dst) */
-	uint64_t cells_left_out, bytes_left_out;
+	VEC(struct link) links; /* ascending (src, dst) */
+	uint64_t links_left_out, bytes_left_out;
 	uint64_t count, bytes;				       /* in all */
 	uint64_t *out_count, *in_count, *out_bytes, *in_bytes; /* by rank */
 };
@@ -46,5 +47,5 @@ bool neighbor_next(struct neighbor_walk *w, int32_t *ret_rank, uint64_t *ret_byt
 /* One-sided calls, from where the data lay to where it went. */
 int traffic_rma(const struct step *s, struct traffic *ret_traffic);
 void traffic_done(struct traffic *t);
-/* Is there a cell of this pair in n cells, ascending (src, dst)? */
-bool cells_have(const struct cell *cells, size_t n, uint32_t src, uint32_t dst);
+/* Is there a link from src to dst among n, ascending (src, dst)? */
+bool links_have(const struct link *links, size_t n, uint32_t src, uint32_t dst);

@@ -1,4 +1,4 @@
-/* traffic_coll.c - what collectives move between world ranks. Each flow is told by the signature of
+/* traffic_coll.c - what collectives move between world ranks. Each flow is recorded in the signature of
  * the rank that data leaves, so nothing is counted twice. Flows that are equal to all members are
  * summed first and spread once. */
 #include "postproc/comms.h"

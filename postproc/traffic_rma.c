@@ -1,4 +1,4 @@
-/* traffic_rma.c - what one-sided calls moved between world ranks. Everything is told by the origin; a get moves data
+/* traffic_rma.c - what one-sided calls moved between world ranks. The origin records everything; a get moves data
  * to it, so rows are filled by two passes: what a rank put, and what others got from it. */
 #include "postproc/comms.h"
 #include "postproc/traffic_row.h"
@@ -9,9 +9,9 @@ static bool moves(const struct sig *sig)
 	       (sig->call.flags & SIG_FAILED) == 0 && sig->calls > 0;
 }
 
-/* Bytes on their way back, as cells {target, origin}. */
+/* Bytes on their way back, as links {target, origin}. */
 struct returns {
-	VEC(struct cell) list;
+	VEC(struct link) list;
 };
 
 static int add_sig(struct row *r, struct returns *back, const struct sig *sig)
@@ -21,25 +21,25 @@ static int add_sig(struct row *r, struct returns *back, const struct sig *sig)
 		row_add(r, sig->peer, calls, calls * sig->call.bytes);
 	if (sig->call.rma != RMA_GET && sig->call.rma != RMA_FETCH)
 		return 0;
-	struct cell c = {(uint32_t)sig->peer, r->src, calls, calls * sig->call.fetched_bytes};
+	struct link c = {(uint32_t)sig->peer, r->src, calls, calls * sig->call.fetched_bytes};
 	return vec_push(&back->list, c);
 }
 
 static int by_source(const void *a, const void *b)
 {
-	const struct cell *x = a, *y = b;
+	const struct link *x = a, *y = b;
 	return (x->src > y->src) - (x->src < y->src);
 }
 
 /* Puts of every rank, in order of sources too. */
 struct puts {
-	VEC(struct cell) list;
+	VEC(struct link) list;
 };
 
 static int keep_puts(struct row *r, struct puts *puts)
 {
 	for (uint32_t dst = 0; dst < r->s->nranks; dst++) {
-		struct cell c = {r->src, dst, r->count[dst], r->bytes[dst]};
+		struct link c = {r->src, dst, r->count[dst], r->bytes[dst]};
 		r->count[dst] = r->bytes[dst] = 0;
 		if (c.count > 0 && vec_push(&puts->list, c) < 0)
 			return -ENOMEM;
@@ -61,10 +61,10 @@ static int collect(struct row *r, struct puts *puts, struct returns *back)
 	return code;
 }
 
-static size_t add_cells(struct row *r, const struct cell *cells, size_t n, size_t at)
+static size_t add_links(struct row *r, const struct link *links, size_t n, size_t at)
 {
-	for (; at < n && cells[at].src == r->src; at++)
-		row_add(r, (int32_t)cells[at].dst, cells[at].count, cells[at].bytes);
+	for (; at < n && links[at].src == r->src; at++)
+		row_add(r, (int32_t)links[at].dst, links[at].count, links[at].bytes);
 	return at;
 }
 
@@ -79,8 +79,8 @@ int traffic_rma(const struct step *s, struct traffic *ret_traffic)
 		code = collect(&r, &puts, &back);
 	vec_sort(&back.list, by_source);
 	for (r.src = 0; r.src < s->nranks && code == 0; r.src++) {
-		put = add_cells(&r, puts.list.at, puts.list.n, put);
-		got = add_cells(&r, back.list.at, back.list.n, got);
+		put = add_links(&r, puts.list.at, puts.list.n, put);
+		got = add_links(&r, back.list.at, back.list.n, got);
 		code = row_flush(&r);
 	}
 	vec_done(&puts.list);

@@ -8,7 +8,7 @@
 struct part {
 	const struct coll_op *op;
 	int64_t enter_ns;
-	const struct event *block;
+	const struct event *completion;
 	int32_t position; /* rank in the communicator, for scans */
 };
 
@@ -30,31 +30,31 @@ static int gather(struct meeting *g, const struct ops *o, const struct matching 
 	g->comm = &g->s->comms.at[c->comm];
 	for (uint32_t i = c->first; i != NONE; i = m->coll_next[i]) {
 		const struct coll_op *op = &o->colls.at[i];
-		struct part part = {op, op_event(g->s, op->rank, op->post)->start_ns,
-				    op->block == NONE ? NULL : op_event(g->s, op->rank, op->block), 0};
+		struct part part = {op, op_event(g->s, op->rank, op->start)->start_ns,
+				    op->completion == NONE ? NULL : op_event(g->s, op->rank, op->completion), 0};
 		if (vec_push(&g->parts, part) < 0)
 			return -ENOMEM;
 		if (part.enter_ns > g->last_enter_ns) {
 			g->last_enter_ns = part.enter_ns;
 			g->last = op;
 		}
-		if (part.block != NULL && part.block->end_ns < g->first_exit_ns)
-			g->first_exit_ns = part.block->end_ns;
+		if (part.completion != NULL && part.completion->end_ns < g->first_exit_ns)
+			g->first_exit_ns = part.completion->end_ns;
 	}
 	return 0;
 }
 
 static int64_t clip(const struct part *p, int64_t until_ns)
 {
-	int64_t end = p->block->end_ns < until_ns ? p->block->end_ns : until_ns;
-	return end - p->block->start_ns;
+	int64_t end = p->completion->end_ns < until_ns ? p->completion->end_ns : until_ns;
+	return end - p->completion->start_ns;
 }
 
 static int note(struct meeting *g, enum wait_state state, const struct part *p, int64_t ns,
 		const struct coll_op *causer)
 {
-	struct wait_link link = {p->op->rank, p->op->block, causer != NULL ? causer->rank : NONE,
-				 causer != NULL ? causer->post : NONE};
+	struct wait_link link = {p->op->rank, p->op->completion, causer != NULL ? causer->rank : NONE,
+				 causer != NULL ? causer->start : NONE};
 	return waits_note(g->w, g->s, state, &link, ns);
 }
 
@@ -64,12 +64,12 @@ static int all_for_all(struct meeting *g, enum wait_state waiting, enum wait_sta
 	int code = 0;
 	for (size_t i = 0; i < g->parts.n && code == 0; i++) {
 		const struct part *p = &g->parts.at[i];
-		if (p->block == NULL)
+		if (p->completion == NULL)
 			continue;
-		int64_t from = g->first_exit_ns > p->block->start_ns ? g->first_exit_ns : p->block->start_ns;
+		int64_t from = g->first_exit_ns > p->completion->start_ns ? g->first_exit_ns : p->completion->start_ns;
 		code = note(g, waiting, p, clip(p, g->last_enter_ns), g->last);
 		if (code == 0)
-			code = note(g, completion, p, p->block->end_ns - from, NULL);
+			code = note(g, completion, p, p->completion->end_ns - from, NULL);
 	}
 	return code;
 }
@@ -96,7 +96,7 @@ static int from_root(struct meeting *g)
 	int code = 0;
 	for (size_t i = 0; i < g->parts.n && root != NULL && code == 0; i++) {
 		const struct part *p = &g->parts.at[i];
-		if (p != root && p->block != NULL && takes_part(g, p))
+		if (p != root && p->completion != NULL && takes_part(g, p))
 			code = note(g, LATE_BROADCAST, p, clip(p, root->enter_ns), root->op);
 	}
 	return code;
@@ -108,7 +108,7 @@ static int to_root(struct meeting *g)
 	const struct part *root = root_part(g);
 	int64_t first = INT64_MAX;
 	const struct coll_op *causer = NULL;
-	if (root == NULL || root->block == NULL)
+	if (root == NULL || root->completion == NULL)
 		return 0;
 	for (size_t i = 0; i < g->parts.n; i++) {
 		const struct part *p = &g->parts.at[i];
@@ -136,7 +136,7 @@ static int prefix(struct meeting *g)
 	vec_sort(&g->parts, by_position);
 	for (size_t i = 0; i < g->parts.n && code == 0; i++) {
 		const struct part *p = &g->parts.at[i];
-		if (i > 0 && p->block != NULL)
+		if (i > 0 && p->completion != NULL)
 			code = note(g, EARLY_SCAN, p, clip(p, last), causer);
 		if (p->enter_ns > last) {
 			last = p->enter_ns;

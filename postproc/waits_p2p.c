@@ -24,27 +24,27 @@ static int64_t least(int64_t a, int64_t b)
 static void late_sender(const struct step *s, const struct p2p_op *send, const struct p2p_op *recv,
 			int64_t earliest_other, struct worst *w)
 {
-	const struct event *block = op_event(s, recv->rank, recv->block);
-	const struct event *begin = op_event(s, send->rank, send->post);
-	int64_t ns = least(block->end_ns, begin->start_ns) - block->start_ns;
+	const struct event *completion = op_event(s, recv->rank, recv->completion);
+	const struct event *begin = op_event(s, send->rank, send->start);
+	int64_t ns = least(completion->end_ns, begin->start_ns) - completion->start_ns;
 	if (ns > w->sender_ns) {
 		w->sender_ns = ns;
 		w->sender = send;
 		w->other_ns = 0;
 		if (earliest_other < begin->start_ns)
-			w->other_ns = least(block->end_ns, begin->start_ns) -
-				      (earliest_other > block->start_ns ? earliest_other : block->start_ns);
+			w->other_ns = least(completion->end_ns, begin->start_ns) -
+				      (earliest_other > completion->start_ns ? earliest_other : completion->start_ns);
 	}
 }
 
-/* Only a send that was still there when the receive was posted can have waited for it. */
+/* Only a send that was still there when the receive was started can have waited for it. */
 static void late_receiver(const struct step *s, const struct p2p_op *send, const struct p2p_op *recv, struct worst *w)
 {
-	const struct event *block = op_event(s, send->rank, send->block);
-	const struct event *post = op_event(s, recv->rank, recv->post);
-	if (block->end_ns < post->start_ns)
+	const struct event *completion = op_event(s, send->rank, send->completion);
+	const struct event *start = op_event(s, recv->rank, recv->start);
+	if (completion->end_ns < start->start_ns)
 		return;
-	int64_t ns = least(block->end_ns, post->start_ns) - block->start_ns;
+	int64_t ns = least(completion->end_ns, start->start_ns) - completion->start_ns;
 	if (ns > w->receiver_ns) {
 		w->receiver_ns = ns;
 		w->receiver = recv;
@@ -101,7 +101,7 @@ static int reach_events(struct worsts *w, size_t n)
 
 static int note_sender(struct waits *w, struct step *s, uint32_t rank, uint32_t at, const struct worst *x)
 {
-	struct wait_link link = {rank, at, x->sender->rank, x->sender->post};
+	struct wait_link link = {rank, at, x->sender->rank, x->sender->start};
 	int code = waits_note(w, s, LATE_SENDER, &link, x->sender_ns);
 	if (code == 0 && x->other_ns > 0)
 		code = waits_note_part(w, s, LATE_SENDER_WRONG_ORDER, &link, x->other_ns);
@@ -116,14 +116,14 @@ static int note_rank(struct waits *w, struct step *s, uint32_t rank, const struc
 		if (x->sender_ns > 0) {
 			code = note_sender(w, s, rank, i, x);
 		} else if (x->receiver_ns > 0) {
-			struct wait_link link = {rank, i, x->receiver->rank, x->receiver->post};
+			struct wait_link link = {rank, i, x->receiver->rank, x->receiver->start};
 			code = waits_note(w, s, LATE_RECEIVER, &link, x->receiver_ns);
 		}
 	}
 	return code;
 }
 
-/* Messages of one receiver stand in order of their posts (match.c walks receives in order), so
+/* Messages of one receiver stand in order of their starts (match.c walks receives in order), so
  * walking backwards the earliest sent of all later ones is known. Receives posted before the
  * waiting call began were no choice. */
 static void look_at_received(const struct step *s, const struct ops *o, const struct matching *m,
@@ -134,14 +134,15 @@ static void look_at_received(const struct step *s, const struct ops *o, const st
 	for (uint32_t i = in->first[rank + 1]; i-- > in->first[rank];) {
 		const struct message *at = &m->messages.at[in->list[i]];
 		const struct p2p_op *send = &o->sends.at[at->send], *recv = &o->recvs.at[at->recv];
-		if (recv->block == NONE)
+		if (recv->completion == NONE)
 			continue;
-		while (later > i + 1 && o->recvs.at[m->messages.at[in->list[later - 1]].recv].post > recv->block) {
+		while (later > i + 1 &&
+		       o->recvs.at[m->messages.at[in->list[later - 1]].recv].start > recv->completion) {
 			const struct p2p_op *other = &o->sends.at[m->messages.at[in->list[--later]].send];
-			int64_t sent = op_event(s, other->rank, other->post)->start_ns;
+			int64_t sent = op_event(s, other->rank, other->start)->start_ns;
 			earliest = sent < earliest ? sent : earliest;
 		}
-		late_sender(s, send, recv, earliest, &found->of[recv->block]);
+		late_sender(s, send, recv, earliest, &found->of[recv->completion]);
 	}
 }
 
@@ -151,8 +152,8 @@ static void look_at_sent(const struct step *s, const struct ops *o, const struct
 	for (uint32_t i = out->first[rank]; i < out->first[rank + 1]; i++) {
 		const struct message *at = &m->messages.at[out->list[i]];
 		const struct p2p_op *send = &o->sends.at[at->send];
-		if (send->block != NONE)
-			late_receiver(s, send, &o->recvs.at[at->recv], &found->of[send->block]);
+		if (send->completion != NONE)
+			late_receiver(s, send, &o->recvs.at[at->recv], &found->of[send->completion]);
 	}
 }
 

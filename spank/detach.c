@@ -89,7 +89,7 @@ static void reap(pid_t pid)
 		;
 }
 
-/* The second fork: tells the pid through the pipe, then becomes the program. */
+/* The second fork: writes the pid into the pipe, then becomes the program. */
 static void start_grandchild(char *const argv[], char *const envp[], const struct identity *who, int pipe_fd)
 {
 	setsid();
@@ -118,11 +118,11 @@ pid_t detach_start(char *const argv[], char *const envp[], const struct identity
 	if (child == 0)
 		start_grandchild(argv, envp, who, ends[1]);
 	close(ends[1]);
-	bool told = child > 0 && read(ends[0], &agent, sizeof(agent)) == sizeof(agent);
+	bool received = child > 0 && read(ends[0], &agent, sizeof(agent)) == sizeof(agent);
 	close(ends[0]);
 	if (child > 0)
 		reap(child);
-	return told && agent > 0 ? agent : -EAGAIN;
+	return received && agent > 0 ? agent : -EAGAIN;
 }
 
 int detach_fork(void)

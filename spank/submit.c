@@ -82,7 +82,7 @@ static bool wait_for(pid_t pid)
 	return false;
 }
 
-static void tell(void)
+static void print_report_path(void)
 {
 	char report[PATH_MAX + 16];
 	snprintf(report, sizeof(report), "%s/report.html", local.out);
@@ -99,5 +99,5 @@ void submit_finish(const struct config *c)
 	if (pid == 0)
 		run_finisher(c);
 	if (pid > 0 && wait_for(pid))
-		tell();
+		print_report_path();
 }

@@ -1,5 +1,5 @@
 /* sec_matrix.c - who talks to whom: one map for messages, one for collectives, and the heaviest
- * pairs by name. In: matrix.p2p and matrix.collective, world ranks.  Out: two heat maps and a
+ * links by name. In: matrix.p2p and matrix.collective, world ranks.  Out: two heat maps and a
  * table. */
 #include "reports/html/heatmap.h"
 #include "reports/html/section.h"
@@ -26,7 +26,7 @@ static void write_map(struct page *p, const char *kind, const char *title, const
 }
 
 /* Keep the PAIRS_MAX entries with most bytes, in order. */
-static size_t find_heaviest(const cJSON *list, const cJSON **ret_pairs)
+static size_t find_heaviest(const cJSON *list, const cJSON **ret_links)
 {
 	size_t n = 0;
 	for (const cJSON *v = cJSON_IsArray(list) ? list->child : NULL; v != NULL; v = v->next) {
@@ -34,27 +34,27 @@ static size_t find_heaviest(const cJSON *list, const cJSON **ret_pairs)
 		if (isnan(bytes))
 			continue;
 		size_t at = n < PAIRS_MAX ? n : PAIRS_MAX;
-		while (at > 0 && field_number(ret_pairs[at - 1], "bytes") < bytes)
+		while (at > 0 && field_number(ret_links[at - 1], "bytes") < bytes)
 			at--;
 		if (at == PAIRS_MAX)
 			continue;
 		n += n < PAIRS_MAX;
 		for (size_t i = n - 1; i > at; i--)
-			ret_pairs[i] = ret_pairs[i - 1];
-		ret_pairs[at] = v;
+			ret_links[i] = ret_links[i - 1];
+		ret_links[at] = v;
 	}
 	return n;
 }
 
-static void write_pairs(struct page *p)
+static void write_links(struct page *p)
 {
-	const cJSON *list = entries(p->model, "p2p"), *pair[PAIRS_MAX];
-	size_t n = find_heaviest(list, pair);
+	const cJSON *list = entries(p->model, "p2p"), *link[PAIRS_MAX];
+	size_t n = find_heaviest(list, link);
 	size_t all = field_count(field(p->model->root, "matrix"), "p2p");
 	if (n == 0)
 		return;
-	double most = field_number(pair[0], "bytes");
-	put(p, "<div class=\"scroll\"><table><caption>Heaviest pairs, "
+	double most = field_number(link[0], "bytes");
+	put(p, "<div class=\"scroll\"><table><caption>Heaviest links, "
 	       "point-to-point</caption>\n<thead><tr>"
 	       "<th scope=\"col\">from \xe2\x86\x92 to rank</th><th scope=\"col\"></th><th "
 	       "scope=\"col\" class=\"n\">"
@@ -62,10 +62,10 @@ static void write_pairs(struct page *p)
 	       "class=\"n\">mean size</th></tr>"
 	       "</thead>\n<tbody>\n");
 	for (size_t i = 0; i < n; i++) {
-		double bytes = field_number(pair[i], "bytes"), messages = field_number(pair[i], "messages");
+		double bytes = field_number(link[i], "bytes"), messages = field_number(link[i], "messages");
 		struct part part = {"mpi", bytes};
 		put(p, "<tr><th scope=\"row\">%.0f \xe2\x86\x92 %.0f</th><td class=\"wide\">",
-		    field_number(pair[i], "src"), field_number(pair[i], "dst"));
+		    field_number(link[i], "src"), field_number(link[i], "dst"));
 		put_bar(p, &part, 1, most);
 		put(p,
 		    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
@@ -73,7 +73,7 @@ static void write_pairs(struct page *p)
 		    fmt_bytes(bytes).s, fmt_count(messages).s, fmt_bytes(messages > 0 ? bytes / messages : NAN).s);
 	}
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, all - n, "further pairs are");
+	put_left_out(p, all - n, "further links are");
 }
 
 /* The shape the analysis recognised, best first, in words. */
@@ -102,7 +102,7 @@ static void write_matrix(struct page *p)
 	if (field_count(field(p->model->root, "matrix"), "rma") > 0)
 		write_map(p, "rma", "One-sided, from where the data lay", "operations");
 	put(p, "</div>\n");
-	write_pairs(p);
+	write_links(p);
 }
 
 static bool has_matrix(const struct model *m)

@@ -16,16 +16,12 @@ static const struct {
 	{"communication_imbalance", "uneven traffic between ranks"},
 	{"synchronization_heavy", "ranks waiting for the last one at collectives"},
 	{"collective_root_bottleneck", "one root serving everybody"},
-	{"link_hotspot", "a few pairs of ranks carrying most traffic"},
+	{"link_hotspot", "a few links between ranks carrying most traffic"},
 	{"global_collective_heavy", "collectives over all ranks"},
-	{"serialization", "ranks waiting on each other in a chain"},
 	{"unmatched", "messages without a partner"},
 	{"request_leak", "requests never completed"},
 	{"oversubscription", "more ranks than cores"},
-	{"poor_placement", "partners placed far apart"},
 	{"slow_node", "one node slower than the others"},
-	{"idle_ranks", "ranks with next to nothing to do"},
-	{"stuck_at_end", "ranks that never left their last call"},
 	{"io_wait", "waiting for files"},
 	{"tracing_cost", "the tracing itself"},
 };
@@ -64,7 +60,7 @@ static const cJSON *main_issue(const struct model *m)
 
 static void write_cause(struct page *p, const cJSON *issue)
 {
-	const char *kind = field_text(issue, "issue", "unnamed finding");
+	const char *kind = field_text(issue, "issue", "unnamed issue");
 	const char *phrase = issue_phrase(kind);
 	put(p, " The biggest cause: ");
 	if (phrase != NULL)
@@ -156,7 +152,7 @@ static void write_advice(struct page *p)
 		put(p, "</p>\n");
 	}
 	if (m->nissues > 1)
-		put(p, "<p class=\"more\"><a href=\"#findings\">See all %s findings</a></p>\n",
+		put(p, "<p class=\"more\"><a href=\"#issues\">See all %s issues</a></p>\n",
 		    fmt_count((double)m->nissues).s);
 }
 

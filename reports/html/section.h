@@ -28,7 +28,7 @@ struct section {
 	ROW(files) \
 	ROW(communicators) \
 	ROW(topology) \
-	ROW(findings) \
+	ROW(issues) \
 	ROW(next)
 
 #define DECLARE(name) extern const struct section section_##name;

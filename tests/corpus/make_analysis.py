@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """make_analysis.py BUILD: make analysis/*.json anew, by tracing a real program and analysing what was recorded.
 
-In: a built tree; Open MPI's mpirun.  Out: halo_findings.json (two nodes, a rank that is late, windows, files),
+In: a built tree; Open MPI's mpirun.  Out: halo_issues.json (two nodes, a rank that is late, windows, files),
 partial.json (the same step without the second node's file, and with events switched off before its end), nothing_to_fix.json, and
-hostile.json: halo_findings.json with every text replaced by one that tries to break out. Times differ from run to run;
+hostile.json: halo_issues.json with every text replaced by one that tries to break out. Times differ from run to run;
 tests/unit/html.c reads from the files what it expects of their pages."""
 import json
 import os
@@ -77,10 +77,10 @@ def write(name, analysis, place=None):
 def main():
     with Place('openmpi') as place:
         program = place.compile('report.c', '-ffile-prefix-map=%s=/home/ada/halo' % os.environ['PROGRAMS'])
-        findings = on_two_nodes(place, program)
-        assert [i['issue'] for i in findings['issues']][:1] == ['load_imbalance'], findings['issues']
-        write('halo_findings', findings, place)
-        attacked = hostile(findings, endless())
+        halo = on_two_nodes(place, program)
+        assert [i['issue'] for i in halo['issues']][:1] == ['load_imbalance'], halo['issues']
+        write('halo_issues', halo, place)
+        attacked = hostile(halo, endless())
         assert not contract.errors(attacked, texts=False)
         write('hostile', attacked)
         partial = on_two_nodes(place, program, 'paused', leave_out='n2')

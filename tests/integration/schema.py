@@ -47,7 +47,7 @@ def unit_programs(t):
 
 def differences_are_seen(t, schema):
     """The test itself: what it must notice."""
-    good = json.load(open(FIXTURES + '/halo_findings.json'))
+    good = json.load(open(FIXTURES + '/halo_issues.json'))
     for what, change in (('a new field', lambda a: a['clock'].update(drift=1)), ('a field that is gone', lambda a: a['job'].pop('mpi')),
                          ('a number for a text', lambda a: a['coverage'].update(nodes_missing=[1])),
                          ('an unknown word', lambda a: a['issues'][0].update(severity='bad'))):
@@ -84,7 +84,7 @@ def watch_readers(t, schema, mpix, partial):
     for who, words in (('mpitrace show', [MPITRACE, 'show', mpix]), ('mpitrace show --events', [MPITRACE, 'show', mpix, '--events', '--limit', '50']),
                        ('the page', [MPITRACE, 'report', mpix, '-o', '/dev/null']), ('the page of a part', [MPITRACE, 'report', partial, '-o', '/dev/null']),
                        ('show of a part', [MPITRACE, 'show', partial]),
-                       ('the page of the fixture', [os.environ['REPORT_JSON'], FIXTURES + '/halo_findings.json'])):
+                       ('the page of the fixture', [os.environ['REPORT_JSON'], FIXTURES + '/halo_issues.json'])):
         code, asked = watched(words)
         t.equal('%s reads only what the schema promises' % who, (code, judge_reads(schema, asked)), (0, []))
         t.check('%s: was watched' % who, len(asked) > (3 if 'events' in who else 20), asked)
@@ -145,6 +145,18 @@ def c_sources(t, schema):
                 wrong.append('%s:%d: %s as %s' % (os.path.relpath(path, ROOT), text.count('\n', 0, call.start()) + 1, key, kind or 'anything'))
     t.equal('sources of page and command line name only fields of the schema', wrong, [])
     t.check('these sources were read', seen > 100, seen)
+
+
+def rows_of(file, begin, row):
+    """What the rows of one table in a C source name."""
+    text = open(ROOT + '/' + file, encoding='utf-8').read()
+    return sorted(re.findall(row, text[text.index(begin):].split('\n\n')[0]))
+
+
+def issue_names(t, schema):
+    promised = sorted(contract.at(schema, ['issues', '[]', 'issue'])['enum'])
+    t.equal('issues that postproc makes are those of the schema', rows_of('postproc/issues.h', '#define ISSUES(ROW)', r'ROW\((\w+)\) ?'), promised)
+    t.equal('the page has a phrase for each of them and for no other', rows_of('reports/html/sec_verdict.c', 'phrases[] = {', r'\{"(\w+)", "'), promised)
 
 
 # ---- the viewer ----
@@ -239,6 +251,7 @@ def main():
     files(t, 'fixtures', [p for p in glob.glob(FIXTURES + '/*.json') if p != hostile])
     files(t, 'hostile fixtures', [hostile], texts=False)
     c_sources(t, schema)
+    issue_names(t, schema)
     viewer(t, schema)
     with Place('openmpi') as place:
         program = place.compile('report.c')

@@ -109,7 +109,7 @@ static uint64_t sum_of(const struct drained *d, bool lost)
 	return n;
 }
 
-/* Polls are told as one event: count calls, not events. */
+/* Polls are recorded as one event: count calls, not events. */
 static uint64_t calls_in_events(const char *path)
 {
 	static struct mpic_events it;
@@ -159,11 +159,11 @@ int main(int argc, char **argv)
 	uint64_t calls = sum_of(&d, false), lost = sum_of(&d, true),
 		 want = (uint64_t)THREADS * ROUNDS * CALLS_A_ROUND + 2;
 	output_close(&d.output);
-	uint64_t told = calls_in_events(path);
+	uint64_t recorded = calls_in_events(path);
 	printf("1..2\n%sok 1 - the totals hold every call: %llu of %llu\n", calls == want ? "" : "not ",
 	       (unsigned long long)calls, (unsigned long long)want);
-	printf("%sok 2 - the events tell every call: %llu, %llu lost\n", told + lost == want ? "" : "not ",
-	       (unsigned long long)told, (unsigned long long)lost);
+	printf("%sok 2 - the events record every call: %llu, %llu lost\n", recorded + lost == want ? "" : "not ",
+	       (unsigned long long)recorded, (unsigned long long)lost);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command) != 0 || calls != want || told + lost != want;
+	return system(command) != 0 || calls != want || recorded + lost != want;
 }

@@ -167,7 +167,7 @@ PUBLIC void *realloc(void *old, size_t len)
 	return fails(REALLOC, HERE) ? NULL : __libc_realloc(old, len);
 }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void report_faults(void)
 {
 	const char *path = getenv("FAULT_COUNT");
 	FILE *f = path != NULL && seen_any > 0 ? fopen(path, "w") : NULL;

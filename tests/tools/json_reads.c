@@ -1,6 +1,6 @@
 /* json_reads.c - preloaded into a reader of the analysis object: which fields it looks for, and as what.
  * Lines "path type" go to the file that JSON_READS names: "coverage.nodes_missing.[] string"; the type is "-" where the
- * reader asked for the field only. A field that is not there is told as well: that is the point. */
+ * reader asked for the field only. A field that is not there is logged as well: that is the point. */
 #include <cjson/cJSON.h>
 
 #include <dlfcn.h>
@@ -61,7 +61,7 @@ static const char *path_of(const cJSON *node)
 	return found != NULL ? (*found)->path : NULL;
 }
 
-static void tell(const char *path, const char *key, const char *type)
+static void log_read(const char *path, const char *key, const char *type)
 {
 	const char *name = getenv("JSON_READS");
 	if (out == NULL && name != NULL)
@@ -84,7 +84,7 @@ PUBLIC cJSON *cJSON_Parse(const char *text)
 PUBLIC cJSON *cJSON_GetObjectItemCaseSensitive(const cJSON *const object, const char *const key)
 {
 	REAL(cJSON_GetObjectItemCaseSensitive)
-	tell(path_of(object), key, "-");
+	log_read(path_of(object), key, "-");
 	return real(object, key);
 }
 
@@ -92,7 +92,7 @@ PUBLIC cJSON *cJSON_GetObjectItemCaseSensitive(const cJSON *const object, const 
 	PUBLIC cJSON_bool name(const cJSON *const item) \
 	{ \
 		REAL(name) \
-		tell(path_of(item), "", type); \
+		log_read(path_of(item), "", type); \
 		return real(item); \
 	}
 

@@ -87,8 +87,8 @@ static void wait_all(struct world *w, int rank)
 		last = done > last ? done : last;
 		w->messages[w->nmessages++] = (struct mpix_message){.send_start_ns = sent,
 								    .send_end_ns = sent + START_NS,
-								    .recv_post_ns = begin - 4000,
-								    .recv_block_ns = begin,
+								    .recv_start_ns = begin - 4000,
+								    .completion_start_ns = begin,
 								    .recv_end_ns = done,
 								    .bytes = side_bytes[side],
 								    .src = (uint32_t)from,
@@ -258,7 +258,7 @@ static void put_matrix(struct buf *b, const struct world *w)
 	buf_str(b, "]},");
 }
 
-static void put_findings(struct buf *b, const struct world *w, const struct totals *t)
+static void put_issues(struct buf *b, const struct world *w, const struct totals *t)
 {
 	double loss = (t->busy_max_s - t->busy_s / w->ranks) * w->ranks;
 	buf_str(b, "\"wait_states\":[");
@@ -326,7 +326,7 @@ int main(int argc, char **argv)
 	put_operations(&json, &t);
 	put_ranks(&json, &w);
 	put_matrix(&json, &w);
-	put_findings(&json, &w, &t);
+	put_issues(&json, &w, &t);
 	buf_u8(&json, 0);
 	int rc = write_file(&w, argv[1], (const char *)json.data, (int64_t)(t.runtime_s * 1e9 + 0.5));
 	buf_done(&json);

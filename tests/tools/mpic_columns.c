@@ -1,12 +1,12 @@
 /* mpic_columns.c FILE... - how the bytes of .mpic files divide, and how few they could be.
  * Prints "<structure bytes> <time bytes> <calls> <entropy bytes> <file bytes>": everything but times, and times, packed each by
- * itself; calls told one by one; and the least that their times take.
+ * itself; calls recorded one by one; and the least that their times take.
  *
  * That is the order-0 entropy of the exact times: for the calls of one signature of one thread, over the whole file, n calls
  * times the entropy of how often each gap (in ticks) occurs, and the same for durations. An ideal coder would take that if it
- * knew all these distributions and told nothing else, neither which call it was. Two cautions: of n calls whose times nearly all
+ * knew all these distributions and recorded nothing else, neither which call it was. Two cautions: of n calls whose times nearly all
  * differ it is n log2 n at most, less than their distribution holds: signatures with few calls ask for more than can be done. And
- * gap and duration of one event depend on each other where the clock is coarse: a coder that tells both together may get below. */
+ * gap and duration of one event depend on each other where the clock is coarse: a coder that writes both together may get below. */
 #include "format/mpic.h"
 #include "format/pack.h"
 
@@ -16,15 +16,15 @@
 
 #define BLOCK_HEADER_BYTES 40
 
-struct told {
+struct timed {
 	uint64_t ticks;
 	uint32_t process, thread, sig, kind;
 };
 
 struct sums {
 	size_t structure, times, file;
-	struct told *told;
-	size_t ntold, cap;
+	struct timed *timed;
+	size_t ntimed, cap;
 };
 
 static size_t packed(const uint8_t *data, size_t len_bytes, size_t numbers_at, size_t bits_at)
@@ -36,13 +36,13 @@ static size_t packed(const uint8_t *data, size_t len_bytes, size_t numbers_at, s
 
 static void add_time(struct sums *s, const struct mpic_block *b, uint32_t sig, uint32_t kind, uint64_t ticks)
 {
-	if (s->ntold == s->cap) {
+	if (s->ntimed == s->cap) {
 		s->cap = s->cap == 0 ? 1 << 16 : s->cap * 2;
-		s->told = realloc(s->told, s->cap * sizeof(*s->told));
-		if (s->told == NULL)
+		s->timed = realloc(s->timed, s->cap * sizeof(*s->timed));
+		if (s->timed == NULL)
 			exit(3);
 	}
-	s->told[s->ntold++] = (struct told){ticks, b->process, b->thread, sig, kind};
+	s->timed[s->ntimed++] = (struct timed){ticks, b->process, b->thread, sig, kind};
 }
 
 static void add_events(struct sums *s, const struct mpic_block *b, struct cursor payload)
@@ -84,7 +84,7 @@ static int compare(uint64_t a, uint64_t b)
 
 static int by_signature(const void *left, const void *right)
 {
-	const struct told *a = left, *b = right;
+	const struct timed *a = left, *b = right;
 	int order = compare(a->process, b->process);
 	order = order != 0 ? order : compare(a->thread, b->thread);
 	order = order != 0 ? order : compare(a->kind, b->kind);
@@ -94,15 +94,15 @@ static int by_signature(const void *left, const void *right)
 static int by_signature_and_time(const void *left, const void *right)
 {
 	int order = by_signature(left, right);
-	return order != 0 ? order : compare(((const struct told *)left)->ticks, ((const struct told *)right)->ticks);
+	return order != 0 ? order : compare(((const struct timed *)left)->ticks, ((const struct timed *)right)->ticks);
 }
 
 /* Of the n times of one kind of one signature, in order. */
-static double entropy_bits(const struct told *told, size_t n)
+static double entropy_bits(const struct timed *timed, size_t n)
 {
 	double bits = 0;
 	for (size_t i = 0, run; i < n; i += run) {
-		for (run = 1; i + run < n && told[i + run].ticks == told[i].ticks;)
+		for (run = 1; i + run < n && timed[i + run].ticks == timed[i].ticks;)
 			run++;
 		bits += (double)run * log2((double)n / (double)run);
 	}
@@ -112,12 +112,12 @@ static double entropy_bits(const struct told *told, size_t n)
 static double entropy_bytes(struct sums *s)
 {
 	double bits = 0;
-	if (s->ntold > 0)
-		qsort(s->told, s->ntold, sizeof(*s->told), by_signature_and_time);
-	for (size_t i = 0, n; i < s->ntold; i += n) {
-		for (n = 1; i + n < s->ntold && by_signature(&s->told[i], &s->told[i + n]) == 0;)
+	if (s->ntimed > 0)
+		qsort(s->timed, s->ntimed, sizeof(*s->timed), by_signature_and_time);
+	for (size_t i = 0, n; i < s->ntimed; i += n) {
+		for (n = 1; i + n < s->ntimed && by_signature(&s->timed[i], &s->timed[i + n]) == 0;)
 			n++;
-		bits += entropy_bits(s->told + i, n);
+		bits += entropy_bits(s->timed + i, n);
 	}
 	return bits / 8;
 }
@@ -134,15 +134,15 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s\n", e.text);
 			return 3;
 		}
-		all.ntold = 0; /* processes are numbered in each file */
+		all.ntimed = 0; /* processes are numbered in each file */
 		for (size_t k = 0; k < f.nblocks; k++)
 			add_block(&all, &f, &f.blocks[k]);
 		entropy += entropy_bytes(&all);
-		calls += all.ntold / 2;
+		calls += all.ntimed / 2;
 		all.file += f.len_bytes;
 		mpic_close(&f);
 	}
-	free(all.told);
+	free(all.timed);
 	printf("%zu %zu %zu %.0f %zu\n", all.structure, all.times, calls, entropy, all.file);
 	return 0;
 }

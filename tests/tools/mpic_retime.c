@@ -1,4 +1,4 @@
-/* mpic_retime.c FILE STEP NOISE OUT - the events of FILE as another clock would have told them, into OUT (META and definitions
+/* mpic_retime.c FILE STEP NOISE OUT - the events of FILE as another clock would have timed them, into OUT (META and definitions
  * are left behind), and what coding them costs. Each time stamp gets a random part of NOISE ticks and is rounded down to a
  * multiple of STEP/4 ticks; 4 0 changes nothing. A clock with a step of 26 ticks becomes one like Intel's by "8 26".
  * Prints "<calls> <bytes> <ns to pack a call> <ns to read a call>". */
@@ -21,7 +21,7 @@ static double now_ns(void)
 	return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-static uint64_t told(struct clock *c, uint64_t tick, uint64_t not_before)
+static uint64_t retimed(struct clock *c, uint64_t tick, uint64_t not_before)
 {
 	c->random = c->random * 6364136223846793005ull + 1442695040888963407ull;
 	tick += c->noise > 0 ? (c->random >> 33) % c->noise : 0;
@@ -37,10 +37,10 @@ static uint32_t retime(struct clock *c, struct cursor payload, struct mpic_colum
 	uint32_t count;
 	if (mpic_events_begin(&it, payload, &count) < 0)
 		return 0;
-	mpic_columns_begin(columns, told(c, it.clock, 0));
+	mpic_columns_begin(columns, retimed(c, it.clock, 0));
 	while (mpic_events_next(&it, &ev) == 1) {
-		ev.enter_tick = told(c, ev.enter_tick, columns->clock);
-		ev.exit_tick = told(c, ev.exit_tick, ev.enter_tick);
+		ev.enter_tick = retimed(c, ev.enter_tick, columns->clock);
+		ev.exit_tick = retimed(c, ev.exit_tick, ev.enter_tick);
 		mpic_columns_put(columns, &ev);
 	}
 	return count;

@@ -36,7 +36,7 @@ static void expect_text(const char *name, const char *text)
 
 Test(html, sample_pages_are_sound)
 {
-	expect_sound("halo_findings.json");
+	expect_sound("halo_issues.json");
 	expect_sound("partial.json");
 	expect_sound("nothing_to_fix.json");
 }
@@ -159,7 +159,7 @@ static const cJSON *window_named(const cJSON *root, const char *name)
 
 Test(html, shows_windows_and_files_most_time_first)
 {
-	cJSON *root = root_of("halo_findings.json");
+	cJSON *root = root_of("halo_issues.json");
 	cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "windows_left_out"), 3);
 	char *page = page_of_root(root);
 	const cJSON *named = window_named(root, "halo"), *unnamed = window_named(root, "unnamed"), *f;
@@ -190,7 +190,7 @@ Test(html, shows_windows_and_files_most_time_first)
 
 Test(html, says_the_biggest_cause_and_what_to_do)
 {
-	cJSON *root = root_of("halo_findings.json");
+	cJSON *root = root_of("halo_issues.json");
 	const cJSON *worst = cJSON_GetArrayItem(member(root, "issues"), 0);
 	cr_assert_str_eq(text(worst, "issue"), "load_imbalance");
 	char *page = page_of_root(root);
@@ -310,7 +310,7 @@ static void vary_fields(cJSON *root, cJSON *object)
 
 Test(html, any_field_may_be_absent_or_of_another_type)
 {
-	char *json = corpus("halo_findings.json");
+	char *json = corpus("halo_issues.json");
 	cJSON *root = cJSON_Parse(json);
 	vary_fields(root, root);
 	cJSON_Delete(root);

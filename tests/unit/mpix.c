@@ -77,8 +77,8 @@ static struct mpix_message make_message(uint64_t i, uint32_t ranks)
 	int64_t start = (int64_t)(i * 10);
 	return (struct mpix_message){.send_start_ns = start,
 				     .send_end_ns = start + 5,
-				     .recv_post_ns = start - 20,
-				     .recv_block_ns = start - 3,
+				     .recv_start_ns = start - 20,
+				     .completion_start_ns = start - 3,
 				     .recv_end_ns = start + 7 + (int64_t)(i % 11),
 				     .bytes = i * i,
 				     .src = (uint32_t)(i % ranks),
@@ -280,7 +280,7 @@ static int compare_message(void *context, const struct mpix_message *got)
 	uint64_t *at = context;
 	struct mpix_message want = make_message((*at)++, 5);
 	cr_assert(got->send_start_ns == want.send_start_ns && got->send_end_ns == want.send_end_ns &&
-		  got->recv_post_ns == want.recv_post_ns && got->recv_block_ns == want.recv_block_ns &&
+		  got->recv_start_ns == want.recv_start_ns && got->completion_start_ns == want.completion_start_ns &&
 		  got->recv_end_ns == want.recv_end_ns && got->bytes == want.bytes && got->src == want.src &&
 		  got->dst == want.dst && got->tag == want.tag && got->comm == want.comm &&
 		  got->send_callsite == want.send_callsite && got->recv_callsite == want.recv_callsite);

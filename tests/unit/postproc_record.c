@@ -194,7 +194,7 @@ Test(record, the_tracer_s_own_time_is_neither_useful_nor_mpi)
 	cJSON_Delete(root);
 }
 
-Test(record, tracing_that_costs_more_than_two_percent_of_a_rank_is_a_finding)
+Test(record, tracing_that_costs_more_than_two_percent_of_a_rank_is_an_issue)
 {
 	cJSON *below = traced(194), *above = traced(196), *none = traced(0); /* 199, 201 and 5 us of 10,000 */
 	const cJSON *issue = find_text(above, "issues", "issue", "tracing_cost");

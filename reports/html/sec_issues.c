@@ -1,4 +1,4 @@
-/* sec_findings.c - what the analysis found, one card each: what, why, what to try, and the number
+/* sec_issues.c - what the analysis found, one card each: what, why, what to try, and the number
  * that says so. In: issues, worst first.  Out: cards; advice never stands without its metric and
  * threshold. */
 #include "reports/html/section.h"
@@ -14,7 +14,7 @@ static void write_title(struct page *p, const cJSON *issue)
 {
 	static const char *const severity[] = {"\xe2\x97\x8b for information", "\xe2\x96\xb2 worth a look",
 					       "\xe2\x96\xa0 serious"};
-	const char *kind = field_text(issue, "issue", "finding"), *phrase = issue_phrase(kind);
+	const char *kind = field_text(issue, "issue", "issue"), *phrase = issue_phrase(kind);
 	int s = issue_severity(issue);
 	put(p, "<h3><span class=\"sev s%d\">%s</span><span class=\"name\">", s, severity[s]);
 	if (phrase != NULL)
@@ -91,7 +91,7 @@ static void write_pairs(struct page *p, const cJSON *issue)
 	size_t n = field_count(issue, "pairs"), shown = 0;
 	if (n == 0)
 		return;
-	put(p, "<div><dt>pairs of ranks</dt><dd>");
+	put(p, "<div><dt>links</dt><dd>");
 	for (const cJSON *v = field_first(issue, "pairs"); v != NULL && shown < PAIRS_MAX; v = v->next) {
 		put(p, shown++ > 0 ? ", " : "");
 		write_pair(p, v);
@@ -144,7 +144,7 @@ static void write_card(struct page *p, const cJSON *issue)
 	put(p, "</dl>\n</article>\n");
 }
 
-static void write_findings(struct page *p)
+static void write_issues(struct page *p)
 {
 	const struct model *m = p->model;
 	size_t shown = m->nissues < CARDS_MAX ? m->nissues : CARDS_MAX;
@@ -155,13 +155,13 @@ static void write_findings(struct page *p)
 	for (size_t i = 0; i < shown; i++)
 		write_card(p, m->issue[i]);
 	put(p, "</div>\n");
-	put_left_out(p, m->nissues - shown, "further findings are");
+	put_left_out(p, m->nissues - shown, "further issues are");
 }
 
-const struct section section_findings = {
-	.id = "findings",
-	.title = "Findings",
+const struct section section_issues = {
+	.id = "issues",
+	.title = "Issues",
 	.how = "Worst first. Each card gives the number that triggered it and the threshold it "
 	       "crossed.",
-	.write = write_findings,
+	.write = write_issues,
 };
