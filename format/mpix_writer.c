@@ -1,11 +1,14 @@
 /* mpix_writer.c - begins and seals an .mpix file; the parts in between are in the files
  * mpix_writer.h names. */
 #include "format/mpix_writer.h"
+#include "format/pack.h"
 
 #include "base/crc32c.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
+
+#define PACK_LEVEL 6
 
 static int write_bytes(struct mpix_writer *w, const struct buf *b, struct error *e)
 {
@@ -24,7 +27,7 @@ static int write_bytes(struct mpix_writer *w, const struct buf *b, struct error 
 int mpix_write_chunk(struct mpix_writer *w, struct mpix_entry entry, struct error *e)
 {
 	w->packed.len_bytes = 0;
-	if (buf_failed(&w->raw) || mpix_deflate(w->raw.data, w->raw.len_bytes, &w->packed) < 0 ||
+	if (buf_failed(&w->raw) || pack_deflate(&w->packed, w->raw.data, w->raw.len_bytes, PACK_LEVEL, NULL) < 0 ||
 	    vec_grow(&w->entries, &w->cap_entries, w->nentries + 1, sizeof(*w->entries)) < 0)
 		return fail(e, -ENOMEM, "%s: out of memory", w->file.path);
 	entry.offset = w->offset;
