@@ -2,6 +2,7 @@
  * time went. In: the analysis object.  Out: stdout, at most 100 columns. What is absent is left out
  * or called unknown. */
 #include "base/json.h"
+#include "base/units.h"
 #include "cli/print.h"
 #include "cli/show.h"
 
@@ -20,49 +21,24 @@ struct text {
 	char s[48];
 };
 
-static struct text seconds_text(double s)
+static struct fmt seconds_text(double s)
 {
-	struct text t;
-	double a = fabs(s);
-	if (a >= 100)
-		snprintf(t.s, sizeof(t.s), "%.0f s", s);
-	else if (a >= 1)
-		snprintf(t.s, sizeof(t.s), "%.2f s", s);
-	else if (a >= 1e-3)
-		snprintf(t.s, sizeof(t.s), "%.2f ms", s * 1e3);
-	else if (a >= 1e-6)
-		snprintf(t.s, sizeof(t.s), "%.2f us", s * 1e6);
-	else
-		snprintf(t.s, sizeof(t.s), "%.0f ns", s * 1e9);
-	return t;
+	return fmt_plain(fmt_time(s));
 }
 
-static struct text bytes_text(double bytes)
+static struct fmt bytes_text(double bytes)
 {
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-	struct text t;
-	int u = 0;
-	for (; bytes >= 1024 && u < 5; u++)
-		bytes /= 1024;
-	snprintf(t.s, sizeof(t.s), u == 0 ? "%.0f %s" : "%.1f %s", bytes, units[u]);
-	return t;
+	return fmt_plain(fmt_bytes(bytes));
 }
 
-/* 1234567 -> 1,234,567 */
-static struct text count_text(double n)
+static struct fmt count_text(double n)
 {
-	struct text t;
-	char digits[32];
-	size_t out = 0, len;
-	snprintf(digits, sizeof(digits), "%.0f", n);
-	len = strlen(digits);
-	for (size_t i = 0; i < len && out + 2 < sizeof(t.s); i++) {
-		if (i > 0 && (len - i) % 3 == 0)
-			t.s[out++] = ',';
-		t.s[out++] = digits[i];
-	}
-	t.s[out] = 0;
-	return t;
+	return fmt_plain(fmt_count(n));
+}
+
+static struct fmt share_text(double share)
+{
+	return fmt_plain(fmt_share(share));
 }
 
 /* A short name in a column: anything but printable ASCII becomes '?', underscores stay. */
@@ -77,12 +53,7 @@ static struct text name_text(const cJSON *item, const char *key)
 
 static void put_share(double share)
 {
-	if (share > 0 && share < 0.005)
-		printf("< 1 %%"); /* little is not nothing */
-	else if (share >= 0)
-		printf("%3.0f %%", share * 100);
-	else
-		printf("unknown");
+	fputs(share >= 0 ? share_text(share).s : "unknown", stdout);
 }
 
 static void put_bar(double share, int width)
@@ -163,12 +134,12 @@ static void put_trust(const cJSON *a)
 	if (seen >= 0 && expected >= 0)
 		printf("; %.0f of %.0f ranks", seen, expected);
 	if (json_number_or(clock, "error_bound_us", 0) > 0)
-		printf("; clocks agree within %.1f us", json_number_or(clock, "error_bound_us", 0));
+		printf("; clocks agree within %s", seconds_text(json_number_or(clock, "error_bound_us", 0) * 1e-6).s);
 	if (json_number_or(tracing, "share", -1) >= 0)
-		printf("; tracing cost %.2f %%", json_number_or(tracing, "share", 0) * 100);
+		printf("; tracing cost %s", share_text(json_number_or(tracing, "share", 0)).s);
 	if (json_number_or(tracing, "worst_share", 0) > TRACING_SHARE_MAX)
-		printf(" (rank %.0f: %.2f %%)", json_number_or(tracing, "worst_rank", 0),
-		       json_number_or(tracing, "worst_share", 0) * 100);
+		printf(" (rank %.0f: %s)", json_number_or(tracing, "worst_rank", 0),
+		       share_text(json_number_or(tracing, "worst_share", 0)).s);
 	putchar('\n');
 	put_reasons(coverage);
 }
@@ -194,7 +165,7 @@ static void put_operations(const cJSON *a, double rank_seconds)
 		printf("  %-20s %10s %10s   ", name_text(rows[i], "op").s,
 		       count_text(json_number_or(rows[i], "calls", 0)).s, seconds_text(time_s).s);
 		put_bar(share, 20);
-		printf(" %4.1f %%  %11s\n", share * 100, bytes_text(json_number_or(rows[i], "bytes", 0)).s);
+		printf("%8s  %10s\n", share_text(share).s, bytes_text(json_number_or(rows[i], "bytes", 0)).s);
 	}
 	put_more(n);
 	free(rows);

@@ -3,6 +3,7 @@
 #include "base/crc32c.h"
 #include "base/cursor.h"
 #include "base/json.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -153,4 +154,44 @@ Test(json, largest_first_and_equal_ones_as_given)
 		cr_expect_eq(json_int(list[i], "i", -1), wanted[i]);
 	free(list);
 	cJSON_Delete(o);
+}
+
+static void expect_fmt(struct fmt got, const char *want)
+{
+	cr_expect_str_eq(got.s, want, "got %s, want %s", got.s, want);
+}
+
+Test(units, times_have_three_digits_and_a_fitting_unit)
+{
+	expect_fmt(fmt_time(0), "0\xc2\xa0s");
+	expect_fmt(fmt_time(312e-9), "312\xc2\xa0ns");
+	expect_fmt(fmt_time(4.1e-6), "4.10\xc2\xa0\xc2\xb5s");
+	expect_fmt(fmt_time(0.99999), "1.00\xc2\xa0s");
+	expect_fmt(fmt_time(125), "2\xc2\xa0min\xc2\xa0"
+				  "05\xc2\xa0s");
+	expect_fmt(fmt_time(12000), "3\xc2\xa0h\xc2\xa0"
+				    "20\xc2\xa0min");
+	expect_fmt(fmt_time(NAN), "\xe2\x80\x93");
+}
+
+Test(units, bytes_counts_and_shares)
+{
+	expect_fmt(fmt_bytes(96), "96\xc2\xa0"
+				  "B");
+	expect_fmt(fmt_bytes(1536), "1.50\xc2\xa0KiB");
+	expect_fmt(fmt_bytes(1048576), "1.00\xc2\xa0MiB");
+	expect_fmt(fmt_count(16384), "16,384");
+	expect_fmt(fmt_count(999), "999");
+	expect_fmt(fmt_share(0.372), "37\xc2\xa0%");
+	expect_fmt(fmt_share(0.0001), "&lt;\xc2\xa0"
+				      "0.1\xc2\xa0%");
+}
+
+Test(units, the_terminal_shows_the_same_in_ascii)
+{
+	expect_fmt(fmt_plain(fmt_time(4.1e-6)), "4.10 us");
+	expect_fmt(fmt_plain(fmt_time(125)), "2 min 05 s");
+	expect_fmt(fmt_plain(fmt_time(NAN)), "-");
+	expect_fmt(fmt_plain(fmt_share(0.0001)), "< 0.1 %");
+	expect_fmt(fmt_plain(fmt_count(1e18)), "1,000,000,000,000,000,000");
 }
