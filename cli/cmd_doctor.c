@@ -2,7 +2,7 @@
  * Only looks, changes nothing. Exit code 1 when a check is BAD; warnings alone are no issue. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
-#include "cli/json.h"
+#include "cli/print.h"
 
 #include <stdarg.h>
 #include <stdio.h>

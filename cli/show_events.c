@@ -1,6 +1,7 @@
 /* show_events.c - `show --events`: single calls, as a table or as JSON. In: .mpix chunks.  Out:
  * stdout. */
-#include "cli/json.h"
+#include "base/json.h"
+#include "cli/print.h"
 #include "cli/show.h"
 
 #include <inttypes.h>
@@ -38,8 +39,8 @@ static void put_row(const struct printing *p, const struct mpix_event *x)
 		put_plain(stdout,
 			  json_text(site, "file", json_text(site, "module_short", json_text(site, "module", "?"))),
 			  120);
-		if (json_number(site, "line", 0) > 0)
-			printf(":%.0f", json_number(site, "line", 0));
+		if (json_number_or(site, "line", 0) > 0)
+			printf(":%.0f", json_number_or(site, "line", 0));
 		putchar(' ');
 		put_plain(stdout, json_text(site, "function_short", json_text(site, "function", "")), 80);
 	}
@@ -50,7 +51,7 @@ static void put_site(const cJSON *site)
 {
 	printf(",\"file\":");
 	put_json_text(stdout, json_text(site, "file", ""));
-	printf(",\"line\":%.0f,\"function\":", json_number(site, "line", 0));
+	printf(",\"line\":%.0f,\"function\":", json_number_or(site, "line", 0));
 	put_json_text(stdout, json_text(site, "function", ""));
 }
 
@@ -99,16 +100,14 @@ static int put_ranks(struct mpix_file *f, struct printing *p, struct error *e)
 /* Call sites by their id, which the analysis may list in any order. */
 static const cJSON **index_callsites(const cJSON *analysis, int *ret_count)
 {
-	const cJSON *list = json_child(analysis, "callsites"), *x;
-	int n = json_count(list), at = 0;
+	int n = (int)json_count(analysis, "callsites"), at = 0;
 	const cJSON **by_id = cJSON_malloc(((size_t)n + 1) * sizeof(*by_id));
 	if (by_id == NULL)
 		return NULL;
 	for (int i = 0; i < n; i++)
 		by_id[i] = NULL;
-	cJSON_ArrayForEach(x, list)
-	{
-		double id = json_number(x, "id", at++);
+	for (const cJSON *x = json_first(analysis, "callsites"); x != NULL; x = x->next) {
+		double id = json_number_or(x, "id", at++);
 		if (id >= 0 && id < n)
 			by_id[(int)id] = x;
 	}

@@ -1,7 +1,9 @@
 /* show_summary.c - `show` for people: the verdict first, then how far to trust it, then where the
  * time went. In: the analysis object.  Out: stdout, at most 100 columns. What is absent is left out
  * or called unknown. */
-#include "cli/json.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/print.h"
 #include "cli/show.h"
 
 #include <math.h>
@@ -19,49 +21,24 @@ struct text {
 	char s[48];
 };
 
-static struct text seconds_text(double s)
+static struct fmt seconds_text(double s)
 {
-	struct text t;
-	double a = fabs(s);
-	if (a >= 100)
-		snprintf(t.s, sizeof(t.s), "%.0f s", s);
-	else if (a >= 1)
-		snprintf(t.s, sizeof(t.s), "%.2f s", s);
-	else if (a >= 1e-3)
-		snprintf(t.s, sizeof(t.s), "%.2f ms", s * 1e3);
-	else if (a >= 1e-6)
-		snprintf(t.s, sizeof(t.s), "%.2f us", s * 1e6);
-	else
-		snprintf(t.s, sizeof(t.s), "%.0f ns", s * 1e9);
-	return t;
+	return fmt_plain(fmt_time(s));
 }
 
-static struct text bytes_text(double bytes)
+static struct fmt bytes_text(double bytes)
 {
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-	struct text t;
-	int u = 0;
-	for (; bytes >= 1024 && u < 5; u++)
-		bytes /= 1024;
-	snprintf(t.s, sizeof(t.s), u == 0 ? "%.0f %s" : "%.1f %s", bytes, units[u]);
-	return t;
+	return fmt_plain(fmt_bytes(bytes));
 }
 
-/* 1234567 -> 1,234,567 */
-static struct text count_text(double n)
+static struct fmt count_text(double n)
 {
-	struct text t;
-	char digits[32];
-	size_t out = 0, len;
-	snprintf(digits, sizeof(digits), "%.0f", n);
-	len = strlen(digits);
-	for (size_t i = 0; i < len && out + 2 < sizeof(t.s); i++) {
-		if (i > 0 && (len - i) % 3 == 0)
-			t.s[out++] = ',';
-		t.s[out++] = digits[i];
-	}
-	t.s[out] = 0;
-	return t;
+	return fmt_plain(fmt_count(n));
+}
+
+static struct fmt share_text(double share)
+{
+	return fmt_plain(fmt_share(share));
 }
 
 /* A short name in a column: anything but printable ASCII becomes '?', underscores stay. */
@@ -76,12 +53,7 @@ static struct text name_text(const cJSON *item, const char *key)
 
 static void put_share(double share)
 {
-	if (share > 0 && share < 0.005)
-		printf("< 1 %%"); /* little is not nothing */
-	else if (share >= 0)
-		printf("%3.0f %%", share * 100);
-	else
-		printf("unknown");
+	fputs(share >= 0 ? share_text(share).s : "unknown", stdout);
 }
 
 static void put_bar(double share, int width)
@@ -95,13 +67,13 @@ static void put_bar(double share, int width)
 
 static void put_job(const cJSON *a, const struct mpix_info *info)
 {
-	const cJSON *job = json_child(a, "job");
-	int nodes = json_count(json_child(job, "nodes"));
+	const cJSON *job = json_item(a, "job");
+	int nodes = (int)json_count(job, "nodes");
 	put_plain(stdout, json_text(job, "program", "unknown program"), 200);
 	printf("\n%u ranks", info->ranks);
 	if (nodes > 0)
 		printf(" on %d node%s", nodes, nodes == 1 ? "" : "s");
-	printf(", %s", seconds_text(json_number(job, "elapsed_s", (double)info->runtime_ns * 1e-9)).s);
+	printf(", %s", seconds_text(json_number_or(job, "elapsed_s", (double)info->runtime_ns * 1e-9)).s);
 	const char *id = json_text(job, "job_id", "");
 	if (id[0] != 0) {
 		fputs(", job ", stdout);
@@ -118,18 +90,18 @@ static void put_job(const cJSON *a, const struct mpix_info *info)
 
 static void put_verdict(const cJSON *a)
 {
-	const cJSON *x = json_child(a, "efficiency");
+	const cJSON *x = json_item(a, "efficiency");
 	fputs("Efficiency  parallel ", stdout);
-	put_share(json_number(x, "parallel", -1));
+	put_share(json_number_or(x, "parallel", -1));
 	fputs(" = load balance ", stdout);
-	put_share(json_number(x, "load_balance", -1));
+	put_share(json_number_or(x, "load_balance", -1));
 	fputs(" x communication ", stdout);
-	put_share(json_number(x, "communication", -1));
-	if (json_number(x, "serialization", -1) >= 0) {
+	put_share(json_number_or(x, "communication", -1));
+	if (json_number_or(x, "serialization", -1) >= 0) {
 		fputs("\n            communication = serialization ", stdout);
-		put_share(json_number(x, "serialization", -1));
+		put_share(json_number_or(x, "serialization", -1));
 		fputs(" x transfer ", stdout);
-		put_share(json_number(x, "transfer", -1));
+		put_share(json_number_or(x, "transfer", -1));
 	}
 	putchar('\n');
 	if (json_text(x, "note", "")[0] != 0) {
@@ -141,9 +113,7 @@ static void put_verdict(const cJSON *a)
 
 static void put_reasons(const cJSON *coverage)
 {
-	const cJSON *x;
-	cJSON_ArrayForEach(x, json_child(coverage, "reasons"))
-	{
+	for (const cJSON *x = json_first(coverage, "reasons"); x != NULL; x = x->next) {
 		if (!cJSON_IsString(x))
 			continue;
 		fputs("            ", stdout);
@@ -154,74 +124,48 @@ static void put_reasons(const cJSON *coverage)
 
 static void put_trust(const cJSON *a)
 {
-	const cJSON *coverage = json_child(a, "coverage"), *clock = json_child(a, "clock");
-	const cJSON *tracing = json_child(a, "overhead");
-	double lost = json_number(coverage, "events_lost", 0), seen = json_number(coverage, "ranks_seen", -1);
-	double expected = json_number(coverage, "ranks_expected", -1);
-	printf("Trust       %s: %s calls recorded, ", json_true(coverage, "complete") ? "complete" : "PARTIAL",
-	       count_text(json_number(coverage, "events", 0)).s);
+	const cJSON *coverage = json_item(a, "coverage"), *clock = json_item(a, "clock");
+	const cJSON *tracing = json_item(a, "overhead");
+	double lost = json_number_or(coverage, "events_lost", 0), seen = json_number_or(coverage, "ranks_seen", -1);
+	double expected = json_number_or(coverage, "ranks_expected", -1);
+	printf("Trust       %s: %s calls recorded, ", json_bool(coverage, "complete", false) ? "complete" : "PARTIAL",
+	       count_text(json_number_or(coverage, "events", 0)).s);
 	printf("%s lost", count_text(lost).s);
 	if (seen >= 0 && expected >= 0)
 		printf("; %.0f of %.0f ranks", seen, expected);
-	if (json_number(clock, "error_bound_us", 0) > 0)
-		printf("; clocks agree within %.1f us", json_number(clock, "error_bound_us", 0));
-	if (json_number(tracing, "share", -1) >= 0)
-		printf("; tracing cost %.2f %%", json_number(tracing, "share", 0) * 100);
-	if (json_number(tracing, "worst_share", 0) > TRACING_SHARE_MAX)
-		printf(" (rank %.0f: %.2f %%)", json_number(tracing, "worst_rank", 0),
-		       json_number(tracing, "worst_share", 0) * 100);
+	if (json_number_or(clock, "error_bound_us", 0) > 0)
+		printf("; clocks agree within %s", seconds_text(json_number_or(clock, "error_bound_us", 0) * 1e-6).s);
+	if (json_number_or(tracing, "share", -1) >= 0)
+		printf("; tracing cost %s", share_text(json_number_or(tracing, "share", 0)).s);
+	if (json_number_or(tracing, "worst_share", 0) > TRACING_SHARE_MAX)
+		printf(" (rank %.0f: %s)", json_number_or(tracing, "worst_rank", 0),
+		       share_text(json_number_or(tracing, "worst_share", 0)).s);
 	putchar('\n');
 	put_reasons(coverage);
 }
 
 /* ---- tables ---- */
 
-struct row {
-	const cJSON *item;
-	double key;
-};
-
-static int larger_first(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-	return x->key > y->key ? -1 : x->key < y->key;
-}
-
-/* The items of a list by a number of theirs, largest first. *ret_rows is malloc'ed. */
-static int sort_by(const cJSON *list, const char *key, struct row **ret_rows)
-{
-	int n = json_count(list), at = 0;
-	const cJSON *x;
-	struct row *rows = calloc((size_t)n + 1, sizeof(*rows));
-	if (rows == NULL)
-		n = 0;
-	if (n > 0)
-		cJSON_ArrayForEach(x, list) rows[at++] = (struct row){x, json_number(x, key, 0)};
-	if (n > 0)
-		qsort(rows, (size_t)n, sizeof(*rows), larger_first);
-	*ret_rows = rows;
-	return n;
-}
-
-static void put_more(int n)
+static void put_more(size_t n)
 {
 	if (n > TOP)
-		printf("  ... %d more: --json lists all\n", n - TOP);
+		printf("  ... %zu more: --json lists all\n", n - TOP);
 }
 
 static void put_operations(const cJSON *a, double rank_seconds)
 {
-	struct row *rows;
-	int n = sort_by(json_child(a, "operations"), "time_s", &rows);
+	size_t n;
+	const cJSON **rows = json_objects_by(a, "operations", "time_s", &n);
 	if (n > 0)
 		printf("\nWhere the time went        calls       time   share of all ranks' time   "
 		       "         bytes\n");
-	for (int i = 0; i < n && i < TOP; i++) {
-		double share = rank_seconds > 0 ? rows[i].key / rank_seconds : 0;
-		printf("  %-20s %10s %10s   ", name_text(rows[i].item, "op").s,
-		       count_text(json_number(rows[i].item, "calls", 0)).s, seconds_text(rows[i].key).s);
+	for (size_t i = 0; i < n && i < TOP; i++) {
+		double time_s = json_number_or(rows[i], "time_s", 0);
+		double share = rank_seconds > 0 ? time_s / rank_seconds : 0;
+		printf("  %-20s %10s %10s   ", name_text(rows[i], "op").s,
+		       count_text(json_number_or(rows[i], "calls", 0)).s, seconds_text(time_s).s);
 		put_bar(share, 20);
-		printf(" %4.1f %%  %11s\n", share * 100, bytes_text(json_number(rows[i].item, "bytes", 0)).s);
+		printf("%8s  %10s\n", share_text(share).s, bytes_text(json_number_or(rows[i], "bytes", 0)).s);
 	}
 	put_more(n);
 	free(rows);
@@ -233,7 +177,7 @@ static void put_place(const cJSON *site)
 	const char *file = json_text(site, "file", "");
 	if (file[0] != 0) {
 		put_plain(stdout, file, 60);
-		printf(":%.0f ", json_number(site, "line", 0));
+		printf(":%.0f ", json_number_or(site, "line", 0));
 	}
 	put_plain(stdout, json_text(site, "function_short", json_text(site, "function", "")), 80);
 	if (file[0] == 0 && json_text(site, "module", "")[0] != 0) {
@@ -244,15 +188,16 @@ static void put_place(const cJSON *site)
 
 static void put_callsites(const cJSON *a)
 {
-	struct row *rows;
-	int n = sort_by(json_child(a, "callsites"), "time_s", &rows);
+	size_t n;
+	const cJSON **rows = json_objects_by(a, "callsites", "time_s", &n);
 	if (n > 0)
 		printf("\nCall sites                 calls       time     waiting   where\n");
-	for (int i = 0; i < n && i < TOP; i++) {
-		printf("  %-20s %10s %10s  %10s   ", name_text(rows[i].item, "op").s,
-		       count_text(json_number(rows[i].item, "calls", 0)).s, seconds_text(rows[i].key).s,
-		       seconds_text(json_number(rows[i].item, "wait_s", 0)).s);
-		put_place(rows[i].item);
+	for (size_t i = 0; i < n && i < TOP; i++) {
+		printf("  %-20s %10s %10s  %10s   ", name_text(rows[i], "op").s,
+		       count_text(json_number_or(rows[i], "calls", 0)).s,
+		       seconds_text(json_number_or(rows[i], "time_s", 0)).s,
+		       seconds_text(json_number_or(rows[i], "wait_s", 0)).s);
+		put_place(rows[i]);
 		putchar('\n');
 	}
 	put_more(n);
@@ -279,7 +224,7 @@ static int sum_waits(const cJSON *list, struct wait *waits, int max)
 	cJSON_ArrayForEach(x, list)
 	{
 		const char *state = json_text(x, "state", "?");
-		double s = json_number(x, "seconds", 0);
+		double s = json_number_or(x, "seconds", 0);
 		int i = 0;
 		while (i < n && strcmp(waits[i].state, state) != 0)
 			i++;
@@ -287,11 +232,11 @@ static int sum_waits(const cJSON *list, struct wait *waits, int max)
 			continue;
 		if (i == n)
 			waits[n++] = (struct wait){.state = state, .worst = -1};
-		waits[i].count += json_number(x, "count", 0);
+		waits[i].count += json_number_or(x, "count", 0);
 		waits[i].seconds += s;
 		if (s > waits[i].worst) {
 			waits[i].worst = s;
-			waits[i].worst_rank = (int)json_number(x, "rank", -1);
+			waits[i].worst_rank = (int)json_number_or(x, "rank", -1);
 		}
 	}
 	return n;
@@ -300,7 +245,7 @@ static int sum_waits(const cJSON *list, struct wait *waits, int max)
 static void put_waits(const cJSON *a)
 {
 	struct wait waits[32];
-	int n = sum_waits(json_child(a, "wait_states"), waits, 32);
+	int n = sum_waits(json_item(a, "wait_states"), waits, 32);
 	qsort(waits, (size_t)n, sizeof(*waits), longer_first);
 	if (n > 0)
 		printf("\nWaiting                    times       time   most on rank\n");
@@ -347,17 +292,18 @@ static void put_line(const char *label, const char *text)
 
 static void put_issues(const cJSON *a)
 {
-	struct row *rows;
-	int n = sort_by(json_child(a, "issues"), "loss_s", &rows);
+	size_t n;
+	const cJSON **rows = json_objects_by(a, "issues", "loss_s", &n);
 	puts(n > 0 ? "\nIssues" : "\nIssues: nothing to fix");
-	for (int i = 0; i < n; i++) {
-		const cJSON *x = rows[i].item;
-		printf("  %d. ", i + 1);
+	for (size_t i = 0; i < n; i++) {
+		const cJSON *x = rows[i];
+		double loss_s = json_number_or(x, "loss_s", 0);
+		printf("  %zu. ", i + 1);
 		put_plain(stdout, json_text(x, "issue", "?"), 60);
 		fputs(" (", stdout);
 		put_plain(stdout, json_text(x, "severity", "?"), 20);
-		if (rows[i].key > 0)
-			printf(", %s lost", seconds_text(rows[i].key).s);
+		if (loss_s > 0)
+			printf(", %s lost", seconds_text(loss_s).s);
 		puts(")");
 		put_line("what", json_text(x, "what", ""));
 		put_line("why", json_text(x, "why", ""));
@@ -370,15 +316,15 @@ static double sum_of(const cJSON *list, const char *name)
 {
 	const cJSON *row;
 	double sum = 0;
-	cJSON_ArrayForEach(row, list) sum += json_number(row, name, 0);
+	cJSON_ArrayForEach(row, list) sum += json_number_or(row, name, 0);
 	return sum;
 }
 
 /* One line each of windows and files, where the program has any. */
 static void put_objects(const cJSON *a)
 {
-	const cJSON *windows = json_child(a, "windows"), *files = json_child(a, "files");
-	int nwindows = cJSON_GetArraySize(windows), nfiles = cJSON_GetArraySize(files);
+	const cJSON *windows = json_item(a, "windows"), *files = json_item(a, "files");
+	int nwindows = (int)json_count(a, "windows"), nfiles = (int)json_count(a, "files");
 	if (nwindows > 0)
 		printf("One-sided   %s to targets, %s from them; %d window%s\n",
 		       bytes_text(sum_of(windows, "bytes_to_target")).s,
@@ -390,17 +336,17 @@ static void put_objects(const cJSON *a)
 
 void show_summary(const cJSON *a, const struct mpix_info *info)
 {
-	const cJSON *summary = json_child(a, "summary");
-	double runtime_s = json_number(summary, "runtime_s", (double)info->runtime_ns * 1e-9);
+	const cJSON *summary = json_item(a, "summary");
+	double runtime_s = json_number_or(summary, "runtime_s", (double)info->runtime_ns * 1e-9);
 	put_job(a, info);
 	put_verdict(a);
 	put_trust(a);
 	if (summary != NULL)
 		printf("Traffic     %s messages, %s point to point; %s collectives, %s barriers\n",
-		       count_text(json_number(summary, "transfers", 0)).s,
-		       bytes_text(json_number(summary, "bytes", 0)).s,
-		       count_text(json_number(summary, "collectives", 0)).s,
-		       count_text(json_number(summary, "barriers", 0)).s);
+		       count_text(json_number_or(summary, "transfers", 0)).s,
+		       bytes_text(json_number_or(summary, "bytes", 0)).s,
+		       count_text(json_number_or(summary, "collectives", 0)).s,
+		       count_text(json_number_or(summary, "barriers", 0)).s);
 	put_objects(a);
 	put_operations(a, runtime_s * info->ranks);
 	put_waits(a);

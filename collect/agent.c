@@ -1,6 +1,7 @@
 /* agent.c - see agent.h. Runs as the job's user, at idle priority while the job runs; nobody waits for it. */
 #include "collect/agent.h"
 
+#include "base/vec.h"
 #include "collect/predecessor.h"
 #include "collect/snapshot.h"
 
@@ -28,6 +29,7 @@ struct agent {
 	struct output output;
 	struct process *processes;
 	uint32_t nprocesses;
+	size_t cap_processes;
 	struct snapshots snapshots;
 	struct predecessor predecessor; /* of an agent that died */
 	int note_fd;
@@ -100,13 +102,11 @@ static void adopt(struct agent *a, const char *name)
 	a->refused |= rc < 0 && rc != -EAGAIN && rc != -EBADMSG;
 	if (rc < 0)
 		return;
-	struct process *more = realloc(a->processes, (a->nprocesses + 1) * sizeof(*more));
-	if (more == NULL) {
+	if (vec_grow(&a->processes, &a->cap_processes, a->nprocesses + 1, sizeof(*a->processes)) < 0) {
 		a->refused = true;
 		process_close(&p);
 		return;
 	}
-	a->processes = more;
 	if (a->output.path == NULL && !a->output.broken)
 		open_output(a);
 	go_on(a, &p);

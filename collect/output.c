@@ -1,6 +1,7 @@
 /* output.c - see output.h. */
 #include "collect/output.h"
 
+#include "base/vec.h"
 #include "format/mpic_block.h"
 
 #include <errno.h>
@@ -167,25 +168,12 @@ int64_t output_block(struct output *o, const struct mpic_block *block, const voi
 	return rc < 0 ? rc : packed;
 }
 
-static bool queue_has_room(struct output *o)
-{
-	if (o->nqueued < o->queued_cap)
-		return true;
-	size_t cap = o->queued_cap == 0 ? 64 : 2 * o->queued_cap;
-	struct queued_events *more = realloc(o->queued, cap * sizeof(*more));
-	if (more == NULL)
-		return false;
-	o->queued = more;
-	o->queued_cap = cap;
-	return true;
-}
-
 int64_t output_events(struct output *o, const struct mpic_block *block, const struct buf *payload, uint64_t events,
 		      uint64_t begin_tick)
 {
 	struct queued_events what = {0, block->process, block->thread, events, begin_tick};
 	int64_t packed = -ENOMEM;
-	if (queue_has_room(o) && !buf_failed(payload))
+	if (vec_grow(&o->queued, &o->queued_cap, o->nqueued + 1, sizeof(*o->queued)) == 0 && !buf_failed(payload))
 		packed = output_block(o, block, payload->data, payload->len_bytes);
 	if (packed < 0) {
 		lose(o, &what);

@@ -1,5 +1,7 @@
 /* traces.c - see traces.h. */
 #include "collect/traces.h"
+
+#include "base/vec.h"
 #include "format/mpic.h"
 
 #include <cjson/cJSON.h>
@@ -29,14 +31,12 @@ static struct trace *find_or_add(struct traces *t, const char *name)
 	struct trace *known = find(t, name);
 	if (known != NULL || t->n >= TRACES_MAX)
 		return known;
-	struct trace *more = realloc(t->list, (t->n + 1) * sizeof(*more));
-	if (more == NULL)
+	if (vec_grow(&t->list, &t->cap, t->n + 1, sizeof(*t->list)) < 0)
 		return NULL;
-	t->list = more;
-	memset(&more[t->n], 0, sizeof(more[t->n]));
-	snprintf(more[t->n].name, TRACES_NAME_MAX, "%s", name);
-	more[t->n].len_bytes = -1;
-	return &more[t->n++];
+	struct trace *added = &t->list[t->n++];
+	*added = (struct trace){.len_bytes = -1};
+	snprintf(added->name, sizeof(added->name), "%s", name);
+	return added;
 }
 
 /* The number of processes in an END block, or -1. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -19,6 +20,7 @@ struct trace {
 /* A zeroed struct is empty. */
 struct traces {
 	struct trace *list;
+	size_t cap;
 	unsigned n, finished, processes;
 };
 

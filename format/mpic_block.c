@@ -68,7 +68,7 @@ int mpic_append_block(struct buf *out, const struct mpic_block *block, const voi
 	size_t numbers_at = len_bytes, bits_at = len_bytes;
 	if (block->kind == MPIC_EVENTS)
 		mpic_events_parts(payload, len_bytes, &numbers_at, &bits_at);
-	int rc = pack_deflate(&packed, payload, len_bytes, numbers_at, bits_at, level, e);
+	int rc = pack_deflate_parts(&packed, payload, len_bytes, numbers_at, bits_at, level, e);
 	if (rc < 0)
 		return rc;
 	b.raw_len_bytes = (uint32_t)len_bytes;

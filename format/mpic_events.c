@@ -2,6 +2,7 @@
  *
  * Which call it was stays in order of time: there repeats are found. Times of one signature are put together, since a call
  * site has its own narrow spread, and coded by mpic_times.c. */
+#include "base/vec.h"
 #include "format/mpic.h"
 
 #include "format/mpic_times.h"
@@ -28,19 +29,6 @@ static void begin_groups(const uint32_t *words, uint32_t count, uint32_t nsigs, 
 		ret_next[s + 1] += ret_next[s];
 }
 
-static bool room(void *at, size_t *cap, size_t want, size_t size)
-{
-	void **p = at;
-	if (want <= *cap)
-		return true;
-	void *more = realloc(*p, want * 2 * size);
-	if (more == NULL)
-		return false;
-	*p = more;
-	*cap = want * 2;
-	return true;
-}
-
 /* ---- writing ---- */
 
 void mpic_columns_begin(struct mpic_columns *c, uint64_t begin_tick)
@@ -53,7 +41,7 @@ void mpic_columns_begin(struct mpic_columns *c, uint64_t begin_tick)
 
 void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event)
 {
-	if (c->failed || !room(&c->events, &c->cap, c->count + 1, sizeof(*c->events))) {
+	if (c->failed || vec_grow(&c->events, &c->cap, c->count + 1, sizeof(*c->events)) < 0) {
 		c->failed = true;
 		c->count++; /* who loses them can say how many */
 		return;
@@ -73,7 +61,7 @@ void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event)
 /* Indices of events, group by group; NULL without memory. */
 static uint32_t *sort_events(struct mpic_columns *c)
 {
-	if (!room(&c->order, &c->cap_order, (size_t)c->count + c->nsigs + 1, sizeof(*c->order)))
+	if (vec_grow(&c->order, &c->cap_order, (size_t)c->count + c->nsigs + 1, sizeof(*c->order)) < 0)
 		return NULL;
 	uint32_t *order = c->order, *next = c->order + c->count;
 	for (uint32_t i = 0; i < c->count; i++)
@@ -108,7 +96,7 @@ static int put_times(struct mpic_columns *c, struct mpic_time_columns *out)
 {
 	uint64_t sample[2 * SAMPLE_EVENTS];
 	const uint32_t *order = sort_events(c);
-	if (order == NULL || !room(&c->times, &c->cap_times, 2 * (size_t)c->count, sizeof(*c->times)))
+	if (order == NULL || vec_grow(&c->times, &c->cap_times, 2 * (size_t)c->count, sizeof(*c->times)) < 0)
 		return -ENOMEM;
 	c->coder = mpic_times_begin(c->coder, sample, sample_times(c, sample), out);
 	int rc = c->coder != NULL ? 0 : -ENOMEM;
@@ -223,7 +211,7 @@ static int rd_sigs(struct mpic_events *it, struct cursor column, uint32_t count)
 {
 	uint64_t word;
 	it->nsigs = 0;
-	if (!room(&it->words, &it->cap_words, count, sizeof(*it->words)))
+	if (vec_grow(&it->words, &it->cap_words, count, sizeof(*it->words)) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
 		if (rd_varint(&column, &word) < 0 || word >> 1 >= MPIC_SIGS_MAX)
@@ -234,7 +222,7 @@ static int rd_sigs(struct mpic_events *it, struct cursor column, uint32_t count)
 	}
 	if (cursor_left(&column) > 0)
 		return -EBADMSG;
-	if (!room(&it->next, &it->cap_next, (size_t)it->nsigs + 1, sizeof(*it->next)))
+	if (vec_grow(&it->next, &it->cap_next, (size_t)it->nsigs + 1, sizeof(*it->next)) < 0)
 		return -ENOMEM;
 	begin_groups(it->words, count, it->nsigs, it->next);
 	return 0;
@@ -267,7 +255,7 @@ int mpic_events_begin(struct mpic_events *it, struct cursor payload, uint32_t *r
 	int rc = rd_head(&payload, &h);
 	if (rc < 0 || rd_column(&payload, h.sig, &sig) < 0 || rd_column(&payload, h.extra, &it->extra) < 0)
 		return -EBADMSG;
-	if (!room(&it->times, &it->cap_times, 2 * (size_t)h.count, sizeof(*it->times)))
+	if (vec_grow(&it->times, &it->cap_times, 2 * (size_t)h.count, sizeof(*it->times)) < 0)
 		return -ENOMEM;
 	rc = rd_sigs(it, sig, h.count);
 	if (rc == 0)

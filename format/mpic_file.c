@@ -1,6 +1,7 @@
 /* mpic_file.c - open a .mpic, find its blocks, skip damage. The file is read, never mapped: its owner may still
  * write. */
 #include "base/crc32c.h"
+#include "base/vec.h"
 #include "format/mpic_block.h"
 #include "format/pack.h"
 
@@ -67,14 +68,8 @@ static uint64_t next_magic(const struct mpic_file *f, uint64_t offset, struct bu
 
 static int add_block(struct mpic_file *f, const struct mpic_block *b, size_t *cap)
 {
-	if (f->nblocks == *cap) {
-		size_t want = *cap == 0 ? 64 : *cap * 2;
-		struct mpic_block *more = want > MPIC_BLOCKS_MAX ? NULL : realloc(f->blocks, want * sizeof(*more));
-		if (more == NULL)
-			return -ENOMEM;
-		f->blocks = more;
-		*cap = want;
-	}
+	if (f->nblocks >= MPIC_BLOCKS_MAX || vec_grow(&f->blocks, cap, f->nblocks + 1, sizeof(*f->blocks)) < 0)
+		return -ENOMEM;
 	f->blocks[f->nblocks++] = *b;
 	f->finished |= mpic_ends((struct mpic_head){f->version, f->id}, b);
 	return 0;

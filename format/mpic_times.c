@@ -4,7 +4,7 @@
  *
  * Times are what a trace is made of, and they are noise: all that can be saved is what their distribution tells. So a
  * table divides the values that occur into ranges, each of a power of two of values. A time is the symbol of its
- * range, which pack_deflate() gives a Huffman code, and its place in the range, stored as it is. Where few values
+ * range, which pack_deflate_parts() gives a Huffman code, and its place in the range, stored as it is. Where few values
  * repeat a range is one value; where a thousand values are equally likely they are one range and ten bits. Which is
  * cheapest is estimated from what occurs, so nothing here knows how any processor's clock ticks, but for one thing:
  *

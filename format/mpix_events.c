@@ -10,6 +10,8 @@
  *          then the columns of all segments joined (mpix_layout.h); a segment's clock starts at its interval */
 #include "format/mpix_writer.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 
 #define CARRIED 1u
@@ -63,7 +65,7 @@ static void mark_columns(const struct mpix_columns *c, size_t ret_lengths[MPIX_C
 
 static struct mpix_segment *segment_begin(struct mpix_group *g, uint32_t row, uint32_t bin)
 {
-	if (mpix_grow(&g->segments, &g->cap_segments, g->nsegments + 1, sizeof(*g->segments)) < 0)
+	if (vec_grow(&g->segments, &g->cap_segments, g->nsegments + 1, sizeof(*g->segments)) < 0)
 		return NULL;
 	struct mpix_segment *s = &g->segments[g->nsegments];
 	*s = (struct mpix_segment){.row = row, .bin = bin, .order = (uint32_t)g->nsegments++};
@@ -73,7 +75,7 @@ static struct mpix_segment *segment_begin(struct mpix_group *g, uint32_t row, ui
 
 static int note_crossing(struct mpix_row *row, const struct mpix_event *event)
 {
-	if (mpix_grow(&row->crossing, &row->cap_crossing, row->ncrossing + 1, sizeof(*event)) < 0)
+	if (vec_grow(&row->crossing, &row->cap_crossing, row->ncrossing + 1, sizeof(*event)) < 0)
 		return -ENOMEM;
 	row->crossing[row->ncrossing++] = *event;
 	return 0;

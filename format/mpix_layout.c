@@ -1,11 +1,9 @@
-/* mpix_layout.c - superblock, index entries, META and packing of an .mpix file. See mpix_layout.h.
- */
+/* mpix_layout.c - superblock, index entries and META of an .mpix file. See mpix_layout.h. */
 #include "format/mpix_layout.h"
 
 #include "base/crc32c.h"
 
 #include <stdlib.h>
-#include <zlib.h>
 
 const uint8_t mpix_magic[8] = {0x89, 'M', 'P', 'I', 'X', '\r', '\n', 0x1a};
 
@@ -190,37 +188,4 @@ int mpix_get_meta(struct cursor c, struct mpix_info *ret_info, struct mpix_shape
 	*ret_info = info;
 	*ret_shape = s;
 	return 0;
-}
-
-int mpix_deflate(const void *data, size_t len_bytes, struct buf *out)
-{
-	z_stream z = {0};
-	if (len_bytes > UINT32_MAX || deflateInit2(&z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	uLong bound = deflateBound(&z, (uLong)len_bytes);
-	z.next_in = (Bytef *)(uintptr_t)data;
-	z.avail_in = (uInt)len_bytes;
-	z.next_out = buf_reserve(out, bound);
-	z.avail_out = (uInt)bound;
-	int rc = z.next_out == NULL ? Z_MEM_ERROR : deflate(&z, Z_FINISH);
-	if (rc == Z_STREAM_END)
-		out->len_bytes += z.total_out;
-	deflateEnd(&z);
-	return rc == Z_STREAM_END ? 0 : -ENOMEM;
-}
-
-int mpix_inflate(struct span packed, uint32_t raw_bytes, uint8_t *ret_raw)
-{
-	z_stream z = {0};
-	uint8_t none;
-	if (packed.len_bytes > UINT32_MAX || inflateInit2(&z, -15) != Z_OK)
-		return -ENOMEM;
-	z.next_in = (Bytef *)(uintptr_t)packed.data;
-	z.avail_in = (uInt)packed.len_bytes;
-	z.next_out = raw_bytes > 0 ? ret_raw : &none;
-	z.avail_out = raw_bytes;
-	int rc = inflate(&z, Z_FINISH);
-	bool exact = rc == Z_STREAM_END && z.avail_out == 0 && z.avail_in == 0;
-	inflateEnd(&z);
-	return exact ? 0 : -EBADMSG;
 }

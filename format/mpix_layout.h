@@ -127,8 +127,3 @@ void mpix_put_meta(struct buf *out, const struct mpix_info *info, const struct m
 /* The names are allocated in one block: free(*ret_names) frees them all. */
 int mpix_get_meta(struct cursor bytes, struct mpix_info *ret_info, struct mpix_shape *ret_shape,
 		  const char ***ret_names);
-
-/* Deflate (raw, RFC 1951). Appends to out. 0 or -ENOMEM. */
-int mpix_deflate(const void *data, size_t len_bytes, struct buf *out);
-/* Exactly raw_bytes must come out. 0, -EBADMSG or -ENOMEM. */
-int mpix_inflate(struct span packed, uint32_t raw_bytes, uint8_t *ret_raw);

@@ -6,6 +6,7 @@
  *   FLOW:          varint flows, then for each {varint source node, destination node, messages, bytes};
  *                  node = rank / flow_ranks; a message belongs to the tile in which its send starts */
 #include "format/mpix_writer.h"
+#include "format/pack.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -219,7 +220,7 @@ static int read_back(struct mpix_writer *w, const struct mpix_entry *entry, stru
 	if (packed != NULL && (raw = buf_reserve(out, entry->raw_bytes)) != NULL && fflush(w->file.stream) == 0 &&
 	    pread(fileno(w->file.stream), packed, entry->packed_bytes, (off_t)entry->offset) ==
 		    (ssize_t)entry->packed_bytes) {
-		rc = mpix_inflate((struct span){packed, entry->packed_bytes}, entry->raw_bytes, raw);
+		rc = pack_inflate_to(raw, entry->raw_bytes, (struct span){packed, entry->packed_bytes}, NULL);
 		out->len_bytes = entry->raw_bytes;
 	}
 	free(packed);

@@ -2,6 +2,7 @@
  * is guessed. In: a file from anyone.  Out: info, analysis text, events and messages through
  * callbacks. */
 #include "format/mpix_layout.h"
+#include "format/pack.h"
 
 #include "base/crc32c.h"
 
@@ -58,7 +59,7 @@ static int read_chunk(const struct mpix_file *f, const struct mpix_entry *x, uin
 	if (rc == 0 && crc32c(0, packed, x->packed_bytes) != x->crc)
 		rc = -EBADMSG;
 	if (rc == 0)
-		rc = mpix_inflate((struct span){packed, x->packed_bytes}, x->raw_bytes, raw);
+		rc = pack_inflate_to(raw, x->raw_bytes, (struct span){packed, x->packed_bytes}, NULL);
 	free(packed);
 	if (rc < 0) {
 		free(raw);

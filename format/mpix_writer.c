@@ -1,25 +1,14 @@
 /* mpix_writer.c - begins and seals an .mpix file; the parts in between are in the files
  * mpix_writer.h names. */
 #include "format/mpix_writer.h"
+#include "format/pack.h"
 
 #include "base/crc32c.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 
-int mpix_grow(void *items, size_t *cap, size_t n, size_t item_bytes)
-{
-	void **array = items;
-	if (n <= *cap)
-		return 0;
-	size_t want = *cap < 64 ? 64 : *cap * 2;
-	want = want < n ? n : want;
-	void *bigger = reallocarray(*array, want, item_bytes);
-	if (bigger == NULL)
-		return -ENOMEM;
-	*array = bigger;
-	*cap = want;
-	return 0;
-}
+#define PACK_LEVEL 6
 
 static int write_bytes(struct mpix_writer *w, const struct buf *b, struct error *e)
 {
@@ -38,8 +27,8 @@ static int write_bytes(struct mpix_writer *w, const struct buf *b, struct error 
 int mpix_write_chunk(struct mpix_writer *w, struct mpix_entry entry, struct error *e)
 {
 	w->packed.len_bytes = 0;
-	if (buf_failed(&w->raw) || mpix_deflate(w->raw.data, w->raw.len_bytes, &w->packed) < 0 ||
-	    mpix_grow(&w->entries, &w->cap_entries, w->nentries + 1, sizeof(*w->entries)) < 0)
+	if (buf_failed(&w->raw) || pack_deflate(&w->packed, w->raw.data, w->raw.len_bytes, PACK_LEVEL, NULL) < 0 ||
+	    vec_grow(&w->entries, &w->cap_entries, w->nentries + 1, sizeof(*w->entries)) < 0)
 		return fail(e, -ENOMEM, "%s: out of memory", w->file.path);
 	entry.offset = w->offset;
 	entry.raw_bytes = (uint32_t)w->raw.len_bytes;

@@ -65,8 +65,6 @@ struct mpix_writer {
 /* Pack w->raw and append it as one chunk; *entry says what it is, place and sizes are filled in.
  * Clears w->raw. */
 int mpix_write_chunk(struct mpix_writer *w, struct mpix_entry entry, struct error *e);
-/* Grow *items (of size item_bytes) so that n fit. 0 or -ENOMEM. */
-int mpix_grow(void *items, size_t *cap, size_t n, size_t item_bytes);
 
 int mpix_group_init(struct mpix_writer *w);
 void mpix_group_done(struct mpix_writer *w);

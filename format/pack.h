@@ -1,14 +1,18 @@
-/* pack.h - raw deflate (RFC 1951) with bounds on both sides. */
+/* pack.h - raw deflate (RFC 1951) with bounds on both sides: what packs an .mpic and an .mpix. */
 #pragma once
 
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "base/error.h"
 
-/* Deflate data and append it to out; level 1..9. From numbers_at on (len_bytes = nowhere) no repeats are looked
- * for: bytes are entropy coded, every few thousand by a table of their own. From bits_at on they are stored as they
- * are. 0, or -ENOMEM. */
-int pack_deflate(struct buf *out, const void *data, size_t len_bytes, size_t numbers_at, size_t bits_at, int level,
-		 struct error *e);
+/* Deflate data and append it to out; level 1..9. 0, or -errno with text. */
+int pack_deflate(struct buf *out, const void *data, size_t len_bytes, int level, struct error *e);
+/* The same in parts. From numbers_at on (len_bytes = nowhere) no repeats are looked for: bytes are entropy coded,
+ * every few thousand by a table of their own. From bits_at on they are stored as they are. */
+int pack_deflate_parts(struct buf *out, const void *data, size_t len_bytes, size_t numbers_at, size_t bits_at,
+		       int level, struct error *e);
 /* Inflate exactly raw_len_bytes from packed and append them to out. -EBADMSG if the stream is damaged, longer or
  * shorter than claimed, or claims a ratio deflate cannot reach. */
 int pack_inflate(struct buf *out, const void *packed, size_t packed_len_bytes, size_t raw_len_bytes, struct error *e);
+/* The same into memory of the caller, not NULL. */
+int pack_inflate_to(uint8_t *ret_raw, size_t raw_len_bytes, struct span packed, struct error *e);

@@ -5,7 +5,7 @@
 
 #include "postproc/bytes.h"
 #include "postproc/clock.h"
-#include "postproc/json.h"
+#include "base/json.h"
 #include "postproc/match.h"
 #include "postproc/traffic.h"
 #include "postproc/waits.h"

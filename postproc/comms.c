@@ -1,7 +1,8 @@
 /* comms.c - see comms.h. Identity is the id its members agreed on, never a handle; groups tell the
  * two sides of an inter-communicator, and the many MPI_COMM_SELFs, apart. */
 #include "postproc/comms.h"
-#include "postproc/json.h"
+#include "base/json.h"
+#include "base/utf8.h"
 
 struct wanted {
 	const struct step *step;
@@ -115,7 +116,7 @@ int comms_add(struct step *s, const struct mpic_def *d, uint32_t *ret_comm)
 void comms_name(struct step *s, uint32_t comm, struct span name)
 {
 	free(s->comms.at[comm].name);
-	s->comms.at[comm].name = json_clean(name.data, name.len_bytes);
+	s->comms.at[comm].name = utf8_clean(name.data, name.len_bytes);
 }
 
 const char *comms_shown_name(const struct step *s, const struct comm *c)

@@ -78,7 +78,7 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 	for (uint32_t i = 0; i < a->step->nodes.n; i++) {
 		const struct node *n = &a->step->nodes.at[i];
 		const cJSON *hw = cJSON_GetObjectItemCaseSensitive(n->meta, "topology");
-		double pus = meta_number(hw, "pus", 0), ranks = ranks_on(a->step, i);
+		double pus = json_number_or(hw, "pus", 0), ranks = ranks_on(a->step, i);
 		if (pus < 1 || ranks / pus <= 1 || ranks / pus <= f->value)
 			continue;
 		f->found = true;

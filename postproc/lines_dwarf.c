@@ -2,7 +2,8 @@
  * A return address points behind the call, so the instruction before it is looked up. Of inlined
  * frames the first one outside of system headers is named: that is the line the user wrote. */
 #include "postproc/lines.h"
-#include "postproc/json.h"
+#include "base/json.h"
+#include "base/utf8.h"
 #include "postproc/names.h"
 #include "postproc/python_name.h"
 #include "postproc/unwind.h"
@@ -85,7 +86,7 @@ static void set_text(char **to, const char *text)
 	if (text == NULL)
 		return;
 	free(*to);
-	*to = json_clean(text, strlen(text));
+	*to = utf8_clean(text, strlen(text));
 }
 
 static void set_function(struct site *site, const char *symbol)

@@ -2,7 +2,9 @@
  * all. */
 #include "postproc/load.h"
 #include "base/progress.h"
-#include "postproc/json.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "postproc/meta.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -123,12 +125,12 @@ static int open_node(struct step *s, const char *path, struct error *e)
 	if (code < 0)
 		return code;
 	n.meta = read_node_meta(&n.file);
-	const char *name = meta_text(n.meta, "node", base_name(path));
+	const char *name = json_text(n.meta, "node", base_name(path));
 	const cJSON *clock = cJSON_GetObjectItemCaseSensitive(n.meta, "clock");
-	n.name = json_clean(name, strlen(name));
-	n.id = (uint32_t)meta_int(n.meta, "nodeid", (int64_t)s->nodes.n);
-	n.hz = meta_number(clock, "hz", 0);
-	n.monotonic = strcmp(meta_text(clock, "source", ""), "monotonic") == 0;
+	n.name = utf8_clean(name, strlen(name));
+	n.id = (uint32_t)json_int(n.meta, "nodeid", (int64_t)s->nodes.n);
+	n.hz = json_number_or(clock, "hz", 0);
+	n.monotonic = strcmp(json_text(clock, "source", ""), "monotonic") == 0;
 	if (n.name == NULL || read_clock(&n) < 0 || vec_push(&s->nodes, n) < 0)
 		return fail(e, -ENOMEM, "%s: out of memory", path);
 	s->damaged_bytes += n.file.damaged_bytes;

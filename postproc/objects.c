@@ -1,6 +1,7 @@
 /* objects.c - see objects.h. As with communicators, identity is the id that the members agreed on. */
 #include "postproc/objects.h"
-#include "postproc/json.h"
+#include "base/json.h"
+#include "base/utf8.h"
 #include "postproc/load.h"
 
 #define LOCAL_ID_MAX (1u << 22) /* a larger local id is damage */
@@ -47,7 +48,7 @@ static int add(struct step *s, const struct process *p, const struct mpic_def *d
 			   .comm = mapped(p->comms.at, p->comms.n, d->comm),
 			   .created_by = mapped(p->ops.at, p->ops.n, d->created_by),
 			   .mode = d->mode};
-	if (!window && (o.name = json_clean(d->name.data, d->name.len_bytes)) == NULL)
+	if (!window && (o.name = utf8_clean(d->name.data, d->name.len_bytes)) == NULL)
 		return -ENOMEM;
 	if ((window ? vec_push(&s->windows, o) : vec_push(&s->files, o)) < 0) {
 		free(o.name);
@@ -78,7 +79,7 @@ static void name_window(struct step *s, struct process *p, const struct mpic_def
 	if (at == NONE)
 		return;
 	free(s->windows.at[at].name);
-	s->windows.at[at].name = json_clean(d->name.data, d->name.len_bytes);
+	s->windows.at[at].name = utf8_clean(d->name.data, d->name.len_bytes);
 }
 
 int objects_join(struct step *s, struct process *p)

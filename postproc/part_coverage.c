@@ -57,7 +57,7 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 
 static void explain_fields(struct step *s, uint32_t rank, uint32_t *named)
 {
-	double modules = meta_number(s->ranks[rank]->meta, "modules_missing", 0);
+	double modules = json_number_or(s->ranks[rank]->meta, "modules_missing", 0);
 	if (modules > 0 && (*named)++ < NAMED_MAX)
 		step_reason(s, "rank %u: %.0f loaded objects are not in the record: call sites in them stay addresses",
 			    rank, modules);
@@ -200,7 +200,7 @@ static int add_listed(void *context, const char *name)
 static const char *nodelist_of(const struct step *s)
 {
 	for (size_t i = 0; i < s->nodes.n; i++) {
-		const char *list = meta_text(s->nodes.at[i].meta, "nodelist", "");
+		const char *list = json_text(s->nodes.at[i].meta, "nodelist", "");
 		if (*list != '\0')
 			return list;
 	}
@@ -271,7 +271,7 @@ static double calls_before_init(const struct step *s)
 	double n = 0;
 	for (uint32_t r = 0; r < s->nranks; r++)
 		if (s->ranks[r] != NULL)
-			n += meta_number(s->ranks[r]->meta, "calls_before_init", 0);
+			n += json_number_or(s->ranks[r]->meta, "calls_before_init", 0);
 	return n;
 }
 

@@ -79,7 +79,7 @@ int part_job(struct analysis *a)
 	cJSON *job = json_object(a->root, "job");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		put_any(job, keys[i], member(meta, keys[i]));
-	json_put_text(job, "program", meta_text(meta, "program", meta_text(p == NULL ? NULL : p->meta, "exe", "")));
+	json_put_text(job, "program", json_text(meta, "program", json_text(p == NULL ? NULL : p->meta, "exe", "")));
 	put_argv(job, cJSON_GetArraySize(argv) > 0 ? argv : member(meta, "argv"));
 	put_nodes(s, job);
 	json_put(job, "ranks", s->nranks);

@@ -81,7 +81,7 @@ int part_topology(struct analysis *a)
 		cJSON *row = json_row(nodes);
 		json_put_text(row, "name", n->name);
 		json_put(row, "nodeid", n->id);
-		put_switches(row, meta_text(n->meta, "switches", ""));
+		put_switches(row, json_text(n->meta, "switches", ""));
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
 			copy_number(row, keys[k], hw);
 		put_pus(row, cJSON_GetObjectItemCaseSensitive(hw, "pu"));

@@ -28,7 +28,7 @@ static void put_world(const struct step *s, cJSON *list, const struct world *w)
 	json_put(row, "id", (double)(w - s->worlds.at));
 	json_put(row, "size", w->size);
 	json_put(row, "ranks_seen", w->seen);
-	json_put_text(row, "program", meta_text(w->first->meta, "exe", NULL));
+	json_put_text(row, "program", json_text(w->first->meta, "exe", NULL));
 	cJSON_AddBoolToObject(row, "analysed", w->analysed);
 	cJSON_AddBoolToObject(row, "spawned", w->parents > 0);
 	json_put(row, "spawned_by_ranks", w->parents);

@@ -1,15 +1,17 @@
 /* process.c - read one process of a .mpic: its META, then thread by thread. */
-#include "postproc/json.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "postproc/meta.h"
 #include "postproc/load.h"
 
 #include <math.h>
 
 static void read_times(struct process *p, const cJSON *meta)
 {
-	p->start_ns = meta_tick(meta, "start_tick");
-	p->end_ns = meta_tick(meta, "end_tick");
-	p->init_exit_ns = meta_tick(meta, "init_exit_tick");
-	p->finalize_enter_ns = meta_tick(meta, "finalize_enter_tick");
+	p->start_ns = json_tick(meta, "start_tick");
+	p->end_ns = json_tick(meta, "end_tick");
+	p->init_exit_ns = json_tick(meta, "init_exit_tick");
+	p->finalize_enter_ns = json_tick(meta, "finalize_enter_tick");
 }
 
 static const char *why_lost(const char *reason)
@@ -30,8 +32,8 @@ static const char *why_lost(const char *reason)
 
 static char *copy_text(const cJSON *meta, const char *name)
 {
-	const char *text = meta_text(meta, name, "");
-	return json_clean(text, strlen(text));
+	const char *text = json_text(meta, name, "");
+	return utf8_clean(text, strlen(text));
 }
 
 static int read_thread_meta(struct process *p, const cJSON *meta)
@@ -39,35 +41,35 @@ static int read_thread_meta(struct process *p, const cJSON *meta)
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(meta, "threads"), *item;
 	cJSON_ArrayForEach(item, list)
 	{
-		int64_t i = meta_int(item, "thread", -1);
+		int64_t i = json_int(item, "thread", -1);
 		if (i < 0 || i >= MPIC_THREADS_MAX)
 			continue;
 		if (vec_reach(&p->threads, (size_t)i) < 0)
 			return -ENOMEM;
 		struct thread *t = &p->threads.at[i];
-		t->calls = (uint64_t)fmax(0, meta_number(item, "calls", 0));
-		t->written = (uint64_t)fmax(0, meta_number(item, "events", 0));
-		t->lost = (uint64_t)fmax(0, meta_number(item, "lost", 0));
-		t->defs_missing = (uint64_t)fmax(0, meta_number(item, "defs_missing", 0));
-		t->slow_calls = (uint64_t)fmax(0, meta_number(item, "slow_calls", 0));
-		t->slow_ticks = (uint64_t)fmax(0, meta_number(item, "slow_ticks", 0));
-		t->lost_from_ns = meta_tick(item, "lost_from_tick");
-		t->why_lost = why_lost(meta_text(item, "lost_reason", ""));
+		t->calls = (uint64_t)fmax(0, json_number_or(item, "calls", 0));
+		t->written = (uint64_t)fmax(0, json_number_or(item, "events", 0));
+		t->lost = (uint64_t)fmax(0, json_number_or(item, "lost", 0));
+		t->defs_missing = (uint64_t)fmax(0, json_number_or(item, "defs_missing", 0));
+		t->slow_calls = (uint64_t)fmax(0, json_number_or(item, "slow_calls", 0));
+		t->slow_ticks = (uint64_t)fmax(0, json_number_or(item, "slow_ticks", 0));
+		t->lost_from_ns = json_tick(item, "lost_from_tick");
+		t->why_lost = why_lost(json_text(item, "lost_reason", ""));
 	}
 	return 0;
 }
 
 static int read_meta(struct process *p, const cJSON *meta)
 {
-	const char *state = meta_text(meta, "state", "running");
-	int64_t rank = meta_int(meta, "rank", -1), size = meta_int(meta, "size", 0);
+	const char *state = json_text(meta, "state", "running");
+	int64_t rank = json_int(meta, "rank", -1), size = json_int(meta, "size", 0);
 	p->rank = rank < 0 || rank >= RANKS_MAX ? NONE : (uint32_t)rank;
 	p->world_size = size < 1 || size > RANKS_MAX ? 0 : (uint32_t)size;
 	p->finalized = strcmp(state, "finalized") == 0;
 	p->aborted = strcmp(state, "aborted") == 0;
 	p->lost = strcmp(state, "lost") == 0;
-	p->overhead_ns = meta_number(meta, "overhead_ns", NAN);
-	p->cpu = (int)meta_int(meta, "cpu", -1);
+	p->overhead_ns = json_number_or(meta, "overhead_ns", NAN);
+	p->cpu = (int)json_int(meta, "cpu", -1);
 	p->library = copy_text(meta, "library");
 	p->cpus = copy_text(meta, "cpus");
 	read_times(p, meta);

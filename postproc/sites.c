@@ -2,7 +2,7 @@
  * return address; when it lies in an MPI library (Fortran bindings calling C), the first frame
  * outside of one is taken. */
 #include "postproc/sites.h"
-#include "postproc/json.h"
+#include "base/json.h"
 
 #include <stdio.h>
 

@@ -10,8 +10,8 @@
 #include "format/mpic.h"
 #include "format/mpix.h"
 #include "format/sig.h"
-#include "postproc/index.h"
-#include "postproc/vec.h"
+#include "base/index.h"
+#include "base/vec.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

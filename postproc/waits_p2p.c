@@ -87,13 +87,8 @@ static void by_rank_done(struct by_rank *b)
 
 static int reach_events(struct worsts *w, size_t n)
 {
-	if (n > w->n) {
-		struct worst *more = realloc(w->of, n * sizeof(*more));
-		if (more == NULL)
-			return -ENOMEM;
-		w->of = more;
-		w->n = n;
-	}
+	if (vec_grow(&w->of, &w->n, n, sizeof(*w->of)) < 0)
+		return -ENOMEM;
 	if (n > 0)
 		memset(w->of, 0, n * sizeof(*w->of));
 	return 0;

@@ -1,7 +1,7 @@
 /* worlds.c - which process is which rank. A step may hold several MPI_COMM_WORLDs: programs started
  * one after the other by a script, singletons, spawned programs. The analysis is of one of them:
  * the one with the most processes, the earliest if equal; the others are counted and said. */
-#include "postproc/json.h"
+#include "base/json.h"
 #include "postproc/load.h"
 
 /* Processes of one world: another namespace (where the launcher gave one), a second claim to a rank, or another size,
@@ -25,7 +25,7 @@ static void worlds_done(struct worlds *w)
 
 static const char *namespace_of(const struct process *p)
 {
-	const char *text = meta_text(p->meta, "namespace", NULL);
+	const char *text = json_text(p->meta, "namespace", NULL);
 	return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
@@ -99,11 +99,11 @@ static void read_exits(struct step *s)
 		const cJSON *list = cJSON_GetObjectItemCaseSensitive(s->nodes.at[i].meta, "exits"), *item;
 		cJSON_ArrayForEach(item, list)
 		{
-			int64_t task = meta_int(item, "task", -1);
+			int64_t task = json_int(item, "task", -1);
 			if (task < 0 || task >= s->nranks || s->ranks[task] == NULL)
 				continue;
 			s->ranks[task]->have_exit = true;
-			s->ranks[task]->exit_status = (int)meta_int(item, "status", 0);
+			s->ranks[task]->exit_status = (int)json_int(item, "status", 0);
 		}
 	}
 }
@@ -111,7 +111,7 @@ static void read_exits(struct step *s)
 static void count_nodes(struct step *s)
 {
 	for (size_t i = 0; i < s->nodes.n; i++) {
-		int64_t n = meta_int(s->nodes.at[i].meta, "nnodes", 0);
+		int64_t n = json_int(s->nodes.at[i].meta, "nnodes", 0);
 		if (n > s->nnodes && n < RANKS_MAX)
 			s->nnodes = (uint32_t)n;
 	}
@@ -130,8 +130,8 @@ static int note_worlds(struct step *s, const struct worlds *w, const struct plac
 				   .analysed = from == best};
 		for (uint32_t r = 0; r < from->size && to.first == NULL; r++)
 			to.first = from->ranks[r];
-		to.parents = (uint32_t)meta_int(to.first->meta, "parents", 0);
-		to.parent_namespace = meta_text(to.first->meta, "parent_namespace", NULL);
+		to.parents = (uint32_t)json_int(to.first->meta, "parents", 0);
+		to.parent_namespace = json_text(to.first->meta, "parent_namespace", NULL);
 		if (vec_push(&s->worlds, to) < 0)
 			return -ENOMEM;
 	}

@@ -19,7 +19,7 @@ static const char *const viridis[STEPS] = {"#440154", "#481a6c", "#472f7d", "#41
 
 static bool read_rank(const cJSON *entry, const char *key, size_t nranks, size_t *ret_rank)
 {
-	double v = field_number(entry, key);
+	double v = json_number(entry, key);
 	if (!(v >= 0 && v < (double)nranks))
 		return false;
 	*ret_rank = (size_t)v;
@@ -36,8 +36,8 @@ void heatmap_fill(struct heatmap *h, const cJSON *entries, const char *count_key
 		if (!read_rank(v, "src", h->nranks, &src) || !read_rank(v, "dst", h->nranks, &dst))
 			continue;
 		size_t cell = src / h->group * h->side + dst / h->group;
-		h->bytes[cell] += fmax(field_number(v, "bytes"), 0);
-		h->count[cell] += fmax(field_number(v, count_key), 0);
+		h->bytes[cell] += fmax(json_number(v, "bytes"), 0);
+		h->count[cell] += fmax(json_number(v, count_key), 0);
 	}
 }
 

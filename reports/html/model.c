@@ -20,7 +20,7 @@ static int by_rank(const void *a, const void *b)
 
 static enum rank_end read_end(const cJSON *row)
 {
-	const char *state = field_text(row, "state", "");
+	const char *state = json_text(row, "state", "");
 	if (strcmp(state, "missing") == 0)
 		return RANK_MISSING;
 	return strcmp(state, "lost") == 0 || strcmp(state, "running") == 0 ? RANK_EARLY : RANK_ENDED;
@@ -28,17 +28,17 @@ static enum rank_end read_end(const cJSON *row)
 
 static struct rank_row read_rank(const cJSON *row, size_t index)
 {
-	double rank = field_number(row, "rank");
+	double rank = json_number(row, "rank");
 	struct rank_row r = {
 		.rank = isnan(rank) || fabs(rank) > 1e9 ? (long)index : lround(rank),
-		.node = field_text(row, "node", ""),
-		.useful_s = at_least_zero(field_number(row, "useful_s")),
-		.mpi_s = at_least_zero(field_number(row, "mpi_s")),
-		.wait_s = at_least_zero(field_number(row, "wait_s")),
-		.bytes_out = field_number(row, "bytes_out"),
+		.node = json_text(row, "node", ""),
+		.useful_s = at_least_zero(json_number(row, "useful_s")),
+		.mpi_s = at_least_zero(json_number(row, "mpi_s")),
+		.wait_s = at_least_zero(json_number(row, "wait_s")),
+		.bytes_out = json_number(row, "bytes_out"),
 		.end = read_end(row),
-		.exit_status = field_number(row, "exit_status"),
-		.cpus = field_text(row, "cpus", ""),
+		.exit_status = json_number(row, "exit_status"),
+		.cpus = json_text(row, "cpus", ""),
 	};
 	r.wait_s = fmin(r.wait_s, r.mpi_s);
 	return r;
@@ -47,7 +47,7 @@ static struct rank_row read_rank(const cJSON *row, size_t index)
 static int read_ranks(struct model *m)
 {
 	size_t n;
-	const cJSON **rows = field_objects(m->root, "per_rank", &n);
+	const cJSON **rows = json_objects(m->root, "per_rank", &n);
 	if (n == 0) {
 		free(rows);
 		return 0;
@@ -71,22 +71,9 @@ static void add_up(struct model *m)
 		m->max_useful_s = fmax(m->max_useful_s, m->rank[i].useful_s);
 	}
 	m->total_s = m->useful_s + m->mpi_s;
-	m->runtime_s = field_number(m->summary, "runtime_s");
+	m->runtime_s = json_number(m->summary, "runtime_s");
 	if (isnan(m->runtime_s))
-		m->runtime_s = field_number(m->job, "elapsed_s");
-}
-
-static int compare_numbers(const cJSON *a, const cJSON *b, const char *key)
-{
-	double x = field_number(a, key), y = field_number(b, key);
-	x = isnan(x) ? -INFINITY : x;
-	y = isnan(y) ? -INFINITY : y;
-	return (x < y) - (x > y);
-}
-
-static int by_time(const void *a, const void *b)
-{
-	return compare_numbers(*(const cJSON *const *)a, *(const cJSON *const *)b, "time_s");
+		m->runtime_s = json_number(m->job, "elapsed_s");
 }
 
 /* Worst first; among equals the analysis' own order stays, which puts causes before their effects.
@@ -102,41 +89,32 @@ static void sort_issues(const cJSON **issue, size_t n)
 	}
 }
 
-static const cJSON **sorted(const cJSON *root, const char *key, size_t *ret_count,
-			    int (*order)(const void *, const void *))
-{
-	const cJSON **list = field_objects(root, key, ret_count);
-	if (*ret_count > 1)
-		qsort(list, *ret_count, sizeof(*list), order);
-	return list;
-}
-
 int issue_severity(const cJSON *issue)
 {
-	const char *word = field_text(issue, "severity", "");
+	const char *word = json_text(issue, "severity", "");
 	return strcmp(word, "high") == 0 ? 2 : strcmp(word, "medium") == 0 ? 1 : 0;
 }
 
 size_t model_nranks(const struct model *m)
 {
-	double n = field_number(m->coverage, "ranks_expected");
+	double n = json_number(m->coverage, "ranks_expected");
 	if (!(n >= 1))
-		n = field_number(m->job, "ranks");
+		n = json_number(m->job, "ranks");
 	return n >= 1 && n < 1e9 ? (size_t)n : m->nranks;
 }
 
 const cJSON *model_callsite(const struct model *m, const cJSON *id)
 {
-	double wanted = number_of(id);
+	double wanted = json_number_of(id);
 	for (size_t i = 0; i < m->ncallsites; i++)
-		if (field_number(m->callsite[i], "id") == wanted)
+		if (json_number(m->callsite[i], "id") == wanted)
 			return m->callsite[i];
 	return NULL;
 }
 
 static bool is_partial(const struct model *m)
 {
-	return !field_bool(m->coverage, "complete", true) || strcmp(field_text(m->job, "state", ""), "partial") == 0;
+	return !json_bool(m->coverage, "complete", true) || strcmp(json_text(m->job, "state", ""), "partial") == 0;
 }
 
 int model_create(const char *json, struct model *ret_model)
@@ -146,18 +124,18 @@ int model_create(const char *json, struct model *ret_model)
 		model_done(&m);
 		return -EBADMSG;
 	}
-	m.job = field(m.root, "job");
-	m.coverage = field(m.root, "coverage");
-	m.summary = field(m.root, "summary");
-	m.efficiency = field(m.root, "efficiency");
+	m.job = json_item(m.root, "job");
+	m.coverage = json_item(m.root, "coverage");
+	m.summary = json_item(m.root, "summary");
+	m.efficiency = json_item(m.root, "efficiency");
 	if (read_ranks(&m) < 0) {
 		model_done(&m);
 		return -ENOMEM;
 	}
 	add_up(&m);
-	m.operation = sorted(m.root, "operations", &m.noperations, by_time);
-	m.callsite = sorted(m.root, "callsites", &m.ncallsites, by_time);
-	m.issue = field_objects(m.root, "issues", &m.nissues);
+	m.operation = json_objects_by(m.root, "operations", "time_s", &m.noperations);
+	m.callsite = json_objects_by(m.root, "callsites", "time_s", &m.ncallsites);
+	m.issue = json_objects(m.root, "issues", &m.nissues);
 	sort_issues(m.issue, m.nissues);
 	m.partial = is_partial(&m);
 	*ret_model = m;

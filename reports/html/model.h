@@ -2,7 +2,7 @@
  * sorted. */
 #pragma once
 
-#include "reports/html/field.h"
+#include "base/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>

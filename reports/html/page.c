@@ -2,6 +2,8 @@
  * share. In: strings nobody vouches for.  Out: HTML that shows them and does nothing else. */
 #include "reports/html/page.h"
 
+#include "base/utf8.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,38 +17,7 @@ void put(struct page *p, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Decode one character of UTF-8 (RFC 3629); 0 when the bytes at s are none. */
-static unsigned decode(const unsigned char *s, uint32_t *ret_code)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	unsigned len = s[0] < 0x80		     ? 1
-		       : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-		       : (s[0] & 0xf0) == 0xe0	     ? 3
-		       : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-						     : 0;
-	if (len == 0)
-		return 0;
-	uint32_t code = len == 1 ? s[0] : s[0] & (0x7fu >> len);
-	for (unsigned i = 1; i < len; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (s[i] & 0x3f);
-	}
-	if ((len > 1 && code < least[len]) || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	*ret_code = code;
-	return len;
-}
-
-/* Characters that would show nothing, or change how others are shown. */
-static int is_unseen(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
-	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
-	       (code & 0xfffe) == 0xfffe || code >= 0xe0000;
-}
-
-static void put_code(FILE *out, uint32_t code, const unsigned char *bytes, unsigned len)
+static void put_code(FILE *out, uint32_t code, const char *bytes, size_t len)
 {
 	if (code == '&')
 		fputs("&amp;", out);
@@ -60,7 +31,7 @@ static void put_code(FILE *out, uint32_t code, const unsigned char *bytes, unsig
 		fputs("&#39;", out);
 	else if (code == '\t' || code == '\n')
 		fputc(' ', out);
-	else if (is_unseen(code))
+	else if (utf8_is_unseen(code))
 		fprintf(out, code < 0x100 ? "\\x%02x" : "\\u%04x", code);
 	else
 		fwrite(bytes, 1, len, out);
@@ -68,16 +39,16 @@ static void put_code(FILE *out, uint32_t code, const unsigned char *bytes, unsig
 
 void put_text(struct page *p, const char *untrusted, unsigned max_chars)
 {
-	const unsigned char *s = (const unsigned char *)untrusted;
+	const char *s = untrusted;
 	for (unsigned shown = 0; *s != '\0'; shown++) {
 		if (shown == max_chars) {
 			fputs("\xe2\x80\xa6", p->out);
 			return;
 		}
 		uint32_t code;
-		unsigned len = decode(s, &code);
+		size_t len = utf8_next_of(s, &code);
 		if (len == 0)
-			fprintf(p->out, "\\x%02x", *s);
+			fprintf(p->out, "\\x%02x", (unsigned char)*s);
 		else
 			put_code(p->out, code, s, len);
 		s += len == 0 ? 1 : len;
@@ -108,9 +79,9 @@ const char *basename_of(const char *path)
 
 static void put_place(struct page *p, const cJSON *callsite)
 {
-	const char *file = field_text(callsite, "file", "");
-	const char *module = field_text(callsite, "module", "");
-	double line = field_number(callsite, "line");
+	const char *file = json_text(callsite, "file", "");
+	const char *module = json_text(callsite, "module", "");
+	double line = json_number(callsite, "line");
 	if (*file != '\0') {
 		put(p, " <span class=\"at\" title=\"");
 		put_text(p, file, TITLE_CHARS);
@@ -121,7 +92,7 @@ static void put_place(struct page *p, const cJSON *callsite)
 		put(p, "</span>");
 	} else if (*module != '\0') {
 		put(p, " <span class=\"at\">in ");
-		put_text(p, field_text(callsite, "module_short", basename_of(module)), NAME_CHARS);
+		put_text(p, json_text(callsite, "module_short", basename_of(module)), NAME_CHARS);
 		put(p, "</span>");
 	}
 }
@@ -129,8 +100,8 @@ static void put_place(struct page *p, const cJSON *callsite)
 /* A stripped program has no names: module and address still tell one call from another. */
 static void put_address(struct page *p, const cJSON *callsite)
 {
-	const char *address = field_text(callsite, "address", "");
-	put_text(p, basename_of(field_text(callsite, "module", "unknown place")), NAME_CHARS);
+	const char *address = json_text(callsite, "address", "");
+	put_text(p, basename_of(json_text(callsite, "module", "unknown place")), NAME_CHARS);
 	if (*address != '\0') {
 		put(p, "+");
 		put_text(p, address, 24);
@@ -139,8 +110,8 @@ static void put_address(struct page *p, const cJSON *callsite)
 
 void put_callsite(struct page *p, const cJSON *callsite)
 {
-	const char *function = field_text(callsite, "function", "");
-	const char *shown = field_text(callsite, "function_short", function);
+	const char *function = json_text(callsite, "function", "");
+	const char *shown = json_text(callsite, "function_short", function);
 	put(p, "<span class=\"site\"><code");
 	if (shown != function) {
 		put(p, " title=\"");
@@ -170,9 +141,9 @@ void put_ranks(struct page *p, const cJSON *ranks, unsigned max_runs)
 	unsigned runs = 0;
 	const cJSON *v = cJSON_IsArray(ranks) ? ranks->child : NULL;
 	while (v != NULL) {
-		double d = number_of(v);
+		double d = json_number_of(v);
 		long first = isnan(d) || fabs(d) > 1e9 ? -1 : (long)d, last = first;
-		for (v = v->next; v != NULL && number_of(v) == (double)last + 1; v = v->next)
+		for (v = v->next; v != NULL && json_number_of(v) == (double)last + 1; v = v->next)
 			last++;
 		if (runs == max_runs) {
 			put(p, ", \xe2\x80\xa6");

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "reports/html/model.h"
-#include "reports/html/units.h"
+#include "base/units.h"
 
 #include <stdio.h>
 

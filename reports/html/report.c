@@ -30,7 +30,7 @@ static void write_head(struct page *p)
 	    "<meta name=\"color-scheme\" content=\"light dark\">\n"
 	    "<meta name=\"referrer\" content=\"no-referrer\">\n<title>",
 	    html_style_sha256);
-	put_text(p, basename_of(field_text(p->model->job, "program", "MPI program")), NAME_CHARS);
+	put_text(p, basename_of(json_text(p->model->job, "program", "MPI program")), NAME_CHARS);
 	put(p, " \xc2\xb7 mpitrace report</title>\n<style>%s</style>\n</head>\n<body>\n", html_style);
 	/* Referred to by the class "wait", so that waiting never differs by hue alone. */
 	put(p, "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"

@@ -9,18 +9,18 @@
 
 static void write_site(struct page *p, const cJSON *site, double longest_s)
 {
-	double time_s = fmax(field_number(site, "time_s"), 0), wait_s = fmax(field_number(site, "wait_s"), 0);
-	double bytes = field_number(site, "bytes");
+	double time_s = fmax(json_number(site, "time_s"), 0), wait_s = fmax(json_number(site, "wait_s"), 0);
+	double bytes = json_number(site, "bytes");
 	put(p, "<tr><th scope=\"row\">");
 	put_callsite(p, site);
 	put(p, "<br><small class=\"soft\">");
-	put_text(p, field_text(site, "op", "?"), NAME_CHARS);
+	put_text(p, json_text(site, "op", "?"), NAME_CHARS);
 	put(p, "</small></th><td class=\"wide\">");
 	put_time_bar(p, 0, time_s, fmin(wait_s, time_s), longest_s);
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 	    "class=\"n\">%s</td></tr>\n",
-	    fmt_time(time_s).s, wait_s > 0 ? fmt_time(wait_s).s : "", fmt_count(field_number(site, "calls")).s,
+	    fmt_time(time_s).s, wait_s > 0 ? fmt_time(wait_s).s : "", fmt_count(json_number(site, "calls")).s,
 	    bytes > 0 ? fmt_bytes(bytes).s : "");
 }
 
@@ -36,7 +36,7 @@ static void write_callsites(struct page *p)
 	       "class=\"n\">calls</th>"
 	       "<th scope=\"col\" class=\"n\">data</th></tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < shown; i++)
-		write_site(p, m->callsite[i], fmax(field_number(m->callsite[0], "time_s"), 0));
+		write_site(p, m->callsite[i], fmax(json_number(m->callsite[0], "time_s"), 0));
 	put(p, "</tbody></table></div>\n");
 	put_left_out(p, m->ncallsites - shown, "further call sites are");
 }

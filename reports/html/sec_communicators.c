@@ -10,20 +10,20 @@
 
 static void write_parent(struct page *p, const cJSON *comm)
 {
-	double parent = field_number(comm, "parent");
+	double parent = json_number(comm, "parent");
 	if (parent >= 0)
 		put(p, "#%.0f", parent);
 }
 
 static void write_communicator(struct page *p, const cJSON *comm)
 {
-	const char *name = field_text(comm, "name", "");
-	put(p, "<tr><th scope=\"row\">#%.0f ", field_number(comm, "id"));
+	const char *name = json_text(comm, "name", "");
+	put(p, "<tr><th scope=\"row\">#%.0f ", json_number(comm, "id"));
 	put_text(p, *name != '\0' ? name : "unnamed", NAME_CHARS);
-	put(p, "</th><td class=\"n\">%s</td><td>", fmt_count(field_number(comm, "size")).s);
-	put_ranks(p, field(comm, "ranks"), RUNS_MAX);
+	put(p, "</th><td class=\"n\">%s</td><td>", fmt_count(json_number(comm, "size")).s);
+	put_ranks(p, json_item(comm, "ranks"), RUNS_MAX);
 	put(p, "</td><td>");
-	put_text(p, field_text(comm, "created_by", ""), NAME_CHARS);
+	put_text(p, json_text(comm, "created_by", ""), NAME_CHARS);
 	put(p, "</td><td>");
 	write_parent(p, comm);
 	put(p, "</td></tr>\n");
@@ -32,7 +32,7 @@ static void write_communicator(struct page *p, const cJSON *comm)
 static void write_communicators(struct page *p)
 {
 	size_t n;
-	const cJSON **comm = field_objects(p->model->root, "communicators", &n);
+	const cJSON **comm = json_objects(p->model->root, "communicators", &n);
 	size_t shown = n < COMMUNICATORS_MAX ? n : COMMUNICATORS_MAX;
 	put(p, "<div class=\"scroll\"><table><caption>Communicators</caption>\n<thead><tr><th "
 	       "scope=\"col\">name</th>"
@@ -48,7 +48,7 @@ static void write_communicators(struct page *p)
 
 static bool has_communicators(const struct model *m)
 {
-	return field_count(m->root, "communicators") > 0;
+	return json_count(m->root, "communicators") > 0;
 }
 
 const struct section section_communicators = {

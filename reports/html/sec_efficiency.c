@@ -36,7 +36,7 @@ static void write_gauge(struct page *p, double value, bool high)
 
 static void write_factor(struct page *p, const struct factor *f)
 {
-	double value = field_number(p->model->efficiency, f->key);
+	double value = json_number(p->model->efficiency, f->key);
 	bool high = value >= EFFICIENCY_MARK;
 	put(p,
 	    "<div class=\"eff\"><h3>%s</h3><div class=\"value\">%s<small "
@@ -66,9 +66,9 @@ static void write_product(struct page *p, const struct factor *a, const struct f
 static void write_efficiency(struct page *p)
 {
 	const cJSON *e = p->model->efficiency;
-	const char *note = field_text(e, "note", "");
+	const char *note = json_text(e, "note", "");
 	write_product(p, &load_balance, &communication, &parallel);
-	if (!isnan(field_number(e, "serialization")) && !isnan(field_number(e, "transfer")))
+	if (!isnan(json_number(e, "serialization")) && !isnan(json_number(e, "transfer")))
 		write_product(p, &serialization, &transfer, &communication);
 	if (*note != '\0') {
 		put(p, "<p class=\"note\">");
@@ -79,7 +79,7 @@ static void write_efficiency(struct page *p)
 
 static bool has_efficiency(const struct model *m)
 {
-	return !isnan(field_number(m->efficiency, "parallel")) || !isnan(field_number(m->efficiency, "load_balance"));
+	return !isnan(json_number(m->efficiency, "parallel")) || !isnan(json_number(m->efficiency, "load_balance"));
 }
 
 const struct section section_efficiency = {

@@ -18,23 +18,23 @@ static void write_way(struct page *p, double calls, double bytes)
 
 static void write_file(struct page *p, const cJSON *file)
 {
-	const char *name = field_text(file, "name", "");
-	double reads = fmax(field_number(file, "reads"), 0), writes = fmax(field_number(file, "writes"), 0);
+	const char *name = json_text(file, "name", "");
+	double reads = fmax(json_number(file, "reads"), 0), writes = fmax(json_number(file, "writes"), 0);
 	put(p, "<tr><th scope=\"row\">");
 	put_text(p, *basename_of(name) != '\0' ? basename_of(name) : "unnamed", NAME_CHARS);
 	put(p, "<br><small class=\"soft\">");
 	put_text(p, name, NAME_CHARS);
 	put(p, "</small></th><td class=\"n\">%s</td><td class=\"n\">%s</td>", fmt_count(reads + writes).s,
-	    reads + writes > 0 ? fmt_share(field_number(file, "collective") / (reads + writes)).s : "");
-	write_way(p, writes, field_number(file, "bytes_written"));
-	write_way(p, reads, field_number(file, "bytes_read"));
-	put(p, "<td class=\"n\">%s</td></tr>\n", fmt_time(field_number(file, "time_s")).s);
+	    reads + writes > 0 ? fmt_share(json_number(file, "collective") / (reads + writes)).s : "");
+	write_way(p, writes, json_number(file, "bytes_written"));
+	write_way(p, reads, json_number(file, "bytes_read"));
+	put(p, "<td class=\"n\">%s</td></tr>\n", fmt_time(json_number(file, "time_s")).s);
 }
 
 static void write_files(struct page *p)
 {
 	size_t n;
-	const cJSON **file = field_objects_by(p->model->root, "files", "time_s", &n);
+	const cJSON **file = json_objects_by(p->model->root, "files", "time_s", &n);
 	size_t shown = n < FILES_MAX ? n : FILES_MAX;
 	put(p, "<div class=\"scroll\"><table><caption>Files, most time first</caption>\n<thead><tr><th "
 	       "scope=\"col\">file</th>"
@@ -46,13 +46,13 @@ static void write_files(struct page *p)
 		write_file(p, file[i]);
 	put(p, "</tbody></table></div>\n");
 	put_left_out(p, n - shown, "further files are");
-	put_not_kept(p, field_number(p->model->root, "files_left_out"), "files");
+	put_not_kept(p, json_number(p->model->root, "files_left_out"), "files");
 	free(file);
 }
 
 static bool has_files(const struct model *m)
 {
-	return field_count(m->root, "files") > 0;
+	return json_count(m->root, "files") > 0;
 }
 
 const struct section section_files = {

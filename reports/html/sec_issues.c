@@ -14,7 +14,7 @@ static void write_title(struct page *p, const cJSON *issue)
 {
 	static const char *const severity[] = {"\xe2\x97\x8b for information", "\xe2\x96\xb2 worth a look",
 					       "\xe2\x96\xa0 serious"};
-	const char *kind = field_text(issue, "issue", "issue"), *phrase = issue_phrase(kind);
+	const char *kind = json_text(issue, "issue", "issue"), *phrase = issue_phrase(kind);
 	int s = issue_severity(issue);
 	put(p, "<h3><span class=\"sev s%d\">%s</span><span class=\"name\">", s, severity[s]);
 	if (phrase != NULL)
@@ -48,21 +48,21 @@ static struct fmt fmt_metric(const char *name, double value)
 
 static void write_metric(struct page *p, const cJSON *issue)
 {
-	const cJSON *metric = field(issue, "metric");
-	const char *name = field_text(metric, "name", "");
+	const cJSON *metric = json_item(issue, "metric");
+	const char *name = json_text(metric, "name", "");
 	if (*name == '\0')
 		return;
 	put(p, "<div><dt>measured</dt><dd>");
 	put_words(p, name);
-	put(p, " %s", fmt_metric(name, field_number(metric, "value")).s);
-	if (!isnan(field_number(metric, "threshold")))
-		put(p, " (threshold %s)", fmt_metric(name, field_number(metric, "threshold")).s);
+	put(p, " %s", fmt_metric(name, json_number(metric, "value")).s);
+	if (!isnan(json_number(metric, "threshold")))
+		put(p, " (threshold %s)", fmt_metric(name, json_number(metric, "threshold")).s);
 	put(p, "</dd></div>\n");
 }
 
 static void write_loss(struct page *p, const cJSON *issue)
 {
-	double loss_s = field_number(issue, "loss_s");
+	double loss_s = json_number(issue, "loss_s");
 	if (!(loss_s > 0))
 		return;
 	put(p, "<div><dt>lost, all ranks added up</dt><dd>%s", fmt_time(loss_s).s);
@@ -73,26 +73,26 @@ static void write_loss(struct page *p, const cJSON *issue)
 
 static void write_window(struct page *p, const cJSON *issue)
 {
-	const cJSON *from = field_first(issue, "window_s");
-	if (from == NULL || from->next == NULL || isnan(number_of(from)) || isnan(number_of(from->next)))
+	const cJSON *from = json_first(issue, "window_s");
+	if (from == NULL || from->next == NULL || isnan(json_number_of(from)) || isnan(json_number_of(from->next)))
 		return;
-	put(p, "<div><dt>when</dt><dd>%s to %s</dd></div>\n", fmt_time(number_of(from)).s,
-	    fmt_time(number_of(from->next)).s);
+	put(p, "<div><dt>when</dt><dd>%s to %s</dd></div>\n", fmt_time(json_number_of(from)).s,
+	    fmt_time(json_number_of(from->next)).s);
 }
 
 static void write_pair(struct page *p, const cJSON *pair)
 {
 	const cJSON *from = cJSON_IsArray(pair) ? pair->child : NULL;
-	put(p, "%.0f \xe2\x86\x92 %.0f", number_of(from), number_of(from != NULL ? from->next : NULL));
+	put(p, "%.0f \xe2\x86\x92 %.0f", json_number_of(from), json_number_of(from != NULL ? from->next : NULL));
 }
 
 static void write_pairs(struct page *p, const cJSON *issue)
 {
-	size_t n = field_count(issue, "pairs"), shown = 0;
+	size_t n = json_count(issue, "pairs"), shown = 0;
 	if (n == 0)
 		return;
 	put(p, "<div><dt>links</dt><dd>");
-	for (const cJSON *v = field_first(issue, "pairs"); v != NULL && shown < PAIRS_MAX; v = v->next) {
+	for (const cJSON *v = json_first(issue, "pairs"); v != NULL && shown < PAIRS_MAX; v = v->next) {
 		put(p, shown++ > 0 ? ", " : "");
 		write_pair(p, v);
 	}
@@ -103,20 +103,20 @@ static void write_pairs(struct page *p, const cJSON *issue)
 
 static void write_ranks(struct page *p, const cJSON *issue)
 {
-	if (field_count(issue, "ranks") == 0)
+	if (json_count(issue, "ranks") == 0)
 		return;
 	put(p, "<div><dt>ranks</dt><dd>");
-	put_ranks(p, field(issue, "ranks"), RUNS_MAX);
+	put_ranks(p, json_item(issue, "ranks"), RUNS_MAX);
 	put(p, "</dd></div>\n");
 }
 
 static void write_sites(struct page *p, const cJSON *issue)
 {
-	size_t n = field_count(issue, "callsites"), shown = 0;
+	size_t n = json_count(issue, "callsites"), shown = 0;
 	if (n == 0)
 		return;
 	put(p, "<div><dt>in the source</dt><dd>");
-	for (const cJSON *v = field_first(issue, "callsites"); v != NULL && shown < SITES_MAX; v = v->next) {
+	for (const cJSON *v = json_first(issue, "callsites"); v != NULL && shown < SITES_MAX; v = v->next) {
 		const cJSON *site = model_callsite(p->model, v);
 		put(p, shown++ > 0 ? "<br>" : "");
 		if (site != NULL)
@@ -131,9 +131,9 @@ static void write_card(struct page *p, const cJSON *issue)
 {
 	put(p, "<article class=\"card\">\n");
 	write_title(p, issue);
-	paragraph(p, "what", "", field_text(issue, "what", ""));
-	paragraph(p, "why soft", "", field_text(issue, "why", ""));
-	paragraph(p, "do", "<b>Try:</b> ", field_text(issue, "next", ""));
+	paragraph(p, "what", "", json_text(issue, "what", ""));
+	paragraph(p, "why soft", "", json_text(issue, "why", ""));
+	paragraph(p, "do", "<b>Try:</b> ", json_text(issue, "next", ""));
 	put(p, "<dl>\n");
 	write_loss(p, issue);
 	write_metric(p, issue);

@@ -19,7 +19,7 @@ static void fact_text(struct page *p, const char *name, const char *value)
 
 static void fact(struct page *p, const char *name, const char *key)
 {
-	fact_text(p, name, field_text(p->model->job, key, ""));
+	fact_text(p, name, json_text(p->model->job, key, ""));
 }
 
 static size_t write_words(struct page *p, const cJSON *first, size_t max, const char *separator)
@@ -34,11 +34,11 @@ static size_t write_words(struct page *p, const cJSON *first, size_t max, const 
 
 static void write_command(struct page *p)
 {
-	size_t n = field_count(p->model->job, "argv");
+	size_t n = json_count(p->model->job, "argv");
 	if (n == 0)
 		return;
 	put(p, "<div class=\"all\"><dt>Command</dt><dd><code>");
-	size_t shown = write_words(p, field_first(p->model->job, "argv"), ARGUMENTS_MAX, " ");
+	size_t shown = write_words(p, json_first(p->model->job, "argv"), ARGUMENTS_MAX, " ");
 	put(p, "</code>");
 	if (n > shown)
 		put(p, " and %s more arguments", fmt_count((double)(n - shown)).s);
@@ -47,11 +47,11 @@ static void write_command(struct page *p)
 
 static void write_nodes(struct page *p)
 {
-	size_t n = field_count(p->model->job, "nodes");
+	size_t n = json_count(p->model->job, "nodes");
 	if (n == 0)
 		return;
 	put(p, "<div><dt>%s %s</dt><dd>", fmt_count((double)n).s, n == 1 ? "node" : "nodes");
-	size_t shown = write_words(p, field_first(p->model->job, "nodes"), NODES_MAX, ", ");
+	size_t shown = write_words(p, json_first(p->model->job, "nodes"), NODES_MAX, ", ");
 	if (n > shown)
 		put(p, " and %s more", fmt_count((double)(n - shown)).s);
 	put(p, "</dd></div>\n");
@@ -59,13 +59,13 @@ static void write_nodes(struct page *p)
 
 static void write_job(struct page *p)
 {
-	double elapsed = field_number(p->model->job, "elapsed_s");
+	double elapsed = json_number(p->model->job, "elapsed_s");
 	put(p, "<dl class=\"facts\">\n");
 	write_command(p);
 	fact(p, "Cluster", "cluster");
 	fact(p, "Job", "job_id");
 	fact(p, "Step", "step_id");
-	if (strcmp(field_text(p->model->job, "restart", "0"), "0") != 0)
+	if (strcmp(json_text(p->model->job, "restart", "0"), "0") != 0)
 		fact(p, "Restart", "restart");
 	put(p, "<div><dt>Ranks</dt><dd>%s</dd></div>\n", fmt_count((double)model_nranks(p->model)).s);
 	write_nodes(p);

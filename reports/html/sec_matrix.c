@@ -12,7 +12,7 @@
 
 static const cJSON *entries(const struct model *m, const char *kind)
 {
-	return field(field(m->root, "matrix"), kind);
+	return json_item(json_item(m->root, "matrix"), kind);
 }
 
 static void write_map(struct page *p, const char *kind, const char *title, const char *count_key)
@@ -30,11 +30,11 @@ static size_t find_heaviest(const cJSON *list, const cJSON **ret_links)
 {
 	size_t n = 0;
 	for (const cJSON *v = cJSON_IsArray(list) ? list->child : NULL; v != NULL; v = v->next) {
-		double bytes = field_number(v, "bytes");
+		double bytes = json_number(v, "bytes");
 		if (isnan(bytes))
 			continue;
 		size_t at = n < PAIRS_MAX ? n : PAIRS_MAX;
-		while (at > 0 && field_number(ret_links[at - 1], "bytes") < bytes)
+		while (at > 0 && json_number(ret_links[at - 1], "bytes") < bytes)
 			at--;
 		if (at == PAIRS_MAX)
 			continue;
@@ -50,10 +50,10 @@ static void write_links(struct page *p)
 {
 	const cJSON *list = entries(p->model, "p2p"), *link[PAIRS_MAX];
 	size_t n = find_heaviest(list, link);
-	size_t all = field_count(field(p->model->root, "matrix"), "p2p");
+	size_t all = json_count(json_item(p->model->root, "matrix"), "p2p");
 	if (n == 0)
 		return;
-	double most = field_number(link[0], "bytes");
+	double most = json_number(link[0], "bytes");
 	put(p, "<div class=\"scroll\"><table><caption>Heaviest links, "
 	       "point-to-point</caption>\n<thead><tr>"
 	       "<th scope=\"col\">from \xe2\x86\x92 to rank</th><th scope=\"col\"></th><th "
@@ -62,10 +62,10 @@ static void write_links(struct page *p)
 	       "class=\"n\">mean size</th></tr>"
 	       "</thead>\n<tbody>\n");
 	for (size_t i = 0; i < n; i++) {
-		double bytes = field_number(link[i], "bytes"), messages = field_number(link[i], "messages");
+		double bytes = json_number(link[i], "bytes"), messages = json_number(link[i], "messages");
 		struct part part = {"mpi", bytes};
 		put(p, "<tr><th scope=\"row\">%.0f \xe2\x86\x92 %.0f</th><td class=\"wide\">",
-		    field_number(link[i], "src"), field_number(link[i], "dst"));
+		    json_number(link[i], "src"), json_number(link[i], "dst"));
 		put_bar(p, &part, 1, most);
 		put(p,
 		    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
@@ -80,14 +80,14 @@ static void write_links(struct page *p)
 static void write_patterns(struct page *p)
 {
 	size_t shown = 0;
-	for (const cJSON *v = field_first(p->model->root, "patterns"); v != NULL && shown < PATTERNS_MAX; v = v->next) {
-		if (*field_text(v, "pattern", "") == '\0')
+	for (const cJSON *v = json_first(p->model->root, "patterns"); v != NULL && shown < PATTERNS_MAX; v = v->next) {
+		if (*json_text(v, "pattern", "") == '\0')
 			continue;
 		put(p, shown++ > 0 ? "<br>" : "<p>Pattern: ");
 		put(p, "<b>");
-		put_words(p, field_text(v, "pattern", ""));
-		put(p, "</b>, score %s. ", fmt_ratio(field_number(v, "score")).s);
-		put_text(p, field_text(v, "evidence", ""), SENTENCE_CHARS);
+		put_words(p, json_text(v, "pattern", ""));
+		put(p, "</b>, score %s. ", fmt_ratio(json_number(v, "score")).s);
+		put_text(p, json_text(v, "evidence", ""), SENTENCE_CHARS);
 	}
 	if (shown > 0)
 		put(p, "</p>\n");
@@ -99,7 +99,7 @@ static void write_matrix(struct page *p)
 	put(p, "<div class=\"pair\">\n");
 	write_map(p, "p2p", "Point-to-point", "messages");
 	write_map(p, "collective", "Collectives, by what they move", "operations");
-	if (field_count(field(p->model->root, "matrix"), "rma") > 0)
+	if (json_count(json_item(p->model->root, "matrix"), "rma") > 0)
 		write_map(p, "rma", "One-sided, from where the data lay", "operations");
 	put(p, "</div>\n");
 	write_links(p);
@@ -107,9 +107,8 @@ static void write_matrix(struct page *p)
 
 static bool has_matrix(const struct model *m)
 {
-	const cJSON *matrix = field(m->root, "matrix");
-	return field_count(matrix, "rma") > 0 || field_count(matrix, "p2p") > 0 ||
-	       field_count(matrix, "collective") > 0;
+	const cJSON *matrix = json_item(m->root, "matrix");
+	return json_count(matrix, "rma") > 0 || json_count(matrix, "p2p") > 0 || json_count(matrix, "collective") > 0;
 }
 
 const struct section section_matrix = {

@@ -34,17 +34,17 @@ static void write_total(struct page *p)
 /* The traced region begins behind MPI_Init and ends before MPI_Finalize: a share of it would mean nothing for them. */
 static bool in_region(const cJSON *op)
 {
-	const char *name = field_text(op, "op", "?");
+	const char *name = json_text(op, "op", "?");
 	return strncmp(name, "MPI_Init", 8) != 0 && strcmp(name, "MPI_Finalize") != 0;
 }
 
 static void write_operation(struct page *p, const cJSON *op, double longest_s)
 {
-	double time_s = field_number(op, "time_s"), bytes = field_number(op, "bytes");
-	double calls = field_number(op, "calls");
+	double time_s = json_number(op, "time_s"), bytes = json_number(op, "bytes");
+	double calls = json_number(op, "calls");
 	struct part part = {"mpi", time_s};
 	put(p, "<tr><th scope=\"row\"><code>");
-	put_text(p, field_text(op, "op", "?"), NAME_CHARS);
+	put_text(p, json_text(op, "op", "?"), NAME_CHARS);
 	put(p, "</code></th><td class=\"wide\">");
 	put_bar(p, &part, 1, longest_s);
 	put(p,
@@ -70,7 +70,7 @@ static void write_operations(struct page *p)
 	       "class=\"n\">data</th></tr></thead>\n"
 	       "<tbody>\n");
 	for (size_t i = 0; i < shown; i++)
-		write_operation(p, m->operation[i], field_number(m->operation[0], "time_s"));
+		write_operation(p, m->operation[i], json_number(m->operation[0], "time_s"));
 	put(p, "</tbody></table></div>\n");
 	put_left_out(p, m->noperations - shown, "further operations are");
 }

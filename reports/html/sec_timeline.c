@@ -27,7 +27,7 @@ static struct columns gather(const cJSON **window, size_t n, const char *key)
 {
 	struct columns c = {.count = n < COLUMNS_MAX ? n : COLUMNS_MAX};
 	for (size_t i = 0; i < n; i++) {
-		double v = field_number(window[i], key);
+		double v = json_number(window[i], key);
 		c.value[i * c.count / n] += v > 0 ? v : 0;
 	}
 	for (size_t i = 0; i < c.count; i++) {
@@ -106,7 +106,7 @@ static void write_times(struct page *p, const cJSON **window, size_t n)
 static void write_timeline(struct page *p)
 {
 	size_t n;
-	const cJSON **window = field_objects(p->model->root, "time_windows", &n);
+	const cJSON **window = json_objects(p->model->root, "time_windows", &n);
 	if (window == NULL)
 		return;
 	put(p, "<div class=\"spark\">\n");
@@ -122,7 +122,7 @@ static void write_timeline(struct page *p)
 
 static bool has_timeline(const struct model *m)
 {
-	return field_count(m->root, "time_windows") > 1;
+	return json_count(m->root, "time_windows") > 1;
 }
 
 const struct section section_timeline = {

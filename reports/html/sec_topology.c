@@ -24,9 +24,9 @@ struct nodes {
 
 static const cJSON *find_info(const struct model *m, const char *name)
 {
-	const cJSON *v = field_first(field(m->root, "topology"), "nodes");
+	const cJSON *v = json_first(json_item(m->root, "topology"), "nodes");
 	for (; v != NULL; v = v->next)
-		if (strcmp(field_text(v, "name", ""), name) == 0)
+		if (strcmp(json_text(v, "name", ""), name) == 0)
 			return v;
 	return NULL;
 }
@@ -34,9 +34,9 @@ static const cJSON *find_info(const struct model *m, const char *name)
 /* The socket of a node's CPU, from its list "pu" of {os, socket}; -1 when not known. */
 static int socket_of_cpu(const cJSON *info, long cpu)
 {
-	for (const cJSON *pu = field_first(info, "pu"); pu != NULL; pu = pu->next)
-		if (field_number(pu, "os") == (double)cpu) {
-			double socket = field_number(pu, "socket");
+	for (const cJSON *pu = json_first(info, "pu"); pu != NULL; pu = pu->next)
+		if (json_number(pu, "os") == (double)cpu) {
+			double socket = json_number(pu, "socket");
 			return socket >= 0 && socket < SOCKETS_MAX ? (int)socket : -1;
 		}
 	return -1;
@@ -61,7 +61,7 @@ static int socket_of(const cJSON *info, const char *cpus)
 /* The switch next to the node: the last of the path from the outermost one. */
 static const char *switch_of(const cJSON *info)
 {
-	const cJSON *last = field_first(field(info, "switches"), "path");
+	const cJSON *last = json_first(json_item(info, "switches"), "path");
 	while (last != NULL && last->next != NULL)
 		last = last->next;
 	return cJSON_IsString(last) ? last->valuestring : "";
@@ -163,7 +163,7 @@ static void write_sockets(struct page *p, const struct node *node)
 
 static void write_node(struct page *p, const struct node *node)
 {
-	double sockets = field_number(node->info, "sockets"), cores = field_number(node->info, "cores");
+	double sockets = json_number(node->info, "sockets"), cores = json_number(node->info, "cores");
 	put(p, "<div class=\"node\"><b>");
 	put_text(p, node->name, NAME_CHARS);
 	put(p, "</b>");

@@ -11,7 +11,7 @@
 static void write_coverage(struct page *p)
 {
 	const struct model *m = p->model;
-	double seen = field_number(m->coverage, "ranks_seen");
+	double seen = json_number(m->coverage, "ranks_seen");
 	put(p,
 	    "<div><dt>Coverage</dt><dd><span class=\"flag\">%s</span><small>%s of %s "
 	    "ranks</small></dd></div>\n",
@@ -22,7 +22,7 @@ static void write_coverage(struct page *p)
 static void write_events(struct page *p)
 {
 	const struct model *m = p->model;
-	double kept = field_number(m->coverage, "events"), lost = field_number(m->coverage, "events_lost");
+	double kept = json_number(m->coverage, "events"), lost = json_number(m->coverage, "events_lost");
 	put(p, "<div><dt>Single events</dt><dd>%s recorded<small>", fmt_count(kept).s);
 	if (isnan(lost))
 		put(p, "losses unknown");
@@ -36,30 +36,30 @@ static void write_events(struct page *p)
 
 static void write_overhead(struct page *p)
 {
-	const cJSON *overhead = field(p->model->root, "overhead");
-	double per_call = field_number(overhead, "ns_per_call"), share = field_number(overhead, "share");
-	double slow = field_number(overhead, "slow_calls"), worst = field_number(overhead, "worst_share");
+	const cJSON *overhead = json_item(p->model->root, "overhead");
+	double per_call = json_number(overhead, "ns_per_call"), share = json_number(overhead, "share");
+	double slow = json_number(overhead, "slow_calls"), worst = json_number(overhead, "worst_share");
 	if (isnan(per_call) && isnan(share))
 		return;
 	put(p, "<div><dt>Cost of tracing, estimated</dt><dd>%s of the time<small>%s a call", fmt_share(share).s,
 	    fmt_time(per_call * 1e-9).s);
 	if (slow > 0)
-		put(p, "; %s slow ones, %s", fmt_count(slow).s, fmt_time(field_number(overhead, "slow_s")).s);
+		put(p, "; %s slow ones, %s", fmt_count(slow).s, fmt_time(json_number(overhead, "slow_s")).s);
 	if (worst > 0)
-		put(p, "; at most %s, rank %.0f", fmt_share(worst).s, field_number(overhead, "worst_rank"));
+		put(p, "; at most %s, rank %.0f", fmt_share(worst).s, json_number(overhead, "worst_rank"));
 	put(p, "</small></dd></div>\n");
 }
 
 static void write_clock(struct page *p)
 {
-	const cJSON *clock = field(p->model->root, "clock");
-	double bound = field_number(clock, "error_bound_us");
-	double repaired = field_number(clock, "violations_repaired");
+	const cJSON *clock = json_item(p->model->root, "clock");
+	double bound = json_number(clock, "error_bound_us");
+	double repaired = json_number(clock, "violations_repaired");
 	if (clock == NULL)
 		return;
 	put(p, "<div><dt>Clocks between nodes</dt><dd>%s%s<small>", isnan(bound) ? "" : "\xc2\xb1\xc2\xa0",
 	    isnan(bound) ? "bound unknown" : fmt_time(bound * 1e-6).s);
-	put_text(p, field_text(clock, "method", "method not recorded"), NAME_CHARS);
+	put_text(p, json_text(clock, "method", "method not recorded"), NAME_CHARS);
 	if (repaired > 0)
 		put(p, "; %s times repaired", fmt_count(repaired).s);
 	put(p, "</small></dd></div>\n");
@@ -67,11 +67,11 @@ static void write_clock(struct page *p)
 
 static void write_missing_nodes(struct page *p)
 {
-	size_t n = field_count(p->model->coverage, "nodes_missing"), shown = 0;
+	size_t n = json_count(p->model->coverage, "nodes_missing"), shown = 0;
 	if (n == 0)
 		return;
 	put(p, "<li>%s %s missing: ", fmt_count((double)n).s, n == 1 ? "node is" : "nodes are");
-	for (const cJSON *v = field_first(p->model->coverage, "nodes_missing"); v != NULL && shown < NODES_MAX;
+	for (const cJSON *v = json_first(p->model->coverage, "nodes_missing"); v != NULL && shown < NODES_MAX;
 	     v = v->next) {
 		put(p, shown++ > 0 ? ", " : "");
 		put_text(p, cJSON_IsString(v) ? v->valuestring : "?", NAME_CHARS);
@@ -82,12 +82,12 @@ static void write_missing_nodes(struct page *p)
 static void write_reasons(struct page *p)
 {
 	const cJSON *coverage = p->model->coverage;
-	size_t n = field_count(coverage, "reasons"), shown = 0;
-	if (n == 0 && field_count(coverage, "nodes_missing") == 0)
+	size_t n = json_count(coverage, "reasons"), shown = 0;
+	if (n == 0 && json_count(coverage, "nodes_missing") == 0)
 		return;
 	put(p, "<ul class=\"reasons\">\n");
 	write_missing_nodes(p);
-	for (const cJSON *v = field_first(coverage, "reasons"); v != NULL && shown < REASONS_MAX; v = v->next) {
+	for (const cJSON *v = json_first(coverage, "reasons"); v != NULL && shown < REASONS_MAX; v = v->next) {
 		put(p, "<li>");
 		put_text(p, cJSON_IsString(v) ? v->valuestring : "?", SENTENCE_CHARS);
 		put(p, "</li>\n");

@@ -37,9 +37,9 @@ const char *issue_phrase(const char *issue)
 static void write_kicker(struct page *p)
 {
 	const cJSON *job = p->model->job;
-	const char *id = field_text(job, "job_id", ""), *step = field_text(job, "step_id", "");
+	const char *id = json_text(job, "job_id", ""), *step = json_text(job, "step_id", "");
 	put(p, "<p class=\"kicker\">mpitrace report \xc2\xb7 <b>");
-	put_text(p, basename_of(field_text(job, "program", "MPI program")), NAME_CHARS);
+	put_text(p, basename_of(json_text(job, "program", "MPI program")), NAME_CHARS);
 	put(p, "</b>");
 	if (*id != '\0') {
 		put(p, " \xc2\xb7 job ");
@@ -60,7 +60,7 @@ static const cJSON *main_issue(const struct model *m)
 
 static void write_cause(struct page *p, const cJSON *issue)
 {
-	const char *kind = field_text(issue, "issue", "unnamed issue");
+	const char *kind = json_text(issue, "issue", "unnamed issue");
 	const char *phrase = issue_phrase(kind);
 	put(p, " The biggest cause: ");
 	if (phrase != NULL)
@@ -72,7 +72,7 @@ static void write_cause(struct page *p, const cJSON *issue)
 
 static bool is_efficient(const struct model *m)
 {
-	double parallel = field_number(m->efficiency, "parallel");
+	double parallel = json_number(m->efficiency, "parallel");
 	return isnan(parallel) || parallel >= EFFICIENCY_MARK;
 }
 
@@ -99,7 +99,7 @@ static void write_headline(struct page *p)
 static void write_partial(struct page *p)
 {
 	const struct model *m = p->model;
-	double seen = field_number(m->coverage, "ranks_seen");
+	double seen = json_number(m->coverage, "ranks_seen");
 	put(p,
 	    "<p class=\"cause\">This trace is partial, %s of %s ranks: what follows is true of "
 	    "what was "
@@ -110,8 +110,8 @@ static void write_partial(struct page *p)
 /* Where it happens, unless the sentence before has said so. */
 static void write_site(struct page *p, const cJSON *issue, const char *what)
 {
-	const cJSON *site = model_callsite(p->model, field_first(issue, "callsites"));
-	const char *file = basename_of(field_text(site, "file", ""));
+	const cJSON *site = model_callsite(p->model, json_first(issue, "callsites"));
+	const char *file = basename_of(json_text(site, "file", ""));
 	if (site == NULL || (*file != '\0' && strstr(what, file) != NULL))
 		return;
 	put(p, " See ");
@@ -124,10 +124,10 @@ static void write_tracing(struct page *p, const cJSON *main)
 {
 	for (size_t i = 0; i < p->model->nissues; i++) {
 		const cJSON *issue = p->model->issue[i];
-		if (issue == main || strcmp(field_text(issue, "issue", ""), "tracing_cost") != 0)
+		if (issue == main || strcmp(json_text(issue, "issue", ""), "tracing_cost") != 0)
 			continue;
 		put(p, "<p class=\"cause\">");
-		put_text(p, field_text(issue, "what", ""), SENTENCE_CHARS);
+		put_text(p, json_text(issue, "what", ""), SENTENCE_CHARS);
 		put(p, "</p>\n");
 	}
 }
@@ -136,7 +136,7 @@ static void write_advice(struct page *p)
 {
 	const struct model *m = p->model;
 	const cJSON *issue = main_issue(m);
-	const char *what = field_text(issue, "what", ""), *next = field_text(issue, "next", "");
+	const char *what = json_text(issue, "what", ""), *next = json_text(issue, "next", "");
 	if (m->partial)
 		write_partial(p);
 	if (*what != '\0') {
@@ -167,7 +167,7 @@ static void write_figures(struct page *p)
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting</dt><dd>%s</dd></div>\n",
 	    fmt_share(any ? m->wait_s / m->total_s : NAN).s);
 	put(p, "<div><dt>parallel efficiency, 0.80 is good</dt><dd>%s</dd></div>\n</dl>\n",
-	    fmt_ratio(field_number(m->efficiency, "parallel")).s);
+	    fmt_ratio(json_number(m->efficiency, "parallel")).s);
 }
 
 static void write_verdict(struct page *p)

@@ -47,8 +47,8 @@ static struct state *find(struct states *s, const char *name)
 
 static void add(struct states *s, const cJSON *row)
 {
-	double seconds = fmax(field_number(row, "seconds"), 0), count = fmax(field_number(row, "count"), 0);
-	struct state *state = find(s, field_text(row, "state", "unnamed"));
+	double seconds = fmax(json_number(row, "seconds"), 0), count = fmax(json_number(row, "count"), 0);
+	struct state *state = find(s, json_text(row, "state", "unnamed"));
 	if (state == NULL) {
 		s->left_out++;
 		return;
@@ -57,18 +57,18 @@ static void add(struct states *s, const cJSON *row)
 	state->count += count;
 	if (seconds > state->worst_s) {
 		state->worst_s = seconds;
-		state->worst_rank = field_number(row, "rank");
-		state->callsite = field(row, "callsite");
+		state->worst_rank = json_number(row, "rank");
+		state->callsite = json_item(row, "callsite");
 	}
 }
 
 /* The rows may be cut in a very large job; the totals are never. */
 static void apply_totals(struct states *s, const cJSON *root)
 {
-	for (const cJSON *v = field_first(root, "wait_totals"); v != NULL; v = v->next) {
-		struct state *state = find(s, field_text(v, "state", "unnamed"));
+	for (const cJSON *v = json_first(root, "wait_totals"); v != NULL; v = v->next) {
+		struct state *state = find(s, json_text(v, "state", "unnamed"));
 		if (state != NULL)
-			state->seconds = fmax(state->seconds, field_number(v, "seconds"));
+			state->seconds = fmax(state->seconds, json_number(v, "seconds"));
 	}
 }
 
@@ -124,7 +124,7 @@ static void write_waits(struct page *p)
 	struct states *s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return;
-	for (const cJSON *v = field_first(p->model->root, "wait_states"); v != NULL; v = v->next)
+	for (const cJSON *v = json_first(p->model->root, "wait_states"); v != NULL; v = v->next)
 		if (cJSON_IsObject(v))
 			add(s, v);
 	apply_totals(s, p->model->root);
@@ -136,7 +136,7 @@ static void write_waits(struct page *p)
 
 static bool has_waits(const struct model *m)
 {
-	return field_count(m->root, "wait_states") > 0;
+	return json_count(m->root, "wait_states") > 0;
 }
 
 const struct section section_waits = {

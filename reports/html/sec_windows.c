@@ -16,7 +16,7 @@ static void write_counts(struct page *p, const cJSON *window, const struct count
 {
 	bool first = true;
 	for (; counted->key != NULL; counted++) {
-		double n = field_number(window, counted->key);
+		double n = json_number(window, counted->key);
 		if (!(n > 0))
 			continue;
 		put(p, "%s%s\xc2\xa0%s", first ? "" : "<br>", fmt_count(n).s, n == 1 ? counted->one : counted->many);
@@ -48,26 +48,25 @@ static void write_window(struct page *p, const cJSON *window)
 		 "flushes"},
 		{0},
 	};
-	double exposed_bytes = field_number(window, "exposed_bytes");
-	const char *name = field_text(window, "name", "");
-	put(p, "<tr><th scope=\"row\">#%.0f ", field_number(window, "id"));
+	double exposed_bytes = json_number(window, "exposed_bytes");
+	const char *name = json_text(window, "name", "");
+	put(p, "<tr><th scope=\"row\">#%.0f ", json_number(window, "id"));
 	put_text(p, *name != '\0' ? name : "unnamed", NAME_CHARS);
 	put(p, "<br><small class=\"soft\">");
-	put_text(p, field_text(window, "created_by", ""), NAME_CHARS);
+	put_text(p, json_text(window, "created_by", ""), NAME_CHARS);
 	put(p, "</small></th><td class=\"n\">%s</td><td class=\"keep\">",
 	    fmt_bytes(exposed_bytes > 0 ? exposed_bytes : NAN).s);
 	write_counts(p, window, accesses);
 	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"keep\">",
-	    fmt_bytes(field_number(window, "bytes_to_target")).s,
-	    fmt_bytes(field_number(window, "bytes_from_target")).s);
+	    fmt_bytes(json_number(window, "bytes_to_target")).s, fmt_bytes(json_number(window, "bytes_from_target")).s);
 	write_counts(p, window, syncs);
-	put(p, "</td><td class=\"n\">%s</td></tr>\n", fmt_time(field_number(window, "time_s")).s);
+	put(p, "</td><td class=\"n\">%s</td></tr>\n", fmt_time(json_number(window, "time_s")).s);
 }
 
 static void write_windows(struct page *p)
 {
 	size_t n;
-	const cJSON **window = field_objects_by(p->model->root, "windows", "time_s", &n);
+	const cJSON **window = json_objects_by(p->model->root, "windows", "time_s", &n);
 	size_t shown = n < WINDOWS_MAX ? n : WINDOWS_MAX;
 	put(p, "<div class=\"scroll\"><table><caption>Windows, most time first</caption>\n<thead><tr><th "
 	       "scope=\"col\">window</th>"
@@ -79,13 +78,13 @@ static void write_windows(struct page *p)
 		write_window(p, window[i]);
 	put(p, "</tbody></table></div>\n");
 	put_left_out(p, n - shown, "further windows are");
-	put_not_kept(p, field_number(p->model->root, "windows_left_out"), "windows");
+	put_not_kept(p, json_number(p->model->root, "windows_left_out"), "windows");
 	free(window);
 }
 
 static bool has_windows(const struct model *m)
 {
-	return field_count(m->root, "windows") > 0;
+	return json_count(m->root, "windows") > 0;
 }
 
 const struct section section_windows = {

@@ -30,8 +30,9 @@ struct sums {
 static size_t packed(const uint8_t *data, size_t len_bytes, size_t numbers_at, size_t bits_at)
 {
 	_cleanup_buf_ struct buf out = {0};
-	return len_bytes > 0 && pack_deflate(&out, data, len_bytes, numbers_at, bits_at, 6, NULL) == 0 ? out.len_bytes
-												       : 0;
+	return len_bytes > 0 && pack_deflate_parts(&out, data, len_bytes, numbers_at, bits_at, 6, NULL) == 0
+		       ? out.len_bytes
+		       : 0;
 }
 
 static void add_time(struct sums *s, const struct mpic_block *b, uint32_t sig, uint32_t kind, uint64_t ticks)

@@ -2,7 +2,8 @@
  * {finished, damaged_bytes, end, processes: [{meta, events, missing_blocks, undefined, ops, totals}]}. ops = calls
  * by operation in the events, totals = in the profile; undefined = events whose signature is not defined. */
 #include "format/mpic.h"
-#include "postproc/json.h"
+#include "base/json.h"
+#include "postproc/meta.h"
 #include "format/sig.h"
 
 #include <cjson/cJSON.h>

@@ -2,8 +2,13 @@
 #include "base/buf.h"
 #include "base/crc32c.h"
 #include "base/cursor.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "base/vec.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 
 Test(crc32c, gives_the_check_value_of_rfc_3720)
 {
@@ -44,4 +49,149 @@ Test(cursor, refuses_a_varint_that_does_not_fit_64_bits)
 	struct cursor c = cursor_over(bytes, sizeof(bytes));
 	uint64_t got;
 	cr_assert_eq(rd_varint(&c, &got), -EBADMSG);
+}
+
+Test(vec, grows_to_what_is_wanted_and_keeps_what_is_there)
+{
+	uint64_t *numbers = NULL;
+	size_t cap = 0;
+	for (size_t n = 1; n < 2000; n++) {
+		cr_assert_eq(vec_grow(&numbers, &cap, n, sizeof(*numbers)), 0);
+		cr_assert(cap >= n && cap <= n + n / 2 + 16);
+		numbers[n - 1] = n;
+	}
+	for (size_t n = 1; n < 2000; n++)
+		cr_assert_eq(numbers[n - 1], n);
+	cr_assert_eq(vec_grow(&numbers, &cap, SIZE_MAX / 4, sizeof(*numbers)), -ENOMEM);
+	free(numbers);
+}
+
+static void expect_character(const char *text, size_t len_bytes, uint32_t wanted)
+{
+	uint32_t code = 0;
+	cr_expect_eq(utf8_next_of(text, &code), len_bytes, "U+%04x", wanted);
+	cr_expect_eq(utf8_next(text, strlen(text), &code), len_bytes);
+	cr_expect_eq(code, wanted);
+}
+
+Test(utf8, first_and_last_characters_of_each_length)
+{
+	expect_character("\x01", 1, 1);
+	expect_character("\x7f", 1, 0x7f);
+	expect_character("\xc2\x80", 2, 0x80);
+	expect_character("\xdf\xbf", 2, 0x7ff);
+	expect_character("\xe0\xa0\x80", 3, 0x800);
+	expect_character("\xed\x9f\xbf", 3, 0xd7ff);
+	expect_character("\xee\x80\x80", 3, 0xe000);
+	expect_character("\xf0\x90\x80\x80", 4, 0x10000);
+	expect_character("\xf4\x8f\xbf\xbf", 4, 0x10ffff);
+}
+
+Test(utf8, what_is_no_character_is_none)
+{
+	static const char *const wrong[] = {"\x80",
+					    "\xbf",
+					    "\xc1\xbf",
+					    "\xc2",
+					    "\xc2x",
+					    "\xe0\x9f\xbf",
+					    "\xe2\x82",
+					    "\xed\xa0\x80",
+					    "\xf0\x8f\xbf\xbf",
+					    "\xf4\x90\x80\x80",
+					    "\xf5\x80\x80\x80",
+					    "\xff"};
+	uint32_t code;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		cr_expect_eq(utf8_next_of(wrong[i], &code), 0, "%zu", i);
+		cr_expect_eq(utf8_next(wrong[i], strlen(wrong[i]), &code), 0, "%zu", i);
+	}
+	cr_expect_eq(utf8_next("\xe2\x82\xac", 2, &code), 0, "cut by the length");
+	cr_expect_eq(utf8_next("a", 0, &code), 0, "nothing there");
+	char *clean = utf8_clean("a\x1b\xc3\xa4\xff\xe2\x82", 7);
+	cr_assert_str_eq(clean, "a?\xc3\xa4???");
+	free(clean);
+}
+
+Test(utf8, marks_of_direction_are_unseen)
+{
+	cr_expect(utf8_is_unseen(0x202e) && utf8_is_unseen(0x2066) && utf8_is_unseen(0x200b) && utf8_is_unseen(0x9b));
+	cr_expect_not(utf8_is_unseen(0xe4) || utf8_is_unseen(0x20ac) || utf8_is_unseen(' '));
+}
+
+Test(json, what_is_absent_or_of_another_type_is_the_fallback)
+{
+	cJSON *o =
+		cJSON_Parse("{\"n\":4.5,\"big\":1e300,\"t\":\"x\",\"b\":true,\"tick\":\"9007199254740993\",\"o\":{}}");
+	const cJSON *const none[] = {NULL, json_item(o, "t"), json_item(o, "o")};
+	cr_expect_eq(json_number(o, "n"), 4.5);
+	cr_expect(isnan(json_number(o, "big")) && isnan(json_number(o, "t")) && isnan(json_number(o, "b")));
+	cr_expect_eq(json_number_or(o, "t", 7), 7);
+	cr_expect_eq(json_int(o, "n", 7), 4);
+	cr_expect_eq(json_int(o, "big", 7), 7);
+	cr_expect_eq(json_tick(o, "tick"), 9007199254740993);
+	cr_expect_str_eq(json_text(o, "t", "-"), "x");
+	cr_expect_str_eq(json_text(o, "n", "-"), "-");
+	cr_expect(json_bool(o, "b", false) && json_bool(o, "n", true) && !json_bool(o, "n", false));
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		size_t n = 1;
+		cr_expect_null(json_item(none[i], "n"));
+		cr_expect(isnan(json_number(none[i], "n")) && json_tick(none[i], "n") == 0);
+		cr_expect(json_first(none[i], "n") == NULL && json_count(none[i], "n") == 0);
+		cr_expect(json_objects(none[i], "n", &n) == NULL && n == 0);
+	}
+	cJSON_Delete(o);
+}
+
+Test(json, largest_first_and_equal_ones_as_given)
+{
+	cJSON *o = cJSON_Parse("{\"l\":[{\"i\":0},{\"i\":1,\"s\":2},3,{\"i\":2,\"s\":5},{\"i\":3,\"s\":2}]}");
+	static const int wanted[] = {2, 1, 3, 0};
+	size_t n;
+	const cJSON **list = json_objects_by(o, "l", "s", &n);
+	cr_assert_eq(n, 4);
+	for (size_t i = 0; i < n; i++)
+		cr_expect_eq(json_int(list[i], "i", -1), wanted[i]);
+	free(list);
+	cJSON_Delete(o);
+}
+
+static void expect_fmt(struct fmt got, const char *want)
+{
+	cr_expect_str_eq(got.s, want, "got %s, want %s", got.s, want);
+}
+
+Test(units, times_have_three_digits_and_a_fitting_unit)
+{
+	expect_fmt(fmt_time(0), "0\xc2\xa0s");
+	expect_fmt(fmt_time(312e-9), "312\xc2\xa0ns");
+	expect_fmt(fmt_time(4.1e-6), "4.10\xc2\xa0\xc2\xb5s");
+	expect_fmt(fmt_time(0.99999), "1.00\xc2\xa0s");
+	expect_fmt(fmt_time(125), "2\xc2\xa0min\xc2\xa0"
+				  "05\xc2\xa0s");
+	expect_fmt(fmt_time(12000), "3\xc2\xa0h\xc2\xa0"
+				    "20\xc2\xa0min");
+	expect_fmt(fmt_time(NAN), "\xe2\x80\x93");
+}
+
+Test(units, bytes_counts_and_shares)
+{
+	expect_fmt(fmt_bytes(96), "96\xc2\xa0"
+				  "B");
+	expect_fmt(fmt_bytes(1536), "1.50\xc2\xa0KiB");
+	expect_fmt(fmt_bytes(1048576), "1.00\xc2\xa0MiB");
+	expect_fmt(fmt_count(16384), "16,384");
+	expect_fmt(fmt_count(999), "999");
+	expect_fmt(fmt_share(0.372), "37\xc2\xa0%");
+	expect_fmt(fmt_share(0.0001), "&lt;\xc2\xa0"
+				      "0.1\xc2\xa0%");
+}
+
+Test(units, the_terminal_shows_the_same_in_ascii)
+{
+	expect_fmt(fmt_plain(fmt_time(4.1e-6)), "4.10 us");
+	expect_fmt(fmt_plain(fmt_time(125)), "2 min 05 s");
+	expect_fmt(fmt_plain(fmt_time(NAN)), "-");
+	expect_fmt(fmt_plain(fmt_share(0.0001)), "< 0.1 %");
+	expect_fmt(fmt_plain(fmt_count(1e18)), "1,000,000,000,000,000,000");
 }

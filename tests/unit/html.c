@@ -2,7 +2,7 @@
  * any scale. */
 #include "base/buf.h"
 #include "reports/html/html.h"
-#include "reports/html/units.h"
+#include "base/units.h"
 #include "tests/unit/html_probe.h"
 
 #include <cjson/cJSON.h>
@@ -384,37 +384,4 @@ Test(html, sixteen_thousand_ranks_fit_the_size_limit)
 	cr_expect_not_null(strstr(page, "All 16,384 ranks are in the columns above"));
 	free(page);
 	buf_done(&b);
-}
-
-/* ---- units ---- */
-
-static void expect_fmt(struct fmt got, const char *want)
-{
-	cr_expect_str_eq(got.s, want, "got %s, want %s", got.s, want);
-}
-
-Test(units, times_have_three_digits_and_a_fitting_unit)
-{
-	expect_fmt(fmt_time(0), "0\xc2\xa0s");
-	expect_fmt(fmt_time(312e-9), "312\xc2\xa0ns");
-	expect_fmt(fmt_time(4.1e-6), "4.10\xc2\xa0\xc2\xb5s");
-	expect_fmt(fmt_time(0.99999), "1.00\xc2\xa0s");
-	expect_fmt(fmt_time(125), "2\xc2\xa0min\xc2\xa0"
-				  "05\xc2\xa0s");
-	expect_fmt(fmt_time(12000), "3\xc2\xa0h\xc2\xa0"
-				    "20\xc2\xa0min");
-	expect_fmt(fmt_time(NAN), "\xe2\x80\x93");
-}
-
-Test(units, bytes_counts_and_shares)
-{
-	expect_fmt(fmt_bytes(96), "96\xc2\xa0"
-				  "B");
-	expect_fmt(fmt_bytes(1536), "1.50\xc2\xa0KiB");
-	expect_fmt(fmt_bytes(1048576), "1.00\xc2\xa0MiB");
-	expect_fmt(fmt_count(16384), "16,384");
-	expect_fmt(fmt_count(999), "999");
-	expect_fmt(fmt_share(0.372), "37\xc2\xa0%");
-	expect_fmt(fmt_share(0.0001), "&lt;\xc2\xa0"
-				      "0.1\xc2\xa0%");
 }

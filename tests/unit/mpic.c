@@ -55,6 +55,29 @@ static int open_bytes(const void *bytes, size_t len, struct mpic_file *f, struct
 	return rc;
 }
 
+Test(pack, gives_back_exactly_what_was_put_in)
+{
+	static const size_t lengths[] = {0, 1, 300, 100000};
+	static uint8_t data[100000];
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * i >> 7);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		_cleanup_buf_ struct buf packed = {0}, raw = {0};
+		struct error e;
+		size_t n = lengths[i];
+		cr_assert_eq(pack_deflate(&packed, data, n, 6, &e), 0);
+		cr_assert_eq(pack_inflate(&raw, packed.data, packed.len_bytes, n, &e), 0);
+		cr_assert(raw.len_bytes == n && (n == 0 || memcmp(raw.data, data, n) == 0));
+		cr_assert_eq(pack_inflate(&raw, packed.data, packed.len_bytes, n + 1, &e), -EBADMSG, "shorter");
+		cr_assert_eq(pack_inflate(&raw, packed.data, packed.len_bytes - 1, n, &e), -EBADMSG, "cut");
+		cr_assert(n == 0 || pack_inflate(&raw, packed.data, packed.len_bytes, n - 1, &e) == -EBADMSG, "longer");
+		buf_u8(&packed, 0);
+		cr_assert_eq(pack_inflate(&raw, packed.data, packed.len_bytes, n, &e), -EBADMSG, "bytes behind it");
+		cr_assert_eq(pack_inflate(&raw, packed.data, packed.len_bytes, SIZE_MAX / 2, &e), -EBADMSG, "too good");
+		cr_assert_eq(raw.len_bytes, n);
+	}
+}
+
 Test(mpic, gives_back_every_tick_that_was_written)
 {
 	_cleanup_buf_ struct buf file = {0}, payload = {0};
@@ -109,7 +132,7 @@ static void there_and_back(uint32_t n, uint64_t (*ticks)(uint32_t i))
 	size_t numbers_at, bits_at;
 	mpic_events_parts(payload.data, payload.len_bytes, &numbers_at, &bits_at);
 	cr_assert(numbers_at < bits_at && bits_at <= payload.len_bytes);
-	cr_assert_eq(pack_deflate(&packed, payload.data, payload.len_bytes, numbers_at, bits_at, 6, NULL), 0);
+	cr_assert_eq(pack_deflate_parts(&packed, payload.data, payload.len_bytes, numbers_at, bits_at, 6, NULL), 0);
 	cr_assert_eq(pack_inflate(&unpacked, packed.data, packed.len_bytes, payload.len_bytes, NULL), 0);
 	cr_assert_eq(mpic_events_begin(&it, cursor_over(unpacked.data, payload.len_bytes), &count), 0);
 	cr_assert_eq(count, n);

@@ -2,6 +2,7 @@
  * the damage is. */
 #include "base/crc32c.h"
 #include "format/mpix_layout.h"
+#include "format/pack.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -430,7 +431,7 @@ static void write_forged(const struct buf *whole, enum mpix_kind kind, const voi
 		cr_assert_eq(mpix_get_entry(&c, &x), 0);
 		size_t begin = out.len_bytes;
 		if (x.kind == kind && raw != NULL) {
-			cr_assert_eq(mpix_deflate(raw, raw_bytes, &out), 0);
+			cr_assert_eq(pack_deflate(&out, raw, raw_bytes, 6, NULL), 0);
 			x.raw_bytes = (uint32_t)raw_bytes;
 			raw = NULL;
 		} else {
@@ -470,7 +471,7 @@ static struct buf contents_of(const struct buf *whole, enum mpix_kind kind)
 		cr_assert_eq(mpix_get_entry(&c, &x), 0);
 	while (x.kind != kind);
 	uint8_t *to = buf_reserve(&raw, x.raw_bytes);
-	cr_assert_eq(mpix_inflate((struct span){whole->data + x.offset, x.packed_bytes}, x.raw_bytes, to), 0);
+	cr_assert_eq(pack_inflate_to(to, x.raw_bytes, (struct span){whole->data + x.offset, x.packed_bytes}, NULL), 0);
 	raw.len_bytes = x.raw_bytes;
 	return raw;
 }

@@ -3,7 +3,8 @@
 #include "step_analysis.h"
 #include "format/limits.h"
 #include "format/mpix.h"
-#include "postproc/json.h"
+#include "base/json.h"
+#include "postproc/meta.h"
 #include "postproc/postproc.h"
 
 #include <criterion/criterion.h>
@@ -239,8 +240,8 @@ Test(files, a_later_meta_replaces_what_it_says_and_nothing_else)
 	cr_assert(meta_supersede(&known, cJSON_Parse("{\"state\":\"lost\",\"threads\":[1,2]}")));
 	cr_assert_not(meta_supersede(&known, cJSON_Parse("[]")));
 	cr_assert_not(meta_supersede(&known, NULL));
-	cr_assert_str_eq(meta_text(known, "exe", ""), "a");
-	cr_assert_str_eq(meta_text(known, "state", ""), "lost");
+	cr_assert_str_eq(json_text(known, "exe", ""), "a");
+	cr_assert_str_eq(json_text(known, "state", ""), "lost");
 	cr_assert_eq(cJSON_GetArraySize(cJSON_GetObjectItem(known, "threads")), 2);
 	for (unsigned have = 3; have < MPIC_META_KEYS_MAX; have++) {
 		char one[32];

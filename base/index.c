@@ -1,5 +1,5 @@
 /* index.c - see index.h. Open addressing, linear probing, at most two thirds full. */
-#include "postproc/index.h"
+#include "base/index.h"
 
 #include <errno.h>
 #include <stdlib.h>

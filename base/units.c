@@ -1,7 +1,7 @@
 /* units.c - numbers as text, in units that a person reads at a glance.
- * In: seconds, bytes, counts, fractions.  Out: UTF-8, with no-break spaces between number and unit.
- */
-#include "reports/html/units.h"
+ * In: seconds, bytes, counts, fractions.  Out: markup in UTF-8, with no-break spaces between number
+ * and unit; or ASCII. */
+#include "base/units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,5 +107,25 @@ struct fmt fmt_ratio(double ratio)
 	if (isnan(ratio))
 		return dash();
 	snprintf(f.s, sizeof(f.s), ratio > 0 && ratio < 0.01 ? "%.1g" : "%.2f", ratio);
+	return f;
+}
+
+struct fmt fmt_plain(struct fmt markup)
+{
+	static const struct {
+		const char *markup;
+		char plain;
+	} signs[] = {{NBSP, ' '}, {"\xc2\xb5", 'u'}, {"\xe2\x80\x93", '-'}, {"&lt;", '<'}};
+	struct fmt f = {.s = ""};
+	for (size_t from = 0, to = 0; markup.s[from] != '\0'; to++) {
+		size_t step = 1;
+		f.s[to] = markup.s[from];
+		for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+			if (strncmp(markup.s + from, signs[i].markup, strlen(signs[i].markup)) == 0) {
+				f.s[to] = signs[i].plain;
+				step = strlen(signs[i].markup);
+			}
+		from += step;
+	}
 	return f;
 }

@@ -28,15 +28,18 @@ static inline int vec_resize_(void *at, size_t want, size_t *cap, size_t size)
 	return 0;
 }
 
-static inline int vec_room_(void *at, size_t n, size_t *cap, size_t size)
+/* Room for want elements of size bytes in the array that the pointer at `at` points to, half as many again when it
+ * has to grow: for arrays whose length and capacity stand in places of their own. 0 or -ENOMEM. */
+static inline int vec_grow(void *at, size_t *cap, size_t want, size_t size)
 {
-	return n < *cap ? 0 : vec_resize_(at, *cap < 16 ? 16 : *cap + *cap / 2, cap, size);
+	size_t more = *cap < 16 ? 16 : *cap + *cap / 2;
+	return want <= *cap ? 0 : vec_resize_(at, want > more ? want : more, cap, size);
 }
 
 /* Append one element (any expression of type T, e.g. a compound literal): 0 or -ENOMEM. */
 #define vec_push(v, ...) \
-	(vec_room_(&(v)->at, (v)->n, &(v)->cap, sizeof(*(v)->at)) < 0 ? -ENOMEM \
-								      : ((v)->at[(v)->n++] = (__VA_ARGS__), 0))
+	(vec_grow(&(v)->at, &(v)->cap, (v)->n + 1, sizeof(*(v)->at)) < 0 ? -ENOMEM \
+									 : ((v)->at[(v)->n++] = (__VA_ARGS__), 0))
 
 #define vec_done(v) (free((v)->at), memset((v), 0, sizeof(*(v))))
 
