@@ -1,6 +1,6 @@
-/* units.h - numbers as a person reads them, on the page and in the terminal: three digits and the unit that fits. NAN is
- * shown as a dash. All return a small struct by value, so that `put(p, "%s", fmt_time(t).s)` needs no buffer. They are
- * markup in UTF-8; fmt_plain() makes text for a terminal of them, ASCII whatever its locale. */
+/* units.h - numbers as a person reads them, on the page and in the terminal: three digits and the unit that fits.
+ * NAN is shown as a dash. All return a small struct by value, so that `put(p, "%s", fmt_time(t).s)` needs no
+ * buffer. They are markup in UTF-8; fmt_plain() makes text for a terminal of them, ASCII whatever its locale. */
 #pragma once
 
 struct fmt {

@@ -1,5 +1,6 @@
-/* launcher.c - see launcher.h. An MPI library's ranks find each other only when that library's launcher started them; with
- * another one each believes to be alone. So the library decides, then PATH, then the place where the library lies. */
+/* launcher.c - see launcher.h. An MPI library's ranks find each other only when that library's launcher started
+ * them; with another one each believes to be alone. So the library decides, then PATH, then the place where the
+ * library lies. */
 #include "cli/launcher.h"
 #include "cli/capture.h"
 
@@ -278,7 +279,8 @@ static bool was_started(const struct launcher *l)
 	return l->command[0] == '\0' || l->watch < 0 || poll(&p, 1, 0) != 0;
 }
 
-/* The launcher's words went to the terminal and stayed its own. It is asked once more, with a program that does nothing. */
+/* The launcher's words went to the terminal and stayed its own. It is asked once more, with a program that does
+ * nothing. */
 static const char *remedy(struct launcher *l)
 {
 	static const struct {

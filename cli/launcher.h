@@ -19,14 +19,16 @@ struct launcher {
 	int watch;		/* inotify on the program's file, or -1 */
 };
 
-/* Find the program and, with ranks (not NULL), the launcher of its MPI library; words become the command line. What is not
- * sure is said on standard error, errors too. 0, or the exit code of `mpitrace run`: 127 not found, 126 cannot be run. */
+/* Find the program and, with ranks (not NULL), the launcher of its MPI library; words become the command line.
+ * What is not sure is said on standard error, errors too. 0, or the exit code of `mpitrace run`: 127 not found,
+ * 126 cannot be run. */
 int launcher_choose(struct launcher *l, const char *ranks, const char *args, char **program);
 
 /* From here on it is noticed when the program's file is opened, as an exec does; nothing of the program is touched. */
 void launcher_watch(struct launcher *l);
 
-/* No call of MPI was seen and the command ended with this code: say whether the launcher failed or the program is not MPI. */
+/* No call of MPI was seen and the command ended with this code: say whether the launcher failed or the program is
+ * not MPI. */
 void launcher_explain(struct launcher *l, int code);
 
 void launcher_done(struct launcher *l);

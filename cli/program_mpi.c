@@ -1,5 +1,5 @@
-/* program_mpi.c - see program_mpi.h. The loader itself (`ld.so --list`) says what a program needs: it alone knows all of
- * RUNPATH, LD_LIBRARY_PATH and its cache. */
+/* program_mpi.c - see program_mpi.h. The loader itself (`ld.so --list`) says what a program needs: it alone knows
+ * all of RUNPATH, LD_LIBRARY_PATH and its cache. */
 #include "cli/program_mpi.h"
 #include "cli/capture.h"
 

@@ -1,5 +1,5 @@
-/* predecessor.c - see predecessor.h. A segment is given back to its program after its block was written, so a predecessor
- * that died in between left it in both places: which blocks are in the file decides. */
+/* predecessor.c - see predecessor.h. A segment is given back to its program after its block was written, so a
+ * predecessor that died in between left it in both places: which blocks are in the file decides. */
 #include "collect/predecessor.h"
 
 #include <cjson/cJSON.h>

@@ -1,4 +1,5 @@
-/* predecessor.h - what an agent that died left behind: its successor goes on in the same .mpic where that one stopped. */
+/* predecessor.h - what an agent that died left behind: its successor goes on in the same .mpic where that one
+ * stopped. */
 #pragma once
 
 #include "collect/process.h"
@@ -9,7 +10,8 @@ struct predecessor {
 	uint32_t nprocesses;   /* indices below are taken */
 };
 
-/* Write down in ranks/ which file the output will be, for a successor. A descriptor for predecessor_made(), or -errno. */
+/* Write down in ranks/ which file the output will be, for a successor. A descriptor for predecessor_made(), or
+ * -errno. */
 int predecessor_note(const char *ranks, const char *path);
 /* It is made. Closes note_fd. */
 void predecessor_made(int note_fd);

@@ -1,6 +1,6 @@
-/* snapshot.h - what a reader needs who finds the trace cut: who the processes are, how far their totals were, what time it
- * was. Written with back-off; what does not change once when it is known, and once more at the end, so that one damaged
- * block costs nothing.
+/* snapshot.h - what a reader needs who finds the trace cut: who the processes are, how far their totals were, what
+ * time it was. Written with back-off; what does not change once when it is known, and once more at the end, so that
+ * one damaged block costs nothing.
  * In: the processes as process.h maps them, `exits`, the node.  Out: META, PROFILE and CLOCK blocks. */
 #pragma once
 
@@ -23,8 +23,8 @@ struct snapshots {
 void snapshot_clock(struct snapshots *s, const struct tick_sample *now, bool always);
 /* One process, now. 0 or -errno. */
 int snapshot_process(struct output *o, struct process *p, bool whole, int64_t now_ns);
-/* Everything that is due at now_ns, into the file. To be called often: a process is described as soon as it has a rank, and
- * once more when it is gone. */
+/* Everything that is due at now_ns, into the file. To be called often: a process is described as soon as it has a
+ * rank, and once more when it is gone. */
 void snapshot_round(struct snapshots *s, struct output *o, struct process *processes, uint32_t n, int64_t now_ns);
 /* The clocks that the processes read when they began and ended. */
 void snapshot_clocks_of(struct snapshots *s, const struct process *processes, uint32_t n);

@@ -78,9 +78,9 @@ int layout_write(int dir_fd, const struct layout *l, struct error *e);
 
 /* ---- reading ---- */
 
-/* Read dir_fd/layout (an O_PATH descriptor will do). `own`: only if it belongs to who reads it, else -EPERM before a
- * byte is read. Keys that are not known are passed over; -EBADMSG for a key that stands twice, a line that is none, or a
- * last line that is cut. 0, or -errno with text. */
+/* Read dir_fd/layout (an O_PATH descriptor will do). `own`: only if it belongs to who reads it, else -EPERM before
+ * a byte is read. Keys that are not known are passed over; -EBADMSG for a key that stands twice, a line that is
+ * none, or a last line that is cut. 0, or -errno with text. */
 int layout_read(int dir_fd, bool own, struct layout *ret_layout, struct error *e);
 bool layout_has(const struct layout *l, enum layout_key key);
 /* The value, "" when absent; owned by the record. */

@@ -1,5 +1,5 @@
-/* mpic_end.c - is a file finished? Asked again and again of files that still grow and may be huge, so nothing but the first
- * and the last bytes is read: the END block is the last one, and short. */
+/* mpic_end.c - is a file finished? Asked again and again of files that still grow and may be huge, so nothing but
+ * the first and the last bytes is read: the END block is the last one, and short. */
 #include "base/crc32c.h"
 #include "format/mpic_block.h"
 #include "format/pack.h"

@@ -1,7 +1,7 @@
 /* mpic_events.c - the columns of an event block (format/SPEC.md, EVENTS).
  *
- * Which call it was stays in order of time: there repeats are found. Times of one signature are put together, since a call
- * site has its own narrow spread, and coded by mpic_times.c. */
+ * Which call it was stays in order of time: there repeats are found. Times of one signature are put together,
+ * since a call site has its own narrow spread, and coded by mpic_times.c. */
 #include "base/vec.h"
 #include "format/mpic.h"
 

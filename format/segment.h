@@ -113,7 +113,8 @@ struct thread_area {
 	uint64_t lost_reason;	   /* enum lost_reason of the first loss */
 	_Atomic uint64_t next_seq; /* of segments */
 	struct pending_polls polls;
-	/* Where the tracer's work was more than what overhead_ps says: new signatures, datatypes, communicators, segments. */
+	/* Where the tracer's work was more than what overhead_ps says: new signatures, datatypes, communicators,
+	 * segments. */
 	uint64_t slow_calls, slow_ticks;
 	uint64_t defs_missing; /* definitions that found no room, but for signatures: events carry those */
 	/* By the agent, here because it may die: events that it took from the program and could not write. */

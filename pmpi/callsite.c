@@ -111,14 +111,16 @@ static bool in_fortran_layer(uint64_t pc)
 	return pc - mpi_code_begin[0] < mpi_code_len[0] || pc - mpi_code_begin[1] < mpi_code_len[1];
 }
 
-/* Open MPI's Fortran layer asks for the size of a communicator to convert arrays (ompi_gatherv_f calls MPI_Comm_size). */
+/* Open MPI's Fortran layer asks for the size of a communicator to convert arrays (ompi_gatherv_f calls
+ * MPI_Comm_size). */
 static bool layer_asks(uint32_t op)
 {
 	return op == OP_MPI_Comm_size || op == OP_MPI_Comm_remote_size || op == OP_MPI_Comm_rank ||
 	       op == OP_MPI_Comm_test_inter || op == OP_MPI_Cartdim_get || op == OP_MPI_Type_size;
 }
 
-/* The program's call comes through the layer's function of that name: mpi_comm_size_, ompi_comm_size_f, MPI_COMM_SIZE ... */
+/* The program's call comes through the layer's function of that name: mpi_comm_size_, ompi_comm_size_f,
+ * MPI_COMM_SIZE ... */
 static bool is_function_of(uint32_t op, uint64_t pc)
 {
 	Dl_info info;

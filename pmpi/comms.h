@@ -32,7 +32,8 @@ struct comm_degree {
 struct comm_degree comm_neighbors(MPI_Comm comm) HIDDEN COLD;
 /* A window or file is made on comm: a global id for it that all members agree on. */
 uint64_t comm_next_object(MPI_Comm comm, uint32_t *ret_comm_id) HIDDEN COLD;
-/* Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max words. */
+/* Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max
+ * words. */
 uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max) HIDDEN COLD;
 
 extern struct handle_cache comm_cache HIDDEN;

@@ -1,5 +1,5 @@
-/* objects.c - windows and files: which numbers stand for which handles. A handle that was freed may come back as another
- * object: it gets a new number then. */
+/* objects.c - windows and files: which numbers stand for which handles. A handle that was freed may come back as
+ * another object: it gets a new number then. */
 #include "pmpi/objects.h"
 
 #include "format/mpic.h"

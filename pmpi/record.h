@@ -25,7 +25,8 @@ extern unsigned stack_frames HIDDEN;				   /* extra return addresses wanted per 
 extern uintptr_t mpi_code_begin[2] HIDDEN, mpi_code_len[2] HIDDEN; /* Fortran layers: call sites lie behind them */
 extern uintptr_t mpi_hull_begin HIDDEN, mpi_hull_len HIDDEN;	   /* all of them, and what lies between */
 
-/* Address of the program's call when `address` lies in MPI's Fortran layer; 0 when the layer asks something for itself. */
+/* Address of the program's call when `address` lies in MPI's Fortran layer; 0 when the layer asks something for
+ * itself. */
 uint64_t callsite_behind(uint32_t op, uint64_t address, const void *frame) HIDDEN COLD;
 uint32_t callsite_frames(uint64_t *ret_frames, uint32_t max, uint64_t address, uint64_t frame) HIDDEN COLD;
 

@@ -24,9 +24,9 @@
 /* Who needs a long piece of memory for the length of one call. */
 enum scratch_use { SCRATCH_REQUESTS, SCRATCH_WORDS, SCRATCH_DEFINITION, SCRATCH_USES };
 
-/* The dictionary: signatures by a hash of their words, open addressing from its low bits, at most half full. A slot holds the
- * upper 48 bits of the hash and the number of the signature; 0 = empty. Place and slot stand for the words: of 60,000 different
- * calls two are taken for one once in 10^9 programs. */
+/* The dictionary: signatures by a hash of their words, open addressing from its low bits, at most half full. A
+ * slot holds the upper 48 bits of the hash and the number of the signature; 0 = empty. Place and slot stand for
+ * the words: of 60,000 different calls two are taken for one once in 10^9 programs. */
 #define SLOTS_BITS_FIRST 10
 
 struct stream {
@@ -66,8 +66,8 @@ extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised o
 /* This thread's stream, made on first use; NULL when tracing is off. */
 struct stream *stream_attach(void) HIDDEN COLD;
 
-/* Find or add; hash is sig_hash(). Returns the id of the signature. *ret_literal = its words must go with the event. The call site of a new one is
- * not looked at: record_sig() does that, too. */
+/* Find or add; hash is sig_hash(). Returns the id of the signature. *ret_literal = its words must go with the
+ * event. The call site of a new one is not looked at: record_sig() does that, too. */
 uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal) HIDDEN;
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
 			uint32_t nextra) HIDDEN COLD;
@@ -88,8 +88,8 @@ INLINE uint64_t sig_fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Products of two words each, which do not wait for each other. A word of zero behind the last one changes nothing when n is
- * odd. */
+/* Products of two words each, which do not wait for each other. A word of zero behind the last one changes nothing
+ * when n is odd. */
 INLINE uint64_t sig_hash(const uint64_t *w, uint32_t n)
 {
 	uint64_t h = 0x2d358dccaa6c78a5ull;
@@ -125,5 +125,6 @@ INLINE bool sig_at_home(const struct stream *s, uint64_t hash, uint32_t *ret_sig
 	return __builtin_expect((slot ^ hash) <= SLOT_SIG, true);
 }
 
-/* The tracer has worked since the tick `from`: what lies behind what was measured before is added to the thread's slow time. */
+/* The tracer has worked since the tick `from`: what lies behind what was measured before is added to the thread's
+ * slow time. */
 void stream_slow(struct stream *s, uint64_t from) HIDDEN;

@@ -1,6 +1,7 @@
 /* types.c - datatypes: number, size and signature of each handle.
  * In: the constructors, as they are called: a type follows from those it is made of.  Out: type_find().
- * Types that nobody saw being made (predefined ones, copies of MPI_Type_get_contents) are asked for at their first use. */
+ * Types that nobody saw being made (predefined ones, copies of MPI_Type_get_contents) are asked for at their first
+ * use. */
 #include "pmpi/types.h"
 
 #include "format/mpic.h"
@@ -13,8 +14,8 @@
 #define MEANINGS_MAX 16384u /* places of the dictionary, half of which are used: what comes later has no number */
 #define PRODUCTS 1024u
 
-/* What the trace says of a type. Types that agree in all of it share a number: programs that make the same type in every
- * iteration fill neither the dictionary of types nor that of calls. */
+/* What the trace says of a type. Types that agree in all of it share a number: programs that make the same type in
+ * every iteration fill neither the dictionary of types nor that of calls. */
 struct meaning {
 	uint64_t size_bytes;
 	struct typesig sig;

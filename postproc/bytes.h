@@ -11,8 +11,9 @@
  * So of all sends, receives and collectives together: twice the sum of the matrices, if all ranks are in the record.
  *
  * A rank's own record does not say what comes to it by Alltoallv or Alltoallw (and their neighbourhood forms): its
- * partners' do. Where all events of an operation are there, each call gets what came to it. Of others it is only known
- * how much came to the rank by all calls of that function on that communicator: each call site gets its share by calls. */
+ * partners' do. Where all events of an operation are there, each call gets what came to it. Of others it is only
+ * known how much came to the rank by all calls of that function on that communicator: each call site gets its
+ * share by calls. */
 #pragma once
 
 #include "postproc/match.h"

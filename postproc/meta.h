@@ -4,6 +4,6 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
-/* Let what a later META of the same process or node says replace what is known of it. Takes newer over; false, and nothing
- * changes, when it is no object or both together have more than MPIC_META_KEYS_MAX keys. */
+/* Let what a later META of the same process or node says replace what is known of it. Takes newer over; false, and
+ * nothing changes, when it is no object or both together have more than MPIC_META_KEYS_MAX keys. */
 bool meta_supersede(cJSON **known, cJSON *newer);

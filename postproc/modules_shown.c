@@ -1,5 +1,5 @@
-/* modules_shown.c - see modules_shown.h. The file's name ends in the ABI's tag (PEP 3149, PEP 384); packages are the folders
- * below the one of all packages. */
+/* modules_shown.c - see modules_shown.h. The file's name ends in the ABI's tag (PEP 3149, PEP 384); packages are
+ * the folders below the one of all packages. */
 #include "postproc/modules_shown.h"
 
 #include <stdlib.h>

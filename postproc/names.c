@@ -1,7 +1,6 @@
-/* names.c - see names.h.
- * C++ is read by libsupc++'s demangler in the form that hands out pieces: it allocates nothing, so it may be left in the
- * middle. Some hundred bytes of a hostile symbol unfold to more than any memory holds (substitutions double it again
- * and again); this stops at the first piece behind the limit. */
+/* names.c - see names.h. C++ is read by libsupc++'s demangler in the form that hands out pieces: it allocates
+ * nothing, so it may be left in the middle. Some hundred bytes of a hostile symbol unfold to more than any memory
+ * holds (substitutions double it again and again); this stops at the first piece behind the limit. */
 #include "postproc/names.h"
 
 #include <ctype.h>

@@ -14,6 +14,6 @@ char *name_readable(const char *symbol);
 /* Would name_readable make a C++ name of it? */
 bool name_is_cxx(const char *symbol);
 
-/* The form for a line of text: no return type, no parameters, no more than NAME_SHORT_MAX bytes: arguments of templates go
- * first, then what stands in front. Allocated; NULL when the name is such a form already. */
+/* The form for a line of text: no return type, no parameters, no more than NAME_SHORT_MAX bytes: arguments of
+ * templates go first, then what stands in front. Allocated; NULL when the name is such a form already. */
 char *name_short(const char *name);

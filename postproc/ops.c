@@ -175,8 +175,8 @@ static int start_one(void *context, uint32_t i, struct request *r)
 	return activate(w, r);
 }
 
-/* Only messages are cancelled: of other requests the flag is what the MPI library happened to leave there (Open MPI does
- * not set that of files). */
+/* Only messages are cancelled: of other requests the flag is what the MPI library happened to leave there (Open
+ * MPI does not set that of files). */
 static bool is_message(const struct sig *sig)
 {
 	return sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV;

@@ -1,5 +1,5 @@
-/* part_overhead.c - "overhead": what the tracing itself cost. Shares are of the ranks' thread time: the traced region, once
- * for each thread that called MPI. */
+/* part_overhead.c - "overhead": what the tracing itself cost. Shares are of the ranks' thread time: the traced
+ * region, once for each thread that called MPI. */
 #include "postproc/analysis.h"
 
 #include <math.h>

@@ -1,9 +1,8 @@
-/* python_name.c - see python_name.h.
- * Python finds functions of a compiled module in arrays of PyMethodDef {name, function, flags, text}, properties in such of
- * PyGetSetDef {name, getter, setter, text}: both outlive stripping. The loader fills the pointers in, so they stand
- * among the relocations: one to the function, one to its name eight bytes before. The text begins with the
- * signature, "Comm.Send(self, ...", which has the class. Functions that stand in no array (Cython's cdef) are
- * searched for where they are called: direct calls, e8 and a distance. */
+/* python_name.c - see python_name.h. Python finds functions of a compiled module in arrays of PyMethodDef {name,
+ * function, flags, text}, properties in such of PyGetSetDef {name, getter, setter, text}: both outlive stripping.
+ * The loader fills the pointers in, so they stand among the relocations: one to the function, one to its name
+ * eight bytes before. The text begins with the signature, "Comm.Send(self, ...", which has the class. Functions
+ * that stand in no array (Cython's cdef) are searched for where they are called: direct calls, e8 and a distance. */
 #include "postproc/python_name.h"
 #include "postproc/modules_shown.h"
 #include "postproc/unwind.h"

@@ -8,7 +8,7 @@
 
 #define PYTHON_NAME_MAX 256
 
-/* "mpi4py.MPI.Comm.Send" for the function that starts at this address of the file; one that Python cannot call itself has
- * the name of those that do: "mpi4py.MPI.Comm.recv or Comm.sendrecv"; without any, "mpi4py.MPI+0xd0210". False: not a
- * compiled module of Python's. elf may be NULL. */
+/* "mpi4py.MPI.Comm.Send" for the function that starts at this address of the file; one that Python cannot call
+ * itself has the name of those that do: "mpi4py.MPI.Comm.recv or Comm.sendrecv"; without any,
+ * "mpi4py.MPI+0xd0210". False: not a compiled module of Python's. elf may be NULL. */
 bool python_function(Elf *elf, const char *path, uint64_t start, char *to, size_t size);

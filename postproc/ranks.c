@@ -38,8 +38,9 @@ static void add_sig(const struct step *s, const struct process *p, const struct 
 		t->collectives += sig->calls;
 }
 
-/* What the tracer took for itself: of each call what an ordinary one costs, measured by the process when it began (most of
- * it the clock, also on slow paths), and what slow paths took from the second clock reading on, measured one by one. */
+/* What the tracer took for itself: of each call what an ordinary one costs, measured by the process when it began
+ * (most of it the clock, also on slow paths), and what slow paths took from the second clock reading on, measured
+ * one by one. */
 static void add_tracing(const struct process *p, struct rank_totals *t)
 {
 	double per_call = isnan(p->overhead_ns) ? 0 : p->overhead_ns;

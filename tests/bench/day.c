@@ -1,5 +1,6 @@
 /* day.c - what the agent writes beside events and definitions in a day: 64 ranks, 24 hours, simulated time.
- * In: segment files made here, with totals that grow.  Out: one row of the table of docs/PERFORMANCE.md; 1 when over the goal.
+ * In: segment files made here, with totals that grow.  Out: one row of the table of docs/PERFORMANCE.md; 1 when
+ * over the goal.
  * The writers are the agent's own; only the clock is ours. */
 #include "collect/snapshot.h"
 

@@ -1,6 +1,7 @@
-/* counts_handles.c - handles that come back as something else, in every call: a datatype of another size for each message,
- * made by each constructor; communicators of other members, duplicates of duplicates, windows. Whoever takes a handle for
- * what it was counts other bytes or other ranks. In the end more types are alive at once than anybody expects. */
+/* counts_handles.c - handles that come back as something else, in every call: a datatype of another size for each
+ * message, made by each constructor; communicators of other members, duplicates of duplicates, windows. Whoever
+ * takes a handle for what it was counts other bytes or other ranks. In the end more types are alive at once than
+ * anybody expects. */
 #include "truth.h"
 
 #define ROUNDS 300

@@ -1,4 +1,5 @@
-/* lang_cxx.cc - the program of lang_c.c in C++: calls from a constructor, templates in namespaces, a lambda, an operator, and
+/* lang_cxx.cc - the program of lang_c.c in C++: calls from a constructor, templates in namespaces, a lambda, an
+ * operator, and
  * while an exception is on its way. names.py knows what they are called. */
 #include <mpi.h>
 #include <cstdio>

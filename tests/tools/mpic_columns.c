@@ -1,12 +1,13 @@
-/* mpic_columns.c FILE... - how the bytes of .mpic files divide, and how few they could be.
- * Prints "<structure bytes> <time bytes> <calls> <entropy bytes> <file bytes>": everything but times, and times, packed each by
- * itself; calls recorded one by one; and the least that their times take.
+/* mpic_columns.c FILE... - how the bytes of .mpic files divide, and how few they could be. Prints "<structure bytes>
+ * <time bytes> <calls> <entropy bytes> <file bytes>": everything but times, and times, packed each by itself; calls
+ * recorded one by one; and the least that their times take.
  *
- * That is the order-0 entropy of the exact times: for the calls of one signature of one thread, over the whole file, n calls
- * times the entropy of how often each gap (in ticks) occurs, and the same for durations. An ideal coder would take that if it
- * knew all these distributions and recorded nothing else, neither which call it was. Two cautions: of n calls whose times nearly all
- * differ it is n log2 n at most, less than their distribution holds: signatures with few calls ask for more than can be done. And
- * gap and duration of one event depend on each other where the clock is coarse: a coder that writes both together may get below. */
+ * That is the order-0 entropy of the exact times: for the calls of one signature of one thread, over the whole
+ * file, n calls times the entropy of how often each gap (in ticks) occurs, and the same for durations. An ideal
+ * coder would take that if it knew all these distributions and recorded nothing else, neither which call it was.
+ * Two cautions: of n calls whose times nearly all differ it is n log2 n at most, less than their distribution
+ * holds: signatures with few calls ask for more than can be done. And gap and duration of one event depend on each
+ * other where the clock is coarse: a coder that writes both together may get below. */
 #include "format/mpic.h"
 #include "format/pack.h"
 

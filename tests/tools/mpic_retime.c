@@ -1,7 +1,7 @@
-/* mpic_retime.c FILE STEP NOISE OUT - the events of FILE as another clock would have timed them, into OUT (META and definitions
- * are left behind), and what coding them costs. Each time stamp gets a random part of NOISE ticks and is rounded down to a
- * multiple of STEP/4 ticks; 4 0 changes nothing. A clock with a step of 26 ticks becomes one like Intel's by "8 26".
- * Prints "<calls> <bytes> <ns to pack a call> <ns to read a call>". */
+/* mpic_retime.c FILE STEP NOISE OUT - the events of FILE as another clock would have timed them, into OUT (META
+ * and definitions are left behind), and what coding them costs. Each time stamp gets a random part of NOISE ticks
+ * and is rounded down to a multiple of STEP/4 ticks; 4 0 changes nothing. A clock with a step of 26 ticks becomes
+ * one like Intel's by "8 26". Prints "<calls> <bytes> <ns to pack a call> <ns to read a call>". */
 #include "format/mpic.h"
 
 #include <stdio.h>

@@ -321,7 +321,8 @@ static void alltoallv(struct program *p, unsigned r, double at, unsigned unit, u
 				   .line = line});
 }
 
-/* Rank 0 calls from line 1 in the first operation of each pair, from line 2 in the second; the others send more in it. */
+/* Rank 0 calls from line 1 in the first operation of each pair, from line 2 in the second; the others send more in
+ * it. */
 static cJSON *two_sites(bool events, unsigned pairs)
 {
 	struct program *p = program_create(3, 1);

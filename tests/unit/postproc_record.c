@@ -1,4 +1,5 @@
-/* postproc_record.c - what the record says of itself: holes in it, what this program does not know, what tracing cost. */
+/* postproc_record.c - what the record says of itself: holes in it, what this program does not know, what tracing
+ * cost. */
 #include "step_analysis.h"
 
 #include <criterion/criterion.h>
@@ -178,7 +179,7 @@ Test(record, the_tracer_s_own_time_is_neither_useful_nor_mpi)
 	cJSON *root = traced(900);
 	const cJSON *first = find(root, "per_rank", "rank", 0, NULL), *second = find(root, "per_rank", "rank", 1, NULL);
 	cr_expect_float_eq(field(first, "mpi_s"), 1000e-6, 1e-9);
-	cr_expect_float_eq(field(first, "tracing_s"), 5e-6, 1e-9);	/* 100 calls of 50 ns */
+	cr_expect_float_eq(field(first, "tracing_s"), 5e-6, 1e-9);    /* 100 calls of 50 ns */
 	cr_expect_float_eq(field(second, "tracing_s"), 905e-6, 1e-9); /* 100 of 50 ns, and the slow ones */
 	cr_expect_float_eq(field(first, "useful_s"), 8995e-6, 1e-9);
 	cr_expect_float_eq(field(second, "useful_s"), 8095e-6, 1e-9);
