@@ -35,6 +35,7 @@ static struct rank_row read_rank(const cJSON *row, size_t index)
 		.useful_s = at_least_zero(json_number(row, "useful_s")),
 		.mpi_s = at_least_zero(json_number(row, "mpi_s")),
 		.wait_s = at_least_zero(json_number(row, "wait_s")),
+		.tracing_s = json_number(row, "tracing_s"),
 		.bytes_out = json_number(row, "bytes_out"),
 		.end = read_end(row),
 		.exit_status = json_number(row, "exit_status"),

@@ -20,6 +20,7 @@ struct rank_row {
 	long rank;
 	const char *node;		/* "" when unknown */
 	double useful_s, mpi_s, wait_s; /* wait is a part of mpi; never NAN, never negative */
+	double tracing_s;		/* beside them; NAN when not known */
 	double bytes_out;		/* NAN when unknown */
 	enum rank_end end;
 	double exit_status; /* as a shell tells it; NAN when unknown */

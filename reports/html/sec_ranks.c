@@ -29,9 +29,10 @@ static void write_row(struct page *p, const struct rank_row *r, double full_s)
 	put(p, "</td><td class=\"wide\">");
 	put_time_bar(p, r->useful_s, r->mpi_s, r->wait_s, full_s);
 	put(p,
-	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
-	    "class=\"n\">%s</td></tr>\n",
-	    fmt_time(r->useful_s).s, fmt_time(r->mpi_s).s, fmt_time(r->wait_s).s, fmt_bytes(r->bytes_out).s);
+	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td>"
+	    "<td class=\"n\">%s</td></tr>\n",
+	    fmt_time(r->useful_s).s, fmt_time(r->mpi_s).s, fmt_time(r->wait_s).s, fmt_time(r->tracing_s).s,
+	    fmt_bytes(r->bytes_out).s);
 }
 
 static void begin_rows(struct page *p, const char *caption)
@@ -42,6 +43,7 @@ static void begin_rows(struct page *p, const char *caption)
 	    "<th scope=\"col\">node</th><th scope=\"col\"></th><th scope=\"col\" "
 	    "class=\"n\">useful</th>"
 	    "<th scope=\"col\" class=\"n\">MPI</th><th scope=\"col\" class=\"n\">of it waiting</th>"
+	    "<th scope=\"col\" class=\"n\">tracing</th>"
 	    "<th scope=\"col\" class=\"n\">sent</th></tr></thead>\n<tbody>\n",
 	    caption);
 }
