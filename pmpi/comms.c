@@ -28,9 +28,9 @@ static struct entry {
 	struct mpic_rank_run run;
 	bool has_neighbors; /* they are known and defined */
 	struct comm_degree degree;
-	uint32_t next_free; /* index + 1 */
 } * entries, none = {.id = MPIC_NO_COMM, .rank = -1};
-static uint32_t nentries, free_list, next_id;
+static struct index_pool indices = {.max = COMMS_MAX};
+static uint32_t next_id;
 static struct handle_map by_handle = {.places = 2 * COMMS_MAX};
 static MPI_Group world_group;
 struct handle_cache comm_cache;
@@ -173,21 +173,6 @@ static void put_def(const struct entry *c, uint32_t op, uint32_t parent, bool in
 	stream_put_def(s, MPIC_DEF_COMM, head, sizeof(head), both, (uint32_t)(local_bytes + remote_bytes));
 }
 
-static bool new_entry(uint32_t *ret_index)
-{
-	if (entries == NULL)
-		return false;
-	if (free_list != 0) {
-		*ret_index = free_list - 1;
-		free_list = entries[*ret_index].next_free;
-		return true;
-	}
-	if (nentries == COMMS_MAX)
-		return false;
-	*ret_index = nentries++;
-	return true;
-}
-
 static void put_cache(MPI_Comm comm, const struct entry *c)
 {
 	handle_cache_put(&comm_cache, comm_bits(comm), c->id, (uint64_t)(uint32_t)c->rank | (uint64_t)c->size << 32,
@@ -198,7 +183,7 @@ static void put_cache(MPI_Comm comm, const struct entry *c)
 static struct entry *keep(MPI_Comm comm, const struct entry *fresh)
 {
 	uint32_t index;
-	if (!handle_map_find(&by_handle, comm_bits(comm), &index) && !new_entry(&index))
+	if (!handle_map_find(&by_handle, comm_bits(comm), &index) && !index_take(&indices, &index))
 		return &none;
 	entries[index] = *fresh;
 	if (!handle_map_put(&by_handle, comm_bits(comm), index))
@@ -354,10 +339,8 @@ void comm_freed(MPI_Comm comm)
 {
 	uint32_t index;
 	tables_lock();
-	if (handle_map_take(&by_handle, comm_bits(comm), &index)) {
-		entries[index].next_free = free_list;
-		free_list = index + 1;
-	}
+	if (handle_map_take(&by_handle, comm_bits(comm), &index))
+		index_give(&indices, index);
 	handle_cache_drop(&comm_cache, comm_bits(comm));
 	tables_unlock();
 }

@@ -67,6 +67,30 @@ bool handle_map_take(struct handle_map *m, uint64_t handle, uint32_t *ret_value)
 	return true;
 }
 
+bool index_take(struct index_pool *p, uint32_t *ret_index)
+{
+	if (p->free_list != 0) {
+		*ret_index = p->free_list - 1;
+		p->free_list = p->next[*ret_index];
+		return true;
+	}
+	if (p->used == p->max)
+		return false;
+	*ret_index = p->used++;
+	return true;
+}
+
+/* Without memory it is not handed out again. */
+void index_give(struct index_pool *p, uint32_t index)
+{
+	if (p->next == NULL)
+		p->next = memory_reserve(p->max * sizeof(*p->next));
+	if (p->next == NULL)
+		return;
+	p->next[index] = p->free_list;
+	p->free_list = index + 1;
+}
+
 static void put(struct handle_cached *p, uint64_t handle, uint32_t id, uint64_t a, uint64_t b)
 {
 	uint32_t seq = __atomic_load_n(&p->seq, __ATOMIC_RELAXED);

@@ -26,6 +26,17 @@ bool handle_map_put(struct handle_map *m, uint64_t handle, uint32_t value) HIDDE
 /* Find and erase. */
 bool handle_map_take(struct handle_map *m, uint64_t handle, uint32_t *ret_value) HIDDEN;
 
+/* Indices below max that are handed out, given back and handed out again. */
+struct index_pool {
+	uint32_t max;
+	uint32_t used;	    /* so many were ever handed out */
+	uint32_t free_list; /* index + 1 of the one given back last */
+	uint32_t *next;	    /* by index: the one given back before it; mapped at the first use */
+};
+
+bool index_take(struct index_pool *p, uint32_t *ret_index) HIDDEN;
+void index_give(struct index_pool *p, uint32_t index) HIDDEN;
+
 struct handle_cached {
 	uint32_t seq; /* odd while it changes */
 	uint32_t id;

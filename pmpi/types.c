@@ -27,9 +27,8 @@ static struct entry {
 	uint64_t size_bytes;
 	struct typesig sig;
 	uint32_t id;
-	uint32_t next_free; /* index + 1 */
 } * entries;
-static uint32_t nentries, free_list;
+static struct index_pool indices = {.max = TYPES_MAX};
 static struct handle_map by_handle = {.places = 2 * TYPES_MAX};
 struct handle_cache type_cache;
 
@@ -84,23 +83,7 @@ static bool new_entry(uint32_t *ret_index)
 {
 	if (entries == NULL)
 		entries = memory_reserve(TYPES_MAX * sizeof(*entries));
-	if (entries == NULL)
-		return false;
-	if (free_list != 0) {
-		*ret_index = free_list - 1;
-		free_list = entries[*ret_index].next_free;
-		return true;
-	}
-	if (nentries == TYPES_MAX)
-		return false;
-	*ret_index = nentries++;
-	return true;
-}
-
-static void free_entry(uint32_t index)
-{
-	entries[index].next_free = free_list;
-	free_list = index + 1;
+	return entries != NULL && index_take(&indices, ret_index);
 }
 
 /* From now on the handle means this. Where there is no room for it, it is asked for again. */
@@ -112,7 +95,7 @@ static void enter(MPI_Datatype type, uint64_t size_bytes, struct typesig sig, ui
 		return;
 	entries[index] = (struct entry){.size_bytes = size_bytes, .sig = sig, .id = id};
 	if (!have && !handle_map_put(&by_handle, type_bits(type), index)) {
-		free_entry(index);
+		index_give(&indices, index);
 		return;
 	}
 	handle_cache_put(&type_cache, type_bits(type), id, size_bytes, 0);
@@ -234,7 +217,7 @@ void type_freed(MPI_Datatype type)
 	uint32_t index;
 	tables_lock();
 	if (handle_map_take(&by_handle, type_bits(type), &index))
-		free_entry(index);
+		index_give(&indices, index);
 	handle_cache_drop(&type_cache, type_bits(type));
 	tables_unlock();
 }
