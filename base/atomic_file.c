@@ -3,14 +3,53 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum target { TARGET_FILE, TARGET_DEVICE, TARGET_OTHER };
+
+/* What a rename may replace is a file, or nothing yet. A device (/dev/null, a terminal, /dev/stdout on one) is
+ * written to as it is: who is root would replace it by a file otherwise. */
+static enum target target_of(const char *path)
+{
+	struct stat st;
+	bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+	if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+		return TARGET_FILE;
+	if (S_ISCHR(st.st_mode))
+		return TARGET_DEVICE;
+	return S_ISFIFO(st.st_mode) && !link ? TARGET_FILE : TARGET_OTHER; /* nobody waits for a reader */
+}
+
+static int open_device(struct atomic_file *ret_f, const char *path, struct error *e)
+{
+	struct atomic_file f = {.path = strdup(path)};
+	int fd = f.path != NULL ? open(path, O_RDWR | O_CLOEXEC | O_NOCTTY) : -1;
+	f.stream = fd >= 0 ? fdopen(fd, "w+") : NULL;
+	if (f.stream != NULL) {
+		*ret_f = f;
+		return 0;
+	}
+	int code = f.path != NULL ? -errno : -ENOMEM;
+	if (fd >= 0)
+		close(fd);
+	free(f.path);
+	return fail(e, code, "%s: cannot open: %s", path, strerror(-code));
+}
 
 int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *e)
 {
 	struct atomic_file f = {0};
 	int fd = -1;
+	enum target target = target_of(path);
+
+	if (target == TARGET_DEVICE)
+		return open_device(ret_f, path, e);
+	if (target == TARGET_OTHER)
+		return fail(e, -EINVAL, "%s: is not a file: name one, or one that is not there yet", path);
 
 	f.path = strdup(path);
 	if (f.path == NULL || asprintf(&f.temporary, "%s.%d.tmp", path, (int)getpid()) < 0) {
@@ -41,12 +80,12 @@ int atomic_file_commit(struct atomic_file *f, struct error *e)
 	int code = 0;
 	if (ferror(f->stream))
 		code = -EIO;
-	if (fflush(f->stream) != 0 || fsync(fileno(f->stream)) != 0)
+	if (fflush(f->stream) != 0 || (f->temporary != NULL && fsync(fileno(f->stream)) != 0))
 		code = -errno;
 	if (fclose(f->stream) != 0 && code == 0)
 		code = -errno;
 	f->stream = NULL;
-	if (code == 0 && rename(f->temporary, f->path) != 0)
+	if (code == 0 && f->temporary != NULL && rename(f->temporary, f->path) != 0)
 		code = -errno;
 	if (code != 0)
 		fail(e, code, "%s: cannot write: %s; nothing was left behind", f->path, strerror(-code));

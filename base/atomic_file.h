@@ -8,10 +8,11 @@
 struct atomic_file {
 	FILE *stream; /* write here */
 	char *path;
-	char *temporary;
+	char *temporary; /* NULL: a device, written to as it is */
 };
 
-/* Open a temporary file (mode 0644 less umask, O_CLOEXEC) in the directory of path. 0, or -errno with text. */
+/* Open a temporary file (mode 0644 less umask, O_CLOEXEC) in the directory of path; a character device itself. 0,
+ * or -errno with text; -EINVAL for directories, sockets and other disks. */
 int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *e);
 /* Flush, fsync, rename to path. On any failure the temporary file is removed. 0, or -errno with text. */
 int atomic_file_commit(struct atomic_file *f, struct error *e);

@@ -1,4 +1,5 @@
 /* base.c - the helpers keep their promises. */
+#include "base/atomic_file.h"
 #include "base/buf.h"
 #include "base/crc32c.h"
 #include "base/cursor.h"
@@ -8,6 +9,11 @@
 #include "base/vec.h"
 
 #include <criterion/criterion.h>
+#include <unistd.h>
+#include <sys/stat.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <errno.h>
 #include <math.h>
 
 Test(crc32c, gives_the_check_value_of_rfc_3720)
@@ -194,4 +200,31 @@ Test(units, the_terminal_shows_the_same_in_ascii)
 	expect_fmt(fmt_plain(fmt_time(NAN)), "-");
 	expect_fmt(fmt_plain(fmt_share(0.0001)), "< 0.1 %");
 	expect_fmt(fmt_plain(fmt_count(1e18)), "1,000,000,000,000,000,000");
+}
+
+/* ---- atomic files ---- */
+
+Test(atomic_file, a_device_is_written_to_and_stays_one)
+{
+	char dir[] = "/tmp/mpitrace-base-XXXXXX", path[64], fifo[64];
+	struct atomic_file f;
+	struct error e;
+	struct stat st;
+	cr_assert_not_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/out", dir);
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	cr_assert_eq(symlink("/dev/null", path), 0);
+	cr_assert_eq(atomic_file_open(&f, path, &e), 0);
+	fputs("nothing", f.stream);
+	cr_assert_eq(atomic_file_commit(&f, &e), 0);
+	cr_assert(lstat(path, &st) == 0 && S_ISLNK(st.st_mode));
+	cr_assert(stat(path, &st) == 0 && S_ISCHR(st.st_mode));
+	cr_assert_eq(atomic_file_open(&f, dir, &e), -EINVAL);
+	cr_assert_eq(mkfifo(fifo, 0600), 0); /* replaced: nobody is waited for */
+	cr_assert_eq(atomic_file_open(&f, fifo, &e), 0);
+	cr_assert_eq(atomic_file_commit(&f, &e), 0);
+	cr_assert(lstat(fifo, &st) == 0 && S_ISREG(st.st_mode));
+	unlink(path);
+	unlink(fifo);
+	rmdir(dir);
 }
