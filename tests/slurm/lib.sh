@@ -13,6 +13,10 @@ as_user() {
 	(cd "$CASE_DIR" && timeout --foreground 120 "$CLUSTER/run" --state "$STATE" "$@")
 }
 
+bigger_than() {
+	[ -f "$2" ] && [ "$(stat -c %s "$2")" -gt "$1" ]
+}
+
 as_admin() {
 	"$CLUSTER/run" --state "$STATE" --root "$@"
 }
