@@ -60,6 +60,8 @@ void mpic_close(struct mpic_file *f);
 int mpic_read_end(int fd, struct buf *ret_json, struct error *e);
 /* The order of blocks in struct mpic_file, for qsort() and bsearch(). */
 int mpic_compare_blocks(const void *left, const void *right);
+/* The first len_bytes of the payload of b, or -EBADMSG if it has less. */
+int mpic_read_head(const struct mpic_file *f, const struct mpic_block *b, uint8_t *ret_bytes, size_t len_bytes);
 /* Inflate the payload of b and append it to out (after clearing it). */
 int mpic_read(const struct mpic_file *f, const struct mpic_block *b, struct buf *out, struct error *e);
 
@@ -162,6 +164,9 @@ struct mpic_events {
 
 /* Start on a payload, which must stay until the last event. *ret_count = number of events. 0, -EBADMSG or -ENOMEM. */
 int mpic_events_begin(struct mpic_events *it, struct cursor payload, uint32_t *ret_count);
+/* From the first MPIC_EVENTS_HEAD_BYTES of a payload: how many events, and the exit of the event before the first. */
+#define MPIC_EVENTS_HEAD_BYTES 40u
+int mpic_events_peek(const void *payload, size_t len_bytes, uint32_t *ret_count, uint64_t *ret_begin_tick);
 /* 1 and *ret_event, 0 at the end, -EBADMSG. */
 int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event);
 void mpic_events_done(struct mpic_events *it);

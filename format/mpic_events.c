@@ -198,6 +198,17 @@ void mpic_events_parts(const void *payload, size_t len_bytes, size_t *ret_number
 		*ret_bits_at = (size_t)bits_at;
 }
 
+int mpic_events_peek(const void *payload, size_t len_bytes, uint32_t *ret_count, uint64_t *ret_begin_tick)
+{
+	struct cursor c = cursor_over(payload, len_bytes);
+	struct head h;
+	if (rd_head(&c, &h) < 0)
+		return -EBADMSG;
+	*ret_count = h.count;
+	*ret_begin_tick = h.begin_tick;
+	return 0;
+}
+
 static int rd_column(struct cursor *c, uint32_t len_bytes, struct cursor *ret_column)
 {
 	struct span s;

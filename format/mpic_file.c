@@ -180,3 +180,13 @@ int mpic_read(const struct mpic_file *f, const struct mpic_block *b, struct buf 
 		return fail(e, rc, "%s: offset %llu: %s", f->path, (unsigned long long)b->payload_offset, why.text);
 	return 0;
 }
+
+#define HEAD_PACKED_BYTES 1024u /* of which a head can be inflated: the tables of the first deflate block are shorter */
+
+int mpic_read_head(const struct mpic_file *f, const struct mpic_block *b, uint8_t *ret_bytes, size_t len_bytes)
+{
+	uint8_t packed[HEAD_PACKED_BYTES];
+	size_t n = b->packed_len_bytes < sizeof(packed) ? b->packed_len_bytes : sizeof(packed);
+	int rc = mpic_read_at(f->fd, b->payload_offset, packed, n);
+	return rc < 0 ? rc : pack_inflate_head(ret_bytes, len_bytes, (struct span){packed, n});
+}

@@ -114,3 +114,17 @@ int pack_inflate(struct buf *out, const void *packed, size_t packed_len_bytes, s
 		out->len_bytes += raw_len_bytes;
 	return rc;
 }
+
+int pack_inflate_head(uint8_t *ret_raw, size_t len_bytes, struct span packed)
+{
+	z_stream z = {0};
+	if (inflateInit2(&z, RAW_WINDOW_BITS) != Z_OK)
+		return -ENOMEM;
+	z.next_in = (Bytef *)(uintptr_t)packed.data;
+	z.avail_in = (uInt)packed.len_bytes;
+	z.next_out = ret_raw;
+	z.avail_out = (uInt)len_bytes;
+	inflate(&z, Z_SYNC_FLUSH);
+	inflateEnd(&z);
+	return z.avail_out == 0 ? 0 : -EBADMSG;
+}

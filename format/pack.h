@@ -16,3 +16,5 @@ int pack_deflate_parts(struct buf *out, const void *data, size_t len_bytes, size
 int pack_inflate(struct buf *out, const void *packed, size_t packed_len_bytes, size_t raw_len_bytes, struct error *e);
 /* The same into memory of the caller, not NULL. */
 int pack_inflate_to(uint8_t *ret_raw, size_t raw_len_bytes, struct span packed, struct error *e);
+/* The first len_bytes of what packed begins with (which may be cut): 0, -EBADMSG, -ENOMEM. */
+int pack_inflate_head(uint8_t *ret_raw, size_t len_bytes, struct span packed);

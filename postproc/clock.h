@@ -12,6 +12,24 @@ struct clock_result {
 	uint32_t nodes_unlinked;		    /* nodes that no two-way traffic ties to the first */
 };
 
+/* From tick on: ns + (tick - knot's tick) * rate. */
+struct clock_knot {
+	uint64_t tick;
+	double ns, rate; /* ns per tick */
+};
+
+struct clock_rule {
+	VEC(struct clock_knot) knots; /* ascending tick, at least one */
+};
+
+/* clock_node.c: the rule of one node from its samples, in order; zero: the step's on this node's monotonic clock. */
+int clock_rule_make(struct node *n, int64_t zero, struct clock_rule *ret_rule);
+/* Ticks of a process, and of its events, to nanoseconds. */
+void clock_convert(struct process *p, const struct clock_rule *r);
+/* Sort the samples of all nodes; the earliest as a date, ns since 1970: the step's zero. */
+int64_t clock_earliest(struct step *s);
+/* What this node's monotonic clock lacks to the date. */
+int64_t clock_median_offset(const struct node *n);
 /* clock_node.c: turn all ticks of the step into nanoseconds of each node's own real-time clock,
  * relative to the earliest sample of the step. */
 int clock_to_ns(struct step *s, struct error *e);

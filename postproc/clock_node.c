@@ -9,15 +9,6 @@
 
 #define THIN_NS 100000000 /* a sample's own error, some 100 ns, is then below 1 ppm */
 
-struct knot {
-	uint64_t tick;
-	double ns, rate; /* ns per tick from here on */
-};
-
-struct rule {
-	VEC(struct knot) knots;
-};
-
 static int by_tick(const void *a, const void *b)
 {
 	const struct mpic_clock *x = a, *y = b;
@@ -30,7 +21,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int64_t median_offset(const struct node *n)
+int64_t clock_median_offset(const struct node *n)
 {
 	int64_t *offsets = malloc((n->clock.n + 1) * sizeof(int64_t)), middle = 0;
 	if (offsets == NULL)
@@ -51,7 +42,7 @@ static double nominal_rate(const struct node *n)
 }
 
 /* Samples that go backwards are left out. */
-static int add_knots(const struct node *n, int64_t zero, struct rule *r)
+static int add_knots(const struct node *n, int64_t zero, struct clock_rule *r)
 {
 	const struct mpic_clock *last = NULL, *final = &n->clock.at[n->clock.n - 1];
 	for (size_t i = 0; i < n->clock.n; i++) {
@@ -60,7 +51,7 @@ static int add_knots(const struct node *n, int64_t zero, struct rule *r)
 			continue;
 		if (last != NULL && c->monotonic_ns - last->monotonic_ns < THIN_NS && c != final)
 			continue;
-		struct knot k = {c->tick, (double)(int64_t)((uint64_t)c->monotonic_ns - (uint64_t)zero), 0};
+		struct clock_knot k = {c->tick, (double)(int64_t)((uint64_t)c->monotonic_ns - (uint64_t)zero), 0};
 		if (vec_push(&r->knots, k) < 0)
 			return -ENOMEM;
 		last = c;
@@ -68,7 +59,7 @@ static int add_knots(const struct node *n, int64_t zero, struct rule *r)
 	return 0;
 }
 
-static void set_rates(const struct node *n, struct rule *r)
+static void set_rates(const struct node *n, struct clock_rule *r)
 {
 	size_t last = r->knots.n - 1;
 	for (size_t i = 0; i < last; i++)
@@ -82,10 +73,10 @@ static void set_rates(const struct node *n, struct rule *r)
 }
 
 /* zero: the step's zero on this node's monotonic clock. */
-static int make_rule(struct node *n, int64_t zero, struct rule *ret_rule)
+int clock_rule_make(struct node *n, int64_t zero, struct clock_rule *ret_rule)
 {
 	if (n->clock.n == 0) {
-		struct knot k = {0, 0, nominal_rate(n)};
+		struct clock_knot k = {0, 0, nominal_rate(n)};
 		return vec_push(&ret_rule->knots, k);
 	}
 	int code = add_knots(n, zero, ret_rule);
@@ -94,23 +85,23 @@ static int make_rule(struct node *n, int64_t zero, struct rule *ret_rule)
 	return code;
 }
 
-static int64_t to_ns(const struct rule *r, uint64_t tick, size_t *at)
+static int64_t to_ns(const struct clock_rule *r, uint64_t tick, size_t *at)
 {
 	while (*at > 0 && r->knots.at[*at].tick > tick)
 		--*at;
 	while (*at + 1 < r->knots.n && r->knots.at[*at + 1].tick <= tick)
 		++*at;
-	const struct knot *k = &r->knots.at[*at];
+	const struct clock_knot *k = &r->knots.at[*at];
 	double ns = k->ns + (double)(int64_t)(tick - k->tick) * k->rate;
 	return fabs(ns) < TIME_MAX_NS ? (int64_t)llround(ns) : 0;
 }
 
-static void convert(const struct rule *r, int64_t *time, size_t *at)
+static void convert(const struct clock_rule *r, int64_t *time, size_t *at)
 {
 	*time = *time == 0 ? TIME_ABSENT : to_ns(r, (uint64_t)*time, at);
 }
 
-static void convert_process(struct process *p, const struct rule *r)
+void clock_convert(struct process *p, const struct clock_rule *r)
 {
 	size_t at = 0;
 	for (size_t i = 0; i < p->events.n; i++) {
@@ -127,7 +118,7 @@ static void convert_process(struct process *p, const struct rule *r)
 }
 
 /* The step's zero: the earliest sample of any node, as a date. */
-static int64_t earliest(struct step *s)
+int64_t clock_earliest(struct step *s)
 {
 	int64_t zero = INT64_MAX;
 	for (size_t i = 0; i < s->nodes.n; i++) {
@@ -135,7 +126,7 @@ static int64_t earliest(struct step *s)
 		if (n->clock.n == 0)
 			continue;
 		vec_sort(&n->clock, by_tick);
-		int64_t date = (int64_t)((uint64_t)n->clock.at[0].monotonic_ns + (uint64_t)median_offset(n));
+		int64_t date = (int64_t)((uint64_t)n->clock.at[0].monotonic_ns + (uint64_t)clock_median_offset(n));
 		if (date < zero)
 			zero = date;
 	}
@@ -144,16 +135,16 @@ static int64_t earliest(struct step *s)
 
 int clock_to_ns(struct step *s, struct error *e)
 {
-	int64_t zero = earliest(s);
+	int64_t zero = clock_earliest(s);
 	int code = 0;
 	s->realtime_start_s = (double)zero / 1e9;
 	for (size_t i = 0; i < s->nodes.n && code == 0; i++) {
-		struct rule r = {0};
+		struct clock_rule r = {0};
 		struct node *n = &s->nodes.at[i];
-		code = make_rule(n, (int64_t)((uint64_t)zero - (uint64_t)median_offset(n)), &r);
+		code = clock_rule_make(n, (int64_t)((uint64_t)zero - (uint64_t)clock_median_offset(n)), &r);
 		for (size_t p = 0; p < s->processes.n && code == 0; p++)
 			if (s->processes.at[p]->node == i)
-				convert_process(s->processes.at[p], &r);
+				clock_convert(s->processes.at[p], &r);
 		vec_done(&r.knots);
 	}
 	return code < 0 ? fail(e, code, "out of memory while reading clocks") : 0;

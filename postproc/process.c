@@ -135,6 +135,11 @@ void process_done(struct process *p)
 	cJSON_Delete(p->meta);
 	free(p->library);
 	free(p->cpus);
+	for (size_t i = 0; i < p->threads.n; i++)
+{
+		vec_done(&p->threads.at[i].sig_of);
+		vec_done(&p->threads.at[i].literals);
+	}
 	vec_done(&p->threads);
 	vec_done(&p->sigs);
 	vec_done(&p->events);

@@ -45,6 +45,7 @@ struct sig {
 	uint64_t moved_bytes;	    /* of all of them, as every table counts them */
 	uint64_t parts;		    /* events that only continue the one before (call.continues) */
 	bool defined;
+	bool literal; /* of one event that carries it */
 };
 
 struct module_at {
@@ -89,6 +90,11 @@ struct thread {
 	uint64_t defs_missing; /* definitions that the tracer had no room for */
 	uint64_t slow_calls;   /* recorded on a slow path: a new signature, datatype or communicator */
 	uint64_t slow_ticks;   /* spent there, after the calls */
+	VEC(uint32_t) sig_of;  /* signature id of the file -> index in process.sigs plus 1 */
+	VEC(uint32_t) literals; /* indices in process.sigs of the events that carry their own signature, in order */
+	uint32_t undefined;	/* the same of all events of which the definition is missing */
+	const struct mpic_block *blocks; /* of the thread in its file */
+	size_t nblocks;
 };
 
 /* Whom a process hears from and sends to in the neighbourhood collectives of one communicator. */
@@ -104,6 +110,7 @@ struct process {
 	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
 	double ns_per_tick;
 	double overhead_ns; /* estimated, per call; NaN: not known */
+	bool stream; /* events are not read here, but by stream/ */
 	bool have_exit;
 	int exit_status; /* wait status as of waitpid() */
 	char *library, *cpus;
@@ -160,6 +167,7 @@ struct world {
 };
 
 struct step {
+	bool stream; /* see step_load_heads() */
 	VEC(struct node) nodes;
 	VEC(struct process *) processes; /* all that were read */
 	struct process **ranks;		 /* by world rank; NULL: not seen */
@@ -184,6 +192,8 @@ struct step {
  * -ENOENT no .mpic at all, -EBADMSG damaged or foreign, -EINVAL files that do not belong together.
  * The caller owns *ret_step until step_done(). */
 int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e);
+/* The same without events: stream/ reads those. */
+int step_load_heads(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e);
 void step_done(struct step *s);
 
 /* Note why the record is not complete (printf style). */

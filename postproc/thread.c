@@ -99,6 +99,7 @@ static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *inde
 			    .site = NONE,
 			    .object = NONE,
 			    .defined = true,
+			    .literal = true,
 			    .calls = 1};
 	struct buf words = {0};
 	buf_bytes(&words, ev->extra, ev->nextra * sizeof(*ev->extra));
@@ -255,6 +256,54 @@ static int totals_from_events(struct process *p, uint32_t thread)
 	return 0;
 }
 
+/* For stream/: events that carry their own signature get it now, all others later. */
+static int read_literals(struct reader *r, const struct mpic_block *blocks, size_t n)
+{
+	struct thread *t = &r->p->threads.at[r->thread];
+	bool any = false;
+	for (size_t i = 0; i < r->p->sigs.n && !any; i++)
+		any = r->p->sigs.at[i].thread == r->thread && r->p->sigs.at[i].call.literal_follows;
+	uint64_t expected = 0;
+	for (size_t i = 0; i < n && any; i++) {
+		_cleanup_buf_ struct buf payload = {0};
+		struct mpic_event ev;
+		uint32_t count, index;
+		if (blocks[i].kind != MPIC_EVENTS)
+			continue;
+		if (blocks[i].seq != expected++ || mpic_read(r->f, &blocks[i], &payload, NULL) < 0 ||
+		    mpic_events_begin(&r->events, cursor_over(payload.data, payload.len_bytes), &count) < 0)
+			return 0;
+		while (mpic_events_next(&r->events, &ev) == 1) {
+			struct sig *sig = sig_at(r, ev.sig, &index);
+			if (sig == NULL)
+				return -ENOMEM;
+			if (!sig->defined || !sig->call.literal_follows || ev.nextra < 2)
+				continue;
+			int code = own_sig(r, &ev, &index);
+			if (code == -ENOMEM || (code == 0 && vec_push(&t->literals, index) < 0))
+				return -ENOMEM;
+			if (code < 0)
+				return 0;
+		}
+	}
+	return 0;
+}
+
+static int keep_for_stream(struct reader *r, const struct mpic_block *blocks, size_t n)
+{
+	struct thread *t = &r->p->threads.at[r->thread];
+	struct sig undefined = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .object = NONE};
+	int code = read_literals(r, blocks, n);
+	if (code < 0 || vec_push(&r->p->sigs, undefined) < 0)
+		return -ENOMEM;
+	t->undefined = (uint32_t)r->p->sigs.n - 1;
+	memcpy(&t->sig_of, &r->sig_of, sizeof(t->sig_of));
+	memset(&r->sig_of, 0, sizeof(r->sig_of));
+	t->blocks = blocks;
+	t->nblocks = n;
+	return 0;
+}
+
 int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, const struct mpic_block *blocks,
 		size_t n, struct error *e)
 {
@@ -264,10 +313,12 @@ int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, c
 		code = read_all_defs(&r, blocks, n);
 	if (code == 0)
 		code = read_profile(&r, blocks, n);
-	if (code == 0)
+	if (code == 0 && !p->stream)
 		code = read_all_events(&r, blocks, n);
-	if (code == 0)
+	if (code == 0 && !p->stream)
 		code = totals_from_events(p, thread);
+	if (code == 0 && p->stream)
+		code = keep_for_stream(&r, blocks, n);
 	vec_done(&r.sig_of);
 	mpic_events_done(&r.events);
 	return code < 0 ? fail(e, code, "%s: process %u, thread %u: %s", f->path, p->index, thread, strerror(-code))

@@ -1,0 +1,54 @@
+/* slab.h - many small things of one size that come and go. Freed ones are used again; memory goes back with slab_done().
+ * One thread at a time. A slab is made by SLAB(T). */
+#pragma once
+
+#include "base/vec.h"
+
+#define SLAB_BYTES 65536u
+
+struct slab {
+	size_t size; /* of one, at least that of a pointer */
+	void *free;  /* each points to the next */
+	VEC(char *) blocks;
+	size_t used; /* bytes of the last block */
+	size_t live; /* things in use */
+};
+
+#define SLAB(T) ((struct slab){.size = (sizeof(T) + 15) / 16 * 16, .used = SLAB_BYTES})
+
+/* Not cleared; NULL without memory. */
+static inline void *slab_take(struct slab *s)
+{
+	void *x = s->free;
+	if (x != NULL) {
+		memcpy(&s->free, x, sizeof(s->free));
+	} else {
+		if (s->used + s->size > SLAB_BYTES) {
+			char *block = malloc(SLAB_BYTES);
+			if (block == NULL || vec_push(&s->blocks, block) < 0) {
+				free(block);
+				return NULL;
+			}
+			s->used = 0;
+		}
+		x = s->blocks.at[s->blocks.n - 1] + s->used;
+		s->used += s->size;
+	}
+	s->live++;
+	return x;
+}
+
+static inline void slab_give(struct slab *s, void *x)
+{
+	memcpy(x, &s->free, sizeof(s->free));
+	s->free = x;
+	s->live--;
+}
+
+static inline void slab_done(struct slab *s)
+{
+	for (size_t i = 0; i < s->blocks.n; i++)
+		free(s->blocks.at[i]);
+	vec_done(&s->blocks);
+	s->free = NULL;
+}

@@ -1,0 +1,532 @@
+/* calls.c - walks each rank's events as the MPI library saw the calls: requests, messages, collectives. */
+#include "postproc/comms.h"
+#include "postproc/stream/stream.h"
+
+/* One event at hand. */
+struct walk {
+	struct shard *sh;
+	struct stream *st;
+	struct lane *lane;
+	struct rank_stream *rank;
+	struct process *p;
+	const struct sig *sig;
+	uint32_t sig_at, status;
+	struct moment call; /* where what it starts and completes is noted */
+	struct wait *wait;  /* of it, or NULL so far */
+};
+
+/* ---- requests: a thread's in order of its serial numbers; pages that are over are freed ---- */
+
+static struct request over = {.sig = NONE}; /* stands for all that are over: nothing is done with it */
+
+static struct request *request_start(struct walk *w)
+{
+	struct requests_of *r = &w->lane->requests;
+	size_t place = r->count % REQUESTS_PAGE;
+	if (place == 0) {
+		struct request_page *page = slab_take(&w->sh->pages);
+		if (page == NULL || vec_push(&r->pages, page) < 0)
+			return NULL;
+		page->live = 0;
+		r->last = page;
+	}
+	struct request *q = &r->last->at[place];
+	*q = (struct request){.sig = w->sig_at};
+	r->last->live++;
+	r->count++;
+	return q;
+}
+
+static struct request *request_find(const struct requests_of *r, uint64_t serial)
+{
+	if (serial >= r->count)
+		return NULL;
+	struct request_page *page = r->pages.at[serial / REQUESTS_PAGE];
+	return page == NULL ? &over : &page->at[serial % REQUESTS_PAGE];
+}
+
+static void request_over(struct walk *w, struct requests_of *r, uint64_t serial, struct request *q)
+{
+	struct request_page *page = r->pages.at[serial / REQUESTS_PAGE];
+	if (q == &over || q->sig == NONE)
+		return;
+	q->sig = NONE;
+	if (--page->live == 0 && page != r->last) {
+		r->pages.at[serial / REQUESTS_PAGE] = NULL;
+		slab_give(&w->sh->pages, page);
+	}
+}
+
+typedef int (*request_visit)(struct walk *w, uint32_t i, struct request *q);
+
+static struct lane *lane_of_thread(const struct walk *w, uint32_t thread)
+{
+	struct lane *first = &w->st->lanes[w->rank->first_lane];
+	for (uint32_t i = 0; i < w->rank->nlanes; i++)
+		if (first[i].thread == thread)
+			return &first[i];
+	return NULL;
+}
+
+static int visit_requests(struct walk *w, request_visit visit, bool ends)
+{
+	struct sig_run run;
+	uint32_t index = 0, i = 0;
+	while (sig_next_run(&w->sig->call, &index, &run) == 1) {
+		struct lane *owner = run.other_thread ? lane_of_thread(w, run.thread) : w->lane;
+		struct requests_of *r = owner != NULL ? &owner->requests : NULL;
+		uint64_t known = r != NULL ? r->count : 0;
+		uint64_t serial = run.absolute || run.other_thread ? run.value : w->lane->requests.count - run.value;
+		for (uint32_t k = 0; k < run.count && k <= known; k++, i++) {
+			struct request *q = r != NULL ? request_find(r, serial) : NULL;
+			int code = visit(w, i, q);
+			if (code < 0)
+				return code;
+			if (ends && q != NULL && !q->persistent)
+				request_over(w, r, serial, q);
+			serial += run.descending ? -1ull : 1;
+		}
+	}
+	return 0;
+}
+
+/* ---- messages ---- */
+
+/* Does a message go to or come from somebody of this world? Counts if not. */
+static bool is_real(struct walk *w, int32_t peer, bool known_comm)
+{
+	if (peer == SIG_PROC_NULL)
+		w->sh->counts.proc_null++;
+	else if (!known_comm || peer == COMM_OUTSIDE)
+		w->sh->counts.outside++;
+	else
+		return peer >= 0 ? (uint32_t)peer < w->st->step->nranks : peer == SIG_ANY;
+	return false;
+}
+
+static uint32_t same_comm(const struct walk *w, uint32_t comm)
+{
+	return w->st->step->comms.at[comm].same;
+}
+
+static struct wait *wait_of(struct walk *w)
+{
+	if (w->wait == NULL)
+		w->wait = wait_begin(w->sh, w->lane->rank, w->sig->site, &w->call);
+	return w->wait;
+}
+
+static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bool started, struct send **ret_send)
+{
+	*ret_send = NULL;
+	if (sig->peer == SIG_ANY || !is_real(w, sig->peer, sig->comm != NONE))
+		return 0;
+	struct send *x = slab_take(&w->sh->sends);
+	if (x == NULL)
+		return -ENOMEM;
+	*x = (struct send){.start = w->call,
+			   .done = {.at = NOWHERE},
+			   .bytes = sig->bytes,
+			   .rank = w->lane->rank,
+			   .peer = (uint32_t)sig->peer,
+			   .comm = same_comm(w, sig->comm),
+			   .sig = sig_at,
+			   .tag = sig->call.tag,
+			   .flags = (uint16_t)(((sig->call.flags & SIG_SYNCHRONOUS) != 0 ? SENT_SYNCHRONOUS : 0) |
+					       (sig->call.partitioned ? SENT_PARTITIONED : 0) |
+					       (started ? SENT_STARTED : 0))};
+	*ret_send = x;
+	return match_send(w->sh, x);
+}
+
+static int end_send(struct walk *w, struct send *x)
+{
+	x->done = w->call;
+	x->wait = wait_of(w);
+	if (x->wait == NULL)
+		return -ENOMEM;
+	x->wait->open++;
+	return match_send_over(w->sh, x);
+}
+
+static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bool blocking, struct recv **ret_recv)
+{
+	bool pair = sig->call.shape == SIG_SENDRECV;
+	bool known = blocking && (sig->call.flags & SIG_SIZED) != 0;
+	bool wild = (sig->call.flags & (SIG_ANY_SOURCE | SIG_ANY_TAG)) != 0;
+	*ret_recv = NULL;
+	if (!is_real(w, sig->recv_peer, sig->comm != NONE))
+		return 0;
+	struct recv *r = slab_take(&w->sh->recvs);
+	if (r == NULL)
+		return -ENOMEM;
+	*r = (struct recv){.start = w->call,
+			   .done = {.at = NOWHERE},
+			   .bytes = sig->recv_bytes,
+			   .order = w->rank->recvs++,
+			   .rank = w->lane->rank,
+			   .comm = same_comm(w, sig->comm),
+			   .sig = sig_at,
+			   .peer = wild && !known ? SIG_ANY : sig->recv_peer,
+			   .tag = pair ? sig->call.recv_tag : sig->call.tag,
+			   .flags = (uint16_t)((wild && !known ? RECV_WILD : 0) |
+					       (sig->call.partitioned ? SENT_PARTITIONED : 0))};
+	*ret_recv = r;
+	return match_post(w->sh, r);
+}
+
+static int end_recv(struct walk *w, struct recv *r)
+{
+	r->done = w->call;
+	r->wait = wait_of(w);
+	if (r->wait == NULL)
+		return -ENOMEM;
+	r->wait->open++;
+	return match_over(w->sh, r);
+}
+
+/* ---- collectives ---- */
+
+static struct comm_use *use_of(struct walk *w, uint32_t comm)
+{
+	struct rank_stream *r = w->rank;
+	for (size_t i = 0; i < r->comms.n; i++)
+		if (r->comms.at[i].comm == comm) {
+			if (i > 0) { /* the next lookup is probably of the same */
+				struct comm_use first = r->comms.at[0];
+				r->comms.at[0] = r->comms.at[i];
+				r->comms.at[i] = first;
+			}
+			return &r->comms.at[0];
+		}
+	return vec_push(&r->comms, (struct comm_use){.comm = comm}) < 0 ? NULL : &r->comms.at[r->comms.n - 1];
+}
+
+static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, uint32_t channel, uint32_t k,
+		      struct part **ret_part)
+{
+	struct part part = {.start = w->call,
+			    .done = {.at = NOWHERE},
+			    .rank = w->lane->rank,
+			    .sig = sig_at,
+			    .until_ns = INT64_MIN,
+			    .causer_rank = NONE};
+	*ret_part = meet_enter(w->sh, same_comm(w, sig->comm), channel, k, &part);
+	return *ret_part == NULL ? -ENOMEM : 0;
+}
+
+static int start_coll_call(struct walk *w, const struct sig *sig, uint32_t sig_at, struct part **ret_part)
+{
+	*ret_part = NULL;
+	if (sig->comm == NONE || sig->call.coll == COLL_NONE)
+		return 0;
+	struct comm_use *use = use_of(w, same_comm(w, sig->comm));
+	return use == NULL ? -ENOMEM : start_coll(w, sig, sig_at, 0, use->colls++, ret_part);
+}
+
+static int end_coll(struct walk *w, struct part *p)
+{
+	p->done = w->call;
+	p->wait = wait_of(w);
+	if (p->wait == NULL)
+		return -ENOMEM;
+	p->wait->open++;
+	return meet_leave(w->sh, p);
+}
+
+/* A call that is over when it returns. */
+static int do_blocking(struct walk *w)
+{
+	const struct sig *sig = w->sig;
+	struct send *x = NULL;
+	struct recv *r = NULL;
+	struct part *p = NULL;
+	int code = 0;
+	if (sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV)
+		code = start_send(w, sig, w->sig_at, false, &x);
+	if (code == 0 && (sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV))
+		code = start_recv(w, sig, w->sig_at, true, &r);
+	if (code == 0 && sig->call.shape == SIG_COLL)
+		code = start_coll_call(w, sig, w->sig_at, &p);
+	if (code == 0 && x != NULL)
+		code = end_send(w, x);
+	if (code == 0 && r != NULL)
+		code = end_recv(w, r);
+	if (code == 0 && p != NULL)
+		code = end_coll(w, p);
+	return code;
+}
+
+/* A persistent request's operation begins anew with each start; any other's with the call itself. */
+static int activate(struct walk *w, struct request *q)
+{
+	const struct sig *sig = &w->p->sigs.at[q->sig];
+	enum sig_shape shape = sig->call.shape;
+	int code = 0;
+	q->active = true;
+	if (shape == SIG_SEND || shape == SIG_SENDRECV)
+		code = start_send(w, sig, q->sig, q->persistent, &q->send);
+	if (code == 0 && (shape == SIG_RECV || shape == SIG_SENDRECV))
+		code = start_recv(w, sig, q->sig, false, &q->recv);
+	if (code == 0 && shape == SIG_COLL && q->persistent && q->channel != 0)
+		code = start_coll(w, sig, q->sig, q->channel, q->starts++, &q->part);
+	else if (code == 0 && shape == SIG_COLL && !q->persistent)
+		code = start_coll_call(w, sig, q->sig, &q->part);
+	return code;
+}
+
+static int do_start_request(struct walk *w)
+{
+	struct request *q = request_start(w);
+	if (q == NULL)
+		return -ENOMEM;
+	q->persistent = (w->sig->call.flags & SIG_PERSISTENT) != 0;
+	if (!q->persistent)
+		return activate(w, q);
+	if (w->sig->call.shape != SIG_COLL || w->sig->comm == NONE)
+		return 0;
+	struct comm_use *use = use_of(w, same_comm(w, w->sig->comm));
+	if (use == NULL)
+		return -ENOMEM;
+	q->channel = 1 + use->channels++;
+	return 0;
+}
+
+static int start_one(struct walk *w, uint32_t i, struct request *q)
+{
+	(void)i;
+	if (q == NULL || !q->persistent) {
+		w->sh->counts.unknown_requests++;
+		return 0;
+	}
+	return activate(w, q);
+}
+
+/* Only messages are cancelled: of other requests the flag is what the MPI library happened to leave there (Open
+ * MPI does not set that of files). */
+static void take_status(struct walk *w, struct request *q, const struct sig_status *status)
+{
+	const struct sig *sig = q->sig == NONE ? NULL : &w->p->sigs.at[q->sig];
+	if (sig == NULL)
+		return;
+	if (sig->call.shape == SIG_IO && sig->object != NONE && status->bytes < sig->call.bytes)
+		w->sh->unread[sig->object] += sig->call.bytes - status->bytes;
+	bool message = sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV;
+	if (status->cancelled && message) {
+		if (q->send != NULL)
+			q->send->flags |= SENT_CANCELLED;
+		if (q->recv != NULL)
+			q->recv->cancelled = true;
+		w->sh->counts.cancelled++;
+	} else if (q->recv != NULL) {
+		q->recv->peer = comms_peer(&w->st->step->comms.at[sig->comm], status->source);
+		q->recv->tag = status->tag;
+		q->recv->bytes = status->bytes;
+	}
+}
+
+static int complete_one(struct walk *w, uint32_t i, struct request *q)
+{
+	struct sig_status status;
+	bool has_status = false;
+	int code = 0;
+	if (w->status < w->sig->call.nlist) {
+		sig_status_at(&w->sig->call, w->status, &status);
+		has_status = status.index == i;
+		w->status += has_status;
+	}
+	if (q == NULL || q == &over) {
+		w->sh->counts.unknown_requests += q == NULL;
+		return 0;
+	}
+	if (has_status)
+		take_status(w, q, &status);
+	if (q->send != NULL)
+		code = end_send(w, q->send);
+	if (q->recv != NULL && code == 0)
+		code = end_recv(w, q->recv);
+	if (q->part != NULL && code == 0)
+		code = end_coll(w, q->part);
+	q->send = NULL;
+	q->recv = NULL;
+	q->part = NULL;
+	q->active = q->cancelling = false;
+	return code;
+}
+
+/* A receive that was asked to be cancelled and is freed without a wait: no status will say so, but nobody expects a
+ * message. */
+static int free_one(struct walk *w, uint32_t i, struct request *q)
+{
+	int code = 0;
+	(void)i;
+	if (q == NULL || q == &over)
+		return 0;
+	if (q->active && q->cancelling && q->recv != NULL) {
+		q->recv->cancelled = true;
+		w->sh->counts.cancelled++;
+	}
+	if (q->send != NULL)
+		code = match_send_over(w->sh, q->send);
+	if (q->recv != NULL && code == 0)
+		code = match_over(w->sh, q->recv);
+	q->send = NULL;
+	q->recv = NULL;
+	q->active = q->persistent = false;
+	return code;
+}
+
+static int cancel_one(struct walk *w, uint32_t i, struct request *q)
+{
+	(void)w, (void)i;
+	if (q != NULL && q != &over)
+		q->cancelling = true;
+	return 0;
+}
+
+static bool is_call(const struct walk *w, const char *name)
+{
+	return w->sig->op != NONE && strcmp(w->st->step->ops.at[w->sig->op], name) == 0;
+}
+
+static int do_event(struct walk *w)
+{
+	const struct sig_call *c = &w->sig->call;
+	if (!w->sig->defined)
+		return 0;
+	/* A long call is recorded as several events; what they complete, the first of them waited for. */
+	if (c->continues)
+		w->call = w->lane->head;
+	else
+		w->lane->head = w->call;
+	if ((c->flags & SIG_STARTS_REQUEST) != 0)
+		return do_start_request(w);
+	if ((c->flags & SIG_FAILED) != 0 && c->shape != SIG_COMPLETE) {
+		w->sh->counts.failed++;
+		return 0;
+	}
+	switch (c->shape) {
+	case SIG_START:
+		return visit_requests(w, start_one, false);
+	case SIG_COMPLETE:
+		w->status = 0;
+		return (c->flags & SIG_POLLS) != 0 ? 0 : visit_requests(w, complete_one, true);
+	case SIG_REQUEST:
+		return is_call(w, "MPI_Request_free") ? visit_requests(w, free_one, true)
+		       : is_call(w, "MPI_Cancel")     ? visit_requests(w, cancel_one, false)
+						      : 0;
+	case SIG_SEND:
+	case SIG_RECV:
+	case SIG_SENDRECV:
+	case SIG_COLL:
+		return do_blocking(w);
+	default:
+		return 0;
+	}
+}
+
+/* Requests and messages are counted, so of nothing that comes after a lost event is it known what it belongs to. */
+static bool is_understood(const struct lane *l, int64_t start_ns)
+{
+	const struct thread *t = &l->process->threads.at[l->thread];
+	return t->lost == 0 || t->lost_from_ns == TIME_ABSENT || start_ns < t->lost_from_ns;
+}
+
+static int walk_event(struct walk *w, struct lane *l, uint32_t at)
+{
+	w->lane = l;
+	w->sig_at = l->sig[at];
+	w->sig = &w->p->sigs.at[w->sig_at];
+	w->wait = NULL;
+	w->call = (struct moment){l->start_ns[at], l->end_ns[at], {w->st->window, l->number, at}};
+	return is_understood(l, l->start_ns[at]) ? do_event(w) : 0;
+}
+
+/* Several threads make one line of events, in order of their starts. */
+static int walk_merged(struct walk *w)
+{
+	struct lane *lanes = &w->st->lanes[w->rank->first_lane];
+	for (uint32_t i = 0; i < w->rank->nlanes; i++)
+		lanes[i].at = 0;
+	for (;;) {
+		struct lane *best = NULL;
+		for (uint32_t i = 0; i < w->rank->nlanes; i++) {
+			struct lane *l = &lanes[i];
+			if (l->at < l->n && (best == NULL || l->start_ns[l->at] < best->start_ns[best->at]))
+				best = l;
+		}
+		if (best == NULL)
+			return 0;
+		int code = walk_event(w, best, best->at++);
+		if (code < 0)
+			return code;
+	}
+}
+
+static int walk_rank(struct shard *sh, uint32_t rank)
+{
+	struct stream *st = sh->stream;
+	struct walk w = {.sh = sh, .st = st, .rank = &st->ranks[rank], .p = st->step->ranks[rank]};
+	int64_t end = st->starts[st->window + 1];
+	for (uint32_t i = 0; i < w.rank->nlanes; i++) {
+		struct lane *l = &st->lanes[w.rank->first_lane + i];
+		int code = lane_window(l, end);
+		if (code < 0)
+			return code;
+	}
+	if (w.rank->nlanes > 1)
+		return walk_merged(&w);
+	struct lane *l = &st->lanes[w.rank->first_lane];
+	for (uint32_t i = 0; w.rank->nlanes == 1 && i < l->n; i++) {
+		int code = walk_event(&w, l, i);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+void calls_window(struct shard *sh)
+{
+	for (uint32_t r = sh->first_rank; r < sh->end_rank && sh->code == 0; r++)
+		if (sh->stream->step->ranks[r] != NULL)
+			sh->code = walk_rank(sh, r);
+}
+
+static bool is_whole(const struct process *p)
+{
+	for (size_t i = 0; i < p->threads.n; i++)
+		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
+			return false;
+	return p->bad_blocks == 0;
+}
+
+/* Requests that were neither completed nor freed: nothing more will be heard of their messages. */
+static int end_requests(struct shard *sh, uint32_t rank)
+{
+	struct rank_stream *r = &sh->stream->ranks[rank];
+	const struct process *p = sh->stream->step->ranks[rank];
+	bool leaks = p->finalized && is_whole(p);
+	for (uint32_t t = 0; t < r->nlanes; t++) {
+		struct requests_of *q = &sh->stream->lanes[r->first_lane + t].requests;
+		for (uint64_t i = 0; i < q->count; i++) {
+			struct request_page *page = q->pages.at[i / REQUESTS_PAGE];
+			struct request *at = page == NULL ? NULL : &page->at[i % REQUESTS_PAGE];
+			if (at == NULL || at->sig == NONE)
+				continue;
+			if (at->send != NULL && match_send_over(sh, at->send) < 0)
+				return -ENOMEM;
+			if (!leaks || (!at->active && !at->persistent))
+				continue;
+			r->leaked++;
+			r->leak_site = p->sigs.at[at->sig].site;
+		}
+	}
+	return 0;
+}
+
+void calls_end(struct shard *sh)
+{
+	for (uint32_t r = sh->first_rank; r < sh->end_rank && sh->code == 0; r++)
+		if (sh->stream->step->ranks[r] != NULL)
+			sh->code = end_requests(sh, r);
+}

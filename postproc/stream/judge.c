@@ -1,0 +1,178 @@
+/* judge.c - what each call waited for, by Scalasca's definitions (docs/SEMANTICS.md, wait states). One call that
+ * completes many messages waits for the latest, not for their sum; a late receiver counts where no sender was late. */
+#include "postproc/stream/stream.h"
+
+struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call)
+{
+	struct wait *w = slab_take(&sh->waits);
+	if (w != NULL)
+		*w = (struct wait){.call = *call, .rank = rank, .site = site};
+	return w;
+}
+
+int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
+	      const struct moment *call, bool part)
+{
+	int64_t left = w->call.end_ns - w->call.start_ns - w->wait_ns; /* no call waits longer than it lasts */
+	if (ns > left && !part)
+		ns = left;
+	if (ns <= 0)
+		return 0;
+	struct waited x = {.call = w->call,
+			   .rank = w->rank,
+			   .site = w->site,
+			   .state = state,
+			   .ns = ns,
+			   .causer = causer,
+			   .part = part};
+	if (causer != NONE)
+		x.causer_call = *call;
+	if (!part)
+		w->wait_ns += ns;
+	return vec_push(&sh->waited, x);
+}
+
+int wait_close(struct shard *sh, struct wait *w)
+{
+	int code = 0;
+	if (--w->open > 0)
+		return 0;
+	if (w->sender_ns > 0) {
+		code = wait_note(sh, w, LATE_SENDER, w->sender_ns, w->sender_rank, &w->sender, false);
+		if (code == 0 && w->other_ns > 0)
+			code = wait_note(sh, w, LATE_SENDER_WRONG_ORDER, w->other_ns, w->sender_rank, &w->sender, true);
+	} else if (w->receiver_ns > 0) {
+		code = wait_note(sh, w, LATE_RECEIVER, w->receiver_ns, w->receiver_rank, &w->receiver, false);
+	}
+	slab_give(&sh->waits, w);
+	return code;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Only a send that was still there when the receive was started can have waited for it. */
+static void late_receiver(const struct send *x)
+{
+	struct wait *w = x->wait;
+	if (!x->met || x->done.end_ns < x->recv_start.start_ns)
+		return;
+	int64_t ns = least(x->done.end_ns, x->recv_start.start_ns) - x->done.start_ns;
+	if (ns <= w->receiver_ns)
+		return;
+	w->receiver_ns = ns;
+	w->receiver = x->recv_start;
+	w->receiver_rank = x->peer;
+}
+
+static int judge_send(struct shard *sh, struct send *x)
+{
+	int code = 0;
+	if (x->wait != NULL) {
+		late_receiver(x);
+		code = wait_close(sh, x->wait);
+	}
+	slab_give(&sh->sends, x);
+	return code;
+}
+
+/* ---- collectives ---- */
+
+static int64_t clip(const struct part *p, int64_t until_ns)
+{
+	return least(p->done.end_ns, until_ns) - p->done.start_ns;
+}
+
+static int all_for_all(struct shard *sh, const struct meet *m, struct part *p, enum wait_state waiting,
+		       enum wait_state completion)
+{
+	int64_t from = m->first_exit_ns > p->done.start_ns ? m->first_exit_ns : p->done.start_ns;
+	int code = wait_note(sh, p->wait, waiting, clip(p, m->last.call.start_ns), m->last.rank, &m->last.call, false);
+	return code < 0 ? code : wait_note(sh, p->wait, completion, p->done.end_ns - from, NONE, NULL, false);
+}
+
+static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
+{
+	const struct sig *sig = &sh->stream->step->ranks[p->rank]->sigs.at[p->sig];
+	const struct arrival *root = &m->root_arrival, *leaf = &m->first_leaf;
+	switch (m->coll) {
+	case COLL_BARRIER:
+		return all_for_all(sh, m, p, WAIT_AT_BARRIER, BARRIER_COMPLETION);
+	case COLL_ALLREDUCE:
+	case COLL_ALLGATHER:
+	case COLL_ALLGATHERV:
+	case COLL_ALLTOALL:
+	case COLL_ALLTOALLV:
+	case COLL_REDUCE_SCATTER:
+	case COLL_REDUCE_SCATTER_BLOCK:
+		return all_for_all(sh, m, p, WAIT_AT_NXN, NXN_COMPLETION);
+	case COLL_BCAST:
+	case COLL_SCATTER:
+	case COLL_SCATTERV:
+		if (root->rank == NONE || p->rank == root->rank || sig->peer == SIG_PROC_NULL)
+			return 0;
+		return wait_note(sh, p->wait, LATE_BROADCAST, clip(p, root->call.start_ns), root->rank, &root->call,
+				 false);
+	case COLL_REDUCE:
+	case COLL_GATHER:
+	case COLL_GATHERV:
+		if (p->rank != root->rank || leaf->rank == NONE)
+			return 0;
+		return wait_note(sh, p->wait, EARLY_REDUCE, clip(p, leaf->call.start_ns), leaf->rank, &leaf->call, false);
+	case COLL_SCAN:
+	case COLL_EXSCAN:
+		if (p->causer_rank == NONE)
+			return 0;
+		return wait_note(sh, p->wait, EARLY_SCAN, clip(p, p->until_ns), p->causer_rank, &p->causer, false);
+	default:
+		return 0;
+	}
+}
+
+static int judge_meet(struct shard *sh, struct meet *m)
+{
+	const struct meet *whole = m->whole;
+	bool whole_is_known = !whole->differs && whole->entered > 1 &&
+			      whole->entered == sh->stream->step->comms.at[whole->comm].here;
+	int code = 0;
+	for (struct part *p = m->parts, *next; p != NULL && code == 0; p = next) {
+		next = p->next;
+		if (p->wait != NULL && whole_is_known)
+			code = judge_part(sh, whole, p);
+		if (p->wait != NULL && code == 0)
+			code = wait_close(sh, p->wait);
+		slab_give(&sh->parts, p);
+	}
+	return code;
+}
+
+static void unlink_local(struct shard *sh, struct meet *m)
+{
+	struct meet **at = &sh->meet_table[index_mix((uint64_t)m->comm << 32 | m->channel, m->k) & (sh->meet_buckets - 1)];
+	while (*at != m)
+		at = &(*at)->link;
+	*at = m->link;
+	sh->nmeets--;
+	slab_give(&sh->meets, m);
+}
+
+void judge_window(struct shard *sh)
+{
+	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
+		struct mail *m = mail_from(sh, from);
+		for (size_t i = 0; i < m->judged.n && sh->code == 0; i++)
+			sh->code = judge_send(sh, m->judged.at[i]);
+		m->judged.n = 0;
+	}
+	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
+		struct mail *m = mail_from(sh, from);
+		for (size_t i = 0; i < m->decided.n && sh->code == 0; i++) {
+			sh->code = judge_meet(sh, m->decided.at[i]);
+			if (sh->code == 0)
+				unlink_local(sh, m->decided.at[i]);
+		}
+		m->decided.n = 0;
+	}
+}

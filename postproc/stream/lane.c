@@ -1,0 +1,200 @@
+/* lane.c - one thread's events, decoded as far as the window goes.
+ * Serial numbers of requests count events, so nothing after a hole can be understood: events stop at the first missing
+ * or broken block, and what was dropped is counted. */
+#include "postproc/stream/stream.h"
+
+#include <math.h>
+
+int64_t lane_ns(struct lane *l, uint64_t tick)
+{
+	const struct clock_rule *r = l->rule;
+	while (l->knot > 0 && r->knots.at[l->knot].tick > tick)
+		l->knot--;
+	while (l->knot + 1 < r->knots.n && r->knots.at[l->knot + 1].tick <= tick)
+		l->knot++;
+	const struct clock_knot *k = &r->knots.at[l->knot];
+	double ns = floor(k->ns + (double)(int64_t)(tick - k->tick) * k->rate + 0.5);
+	return fabs(ns) < TIME_MAX_NS ? (int64_t)ns : 0;
+}
+
+static struct thread *thread_of(struct lane *l)
+{
+	return &l->process->threads.at[l->thread];
+}
+
+static uint64_t count_events(struct lane *l, const struct mpic_block *b)
+{
+	uint32_t count;
+	if (mpic_read(l->file, b, &l->payload, NULL) < 0 ||
+	    mpic_events_begin(&l->events, cursor_over(l->payload.data, l->payload.len_bytes), &count) < 0)
+		return 0;
+	return count;
+}
+
+/* Of what comes after a hole only the number is known. */
+static void drop_rest(struct lane *l)
+{
+	struct thread *t = thread_of(l);
+	t->gap = true;
+	for (; l->block < l->last_block; l->block++)
+		t->left_out += count_events(l, l->block);
+}
+
+/* Begin the next block: 1, 0 at the end, -ENOMEM. */
+static int next_block(struct lane *l)
+{
+	uint32_t count;
+	while (l->block < l->last_block) {
+		if (l->block->seq != l->seq) {
+			drop_rest(l);
+			return 0;
+		}
+		int code = mpic_read(l->file, l->block, &l->payload, NULL);
+		if (code == 0)
+			code = mpic_events_begin(&l->events, cursor_over(l->payload.data, l->payload.len_bytes), &count);
+		if (code == -ENOMEM)
+			return code;
+		l->block++;
+		l->seq++;
+		if (code < 0) {
+			l->process->bad_blocks++;
+			drop_rest(l);
+			return 0;
+		}
+		if (count > 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* Look at the next event: l->more says whether there is one. */
+static int advance(struct lane *l)
+{
+	l->more = false;
+	for (;;) {
+		int code = mpic_events_next(&l->events, &l->next);
+		if (code == 1 && (l->next.exit_tick < l->next.enter_tick || l->next.exit_tick > INT64_MAX))
+			code = -EBADMSG;
+		if (code == 1) {
+			thread_of(l)->read++;
+			l->more = true;
+			l->next_start_ns = lane_ns(l, l->next.enter_tick);
+			return 0;
+		}
+		if (code < 0) {
+			l->process->bad_blocks++;
+			drop_rest(l);
+			return 0;
+		}
+		code = next_block(l);
+		if (code <= 0)
+			return code;
+	}
+}
+
+int lane_begin(struct lane *l)
+{
+	const struct thread *t = thread_of(l);
+	const struct mpic_block *b = t->blocks, *end = b + t->nblocks;
+	while (b < end && b->kind != MPIC_EVENTS)
+		b++;
+	l->block = b;
+	while (b < end && b->kind == MPIC_EVENTS)
+		b++;
+	l->last_block = b;
+	l->seen_calls = calloc(l->process->sigs.n + 1, sizeof(*l->seen_calls));
+	l->seen_ticks = calloc(l->process->sigs.n + 1, sizeof(*l->seen_ticks));
+	return l->seen_calls == NULL || l->seen_ticks == NULL ? -ENOMEM : 0;
+}
+
+static int make_room(struct lane *l)
+{
+	uint32_t cap = l->cap < 256 ? 256 : l->cap * 2;
+	size_t caps[5] = {l->cap, l->cap, l->cap, l->cap, l->cap};
+	if (vec_grow(&l->enter, &caps[0], cap, sizeof(*l->enter)) < 0 ||
+	    vec_grow(&l->leave, &caps[1], cap, sizeof(*l->leave)) < 0 ||
+	    vec_grow(&l->start_ns, &caps[2], cap, sizeof(*l->start_ns)) < 0 ||
+	    vec_grow(&l->end_ns, &caps[3], cap, sizeof(*l->end_ns)) < 0 ||
+	    vec_grow(&l->sig, &caps[4], cap, sizeof(*l->sig)) < 0)
+		return -ENOMEM;
+	l->cap = cap;
+	return 0;
+}
+
+/* The signature of an event: a literal one's own, or that of all events of which the definition was lost. */
+static uint32_t sig_of(struct lane *l, const struct mpic_event *ev)
+{
+	const struct thread *t = &l->process->threads.at[l->thread];
+	uint32_t at = ev->sig < t->sig_of.n && t->sig_of.at[ev->sig] != 0 ? t->sig_of.at[ev->sig] - 1 : t->undefined;
+	const struct sig *sig = &l->process->sigs.at[at];
+	if (sig->defined && sig->call.literal_follows && ev->nextra >= 2 && l->literal < t->literals.n)
+		return t->literals.at[l->literal++];
+	return at;
+}
+
+static uint64_t calls_of(const struct sig *sig, const struct mpic_event *ev)
+{
+	uint32_t literal_words = sig->literal ? sig->call.nwords : 0; /* what stands before */
+	if (!sig->defined || (sig->call.flags & SIG_POLLS) == 0 || ev->nextra <= literal_words)
+		return 1;
+	uint64_t calls = ev->extra[literal_words];
+	return calls < UINT32_MAX ? calls : UINT32_MAX;
+}
+
+static int keep(struct lane *l)
+{
+	const struct mpic_event *ev = &l->next;
+	uint32_t sig_at = sig_of(l, ev);
+	const struct sig *sig = &l->process->sigs.at[sig_at];
+	uint64_t calls = calls_of(sig, ev);
+	if (l->n == l->cap && make_room(l) < 0)
+		return -ENOMEM;
+	if (sig->defined && sig->call.continues)
+		calls = 0; /* more of the event before */
+	if (calls != 1 && vec_push(&l->extras, (struct lane_extra){l->n, calls}) < 0)
+		return -ENOMEM;
+	thread_of(l)->events += calls > 0;
+	l->seen_calls[sig_at] += calls;
+	l->seen_ticks[sig_at] += ev->exit_tick - ev->enter_tick;
+	l->enter[l->n] = ev->enter_tick;
+	l->leave[l->n] = ev->exit_tick;
+	l->start_ns[l->n] = l->next_start_ns;
+	l->end_ns[l->n] = lane_ns(l, ev->exit_tick);
+	if (l->end_ns[l->n] < l->next_start_ns)
+		l->end_ns[l->n] = l->next_start_ns;
+	l->sig[l->n++] = sig_at;
+	return 0;
+}
+
+int lane_window(struct lane *l, int64_t end_ns)
+{
+	int code = 0;
+	l->begin_tick = l->n > 0 ? l->leave[l->n - 1] : l->begin_tick;
+	l->n = 0;
+	l->extras.n = 0;
+	if (!l->begun) {
+		l->begun = true;
+		code = advance(l);
+	}
+	while (code == 0 && l->more && l->next_start_ns < end_ns) {
+		code = keep(l);
+		if (code == 0)
+			code = advance(l);
+	}
+	return code;
+}
+
+void lane_done(struct lane *l)
+{
+	mpic_events_done(&l->events);
+	buf_done(&l->payload);
+	free(l->enter);
+	free(l->leave);
+	free(l->start_ns);
+	free(l->end_ns);
+	free(l->sig);
+	free(l->seen_calls);
+	free(l->seen_ticks);
+	vec_done(&l->extras);
+	vec_done(&l->requests.pages);
+}

@@ -1,0 +1,444 @@
+/* match.c - which send belongs to which receive (MPI 3.1, 3.5, "Order"). Messages of one envelope (communicator, sender,
+ * receiver, tag) are received in the order in which they were sent, by the receives that got this envelope in the order
+ * in which those were posted. What a receive got is certain when it is completed: wildcards get their source then, and
+ * a cancelled one gets nothing. So a receive is met when it is over, those of its envelope posted before it are met,
+ * and no earlier wildcard that could have got the same message is still open. */
+#include "postproc/stream/stream.h"
+
+#define BUCKETS_MIN 256u
+#define IDLE_MIN 4096u
+
+struct envelope {
+	struct envelope *link;
+	uint32_t comm, src, dst;
+	int32_t tag;
+	bool partitioned;
+	bool ready, held; /* in a list of its shard or of the receiving rank */
+	struct send *send, *last_send; /* not met, oldest first */
+	struct recv *recv, *last_recv; /* not met, as posted */
+};
+
+/* ---- the table of envelopes ---- */
+
+static uint64_t hash_of(uint32_t comm, uint32_t src, uint32_t dst, int32_t tag)
+{
+	return index_mix((uint64_t)src << 32 | dst, (uint64_t)comm << 32 | (uint32_t)tag);
+}
+
+/* Another number of buckets; envelopes of which nothing is waiting go. */
+static int rebuild(struct shard *sh, size_t buckets)
+{
+	struct envelope **table = calloc(buckets, sizeof(struct envelope *));
+	if (table == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < sh->envelope_buckets; i++)
+		for (struct envelope *v = sh->envelope_table[i], *next; v != NULL; v = next) {
+			next = v->link;
+			if (v->send == NULL && v->recv == NULL && !v->ready && !v->held) {
+				slab_give(&sh->envelopes, v);
+				sh->nenvelopes--;
+				continue;
+			}
+			struct envelope **to = &table[hash_of(v->comm, v->src, v->dst, v->tag) & (buckets - 1)];
+			v->link = *to;
+			*to = v;
+		}
+	free(sh->envelope_table);
+	sh->envelope_table = table;
+	sh->envelope_buckets = buckets;
+	sh->idle_envelopes = 0;
+	return 0;
+}
+
+static struct envelope *envelope_of(struct shard *sh, uint32_t comm, uint32_t src, uint32_t dst, int32_t tag,
+				    bool partitioned)
+{
+	uint64_t hash = hash_of(comm, src, dst, tag);
+	if (sh->nenvelopes >= sh->envelope_buckets) {
+		/* sweep first: a program that uses a tag only once leaves one behind with each message */
+		if (rebuild(sh, sh->envelope_buckets < BUCKETS_MIN ? BUCKETS_MIN : sh->envelope_buckets) < 0)
+			return NULL;
+		if (sh->nenvelopes > sh->envelope_buckets / 2 && rebuild(sh, sh->envelope_buckets * 4) < 0)
+			return NULL;
+	}
+	struct envelope **at = &sh->envelope_table[hash & (sh->envelope_buckets - 1)];
+	for (struct envelope *v = *at; v != NULL; v = v->link)
+		if (v->src == src && v->dst == dst && v->tag == tag && v->comm == comm && v->partitioned == partitioned)
+			return v;
+	struct envelope *v = slab_take(&sh->envelopes);
+	if (v == NULL)
+		return NULL;
+	*v = (struct envelope){.link = *at, .comm = comm, .src = src, .dst = dst, .tag = tag, .partitioned = partitioned};
+	*at = v;
+	sh->nenvelopes++;
+	return v;
+}
+
+/* ---- receives ---- */
+
+static int look_at(struct shard *sh, struct envelope *v)
+{
+	if (v->ready)
+		return 0;
+	v->ready = true;
+	return vec_push(&sh->ready, v);
+}
+
+/* In its envelope, by order of posting. */
+static int enlist(struct shard *sh, struct recv *r)
+{
+	struct envelope *v = envelope_of(sh, r->comm, (uint32_t)r->peer, r->rank, r->tag,
+					 (r->flags & SENT_PARTITIONED) != 0);
+	if (v == NULL)
+		return -ENOMEM;
+	r->envelope = v;
+	r->next = NULL;
+	if (v->recv == NULL) {
+		v->recv = v->last_recv = r;
+	} else if (v->last_recv->order < r->order) {
+		v->last_recv->next = r;
+		v->last_recv = r;
+	} else {
+		struct recv **at = &v->recv;
+		while ((*at)->order < r->order)
+			at = &(*at)->next;
+		r->next = *at;
+		*at = r;
+	}
+	return 0;
+}
+
+int match_post(struct shard *sh, struct recv *r)
+{
+	if ((r->flags & RECV_WILD) != 0)
+		return vec_push(&sh->stream->ranks[r->rank].wild, r);
+	return r->peer >= 0 ? enlist(sh, r) : 0;
+}
+
+/* Nothing is expected any more: count what has no partner. */
+static int give_up(struct shard *sh, struct recv *r)
+{
+	int code = r->wait != NULL ? wait_close(sh, r->wait) : 0;
+	slab_give(&sh->recvs, r);
+	return code;
+}
+
+static int release(struct shard *sh, struct rank_stream *rank)
+{
+	for (size_t i = 0; i < rank->held.n; i++) {
+		rank->held.at[i]->held = false;
+		if (look_at(sh, rank->held.at[i]) < 0)
+			return -ENOMEM;
+	}
+	rank->held.n = 0;
+	return 0;
+}
+
+static int wild_over(struct shard *sh, struct recv *r)
+{
+	struct rank_stream *rank = &sh->stream->ranks[r->rank];
+	size_t i = 0, n = rank->wild.n;
+	while (i < n && rank->wild.at[i] != r)
+		i++;
+	if (i < n) {
+		memmove(rank->wild.at + i, rank->wild.at + i + 1, (n - i - 1) * sizeof(*rank->wild.at));
+		rank->wild.n--;
+	}
+	return release(sh, rank);
+}
+
+int match_over(struct shard *sh, struct recv *r)
+{
+	int code = 0;
+	r->over = true;
+	if ((r->flags & RECV_WILD) != 0) {
+		code = wild_over(sh, r);
+		if (code == 0 && !r->cancelled && r->peer >= 0)
+			code = enlist(sh, r);
+	}
+	if (code < 0)
+		return code;
+	if (r->envelope == NULL) { /* cancelled, or nobody knows from whom */
+		if (!r->cancelled && r->peer != SIG_PROC_NULL) {
+			sh->unmatched.recvs++;
+			sh->unmatched.unknown_source++;
+		}
+		return give_up(sh, r);
+	}
+	return look_at(sh, r->envelope);
+}
+
+/* Is a wildcard posted earlier still open that could have got the message? */
+static bool is_held(const struct shard *sh, const struct recv *r)
+{
+	const struct rank_stream *rank = &sh->stream->ranks[r->rank];
+	for (size_t i = 0; i < rank->wild.n && rank->wild.at[i]->order < r->order; i++) {
+		const struct recv *w = rank->wild.at[i];
+		const struct sig *sig = &sh->stream->step->ranks[r->rank]->sigs.at[w->sig];
+		bool any_tag = (sig->call.flags & SIG_ANY_TAG) != 0, any_source = (sig->call.flags & SIG_ANY_SOURCE) != 0;
+		if (w->comm == r->comm && (any_tag || w->tag == r->tag) && (any_source || sig->recv_peer == r->peer))
+			return true;
+	}
+	return false;
+}
+
+/* ---- sends ---- */
+
+int match_send(struct shard *sh, struct send *x)
+{
+	return vec_push(&mail_to(sh, shard_of(sh->stream, x->peer))->sends, x);
+}
+
+int match_send_over(struct shard *sh, struct send *x)
+{
+	x->over = true;
+	return vec_push(&mail_to(sh, shard_of(sh->stream, x->peer))->over, x);
+}
+
+static int add_send(struct shard *sh, struct send *x)
+{
+	struct envelope *v = envelope_of(sh, x->comm, x->rank, x->peer, x->tag, (x->flags & SENT_PARTITIONED) != 0);
+	if (v == NULL)
+		return -ENOMEM;
+	x->next = NULL;
+	if (v->send == NULL)
+		v->send = x;
+	else
+		v->last_send->next = x;
+	v->last_send = x;
+	return v->recv != NULL && v->recv->over ? look_at(sh, v) : 0;
+}
+
+/* ---- meeting ---- */
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The blocking call that completed the receive began before the message was sent. */
+static void late_sender(struct recv *r, const struct send *x)
+{
+	struct wait *w = r->wait;
+	int64_t ns = least(r->done.end_ns, x->start.start_ns) - r->done.start_ns;
+	if (ns <= w->sender_ns)
+		return;
+	w->sender_ns = ns;
+	w->sender = x->start;
+	w->sender_rank = x->rank;
+	w->other_ns = 0;
+}
+
+/* Both ends are over and know each other. */
+static int finish(struct shard *sh, struct recv *r, struct send *x)
+{
+	struct transfer t = {.send = x->start,
+			     .send_done = x->done,
+			     .recv = r->start,
+			     .recv_done = r->done,
+			     .bytes = x->bytes,
+			     .src = x->rank,
+			     .dst = r->rank,
+			     .comm = x->comm,
+			     .send_sig = x->sig,
+			     .recv_sig = r->sig,
+			     .tag = x->tag};
+	if (vec_push(&sh->transfers, t) < 0)
+		return -ENOMEM;
+	sh->ntransfers++;
+	sh->bytes += x->bytes;
+	x->recv_start = r->start;
+	x->met = true;
+	slab_give(&sh->recvs, r);
+	return vec_push(&mail_to(sh, shard_of(sh->stream, x->rank))->judged, x);
+}
+
+static int meet(struct shard *sh, struct recv *r, struct send *x)
+{
+	int code = 0;
+	r->send = x;
+	x->recv = r;
+	if (r->done.at.window != NONE) {
+		int64_t back = x->start.start_ns - r->done.end_ns;
+		sh->violations += back > 0;
+		if (back > 0 && (uint64_t)back > sh->largest_ns)
+			sh->largest_ns = (uint64_t)back;
+		late_sender(r, x);
+		code = wait_close(sh, r->wait);
+		r->wait = NULL;
+	}
+	return code == 0 && x->over ? finish(sh, r, x) : code;
+}
+
+/* The first receives of an envelope, as far as they may be met. */
+static int advance(struct shard *sh, struct envelope *v)
+{
+	int code = 0;
+	while (code == 0 && v->recv != NULL && v->recv->over) {
+		struct recv *r = v->recv;
+		while (v->send != NULL && (v->send->flags & SENT_CANCELLED) != 0 && v->send->over) {
+			struct send *x = v->send;
+			v->send = x->next;
+			if (vec_push(&mail_to(sh, shard_of(sh->stream, x->rank))->judged, x) < 0)
+				return -ENOMEM;
+		}
+		if (r->cancelled) {
+			v->recv = r->next;
+			code = give_up(sh, r);
+			continue;
+		}
+		if (v->send == NULL)
+			return 0;
+		if (is_held(sh, r)) {
+			if (v->held)
+				return 0;
+			v->held = true;
+			return vec_push(&sh->stream->ranks[r->rank].held, v);
+		}
+		struct send *x = v->send;
+		v->send = x->next;
+		v->recv = r->next;
+		code = meet(sh, r, x);
+	}
+	return code;
+}
+
+static int send_over(struct shard *sh, struct send *x)
+{
+	if ((x->flags & SENT_CANCELLED) != 0 && x->recv == NULL)
+		return 0; /* leaves its envelope when it is the first there */
+	return x->recv != NULL ? finish(sh, x->recv, x) : 0;
+}
+
+static int take_mail(struct shard *sh)
+{
+	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
+		struct mail *m = mail_from(sh, from);
+		for (size_t i = 0; i < m->sends.n; i++)
+			if (add_send(sh, m->sends.at[i]) < 0)
+				return -ENOMEM;
+		m->sends.n = 0;
+	}
+	return 0;
+}
+
+static int take_over_mail(struct shard *sh)
+{
+	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
+		struct mail *m = mail_from(sh, from);
+		for (size_t i = 0; i < m->over.n; i++)
+			if (send_over(sh, m->over.at[i]) < 0)
+				return -ENOMEM;
+		m->over.n = 0;
+	}
+	return 0;
+}
+
+static int match_all_ready(struct shard *sh)
+{
+	int code = 0;
+	for (size_t i = 0; i < sh->ready.n && code == 0; i++) {
+		sh->ready.at[i]->ready = false;
+		code = advance(sh, sh->ready.at[i]);
+	}
+	sh->ready.n = 0;
+	return code;
+}
+
+void match_window(struct shard *sh)
+{
+	/* A send that was completed in this window is met as over: its mail is read after the sends have come, before
+	 * they are met. Those met before are finished by it. */
+	int code = take_mail(sh);
+	if (code == 0)
+		code = take_over_mail(sh);
+	if (code == 0)
+		code = match_all_ready(sh);
+	if (code < 0)
+		sh->code = code;
+}
+
+/* ---- the end ---- */
+
+static bool is_cut(const struct process *p)
+{
+	for (size_t i = 0; i < p->threads.n; i++)
+		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
+			return true;
+	return !p->finalized || p->bad_blocks > 0;
+}
+
+static void explain(struct shard *sh, uint32_t rank, int32_t peer)
+{
+	struct process **ranks = sh->stream->step->ranks;
+	struct unmatched *u = &sh->unmatched;
+	if (peer < 0)
+		u->unknown_source++;
+	else if (ranks[peer] == NULL)
+		u->partner_missing++;
+	else if (is_cut(ranks[peer]) || is_cut(ranks[rank]))
+		u->record_cut++;
+	else
+		u->program++;
+}
+
+static int end_envelope(struct shard *sh, struct envelope *v)
+{
+	for (struct send *x = v->send; x != NULL; x = x->next) {
+		if ((x->flags & SENT_CANCELLED) != 0)
+			continue;
+		sh->unmatched.sends++;
+		explain(sh, x->rank, (int32_t)x->peer);
+	}
+	for (struct recv *r = v->recv; r != NULL; r = r->next) {
+		if (r->cancelled)
+			continue;
+		sh->unmatched.recvs++;
+		explain(sh, r->rank, r->peer);
+	}
+	return 0;
+}
+
+void match_end(struct shard *sh)
+{
+	/* Nothing comes any more: wildcards that are open hold nobody. */
+	for (uint32_t r = sh->first_rank; r < sh->end_rank; r++) {
+		struct rank_stream *rank = &sh->stream->ranks[r];
+		for (size_t i = 0; i < rank->wild.n; i++) {
+			sh->unmatched.recvs++;
+			explain(sh, r, SIG_ANY);
+		}
+		rank->wild.n = 0;
+		if (release(sh, rank) < 0)
+			sh->code = -ENOMEM;
+	}
+	if (take_mail(sh) < 0 || take_over_mail(sh) < 0)
+		sh->code = -ENOMEM;
+	/* nor do receives that are never completed */
+	for (size_t i = 0; i < sh->envelope_buckets; i++)
+		for (struct envelope *v = sh->envelope_table[i]; v != NULL; v = v->link)
+			for (struct recv *r = v->recv; r != NULL; r = r->next)
+				r->over = true;
+	int code = match_all_ready(sh);
+	for (size_t i = 0; i < sh->envelope_buckets && code == 0; i++)
+		for (struct envelope *v = sh->envelope_table[i]; v != NULL && code == 0; v = v->link) {
+			code = advance(sh, v);
+			if (code == 0)
+				code = end_envelope(sh, v);
+		}
+	if (code < 0)
+		sh->code = code;
+}
+
+void match_begin(struct shard *sh)
+{
+	sh->envelopes = SLAB(struct envelope);
+}
+
+void match_done(struct shard *sh)
+{
+	vec_done(&sh->ready);
+
+	free(sh->envelope_table);
+	slab_done(&sh->envelopes);
+}

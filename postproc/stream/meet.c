@@ -1,0 +1,258 @@
+/* meet.c - collective operations: the k-th call on a communicator is the same operation on all its members. Each shard
+ * keeps its ranks' parts; the shard that owns the communicator learns how many have come, and when all have, tells all
+ * shards who came first and last. */
+#include "postproc/comms.h"
+#include "postproc/stream/stream.h"
+
+#define BUCKETS_MIN 256u
+
+static uint64_t hash_of(uint32_t comm, uint32_t channel, uint32_t k)
+{
+	return index_mix((uint64_t)comm << 32 | channel, k);
+}
+
+static int grow(struct meet ***table, size_t *buckets)
+{
+	size_t more = *buckets == 0 ? BUCKETS_MIN : *buckets * 4;
+	struct meet **fresh = calloc(more, sizeof(struct meet *));
+	if (fresh == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < *buckets; i++)
+		for (struct meet *m = (*table)[i], *next; m != NULL; m = next) {
+			next = m->link;
+			struct meet **to = &fresh[hash_of(m->comm, m->channel, m->k) & (more - 1)];
+			m->link = *to;
+			*to = m;
+		}
+	free(*table);
+	*table = fresh;
+	*buckets = more;
+	return 0;
+}
+
+/* The open operation of that number, begun if new; NULL without memory. */
+static struct meet *find(struct shard *sh, struct meet ***table, size_t *buckets, size_t *n, uint32_t comm,
+			 uint32_t channel, uint32_t k)
+{
+	if (*n >= *buckets && grow(table, buckets) < 0)
+		return NULL;
+	struct meet **at = &(*table)[hash_of(comm, channel, k) & (*buckets - 1)];
+	for (struct meet *m = *at; m != NULL; m = m->link)
+		if (m->k == k && m->comm == comm && m->channel == channel)
+			return m;
+	struct meet *m = slab_take(&sh->meets);
+	if (m == NULL)
+		return NULL;
+	*m = (struct meet){.link = *at,
+			   .comm = comm,
+			   .channel = channel,
+			   .k = k,
+			   .shard = sh->number,
+			   .coll = -1,
+			   .first = {.rank = NONE},
+			   .last = {.rank = NONE},
+			   .root_arrival = {.rank = NONE},
+			   .first_leaf = {.rank = NONE},
+			   .first_exit_ns = INT64_MAX};
+	*at = m;
+	(*n)++;
+	return m;
+}
+
+static void unlink_meet(struct meet **table, size_t buckets, size_t *n, struct meet *m)
+{
+	struct meet **at = &table[hash_of(m->comm, m->channel, m->k) & (buckets - 1)];
+	while (*at != m)
+		at = &(*at)->link;
+	*at = m->link;
+	(*n)--;
+}
+
+static void earlier(struct arrival *a, const struct arrival *b)
+{
+	if (b->rank != NONE && (a->rank == NONE || b->call.start_ns < a->call.start_ns))
+		*a = *b;
+}
+
+static void later(struct arrival *a, const struct arrival *b)
+{
+	if (b->rank != NONE && (a->rank == NONE || b->call.start_ns > a->call.start_ns))
+		*a = *b;
+}
+
+static int mark(struct shard *sh, struct meet *m)
+{
+	if (m->dirty)
+		return 0;
+	m->dirty = true;
+	return vec_push(&mail_to(sh, m->comm % sh->stream->nshards)->meets, m);
+}
+
+struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part)
+{
+	const struct step *s = sh->stream->step;
+	const struct sig *sig = &s->ranks[part->rank]->sigs.at[part->sig];
+	struct meet *m = find(sh, &sh->meet_table, &sh->meet_buckets, &sh->nmeets, comm, channel, k);
+	struct part *p = m != NULL ? slab_take(&sh->parts) : NULL;
+	if (p == NULL)
+		return NULL;
+	*p = *part;
+	p->meet = m;
+	p->next = m->parts;
+	m->parts = p;
+	m->entered++;
+	struct arrival a = {part->rank, part->start};
+	bool inter = s->comms.at[comm].inter;
+	bool root = sig->peer == SIG_ROOT || (!inter && sig->peer == (int32_t)part->rank);
+	earlier(&m->first, &a);
+	later(&m->last, &a);
+	if (root && m->root_arrival.rank == NONE)
+		m->root_arrival = a;
+	if (!root && sig->peer != SIG_PROC_NULL)
+		earlier(&m->first_leaf, &a);
+	if (m->coll < 0) {
+		m->coll = (int32_t)sig->call.coll;
+		m->root = sig->peer;
+	}
+	m->differs |= m->coll != (int32_t)sig->call.coll || (!inter && m->root != sig->peer);
+	return mark(sh, m) < 0 ? NULL : p;
+}
+
+int meet_leave(struct shard *sh, struct part *p)
+{
+	struct meet *m = p->meet;
+	p->completed = true;
+	m->completed++;
+	if (p->done.end_ns < m->first_exit_ns)
+		m->first_exit_ns = p->done.end_ns;
+	return mark(sh, m);
+}
+
+/* ---- the owner ---- */
+
+static void join(struct meet *whole, const struct meet *m)
+{
+	earlier(&whole->first, &m->first);
+	later(&whole->last, &m->last);
+	earlier(&whole->first_leaf, &m->first_leaf);
+	if (whole->root_arrival.rank == NONE)
+		whole->root_arrival = m->root_arrival;
+	if (m->first_exit_ns < whole->first_exit_ns)
+		whole->first_exit_ns = m->first_exit_ns;
+}
+
+static int by_position(const void *a, const void *b)
+{
+	const struct part *x = *(struct part *const *)a, *y = *(struct part *const *)b;
+	return (x->until_ns > y->until_ns) - (x->until_ns < y->until_ns);
+}
+
+/* Of a scan, who each member waits for: the last of those before it. */
+static int order_parts(struct shard *sh, struct meet *whole)
+{
+	const struct comm *comm = &sh->stream->step->comms.at[whole->comm];
+	VEC(struct part *) all = {0};
+	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+		for (struct part *p = m->parts; p != NULL; p = p->next) {
+			p->until_ns = comms_rank_of(comm, p->rank);
+			if (vec_push(&all, p) < 0)
+				return -ENOMEM;
+		}
+	vec_sort(&all, by_position);
+	const struct part *last = NULL;
+	for (size_t i = 0; i < all.n; i++) {
+		struct part *p = all.at[i];
+		p->until_ns = last != NULL ? last->start.start_ns : INT64_MIN;
+		p->causer = last != NULL ? last->start : p->start;
+		p->causer_rank = last != NULL ? last->rank : NONE;
+		if (last == NULL || p->start.start_ns > last->start.start_ns)
+			last = p;
+	}
+	vec_done(&all);
+	return 0;
+}
+
+/* All there is to know is known. */
+static int decide(struct shard *sh, struct meet *whole)
+{
+	int code = 0;
+	whole->decided = true;
+	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling) {
+		join(whole, m);
+		whole->shards++;
+	}
+	if (!whole->differs && (whole->coll == COLL_SCAN || whole->coll == COLL_EXSCAN))
+		code = order_parts(sh, whole);
+	unlink_meet(sh->whole_table, sh->whole_buckets, &sh->nwholes, whole);
+	for (struct meet *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
+		code = vec_push(&mail_to(sh, m->shard)->decided, m);
+	if (code == 0)
+		code = vec_push(&sh->retired, whole);
+	return code;
+}
+
+static int hear(struct shard *sh, struct meet *m)
+{
+	struct meet *whole = m->whole;
+	if (whole == NULL) {
+		whole = find(sh, &sh->whole_table, &sh->whole_buckets, &sh->nwholes, m->comm, m->channel, m->k);
+		if (whole == NULL)
+			return -ENOMEM;
+		m->whole = whole;
+		m->sibling = whole->sibling;
+		whole->sibling = m;
+		if (whole->coll < 0) {
+			whole->coll = m->coll;
+			whole->root = m->root;
+		}
+	}
+	bool inter = sh->stream->step->comms.at[m->comm].inter;
+	whole->differs |= m->differs || whole->coll != m->coll || (!inter && whole->root != m->root);
+	whole->entered += m->entered - m->told_entered;
+	whole->completed += m->completed - m->told_completed;
+	m->told_entered = m->entered;
+	m->told_completed = m->completed;
+	m->dirty = false;
+	uint32_t expected = sh->stream->step->comms.at[m->comm].here;
+	return whole->entered == expected && whole->completed == expected ? decide(sh, whole) : 0;
+}
+
+static void retire(struct shard *sh)
+{
+	for (size_t i = 0; i < sh->retired.n; i++)
+		slab_give(&sh->meets, sh->retired.at[i]);
+	sh->retired.n = 0;
+}
+
+void meet_window(struct shard *sh)
+{
+	retire(sh);
+	for (uint32_t from = 0; from < sh->stream->nshards && sh->code == 0; from++) {
+		struct mail *m = mail_from(sh, from);
+		for (size_t i = 0; i < m->meets.n && sh->code == 0; i++)
+			sh->code = hear(sh, m->meets.at[i]);
+		m->meets.n = 0;
+	}
+}
+
+/* What is open at the end: where all have come, what is known of their leaving must do; the others are counted. */
+void meet_end(struct shard *sh)
+{
+	meet_window(sh);
+	for (size_t i = 0; i < sh->whole_buckets && sh->code == 0; i++)
+		for (struct meet *m = sh->whole_table[i], *next; m != NULL && sh->code == 0; m = next) {
+			next = m->link;
+			if (m->entered >= sh->stream->step->comms.at[m->comm].here)
+				sh->code = decide(sh, m);
+			else
+				sh->unmatched.collectives++;
+			sh->unmatched.collectives_differ += m->differs && !m->decided;
+		}
+}
+
+void meet_done(struct shard *sh)
+{
+	free(sh->meet_table);
+	free(sh->whole_table);
+	vec_done(&sh->retired);
+}

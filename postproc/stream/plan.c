@@ -1,0 +1,213 @@
+/* plan.c - lanes, clocks and windows, before the first event is decoded: heads of blocks say how many events there are
+ * from when on. */
+#include "postproc/stream/stream.h"
+
+#include <math.h>
+
+#define GROUP_RANKS 16u
+#define GROUP_EVENTS 16384u /* that the ranks of a group should have in a window */
+
+/* ---- clocks ---- */
+
+static void shift_time(int64_t *ns, int64_t by)
+{
+	if (*ns != TIME_ABSENT)
+		*ns -= by;
+}
+
+static void shift_process(struct process *p, int64_t by)
+{
+	shift_time(&p->start_ns, by);
+	shift_time(&p->end_ns, by);
+	shift_time(&p->init_exit_ns, by);
+	shift_time(&p->finalize_enter_ns, by);
+	for (size_t i = 0; i < p->threads.n; i++)
+		shift_time(&p->threads.at[i].lost_from_ns, by);
+}
+
+static int make_rules(struct stream *st)
+{
+	struct step *s = st->step;
+	int64_t zero = clock_earliest(s);
+	s->realtime_start_s = (double)zero / 1e9;
+	st->rules = calloc(s->nodes.n + 1, sizeof(*st->rules));
+	if (st->rules == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		struct node *n = &s->nodes.at[i];
+		int64_t own = (int64_t)((uint64_t)zero - (uint64_t)clock_median_offset(n));
+		if (clock_rule_make(n, own, &st->rules[i]) < 0)
+			return -ENOMEM;
+		for (size_t p = 0; p < s->processes.n; p++)
+			if (s->processes.at[p]->node == i)
+				clock_convert(s->processes.at[p], &st->rules[i]);
+	}
+	return 0;
+}
+
+/* ---- lanes ---- */
+
+static int count_lanes(struct stream *st)
+{
+	const struct step *s = st->step;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		st->ranks[r].first_lane = st->nlanes;
+		for (size_t t = 0; s->ranks[r] != NULL && t < s->ranks[r]->threads.n; t++)
+			st->nlanes += s->ranks[r]->threads.at[t].nblocks > 0;
+		st->ranks[r].nlanes = st->nlanes - st->ranks[r].first_lane;
+	}
+	st->lanes = calloc(st->nlanes + 1, sizeof(*st->lanes));
+	return st->lanes == NULL ? -ENOMEM : 0;
+}
+
+static int make_lanes(struct stream *st)
+{
+	const struct step *s = st->step;
+	int code = count_lanes(st);
+	uint32_t at = 0;
+	for (uint32_t r = 0; r < s->nranks && code == 0; r++)
+		for (uint32_t t = 0; s->ranks[r] != NULL && t < s->ranks[r]->threads.n && code == 0; t++) {
+			struct process *p = s->ranks[r];
+			if (p->threads.at[t].nblocks == 0)
+				continue;
+			struct lane *l = &st->lanes[at];
+			*l = (struct lane){.process = p,
+					   .rank = r,
+					   .thread = t,
+					   .number = at++,
+					   .rule = &st->rules[p->node],
+					   .file = &s->nodes.at[p->node].file};
+			code = lane_begin(l);
+		}
+	return code;
+}
+
+/* ---- windows ---- */
+
+/* From at on, so many more events a nanosecond. */
+struct rate {
+	int64_t at_ns;
+	double more;
+};
+
+struct rates {
+	VEC(struct rate) list;
+	int64_t from_ns, to_ns;
+	uint64_t events;
+};
+
+static int add_rates(struct rates *r, int64_t from, int64_t to, uint32_t count)
+{
+	double rate = (double)count / (double)(to > from ? to - from : 1);
+	if (vec_push(&r->list, (struct rate){from, rate}) < 0)
+		return -ENOMEM;
+	return vec_push(&r->list, (struct rate){to > from ? to : from + 1, -rate});
+}
+
+static int look_at_lane(struct lane *l, struct rates *r)
+{
+	const struct process *p = l->process;
+	int64_t from = TIME_ABSENT;
+	uint32_t events = 0;
+	for (const struct mpic_block *b = l->block; b < l->last_block; b++) {
+		uint8_t head[MPIC_EVENTS_HEAD_BYTES];
+		uint32_t count;
+		uint64_t tick;
+		if (mpic_read_head(l->file, b, head, sizeof(head)) < 0 ||
+		    mpic_events_peek(head, sizeof(head), &count, &tick) < 0)
+			continue;
+		int64_t at = lane_ns(l, tick);
+		r->from_ns = at < r->from_ns ? at : r->from_ns;
+		r->events += count;
+		if (from != TIME_ABSENT && add_rates(r, from, at, events) < 0)
+			return -ENOMEM;
+		from = at;
+		events = count;
+		l->begin_tick = b == l->block ? tick : l->begin_tick;
+	}
+	if (from == TIME_ABSENT)
+		return 0;
+	int64_t end = p->end_ns != TIME_ABSENT ? p->end_ns : from + 1000000000;
+	r->to_ns = end > r->to_ns ? end : r->to_ns;
+	return add_rates(r, from, end, events);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct rate *x = a, *y = b;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return (x->more > y->more) - (x->more < y->more);
+}
+
+static int add_window(struct stream *st, size_t *cap, int64_t start)
+{
+	if (st->nwindows > 0 && st->starts[st->nwindows - 1] >= start)
+		return 0;
+	if (vec_grow(&st->starts, cap, st->nwindows + 2, sizeof(*st->starts)) < 0)
+		return -ENOMEM;
+	st->starts[st->nwindows++] = start;
+	return 0;
+}
+
+/* Cut where so many events must have passed. */
+static int cut(struct stream *st, struct rates *r)
+{
+	uint32_t groups = (st->step->nranks + GROUP_RANKS - 1) / GROUP_RANKS;
+	double target = (double)groups * GROUP_EVENTS, passed = 0, rate = 0;
+	size_t cap = 0;
+	vec_sort(&r->list, by_time);
+	int code = add_window(st, &cap, INT64_MIN);
+	for (size_t i = 0; i + 1 < r->list.n && code == 0; i++) {
+		double now = (double)r->list.at[i].at_ns, end = (double)r->list.at[i + 1].at_ns;
+		rate += r->list.at[i].more;
+		while (rate > 0 && passed + rate * (end - now) >= target && code == 0) {
+			now += (target - passed) / rate;
+			passed = 0;
+			code = add_window(st, &cap, (int64_t)now);
+		}
+		passed += rate > 0 ? rate * (end - now) : 0;
+	}
+	if (code == 0)
+		st->starts[st->nwindows] = INT64_MAX;
+	return code;
+}
+
+static void set_zero(struct stream *st, int64_t from_ns, int64_t to_ns)
+{
+	struct step *s = st->step;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		if (p == NULL)
+			continue;
+		from_ns = p->start_ns != TIME_ABSENT && p->start_ns < from_ns ? p->start_ns : from_ns;
+		to_ns = p->end_ns != TIME_ABSENT && p->end_ns > to_ns ? p->end_ns : to_ns;
+	}
+	s->start_ns = from_ns == INT64_MAX ? 0 : from_ns;
+	s->runtime_ns = to_ns < s->start_ns ? 0 : to_ns - s->start_ns;
+	s->realtime_start_s += (double)s->start_ns / 1e9;
+	for (size_t i = 0; i < s->processes.n; i++)
+		shift_process(s->processes.at[i], s->start_ns);
+	for (size_t i = 0; i < s->nodes.n; i++)
+		for (size_t k = 0; k < st->rules[i].knots.n; k++)
+			st->rules[i].knots.at[k].ns -= (double)s->start_ns;
+	for (uint32_t w = 1; w < st->nwindows; w++)
+		st->starts[w] -= s->start_ns;
+}
+
+int plan_make(struct stream *st)
+{
+	struct rates r = {.from_ns = INT64_MAX, .to_ns = INT64_MIN};
+	int code = make_rules(st);
+	if (code == 0)
+		code = make_lanes(st);
+	for (uint32_t i = 0; i < st->nlanes && code == 0; i++)
+		code = look_at_lane(&st->lanes[i], &r);
+	if (code == 0)
+		code = cut(st, &r);
+	st->events = r.events;
+	if (code == 0)
+		set_zero(st, r.from_ns, r.to_ns);
+	vec_done(&r.list);
+	return code;
+}

@@ -1,0 +1,309 @@
+/* stream.h - the events of all ranks, window of time by window of time, in bounded memory.
+ *
+ *   lanes        one a thread of a rank: decodes its blocks, an event at a time (lane.c)
+ *   windows      the time axis in pieces of about as many events, from the heads of blocks (plan.c)
+ *   shards       ranks in a row; pieces of work for threads. In each window, with a barrier between them:
+ *     calls      each shard walks its ranks' events, replays requests, posts sends and receives, enters collectives (calls.c)
+ *     match      each shard takes the sends addressed to it and meets them with its receives; and joins the parts of the
+ *                communicators it owns (match.c, meet.c)
+ *     judge      each shard learns what its calls waited for (waits.c)
+ *     keep       what was found goes to the analyses and to the .mpix
+ *
+ * What a shard does in a phase touches only its own things and what other shards have left for it in the phase before.
+ * So the result is the same for any number of threads. */
+#pragma once
+
+#include "base/pool.h"
+#include "base/slab.h"
+#include "postproc/clock.h"
+#include "postproc/waits.h"
+
+/* Which event of the stream: the at-th of a lane in a window. */
+struct position {
+	uint32_t window, lane, at;
+};
+
+#define NOWHERE ((struct position){NONE, NONE, NONE})
+
+/* A call that starts or completes something, as far as others need it. */
+struct moment {
+	int64_t start_ns, end_ns;
+	struct position at;
+};
+
+/* A call that completes messages or its part in collectives, until it is known what it waited for. */
+struct wait {
+	struct moment call;
+	uint32_t rank, site;
+	uint32_t open;			    /* messages and parts that are not judged yet */
+	int64_t sender_ns, receiver_ns;	    /* the longest that a message was late, or a receive */
+	int64_t other_ns;		    /* of sender_ns: something else could have been received */
+	struct moment sender, receiver;	    /* who was that */
+	uint32_t sender_rank, receiver_rank;
+	int64_t wait_ns; /* noted so far */
+};
+
+struct envelope;
+
+enum transfer_flag {
+	SENT_SYNCHRONOUS = 1,
+	SENT_PARTITIONED = 2,
+	SENT_CANCELLED = 4,
+	RECV_WILD = 8,
+	SENT_STARTED = 16, /* by MPI_Start */
+};
+
+/* One message at the rank that sends it. Belongs to that rank's shard. */
+struct send {
+	struct send *next; /* in its envelope */
+	struct recv *recv;
+	struct wait *wait;
+	struct moment start, done; /* done.at.window NONE: not yet, or never */
+	uint64_t bytes;
+	uint32_t rank, peer, comm, sig; /* comm.same */
+	int32_t tag;
+	uint16_t flags;
+	bool over; /* done, freed, or nothing more will be heard of it */
+	bool met;
+	struct moment recv_start; /* of the receive, when met and over */
+};
+
+/* One message at the rank that receives it. */
+struct recv {
+	struct recv *next; /* in its envelope */
+	struct envelope *envelope;
+	struct send *send;
+	struct wait *wait;
+	struct moment start, done;
+	uint64_t bytes, order; /* order: of receives posted by this rank */
+	uint32_t rank, comm, sig;
+	int32_t peer, tag; /* SIG_ANY: not known yet */
+	uint16_t flags;
+	bool over; /* completed or given up: source and tag are final */
+	bool cancelled;
+};
+
+/* One rank's part in a collective operation. */
+struct part {
+	struct part *next;
+	struct meet *meet;
+	struct wait *wait;
+	struct moment start, done;
+	uint32_t rank, sig;
+	bool completed;
+	int64_t until_ns; /* scans: the last enter of those before, or INT64_MIN */
+	struct moment causer;
+	uint32_t causer_rank;
+};
+
+/* Who came when. */
+struct arrival {
+	uint32_t rank; /* NONE: nobody */
+	struct moment call;
+};
+
+/* The parts of one collective operation in one shard; at the communicator's owner, of all. */
+struct meet {
+	struct meet *link;    /* in the table of open ones */
+	struct meet *sibling; /* at the owner: the next shard's */
+	struct meet *whole;   /* the owner's */
+	struct part *parts;
+	uint32_t comm, channel, k;
+	uint32_t shard;
+	uint32_t entered, completed; /* members */
+	uint32_t told_entered, told_completed; /* of which the owner knows */
+	int32_t coll, root;		       /* of the first part seen */
+	struct arrival first, last, root_arrival, first_leaf;
+	int64_t first_exit_ns;
+	bool differs, dirty, decided;
+	uint32_t judged; /* shards */
+	uint32_t shards;
+};
+
+#define REQUESTS_PAGE 128u
+
+struct request {
+	struct send *send;
+	struct recv *recv;
+	struct part *part;
+	uint32_t sig; /* that started or initialised it */
+	uint32_t channel, starts;
+	bool persistent, active, cancelling;
+};
+
+struct request_page {
+	uint32_t live;
+	struct request at[REQUESTS_PAGE];
+};
+
+struct requests_of {
+	VEC(struct request_page *) pages; /* NULL: all of it is over */
+	uint64_t count;
+	struct request_page *last;
+};
+
+/* One thread of one rank. */
+struct lane {
+	struct process *process;
+	uint32_t rank, thread, number;
+	const struct clock_rule *rule;
+	const struct mpic_file *file;
+	const struct mpic_block *block, *last_block;
+	uint64_t seq;
+	struct mpic_events events;
+	struct buf payload;
+	struct mpic_event next; /* if more */
+	int64_t next_start_ns;
+	bool begun, more;
+	size_t knot;
+	size_t literal; /* of thread.literals */
+	uint64_t *seen_calls, *seen_ticks; /* by signature, see totals */
+	struct requests_of requests;
+	struct moment head; /* the last event that began a call */
+	/* the window */
+	uint32_t n, cap;
+	uint32_t at; /* the next to walk, of several lanes */
+	uint64_t *enter, *leave; /* ticks */
+	int64_t *start_ns, *end_ns;
+	uint32_t *sig;
+	uint64_t begin_tick; /* end of the event before */
+	VEC(struct lane_extra { uint32_t at; uint64_t calls; }) extras;
+};
+
+/* The operations of one rank on one communicator. */
+struct comm_use {
+	uint32_t comm;
+	uint32_t colls, channels; /* collectives, persistent ones */
+};
+
+struct rank_stream {
+	uint32_t first_lane, nlanes;
+	VEC(struct comm_use) comms;
+	uint64_t recvs; /* posted */
+	VEC(struct recv *) wild; /* wildcards of which the source is not known yet, as posted */
+	VEC(struct envelope *) held; /* whose first receive must wait for one of these */
+	uint64_t leaked;
+	uint32_t leak_site;
+};
+
+/* What one shard leaves for another. */
+struct mail {
+	VEC(struct send *) sends;  /* posted to a rank there */
+	VEC(struct send *) over;   /* of these: completed since */
+	VEC(struct send *) judged; /* back to the sender: matched, and the receive completed */
+	VEC(struct meet *) meets;  /* to the owner of the communicator: something came */
+	VEC(struct meet *) decided; /* and back */
+};
+
+/* A message that is complete, for the analyses and the .mpix. */
+struct transfer {
+	struct moment send, send_done, recv, recv_done;
+	uint64_t bytes;
+	uint32_t src, dst, comm, send_sig, recv_sig;
+	int32_t tag;
+};
+
+/* A call that waited. */
+struct waited {
+	struct moment call;
+	uint32_t rank, site;
+	uint32_t state; /* enum wait_state */
+	int64_t ns;
+	uint32_t causer; /* rank or NONE */
+	struct moment causer_call;
+	bool part; /* of another state already noted */
+};
+
+struct shard {
+	struct stream *stream;
+	uint32_t number, first_rank, end_rank;
+	struct slab sends, recvs, waits, parts, meets, envelopes, pages;
+	struct envelope **envelope_table;
+	size_t envelope_buckets, nenvelopes, idle_envelopes;
+	struct meet **meet_table, **whole_table;
+	size_t meet_buckets, nmeets, whole_buckets, nwholes;
+	VEC(struct envelope *) ready; /* whose first receive may be met now */
+	VEC(struct meet *) dirty; /* in which something came in this window */
+	VEC(struct meet *) retired; /* of the owner: all shards have judged */
+	VEC(struct transfer) transfers; /* of this window */
+	VEC(struct waited) waited;
+	struct op_counts counts;
+	struct unmatched unmatched;
+	uint64_t *unread; /* by file */
+	uint64_t ntransfers, bytes;
+	uint64_t violations, largest_ns;
+	int code;
+};
+
+struct stream {
+	struct step *step;
+	struct pool *pool;
+	uint32_t nshards, nlanes, nwindows;
+	struct clock_rule *rules; /* by node */
+	struct lane *lanes;
+	struct rank_stream *ranks;
+	struct shard *shards;
+	struct mail *mail; /* [from][to] */
+	int64_t *starts; /* of windows, nwindows + 1 */
+	uint32_t window;
+	int64_t start_ns;
+	uint64_t events;
+};
+
+/* What the stream is for: called once a window, when all of it is known that can be known by then. */
+struct stream_visitor {
+	void *context;
+	int (*window)(void *context, struct stream *st);
+};
+
+int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *visitor, struct stream *ret_stream,
+	       struct error *e);
+void stream_done(struct stream *st);
+
+/* plan.c */
+int plan_make(struct stream *st);
+/* lane.c: decode the events that start before end_ns; p's totals grow. 0 or -ENOMEM. */
+int lane_begin(struct lane *l);
+int lane_window(struct lane *l, int64_t end_ns);
+void lane_done(struct lane *l);
+int64_t lane_ns(struct lane *l, uint64_t tick);
+/* calls.c, match.c, meet.c, waits.c: one phase of one shard */
+void calls_window(struct shard *sh);
+void calls_end(struct shard *sh);
+void match_window(struct shard *sh);
+void match_end(struct shard *sh);
+void meet_window(struct shard *sh);
+void meet_end(struct shard *sh);
+void judge_window(struct shard *sh);
+
+/* match.c: a receive is posted, or known to be over; in the calls phase. */
+int match_post(struct shard *sh, struct recv *r);
+int match_over(struct shard *sh, struct recv *r);
+int match_send(struct shard *sh, struct send *x);
+int match_send_over(struct shard *sh, struct send *x);
+void match_begin(struct shard *sh);
+void match_done(struct shard *sh);
+/* meet.c */
+struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);
+int meet_leave(struct shard *sh, struct part *p);
+void meet_done(struct shard *sh);
+/* waits.c */
+struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call);
+int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer, const struct moment *call,
+	      bool part);
+int wait_close(struct shard *sh, struct wait *w); /* one thing less is open */
+
+static inline uint32_t shard_of(const struct stream *st, uint32_t rank)
+{
+	return (uint32_t)((uint64_t)rank * st->nshards / st->step->nranks);
+}
+
+static inline struct mail *mail_to(const struct shard *sh, uint32_t to)
+{
+	return &sh->stream->mail[(size_t)sh->number * sh->stream->nshards + to];
+}
+
+static inline struct mail *mail_from(const struct shard *sh, uint32_t from)
+{
+	return &sh->stream->mail[(size_t)from * sh->stream->nshards + sh->number];
+}
