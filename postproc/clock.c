@@ -3,27 +3,9 @@
  * real-time clocks break none of these bounds, they stay as they are, and the bounds only say how
  * far off they can be. Else the pairs with the smallest error make a tree over the nodes, and every
  * node is moved to the first one's clock along it. */
-#include "postproc/clock.h"
-#include "postproc/hull.h"
+#include "postproc/clock_pairs.h"
 
 #include <math.h>
-
-struct pair {
-	uint32_t a, b; /* a < b; the hull is of clock b - clock a over clock a */
-	struct hull *hull;
-	struct hull_line line;
-	bool usable;
-};
-
-struct range {
-	int64_t from, to;
-};
-
-struct pairs {
-	VEC(struct pair) list;
-	struct index index;
-	struct range *runs; /* by node: its events, on its own clock */
-};
 
 struct wanted_pair {
 	const struct pairs *p;
@@ -56,8 +38,7 @@ static unsigned part_of(const struct range *run, int64_t t)
 	return x < 0 ? 0 : x >= HULL_BINS ? HULL_BINS - 1 : (unsigned)x;
 }
 
-/* Something that began on node x at begin_ns was over on node y at end_ns, not before. */
-static int learn(struct pairs *p, uint32_t x, int64_t begin_ns, uint32_t y, int64_t end_ns)
+int pairs_learn(struct pairs *p, uint32_t x, int64_t begin_ns, uint32_t y, int64_t end_ns)
 {
 	struct hull *h = x == y ? NULL : hull_of(p, x < y ? x : y, x < y ? y : x);
 	if (x == y)
@@ -79,14 +60,14 @@ static int learn_messages(struct pairs *p, const struct step *s, const struct op
 		uint32_t x = s->ranks[send->rank]->node, y = s->ranks[recv->rank]->node;
 		if (x == y || recv->completion == NONE)
 			continue;
-		if (learn(p, x, op_event(s, send->rank, send->start)->start_ns, y,
+		if (pairs_learn(p, x, op_event(s, send->rank, send->start)->start_ns, y,
 			  op_event(s, recv->rank, recv->completion)->end_ns) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static bool all_wait_for_all(enum sig_coll kind)
+bool clock_all_wait(enum sig_coll kind)
 {
 	return kind == COLL_BARRIER || kind == COLL_ALLREDUCE || kind == COLL_ALLGATHER || kind == COLL_ALLTOALL ||
 	       kind == COLL_REDUCE_SCATTER_BLOCK;
@@ -119,9 +100,9 @@ static int learn_collective(struct pairs *p, const struct step *s, const struct 
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
 		if (i == hub || edges[i].enter == INT64_MIN)
 			continue;
-		if (edges[i].leave != INT64_MAX && learn(p, hub, edges[hub].enter, i, edges[i].leave) < 0)
+		if (edges[i].leave != INT64_MAX && pairs_learn(p, hub, edges[hub].enter, i, edges[i].leave) < 0)
 			return -ENOMEM;
-		if (edges[hub].leave != INT64_MAX && learn(p, i, edges[i].enter, hub, edges[hub].leave) < 0)
+		if (edges[hub].leave != INT64_MAX && pairs_learn(p, i, edges[i].enter, hub, edges[hub].leave) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -135,7 +116,7 @@ static int learn_collectives(struct pairs *p, const struct step *s, const struct
 		const struct collective *c = &m->colls.at[i];
 		const struct coll_op *first = &o->colls.at[c->first];
 		const struct sig *sig = &s->ranks[first->rank]->sigs.at[first->sig];
-		if (c->differs || c->parts < c->expected || !all_wait_for_all(sig->call.coll))
+		if (c->differs || c->parts < c->expected || !clock_all_wait(sig->call.coll))
 			continue;
 		node_edges(s, o, m, c, edges);
 		code = learn_collective(p, s, edges, s->ranks[first->rank]->node);
@@ -143,13 +124,6 @@ static int learn_collectives(struct pairs *p, const struct step *s, const struct
 	free(edges);
 	return code;
 }
-
-/* A node's clock on the first node's: time = offset + rate * own, in doubles relative to the step's
- * zero. */
-struct tie {
-	double offset, rate, error;
-	bool known;
-};
 
 static struct tie tie_over(const struct pair *p, const struct tie *from, bool from_is_a)
 {
@@ -160,7 +134,7 @@ static struct tie tie_over(const struct pair *p, const struct tie *from, bool fr
 }
 
 /* Grow the tree by the known-unknown pair of smallest total error until none is left (Prim). */
-static void tie_nodes(const struct pairs *p, struct tie *ties)
+void pairs_tie(const struct pairs *p, struct tie *ties)
 {
 	for (;;) {
 		struct tie best = {.error = INFINITY};
@@ -191,7 +165,7 @@ static int64_t moved(const struct tie *t, int64_t ns)
 														: sum;
 }
 
-static void move(const struct tie *t, int64_t *ns)
+void clock_move(const struct tie *t, int64_t *ns)
 {
 	if (*ns != TIME_ABSENT)
 		*ns = moved(t, *ns);
@@ -206,12 +180,12 @@ static void move_process(struct process *p, const struct tie *t)
 		if (ev->end_ns < ev->start_ns)
 			ev->end_ns = ev->start_ns;
 	}
-	move(t, &p->start_ns);
-	move(t, &p->end_ns);
-	move(t, &p->init_exit_ns);
-	move(t, &p->finalize_enter_ns);
+	clock_move(t, &p->start_ns);
+	clock_move(t, &p->end_ns);
+	clock_move(t, &p->init_exit_ns);
+	clock_move(t, &p->finalize_enter_ns);
 	for (size_t i = 0; i < p->threads.n; i++)
-		move(t, &p->threads.at[i].lost_from_ns);
+		clock_move(t, &p->threads.at[i].lost_from_ns);
 }
 
 static void widen(const struct process *p, int64_t *from, int64_t *to)
@@ -271,7 +245,7 @@ void clock_count_violations(const struct step *s, const struct ops *o, const str
 	}
 }
 
-static void judge(const struct step *s, const struct tie *ties, bool agree, struct clock_result *r)
+void clock_judge(const struct step *s, const struct tie *ties, bool agree, struct clock_result *r)
 {
 	r->method = s->nodes.n < 2 ? "one node, one clock"
 		    : agree	   ? "the nodes' real-time clocks, which no message contradicts"
@@ -295,7 +269,7 @@ static bool clocks_agree(const struct pairs *p)
 	return true;
 }
 
-static bool solve(struct pairs *p)
+bool pairs_solve(struct pairs *p)
 {
 	bool agree = clocks_agree(p);
 	for (size_t i = 0; i < p->list.n; i++) {
@@ -306,13 +280,12 @@ static bool solve(struct pairs *p)
 	return agree;
 }
 
-static void pairs_done(struct pairs *p)
+void pairs_done(struct pairs *p)
 {
 	for (size_t i = 0; i < p->list.n; i++)
 		free(p->list.at[i].hull);
 	vec_done(&p->list);
 	index_done(&p->index);
-	free(p->runs);
 }
 
 int clock_align(struct step *s, const struct ops *o, const struct matching *m, struct clock_result *ret_result,
@@ -328,17 +301,35 @@ int clock_align(struct step *s, const struct ops *o, const struct matching *m, s
 	if (code == 0 && s->nodes.n > 1)
 		code = learn_collectives(&p, s, o, m);
 	if (code == 0) {
-		bool agree = solve(&p);
+		bool agree = pairs_solve(&p);
 		for (size_t i = 0; i < s->nodes.n; i++)
 			ties[i].rate = 1;
 		ties[0].known = true;
-		tie_nodes(&p, ties);
+		pairs_tie(&p, ties);
 		apply(s, ties);
 		*ret_result = (struct clock_result){0};
-		judge(s, ties, agree, ret_result);
+		clock_judge(s, ties, agree, ret_result);
 		clock_count_violations(s, o, m, ret_result);
 	}
+	free(p.runs);
 	pairs_done(&p);
 	free(ties);
 	return code < 0 ? fail(e, code, "out of memory while aligning clocks") : 0;
+}
+
+int pairs_merge(struct pairs *into, const struct pairs *from)
+{
+	for (size_t i = 0; i < from->list.n; i++) {
+		const struct pair *x = &from->list.at[i];
+		struct hull *h = hull_of(into, x->a, x->b);
+		if (h == NULL)
+			return -ENOMEM;
+		for (unsigned k = 0; k < HULL_BINS; k++) {
+			if (x->hull->above[k].set)
+				hull_above(h, k, x->hull->above[k].t, x->hull->above[k].d);
+			if (x->hull->below[k].set)
+				hull_below(h, k, x->hull->below[k].t, x->hull->below[k].d);
+		}
+	}
+	return 0;
 }

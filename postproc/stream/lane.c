@@ -17,11 +17,6 @@ int64_t lane_ns(struct lane *l, uint64_t tick)
 	return fabs(ns) < TIME_MAX_NS ? (int64_t)ns : 0;
 }
 
-static struct thread *thread_of(struct lane *l)
-{
-	return &l->process->threads.at[l->thread];
-}
-
 static uint64_t count_events(struct lane *l, const struct mpic_block *b)
 {
 	uint32_t count;
@@ -34,10 +29,9 @@ static uint64_t count_events(struct lane *l, const struct mpic_block *b)
 /* Of what comes after a hole only the number is known. */
 static void drop_rest(struct lane *l)
 {
-	struct thread *t = thread_of(l);
-	t->gap = true;
+	l->gap = true;
 	for (; l->block < l->last_block; l->block++)
-		t->left_out += count_events(l, l->block);
+		l->left_out += count_events(l, l->block);
 }
 
 /* Begin the next block: 1, 0 at the end, -ENOMEM. */
@@ -57,7 +51,7 @@ static int next_block(struct lane *l)
 		l->block++;
 		l->seq++;
 		if (code < 0) {
-			l->process->bad_blocks++;
+			l->bad_blocks++;
 			drop_rest(l);
 			return 0;
 		}
@@ -76,13 +70,13 @@ static int advance(struct lane *l)
 		if (code == 1 && (l->next.exit_tick < l->next.enter_tick || l->next.exit_tick > INT64_MAX))
 			code = -EBADMSG;
 		if (code == 1) {
-			thread_of(l)->read++;
+			l->read++;
 			l->more = true;
 			l->next_start_ns = lane_ns(l, l->next.enter_tick);
 			return 0;
 		}
 		if (code < 0) {
-			l->process->bad_blocks++;
+			l->bad_blocks++;
 			drop_rest(l);
 			return 0;
 		}
@@ -94,7 +88,7 @@ static int advance(struct lane *l)
 
 int lane_begin(struct lane *l)
 {
-	const struct thread *t = thread_of(l);
+	const struct thread *t = &l->process->threads.at[l->thread];
 	const struct mpic_block *b = t->blocks, *end = b + t->nblocks;
 	while (b < end && b->kind != MPIC_EVENTS)
 		b++;
@@ -102,9 +96,8 @@ int lane_begin(struct lane *l)
 	while (b < end && b->kind == MPIC_EVENTS)
 		b++;
 	l->last_block = b;
-	l->seen_calls = calloc(l->process->sigs.n + 1, sizeof(*l->seen_calls));
-	l->seen_ticks = calloc(l->process->sigs.n + 1, sizeof(*l->seen_ticks));
-	return l->seen_calls == NULL || l->seen_ticks == NULL ? -ENOMEM : 0;
+	l->seen = calloc(l->process->sigs.n + 1, sizeof(*l->seen));
+	return l->seen == NULL ? -ENOMEM : 0;
 }
 
 static int make_room(struct lane *l)
@@ -153,9 +146,10 @@ static int keep(struct lane *l)
 		calls = 0; /* more of the event before */
 	if (calls != 1 && vec_push(&l->extras, (struct lane_extra){l->n, calls}) < 0)
 		return -ENOMEM;
-	thread_of(l)->events += calls > 0;
-	l->seen_calls[sig_at] += calls;
-	l->seen_ticks[sig_at] += ev->exit_tick - ev->enter_tick;
+	l->calls += calls > 0;
+	l->seen[sig_at].calls += calls;
+	l->seen[sig_at].ticks += ev->exit_tick - ev->enter_tick;
+	l->seen[sig_at].parts += calls == 0;
 	l->enter[l->n] = ev->enter_tick;
 	l->leave[l->n] = ev->exit_tick;
 	l->start_ns[l->n] = l->next_start_ns;
@@ -184,6 +178,27 @@ int lane_window(struct lane *l, int64_t end_ns)
 	return code;
 }
 
+void lane_end(struct lane *l)
+{
+	struct process *p = l->process;
+	struct thread *t = &p->threads.at[l->thread];
+	t->gap = l->gap;
+	t->events = l->calls;
+	t->read = l->read;
+	t->left_out = l->left_out;
+	p->bad_blocks += l->bad_blocks;
+	for (size_t i = 0; i < p->sigs.n; i++) {
+		struct sig *sig = &p->sigs.at[i];
+		if (sig->thread != l->thread)
+			continue;
+		sig->parts = l->seen[i].parts;
+		if (l->seen[i].calls <= sig->calls) /* a snapshot can be older than the last events: the larger holds */
+			continue;
+		sig->calls = l->seen[i].calls;
+		sig->ticks = l->seen[i].ticks;
+	}
+}
+
 void lane_done(struct lane *l)
 {
 	mpic_events_done(&l->events);
@@ -193,8 +208,7 @@ void lane_done(struct lane *l)
 	free(l->start_ns);
 	free(l->end_ns);
 	free(l->sig);
-	free(l->seen_calls);
-	free(l->seen_ticks);
+	free(l->seen);
 	vec_done(&l->extras);
 	vec_done(&l->requests.pages);
 }

@@ -6,7 +6,7 @@
 #include "postproc/stream/stream.h"
 
 #define BUCKETS_MIN 256u
-#define IDLE_MIN 4096u
+#define OTHERS_MAX 1024u /* messages looked at for one that could have been received instead */
 
 struct envelope {
 	struct envelope *link;
@@ -46,7 +46,6 @@ static int rebuild(struct shard *sh, size_t buckets)
 	free(sh->envelope_table);
 	sh->envelope_table = table;
 	sh->envelope_buckets = buckets;
-	sh->idle_envelopes = 0;
 	return 0;
 }
 
@@ -201,6 +200,13 @@ static int add_send(struct shard *sh, struct send *x)
 	if (v == NULL)
 		return -ENOMEM;
 	x->next = NULL;
+	x->envelope = v;
+	x->came = sh->stream->window;
+	struct rank_stream *rank = &sh->stream->ranks[x->peer];
+	x->older = rank->newest;
+	x->newer = NULL;
+	*(rank->newest != NULL ? &rank->newest->newer : &rank->oldest) = x;
+	rank->newest = x;
 	if (v->send == NULL)
 		v->send = x;
 	else
@@ -216,8 +222,35 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static void forget(struct shard *sh, struct send *x)
+{
+	struct rank_stream *rank = &sh->stream->ranks[x->peer];
+	*(x->older != NULL ? &x->older->newer : &rank->oldest) = x->newer;
+	*(x->newer != NULL ? &x->newer->older : &rank->newest) = x->older;
+}
+
+/* When the first of the messages was sent that could have been received instead: one that waits and for which no receive
+ * had been posted when the call that waited began. They stand in order of windows. */
+static int64_t earliest_other(const struct shard *sh, const struct recv *r, const struct send *x)
+{
+	int64_t first = x->start.start_ns;
+	uint32_t window = NONE, looked = 0;
+	for (const struct send *o = sh->stream->ranks[r->rank].oldest; o != NULL && looked < OTHERS_MAX; o = o->newer) {
+		const struct envelope *v = o->envelope;
+		looked++;
+		if (window != NONE && o->came != window)
+			break;
+		if (o != v->send || o->start.start_ns >= first ||
+		    (v->recv != NULL && v->recv->start.start_ns < r->done.end_ns))
+			continue;
+		first = o->start.start_ns;
+		window = o->came;
+	}
+	return first;
+}
+
 /* The blocking call that completed the receive began before the message was sent. */
-static void late_sender(struct recv *r, const struct send *x)
+static void late_sender(const struct shard *sh, struct recv *r, const struct send *x)
 {
 	struct wait *w = r->wait;
 	int64_t ns = least(r->done.end_ns, x->start.start_ns) - r->done.start_ns;
@@ -227,6 +260,10 @@ static void late_sender(struct recv *r, const struct send *x)
 	w->sender = x->start;
 	w->sender_rank = x->rank;
 	w->other_ns = 0;
+	int64_t other = earliest_other(sh, r, x);
+	if (other < x->start.start_ns)
+		w->other_ns = least(r->done.end_ns, x->start.start_ns) -
+			      (other > r->done.start_ns ? other : r->done.start_ns);
 }
 
 /* Both ends are over and know each other. */
@@ -263,7 +300,9 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 		sh->violations += back > 0;
 		if (back > 0 && (uint64_t)back > sh->largest_ns)
 			sh->largest_ns = (uint64_t)back;
-		late_sender(r, x);
+		late_sender(sh, r, x);
+		if (clocks_learn(sh, x->rank, x->start.start_ns, r->rank, r->done.end_ns) < 0)
+			return -ENOMEM;
 		code = wait_close(sh, r->wait);
 		r->wait = NULL;
 	}
@@ -279,6 +318,7 @@ static int advance(struct shard *sh, struct envelope *v)
 		while (v->send != NULL && (v->send->flags & SENT_CANCELLED) != 0 && v->send->over) {
 			struct send *x = v->send;
 			v->send = x->next;
+			forget(sh, x);
 			if (vec_push(&mail_to(sh, shard_of(sh->stream, x->rank))->judged, x) < 0)
 				return -ENOMEM;
 		}
@@ -298,6 +338,7 @@ static int advance(struct shard *sh, struct envelope *v)
 		struct send *x = v->send;
 		v->send = x->next;
 		v->recv = r->next;
+		forget(sh, x);
 		code = meet(sh, r, x);
 	}
 	return code;

@@ -183,6 +183,8 @@ static int decide(struct shard *sh, struct meet *whole)
 	}
 	if (!whole->differs && (whole->coll == COLL_SCAN || whole->coll == COLL_EXSCAN))
 		code = order_parts(sh, whole);
+	if (code == 0)
+		code = clocks_learn_meet(sh, whole);
 	unlink_meet(sh->whole_table, sh->whole_buckets, &sh->nwholes, whole);
 	for (struct meet *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		code = vec_push(&mail_to(sh, m->shard)->decided, m);

@@ -173,6 +173,32 @@ static int cut(struct stream *st, struct rates *r)
 	return code;
 }
 
+/* In which time each node was seen. */
+static int make_runs(struct stream *st)
+{
+	const struct step *s = st->step;
+	free(st->runs);
+	st->runs = calloc(s->nodes.n + 1, sizeof(*st->runs));
+	if (st->runs == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nodes.n; i++)
+		st->runs[i] = (struct range){INT64_MAX, INT64_MIN};
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		if (p == NULL)
+			continue;
+		struct range *run = &st->runs[p->node];
+		run->from = p->start_ns != TIME_ABSENT && p->start_ns < run->from ? p->start_ns : run->from;
+		run->to = p->end_ns != TIME_ABSENT && p->end_ns > run->to ? p->end_ns : run->to;
+	}
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		struct range *run = &st->runs[i];
+		run->from = run->from == INT64_MAX ? 0 : run->from;
+		run->to = run->to < run->from ? s->runtime_ns : run->to;
+	}
+	return 0;
+}
+
 static void set_zero(struct stream *st, int64_t from_ns, int64_t to_ns)
 {
 	struct step *s = st->step;
@@ -195,12 +221,10 @@ static void set_zero(struct stream *st, int64_t from_ns, int64_t to_ns)
 		st->starts[w] -= s->start_ns;
 }
 
-int plan_make(struct stream *st)
+static int make_windows(struct stream *st)
 {
 	struct rates r = {.from_ns = INT64_MAX, .to_ns = INT64_MIN};
-	int code = make_rules(st);
-	if (code == 0)
-		code = make_lanes(st);
+	int code = make_lanes(st);
 	for (uint32_t i = 0; i < st->nlanes && code == 0; i++)
 		code = look_at_lane(&st->lanes[i], &r);
 	if (code == 0)
@@ -209,5 +233,36 @@ int plan_make(struct stream *st)
 	if (code == 0)
 		set_zero(st, r.from_ns, r.to_ns);
 	vec_done(&r.list);
-	return code;
+	return code == 0 ? make_runs(st) : code;
+}
+
+int plan_make(struct stream *st)
+{
+	int code = make_rules(st);
+	return code == 0 ? make_windows(st) : code;
+}
+
+int plan_again(struct stream *st, const struct tie *ties)
+{
+	struct step *s = st->step;
+	for (size_t i = 0; i < s->nodes.n; i++)
+		for (size_t k = 0; k < st->rules[i].knots.n; k++) {
+			struct clock_knot *knot = &st->rules[i].knots.at[k];
+			knot->ns = ties[i].offset + ties[i].rate * knot->ns;
+			knot->rate *= ties[i].rate;
+		}
+	for (size_t i = 0; i < s->processes.n; i++) {
+		struct process *p = s->processes.at[i];
+		const struct tie *t = &ties[p->node];
+		clock_move(t, &p->start_ns);
+		clock_move(t, &p->end_ns);
+		clock_move(t, &p->init_exit_ns);
+		clock_move(t, &p->finalize_enter_ns);
+		for (size_t k = 0; k < p->threads.n; k++)
+			clock_move(t, &p->threads.at[k].lost_from_ns);
+	}
+	free(st->starts);
+	st->starts = NULL;
+	st->nwindows = st->nlanes = 0;
+	return make_windows(st);
 }

@@ -28,6 +28,7 @@ static int make_shards(struct stream *st)
 		sh->meets = SLAB(struct meet);
 		sh->pages = SLAB(struct request_page);
 		match_begin(sh);
+		sh->pairs.runs = st->runs;
 		sh->unread = calloc(st->step->files.n + 1, sizeof(*sh->unread));
 		if (sh->unread == NULL)
 			return -ENOMEM;
@@ -48,6 +49,7 @@ static void shard_done(struct shard *sh)
 	vec_done(&sh->transfers);
 	vec_done(&sh->waited);
 	free(sh->unread);
+	pairs_done(&sh->pairs);
 }
 
 #define PHASE(name, ...) \
@@ -110,25 +112,8 @@ static int run_end(struct stream *st, const struct stream_visitor *v)
 	return code == 0 ? v->window(v->context, st) : code;
 }
 
-int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *visitor, struct stream *ret_stream,
-	       struct error *e)
+static void drop_shards(struct stream *st)
 {
-	struct stream *st = ret_stream;
-	*st = (struct stream){.step = s, .pool = pool_create(nthreads)};
-	st->ranks = calloc(s->nranks + 1u, sizeof(*st->ranks));
-	int code = st->pool == NULL || st->ranks == NULL ? -ENOMEM : plan_make(st);
-	if (code == 0)
-		code = make_shards(st);
-	if (code == 0)
-		code = run_windows(st, visitor);
-	if (code == 0)
-		code = run_end(st, visitor);
-	return code < 0 ? fail(e, code, "cannot follow the step's events: %s", strerror(-code)) : 0;
-}
-
-void stream_done(struct stream *st)
-{
-	pool_destroy(st->pool);
 	for (uint32_t i = 0; i < st->nlanes && st->lanes != NULL; i++)
 		lane_done(&st->lanes[i]);
 	for (uint32_t i = 0; i < st->nshards && st->shards != NULL; i++)
@@ -137,6 +122,7 @@ void stream_done(struct stream *st)
 		vec_done(&st->ranks[i].comms);
 		vec_done(&st->ranks[i].wild);
 		vec_done(&st->ranks[i].held);
+		st->ranks[i] = (struct rank_stream){0};
 	}
 	for (size_t i = 0; st->mail != NULL && i < (size_t)st->nshards * st->nshards; i++) {
 		vec_done(&st->mail[i].sends);
@@ -145,13 +131,57 @@ void stream_done(struct stream *st)
 		vec_done(&st->mail[i].meets);
 		vec_done(&st->mail[i].decided);
 	}
+	free(st->lanes);
+	free(st->shards);
+	free(st->mail);
+	st->lanes = NULL;
+	st->shards = NULL;
+	st->mail = NULL;
+}
+
+static int run_once(struct stream *st, const struct stream_visitor *v)
+{
+	int code = make_shards(st);
+	if (code == 0)
+		code = v->begin(v->context, st);
+	if (code == 0)
+		code = run_windows(st, v);
+	return code == 0 ? run_end(st, v) : code;
+}
+
+int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *visitor, struct stream *ret_stream,
+	       struct error *e)
+{
+	struct stream *st = ret_stream;
+	struct tie *ties = NULL;
+	*st = (struct stream){.step = s, .pool = pool_create(nthreads)};
+	st->ranks = calloc(s->nranks + 1u, sizeof(*st->ranks));
+	int code = st->pool == NULL || st->ranks == NULL ? -ENOMEM : plan_make(st);
+	if (code == 0)
+		code = run_once(st, visitor);
+	if (code == 0)
+		code = clocks_judge(st, &ties);
+	if (code == 1) {
+		drop_shards(st);
+		code = plan_again(st, ties);
+		if (code == 0)
+			code = run_once(st, visitor);
+	}
+	free(ties);
+	for (uint32_t i = 0; i < st->nlanes && code == 0; i++)
+		lane_end(&st->lanes[i]);
+	return code < 0 ? fail(e, code, "cannot follow the step's events: %s", strerror(-code)) : 0;
+}
+
+void stream_done(struct stream *st)
+{
+	pool_destroy(st->pool);
+	drop_shards(st);
 	for (size_t i = 0; st->rules != NULL && i < st->step->nodes.n; i++)
 		vec_done(&st->rules[i].knots);
 	free(st->rules);
-	free(st->lanes);
 	free(st->ranks);
-	free(st->shards);
-	free(st->mail);
 	free(st->starts);
+	free(st->runs);
 	*st = (struct stream){0};
 }

@@ -15,7 +15,7 @@
 
 #include "base/pool.h"
 #include "base/slab.h"
-#include "postproc/clock.h"
+#include "postproc/clock_pairs.h"
 #include "postproc/waits.h"
 
 /* Which event of the stream: the at-th of a lane in a window. */
@@ -56,6 +56,9 @@ enum transfer_flag {
 /* One message at the rank that sends it. Belongs to that rank's shard. */
 struct send {
 	struct send *next; /* in its envelope */
+	struct envelope *envelope;
+	struct send *older, *newer; /* of those that its receiver has not received */
+	uint32_t came;		    /* in which window */
 	struct recv *recv;
 	struct wait *wait;
 	struct moment start, done; /* done.at.window NONE: not yet, or never */
@@ -157,7 +160,10 @@ struct lane {
 	bool begun, more;
 	size_t knot;
 	size_t literal; /* of thread.literals */
-	uint64_t *seen_calls, *seen_ticks; /* by signature, see totals */
+	struct seen { uint64_t calls, ticks, parts; } *seen; /* by signature */
+	uint64_t calls, read, left_out;			     /* as in struct thread */
+	uint32_t bad_blocks;
+	bool gap;
 	struct requests_of requests;
 	struct moment head; /* the last event that began a call */
 	/* the window */
@@ -180,6 +186,7 @@ struct rank_stream {
 	uint32_t first_lane, nlanes;
 	VEC(struct comm_use) comms;
 	uint64_t recvs; /* posted */
+	struct send *oldest, *newest; /* that nobody has received */
 	VEC(struct recv *) wild; /* wildcards of which the source is not known yet, as posted */
 	VEC(struct envelope *) held; /* whose first receive must wait for one of these */
 	uint64_t leaked;
@@ -219,7 +226,7 @@ struct shard {
 	uint32_t number, first_rank, end_rank;
 	struct slab sends, recvs, waits, parts, meets, envelopes, pages;
 	struct envelope **envelope_table;
-	size_t envelope_buckets, nenvelopes, idle_envelopes;
+	size_t envelope_buckets, nenvelopes;
 	struct meet **meet_table, **whole_table;
 	size_t meet_buckets, nmeets, whole_buckets, nwholes;
 	VEC(struct envelope *) ready; /* whose first receive may be met now */
@@ -232,6 +239,7 @@ struct shard {
 	uint64_t *unread; /* by file */
 	uint64_t ntransfers, bytes;
 	uint64_t violations, largest_ns;
+	struct pairs pairs; /* of nodes */
 	int code;
 };
 
@@ -246,13 +254,16 @@ struct stream {
 	struct mail *mail; /* [from][to] */
 	int64_t *starts; /* of windows, nwindows + 1 */
 	uint32_t window;
-	int64_t start_ns;
-	uint64_t events;
+	uint64_t events;	 /* about: as the heads of blocks say */
+	struct range *runs;	 /* by node */
+	struct clock_result clock;
 };
 
-/* What the stream is for: called once a window, when all of it is known that can be known by then. */
+/* What the stream is for. begin: before the first window, once more when all begins again. window: once each, when all
+ * of it is known that can be known by then. */
 struct stream_visitor {
 	void *context;
+	int (*begin)(void *context, struct stream *st);
 	int (*window)(void *context, struct stream *st);
 };
 
@@ -262,9 +273,17 @@ void stream_done(struct stream *st);
 
 /* plan.c */
 int plan_make(struct stream *st);
+/* Clocks were moved: where is zero now? */
+int plan_again(struct stream *st, const struct tie *ties);
+/* clocks.c */
+int clocks_learn(struct shard *sh, uint32_t from_rank, int64_t start_ns, uint32_t to_rank, int64_t end_ns);
+int clocks_learn_meet(struct shard *sh, const struct meet *whole);
+/* 1: the clocks of nodes must be moved by ties, and all be done again; 0: not. */
+int clocks_judge(struct stream *st, struct tie **ret_ties);
 /* lane.c: decode the events that start before end_ns; p's totals grow. 0 or -ENOMEM. */
 int lane_begin(struct lane *l);
 int lane_window(struct lane *l, int64_t end_ns);
+void lane_end(struct lane *l); /* tells the process what was seen */
 void lane_done(struct lane *l);
 int64_t lane_ns(struct lane *l, uint64_t tick);
 /* calls.c, match.c, meet.c, waits.c: one phase of one shard */
