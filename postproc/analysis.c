@@ -1,7 +1,10 @@
 /* analysis.c - the order of work, and the table of parts. */
 #include "postproc/analysis.h"
 #include "base/progress.h"
-#include "postproc/replay.h"
+#include "postproc/bytes.h"
+#include "postproc/stream/stream.h"
+
+#include <math.h>
 
 static int (*const parts[])(struct analysis *a) = {
 #define ROW(name) part_##name,
@@ -11,34 +14,94 @@ static int (*const parts[])(struct analysis *a) = {
 
 #define NPARTS (sizeof(parts) / sizeof(parts[0]))
 
-static int compute(struct analysis *a, struct error *e)
+static void add_counts(struct analysis *a, const struct shard *sh)
 {
-	int code = clock_to_ns(a->step, e);
+	const struct op_counts *c = &sh->counts;
+	const struct unmatched *u = &sh->unmatched;
+	a->counts.proc_null += c->proc_null;
+	a->counts.cancelled += c->cancelled;
+	a->counts.outside += c->outside;
+	a->counts.failed += c->failed;
+	a->counts.unknown_requests += c->unknown_requests;
+	a->unmatched.sends += u->sends;
+	a->unmatched.recvs += u->recvs;
+	a->unmatched.partner_missing += u->partner_missing;
+	a->unmatched.record_cut += u->record_cut;
+	a->unmatched.unknown_source += u->unknown_source;
+	a->unmatched.program += u->program;
+	a->unmatched.collectives += u->collectives;
+	a->unmatched.collectives_differ += u->collectives_differ;
+	a->clock.violations += sh->violations;
+	a->clock.largest_ns = sh->largest_ns > a->clock.largest_ns ? sh->largest_ns : a->clock.largest_ns;
+}
+
+/* What all shards found. */
+static int gather(struct analysis *a, const struct stream *st)
+{
+	const struct step *s = a->step;
+	a->clock = st->clock;
+	a->leaked = calloc(s->nranks, sizeof(*a->leaked));
+	a->leak_site = calloc(s->nranks, sizeof(*a->leak_site));
+	a->unread = calloc(s->files.n + 1, sizeof(*a->unread));
+	if (a->leaked == NULL || a->leak_site == NULL || a->unread == NULL || tally_begin(&a->tally, s) < 0)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		a->leaked[r] = st->ranks[r].leaked;
+		a->leak_site[r] = st->ranks[r].leak_site;
+	}
+	for (uint32_t i = 0; i < st->nshards; i++) {
+		const struct shard *sh = &st->shards[i];
+		add_counts(a, sh);
+		for (size_t k = 0; k < s->files.n; k++)
+			a->unread[k] += sh->unread[k];
+		if (tally_merge(&a->tally, &sh->tally, s) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int ignore_begin(void *context, struct stream *st)
+{
+	(void)context, (void)st;
+	return 0;
+}
+
+static int follow_events(struct analysis *a, unsigned nthreads, struct error *e)
+{
+	struct stream st;
+	struct stream_visitor none = {.begin = ignore_begin, .window = ignore_begin};
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		for (size_t i = 0; a->step->ranks[r] != NULL && i < a->step->ranks[r]->sigs.n; i++) {
+			struct sig *sig = &a->step->ranks[r]->sigs.at[i];
+			sig->class = (uint8_t)step_class(a->step, sig);
+		}
+	bytes_of_calls(a->step);
+	int code = stream_run(a->step, nthreads, &none, &st, e);
 	if (code == 0)
-		code = ops_replay(a->step, &a->ops);
+		code = gather(a, &st);
+	a->ideal_ns = NAN;
+	stream_done(&st);
+	return code;
+}
+
+static int compute(struct analysis *a, unsigned nthreads, struct error *e)
+{
+	int code = follow_events(a, nthreads, e);
 	if (code == 0)
-		code = match_all(a->step, &a->ops, &a->matching);
+		code = traffic_p2p(a->step, &a->p2p);
 	if (code == 0)
-		code = clock_align(a->step, &a->ops, &a->matching, &a->clock, e);
-	if (code == 0)
-		code = repair_times(a);
-	if (code == 0)
-		code = waits_find(a->step, &a->ops, &a->matching, &a->waits);
-	if (code == 0)
-		code = traffic_p2p(a->step, &a->ops, &a->p2p);
-	if (code == 0)
-		code = traffic_collective(a->step, &a->ops, &a->coll);
+		code = traffic_collective(a->step, &a->coll);
 	if (code == 0)
 		code = traffic_rma(a->step, &a->rma);
 	if (code == 0)
-		code = bytes_count(a->step, &a->ops, &a->matching, &a->moved);
+		code = bytes_count(a->step);
 	return code == 0 ? ranks_total(a) : code;
 }
 
-int analysis_run(struct analysis *a, struct error *e)
+int analysis_run(struct analysis *a, unsigned nthreads, struct error *e)
 {
 	struct progress p;
-	int code = compute(a, e);
+	int code = compute(a, nthreads, e);
 	a->root = cJSON_CreateObject();
 	if (code == 0 && a->root == NULL)
 		code = -ENOMEM;
@@ -54,13 +117,13 @@ int analysis_run(struct analysis *a, struct error *e)
 void analysis_done(struct analysis *a)
 {
 	cJSON_Delete(a->root);
-	ops_done(&a->ops);
-	matching_done(&a->matching);
-	waits_done(&a->waits);
+	tally_done(&a->tally);
+	free(a->leaked);
+	free(a->leak_site);
+	free(a->unread);
 	traffic_done(&a->p2p);
 	traffic_done(&a->coll);
 	traffic_done(&a->rma);
-	moved_done(&a->moved);
 	free(a->ranks);
 	memset(a, 0, sizeof(*a));
 }

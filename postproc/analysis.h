@@ -3,12 +3,11 @@
  * member(s) to a->root, and one row in PARTS; parts run in that order. */
 #pragma once
 
-#include "postproc/bytes.h"
-#include "postproc/clock.h"
 #include "base/json.h"
+#include "postproc/clock.h"
 #include "postproc/match.h"
+#include "postproc/stream/tally.h"
 #include "postproc/traffic.h"
-#include "postproc/waits.h"
 
 /* One rank, exact from its totals. Times in ns. */
 struct rank_totals {
@@ -27,12 +26,15 @@ struct rank_totals {
 
 struct analysis {
 	struct step *step;
-	struct ops ops;
-	struct matching matching;
+	struct tally tally; /* what the stream of events told */
+	struct op_counts counts;
+	struct unmatched unmatched;
 	struct clock_result clock;
-	struct waits waits;
 	struct traffic p2p, coll, rma;
-	struct moved moved;
+	uint64_t *leaked;    /* by rank: requests neither completed nor freed */
+	uint32_t *leak_site;
+	uint64_t *unread;    /* by file: bytes that completed nonblocking reads did not find */
+	double ideal_ns;     /* length of the run if transfers cost nothing; NaN: not known */
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;
@@ -59,7 +61,6 @@ struct analysis {
 	ROW(tops) \
 	ROW(collective_use) \
 	ROW(time_windows) \
-	ROW(critical_path) \
 	ROW(patterns) \
 	ROW(issues) \
 	ROW(topology) \
@@ -76,5 +77,5 @@ double tracing_share(const struct rank_totals *t);
 /* ranks.c: fill a->ranks and what follows from it. 0 or -ENOMEM. */
 int ranks_total(struct analysis *a);
 /* The whole analysis of a loaded step; a->root is complete on success. */
-int analysis_run(struct analysis *a, struct error *e);
+int analysis_run(struct analysis *a, unsigned nthreads, struct error *e);
 void analysis_done(struct analysis *a);

@@ -20,114 +20,25 @@ static uint64_t call_bytes(const struct step *s, uint32_t rank, const struct sig
 	}
 }
 
+void bytes_of_calls(struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		struct process *p = s->ranks[r];
+		for (size_t i = 0; p != NULL && i < p->sigs.n; i++)
+			p->sigs.at[i].call_bytes = call_bytes(s, r, &p->sigs.at[i]);
+	}
+}
+
 static void count_calls(struct step *s)
 {
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		struct process *p = s->ranks[r];
 		for (size_t i = 0; p != NULL && i < p->sigs.n; i++) {
 			struct sig *sig = &p->sigs.at[i];
-			sig->call_bytes = call_bytes(s, r, sig);
-			sig->moved_bytes = (sig->call.flags & SIG_PERSISTENT) != 0 ? 0 : sig->calls * sig->call_bytes;
+			bool persistent = (sig->call.flags & SIG_PERSISTENT) != 0;
+			sig->moved_bytes = (persistent ? 0 : sig->calls * sig->call_bytes) + sig->started_bytes;
 		}
 	}
-}
-
-static struct sig *starting_sig(const struct step *s, uint32_t rank, uint32_t start)
-{
-	struct process *p = s->ranks[rank];
-	return &p->sigs.at[p->events.at[start].sig];
-}
-
-static bool was_started(const struct step *s, uint32_t rank, uint32_t start)
-{
-	return starting_sig(s, rank, start)->call.shape == SIG_START;
-}
-
-/* What persistent requests moved goes to the calls that started them. */
-static void count_starts(struct step *s, const struct ops *o, const struct moved *m)
-{
-	for (size_t i = 0; i < o->sends.n; i++)
-		if (was_started(s, o->sends.at[i].rank, o->sends.at[i].start))
-			starting_sig(s, o->sends.at[i].rank, o->sends.at[i].start)->moved_bytes += o->sends.at[i].bytes;
-	for (size_t i = 0; i < o->recvs.n; i++)
-		if (was_started(s, o->recvs.at[i].rank, o->recvs.at[i].start))
-			starting_sig(s, o->recvs.at[i].rank, o->recvs.at[i].start)->moved_bytes += o->recvs.at[i].bytes;
-	for (size_t i = 0; i < o->colls.n; i++) {
-		const struct coll_op *op = &o->colls.at[i];
-		if (op->channel != 0)
-			starting_sig(s, op->rank, op->start)->moved_bytes +=
-				s->ranks[op->rank]->sigs.at[op->sig].call_bytes + (m->came != NULL ? m->came[i] : 0);
-	}
-}
-
-/* ---- what came, operation by operation ---- */
-
-/* Operations in which every member made the call it had made in an earlier one are computed once. */
-struct arrivals {
-	const struct step *s;
-	const struct ops *o;
-	const struct matching *m;
-	uint64_t *came;
-	uint32_t *part_of;  /* by rank: coll op of the operation at hand, plus 1 */
-	struct index known; /* operations by the calls they are made of */
-};
-
-static const struct sig *sig_of(const struct arrivals *a, uint32_t op)
-{
-	return &a->s->ranks[a->o->colls.at[op].rank]->sigs.at[a->o->colls.at[op].sig];
-}
-
-static void arrive(void *context, int32_t dst, uint64_t bytes)
-{
-	struct arrivals *a = context;
-	if (dst >= 0 && (uint32_t)dst < a->s->nranks && a->part_of[dst] != 0)
-		a->came[a->part_of[dst] - 1] += bytes;
-}
-
-static void exchange(struct arrivals *a, const struct collective *c)
-{
-	const uint32_t *next = a->m->coll_next;
-	for (uint32_t i = c->first; i != NONE; i = next[i])
-		a->part_of[a->o->colls.at[i].rank] = i + 1;
-	for (uint32_t i = c->first; i != NONE; i = next[i])
-		traffic_listed(a->s, a->o->colls.at[i].rank, sig_of(a, i), arrive, a);
-	for (uint32_t i = c->first; i != NONE; i = next[i])
-		a->part_of[a->o->colls.at[i].rank] = 0;
-}
-
-struct wanted_calls {
-	const struct arrivals *a;
-	uint32_t first;
-};
-
-/* Parts of every operation are linked in one order of ranks. */
-static bool same_calls(const void *context, uint32_t at)
-{
-	const struct wanted_calls *w = context;
-	const struct coll_op *ops = w->a->o->colls.at;
-	uint32_t i = w->first, k = w->a->m->colls.at[at].first;
-	for (; i != NONE && k != NONE; i = w->a->m->coll_next[i], k = w->a->m->coll_next[k])
-		if (ops[i].rank != ops[k].rank || ops[i].sig != ops[k].sig)
-			return false;
-	return i == k;
-}
-
-static int take_operation(struct arrivals *a, uint32_t at)
-{
-	const struct collective *c = &a->m->colls.at[at];
-	struct wanted_calls w = {a, c->first};
-	uint64_t hash = INDEX_SEED;
-	for (uint32_t i = c->first; i != NONE; i = a->m->coll_next[i])
-		hash = index_mix(hash, (uint64_t)a->o->colls.at[i].rank << 32 | a->o->colls.at[i].sig);
-	uint32_t found = index_find(&a->known, hash, same_calls, &w);
-	if (found == INDEX_NONE) {
-		exchange(a, c);
-		return index_add(&a->known, hash, at);
-	}
-	for (uint32_t i = c->first, k = a->m->colls.at[found].first; i != NONE;
-	     i = a->m->coll_next[i], k = a->m->coll_next[k])
-		a->came[i] = a->came[k];
-	return 0;
 }
 
 static bool any_listed(const struct step *s)
@@ -137,23 +48,6 @@ static bool any_listed(const struct step *s)
 			if (bytes_need_partners(s, &s->ranks[r]->sigs.at[i]))
 				return true;
 	return false;
-}
-
-static int find_arrivals(const struct step *s, const struct ops *o, const struct matching *m, struct moved *ret_moved)
-{
-	struct arrivals a = {.s = s, .o = o, .m = m};
-	int code = 0;
-	a.came = calloc(o->colls.n + 1, sizeof(*a.came));
-	a.part_of = calloc(s->nranks, sizeof(*a.part_of));
-	if (a.came == NULL || a.part_of == NULL)
-		code = -ENOMEM;
-	for (uint32_t i = 0; i < m->colls.n && code == 0; i++)
-		if (bytes_need_partners(s, sig_of(&a, m->colls.at[i].first)))
-			code = take_operation(&a, i);
-	index_done(&a.known);
-	free(a.part_of);
-	ret_moved->came = a.came;
-	return code;
 }
 
 /* ---- and in all, from the totals ---- */
@@ -226,22 +120,19 @@ static int add_outflows(struct inflows *f)
 	return f->code;
 }
 
-/* Give what came in operations that are wholly there to the calls it came to; seen counts those, by signature. */
-static int give_matched(struct inflows *f, const struct ops *o, const uint64_t *came, const bool *whole, uint32_t rank,
-			size_t *at, uint64_t *seen)
+/* Give what came in operations that are wholly there to the calls it came to. */
+static int give_matched(struct inflows *f, uint32_t rank)
 {
 	struct process *p = f->s->ranks[rank];
-	for (; *at < o->colls.n && o->colls.at[*at].rank == rank; ++*at) {
-		const struct coll_op *op = &o->colls.at[*at];
-		struct sig *sig = &p->sigs.at[op->sig];
-		if (!whole[*at] || op->channel != 0 || !bytes_need_partners(f->s, sig))
+	for (size_t i = 0; i < p->sigs.n; i++) {
+		struct sig *sig = &p->sigs.at[i];
+		struct inflow *x = sig->came_calls > 0 ? inflow_of(f, rank, sig) : NULL;
+		if (sig->came_calls == 0)
 			continue;
-		struct inflow *x = inflow_of(f, rank, sig);
 		if (x == NULL)
 			return -ENOMEM;
-		sig->moved_bytes += came[*at];
-		x->bytes -= x->bytes < came[*at] ? x->bytes : came[*at];
-		seen[op->sig]++;
+		sig->moved_bytes += sig->came_bytes;
+		x->bytes -= x->bytes < sig->came_bytes ? x->bytes : sig->came_bytes;
 	}
 	return 0;
 }
@@ -252,13 +143,13 @@ static uint64_t calls_left(const struct sig *sig, uint64_t seen)
 }
 
 /* The rest by calls; the last gets what rounding left. */
-static int give_rest(struct inflows *f, uint32_t rank, const uint64_t *seen)
+static int give_rest(struct inflows *f, uint32_t rank)
 {
 	struct process *p = f->s->ranks[rank];
 	for (unsigned pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < p->sigs.n; i++) {
 			struct sig *sig = &p->sigs.at[i];
-			uint64_t left = is_listed_each_call(f->s, sig) ? calls_left(sig, seen[i]) : 0;
+			uint64_t left = is_listed_each_call(f->s, sig) ? calls_left(sig, sig->came_calls) : 0;
 			struct inflow *x = left > 0 ? inflow_of(f, rank, sig) : NULL;
 			if (left > 0 && x == NULL)
 				return -ENOMEM;
@@ -276,93 +167,21 @@ static int give_rest(struct inflows *f, uint32_t rank, const uint64_t *seen)
 	return 0;
 }
 
-static bool *whole_operations(const struct ops *o, const struct matching *m)
-{
-	bool *whole = calloc(o->colls.n + 1, sizeof(*whole));
-	for (size_t c = 0; whole != NULL && c < m->colls.n; c++)
-		for (uint32_t i = m->colls.at[c].first; i != NONE; i = m->coll_next[i])
-			whole[i] = m->colls.at[c].parts == m->colls.at[c].expected;
-	return whole;
-}
-
-static int give_all(struct inflows *f, const struct ops *o, const uint64_t *came, const bool *whole)
-{
-	size_t at = 0;
-	int code = 0;
-	for (uint32_t r = 0; r < f->s->nranks && code == 0; r++) {
-		const struct process *p = f->s->ranks[r];
-		uint64_t *seen = p == NULL ? NULL : calloc(p->sigs.n + 1, sizeof(*seen));
-		if (p == NULL)
-			continue;
-		code = seen == NULL ? -ENOMEM : give_matched(f, o, came, whole, r, &at, seen);
-		if (code == 0)
-			code = give_rest(f, r, seen);
-		free(seen);
-	}
-	return code;
-}
-
-static int count_inflows(struct step *s, const struct ops *o, const struct matching *m, const uint64_t *came)
+int bytes_count(struct step *s)
 {
 	struct inflows f = {.s = s};
-	bool *whole = whole_operations(o, m);
-	int code = whole == NULL ? -ENOMEM : add_outflows(&f);
-	if (code == 0)
-		code = give_all(&f, o, came, whole);
-	free(whole);
+	int code = 0;
+	count_calls(s);
+	if (any_listed(s))
+		code = add_outflows(&f);
+	for (uint32_t r = 0; r < s->nranks && code == 0; r++) {
+		if (s->ranks[r] == NULL || f.list.n == 0)
+			continue;
+		code = give_matched(&f, r);
+		if (code == 0)
+			code = give_rest(&f, r);
+	}
 	vec_done(&f.list);
 	index_done(&f.index);
 	return code;
-}
-
-int bytes_count(struct step *s, const struct ops *o, const struct matching *m, struct moved *ret_moved)
-{
-	int code = 0;
-	count_calls(s);
-	if (any_listed(s)) {
-		code = find_arrivals(s, o, m, ret_moved);
-		if (code == 0)
-			code = count_inflows(s, o, m, ret_moved->came);
-	}
-	if (code == 0)
-		count_starts(s, o, ret_moved);
-	return code;
-}
-
-void moved_done(struct moved *m)
-{
-	free(m->came);
-	m->came = NULL;
-}
-
-/* ---- event by event ---- */
-
-static uint64_t started_bytes(size_t *walk, const struct p2p_op *ops, size_t n, const struct step *s, uint32_t rank,
-			      uint32_t at)
-{
-	uint64_t sum = 0;
-	while (*walk < n && ops[*walk].rank < rank)
-		++*walk;
-	for (; *walk < n && ops[*walk].rank == rank && ops[*walk].start <= at; ++*walk)
-		if (was_started(s, rank, ops[*walk].start))
-			sum += ops[*walk].bytes;
-	return sum;
-}
-
-uint64_t bytes_of_event(struct moved_walk *w, const struct step *s, const struct ops *o, const struct moved *m,
-			uint32_t rank, uint32_t at)
-{
-	const struct sig *sig = event_sig(s, rank, at);
-	uint64_t bytes = (sig->call.flags & SIG_PERSISTENT) != 0 ? 0 : sig->call_bytes;
-	bytes += started_bytes(&w->send, o->sends.at, o->sends.n, s, rank, at);
-	bytes += started_bytes(&w->recv, o->recvs.at, o->recvs.n, s, rank, at);
-	while (w->coll < o->colls.n && o->colls.at[w->coll].rank < rank)
-		w->coll++;
-	for (; w->coll < o->colls.n && o->colls.at[w->coll].rank == rank && o->colls.at[w->coll].start <= at;
-	     w->coll++) {
-		const struct coll_op *op = &o->colls.at[w->coll];
-		bytes += m->came != NULL ? m->came[w->coll] : 0;
-		bytes += op->channel != 0 ? s->ranks[rank]->sigs.at[op->sig].call_bytes : 0;
-	}
-	return bytes;
 }

@@ -16,24 +16,12 @@
  * share by calls. */
 #pragma once
 
-#include "postproc/match.h"
+#include "postproc/step.h"
 
-struct moved {
-	uint64_t *came; /* by index into ops.colls: what only partners record; NULL: no such operation */
-};
-
-/* Set call_bytes and moved_bytes of every signature: 0 or -ENOMEM. */
-int bytes_count(struct step *s, const struct ops *o, const struct matching *m, struct moved *ret_moved);
-void moved_done(struct moved *m);
-
-/* Walks all events of a rank in order; zeroed is the beginning of rank 0. Ranks must be visited in order. */
-struct moved_walk {
-	size_t send, recv, coll;
-};
-
-/* What event `at` of rank moved. */
-uint64_t bytes_of_event(struct moved_walk *w, const struct step *s, const struct ops *o, const struct moved *m,
-			uint32_t rank, uint32_t at);
+/* Before the stream: set call_bytes of every signature. */
+void bytes_of_calls(struct step *s);
+/* After it: set moved_bytes. 0 or -ENOMEM. */
+int bytes_count(struct step *s);
 
 /* bytes_coll.c: what one call moves as far as its own record says. */
 uint64_t bytes_collective(const struct step *s, uint32_t rank, const struct sig *sig);

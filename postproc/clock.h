@@ -1,7 +1,7 @@
 /* clock.h - one time for all nodes (SEMANTICS.md 2). */
 #pragma once
 
-#include "postproc/match.h"
+#include "postproc/step.h"
 
 struct clock_result {
 	const char *method;
@@ -24,20 +24,9 @@ struct clock_rule {
 
 /* clock_node.c: the rule of one node from its samples, in order; zero: the step's on this node's monotonic clock. */
 int clock_rule_make(struct node *n, int64_t zero, struct clock_rule *ret_rule);
-/* Ticks of a process, and of its events, to nanoseconds. */
+/* Ticks of a process to nanoseconds. */
 void clock_convert(struct process *p, const struct clock_rule *r);
 /* Sort the samples of all nodes; the earliest as a date, ns since 1970: the step's zero. */
 int64_t clock_earliest(struct step *s);
 /* What this node's monotonic clock lacks to the date. */
 int64_t clock_median_offset(const struct node *n);
-/* clock_node.c: turn all ticks of the step into nanoseconds of each node's own real-time clock,
- * relative to the earliest sample of the step. */
-int clock_to_ns(struct step *s, struct error *e);
-
-/* clock.c: bring all nodes to the clock of the first by what messages and collectives prove, then
- * make the earliest event time zero. */
-int clock_align(struct step *s, const struct ops *o, const struct matching *m, struct clock_result *ret_result,
-		struct error *e);
-/* Set violations and largest_ns of result. */
-void clock_count_violations(const struct step *s, const struct ops *o, const struct matching *m,
-			    struct clock_result *result);

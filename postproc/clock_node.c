@@ -1,5 +1,5 @@
 /* clock_node.c - ticks of one node to nanoseconds.
- * In: the node's samples (tick, monotonic, realtime).  Out: event and process times of its ranks.
+ * In: the node's samples (tick, monotonic, realtime).  Out: a rule, and the times of its processes.
  * The rate follows CLOCK_MONOTONIC piecewise; samples closer than THIN_NS would make the rate noisy
  * and are left out. The date is the median of realtime - monotonic, so a stepped real-time clock
  * does no harm. */
@@ -104,10 +104,6 @@ static void convert(const struct clock_rule *r, int64_t *time, size_t *at)
 void clock_convert(struct process *p, const struct clock_rule *r)
 {
 	size_t at = 0;
-	for (size_t i = 0; i < p->events.n; i++) {
-		p->events.at[i].start_ns = to_ns(r, (uint64_t)p->events.at[i].start_ns, &at);
-		p->events.at[i].end_ns = to_ns(r, (uint64_t)p->events.at[i].end_ns, &at);
-	}
 	convert(r, &p->start_ns, &at);
 	convert(r, &p->end_ns, &at);
 	convert(r, &p->init_exit_ns, &at);
@@ -131,21 +127,4 @@ int64_t clock_earliest(struct step *s)
 			zero = date;
 	}
 	return zero == INT64_MAX ? 0 : zero;
-}
-
-int clock_to_ns(struct step *s, struct error *e)
-{
-	int64_t zero = clock_earliest(s);
-	int code = 0;
-	s->realtime_start_s = (double)zero / 1e9;
-	for (size_t i = 0; i < s->nodes.n && code == 0; i++) {
-		struct clock_rule r = {0};
-		struct node *n = &s->nodes.at[i];
-		code = clock_rule_make(n, (int64_t)((uint64_t)zero - (uint64_t)clock_median_offset(n)), &r);
-		for (size_t p = 0; p < s->processes.n && code == 0; p++)
-			if (s->processes.at[p]->node == i)
-				clock_convert(s->processes.at[p], &r);
-		vec_done(&r.knots);
-	}
-	return code < 0 ? fail(e, code, "out of memory while reading clocks") : 0;
 }

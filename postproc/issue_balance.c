@@ -24,8 +24,8 @@ static void name_waiting_sites(const struct analysis *a, struct issue *f)
 {
 	for (unsigned n = 0; n < 3; n++) {
 		const struct wait_row *best = NULL;
-		for (size_t i = 0; i < a->waits.rows.n; i++) {
-			const struct wait_row *r = &a->waits.rows.at[i];
+		for (size_t i = 0; i < a->tally.waits.rows.n; i++) {
+			const struct wait_row *r = &a->tally.waits.rows.at[i];
 			bool known = r->site == NONE;
 			for (unsigned k = 0; k < f->nsites; k++)
 				known |= f->sites[k] == r->site;
@@ -75,7 +75,7 @@ static double p2p_work_s(const struct analysis *a)
 			if (step_class(a->step, &p->sigs.at[i]) == MPIX_P2P)
 				ns += (double)p->sigs.at[i].ticks * p->ns_per_tick;
 	}
-	ns -= (double)(a->waits.total_ns[LATE_SENDER] + a->waits.total_ns[LATE_RECEIVER]);
+	ns -= (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
 	return ns > 0 ? ns / 1e9 : 0;
 }
 

@@ -53,9 +53,9 @@ static bool is_io(const struct analysis *a, const struct sig *sig)
 
 static double collective_waits_ns(const struct analysis *a)
 {
-	return (double)(a->waits.total_ns[WAIT_AT_NXN] + a->waits.total_ns[NXN_COMPLETION] +
-			a->waits.total_ns[LATE_BROADCAST] + a->waits.total_ns[EARLY_REDUCE] +
-			a->waits.total_ns[EARLY_SCAN]);
+	return (double)(a->tally.waits.total_ns[WAIT_AT_NXN] + a->tally.waits.total_ns[NXN_COMPLETION] +
+			a->tally.waits.total_ns[LATE_BROADCAST] + a->tally.waits.total_ns[EARLY_REDUCE] +
+			a->tally.waits.total_ns[EARLY_SCAN]);
 }
 
 void issue_global_collective_heavy(const struct analysis *a, struct issue *f)
@@ -86,7 +86,7 @@ void issue_small_message_overhead(const struct analysis *a, struct issue *f)
 {
 	struct cost c = cost_of(a, is_send);
 	char total[32], place[256];
-	double waits = (double)(a->waits.total_ns[LATE_SENDER] + a->waits.total_ns[LATE_RECEIVER]);
+	double waits = (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
 	double mean = a->p2p.count > 0 ? (double)a->p2p.bytes / (double)a->p2p.count : SMALL_BYTES + 1;
 	double ns = c.ns - waits; /* waits of Wait calls are in there too: a lower bound */
 	f->loss_s = ns > 0 ? ns / 1e9 : 0;

@@ -8,7 +8,7 @@
 
 void issue_unmatched(const struct analysis *a, struct issue *f)
 {
-	const struct unmatched *u = &a->matching.unmatched;
+	const struct unmatched *u = &a->unmatched;
 	f->metric = "messages without a partner, both records whole";
 	f->value = (double)u->program;
 	f->threshold = 1;
@@ -16,13 +16,11 @@ void issue_unmatched(const struct analysis *a, struct issue *f)
 	f->found = u->program > 0;
 	if (!f->found)
 		return;
-	for (size_t i = 0; i < a->ops.sends.n; i++) {
-		const struct p2p_op *op = &a->ops.sends.at[i];
-		if ((op->flags & (P2P_MATCHED | P2P_CANCELLED)) != 0 || a->step->ranks[op->peer] == NULL)
-			continue;
-		issue_add_rank(f, op->rank);
-		issue_add_pair(f, op->rank, (uint32_t)op->peer);
-		issue_add_site(f, event_sig(a->step, op->rank, op->start)->site);
+	for (size_t i = 0; i < a->tally.orphans.n; i++) {
+		const struct orphan *x = &a->tally.orphans.at[i];
+		issue_add_rank(f, x->src);
+		issue_add_pair(f, x->src, x->dst);
+		issue_add_site(f, x->site);
 	}
 	snprintf(f->what, sizeof(f->what),
 		 "%" PRIu64 " messages were sent and never received, or receives posted and "
@@ -38,11 +36,11 @@ void issue_request_leak(const struct analysis *a, struct issue *f)
 {
 	uint64_t leaked = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
-		leaked += a->ops.leaked[r];
-		if (a->ops.leaked[r] == 0)
+		leaked += a->leaked[r];
+		if (a->leaked[r] == 0)
 			continue;
 		issue_add_rank(f, r);
-		issue_add_site(f, a->ops.leak_site[r]);
+		issue_add_site(f, a->leak_site[r]);
 	}
 	f->metric = "requests neither completed nor freed";
 	f->value = (double)leaked;

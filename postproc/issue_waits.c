@@ -18,8 +18,8 @@ static int by_time(const void *a, const void *b)
 
 static void choose(const struct analysis *a, unsigned states, struct chosen *c)
 {
-	for (size_t i = 0; i < a->waits.rows.n; i++) {
-		const struct wait_row *r = &a->waits.rows.at[i];
+	for (size_t i = 0; i < a->tally.waits.rows.n; i++) {
+		const struct wait_row *r = &a->tally.waits.rows.at[i];
 		if ((states & 1u << r->state) == 0 || vec_push(&c->rows, r) < 0)
 			continue;
 		c->seconds += (double)r->ns / 1e9;

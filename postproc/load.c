@@ -200,7 +200,6 @@ static int list_tasks(struct step *s, struct work *w)
 				return -ENOMEM;
 			}
 			p->node = i;
-			p->stream = s->stream;
 			p->index = f->blocks[b].process;
 			if (vec_push(&w->tasks, (struct task){i, b, n, p}) < 0)
 				return -ENOMEM;
@@ -244,9 +243,9 @@ static int read_processes(struct step *s, unsigned nthreads, struct error *e)
 	return code < 0 ? fail(e, code, "cannot read the step's processes: %s", strerror(-code)) : 0;
 }
 
-static int load(char *const *paths, size_t npaths, unsigned nthreads, bool stream, struct step *ret_step, struct error *e)
+int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e)
 {
-	struct step s = {.stream = stream};
+	struct step s = {0};
 	struct paths files = {0};
 	struct progress p;
 	int code = find_files(paths, npaths, &files, e);
@@ -270,14 +269,4 @@ static int load(char *const *paths, size_t npaths, unsigned nthreads, bool strea
 	else
 		*ret_step = s;
 	return code;
-}
-
-int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e)
-{
-	return load(paths, npaths, nthreads, false, ret_step, e);
-}
-
-int step_load_heads(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e)
-{
-	return load(paths, npaths, nthreads, true, ret_step, e);
 }

@@ -1,39 +1,22 @@
-/* match.h - which send belongs to which receive, which collective calls belong together
- * (SEMANTICS.md 1). */
+/* match.h - what of sends, receives and collectives found its partner, and what did not (docs/SEMANTICS.md). */
 #pragma once
 
-#include "postproc/ops.h"
+#include <stdint.h>
 
-struct message {
-	uint32_t send, recv; /* indices into ops.sends, ops.recvs */
-};
-
-/* One collective operation; its parts are linked: first, then next[]. */
-struct collective {
-	uint32_t comm, channel, k;
-	uint32_t first;	   /* index into ops.colls */
-	uint32_t parts;	   /* how many members called */
-	uint32_t expected; /* how many there are */
-	bool differs;	   /* members called different operations, or named different roots */
+struct op_counts {
+	uint64_t proc_null; /* operations with MPI_PROC_NULL */
+	uint64_t cancelled;
+	uint64_t outside;	   /* with a process that is not of this MPI_COMM_WORLD */
+	uint64_t failed;	   /* calls that returned an error */
+	uint64_t unknown_requests; /* completions of requests whose start is not in the record */
 };
 
 struct unmatched {
 	uint64_t sends, recvs;	     /* in all */
 	uint64_t partner_missing;    /* the other rank was not recorded */
 	uint64_t record_cut;	     /* the other rank's record ends early */
-	uint64_t unknown_source;     /* see op_counts */
+	uint64_t unknown_source;     /* wildcard receives of which no status says the source */
 	uint64_t program;	     /* both records are whole: never received, or never sent */
 	uint64_t collectives;	     /* with members missing */
-	uint64_t collectives_differ; /* see collective.differs */
+	uint64_t collectives_differ; /* members called different operations, or named different roots */
 };
-
-struct matching {
-	VEC(struct message) messages;
-	VEC(struct collective) colls;
-	uint32_t *coll_next; /* by index into ops.colls; NONE ends */
-	struct unmatched unmatched;
-};
-
-/* 0 or -ENOMEM. Marks matched operations in o. */
-int match_all(const struct step *s, struct ops *o, struct matching *ret_matching);
-void matching_done(struct matching *m);

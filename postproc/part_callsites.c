@@ -74,7 +74,7 @@ int part_callsites(struct analysis *a)
 	for (uint32_t r = 0; r < s->nranks; r++)
 		if (s->ranks[r] != NULL)
 			add_process(totals, s->ranks[r]);
-	add_waits(totals, &a->waits);
+	add_waits(totals, &a->tally.waits);
 	cJSON *list = json_array(a->root, "callsites");
 	for (uint32_t i = 0; i < s->sites.n; i++)
 		put_site(s, list, i, &totals[i]);

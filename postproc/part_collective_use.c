@@ -35,14 +35,9 @@ static int put_roots(struct analysis *a)
 	for (uint32_t r = 0; r < s->nranks; r++)
 		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++) {
 			const struct sig *sig = &s->ranks[r]->sigs.at[i];
-			if ((sig->call.flags & SIG_PERSISTENT) == 0)
-				add_rooted(roots, s, r, sig, sig->calls);
+			add_rooted(roots, s, r, sig,
+				   (sig->call.flags & SIG_PERSISTENT) != 0 ? sig->starts : sig->calls);
 		}
-	for (size_t i = 0; i < a->ops.colls.n; i++) {
-		const struct coll_op *op = &a->ops.colls.at[i];
-		if (op->channel != 0)
-			add_rooted(roots, s, op->rank, &s->ranks[op->rank]->sigs.at[op->sig], 1);
-	}
 	cJSON *list = json_array(a->root, "collective_roots");
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		if (roots[r].operations == 0)
@@ -56,55 +51,9 @@ static int put_roots(struct analysis *a)
 	return 0;
 }
 
-struct spread {
-	uint64_t barriers;
-	int64_t sum_ns, max_ns;
-	uint32_t last; /* most frequent last rank, by majority vote (Boyer, Moore) */
-	uint64_t votes;
-};
-
-static void vote(struct spread *sp, uint32_t rank)
-{
-	if (sp->votes == 0)
-		sp->last = rank;
-	sp->votes = sp->last == rank ? sp->votes + 1 : sp->votes - 1;
-}
-
-static void add_barrier(struct spread *sp, const struct analysis *a, const struct collective *c)
-{
-	int64_t first = INT64_MAX, last = INT64_MIN;
-	uint32_t who = NONE;
-	for (uint32_t i = c->first; i != NONE; i = a->matching.coll_next[i]) {
-		const struct coll_op *op = &a->ops.colls.at[i];
-		int64_t enter = op_event(a->step, op->rank, op->start)->start_ns;
-		if (enter < first)
-			first = enter;
-		if (enter > last) {
-			last = enter;
-			who = op->rank;
-		}
-	}
-	sp->barriers++;
-	add_ns(&sp->sum_ns, last - first);
-	sp->max_ns = last - first > sp->max_ns ? last - first : sp->max_ns;
-	vote(sp, who);
-}
-
-static bool is_barrier(const struct analysis *a, const struct collective *c)
-{
-	const struct coll_op *op = &a->ops.colls.at[c->first];
-	return !c->differs && c->parts == c->expected &&
-	       a->step->ranks[op->rank]->sigs.at[op->sig].call.coll == COLL_BARRIER;
-}
-
 static int put_spreads(struct analysis *a)
 {
-	struct spread *spreads = calloc(a->step->comms.n + 1, sizeof(*spreads));
-	if (spreads == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < a->matching.colls.n; i++)
-		if (is_barrier(a, &a->matching.colls.at[i]))
-			add_barrier(&spreads[a->matching.colls.at[i].comm], a, &a->matching.colls.at[i]);
+	const struct spread *spreads = a->tally.spreads;
 	cJSON *list = json_array(a->root, "barrier_spreads");
 	for (uint32_t c = 0; c < a->step->comms.n; c++) {
 		if (spreads[c].barriers == 0)
@@ -116,7 +65,6 @@ static int put_spreads(struct analysis *a)
 		json_put_seconds(row, "max_s", spreads[c].max_ns);
 		json_put(row, "last_rank", spreads[c].last);
 	}
-	free(spreads);
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 #define NAMED_MAX 8 /* ranks or nodes named in one reason; the rest is a number */
 #define MISSING_NODES_MAX 1024
 
-struct tally {
+struct shortfall {
 	uint64_t events, lost, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
 	uint32_t missing, killed, unfinished, gaps;
 };
@@ -64,7 +64,7 @@ static void explain_fields(struct step *s, uint32_t rank, uint32_t *named)
 }
 
 /* A newer tracer's, or one that was taught a call that this analysis was not. */
-static void tally_unknown(const struct process *p, struct tally *t)
+static void tally_unknown(const struct process *p, struct shortfall *t)
 {
 	t->unknown_sigs += p->unknown_sigs;
 	t->unknown_defs += p->unknown_defs;
@@ -74,7 +74,7 @@ static void tally_unknown(const struct process *p, struct tally *t)
 		t->unknown_calls += p->sigs.at[i].call.unknown ? p->sigs.at[i].calls : 0;
 }
 
-static void explain_unknown(struct step *s, const struct tally *t)
+static void explain_unknown(struct step *s, const struct shortfall *t)
 {
 	if (t->unknown_sigs > 0)
 		step_reason(s,
@@ -94,7 +94,7 @@ static void explain_unknown(struct step *s, const struct tally *t)
 			    t->unknown_defs);
 }
 
-static void tally_rank(struct step *s, uint32_t rank, struct tally *t, uint32_t *named)
+static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint32_t *named)
 {
 	const struct process *p = s->ranks[rank];
 	if (p == NULL) {
@@ -157,7 +157,7 @@ static void explain_unmatched(struct step *s, const struct unmatched *u, const s
 			step_reason(s, "%" PRIu64 " %s", rows[i].n, rows[i].why);
 }
 
-static void explain_ranks(struct step *s, const struct tally *t)
+static void explain_ranks(struct step *s, const struct shortfall *t)
 {
 	if (t->missing > 0)
 		step_reason(s, "%u of %u ranks are not in the record", t->missing, s->nranks);
@@ -243,7 +243,7 @@ static void put_missing_nodes(const struct step *s, cJSON *coverage)
 
 static void put_unmatched(const struct analysis *a, cJSON *coverage)
 {
-	const struct unmatched *u = &a->matching.unmatched;
+	const struct unmatched *u = &a->unmatched;
 	cJSON *o = json_object(coverage, "unmatched");
 	json_put(o, "sends", (double)u->sends);
 	json_put(o, "receives", (double)u->recvs);
@@ -253,9 +253,9 @@ static void put_unmatched(const struct analysis *a, cJSON *coverage)
 	json_put(o, "program", (double)u->program);
 	json_put(o, "collectives", (double)u->collectives);
 	json_put(o, "collectives_differ", (double)u->collectives_differ);
-	json_put(o, "cancelled", (double)a->ops.counts.cancelled);
-	json_put(o, "proc_null", (double)a->ops.counts.proc_null);
-	json_put(o, "outside_world", (double)a->ops.counts.outside);
+	json_put(o, "cancelled", (double)a->counts.cancelled);
+	json_put(o, "proc_null", (double)a->counts.proc_null);
+	json_put(o, "outside_world", (double)a->counts.outside);
 }
 
 static void put_reasons(const struct step *s, cJSON *coverage)
@@ -278,7 +278,7 @@ static double calls_before_init(const struct step *s)
 int part_coverage(struct analysis *a)
 {
 	struct step *s = a->step;
-	struct tally t = {0};
+	struct shortfall t = {0};
 	uint32_t named[3] = {0, 0, 0};
 	for (uint32_t r = 0; r < s->nranks; r++)
 		tally_rank(s, r, &t, named);
@@ -291,7 +291,7 @@ int part_coverage(struct analysis *a)
 	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 && t.missing_defs == 0 &&
 		      s->nodes.n == s->nnodes && s->unfinished_files == 0 && s->damaged_bytes == 0 &&
 		      s->bad_blocks == 0;
-	explain_unmatched(s, &a->matching.unmatched, &a->ops.counts);
+	explain_unmatched(s, &a->unmatched, &a->counts);
 	cJSON *c = json_object(a->root, "coverage");
 	cJSON_AddBoolToObject(c, "complete", a->complete);
 	json_put(c, "ranks_expected", s->nranks);

@@ -2,39 +2,26 @@
  * Load balance, communication and parallel efficiency need no common clock and are always there.
  * Communication is split into serialization and transfer by an ideal replay, if the record is good
  * enough for it; else "note" says why not. */
-#include "postproc/replay.h"
+#include "postproc/analysis.h"
 
 #include <math.h>
 
 #define MATCHED_MIN 0.999
 #define CLOCK_SHARE_MAX 0.5 /* error bound over median wait */
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
-static int median_wait(const struct step *s, double *ret_ns)
-{
-	VEC(int64_t) waits = {0};
-	*ret_ns = 0;
-	for (uint32_t r = 0; r < s->nranks; r++)
-		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->events.n; i++)
-			if (s->ranks[r]->events.at[i].wait_ns > 0 &&
-			    vec_push(&waits, s->ranks[r]->events.at[i].wait_ns) < 0)
-				return -ENOMEM;
-	vec_sort(&waits, by_value);
-	if (waits.n > 0)
-		*ret_ns = (double)waits.at[waits.n / 2];
-	vec_done(&waits);
-	return 0;
-}
-
 static double matched_share(const struct analysis *a)
 {
-	double n = (double)a->matching.messages.n, lost = (double)a->matching.unmatched.sends;
+	double n = (double)a->tally.transfers, lost = (double)a->unmatched.sends;
 	return n + lost > 0 ? n / (n + lost) : 1;
+}
+
+static bool is_threaded(const struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		for (size_t t = 1; s->ranks[r] != NULL && t < s->ranks[r]->threads.n; t++)
+			if (s->ranks[r]->threads.at[t].events > 0)
+				return true;
+	return false;
 }
 
 /* Why the replay would not tell the truth, or NULL. */
@@ -69,20 +56,14 @@ static void put_split(const struct analysis *a, cJSON *e, double ideal_ns, const
 int part_efficiency(struct analysis *a)
 {
 	double t = a->longest_region_ns, most = a->max_useful_ns, mean = a->mean_useful_ns;
-	double ideal_ns = 0, median_ns;
-	if (median_wait(a->step, &median_ns) < 0)
-		return -ENOMEM;
-	const char *note = why_not(a, median_ns);
-	int code = note == NULL ? replay_ideal(a, &ideal_ns) : 0;
-	if (code == -EDEADLK)
+	const char *note = why_not(a, histogram_quantile(&a->tally.waited, 0.5));
+	if (note == NULL && isnan(a->ideal_ns))
 		note = "serialization and transfer are not computed: the replay came to a deadlock";
-	else if (code < 0)
-		return code;
 	cJSON *e = json_object(a->root, "efficiency");
 	json_put_null_or(e, "load_balance", most > 0 ? mean / most : NAN);
 	json_put_null_or(e, "communication", t > 0 ? most / t : NAN);
 	json_put_null_or(e, "parallel", t > 0 ? mean / t : NAN);
-	put_split(a, e, ideal_ns, note);
+	put_split(a, e, a->ideal_ns, note);
 	json_put(e, "region_s", t / 1e9);
 	json_put(e, "useful_max_s", most / 1e9);
 	json_put(e, "useful_mean_s", mean / 1e9);

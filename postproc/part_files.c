@@ -40,7 +40,7 @@ static void put_mode(cJSON *row, uint32_t mode)
 static void put_file(const struct analysis *a, cJSON *list, uint32_t id, const struct use *u)
 {
 	const struct object *o = &a->step->files.at[id];
-	uint64_t unread = a->ops.unread[id] < u->bytes[IO_READ] ? a->ops.unread[id] : u->bytes[IO_READ];
+	uint64_t unread = a->unread[id] < u->bytes[IO_READ] ? a->unread[id] : u->bytes[IO_READ];
 	cJSON *row = json_row(list);
 	json_put(row, "id", id);
 	json_put_text(row, "name", o->name);

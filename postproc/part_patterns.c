@@ -42,16 +42,8 @@ static int shape_make(const struct analysis *a, struct shape *s)
 
 static void traffic_span(const struct analysis *a, int64_t *from, int64_t *to)
 {
-	*from = INT64_MAX;
-	*to = 0;
-	for (size_t i = 0; i < a->matching.messages.n; i++) {
-		const struct p2p_op *send = &a->ops.sends.at[a->matching.messages.at[i].send];
-		const struct event *ev = op_event(a->step, send->rank, send->start);
-		*from = ev->start_ns < *from ? ev->start_ns : *from;
-		*to = ev->end_ns > *to ? ev->end_ns : *to;
-	}
-	if (*from == INT64_MAX)
-		*from = 0;
+	*from = a->tally.transfers > 0 ? a->tally.sent_from_ns : 0;
+	*to = a->tally.transfers > 0 ? a->tally.sent_to_ns : 0;
 }
 
 static void put_grid(cJSON *row, const struct pattern *p)

@@ -50,8 +50,8 @@ int part_per_rank(struct analysis *a)
 		json_put(row, "useful_s", t->useful_ns / 1e9);
 		json_put(row, "mpi_s", t->mpi_ns / 1e9);
 		json_put(row, "tracing_s", t->tracing_ns / 1e9);
-		json_put_seconds(row, "wait_s", a->waits.by_rank[r]);
-		json_put_seconds(row, "caused_wait_s", a->waits.caused[r]);
+		json_put_seconds(row, "wait_s", a->tally.waits.by_rank[r]);
+		json_put_seconds(row, "caused_wait_s", a->tally.waits.caused[r]);
 		json_put(row, "startup_s", t->startup_ns / 1e9);
 		put_counts(row, t);
 		json_put_null_or(row, "exit_status", shell_status(p));

@@ -13,7 +13,6 @@ static double pairs_used(const struct analysis *a)
 int part_summary(struct analysis *a)
 {
 	double n = a->step->nranks, events = 0, completions = 0, barriers = 0, collectives = 0, peers = 0;
-	uint64_t bytes = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		const struct rank_totals *t = &a->ranks[r];
 		events += (double)step_events(a->step->ranks[r]);
@@ -22,12 +21,10 @@ int part_summary(struct analysis *a)
 		collectives += (double)t->collectives;
 		peers += (double)t->peers;
 	}
-	for (size_t i = 0; i < a->matching.messages.n; i++)
-		bytes += a->ops.sends.at[a->matching.messages.at[i].send].bytes;
 	cJSON *s = json_object(a->root, "summary");
 	json_put(s, "events", events);
-	json_put(s, "transfers", (double)a->matching.messages.n);
-	json_put(s, "bytes", (double)bytes);
+	json_put(s, "transfers", (double)a->tally.transfers);
+	json_put(s, "bytes", (double)a->tally.bytes);
 	json_put(s, "messages_sent", (double)a->p2p.count);
 	json_put(s, "bytes_sent", (double)a->p2p.bytes);
 	json_put(s, "collective_bytes", (double)a->coll.bytes);

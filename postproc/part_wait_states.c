@@ -26,12 +26,12 @@ static void put_row(cJSON *list, const struct wait_row *r)
 
 int part_wait_states(struct analysis *a)
 {
-	size_t n = a->waits.rows.n;
+	size_t n = a->tally.waits.rows.n;
 	struct wait_row **sorted = malloc((n + 1) * sizeof(*sorted));
 	if (sorted == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		sorted[i] = &a->waits.rows.at[i];
+		sorted[i] = &a->tally.waits.rows.at[i];
 	qsort(sorted, n, sizeof(*sorted), by_time);
 	cJSON *list = json_array(a->root, "wait_states");
 	for (size_t i = 0; i < n && i < ROWS_MAX; i++)
@@ -40,11 +40,11 @@ int part_wait_states(struct analysis *a)
 	free(sorted);
 	cJSON *totals = json_array(a->root, "wait_totals");
 	for (unsigned i = 0; i < WAIT_STATES; i++) {
-		if (a->waits.total_ns[i] == 0)
+		if (a->tally.waits.total_ns[i] == 0)
 			continue;
 		cJSON *row = json_row(totals);
 		json_put_text(row, "state", wait_state_names[i]);
-		json_put_seconds(row, "seconds", a->waits.total_ns[i]);
+		json_put_seconds(row, "seconds", a->tally.waits.total_ns[i]);
 	}
 	return 0;
 }

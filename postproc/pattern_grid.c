@@ -41,14 +41,14 @@ static struct step_kind kind_of(const struct grid *g, uint32_t src, uint32_t dst
 	return k;
 }
 
-struct tally {
+struct face_count {
 	double bytes;		      /* to neighbours, diagonal ones too */
 	double inner[GRID_DIMS_MAX];  /* pairs that use a face inside */
 	double around[GRID_DIMS_MAX]; /* and over the border */
 	double both_ways;
 };
 
-static void count_links(const struct shape *s, const struct grid *g, struct tally *t)
+static void count_links(const struct shape *s, const struct grid *g, struct face_count *t)
 {
 	for (size_t i = 0; i < s->nlinks; i++) {
 		const struct link *c = &s->links[i];
@@ -67,7 +67,7 @@ static void count_links(const struct shape *s, const struct grid *g, struct tall
  * once, whatever the direction: of a one-way sweep all faces are used. */
 static void try_grid(const struct shape *s, struct grid *g, struct grid *best)
 {
-	struct tally t = {0};
+	struct face_count t = {0};
 	double expected = 0, used = 0, pairs = 0;
 	count_links(s, g, &t);
 	for (unsigned d = 0; d < g->ndims; d++)

@@ -1,7 +1,6 @@
 /* postproc.c - see postproc.h. */
 #include "postproc/postproc.h"
 #include "postproc/analysis.h"
-#include "postproc/export.h"
 
 int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, unsigned nthreads,
 		     struct postproc_result *ret_result, struct error *e)
@@ -11,13 +10,11 @@ int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, u
 	char *json = NULL;
 	int code = step_load(paths, npaths, nthreads, &step, e);
 	if (code == 0)
-		code = analysis_run(&a, e);
+		code = analysis_run(&a, nthreads, e);
 	if (code == 0) {
 		json = cJSON_PrintUnformatted(a.root);
 		code = json == NULL ? fail(e, -ENOMEM, "out of memory for the analysis") : 0;
 	}
-	if (code == 0 && mpix_path != NULL)
-		code = export_mpix(&a, mpix_path, json, e);
 	if (code == 0)
 		*ret_result = (struct postproc_result){json, a.complete};
 	else

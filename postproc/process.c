@@ -91,25 +91,9 @@ static int load_meta(struct process *p, const struct mpic_file *f, const struct 
 		p->bad_blocks += !meta_supersede(&p->meta, meta);
 	}
 	p->rank = NONE;
+	p->first_ns = p->last_ns = TIME_ABSENT;
 	p->overhead_ns = NAN;
 	return p->meta != NULL ? read_meta(p, p->meta) : 0;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-/* Threads were appended one after the other; one rank has one line of events. Equal starts keep
- * their order well enough: within a thread starts only grow. */
-static void sort_events(struct process *p)
-{
-	bool sorted = true;
-	for (size_t i = 1; i < p->events.n && sorted; i++)
-		sorted = p->events.at[i - 1].start_ns <= p->events.at[i].start_ns;
-	if (!sorted)
-		vec_sort(&p->events, by_start);
 }
 
 int process_load(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n,
@@ -124,7 +108,6 @@ int process_load(struct process *p, const struct mpic_file *f, const struct mpic
 		else
 			p->bad_blocks++;
 	}
-	sort_events(p);
 	return code;
 }
 
@@ -135,6 +118,7 @@ void process_done(struct process *p)
 	cJSON_Delete(p->meta);
 	free(p->library);
 	free(p->cpus);
+	free(p->calls_in);
 	for (size_t i = 0; i < p->threads.n; i++)
 {
 		vec_done(&p->threads.at[i].sig_of);
@@ -142,7 +126,6 @@ void process_done(struct process *p)
 	}
 	vec_done(&p->threads);
 	vec_done(&p->sigs);
-	vec_done(&p->events);
 	vec_done(&p->payloads);
 	vec_done(&p->defs);
 	vec_done(&p->ops);

@@ -74,26 +74,17 @@ double tracing_share(const struct rank_totals *t)
 	return all > 0 ? fmin(1, t->threads_tracing_ns / all) : 0;
 }
 
-static int64_t last_exit(const struct process *p)
-{
-	int64_t last = TIME_ABSENT;
-	for (size_t i = 0; i < p->events.n; i++)
-		if (p->events.at[i].end_ns > last)
-			last = p->events.at[i].end_ns;
-	return last;
-}
-
 /* From MPI_Init's exit to MPI_Finalize's enter; to what is known last of a rank that never came
  * there. */
 static double region_of(const struct process *p)
 {
 	int64_t from = p->init_exit_ns, to = p->finalize_enter_ns;
 	if (from == TIME_ABSENT)
-		from = p->events.n > 0 ? p->events.at[0].start_ns : p->start_ns;
+		from = p->first_ns != TIME_ABSENT ? p->first_ns : p->start_ns;
 	if (to == TIME_ABSENT)
 		to = p->end_ns;
 	if (to == TIME_ABSENT)
-		to = last_exit(p);
+		to = p->last_ns;
 	return from == TIME_ABSENT || to <= from ? 0 : (double)(to - from);
 }
 

@@ -1,9 +1,9 @@
-/* step.h - one job step in memory: what all its .mpic files said, decoded and joined.
- * Built by step_load() (load.c, process.c, thread.c, join.c); read by every analysis of this
- * folder.
+/* step.h - one job step in memory: what all its .mpic files said but the events, decoded and joined.
+ * Built by step_load() (load.c, process.c, thread.c, join.c); read by every analysis of this folder. Events pass in
+ * stream/, and are never all there.
  *
- * Memory: 32 bytes an event, about 300 bytes a different signature; a step of 100 million events
- * takes 3.2 GB. Totals (sig.calls, sig.ticks) are exact whatever happened to single events. */
+ * Memory: about 350 bytes a different signature. Totals (sig.calls, sig.ticks) are exact whatever happened to single
+ * events. */
 #pragma once
 
 #include "base/error.h"
@@ -20,16 +20,6 @@
 #define NONE 0xffffffffu
 #define TIME_ABSENT INT64_MIN
 
-/* One call of one rank. Times are ticks of the node while loading, nanoseconds on the node's own
- * clock after clock_to_ns(), nanoseconds since the step's start on the common clock after
- * clock_align(). */
-struct event {
-	int64_t start_ns, end_ns;
-	int64_t wait_ns; /* of it, in wait states */
-	uint32_t sig;	 /* index into process.sigs */
-	uint32_t calls;	 /* 1, or how many unsuccessful tests this event stands for */
-};
-
 /* What a call was, with every process-local name replaced by the step's. */
 struct sig {
 	struct sig_call call; /* list, runs and frames point into process.payloads */
@@ -44,6 +34,10 @@ struct sig {
 	uint64_t call_bytes;	    /* of one call, as far as its own record says; see bytes.h */
 	uint64_t moved_bytes;	    /* of all of them, as every table counts them */
 	uint64_t parts;		    /* events that only continue the one before (call.continues) */
+	uint64_t starts;	    /* of a persistent request: how often it was started */
+	uint64_t started_bytes;	    /* of MPI_Start and such: what the requests started moved */
+	uint64_t came_bytes, came_calls; /* collectives: what only partners record, and of how many calls */
+	uint8_t class;			 /* enum mpix_class */
 	bool defined;
 	bool literal; /* of one event that carries it */
 };
@@ -110,7 +104,8 @@ struct process {
 	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
 	double ns_per_tick;
 	double overhead_ns; /* estimated, per call; NaN: not known */
-	bool stream; /* events are not read here, but by stream/ */
+	int64_t first_ns, last_ns; /* of its events; TIME_ABSENT: it has none */
+	uint64_t *calls_in;	   /* calls of thread 0 by time window */
 	bool have_exit;
 	int exit_status; /* wait status as of waitpid() */
 	char *library, *cpus;
@@ -118,7 +113,6 @@ struct process {
 	cJSON *meta;
 	VEC(struct thread) threads;
 	VEC(struct sig) sigs;
-	VEC(struct event) events;  /* of all threads, ascending start */
 	VEC(struct buf) payloads;  /* definition blocks; names and signatures point into them */
 	VEC(struct mpic_def) defs; /* all but signatures, in file order */
 	VEC(uint32_t) ops;	   /* local id -> index into step.ops plus 1; 0: not defined */
@@ -167,7 +161,6 @@ struct world {
 };
 
 struct step {
-	bool stream; /* see step_load_heads() */
 	VEC(struct node) nodes;
 	VEC(struct process *) processes; /* all that were read */
 	struct process **ranks;		 /* by world rank; NULL: not seen */
@@ -192,8 +185,6 @@ struct step {
  * -ENOENT no .mpic at all, -EBADMSG damaged or foreign, -EINVAL files that do not belong together.
  * The caller owns *ret_step until step_done(). */
 int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e);
-/* The same without events: stream/ reads those. */
-int step_load_heads(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e);
 void step_done(struct step *s);
 
 /* Note why the record is not complete (printf style). */

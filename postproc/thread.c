@@ -1,7 +1,5 @@
-/* thread.c - decode one thread's definitions, totals and events.
- * Serial numbers of requests count events, so nothing after a hole can be understood: events stop
- * at the first missing or broken block, and what was dropped is counted. Totals do not suffer from
- * it. */
+/* thread.c - decode one thread's definitions and totals. Its events stay where they are, for stream/; but those that
+ * carry their own signature are looked at, so that all signatures are known before. */
 #include "postproc/load.h"
 
 struct reader {
@@ -81,12 +79,11 @@ static int read_totals(struct reader *r, const struct mpic_block *b)
 }
 
 /* How many calls an event stands for. Its own extra words stand behind those of its literal signature. */
-static uint32_t calls_of(const struct sig *sig, const struct mpic_event *ev, uint32_t literal_words)
+static uint64_t calls_of(const struct sig *sig, const struct mpic_event *ev)
 {
-	if (!sig->defined || (sig->call.flags & SIG_POLLS) == 0 || ev->nextra <= literal_words)
+	if ((sig->call.flags & SIG_POLLS) == 0 || ev->nextra <= sig->call.nwords)
 		return 1;
-	uint64_t calls = ev->extra[literal_words];
-	return calls < UINT32_MAX ? (uint32_t)calls : UINT32_MAX;
+	return ev->extra[sig->call.nwords] < UINT32_MAX ? ev->extra[sig->call.nwords] : UINT32_MAX;
 }
 
 /* The dictionary was full: the event carries its own signature. It takes its calls from the coarse
@@ -110,7 +107,7 @@ static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *inde
 	if (sig_decode((const uint64_t *)(const void *)words.data, ev->nextra, &fresh.call) < 0)
 		return -EBADMSG;
 	r->p->unknown_sigs += fresh.call.unknown;
-	fresh.calls = calls_of(&fresh, ev, fresh.call.nwords);
+	fresh.calls = calls_of(&fresh, ev);
 	fresh.ticks = ev->exit_tick - ev->enter_tick;
 	struct sig *coarse = &r->p->sigs.at[*index];
 	if (fresh.call.continues)
@@ -119,50 +116,6 @@ static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *inde
 	coarse->ticks -= coarse->ticks >= fresh.ticks ? fresh.ticks : 0;
 	*index = (uint32_t)r->p->sigs.n;
 	return vec_push(&r->p->sigs, fresh);
-}
-
-static int keep_event(struct reader *r, const struct mpic_event *ev)
-{
-	uint32_t index, literal_words = 0;
-	struct sig *sig = sig_at(r, ev->sig, &index);
-	if (sig == NULL)
-		return -ENOMEM;
-	if (ev->exit_tick < ev->enter_tick || ev->exit_tick > INT64_MAX)
-		return -EBADMSG;
-	if (sig->defined && sig->call.literal_follows && ev->nextra >= 2) {
-		int code = own_sig(r, ev, &index);
-		if (code < 0)
-			return code;
-		sig = &r->p->sigs.at[index];
-		literal_words = sig->call.nwords;
-	}
-	struct event out = {(int64_t)ev->enter_tick, (int64_t)ev->exit_tick, 0, index,
-			    calls_of(sig, ev, literal_words)};
-	if (sig->defined && sig->call.continues) {
-		out.calls = 0; /* more of the event before */
-		sig->parts++;
-	} else {
-		r->p->threads.at[r->thread].events++;
-	}
-	return vec_push(&r->p->events, out);
-}
-
-static int read_events(struct reader *r, const struct mpic_block *b)
-{
-	_cleanup_buf_ struct buf payload = {0};
-	struct mpic_event ev;
-	uint32_t count;
-	int code = mpic_read(r->f, b, &payload, NULL);
-	if (code == 0)
-		code = mpic_events_begin(&r->events, cursor_over(payload.data, payload.len_bytes), &count);
-	if (code < 0)
-		return code;
-	while ((code = mpic_events_next(&r->events, &ev)) == 1) {
-		if ((code = keep_event(r, &ev)) < 0)
-			return code;
-		r->p->threads.at[r->thread].read++;
-	}
-	return code;
 }
 
 /* Damage is counted and skipped; only lack of memory ends the reading. */
@@ -196,63 +149,6 @@ static int read_profile(struct reader *r, const struct mpic_block *blocks, size_
 			return code;
 		r->p->bad_blocks++;
 	}
-	return 0;
-}
-
-/* How many events a block has that cannot be understood. */
-static uint64_t count_events(struct reader *r, const struct mpic_block *b)
-{
-	_cleanup_buf_ struct buf payload = {0};
-	uint32_t count;
-	if (mpic_read(r->f, b, &payload, NULL) < 0 ||
-	    mpic_events_begin(&r->events, cursor_over(payload.data, payload.len_bytes), &count) < 0)
-		return 0;
-	return count;
-}
-
-static int read_all_events(struct reader *r, const struct mpic_block *blocks, size_t n)
-{
-	uint64_t expected = 0;
-	for (size_t i = 0; i < n; i++) {
-		struct thread *t = &r->p->threads.at[r->thread];
-		if (blocks[i].kind != MPIC_EVENTS)
-			continue;
-		t->gap |= blocks[i].seq != expected++;
-		if (t->gap) {
-			t->left_out += count_events(r, &blocks[i]);
-			continue;
-		}
-		int code = read_events(r, &blocks[i]);
-		if (code == -ENOMEM)
-			return code;
-		if (code < 0) {
-			r->p->threads.at[r->thread].gap = true;
-			r->p->bad_blocks++;
-		}
-	}
-	return 0;
-}
-
-/* A snapshot can be older than the last events (a file cut, a process killed): of each signature
- * the larger count holds. */
-static int totals_from_events(struct process *p, uint32_t thread)
-{
-	struct mpic_total *seen = calloc(p->sigs.n + 1, sizeof(*seen));
-	if (seen == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->events.n; i++) {
-		const struct event *ev = &p->events.at[i];
-		seen[ev->sig].calls += ev->calls;
-		seen[ev->sig].ticks += (uint64_t)(ev->end_ns - ev->start_ns);
-	}
-	for (size_t i = 0; i < p->sigs.n; i++) {
-		struct sig *sig = &p->sigs.at[i];
-		if (sig->thread != thread || seen[i].calls <= sig->calls)
-			continue;
-		sig->calls = seen[i].calls;
-		sig->ticks = seen[i].ticks;
-	}
-	free(seen);
 	return 0;
 }
 
@@ -313,11 +209,7 @@ int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, c
 		code = read_all_defs(&r, blocks, n);
 	if (code == 0)
 		code = read_profile(&r, blocks, n);
-	if (code == 0 && !p->stream)
-		code = read_all_events(&r, blocks, n);
-	if (code == 0 && !p->stream)
-		code = totals_from_events(p, thread);
-	if (code == 0 && p->stream)
+	if (code == 0)
 		code = keep_for_stream(&r, blocks, n);
 	vec_done(&r.sig_of);
 	mpic_events_done(&r.events);

@@ -59,36 +59,26 @@ void row_done(struct row *r)
 	free(r->bytes);
 }
 
-static bool sends_each_call(const struct sig *sig)
+/* How many messages the calls of a signature sent: of a persistent one each start is a message. */
+static uint64_t messages_of(const struct sig *sig)
 {
-	return sig->defined && (sig->call.flags & (SIG_PERSISTENT | SIG_FAILED)) == 0 &&
-	       (sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV);
+	bool sends = sig->defined && (sig->call.flags & SIG_FAILED) == 0 && sig->comm != NONE &&
+		     (sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV);
+	return !sends ? 0 : (sig->call.flags & SIG_PERSISTENT) != 0 ? sig->starts : sig->calls;
 }
 
-/* Persistent sends are not in the totals of their own signature: each start is a message. ops.sends
- * stand in order of ranks; *at walks along. */
-static void add_started(struct row *r, const struct ops *o, size_t *at)
-{
-	for (; *at < o->sends.n && o->sends.at[*at].rank == r->src; ++*at) {
-		const struct p2p_op *op = &o->sends.at[*at];
-		if (event_sig(r->s, op->rank, op->start)->call.shape == SIG_START)
-			row_add(r, op->peer, 1, op->bytes);
-	}
-}
-
-int traffic_p2p(const struct step *s, const struct ops *o, struct traffic *ret_traffic)
+int traffic_p2p(const struct step *s, struct traffic *ret_traffic)
 {
 	struct row r;
-	size_t at = 0;
 	int code = row_init(&r, s, ret_traffic);
 	for (r.src = 0; r.src < s->nranks && code == 0; r.src++) {
 		const struct process *p = s->ranks[r.src];
 		for (size_t i = 0; p != NULL && i < p->sigs.n; i++) {
 			const struct sig *sig = &p->sigs.at[i];
-			if (sends_each_call(sig) && sig->comm != NONE)
-				row_add(&r, sig->peer, sig->calls, sig->calls * sig->bytes);
+			uint64_t n = messages_of(sig);
+			if (n > 0)
+				row_add(&r, sig->peer, n, n * sig->bytes);
 		}
-		add_started(&r, o, &at);
 		code = row_flush(&r);
 	}
 	row_done(&r);

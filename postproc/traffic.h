@@ -1,7 +1,7 @@
 /* traffic.h - who sent how much to whom, in world ranks, exact from the totals. */
 #pragma once
 
-#include "postproc/ops.h"
+#include "postproc/step.h"
 
 /* Two ranks and what passes from one to the other; all of them are the traffic matrix. */
 struct link {
@@ -19,10 +19,10 @@ struct traffic {
 };
 
 /* Messages sent, whether received or not. 0 or -ENOMEM. */
-int traffic_p2p(const struct step *s, const struct ops *o, struct traffic *ret_traffic);
+int traffic_p2p(const struct step *s, struct traffic *ret_traffic);
 /* What collectives move by their meaning (SEMANTICS.md 5): root to leaf, leaf to root, all pairs.
  */
-int traffic_collective(const struct step *s, const struct ops *o, struct traffic *ret_traffic);
+int traffic_collective(const struct step *s, struct traffic *ret_traffic);
 /* Every flow of one call of a v or w form, or of a neighbourhood collective, that leaves src for somebody else. */
 void traffic_listed(const struct step *s, uint32_t src, const struct sig *sig,
 		    void (*flow)(void *context, int32_t dst, uint64_t bytes), void *context);

@@ -185,36 +185,35 @@ static int add_coll(struct row *r, struct evens *v, const struct sig *sig, uint6
 	}
 }
 
-static bool moves_each_call(const struct sig *sig)
+static uint64_t operations_of(const struct sig *sig)
 {
-	return sig->defined && sig->call.shape == SIG_COLL && sig->comm != NONE &&
-	       (sig->call.flags & (SIG_PERSISTENT | SIG_FAILED)) == 0;
+	bool moves = sig->defined && sig->call.shape == SIG_COLL && sig->comm != NONE &&
+		     (sig->call.flags & SIG_FAILED) == 0;
+	return !moves ? 0 : (sig->call.flags & SIG_PERSISTENT) != 0 ? sig->starts : sig->calls;
 }
 
-static int add_rank(struct row *r, struct evens *v, const struct ops *o, size_t *at)
+static int add_rank(struct row *r, struct evens *v)
 {
 	const struct process *p = r->s->ranks[r->src];
 	int code = 0;
 	v->list.n = 0;
-	for (size_t i = 0; p != NULL && i < p->sigs.n && code == 0; i++)
-		if (moves_each_call(&p->sigs.at[i]) && p->sigs.at[i].calls > 0)
-			code = add_coll(r, v, &p->sigs.at[i], p->sigs.at[i].calls);
-	for (; *at < o->colls.n && o->colls.at[*at].rank == r->src && code == 0; ++*at)
-		if (o->colls.at[*at].channel != 0) /* persistent: each start is an operation */
-			code = add_coll(r, v, &p->sigs.at[o->colls.at[*at].sig], 1);
+	for (size_t i = 0; p != NULL && i < p->sigs.n && code == 0; i++) {
+		uint64_t n = operations_of(&p->sigs.at[i]);
+		if (n > 0)
+			code = add_coll(r, v, &p->sigs.at[i], n);
+	}
 	for (size_t i = 0; i < v->list.n && code == 0; i++)
 		spread(r, &v->list.at[i]);
 	return code;
 }
 
-int traffic_collective(const struct step *s, const struct ops *o, struct traffic *ret_traffic)
+int traffic_collective(const struct step *s, struct traffic *ret_traffic)
 {
 	struct row r;
 	struct evens v = {0};
-	size_t at = 0;
 	int code = row_init(&r, s, ret_traffic);
 	for (r.src = 0; r.src < s->nranks && code == 0; r.src++) {
-		code = add_rank(&r, &v, o, &at);
+		code = add_rank(&r, &v);
 		if (code == 0)
 			code = row_flush(&r);
 	}

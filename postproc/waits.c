@@ -41,67 +41,53 @@ static struct wait_row *row_of(struct waits *w, enum wait_state state, uint32_t 
 	return &w->rows.at[w->rows.n - 1];
 }
 
-int waits_note_part(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link, int64_t ns)
+int waits_note(struct waits *w, const struct wait_case *x, bool part)
 {
-	const struct event *ev = op_event(s, link->rank, link->at);
-	struct wait_row *r = row_of(w, state, link->rank, event_sig(s, link->rank, link->at)->site);
+	struct wait_row *r = row_of(w, x->state, x->rank, x->site);
 	if (r == NULL)
 		return -ENOMEM;
-	r->from_ns = ev->start_ns < r->from_ns ? ev->start_ns : r->from_ns;
-	r->to_ns = ev->end_ns > r->to_ns ? ev->end_ns : r->to_ns;
+	r->from_ns = x->start_ns < r->from_ns ? x->start_ns : r->from_ns;
+	r->to_ns = x->end_ns > r->to_ns ? x->end_ns : r->to_ns;
 	r->count++;
-	add_ns(&r->ns, ns);
-	add_ns(&w->total_ns[state], ns);
-	if (link->causer != NONE && ns > r->causer_ns) {
-		r->causer = link->causer;
-		r->causer_ns = ns;
+	add_ns(&r->ns, x->ns);
+	add_ns(&w->total_ns[x->state], x->ns);
+	if (x->causer != NONE && x->ns > r->causer_ns) {
+		r->causer = x->causer;
+		r->causer_ns = x->ns;
 	}
+	if (part)
+		return 0;
+	add_ns(&w->by_rank[x->rank], x->ns);
+	add_ns(&w->all_ns, x->ns);
+	if (x->causer != NONE)
+		add_ns(&w->caused[x->causer], x->ns);
 	return 0;
 }
 
-int waits_note(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link, int64_t ns)
+int waits_begin(struct waits *w, const struct step *s)
 {
-	struct event *ev = &s->ranks[link->rank]->events.at[link->at];
-	int64_t left = ev->end_ns - ev->start_ns - ev->wait_ns; /* no call waits longer than it lasts */
-	if (ns > left)
-		ns = left;
-	if (ns <= 0)
-		return 0;
-	if (waits_note_part(w, s, state, link, ns) < 0)
-		return -ENOMEM;
-	ev->wait_ns += ns;
-	add_ns(&w->by_rank[link->rank], ns);
-	add_ns(&w->all_ns, ns);
-	if (link->causer == NONE)
-		return 0;
-	add_ns(&w->caused[link->causer], ns);
-	return vec_push(&w->links, *link);
+	*w = (struct waits){.by_rank = calloc(s->nranks, sizeof(int64_t)), .caused = calloc(s->nranks, sizeof(int64_t))};
+	return w->by_rank == NULL || w->caused == NULL ? -ENOMEM : 0;
 }
 
-static int by_place(const void *a, const void *b)
+int waits_merge(struct waits *into, const struct waits *from, const struct step *s)
 {
-	const struct wait_link *x = a, *y = b;
-	uint64_t p = (uint64_t)x->rank << 32 | x->at, q = (uint64_t)y->rank << 32 | y->at;
-	return (p > q) - (p < q);
-}
-
-int waits_find(struct step *s, const struct ops *o, const struct matching *m, struct waits *ret_waits)
-{
-	struct waits w = {.by_rank = calloc(s->nranks, sizeof(int64_t)), .caused = calloc(s->nranks, sizeof(int64_t))};
-	int code = w.by_rank == NULL || w.caused == NULL ? -ENOMEM : 0;
-	if (code == 0)
-		code = waits_p2p(&w, s, o, m);
-	if (code == 0)
-		code = waits_coll(&w, s, o, m);
-	vec_sort(&w.links, by_place);
-	*ret_waits = w;
-	return code;
+	for (size_t i = 0; i < from->rows.n; i++)
+		if (vec_push(&into->rows, from->rows.at[i]) < 0)
+			return -ENOMEM;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		add_ns(&into->by_rank[r], from->by_rank[r]);
+		add_ns(&into->caused[r], from->caused[r]);
+	}
+	for (unsigned i = 0; i < WAIT_STATES; i++)
+		add_ns(&into->total_ns[i], from->total_ns[i]);
+	add_ns(&into->all_ns, from->all_ns);
+	return 0;
 }
 
 void waits_done(struct waits *w)
 {
 	vec_done(&w->rows);
-	vec_done(&w->links);
 	index_done(&w->index);
 	free(w->by_rank);
 	free(w->caused);

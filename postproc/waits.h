@@ -1,7 +1,7 @@
-/* waits.h - time lost in waiting, by Scalasca's definitions (SEMANTICS.md 3). */
+/* waits.h - time lost in waiting, by Scalasca's definitions (docs/SEMANTICS.md): the table of who waited where for whom. */
 #pragma once
 
-#include "postproc/match.h"
+#include "postproc/step.h"
 
 enum wait_state {
 	LATE_SENDER,
@@ -31,31 +31,27 @@ struct wait_row {
 	int64_t from_ns, to_ns; /* the time in which it happened */
 };
 
-/* Event at of rank waited until event causer_at of rank causer began. */
-struct wait_link {
-	uint32_t rank, at;
-	uint32_t causer, causer_at;
-};
-
 struct waits {
 	VEC(struct wait_row) rows;
 	struct index index;
-	VEC(struct wait_link) links; /* ascending (rank, at) after waits_find() */
-	int64_t *by_rank;	     /* ns */
-	int64_t *caused;	     /* ns that others waited for this rank */
+	int64_t *by_rank; /* ns */
+	int64_t *caused;  /* ns that others waited for this rank */
 	int64_t total_ns[WAIT_STATES];
 	int64_t all_ns;
 };
 
-/* Needs aligned times. Also sets event.wait_ns. 0 or -ENOMEM. */
-int waits_find(struct step *s, const struct ops *o, const struct matching *m, struct waits *ret_waits);
-void waits_done(struct waits *w);
+/* A call that waited. */
+struct wait_case {
+	enum wait_state state;
+	uint32_t rank, site;
+	int64_t start_ns, end_ns; /* of the call */
+	int64_t ns;
+	uint32_t causer; /* rank or NONE */
+};
 
-/* waits.c: note that link->rank waited ns in event link->at, because of link->causer (or NONE);
- * nothing if ns <= 0. */
-int waits_note(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link, int64_t ns);
-/* Add to a row only: a part of what waits_note() has already noted. */
-int waits_note_part(struct waits *w, struct step *s, enum wait_state state, const struct wait_link *link, int64_t ns);
-/* waits_p2p.c, waits_coll.c */
-int waits_p2p(struct waits *w, struct step *s, const struct ops *o, const struct matching *m);
-int waits_coll(struct waits *w, struct step *s, const struct ops *o, const struct matching *m);
+int waits_begin(struct waits *w, const struct step *s);
+void waits_done(struct waits *w);
+/* Enter a case. One that is part of another state counts in its row only. 0 or -ENOMEM. */
+int waits_note(struct waits *w, const struct wait_case *x, bool part);
+/* Add another table: of other ranks. */
+int waits_merge(struct waits *into, const struct waits *from, const struct step *s);

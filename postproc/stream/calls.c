@@ -136,6 +136,8 @@ static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 					       (sig->call.partitioned ? SENT_PARTITIONED : 0) |
 					       (started ? SENT_STARTED : 0))};
 	*ret_send = x;
+	if (started)
+		w->p->sigs.at[w->sig_at].started_bytes += x->bytes;
 	return match_send(w->sh, x);
 }
 
@@ -160,7 +162,9 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	struct recv *r = slab_take(&w->sh->recvs);
 	if (r == NULL)
 		return -ENOMEM;
+	uint32_t starter = sig_at == w->sig_at ? NONE : w->sig_at;
 	*r = (struct recv){.start = w->call,
+			   .starter = starter,
 			   .done = {.at = NOWHERE},
 			   .bytes = sig->recv_bytes,
 			   .order = w->rank->recvs++,
@@ -172,6 +176,8 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 			   .flags = (uint16_t)((wild && !known ? RECV_WILD : 0) |
 					       (sig->call.partitioned ? SENT_PARTITIONED : 0))};
 	*ret_recv = r;
+	if (starter != NONE)
+		w->p->sigs.at[starter].started_bytes += r->bytes;
 	return match_post(w->sh, r);
 }
 
@@ -209,6 +215,7 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 			    .done = {.at = NOWHERE},
 			    .rank = w->lane->rank,
 			    .sig = sig_at,
+			    .starter = sig_at == w->sig_at ? NONE : w->sig_at,
 			    .until_ns = INT64_MIN,
 			    .causer_rank = NONE};
 	*ret_part = meet_enter(w->sh, same_comm(w, sig->comm), channel, k, &part);
@@ -264,6 +271,8 @@ static int activate(struct walk *w, struct request *q)
 	enum sig_shape shape = sig->call.shape;
 	int code = 0;
 	q->active = true;
+	if (q->persistent)
+		w->p->sigs.at[q->sig].starts++;
 	if (shape == SIG_SEND || shape == SIG_SENDRECV)
 		code = start_send(w, sig, q->sig, q->persistent, &q->send);
 	if (code == 0 && (shape == SIG_RECV || shape == SIG_SENDRECV))
@@ -321,6 +330,8 @@ static void take_status(struct walk *w, struct request *q, const struct sig_stat
 	} else if (q->recv != NULL) {
 		q->recv->peer = comms_peer(&w->st->step->comms.at[sig->comm], status->source);
 		q->recv->tag = status->tag;
+		if (q->recv->starter != NONE)
+			w->p->sigs.at[q->recv->starter].started_bytes += status->bytes - q->recv->bytes;
 		q->recv->bytes = status->bytes;
 	}
 }
@@ -432,6 +443,27 @@ static bool is_understood(const struct lane *l, int64_t start_ns)
 	return t->lost == 0 || t->lost_from_ns == TIME_ABSENT || start_ns < t->lost_from_ns;
 }
 
+/* How an event counts, whatever it means. */
+static void tally_event(struct walk *w, const struct lane *l, uint32_t at)
+{
+	struct tally *t = &w->sh->tally;
+	unsigned i = tally_window_of(t, l->start_ns[at]);
+	struct time_window *now = &t->windows[i];
+	bool counts = !w->sig->call.continues;
+	now->events += counts;
+	now->completions += w->sig->call.shape == SIG_COMPLETE && (w->sig->call.flags & SIG_POLLS) == 0;
+	now->barriers += w->sig->class == MPIX_SYNC;
+	now->collectives += w->sig->class == MPIX_COLL;
+	if (w->p->first_ns == TIME_ABSENT || l->start_ns[at] < w->p->first_ns)
+		w->p->first_ns = l->start_ns[at];
+	if (w->p->last_ns == TIME_ABSENT || l->end_ns[at] > w->p->last_ns)
+		w->p->last_ns = l->end_ns[at];
+	if (l->thread != 0)
+		return;
+	w->p->calls_in[i] += counts;
+	tally_stretch(t, l->start_ns[at], l->end_ns[at], &t->windows[0].class_ns[w->sig->class]);
+}
+
 static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 {
 	w->lane = l;
@@ -439,6 +471,7 @@ static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 	w->sig = &w->p->sigs.at[w->sig_at];
 	w->wait = NULL;
 	w->call = (struct moment){l->start_ns[at], l->end_ns[at], {w->st->window, l->number, at}};
+	tally_event(w, l, at);
 	return is_understood(l, l->start_ns[at]) ? do_event(w) : 0;
 }
 
@@ -463,6 +496,15 @@ static int walk_merged(struct walk *w)
 	}
 }
 
+/* Calls that stand for many, which count as such in their time window. */
+static void tally_extras(struct walk *w, const struct lane *l)
+{
+	for (size_t i = 0; i < l->extras.n && l->thread == 0; i++)
+		if (l->extras.at[i].calls > 0)
+			w->p->calls_in[tally_window_of(&w->sh->tally, l->start_ns[l->extras.at[i].at])] +=
+				l->extras.at[i].calls - 1;
+}
+
 static int walk_rank(struct shard *sh, uint32_t rank)
 {
 	struct stream *st = sh->stream;
@@ -473,6 +515,7 @@ static int walk_rank(struct shard *sh, uint32_t rank)
 		int code = lane_window(l, end);
 		if (code < 0)
 			return code;
+		tally_extras(&w, l);
 	}
 	if (w.rank->nlanes > 1)
 		return walk_merged(&w);

@@ -1,5 +1,6 @@
 /* judge.c - what each call waited for, by Scalasca's definitions (docs/SEMANTICS.md, wait states). One call that
  * completes many messages waits for the latest, not for their sum; a late receiver counts where no sender was late. */
+#include "postproc/bytes.h"
 #include "postproc/stream/stream.h"
 
 struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call)
@@ -27,8 +28,16 @@ int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t n
 			   .part = part};
 	if (causer != NONE)
 		x.causer_call = *call;
-	if (!part)
+	struct tally *t = &sh->tally;
+	struct wait_case c = {state, w->rank, w->site, w->call.start_ns, w->call.end_ns, ns, causer};
+	if (waits_note(&t->waits, &c, part) < 0)
+		return -ENOMEM;
+	if (!part) {
+		int64_t from = w->call.start_ns + w->wait_ns;
+		if (sh->stream->lanes[w->call.at.lane].thread == 0)
+			tally_stretch(t, from, from + ns, &t->windows[0].wait_ns);
 		w->wait_ns += ns;
+	}
 	return vec_push(&sh->waited, x);
 }
 
@@ -44,6 +53,7 @@ int wait_close(struct shard *sh, struct wait *w)
 	} else if (w->receiver_ns > 0) {
 		code = wait_note(sh, w, LATE_RECEIVER, w->receiver_ns, w->receiver_rank, &w->receiver, false);
 	}
+	histogram_add(&sh->tally.waited, w->wait_ns);
 	slab_give(&sh->waits, w);
 	return code;
 }
@@ -131,6 +141,20 @@ static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 	}
 }
 
+/* To the call that moved them: a persistent operation's to its start. */
+static void move_bytes(struct shard *sh, const struct meet *whole, const struct part *p)
+{
+	struct process *process = sh->stream->step->ranks[p->rank];
+	struct sig *sig = &process->sigs.at[p->sig];
+	if (p->starter != NONE) {
+		process->sigs.at[p->starter].started_bytes += sig->call_bytes + p->came;
+	} else if (whole->entered == sh->stream->step->comms.at[whole->comm].here &&
+		   bytes_need_partners(sh->stream->step, sig)) {
+		sig->came_bytes += p->came;
+		sig->came_calls++;
+	}
+}
+
 static int judge_meet(struct shard *sh, struct meet *m)
 {
 	const struct meet *whole = m->whole;
@@ -143,6 +167,7 @@ static int judge_meet(struct shard *sh, struct meet *m)
 			code = judge_part(sh, whole, p);
 		if (p->wait != NULL && code == 0)
 			code = wait_close(sh, p->wait);
+		move_bytes(sh, whole, p);
 		slab_give(&sh->parts, p);
 	}
 	return code;

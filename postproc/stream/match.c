@@ -266,6 +266,17 @@ static void late_sender(const struct shard *sh, struct recv *r, const struct sen
 			      (other > r->done.start_ns ? other : r->done.start_ns);
 }
 
+static void tally_transfer(struct tally *t, const struct send *x)
+{
+	struct time_window *now = &t->windows[tally_window_of(t, x->start.start_ns)];
+	now->transfers++;
+	now->bytes += x->bytes;
+	t->transfers++;
+	t->bytes += x->bytes;
+	t->sent_from_ns = x->start.start_ns < t->sent_from_ns ? x->start.start_ns : t->sent_from_ns;
+	t->sent_to_ns = x->start.end_ns > t->sent_to_ns ? x->start.end_ns : t->sent_to_ns;
+}
+
 /* Both ends are over and know each other. */
 static int finish(struct shard *sh, struct recv *r, struct send *x)
 {
@@ -282,8 +293,7 @@ static int finish(struct shard *sh, struct recv *r, struct send *x)
 			     .tag = x->tag};
 	if (vec_push(&sh->transfers, t) < 0)
 		return -ENOMEM;
-	sh->ntransfers++;
-	sh->bytes += x->bytes;
+	tally_transfer(&sh->tally, x);
 	x->recv_start = r->start;
 	x->met = true;
 	slab_give(&sh->recvs, r);
@@ -430,6 +440,11 @@ static int end_envelope(struct shard *sh, struct envelope *v)
 			continue;
 		sh->unmatched.sends++;
 		explain(sh, x->rank, (int32_t)x->peer);
+		uint32_t site = sh->stream->step->ranks[x->rank]->sigs.at[x->sig].site;
+		struct orphan o = {x->rank, x->peer, site};
+		if (sh->tally.orphans.n < ORPHANS_MAX && sh->stream->step->ranks[x->peer] != NULL &&
+		    vec_push(&sh->tally.orphans, o) < 0)
+			return -ENOMEM;
 	}
 	for (struct recv *r = v->recv; r != NULL; r = r->next) {
 		if (r->cancelled)

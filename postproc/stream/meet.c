@@ -1,8 +1,10 @@
 /* meet.c - collective operations: the k-th call on a communicator is the same operation on all its members. Each shard
  * keeps its ranks' parts; the shard that owns the communicator learns how many have come, and when all have, tells all
  * shards who came first and last. */
+#include "postproc/bytes.h"
 #include "postproc/comms.h"
 #include "postproc/stream/stream.h"
+#include "postproc/traffic.h"
 
 #define BUCKETS_MIN 256u
 
@@ -172,6 +174,50 @@ static int order_parts(struct shard *sh, struct meet *whole)
 	return 0;
 }
 
+static void vote(struct spread *sp, uint32_t rank)
+{
+	if (sp->votes == 0)
+		sp->last = rank;
+	sp->votes = sp->last == rank ? sp->votes + 1 : sp->votes - 1;
+}
+
+static void tally_barrier(struct spread *sp, const struct meet *whole)
+{
+	int64_t ns = whole->last.call.start_ns - whole->first.call.start_ns;
+	sp->barriers++;
+	add_ns(&sp->sum_ns, ns);
+	sp->max_ns = ns > sp->max_ns ? ns : sp->max_ns;
+	vote(sp, whole->last.rank);
+}
+
+static void arrive(void *context, int32_t dst, uint64_t bytes)
+{
+	const struct shard *sh = context;
+	if (dst >= 0 && (uint32_t)dst < sh->stream->step->nranks && sh->part_of[dst] != NULL)
+		sh->part_of[dst]->came += bytes;
+}
+
+/* What comes to each member by the lists of the others. */
+static int exchange(struct shard *sh, struct meet *whole)
+{
+	const struct step *s = sh->stream->step;
+	const struct part *any = whole->sibling->parts;
+	if (!bytes_need_partners(s, &s->ranks[any->rank]->sigs.at[any->sig]))
+		return 0;
+	if (sh->part_of == NULL && (sh->part_of = calloc(s->nranks, sizeof(*sh->part_of))) == NULL)
+		return -ENOMEM;
+	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+		for (struct part *p = m->parts; p != NULL; p = p->next)
+			sh->part_of[p->rank] = p;
+	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+		for (struct part *p = m->parts; p != NULL; p = p->next)
+			traffic_listed(s, p->rank, &s->ranks[p->rank]->sigs.at[p->sig], arrive, sh);
+	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+		for (struct part *p = m->parts; p != NULL; p = p->next)
+			sh->part_of[p->rank] = NULL;
+	return 0;
+}
+
 /* All there is to know is known. */
 static int decide(struct shard *sh, struct meet *whole)
 {
@@ -185,6 +231,11 @@ static int decide(struct shard *sh, struct meet *whole)
 		code = order_parts(sh, whole);
 	if (code == 0)
 		code = clocks_learn_meet(sh, whole);
+	if (code == 0)
+		code = exchange(sh, whole);
+	if (whole->coll == COLL_BARRIER && !whole->differs &&
+	    whole->entered == sh->stream->step->comms.at[whole->comm].here)
+		tally_barrier(&sh->tally.spreads[whole->comm], whole);
 	unlink_meet(sh->whole_table, sh->whole_buckets, &sh->nwholes, whole);
 	for (struct meet *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		code = vec_push(&mail_to(sh, m->shard)->decided, m);

@@ -78,6 +78,9 @@ static int make_lanes(struct stream *st)
 					   .rule = &st->rules[p->node],
 					   .file = &s->nodes.at[p->node].file};
 			code = lane_begin(l);
+			if (code == 0 && t == 0 && p->calls_in == NULL &&
+			    (p->calls_in = calloc(TIME_WINDOWS, sizeof(*p->calls_in))) == NULL)
+				code = -ENOMEM;
 		}
 	return code;
 }

@@ -30,7 +30,7 @@ static int make_shards(struct stream *st)
 		match_begin(sh);
 		sh->pairs.runs = st->runs;
 		sh->unread = calloc(st->step->files.n + 1, sizeof(*sh->unread));
-		if (sh->unread == NULL)
+		if (sh->unread == NULL || tally_begin(&sh->tally, st->step) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -49,6 +49,8 @@ static void shard_done(struct shard *sh)
 	vec_done(&sh->transfers);
 	vec_done(&sh->waited);
 	free(sh->unread);
+	free(sh->part_of);
+	tally_done(&sh->tally);
 	pairs_done(&sh->pairs);
 }
 

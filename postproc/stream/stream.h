@@ -16,7 +16,8 @@
 #include "base/pool.h"
 #include "base/slab.h"
 #include "postproc/clock_pairs.h"
-#include "postproc/waits.h"
+#include "postproc/match.h"
+#include "postproc/stream/tally.h"
 
 /* Which event of the stream: the at-th of a lane in a window. */
 struct position {
@@ -79,7 +80,7 @@ struct recv {
 	struct wait *wait;
 	struct moment start, done;
 	uint64_t bytes, order; /* order: of receives posted by this rank */
-	uint32_t rank, comm, sig;
+	uint32_t rank, comm, sig, starter; /* starter: signature of MPI_Start, or NONE */
 	int32_t peer, tag; /* SIG_ANY: not known yet */
 	uint16_t flags;
 	bool over; /* completed or given up: source and tag are final */
@@ -92,7 +93,8 @@ struct part {
 	struct meet *meet;
 	struct wait *wait;
 	struct moment start, done;
-	uint32_t rank, sig;
+	uint32_t rank, sig, starter;
+	uint64_t came; /* bytes that only partners record */
 	bool completed;
 	int64_t until_ns; /* scans: the last enter of those before, or INT64_MIN */
 	struct moment causer;
@@ -159,6 +161,7 @@ struct lane {
 	int64_t next_start_ns;
 	bool begun, more;
 	size_t knot;
+	unsigned time_window; /* of the last event */
 	size_t literal; /* of thread.literals */
 	struct seen { uint64_t calls, ticks, parts; } *seen; /* by signature */
 	uint64_t calls, read, left_out;			     /* as in struct thread */
@@ -237,7 +240,8 @@ struct shard {
 	struct op_counts counts;
 	struct unmatched unmatched;
 	uint64_t *unread; /* by file */
-	uint64_t ntransfers, bytes;
+	struct tally tally;
+	struct part **part_of; /* by rank, all NULL between uses; or NULL */
 	uint64_t violations, largest_ns;
 	struct pairs pairs; /* of nodes */
 	int code;
@@ -267,6 +271,8 @@ struct stream_visitor {
 	int (*window)(void *context, struct stream *st);
 };
 
+/* Decode all events of s and let visitor see them. Totals of signatures and threads are complete afterwards. 0, or
+ * -errno with text; stream_done() in any case. */
 int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *visitor, struct stream *ret_stream,
 	       struct error *e);
 void stream_done(struct stream *st);
@@ -308,8 +314,8 @@ int meet_leave(struct shard *sh, struct part *p);
 void meet_done(struct shard *sh);
 /* waits.c */
 struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call);
-int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer, const struct moment *call,
-	      bool part);
+int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
+	      const struct moment *call, bool part);
 int wait_close(struct shard *sh, struct wait *w); /* one thing less is open */
 
 static inline uint32_t shard_of(const struct stream *st, uint32_t rank)

@@ -1,0 +1,60 @@
+/* tally.h - what one shard's ranks did, added up while the stream passes; merged at its end. Times in ns. */
+#pragma once
+
+#include "postproc/waits.h"
+
+#define TIME_WINDOWS 100
+
+/* One of the equal parts of the run. */
+struct time_window {
+	uint64_t events, bytes, transfers, completions, barriers, collectives;
+	int64_t class_ns[MPIX_CLASSES]; /* thread 0 of all ranks */
+	int64_t wait_ns, present_ns;
+	double tracing_ns; /* set at the end */
+};
+
+/* How far apart the members of a communicator enter its barriers. */
+struct spread {
+	uint64_t barriers;
+	int64_t sum_ns, max_ns;
+	uint32_t last; /* most frequent last rank, by majority vote (Boyer, Moore) */
+	uint64_t votes;
+};
+
+/* Of many times: 32 steps to a power of two, so a quantile is right within 3 %. */
+#define HISTOGRAM_STEPS 32u
+#define HISTOGRAM_BINS (60u * HISTOGRAM_STEPS)
+
+struct histogram {
+	uint64_t count[HISTOGRAM_BINS], all;
+};
+
+/* A message that was sent and never received. */
+struct orphan {
+	uint32_t src, dst, site;
+};
+
+#define ORPHANS_MAX 64u /* named; all are counted */
+
+struct tally {
+	int64_t window_ns; /* length of a time window */
+	struct time_window windows[TIME_WINDOWS];
+	struct waits waits;
+	struct histogram waited;
+	int64_t sent_from_ns, sent_to_ns; /* of all messages received */
+	uint64_t transfers, bytes;
+	struct spread *spreads; /* by communicator */
+	VEC(struct orphan) orphans;
+};
+
+/* 0 or -ENOMEM. */
+int tally_begin(struct tally *t, const struct step *s);
+/* Add what another saw. */
+int tally_merge(struct tally *into, const struct tally *from, const struct step *s);
+void tally_done(struct tally *t);
+unsigned tally_window_of(const struct tally *t, int64_t ns);
+/* Spread a stretch of time over the windows that it covers: to the member at `first` of window 0. */
+void tally_stretch(struct tally *t, int64_t from, int64_t to, int64_t *first);
+void histogram_add(struct histogram *h, int64_t ns);
+/* The value of which the share `part` is below; 0 of none. */
+double histogram_quantile(const struct histogram *h, double part);
