@@ -2,9 +2,7 @@
 #include "postproc/analysis.h"
 #include "base/progress.h"
 #include "postproc/bytes.h"
-#include "postproc/stream/stream.h"
-
-#include <math.h>
+#include "postproc/stream/on_path.h"
 
 static int (*const parts[])(struct analysis *a) = {
 #define ROW(name) part_##name,
@@ -43,7 +41,8 @@ static int gather(struct analysis *a, const struct stream *st)
 	a->leaked = calloc(s->nranks, sizeof(*a->leaked));
 	a->leak_site = calloc(s->nranks, sizeof(*a->leak_site));
 	a->unread = calloc(s->files.n + 1, sizeof(*a->unread));
-	if (a->leaked == NULL || a->leak_site == NULL || a->unread == NULL || tally_begin(&a->tally, s) < 0)
+	a->path_site_ns = calloc(s->sites.n + 1, sizeof(*a->path_site_ns));
+	if (a->path_site_ns == NULL || a->leaked == NULL || a->leak_site == NULL || a->unread == NULL || tally_begin(&a->tally, s) < 0)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		a->leaked[r] = st->ranks[r].leaked;
@@ -79,7 +78,10 @@ static int follow_events(struct analysis *a, unsigned nthreads, struct error *e)
 	int code = stream_run(a->step, nthreads, &none, &st, e);
 	if (code == 0)
 		code = gather(a, &st);
-	a->ideal_ns = NAN;
+	if (code == 0)
+		code = on_path_sites(&st, a->path_site_ns);
+	a->swept = st.swept;
+	st.swept = (struct sweep_result){0};
 	stream_done(&st);
 	return code;
 }
@@ -121,6 +123,8 @@ void analysis_done(struct analysis *a)
 	free(a->leaked);
 	free(a->leak_site);
 	free(a->unread);
+	free(a->path_site_ns);
+	sweep_result_done(&a->swept);
 	traffic_done(&a->p2p);
 	traffic_done(&a->coll);
 	traffic_done(&a->rma);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "postproc/clock.h"
 #include "postproc/match.h"
+#include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
 #include "postproc/traffic.h"
 
@@ -34,7 +35,8 @@ struct analysis {
 	uint64_t *leaked;    /* by rank: requests neither completed nor freed */
 	uint32_t *leak_site;
 	uint64_t *unread;    /* by file: bytes that completed nonblocking reads did not find */
-	double ideal_ns;     /* length of the run if transfers cost nothing; NaN: not known */
+	struct sweep_result swept;
+	int64_t *path_site_ns; /* by call site: time in its calls on the critical path */
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;
@@ -61,6 +63,7 @@ struct analysis {
 	ROW(tops) \
 	ROW(collective_use) \
 	ROW(time_windows) \
+	ROW(critical_path) \
 	ROW(patterns) \
 	ROW(issues) \
 	ROW(topology) \

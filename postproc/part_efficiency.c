@@ -57,13 +57,13 @@ int part_efficiency(struct analysis *a)
 {
 	double t = a->longest_region_ns, most = a->max_useful_ns, mean = a->mean_useful_ns;
 	const char *note = why_not(a, histogram_quantile(&a->tally.waited, 0.5));
-	if (note == NULL && isnan(a->ideal_ns))
+	if (note == NULL && isnan(a->swept.ideal_ns))
 		note = "serialization and transfer are not computed: the replay came to a deadlock";
 	cJSON *e = json_object(a->root, "efficiency");
 	json_put_null_or(e, "load_balance", most > 0 ? mean / most : NAN);
 	json_put_null_or(e, "communication", t > 0 ? most / t : NAN);
 	json_put_null_or(e, "parallel", t > 0 ? mean / t : NAN);
-	put_split(a, e, a->ideal_ns, note);
+	put_split(a, e, a->swept.ideal_ns, note);
 	json_put(e, "region_s", t / 1e9);
 	json_put(e, "useful_max_s", most / 1e9);
 	json_put(e, "useful_mean_s", mean / 1e9);

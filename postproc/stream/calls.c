@@ -10,7 +10,7 @@ struct walk {
 	struct rank_stream *rank;
 	struct process *p;
 	const struct sig *sig;
-	uint32_t sig_at, status;
+	uint32_t at, sig_at, status;
 	struct moment call; /* where what it starts and completes is noted */
 	struct wait *wait;  /* of it, or NULL so far */
 };
@@ -116,6 +116,60 @@ static struct wait *wait_of(struct walk *w)
 	return w->wait;
 }
 
+/* ---- what the sweep needs to know ---- */
+
+#define EAGER_BYTES 4096 /* MPI libraries send at least these without asking */
+
+static int add_act(struct walk *w, struct act x)
+{
+	x.at = w->at;
+	return vec_push(&w->lane->acts, x);
+}
+
+/* The start of a call that others may wait for: held by the sweep until it comes there, and by who is to pass it on. */
+static int begin_edge(struct walk *w, struct edge **ret_edge)
+{
+	*ret_edge = NULL;
+	if (!w->st->sweeps)
+		return 0;
+	struct edge *e = slab_take(&w->sh->edges);
+	if (e == NULL)
+		return -ENOMEM;
+	*e = (struct edge){.shard = (uint16_t)w->sh->number, .refs = 2};
+	*ret_edge = e;
+	return add_act(w, (struct act){.kind = ACT_BEGIN, .edge = e});
+}
+
+static int begin_need(struct walk *w, struct need **ret_need)
+{
+	*ret_need = NULL;
+	if (!w->st->sweeps)
+		return 0;
+	struct need *n = slab_take(&w->sh->needs);
+	if (n == NULL)
+		return -ENOMEM;
+	*n = (struct need){.state = EDGE_OPEN, .shard = (uint16_t)w->sh->number};
+	*ret_need = n;
+	return add_act(w, (struct act){.kind = ACT_NEED, .need = n});
+}
+
+static int add_part_act(struct walk *w, const struct part *p, uint8_t kind)
+{
+	const struct sig *sig = &w->p->sigs.at[p->sig];
+	bool inter = w->st->step->comms.at[p->meet->comm].inter;
+	bool root = sig->peer == SIG_ROOT || (!inter && sig->peer == (int32_t)p->rank);
+	if (!w->st->sweeps)
+		return 0;
+	return add_act(w, (struct act){.kind = kind,
+				       .coll = (uint8_t)sig->call.coll,
+				       .root = root,
+				       .comm = p->meet->comm,
+				       .channel = p->meet->channel,
+				       .k = p->meet->k});
+}
+
+/* ---- messages, begun and ended ---- */
+
 static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bool started, struct send **ret_send)
 {
 	*ret_send = NULL;
@@ -138,7 +192,8 @@ static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	*ret_send = x;
 	if (started)
 		w->p->sigs.at[w->sig_at].started_bytes += x->bytes;
-	return match_send(w->sh, x);
+	int code = begin_edge(w, &x->edge);
+	return code == 0 ? match_send(w->sh, x) : code;
 }
 
 static int end_send(struct walk *w, struct send *x)
@@ -148,7 +203,9 @@ static int end_send(struct walk *w, struct send *x)
 	if (x->wait == NULL)
 		return -ENOMEM;
 	x->wait->open++;
-	return match_send_over(w->sh, x);
+	bool may_wait = (x->flags & SENT_SYNCHRONOUS) != 0 || x->bytes > EAGER_BYTES;
+	int code = may_wait ? begin_need(w, &x->need) : 0;
+	return code == 0 ? match_send_over(w->sh, x) : code;
 }
 
 static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bool blocking, struct recv **ret_recv)
@@ -178,7 +235,8 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	*ret_recv = r;
 	if (starter != NONE)
 		w->p->sigs.at[starter].started_bytes += r->bytes;
-	return match_post(w->sh, r);
+	int code = w->st->any_synchronous || r->bytes > EAGER_BYTES ? begin_edge(w, &r->edge) : 0;
+	return code == 0 ? match_post(w->sh, r) : code;
 }
 
 static int end_recv(struct walk *w, struct recv *r)
@@ -188,7 +246,8 @@ static int end_recv(struct walk *w, struct recv *r)
 	if (r->wait == NULL)
 		return -ENOMEM;
 	r->wait->open++;
-	return match_over(w->sh, r);
+	int code = begin_need(w, &r->need);
+	return code == 0 ? match_over(w->sh, r) : code;
 }
 
 /* ---- collectives ---- */
@@ -219,7 +278,7 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 			    .until_ns = INT64_MIN,
 			    .causer_rank = NONE};
 	*ret_part = meet_enter(w->sh, same_comm(w, sig->comm), channel, k, &part);
-	return *ret_part == NULL ? -ENOMEM : 0;
+	return *ret_part == NULL ? -ENOMEM : add_part_act(w, *ret_part, ACT_ENTER);
 }
 
 static int start_coll_call(struct walk *w, const struct sig *sig, uint32_t sig_at, struct part **ret_part)
@@ -238,7 +297,8 @@ static int end_coll(struct walk *w, struct part *p)
 	if (p->wait == NULL)
 		return -ENOMEM;
 	p->wait->open++;
-	return meet_leave(w->sh, p);
+	int code = add_part_act(w, p, ACT_LEAVE);
+	return code == 0 ? meet_leave(w->sh, p) : code;
 }
 
 /* A call that is over when it returns. */
@@ -467,6 +527,7 @@ static void tally_event(struct walk *w, const struct lane *l, uint32_t at)
 static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 {
 	w->lane = l;
+	w->at = at;
 	w->sig_at = l->sig[at];
 	w->sig = &w->p->sigs.at[w->sig_at];
 	w->wait = NULL;

@@ -84,6 +84,8 @@ static int judge_send(struct shard *sh, struct send *x)
 		late_receiver(x);
 		code = wait_close(sh, x->wait);
 	}
+	if (x->edge != NULL && vec_push(&sh->dropped, x->edge) < 0) /* nobody waited for it */
+		code = -ENOMEM;
 	slab_give(&sh->sends, x);
 	return code;
 }

@@ -61,6 +61,18 @@ static int next_block(struct lane *l)
 	return 0;
 }
 
+/* By what the repair found. */
+static void move_next(struct lane *l)
+{
+	if (l->shift < l->shifts.n && l->shifts.at[l->shift].number == l->ordinal) {
+		l->next_start_ns += l->shifts.at[l->shift].start_ns;
+		l->next_end_ns += l->shifts.at[l->shift++].end_ns;
+	}
+	l->ordinal++;
+	if (l->next_end_ns < l->next_start_ns)
+		l->next_end_ns = l->next_start_ns;
+}
+
 /* Look at the next event: l->more says whether there is one. */
 static int advance(struct lane *l)
 {
@@ -73,6 +85,8 @@ static int advance(struct lane *l)
 			l->read++;
 			l->more = true;
 			l->next_start_ns = lane_ns(l, l->next.enter_tick);
+			l->next_end_ns = lane_ns(l, l->next.exit_tick);
+			move_next(l);
 			return 0;
 		}
 		if (code < 0) {
@@ -153,9 +167,7 @@ static int keep(struct lane *l)
 	l->enter[l->n] = ev->enter_tick;
 	l->leave[l->n] = ev->exit_tick;
 	l->start_ns[l->n] = l->next_start_ns;
-	l->end_ns[l->n] = lane_ns(l, ev->exit_tick);
-	if (l->end_ns[l->n] < l->next_start_ns)
-		l->end_ns[l->n] = l->next_start_ns;
+	l->end_ns[l->n] = l->next_end_ns;
 	l->sig[l->n++] = sig_at;
 	return 0;
 }
@@ -166,6 +178,7 @@ int lane_window(struct lane *l, int64_t end_ns)
 	l->begin_tick = l->n > 0 ? l->leave[l->n - 1] : l->begin_tick;
 	l->n = 0;
 	l->extras.n = 0;
+	l->acts.n = 0;
 	if (!l->begun) {
 		l->begun = true;
 		code = advance(l);
@@ -210,5 +223,7 @@ void lane_done(struct lane *l)
 	free(l->sig);
 	free(l->seen);
 	vec_done(&l->extras);
+	vec_done(&l->acts);
+	vec_done(&l->shifts);
 	vec_done(&l->requests.pages);
 }

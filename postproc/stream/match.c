@@ -114,10 +114,20 @@ int match_post(struct shard *sh, struct recv *r)
 	return r->peer >= 0 ? enlist(sh, r) : 0;
 }
 
+/* Nobody passes it on. The sweep is told, which may hold more by it. */
+static int drop_edge(struct shard *sh, struct edge *e)
+{
+	return e != NULL ? vec_push(&sh->dropped, e) : 0;
+}
+
 /* Nothing is expected any more: count what has no partner. */
 static int give_up(struct shard *sh, struct recv *r)
 {
 	int code = r->wait != NULL ? wait_close(sh, r->wait) : 0;
+	if (r->need != NULL)
+		r->need->state = EDGE_NONE;
+	if (drop_edge(sh, r->edge) < 0)
+		code = -ENOMEM;
 	slab_give(&sh->recvs, r);
 	return code;
 }
@@ -277,6 +287,25 @@ static void tally_transfer(struct tally *t, const struct send *x)
 	t->sent_to_ns = x->start.end_ns > t->sent_to_ns ? x->start.end_ns : t->sent_to_ns;
 }
 
+/* Did the send wait for its receive? */
+static bool was_blocked(const struct send *x, const struct recv *r)
+{
+	return (x->flags & SENT_SYNCHRONOUS) != 0 ||
+	       (x->done.start_ns < r->start.start_ns && x->done.end_ns >= r->start.start_ns);
+}
+
+static int know_receiver(struct shard *sh, struct recv *r, struct send *x)
+{
+	if (x->need != NULL && r->edge != NULL && was_blocked(x, r)) {
+		x->need->edge = r->edge;
+		x->need->state = EDGE_KNOWN;
+		return 0;
+	}
+	if (x->need != NULL)
+		x->need->state = EDGE_NONE;
+	return drop_edge(sh, r->edge);
+}
+
 /* Both ends are over and know each other. */
 static int finish(struct shard *sh, struct recv *r, struct send *x)
 {
@@ -296,6 +325,8 @@ static int finish(struct shard *sh, struct recv *r, struct send *x)
 	tally_transfer(&sh->tally, x);
 	x->recv_start = r->start;
 	x->met = true;
+	if (know_receiver(sh, r, x) < 0)
+		return -ENOMEM;
 	slab_give(&sh->recvs, r);
 	return vec_push(&mail_to(sh, shard_of(sh->stream, x->rank))->judged, x);
 }
@@ -305,6 +336,11 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 	int code = 0;
 	r->send = x;
 	x->recv = r;
+	if (r->need != NULL) {
+		r->need->edge = x->edge;
+		r->need->state = x->edge != NULL ? EDGE_KNOWN : EDGE_NONE;
+		x->edge = NULL;
+	}
 	if (r->done.at.window != NONE) {
 		int64_t back = x->start.start_ns - r->done.end_ns;
 		sh->violations += back > 0;
@@ -494,6 +530,7 @@ void match_begin(struct shard *sh)
 void match_done(struct shard *sh)
 {
 	vec_done(&sh->ready);
+	vec_done(&sh->dropped);
 
 	free(sh->envelope_table);
 	slab_done(&sh->envelopes);

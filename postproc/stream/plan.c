@@ -107,6 +107,23 @@ static int add_rates(struct rates *r, int64_t from, int64_t to, uint32_t count)
 	return vec_push(&r->list, (struct rate){to > from ? to : from + 1, -rate});
 }
 
+/* When the last event ended, of a process that did not say: of the last block that can be read. */
+static int64_t last_exit(struct lane *l)
+{
+	for (const struct mpic_block *b = l->last_block; b-- > l->block;) {
+		struct mpic_event ev = {0};
+		uint32_t count;
+		int code = mpic_read(l->file, b, &l->payload, NULL);
+		if (code == 0)
+			code = mpic_events_begin(&l->events, cursor_over(l->payload.data, l->payload.len_bytes), &count);
+		while (code == 0 && mpic_events_next(&l->events, &ev) == 1)
+			;
+		if (ev.exit_tick != 0)
+			return lane_ns(l, ev.exit_tick);
+	}
+	return TIME_ABSENT;
+}
+
 static int look_at_lane(struct lane *l, struct rates *r)
 {
 	const struct process *p = l->process;
@@ -130,7 +147,8 @@ static int look_at_lane(struct lane *l, struct rates *r)
 	}
 	if (from == TIME_ABSENT)
 		return 0;
-	int64_t end = p->end_ns != TIME_ABSENT ? p->end_ns : from + 1000000000;
+	int64_t end = p->end_ns != TIME_ABSENT ? p->end_ns : last_exit(l);
+	end = end > from ? end : from;
 	r->to_ns = end > r->to_ns ? end : r->to_ns;
 	return add_rates(r, from, end, events);
 }
@@ -243,6 +261,33 @@ int plan_make(struct stream *st)
 {
 	int code = make_rules(st);
 	return code == 0 ? make_windows(st) : code;
+}
+
+int plan_repaired(struct stream *st)
+{
+	int code = 0;
+	for (uint32_t i = 0; i < st->nlanes && code == 0; i++) {
+		struct lane *l = &st->lanes[i];
+		struct lane fresh = {.process = l->process,
+				     .rank = l->rank,
+				     .thread = l->thread,
+				     .number = l->number,
+				     .rule = l->rule,
+				     .file = l->file};
+		memcpy(&fresh.shifts, &l->shifts, sizeof(fresh.shifts));
+		memset(&l->shifts, 0, sizeof(l->shifts));
+		const struct shift *last = fresh.shifts.n > 0 ? &fresh.shifts.at[fresh.shifts.n - 1] : NULL;
+		if (last != NULL && last->number + 1 == l->ordinal) { /* the end of the process moves with it */
+			shift_time(&l->process->finalize_enter_ns, -last->start_ns);
+			shift_time(&l->process->end_ns, -last->end_ns);
+		}
+		lane_done(l);
+		*l = fresh;
+		code = lane_begin(l);
+		if (l->process->end_ns != TIME_ABSENT && l->process->end_ns > st->step->runtime_ns)
+			st->step->runtime_ns = l->process->end_ns;
+	}
+	return code;
 }
 
 int plan_again(struct stream *st, const struct tie *ties)

@@ -3,6 +3,8 @@
 #include "base/pool.h"
 #include "base/progress.h"
 
+#include <math.h>
+
 #define SHARDS_MAX 64u
 
 static int make_shards(struct stream *st)
@@ -27,6 +29,8 @@ static int make_shards(struct stream *st)
 		sh->parts = SLAB(struct part);
 		sh->meets = SLAB(struct meet);
 		sh->pages = SLAB(struct request_page);
+		sh->edges = SLAB(struct edge);
+		sh->needs = SLAB(struct need);
 		match_begin(sh);
 		sh->pairs.runs = st->runs;
 		sh->unread = calloc(st->step->files.n + 1, sizeof(*sh->unread));
@@ -46,12 +50,20 @@ static void shard_done(struct shard *sh)
 	slab_done(&sh->parts);
 	slab_done(&sh->meets);
 	slab_done(&sh->pages);
+	slab_done(&sh->edges);
+	slab_done(&sh->needs);
 	vec_done(&sh->transfers);
 	vec_done(&sh->waited);
 	free(sh->unread);
 	free(sh->part_of);
 	tally_done(&sh->tally);
 	pairs_done(&sh->pairs);
+}
+
+static int no_visit(void *context, struct stream *st)
+{
+	(void)context, (void)st;
+	return 0;
 }
 
 #define PHASE(name, ...) \
@@ -93,6 +105,8 @@ static int run_windows(struct stream *st, const struct stream_visitor *v)
 			code = phase(st, phase_match);
 		if (code == 0)
 			code = phase(st, phase_judge);
+		if (code == 0 && st->sweep != NULL)
+			code = sweep_window(st->sweep);
 		if (code == 0)
 			code = v->window(v->context, st);
 		progress_at(&p, st->window);
@@ -105,7 +119,8 @@ static int run_windows(struct stream *st, const struct stream_visitor *v)
 static int run_end(struct stream *st, const struct stream_visitor *v)
 {
 	for (uint32_t i = 0; i < st->nlanes; i++)
-		st->lanes[i].n = 0;
+		st->lanes[i].n = st->lanes[i].acts.n = 0;
+	st->window = st->nwindows; /* starts at the end of all times */
 	int code = phase(st, phase_calls_end);
 	if (code == 0)
 		code = phase(st, phase_match_end);
@@ -116,15 +131,14 @@ static int run_end(struct stream *st, const struct stream_visitor *v)
 
 static void drop_shards(struct stream *st)
 {
-	for (uint32_t i = 0; i < st->nlanes && st->lanes != NULL; i++)
-		lane_done(&st->lanes[i]);
 	for (uint32_t i = 0; i < st->nshards && st->shards != NULL; i++)
 		shard_done(&st->shards[i]);
 	for (uint32_t i = 0; st->ranks != NULL && i < st->step->nranks; i++) {
-		vec_done(&st->ranks[i].comms);
-		vec_done(&st->ranks[i].wild);
-		vec_done(&st->ranks[i].held);
-		st->ranks[i] = (struct rank_stream){0};
+		struct rank_stream *r = &st->ranks[i];
+		vec_done(&r->comms);
+		vec_done(&r->wild);
+		vec_done(&r->held);
+		*r = (struct rank_stream){.first_lane = r->first_lane, .nlanes = r->nlanes};
 	}
 	for (size_t i = 0; st->mail != NULL && i < (size_t)st->nshards * st->nshards; i++) {
 		vec_done(&st->mail[i].sends);
@@ -133,22 +147,112 @@ static void drop_shards(struct stream *st)
 		vec_done(&st->mail[i].meets);
 		vec_done(&st->mail[i].decided);
 	}
-	free(st->lanes);
 	free(st->shards);
 	free(st->mail);
-	st->lanes = NULL;
 	st->shards = NULL;
 	st->mail = NULL;
 }
 
-static int run_once(struct stream *st, const struct stream_visitor *v)
+static void drop_lanes(struct stream *st)
+{
+	for (uint32_t i = 0; i < st->nlanes && st->lanes != NULL; i++)
+		lane_done(&st->lanes[i]);
+	free(st->lanes);
+	st->lanes = NULL;
+	st->nlanes = 0;
+}
+
+/* The sweep follows one line of events a rank. */
+static void look_at_sweep(struct stream *st)
+{
+	const struct step *s = st->step;
+	st->sweeps = true;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		st->sweeps &= st->ranks[r].nlanes <= 1;
+		for (size_t i = 0; p != NULL && i < p->sigs.n; i++)
+			st->any_synchronous |= (p->sigs.at[i].call.flags & SIG_SYNCHRONOUS) != 0 &&
+					       (p->sigs.at[i].call.shape == SIG_SEND ||
+						p->sigs.at[i].call.shape == SIG_SENDRECV);
+	}
+}
+
+/* Totals of signatures that grow with the events. */
+static void forget_totals(const struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		struct process *p = s->ranks[r];
+		for (size_t i = 0; p != NULL && i < p->sigs.n; i++) {
+			struct sig *sig = &p->sigs.at[i];
+			sig->starts = sig->started_bytes = sig->came_bytes = sig->came_calls = 0;
+		}
+		if (p == NULL)
+			continue;
+		p->first_ns = p->last_ns = TIME_ABSENT;
+		if (p->calls_in != NULL)
+			memset(p->calls_in, 0, TIME_WINDOWS * sizeof(*p->calls_in));
+	}
+}
+
+static int run_once(struct stream *st, const struct stream_visitor *v, bool repair)
 {
 	int code = make_shards(st);
+	forget_totals(st->step);
+	if (st->sweeps && code == 0) {
+		st->sweep = sweep_create(st, repair);
+		code = st->sweep == NULL ? -ENOMEM : 0;
+	}
 	if (code == 0)
 		code = v->begin(v->context, st);
 	if (code == 0)
 		code = run_windows(st, v);
-	return code == 0 ? run_end(st, v) : code;
+	if (code == 0)
+		code = run_end(st, v);
+	if (code == 0 && st->sweep != NULL) {
+		sweep_result_done(&st->swept);
+		code = sweep_end(st->sweep, &st->swept);
+	}
+	sweep_destroy(st->sweep);
+	st->sweep = NULL;
+	return code;
+}
+
+static uint64_t count_violations(const struct stream *st)
+{
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < st->nshards; i++)
+		n += st->shards[i].violations;
+	return n;
+}
+
+/* Begin again with other times. */
+static int run_again(struct stream *st, const struct stream_visitor *v, bool repair)
+{
+	drop_shards(st);
+	return run_once(st, v, repair);
+}
+
+/* What still runs backwards is moved: once to find out by how much, once more with all times moved. */
+static int repair(struct stream *st, const struct stream_visitor *v)
+{
+	static const struct stream_visitor none = {.begin = no_visit, .window = no_visit};
+	uint64_t before = count_violations(st), moved = 0, largest = 0;
+	for (uint32_t i = 0; i < st->nshards; i++)
+		largest = st->shards[i].largest_ns > largest ? st->shards[i].largest_ns : largest;
+	int code = plan_repaired(st);
+	if (code == 0)
+		code = run_again(st, &none, true);
+	for (uint32_t i = 0; i < st->nlanes; i++)
+		moved += st->lanes[i].shifts.n;
+	if (code == 0)
+		code = plan_repaired(st);
+	if (code == 0)
+		code = run_again(st, v, false);
+	uint64_t left = count_violations(st);
+	st->clock.violations_repaired = before > left ? before - left : 0;
+	st->clock.events_moved = moved;
+	st->clock.largest_ns = largest;
+	return code;
 }
 
 int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *visitor, struct stream *ret_stream,
@@ -156,20 +260,24 @@ int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *v
 {
 	struct stream *st = ret_stream;
 	struct tie *ties = NULL;
-	*st = (struct stream){.step = s, .pool = pool_create(nthreads)};
+	*st = (struct stream){.step = s, .pool = pool_create(nthreads), .swept = {.ideal_ns = NAN}};
 	st->ranks = calloc(s->nranks + 1u, sizeof(*st->ranks));
 	int code = st->pool == NULL || st->ranks == NULL ? -ENOMEM : plan_make(st);
-	if (code == 0)
-		code = run_once(st, visitor);
+	if (code == 0) {
+		look_at_sweep(st);
+		code = run_once(st, visitor, false);
+	}
 	if (code == 0)
 		code = clocks_judge(st, &ties);
 	if (code == 1) {
-		drop_shards(st);
+		drop_lanes(st);
 		code = plan_again(st, ties);
 		if (code == 0)
-			code = run_once(st, visitor);
+			code = run_again(st, visitor, false);
 	}
 	free(ties);
+	if (code == 0 && st->sweeps && count_violations(st) > 0)
+		code = repair(st, visitor);
 	for (uint32_t i = 0; i < st->nlanes && code == 0; i++)
 		lane_end(&st->lanes[i]);
 	return code < 0 ? fail(e, code, "cannot follow the step's events: %s", strerror(-code)) : 0;
@@ -178,9 +286,11 @@ int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *v
 void stream_done(struct stream *st)
 {
 	pool_destroy(st->pool);
+	drop_lanes(st);
 	drop_shards(st);
 	for (size_t i = 0; st->rules != NULL && i < st->step->nodes.n; i++)
 		vec_done(&st->rules[i].knots);
+	sweep_result_done(&st->swept);
 	free(st->rules);
 	free(st->ranks);
 	free(st->starts);

@@ -17,6 +17,7 @@
 #include "base/slab.h"
 #include "postproc/clock_pairs.h"
 #include "postproc/match.h"
+#include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
 
 /* Which event of the stream: the at-th of a lane in a window. */
@@ -70,6 +71,8 @@ struct send {
 	bool over; /* done, freed, or nothing more will be heard of it */
 	bool met;
 	struct moment recv_start; /* of the receive, when met and over */
+	struct edge *edge;	  /* of its start, or NULL */
+	struct need *need;	  /* of its completion, if that may have waited for the receive */
 };
 
 /* One message at the rank that receives it. */
@@ -83,6 +86,8 @@ struct recv {
 	uint32_t rank, comm, sig, starter; /* starter: signature of MPI_Start, or NONE */
 	int32_t peer, tag; /* SIG_ANY: not known yet */
 	uint16_t flags;
+	struct edge *edge; /* of its start, if a sender may have waited for it */
+	struct need *need; /* of its completion */
 	bool over; /* completed or given up: source and tag are final */
 	bool cancelled;
 };
@@ -147,6 +152,12 @@ struct requests_of {
 	struct request_page *last;
 };
 
+/* An event that is moved, in ns. */
+struct shift {
+	uint64_t number; /* of its lane */
+	int64_t start_ns, end_ns;
+};
+
 /* One thread of one rank. */
 struct lane {
 	struct process *process;
@@ -158,7 +169,7 @@ struct lane {
 	struct mpic_events events;
 	struct buf payload;
 	struct mpic_event next; /* if more */
-	int64_t next_start_ns;
+	int64_t next_start_ns, next_end_ns;
 	bool begun, more;
 	size_t knot;
 	unsigned time_window; /* of the last event */
@@ -177,6 +188,11 @@ struct lane {
 	uint32_t *sig;
 	uint64_t begin_tick; /* end of the event before */
 	VEC(struct lane_extra { uint32_t at; uint64_t calls; }) extras;
+	VEC(struct act) acts; /* ascending at */
+	/* repaired times */
+	VEC(struct shift) shifts; /* ascending number */
+	size_t shift;
+	uint64_t ordinal; /* of the next event */
 };
 
 /* The operations of one rank on one communicator. */
@@ -227,7 +243,7 @@ struct waited {
 struct shard {
 	struct stream *stream;
 	uint32_t number, first_rank, end_rank;
-	struct slab sends, recvs, waits, parts, meets, envelopes, pages;
+	struct slab sends, recvs, waits, parts, meets, envelopes, pages, edges, needs;
 	struct envelope **envelope_table;
 	size_t envelope_buckets, nenvelopes;
 	struct meet **meet_table, **whole_table;
@@ -235,6 +251,7 @@ struct shard {
 	VEC(struct envelope *) ready; /* whose first receive may be met now */
 	VEC(struct meet *) dirty; /* in which something came in this window */
 	VEC(struct meet *) retired; /* of the owner: all shards have judged */
+	VEC(struct edge *) dropped;	/* let go of, since the sweep last looked */
 	VEC(struct transfer) transfers; /* of this window */
 	VEC(struct waited) waited;
 	struct op_counts counts;
@@ -261,6 +278,10 @@ struct stream {
 	uint64_t events;	 /* about: as the heads of blocks say */
 	struct range *runs;	 /* by node */
 	struct clock_result clock;
+	bool sweeps;		/* no rank has more than one lane */
+	struct sweep *sweep;
+	bool any_synchronous;	/* small messages may wait for their receivers too */
+	struct sweep_result swept;
 };
 
 /* What the stream is for. begin: before the first window, once more when all begins again. window: once each, when all
@@ -281,6 +302,8 @@ void stream_done(struct stream *st);
 int plan_make(struct stream *st);
 /* Clocks were moved: where is zero now? */
 int plan_again(struct stream *st, const struct tie *ties);
+/* Lanes from their beginning, with the shifts that were found. */
+int plan_repaired(struct stream *st);
 /* clocks.c */
 int clocks_learn(struct shard *sh, uint32_t from_rank, int64_t start_ns, uint32_t to_rank, int64_t end_ns);
 int clocks_learn_meet(struct shard *sh, const struct meet *whole);

@@ -1,0 +1,95 @@
+/* on_path.c - see on_path.h. Only of ranks that are on the path, a lane at a time. */
+#include "postproc/stream/on_path.h"
+
+
+struct lane_pieces {
+	VEC(struct path_piece) list; /* in order of time */
+};
+
+struct path_sites {
+	struct stream *st;
+	struct lane_pieces *of; /* by lane */
+	int64_t **ns;		/* by lane: by site */
+	int code;
+};
+
+/* Events of the lane against its pieces, both in order of time. */
+static void add_events(struct path_sites *x, const struct lane *l, const struct lane_pieces *p, size_t *piece)
+{
+	for (uint32_t i = 0; i < l->n; i++) {
+		uint32_t site = l->process->sigs.at[l->sig[i]].site;
+		while (*piece < p->list.n && p->list.at[*piece].to_ns <= l->start_ns[i])
+			++*piece;
+		for (size_t k = *piece; k < p->list.n && p->list.at[k].from_ns < l->end_ns[i]; k++) {
+			const struct path_piece *on = &p->list.at[k];
+			int64_t from = on->from_ns > l->start_ns[i] ? on->from_ns : l->start_ns[i];
+			int64_t to = on->to_ns < l->end_ns[i] ? on->to_ns : l->end_ns[i];
+			if (site != NONE && to > from)
+				x->ns[l->number][site] += to - from;
+		}
+	}
+}
+
+static int walk_lane(struct path_sites *x, uint32_t number)
+{
+	struct stream *st = x->st;
+	const struct lane *like = &st->lanes[number];
+	const struct lane_pieces *p = &x->of[number];
+	struct lane l = {.process = like->process,
+			 .rank = like->rank,
+			 .thread = like->thread,
+			 .number = number,
+			 .rule = like->rule,
+			 .file = like->file};
+	size_t piece = 0;
+	memcpy(&l.shifts, &like->shifts, sizeof(l.shifts));
+	x->ns[number] = calloc(st->step->sites.n + 1, sizeof(int64_t));
+	int code = x->ns[number] == NULL ? -ENOMEM : lane_begin(&l);
+	for (uint32_t w = 0; w < st->nwindows && code == 0 && piece < p->list.n; w++) {
+		code = lane_window(&l, st->starts[w + 1]);
+		if (code == 0)
+			add_events(x, &l, p, &piece);
+	}
+	memset(&l.shifts, 0, sizeof(l.shifts));
+	lane_done(&l);
+	return code;
+}
+
+static void walk_one(void *context, size_t i)
+{
+	struct path_sites *x = context;
+	if (x->of[i].list.n > 0 && walk_lane(x, (uint32_t)i) < 0)
+		x->code = -ENOMEM;
+}
+
+static int sort_pieces(struct path_sites *x)
+{
+	const struct stream *st = x->st;
+	for (size_t i = 0; i < st->swept.path.n; i++) {
+		const struct path_piece *p = &st->swept.path.at[i];
+		if (st->ranks[p->rank].nlanes > 0 && vec_push(&x->of[st->ranks[p->rank].first_lane].list, *p) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int on_path_sites(struct stream *st, int64_t *site_ns)
+{
+	struct path_sites x = {.st = st};
+	x.of = calloc(st->nlanes + 1, sizeof(*x.of));
+	x.ns = calloc(st->nlanes + 1, sizeof(*x.ns));
+	x.code = x.of == NULL || x.ns == NULL ? -ENOMEM : sort_pieces(&x);
+	if (x.code == 0)
+		pool_run(st->pool, st->nlanes, walk_one, &x);
+	for (uint32_t i = 0; i < st->nlanes; i++) {
+		for (size_t k = 0; x.ns != NULL && x.ns[i] != NULL && k < st->step->sites.n; k++)
+			add_ns(&site_ns[k], x.ns[i][k]);
+		if (x.ns != NULL)
+			free(x.ns[i]);
+		if (x.of != NULL)
+			vec_done(&x.of[i].list);
+	}
+	free(x.of);
+	free(x.ns);
+	return x.code;
+}

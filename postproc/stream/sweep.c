@@ -1,0 +1,475 @@
+/* sweep.c - see sweep.h. */
+#include "postproc/stream/sweep.h"
+#include "postproc/stream/path.h"
+#include "postproc/stream/stream.h"
+
+#include <math.h>
+
+#define SHRINK 0.99 /* of gaps, until a repaired rank is back in its own time */
+#define MISSED_SHARE_MAX 0.001
+#define BUCKETS 4096u
+
+struct swept {
+	int64_t start_ns, end_ns;
+};
+
+struct actor {
+	const struct lane *lane;
+	VEC(struct swept) events; /* not swept yet, from `at` on */
+	VEC(struct act) acts;	  /* at counts from the front of events */
+	size_t at, act, first_act; /* event, its next act, its first */
+	bool begun;	/* its start is known */
+	double now;	/* ideal (or repaired) end of what is done, then start of the event, then what it waits for */
+	double start;	/* of the event */
+	int64_t before; /* end of the event before, or TIME_ABSENT */
+	uint64_t number; /* of the event in its lane */
+	uint32_t *queue; /* head of the list of those that wait for the same, or NULL */
+	uint32_t next_waiter;
+	struct path_end path;
+	int64_t began; /* the latest start of what the event waited for */
+	struct snapshot causer;
+};
+
+/* One collective that some have entered. */
+struct assembly {
+	struct assembly *link;
+	uint32_t comm, channel, k;
+	uint32_t entered, left, expected;
+	double last, root;
+	int64_t last_start_ns, root_start_ns;
+	struct snapshot last_path, root_path;
+	bool root_entered;
+	uint32_t waiters;
+};
+
+struct sweep {
+	struct stream *st;
+	bool repair;
+	struct actor *actors; /* by lane */
+	struct slab assemblies;
+	struct assembly **table;
+	VEC(uint32_t) ready;
+	struct paths *paths;
+	uint64_t missed, needs;
+	bool ending;
+};
+
+/* ---- collectives ---- */
+
+static struct assembly *assembly_of(struct sweep *w, const struct act *x)
+{
+	struct assembly **at = &w->table[index_mix((uint64_t)x->comm << 32 | x->channel, x->k) % BUCKETS];
+	for (struct assembly *m = *at; m != NULL; m = m->link)
+		if (m->k == x->k && m->comm == x->comm && m->channel == x->channel)
+			return m;
+	struct assembly *m = slab_take(&w->assemblies);
+	if (m == NULL)
+		return NULL;
+	*m = (struct assembly){.link = *at,
+			       .comm = x->comm,
+			       .channel = x->channel,
+			       .k = x->k,
+			       .expected = w->st->step->comms.at[x->comm].here,
+			       .last_start_ns = INT64_MIN};
+	*at = m;
+	return m;
+}
+
+static void assembly_left(struct sweep *w, struct assembly *m)
+{
+	if (++m->left < m->expected)
+		return;
+	struct assembly **at = &w->table[index_mix((uint64_t)m->comm << 32 | m->channel, m->k) % BUCKETS];
+	while (*at != m)
+		at = &(*at)->link;
+	*at = m->link;
+	path_release(w->paths, &m->last_path);
+	path_release(w->paths, &m->root_path);
+	slab_give(&w->assemblies, m);
+}
+
+static void wake(struct sweep *w, uint32_t *waiters)
+{
+	while (*waiters != 0) {
+		uint32_t lane = *waiters - 1;
+		struct actor *a = &w->actors[lane];
+		*waiters = a->next_waiter;
+		a->next_waiter = 0;
+		a->queue = NULL;
+		w->ready.at[w->ready.n++] = lane; /* room for all was made once */
+	}
+}
+
+static void queue_up(struct actor *a, uint32_t *waiters)
+{
+	a->next_waiter = *waiters;
+	a->queue = waiters;
+	*waiters = a->lane->number + 1;
+}
+
+static void leave_queue(struct sweep *w, struct actor *a)
+{
+	uint32_t *at = a->queue;
+	while (at != NULL && *at != a->lane->number + 1)
+		at = &w->actors[*at - 1].next_waiter;
+	if (at != NULL)
+		*at = a->next_waiter;
+	a->queue = NULL;
+	a->next_waiter = 0;
+}
+
+static void enter(struct sweep *w, struct actor *a, const struct act *x, struct assembly *m, int64_t start_ns)
+{
+	m->entered++;
+	m->last = fmax(m->last, a->now);
+	if (start_ns > m->last_start_ns) {
+		m->last_start_ns = start_ns;
+		path_hold(w->paths, &m->last_path, &a->path, start_ns);
+	}
+	if (x->root) {
+		m->root = a->now;
+		m->root_entered = true;
+		m->root_start_ns = start_ns;
+		path_hold(w->paths, &m->root_path, &a->path, start_ns);
+	}
+	wake(w, &m->waiters);
+}
+
+static bool from_root(uint8_t kind)
+{
+	return kind == COLL_BCAST || kind == COLL_SCATTER || kind == COLL_SCATTERV;
+}
+
+static bool to_root(uint8_t kind)
+{
+	return kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV;
+}
+
+static void waited_for(struct actor *a, double ideal, int64_t start_ns, const struct snapshot *path)
+{
+	a->now = fmax(a->now, ideal);
+	if (start_ns > a->began) {
+		a->began = start_ns;
+		a->causer = *path;
+	}
+}
+
+/* When may this member leave? False: not known yet. Scans are taken as all-to-all: an upper bound. */
+static bool leave(struct actor *a, const struct act *x, const struct assembly *m, bool give_up)
+{
+	if (coll_is_neighborhood(x->coll) || (to_root(x->coll) && !x->root))
+		return true;
+	if (from_root(x->coll)) {
+		if (!m->root_entered && m->entered < m->expected && !give_up)
+			return false;
+		if (m->root_entered)
+			waited_for(a, m->root, m->root_start_ns, &m->root_path);
+		return true;
+	}
+	if (m->entered < m->expected && !give_up)
+		return false;
+	waited_for(a, m->last, m->last_start_ns, &m->last_path);
+	return true;
+}
+
+/* ---- messages ---- */
+
+static void edge_release(struct sweep *w, struct edge *e)
+{
+	if (--e->refs > 0)
+		return;
+	path_release(w->paths, &e->path);
+	slab_give(&w->st->shards[e->shard].edges, e);
+}
+
+static void begin_edge(struct sweep *w, struct actor *a, struct edge *e, int64_t start_ns)
+{
+	e->ideal = a->now;
+	e->known = true;
+	e->start_ns = start_ns;
+	path_hold(w->paths, &e->path, &a->path, start_ns);
+	wake(w, &e->waiter);
+	edge_release(w, e);
+}
+
+/* ---- a rank ---- */
+
+/* Computing keeps its length; distances of a repaired rank shrink a little until it is back in its own time. MPI_Init
+ * and MPI_Finalize are outside of the region. */
+static double start_of(const struct sweep *w, const struct actor *a, const struct swept *ev)
+{
+	if (w->repair) {
+		double gap = a->before == TIME_ABSENT ? 0 : (double)(ev->start_ns - a->before);
+		return a->before == TIME_ABSENT ? (double)ev->start_ns
+						: fmax((double)ev->start_ns, a->now + (gap > 0 ? SHRINK * gap : 0));
+	}
+	int64_t from = a->before != TIME_ABSENT ? a->before : a->lane->process->init_exit_ns;
+	return from != TIME_ABSENT && ev->start_ns > from ? a->now + (double)(ev->start_ns - from) : a->now;
+}
+
+static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
+{
+	a->now = a->start = start_of(w, a, ev);
+	a->begun = true;
+	a->began = INT64_MIN;
+	path_until(w->paths, &a->path, ev->start_ns);
+	for (size_t i = a->act; i < a->acts.n && a->acts.at[i].at == a->at; i++) {
+		struct act *x = &a->acts.at[i];
+		if (x->kind == ACT_BEGIN)
+			begin_edge(w, a, x->edge, ev->start_ns);
+		if (x->kind != ACT_ENTER)
+			continue;
+		struct assembly *m = assembly_of(w, x);
+		if (m == NULL)
+			return -ENOMEM;
+		enter(w, a, x, m, ev->start_ns);
+	}
+	return 0;
+}
+
+/* Whatever has not come by now, of an event that is over, does not come. */
+static bool in_vain(const struct sweep *w, const struct swept *ev)
+{
+	return w->ending || ev->end_ns < w->st->starts[w->st->window];
+}
+
+/* What the event needs: 1 all is there, 0 it waits now, -ENOMEM. */
+static int meet_needs(struct sweep *w, struct actor *a, const struct swept *ev)
+{
+	bool give_up = in_vain(w, ev);
+	for (; a->act < a->acts.n && a->acts.at[a->act].at == a->at; a->act++) {
+		struct act *x = &a->acts.at[a->act];
+		if (x->kind == ACT_NEED) {
+			struct need *n = x->need;
+			if (n->state == EDGE_KNOWN && n->edge->known)
+				waited_for(a, n->edge->ideal, n->edge->start_ns, &n->edge->path);
+			else if (n->state != EDGE_NONE && !give_up) {
+				if (n->state == EDGE_KNOWN)
+					queue_up(a, &n->edge->waiter);
+				return 0;
+			}
+			w->needs++;
+			w->missed += n->state == EDGE_OPEN || (n->state == EDGE_KNOWN && !n->edge->known);
+		} else if (x->kind == ACT_LEAVE) {
+			struct assembly *m = assembly_of(w, x);
+			if (m == NULL)
+				return -ENOMEM;
+			if (!leave(a, x, m, give_up)) {
+				queue_up(a, &m->waiters);
+				return 0;
+			}
+		}
+	}
+	return 1;
+}
+
+/* Let go of what the event held; it is over. */
+static void release(struct sweep *w, const struct actor *a, size_t first_act)
+{
+	for (size_t i = first_act; i < a->act; i++) {
+		const struct act *x = &a->acts.at[i];
+		if (x->kind == ACT_NEED) {
+			if (x->need->state == EDGE_KNOWN)
+				edge_release(w, x->need->edge);
+			slab_give(&w->st->shards[x->need->shard].needs, x->need);
+		} else if (x->kind == ACT_LEAVE) {
+			assembly_left(w, assembly_of(w, x));
+		}
+	}
+}
+
+static int keep_repair(struct sweep *w, struct actor *a, const struct swept *ev)
+{
+	struct lane *l = &w->st->lanes[a->lane->number];
+	int64_t start = (int64_t)a->start, end = (int64_t)a->now;
+	if (end == ev->end_ns + 1 && start == ev->start_ns)
+		end = ev->end_ns; /* a call of no length is none that needs repair */
+	if (start == ev->start_ns && end == ev->end_ns)
+		return 0;
+	return vec_push(&l->shifts, (struct shift){a->number, start - ev->start_ns, end - ev->end_ns});
+}
+
+static int finish(struct sweep *w, struct actor *a, const struct swept *ev)
+{
+	int code = 0;
+	if (w->repair) {
+		a->now = fmax((double)ev->end_ns, a->now + 1);
+		code = keep_repair(w, a, ev);
+	} else {
+		code = path_call(w->paths, &a->path, ev->start_ns, ev->end_ns, a->began, &a->causer);
+	}
+	a->before = ev->end_ns;
+	a->number++;
+	a->at++;
+	a->begun = false;
+	return code;
+}
+
+static int run(struct sweep *w, struct actor *a)
+{
+	while (a->at < a->events.n) {
+		const struct swept *ev = &a->events.at[a->at];
+		if (!a->begun) {
+			a->first_act = a->act;
+			int code = begin(w, a, ev);
+			if (code < 0)
+				return code;
+		}
+		int there = meet_needs(w, a, ev);
+		if (there <= 0)
+			return there;
+		int code = finish(w, a, ev);
+		release(w, a, a->first_act);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+/* Append the window; what is swept goes. */
+static int take_window(struct actor *a, const struct lane *l)
+{
+	size_t left = a->events.n - a->at, acts = a->acts.n - a->first_act;
+	memmove(a->events.at, a->events.at + a->at, left * sizeof(*a->events.at));
+	a->events.n = left;
+	if (!a->begun)
+		acts = a->acts.n - a->act;
+	size_t from = a->acts.n - acts;
+	for (size_t i = 0; i < acts; i++) {
+		a->acts.at[i] = a->acts.at[from + i];
+		a->acts.at[i].at -= (uint32_t)a->at;
+	}
+	a->acts.n = acts;
+	a->act = a->act > from ? a->act - from : 0;
+	a->first_act = 0;
+	a->at = 0;
+	if (vec_grow(&a->events.at, &a->events.cap, left + l->n, sizeof(*a->events.at)) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < l->n; i++)
+		a->events.at[a->events.n++] = (struct swept){l->start_ns[i], l->end_ns[i]};
+	for (size_t i = 0; i < l->acts.n; i++) {
+		struct act x = l->acts.at[i];
+		x.at += (uint32_t)left;
+		if (vec_push(&a->acts, x) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int run_ready(struct sweep *w)
+{
+	int code = 0;
+	while (w->ready.n > 0 && code == 0)
+		code = run(w, &w->actors[w->ready.at[--w->ready.n]]);
+	return code;
+}
+
+int sweep_window(struct sweep *w)
+{
+	int code = 0;
+	for (uint32_t i = 0; i < w->st->nshards; i++) {
+		struct shard *sh = &w->st->shards[i];
+		for (size_t k = 0; k < sh->dropped.n; k++)
+			edge_release(w, sh->dropped.at[k]);
+		sh->dropped.n = 0;
+	}
+	for (uint32_t i = 0; i < w->st->nlanes && code == 0; i++)
+		code = take_window(&w->actors[i], &w->st->lanes[i]);
+	/* those that wait for nothing in particular, and those of which the wait is in vain */
+	for (uint32_t i = w->st->nlanes; i-- > 0 && code == 0;) {
+		struct actor *a = &w->actors[i];
+		if (a->queue != NULL && !in_vain(w, &a->events.at[a->at]))
+			continue;
+		leave_queue(w, a);
+		code = run(w, a);
+		if (code == 0)
+			code = run_ready(w);
+	}
+	return code;
+}
+
+/* ---- beginning and end ---- */
+
+static int begin_lane(struct sweep *w, struct actor *a, const struct lane *l)
+{
+	const struct process *p = l->process;
+	int64_t from = p->init_exit_ns != TIME_ABSENT ? p->init_exit_ns : p->start_ns != TIME_ABSENT ? p->start_ns : 0;
+	int64_t to = p->finalize_enter_ns != TIME_ABSENT ? p->finalize_enter_ns : INT64_MAX;
+	*a = (struct actor){.lane = l, .before = TIME_ABSENT, .began = INT64_MIN};
+	return path_begin(w->paths, &a->path, l->rank, from, to);
+}
+
+struct sweep *sweep_create(struct stream *st, bool repair)
+{
+	struct sweep *w = calloc(1, sizeof(*w));
+	if (w == NULL)
+		return NULL;
+	*w = (struct sweep){.st = st, .repair = repair, .assemblies = SLAB(struct assembly)};
+	w->actors = calloc(st->nlanes + 1, sizeof(*w->actors));
+	w->table = calloc(BUCKETS, sizeof(struct assembly *));
+	w->paths = paths_create(st->step->nranks);
+	int code = w->actors == NULL || w->table == NULL || w->paths == NULL || vec_reach(&w->ready, st->nlanes) < 0
+			   ? -ENOMEM
+			   : 0;
+	w->ready.n = 0;
+	for (uint32_t i = 0; i < st->nlanes && code == 0; i++)
+		code = begin_lane(w, &w->actors[i], &st->lanes[i]);
+	if (code == 0)
+		return w;
+	sweep_destroy(w);
+	return NULL;
+}
+
+/* The rank that ends last. */
+static struct actor *last_actor(struct sweep *w)
+{
+	struct actor *best = NULL;
+	for (uint32_t i = 0; i < w->st->nlanes; i++) {
+		struct actor *a = &w->actors[i];
+		if (a->path.to_ns != INT64_MAX)
+			path_until(w->paths, &a->path, a->path.to_ns);
+		if (a->path.at_ns != TIME_ABSENT && (best == NULL || a->path.at_ns > best->path.at_ns))
+			best = a;
+	}
+	return best;
+}
+
+int sweep_end(struct sweep *w, struct sweep_result *ret_result)
+{
+	w->ending = true;
+	int code = sweep_window(w);
+	struct sweep_result r = {.ideal_ns = 0, .missed = w->missed};
+	for (uint32_t i = 0; i < w->st->nlanes; i++)
+		r.ideal_ns = fmax(r.ideal_ns, w->actors[i].now);
+	if ((double)w->missed > MISSED_SHARE_MAX * (double)w->needs)
+		r.ideal_ns = NAN;
+	struct actor *last = w->repair ? NULL : last_actor(w);
+	if (code == 0 && last != NULL)
+		code = path_result(w->paths, &last->path, &r);
+	*ret_result = r;
+	return code;
+}
+
+void sweep_result_done(struct sweep_result *r)
+{
+	vec_done(&r->path);
+	free(r->useful_ns);
+	free(r->mpi_ns);
+	*r = (struct sweep_result){0};
+}
+
+void sweep_destroy(struct sweep *w)
+{
+	if (w == NULL)
+		return;
+	for (uint32_t i = 0; w->actors != NULL && i < w->st->nlanes; i++) {
+		vec_done(&w->actors[i].events);
+		vec_done(&w->actors[i].acts);
+	}
+	slab_done(&w->assemblies);
+	paths_destroy(w->paths);
+	vec_done(&w->ready);
+	free(w->actors);
+	free(w->table);
+	free(w);
+}
