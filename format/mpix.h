@@ -114,8 +114,8 @@ struct mpix_run {
 	uint32_t lane, n;
 	uint64_t begin_tick; /* <= enter[0]: leave of the event before, or enter[0] */
 	const uint64_t *enter, *leave;
-	const uint32_t *sig;		  /* number within the rank's signatures */
-	const struct mpix_extra *extras;  /* ascending index, at most one of each kind an event */
+	const uint32_t *sig;		   /* number within the rank's signatures */
+	const struct mpix_extra *extras;   /* ascending index, at most one of each kind an event */
 	const struct mpix_number *numbers; /* ascending index */
 	uint32_t nextras, nnumbers;
 };
@@ -144,7 +144,8 @@ struct mpix_message {
 /* The same by the four calls that made it: of the blocking kind each pair is one. */
 struct mpix_link {
 	struct mpix_position recv, completion, send, sent; /* completion, sent: may be nowhere */
-	uint32_t signature; /* of src's signatures: bytes (message_bytes), tag, comm; MPIX_OF_START: that of event send */
+	uint32_t
+		signature; /* of src's signatures: bytes (message_bytes), tag, comm; MPIX_OF_START: that of event send */
 	struct mpix_message message;
 };
 #define MPIX_OF_START 0xffffffffu
@@ -154,6 +155,8 @@ enum mpix_wait_how {
 	MPIX_WAIT_UNTIL_START = 1, /* min(causer's start, own end) - own start, not below 0 */
 	MPIX_WAIT_SINCE_END = 2,   /* own end - max(causer's end, own start), not below 0 */
 };
+
+#define MPIX_WRONG_ORDER 2 /* the state that is a part of another one of the same event */
 
 struct mpix_wait {
 	struct mpix_position at, causer; /* causer may be nowhere: then how is MPIX_WAIT_NS */
@@ -167,10 +170,10 @@ struct mpix_wait {
 struct mpix_part {
 	uint32_t window, group;
 	int64_t start_ns, end_ns; /* of the window: the same for all groups; end exclusive, and the next one's start */
-	const struct mpix_run *runs;	     /* ascending lane, without empty ones */
+	const struct mpix_run *runs;	    /* ascending lane, without empty ones */
 	const struct mpix_carried *carried; /* ascending lane */
-	const struct mpix_link *links;	     /* of receives that were completed (or, if never, started) in this window */
-	const struct mpix_wait *waits;	     /* of ranks of the group, whatever the window of the waiting event */
+	const struct mpix_link *links;	    /* of receives that were completed (or, if never, started) in this window */
+	const struct mpix_wait *waits;	    /* of ranks of the group, whatever the window of the waiting event */
 	uint32_t nruns, ncarried, nlinks, nwaits; /* links and waits in any order */
 };
 
