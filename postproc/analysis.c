@@ -65,7 +65,7 @@ static int ignore_begin(void *context, struct stream *st)
 	return 0;
 }
 
-static int follow_events(struct analysis *a, unsigned nthreads, struct error *e)
+static int follow_events(struct analysis *a, unsigned nthreads, const struct stream_visitor *v, struct error *e)
 {
 	struct stream st;
 	struct stream_visitor none = {.begin = ignore_begin, .window = ignore_begin};
@@ -75,7 +75,7 @@ static int follow_events(struct analysis *a, unsigned nthreads, struct error *e)
 			sig->class = (uint8_t)step_class(a->step, sig);
 		}
 	bytes_of_calls(a->step);
-	int code = stream_run(a->step, nthreads, &none, &st, e);
+	int code = stream_run(a->step, nthreads, v != NULL ? v : &none, &st, e);
 	if (code == 0)
 		code = gather(a, &st);
 	if (code == 0)
@@ -86,9 +86,9 @@ static int follow_events(struct analysis *a, unsigned nthreads, struct error *e)
 	return code;
 }
 
-static int compute(struct analysis *a, unsigned nthreads, struct error *e)
+static int compute(struct analysis *a, unsigned nthreads, const struct stream_visitor *v, struct error *e)
 {
-	int code = follow_events(a, nthreads, e);
+	int code = follow_events(a, nthreads, v, e);
 	if (code == 0)
 		code = traffic_p2p(a->step, &a->p2p);
 	if (code == 0)
@@ -100,10 +100,10 @@ static int compute(struct analysis *a, unsigned nthreads, struct error *e)
 	return code == 0 ? ranks_total(a) : code;
 }
 
-int analysis_run(struct analysis *a, unsigned nthreads, struct error *e)
+int analysis_run(struct analysis *a, unsigned nthreads, const struct stream_visitor *visitor, struct error *e)
 {
 	struct progress p;
-	int code = compute(a, nthreads, e);
+	int code = compute(a, nthreads, visitor, e);
 	a->root = cJSON_CreateObject();
 	if (code == 0 && a->root == NULL)
 		code = -ENOMEM;

@@ -25,6 +25,8 @@ struct rank_totals {
 	uint64_t coll_bytes_out, coll_bytes_in;
 };
 
+struct stream_visitor;
+
 struct analysis {
 	struct step *step;
 	struct tally tally; /* what the stream of events told */
@@ -80,5 +82,6 @@ double tracing_share(const struct rank_totals *t);
 /* ranks.c: fill a->ranks and what follows from it. 0 or -ENOMEM. */
 int ranks_total(struct analysis *a);
 /* The whole analysis of a loaded step; a->root is complete on success. */
-int analysis_run(struct analysis *a, unsigned nthreads, struct error *e);
+/* visitor: who else wants to see the events pass, or NULL. */
+int analysis_run(struct analysis *a, unsigned nthreads, const struct stream_visitor *visitor, struct error *e);
 void analysis_done(struct analysis *a);

@@ -1,139 +1,38 @@
-/* export.c - see export.h. In: the analysis.  Out: format/mpix.h's writer, rank by rank, then all
- * messages. */
+/* export.c - see export.h. Each window is packed group by group by the stream's threads, then written in order. */
 #include "postproc/export.h"
-#include "base/progress.h"
 
-#define BATCH 4096u
+#include <stdio.h>
 
-static int32_t peer_of(const struct sig *sig)
-{
-	int32_t peer = sig->call.shape == SIG_RECV ? sig->recv_peer : sig->peer;
-	bool has_peer = sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV ||
-			sig->call.shape == SIG_PROBE || sig->call.shape == SIG_COLL || sig->call.shape == SIG_RMA;
-	if (!has_peer)
-		return -1;
-	return peer >= 0 ? peer : peer == SIG_PROC_NULL ? -2 : -1;
-}
+#define SHIFTED_ZERO (1ull << 40) /* of clocks in nanoseconds, so that times before zero are ticks too */
 
-static void fill_event(const struct step *s, const struct process *p, const struct event *ev, struct mpix_event *to)
-{
-	const struct sig *sig = &p->sigs.at[ev->sig];
-	*to = (struct mpix_event){
-		.start_ns = ev->start_ns,
-		.end_ns = ev->end_ns,
-		.calls = ev->calls,
-		.peer = peer_of(sig),
-		.tag = sig->call.tag,
-		.op = sig->op == NONE ? (uint32_t)s->ops.n : sig->op,
-		.callsite = sig->site == NONE ? MPIX_NO_CALLSITE : sig->site,
-		.comm = sig->comm == NONE ? 0 : s->comms.at[sig->comm].same,
-		.thread = sig->thread,
-		.wait_ns = ev->wait_ns,
-		.class = (uint8_t)step_class(s, sig),
-	};
-}
-
-static int write_rank(const struct analysis *a, uint32_t rank, struct moved_walk *walk, struct mpix_writer *w,
-		      struct error *e)
-{
-	const struct step *s = a->step;
-	const struct process *p = s->ranks[rank];
-	struct mpix_event *events = malloc((p->events.n + 1) * sizeof(*events));
-	if (events == NULL)
-		return fail(e, -ENOMEM, "out of memory for %zu events of rank %u", p->events.n, rank);
-	uint64_t n = 0;
-	for (uint32_t i = 0; i < p->events.n; i++) {
-		if (p->events.at[i].calls == 0) /* it continues the one before */
-			continue;
-		fill_event(s, p, &p->events.at[i], &events[n]);
-		events[n++].bytes = bytes_of_event(walk, s, &a->ops, &a->moved, rank, i);
-	}
-	int code = mpix_writer_events(w, rank, events, n, e);
-	free(events);
-	return code;
-}
-
-static int write_events(const struct analysis *a, struct mpix_writer *w, struct error *e)
-{
-	struct moved_walk walk = {0};
-	struct progress p;
-	int code = 0;
-	progress_begin(&p, "writing", a->step->nranks);
-	for (uint32_t r = 0; r < a->step->nranks && code == 0; r++) {
-		if (a->step->ranks[r] != NULL && a->step->ranks[r]->events.n > 0)
-			code = write_rank(a, r, &walk, w, e);
-		progress_at(&p, r);
-	}
-	progress_end(&p);
-	return code;
-}
-
-/* A message and when it was sent, to sort by. */
-struct sent {
-	int64_t ns;
-	uint32_t at;
+/* What one group of ranks has of the window at hand, and what it is packed into. */
+struct group {
+	VEC(struct mpix_run) runs;
+	VEC(struct mpix_carried) carried;
+	VEC(struct mpix_link) links;
+	VEC(struct mpix_wait) waits;
+	VEC(struct mpix_extra) extras;
+	VEC(uint64_t) enter, leave; /* of repaired lanes, one after the other */
+	struct mpix_packed *packed;
+	struct error error;
 };
 
-static int by_time(const void *a, const void *b)
+struct export
 {
-	const struct sent *x = a, *y = b;
-	return x->ns != y->ns ? (x->ns > y->ns) - (x->ns < y->ns) : (x->at > y->at) - (x->at < y->at);
-}
+	char *path;
+	struct step *step;
+	struct stream_visitor visitor;
+	struct mpix_writer *w;
+	struct group *groups;
+	uint32_t ngroups;
+	struct mpix_scratch **scratch; /* free ones */
+	uint32_t nscratch;
+	uint32_t *first_lane; /* of the file, by rank */
+	uint32_t *lane_of;    /* lane of the stream -> of the file */
+	struct error error;
+};
 
-static void fill_message(const struct analysis *a, const struct message *m, struct mpix_message *to)
-{
-	const struct step *s = a->step;
-	const struct p2p_op *send = &a->ops.sends.at[m->send], *recv = &a->ops.recvs.at[m->recv];
-	const struct event *sent = op_event(s, send->rank, send->start);
-	const struct event *start = op_event(s, recv->rank, recv->start);
-	const struct event *completion = recv->completion == NONE ? start : op_event(s, recv->rank, recv->completion);
-	uint32_t send_site = event_sig(s, send->rank, send->start)->site;
-	uint32_t recv_site = event_sig(s, recv->rank, recv->start)->site;
-	*to = (struct mpix_message){
-		.send_start_ns = sent->start_ns,
-		.send_end_ns = sent->end_ns,
-		.recv_start_ns = start->start_ns,
-		.completion_start_ns = completion->start_ns,
-		.recv_end_ns = completion->end_ns,
-		.bytes = send->bytes,
-		.src = send->rank,
-		.dst = recv->rank,
-		.tag = send->tag,
-		.comm = send->comm,
-		.send_callsite = send_site == NONE ? MPIX_NO_CALLSITE : send_site,
-		.recv_callsite = recv_site == NONE ? MPIX_NO_CALLSITE : recv_site,
-	};
-}
-
-static struct sent *in_order(const struct analysis *a)
-{
-	size_t n = a->matching.messages.n;
-	struct sent *order = malloc((n + 1) * sizeof(*order));
-	for (uint32_t i = 0; order != NULL && i < n; i++) {
-		const struct p2p_op *send = &a->ops.sends.at[a->matching.messages.at[i].send];
-		order[i] = (struct sent){op_event(a->step, send->rank, send->start)->start_ns, i};
-	}
-	if (order != NULL)
-		qsort(order, n, sizeof(*order), by_time);
-	return order;
-}
-
-static int write_messages(const struct analysis *a, struct mpix_writer *w, struct error *e)
-{
-	struct mpix_message *batch = malloc(BATCH * sizeof(*batch));
-	struct sent *order = in_order(a);
-	size_t n = a->matching.messages.n;
-	int code = batch == NULL || order == NULL ? fail(e, -ENOMEM, "out of memory for %zu messages", n) : 0;
-	for (size_t i = 0; i < n && code == 0; i += BATCH) {
-		size_t m = n - i < BATCH ? n - i : BATCH;
-		for (size_t k = 0; k < m; k++)
-			fill_message(a, &a->matching.messages.at[order[i + k].at], &batch[k]);
-		code = mpix_writer_messages(w, batch, m, e);
-	}
-	free(batch);
-	free(order);
-	return code;
-}
+/* ---- what the file is about ---- */
 
 /* Names of operations, and one more for events whose definition was lost. */
 static const char **op_names(const struct step *s)
@@ -146,24 +45,473 @@ static const char **op_names(const struct step *s)
 	return names;
 }
 
-int export_mpix(const struct analysis *a, const char *path, const char *json, struct error *e)
+/* All that create() hands to the writer, which copies it. */
+struct about {
+	const char **names;
+	uint32_t *threads, *places, *clock_of_lane;
+	struct mpix_clock *clocks;
+	struct mpix_clock_knot *knots;
+};
+
+static void about_done(struct about *a)
 {
-	const struct step *s = a->step;
-	const char **names = op_names(s);
-	struct mpix_writer *w = NULL;
-	if (names == NULL)
-		return fail(e, -ENOMEM, "out of memory");
-	struct mpix_info info = {
-		.ranks = s->nranks, .runtime_ns = s->runtime_ns, .ops = names, .nops = (uint32_t)s->ops.n + 1};
-	int code = mpix_writer_create(path, &info, &w, e);
+	free(a->names);
+	free(a->threads);
+	free(a->places);
+	free(a->clock_of_lane);
+	free(a->clocks);
+	free(a->knots);
+}
+
+static uint32_t threads_of(const struct process *p)
+{
+	return p == NULL || p->threads.n == 0 ? 1 : (uint32_t)p->threads.n;
+}
+
+static int count_lanes(struct export *x, const struct stream *st)
+{
+	const struct step *s = x->step;
+	free(x->first_lane);
+	free(x->lane_of);
+	x->first_lane = calloc(s->nranks + 2u, sizeof(*x->first_lane));
+	x->lane_of = calloc(st->nlanes + 1, sizeof(*x->lane_of));
+	if (x->first_lane == NULL || x->lane_of == NULL)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		x->first_lane[r + 1] = x->first_lane[r] + threads_of(s->ranks[r]);
+	for (uint32_t i = 0; i < st->nlanes; i++)
+		x->lane_of[i] = x->first_lane[st->lanes[i].rank] + st->lanes[i].thread;
+	return 0;
+}
+
+/* One clock a node, and at last one in nanoseconds for lanes of which times were repaired. */
+static int make_clocks(const struct export *x, const struct stream *st, struct about *a)
+{
+	const struct step *s = x->step;
+	size_t nknots = 1, at = 0;
+	for (size_t i = 0; i < s->nodes.n; i++)
+		nknots += st->rules[i].knots.n;
+	a->clocks = calloc(s->nodes.n + 1, sizeof(*a->clocks));
+	a->knots = calloc(nknots, sizeof(*a->knots));
+	a->clock_of_lane = calloc(x->first_lane[s->nranks] + 1, sizeof(*a->clock_of_lane));
+	if (a->clocks == NULL || a->knots == NULL || a->clock_of_lane == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		const struct clock_rule *r = &st->rules[i];
+		a->clocks[i] = (struct mpix_clock){r->knots.at[0].tick, a->knots + at, (uint32_t)r->knots.n};
+		for (size_t k = 0; k < r->knots.n; k++)
+			a->knots[at++] = (struct mpix_clock_knot){r->knots.at[k].tick, r->knots.at[k].ns,
+								  r->knots.at[k].rate};
+	}
+	a->knots[at] = (struct mpix_clock_knot){0, -(double)SHIFTED_ZERO, 1};
+	a->clocks[s->nodes.n] = (struct mpix_clock){0, a->knots + at, 1};
+	for (uint32_t i = 0; i < st->nlanes; i++) {
+		const struct lane *l = &st->lanes[i];
+		uint32_t node = l->process->node;
+		a->clock_of_lane[x->lane_of[i]] = l->shifts.n > 0 ? (uint32_t)s->nodes.n : node;
+		if (l->block < l->last_block && l->begin_tick < a->clocks[node].base_tick)
+			a->clocks[node].base_tick = l->begin_tick;
+	}
+	return 0;
+}
+
+static int create(struct export *x, const struct stream *st)
+{
+	const struct step *s = x->step;
+	struct about a = {.names = op_names(s)};
+	a.threads = calloc(s->nranks + 1u, sizeof(*a.threads));
+	a.places = calloc(s->nranks + 1u, sizeof(*a.places));
+	int code = a.names == NULL || a.threads == NULL || a.places == NULL ? -ENOMEM : make_clocks(x, st, &a);
+	for (uint32_t r = 0; r < s->nranks && code == 0; r++) {
+		a.threads[r] = threads_of(s->ranks[r]);
+		a.places[r] = s->ranks[r] != NULL ? s->ranks[r]->node : 0;
+	}
+	struct mpix_info info = {.ranks = s->nranks,
+				 .runtime_ns = s->runtime_ns,
+				 .ops = a.names,
+				 .nops = (uint32_t)s->ops.n + 1,
+				 .threads = a.threads,
+				 .clocks = a.clocks,
+				 .nclocks = (uint32_t)s->nodes.n + 1,
+				 .clock_of_lane = a.clock_of_lane,
+				 .places = s->nodes.n > 0 ? (uint32_t)s->nodes.n : 1,
+				 .place_of_rank = a.places,
+				 .events_expected = st->events};
 	if (code == 0)
-		code = write_events(a, w, e);
+		code = mpix_writer_create(x->path, &info, &x->w, &x->error);
+	about_done(&a);
+	return code;
+}
+
+/* ---- what calls were ---- */
+
+static int32_t peer_of(const struct sig *sig)
+{
+	int32_t peer = sig->call.shape == SIG_RECV ? sig->recv_peer : sig->peer;
+	bool has_peer = sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV ||
+			sig->call.shape == SIG_PROBE || sig->call.shape == SIG_COLL || sig->call.shape == SIG_RMA;
+	if (!has_peer)
+		return -1;
+	return peer >= 0 ? peer : peer == SIG_PROC_NULL ? -2 : -1;
+}
+
+static struct mpix_signature signature_of(const struct step *s, const struct sig *sig)
+{
+	bool persistent = (sig->call.flags & SIG_PERSISTENT) != 0;
+	bool sends = sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV;
+	return (struct mpix_signature){
+		.bytes = persistent ? 0 : sig->call_bytes,
+		.message_bytes = sends ? sig->bytes : 0,
+		.peer = peer_of(sig),
+		.tag = sig->call.tag,
+		.op = sig->op == NONE ? (uint32_t)s->ops.n : sig->op,
+		.callsite = sig->site == NONE ? MPIX_NO_CALLSITE : sig->site,
+		.comm = sig->comm == NONE ? 0 : s->comms.at[sig->comm].same,
+		.class = sig->class,
+		.flags = (uint8_t)((calls_numbered(sig) ? MPIX_COLLECTIVE : 0) |
+				   ((sig->call.flags & SIG_POLLS) != 0 ? MPIX_POLLS : 0)),
+	};
+}
+
+static int put_signatures(struct export *x)
+{
+	const struct step *s = x->step;
+	VEC(struct mpix_signature) sigs = {0};
+	int code = 0;
+	for (uint32_t r = 0; r < s->nranks && code == 0; r++) {
+		const struct process *p = s->ranks[r];
+		sigs.n = 0;
+		for (size_t i = 0; p != NULL && i < p->sigs.n && code == 0; i++)
+			code = vec_push(&sigs, signature_of(s, &p->sigs.at[i]));
+		if (code == 0)
+			code = mpix_writer_signatures(x->w, r, sigs.at, (uint32_t)sigs.n, &x->error);
+	}
+	vec_done(&sigs);
+	return code;
+}
+
+/* ---- one group of one window ---- */
+
+static struct mpix_position place(const struct export *x, const struct position *at)
+{
+	if (at->window == NONE)
+		return (struct mpix_position){.window = MPIX_NOWHERE};
+	return (struct mpix_position){at->window, x->lane_of[at->lane], at->at};
+}
+
+/* Ticks of the nanosecond clock. */
+static uint64_t shifted(int64_t ns)
+{
+	return (uint64_t)(ns + (int64_t)SHIFTED_ZERO);
+}
+
+static int add_run(const struct export *x, struct group *g, const struct lane *l)
+{
+	struct mpix_run run = {.lane = x->lane_of[l->number],
+			       .n = l->n,
+			       .begin_tick = l->begin_tick < l->enter[0] ? l->begin_tick : l->enter[0],
+			       .enter = l->enter,
+			       .leave = l->leave,
+			       .sig = l->sig,
+			       .numbers = l->numbers.at,
+			       .nextras = (uint32_t)l->extras.n,
+			       .nnumbers = (uint32_t)l->numbers.n};
+	for (size_t i = 0; i < l->extras.n; i++) {
+		struct mpix_extra extra = {l->extras.at[i].at, MPIX_EXTRA_CALLS, l->extras.at[i].calls};
+		if (vec_push(&g->extras, extra) < 0)
+			return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < l->n && l->shifts.n > 0; i++)
+		if (vec_push(&g->enter, shifted(l->start_ns[i])) < 0 || vec_push(&g->leave, shifted(l->end_ns[i])) < 0)
+			return -ENOMEM;
+	if (l->shifts.n > 0) {
+		run.enter = run.leave = NULL; /* see set_pointers() */
+		run.begin_tick = shifted(l->start_ns[0]);
+	}
+	return vec_push(&g->runs, run);
+}
+
+static int add_carried(const struct export *x, struct group *g, const struct lane *l, int64_t start_ns)
+{
+	const struct lane_open *o = &l->open;
+	if (o->window == NONE || o->end_ns <= start_ns)
+		return 0;
+	bool repaired = l->shifts.n > 0;
+	struct mpix_carried c = {.at = {o->window, x->lane_of[l->number], o->at},
+				 .sig = o->sig,
+				 .enter = repaired ? shifted(o->start_ns) : o->enter,
+				 .leave = repaired ? shifted(o->end_ns) : o->leave,
+				 .nextras = o->calls != 1};
+	if (c.nextras > 0 && vec_push(&g->extras, (struct mpix_extra){0, MPIX_EXTRA_CALLS, o->calls}) < 0)
+		return -ENOMEM;
+	return vec_push(&g->carried, c);
+}
+
+/* Lists that grew have moved: point into them now. Extras stand lane by lane, the carried event's first. */
+static void set_pointers(struct group *g)
+{
+	const struct mpix_extra *extra = g->extras.at;
+	size_t run = 0, carried = 0;
+	while (run < g->runs.n || carried < g->carried.n) {
+		if (carried < g->carried.n &&
+		    (run == g->runs.n || g->carried.at[carried].at.lane <= g->runs.at[run].lane)) {
+			g->carried.at[carried].extras = extra;
+			extra += g->carried.at[carried++].nextras;
+			continue;
+		}
+		struct mpix_run *r = &g->runs.at[run++];
+		r->extras = extra;
+		extra += r->nextras;
+	}
+	size_t tick = 0;
+	for (size_t i = 0; i < g->runs.n; i++) {
+		struct mpix_run *r = &g->runs.at[i];
+		if (r->enter != NULL)
+			continue;
+		r->enter = g->enter.at + tick;
+		r->leave = g->leave.at + tick;
+		tick += r->n;
+	}
+}
+
+/* What MPI_Start's own signature does not say, that of the request does. */
+static uint32_t send_signature(const struct step *s, const struct transfer *t)
+{
+	bool persistent = (s->ranks[t->src]->sigs.at[t->send_sig].call.flags & SIG_PERSISTENT) != 0;
+	return persistent ? t->send_sig : MPIX_OF_START;
+}
+
+static int add_link(const struct export *x, struct group *g, const struct transfer *t)
+{
+	const struct step *s = x->step;
+	bool open = t->recv_done.at.window == NONE;
+	uint32_t send_site = s->ranks[t->src]->sigs.at[t->send_site_sig].site;
+	uint32_t recv_site = s->ranks[t->dst]->sigs.at[t->recv_site_sig].site;
+	const struct moment *done = open ? &t->recv : &t->recv_done;
+	struct mpix_link link = {.recv = place(x, &t->recv.at),
+				 .completion = place(x, &t->recv_done.at),
+				 .send = place(x, &t->send.at),
+				 .sent = place(x, &t->send_done.at),
+				 .signature = send_signature(s, t),
+				 .message = {.send_start_ns = t->send.start_ns,
+					     .send_end_ns = t->send.end_ns,
+					     .recv_start_ns = t->recv.start_ns,
+					     .completion_start_ns = done->start_ns,
+					     .recv_end_ns = done->end_ns,
+					     .bytes = t->bytes,
+					     .src = t->src,
+					     .dst = t->dst,
+					     .tag = t->tag,
+					     .comm = t->comm,
+					     .send_callsite = send_site == NONE ? MPIX_NO_CALLSITE : send_site,
+					     .recv_callsite = recv_site == NONE ? MPIX_NO_CALLSITE : recv_site}};
+	return vec_push(&g->links, link);
+}
+
+static int add_wait(const struct export *x, struct group *g, const struct waited *w)
+{
+	struct mpix_wait wait = {.at = place(x, &w->call.at),
+				 .causer = {.window = MPIX_NOWHERE},
+				 .state = (uint8_t)(1 + w->state),
+				 .how = w->until_causer ? MPIX_WAIT_UNTIL_START : MPIX_WAIT_NS,
+				 .ns = w->ns,
+				 .start_ns = w->call.start_ns,
+				 .end_ns = w->call.end_ns};
+	if (w->part)
+		return 0;
+	if (w->causer != NONE)
+		wait.causer = place(x, &w->causer_call.at);
+	return vec_push(&g->waits, wait);
+}
+
+static int gather_lanes(const struct export *x, struct group *g, const struct stream *st, uint32_t first, uint32_t end,
+			int64_t start_ns)
+{
+	int code = 0;
+	for (uint32_t r = first; r < end && code == 0; r++)
+		for (uint32_t i = 0; i < st->ranks[r].nlanes && code == 0; i++) {
+			const struct lane *l = &st->lanes[st->ranks[r].first_lane + i];
+			code = add_carried(x, g, l, start_ns);
+			if (code == 0 && l->n > 0)
+				code = add_run(x, g, l);
+		}
+	return code;
+}
+
+static int gather_found(const struct export *x, struct group *g, const struct stream *st, uint32_t first, uint32_t end)
+{
+	int code = 0;
+	for (uint32_t i = shard_of(st, first); i <= shard_of(st, end - 1) && code == 0; i++) {
+		const struct shard *sh = &st->shards[i];
+		for (size_t k = 0; k < sh->transfers.n && code == 0; k++)
+			if (sh->transfers.at[k].dst >= first && sh->transfers.at[k].dst < end)
+				code = add_link(x, g, &sh->transfers.at[k]);
+		for (size_t k = 0; k < sh->waited.n && code == 0; k++)
+			if (sh->waited.at[k].rank >= first && sh->waited.at[k].rank < end)
+				code = add_wait(x, g, &sh->waited.at[k]);
+	}
+	return code;
+}
+
+static int64_t window_start(const struct stream *st, uint32_t window)
+{
+	int64_t end = st->step->runtime_ns + 1;
+	if (window == 0)
+		return 0;
+	return window < st->nwindows && st->starts[window] < end ? st->starts[window] : end;
+}
+
+static struct mpix_scratch *take_scratch(struct export *x)
+{
+	uint32_t n = __atomic_load_n(&x->nscratch, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n; i++) {
+		struct mpix_scratch *s = __atomic_exchange_n(&x->scratch[i], NULL, __ATOMIC_ACQ_REL);
+		if (s != NULL)
+			return s;
+	}
+	return mpix_scratch_new();
+}
+
+static void give_scratch(struct export *x, struct mpix_scratch *s)
+{
+	for (uint32_t i = 0; i < x->nscratch; i++) {
+		struct mpix_scratch *none = NULL;
+		if (__atomic_compare_exchange_n(&x->scratch[i], &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return;
+	}
+	mpix_scratch_free(s);
+}
+
+static int pack_group(struct export *x, struct stream *st, uint32_t number)
+{
+	struct group *g = &x->groups[number];
+	uint32_t first = number * MPIX_GROUP_RANKS, ranks = x->step->nranks;
+	uint32_t end = ranks - first < MPIX_GROUP_RANKS ? ranks : first + MPIX_GROUP_RANKS;
+	int64_t start_ns = window_start(st, st->window), end_ns = window_start(st, st->window + 1);
+	g->runs.n = g->carried.n = g->links.n = g->waits.n = g->extras.n = g->enter.n = g->leave.n = 0;
+	int code = gather_lanes(x, g, st, first, end, start_ns);
 	if (code == 0)
-		code = write_messages(a, w, e);
+		code = gather_found(x, g, st, first, end);
+	if (code < 0)
+		return code;
+	set_pointers(g);
+	struct mpix_part part = {.window = st->window,
+				 .group = number,
+				 .start_ns = start_ns,
+				 .end_ns = end_ns,
+				 .runs = g->runs.at,
+				 .carried = g->carried.at,
+				 .links = g->links.at,
+				 .waits = g->waits.at,
+				 .nruns = (uint32_t)g->runs.n,
+				 .ncarried = (uint32_t)g->carried.n,
+				 .nlinks = (uint32_t)g->links.n,
+				 .nwaits = (uint32_t)g->waits.n};
+	struct mpix_scratch *s = take_scratch(x);
+	if (s == NULL)
+		return -ENOMEM;
+	code = mpix_pack(x->w, &part, s, g->packed, &g->error);
+	give_scratch(x, s);
+	return code;
+}
+
+/* ---- as the stream's visitor ---- */
+
+static int on_begin(void *context, struct stream *st)
+{
+	struct export *x = context;
+	mpix_writer_abandon(x->w);
+	x->w = NULL;
+	int code = count_lanes(x, st);
 	if (code == 0)
-		code = mpix_writer_finish(w, json, e);
+		code = create(x, st);
+	return code == 0 ? put_signatures(x) : code;
+}
+
+static int on_piece(void *context, struct stream *st, uint32_t i)
+{
+	return pack_group(context, st, i);
+}
+
+static int on_window(void *context, struct stream *st)
+{
+	struct export *x = context;
+	int code = 0;
+	(void)st;
+	for (uint32_t i = 0; i < x->ngroups && code == 0; i++)
+		code = mpix_writer_put(x->w, x->groups[i].packed, &x->error);
+	return code;
+}
+
+const struct error *export_error(const struct export *x)
+{
+	if (x->error.text[0] != '\0')
+		return &x->error;
+	for (uint32_t i = 0; i < x->ngroups; i++)
+		if (x->groups[i].error.text[0] != '\0')
+			return &x->groups[i].error;
+	return NULL;
+}
+
+struct stream_visitor *export_visitor(struct export *x)
+{
+	return &x->visitor;
+}
+
+static void export_free(struct export *x)
+{
+	for (uint32_t i = 0; x->groups != NULL && i < x->ngroups; i++) {
+		struct group *g = &x->groups[i];
+		vec_done(&g->runs);
+		vec_done(&g->carried);
+		vec_done(&g->links);
+		vec_done(&g->waits);
+		vec_done(&g->extras);
+		vec_done(&g->enter);
+		vec_done(&g->leave);
+		mpix_packed_free(g->packed);
+	}
+	for (uint32_t i = 0; x->scratch != NULL && i < x->nscratch; i++)
+		mpix_scratch_free(x->scratch[i]);
+	free(x->groups);
+	free(x->scratch);
+	free(x->first_lane);
+	free(x->lane_of);
+	free(x->path);
+	free(x);
+}
+
+#define SCRATCH_KEPT 64u
+
+struct export *export_create(const char *path, struct step *s)
+{
+	struct export *x = calloc(1, sizeof(*x));
+	if (x == NULL)
+		return NULL;
+	x->path = strdup(path);
+	x->step = s;
+	x->ngroups = (s->nranks - 1) / MPIX_GROUP_RANKS + 1;
+	x->groups = calloc(x->ngroups, sizeof(*x->groups));
+	x->nscratch = SCRATCH_KEPT;
+	x->scratch = calloc(x->nscratch, sizeof(*x->scratch));
+	bool there = x->path != NULL && x->groups != NULL && x->scratch != NULL;
+	for (uint32_t i = 0; there && i < x->ngroups; i++)
+		there = (x->groups[i].packed = mpix_packed_new()) != NULL;
+	x->visitor = (struct stream_visitor){
+		.context = x, .begin = on_begin, .n = x->ngroups, .piece = on_piece, .window = on_window};
+	if (there)
+		return x;
+	export_free(x);
+	return NULL;
+}
+
+int export_finish(struct export *x, const char *json, struct error *e)
+{
+	int code = 0;
+	if (json != NULL)
+		code = mpix_writer_finish(x->w, json, e);
 	else
-		mpix_writer_abandon(w);
-	free(names);
+		mpix_writer_abandon(x->w);
+	export_free(x);
 	return code;
 }

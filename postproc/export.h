@@ -1,8 +1,16 @@
-/* export.h - the analysed step as a .mpix. */
+/* export.h - the .mpix of a step, written while its events pass. */
 #pragma once
 
-#include "postproc/analysis.h"
+#include "format/mpix.h"
+#include "postproc/stream/stream.h"
 
-/* Write path with events, messages and json; nothing is left behind on failure. 0, or -errno with
- * text. */
-int export_mpix(const struct analysis *a, const char *path, const char *json, struct error *e);
+struct export;
+
+/* path: where to write, under a temporary name until export_finish(). NULL without memory. */
+struct export *export_create(const char *path, struct step *s);
+/* What the stream is to call; its n is set when the stream begins. */
+struct stream_visitor *export_visitor(struct export *x);
+/* Seal with the analysis object as JSON text, or with NULL give up: nothing is left then. Frees x. */
+int export_finish(struct export *x, const char *json, struct error *e);
+/* Why writing failed, if it did. */
+const struct error *export_error(const struct export *x);

@@ -1,25 +1,40 @@
 /* postproc.c - see postproc.h. */
 #include "postproc/postproc.h"
 #include "postproc/analysis.h"
+#include "postproc/export.h"
 
-int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, unsigned nthreads,
-		     struct postproc_result *ret_result, struct error *e)
+static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, struct postproc_result *ret_result,
+		   struct error *e)
 {
-	struct step step = {0};
-	struct analysis a = {.step = &step};
+	struct analysis a = {.step = step};
+	struct export *x = mpix_path != NULL ? export_create(mpix_path, step) : NULL;
 	char *json = NULL;
-	int code = step_load(paths, npaths, nthreads, &step, e);
+	int code = mpix_path != NULL && x == NULL ? fail(e, -ENOMEM, "%s: out of memory", mpix_path) : 0;
 	if (code == 0)
-		code = analysis_run(&a, nthreads, e);
-	if (code == 0) {
-		json = cJSON_PrintUnformatted(a.root);
-		code = json == NULL ? fail(e, -ENOMEM, "out of memory for the analysis") : 0;
+		code = analysis_run(&a, nthreads, x != NULL ? export_visitor(x) : NULL, e);
+	if (code < 0 && x != NULL && export_error(x) != NULL)
+		*e = *export_error(x);
+	if (code == 0 && (json = cJSON_PrintUnformatted(a.root)) == NULL)
+		code = fail(e, -ENOMEM, "out of memory for the analysis");
+	if (x != NULL) {
+		int finished = export_finish(x, code == 0 ? json : NULL, e);
+		code = code == 0 ? finished : code;
 	}
 	if (code == 0)
 		*ret_result = (struct postproc_result){json, a.complete};
 	else
 		cJSON_free(json);
 	analysis_done(&a);
+	return code;
+}
+
+int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, unsigned nthreads,
+		     struct postproc_result *ret_result, struct error *e)
+{
+	struct step step = {0};
+	int code = step_load(paths, npaths, nthreads, &step, e);
+	if (code == 0)
+		code = analyze(&step, mpix_path, nthreads, ret_result, e);
 	step_done(&step);
 	return code;
 }

@@ -185,6 +185,7 @@ static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 			   .peer = (uint32_t)sig->peer,
 			   .comm = same_comm(w, sig->comm),
 			   .sig = sig_at,
+			   .starter = started ? w->sig_at : NONE,
 			   .tag = sig->call.tag,
 			   .flags = (uint16_t)(((sig->call.flags & SIG_SYNCHRONOUS) != 0 ? SENT_SYNCHRONOUS : 0) |
 					       (sig->call.partitioned ? SENT_PARTITIONED : 0) |
@@ -281,13 +282,25 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 	return *ret_part == NULL ? -ENOMEM : add_part_act(w, *ret_part, ACT_ENTER);
 }
 
+/* In a run of events parts count up by themselves; say where a run begins, or another thread's call came between. */
+static int number_part(struct walk *w, struct comm_use *use, uint64_t k)
+{
+	struct position here = {w->st->window, w->lane->number, w->at}, last = use->last;
+	use->last = here;
+	if (last.window == here.window && last.lane == here.lane && use->colls > 0)
+		return 0;
+	return vec_push(&w->lane->numbers, (struct mpix_number){w->at, use->comm, k});
+}
+
 static int start_coll_call(struct walk *w, const struct sig *sig, uint32_t sig_at, struct part **ret_part)
 {
 	*ret_part = NULL;
 	if (sig->comm == NONE || sig->call.coll == COLL_NONE)
 		return 0;
 	struct comm_use *use = use_of(w, same_comm(w, sig->comm));
-	return use == NULL ? -ENOMEM : start_coll(w, sig, sig_at, 0, use->colls++, ret_part);
+	if (use == NULL || number_part(w, use, use->colls) < 0)
+		return -ENOMEM;
+	return start_coll(w, sig, sig_at, 0, use->colls++, ret_part);
 }
 
 static int end_coll(struct walk *w, struct part *p)
@@ -504,24 +517,30 @@ static bool is_understood(const struct lane *l, int64_t start_ns)
 }
 
 /* How an event counts, whatever it means. */
-static void tally_event(struct walk *w, const struct lane *l, uint32_t at)
+static void tally_event(struct walk *w, int64_t start_ns, int64_t end_ns)
 {
 	struct tally *t = &w->sh->tally;
-	unsigned i = tally_window_of(t, l->start_ns[at]);
+	unsigned i = tally_window_of(t, start_ns);
 	struct time_window *now = &t->windows[i];
 	bool counts = !w->sig->call.continues;
 	now->events += counts;
 	now->completions += w->sig->call.shape == SIG_COMPLETE && (w->sig->call.flags & SIG_POLLS) == 0;
 	now->barriers += w->sig->class == MPIX_SYNC;
 	now->collectives += w->sig->class == MPIX_COLL;
-	if (w->p->first_ns == TIME_ABSENT || l->start_ns[at] < w->p->first_ns)
-		w->p->first_ns = l->start_ns[at];
-	if (w->p->last_ns == TIME_ABSENT || l->end_ns[at] > w->p->last_ns)
-		w->p->last_ns = l->end_ns[at];
-	if (l->thread != 0)
+	if (w->p->first_ns == TIME_ABSENT || start_ns < w->p->first_ns)
+		w->p->first_ns = start_ns;
+	if (w->p->last_ns == TIME_ABSENT || end_ns > w->p->last_ns)
+		w->p->last_ns = end_ns;
+	if (w->lane->thread != 0)
 		return;
 	w->p->calls_in[i] += counts;
-	tally_stretch(t, l->start_ns[at], l->end_ns[at], &t->windows[0].class_ns[w->sig->class]);
+	tally_stretch(t, start_ns, end_ns, &t->windows[0].class_ns[w->sig->class]);
+}
+
+bool calls_numbered(const struct sig *sig)
+{
+	return sig->defined && sig->call.shape == SIG_COLL && sig->call.coll != COLL_NONE && sig->comm != NONE &&
+	       (sig->call.flags & (SIG_PERSISTENT | SIG_FAILED)) == 0;
 }
 
 static int walk_event(struct walk *w, struct lane *l, uint32_t at)
@@ -532,8 +551,40 @@ static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 	w->sig = &w->p->sigs.at[w->sig_at];
 	w->wait = NULL;
 	w->call = (struct moment){l->start_ns[at], l->end_ns[at], {w->st->window, l->number, at}};
-	tally_event(w, l, at);
-	return is_understood(l, l->start_ns[at]) ? do_event(w) : 0;
+	tally_event(w, l->start_ns[at], l->end_ns[at]);
+	if (is_understood(l, l->start_ns[at]))
+		return do_event(w);
+	if (!calls_numbered(w->sig))
+		return 0;
+	return vec_push(&l->numbers, (struct mpix_number){at, same_comm(w, w->sig->comm), MPIX_NO_NUMBER});
+}
+
+/* Parts of the event before: what they start and complete is its doing. */
+static int walk_more(struct walk *w, struct lane *l, uint32_t before)
+{
+	int code = 0;
+	for (; l->more_at < l->more_of.n && l->more_of.at[l->more_at].before == before && code == 0; l->more_at++) {
+		const struct lane_more *x = &l->more_of.at[l->more_at];
+		w->lane = l;
+		w->at = before > 0 ? before - 1 : 0;
+		w->sig_at = x->sig;
+		w->sig = &w->p->sigs.at[x->sig];
+		w->wait = NULL;
+		tally_event(w, x->start_ns, x->end_ns);
+		if (is_understood(l, x->start_ns))
+			code = do_event(w);
+	}
+	return code;
+}
+
+static int walk_last_more(struct walk *w)
+{
+	int code = 0;
+	for (uint32_t i = 0; i < w->rank->nlanes && code == 0; i++) {
+		struct lane *l = &w->st->lanes[w->rank->first_lane + i];
+		code = walk_more(w, l, l->n);
+	}
+	return code;
 }
 
 /* Several threads make one line of events, in order of their starts. */
@@ -550,8 +601,10 @@ static int walk_merged(struct walk *w)
 				best = l;
 		}
 		if (best == NULL)
-			return 0;
-		int code = walk_event(w, best, best->at++);
+			return walk_last_more(w);
+		int code = walk_more(w, best, best->at);
+		if (code == 0)
+			code = walk_event(w, best, best->at++);
 		if (code < 0)
 			return code;
 	}
@@ -573,7 +626,7 @@ static int walk_rank(struct shard *sh, uint32_t rank)
 	int64_t end = st->starts[st->window + 1];
 	for (uint32_t i = 0; i < w.rank->nlanes; i++) {
 		struct lane *l = &st->lanes[w.rank->first_lane + i];
-		int code = lane_window(l, end);
+		int code = lane_window(l, sh->stream->window, end);
 		if (code < 0)
 			return code;
 		tally_extras(&w, l);
@@ -582,11 +635,13 @@ static int walk_rank(struct shard *sh, uint32_t rank)
 		return walk_merged(&w);
 	struct lane *l = &st->lanes[w.rank->first_lane];
 	for (uint32_t i = 0; w.rank->nlanes == 1 && i < l->n; i++) {
-		int code = walk_event(&w, l, i);
+		int code = l->more_at < l->more_of.n ? walk_more(&w, l, i) : 0;
+		if (code == 0)
+			code = walk_event(&w, l, i);
 		if (code < 0)
 			return code;
 	}
-	return 0;
+	return walk_last_more(&w);
 }
 
 void calls_window(struct shard *sh)

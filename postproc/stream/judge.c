@@ -14,9 +14,12 @@ struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const st
 int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
 	      const struct moment *call, bool part)
 {
+	bool clipped = false;
 	int64_t left = w->call.end_ns - w->call.start_ns - w->wait_ns; /* no call waits longer than it lasts */
-	if (ns > left && !part)
+	if (ns > left && !part) {
+		clipped = true;
 		ns = left;
+	}
 	if (ns <= 0)
 		return 0;
 	struct waited x = {.call = w->call,
@@ -25,6 +28,7 @@ int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t n
 			   .state = state,
 			   .ns = ns,
 			   .causer = causer,
+			   .until_causer = !clipped && w->wait_ns == 0 && causer != NONE,
 			   .part = part};
 	if (causer != NONE)
 		x.causer_call = *call;

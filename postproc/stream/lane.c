@@ -61,14 +61,27 @@ static int next_block(struct lane *l)
 	return 0;
 }
 
+/* The signature of an event: a literal one's own, or that of all events of which the definition was lost. */
+static uint32_t sig_of(struct lane *l, const struct mpic_event *ev)
+{
+	const struct thread *t = &l->process->threads.at[l->thread];
+	uint32_t at = ev->sig < t->sig_of.n && t->sig_of.at[ev->sig] != 0 ? t->sig_of.at[ev->sig] - 1 : t->undefined;
+	const struct sig *sig = &l->process->sigs.at[at];
+	if (sig->defined && sig->call.literal_follows && ev->nextra >= 2 && l->literal < t->literals.n)
+		return t->literals.at[l->literal++];
+	return at;
+}
+
 /* By what the repair found. */
 static void move_next(struct lane *l)
 {
-	if (l->shift < l->shifts.n && l->shifts.at[l->shift].number == l->ordinal) {
+	const struct sig *sig = &l->process->sigs.at[l->next_sig];
+	bool continues = sig->defined && sig->call.continues;
+	if (!continues && l->shift < l->shifts.n && l->shifts.at[l->shift].number == l->ordinal) {
 		l->next_start_ns += l->shifts.at[l->shift].start_ns;
 		l->next_end_ns += l->shifts.at[l->shift++].end_ns;
 	}
-	l->ordinal++;
+	l->ordinal += !continues;
 	if (l->next_end_ns < l->next_start_ns)
 		l->next_end_ns = l->next_start_ns;
 }
@@ -86,6 +99,7 @@ static int advance(struct lane *l)
 			l->more = true;
 			l->next_start_ns = lane_ns(l, l->next.enter_tick);
 			l->next_end_ns = lane_ns(l, l->next.exit_tick);
+			l->next_sig = sig_of(l, &l->next);
 			move_next(l);
 			return 0;
 		}
@@ -110,6 +124,7 @@ int lane_begin(struct lane *l)
 	while (b < end && b->kind == MPIC_EVENTS)
 		b++;
 	l->last_block = b;
+	l->open.window = NONE;
 	l->seen = calloc(l->process->sigs.n + 1, sizeof(*l->seen));
 	return l->seen == NULL ? -ENOMEM : 0;
 }
@@ -128,17 +143,6 @@ static int make_room(struct lane *l)
 	return 0;
 }
 
-/* The signature of an event: a literal one's own, or that of all events of which the definition was lost. */
-static uint32_t sig_of(struct lane *l, const struct mpic_event *ev)
-{
-	const struct thread *t = &l->process->threads.at[l->thread];
-	uint32_t at = ev->sig < t->sig_of.n && t->sig_of.at[ev->sig] != 0 ? t->sig_of.at[ev->sig] - 1 : t->undefined;
-	const struct sig *sig = &l->process->sigs.at[at];
-	if (sig->defined && sig->call.literal_follows && ev->nextra >= 2 && l->literal < t->literals.n)
-		return t->literals.at[l->literal++];
-	return at;
-}
-
 static uint64_t calls_of(const struct sig *sig, const struct mpic_event *ev)
 {
 	uint32_t literal_words = sig->literal ? sig->call.nwords : 0; /* what stands before */
@@ -151,19 +155,22 @@ static uint64_t calls_of(const struct sig *sig, const struct mpic_event *ev)
 static int keep(struct lane *l)
 {
 	const struct mpic_event *ev = &l->next;
-	uint32_t sig_at = sig_of(l, ev);
+	uint32_t sig_at = l->next_sig;
 	const struct sig *sig = &l->process->sigs.at[sig_at];
 	uint64_t calls = calls_of(sig, ev);
-	if (l->n == l->cap && make_room(l) < 0)
-		return -ENOMEM;
-	if (sig->defined && sig->call.continues)
-		calls = 0; /* more of the event before */
+	if (sig->defined && sig->call.continues) {
+		struct lane_more more = {l->n, sig_at, l->next_start_ns, l->next_end_ns};
+		l->seen[sig_at].ticks += ev->exit_tick - ev->enter_tick;
+		l->seen[sig_at].parts++;
+		return vec_push(&l->more_of, more);
+	}
 	if (calls != 1 && vec_push(&l->extras, (struct lane_extra){l->n, calls}) < 0)
 		return -ENOMEM;
-	l->calls += calls > 0;
+	if (l->n == l->cap && make_room(l) < 0)
+		return -ENOMEM;
+	l->calls++;
 	l->seen[sig_at].calls += calls;
 	l->seen[sig_at].ticks += ev->exit_tick - ev->enter_tick;
-	l->seen[sig_at].parts += calls == 0;
 	l->enter[l->n] = ev->enter_tick;
 	l->leave[l->n] = ev->exit_tick;
 	l->start_ns[l->n] = l->next_start_ns;
@@ -172,13 +179,33 @@ static int keep(struct lane *l)
 	return 0;
 }
 
-int lane_window(struct lane *l, int64_t end_ns)
+void lane_clear(struct lane *l)
 {
-	int code = 0;
-	l->begin_tick = l->n > 0 ? l->leave[l->n - 1] : l->begin_tick;
+	if (l->n > 0) {
+		uint32_t i = l->n - 1;
+		l->open = (struct lane_open){.window = l->window,
+					     .at = i,
+					     .sig = l->sig[i],
+					     .enter = l->enter[i],
+					     .leave = l->leave[i],
+					     .calls = 1,
+					     .start_ns = l->start_ns[i],
+					     .end_ns = l->end_ns[i]};
+		if (l->extras.n > 0 && l->extras.at[l->extras.n - 1].at == i)
+			l->open.calls = l->extras.at[l->extras.n - 1].calls;
+	}
 	l->n = 0;
 	l->extras.n = 0;
 	l->acts.n = 0;
+	l->more_of.n = l->more_at = 0;
+	l->numbers.n = 0;
+}
+
+int lane_window(struct lane *l, uint32_t window, int64_t end_ns)
+{
+	int code = 0;
+	lane_clear(l);
+	l->window = window;
 	if (!l->begun) {
 		l->begun = true;
 		code = advance(l);
@@ -224,6 +251,8 @@ void lane_done(struct lane *l)
 	free(l->seen);
 	vec_done(&l->extras);
 	vec_done(&l->acts);
+	vec_done(&l->more_of);
+	vec_done(&l->numbers);
 	vec_done(&l->shifts);
 	vec_done(&l->requests.pages);
 }

@@ -318,7 +318,8 @@ static int finish(struct shard *sh, struct recv *r, struct send *x)
 			     .dst = r->rank,
 			     .comm = x->comm,
 			     .send_sig = x->sig,
-			     .recv_sig = r->sig,
+			     .send_site_sig = x->starter != NONE ? x->starter : x->sig,
+			     .recv_site_sig = r->starter != NONE ? r->starter : r->sig,
 			     .tag = x->tag};
 	if (vec_push(&sh->transfers, t) < 0)
 		return -ENOMEM;

@@ -46,7 +46,7 @@ static int walk_lane(struct path_sites *x, uint32_t number)
 	x->ns[number] = calloc(st->step->sites.n + 1, sizeof(int64_t));
 	int code = x->ns[number] == NULL ? -ENOMEM : lane_begin(&l);
 	for (uint32_t w = 0; w < st->nwindows && code == 0 && piece < p->list.n; w++) {
-		code = lane_window(&l, st->starts[w + 1]);
+		code = lane_window(&l, w, st->starts[w + 1]);
 		if (code == 0)
 			add_events(x, &l, p, &piece);
 	}

@@ -94,6 +94,30 @@ static int phase(struct stream *st, void (*work)(void *context, size_t i))
 	return 0;
 }
 
+/* The sweep, and what the visitor does with the window, at the same time. */
+struct keeping {
+	struct stream *st;
+	const struct stream_visitor *v;
+	int code;
+};
+
+static void keep_piece(void *context, size_t i)
+{
+	struct keeping *k = context;
+	int code = i > 0		? k->v->piece(k->v->context, k->st, (uint32_t)i - 1)
+		   : k->st->sweep != NULL ? sweep_window(k->st->sweep)
+					  : 0;
+	if (code < 0)
+		__atomic_store_n(&k->code, code, __ATOMIC_RELAXED);
+}
+
+static int keep(struct stream *st, const struct stream_visitor *v)
+{
+	struct keeping k = {.st = st, .v = v};
+	pool_run(st->pool, 1 + (size_t)v->n, keep_piece, &k);
+	return k.code == 0 ? v->window(v->context, st) : k.code;
+}
+
 static int run_windows(struct stream *st, const struct stream_visitor *v)
 {
 	struct progress p;
@@ -105,10 +129,8 @@ static int run_windows(struct stream *st, const struct stream_visitor *v)
 			code = phase(st, phase_match);
 		if (code == 0)
 			code = phase(st, phase_judge);
-		if (code == 0 && st->sweep != NULL)
-			code = sweep_window(st->sweep);
 		if (code == 0)
-			code = v->window(v->context, st);
+			code = keep(st, v);
 		progress_at(&p, st->window);
 	}
 	progress_end(&p);
@@ -119,14 +141,14 @@ static int run_windows(struct stream *st, const struct stream_visitor *v)
 static int run_end(struct stream *st, const struct stream_visitor *v)
 {
 	for (uint32_t i = 0; i < st->nlanes; i++)
-		st->lanes[i].n = st->lanes[i].acts.n = 0;
+		lane_clear(&st->lanes[i]);
 	st->window = st->nwindows; /* starts at the end of all times */
 	int code = phase(st, phase_calls_end);
 	if (code == 0)
 		code = phase(st, phase_match_end);
 	if (code == 0)
 		code = phase(st, phase_judge);
-	return code == 0 ? v->window(v->context, st) : code;
+	return code == 0 ? keep(st, v) : code;
 }
 
 static void drop_shards(struct stream *st)

@@ -65,7 +65,7 @@ struct send {
 	struct wait *wait;
 	struct moment start, done; /* done.at.window NONE: not yet, or never */
 	uint64_t bytes;
-	uint32_t rank, peer, comm, sig; /* comm.same */
+	uint32_t rank, peer, comm, sig, starter; /* comm.same; starter: signature of MPI_Start, or NONE */
 	int32_t tag;
 	uint16_t flags;
 	bool over; /* done, freed, or nothing more will be heard of it */
@@ -158,6 +158,13 @@ struct shift {
 	int64_t start_ns, end_ns;
 };
 
+/* More of a long call, recorded as an event of its own. */
+struct lane_more {
+	uint32_t before; /* which event of the window */
+	uint32_t sig;
+	int64_t start_ns, end_ns;
+};
+
 /* One thread of one rank. */
 struct lane {
 	struct process *process;
@@ -170,6 +177,7 @@ struct lane {
 	struct buf payload;
 	struct mpic_event next; /* if more */
 	int64_t next_start_ns, next_end_ns;
+	uint32_t next_sig;
 	bool begun, more;
 	size_t knot;
 	unsigned time_window; /* of the last event */
@@ -180,14 +188,24 @@ struct lane {
 	bool gap;
 	struct requests_of requests;
 	struct moment head; /* the last event that began a call */
+	/* The last event before the window; window NONE: there is none. */
+	struct lane_open {
+		uint32_t window, at, sig;
+		uint64_t enter, leave, calls;
+		int64_t start_ns, end_ns;
+	} open;
 	/* the window */
+	uint32_t window;
 	uint32_t n, cap;
 	uint32_t at; /* the next to walk, of several lanes */
+	size_t more_at;
 	uint64_t *enter, *leave; /* ticks */
 	int64_t *start_ns, *end_ns;
 	uint32_t *sig;
 	uint64_t begin_tick; /* end of the event before */
 	VEC(struct lane_extra { uint32_t at; uint64_t calls; }) extras;
+	VEC(struct lane_more) more_of; /* of events that go on, in order; not counted among them */
+	VEC(struct mpix_number) numbers; /* of collectives, see format/mpix.h */
 	VEC(struct act) acts; /* ascending at */
 	/* repaired times */
 	VEC(struct shift) shifts; /* ascending number */
@@ -199,6 +217,7 @@ struct lane {
 struct comm_use {
 	uint32_t comm;
 	uint32_t colls, channels; /* collectives, persistent ones */
+	struct position last;	  /* the part of a collective that was entered last */
 };
 
 struct rank_stream {
@@ -225,7 +244,8 @@ struct mail {
 struct transfer {
 	struct moment send, send_done, recv, recv_done;
 	uint64_t bytes;
-	uint32_t src, dst, comm, send_sig, recv_sig;
+	uint32_t src, dst, comm, send_sig;
+	uint32_t send_site_sig, recv_site_sig; /* signatures of the calls that started them: where that was */
 	int32_t tag;
 };
 
@@ -235,6 +255,7 @@ struct waited {
 	uint32_t rank, site;
 	uint32_t state; /* enum wait_state */
 	int64_t ns;
+	bool until_causer; /* ns is from the start of the call to the start of the causer's, or its own end */
 	uint32_t causer; /* rank or NONE */
 	struct moment causer_call;
 	bool part; /* of another state already noted */
@@ -289,6 +310,9 @@ struct stream {
 struct stream_visitor {
 	void *context;
 	int (*begin)(void *context, struct stream *st);
+	/* Pieces of work of a window that threads do at the same time, before window(); n: how many there are. */
+	uint32_t n;
+	int (*piece)(void *context, struct stream *st, uint32_t i);
 	int (*window)(void *context, struct stream *st);
 };
 
@@ -311,12 +335,16 @@ int clocks_learn_meet(struct shard *sh, const struct meet *whole);
 int clocks_judge(struct stream *st, struct tie **ret_ties);
 /* lane.c: decode the events that start before end_ns; p's totals grow. 0 or -ENOMEM. */
 int lane_begin(struct lane *l);
-int lane_window(struct lane *l, int64_t end_ns);
+int lane_window(struct lane *l, uint32_t window, int64_t end_ns);
+/* Nothing of the window any more; its last event is l->open. */
+void lane_clear(struct lane *l);
 void lane_end(struct lane *l); /* tells the process what was seen */
 void lane_done(struct lane *l);
 int64_t lane_ns(struct lane *l, uint64_t tick);
 /* calls.c, match.c, meet.c, waits.c: one phase of one shard */
 void calls_window(struct shard *sh);
+/* Is each event of sig a part of the next collective on its communicator? */
+bool calls_numbered(const struct sig *sig);
 void calls_end(struct shard *sh);
 void match_window(struct shard *sh);
 void match_end(struct shard *sh);
