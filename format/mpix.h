@@ -125,6 +125,7 @@ struct mpix_carried {
 	struct mpix_position at;
 	uint32_t sig, nextras;
 	uint64_t enter, leave;
+	uint64_t k; /* as struct mpix_number; of what is no part of a collective MPIX_NO_NUMBER */
 	const struct mpix_extra *extras;
 };
 

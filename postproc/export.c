@@ -336,7 +336,10 @@ static int add_carried(struct export *x, uint32_t lane_at, uint32_t window)
 	struct mpix_carried c = {.at = {at, lane_at, place - lane->begin[at]},
 				 .sig = lane->sig[place],
 				 .enter = lane->enter[place],
-				 .leave = lane->leave[place]};
+				 .leave = lane->leave[place],
+				 .k = MPIX_NO_NUMBER};
+	if (lane->number[place] != NONE)
+		c.k = x->a->ops.colls.at[lane->number[place]].k;
 	int code = take_extras(x, lane, place, place + 1, &c.nextras);
 	return code == 0 ? vec_push(&x->carried, c) : code;
 }
