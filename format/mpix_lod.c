@@ -75,7 +75,7 @@ static void select_largest(struct mpix_candidate_key *keys, uint32_t n, uint32_t
 {
 	uint32_t first = 0, last = n;
 	while (last - first > 1 && want > first && want < last) {
-		struct mpix_candidate_key pivot = keys[first + (last - first) / 2], swap;
+		struct mpix_candidate_key pivot = keys[first + (last - first - 1) / 2], swap; /* not the last */
 		uint32_t i = first, k = last - 1;
 		for (;; i++, k--) {
 			while (is_larger(&keys[i], &pivot))
