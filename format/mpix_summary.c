@@ -37,6 +37,7 @@ int mpix_summary_init(struct mpix_writer *w)
 	w->shape.time_levels = level + 1;
 	s->bins = MPIX_TILE_BINS << level;
 	s->width_ns = (runtime_ns < 1 ? 1 : runtime_ns) / s->bins;
+	s->bins_per_ns = 1 / s->width_ns;
 	s->share = calloc((size_t)w->info.ranks * MPIX_PLANES * s->bins, sizeof(*s->share));
 	s->open = calloc(w->info.ranks, sizeof(*s->open));
 	return s->share != NULL && s->open != NULL ? 0 : -ENOMEM;
@@ -52,7 +53,7 @@ void mpix_summary_done(struct mpix_writer *w)
 
 static uint32_t bin_of(const struct mpix_summary *s, double ns)
 {
-	double bin = ns / s->width_ns;
+	double bin = ns * s->bins_per_ns;
 	return bin < 0 ? 0 : bin >= s->bins ? s->bins - 1 : (uint32_t)bin;
 }
 

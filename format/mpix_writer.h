@@ -90,7 +90,7 @@ struct mpix_summary {
 		uint32_t bin;
 	} * open; /* of each rank: the bin that may still grow */
 	uint32_t bins;
-	double width_ns;
+	double width_ns, bins_per_ns;
 };
 
 /* Levels of detail of messages: tiles of the finest grid, merged at the end. */
