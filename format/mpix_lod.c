@@ -1,9 +1,9 @@
 /* mpix_lod.c - levels of detail of messages: TOP, the largest of each time tile, and FLOW, sums between places.
  * In: messages part by part.  Out: chunks of every level, at the end.
  *
- * Both keep tiles of a finest grid. How fine the finest level that is written becomes follows from how many messages there
- * were: its tiles, and those of coarser levels, are made of the grid's. A message belongs to the tile in which its send
- * starts. Grids are bounded: a tile of TOP takes at most 100 KB, and all of FLOW 64 MB. */
+ * Both keep tiles of a finest grid. How fine the finest level that is written becomes follows from how many messages
+ * there were: its tiles, and those of coarser levels, are made of the grid's. A message belongs to the tile in which
+ * its send starts. Grids are bounded: a tile of TOP takes at most 100 KB, and all of FLOW 64 MB. */
 #include "format/mpix_writer.h"
 
 #include "base/index.h"

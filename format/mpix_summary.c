@@ -5,8 +5,8 @@
  *         out; tiles without any time in MPI are not written. Level l has bins << l bins over the runtime, rank level
  *         k has factor^k ranks a row. A share that is not 0 is at least 1, so that rare calls stay visible.
  *
- * A part's sums are of the bins that its window touches. Windows come in order, so of each rank only the last bin may still
- * grow: all before it are shares already. */
+ * A part's sums are of the bins that its window touches. Windows come in order, so of each rank only the last bin may
+ * still grow: all before it are shares already. */
 #include "format/mpix_writer.h"
 
 #include "base/vec.h"

@@ -1,5 +1,5 @@
-/* make_mpix.c - write an .mpix whose content is known: a halo exchange on a periodic grid with an Allreduce every tenth step.
- * `make_mpix FILE COLUMNS ROWS STEPS [partial]`. Everything follows from the arguments:
+/* make_mpix.c - write an .mpix whose content is known: a halo exchange on a periodic grid with an Allreduce every
+ * tenth step. `make_mpix FILE COLUMNS ROWS STEPS [partial]`. Everything follows from the arguments:
  *
  *   ranks            COLUMNS * ROWS
  *   calls of a rank  2 (Init, Finalize) + STEPS * 9 (4 Irecv, 4 Isend, Waitall) + STEPS / 10 + 1 (Allreduce)
