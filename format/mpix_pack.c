@@ -209,6 +209,7 @@ static int put_carried(struct packing *x, const struct mpix_carried *c)
 	buf_varint(raw, c->sig);
 	buf_varint(raw, c->enter - x->clock->base_tick);
 	buf_varint(raw, c->leave - c->enter);
+	buf_varint(raw, c->k + 1);
 	uint32_t n = extra_words(c->extras, c->nextras, 0, &at, words);
 	buf_varint(raw, n);
 	for (uint32_t i = 0; i < n; i++)

@@ -284,13 +284,13 @@ static int set_event(struct decoding *d, struct mpix_part_event *to, uint32_t si
 static int get_carried(struct decoding *d, struct cursor *c, uint32_t *next)
 {
 	struct mpix_part_data *part = d->part;
-	uint64_t back, enter, duration, nwords, words[EXTRA_WORDS_MAX];
+	uint64_t back, enter, duration, number, nwords, words[EXTRA_WORDS_MAX];
 	struct mpix_position at;
 	uint32_t sig;
 	if (get_lane(d, c, next, &at.lane) < 0 || rd_varint(c, &back) < 0 || mpix_rd_u32(c, &at.index) < 0 ||
 	    mpix_rd_u32(c, &sig) < 0 || rd_varint(c, &enter) < 0 || rd_varint(c, &duration) < 0 ||
-	    rd_varint(c, &nwords) < 0 || back < 1 || back > part->entry->seq || nwords > EXTRA_WORDS_MAX ||
-	    enter >= MPIX_TICKS_MAX || duration >= MPIX_TICKS_MAX)
+	    rd_varint(c, &number) < 0 || rd_varint(c, &nwords) < 0 || back < 1 || back > part->entry->seq ||
+	    nwords > EXTRA_WORDS_MAX || enter >= MPIX_TICKS_MAX || duration >= MPIX_TICKS_MAX)
 		return -EBADMSG;
 	for (uint64_t i = 0; i < nwords; i++)
 		if (rd_varint(c, &words[i]) < 0)
@@ -301,6 +301,7 @@ static int get_carried(struct decoding *d, struct cursor *c, uint32_t *next)
 	int rc = enter_lane(d, at.lane);
 	if (rc == 0)
 		rc = set_event(d, &to->event, sig, enter, enter + duration);
+	to->event.number = number - 1;
 	if (rc == 0 && nwords > 0)
 		rc = put_words(part, words, nwords, &to->event.extra);
 	part->ncarried += rc == 0;

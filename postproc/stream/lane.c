@@ -13,8 +13,9 @@ int64_t lane_ns(struct lane *l, uint64_t tick)
 	while (l->knot + 1 < r->knots.n && r->knots.at[l->knot + 1].tick <= tick)
 		l->knot++;
 	const struct clock_knot *k = &r->knots.at[l->knot];
-	double ns = floor(k->ns + (double)(int64_t)(tick - k->tick) * k->rate + 0.5);
-	return fabs(ns) < TIME_MAX_NS ? (int64_t)ns : 0;
+	double ns = k->ns + (double)(int64_t)(tick - k->tick) * k->rate, whole = floor(ns);
+	whole += ns - whole >= 0.5; /* as readers of the .mpix do it */
+	return fabs(whole) < TIME_MAX_NS ? (int64_t)whole : 0;
 }
 
 static uint64_t count_events(struct lane *l, const struct mpic_block *b)

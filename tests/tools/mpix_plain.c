@@ -22,6 +22,8 @@ static uint32_t lanes_of(const struct plain_trace *t)
 uint32_t plain_rank(const struct plain_trace *t, uint32_t lane)
 {
 	uint32_t rank = 0;
+	if (t->rank_of_lane != NULL)
+		return t->rank_of_lane[lane];
 	for (uint32_t first = 0;; rank++) {
 		first += t->info.threads != NULL ? t->info.threads[rank] : 1;
 		if (lane < first)
@@ -47,7 +49,11 @@ int64_t plain_ns(const struct plain_trace *t, struct plain_place p, int64_t *ret
 static struct bounds bounds_of(const struct plain_trace *t)
 {
 	struct bounds b = {0, t->info.runtime_ns, 1};
-	for (uint32_t l = 0; l < lanes_of(t); l++) {
+	if (t->last_ns > 0) {
+		b.first_ns = t->first_ns;
+		b.last_ns = t->last_ns;
+	}
+	for (uint32_t l = 0, n = t->last_ns > 0 ? 0 : lanes_of(t); l < n; l++) {
 		if (t->lanes[l].n == 0)
 			continue;
 		int64_t first = ns_of(t, l, t->lanes[l].events[0].enter);
@@ -277,7 +283,10 @@ static void add_carried(const struct writing *x, struct lists *to, uint32_t l, u
 	struct mpix_carried c = {.at = position_of(x, (struct plain_place){l, at - 1}),
 				 .sig = lane->sig[at - 1],
 				 .enter = lane->enter[at - 1],
-				 .leave = lane->leave[at - 1]};
+				 .leave = lane->leave[at - 1],
+				 .k = MPIX_NO_NUMBER};
+	if ((x->t->sigs[plain_rank(x->t, l)][c.sig].flags & MPIX_COLLECTIVE) != 0)
+		c.k = lane->number[at - 1];
 	size_t before = to->extras.n;
 	add_extras(to, &x->t->lanes[l].events[at - 1], 0);
 	c.nextras = (uint32_t)(to->extras.n - before);

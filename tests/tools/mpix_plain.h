@@ -1,4 +1,5 @@
-/* mpix_plain.h - write a whole trace that is in memory as an .mpix: what make_mpix, the unit tests and the benchmark share. */
+/* mpix_plain.h - write a whole trace that is in memory as an .mpix: what make_mpix, the unit tests and the benchmark
+ * share. */
 #pragma once
 
 #include "format/mpix.h"
@@ -43,6 +44,9 @@ struct plain_trace {
 	uint32_t nlinks, nwaits;
 	uint32_t windows; /* of equal length, at least 1 */
 	unsigned threads; /* that pack, at least 1 */
+	/* what follows from the rest, if it is known already: of each lane; and between which times events are */
+	const uint32_t *rank_of_lane;
+	int64_t first_ns, last_ns;
 };
 
 /* 0, or -errno with text. Collectives are numbered from 0 in the order of each lane. */

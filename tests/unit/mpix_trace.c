@@ -77,7 +77,7 @@ struct whole {
 	struct plain_trace t;
 	struct plain_lane *lanes;
 	struct mpix_signature **sigs;
-	uint32_t *nsigs, *threads, *clock_of_lane, *places;
+	uint32_t *nsigs, *threads, *clock_of_lane, *places, *rank_of_lane;
 	struct plain_link *links;
 	struct plain_wait *waits;
 	struct mpix_clock clocks[CLOCKS];
@@ -89,7 +89,7 @@ static void make_clocks(struct whole *x, const struct trace_shape *shape)
 {
 	static const double rates[CLOCKS] = {0.4081632653, 0.3333333332, 0.5000000011};
 	for (uint32_t c = 0; c < CLOCKS; c++) {
-		uint64_t base = shape->far_ticks ? 0xfffffffffff00000ull + c : 0; /* the counter itself may overflow */
+		uint64_t base = shape->far_ticks ? 0xf000000000000000ull + c : 0;
 		double rate = shape->far_ticks ? rates[c] : 1;
 		uint64_t third = (uint64_t)((double)shape->runtime_ns / rate / 3) + 1;
 		x->knots[c][0] = (struct mpix_clock_knot){base, 0, rate};
@@ -215,6 +215,10 @@ struct plain_trace *trace_make(const struct trace_shape *shape)
 	}
 	x->lanes = calloc(x->nlanes, sizeof(*x->lanes));
 	x->clock_of_lane = calloc(x->nlanes, sizeof(*x->clock_of_lane));
+	x->rank_of_lane = calloc(x->nlanes, sizeof(*x->rank_of_lane));
+	for (uint32_t r = 0, l = 0; r < shape->ranks; r++)
+		for (uint32_t end = l + x->threads[r]; l < end; l++)
+			x->rank_of_lane[l] = r;
 	x->places = calloc(shape->ranks, sizeof(*x->places));
 	x->sigs = calloc(shape->ranks, sizeof(struct mpix_signature *));
 	x->nsigs = calloc(shape->ranks, sizeof(*x->nsigs));
@@ -225,6 +229,8 @@ struct plain_trace *trace_make(const struct trace_shape *shape)
 		.nsigs = x->nsigs,
 		.windows = shape->windows,
 		.threads = 1,
+		.rank_of_lane = x->rank_of_lane,
+		.last_ns = shape->runtime_ns + 1, /* rounding may add one */
 	};
 	x->t.info = (struct mpix_info){.ranks = shape->ranks,
 				       .runtime_ns = shape->runtime_ns,
@@ -265,6 +271,7 @@ void trace_done(struct plain_trace *t)
 	free(x->threads);
 	free(x->clock_of_lane);
 	free(x->places);
+	free(x->rank_of_lane);
 	free(x->links);
 	free(x->waits);
 	free(x);
