@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define NAMES_MAX 1000
+#define BASE_MAX 200 /* bytes of a name, so that "-999", ".mpitrace" and what is temporary have room */
 #define AGENTS_MAX 3
 #define PATIENCE_MS 300
 
@@ -54,9 +55,10 @@ static int parse(struct run *r, int argc, char **argv)
 		else if (strcmp(argv[i], "--mpirun") == 0)
 			r->mpirun_args = value;
 		else if (strcmp(argv[i], "--name") == 0) {
-			if (strchr(value, '/') != NULL || value[0] == '.' || strlen(value) > sizeof(r->name) - 32)
+			if (strchr(value, '/') != NULL || value[0] == '.')
 				return usage_error("run", "--name \"%.64s\" is no file name", value);
-			strcpy(r->name, value);
+			if (snprintf(r->name, sizeof(r->name), "%s", value) > BASE_MAX)
+				return usage_error("run", "--name is longer than %d bytes", BASE_MAX);
 			r->named = true;
 		} else
 			return usage_error("run", "unknown option \"%.64s\"", argv[i]);
@@ -83,15 +85,15 @@ static bool exists(const struct run *r, const char *name, const char *suffix)
 static int reserve(struct run *r, struct error *e)
 {
 	const char *slash = strrchr(r->program[0], '/');
-	char base[NAME_MAX];
-	snprintf(base, sizeof(base), "%.200s", r->named ? r->name : slash != NULL ? slash + 1 : r->program[0]);
+	char base[BASE_MAX + 1];
+	snprintf(base, sizeof(base), "%.*s", BASE_MAX, r->named ? r->name : slash != NULL ? slash + 1 : r->program[0]);
 	if ((mkdir(r->out, 0777) != 0 && errno != EEXIST) || realpath(r->out, r->dir) == NULL)
 		return fail(e, -errno, "%s: cannot make the directory: %s", r->out, strerror(errno));
 	for (int i = 1; i < NAMES_MAX; i++) {
 		if (i == 1)
 			snprintf(r->name, sizeof(r->name), "%s", base);
 		else
-			snprintf(r->name, sizeof(r->name), "%.200s-%d", base, i);
+			snprintf(r->name, sizeof(r->name), "%s-%d", base, i);
 		if (exists(r, r->name, ".mpic") || exists(r, r->name, ".mpix"))
 			continue;
 		if (snprintf(r->stepdir, sizeof(r->stepdir), "%s/.%s.mpitrace", r->dir, r->name) >=

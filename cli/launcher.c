@@ -124,22 +124,21 @@ static const struct flavour *flavour_of_command(const char *path)
 /* PREFIX/lib/libmpi.so has PREFIX/bin/mpirun; Debian's lib has one folder more. */
 static bool beside_library(struct launcher *l, const struct flavour *f)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 32];
+	char dir[PATH_MAX];
 	if (realpath(l->mpi.library, dir) == NULL)
 		return false;
 	for (int up = 0; up < 5; up++) {
 		char *slash = strrchr(dir, '/');
 		if (slash == NULL || slash == dir)
-			return false;
+			break;
 		*slash = '\0';
 		for (const char *const *c = f->commands; *c != NULL; c++) {
-			snprintf(path, sizeof(path), "%s/bin/%s", dir, *c);
-			if (strlen(path) < PATH_MAX && access(path, X_OK) == 0 && flavour_of_command(path) == f) {
-				strcpy(l->command, path);
+			int n = snprintf(l->command, sizeof(l->command), "%s/bin/%s", dir, *c);
+			if (n < PATH_MAX && access(l->command, X_OK) == 0 && flavour_of_command(l->command) == f)
 				return true;
-			}
 		}
 	}
+	l->command[0] = '\0';
 	return false;
 }
 
@@ -148,7 +147,7 @@ static bool in_path(struct launcher *l, const struct flavour *f)
 	for (const char *const *c = f->commands; *c != NULL; c++) {
 		char path[PATH_MAX];
 		if (find_in_path(*c, path) == 0 && flavour_of_command(path) == f) {
-			strcpy(l->command, *c);
+			snprintf(l->command, sizeof(l->command), "%s", *c);
 			return true;
 		}
 	}
@@ -165,7 +164,7 @@ static bool by_srun(struct launcher *l, const struct flavour *f)
 		return false;
 	for (char *w = strtok_r(answer, " \t\n,", &save); w != NULL; w = strtok_r(NULL, " \t\n,", &save))
 		if (strcmp(w, f->srun_mpi) == 0) {
-			strcpy(l->command, "srun");
+			snprintf(l->command, sizeof(l->command), "srun");
 			snprintf(l->mpi_option, sizeof(l->mpi_option), "--mpi=%s", f->srun_mpi);
 			return true;
 		}
@@ -180,7 +179,7 @@ static int choose_default(struct launcher *l)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (find_in_path(commands[i], path) != 0)
 			continue;
-		strcpy(l->command, commands[i]);
+		snprintf(l->command, sizeof(l->command), "%s", commands[i]);
 		if (l->mpi.kind == MPI_NOT_KNOWN) {
 			const struct flavour *f = flavour_of_command(path);
 			fprintf(stderr,

@@ -91,6 +91,30 @@ def programs(t, place):
                     set(os.listdir(place.dir + '/out')) == before, r)
 
 
+def overlong(t, place):
+    """Names and paths at what they may be long, and one past it."""
+    program = place.compile('lang_c.c')
+    for length in (200, 201):
+        before = set(os.listdir(place.dir + '/out'))
+        r = run(place, '/bin/true', ranks=None, args=['--name', 'n' * length])
+        said = ['mpitrace run: --name is longer than 200 bytes']
+        t.check('%s: --name of %d bytes %s' % (place.flavour, length, 'is taken' if length == 200 else 'is refused, not cut'),
+                ((r.returncode, r.said) == (2, said) and set(os.listdir(place.dir + '/out')) == before) if length > 200 else
+                (r.returncode == 0 and 'made no MPI calls' in r.said[0]), r)
+    long = place.dir + '/' + 'p' * 255
+    shutil.copy(program, long)
+    r = whole([MPITRACE, 'run', '-n', '2', '--out', place.dir + '/long', '--', long], place.env, place.dir)
+    t.check('%s: a program\'s name of 255 bytes gives files named by the first 200' % place.flavour,
+            (r.returncode, r.stdout) == (0, b' sum 50 place 1\n') and
+            sorted(os.listdir(place.dir + '/long')) == ['p' * 200 + end for end in ('.html', '.mpic', '.mpix')], r)
+    r = run(place, place.dir + '/' + 'd' * 250 + ('/' + 'd' * 250) * 20)
+    t.check('%s: a path of 5,000 bytes is no program' % place.flavour,
+            r.returncode == 127 and len(r.said) == 1 and 'not found' in r.said[0], r)
+    r = run(place, program, PATH='/%s:%s' % ('d' * 5000, os.environ['PATH']))
+    t.check('%s: a folder of 5,000 bytes in PATH is stepped over' % place.flavour,
+            (r.returncode, r.stdout, r.said) == (0, b' sum 50 place 1\n', []), r)
+
+
 def codes(t, place):
     program = place.compile('ends.c')
     for mode, code in (('exit3', 3), ('exit0', 0)):
@@ -154,6 +178,7 @@ def main():
         if flavour == 'openmpi':
             python(t, place, other)
         programs(t, place)
+        overlong(t, place)
         codes(t, place)
         launchers(t, place)
         slurm(t, place)

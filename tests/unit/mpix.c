@@ -15,7 +15,7 @@ static char directory[64];
 
 static void make_directory(void)
 {
-	strcpy(directory, "/tmp/mpix-test-XXXXXX");
+	snprintf(directory, sizeof(directory), "/tmp/mpix-test-XXXXXX");
 	cr_assert_not_null(mkdtemp(directory));
 }
 
