@@ -1,11 +1,13 @@
 /* cmd_run.c - trace a program without Slurm: one step directory, one agent, the program, the analysis.
- * In: a command line.  Out: DIR/NAME.mpic, DIR/NAME.mpix, DIR/NAME.html; the exit code is the program's. */
+ * In: a command line.  Out: DIR/NAME.mpic, DIR/NAME.mpix, DIR/NAME.html; the exit code is the program's.
+ * In an allocation of Slurm srun --mpitrace does the tracing, and its files get these names. */
 #include "cli/cli.h"
 #include "cli/launcher.h"
 
 #include "base/error.h"
 #include "format/layout.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,6 +28,9 @@
 #define BASE_MAX 200 /* bytes of a name, so that "-999", ".mpitrace" and what is temporary have room */
 #define AGENTS_MAX 3
 #define PATIENCE_MS 300
+#define FINISH_WAIT "60" /* seconds for the nodes' traces to be complete */
+
+#define WORD(text) ((char *)(uintptr_t)(text))
 
 struct run {
 	const char *ranks, *out, *mpirun_args;
@@ -166,8 +171,7 @@ static void start_agent(struct run *r)
 {
 	char watch[32];
 	snprintf(watch, sizeof(watch), "%d", (int)getpid());
-	char *const words[] = {r->self, (char *)(uintptr_t) "collect", r->stepdir, (char *)(uintptr_t) "--watch", watch,
-			       NULL};
+	char *const words[] = {r->self, WORD("collect"), r->stepdir, WORD("--watch"), watch, NULL};
 	fflush(NULL);
 	r->agent = fork();
 	if (r->agent == 0) {
@@ -180,6 +184,8 @@ static void start_agent(struct run *r)
 /* LD_PRELOAD goes behind what the user has there. */
 static void set_environment(const struct run *r)
 {
+	if (r->launcher.by_plugin)
+		return;
 	char dir[PATH_MAX + 16], *preload = NULL;
 	const char *have = getenv("LD_PRELOAD");
 	const char *tracer = tracer_path();
@@ -268,6 +274,12 @@ static void wait_for_agent(struct run *r)
 		start_agent(r);
 }
 
+static void say_where(const struct run *r)
+{
+	fprintf(stderr, "mpitrace: report %s/%s.html\nmpitrace: trace  %s/%s.mpix  (mpitrace view %s/%s.mpix)\n",
+		r->dir, r->name, r->dir, r->name, r->dir, r->name);
+}
+
 static void finish(struct run *r, int program_code)
 {
 	char path[PATH_MAX + 16], mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
@@ -283,11 +295,10 @@ static void finish(struct run *r, int program_code)
 		launcher_explain(&r->launcher, program_code);
 		return;
 	}
-	char *const words[] = {r->self, (char *)(uintptr_t) "analyze",	mpic, (char *)(uintptr_t) "-o",
-			       mpix,	(char *)(uintptr_t) "--report", html, NULL};
+	char *const words[] = {r->self, WORD("analyze"), mpic, WORD("-o"), mpix, WORD("--report"), html, NULL};
 	int code = wait_for(start(words));
 	if (code == EXIT_DONE || code == EXIT_PARTIAL)
-		fprintf(stderr, "mpitrace: report %s\nmpitrace: trace  %s  (mpitrace view %s)\n", html, mpix, mpix);
+		say_where(r);
 }
 
 static void remove_stepdir(const struct run *r)
@@ -305,6 +316,104 @@ static void remove_stepdir(const struct run *r)
 		rmdir(r->stepdir);
 }
 
+/* The first name in the directory of path that begins so is put behind path; false: there is none, or no room. */
+static bool descend(char path[PATH_MAX], const char *prefix)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry = NULL;
+	size_t len = strlen(path);
+	while (dir != NULL && (entry = readdir(dir)) != NULL)
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+			break;
+	bool found =
+		entry != NULL && snprintf(path + len, PATH_MAX - len, "/%s", entry->d_name) < (int)(PATH_MAX - len);
+	if (dir != NULL)
+		closedir(dir);
+	return found;
+}
+
+static const char *ending_of(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	return dot != NULL ? dot : "";
+}
+
+/* report.html becomes NAME.html, job.mpix NAME.mpix; n1.mpic NAME.mpic, or NAME.n1.mpic where there are more. */
+static void adopt(const struct run *r, const char *step, const char *name, bool several)
+{
+	char from[PATH_MAX + NAME_MAX + 2], to[PATH_MAX + 2 * NAME_MAX + 4];
+	bool raw = strcmp(ending_of(name), ".mpic") == 0;
+	snprintf(from, sizeof(from), "%s/%s", step, name);
+	snprintf(to, sizeof(to), "%s/%s%s%s", r->dir, r->name, raw && several ? "." : "",
+		 raw && several ? name : ending_of(name));
+	if (strcmp(name, "log.txt") == 0)
+		unlink(from);
+	else if (rename(from, to) != 0)
+		fprintf(stderr, "mpitrace run: %s: cannot become %s: %s\n", from, to, strerror(errno));
+}
+
+static void adopt_all(const struct run *r, const char *step)
+{
+	struct dirent **names;
+	int n = scandir(step, &names, NULL, alphasort), traces = 0;
+	for (int i = 0; i < n; i++)
+		traces += strcmp(ending_of(names[i]->d_name), ".mpic") == 0;
+	for (int i = 0; i < n; i++) {
+		if (names[i]->d_name[0] != '.')
+			adopt(r, step, names[i]->d_name, traces > 1);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+}
+
+/* What srun --mpitrace leaves beneath the step directory, finished and put where other runs have it. */
+static void finish_step(struct run *r, int program_code)
+{
+	char job[PATH_MAX], step[PATH_MAX];
+	snprintf(job, sizeof(job), "%s", r->stepdir);
+	bool found = descend(job, "mpitrace-");
+	snprintf(step, sizeof(step), "%s", job);
+	found = found && descend(step, "step-");
+	char *const words[] = {r->self, WORD("finish"), step, WORD("--wait"), WORD(FINISH_WAIT), NULL};
+	int code = found ? wait_for(start(words)) : EXIT_BAD_INPUT;
+	if (code == EXIT_DONE || code == EXIT_PARTIAL)
+		adopt_all(r, step);
+	if (access(step, F_OK) != 0 || !exists(r, r->name, ".mpix"))
+		launcher_explain(&r->launcher, program_code);
+	else
+		say_where(r);
+	if ((found && rmdir(step) != 0 && errno != ENOENT) || (rmdir(job) != 0 && errno != ENOENT) ||
+	    (rmdir(r->stepdir) != 0 && errno != ENOENT))
+		fprintf(stderr, "mpitrace run: %s holds what could not be finished\n", r->stepdir);
+}
+
+/* In an allocation srun may start ranks on other nodes, where our agent is blind: the Slurm plugin has one a node. */
+static int run_by_plugin(struct run *r, struct error *e)
+{
+	if (strchr(r->stepdir, ',') != NULL) {
+		rmdir(r->stepdir);
+		return fail(e, -EINVAL, "%s: srun --mpitrace takes no path with a comma; choose another --out", r->dir);
+	}
+	snprintf(r->launcher.plugin_option, sizeof(r->launcher.plugin_option), "--mpitrace=out=%s,report=none",
+		 r->stepdir);
+	int code = run_program(r);
+	finish_step(r, code);
+	return code;
+}
+
+static int run_here(struct run *r, struct error *e)
+{
+	int code = write_layout(r, e);
+	if (code < 0)
+		return code;
+	start_agent(r);
+	code = run_program(r);
+	finish(r, code);
+	remove_stepdir(r);
+	return code;
+}
+
 static int run(int argc, char **argv)
 {
 	struct run r = {.out = "."};
@@ -316,17 +425,13 @@ static int run(int argc, char **argv)
 		return code;
 	ssize_t n = readlink("/proc/self/exe", r.self, sizeof(r.self) - 1);
 	r.self[n > 0 ? n : 0] = '\0';
-	if (reserve(&r, &e) < 0 || write_layout(&r, &e) < 0) {
+	code = reserve(&r, &e);
+	if (code == 0)
+		code = (r.launcher.by_plugin ? run_by_plugin : run_here)(&r, &e);
+	if (code < 0)
 		fprintf(stderr, "mpitrace run: %s\n", e.text);
-		launcher_done(&r.launcher);
-		return EXIT_BAD_INPUT;
-	}
-	start_agent(&r);
-	code = run_program(&r);
-	finish(&r, code);
-	remove_stepdir(&r);
 	launcher_done(&r.launcher);
-	return code;
+	return code < 0 ? EXIT_BAD_INPUT : code;
 }
 
 const struct command cmd_run = {"run", run, "trace a program without Slurm; its exit code is the program's",

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define ANSWER_MAX 16384
+#define HELP_MAX (256u << 10)
 
 #define WORD(text) ((char *)(uintptr_t)(text))
 
@@ -154,6 +155,15 @@ static bool in_path(struct launcher *l, const struct flavour *f)
 	return false;
 }
 
+static bool srun_has_plugin(void)
+{
+	char *const words[] = {WORD("srun"), WORD("--help"), NULL};
+	char *help = malloc(HELP_MAX);
+	bool has = help != NULL && capture(words, help, HELP_MAX) == 0 && strstr(help, " --mpitrace") != NULL;
+	free(help);
+	return has;
+}
+
 /* Inside an allocation, but not in a step (there srun would wait for its own processors). */
 static bool by_srun(struct launcher *l, const struct flavour *f)
 {
@@ -166,6 +176,7 @@ static bool by_srun(struct launcher *l, const struct flavour *f)
 		if (strcmp(w, f->srun_mpi) == 0) {
 			snprintf(l->command, sizeof(l->command), "srun");
 			snprintf(l->mpi_option, sizeof(l->mpi_option), "--mpi=%s", f->srun_mpi);
+			l->by_plugin = srun_has_plugin();
 			return true;
 		}
 	return false;
@@ -223,6 +234,8 @@ static int put_words(struct launcher *l, const char *ranks, const char *args, ch
 		add_word(l, &n, l->command);
 		if (l->mpi_option[0] != '\0')
 			add_word(l, &n, l->mpi_option);
+		if (l->by_plugin)
+			add_word(l, &n, l->plugin_option);
 		add_word(l, &n, "-n");
 		add_word(l, &n, ranks);
 		l->args = strdup(args != NULL ? args : "");
@@ -307,6 +320,11 @@ static const char *remedy(struct launcher *l)
 
 void launcher_explain(struct launcher *l, int code)
 {
+	const char *slash = strrchr(l->path, '/');
+	if (strcmp(slash != NULL ? slash + 1 : l->path, "srun") == 0) {
+		fprintf(stderr, "mpitrace run: what srun starts, srun traces: srun --mpitrace ...\n");
+		return;
+	}
 	if (code == 0 || was_started(l)) {
 		fprintf(stderr, "mpitrace run: %s made no MPI calls: not an MPI program, or linked statically\n",
 			l->program);

@@ -20,6 +20,10 @@ if [ "$1" = --mpi=list ]; then
 	for p in $SRUN_HAS; do echo "	$p"; done
 	exit 0
 fi
+if [ "$1" = --help ]; then
+	echo "$SRUN_HELP"
+	exit 0
+fi
 echo "$*" >>%(dir)s/srun.log
 shift
 exec env -u SLURM_JOB_ID mpirun.$FLAVOUR "$@"
@@ -160,6 +164,15 @@ def slurm(t, place):
         used = f.read()
     t.check('%s: in an allocation srun starts it, by %s' % (place.flavour, own),
             r.stdout == b' sum 50 place 1\n' and used.startswith('--mpi=%s -n 2 ' % own), (r, used))
+    os.unlink(log)
+    os.mkdir(place.dir + '/a,b')
+    r = run(place, program, args=['--out', place.dir + '/a,b'], SLURM_JOB_ID='1', SRUN_HAS='pmix pmi2', SRUN_HELP='      --mpitrace=[key]')
+    t.check('%s: where srun would trace, an --out that its option cannot hold is refused' % place.flavour,
+            r.returncode == 3 and len(r.said) == 1 and 'no path with a comma' in r.said[0] and
+            not os.path.exists(log) and not os.listdir(place.dir + '/a,b'), r)
+    r = run(place, place.dir + '/bin/srun', '--mpi=none', '/bin/true', ranks=None, FLAVOUR=place.flavour)
+    t.check('%s: srun without -n: what to write instead is said' % place.flavour,
+            r.said == ['mpitrace run: what srun starts, srun traces: srun --mpitrace ...'], r)
     os.unlink(log)
     for what, env in (('which cannot start it', dict(SLURM_JOB_ID='1', SRUN_HAS='none')),
                       ('in a step', dict(SLURM_JOB_ID='1', SLURM_STEP_ID='0', SRUN_HAS='pmix pmi2')),
