@@ -91,12 +91,12 @@ static int match_messages(struct ops *o, struct queues *q, struct matching *m)
 	return 0;
 }
 
-static bool is_cut(const struct process *p)
+static bool is_cut(const struct step *s, const struct process *p)
 {
 	for (size_t i = 0; i < p->threads.n; i++)
 		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
 			return true;
-	return !p->finalized || p->bad_blocks > 0;
+	return !p->finalized || p->bad_blocks > 0 || !s->nodes.at[p->node].file.finished;
 }
 
 static void explain(const struct step *s, const struct p2p_op *op, struct unmatched *u)
@@ -105,7 +105,7 @@ static void explain(const struct step *s, const struct p2p_op *op, struct unmatc
 		u->unknown_source++;
 	else if (s->ranks[op->peer] == NULL)
 		u->partner_missing++;
-	else if (is_cut(s->ranks[op->peer]) || is_cut(s->ranks[op->rank]))
+	else if (is_cut(s, s->ranks[op->peer]) || is_cut(s, s->ranks[op->rank]))
 		u->record_cut++;
 	else
 		u->program++;

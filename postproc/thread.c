@@ -232,8 +232,8 @@ static int read_all_events(struct reader *r, const struct mpic_block *blocks, si
 	return 0;
 }
 
-/* A snapshot can be older than the last events (a file cut, a process killed): of each signature
- * the larger count holds. */
+/* A snapshot can be older than the last events (a file cut, a process killed), or newer: of each signature the larger
+ * count holds. */
 static int totals_from_events(struct process *p, uint32_t thread)
 {
 	struct mpic_total *seen = calloc(p->sigs.n + 1, sizeof(*seen));
@@ -246,8 +246,12 @@ static int totals_from_events(struct process *p, uint32_t thread)
 	}
 	for (size_t i = 0; i < p->sigs.n; i++) {
 		struct sig *sig = &p->sigs.at[i];
-		if (sig->thread != thread || seen[i].calls <= sig->calls)
+		if (sig->thread != thread)
 			continue;
+		if (seen[i].calls <= sig->calls) {
+			p->threads.at[thread].behind += sig->calls - seen[i].calls;
+			continue;
+		}
 		sig->calls = seen[i].calls;
 		sig->ticks = seen[i].ticks;
 	}
