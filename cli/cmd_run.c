@@ -379,12 +379,14 @@ static void finish_step(struct run *r, int program_code)
 	int code = found ? wait_for(start(words)) : EXIT_BAD_INPUT;
 	if (code == EXIT_DONE || code == EXIT_PARTIAL)
 		adopt_all(r, step);
-	if (access(step, F_OK) != 0 || !exists(r, r->name, ".mpix"))
-		launcher_explain(&r->launcher, program_code);
-	else
+	rmdir(step);
+	rmdir(job);
+	rmdir(r->stepdir);
+	if (exists(r, r->name, ".mpix"))
 		say_where(r);
-	if ((found && rmdir(step) != 0 && errno != ENOENT) || (rmdir(job) != 0 && errno != ENOENT) ||
-	    (rmdir(r->stepdir) != 0 && errno != ENOENT))
+	else if (access(r->stepdir, F_OK) != 0)
+		launcher_explain(&r->launcher, program_code);
+	if (access(r->stepdir, F_OK) == 0)
 		fprintf(stderr, "mpitrace run: %s holds what could not be finished\n", r->stepdir);
 }
 

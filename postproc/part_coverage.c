@@ -73,7 +73,7 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 		if (not_yet_written(s, p, th) > 0 && (*named)++ < NAMED_MAX)
 			step_reason(s,
 				    "rank %u: %" PRIu64
-				    " calls are only in the totals: their events were not in the file when it was cut",
+				    " calls are only in the totals: the file ends before their events",
 				    rank, not_yet_written(s, p, th));
 	}
 	if (is_empty(s, p) && (*named)++ < NAMED_MAX)
