@@ -1,11 +1,13 @@
 /* cmd_run.c - trace a program without Slurm: one step directory, one agent, the program, the analysis.
- * In: a command line.  Out: DIR/NAME.mpic, DIR/NAME.mpix, DIR/NAME.html; the exit code is the program's. */
+ * In: a command line.  Out: DIR/NAME.mpic, DIR/NAME.mpix, DIR/NAME.html; the exit code is the program's.
+ * In an allocation of Slurm srun --mpitrace does the tracing, and its files get these names. */
 #include "cli/cli.h"
 #include "cli/launcher.h"
 
 #include "base/error.h"
 #include "format/layout.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,8 +25,12 @@
 #include <unistd.h>
 
 #define NAMES_MAX 1000
+#define BASE_MAX 200 /* bytes of a name, so that "-999", ".mpitrace" and what is temporary have room */
 #define AGENTS_MAX 3
 #define PATIENCE_MS 300
+#define FINISH_WAIT "60" /* seconds for the nodes' traces to be complete */
+
+#define WORD(text) ((char *)(uintptr_t)(text))
 
 struct run {
 	const char *ranks, *out, *mpirun_args;
@@ -54,9 +60,10 @@ static int parse(struct run *r, int argc, char **argv)
 		else if (strcmp(argv[i], "--mpirun") == 0)
 			r->mpirun_args = value;
 		else if (strcmp(argv[i], "--name") == 0) {
-			if (strchr(value, '/') != NULL || value[0] == '.' || strlen(value) > sizeof(r->name) - 32)
+			if (strchr(value, '/') != NULL || value[0] == '.')
 				return usage_error("run", "--name \"%.64s\" is no file name", value);
-			strcpy(r->name, value);
+			if (snprintf(r->name, sizeof(r->name), "%s", value) > BASE_MAX)
+				return usage_error("run", "--name is longer than %d bytes", BASE_MAX);
 			r->named = true;
 		} else
 			return usage_error("run", "unknown option \"%.64s\"", argv[i]);
@@ -83,15 +90,15 @@ static bool exists(const struct run *r, const char *name, const char *suffix)
 static int reserve(struct run *r, struct error *e)
 {
 	const char *slash = strrchr(r->program[0], '/');
-	char base[NAME_MAX];
-	snprintf(base, sizeof(base), "%.200s", r->named ? r->name : slash != NULL ? slash + 1 : r->program[0]);
+	char base[BASE_MAX + 1];
+	snprintf(base, sizeof(base), "%.*s", BASE_MAX, r->named ? r->name : slash != NULL ? slash + 1 : r->program[0]);
 	if ((mkdir(r->out, 0777) != 0 && errno != EEXIST) || realpath(r->out, r->dir) == NULL)
 		return fail(e, -errno, "%s: cannot make the directory: %s", r->out, strerror(errno));
 	for (int i = 1; i < NAMES_MAX; i++) {
 		if (i == 1)
 			snprintf(r->name, sizeof(r->name), "%s", base);
 		else
-			snprintf(r->name, sizeof(r->name), "%.200s-%d", base, i);
+			snprintf(r->name, sizeof(r->name), "%s-%d", base, i);
 		if (exists(r, r->name, ".mpic") || exists(r, r->name, ".mpix"))
 			continue;
 		if (snprintf(r->stepdir, sizeof(r->stepdir), "%s/.%s.mpitrace", r->dir, r->name) >=
@@ -164,8 +171,7 @@ static void start_agent(struct run *r)
 {
 	char watch[32];
 	snprintf(watch, sizeof(watch), "%d", (int)getpid());
-	char *const words[] = {r->self, (char *)(uintptr_t) "collect", r->stepdir, (char *)(uintptr_t) "--watch", watch,
-			       NULL};
+	char *const words[] = {r->self, WORD("collect"), r->stepdir, WORD("--watch"), watch, NULL};
 	fflush(NULL);
 	r->agent = fork();
 	if (r->agent == 0) {
@@ -178,6 +184,8 @@ static void start_agent(struct run *r)
 /* LD_PRELOAD goes behind what the user has there. */
 static void set_environment(const struct run *r)
 {
+	if (r->launcher.by_plugin)
+		return;
 	char dir[PATH_MAX + 16], *preload = NULL;
 	const char *have = getenv("LD_PRELOAD");
 	const char *tracer = tracer_path();
@@ -266,6 +274,12 @@ static void wait_for_agent(struct run *r)
 		start_agent(r);
 }
 
+static void say_where(const struct run *r)
+{
+	fprintf(stderr, "mpitrace: report %s/%s.html\nmpitrace: trace  %s/%s.mpix  (mpitrace view %s/%s.mpix)\n",
+		r->dir, r->name, r->dir, r->name, r->dir, r->name);
+}
+
 static void finish(struct run *r, int program_code)
 {
 	char path[PATH_MAX + 16], mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
@@ -281,11 +295,10 @@ static void finish(struct run *r, int program_code)
 		launcher_explain(&r->launcher, program_code);
 		return;
 	}
-	char *const words[] = {r->self, (char *)(uintptr_t) "analyze",	mpic, (char *)(uintptr_t) "-o",
-			       mpix,	(char *)(uintptr_t) "--report", html, NULL};
+	char *const words[] = {r->self, WORD("analyze"), mpic, WORD("-o"), mpix, WORD("--report"), html, NULL};
 	int code = wait_for(start(words));
 	if (code == EXIT_DONE || code == EXIT_PARTIAL)
-		fprintf(stderr, "mpitrace: report %s\nmpitrace: trace  %s  (mpitrace view %s)\n", html, mpix, mpix);
+		say_where(r);
 }
 
 static void remove_stepdir(const struct run *r)
@@ -303,6 +316,106 @@ static void remove_stepdir(const struct run *r)
 		rmdir(r->stepdir);
 }
 
+/* The first name in the directory of path that begins so is put behind path; false: there is none, or no room. */
+static bool descend(char path[PATH_MAX], const char *prefix)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry = NULL;
+	size_t len = strlen(path);
+	while (dir != NULL && (entry = readdir(dir)) != NULL)
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+			break;
+	bool found =
+		entry != NULL && snprintf(path + len, PATH_MAX - len, "/%s", entry->d_name) < (int)(PATH_MAX - len);
+	if (dir != NULL)
+		closedir(dir);
+	return found;
+}
+
+static const char *ending_of(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	return dot != NULL ? dot : "";
+}
+
+/* report.html becomes NAME.html, job.mpix NAME.mpix; n1.mpic NAME.mpic, or NAME.n1.mpic where there are more. */
+static void adopt(const struct run *r, const char *step, const char *name, bool several)
+{
+	char from[PATH_MAX + NAME_MAX + 2], to[PATH_MAX + 2 * NAME_MAX + 4];
+	bool raw = strcmp(ending_of(name), ".mpic") == 0;
+	snprintf(from, sizeof(from), "%s/%s", step, name);
+	snprintf(to, sizeof(to), "%s/%s%s%s", r->dir, r->name, raw && several ? "." : "",
+		 raw && several ? name : ending_of(name));
+	if (strcmp(name, "log.txt") == 0)
+		unlink(from);
+	else if (rename(from, to) != 0)
+		fprintf(stderr, "mpitrace run: %s: cannot become %s: %s\n", from, to, strerror(errno));
+}
+
+static void adopt_all(const struct run *r, const char *step)
+{
+	struct dirent **names;
+	int n = scandir(step, &names, NULL, alphasort), traces = 0;
+	for (int i = 0; i < n; i++)
+		traces += strcmp(ending_of(names[i]->d_name), ".mpic") == 0;
+	for (int i = 0; i < n; i++) {
+		if (names[i]->d_name[0] != '.')
+			adopt(r, step, names[i]->d_name, traces > 1);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+}
+
+/* What srun --mpitrace leaves beneath the step directory, finished and put where other runs have it. */
+static void finish_step(struct run *r, int program_code)
+{
+	char job[PATH_MAX], step[PATH_MAX];
+	snprintf(job, sizeof(job), "%s", r->stepdir);
+	bool found = descend(job, "mpitrace-");
+	snprintf(step, sizeof(step), "%s", job);
+	found = found && descend(step, "step-");
+	char *const words[] = {r->self, WORD("finish"), step, WORD("--wait"), WORD(FINISH_WAIT), NULL};
+	int code = found ? wait_for(start(words)) : EXIT_BAD_INPUT;
+	if (code == EXIT_DONE || code == EXIT_PARTIAL)
+		adopt_all(r, step);
+	rmdir(step);
+	rmdir(job);
+	rmdir(r->stepdir);
+	if (exists(r, r->name, ".mpix"))
+		say_where(r);
+	else if (access(r->stepdir, F_OK) != 0)
+		launcher_explain(&r->launcher, program_code);
+	if (access(r->stepdir, F_OK) == 0)
+		fprintf(stderr, "mpitrace run: %s holds what could not be finished\n", r->stepdir);
+}
+
+/* In an allocation srun may start ranks on other nodes, where our agent is blind: the Slurm plugin has one a node. */
+static int run_by_plugin(struct run *r, struct error *e)
+{
+	if (strchr(r->stepdir, ',') != NULL) {
+		rmdir(r->stepdir);
+		return fail(e, -EINVAL, "%s: srun --mpitrace takes no path with a comma; choose another --out", r->dir);
+	}
+	snprintf(r->launcher.plugin_option, sizeof(r->launcher.plugin_option), "--mpitrace=out=%s,report=none",
+		 r->stepdir);
+	int code = run_program(r);
+	finish_step(r, code);
+	return code;
+}
+
+static int run_here(struct run *r, struct error *e)
+{
+	int code = write_layout(r, e);
+	if (code < 0)
+		return code;
+	start_agent(r);
+	code = run_program(r);
+	finish(r, code);
+	remove_stepdir(r);
+	return code;
+}
+
 static int run(int argc, char **argv)
 {
 	struct run r = {.out = "."};
@@ -314,17 +427,13 @@ static int run(int argc, char **argv)
 		return code;
 	ssize_t n = readlink("/proc/self/exe", r.self, sizeof(r.self) - 1);
 	r.self[n > 0 ? n : 0] = '\0';
-	if (reserve(&r, &e) < 0 || write_layout(&r, &e) < 0) {
+	code = reserve(&r, &e);
+	if (code == 0)
+		code = (r.launcher.by_plugin ? run_by_plugin : run_here)(&r, &e);
+	if (code < 0)
 		fprintf(stderr, "mpitrace run: %s\n", e.text);
-		launcher_done(&r.launcher);
-		return EXIT_BAD_INPUT;
-	}
-	start_agent(&r);
-	code = run_program(&r);
-	finish(&r, code);
-	remove_stepdir(&r);
 	launcher_done(&r.launcher);
-	return code;
+	return code < 0 ? EXIT_BAD_INPUT : code;
 }
 
 const struct command cmd_run = {"run", run, "trace a program without Slurm; its exit code is the program's",

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define ANSWER_MAX 16384
+#define HELP_MAX (256u << 10)
 
 #define WORD(text) ((char *)(uintptr_t)(text))
 
@@ -124,22 +125,21 @@ static const struct flavour *flavour_of_command(const char *path)
 /* PREFIX/lib/libmpi.so has PREFIX/bin/mpirun; Debian's lib has one folder more. */
 static bool beside_library(struct launcher *l, const struct flavour *f)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 32];
+	char dir[PATH_MAX];
 	if (realpath(l->mpi.library, dir) == NULL)
 		return false;
 	for (int up = 0; up < 5; up++) {
 		char *slash = strrchr(dir, '/');
 		if (slash == NULL || slash == dir)
-			return false;
+			break;
 		*slash = '\0';
 		for (const char *const *c = f->commands; *c != NULL; c++) {
-			snprintf(path, sizeof(path), "%s/bin/%s", dir, *c);
-			if (strlen(path) < PATH_MAX && access(path, X_OK) == 0 && flavour_of_command(path) == f) {
-				strcpy(l->command, path);
+			int n = snprintf(l->command, sizeof(l->command), "%s/bin/%s", dir, *c);
+			if (n < PATH_MAX && access(l->command, X_OK) == 0 && flavour_of_command(l->command) == f)
 				return true;
-			}
 		}
 	}
+	l->command[0] = '\0';
 	return false;
 }
 
@@ -148,11 +148,20 @@ static bool in_path(struct launcher *l, const struct flavour *f)
 	for (const char *const *c = f->commands; *c != NULL; c++) {
 		char path[PATH_MAX];
 		if (find_in_path(*c, path) == 0 && flavour_of_command(path) == f) {
-			strcpy(l->command, *c);
+			snprintf(l->command, sizeof(l->command), "%s", *c);
 			return true;
 		}
 	}
 	return false;
+}
+
+static bool srun_has_plugin(void)
+{
+	char *const words[] = {WORD("srun"), WORD("--help"), NULL};
+	char *help = malloc(HELP_MAX);
+	bool has = help != NULL && capture(words, help, HELP_MAX) == 0 && strstr(help, " --mpitrace") != NULL;
+	free(help);
+	return has;
 }
 
 /* Inside an allocation, but not in a step (there srun would wait for its own processors). */
@@ -165,8 +174,9 @@ static bool by_srun(struct launcher *l, const struct flavour *f)
 		return false;
 	for (char *w = strtok_r(answer, " \t\n,", &save); w != NULL; w = strtok_r(NULL, " \t\n,", &save))
 		if (strcmp(w, f->srun_mpi) == 0) {
-			strcpy(l->command, "srun");
+			snprintf(l->command, sizeof(l->command), "srun");
 			snprintf(l->mpi_option, sizeof(l->mpi_option), "--mpi=%s", f->srun_mpi);
+			l->by_plugin = srun_has_plugin();
 			return true;
 		}
 	return false;
@@ -180,7 +190,7 @@ static int choose_default(struct launcher *l)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (find_in_path(commands[i], path) != 0)
 			continue;
-		strcpy(l->command, commands[i]);
+		snprintf(l->command, sizeof(l->command), "%s", commands[i]);
 		if (l->mpi.kind == MPI_NOT_KNOWN) {
 			const struct flavour *f = flavour_of_command(path);
 			fprintf(stderr,
@@ -224,6 +234,8 @@ static int put_words(struct launcher *l, const char *ranks, const char *args, ch
 		add_word(l, &n, l->command);
 		if (l->mpi_option[0] != '\0')
 			add_word(l, &n, l->mpi_option);
+		if (l->by_plugin)
+			add_word(l, &n, l->plugin_option);
 		add_word(l, &n, "-n");
 		add_word(l, &n, ranks);
 		l->args = strdup(args != NULL ? args : "");
@@ -308,6 +320,11 @@ static const char *remedy(struct launcher *l)
 
 void launcher_explain(struct launcher *l, int code)
 {
+	const char *slash = strrchr(l->path, '/');
+	if (strcmp(slash != NULL ? slash + 1 : l->path, "srun") == 0) {
+		fprintf(stderr, "mpitrace run: what srun starts, srun traces: srun --mpitrace ...\n");
+		return;
+	}
 	if (code == 0 || was_started(l)) {
 		fprintf(stderr, "mpitrace run: %s made no MPI calls: not an MPI program, or linked statically\n",
 			l->program);

@@ -8,12 +8,14 @@
 #define LAUNCHER_WORDS_MAX 256
 
 struct launcher {
-	const char *program;	/* as it was given */
-	char path[PATH_MAX];	/* the file */
-	struct program_mpi mpi; /* not known without -n */
-	char command[PATH_MAX]; /* what starts ranks: words[0]; empty: the program is started itself */
-	char mpi_option[32];	/* srun's */
-	char *args;		/* words of --mpirun, cut up */
+	const char *program;		   /* as it was given */
+	char path[PATH_MAX];		   /* the file */
+	struct program_mpi mpi;		   /* not known without -n */
+	char command[PATH_MAX];		   /* what starts ranks: words[0]; empty: the program is started itself */
+	char mpi_option[32];		   /* srun's */
+	bool by_plugin;			   /* srun has --mpitrace: it traces, on each node where it starts ranks */
+	char plugin_option[PATH_MAX + 64]; /* by_plugin: for the caller to fill in before the command is started */
+	char *args;			   /* words of --mpirun, cut up */
 	char *words[LAUNCHER_WORDS_MAX];
 	unsigned nwords_before; /* those in front of the program */
 	int watch;		/* inotify on the program's file, or -1 */

@@ -31,7 +31,7 @@ static void read_loader(int fd, struct file_head *h)
 	Elf64_Ehdr e;
 	Elf64_Phdr p;
 	bool dynamic = false;
-	strcpy(h->loader, "/lib64/ld-linux-x86-64.so.2");
+	snprintf(h->loader, sizeof(h->loader), "/lib64/ld-linux-x86-64.so.2");
 	if (pread(fd, &e, sizeof(e), 0) != sizeof(e) || e.e_ident[EI_CLASS] != ELFCLASS64)
 		return;
 	for (unsigned i = 0; i < e.e_phnum && i < HEADERS_MAX; i++) {
@@ -61,7 +61,7 @@ static struct file_head read_head(const char *path)
 		else if (start[0] == '#' && start[1] == '!') {
 			h.kind = FILE_SCRIPT;
 			start[strcspn(start, "\n")] = '\0';
-			strcpy(h.first, start + 2);
+			memcpy(h.first, start + 2, sizeof(start) - 2);
 		}
 	}
 	close(fd);

@@ -122,15 +122,24 @@ static void put_reasons(const cJSON *coverage)
 	}
 }
 
+/* Messages and waits are found in single calls: without any they are not known, and not zero. */
+static bool has_events(const cJSON *a)
+{
+	return json_number_or(json_item(a, "coverage"), "events", 1) > 0;
+}
+
 static void put_trust(const cJSON *a)
 {
 	const cJSON *coverage = json_item(a, "coverage"), *clock = json_item(a, "clock");
 	const cJSON *tracing = json_item(a, "overhead");
 	double lost = json_number_or(coverage, "events_lost", 0), seen = json_number_or(coverage, "ranks_seen", -1);
 	double expected = json_number_or(coverage, "ranks_expected", -1);
-	printf("Trust       %s: %s calls recorded, ", json_bool(coverage, "complete", false) ? "complete" : "PARTIAL",
-	       count_text(json_number_or(coverage, "events", 0)).s);
-	printf("%s lost", count_text(lost).s);
+	printf("Trust       %s: ", json_bool(coverage, "complete", false) ? "complete" : "PARTIAL");
+	if (has_events(a))
+		printf("%s calls recorded, %s lost", count_text(json_number_or(coverage, "events", 0)).s,
+		       count_text(lost).s);
+	else
+		printf("no single calls recorded, %s only in the totals", count_text(lost).s);
 	if (seen >= 0 && expected >= 0)
 		printf("; %.0f of %.0f ranks", seen, expected);
 	if (json_number_or(clock, "error_bound_us", 0) > 0)
@@ -196,7 +205,7 @@ static void put_callsites(const cJSON *a)
 		printf("  %-20s %10s %10s  %10s   ", name_text(rows[i], "op").s,
 		       count_text(json_number_or(rows[i], "calls", 0)).s,
 		       seconds_text(json_number_or(rows[i], "time_s", 0)).s,
-		       seconds_text(json_number_or(rows[i], "wait_s", 0)).s);
+		       has_events(a) ? seconds_text(json_number_or(rows[i], "wait_s", 0)).s : "not known");
 		put_place(rows[i]);
 		putchar('\n');
 	}
@@ -334,6 +343,18 @@ static void put_objects(const cJSON *a)
 		       bytes_text(sum_of(files, "bytes_written")).s, nfiles);
 }
 
+static void put_traffic(const cJSON *a, const cJSON *summary)
+{
+	if (has_events(a))
+		printf("Traffic     %s messages, %s point to point; ",
+		       count_text(json_number_or(summary, "transfers", 0)).s,
+		       bytes_text(json_number_or(summary, "bytes", 0)).s);
+	else
+		fputs("Traffic     messages not recorded; ", stdout);
+	printf("%s collectives, %s barriers\n", count_text(json_number_or(summary, "collectives", 0)).s,
+	       count_text(json_number_or(summary, "barriers", 0)).s);
+}
+
 void show_summary(const cJSON *a, const struct mpix_info *info)
 {
 	const cJSON *summary = json_item(a, "summary");
@@ -342,11 +363,7 @@ void show_summary(const cJSON *a, const struct mpix_info *info)
 	put_verdict(a);
 	put_trust(a);
 	if (summary != NULL)
-		printf("Traffic     %s messages, %s point to point; %s collectives, %s barriers\n",
-		       count_text(json_number_or(summary, "transfers", 0)).s,
-		       bytes_text(json_number_or(summary, "bytes", 0)).s,
-		       count_text(json_number_or(summary, "collectives", 0)).s,
-		       count_text(json_number_or(summary, "barriers", 0)).s);
+		put_traffic(a, summary);
 	put_objects(a);
 	put_operations(a, runtime_s * info->ranks);
 	put_waits(a);

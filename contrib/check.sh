@@ -130,13 +130,19 @@ laid_out() {
 	git -C "$REPO" ls-files -z '*.c' '*.h' '*.cc' | (cd "$REPO" && xargs -0 clang-format --dry-run -Werror)
 }
 
+# Copies without a bound.
+unbounded() {
+	! git -C "$REPO" grep -nE '\b(str|stp|wcs)(cpy|cat)\(|\bv?sprintf\(|\bgets\(' -- '*.c' '*.h' '*.cc'
+}
+
 source_checks() {
-	echo 1..5
+	echo 1..6
 	claim 1 "the shell scripts are clean" clean_shell_scripts
 	claim 2 "C files are laid out by clang-format" laid_out
 	claim 3 "comments end before column 120" "$REPO/contrib/check_columns.py"
 	claim 4 "every file, link and section that is named is there" "$REPO/contrib/check_references.py"
-	claim 5 "clang-tidy finds nothing" "$REPO/contrib/check_tidy.sh" "$BUILD"
+	claim 5 "no strcpy, strcat or sprintf" unbounded
+	claim 6 "clang-tidy finds nothing" "$REPO/contrib/check_tidy.sh" "$BUILD"
 }
 
 main() {

@@ -46,7 +46,8 @@ static bool is_sane(const struct mpix_writer *w, const struct mpix_part *part, u
 	bool caused = x->causer.window != MPIX_NOWHERE;
 	return x->at.window <= part->window && x->at.lane >= first_lane && x->at.lane < end_lane &&
 	       (!caused || x->causer.lane < w->lanes.n) &&
-	       (x->how == MPIX_WAIT_NS ? x->ns >= 0 : caused && x->how <= MPIX_WAIT_SINCE_END);
+	       (x->how == MPIX_WAIT_NS || x->how == MPIX_CAME_BYTES ? x->ns >= 0
+								    : caused && x->how <= MPIX_WAIT_SINCE_END);
 }
 
 struct columns {
@@ -78,7 +79,7 @@ static int put_waits(const struct mpix_part *part, struct mpix_scratch *s, uint3
 		c->at[2] = mpix_varint(c->at[2], mpix_zigzag((int64_t)x->at.index - (same ? before->at.index : 0)));
 		bool caused = x->causer.window != MPIX_NOWHERE;
 		c->at[3] = mpix_varint(c->at[3], (uint64_t)x->state << 3 | (unsigned)(x->how << 1) | caused);
-		if (x->how == MPIX_WAIT_NS)
+		if (x->how == MPIX_WAIT_NS || x->how == MPIX_CAME_BYTES)
 			c->at[4] = mpix_varint(c->at[4], (uint64_t)x->ns);
 		if (caused)
 			put_causer(c, &s->memory, part->window, x);

@@ -12,13 +12,18 @@ struct waited {
 	int64_t ns;
 };
 
+struct waiteds {
+	struct waited *at;
+	size_t n, cap;
+};
+
 struct query {
 	struct mpix_file *f;
 	uint32_t rank, first_lane, end_lane;
 	int64_t from_ns, to_ns;
 	int (*visit)(void *context, const struct mpix_event *event);
 	void *context;
-	VEC(struct waited) waits; /* ascending position */
+	struct waiteds waits, came; /* ascending position; came: bytes */
 	VEC(uint32_t) next;	  /* by lane: the next event of its run */
 };
 
@@ -44,7 +49,7 @@ static int keep_wait(void *context, const struct mpix_wait *x)
 	struct query *q = context;
 	if (x->state == MPIX_WRONG_ORDER) /* is in the late sender that is listed as well */
 		return 0;
-	return vec_push(&q->waits, (struct waited){x->at, x->ns});
+	return vec_push(x->how == MPIX_CAME_BYTES ? &q->came : &q->waits, (struct waited){x->at, x->ns});
 }
 
 static int gather_waits(struct query *q, struct error *e)
@@ -56,22 +61,24 @@ static int gather_waits(struct query *q, struct error *e)
 		if (x[i].start_ns < q->to_ns && x[i].end_ns > q->from_ns)
 			rc = mpix_visit_waits(q->f, &x[i], q->first_lane, q->end_lane, keep_wait, q, e);
 	vec_sort(&q->waits, by_position);
+	vec_sort(&q->came, by_position);
 	return rc;
 }
 
-static int64_t waited_at(const struct query *q, const struct mpix_position *at)
+/* The sum of what a list has of one event. */
+static int64_t sum_at(const struct waiteds *list, const struct mpix_position *at)
 {
-	size_t first = 0, last = q->waits.n;
+	size_t first = 0, last = list->n;
 	int64_t ns = 0;
 	while (first < last) {
 		size_t middle = first + (last - first) / 2;
-		if (compare_positions(&q->waits.at[middle].at, at) < 0)
+		if (compare_positions(&list->at[middle].at, at) < 0)
 			first = middle + 1;
 		else
 			last = middle;
 	}
-	for (; first < q->waits.n && compare_positions(&q->waits.at[first].at, at) == 0; first++)
-		if (__builtin_add_overflow(ns, q->waits.at[first].ns, &ns))
+	for (; first < list->n && compare_positions(&list->at[first].at, at) == 0; first++)
+		if (__builtin_add_overflow(ns, list->at[first].ns, &ns))
 			return INT64_MAX;
 	return ns;
 }
@@ -95,7 +102,7 @@ static int emit(const struct query *q, const struct mpix_part_data *part, const 
 		.callsite = sig->callsite,
 		.comm = sig->comm,
 		.thread = at.lane - q->first_lane,
-		.wait_ns = q->waits.n > 0 ? waited_at(q, &at) : 0,
+		.wait_ns = q->waits.n > 0 ? sum_at(&q->waits, &at) : 0,
 		.class = sig->class,
 		.at = at,
 		.number = x->number,
@@ -107,6 +114,8 @@ static int emit(const struct query *q, const struct mpix_part_data *part, const 
 		else if ((word & 3) == MPIX_EXTRA_BYTES)
 			ev.bytes = word >> 2;
 	}
+	if (q->came.n > 0)
+		ev.bytes += (uint64_t)sum_at(&q->came, &at);
 	return q->visit(q->context, &ev);
 }
 
@@ -205,6 +214,7 @@ int mpix_each_event(struct mpix_file *f, uint32_t rank, int64_t from_ns, int64_t
 	if (rc == 0)
 		rc = visit_windows(&q, e);
 	vec_done(&q.waits);
+	vec_done(&q.came);
 	vec_done(&q.next);
 	return rc;
 }

@@ -75,13 +75,14 @@ static int get_wait(struct reading *r, size_t n, struct mpix_wait *ret_wait)
 	int rc = get_place(r, n);
 	if (rc < 0)
 		return rc;
-	if (rd_varint(&r->columns[3], &state) < 0 || state >> 3 > UINT8_MAX || (state >> 1 & 3) > MPIX_WAIT_SINCE_END)
+	if (rd_varint(&r->columns[3], &state) < 0 || state >> 3 > UINT8_MAX)
 		return -EBADMSG;
 	x.at = r->at;
 	x.state = (uint8_t)(state >> 3);
 	x.how = state >> 1 & 3;
-	if ((x.how != MPIX_WAIT_NS && (state & 1) == 0) ||
-	    (x.how == MPIX_WAIT_NS && (rd_varint(&r->columns[4], &ns) < 0 || ns > INT64_MAX)))
+	bool stored = x.how == MPIX_WAIT_NS || x.how == MPIX_CAME_BYTES;
+	if ((!stored && (state & 1) == 0) ||
+	    (stored && (rd_varint(&r->columns[4], &ns) < 0 || ns > INT64_MAX)))
 		return -EBADMSG;
 	x.ns = (int64_t)ns;
 	*ret_wait = x;
@@ -123,7 +124,7 @@ static int visit_all(struct mpix_file *f, struct reading *r, struct cursor c, ui
 		struct mpix_wait x;
 		int rc = get_wait(r, n, &x);
 		bool wanted = rc == 0 && x.at.lane >= first_lane && x.at.lane < end_lane;
-		if (wanted && x.how != MPIX_WAIT_NS)
+		if (wanted && x.how != MPIX_WAIT_NS && x.how != MPIX_CAME_BYTES)
 			rc = derive(f, &x, e);
 		if (rc == 0 && wanted)
 			rc = visit(context, &x);

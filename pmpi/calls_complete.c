@@ -1,6 +1,7 @@
 /* calls_complete.c - Wait*, Test*: which operations a call completed.
  * In: request handles before the call, statuses after it.  Out: runs of request serials. */
 #include "pmpi/completion.h"
+#include "pmpi/quick.h"
 
 /* Handles and statuses of one call, kept for when it returns. */
 struct before {
@@ -134,12 +135,75 @@ INLINE int wait_few(struct call_span *s, uint32_t op, int count, MPI_Request *re
 	return rc;
 }
 
-int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
+COLD static void put_back(const MPI_Request *handles, uint32_t n, uint32_t thread, uint64_t first)
+{
+	for (uint32_t i = 0; i < n; i++)
+		request_put(handles[i], (struct request){.serial = first + i, .thread = thread});
+}
+
+/* The requests are one run of this thread's, in order and nothing else is to be known about them, and the like was
+ * recorded before: then they are taken. */
+INLINE bool quick_take(struct quick *q, uint32_t op, int count, const MPI_Request *requests, bool ignored,
+		       uint64_t *ret_first)
+{
+	uint64_t owner = request_owner(q->stream->thread, 0);
+	if (__builtin_expect(requests_room == 0 || (ignored && requests_wanting_status > 0), false))
+		return false;
+	struct request_slot *s = request_plain(requests[0], owner);
+	if (s == NULL)
+		return false;
+	uint64_t first = s->serial;
+	const uint64_t words[4] = {sig_head((uint16_t)op, SIG_COMPLETE, 0, 0, 0, 0), q->address,
+				   sig_pair(1, (uint32_t)count),
+				   sig_run_word(q->stream->next_serial - first, (uint32_t)count, 0)};
+	if (!quick_known(q, words, 4))
+		return false;
+	request_drop(s);
+	for (int i = 1; i < count; i++) {
+		s = request_plain(requests[i], owner);
+		if (__builtin_expect(s == NULL || s->serial != first + (uint32_t)i, false)) {
+			put_back(requests, (uint32_t)i, q->stream->thread, first);
+			return false;
+		}
+		request_drop(s);
+	}
+	*ret_first = first;
+	return true;
+}
+
+/* A quick one returned an error. */
+COLD static void wait_failed(struct stream *stream, uint64_t enter, uint64_t exit, uint32_t op, int count,
+			     uint64_t first, const MPI_Request *after, void *address)
+{
+	struct call_span s = {stream, enter, exit, (uintptr_t)address, SIG_FAILED};
+	struct waited w = {.n = (uint32_t)count};
+	for (uint32_t i = 0; i < w.n; i++)
+		w.taken[i] = (struct taken){{.serial = first + i, .thread = stream->thread}, (int)i};
+	record_few(&s, op, count, &w, NULL, after);
+}
+
+NOINLINE static int long_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
 	struct call_span s;
 	if (!SPAN_OPEN(&s, OP_MPI_Wait))
 		return next.MPI_Wait(request, status);
 	return wait_few(&s, OP_MPI_Wait, 1, request, status, status == MPI_STATUS_IGNORE);
+}
+
+int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+	struct quick q;
+	uint64_t first;
+	if (!QUICK_OPEN(&q) || !quick_take(&q, OP_MPI_Wait, 1, request, status == MPI_STATUS_IGNORE, &first))
+		return long_MPI_Wait(request, status);
+	QUICK_START(&q);
+	int rc = next.MPI_Wait(request, status);
+	uint64_t exit = tick_now();
+	if (__builtin_expect(rc == MPI_SUCCESS, true))
+		quick_end(&q, exit);
+	else
+		wait_failed(q.stream, q.enter, exit, OP_MPI_Wait, 1, first, request, __builtin_return_address(0));
+	return rc;
 }
 
 #define BEGIN(name, ...) \
@@ -164,7 +228,7 @@ int wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	return rc;
 }
 
-int wrap_MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+NOINLINE static int long_MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
 	struct call_span s;
 	struct before before;
@@ -177,6 +241,24 @@ int wrap_MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 	int rc = next.MPI_Waitall(count, requests, statuses_for(&before, statuses));
 	span_stop(&s, rc);
 	completed(&s, OP_MPI_Waitall, &before, NULL, count, requests);
+	return rc;
+}
+
+int wrap_MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+	struct quick q;
+	uint64_t first;
+	if ((uint32_t)count - 1 >= ON_STACK || !QUICK_OPEN(&q) ||
+	    !quick_take(&q, OP_MPI_Waitall, count, requests, statuses == MPI_STATUSES_IGNORE, &first))
+		return long_MPI_Waitall(count, requests, statuses);
+	QUICK_START(&q);
+	int rc = next.MPI_Waitall(count, requests, statuses);
+	uint64_t exit = tick_now();
+	if (__builtin_expect(rc == MPI_SUCCESS, true))
+		quick_end(&q, exit);
+	else
+		wait_failed(q.stream, q.enter, exit, OP_MPI_Waitall, count, first, requests,
+			    __builtin_return_address(0));
 	return rc;
 }
 

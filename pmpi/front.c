@@ -62,7 +62,7 @@ static int is_libmpi(struct dl_phdr_info *info, size_t size, void *context)
 	for (int i = 0; info->dlpi_name != NULL && prefixes[i] != NULL; i++)
 		if (strncmp(base_name(info->dlpi_name), prefixes[i], strlen(prefixes[i])) == 0 &&
 		    strlen(info->dlpi_name) < sizeof(s->path)) {
-			strcpy(s->path, info->dlpi_name);
+			memcpy(s->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
 			return 1;
 		}
 	return 0;
@@ -89,7 +89,7 @@ static void *tracer_for(void *libmpi)
 	if (dir_len + strlen(name) >= sizeof(path))
 		return NULL;
 	memcpy(path, self.dli_fname, dir_len);
-	strcpy(path + dir_len, name);
+	memcpy(path + dir_len, name, strlen(name) + 1);
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -128,7 +128,7 @@ static void *real(void *libmpi, const char *name)
 	char pmpi[256] = "P";
 	if (libmpi == NULL || strlen(name) + 2 > sizeof(pmpi))
 		return NULL;
-	strcat(pmpi, name);
+	memcpy(pmpi + 1, name, strlen(name) + 1);
 	void *function = dlsym(libmpi, pmpi);
 	return function != NULL ? function : dlsym(libmpi, name);
 }

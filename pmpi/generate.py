@@ -75,13 +75,46 @@ def row_for(name, table):
 FLAGS = {'R': 'SIG_STARTS_REQUEST', 'P': 'SIG_PERSISTENT', 'Y': 'SIG_SYNCHRONOUS'}
 
 
+# Recorders of calls whose signature follows from their arguments, and what finds it (pmpi/quick.h).
+QUICK = {'record_send': 'quick_send', 'record_recv': 'quick_recv', 'record_equal': 'quick_equal'}
+
+
+def with_names(args, names):
+    return re.sub(r'\$(\d+)', lambda m: names[int(m.group(1)) - 1], args)
+
+
 def wrapper(name, proto, row):
+    """The wrapper of one call, in front of it the quick one where there is such."""
+    returns, params = proto
+    kind, flags, args = row
+    quick = kind in QUICK and returns == 'int' and not ('S' in flags and 'status' in [n for _, n in params])
+    out = long_wrapper(name, proto, row, 'NOINLINE static int long_%s' % name if quick else 'static %s wrap_%s' % (returns, name))
+    return out + (quick_wrapper(name, proto, row) if quick else [])
+
+
+def quick_wrapper(name, proto, row):
+    params, (kind, flags, args) = proto[1], row
+    names = [n for _, n in params]
+    decl, call = ', '.join(d for d, _ in params), ', '.join(names)
+    bits = ' | '.join(FLAGS[f] for f in flags if f in FLAGS) or '0'
+    args = re.sub(r', NULL$', '', with_names(args, names)) # no status
+    out = ['static int wrap_%s(%s)' % (name, decl), '{', '\tstruct quick q;',
+           '\tif (!QUICK_OPEN(&q) || !%s(&q, OP_%s, %s, %s))' % (QUICK[kind], name, bits, args),
+           '\t\treturn long_%s(%s);' % (name, call), '\tQUICK_START(&q);', '\tint rc = next.%s(%s);' % (name, call),
+           '\tuint64_t exit = tick_now();', '\tif (__builtin_expect(rc != MPI_SUCCESS, false)) {',
+           '\t\tQUICK_FAILED(&q, OP_%s, exit);' % name, '\t\treturn rc;', '\t}']
+    if 'R' in flags:
+        out.append('\tquick_request(&q, %s, request);' % bits)
+    return out + ['\tquick_end(&q, exit);', '\treturn rc;', '}', '']
+
+
+def long_wrapper(name, proto, row, head):
     returns, params = proto
     kind, flags, args = row
     names = [n for _, n in params]
     decl = ', '.join(d for d, _ in params) or 'void'
     call = 'next.%s(%s)' % (name, ', '.join(names))
-    out = ['static %s wrap_%s(%s)' % (returns, name, decl), '{']
+    out = ['%s(%s)' % (head, decl), '{']
     if kind == 'count':
         out += ['\tcount_call(OP_%s);' % name, '\treturn %s;' % call, '}', '']
         return out
@@ -93,7 +126,7 @@ def wrapper(name, proto, row):
         out += ['\tif (status == MPI_STATUS_IGNORE)', '\t\tstatus = &own_status;']
     out += ['\t%s rc = %s;' % (returns, call)]
     out += ['\tspan_stop(&s, %s);' % ('rc' if returns == 'int' else 'MPI_SUCCESS')]
-    args = re.sub(r'\$(\d+)', lambda m: names[int(m.group(1)) - 1], args)
+    args = with_names(args, names)
     bits = ' | '.join(FLAGS[f] for f in flags if f in FLAGS) or '0'
     if kind == 'record_time':
         out.append('\trecord_time(&s, OP_%s);' % name)

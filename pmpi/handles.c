@@ -91,6 +91,8 @@ void index_give(struct index_pool *p, uint32_t index)
 	p->free_list = index + 1;
 }
 
+uint64_t handle_epoch = 1;
+
 static void put(struct handle_cached *p, uint64_t handle, uint32_t id, uint64_t a, uint64_t b)
 {
 	uint32_t seq = __atomic_load_n(&p->seq, __ATOMIC_RELAXED);
@@ -101,6 +103,8 @@ static void put(struct handle_cached *p, uint64_t handle, uint32_t id, uint64_t 
 	__atomic_store_n(&p->a, a, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->b, b, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->seq, seq + 2, __ATOMIC_RELEASE);
+	/* Last: who reads the new epoch finds what is new. Partner: the acquire loads of quick_handles(). */
+	__atomic_store_n(&handle_epoch, handle_epoch + 1, __ATOMIC_RELEASE);
 }
 
 void handle_cache_put(struct handle_cache *c, uint64_t handle, uint32_t id, uint64_t a, uint64_t b)

@@ -71,6 +71,9 @@ INLINE bool handle_cache_get(const struct handle_cache *c, uint64_t handle, unsi
 	return __builtin_expect(differ == 0, true);
 }
 
+/* How often any of the caches was changed: what was read at the same epoch still holds. */
+extern uint64_t handle_epoch HIDDEN;
+
 /* Under tables_lock(). */
 void handle_cache_put(struct handle_cache *c, uint64_t handle, uint32_t id, uint64_t a, uint64_t b) HIDDEN;
 void handle_cache_drop(struct handle_cache *c, uint64_t handle) HIDDEN;

@@ -139,6 +139,12 @@ void process_begin(void)
 	errno = saved;
 }
 
+static void tables_share(bool share)
+{
+	tables_shared = share;
+	requests_share(share);
+}
+
 /* Nanoseconds of so many records of one signature. */
 static uint64_t time_records(struct stream *s, uint64_t *words)
 {
@@ -177,8 +183,7 @@ static void calibrate(void)
 	s->inside = inside;
 	s->previous_exit = previous;
 	s->totals[sig] = (struct segment_total){0, 0};
-	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)pos - (uint8_t *)(s->segment + 1)),
-			      memory_order_release);
+	stream_commit(s);
 	segfile->overhead_ps = (uint32_t)(ns * 1000 / CALIBRATION_CALLS);
 }
 
@@ -231,7 +236,7 @@ void process_initialized(int rc, int thread_level, uint64_t exit_tick)
 	if (!entered(rc, exit_tick))
 		return;
 	if (models == 1)
-		tables_shared = thread_level == MPI_THREAD_MULTIPLE;
+		tables_share(thread_level == MPI_THREAD_MULTIPLE);
 	segfile->thread_level = thread_level;
 	next.MPI_Comm_size(MPI_COMM_WORLD, &segfile->size);
 	next.MPI_Comm_rank(MPI_COMM_WORLD, &segfile->rank);
@@ -253,7 +258,7 @@ void process_session(int rc, MPI_Session session, uint64_t exit_tick)
 	MPI_Group group;
 	if (!entered(rc, exit_tick) || models > 1)
 		return;
-	tables_shared = true; /* sessions of one process may be used by several threads */
+	tables_share(true); /* sessions of one process may be used by several threads */
 	segfile->thread_level = MPI_THREAD_MULTIPLE;
 	if (next.MPI_Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS) {
 		next.MPI_Group_size(group, &segfile->size);

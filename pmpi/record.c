@@ -2,6 +2,7 @@
 #include "pmpi/record.h"
 
 #include "pmpi/modules.h"
+#include "pmpi/quick.h"
 
 #include <string.h>
 
@@ -117,6 +118,12 @@ void span_end_words(struct call_span s, uint64_t head, uint64_t w2, uint64_t w3,
 	span_end_new(&s, w, n);
 }
 
+void quick_failed(struct stream *stream, uint32_t op, uint64_t enter, uint64_t exit, void *address)
+{
+	struct call_span s = {stream, enter, exit, (uintptr_t)address, SIG_FAILED};
+	record_time(&s, op);
+}
+
 /* Extra words follow those of a signature that is recorded literally. */
 static void record_extra(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *words,
 			 uint32_t n, const uint64_t *extra, uint32_t nextra)
@@ -197,7 +204,9 @@ void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Reque
 	w[5] = sig_pair(id, peer_of(source));
 	w[6] = sig_pair((uint32_t)recvtag, received.id);
 	w[7] = count_of(received, recvcount);
-	span_end(s, w, n);
+	/* Numbers of words that the compiler knows. */
+	if (__builtin_expect(n == 9 ? !span_end_known(s, w, 9) : !span_end_known(s, w, 8), false))
+		span_end_new(s, w, n);
 }
 
 void record_probe(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int source,

@@ -143,6 +143,12 @@ INLINE uint32_t root_of(int root)
 				     : (uint32_t)SIG_NO_ROOT;
 }
 
+INLINE uint32_t coll_root(enum sig_coll kind, int root)
+{
+	bool rooted = kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_SCATTER;
+	return rooted ? root_of(root) : (uint32_t)SIG_NO_ROOT;
+}
+
 INLINE unsigned wildcards(int source, int tag)
 {
 	return (source == MPI_ANY_SOURCE ? SIG_ANY_SOURCE : 0) | (tag == MPI_ANY_TAG ? SIG_ANY_TAG : 0);
@@ -178,6 +184,38 @@ INLINE void request_begin(struct call_span *s, unsigned flags, unsigned request_
 	s->stream->next_serial++;
 }
 
+INLINE struct last_handles *last_handles(struct stream *s, MPI_Comm comm, MPI_Datatype type)
+{
+	uint64_t hash = (comm_bits(comm) + type_bits(type)) * 0x9e3779b97f4a7c15ull;
+	return (struct last_handles *)(void *)((char *)s->last + (hash >> 54 & (LAST_HANDLES - 1) * sizeof(*s->last)));
+}
+
+/* What the handles of a call stand for, and for quick_handles() of the next one with the same two. Of a type
+ * without a number, bytes are counted. */
+struct handle_ids {
+	uint32_t comm, type;
+	uint64_t type_size_bytes;
+};
+
+INLINE struct handle_ids handle_ids(struct stream *s, MPI_Comm comm, MPI_Datatype type, uint64_t *count)
+{
+	uint64_t epoch = __atomic_load_n(&handle_epoch, __ATOMIC_ACQUIRE); /* first: partner: the last store of put() */
+	struct type_view t = type_find(type);
+	struct handle_ids ids = {comm_id(comm), t.id, t.size_bytes};
+	if (__builtin_expect(t.id == MPIC_NO_TYPE, false))
+		*count *= t.size_bytes;
+	else
+		*last_handles(s, comm, type) = (struct last_handles){
+			.epoch = epoch,
+			.comm = comm_bits(comm),
+			.type = type_bits(type),
+			.comm_id = ids.comm,
+			.type_id = (uint64_t)t.id << 32,
+			.type_size_bytes = t.size_bytes,
+		};
+	return ids;
+}
+
 INLINE void record_time(struct call_span *s, uint32_t op)
 {
 	const uint64_t w[2] = {sig_head((uint16_t)op, SIG_TIME, s->failed, 0, 0, 0), s->address};
@@ -188,9 +226,9 @@ INLINE void record_time(struct call_span *s, uint32_t op)
 INLINE void record_send(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int dest,
 			int tag, MPI_Datatype type, uint64_t count)
 {
-	uint32_t type_id = type_id_and_count(type, &count);
+	struct handle_ids ids = handle_ids(s->stream, comm, type, &count);
 	const uint64_t w[5] = {sig_head((uint16_t)op, SIG_SEND, flags | s->failed, 0, 0, 0), s->address,
-			       sig_pair(comm_id(comm), peer_of(dest)), sig_pair((uint32_t)tag, type_id), count};
+			       sig_pair(ids.comm, peer_of(dest)), sig_pair((uint32_t)tag, ids.type), count};
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, 0, request);
 	if (__builtin_expect(!span_end_known(s, w, 5), false))
@@ -212,31 +250,46 @@ INLINE void record_recv(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 		flags |= SIG_SIZED;
 		bytes = status_bytes(status);
 	}
-	uint32_t type_id = type_id_and_count(type, &count);
-	/* The last word is part of the signature of a SIZED one only, and 0 otherwise. */
+	struct handle_ids ids = handle_ids(s->stream, comm, type, &count);
+	/* The last word is part of the signature of a SIZED one only. */
 	const uint64_t w[6] = {sig_head((uint16_t)op, SIG_RECV, flags | s->failed, 0, 0, 0),
 			       s->address,
-			       sig_pair(comm_id(comm), peer_of(source)),
-			       sig_pair((uint32_t)tag, type_id),
+			       sig_pair(ids.comm, peer_of(source)),
+			       sig_pair((uint32_t)tag, ids.type),
 			       count,
 			       bytes};
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, any ? REQUEST_WANTS_STATUS : 0, request);
-	if (__builtin_expect(!span_end_known(s, w, 6), false))
-		span_end_words(*s, w[0], w[2], w[3], w[4], w[5], (flags & SIG_SIZED) != 0 ? 6 : 5);
+	if ((flags & SIG_SIZED) == 0 && __builtin_expect(!span_end_known(s, w, 5), false))
+		span_end_words(*s, w[0], w[2], w[3], w[4], 0, 5);
+	if ((flags & SIG_SIZED) != 0 && __builtin_expect(!span_end_known(s, w, 6), false))
+		span_end_words(*s, w[0], w[2], w[3], w[4], w[5], 6);
+}
+
+INLINE void record_coll_on(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind,
+			   uint32_t comm, int root, uint64_t send_unit, uint64_t recv_unit)
+{
+	const uint64_t w[5] = {sig_head((uint16_t)op, SIG_COLL, flags | s->failed, 0, 0, kind), s->address,
+			       sig_pair(comm, coll_root(kind, root)), send_unit, recv_unit};
+	if (flags & SIG_STARTS_REQUEST)
+		request_begin(s, flags, 0, request);
+	if (__builtin_expect(!span_end_known(s, w, 5), false))
+		span_end_words(*s, w[0], w[2], w[3], w[4], 0, 5);
 }
 
 INLINE void record_coll(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind,
 			MPI_Comm comm, int root, uint64_t send_unit, uint64_t recv_unit)
 {
-	bool rooted = kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_SCATTER;
-	const uint64_t w[5] = {sig_head((uint16_t)op, SIG_COLL, flags | s->failed, 0, 0, kind), s->address,
-			       sig_pair(comm_id(comm), rooted ? root_of(root) : (uint32_t)SIG_NO_ROOT), send_unit,
-			       recv_unit};
-	if (flags & SIG_STARTS_REQUEST)
-		request_begin(s, flags, 0, request);
-	if (__builtin_expect(!span_end_known(s, w, 5), false))
-		span_end_words(*s, w[0], w[2], w[3], w[4], 0, 5);
+	record_coll_on(s, op, flags, request, kind, comm_id(comm), root, send_unit, recv_unit);
+}
+
+/* As many bytes both ways. */
+INLINE void record_equal(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_coll kind,
+			 MPI_Comm comm, int root, MPI_Datatype type, uint64_t count)
+{
+	struct handle_ids ids = handle_ids(s->stream, comm, type, &count);
+	uint64_t bytes = ids.type == MPIC_NO_TYPE ? count : count * ids.type_size_bytes;
+	record_coll_on(s, op, flags, request, kind, ids.comm, root, bytes, bytes);
 }
 
 /* ---- record.c ---- */

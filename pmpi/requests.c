@@ -12,43 +12,97 @@
 struct node {
 	struct request request;
 	uint32_t next;
+	uint32_t last; /* of the queue; valid in its first node */
 };
 
-struct request_slot *request_slots;
-uint32_t request_mask, requests_held, request_slots_room;
+/* Before there is a table: a slot where nothing is found. */
+static struct request_slot nothing;
+struct request_slot *request_slots = &nothing;
+uint64_t request_mask;
+uint32_t requests_held, requests_room;
+static uint32_t slots, room; /* that many slots, of which half may be in use */
+static bool shared;
 int64_t requests_wanting_status;
 static struct node *nodes; /* node 0 is never used */
 static uint32_t nnodes, nodes_cap, free_list;
 
-/* Where key stands, or the empty slot where it goes. */
+static struct request_slot *behind(struct request_slot *s)
+{
+	return s + 1 < request_slots + slots ? s + 1 : request_slots;
+}
+
+/* Where key stands; NULL. */
 static struct request_slot *find(uint64_t key)
 {
-	uint32_t at = request_home(key);
-	while (request_slots[at].key != 0 && request_slots[at].key != key)
-		at = (at + 1) & request_mask;
-	return &request_slots[at];
+	struct request_slot *s = request_home(key);
+	while (s->owner == 0 || s->key != key) {
+		if (s->passed == 0)
+			return NULL;
+		s = behind(s);
+	}
+	return s;
+}
+
+/* The first empty slot from its home on. It is nowhere yet. */
+static struct request_slot *place(uint64_t key)
+{
+	struct request_slot *s = request_home(key);
+	for (; s->owner != 0; s = behind(s))
+		s->passed++;
+	return s;
+}
+
+static void empty(struct request_slot *s)
+{
+	for (struct request_slot *at = request_home(s->key); at != s; at = behind(at))
+		at->passed--;
+	s->owner = 0;
+	requests_held--;
+}
+
+static struct request request_in(const struct request_slot *s)
+{
+	return (struct request){s->serial, (uint32_t)s->owner - 1, (uint32_t)(s->owner >> 32)};
+}
+
+static void set_oldest(struct request_slot *s, const struct request *r)
+{
+	s->owner = request_owner(r->thread, r->flags);
+	s->serial = r->serial;
 }
 
 static struct request_slot *have(MPI_Request handle)
 {
-	struct request_slot *s = request_slots != NULL ? find(request_key(handle)) : NULL;
-	return s != NULL && s->key != 0 ? s : NULL;
+	return requests_held > 0 ? find(request_key(handle)) : NULL;
+}
+
+void requests_share(bool share)
+{
+	shared = share;
+	requests_room = share ? 0 : room;
 }
 
 COLD static bool grow_slots(void)
 {
 	struct request_slot *old = request_slots;
-	uint32_t old_n = old != NULL ? request_mask + 1 : 0, want = old_n == 0 ? FIRST_SLOTS : old_n * 2;
+	uint32_t old_n = slots, want = old_n == 0 ? FIRST_SLOTS : old_n * 2;
 	struct request_slot *bigger = memory_reserve(want * sizeof(*bigger));
 	if (bigger == NULL)
 		return false;
 	request_slots = bigger;
-	request_mask = want - 1;
-	request_slots_room = want / 2;
+	request_mask = (want - 1) * sizeof(*bigger);
+	slots = want;
+	room = want / 2;
+	if (!shared) /* else others look at it */
+		requests_room = room;
 	for (uint32_t i = 0; i < old_n; i++)
-		if (old[i].key != 0)
-			*find(old[i].key) = old[i];
-	if (old != NULL)
+		if (old[i].owner != 0) {
+			struct request_slot *s = place(old[i].key);
+			uint32_t passed = s->passed;
+			*s = old[i];
+			s->passed = passed;
+		}
+	if (old_n > 0)
 		munmap(old, old_n * sizeof(*old));
 	return true;
 }
@@ -80,47 +134,33 @@ static uint32_t new_node(void)
 	return nnodes++;
 }
 
-/* Close the gap so that no search is cut short (Knuth, TAOCP 3, 6.4 R). */
-static void erase(struct request_slot *s)
-{
-	uint32_t hole = (uint32_t)(s - request_slots), at = hole;
-	for (;;) {
-		at = (at + 1) & request_mask;
-		if (request_slots[at].key == 0)
-			break;
-		uint32_t want = request_home(request_slots[at].key);
-		if (((at - want) & request_mask) >= ((at - hole) & request_mask)) {
-			request_slots[hole] = request_slots[at];
-			hole = at;
-		}
-	}
-	request_slots[hole].key = 0;
-	requests_held--;
-}
-
 /* Behind those that the handle stands for already. */
 static bool queue_up(struct request_slot *s, const struct request *r)
 {
 	uint32_t n = new_node();
 	if (n == 0)
 		return false;
-	nodes[n] = (struct node){*r, 0};
-	if (s->next == 0)
+	nodes[n] = (struct node){*r, 0, n};
+	if (s->next == 0) {
 		s->next = n;
-	else
-		nodes[s->last].next = n;
-	s->last = n;
+	} else {
+		nodes[nodes[s->next].last].next = n;
+		nodes[s->next].last = n;
+	}
 	return true;
 }
 
 static bool enter(uint64_t key, const struct request *r)
 {
-	if (requests_held >= request_slots_room && !grow_slots())
+	if (requests_held >= room && !grow_slots())
 		return false;
 	struct request_slot *s = find(key);
-	if (s->key != 0)
+	if (s != NULL)
 		return queue_up(s, r);
-	*s = (struct request_slot){key, *r, 0, 0};
+	s = place(key);
+	s->key = key;
+	s->next = 0;
+	set_oldest(s, r);
 	requests_held++;
 	return true;
 }
@@ -138,7 +178,7 @@ bool request_get(MPI_Request handle, struct request *ret_request)
 	tables_lock();
 	const struct request_slot *s = have(handle);
 	if (s != NULL)
-		*ret_request = s->oldest;
+		*ret_request = request_in(s);
 	tables_unlock();
 	return s != NULL;
 }
@@ -146,14 +186,16 @@ bool request_get(MPI_Request handle, struct request *ret_request)
 static void forget_oldest(struct request_slot *s)
 {
 	uint32_t n = s->next;
-	if (s->oldest.flags & REQUEST_WANTS_STATUS)
+	if (request_in(s).flags & REQUEST_WANTS_STATUS)
 		requests_wanting_status--;
 	if (n == 0) {
-		erase(s);
+		empty(s);
 		return;
 	}
-	s->oldest = nodes[n].request;
+	set_oldest(s, &nodes[n].request);
 	s->next = nodes[n].next;
+	if (s->next != 0)
+		nodes[s->next].last = nodes[n].last;
 	nodes[n].next = free_list;
 	free_list = n;
 }
@@ -163,8 +205,8 @@ bool request_take_slow(MPI_Request handle, bool always, struct request *ret_requ
 	tables_lock();
 	struct request_slot *s = have(handle);
 	if (s != NULL) {
-		*ret_request = s->oldest;
-		if (always || !(s->oldest.flags & REQUEST_PERSISTENT))
+		*ret_request = request_in(s);
+		if (always || !(ret_request->flags & REQUEST_PERSISTENT))
 			forget_oldest(s);
 	}
 	tables_unlock();
@@ -175,8 +217,8 @@ void request_want_status(MPI_Request handle)
 {
 	tables_lock();
 	struct request_slot *s = have(handle);
-	if (s != NULL && !(s->oldest.flags & REQUEST_WANTS_STATUS)) {
-		s->oldest.flags |= REQUEST_WANTS_STATUS;
+	if (s != NULL && !(request_in(s).flags & REQUEST_WANTS_STATUS)) {
+		s->owner |= (uint64_t)REQUEST_WANTS_STATUS << 32;
 		requests_wanting_status++;
 	}
 	tables_unlock();

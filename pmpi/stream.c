@@ -24,6 +24,8 @@ _Static_assert(SIGS_ALL < SEGREC_LONG, "a short record has 16 bits for the signa
 __thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
 bool stream_on;
 static atomic_uint thread_count;
+const uint64_t sig_keys[SIG_KEYS] = {SIG_KEY(0), SIG_KEY(1), SIG_KEY(2), SIG_KEY(3), SIG_KEY(4),
+				     SIG_KEY(5), SIG_KEY(6), SIG_KEY(7), SIG_KEY(8), SIG_KEY(9)};
 
 void stream_set_limit(struct stream *s)
 {
@@ -53,7 +55,7 @@ static void open_segment(struct stream *s)
 	/* Partner: the agent's acquire load of state in collect/drain.c. */
 	atomic_store_explicit(&g->state, SEGMENT_OPEN, memory_order_release);
 	s->segment = g;
-	s->pos = (uint64_t *)(void *)(g + 1);
+	s->pos = s->first = (uint64_t *)(void *)(g + 1);
 	stream_set_limit(s);
 }
 
@@ -171,8 +173,7 @@ static void record_any(struct stream *s, uint32_t sig, uint64_t enter, uint64_t 
 	}
 	s->pos = p;
 	s->previous_exit = exit;
-	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)p - (uint8_t *)(s->segment + 1)),
-			      memory_order_release);
+	stream_commit(s);
 }
 
 void stream_flush_polls(struct stream *s)

@@ -14,6 +14,7 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 #define COLD __attribute__((noinline, cold))
+#define NOINLINE __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
 
 #define STREAM_SIGS_MAX 57344u	/* exact signatures of a thread; later ones are coarse, their words in the event */
@@ -29,12 +30,23 @@ enum scratch_use { SCRATCH_REQUESTS, SCRATCH_WORDS, SCRATCH_DEFINITION, SCRATCH_
  * the words: of 60,000 different calls two are taken for one once in 10^9 programs. */
 #define SLOTS_BITS_FIRST 10
 
+/* A communicator and a datatype that a call named, as words of signatures; see quick_handles(). */
+struct last_handles {
+	uint64_t epoch, comm, type;
+	uint64_t comm_id;
+	uint64_t type_id; /* in the upper half */
+	uint64_t type_size_bytes;
+	uint64_t reserved[2];
+};
+
+#define LAST_HANDLES 16u /* by a hash of both */
+
 struct stream {
 	uintptr_t inside; /* frame of the MPI call this thread is in; 0 outside */
 	uint64_t previous_exit;
 	uint64_t *pos,
-		*limit; /* next record, end of the segment; equal when the next one needs more care than a store */
-	struct segment *segment;
+		*limit;	 /* next record, end of the segment; equal when the next one needs more care than a store */
+	uint64_t *first; /* record of the segment */
 	struct segment_total *totals;
 	uint64_t *slots;
 	size_t slots_mask;
@@ -43,7 +55,10 @@ struct stream {
 	uint64_t next_serial; /* of requests */
 	uint32_t nsigs, nexact;
 	uint32_t thread;
+	struct last_handles last[LAST_HANDLES] __attribute__((aligned(64)));
+	uint64_t status[4]; /* where the program gave none: room for MPI's */
 	/* cold */
+	struct segment *segment;
 	uint32_t ring_segments, ring_at, ring_touched;
 	uint8_t *ring;
 	uint32_t segment_bytes;
@@ -88,15 +103,35 @@ INLINE uint64_t sig_fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Products of two words each, which do not wait for each other. A word of zero behind the last one changes nothing
- * when n is odd. */
+/* What is mixed into word i, so that equal words at different places do not cancel. */
+#define SIG_KEY(i) (0x8bb84b93962eacc9ull + 0x9e3779b97f4a7c15ull * (i))
+#define SIG_KEYS 10u
+
+extern const uint64_t
+	sig_keys[SIG_KEYS] HIDDEN; /* SIG_KEY(0) ...: from memory each is an operand, not an instruction */
+
+INLINE uint64_t sig_key(uint32_t i)
+{
+	return __builtin_constant_p(i) && i < SIG_KEYS ? sig_keys[i] : SIG_KEY(i);
+}
+
+/* Products of two words each, which do not wait for each other. Head (in most calls a constant) and address share
+ * one factor. A word of zero behind the last one changes nothing when n is even. */
 INLINE uint64_t sig_hash(const uint64_t *w, uint32_t n)
 {
-	uint64_t h = 0x2d358dccaa6c78a5ull;
-	for (uint32_t i = 0; i < n; i += 2)
-		h += sig_fold(w[i] ^ (0x8bb84b93962eacc9ull + 0x9e3779b97f4a7c16ull * i),
-			      (i + 1 < n ? w[i + 1] : 0) ^ (0x4b33a62ed433d4a3ull + 0xd6e8feb86659fd92ull * i));
+	uint64_t first = sig_fold(w[0] ^ SIG_KEY(0), SIG_KEY(1)) ^ w[1];
+	uint64_t h = sig_fold(first, (n > 2 ? w[2] : 0) ^ sig_key(2));
+	for (uint32_t i = 3; i < n; i += 2)
+		h += sig_fold(w[i] ^ sig_key(i), (i + 1 < n ? w[i + 1] : 0) ^ sig_key(i + 1));
 	return h;
+}
+
+/* The records up to pos are whole. */
+INLINE void stream_commit(struct stream *s)
+{
+	/* Partner: the agent's acquire load in collect/drain.c. */
+	atomic_store_explicit(&((struct segment *)(void *)s->first)[-1].committed,
+			      (uint32_t)((uint8_t *)s->pos - (uint8_t *)s->first), memory_order_release);
 }
 
 INLINE void stream_record(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit)
@@ -110,9 +145,7 @@ INLINE void stream_record(struct stream *s, uint32_t sig, uint64_t enter, uint64
 	*p++ = segrec_short(sig, gap, duration);
 	s->pos = p;
 	s->previous_exit = exit;
-	/* Partner: the agent's acquire load in collect/drain.c. */
-	atomic_store_explicit(&s->segment->committed, (uint32_t)((uint8_t *)p - (uint8_t *)(s->segment + 1)),
-			      memory_order_release);
+	stream_commit(s);
 }
 
 #define SLOT_SIG 0xffffull

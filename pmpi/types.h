@@ -48,15 +48,3 @@ INLINE uint64_t count_of(struct type_view type, uint64_t count)
 {
 	return __builtin_expect(type.id != MPIC_NO_TYPE, true) ? count : count * type.size_bytes;
 }
-
-/* The same, with the number, in one look. */
-INLINE uint32_t type_id_and_count(MPI_Datatype type, uint64_t *count)
-{
-	struct handle_cached c;
-	if (__builtin_expect(handle_cache_get(&type_cache, type_bits(type), HANDLE_ID, &c) && c.id != MPIC_NO_TYPE,
-			     true))
-		return c.id;
-	struct type_view t = type_find_slow(type);
-	*count = count_of(t, *count);
-	return t.id;
-}

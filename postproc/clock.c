@@ -26,10 +26,11 @@ static struct hull *hull_of(struct pairs *p, uint32_t a, uint32_t b)
 	if (at != INDEX_NONE)
 		return p->list.at[at].hull;
 	struct pair fresh = {.a = a, .b = b, .hull = calloc(1, sizeof(struct hull))};
-	if (fresh.hull == NULL || vec_push(&p->list, fresh) < 0 ||
-	    index_add(&p->index, hash, (uint32_t)p->list.n - 1) < 0)
+	if (fresh.hull == NULL || vec_push(&p->list, fresh) < 0) {
+		free(fresh.hull);
 		return NULL;
-	return fresh.hull;
+	}
+	return index_add(&p->index, hash, (uint32_t)p->list.n - 1) < 0 ? NULL : fresh.hull; /* the list has it */
 }
 
 static unsigned part_of(const struct range *run, int64_t t)

@@ -214,12 +214,16 @@ static int add_run(const struct export *x, struct group *g, const struct lane *l
 			       .leave = l->leave,
 			       .sig = l->sig,
 			       .numbers = l->numbers.at,
-			       .nextras = (uint32_t)l->extras.n,
+			       .nextras = (uint32_t)(l->extras.n + l->moved.n),
 			       .nnumbers = (uint32_t)l->numbers.n};
-	for (size_t i = 0; i < l->extras.n; i++) {
-		struct mpix_extra extra = {l->extras.at[i].at, MPIX_EXTRA_CALLS, l->extras.at[i].calls};
+	for (size_t i = 0, k = 0; i < l->extras.n || k < l->moved.n;) {
+		bool calls = i < l->extras.n && (k == l->moved.n || l->extras.at[i].at <= l->moved.at[k].at);
+		struct mpix_extra extra = {calls ? l->extras.at[i].at : l->moved.at[k].at,
+					   calls ? MPIX_EXTRA_CALLS : MPIX_EXTRA_BYTES,
+					   calls ? l->extras.at[i].calls : l->moved.at[k].bytes};
 		if (vec_push(&g->extras, extra) < 0)
 			return -ENOMEM;
+		*(calls ? &i : &k) += 1;
 	}
 	for (uint32_t i = 0; i < l->n && l->shifts.n > 0; i++)
 		if (vec_push(&g->enter, shifted(l->start_ns[i])) < 0 || vec_push(&g->leave, shifted(l->end_ns[i])) < 0)
@@ -317,10 +321,19 @@ static int add_wait(const struct export *x, struct group *g, const struct waited
 				 .ns = w->ns,
 				 .start_ns = w->call.start_ns,
 				 .end_ns = w->call.end_ns};
-	if (w->part)
-		return 0;
 	if (w->causer != NONE)
 		wait.causer = place(x, &w->causer_call.at);
+	return vec_push(&g->waits, wait);
+}
+
+static int add_came(const struct export *x, struct group *g, const struct came *c)
+{
+	struct mpix_wait wait = {.at = place(x, &c->call.at),
+				 .causer = {.window = MPIX_NOWHERE},
+				 .how = MPIX_CAME_BYTES,
+				 .ns = (int64_t)(c->bytes & INT64_MAX),
+				 .start_ns = c->call.start_ns,
+				 .end_ns = c->call.end_ns};
 	return vec_push(&g->waits, wait);
 }
 
@@ -349,6 +362,9 @@ static int gather_found(const struct export *x, struct group *g, const struct st
 		for (size_t k = 0; k < sh->waited.n && code == 0; k++)
 			if (sh->waited.at[k].rank >= first && sh->waited.at[k].rank < end)
 				code = add_wait(x, g, &sh->waited.at[k]);
+		for (size_t k = 0; k < sh->came.n && code == 0; k++)
+			if (sh->came.at[k].rank >= first && sh->came.at[k].rank < end)
+				code = add_came(x, g, &sh->came.at[k]);
 	}
 	return code;
 }

@@ -217,8 +217,8 @@ char *name_short(const char *name)
 			n = without_types(name, to, true);
 	}
 	if (n == 0) { /* no name of C++'s */
-		strcpy(to, name);
-		n = strlen(to);
+		n = strlen(name);
+		memcpy(to, name, n + 1);
 	}
 	if (n > NAME_SHORT_MAX) {
 		size_t keep = NAME_SHORT_MAX - strlen(ELLIPSIS);

@@ -36,6 +36,24 @@ static uint64_t unusable(const struct thread *t)
 	return t->left_out + (t->written > known ? t->written - known : 0);
 }
 
+/* Calls that a file that was cut has in a snapshot of the totals, and whose events it does not have yet. */
+static uint64_t not_yet_written(const struct step *s, const struct process *p, const struct thread *t)
+{
+	uint64_t told = t->lost + unusable(t);
+	return !s->nodes.at[p->node].file.finished && t->behind > told ? t->behind - told : 0;
+}
+
+/* No totals were written yet either: nothing is known of what it did. */
+static bool is_empty(const struct step *s, const struct process *p)
+{
+	if (s->nodes.at[p->node].file.finished)
+		return false;
+	for (size_t i = 0; i < p->sigs.n; i++)
+		if (p->sigs.at[i].calls > 0)
+			return false;
+	return true;
+}
+
 static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 {
 	const struct process *p = s->ranks[rank];
@@ -52,7 +70,14 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 				    "rank %u: %" PRIu64 " events in or after a block that is missing cannot "
 				    "be understood and are left out",
 				    rank, unusable(th));
+		if (not_yet_written(s, p, th) > 0 && (*named)++ < NAMED_MAX)
+			step_reason(s,
+				    "rank %u: %" PRIu64
+				    " calls are only in the totals: the file ends before their events",
+				    rank, not_yet_written(s, p, th));
 	}
+	if (is_empty(s, p) && (*named)++ < NAMED_MAX)
+		step_reason(s, "rank %u: neither totals nor events are in the record: what it did is not known", rank);
 }
 
 static void explain_fields(struct step *s, uint32_t rank, uint32_t *named)
@@ -105,7 +130,8 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint3
 	t->unfinished += !p->finalized;
 	s->bad_blocks += p->bad_blocks;
 	for (size_t i = 0; i < p->threads.n; i++) {
-		t->lost += p->threads.at[i].lost + unusable(&p->threads.at[i]);
+		t->lost +=
+			p->threads.at[i].lost + unusable(&p->threads.at[i]) + not_yet_written(s, p, &p->threads.at[i]);
 		t->gaps += p->threads.at[i].gap;
 	}
 	tally_unknown(p, t);

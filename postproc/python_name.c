@@ -14,9 +14,9 @@
 #include <string.h>
 
 #define DEPTH_MAX 4
-#define NAMES_MAX 3    /* more callers than that say nothing */
-#define CALLERS_MAX 16 /* of one function */
-#define WORD_MAX 64
+#define NAMES_MAX 3	     /* more callers than that say nothing */
+#define CALLERS_MAX 16	     /* of one function */
+#define WORD_MAX 128	     /* a longer name is none: cut it might be another's */
 #define CODE_MAX (64u << 20) /* bytes searched for calls */
 
 struct names {
@@ -89,10 +89,13 @@ static void with_class(const char *name, const char *text, char *to)
 {
 	const char *dot = strchr(text, '.');
 	size_t n = strlen(name);
+	size_t whole = dot == NULL ? 0 : (size_t)(dot - text) + 1 + n;
 	snprintf(to, WORD_MAX, "%s", name);
+	if (whole >= WORD_MAX)
+		return;
 	if (dot == NULL || !is_word(text, (size_t)(dot - text)) || strncmp(dot + 1, name, n) != 0 || dot[1 + n] != '(')
 		return;
-	snprintf(to, WORD_MAX, "%.*s", (int)(dot + 1 + n - text), text);
+	snprintf(to, WORD_MAX, "%.*s", (int)whole, text);
 }
 
 static void add(struct names *s, const char *name)
@@ -103,7 +106,7 @@ static void add(struct names *s, const char *name)
 	if (s->n == NAMES_MAX)
 		s->too_many = true;
 	else
-		strcpy(s->name[s->n++], name);
+		snprintf(s->name[s->n++], WORD_MAX, "%s", name);
 }
 
 /* Is the function one that Python calls? */
@@ -115,7 +118,7 @@ static bool add_listed(struct names *s, uint64_t start)
 		if (!relative(s, i, &r) || (uint64_t)r.r_addend != start)
 			continue;
 		text_at(s->elf, pointer_near(s, i, r.r_offset - 8), name, sizeof(name));
-		if (!is_word(name, strlen(name)))
+		if (strlen(name) + 1 == sizeof(name) || !is_word(name, strlen(name)))
 			continue;
 		text_at(s->elf, pointer_near(s, i, r.r_offset + 16), text, sizeof(text));
 		with_class(name, text, whole);

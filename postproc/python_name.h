@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PYTHON_NAME_MAX 256
+#define PYTHON_NAME_MAX 512 /* a module and three names */
 
 /* "mpi4py.MPI.Comm.Send" for the function that starts at this address of the file; one that Python cannot call
  * itself has the name of those that do: "mpi4py.MPI.Comm.recv or Comm.sendrecv"; without any,

@@ -115,6 +115,7 @@ static void count_peers(struct analysis *a)
 int ranks_total(struct analysis *a)
 {
 	const struct step *s = a->step;
+	uint32_t known = 0;
 	double sum = 0;
 	a->ranks = calloc(s->nranks, sizeof(*a->ranks));
 	if (a->ranks == NULL)
@@ -127,17 +128,21 @@ int ranks_total(struct analysis *a)
 			continue;
 		for (size_t i = 0; i < p->sigs.n; i++)
 			add_sig(s, p, &p->sigs.at[i], t);
+		a->ranks_seen++;
+		if (t->calls == 0 &&
+		    !s->nodes.at[p->node].file.finished) /* no totals yet: its time in MPI is not known */
+			continue;
 		t->region_ns = region_of(p);
 		add_tracing(p, t);
 		t->useful_ns = useful_of(t);
-		a->ranks_seen++;
+		known++;
 		sum += t->useful_ns;
 		if (t->region_ns > a->longest_region_ns)
 			a->longest_region_ns = t->region_ns;
 		if (t->useful_ns > a->max_useful_ns)
 			a->max_useful_ns = t->useful_ns;
 	}
-	a->mean_useful_ns = a->ranks_seen > 0 ? sum / a->ranks_seen : 0;
+	a->mean_useful_ns = known > 0 ? sum / known : 0;
 	count_peers(a);
 	return 0;
 }

@@ -81,6 +81,7 @@ struct thread {
 	uint64_t left_out;     /* events after the gap */
 	uint64_t written;      /* events in the file, as its writer says; 0 = it does not say */
 	uint64_t read;	       /* of them, those that could be decoded */
+	uint64_t behind;       /* calls that only the totals have */
 	uint64_t defs_missing; /* definitions that the tracer had no room for */
 	uint64_t slow_calls;   /* recorded on a slow path: a new signature, datatype or communicator */
 	uint64_t slow_ticks;   /* spent there, after the calls */

@@ -8,7 +8,7 @@
 static void host_name(char *ret_name, size_t cap_bytes)
 {
 	if (gethostname(ret_name, cap_bytes) != 0)
-		strcpy(ret_name, "localhost");
+		snprintf(ret_name, cap_bytes, "localhost");
 	ret_name[cap_bytes - 1] = '\0';
 	ret_name[strcspn(ret_name, "./")] = '\0';
 }
@@ -51,7 +51,7 @@ static bool apply(const char *argument, struct config *c)
 		size_t len_bytes = strlen(paths[i].key);
 		if (strncmp(argument, paths[i].key, len_bytes) != 0 || !expand(argument + len_bytes, path))
 			continue;
-		strcpy(paths[i].to, path);
+		memcpy(paths[i].to, path, strlen(path) + 1); /* both have PATH_MAX bytes */
 		return true;
 	}
 	return false;

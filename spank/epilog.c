@@ -153,8 +153,8 @@ static int note_job(int live_fd, const char *name, struct visit *v)
 {
 	(void)live_fd;
 	if (strncmp(name, v->prefix, strlen(v->prefix)) == 0 && v->njobs < RESTARTS_MAX &&
-	    strlen(name) < SPOOL_NAME_MAX)
-		strcpy(v->jobs[v->njobs++], name);
+	    snprintf(v->jobs[v->njobs], SPOOL_NAME_MAX, "%s", name) < SPOOL_NAME_MAX)
+		v->njobs++;
 	return 0;
 }
 

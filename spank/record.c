@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 _Static_assert(sizeof(gid_t) == sizeof(uint32_t), "groups are written and read as a list of numbers");
@@ -73,10 +74,9 @@ static int get_brief(const struct layout *l, struct record_brief *b)
 	if (!get_number(l, LAYOUT_UID, &b->uid) || !get_number(l, LAYOUT_GID, &b->gid) || b->ngids < 0 ||
 	    !get_number(l, LAYOUT_NODEID, &b->nodeid) || !get_number(l, LAYOUT_NNODES, &b->nnodes) ||
 	    !layout_has(l, LAYOUT_GIDS) || !layout_has(l, LAYOUT_REPORT) || !layout_has(l, LAYOUT_OUT) ||
-	    strlen(out) >= sizeof(b->out))
+	    (size_t)snprintf(b->out, sizeof(b->out), "%s", out) >= sizeof(b->out))
 		return -EBADMSG;
 	b->report = strcmp(layout_text(l, LAYOUT_REPORT), "none") != 0;
-	strcpy(b->out, out);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,16 +47,16 @@ static int set_out(struct request *r, const char *value, struct error *e)
 {
 	if (!without_controls(value))
 		return fail(e, -EINVAL, "out=DIR wants a path without control characters");
-	strcpy(r->out, value);
+	if ((size_t)snprintf(r->out, sizeof(r->out), "%s", value) >= sizeof(r->out))
+		return fail(e, -ENAMETOOLONG, "out=DIR is longer than %zu characters", sizeof(r->out) - 1);
 	return 0;
 }
 
 static int set_name(struct request *r, const char *value, struct error *e)
 {
-	if (strlen(value) >= REQUEST_NAME_MAX || !without_controls(value))
+	if (!without_controls(value) || snprintf(r->name, sizeof(r->name), "%s", value) >= REQUEST_NAME_MAX)
 		return fail(e, -EINVAL, "name=NAME wants at most %d characters, none a control character",
 			    REQUEST_NAME_MAX - 1);
-	strcpy(r->name, value);
 	return 0;
 }
 
@@ -148,9 +149,8 @@ int request_parse(const char *text, struct request *ret_request, struct error *e
 	struct request r = {.on = true};
 	if (text == NULL || strcmp(text, "(null)") == 0)
 		text = "";
-	if (strlen(text) >= sizeof(copy))
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy))
 		return fail(e, -EINVAL, "the argument is longer than %zu characters", sizeof(copy) - 1);
-	strcpy(copy, text);
 	while (*copy != '\0' && (item = strsep(&rest, ",")) != NULL)
 		if (apply(&r, item, e) < 0)
 			return -EINVAL;

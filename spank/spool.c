@@ -15,7 +15,7 @@
 void spool_step_name(uint32_t step_id, char ret_name[SPOOL_NAME_MAX])
 {
 	if (step_id == STEP_BATCH)
-		strcpy(ret_name, "batch");
+		snprintf(ret_name, SPOOL_NAME_MAX, "batch");
 	else
 		snprintf(ret_name, SPOOL_NAME_MAX, "%u", step_id);
 }

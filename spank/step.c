@@ -94,7 +94,7 @@ static void read_names(spank_t sp, const struct request *r, struct record *rec, 
 	const char *nodes = sl_env(sp, "SLURM_STEP_NODELIST");
 	n->switches[0] = n->out[0] = '\0';
 	if (gethostname(n->node, sizeof(n->node)) != 0)
-		strcpy(n->node, "localhost");
+		snprintf(n->node, sizeof(n->node), "localhost");
 	n->node[sizeof(n->node) - 1] = '\0';
 	n->node[strcspn(n->node, ".")] = '\0';
 	if (addr != NULL && pattern != NULL)

@@ -170,6 +170,18 @@ static int add_part_act(struct walk *w, const struct part *p, uint8_t kind)
 
 /* ---- messages, begun and ended ---- */
 
+/* What a request moves goes to the call that starts it. */
+static int start_bytes(struct walk *w, uint64_t bytes)
+{
+	struct lane *l = w->lane;
+	w->p->sigs.at[w->sig_at].started_bytes += bytes;
+	if (l->moved.n > 0 && l->moved.at[l->moved.n - 1].at == w->at) {
+		l->moved.at[l->moved.n - 1].bytes += bytes;
+		return 0;
+	}
+	return vec_push(&l->moved, (struct lane_bytes){w->at, bytes});
+}
+
 static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bool started, struct send **ret_send)
 {
 	*ret_send = NULL;
@@ -191,8 +203,8 @@ static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 					       (sig->call.partitioned ? SENT_PARTITIONED : 0) |
 					       (started ? SENT_STARTED : 0))};
 	*ret_send = x;
-	if (started)
-		w->p->sigs.at[w->sig_at].started_bytes += x->bytes;
+	if (started && start_bytes(w, x->bytes) < 0)
+		return -ENOMEM;
 	int code = begin_edge(w, &x->edge);
 	return code == 0 ? match_send(w->sh, x) : code;
 }
@@ -234,8 +246,8 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 			   .flags = (uint16_t)((wild && !known ? RECV_WILD : 0) |
 					       (sig->call.partitioned ? SENT_PARTITIONED : 0))};
 	*ret_recv = r;
-	if (starter != NONE)
-		w->p->sigs.at[starter].started_bytes += r->bytes;
+	if (starter != NONE && start_bytes(w, r->bytes) < 0)
+		return -ENOMEM;
 	int code = w->st->any_synchronous || r->bytes > EAGER_BYTES ? begin_edge(w, &r->edge) : 0;
 	return code == 0 ? match_post(w->sh, r) : code;
 }
@@ -278,6 +290,8 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 			    .starter = sig_at == w->sig_at ? NONE : w->sig_at,
 			    .until_ns = INT64_MIN,
 			    .causer_rank = NONE};
+	if (part.starter != NONE && start_bytes(w, sig->call_bytes) < 0)
+		return -ENOMEM;
 	*ret_part = meet_enter(w->sh, same_comm(w, sig->comm), channel, k, &part);
 	return *ret_part == NULL ? -ENOMEM : add_part_act(w, *ret_part, ACT_ENTER);
 }

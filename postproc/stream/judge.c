@@ -148,17 +148,18 @@ static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 }
 
 /* To the call that moved them: a persistent operation's to its start. */
-static void move_bytes(struct shard *sh, const struct meet *whole, const struct part *p)
+static int move_bytes(struct shard *sh, const struct meet *whole, const struct part *p)
 {
 	struct process *process = sh->stream->step->ranks[p->rank];
 	struct sig *sig = &process->sigs.at[p->sig];
 	if (p->starter != NONE) {
-		process->sigs.at[p->starter].started_bytes += sig->call_bytes + p->came;
+		process->sigs.at[p->starter].started_bytes += p->came;
 	} else if (whole->entered == sh->stream->step->comms.at[whole->comm].here &&
 		   bytes_need_partners(sh->stream->step, sig)) {
 		sig->came_bytes += p->came;
 		sig->came_calls++;
 	}
+	return p->came > 0 ? vec_push(&sh->came, (struct came){p->start, p->rank, p->came}) : 0;
 }
 
 static int judge_meet(struct shard *sh, struct meet *m)
@@ -173,7 +174,8 @@ static int judge_meet(struct shard *sh, struct meet *m)
 			code = judge_part(sh, whole, p);
 		if (p->wait != NULL && code == 0)
 			code = wait_close(sh, p->wait);
-		move_bytes(sh, whole, p);
+		if (code == 0)
+			code = move_bytes(sh, whole, p);
 		slab_give(&sh->parts, p);
 	}
 	return code;

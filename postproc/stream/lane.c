@@ -197,6 +197,7 @@ void lane_clear(struct lane *l)
 	}
 	l->n = 0;
 	l->extras.n = 0;
+	l->moved.n = 0;
 	l->acts.n = 0;
 	l->more_of.n = l->more_at = 0;
 	l->numbers.n = 0;
@@ -228,13 +229,17 @@ void lane_end(struct lane *l)
 	t->read = l->read;
 	t->left_out = l->left_out;
 	p->bad_blocks += l->bad_blocks;
+	l->bad_blocks = 0;
+	t->behind = 0;
 	for (size_t i = 0; i < p->sigs.n; i++) {
 		struct sig *sig = &p->sigs.at[i];
 		if (sig->thread != l->thread)
 			continue;
 		sig->parts = l->seen[i].parts;
-		if (l->seen[i].calls <= sig->calls) /* a snapshot can be older than the last events: the larger holds */
+		if (l->seen[i].calls <= sig->calls) { /* a snapshot can be older or newer than the last events */
+			t->behind += sig->calls - l->seen[i].calls;
 			continue;
+		}
 		sig->calls = l->seen[i].calls;
 		sig->ticks = l->seen[i].ticks;
 	}
@@ -251,6 +256,7 @@ void lane_done(struct lane *l)
 	free(l->sig);
 	free(l->seen);
 	vec_done(&l->extras);
+	vec_done(&l->moved);
 	vec_done(&l->acts);
 	vec_done(&l->more_of);
 	vec_done(&l->numbers);

@@ -448,12 +448,12 @@ void match_window(struct shard *sh)
 
 /* ---- the end ---- */
 
-static bool is_cut(const struct process *p)
+static bool is_cut(const struct step *s, const struct process *p)
 {
 	for (size_t i = 0; i < p->threads.n; i++)
 		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
 			return true;
-	return !p->finalized || p->bad_blocks > 0;
+	return !p->finalized || p->bad_blocks > 0 || !s->nodes.at[p->node].file.finished;
 }
 
 static void explain(struct shard *sh, uint32_t rank, int32_t peer)
@@ -464,7 +464,7 @@ static void explain(struct shard *sh, uint32_t rank, int32_t peer)
 		u->unknown_source++;
 	else if (ranks[peer] == NULL)
 		u->partner_missing++;
-	else if (is_cut(ranks[peer]) || is_cut(ranks[rank]))
+	else if (is_cut(sh->stream->step, ranks[peer]) || is_cut(sh->stream->step, ranks[rank]))
 		u->record_cut++;
 	else
 		u->program++;

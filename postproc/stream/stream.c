@@ -54,6 +54,7 @@ static void shard_done(struct shard *sh)
 	slab_done(&sh->needs);
 	vec_done(&sh->transfers);
 	vec_done(&sh->waited);
+	vec_done(&sh->came);
 	free(sh->unread);
 	free(sh->part_of);
 	tally_done(&sh->tally);
@@ -77,6 +78,7 @@ static void clear(struct shard *sh)
 {
 	sh->transfers.n = 0;
 	sh->waited.n = 0;
+	sh->came.n = 0;
 }
 
 PHASE(phase_calls, clear(sh); calls_window(sh);)
@@ -140,8 +142,10 @@ static int run_windows(struct stream *st, const struct stream_visitor *v)
 /* What never found its end, in a window of its own without events. */
 static int run_end(struct stream *st, const struct stream_visitor *v)
 {
-	for (uint32_t i = 0; i < st->nlanes; i++)
+	for (uint32_t i = 0; i < st->nlanes; i++) {
+		lane_end(&st->lanes[i]);
 		lane_clear(&st->lanes[i]);
+	}
 	st->window = st->nwindows; /* starts at the end of all times */
 	int code = phase(st, phase_calls_end);
 	if (code == 0)
@@ -300,8 +304,6 @@ int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *v
 	free(ties);
 	if (code == 0 && st->sweeps && count_violations(st) > 0)
 		code = repair(st, visitor);
-	for (uint32_t i = 0; i < st->nlanes && code == 0; i++)
-		lane_end(&st->lanes[i]);
 	return code < 0 ? fail(e, code, "cannot follow the step's events: %s", strerror(-code)) : 0;
 }
 

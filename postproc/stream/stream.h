@@ -203,7 +203,8 @@ struct lane {
 	int64_t *start_ns, *end_ns;
 	uint32_t *sig;
 	uint64_t begin_tick; /* end of the event before */
-	VEC(struct lane_extra { uint32_t at; uint64_t calls; }) extras;
+	VEC(struct lane_extra { uint32_t at; uint64_t calls; }) extras; /* calls that stand for many */
+	VEC(struct lane_bytes { uint32_t at; uint64_t bytes; }) moved;	 /* by MPI_Start and such */
 	VEC(struct lane_more) more_of; /* of events that go on, in order; not counted among them */
 	VEC(struct mpix_number) numbers; /* of collectives, see format/mpix.h */
 	VEC(struct act) acts; /* ascending at */
@@ -249,6 +250,13 @@ struct transfer {
 	int32_t tag;
 };
 
+/* Bytes that came to a call by what only its partners record. */
+struct came {
+	struct moment call;
+	uint32_t rank;
+	uint64_t bytes;
+};
+
 /* A call that waited. */
 struct waited {
 	struct moment call;
@@ -275,6 +283,7 @@ struct shard {
 	VEC(struct edge *) dropped;	/* let go of, since the sweep last looked */
 	VEC(struct transfer) transfers; /* of this window */
 	VEC(struct waited) waited;
+	VEC(struct came) came;
 	struct op_counts counts;
 	struct unmatched unmatched;
 	uint64_t *unread; /* by file */

@@ -48,13 +48,14 @@ static struct segfile *make(const char *path, int rank)
 	f->rank = rank;
 	f->size = RANKS;
 	f->start_tick = 123456789012345 + (uint64_t)rank;
-	strcpy(f->exe, "/home/user/project/build/bin/application");
+	snprintf(f->exe, sizeof(f->exe), "/home/user/project/build/bin/application");
 	memcpy(f->argv, "./application\0--input\0case/deck.in", 34);
 	f->argv_len_bytes = 34;
-	strcpy(f->library, "Open MPI v4.1.4, package: Debian Open MPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022");
+	snprintf(f->library, sizeof(f->library),
+		 "Open MPI v4.1.4, package: Debian Open MPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022");
 	snprintf(f->cpus, sizeof(f->cpus), "%d", rank);
-	strcpy(f->host, "node0001");
-	strcpy(f->job_namespace, "slurm.pmix.4711.0");
+	snprintf(f->host, sizeof(f->host), "node0001");
+	snprintf(f->job_namespace, sizeof(f->job_namespace), "slurm.pmix.4711.0");
 	f->magic = SEGFILE_MAGIC;
 	return f;
 }

@@ -11,6 +11,7 @@ import time
 from trace import ENV, FLAVOURS, MPITRACE, Place, Tests, operations
 
 TRACER = os.environ['TRACER']
+EVENTS, END = 3, 6 # kinds of blocks, format/SPEC.md
 KILLS = int(os.environ.get('KILLS', '5'))
 
 
@@ -158,6 +159,32 @@ def killed(t, place):
                 sum(ops.get(o, 0) for o in ('MPI_Irecv', 'MPI_Isend', 'MPI_Waitall')), returned(count))
 
 
+def without_events(data):
+    """A .mpic that was cut before its first block of events, behind a snapshot of the totals."""
+    kept, at = data[:16], 16
+    while at < len(data):
+        kind, packed = data[at + 4], struct.unpack_from('<I', data, at + 28)[0]
+        if kind not in (EVENTS, END):
+            kept += data[at:at + 40 + packed]
+        at += 40 + packed
+    return kept
+
+
+def cut(t, place):
+    place.traced(2, place.compile('lang_c.c'), name='cut')
+    with open(place.dir + '/out/cut.mpic', 'rb') as f:
+        data = f.read()
+    with open(place.dir + '/out/short.mpic', 'wb') as f:
+        f.write(without_events(data))
+    mpix = place.dir + '/out/short.mpix'
+    subprocess.run([MPITRACE, 'analyze', place.dir + '/out/short.mpic', '-o', mpix], capture_output=True)
+    text = subprocess.run([MPITRACE, 'show', mpix], capture_output=True, check=True, text=True).stdout
+    sites = text.partition('Call sites')[2].partition('\n\n')[0].split('\n')[1:]
+    t.check('%s: what a file without events does not tell is not shown as zero' % place.flavour,
+            'PARTIAL: no single calls recorded, ' in text and 'Traffic     messages not recorded; ' in text and
+            len(sites) > 2 and all('  not known  ' in line or line.startswith('  ... ') for line in sites) and 'MPI_Init ' in text, text)
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -167,6 +194,7 @@ def main():
             hostile(t, place)
             killed(t, place)
             starved(t, place)
+            cut(t, place)
     t.end()
 
 

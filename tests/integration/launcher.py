@@ -20,6 +20,10 @@ if [ "$1" = --mpi=list ]; then
 	for p in $SRUN_HAS; do echo "	$p"; done
 	exit 0
 fi
+if [ "$1" = --help ]; then
+	echo "$SRUN_HELP"
+	exit 0
+fi
 echo "$*" >>%(dir)s/srun.log
 shift
 exec env -u SLURM_JOB_ID mpirun.$FLAVOUR "$@"
@@ -91,6 +95,30 @@ def programs(t, place):
                     set(os.listdir(place.dir + '/out')) == before, r)
 
 
+def overlong(t, place):
+    """Names and paths at what they may be long, and one past it."""
+    program = place.compile('lang_c.c')
+    for length in (200, 201):
+        before = set(os.listdir(place.dir + '/out'))
+        r = run(place, '/bin/true', ranks=None, args=['--name', 'n' * length])
+        said = ['mpitrace run: --name is longer than 200 bytes']
+        t.check('%s: --name of %d bytes %s' % (place.flavour, length, 'is taken' if length == 200 else 'is refused, not cut'),
+                ((r.returncode, r.said) == (2, said) and set(os.listdir(place.dir + '/out')) == before) if length > 200 else
+                (r.returncode == 0 and 'made no MPI calls' in r.said[0]), r)
+    long = place.dir + '/' + 'p' * 255
+    shutil.copy(program, long)
+    r = whole([MPITRACE, 'run', '-n', '2', '--out', place.dir + '/long', '--', long], place.env, place.dir)
+    t.check('%s: a program\'s name of 255 bytes gives files named by the first 200' % place.flavour,
+            (r.returncode, r.stdout) == (0, b' sum 50 place 1\n') and
+            sorted(os.listdir(place.dir + '/long')) == ['p' * 200 + end for end in ('.html', '.mpic', '.mpix')], r)
+    r = run(place, place.dir + '/' + 'd' * 250 + ('/' + 'd' * 250) * 20)
+    t.check('%s: a path of 5,000 bytes is no program' % place.flavour,
+            r.returncode == 127 and len(r.said) == 1 and 'not found' in r.said[0], r)
+    r = run(place, program, PATH='/%s:%s' % ('d' * 5000, os.environ['PATH']))
+    t.check('%s: a folder of 5,000 bytes in PATH is stepped over' % place.flavour,
+            (r.returncode, r.stdout, r.said) == (0, b' sum 50 place 1\n', []), r)
+
+
 def codes(t, place):
     program = place.compile('ends.c')
     for mode, code in (('exit3', 3), ('exit0', 0)):
@@ -137,6 +165,15 @@ def slurm(t, place):
     t.check('%s: in an allocation srun starts it, by %s' % (place.flavour, own),
             r.stdout == b' sum 50 place 1\n' and used.startswith('--mpi=%s -n 2 ' % own), (r, used))
     os.unlink(log)
+    os.mkdir(place.dir + '/a,b')
+    r = run(place, program, args=['--out', place.dir + '/a,b'], SLURM_JOB_ID='1', SRUN_HAS='pmix pmi2', SRUN_HELP='      --mpitrace=[key]')
+    t.check('%s: where srun would trace, an --out that its option cannot hold is refused' % place.flavour,
+            r.returncode == 3 and len(r.said) == 1 and 'no path with a comma' in r.said[0] and
+            not os.path.exists(log) and not os.listdir(place.dir + '/a,b'), r)
+    r = run(place, place.dir + '/bin/srun', '--mpi=none', '/bin/true', ranks=None, FLAVOUR=place.flavour)
+    t.check('%s: srun without -n: what to write instead is said' % place.flavour,
+            r.said == ['mpitrace run: what srun starts, srun traces: srun --mpitrace ...'], r)
+    os.unlink(log)
     for what, env in (('which cannot start it', dict(SLURM_JOB_ID='1', SRUN_HAS='none')),
                       ('in a step', dict(SLURM_JOB_ID='1', SLURM_STEP_ID='0', SRUN_HAS='pmix pmi2')),
                       ('outside of an allocation', dict(SRUN_HAS='pmix pmi2'))):
@@ -154,6 +191,7 @@ def main():
         if flavour == 'openmpi':
             python(t, place, other)
         programs(t, place)
+        overlong(t, place)
         codes(t, place)
         launchers(t, place)
         slurm(t, place)

@@ -1,6 +1,21 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # cases_options.sh - what --mpitrace takes, and how it lives with a user's environment and other plugins. Sourced by run.sh.
 
+# By srun, whose plugin has an agent on every node; the exit code is the program's.
+mpitrace_run_in_an_allocation_records_every_node() {
+	local out=$CASE_DIR/out
+	as_user salloc -N2 -n4 "$PREFIX/bin/mpitrace" run -n 4 --out "$out" --name four -- "$RING" 20 exit=3 >"$CASE_DIR/o" 2>"$CASE_DIR/e"
+	same "exit code" 3 $? || return
+	same "lines of the ranks" 4 "$(grep -c '^rank' "$CASE_DIR/o")" || return
+	contains "$CASE_DIR/e" "mpitrace: report $out/four.html" || return
+	same files "2 four.html four.mpix" "$(find "$out" -name 'four.n?.mpic' | wc -l) $(cd "$out" && ls -A | grep -v '[.]mpic$' | xargs)" || return
+	same "nodes, ranks, transfers, complete" "2 4 80 True" "$(mpitrace show --json "$out/four.mpix" | python3 -c "import json,sys
+a=json.load(sys.stdin)
+print(len(a['job']['nodes']), a['coverage']['ranks_seen'], a['summary']['transfers'], a['coverage']['complete'])")" || return
+	as_user salloc -N2 -n4 "$PREFIX/bin/mpitrace" run --out "$out" --name one -- "$RING" 20 >/dev/null 2>&1 || fails "one process: $?" || return
+	same "ranks of one process" 1 "$(mpitrace show --json "$out/one.mpix" | python3 -c "import json,sys; print(json.load(sys.stdin)['coverage']['ranks_seen'])")"
+}
+
 an_unknown_key_is_refused_at_submit_and_named() {
 	local command
 	for command in "srun hostname" "sbatch --wrap hostname" "salloc hostname"; do

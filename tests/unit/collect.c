@@ -626,7 +626,7 @@ static void simulate(struct simulated *x)
 {
 	*x = (struct simulated){.file = make_segfile(), .o = output_to(dir)};
 	x->s.node = (struct node_meta){.layout = &x->layout, .stepdir = dir};
-	strcpy(x->file->exe, "/the/program");
+	snprintf(x->file->exe, sizeof(x->file->exe), "/the/program");
 	x->file->pid = 77;
 	x->file->rank = x->file->size = -1;
 	cr_assert_eq(process_open(&x->p, segfile_path, 0, NULL), 0);

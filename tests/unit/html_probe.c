@@ -113,7 +113,7 @@ static const char *open_tag(struct open_tags *t, const char *s)
 		return NULL;
 	}
 	if (!empty && strcmp(name, "meta") != 0 && strcmp(name, "br") != 0 && t->depth < DEPTH_MAX)
-		strcpy(t->name[t->depth++], name);
+		memcpy(t->name[t->depth++], name, sizeof(name));
 	return s + 1;
 }
 

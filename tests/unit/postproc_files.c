@@ -202,6 +202,66 @@ Test(files, cut_anywhere_it_gives_a_partial_result_or_says_why_not)
 	remove_directory(dir);
 }
 
+/* A file that ends before the first EVENTS block, although snapshots of totals stand before that; without_totals: a
+ * process whose first snapshot was not there yet, or MPIC_NODE. */
+static cJSON *analyse_without_events(uint32_t without_totals)
+{
+	char *dir = written(-1);
+	struct mpic_file f;
+	_cleanup_buf_ struct buf out = {0};
+	cr_assert_eq(mpic_open(in(dir, "n0.mpic"), &f, NULL), 0);
+	mpic_append_magic(&out, f.id);
+	for (size_t b = 0; b < f.nblocks; b++) {
+		_cleanup_buf_ struct buf raw = {0};
+		enum mpic_kind kind = f.blocks[b].kind;
+		if (kind == MPIC_EVENTS || kind == MPIC_END ||
+		    (kind == MPIC_PROFILE && f.blocks[b].process == without_totals))
+			continue;
+		cr_assert_eq(mpic_read(&f, &f.blocks[b], &raw, NULL), 0);
+		char *count = memmem(raw.data, raw.len_bytes, "\"events\":51", 11);
+		if (kind == MPIC_META && count != NULL)
+			memcpy(count, "\"events\": 0", 11); /* as the snapshot says it that has no events yet */
+		cr_assert_eq(mpic_append_block(&out, &f.blocks[b], raw.data, raw.len_bytes, 1, NULL), 0);
+	}
+	mpic_close(&f);
+	FILE *to = fopen(in(dir, "n0.mpic"), "w");
+	fwrite(out.data, 1, out.len_bytes, to);
+	fclose(to);
+	cJSON *root = analyse(dir);
+	remove_directory(dir);
+	return root;
+}
+
+static bool has_reason(const cJSON *root, const char *part)
+{
+	const cJSON *x;
+	cJSON_ArrayForEach(x, node_at(root, "coverage.reasons")) if (strstr(x->valuestring, part) != NULL) return true;
+	return false;
+}
+
+Test(files, calls_whose_events_were_not_written_yet_are_lost_and_not_zero)
+{
+	cJSON *root = analyse_without_events(MPIC_NODE);
+	cr_expect_eq(at_path(root, "coverage.events"), 102);
+	cr_expect_eq(at_path(root, "coverage.events_lost"), 102);
+	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Sendrecv"), "calls"), 200);
+	cr_expect(has_reason(root, "rank 0: 51 calls are only in the totals"));
+	cr_expect_eq(at_path(root, "coverage.unmatched.program"), 0, "no record here is whole");
+	cJSON_Delete(root);
+}
+
+Test(files, a_rank_of_which_nothing_was_written_yet_computes_neither_much_nor_little)
+{
+	cJSON *whole = analyse_without_events(MPIC_NODE), *root = analyse_without_events(1);
+	cr_expect(has_reason(root, "rank 1: neither totals nor events are in the record"));
+	cr_expect_eq(at_path(root, "coverage.ranks_seen"), 4);
+	cr_expect_float_eq(at_path(root, "efficiency.load_balance"), at_path(whole, "efficiency.load_balance"), 0.02,
+			   "%g, with it %g", at_path(root, "efficiency.load_balance"),
+			   at_path(whole, "efficiency.load_balance"));
+	cJSON_Delete(whole);
+	cJSON_Delete(root);
+}
+
 static uint32_t next_random(uint32_t *state)
 {
 	*state = *state * 1664525u + 1013904223u;

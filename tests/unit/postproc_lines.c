@@ -38,7 +38,7 @@ static void make_step(struct step *s, uint64_t address, const char *build_id)
 	dl_iterate_phdr(take_bias, &bias);
 	cr_assert_gt(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
 	m.path = strdup(path);
-	strcpy(m.build_id, build_id);
+	cr_assert_lt((size_t)snprintf(m.build_id, sizeof(m.build_id), "%s", build_id), sizeof(m.build_id));
 	cr_assert_eq(vec_push(&s->modules, m), 0);
 	cr_assert_eq(vec_push(&s->sites, (struct site){.module = 0, .offset = address - bias}), 0);
 }
@@ -128,11 +128,26 @@ static __attribute__((noinline, noclone)) int by_pointer(int n)
 	return n + depth + 11;
 }
 
+static __attribute__((noinline, noclone)) int named_at_length(int n)
+{
+	return n + depth + 13;
+}
+
+static __attribute__((noinline, noclone)) int named_too_long(int n)
+{
+	return n + depth + 17;
+}
+
+#define TEN(x) x x x x x x x x x x
+#define LONG_NAME "allgather_" TEN("abcdefg") /* 80 bytes */
+
 struct method_def methods[] = {
 	{"send", send_it, 3, "Comm.send(self, obj)\nSend it"},
 	{"recv", receive_it, 3, "Comm.recv(self)"},
 	{"rank", rank_of, 0, "the rank. Of whom?"},
 	{"no word", by_pointer, 0, NULL},
+	{LONG_NAME, named_at_length, 3, "Comm." LONG_NAME "(self)"},
+	{LONG_NAME LONG_NAME, named_too_long, 3, "Comm." LONG_NAME LONG_NAME "(self)"},
 };
 
 static char *read_self(size_t *ret_len)
@@ -178,6 +193,22 @@ Test(python, functions_are_named_by_the_arrays_that_python_calls_them_through)
 	cr_expect_eq(strncmp(name, "pack.age+0x", 11), 0, "%s", name);
 	cr_expect_not(python_function(elf, "/usr/lib/libx.so", 0x1000, name, sizeof(name)));
 	cr_expect_not(python_function(NULL, MODULE, 0x1000, name, sizeof(name)));
+	elf_end(elf);
+	free(image);
+}
+
+/* What is shown is a name of the module or none: a cut one might be that of another function. */
+Test(python, a_long_name_is_shown_whole_or_not_at_all)
+{
+	size_t len;
+	char *image = read_self(&len), name[PYTHON_NAME_MAX];
+	elf_version(EV_CURRENT);
+	Elf *elf = elf_memory(image, len);
+	cr_assert_not_null(elf);
+	name_of(elf, named_at_length, name);
+	cr_expect_str_eq(name, "pack.age.Comm." LONG_NAME);
+	name_of(elf, named_too_long, name);
+	cr_expect_eq(strncmp(name, "pack.age+0x", 11), 0, "%s", name);
 	elf_end(elf);
 	free(image);
 }

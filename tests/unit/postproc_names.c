@@ -77,8 +77,8 @@ Test(names, long_templates_are_folded_and_longer_ones_lose_their_beginning)
 	free(text);
 	char name[400];
 	for (size_t i = 0; i < 390; i += 3)
-		strcpy(name + i, "a::");
-	strcat(name, "last()");
+		memcpy(name + i, "a::", 3);
+	snprintf(name + 390, sizeof(name) - 390, "last()");
 	text = name_short(name);
 	cr_expect_eq(strlen(text), NAME_SHORT_MAX);
 	cr_expect_eq(strncmp(text, "...", 3), 0);
@@ -112,7 +112,7 @@ Test(names, very_long_symbols_are_bounded)
 		for (size_t k = 0; k < sizeof(pieces) / sizeof(pieces[0]); k++)
 			for (size_t len = 500; len < LONG_MAX_BYTES; len *= 6) {
 				size_t n = strlen(starts[i]), step = strlen(pieces[k]);
-				strcpy(symbol, starts[i]);
+				memcpy(symbol, starts[i], n);
 				for (; n + step < len; n += step)
 					memcpy(symbol + n, pieces[k], step);
 				symbol[n] = '\0';
@@ -133,7 +133,7 @@ Test(names, garbage_hurts_nobody, .timeout = 60)
 	char symbol[256];
 	for (int i = 0; i < GARBAGE; i++) {
 		size_t n = 3;
-		strcpy(symbol, "_ZN");
+		memcpy(symbol, "_ZN", 3);
 		for (seed = seed * 6364136223846793005u + 1442695040888963407u; n < 4 + (seed >> 33) % 200; n++) {
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
 			symbol[n] = letters[(seed >> 33) % (sizeof(letters) - 1)];
