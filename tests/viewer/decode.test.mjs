@@ -4,8 +4,10 @@ import { readFileSync, rmSync } from 'node:fs';
 import test from 'node:test';
 import { Bytes, Damaged } from '../../reports/viewer/src/decode/bytes.ts';
 import { crc32c } from '../../reports/viewer/src/decode/crc32c.ts';
-import { Kind, SUPERBLOCK_BYTES, readMeta } from '../../reports/viewer/src/decode/layout.ts';
-import { readEvents, readMessages } from '../../reports/viewer/src/decode/records.ts';
+import { Kind, SUPERBLOCK_BYTES } from '../../reports/viewer/src/decode/layout.ts';
+import { bytesOf, callsOf, segmentOf, threadOf, valueOf } from '../../reports/viewer/src/decode/records.ts';
+import { readTop } from '../../reports/viewer/src/decode/top.ts';
+import { readEventsV1, readMetaV1 } from '../../reports/viewer/src/decode/v1.ts';
 import { PLANES, readFlow } from '../../reports/viewer/src/decode/tiles.ts';
 import { allEvents, allMessages, byPair, entries, flavour, make, open, openBytes, record, show } from './support.mjs';
 

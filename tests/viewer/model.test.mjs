@@ -12,8 +12,8 @@ import { allMessages, byPair, entries, make, open, show } from './support.mjs';
 
 const rows = (t) =>
   Array.from(t.bytes, ([key, bytes]) => ({
-    src: Math.floor(key / t.nodes),
-    dst: key % t.nodes,
+    src: Math.floor(key / t.count),
+    dst: key % t.count,
     bytes,
     messages: t.messages.get(key),
   }));
