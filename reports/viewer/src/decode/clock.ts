@@ -4,6 +4,7 @@ import { Bytes, Damaged } from './bytes';
 
 const KNOT_BYTES = 24;
 const KNOTS_MAX = 1 << 21;
+export const NS_FAR = 1e17; // what a clock says beyond it is that
 
 export interface Clock {
   tick: Float64Array; // ascending
@@ -20,7 +21,8 @@ export function readClock(data: Uint8Array): Clock {
   const clock = { tick: read(() => c.u64()), ns: read(() => c.f64()), nsPerTick: read(() => c.f64()) };
   for (let k = 0; k < knots; k++) {
     const ascends = k === 0 || clock.tick[k]! > clock.tick[k - 1]!;
-    if (!ascends || !Number.isFinite(clock.ns[k]!) || !Number.isFinite(clock.nsPerTick[k]!))
+    const rate = clock.nsPerTick[k]!;
+    if (!ascends || !Number.isFinite(clock.ns[k]!) || !Number.isFinite(rate) || rate <= 0)
       throw new Damaged('impossible knot');
   }
   return clock;
@@ -36,6 +38,7 @@ export function knotFor(clock: Clock, tick: number, from: number): number {
 
 export function nsAt(clock: Clock, tick: number, k = knotFor(clock, tick, 0)): number {
   const x = clock.ns[k]! + (tick - clock.tick[k]!) * clock.nsPerTick[k]!;
+  if (!(x > -NS_FAR && x < NS_FAR)) return x > 0 ? NS_FAR : -NS_FAR;
   const whole = Math.floor(x);
   return whole + (x - whole >= 0.5 ? 1 : 0);
 }

@@ -1,6 +1,6 @@
 // events.ts - a chunk of calls: whose they are, which signatures they have, when they were.
 import { Bytes, Damaged } from './bytes';
-import { nsAt } from './clock';
+import { NS_FAR, nsAt } from './clock';
 import type { Clock } from './clock';
 import { lanesOfGroup, rankOfLane } from './meta';
 import type { Meta } from './meta';
@@ -10,7 +10,7 @@ import { readTimes } from './times';
 
 const FORM = 1;
 const HEAD_WORDS = 8;
-const WORDS_MAX = 8192; // that an event has of its own
+const WORDS_MAX = 4; // that an event has of its own
 const NUMBERS_MAX = 1 << 22;
 const enum Extra {
   Calls = 0,
@@ -86,8 +86,9 @@ function readNumbers(c: Bytes, first: number, count: number, room: number): Coll
   let index = 0;
   for (let i = 0; i < n; i++) {
     index += c.varint();
-    if (index >= count) throw new Damaged('a number of collectives is outside of its run');
-    numbers.push({ index: first + index, comm: c.varint(), k: c.varint() - 1 });
+    const comm = c.varint();
+    if (index >= count || comm > 0xffffffff) throw new Damaged('impossible number of a collective');
+    numbers.push({ index: first + index, comm, k: c.varint() - 1 });
   }
   return numbers;
 }
@@ -226,6 +227,7 @@ function placeRun(run: Run, shift: number, p: Payload, context: Context, out: Ev
       const x = base + (tick - knot) * rate;
       const whole = Math.floor(x);
       gone = x - whole >= 0.5 ? whole + 1 : whole;
+      if (!(x > -NS_FAR && x < NS_FAR)) gone = x > 0 ? NS_FAR : -NS_FAR;
       if (side === 1) duration[shift + i] = gone - now;
       else start[shift + i] = gone;
     }

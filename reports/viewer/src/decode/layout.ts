@@ -63,6 +63,12 @@ export interface Entry {
   crc: number;
 }
 
+function isBehind(a: Entry, b: Entry | undefined): boolean {
+  if (!b) return true;
+  const order = [a.kind - b.kind, a.rankLevel - b.rankLevel, a.level - b.level, a.group - b.group, a.seq - b.seq];
+  return (order.find((x) => x !== 0) ?? 0) > 0; // each name once
+}
+
 /** What an error calls a chunk. */
 export function chunkName(e: Entry): string {
   const tile = e.level > 0 || e.rankLevel > 0 ? `level ${e.level}.${e.rankLevel}, ` : '';
@@ -88,7 +94,7 @@ function checkLength(s: Superblock, fileBytes: number): void {
   if (s.fileBytes > fileBytes)
     throw new Damaged(`The file is cut: ${fileBytes} of ${s.fileBytes} bytes are there. Copy it again.`);
   const end = s.indexOffset + s.entries * ENTRY_BYTES + TRAILER_BYTES;
-  if (s.fileBytes !== fileBytes || s.entries > CHUNKS_MAX || end !== fileBytes)
+  if (s.fileBytes !== fileBytes || s.entries > CHUNKS_MAX || end !== fileBytes || s.indexOffset < SUPERBLOCK_BYTES)
     throw new Damaged('The superblock contradicts the length of the file.');
 }
 
@@ -118,7 +124,7 @@ export function readIndex(data: Uint8Array, s: Superblock): Entry[] {
   const entries: Entry[] = [];
   for (let id = 0; id < s.entries; id++) {
     const e = readEntry(c, id);
-    if (!isSane(e, s)) throw new Damaged(`Entry ${id} of the index is impossible.`);
+    if (!isSane(e, s) || !isBehind(e, entries[id - 1])) throw new Damaged(`Entry ${id} of the index is impossible.`);
     entries.push(e);
   }
   return entries;

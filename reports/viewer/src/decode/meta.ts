@@ -108,7 +108,13 @@ export function readMeta(data: Uint8Array): Meta {
   const counts = { windows: c.u32(), clocks: c.u32() };
   const lanes = c.u32();
   const totals = { events: c.u64(), messages: c.u64(), waits: c.u64() };
-  if (flowPlaces < 1 || places < 1 || counts.clocks < 1 || lanes > LANES_MAX || places > RANKS_MAX)
+  if (
+    flowPlaces < 1 ||
+    places < 1 ||
+    counts.clocks < 1 ||
+    Math.max(lanes, counts.clocks) > LANES_MAX ||
+    Math.max(places, flowPlaces) > RANKS_MAX
+  )
     throw new Damaged('the description of the file is impossible');
   const rest = { flowPoints: Math.ceil(places / flowPlaces), flowRanks: 0, segmentNs: 0, threads: 1 };
   const numbers = { ...size, ...summary, ...tiles, ...counts, ...totals, ...rest };

@@ -65,8 +65,7 @@ export function readWaits(data: Uint8Array, meta: Meta, group: number, window: n
     putPosition(out.at, i, at.window, at.lane, at.index, meta);
     const kind = kinds!.varint();
     const [state, how, known] = [Math.floor(kind / 8), (kind >> 1) & 3, (kind & 1) === 1];
-    if (state >= WAIT_STATES.length || how > How.SinceEnd || (how !== How.Ns && !known))
-      throw new Damaged('impossible wait state');
+    if (state > 0xff || how > How.SinceEnd || (how !== How.Ns && !known)) throw new Damaged('impossible wait state');
     out.state[i] = state;
     out.how[i] = how;
     if (how === How.Ns) out.ns[i] = lost!.varint();

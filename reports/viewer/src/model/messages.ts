@@ -57,19 +57,16 @@ function signatureOf(s: Signatures, rankInGroup: number, id: number): number {
 export function messagesOf(links: Links, parts: Parts, meta: Meta): MessageChunk {
   const out = emptyMessages(links.count);
   for (let i = 0; i < links.count; i++) {
-    const has = (p: Positions) => p.window[i] !== NOWHERE;
     const receive = parts.find(links.receive, i);
-    const completion = has(links.completion) ? parts.find(links.completion, i) : receive;
-    const sent = has(links.sent) ? parts.find(links.sent, i) : null;
+    const completion = links.completion.window[i] !== NOWHERE ? parts.find(links.completion, i) : receive;
     const send = parts.find(links.send, i);
     const src = rankOfLane(meta, links.send.lane[i]!);
-    const last = sent ?? send;
     const { signatures } = send.chunk;
     const own = send.chunk.signature[send.index]!;
     const explicit = links.signature[i]!;
     const of = explicit < 0 ? own : signatureOf(signatures, src % meta.groupRanks, explicit);
     out.sendStart[i] = send.chunk.start[send.index]!;
-    out.sendEnd[i] = last.chunk.start[last.index]! + last.chunk.duration[last.index]!;
+    out.sendEnd[i] = out.sendStart[i]! + send.chunk.duration[send.index]!;
     out.recvStart[i] = receive.chunk.start[receive.index]!;
     out.completionStart[i] = completion.chunk.start[completion.index]!;
     out.recvEnd[i] = out.completionStart[i]! + completion.chunk.duration[completion.index]!;

@@ -186,7 +186,7 @@ export class Trace {
     if (this.version === 1 || e.kind === Kind.Top) return this.chunks.load(e, (data) => readTop(data, this.meta));
     return this.chunks.load(e, async (data) => {
       const links = readLinks(data, this.meta, e.group, e.seq);
-      const parts = await this.parts(links.receive, links.completion, links.send, links.sent);
+      const parts = await this.parts(links.receive, links.completion, links.send);
       return messagesOf(links, parts, this.meta);
     });
   }

@@ -30,7 +30,8 @@ function bisect(w: Waits, window: number, lane: number, index: number): number {
   return low;
 }
 
-function lengthOf(how: number, ns: number, own: EventRef, causer: EventRef | null): number {
+/** How long a wait was: where the file does not say, it follows from the times of both calls. */
+export function waitLength(how: number, ns: number, own: EventRef, causer: EventRef | null): number {
   if (how === How.Ns || !causer) return ns;
   const start = own.chunk.start[own.index]!;
   const end = start + own.chunk.duration[own.index]!;
@@ -57,8 +58,8 @@ export async function waitsOf(trace: Trace, own: EventRef): Promise<Wait[]> {
     for (let k = bisect(w, window, lane, index); k < w.count; k++) {
       if (w.at.window[k] !== window || w.at.lane[k] !== lane || w.at.index[k] !== index) break;
       const causer = w.causer.window[k] === NOWHERE ? null : await trace.eventAt(w.causer, k);
-      const ns = lengthOf(w.how[k]!, w.ns[k]!, own, causer);
-      found.push({ state: WAIT_STATES[w.state[k]!]!, ns, part: w.state[k] === WRONG_ORDER, causer });
+      const ns = waitLength(w.how[k]!, w.ns[k]!, own, causer);
+      found.push({ state: WAIT_STATES[w.state[k]!] ?? '', ns, part: w.state[k] === WRONG_ORDER, causer });
     }
   }
   return found;
