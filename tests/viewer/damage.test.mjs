@@ -126,18 +126,16 @@ for (const kind of ['Meta', 'Events', 'Messages', 'Signatures', 'Clock', 'Waits'
     assert.ok(files.length > 80 && read < files.length, `${read} of ${files.length}`);
   });
 
-for (const kind of ['Meta', 'Events', 'Messages'])
-  test(`version 1: forged chunks of kind ${kind} are refused by both readers, or read alike`, async () => {
-    const files = forgeries(oldest, Kind[kind], 60);
-    assert.ok((await sameVerdicts(files)) < files.length);
-  });
-
-for (const kind of ['Top', 'Flow', 'Summary'])
-  test(`forged tiles of kind ${kind} decode or are refused`, async () => {
-    let found = 0;
-    for (const [what, bytes] of forgeries(small, Kind[kind], 100)) if (await refused(bytes, what)) found++;
-    assert.ok(found > 0);
-  });
+for (const [version, whole, kinds] of [
+  [2, small, ['Top', 'Flow', 'Summary']],
+  [1, oldest, ['Meta', 'Events', 'Messages']],
+])
+  for (const kind of kinds)
+    test(`version ${version}: forged chunks of kind ${kind} decode or are refused`, async () => {
+      let found = 0;
+      for (const [what, bytes] of forgeries(whole, Kind[kind], 80)) if (await refused(bytes, what)) found++;
+      assert.ok(found > 0);
+    });
 
 test('an error names the chunk', async () => {
   const cut = forge(small, (e, raw) => (e.kind === Kind.Events ? raw().subarray(0, 9) : null));
