@@ -25,6 +25,9 @@
 #define MPIX_ANALYSIS_RAW_MAX (512u << 20) /* inflated bytes of the analysis */
 #define MPIX_OPS_MAX 65536u		   /* names of operations */
 #define MPIX_OP_NAME_MAX 255u		   /* bytes of one of them */
-#define MPIX_SEGMENTS_MAX (1u << 20)	   /* segments of one event chunk */
+#define MPIX_SEGMENTS_MAX (1u << 20)	   /* segments of one event chunk of version 1 */
+#define MPIX_LANES_MAX (1u << 22)	   /* threads of all ranks */
+#define MPIX_GROUP_SIGS_MAX (1u << 23)	   /* signatures of one rank group */
+#define MPIX_KNOTS_MAX (1u << 21)	   /* of one clock */
 #define MPIX_CHUNK_RECORDS_MAX (1u << 22)  /* events or messages of one chunk */
 #define MPIX_RUNTIME_MAX_NS (1ll << 53)	   /* 104 days: what a JavaScript number holds exactly */

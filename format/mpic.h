@@ -227,6 +227,8 @@ struct mpic_columns {
 };
 
 void mpic_columns_begin(struct mpic_columns *c, uint64_t begin_tick);
+/* The next event's gap counts from tick: what follows is another thread's. */
+void mpic_columns_resume(struct mpic_columns *c, uint64_t tick);
 void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event);
 /* Join the columns into one payload appended to out. */
 void mpic_columns_payload(struct mpic_columns *c, struct buf *out);

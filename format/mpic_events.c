@@ -39,6 +39,11 @@ void mpic_columns_begin(struct mpic_columns *c, uint64_t begin_tick)
 	c->failed = false;
 }
 
+void mpic_columns_resume(struct mpic_columns *c, uint64_t tick)
+{
+	c->clock = tick;
+}
+
 void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event)
 {
 	if (c->failed || vec_grow(&c->events, &c->cap, c->count + 1, sizeof(*c->events)) < 0) {

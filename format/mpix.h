@@ -1,10 +1,16 @@
-/* mpix.h - the .mpix file: one analysed step, made for looking. One static file, any view needs few tiles.
- * Written by postproc/ through this writer, read by `mpitrace show`, reports/ and the browser. SPEC.md draws it. */
+/* mpix.h - the .mpix file: one analysed step, made for looking. One static file, any view needs few chunks.
+ * Written by postproc/ through this writer, read by `mpitrace show`, reports/ and the browser. SPEC.md draws it and says what
+ * lanes, windows and positions are.
+ *
+ * Writing: mpix_writer_create; mpix_writer_signatures of a rank before its first events; then window by window, group by
+ * group, mpix_pack (any number of threads) and mpix_writer_put (one caller at a time, in order of (window, group)); at last
+ * mpix_writer_finish. Memory is bounded by ranks and levels of detail, not by events. */
 #pragma once
 
 #include "base/error.h"
 #include "format/limits.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -21,24 +27,109 @@ enum mpix_class {
 	MPIX_CLASSES
 };
 
-/* One call of one rank. Times are nanoseconds since the start of the traced region, after clock correction. */
-struct mpix_event {
-	int64_t start_ns, end_ns;
-	uint64_t bytes;
-	uint64_t calls;	   /* 1, or how many unsuccessful tests this event stands for */
-	int32_t peer;	   /* world rank, -1 none, -2 MPI_PROC_NULL */
-	int32_t tag;	   /* 0 where the call has none */
-	uint32_t op;	   /* index into the names given to mpix_create */
-	uint32_t callsite; /* index into analysis "callsites", or MPIX_NO_CALLSITE */
-	uint32_t comm;	   /* id as in analysis "communicators" */
-	uint32_t thread;
-	int64_t wait_ns; /* part of it that is a wait state */
-	uint8_t class;
+#define MPIX_NO_CALLSITE 0xffffffffu
+#define MPIX_GROUP_RANKS 16u	  /* of the groups that this writer makes */
+#define MPIX_CHUNK_RECORDS 16384u /* events of a (window, group) that whoever chooses windows aims at */
+
+/* ---- what a file is about ---- */
+
+/* From tick on, a tick is so long; see SPEC.md, CLOCK. */
+struct mpix_clock_knot {
+	uint64_t tick;
+	double ns; /* since the start of the traced region */
+	double ns_per_tick;
 };
 
-#define MPIX_NO_CALLSITE 0xffffffffu
+/* All ticks of lanes of this clock, and its knots (ascending), are at most 2^53 after base_tick. A clock in nanoseconds has one
+ * knot {base_tick, base_tick, 1}. */
+struct mpix_clock {
+	uint64_t base_tick;
+	const struct mpix_clock_knot *knots;
+	uint32_t nknots; /* at least 1 */
+};
 
-/* One matched transfer, world ranks. */
+struct mpix_info {
+	uint32_t ranks;
+	int64_t runtime_ns;
+	const char *const *ops; /* names such as "MPI_Isend" */
+	uint32_t nops;
+	const uint32_t *threads; /* of each rank, at least 1; NULL: one each */
+	uint32_t lanes;		 /* reading: how many; the writer counts threads */
+	const struct mpix_clock *clocks;
+	uint32_t nclocks;
+	const uint32_t *clock_of_lane; /* NULL: clock 0 */
+	uint32_t places;	       /* nodes of the cluster; 0: one */
+	const uint32_t *place_of_rank; /* NULL: place 0 */
+	uint64_t events_expected;      /* in all, roughly: how fine levels of detail become; 0: not known */
+};
+
+/* What a call was. */
+struct mpix_signature {
+	uint64_t bytes;		/* that a call moves */
+	uint64_t message_bytes; /* of the message that it sends, or that the operation which it prepares sends */
+	int32_t peer;		/* world rank, -1 none, -2 MPI_PROC_NULL */
+	int32_t tag;		/* 0 where the call has none */
+	uint32_t op;		/* index into the names */
+	uint32_t callsite;	/* index into analysis "callsites", or MPIX_NO_CALLSITE */
+	uint32_t comm;		/* id as in analysis "communicators" */
+	uint8_t class;
+	uint8_t flags; /* bits of enum mpix_signature_flag */
+};
+
+enum mpix_signature_flag {
+	MPIX_COLLECTIVE = 1, /* events are parts of collectives, numbered by mpix_number */
+	MPIX_POLLS = 2,
+};
+
+/* ---- writing ---- */
+
+/* Where an event is; window MPIX_NOWHERE: none. */
+struct mpix_position {
+	uint32_t window, lane, index;
+};
+#define MPIX_NOWHERE 0xffffffffu
+
+enum mpix_extra_what {
+	MPIX_EXTRA_CALLS = 0, /* how many unsuccessful tests this event stands for */
+	MPIX_EXTRA_BYTES = 1, /* that it moved, not the signature's */
+};
+
+/* Something that one event has by itself. */
+struct mpix_extra {
+	uint32_t index; /* of the event in its run; for carried events 0 */
+	uint8_t what;
+	uint64_t value; /* below 2^62 */
+};
+
+/* From event index of the run on, parts of collectives on comm are the k-th, k + 1-th, ... of the rank. */
+struct mpix_number {
+	uint32_t index, comm;
+	uint64_t k; /* from 0; MPIX_NO_NUMBER: not known from here on */
+};
+#define MPIX_NO_NUMBER UINT64_MAX
+
+/* Events of one lane that start in the window, in order. Ticks are those of the lane's clock, absolute as in an .mpic:
+ * enter[i] <= leave[i] <= enter[i + 1]. */
+struct mpix_run {
+	uint32_t lane, n;
+	uint64_t begin_tick; /* <= enter[0]: leave of the event before, or enter[0] */
+	const uint64_t *enter, *leave;
+	const uint32_t *sig;		   /* number within the rank's signatures */
+	const struct mpix_extra *extras;   /* ascending index, at most one of each kind an event */
+	const struct mpix_number *numbers; /* ascending index */
+	uint32_t nextras, nnumbers;
+};
+
+/* An event of an earlier window that ends after this window's start; at most one a lane. */
+struct mpix_carried {
+	struct mpix_position at;
+	uint32_t sig, nextras;
+	uint64_t enter, leave;
+	uint64_t k; /* as struct mpix_number; of what is no part of a collective MPIX_NO_NUMBER */
+	const struct mpix_extra *extras;
+};
+
+/* One matched transfer as levels of detail show it: world ranks, nanoseconds. */
 struct mpix_message {
 	int64_t send_start_ns, send_end_ns;
 	int64_t recv_start_ns;	     /* of the call that starts the receive */
@@ -51,42 +142,106 @@ struct mpix_message {
 	uint32_t send_callsite, recv_callsite;
 };
 
-struct mpix_info {
-	uint32_t ranks;
-	int64_t runtime_ns;
-	const char *const *ops; /* names such as "MPI_Isend" */
-	uint32_t nops;
+/* The same by the four calls that made it: of the blocking kind each pair is one. */
+struct mpix_link {
+	struct mpix_position recv, completion, send, sent; /* completion, sent: may be nowhere */
+	uint32_t
+		signature; /* of src's signatures: bytes (message_bytes), tag, comm; MPIX_OF_START: that of event send */
+	struct mpix_message message;
+};
+#define MPIX_OF_START 0xffffffffu
+
+enum mpix_wait_how {
+	MPIX_WAIT_NS = 0,	   /* ns says */
+	MPIX_WAIT_UNTIL_START = 1, /* min(causer's start, own end) - own start, not below 0 */
+	MPIX_WAIT_SINCE_END = 2,   /* own end - max(causer's end, own start), not below 0 */
+};
+
+#define MPIX_WRONG_ORDER 2 /* the state that is a part of another one of the same event */
+
+struct mpix_wait {
+	struct mpix_position at, causer; /* causer may be nowhere: then how is MPIX_WAIT_NS */
+	uint8_t state;			 /* 0 not said; else 1 + enum wait_state, see SPEC.md */
+	uint8_t how;			 /* enum mpix_wait_how: what follows from events is not stored */
+	int64_t ns;			 /* always set when read */
+	int64_t start_ns, end_ns;	 /* of the waiting event; reading: not set */
+};
+
+/* What one group has of one window. Everything belongs to the caller and is only read. */
+struct mpix_part {
+	uint32_t window, group;
+	int64_t start_ns, end_ns; /* of the window: the same for all groups; end exclusive, and the next one's start */
+	const struct mpix_run *runs;	    /* ascending lane, without empty ones */
+	const struct mpix_carried *carried; /* ascending lane */
+	const struct mpix_link *links;	    /* of receives that were completed (or, if never, started) in this window */
+	const struct mpix_wait *waits;	    /* of ranks of the group, whatever the window of the waiting event */
+	uint32_t nruns, ncarried, nlinks, nwaits; /* links and waits in any order */
 };
 
 struct mpix_writer;
+struct mpix_scratch; /* working memory of one thread that packs, kept between calls */
+struct mpix_packed;  /* chunks of one part, ready to be written; may be packed into again once it was put */
 
-/* Begin writing to path (under a temporary name until mpix_writer_finish). */
+/* Begin writing to path (under a temporary name until mpix_writer_finish). info is copied. 0, -EINVAL for what the format
+ * cannot hold, or -errno with text. */
 int mpix_writer_create(const char *path, const struct mpix_info *info, struct mpix_writer **ret_writer,
 		       struct error *e);
-/* All events of one rank, ascending start_ns; ranks ascending, each rank once (a rank without events may be left
- * out). */
-int mpix_writer_events(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events, uint64_t count,
-		       struct error *e);
-/* All messages, ascending send_start_ns, in one or several calls. */
-int mpix_writer_messages(struct mpix_writer *w, const struct mpix_message *messages, uint64_t count, struct error *e);
-/* Add the analysis object (JSON text, schema mpitrace/analysis/1), seal, fsync, rename. Frees w, also on failure. */
+/* Append to the signatures of rank; the first has number 0. Not while a part of the rank's group is being packed. */
+int mpix_writer_signatures(struct mpix_writer *w, uint32_t rank, const struct mpix_signature *sigs, uint32_t n,
+			   struct error *e);
+struct mpix_scratch *mpix_scratch_new(void);
+void mpix_scratch_free(struct mpix_scratch *s);
+struct mpix_packed *mpix_packed_new(void);
+void mpix_packed_free(struct mpix_packed *p);
+/* Turn one part into chunks. A pure function of part and of what the writer was given so far: threads may pack different parts at
+ * the same time, each with its own scratch and packed. -EINVAL for a part that contradicts itself, or -errno with text. */
+int mpix_pack(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_scratch *scratch,
+	      struct mpix_packed *ret_packed, struct error *e);
+/* Append them to the file: one caller at a time, parts ascending by (window, group), each once (parts without anything may be
+ * left out). */
+int mpix_writer_put(struct mpix_writer *w, const struct mpix_packed *packed, struct error *e);
+/* Add levels of detail, signatures, clocks and the analysis object (JSON text, schema mpitrace/analysis/1), seal, fsync, rename.
+ * Frees w, also on failure. */
 int mpix_writer_finish(struct mpix_writer *w, const char *analysis_json, struct error *e);
 /* Give up: removes the temporary file. NULL is harmless. */
 void mpix_writer_abandon(struct mpix_writer *w);
+
+/* ---- reading ---- */
+
+/* One call of one rank. */
+struct mpix_event {
+	int64_t start_ns, end_ns;
+	uint64_t bytes;
+	uint64_t calls;	   /* 1, or how many unsuccessful tests this event stands for */
+	int32_t peer;	   /* world rank, -1 none, -2 MPI_PROC_NULL */
+	int32_t tag;	   /* 0 where the call has none */
+	uint32_t op;	   /* index into the names */
+	uint32_t callsite; /* index into analysis "callsites", or MPIX_NO_CALLSITE */
+	uint32_t comm;	   /* id as in analysis "communicators" */
+	uint32_t thread;
+	int64_t wait_ns; /* part of it that is a wait state */
+	uint8_t class;
+	struct mpix_position at; /* nowhere in version 1 */
+	uint64_t number;	 /* of a part of a collective, on its communicator; or MPIX_NO_NUMBER */
+};
 
 struct mpix_file;
 
 /* Open and check the superblock, header and index. Not an .mpix, cut or damaged: -EBADMSG with where and what. */
 int mpix_open(const char *path, struct mpix_file **ret_file, struct error *e);
 void mpix_close(struct mpix_file *f);
+/* Names, lanes and places; clocks are read when they are needed and not listed there. */
 const struct mpix_info *mpix_info(const struct mpix_file *f);
 /* The analysis as JSON text, NUL-terminated, owned by f. */
 const char *mpix_analysis(const struct mpix_file *f);
-/* Call visit for every event of rank that overlaps [from_ns, to_ns), in order; a non-zero return stops and is
+/* Call visit for every event of rank that overlaps [from_ns, to_ns), by start; a non-zero return stops and is
  * returned. */
 int mpix_each_event(struct mpix_file *f, uint32_t rank, int64_t from_ns, int64_t to_ns,
 		    int (*visit)(void *context, const struct mpix_event *event), void *context, struct error *e);
-/* The same for every message of the chunks whose time overlaps [from_ns, to_ns), by send start: all that overlap
- * it, and some around; pass INT64_MIN, INT64_MAX for all. */
+/* The same for every message of the chunks whose time overlaps [from_ns, to_ns), in the file's order: all that overlap
+ * it, and some around; pass INT64_MIN, INT64_MAX for all. Positions are nowhere in version 1. */
 int mpix_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
-		      int (*visit)(void *context, const struct mpix_message *message), void *context, struct error *e);
+		      int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e);
+/* The same for wait states; version 1 has none. */
+int mpix_each_wait(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
+		   int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e);

@@ -1,7 +1,6 @@
 /* mpix_reader.c - strict reading of an .mpix file: everything is checked before it is used, nothing
- * is guessed. In: a file from anyone.  Out: info, analysis text, events and messages through
- * callbacks. */
-#include "format/mpix_layout.h"
+ * is guessed. In: a file from anyone.  Out: info and analysis text; chunks for the files that mpix_reader.h names. */
+#include "format/mpix_reader.h"
 #include "format/pack.h"
 
 #include "base/crc32c.h"
@@ -10,18 +9,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct mpix_file {
-	char *path;
-	int fd;
-	uint64_t len_bytes;
-	struct mpix_super super;
-	struct mpix_entry *entries;
-	struct mpix_info info;
-	struct mpix_shape shape;
-	const char **ops;
-	char *analysis;
-};
 
 /* Prefix what e says with the path. */
 static int fail_at(struct error *e, int code, const char *path)
@@ -51,8 +38,7 @@ static int read_at(const struct mpix_file *f, uint64_t offset, void *ret_bytes, 
 
 /* ---- chunks ---- */
 
-/* *ret_raw is malloc'ed, one byte longer than the chunk, NUL there. */
-static int read_chunk(const struct mpix_file *f, const struct mpix_entry *x, uint8_t **ret_raw, struct error *e)
+int mpix_read_chunk(const struct mpix_file *f, const struct mpix_entry *x, uint8_t **ret_raw, struct error *e)
 {
 	uint8_t *packed = malloc(x->packed_bytes + 1u), *raw = malloc((size_t)x->raw_bytes + 1);
 	int rc = packed == NULL || raw == NULL ? -ENOMEM : read_at(f, x->offset, packed, x->packed_bytes);
@@ -71,28 +57,70 @@ static int read_chunk(const struct mpix_file *f, const struct mpix_entry *x, uin
 	return 0;
 }
 
-static int damaged(const struct mpix_file *f, const struct mpix_entry *x, struct error *e)
+int mpix_damaged(const struct mpix_file *f, const struct mpix_entry *x, struct error *e)
 {
 	return fail(e, -EBADMSG, "%s: offset %llu: chunk of kind %u contradicts itself", f->path,
 		    (unsigned long long)x->offset, x->kind);
 }
 
-static const struct mpix_entry *find_kind(const struct mpix_file *f, enum mpix_kind kind)
+/* How many entries stand before the first that is not below key. */
+static uint32_t lower_bound(const struct mpix_file *f, const struct mpix_entry *key)
 {
-	for (uint32_t i = 0; i < f->super.entries; i++)
-		if (f->entries[i].kind == kind)
-			return &f->entries[i];
-	return NULL;
+	uint32_t first = 0, last = f->super.entries;
+	while (first < last) {
+		uint32_t middle = first + (last - first) / 2;
+		if (mpix_compare_entries(&f->entries[middle], key) < 0)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	return first;
+}
+
+static const struct mpix_entry *find_range(const struct mpix_file *f, struct mpix_entry first, struct mpix_entry next,
+					   uint32_t *ret_count)
+{
+	uint32_t begin = lower_bound(f, &first), end = lower_bound(f, &next);
+	*ret_count = end - begin;
+	return end > begin ? &f->entries[begin] : NULL;
+}
+
+const struct mpix_entry *mpix_find(const struct mpix_file *f, enum mpix_kind kind, uint32_t group, uint32_t seq)
+{
+	struct mpix_entry key = {.kind = (uint8_t)kind, .group = group, .seq = seq};
+	uint32_t at = lower_bound(f, &key);
+	return at < f->super.entries && mpix_compare_entries(&f->entries[at], &key) == 0 ? &f->entries[at] : NULL;
+}
+
+const struct mpix_entry *mpix_find_group(const struct mpix_file *f, enum mpix_kind kind, uint32_t group,
+					 uint32_t *ret_count)
+{
+	struct mpix_entry first = {.kind = (uint8_t)kind, .group = group},
+			  next = {.kind = (uint8_t)kind, .group = group + 1};
+	return find_range(f, first, next, ret_count);
+}
+
+const struct mpix_entry *mpix_find_kind(const struct mpix_file *f, enum mpix_kind kind, uint32_t *ret_count)
+{
+	struct mpix_entry first = {.kind = (uint8_t)kind}, next = {.kind = (uint8_t)(kind + 1)};
+	return find_range(f, first, next, ret_count);
 }
 
 static bool entry_is_sane(const struct mpix_file *f, const struct mpix_entry *x)
 {
 	uint32_t raw_max = x->kind == MPIX_ANALYSIS ? MPIX_ANALYSIS_RAW_MAX : MPIX_CHUNK_RAW_MAX;
+	uint8_t last = f->super.version == 1 ? MPIX_FLOW : UINT8_MAX;
 	uint64_t end;
-	return x->kind >= MPIX_META && x->kind <= MPIX_FLOW && x->raw_bytes <= raw_max &&
+	return x->kind >= MPIX_META && x->kind <= last && x->raw_bytes <= raw_max &&
 	       x->offset >= MPIX_SUPERBLOCK_BYTES &&
 	       !__builtin_add_overflow(x->offset, (uint64_t)x->packed_bytes, &end) && end <= f->super.index_offset &&
 	       x->raw_bytes <= (uint64_t)x->packed_bytes * MPIC_INFLATE_RATIO_MAX + 64;
+}
+
+/* Each chunk is named once, or searching would miss some. */
+static bool is_in_order(const struct mpix_file *f, uint32_t i)
+{
+	return i == 0 || mpix_compare_entries(&f->entries[i - 1], &f->entries[i]) < 0;
 }
 
 /* ---- opening ---- */
@@ -128,7 +156,7 @@ static int decode_index(struct mpix_file *f, const uint8_t *bytes, size_t len_by
 		return fail(e, -EBADMSG, "offset %llu: index damaged (checksum differs)",
 			    (unsigned long long)f->super.index_offset);
 	for (uint32_t i = 0; i < f->super.entries; i++)
-		if (mpix_get_entry(&c, &f->entries[i]) < 0 || !entry_is_sane(f, &f->entries[i]))
+		if (mpix_get_entry(&c, &f->entries[i]) < 0 || !entry_is_sane(f, &f->entries[i]) || !is_in_order(f, i))
 			return fail(e, -EBADMSG, "offset %llu: entry %u of the index is impossible",
 				    (unsigned long long)f->super.index_offset, i);
 	return 0;
@@ -154,23 +182,28 @@ static int read_index(struct mpix_file *f, struct error *e)
 
 static int read_texts(struct mpix_file *f, struct error *e)
 {
-	const struct mpix_entry *meta = find_kind(f, MPIX_META), *analysis = find_kind(f, MPIX_ANALYSIS);
+	const struct mpix_entry *meta = mpix_find(f, MPIX_META, 0, 0), *analysis = mpix_find(f, MPIX_ANALYSIS, 0, 0);
 	uint8_t *raw;
 	if (meta == NULL || analysis == NULL)
 		return fail(e, -EBADMSG, "%s: no description or no analysis in it", f->path);
-	int rc = read_chunk(f, meta, &raw, e);
+	int rc = mpix_read_chunk(f, meta, &raw, e);
 	if (rc < 0)
 		return rc;
-	rc = mpix_get_meta(cursor_over(raw, meta->raw_bytes), &f->info, &f->shape, &f->ops);
+	struct cursor c = cursor_over(raw, meta->raw_bytes);
+	rc = f->super.version == 1 ? mpix_v1_meta(f, c) : mpix_get_meta(c, &f->info, &f->shape);
 	free(raw);
-	if (rc < 0)
-		return damaged(f, meta, e);
-	rc = read_chunk(f, analysis, &raw, e);
+	if (rc == 0)
+		rc = mpix_lanes_make(&f->lanes, f->info.ranks, f->info.threads);
+	if (rc == -ENOMEM)
+		return fail(e, rc, "%s: out of memory", f->path);
+	if (rc < 0 || f->lanes.n != f->info.lanes)
+		return mpix_damaged(f, meta, e);
+	rc = mpix_read_chunk(f, analysis, &raw, e);
 	if (rc < 0)
 		return rc;
 	f->analysis = (char *)raw;
 	if (strlen(f->analysis) != analysis->raw_bytes)
-		return damaged(f, analysis, e);
+		return mpix_damaged(f, analysis, e);
 	return 0;
 }
 
@@ -218,8 +251,10 @@ void mpix_close(struct mpix_file *f)
 		return;
 	if (f->fd >= 0)
 		close(f->fd);
+	mpix_cache_done(f);
+	mpix_info_done(&f->info);
+	mpix_lanes_done(&f->lanes);
 	free(f->entries);
-	free(f->ops);
 	free(f->analysis);
 	free(f->path);
 	free(f);
@@ -233,144 +268,4 @@ const struct mpix_info *mpix_info(const struct mpix_file *f)
 const char *mpix_analysis(const struct mpix_file *f)
 {
 	return f->analysis;
-}
-
-/* ---- events ---- */
-
-struct event_query {
-	uint32_t rank;
-	int64_t from_ns, to_ns;
-	bool with_carried;
-	int (*visit)(void *context, const struct mpix_event *event);
-	void *context;
-};
-
-struct head {
-	uint64_t row, flags, bin, count;
-};
-
-static int get_head(struct cursor *c, uint64_t *total, struct head *ret_head)
-{
-	struct head h;
-	if (rd_varint(c, &h.row) < 0 || rd_varint(c, &h.flags) < 0 || rd_varint(c, &h.bin) < 0 ||
-	    rd_varint(c, &h.count) < 0 || h.count > MPIX_CHUNK_RECORDS_MAX || h.bin > UINT32_MAX)
-		return -EBADMSG;
-	*total += h.count;
-	*ret_head = h;
-	return *total > MPIX_CHUNK_RECORDS_MAX ? -EBADMSG : 0;
-}
-
-static bool overlaps(const struct mpix_event *x, int64_t from_ns, int64_t to_ns)
-{
-	return x->start_ns < to_ns && (x->end_ns > from_ns || x->start_ns >= from_ns);
-}
-
-static int visit_segment(const struct mpix_file *f, const struct event_query *q, const struct head *h,
-			 struct cursor columns[MPIX_COLUMNS])
-{
-	bool wanted = f->shape.group_ranks > h->row && h->row == q->rank % f->shape.group_ranks &&
-		      ((h->flags & 1) == 0 || q->with_carried);
-	struct mpix_event x;
-	int64_t clock;
-	if (__builtin_mul_overflow((int64_t)h->bin, (int64_t)f->shape.segment_ns, &clock))
-		return -EBADMSG;
-	for (uint64_t i = 0; i < h->count; i++) {
-		if (mpix_get_event(columns, &x, &clock) < 0 || x.op >= f->info.nops)
-			return -EBADMSG;
-		int rc = wanted && overlaps(&x, q->from_ns, q->to_ns) ? q->visit(q->context, &x) : 0;
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
-}
-
-/* The heads stand before the columns: find the columns first, then walk both. */
-static int visit_payload(const struct mpix_file *f, const struct event_query *q, struct cursor c)
-{
-	struct cursor heads, columns[MPIX_COLUMNS];
-	struct head h;
-	uint64_t segments, total = 0;
-	if (rd_varint(&c, &segments) < 0 || segments > MPIX_SEGMENTS_MAX)
-		return -EBADMSG;
-	heads = c;
-	for (uint64_t i = 0; i < segments; i++)
-		if (get_head(&c, &total, &h) < 0)
-			return -EBADMSG;
-	if (mpix_columns_split(&c, columns) < 0)
-		return -EBADMSG;
-	for (uint64_t i = 0; i < segments; i++) {
-		total = 0;
-		int rc = get_head(&heads, &total, &h);
-		if (rc == 0)
-			rc = visit_segment(f, q, &h, columns);
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
-}
-
-int mpix_each_event(struct mpix_file *f, uint32_t rank, int64_t from_ns, int64_t to_ns,
-		    int (*visit)(void *context, const struct mpix_event *event), void *context, struct error *e)
-{
-	struct event_query q = {rank, from_ns, to_ns, true, visit, context};
-	for (uint32_t i = 0; i < f->super.entries; i++) {
-		const struct mpix_entry *x = &f->entries[i];
-		if (x->kind != MPIX_EVENTS || x->group != rank / f->shape.group_ranks || x->start_ns >= to_ns ||
-		    x->end_ns <= from_ns)
-			continue;
-		uint8_t *raw;
-		int rc = read_chunk(f, x, &raw, e);
-		if (rc < 0)
-			return rc;
-		rc = visit_payload(f, &q, cursor_over(raw, x->raw_bytes));
-		free(raw);
-		if (rc == -EBADMSG)
-			return damaged(f, x, e);
-		if (rc != 0)
-			return rc;
-		q.with_carried = false;
-	}
-	return 0;
-}
-
-/* ---- messages ---- */
-
-static int visit_messages(const struct mpix_file *f, struct cursor c,
-			  int (*visit)(void *context, const struct mpix_message *message), void *context)
-{
-	struct cursor columns[MPIX_COLUMNS];
-	struct mpix_message x;
-	uint64_t count;
-	int64_t clock = 0;
-	if (rd_varint(&c, &count) < 0 || count > MPIX_CHUNK_RECORDS_MAX || mpix_columns_split(&c, columns) < 0)
-		return -EBADMSG;
-	for (uint64_t i = 0; i < count; i++) {
-		if (mpix_get_message(columns, &x, &clock) < 0 || x.src >= f->info.ranks || x.dst >= f->info.ranks)
-			return -EBADMSG;
-		int rc = visit(context, &x);
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
-}
-
-int mpix_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
-		      int (*visit)(void *context, const struct mpix_message *message), void *context, struct error *e)
-{
-	for (uint32_t i = 0; i < f->super.entries; i++) {
-		const struct mpix_entry *x = &f->entries[i];
-		if (x->kind != MPIX_MESSAGES || x->start_ns >= to_ns || x->end_ns <= from_ns)
-			continue;
-		uint8_t *raw;
-		int rc = read_chunk(f, x, &raw, e);
-		if (rc < 0)
-			return rc;
-		rc = visit_messages(f, cursor_over(raw, x->raw_bytes), visit, context);
-		free(raw);
-		if (rc == -EBADMSG)
-			return damaged(f, x, e);
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
 }

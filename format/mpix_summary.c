@@ -1,95 +1,135 @@
 /* mpix_summary.c - the pyramid: which share of each interval a rank spent in which class.
- * In: every rank's events, once.  Out: SUMMARY chunks, one a tile of rows × bins at each time and rank level.
+ * In: calls, window by window.  Out: SUMMARY chunks, one a tile of rows × bins at each time and rank level.
  *
  *   tile: for each class 1..7, for each row, for each bin: u8, 255 = the whole bin; rows past the last rank are left
  *         out; tiles without any time in MPI are not written. Level l has bins << l bins over the runtime, rank level
- *         k has factor^k ranks a row. A share that is not 0 is at least 1, so that rare calls stay visible. */
+ *         k has factor^k ranks a row. A share that is not 0 is at least 1, so that rare calls stay visible.
+ *
+ * A part's sums are of the bins that its window touches. Windows come in order, so of each rank only the last bin may still
+ * grow: all before it are shares already. */
 #include "format/mpix_writer.h"
+
+#include "base/vec.h"
 
 #include <stdlib.h>
 
 /* rank × bin cells of the finest level, which bounds the memory: 14 bytes a cell */
 #define CELLS_MAX (1u << 22)
 #define BINS_MAX 65536u
-#define EVENTS_PER_CELL 1u /* finer than this, the events themselves are the better picture */
-#define PLANES (MPIX_CLASSES - 1)
+#define EVENTS_PER_CELL 32u /* finer than this, the events themselves are the better picture */
 #define FULL 65535.0f
 
-static uint32_t finest_bins(uint32_t ranks)
+static uint32_t finest_level(uint32_t ranks, uint64_t events)
 {
-	uint32_t bins = BINS_MAX;
-	while (bins > MPIX_TILE_BINS * 2 && (uint64_t)bins * ranks > CELLS_MAX)
-		bins /= 2;
-	return bins;
+	uint32_t level = 0;
+	for (uint64_t cells = (uint64_t)ranks * MPIX_TILE_BINS; (MPIX_TILE_BINS << level) < BINS_MAX;
+	     level++, cells *= 2)
+		if (2 * cells > CELLS_MAX || 2 * cells * EVENTS_PER_CELL > events)
+			break;
+	return level;
 }
 
 int mpix_summary_init(struct mpix_writer *w)
 {
 	struct mpix_summary *s = &w->summary;
-	s->bins = finest_bins(w->info.ranks);
-	s->share = calloc((size_t)w->info.ranks * PLANES * s->bins, sizeof(*s->share));
-	s->busy_ns = calloc((size_t)PLANES * s->bins, sizeof(*s->busy_ns));
-	return s->share != NULL && s->busy_ns != NULL ? 0 : -ENOMEM;
+	uint32_t level = finest_level(w->info.ranks, w->info.events_expected);
+	double runtime_ns = (double)w->info.runtime_ns;
+	w->shape.time_levels = level + 1;
+	s->bins = MPIX_TILE_BINS << level;
+	s->width_ns = (runtime_ns < 1 ? 1 : runtime_ns) / s->bins;
+	s->share = calloc((size_t)w->info.ranks * MPIX_PLANES * s->bins, sizeof(*s->share));
+	s->open = calloc(w->info.ranks, sizeof(*s->open));
+	return s->share != NULL && s->open != NULL ? 0 : -ENOMEM;
 }
 
 void mpix_summary_done(struct mpix_writer *w)
 {
 	free(w->summary.share);
-	free(w->summary.busy_ns);
+	free(w->summary.open);
 }
 
-static double bin_width_ns(const struct mpix_writer *w)
+/* ---- packing ---- */
+
+static uint32_t bin_of(const struct mpix_summary *s, double ns)
 {
-	double runtime_ns = (double)w->info.runtime_ns;
-	return (runtime_ns < 1 ? 1 : runtime_ns) / w->summary.bins;
+	double bin = ns / s->width_ns;
+	return bin < 0 ? 0 : bin >= s->bins ? s->bins - 1 : (uint32_t)bin;
 }
 
-static void add_span(float *plane, uint32_t bins, double width_ns, double from_ns, double to_ns)
+int mpix_summary_begin(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_packed *p)
 {
-	double limit_ns = width_ns * bins;
-	from_ns = from_ns < 0 ? 0 : from_ns;
-	to_ns = to_ns > limit_ns ? limit_ns : to_ns;
-	if (from_ns >= to_ns)
+	p->first_bin = bin_of(&w->summary, (double)part->start_ns);
+	p->nbins = bin_of(&w->summary, (double)part->end_ns) - p->first_bin + 1;
+	size_t cells = (size_t)w->shape.group_ranks * MPIX_PLANES * p->nbins;
+	if (vec_grow(&p->busy_ns, &p->cap_busy, cells, sizeof(*p->busy_ns)) < 0)
+		return -ENOMEM;
+	memset(p->busy_ns, 0, cells * sizeof(*p->busy_ns));
+	p->start_ns = part->start_ns;
+	p->end_ns = part->end_ns;
+	return 0;
+}
+
+void mpix_summary_add(const struct mpix_writer *w, struct mpix_packed *p, uint32_t row, unsigned class, int64_t from_ns,
+		      int64_t to_ns)
+{
+	const struct mpix_summary *s = &w->summary;
+	double width = s->width_ns, from = (double)(from_ns < p->start_ns ? p->start_ns : from_ns),
+	       to = (double)(to_ns > p->end_ns ? p->end_ns : to_ns), limit = width * s->bins;
+	from = from < 0 ? 0 : from;
+	to = to > limit ? limit : to;
+	if (from >= to)
 		return;
-	uint32_t first = (uint32_t)(from_ns / width_ns), last = (uint32_t)(to_ns / width_ns);
-	for (uint32_t b = first; b <= last && b < bins; b++) {
-		double begin = b * width_ns, end = begin + width_ns;
-		begin = begin < from_ns ? from_ns : begin;
-		end = end > to_ns ? to_ns : end;
+	float *plane = p->busy_ns + ((size_t)row * MPIX_PLANES + class - 1) * p->nbins;
+	uint32_t first = bin_of(s, from), last = bin_of(s, to);
+	if (first == last) {
+		plane[first - p->first_bin] += (float)(to - from);
+		return;
+	}
+	for (uint32_t b = first; b <= last; b++) {
+		double begin = b * width, end = begin + width;
+		begin = begin < from ? from : begin;
+		end = end > to ? to : end;
 		if (end > begin)
-			plane[b] += (float)(end - begin);
+			plane[b - p->first_bin] += (float)(end - begin);
 	}
 }
 
-/* Shares of one bin; several threads may add up to more than the bin, which is then scaled to it.
- */
-static void quantise(struct mpix_writer *w, uint16_t *share, uint32_t bin)
+/* ---- adding up ---- */
+
+/* Shares of the bin that is open; several threads may add up to more than the bin, which is then scaled to it. */
+static void close_bin(struct mpix_writer *w, uint32_t rank)
 {
 	struct mpix_summary *s = &w->summary;
-	float width = (float)bin_width_ns(w), sum = 0;
-	for (unsigned c = 0; c < PLANES; c++)
-		sum += s->busy_ns[(size_t)c * s->bins + bin];
+	struct mpix_open_bin *open = &s->open[rank];
+	uint16_t *share = s->share + (size_t)rank * MPIX_PLANES * s->bins + open->bin;
+	float width = (float)s->width_ns, sum = 0;
+	for (unsigned c = 0; c < MPIX_PLANES; c++)
+		sum += open->busy_ns[c];
 	float unit = FULL / (sum > width ? sum : width);
-	for (unsigned c = 0; c < PLANES; c++) {
-		float ns = s->busy_ns[(size_t)c * s->bins + bin];
-		float value = ns * unit;
-		share[(size_t)c * s->bins + bin] = ns > 0 && value < 1 ? 1 : (uint16_t)value;
+	for (unsigned c = 0; c < MPIX_PLANES && sum > 0; c++) {
+		float ns = open->busy_ns[c], value = ns * unit;
+		share[(size_t)c * s->bins] = ns > 0 && value < 1 ? 1 : (uint16_t)value;
 	}
 }
 
-void mpix_summary_add(struct mpix_writer *w, uint32_t rank, const struct mpix_event *events, uint64_t count)
+static void put_rank(struct mpix_writer *w, uint32_t rank, const float *busy_ns, uint32_t first_bin, uint32_t nbins)
 {
-	struct mpix_summary *s = &w->summary;
-	double width = bin_width_ns(w);
-	memset(s->busy_ns, 0, (size_t)PLANES * s->bins * sizeof(*s->busy_ns));
-	for (uint64_t i = 0; i < count; i++) {
-		const struct mpix_event *x = &events[i];
-		if (x->class > 0 && x->class < MPIX_CLASSES)
-			add_span(s->busy_ns + (size_t)(x->class - 1) * s->bins, s->bins, width, (double)x->start_ns,
-				 (double)x->end_ns);
+	struct mpix_open_bin *open = &w->summary.open[rank];
+	for (uint32_t b = 0; b < nbins; b++) {
+		if (first_bin + b > open->bin) {
+			close_bin(w, rank);
+			*open = (struct mpix_open_bin){.bin = first_bin + b};
+		}
+		for (unsigned c = 0; c < MPIX_PLANES; c++)
+			open->busy_ns[c] += busy_ns[(size_t)c * nbins + b];
 	}
-	for (uint32_t bin = 0; bin < s->bins; bin++)
-		quantise(w, s->share + (size_t)rank * PLANES * s->bins, bin);
+}
+
+void mpix_summary_put(struct mpix_writer *w, const struct mpix_packed *p)
+{
+	uint32_t first = p->group * w->shape.group_ranks;
+	for (uint32_t row = 0; row < w->shape.group_ranks && first + row < w->info.ranks; row++)
+		put_rank(w, first + row, p->busy_ns + (size_t)row * MPIX_PLANES * p->nbins, p->first_bin, p->nbins);
 }
 
 /* ---- writing: share[row][plane][bin] of one level at a time ---- */
@@ -97,7 +137,7 @@ void mpix_summary_add(struct mpix_writer *w, uint32_t rank, const struct mpix_ev
 /* Twice as wide bins, in place. Each line keeps its stride of w->summary.bins. */
 static void halve_bins(const struct mpix_writer *w, uint16_t *share, uint32_t rows, uint32_t bins)
 {
-	for (size_t line = 0; line < (size_t)rows * PLANES; line++) {
+	for (size_t line = 0; line < (size_t)rows * MPIX_PLANES; line++) {
 		uint16_t *at = share + line * w->summary.bins;
 		for (uint32_t b = 0; b < bins / 2; b++)
 			at[b] = (uint16_t)((at[2 * b] + at[2 * b + 1] + 1u) / 2);
@@ -109,7 +149,7 @@ static void halve_bins(const struct mpix_writer *w, uint16_t *share, uint32_t ro
 static uint32_t join_rows(const struct mpix_writer *w, uint16_t *share, uint32_t rows)
 {
 	uint32_t factor = w->shape.row_factor, joined = (rows + factor - 1) / factor;
-	size_t stride = (size_t)PLANES * w->summary.bins;
+	size_t stride = (size_t)MPIX_PLANES * w->summary.bins;
 	for (uint32_t r = 0; r < joined; r++) {
 		uint32_t n = rows - r * factor < factor ? rows - r * factor : factor;
 		for (size_t i = 0; i < stride; i++) {
@@ -128,10 +168,10 @@ static int write_tile(struct mpix_writer *w, const uint16_t *share, uint32_t row
 	uint32_t first = at.group * w->shape.rows, bins = w->shape.bins;
 	uint32_t n = rows - first < w->shape.rows ? rows - first : w->shape.rows;
 	bool any = false;
-	for (unsigned c = 0; c < PLANES; c++)
+	for (unsigned c = 0; c < MPIX_PLANES; c++)
 		for (uint32_t r = first; r < first + n; r++) {
 			const uint16_t *line =
-				share + ((size_t)r * PLANES + c) * w->summary.bins + (size_t)at.seq * bins;
+				share + ((size_t)r * MPIX_PLANES + c) * w->summary.bins + (size_t)at.seq * bins;
 			for (uint32_t b = 0; b < bins; b++) {
 				buf_u8(&w->raw, (uint8_t)((line[b] + 256u) / 257u));
 				any = any || line[b] != 0;
@@ -169,8 +209,6 @@ static int write_level(struct mpix_writer *w, const uint16_t *share, uint32_t ro
 static int write_levels(struct mpix_writer *w, uint16_t *share, uint32_t rows, uint32_t rank_level, struct error *e)
 {
 	uint32_t bins = w->summary.bins;
-	for (; bins > w->shape.bins << (w->shape.time_levels - 1); bins /= 2)
-		halve_bins(w, share, rows, bins);
 	for (uint32_t level = w->shape.time_levels; level-- > 0; bins /= 2) {
 		int rc = write_level(w, share, rows, rank_level, level, e);
 		if (rc < 0)
@@ -180,30 +218,23 @@ static int write_levels(struct mpix_writer *w, uint16_t *share, uint32_t rows, u
 	return 0;
 }
 
-static uint32_t time_levels(const struct mpix_writer *w)
-{
-	uint32_t levels = 1;
-	uint64_t cells = (uint64_t)w->shape.bins * w->info.ranks;
-	for (uint32_t bins = w->shape.bins; bins < w->summary.bins; bins *= 2, cells *= 2) {
-		if (cells * 2 * EVENTS_PER_CELL > w->shape.events)
-			break;
-		levels++;
-	}
-	return levels;
-}
-
 int mpix_summary_write(struct mpix_writer *w, struct error *e)
 {
 	uint32_t rows = w->info.ranks;
 	int rc = 0;
-	w->shape.time_levels = time_levels(w);
+	for (uint32_t r = 0; r < w->info.ranks; r++)
+		close_bin(w, r);
 	for (uint32_t k = 0; k < w->shape.rank_levels && rc == 0; k++) {
-		size_t cells = (size_t)rows * PLANES * w->summary.bins;
-		uint16_t *copy = malloc(cells * sizeof(*copy));
+		size_t cells = (size_t)rows * MPIX_PLANES * w->summary.bins;
+		bool last = k + 1 == w->shape.rank_levels; /* which may be destroyed */
+		uint16_t *copy = last ? w->summary.share : malloc(cells * sizeof(*copy));
 		if (copy == NULL)
 			return fail(e, -ENOMEM, "%s: out of memory", w->file.path);
-		memcpy(copy, w->summary.share, cells * sizeof(*copy));
+		if (!last)
+			memcpy(copy, w->summary.share, cells * sizeof(*copy));
 		rc = write_levels(w, copy, rows, k, e);
+		if (last)
+			break;
 		free(copy);
 		rows = join_rows(w, w->summary.share, rows);
 	}

@@ -5,7 +5,7 @@
  * 8192 bytes east and west, 65536 north and south Rank r computes for 1 ms * (1 + r / ranks) a
  * step, so the last rank makes the others wait. */
 #include "base/buf.h"
-#include "format/mpix.h"
+#include "tests/tools/mpix_plain.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -19,18 +19,34 @@ static const uint8_t op_class[OPS] = {MPIX_OTHER, MPIX_OTHER, MPIX_P2P, MPIX_P2P
 #define START_NS 300
 #define INIT_NS 5000000
 
+#define SIDES 4
+
+/* Signatures of every rank: Irecv and Isend have one for each side. */
+enum sig {
+	SIG_INIT,
+	SIG_FINALIZE,
+	SIG_IRECV,
+	SIG_ISEND = SIG_IRECV + SIDES,
+	SIG_WAITALL = SIG_ISEND + SIDES,
+	SIG_ALLREDUCE,
+	SIGS
+};
+
 struct rank_log {
-	struct mpix_event *events;
-	uint64_t count;
+	struct plain_event *events;
+	uint32_t count;
 	int64_t clock_ns, busy_ns, wait_ns;
-	int64_t send_ns[4]; /* start of this step's sends: west, east, north, south */
+	int64_t send_ns[SIDES];			 /* start of this step's sends: west, east, north, south */
+	uint32_t send_at[SIDES], recv_at[SIDES]; /* events of this step */
+	struct mpix_signature sigs[SIGS];
 };
 
 struct world {
 	int columns, rows, ranks, steps;
 	struct rank_log *logs;
-	struct mpix_message *messages;
-	uint64_t nmessages;
+	struct plain_link *links;
+	struct plain_wait *waits;
+	uint32_t nlinks, nwaits;
 };
 
 static const uint64_t side_bytes[4] = {8192, 8192, 65536, 65536};
@@ -43,18 +59,35 @@ static int neighbour(const struct world *w, int rank, int side)
 	return y * w->columns + x;
 }
 
-static struct mpix_event *put(struct rank_log *l, enum op op, int64_t ns)
+static uint32_t put(struct rank_log *l, uint32_t sig, int64_t ns)
 {
-	struct mpix_event *x = &l->events[l->count++];
-	*x = (struct mpix_event){.start_ns = l->clock_ns,
-				 .end_ns = l->clock_ns + ns,
-				 .calls = 1,
-				 .peer = -1,
-				 .op = op,
-				 .callsite = op,
-				 .class = op_class[op]};
+	uint64_t enter = (uint64_t)l->clock_ns;
+	l->events[l->count] = (struct plain_event){enter, enter + (uint64_t)ns, sig, 0, PLAIN_SIG_BYTES};
 	l->clock_ns += ns;
-	return x;
+	return l->count++;
+}
+
+static void set_signatures(const struct world *w, int rank)
+{
+	struct mpix_signature *sigs = w->logs[rank].sigs;
+	for (uint32_t i = 0; i < SIGS; i++) {
+		enum op op = i == SIG_INIT	 ? INIT
+			     : i == SIG_FINALIZE ? FINALIZE
+			     : i < SIG_ISEND	 ? IRECV
+			     : i < SIG_WAITALL	 ? ISEND
+			     : i == SIG_WAITALL	 ? WAITALL
+						 : ALLREDUCE;
+		sigs[i] = (struct mpix_signature){.peer = -1, .op = op, .callsite = op, .class = op_class[op]};
+		uint32_t side = (i - SIG_IRECV) % SIDES;
+		if (op != IRECV && op != ISEND)
+			continue;
+		sigs[i].peer = neighbour(w, rank, (int)side);
+		sigs[i].tag = (int32_t)(op == ISEND ? side : side ^ 1);
+		sigs[i].bytes = side_bytes[side];
+		sigs[i].message_bytes = op == ISEND ? side_bytes[side] : 0;
+	}
+	sigs[SIG_ALLREDUCE].bytes = 8;
+	sigs[SIG_ALLREDUCE].flags = MPIX_COLLECTIVE;
 }
 
 static void compute(struct rank_log *l, int64_t ns)
@@ -66,40 +99,37 @@ static void compute(struct rank_log *l, int64_t ns)
 static void post(const struct world *w, int rank, enum op op)
 {
 	struct rank_log *l = &w->logs[rank];
-	for (int side = 0; side < 4; side++) {
+	for (uint32_t side = 0; side < SIDES; side++) {
 		if (op == ISEND)
 			l->send_ns[side] = l->clock_ns;
-		struct mpix_event *x = put(l, op, START_NS + side * 40);
-		x->peer = neighbour(w, rank, side);
-		x->tag = op == ISEND ? side : side ^ 1;
-		x->bytes = side_bytes[side];
+		uint32_t at = put(l, (op == ISEND ? SIG_ISEND : SIG_IRECV) + side, START_NS + side * 40);
+		*(op == ISEND ? &l->send_at[side] : &l->recv_at[side]) = at;
 	}
 }
 
 static void wait_all(struct world *w, int rank)
 {
 	struct rank_log *l = &w->logs[rank];
+	struct plain_place here = {(uint32_t)rank, l->count}, causer = {0, PLAIN_NONE};
 	int64_t last = l->clock_ns + 1000, begin = l->clock_ns;
-	for (int side = 0; side < 4; side++) {
-		int from = neighbour(w, rank, side);
-		int64_t sent = w->logs[from].send_ns[side ^ 1], done = sent + LATENCY_NS;
-		done = done < begin + 500 ? begin + 500 : done;
+	for (int side = 0; side < SIDES; side++) {
+		const struct rank_log *from = &w->logs[neighbour(w, rank, side)];
+		struct plain_place send = {(uint32_t)(from - w->logs), from->send_at[side ^ 1]};
+		int64_t done = from->send_ns[side ^ 1] + LATENCY_NS;
+		if (done > last)
+			causer = send;
 		last = done > last ? done : last;
-		w->messages[w->nmessages++] = (struct mpix_message){.send_start_ns = sent,
-								    .send_end_ns = sent + START_NS,
-								    .recv_start_ns = begin - 4000,
-								    .completion_start_ns = begin,
-								    .recv_end_ns = done,
-								    .bytes = side_bytes[side],
-								    .src = (uint32_t)from,
-								    .dst = (uint32_t)rank,
-								    .tag = side ^ 1,
-								    .send_callsite = ISEND,
-								    .recv_callsite = IRECV};
+		w->links[w->nlinks++] = (struct plain_link){{(uint32_t)rank, l->recv_at[side]},
+							    here,
+							    send,
+							    {send.lane, from->send_at[SIDES - 1] + 1},
+							    MPIX_OF_START};
 	}
-	struct mpix_event *x = put(l, WAITALL, last - begin);
-	x->wait_ns = last - begin > LATENCY_NS ? last - begin - LATENCY_NS : 0;
-	l->wait_ns += x->wait_ns;
+	put(l, SIG_WAITALL, last - begin);
+	int64_t ns = last - begin > LATENCY_NS ? last - begin - LATENCY_NS : 0;
+	if (ns > 0) /* late_sender */
+		w->waits[w->nwaits++] = (struct plain_wait){here, causer, 1, MPIX_WAIT_NS, ns};
+	l->wait_ns += ns;
 }
 
 static void allreduce(struct world *w)
@@ -109,10 +139,12 @@ static void allreduce(struct world *w)
 		last = w->logs[r].clock_ns > last ? w->logs[r].clock_ns : last;
 	for (int r = 0; r < w->ranks; r++) {
 		struct rank_log *l = &w->logs[r];
-		struct mpix_event *x = put(l, ALLREDUCE, last + 15000 - l->clock_ns);
-		x->bytes = 8;
-		x->wait_ns = x->end_ns - x->start_ns - 15000;
-		l->wait_ns += x->wait_ns;
+		int64_t ns = last - l->clock_ns;
+		if (ns > 0) /* wait_at_nxn */
+			w->waits[w->nwaits++] =
+				(struct plain_wait){{(uint32_t)r, l->count}, {0, PLAIN_NONE}, 6, MPIX_WAIT_NS, ns};
+		put(l, SIG_ALLREDUCE, ns + 15000);
+		l->wait_ns += ns;
 	}
 }
 
@@ -132,12 +164,12 @@ static void step(struct world *w, int number)
 static void simulate(struct world *w)
 {
 	for (int r = 0; r < w->ranks; r++)
-		put(&w->logs[r], INIT, INIT_NS);
+		put(&w->logs[r], SIG_INIT, INIT_NS);
 	for (int i = 0; i < w->steps; i++)
 		step(w, i);
 	allreduce(w);
 	for (int r = 0; r < w->ranks; r++)
-		put(&w->logs[r], FINALIZE, 200000);
+		put(&w->logs[r], SIG_FINALIZE, 200000);
 }
 
 /* ---- the analysis ---- */
@@ -152,17 +184,22 @@ static struct totals add_up(const struct world *w)
 	struct totals t = {0};
 	for (int r = 0; r < w->ranks; r++) {
 		const struct rank_log *l = &w->logs[r];
-		for (uint64_t i = 0; i < l->count; i++) {
-			const struct mpix_event *x = &l->events[i];
-			t.calls[x->op] += 1;
-			t.seconds[x->op] += (double)(x->end_ns - x->start_ns) * 1e-9;
-			t.wait[x->op] += (double)x->wait_ns * 1e-9;
-			t.bytes[x->op] += (double)x->bytes;
+		for (uint32_t i = 0; i < l->count; i++) {
+			const struct plain_event *x = &l->events[i];
+			const struct mpix_signature *sig = &l->sigs[x->sig];
+			t.calls[sig->op] += 1;
+			t.seconds[sig->op] += (double)(x->leave - x->enter) * 1e-9;
+			t.bytes[sig->op] += (double)sig->bytes;
 		}
 		double busy = (double)l->busy_ns * 1e-9, end = (double)l->clock_ns * 1e-9;
 		t.busy_s += busy;
 		t.busy_max_s = busy > t.busy_max_s ? busy : t.busy_max_s;
 		t.runtime_s = end > t.runtime_s ? end : t.runtime_s;
+	}
+	for (uint32_t i = 0; i < w->nwaits; i++) {
+		const struct plain_wait *x = &w->waits[i];
+		const struct rank_log *l = &w->logs[x->at.lane];
+		t.wait[l->sigs[l->events[x->at.event].sig].op] += (double)x->ns * 1e-9;
 	}
 	return t;
 }
@@ -197,7 +234,7 @@ static void put_efficiency(struct buf *b, const struct world *w, const struct to
 		   "\"summary\":{\"transfers\":%llu,\"bytes\":%.0f,\"collectives\":%.0f,"
 		   "\"barriers\":0,"
 		   "\"runtime_s\":%.6f},",
-		   (unsigned long long)w->nmessages, t->bytes[ISEND], t->calls[ALLREDUCE], t->runtime_s);
+		   (unsigned long long)w->nlinks, t->bytes[ISEND], t->calls[ALLREDUCE], t->runtime_s);
 	buf_printf(b,
 		   "\"efficiency\":{\"load_balance\":%.4f,\"communication\":%.4f,\"parallel\":%.4f,"
 		   "\"serialization\":null,\"transfer\":null,\"note\":\"\"},",
@@ -284,27 +321,55 @@ static void put_issues(struct buf *b, const struct world *w, const struct totals
 
 /* ---- the file ---- */
 
-static int by_send(const void *a, const void *b)
+/* Windows of about as many events as the analysis makes them. */
+static uint32_t windows_for(const struct world *w)
 {
-	const struct mpix_message *x = a, *y = b;
-	return x->send_start_ns < y->send_start_ns ? -1 : x->send_start_ns > y->send_start_ns;
+	uint64_t events = 0, groups = (uint64_t)w->ranks / MPIX_GROUP_RANKS + 1;
+	for (int r = 0; r < w->ranks; r++)
+		events += w->logs[r].count;
+	return (uint32_t)(events / groups / MPIX_CHUNK_RECORDS + 1);
 }
 
 static int write_file(struct world *w, const char *path, const char *json, int64_t runtime_ns)
 {
-	struct mpix_info info = {.ranks = (uint32_t)w->ranks, .runtime_ns = runtime_ns, .ops = op_names, .nops = OPS};
-	struct mpix_writer *writer;
+	uint32_t ranks = (uint32_t)w->ranks;
+	struct plain_lane *lanes = calloc(ranks, sizeof(*lanes));
+	const struct mpix_signature **sigs = calloc(ranks, sizeof(const struct mpix_signature *));
+	uint32_t *nsigs = calloc(ranks, sizeof(*nsigs)), *places = calloc(ranks, sizeof(*places));
+	const struct mpix_clock_knot knot = {0, 0, 1};
+	const struct mpix_clock clock = {0, &knot, 1};
 	struct error e;
-	int rc = mpix_writer_create(path, &info, &writer, &e);
-	for (int r = 0; r < w->ranks && rc == 0; r++)
-		rc = mpix_writer_events(writer, (uint32_t)r, w->logs[r].events, w->logs[r].count, &e);
-	qsort(w->messages, w->nmessages, sizeof(*w->messages), by_send);
-	if (rc == 0)
-		rc = mpix_writer_messages(writer, w->messages, w->nmessages, &e);
-	if (rc == 0)
-		rc = mpix_writer_finish(writer, json, &e);
+	struct plain_trace t = {.lanes = lanes,
+				.sigs = sigs,
+				.nsigs = nsigs,
+				.links = w->links,
+				.waits = w->waits,
+				.nlinks = w->nlinks,
+				.nwaits = w->nwaits,
+				.windows = windows_for(w),
+				.threads = 1};
+	for (uint32_t r = 0; r < ranks; r++) {
+		lanes[r] = (struct plain_lane){w->logs[r].events, w->logs[r].count};
+		sigs[r] = w->logs[r].sigs;
+		nsigs[r] = SIGS;
+		places[r] = 2 * r / ranks; /* as per_rank says */
+		t.info.events_expected += w->logs[r].count;
+	}
+	t.info.ranks = ranks;
+	t.info.runtime_ns = runtime_ns;
+	t.info.ops = op_names;
+	t.info.nops = OPS;
+	t.info.clocks = &clock;
+	t.info.nclocks = 1;
+	t.info.places = 2;
+	t.info.place_of_rank = places;
+	int rc = plain_write(path, &t, json, &e);
 	if (rc < 0)
 		fprintf(stderr, "make_mpix: %s\n", e.text);
+	free(lanes);
+	free(sigs);
+	free(nsigs);
+	free(places);
 	return rc < 0;
 }
 
@@ -316,9 +381,12 @@ int main(int argc, char **argv)
 	struct buf json = {0};
 	w.ranks = w.columns * w.rows;
 	w.logs = calloc((size_t)w.ranks, sizeof(*w.logs));
-	w.messages = calloc((size_t)w.ranks * (size_t)w.steps * 4 + 1, sizeof(*w.messages));
-	for (int r = 0; r < w.ranks; r++)
-		w.logs[r].events = calloc((size_t)w.steps * 10 + 16, sizeof(struct mpix_event));
+	w.links = calloc((size_t)w.ranks * (size_t)w.steps * 4 + 1, sizeof(*w.links));
+	w.waits = calloc((size_t)w.ranks * ((size_t)w.steps * 2 + 2), sizeof(*w.waits));
+	for (int r = 0; r < w.ranks; r++) {
+		w.logs[r].events = calloc((size_t)w.steps * 10 + 16, sizeof(struct plain_event));
+		set_signatures(&w, r);
+	}
 	simulate(&w);
 	struct totals t = add_up(&w);
 	put_job(&json, &w, &t, argc > 5);
@@ -333,6 +401,7 @@ int main(int argc, char **argv)
 	for (int r = 0; r < w.ranks; r++)
 		free(w.logs[r].events);
 	free(w.logs);
-	free(w.messages);
+	free(w.links);
+	free(w.waits);
 	return rc;
 }

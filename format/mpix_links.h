@@ -1,0 +1,17 @@
+/* mpix_links.h - columns and flags of MESSAGES and WAITS (SPEC.md), for writer and reader; private to format/mpix_*.c. */
+#pragma once
+
+#define MPIX_LINK_COLUMNS 7
+#define MPIX_WAIT_COLUMNS 8
+
+enum link_flag {
+	LINK_RECV_ELSEWHERE = 1, /* its start, in another window or lane than its completion */
+	LINK_OPEN = 2,		 /* no completion of the receive */
+	LINK_SEND_ELSEWHERE = 4, /* in another window than the completion of the receive */
+	LINK_SENT_ELSEWHERE = 8, /* completion of the send, in another window or lane than its start */
+	LINK_UNSENT = 16,	 /* no completion of the send */
+	LINK_SIGNATURE = 32,	 /* not that of the start of the send */
+	LINK_FLAGS = 63,
+};
+
+#define LINK_ELSEWHERE_MAX 8 /* varints that flags may ask for */

@@ -1,0 +1,44 @@
+/* mpix_memory.c - numbers by a key, forgotten all at once: what was seen last of a lane, for the columns that tell differences
+ * (mpix_pack_links.c, mpix_pack_waits.c and their readers). */
+#include "format/mpix_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int mpix_memory_begin(struct mpix_memory *m, size_t n)
+{
+	if (m->cap < 2 * n + 2) {
+		size_t cap = 64;
+		while (cap < 2 * n + 2)
+			cap *= 2;
+		free(m->slots);
+		m->slots = calloc(cap, sizeof(*m->slots));
+		m->cap = m->slots != NULL ? cap : 0;
+		m->age = 0;
+		if (m->slots == NULL)
+			return -ENOMEM;
+	}
+	if (++m->age == 0) {
+		memset(m->slots, 0, m->cap * sizeof(*m->slots));
+		m->age = 1;
+	}
+	return 0;
+}
+
+struct mpix_memory_slot *mpix_memory_at(struct mpix_memory *m, uint32_t key, bool *ret_known)
+{
+	size_t at = (size_t)(key * 0x9e3779b97f4a7c15ull >> 32) & (m->cap - 1);
+	while (m->slots[at].age == m->age && m->slots[at].key != key)
+		at = (at + 1) & (m->cap - 1);
+	struct mpix_memory_slot *slot = &m->slots[at];
+	*ret_known = slot->age == m->age;
+	if (!*ret_known)
+		*slot = (struct mpix_memory_slot){key, m->age, 0, 0};
+	return slot;
+}
+
+void mpix_memory_done(struct mpix_memory *m)
+{
+	free(m->slots);
+	*m = (struct mpix_memory){0};
+}

@@ -1,0 +1,131 @@
+/* mpix_pack_waits.c - wait states of one group (SPEC.md, WAITS). What follows from the times of events is not stored. */
+#include "format/mpix_links.h"
+#include "format/mpix_writer.h"
+
+#include "base/vec.h"
+
+#include <stdlib.h>
+
+static _Thread_local const struct mpix_wait *sorted_waits;
+
+static int compare_waits(const struct mpix_wait *x, const struct mpix_wait *y)
+{
+	if (x->at.window != y->at.window)
+		return x->at.window < y->at.window ? -1 : 1;
+	if (x->at.lane != y->at.lane)
+		return x->at.lane < y->at.lane ? -1 : 1;
+	return (x->at.index > y->at.index) - (x->at.index < y->at.index);
+}
+
+static int by_order(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = compare_waits(&sorted_waits[x], &sorted_waits[y]);
+	return order != 0 ? order : (x > y) - (x < y);
+}
+
+static int sort_waits(const struct mpix_part *part, struct mpix_scratch *s)
+{
+	bool sorted = true;
+	if (vec_grow(&s->order, &s->cap_order, part->nwaits, sizeof(*s->order)) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < part->nwaits; i++) {
+		s->order[i] = i;
+		sorted = sorted && (i == 0 || compare_waits(&part->waits[i - 1], &part->waits[i]) <= 0);
+	}
+	sorted_waits = part->waits;
+	if (!sorted)
+		qsort(s->order, part->nwaits, sizeof(*s->order), by_order);
+	return 0;
+}
+
+static bool is_sane(const struct mpix_writer *w, const struct mpix_part *part, uint32_t first_lane, uint32_t end_lane,
+		    const struct mpix_wait *x)
+{
+	bool caused = x->causer.window != MPIX_NOWHERE;
+	return x->at.window <= part->window && x->at.lane >= first_lane && x->at.lane < end_lane &&
+	       (!caused || x->causer.lane < w->lanes.n) &&
+	       (x->how == MPIX_WAIT_NS ? x->ns >= 0 : caused && x->how <= MPIX_WAIT_SINCE_END);
+}
+
+struct columns {
+	uint8_t *at[MPIX_WAIT_COLUMNS];
+};
+
+static void put_causer(struct columns *c, struct mpix_memory *memory, uint32_t window, const struct mpix_wait *x)
+{
+	bool known;
+	struct mpix_memory_slot *last = mpix_memory_at(memory, x->causer.lane, &known);
+	uint32_t ahead = x->causer.index - x->at.index;
+	c->at[5] = mpix_varint(c->at[5], mpix_zigzag((int64_t)x->causer.lane - x->at.lane));
+	c->at[6] = mpix_varint(c->at[6], mpix_zigzag((int64_t)window - x->causer.window));
+	c->at[7] = mpix_varint(c->at[7], mpix_zigzag((int32_t)(ahead - (known ? last->index : 0))));
+	last->index = ahead;
+}
+
+static int put_waits(const struct mpix_part *part, struct mpix_scratch *s, uint32_t first_lane, struct columns *c)
+{
+	const struct mpix_wait *before = NULL;
+	uint32_t lane = first_lane;
+	for (uint32_t i = 0; i < part->nwaits; i++) {
+		const struct mpix_wait *x = &part->waits[s->order[i]];
+		bool same = before != NULL && before->at.window == x->at.window && before->at.lane == x->at.lane;
+		if (!same && mpix_memory_begin(&s->memory, part->nwaits) < 0)
+			return -ENOMEM;
+		c->at[0] = mpix_varint(c->at[0], part->window - x->at.window);
+		c->at[1] = mpix_varint(c->at[1], mpix_zigzag((int64_t)x->at.lane - lane));
+		c->at[2] = mpix_varint(c->at[2], mpix_zigzag((int64_t)x->at.index - (same ? before->at.index : 0)));
+		bool caused = x->causer.window != MPIX_NOWHERE;
+		c->at[3] = mpix_varint(c->at[3], (uint64_t)x->state << 3 | (unsigned)(x->how << 1) | caused);
+		if (x->how == MPIX_WAIT_NS)
+			c->at[4] = mpix_varint(c->at[4], (uint64_t)x->ns);
+		if (caused)
+			put_causer(c, &s->memory, part->window, x);
+		lane = x->at.lane;
+		before = x;
+	}
+	return 0;
+}
+
+static int put_columns(const struct mpix_part *part, struct mpix_scratch *s, uint32_t first_lane)
+{
+	struct columns c;
+	for (unsigned i = 0; i < MPIX_WAIT_COLUMNS; i++) {
+		s->fields[i].len_bytes = 0;
+		c.at[i] = mpix_varint_room(&s->fields[i], part->nwaits);
+		if (c.at[i] == NULL)
+			return -ENOMEM;
+	}
+	if (sort_waits(part, s) < 0 || put_waits(part, s, first_lane, &c) < 0)
+		return -ENOMEM;
+	for (unsigned i = 0; i < MPIX_WAIT_COLUMNS; i++)
+		s->fields[i].len_bytes = (size_t)(c.at[i] - s->fields[i].data);
+	return 0;
+}
+
+int mpix_pack_waits(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_scratch *s,
+		    struct mpix_packed *p, struct error *e)
+{
+	struct mpix_entry entry = {
+		.kind = MPIX_WAITS, .records = part->nwaits, .start_ns = INT64_MAX, .end_ns = INT64_MIN};
+	uint32_t first_lane, end_lane;
+	mpix_group_lanes(w, part->group, &first_lane, &end_lane);
+	if (part->nwaits > MPIX_CHUNK_RECORDS_MAX)
+		return fail(e, -EFBIG, "window %u of group %u has %u waits: choose smaller windows", part->window,
+			    part->group, part->nwaits);
+	for (uint32_t i = 0; i < part->nwaits; i++) {
+		const struct mpix_wait *x = &part->waits[i];
+		if (!is_sane(w, part, first_lane, end_lane, x))
+			return fail(e, -EINVAL, "window %u of group %u: wait %u is impossible", part->window,
+				    part->group, i);
+		entry.start_ns = x->start_ns < entry.start_ns ? x->start_ns : entry.start_ns;
+		entry.end_ns = x->end_ns >= entry.end_ns ? x->end_ns + 1 : entry.end_ns;
+	}
+	if (put_columns(part, s, first_lane) < 0)
+		return fail(e, -ENOMEM, "out of memory for %u waits", part->nwaits);
+	s->raw.len_bytes = 0;
+	buf_varint(&s->raw, part->nwaits);
+	mpix_join_columns(s->fields, MPIX_WAIT_COLUMNS, &s->raw);
+	p->waits = part->nwaits;
+	return mpix_pack_chunk(s, p, entry, s->raw.len_bytes, s->raw.len_bytes, e);
+}

@@ -1,0 +1,176 @@
+/* mpix_read_waits.c - wait states of version 2. In: WAITS chunks, and events where a wait follows from their times. */
+#include "format/mpix_links.h"
+#include "format/mpix_reader.h"
+#include "format/mpix_writer.h"
+
+#include <stdlib.h>
+
+/* One chunk while it is read. */
+struct reading {
+	const struct mpix_file *f;
+	const struct mpix_entry *x;
+	struct cursor columns[MPIX_WAIT_COLUMNS];
+	struct mpix_memory memory;
+	struct mpix_position at; /* of the wait before */
+	uint32_t first_lane, end_lane;
+	bool begun;
+};
+
+static int rd_zigzag(struct cursor *c, int64_t *ret_value)
+{
+	uint64_t value;
+	if (rd_varint(c, &value) < 0)
+		return -EBADMSG;
+	*ret_value = mpix_unzigzag(value);
+	return 0;
+}
+
+/* base + a zigzag, if that is from 0 to below limit. */
+static int rd_near(struct cursor *c, uint32_t base, uint64_t limit, uint32_t *ret_value)
+{
+	int64_t delta;
+	if (rd_zigzag(c, &delta) < 0 || delta < -(int64_t)base || delta >= (int64_t)limit - base)
+		return -EBADMSG;
+	*ret_value = (uint32_t)((int64_t)base + delta);
+	return 0;
+}
+
+static int get_place(struct reading *r, size_t n)
+{
+	struct mpix_position at;
+	uint64_t back;
+	if (rd_varint(&r->columns[0], &back) < 0 || back > r->x->seq ||
+	    rd_near(&r->columns[1], r->at.lane, r->end_lane, &at.lane) < 0 || at.lane < r->first_lane)
+		return -EBADMSG;
+	at.window = r->x->seq - (uint32_t)back;
+	bool same = r->begun && at.window == r->at.window && at.lane == r->at.lane;
+	if (rd_near(&r->columns[2], same ? r->at.index : 0, 1ull << 32, &at.index) < 0)
+		return -EBADMSG;
+	if (!same && mpix_memory_begin(&r->memory, n) < 0)
+		return -ENOMEM;
+	r->at = at;
+	r->begun = true;
+	return 0;
+}
+
+static int get_causer(struct reading *r, struct mpix_position *to)
+{
+	int64_t back, ahead;
+	bool known;
+	if (rd_near(&r->columns[5], r->at.lane, r->f->lanes.n, &to->lane) < 0 || rd_zigzag(&r->columns[6], &back) < 0 ||
+	    back > r->x->seq || (int64_t)r->x->seq - back >= (int64_t)r->f->shape.windows ||
+	    rd_zigzag(&r->columns[7], &ahead) < 0 || ahead < INT32_MIN || ahead > INT32_MAX)
+		return -EBADMSG;
+	struct mpix_memory_slot *last = mpix_memory_at(&r->memory, to->lane, &known);
+	last->index = (uint32_t)ahead + (known ? last->index : 0);
+	to->window = (uint32_t)((int64_t)r->x->seq - back);
+	to->index = r->at.index + last->index;
+	return 0;
+}
+
+static int get_wait(struct reading *r, size_t n, struct mpix_wait *ret_wait)
+{
+	struct mpix_wait x = {.causer.window = MPIX_NOWHERE};
+	uint64_t state, ns = 0;
+	int rc = get_place(r, n);
+	if (rc < 0)
+		return rc;
+	if (rd_varint(&r->columns[3], &state) < 0 || state >> 3 > UINT8_MAX || (state >> 1 & 3) > MPIX_WAIT_SINCE_END)
+		return -EBADMSG;
+	x.at = r->at;
+	x.state = (uint8_t)(state >> 3);
+	x.how = state >> 1 & 3;
+	if ((x.how != MPIX_WAIT_NS && (state & 1) == 0) ||
+	    (x.how == MPIX_WAIT_NS && (rd_varint(&r->columns[4], &ns) < 0 || ns > INT64_MAX)))
+		return -EBADMSG;
+	x.ns = (int64_t)ns;
+	*ret_wait = x;
+	return (state & 1) != 0 ? get_causer(r, &ret_wait->causer) : 0;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* What follows from the times of both events. */
+static int derive(struct mpix_file *f, struct mpix_wait *x, struct error *e)
+{
+	const struct mpix_part_event *event;
+	const struct mpix_part_data *part;
+	int rc = mpix_event_at(f, &x->at, &event, &part, e);
+	if (rc < 0 || event == NULL)
+		return rc < 0 ? rc : -EBADMSG;
+	struct mpix_part_event own = *event;
+	rc = mpix_event_at(f, &x->causer, &event, &part, e);
+	if (rc < 0 || event == NULL)
+		return rc < 0 ? rc : -EBADMSG;
+	int64_t ns = x->how == MPIX_WAIT_UNTIL_START
+			     ? (event->start_ns < own.end_ns ? event->start_ns : own.end_ns) - own.start_ns
+			     : own.end_ns - larger(event->end_ns, own.start_ns);
+	x->ns = larger(ns, 0);
+	return 0;
+}
+
+static int visit_all(struct mpix_file *f, struct reading *r, struct cursor c, uint32_t first_lane, uint32_t end_lane,
+		     int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e)
+{
+	uint64_t n;
+	if (rd_varint(&c, &n) < 0 || n > MPIX_CHUNK_RECORDS_MAX ||
+	    mpix_split_columns(&c, r->columns, MPIX_WAIT_COLUMNS) < 0 || n > cursor_left(&r->columns[0]))
+		return -EBADMSG;
+	for (uint64_t i = 0; i < n; i++) {
+		struct mpix_wait x;
+		int rc = get_wait(r, n, &x);
+		bool wanted = rc == 0 && x.at.lane >= first_lane && x.at.lane < end_lane;
+		if (wanted && x.how != MPIX_WAIT_NS)
+			rc = derive(f, &x, e);
+		if (rc == 0 && wanted)
+			rc = visit(context, &x);
+		if (rc != 0)
+			return rc;
+		mpix_cache_trim(f);
+	}
+	for (unsigned i = 0; i < MPIX_WAIT_COLUMNS; i++)
+		if (cursor_left(&r->columns[i]) > 0)
+			return -EBADMSG;
+	return 0;
+}
+
+int mpix_visit_waits(struct mpix_file *f, const struct mpix_entry *x, uint32_t first_lane, uint32_t end_lane,
+		     int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e)
+{
+	struct reading r = {.f = f, .x = x};
+	uint64_t rank = (uint64_t)x->group * f->shape.group_ranks, end = rank + f->shape.group_ranks;
+	struct error inner = {{0}};
+	uint8_t *raw;
+	if (rank >= f->info.ranks)
+		return mpix_damaged(f, x, e);
+	r.first_lane = r.at.lane = f->lanes.first[rank];
+	r.end_lane = f->lanes.first[end < f->info.ranks ? end : f->info.ranks];
+	int rc = mpix_read_chunk(f, x, &raw, e);
+	if (rc < 0)
+		return rc;
+	rc = visit_all(f, &r, cursor_over(raw, x->raw_bytes), first_lane, end_lane, visit, context, &inner);
+	free(raw);
+	mpix_memory_done(&r.memory);
+	if (rc < 0 && inner.text[0] != 0)
+		return fail(e, rc, "%s", inner.text);
+	if (rc == -ENOMEM)
+		return fail(e, rc, "%s: out of memory", f->path);
+	return rc == -EBADMSG ? mpix_damaged(f, x, e) : rc;
+}
+
+int mpix_each_wait(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
+		   int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e)
+{
+	uint32_t n;
+	if (f->super.version == 1)
+		return 0;
+	int rc = mpix_cache_begin(f, e);
+	const struct mpix_entry *x = mpix_find_kind(f, MPIX_WAITS, &n);
+	for (uint32_t i = 0; i < n && rc == 0; i++)
+		if (x[i].start_ns < to_ns && x[i].end_ns > from_ns)
+			rc = mpix_visit_waits(f, &x[i], 0, f->lanes.n, visit, context, e);
+	return rc;
+}
