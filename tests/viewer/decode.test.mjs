@@ -144,7 +144,7 @@ test('every summary tile holds the shares that the calls have', async () => {
 });
 
 test('the time that decoding calls takes', async (t) => {
-  const path = make(16, 8, 2000);
+  const path = make(16, 8, 400);
   const trace = await open(path);
   const all = entries(trace, Kind.Events);
   let [events, bytes] = [0, 0];

@@ -262,13 +262,15 @@ static void put_carried(struct mpix_part *p, struct part_memory *m, uint32_t num
 	const struct call *x = first > 0 ? &l->calls[first - 1] : NULL;
 	if (x == NULL || x->end_ns <= p->start_ns)
 		return;
+	bool counted = (sigs[l->rank][x->sig].flags & MPIX_COLLECTIVE) != 0 && x->enter % 2 == 0;
 	m->open = (struct mpix_extra){0, MPIX_EXTRA_CALLS, 7};
 	m->carried[p->ncarried++] = (struct mpix_carried){.at = x->at,
 							  .sig = x->sig,
 							  .nextras = x->sig == 3,
 							  .enter = x->enter,
 							  .leave = x->leave,
-							  .extras = &m->open};
+							  .extras = &m->open,
+							  .k = counted ? x->enter % 100 : MPIX_NO_NUMBER};
 }
 
 static bool is_of(const struct mpix_part *p, uint32_t lane, uint32_t window)

@@ -131,6 +131,7 @@ function readCarried(c: Bytes, context: Context, extras: Extras): Carried {
     const id = c.varint();
     const enter = c.varint();
     const leave = enter + c.varint();
+    const k = c.varint() - 1;
     const [firstId, endId] = signatureRange(context, place.rank);
     if (back < 1 || back > context.window || id >= endId - firstId || !Number.isSafeInteger(leave))
       throw new Damaged('impossible carried event');
@@ -143,7 +144,7 @@ function readCarried(c: Bytes, context: Context, extras: Extras): Carried {
       index,
       first: i,
       count: 1,
-      numbers: [],
+      numbers: [{ index: i, comm: context.signatures.comm[firstId + id]!, k }],
     });
     out.start.push(nsAt(clock, enter));
     out.duration.push(nsAt(clock, leave) - out.start[i]!);
