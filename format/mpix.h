@@ -1,10 +1,10 @@
 /* mpix.h - the .mpix file: one analysed step, made for looking. One static file, any view needs few chunks.
- * Written by postproc/ through this writer, read by `mpitrace show`, reports/ and the browser. SPEC.md draws it and says what
- * lanes, windows and positions are.
+ * Written by postproc/ through this writer, read by `mpitrace show`, reports/ and the browser. SPEC.md draws it and
+ * says what lanes, windows and positions are.
  *
- * Writing: mpix_writer_create; mpix_writer_signatures of a rank before its first events; then window by window, group by
- * group, mpix_pack (any number of threads) and mpix_writer_put (one caller at a time, in order of (window, group)); at last
- * mpix_writer_finish. Memory is bounded by ranks and levels of detail, not by events. */
+ * Writing: mpix_writer_create; mpix_writer_signatures of a rank before its first events; then window by window, group
+ * by group, mpix_pack (any number of threads) and mpix_writer_put (one caller at a time, in order of (window,
+ * group)); at last mpix_writer_finish. Memory is bounded by ranks and levels of detail, not by events. */
 #pragma once
 
 #include "base/error.h"
@@ -40,8 +40,8 @@ struct mpix_clock_knot {
 	double ns_per_tick;
 };
 
-/* All ticks of lanes of this clock, and its knots (ascending), are at most 2^53 after base_tick. A clock in nanoseconds has one
- * knot {base_tick, base_tick, 1}. */
+/* All ticks of lanes of this clock, and its knots (ascending), are at most 2^53 after base_tick. A clock in
+ * nanoseconds has one knot {base_tick, base_tick, 1}. */
 struct mpix_clock {
 	uint64_t base_tick;
 	const struct mpix_clock_knot *knots;
@@ -182,8 +182,8 @@ struct mpix_writer;
 struct mpix_scratch; /* working memory of one thread that packs, kept between calls */
 struct mpix_packed;  /* chunks of one part, ready to be written; may be packed into again once it was put */
 
-/* Begin writing to path (under a temporary name until mpix_writer_finish). info is copied. 0, -EINVAL for what the format
- * cannot hold, or -errno with text. */
+/* Begin writing to path (under a temporary name until mpix_writer_finish). info is copied. 0, -EINVAL for what the
+ * format cannot hold, or -errno with text. */
 int mpix_writer_create(const char *path, const struct mpix_info *info, struct mpix_writer **ret_writer,
 		       struct error *e);
 /* Append to the signatures of rank; the first has number 0. Not while a part of the rank's group is being packed. */
@@ -193,15 +193,16 @@ struct mpix_scratch *mpix_scratch_new(void);
 void mpix_scratch_free(struct mpix_scratch *s);
 struct mpix_packed *mpix_packed_new(void);
 void mpix_packed_free(struct mpix_packed *p);
-/* Turn one part into chunks. A pure function of part and of what the writer was given so far: threads may pack different parts at
- * the same time, each with its own scratch and packed. -EINVAL for a part that contradicts itself, or -errno with text. */
+/* Turn one part into chunks. A pure function of part and of what the writer was given so far: threads may pack
+ * different parts at the same time, each with its own scratch and packed. -EINVAL for a part that contradicts itself,
+ * or -errno with text. */
 int mpix_pack(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_scratch *scratch,
 	      struct mpix_packed *ret_packed, struct error *e);
-/* Append them to the file: one caller at a time, parts ascending by (window, group), each once (parts without anything may be
- * left out). */
+/* Append them to the file: one caller at a time, parts ascending by (window, group), each once (parts without
+ * anything may be left out). */
 int mpix_writer_put(struct mpix_writer *w, const struct mpix_packed *packed, struct error *e);
-/* Add levels of detail, signatures, clocks and the analysis object (JSON text, schema mpitrace/analysis/1), seal, fsync, rename.
- * Frees w, also on failure. */
+/* Add levels of detail, signatures, clocks and the analysis object (JSON text, schema mpitrace/analysis/1), seal,
+ * fsync, rename. Frees w, also on failure. */
 int mpix_writer_finish(struct mpix_writer *w, const char *analysis_json, struct error *e);
 /* Give up: removes the temporary file. NULL is harmless. */
 void mpix_writer_abandon(struct mpix_writer *w);

@@ -1,4 +1,5 @@
-/* mpix_links.h - columns and flags of MESSAGES and WAITS (SPEC.md), for writer and reader; private to format/mpix_*.c. */
+/* mpix_links.h - columns and flags of MESSAGES and WAITS (SPEC.md), for writer and reader; private to
+ * format/mpix_*.c. */
 #pragma once
 
 #define MPIX_LINK_COLUMNS 7

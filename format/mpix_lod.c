@@ -1,9 +1,9 @@
 /* mpix_lod.c - levels of detail of messages: TOP, the largest of each time tile, and FLOW, sums between places.
  * In: messages part by part.  Out: chunks of every level, at the end.
  *
- * Both keep tiles of a finest grid. How fine the finest level that is written becomes follows from how many messages there
- * were: its tiles, and those of coarser levels, are made of the grid's. A message belongs to the tile in which its send
- * starts. Grids are bounded: a tile of TOP takes at most 100 KB, and all of FLOW 64 MB. */
+ * Both keep tiles of a finest grid. How fine the finest level that is written becomes follows from how many messages
+ * there were: its tiles, and those of coarser levels, are made of the grid's. A message belongs to the tile in which
+ * its send starts. Grids are bounded: a tile of TOP takes at most 100 KB, and all of FLOW 64 MB. */
 #include "format/mpix_writer.h"
 
 #include "base/index.h"
@@ -75,7 +75,7 @@ static void select_largest(struct mpix_candidate_key *keys, uint32_t n, uint32_t
 {
 	uint32_t first = 0, last = n;
 	while (last - first > 1 && want > first && want < last) {
-		struct mpix_candidate_key pivot = keys[first + (last - first) / 2], swap;
+		struct mpix_candidate_key pivot = keys[first + (last - first - 1) / 2], swap; /* not the last */
 		uint32_t i = first, k = last - 1;
 		for (;; i++, k--) {
 			while (is_larger(&keys[i], &pivot))

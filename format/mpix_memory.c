@@ -1,5 +1,5 @@
-/* mpix_memory.c - numbers by a key, forgotten all at once: what was seen last of a lane, for the columns that tell differences
- * (mpix_pack_links.c, mpix_pack_waits.c and their readers). */
+/* mpix_memory.c - numbers by a key, forgotten all at once: what was seen last of a lane, for the columns that tell
+ * differences (mpix_pack_links.c, mpix_pack_waits.c and their readers). */
 #include "format/mpix_writer.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* mpix_pack_links.c - messages of one group that were completed in one window, as pairs of positions (SPEC.md, MESSAGES).
- * Every column tells a difference, so that what a program repeats is the same bytes again and again. */
+/* mpix_pack_links.c - messages of one group that were completed in one window, as pairs of positions (SPEC.md,
+ * MESSAGES). Every column tells a difference, so that what a program repeats is the same bytes again and again. */
 #include "format/mpix_links.h"
 #include "format/mpix_writer.h"
 

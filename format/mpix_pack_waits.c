@@ -1,4 +1,5 @@
-/* mpix_pack_waits.c - wait states of one group (SPEC.md, WAITS). What follows from the times of events is not stored. */
+/* mpix_pack_waits.c - wait states of one group (SPEC.md, WAITS). What follows from the times of events is not stored.
+ * */
 #include "format/mpix_links.h"
 #include "format/mpix_writer.h"
 

@@ -5,8 +5,8 @@
  *         out; tiles without any time in MPI are not written. Level l has bins << l bins over the runtime, rank level
  *         k has factor^k ranks a row. A share that is not 0 is at least 1, so that rare calls stay visible.
  *
- * A part's sums are of the bins that its window touches. Windows come in order, so of each rank only the last bin may still
- * grow: all before it are shares already. */
+ * A part's sums are of the bins that its window touches. Windows come in order, so of each rank only the last bin may
+ * still grow: all before it are shares already. */
 #include "format/mpix_writer.h"
 
 #include "base/vec.h"
@@ -37,6 +37,7 @@ int mpix_summary_init(struct mpix_writer *w)
 	w->shape.time_levels = level + 1;
 	s->bins = MPIX_TILE_BINS << level;
 	s->width_ns = (runtime_ns < 1 ? 1 : runtime_ns) / s->bins;
+	s->bins_per_ns = 1 / s->width_ns;
 	s->share = calloc((size_t)w->info.ranks * MPIX_PLANES * s->bins, sizeof(*s->share));
 	s->open = calloc(w->info.ranks, sizeof(*s->open));
 	return s->share != NULL && s->open != NULL ? 0 : -ENOMEM;
@@ -52,7 +53,7 @@ void mpix_summary_done(struct mpix_writer *w)
 
 static uint32_t bin_of(const struct mpix_summary *s, double ns)
 {
-	double bin = ns / s->width_ns;
+	double bin = ns * s->bins_per_ns;
 	return bin < 0 ? 0 : bin >= s->bins ? s->bins - 1 : (uint32_t)bin;
 }
 

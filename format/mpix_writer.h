@@ -1,8 +1,9 @@
 /* mpix_writer.h - what the parts of the .mpix writer share; private to format/mpix_*.c.
  *
  * mpix_pack() turns what one group has of one window into chunks and into its share of the levels of detail
- * (mpix_pack.c: events; mpix_pack_links.c: messages; mpix_pack_waits.c; mpix_summary.c; mpix_lod.c). It only reads the writer. Puts
- * append the chunks and add the shares (mpix_writer.c), so the order of puts alone decides the file's bytes. */
+ * (mpix_pack.c: events; mpix_pack_links.c: messages; mpix_pack_waits.c; mpix_summary.c; mpix_lod.c). It only reads
+ * the writer. Puts append the chunks and add the shares (mpix_writer.c), so the order of puts alone decides the
+ * file's bytes. */
 #pragma once
 
 #include "base/atomic_file.h"
@@ -90,7 +91,7 @@ struct mpix_summary {
 		uint32_t bin;
 	} * open; /* of each rank: the bin that may still grow */
 	uint32_t bins;
-	double width_ns;
+	double width_ns, bins_per_ns;
 };
 
 /* Levels of detail of messages: tiles of the finest grid, merged at the end. */

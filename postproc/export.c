@@ -3,7 +3,8 @@
 #include "base/progress.h"
 #include "postproc/export_lanes.h"
 
-/* Messages and waits of each (window, group): those of part i are list[begin[i]] to list[begin[i + 1]], without the last. */
+/* Messages and waits of each (window, group): those of part i are list[begin[i]] to list[begin[i + 1]], without the
+ * last. */
 struct buckets {
 	uint32_t *begin, *list;
 };

@@ -1,8 +1,8 @@
 /* pack.c FILE.mpic FILE.mpix - what an .mpix takes, beside the .mpic that it was made from.
  *
- * Packs the events of the .mpic, in ticks, into a file beside FILE.mpix (removed afterwards) and reads them back: ns of one core
- * an event. Then the bytes an event of every kind of chunk: of that file for EVENTS, of FILE.mpix (which the analysis wrote) for
- * all. */
+ * Packs the events of the .mpic, in ticks, into a file beside FILE.mpix (removed afterwards) and reads them back: ns
+ * of one core an event. Then the bytes an event of every kind of chunk: of that file for EVENTS, of FILE.mpix (which
+ * the analysis wrote) for all. */
 #include "format/mpic.h"
 #include "format/mpix_layout.h"
 

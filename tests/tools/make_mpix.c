@@ -1,9 +1,11 @@
-/* make_mpix.c - write an .mpix whose content is known: a halo exchange on a periodic grid with an
- * Allreduce every tenth step. `make_mpix FILE COLUMNS ROWS STEPS [partial]`. Everything follows
- * from the arguments: ranks            COLUMNS * ROWS calls of a rank  2 (Init, Finalize) + STEPS *
- * 9 (4 Irecv, 4 Isend, Waitall) + STEPS / 10 (Allreduce) messages         ranks * STEPS * 4, of
- * 8192 bytes east and west, 65536 north and south Rank r computes for 1 ms * (1 + r / ranks) a
- * step, so the last rank makes the others wait. */
+/* make_mpix.c - write an .mpix whose content is known: a halo exchange on a periodic grid with an Allreduce every
+ * tenth step. `make_mpix FILE COLUMNS ROWS STEPS [partial]`. Everything follows from the arguments:
+ *
+ *   ranks            COLUMNS * ROWS
+ *   calls of a rank  2 (Init, Finalize) + STEPS * 9 (4 Irecv, 4 Isend, Waitall) + STEPS / 10 + 1 (Allreduce)
+ *   messages         ranks * STEPS * 4, of 8192 bytes east and west, 65536 north and south
+ *
+ * Rank r computes for 1 ms * (1 + r / ranks) a step, so the last rank makes the others wait. */
 #include "base/buf.h"
 #include "tests/tools/mpix_plain.h"
 

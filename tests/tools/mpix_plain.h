@@ -1,4 +1,5 @@
-/* mpix_plain.h - write a whole trace that is in memory as an .mpix: what make_mpix, the unit tests and the benchmark share. */
+/* mpix_plain.h - write a whole trace that is in memory as an .mpix: what make_mpix, the unit tests and the benchmark
+ * share. */
 #pragma once
 
 #include "format/mpix.h"

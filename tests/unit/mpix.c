@@ -430,6 +430,22 @@ Test(mpix, a_message_of_a_regular_exchange_takes_less_than_a_third_of_a_byte)
 	trace_done(t);
 }
 
+/* Of a thousand in each part; once, choosing the largest did not end. */
+Test(mpix, the_largest_messages_are_chosen_of_many)
+{
+	struct trace_shape shape = {
+		.ranks = 8, .events = 2000, .links = 40000, .windows = 40, .runtime_ns = 1000000000};
+	struct error e = {{0}};
+	uint64_t messages;
+	struct plain_trace *t = trace_make(&shape);
+	cr_assert_eq(plain_write(path_of("l.mpix"), t, ANALYSIS, &e), 0, "%s", e.text);
+	struct buf file = slurp(path_of("l.mpix"));
+	cr_assert_gt(bytes_of(&file, MPIX_TOP, &messages), 0);
+	cr_assert_eq(messages, t->nlinks);
+	buf_done(&file);
+	trace_done(t);
+}
+
 /* ---- refusals of the writer ---- */
 
 static const struct mpix_signature send_sig = {.peer = 1, .message_bytes = 8, .class = MPIX_P2P};
