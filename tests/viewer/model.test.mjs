@@ -59,7 +59,7 @@ test('neighbouring chunks are one range, distant ones are two', () => {
 
 test('a chunk is read once, whoever asks and however often', async () => {
   const trace = await open(make(4, 2, 50));
-  const [first] = entries(trace, Kind.Messages);
+  const [first] = entries(trace, Kind.Top);
   const before = trace.chunks.ranges.length;
   const [a, b] = await Promise.all([trace.messages(first), trace.messages(first)]);
   assert.equal(await trace.messages(first), a);

@@ -92,8 +92,9 @@ export function planMessages(trace: Trace, w: Window): MessagePlan {
   const all = trace.messageEntries(w.from, w.to, w.firstRank, w.lastRank);
   const total = estimate(all, w.from, w.to);
   if (all.length <= MESSAGE_CHUNKS_MAX && total <= MESSAGES_MAX) return { detail: 'all', entries: all, total };
+  const tiles = trace.version === 1 ? 2 : 4; // that hold 1024 messages, or half of that
   const { runtime, topLevels } = trace.meta;
-  const wanted = (2 * runtime) / (w.to - w.from);
+  const wanted = (tiles * runtime) / (w.to - w.from);
   const level = Math.min(topLevels - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, wanted)))));
   const width = runtime / 2 ** level;
   const entries: Entry[] = [];
