@@ -3,6 +3,7 @@ import type { Trace } from './trace';
 
 export interface Points {
   what: 'rank' | 'ranks' | 'node';
+  each: number; // ranks of a point; of a node 0: they may differ
   of: Uint32Array; // by rank: its point
   first: Uint32Array; // by point: its first rank, which lends it its colour
   short: string[]; // labels
@@ -22,6 +23,7 @@ export function rankPoints(ranks: number, each: number): Points {
   const names = (label: (n: number) => string) => Array.from({ length: count }, (_, n) => label(n));
   return {
     what: each === 1 ? 'rank' : 'ranks',
+    each,
     of,
     first: firstRanks(of, count),
     short: names((n) => String(n * each)),
@@ -43,7 +45,7 @@ export function flowPoints(trace: Trace): Points {
     const b = name(last[n]!);
     return a === b || meta.flowOf[last[n]!] !== n ? a : `${a} to ${b}`;
   });
-  return { what: 'node', of: meta.flowOf, first, short, long };
+  return { what: 'node', each: 0, of: meta.flowOf, first, short, long };
 }
 
 /** Ranks of a point. */
@@ -64,6 +66,7 @@ export function joinPoints(points: Points, each: number): Points {
   ]);
   return {
     what: points.what === 'rank' ? 'ranks' : points.what,
+    each: points.each * each,
     of,
     first: firstRanks(of, count),
     short: ends.map((_, n) => points.short[n * each]!),

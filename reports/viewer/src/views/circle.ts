@@ -234,11 +234,10 @@ class Circle implements ViewInstance {
   private updateNote(t: Traffic): void {
     const total = this.links.reduce((sum, l) => sum + l.bytes, 0);
     const messages = this.links.reduce((sum, l) => sum + l.messages, 0);
-    const grouped = { rank: '', ranks: `; a point is ${t.points.long[0]!} …`, node: '; a point is a compute node' }[
-      t.points.what
-    ];
+    const { what, each } = t.points;
+    const grouped = { rank: '', ranks: `; a point is ${each} ranks`, node: '; a point is a compute node' }[what];
     const amount = `${t.exact ? '' : '≈ '}${bytes(total)} in ${count(messages)} messages`;
-    const text = `${amount} on ${count(this.links.length)} links${grouped}${t.points.what === 'rank' ? '' : ', zoom in for single ranks'}`;
+    const text = `${amount} on ${count(this.links.length)} links${grouped}${what === 'rank' ? '' : ', zoom in for single ranks'}`;
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, {
       circleBytes: total,
