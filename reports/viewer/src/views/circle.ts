@@ -157,12 +157,13 @@ class Circle implements ViewInstance {
   /** A link bends towards the centre, a little to the left as seen by the sender: both ways show. What stays at its
    * point is a loop there. */
   private curve(link: Link): Curve {
-    const { centre, radius, at } = this.ring();
+    const { centre, at } = this.ring();
     const [a, b] = [at(link.src), at(link.dst)];
     if (link.src === link.dst) {
-      const inner = between(a, centre, 0.25);
-      const half = Math.min(0.6, 2 / (this.traffic?.count ?? 1)) * 0.25;
-      const [dx, dy] = [((centre.y - a.y) / radius) * half * radius, ((a.x - centre.x) / radius) * half * radius];
+      const count = this.traffic?.count ?? 1;
+      const inner = between(a, centre, count < 8 ? 0.5 : 0.25);
+      const wide = Math.min(0.7, 8 / count);
+      const [dx, dy] = [(centre.y - a.y) * wide, (a.x - centre.x) * wide];
       return [a, { x: inner.x + dx, y: inner.y + dy }, { x: inner.x - dx, y: inner.y - dy }, b];
     }
     const middle = between(a, b, 0.5);
