@@ -21,9 +21,10 @@ static int put_event(void *context, const struct mpix_event *x)
 {
 	struct printing *p = context;
 	int32_t site = x->callsite == MPIX_NO_CALLSITE ? -1 : (int32_t)x->callsite;
-	printf("%s[%" PRIu32 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu32 ",%d,%" PRId32 ",%" PRId32, p->comma, p->rank,
-	       x->start_ns, x->end_ns, x->wait_ns, x->op, x->class, x->peer, x->tag);
-	printf(",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRId32, x->bytes, x->calls, x->comm, x->thread, site);
+	printf("%s[%" PRIu32 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu32 ",%d,%" PRId32 ",%" PRId32, p->comma,
+	       p->rank, x->start_ns, x->end_ns, x->wait_ns, x->op, x->class, x->peer, x->tag);
+	printf(",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRId32, x->bytes, x->calls, x->comm, x->thread,
+	       site);
 	put_position(&x->at);
 	if (x->number == MPIX_NO_NUMBER)
 		printf(",-1]");
@@ -41,8 +42,8 @@ static int put_message(void *context, const struct mpix_link *x)
 	int32_t recv = m->recv_callsite == MPIX_NO_CALLSITE ? -1 : (int32_t)m->recv_callsite;
 	printf("%s[%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu64, p->comma, m->send_start_ns,
 	       m->send_end_ns, m->recv_start_ns, m->completion_start_ns, m->recv_end_ns, m->bytes);
-	printf(",%" PRIu32 ",%" PRIu32 ",%" PRId32 ",%" PRIu32 ",%" PRId32 ",%" PRId32 "]", m->src, m->dst, m->tag, m->comm,
-	       send, recv);
+	printf(",%" PRIu32 ",%" PRIu32 ",%" PRId32 ",%" PRIu32 ",%" PRId32 ",%" PRId32 "]", m->src, m->dst, m->tag,
+	       m->comm, send, recv);
 	p->comma = ",";
 	return 0;
 }

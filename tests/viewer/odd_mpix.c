@@ -71,7 +71,8 @@ static int64_t ns_of(uint32_t clock, uint64_t tick)
 	const struct mpix_clock_knot *k = knots[clock];
 	for (uint32_t i = 1; i < KNOTS && knots[clock][i].tick <= tick; i++)
 		k = &knots[clock][i];
-	double ticks = (double)((int64_t)tick - (int64_t)k->tick), product = ticks * k->ns_per_tick, x = k->ns + product;
+	double ticks = (double)((int64_t)tick - (int64_t)k->tick), product = ticks * k->ns_per_tick,
+	       x = k->ns + product;
 	int64_t whole = (int64_t)x - (x < (double)(int64_t)x);
 	return whole + (x - (double)whole >= 0.5);
 }
@@ -83,13 +84,17 @@ static void make_signatures(uint32_t rank)
 		sigs[rank][i] = (struct mpix_signature){
 			.bytes = i * 1000ull * rank,
 			.message_bytes = below(100000),
-			.peer = i % 4 == 0 ? -1 : i % 4 == 1 ? -2 : (int32_t)below(RANKS),
+			.peer = i % 4 == 0   ? -1
+				: i % 4 == 1 ? -2
+					     : (int32_t)below(RANKS),
 			.tag = (int32_t)below(2000000000) - 1000000000,
 			.op = op,
 			.callsite = i % 3 == 0 ? MPIX_NO_CALLSITE : i,
 			.comm = i % COMMS,
 			.class = (uint8_t)(i % MPIX_CLASSES),
-			.flags = (uint8_t)(op == 2 || op == 4 ? MPIX_COLLECTIVE : op == 3 ? MPIX_POLLS : 0),
+			.flags = (uint8_t)(op == 2 || op == 4 ? MPIX_COLLECTIVE
+					   : op == 3	      ? MPIX_POLLS
+							      : 0),
 		};
 	}
 }
@@ -240,8 +245,8 @@ static void put_run(struct mpix_part *p, struct part_memory *m, uint32_t number)
 		else if (x->enter % 11 == 0)
 			m->of[number].extras[nextras++] = (struct mpix_extra){i, MPIX_EXTRA_BYTES, x->leave * 1000};
 		if ((s->flags & MPIX_COLLECTIVE) != 0 && x->enter % 3 == 0)
-			m->of[number].numbers[nnumbers++] = (struct mpix_number){
-				i, s->comm, x->enter % 2 == 0 ? MPIX_NO_NUMBER : x->enter % 1000};
+			m->of[number].numbers[nnumbers++] =
+				(struct mpix_number){i, s->comm, x->enter % 2 == 0 ? MPIX_NO_NUMBER : x->enter % 1000};
 	}
 	m->runs[p->nruns++] = (struct mpix_run){.lane = number,
 						.n = n,

@@ -155,7 +155,8 @@ export function threadOf(c: EventChunk, i: number): number {
   return c.threads ? c.threads[i]! : segmentOf(c, i).thread;
 }
 
-/** Which collective on its communicator event i is a part of, from 0: the same for all its parts. -1: none, or not known. */
+/** Which collective on its communicator event i is a part of, from 0: the same for all its parts.
+ * -1: none, or not known. */
 export function collectiveOf(c: EventChunk, i: number): number {
   const { flags, comm } = c.signatures;
   const on = comm[c.signature[i]!]!;

@@ -43,7 +43,8 @@ function readTable(c: Bytes): Table {
   return table;
 }
 
-/** The table of bytes of which one is both times of a call: symbol of the gap + ranges of gaps * that of the duration. */
+/** The table of bytes of which one is both times of a call:
+ * symbol of the gap + (ranges of gaps + 1) * symbol of the duration. */
 function joined(t: Table, gaps: number, ofGap: boolean): Table {
   const out = { ranges: t.ranges, first: new Float64Array(256), bits: new Uint8Array(256).fill(NONE) };
   for (let byte = 0; byte < 256; byte++) {

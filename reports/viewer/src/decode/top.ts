@@ -1,4 +1,5 @@
-// top.ts - messages with all that is known of them, in twelve columns of varints: the largest of a tile; in version 1 all.
+// top.ts - messages with all that is known of them, in twelve columns of varints: the largest of a tile; in version 1
+// all.
 import { Bytes, Damaged, allRead, columnsOf } from './bytes';
 import type { Meta } from './meta';
 import { RECORDS_MAX, emptyMessages } from './records';

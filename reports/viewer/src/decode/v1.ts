@@ -1,4 +1,5 @@
-// v1.ts - the description and the calls of version 1, as what version 2 makes of them. Its messages are those of top.ts.
+// v1.ts - the description and the calls of version 1, as what version 2 makes of them. Its messages are those of
+// top.ts.
 import { Bytes, Damaged, columnsOf } from './bytes';
 import { checkMeta, readOps } from './meta';
 import type { Meta } from './meta';

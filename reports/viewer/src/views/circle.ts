@@ -1,5 +1,5 @@
-// circle.ts - network load: ranks or compute nodes as points on a circle, a line's width is the traffic between two of them in the
-// interval shown. In: traffic.ts.  Out: a 2D canvas, and a slider and a box that choose the interval.
+// circle.ts - network load: ranks or compute nodes as points on a circle, a line's width is the traffic between two of
+// them in the interval shown. In: traffic.ts.  Out: a 2D canvas, and a slider and a box that choose the interval.
 import { FONT, h, paper } from '../draw/dom';
 import { widthSlider } from '../draw/tools';
 import { css, rankColor } from '../layout/color';

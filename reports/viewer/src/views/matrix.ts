@@ -1,5 +1,5 @@
-// matrix.ts - who sends how much to whom: a cell per pair of ranks or compute nodes, logarithmic, with sums of rows and columns.
-// In: the analysis (whole run) or the messages of the interval shown.  Out: one 2D canvas.
+// matrix.ts - who sends how much to whom: a cell per pair of ranks or compute nodes, logarithmic, with sums of rows and
+// columns. In: the analysis (whole run) or the messages of the interval shown.  Out: one 2D canvas.
 import { FONT, h, paper } from '../draw/dom';
 import { css, rankColor, viridis } from '../layout/color';
 import { bytes, count } from '../layout/format';
