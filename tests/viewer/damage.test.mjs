@@ -1,5 +1,5 @@
-// damage.test.mjs - damaged files are refused with one error that says where; what is forged is refused by both readers, or
-// read alike.
+// damage.test.mjs - damaged files are refused with one error that says where; what is forged is refused by both readers,
+// or read alike.
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

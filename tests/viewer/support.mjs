@@ -1,5 +1,5 @@
-// support.mjs - traces for the tests: made, recorded, opened, and shown by the C reader.
-// Environment: MPITRACE, MAKE_MPIX, ODD_MPIX, MPIX_DUMP, CORPUS (tests/corpus), PROGRAMS (tests/programs), WORK (where files go).
+// support.mjs - traces for the tests: made, recorded, forged, opened, and shown or dumped by the C reader. Environment:
+// MPITRACE, MAKE_MPIX, ODD_MPIX, MPIX_DUMP, CORPUS (tests/corpus), PROGRAMS (tests/programs), WORK (where files go).
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -4,7 +4,7 @@ import { Bytes, Damaged } from './bytes';
 
 const KNOT_BYTES = 24;
 const KNOTS_MAX = 1 << 21;
-export const NS_FAR = 1e17; // what a clock says beyond it is that
+const NS_FAR = 1e17; // what a clock says beyond it is that
 
 export interface Clock {
   tick: Float64Array; // ascending
@@ -36,9 +36,13 @@ export function knotFor(clock: Clock, tick: number, from: number): number {
   return k;
 }
 
-export function nsAt(clock: Clock, tick: number, k = knotFor(clock, tick, 0)): number {
-  const x = clock.ns[k]! + (tick - clock.tick[k]!) * clock.nsPerTick[k]!;
+/** The nearest whole number. */
+export function rounded(x: number): number {
   if (!(x > -NS_FAR && x < NS_FAR)) return x > 0 ? NS_FAR : -NS_FAR;
   const whole = Math.floor(x);
-  return whole + (x - whole >= 0.5 ? 1 : 0);
+  return x - whole >= 0.5 ? whole + 1 : whole;
+}
+
+export function nsAt(clock: Clock, tick: number, k = knotFor(clock, tick, 0)): number {
+  return rounded(clock.ns[k]! + (tick - clock.tick[k]!) * clock.nsPerTick[k]!);
 }

@@ -1,6 +1,6 @@
 // events.ts - a chunk of calls: whose they are, which signatures they have, when they were.
 import { Bytes, Damaged } from './bytes';
-import { NS_FAR, nsAt } from './clock';
+import { knotFor, nsAt, rounded } from './clock';
 import type { Clock } from './clock';
 import { lanesOfGroup, rankOfLane } from './meta';
 import type { Meta } from './meta';
@@ -200,38 +200,34 @@ function readPayload(c: Bytes, expected: number, ids: number): Payload {
   return { words, extra: extraWords, times: readTimes(columns, count), next: groupsOf(words, ids) };
 }
 
+/** The knot for a tick, searched upwards from knot k: its number, tick, ns, ns per tick; and the tick of the next. */
+function knotAt(clock: Clock, tick: number, k: number): [number, number, number, number, number] {
+  const at = knotFor(clock, tick, k);
+  const until = at + 1 < clock.tick.length ? clock.tick[at + 1]! : Infinity;
+  return [at, clock.tick[at]!, clock.ns[at]!, clock.nsPerTick[at]!, until];
+}
+
 /** Times and signatures of a run, whose events stand at `shift` behind their place in the payload. */
 function placeRun(run: Run, shift: number, p: Payload, context: Context, out: EventChunk, extras: Extras): void {
   const { words, times, next } = p;
   const { start, duration, signature } = out;
   const [firstId, endId] = signatureRange(context, run.rank);
   const ids = endId - firstId;
-  const { tick: knots, ns: knotNs, nsPerTick } = clockOf(context, run.lane);
-  let [k, knot, base, rate, until] = [-1, 0, 0, 0, -1];
+  const clock = clockOf(context, run.lane);
   let tick = run.begin;
-  let gone = 0; // ns of the tick before
+  let [k, knot, base, rate, until] = knotAt(clock, tick, 0);
   for (let i = run.first; i < run.first + run.count; i++) {
     const word = words[i]!;
     const id = word >>> 1;
     if (id >= ids) throw new Damaged('there is no such signature');
     const at = 2 * next[id]!++;
-    for (let side = 0; side < 2; side++) {
-      const now = gone;
-      tick += times[at + side]!;
-      while (tick >= until) {
-        k++;
-        knot = knots[k]!;
-        base = knotNs[k]!;
-        rate = nsPerTick[k]!;
-        until = k + 1 < knots.length ? knots[k + 1]! : Infinity;
-      }
-      const x = base + (tick - knot) * rate;
-      const whole = Math.floor(x);
-      gone = x - whole >= 0.5 ? whole + 1 : whole;
-      if (!(x > -NS_FAR && x < NS_FAR)) gone = x > 0 ? NS_FAR : -NS_FAR;
-      if (side === 1) duration[shift + i] = gone - now;
-      else start[shift + i] = gone;
-    }
+    tick += times[at]!;
+    if (tick >= until) [k, knot, base, rate, until] = knotAt(clock, tick, k);
+    const begin = rounded(base + (tick - knot) * rate);
+    tick += times[at + 1]!;
+    if (tick >= until) [k, knot, base, rate, until] = knotAt(clock, tick, k);
+    start[shift + i] = begin;
+    duration[shift + i] = rounded(base + (tick - knot) * rate) - begin;
     signature[shift + i] = firstId + id;
     if ((word & 1) !== 0) extras.read(p.extra, shift + i);
   }
