@@ -189,6 +189,18 @@ async function testPicker(browser, file) {
     const text = await page.textContent('.selection');
     truth(/MPI_Waitall/.test(text) && /src\/halo\.c:68/.test(text) && /of it waiting/.test(text), text);
   });
+  await check('a call that waited names who caused it, and leads there', async () => {
+    const text = await page.textContent('.selection');
+    truth(/late sender.*caused by rank 4 on n2: MPI_Isend, src\/halo\.c:61/.test(text), text);
+    await page.mouse.move(10, 10);
+    await shot(page, 'timeline-cause');
+    await page.click('text=Go to the cause');
+    await settled(page);
+    await page.waitForFunction(() => document.querySelector('.selection h3')?.textContent === 'MPI_Isend');
+    truth(/rank4 on n2/.test(await page.textContent('.selection')), await page.textContent('.selection'));
+    await interval(page, 5e6, 9e6);
+    await settled(page);
+  });
   await check('the keyboard pans, zooms, steps and shows all', async () => {
     const state = () => page.evaluate(() => ({ ...globalThis.mpitrace.store.state }));
     const before = await state();
@@ -243,6 +255,20 @@ async function testPicker(browser, file) {
     await shot(page, 'circle');
     await interval(page, 5e6, 7.5e6);
     await page.waitForFunction(() => globalThis.mpitrace.drawn.circleMessages === 32);
+  });
+  await page.close();
+}
+
+async function testVersion1(browser) {
+  const page = await newPage(browser, { colorScheme: 'dark' });
+  await check('a file of version 1 is drawn with every call and every message', async () => {
+    const path = join(here, '../corpus/version_1.mpix');
+    const { events, messages } = JSON.parse(readFileSync(join(here, '../corpus/version_1.json')));
+    await pick(page, path);
+    const d = await drawn(page);
+    same([d.detail, d.lines], ['events', messages.length], 'drawn');
+    truth(d.events >= events.length, `${d.events} calls of ${events.length}`); // some are carried on
+    await shot(page, 'version1-dark');
   });
   await page.close();
 }
@@ -362,6 +388,17 @@ async function testServed(browser, file) {
     await settled(page);
     await shot(page, 'big-circle');
   });
+  await check('of a part of the run with many messages, compute nodes are shown by their names', async () => {
+    await interval(page, 20e6, 180e6);
+    await settled(page);
+    await page.waitForFunction(() => /compute node/.test(document.querySelector('.circle .note').textContent));
+    same((await drawn(page)).circleLinks, 4, 'links between two nodes');
+    await shot(page, 'big-circle-nodes');
+    await page.click('#tab-matrix');
+    await page.selectOption('select[aria-label="Traffic"]', 'interval');
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.matrixSize === 2);
+    await shot(page, 'big-matrix-nodes');
+  });
   await check('mpitrace view: without the token there is nothing', async () => {
     for (const path of ['/', '/trace.mpix', '/../etc/passwd', `/${'0'.repeat(32)}/trace.mpix`]) {
       const answer = await fetch(new URL(path, url));
@@ -390,6 +427,7 @@ async function main() {
   const browser = await playwright.chromium.launch({ executablePath: program, args: ARGS });
   await testPicker(browser, small);
   await testDrop(browser, small);
+  await testVersion1(browser);
   await testRefusals(browser, small);
   await testPartial(browser, make('partial.mpix', 2, 2, 30, 'partial'));
   await testSmall(browser, small);

@@ -12,8 +12,8 @@ import { allMessages, byPair, entries, make, open, show } from './support.mjs';
 
 const rows = (t) =>
   Array.from(t.bytes, ([key, bytes]) => ({
-    src: Math.floor(key / t.nodes),
-    dst: key % t.nodes,
+    src: Math.floor(key / t.count),
+    dst: key % t.count,
     bytes,
     messages: t.messages.get(key),
   }));
@@ -59,7 +59,7 @@ test('neighbouring chunks are one range, distant ones are two', () => {
 
 test('a chunk is read once, whoever asks and however often', async () => {
   const trace = await open(make(4, 2, 50));
-  const [first] = entries(trace, Kind.Messages);
+  const [first] = entries(trace, Kind.Top);
   const before = trace.chunks.ranges.length;
   const [a, b] = await Promise.all([trace.messages(first), trace.messages(first)]);
   assert.equal(await trace.messages(first), a);

@@ -1,7 +1,15 @@
 // bytes.ts - the one bounded reader over untrusted bytes; every length is checked here and nowhere else.
 // Integers are little-endian. 64-bit values are refused when a number cannot hold them exactly.
 
-export class Damaged extends Error {}
+export class Damaged extends Error {
+  /** named: the text says already which chunk it is. */
+  constructor(
+    text: string,
+    readonly named = false,
+  ) {
+    super(text);
+  }
+}
 
 export class Bytes {
   private readonly view: DataView;
@@ -42,6 +50,14 @@ export class Bytes {
     return exact(this.view.getBigInt64(this.take(8), true));
   }
 
+  f64(): number {
+    return this.view.getFloat64(this.take(8), true);
+  }
+
+  skip(length: number): void {
+    this.take(length);
+  }
+
   slice(length: number): Uint8Array {
     const at = this.take(length);
     return this.data.subarray(at, at + length);
@@ -71,6 +87,18 @@ export class Bytes {
     const value = this.varint();
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
+}
+
+/** The rest of c as columns of the lengths that stand before them; nothing may follow. */
+export function columnsOf(c: Bytes, count: number): Bytes[] {
+  const lengths = Array.from({ length: count }, () => c.varint());
+  const columns = lengths.map((length) => new Bytes(c.slice(length)));
+  if (c.left > 0) throw new Damaged('there are bytes behind the columns');
+  return columns;
+}
+
+export function allRead(columns: Bytes[]): void {
+  if (columns.some((c) => c.left > 0)) throw new Damaged('a column is too long');
 }
 
 function exact(value: bigint): number {

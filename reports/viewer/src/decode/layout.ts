@@ -1,11 +1,11 @@
-// layout.ts - superblock, index and description of an .mpix file, as format/SPEC.md draws them.
+// layout.ts - superblock and index of an .mpix file, as format/SPEC.md draws them.
 import { Bytes, Damaged } from './bytes';
 import { crc32c } from './crc32c';
 
 export const SUPERBLOCK_BYTES = 64;
 export const ENTRY_BYTES = 56;
 const MAGIC = [0x89, 0x4d, 0x50, 0x49, 0x58, 0x0d, 0x0a, 0x1a];
-const VERSION = 1;
+export const VERSION = 2; // 1 is read as well (v1.ts)
 const TRAILER_BYTES = 16;
 const CHUNKS_MAX = 1 << 22;
 const CHUNK_RAW_MAX = 64 * 2 ** 20;
@@ -20,9 +20,27 @@ export const enum Kind {
   Messages = 5,
   Top = 6,
   Flow = 7,
+  Signatures = 8,
+  Clock = 9,
+  Waits = 10,
 }
 
+const KIND_NAMES = [
+  '?',
+  'META',
+  'ANALYSIS',
+  'SUMMARY',
+  'EVENTS',
+  'MESSAGES',
+  'TOP',
+  'FLOW',
+  'SIGNATURES',
+  'CLOCK',
+  'WAITS',
+];
+
 export interface Superblock {
+  version: number;
   fileBytes: number;
   indexOffset: number;
   entries: number;
@@ -45,22 +63,16 @@ export interface Entry {
   crc: number;
 }
 
-export interface Meta {
-  ranks: number;
-  runtime: number; // ns
-  groupRanks: number;
-  rows: number;
-  bins: number;
-  rowFactor: number;
-  timeLevels: number;
-  rankLevels: number;
-  messageLevels: number;
-  flowRanks: number;
-  threads: number;
-  segmentNs: number;
-  events: number;
-  messages: number;
-  ops: string[];
+function isBehind(a: Entry, b: Entry | undefined): boolean {
+  if (!b) return true;
+  const order = [a.kind - b.kind, a.rankLevel - b.rankLevel, a.level - b.level, a.group - b.group, a.seq - b.seq];
+  return (order.find((x) => x !== 0) ?? 0) > 0; // each name once
+}
+
+/** What an error calls a chunk. */
+export function chunkName(e: Entry): string {
+  const tile = e.level > 0 || e.rankLevel > 0 ? `level ${e.level}.${e.rankLevel}, ` : '';
+  return `The chunk ${KIND_NAMES[e.kind] ?? e.kind} ${tile}${e.group}.${e.seq} at offset ${e.offset}`;
 }
 
 export function readSuperblock(data: Uint8Array, fileBytes: number): Superblock {
@@ -68,9 +80,10 @@ export function readSuperblock(data: Uint8Array, fileBytes: number): Superblock 
   if (data.length < SUPERBLOCK_BYTES) throw new Damaged(`The file is cut: only ${fileBytes} bytes are there.`);
   const c = new Bytes(data.subarray(8));
   const version = c.u32();
-  if (version !== VERSION) throw new Damaged(`The file has version ${version}; this viewer reads ${VERSION}.`);
+  if (version < 1 || version > VERSION)
+    throw new Damaged(`The file has version ${version}; this viewer reads up to ${VERSION}.`);
   c.u32();
-  const s = { fileBytes: c.u64(), indexOffset: c.u64(), entries: c.u32(), indexCrc: c.u32() };
+  const s = { version, fileBytes: c.u64(), indexOffset: c.u64(), entries: c.u32(), indexCrc: c.u32() };
   const crc = new Bytes(data.subarray(SUPERBLOCK_BYTES - 4)).u32();
   if (crc32c(data.subarray(0, SUPERBLOCK_BYTES - 4)) !== crc) throw new Damaged('The superblock is damaged.');
   checkLength(s, fileBytes);
@@ -81,7 +94,7 @@ function checkLength(s: Superblock, fileBytes: number): void {
   if (s.fileBytes > fileBytes)
     throw new Damaged(`The file is cut: ${fileBytes} of ${s.fileBytes} bytes are there. Copy it again.`);
   const end = s.indexOffset + s.entries * ENTRY_BYTES + TRAILER_BYTES;
-  if (s.fileBytes !== fileBytes || s.entries > CHUNKS_MAX || end !== fileBytes)
+  if (s.fileBytes !== fileBytes || s.entries > CHUNKS_MAX || end !== fileBytes || s.indexOffset < SUPERBLOCK_BYTES)
     throw new Damaged('The superblock contradicts the length of the file.');
 }
 
@@ -97,7 +110,7 @@ function isSane(e: Entry, s: Superblock): boolean {
   const max = e.kind === Kind.Analysis ? ANALYSIS_RAW_MAX : CHUNK_RAW_MAX;
   return (
     e.kind >= Kind.Meta &&
-    e.kind <= Kind.Flow &&
+    (s.version > 1 || e.kind <= Kind.Flow) &&
     e.rawBytes <= max &&
     e.rawBytes <= e.packedBytes * INFLATE_RATIO_MAX + 64 &&
     e.offset >= SUPERBLOCK_BYTES &&
@@ -111,35 +124,8 @@ export function readIndex(data: Uint8Array, s: Superblock): Entry[] {
   const entries: Entry[] = [];
   for (let id = 0; id < s.entries; id++) {
     const e = readEntry(c, id);
-    if (!isSane(e, s)) throw new Damaged(`Entry ${id} of the index is impossible.`);
+    if (!isSane(e, s) || !isBehind(e, entries[id - 1])) throw new Damaged(`Entry ${id} of the index is impossible.`);
     entries.push(e);
   }
   return entries;
-}
-
-export function readMeta(data: Uint8Array): Meta {
-  const c = new Bytes(data);
-  const size = { ranks: c.u32(), runtime: c.u64() };
-  const shape = {
-    groupRanks: c.u32(),
-    rows: c.u32(),
-    bins: c.u32(),
-    rowFactor: c.u32(),
-    timeLevels: c.u32(),
-    rankLevels: c.u32(),
-    messageLevels: c.u32(),
-    flowRanks: c.u32(),
-    threads: c.u32(),
-    segmentNs: c.u64(),
-    events: c.u64(),
-    messages: c.u64(),
-  };
-  const meta = { ...size, ...shape, ops: [] as string[] };
-  const nops = c.u32();
-  const text = new TextDecoder();
-  for (let i = 0; i < nops; i++) meta.ops.push(text.decode(c.slice(c.u8())));
-  const positive = [meta.ranks, meta.groupRanks, meta.rows, meta.bins, meta.flowRanks, meta.segmentNs];
-  if (positive.some((n) => n < 1) || meta.ranks > 1 << 20 || meta.rowFactor < 2 || meta.timeLevels > 32)
-    throw new Damaged('The description of the file is impossible.');
-  return meta;
 }

@@ -1,35 +1,71 @@
-// records.ts - event and message chunks: twelve columns of varints each become typed arrays.
-import { Bytes, Damaged } from './bytes';
-import type { Meta } from './layout';
+// records.ts - what chunks of calls and of messages become, whatever the version of the file: typed arrays.
 
-const COLUMNS = 12;
-const RECORDS_MAX = 1 << 22;
-const SEGMENTS_MAX = 1 << 20;
-const CLASSES = 8;
+export const RECORDS_MAX = 1 << 22; // events or messages of one chunk
+export const CLASSES = 8;
+export const NOWHERE = 0xffffffff; // in place of a window: there is no such event
 
+/** What calls were. */
+export interface Signatures {
+  first: Uint32Array; // by rank of the group, and at the end their number: an id counts within its rank
+  op: Uint32Array;
+  class: Uint8Array;
+  callSite: Int32Array; // -1: none
+  comm: Uint32Array;
+  peer: Int32Array; // world rank; -1 none, -2 MPI_PROC_NULL
+  tag: Int32Array;
+  bytes: Float64Array; // that a call moves
+  messageBytes: Float64Array; // of the message that it sends, or that what it prepares sends
+  flags: Uint8Array; // bits of Flag
+}
+
+export const enum Flag {
+  Collective = 1,
+  Polls = 2,
+}
+
+/** A number that few events have: index ascends. */
+export interface Sparse {
+  index: Uint32Array;
+  value: Float64Array;
+}
+
+/** From event `index` of the chunk on, parts of collectives on comm are the k-th, k + 1-th, ...; -1: not known. */
+export interface CollectiveNumber {
+  index: number;
+  comm: number;
+  k: number;
+}
+
+/** Events in a row of one lane, a thread of a rank. Their starts ascend. */
 export interface Segment {
   rank: number;
+  thread: number;
+  lane: number;
   carried: boolean; // began before this chunk and is repeated here
-  first: number;
+  window: number; // in which they start; NOWHERE in version 1
+  index: number; // of the first in its window and lane
+  first: number; // in the chunk
   count: number;
+  numbers: CollectiveNumber[];
 }
 
 export interface EventChunk {
   count: number;
   segments: Segment[];
-  rank: Uint32Array;
   start: Float64Array; // ns
   duration: Float64Array; // ns
-  op: Uint32Array;
-  class: Uint8Array;
-  callSite: Int32Array; // -1: none
-  comm: Uint32Array;
-  thread: Uint32Array;
-  peer: Int32Array; // -1 none, -2 MPI_PROC_NULL
-  tag: Int32Array;
-  bytes: Float64Array;
-  calls: Float64Array;
-  wait: Float64Array; // ns
+  signature: Uint32Array; // number in signatures
+  signatures: Signatures;
+  calls: Sparse; // unsuccessful tests that an event stands for; else 1
+  bytes: Sparse; // that it moved; else those of the signature
+  threads: Uint32Array | null; // of each event, version 1; in version 2 segments say it
+  wait: Sparse | null; // ns, version 1; in version 2 they are chunks of their own
+}
+
+/** An event of a chunk. */
+export interface EventRef {
+  chunk: EventChunk;
+  index: number;
 }
 
 export interface MessageChunk {
@@ -48,106 +84,22 @@ export interface MessageChunk {
   recvCallSite: Int32Array;
 }
 
-function splitColumns(c: Bytes): Bytes[] {
-  const lengths = Array.from({ length: COLUMNS }, () => c.varint());
-  return lengths.map((length) => new Bytes(c.slice(length)));
-}
-
-function readSegments(c: Bytes, meta: Meta, group: number): { segments: Segment[]; bins: number[]; count: number } {
-  const n = c.varint();
-  if (n > SEGMENTS_MAX) throw new Damaged('too many segments');
-  const segments: Segment[] = [];
-  const bins: number[] = [];
-  let count = 0;
-  for (let i = 0; i < n; i++) {
-    const row = c.varint();
-    const flags = c.varint();
-    bins.push(c.varint());
-    const segment = {
-      rank: group * meta.groupRanks + row,
-      carried: (flags & 1) === 1,
-      first: count,
-      count: c.varint(),
-    };
-    count += segment.count;
-    if (row >= meta.groupRanks || segment.rank >= meta.ranks || count > RECORDS_MAX)
-      throw new Damaged('impossible segment');
-    segments.push(segment);
-  }
-  return { segments, bins, count };
-}
-
-function emptyEvents(count: number, segments: Segment[]): EventChunk {
+export function emptySignatures(count: number): Signatures {
   return {
-    count,
-    segments,
-    rank: new Uint32Array(count),
-    start: new Float64Array(count),
-    duration: new Float64Array(count),
+    first: new Uint32Array(0),
     op: new Uint32Array(count),
     class: new Uint8Array(count),
     callSite: new Int32Array(count),
     comm: new Uint32Array(count),
-    thread: new Uint32Array(count),
     peer: new Int32Array(count),
     tag: new Int32Array(count),
     bytes: new Float64Array(count),
-    calls: new Float64Array(count),
-    wait: new Float64Array(count),
+    messageBytes: new Float64Array(count),
+    flags: new Uint8Array(count),
   };
 }
 
-function readTimes(out: EventChunk, bins: number[], starts: Bytes, durations: Bytes, segmentNs: number): void {
-  out.segments.forEach((segment, n) => {
-    let clock = bins[n]! * segmentNs;
-    for (let i = segment.first; i < segment.first + segment.count; i++) {
-      out.rank[i] = segment.rank;
-      out.start[i] = clock + starts.zigzag();
-      out.duration[i] = durations.varint();
-      clock = out.start[i]! + out.duration[i]!;
-    }
-  });
-}
-
-function fill(out: { [i: number]: number }, count: number, read: () => number): void {
-  for (let i = 0; i < count; i++) out[i] = read();
-}
-
-export function readEvents(data: Uint8Array, meta: Meta, group: number): EventChunk {
-  const c = new Bytes(data);
-  const { segments, bins, count } = readSegments(c, meta, group);
-  const [start, duration, op, cls, callSite, comm, thread, peer, tag, bytes, calls, wait] = splitColumns(c) as [
-    Bytes,
-    Bytes,
-    Bytes,
-    Bytes,
-    Bytes,
-    Bytes,
-    Bytes,
-    Bytes,
-    Bytes,
-    Bytes,
-    Bytes,
-    Bytes,
-  ];
-  const out = emptyEvents(count, segments);
-  readTimes(out, bins, start, duration, meta.segmentNs);
-  fill(out.op, count, () => op.varint());
-  fill(out.class, count, () => cls.varint());
-  fill(out.callSite, count, () => callSite.varint() - 1);
-  fill(out.comm, count, () => comm.varint());
-  fill(out.thread, count, () => thread.varint());
-  fill(out.peer, count, () => peer.zigzag());
-  fill(out.tag, count, () => tag.zigzag());
-  fill(out.bytes, count, () => bytes.varint());
-  fill(out.calls, count, () => calls.varint());
-  fill(out.wait, count, () => wait.varint());
-  for (let i = 0; i < count; i++)
-    if (out.class[i]! >= CLASSES || out.op[i]! >= meta.ops.length) throw new Damaged('impossible event');
-  return out;
-}
-
-function emptyMessages(count: number): MessageChunk {
+export function emptyMessages(count: number): MessageChunk {
   return {
     count,
     sendStart: new Float64Array(count),
@@ -165,25 +117,57 @@ function emptyMessages(count: number): MessageChunk {
   };
 }
 
-export function readMessages(data: Uint8Array, meta: Meta): MessageChunk {
-  const c = new Bytes(data);
-  const count = c.varint();
-  if (count > RECORDS_MAX) throw new Damaged('too many messages');
-  const column = splitColumns(c);
-  const out = emptyMessages(count);
-  let clock = 0;
-  fill(out.sendStart, count, () => (clock += column[0]!.zigzag()));
-  [out.sendEnd, out.recvStart, out.completionStart, out.recvEnd].forEach((times, k) => {
-    for (let i = 0; i < count; i++) times[i] = out.sendStart[i]! + column[1 + k]!.zigzag();
-  });
-  fill(out.bytes, count, () => column[5]!.varint());
-  fill(out.src, count, () => column[6]!.varint());
-  fill(out.dst, count, () => column[7]!.varint());
-  fill(out.tag, count, () => column[8]!.zigzag());
-  fill(out.comm, count, () => column[9]!.varint());
-  fill(out.sendCallSite, count, () => column[10]!.varint() - 1);
-  fill(out.recvCallSite, count, () => column[11]!.varint() - 1);
-  for (let i = 0; i < count; i++)
-    if (out.src[i]! >= meta.ranks || out.dst[i]! >= meta.ranks) throw new Damaged('impossible message');
-  return out;
+export function sparse(index: number[] = [], value: number[] = []): Sparse {
+  return { index: Uint32Array.from(index), value: Float64Array.from(value) };
+}
+
+/** The value of event i, or what the others have. */
+export function valueOf(s: Sparse, i: number, usual: number): number {
+  let low = 0;
+  for (let high = s.index.length; low < high;) {
+    const middle = (low + high) >> 1;
+    if (s.index[middle]! < i) low = middle + 1;
+    else high = middle;
+  }
+  return s.index[low] === i ? s.value[low]! : usual;
+}
+
+export function callsOf(c: EventChunk, i: number): number {
+  return valueOf(c.calls, i, 1);
+}
+
+export function bytesOf(c: EventChunk, i: number): number {
+  return valueOf(c.bytes, i, c.signatures.bytes[c.signature[i]!]!);
+}
+
+/** The segment that event i is in. */
+export function segmentOf(c: EventChunk, i: number): Segment {
+  let low = 0;
+  for (let high = c.segments.length; high - low > 1;) {
+    const middle = (low + high) >> 1;
+    if (c.segments[middle]!.first <= i) low = middle;
+    else high = middle;
+  }
+  return c.segments[low]!;
+}
+
+export function threadOf(c: EventChunk, i: number): number {
+  return c.threads ? c.threads[i]! : segmentOf(c, i).thread;
+}
+
+/** Which collective on its communicator event i is a part of, from 0: the same for all its parts.
+ * -1: none, or not known. */
+export function collectiveOf(c: EventChunk, i: number): number {
+  const { flags, comm } = c.signatures;
+  const on = comm[c.signature[i]!]!;
+  if ((flags[c.signature[i]!]! & Flag.Collective) === 0) return -1;
+  let found: CollectiveNumber | null = null;
+  for (const n of segmentOf(c, i).numbers) if (n.comm === on && n.index <= i) found = n;
+  if (!found || found.k < 0) return -1;
+  let k = found.k;
+  for (let at = found.index; at < i; at++) {
+    const s = c.signature[at]!;
+    if ((flags[s]! & Flag.Collective) !== 0 && comm[s] === on) k++;
+  }
+  return k;
 }

@@ -1,6 +1,7 @@
-// tiles.ts - summary tiles (shares of time) and flow tiles (sums between groups of ranks).
+// tiles.ts - summary tiles (shares of time) and flow tiles (sums between compute nodes).
 import { Bytes, Damaged } from './bytes';
-import type { Entry, Meta } from './layout';
+import type { Entry } from './layout';
+import type { Meta } from './meta';
 
 export const PLANES = 7; // classes 1..7; what is left of a bin is time outside MPI
 
@@ -10,7 +11,7 @@ export interface SummaryTile {
 }
 
 export interface FlowTile {
-  src: Uint32Array; // nodes: rank / flowRanks
+  src: Uint32Array; // points, as meta.flowOf numbers them
   dst: Uint32Array;
   messages: Float64Array;
   bytes: Float64Array;
@@ -25,8 +26,8 @@ export function readSummary(data: Uint8Array, meta: Meta, entry: Entry): Summary
 export function readFlow(data: Uint8Array, meta: Meta): FlowTile {
   const c = new Bytes(data);
   const count = c.varint();
-  const nodes = Math.ceil(meta.ranks / meta.flowRanks);
-  if (count > nodes * nodes) throw new Damaged('too many pairs');
+  const nodes = meta.flowPoints;
+  if (count > nodes * nodes || count * 4 > c.left) throw new Damaged('too many pairs');
   const out = {
     src: new Uint32Array(count),
     dst: new Uint32Array(count),
@@ -40,5 +41,6 @@ export function readFlow(data: Uint8Array, meta: Meta): FlowTile {
     out.bytes[i] = c.varint();
     if (out.src[i]! >= nodes || out.dst[i]! >= nodes) throw new Damaged('impossible pair');
   }
+  if (c.left > 0) throw new Damaged('there are bytes behind the flows');
   return out;
 }

@@ -126,6 +126,28 @@ export function outlineEvent(f: Frame, rank: number, start: number, length: numb
   g.lineWidth = 1;
 }
 
+/** From what caused a wait to the call that waited. */
+export function drawCause(f: Frame, fromRank: number, from: number, toRank: number, to: number): void {
+  const { g, rows, theme } = f;
+  const middle = (rank: number) => AXIS + yOf(rows, rank) + rows.height / 2;
+  const [x1, y1, x2, y2] = [xOf(f, from), middle(fromRank), xOf(f, to), middle(toRank)];
+  const angle = Math.atan2(y2 - y1, x2 - x1);
+  g.strokeStyle = theme.text;
+  g.fillStyle = theme.text;
+  g.lineWidth = 1.5;
+  g.setLineDash([5, 4]);
+  g.beginPath();
+  g.moveTo(x1, y1);
+  g.lineTo(x2, y2);
+  g.stroke();
+  g.setLineDash([]);
+  g.lineWidth = 1;
+  g.beginPath();
+  g.moveTo(x2, y2);
+  for (const side of [-0.4, 0.4]) g.lineTo(x2 - 10 * Math.cos(angle + side), y2 - 10 * Math.sin(angle + side));
+  g.fill();
+}
+
 export function drawCrosshair(f: Frame, x: number): void {
   const { g, theme, state } = f;
   const ns = state.from + ((x - f.left) / f.width) * (state.to - state.from);

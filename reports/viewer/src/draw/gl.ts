@@ -169,14 +169,19 @@ export class Painter {
     const vertexArray = this.gl.createVertexArray()!;
     const time = new Float32Array(c.count * 4);
     const where = new Float32Array(c.count * 2);
+    const classes = new Uint8Array(c.count);
     for (let i = 0; i < c.count; i++) {
       putTime(time, i * 4, c.start[i]!);
       putTime(time, i * 4 + 2, c.start[i]! + c.duration[i]!);
-      where[i * 2] = c.rank[i]!;
-      where[i * 2 + 1] = Math.min(c.thread[i]!, this.threads - 1);
+      classes[i] = c.signatures.class[c.signature[i]!]!;
     }
+    for (const s of c.segments)
+      for (let i = s.first; i < s.first + s.count; i++) {
+        where[i * 2] = s.rank;
+        where[i * 2 + 1] = Math.min(c.threads ? c.threads[i]! : s.thread, this.threads - 1);
+      }
     this.gl.bindVertexArray(vertexArray);
-    const buffers = [this.attribute(0, time, 4), this.attribute(1, where, 2), this.attribute(2, c.class, 1, true)];
+    const buffers = [this.attribute(0, time, 4), this.attribute(1, where, 2), this.attribute(2, classes, 1, true)];
     return { vertexArray, buffers, count: c.count };
   }
 

@@ -1,12 +1,33 @@
 // side.ts - the panel beside the views: what is picked, the issues, where the time went.
+import { segmentOf } from '../decode/records';
 import { issues, list, num, str } from '../model/analysis';
 import type { Issue, Json } from '../model/analysis';
-import type { Store } from '../model/state';
+import type { Picked, Store } from '../model/state';
 import type { Trace } from '../model/trace';
 import { count, duration } from '../layout/format';
 import { describe } from './describe';
 import { fill, h } from './dom';
 import { button } from './tools';
+
+/** From when to when, in ns. */
+function extent(picked: Picked): [number, number] {
+  const { index: i } = picked;
+  if (picked.kind === 'message') return [picked.chunk.sendStart[i]!, picked.chunk.recvEnd[i]!];
+  return [picked.chunk.start[i]!, picked.chunk.start[i]! + picked.chunk.duration[i]!];
+}
+
+/** What a call waited for longest, if that is known. */
+function causeOf(picked: Picked): Picked | null {
+  if (picked.kind !== 'event') return null;
+  const [longest] = (picked.waits ?? []).filter((w) => w.causer && w.ns > 0).sort((a, b) => b.ns - a.ns);
+  return longest ? { kind: 'event', ...longest.causer! } : null;
+}
+
+/** The first row, so that both calls are in view where they are near each other. */
+function topRank(...both: Picked[]): number {
+  const ranks = both.map((p) => (p.kind === 'event' ? segmentOf(p.chunk, p.index).rank : 0));
+  return Math.max(0, Math.min(...ranks) - 2);
+}
 
 function picked(trace: Trace, store: Store): HTMLElement[] {
   const { state } = store;
@@ -20,12 +41,17 @@ function picked(trace: Trace, store: Store): HTMLElement[] {
       ),
     ];
   const tip = describe(trace, state.picked);
-  const { chunk, index: i } = state.picked;
-  const [start, end] =
-    'start' in chunk
-      ? [chunk.start[i]!, chunk.start[i]! + chunk.duration[i]!]
-      : [chunk.sendStart[i]!, chunk.recvEnd[i]!];
+  const [start, end] = extent(state.picked);
   const air = Math.max(50, (end - start) * 0.4);
+  const cause = causeOf(state.picked);
+  const goThere = () => {
+    if (!cause) return;
+    const other = extent(cause);
+    const both = [Math.min(start, other[0]), Math.max(end, other[1])] as const;
+    const more = Math.max(50, (both[1] - both[0]) * 0.2);
+    store.set({ picked: cause, view: 'timeline', rowFirst: state.rowHeight > 0 ? topRank(state.picked!, cause) : 0 });
+    store.showInterval(both[0] - more, both[1] + more);
+  };
   return [
     h('h3', {}, tip.title),
     h('dl', {}, ...tip.rows.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
@@ -33,6 +59,7 @@ function picked(trace: Trace, store: Store): HTMLElement[] {
       'div',
       { class: 'group' },
       button('Zoom to it', 'Zoom to it', () => store.showInterval(start - air, end + air)),
+      cause ? button('Go to the cause', 'Select the call that was waited for longest', goThere) : null,
       button('Clear', 'Clear the selection (Escape)', () => store.set({ picked: null })),
     ),
   ];

@@ -2,12 +2,13 @@
 // In: index entries.  Out: decoded chunks. Neighbouring chunks asked for together are read with one range.
 import { Damaged } from '../decode/bytes';
 import { crc32c } from '../decode/crc32c';
+import { chunkName } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import type { Source } from './source';
 
 const GAP_MAX = 16 * 1024; // read over a gap rather than ask twice
 const RANGE_MAX = 8 * 2 ** 20;
-const CACHE_BYTES = 256 * 2 ** 20; // of inflated chunks
+const CACHE_BYTES = 256 * 2 ** 20; // of decoded chunks
 
 interface Waiting {
   entry: Entry;
@@ -29,6 +30,13 @@ async function inflate(packed: Uint8Array, rawBytes: number): Promise<Uint8Array
   }
   if (at !== rawBytes) throw new Damaged('a chunk is shorter than it says');
   return raw;
+}
+
+/** Bytes of the typed arrays of a decoded chunk, also of those one level below. */
+function weightOf(value: unknown, levels = 2): number {
+  if (ArrayBuffer.isView(value)) return value.byteLength;
+  if (value === null || typeof value !== 'object' || Array.isArray(value) || levels === 0) return 0;
+  return Object.values(value).reduce((sum: number, part) => sum + weightOf(part, levels - 1), 0);
 }
 
 /** Entries in file order, joined into ranges. */
@@ -67,17 +75,26 @@ export class Chunks {
     return hit.value as T;
   }
 
-  /** Load, check and decode a chunk, once. */
-  load<T>(entry: Entry, decode: (data: Uint8Array) => T): Promise<T> {
+  /** Load, check and decode a chunk, once; decoding may ask for other chunks. */
+  load<T>(entry: Entry, decode: (data: Uint8Array) => T | Promise<T>): Promise<T> {
     const hit = this.peek<T>(entry);
     if (hit !== undefined) return Promise.resolve(hit);
     const busy = this.loading.get(entry.id);
     if (busy) return busy as Promise<T>;
-    const work = this.bytes(entry)
-      .then((data) => this.keep(entry, decode(data), data.length))
-      .finally(() => this.loading.delete(entry.id));
+    const work = this.decoded(entry, decode).finally(() => this.loading.delete(entry.id));
     this.loading.set(entry.id, work);
     return work;
+  }
+
+  private async decoded<T>(entry: Entry, decode: (data: Uint8Array) => T | Promise<T>): Promise<T> {
+    const data = await this.bytes(entry);
+    try {
+      const value = await decode(data);
+      return this.keep(entry, value, data.length);
+    } catch (error) {
+      if (!(error instanceof Damaged) || error.named) throw error;
+      throw new Damaged(`${chunkName(entry)} is damaged: ${error.message}.`, true);
+    }
   }
 
   get busy(): number {
@@ -85,7 +102,7 @@ export class Chunks {
   }
 
   private keep<T>(entry: Entry, value: T, bytes: number): T {
-    const weight = bytes * 6; // typed arrays are about that much wider than varints
+    const weight = Math.max(bytes, weightOf(value));
     this.ready.set(entry.id, { value, bytes: weight });
     this.cachedBytes += weight;
     for (const [id, old] of this.ready) {
@@ -120,9 +137,9 @@ export class Chunks {
       part.map(async ({ entry, resolve, reject }) => {
         const at = entry.offset - range.offset;
         const packed = data.subarray(at, at + entry.packedBytes);
-        if (crc32c(packed) !== entry.crc) return reject(new Damaged(`The chunk at offset ${entry.offset} is damaged.`));
+        if (crc32c(packed) !== entry.crc) return reject(new Damaged(`${chunkName(entry)} is damaged.`, true));
         return inflate(packed, entry.rawBytes).then(resolve, () =>
-          reject(new Damaged(`The chunk at offset ${entry.offset} cannot be unpacked.`)),
+          reject(new Damaged(`${chunkName(entry)} cannot be unpacked.`, true)),
         );
       }),
     );

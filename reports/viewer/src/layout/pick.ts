@@ -1,14 +1,9 @@
 // pick.ts - what is under the pointer. Pure.
-import type { EventChunk, MessageChunk } from '../decode/records';
+import type { EventChunk, EventRef, MessageChunk } from '../decode/records';
 
 /** The event of rank nearest to time, at most reach ns away. Events of a segment ascend by start. */
-export function eventAt(
-  chunks: EventChunk[],
-  rank: number,
-  time: number,
-  reach: number,
-): { chunk: EventChunk; index: number } | null {
-  let best: { chunk: EventChunk; index: number } | null = null;
+export function eventAt(chunks: EventChunk[], rank: number, time: number, reach: number): EventRef | null {
+  let best: EventRef | null = null;
   let bestDistance = reach;
   for (const chunk of chunks)
     for (const s of chunk.segments) {
@@ -72,13 +67,8 @@ export function messageAt(
 }
 
 /** The event of rank after (or before) the given moment. */
-export function neighbourEvent(
-  chunks: EventChunk[],
-  rank: number,
-  start: number,
-  forward: boolean,
-): { chunk: EventChunk; index: number } | null {
-  let best: { chunk: EventChunk; index: number } | null = null;
+export function neighbourEvent(chunks: EventChunk[], rank: number, start: number, forward: boolean): EventRef | null {
+  let best: EventRef | null = null;
   for (const chunk of chunks)
     for (const s of chunk.segments) {
       if (s.rank !== rank || s.carried) continue;

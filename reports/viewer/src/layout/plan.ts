@@ -7,7 +7,8 @@ import type { Trace } from '../model/trace';
 const CHUNKS_MAX = 16; // of one kind in one picture
 const EVENTS_ALWAYS = 20000; // this few are always drawn one by one
 const EVENTS_PER_ROW_PIXEL = 1;
-const MESSAGE_CHUNKS_MAX = 4;
+const MESSAGE_CHUNKS_MAX = 16;
+const MESSAGES_MAX = 40000;
 
 export interface Window {
   from: number;
@@ -88,12 +89,13 @@ export function planBars(trace: Trace, w: Window): BarPlan {
 }
 
 export function planMessages(trace: Trace, w: Window): MessagePlan {
-  const all = trace.messageEntries(w.from, w.to);
+  const all = trace.messageEntries(w.from, w.to, w.firstRank, w.lastRank);
   const total = estimate(all, w.from, w.to);
-  if (all.length <= MESSAGE_CHUNKS_MAX && total <= 40000) return { detail: 'all', entries: all, total };
-  const { runtime, messageLevels } = trace.meta;
-  const wanted = (2 * runtime) / (w.to - w.from);
-  const level = Math.min(messageLevels - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, wanted)))));
+  if (all.length <= MESSAGE_CHUNKS_MAX && total <= MESSAGES_MAX) return { detail: 'all', entries: all, total };
+  const tiles = trace.version === 1 ? 2 : 4; // that hold 1024 messages, or half of that
+  const { runtime, topLevels } = trace.meta;
+  const wanted = (tiles * runtime) / (w.to - w.from);
+  const level = Math.min(topLevels - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, wanted)))));
   const width = runtime / 2 ** level;
   const entries: Entry[] = [];
   for (let seq = Math.max(0, Math.floor(w.from / width) - 1); seq * width < w.to && seq < 2 ** level; seq++) {

@@ -1,8 +1,9 @@
 // state.ts - what all views share: the interval shown, the ranks selected, the thing looked at. Views subscribe.
-import type { EventChunk, MessageChunk } from '../decode/records';
+import type { EventRef, MessageChunk } from '../decode/records';
+import type { Wait } from './waits';
 
 export type Picked =
-  { kind: 'event'; chunk: EventChunk; index: number } | { kind: 'message'; chunk: MessageChunk; index: number };
+  ({ kind: 'event'; waits?: Wait[] } & EventRef) | { kind: 'message'; chunk: MessageChunk; index: number };
 
 export interface State {
   from: number; // ns
@@ -79,8 +80,17 @@ export class Store {
   }
 
   toggleRank(rank: number): void {
+    this.toggleRanks([rank]);
+  }
+
+  /** All of them, or if the first is selected none. */
+  toggleRanks(ranks: number[]): void {
     const selected = new Set(this.current.selected);
-    if (!selected.delete(rank)) selected.add(rank);
+    const off = selected.has(ranks[0]!);
+    for (const rank of ranks) {
+      if (off) selected.delete(rank);
+      else selected.add(rank);
+    }
     this.set({ selected });
   }
 }

@@ -1,26 +1,40 @@
 // trace.ts - an open trace: what is in it and which chunks an interval of time and ranks needs.
 import { Damaged } from '../decode/bytes';
-import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES, readIndex, readMeta, readSuperblock } from '../decode/layout';
-import type { Entry, Meta } from '../decode/layout';
-import { readEvents, readMessages } from '../decode/records';
-import type { EventChunk, MessageChunk } from '../decode/records';
+import { readClock } from '../decode/clock';
+import type { Clock } from '../decode/clock';
+import { readEvents } from '../decode/events';
+import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES, readIndex, readSuperblock } from '../decode/layout';
+import type { Entry } from '../decode/layout';
+import { readLinks } from '../decode/links';
+import { lanesOfGroup, readMeta } from '../decode/meta';
+import type { Meta } from '../decode/meta';
+import type { Positions } from '../decode/positions';
+import type { EventChunk, EventRef, MessageChunk, Signatures } from '../decode/records';
+import { noSignatures, readSignatures } from '../decode/signatures';
 import { readFlow, readSummary } from '../decode/tiles';
 import type { FlowTile, SummaryTile } from '../decode/tiles';
+import { readTop } from '../decode/top';
+import { readEventsV1, readMetaV1 } from '../decode/v1';
+import { readWaits } from '../decode/waits';
+import type { Waits } from '../decode/waits';
 import { Chunks } from '../io/chunks';
 import type { Source } from '../io/source';
 import { callSites, communicators, list, num, str } from './analysis';
 import type { CallSite, Json } from './analysis';
+import { Parts, keysOf, messagesOf } from './messages';
 
 export class Trace {
   readonly callSites: Map<number, CallSite>;
   readonly comms: Map<number, string>;
   readonly nodes: string[]; // by rank
   private readonly byKind = new Map<Kind, Entry[]>();
-  private readonly tiles = new Map<string, Entry>(); // SUMMARY, TOP and FLOW by place
+  private readonly places = new Map<number, Map<number, Entry>>(); // by kind and level, by place there
+  private receivers: Map<number, Set<number>> | null | undefined; // groups that a group sends to; null: not known
 
   private constructor(
     readonly source: Source,
     readonly chunks: Chunks,
+    readonly version: number,
     readonly meta: Meta,
     readonly analysis: Json,
     entries: Entry[],
@@ -29,8 +43,10 @@ export class Trace {
       const same = this.byKind.get(e.kind) ?? [];
       if (same.length === 0) this.byKind.set(e.kind, same);
       same.push(e);
-      if (e.kind === Kind.Summary || e.kind === Kind.Top || e.kind === Kind.Flow)
-        this.tiles.set(placeOf(e.kind, e.rankLevel, e.level, e.group, e.seq), e);
+      const key = levelKey(e.kind, e.rankLevel, e.level);
+      const level = this.places.get(key) ?? new Map<number, Entry>();
+      if (level.size === 0) this.places.set(key, level);
+      level.set(placeKey(e.group, e.seq), e);
     }
     this.callSites = callSites(analysis);
     this.comms = communicators(analysis);
@@ -48,14 +64,19 @@ export class Trace {
     const analysisEntry = entries.find((e) => e.kind === Kind.Analysis);
     if (!metaEntry || !analysisEntry) throw new Damaged('The file has no description or no analysis.');
     const [meta, analysis] = await Promise.all([
-      chunks.load(metaEntry, readMeta),
+      chunks.load(metaEntry, superblock.version === 1 ? readMetaV1 : readMeta),
       chunks.load(analysisEntry, (data) => JSON.parse(new TextDecoder().decode(data)) as Json),
     ]);
-    return new Trace(source, chunks, meta, analysis, entries);
+    return new Trace(source, chunks, superblock.version, meta, analysis, entries);
   }
 
   private kind(kind: Kind): Entry[] {
     return this.byKind.get(kind) ?? [];
+  }
+
+  /** The chunk of that name. */
+  private entry(kind: Kind, rankLevel: number, level: number, group: number, seq: number): Entry | undefined {
+    return this.places.get(levelKey(kind, rankLevel, level))?.get(placeKey(group, seq));
   }
 
   eventEntries(from: number, to: number, firstRank: number, lastRank: number): Entry[] {
@@ -64,20 +85,114 @@ export class Trace {
     return this.kind(Kind.Events).filter((e) => e.group >= first && e.group <= last && e.start < to && e.end > from);
   }
 
-  messageEntries(from: number, to: number): Entry[] {
-    return this.kind(Kind.Messages).filter((e) => e.start < to && e.end > from);
+  /** Chunks with messages that overlap the interval; with ranks, those that may have one from or to these. */
+  messageEntries(from: number, to: number, firstRank = 0, lastRank = this.meta.ranks - 1): Entry[] {
+    const groups = this.receiverGroups(firstRank, lastRank);
+    return this.kind(Kind.Messages).filter(
+      (e) => (!groups || groups.has(e.group)) && e.start < to && (e.end > from || e.start >= from),
+    );
+  }
+
+  /** Groups of the ranks, and those that receive from them; null: any may. */
+  private receiverGroups(firstRank: number, lastRank: number): Set<number> | null {
+    const all = firstRank <= 0 && lastRank >= this.meta.ranks - 1;
+    if (this.version === 1 || all) return null;
+    if (this.receivers === undefined) this.receivers = this.findReceivers();
+    if (!this.receivers) return null;
+    const groups = new Set<number>();
+    const last = Math.floor(lastRank / this.meta.groupRanks);
+    for (let g = Math.floor(firstRank / this.meta.groupRanks); g <= last; g++) {
+      groups.add(g);
+      this.receivers.get(g)?.forEach((x) => groups.add(x));
+    }
+    return groups;
+  }
+
+  /** From the matrix of the analysis, unless that leaves out pairs. */
+  private findReceivers(): Map<number, Set<number>> | null {
+    const pairs = list(this.analysis, 'matrix', 'p2p');
+    if (pairs.length === 0 || (num(this.analysis, 'matrix', 'p2p_pairs_left_out') ?? 0) > 0) return null;
+    const found = new Map<number, Set<number>>();
+    for (const x of pairs) {
+      const [src, dst] = [num(x, 'src'), num(x, 'dst')];
+      if (src === undefined || dst === undefined) return null;
+      const group = Math.floor(src / this.meta.groupRanks);
+      const to = found.get(group) ?? new Set<number>();
+      if (to.size === 0) found.set(group, to);
+      to.add(Math.floor(dst / this.meta.groupRanks));
+    }
+    return found;
+  }
+
+  /** Chunks with wait states of calls of a rank that overlap the interval. */
+  waitEntries(rank: number, from: number, to: number): Entry[] {
+    const group = Math.floor(rank / this.meta.groupRanks);
+    return this.kind(Kind.Waits).filter((e) => e.group === group && e.start <= to && e.end >= from);
   }
 
   tile(kind: Kind, level: number, seq: number, rankLevel = 0, group = 0): Entry | undefined {
-    return this.tiles.get(placeOf(kind, rankLevel, level, group, seq));
+    return this.entry(kind, rankLevel, level, group, seq);
+  }
+
+  private signatures(group: number): Promise<Signatures> {
+    const e = this.entry(Kind.Signatures, 0, 0, group, 0);
+    if (!e) return Promise.resolve(noSignatures(this.meta));
+    return this.chunks.load(e, (data) => readSignatures(data, this.meta, group));
+  }
+
+  private async clocks(group: number): Promise<Map<number, Clock>> {
+    const { clockOf } = this.meta;
+    const [first, end] = lanesOfGroup(this.meta, group);
+    const ids = new Set(clockOf ? clockOf.subarray(first, end) : [0]);
+    const clocks = new Map<number, Clock>();
+    const load = async (id: number) => {
+      const e = this.entry(Kind.Clock, 0, 0, id, 0);
+      if (e) clocks.set(id, await this.chunks.load(e, readClock));
+    };
+    await Promise.all(Array.from(ids, load));
+    return clocks;
   }
 
   events(e: Entry): Promise<EventChunk> {
-    return this.chunks.load(e, (data) => readEvents(data, this.meta, e.group));
+    if (this.version === 1) return this.chunks.load(e, (data) => readEventsV1(data, this.meta, e.group));
+    return this.chunks.load(e, async (data) => {
+      const [signatures, clocks] = await Promise.all([this.signatures(e.group), this.clocks(e.group)]);
+      return readEvents(data, { meta: this.meta, group: e.group, window: e.seq, signatures, clocks });
+    });
+  }
+
+  /** The call at a position. */
+  async eventAt(positions: Positions, i: number): Promise<EventRef> {
+    const one = {
+      window: positions.window.subarray(i, i + 1),
+      lane: positions.lane.subarray(i, i + 1),
+      index: positions.index.subarray(i, i + 1),
+    };
+    return (await this.parts(one)).find(one, 0);
+  }
+
+  /** The chunks of calls that positions refer to. */
+  private async parts(...columns: Positions[]): Promise<Parts> {
+    const parts = new Parts(this.meta);
+    const load = async (key: number) => {
+      const e = this.entry(Kind.Events, 0, 0, Math.floor(key / this.meta.windows), key % this.meta.windows);
+      if (e) parts.put(key, await this.events(e));
+    };
+    await Promise.all(Array.from(keysOf(this.meta, ...columns), load));
+    return parts;
   }
 
   messages(e: Entry): Promise<MessageChunk> {
-    return this.chunks.load(e, (data) => readMessages(data, this.meta));
+    if (this.version === 1 || e.kind === Kind.Top) return this.chunks.load(e, (data) => readTop(data, this.meta));
+    return this.chunks.load(e, async (data) => {
+      const links = readLinks(data, this.meta, e.group, e.seq);
+      const parts = await this.parts(links.receive, links.completion, links.send);
+      return messagesOf(links, parts, this.meta);
+    });
+  }
+
+  waits(e: Entry): Promise<Waits> {
+    return this.chunks.load(e, (data) => readWaits(data, this.meta, e.group, e.seq));
   }
 
   summary(e: Entry): Promise<SummaryTile> {
@@ -89,6 +204,10 @@ export class Trace {
   }
 }
 
-function placeOf(kind: Kind, rankLevel: number, level: number, group: number, seq: number): string {
-  return `${kind}.${rankLevel}.${level}.${group}.${seq}`;
+function levelKey(kind: Kind, rankLevel: number, level: number): number {
+  return (kind * 65536 + rankLevel) * 256 + level;
+}
+
+function placeKey(group: number, seq: number): number {
+  return group * 2 ** 32 + seq;
 }

@@ -1,9 +1,10 @@
-// circle.ts - network load: ranks as points on a circle, a line's width is the traffic between two of them in the
-// interval shown. In: traffic.ts.  Out: a 2D canvas, and a slider and a box that choose the interval.
+// circle.ts - network load: ranks or compute nodes as points on a circle, a line's width is the traffic between two of
+// them in the interval shown. In: traffic.ts.  Out: a 2D canvas, and a slider and a box that choose the interval.
 import { FONT, h, paper } from '../draw/dom';
 import { widthSlider } from '../draw/tools';
 import { css, rankColor } from '../layout/color';
 import { bytes, count, duration, moment } from '../layout/format';
+import { ranksOf } from '../model/points';
 import { trafficIn } from '../model/traffic';
 import type { Traffic } from '../model/traffic';
 import type { App, View, ViewInstance } from './view';
@@ -23,16 +24,25 @@ interface Point {
   y: number;
 }
 
+/** A cubic curve. */
+type Curve = [Point, Point, Point, Point];
+
 function links(t: Traffic): Link[] {
   const all: Link[] = [];
   for (const [key, value] of t.bytes)
-    all.push({ src: Math.floor(key / t.nodes), dst: key % t.nodes, bytes: value, messages: t.messages.get(key) ?? 0 });
+    all.push({ src: Math.floor(key / t.count), dst: key % t.count, bytes: value, messages: t.messages.get(key) ?? 0 });
   return all.sort((a, b) => b.bytes - a.bytes).slice(0, LINES_MAX);
 }
 
-function onCurve(a: Point, c: Point, b: Point, t: number): Point {
+function onCurve([a, c, d, b]: Curve, t: number): Point {
   const u = 1 - t;
-  return { x: u * u * a.x + 2 * u * t * c.x + t * t * b.x, y: u * u * a.y + 2 * u * t * c.y + t * t * b.y };
+  const at = (p: number, q: number, r: number, s: number) =>
+    u * u * u * p + 3 * u * u * t * q + 3 * u * t * t * r + t * t * t * s;
+  return { x: at(a.x, c.x, d.x, b.x), y: at(a.y, c.y, d.y, b.y) };
+}
+
+function between(a: Point, b: Point, share: number): Point {
+  return { x: a.x + (b.x - a.x) * share, y: a.y + (b.y - a.y) * share };
 }
 
 class Circle implements ViewInstance {
@@ -120,7 +130,7 @@ class Circle implements ViewInstance {
     this.links = links(t);
     const most = this.links[0]?.bytes ?? 0;
     if (this.bytesPerPixel === 0 && most > 0) {
-      this.bytesPerPixel = most / (t.nodes > 24 ? 4 : 10);
+      this.bytesPerPixel = most / (t.count > 24 ? 4 : 10);
       this.tools.prepend(
         widthSlider(this.bytesPerPixel, (value) => {
           this.bytesPerPixel = value;
@@ -133,7 +143,7 @@ class Circle implements ViewInstance {
 
   private ring(): { centre: Point; radius: number; at: (node: number) => Point } {
     const { clientWidth: width, clientHeight: height } = this.stage;
-    const nodes = this.traffic?.nodes ?? 1;
+    const nodes = this.traffic?.count ?? 1;
     const radius = Math.max(40, Math.min(width, height) / 2 - 44);
     const centre = { x: width / 2, y: height / 2 };
     const angle = (node: number) => (node / nodes) * 2 * Math.PI - Math.PI / 2;
@@ -144,14 +154,22 @@ class Circle implements ViewInstance {
     };
   }
 
-  /** The curve of a link bends towards the centre, a little to the left as seen by the sender: both ways show. */
-  private bend(a: Point, b: Point, centre: Point): Point {
-    const middle = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
-    const [dx, dy] = [b.x - a.x, b.y - a.y];
-    return {
-      x: middle.x + (centre.x - middle.x) * 0.35 - dy * 0.08,
-      y: middle.y + (centre.y - middle.y) * 0.35 + dx * 0.08,
-    };
+  /** A link bends towards the centre, a little to the left as seen by the sender: both ways show. What stays at its
+   * point is a loop there. */
+  private curve(link: Link): Curve {
+    const { centre, at } = this.ring();
+    const [a, b] = [at(link.src), at(link.dst)];
+    if (link.src === link.dst) {
+      const count = this.traffic?.count ?? 1;
+      const inner = between(a, centre, count < 8 ? 0.5 : 0.25);
+      const wide = Math.min(0.7, 8 / count);
+      const [dx, dy] = [(centre.y - a.y) * wide, (a.x - centre.x) * wide];
+      return [a, { x: inner.x + dx, y: inner.y + dy }, { x: inner.x - dx, y: inner.y - dy }, b];
+    }
+    const middle = between(a, b, 0.5);
+    const inner = between(middle, centre, 0.35);
+    const c = { x: inner.x - (b.y - a.y) * 0.08, y: inner.y + (b.x - a.x) * 0.08 };
+    return [a, between(a, c, 2 / 3), between(b, c, 2 / 3), b];
   }
 
   private draw(): void {
@@ -159,25 +177,24 @@ class Circle implements ViewInstance {
     const theme = this.app.theme();
     const t = this.traffic;
     if (!t) return;
-    const { centre, radius, at } = this.ring();
+    const { radius, at } = this.ring();
     const { selected } = this.app.store.state;
     g.lineCap = 'round';
     for (let i = this.links.length - 1; i >= 0; i--) {
       const link = this.links[i]!;
       const related =
-        selected.size === 0 || selected.has(link.src * t.ranksPerNode) || selected.has(link.dst * t.ranksPerNode);
+        selected.size === 0 || selected.has(t.points.first[link.src]!) || selected.has(t.points.first[link.dst]!);
       const strong = link === this.hovered;
       const px = link.bytes / Math.max(1e-9, this.bytesPerPixel);
-      const [a, b] = [at(link.src), at(link.dst)];
-      const c = this.bend(a, b, centre);
+      const [a, c, d, b] = this.curve(link);
       g.strokeStyle = css(
-        rankColor(link.src * t.ranksPerNode, theme.dark),
+        rankColor(this.hue(t, link.src), theme.dark),
         strong ? 1 : related ? Math.min(0.75, 0.2 + px / 4) : 0.07,
       );
       g.lineWidth = Math.min(WIDTH_MAX, Math.max(0.75, px)) + (strong ? 1.5 : 0);
       g.beginPath();
       g.moveTo(a.x, a.y);
-      g.quadraticCurveTo(c.x, c.y, b.x, b.y);
+      g.bezierCurveTo(c.x, c.y, d.x, d.y, b.x, b.y);
       g.stroke();
     }
     this.drawPoints(g, t, radius, at);
@@ -193,34 +210,35 @@ class Circle implements ViewInstance {
   private drawPoints(g: CanvasRenderingContext2D, t: Traffic, radius: number, at: (n: number) => Point): void {
     const theme = this.app.theme();
     const { centre } = this.ring();
-    const room = (2 * Math.PI * radius) / t.nodes;
+    const room = (2 * Math.PI * radius) / t.count;
     const size = Math.max(1.5, Math.min(9, room * 0.35));
     const step = 2 ** Math.max(0, Math.ceil(Math.log2(24 / room)));
     g.font = FONT;
     g.textAlign = 'center';
     g.textBaseline = 'middle';
-    for (let n = 0; n < t.nodes; n++) {
+    for (let n = 0; n < t.count; n++) {
       const p = at(n);
-      g.fillStyle = css(rankColor(n * t.ranksPerNode, theme.dark));
+      g.fillStyle = css(rankColor(this.hue(t, n), theme.dark));
       g.beginPath();
       g.arc(p.x, p.y, size, 0, 2 * Math.PI);
       g.fill();
-      g.strokeStyle = this.app.store.state.selected.has(n * t.ranksPerNode) ? theme.text : theme.paper;
+      g.strokeStyle = this.app.store.state.selected.has(t.points.first[n]!) ? theme.text : theme.paper;
       g.lineWidth = 1.5;
       g.stroke();
       if (n % step !== 0) continue;
       const out = 1 + (size + 13) / radius;
       g.fillStyle = theme.dim;
-      g.fillText(String(n * t.ranksPerNode), centre.x + (p.x - centre.x) * out, centre.y + (p.y - centre.y) * out);
+      g.fillText(t.points.short[n]!, centre.x + (p.x - centre.x) * out, centre.y + (p.y - centre.y) * out);
     }
   }
 
   private updateNote(t: Traffic): void {
     const total = this.links.reduce((sum, l) => sum + l.bytes, 0);
     const messages = this.links.reduce((sum, l) => sum + l.messages, 0);
-    const grouped = t.ranksPerNode > 1 ? `; a point is ${t.ranksPerNode} ranks, zoom in for single ranks` : '';
+    const { what, each } = t.points;
+    const grouped = { rank: '', ranks: `; a point is ${each} ranks`, node: '; a point is a compute node' }[what];
     const amount = `${t.exact ? '' : '≈ '}${bytes(total)} in ${count(messages)} messages`;
-    const text = `${amount} on ${count(this.links.length)} links${grouped}`;
+    const text = `${amount} on ${count(this.links.length)} links${grouped}${what === 'rank' ? '' : ', zoom in for single ranks'}`;
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, {
       circleBytes: total,
@@ -231,14 +249,12 @@ class Circle implements ViewInstance {
   }
 
   private linkAt(x: number, y: number): Link | null {
-    const { centre, at } = this.ring();
     let best: Link | null = null;
     let reach = 6;
     for (const link of this.links) {
-      const [a, b] = [at(link.src), at(link.dst)];
-      const c = this.bend(a, b, centre);
+      const curve = this.curve(link);
       for (let k = 1; k < 24; k++) {
-        const p = onCurve(a, c, b, k / 24);
+        const p = onCurve(curve, k / 24);
         const distance = Math.hypot(p.x - x, p.y - y);
         if (distance < reach) {
           reach = distance;
@@ -249,9 +265,13 @@ class Circle implements ViewInstance {
     return best;
   }
 
+  /** Ranks lend points their colours; nodes are numbered, so that neighbours differ. */
+  private hue(t: Traffic, point: number): number {
+    return t.points.what === 'node' ? point : t.points.first[point]!;
+  }
+
   private who(node: number): string {
-    const per = this.traffic?.ranksPerNode ?? 1;
-    return per === 1 ? String(node) : `${node * per}–${Math.min(this.app.trace.meta.ranks, (node + 1) * per) - 1}`;
+    return this.traffic?.points.long[node] ?? String(node);
   }
 
   private hover(e: PointerEvent): void {
@@ -278,9 +298,9 @@ class Circle implements ViewInstance {
   private click(e: MouseEvent): void {
     const { at } = this.ring();
     const t = this.traffic;
-    for (let n = 0; t && n < t.nodes; n++) {
+    for (let n = 0; t && n < t.count; n++) {
       const p = at(n);
-      if (Math.hypot(p.x - e.offsetX, p.y - e.offsetY) < 12) return this.app.store.toggleRank(n * t.ranksPerNode);
+      if (Math.hypot(p.x - e.offsetX, p.y - e.offsetY) < 12) return this.app.store.toggleRanks(ranksOf(t.points, n));
     }
     this.app.store.set({ selected: new Set() });
   }

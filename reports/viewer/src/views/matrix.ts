@@ -1,9 +1,11 @@
-// matrix.ts - who sends how much to whom: a cell per pair of ranks, logarithmic, with sums of rows and columns.
-// In: the analysis (whole run) or the messages of the interval shown.  Out: one 2D canvas.
+// matrix.ts - who sends how much to whom: a cell per pair of ranks or compute nodes, logarithmic, with sums of rows and
+// columns. In: the analysis (whole run) or the messages of the interval shown.  Out: one 2D canvas.
 import { FONT, h, paper } from '../draw/dom';
 import { css, rankColor, viridis } from '../layout/color';
 import { bytes, count } from '../layout/format';
 import { list, num } from '../model/analysis';
+import { joinPoints, rankPoints, ranksOf } from '../model/points';
+import type { Points } from '../model/points';
 import { trafficIn } from '../model/traffic';
 import type { App, View, ViewInstance } from './view';
 
@@ -12,10 +14,10 @@ type Measure = 'bytes' | 'messages';
 
 const CELLS_MAX = 512; // cells a side; more ranks share one
 
-/** Sums per pair of nodes, a node being one rank or, beyond CELLS_MAX, several in a row. */
+/** Sums per pair of points: ranks or compute nodes or, beyond CELLS_MAX, several of them in a row. */
 interface Grid {
   n: number;
-  ranksPerNode: number;
+  points: Points;
   value: Float64Array;
   max: number;
   min: number; // smallest above 0
@@ -24,10 +26,11 @@ interface Grid {
   note: string;
 }
 
-function emptyGrid(n: number, ranksPerNode: number, note: string): Grid {
+function emptyGrid(points: Points, note: string): Grid {
+  const n = points.first.length;
   return {
     n,
-    ranksPerNode,
+    points,
     value: new Float64Array(n * n),
     max: 0,
     min: Infinity,
@@ -111,7 +114,7 @@ class Matrix implements ViewInstance {
   private fromAnalysis(source: 'p2p' | 'collective', measure: Measure): Grid {
     const { ranks } = this.app.trace.meta;
     const per = Math.ceil(ranks / CELLS_MAX);
-    const grid = emptyGrid(Math.ceil(ranks / per), per, '');
+    const grid = emptyGrid(rankPoints(ranks, per), '');
     const field = measure === 'bytes' ? 'bytes' : source === 'p2p' ? 'messages' : 'operations';
     for (const x of list(this.app.trace.analysis, 'matrix', source)) {
       const src = num(x, 'src') ?? -1;
@@ -125,14 +128,12 @@ class Matrix implements ViewInstance {
   private async fromInterval(measure: Measure): Promise<Grid> {
     const { from, to } = this.app.store.state;
     const t = await trafficIn(this.app.trace, from, to);
-    const per = Math.ceil(t.nodes / CELLS_MAX);
-    const grid = emptyGrid(
-      Math.ceil(t.nodes / per),
-      per * t.ranksPerNode,
-      t.exact ? '' : 'approximate at the ends of the interval',
-    );
+    const per = Math.ceil(t.count / CELLS_MAX);
+    const between = t.points.what === 'node' ? 'between compute nodes' : '';
+    const note = [between, t.exact ? '' : 'approximate at the ends of the interval'].filter((x) => x !== '').join('; ');
+    const grid = emptyGrid(joinPoints(t.points, per), note);
     for (const [key, value] of measure === 'bytes' ? t.bytes : t.messages)
-      grid.value[Math.floor(Math.floor(key / t.nodes) / per) * grid.n + Math.floor((key % t.nodes) / per)]! += value;
+      grid.value[Math.floor(Math.floor(key / t.count) / per) * grid.n + Math.floor((key % t.count) / per)]! += value;
     return seal(grid);
   }
 
@@ -206,7 +207,7 @@ class Matrix implements ViewInstance {
     g.fillStyle = theme.dim;
     g.textBaseline = 'middle';
     for (let i = 0; i < this.grid.n; i += step) {
-      const label = String(i * this.grid.ranksPerNode);
+      const label = this.grid.points.short[i]!.slice(0, 7);
       g.textAlign = 'right';
       g.fillText(label, left - 8, top + (i + 0.5) * cell);
       g.textAlign = 'center';
@@ -235,7 +236,7 @@ class Matrix implements ViewInstance {
     const most = Math.max(1, ...rowSum, ...columnSum);
     const thick = Math.max(1, cell - (cell > 4 ? 1 : 0));
     for (let i = 0; i < n; i++) {
-      g.fillStyle = n > 64 ? theme.dim : css(rankColor(i * this.grid.ranksPerNode, theme.dark), 0.85);
+      g.fillStyle = n > 64 ? theme.dim : css(rankColor(this.hue(i), theme.dark), 0.85);
       g.fillRect(left + size + 8, top + i * cell, (rowSum[i]! / most) * (sum - 12), thick);
       g.fillRect(left + i * cell, top + size + 8, thick, (columnSum[i]! / most) * (sum - 12));
     }
@@ -289,9 +290,14 @@ class Matrix implements ViewInstance {
     });
   }
 
-  private who(node: number): string {
-    const per = this.grid.ranksPerNode;
-    return per === 1 ? String(node) : `${node * per}–${Math.min(this.app.trace.meta.ranks, (node + 1) * per) - 1}`;
+  /** As in circle.ts. */
+  private hue(point: number): number {
+    const { points } = this.grid;
+    return points.what === 'node' ? point : points.first[point]!;
+  }
+
+  private who(point: number): string {
+    return this.grid.points.long[point]!;
   }
 
   private describeCell(): { title: string; rows: [string, string][] } {
@@ -325,8 +331,9 @@ class Matrix implements ViewInstance {
   }
 
   private select(): void {
-    if (this.cell && this.grid.ranksPerNode === 1)
-      this.app.store.set({ selected: new Set([this.cell.row, this.cell.column]) });
+    if (!this.cell || this.grid.points.what === 'ranks') return;
+    const ranks = [this.cell.row, this.cell.column].flatMap((point) => ranksOf(this.grid.points, point));
+    this.app.store.set({ selected: new Set(ranks) });
   }
 
   private key(e: KeyboardEvent): void {

@@ -1,9 +1,19 @@
 // timeline.ts - a bar per rank, coloured by class, and the messages between the bars.
 // In: chunks as plan.ts asks for them.  Out: two canvases, WebGL for bars and messages, 2D for axis and outlines.
 import type { Entry } from '../decode/layout';
-import type { EventChunk, MessageChunk } from '../decode/records';
+import { NOWHERE, emptySignatures, segmentOf, sparse } from '../decode/records';
+import type { EventChunk, EventRef, MessageChunk } from '../decode/records';
 import type { SummaryTile } from '../decode/tiles';
-import { AXIS, drawAxis, drawCrosshair, drawOutlines, drawOutside, drawRanks, outlineEvent } from '../draw/axis';
+import {
+  AXIS,
+  drawAxis,
+  drawCause,
+  drawCrosshair,
+  drawOutlines,
+  drawOutside,
+  drawRanks,
+  outlineEvent,
+} from '../draw/axis';
 import type { Frame } from '../draw/axis';
 import { describe } from '../draw/describe';
 import { h, paper } from '../draw/dom';
@@ -21,6 +31,7 @@ import type { BarPlan, MessagePlan, Window } from '../layout/plan';
 import { rankAt, rowsOf, visibleRanks, yOf } from '../layout/rows';
 import type { Rows } from '../layout/rows';
 import type { Picked } from '../model/state';
+import { waitsOf } from '../model/waits';
 import { Navigation } from './navigation';
 import type { App, View, ViewInstance } from './view';
 
@@ -43,24 +54,18 @@ const layerStrength = (crowd: number): number => Math.max(0.45, 1 / (1 + crowd))
 
 /** One call of class "outside" per rank over the whole run: the ground of every bar. */
 function ground(ranks: number, runtime: number): EventChunk {
-  const n = (value: number) => new Float64Array(ranks).fill(value);
-  const zero = new Int32Array(ranks);
+  const place = { thread: 0, carried: true, window: NOWHERE, index: 0, count: 1, numbers: [] };
   return {
     count: ranks,
-    segments: [],
-    rank: Uint32Array.from({ length: ranks }, (_, i) => i),
-    start: n(0),
-    duration: n(runtime),
-    op: new Uint32Array(ranks),
-    class: new Uint8Array(ranks),
-    callSite: zero,
-    comm: new Uint32Array(ranks),
-    thread: new Uint32Array(ranks),
-    peer: zero,
-    tag: zero,
-    bytes: n(0),
-    calls: n(1),
-    wait: n(0),
+    segments: Array.from({ length: ranks }, (_, rank) => ({ ...place, rank, lane: rank, first: rank })),
+    start: new Float64Array(ranks),
+    duration: new Float64Array(ranks).fill(runtime),
+    signature: new Uint32Array(ranks),
+    signatures: emptySignatures(1),
+    calls: sparse(),
+    bytes: sparse(),
+    threads: null,
+    wait: null,
   };
 }
 
@@ -77,6 +82,7 @@ class Timeline implements ViewInstance {
   private readonly ground: EventChunk;
   private pointer: { x: number; y: number } | null = null;
   private hovered: Picked | null = null;
+  private followed: Picked | null = null;
   private wasDark: boolean;
 
   constructor(
@@ -200,6 +206,7 @@ class Timeline implements ViewInstance {
     const window = this.window(rows);
     const bars = planBars(this.app.trace, window);
     const messages = planMessages(this.app.trace, window);
+    this.followPicked();
     const before = this.scene;
     const now = this.gatherBars(bars);
     const { showMessages } = this.app.store.state;
@@ -318,12 +325,27 @@ class Timeline implements ViewInstance {
       [f.state.picked, true],
     ] as const) {
       if (picked?.kind === 'event') {
-        const { chunk, index: i } = picked;
-        outlineEvent(f, chunk.rank[i]!, chunk.start[i]!, chunk.duration[i]!, strong);
+        this.drawCauses(f, picked, strong);
       } else if (picked?.kind === 'message') this.highlight(f, picked.chunk, picked.index);
     }
     g.restore();
     if (this.pointer && this.pointer.x > f.left) drawCrosshair(f, this.pointer.x);
+  }
+
+  /** A call, and if it waited the calls that caused it. */
+  private drawCauses(f: Frame, picked: Extract<Picked, { kind: 'event' }>, strong: boolean): void {
+    const outline = ({ chunk, index: i }: EventRef, bold: boolean) =>
+      outlineEvent(f, segmentOf(chunk, i).rank, chunk.start[i]!, chunk.duration[i]!, bold);
+    outline(picked, strong);
+    const rank = segmentOf(picked.chunk, picked.index).rank;
+    const own = picked.chunk.start[picked.index]!;
+    for (const { ns, part, causer } of picked.waits ?? []) {
+      if (!causer || part || ns <= 0) continue;
+      outline(causer, false);
+      const start = causer.chunk.start[causer.index]!;
+      const end = own + picked.chunk.duration[picked.index]!;
+      drawCause(f, segmentOf(causer.chunk, causer.index).rank, start, rank, Math.min(end, Math.max(own, start)));
+    }
   }
 
   private highlight(f: Frame, chunk: MessageChunk, i: number): void {
@@ -401,13 +423,35 @@ class Timeline implements ViewInstance {
   private hover(x: number, y: number): void {
     this.pointer = { x, y };
     const picked = x > this.left() && y > AXIS ? this.pick(x, y) : null;
-    this.hovered = picked;
+    const same = picked && this.hovered?.chunk === picked.chunk && this.hovered.index === picked.index;
+    if (!same) {
+      this.hovered = picked;
+      void this.complete(picked, (whole) => {
+        if (this.hovered !== picked || !this.pointer) return;
+        this.hovered = whole;
+        this.showTip(this.pointer.x, this.pointer.y);
+      });
+    }
+    this.showTip(x, y);
+    this.stage.style.cursor = picked || x < this.left() ? 'pointer' : '';
+  }
+
+  private showTip(x: number, y: number): void {
     const box = this.stage.getBoundingClientRect();
-    const tip = picked ? describe(this.app.trace, picked) : this.shares(x, y);
+    const tip = this.hovered ? describe(this.app.trace, this.hovered) : this.shares(x, y);
     if (tip) this.app.tooltip.show(tip, box.left + x, box.top + y);
     else this.app.tooltip.hide();
-    this.stage.style.cursor = picked || x < this.left() ? 'pointer' : '';
     this.drawOverlay(this.rows());
+  }
+
+  /** What a call waited for may have to be read. */
+  private async complete(picked: Picked | null, then: (whole: Picked) => void): Promise<void> {
+    if (!picked) return;
+    try {
+      then(picked.kind === 'event' ? { ...picked, waits: await waitsOf(this.app.trace, picked) } : picked);
+    } catch (error) {
+      this.app.fail(error);
+    }
   }
 
   /** Over summary tiles: the shares of the bin. */
@@ -454,9 +498,20 @@ class Timeline implements ViewInstance {
 
   private choose(picked: Picked | null): void {
     this.app.store.set({ picked });
-    if (!picked) return;
-    const tip = describe(this.app.trace, picked);
-    this.app.announce(`${tip.title}, ${tip.rows.map(([k, v]) => `${k} ${v}`).join(', ')}`);
+  }
+
+  /** Whoever picked it: say what it is when all about it is here. */
+  private followPicked(): void {
+    const { picked } = this.app.store.state;
+    if (picked === this.followed) return;
+    this.followed = picked;
+    void this.complete(picked, (whole) => {
+      if (this.app.store.state.picked !== picked) return;
+      this.followed = whole;
+      this.app.store.set({ picked: whole });
+      const tip = describe(this.app.trace, whole);
+      this.app.announce(`${tip.title}, ${tip.rows.map(([k, v]) => `${k} ${v}`).join(', ')}`);
+    });
   }
 
   /** The next or the previous call of the rank of the call picked, or of the first rank shown. */
@@ -464,7 +519,7 @@ class Timeline implements ViewInstance {
     const { picked, from, to } = this.app.store.state;
     const rows = this.rows();
     const on = picked?.kind === 'event' ? picked : null;
-    const rank = on ? on.chunk.rank[on.index]! : visibleRanks(rows, this.plotHeight()).first;
+    const rank = on ? segmentOf(on.chunk, on.index).rank : visibleRanks(rows, this.plotHeight()).first;
     const start = on ? on.chunk.start[on.index]! : forward ? from : to;
     const next = neighbourEvent(this.scene.events, rank, start, forward);
     if (!next) return this.app.announce('no further call here; zoom or pan');

@@ -1,0 +1,82 @@
+// waits.ts - wait states: which call waited, for how long, and which call of whom it waited for.
+import { Bytes, Damaged, allRead, columnsOf } from './bytes';
+import { lanesOfGroup } from './meta';
+import type { Meta } from './meta';
+import { emptyPositions, putPosition } from './positions';
+import type { Positions } from './positions';
+import { RECORDS_MAX } from './records';
+
+const COLUMNS = 8;
+
+export const WAIT_STATES = [
+  '',
+  'late sender',
+  'late sender, wrong order',
+  'late receiver',
+  'wait at barrier',
+  'barrier completion',
+  'wait at N x N',
+  'N x N completion',
+  'late broadcast',
+  'early reduce',
+  'early scan',
+];
+/** A part of a late sender, which is listed as well. */
+export const WRONG_ORDER = 2;
+
+export const enum How {
+  Ns = 0,
+  UntilStart = 1, // of the call that caused it
+  SinceEnd = 2,
+}
+
+/** In order of (window, lane, index) of the call that waited. */
+export interface Waits {
+  count: number;
+  at: Positions;
+  causer: Positions;
+  state: Uint8Array;
+  how: Uint8Array;
+  ns: Float64Array; // where how is Ns
+}
+
+export function readWaits(data: Uint8Array, meta: Meta, group: number, window: number): Waits {
+  const c = new Bytes(data);
+  const count = c.varint();
+  if (count > RECORDS_MAX || count > c.left) throw new Damaged('too many wait states');
+  const columns = columnsOf(c, COLUMNS);
+  const [back, lanes, indices, kinds, lost, causerLanes, causerWindows, causerIndices] = columns;
+  const out: Waits = {
+    count,
+    at: emptyPositions(count),
+    causer: emptyPositions(count),
+    state: new Uint8Array(count),
+    how: new Uint8Array(count),
+    ns: new Float64Array(count),
+  };
+  const [firstLane, endLane] = lanesOfGroup(meta, group);
+  const distances = new Map<number, number>(); // by the causer's lane
+  let before = { window: -1, lane: firstLane, index: 0 };
+  for (let i = 0; i < count; i++) {
+    const at = { window: window - back!.varint(), lane: before.lane + lanes!.zigzag(), index: indices!.zigzag() };
+    if (at.window === before.window && at.lane === before.lane) at.index += before.index;
+    else distances.clear();
+    if (at.lane < firstLane || at.lane >= endLane) throw new Damaged('a wait state of another group');
+    putPosition(out.at, i, at.window, at.lane, at.index, meta);
+    const kind = kinds!.varint();
+    const [state, how, known] = [Math.floor(kind / 8), (kind >> 1) & 3, (kind & 1) === 1];
+    if (state > 0xff || how > How.SinceEnd || (how !== How.Ns && !known)) throw new Damaged('impossible wait state');
+    out.state[i] = state;
+    out.how[i] = how;
+    if (how === How.Ns) out.ns[i] = lost!.varint();
+    if (known) {
+      const lane = at.lane + causerLanes!.zigzag();
+      const distance = causerIndices!.zigzag() + (distances.get(lane) ?? 0);
+      putPosition(out.causer, i, window - causerWindows!.zigzag(), lane, at.index + distance, meta);
+      distances.set(lane, distance);
+    }
+    before = at;
+  }
+  allRead(columns);
+  return out;
+}
