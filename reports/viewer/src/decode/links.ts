@@ -15,8 +15,9 @@ const enum Has {
   SentElsewhere = 8,
   NoSent = 16,
   Signature = 32,
+  Earlier = 64, // completed in an earlier window than the chunk's
 }
-const FLAGS = 64;
+const FLAGS = 128;
 
 export interface Links {
   count: number;
@@ -102,6 +103,7 @@ type Sends = Map<number, { window: number; index: number }>;
 function readLane(out: Links, first: number, at: Lane, c: Columns, place: Place): void {
   const last: Sends = new Map();
   let index = 0;
+  let before = -1;
   for (let i = first; i < first + at.count; i++) {
     const flags = c.flags.u8();
     const contradicts =
@@ -109,9 +111,12 @@ function readLane(out: Links, first: number, at: Lane, c: Columns, place: Place)
       ((flags & Has.NoCompletion) !== 0 && (flags & Has.ReceiveElsewhere) !== 0) ||
       ((flags & Has.NoSent) !== 0 && (flags & Has.SentElsewhere) !== 0);
     if (contradicts) throw new Damaged('impossible flags of a message');
-    index += c.completion.varint();
-    readReceive(out, i, c, flags, at, index, place);
-    readSend(out, i, c, flags, at, last, place);
+    const window = place.window - ((flags & Has.Earlier) !== 0 ? c.elsewhere.varint() : 0);
+    if (window < 0) throw new Damaged('a message of no window');
+    index = c.completion.varint() + (window === before ? index : 0);
+    before = window;
+    readReceive(out, i, c, flags, at, index, { meta: place.meta, window });
+    readSend(out, i, c, flags, at, last, { meta: place.meta, window });
     const signature = (flags & Has.Signature) !== 0 ? c.elsewhere.varint() : -1;
     if (signature > 0x7fffffff) throw new Damaged('there is no such signature');
     out.signature[i] = signature;

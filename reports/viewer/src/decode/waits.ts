@@ -28,6 +28,7 @@ export const enum How {
   Ns = 0,
   UntilStart = 1, // of the call that caused it
   SinceEnd = 2,
+  Bytes = 3, // no wait: bytes that came to the call and that only its partners' records tell
 }
 
 /** In order of (window, lane, index) of the call that waited. */
@@ -37,7 +38,7 @@ export interface Waits {
   causer: Positions;
   state: Uint8Array;
   how: Uint8Array;
-  ns: Float64Array; // where how is Ns
+  ns: Float64Array; // where how is Ns; bytes where it is Bytes
 }
 
 export function readWaits(data: Uint8Array, meta: Meta, group: number, window: number): Waits {
@@ -65,10 +66,11 @@ export function readWaits(data: Uint8Array, meta: Meta, group: number, window: n
     putPosition(out.at, i, at.window, at.lane, at.index, meta);
     const kind = kinds!.varint();
     const [state, how, known] = [Math.floor(kind / 8), (kind >> 1) & 3, (kind & 1) === 1];
-    if (state > 0xff || how > How.SinceEnd || (how !== How.Ns && !known)) throw new Damaged('impossible wait state');
+    const stored = how === How.Ns || how === How.Bytes;
+    if (state > 0xff || (!stored && !known)) throw new Damaged('impossible wait state');
     out.state[i] = state;
     out.how[i] = how;
-    if (how === How.Ns) out.ns[i] = lost!.varint();
+    if (stored) out.ns[i] = lost!.varint();
     if (known) {
       const lane = at.lane + causerLanes!.zigzag();
       const distance = causerIndices!.zigzag() + (distances.get(lane) ?? 0);

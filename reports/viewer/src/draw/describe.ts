@@ -65,7 +65,7 @@ function event(trace: Trace, c: Extract<Picked, { kind: 'event' }>): Tip {
   const s = chunk.signature[i]!;
   const hasPeer = of.peer[s]! !== -1;
   const calls = callsOf(chunk, i);
-  const size = bytesOf(chunk, i);
+  const size = bytesOf(chunk, i) + (c.came ?? 0);
   return described(trace.meta.ops[of.op[s]!] ?? '?', [
     ['rank', rank(trace, segmentOf(chunk, i).rank)],
     ['thread', trace.meta.threads > 1 ? String(threadOf(chunk, i)) : ''],

@@ -32,12 +32,29 @@ function bisect(w: Waits, window: number, lane: number, index: number): number {
 
 /** How long a wait was: where the file does not say, it follows from the times of both calls. */
 export function waitLength(how: number, ns: number, own: EventRef, causer: EventRef | null): number {
-  if (how === How.Ns || !causer) return ns;
+  if (how === How.Ns || how === How.Bytes || !causer) return ns;
   const start = own.chunk.start[own.index]!;
   const end = start + own.chunk.duration[own.index]!;
   const itsStart = causer.chunk.start[causer.index]!;
   const itsEnd = itsStart + causer.chunk.duration[causer.index]!;
   return Math.max(0, how === How.UntilStart ? Math.min(itsStart, end) - start : end - Math.max(itsEnd, start));
+}
+
+/** What became known of one call later: visit(chunk, record). */
+async function eachOf(trace: Trace, own: EventRef, visit: (w: Waits, k: number) => Promise<void>): Promise<void> {
+  const { chunk, index: i } = own;
+  const segment = segmentOf(chunk, i);
+  if (segment.window === NOWHERE) return;
+  const { window, lane } = segment;
+  const index = segment.index + i - segment.first;
+  const start = chunk.start[i]!;
+  for (const entry of trace.waitEntries(segment.rank, start, start + chunk.duration[i]!)) {
+    const w = await trace.waits(entry);
+    for (let k = bisect(w, window, lane, index); k < w.count; k++) {
+      if (w.at.window[k] !== window || w.at.lane[k] !== lane || w.at.index[k] !== index) break;
+      await visit(w, k);
+    }
+  }
 }
 
 /** All wait states of one call. */
@@ -47,22 +64,23 @@ export async function waitsOf(trace: Trace, own: EventRef): Promise<Wait[]> {
     const ns = valueOf(chunk.wait, i, 0);
     return ns > 0 ? [{ state: '', ns, part: false, causer: null }] : [];
   }
-  const segment = segmentOf(chunk, i);
-  if (segment.window === NOWHERE) return [];
-  const { window, lane } = segment;
-  const index = segment.index + i - segment.first;
-  const start = chunk.start[i]!;
   const found: Wait[] = [];
-  for (const entry of trace.waitEntries(segment.rank, start, start + chunk.duration[i]!)) {
-    const w = await trace.waits(entry);
-    for (let k = bisect(w, window, lane, index); k < w.count; k++) {
-      if (w.at.window[k] !== window || w.at.lane[k] !== lane || w.at.index[k] !== index) break;
-      const causer = w.causer.window[k] === NOWHERE ? null : await trace.eventAt(w.causer, k);
-      const ns = waitLength(w.how[k]!, w.ns[k]!, own, causer);
-      found.push({ state: WAIT_STATES[w.state[k]!] ?? '', ns, part: w.state[k] === WRONG_ORDER, causer });
-    }
-  }
+  await eachOf(trace, own, async (w, k) => {
+    if (w.how[k] === How.Bytes) return;
+    const causer = w.causer.window[k] === NOWHERE ? null : await trace.eventAt(w.causer, k);
+    const ns = waitLength(w.how[k]!, w.ns[k]!, own, causer);
+    found.push({ state: WAIT_STATES[w.state[k]!] ?? '', ns, part: w.state[k] === WRONG_ORDER, causer });
+  });
   return found;
+}
+
+/** Bytes that came to one call and that only its partners' records tell. */
+export async function bytesCameTo(trace: Trace, own: EventRef): Promise<number> {
+  let sum = 0;
+  await eachOf(trace, own, async (w, k) => {
+    if (w.how[k] === How.Bytes) sum += w.ns[k]!;
+  });
+  return sum;
 }
 
 export function totalNs(waits: Wait[]): number {

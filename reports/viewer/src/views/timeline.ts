@@ -31,7 +31,7 @@ import type { BarPlan, MessagePlan, Window } from '../layout/plan';
 import { rankAt, rowsOf, visibleRanks, yOf } from '../layout/rows';
 import type { Rows } from '../layout/rows';
 import type { Picked } from '../model/state';
-import { waitsOf } from '../model/waits';
+import { bytesCameTo, waitsOf } from '../model/waits';
 import { Navigation } from './navigation';
 import type { App, View, ViewInstance } from './view';
 
@@ -444,11 +444,13 @@ class Timeline implements ViewInstance {
     this.drawOverlay(this.rows());
   }
 
-  /** What a call waited for may have to be read. */
+  /** What a call waited for, and what came to it, may have to be read. */
   private async complete(picked: Picked | null, then: (whole: Picked) => void): Promise<void> {
     if (!picked) return;
     try {
-      then(picked.kind === 'event' ? { ...picked, waits: await waitsOf(this.app.trace, picked) } : picked);
+      if (picked.kind !== 'event') return then(picked);
+      const waits = await waitsOf(this.app.trace, picked);
+      then({ ...picked, waits, came: await bytesCameTo(this.app.trace, picked) });
     } catch (error) {
       this.app.fail(error);
     }
