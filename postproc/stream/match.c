@@ -6,12 +6,13 @@
 #include "postproc/stream/stream.h"
 
 #define BUCKETS_MIN 256u
-#define OTHERS_MAX 1024u /* messages looked at for one that could have been received instead */
+#define OTHERS_MAX 256u /* messages looked at for one that could have been received instead */
 
 struct envelope {
 	struct envelope *link;
 	uint32_t comm, src, dst;
 	int32_t tag;
+	struct envelope *older, *newer; /* of the receiving rank's that have a send */
 	bool partitioned;
 	bool ready, held; /* in a list of its shard or of the receiving rank */
 	struct send *send, *last_send; /* not met, oldest first */
@@ -210,17 +211,16 @@ static int add_send(struct shard *sh, struct send *x)
 	if (v == NULL)
 		return -ENOMEM;
 	x->next = NULL;
-	x->envelope = v;
-	x->came = sh->stream->window;
-	struct rank_stream *rank = &sh->stream->ranks[x->peer];
-	x->older = rank->newest;
-	x->newer = NULL;
-	*(rank->newest != NULL ? &rank->newest->newer : &rank->oldest) = x;
-	rank->newest = x;
-	if (v->send == NULL)
+	if (v->send == NULL) {
+		struct rank_stream *rank = &sh->stream->ranks[x->peer];
+		v->older = rank->newest;
+		v->newer = NULL;
+		*(rank->newest != NULL ? &rank->newest->newer : &rank->oldest) = v;
+		rank->newest = v;
 		v->send = x;
-	else
+	} else {
 		v->last_send->next = x;
+	}
 	v->last_send = x;
 	return v->recv != NULL && v->recv->over ? look_at(sh, v) : 0;
 }
@@ -232,29 +232,29 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static void forget(struct shard *sh, struct send *x)
+/* The first send leaves its envelope. */
+static struct send *take_send(struct shard *sh, struct envelope *v)
 {
-	struct rank_stream *rank = &sh->stream->ranks[x->peer];
-	*(x->older != NULL ? &x->older->newer : &rank->oldest) = x->newer;
-	*(x->newer != NULL ? &x->newer->older : &rank->newest) = x->older;
+	struct send *x = v->send;
+	v->send = x->next;
+	if (v->send != NULL)
+		return x;
+	struct rank_stream *rank = &sh->stream->ranks[v->dst];
+	*(v->older != NULL ? &v->older->newer : &rank->oldest) = v->newer;
+	*(v->newer != NULL ? &v->newer->older : &rank->newest) = v->older;
+	return x;
 }
 
 /* When the first of the messages was sent that could have been received instead: one that waits and for which no receive
- * had been posted when the call that waited began. They stand in order of windows. */
+ * had been posted when the call that waited ended. */
 static int64_t earliest_other(const struct shard *sh, const struct recv *r, const struct send *x)
 {
 	int64_t first = x->start.start_ns;
-	uint32_t window = NONE, looked = 0;
-	for (const struct send *o = sh->stream->ranks[r->rank].oldest; o != NULL && looked < OTHERS_MAX; o = o->newer) {
-		const struct envelope *v = o->envelope;
+	uint32_t looked = 0;
+	for (const struct envelope *v = sh->stream->ranks[r->rank].oldest; v != NULL && looked < OTHERS_MAX; v = v->newer) {
 		looked++;
-		if (window != NONE && o->came != window)
-			break;
-		if (o != v->send || o->start.start_ns >= first ||
-		    (v->recv != NULL && v->recv->start.start_ns < r->done.end_ns))
-			continue;
-		first = o->start.start_ns;
-		window = o->came;
+		if (v->send->start.start_ns < first && (v->recv == NULL || v->recv->start.start_ns >= r->done.end_ns))
+			first = v->send->start.start_ns;
 	}
 	return first;
 }
@@ -363,9 +363,7 @@ static int advance(struct shard *sh, struct envelope *v)
 	while (code == 0 && v->recv != NULL && v->recv->over) {
 		struct recv *r = v->recv;
 		while (v->send != NULL && (v->send->flags & SENT_CANCELLED) != 0 && v->send->over) {
-			struct send *x = v->send;
-			v->send = x->next;
-			forget(sh, x);
+			struct send *x = take_send(sh, v);
 			if (vec_push(&mail_to(sh, shard_of(sh->stream, x->rank))->judged, x) < 0)
 				return -ENOMEM;
 		}
@@ -382,10 +380,8 @@ static int advance(struct shard *sh, struct envelope *v)
 			v->held = true;
 			return vec_push(&sh->stream->ranks[r->rank].held, v);
 		}
-		struct send *x = v->send;
-		v->send = x->next;
+		struct send *x = take_send(sh, v);
 		v->recv = r->next;
-		forget(sh, x);
 		code = meet(sh, r, x);
 	}
 	return code;

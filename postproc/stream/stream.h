@@ -58,9 +58,6 @@ enum transfer_flag {
 /* One message at the rank that sends it. Belongs to that rank's shard. */
 struct send {
 	struct send *next; /* in its envelope */
-	struct envelope *envelope;
-	struct send *older, *newer; /* of those that its receiver has not received */
-	uint32_t came;		    /* in which window */
 	struct recv *recv;
 	struct wait *wait;
 	struct moment start, done; /* done.at.window NONE: not yet, or never */
@@ -225,7 +222,7 @@ struct rank_stream {
 	uint32_t first_lane, nlanes;
 	VEC(struct comm_use) comms;
 	uint64_t recvs; /* posted */
-	struct send *oldest, *newest; /* that nobody has received */
+	struct envelope *oldest, *newest; /* that have a send which nobody has received */
 	VEC(struct recv *) wild; /* wildcards of which the source is not known yet, as posted */
 	VEC(struct envelope *) held; /* whose first receive must wait for one of these */
 	uint64_t leaked;
