@@ -1,7 +1,7 @@
 // support.mjs - traces for the tests: made, recorded, forged, opened, and shown or dumped by the C reader. Environment:
 // MPITRACE, MAKE_MPIX, ODD_MPIX, MPIX_DUMP, CORPUS (tests/corpus), PROGRAMS (tests/programs), WORK (where files go).
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { crc32c } from '../../reports/viewer/src/decode/crc32c.ts';
@@ -42,7 +42,6 @@ export function record(name, ...args) {
   const bin = join(WORK, 'bin'); // with `mpirun` of the compiler's MPI
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, 'mpirun'), `#!/bin/sh\nexec /usr/bin/mpirun.${flavour} "$@"\n`, { mode: 0o755 });
-  execFileSync(`/usr/bin/mpicc.${flavour}`, ['-g', '-w', '-o', program, join(PROGRAMS, `${name}.c`)]);
   const env = {
     ...process.env,
     PATH: `${bin}:${process.env.PATH}`,
@@ -52,6 +51,9 @@ export function record(name, ...args) {
     OMPI_MCA_rmaps_base_oversubscribe: '1',
     OMPI_MCA_osc: '^rdma', // as in tests/integration/trace.py
   };
+  for (const end of ['', '.mpic', '.mpix', '.html'])
+    rmSync(join(WORK, `${name}${end}`), { force: true, recursive: true });
+  execFileSync(`/usr/bin/mpicc.${flavour}`, ['-g', '-w', '-o', program, join(PROGRAMS, `${name}.c`)]);
   const words = ['run', '-n', '4', '--out', WORK, '--name', name, '--', program, ...args];
   execFileSync(MPITRACE, words, { env, cwd: WORK, stdio: 'pipe', timeout: 120000 });
   return join(WORK, `${name}.mpix`);

@@ -59,7 +59,8 @@ function joined(t: Table, gaps: number, ofGap: boolean): Table {
 class Reader {
   private readonly view: DataView;
   private readonly bitsLeft: () => number;
-  private readonly residues: number[] = [];
+  private readonly residues = new Float64Array(RESIDUES_MAX);
+  private readonly residueCount: number;
   private at = 0; // bit
   private readonly counts = new Uint32Array(256);
 
@@ -74,8 +75,9 @@ class Reader {
     for (let i = 0; i < count; i++) {
       const residue = c.tables.varint();
       if (residue >= c.period) throw new Damaged('impossible steps of a clock');
-      this.residues.push(residue);
+      this.residues[i] = residue;
     }
+    this.residueCount = count;
   }
 
   /** One column of times of n calls, every second of out. What the loop may do unchecked is checked here. */
@@ -91,7 +93,7 @@ class Reader {
     }
     if (bits > this.bitsLeft()) throw new Damaged('times end too early');
     this.numbers(symbols, table, out, from);
-    if (this.residues.length > 1 || this.c.period > 1 || this.residues[0] !== 0) this.ticks(symbols, table, out, from);
+    if (this.residueCount > 1 || this.c.period > 1) this.ticks(symbols, table, out, from);
   }
 
   /** Numbers of times; of what is in no range, the time. */
@@ -122,15 +124,15 @@ class Reader {
 
   /** Number k is k / residues * period + residue[k % residues]. */
   private ticks(symbols: Uint8Array, table: Table, out: Float64Array, from: number): void {
-    const { residues } = this;
+    const { residues, residueCount: count } = this;
     const { period } = this.c;
     const { bits } = table;
-    const count = residues.length;
+    const inverse = 1 / count; // half of a number more, so that no quotient is rounded below a whole one
     for (let i = 0, to = from; i < symbols.length; i++, to += 2) {
       if (bits[symbols[i]!] === OTHER) continue;
       const number = out[to]!;
-      const periods = Math.floor(number / count);
-      out[to] = periods * period + residues[number - periods * count]!;
+      const periods = Math.floor((number + 0.5) * inverse);
+      out[to] = periods * period + residues[(number - periods * count) | 0]!;
     }
   }
 
