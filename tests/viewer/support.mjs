@@ -15,7 +15,7 @@ import {
 import { NOWHERE, bytesOf, callsOf, collectiveOf, threadOf } from '../../reports/viewer/src/decode/records.ts';
 import { FileSource } from '../../reports/viewer/src/io/source.ts';
 import { Trace } from '../../reports/viewer/src/model/trace.ts';
-import { totalNs, waitLength, waitsOf } from '../../reports/viewer/src/model/waits.ts';
+import { bytesCameTo, totalNs, waitLength, waitsOf } from '../../reports/viewer/src/model/waits.ts';
 
 const { MPITRACE, MAKE_MPIX, ODD_MPIX, MPIX_DUMP, CORPUS, PROGRAMS, WORK } = process.env;
 const SHOWN_MAX = 512 * 2 ** 20;
@@ -129,7 +129,8 @@ export async function eventRow(trace, [chunk, i, rank, segment]) {
   const of = chunk.signatures;
   const end = chunk.start[i] + chunk.duration[i];
   const wait = totalNs(await waitsOf(trace, { chunk, index: i }));
-  const what = [of.op[s], of.class[s], of.peer[s], of.tag[s], bytesOf(chunk, i), callsOf(chunk, i), of.comm[s]];
+  const bytes = bytesOf(chunk, i) + (await bytesCameTo(trace, { chunk, index: i }));
+  const what = [of.op[s], of.class[s], of.peer[s], of.tag[s], bytes, callsOf(chunk, i), of.comm[s]];
   const where = position(segment.window, segment.lane, segment.index + i - segment.first);
   const rest = [threadOf(chunk, i), of.callSite[s], where, collectiveOf(chunk, i)];
   return [rank, chunk.start[i], end, wait, ...what, ...rest];
@@ -167,7 +168,7 @@ export async function waitRows(trace) {
     const w = await trace.waits(entry);
     const at = (p, i) => position(p.window[i], p.lane[i], p.index[i]);
     for (let i = 0; i < w.count; i++) {
-      const follows = w.how[i] !== 0;
+      const follows = w.how[i] === 1 || w.how[i] === 2;
       const [own, causer] = follows ? [await trace.eventAt(w.at, i), await trace.eventAt(w.causer, i)] : [];
       const ns = follows ? waitLength(w.how[i], w.ns[i], own, causer) : w.ns[i];
       rows.push([w.state[i], ns, at(w.at, i), at(w.causer, i)]);
