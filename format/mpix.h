@@ -174,8 +174,9 @@ struct mpix_part {
 	int64_t start_ns, end_ns; /* of the window: the same for all groups; end exclusive, and the next one's start */
 	const struct mpix_run *runs;	    /* ascending lane, without empty ones */
 	const struct mpix_carried *carried; /* ascending lane */
-	const struct mpix_link *links;	    /* of receives that were completed (or, if never, started) in this window or before */
-	const struct mpix_wait *waits;	    /* of ranks of the group, whatever the window of the waiting event */
+	const struct mpix_link
+		*links; /* of receives that were completed (or, if never, started) in this window or before */
+	const struct mpix_wait *waits;		  /* of ranks of the group, whatever the window of the waiting event */
 	uint32_t nruns, ncarried, nlinks, nwaits; /* links and waits in any order */
 };
 

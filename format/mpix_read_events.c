@@ -24,7 +24,7 @@ struct query {
 	int (*visit)(void *context, const struct mpix_event *event);
 	void *context;
 	struct waiteds waits, came; /* ascending position; came: bytes */
-	VEC(uint32_t) next;	  /* by lane: the next event of its run */
+	VEC(uint32_t) next;	    /* by lane: the next event of its run */
 };
 
 /* ---- wait states ---- */

@@ -81,8 +81,7 @@ static int get_wait(struct reading *r, size_t n, struct mpix_wait *ret_wait)
 	x.state = (uint8_t)(state >> 3);
 	x.how = state >> 1 & 3;
 	bool stored = x.how == MPIX_WAIT_NS || x.how == MPIX_CAME_BYTES;
-	if ((!stored && (state & 1) == 0) ||
-	    (stored && (rd_varint(&r->columns[4], &ns) < 0 || ns > INT64_MAX)))
+	if ((!stored && (state & 1) == 0) || (stored && (rd_varint(&r->columns[4], &ns) < 0 || ns > INT64_MAX)))
 		return -EBADMSG;
 	x.ns = (int64_t)ns;
 	*ret_wait = x;

@@ -42,7 +42,8 @@ static int gather(struct analysis *a, const struct stream *st)
 	a->leak_site = calloc(s->nranks, sizeof(*a->leak_site));
 	a->unread = calloc(s->files.n + 1, sizeof(*a->unread));
 	a->path_site_ns = calloc(s->sites.n + 1, sizeof(*a->path_site_ns));
-	if (a->path_site_ns == NULL || a->leaked == NULL || a->leak_site == NULL || a->unread == NULL || tally_begin(&a->tally, s) < 0)
+	if (a->path_site_ns == NULL || a->leaked == NULL || a->leak_site == NULL || a->unread == NULL ||
+	    tally_begin(&a->tally, s) < 0)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		a->leaked[r] = st->ranks[r].leaked;

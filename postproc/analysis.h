@@ -34,11 +34,11 @@ struct analysis {
 	struct unmatched unmatched;
 	struct clock_result clock;
 	struct traffic p2p, coll, rma;
-	uint64_t *leaked;    /* by rank: requests neither completed nor freed */
+	uint64_t *leaked; /* by rank: requests neither completed nor freed */
 	uint32_t *leak_site;
-	uint64_t *unread;    /* by file: bytes that completed nonblocking reads did not find */
+	uint64_t *unread; /* by file: bytes that completed nonblocking reads did not find */
 	struct sweep_result swept;
-	int64_t *path_site_ns; /* by call site: time in its calls on the critical path */
+	int64_t *path_site_ns;	   /* by call site: time in its calls on the critical path */
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;

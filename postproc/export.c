@@ -100,8 +100,8 @@ static int make_clocks(const struct export *x, const struct stream *st, struct a
 		const struct clock_rule *r = &st->rules[i];
 		a->clocks[i] = (struct mpix_clock){r->knots.at[0].tick, a->knots + at, (uint32_t)r->knots.n};
 		for (size_t k = 0; k < r->knots.n; k++)
-			a->knots[at++] = (struct mpix_clock_knot){r->knots.at[k].tick, r->knots.at[k].ns,
-								  r->knots.at[k].rate};
+			a->knots[at++] =
+				(struct mpix_clock_knot){r->knots.at[k].tick, r->knots.at[k].ns, r->knots.at[k].rate};
 	}
 	a->knots[at] = (struct mpix_clock_knot){0, -(double)SHIFTED_ZERO, 1};
 	a->clocks[s->nodes.n] = (struct mpix_clock){0, a->knots + at, 1};

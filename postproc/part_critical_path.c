@@ -62,7 +62,8 @@ int part_critical_path(struct analysis *a)
 		mpi += a->swept.mpi_ns[r];
 	}
 	cJSON *o = json_object(a->root, "critical_path");
-	json_put_text(o, "note", known ? "" : "the critical path of programs that call MPI from several threads is not computed");
+	json_put_text(o, "note",
+		      known ? "" : "the critical path of programs that call MPI from several threads is not computed");
 	put_figure(o, "length_s", known, (double)(useful + mpi) / 1e9);
 	put_figure(o, "useful_s", known, (double)useful / 1e9);
 	put_figure(o, "mpi_s", known, (double)mpi / 1e9);

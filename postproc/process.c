@@ -119,8 +119,7 @@ void process_done(struct process *p)
 	free(p->library);
 	free(p->cpus);
 	free(p->calls_in);
-	for (size_t i = 0; i < p->threads.n; i++)
-{
+	for (size_t i = 0; i < p->threads.n; i++) {
 		vec_done(&p->threads.at[i].sig_of);
 		vec_done(&p->threads.at[i].literals);
 	}

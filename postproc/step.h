@@ -24,18 +24,18 @@
 struct sig {
 	struct sig_call call; /* list, runs and frames point into process.payloads */
 	uint32_t thread;
-	uint32_t op;		    /* index into step.ops */
-	uint32_t comm;		    /* index into step.comms, or NONE */
-	uint32_t site;		    /* index into step.sites, or NONE */
-	uint32_t object;	    /* index into step.windows or step.files, or NONE */
-	int32_t peer, recv_peer;    /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
-	uint64_t bytes, recv_bytes; /* of a message sent, and of one received (or room for it) */
-	uint64_t calls, ticks;	    /* exact totals */
-	uint64_t call_bytes;	    /* of one call, as far as its own record says; see bytes.h */
-	uint64_t moved_bytes;	    /* of all of them, as every table counts them */
-	uint64_t parts;		    /* events that only continue the one before (call.continues) */
-	uint64_t starts;	    /* of a persistent request: how often it was started */
-	uint64_t started_bytes;	    /* of MPI_Start and such: what the requests started moved */
+	uint32_t op;			 /* index into step.ops */
+	uint32_t comm;			 /* index into step.comms, or NONE */
+	uint32_t site;			 /* index into step.sites, or NONE */
+	uint32_t object;		 /* index into step.windows or step.files, or NONE */
+	int32_t peer, recv_peer;	 /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
+	uint64_t bytes, recv_bytes;	 /* of a message sent, and of one received (or room for it) */
+	uint64_t calls, ticks;		 /* exact totals */
+	uint64_t call_bytes;		 /* of one call, as far as its own record says; see bytes.h */
+	uint64_t moved_bytes;		 /* of all of them, as every table counts them */
+	uint64_t parts;			 /* events that only continue the one before (call.continues) */
+	uint64_t starts;		 /* of a persistent request: how often it was started */
+	uint64_t started_bytes;		 /* of MPI_Start and such: what the requests started moved */
 	uint64_t came_bytes, came_calls; /* collectives: what only partners record, and of how many calls */
 	uint8_t class;			 /* enum mpix_class */
 	bool defined;
@@ -75,17 +75,17 @@ struct object {
 /* How one thread of a process was recorded. */
 struct thread {
 	uint64_t events, calls, lost;
-	const char *why_lost;  /* words for people, or NULL */
-	int64_t lost_from_ns;  /* as event times; TIME_ABSENT: nothing was lost */
-	bool gap;	       /* a block in the middle is missing: events after it were dropped */
-	uint64_t left_out;     /* events after the gap */
-	uint64_t written;      /* events in the file, as its writer says; 0 = it does not say */
-	uint64_t read;	       /* of them, those that could be decoded */
-	uint64_t behind;       /* calls that only the totals have */
-	uint64_t defs_missing; /* definitions that the tracer had no room for */
-	uint64_t slow_calls;   /* recorded on a slow path: a new signature, datatype or communicator */
-	uint64_t slow_ticks;   /* spent there, after the calls */
-	VEC(uint32_t) sig_of;  /* signature id of the file -> index in process.sigs plus 1 */
+	const char *why_lost;	/* words for people, or NULL */
+	int64_t lost_from_ns;	/* as event times; TIME_ABSENT: nothing was lost */
+	bool gap;		/* a block in the middle is missing: events after it were dropped */
+	uint64_t left_out;	/* events after the gap */
+	uint64_t written;	/* events in the file, as its writer says; 0 = it does not say */
+	uint64_t read;		/* of them, those that could be decoded */
+	uint64_t behind;	/* calls that only the totals have */
+	uint64_t defs_missing;	/* definitions that the tracer had no room for */
+	uint64_t slow_calls;	/* recorded on a slow path: a new signature, datatype or communicator */
+	uint64_t slow_ticks;	/* spent there, after the calls */
+	VEC(uint32_t) sig_of;	/* signature id of the file -> index in process.sigs plus 1 */
 	VEC(uint32_t) literals; /* indices in process.sigs of the events that carry their own signature, in order */
 	uint32_t undefined;	/* the same of all events of which the definition is missing */
 	const struct mpic_block *blocks; /* of the thread in its file */
@@ -104,7 +104,7 @@ struct process {
 	bool lost, finalized, aborted;
 	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
 	double ns_per_tick;
-	double overhead_ns; /* estimated, per call; NaN: not known */
+	double overhead_ns;	   /* estimated, per call; NaN: not known */
 	int64_t first_ns, last_ns; /* of its events; TIME_ABSENT: it has none */
 	uint64_t *calls_in;	   /* calls of thread 0 by time window */
 	bool have_exit;

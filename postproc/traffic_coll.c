@@ -187,8 +187,8 @@ static int add_coll(struct row *r, struct evens *v, const struct sig *sig, uint6
 
 static uint64_t operations_of(const struct sig *sig)
 {
-	bool moves = sig->defined && sig->call.shape == SIG_COLL && sig->comm != NONE &&
-		     (sig->call.flags & SIG_FAILED) == 0;
+	bool moves =
+		sig->defined && sig->call.shape == SIG_COLL && sig->comm != NONE && (sig->call.flags & SIG_FAILED) == 0;
 	return !moves ? 0 : (sig->call.flags & SIG_PERSISTENT) != 0 ? sig->starts : sig->calls;
 }
 

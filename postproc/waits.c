@@ -66,7 +66,8 @@ int waits_note(struct waits *w, const struct wait_case *x, bool part)
 
 int waits_begin(struct waits *w, const struct step *s)
 {
-	*w = (struct waits){.by_rank = calloc(s->nranks, sizeof(int64_t)), .caused = calloc(s->nranks, sizeof(int64_t))};
+	*w = (struct waits){.by_rank = calloc(s->nranks, sizeof(int64_t)),
+			    .caused = calloc(s->nranks, sizeof(int64_t))};
 	return w->by_rank == NULL || w->caused == NULL ? -ENOMEM : 0;
 }
 

@@ -233,18 +233,18 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	if (r == NULL)
 		return -ENOMEM;
 	uint32_t starter = sig_at == w->sig_at ? NONE : w->sig_at;
-	*r = (struct recv){.start = w->call,
-			   .starter = starter,
-			   .done = {.at = NOWHERE},
-			   .bytes = sig->recv_bytes,
-			   .order = w->rank->recvs++,
-			   .rank = w->lane->rank,
-			   .comm = same_comm(w, sig->comm),
-			   .sig = sig_at,
-			   .peer = wild && !known ? SIG_ANY : sig->recv_peer,
-			   .tag = pair ? sig->call.recv_tag : sig->call.tag,
-			   .flags = (uint16_t)((wild && !known ? RECV_WILD : 0) |
-					       (sig->call.partitioned ? SENT_PARTITIONED : 0))};
+	*r = (struct recv){
+		.start = w->call,
+		.starter = starter,
+		.done = {.at = NOWHERE},
+		.bytes = sig->recv_bytes,
+		.order = w->rank->recvs++,
+		.rank = w->lane->rank,
+		.comm = same_comm(w, sig->comm),
+		.sig = sig_at,
+		.peer = wild && !known ? SIG_ANY : sig->recv_peer,
+		.tag = pair ? sig->call.recv_tag : sig->call.tag,
+		.flags = (uint16_t)((wild && !known ? RECV_WILD : 0) | (sig->call.partitioned ? SENT_PARTITIONED : 0))};
 	*ret_recv = r;
 	if (starter != NONE && start_bytes(w, r->bytes) < 0)
 		return -ENOMEM;

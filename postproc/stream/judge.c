@@ -136,7 +136,8 @@ static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 	case COLL_GATHERV:
 		if (p->rank != root->rank || leaf->rank == NONE)
 			return 0;
-		return wait_note(sh, p->wait, EARLY_REDUCE, clip(p, leaf->call.start_ns), leaf->rank, &leaf->call, false);
+		return wait_note(sh, p->wait, EARLY_REDUCE, clip(p, leaf->call.start_ns), leaf->rank, &leaf->call,
+				 false);
 	case COLL_SCAN:
 	case COLL_EXSCAN:
 		if (p->causer_rank == NONE)
@@ -165,8 +166,8 @@ static int move_bytes(struct shard *sh, const struct meet *whole, const struct p
 static int judge_meet(struct shard *sh, struct meet *m)
 {
 	const struct meet *whole = m->whole;
-	bool whole_is_known = !whole->differs && whole->entered > 1 &&
-			      whole->entered == sh->stream->step->comms.at[whole->comm].here;
+	bool whole_is_known =
+		!whole->differs && whole->entered > 1 && whole->entered == sh->stream->step->comms.at[whole->comm].here;
 	int code = 0;
 	for (struct part *p = m->parts, *next; p != NULL && code == 0; p = next) {
 		next = p->next;
@@ -183,7 +184,8 @@ static int judge_meet(struct shard *sh, struct meet *m)
 
 static void unlink_local(struct shard *sh, struct meet *m)
 {
-	struct meet **at = &sh->meet_table[index_mix((uint64_t)m->comm << 32 | m->channel, m->k) & (sh->meet_buckets - 1)];
+	struct meet **at =
+		&sh->meet_table[index_mix((uint64_t)m->comm << 32 | m->channel, m->k) & (sh->meet_buckets - 1)];
 	while (*at != m)
 		at = &(*at)->link;
 	*at = m->link;

@@ -46,7 +46,8 @@ static int next_block(struct lane *l)
 		}
 		int code = mpic_read(l->file, l->block, &l->payload, NULL);
 		if (code == 0)
-			code = mpic_events_begin(&l->events, cursor_over(l->payload.data, l->payload.len_bytes), &count);
+			code = mpic_events_begin(&l->events, cursor_over(l->payload.data, l->payload.len_bytes),
+						 &count);
 		if (code == -ENOMEM)
 			return code;
 		l->block++;

@@ -14,7 +14,7 @@ struct envelope {
 	int32_t tag;
 	struct envelope *older, *newer; /* of the receiving rank's that have a send */
 	bool partitioned;
-	bool ready, held; /* in a list of its shard or of the receiving rank */
+	bool ready, held;	       /* in a list of its shard or of the receiving rank */
 	struct send *send, *last_send; /* not met, oldest first */
 	struct recv *recv, *last_recv; /* not met, as posted */
 };
@@ -68,7 +68,8 @@ static struct envelope *envelope_of(struct shard *sh, uint32_t comm, uint32_t sr
 	struct envelope *v = slab_take(&sh->envelopes);
 	if (v == NULL)
 		return NULL;
-	*v = (struct envelope){.link = *at, .comm = comm, .src = src, .dst = dst, .tag = tag, .partitioned = partitioned};
+	*v = (struct envelope){
+		.link = *at, .comm = comm, .src = src, .dst = dst, .tag = tag, .partitioned = partitioned};
 	*at = v;
 	sh->nenvelopes++;
 	return v;
@@ -87,8 +88,8 @@ static int look_at(struct shard *sh, struct envelope *v)
 /* In its envelope, by order of posting. */
 static int enlist(struct shard *sh, struct recv *r)
 {
-	struct envelope *v = envelope_of(sh, r->comm, (uint32_t)r->peer, r->rank, r->tag,
-					 (r->flags & SENT_PARTITIONED) != 0);
+	struct envelope *v =
+		envelope_of(sh, r->comm, (uint32_t)r->peer, r->rank, r->tag, (r->flags & SENT_PARTITIONED) != 0);
 	if (v == NULL)
 		return -ENOMEM;
 	r->envelope = v;
@@ -185,7 +186,8 @@ static bool is_held(const struct shard *sh, const struct recv *r)
 	for (size_t i = 0; i < rank->wild.n && rank->wild.at[i]->order < r->order; i++) {
 		const struct recv *w = rank->wild.at[i];
 		const struct sig *sig = &sh->stream->step->ranks[r->rank]->sigs.at[w->sig];
-		bool any_tag = (sig->call.flags & SIG_ANY_TAG) != 0, any_source = (sig->call.flags & SIG_ANY_SOURCE) != 0;
+		bool any_tag = (sig->call.flags & SIG_ANY_TAG) != 0,
+		     any_source = (sig->call.flags & SIG_ANY_SOURCE) != 0;
 		if (w->comm == r->comm && (any_tag || w->tag == r->tag) && (any_source || sig->recv_peer == r->peer))
 			return true;
 	}
@@ -251,7 +253,8 @@ static int64_t earliest_other(const struct shard *sh, const struct recv *r, cons
 {
 	int64_t first = x->start.start_ns;
 	uint32_t looked = 0;
-	for (const struct envelope *v = sh->stream->ranks[r->rank].oldest; v != NULL && looked < OTHERS_MAX; v = v->newer) {
+	for (const struct envelope *v = sh->stream->ranks[r->rank].oldest; v != NULL && looked < OTHERS_MAX;
+	     v = v->newer) {
 		looked++;
 		if (v->send->start.start_ns < first && (v->recv == NULL || v->recv->start.start_ns >= r->done.end_ns))
 			first = v->send->start.start_ns;

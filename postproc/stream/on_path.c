@@ -1,7 +1,6 @@
 /* on_path.c - see on_path.h. Only of ranks that are on the path, a lane at a time. */
 #include "postproc/stream/on_path.h"
 
-
 struct lane_pieces {
 	VEC(struct path_piece) list; /* in order of time */
 };

@@ -9,7 +9,7 @@ struct paths;
 /* The path to a rank as far as it is walked. */
 struct path_end {
 	struct stretch *stretch;
-	int64_t at_ns; /* TIME_ABSENT: not in the region yet */
+	int64_t at_ns;		/* TIME_ABSENT: not in the region yet */
 	int64_t from_ns, to_ns; /* the region; events outside of it are not on the path */
 	uint32_t rank;
 };

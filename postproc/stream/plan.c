@@ -115,7 +115,8 @@ static int64_t last_exit(struct lane *l)
 		uint32_t count;
 		int code = mpic_read(l->file, b, &l->payload, NULL);
 		if (code == 0)
-			code = mpic_events_begin(&l->events, cursor_over(l->payload.data, l->payload.len_bytes), &count);
+			code = mpic_events_begin(&l->events, cursor_over(l->payload.data, l->payload.len_bytes),
+						 &count);
 		while (code == 0 && mpic_events_next(&l->events, &ev) == 1)
 			;
 		if (ev.exit_tick != 0)

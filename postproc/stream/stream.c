@@ -106,7 +106,7 @@ struct keeping {
 static void keep_piece(void *context, size_t i)
 {
 	struct keeping *k = context;
-	int code = i > 0		? k->v->piece(k->v->context, k->st, (uint32_t)i - 1)
+	int code = i > 0		  ? k->v->piece(k->v->context, k->st, (uint32_t)i - 1)
 		   : k->st->sweep != NULL ? sweep_window(k->st->sweep)
 					  : 0;
 	if (code < 0)
@@ -197,9 +197,9 @@ static void look_at_sweep(struct stream *st)
 		const struct process *p = s->ranks[r];
 		st->sweeps &= st->ranks[r].nlanes <= 1;
 		for (size_t i = 0; p != NULL && i < p->sigs.n; i++)
-			st->any_synchronous |= (p->sigs.at[i].call.flags & SIG_SYNCHRONOUS) != 0 &&
-					       (p->sigs.at[i].call.shape == SIG_SEND ||
-						p->sigs.at[i].call.shape == SIG_SENDRECV);
+			st->any_synchronous |=
+				(p->sigs.at[i].call.flags & SIG_SYNCHRONOUS) != 0 &&
+				(p->sigs.at[i].call.shape == SIG_SEND || p->sigs.at[i].call.shape == SIG_SENDRECV);
 	}
 }
 

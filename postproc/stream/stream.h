@@ -37,10 +37,10 @@ struct moment {
 struct wait {
 	struct moment call;
 	uint32_t rank, site;
-	uint32_t open;			    /* messages and parts that are not judged yet */
-	int64_t sender_ns, receiver_ns;	    /* the longest that a message was late, or a receive */
-	int64_t other_ns;		    /* of sender_ns: something else could have been received */
-	struct moment sender, receiver;	    /* who was that */
+	uint32_t open;			/* messages and parts that are not judged yet */
+	int64_t sender_ns, receiver_ns; /* the longest that a message was late, or a receive */
+	int64_t other_ns;		/* of sender_ns: something else could have been received */
+	struct moment sender, receiver; /* who was that */
 	uint32_t sender_rank, receiver_rank;
 	int64_t wait_ns; /* noted so far */
 };
@@ -79,13 +79,13 @@ struct recv {
 	struct send *send;
 	struct wait *wait;
 	struct moment start, done;
-	uint64_t bytes, order; /* order: of receives posted by this rank */
+	uint64_t bytes, order;		   /* order: of receives posted by this rank */
 	uint32_t rank, comm, sig, starter; /* starter: signature of MPI_Start, or NONE */
-	int32_t peer, tag; /* SIG_ANY: not known yet */
+	int32_t peer, tag;		   /* SIG_ANY: not known yet */
 	uint16_t flags;
 	struct edge *edge; /* of its start, if a sender may have waited for it */
 	struct need *need; /* of its completion */
-	bool over; /* completed or given up: source and tag are final */
+	bool over;	   /* completed or given up: source and tag are final */
 	bool cancelled;
 };
 
@@ -117,7 +117,7 @@ struct meet {
 	struct part *parts;
 	uint32_t comm, channel, k;
 	uint32_t shard;
-	uint32_t entered, completed; /* members */
+	uint32_t entered, completed;	       /* members */
 	uint32_t told_entered, told_completed; /* of which the owner knows */
 	int32_t coll, root;		       /* of the first part seen */
 	struct arrival first, last, root_arrival, first_leaf;
@@ -178,9 +178,11 @@ struct lane {
 	bool begun, more;
 	size_t knot;
 	unsigned time_window; /* of the last event */
-	size_t literal; /* of thread.literals */
-	struct seen { uint64_t calls, ticks, parts; } *seen; /* by signature */
-	uint64_t calls, read, left_out;			     /* as in struct thread */
+	size_t literal;	      /* of thread.literals */
+	struct seen {
+		uint64_t calls, ticks, parts;
+	} * seen;			/* by signature */
+	uint64_t calls, read, left_out; /* as in struct thread */
 	uint32_t bad_blocks;
 	bool gap;
 	struct requests_of requests;
@@ -200,11 +202,19 @@ struct lane {
 	int64_t *start_ns, *end_ns;
 	uint32_t *sig;
 	uint64_t begin_tick; /* end of the event before */
-	VEC(struct lane_extra { uint32_t at; uint64_t calls; }) extras; /* calls that stand for many */
-	VEC(struct lane_bytes { uint32_t at; uint64_t bytes; }) moved;	 /* by MPI_Start and such */
-	VEC(struct lane_more) more_of; /* of events that go on, in order; not counted among them */
+	VEC(struct lane_extra {
+		uint32_t at;
+		uint64_t calls;
+	})
+	extras; /* calls that stand for many */
+	VEC(struct lane_bytes {
+		uint32_t at;
+		uint64_t bytes;
+	})
+	moved;				 /* by MPI_Start and such */
+	VEC(struct lane_more) more_of;	 /* of events that go on, in order; not counted among them */
 	VEC(struct mpix_number) numbers; /* of collectives, see format/mpix.h */
-	VEC(struct act) acts; /* ascending at */
+	VEC(struct act) acts;		 /* ascending at */
 	/* repaired times */
 	VEC(struct shift) shifts; /* ascending number */
 	size_t shift;
@@ -221,20 +231,20 @@ struct comm_use {
 struct rank_stream {
 	uint32_t first_lane, nlanes;
 	VEC(struct comm_use) comms;
-	uint64_t recvs; /* posted */
+	uint64_t recvs;			  /* posted */
 	struct envelope *oldest, *newest; /* that have a send which nobody has received */
-	VEC(struct recv *) wild; /* wildcards of which the source is not known yet, as posted */
-	VEC(struct envelope *) held; /* whose first receive must wait for one of these */
+	VEC(struct recv *) wild;	  /* wildcards of which the source is not known yet, as posted */
+	VEC(struct envelope *) held;	  /* whose first receive must wait for one of these */
 	uint64_t leaked;
 	uint32_t leak_site;
 };
 
 /* What one shard leaves for another. */
 struct mail {
-	VEC(struct send *) sends;  /* posted to a rank there */
-	VEC(struct send *) over;   /* of these: completed since */
-	VEC(struct send *) judged; /* back to the sender: matched, and the receive completed */
-	VEC(struct meet *) meets;  /* to the owner of the communicator: something came */
+	VEC(struct send *) sends;   /* posted to a rank there */
+	VEC(struct send *) over;    /* of these: completed since */
+	VEC(struct send *) judged;  /* back to the sender: matched, and the receive completed */
+	VEC(struct meet *) meets;   /* to the owner of the communicator: something came */
 	VEC(struct meet *) decided; /* and back */
 };
 
@@ -261,7 +271,7 @@ struct waited {
 	uint32_t state; /* enum wait_state */
 	int64_t ns;
 	bool until_causer; /* ns is from the start of the call to the start of the causer's, or its own end */
-	uint32_t causer; /* rank or NONE */
+	uint32_t causer;   /* rank or NONE */
 	struct moment causer_call;
 	bool part; /* of another state already noted */
 };
@@ -274,9 +284,9 @@ struct shard {
 	size_t envelope_buckets, nenvelopes;
 	struct meet **meet_table, **whole_table;
 	size_t meet_buckets, nmeets, whole_buckets, nwholes;
-	VEC(struct envelope *) ready; /* whose first receive may be met now */
-	VEC(struct meet *) dirty; /* in which something came in this window */
-	VEC(struct meet *) retired; /* of the owner: all shards have judged */
+	VEC(struct envelope *) ready;	/* whose first receive may be met now */
+	VEC(struct meet *) dirty;	/* in which something came in this window */
+	VEC(struct meet *) retired;	/* of the owner: all shards have judged */
 	VEC(struct edge *) dropped;	/* let go of, since the sweep last looked */
 	VEC(struct transfer) transfers; /* of this window */
 	VEC(struct waited) waited;
@@ -300,14 +310,14 @@ struct stream {
 	struct rank_stream *ranks;
 	struct shard *shards;
 	struct mail *mail; /* [from][to] */
-	int64_t *starts; /* of windows, nwindows + 1 */
+	int64_t *starts;   /* of windows, nwindows + 1 */
 	uint32_t window;
-	uint64_t events;	 /* about: as the heads of blocks say */
-	struct range *runs;	 /* by node */
+	uint64_t events;    /* about: as the heads of blocks say */
+	struct range *runs; /* by node */
 	struct clock_result clock;
-	bool sweeps;		/* no rank has more than one lane */
+	bool sweeps; /* no rank has more than one lane */
 	struct sweep *sweep;
-	bool any_synchronous;	/* small messages may wait for their receivers too */
+	bool any_synchronous; /* small messages may wait for their receivers too */
 	struct sweep_result swept;
 };
 

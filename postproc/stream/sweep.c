@@ -15,13 +15,13 @@ struct swept {
 
 struct actor {
 	const struct lane *lane;
-	VEC(struct swept) events; /* not swept yet, from `at` on */
-	VEC(struct act) acts;	  /* at counts from the front of events */
+	VEC(struct swept) events;  /* not swept yet, from `at` on */
+	VEC(struct act) acts;	   /* at counts from the front of events */
 	size_t at, act, first_act; /* event, its next act, its first */
-	bool begun;	/* its start is known */
-	double now;	/* ideal (or repaired) end of what is done, then start of the event, then what it waits for */
-	double start;	/* of the event */
-	int64_t before; /* end of the event before, or TIME_ABSENT */
+	bool begun;		   /* its start is known */
+	double now;	 /* ideal (or repaired) end of what is done, then start of the event, then what it waits for */
+	double start;	 /* of the event */
+	int64_t before;	 /* end of the event before, or TIME_ABSENT */
 	uint64_t number; /* of the event in its lane */
 	uint32_t *queue; /* head of the list of those that wait for the same, or NULL */
 	uint32_t next_waiter;

@@ -68,7 +68,7 @@ struct path_piece {
 };
 
 struct sweep_result {
-	double ideal_ns;   /* length of the run; NaN: not known */
+	double ideal_ns;	     /* length of the run; NaN: not known */
 	VEC(struct path_piece) path; /* in order of time */
 	uint64_t pieces_left_out;    /* before those */
 	int64_t *useful_ns, *mpi_ns; /* on the path, by rank, all of it */
