@@ -1,4 +1,4 @@
-/* slab.h - many small things of one size that come and go. Freed ones are used again; memory goes back with slab_done().
+/* slab.h - many small things of one size that come and go. Freed ones are used again, memory goes back by slab_done().
  * One thread at a time. A slab is made by SLAB(T). */
 #pragma once
 

@@ -155,7 +155,7 @@ enum mpix_wait_how {
 	MPIX_WAIT_NS = 0,	   /* ns says */
 	MPIX_WAIT_UNTIL_START = 1, /* min(causer's start, own end) - own start, not below 0 */
 	MPIX_WAIT_SINCE_END = 2,   /* own end - max(causer's end, own start), not below 0 */
-	MPIX_CAME_BYTES = 3,	   /* no wait: ns is bytes that came to the call by what only its partners record */
+	MPIX_CAME_BYTES = 3,	   /* no wait: ns is bytes that came to the call and only its partners record */
 };
 
 #define MPIX_WRONG_ORDER 2 /* the state that is a part of another one of the same event */

@@ -7,7 +7,7 @@ struct clock_result {
 	const char *method;
 	double error_bound_ns;			    /* NaN: not known */
 	uint64_t violations;			    /* messages that still end before they start */
-	uint64_t violations_repaired, events_moved; /* see repair.c */
+	uint64_t violations_repaired, events_moved; /* see stream/sweep.h */
 	uint64_t largest_ns;			    /* the worst of them */
 	uint32_t nodes_unlinked;		    /* nodes that no two-way traffic ties to the first */
 };

@@ -1,4 +1,4 @@
-/* waits.h - time lost in waiting, by Scalasca's definitions (docs/SEMANTICS.md): the table of who waited where for whom. */
+/* waits.h - time lost in waiting, by Scalasca's definitions (docs/SEMANTICS.md): who waited where, for whom. */
 #pragma once
 
 #include "postproc/step.h"

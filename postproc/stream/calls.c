@@ -15,48 +15,6 @@ struct walk {
 	struct wait *wait;  /* of it, or NULL so far */
 };
 
-/* ---- requests: a thread's in order of its serial numbers; pages that are over are freed ---- */
-
-static struct request over = {.sig = NONE}; /* stands for all that are over: nothing is done with it */
-
-static struct request *request_start(struct walk *w)
-{
-	struct requests_of *r = &w->lane->requests;
-	size_t place = r->count % REQUESTS_PAGE;
-	if (place == 0) {
-		struct request_page *page = slab_take(&w->sh->pages);
-		if (page == NULL || vec_push(&r->pages, page) < 0)
-			return NULL;
-		page->live = 0;
-		r->last = page;
-	}
-	struct request *q = &r->last->at[place];
-	*q = (struct request){.sig = w->sig_at};
-	r->last->live++;
-	r->count++;
-	return q;
-}
-
-static struct request *request_find(const struct requests_of *r, uint64_t serial)
-{
-	if (serial >= r->count)
-		return NULL;
-	struct request_page *page = r->pages.at[serial / REQUESTS_PAGE];
-	return page == NULL ? &over : &page->at[serial % REQUESTS_PAGE];
-}
-
-static void request_over(struct walk *w, struct requests_of *r, uint64_t serial, struct request *q)
-{
-	struct request_page *page = r->pages.at[serial / REQUESTS_PAGE];
-	if (q == &over || q->sig == NONE)
-		return;
-	q->sig = NONE;
-	if (--page->live == 0 && page != r->last) {
-		r->pages.at[serial / REQUESTS_PAGE] = NULL;
-		slab_give(&w->sh->pages, page);
-	}
-}
-
 typedef int (*request_visit)(struct walk *w, uint32_t i, struct request *q);
 
 static struct lane *lane_of_thread(const struct walk *w, uint32_t thread)
@@ -83,7 +41,7 @@ static int visit_requests(struct walk *w, request_visit visit, bool ends)
 			if (code < 0)
 				return code;
 			if (ends && q != NULL && !q->persistent)
-				request_over(w, r, serial, q);
+				request_over(w->sh, r, serial, q);
 			serial += run.descending ? -1ull : 1;
 		}
 	}
@@ -373,7 +331,7 @@ static int activate(struct walk *w, struct request *q)
 
 static int do_start_request(struct walk *w)
 {
-	struct request *q = request_start(w);
+	struct request *q = request_start(w->sh, &w->lane->requests, w->sig_at);
 	if (q == NULL)
 		return -ENOMEM;
 	q->persistent = (w->sig->call.flags & SIG_PERSISTENT) != 0;
@@ -433,7 +391,7 @@ static int complete_one(struct walk *w, uint32_t i, struct request *q)
 		has_status = status.index == i;
 		w->status += has_status;
 	}
-	if (q == NULL || q == &over) {
+	if (q == NULL || q == &request_gone) {
 		w->sh->counts.unknown_requests += q == NULL;
 		return 0;
 	}
@@ -458,7 +416,7 @@ static int free_one(struct walk *w, uint32_t i, struct request *q)
 {
 	int code = 0;
 	(void)i;
-	if (q == NULL || q == &over)
+	if (q == NULL || q == &request_gone)
 		return 0;
 	if (q->active && q->cancelling && q->recv != NULL) {
 		q->recv->cancelled = true;
@@ -477,7 +435,7 @@ static int free_one(struct walk *w, uint32_t i, struct request *q)
 static int cancel_one(struct walk *w, uint32_t i, struct request *q)
 {
 	(void)w, (void)i;
-	if (q != NULL && q != &over)
+	if (q != NULL && q != &request_gone)
 		q->cancelling = true;
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* clocks.c - what messages and collectives say of the nodes' clocks while the stream runs; if they contradict the nodes'
- * real-time clocks, the stream begins again with clocks moved (clock.c says how). */
+/* clocks.c - what messages and collectives say of the nodes' clocks while the stream runs; if they contradict the
+ * nodes' real-time clocks, the stream begins again with clocks moved (clock.c says how). */
 #include "postproc/stream/stream.h"
 
 int clocks_learn(struct shard *sh, uint32_t from_rank, int64_t start_ns, uint32_t to_rank, int64_t end_ns)

@@ -1,5 +1,5 @@
-/* match.c - which send belongs to which receive (MPI 3.1, 3.5, "Order"). Messages of one envelope (communicator, sender,
- * receiver, tag) are received in the order in which they were sent, by the receives that got this envelope in the order
+/* match.c - which send belongs to which receive (MPI 3.1, 3.5, "Order"). Messages of one envelope (communicator,
+ * sender, receiver, tag) are received in the order in which they were sent, by the receives that got this envelope in the order
  * in which those were posted. What a receive got is certain when it is completed: wildcards get their source then, and
  * a cancelled one gets nothing. So a receive is met when it is over, those of its envelope posted before it are met,
  * and no earlier wildcard that could have got the same message is still open. */
@@ -247,8 +247,8 @@ static struct send *take_send(struct shard *sh, struct envelope *v)
 	return x;
 }
 
-/* When the first of the messages was sent that could have been received instead: one that waits and for which no receive
- * had been posted when the call that waited ended. */
+/* When the first of the messages was sent that could have been received instead: one that waits and for which no
+ * receive had been posted when the call that waited ended. */
 static int64_t earliest_other(const struct shard *sh, const struct recv *r, const struct send *x)
 {
 	int64_t first = x->start.start_ns;

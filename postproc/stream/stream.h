@@ -1,13 +1,14 @@
 /* stream.h - the events of all ranks, window of time by window of time, in bounded memory.
  *
- *   lanes        one a thread of a rank: decodes its blocks, an event at a time (lane.c)
- *   windows      the time axis in pieces of about as many events, from the heads of blocks (plan.c)
- *   shards       ranks in a row; pieces of work for threads. In each window, with a barrier between them:
- *     calls      each shard walks its ranks' events, replays requests, posts sends and receives, enters collectives (calls.c)
- *     match      each shard takes the sends addressed to it and meets them with its receives; and joins the parts of the
- *                communicators it owns (match.c, meet.c)
- *     judge      each shard learns what its calls waited for (waits.c)
- *     keep       what was found goes to the analyses and to the .mpix
+ *   lanes     one a thread of a rank: decodes its blocks, an event at a time (lane.c)
+ *   windows   the time axis in pieces of about as many events, from the heads of blocks (plan.c)
+ *   shards    ranks in a row; pieces of work for threads. In each window, with a barrier between them:
+ *     calls   each shard walks its ranks' events, replays requests, posts sends and receives, enters collectives
+ *             (calls.c, requests.c)
+ *     match   each shard takes the sends addressed to it and meets them with its receives (match.c), and joins the
+ *             parts of the communicators that it owns (meet.c)
+ *     judge   each shard learns what its calls waited for (judge.c)
+ *     keep    the sweep (sweep.c), and at the same time what a visitor does: packing the .mpix (export.c)
  *
  * What a shard does in a phase touches only its own things and what other shards have left for it in the phase before.
  * So the result is the same for any number of threads. */
@@ -384,6 +385,13 @@ struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const st
 int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
 	      const struct moment *call, bool part);
 int wait_close(struct shard *sh, struct wait *w); /* one thing less is open */
+
+/* requests.c: the next serial number's request, fresh; NULL without memory. */
+struct request *request_start(struct shard *sh, struct requests_of *r, uint32_t sig);
+/* NULL: none was ever started by that number; &request_gone: it is over, and nothing is done with it. */
+struct request *request_find(const struct requests_of *r, uint64_t serial);
+void request_over(struct shard *sh, struct requests_of *r, uint64_t serial, struct request *q);
+extern struct request request_gone;
 
 static inline uint32_t shard_of(const struct stream *st, uint32_t rank)
 {

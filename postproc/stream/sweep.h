@@ -1,15 +1,15 @@
 /* sweep.h - walks all ranks' events again in an order in which whatever an event had to wait for comes before it: a
  * receive after the start of its send, an all-to-all after the last has entered, leaves of a broadcast after its root.
  * On the way it keeps
- *   - the ideal time of each rank, if transfers cost nothing: computing keeps its length, calls last only as long as they must
- *     wait for others (docs/SEMANTICS.md, efficiencies)
+ *   - the ideal time of each rank, if transfers cost nothing: computing keeps its length, calls last only as long as
+ *     they must wait for others (docs/SEMANTICS.md, efficiencies)
  *   - the critical path to each rank: whom it hangs on (Boehme et al., Identifying the root causes of wait states in
  *     large-scale parallel applications, ACM TOPC 2016)
- *   - or, asked to repair, the times of events that end before what they waited for began, moved behind it: the forward half
- *     of the controlled logical clock (Becker, Rabenseifner, Wolf, Linford: Scalable timestamp synchronization for event
- *     traces of message-passing applications, Parallel Computing 35, 2009)
- * A rank that waits for something that is not there yet stays where it is until a later window; what has not come when the
- * waiting call is over does not come any more, and is not waited for. */
+ *   - or, asked to repair, the times of events that end before what they waited for began, moved behind it: the forward
+ *     half of the controlled logical clock (Becker, Rabenseifner, Wolf, Linford: Scalable timestamp synchronization for
+ *     event traces of message-passing applications, Parallel Computing 35, 2009)
+ * A rank that waits for something that is not there yet stays where it is until a later window; what has not come when
+ * the waiting call is over does not come any more, and is not waited for. */
 #pragma once
 
 #include "base/slab.h"

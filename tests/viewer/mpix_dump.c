@@ -1,5 +1,5 @@
-/* mpix_dump.c - all that the C reader says of .mpix files: `mpix_dump FILE...` prints one line of JSON each, with all calls,
- * messages and wait states, or an error. What the viewer decodes is compared with it. */
+/* mpix_dump.c - all that the C reader says of .mpix files: `mpix_dump FILE...` prints one line of JSON each, with all
+ * calls, messages and wait states, or an error. What the viewer decodes is compared with it. */
 #include "format/mpix.h"
 
 #include <inttypes.h>
