@@ -1,5 +1,5 @@
 /* generate.c - traces of any size: the .mpic files of a simulated program (synth.h), in DIR/n<node>.mpic. Prints one JSON
- * object: {ranks, nodes, events, bytes, calls: {operation: calls}}. */
+ * object: {ranks, nodes, events, calls: {operation: calls}}. */
 #include "patterns.h"
 
 #include <getopt.h>
@@ -10,9 +10,10 @@
 
 static const struct pattern {
 	const char *name, *what;
+	uint32_t min_ranks;
 	void (*run)(struct synth *s, uint64_t events);
 } patterns[] = {
-#define ROW(name, what) {#name, what, pattern_##name},
+#define ROW(name, min_ranks, what) {#name, what, min_ranks, pattern_##name},
 	PATTERN_TABLE(ROW)
 #undef ROW
 };
@@ -23,7 +24,7 @@ static void usage(FILE *to)
 {
 	fputs("usage: generate --pattern NAME --ranks N --nodes M --events-per-rank E [--clock steps|noise]\n"
 	      "                [--threads-per-rank 1] [--seed S] -o DIR\n\n"
-	      "  E is the least of rank 0; patterns end with a whole iteration\n",
+	      "  E is the least on average; patterns end with a whole iteration\n",
 	      to);
 	for (size_t i = 0; i < PATTERNS; i++)
 		fprintf(to, "  %-10s %s\n", patterns[i].name, patterns[i].what);
@@ -80,7 +81,7 @@ static bool parse(int argc, char **argv, struct wanted *w)
 		else if (got == 'n')
 			w->o.nodes = (uint32_t)number(optarg, "nodes", 1, 100000);
 		else if (got == 'e')
-			w->events = number(optarg, "events-per-rank", 1, UINT64_MAX / 2);
+			w->events = number(optarg, "events-per-rank", 1, UINT32_MAX);
 		else if (got == 't')
 			number(optarg, "threads-per-rank", 1, 1);
 		else if (got == 's')
@@ -92,6 +93,8 @@ static bool parse(int argc, char **argv, struct wanted *w)
 		else if (got == '?')
 			return false;
 	}
+	if (w->pattern != NULL && w->o.ranks < w->pattern->min_ranks)
+		return false;
 	return optind == argc && w->pattern != NULL && w->o.dir != NULL && w->o.nodes <= w->o.ranks;
 }
 
@@ -102,11 +105,8 @@ static void print_calls(const struct synth *s)
 		SYNTH_OPS(OP)
 #undef OP
 	};
-	uint64_t events = 0;
-	for (uint32_t i = 0; i < s->options.ranks; i++)
-		events += s->ranks[i].events;
 	printf("{\"ranks\":%u,\"nodes\":%u,\"events\":%llu,\"calls\":{", s->options.ranks, s->options.nodes,
-	       (unsigned long long)events);
+	       (unsigned long long)s->events);
 	const char *between = "";
 	for (uint32_t i = 0; i < SYNTH_OP_COUNT; i++) {
 		if (s->op_calls[i] == 0)
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 	w.o.program = w.pattern->name;
 	struct synth *s = synth_create(&w.o);
 	synth_init(s);
-	w.pattern->run(s, w.events > 0 ? w.events - 1 : 0); /* the last one is MPI_Finalize */
+	w.pattern->run(s, (w.events - 1) * w.o.ranks); /* the last one of each is MPI_Finalize */
 	synth_finalize(s);
 	print_calls(s);
 	return synth_end(s) < 0 ? 3 : 0;

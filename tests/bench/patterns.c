@@ -1,136 +1,8 @@
-/* patterns.c - see patterns.h. */
+/* patterns.c - those in which all ranks do the same: halo, self, alltoall. */
+#include "calls.h"
 #include "patterns.h"
 
-#include <stdlib.h>
-
-#define NS 1000ull /* in picoseconds */
-#define US (1000 * NS)
-
-#define GAP (25 * NS)	/* between two calls */
-#define START (90 * NS) /* Irecv, Isend: nothing but bookkeeping */
-#define FINISH (150 * NS)
-#define BYTES_DOUBLE 8u
-
-#define WORLD 0u
-
-static void *allocate(size_t n, size_t size)
-{
-	void *p = calloc(n, size);
-	if (p == NULL)
-		exit(3);
-	return p;
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-/* Until the message of a rank is at another: within a node, or over the network. */
-static uint64_t transfer(struct synth *s, uint32_t from, uint32_t to, uint64_t bytes)
-{
-	bool near = synth_node_of(s, from) == synth_node_of(s, to);
-	return synth_vary(s, (near ? 400 * NS : 1500 * NS) + bytes * (near ? 100 : 80));
-}
-
-/* Until all of so many ranks know of each other. */
-static uint64_t agreement(struct synth *s, uint32_t ranks)
-{
-	uint64_t levels = 1;
-	while (1u << levels < ranks)
-		levels++;
-	return synth_vary(s, levels * 900 * NS);
-}
-
-/* ---- calls, as pmpi/record.h puts them into words; each returns when it began ---- */
-
-static uint64_t begin(struct synth *s, uint32_t rank)
-{
-	return s->ranks[rank].now_ps + synth_vary(s, GAP);
-}
-
-static void compute(struct synth *s, uint32_t rank, uint64_t ps)
-{
-	s->ranks[rank].now_ps += synth_vary(s, (uint64_t)((double)ps * s->ranks[rank].pace));
-}
-
-struct envelope {
-	uint32_t comm;
-	int32_t peer, tag;
-	uint32_t type;
-	uint64_t count;
-};
-
-static uint64_t start(struct synth *s, uint32_t rank, enum synth_op op, enum sig_shape shape, unsigned flags,
-		      unsigned line, struct envelope e)
-{
-	const uint64_t words[5] = {sig_head((uint16_t)op, shape, flags | SIG_STARTS_REQUEST, 0, 0, 0),
-				   synth_address(line), sig_pair(e.comm, (uint32_t)e.peer),
-				   sig_pair((uint32_t)e.tag, e.type), e.count};
-	uint64_t enter = begin(s, rank);
-	synth_call(s, rank, words, 5, enter, enter + synth_vary(s, shape == SIG_SEND ? 2 * START : START));
-	return enter;
-}
-
-/* Waitall of the last n requests, which are over at the given time. */
-static void wait_last(struct synth *s, uint32_t rank, unsigned line, uint32_t n, uint64_t over_ps)
-{
-	const uint64_t words[4] = {sig_head(OP_Waitall, SIG_COMPLETE, 0, 0, 0, 0), synth_address(line), sig_pair(1, n),
-				   sig_run_word(n, n, 0)};
-	uint64_t enter = begin(s, rank);
-	synth_call(s, rank, words, 4, enter, later(enter, over_ps) + synth_vary(s, FINISH));
-}
-
-static void simple(struct synth *s, uint32_t rank, enum synth_op op, unsigned line)
-{
-	const uint64_t words[2] = {sig_head((uint16_t)op, SIG_TIME, 0, 0, 0, 0), synth_address(line)};
-	uint64_t enter = begin(s, rank);
-	synth_call(s, rank, words, 2, enter, enter + synth_vary(s, START));
-}
-
-struct shared {
-	enum synth_op op;
-	enum sig_coll kind;
-	uint32_t comm;
-	int32_t root;
-	uint64_t send, recv;
-};
-
-static void coll(struct synth *s, uint32_t rank, unsigned line, struct shared c, uint64_t enter, uint64_t exit)
-{
-	const uint64_t words[5] = {sig_head((uint16_t)c.op, SIG_COLL, 0, 0, 0, c.kind), synth_address(line),
-				   sig_pair(c.comm, (uint32_t)c.root), c.send, c.recv};
-	synth_call(s, rank, words, 5, enter, exit);
-}
-
-/* Of all ranks; work_ps = what it takes beside waiting. Returns when the last one came. */
-static uint64_t coll_of_all(struct synth *s, unsigned line, struct shared c, uint64_t work_ps)
-{
-	uint32_t n = s->options.ranks;
-	uint64_t last = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		s->ranks[i].now_ps += synth_vary(s, GAP);
-		last = later(last, s->ranks[i].now_ps);
-	}
-	for (uint32_t i = 0; i < n; i++)
-		coll(s, i, line, c, s->ranks[i].now_ps, last + agreement(s, n) + synth_vary(s, work_ps));
-	return last;
-}
-
 /* ---- halo ---- */
-
-struct grid {
-	uint32_t rows, columns;
-};
-
-/* As square as can be, the larger one first: MPI_Dims_create. */
-static struct grid grid_of(uint32_t ranks)
-{
-	uint32_t columns = 1;
-	for (uint32_t i = 1; (uint64_t)i * i <= ranks; i++)
-		columns = ranks % i == 0 ? i : columns;
-	return (struct grid){ranks / columns, columns};
-}
 
 static uint32_t neighbor(struct grid g, uint32_t rank, unsigned k)
 {
@@ -186,7 +58,7 @@ void pattern_halo(struct synth *s, uint64_t events)
 	uint64_t(*began)[4] = allocate(s->options.ranks, sizeof(*began));
 	uint32_t comm = make_grid(s);
 	const struct shared sum = {OP_Allreduce, COLL_ALLREDUCE, comm, SIG_NO_ROOT, BYTES_DOUBLE, BYTES_DOUBLE};
-	while (s->ranks[0].events < events && !s->failed) {
+	while (s->events < events && !s->failed) {
 		halo_start(s, g, comm, began);
 		for (uint32_t i = 0; i < s->options.ranks; i++) {
 			uint64_t over = 0;
@@ -201,11 +73,74 @@ void pattern_halo(struct synth *s, uint64_t events)
 	free(began);
 }
 
+/* ---- alltoall ---- */
+
+#define PART 4096u     /* bytes to each, Alltoall */
+#define VARIANTS 8u    /* of Alltoallv */
+#define LIST_WORDS 64u /* at most: more peers have more equal sizes */
+#define SHARED_BYTES 65536u
+
+/* Sizes to each peer in that iteration; returns how many words. */
+static uint32_t put_sizes(struct synth *s, uint32_t rank, uint64_t iteration, uint64_t *w)
+{
+	uint32_t n = s->options.ranks, used = 0;
+	const uint32_t repeat = n > 4 * LIST_WORDS ? (n + LIST_WORDS - 1) / LIST_WORDS : 4;
+	for (uint32_t i = 0; i < n; i += repeat) {
+		uint64_t chance = synth_mix(synth_mix(rank, iteration % VARIANTS), i);
+		w[used++] = chance % PART * 2 | (uint64_t)(n - i < repeat ? n - i : repeat) << 48;
+	}
+	return used;
+}
+
+static void alltoallv(struct synth *s, uint64_t iteration)
+{
+	uint32_t n = s->options.ranks;
+	uint64_t last = last_of_all(s);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t words[5 + LIST_WORDS] = {0, synth_address(__LINE__), sig_pair(WORLD, (uint32_t)SIG_NO_ROOT)};
+		uint32_t list = put_sizes(s, i, iteration, words + 5);
+		words[0] = sig_head(OP_Alltoallv, SIG_COLL, 0, list, 0, COLL_ALLTOALLV);
+		synth_call(s, i, words, 5 + list, s->ranks[i].now_ps,
+			   last + agreement(s, n) + synth_vary(s, (uint64_t)n * PART * 80));
+	}
+}
+
+/* All but the root wait for the root alone. */
+static void bcast(struct synth *s, int32_t root)
+{
+	const struct shared c = {OP_Bcast, COLL_BCAST, WORLD, root, SHARED_BYTES, SHARED_BYTES};
+	const uint64_t began = begin(s, (uint32_t)root);
+	for (uint32_t i = 0; i < s->options.ranks; i++) {
+		bool is_root = i == (uint32_t)root;
+		uint64_t enter = is_root ? began : begin(s, i);
+		uint64_t over = is_root ? enter + synth_vary(s, 8 * US)
+					: later(enter, began + transfer(s, (uint32_t)root, i, SHARED_BYTES));
+		coll(s, i, __LINE__, c, enter, over + synth_vary(s, FINISH));
+	}
+}
+
+void pattern_alltoall(struct synth *s, uint64_t events)
+{
+	const uint32_t n = s->options.ranks;
+	const struct shared all = {OP_Alltoall, COLL_ALLTOALL, WORLD, SIG_NO_ROOT, PART, PART};
+	const struct shared sum = {OP_Allreduce, COLL_ALLREDUCE, WORLD, SIG_NO_ROOT, BYTES_DOUBLE, BYTES_DOUBLE};
+	for (uint64_t k = 0; s->events < events && !s->failed; k++) {
+		for (uint32_t i = 0; i < n; i++)
+			compute(s, i, 50 * US);
+		coll_of_all(s, __LINE__, all, (uint64_t)n * PART * 80);
+		if (k % 2 == 1)
+			alltoallv(s, k);
+		uint64_t now = coll_of_all(s, __LINE__, sum, 100 * NS);
+		bcast(s, (int32_t)(k % (n < 4 ? n : 4)));
+		synth_round(s, now);
+	}
+}
+
 /* ---- self ---- */
 
 void pattern_self(struct synth *s, uint64_t events)
 {
-	while (s->ranks[0].events < events && !s->failed) {
+	while (s->events < events && !s->failed) {
 		for (uint32_t i = 0; i < s->options.ranks; i++) {
 			const struct envelope e = {WORLD, (int32_t)i, 5, TYPE_INT, 1};
 			start(s, i, OP_Irecv, SIG_RECV, 0, __LINE__, e);

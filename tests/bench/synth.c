@@ -37,7 +37,7 @@
 struct synth_record {
 	uint32_t index; /* in its node's file */
 	uint64_t *records;
-	size_t len_words, cap_words;
+	size_t len_words, cap_words, added_words;
 	uint64_t begin_tick, previous_tick;
 	uint64_t *slots; /* as in pmpi/stream.h: hash | signature */
 	uint32_t slots_mask;
@@ -179,11 +179,14 @@ static void put_defs(struct synth *s, uint32_t rank)
 	r->defs.len_bytes = 0;
 }
 
+static void add_up(struct synth_record *r);
+
 static void put_profile(struct synth *s, uint32_t rank)
 {
 	static struct buf payload;
 	struct synth_record *r = s->ranks[rank].record;
 	payload.len_bytes = 0;
+	add_up(r);
 	r->calls = 0;
 	for (uint32_t sig = 0; sig < r->nsigs; sig++) {
 		const struct segment_total *t = &r->totals[sig];
@@ -405,6 +408,36 @@ static uint32_t sig_of(struct synth_record *r, const uint64_t *words, uint32_t n
 
 /* ---- events ---- */
 
+/* The next record; returns where it ends. */
+static size_t read_record(const struct synth_record *r, size_t at, uint64_t clock, struct mpic_event *ret_event)
+{
+	uint64_t head = r->records[at++], gap = head >> 16 & SEGREC_TICKS_MAX, duration = head >> 40;
+	struct mpic_event ev = {.sig = (uint32_t)head & SEGREC_LONG};
+	if (ev.sig == SEGREC_LONG) {
+		ev.sig = (uint32_t)(head >> 16) & SEGREC_TICKS_MAX;
+		ev.nextra = (uint32_t)(head >> 40);
+		gap = r->records[at++];
+		duration = r->records[at++];
+		ev.extra = &r->records[at];
+		at += ev.nextra;
+	}
+	ev.enter_tick = clock + gap;
+	ev.exit_tick = ev.enter_tick + duration;
+	*ret_event = ev;
+	return at;
+}
+
+/* Records since the last time go into the totals: many of one rank at once, while its totals are in the cache. */
+static void add_up(struct synth_record *r)
+{
+	struct mpic_event ev;
+	while (r->added_words < r->len_words) {
+		r->added_words = read_record(r, r->added_words, 0, &ev);
+		r->totals[ev.sig].calls++;
+		r->totals[ev.sig].ticks += ev.exit_tick - ev.enter_tick;
+	}
+}
+
 /* A segment becomes a block, as in collect/drain.c. */
 static void put_events(struct synth *s, uint32_t rank)
 {
@@ -414,20 +447,10 @@ static void put_events(struct synth *s, uint32_t rank)
 	struct mpic_event ev;
 	if (r->len_words == 0)
 		return;
+	add_up(r);
 	mpic_columns_begin(c, r->begin_tick);
 	for (size_t at = 0; at < r->len_words;) {
-		uint64_t head = r->records[at++], gap = head >> 16 & SEGREC_TICKS_MAX, duration = head >> 40;
-		ev = (struct mpic_event){.sig = (uint32_t)head & SEGREC_LONG};
-		if (ev.sig == SEGREC_LONG) {
-			ev.sig = (uint32_t)(head >> 16) & SEGREC_TICKS_MAX;
-			ev.nextra = (uint32_t)(head >> 40);
-			gap = r->records[at++];
-			duration = r->records[at++];
-			ev.extra = &r->records[at];
-			at += ev.nextra;
-		}
-		ev.enter_tick = c->clock + gap;
-		ev.exit_tick = ev.enter_tick + duration;
+		at = read_record(r, at, c->clock, &ev);
 		mpic_columns_put(c, &ev);
 	}
 	payload->len_bytes = 0;
@@ -438,7 +461,7 @@ static void put_events(struct synth *s, uint32_t rank)
 	r->written += c->count;
 	r->slow_calls++;
 	r->slow_ticks += SLOW_TICKS;
-	r->len_words = 0;
+	r->len_words = r->added_words = 0;
 	r->begin_tick = r->previous_tick;
 }
 
@@ -470,7 +493,7 @@ static void record(struct synth *s, uint32_t rank, uint32_t sig, uint64_t enter,
 			*p++ = extra[i];
 	}
 	r->previous_tick = exit;
-	s->ranks[rank].events++;
+	s->events++;
 }
 
 static void put_call(struct synth *s, uint32_t rank, const uint64_t *words, uint32_t nwords, uint64_t enter_ps,
@@ -491,9 +514,10 @@ static void put_call(struct synth *s, uint32_t rank, const uint64_t *words, uint
 		extra[nextra++] = polls;
 		extra[nextra++] = inside;
 	}
-	struct segment_total *total = &r->record->totals[sig];
-	total->calls += calls;
-	total->ticks += inside;
+	if (polls > 0) { /* add_up() takes it for one call, which it is in between */
+		r->record->totals[sig].calls += polls - 1;
+		r->record->totals[sig].ticks += inside - (exit - enter);
+	}
 	s->op_calls[words[0] & 0xffff] += calls;
 	r->next_serial += (words[0] >> 24 & SIG_STARTS_REQUEST) != 0;
 	r->now_ps = exit_ps;

@@ -40,8 +40,7 @@ struct synth_options {
 
 /* What patterns see of one rank. All times are true ones, in picoseconds since the job began. */
 struct synth_rank {
-	uint64_t now_ps; /* exit of its last call */
-	uint64_t events;
+	uint64_t now_ps;      /* exit of its last call */
 	uint64_t next_serial; /* of requests */
 	double pace;	      /* its computation takes so many times as long */
 	struct synth_record *record;
@@ -50,7 +49,7 @@ struct synth_rank {
 struct synth {
 	struct synth_options options;
 	struct synth_rank *ranks;
-	uint64_t op_calls[SYNTH_OP_COUNT];
+	uint64_t op_calls[SYNTH_OP_COUNT], events;
 	uint64_t random;
 	uint32_t spread[4096]; /* by how much times vary: factors in 1/4096 */
 	struct synth_files *files;
