@@ -1,5 +1,5 @@
-/* generate.c - traces of any size: the .mpic files of a simulated program (synth.h), in DIR/n<node>.mpic. Prints one JSON
- * object: {ranks, nodes, events, calls: {operation: calls}}. */
+/* generate.c - traces of any size: the .mpic files of a simulated program (synth.h), in DIR/n<node>.mpic. Prints one
+ * JSON object: {ranks, nodes, events, calls: {operation: calls}}. */
 #include "patterns.h"
 
 #include <getopt.h>
