@@ -10,7 +10,8 @@ comes how long somebody waits for the report of a small program.
 Programs are those of build/, or where MPITRACE, GENERATE and FLOOR_READ of the environment say. Traces are made in the scratch
 directory (the system's temporary one), read from the page cache, and removed.
 
-- events/s: best and median of the runs, by the wall clock; CPU: user and system time of the median run.
+- events/s: best and median of the runs, by the wall clock; CPU: user and system time of the median run, which tells more
+  where others use the machine as well.
 - The floor, one thread and two: check all blocks, inflate and decode all events, nothing else (floor_read.c), and write and sync
   as many bytes as the .mpix has. "by the floor" is the median run divided by the floor with two threads.
 
@@ -32,7 +33,7 @@ PATTERNS = ('halo', 'alltoall', 'master', 'irregular', 'self')
 MILLION = 1000000
 CHUNK_BYTES = 1 << 20
 RANKS_A_NODE = 64
-HEAD = ('pattern', 'ranks', 'events', 'events/s best', 'median', 's', 'CPU s', 'ns an event', 'peak RSS MiB', 'RSS B an event',
+HEAD = ('pattern', 'ranks', 'events', 'events/s best', 'median', 's', 'CPU s', 'CPU ns an event', 'peak RSS MiB', 'RSS B an event',
         '.mpic B an event', '.mpix B an event', '.mpix/.mpic', 'read 1 thread s', '2 threads s', 'write s', 'by the floor')
 
 
@@ -117,7 +118,7 @@ class Bench:
         mpic, mpix = size_of(self.traces), os.path.getsize(self.mpix)
         one, two, written = self.floor_s(1), self.floor_s(2), write_s(self.folder + '/floor', mpix)
         put_row((pattern, number(ranks), number(events), number(events / best.wall_s), number(events / middle.wall_s),
-                 '%.2f' % middle.wall_s, '%.2f' % middle.cpu_s, '%.0f' % (middle.wall_s * 1e9 / events), number(rss / (1 << 20)),
+                 '%.2f' % middle.wall_s, '%.2f' % middle.cpu_s, '%.0f' % (middle.cpu_s * 1e9 / events), number(rss / (1 << 20)),
                  '%.0f' % (rss / events), '%.2f' % (mpic / events), '%.2f' % (mpix / events), '%.2f' % (mpix / mpic), '%.2f' % one,
                  '%.2f' % two, '%.2f' % written, '%.1f' % (middle.wall_s / (two + written))))
 
