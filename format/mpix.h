@@ -145,8 +145,8 @@ struct mpix_message {
 /* The same by the four calls that made it: of the blocking kind each pair is one. */
 struct mpix_link {
 	struct mpix_position recv, completion, send, sent; /* completion, sent: may be nowhere */
-	uint32_t
-		signature; /* of src's signatures: bytes (message_bytes), tag, comm; MPIX_OF_START: that of event send */
+	/* Of src's signatures: bytes (message_bytes), tag, comm. MPIX_OF_START: that of event send. */
+	uint32_t signature;
 	struct mpix_message message;
 };
 #define MPIX_OF_START 0xffffffffu
