@@ -1,8 +1,8 @@
 /* match.c - which send belongs to which receive (MPI 3.1, 3.5, "Order"). Messages of one envelope (communicator,
  * sender, receiver, tag) are received in the order in which they were sent, by the receives that got this envelope in
- * the order in which those were posted. What a receive got is certain when it is completed: wildcards get their source then, and
- * a cancelled one gets nothing. So a receive is met when it is over, those of its envelope posted before it are met,
- * and no earlier wildcard that could have got the same message is still open. */
+ * the order in which those were posted. What a receive got is certain when it is completed: wildcards get their source
+ * then, and a cancelled one gets nothing. So a receive is met when it is over, those of its envelope posted before it
+ * are met, and no earlier wildcard that could have got the same message is still open. */
 #include "postproc/stream/stream.h"
 
 #define BUCKETS_MIN 256u

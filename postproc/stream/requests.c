@@ -1,5 +1,5 @@
-/* requests.c - the requests of one thread, in order of their serial numbers (format/sig.h); pages of which all are over are
- * used again. */
+/* requests.c - the requests of one thread, in order of their serial numbers (format/sig.h); pages of which all are over
+ * are used again. */
 #include "postproc/stream/stream.h"
 
 struct request request_gone = {.sig = NONE};
