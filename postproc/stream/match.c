@@ -14,7 +14,7 @@ struct envelope {
 	int32_t tag;
 	struct envelope *older, *newer; /* of the receiving rank's that have a send */
 	bool partitioned;
-	bool ready, held;	       /* in a list of its shard or of the receiving rank */
+	bool open, held;	       /* in a list of its shard or of the receiving rank */
 	struct send *send, *last_send; /* not met, oldest first */
 	struct recv *recv, *last_recv; /* not met, as posted */
 };
@@ -35,7 +35,7 @@ static int rebuild(struct shard *sh, size_t buckets)
 	for (size_t i = 0; i < sh->envelope_buckets; i++)
 		for (struct envelope *v = sh->envelope_table[i], *next; v != NULL; v = next) {
 			next = v->link;
-			if (v->send == NULL && v->recv == NULL && !v->ready && !v->held) {
+			if (v->send == NULL && v->recv == NULL && !v->open && !v->held) {
 				slab_give(&sh->envelopes, v);
 				sh->nenvelopes--;
 				continue;
@@ -77,12 +77,13 @@ static struct envelope *envelope_of(struct shard *sh, uint32_t comm, uint32_t sr
 
 /* ---- receives ---- */
 
+/* Look at it again: something has changed for its first receive. */
 static int look_at(struct shard *sh, struct envelope *v)
 {
-	if (v->ready)
+	if (v->open)
 		return 0;
-	v->ready = true;
-	return vec_push(&sh->ready, v);
+	v->open = true;
+	return vec_push(&sh->open, v);
 }
 
 /* In its envelope, by order of posting. */
@@ -176,7 +177,7 @@ int match_over(struct shard *sh, struct recv *r)
 		}
 		return give_up(sh, r);
 	}
-	return look_at(sh, r->envelope);
+	return vec_push(&sh->ready, r);
 }
 
 /* Is a wildcard posted earlier still open that could have got the message? */
@@ -359,11 +360,12 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 	return code == 0 && x->over ? finish(sh, r, x) : code;
 }
 
-/* The first receives of an envelope, as far as they may be met. */
+/* The first receives of an envelope, as far as they may be met; only those of which the turn has come, so that what
+ * else could have been received then is still there. */
 static int advance(struct shard *sh, struct envelope *v)
 {
 	int code = 0;
-	while (code == 0 && v->recv != NULL && v->recv->over) {
+	while (code == 0 && v->recv != NULL && v->recv->over && v->recv->turn) {
 		struct recv *r = v->recv;
 		while (v->send != NULL && (v->send->flags & SENT_CANCELLED) != 0 && v->send->over) {
 			struct send *x = take_send(sh, v);
@@ -421,12 +423,26 @@ static int take_over_mail(struct shard *sh)
 	return 0;
 }
 
-static int match_all_ready(struct shard *sh)
+static int advance_open(struct shard *sh)
 {
 	int code = 0;
+	for (size_t i = 0; i < sh->open.n && code == 0; i++) {
+		sh->open.at[i]->open = false;
+		code = advance(sh, sh->open.at[i]);
+	}
+	sh->open.n = 0;
+	return code;
+}
+
+/* First receives of earlier windows for which something has come, then those of this one as they were completed. */
+static int match_all_ready(struct shard *sh)
+{
+	int code = advance_open(sh);
 	for (size_t i = 0; i < sh->ready.n && code == 0; i++) {
-		sh->ready.at[i]->ready = false;
-		code = advance(sh, sh->ready.at[i]);
+		sh->ready.at[i]->turn = true;
+		code = advance(sh, sh->ready.at[i]->envelope);
+		if (code == 0)
+			code = advance_open(sh); /* a wildcard that is over lets others go on */
 	}
 	sh->ready.n = 0;
 	return code;
@@ -510,7 +526,7 @@ void match_end(struct shard *sh)
 	for (size_t i = 0; i < sh->envelope_buckets; i++)
 		for (struct envelope *v = sh->envelope_table[i]; v != NULL; v = v->link)
 			for (struct recv *r = v->recv; r != NULL; r = r->next)
-				r->over = true;
+				r->over = r->turn = true;
 	int code = match_all_ready(sh);
 	for (size_t i = 0; i < sh->envelope_buckets && code == 0; i++)
 		for (struct envelope *v = sh->envelope_table[i]; v != NULL && code == 0; v = v->link) {
@@ -530,6 +546,7 @@ void match_begin(struct shard *sh)
 void match_done(struct shard *sh)
 {
 	vec_done(&sh->ready);
+	vec_done(&sh->open);
 	vec_done(&sh->dropped);
 
 	free(sh->envelope_table);

@@ -88,6 +88,7 @@ struct recv {
 	struct need *need; /* of its completion */
 	bool over;	   /* completed or given up: source and tag are final */
 	bool cancelled;
+	bool turn; /* those completed before it have been looked at */
 };
 
 /* One rank's part in a collective operation. */
@@ -285,7 +286,8 @@ struct shard {
 	size_t envelope_buckets, nenvelopes;
 	struct meet **meet_table, **whole_table;
 	size_t meet_buckets, nmeets, whole_buckets, nwholes;
-	VEC(struct envelope *) ready;	/* whose first receive may be met now */
+	VEC(struct recv *) ready;	/* completed in this window, in order */
+	VEC(struct envelope *) open;	/* of which something has changed for the first receive */
 	VEC(struct meet *) dirty;	/* in which something came in this window */
 	VEC(struct meet *) retired;	/* of the owner: all shards have judged */
 	VEC(struct edge *) dropped;	/* let go of, since the sweep last looked */
