@@ -168,7 +168,8 @@ static bool leave(struct actor *a, const struct act *x, const struct assembly *m
 	}
 	if (m->entered < m->expected && !give_up)
 		return false;
-	waited_for(a, m->last, m->last_start_ns, &m->last_path);
+	bool scan = x->coll == COLL_SCAN || x->coll == COLL_EXSCAN;
+	waited_for(a, m->last, scan ? INT64_MIN : m->last_start_ns, &m->last_path);
 	return true;
 }
 
