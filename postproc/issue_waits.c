@@ -126,7 +126,7 @@ void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
 
 void issue_collective_root_bottleneck(const struct analysis *a, struct issue *f)
 {
-	static const struct wait_issue w = {1u << LATE_BROADCAST | 1u << EARLY_REDUCE, "Ranks",
+	static const struct wait_issue w = {1u << LATE_BROADCAST | 1u << EARLY_REDUCE | 1u << LATE_REDUCE, "Ranks",
 					    "for, or at, the root of a rooted collective",
 					    "Leaves of a broadcast or scatter wait for a late "
 					    "root; the root of a reduce or gather waits for "

@@ -12,6 +12,7 @@ const char *const wait_state_names[WAIT_STATES] = {
 	[LATE_BROADCAST] = "late_broadcast",
 	[EARLY_REDUCE] = "early_reduce",
 	[EARLY_SCAN] = "early_scan",
+	[LATE_REDUCE] = "late_reduce",
 };
 
 struct wanted_row {

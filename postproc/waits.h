@@ -14,6 +14,7 @@ enum wait_state {
 	LATE_BROADCAST,
 	EARLY_REDUCE,
 	EARLY_SCAN,
+	LATE_REDUCE,
 	WAIT_STATES
 };
 

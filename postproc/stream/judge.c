@@ -109,6 +109,18 @@ static int all_for_all(struct shard *sh, const struct meet *m, struct part *p, e
 	return code < 0 ? code : wait_note(sh, p->wait, completion, p->done.end_ns - from, NONE, NULL, false);
 }
 
+/* The root cannot begin before the first member has come, nor end before the last. */
+static int at_root(struct shard *sh, const struct meet *m, const struct part *p)
+{
+	const struct arrival *first = &m->first_leaf, *last = &m->last_leaf;
+	int64_t from = first->call.start_ns > p->done.start_ns ? first->call.start_ns : p->done.start_ns;
+	int code =
+		wait_note(sh, p->wait, EARLY_REDUCE, clip(p, first->call.start_ns), first->rank, &first->call, false);
+	return code < 0 ? code
+			: wait_note(sh, p->wait, LATE_REDUCE, least(p->done.end_ns, last->call.start_ns) - from,
+				    last->rank, &last->call, false);
+}
+
 static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 {
 	const struct sig *sig = &sh->stream->step->ranks[p->rank]->sigs.at[p->sig];
@@ -134,10 +146,7 @@ static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 	case COLL_REDUCE:
 	case COLL_GATHER:
 	case COLL_GATHERV:
-		if (p->rank != root->rank || leaf->rank == NONE)
-			return 0;
-		return wait_note(sh, p->wait, EARLY_REDUCE, clip(p, leaf->call.start_ns), leaf->rank, &leaf->call,
-				 false);
+		return p->rank == root->rank && leaf->rank != NONE ? at_root(sh, m, p) : 0;
 	case COLL_SCAN:
 	case COLL_EXSCAN:
 		if (p->causer_rank == NONE)

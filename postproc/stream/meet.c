@@ -55,6 +55,7 @@ static struct meet *find(struct shard *sh, struct meet ***table, size_t *buckets
 			   .last = {.rank = NONE},
 			   .root_arrival = {.rank = NONE},
 			   .first_leaf = {.rank = NONE},
+			   .last_leaf = {.rank = NONE},
 			   .first_exit_ns = INT64_MAX};
 	*at = m;
 	(*n)++;
@@ -110,8 +111,10 @@ struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint3
 	later(&m->last, &a);
 	if (root && m->root_arrival.rank == NONE)
 		m->root_arrival = a;
-	if (!root && sig->peer != SIG_PROC_NULL)
+	if (!root && sig->peer != SIG_PROC_NULL) {
 		earlier(&m->first_leaf, &a);
+		later(&m->last_leaf, &a);
+	}
 	if (m->coll < 0) {
 		m->coll = (int32_t)sig->call.coll;
 		m->root = sig->peer;
@@ -137,6 +140,7 @@ static void join(struct meet *whole, const struct meet *m)
 	earlier(&whole->first, &m->first);
 	later(&whole->last, &m->last);
 	earlier(&whole->first_leaf, &m->first_leaf);
+	later(&whole->last_leaf, &m->last_leaf);
 	if (whole->root_arrival.rank == NONE)
 		whole->root_arrival = m->root_arrival;
 	if (m->first_exit_ns < whole->first_exit_ns)

@@ -122,7 +122,7 @@ struct meet {
 	uint32_t entered, completed;	       /* members */
 	uint32_t told_entered, told_completed; /* of which the owner knows */
 	int32_t coll, root;		       /* of the first part seen */
-	struct arrival first, last, root_arrival, first_leaf;
+	struct arrival first, last, root_arrival, first_leaf, last_leaf;
 	int64_t first_exit_ns;
 	bool differs, dirty, decided;
 	uint32_t judged; /* shards */

@@ -19,7 +19,8 @@ static const struct {
 	{"wait_at_nxn", "wait at N\xc3\x97N collective", "early at an all-to-all collective, until the last rank came"},
 	{"nxn_completion", "N\xc3\x97N completion", "leaving such a collective after all had come"},
 	{"late_broadcast", "late broadcast", "waiting for the root of a broadcast or scatter"},
-	{"early_reduce", "early reduce", "a root waiting for the ranks that contribute"},
+	{"early_reduce", "early reduce", "a root waiting for the first rank that contributes"},
+	{"late_reduce", "late reduce", "a root waiting for the last rank that contributes, after the first"},
 	{"early_scan", "early scan", "waiting for lower ranks in a scan"},
 };
 

@@ -116,6 +116,8 @@ Test(waits, finds_the_state_of_each_kind_of_collective)
 	cr_expect_float_eq(waited(root, "late_broadcast", 2), 40e-6, NEAR);
 	cr_expect_eq(waited(root, "late_broadcast", 1), 0);
 	cr_expect_eq(waited(root, "early_reduce", 0), 0, "rank 2 was there: the root lost nothing for certain");
+	cr_expect_float_eq(waited(root, "late_reduce", 0), 40e-6, NEAR, "but it waits for rank 1");
+	cr_expect_eq(waited(root, "late_reduce", 2), 0);
 	cr_expect_float_eq(waited(root, "early_scan", 2), 40e-6, NEAR);
 	cr_expect_eq(waited(root, "early_scan", 0), 0);
 	cJSON_Delete(root);

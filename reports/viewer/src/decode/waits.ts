@@ -20,6 +20,7 @@ export const WAIT_STATES = [
   'late broadcast',
   'early reduce',
   'early scan',
+  'late reduce',
 ];
 /** A part of a late sender, which is listed as well. */
 export const WRONG_ORDER = 2;
