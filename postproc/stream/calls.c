@@ -223,19 +223,32 @@ static int end_recv(struct walk *w, struct recv *r)
 
 /* ---- collectives ---- */
 
+struct wanted_use {
+	const struct rank_stream *rank;
+	uint32_t comm;
+};
+
+static bool same_use(const void *context, uint32_t at)
+{
+	const struct wanted_use *w = context;
+	return w->rank->comms.at[at].comm == w->comm;
+}
+
 static struct comm_use *use_of(struct walk *w, uint32_t comm)
 {
 	struct rank_stream *r = w->rank;
-	for (size_t i = 0; i < r->comms.n; i++)
-		if (r->comms.at[i].comm == comm) {
-			if (i > 0) { /* the next lookup is probably of the same */
-				struct comm_use first = r->comms.at[0];
-				r->comms.at[0] = r->comms.at[i];
-				r->comms.at[i] = first;
-			}
-			return &r->comms.at[0];
-		}
-	return vec_push(&r->comms, (struct comm_use){.comm = comm}) < 0 ? NULL : &r->comms.at[r->comms.n - 1];
+	struct wanted_use want = {r, comm};
+	uint64_t hash = index_mix(comm, 0);
+	if (r->last_use < r->comms.n && r->comms.at[r->last_use].comm == comm)
+		return &r->comms.at[r->last_use];
+	r->last_use = index_find(&r->comm_index, hash, same_use, &want);
+	if (r->last_use != INDEX_NONE)
+		return &r->comms.at[r->last_use];
+	r->last_use = (uint32_t)r->comms.n;
+	if (vec_push(&r->comms, (struct comm_use){.comm = comm}) < 0 ||
+	    index_add(&r->comm_index, hash, r->last_use) < 0)
+		return NULL;
+	return &r->comms.at[r->last_use];
 }
 
 static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, uint32_t channel, uint32_t k,

@@ -8,12 +8,12 @@ struct lane_pieces {
 struct path_sites {
 	struct stream *st;
 	struct lane_pieces *of; /* by lane */
-	int64_t **ns;		/* by lane: by site */
+	int64_t *site_ns;	/* integers: in whatever order threads add, the sums are the same */
 	int code;
 };
 
 /* Events of the lane against its pieces, both in order of time. */
-static void add_events(struct path_sites *x, const struct lane *l, const struct lane_pieces *p, size_t *piece)
+static void add_events(const struct path_sites *x, const struct lane *l, const struct lane_pieces *p, size_t *piece)
 {
 	for (uint32_t i = 0; i < l->n; i++) {
 		uint32_t site = l->process->sigs.at[l->sig[i]].site;
@@ -24,7 +24,7 @@ static void add_events(struct path_sites *x, const struct lane *l, const struct 
 			int64_t from = on->from_ns > l->start_ns[i] ? on->from_ns : l->start_ns[i];
 			int64_t to = on->to_ns < l->end_ns[i] ? on->to_ns : l->end_ns[i];
 			if (site != NONE && to > from)
-				x->ns[l->number][site] += to - from;
+				__atomic_fetch_add(&x->site_ns[site], to - from, __ATOMIC_RELAXED);
 		}
 	}
 }
@@ -42,8 +42,7 @@ static int walk_lane(struct path_sites *x, uint32_t number)
 			 .file = like->file};
 	size_t piece = 0;
 	memcpy(&l.shifts, &like->shifts, sizeof(l.shifts));
-	x->ns[number] = calloc(st->step->sites.n + 1, sizeof(int64_t));
-	int code = x->ns[number] == NULL ? -ENOMEM : lane_begin(&l);
+	int code = lane_begin(&l);
 	for (uint32_t w = 0; w < st->nwindows && code == 0 && piece < p->list.n; w++) {
 		code = lane_window(&l, w, st->starts[w + 1]);
 		if (code == 0)
@@ -74,21 +73,13 @@ static int sort_pieces(struct path_sites *x)
 
 int on_path_sites(struct stream *st, int64_t *site_ns)
 {
-	struct path_sites x = {.st = st};
+	struct path_sites x = {.st = st, .site_ns = site_ns};
 	x.of = calloc(st->nlanes + 1, sizeof(*x.of));
-	x.ns = calloc(st->nlanes + 1, sizeof(*x.ns));
-	x.code = x.of == NULL || x.ns == NULL ? -ENOMEM : sort_pieces(&x);
+	x.code = x.of == NULL ? -ENOMEM : sort_pieces(&x);
 	if (x.code == 0)
 		pool_run(st->pool, st->nlanes, walk_one, &x);
-	for (uint32_t i = 0; i < st->nlanes; i++) {
-		for (size_t k = 0; x.ns != NULL && x.ns[i] != NULL && k < st->step->sites.n; k++)
-			add_ns(&site_ns[k], x.ns[i][k]);
-		if (x.ns != NULL)
-			free(x.ns[i]);
-		if (x.of != NULL)
-			vec_done(&x.of[i].list);
-	}
+	for (uint32_t i = 0; x.of != NULL && i < st->nlanes; i++)
+		vec_done(&x.of[i].list);
 	free(x.of);
-	free(x.ns);
 	return x.code;
 }

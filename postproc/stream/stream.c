@@ -162,6 +162,7 @@ static void drop_shards(struct stream *st)
 	for (uint32_t i = 0; st->ranks != NULL && i < st->step->nranks; i++) {
 		struct rank_stream *r = &st->ranks[i];
 		vec_done(&r->comms);
+		index_done(&r->comm_index);
 		vec_done(&r->wild);
 		vec_done(&r->held);
 		*r = (struct rank_stream){.first_lane = r->first_lane, .nlanes = r->nlanes};

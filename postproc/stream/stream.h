@@ -233,6 +233,8 @@ struct comm_use {
 struct rank_stream {
 	uint32_t first_lane, nlanes;
 	VEC(struct comm_use) comms;
+	struct index comm_index;
+	uint32_t last_use;		  /* of comms */
 	uint64_t recvs;			  /* posted */
 	struct envelope *oldest, *newest; /* that have a send which nobody has received */
 	VEC(struct recv *) wild;	  /* wildcards of which the source is not known yet, as posted */

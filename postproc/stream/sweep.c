@@ -7,7 +7,7 @@
 
 #define SHRINK 0.99 /* of gaps, until a repaired rank is back in its own time */
 #define MISSED_SHARE_MAX 0.001
-#define BUCKETS 4096u
+#define BUCKETS_MIN 256u
 
 struct swept {
 	int64_t start_ns, end_ns;
@@ -48,6 +48,7 @@ struct sweep {
 	struct actor *actors; /* by lane */
 	struct slab assemblies;
 	struct assembly **table;
+	size_t buckets, nassemblies;
 	VEC(uint32_t) ready;
 	struct paths *paths;
 	uint64_t missed, needs;
@@ -56,9 +57,36 @@ struct sweep {
 
 /* ---- collectives ---- */
 
+static uint64_t hash_of(uint32_t comm, uint32_t channel, uint32_t k)
+{
+	return index_mix((uint64_t)comm << 32 | channel, k);
+}
+
+static int grow(struct sweep *w)
+{
+	size_t buckets = w->buckets == 0 ? BUCKETS_MIN : 4 * w->buckets;
+	struct assembly **table = calloc(buckets, sizeof(struct assembly *));
+	if (table == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->buckets; i++)
+		for (struct assembly *m = w->table[i], *next; m != NULL; m = next) {
+			next = m->link;
+			struct assembly **to = &table[hash_of(m->comm, m->channel, m->k) & (buckets - 1)];
+			m->link = *to;
+			*to = m;
+		}
+	free(w->table);
+	w->table = table;
+	w->buckets = buckets;
+	return 0;
+}
+
+/* The open operation of an act, begun if new; NULL without memory. */
 static struct assembly *assembly_of(struct sweep *w, const struct act *x)
 {
-	struct assembly **at = &w->table[index_mix((uint64_t)x->comm << 32 | x->channel, x->k) % BUCKETS];
+	if (w->nassemblies >= w->buckets && grow(w) < 0)
+		return NULL;
+	struct assembly **at = &w->table[hash_of(x->comm, x->channel, x->k) & (w->buckets - 1)];
 	for (struct assembly *m = *at; m != NULL; m = m->link)
 		if (m->k == x->k && m->comm == x->comm && m->channel == x->channel)
 			return m;
@@ -72,6 +100,7 @@ static struct assembly *assembly_of(struct sweep *w, const struct act *x)
 			       .expected = w->st->step->comms.at[x->comm].here,
 			       .last_start_ns = INT64_MIN};
 	*at = m;
+	w->nassemblies++;
 	return m;
 }
 
@@ -79,10 +108,11 @@ static void assembly_left(struct sweep *w, struct assembly *m)
 {
 	if (++m->left < m->expected)
 		return;
-	struct assembly **at = &w->table[index_mix((uint64_t)m->comm << 32 | m->channel, m->k) % BUCKETS];
+	struct assembly **at = &w->table[hash_of(m->comm, m->channel, m->k) & (w->buckets - 1)];
 	while (*at != m)
 		at = &(*at)->link;
 	*at = m->link;
+	w->nassemblies--;
 	path_release(w->paths, &m->last_path);
 	path_release(w->paths, &m->root_path);
 	slab_give(&w->assemblies, m);
@@ -407,11 +437,8 @@ struct sweep *sweep_create(struct stream *st, bool repair)
 		return NULL;
 	*w = (struct sweep){.st = st, .repair = repair, .assemblies = SLAB(struct assembly)};
 	w->actors = calloc(st->nlanes + 1, sizeof(*w->actors));
-	w->table = calloc(BUCKETS, sizeof(struct assembly *));
 	w->paths = paths_create(st->step->nranks);
-	int code = w->actors == NULL || w->table == NULL || w->paths == NULL || vec_reach(&w->ready, st->nlanes) < 0
-			   ? -ENOMEM
-			   : 0;
+	int code = w->actors == NULL || w->paths == NULL || vec_reach(&w->ready, st->nlanes) < 0 ? -ENOMEM : 0;
 	w->ready.n = 0;
 	for (uint32_t i = 0; i < st->nlanes && code == 0; i++)
 		code = begin_lane(w, &w->actors[i], &st->lanes[i]);
