@@ -159,7 +159,8 @@ struct mpic_events {
 	uint32_t nsigs, count, at;
 	uint64_t clock; /* exit of the previous event */
 	struct cursor extra;
-	uint64_t extra_words[MPIC_EXTRA_MAX];
+	uint64_t *extra_words;
+	size_t cap_extra;
 };
 
 /* Start on a payload, which must stay until the last event. *ret_count = number of events. 0, -EBADMSG or -ENOMEM. */

@@ -290,6 +290,8 @@ static int rd_extra(struct mpic_events *it, struct mpic_event *ev)
 	uint64_t n;
 	if (rd_varint(&it->extra, &n) < 0 || n > MPIC_EXTRA_MAX)
 		return -EBADMSG;
+	if (vec_grow(&it->extra_words, &it->cap_extra, n, sizeof(*it->extra_words)) < 0)
+		return -ENOMEM;
 	for (uint64_t i = 0; i < n; i++)
 		if (rd_varint(&it->extra, &it->extra_words[i]) < 0)
 			return -EBADMSG;
@@ -305,8 +307,9 @@ int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event)
 		return 0;
 	uint32_t word = it->words[it->at++];
 	const uint64_t *times = &it->times[2 * (size_t)it->next[word >> 1]++];
-	if ((word & 1) != 0 && rd_extra(it, &ev) < 0)
-		return -EBADMSG;
+	int rc = (word & 1) != 0 ? rd_extra(it, &ev) : 0;
+	if (rc < 0)
+		return rc;
 	ev.sig = word >> 1;
 	if (__builtin_add_overflow(it->clock, times[0], &ev.enter_tick) ||
 	    __builtin_add_overflow(ev.enter_tick, times[1], &ev.exit_tick))
@@ -321,7 +324,8 @@ void mpic_events_done(struct mpic_events *it)
 	free(it->words);
 	free(it->times);
 	free(it->next);
+	free(it->extra_words);
 	it->words = it->next = NULL;
-	it->times = NULL;
-	it->cap_words = it->cap_times = it->cap_next = 0;
+	it->times = it->extra_words = NULL;
+	it->cap_words = it->cap_times = it->cap_next = it->cap_extra = 0;
 }

@@ -105,6 +105,8 @@ static int advance(struct lane *l)
 			move_next(l);
 			return 0;
 		}
+		if (code == -ENOMEM)
+			return code;
 		if (code < 0) {
 			l->bad_blocks++;
 			drop_rest(l);
