@@ -24,8 +24,6 @@ _Static_assert(SIGS_ALL < SEGREC_LONG, "a short record has 16 bits for the signa
 __thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
 bool stream_on;
 static atomic_uint thread_count;
-const uint64_t sig_keys[SIG_KEYS] = {SIG_KEY(0), SIG_KEY(1), SIG_KEY(2), SIG_KEY(3), SIG_KEY(4),
-				     SIG_KEY(5), SIG_KEY(6), SIG_KEY(7), SIG_KEY(8), SIG_KEY(9)};
 
 void stream_set_limit(struct stream *s)
 {

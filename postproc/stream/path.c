@@ -6,6 +6,7 @@
 
 /* What is folded of the path that a root stands at the end of. */
 struct trunk {
+	struct trunk *older, *newer;   /* of all there are */
 	VEC(struct path_piece) pieces; /* in order of time */
 	VEC(struct path_piece) sums;   /* of those before, by rank */
 	uint64_t left_out;
@@ -24,7 +25,7 @@ struct stretch {
 struct paths {
 	struct slab stretches;
 	uint32_t nranks, nroots;
-	size_t pieces_max; /* of one trunk */
+	struct trunk *trunks;
 };
 
 struct paths *paths_create(uint32_t nranks)
@@ -35,20 +36,38 @@ struct paths *paths_create(uint32_t nranks)
 	return p;
 }
 
-void paths_destroy(struct paths *p)
+static struct trunk *trunk_new(struct paths *p)
 {
-	if (p != NULL)
-		slab_done(&p->stretches);
-	free(p);
+	struct trunk *t = calloc(1, sizeof(*t));
+	if (t == NULL)
+		return NULL;
+	t->older = p->trunks;
+	if (p->trunks != NULL)
+		p->trunks->newer = t;
+	p->trunks = t;
+	return t;
 }
 
-static void trunk_free(struct trunk *t)
+static void trunk_free(struct paths *p, struct trunk *t)
 {
 	if (t == NULL)
 		return;
+	*(t->newer != NULL ? &t->newer->older : &p->trunks) = t->older;
+	if (t->older != NULL)
+		t->older->newer = t->newer;
 	vec_done(&t->pieces);
 	vec_done(&t->sums);
 	free(t);
+}
+
+void paths_destroy(struct paths *p)
+{
+	if (p == NULL)
+		return;
+	while (p->trunks != NULL)
+		trunk_free(p, p->trunks);
+	slab_done(&p->stretches);
+	free(p);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -112,7 +131,7 @@ static int fold(struct paths *p, struct stretch *root)
 	while (root->parent == NULL && root->refs == 0 && root->children == 1) {
 		struct stretch *child = (struct stretch *)(uintptr_t)root->child_sum;
 		struct path_piece x = piece_of(root, &child->cut);
-		if (root->trunk == NULL && (root->trunk = calloc(1, sizeof(*root->trunk))) == NULL)
+		if (root->trunk == NULL && (root->trunk = trunk_new(p)) == NULL)
 			return -ENOMEM;
 		if (add_piece(root->trunk, &x, pieces_max(p)) < 0)
 			return -ENOMEM;
@@ -130,7 +149,7 @@ static int drop(struct paths *p, struct stretch *s)
 	while (s->refs == 0 && s->children == 0) {
 		struct stretch *parent = s->parent;
 		if (parent == NULL) {
-			trunk_free(s->trunk);
+			trunk_free(p, s->trunk);
 			p->nroots--;
 		}
 		slab_give(&p->stretches, s);

@@ -361,7 +361,8 @@ static int run(struct sweep *w, struct actor *a)
 static int take_window(struct actor *a, const struct lane *l)
 {
 	size_t left = a->events.n - a->at, acts = a->acts.n - a->first_act;
-	memmove(a->events.at, a->events.at + a->at, left * sizeof(*a->events.at));
+	if (left > 0)
+		memmove(a->events.at, a->events.at + a->at, left * sizeof(*a->events.at));
 	a->events.n = left;
 	if (!a->begun)
 		acts = a->acts.n - a->act;
