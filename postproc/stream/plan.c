@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define GROUP_RANKS 16u
-#define GROUP_EVENTS 16384u /* that the ranks of a group should have in a window */
+#define GROUP_EVENTS 8192u /* that the ranks of a group should have in a window */
 
 /* ---- clocks ---- */
 

@@ -18,7 +18,7 @@ static char directory[64];
 
 void make_directory(void)
 {
-	strcpy(directory, "/tmp/mpix-test-XXXXXX");
+	snprintf(directory, sizeof(directory), "/tmp/mpix-test-XXXXXX");
 	cr_assert_not_null(mkdtemp(directory));
 }
 

@@ -3,7 +3,8 @@ import type { EventRef, MessageChunk } from '../decode/records';
 import type { Wait } from './waits';
 
 export type Picked =
-  ({ kind: 'event'; waits?: Wait[]; came?: number } & EventRef) | { kind: 'message'; chunk: MessageChunk; index: number };
+  | ({ kind: 'event'; waits?: Wait[]; came?: number } & EventRef)
+  | { kind: 'message'; chunk: MessageChunk; index: number };
 
 export interface State {
   from: number; // ns
