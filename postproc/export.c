@@ -374,7 +374,8 @@ static int64_t window_start(const struct stream *st, uint32_t window)
 	int64_t end = st->step->runtime_ns + 1;
 	if (window == 0)
 		return 0;
-	return window < st->nwindows && st->starts[window] < end ? st->starts[window] : end;
+	size_t slice = (size_t)window * st->slices;
+	return slice < st->nslices && st->starts[slice] < end ? st->starts[slice] : end;
 }
 
 static struct mpix_scratch *take_scratch(struct export *x)

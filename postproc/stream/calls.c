@@ -132,7 +132,7 @@ static int add_part_act(struct walk *w, const struct part *p, uint8_t kind)
 static int start_bytes(struct walk *w, uint64_t bytes)
 {
 	struct lane *l = w->lane;
-	w->p->sigs.at[w->sig_at].started_bytes += bytes;
+	w->p->sigs.at[l->head_sig].started_bytes += bytes;
 	if (l->moved.n > 0 && l->moved.at[l->moved.n - 1].at == w->at) {
 		l->moved.at[l->moved.n - 1].bytes += bytes;
 		return 0;
@@ -155,7 +155,7 @@ static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 			   .peer = (uint32_t)sig->peer,
 			   .comm = same_comm(w, sig->comm),
 			   .sig = sig_at,
-			   .starter = started ? w->sig_at : NONE,
+			   .starter = started ? w->lane->head_sig : NONE,
 			   .tag = sig->call.tag,
 			   .flags = (uint16_t)(((sig->call.flags & SIG_SYNCHRONOUS) != 0 ? SENT_SYNCHRONOUS : 0) |
 					       (sig->call.partitioned ? SENT_PARTITIONED : 0) |
@@ -190,7 +190,7 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	struct recv *r = slab_take(&w->sh->recvs);
 	if (r == NULL)
 		return -ENOMEM;
-	uint32_t starter = sig_at == w->sig_at ? NONE : w->sig_at;
+	uint32_t starter = sig_at == w->sig_at ? NONE : w->lane->head_sig;
 	*r = (struct recv){
 		.start = w->call,
 		.starter = starter,
@@ -258,7 +258,7 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 			    .done = {.at = NOWHERE},
 			    .rank = w->lane->rank,
 			    .sig = sig_at,
-			    .starter = sig_at == w->sig_at ? NONE : w->sig_at,
+			    .starter = sig_at == w->sig_at ? NONE : w->lane->head_sig,
 			    .until_ns = INT64_MIN,
 			    .causer_rank = NONE};
 	if (part.starter != NONE && start_bytes(w, sig->call_bytes) < 0)
@@ -464,10 +464,12 @@ static int do_event(struct walk *w)
 	if (!w->sig->defined)
 		return 0;
 	/* A long call is recorded as several events; what they complete, the first of them waited for. */
-	if (c->continues)
+	if (c->continues) {
 		w->call = w->lane->head;
-	else
+	} else {
 		w->lane->head = w->call;
+		w->lane->head_sig = w->sig_at;
+	}
 	if ((c->flags & SIG_STARTS_REQUEST) != 0)
 		return do_start_request(w);
 	if ((c->flags & SIG_FAILED) != 0 && c->shape != SIG_COMPLETE) {
@@ -577,7 +579,7 @@ static int walk_merged(struct walk *w)
 {
 	struct lane *lanes = &w->st->lanes[w->rank->first_lane];
 	for (uint32_t i = 0; i < w->rank->nlanes; i++)
-		lanes[i].at = 0;
+		lanes[i].at = lanes[i].from;
 	for (;;) {
 		struct lane *best = NULL;
 		for (uint32_t i = 0; i < w->rank->nlanes; i++) {
@@ -598,7 +600,7 @@ static int walk_merged(struct walk *w)
 /* Calls that stand for many, which count as such in their time window. */
 static void tally_extras(struct walk *w, const struct lane *l)
 {
-	for (size_t i = 0; i < l->extras.n && l->thread == 0; i++)
+	for (size_t i = l->extras_from; i < l->extras.n && l->thread == 0; i++)
 		if (l->extras.at[i].calls > 0)
 			w->p->calls_in[tally_window_of(&w->sh->tally, l->start_ns[l->extras.at[i].at])] +=
 				l->extras.at[i].calls - 1;
@@ -608,7 +610,7 @@ static int walk_rank(struct shard *sh, uint32_t rank)
 {
 	struct stream *st = sh->stream;
 	struct walk w = {.sh = sh, .st = st, .rank = &st->ranks[rank], .p = st->step->ranks[rank]};
-	int64_t end = st->starts[st->window + 1];
+	int64_t end = st->starts[st->slice + 1];
 	for (uint32_t i = 0; i < w.rank->nlanes; i++) {
 		struct lane *l = &st->lanes[w.rank->first_lane + i];
 		int code = lane_window(l, sh->stream->window, end);
@@ -619,7 +621,7 @@ static int walk_rank(struct shard *sh, uint32_t rank)
 	if (w.rank->nlanes > 1)
 		return walk_merged(&w);
 	struct lane *l = &st->lanes[w.rank->first_lane];
-	for (uint32_t i = 0; w.rank->nlanes == 1 && i < l->n; i++) {
+	for (uint32_t i = w.rank->nlanes == 1 ? l->from : l->n; i < l->n; i++) {
 		int code = l->more_at < l->more_of.n ? walk_more(&w, l, i) : 0;
 		if (code == 0)
 			code = walk_event(&w, l, i);

@@ -183,6 +183,14 @@ static int keep(struct lane *l)
 	return 0;
 }
 
+static void lane_slice(struct lane *l)
+{
+	l->from = l->n;
+	l->extras_from = l->extras.n;
+	l->acts.n = 0;
+	l->more_of.n = l->more_at = 0;
+}
+
 void lane_clear(struct lane *l)
 {
 	if (l->n > 0) {
@@ -198,18 +206,20 @@ void lane_clear(struct lane *l)
 		if (l->extras.n > 0 && l->extras.at[l->extras.n - 1].at == i)
 			l->open.calls = l->extras.at[l->extras.n - 1].calls;
 	}
-	l->n = 0;
-	l->extras.n = 0;
+	l->n = l->from = 0;
+	l->extras.n = l->extras_from = 0;
 	l->moved.n = 0;
-	l->acts.n = 0;
-	l->more_of.n = l->more_at = 0;
 	l->numbers.n = 0;
+	lane_slice(l);
 }
 
 int lane_window(struct lane *l, uint32_t window, int64_t end_ns)
 {
 	int code = 0;
-	lane_clear(l);
+	if (l->window != window)
+		lane_clear(l);
+	else
+		lane_slice(l);
 	l->window = window;
 	if (!l->begun) {
 		l->begun = true;

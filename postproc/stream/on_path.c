@@ -43,8 +43,8 @@ static int walk_lane(struct path_sites *x, uint32_t number)
 	size_t piece = 0;
 	memcpy(&l.shifts, &like->shifts, sizeof(l.shifts));
 	int code = lane_begin(&l);
-	for (uint32_t w = 0; w < st->nwindows && code == 0 && piece < p->list.n; w++) {
-		code = lane_window(&l, w, st->starts[w + 1]);
+	for (uint32_t i = 0; i < st->nslices && code == 0 && piece < p->list.n; i++) {
+		code = lane_window(&l, i, st->starts[i + 1]);
 		if (code == 0)
 			add_events(x, &l, p, &piece);
 	}

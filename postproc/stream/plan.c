@@ -5,7 +5,8 @@
 #include <math.h>
 
 #define GROUP_RANKS 16u
-#define GROUP_EVENTS 8192u /* that the ranks of a group should have in a window */
+#define GROUP_EVENTS 16384u /* that the ranks of a group should have in a window */
+#define SLICE_EVENTS 32768u /* that all ranks should have in a slice, of several hundred bytes each while they pass */
 
 /* ---- clocks ---- */
 
@@ -164,11 +165,11 @@ static int by_time(const void *a, const void *b)
 
 static int add_window(struct stream *st, size_t *cap, int64_t start)
 {
-	if (st->nwindows > 0 && st->starts[st->nwindows - 1] >= start)
+	if (st->nslices > 0 && st->starts[st->nslices - 1] >= start)
 		return 0;
-	if (vec_grow(&st->starts, cap, st->nwindows + 2, sizeof(*st->starts)) < 0)
+	if (vec_grow(&st->starts, cap, st->nslices + 2, sizeof(*st->starts)) < 0)
 		return -ENOMEM;
-	st->starts[st->nwindows++] = start;
+	st->starts[st->nslices++] = start;
 	return 0;
 }
 
@@ -176,7 +177,9 @@ static int add_window(struct stream *st, size_t *cap, int64_t start)
 static int cut(struct stream *st, struct rates *r)
 {
 	uint32_t groups = (st->step->nranks + GROUP_RANKS - 1) / GROUP_RANKS;
-	double target = (double)groups * GROUP_EVENTS, passed = 0, rate = 0;
+	double window = (double)groups * GROUP_EVENTS, passed = 0, rate = 0;
+	st->slices = window > SLICE_EVENTS ? (uint32_t)(window / SLICE_EVENTS + 0.5) : 1;
+	double target = window / st->slices;
 	size_t cap = 0;
 	vec_sort(&r->list, by_time);
 	int code = add_window(st, &cap, INT64_MIN);
@@ -190,9 +193,11 @@ static int cut(struct stream *st, struct rates *r)
 		}
 		passed += rate > 0 ? rate * (end - now) : 0;
 	}
-	if (code == 0)
-		st->starts[st->nwindows] = INT64_MAX;
-	return code;
+	if (code < 0)
+		return code;
+	st->starts[st->nslices] = INT64_MAX;
+	st->nwindows = (st->nslices + st->slices - 1) / st->slices;
+	return 0;
 }
 
 /* In which time each node was seen. */
@@ -239,8 +244,8 @@ static void set_zero(struct stream *st, int64_t from_ns, int64_t to_ns)
 	for (size_t i = 0; i < s->nodes.n; i++)
 		for (size_t k = 0; k < st->rules[i].knots.n; k++)
 			st->rules[i].knots.at[k].ns -= (double)s->start_ns;
-	for (uint32_t w = 1; w < st->nwindows; w++)
-		st->starts[w] -= s->start_ns;
+	for (uint32_t i = 1; i < st->nslices; i++)
+		st->starts[i] -= s->start_ns;
 }
 
 static int make_windows(struct stream *st)
@@ -312,6 +317,6 @@ int plan_again(struct stream *st, const struct tie *ties)
 	}
 	free(st->starts);
 	st->starts = NULL;
-	st->nwindows = st->nlanes = 0;
+	st->nslices = st->nwindows = st->nlanes = 0;
 	return make_windows(st);
 }

@@ -8,6 +8,10 @@ struct request *request_start(struct shard *sh, struct requests_of *r, uint32_t 
 {
 	size_t place = r->count % REQUESTS_PAGE;
 	if (place == 0) {
+		if (r->last != NULL && r->last->live == 0) { /* while it was the last it was kept */
+			slab_give(&sh->pages, r->last);
+			r->pages.at[r->pages.n - 1] = NULL;
+		}
 		struct request_page *page = slab_take(&sh->pages);
 		if (page == NULL || vec_push(&r->pages, page) < 0)
 			return NULL;

@@ -81,7 +81,13 @@ static void clear(struct shard *sh)
 	sh->came.n = 0;
 }
 
-PHASE(phase_calls, clear(sh); calls_window(sh);)
+static void begin_slice(struct shard *sh)
+{
+	if (sh->stream->slice % sh->stream->slices == 0)
+		clear(sh);
+}
+
+PHASE(phase_calls, begin_slice(sh); calls_window(sh);)
 PHASE(phase_match, match_window(sh); meet_window(sh);)
 PHASE(phase_judge, judge_window(sh);)
 PHASE(phase_calls_end, clear(sh); calls_end(sh);)
@@ -113,27 +119,29 @@ static void keep_piece(void *context, size_t i)
 		__atomic_store_n(&k->code, code, __ATOMIC_RELAXED);
 }
 
-static int keep(struct stream *st, const struct stream_visitor *v)
+/* whole: the window ends with this slice. */
+static int keep(struct stream *st, const struct stream_visitor *v, bool whole)
 {
 	struct keeping k = {.st = st, .v = v};
-	pool_run(st->pool, 1 + (size_t)v->n, keep_piece, &k);
-	return k.code == 0 ? v->window(v->context, st) : k.code;
+	pool_run(st->pool, 1 + (whole ? (size_t)v->n : 0), keep_piece, &k);
+	return k.code == 0 && whole ? v->window(v->context, st) : k.code;
 }
 
 static int run_windows(struct stream *st, const struct stream_visitor *v)
 {
 	struct progress p;
 	int code = 0;
-	progress_begin(&p, "analysing", st->nwindows);
-	for (st->window = 0; st->window < st->nwindows && code == 0; st->window++) {
+	progress_begin(&p, "analysing", st->nslices);
+	for (st->slice = 0; st->slice < st->nslices && code == 0; st->slice++) {
+		st->window = st->slice / st->slices;
 		code = phase(st, phase_calls);
 		if (code == 0)
 			code = phase(st, phase_match);
 		if (code == 0)
 			code = phase(st, phase_judge);
 		if (code == 0)
-			code = keep(st, v);
-		progress_at(&p, st->window);
+			code = keep(st, v, (st->slice + 1) % st->slices == 0 || st->slice + 1 == st->nslices);
+		progress_at(&p, st->slice);
 	}
 	progress_end(&p);
 	return code;
@@ -146,13 +154,14 @@ static int run_end(struct stream *st, const struct stream_visitor *v)
 		lane_end(&st->lanes[i]);
 		lane_clear(&st->lanes[i]);
 	}
-	st->window = st->nwindows; /* starts at the end of all times */
+	st->window = st->nwindows;
+	st->slice = st->nslices; /* starts at the end of all times */
 	int code = phase(st, phase_calls_end);
 	if (code == 0)
 		code = phase(st, phase_match_end);
 	if (code == 0)
 		code = phase(st, phase_judge);
-	return code == 0 ? keep(st, v) : code;
+	return code == 0 ? keep(st, v, true) : code;
 }
 
 static void drop_shards(struct stream *st)

@@ -1,8 +1,9 @@
 /* stream.h - the events of all ranks, window of time by window of time, in bounded memory.
  *
  *   lanes     one a thread of a rank: decodes its blocks, an event at a time (lane.c)
- *   windows   the time axis in pieces of about as many events, from the heads of blocks (plan.c)
- *   shards    ranks in a row; pieces of work for threads. In each window, with a barrier between them:
+  *   windows   the time axis in pieces of about as many events, from the heads of blocks (plan.c): chunks of the .mpix.
+ *             Each is taken in slices that the processor's caches can hold
+ *   shards    ranks in a row; pieces of work for threads. In each slice, with a barrier between them:
  *     calls   each shard walks its ranks' events, replays requests, posts sends and receives, enters collectives
  *             (calls.c, requests.c)
  *     match   each shard takes the sends addressed to it and meets them with its receives (match.c), and joins the
@@ -189,6 +190,7 @@ struct lane {
 	bool gap;
 	struct requests_of requests;
 	struct moment head; /* the last event that began a call */
+	uint32_t head_sig;
 	/* The last event before the window; window NONE: there is none. */
 	struct lane_open {
 		uint32_t window, at, sig;
@@ -198,6 +200,8 @@ struct lane {
 	/* the window */
 	uint32_t window;
 	uint32_t n, cap;
+	uint32_t from; /* the first of the slice */
+	size_t extras_from;
 	uint32_t at; /* the next to walk, of several lanes */
 	size_t more_at;
 	uint64_t *enter, *leave; /* ticks */
@@ -310,13 +314,14 @@ struct stream {
 	struct step *step;
 	struct pool *pool;
 	uint32_t nshards, nlanes, nwindows;
+	uint32_t nslices, slices; /* in all, and in a window */
 	struct clock_rule *rules; /* by node */
 	struct lane *lanes;
 	struct rank_stream *ranks;
 	struct shard *shards;
 	struct mail *mail; /* [from][to] */
-	int64_t *starts;   /* of windows, nwindows + 1 */
-	uint32_t window;
+	int64_t *starts; /* of slices, nslices + 1 */
+	uint32_t window, slice;
 	uint64_t events;    /* about: as the heads of blocks say */
 	struct range *runs; /* by node */
 	struct clock_result clock;

@@ -261,7 +261,7 @@ static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 /* Whatever has not come by now, of an event that is over, does not come. */
 static bool in_vain(const struct sweep *w, const struct swept *ev)
 {
-	return w->ending || ev->end_ns < w->st->starts[w->st->window];
+	return w->ending || ev->end_ns < w->st->starts[w->st->slice];
 }
 
 /* What the event needs: 1 all is there, 0 it waits now, -ENOMEM. */
@@ -375,13 +375,13 @@ static int take_window(struct actor *a, const struct lane *l)
 	a->act = a->act > from ? a->act - from : 0;
 	a->first_act = 0;
 	a->at = 0;
-	if (vec_grow(&a->events.at, &a->events.cap, left + l->n, sizeof(*a->events.at)) < 0)
+	if (vec_grow(&a->events.at, &a->events.cap, left + l->n - l->from, sizeof(*a->events.at)) < 0)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < l->n; i++)
+	for (uint32_t i = l->from; i < l->n; i++)
 		a->events.at[a->events.n++] = (struct swept){l->start_ns[i], l->end_ns[i]};
 	for (size_t i = 0; i < l->acts.n; i++) {
 		struct act x = l->acts.at[i];
-		x.at += (uint32_t)left;
+		x.at = x.at >= l->from ? x.at - l->from + (uint32_t)left : 0;
 		if (vec_push(&a->acts, x) < 0)
 			return -ENOMEM;
 	}
