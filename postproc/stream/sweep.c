@@ -162,7 +162,8 @@ static void enter(struct sweep *w, struct actor *a, const struct act *x, struct 
 		m->root_start_ns = start_ns;
 		path_hold(w->paths, &m->root_path, &a->path, start_ns);
 	}
-	wake(w, &m->waiters);
+	if (x->root || m->entered == m->expected)
+		wake(w, &m->waiters);
 }
 
 static bool from_root(uint8_t kind)
