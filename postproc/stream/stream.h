@@ -320,7 +320,7 @@ struct stream {
 	struct rank_stream *ranks;
 	struct shard *shards;
 	struct mail *mail; /* [from][to] */
-	int64_t *starts; /* of slices, nslices + 1 */
+	int64_t *starts;   /* of slices, nslices + 1 */
 	uint32_t window, slice;
 	uint64_t events;    /* about: as the heads of blocks say */
 	struct range *runs; /* by node */
