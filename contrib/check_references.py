@@ -18,7 +18,7 @@ NOT_OURS = {
     'report.html': 'made for a step', 'log.txt': 'made for a step', 'first.html': 'made in the README', 'FILE.html': 'an argument',
     'PAGE.html': 'an argument', 'ANALYSIS.json': 'an argument', 'testlog.json': "meson's", 'build.ninja': "meson's",
     'compile_commands.json': "meson's", 'index.html': 'made by the viewer', 'viewer.html': 'made by reports/viewer/build.mjs',
-    'part_energy.c': 'an example of a how-to', 'part_x.c': 'an example of a how-to', 'sec_energy.c': 'an example of a how-to',
+    'energy.c': 'an example of a how-to', 'x.c': 'an example of a how-to', 'sec_energy.c': 'an example of a how-to',
     'cmd_energy.c': 'an example of a how-to', 'job.sh': 'an example', 'NAME.html': 'an argument', 'STYLE.css': 'an argument',
     'OUT.c': 'an argument', 'slurm.h': "Slurm's", 'wrappers_openmpi.c': 'made by pmpi/generate.py', 'Node.js': 'a program',
 }

@@ -1,7 +1,7 @@
 /* analysis.c - the order of work, and the table of parts. */
 #include "postproc/analysis.h"
 #include "base/progress.h"
-#include "postproc/bytes.h"
+#include "postproc/totals/bytes.h"
 #include "postproc/stream/on_path.h"
 
 static int (*const parts[])(struct analysis *a) = {

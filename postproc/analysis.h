@@ -4,11 +4,11 @@
 #pragma once
 
 #include "base/json.h"
-#include "postproc/clock.h"
-#include "postproc/match.h"
+#include "postproc/clock/clock.h"
+#include "postproc/stream/match.h"
 #include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
-#include "postproc/traffic.h"
+#include "postproc/totals/traffic.h"
 
 /* One rank, exact from its totals. Times in ns. */
 struct rank_totals {

@@ -1,5 +1,5 @@
 /* calls.c - walks each rank's events as the MPI library saw the calls: requests, messages, collectives. */
-#include "postproc/comms.h"
+#include "postproc/read/comms.h"
 #include "postproc/stream/stream.h"
 
 /* One event at hand. */

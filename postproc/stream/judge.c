@@ -1,6 +1,6 @@
 /* judge.c - what each call waited for, by Scalasca's definitions (docs/SEMANTICS.md, wait states). One call that
  * completes many messages waits for the latest, not for their sum; a late receiver counts where no sender was late. */
-#include "postproc/bytes.h"
+#include "postproc/totals/bytes.h"
 #include "postproc/stream/stream.h"
 
 struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call)

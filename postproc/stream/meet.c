@@ -1,10 +1,10 @@
 /* meet.c - collective operations: the k-th call on a communicator is the same operation on all its members. Each shard
  * keeps its ranks' parts; the shard that owns the communicator learns how many have come, and when all have, tells all
  * shards who came first and last. */
-#include "postproc/bytes.h"
-#include "postproc/comms.h"
+#include "postproc/totals/bytes.h"
+#include "postproc/read/comms.h"
 #include "postproc/stream/stream.h"
-#include "postproc/traffic.h"
+#include "postproc/totals/traffic.h"
 
 #define BUCKETS_MIN 256u
 

@@ -1,6 +1,6 @@
 /* path.c - see path.h. */
 #include "postproc/stream/path.h"
-#include "postproc/step.h"
+#include "postproc/read/step.h"
 
 #define TRUNK_MAX (1u << 20) /* pieces kept one by one, of all trunks together; of earlier ones only sums are */
 

@@ -17,8 +17,8 @@
 
 #include "base/pool.h"
 #include "base/slab.h"
-#include "postproc/clock_pairs.h"
-#include "postproc/match.h"
+#include "postproc/clock/clock_pairs.h"
+#include "postproc/stream/match.h"
 #include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
 

@@ -1,7 +1,7 @@
 /* tally.h - what one shard's ranks did, added up while the stream passes; merged at its end. Times in ns. */
 #pragma once
 
-#include "postproc/waits.h"
+#include "postproc/stream/waits.h"
 
 #define TIME_WINDOWS 100
 

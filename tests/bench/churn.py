@@ -14,9 +14,10 @@ import re
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 
-from bench import ENV, HERE, MPITRACE, bench_line, floor, row, spread
+from bench import ENV, HERE, MPITRACE, NO_MPITRACE, bench_line, floor, row, spread
 
 # mode, iterations, what is counted, calls in it, goal in ns, beyond the clock reads or not
 MODES = (
@@ -109,6 +110,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--runs', type=int, default=9)
     args = parser.parse_args()
+    if MPITRACE is None:
+        sys.exit(NO_MPITRACE)
     folder = tempfile.mkdtemp(prefix='mpitrace-churn-')
     subprocess.run(['mpicc.openmpi', '-O2', '-o', folder + '/churn', HERE + '/churn.c'], check=True)
     subprocess.run(['mpicc.openmpi', '-O2', '-shared', '-fPIC', '-o', folder + '/region.so', HERE + '/region.c', '-ldl'], check=True)

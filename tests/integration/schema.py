@@ -153,7 +153,7 @@ def rows_of(file, begin, row):
 
 def issue_names(t, schema):
     promised = sorted(contract.at(schema, ['issues', '[]', 'issue'])['enum'])
-    t.equal('issues that postproc makes are those of the schema', rows_of('postproc/issues.h', '#define ISSUES(ROW)', r'ROW\((\w+)\) ?'), promised)
+    t.equal('issues that postproc makes are those of the schema', rows_of('postproc/issues/issues.h', '#define ISSUES(ROW)', r'ROW\((\w+)\) ?'), promised)
     t.equal('the page has a phrase for each of them and for no other', rows_of('reports/html/sec_verdict.c', 'phrases[] = {', r'\{"(\w+)", "'), promised)
 
 

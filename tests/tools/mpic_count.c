@@ -3,7 +3,7 @@
  * by operation in the events, totals = in the profile; undefined = events whose signature is not defined. */
 #include "format/mpic.h"
 #include "base/json.h"
-#include "postproc/meta.h"
+#include "postproc/read/meta.h"
 #include "format/sig.h"
 
 #include <cjson/cJSON.h>

@@ -4,7 +4,7 @@
 #include "format/limits.h"
 #include "format/mpix.h"
 #include "base/json.h"
-#include "postproc/meta.h"
+#include "postproc/read/meta.h"
 #include "postproc/postproc.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* postproc_lines.c - call sites are resolved in this very program, whose lines are known. */
-#include "postproc/lines.h"
-#include "postproc/python_name.h"
-#include "postproc/unwind.h"
+#include "postproc/lines/lines.h"
+#include "postproc/lines/python_name.h"
+#include "postproc/lines/unwind.h"
 
 #include <criterion/criterion.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 /* postproc_names.c - names of functions for people; symbols come from files of others. */
-#include "postproc/modules_shown.h"
-#include "postproc/names.h"
+#include "postproc/lines/modules_shown.h"
+#include "postproc/read/names.h"
 
 #include <criterion/criterion.h>
 #include <stdint.h>

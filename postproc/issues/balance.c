@@ -1,0 +1,196 @@
+/* balance.c - uneven computing, uneven communication, a slow node, one hot link. */
+#include "postproc/issues/issues.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define IMBALANCE_MIN 1.10    /* max over mean useful time */
+#define TRAFFIC_RATIO_MIN 2.0 /* max over mean bytes */
+#define LINK_SHARE_MIN 0.5
+
+static void name_heavy_ranks(const struct analysis *a, struct issue *f)
+{
+	double line = (a->mean_useful_ns + a->max_useful_ns) / 2;
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		if (a->ranks[r].useful_ns == a->max_useful_ns)
+			issue_add_rank(f, r);
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		if (a->ranks[r].useful_ns > line)
+			issue_add_rank(f, r);
+}
+
+/* Where the others wait for it. */
+static void name_waiting_sites(const struct analysis *a, struct issue *f)
+{
+	for (unsigned n = 0; n < 3; n++) {
+		const struct wait_row *best = NULL;
+		for (size_t i = 0; i < a->tally.waits.rows.n; i++) {
+			const struct wait_row *r = &a->tally.waits.rows.at[i];
+			bool known = r->site == NONE;
+			for (unsigned k = 0; k < f->nsites; k++)
+				known |= f->sites[k] == r->site;
+			if (!known && (best == NULL || r->ns > best->ns))
+				best = r;
+		}
+		if (best != NULL)
+			issue_add_site(f, best->site);
+	}
+}
+
+void issue_load_imbalance(const struct analysis *a, struct issue *f)
+{
+	char most[32], mean[32];
+	if (a->ranks_seen < 2 || a->mean_useful_ns <= 0)
+		return;
+	f->loss_s = (a->max_useful_ns - a->mean_useful_ns) / 1e9 * a->ranks_seen;
+	f->metric = "max over mean useful time";
+	f->value = a->max_useful_ns / a->mean_useful_ns;
+	f->threshold = IMBALANCE_MIN;
+	f->found = f->value >= f->threshold && f->loss_s / issue_total_s(a) >= WAIT_SHARE_MIN;
+	if (!f->found)
+		return;
+	name_heavy_ranks(a, f);
+	name_waiting_sites(a, f);
+	snprintf(f->what, sizeof(f->what),
+		 "Rank %u computes %s, the mean rank %s: the others have nothing to do for the "
+		 "difference.",
+		 f->ranks[0], duration_text(a->max_useful_ns / 1e9, most),
+		 duration_text(a->mean_useful_ns / 1e9, mean));
+	snprintf(f->why, sizeof(f->why),
+		 "Ranks that meet in messages or collectives all advance at the pace of the "
+		 "slowest.");
+	snprintf(f->next, sizeof(f->next),
+		 "Give the listed ranks less work (smaller part of the domain, dynamic "
+		 "distribution), or find why theirs "
+		 "takes longer: compare counts of cells, iterations, cache misses, and the core "
+		 "they run on.");
+}
+
+static double p2p_work_s(const struct analysis *a)
+{
+	double ns = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		const struct process *p = a->step->ranks[r];
+		for (size_t i = 0; p != NULL && i < p->sigs.n; i++)
+			if (step_class(a->step, &p->sigs.at[i]) == MPIX_P2P)
+				ns += (double)p->sigs.at[i].ticks * p->ns_per_tick;
+	}
+	ns -= (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
+	return ns > 0 ? ns / 1e9 : 0;
+}
+
+void issue_communication_imbalance(const struct analysis *a, struct issue *f)
+{
+	double total = 0, most = 0, moved = p2p_work_s(a);
+	char text[32], other[32];
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		double bytes = (double)(a->ranks[r].bytes_out + a->ranks[r].bytes_in);
+		total += bytes;
+		most = fmax(most, bytes);
+	}
+	double mean = a->ranks_seen > 0 ? total / a->ranks_seen : 0;
+	f->metric = "max over mean bytes of a rank";
+	f->value = mean > 0 ? most / mean : 0;
+	f->threshold = TRAFFIC_RATIO_MIN;
+	f->loss_s = total > 0 ? moved * (1 - mean / most) : 0;
+	f->found = f->value >= f->threshold && f->loss_s / issue_total_s(a) >= WAIT_SHARE_MIN;
+	if (!f->found)
+		return;
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		if ((double)(a->ranks[r].bytes_out + a->ranks[r].bytes_in) > TRAFFIC_RATIO_MIN * mean)
+			issue_add_rank(f, r);
+	snprintf(f->what, sizeof(f->what), "The busiest rank moves %s, the mean rank %s.", bytes_text(most, text),
+		 bytes_text(mean, other));
+	snprintf(f->why, sizeof(f->why),
+		 "Transfers of one rank go through one network interface, one after the other.");
+	snprintf(f->next, sizeof(f->next),
+		 "Spread what goes through the listed ranks: trees instead of stars, collectives "
+		 "instead of loops of sends.");
+}
+
+void issue_link_hotspot(const struct analysis *a, struct issue *f)
+{
+	const struct link *top = NULL;
+	double moved = p2p_work_s(a);
+	char text[32];
+	for (size_t i = 0; i < a->p2p.links.n; i++)
+		if (top == NULL || a->p2p.links.at[i].bytes > top->bytes)
+			top = &a->p2p.links.at[i];
+	if (top == NULL || a->p2p.links.n < 5 || a->p2p.bytes == 0)
+		return;
+	f->metric = "share of all point-to-point bytes";
+	f->value = (double)top->bytes / (double)a->p2p.bytes;
+	f->threshold = LINK_SHARE_MIN;
+	f->loss_s = moved * f->value;
+	f->found = f->value >= f->threshold && f->loss_s / issue_total_s(a) >= WAIT_SHARE_MIN;
+	if (!f->found)
+		return;
+	issue_add_rank(f, top->src);
+	issue_add_rank(f, top->dst);
+	issue_add_pair(f, top->src, top->dst);
+	snprintf(f->what, sizeof(f->what), "%s go from rank %u to rank %u, more than between all others together.",
+		 bytes_text((double)top->bytes, text), top->src, top->dst);
+	snprintf(f->why, sizeof(f->why), "One link carries most of the traffic while the others are idle.");
+	snprintf(f->next, sizeof(f->next), "Place these two ranks on one node, or split what they exchange.");
+}
+
+struct node_load {
+	double sum, square;
+	uint32_t n;
+};
+
+static void load_of(const struct analysis *a, uint32_t node, bool inside, struct node_load *l)
+{
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		const struct process *p = a->step->ranks[r];
+		if (p == NULL || (p->node == node) != inside)
+			continue;
+		l->sum += a->ranks[r].useful_ns;
+		l->square += a->ranks[r].useful_ns * a->ranks[r].useful_ns;
+		l->n++;
+	}
+}
+
+static double deviation(const struct node_load *l)
+{
+	double mean = l->sum / l->n;
+	return sqrt(fmax(0, l->square / l->n - mean * mean));
+}
+
+/* All ranks of one node compute longer than all others, by more than ranks differ among themselves.
+ */
+void issue_slow_node(const struct analysis *a, struct issue *f)
+{
+	for (uint32_t i = 0; i < a->step->nodes.n && a->step->nodes.n >= 3; i++) {
+		struct node_load in = {0}, out = {0};
+		load_of(a, i, true, &in);
+		load_of(a, i, false, &out);
+		if (in.n < 2 || out.n < 2 || out.sum <= 0)
+			continue;
+		double here = in.sum / in.n, there = out.sum / out.n;
+		double loss_s = (here - there) / 1e9 * out.n;
+		if (here < IMBALANCE_MIN * there || here - there < 3 * fmax(deviation(&in), deviation(&out)) ||
+		    loss_s / issue_total_s(a) < WAIT_SHARE_MIN || loss_s <= f->loss_s)
+			continue;
+		f->found = true;
+		f->loss_s = loss_s;
+		f->metric = "useful time on the node over that elsewhere";
+		f->value = here / there;
+		f->threshold = IMBALANCE_MIN;
+		f->nranks = 0;
+		for (uint32_t r = 0; r < a->step->nranks; r++)
+			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
+				issue_add_rank(f, r);
+		snprintf(f->what, sizeof(f->what),
+			 "All ranks on node %.64s compute %.0f %% longer than those on the other "
+			 "nodes.",
+			 a->step->nodes.at[i].name, 100 * (here / there - 1));
+		snprintf(f->why, sizeof(f->why),
+			 "The difference follows the node, not the rank: clock frequency, "
+			 "temperature, memory, or "
+			 "another job are likely causes.");
+		snprintf(f->next, sizeof(f->next),
+			 "Run again without this node; if the difference goes away, tell your "
+			 "administrators.");
+	}
+}

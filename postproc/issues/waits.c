@@ -1,0 +1,137 @@
+/* waits.c - issues that are one or two wait states above a share of all ranks' time. */
+#include "postproc/issues/issues.h"
+
+#include <stdio.h>
+
+/* The rows of some states, the longest first. */
+struct chosen {
+	VEC(const struct wait_row *) rows;
+	double seconds;
+	uint64_t count;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct wait_row *x = *(const struct wait_row *const *)a, *y = *(const struct wait_row *const *)b;
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+static void choose(const struct analysis *a, unsigned states, struct chosen *c)
+{
+	for (size_t i = 0; i < a->tally.waits.rows.n; i++) {
+		const struct wait_row *r = &a->tally.waits.rows.at[i];
+		if ((states & 1u << r->state) == 0 || vec_push(&c->rows, r) < 0)
+			continue;
+		c->seconds += (double)r->ns / 1e9;
+		c->count += r->count;
+	}
+	vec_sort(&c->rows, by_time);
+}
+
+/* Who was waited for, where, when: from the rows that make up nine tenths of the time. */
+static void fill_from(struct issue *f, const struct chosen *c)
+{
+	double left = 0.9 * c->seconds;
+	f->from_ns = INT64_MAX;
+	f->to_ns = INT64_MIN;
+	for (size_t i = 0; i < c->rows.n && left > 0; i++) {
+		const struct wait_row *r = c->rows.at[i];
+		left -= (double)r->ns / 1e9;
+		issue_add_rank(f, r->causer != NONE ? r->causer : r->rank);
+		if (r->causer != NONE)
+			issue_add_pair(f, r->causer, r->rank);
+		issue_add_site(f, r->site);
+		f->from_ns = r->from_ns < f->from_ns ? r->from_ns : f->from_ns;
+		f->to_ns = r->to_ns > f->to_ns ? r->to_ns : f->to_ns;
+	}
+}
+
+struct wait_issue {
+	unsigned states;
+	const char *waiters; /* "receivers" */
+	const char *event;   /* "the message was sent" */
+	const char *why, *next;
+};
+
+static void look(const struct analysis *a, struct issue *f, const struct wait_issue *w)
+{
+	struct chosen c = {0};
+	char total[32], each[32], place[256];
+	choose(a, w->states, &c);
+	f->loss_s = c.seconds;
+	f->metric = "share of all ranks' time";
+	f->value = c.seconds / issue_total_s(a);
+	f->threshold = WAIT_SHARE_MIN;
+	f->found = f->value >= f->threshold;
+	if (f->found) {
+		fill_from(f, &c);
+		snprintf(f->what, sizeof(f->what), "%s waited %s in all, %s each time, %s%s.", w->waiters,
+			 duration_text(c.seconds, total), duration_text(c.seconds / (double)c.count, each), w->event,
+			 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
+		snprintf(f->why, sizeof(f->why), "%s", w->why);
+		snprintf(f->next, sizeof(f->next), "%s", w->next);
+	}
+	vec_done(&c.rows);
+}
+
+void issue_late_sender(const struct analysis *a, struct issue *f)
+{
+	static const struct wait_issue w = {
+		1u << LATE_SENDER, "Receivers", "because messages were sent later than they were needed",
+		"A receive that is waited for before its message was sent can only idle. The "
+		"senders listed are late: "
+		"they compute longer, or send after other work.",
+		"Send earlier, or put computation that does not need the message between the start of the "
+		"receive and its wait. If "
+		"uneven work between ranks is found too, repair that first."};
+	look(a, f, &w);
+}
+
+void issue_late_receiver(const struct analysis *a, struct issue *f)
+{
+	static const struct wait_issue w = {
+		1u << LATE_RECEIVER, "Senders", "because receives were posted later than messages were ready",
+		"A large or synchronous message is not sent before its receive is posted; until "
+		"then the sender is "
+		"blocked.",
+		"Post receives early (MPI_Irecv before computing), or send with MPI_Isend and wait "
+		"later."};
+	look(a, f, &w);
+}
+
+void issue_barrier_imbalance(const struct analysis *a, struct issue *f)
+{
+	static const struct wait_issue w = {1u << WAIT_AT_BARRIER | 1u << BARRIER_COMPLETION, "Ranks",
+					    "for the last to come to a barrier",
+					    "A barrier takes as long as the slowest rank needs to "
+					    "reach it; who comes early idles.",
+					    "Ask whether the barrier is needed: messages and "
+					    "collectives already order what depends on them. If it "
+					    "is, even out the work before it."};
+	look(a, f, &w);
+}
+
+void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
+{
+	static const struct wait_issue w = {
+		1u << WAIT_AT_NXN | 1u << NXN_COMPLETION | 1u << EARLY_SCAN, "Ranks",
+		"for the last to come to a collective in which all need data of all",
+		"An all-to-all, allreduce or scan cannot end before every member has entered it, "
+		"so every imbalance "
+		"before it is paid by all.",
+		"Even out the work before it, do it less often, or start its nonblocking form and "
+		"compute meanwhile."};
+	look(a, f, &w);
+}
+
+void issue_collective_root_bottleneck(const struct analysis *a, struct issue *f)
+{
+	static const struct wait_issue w = {1u << LATE_BROADCAST | 1u << EARLY_REDUCE | 1u << LATE_REDUCE, "Ranks",
+					    "for, or at, the root of a rooted collective",
+					    "Leaves of a broadcast or scatter wait for a late "
+					    "root; the root of a reduce or gather waits for "
+					    "late leaves.",
+					    "Take other work off the root, or move it behind the "
+					    "collective; a nonblocking form hides the rest."};
+	look(a, f, &w);
+}

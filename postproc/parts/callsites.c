@@ -1,0 +1,83 @@
+/* callsites.c - "callsites": where in the source the calls stand; exact calls, time and bytes (bytes.h). */
+#include "postproc/analysis.h"
+#include "postproc/lines/lines.h"
+#include "postproc/lines/modules_shown.h"
+#include "postproc/read/names.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct site_total {
+	uint64_t calls, bytes;
+	double ns;
+	int64_t wait_ns;
+};
+
+static void add_process(struct site_total *totals, const struct process *p)
+{
+	for (size_t i = 0; i < p->sigs.n; i++) {
+		const struct sig *sig = &p->sigs.at[i];
+		if (sig->site == NONE)
+			continue;
+		struct site_total *t = &totals[sig->site];
+		t->calls += sig->calls;
+		t->ns += (double)sig->ticks * p->ns_per_tick;
+		t->bytes += sig->moved_bytes;
+	}
+}
+
+static void add_waits(struct site_total *totals, const struct waits *w)
+{
+	for (size_t i = 0; i < w->rows.n; i++)
+		if (w->rows.at[i].site != NONE && w->rows.at[i].state != LATE_SENDER_WRONG_ORDER)
+			add_ns(&totals[w->rows.at[i].site].wait_ns, w->rows.at[i].ns);
+}
+
+/* A short form stands only where there is one that differs. */
+static void put_short(cJSON *row, const char *name, char *text)
+{
+	if (text != NULL)
+		json_put_text(row, name, text);
+	free(text);
+}
+
+static void put_site(const struct step *s, cJSON *list, uint32_t id, const struct site_total *t)
+{
+	const struct site *site = &s->sites.at[id];
+	char address[32];
+	cJSON *row = json_row(list);
+	json_put(row, "id", id);
+	json_put_text(row, "op", site->op == NONE ? NULL : s->ops.at[site->op]);
+	json_put_text(row, "file", site->file);
+	json_put_null_or(row, "line", site->line > 0 ? site->line : NAN);
+	json_put_text(row, "function", site->function);
+	if (site->function != NULL)
+		put_short(row, "function_short", name_short(site->function));
+	json_put_text(row, "module", site->module == NONE ? NULL : s->modules.at[site->module].path);
+	if (site->module != NONE)
+		put_short(row, "module_short", module_short(s->modules.at[site->module].path));
+	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)site->offset);
+	json_put_text(row, "address", address);
+	json_put(row, "calls", (double)t->calls);
+	json_put(row, "time_s", t->ns / 1e9);
+	json_put(row, "bytes", (double)t->bytes);
+	json_put_seconds(row, "wait_s", t->wait_ns);
+}
+
+int part_callsites(struct analysis *a)
+{
+	struct step *s = a->step;
+	struct site_total *totals = calloc(s->sites.n + 1, sizeof(*totals));
+	if (totals == NULL)
+		return -ENOMEM;
+	lines_resolve(s);
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL)
+			add_process(totals, s->ranks[r]);
+	add_waits(totals, &a->tally.waits);
+	cJSON *list = json_array(a->root, "callsites");
+	for (uint32_t i = 0; i < s->sites.n; i++)
+		put_site(s, list, i, &totals[i]);
+	free(totals);
+	return 0;
+}

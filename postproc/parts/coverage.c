@@ -1,0 +1,337 @@
+/* coverage.c - "coverage" and "job.state": what is there, what is not, and why. Never silent,
+ * always numbers. */
+#include "postproc/analysis.h"
+#include "postproc/read/hostlist.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#define NAMED_MAX 8 /* ranks or nodes named in one reason; the rest is a number */
+#define MISSING_NODES_MAX 1024
+
+struct shortfall {
+	uint64_t events, lost, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
+	uint32_t missing, killed, unfinished, gaps;
+};
+
+static void explain_exit(struct step *s, uint32_t rank, uint32_t *named)
+{
+	const struct process *p = s->ranks[rank];
+	if (p->aborted && (*named)++ < NAMED_MAX)
+		step_reason(s, "rank %u called MPI_Abort", rank);
+	if (!p->have_exit || p->exit_status == 0 || (*named)++ >= NAMED_MAX)
+		return;
+	if (WIFSIGNALED(p->exit_status))
+		step_reason(s, "rank %u was killed by signal %d", rank, WTERMSIG(p->exit_status));
+	else
+		step_reason(s, "rank %u exited with status %d", rank, WEXITSTATUS(p->exit_status));
+}
+
+/* Events that were written and cannot be used: those after a hole, and those of blocks that are damaged or gone. */
+static uint64_t unusable(const struct thread *t)
+{
+	uint64_t known = t->read + t->left_out;
+	return t->left_out + (t->written > known ? t->written - known : 0);
+}
+
+/* Calls that a file that was cut has in a snapshot of the totals, and whose events it does not have yet. */
+static uint64_t not_yet_written(const struct step *s, const struct process *p, const struct thread *t)
+{
+	uint64_t told = t->lost + unusable(t);
+	return !s->nodes.at[p->node].file.finished && t->behind > told ? t->behind - told : 0;
+}
+
+/* No totals were written yet either: nothing is known of what it did. */
+static bool is_empty(const struct step *s, const struct process *p)
+{
+	if (s->nodes.at[p->node].file.finished)
+		return false;
+	for (size_t i = 0; i < p->sigs.n; i++)
+		if (p->sigs.at[i].calls > 0)
+			return false;
+	return true;
+}
+
+static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
+{
+	const struct process *p = s->ranks[rank];
+	for (size_t t = 0; t < p->threads.n; t++) {
+		const struct thread *th = &p->threads.at[t];
+		const char *why = th->why_lost != NULL ? th->why_lost : "events were not kept";
+		if (th->lost > 0 && (*named)++ < NAMED_MAX) {
+			double from_s = th->lost_from_ns == TIME_ABSENT ? 0 : (double)th->lost_from_ns / 1e9;
+			step_reason(s, "rank %u: %s after %.3f s; %" PRIu64 " events are only in the totals", rank, why,
+				    from_s, th->lost);
+		}
+		if ((th->gap || unusable(th) > 0) && (*named)++ < NAMED_MAX)
+			step_reason(s,
+				    "rank %u: %" PRIu64 " events in or after a block that is missing cannot "
+				    "be understood and are left out",
+				    rank, unusable(th));
+		if (not_yet_written(s, p, th) > 0 && (*named)++ < NAMED_MAX)
+			step_reason(s,
+				    "rank %u: %" PRIu64
+				    " calls are only in the totals: the file ends before their events",
+				    rank, not_yet_written(s, p, th));
+	}
+	if (is_empty(s, p) && (*named)++ < NAMED_MAX)
+		step_reason(s, "rank %u: neither totals nor events are in the record: what it did is not known", rank);
+}
+
+static void explain_fields(struct step *s, uint32_t rank, uint32_t *named)
+{
+	double modules = json_number_or(s->ranks[rank]->meta, "modules_missing", 0);
+	if (modules > 0 && (*named)++ < NAMED_MAX)
+		step_reason(s, "rank %u: %.0f loaded objects are not in the record: call sites in them stay addresses",
+			    rank, modules);
+}
+
+/* A newer tracer's, or one that was taught a call that this analysis was not. */
+static void tally_unknown(const struct process *p, struct shortfall *t)
+{
+	t->unknown_sigs += p->unknown_sigs;
+	t->unknown_defs += p->unknown_defs;
+	for (size_t i = 0; i < p->threads.n; i++)
+		t->missing_defs += p->threads.at[i].defs_missing;
+	for (size_t i = 0; i < p->sigs.n; i++)
+		t->unknown_calls += p->sigs.at[i].call.unknown ? p->sigs.at[i].calls : 0;
+}
+
+static void explain_unknown(struct step *s, const struct shortfall *t)
+{
+	if (t->unknown_sigs > 0)
+		step_reason(s,
+			    "%" PRIu64 " calls (%" PRIu64
+			    " signatures) are of a kind that this program does not know: only "
+			    "only their number and time are known",
+			    t->unknown_calls, t->unknown_sigs);
+	if (t->missing_defs > 0)
+		step_reason(s,
+			    "%" PRIu64
+			    " communicators, datatypes, windows, files or names found no room in the tracer's "
+			    "definitions; what calls on them mean is not known",
+			    t->missing_defs);
+	if (t->unknown_defs > 0)
+		step_reason(s,
+			    "%" PRIu64 " definitions are of a kind that this program does not know and were left out",
+			    t->unknown_defs);
+}
+
+static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint32_t *named)
+{
+	const struct process *p = s->ranks[rank];
+	if (p == NULL) {
+		t->missing++;
+		return;
+	}
+	t->events += step_events(p);
+	t->unfinished += !p->finalized;
+	s->bad_blocks += p->bad_blocks;
+	for (size_t i = 0; i < p->threads.n; i++) {
+		t->lost +=
+			p->threads.at[i].lost + unusable(&p->threads.at[i]) + not_yet_written(s, p, &p->threads.at[i]);
+		t->gaps += p->threads.at[i].gap;
+	}
+	tally_unknown(p, t);
+	explain_exit(s, rank, &named[0]);
+	explain_losses(s, rank, &named[1]);
+	explain_fields(s, rank, &named[2]);
+}
+
+static void explain_rest(struct step *s, uint32_t named, const char *what)
+{
+	if (named > NAMED_MAX)
+		step_reason(s, "%u more %s", named - NAMED_MAX, what);
+}
+
+static void explain_files(struct step *s)
+{
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		const struct mpic_file *f = &s->nodes.at[i].file;
+		if (f->damaged_bytes > 0)
+			step_reason(s, "%s: %" PRIu64 " bytes are damaged and were skipped", s->nodes.at[i].name,
+				    f->damaged_bytes);
+		if (s->nodes.at[i].clock.n == 0)
+			step_reason(s, "%s: no clock sample: its times are estimates", s->nodes.at[i].name);
+		if (!f->finished)
+			step_reason(s, "%s: the file has no end mark: it was cut, or the job still runs",
+				    s->nodes.at[i].name);
+	}
+	if (s->bad_blocks > 0)
+		step_reason(s, "%u blocks could not be decoded", s->bad_blocks);
+}
+
+static void explain_unmatched(struct step *s, const struct unmatched *u, const struct op_counts *c)
+{
+	const struct {
+		uint64_t n;
+		const char *why;
+	} rows[] = {
+		{u->partner_missing, "messages have no partner: its rank is not in the record"},
+		{u->record_cut, "messages have no partner: a rank's record ends early"},
+		{u->unknown_source, "wildcard receives: nothing tells who sent"},
+		{u->program, "messages have no partner although both records are whole: never "
+			     "received, or never sent"},
+		{u->collectives, "collective operations lack some members"},
+		{u->collectives_differ, "collective operations differ between members"},
+		{c->unknown_requests, "completed requests were started outside of the record"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].n > 0)
+			step_reason(s, "%" PRIu64 " %s", rows[i].n, rows[i].why);
+}
+
+static void explain_ranks(struct step *s, const struct shortfall *t)
+{
+	if (t->missing > 0)
+		step_reason(s, "%u of %u ranks are not in the record", t->missing, s->nranks);
+	if (t->unfinished > 0)
+		step_reason(s, "%u ranks did not reach MPI_Finalize", t->unfinished);
+	if (s->nodes.n < s->nnodes)
+		step_reason(s, "%zu of %u nodes gave no file", (size_t)s->nnodes - s->nodes.n, s->nnodes);
+}
+
+/* The step's list of nodes, as the nodes that are there tell it, without them. */
+struct missing {
+	const struct step *s;
+	uint32_t listed;
+	VEC(char *) names;
+};
+
+static bool is_seen(const struct step *s, const char *name)
+{
+	for (size_t i = 0; i < s->nodes.n; i++)
+		if (strcmp(s->nodes.at[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int add_listed(void *context, const char *name)
+{
+	struct missing *m = context;
+	if (m->listed++ == m->s->nnodes)
+		return -E2BIG; /* another list than this step's */
+	if (is_seen(m->s, name))
+		return 0;
+	char *copy = strdup(name);
+	if (copy == NULL || vec_push(&m->names, copy) < 0) {
+		free(copy);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static const char *nodelist_of(const struct step *s)
+{
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		const char *list = json_text(s->nodes.at[i].meta, "nodelist", "");
+		if (*list != '\0')
+			return list;
+	}
+	return "";
+}
+
+/* "node 3": its number in the step is known in any case. */
+static void put_numbers(const struct step *s, cJSON *list)
+{
+	for (uint32_t id = 0, named = 0; id < s->nnodes && named < MISSING_NODES_MAX; id++) {
+		char text[32];
+		bool seen = false;
+		for (size_t i = 0; i < s->nodes.n && !seen; i++)
+			seen = s->nodes.at[i].id == id;
+		if (seen)
+			continue;
+		snprintf(text, sizeof(text), "node %u", id);
+		json_push_text(list, text);
+		named++;
+	}
+}
+
+/* By name where the list of nodes is exactly this step's: as long as it, and with all names that are there. */
+static void put_missing_nodes(const struct step *s, cJSON *coverage)
+{
+	cJSON *list = json_array(coverage, "nodes_missing");
+	struct missing m = {.s = s};
+	if (s->nodes.n >= s->nnodes)
+		return;
+	bool whole = hostlist_each(nodelist_of(s), add_listed, &m) == 0 && m.listed == s->nnodes &&
+		     m.names.n == s->nnodes - s->nodes.n;
+	for (size_t i = 0; whole && i < m.names.n && i < MISSING_NODES_MAX; i++)
+		json_push_text(list, m.names.at[i]);
+	if (!whole)
+		put_numbers(s, list);
+	for (size_t i = 0; i < m.names.n; i++)
+		free(m.names.at[i]);
+	vec_done(&m.names);
+}
+
+static void put_unmatched(const struct analysis *a, cJSON *coverage)
+{
+	const struct unmatched *u = &a->unmatched;
+	cJSON *o = json_object(coverage, "unmatched");
+	json_put(o, "sends", (double)u->sends);
+	json_put(o, "receives", (double)u->recvs);
+	json_put(o, "partner_missing", (double)u->partner_missing);
+	json_put(o, "record_cut", (double)u->record_cut);
+	json_put(o, "unknown_source", (double)u->unknown_source);
+	json_put(o, "program", (double)u->program);
+	json_put(o, "collectives", (double)u->collectives);
+	json_put(o, "collectives_differ", (double)u->collectives_differ);
+	json_put(o, "cancelled", (double)a->counts.cancelled);
+	json_put(o, "proc_null", (double)a->counts.proc_null);
+	json_put(o, "outside_world", (double)a->counts.outside);
+}
+
+static void put_reasons(const struct step *s, cJSON *coverage)
+{
+	cJSON *reasons = json_array(coverage, "reasons");
+	for (size_t i = 0; i < s->reasons.n; i++)
+		json_push_text(reasons, s->reasons.at[i]);
+}
+
+/* MPI_Initialized, MPI_Get_version and the like: allowed there, and no part of the record. */
+static double calls_before_init(const struct step *s)
+{
+	double n = 0;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL)
+			n += json_number_or(s->ranks[r]->meta, "calls_before_init", 0);
+	return n;
+}
+
+int part_coverage(struct analysis *a)
+{
+	struct step *s = a->step;
+	struct shortfall t = {0};
+	uint32_t named[3] = {0, 0, 0};
+	for (uint32_t r = 0; r < s->nranks; r++)
+		tally_rank(s, r, &t, named);
+	explain_rest(s, named[0], "ranks did not end well");
+	explain_rest(s, named[1], "ranks lost single events");
+	explain_rest(s, named[2], "ranks have objects that are not in the record");
+	explain_ranks(s, &t);
+	explain_files(s);
+	explain_unknown(s, &t);
+	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 && t.missing_defs == 0 &&
+		      s->nodes.n == s->nnodes && s->unfinished_files == 0 && s->damaged_bytes == 0 &&
+		      s->bad_blocks == 0;
+	explain_unmatched(s, &a->unmatched, &a->counts);
+	cJSON *c = json_object(a->root, "coverage");
+	cJSON_AddBoolToObject(c, "complete", a->complete);
+	json_put(c, "ranks_expected", s->nranks);
+	json_put(c, "ranks_seen", a->ranks_seen);
+	put_missing_nodes(s, c);
+	json_put(c, "events", (double)t.events);
+	json_put(c, "events_lost", (double)t.lost);
+	json_put(c, "calls_before_init", calls_before_init(s));
+	json_put(c, "unknown_signatures", (double)t.unknown_sigs);
+	json_put(c, "unknown_calls", (double)t.unknown_calls);
+	json_put(c, "unknown_definitions", (double)t.unknown_defs);
+	json_put(c, "definitions_missing", (double)t.missing_defs);
+	put_reasons(s, c);
+	put_unmatched(a, c);
+	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state", a->complete ? "completed" : "partial");
+	return 0;
+}

@@ -1,0 +1,192 @@
+/* issues.c - "issues": all issues, the costliest first; and "verdict", the first of them in
+ * a sentence. */
+#include "postproc/issues/issues.h"
+
+#include <stdio.h>
+
+static const struct {
+	const char *name;
+	void (*look)(const struct analysis *a, struct issue *f);
+} issues[] = {
+#define ROW(name) {#name, issue_##name},
+	ISSUES(ROW)
+#undef ROW
+};
+
+#define NISSUES (sizeof(issues) / sizeof(issues[0]))
+
+double issue_total_s(const struct analysis *a)
+{
+	double ns = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		ns += a->ranks[r].region_ns;
+	return ns > 1 ? ns / 1e9 : 1e-9;
+}
+
+void issue_add_rank(struct issue *f, uint32_t rank)
+{
+	for (unsigned i = 0; i < f->nranks; i++)
+		if (f->ranks[i] == rank)
+			return;
+	if (f->nranks < ISSUE_RANKS_MAX)
+		f->ranks[f->nranks++] = rank;
+}
+
+void issue_add_pair(struct issue *f, uint32_t a, uint32_t b)
+{
+	for (unsigned i = 0; i < f->npairs; i++)
+		if (f->pairs[i][0] == a && f->pairs[i][1] == b)
+			return;
+	if (f->npairs == ISSUE_PAIRS_MAX)
+		return;
+	f->pairs[f->npairs][0] = a;
+	f->pairs[f->npairs++][1] = b;
+}
+
+void issue_add_site(struct issue *f, uint32_t site)
+{
+	for (unsigned i = 0; i < f->nsites; i++)
+		if (f->sites[i] == site)
+			return;
+	if (site != NONE && f->nsites < ISSUE_SITES_MAX)
+		f->sites[f->nsites++] = site;
+}
+
+const char *duration_text(double seconds, char *text)
+{
+	if (seconds >= 1)
+		snprintf(text, 32, "%.2f s", seconds);
+	else if (seconds >= 1e-3)
+		snprintf(text, 32, "%.2f ms", seconds * 1e3);
+	else
+		snprintf(text, 32, "%.1f us", seconds * 1e6);
+	return text;
+}
+
+const char *bytes_text(double bytes, char *text)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	unsigned i = 0;
+	for (; bytes >= 1024 && i < 4; i++)
+		bytes /= 1024;
+	snprintf(text, 32, i == 0 ? "%.0f %s" : "%.1f %s", bytes, units[i]);
+	return text;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+const char *site_text(const struct step *s, uint32_t site, char *text, size_t size)
+{
+	const struct site *x = site == NONE ? NULL : &s->sites.at[site];
+	text[0] = '\0';
+	if (x == NULL || x->op == NONE)
+		return text;
+	if (x->file != NULL)
+		snprintf(text, size, " at %s in %s (%.60s:%d)", s->ops.at[x->op],
+			 x->function != NULL ? x->function : "?", base_name(x->file), x->line);
+	else if (x->function != NULL)
+		snprintf(text, size, " at %s in %.80s", s->ops.at[x->op], x->function);
+	else
+		snprintf(text, size, " at %s", s->ops.at[x->op]);
+	return text;
+}
+
+static double score_of(const struct analysis *a, const struct issue *f)
+{
+	double score = f->severity > 0 ? f->severity : 4 * f->loss_s / issue_total_s(a);
+	return score > 1 ? 1 : score;
+}
+
+static const char *severity_word(double score)
+{
+	return score >= 0.6 ? "high" : score >= 0.3 ? "medium" : "low";
+}
+
+static void put_pairs(cJSON *row, const struct issue *f)
+{
+	cJSON *pairs = json_array(row, "pairs");
+	for (unsigned i = 0; i < f->npairs; i++) {
+		cJSON *pair = cJSON_CreateArray();
+		json_push(pair, f->pairs[i][0]);
+		json_push(pair, f->pairs[i][1]);
+		cJSON_AddItemToArray(pairs, pair);
+	}
+}
+
+static void put_lists(const struct analysis *a, cJSON *row, const struct issue *f)
+{
+	cJSON *ranks = json_array(row, "ranks");
+	for (unsigned i = 0; i < f->nranks; i++)
+		json_push(ranks, f->ranks[i]);
+	put_pairs(row, f);
+	cJSON *sites = json_array(row, "callsites");
+	for (unsigned i = 0; i < f->nsites; i++)
+		json_push(sites, f->sites[i]);
+	bool whole = f->to_ns <= f->from_ns;
+	cJSON *window = json_array(row, "window_s");
+	json_push(window, whole ? 0 : (double)f->from_ns / 1e9);
+	json_push(window, (double)(whole ? a->step->runtime_ns : f->to_ns) / 1e9);
+}
+
+static void put_issue(const struct analysis *a, cJSON *list, const struct issue *f)
+{
+	cJSON *row = json_row(list);
+	json_put_text(row, "issue", f->issue);
+	json_put_text(row, "severity", severity_word(score_of(a, f)));
+	json_put(row, "score", score_of(a, f));
+	json_put(row, "loss_s", f->loss_s);
+	put_lists(a, row, f);
+	json_put_text(row, "what", f->what);
+	json_put_text(row, "why", f->why);
+	json_put_text(row, "next", f->next);
+	cJSON *metric = json_object(row, "metric");
+	json_put_text(metric, "name", f->metric);
+	json_put(metric, "value", f->value);
+	json_put(metric, "threshold", f->threshold);
+}
+
+/* The issue of highest score that is not listed yet, or NULL. */
+static struct issue *next_best(const struct analysis *a, struct issue *all)
+{
+	struct issue *best = NULL;
+	for (size_t i = 0; i < NISSUES; i++)
+		if (all[i].found && (best == NULL || score_of(a, &all[i]) > score_of(a, best)))
+			best = &all[i];
+	return best;
+}
+
+/* The worst issue's sentence; and what tracing cost, where it is too much and not that issue itself. */
+static void put_verdict(struct analysis *a, const struct issue *all, const struct issue *worst)
+{
+	const char *nothing = a->ranks_seen < 2 ? "one rank: there is nothing to exchange" : "nothing to fix";
+	char text[2 * ISSUE_TEXT_MAX + 2];
+	snprintf(text, sizeof(text), "%s", worst != NULL ? worst->what : nothing);
+	for (size_t i = 0; i < NISSUES; i++)
+		if (all[i].found && &all[i] != worst && issues[i].look == issue_tracing_cost)
+			snprintf(text, sizeof(text), "%s %s", worst->what, all[i].what);
+	json_put_text(a->root, "verdict", text);
+}
+
+int part_issues(struct analysis *a)
+{
+	struct issue *all = calloc(NISSUES, sizeof(*all)), *f;
+	if (all == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < NISSUES; i++) {
+		all[i].issue = issues[i].name;
+		issues[i].look(a, &all[i]);
+	}
+	cJSON *list = json_array(a->root, "issues");
+	f = next_best(a, all);
+	put_verdict(a, all, f);
+	for (; f != NULL; f = next_best(a, all)) {
+		put_issue(a, list, f);
+		f->found = false;
+	}
+	free(all);
+	return 0;
+}

@@ -1,0 +1,91 @@
+/* job.c - "job": what ran, where, how long, and how it ended. */
+#include "postproc/analysis.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static const cJSON *first_meta(const struct step *s)
+{
+	for (size_t i = 0; i < s->nodes.n; i++)
+		if (s->nodes.at[i].meta != NULL)
+			return s->nodes.at[i].meta;
+	return NULL;
+}
+
+static const struct process *first_process(const struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL)
+			return s->ranks[r];
+	return NULL;
+}
+
+/* Numbers or texts of the META are both texts here. */
+static void put_any(cJSON *to, const char *name, const cJSON *item)
+{
+	char text[32];
+	if (cJSON_IsNumber(item)) {
+		snprintf(text, sizeof(text), "%.0f", item->valuedouble);
+		json_put_text(to, name, text);
+	} else {
+		json_put_text(to, name, cJSON_GetStringValue(item));
+	}
+}
+
+static void put_argv(cJSON *job, const cJSON *argv)
+{
+	cJSON *out = json_array(job, "argv");
+	const cJSON *item;
+	cJSON_ArrayForEach(item, argv)
+	{
+		if (cJSON_IsString(item))
+			json_push_text(out, item->valuestring);
+	}
+}
+
+static void put_start(const struct analysis *a, cJSON *job)
+{
+	char text[64];
+	time_t t = (time_t)a->step->realtime_start_s;
+	struct tm tm;
+	if (a->step->realtime_start_s < 1e9 || gmtime_r(&t, &tm) == NULL) {
+		cJSON_AddNullToObject(job, "start");
+		return;
+	}
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	json_put_text(job, "start", text);
+}
+
+static void put_nodes(const struct step *s, cJSON *job)
+{
+	cJSON *nodes = json_array(job, "nodes");
+	for (size_t i = 0; i < s->nodes.n; i++)
+		json_push_text(nodes, s->nodes.at[i].name);
+}
+
+static const cJSON *member(const cJSON *object, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+int part_job(struct analysis *a)
+{
+	static const char *const keys[] = {"cluster", "job_id", "step_id", "restart"};
+	const struct step *s = a->step;
+	const cJSON *meta = first_meta(s);
+	const struct process *p = first_process(s);
+	const cJSON *argv = member(p == NULL ? NULL : p->meta, "argv");
+	json_put_text(a->root, "schema", "mpitrace/analysis/1");
+	cJSON *job = json_object(a->root, "job");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		put_any(job, keys[i], member(meta, keys[i]));
+	json_put_text(job, "program", json_text(meta, "program", json_text(p == NULL ? NULL : p->meta, "exe", "")));
+	put_argv(job, cJSON_GetArraySize(argv) > 0 ? argv : member(meta, "argv"));
+	put_nodes(s, job);
+	json_put(job, "ranks", s->nranks);
+	put_start(a, job);
+	json_put_seconds(job, "elapsed_s", s->runtime_ns);
+	json_put_text(job, "mpi", p == NULL ? NULL : p->library);
+	put_any(job, "slurm", member(meta, "slurm"));
+	return 0;
+}

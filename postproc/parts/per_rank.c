@@ -1,0 +1,62 @@
+/* per_rank.c - "per_rank": one row a rank of MPI_COMM_WORLD, also for ranks that are not in
+ * the record. */
+#include "postproc/analysis.h"
+
+#include <math.h>
+#include <sys/wait.h>
+
+/* As a shell would tell it: 128 + signal for a killed one. */
+static double shell_status(const struct process *p)
+{
+	if (p == NULL || !p->have_exit)
+		return NAN;
+	return WIFSIGNALED(p->exit_status) ? 128 + WTERMSIG(p->exit_status) : WEXITSTATUS(p->exit_status);
+}
+
+static void put_counts(cJSON *row, const struct rank_totals *t)
+{
+	json_put(row, "messages_out", (double)t->messages_out);
+	json_put(row, "messages_in", (double)t->messages_in);
+	json_put(row, "bytes_out", (double)t->bytes_out);
+	json_put(row, "bytes_in", (double)t->bytes_in);
+	json_put(row, "collective_bytes_out", (double)t->coll_bytes_out);
+	json_put(row, "collective_bytes_in", (double)t->coll_bytes_in);
+	json_put(row, "peers", (double)t->peers);
+	json_put(row, "completions", (double)t->completions);
+	json_put(row, "barriers", (double)t->barriers);
+	json_put(row, "collectives", (double)t->collectives);
+	json_put(row, "calls", (double)t->calls);
+}
+
+static const char *state_of(const struct process *p)
+{
+	return p == NULL      ? "missing"
+	       : p->finalized ? "finalized"
+	       : p->aborted   ? "aborted"
+	       : p->lost      ? "lost"
+			      : "running";
+}
+
+int part_per_rank(struct analysis *a)
+{
+	const struct step *s = a->step;
+	cJSON *list = json_array(a->root, "per_rank");
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		const struct rank_totals *t = &a->ranks[r];
+		cJSON *row = json_row(list);
+		json_put(row, "rank", r);
+		json_put_text(row, "node", p == NULL ? NULL : s->nodes.at[p->node].name);
+		json_put(row, "useful_s", t->useful_ns / 1e9);
+		json_put(row, "mpi_s", t->mpi_ns / 1e9);
+		json_put(row, "tracing_s", t->tracing_ns / 1e9);
+		json_put_seconds(row, "wait_s", a->tally.waits.by_rank[r]);
+		json_put_seconds(row, "caused_wait_s", a->tally.waits.caused[r]);
+		json_put(row, "startup_s", t->startup_ns / 1e9);
+		put_counts(row, t);
+		json_put_null_or(row, "exit_status", shell_status(p));
+		json_put_text(row, "state", state_of(p));
+		json_put_text(row, "cpus", p == NULL ? NULL : p->cpus);
+	}
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* time_windows.c - "time_windows": the run in equal parts: what happened and where the time
+ * went in each. */
+#include "postproc/analysis.h"
+
+/* The tracer's time, shared by calls. */
+static double tracing_per_call(const struct process *p, const struct rank_totals *t)
+{
+	uint64_t calls = 0;
+	for (size_t i = 0; i < p->sigs.n; i++)
+		calls += p->sigs.at[i].thread == 0 ? p->sigs.at[i].calls : 0;
+	return calls > 0 ? t->tracing_ns / (double)calls : 0;
+}
+
+/* It is spread as the calls of thread 0 are. */
+static void add_rank(struct tally *t, const struct process *p, const struct rank_totals *totals)
+{
+	double tracing_ns = tracing_per_call(p, totals);
+	int64_t from = p->start_ns, to = p->end_ns;
+	if (from == TIME_ABSENT || (p->first_ns != TIME_ABSENT && p->first_ns < from))
+		from = p->first_ns;
+	if (to == TIME_ABSENT || (p->last_ns != TIME_ABSENT && p->last_ns > to))
+		to = p->last_ns;
+	for (unsigned i = 0; i < TIME_WINDOWS && p->calls_in != NULL; i++)
+		t->windows[i].tracing_ns += (double)p->calls_in[i] * tracing_ns;
+	if (from != TIME_ABSENT && to != TIME_ABSENT)
+		tally_stretch(t, from, to, &t->windows[0].present_ns);
+}
+
+static void put_window(const struct tally *t, cJSON *list, unsigned i)
+{
+	static const char *const names[MPIX_CLASSES] = {"outside", "p2p", "wait", "collective",
+							"sync",	   "rma", "io",	  "other"};
+	const struct time_window *at = &t->windows[i];
+	int64_t mpi_ns = 0;
+	cJSON *row = json_row(list);
+	json_put_seconds(row, "start_s", (int64_t)i * t->window_ns);
+	json_put_seconds(row, "end_s", (int64_t)(i + 1) * t->window_ns);
+	json_put(row, "events", (double)at->events);
+	json_put(row, "bytes", (double)at->bytes);
+	json_put(row, "transfers", (double)at->transfers);
+	json_put(row, "completions", (double)at->completions);
+	json_put(row, "barriers", (double)at->barriers);
+	json_put(row, "collectives", (double)at->collectives);
+	for (unsigned c = 1; c < MPIX_CLASSES; c++)
+		add_ns(&mpi_ns, at->class_ns[c]);
+	double useful_ns = (double)at->present_ns - (double)mpi_ns - at->tracing_ns;
+	json_put(row, "useful_s", useful_ns > 0 ? useful_ns / 1e9 : 0);
+	json_put_seconds(row, "mpi_s", mpi_ns);
+	json_put_seconds(row, "wait_s", at->wait_ns);
+	cJSON *classes = json_object(row, "classes_s");
+	for (unsigned c = 1; c < MPIX_CLASSES; c++)
+		json_put_seconds(classes, names[c], at->class_ns[c]);
+}
+
+int part_time_windows(struct analysis *a)
+{
+	const struct step *s = a->step;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL)
+			add_rank(&a->tally, s->ranks[r], &a->ranks[r]);
+	cJSON *list = json_array(a->root, "time_windows");
+	for (unsigned i = 0; i < TIME_WINDOWS; i++)
+		put_window(&a->tally, list, i);
+	return 0;
+}

@@ -1,0 +1,272 @@
+/* load.c - find and open the .mpic files of one step, check that they belong together, read them
+ * all. */
+#include "postproc/read/load.h"
+#include "base/progress.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "postproc/read/meta.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+struct paths {
+	VEC(char *) list;
+};
+
+static void paths_done(struct paths *p)
+{
+	for (size_t i = 0; i < p->list.n; i++)
+		free(p->list.at[i]);
+	vec_done(&p->list);
+}
+
+static int add_path(struct paths *p, char *path)
+{
+	if (path != NULL && vec_push(&p->list, path) == 0)
+		return 0;
+	free(path);
+	return -ENOMEM;
+}
+
+static bool is_mpic(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+	return n > 5 && d->d_name[0] != '.' && strcmp(d->d_name + n - 5, ".mpic") == 0;
+}
+
+static int add_directory(struct paths *p, const char *path, struct error *e)
+{
+	DIR *dir = opendir(path);
+	struct dirent *d;
+	size_t before = p->list.n;
+	int code = 0;
+	if (dir == NULL)
+		return fail(e, -errno, "%s: cannot open directory: %s", path, strerror(errno));
+	while (code == 0 && (d = readdir(dir)) != NULL) {
+		char *full = NULL;
+		if (is_mpic(d))
+			code = asprintf(&full, "%s/%s", path, d->d_name) < 0 ? -ENOMEM : add_path(p, full);
+	}
+	closedir(dir);
+	if (code == 0 && p->list.n == before)
+		return fail(e, -ENOENT,
+			    "%s: no .mpic file in this directory; was the program an MPI program, "
+			    "and is this "
+			    "the directory of a step (mpitrace-<job>/step-<step>)?",
+			    path);
+	return code;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int find_files(char *const *paths, size_t n, struct paths *ret_paths, struct error *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct stat st;
+		if (stat(paths[i], &st) < 0)
+			return fail(e, -errno, "%s: %s", paths[i], strerror(errno));
+		int code = S_ISDIR(st.st_mode) ? add_directory(ret_paths, paths[i], e)
+					       : add_path(ret_paths, strdup(paths[i]));
+		if (code < 0)
+			return code;
+	}
+	vec_sort(&ret_paths->list, by_name);
+	return 0;
+}
+
+/* What the node METAs of the file say together, the newest first, or NULL. */
+static cJSON *read_node_meta(const struct mpic_file *f)
+{
+	_cleanup_buf_ struct buf text = {0};
+	cJSON *known = NULL;
+	for (size_t i = 0; i < f->nblocks; i++) {
+		const struct mpic_block *b = &f->blocks[i];
+		if (b->process != MPIC_NODE || b->kind != MPIC_META || mpic_read(f, b, &text, NULL) < 0)
+			continue;
+		/* Blocks are sorted by seq: later ones supersede. */
+		meta_supersede(&known, cJSON_ParseWithLength((const char *)text.data, text.len_bytes));
+	}
+	return known;
+}
+
+static int read_clock(struct node *n)
+{
+	_cleanup_buf_ struct buf bytes = {0};
+	for (size_t i = 0; i < n->file.nblocks; i++) {
+		const struct mpic_block *b = &n->file.blocks[i];
+		if (b->kind != MPIC_CLOCK || mpic_read(&n->file, b, &bytes, NULL) < 0)
+			continue;
+		struct cursor c = cursor_over(bytes.data, bytes.len_bytes);
+		struct mpic_clock sample;
+		while (mpic_next_clock(&c, &sample) == 1)
+			if (vec_push(&n->clock, sample) < 0)
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+static int open_node(struct step *s, const char *path, struct error *e)
+{
+	struct node n = {0};
+	int code = mpic_open(path, &n.file, e);
+	if (code < 0)
+		return code;
+	n.meta = read_node_meta(&n.file);
+	const char *name = json_text(n.meta, "node", base_name(path));
+	const cJSON *clock = cJSON_GetObjectItemCaseSensitive(n.meta, "clock");
+	n.name = utf8_clean(name, strlen(name));
+	n.id = (uint32_t)json_int(n.meta, "nodeid", (int64_t)s->nodes.n);
+	n.hz = json_number_or(clock, "hz", 0);
+	n.monotonic = strcmp(json_text(clock, "source", ""), "monotonic") == 0;
+	if (n.name == NULL || read_clock(&n) < 0 || vec_push(&s->nodes, n) < 0)
+		return fail(e, -ENOMEM, "%s: out of memory", path);
+	s->damaged_bytes += n.file.damaged_bytes;
+	s->unfinished_files += !n.file.finished;
+	return 0;
+}
+
+/* Files of two steps, or two of one node, cannot be joined. */
+static int check_pair(const struct node *a, const struct node *b, struct error *e)
+{
+	static const char *const keys[] = {"cluster", "job_id", "restart", "step_id"};
+	if (a->meta == NULL || b->meta == NULL)
+		return 0;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const cJSON *x = cJSON_GetObjectItemCaseSensitive(a->meta, keys[i]);
+		const cJSON *y = cJSON_GetObjectItemCaseSensitive(b->meta, keys[i]);
+		if (x != NULL && y != NULL && !cJSON_Compare(x, y, true))
+			return fail(e, -EINVAL,
+				    "%s and %s are of different steps (%s differs); analyse them "
+				    "separately",
+				    a->file.path, b->file.path, keys[i]);
+	}
+	if (strcmp(a->name, b->name) == 0)
+		return fail(e, -EINVAL, "%s and %s are both of node %s; give only one of them", a->file.path,
+			    b->file.path, a->name);
+	return 0;
+}
+
+static int check_nodes(const struct step *s, struct error *e)
+{
+	int code = 0;
+	for (size_t i = 1; i < s->nodes.n && code == 0; i++)
+		code = check_pair(&s->nodes.at[0], &s->nodes.at[i], e);
+	for (size_t i = 1; i < s->nodes.n && code == 0; i++)
+		for (size_t j = 1; j < i && code == 0; j++)
+			if (strcmp(s->nodes.at[i].name, s->nodes.at[j].name) == 0)
+				code = check_pair(&s->nodes.at[j], &s->nodes.at[i], e);
+	return code;
+}
+
+/* One process to read: a run of blocks of one file. */
+struct task {
+	uint32_t node;
+	size_t first, n;
+	struct process *process;
+};
+
+struct work {
+	struct step *step;
+	VEC(struct task) tasks;
+	atomic_size_t next;
+	atomic_int code;
+};
+
+static int list_tasks(struct step *s, struct work *w)
+{
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		const struct mpic_file *f = &s->nodes.at[i].file;
+		for (size_t b = 0, n; b < f->nblocks; b += n) {
+			for (n = 1; b + n < f->nblocks && f->blocks[b + n].process == f->blocks[b].process;)
+				n++;
+			if (f->blocks[b].process == MPIC_NODE)
+				continue;
+			struct process *p = calloc(1, sizeof(*p));
+			if (p == NULL || vec_push(&s->processes, p) < 0) {
+				free(p);
+				return -ENOMEM;
+			}
+			p->node = i;
+			p->index = f->blocks[b].process;
+			if (vec_push(&w->tasks, (struct task){i, b, n, p}) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static void *worker(void *context)
+{
+	struct work *w = context;
+	size_t i;
+	while ((i = atomic_fetch_add(&w->next, 1)) < w->tasks.n && atomic_load(&w->code) == 0) {
+		const struct task *t = &w->tasks.at[i];
+		const struct mpic_file *f = &w->step->nodes.at[t->node].file;
+		int code = process_load(t->process, f, f->blocks + t->first, t->n, NULL);
+		if (code < 0)
+			atomic_store(&w->code, code);
+	}
+	return NULL;
+}
+
+#define THREADS_MAX 64
+
+static int read_processes(struct step *s, unsigned nthreads, struct error *e)
+{
+	struct work w = {.step = s};
+	pthread_t threads[THREADS_MAX];
+	unsigned started = 0;
+	int code = list_tasks(s, &w);
+	if (code == 0) {
+		for (; started + 1 < nthreads && started < THREADS_MAX; started++)
+			if (pthread_create(&threads[started], NULL, worker, &w) != 0)
+				break;
+		worker(&w);
+		while (started > 0)
+			pthread_join(threads[--started], NULL);
+		code = atomic_load(&w.code);
+	}
+	vec_done(&w.tasks);
+	return code < 0 ? fail(e, code, "cannot read the step's processes: %s", strerror(-code)) : 0;
+}
+
+int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e)
+{
+	struct step s = {0};
+	struct paths files = {0};
+	struct progress p;
+	int code = find_files(paths, npaths, &files, e);
+	progress_begin(&p, "opening", files.list.n);
+	for (size_t i = 0; i < files.list.n && code == 0; i++) {
+		code = open_node(&s, files.list.at[i], e);
+		progress_at(&p, i);
+	}
+	progress_end(&p);
+	if (code == 0)
+		code = check_nodes(&s, e);
+	if (code == 0)
+		code = read_processes(&s, nthreads, e);
+	if (code == 0)
+		code = step_place_ranks(&s, e);
+	if (code == 0)
+		code = step_join(&s, e);
+	paths_done(&files);
+	if (code < 0)
+		step_done(&s);
+	else
+		*ret_step = s;
+	return code;
+}

@@ -1,0 +1,21 @@
+/* load.h - the steps of reading a job step, in order; private to load.c, process.c, thread.c,
+ * join.c. */
+#pragma once
+
+#include "postproc/read/step.h"
+
+/* thread.c: decode definitions, totals and events of blocks[0 .. n), one thread of p. Damage is
+ * counted in p, not an error; -ENOMEM is. */
+int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, const struct mpic_block *blocks,
+		size_t n, struct error *e);
+
+/* process.c: read everything of one process. Thread-safe for different processes. */
+int process_load(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n,
+		 struct error *e);
+void process_done(struct process *p);
+
+/* join.c: give process-local names the step's numbers. */
+int step_join(struct step *s, struct error *e);
+
+/* worlds.c: which process is which rank. */
+int step_place_ranks(struct step *s, struct error *e);

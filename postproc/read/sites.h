@@ -1,0 +1,11 @@
+/* sites.h - call sites: where in the program's files a call stands. Equal on all ranks, whatever
+ * their addresses. */
+#pragma once
+
+#include "postproc/read/step.h"
+
+/* Number of a module of the step, added if new; NONE when out of memory. */
+uint32_t sites_module(struct step *s, struct span path, struct span build_id);
+/* Set sig->site. 0 or -ENOMEM. */
+int sites_add(struct step *s, const struct process *p, struct sig *sig);
+void sites_done(struct step *s);

@@ -1,0 +1,218 @@
+/* thread.c - decode one thread's definitions and totals. Its events stay where they are, for stream/; but those that
+ * carry their own signature are looked at, so that all signatures are known before. */
+#include "postproc/read/load.h"
+
+struct reader {
+	struct process *p;
+	uint32_t thread;
+	const struct mpic_file *f;
+	VEC(uint32_t) sig_of; /* signature id -> index in p->sigs plus 1 */
+	struct mpic_events events;
+};
+
+static struct sig *sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
+{
+	if (id >= MPIC_SIGS_MAX || vec_reach(&r->sig_of, id) < 0)
+		return NULL;
+	if (r->sig_of.at[id] == 0) {
+		struct sig fresh = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .object = NONE};
+		if (vec_push(&r->p->sigs, fresh) < 0)
+			return NULL;
+		r->sig_of.at[id] = (uint32_t)r->p->sigs.n;
+	}
+	*ret_index = r->sig_of.at[id] - 1;
+	return &r->p->sigs.at[*ret_index];
+}
+
+static int keep_def(struct reader *r, const struct mpic_def *d)
+{
+	uint32_t index;
+	if (d->type == 0 || d->type >= MPIC_DEF_TYPES) {
+		r->p->unknown_defs++;
+		return 0;
+	}
+	if (d->type != MPIC_DEF_SIG)
+		return vec_push(&r->p->defs, *d);
+	struct sig *sig = sig_at(r, d->id, &index);
+	if (sig == NULL)
+		return -ENOMEM;
+	if (sig_decode(d->words, d->nwords, &sig->call) < 0)
+		return -EBADMSG;
+	sig->defined = true;
+	r->p->unknown_sigs += sig->call.unknown;
+	return 0;
+}
+
+static int read_defs(struct reader *r, const struct mpic_block *b)
+{
+	struct buf payload = {0};
+	struct mpic_def d;
+	int code = mpic_read(r->f, b, &payload, NULL), more;
+	if (code < 0 || vec_push(&r->p->payloads, payload) < 0) {
+		buf_done(&payload);
+		return code < 0 ? code : -ENOMEM;
+	}
+	struct cursor c = cursor_over(payload.data, payload.len_bytes);
+	while ((more = mpic_next_def(&c, &d)) == 1)
+		if ((code = keep_def(r, &d)) < 0)
+			return code;
+	return more;
+}
+
+static int read_totals(struct reader *r, const struct mpic_block *b)
+{
+	_cleanup_buf_ struct buf payload = {0};
+	struct mpic_total t;
+	uint32_t index;
+	int code = mpic_read(r->f, b, &payload, NULL), more;
+	if (code < 0)
+		return code;
+	struct cursor c = cursor_over(payload.data, payload.len_bytes);
+	while ((more = mpic_next_total(&c, &t)) == 1) {
+		struct sig *sig = sig_at(r, t.sig, &index);
+		if (sig == NULL)
+			return -ENOMEM;
+		sig->calls = t.calls;
+		sig->ticks = t.ticks;
+	}
+	return more;
+}
+
+/* How many calls an event stands for. Its own extra words stand behind those of its literal signature. */
+static uint64_t calls_of(const struct sig *sig, const struct mpic_event *ev)
+{
+	if ((sig->call.flags & SIG_POLLS) == 0 || ev->nextra <= sig->call.nwords)
+		return 1;
+	return ev->extra[sig->call.nwords] < UINT32_MAX ? ev->extra[sig->call.nwords] : UINT32_MAX;
+}
+
+/* The dictionary was full: the event carries its own signature. It takes its calls from the coarse
+ * one that counted them. */
+static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *index)
+{
+	struct sig fresh = {.thread = r->thread,
+			    .op = NONE,
+			    .comm = NONE,
+			    .site = NONE,
+			    .object = NONE,
+			    .defined = true,
+			    .literal = true,
+			    .calls = 1};
+	struct buf words = {0};
+	buf_bytes(&words, ev->extra, ev->nextra * sizeof(*ev->extra));
+	if (buf_failed(&words) || vec_push(&r->p->payloads, words) < 0) {
+		buf_done(&words);
+		return -ENOMEM;
+	}
+	if (sig_decode((const uint64_t *)(const void *)words.data, ev->nextra, &fresh.call) < 0)
+		return -EBADMSG;
+	r->p->unknown_sigs += fresh.call.unknown;
+	fresh.calls = calls_of(&fresh, ev);
+	fresh.ticks = ev->exit_tick - ev->enter_tick;
+	struct sig *coarse = &r->p->sigs.at[*index];
+	if (fresh.call.continues)
+		fresh.calls = 0;
+	coarse->calls -= coarse->calls >= fresh.calls ? fresh.calls : 0;
+	coarse->ticks -= coarse->ticks >= fresh.ticks ? fresh.ticks : 0;
+	*index = (uint32_t)r->p->sigs.n;
+	return vec_push(&r->p->sigs, fresh);
+}
+
+/* Damage is counted and skipped; only lack of memory ends the reading. */
+static int tolerate(struct reader *r, int code)
+{
+	if (code >= 0)
+		return 0;
+	if (code == -ENOMEM)
+		return code;
+	r->p->bad_blocks++;
+	return 0;
+}
+
+static int read_all_defs(struct reader *r, const struct mpic_block *blocks, size_t n)
+{
+	int code = 0;
+	for (size_t i = 0; i < n && code == 0; i++)
+		if (blocks[i].kind == MPIC_DEFS)
+			code = tolerate(r, read_defs(r, &blocks[i]));
+	return code;
+}
+
+/* The newest snapshot that can be read. */
+static int read_profile(struct reader *r, const struct mpic_block *blocks, size_t n)
+{
+	for (size_t i = n; i-- > 0;) {
+		if (blocks[i].kind != MPIC_PROFILE)
+			continue;
+		int code = read_totals(r, &blocks[i]);
+		if (code == 0 || code == -ENOMEM)
+			return code;
+		r->p->bad_blocks++;
+	}
+	return 0;
+}
+
+/* For stream/: events that carry their own signature get it now, all others later. */
+static int read_literals(struct reader *r, const struct mpic_block *blocks, size_t n)
+{
+	struct thread *t = &r->p->threads.at[r->thread];
+	bool any = false;
+	for (size_t i = 0; i < r->p->sigs.n && !any; i++)
+		any = r->p->sigs.at[i].thread == r->thread && r->p->sigs.at[i].call.literal_follows;
+	uint64_t expected = 0;
+	for (size_t i = 0; i < n && any; i++) {
+		_cleanup_buf_ struct buf payload = {0};
+		struct mpic_event ev;
+		uint32_t count, index;
+		if (blocks[i].kind != MPIC_EVENTS)
+			continue;
+		if (blocks[i].seq != expected++ || mpic_read(r->f, &blocks[i], &payload, NULL) < 0 ||
+		    mpic_events_begin(&r->events, cursor_over(payload.data, payload.len_bytes), &count) < 0)
+			return 0;
+		while (mpic_events_next(&r->events, &ev) == 1) {
+			struct sig *sig = sig_at(r, ev.sig, &index);
+			if (sig == NULL)
+				return -ENOMEM;
+			if (!sig->defined || !sig->call.literal_follows || ev.nextra < 2)
+				continue;
+			int code = own_sig(r, &ev, &index);
+			if (code == -ENOMEM || (code == 0 && vec_push(&t->literals, index) < 0))
+				return -ENOMEM;
+			if (code < 0)
+				return 0;
+		}
+	}
+	return 0;
+}
+
+static int keep_for_stream(struct reader *r, const struct mpic_block *blocks, size_t n)
+{
+	struct thread *t = &r->p->threads.at[r->thread];
+	struct sig undefined = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .object = NONE};
+	int code = read_literals(r, blocks, n);
+	if (code < 0 || vec_push(&r->p->sigs, undefined) < 0)
+		return -ENOMEM;
+	t->undefined = (uint32_t)r->p->sigs.n - 1;
+	memcpy(&t->sig_of, &r->sig_of, sizeof(t->sig_of));
+	memset(&r->sig_of, 0, sizeof(r->sig_of));
+	t->blocks = blocks;
+	t->nblocks = n;
+	return 0;
+}
+
+int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, const struct mpic_block *blocks,
+		size_t n, struct error *e)
+{
+	struct reader r = {.p = p, .thread = thread, .f = f};
+	int code = vec_reach(&p->threads, thread);
+	if (code == 0)
+		code = read_all_defs(&r, blocks, n);
+	if (code == 0)
+		code = read_profile(&r, blocks, n);
+	if (code == 0)
+		code = keep_for_stream(&r, blocks, n);
+	vec_done(&r.sig_of);
+	mpic_events_done(&r.events);
+	return code < 0 ? fail(e, code, "%s: process %u, thread %u: %s", f->path, p->index, thread, strerror(-code))
+			: 0;
+}

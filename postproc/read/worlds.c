@@ -1,0 +1,176 @@
+/* worlds.c - which process is which rank. A step may hold several MPI_COMM_WORLDs: programs started
+ * one after the other by a script, singletons, spawned programs. The analysis is of one of them:
+ * the one with the most processes, the earliest if equal; the others are counted and said. */
+#include "base/json.h"
+#include "postproc/read/load.h"
+
+/* Processes of one world: another namespace (where the launcher gave one), a second claim to a rank, or another size,
+ * begins another world. */
+struct placing {
+	uint32_t size, seen;
+	const char *job_namespace;
+	struct process **ranks;
+};
+
+struct worlds {
+	VEC(struct placing) list;
+};
+
+static void worlds_done(struct worlds *w)
+{
+	for (size_t i = 0; i < w->list.n; i++)
+		free(w->list.at[i].ranks);
+	vec_done(&w->list);
+}
+
+static const char *namespace_of(const struct process *p)
+{
+	const char *text = json_text(p->meta, "namespace", NULL);
+	return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+static bool may_belong(const struct placing *w, const struct process *p, const char *job_namespace)
+{
+	return w->size == p->world_size && w->ranks[p->rank] == NULL &&
+	       (w->job_namespace == NULL || job_namespace == NULL || strcmp(w->job_namespace, job_namespace) == 0);
+}
+
+/* The first world that has this rank free. Processes come node by node in order of start, so
+ * programs that ran one after the other stay apart. */
+static struct placing *world_for(struct worlds *w, const struct process *p)
+{
+	const char *job_namespace = namespace_of(p);
+	for (size_t i = 0; i < w->list.n; i++)
+		if (may_belong(&w->list.at[i], p, job_namespace))
+			return &w->list.at[i];
+	struct placing fresh = {.size = p->world_size,
+				.job_namespace = job_namespace,
+				.ranks = calloc(p->world_size, sizeof(struct process *))};
+	if (fresh.ranks == NULL || vec_push(&w->list, fresh) < 0) {
+		free(fresh.ranks);
+		return NULL;
+	}
+	return &w->list.at[w->list.n - 1];
+}
+
+static bool has_rank(const struct process *p)
+{
+	return p->rank != NONE && p->world_size > 0 && p->rank < p->world_size;
+}
+
+/* A process's META may be missing, in a file that was cut; then the largest communicator without a
+ * parent that it defined is its MPI_COMM_WORLD. */
+static void rank_from_world(struct process *p)
+{
+	uint32_t size = 0;
+	for (size_t i = 0; i < p->defs.n; i++) {
+		const struct mpic_def *d = &p->defs.at[i];
+		if (d->type != MPIC_DEF_COMM || d->parent != MPIC_NO_COMM || d->inter || d->my_rank < 0 ||
+		    d->size <= size || d->size > RANKS_MAX)
+			continue;
+		size = d->size;
+		p->world_size = d->size;
+		p->rank = (uint32_t)d->my_rank;
+	}
+}
+
+static int sort_into_worlds(struct step *s, struct worlds *w, uint32_t *ret_without)
+{
+	for (size_t i = 0; i < s->processes.n; i++) {
+		struct process *p = s->processes.at[i];
+		if (p->meta == NULL)
+			rank_from_world(p);
+		if (!has_rank(p)) {
+			++*ret_without;
+			continue;
+		}
+		struct placing *home = world_for(w, p);
+		if (home == NULL)
+			return -ENOMEM;
+		home->ranks[p->rank] = p;
+		home->seen++;
+	}
+	return 0;
+}
+
+static void read_exits(struct step *s)
+{
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		const cJSON *list = cJSON_GetObjectItemCaseSensitive(s->nodes.at[i].meta, "exits"), *item;
+		cJSON_ArrayForEach(item, list)
+		{
+			int64_t task = json_int(item, "task", -1);
+			if (task < 0 || task >= s->nranks || s->ranks[task] == NULL)
+				continue;
+			s->ranks[task]->have_exit = true;
+			s->ranks[task]->exit_status = (int)json_int(item, "status", 0);
+		}
+	}
+}
+
+static void count_nodes(struct step *s)
+{
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		int64_t n = json_int(s->nodes.at[i].meta, "nnodes", 0);
+		if (n > s->nnodes && n < RANKS_MAX)
+			s->nnodes = (uint32_t)n;
+	}
+	if (s->nodes.n > s->nnodes)
+		s->nnodes = (uint32_t)s->nodes.n;
+}
+
+/* Keep what is known of every world, also of those that are not analysed. */
+static int note_worlds(struct step *s, const struct worlds *w, const struct placing *best)
+{
+	for (size_t i = 0; i < w->list.n; i++) {
+		const struct placing *from = &w->list.at[i];
+		struct world to = {.size = from->size,
+				   .seen = from->seen,
+				   .job_namespace = from->job_namespace,
+				   .analysed = from == best};
+		for (uint32_t r = 0; r < from->size && to.first == NULL; r++)
+			to.first = from->ranks[r];
+		to.parents = (uint32_t)json_int(to.first->meta, "parents", 0);
+		to.parent_namespace = json_text(to.first->meta, "parent_namespace", NULL);
+		if (vec_push(&s->worlds, to) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int step_place_ranks(struct step *s, struct error *e)
+{
+	struct worlds w = {0};
+	uint32_t without = 0;
+	int code = sort_into_worlds(s, &w, &without);
+	struct placing *best = NULL;
+	for (size_t i = 0; i < w.list.n && code == 0; i++)
+		if (best == NULL || w.list.at[i].seen > best->seen)
+			best = &w.list.at[i];
+	if (code == 0 && best == NULL)
+		code = fail(e, -EBADMSG,
+			    "%s: %zu process(es) recorded, but none says which rank it is: "
+			    "MPI_Init failed, or the record was cut before it had ended",
+			    s->nodes.at[0].file.path, s->processes.n);
+	else if (code < 0)
+		fail(e, code, "out of memory");
+	if (code == 0)
+		code = note_worlds(s, &w, best);
+	if (code == 0) {
+		s->ranks = best->ranks;
+		s->nranks = best->size;
+		s->other_worlds = (uint32_t)s->processes.n - without - best->seen;
+		best->ranks = NULL;
+		count_nodes(s);
+		read_exits(s);
+	}
+	if (code == 0 && without > 0)
+		step_reason(s, "%u process(es) were recorded without a rank and are left out", without);
+	if (code == 0 && s->other_worlds > 0)
+		step_reason(s,
+			    "%u process(es) belong to other MPI_COMM_WORLDs of the step and are "
+			    "left out",
+			    s->other_worlds);
+	worlds_done(&w);
+	return code;
+}

@@ -1,0 +1,51 @@
+/* traffic.h - who sent how much to whom, in world ranks, exact from the totals. */
+#pragma once
+
+#include "postproc/read/step.h"
+
+/* Two ranks and what passes from one to the other; all of them are the traffic matrix. */
+struct link {
+	uint32_t src, dst;
+	uint64_t count, bytes; /* messages, or collective operations that moved data from src to dst */
+};
+
+#define TRAFFIC_LINKS_MAX (1u << 24) /* beyond it, links are only counted */
+
+struct traffic {
+	VEC(struct link) links; /* ascending (src, dst) */
+	uint64_t links_left_out, bytes_left_out;
+	uint64_t count, bytes;				       /* in all */
+	uint64_t *out_count, *in_count, *out_bytes, *in_bytes; /* by rank */
+};
+
+/* Messages sent, whether received or not. 0 or -ENOMEM. */
+int traffic_p2p(const struct step *s, struct traffic *ret_traffic);
+/* What collectives move by their meaning (SEMANTICS.md 5): root to leaf, leaf to root, all pairs.
+ */
+int traffic_collective(const struct step *s, struct traffic *ret_traffic);
+/* Every flow of one call of a v or w form, or of a neighbourhood collective, that leaves src for somebody else. */
+void traffic_listed(const struct step *s, uint32_t src, const struct sig *sig,
+		    void (*flow)(void *context, int32_t dst, uint64_t bytes), void *context);
+
+/* The neighbours of p in a communicator (index into step.comms), or NULL. */
+const struct neighbors *traffic_neighbors(const struct process *p, uint32_t comm);
+
+/* Neighbours but the rank itself and none at all, in order, each with its bytes: as many for each, or by the list. */
+struct neighbor_walk {
+	const struct comm *comm;
+	const struct sig_call *call;
+	struct cursor ranks;
+	uint32_t rank, at;
+	uint64_t bytes, left;
+	bool listed;
+};
+
+struct neighbor_walk neighbor_walk(const struct step *s, uint32_t rank, const struct sig *sig, struct span neighbors,
+				   uint64_t bytes, bool listed);
+bool neighbor_next(struct neighbor_walk *w, int32_t *ret_rank, uint64_t *ret_bytes);
+
+/* One-sided calls, from where the data lay to where it went. */
+int traffic_rma(const struct step *s, struct traffic *ret_traffic);
+void traffic_done(struct traffic *t);
+/* Is there a link from src to dst among n, ascending (src, dst)? */
+bool links_have(const struct link *links, size_t n, uint32_t src, uint32_t dst);
