@@ -192,8 +192,7 @@ struct sig_call {
 	uint32_t object;			   /* IO: file id; RMA: window id */
 	uint64_t bytes;				   /* PROBE, IO; RMA: to the target */
 	uint64_t fetched_bytes;			   /* RMA: from the target */
-	uint64_t
-		moved_bytes; /* by the call, where its words say it; messages and collectives: postproc/totals/bytes.c */
+	uint64_t moved_bytes; /* by the call, where its words say it; of messages and collectives bytes.c knows */
 	enum sig_rma rma;
 	uint32_t assertion, lock_type; /* RMA synchronisation */
 	enum sig_io io;
