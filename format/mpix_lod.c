@@ -110,6 +110,12 @@ static uint32_t node_of(const struct mpix_writer *w, uint32_t rank)
 static int add_flow(struct mpix_scratch *s, struct mpix_packed *p, uint32_t tile, uint32_t src, uint32_t dst,
 		    uint64_t bytes)
 {
+	struct mpix_flow *last = p->nflows > 0 ? &p->flows[s->last_flow] : NULL;
+	if (last != NULL && last->tile == tile && last->src == src && last->dst == dst) {
+		last->messages++;
+		last->bytes += bytes;
+		return 0;
+	}
 	uint64_t hash = index_mix((uint64_t)src << 32 | dst, tile);
 	size_t at = (size_t)hash & (s->cap_flow_slots - 1);
 	for (; s->flow_slots[at] != 0; at = (at + 1) & (s->cap_flow_slots - 1)) {
@@ -117,11 +123,13 @@ static int add_flow(struct mpix_scratch *s, struct mpix_packed *p, uint32_t tile
 		if (f->tile == tile && f->src == src && f->dst == dst) {
 			f->messages++;
 			f->bytes += bytes;
+			s->last_flow = s->flow_slots[at] - 1;
 			return 0;
 		}
 	}
 	if (vec_grow(&p->flows, &p->cap_flows, p->nflows + 1, sizeof(*p->flows)) < 0)
 		return -ENOMEM;
+	s->last_flow = (uint32_t)p->nflows;
 	p->flows[p->nflows++] = (struct mpix_flow){tile, src, dst, 1, bytes};
 	s->flow_slots[at] = (uint32_t)p->nflows;
 	return 0;
@@ -143,12 +151,22 @@ static int begin_flows(struct mpix_scratch *s, uint32_t nlinks)
 	return 0;
 }
 
-static int by_tile(const void *a, const void *b)
+/* By tile, of which there are few. */
+static int sort_by_tile(struct mpix_scratch *s, uint32_t n, uint32_t first_tile, uint32_t tiles)
 {
-	const struct mpix_candidate_key *x = a, *y = b;
-	if (x->tile != y->tile)
-		return x->tile < y->tile ? -1 : 1;
-	return (x->at > y->at) - (x->at < y->at);
+	if (vec_grow(&s->keys, &s->cap_keys, 2 * (size_t)n, sizeof(*s->keys)) < 0 ||
+	    vec_grow(&s->counts, &s->cap_counts, tiles + 1, sizeof(*s->counts)) < 0)
+		return -ENOMEM;
+	struct mpix_candidate_key *sorted = s->keys + n;
+	memset(s->counts, 0, (tiles + 1) * sizeof(*s->counts));
+	for (uint32_t i = 0; i < n; i++)
+		s->counts[s->keys[i].tile - first_tile + 1]++;
+	for (uint32_t i = 1; i < tiles; i++)
+		s->counts[i] += s->counts[i - 1];
+	for (uint32_t i = 0; i < n; i++)
+		sorted[s->counts[s->keys[i].tile - first_tile]++] = s->keys[i];
+	memcpy(s->keys, sorted, n * sizeof(*sorted));
+	return 0;
 }
 
 static int keep_candidates(const struct mpix_part *part, struct mpix_scratch *s, struct mpix_packed *p)
@@ -172,20 +190,20 @@ static int keep_candidates(const struct mpix_part *part, struct mpix_scratch *s,
 int mpix_lod_pack(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_scratch *s,
 		  struct mpix_packed *p)
 {
-	uint32_t shift = w->lod.top_grid - w->lod.flow_grid;
-	bool one_tile = true;
+	uint32_t shift = w->lod.top_grid - w->lod.flow_grid, first = UINT32_MAX, last = 0;
 	if (vec_grow(&s->keys, &s->cap_keys, part->nlinks, sizeof(*s->keys)) < 0 || begin_flows(s, part->nlinks) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < part->nlinks; i++) {
 		const struct mpix_message *x = &part->links[i].message;
 		uint32_t tile = tile_of(w, x->send_start_ns, w->lod.top_grid);
 		s->keys[i] = (struct mpix_candidate_key){x->bytes, order_of(&part->links[i]), i, tile};
-		one_tile = one_tile && tile == s->keys[0].tile;
+		first = tile < first ? tile : first;
+		last = tile > last ? tile : last;
 		if (add_flow(s, p, tile >> shift, node_of(w, x->src), node_of(w, x->dst), x->bytes) < 0)
 			return -ENOMEM;
 	}
-	if (!one_tile)
-		qsort(s->keys, part->nlinks, sizeof(*s->keys), by_tile);
+	if (first < last && sort_by_tile(s, part->nlinks, first, last - first + 1) < 0)
+		return -ENOMEM;
 	return keep_candidates(part, s, p);
 }
 

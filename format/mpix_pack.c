@@ -28,6 +28,7 @@ void mpix_scratch_free(struct mpix_scratch *s)
 	mpix_memory_done(&s->memory);
 	free(s->order);
 	free(s->counts);
+	free(s->sorting);
 	free(s->keys);
 	free(s->flow_slots);
 	free(s);

@@ -5,8 +5,6 @@
 
 #include "base/vec.h"
 
-#include <stdlib.h>
-
 static bool is_nowhere(const struct mpix_position *p)
 {
 	return p->window == MPIX_NOWHERE;
@@ -20,35 +18,23 @@ static const struct mpix_position *anchor_of(const struct mpix_link *x)
 
 /* ---- order ---- */
 
-static _Thread_local const struct mpix_link *sorted_links;
-
-static int compare_links(const struct mpix_link *x, const struct mpix_link *y)
+static uint64_t key_of(const struct mpix_position *p)
 {
-	const struct mpix_position *a = anchor_of(x), *b = anchor_of(y);
-	if (a->window != b->window)
-		return a->window < b->window ? -1 : 1;
-	if (a->index != b->index)
-		return a->index < b->index ? -1 : 1;
-	if (x->recv.window != y->recv.window)
-		return x->recv.window < y->recv.window ? -1 : 1;
-	return (x->recv.index > y->recv.index) - (x->recv.index < y->recv.index);
+	return (uint64_t)p->window << 32 | p->index;
 }
 
-static int by_order(const void *a, const void *b)
+static int sort_lane(const struct mpix_link *links, uint32_t *order, uint32_t n, struct mpix_scratch *s)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int order = compare_links(&sorted_links[x], &sorted_links[y]);
-	return order != 0 ? order : (x > y) - (x < y);
-}
-
-static void sort_lane(const struct mpix_link *links, uint32_t *order, uint32_t n)
-{
-	bool sorted = true;
-	for (uint32_t i = 1; i < n && sorted; i++)
-		sorted = compare_links(&links[order[i - 1]], &links[order[i]]) <= 0;
-	sorted_links = links;
-	if (!sorted)
-		qsort(order, n, sizeof(*order), by_order);
+	if (vec_grow(&s->sorting, &s->cap_sorting, 2 * (size_t)n, sizeof(*s->sorting)) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mpix_link *x = &links[order[i]];
+		s->sorting[i] = (struct sort_key){key_of(anchor_of(x)), key_of(&x->recv), order[i]};
+	}
+	sort_keys(s->sorting, s->sorting + n, n);
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = s->sorting[i].at;
+	return 0;
 }
 
 /* s->order: links lane by lane; s->counts[l], [l + 1]: where those of the group's lane l begin and end. */
@@ -64,9 +50,10 @@ static int sort_links(const struct mpix_part *part, uint32_t first_lane, uint32_
 		s->counts[l + 2] += s->counts[l + 1];
 	for (uint32_t i = 0; i < part->nlinks; i++)
 		s->order[s->counts[anchor_of(&part->links[i])->lane - first_lane + 1]++] = i;
-	for (uint32_t l = 0; l < nlanes; l++)
-		sort_lane(part->links, s->order + s->counts[l], s->counts[l + 1] - s->counts[l]);
-	return 0;
+	int code = 0;
+	for (uint32_t l = 0; l < nlanes && code == 0; l++)
+		code = sort_lane(part->links, s->order + s->counts[l], s->counts[l + 1] - s->counts[l], s);
+	return code;
 }
 
 /* ---- checks ---- */

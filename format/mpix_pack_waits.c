@@ -5,38 +5,19 @@
 
 #include "base/vec.h"
 
-#include <stdlib.h>
-
-static _Thread_local const struct mpix_wait *sorted_waits;
-
-static int compare_waits(const struct mpix_wait *x, const struct mpix_wait *y)
-{
-	if (x->at.window != y->at.window)
-		return x->at.window < y->at.window ? -1 : 1;
-	if (x->at.lane != y->at.lane)
-		return x->at.lane < y->at.lane ? -1 : 1;
-	return (x->at.index > y->at.index) - (x->at.index < y->at.index);
-}
-
-static int by_order(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int order = compare_waits(&sorted_waits[x], &sorted_waits[y]);
-	return order != 0 ? order : (x > y) - (x < y);
-}
-
 static int sort_waits(const struct mpix_part *part, struct mpix_scratch *s)
 {
-	bool sorted = true;
-	if (vec_grow(&s->order, &s->cap_order, part->nwaits, sizeof(*s->order)) < 0)
+	uint32_t n = part->nwaits;
+	if (vec_grow(&s->order, &s->cap_order, n, sizeof(*s->order)) < 0 ||
+	    vec_grow(&s->sorting, &s->cap_sorting, 2 * (size_t)n, sizeof(*s->sorting)) < 0)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < part->nwaits; i++) {
-		s->order[i] = i;
-		sorted = sorted && (i == 0 || compare_waits(&part->waits[i - 1], &part->waits[i]) <= 0);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mpix_position *at = &part->waits[i].at;
+		s->sorting[i] = (struct sort_key){(uint64_t)at->window << 32 | at->lane, at->index, i};
 	}
-	sorted_waits = part->waits;
-	if (!sorted)
-		qsort(s->order, part->nwaits, sizeof(*s->order), by_order);
+	sort_keys(s->sorting, s->sorting + n, n);
+	for (uint32_t i = 0; i < n; i++)
+		s->order[i] = s->sorting[i].at;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/atomic_file.h"
+#include "base/sort.h"
 #include "format/mpic.h"
 #include "format/mpix_layout.h"
 
@@ -73,6 +74,8 @@ struct mpix_scratch {
 	struct buf fields[MPIX_COLUMNS_MAX];
 	uint32_t *order, *counts;
 	size_t cap_order, cap_counts;
+	struct sort_key *sorting; /* twice as many as are sorted */
+	size_t cap_sorting;
 	struct mpix_candidate_key {
 		uint64_t bytes, order;
 		uint32_t at, tile;
@@ -80,6 +83,7 @@ struct mpix_scratch {
 	size_t cap_keys;
 	uint32_t *flow_slots;
 	size_t cap_flow_slots;
+	uint32_t last_flow; /* that was added to, of the packed part */
 	struct mpix_memory memory;
 };
 

@@ -4,6 +4,7 @@
 #include "format/limits.h"
 
 #include <errno.h>
+#include <libdeflate.h>
 #include <stdbool.h>
 #include <zlib.h>
 
@@ -79,20 +80,17 @@ static int check_claim(size_t raw_len_bytes, size_t packed_len_bytes, struct err
 
 static int inflate_exactly(uint8_t *ret_raw, size_t raw_len_bytes, struct span packed, struct error *e)
 {
-	z_stream z = {0};
-	if (inflateInit2(&z, RAW_WINDOW_BITS) != Z_OK)
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	size_t read = 0, made = 0;
+	if (d == NULL)
 		return fail(e, -ENOMEM, "out of memory for %zu bytes", raw_len_bytes);
-	z.next_in = (Bytef *)(uintptr_t)packed.data;
-	z.avail_in = (uInt)packed.len_bytes;
-	z.next_out = ret_raw;
-	z.avail_out = (uInt)raw_len_bytes;
-	int rc = inflate(&z, Z_FINISH);
-	size_t got = z.total_out;
-	bool exact = rc == Z_STREAM_END && got == raw_len_bytes && z.avail_in == 0;
-	inflateEnd(&z);
-	return exact ? 0
-		     : fail(e, -EBADMSG, "compressed data is damaged (zlib %d, %zu of %zu bytes)", rc, got,
-			    raw_len_bytes);
+	enum libdeflate_result rc = libdeflate_deflate_decompress_ex(d, packed.data, packed.len_bytes, ret_raw,
+								     raw_len_bytes, &read, &made);
+	libdeflate_free_decompressor(d);
+	if (rc == LIBDEFLATE_SUCCESS && read == packed.len_bytes && made == raw_len_bytes)
+		return 0;
+	return fail(e, -EBADMSG, "compressed data is damaged (libdeflate %d, %zu of %zu bytes)", (int)rc, made,
+		    raw_len_bytes);
 }
 
 int pack_inflate_to(uint8_t *ret_raw, size_t raw_len_bytes, struct span packed, struct error *e)

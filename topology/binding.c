@@ -23,9 +23,9 @@ static cJSON *covered(const cJSON *pus, const struct cpulist *list, const char *
 		if (found != NULL && value <= CPULIST_CPU_MAX && cpulist_has(list, number_of(pu, "os")))
 			found->bits[value / 64] |= 1ull << value % 64;
 	}
-	for (unsigned value = 0; found != NULL && value <= CPULIST_CPU_MAX; value++)
-		if (cpulist_has(found, value))
-			cJSON_AddItemToArray(array, cJSON_CreateNumber(value));
+	for (unsigned word = 0; found != NULL && word <= CPULIST_CPU_MAX / 64; word++)
+		for (unsigned long long bits = found->bits[word]; bits != 0; bits &= bits - 1)
+			cJSON_AddItemToArray(array, cJSON_CreateNumber(64 * word + (unsigned)__builtin_ctzll(bits)));
 	free(found);
 	return array;
 }

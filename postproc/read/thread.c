@@ -8,6 +8,7 @@ struct reader {
 	const struct mpic_file *f;
 	VEC(uint32_t) sig_of; /* signature id -> index in p->sigs plus 1 */
 	struct mpic_events events;
+	bool exact; /* the totals are those of all calls */
 };
 
 static struct sig *sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
@@ -145,6 +146,7 @@ static int read_profile(struct reader *r, const struct mpic_block *blocks, size_
 		if (blocks[i].kind != MPIC_PROFILE)
 			continue;
 		int code = read_totals(r, &blocks[i]);
+		r->exact = code == 0 && r->p->finalized;
 		if (code == 0 || code == -ENOMEM)
 			return code;
 		r->p->bad_blocks++;
@@ -152,13 +154,22 @@ static int read_profile(struct reader *r, const struct mpic_block *blocks, size_
 	return 0;
 }
 
+/* Can there be events that carry their own signature? Each counts under a coarse one. */
+static bool may_be_literal(const struct reader *r)
+{
+	for (size_t i = 0; i < r->p->sigs.n; i++) {
+		const struct sig *sig = &r->p->sigs.at[i];
+		if (sig->thread == r->thread && sig->call.literal_follows && (sig->calls > 0 || !r->exact))
+			return true;
+	}
+	return false;
+}
+
 /* For stream/: events that carry their own signature get it now, all others later. */
 static int read_literals(struct reader *r, const struct mpic_block *blocks, size_t n)
 {
 	struct thread *t = &r->p->threads.at[r->thread];
-	bool any = false;
-	for (size_t i = 0; i < r->p->sigs.n && !any; i++)
-		any = r->p->sigs.at[i].thread == r->thread && r->p->sigs.at[i].call.literal_follows;
+	bool any = may_be_literal(r);
 	uint64_t expected = 0;
 	for (size_t i = 0; i < n && any; i++) {
 		_cleanup_buf_ struct buf payload = {0};

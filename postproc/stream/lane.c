@@ -3,8 +3,6 @@
  * or broken block, and what was dropped is counted. */
 #include "postproc/stream/stream.h"
 
-#include <math.h>
-
 int64_t lane_ns(struct lane *l, uint64_t tick)
 {
 	const struct clock_rule *r = l->rule;
@@ -13,9 +11,12 @@ int64_t lane_ns(struct lane *l, uint64_t tick)
 	while (l->knot + 1 < r->knots.n && r->knots.at[l->knot + 1].tick <= tick)
 		l->knot++;
 	const struct clock_knot *k = &r->knots.at[l->knot];
-	double ns = k->ns + (double)(int64_t)(tick - k->tick) * k->rate, whole = floor(ns);
-	whole += ns - whole >= 0.5; /* as readers of the .mpix do it */
-	return fabs(whole) < TIME_MAX_NS ? (int64_t)whole : 0;
+	double ns = k->ns + (double)(int64_t)(tick - k->tick) * k->rate;
+	if (!(ns > -TIME_MAX_NS && ns < TIME_MAX_NS))
+		return 0;
+	int64_t whole = (int64_t)ns;
+	whole -= (double)whole > ns;		    /* the floor, without a call */
+	return whole + (ns - (double)whole >= 0.5); /* as readers of the .mpix do it */
 }
 
 static uint64_t count_events(struct lane *l, const struct mpic_block *b)

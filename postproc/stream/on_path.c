@@ -1,4 +1,5 @@
-/* on_path.c - see on_path.h. Only of ranks that are on the path, a lane at a time. */
+/* on_path.c - see on_path.h. What is decoded once more: only blocks of ranks in the time when they are on the path, a lane
+ * at a time. */
 #include "postproc/stream/on_path.h"
 
 struct lane_pieces {
@@ -11,6 +12,40 @@ struct path_sites {
 	int64_t *site_ns;	/* integers: in whatever order threads add, the sums are the same */
 	int code;
 };
+
+/* ---- at hand ---- */
+
+static void add_overlap(const struct lane *l, uint32_t sig, int64_t start_ns, int64_t end_ns,
+			const struct path_piece *x, int64_t *site_ns)
+{
+	uint32_t site = l->process->sigs.at[sig].site;
+	int64_t from = x->from_ns > start_ns ? x->from_ns : start_ns, to = x->to_ns < end_ns ? x->to_ns : end_ns;
+	if (site != NONE && to > from)
+		site_ns[site] += to - from;
+}
+
+bool on_path_now(const struct stream *st, const struct path_piece *x, int64_t *site_ns)
+{
+	const struct rank_stream *rank = &st->ranks[x->rank];
+	const struct lane *l = &st->lanes[rank->first_lane];
+	if (rank->nlanes != 1 || (l->open.window != NONE && x->from_ns < l->open.start_ns))
+		return false;
+	if (l->open.window != NONE)
+		add_overlap(l, l->open.sig, l->open.start_ns, l->open.end_ns, x, site_ns);
+	uint32_t first = 0, end = l->n;
+	while (first < end) { /* the first that ends later than the piece begins */
+		uint32_t middle = first + (end - first) / 2;
+		if (l->end_ns[middle] <= x->from_ns)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	for (uint32_t i = first; i < l->n && l->start_ns[i] < x->to_ns; i++)
+		add_overlap(l, l->sig[i], l->start_ns[i], l->end_ns[i], x, site_ns);
+	return true;
+}
+
+/* ---- once more ---- */
 
 /* Events of the lane against its pieces, both in order of time. */
 static void add_events(const struct path_sites *x, const struct lane *l, const struct lane_pieces *p, size_t *piece)
@@ -63,8 +98,8 @@ static void walk_one(void *context, size_t i)
 static int sort_pieces(struct path_sites *x)
 {
 	const struct stream *st = x->st;
-	for (size_t i = 0; i < st->swept.path.n; i++) {
-		const struct path_piece *p = &st->swept.path.at[i];
+	for (size_t i = 0; i < st->swept.unsited.n; i++) {
+		const struct path_piece *p = &st->swept.unsited.at[i];
 		if (st->ranks[p->rank].nlanes > 0 && vec_push(&x->of[st->ranks[p->rank].first_lane].list, *p) < 0)
 			return -ENOMEM;
 	}
@@ -76,6 +111,8 @@ int on_path_sites(struct stream *st, int64_t *site_ns)
 	struct path_sites x = {.st = st, .site_ns = site_ns};
 	x.of = calloc(st->nlanes + 1, sizeof(*x.of));
 	x.code = x.of == NULL ? -ENOMEM : sort_pieces(&x);
+	for (size_t i = 0; st->swept.site_ns != NULL && i < st->step->sites.n; i++)
+		site_ns[i] += st->swept.site_ns[i];
 	if (x.code == 0)
 		pool_run(st->pool, st->nlanes, walk_one, &x);
 	for (uint32_t i = 0; x.of != NULL && i < st->nlanes; i++)

@@ -3,5 +3,9 @@
 
 #include "postproc/stream/stream.h"
 
-/* Decode the events of the path's pieces once more and add the time of calls to their sites, in ns. 0 or -ENOMEM. */
+/* Add the time in calls of a piece to their sites, in ns, if all of them are of the window at hand or were open when it
+ * began. False: nothing was added. */
+bool on_path_now(const struct stream *st, const struct path_piece *piece, int64_t *site_ns);
+/* The same of all of the critical path, with the events of the pieces that were not at hand decoded once more. 0 or
+ * -ENOMEM. */
 int on_path_sites(struct stream *st, int64_t *site_ns);

@@ -1,8 +1,9 @@
 /* path.c - see path.h. */
 #include "postproc/stream/path.h"
-#include "postproc/read/step.h"
+#include "postproc/stream/on_path.h"
 
 #define TRUNK_MAX (1u << 20) /* pieces kept one by one, of all trunks together; of earlier ones only sums are */
+#define SITES_MAX (1u << 23) /* sums by call site, of all trunks together; else calls are looked at again later */
 
 /* What is folded of the path that a root stands at the end of. */
 struct trunk {
@@ -10,6 +11,7 @@ struct trunk {
 	VEC(struct path_piece) pieces; /* in order of time */
 	VEC(struct path_piece) sums;   /* of those before, by rank */
 	uint64_t left_out;
+	int64_t *site_ns; /* by call site, or NULL */
 };
 
 /* One rank's part of a path, from a jump on. */
@@ -23,16 +25,21 @@ struct stretch {
 };
 
 struct paths {
+	const struct stream *st;
 	struct slab stretches;
 	uint32_t nranks, nroots;
+	size_t nsites, nsite_sums;
 	struct trunk *trunks;
 };
 
-struct paths *paths_create(uint32_t nranks)
+struct paths *paths_create(const struct stream *st)
 {
 	struct paths *p = calloc(1, sizeof(*p));
 	if (p != NULL)
-		*p = (struct paths){.stretches = SLAB(struct stretch), .nranks = nranks};
+		*p = (struct paths){.st = st,
+				    .stretches = SLAB(struct stretch),
+				    .nranks = st->step->nranks,
+				    .nsites = st->step->sites.n};
 	return p;
 }
 
@@ -57,6 +64,8 @@ static void trunk_free(struct paths *p, struct trunk *t)
 		t->older->newer = t->newer;
 	vec_done(&t->pieces);
 	vec_done(&t->sums);
+	p->nsite_sums -= t->site_ns != NULL ? p->nsites : 0;
+	free(t->site_ns);
 	free(t);
 }
 
@@ -102,7 +111,7 @@ static int shorten(struct trunk *t)
 static int add_piece(struct trunk *t, const struct path_piece *x, size_t max)
 {
 	struct path_piece *last = t->pieces.n > 0 ? &t->pieces.at[t->pieces.n - 1] : NULL;
-	if (last != NULL && last->rank == x->rank) {
+	if (last != NULL && last->rank == x->rank && last->sited == x->sited) {
 		last->to_ns = x->to_ns;
 		last->useful_ns += x->useful_ns;
 		last->mpi_ns += x->mpi_ns;
@@ -122,7 +131,17 @@ static size_t pieces_max(const struct paths *p)
 /* What of a stretch is on the path that goes on at a cut. */
 static struct path_piece piece_of(const struct stretch *s, const struct snapshot *cut)
 {
-	return (struct path_piece){s->rank, s->from_ns, cut->at_ns, cut->useful_ns, cut->mpi_ns};
+	return (struct path_piece){s->rank, false, s->from_ns, cut->at_ns, cut->useful_ns, cut->mpi_ns};
+}
+
+/* Its calls to their sites, if they are still at hand. */
+static void add_sites(struct paths *p, struct trunk *t, struct path_piece *x)
+{
+	if (t->site_ns == NULL && p->nsites > 0 && p->nsite_sums + p->nsites <= SITES_MAX) {
+		t->site_ns = calloc(p->nsites, sizeof(*t->site_ns));
+		p->nsite_sums += t->site_ns != NULL ? p->nsites : 0;
+	}
+	x->sited = t->site_ns != NULL && on_path_now(p->st, x, t->site_ns);
 }
 
 /* A root that has one child and nobody else becomes part of the child's trunk. */
@@ -133,6 +152,7 @@ static int fold(struct paths *p, struct stretch *root)
 		struct path_piece x = piece_of(root, &child->cut);
 		if (root->trunk == NULL && (root->trunk = trunk_new(p)) == NULL)
 			return -ENOMEM;
+		add_sites(p, root->trunk, &x);
 		if (add_piece(root->trunk, &x, pieces_max(p)) < 0)
 			return -ENOMEM;
 		child->trunk = root->trunk;
@@ -244,21 +264,31 @@ static void sum_up(struct sweep_result *r, const struct path_piece *pieces, size
 	}
 }
 
-static int take_trunk(struct sweep_result *r, const struct trunk *t)
+static int take_piece(struct sweep_result *r, struct path_piece x, struct trunk *whole)
+{
+	if (!x.sited && vec_push(&r->unsited, x) < 0)
+		return -ENOMEM;
+	x.sited = true;
+	return add_piece(whole, &x, SIZE_MAX);
+}
+
+static int take_trunk(struct sweep_result *r, struct trunk *t, struct trunk *whole)
 {
 	if (t == NULL)
 		return 0;
 	sum_up(r, t->sums.at, t->sums.n);
 	r->pieces_left_out = t->left_out;
+	r->site_ns = t->site_ns;
+	t->site_ns = NULL;
 	for (size_t i = 0; i < t->pieces.n; i++)
-		if (vec_push(&r->path, t->pieces.at[i]) < 0)
+		if (take_piece(r, t->pieces.at[i], whole) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
 int path_result(struct paths *p, const struct path_end *e, struct sweep_result *r)
 {
-	struct trunk rest = {0};
+	struct trunk whole = {0};
 	VEC(const struct stretch *) chain = {0};
 	struct snapshot end = {.at_ns = e->at_ns, .useful_ns = e->stretch->useful_ns, .mpi_ns = e->stretch->mpi_ns};
 	int code = 0;
@@ -269,16 +299,11 @@ int path_result(struct paths *p, const struct path_end *e, struct sweep_result *
 	for (const struct stretch *s = e->stretch; s != NULL && code == 0; s = s->parent)
 		code = vec_push(&chain, s);
 	if (code == 0)
-		code = take_trunk(r, chain.at[chain.n - 1]->trunk);
-	for (size_t i = 0; i < r->path.n && code == 0; i++)
-		code = add_piece(&rest, &r->path.at[i], SIZE_MAX);
-	for (size_t i = chain.n; i-- > 0 && code == 0;) {
-		struct path_piece x = piece_of(chain.at[i], i > 0 ? &chain.at[i - 1]->cut : &end);
-		code = add_piece(&rest, &x, SIZE_MAX);
-	}
+		code = take_trunk(r, chain.at[chain.n - 1]->trunk, &whole);
+	for (size_t i = chain.n; i-- > 0 && code == 0;)
+		code = take_piece(r, piece_of(chain.at[i], i > 0 ? &chain.at[i - 1]->cut : &end), &whole);
 	vec_done(&chain);
-	vec_done(&r->path);
-	memcpy(&r->path, &rest.pieces, sizeof(r->path));
+	memcpy(&r->path, &whole.pieces, sizeof(r->path));
 	sum_up(r, r->path.at, r->path.n);
 	return code;
 }

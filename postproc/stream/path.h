@@ -1,5 +1,6 @@
 /* path.h - critical paths as they grow: each rank's is a chain of stretches, and ranks whose paths come from the same
- * rank share them. What nobody's path comes from any more is forgotten, what all have in common goes into the trunk. */
+ * rank share them. What nobody's path comes from any more is forgotten, what all have in common goes into the trunk, and
+ * its calls' time to their sites as long as their window is at hand. */
 #pragma once
 
 #include "postproc/stream/sweep.h"
@@ -14,7 +15,8 @@ struct path_end {
 	uint32_t rank;
 };
 
-struct paths *paths_create(uint32_t nranks);
+/* st: of which the lanes say what calls of the window at hand were. */
+struct paths *paths_create(const struct stream *st);
 void paths_destroy(struct paths *p);
 /* The path of a rank begins with its region. */
 int path_begin(struct paths *p, struct path_end *e, uint32_t rank, int64_t from_ns, int64_t to_ns);

@@ -439,7 +439,7 @@ struct sweep *sweep_create(struct stream *st, bool repair)
 		return NULL;
 	*w = (struct sweep){.st = st, .repair = repair, .assemblies = SLAB(struct assembly)};
 	w->actors = calloc(st->nlanes + 1, sizeof(*w->actors));
-	w->paths = paths_create(st->step->nranks);
+	w->paths = paths_create(st);
 	int code = w->actors == NULL || w->paths == NULL || vec_reach(&w->ready, st->nlanes) < 0 ? -ENOMEM : 0;
 	w->ready.n = 0;
 	for (uint32_t i = 0; i < st->nlanes && code == 0; i++)
@@ -483,6 +483,8 @@ int sweep_end(struct sweep *w, struct sweep_result *ret_result)
 void sweep_result_done(struct sweep_result *r)
 {
 	vec_done(&r->path);
+	vec_done(&r->unsited);
+	free(r->site_ns);
 	free(r->useful_ns);
 	free(r->mpi_ns);
 	*r = (struct sweep_result){0};

@@ -64,6 +64,7 @@ struct act {
 /* A piece of the critical path: one rank from one time to another. */
 struct path_piece {
 	uint32_t rank;
+	bool sited; /* its calls have been added to their sites */
 	int64_t from_ns, to_ns, useful_ns, mpi_ns;
 };
 
@@ -72,7 +73,9 @@ struct sweep_result {
 	VEC(struct path_piece) path; /* in order of time */
 	uint64_t pieces_left_out;    /* before those */
 	int64_t *useful_ns, *mpi_ns; /* on the path, by rank, all of it */
-	uint64_t missed;	     /* needs that did not come */
+	int64_t *site_ns; /* in calls on the path, by call site, of pieces that are not in unsited; or NULL */
+	VEC(struct path_piece) unsited; /* pieces of which the calls' sites are not in site_ns, in order of time */
+	uint64_t missed;		/* needs that did not come */
 };
 
 struct sweep;

@@ -1,0 +1,14 @@
+/* sort.h - sorting what is nearly sorted already: lists put together of a few that are each in order. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sort_key {
+	uint64_t major, minor;
+	uint32_t at; /* which it is; not compared */
+};
+
+/* By major, then minor; equal ones keep their order. room: for n keys. One comparison a key where all is in order, else
+ * one more for each time the number of runs in order can be halved. */
+void sort_keys(struct sort_key *keys, struct sort_key *room, size_t n);
