@@ -23,6 +23,7 @@ void mpix_scratch_free(struct mpix_scratch *s)
 	mpic_columns_done(&s->columns);
 	buf_done(&s->raw);
 	buf_done(&s->payload);
+	pack_done(&s->packer);
 	for (unsigned i = 0; i < MPIX_COLUMNS_MAX; i++)
 		buf_done(&s->fields[i]);
 	mpix_memory_done(&s->memory);
@@ -61,8 +62,10 @@ int mpix_pack_chunk(struct mpix_scratch *s, struct mpix_packed *p, struct mpix_e
 			    p->group, s->raw.len_bytes);
 	c->bytes.len_bytes = 0;
 	int rc = buf_failed(&s->raw) ? fail(e, -ENOMEM, "out of memory for a window")
-				     : pack_deflate_parts(&c->bytes, s->raw.data, s->raw.len_bytes, numbers_at, bits_at,
-							  MPIX_STREAM_LEVEL, e);
+		 : numbers_at < s->raw.len_bytes
+			 ? pack_deflate_parts(&c->bytes, s->raw.data, s->raw.len_bytes, numbers_at, bits_at,
+					      MPIX_NUMBERS_LEVEL, e)
+			 : pack_deflate(&s->packer, &c->bytes, s->raw.data, s->raw.len_bytes, MPIX_STREAM_LEVEL, e);
 	if (rc < 0)
 		return rc;
 	c->entry = entry;

@@ -42,7 +42,8 @@ int mpix_write_chunk(struct mpix_writer *w, struct mpix_entry entry, struct erro
 	if (w->raw.len_bytes > max)
 		return fail(e, -EFBIG, "%s: a chunk of kind %u has %zu bytes: over the limit", w->file.path, entry.kind,
 			    w->raw.len_bytes);
-	if (buf_failed(&w->raw) || pack_deflate(&w->packed, w->raw.data, w->raw.len_bytes, MPIX_LOD_LEVEL, NULL) < 0)
+	if (buf_failed(&w->raw) ||
+	    pack_deflate(&w->packer, &w->packed, w->raw.data, w->raw.len_bytes, MPIX_LOD_LEVEL, NULL) < 0)
 		return fail(e, -ENOMEM, "%s: out of memory", w->file.path);
 	entry.raw_bytes = (uint32_t)w->raw.len_bytes;
 	entry.packed_bytes = (uint32_t)w->packed.len_bytes;
@@ -122,6 +123,7 @@ static void writer_free(struct mpix_writer *w)
 	mpix_lod_done(w);
 	buf_done(&w->raw);
 	buf_done(&w->packed);
+	pack_done(&w->packer);
 	for (uint32_t i = 0; w->ops != NULL && w->ops[i] != NULL; i++)
 		free(w->ops[i]);
 	free(w->ops);

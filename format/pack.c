@@ -55,9 +55,25 @@ static int deflate_parts(struct buf *out, struct span data, size_t numbers_at, s
 	return rc == Z_STREAM_END ? 0 : fail(e, -EIO, "compression failed: zlib says %d", rc);
 }
 
-int pack_deflate(struct buf *out, const void *data, size_t len_bytes, int level, struct error *e)
+int pack_deflate(struct libdeflate_compressor **packer, struct buf *out, const void *data, size_t len_bytes, int level,
+		 struct error *e)
 {
-	return deflate_parts(out, (struct span){data, len_bytes}, len_bytes, len_bytes, level, MEMORY_LEVEL, e);
+	if (*packer == NULL)
+		*packer = libdeflate_alloc_compressor(level);
+	size_t bound = *packer != NULL ? libdeflate_deflate_compress_bound(*packer, len_bytes) : 0;
+	uint8_t *to = bound > 0 ? buf_reserve(out, bound) : NULL;
+	if (to == NULL)
+		return fail(e, -ENOMEM, "out of memory for %zu bytes", len_bytes);
+	size_t n = libdeflate_deflate_compress(*packer, data, len_bytes, to, bound);
+	out->len_bytes += n;
+	return n > 0 ? 0 : fail(e, -EIO, "compression failed");
+}
+
+void pack_done(struct libdeflate_compressor **packer)
+{
+	if (*packer != NULL)
+		libdeflate_free_compressor(*packer);
+	*packer = NULL;
 }
 
 int pack_deflate_parts(struct buf *out, const void *data, size_t len_bytes, size_t numbers_at, size_t bits_at,

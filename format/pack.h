@@ -5,8 +5,12 @@
 #include "base/cursor.h"
 #include "base/error.h"
 
-/* Deflate data and append it to out; level 1..9. 0, or -errno with text. */
-int pack_deflate(struct buf *out, const void *data, size_t len_bytes, int level, struct error *e);
+/* Deflate data and append it to out; level 1..9. *packer: NULL at first, kept for the next time by who calls; of one
+ * level and one thread. 0, or -errno with text. */
+struct libdeflate_compressor;
+int pack_deflate(struct libdeflate_compressor **packer, struct buf *out, const void *data, size_t len_bytes, int level,
+		 struct error *e);
+void pack_done(struct libdeflate_compressor **packer);
 /* The same in parts. From numbers_at on (len_bytes = nowhere) no repeats are looked for: bytes are entropy coded,
  * every few thousand by a table of their own. From bits_at on they are stored as they are. */
 int pack_deflate_parts(struct buf *out, const void *data, size_t len_bytes, size_t numbers_at, size_t bits_at,

@@ -3,15 +3,24 @@
  * or broken block, and what was dropped is counted. */
 #include "postproc/stream/stream.h"
 
-int64_t lane_ns(struct lane *l, uint64_t tick)
+/* The knot that counts at this tick, and from which tick on another one does. */
+static void find_knot(struct lane *l, uint64_t tick)
 {
 	const struct clock_rule *r = l->rule;
 	while (l->knot > 0 && r->knots.at[l->knot].tick > tick)
 		l->knot--;
 	while (l->knot + 1 < r->knots.n && r->knots.at[l->knot + 1].tick <= tick)
 		l->knot++;
-	const struct clock_knot *k = &r->knots.at[l->knot];
-	double ns = k->ns + (double)(int64_t)(tick - k->tick) * k->rate;
+	l->at_knot = r->knots.at[l->knot];
+	l->knot_from = l->knot > 0 ? l->at_knot.tick : 0;
+	l->knot_ticks = (l->knot + 1 < r->knots.n ? r->knots.at[l->knot + 1].tick : UINT64_MAX) - l->knot_from;
+}
+
+int64_t lane_ns(struct lane *l, uint64_t tick)
+{
+	if (tick - l->knot_from >= l->knot_ticks)
+		find_knot(l, tick);
+	double ns = l->at_knot.ns + (double)(int64_t)(tick - l->at_knot.tick) * l->at_knot.rate;
 	if (!(ns > -TIME_MAX_NS && ns < TIME_MAX_NS))
 		return 0;
 	int64_t whole = (int64_t)ns;

@@ -244,6 +244,8 @@ static void set_zero(struct stream *st, int64_t from_ns, int64_t to_ns)
 	for (size_t i = 0; i < s->nodes.n; i++)
 		for (size_t k = 0; k < st->rules[i].knots.n; k++)
 			st->rules[i].knots.at[k].ns -= (double)s->start_ns;
+	for (uint32_t i = 0; i < st->nlanes; i++)
+		st->lanes[i].knot_ticks = 0; /* they look again */
 	for (uint32_t i = 1; i < st->nslices; i++)
 		st->starts[i] -= s->start_ns;
 }

@@ -180,8 +180,10 @@ struct lane {
 	uint32_t next_sig;
 	bool begun, more;
 	size_t knot;
-	unsigned time_window; /* of the last event */
-	size_t literal;	      /* of thread.literals */
+	struct clock_knot at_knot;
+	uint64_t knot_from, knot_ticks; /* where that counts; none yet: 0 ticks */
+	unsigned time_window;		/* of the last event */
+	size_t literal;			/* of thread.literals */
 	struct seen {
 		uint64_t calls, ticks, parts;
 	} * seen;			/* by signature */

@@ -38,6 +38,8 @@ struct orphan {
 
 struct tally {
 	int64_t window_ns; /* length of a time window */
+	int64_t last_ns;   /* begin of the one that was asked for last */
+	unsigned last;
 	struct time_window windows[TIME_WINDOWS];
 	struct waits waits;
 	struct histogram waited;
@@ -52,7 +54,7 @@ int tally_begin(struct tally *t, const struct step *s);
 /* Add what another saw. */
 int tally_merge(struct tally *into, const struct tally *from, const struct step *s);
 void tally_done(struct tally *t);
-unsigned tally_window_of(const struct tally *t, int64_t ns);
+unsigned tally_window_of(struct tally *t, int64_t ns);
 /* Spread a stretch of time over the windows that it covers: to the member at `first` of window 0. */
 void tally_stretch(struct tally *t, int64_t from, int64_t to, int64_t *first);
 void histogram_add(struct histogram *h, int64_t ns);

@@ -65,7 +65,9 @@ Test(pack, gives_back_exactly_what_was_put_in)
 		_cleanup_buf_ struct buf packed = {0}, raw = {0};
 		struct error e;
 		size_t n = lengths[i];
-		cr_assert_eq(pack_deflate(&packed, data, n, 6, &e), 0);
+		struct libdeflate_compressor *packer = NULL;
+		cr_assert_eq(pack_deflate(&packer, &packed, data, n, 6, &e), 0);
+		pack_done(&packer);
 		cr_assert_eq(pack_inflate(&raw, packed.data, packed.len_bytes, n, &e), 0);
 		cr_assert(raw.len_bytes == n && (n == 0 || memcmp(raw.data, data, n) == 0));
 		cr_assert_eq(pack_inflate(&raw, packed.data, packed.len_bytes, n + 1, &e), -EBADMSG, "shorter");

@@ -169,7 +169,9 @@ static void write_forged(const struct buf *whole, enum mpix_kind kind, const voi
 		cr_assert_eq(mpix_get_entry(&c, &x), 0);
 		size_t begin = out.len_bytes;
 		if (x.kind == kind && raw != NULL) {
-			cr_assert_eq(pack_deflate(&out, raw, raw_bytes, 6, NULL), 0);
+			struct libdeflate_compressor *packer = NULL;
+			cr_assert_eq(pack_deflate(&packer, &out, raw, raw_bytes, 6, NULL), 0);
+			pack_done(&packer);
 			x.raw_bytes = (uint32_t)raw_bytes;
 			raw = NULL;
 		} else {
