@@ -6,7 +6,7 @@
 
 #define GROUP_RANKS 16u
 #define GROUP_EVENTS 16384u /* that the ranks of a group should have in a window */
-#define SLICE_EVENTS 32768u /* that all ranks should have in a slice, of several hundred bytes each while they pass */
+#define SLICE_EVENTS 16384u /* that all ranks should have in a slice, of several hundred bytes each while they pass */
 
 /* ---- clocks ---- */
 

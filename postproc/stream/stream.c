@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define SHARDS_MAX 64u
+#define SHARDS_MAX 32u
 
 static int make_shards(struct stream *st)
 {
