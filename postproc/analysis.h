@@ -66,6 +66,7 @@ struct analysis {
 	ROW(collective_use) \
 	ROW(time_windows) \
 	ROW(critical_path) \
+	ROW(delays) \
 	ROW(patterns) \
 	ROW(issues) \
 	ROW(topology) \

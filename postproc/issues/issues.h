@@ -32,6 +32,7 @@ struct issue {
 
 #define ISSUES(ROW) \
 	ROW(load_imbalance) \
+	ROW(delay) \
 	ROW(late_sender) \
 	ROW(late_receiver) \
 	ROW(barrier_imbalance) \

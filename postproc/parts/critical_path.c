@@ -20,8 +20,25 @@ static void put_ranks(const struct analysis *a, cJSON *o)
 	}
 }
 
-static void put_sites(const struct analysis *a, cJSON *o)
+/* Mean time of a rank in the calls of each site, ns. */
+static double *mean_at_sites(const struct analysis *a)
 {
+	double *mean = calloc(a->step->sites.n + 1, sizeof(*mean));
+	for (uint32_t r = 0; mean != NULL && r < a->step->nranks; r++) {
+		const struct process *p = a->step->ranks[r];
+		for (size_t i = 0; p != NULL && i < p->sigs.n; i++)
+			if (p->sigs.at[i].site != NONE)
+				mean[p->sigs.at[i].site] +=
+					(double)p->sigs.at[i].ticks * p->ns_per_tick / a->ranks_seen;
+	}
+	return mean;
+}
+
+static int put_sites(const struct analysis *a, cJSON *o)
+{
+	double *mean = mean_at_sites(a);
+	if (mean == NULL)
+		return -ENOMEM;
 	cJSON *list = json_array(o, "callsites");
 	for (uint32_t i = 0; i < a->step->sites.n; i++) {
 		if (a->path_site_ns[i] == 0)
@@ -29,7 +46,10 @@ static void put_sites(const struct analysis *a, cJSON *o)
 		cJSON *row = json_row(list);
 		json_put(row, "callsite", i);
 		json_put_seconds(row, "seconds", a->path_site_ns[i]);
+		json_put(row, "imbalance_s", ((double)a->path_site_ns[i] - mean[i]) / 1e9);
 	}
+	free(mean);
+	return 0;
 }
 
 static void put_stretches(const struct analysis *a, cJSON *o)
@@ -70,7 +90,6 @@ int part_critical_path(struct analysis *a)
 	put_figure(o, "jumps", known, pieces > 0 ? (double)(pieces - 1) : 0);
 	put_figure(o, "imbalance_s", known, ((double)useful - a->mean_useful_ns) / 1e9);
 	put_ranks(a, o);
-	put_sites(a, o);
 	put_stretches(a, o);
-	return 0;
+	return put_sites(a, o);
 }

@@ -1,5 +1,4 @@
-/* on_path.c - see on_path.h. What is decoded once more: only blocks of ranks in the time when they are on the path, a lane
- * at a time. */
+/* on_path.c - see on_path.h. What is decoded once more: ranks of which pieces were no longer at hand. */
 #include "postproc/stream/on_path.h"
 
 struct lane_pieces {

@@ -182,6 +182,11 @@ static int drop(struct paths *p, struct stretch *s)
 	return fold(p, s);
 }
 
+uint32_t path_rank(const struct snapshot *s)
+{
+	return s->stretch->rank;
+}
+
 void path_release(struct paths *p, struct snapshot *s)
 {
 	if (s->stretch != NULL)

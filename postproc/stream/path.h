@@ -1,11 +1,14 @@
 /* path.h - critical paths as they grow: each rank's is a chain of stretches, and ranks whose paths come from the same
- * rank share them. What nobody's path comes from any more is forgotten, what all have in common goes into the trunk, and
- * its calls' time to their sites as long as their window is at hand. */
+ * rank share them. What nobody's path comes from any more is forgotten. What all have in common goes into the trunk,
+ * and its calls' time to their sites as long as their window is at hand. */
 #pragma once
 
 #include "postproc/stream/sweep.h"
 
 struct paths;
+
+/* Whose path it is; of one that has a stretch. */
+uint32_t path_rank(const struct snapshot *s);
 
 /* The path to a rank as far as it is walked. */
 struct path_end {

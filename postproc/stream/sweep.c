@@ -1,5 +1,6 @@
 /* sweep.c - see sweep.h. */
 #include "postproc/stream/sweep.h"
+#include "postproc/stream/delay.h"
 #include "postproc/stream/path.h"
 #include "postproc/stream/stream.h"
 
@@ -11,6 +12,7 @@
 
 struct swept {
 	int64_t start_ns, end_ns;
+	uint32_t sig;
 };
 
 struct actor {
@@ -28,6 +30,7 @@ struct actor {
 	struct path_end path;
 	int64_t began; /* the latest start of what the event waited for */
 	struct snapshot causer;
+	int64_t together; /* when all ranks were in the event, or INT64_MIN */
 };
 
 /* One collective that some have entered. */
@@ -51,6 +54,7 @@ struct sweep {
 	size_t buckets, nassemblies;
 	VEC(uint32_t) ready;
 	struct paths *paths;
+	struct delays *delays; /* NULL where times are repaired */
 	uint64_t missed, needs;
 	bool ending;
 };
@@ -176,9 +180,11 @@ static bool to_root(uint8_t kind)
 	return kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV;
 }
 
-static void waited_for(struct actor *a, double ideal, int64_t start_ns, const struct snapshot *path)
+static void waited_for(struct sweep *w, struct actor *a, double ideal, int64_t start_ns, const struct snapshot *path)
 {
 	a->now = fmax(a->now, ideal);
+	if (w->delays != NULL && path->stretch != NULL)
+		delays_met(w->delays, a->lane->rank, path_rank(path), a->events.at[a->at].end_ns);
 	if (start_ns > a->began) {
 		a->began = start_ns;
 		a->causer = *path;
@@ -186,7 +192,7 @@ static void waited_for(struct actor *a, double ideal, int64_t start_ns, const st
 }
 
 /* When may this member leave? False: not known yet. Scans are taken as all-to-all: an upper bound. */
-static bool leave(struct actor *a, const struct act *x, const struct assembly *m, bool give_up)
+static bool leave(struct sweep *w, struct actor *a, const struct act *x, const struct assembly *m, bool give_up)
 {
 	if (coll_is_neighborhood(x->coll) || (to_root(x->coll) && !x->root))
 		return true;
@@ -194,13 +200,15 @@ static bool leave(struct actor *a, const struct act *x, const struct assembly *m
 		if (!m->root_entered && m->entered < m->expected && !give_up)
 			return false;
 		if (m->root_entered)
-			waited_for(a, m->root, m->root_start_ns, &m->root_path);
+			waited_for(w, a, m->root, m->root_start_ns, &m->root_path);
 		return true;
 	}
 	if (m->entered < m->expected && !give_up)
 		return false;
 	bool scan = x->coll == COLL_SCAN || x->coll == COLL_EXSCAN;
-	waited_for(a, m->last, scan ? INT64_MIN : m->last_start_ns, &m->last_path);
+	if (!scan && !to_root(x->coll) && m->expected == w->st->nlanes)
+		a->together = m->last_start_ns;
+	waited_for(w, a, m->last, scan ? INT64_MIN : m->last_start_ns, &m->last_path);
 	return true;
 }
 
@@ -244,6 +252,9 @@ static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 	a->now = a->start = start_of(w, a, ev);
 	a->begun = true;
 	a->began = INT64_MIN;
+	a->together = INT64_MIN;
+	if (w->delays != NULL)
+		delays_begin(w->delays, a->lane->rank, a->lane->process->sigs.at[ev->sig].site, ev->start_ns);
 	path_until(w->paths, &a->path, ev->start_ns);
 	for (size_t i = a->act; i < a->acts.n && a->acts.at[i].at == a->at; i++) {
 		struct act *x = &a->acts.at[i];
@@ -274,7 +285,7 @@ static int meet_needs(struct sweep *w, struct actor *a, const struct swept *ev)
 		if (x->kind == ACT_NEED) {
 			struct need *n = x->need;
 			if (n->state == EDGE_KNOWN && n->edge->known)
-				waited_for(a, n->edge->ideal, n->edge->start_ns, &n->edge->path);
+				waited_for(w, a, n->edge->ideal, n->edge->start_ns, &n->edge->path);
 			else if (n->state != EDGE_NONE && !give_up) {
 				if (n->state == EDGE_KNOWN)
 					queue_up(a, &n->edge->waiter);
@@ -286,7 +297,7 @@ static int meet_needs(struct sweep *w, struct actor *a, const struct swept *ev)
 			struct assembly *m = assembly_of(w, x);
 			if (m == NULL)
 				return -ENOMEM;
-			if (!leave(a, x, m, give_up)) {
+			if (!leave(w, a, x, m, give_up)) {
 				queue_up(a, &m->waiters);
 				return 0;
 			}
@@ -328,7 +339,10 @@ static int finish(struct sweep *w, struct actor *a, const struct swept *ev)
 		a->now = fmax((double)ev->end_ns, a->now + 1);
 		code = keep_repair(w, a, ev);
 	} else {
-		code = path_call(w->paths, &a->path, ev->start_ns, ev->end_ns, a->began, &a->causer);
+		uint32_t causer = a->began > ev->start_ns && a->causer.stretch != NULL ? path_rank(&a->causer) : NONE;
+		code = delays_end(w->delays, a->lane->rank, ev->end_ns, a->began, causer, a->together);
+		if (code == 0)
+			code = path_call(w->paths, &a->path, ev->start_ns, ev->end_ns, a->began, &a->causer);
 	}
 	a->before = ev->end_ns;
 	a->number++;
@@ -379,7 +393,7 @@ static int take_window(struct actor *a, const struct lane *l)
 	if (vec_grow(&a->events.at, &a->events.cap, left + l->n - l->from, sizeof(*a->events.at)) < 0)
 		return -ENOMEM;
 	for (uint32_t i = l->from; i < l->n; i++)
-		a->events.at[a->events.n++] = (struct swept){l->start_ns[i], l->end_ns[i]};
+		a->events.at[a->events.n++] = (struct swept){l->start_ns[i], l->end_ns[i], l->sig[i]};
 	for (size_t i = 0; i < l->acts.n; i++) {
 		struct act x = l->acts.at[i];
 		x.at = x.at >= l->from ? x.at - l->from + (uint32_t)left : 0;
@@ -440,7 +454,11 @@ struct sweep *sweep_create(struct stream *st, bool repair)
 	*w = (struct sweep){.st = st, .repair = repair, .assemblies = SLAB(struct assembly)};
 	w->actors = calloc(st->nlanes + 1, sizeof(*w->actors));
 	w->paths = paths_create(st);
-	int code = w->actors == NULL || w->paths == NULL || vec_reach(&w->ready, st->nlanes) < 0 ? -ENOMEM : 0;
+	w->delays = repair ? NULL : delays_create(st);
+	int code = w->actors == NULL || w->paths == NULL || (w->delays == NULL && !repair) ||
+				   vec_reach(&w->ready, st->nlanes) < 0
+			   ? -ENOMEM
+			   : 0;
 	w->ready.n = 0;
 	for (uint32_t i = 0; i < st->nlanes && code == 0; i++)
 		code = begin_lane(w, &w->actors[i], &st->lanes[i]);
@@ -476,6 +494,8 @@ int sweep_end(struct sweep *w, struct sweep_result *ret_result)
 	struct actor *last = w->repair ? NULL : last_actor(w);
 	if (code == 0 && last != NULL)
 		code = path_result(w->paths, &last->path, &r);
+	if (w->delays != NULL)
+		delays_result(w->delays, &r.delays);
 	*ret_result = r;
 	return code;
 }
@@ -484,6 +504,7 @@ void sweep_result_done(struct sweep_result *r)
 {
 	vec_done(&r->path);
 	vec_done(&r->unsited);
+	delay_result_done(&r->delays);
 	free(r->site_ns);
 	free(r->useful_ns);
 	free(r->mpi_ns);
@@ -500,6 +521,7 @@ void sweep_destroy(struct sweep *w)
 	}
 	slab_done(&w->assemblies);
 	paths_destroy(w->paths);
+	delays_destroy(w->delays);
 	vec_done(&w->ready);
 	free(w->actors);
 	free(w->table);

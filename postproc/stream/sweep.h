@@ -1,6 +1,7 @@
 /* sweep.h - walks all ranks' events again in an order in which whatever an event had to wait for comes before it: a
  * receive after the start of its send, an all-to-all after the last has entered, leaves of a broadcast after its root.
  * On the way it keeps
+ *   - what made ranks wait (delay.h)
  *   - the ideal time of each rank, if transfers cost nothing: computing keeps its length, calls last only as long as
  *     they must wait for others (docs/SEMANTICS.md, efficiencies)
  *   - the critical path to each rank: whom it hangs on (Boehme et al., Identifying the root causes of wait states in
@@ -14,6 +15,7 @@
 
 #include "base/slab.h"
 #include "base/vec.h"
+#include "postproc/stream/delay.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,6 +78,7 @@ struct sweep_result {
 	int64_t *site_ns; /* in calls on the path, by call site, of pieces that are not in unsited; or NULL */
 	VEC(struct path_piece) unsited; /* pieces of which the calls' sites are not in site_ns, in order of time */
 	uint64_t missed;		/* needs that did not come */
+	struct delay_result delays;
 };
 
 struct sweep;

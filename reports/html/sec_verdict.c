@@ -9,6 +9,7 @@ static const struct {
 	const char *issue, *phrase;
 } phrases[] = {
 	{"load_imbalance", "uneven work between ranks"},
+	{"delay", "one place in the program that makes others wait"},
 	{"late_sender", "receivers waiting for late senders"},
 	{"late_receiver", "senders waiting for late receivers"},
 	{"barrier_imbalance", "ranks reaching barriers at different times"},

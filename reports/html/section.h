@@ -23,6 +23,7 @@ struct section {
 	ROW(timeline) \
 	ROW(matrix) \
 	ROW(waits) \
+	ROW(delays) \
 	ROW(callsites) \
 	ROW(windows) \
 	ROW(files) \

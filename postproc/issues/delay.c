@@ -1,0 +1,71 @@
+/* delay.c - one place in the program that makes others wait, directly or through others. */
+#include "postproc/issues/issues.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Ranks that caused most, until nine tenths are told. */
+static void add_causers(const struct analysis *a, struct issue *f)
+{
+	const struct delay_result *d = &a->swept.delays;
+	double all = 0, told = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		all += d->direct_ns[r] + d->indirect_ns[r];
+	for (double below = INFINITY; told < 0.9 * all && f->nranks < ISSUE_RANKS_MAX;) {
+		uint32_t best = NONE;
+		double most = 0;
+		for (uint32_t r = 0; r < a->step->nranks; r++) {
+			double ns = d->direct_ns[r] + d->indirect_ns[r];
+			if (ns < below && ns > most) {
+				most = ns;
+				best = r;
+			}
+		}
+		if (best == NONE)
+			return;
+		issue_add_rank(f, best);
+		told += most;
+		below = most;
+	}
+}
+
+void issue_delay(const struct analysis *a, struct issue *f)
+{
+	const struct delay_result *d = &a->swept.delays;
+	uint32_t best = NONE;
+	double ns = 0;
+	for (uint32_t i = 0; d->rows != NULL && i < (a->step->sites.n + 1) * DELAY_KINDS; i++)
+		if (d->rows[i].direct_ns + d->rows[i].indirect_ns > ns) {
+			best = i;
+			ns = d->rows[i].direct_ns + d->rows[i].indirect_ns;
+		}
+	f->metric = "share of all ranks' time that others wait for it";
+	f->loss_s = ns / 1e9;
+	f->value = f->loss_s / issue_total_s(a);
+	f->threshold = WAIT_SHARE_MIN;
+	f->found = best != NONE && f->value >= f->threshold;
+	if (!f->found)
+		return;
+	const struct delay_row *row = &d->rows[best];
+	uint32_t site = best / DELAY_KINDS < a->step->sites.n ? best / DELAY_KINDS : NONE;
+	bool computing = best % DELAY_KINDS == DELAY_COMPUTING;
+	char total[32], indirect[32], place[256], who[64] = "Some ranks";
+	if (row->rank != NONE && 2 * row->votes > ns)
+		snprintf(who, sizeof(who), "Rank %u", row->rank);
+	issue_add_rank(f, row->rank != NONE ? row->rank : 0);
+	add_causers(a, f);
+	if (site != NONE)
+		issue_add_site(f, site);
+	snprintf(f->what, sizeof(f->what),
+		 "%s spent more time than others %s%s; others waited %s for it, %s of it indirectly.", who,
+		 computing ? "computing before a call" : "in a call", site_text(a->step, site, place, sizeof(place)),
+		 duration_text(ns / 1e9, total), duration_text(row->indirect_ns / 1e9, indirect));
+	snprintf(f->why, sizeof(f->why),
+		 "Who waits is not who is slow. Since the two were last together, the one waited for had spent this "
+		 "much more here than the one that waited.");
+	snprintf(f->next, sizeof(f->next), "%s",
+		 computing ? "Look at what is computed before this call on the ranks named: even it out, or move it "
+			     "behind the call."
+			   : "Look at why this call takes longer on the ranks named: more data, more partners, or a "
+			     "slower link.");
+}

@@ -1,0 +1,67 @@
+/* sec_delays.c - who makes others wait, and with what. In: delays.callsites.  Out: a table with the place, the rank, and
+ * what others waited for it, directly and through others. */
+#include "reports/html/section.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROWS_MAX 12
+#define SHARE_MIN 0.005 /* of all that was waited: rows below it are only counted */
+
+static double cost_of(const cJSON *row)
+{
+	return fmax(json_number(row, "direct_s"), 0) + fmax(json_number(row, "indirect_s"), 0);
+}
+
+static void write_row(struct page *p, const cJSON *row, double most_s)
+{
+	const cJSON *site = model_callsite(p->model, json_item(row, "callsite")), *rank = json_item(row, "rank");
+	bool computing = strcmp(json_text(row, "kind", ""), "computing_before") == 0;
+	double all = cost_of(row), indirect = fmax(json_number(row, "indirect_s"), 0);
+	put(p, "<tr><th scope=\"row\">%s ", computing ? "computing before" : "in");
+	if (site != NULL)
+		put_callsite(p, site);
+	else
+		put(p, "a call of which the place is not known");
+	put(p, "</th><td class=\"n\">");
+	if (cJSON_IsNumber(rank))
+		put(p, "%.0f", rank->valuedouble);
+	put(p, "</td><td class=\"wide\">");
+	put_time_bar(p, 0, all, all, most_s);
+	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n", fmt_time(all).s,
+	    indirect > 0 ? fmt_time(indirect).s : "");
+}
+
+static void write_delays(struct page *p)
+{
+	const cJSON *delays = json_item(p->model->root, "delays"), *first = json_first(delays, "callsites");
+	double waits_s = fmax(json_number(delays, "waits_s"), 0), most_s = cost_of(first);
+	size_t shown = 0, n = json_count(delays, "callsites");
+	put(p,
+	    "<div class=\"scroll\"><table><caption>What others waited for, %s in all</caption>\n<thead><tr>"
+	    "<th scope=\"col\">where</th><th scope=\"col\" class=\"n\">mostly rank</th><th scope=\"col\"></th>"
+	    "<th scope=\"col\" class=\"n\">others waited</th><th scope=\"col\" class=\"n\">of it indirectly</th>"
+	    "</tr></thead>\n<tbody>\n",
+	    fmt_time(waits_s).s);
+	for (const cJSON *row = first; row != NULL && shown < ROWS_MAX && cost_of(row) >= SHARE_MIN * waits_s;
+	     row = row->next, shown++)
+		write_row(p, row, most_s);
+	put(p, "</tbody></table></div>\n");
+	put_left_out(p, n - shown + (size_t)fmax(json_number(delays, "callsites_left_out"), 0), "smaller ones are");
+}
+
+static bool has_delays(const struct model *m)
+{
+	const cJSON *delays = json_item(m->root, "delays"), *first = json_first(delays, "callsites");
+	return first != NULL && cost_of(first) > 0 && cost_of(first) >= SHARE_MIN * json_number(delays, "waits_s");
+}
+
+const struct section section_delays = {
+	.id = "delays",
+	.title = "Who makes others wait",
+	.how = "Who waits is seldom who is slow. A wait is charged to what the one waited for had spent more time on "
+	       "since "
+	       "the two were last together; if that one had waited itself, indirectly to who made it wait.",
+	.has = has_delays,
+	.write = write_delays,
+};
