@@ -71,6 +71,7 @@ struct epochs {
 struct held {
 	int32_t target; /* SIG_ANY: of everybody */
 	bool exclusive, nocheck, used;
+	int64_t had_ns; /* it was held then for certain: an access was complete at the target; or INT64_MAX */
 };
 
 /* One window or file of one rank. */
@@ -93,7 +94,8 @@ struct passive {
 	uint32_t window, rank, sig;
 	int32_t target; /* see rma_locks.c */
 	struct moment call;
-	bool outside; /* the target computed when the call began */
+	int64_t had_ns; /* given back: as in struct held */
+	bool outside;	/* the target computed when the call began */
 	bool came;
 	struct moment came_at; /* its next call */
 };
@@ -117,6 +119,7 @@ struct rma_mail {
 struct released {
 	uint32_t rank;
 	struct moment call;
+	int64_t had_ns;
 };
 
 struct lock {

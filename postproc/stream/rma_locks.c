@@ -1,9 +1,9 @@
 /* rma_locks.c - passive target epochs. Who gave a lock back, and who was in a call on the same target then, meets in the
  * shard of the target, in order of time: a call is dealt with when it ends, so what it may have waited for has been seen.
  *
- * A conflict (one of two locks is exclusive) says who held the lock: whoever called Unlock while another was still in his
- * Lock had it. A library may put the lock off to the first access, a flush or the Unlock; there the holder must be out of
- * his Unlock before the call ends, else the two may have had it the other way round. */
+ * Two locks conflict if one is exclusive. Whoever called Unlock while another was still in his Lock had it. A library may
+ * put the lock off to the first access, a flush or the Unlock. There the holder must have had it for certain while the
+ * other had still to call Unlock: an access of his was complete (a flush had returned), or he was all done. */
 #include "postproc/stream/rma.h"
 
 /* Targets of no rank: locks of everybody stand for themselves in each shard, and exclusive ones of anybody at one. */
@@ -95,10 +95,13 @@ static int tell_released(struct shard *sh, const struct passive *x, const struct
 	return vec_push(&sh->rma->to[x->window % sh->stream->nshards].passive, y);
 }
 
-static void flushed(struct object_use *u, const struct sig *sig, struct held *h)
+static void flushed(struct object_use *u, const struct sig *sig, struct held *h, const struct moment *call)
 {
-	if (sig->call.rma == RMA_FLUSH)
+	if (sig->call.rma == RMA_FLUSH) {
+		if (h->used && h->target == sig->peer && h->had_ns == INT64_MAX)
+			h->had_ns = call->end_ns;
 		h->used = false;
+	}
 	for (size_t i = 0; i < u->held.n && sig->call.rma == RMA_FLUSH && sig->peer == SIG_ANY; i++)
 		u->held.at[i].used = false;
 }
@@ -121,9 +124,10 @@ int locks_call(struct shard *sh, struct object_use *u, uint32_t rank, uint32_t s
 			    .rank = rank,
 			    .sig = sig_at,
 			    .target = sig->peer,
-			    .call = *call};
+			    .call = *call,
+			    .had_ns = h->had_ns};
 	h->used |= how == HOW_ACCESS;
-	flushed(u, sig, h);
+	flushed(u, sig, h, call);
 	int code = how == HOW_LOCK && h->nocheck ? 0 : tell_blocked(sh, &x);
 	if (how != HOW_UNLOCK)
 		return code;
@@ -168,15 +172,25 @@ static int release(struct rma *x, const struct passive *p)
 	struct released *r = p->exclusive ? l->exclusive : l->shared;
 	if (r[0].rank != p->rank)
 		r[1] = r[0];
-	r[0] = (struct released){p->rank, p->call};
+	r[0] = (struct released){p->rank, p->call, p->had_ns};
 	return 0;
+}
+
+/* Did that one have it before the call got it? */
+static bool had_it_first(const struct released *r, const struct passive *p)
+{
+	if (p->how == HOW_LOCK)
+		return true;
+	if (p->how == HOW_UNLOCK)
+		return r->had_ns <= p->call.start_ns;
+	return r->had_ns != INT64_MAX || r->call.end_ns <= p->call.end_ns;
 }
 
 static void later(const struct released **best, const struct released *r, const struct passive *p)
 {
 	for (int i = 0; i < 2; i++) {
 		bool waited = r[i].rank != NONE && r[i].rank != p->rank && r[i].call.start_ns > p->call.start_ns &&
-			      (p->how == HOW_LOCK || r[i].call.end_ns <= p->call.end_ns);
+			      had_it_first(&r[i], p);
 		if (waited && (*best == NULL || r[i].call.start_ns > (*best)->call.start_ns))
 			*best = &r[i];
 	}
