@@ -42,8 +42,10 @@ static struct held *hold(struct object_use *u, const struct sig *sig)
 			return NULL;
 		memmove(&u->held.at[at + 1], &u->held.at[at], (u->held.n - 1 - at) * sizeof(u->held.at[0]));
 	}
-	u->held.at[at] = (struct held){
-		.target = sig->peer, .exclusive = sig->call.lock_type == 2, .nocheck = rma_asserts_nocheck(sig)};
+	u->held.at[at] = (struct held){.target = sig->peer,
+				       .exclusive = sig->call.lock_type == 2,
+				       .nocheck = rma_asserts_nocheck(sig),
+				       .had_ns = INT64_MAX};
 	return &u->held.at[at];
 }
 
