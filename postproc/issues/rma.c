@@ -1,4 +1,4 @@
-/* rma.c - the issue of waiting in one-sided communication: all its wait states together, with the advice of the worst. */
+/* rma.c - the issue of waiting in one-sided communication: its wait states together, with the advice of the worst. */
 #include "postproc/issues/issues.h"
 
 static const struct {

@@ -1,9 +1,10 @@
-/* rma_locks.c - passive target epochs. Who gave a lock back, and who was in a call on the same target then, meets in the
- * shard of the target, in order of time: a call is dealt with when it ends, so what it may have waited for has been seen.
+/* rma_locks.c - passive target epochs. Who gave a lock back, and who was in a call on the same target then, meets in
+ * the shard of the target, in order of time: a call is dealt with when it ends, so what it may have waited for has been
+ * seen.
  *
- * Two locks conflict if one is exclusive. Whoever called Unlock while another was still in his Lock had it. A library may
- * put the lock off to the first access, a flush or the Unlock. There the holder must have had it for certain while the
- * other had still to call Unlock: an access of his was complete (a flush had returned), or he was all done. */
+ * Two locks conflict if one is exclusive. Whoever called Unlock while another was still in his Lock had it. A library
+ * may put the lock off to the first access, a flush or the Unlock. There the holder must have had it for certain while
+ * the other had still to call Unlock: an access of his was complete (a flush had returned), or he was all done. */
 #include "postproc/stream/rma.h"
 
 /* Targets of no rank: locks of everybody stand for themselves in each shard, and exclusive ones of anybody at one. */
@@ -215,8 +216,8 @@ static const struct released *holder_of(struct rma *x, const struct passive *p)
 	return best;
 }
 
-/* The target came while the call was there, and what was left to do then took no longer than the waiting: a call that only
- * moves much data seldom ends like that. No such call on this target ended while the target computed. */
+/* The target came while the call was there, and what was left to do then took no longer than the waiting: a call that
+ * only moves much data seldom ends like that. No such call on this target ended while the target computed. */
 static int progress_verdict(struct rma *x, const struct passive *p, int64_t since_ns, struct verdict *v)
 {
 	struct lock *l = p->outside ? lock_of(x, p->window, p->target, true) : NULL;

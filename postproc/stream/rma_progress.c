@@ -1,6 +1,6 @@
 /* rma_progress.c - was a target outside of MPI when another's call on its window began, and when did it come? A library
- * without a progress thread of its own answers when the target's process calls it the next time. Calls of which nothing but
- * time is recorded (queries, groups, datatypes) need not get that far: the target computes on. */
+ * without a progress thread of its own answers when the target's process calls it the next time. Calls of which nothing
+ * but time is recorded (queries, groups, datatypes) need not get that far: the target computes on. */
 #include "postproc/stream/rma.h"
 
 static bool may_progress(const struct lane *l, uint32_t sig)

@@ -1,5 +1,5 @@
-/* rma_waits.c - one-sided and file calls that wait for a known time: the second argument says what for, the third how many
- * milliseconds somebody comes late; with 0 nobody is. . */
+/* rma_waits.c - one-sided calls and calls on files that wait for a known time. Three ranks.
+ * rma_waits CASE|all MILLISECONDS FILE: in each case one rank comes so much late to one thing. */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -188,16 +188,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"create", create},
-	{"fence", fence},
-	{"free", free_late},
-	{"late_post", late_post},
-	{"late_put", late_put},
-	{"late_complete", late_complete},
-	{"lock", lock},
-	{"lock_shared", lock_shared},
-	{"progress", progress},
-	{"io", io},
+	{"create", create},	{"fence", fence},
+	{"free", free_late},	{"late_post", late_post},
+	{"late_put", late_put}, {"late_complete", late_complete},
+	{"lock", lock},		{"lock_shared", lock_shared},
+	{"progress", progress}, {"io", io},
 };
 
 int main(int argc, char **argv)
@@ -209,7 +204,7 @@ int main(int argc, char **argv)
 	scratch = argc > 3 ? argv[3] : "rma_waits.dat";
 	MPI_Barrier(MPI_COMM_WORLD);
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (strcmp(argv[1], cases[i].name) == 0)
+		if (strcmp(argv[1], cases[i].name) == 0 || strcmp(argv[1], "all") == 0)
 			cases[i].run();
 	MPI_Finalize();
 	return 0;
