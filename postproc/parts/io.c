@@ -1,6 +1,6 @@
 /* io.c - "io": MPI-IO by class of call, of all ranks seen. Calls, times and bytes are exact from the totals; the
- * waiting in collective calls is that of the wait states. What a nonblocking call moves it moves later: its time is that
- * of starting it, and completing it is time in MPI_Wait. */
+ * waiting in collective calls is that of the wait states. What a nonblocking call moves it moves later: its time is
+ * that of starting it, and completing it is time in MPI_Wait. */
 #include "postproc/analysis.h"
 
 enum io_class {

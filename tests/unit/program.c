@@ -271,7 +271,8 @@ void program_words(struct program *p, unsigned rank, struct call c, unsigned sha
 {
 	uint64_t all[2 + 16] = {sig_head(op_id(p, c.op), (enum sig_shape)shape, c.flags, 0, 0, kind), address_of(&c)};
 	cr_assert_leq(n, 16);
-	memcpy(all + 2, words, n * sizeof(*words));
+	if (n > 0)
+		memcpy(all + 2, words, n * sizeof(*words));
 	record(p, rank, &c, all, 2 + n);
 }
 
