@@ -1,5 +1,5 @@
 /* postproc_rma.c - one-sided communication and files whose waits are known. */
-#include "step_analysis.h"
+#include "one_sided.h"
 #include "postproc/postproc.h"
 
 #include <criterion/criterion.h>
@@ -8,50 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEAR 2e-9
 #define OPEN_MPI_NOCHECK 1
 #define MPICH_NOPRECEDE 8192
 
-static struct call call(const char *op, double from, double to)
-{
-	return (struct call){.op = op, .from_us = from, .to_us = to, .bytes = 8, .line = 3};
-}
-
-static const cJSON *row_of(const cJSON *root, const char *state, int rank)
-{
-	cJSON *row;
-	cJSON_ArrayForEach(row, node_at(root, "wait_states"))
-	{
-		if (strcmp(cJSON_GetObjectItem(row, "state")->valuestring, state) == 0 && field(row, "rank") == rank)
-			return row;
-	}
-	return NULL;
-}
-
-static void expect_wait(const cJSON *root, const char *state, int rank, double us, int causer)
-{
-	const cJSON *row = row_of(root, state, rank);
-	cr_expect_not_null(row, "no %s of rank %d", state, rank);
-	if (row == NULL)
-		return;
-	cr_expect_float_eq(field(row, "seconds"), us * 1e-6, NEAR, "%s of rank %d: %g", state, rank,
-			   field(row, "seconds"));
-	cr_expect_eq(field(row, "causer"), causer, "%s of rank %d: causer %g", state, rank, field(row, "causer"));
-}
-
-static void expect_none(const cJSON *root, const char *state)
-{
-	cr_expect_null(find_text(root, "wait_states", "state", state), "there is %s", state);
-}
-
 /* ---- all members of a window ---- */
-
-static void together(struct program *p, unsigned rank, const char *op, enum sig_rma kind, double from, double to,
-		     unsigned assertion)
-{
-	program_rma(p, rank, call(op, from, to),
-		    (struct one_sided){.kind = kind, .target = SIG_ANY, .assertion = assertion});
-}
 
 Test(rma, waits_for_the_last_to_make_fence_and_free_a_window)
 {
@@ -59,10 +19,10 @@ Test(rma, waits_for_the_last_to_make_fence_and_free_a_window)
 	program_window(p, 0);
 	for (unsigned r = 0; r < 3; r++) {
 		double late = r == 2 ? 40 : 0;
-		together(p, r, "MPI_Win_create", RMA_CREATE, 100 + late, 150, 0);
-		together(p, r, "MPI_Win_fence", RMA_FENCE, 200 + late / 2, 250, 0);
-		together(p, r, "MPI_Win_fence", RMA_FENCE, 300 + late / 4, 350, 0);
-		together(p, r, "MPI_Win_free", RMA_FREE, 400 + late / 8, 450, 0);
+		rma_together(p, r, "MPI_Win_create", RMA_CREATE, 100 + late, 150, 0);
+		rma_together(p, r, "MPI_Win_fence", RMA_FENCE, 200 + late / 2, 250, 0);
+		rma_together(p, r, "MPI_Win_fence", RMA_FENCE, 300 + late / 4, 350, 0);
+		rma_together(p, r, "MPI_Win_free", RMA_FREE, 400 + late / 8, 450, 0);
 	}
 	cJSON *root = analyse_program(p, 1000);
 	for (int r = 0; r < 2; r++) {
@@ -79,9 +39,9 @@ Test(rma, of_a_fence_that_need_not_wait_only_who_was_still_there_waited)
 {
 	struct program *p = program_create(3, 1);
 	program_window(p, 0);
-	together(p, 0, "MPI_Win_fence", RMA_FENCE, 100, 110, MPICH_NOPRECEDE);
-	together(p, 1, "MPI_Win_fence", RMA_FENCE, 100, 160, MPICH_NOPRECEDE);
-	together(p, 2, "MPI_Win_fence", RMA_FENCE, 150, 160, MPICH_NOPRECEDE);
+	rma_together(p, 0, "MPI_Win_fence", RMA_FENCE, 100, 110, MPICH_NOPRECEDE);
+	rma_together(p, 1, "MPI_Win_fence", RMA_FENCE, 100, 160, MPICH_NOPRECEDE);
+	rma_together(p, 2, "MPI_Win_fence", RMA_FENCE, 150, 160, MPICH_NOPRECEDE);
 	cJSON *root = analyse_program(p, 1000);
 	expect_wait(root, "wait_at_fence", 1, 50, 2);
 	cr_expect_null(row_of(root, "wait_at_fence", 0), "rank 0 went on before rank 2 came");
@@ -92,8 +52,8 @@ Test(rma, an_ideal_fence_ends_when_the_last_has_come)
 {
 	struct program *p = program_create(2, 1);
 	program_window(p, 0);
-	together(p, 0, "MPI_Win_fence", RMA_FENCE, 100, 500, 0);
-	together(p, 1, "MPI_Win_fence", RMA_FENCE, 400, 500, 0);
+	rma_together(p, 0, "MPI_Win_fence", RMA_FENCE, 100, 500, 0);
+	rma_together(p, 1, "MPI_Win_fence", RMA_FENCE, 400, 500, 0);
 	program_words(p, 0, (struct call){.op = "MPI_Comm_rank", .from_us = 600, .to_us = 601}, SIG_TIME, 0, NULL, 0);
 	cJSON *root = analyse_program(p, 1000);
 	cr_expect_float_eq(at_path(root, "efficiency.ideal_s"), 500e-6, NEAR, "rank 0 goes on at 400, not at 100");
@@ -102,54 +62,22 @@ Test(rma, an_ideal_fence_ends_when_the_last_has_come)
 
 /* ---- posts and starts ---- */
 
-static void group(struct program *p, unsigned rank, const char *op, enum sig_rma kind, double from, double to,
-		  const int *ranks, unsigned n)
-{
-	program_rma(p, rank, call(op, from, to),
-		    (struct one_sided){.kind = kind, .target = SIG_ANY, .group = ranks, .ngroup = n});
-}
-
-static void post(struct program *p, unsigned rank, double from, int origin)
-{
-	group(p, rank, "MPI_Win_post", RMA_POST, from, from + 1, &origin, 1);
-}
-
-static void start(struct program *p, unsigned rank, double from, double to, int target)
-{
-	group(p, rank, "MPI_Win_start", RMA_START, from, to, &target, 1);
-}
-
-static void complete(struct program *p, unsigned rank, double from, double to)
-{
-	program_rma(p, rank, call("MPI_Win_complete", from, to), (struct one_sided){RMA_COMPLETE, .target = SIG_ANY});
-}
-
-static void wait_for(struct program *p, unsigned rank, double from, double to)
-{
-	program_rma(p, rank, call("MPI_Win_wait", from, to), (struct one_sided){RMA_WAIT, .target = SIG_ANY});
-}
-
-static void put(struct program *p, unsigned rank, double from, double to, int target)
-{
-	program_rma(p, rank, call("MPI_Put", from, to), (struct one_sided){RMA_PUT, .target = target});
-}
-
 Test(rma, charges_a_late_post_to_the_call_that_was_held)
 {
 	struct program *p = program_create(2, 1);
 	program_window(p, 0);
-	start(p, 0, 100, 161, 1); /* the library waits here */
-	put(p, 0, 162, 163, 1);
-	complete(p, 0, 164, 165);
-	start(p, 0, 200, 201, 1); /* and now only at the end */
-	put(p, 0, 202, 203, 1);
-	complete(p, 0, 210, 271);
-	start(p, 0, 300, 301, 1); /* and now not at all: the post was there */
-	complete(p, 0, 310, 320);
+	rma_start(p, 0, 100, 161, 1); /* the library waits here */
+	rma_put(p, 0, 162, 163, 1);
+	rma_complete(p, 0, 164, 165);
+	rma_start(p, 0, 200, 201, 1); /* and now only at the end */
+	rma_put(p, 0, 202, 203, 1);
+	rma_complete(p, 0, 210, 271);
+	rma_start(p, 0, 300, 301, 1); /* and now not at all: the post was there */
+	rma_complete(p, 0, 310, 320);
 	double posts[] = {160, 270, 299};
 	for (int i = 0; i < 3; i++) {
-		post(p, 1, posts[i], 0);
-		wait_for(p, 1, posts[i] + 25, posts[i] + 26);
+		rma_post(p, 1, posts[i], 0);
+		rma_wait(p, 1, posts[i] + 25, posts[i] + 26);
 	}
 	cJSON *root = analyse_program(p, 1000);
 	cr_expect_float_eq(field(find_text(root, "wait_totals", "state", "late_post"), "seconds"), 120e-6, NEAR);
@@ -164,14 +92,14 @@ Test(rma, a_start_waits_for_the_last_of_its_targets)
 	struct program *p = program_create(3, 1);
 	const int targets[] = {2, 1};
 	program_window(p, 0);
-	group(p, 0, "MPI_Win_start", RMA_START, 100, 181, targets, 2);
-	complete(p, 0, 190, 191);
-	post(p, 1, 180, 0);
-	post(p, 2, 150, 0);
-	wait_for(p, 1, 195, 196);
-	wait_for(p, 2, 195, 196);
+	rma_group(p, 0, "MPI_Win_start", RMA_START, 100, 181, targets, 2);
+	rma_complete(p, 0, 190, 191);
+	rma_post(p, 1, 150, 0);
+	rma_post(p, 2, 180, 0);
+	rma_wait(p, 1, 195, 196);
+	rma_wait(p, 2, 195, 196);
 	cJSON *root = analyse_program(p, 1000);
-	expect_wait(root, "late_post", 0, 80, 1);
+	expect_wait(root, "late_post", 0, 80, 2);
 	cJSON_Delete(root);
 }
 
@@ -179,13 +107,13 @@ Test(rma, an_access_that_is_held_until_the_post_came_early)
 {
 	struct program *p = program_create(2, 1);
 	program_window(p, 0);
-	start(p, 0, 100, 101, 1);
-	put(p, 0, 102, 103, 1);
-	put(p, 0, 110, 151, 1);
-	put(p, 0, 152, 153, 1);
-	complete(p, 0, 160, 161);
-	post(p, 1, 150, 0);
-	wait_for(p, 1, 170, 171);
+	rma_start(p, 0, 100, 101, 1);
+	rma_put(p, 0, 102, 103, 1);
+	rma_put(p, 0, 110, 151, 1);
+	rma_put(p, 0, 152, 153, 1);
+	rma_complete(p, 0, 160, 161);
+	rma_post(p, 1, 150, 0);
+	rma_wait(p, 1, 170, 171);
 	cJSON *root = analyse_program(p, 1000);
 	expect_wait(root, "early_transfer", 0, 40, 1);
 	expect_none(root, "late_post");
@@ -197,14 +125,14 @@ Test(rma, an_early_wait_lasts_until_the_last_complete_and_part_of_it_is_late)
 	struct program *p = program_create(3, 1);
 	const int origins[] = {0, 2};
 	program_window(p, 0);
-	group(p, 1, "MPI_Win_post", RMA_POST, 90, 91, origins, 2);
-	wait_for(p, 1, 100, 205);
-	start(p, 0, 95, 96, 1);
-	put(p, 0, 110, 111, 1);
-	complete(p, 0, 120, 121);
-	start(p, 2, 95, 96, 1);
-	put(p, 2, 130, 140, 1);
-	complete(p, 2, 200, 204);
+	rma_group(p, 1, "MPI_Win_post", RMA_POST, 90, 91, origins, 2);
+	rma_wait(p, 1, 100, 205);
+	rma_start(p, 0, 95, 96, 1);
+	rma_put(p, 0, 110, 111, 1);
+	rma_complete(p, 0, 120, 121);
+	rma_start(p, 2, 95, 96, 1);
+	rma_put(p, 2, 130, 140, 1);
+	rma_complete(p, 2, 200, 204);
 	cJSON *root = analyse_program(p, 1000);
 	expect_wait(root, "early_wait", 1, 100, 2);
 	expect_wait(root, "late_complete", 1, 60, 2);
@@ -218,20 +146,20 @@ Test(rma, epochs_are_met_in_order_of_each_pair)
 	struct program *p = program_create(3, 1);
 	const int both[] = {0, 2};
 	program_window(p, 0);
-	group(p, 1, "MPI_Win_post", RMA_POST, 10, 11, both, 2); /* the first of both */
-	wait_for(p, 1, 100, 121);
-	post(p, 1, 300, 2); /* of rank 2 the second, of rank 0 none */
-	wait_for(p, 1, 350, 351);
-	post(p, 1, 500, 0);
-	wait_for(p, 1, 550, 551);
-	start(p, 0, 20, 21, 1);
-	complete(p, 0, 30, 31);
-	start(p, 0, 320, 501, 1);
-	complete(p, 0, 510, 511);
-	start(p, 2, 40, 41, 1);
-	complete(p, 2, 120, 121);
-	start(p, 2, 200, 301, 1);
-	complete(p, 2, 310, 311);
+	rma_group(p, 1, "MPI_Win_post", RMA_POST, 10, 11, both, 2); /* the first of both */
+	rma_wait(p, 1, 100, 121);
+	rma_post(p, 1, 300, 2); /* of rank 2 the second, of rank 0 none */
+	rma_wait(p, 1, 350, 351);
+	rma_post(p, 1, 500, 0);
+	rma_wait(p, 1, 550, 551);
+	rma_start(p, 0, 20, 21, 1);
+	rma_complete(p, 0, 30, 31);
+	rma_start(p, 0, 320, 501, 1);
+	rma_complete(p, 0, 510, 511);
+	rma_start(p, 2, 40, 41, 1);
+	rma_complete(p, 2, 120, 121);
+	rma_start(p, 2, 200, 301, 1);
+	rma_complete(p, 2, 310, 311);
 	cJSON *root = analyse_program(p, 1000);
 	expect_wait(root, "late_post", 0, 180, 1);
 	expect_wait(root, "late_post", 2, 100, 1);
@@ -241,33 +169,17 @@ Test(rma, epochs_are_met_in_order_of_each_pair)
 
 /* ---- locks ---- */
 
-static void lock(struct program *p, unsigned rank, double from, double to, int target, unsigned type,
-		 unsigned assertion)
-{
-	program_rma(p, rank, call(target == SIG_ANY ? "MPI_Win_lock_all" : "MPI_Win_lock", from, to),
-		    (struct one_sided){RMA_LOCK, .target = target, .lock = type, .assertion = assertion});
-}
-
-static void unlock(struct program *p, unsigned rank, double from, double to, int target)
-{
-	program_rma(p, rank, call(target == SIG_ANY ? "MPI_Win_unlock_all" : "MPI_Win_unlock", from, to),
-		    (struct one_sided){RMA_UNLOCK, .target = target});
-}
-
-static void flush(struct program *p, unsigned rank, double from, double to, int target)
-{
-	program_rma(p, rank, call("MPI_Win_flush", from, to), (struct one_sided){RMA_FLUSH, .target = target});
-}
-
 /* Rank 1 holds a lock of rank 0's window until 200, which rank 2 asks for at 120 and gets. Rank 0 is in a barrier. */
 static cJSON *contended(unsigned holds, unsigned wants, unsigned assertion)
 {
 	struct program *p = program_create(3, 1);
 	program_window(p, 0);
-	lock(p, 1, 100, 101, 0, holds, assertion);
-	unlock(p, 1, 200, 201, 0);
-	lock(p, 2, 120, 202, 0, wants, assertion);
-	unlock(p, 2, 203, 204, 0);
+	rma_lock(p, 1, 20, 21, 2, 2, 0); /* elsewhere: the window has exclusive locks in any case */
+	rma_unlock(p, 1, 30, 31, 2);
+	rma_lock(p, 1, 100, 101, 0, holds, assertion);
+	rma_unlock(p, 1, 200, 201, 0);
+	rma_lock(p, 2, 120, 202, 0, wants, assertion);
+	rma_unlock(p, 2, 203, 204, 0);
 	for (unsigned r = 0; r < 3; r++)
 		program_coll(p, r,
 			     (struct call){.op = "MPI_Barrier",
@@ -305,14 +217,14 @@ Test(rma, a_lock_that_is_put_off_is_waited_for_where_it_is_needed)
 	for (int proof = 0; proof < 2; proof++) {
 		struct program *p = program_create(3, 1);
 		program_window(p, 0);
-		lock(p, 1, 100, 101, 0, 2, 0);
-		put(p, 1, 102, 103, 0);
+		rma_lock(p, 1, 100, 101, 0, 2, 0);
+		rma_put(p, 1, 102, 103, 0);
 		if (proof) /* its put is done, so rank 1 has the lock; else nobody knows */
-			flush(p, 1, 104, 110, 0);
-		unlock(p, 1, 200, 201, 0);
-		lock(p, 2, 120, 121, 0, 2, 0);
-		put(p, 2, 122, 123, 0);
-		unlock(p, 2, 130, 205, 0);
+			rma_flush(p, 1, 104, 110, 0);
+		rma_unlock(p, 1, 200, 201, 0);
+		rma_lock(p, 2, 120, 121, 0, 2, 0);
+		rma_put(p, 2, 122, 123, 0);
+		rma_unlock(p, 2, 130, 205, 0);
 		cJSON *root = analyse_program(p, 1000);
 		if (proof)
 			expect_wait(root, "lock_contention", 2, 70, 1);
@@ -326,12 +238,12 @@ Test(rma, locks_of_all_and_exclusive_ones_wait_for_each_other)
 {
 	struct program *p = program_create(3, 1);
 	program_window(p, 0);
-	lock(p, 1, 100, 101, 0, 2, 0);
-	unlock(p, 1, 200, 201, 0);
-	lock(p, 2, 120, 202, SIG_ANY, 1, 0);
-	unlock(p, 2, 300, 301, SIG_ANY);
-	lock(p, 1, 250, 302, 0, 2, 0);
-	unlock(p, 1, 303, 304, 0);
+	rma_lock(p, 1, 100, 101, 0, 2, 0);
+	rma_unlock(p, 1, 200, 201, 0);
+	rma_lock(p, 2, 120, 202, SIG_ANY, 1, 0);
+	rma_unlock(p, 2, 300, 301, SIG_ANY);
+	rma_lock(p, 1, 250, 302, 0, 2, 0);
+	rma_unlock(p, 1, 303, 304, 0);
 	cJSON *root = analyse_program(p, 1000);
 	expect_wait(root, "lock_contention", 2, 80, 1);
 	expect_wait(root, "lock_contention", 1, 50, 2);
@@ -348,13 +260,13 @@ static cJSON *reached(double unlock_ends, bool inside, bool alone_before)
 	if (inside)
 		program_recv(p, 0, (struct call){.op = "MPI_Recv", .from_us = 50, .to_us = 290, .peer = 1, .bytes = 8});
 	if (alone_before) { /* once it went without rank 0 */
-		lock(p, 1, 60, 61, 0, 1, 0);
-		put(p, 1, 62, 63, 0);
-		unlock(p, 1, 64, 70, 0);
+		rma_lock(p, 1, 60, 61, 0, 1, 0);
+		rma_put(p, 1, 62, 63, 0);
+		rma_unlock(p, 1, 64, 70, 0);
 	}
-	lock(p, 1, 100, 101, 0, 1, 0);
-	put(p, 1, 102, 103, 0);
-	unlock(p, 1, 110, unlock_ends, 0);
+	rma_lock(p, 1, 100, 101, 0, 1, 0);
+	rma_put(p, 1, 102, 103, 0);
+	rma_unlock(p, 1, 110, unlock_ends, 0);
 	/* a call that asks nothing of others does not help */
 	program_words(p, 0, (struct call){.op = "MPI_Comm_rank", .from_us = 295, .to_us = 296}, SIG_TIME, 0, NULL, 0);
 	for (unsigned r = 0; r < 2; r++)
@@ -448,10 +360,10 @@ Test(rma, waiting_for_a_post_is_an_issue_from_a_share_on)
 	for (int late = 0; late < 2; late++) {
 		struct program *p = program_create(2, 1);
 		program_window(p, 0);
-		start(p, 0, 100, late ? 501 : 101, 1);
-		complete(p, 0, 510, 511);
-		post(p, 1, late ? 500 : 90, 0);
-		wait_for(p, 1, 600, 601);
+		rma_start(p, 0, 100, late ? 501 : 101, 1);
+		rma_complete(p, 0, 510, 511);
+		rma_post(p, 1, late ? 500 : 90, 0);
+		rma_wait(p, 1, 600, 601);
 		cJSON *root = analyse_program(p, 1000);
 		const cJSON *issue = find_text(root, "issues", "issue", "rma_wait");
 		cr_expect_eq(issue != NULL, late);
@@ -474,17 +386,17 @@ static void many_epochs(struct program *p, unsigned ranks)
 		unsigned next = (r + 1) % ranks, before = (r + ranks - 1) % ranks;
 		for (unsigned i = 0; i < 40; i++) {
 			double t = 100 + 1000 * i + 7 * ((r * 31 + i * 17) % 23);
-			post(p, r, t, (int)before);
-			start(p, r, t + 2, 1000 * i + 300, (int)next);
-			put(p, r, 1000 * i + 301, 1000 * i + 302, (int)next);
-			complete(p, r, 1000 * i + 310 + r, 1000 * i + 330);
-			wait_for(p, r, 1000 * i + 330 + r % 3, 1000 * i + 350);
+			rma_post(p, r, t, (int)before);
+			rma_start(p, r, t + 2, 1000 * i + 300, (int)next);
+			rma_put(p, r, 1000 * i + 301, 1000 * i + 302, (int)next);
+			rma_complete(p, r, 1000 * i + 310 + r, 1000 * i + 330);
+			rma_wait(p, r, 1000 * i + 330 + r % 3, 1000 * i + 350);
 			double turn = 1000 * i + 400 + 20 * ((r + i) % ranks); /* one behind the other has the lock */
-			lock(p, r, 1000 * i + 400 - r, turn + 1, (int)(i % ranks), 2, 0);
-			put(p, r, turn + 2, turn + 3, (int)(i % ranks));
-			unlock(p, r, turn + 15, turn + 17, (int)(i % ranks));
-			together(p, r, "MPI_Win_fence", RMA_FENCE, 1000 * i + 700 + (r * 13 + i) % 50, 1000 * i + 760,
-				 0);
+			rma_lock(p, r, 1000 * i + 400 - r, turn + 1, (int)(i % ranks), 2, 0);
+			rma_put(p, r, turn + 2, turn + 3, (int)(i % ranks));
+			rma_unlock(p, r, turn + 15, turn + 17, (int)(i % ranks));
+			rma_together(p, r, "MPI_Win_fence", RMA_FENCE, 1000 * i + 700 + (r * 13 + i) % 50,
+				     1000 * i + 760, 0);
 		}
 	}
 }
