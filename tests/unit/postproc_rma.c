@@ -178,7 +178,7 @@ static cJSON *contended(unsigned holds, unsigned wants, unsigned assertion)
 	rma_unlock(p, 1, 30, 31, 2);
 	rma_lock(p, 1, 100, 101, 0, holds, assertion);
 	rma_unlock(p, 1, 200, 201, 0);
-	rma_lock(p, 2, 120, 202, 0, wants, assertion);
+	rma_lock(p, 2, 120, 202, 0, wants, 0);
 	rma_unlock(p, 2, 203, 204, 0);
 	for (unsigned r = 0; r < 3; r++)
 		program_coll(p, r,
@@ -232,6 +232,25 @@ Test(rma, a_lock_that_is_put_off_is_waited_for_where_it_is_needed)
 			expect_none(root, "lock_contention");
 		cJSON_Delete(root);
 	}
+}
+
+Test(rma, of_two_who_had_a_lock_before_the_one_counts_of_whom_that_is_certain)
+{
+	struct program *p = program_create(4, 1);
+	program_window(p, 0);
+	rma_lock(p, 1, 100, 101, 0, 2, 0);
+	rma_put(p, 1, 102, 103, 0);
+	rma_flush(p, 1, 104, 110, 0);
+	rma_unlock(p, 1, 200, 201, 0);
+	rma_lock(p, 3, 120, 121, 0, 2, 0);
+	rma_put(p, 3, 122, 123, 0);
+	rma_unlock(p, 3, 250, 260, 0);
+	rma_lock(p, 2, 120, 121, 0, 2, 0);
+	rma_put(p, 2, 122, 123, 0);
+	rma_unlock(p, 2, 130, 270, 0);
+	cJSON *root = analyse_program(p, 1000);
+	expect_wait(root, "lock_contention", 2, 70, 1);
+	cJSON_Delete(root);
 }
 
 Test(rma, locks_of_all_and_exclusive_ones_wait_for_each_other)
