@@ -80,15 +80,16 @@ static void take_unread(struct use *u, const struct analysis *a)
 		u->bytes -= a->unread[i] < u->bytes ? a->unread[i] : u->bytes;
 }
 
-static void put_class(cJSON *list, const char *name, const struct use *u)
+/* What a nonblocking call moves is not moved while it starts. */
+static void put_class(cJSON *list, enum io_class class, const struct use *u)
 {
 	cJSON *row = json_row(list);
-	json_put_text(row, "class", name);
+	json_put_text(row, "class", names[class]);
 	json_put(row, "calls", (double)u->calls);
 	json_put(row, "bytes", (double)u->bytes);
 	json_put(row, "time_s", u->ns / 1e9);
 	json_put_seconds(row, "wait_s", u->wait_ns);
-	if (u->bytes > 0 && u->ns > 0)
+	if (u->bytes > 0 && u->ns > 0 && class != CLASS_NONBLOCKING)
 		json_put(row, "bytes_per_s", (double)u->bytes / (u->ns / 1e9));
 	else
 		cJSON_AddNullToObject(row, "bytes_per_s");
@@ -116,6 +117,6 @@ int part_io(struct analysis *a)
 	cJSON *list = json_array(io, "classes");
 	for (int i = 0; i < CLASSES; i++)
 		if (uses[i].calls > 0 || uses[i].ns > 0)
-			put_class(list, names[i], &uses[i]);
+			put_class(list, (enum io_class)i, &uses[i]);
 	return 0;
 }

@@ -367,6 +367,7 @@ Test(rma, each_class_of_file_calls_has_its_time_and_bytes)
 		cr_expect_eq(field(row, "bytes"), rows[i].bytes, "%s", rows[i].name);
 	}
 	cr_expect_float_eq(field(find_text(root, "io.classes", "class", "read"), "bytes_per_s"), 100e6, 1);
+	cr_expect(isnan(field(find_text(root, "io.classes", "class", "nonblocking"), "bytes_per_s")));
 	cr_expect_eq(cJSON_GetArraySize(node_at(root, "io.classes")), 6, "no collective writes, no row");
 	cr_expect_float_eq(at_path(root, "io.time_s"), 52e-6, NEAR);
 	cJSON_Delete(root);
