@@ -158,7 +158,8 @@ enum mpix_wait_how {
 	MPIX_CAME_BYTES = 3,	   /* no wait: ns is bytes that came to the call and only its partners record */
 };
 
-#define MPIX_WRONG_ORDER 2 /* the state that is a part of another one of the same event */
+#define MPIX_WRONG_ORDER 2 /* states that are a part of another one of the same event */
+#define MPIX_LATE_COMPLETE 17
 
 struct mpix_wait {
 	struct mpix_position at, causer; /* causer may be nowhere: then how is MPIX_WAIT_NS */

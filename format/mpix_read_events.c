@@ -47,7 +47,7 @@ static int by_position(const void *a, const void *b)
 static int keep_wait(void *context, const struct mpix_wait *x)
 {
 	struct query *q = context;
-	if (x->state == MPIX_WRONG_ORDER) /* is in the late sender that is listed as well */
+	if (x->state == MPIX_WRONG_ORDER || x->state == MPIX_LATE_COMPLETE) /* is in another that is listed as well */
 		return 0;
 	return vec_push(x->how == MPIX_CAME_BYTES ? &q->came : &q->waits, (struct waited){x->at, x->ns});
 }

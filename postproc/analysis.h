@@ -62,6 +62,7 @@ struct analysis {
 	ROW(worlds) \
 	ROW(windows) \
 	ROW(files) \
+	ROW(io) \
 	ROW(tops) \
 	ROW(collective_use) \
 	ROW(time_windows) \

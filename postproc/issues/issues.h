@@ -43,6 +43,7 @@ struct issue {
 	ROW(communication_imbalance) \
 	ROW(link_hotspot) \
 	ROW(io_wait) \
+	ROW(rma_wait) \
 	ROW(tracing_cost) \
 	ROW(slow_node) \
 	ROW(oversubscription) \
@@ -59,6 +60,14 @@ double issue_total_s(const struct analysis *a);
 void issue_add_rank(struct issue *f, uint32_t rank);
 void issue_add_pair(struct issue *f, uint32_t a, uint32_t b);
 void issue_add_site(struct issue *f, uint32_t site);
+/* waits.c: some states together, bits by enum wait_state. */
+struct wait_issue {
+	unsigned states;
+	const char *waiters; /* "receivers" */
+	const char *event;   /* "the message was sent" */
+	const char *why, *next;
+};
+void issue_of_waits(const struct analysis *a, struct issue *f, const struct wait_issue *w);
 /* "3.10 ms"; text holds 32 bytes. Returns text. */
 const char *duration_text(double seconds, char *text);
 const char *bytes_text(double bytes, char *text);

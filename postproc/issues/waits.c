@@ -46,14 +46,7 @@ static void fill_from(struct issue *f, const struct chosen *c)
 	}
 }
 
-struct wait_issue {
-	unsigned states;
-	const char *waiters; /* "receivers" */
-	const char *event;   /* "the message was sent" */
-	const char *why, *next;
-};
-
-static void look(const struct analysis *a, struct issue *f, const struct wait_issue *w)
+void issue_of_waits(const struct analysis *a, struct issue *f, const struct wait_issue *w)
 {
 	struct chosen c = {0};
 	char total[32], each[32], place[256];
@@ -84,7 +77,7 @@ void issue_late_sender(const struct analysis *a, struct issue *f)
 		"Send earlier, or put computation that does not need the message between the start of the "
 		"receive and its wait. If "
 		"uneven work between ranks is found too, repair that first."};
-	look(a, f, &w);
+	issue_of_waits(a, f, &w);
 }
 
 void issue_late_receiver(const struct analysis *a, struct issue *f)
@@ -96,7 +89,7 @@ void issue_late_receiver(const struct analysis *a, struct issue *f)
 		"blocked.",
 		"Post receives early (MPI_Irecv before computing), or send with MPI_Isend and wait "
 		"later."};
-	look(a, f, &w);
+	issue_of_waits(a, f, &w);
 }
 
 void issue_barrier_imbalance(const struct analysis *a, struct issue *f)
@@ -108,7 +101,7 @@ void issue_barrier_imbalance(const struct analysis *a, struct issue *f)
 					    "Ask whether the barrier is needed: messages and "
 					    "collectives already order what depends on them. If it "
 					    "is, even out the work before it."};
-	look(a, f, &w);
+	issue_of_waits(a, f, &w);
 }
 
 void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
@@ -121,7 +114,7 @@ void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
 		"before it is paid by all.",
 		"Even out the work before it, do it less often, or start its nonblocking form and "
 		"compute meanwhile."};
-	look(a, f, &w);
+	issue_of_waits(a, f, &w);
 }
 
 void issue_collective_root_bottleneck(const struct analysis *a, struct issue *f)
@@ -133,5 +126,5 @@ void issue_collective_root_bottleneck(const struct analysis *a, struct issue *f)
 					    "late leaves.",
 					    "Take other work off the root, or move it behind the "
 					    "collective; a nonblocking form hides the rest."};
-	look(a, f, &w);
+	issue_of_waits(a, f, &w);
 }

@@ -1,6 +1,6 @@
 /* calls.c - walks each rank's events as the MPI library saw the calls: requests, messages, collectives. */
 #include "postproc/read/comms.h"
-#include "postproc/stream/stream.h"
+#include "postproc/stream/rma.h"
 
 /* One event at hand. */
 struct walk {
@@ -259,6 +259,7 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 			    .rank = w->lane->rank,
 			    .sig = sig_at,
 			    .starter = sig_at == w->sig_at ? NONE : w->lane->head_sig,
+			    .coll = (int32_t)sig->call.coll,
 			    .until_ns = INT64_MIN,
 			    .causer_rank = NONE};
 	if (part.starter != NONE && start_bytes(w, sig->call_bytes) < 0)
@@ -297,6 +298,32 @@ static int end_coll(struct walk *w, struct part *p)
 	p->wait->open++;
 	int code = add_part_act(w, p, ACT_LEAVE);
 	return code == 0 ? meet_leave(w->sh, p) : code;
+}
+
+/* A call on a window or a file. */
+static int do_object(struct walk *w)
+{
+	struct together x;
+	int code = rma_call(w->sh, w->lane->rank, w->sig_at, &w->call, &x);
+	if (code <= 0)
+		return code;
+	struct part part = {.start = w->call,
+			    .done = {.at = NOWHERE},
+			    .rank = w->lane->rank,
+			    .sig = w->sig_at,
+			    .starter = NONE,
+			    .coll = x.kind,
+			    .until_ns = INT64_MIN,
+			    .causer_rank = NONE};
+	struct part *p = meet_enter(w->sh, x.comm, x.channel, x.k, &part);
+	if (p == NULL || (x.all_wait && add_part_act(w, p, ACT_ENTER) < 0))
+		return -ENOMEM;
+	p->done = w->call;
+	p->wait = wait_of(w);
+	if (p->wait == NULL || (x.all_wait && add_part_act(w, p, ACT_LEAVE) < 0))
+		return -ENOMEM;
+	p->wait->open++;
+	return meet_leave(w->sh, p);
 }
 
 /* A call that is over when it returns. */
@@ -491,6 +518,9 @@ static int do_event(struct walk *w)
 	case SIG_SENDRECV:
 	case SIG_COLL:
 		return do_blocking(w);
+	case SIG_RMA:
+	case SIG_IO:
+		return do_object(w);
 	default:
 		return 0;
 	}

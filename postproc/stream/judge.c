@@ -1,7 +1,7 @@
 /* judge.c - what each call waited for, by Scalasca's definitions (docs/SEMANTICS.md, wait states). One call that
  * completes many messages waits for the latest, not for their sum; a late receiver counts where no sender was late. */
 #include "postproc/totals/bytes.h"
-#include "postproc/stream/stream.h"
+#include "postproc/stream/rma.h"
 
 struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call)
 {
@@ -153,7 +153,7 @@ static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 			return 0;
 		return wait_note(sh, p->wait, EARLY_SCAN, clip(p, p->until_ns), p->causer_rank, &p->causer, false);
 	default:
-		return 0;
+		return rma_judge_part(sh, m, p);
 	}
 }
 

@@ -116,10 +116,10 @@ struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint3
 		later(&m->last_leaf, &a);
 	}
 	if (m->coll < 0) {
-		m->coll = (int32_t)sig->call.coll;
+		m->coll = part->coll;
 		m->root = sig->peer;
 	}
-	m->differs |= m->coll != (int32_t)sig->call.coll || (!inter && m->root != sig->peer);
+	m->differs |= m->coll != part->coll || (!inter && m->root != sig->peer);
 	return mark(sh, m) < 0 ? NULL : p;
 }
 

@@ -1,5 +1,6 @@
 /* stream.c - see stream.h: the order of phases. */
 #include "postproc/stream/stream.h"
+#include "postproc/stream/rma.h"
 #include "base/pool.h"
 #include "base/progress.h"
 
@@ -34,7 +35,7 @@ static int make_shards(struct stream *st)
 		match_begin(sh);
 		sh->pairs.runs = st->runs;
 		sh->unread = calloc(st->step->files.n + 1, sizeof(*sh->unread));
-		if (sh->unread == NULL || tally_begin(&sh->tally, st->step) < 0)
+		if (sh->unread == NULL || tally_begin(&sh->tally, st->step) < 0 || rma_begin(sh) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -44,6 +45,7 @@ static void shard_done(struct shard *sh)
 {
 	match_done(sh);
 	meet_done(sh);
+	rma_done(sh);
 	slab_done(&sh->sends);
 	slab_done(&sh->recvs);
 	slab_done(&sh->waits);
@@ -88,10 +90,10 @@ static void begin_slice(struct shard *sh)
 }
 
 PHASE(phase_calls, begin_slice(sh); calls_window(sh);)
-PHASE(phase_match, match_window(sh); meet_window(sh);)
-PHASE(phase_judge, judge_window(sh);)
+PHASE(phase_match, match_window(sh); meet_window(sh); rma_match(sh);)
+PHASE(phase_judge, judge_window(sh); rma_judge(sh);)
 PHASE(phase_calls_end, clear(sh); calls_end(sh);)
-PHASE(phase_match_end, match_end(sh); meet_end(sh);)
+PHASE(phase_match_end, match_end(sh); meet_end(sh); rma_match_end(sh);)
 
 static int phase(struct stream *st, void (*work)(void *context, size_t i))
 {
@@ -299,6 +301,8 @@ int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *v
 	*st = (struct stream){.step = s, .pool = pool_create(nthreads), .swept = {.ideal_ns = NAN}};
 	st->ranks = calloc(s->nranks + 1u, sizeof(*st->ranks));
 	int code = st->pool == NULL || st->ranks == NULL ? -ENOMEM : plan_make(st);
+	if (code == 0)
+		code = rma_look(st);
 	if (code == 0) {
 		look_at_sweep(st);
 		code = run_once(st, visitor, false);
@@ -326,6 +330,7 @@ void stream_done(struct stream *st)
 		vec_done(&st->rules[i].knots);
 	sweep_result_done(&st->swept);
 	free(st->rules);
+	free(st->locks_used);
 	free(st->ranks);
 	free(st->starts);
 	free(st->runs);

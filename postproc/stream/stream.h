@@ -99,6 +99,7 @@ struct part {
 	struct wait *wait;
 	struct moment start, done;
 	uint32_t rank, sig, starter;
+	int32_t coll;  /* enum sig_coll, or enum together_kind */
 	uint64_t came; /* bytes that only partners record */
 	bool completed;
 	int64_t until_ns; /* scans: the last enter of those before, or INT64_MIN */
@@ -309,6 +310,7 @@ struct shard {
 	struct part **part_of; /* by rank, all NULL between uses; or NULL */
 	uint64_t violations, largest_ns;
 	struct pairs pairs; /* of nodes */
+	struct rma *rma;    /* or NULL: no windows, no files */
 	int code;
 };
 
@@ -329,7 +331,8 @@ struct stream {
 	struct clock_result clock;
 	bool sweeps; /* no rank has more than one lane */
 	struct sweep *sweep;
-	bool any_synchronous; /* small messages may wait for their receivers too */
+	bool any_synchronous;	       /* small messages may wait for their receivers too */
+	struct locks_used *locks_used; /* by window; NULL: no windows, no files */
 	struct sweep_result swept;
 };
 

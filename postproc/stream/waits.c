@@ -13,6 +13,16 @@ const char *const wait_state_names[WAIT_STATES] = {
 	[EARLY_REDUCE] = "early_reduce",
 	[EARLY_SCAN] = "early_scan",
 	[LATE_REDUCE] = "late_reduce",
+	[WAIT_AT_CREATE] = "wait_at_create",
+	[WAIT_AT_FENCE] = "wait_at_fence",
+	[WAIT_AT_FREE] = "wait_at_free",
+	[LATE_POST] = "late_post",
+	[EARLY_WAIT] = "early_wait",
+	[LATE_COMPLETE] = "late_complete",
+	[EARLY_TRANSFER] = "early_transfer",
+	[LOCK_CONTENTION] = "lock_contention",
+	[WAIT_FOR_PROGRESS] = "wait_for_progress",
+	[WAIT_AT_COLLECTIVE_IO] = "wait_at_collective_io",
 };
 
 struct wanted_row {

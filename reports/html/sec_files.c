@@ -1,11 +1,13 @@
 /* sec_files.c - the files that were opened by MPI, what went to and from them, and in what pieces.
- * In: files.  Out: a table, most time first. */
+ * In: files, io.  Out: two tables: files, most time first, and classes of calls. */
 #include "reports/html/section.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FILES_MAX 16
+#define CLASSES_MAX 16
 
 static void write_way(struct page *p, double calls, double bytes)
 {
@@ -31,6 +33,56 @@ static void write_file(struct page *p, const cJSON *file)
 	put(p, "<td class=\"n\">%s</td></tr>\n", fmt_time(json_number(file, "time_s")).s);
 }
 
+static const struct {
+	const char *class, *name;
+} classes[] = {
+	{"open_close", "open, close"},
+	{"read", "read"},
+	{"write", "write"},
+	{"collective_read", "collective read"},
+	{"collective_write", "collective write"},
+	{"nonblocking", "nonblocking (the start)"},
+	{"other", "views, sizes, sync, seek"},
+};
+
+static const char *class_name(const char *class)
+{
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (strcmp(class, classes[i].class) == 0)
+			return classes[i].name;
+	return class;
+}
+
+static void write_class(struct page *p, const cJSON *row)
+{
+	double bytes = fmax(json_number(row, "bytes"), 0), rate = json_number(row, "bytes_per_s");
+	double wait_s = json_number(row, "wait_s");
+	put(p, "<tr><th scope=\"row\">");
+	put_text(p, class_name(json_text(row, "class", "unnamed")), NAME_CHARS);
+	put(p, "</th><td class=\"n\">%s</td><td class=\"n\">%s</td>", fmt_count(fmax(json_number(row, "calls"), 0)).s,
+	    bytes > 0 ? fmt_bytes(bytes).s : "");
+	put(p, "<td class=\"n\">%s%s</td>", rate > 0 ? fmt_bytes(rate).s : "", rate > 0 ? "/s" : "");
+	put(p, "<td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n", fmt_time(fmax(json_number(row, "time_s"), 0)).s,
+	    wait_s > 0 ? fmt_time(wait_s).s : "");
+}
+
+static void write_classes(struct page *p)
+{
+	const cJSON *io = json_item(p->model->root, "io");
+	if (json_count(io, "classes") == 0)
+		return;
+	put(p,
+	    "<div class=\"scroll\"><table><caption>Calls on files by class; bytes a second are of one rank while it is "
+	    "in such a call</caption>\n<thead><tr><th scope=\"col\">class</th>"
+	    "<th scope=\"col\" class=\"n\">calls</th><th scope=\"col\" class=\"n\">bytes</th>"
+	    "<th scope=\"col\" class=\"n\">a second</th><th scope=\"col\" class=\"n\">time</th>"
+	    "<th scope=\"col\" class=\"n\">of it waiting for the last rank</th></tr></thead>\n<tbody>\n");
+	size_t left = CLASSES_MAX;
+	for (const cJSON *row = json_first(io, "classes"); row != NULL && left-- > 0; row = row->next)
+		write_class(p, row);
+	put(p, "</tbody></table></div>\n");
+}
+
 static void write_files(struct page *p)
 {
 	size_t n;
@@ -47,6 +99,7 @@ static void write_files(struct page *p)
 	put(p, "</tbody></table></div>\n");
 	put_left_out(p, n - shown, "further files are");
 	put_not_kept(p, json_number(p->model->root, "files_left_out"), "files");
+	write_classes(p);
 	free(file);
 }
 

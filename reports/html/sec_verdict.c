@@ -24,6 +24,7 @@ static const struct {
 	{"oversubscription", "more ranks than cores"},
 	{"slow_node", "one node slower than the others"},
 	{"io_wait", "waiting for files"},
+	{"rma_wait", "waiting in one-sided communication"},
 	{"tracing_cost", "the tracing itself"},
 };
 

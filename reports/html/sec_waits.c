@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATES_MAX 24
+#define STATES_MAX 48
 
 static const struct {
 	const char *state, *name, *meaning;
@@ -22,6 +22,17 @@ static const struct {
 	{"early_reduce", "early reduce", "a root waiting for the first rank that contributes"},
 	{"late_reduce", "late reduce", "a root waiting for the last rank that contributes, after the first"},
 	{"early_scan", "early scan", "waiting for lower ranks in a scan"},
+	{"wait_at_create", "wait at window creation", "until the last rank came to make a window"},
+	{"wait_at_fence", "wait at fence", "early at a fence, until the last rank came"},
+	{"wait_at_free", "wait at window free", "until the last rank came to free a window"},
+	{"late_post", "late post", "an origin that had started, until its target posted"},
+	{"early_wait", "early wait", "a target in MPI_Win_wait, until its last origin called MPI_Win_complete"},
+	{"late_complete", "late complete", "the part of it after that origin's last access"},
+	{"early_transfer", "early transfer", "a one-sided access, until its target posted"},
+	{"lock_contention", "lock contention", "until another rank gave back a lock"},
+	{"wait_for_progress", "wait for progress", "a passive target computed instead of answering"},
+	{"wait_at_collective_io", "wait at collective I/O",
+	 "early at a collective call on a file, until the last rank came"},
 };
 
 struct state {

@@ -188,6 +188,24 @@ Test(html, shows_windows_and_files_most_time_first)
 	cJSON_Delete(root);
 }
 
+Test(html, shows_classes_of_calls_on_files_where_they_are_known)
+{
+	cJSON *root = root_of("halo_issues.json");
+	char *page = page_of_root(root);
+	cr_expect_null(strstr(page, "Calls on files by class"), "an older analysis does not have them");
+	free(page);
+	cJSON_AddItemToObject(
+		root, "io",
+		cJSON_Parse("{\"time_s\":2,\"wait_s\":1,\"classes\":[{\"class\":\"collective_write\","
+			    "\"calls\":4,\"bytes\":2048,\"time_s\":2,\"wait_s\":1,\"bytes_per_s\":1024}]}"));
+	page = page_of_root(root);
+	expect_said(page, "collective write</th><td class=\"n\">4</td><td class=\"n\">%s</td>", fmt_bytes(2048).s);
+	expect_said(page, "%s/s</td><td class=\"n\">%s</td><td class=\"n\">%s</td>", fmt_bytes(1024).s, fmt_time(2).s,
+		    fmt_time(1).s);
+	free(page);
+	cJSON_Delete(root);
+}
+
 Test(html, says_the_biggest_cause_and_what_to_do)
 {
 	cJSON *root = root_of("halo_issues.json");

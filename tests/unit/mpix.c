@@ -72,6 +72,7 @@ static void add_lane(const struct plain_trace *t, struct expected *to, uint32_t 
 		for (uint32_t k = 0; k < t->nwaits; k++) {
 			const struct plain_wait *w = &t->waits[k];
 			if (w->at.lane == lane && w->at.event == i && w->state != MPIX_WRONG_ORDER &&
+			    w->state != MPIX_LATE_COMPLETE &&
 			    __builtin_add_overflow(ev.wait_ns, wait_of(t, w), &ev.wait_ns))
 				ev.wait_ns = INT64_MAX;
 		}

@@ -11,6 +11,7 @@
 #define SIGS_MAX 512
 #define COMMS_MAX 32
 #define OPS_MAX 64
+#define OBJECTS_MAX 16
 #define BLOCKS_MAX 8
 #define TICK_ZERO 5000000000ll
 #define REALTIME_ZERO 1700000000000000000ll
@@ -48,12 +49,19 @@ struct comm_record {
 	unsigned n[2];
 };
 
+struct object_record {
+	enum mpic_def_type type;
+	uint32_t comm;
+};
+
 struct program {
 	unsigned ranks, nodes;
 	double offset_us[PROGRAM_RANKS_MAX], ppm[PROGRAM_RANKS_MAX];
 	struct rank_record rank[PROGRAM_RANKS_MAX];
 	struct comm_record comm[COMMS_MAX];
 	unsigned ncomms;
+	struct object_record objects[OBJECTS_MAX];
+	unsigned nobjects;
 	const char *ops[OPS_MAX];
 	unsigned nops;
 	const char *job_id, *nodelist;
@@ -263,8 +271,44 @@ void program_words(struct program *p, unsigned rank, struct call c, unsigned sha
 {
 	uint64_t all[2 + 16] = {sig_head(op_id(p, c.op), (enum sig_shape)shape, c.flags, 0, 0, kind), address_of(&c)};
 	cr_assert_leq(n, 16);
-	memcpy(all + 2, words, n * sizeof(*words));
+	if (n > 0)
+		memcpy(all + 2, words, n * sizeof(*words));
 	record(p, rank, &c, all, 2 + n);
+}
+
+static uint32_t add_object(struct program *p, enum mpic_def_type type, uint32_t comm)
+{
+	cr_assert_lt(p->nobjects, OBJECTS_MAX);
+	p->objects[p->nobjects] = (struct object_record){type, comm};
+	return p->nobjects++;
+}
+
+uint32_t program_window(struct program *p, uint32_t comm)
+{
+	return add_object(p, MPIC_DEF_WINDOW, comm);
+}
+
+uint32_t program_file(struct program *p, uint32_t comm)
+{
+	return add_object(p, MPIC_DEF_FILE, comm);
+}
+
+void program_rma(struct program *p, unsigned rank, struct call c, struct one_sided x)
+{
+	uint64_t words[5 + 64] = {sig_head(op_id(p, c.op), SIG_RMA, c.flags, x.ngroup, 0, x.kind), address_of(&c),
+				  sig_pair(x.window, (uint32_t)x.target),
+				  rma_moves_data(x.kind) ? c.bytes : sig_pair(x.assertion, x.lock), 0};
+	cr_assert_leq(x.ngroup, 64);
+	for (unsigned i = 0; i < x.ngroup; i++)
+		words[5 + i] = (uint32_t)x.group[i] | 1ull << 32 | 1ull << 48;
+	record(p, rank, &c, words, 5 + x.ngroup);
+}
+
+void program_io(struct program *p, unsigned rank, struct call c, enum sig_io kind, uint32_t file, unsigned how)
+{
+	uint64_t words[4] = {sig_head(op_id(p, c.op), SIG_IO, c.flags, 0, 0, kind), address_of(&c), sig_pair(file, how),
+			     c.bytes};
+	record(p, rank, &c, words, 4);
 }
 
 void program_slow(struct program *p, unsigned rank, unsigned thread, uint64_t calls, double us)
@@ -379,6 +423,13 @@ static void write_defs(struct buf *file, const struct program *p, unsigned rank,
 		mpic_put_def_datatype(&defs, 0, 1, typesig_basic("MPI_BYTE", 8), "MPI_BYTE");
 	for (uint32_t i = 0; thread == 0 && i < p->ncomms; i++)
 		put_comm(&defs, p, i, rank);
+	for (uint32_t i = 0; thread == 0 && i < p->nobjects; i++) {
+		const struct object_record *o = &p->objects[i];
+		struct mpic_def d = {
+			.type = o->type, .id = i, .comm = o->comm, .global_id = 500 + i, .created_by = 0xffff};
+		if (place_in(&p->comm[o->comm], 0, rank) >= 0)
+			mpic_put_def_object(&defs, &d);
+	}
 	for (uint32_t i = 0; i < t->nsigs; i++)
 		mpic_put_def_sig(&defs, i, t->sigs[i].words, t->sigs[i].n);
 	append_of(file, &(struct mpic_block){.kind = MPIC_DEFS, .process = rank, .thread = thread}, defs.data,

@@ -50,6 +50,23 @@ void program_coll(struct program *p, unsigned rank, struct call c);
 /* A call with this signature behind operation and address: what another tracer might write. shape may be any number. */
 void program_words(struct program *p, unsigned rank, struct call c, unsigned shape, unsigned kind,
 		   const uint64_t *words, unsigned n);
+/* A window, or an opening of a file, of a communicator's members. */
+uint32_t program_window(struct program *p, uint32_t comm);
+uint32_t program_file(struct program *p, uint32_t comm);
+
+struct one_sided {
+	enum sig_rma kind;
+	uint32_t window;
+	int target;		  /* of its communicator; SIG_ANY: everybody */
+	unsigned assertion, lock; /* lock: 1 shared, 2 exclusive */
+	const int *group;	  /* world ranks: Post and Start */
+	unsigned ngroup;
+};
+
+/* Bytes of the call go to the target. */
+void program_rma(struct program *p, unsigned rank, struct call c, struct one_sided x);
+/* how: enum sig_io_how. */
+void program_io(struct program *p, unsigned rank, struct call c, enum sig_io kind, uint32_t file, unsigned how);
 /* Put a definition of a type that nobody knows in front of all others. */
 void program_unknown_def(struct program *p);
 /* The three above with SIG_STARTS_REQUEST in flags start a request; this is the serial of the last

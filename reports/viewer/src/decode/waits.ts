@@ -21,9 +21,23 @@ export const WAIT_STATES = [
   'early reduce',
   'early scan',
   'late reduce',
+  'wait at window creation',
+  'wait at fence',
+  'wait at window free',
+  'late post',
+  'early wait',
+  'late complete',
+  'early transfer',
+  'lock contention',
+  'wait for progress',
+  'wait at collective I/O',
 ];
-/** A part of a late sender, which is listed as well. */
-export const WRONG_ORDER = 2;
+/** Parts of a late sender and of an early wait, which are listed as well. */
+const [WRONG_ORDER, LATE_COMPLETE] = [2, 17];
+
+export function isPart(state: number): boolean {
+  return state === WRONG_ORDER || state === LATE_COMPLETE;
+}
 
 export const enum How {
   Ns = 0,

@@ -1,5 +1,5 @@
 // waits.ts - what a call waited for: the state, how long, and the call that caused it if that is known.
-import { How, WAIT_STATES, WRONG_ORDER } from '../decode/waits';
+import { How, WAIT_STATES, isPart } from '../decode/waits';
 import type { Waits } from '../decode/waits';
 import { NOWHERE, segmentOf, valueOf } from '../decode/records';
 import type { EventRef } from '../decode/records';
@@ -69,7 +69,7 @@ export async function waitsOf(trace: Trace, own: EventRef): Promise<Wait[]> {
     if (w.how[k] === How.Bytes) return;
     const causer = w.causer.window[k] === NOWHERE ? null : await trace.eventAt(w.causer, k);
     const ns = waitLength(w.how[k]!, w.ns[k]!, own, causer);
-    found.push({ state: WAIT_STATES[w.state[k]!] ?? '', ns, part: w.state[k] === WRONG_ORDER, causer });
+    found.push({ state: WAIT_STATES[w.state[k]!] ?? '', ns, part: isPart(w.state[k]!), causer });
   });
   return found;
 }

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""rma.py - real one-sided programs, in which one rank comes late by a known time: who waited, in which state, for whom. And the
+same programs in which nobody is late."""
+from trace import FLAVOURS, Place, Tests
+
+RANKS = 3
+LATE_S = 0.3
+# On a busy machine anybody may be late by himself: so much more or less is no mistake.
+SLACK_S = 0.14
+# state, who waits: for whom, how many times LATE_S
+WAITS = [
+    ('wait_at_create', 0, 2, 1), ('wait_at_create', 1, 2, 1),
+    ('wait_at_fence', 0, 1, 1), ('wait_at_fence', 2, 1, 1),
+    ('wait_at_free', 1, 0, 1), ('wait_at_free', 2, 0, 1),
+    ('late_post', 0, 1, 1),
+    ('early_wait', 1, 0, 2), # of an origin that is late with its access, and of one that is late with its end
+    ('late_complete', 1, 0, 1),
+    ('lock_contention', 2, 1, 1), # but not for a shared lock
+    ('wait_for_progress', 1, 0, 1),
+    ('wait_at_collective_io', 0, 1, 1), ('wait_at_collective_io', 2, 1, 1),
+]
+STATES = sorted({w[0] for w in WAITS} | {'early_transfer'})
+# class: calls, bytes
+IO = {'open_close': (6, 0), 'collective_write': (3, 3 * 8192), 'read': (1, 8192), 'write': (1, 128), 'nonblocking': (3, 3 * 256),
+      'other': (3, 0), 'collective_read': (3, 3 * 8192)}
+
+
+def waited(analysis):
+    """By state and rank: seconds in all, and who was waited for at the place where it was longest."""
+    found = {}
+    for w in sorted(analysis['wait_states'], key=lambda w: w['seconds']):
+        seconds, _ = found.get((w['state'], w['rank']), (0, None))
+        found[w['state'], w['rank']] = (seconds + w['seconds'], w.get('causer'))
+    return found
+
+
+def run(t, place, program, case, late_s, **env):
+    name = '%s-%d' % (case, late_s * 1000)
+    done = place.traced(RANKS, program, case, str(int(late_s * 1000)), place.dir + '/' + name + '.dat', name=name, **env)
+    t.check('%s, %g s late, under %s: the program runs' % (case, late_s, place.flavour), done.returncode == 0, done.stderr.decode())
+    return place.analysis(name)
+
+
+def late(t, place, program):
+    analysis = run(t, place, program, 'all', LATE_S)
+    found = waited(analysis)
+    for state, rank, causer, times in WAITS:
+        seconds, whom = found.get((state, rank), (0, None))
+        t.equal('%s under %s: rank %d waited for rank %d' % (state, place.flavour, rank, causer), whom, causer)
+        t.check('%s under %s: about %g s' % (state, place.flavour, times * LATE_S),
+                abs(seconds - times * LATE_S) < SLACK_S, '%g s' % seconds)
+    t.check('late_complete under %s: is a part of early_wait' % place.flavour,
+            found.get(('late_complete', 1), (0,))[0] <= found.get(('early_wait', 1), (0,))[0], found)
+    t.equal('calls on files under %s: calls and bytes of each class are exact' % place.flavour,
+            {c['class']: (c['calls'], c['bytes']) for c in analysis['io']['classes']}, IO)
+    t.check('calls on files under %s: the wait is that of the collective write' % place.flavour,
+            max(analysis['io']['classes'], key=lambda c: c['wait_s'])['class'] == 'collective_write', analysis['io'])
+    t.check('waiting under %s: is an issue' % place.flavour, 'rma_wait' in [i['issue'] for i in analysis['issues']], analysis['issues'])
+
+
+def nobody_late(t, place, program):
+    """The same without anybody late: no state comes near to what it was."""
+    found = waited(run(t, place, program, 'all', 0))
+    for state in STATES:
+        longest = max([s for (name, _), (s, _) in found.items() if name == state], default=0)
+        t.check('%s under %s: next to nothing where nobody is late' % (state, place.flavour), longest < SLACK_S, '%g s' % longest)
+
+
+def helped(t, place, program):
+    """Open MPI's osc/rdma reaches into shared memory by itself: its target may compute as long as it likes."""
+    found = waited(run(t, place, program, 'progress', LATE_S, OMPI_MCA_osc='rdma'))
+    t.equal('wait_for_progress under openmpi: none, where the library needs no help',
+            [k for k in found if k[0] == 'wait_for_progress'], [])
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            program = place.compile('rma_waits.c')
+            late(t, place, program)
+            nobody_late(t, place, program)
+            if flavour == 'openmpi':
+                helped(t, place, program)
+    t.end()
+
+
+main()
