@@ -3,6 +3,7 @@
 #include "base/progress.h"
 #include "postproc/totals/bytes.h"
 #include "postproc/stream/on_path.h"
+#include "postproc/stream/threads.h"
 
 static int (*const parts[])(struct analysis *a) = {
 #define ROW(name) part_##name,
@@ -76,7 +77,10 @@ static int follow_events(struct analysis *a, unsigned nthreads, const struct str
 			sig->class = (uint8_t)step_class(a->step, sig);
 		}
 	bytes_of_calls(a->step);
-	int code = stream_run(a->step, nthreads, v != NULL ? v : &none, &st, e);
+	int code = threads_judge(a->step);
+	if (code < 0)
+		return code;
+	code = stream_run(a->step, nthreads, v != NULL ? v : &none, &st, e);
 	if (code == 0)
 		code = gather(a, &st);
 	if (code == 0)

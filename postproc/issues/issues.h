@@ -17,6 +17,7 @@ struct issue {
 	bool found;
 	const char *issue;
 	double loss_s;	 /* summed over ranks; 0 when it is not about time */
+	bool of_ranks;	 /* the loss is of ranks' time, whatever number of threads they have */
 	double severity; /* 0..1; 0: from the loss's share */
 	uint32_t ranks[ISSUE_RANKS_MAX];
 	unsigned nranks;
@@ -52,8 +53,13 @@ struct issue {
 ISSUES(DECLARE_ISSUE)
 #undef DECLARE_ISSUE
 
-/* All ranks' time in the traced region, s; never 0. */
+/* All ranks' time in the traced region, s; where ranks call MPI from several threads, that of all these threads, as
+ * times of calls and waits are. Never 0. */
 double issue_total_s(const struct analysis *a);
+/* The metric that is a share of issue_total_s(). */
+#define SHARE_NAME(a, rest) ((a)->threaded ? "share of all threads' time" rest : "share of all ranks' time" rest)
+/* All ranks' time in the traced region, s, each rank once; never 0. */
+double issue_ranks_s(const struct analysis *a);
 /* Once each, as long as there is room. */
 void issue_add_rank(struct issue *f, uint32_t rank);
 void issue_add_pair(struct issue *f, uint32_t a, uint32_t b);

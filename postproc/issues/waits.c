@@ -59,7 +59,7 @@ static void look(const struct analysis *a, struct issue *f, const struct wait_is
 	char total[32], each[32], place[256];
 	choose(a, w->states, &c);
 	f->loss_s = c.seconds;
-	f->metric = "share of all ranks' time";
+	f->metric = SHARE_NAME(a, "");
 	f->value = c.seconds / issue_total_s(a);
 	f->threshold = WAIT_SHARE_MIN;
 	f->found = f->value >= f->threshold;

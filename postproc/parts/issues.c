@@ -17,6 +17,11 @@ static const struct {
 
 double issue_total_s(const struct analysis *a)
 {
+	return a->threads_ns > 1 ? a->threads_ns / 1e9 : 1e-9;
+}
+
+double issue_ranks_s(const struct analysis *a)
+{
 	double ns = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		ns += a->ranks[r].region_ns;
@@ -95,9 +100,15 @@ const char *site_text(const struct step *s, uint32_t site, char *text, size_t si
 	return text;
 }
 
+/* What the loss is a share of. */
+static double loss_of_s(const struct analysis *a, const struct issue *f)
+{
+	return f->of_ranks ? issue_ranks_s(a) : issue_total_s(a);
+}
+
 static double score_of(const struct analysis *a, const struct issue *f)
 {
-	double score = f->severity > 0 ? f->severity : 4 * f->loss_s / issue_total_s(a);
+	double score = f->severity > 0 ? f->severity : 4 * f->loss_s / loss_of_s(a, f);
 	return score > 1 ? 1 : score;
 }
 
@@ -139,6 +150,8 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 	json_put_text(row, "severity", severity_word(score_of(a, f)));
 	json_put(row, "score", score_of(a, f));
 	json_put(row, "loss_s", f->loss_s);
+	if (a->threaded)
+		json_put(row, "loss_of_s", loss_of_s(a, f));
 	put_lists(a, row, f);
 	json_put_text(row, "what", f->what);
 	json_put_text(row, "why", f->why);

@@ -1,5 +1,6 @@
 /* stream.c - see stream.h: the order of phases. */
 #include "postproc/stream/stream.h"
+#include "postproc/stream/threads.h"
 #include "base/pool.h"
 #include "base/progress.h"
 
@@ -225,6 +226,7 @@ static void forget_totals(const struct step *s)
 		if (p == NULL)
 			continue;
 		p->first_ns = p->last_ns = TIME_ABSENT;
+		threads_forget(p);
 		if (p->calls_in != NULL)
 			memset(p->calls_in, 0, TIME_WINDOWS * sizeof(*p->calls_in));
 	}

@@ -20,6 +20,7 @@ struct section {
 	ROW(efficiency) \
 	ROW(time) \
 	ROW(ranks) \
+	ROW(threads) \
 	ROW(timeline) \
 	ROW(matrix) \
 	ROW(waits) \
