@@ -2,6 +2,7 @@
 #include "postproc/analysis.h"
 #include "base/progress.h"
 #include "postproc/totals/bytes.h"
+#include "postproc/stream/alternation.h"
 #include "postproc/stream/on_path.h"
 #include "postproc/stream/threads.h"
 
@@ -70,7 +71,7 @@ static int ignore_begin(void *context, struct stream *st)
 static int follow_events(struct analysis *a, unsigned nthreads, const struct stream_visitor *v, struct error *e)
 {
 	struct stream st;
-	struct stream_visitor none = {.begin = ignore_begin, .window = ignore_begin};
+	struct stream_visitor none = {.begin = ignore_begin, .window = ignore_begin}, watching;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		for (size_t i = 0; a->step->ranks[r] != NULL && i < a->step->ranks[r]->sigs.n; i++) {
 			struct sig *sig = &a->step->ranks[r]->sigs.at[i];
@@ -80,7 +81,8 @@ static int follow_events(struct analysis *a, unsigned nthreads, const struct str
 	int code = threads_judge(a->step);
 	if (code < 0)
 		return code;
-	code = stream_run(a->step, nthreads, v != NULL ? v : &none, &st, e);
+	watching = alternation_watch(&a->alternation, a->step, v != NULL ? v : &none);
+	code = stream_run(a->step, nthreads, &watching, &st, e);
 	if (code == 0)
 		code = gather(a, &st);
 	if (code == 0)
@@ -125,6 +127,7 @@ void analysis_done(struct analysis *a)
 {
 	cJSON_Delete(a->root);
 	tally_done(&a->tally);
+	alternation_done(&a->alternation);
 	free(a->leaked);
 	free(a->leak_site);
 	free(a->unread);

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "postproc/clock/clock.h"
+#include "postproc/stream/alternation.h"
 #include "postproc/stream/match.h"
 #include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
@@ -48,6 +49,7 @@ struct stream_visitor;
 struct analysis {
 	struct step *step;
 	struct tally tally; /* what the stream of events told */
+	struct alternation alternation;
 	struct op_counts counts;
 	struct unmatched unmatched;
 	struct clock_result clock;

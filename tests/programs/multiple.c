@@ -1,5 +1,5 @@
 /* multiple.c - MPI calls from several threads of known duration.
- * multiple workers: two threads of rank 0 wait 0.3 s at the same time, each for a message of its own, while the first computes.
+ * multiple workers: two threads of rank 0 wait 0.3 s at the same time, each for its own message; the first computes.
  * multiple progress: a thread of rank 0 probes all the time while the first computes as long as rank 1 does.
  * multiple single: one thread a rank; the first waits 0.3 s for the second. */
 #include <mpi.h>
