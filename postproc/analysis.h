@@ -62,6 +62,7 @@ struct analysis {
 	struct sweep_result swept;
 	int64_t *path_site_ns;	   /* by call site: time in its calls on the critical path */
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
+	double serialization; /* NaN: not known */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;
 	bool complete;

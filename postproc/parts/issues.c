@@ -28,6 +28,12 @@ double issue_ranks_s(const struct analysis *a)
 	return ns > 1 ? ns / 1e9 : 1e-9;
 }
 
+double issue_run_s(const struct analysis *a)
+{
+	double s = a->longest_region_ns * a->ranks_seen / 1e9;
+	return s > 1e-9 ? s : 1e-9;
+}
+
 void issue_add_rank(struct issue *f, uint32_t rank)
 {
 	for (unsigned i = 0; i < f->nranks; i++)
@@ -103,7 +109,7 @@ const char *site_text(const struct step *s, uint32_t site, char *text, size_t si
 /* What the loss is a share of. */
 static double loss_of_s(const struct analysis *a, const struct issue *f)
 {
-	return f->of_ranks ? issue_ranks_s(a) : issue_total_s(a);
+	return f->of_s > 0 ? f->of_s : issue_total_s(a);
 }
 
 static double score_of(const struct analysis *a, const struct issue *f)
@@ -150,7 +156,7 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 	json_put_text(row, "severity", severity_word(score_of(a, f)));
 	json_put(row, "score", score_of(a, f));
 	json_put(row, "loss_s", f->loss_s);
-	if (a->threaded)
+	if (a->threaded || f->of_s > 0)
 		json_put(row, "loss_of_s", loss_of_s(a, f));
 	put_lists(a, row, f);
 	json_put_text(row, "what", f->what);

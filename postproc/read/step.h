@@ -107,16 +107,23 @@ struct mpi_union {
 	int64_t traced_until_ns, traced_ns; /* the same, each call with what recording it cost */
 };
 
+/* Where a rank waited for others in a barrier, the last time. */
+struct last_barrier {
+	int64_t start_ns, end_ns, ns; /* of the call; of it waiting */
+	uint32_t site, causer;
+};
+
 struct process {
 	uint32_t node, index; /* index in the node's file */
 	uint32_t rank, world_size;
 	bool lost, finalized, aborted;
 	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
 	double ns_per_tick;
-	double overhead_ns;	   /* estimated, per call; NaN: not known */
-	int64_t first_ns, last_ns; /* of its events; TIME_ABSENT: it has none */
-	uint64_t *calls_in;	   /* calls of thread 0 by time window */
-	struct mpi_union in_mpi;   /* where several threads have events */
+	double overhead_ns;		  /* estimated, per call; NaN: not known */
+	int64_t first_ns, last_ns;	  /* of its events; TIME_ABSENT: it has none */
+	uint64_t *calls_in;		  /* calls of thread 0 by time window */
+	struct last_barrier last_barrier; /* start_ns INT64_MIN: none */
+	struct mpi_union in_mpi;	  /* where several threads have events */
 	bool have_exit;
 	int exit_status; /* wait status as of waitpid() */
 	char *library, *cpus;

@@ -1,6 +1,7 @@
 /* shapes.c - traffic of one known shape.
- * shapes pingpong|exchange|puts|alltoall|stray: ranks answer each other; send to each other at the same time; write into
- * the window of the next rank; exchange by Alltoall with a few bytes to the next rank; send some bytes to each other once. */
+ * shapes pingpong|exchange|puts|alltoall|stray: ranks answer each other; send to each other at the same time; write
+ * into the window of the next rank; exchange by Alltoall with a few bytes to the next rank; send some bytes to each
+ * other once. */
 #include <mpi.h>
 #include <string.h>
 
