@@ -13,6 +13,8 @@
 
 #define TRACING_SHARE_MAX 0.02 /* of a rank's time: beyond it, it is named */
 
+#define DRIFT_SHOWN 0.05 /* change of iterations, of their mean: below it, it is noise */
+
 #define TOP 8 /* rows of a table */
 
 /* ---- numbers ---- */
@@ -364,6 +366,34 @@ static void put_traffic(const cJSON *a, const cJSON *summary)
 	       count_text(json_number_or(summary, "barriers", 0)).s);
 }
 
+/* "init 5.0 s, 100 iterations of 15 ms (67 % longer at the end), output 0.2 s" */
+static void put_phases(const cJSON *a)
+{
+	const cJSON *phases = json_item(a, "phases"), *x;
+	double drift = json_number_or(phases, "drift", 0);
+	const char *between = "";
+	if (json_count(phases, "parts") > 0)
+		fputs("Phases      ", stdout);
+	cJSON_ArrayForEach(x, json_item(phases, "parts"))
+	{
+		const char *name = json_text(x, "phase", "?");
+		const cJSON *from = json_first(x, "window_s"), *to = from != NULL ? from->next : NULL;
+		printf("%s", between);
+		between = ", ";
+		if (strcmp(name, "iterations") != 0) {
+			printf("%s %s", name_text(x, "phase").s,
+			       seconds_text(json_number_of(to) - json_number_of(from)).s);
+			continue;
+		}
+		printf("%s iterations of %s", count_text(json_number_or(phases, "iterations", 0)).s,
+		       seconds_text(json_number_or(phases, "iteration_s", 0)).s);
+		if (fabs(drift) >= DRIFT_SHOWN)
+			printf(" (%s %s at the end)", share_text(fabs(drift)).s, drift > 0 ? "longer" : "shorter");
+	}
+	if (*between != 0)
+		putchar('\n');
+}
+
 struct thread_counts {
 	double ranks, workers, progress, first;
 };
@@ -412,6 +442,7 @@ void show_summary(const cJSON *a, const struct mpix_info *info)
 	if (summary != NULL)
 		put_traffic(a, summary);
 	put_objects(a);
+	put_phases(a);
 	put_threads(a);
 	put_operations(a, threads_s > 0 ? threads_s : runtime_s * info->ranks, threads_s > 0);
 	put_waits(a);

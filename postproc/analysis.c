@@ -71,7 +71,7 @@ static int ignore_begin(void *context, struct stream *st)
 static int follow_events(struct analysis *a, unsigned nthreads, const struct stream_visitor *v, struct error *e)
 {
 	struct stream st;
-	struct stream_visitor none = {.begin = ignore_begin, .window = ignore_begin}, watching;
+	struct stream_visitor none = {.begin = ignore_begin, .window = ignore_begin}, turns, watching;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		for (size_t i = 0; a->step->ranks[r] != NULL && i < a->step->ranks[r]->sigs.n; i++) {
 			struct sig *sig = &a->step->ranks[r]->sigs.at[i];
@@ -81,7 +81,10 @@ static int follow_events(struct analysis *a, unsigned nthreads, const struct str
 	int code = threads_judge(a->step);
 	if (code < 0)
 		return code;
-	watching = alternation_watch(&a->alternation, a->step, v != NULL ? v : &none);
+	turns = alternation_watch(&a->alternation, a->step, v != NULL ? v : &none);
+	code = beats_watch(&a->beats, a->step, &turns, &watching);
+	if (code < 0)
+		return code;
 	code = stream_run(a->step, nthreads, &watching, &st, e);
 	if (code == 0)
 		code = gather(a, &st);
@@ -128,6 +131,7 @@ void analysis_done(struct analysis *a)
 	cJSON_Delete(a->root);
 	tally_done(&a->tally);
 	alternation_done(&a->alternation);
+	beats_done(&a->beats);
 	free(a->leaked);
 	free(a->leak_site);
 	free(a->unread);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "postproc/clock/clock.h"
 #include "postproc/stream/alternation.h"
+#include "postproc/stream/beats.h"
 #include "postproc/stream/match.h"
 #include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
@@ -50,6 +51,7 @@ struct analysis {
 	struct step *step;
 	struct tally tally; /* what the stream of events told */
 	struct alternation alternation;
+	struct beats beats;
 	struct op_counts counts;
 	struct unmatched unmatched;
 	struct clock_result clock;
@@ -62,7 +64,7 @@ struct analysis {
 	struct sweep_result swept;
 	int64_t *path_site_ns;	   /* by call site: time in its calls on the critical path */
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
-	double serialization; /* NaN: not known */
+	double serialization;	   /* NaN: not known */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;
 	bool complete;
@@ -88,6 +90,7 @@ struct analysis {
 	ROW(tops) \
 	ROW(collective_use) \
 	ROW(time_windows) \
+	ROW(phases) \
 	ROW(critical_path) \
 	ROW(patterns) \
 	ROW(issues) \

@@ -22,6 +22,7 @@ struct section {
 	ROW(ranks) \
 	ROW(threads) \
 	ROW(timeline) \
+	ROW(phases) \
 	ROW(matrix) \
 	ROW(waits) \
 	ROW(callsites) \

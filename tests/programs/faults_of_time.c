@@ -1,6 +1,6 @@
 /* faults_of_time.c - programs that lose time in one way, 0.3 s of it.
- * chain|chain-even: ranks compute one after the other; all at once. idle|idle-even: the last rank has no work; it has as
- * much as the others. last|last-even: rank 1 works on alone before MPI_Finalize; all do.
+ * chain|chain-even: ranks compute one after the other; all at once. idle|idle-even: the last rank has no work; it has
+ * as much as the others. last|last-even: rank 1 works on alone before MPI_Finalize; all do.
  * far|near: ranks exchange with the one half of them away; with the next. */
 #include <mpi.h>
 #include <stdlib.h>
