@@ -72,12 +72,21 @@ static double ranks_of(const struct shape *s)
 	return n;
 }
 
-/* Is there enough of it to have a shape? What one sends, another receives. */
+/* Messages have two ends; of collectives calls count, each moves data between many. */
+static double exchanges_of(const struct shape *s)
+{
+	double calls = 0;
+	for (uint32_t r = 0; r < s->n; r++)
+		calls += (double)s->a->ranks[r].collectives;
+	return s->kind == MESSAGES ? 2 * s->count : calls;
+}
+
+/* Is there enough of it to have a shape? */
 static bool is_enough(const struct shape *s)
 {
 	double ranks = ranks_of(s);
 	return s->nlinks > 0 && s->share >= PATTERN_SHARE_MIN &&
-	       (2 * s->count >= PATTERN_MESSAGES_MIN * ranks || 2 * s->bytes >= PATTERN_BYTES_MIN * ranks);
+	       (exchanges_of(s) >= PATTERN_MESSAGES_MIN * ranks || 2 * s->bytes >= PATTERN_BYTES_MIN * ranks);
 }
 
 static void clear_shape(struct shape *s)

@@ -252,3 +252,16 @@ Test(patterns, weighs_messages_against_collectives)
 		cJSON_Delete(root);
 	}
 }
+
+/* One Alltoall of a few bytes among many is one call a rank, not a message to each. */
+Test(patterns, counts_collectives_by_their_calls)
+{
+	for (unsigned calls = 9; calls <= 10; calls++) {
+		struct program *p = fresh(16);
+		for (unsigned i = 0; i < calls; i++)
+			collective(p, 16, "MPI_Alltoall", COLL_ALLTOALL, SIG_NO_ROOT, 4);
+		cJSON *root = analyse_program(p, 1e6);
+		cr_expect_eq(cJSON_GetArraySize(node_at(root, "patterns")) > 0, calls == 10, "%u calls", calls);
+		cJSON_Delete(root);
+	}
+}
