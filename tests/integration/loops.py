@@ -5,7 +5,7 @@ import subprocess
 
 from trace import FLAVOURS, MPITRACE, Place, Tests
 
-ITERATIONS, FIRST_S, LAST_S, INIT_S = 40, 0.010, 0.020, 0.5 # tests/programs/loop.c
+ITERATIONS, FIRST_S, LAST_S, INIT_S = 40, 0.020, 0.060, 0.5 # tests/programs/loop.c
 
 
 def lengths(phases):
@@ -18,7 +18,7 @@ def even(t, who, phases):
         return
     mean_s = (FIRST_S + LAST_S) / 2
     t.check(who + 'they have their length', mean_s * 0.95 <= phases['iteration_s'] <= mean_s * 2, phases)
-    t.check(who + 'they grow', 0.2 <= phases['drift'] <= 1.2, phases)
+    t.check(who + 'they grow', 0.5 <= phases['drift'] <= 1.4, phases)
     parts = lengths(phases)
     t.equal(who + 'init, iterations and output', list(parts), ['init', 'iterations', 'output'])
     t.check(who + 'init has its length', INIT_S * 0.9 <= parts.get('init', 0) <= INIT_S + 0.3, parts)

@@ -1,4 +1,4 @@
-/* loop.c - 0.5 s of init, 40 iterations from 10 to 20 ms, a file written by all; or calls without a rhythm.
+/* loop.c - 0.5 s of init, 40 iterations from 20 to 60 ms, a file written by all; or calls without a rhythm.
  * loop even|random FILE */
 #include <mpi.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void iterate(int even)
 	unsigned x = 1;
 	for (int i = 0; i < ITERATIONS; i++) {
 		x = x * 1664525 + 1013904223;
-		usleep(even ? 10000 + 10000 * i / (ITERATIONS - 1) : (x >> 16) % 8 == 0 ? 100000 : 500);
+		usleep(even ? 20000 + 40000 * i / (ITERATIONS - 1) : (x >> 16) % 8 == 0 ? 100000 : 500);
 		MPI_Sendrecv(&out, 1, MPI_DOUBLE, (rank + 1) % ranks, 0, &in, 1, MPI_DOUBLE, (rank + ranks - 1) % ranks,
 			     0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 		MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
