@@ -1,5 +1,6 @@
-/* phases.c - "phases": what comes before a loop, the loop, and what comes after it, on one rank. The loop is what comes
- * again at even distances, or at distances that change evenly: a call site of one call each time around (stream/beats.c).
+/* phases.c - "phases": what comes before a loop, the loop, and what comes after it, on one rank. The loop is what
+ * comes again at even distances, or at distances that change evenly: a call site of one call each time around
+ * (stream/beats.c).
  * In: beats, time windows. docs/SEMANTICS.md, Phases. */
 #include "postproc/analysis.h"
 

@@ -1,5 +1,5 @@
-/* beats.h - when calls come again: of each call site of one rank how often, when first and last, and how its distance in
- * time from one call to the next changes. Some numbers a call site, whatever the length of the run. A visitor of the
+/* beats.h - when calls come again: of each call site of one rank how often, when first and last, and how its distance
+ * in time from one call to the next changes. Some numbers a call site, whatever the length of the run. A visitor of the
  * stream around another one; looks at the first threads of two ranks, the first and the middle one. */
 #pragma once
 

@@ -83,7 +83,8 @@ static uint32_t workers_of(const struct process *p, const struct thread_totals *
 	return n;
 }
 
-/* Of all threads together: a union, not a sum; of it waited what of the threads' time in MPI was waiting. */
+/* Of all threads together: a union, not a sum; of it waited what of the threads' time in MPI was waiting. When slow
+ * paths of the tracer were taken is not known: they took at least as long as those of one thread. */
 static void take_union(const struct process *p, const struct thread_totals *of, struct rank_totals *t)
 {
 	double waited = 0, mpi = 0, slow = 0;
@@ -92,7 +93,7 @@ static void take_union(const struct process *p, const struct thread_totals *of, 
 			continue;
 		waited += of[i].wait_ns;
 		mpi += of[i].mpi_ns;
-		slow += (double)p->threads.at[i].slow_ticks * p->ns_per_tick;
+		slow = fmax(slow, (double)p->threads.at[i].slow_ticks * p->ns_per_tick);
 	}
 	t->mpi_ns = fmin(t->region_ns, (double)p->in_mpi.ns);
 	t->tracing_ns = (double)(p->in_mpi.traced_ns - p->in_mpi.ns) + slow;

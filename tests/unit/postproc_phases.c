@@ -60,7 +60,7 @@ static double edge(const cJSON *row, int i)
 	return row == NULL ? NAN : cJSON_GetArrayItem(cJSON_GetObjectItem(row, "window_s"), i)->valuedouble;
 }
 
-/* 5 s of init with a broadcast in it; 100 iterations: compute, exchange, reduce, in all from 10 to 20 ms; 0.5 s of output. */
+/* 5 s of init with a broadcast in it; 100 iterations: compute, exchange, reduce, from 10 to 20 ms; 0.5 s of output. */
 static cJSON *growing(bool computes_last)
 {
 	struct program *p = program_create(RANKS, 1);

@@ -56,6 +56,19 @@ Test(threads, count_the_time_in_which_any_is_in_mpi_once)
 	cJSON_Delete(root);
 }
 
+Test(threads, spend_no_more_in_the_tracer_than_the_slowest_of_them)
+{
+	struct program *p = program_create(2, 1);
+	late_message(p, 0, 100, 290, 300);
+	late_message(p, 1, 200, 390, 400);
+	program_slow(p, 0, 0, 1, 60);
+	program_slow(p, 0, 1, 1, 40);
+	cJSON *root = analyse_program(p, 1000), *rank = find(root, "per_rank", "rank", 0, NULL);
+	cr_expect_float_eq(field(rank, "tracing_s"), 60e-6 + TRACED, NEAR);
+	cr_expect_float_eq(field(rank, "useful_s"), 640e-6 - TRACED, NEAR);
+	cJSON_Delete(root);
+}
+
 Test(threads, are_told_each_in_its_own_time)
 {
 	cJSON *root = waiting_together(), *rank = find(root, "per_rank", "rank", 0, NULL);
