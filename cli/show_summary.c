@@ -13,6 +13,8 @@
 
 #define TRACING_SHARE_MAX 0.02 /* of a rank's time: beyond it, it is named */
 
+#define DRIFT_SHOWN 0.05 /* change of iterations, of their mean: below it, it is noise */
+
 #define TOP 8 /* rows of a table */
 
 /* ---- numbers ---- */
@@ -161,20 +163,29 @@ static void put_more(size_t n)
 		printf("  ... %zu more: --json lists all\n", n - TOP);
 }
 
-static void put_operations(const cJSON *a, double rank_seconds)
+/* The traced region begins behind MPI_Init and ends before MPI_Finalize: they have no share of it. */
+static bool in_region(const cJSON *op)
+{
+	const char *name = json_text(op, "op", "?");
+	return strncmp(name, "MPI_Init", 8) != 0 && strcmp(name, "MPI_Finalize") != 0;
+}
+
+/* of_s: all ranks' time; or, if several threads of a rank call MPI, that of all threads that do. */
+static void put_operations(const cJSON *a, double of_s, bool threaded)
 {
 	size_t n;
 	const cJSON **rows = json_objects_by(a, "operations", "time_s", &n);
 	if (n > 0)
-		printf("\nWhere the time went        calls       time   share of all ranks' time   "
-		       "         bytes\n");
+		printf("\nWhere the time went        calls       time   share of all %s' time            bytes\n",
+		       threaded ? "threads" : "ranks");
 	for (size_t i = 0; i < n && i < TOP; i++) {
 		double time_s = json_number_or(rows[i], "time_s", 0);
-		double share = rank_seconds > 0 ? time_s / rank_seconds : 0;
+		double share = of_s > 0 ? time_s / of_s : 0;
 		printf("  %-20s %10s %10s   ", name_text(rows[i], "op").s,
 		       count_text(json_number_or(rows[i], "calls", 0)).s, seconds_text(time_s).s);
-		put_bar(share, 20);
-		printf("%8s  %10s\n", share_text(share).s, bytes_text(json_number_or(rows[i], "bytes", 0)).s);
+		put_bar(in_region(rows[i]) ? share : 0, 20);
+		printf("%8s  %10s\n", in_region(rows[i]) ? share_text(share).s : "-",
+		       bytes_text(json_number_or(rows[i], "bytes", 0)).s);
 	}
 	put_more(n);
 	free(rows);
@@ -355,17 +366,85 @@ static void put_traffic(const cJSON *a, const cJSON *summary)
 	       count_text(json_number_or(summary, "barriers", 0)).s);
 }
 
+/* "init 5.0 s, 100 iterations of 15 ms (67 % longer at the end), output 0.2 s" */
+static void put_phases(const cJSON *a)
+{
+	const cJSON *phases = json_item(a, "phases"), *x;
+	double drift = json_number_or(phases, "drift", 0);
+	const char *between = "";
+	if (json_count(phases, "parts") > 0)
+		fputs("Phases      ", stdout);
+	cJSON_ArrayForEach(x, json_item(phases, "parts"))
+	{
+		const char *name = json_text(x, "phase", "?");
+		const cJSON *from = json_first(x, "window_s"), *to = from != NULL ? from->next : NULL;
+		printf("%s", between);
+		between = ", ";
+		if (strcmp(name, "iterations") != 0) {
+			printf("%s %s", name_text(x, "phase").s,
+			       seconds_text(json_number_of(to) - json_number_of(from)).s);
+			continue;
+		}
+		printf("%s iterations of %s", count_text(json_number_or(phases, "iterations", 0)).s,
+		       seconds_text(json_number_or(phases, "iteration_s", 0)).s);
+		if (fabs(drift) >= DRIFT_SHOWN)
+			printf(" (%s %s at the end)", share_text(fabs(drift)).s, drift > 0 ? "longer" : "shorter");
+	}
+	if (*between != 0)
+		putchar('\n');
+}
+
+struct thread_counts {
+	double ranks, workers, progress, first;
+};
+
+static void count_threads(const cJSON *rank, struct thread_counts *n)
+{
+	const cJSON *x;
+	if (json_count(rank, "threads") == 0)
+		return;
+	n->ranks++;
+	n->first += strcmp(json_text(rank, "time_of", ""), "first_thread") == 0;
+	cJSON_ArrayForEach(x, json_item(rank, "threads"))
+	{
+		bool polls = strcmp(json_text(x, "role", ""), "progress") == 0;
+		n->progress += polls;
+		n->workers += !polls;
+	}
+}
+
+/* Where several threads of a rank call MPI: whose time the figures are. */
+static void put_threads(const cJSON *a)
+{
+	struct thread_counts n = {0};
+	const cJSON *x;
+	cJSON_ArrayForEach(x, json_item(a, "per_rank")) count_threads(x, &n);
+	if (n.ranks == 0)
+		return;
+	printf("Threads     %.0f call MPI on %.0f rank%s", n.workers + n.progress, n.ranks, n.ranks == 1 ? "" : "s");
+	if (n.progress > 0)
+		printf("; %.0f of them only poll%s for others and count%s in no efficiency", n.progress,
+		       n.progress == 1 ? "s" : "", n.progress == 1 ? "s" : "");
+	putchar('\n');
+	if (n.first > 0)
+		printf("            of %.0f rank%s only one thread's time is known\n", n.first,
+		       n.first == 1 ? "" : "s");
+}
+
 void show_summary(const cJSON *a, const struct mpix_info *info)
 {
 	const cJSON *summary = json_item(a, "summary");
 	double runtime_s = json_number_or(summary, "runtime_s", (double)info->runtime_ns * 1e-9);
+	double threads_s = json_number_or(summary, "threads_s", 0);
 	put_job(a, info);
 	put_verdict(a);
 	put_trust(a);
 	if (summary != NULL)
 		put_traffic(a, summary);
 	put_objects(a);
-	put_operations(a, runtime_s * info->ranks);
+	put_phases(a);
+	put_threads(a);
+	put_operations(a, threads_s > 0 ? threads_s : runtime_s * info->ranks, threads_s > 0);
 	put_waits(a);
 	put_callsites(a);
 	put_issues(a);

@@ -2,7 +2,9 @@
 #include "postproc/analysis.h"
 #include "base/progress.h"
 #include "postproc/totals/bytes.h"
+#include "postproc/stream/alternation.h"
 #include "postproc/stream/on_path.h"
+#include "postproc/stream/threads.h"
 
 static int (*const parts[])(struct analysis *a) = {
 #define ROW(name) part_##name,
@@ -69,14 +71,21 @@ static int ignore_begin(void *context, struct stream *st)
 static int follow_events(struct analysis *a, unsigned nthreads, const struct stream_visitor *v, struct error *e)
 {
 	struct stream st;
-	struct stream_visitor none = {.begin = ignore_begin, .window = ignore_begin};
+	struct stream_visitor none = {.begin = ignore_begin, .window = ignore_begin}, turns, watching;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		for (size_t i = 0; a->step->ranks[r] != NULL && i < a->step->ranks[r]->sigs.n; i++) {
 			struct sig *sig = &a->step->ranks[r]->sigs.at[i];
 			sig->class = (uint8_t)step_class(a->step, sig);
 		}
 	bytes_of_calls(a->step);
-	int code = stream_run(a->step, nthreads, v != NULL ? v : &none, &st, e);
+	int code = threads_judge(a->step);
+	if (code < 0)
+		return code;
+	turns = alternation_watch(&a->alternation, a->step, v != NULL ? v : &none);
+	code = beats_watch(&a->beats, a->step, &turns, &watching);
+	if (code < 0)
+		return code;
+	code = stream_run(a->step, nthreads, &watching, &st, e);
 	if (code == 0)
 		code = gather(a, &st);
 	if (code == 0)
@@ -121,6 +130,8 @@ void analysis_done(struct analysis *a)
 {
 	cJSON_Delete(a->root);
 	tally_done(&a->tally);
+	alternation_done(&a->alternation);
+	beats_done(&a->beats);
 	free(a->leaked);
 	free(a->leak_site);
 	free(a->unread);

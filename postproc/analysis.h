@@ -5,17 +5,37 @@
 
 #include "base/json.h"
 #include "postproc/clock/clock.h"
+#include "postproc/stream/alternation.h"
+#include "postproc/stream/beats.h"
 #include "postproc/stream/match.h"
 #include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
 #include "postproc/totals/traffic.h"
 
+/* Of which threads of a rank its times are. */
+enum time_of {
+	TIME_OF_THREAD, /* of the only one that called MPI, or the only one that did not poll for the others */
+	TIME_OF_ALL,	/* of all that did not poll for others: time in which any of them was inside MPI */
+	TIME_OF_FIRST	/* of the first of several: of the others single calls are missing */
+};
+
+/* One thread of a rank, in its own time. */
+struct thread_totals {
+	uint64_t calls; /* 0: it is in no figure */
+	double span_ns; /* from its first call to the end of its last, or the region of the one that called MPI_Init */
+	double mpi_ns, tracing_ns, useful_ns, wait_ns; /* wait is a part of mpi */
+	bool progress, known;			       /* known: its span is */
+};
+
 /* One rank, exact from its totals. Times in ns. */
 struct rank_totals {
-	double region_ns;		    /* from the exit of MPI_Init to the enter of MPI_Finalize (or its end) */
-	double mpi_ns;			    /* inside MPI in that region, thread 0 */
-	double tracing_ns;		    /* the tracer's own, thread 0: neither in MPI nor useful */
-	double useful_ns;		    /* the rest of it */
+	double region_ns;  /* from the exit of MPI_Init to the enter of MPI_Finalize (or its end) */
+	double mpi_ns;	   /* inside MPI in that region, of the threads of time_of */
+	double tracing_ns; /* the tracer's own: neither in MPI nor useful */
+	double useful_ns;  /* the rest of it */
+	double wait_ns;	   /* of mpi_ns */
+	double threads_ns; /* spans of all threads that called MPI: thread time */
+	enum time_of time_of;
 	double startup_ns;		    /* in MPI_Init and MPI_Finalize */
 	uint64_t calls;			    /* of all threads */
 	double threads_tracing_ns, slow_ns; /* thread time of all threads: in tracing, of it on slow paths */
@@ -30,16 +50,21 @@ struct stream_visitor;
 struct analysis {
 	struct step *step;
 	struct tally tally; /* what the stream of events told */
+	struct alternation alternation;
+	struct beats beats;
 	struct op_counts counts;
 	struct unmatched unmatched;
 	struct clock_result clock;
 	struct traffic p2p, coll, rma;
 	uint64_t *leaked; /* by rank: requests neither completed nor freed */
 	uint32_t *leak_site;
-	uint64_t *unread; /* by file: bytes that completed nonblocking reads did not find */
+	double threads_ns; /* of all ranks */
+	bool threaded;	   /* some rank called MPI from several threads */
+	uint64_t *unread;  /* by file: bytes that completed nonblocking reads did not find */
 	struct sweep_result swept;
 	int64_t *path_site_ns;	   /* by call site: time in its calls on the critical path */
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
+	double serialization;	   /* NaN: not known */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;
 	bool complete;
@@ -66,6 +91,7 @@ struct analysis {
 	ROW(tops) \
 	ROW(collective_use) \
 	ROW(time_windows) \
+	ROW(phases) \
 	ROW(critical_path) \
 	ROW(delays) \
 	ROW(patterns) \
@@ -79,6 +105,12 @@ PARTS(DECLARE_PART)
 
 #define TRACING_SHARE_MAX 0.02 /* a rank's time in the tracer beyond which figures must be read with care */
 
+/* threads.c: what each thread of a rank did in its region: p->threads.n of them, to be freed; NULL without memory. */
+struct thread_totals *threads_of(const struct step *s, const struct process *p, double region_ns);
+/* threads.c: times of a rank whose MPI calls come from several threads. 0 or -ENOMEM. */
+int threads_rank(const struct step *s, const struct process *p, struct rank_totals *t);
+/* ranks.c: is it MPI_Init or MPI_Finalize? */
+bool is_startup(const struct step *s, const struct sig *sig);
 /* ranks.c: share of a rank's thread time that the tracer took, 0 to 1. */
 double tracing_share(const struct rank_totals *t);
 /* ranks.c: fill a->ranks and what follows from it. 0 or -ENOMEM. */

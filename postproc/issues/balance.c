@@ -46,7 +46,8 @@ void issue_load_imbalance(const struct analysis *a, struct issue *f)
 	f->metric = "max over mean useful time";
 	f->value = a->max_useful_ns / a->mean_useful_ns;
 	f->threshold = IMBALANCE_MIN;
-	f->found = f->value >= f->threshold && f->loss_s / issue_total_s(a) >= WAIT_SHARE_MIN;
+	f->of_s = issue_ranks_s(a);
+	f->found = f->value >= f->threshold && f->loss_s / issue_ranks_s(a) >= WAIT_SHARE_MIN;
 	if (!f->found)
 		return;
 	name_heavy_ranks(a, f);
@@ -170,9 +171,10 @@ void issue_slow_node(const struct analysis *a, struct issue *f)
 		double here = in.sum / in.n, there = out.sum / out.n;
 		double loss_s = (here - there) / 1e9 * out.n;
 		if (here < IMBALANCE_MIN * there || here - there < 3 * fmax(deviation(&in), deviation(&out)) ||
-		    loss_s / issue_total_s(a) < WAIT_SHARE_MIN || loss_s <= f->loss_s)
+		    loss_s / issue_ranks_s(a) < WAIT_SHARE_MIN || loss_s <= f->loss_s)
 			continue;
 		f->found = true;
+		f->of_s = issue_ranks_s(a);
 		f->loss_s = loss_s;
 		f->metric = "useful time on the node over that elsewhere";
 		f->value = here / there;

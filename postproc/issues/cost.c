@@ -64,7 +64,7 @@ void issue_global_collective_heavy(const struct analysis *a, struct issue *f)
 	char total[32], place[256];
 	double ns = c.ns - collective_waits_ns(a);
 	f->loss_s = ns > 0 ? ns / 1e9 : 0;
-	f->metric = "share of all ranks' time in collectives, waiting not counted";
+	f->metric = SHARE_NAME(a, " in collectives, waiting not counted");
 	f->value = f->loss_s / issue_total_s(a);
 	f->threshold = COLLECTIVE_SHARE_MIN;
 	f->found = f->value >= f->threshold && a->ranks_seen > 1;
@@ -90,7 +90,7 @@ void issue_small_message_overhead(const struct analysis *a, struct issue *f)
 	double mean = a->p2p.count > 0 ? (double)a->p2p.bytes / (double)a->p2p.count : SMALL_BYTES + 1;
 	double ns = c.ns - waits; /* waits of Wait calls are in there too: a lower bound */
 	f->loss_s = ns > 0 ? ns / 1e9 : 0;
-	f->metric = "share of all ranks' time in sends and receives, waiting not counted";
+	f->metric = SHARE_NAME(a, " in sends and receives, waiting not counted");
 	f->value = f->loss_s / issue_total_s(a);
 	f->threshold = WAIT_SHARE_MIN;
 	f->found = mean <= SMALL_BYTES && f->value >= f->threshold;
@@ -113,7 +113,7 @@ void issue_io_wait(const struct analysis *a, struct issue *f)
 	struct cost c = cost_of(a, is_io);
 	char total[32], place[256];
 	f->loss_s = c.ns / 1e9;
-	f->metric = "share of all ranks' time in MPI-IO";
+	f->metric = SHARE_NAME(a, " in MPI-IO");
 	f->value = f->loss_s / issue_total_s(a);
 	f->threshold = WAIT_SHARE_MIN;
 	f->found = f->value >= f->threshold;

@@ -17,6 +17,7 @@ struct issue {
 	bool found;
 	const char *issue;
 	double loss_s;	 /* summed over ranks; 0 when it is not about time */
+	double of_s;	 /* what the loss is a share of, if not of issue_total_s() */
 	double severity; /* 0..1; 0: from the loss's share */
 	uint32_t ranks[ISSUE_RANKS_MAX];
 	unsigned nranks;
@@ -33,8 +34,11 @@ struct issue {
 #define ISSUES(ROW) \
 	ROW(load_imbalance) \
 	ROW(delay) \
+	ROW(idle_ranks) \
+	ROW(serialization) \
 	ROW(late_sender) \
 	ROW(late_receiver) \
+	ROW(stuck_at_end) \
 	ROW(barrier_imbalance) \
 	ROW(synchronization_heavy) \
 	ROW(collective_root_bottleneck) \
@@ -42,6 +46,7 @@ struct issue {
 	ROW(small_message_overhead) \
 	ROW(communication_imbalance) \
 	ROW(link_hotspot) \
+	ROW(poor_placement) \
 	ROW(io_wait) \
 	ROW(rma_wait) \
 	ROW(tracing_cost) \
@@ -54,8 +59,15 @@ struct issue {
 ISSUES(DECLARE_ISSUE)
 #undef DECLARE_ISSUE
 
-/* All ranks' time in the traced region, s; never 0. */
+/* All ranks' time in the traced region, s; where ranks call MPI from several threads, that of all these threads, as
+ * times of calls and waits are. Never 0. */
 double issue_total_s(const struct analysis *a);
+/* The metric that is a share of issue_total_s(). */
+#define SHARE_NAME(a, rest) ((a)->threaded ? "share of all threads' time" rest : "share of all ranks' time" rest)
+/* All ranks' time in the traced region, s, each rank once; never 0. */
+double issue_ranks_s(const struct analysis *a);
+/* As long as the run, for each rank in the record: also what one that ended early did not use. Never 0. */
+double issue_run_s(const struct analysis *a);
 /* Once each, as long as there is room. */
 void issue_add_rank(struct issue *f, uint32_t rank);
 void issue_add_pair(struct issue *f, uint32_t a, uint32_t b);

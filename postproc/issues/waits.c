@@ -52,7 +52,7 @@ void issue_of_waits(const struct analysis *a, struct issue *f, const struct wait
 	char total[32], each[32], place[256];
 	choose(a, w->states, &c);
 	f->loss_s = c.seconds;
-	f->metric = "share of all ranks' time";
+	f->metric = SHARE_NAME(a, "");
 	f->value = c.seconds / issue_total_s(a);
 	f->threshold = WAIT_SHARE_MIN;
 	f->found = f->value >= f->threshold;

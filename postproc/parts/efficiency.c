@@ -42,11 +42,12 @@ static const char *why_not(const struct analysis *a, double median_ns)
 	return NULL;
 }
 
-static void put_split(const struct analysis *a, cJSON *e, double ideal_ns, const char *note)
+static void put_split(struct analysis *a, cJSON *e, double ideal_ns, const char *note)
 {
 	double t = a->longest_region_ns, most = a->max_useful_ns;
 	bool known = note == NULL && ideal_ns > 0 && t > 0;
-	json_put_null_or(e, "serialization", known ? fmin(1, most / ideal_ns) : NAN);
+	a->serialization = known ? fmin(1, most / ideal_ns) : NAN;
+	json_put_null_or(e, "serialization", a->serialization);
 	json_put_null_or(e, "transfer", known ? fmin(1, ideal_ns / t) : NAN);
 	json_put_text(e, "note", note != NULL ? note : "");
 	if (known)

@@ -17,10 +17,21 @@ static const struct {
 
 double issue_total_s(const struct analysis *a)
 {
+	return a->threads_ns > 1 ? a->threads_ns / 1e9 : 1e-9;
+}
+
+double issue_ranks_s(const struct analysis *a)
+{
 	double ns = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		ns += a->ranks[r].region_ns;
 	return ns > 1 ? ns / 1e9 : 1e-9;
+}
+
+double issue_run_s(const struct analysis *a)
+{
+	double s = a->longest_region_ns * a->ranks_seen / 1e9;
+	return s > 1e-9 ? s : 1e-9;
 }
 
 void issue_add_rank(struct issue *f, uint32_t rank)
@@ -95,9 +106,15 @@ const char *site_text(const struct step *s, uint32_t site, char *text, size_t si
 	return text;
 }
 
+/* What the loss is a share of. */
+static double loss_of_s(const struct analysis *a, const struct issue *f)
+{
+	return f->of_s > 0 ? f->of_s : issue_total_s(a);
+}
+
 static double score_of(const struct analysis *a, const struct issue *f)
 {
-	double score = f->severity > 0 ? f->severity : 4 * f->loss_s / issue_total_s(a);
+	double score = f->severity > 0 ? f->severity : 4 * f->loss_s / loss_of_s(a, f);
 	return score > 1 ? 1 : score;
 }
 
@@ -139,6 +156,8 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 	json_put_text(row, "severity", severity_word(score_of(a, f)));
 	json_put(row, "score", score_of(a, f));
 	json_put(row, "loss_s", f->loss_s);
+	if (a->threaded || f->of_s > 0)
+		json_put(row, "loss_of_s", loss_of_s(a, f));
 	put_lists(a, row, f);
 	json_put_text(row, "what", f->what);
 	json_put_text(row, "why", f->why);

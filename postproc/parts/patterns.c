@@ -6,9 +6,10 @@
 
 static const struct {
 	const char *name;
+	enum traffic_kind kinds;
 	void (*look)(const struct shape *s, struct pattern *p);
 } patterns[] = {
-#define ROW(name) {#name, pattern_##name},
+#define ROW(name, kinds) {#name, kinds, pattern_##name},
 	PATTERNS(ROW)
 #undef ROW
 };
@@ -21,29 +22,99 @@ bool shape_has(const struct shape *s, uint32_t src, uint32_t dst)
 }
 
 /* A message without bytes still says who talks to whom: it weighs one. */
-static int shape_make(const struct analysis *a, struct shape *s)
+static void add_link(struct shape *s, const struct link *c)
 {
-	*s = (struct shape){.a = a, .n = a->step->nranks};
-	s->links = malloc((a->p2p.links.n + 1) * sizeof(*s->links));
+	struct link *last = s->nlinks > 0 ? &s->links[s->nlinks - 1] : NULL;
+	if (c->src == c->dst || c->bytes + c->count == 0)
+		return;
+	if (last == NULL || last->src != c->src || last->dst != c->dst) {
+		last = &s->links[s->nlinks++];
+		*last = (struct link){.src = c->src, .dst = c->dst};
+	}
+	last->bytes += c->bytes + c->count;
+	last->count += c->count;
+	s->bytes += (double)(c->bytes + c->count);
+	s->count += (double)c->count;
+}
+
+static bool comes_before(const struct link *a, const struct link *b)
+{
+	return a->src != b->src ? a->src < b->src : a->dst < b->dst;
+}
+
+/* Both ascending, as one. */
+static int add_traffic(struct shape *s, const struct traffic *a, const struct traffic *b)
+{
+	size_t i = 0, k = 0, n = a->links.n + (b != NULL ? b->links.n : 0);
+	s->links = malloc((n + 1) * sizeof(*s->links));
 	if (s->links == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < a->p2p.links.n; i++) {
-		struct link c = a->p2p.links.at[i];
-		if (c.src == c.dst)
-			continue;
-		c.bytes += c.count;
-		s->links[s->nlinks++] = c;
-		s->bytes += (double)c.bytes;
-		s->count += (double)c.count;
+	while (i + k < n) {
+		bool second = i == a->links.n ||
+			      (b != NULL && k < b->links.n && comes_before(&b->links.at[k], &a->links.at[i]));
+		add_link(s, second ? &b->links.at[k++] : &a->links.at[i++]);
 	}
-	shape_find_grid(s);
 	return 0;
 }
 
-static void traffic_span(const struct analysis *a, int64_t *from, int64_t *to)
+/* How many ranks take part. */
+static double ranks_of(const struct shape *s)
 {
-	*from = a->tally.transfers > 0 ? a->tally.sent_from_ns : 0;
-	*to = a->tally.transfers > 0 ? a->tally.sent_to_ns : 0;
+	bool *in = calloc(s->n + 1u, sizeof(*in));
+	double n = 0;
+	for (size_t i = 0; in != NULL && i < s->nlinks; i++) {
+		n += !in[s->links[i].src];
+		in[s->links[i].src] = true;
+		n += !in[s->links[i].dst];
+		in[s->links[i].dst] = true;
+	}
+	free(in);
+	return n;
+}
+
+/* Messages have two ends; of collectives calls count, each moves data between many. */
+static double exchanges_of(const struct shape *s)
+{
+	double calls = 0;
+	for (uint32_t r = 0; r < s->n; r++)
+		calls += (double)s->a->ranks[r].collectives;
+	return s->kind == MESSAGES ? 2 * s->count : calls;
+}
+
+/* Is there enough of it to have a shape? */
+static bool is_enough(const struct shape *s)
+{
+	double ranks = ranks_of(s);
+	return s->nlinks > 0 && s->share >= PATTERN_SHARE_MIN &&
+	       (exchanges_of(s) >= PATTERN_MESSAGES_MIN * ranks || 2 * s->bytes >= PATTERN_BYTES_MIN * ranks);
+}
+
+static void clear_shape(struct shape *s)
+{
+	s->nlinks = 0;
+	s->bytes = s->count = 0;
+}
+
+static int shape_make(const struct analysis *a, enum traffic_kind kind, struct shape *s)
+{
+	double all = (double)a->p2p.bytes + (double)a->rma.bytes + (double)a->coll.bytes;
+	*s = (struct shape){.a = a, .kind = kind, .n = a->step->nranks};
+	int code = kind == MESSAGES ? add_traffic(s, &a->p2p, &a->rma) : add_traffic(s, &a->coll, NULL);
+	double mine = kind == MESSAGES ? (double)a->p2p.bytes + (double)a->rma.bytes : (double)a->coll.bytes;
+	s->share = all > 0 ? mine / all : kind == MESSAGES;
+	if (code == 0 && !is_enough(s))
+		clear_shape(s);
+	if (code == 0)
+		shape_find_grid(s);
+	return code;
+}
+
+/* Messages were sent; of other traffic the whole run is named. */
+static void traffic_span(const struct shape *s, int64_t *from, int64_t *to)
+{
+	bool known = s->kind == MESSAGES && s->a->tally.transfers > 0 && s->a->rma.count == 0;
+	*from = known ? s->a->tally.sent_from_ns : 0;
+	*to = known ? s->a->tally.sent_to_ns : s->a->step->runtime_ns;
 }
 
 static void put_grid(cJSON *row, const struct pattern *p)
@@ -57,7 +128,7 @@ static void put_grid(cJSON *row, const struct pattern *p)
 	}
 }
 
-static void put_pattern(const struct analysis *a, cJSON *list, const struct pattern *p)
+static void put_pattern(const struct shape *s, cJSON *list, const struct pattern *p)
 {
 	int64_t from, to;
 	cJSON *row = json_row(list);
@@ -66,10 +137,12 @@ static void put_pattern(const struct analysis *a, cJSON *list, const struct patt
 	cJSON *ranks = json_array(row, "ranks");
 	for (unsigned i = 0; i < p->nranks; i++)
 		json_push(ranks, p->ranks[i]);
-	for (uint32_t r = 0; p->nranks == 0 && r < a->step->nranks && r < 1024; r++)
+	for (uint32_t r = 0; p->nranks == 0 && r < s->n && r < 1024; r++)
 		json_push(ranks, r);
 	json_put_text(row, "evidence", p->evidence);
-	traffic_span(a, &from, &to);
+	json_put_text(row, "traffic", s->kind == MESSAGES ? "messages" : "collectives");
+	json_put(row, "share", s->share);
+	traffic_span(s, &from, &to);
 	cJSON *window = json_array(row, "window_s");
 	json_push(window, (double)from / 1e9);
 	json_push(window, (double)to / 1e9);
@@ -89,26 +162,34 @@ static void put_irregular(const struct shape *s, cJSON *list)
 {
 	struct pattern p = {.name = "irregular", .score = 1};
 	snprintf(p.evidence, sizeof(p.evidence), "%zu pairs exchange messages and no known shape fits", s->nlinks);
-	put_pattern(s->a, list, &p);
+	put_pattern(s, list, &p);
 }
 
-int part_patterns(struct analysis *a)
+static int look_at(struct analysis *a, enum traffic_kind kind, cJSON *list)
 {
 	struct pattern all[NPATTERNS] = {0}, *p;
 	struct shape s;
-	cJSON *list = json_array(a->root, "patterns");
-	if (shape_make(a, &s) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < NPATTERNS; i++) {
+	int before = cJSON_GetArraySize(list), code = shape_make(a, kind, &s);
+	for (size_t i = 0; i < NPATTERNS && code == 0; i++) {
 		all[i].name = patterns[i].name;
-		patterns[i].look(&s, &all[i]);
+		if (s.nlinks > 0 && (patterns[i].kinds & kind) != 0)
+			patterns[i].look(&s, &all[i]);
 	}
 	while ((p = next_best(all)) != NULL) {
-		put_pattern(a, list, p);
+		put_pattern(&s, list, p);
 		p->score = 0;
 	}
-	if (s.nlinks > 2 && cJSON_GetArraySize(list) == 0)
+	if (kind == MESSAGES && s.nlinks > 2 && cJSON_GetArraySize(list) == before)
 		put_irregular(&s, list);
 	free(s.links);
-	return 0;
+	return code;
+}
+
+/* The kind with more bytes first. */
+int part_patterns(struct analysis *a)
+{
+	bool collectives = a->coll.bytes > a->p2p.bytes + a->rma.bytes;
+	cJSON *list = json_array(a->root, "patterns");
+	int code = look_at(a, collectives ? COLLECTIVES : MESSAGES, list);
+	return code == 0 ? look_at(a, collectives ? MESSAGES : COLLECTIVES, list) : code;
 }

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <sys/wait.h>
 
+#define THREADS_MAX 64u /* of a rank, that are listed */
+
 /* As a shell would tell it: 128 + signal for a killed one. */
 static double shell_status(const struct process *p)
 {
@@ -37,6 +39,35 @@ static const char *state_of(const struct process *p)
 			      : "running";
 }
 
+/* The first of many; the others are counted. */
+static int put_threads(const struct step *s, cJSON *row, const struct process *p, const struct rank_totals *t)
+{
+	static const char *const names[] = {"one_thread", "all_threads", "first_thread"};
+	struct thread_totals *of = threads_of(s, p, t->region_ns);
+	uint32_t listed = 0;
+	if (of == NULL)
+		return -ENOMEM;
+	json_put_text(row, "time_of", names[t->time_of]);
+	json_put(row, "threads_s", t->threads_ns / 1e9);
+	cJSON *list = json_array(row, "threads");
+	for (uint32_t i = 0; i < p->threads.n; i++) {
+		const struct thread_totals *x = &of[i];
+		if (x->calls == 0 || listed++ >= THREADS_MAX)
+			continue;
+		cJSON *one = json_row(list);
+		json_put(one, "thread", i);
+		json_put_text(one, "role", x->progress ? "progress" : "worker");
+		json_put(one, "calls", (double)x->calls);
+		json_put_null_or(one, "span_s", x->known ? x->span_ns / 1e9 : NAN);
+		json_put_null_or(one, "useful_s", x->known ? x->useful_ns / 1e9 : NAN);
+		json_put(one, "mpi_s", x->mpi_ns / 1e9);
+		json_put(one, "wait_s", x->wait_ns / 1e9);
+	}
+	json_put(row, "threads_left_out", listed > THREADS_MAX ? listed - THREADS_MAX : 0);
+	free(of);
+	return 0;
+}
+
 int part_per_rank(struct analysis *a)
 {
 	const struct step *s = a->step;
@@ -50,13 +81,15 @@ int part_per_rank(struct analysis *a)
 		json_put(row, "useful_s", t->useful_ns / 1e9);
 		json_put(row, "mpi_s", t->mpi_ns / 1e9);
 		json_put(row, "tracing_s", t->tracing_ns / 1e9);
-		json_put_seconds(row, "wait_s", a->tally.waits.by_rank[r]);
+		json_put_seconds(row, "wait_s", (int64_t)t->wait_ns);
 		json_put_seconds(row, "caused_wait_s", a->tally.waits.caused[r]);
 		json_put(row, "startup_s", t->startup_ns / 1e9);
 		put_counts(row, t);
 		json_put_null_or(row, "exit_status", shell_status(p));
 		json_put_text(row, "state", state_of(p));
 		json_put_text(row, "cpus", p == NULL ? NULL : p->cpus);
+		if (t->threads > 1 && put_threads(s, row, p, t) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -32,6 +32,8 @@ int part_summary(struct analysis *a)
 	json_put(s, "barriers", barriers);
 	json_put(s, "collectives", collectives);
 	json_put_seconds(s, "runtime_s", a->step->runtime_ns);
+	if (a->threaded)
+		json_put(s, "threads_s", a->threads_ns / 1e9);
 	json_put(s, "pair_density", n > 1 ? pairs_used(a) / (n * (n - 1)) : 0);
 	json_put(s, "mean_peers", n > 0 ? peers / n : 0);
 	return 0;

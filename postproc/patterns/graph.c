@@ -37,10 +37,11 @@ static double reverse_count(const struct shape *s, const struct link *c)
 
 #define PING_PONG_PAIRS_MAX 8
 
-/* Few pairs, each rank with one partner, as many messages there as back. */
+/* Few pairs, each rank with one partner, as many messages there as back, and each an answer to the one before: in an
+ * exchange both send before they receive. */
 void pattern_ping_pong(const struct shape *s, struct pattern *p)
 {
-	double balance = 1;
+	double balance = 1, turns = alternation_share(&s->a->alternation);
 	if (s->nlinks == 0 || s->nlinks > 2 * PING_PONG_PAIRS_MAX || (s->n > 2 && s->nlinks > s->n))
 		return;
 	for (size_t i = 0; i < s->nlinks; i++) {
@@ -51,11 +52,12 @@ void pattern_ping_pong(const struct shape *s, struct pattern *p)
 		balance = fmin(balance, fmin(there, back) / fmax(there, back));
 		p->ranks[p->nranks++] = c->src;
 	}
-	if (s->count < 20)
+	if (s->count < 20 || isnan(turns))
 		return;
-	p->score = balance;
-	snprintf(p->evidence, sizeof(p->evidence), "%zu pairs, %.0f messages, as many there as back within %.0f %%",
-		 s->nlinks / 2, s->count, 100 * (1 - balance));
+	p->score = balance * turns;
+	snprintf(p->evidence, sizeof(p->evidence),
+		 "%zu pairs, %.0f messages, as many there as back within %.0f %%; %.0f %% answer the one before",
+		 s->nlinks / 2, s->count, 100 * (1 - balance), 100 * turns);
 }
 
 static bool is_power_of_two(uint32_t x)

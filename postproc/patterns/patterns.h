@@ -31,9 +31,20 @@ struct grid {
 	double two_way;	 /* of the neighbours that exchange: in both directions */
 };
 
-/* Point-to-point traffic between different ranks. */
+/* A kind of traffic: messages with one-sided calls, which name who gets what, and collectives by their meaning. */
+enum traffic_kind { MESSAGES = 1, COLLECTIVES = 2, ANY_KIND = MESSAGES | COLLECTIVES };
+
+/* With less than both, sent and received, ranks that take part exchange almost nothing, and the shape is chance. */
+#define PATTERN_MESSAGES_MIN 10
+#define PATTERN_BYTES_MIN (64 * 1024)
+/* A kind with less than this share of all bytes is not what the program's traffic looks like. */
+#define PATTERN_SHARE_MIN 0.10
+
+/* Traffic of one kind between different ranks. */
 struct shape {
 	const struct analysis *a;
+	enum traffic_kind kind;
+	double share; /* of all bytes */
 	uint32_t n;
 	struct link *links; /* ascending (src, dst), without src == dst */
 	size_t nlinks;
@@ -46,17 +57,18 @@ void shape_find_grid(struct shape *s);
 /* Is there traffic from src to dst? */
 bool shape_has(const struct shape *s, uint32_t src, uint32_t dst);
 
+/* Pattern, and in which kinds of traffic it is looked for. */
 #define PATTERNS(ROW) \
-	ROW(halo) \
-	ROW(sweep) \
-	ROW(ring) \
-	ROW(master_worker) \
-	ROW(all_to_all) \
-	ROW(ping_pong) \
-	ROW(butterfly) \
-	ROW(tree) \
-	ROW(rooted_collective)
+	ROW(halo, ANY_KIND) \
+	ROW(sweep, MESSAGES) \
+	ROW(ring, ANY_KIND) \
+	ROW(master_worker, MESSAGES) \
+	ROW(all_to_all, ANY_KIND) \
+	ROW(ping_pong, MESSAGES) \
+	ROW(butterfly, MESSAGES) \
+	ROW(tree, MESSAGES) \
+	ROW(rooted_collective, COLLECTIVES)
 
-#define DECLARE_PATTERN(name) void pattern_##name(const struct shape *s, struct pattern *p);
+#define DECLARE_PATTERN(name, kinds) void pattern_##name(const struct shape *s, struct pattern *p);
 PATTERNS(DECLARE_PATTERN)
 #undef DECLARE_PATTERN

@@ -75,19 +75,22 @@ struct object {
 /* How one thread of a process was recorded. */
 struct thread {
 	uint64_t events, calls, lost;
-	const char *why_lost;	/* words for people, or NULL */
-	int64_t lost_from_ns;	/* as event times; TIME_ABSENT: nothing was lost */
-	bool gap;		/* a block in the middle is missing: events after it were dropped */
-	uint64_t left_out;	/* events after the gap */
-	uint64_t written;	/* events in the file, as its writer says; 0 = it does not say */
-	uint64_t read;		/* of them, those that could be decoded */
-	uint64_t behind;	/* calls that only the totals have */
-	uint64_t defs_missing;	/* definitions that the tracer had no room for */
-	uint64_t slow_calls;	/* recorded on a slow path: a new signature, datatype or communicator */
-	uint64_t slow_ticks;	/* spent there, after the calls */
-	VEC(uint32_t) sig_of;	/* signature id of the file -> index in process.sigs plus 1 */
-	VEC(uint32_t) literals; /* indices in process.sigs of the events that carry their own signature, in order */
-	uint32_t undefined;	/* the same of all events of which the definition is missing */
+	const char *why_lost;	   /* words for people, or NULL */
+	int64_t lost_from_ns;	   /* as event times; TIME_ABSENT: nothing was lost */
+	bool gap;		   /* a block in the middle is missing: events after it were dropped */
+	uint64_t left_out;	   /* events after the gap */
+	uint64_t written;	   /* events in the file, as its writer says; 0 = it does not say */
+	uint64_t read;		   /* of them, those that could be decoded */
+	uint64_t behind;	   /* calls that only the totals have */
+	uint64_t defs_missing;	   /* definitions that the tracer had no room for */
+	uint64_t slow_calls;	   /* recorded on a slow path: a new signature, datatype or communicator */
+	uint64_t slow_ticks;	   /* spent there, after the calls */
+	VEC(uint32_t) sig_of;	   /* signature id of the file -> index in process.sigs plus 1 */
+	VEC(uint32_t) literals;	   /* indices in process.sigs of the events that carry their own signature, in order */
+	uint32_t undefined;	   /* the same of all events of which the definition is missing */
+	bool progress;		   /* polls for others: see stream/threads.h */
+	int64_t first_ns, last_ns; /* of its events, where several threads have some; TIME_ABSENT: none */
+	int64_t wait_ns;	   /* in wait states, where several threads have events */
 	const struct mpic_block *blocks; /* of the thread in its file */
 	size_t nblocks;
 };
@@ -98,15 +101,29 @@ struct neighbors {
 	struct span in, out; /* i32 each: ranks of it, negative for none */
 };
 
+/* Time in which at least one thread of a process was inside MPI: grows with the events, which come in order. */
+struct mpi_union {
+	int64_t until_ns, ns;		    /* the end so far, and how much */
+	int64_t traced_until_ns, traced_ns; /* the same, each call with what recording it cost */
+};
+
+/* Where a rank waited for others in a barrier, the last time. */
+struct last_barrier {
+	int64_t start_ns, end_ns, ns; /* of the call; of it waiting */
+	uint32_t site, causer;
+};
+
 struct process {
 	uint32_t node, index; /* index in the node's file */
 	uint32_t rank, world_size;
 	bool lost, finalized, aborted;
 	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
 	double ns_per_tick;
-	double overhead_ns;	   /* estimated, per call; NaN: not known */
-	int64_t first_ns, last_ns; /* of its events; TIME_ABSENT: it has none */
-	uint64_t *calls_in;	   /* calls of thread 0 by time window */
+	double overhead_ns;		  /* estimated, per call; NaN: not known */
+	int64_t first_ns, last_ns;	  /* of its events; TIME_ABSENT: it has none */
+	uint64_t *calls_in;		  /* calls of thread 0 by time window */
+	struct last_barrier last_barrier; /* start_ns INT64_MIN: none */
+	struct mpi_union in_mpi;	  /* where several threads have events */
 	bool have_exit;
 	int exit_status; /* wait status as of waitpid() */
 	char *library, *cpus;

@@ -1,6 +1,8 @@
 /* calls.c - walks each rank's events as the MPI library saw the calls: requests, messages, collectives. */
 #include "postproc/read/comms.h"
 #include "postproc/stream/rma.h"
+#include "postproc/stream/stream.h"
+#include "postproc/stream/threads.h"
 
 /* One event at hand. */
 struct walk {
@@ -620,6 +622,7 @@ static int walk_merged(struct walk *w)
 		if (best == NULL)
 			return walk_last_more(w);
 		int code = walk_more(w, best, best->at);
+		threads_saw(w->p, best, best->at);
 		if (code == 0)
 			code = walk_event(w, best, best->at++);
 		if (code < 0)

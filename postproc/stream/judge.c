@@ -2,6 +2,9 @@
  * completes many messages waits for the latest, not for their sum; a late receiver counts where no sender was late. */
 #include "postproc/totals/bytes.h"
 #include "postproc/stream/rma.h"
+#include "postproc/stream/stream.h"
+#include "postproc/stream/last.h"
+#include "postproc/stream/threads.h"
 
 struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call)
 {
@@ -40,6 +43,8 @@ int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t n
 		int64_t from = w->call.start_ns + w->wait_ns;
 		if (sh->stream->lanes[w->call.at.lane].thread == 0)
 			tally_stretch(t, from, from + ns, &t->windows[0].wait_ns);
+		threads_waited(sh->stream, w, ns);
+		last_note(sh->stream, w, state, ns, causer);
 		w->wait_ns += ns;
 	}
 	return vec_push(&sh->waited, x);

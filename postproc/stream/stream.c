@@ -1,6 +1,8 @@
 /* stream.c - see stream.h: the order of phases. */
 #include "postproc/stream/stream.h"
 #include "postproc/stream/rma.h"
+#include "postproc/stream/last.h"
+#include "postproc/stream/threads.h"
 #include "base/pool.h"
 #include "base/progress.h"
 
@@ -227,6 +229,8 @@ static void forget_totals(const struct step *s)
 		if (p == NULL)
 			continue;
 		p->first_ns = p->last_ns = TIME_ABSENT;
+		threads_forget(p);
+		last_forget(p);
 		if (p->calls_in != NULL)
 			memset(p->calls_in, 0, TIME_WINDOWS * sizeof(*p->calls_in));
 	}

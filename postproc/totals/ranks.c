@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static bool is_startup(const struct step *s, const struct sig *sig)
+bool is_startup(const struct step *s, const struct sig *sig)
 {
 	const char *name = sig->op == NONE ? "" : s->ops.at[sig->op];
 	return strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0 ||
@@ -124,6 +124,7 @@ int ranks_total(struct analysis *a)
 		struct rank_totals *t = &a->ranks[r];
 		const struct process *p = s->ranks[r];
 		add_traffic(a, r);
+		t->wait_ns = (double)a->tally.waits.by_rank[r];
 		if (p == NULL)
 			continue;
 		for (size_t i = 0; i < p->sigs.n; i++)
@@ -135,6 +136,11 @@ int ranks_total(struct analysis *a)
 		t->region_ns = region_of(p);
 		add_tracing(p, t);
 		t->useful_ns = useful_of(t);
+		t->threads_ns = t->region_ns;
+		if (t->threads > 1 && threads_rank(s, p, t) < 0)
+			return -ENOMEM;
+		a->threaded |= t->threads > 1;
+		a->threads_ns += t->threads_ns;
 		known++;
 		sum += t->useful_ns;
 		if (t->region_ns > a->longest_region_ns)

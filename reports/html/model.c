@@ -72,9 +72,18 @@ static void add_up(struct model *m)
 		m->max_useful_s = fmax(m->max_useful_s, m->rank[i].useful_s);
 	}
 	m->total_s = m->useful_s + m->mpi_s;
+	m->threads_s = json_number(m->summary, "threads_s");
+	m->threaded = m->threads_s > 0;
+	if (!m->threaded)
+		m->threads_s = m->total_s;
 	m->runtime_s = json_number(m->summary, "runtime_s");
 	if (isnan(m->runtime_s))
 		m->runtime_s = json_number(m->job, "elapsed_s");
+}
+
+const char *share_title(const struct model *m)
+{
+	return m->threaded ? "share of thread time" : "share";
 }
 
 /* Worst first; among equals the analysis' own order stays, which puts causes before their effects.

@@ -39,9 +39,12 @@ struct model {
 	const cJSON **issue; /* worst first */
 	size_t nissues;
 	bool partial;
+	bool threaded;				 /* some rank called MPI from several threads */
 	double runtime_s;			 /* of the traced region; NAN when unknown */
 	double useful_s, mpi_s, wait_s, total_s; /* summed over ranks */
 	double max_useful_s;
+	double threads_s; /* time of all threads that called MPI, of which calls and waits take shares; total_s where
+			     each rank has one */
 };
 
 /* 0 and *ret_model (owns root from then on), -EBADMSG when json is no object, -ENOMEM. */
@@ -50,6 +53,8 @@ void model_done(struct model *m);
 
 /* The call site with this id, or NULL. */
 const cJSON *model_callsite(const struct model *m, const cJSON *id);
+/* Of what operations and waits are shares, as the head of a column. */
+const char *share_title(const struct model *m);
 /* 0 = for information, 1 = worth a look, 2 = serious: from the issue's "severity". */
 int issue_severity(const cJSON *issue);
 /* How many ranks there were: expected, seen or listed, whichever is known. */

@@ -60,14 +60,22 @@ static void write_metric(struct page *p, const cJSON *issue)
 	put(p, "</dd></div>\n");
 }
 
+/* Whose time that is. */
+static const char *time_word(const struct model *m, double of_s)
+{
+	return !m->threaded ? "time" : of_s == m->threads_s ? "thread time" : "ranks\xe2\x80\x99 time";
+}
+
 static void write_loss(struct page *p, const cJSON *issue)
 {
-	double loss_s = json_number(issue, "loss_s");
+	double loss_s = json_number(issue, "loss_s"), of_s = json_number(issue, "loss_of_s");
+	if (isnan(of_s))
+		of_s = p->model->total_s;
 	if (!(loss_s > 0))
 		return;
 	put(p, "<div><dt>lost, all ranks added up</dt><dd>%s", fmt_time(loss_s).s);
-	if (p->model->total_s > 0)
-		put(p, ", %s of the time", fmt_share(loss_s / p->model->total_s).s);
+	if (of_s > 0)
+		put(p, ", %s of the %s", fmt_share(loss_s / of_s).s, time_word(p->model, of_s));
 	put(p, "</dd></div>\n");
 }
 

@@ -50,7 +50,8 @@ static void write_operation(struct page *p, const cJSON *op, double longest_s)
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 	    "class=\"n\">%s</td>",
-	    fmt_time(time_s).s, fmt_share(p->model->total_s > 0 && in_region(op) ? time_s / p->model->total_s : NAN).s,
+	    fmt_time(time_s).s,
+	    fmt_share(p->model->threads_s > 0 && in_region(op) ? time_s / p->model->threads_s : NAN).s,
 	    fmt_count(calls).s, fmt_time(calls > 0 ? time_s / calls : NAN).s);
 	put(p, "<td class=\"n\">%s</td></tr>\n", bytes > 0 ? fmt_bytes(bytes).s : "");
 }
@@ -61,14 +62,16 @@ static void write_operations(struct page *p)
 	if (m->noperations == 0)
 		return;
 	size_t shown = m->noperations < OPERATIONS_MAX ? m->noperations : OPERATIONS_MAX;
-	put(p, "<div class=\"scroll\"><table><caption>MPI operations, most time "
-	       "first</caption>\n<thead><tr>"
-	       "<th scope=\"col\">operation</th><th scope=\"col\"></th><th scope=\"col\" "
-	       "class=\"n\">time</th>"
-	       "<th scope=\"col\" class=\"n\">share</th><th scope=\"col\" class=\"n\">calls</th>"
-	       "<th scope=\"col\" class=\"n\">per call</th><th scope=\"col\" "
-	       "class=\"n\">data</th></tr></thead>\n"
-	       "<tbody>\n");
+	put(p,
+	    "<div class=\"scroll\"><table><caption>MPI operations, most time "
+	    "first</caption>\n<thead><tr>"
+	    "<th scope=\"col\">operation</th><th scope=\"col\"></th><th scope=\"col\" "
+	    "class=\"n\">time</th>"
+	    "<th scope=\"col\" class=\"n\">%s</th><th scope=\"col\" class=\"n\">calls</th>"
+	    "<th scope=\"col\" class=\"n\">per call</th><th scope=\"col\" "
+	    "class=\"n\">data</th></tr></thead>\n"
+	    "<tbody>\n",
+	    share_title(m));
 	for (size_t i = 0; i < shown; i++)
 		write_operation(p, m->operation[i], json_number(m->operation[0], "time_s"));
 	put(p, "</tbody></table></div>\n");

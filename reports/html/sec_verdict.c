@@ -10,6 +10,10 @@ static const struct {
 } phrases[] = {
 	{"load_imbalance", "uneven work between ranks"},
 	{"delay", "one place in the program that makes others wait"},
+	{"idle_ranks", "some ranks with nothing to do"},
+	{"serialization", "ranks waiting for each other in turn"},
+	{"stuck_at_end", "ranks waiting at the end for the last one"},
+	{"poor_placement", "ranks that talk much placed on different nodes"},
 	{"late_sender", "receivers waiting for late senders"},
 	{"late_receiver", "senders waiting for late receivers"},
 	{"barrier_imbalance", "ranks reaching barriers at different times"},

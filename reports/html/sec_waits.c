@@ -109,7 +109,7 @@ static void write_state(struct page *p, const struct state *s, double most_s)
 	put(p, "</th><td class=\"wide\">");
 	put_bar(p, &part, 1, most_s);
 	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>", fmt_time(s->seconds).s,
-	    fmt_share(p->model->total_s > 0 ? s->seconds / p->model->total_s : NAN).s, fmt_count(s->count).s);
+	    fmt_share(p->model->threads_s > 0 ? s->seconds / p->model->threads_s : NAN).s, fmt_count(s->count).s);
 	if (!isnan(s->worst_rank))
 		put(p, "rank %.0f ", s->worst_rank);
 	if (site != NULL)
@@ -119,12 +119,14 @@ static void write_state(struct page *p, const struct state *s, double most_s)
 
 static void write_table(struct page *p, const struct states *s)
 {
-	put(p, "<div class=\"scroll\"><table><caption>Wait states, all ranks added "
-	       "up</caption>\n<thead><tr>"
-	       "<th scope=\"col\">state</th><th scope=\"col\"></th><th scope=\"col\" "
-	       "class=\"n\">time</th>"
-	       "<th scope=\"col\" class=\"n\">share</th><th scope=\"col\" class=\"n\">times</th>"
-	       "<th scope=\"col\">worst rank, and where</th></tr></thead>\n<tbody>\n");
+	put(p,
+	    "<div class=\"scroll\"><table><caption>Wait states, all ranks added "
+	    "up</caption>\n<thead><tr>"
+	    "<th scope=\"col\">state</th><th scope=\"col\"></th><th scope=\"col\" "
+	    "class=\"n\">time</th>"
+	    "<th scope=\"col\" class=\"n\">%s</th><th scope=\"col\" class=\"n\">times</th>"
+	    "<th scope=\"col\">worst rank, and where</th></tr></thead>\n<tbody>\n",
+	    share_title(p->model));
 	for (size_t i = 0; i < s->count; i++)
 		write_state(p, &s->row[i], s->row[0].seconds);
 	put(p, "</tbody></table></div>\n");

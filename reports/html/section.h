@@ -20,7 +20,9 @@ struct section {
 	ROW(efficiency) \
 	ROW(time) \
 	ROW(ranks) \
+	ROW(threads) \
 	ROW(timeline) \
+	ROW(phases) \
 	ROW(matrix) \
 	ROW(waits) \
 	ROW(delays) \

@@ -424,8 +424,8 @@ Test(scale, a_dense_matrix_of_a_thousand_ranks_stays_readable_and_says_what_is_l
 					   .bytes = 4,
 					   .from_each = 4,
 					   .coll = COLL_ALLTOALL});
-		program_send(p, r, send_to(30, 31, (int)(r + 1) % 1000, 0, 8));
-		program_recv(p, r, recv_from(31, 40, (int)(r + 999) % 1000, 0, 8));
+		program_send(p, r, send_to(30, 31, (int)(r + 1) % 1000, 0, 65536));
+		program_recv(p, r, recv_from(31, 40, (int)(r + 999) % 1000, 0, 65536));
 	}
 	cJSON *root = analyse_program(p, 100);
 	cr_expect_eq(at_path(root, "summary.transfers"), 1000);

@@ -1,0 +1,16 @@
+/* threads.h - what needs the events of all threads of a rank: the time in which at least one of them was inside MPI,
+ * from when to when each called, how long each waited. Kept in struct process and struct thread; costs nothing where
+ * one thread has events. */
+#pragma once
+
+#include "postproc/stream/stream.h"
+
+#define PROGRESS_SHARE_MIN 0.9 /* of a thread's calls: that poll */
+
+/* Which threads poll for others; from the totals, before the events. */
+int threads_judge(struct step *s); /* 0 or -ENOMEM */
+/* Before the events come, for the first time or once more. */
+void threads_forget(struct process *p);
+/* The event at this place of its lane; in order of starts over all lanes of the process. */
+void threads_saw(struct process *p, const struct lane *l, uint32_t at);
+void threads_waited(const struct stream *st, const struct wait *w, int64_t ns);

@@ -1,0 +1,237 @@
+/* postproc_issues.c - programs with one fault each: the issue that names it, with its loss, ranks and time; and such
+ * programs without the fault. */
+#include "step_analysis.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#define NEAR 1e-6
+
+static void barrier(struct program *p, unsigned rank, double from, double to, unsigned line)
+{
+	program_coll(p, rank,
+		     (struct call){.op = "MPI_Barrier",
+				   .from_us = from,
+				   .to_us = to,
+				   .peer = SIG_NO_ROOT,
+				   .coll = COLL_BARRIER,
+				   .line = line});
+}
+
+static void message(struct program *p, unsigned from, unsigned to, double sent, double expected, uint64_t bytes,
+		    double takes)
+{
+	program_send(p, from,
+		     (struct call){.op = "MPI_Send",
+				   .from_us = sent,
+				   .to_us = sent + takes,
+				   .peer = (int)to,
+				   .bytes = bytes,
+				   .line = 3});
+	program_recv(p, to,
+		     (struct call){.op = "MPI_Recv",
+				   .from_us = expected,
+				   .to_us = sent + takes,
+				   .peer = (int)from,
+				   .bytes = bytes,
+				   .line = 4});
+}
+
+static cJSON *issue(const cJSON *root, const char *name)
+{
+	return find_text(root, "issues", "issue", name);
+}
+
+static double at(const cJSON *row, const char *list, int i)
+{
+	return cJSON_GetArrayItem(cJSON_GetObjectItem(row, list), i)->valuedouble;
+}
+
+/* Each of n ranks computes for a while, then 100 us; these one after the other, or all at once. */
+static cJSON *chain_after(double before, unsigned n, bool in_turn)
+{
+	struct program *p = program_create(n, 1);
+	double end = before + (in_turn ? 100.0 * n : 100);
+	for (unsigned r = 0; r + 1 < n && in_turn; r++)
+		message(p, r, r + 1, before + 100.0 * (r + 1) - 1, before, 8, 1);
+	for (unsigned r = 0; r < n; r++)
+		barrier(p, r, before + (in_turn ? 100.0 * (r + 1) : 100), end + 1, 7);
+	return analyse_program(p, end + 1);
+}
+
+static cJSON *chain(unsigned n, bool in_turn)
+{
+	return chain_after(0, n, in_turn);
+}
+
+/* It costs a tenth of the run and more, but the factor is good: four fifths is what counts as such. */
+Test(issues, of_ranks_that_mostly_work_at_once_is_no_serialization)
+{
+	for (int mostly = 0; mostly < 2; mostly++) {
+		cJSON *root = chain_after(mostly ? 1800 : 800, 4, true);
+		cr_expect_eq(at_path(root, "efficiency.serialization") >= 0.8, mostly == 1);
+		cr_expect_eq(issue(root, "serialization") == NULL, mostly == 1);
+		cJSON_Delete(root);
+	}
+}
+
+Test(issues, of_ranks_that_work_in_turn_is_serialization)
+{
+	cJSON *root = chain(4, true), *row = issue(root, "serialization");
+	cr_expect_float_eq(at_path(root, "efficiency.serialization"), 0.25, 0.01);
+	cr_assert_not_null(row);
+	cr_expect_float_eq(field(row, "loss_s"), 4 * 297e-6, 4e-6);
+	cr_expect_float_eq(field(row, "loss_of_s"), 4 * 401e-6, NEAR);
+	cr_expect_float_eq(at_path(row, "metric.value"), at_path(root, "efficiency.serialization"), NEAR);
+	cr_expect_eq(at_path(row, "metric.threshold"), 0.80);
+	cr_expect(cJSON_GetArraySize(cJSON_GetObjectItem(row, "pairs")) > 0);
+	cr_expect(cJSON_GetArraySize(cJSON_GetObjectItem(row, "callsites")) > 0);
+	cJSON_Delete(root);
+}
+
+Test(issues, of_ranks_that_work_at_once_is_no_serialization)
+{
+	cJSON *root = chain(4, false);
+	cr_expect_gt(at_path(root, "efficiency.serialization"), 0.95);
+	cr_expect_null(issue(root, "serialization"));
+	cJSON_Delete(root);
+}
+
+/* Rank 3 of n comes to the barrier at this time, all others after 1000 us. */
+static cJSON *one_idles(unsigned n, double from)
+{
+	struct program *p = program_create(n, 1);
+	for (unsigned r = 0; r < n; r++)
+		barrier(p, r, r == 3 ? from : 1000, 1001, 7);
+	return analyse_program(p, 1001);
+}
+
+Test(issues, of_a_rank_without_work_is_that_it_idles)
+{
+	cJSON *root = one_idles(6, 10), *row = issue(root, "idle_ranks");
+	cr_assert_not_null(row);
+	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "ranks")), 1);
+	cr_expect_eq(at(row, "ranks", 0), 3);
+	cr_expect_float_eq(field(row, "loss_s"), 990e-6, 2e-6);
+	cr_expect_float_eq(at_path(row, "metric.value"), 0.99, 0.01);
+	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "callsites")), 1);
+	cJSON_Delete(root);
+}
+
+Test(issues, of_a_rank_with_some_work_is_not_that_it_idles)
+{
+	cJSON *root = one_idles(6, 300);
+	cr_expect_null(issue(root, "idle_ranks"));
+	cJSON_Delete(root);
+}
+
+/* Who waits for its turn most of the time has work: all of them do the same. */
+Test(issues, of_ranks_that_take_turns_is_not_that_they_idle)
+{
+	cJSON *root = chain(10, true);
+	cr_expect_null(issue(root, "idle_ranks"));
+	cr_expect_not_null(issue(root, "serialization"));
+	cJSON_Delete(root);
+}
+
+/* Five even steps; at the end, or in the middle, rank 2 has 500 us more. */
+static cJSON *one_is_late(bool at_the_end)
+{
+	struct program *p = program_create(4, 1);
+	double t = 0;
+	for (unsigned i = 0; i < 6; i++) {
+		bool late = i == (at_the_end ? 5 : 2);
+		for (unsigned r = 0; r < 4; r++)
+			barrier(p, r, t + 100 + (late && r == 2 ? 500 : 0), t + 101 + (late ? 500 : 0), 7 + i);
+		t += 101 + (late ? 500 : 0);
+	}
+	return analyse_program(p, t + 1);
+}
+
+Test(issues, of_all_waiting_for_the_last_is_that_they_are_stuck_at_the_end)
+{
+	cJSON *root = one_is_late(true), *row = issue(root, "stuck_at_end");
+	cr_assert_not_null(row);
+	cr_expect_float_eq(field(row, "loss_s"), 3 * 500e-6, NEAR);
+	cr_expect_float_eq(field(row, "loss_of_s"), 4 * 1107e-6, NEAR);
+	cr_expect_float_eq(at_path(row, "metric.value"), 1500.0 / (4 * 1107), 1e-3);
+	cr_expect_eq(at(row, "ranks", 0), 2);
+	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "pairs")), 3);
+	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "callsites")), 1);
+	cr_expect_float_eq(at(row, "window_s", 0), 605e-6, NEAR);
+	cJSON_Delete(root);
+}
+
+Test(issues, of_waiting_in_the_middle_is_not_that_they_are_stuck_at_the_end)
+{
+	cJSON *root = one_is_late(false);
+	cr_expect_null(issue(root, "stuck_at_end"));
+	cr_expect_not_null(issue(root, "barrier_imbalance"));
+	cJSON_Delete(root);
+}
+
+/* Four ranks on each of two nodes, in blocks; pairs at this distance exchange, 90 of 100 us. */
+static cJSON *pairs_at(unsigned distance, uint64_t bytes)
+{
+	struct program *p = program_create(8, 2);
+	for (unsigned i = 0; i < 20; i++)
+		for (unsigned r = 0; r < 8; r++) {
+			unsigned other = r ^ distance;
+			bool first = (i % 2 == 0) == (r < other);
+			if (first)
+				message(p, r, other, 100 * i, 100 * i, bytes, 90);
+		}
+	return analyse_program(p, 2000);
+}
+
+Test(issues, of_pairs_on_different_nodes_is_their_placement)
+{
+	cJSON *root = pairs_at(4, 100000), *row = issue(root, "poor_placement");
+	cr_assert_not_null(row);
+	cr_expect_float_eq(at_path(row, "metric.value"), 1, NEAR);
+	cr_expect_eq(at_path(row, "metric.threshold"), 0.2);
+	cr_expect_float_eq(field(row, "loss_s"), 8 * 20 * 90e-6, 10e-6, "all of the time of all messages");
+	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "pairs")), 8);
+	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "callsites")), 1);
+	cr_expect_not_null(strstr(cJSON_GetObjectItem(row, "next")->valuestring, "cyclic"));
+	cr_expect_float_eq(at(row, "window_s", 1), 1900e-6, 100e-6);
+	cJSON_Delete(root);
+}
+
+Test(issues, of_pairs_on_the_same_node_is_not_their_placement)
+{
+	cJSON *root = pairs_at(1, 100000);
+	cr_expect_null(issue(root, "poor_placement"));
+	cJSON_Delete(root);
+}
+
+/* 1-4 and 2-7 and such: neither blocks nor turns keep these together, but somebody who looks at them can. */
+Test(issues, of_placement_are_found_by_links_too)
+{
+	const unsigned pairs[][2] = {{0, 5}, {1, 4}, {2, 7}, {3, 6}};
+	struct program *p = program_create(8, 2);
+	for (unsigned i = 0; i < 20; i++)
+		for (unsigned k = 0; k < 4; k++)
+			message(p, pairs[k][i % 2], pairs[k][1 - i % 2], 100 * i, 100 * i, 100000, 90);
+	cJSON *root = analyse_program(p, 2000), *row = issue(root, "poor_placement");
+	cr_assert_not_null(row);
+	cr_expect_float_eq(at_path(row, "metric.value"), 1, NEAR);
+	cr_expect_not_null(strstr(cJSON_GetObjectItem(row, "next")->valuestring, "reorder"));
+	cJSON_Delete(root);
+}
+
+/* All with all: as many bytes go between nodes whatever the mapping. */
+Test(issues, of_placement_are_none_where_no_other_is_better)
+{
+	struct program *p = program_create(8, 2);
+	double t = 0;
+	for (unsigned distance = 1; distance < 8; distance++)
+		for (unsigned way = 0; way < 2; way++, t += 100)
+			for (unsigned r = 0; r < 8; r++)
+				if ((r < (r ^ distance)) == (way == 0))
+					message(p, r, r ^ distance, t, t, 100000, 90);
+	cJSON *root = analyse_program(p, t);
+	cr_expect_null(issue(root, "poor_placement"));
+	cJSON_Delete(root);
+}
