@@ -79,6 +79,10 @@ FLAGS = {'R': 'SIG_STARTS_REQUEST', 'P': 'SIG_PERSISTENT', 'Y': 'SIG_SYNCHRONOUS
 QUICK = {'record_send': 'quick_send', 'record_recv': 'quick_recv', 'record_equal': 'quick_equal'}
 
 
+# A message that was too long for them is received all the same.
+RECEIVERS = ('record_recv', 'record_sendrecv')
+
+
 def with_names(args, names):
     return re.sub(r'\$(\d+)', lambda m: names[int(m.group(1)) - 1], args)
 
@@ -131,9 +135,10 @@ def long_wrapper(name, proto, row, head):
     if kind == 'record_time':
         out.append('\trecord_time(&s, OP_%s);' % name)
     else:
-        # After an error the arguments may be nothing that MPI can be asked about.
+        # After an error the arguments may be nothing that MPI can be asked about. But of a truncated message they are good.
         if returns == 'int':
-            out += ['\tif (__builtin_expect(s.failed, false)) {', '\t\trecord_time(&s, OP_%s);' % name, '\t\treturn rc;', '\t}']
+            truncated = ' && !was_truncated(rc)' if has_status and kind in RECEIVERS else ''
+            out += ['\tif (__builtin_expect(s.failed, false)%s) {' % truncated, '\t\trecord_time(&s, OP_%s);' % name, '\t\treturn rc;', '\t}']
         request = 'request' if 'R' in flags else 'NULL'
         out.append('\t%s(&s, OP_%s, %s, %s, %s);' % (kind, name, bits, request, args))
     return out + ['\treturn rc;', '}', '']

@@ -20,6 +20,12 @@ static struct message {
 
 uint64_t calls_outside;
 
+bool was_truncated(int rc)
+{
+	int class = MPI_SUCCESS;
+	return next.MPI_Error_class(rc, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
+}
+
 struct stream *span_attach(void)
 {
 	struct stream *s = stream_attach();
@@ -189,7 +195,7 @@ void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Reque
 	struct type_view sent = type_find(sendtype), received = type_find(recvtype);
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, wild != 0 ? REQUEST_WANTS_STATUS : 0, request);
-	if (status != NULL && source != MPI_PROC_NULL && s->failed == 0) {
+	if (status != NULL && source != MPI_PROC_NULL && (s->failed == 0 || wild != 0)) {
 		source = status->MPI_SOURCE;
 		recvtag = status->MPI_TAG;
 		wild |= SIG_SIZED;

@@ -30,6 +30,9 @@ extern uintptr_t mpi_hull_begin HIDDEN, mpi_hull_len HIDDEN;	   /* all of them, 
 uint64_t callsite_behind(uint32_t op, uint64_t address, const void *frame) HIDDEN COLD;
 uint32_t callsite_frames(uint64_t *ret_frames, uint32_t max, uint64_t address, uint64_t frame) HIDDEN COLD;
 
+/* Did a receive return an error because the message was longer than its room? */
+bool was_truncated(int rc) HIDDEN COLD;
+
 /* Count a call that gets no event. */
 void count_call(uint32_t op) HIDDEN;
 
@@ -242,7 +245,7 @@ INLINE void record_recv(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 	uint64_t bytes = 0;
 	if (__builtin_expect(any, false))
 		flags |= wildcards(source, tag);
-	if (status != NULL && source != MPI_PROC_NULL && s->failed == 0) {
+	if (status != NULL && source != MPI_PROC_NULL && (s->failed == 0 || any)) {
 		if (any) {
 			source = status->MPI_SOURCE;
 			tag = status->MPI_TAG;

@@ -67,6 +67,7 @@ struct analysis {
 	ROW(time_windows) \
 	ROW(critical_path) \
 	ROW(patterns) \
+	ROW(correctness) \
 	ROW(issues) \
 	ROW(topology) \
 	/* adding a part: one file, one row */
@@ -76,6 +77,9 @@ PARTS(DECLARE_PART)
 #undef DECLARE_PART
 
 #define TRACING_SHARE_MAX 0.02 /* a rank's time in the tracer beyond which figures must be read with care */
+
+/* leaks.c: add to f what was made and not freed, and calls that returned an error. 0 or -ENOMEM. */
+int leaks_find(const struct analysis *a, struct findings *f);
 
 /* ranks.c: share of a rank's thread time that the tracer took, 0 to 1. */
 double tracing_share(const struct rank_totals *t);

@@ -31,6 +31,9 @@ struct issue {
 };
 
 #define ISSUES(ROW) \
+	ROW(deadlock) \
+	ROW(truncation) \
+	ROW(mismatch) \
 	ROW(load_imbalance) \
 	ROW(late_sender) \
 	ROW(late_receiver) \
@@ -45,6 +48,7 @@ struct issue {
 	ROW(tracing_cost) \
 	ROW(slow_node) \
 	ROW(oversubscription) \
+	ROW(unsafe_send_cycle) \
 	ROW(unmatched) \
 	ROW(request_leak)
 

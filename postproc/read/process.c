@@ -132,6 +132,6 @@ void process_done(struct process *p)
 	vec_done(&p->windows);
 	vec_done(&p->files);
 	vec_done(&p->neighbors);
-	vec_done(&p->type_bytes);
+	vec_done(&p->types);
 	vec_done(&p->modules);
 }

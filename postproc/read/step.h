@@ -30,6 +30,8 @@ struct sig {
 	uint32_t object;		 /* index into step.windows or step.files, or NONE */
 	int32_t peer, recv_peer;	 /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
 	uint64_t bytes, recv_bytes;	 /* of a message sent, and of one received (or room for it) */
+	uint32_t type, recv_type;	 /* of both: kind of the datatype, see types.h */
+	uint64_t agreed;		 /* COLL: what must be equal on all members, see agreed.h */
 	uint64_t calls, ticks;		 /* exact totals */
 	uint64_t call_bytes;		 /* of one call, as far as its own record says; see bytes.h */
 	uint64_t moved_bytes;		 /* of all of them, as every table counts them */
@@ -98,6 +100,19 @@ struct neighbors {
 	struct span in, out; /* i32 each: ranks of it, negative for none */
 };
 
+/* What a datatype of one process is made of. */
+struct datatype {
+	uint64_t bytes;
+	struct typesig sig;
+	uint32_t kind; /* see types.h */
+	struct span name;
+};
+
+struct known_type {
+	struct typesig sig;
+	uint32_t kind;
+};
+
 struct process {
 	uint32_t node, index; /* index in the node's file */
 	uint32_t rank, world_size;
@@ -121,7 +136,7 @@ struct process {
 	VEC(uint32_t) windows;	   /* local id -> index into step.windows plus 1 */
 	VEC(uint32_t) files;	   /* local id -> index into step.files plus 1 */
 	VEC(struct neighbors) neighbors;
-	VEC(uint64_t) type_bytes; /* datatype sizes by local id */
+	VEC(struct datatype) types; /* by local id */
 	VEC(struct module_at) modules;
 	uint32_t bad_blocks;   /* that did not inflate or decode */
 	uint64_t unknown_sigs; /* of which only operation and time are understood */
@@ -172,9 +187,10 @@ struct step {
 	VEC(char *) ops;       /* names */
 	VEC(struct comm) comms;
 	VEC(struct object) windows, files;
+	VEC(struct known_type) types; /* sequences of basic types, all different */
 	VEC(struct site) sites;
 	VEC(struct module) modules;
-	struct index op_index, comm_index, object_index, site_index, module_index;
+	struct index op_index, comm_index, object_index, site_index, module_index, type_index;
 	uint64_t damaged_bytes;
 	uint32_t unfinished_files, bad_blocks;
 	VEC(char *) reasons;	      /* why the record is not complete, for people */

@@ -1,5 +1,5 @@
 /* stream.c - see stream.h: the order of phases. */
-#include "postproc/stream/stream.h"
+#include "postproc/stream/cycles.h"
 #include "base/pool.h"
 #include "base/progress.h"
 
@@ -124,6 +124,8 @@ static int keep(struct stream *st, const struct stream_visitor *v, bool whole)
 {
 	struct keeping k = {.st = st, .v = v};
 	pool_run(st->pool, 1 + (whole ? (size_t)v->n : 0), keep_piece, &k);
+	if (k.code == 0 && whole && st->cycles != NULL)
+		k.code = cycles_window(st->cycles, st);
 	return k.code == 0 && whole ? v->window(v->context, st) : k.code;
 }
 
@@ -239,6 +241,8 @@ static int run_once(struct stream *st, const struct stream_visitor *v, bool repa
 		code = st->sweep == NULL ? -ENOMEM : 0;
 	}
 	if (code == 0)
+		st->cycles = cycles_create(st, &code);
+	if (code == 0)
 		code = v->begin(v->context, st);
 	if (code == 0)
 		code = run_windows(st, v);
@@ -248,6 +252,8 @@ static int run_once(struct stream *st, const struct stream_visitor *v, bool repa
 		sweep_result_done(&st->swept);
 		code = sweep_end(st->sweep, &st->swept);
 	}
+	cycles_destroy(st->cycles);
+	st->cycles = NULL;
 	sweep_destroy(st->sweep);
 	st->sweep = NULL;
 	return code;

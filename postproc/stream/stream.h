@@ -66,6 +66,7 @@ struct send {
 	uint64_t bytes;
 	uint32_t rank, peer, comm, sig, starter; /* comm.same; starter: signature of MPI_Start, or NONE */
 	int32_t tag;
+	uint32_t type; /* kind of the datatype, read/types.h */
 	uint16_t flags;
 	bool over; /* done, freed, or nothing more will be heard of it */
 	bool met;
@@ -84,6 +85,7 @@ struct recv {
 	uint64_t bytes, order;		   /* order: of receives posted by this rank */
 	uint32_t rank, comm, sig, starter; /* starter: signature of MPI_Start, or NONE */
 	int32_t peer, tag;		   /* SIG_ANY: not known yet */
+	uint32_t type;			   /* as of the send */
 	uint16_t flags;
 	struct edge *edge; /* of its start, if a sender may have waited for it */
 	struct need *need; /* of its completion */
@@ -125,7 +127,8 @@ struct meet {
 	int32_t coll, root;		       /* of the first part seen */
 	struct arrival first, last, root_arrival, first_leaf, last_leaf;
 	int64_t first_exit_ns;
-	bool differs, dirty, decided;
+	uint64_t agreed; /* sizes, as of the first part seen: read/agreed.h */
+	bool differs, unequal, dirty, decided;
 	uint32_t judged; /* shards */
 	uint32_t shards;
 };
@@ -327,7 +330,8 @@ struct stream {
 	struct clock_result clock;
 	bool sweeps; /* no rank has more than one lane */
 	struct sweep *sweep;
-	bool any_synchronous; /* small messages may wait for their receivers too */
+	struct cycles *cycles; /* NULL: there are no sends to look at */
+	bool any_synchronous;  /* small messages may wait for their receivers too */
 	struct sweep_result swept;
 };
 
