@@ -221,8 +221,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} all[] = {
-		{"truncated", truncated}, {"types", types}, {"order", order}, {"root", root},   {"sizes", sizes},
-		{"leaks", leaks}, {"window", window},	  {"pair", pair},   {"ring", ring},   {"right", right},
+		{"truncated", truncated}, {"types", types},   {"order", order}, {"root", root}, {"sizes", sizes},
+		{"leaks", leaks},	  {"window", window}, {"pair", pair},	{"ring", ring}, {"right", right},
 	};
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

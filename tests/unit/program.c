@@ -210,6 +210,28 @@ void program_end_block(struct program *p, unsigned rank, unsigned thread, enum b
 	t->started = false;
 }
 
+static const struct {
+	const char *name;
+	uint64_t bytes;
+} types[PROGRAM_TYPES] = {
+	{"MPI_BYTE", 1}, {"MPI_INT", 4}, {"MPI_FLOAT", 4}, {"MPI_PACKED", 1}, {"", 24}, {"", 12}, {"MPI_INTEGER", 4},
+};
+
+static struct typesig typesig_of(unsigned type)
+{
+	struct typesig i = typesig_basic("MPI_INT", 7), d = typesig_basic("MPI_DOUBLE", 10);
+	switch (type) {
+	case TYPE_PACKED:
+		return (struct typesig){0, 0};
+	case TYPE_SIX_INTS:
+		return typesig_repeat(i, 6);
+	case TYPE_INT_DOUBLE:
+		return typesig_concat(i, d);
+	default:
+		return typesig_basic(types[type].name, strlen(types[type].name));
+	}
+}
+
 static uint64_t address_of(const struct call *c)
 {
 	return 0x400000 + 16 * (uint64_t)c->line + 1;
@@ -218,12 +240,13 @@ static uint64_t address_of(const struct call *c)
 static void point_to_point(struct program *p, unsigned rank, const struct call *c, enum sig_shape shape)
 {
 	uint64_t words[9] = {sig_head(op_id(p, c->op), shape, c->flags, 0, 0, 0), address_of(c),
-			     sig_pair(c->comm, (uint32_t)c->peer), sig_pair((uint32_t)c->tag, 0), c->bytes};
+			     sig_pair(c->comm, (uint32_t)c->peer), sig_pair((uint32_t)c->tag, c->type),
+			     (c->room > 0 && shape == SIG_RECV ? c->room : c->bytes) / types[c->type].bytes};
 	uint32_t n = 5;
 	if (shape == SIG_SENDRECV) {
 		words[n++] = sig_pair(c->comm, (uint32_t)c->recv_peer);
-		words[n++] = sig_pair((uint32_t)c->recv_tag, 0);
-		words[n++] = c->recv_bytes;
+		words[n++] = sig_pair((uint32_t)c->recv_tag, c->type);
+		words[n++] = (c->room > 0 ? c->room : c->recv_bytes) / types[c->type].bytes;
 	}
 	if ((c->flags & SIG_SIZED) != 0)
 		words[n++] = shape == SIG_SENDRECV ? c->recv_bytes : c->bytes;
@@ -375,8 +398,8 @@ static void write_defs(struct buf *file, const struct program *p, unsigned rank,
 		mpic_put_def_name(&defs, (enum mpic_def_type)77, 0, "x");
 	for (unsigned i = 0; thread == 0 && i < p->nops; i++)
 		mpic_put_def_name(&defs, MPIC_DEF_OP, i, p->ops[i]);
-	if (thread == 0)
-		mpic_put_def_datatype(&defs, 0, 1, typesig_basic("MPI_BYTE", 8), "MPI_BYTE");
+	for (unsigned i = 0; thread == 0 && i < PROGRAM_TYPES; i++)
+		mpic_put_def_datatype(&defs, i, types[i].bytes, typesig_of(i), types[i].name);
 	for (uint32_t i = 0; thread == 0 && i < p->ncomms; i++)
 		put_comm(&defs, p, i, rank);
 	for (uint32_t i = 0; i < t->nsigs; i++)

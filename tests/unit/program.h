@@ -24,6 +24,18 @@ uint32_t program_comm(struct program *p, const char *name, const int32_t *ranks,
 uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nleft, const int32_t *right,
 			   unsigned nright);
 
+/* Datatypes that every program has. */
+enum program_type {
+	TYPE_BYTE,
+	TYPE_INT,
+	TYPE_FLOAT,
+	TYPE_PACKED,
+	TYPE_SIX_INTS,
+	TYPE_INT_DOUBLE,
+	TYPE_INTEGER,
+	PROGRAM_TYPES
+};
+
 /* One call: what, when, and where in the program (line number becomes the address). */
 struct call {
 	const char *op;
@@ -33,7 +45,9 @@ struct call {
 	uint64_t bytes;
 	int recv_peer, recv_tag; /* Sendrecv */
 	uint64_t recv_bytes;
-	unsigned flags; /* enum sig_flag */
+	uint64_t room;		/* of a receive, bytes; 0: as many as come */
+	enum program_type type; /* of a message; bytes must be a multiple of its size */
+	unsigned flags;		/* enum sig_flag */
 	enum sig_coll coll;
 	uint64_t from_each;    /* collectives: bytes from (each) peer; bytes is what goes to (each)
 				  peer */
