@@ -134,6 +134,31 @@ static void put_members(const struct finding_case *x, char *text, size_t size)
 			 x->bytes, x->tag);
 }
 
+/* Who died in which call, for want of whom. */
+static void put_waiters(const struct step *s, const struct finding_case *x, char *text, size_t size)
+{
+	size_t used = 0;
+	uint32_t shown = x->nmembers < FINDING_MEMBERS_MAX ? x->nmembers : FINDING_MEMBERS_MAX;
+	text[0] = '\0';
+	for (uint32_t i = 0; i < shown && used < size; i++) {
+		const struct process *p = s->ranks[x->members[i]];
+		uint32_t next = x->members[i + 1 < x->nmembers && i + 1 < shown ? i + 1 : 0];
+		const struct sig *sig = p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
+		const char *op = sig != NULL ? op_of(s, sig) : "MPI_Finalize";
+		bool ended = p->finalized || strcmp(op, "MPI_Finalize") == 0;
+		used += (size_t)snprintf(text + used, size - used, "%sank %u ", i > 0 ? ", r" : "R", x->members[i]);
+		if (used < size && ended)
+			used += (size_t)snprintf(text + used, size - used, "has ended");
+		else if (used < size && i + 1 == shown && x->nmembers > shown)
+			used += (size_t)snprintf(text + used, size - used, "waits in %s for %u more", op,
+						 x->nmembers - shown);
+		else if (used < size)
+			used += (size_t)snprintf(text + used, size - used, "waits in %s for rank %u", op, next);
+	}
+	if (used < size)
+		snprintf(text + used, size - used, ".");
+}
+
 const char *correctness_case(const struct step *s, enum finding_kind kind, const struct finding_case *x, char *text,
 			     size_t size)
 {
@@ -160,6 +185,9 @@ const char *correctness_case(const struct step *s, enum finding_kind kind, const
 		break;
 	case FINDING_SEND_CYCLE:
 		put_members(x, text, size);
+		break;
+	case FINDING_DEADLOCK:
+		put_waiters(s, x, text, size);
 		break;
 	default:
 		snprintf(text, size, "Rank %u: %s.", x->rank,

@@ -108,6 +108,8 @@ int process_load(struct process *p, const struct mpic_file *f, const struct mpic
 		else
 			p->bad_blocks++;
 	}
+	if (code == 0 && open_load(p) < 0)
+		code = fail(e, -ENOMEM, "out of memory");
 	return code;
 }
 
@@ -125,6 +127,7 @@ void process_done(struct process *p)
 	}
 	vec_done(&p->threads);
 	vec_done(&p->sigs);
+	vec_done(&p->open);
 	vec_done(&p->payloads);
 	vec_done(&p->defs);
 	vec_done(&p->ops);

@@ -100,6 +100,11 @@ struct neighbors {
 	struct span in, out; /* i32 each: ranks of it, negative for none */
 };
 
+/* A call that never returned: which thread, and an index of sigs. */
+struct open_sig {
+	uint32_t thread, sig;
+};
+
 /* What a datatype of one process is made of. */
 struct datatype {
 	uint64_t bytes;
@@ -129,6 +134,7 @@ struct process {
 	cJSON *meta;
 	VEC(struct thread) threads;
 	VEC(struct sig) sigs;
+	VEC(struct open_sig) open; /* the calls in which it died */
 	VEC(struct buf) payloads;  /* definition blocks; names and signatures point into them */
 	VEC(struct mpic_def) defs; /* all but signatures, in file order */
 	VEC(uint32_t) ops;	   /* local id -> index into step.ops plus 1; 0: not defined */

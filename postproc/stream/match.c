@@ -465,6 +465,30 @@ void match_window(struct shard *sh)
 
 /* ---- the end ---- */
 
+bool match_has_send(const struct shard *sh, uint32_t comm, int32_t src, uint32_t dst, int32_t tag)
+{
+	for (const struct envelope *v = sh->stream->ranks[dst].oldest; v != NULL; v = v->newer)
+		if (v->comm == comm && v->dst == dst && (src < 0 || v->src == (uint32_t)src) &&
+		    (tag < 0 || v->tag == tag))
+			return true;
+	return false;
+}
+
+bool match_has_recv(const struct shard *sh, uint32_t comm, uint32_t src, uint32_t dst, int32_t tag)
+{
+	const struct rank_stream *rank = &sh->stream->ranks[dst];
+	uint64_t hash = hash_of(comm, src, dst, tag);
+	const struct envelope *v =
+		sh->envelope_buckets > 0 ? sh->envelope_table[hash & (sh->envelope_buckets - 1)] : NULL;
+	for (; v != NULL; v = v->link)
+		if (v->src == src && v->dst == dst && v->tag == tag && v->comm == comm && v->recv != NULL)
+			return true;
+	for (size_t i = 0; i < rank->wild.n; i++)
+		if (rank->wild.at[i]->comm == comm)
+			return true;
+	return false;
+}
+
 static bool is_cut(const struct step *s, const struct process *p)
 {
 	for (size_t i = 0; i < p->threads.n; i++)

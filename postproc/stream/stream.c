@@ -1,5 +1,6 @@
 /* stream.c - see stream.h: the order of phases. */
 #include "postproc/stream/cycles.h"
+#include "postproc/stream/deadlock.h"
 #include "base/pool.h"
 #include "base/progress.h"
 
@@ -158,7 +159,9 @@ static int run_end(struct stream *st, const struct stream_visitor *v)
 	}
 	st->window = st->nwindows;
 	st->slice = st->nslices; /* starts at the end of all times */
-	int code = phase(st, phase_calls_end);
+	int code = deadlock_find(st);
+	if (code == 0)
+		code = phase(st, phase_calls_end);
 	if (code == 0)
 		code = phase(st, phase_match_end);
 	if (code == 0)
