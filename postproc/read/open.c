@@ -22,7 +22,13 @@ static uint32_t read_words(const cJSON *item, uint64_t *words)
 
 static int add_words(struct process *p, uint32_t thread, const uint64_t *words, uint32_t n)
 {
-	struct sig fresh = {.thread = thread, .op = NONE, .comm = NONE, .site = NONE, .object = NONE, .defined = true};
+	struct sig fresh = {.thread = thread,
+			    .op = NONE,
+			    .comm = NONE,
+			    .site = NONE,
+			    .object = NONE,
+			    .defined = true,
+			    .open = true};
 	struct buf copy = {0};
 	buf_bytes(&copy, words, n * sizeof(*words));
 	if (buf_failed(&copy) || vec_push(&p->payloads, copy) < 0) {
@@ -41,6 +47,7 @@ static int add_known(struct process *p, uint32_t thread, int64_t id)
 	const struct thread *t = &p->threads.at[thread];
 	if (id < 0 || (uint64_t)id >= t->sig_of.n || t->sig_of.at[id] == 0)
 		return 0;
+	p->sigs.at[t->sig_of.at[id] - 1].open = true;
 	return vec_push(&p->open, (struct open_sig){thread, t->sig_of.at[id] - 1});
 }
 

@@ -42,6 +42,7 @@ struct sig {
 	uint8_t class;			 /* enum mpix_class */
 	bool defined;
 	bool literal; /* of one event that carries it */
+	bool open;    /* of a call that never returned */
 };
 
 struct module_at {

@@ -21,7 +21,7 @@ struct want {
 struct vertex {
 	enum node_kind kind;
 	uint32_t needs, left; /* how many, and how many of them cannot go on */
-	uint32_t next;	      /* the first of those */
+	uint32_t next, other; /* the first two of those */
 	uint32_t walk;
 	bool alive;
 };
@@ -86,7 +86,7 @@ static void add_need(struct graph *g, uint32_t from, uint32_t to)
 static uint32_t add_node(struct graph *g, enum node_kind kind)
 {
 	if (g->code == 0)
-		g->code = vec_push(&g->nodes, (struct vertex){.kind = kind, .next = NONE});
+		g->code = vec_push(&g->nodes, (struct vertex){.kind = kind, .next = NONE, .other = NONE});
 	return (uint32_t)g->nodes.n - 1;
 }
 
@@ -374,13 +374,14 @@ static void spread(struct graph *g)
 	}
 }
 
-/* For each that cannot go on, the lowest that it needs and that cannot either. */
+/* For each that cannot go on, the lowest that it needs and that cannot either; of groups a second one, for the lowest
+ * itself. */
 static void choose_next(struct graph *g)
 {
 	for (size_t i = 0; i < g->needs.n; i++) {
 		struct vertex *n = &g->nodes.at[g->needs.at[i].from];
-		if (n->next == NONE && !g->nodes.at[g->needs.at[i].to].alive)
-			n->next = g->needs.at[i].to;
+		if (n->other == NONE && !g->nodes.at[g->needs.at[i].to].alive)
+			*(n->next == NONE ? &n->next : &n->other) = g->needs.at[i].to;
 	}
 }
 
@@ -389,9 +390,19 @@ static void choose_next(struct graph *g)
 static uint32_t next_rank(const struct graph *g, uint32_t rank)
 {
 	uint32_t next = g->nodes.at[rank].next;
-	while (next != NONE && next >= g->st->step->nranks)
-		next = g->nodes.at[next].next;
-	return next;
+	if (next == NONE || next < g->st->step->nranks)
+		return next;
+	const struct vertex *group = &g->nodes.at[next];
+	return group->next == rank && group->other != NONE ? group->other : group->next;
+}
+
+/* The lowest rank of a cycle. */
+static uint32_t lowest(const struct graph *g, uint32_t at)
+{
+	uint32_t low = at;
+	for (uint32_t i = next_rank(g, at); i != at; i = next_rank(g, i))
+		low = i < low ? i : low;
+	return low;
 }
 
 /* From `at` on until it comes back, or to one that has ended. */
@@ -445,7 +456,7 @@ static int note_all(struct graph *g)
 		if (g->nodes.at[at].kind == ENDED)
 			code = note(g, last);
 		else if (g->nodes.at[at].walk == walk)
-			code = note(g, at);
+			code = note(g, lowest(g, at));
 	}
 	add_others(g);
 	return code;

@@ -39,6 +39,8 @@ struct thread_record {
 struct rank_record {
 	struct thread_record threads[PROGRAM_THREADS_MAX];
 	bool budget_spent, killed;
+	uint64_t open[8]; /* words of the call in which it died */
+	uint32_t nopen;
 	int status;
 };
 
@@ -134,6 +136,26 @@ void program_killed(struct program *p, unsigned rank, int wait_status)
 {
 	p->rank[rank].killed = true;
 	p->rank[rank].status = wait_status;
+}
+
+static uint16_t op_id(struct program *p, const char *name);
+static uint64_t address_of(const struct call *c);
+
+void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_shape shape, uint64_t serial)
+{
+	struct rank_record *r = &p->rank[rank];
+	uint64_t words[5] = {sig_head(op_id(p, c.op), shape, c.flags, 0, 0, shape == SIG_COLL ? c.coll : 0),
+			     address_of(&c), sig_pair(c.comm, (uint32_t)c.peer),
+			     sig_pair((uint32_t)c.tag, MPIC_NO_TYPE), 0};
+	if (shape == SIG_COLL || shape == SIG_COMPLETE)
+		words[3] = 0;
+	r->nopen = shape == SIG_COMPLETE ? 4 : shape == SIG_TIME ? 2 : 5;
+	if (shape == SIG_COMPLETE) {
+		words[2] = sig_pair(1, 1);
+		words[3] = sig_run_word(serial, 1, SIG_RUN_ABSOLUTE);
+	}
+	memcpy(r->open, words, sizeof(words));
+	program_killed(p, rank, 9);
 }
 
 static unsigned node_of(const struct program *p, unsigned rank)
@@ -436,7 +458,11 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 	for (unsigned t = 0; t < PROGRAM_THREADS_MAX; t++)
 		if (t == 0 || r->threads[t].nsigs > 0)
 			put_thread_meta(&meta, t, &r->threads[t]);
-	buf_str(&meta, "]}");
+	buf_str(&meta, "]");
+	for (uint32_t i = 0; i < r->nopen; i++)
+		buf_printf(&meta, "%s\"%llx\"", i > 0 ? "," : ",\"open\":[{\"thread\":0,\"words\":[",
+			   (unsigned long long)r->open[i]);
+	buf_str(&meta, r->nopen > 0 ? "]}]}" : "}");
 	append(file, MPIC_META, rank, 0, meta.data, meta.len_bytes);
 }
 

@@ -96,6 +96,8 @@ void program_slow(struct program *p, unsigned rank, unsigned thread, uint64_t ca
 void program_budget_spent(struct program *p, unsigned rank);
 /* The rank never came to MPI_Finalize; wait status as of waitpid(). */
 void program_killed(struct program *p, unsigned rank, int wait_status);
+/* The rank died in this call: a receive, a send or a collective as c says, or a wait for one request. */
+void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_shape shape, uint64_t serial);
 void program_job(struct program *p, const char *job_id);
 /* What META says as the step's nodes; not told by default. */
 void program_nodelist(struct program *p, const char *nodelist);
