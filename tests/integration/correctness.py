@@ -48,6 +48,34 @@ def wrong(t, place, program, what):
         t.equal(who + 'truncated messages are received ones', (a['summary']['transfers'], a['coverage']['unmatched']['sends']), (4 * TIMES, 0))
 
 
+# Programs that stand still until a signal ends them: ranks, and the sentence on the first deadlock.
+STUCK = {
+    'receives': (2, 'Rank 0 waits in MPI_Recv for rank 1, rank 1 waits in MPI_Recv for rank 0.'),
+    'receives_later': (3, 'Rank 0 waits in MPI_Recv for rank 2, rank 2 waits in MPI_Recv for rank 1, rank 1 waits in MPI_Recv for rank 0.'),
+    'sends': (2, 'Rank 0 waits in MPI_Send for rank 1, rank 1 waits in MPI_Send for rank 0.'),
+    'waits': (2, 'Rank 0 waits in MPI_Wait for rank 1, rank 1 waits in MPI_Wait for rank 0.'),
+    'anybody': (3, 'Rank 0 waits in MPI_Recv for rank 1, rank 1 waits in MPI_Recv for rank 0.'),
+    'barrier': (3, 'Rank 0 waits in MPI_Barrier for rank 2, rank 2 waits in MPI_Recv for rank 0.'),
+    'orders': (2, 'Rank 0 waits in MPI_Barrier for rank 1, rank 1 waits in MPI_Barrier for rank 0.'),
+    'ended': (2, 'Rank 1 waits in MPI_Recv for rank 0, rank 0 has ended.'),
+    'computes': (3, None),
+}
+
+
+def stuck(t, place, program, what):
+    ranks, want = STUCK[what]
+    who = '%s under %s: ' % (what, place.flavour)
+    place.traced(ranks, program, what, name=what)
+    a = place.analysis(what)
+    lines = {s['id']: s['line'] for s in a['callsites']}
+    found = [c for c in a['correctness'] if c['kind'] == 'deadlock']
+    t.equal(who + ('the deadlock is named' if want else 'who waits for one that computes is in no deadlock'),
+            [(c['examples'][0]['what'], c['ranks']) for c in found], [(want, list(range(ranks)))] if want else [])
+    if want:
+        t.check(who + 'with its call sites', found and found[0]['callsites'] and all(lines[i] for i in found[0]['callsites']), found)
+        t.equal(who + 'it is the verdict', a['issues'][0]['issue'], 'deadlock')
+
+
 def window(t, place, program):
     run = place.traced(2, program, 'window', name='window')
     t.equal('a window that is not freed is found', (run.returncode, rows(place.analysis('window'))),
@@ -63,6 +91,9 @@ def main():
                 wrong(t, place, program, what)
             if flavour == 'openmpi': # MPICH aborts in MPI_Finalize
                 window(t, place, program)
+            program = place.compile('stuck.c')
+            for what in STUCK:
+                stuck(t, place, program, what)
     t.end()
 
 
