@@ -1,13 +1,13 @@
-/* leaks.c - what each rank made and never freed, and calls that returned an error: exact, from the totals. Only ranks that
- * came to MPI_Finalize are looked at. A datatype's free is not recorded with the type, so datatypes are a difference of
- * two numbers. */
+/* leaks.c - what each rank made and never freed, and calls that returned an error: exact, from the totals. Of ranks that
+ * did not come to MPI_Finalize only the errors count. A datatype's free is not recorded with the type, so datatypes are
+ * a difference of two numbers. */
 #include "postproc/analysis.h"
 
 enum { COMMS, WINDOWS, FILES, OBJECTS };
 
 static const enum finding_kind kinds[OBJECTS] = {FINDING_COMMUNICATOR_LEAK, FINDING_WINDOW_LEAK, FINDING_FILE_LEAK};
 
-/* By local number of an object: where it was made (call site plus 1, 0: nowhere), and freed or not. */
+/* By local number of an object: the signature of the call that made it, and whether it was freed. */
 struct made {
 	uint32_t sig;
 	bool made, freed;

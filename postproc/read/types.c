@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Names that stand for the same are neighbours; the first of them has the number. Widths are those of Linux on x86-64. */
+/* Names that stand for the same are neighbours; the first of them has the number. Widths are those of Linux on
+ * x86-64. */
 static const struct {
 	const char *name, *same;
 } basics[] = {

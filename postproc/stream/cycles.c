@@ -2,9 +2,9 @@
  * receive R, and b comes to that only when it has done all before R; so S needs the last blocking send of b before R.
  * Where following this leads back to S, all ranks on the way would wait for each other: only eager buffering hides it.
  *
- * In: the transfers of one window, from all shards. Each send needs one other, so all cycles are found by following each
- * once. Sends of which the receive was posted when they ended need no buffer; a window without others is not looked at.
- * A cycle that spans two windows is not seen. */
+ * In: the transfers of one window, from all shards. Each send needs one other, so all cycles are found by following
+ * each once. Sends of which the receive was posted when they ended need no buffer; a window without others is not
+ * looked at. A cycle that spans two windows is not seen. */
 #include "postproc/stream/cycles.h"
 
 struct blocking_send {

@@ -387,7 +387,7 @@ int match_post(struct shard *sh, struct recv *r);
 int match_over(struct shard *sh, struct recv *r);
 int match_send(struct shard *sh, struct send *x);
 int match_send_over(struct shard *sh, struct send *x);
-/* Is there a message to dst that nobody has received (src, tag: -1 means any), or a receive for one that has not come? */
+/* Is there a message to dst that nobody has received (src, tag: -1 means any); a receive for one that has not come? */
 bool match_has_send(const struct shard *sh, uint32_t comm, int32_t src, uint32_t dst, int32_t tag);
 bool match_has_recv(const struct shard *sh, uint32_t comm, uint32_t src, uint32_t dst, int32_t tag);
 void match_begin(struct shard *sh);

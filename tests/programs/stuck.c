@@ -1,5 +1,5 @@
-/* stuck.c WHAT - programs that never end, until a signal ends them after a second: deadlocks, and `computes`, in which all
- * wait for one that does something else. */
+/* stuck.c WHAT - programs that never end, until a signal ends them after a second: deadlocks, and `computes`, in which
+ * all wait for one that does something else. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

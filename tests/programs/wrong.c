@@ -1,5 +1,6 @@
-/* wrong.c WHAT - programs that do one thing wrong with MPI each, ten times over, and `right`, which does much the same and
- * nothing wrong. Errors are returned, so all of them end. Messages are so small that every MPI library buffers them. */
+/* wrong.c WHAT - programs that do one thing wrong with MPI each, ten times over, and `right`, which does much the same
+ * and nothing wrong. Errors are returned, so all of them end. Messages are so small that every MPI library buffers
+ * them. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
