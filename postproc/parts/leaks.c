@@ -1,6 +1,6 @@
-/* leaks.c - what each rank made and never freed, and calls that returned an error: exact, from the totals. Of ranks that
- * did not come to MPI_Finalize only the errors count. A datatype's free is not recorded with the type, so datatypes are
- * a difference of two numbers. */
+/* leaks.c - what each rank made and never freed, and calls that returned an error: exact, from the totals. Of ranks
+ * that did not come to MPI_Finalize only the errors count. A datatype's free is not recorded with the type, so
+ * datatypes are a difference of two numbers. */
 #include "postproc/analysis.h"
 
 enum { COMMS, WINDOWS, FILES, OBJECTS };

@@ -2,9 +2,9 @@
  * whatever the others do (Knapp 1987, AND-OR model).
  *
  * A rank that died outside of MPI, of which nothing or not all is known, or in a call of which it is not certain what
- * it waits for, can go on. One in MPI_Finalize, or behind it, never helps anybody. A blocking call needs all whom it waits
- * for (AND), a receive from anybody, Waitany and those collectives whose inner order is the library's need one (OR).
- * Whoever has what it needs can go on, and so can whoever needs only such; the others are deadlocked.
+ * it waits for, can go on. One in MPI_Finalize, or behind it, never helps anybody. A blocking call needs all whom it
+ * waits for (AND), a receive from anybody, Waitany and those collectives whose inner order is the library's need one
+ * (OR). Whoever has what it needs can go on, and so can whoever needs only such; the others are deadlocked.
  *
  * Nodes are the ranks, and behind them groups of ranks that calls need together. */
 #include "postproc/stream/deadlock.h"
