@@ -9,10 +9,8 @@
 
 struct blocking_send {
 	int64_t start_ns, post_ns; /* of the send, of its receive */
-	uint32_t rank, peer, comm, sig;
-	int32_t tag;
-	uint64_t bytes;
-	bool buffered;
+	const struct transfer *transfer;
+	uint32_t rank, peer;
 	uint32_t visit; /* by which walk it was seen; 0: by none */
 };
 
@@ -76,14 +74,10 @@ static int collect(struct cycles *c, const struct stream *st, bool *ret_any_buff
 				continue;
 			struct blocking_send x = {.start_ns = t->send.start_ns,
 						  .post_ns = t->recv.start_ns,
+						  .transfer = t,
 						  .rank = t->src,
-						  .peer = t->dst,
-						  .comm = t->comm,
-						  .sig = t->send_sig,
-						  .tag = t->tag,
-						  .bytes = t->bytes,
-						  .buffered = t->recv.start_ns > t->send_done.end_ns};
-			*ret_any_buffered |= x.buffered;
+						  .peer = t->dst};
+			*ret_any_buffered |= t->recv.start_ns > t->send_done.end_ns;
 			if (vec_push(&c->sends, x) < 0)
 				return -ENOMEM;
 		}
@@ -139,12 +133,12 @@ static int note(struct cycles *c, struct stream *st, uint32_t at)
 	const struct blocking_send *y = &all[needs(c, x)];
 	struct finding_case f = {.at_ns = x->start_ns,
 				 .rank = x->rank,
-				 .sig = x->sig,
+				 .sig = x->transfer->send_sig,
 				 .peer = y->rank,
-				 .peer_sig = y->sig,
-				 .comm = x->comm,
-				 .tag = x->tag,
-				 .bytes = x->bytes};
+				 .peer_sig = y->transfer->send_sig,
+				 .comm = x->transfer->comm,
+				 .tag = x->transfer->tag,
+				 .bytes = x->transfer->bytes};
 	i = first;
 	do {
 		if (f.nmembers < FINDING_MEMBERS_MAX)
@@ -152,8 +146,8 @@ static int note(struct cycles *c, struct stream *st, uint32_t at)
 		f.nmembers++;
 		i = needs(c, &all[i]);
 	} while (i != first);
-	uint32_t site = st->step->ranks[x->rank]->sigs.at[x->sig].site;
-	uint32_t other = st->step->ranks[y->rank]->sigs.at[y->sig].site;
+	uint32_t site = st->step->ranks[x->rank]->sigs.at[x->transfer->send_sig].site;
+	uint32_t other = st->step->ranks[y->rank]->sigs.at[y->transfer->send_sig].site;
 	if (findings_note(&t->findings, FINDING_SEND_CYCLE, site, other, &f) < 0)
 		return -ENOMEM;
 	struct finding *row = findings_row(&t->findings, FINDING_SEND_CYCLE, site, other);
