@@ -221,7 +221,10 @@ Test(postproc_correctness, a_ring_of_sends_before_receives_is_one_cycle_each_tim
 	cJSON *root = analyse_program(p, 400);
 	cr_assert_eq(COUNT(root), 1);
 	cr_assert_eq(counted(root, "unsafe_send_cycle"), 3);
-	cr_assert_eq(cJSON_GetArraySize(node_at(finding(root, "unsafe_send_cycle"), "ranks")), n);
+	const cJSON *ranks = node_at(finding(root, "unsafe_send_cycle"), "ranks");
+	cr_assert_eq(cJSON_GetArraySize(ranks), n);
+	for (unsigned r = 0; r < n; r++)
+		cr_assert_eq(cJSON_GetArrayItem(ranks, (int)r)->valuedouble, r);
 	cr_assert_not_null(strstr(example(root, "unsafe_send_cycle", 0), "Ranks 0, 1, 2, 3,"));
 	cr_assert_not_null(strstr(example(root, "unsafe_send_cycle", 0), "and 24 more"));
 	cr_assert(has_issue(root, "unsafe_send_cycle"));
