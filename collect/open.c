@@ -42,16 +42,17 @@ static uint32_t put_requests(uint64_t *w, const struct open_words *o)
 	return n;
 }
 
-/* How many; 0: nothing but the operation is known. */
-static uint32_t put_words(uint64_t *w, const struct segfile *f, const struct open_words *o)
+/* How many. */
+static uint32_t put_words(uint64_t *w, uint32_t sig, const struct segfile *f, const struct open_words *o)
 {
 	uint32_t comm = comm_of(f, o->comm);
-	w[0] = o->head;
+	enum sig_shape shape = open_shape(sig);
+	w[0] = sig_head((uint16_t)(sig & OPEN_OP), shape, 0, 0, 0, shape == SIG_COLL ? open_kind(sig) : 0);
 	w[1] = o->address;
 	w[2] = sig_pair(comm, peer_of(f, o->peer));
 	w[3] = sig_pair((uint32_t)o->tag, MPIC_NO_TYPE);
 	w[4] = 0;
-	switch (o->head >> 16 & 0xff) {
+	switch (shape) {
 	case SIG_RECV:
 	case SIG_PROBE:
 		w[0] |= wildcards(f, o->peer, o->tag);
@@ -69,8 +70,9 @@ static uint32_t put_words(uint64_t *w, const struct segfile *f, const struct ope
 		return 5;
 	case SIG_COMPLETE:
 		return put_requests(w, o);
-	default:
-		return 0;
+	default: /* nothing but the operation is known */
+		w[1] = 0;
+		return 2;
 	}
 }
 
@@ -81,24 +83,15 @@ static cJSON *one_call(const struct process *p, uint32_t thread)
 	struct open_call call = *open;
 	struct open_words words = area->open;
 	uint64_t w[WORDS_MAX];
-	bool by_name = (call.sig & OPEN_BY_NAME) != 0;
-	uint16_t op = (uint16_t)call.sig;
-	uint32_t n = 2;
 	if (call.inside == 0)
 		return NULL;
 	cJSON *one = cJSON_CreateObject();
 	cJSON_AddNumberToObject(one, "thread", thread);
-	if (!by_name) {
+	if ((call.sig & OPEN_BY_NAME) == 0) {
 		cJSON_AddNumberToObject(one, "sig", call.sig);
 		return one;
 	}
-	if ((uint16_t)words.head == op)
-		n = put_words(w, p->file, &words);
-	if ((uint16_t)words.head != op || n == 0) {
-		w[0] = sig_head(op, SIG_TIME, 0, 0, 0, 0);
-		w[1] = 0;
-		n = 2;
-	}
+	uint32_t n = put_words(w, call.sig, p->file, &words);
 	cJSON *list = cJSON_AddArrayToObject(one, "words");
 	for (uint32_t i = 0; i < n; i++) {
 		char text[32];

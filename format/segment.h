@@ -62,17 +62,34 @@ struct region {
  * anybody to read it: it counts when the process is dead. At THREAD_OPEN_OFFSET in the region of the thread. */
 struct open_call {
 	uint64_t inside; /* frame of the call; 0: the thread is in none */
-	uint32_t sig;	 /* of the call, or OPEN_BY_NAME plus its operation */
+	uint32_t sig;	 /* of the call, or open_by_name() */
 	uint32_t reserved;
 };
 
+/* A call by its operation. If shape (enum sig_shape) is not 0, the open words say more of it. kind: enum sig_coll. */
 #define OPEN_BY_NAME 0x80000000u
+#define OPEN_OP 0xfffu
+
+static inline uint32_t open_by_name(uint32_t op, uint32_t shape, uint32_t kind)
+{
+	return OPEN_BY_NAME | op | shape << 12 | kind << 20;
+}
+
+static inline uint32_t open_shape(uint32_t sig)
+{
+	return sig >> 12 & 0xff;
+}
+
+static inline uint32_t open_kind(uint32_t sig)
+{
+	return sig >> 20 & 0xff;
+}
+
 #define THREAD_OPEN_OFFSET 512u
 
-/* What more is known of a call by name: if `head` is of the same operation. Ranks and tags are the library's. */
+/* What more is known of it. Ranks and tags are the library's. */
 #define OPEN_REQUESTS_MAX 16u
 struct open_words {
-	uint64_t head; /* as word 0 of a signature */
 	uint64_t address;
 	uint64_t comm; /* handle */
 	int32_t peer, tag, recv_peer, recv_tag;

@@ -87,7 +87,7 @@ INLINE void take_few(struct waited *w, int count, const MPI_Request *requests)
 INLINE void waits_for_taken(const struct call_span *s, uint32_t op, const struct waited *w)
 {
 	struct open_words *o = stream_open_words(s->stream);
-	o->head = sig_head((uint16_t)op, SIG_COMPLETE, 0, 0, 0, 0);
+	s->stream->open.sig = open_by_name(op, SIG_COMPLETE, 0);
 	o->address = s->address;
 	o->nrequests = w->n;
 	for (uint32_t i = 0; i < w->n; i++)
@@ -248,7 +248,6 @@ NOINLINE static int long_MPI_Waitall(int count, MPI_Request requests[], MPI_Stat
 		return next.MPI_Waitall(count, requests, statuses);
 	if (count <= ON_STACK)
 		return wait_few(&s, OP_MPI_Waitall, count, requests, statuses, statuses == MPI_STATUSES_IGNORE);
-	stream_open_words(s.stream)->head = 0; /* too many to say which */
 	remember(&s, &before, count, requests, statuses);
 	span_start(&s);
 	int rc = next.MPI_Waitall(count, requests, statuses_for(&before, statuses));

@@ -59,7 +59,7 @@ INLINE bool span_open(struct call_span *s, uint32_t op, void *address, void *fra
 			return false;
 	}
 	stream->open.inside = (uintptr_t)frame;
-	stream->open.sig = OPEN_BY_NAME | op;
+	stream->open.sig = open_by_name(op, SIG_TIME, 0);
 	s->stream = stream;
 	return true;
 }
@@ -83,7 +83,7 @@ INLINE void span_waits(const struct call_span *s, uint32_t op, enum sig_shape sh
 		       int peer, int tag)
 {
 	struct open_words *w = stream_open_words(s->stream);
-	w->head = sig_head((uint16_t)op, shape, 0, 0, 0, kind);
+	s->stream->open.sig = open_by_name(op, shape, kind);
 	w->address = s->address;
 	w->comm = comm_bits(comm);
 	w->peer = peer;

@@ -20,6 +20,7 @@
 #define TOTALS_BYTES (32u << 10)
 #define SIGS_ALL (STREAM_SIGS_MAX + STREAM_COARSE_MAX)
 _Static_assert(THREAD_OPEN_OFFSET + sizeof(struct stream) <= PAGE, "a stream is in its thread's region");
+_Static_assert(OP_COUNT <= OPEN_OP, "an operation has its bits in an open call");
 _Static_assert(SIGS_ALL < SEGREC_LONG, "a short record has 16 bits for the signature");
 
 __thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
