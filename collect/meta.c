@@ -1,5 +1,6 @@
 /* meta.c - see meta.h. */
 #include "collect/meta.h"
+#include "collect/open.h"
 
 #include "base/crc32c.h"
 #include "topology/topology.h"
@@ -207,6 +208,9 @@ static void add_progress(cJSON *json, const struct process *p)
 	add_tick(json, "end_tick", p->file->end_tick);
 	add_tick(json, "finalize_enter_tick", p->file->finalize_enter_tick);
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
+	cJSON *open = p->gone && state != SEGFILE_FINALIZED ? open_calls(p) : NULL;
+	if (open != NULL)
+		cJSON_AddItemToObject(json, "open", open);
 }
 
 static uint32_t crc_of(const cJSON *json)

@@ -92,7 +92,7 @@ static void take_region(struct process *p, const struct region *r, void *at)
 	struct drained_thread *t = &p->threads[r->thread];
 	if (r->thread >= p->nthreads)
 		p->nthreads = r->thread + 1;
-	if (r->type == REGION_THREAD && r->len_bytes >= sizeof(struct thread_area))
+	if (r->type == REGION_THREAD && r->len_bytes >= THREAD_OPEN_OFFSET + sizeof(struct open_call))
 		t->area = at;
 	if (r->type == REGION_RING) {
 		t->ring = at;

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 4
+#define SEGFILE_VERSION 5
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -57,6 +57,59 @@ struct region {
 	uint64_t offset;
 	uint64_t len_bytes;
 };
+
+/* Which MPI call a thread is in, for when it never returns. The program stores it before the call and never waits for
+ * anybody to read it: it counts when the process is dead. At THREAD_OPEN_OFFSET in the region of the thread. */
+struct open_call {
+	uint64_t inside; /* frame of the call; 0: the thread is in none */
+	uint32_t sig;	 /* of the call, or open_by_name() */
+	uint32_t reserved;
+};
+
+/* A call by its operation. If shape (enum sig_shape) is not 0, the open words say more of it. kind: enum sig_coll. */
+#define OPEN_BY_NAME 0x80000000u
+#define OPEN_OP 0xfffu
+
+static inline uint32_t open_by_name(uint32_t op, uint32_t shape, uint32_t kind)
+{
+	return OPEN_BY_NAME | op | shape << 12 | kind << 20;
+}
+
+static inline uint32_t open_shape(uint32_t sig)
+{
+	return sig >> 12 & 0xff;
+}
+
+static inline uint32_t open_kind(uint32_t sig)
+{
+	return sig >> 20 & 0xff;
+}
+
+#define THREAD_OPEN_OFFSET 512u
+
+/* What more is known of it. Ranks and tags are the library's. */
+#define OPEN_REQUESTS_MAX 16u
+struct open_words {
+	uint64_t address;
+	uint64_t comm; /* handle */
+	int32_t peer, tag, recv_peer, recv_tag;
+	uint32_t nrequests, reserved;
+	struct open_request {
+		uint64_t serial, thread;
+	} requests[OPEN_REQUESTS_MAX];
+};
+
+/* What a handle of a communicator stands for, at its place by a hash; the last one has it. */
+#define OPEN_COMMS_BITS 8u
+struct open_comm {
+	uint64_t handle;
+	uint64_t id; /* of its definition */
+};
+
+static inline uint32_t open_comm_place(uint64_t handle)
+{
+	return (uint32_t)(handle * 0x9e3779b97f4a7c15ull >> (64 - OPEN_COMMS_BITS));
+}
 
 struct segfile {
 	uint64_t magic; /* stored last, with release order: the file is readable from then on */
@@ -93,6 +146,8 @@ struct segfile {
 	_Atomic uint64_t
 		spill_drained; /* by the agent: so many of them are in the trace; release, their places are free */
 	uint32_t spill_place[SPILL_SEGMENTS_MAX];
+	int32_t any_source, proc_null; /* of this MPI */
+	struct open_comm comms[1u << OPEN_COMMS_BITS];
 };
 
 _Static_assert(sizeof(struct segfile) <= SEGFILE_HEAD_BYTES, "the head must fit its place");
@@ -119,7 +174,10 @@ struct thread_area {
 	uint64_t defs_missing; /* definitions that found no room, but for signatures: events carry those */
 	/* By the agent, here because it may die: events that it took from the program and could not write. */
 	uint64_t dropped, dropped_from_tick;
+	struct open_words open;
 };
+
+_Static_assert(sizeof(struct thread_area) <= THREAD_OPEN_OFFSET, "the open call has its place");
 
 enum lost_reason { LOST_NOTHING = 0, LOST_BUDGET, LOST_SPILL_FAILED, LOST_DICTIONARY_FULL, LOST_MODE, LOST_PAUSED };
 

@@ -83,6 +83,17 @@ INLINE void take_few(struct waited *w, int count, const MPI_Request *requests)
 			w->taken[w->n++].status = i;
 }
 
+/* For the agent, should the call never return. */
+INLINE void waits_for_taken(const struct call_span *s, uint32_t op, const struct waited *w)
+{
+	struct open_words *o = stream_open_words(s->stream);
+	s->stream->open.sig = open_by_name(op, SIG_COMPLETE, 0);
+	o->address = s->address;
+	o->nrequests = w->n;
+	for (uint32_t i = 0; i < w->n; i++)
+		o->requests[i] = (struct open_request){w->taken[i].request.serial, w->taken[i].request.thread};
+}
+
 /* True when it was one run of this thread's requests, with no status wanted, and the like was recorded before. */
 INLINE bool record_known_run(struct call_span *s, uint32_t op, int count, const struct waited *w)
 {
@@ -127,6 +138,7 @@ INLINE int wait_few(struct call_span *s, uint32_t op, int count, MPI_Request *re
 		ignored = false;
 	}
 	take_few(&w, count, requests);
+	waits_for_taken(s, op, &w);
 	span_start(s);
 	int rc = op == OP_MPI_Wait ? next.MPI_Wait(requests, statuses) : next.MPI_Waitall(count, requests, statuses);
 	span_stop(s, rc);

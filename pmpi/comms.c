@@ -175,6 +175,8 @@ static void put_def(const struct entry *c, uint32_t op, uint32_t parent, bool in
 
 static void put_cache(MPI_Comm comm, const struct entry *c)
 {
+	if (segfile != NULL)
+		segfile->comms[open_comm_place(comm_bits(comm))] = (struct open_comm){comm_bits(comm), c->id};
 	handle_cache_put(&comm_cache, comm_bits(comm), c->id, (uint64_t)(uint32_t)c->rank | (uint64_t)c->size << 32,
 			 c->remote_size);
 }

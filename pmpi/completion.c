@@ -119,5 +119,5 @@ void builder_record(struct call_span *s, uint32_t op, enum sig_shape shape, stru
 	record_part(s, b->w, n, part);
 	b->ntaken = 0;
 	if (!more)
-		s->stream->inside = 0;
+		s->stream->open.inside = 0;
 }

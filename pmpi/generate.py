@@ -79,6 +79,10 @@ FLAGS = {'R': 'SIG_STARTS_REQUEST', 'P': 'SIG_PERSISTENT', 'Y': 'SIG_SYNCHRONOUS
 QUICK = {'record_send': 'quick_send', 'record_recv': 'quick_recv', 'record_equal': 'quick_equal'}
 
 
+# A message that was too long for them is received all the same.
+RECEIVERS = ('record_recv', 'record_sendrecv')
+
+
 def with_names(args, names):
     return re.sub(r'\$(\d+)', lambda m: names[int(m.group(1)) - 1], args)
 
@@ -108,6 +112,31 @@ def quick_wrapper(name, proto, row):
     return out + ['\tquick_end(&q, exit);', '\treturn rc;', '}', '']
 
 
+# Blocking calls say beforehand what they wait for: shape and which arguments are communicator, peer and tag.
+WAITS = {'record_send': ('SIG_SEND', 0, 1, 2), 'record_recv': ('SIG_RECV', 0, 1, 2), 'record_probe': ('SIG_PROBE', 0, 1, 2)}
+COLLECTIVES = {'record_reduce_scatter': 'COLL_REDUCE_SCATTER', 'record_gatherv': 'COLL_GATHERV', 'record_scatterv': 'COLL_SCATTERV',
+               'record_allgatherv': 'COLL_ALLGATHERV', 'record_alltoallv': 'COLL_ALLTOALLV', 'record_alltoallw': 'COLL_ALLTOALLV'}
+
+
+def waits_of(name, row, names):
+    kind, flags, args = row
+    if 'R' in flags or 'flag' in names:
+        return None
+    args = [a.strip() for a in with_names(args, names).split(',')]
+    if kind in WAITS:
+        shape, comm, peer, tag = WAITS[kind]
+        return 'span_waits(&s, OP_%s, %s, 0, %s, %s, %s);' % (name, shape, args[comm], args[peer], args[tag])
+    if kind == 'record_sendrecv':
+        return 'span_waits_both(&s, OP_%s, %s, %s, %s, %s, %s);' % (name, args[0], args[1], args[2], args[5], args[6])
+    if args[0].startswith('COLL_'):
+        root = 'root' if 'root' in args else '-1'
+        return 'span_waits(&s, OP_%s, SIG_COLL, %s, %s, %s, 0);' % (name, args[0], args[1], root)
+    if kind in COLLECTIVES:
+        root = 'root' if 'root' in args else '-1'
+        return 'span_waits(&s, OP_%s, SIG_COLL, %s, %s, %s, 0);' % (name, COLLECTIVES[kind], args[0], root)
+    return None
+
+
 def long_wrapper(name, proto, row, head):
     returns, params = proto
     kind, flags, args = row
@@ -121,9 +150,12 @@ def long_wrapper(name, proto, row, head):
     has_status = 'S' in flags and 'status' in names
     if has_status:
         out.append('\tMPI_Status own_status;')
-    out += ['\tstruct call_span s;', '\tif (!SPAN_BEGIN(&s, OP_%s))' % name, '\t\treturn %s;' % call]
+    waits = waits_of(name, row, names)
+    out += ['\tstruct call_span s;', '\tif (!%s(&s, OP_%s))' % ('SPAN_OPEN' if waits else 'SPAN_BEGIN', name), '\t\treturn %s;' % call]
     if has_status:
         out += ['\tif (status == MPI_STATUS_IGNORE)', '\t\tstatus = &own_status;']
+    if waits:
+        out += ['\t%s' % waits, '\tspan_start(&s);']
     out += ['\t%s rc = %s;' % (returns, call)]
     out += ['\tspan_stop(&s, %s);' % ('rc' if returns == 'int' else 'MPI_SUCCESS')]
     args = with_names(args, names)
@@ -131,9 +163,10 @@ def long_wrapper(name, proto, row, head):
     if kind == 'record_time':
         out.append('\trecord_time(&s, OP_%s);' % name)
     else:
-        # After an error the arguments may be nothing that MPI can be asked about.
+        # After an error the arguments may be nothing that MPI can be asked about. But of a truncated message they are good.
         if returns == 'int':
-            out += ['\tif (__builtin_expect(s.failed, false)) {', '\t\trecord_time(&s, OP_%s);' % name, '\t\treturn rc;', '\t}']
+            truncated = ' && !was_truncated(rc)' if has_status and kind in RECEIVERS else ''
+            out += ['\tif (__builtin_expect(s.failed, false)%s) {' % truncated, '\t\trecord_time(&s, OP_%s);' % name, '\t\treturn rc;', '\t}']
         request = 'request' if 'R' in flags else 'NULL'
         out.append('\t%s(&s, OP_%s, %s, %s, %s);' % (kind, name, bits, request, args))
     return out + ['\treturn rc;', '}', '']

@@ -152,7 +152,7 @@ static uint64_t time_records(struct stream *s, uint64_t *words)
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	for (int i = 0; i < CALIBRATION_CALLS; i++) {
 		struct call_span span;
-		s->inside = 0;
+		s->open.inside = 0;
 		if (!span_begin(&span, 0, (void *)1, __builtin_frame_address(0)))
 			break;
 		span_stop(&span, MPI_SUCCESS);
@@ -173,14 +173,14 @@ static void calibrate(void)
 	uint32_t sig = record_sig(s, w, 2, &literal);
 	uint64_t previous = s->previous_exit;
 	uint64_t *pos = s->pos;
-	uintptr_t inside = s->inside; /* MPI_Init's frame: its record is still to come */
+	uintptr_t inside = s->open.inside; /* MPI_Init's frame: its record is still to come */
 
 	for (int i = 0; i < CALIBRATION_ROUNDS; i++) {
 		uint64_t round = time_records(s, w);
 		ns = round < ns ? round : ns;
 	}
 	s->pos = pos;
-	s->inside = inside;
+	s->open.inside = inside;
 	s->previous_exit = previous;
 	s->totals[sig] = (struct segment_total){0, 0};
 	stream_commit(s);
@@ -238,6 +238,8 @@ void process_initialized(int rc, int thread_level, uint64_t exit_tick)
 	if (models == 1)
 		tables_share(thread_level == MPI_THREAD_MULTIPLE);
 	segfile->thread_level = thread_level;
+	segfile->any_source = MPI_ANY_SOURCE;
+	segfile->proc_null = MPI_PROC_NULL;
 	next.MPI_Comm_size(MPI_COMM_WORLD, &segfile->size);
 	next.MPI_Comm_rank(MPI_COMM_WORLD, &segfile->rank);
 	segfile->appnum = next.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &found) == MPI_SUCCESS && found

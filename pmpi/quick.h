@@ -17,14 +17,15 @@ INLINE bool quick_open(struct quick *q, void *address, void *frame)
 {
 	q->stream = stream_mine;
 	q->address = (uintptr_t)address;
-	return __builtin_expect(q->stream != NULL && (uintptr_t)frame >= q->stream->inside &&
+	return __builtin_expect(q->stream != NULL && (uintptr_t)frame >= q->stream->open.inside &&
 					q->address - mpi_hull_begin >= mpi_hull_len,
 				true);
 }
 
 INLINE void quick_start(struct quick *q, void *frame)
 {
-	q->stream->inside = (uintptr_t)frame;
+	q->stream->open.inside = (uintptr_t)frame;
+	q->stream->open.sig = q->sig;
 	q->enter = tick_now();
 }
 

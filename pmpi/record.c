@@ -20,6 +20,12 @@ static struct message {
 
 uint64_t calls_outside;
 
+bool was_truncated(int rc)
+{
+	int class = MPI_SUCCESS;
+	return next.MPI_Error_class(rc, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
+}
+
 struct stream *span_attach(void)
 {
 	struct stream *s = stream_attach();
@@ -58,7 +64,7 @@ bool message_take(MPI_Message handle, MPI_Comm *ret_comm, int *ret_source, int *
 /* Behind n words; how many. */
 COLD static uint32_t put_frames(const struct call_span *s, uint64_t *words, uint32_t n)
 {
-	uint32_t frames = callsite_frames(words + n, stack_frames, s->address, s->stream->inside);
+	uint32_t frames = callsite_frames(words + n, stack_frames, s->address, s->stream->open.inside);
 	words[0] |= (uint64_t)frames << 48;
 	return frames;
 }
@@ -82,7 +88,7 @@ static uint32_t totals_sig(struct stream *s, uint32_t op)
 void count_call(uint32_t op)
 {
 	struct stream *s = stream_mine;
-	if (s != NULL && (uintptr_t)__builtin_frame_address(0) >= s->inside)
+	if (s != NULL && (uintptr_t)__builtin_frame_address(0) >= s->open.inside)
 		s->totals[totals_sig(s, op)].calls++;
 }
 
@@ -100,7 +106,7 @@ void span_end_new(struct call_span *s, uint64_t *words, uint32_t n)
 		stream->totals[sig].calls++;
 		stream->totals[sig].ticks += s->exit - s->enter;
 		stream_record_slow(stream, sig, s->enter, s->exit, words, n);
-		stream->inside = 0;
+		stream->open.inside = 0;
 	}
 	if (stream->nsigs != before || literal || stack_frames != 0) /* else a probe or two more than usual */
 		stream_slow(stream, s->exit);
@@ -147,7 +153,7 @@ void span_end_extra(struct call_span *s, uint64_t *words, uint32_t n, const uint
 	stream->totals[sig].ticks += s->exit - s->enter;
 	record_extra(stream, sig, s->enter, s->exit, words, literal ? n : 0, extra, nextra);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	stream->inside = 0;
+	stream->open.inside = 0;
 }
 
 void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
@@ -161,7 +167,7 @@ void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 	if (literal) { /* equal numbers need not be equal calls: no run */
 		uint64_t one[2] = {1, s->exit - s->enter};
 		record_extra(stream, sig, s->enter, s->exit, words, n, one, 2);
-		stream->inside = 0;
+		stream->open.inside = 0;
 		return;
 	}
 	if (polls->busy && polls->sig != sig)
@@ -176,7 +182,7 @@ void span_end_poll(struct call_span *s, uint64_t *words, uint32_t n)
 	polls->exit_tick = s->exit;
 	stream_set_limit(stream);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	stream->inside = 0;
+	stream->open.inside = 0;
 }
 
 void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, MPI_Comm comm, int dest,
@@ -189,7 +195,7 @@ void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Reque
 	struct type_view sent = type_find(sendtype), received = type_find(recvtype);
 	if (flags & SIG_STARTS_REQUEST)
 		request_begin(s, flags, wild != 0 ? REQUEST_WANTS_STATUS : 0, request);
-	if (status != NULL && source != MPI_PROC_NULL && s->failed == 0) {
+	if (status != NULL && source != MPI_PROC_NULL && (s->failed == 0 || wild != 0)) {
 		source = status->MPI_SOURCE;
 		recvtag = status->MPI_TAG;
 		wild |= SIG_SIZED;

@@ -30,6 +30,9 @@ extern uintptr_t mpi_hull_begin HIDDEN, mpi_hull_len HIDDEN;	   /* all of them, 
 uint64_t callsite_behind(uint32_t op, uint64_t address, const void *frame) HIDDEN COLD;
 uint32_t callsite_frames(uint64_t *ret_frames, uint32_t max, uint64_t address, uint64_t frame) HIDDEN COLD;
 
+/* Did a receive return an error because the message was longer than its room? */
+bool was_truncated(int rc) HIDDEN COLD;
+
 /* Count a call that gets no event. */
 void count_call(uint32_t op) HIDDEN;
 
@@ -47,7 +50,7 @@ INLINE bool span_open(struct call_span *s, uint32_t op, void *address, void *fra
 		if (stream == NULL)
 			return false;
 	}
-	if (__builtin_expect((uintptr_t)frame < stream->inside, false))
+	if (__builtin_expect((uintptr_t)frame < stream->open.inside, false))
 		return false;
 	s->address = (uintptr_t)address;
 	if (__builtin_expect(s->address - mpi_hull_begin < mpi_hull_len, false)) {
@@ -55,7 +58,8 @@ INLINE bool span_open(struct call_span *s, uint32_t op, void *address, void *fra
 		if (s->address == 0)
 			return false;
 	}
-	stream->inside = (uintptr_t)frame;
+	stream->open.inside = (uintptr_t)frame;
+	stream->open.sig = open_by_name(op, SIG_TIME, 0);
 	s->stream = stream;
 	return true;
 }
@@ -72,6 +76,27 @@ INLINE bool span_begin(struct call_span *s, uint32_t op, void *address, void *fr
 		return false;
 	span_start(s);
 	return true;
+}
+
+/* For the agent, should the call never return: what it waits for. kind: of a collective. */
+INLINE void span_waits(const struct call_span *s, uint32_t op, enum sig_shape shape, unsigned kind, MPI_Comm comm,
+		       int peer, int tag)
+{
+	struct open_words *w = stream_open_words(s->stream);
+	s->stream->open.sig = open_by_name(op, shape, kind);
+	w->address = s->address;
+	w->comm = comm_bits(comm);
+	w->peer = peer;
+	w->tag = tag;
+}
+
+INLINE void span_waits_both(const struct call_span *s, uint32_t op, MPI_Comm comm, int dest, int sendtag, int source,
+			    int recvtag)
+{
+	struct open_words *w = stream_open_words(s->stream);
+	span_waits(s, op, SIG_SENDRECV, 0, comm, dest, sendtag);
+	w->recv_peer = source;
+	w->recv_tag = recvtag;
 }
 
 /* In a wrapper: who called it, and from which frame. */
@@ -96,7 +121,7 @@ INLINE void span_record(struct call_span *s, uint32_t sig)
 	total->ticks += s->exit - s->enter;
 	stream_record(stream, sig, s->enter, s->exit);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	stream->inside = 0;
+	stream->open.inside = 0;
 }
 
 /* True when a call with those words was recorded before: then this one is, too. */
@@ -242,7 +267,7 @@ INLINE void record_recv(struct call_span *s, uint32_t op, unsigned flags, MPI_Re
 	uint64_t bytes = 0;
 	if (__builtin_expect(any, false))
 		flags |= wildcards(source, tag);
-	if (status != NULL && source != MPI_PROC_NULL && s->failed == 0) {
+	if (status != NULL && source != MPI_PROC_NULL && (s->failed == 0 || any)) {
 		if (any) {
 			source = status->MPI_SOURCE;
 			tag = status->MPI_TAG;

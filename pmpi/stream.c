@@ -19,6 +19,8 @@
 #define DEFS_BYTES (256u << 10)
 #define TOTALS_BYTES (32u << 10)
 #define SIGS_ALL (STREAM_SIGS_MAX + STREAM_COARSE_MAX)
+_Static_assert(THREAD_OPEN_OFFSET + sizeof(struct stream) <= PAGE, "a stream is in its thread's region");
+_Static_assert(OP_COUNT <= OPEN_OP, "an operation has its bits in an open call");
 _Static_assert(SIGS_ALL < SEGREC_LONG, "a short record has 16 bits for the signature");
 
 __thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
@@ -244,6 +246,25 @@ static void define_op(struct stream *s, uint32_t op)
 		s->op_defined[op / 64] |= bit;
 }
 
+/* Operations in which a program may be when it ends, whether or not it ever came back from one. */
+static void define_blocking(struct stream *s)
+{
+	static const uint16_t ops[] = {
+		OP_MPI_Send,	   OP_MPI_Ssend,	  OP_MPI_Rsend,
+		OP_MPI_Recv,	   OP_MPI_Sendrecv,	  OP_MPI_Sendrecv_replace,
+		OP_MPI_Probe,	   OP_MPI_Mprobe,	  OP_MPI_Wait,
+		OP_MPI_Waitall,	   OP_MPI_Waitany,	  OP_MPI_Waitsome,
+		OP_MPI_Barrier,	   OP_MPI_Bcast,	  OP_MPI_Reduce,
+		OP_MPI_Allreduce,  OP_MPI_Gather,	  OP_MPI_Gatherv,
+		OP_MPI_Scatter,	   OP_MPI_Scatterv,	  OP_MPI_Allgather,
+		OP_MPI_Allgatherv, OP_MPI_Alltoall,	  OP_MPI_Alltoallv,
+		OP_MPI_Scan,	   OP_MPI_Alltoallw,	  OP_MPI_Exscan,
+		OP_MPI_Finalize,   OP_MPI_Reduce_scatter, OP_MPI_Reduce_scatter_block,
+	};
+	for (size_t i = 0; s->thread == 0 && i < sizeof(ops) / sizeof(ops[0]); i++)
+		define_op(s, ops[i]);
+}
+
 static bool totals_room(struct stream *s, uint32_t sig)
 {
 	if (sig < s->totals_cap)
@@ -385,9 +406,8 @@ static bool allocate(struct stream *s)
 	s->slots_mask = ((size_t)1 << SLOTS_BITS_FIRST) - 1;
 	s->hashes = memory_reserve(SIGS_ALL * sizeof(*s->hashes));
 	s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
-	s->area = segfile_add_region(REGION_THREAD, s->thread, PAGE, NULL, true);
 	allocate_ring(s);
-	return s->slots != NULL && s->hashes != NULL && s->totals != NULL && s->area != NULL && s->ring != NULL;
+	return s->slots != NULL && s->hashes != NULL && s->totals != NULL && s->ring != NULL;
 }
 
 struct stream *stream_attach(void)
@@ -395,10 +415,13 @@ struct stream *stream_attach(void)
 	if (!stream_on)
 		return NULL;
 	uint32_t thread = atomic_fetch_add_explicit(&thread_count, 1, memory_order_relaxed);
-	struct stream *s = thread < MPIC_THREADS_MAX ? memory_reserve(sizeof(*s)) : NULL;
-	if (s == NULL)
+	struct thread_area *area =
+		thread < MPIC_THREADS_MAX ? segfile_add_region(REGION_THREAD, thread, PAGE, NULL, true) : NULL;
+	if (area == NULL)
 		return NULL;
+	struct stream *s = (struct stream *)(void *)((char *)area + THREAD_OPEN_OFFSET);
 	s->thread = thread;
+	s->area = area;
 	if (!allocate(s))
 		return NULL;
 	s->previous_exit = tick_now();
@@ -410,6 +433,7 @@ struct stream *stream_attach(void)
 	if (!define_sig(s, 0, anything, 2))
 		return NULL;
 	s->nsigs = 1;
+	define_blocking(s);
 	if (atomic_load_explicit(&segfile->stop_events, memory_order_relaxed) != 0)
 		events_stop(s);
 	stream_mine = s;

@@ -42,7 +42,7 @@ struct last_handles {
 #define LAST_HANDLES 16u /* by a hash of both */
 
 struct stream {
-	uintptr_t inside; /* frame of the MPI call this thread is in; 0 outside */
+	struct open_call open; /* first: the agent looks for it behind the thread's area */
 	uint64_t previous_exit;
 	uint64_t *pos,
 		*limit;	 /* next record, end of the segment; equal when the next one needs more care than a store */
@@ -74,6 +74,12 @@ struct stream {
 		size_t len_words;
 	} scratch[SCRATCH_USES];
 };
+
+/* Beside the stream, in the same region. */
+INLINE struct open_words *stream_open_words(struct stream *s)
+{
+	return &((struct thread_area *)(void *)((char *)s - THREAD_OPEN_OFFSET))->open;
+}
 
 extern __thread struct stream *stream_mine HIDDEN __attribute__((tls_model("initial-exec")));
 extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised or being so */

@@ -95,6 +95,7 @@ struct analysis {
 	ROW(critical_path) \
 	ROW(delays) \
 	ROW(patterns) \
+	ROW(correctness) \
 	ROW(issues) \
 	ROW(topology) \
 	/* adding a part: one file, one row */
@@ -111,6 +112,9 @@ struct thread_totals *threads_of(const struct step *s, const struct process *p, 
 int threads_rank(const struct step *s, const struct process *p, struct rank_totals *t);
 /* ranks.c: is it MPI_Init or MPI_Finalize? */
 bool is_startup(const struct step *s, const struct sig *sig);
+/* leaks.c: add to f what was made and not freed, and calls that returned an error. 0 or -ENOMEM. */
+int leaks_find(const struct analysis *a, struct findings *f);
+
 /* ranks.c: share of a rank's thread time that the tracer took, 0 to 1. */
 double tracing_share(const struct rank_totals *t);
 /* ranks.c: fill a->ranks and what follows from it. 0 or -ENOMEM. */

@@ -32,6 +32,9 @@ struct issue {
 };
 
 #define ISSUES(ROW) \
+	ROW(deadlock) \
+	ROW(truncation) \
+	ROW(mismatch) \
 	ROW(load_imbalance) \
 	ROW(delay) \
 	ROW(idle_ranks) \
@@ -52,6 +55,7 @@ struct issue {
 	ROW(tracing_cost) \
 	ROW(slow_node) \
 	ROW(oversubscription) \
+	ROW(unsafe_send_cycle) \
 	ROW(unmatched) \
 	ROW(request_leak)
 

@@ -4,6 +4,8 @@
 #include "postproc/read/load.h"
 #include "postproc/read/objects.h"
 #include "postproc/read/sites.h"
+#include "postproc/read/types.h"
+#include "postproc/read/agreed.h"
 
 #define LOCAL_ID_MAX (1u << 22) /* a larger local id is damage */
 
@@ -34,16 +36,6 @@ static int join_op(struct step *s, struct process *p, const struct mpic_def *d)
 	return op == NONE ? -ENOMEM : MAP(&p->ops, d->id, op);
 }
 
-static int join_type(struct process *p, const struct mpic_def *d)
-{
-	if (d->id >= LOCAL_ID_MAX)
-		return 0;
-	if (vec_reach(&p->type_bytes, d->id) < 0)
-		return -ENOMEM;
-	p->type_bytes.at[d->id] = d->size_bytes;
-	return 0;
-}
-
 static int join_comm(struct step *s, struct process *p, const struct mpic_def *d)
 {
 	uint32_t comm;
@@ -63,7 +55,7 @@ static int join_def(struct step *s, struct process *p, const struct mpic_def *d)
 	case MPIC_DEF_OP:
 		return join_op(s, p, d);
 	case MPIC_DEF_DATATYPE:
-		return join_type(p, d);
+		return d->id < LOCAL_ID_MAX ? types_add(s, p, d) : 0;
 	case MPIC_DEF_COMM:
 		return join_comm(s, p, d);
 	case MPIC_DEF_MODULE:
@@ -90,15 +82,6 @@ static int join_late(struct step *s, struct process *p, const struct mpic_def *d
 	return 0;
 }
 
-static uint64_t bytes_of(const struct process *p, uint64_t count, uint32_t datatype)
-{
-	uint64_t size = datatype == MPIC_NO_TYPE     ? 1
-			: datatype < p->type_bytes.n ? p->type_bytes.at[datatype]
-						     : 0,
-		 bytes;
-	return __builtin_mul_overflow(count, size, &bytes) ? UINT64_MAX >> 1 : bytes;
-}
-
 static void join_message(const struct step *s, const struct process *p, struct sig *sig)
 {
 	const struct sig_call *c = &sig->call;
@@ -107,11 +90,13 @@ static void join_message(const struct step *s, const struct process *p, struct s
 	sig->peer = comms_peer(comm, c->peer);
 	sig->recv_peer = comms_peer(comm, c->shape == SIG_RECV ? c->peer : c->recv_peer);
 	if ((c->shape == SIG_SEND || c->shape == SIG_SENDRECV) && sig->peer != SIG_PROC_NULL)
-		sig->bytes = bytes_of(p, c->count, c->datatype);
+		sig->bytes = types_bytes(p, c->count, c->datatype);
 	if (receives && sig->recv_peer != SIG_PROC_NULL)
-		sig->recv_bytes = (c->flags & SIG_SIZED) != 0 ? c->received_bytes
-				  : c->shape == SIG_RECV      ? bytes_of(p, c->count, c->datatype)
-							      : bytes_of(p, c->recv_count, c->recv_datatype);
+		sig->recv_bytes = (c->flags & (SIG_SIZED | SIG_FAILED)) == SIG_SIZED ? c->received_bytes
+				  : c->shape == SIG_RECV ? types_bytes(p, c->count, c->datatype)
+							 : types_bytes(p, c->recv_count, c->recv_datatype);
+	sig->type = types_kind(p, c->datatype);
+	sig->recv_type = types_kind(p, c->shape == SIG_RECV ? c->datatype : c->recv_datatype);
 }
 
 static int join_sig(struct step *s, struct process *p, struct sig *sig)
@@ -125,6 +110,7 @@ static int join_sig(struct step *s, struct process *p, struct sig *sig)
 	if (sig->call.comm != SIG_NO_COMM)
 		sig->comm = mapped(p->comms.at, p->comms.n, sig->call.comm);
 	join_message(s, p, sig);
+	sig->agreed = agreed_of(s, p, sig);
 	return sites_add(s, p, sig);
 }
 

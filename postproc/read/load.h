@@ -12,6 +12,8 @@ int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, c
 /* process.c: read everything of one process. Thread-safe for different processes. */
 int process_load(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n,
 		 struct error *e);
+/* open.c: after the threads. 0 or -ENOMEM. */
+int open_load(struct process *p);
 void process_done(struct process *p);
 
 /* join.c: give process-local names the step's numbers. */

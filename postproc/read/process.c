@@ -108,6 +108,8 @@ int process_load(struct process *p, const struct mpic_file *f, const struct mpic
 		else
 			p->bad_blocks++;
 	}
+	if (code == 0 && open_load(p) < 0)
+		code = fail(e, -ENOMEM, "out of memory");
 	return code;
 }
 
@@ -125,6 +127,7 @@ void process_done(struct process *p)
 	}
 	vec_done(&p->threads);
 	vec_done(&p->sigs);
+	vec_done(&p->open);
 	vec_done(&p->payloads);
 	vec_done(&p->defs);
 	vec_done(&p->ops);
@@ -132,6 +135,6 @@ void process_done(struct process *p)
 	vec_done(&p->windows);
 	vec_done(&p->files);
 	vec_done(&p->neighbors);
-	vec_done(&p->type_bytes);
+	vec_done(&p->types);
 	vec_done(&p->modules);
 }

@@ -96,7 +96,7 @@ static bool same_site(const void *context, uint32_t at)
 
 int sites_add(struct step *s, const struct process *p, struct sig *sig)
 {
-	if (sig->call.address == 0 || sig->calls == 0)
+	if (sig->call.address == 0 || (sig->calls == 0 && !sig->open))
 		return 0;
 	struct wanted_site w = {s, site_of(s, p, sig)};
 	uint64_t hash = index_mix(w.site.offset, (uint64_t)w.site.module << 32 | w.site.op);

@@ -4,6 +4,7 @@
 #include "postproc/read/load.h"
 #include "postproc/read/objects.h"
 #include "postproc/read/sites.h"
+#include "postproc/read/types.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -115,6 +116,7 @@ void step_done(struct step *s)
 		free(s->reasons.at[i]);
 	comms_done(s);
 	objects_done(s);
+	types_done(s);
 	vec_done(&s->worlds);
 	sites_done(s);
 	vec_done(&s->processes);

@@ -30,6 +30,8 @@ struct sig {
 	uint32_t object;		 /* index into step.windows or step.files, or NONE */
 	int32_t peer, recv_peer;	 /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
 	uint64_t bytes, recv_bytes;	 /* of a message sent, and of one received (or room for it) */
+	uint32_t type, recv_type;	 /* of both: kind of the datatype, see types.h */
+	uint64_t agreed;		 /* COLL: what must be equal on all members, see agreed.h */
 	uint64_t calls, ticks;		 /* exact totals */
 	uint64_t call_bytes;		 /* of one call, as far as its own record says; see bytes.h */
 	uint64_t moved_bytes;		 /* of all of them, as every table counts them */
@@ -40,6 +42,7 @@ struct sig {
 	uint8_t class;			 /* enum mpix_class */
 	bool defined;
 	bool literal; /* of one event that carries it */
+	bool open;    /* of a call that never returned */
 };
 
 struct module_at {
@@ -113,6 +116,24 @@ struct last_barrier {
 	uint32_t site, causer;
 };
 
+/* A call that never returned: which thread, and an index of sigs. */
+struct open_sig {
+	uint32_t thread, sig;
+};
+
+/* What a datatype of one process is made of. */
+struct datatype {
+	uint64_t bytes;
+	struct typesig sig;
+	uint32_t kind; /* see types.h */
+	struct span name;
+};
+
+struct known_type {
+	struct typesig sig;
+	uint32_t kind;
+};
+
 struct process {
 	uint32_t node, index; /* index in the node's file */
 	uint32_t rank, world_size;
@@ -131,6 +152,7 @@ struct process {
 	cJSON *meta;
 	VEC(struct thread) threads;
 	VEC(struct sig) sigs;
+	VEC(struct open_sig) open; /* the calls in which it died */
 	VEC(struct buf) payloads;  /* definition blocks; names and signatures point into them */
 	VEC(struct mpic_def) defs; /* all but signatures, in file order */
 	VEC(uint32_t) ops;	   /* local id -> index into step.ops plus 1; 0: not defined */
@@ -138,7 +160,7 @@ struct process {
 	VEC(uint32_t) windows;	   /* local id -> index into step.windows plus 1 */
 	VEC(uint32_t) files;	   /* local id -> index into step.files plus 1 */
 	VEC(struct neighbors) neighbors;
-	VEC(uint64_t) type_bytes; /* datatype sizes by local id */
+	VEC(struct datatype) types; /* by local id */
 	VEC(struct module_at) modules;
 	uint32_t bad_blocks;   /* that did not inflate or decode */
 	uint64_t unknown_sigs; /* of which only operation and time are understood */
@@ -189,9 +211,10 @@ struct step {
 	VEC(char *) ops;       /* names */
 	VEC(struct comm) comms;
 	VEC(struct object) windows, files;
+	VEC(struct known_type) types; /* sequences of basic types, all different */
 	VEC(struct site) sites;
 	VEC(struct module) modules;
-	struct index op_index, comm_index, object_index, site_index, module_index;
+	struct index op_index, comm_index, object_index, site_index, module_index, type_index;
 	uint64_t damaged_bytes;
 	uint32_t unfinished_files, bad_blocks;
 	VEC(char *) reasons;	      /* why the record is not complete, for people */

@@ -159,6 +159,7 @@ static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 			   .sig = sig_at,
 			   .starter = started ? w->lane->head_sig : NONE,
 			   .tag = sig->call.tag,
+			   .type = sig->type,
 			   .flags = (uint16_t)(((sig->call.flags & SIG_SYNCHRONOUS) != 0 ? SENT_SYNCHRONOUS : 0) |
 					       (sig->call.partitioned ? SENT_PARTITIONED : 0) |
 					       (started ? SENT_STARTED : 0))};
@@ -204,6 +205,7 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 		.sig = sig_at,
 		.peer = wild && !known ? SIG_ANY : sig->recv_peer,
 		.tag = pair ? sig->call.recv_tag : sig->call.tag,
+		.type = sig->recv_type,
 		.flags = (uint16_t)((wild && !known ? RECV_WILD : 0) | (sig->call.partitioned ? SENT_PARTITIONED : 0))};
 	*ret_recv = r;
 	if (starter != NONE && start_bytes(w, r->bytes) < 0)
@@ -503,7 +505,8 @@ static int do_event(struct walk *w)
 		return do_start_request(w);
 	if ((c->flags & SIG_FAILED) != 0 && c->shape != SIG_COMPLETE) {
 		w->sh->counts.failed++;
-		return 0;
+		return c->shape == SIG_RECV || c->shape == SIG_SENDRECV ? do_blocking(w)
+									: 0; /* truncated, so received */
 	}
 	switch (c->shape) {
 	case SIG_START:

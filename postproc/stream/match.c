@@ -3,7 +3,7 @@
  * the order in which those were posted. What a receive got is certain when it is completed: wildcards get their source
  * then, and a cancelled one gets nothing. So a receive is met when it is over, those of its envelope posted before it
  * are met, and no earlier wildcard that could have got the same message is still open. */
-#include "postproc/stream/stream.h"
+#include "postproc/stream/check.h"
 
 #define BUCKETS_MIN 256u
 #define OTHERS_MAX 256u /* messages looked at for one that could have been received instead */
@@ -341,6 +341,8 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 	int code = 0;
 	r->send = x;
 	x->recv = r;
+	if (__builtin_expect(x->bytes > r->bytes || x->type != r->type, false) && check_message(sh, x, r) < 0)
+		return -ENOMEM;
 	if (r->need != NULL) {
 		r->need->edge = x->edge;
 		r->need->state = x->edge != NULL ? EDGE_KNOWN : EDGE_NONE;
@@ -463,6 +465,30 @@ void match_window(struct shard *sh)
 
 /* ---- the end ---- */
 
+bool match_has_send(const struct shard *sh, uint32_t comm, int32_t src, uint32_t dst, int32_t tag)
+{
+	for (const struct envelope *v = sh->stream->ranks[dst].oldest; v != NULL; v = v->newer)
+		if (v->comm == comm && v->dst == dst && (src < 0 || v->src == (uint32_t)src) &&
+		    (tag < 0 || v->tag == tag))
+			return true;
+	return false;
+}
+
+bool match_has_recv(const struct shard *sh, uint32_t comm, uint32_t src, uint32_t dst, int32_t tag)
+{
+	const struct rank_stream *rank = &sh->stream->ranks[dst];
+	uint64_t hash = hash_of(comm, src, dst, tag);
+	const struct envelope *v =
+		sh->envelope_buckets > 0 ? sh->envelope_table[hash & (sh->envelope_buckets - 1)] : NULL;
+	for (; v != NULL; v = v->link)
+		if (v->src == src && v->dst == dst && v->tag == tag && v->comm == comm && v->recv != NULL)
+			return true;
+	for (size_t i = 0; i < rank->wild.n; i++)
+		if (rank->wild.at[i]->comm == comm)
+			return true;
+	return false;
+}
+
 static bool is_cut(const struct step *s, const struct process *p)
 {
 	for (size_t i = 0; i < p->threads.n; i++)
@@ -471,7 +497,8 @@ static bool is_cut(const struct step *s, const struct process *p)
 	return !p->finalized || p->bad_blocks > 0 || !s->nodes.at[p->node].file.finished;
 }
 
-static void explain(struct shard *sh, uint32_t rank, int32_t peer)
+/* Is it the program's? */
+static bool explain(struct shard *sh, uint32_t rank, int32_t peer)
 {
 	struct process **ranks = sh->stream->step->ranks;
 	struct unmatched *u = &sh->unmatched;
@@ -482,7 +509,8 @@ static void explain(struct shard *sh, uint32_t rank, int32_t peer)
 	else if (is_cut(sh->stream->step, ranks[peer]) || is_cut(sh->stream->step, ranks[rank]))
 		u->record_cut++;
 	else
-		u->program++;
+		return ++u->program > 0;
+	return false;
 }
 
 static int end_envelope(struct shard *sh, struct envelope *v)
@@ -491,7 +519,8 @@ static int end_envelope(struct shard *sh, struct envelope *v)
 		if ((x->flags & SENT_CANCELLED) != 0)
 			continue;
 		sh->unmatched.sends++;
-		explain(sh, x->rank, (int32_t)x->peer);
+		if (explain(sh, x->rank, (int32_t)x->peer) && check_unreceived(sh, x) < 0)
+			return -ENOMEM;
 		uint32_t site = sh->stream->step->ranks[x->rank]->sigs.at[x->sig].site;
 		struct orphan o = {x->rank, x->peer, site};
 		if (sh->tally.orphans.n < ORPHANS_MAX && sh->stream->step->ranks[x->peer] != NULL &&
@@ -502,7 +531,8 @@ static int end_envelope(struct shard *sh, struct envelope *v)
 		if (r->cancelled)
 			continue;
 		sh->unmatched.recvs++;
-		explain(sh, r->rank, r->peer);
+		if (explain(sh, r->rank, r->peer) && check_unserved(sh, r) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }

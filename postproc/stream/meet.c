@@ -3,7 +3,7 @@
  * shards who came first and last. */
 #include "postproc/totals/bytes.h"
 #include "postproc/read/comms.h"
-#include "postproc/stream/stream.h"
+#include "postproc/stream/check.h"
 #include "postproc/totals/traffic.h"
 
 #define BUCKETS_MIN 256u
@@ -118,7 +118,9 @@ struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint3
 	if (m->coll < 0) {
 		m->coll = part->coll;
 		m->root = sig->peer;
+		m->agreed = sig->agreed;
 	}
+	m->unequal |= m->agreed != sig->agreed;
 	m->differs |= m->coll != part->coll || (!inter && m->root != sig->peer);
 	return mark(sh, m) < 0 ? NULL : p;
 }
@@ -225,13 +227,14 @@ static int exchange(struct shard *sh, struct meet *whole)
 /* All there is to know is known. */
 static int decide(struct shard *sh, struct meet *whole)
 {
-	int code = 0;
+	int code = whole->differs || whole->unequal ? check_collective(sh, whole) : 0;
 	whole->decided = true;
+	sh->unmatched.collectives_differ += whole->differs;
 	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling) {
 		join(whole, m);
 		whole->shards++;
 	}
-	if (!whole->differs && (whole->coll == COLL_SCAN || whole->coll == COLL_EXSCAN))
+	if (code == 0 && !whole->differs && (whole->coll == COLL_SCAN || whole->coll == COLL_EXSCAN))
 		code = order_parts(sh, whole);
 	if (code == 0)
 		code = clocks_learn_meet(sh, whole);
@@ -261,10 +264,12 @@ static int hear(struct shard *sh, struct meet *m)
 		if (whole->coll < 0) {
 			whole->coll = m->coll;
 			whole->root = m->root;
+			whole->agreed = m->agreed;
 		}
 	}
 	bool inter = sh->stream->step->comms.at[m->comm].inter;
 	whole->differs |= m->differs || whole->coll != m->coll || (!inter && whole->root != m->root);
+	whole->unequal |= m->unequal || whole->agreed != m->agreed;
 	whole->entered += m->entered - m->told_entered;
 	whole->completed += m->completed - m->told_completed;
 	m->told_entered = m->entered;
@@ -304,6 +309,8 @@ void meet_end(struct shard *sh)
 			else
 				sh->unmatched.collectives++;
 			sh->unmatched.collectives_differ += m->differs && !m->decided;
+			if (sh->code == 0 && !m->decided && (m->differs || m->unequal))
+				sh->code = check_collective(sh, m);
 		}
 }
 

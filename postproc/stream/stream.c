@@ -3,6 +3,8 @@
 #include "postproc/stream/rma.h"
 #include "postproc/stream/last.h"
 #include "postproc/stream/threads.h"
+#include "postproc/stream/cycles.h"
+#include "postproc/stream/deadlock.h"
 #include "base/pool.h"
 #include "base/progress.h"
 
@@ -128,6 +130,8 @@ static int keep(struct stream *st, const struct stream_visitor *v, bool whole)
 {
 	struct keeping k = {.st = st, .v = v};
 	pool_run(st->pool, 1 + (whole ? (size_t)v->n : 0), keep_piece, &k);
+	if (k.code == 0 && whole && st->cycles != NULL)
+		k.code = cycles_window(st->cycles, st);
 	return k.code == 0 && whole ? v->window(v->context, st) : k.code;
 }
 
@@ -160,7 +164,9 @@ static int run_end(struct stream *st, const struct stream_visitor *v)
 	}
 	st->window = st->nwindows;
 	st->slice = st->nslices; /* starts at the end of all times */
-	int code = phase(st, phase_calls_end);
+	int code = deadlock_find(st);
+	if (code == 0)
+		code = phase(st, phase_calls_end);
 	if (code == 0)
 		code = phase(st, phase_match_end);
 	if (code == 0)
@@ -245,6 +251,8 @@ static int run_once(struct stream *st, const struct stream_visitor *v, bool repa
 		code = st->sweep == NULL ? -ENOMEM : 0;
 	}
 	if (code == 0)
+		st->cycles = cycles_create(st, &code);
+	if (code == 0)
 		code = v->begin(v->context, st);
 	if (code == 0)
 		code = run_windows(st, v);
@@ -254,6 +262,8 @@ static int run_once(struct stream *st, const struct stream_visitor *v, bool repa
 		sweep_result_done(&st->swept);
 		code = sweep_end(st->sweep, &st->swept);
 	}
+	cycles_destroy(st->cycles);
+	st->cycles = NULL;
 	sweep_destroy(st->sweep);
 	st->sweep = NULL;
 	return code;

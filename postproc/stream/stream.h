@@ -66,6 +66,7 @@ struct send {
 	uint64_t bytes;
 	uint32_t rank, peer, comm, sig, starter; /* comm.same; starter: signature of MPI_Start, or NONE */
 	int32_t tag;
+	uint32_t type; /* kind of the datatype, read/types.h */
 	uint16_t flags;
 	bool over; /* done, freed, or nothing more will be heard of it */
 	bool met;
@@ -84,6 +85,7 @@ struct recv {
 	uint64_t bytes, order;		   /* order: of receives posted by this rank */
 	uint32_t rank, comm, sig, starter; /* starter: signature of MPI_Start, or NONE */
 	int32_t peer, tag;		   /* SIG_ANY: not known yet */
+	uint32_t type;			   /* as of the send */
 	uint16_t flags;
 	struct edge *edge; /* of its start, if a sender may have waited for it */
 	struct need *need; /* of its completion */
@@ -126,7 +128,8 @@ struct meet {
 	int32_t coll, root;		       /* of the first part seen */
 	struct arrival first, last, root_arrival, first_leaf, last_leaf;
 	int64_t first_exit_ns;
-	bool differs, dirty, decided;
+	uint64_t agreed; /* sizes, as of the first part seen: read/agreed.h */
+	bool differs, unequal, dirty, decided;
 	uint32_t judged; /* shards */
 	uint32_t shards;
 };
@@ -333,6 +336,7 @@ struct stream {
 	struct sweep *sweep;
 	bool any_synchronous;	       /* small messages may wait for their receivers too */
 	struct locks_used *locks_used; /* by window; NULL: no windows, no files */
+	struct cycles *cycles;	       /* NULL: there are no sends to look at */
 	struct sweep_result swept;
 };
 
@@ -388,6 +392,9 @@ int match_post(struct shard *sh, struct recv *r);
 int match_over(struct shard *sh, struct recv *r);
 int match_send(struct shard *sh, struct send *x);
 int match_send_over(struct shard *sh, struct send *x);
+/* Is there a message to dst that nobody has received (src, tag: -1 means any); a receive for one that has not come? */
+bool match_has_send(const struct shard *sh, uint32_t comm, int32_t src, uint32_t dst, int32_t tag);
+bool match_has_recv(const struct shard *sh, uint32_t comm, uint32_t src, uint32_t dst, int32_t tag);
 void match_begin(struct shard *sh);
 void match_done(struct shard *sh);
 /* meet.c */

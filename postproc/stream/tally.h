@@ -1,6 +1,7 @@
 /* tally.h - what one shard's ranks did, added up while the stream passes; merged at its end. Times in ns. */
 #pragma once
 
+#include "postproc/stream/findings.h"
 #include "postproc/stream/waits.h"
 
 #define TIME_WINDOWS 100
@@ -47,6 +48,7 @@ struct tally {
 	uint64_t transfers, bytes;
 	struct spread *spreads; /* by communicator */
 	VEC(struct orphan) orphans;
+	struct findings findings;
 };
 
 /* 0 or -ENOMEM. */

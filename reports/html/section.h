@@ -31,6 +31,7 @@ struct section {
 	ROW(files) \
 	ROW(communicators) \
 	ROW(topology) \
+	ROW(correctness) \
 	ROW(issues) \
 	ROW(next)
 

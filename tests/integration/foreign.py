@@ -88,6 +88,8 @@ def compare(t, place, name, ranks, words, *patterns, output=None):
     a = place.analysis(name)
     t.check(who + ' is in the trace', a['coverage']['ranks_seen'] == ranks and a['coverage']['events_lost'] == 0 and
             sum(operations(a).values()) > 0, a['coverage'])
+    grave = [c for c in a['correctness'] if c['severity'] == 'high']
+    t.equal(who + ' has no truncated messages, no types, collectives or waits that do not fit', grave, [])
 
 
 def scalapack(t, place):

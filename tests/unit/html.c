@@ -41,6 +41,17 @@ Test(html, sample_pages_are_sound)
 	expect_sound("nothing_to_fix.json");
 }
 
+Test(html, what_is_wrong_has_a_section_where_something_is)
+{
+	size_t len_bytes;
+	char *json = corpus("nothing_to_fix.json"), *page = page_of(json, &len_bytes);
+	cr_expect_null(strstr(page, "id=\"correctness\""));
+	free(page);
+	free(json);
+	expect_text("halo_issues.json", "id=\"correctness\"");
+	expect_text("halo_issues.json", "Ranks 0, 1: each sends to the next");
+}
+
 Test(html, hostile_strings_are_only_text)
 {
 	expect_sound("hostile.json");

@@ -40,6 +40,8 @@ struct thread_record {
 struct rank_record {
 	struct thread_record threads[PROGRAM_THREADS_MAX];
 	bool budget_spent, killed;
+	uint64_t open[8]; /* words of the call in which it died */
+	uint32_t nopen;
 	int status;
 };
 
@@ -144,6 +146,26 @@ void program_killed(struct program *p, unsigned rank, int wait_status)
 	p->rank[rank].status = wait_status;
 }
 
+static uint16_t op_id(struct program *p, const char *name);
+static uint64_t address_of(const struct call *c);
+
+void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_shape shape, uint64_t serial)
+{
+	struct rank_record *r = &p->rank[rank];
+	uint64_t words[5] = {sig_head(op_id(p, c.op), shape, c.flags, 0, 0, shape == SIG_COLL ? c.coll : 0),
+			     address_of(&c), sig_pair(c.comm, (uint32_t)c.peer),
+			     sig_pair((uint32_t)c.tag, MPIC_NO_TYPE), 0};
+	if (shape == SIG_COLL || shape == SIG_COMPLETE)
+		words[3] = 0;
+	r->nopen = shape == SIG_COMPLETE ? 4 : shape == SIG_TIME ? 2 : 5;
+	if (shape == SIG_COMPLETE) {
+		words[2] = sig_pair(1, 1);
+		words[3] = sig_run_word(serial, 1, SIG_RUN_ABSOLUTE);
+	}
+	memcpy(r->open, words, sizeof(words));
+	program_killed(p, rank, 9);
+}
+
 static unsigned node_of(const struct program *p, unsigned rank)
 {
 	return rank * p->nodes / p->ranks;
@@ -218,6 +240,28 @@ void program_end_block(struct program *p, unsigned rank, unsigned thread, enum b
 	t->started = false;
 }
 
+static const struct {
+	const char *name;
+	uint64_t bytes;
+} types[PROGRAM_TYPES] = {
+	{"MPI_BYTE", 1}, {"MPI_INT", 4}, {"MPI_FLOAT", 4}, {"MPI_PACKED", 1}, {"", 24}, {"", 12}, {"MPI_INTEGER", 4},
+};
+
+static struct typesig typesig_of(unsigned type)
+{
+	struct typesig i = typesig_basic("MPI_INT", 7), d = typesig_basic("MPI_DOUBLE", 10);
+	switch (type) {
+	case TYPE_PACKED:
+		return (struct typesig){0, 0};
+	case TYPE_SIX_INTS:
+		return typesig_repeat(i, 6);
+	case TYPE_INT_DOUBLE:
+		return typesig_concat(i, d);
+	default:
+		return typesig_basic(types[type].name, strlen(types[type].name));
+	}
+}
+
 static uint64_t address_of(const struct call *c)
 {
 	return 0x400000 + 16 * (uint64_t)c->line + 1;
@@ -226,12 +270,13 @@ static uint64_t address_of(const struct call *c)
 static void point_to_point(struct program *p, unsigned rank, const struct call *c, enum sig_shape shape)
 {
 	uint64_t words[9] = {sig_head(op_id(p, c->op), shape, c->flags, 0, 0, 0), address_of(c),
-			     sig_pair(c->comm, (uint32_t)c->peer), sig_pair((uint32_t)c->tag, 0), c->bytes};
+			     sig_pair(c->comm, (uint32_t)c->peer), sig_pair((uint32_t)c->tag, c->type),
+			     (c->room > 0 && shape == SIG_RECV ? c->room : c->bytes) / types[c->type].bytes};
 	uint32_t n = 5;
 	if (shape == SIG_SENDRECV) {
 		words[n++] = sig_pair(c->comm, (uint32_t)c->recv_peer);
-		words[n++] = sig_pair((uint32_t)c->recv_tag, 0);
-		words[n++] = c->recv_bytes;
+		words[n++] = sig_pair((uint32_t)c->recv_tag, c->type);
+		words[n++] = (c->room > 0 ? c->room : c->recv_bytes) / types[c->type].bytes;
 	}
 	if ((c->flags & SIG_SIZED) != 0)
 		words[n++] = shape == SIG_SENDRECV ? c->recv_bytes : c->bytes;
@@ -419,8 +464,8 @@ static void write_defs(struct buf *file, const struct program *p, unsigned rank,
 		mpic_put_def_name(&defs, (enum mpic_def_type)77, 0, "x");
 	for (unsigned i = 0; thread == 0 && i < p->nops; i++)
 		mpic_put_def_name(&defs, MPIC_DEF_OP, i, p->ops[i]);
-	if (thread == 0)
-		mpic_put_def_datatype(&defs, 0, 1, typesig_basic("MPI_BYTE", 8), "MPI_BYTE");
+	for (unsigned i = 0; thread == 0 && i < PROGRAM_TYPES; i++)
+		mpic_put_def_datatype(&defs, i, types[i].bytes, typesig_of(i), types[i].name);
 	for (uint32_t i = 0; thread == 0 && i < p->ncomms; i++)
 		put_comm(&defs, p, i, rank);
 	for (uint32_t i = 0; thread == 0 && i < p->nobjects; i++) {
@@ -464,7 +509,11 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 	for (unsigned t = 0; t < PROGRAM_THREADS_MAX; t++)
 		if (t == 0 || r->threads[t].nsigs > 0)
 			put_thread_meta(&meta, t, &r->threads[t]);
-	buf_str(&meta, "]}");
+	buf_str(&meta, "]");
+	for (uint32_t i = 0; i < r->nopen; i++)
+		buf_printf(&meta, "%s\"%llx\"", i > 0 ? "," : ",\"open\":[{\"thread\":0,\"words\":[",
+			   (unsigned long long)r->open[i]);
+	buf_str(&meta, r->nopen > 0 ? "]}]}" : "}");
 	append(file, MPIC_META, rank, 0, meta.data, meta.len_bytes);
 }
 

@@ -24,6 +24,18 @@ uint32_t program_comm(struct program *p, const char *name, const int32_t *ranks,
 uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nleft, const int32_t *right,
 			   unsigned nright);
 
+/* Datatypes that every program has. */
+enum program_type {
+	TYPE_BYTE,
+	TYPE_INT,
+	TYPE_FLOAT,
+	TYPE_PACKED,
+	TYPE_SIX_INTS,
+	TYPE_INT_DOUBLE,
+	TYPE_INTEGER,
+	PROGRAM_TYPES
+};
+
 /* One call: what, when, and where in the program (line number becomes the address). */
 struct call {
 	const char *op;
@@ -33,7 +45,9 @@ struct call {
 	uint64_t bytes;
 	int recv_peer, recv_tag; /* Sendrecv */
 	uint64_t recv_bytes;
-	unsigned flags; /* enum sig_flag */
+	uint64_t room;		/* of a receive, bytes; 0: as many as come */
+	enum program_type type; /* of a message; bytes must be a multiple of its size */
+	unsigned flags;		/* enum sig_flag */
 	enum sig_coll coll;
 	uint64_t from_each;    /* collectives: bytes from (each) peer; bytes is what goes to (each)
 				  peer */
@@ -99,6 +113,8 @@ void program_slow(struct program *p, unsigned rank, unsigned thread, uint64_t ca
 void program_budget_spent(struct program *p, unsigned rank);
 /* The rank never came to MPI_Finalize; wait status as of waitpid(). */
 void program_killed(struct program *p, unsigned rank, int wait_status);
+/* The rank died in this call: a receive, a send or a collective as c says, or a wait for one request. */
+void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_shape shape, uint64_t serial);
 void program_job(struct program *p, const char *job_id);
 /* What META says as the step's nodes; not told by default. */
 void program_nodelist(struct program *p, const char *nodelist);

@@ -1,0 +1,116 @@
+/* open.c - see open.h. In: what pmpi/ stored before the call (format/segment.h).  Out: JSON. Handles and the library's
+ * numbers become those of the trace. Nothing of it need be whole or true: it is the program's memory. */
+#include "collect/open.h"
+
+#include "format/mpic.h"
+#include "format/sig.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORDS_MAX (3 + 2 * OPEN_REQUESTS_MAX)
+
+static uint32_t comm_of(const struct segfile *f, uint64_t handle)
+{
+	const struct open_comm *c = &f->comms[open_comm_place(handle)];
+	return c->handle == handle ? (uint32_t)c->id : MPIC_NO_COMM;
+}
+
+static uint32_t peer_of(const struct segfile *f, int32_t peer)
+{
+	if (peer >= 0)
+		return (uint32_t)peer;
+	return peer == f->proc_null ? (uint32_t)SIG_PROC_NULL : (uint32_t)SIG_ANY;
+}
+
+static uint64_t wildcards(const struct segfile *f, int32_t peer, int32_t tag)
+{
+	uint64_t flags = (peer == f->any_source ? SIG_ANY_SOURCE : 0) | (tag < 0 ? SIG_ANY_TAG : 0);
+	return flags << 24;
+}
+
+static uint32_t put_requests(uint64_t *w, const struct open_words *o)
+{
+	uint32_t n = 3;
+	uint32_t count = o->nrequests <= OPEN_REQUESTS_MAX ? o->nrequests : 0;
+	w[2] = sig_pair(count, count);
+	for (uint32_t i = 0; i < count; i++) {
+		w[n++] = sig_run_word(o->requests[i].serial, 1, SIG_RUN_ABSOLUTE | SIG_RUN_OTHER_THREAD);
+		w[n++] = o->requests[i].thread;
+	}
+	return n;
+}
+
+/* How many. */
+static uint32_t put_words(uint64_t *w, uint32_t sig, const struct segfile *f, const struct open_words *o)
+{
+	uint32_t comm = comm_of(f, o->comm);
+	enum sig_shape shape = open_shape(sig);
+	w[0] = sig_head((uint16_t)(sig & OPEN_OP), shape, 0, 0, 0, shape == SIG_COLL ? open_kind(sig) : 0);
+	w[1] = o->address;
+	w[2] = sig_pair(comm, peer_of(f, o->peer));
+	w[3] = sig_pair((uint32_t)o->tag, MPIC_NO_TYPE);
+	w[4] = 0;
+	switch (shape) {
+	case SIG_RECV:
+	case SIG_PROBE:
+		w[0] |= wildcards(f, o->peer, o->tag);
+		return 5;
+	case SIG_SEND:
+		return 5;
+	case SIG_SENDRECV:
+		w[0] |= wildcards(f, o->recv_peer, o->recv_tag);
+		w[5] = sig_pair(comm, peer_of(f, o->recv_peer));
+		w[6] = sig_pair((uint32_t)o->recv_tag, MPIC_NO_TYPE);
+		w[7] = 0;
+		return 8;
+	case SIG_COLL:
+		w[3] = 0;
+		return 5;
+	case SIG_COMPLETE:
+		return put_requests(w, o);
+	default: /* nothing but the operation is known */
+		w[1] = 0;
+		return 2;
+	}
+}
+
+static cJSON *one_call(const struct process *p, uint32_t thread)
+{
+	const struct thread_area *area = p->threads[thread].area;
+	const struct open_call *open = (const void *)((const char *)area + THREAD_OPEN_OFFSET);
+	struct open_call call = *open;
+	struct open_words words = area->open;
+	uint64_t w[WORDS_MAX];
+	if (call.inside == 0)
+		return NULL;
+	cJSON *one = cJSON_CreateObject();
+	cJSON_AddNumberToObject(one, "thread", thread);
+	if ((call.sig & OPEN_BY_NAME) == 0) {
+		cJSON_AddNumberToObject(one, "sig", call.sig);
+		return one;
+	}
+	uint32_t n = put_words(w, call.sig, p->file, &words);
+	cJSON *list = cJSON_AddArrayToObject(one, "words");
+	for (uint32_t i = 0; i < n; i++) {
+		char text[32];
+		snprintf(text, sizeof(text), "%" PRIx64, w[i]);
+		cJSON_AddItemToArray(list, cJSON_CreateString(text));
+	}
+	return one;
+}
+
+cJSON *open_calls(const struct process *p)
+{
+	cJSON *list = NULL;
+	for (uint32_t i = 0; i < p->nthreads; i++) {
+		cJSON *one = p->threads[i].area != NULL ? one_call(p, i) : NULL;
+		if (one == NULL)
+			continue;
+		if (list == NULL)
+			list = cJSON_CreateArray();
+		cJSON_AddItemToArray(list, one);
+	}
+	return list;
+}

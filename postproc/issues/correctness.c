@@ -1,0 +1,84 @@
+/* correctness.c - issues about programs that are wrong: they stand above all that only costs time. */
+#include "postproc/issues/issues.h"
+#include "postproc/parts/correctness.h"
+
+#include <stdio.h>
+
+#define WRONG_SEVERITY 1.0
+#define UNSAFE_SEVERITY 0.4
+
+/* Findings of these kinds, the first of which speaks; false: there is none. */
+static bool gather(const struct analysis *a, struct issue *f, enum finding_kind from, enum finding_kind to)
+{
+	const struct finding *worst = NULL;
+	char what[ISSUE_TEXT_MAX];
+	double count = 0;
+	for (size_t i = 0; i < a->tally.findings.rows.n; i++) {
+		const struct finding *x = &a->tally.findings.rows.at[i];
+		if (x->kind < from || x->kind > to || x->kind == FINDING_BYTE_TYPE)
+			continue;
+		count += (double)x->count;
+		if (worst == NULL || x->kind < worst->kind || (x->kind == worst->kind && x->count > worst->count))
+			worst = x;
+		for (uint32_t k = 0; k < x->nranks; k++)
+			issue_add_rank(f, x->ranks[k]);
+		issue_add_site(f, x->site);
+		issue_add_site(f, x->other_site);
+	}
+	f->found = worst != NULL;
+	f->value = count;
+	f->threshold = 1;
+	if (!f->found)
+		return false;
+	if (worst->cases[0].peer != NONE)
+		issue_add_pair(f, worst->cases[0].rank, worst->cases[0].peer);
+	snprintf(f->what, sizeof(f->what), "%s", correctness_what(a->step, worst, what, sizeof(what)));
+	return true;
+}
+
+void issue_truncation(const struct analysis *a, struct issue *f)
+{
+	f->metric = "messages longer than the room of their receive";
+	f->severity = WRONG_SEVERITY;
+	if (!gather(a, f, FINDING_TRUNCATION, FINDING_TRUNCATION))
+		return;
+	snprintf(f->why, sizeof(f->why), "What does not fit is lost, and by default the program is aborted.");
+	snprintf(f->next, sizeof(f->next),
+		 "Give the receive as many elements as the longest message has, or ask for its length (MPI_Probe, "
+		 "MPI_Get_count) before.");
+}
+
+void issue_mismatch(const struct analysis *a, struct issue *f)
+{
+	f->metric = "calls that disagree with those of other ranks";
+	f->severity = WRONG_SEVERITY;
+	if (!gather(a, f, FINDING_DATATYPE, FINDING_COLLECTIVE_SIZE))
+		return;
+	snprintf(f->why, sizeof(f->why),
+		 "Data may arrive as something else or somewhere else, and another MPI library may hang.");
+	snprintf(f->next, sizeof(f->next),
+		 "Let all ranks call the same operations in the same order, with the same root, sizes and datatypes.");
+}
+
+void issue_deadlock(const struct analysis *a, struct issue *f)
+{
+	f->metric = "groups of ranks that wait for each other";
+	f->severity = WRONG_SEVERITY;
+	if (!gather(a, f, FINDING_DEADLOCK, FINDING_DEADLOCK))
+		return;
+	snprintf(f->why, sizeof(f->why), "None of them can go on before another does: the program never ends.");
+	snprintf(f->next, sizeof(f->next),
+		 "Post receives before sends (MPI_Irecv, MPI_Sendrecv), and compare tags and order at the call sites "
+		 "listed.");
+}
+
+void issue_unsafe_send_cycle(const struct analysis *a, struct issue *f)
+{
+	f->metric = "cycles of blocking sends before the receives";
+	f->severity = UNSAFE_SEVERITY;
+	if (!gather(a, f, FINDING_SEND_CYCLE, FINDING_SEND_CYCLE))
+		return;
+	snprintf(f->why, sizeof(f->why),
+		 "With longer messages, more ranks or another MPI library the same program stands still.");
+	snprintf(f->next, sizeof(f->next), "Use MPI_Sendrecv, or post the receive with MPI_Irecv before the send.");
+}

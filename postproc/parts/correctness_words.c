@@ -1,0 +1,197 @@
+/* correctness_words.c - see correctness.h. */
+#include "postproc/parts/correctness.h"
+#include "postproc/issues/issues.h"
+#include "postproc/read/comms.h"
+#include "postproc/read/types.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const struct {
+	const char *name, *severity;
+	const char *one, *many; /* what there is of it */
+} kinds[FINDING_KINDS] = {
+	[FINDING_TRUNCATION] = {"truncation", "high", "message was longer than the room of its receive",
+				"messages were longer than the room of their receive"},
+	[FINDING_DATATYPE] = {"datatype_mismatch", "high", "message was received as another datatype than it was sent",
+			      "messages were received as another datatype than they were sent"},
+	[FINDING_BYTE_TYPE] = {"datatype_mismatch", "low", "message is bytes at one end and a type at the other",
+			       "messages are bytes at one end and a type at the other"},
+	[FINDING_COLLECTIVE_ORDER] = {"collective_operation_mismatch", "high",
+				      "call met another collective operation at other ranks",
+				      "calls met another collective operation at other ranks"},
+	[FINDING_COLLECTIVE_ROOT] = {"collective_root_mismatch", "high",
+				     "call of a collective operation named another root than other ranks",
+				     "calls of collective operations named another root than other ranks"},
+	[FINDING_COLLECTIVE_SIZE] = {"collective_size_mismatch", "high",
+				     "call of a collective operation meant another size than other ranks",
+				     "calls of collective operations meant another size than other ranks"},
+	[FINDING_UNRECEIVED] = {"unreceived_message", "medium", "message was never received",
+				"messages were never received"},
+	[FINDING_UNSERVED] = {"unserved_receive", "medium", "receive was posted and nothing came",
+			      "receives were posted and nothing came"},
+	[FINDING_SEND_CYCLE] = {"unsafe_send_cycle", "medium",
+				"time ranks sent to each other before they received, which only buffering by the MPI "
+				"library keeps from a deadlock",
+				"times ranks sent to each other before they received, which only buffering by the MPI "
+				"library keeps from a deadlock"},
+	[FINDING_DEADLOCK] = {"deadlock", "high", "group of ranks waits for each other for ever",
+			      "groups of ranks wait for each other for ever"},
+	[FINDING_REQUEST_LEAK] = {"request_leak", "medium", "request was neither completed nor freed",
+				  "requests were neither completed nor freed"},
+	[FINDING_COMMUNICATOR_LEAK] = {"communicator_leak", "low", "communicator was made and not freed, on one rank",
+				       "communicators were made and not freed, each rank counted"},
+	[FINDING_WINDOW_LEAK] = {"window_leak", "medium", "window was made and not freed, on one rank",
+				 "windows were made and not freed, each rank counted"},
+	[FINDING_FILE_LEAK] = {"file_leak", "medium", "file was opened and not closed, on one rank",
+			       "files were opened and not closed, each rank counted"},
+	[FINDING_DATATYPE_LEAK] = {"datatype_leak", "low", "datatype more was made than freed",
+				   "datatypes more were made than freed"},
+	[FINDING_ERROR] = {"error_returned", "low", "call returned an error", "calls returned an error"},
+};
+
+const char *correctness_name(enum finding_kind kind)
+{
+	return kinds[kind].name;
+}
+
+const char *correctness_severity(enum finding_kind kind)
+{
+	return kinds[kind].severity;
+}
+
+const char *correctness_what(const struct step *s, const struct finding *f, char *text, size_t size)
+{
+	char site[256], other[256];
+	site_text(s, f->site, site, sizeof(site));
+	site_text(s, f->other_site, other, sizeof(other));
+	bool two = other[0] != '\0' && f->other_site != f->site;
+	snprintf(text, size, "%" PRIu64 " %s%s%s%s.", f->count,
+		 f->count == 1 ? kinds[f->kind].one : kinds[f->kind].many, site, two ? ", and" : "", two ? other : "");
+	return text;
+}
+
+static const struct sig *sig_of(const struct step *s, uint32_t rank, uint32_t sig)
+{
+	return &s->ranks[rank]->sigs.at[sig];
+}
+
+static const char *op_of(const struct step *s, const struct sig *sig)
+{
+	return sig->op == NONE ? "an unknown call" : s->ops.at[sig->op];
+}
+
+static void put_message(const struct step *s, const struct finding_case *x, char *text, size_t size)
+{
+	const struct sig_call *sent = &sig_of(s, x->rank, x->sig)->call, *got = &sig_of(s, x->peer, x->peer_sig)->call;
+	bool pair = got->shape == SIG_SENDRECV;
+	char a[64], b[64];
+	types_text(s->ranks[x->rank], sent->datatype, a, sizeof(a));
+	types_text(s->ranks[x->peer], pair ? got->recv_datatype : got->datatype, b, sizeof(b));
+	snprintf(text, size,
+		 "Rank %u sent %" PRIu64 " bytes (%" PRIu64 " times %s) with tag %d, rank %u had room for %" PRIu64
+		 " (%" PRIu64 " times %s).",
+		 x->rank, x->bytes, sent->count, a, x->tag, x->peer, x->other, pair ? got->recv_count : got->count, b);
+}
+
+/* "root 3" as the program wrote it, "8 bytes". */
+static const char *opinion(enum finding_kind kind, const struct sig *sig, uint64_t bytes, char *text, size_t size)
+{
+	text[0] = '\0';
+	if (kind == FINDING_COLLECTIVE_ROOT)
+		snprintf(text, size, " with root %d", sig->call.peer);
+	else if (kind == FINDING_COLLECTIVE_SIZE && sig->call.nlist > 0)
+		snprintf(text, size, " with other counts");
+	else if (kind == FINDING_COLLECTIVE_SIZE)
+		snprintf(text, size, " of %" PRIu64 " bytes", bytes);
+	return text;
+}
+
+static void put_collective(const struct step *s, enum finding_kind kind, const struct finding_case *x, char *text,
+			   size_t size)
+{
+	const struct sig *a = sig_of(s, x->rank, x->sig), *b = sig_of(s, x->peer, x->peer_sig);
+	const char *name = comms_shown_name(s, &s->comms.at[x->comm]);
+	char one[64], other[64];
+	snprintf(text, size,
+		 "Rank %u called %s%s as collective operation %" PRIu64 " of communicator %u (%.64s), rank %u %s%s.",
+		 x->rank, op_of(s, a), opinion(kind, a, x->bytes, one, sizeof(one)), x->k + 1, x->comm,
+		 name != NULL ? name : "unnamed", x->peer, op_of(s, b),
+		 opinion(kind, b, x->other, other, sizeof(other)));
+}
+
+static void put_members(const struct finding_case *x, char *text, size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "Ranks");
+	for (uint32_t i = 0; i < x->nmembers && i < FINDING_MEMBERS_MAX && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s %u", i > 0 ? "," : "", x->members[i]);
+	if (x->nmembers > FINDING_MEMBERS_MAX && used < size)
+		used += (size_t)snprintf(text + used, size - used, " and %u more", x->nmembers - FINDING_MEMBERS_MAX);
+	if (used < size)
+		snprintf(text + used, size - used,
+			 ": each sends to the next, the last to the first, before it receives; %" PRIu64
+			 " bytes, tag %d.",
+			 x->bytes, x->tag);
+}
+
+/* Who died in which call, for want of whom. */
+static void put_waiters(const struct step *s, const struct finding_case *x, char *text, size_t size)
+{
+	size_t used = 0;
+	uint32_t shown = x->nmembers < FINDING_MEMBERS_MAX ? x->nmembers : FINDING_MEMBERS_MAX;
+	text[0] = '\0';
+	for (uint32_t i = 0; i < shown && used < size; i++) {
+		const struct process *p = s->ranks[x->members[i]];
+		uint32_t next = x->members[i + 1 < x->nmembers && i + 1 < shown ? i + 1 : 0];
+		const struct sig *sig = p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
+		const char *op = sig != NULL ? op_of(s, sig) : "MPI_Finalize";
+		bool ended = p->finalized || strcmp(op, "MPI_Finalize") == 0;
+		used += (size_t)snprintf(text + used, size - used, "%sank %u ", i > 0 ? ", r" : "R", x->members[i]);
+		if (used < size && ended)
+			used += (size_t)snprintf(text + used, size - used, "has ended");
+		else if (used < size && i + 1 == shown && x->nmembers > shown)
+			used += (size_t)snprintf(text + used, size - used, "waits in %s for %u more", op,
+						 x->nmembers - shown);
+		else if (used < size)
+			used += (size_t)snprintf(text + used, size - used, "waits in %s for rank %u", op, next);
+	}
+	if (used < size)
+		snprintf(text + used, size - used, ".");
+}
+
+const char *correctness_case(const struct step *s, enum finding_kind kind, const struct finding_case *x, char *text,
+			     size_t size)
+{
+	char from[32] = "anybody";
+	if (x->peer != NONE)
+		snprintf(from, sizeof(from), "rank %u", x->peer);
+	switch (kind) {
+	case FINDING_TRUNCATION:
+	case FINDING_DATATYPE:
+	case FINDING_BYTE_TYPE:
+		put_message(s, x, text, size);
+		break;
+	case FINDING_COLLECTIVE_ORDER:
+	case FINDING_COLLECTIVE_ROOT:
+	case FINDING_COLLECTIVE_SIZE:
+		put_collective(s, kind, x, text, size);
+		break;
+	case FINDING_UNRECEIVED:
+		snprintf(text, size, "Rank %u sent %" PRIu64 " bytes to %s with tag %d.", x->rank, x->bytes, from,
+			 x->tag);
+		break;
+	case FINDING_UNSERVED:
+		snprintf(text, size, "Rank %u waited for a message from %s with tag %d.", x->rank, from, x->tag);
+		break;
+	case FINDING_SEND_CYCLE:
+		put_members(x, text, size);
+		break;
+	case FINDING_DEADLOCK:
+		put_waiters(s, x, text, size);
+		break;
+	default:
+		snprintf(text, size, "Rank %u: %s.", x->rank,
+			 x->sig != NONE ? op_of(s, sig_of(s, x->rank, x->sig)) : "see the call site");
+	}
+	return text;
+}

@@ -1,0 +1,106 @@
+/* stuck.c WHAT - programs that never end, until a signal ends them after a second: deadlocks, and `computes`, in which
+ * all wait for one that does something else. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LONG (1 << 20)
+
+static int rank, size, next, before;
+static char *a, *b;
+static MPI_Comm copy;
+
+static void receives(void)
+{
+	MPI_Recv(b, 1, MPI_CHAR, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* After some that went well, on another communicator. */
+static void receives_later(void)
+{
+	for (int i = 0; i < 5; i++) {
+		MPI_Sendrecv(a, 1, MPI_CHAR, next, 0, b, 1, MPI_CHAR, before, 0, copy, MPI_STATUS_IGNORE);
+		MPI_Barrier(copy);
+	}
+	MPI_Send(a, 1, MPI_CHAR, next, 3, copy);
+	MPI_Recv(b, 1, MPI_CHAR, before, 3, copy, MPI_STATUS_IGNORE);
+	MPI_Recv(b, 1, MPI_CHAR, before, 4, copy, MPI_STATUS_IGNORE);
+}
+
+static void sends(void)
+{
+	MPI_Send(a, LONG, MPI_CHAR, next, 0, MPI_COMM_WORLD);
+	MPI_Recv(b, LONG, MPI_CHAR, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void waits(void)
+{
+	MPI_Request request;
+	MPI_Irecv(b, 1, MPI_CHAR, before, 0, MPI_COMM_WORLD, &request);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void anybody(void)
+{
+	MPI_Recv(b, 1, MPI_CHAR, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Rank 0 is in a barrier, the last one wants a message first. */
+static void barrier(void)
+{
+	if (rank == size - 1)
+		MPI_Recv(b, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Two communicators in two orders. */
+static void orders(void)
+{
+	MPI_Barrier(rank % 2 == 0 ? MPI_COMM_WORLD : copy);
+	MPI_Barrier(rank % 2 == 0 ? copy : MPI_COMM_WORLD);
+}
+
+/* Nobody sends to rank 1 any more. */
+static void ended(void)
+{
+	if (rank == 1)
+		MPI_Recv(b, 1, MPI_CHAR, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Rank 0 might send yet. */
+static void computes(void)
+{
+	while (rank == 0)
+		pause();
+	MPI_Recv(b, 1, MPI_CHAR, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} all[] = {
+		{"receives", receives}, {"receives_later", receives_later},
+		{"sends", sends},	{"waits", waits},
+		{"anybody", anybody},	{"barrier", barrier},
+		{"orders", orders},	{"ended", ended},
+		{"computes", computes},
+	};
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+	next = (rank + 1) % size;
+	before = (rank + size - 1) % size;
+	a = calloc(1, LONG);
+	b = calloc(1, LONG);
+	MPI_Barrier(MPI_COMM_WORLD);
+	alarm(1);
+	for (size_t i = 0; argc > 1 && i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(all[i].name, argv[1]) == 0)
+			all[i].run();
+	return MPI_Finalize();
+}
