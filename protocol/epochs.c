@@ -95,6 +95,10 @@ static int gather_node(struct epochs *x, struct epoch *to, uint32_t node)
 	while (node != EPOCHS_NONE) {
 		struct epoch_node *n = &x->nodes.at[node];
 		uint32_t next = n->next;
+		if (n->from_ns == INT64_MIN) /* an end that never came, or came before the other */
+			n->from_ns = n->to_ns;
+		if (n->to_ns < n->from_ns)
+			n->to_ns = n->from_ns;
 		extend(to, n->from_ns, n->to_ns);
 		if (n->src == EPOCHS_NONE) {
 			to->collectives++;
@@ -165,7 +169,7 @@ static int drop_members(struct epochs *x, uint32_t rep)
 		struct epoch_node *n = &nodes[node];
 		uint32_t next = n->next;
 		bool collective = n->src == EPOCHS_NONE;
-		if (n->to_ns == INT64_MIN || (collective && n->dst > 0)) {
+		if (n->to_ns == INT64_MIN || n->from_ns == INT64_MIN || (collective && n->dst > 0)) {
 			n->parent = rep; /* not by way of one that goes */
 			last = node;
 		} else {
@@ -317,22 +321,36 @@ static int look_if_due(struct epochs *x, struct error *e)
 	return fresh >= x->batch && fresh >= x->nold ? look(x, e) : 0;
 }
 
-int epochs_send(struct epochs *x, uint32_t src, uint32_t dst, uint64_t bytes, int64_t ns, uint32_t *ret_message,
-		struct error *e)
+int epochs_message(struct epochs *x, uint32_t src, uint32_t dst, uint64_t bytes, uint32_t *ret_message,
+		   struct error *e)
 {
-	struct epoch_node n = {.open = 1, .src = src, .dst = dst, .bytes = bytes, .from_ns = ns, .to_ns = INT64_MIN};
+	struct epoch_node n = {
+		.open = 2, .src = src, .dst = dst, .bytes = bytes, .from_ns = INT64_MIN, .to_ns = INT64_MIN};
 	int code = look_if_due(x, e);
-	if (code == 0)
-		code = add_node(x, n, ret_message, e);
-	return code == 0 ? add_event(x, src, *ret_message, e) : code;
+	return code == 0 ? add_node(x, n, ret_message, e) : code;
+}
+
+int epochs_sent(struct epochs *x, uint32_t message, int64_t ns, struct error *e)
+{
+	struct epoch_node *n = &x->nodes.at[message];
+	n->from_ns = ns;
+	x->nodes.at[find(x, message)].open--;
+	return add_event(x, n->src, message, e);
 }
 
 int epochs_receive(struct epochs *x, uint32_t message, int64_t ns, struct error *e)
 {
 	struct epoch_node *n = &x->nodes.at[message];
-	n->to_ns = ns > n->from_ns ? ns : n->from_ns;
+	n->to_ns = ns;
 	x->nodes.at[find(x, message)].open--;
 	return add_event(x, n->dst, message, e);
+}
+
+int epochs_send(struct epochs *x, uint32_t src, uint32_t dst, uint64_t bytes, int64_t ns, uint32_t *ret_message,
+		struct error *e)
+{
+	int code = epochs_message(x, src, dst, bytes, ret_message, e);
+	return code == 0 ? epochs_sent(x, *ret_message, ns, e) : code;
 }
 
 int epochs_collective(struct epochs *x, uint32_t members, uint32_t *ret_collective, struct error *e)

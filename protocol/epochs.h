@@ -5,7 +5,7 @@
  * process, and before or after (in the causal order) any other. With an arc from each event to the next of its process
  * and arcs in both directions between the ends of a message, epochs are the strongly connected components.
  *
- * In: events, those of each process in its order, in any interleaving where a message is sent before it is received.
+ * In: events, those of each process in its order, in any interleaving; in order of time memory is least.
  * Out: epochs through a callback, each after all that it depends on, numbered from 1, as soon as nothing that is still
  * to come can belong to them: no message in flight leads to them. Time is linear in events; memory holds what is
  * pending. */
@@ -63,6 +63,10 @@ void epochs_destroy(struct epochs *x);
 int epochs_send(struct epochs *x, uint32_t src, uint32_t dst, uint64_t bytes, int64_t ns, uint32_t *ret_message,
 		struct error *e);
 int epochs_receive(struct epochs *x, uint32_t message, int64_t ns, struct error *e);
+/* The same where clocks let the receive come first: a message of which neither end came yet, and its send. */
+int epochs_message(struct epochs *x, uint32_t src, uint32_t dst, uint64_t bytes, uint32_t *ret_message,
+		   struct error *e);
+int epochs_sent(struct epochs *x, uint32_t message, int64_t ns, struct error *e);
 int epochs_collective(struct epochs *x, uint32_t members, uint32_t *ret_collective, struct error *e);
 int epochs_enter(struct epochs *x, uint32_t collective, uint32_t rank, int64_t ns, struct error *e);
 /* Nothing more comes: what never arrived is taken for complete. */
