@@ -28,6 +28,7 @@ const char *tracer_path(void);
 
 #define COMMANDS(ROW) \
 	ROW(analyze) \
+	ROW(check) \
 	ROW(collect) \
 	ROW(doctor) \
 	ROW(finish) \
