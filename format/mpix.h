@@ -266,6 +266,8 @@ uint32_t mpix_windows(const struct mpix_file *f);
  * positions are set, which takes less time. */
 int mpix_window_messages(struct mpix_file *f, uint32_t window, bool bare,
 			 int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e);
+/* What a bare message lacks. */
+int mpix_message_find(struct mpix_file *f, struct mpix_link *link, struct error *e);
 /* The same for every part in a collective operation that starts in a window and of which the number is known, in order
  * of (lane, index). */
 int mpix_window_parts(struct mpix_file *f, uint32_t window,

@@ -263,6 +263,17 @@ int mpix_visit_messages(struct mpix_file *f, const struct mpix_entry *x, bool ba
 	return rc == -EBADMSG ? mpix_damaged(f, x, e) : rc;
 }
 
+int mpix_message_find(struct mpix_file *f, struct mpix_link *link, struct error *e)
+{
+	struct reading r = {.f = f};
+	int rc = mpix_cache_begin(f, e);
+	if (rc == 0)
+		rc = resolve(&r, link);
+	if (rc == -EBADMSG && r.inner.text[0] == 0)
+		return fail(e, rc, "%s: a message names calls that are not there; write it again", f->path);
+	return rc < 0 && r.inner.text[0] != 0 ? fail(e, rc, "%s", r.inner.text) : rc;
+}
+
 int mpix_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
 		      int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e)
 {

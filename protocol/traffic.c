@@ -23,6 +23,11 @@ struct far_event {
 	struct event event;
 };
 
+struct order {
+	uint64_t ns; /* since the first of the window */
+	uint32_t at;
+};
+
 struct traffic {
 	struct mpix_file *f;
 	const struct traffic_visitor *visitor;
@@ -32,7 +37,9 @@ struct traffic {
 	size_t next_far;
 	VEC(struct event) events; /* of the window */
 	VEC(struct mpix_collective_part) parts;
+	VEC(struct order) order, other;
 	uint64_t *counted; /* by rank */
+	struct error *e;
 };
 
 /* ---- messages to events ---- */
@@ -86,14 +93,18 @@ static bool is_far(const struct traffic *t, const struct mpix_link *x)
 	return x->send.window != t->window || received(x)->window != t->window;
 }
 
-static int keep_far(void *context, const struct mpix_link *x)
+static int keep_far(void *context, const struct mpix_link *link)
 {
 	struct traffic *t = context;
-	if (!is_far(t, x))
+	struct mpix_link x = *link;
+	if (!is_far(t, &x))
 		return 0;
-	struct traffic_message *m = keep(t, x);
-	if (m == NULL || vec_push(&t->far, (struct far_event){x->send.window, send_of(x, m)}) < 0 ||
-	    vec_push(&t->far, (struct far_event){received(x)->window, receive_of(x, m)}) < 0)
+	int code = mpix_message_find(t->f, &x, t->e);
+	if (code < 0)
+		return code;
+	struct traffic_message *m = keep(t, &x);
+	if (m == NULL || vec_push(&t->far, (struct far_event){x.send.window, send_of(&x, m)}) < 0 ||
+	    vec_push(&t->far, (struct far_event){received(&x)->window, receive_of(&x, m)}) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -157,12 +168,70 @@ static int visit_end(struct traffic *t, struct traffic_message *m, bool sends, s
 	return code;
 }
 
+#define DIGIT_BITS 11u
+
+/* One pass of a radix sort. */
+static void sort_digit(struct traffic *t, unsigned shift)
+{
+	uint32_t first[(1u << DIGIT_BITS) + 1] = {0}, mask = (1u << DIGIT_BITS) - 1;
+	for (size_t i = 0; i < t->order.n; i++)
+		first[((t->order.at[i].ns >> shift) & mask) + 1]++;
+	for (uint32_t d = 0; d < mask; d++)
+		first[d + 1] += first[d];
+	for (size_t i = 0; i < t->order.n; i++)
+		t->other.at[first[(t->order.at[i].ns >> shift) & mask]++] = t->order.at[i];
+	struct order *swapped = t->order.at;
+	size_t cap = t->order.cap;
+	t->order.at = t->other.at;
+	t->order.cap = t->other.cap;
+	t->other.at = swapped;
+	t->other.cap = cap;
+}
+
+/* Those of one time; there are few. */
+static void sort_equal(struct traffic *t, size_t from, size_t to)
+{
+	for (size_t i = from + 1; i < to; i++) {
+		struct order x = t->order.at[i];
+		size_t k = i;
+		for (; k > from && in_order(&t->events.at[x.at], &t->events.at[t->order.at[k - 1].at]) < 0; k--)
+			t->order.at[k] = t->order.at[k - 1];
+		t->order.at[k] = x;
+	}
+}
+
+/* By time, as numbers of a window differ in few digits; then as in_order() says. */
+static int sort_events(struct traffic *t)
+{
+	int64_t first_ns = INT64_MAX;
+	uint64_t most = 0;
+	t->order.n = 0;
+	if (t->events.n == 0)
+		return 0;
+	if (vec_reach(&t->order, t->events.n - 1) < 0 || vec_reach(&t->other, t->events.n - 1) < 0)
+		return -ENOMEM;
+	t->order.n = t->events.n;
+	for (size_t i = 0; i < t->events.n; i++)
+		first_ns = t->events.at[i].ns < first_ns ? t->events.at[i].ns : first_ns;
+	for (size_t i = 0; i < t->events.n; i++) {
+		t->order.at[i] = (struct order){(uint64_t)t->events.at[i].ns - (uint64_t)first_ns, (uint32_t)i};
+		most |= t->order.at[i].ns;
+	}
+	for (unsigned shift = 0; shift < 64 && most >> shift > 0; shift += DIGIT_BITS)
+		sort_digit(t, shift);
+	for (size_t i = 0, end; i < t->order.n; i = end) {
+		for (end = i + 1; end < t->order.n && t->order.at[end].ns == t->order.at[i].ns;)
+			end++;
+		sort_equal(t, i, end);
+	}
+	return 0;
+}
+
 static int visit_events(struct traffic *t, struct error *e)
 {
-	int code = 0;
-	vec_sort(&t->events, in_order);
+	int code = sort_events(t);
 	for (size_t i = 0; i < t->events.n && code == 0; i++) {
-		const struct event *ev = &t->events.at[i];
+		const struct event *ev = &t->events.at[t->order.at[i].at];
 		if (ev->what == TAKES_PART) {
 			const struct mpix_collective_part *part = &t->parts.at[ev->part_at];
 			t->counted[part->rank]++;
@@ -190,7 +259,7 @@ static int read_all(struct traffic *t, struct error *e)
 	uint32_t windows = mpix_windows(t->f);
 	int code = 0;
 	for (t->window = 0; t->window < windows && code == 0; t->window++)
-		code = mpix_window_messages(t->f, t->window, false, keep_far, t, e);
+		code = mpix_window_messages(t->f, t->window, true, keep_far, t, e);
 	vec_sort(&t->far, by_window);
 	for (t->window = 0; t->window < windows && code == 0; t->window++)
 		code = visit_window(t, e);
@@ -199,7 +268,7 @@ static int read_all(struct traffic *t, struct error *e)
 
 int traffic_read(struct mpix_file *f, const char *path, const struct traffic_visitor *visitor, struct error *e)
 {
-	struct traffic t = {.f = f, .visitor = visitor, .messages = SLAB(struct traffic_message)};
+	struct traffic t = {.f = f, .visitor = visitor, .messages = SLAB(struct traffic_message), .e = e};
 	e->text[0] = 0;
 	if (mpix_windows(f) == 0)
 		return fail(e, -EBADMSG, "%s: version 1 of .mpix does not say which calls made a message; analyse again",
