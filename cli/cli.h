@@ -32,6 +32,7 @@ const char *tracer_path(void);
 	ROW(collect) \
 	ROW(doctor) \
 	ROW(finish) \
+	ROW(import) \
 	ROW(report) \
 	ROW(run) \
 	ROW(show) \
