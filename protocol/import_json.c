@@ -130,14 +130,13 @@ static void put_operations(const struct import *x, cJSON *a, struct sums *sums)
 
 static void put_callsites(const struct import *x, cJSON *a, const struct import_site *sites, size_t nsites)
 {
-	static const char *const unknown[] = {"file",	"function", "module", "time_s", "bytes", "wait_s"};
+	static const char *const unknown[] = {"file",	"function", "module", "address", "time_s", "bytes", "wait_s"};
 	cJSON *list = json_array(a, "callsites");
 	for (size_t i = 0; i < nsites; i++) {
 		cJSON *row = json_row(list);
 		json_put(row, "id", (double)i);
 		json_put_text(row, "op", x->ops.at[sites[i].op].name);
 		json_put(row, "line", sites[i].line);
-		json_put_text(row, "address", "");
 		json_put(row, "calls", (double)sites[i].calls);
 		for (size_t k = 0; k < sizeof(unknown) / sizeof(*unknown); k++)
 			cJSON_AddNullToObject(row, unknown[k]);

@@ -293,8 +293,6 @@ int import_mprov(const char *path, struct import *ret_import, struct error *e)
 	int code = vec_push(&x->ops, (struct import_op){"send", MPIX_P2P, false});
 	if (code == 0)
 		code = vec_push(&x->ops, (struct import_op){"receive", MPIX_P2P, false});
-	if (code == 0)
-		code = vec_push(&x->comms, (struct import_comm){0});
 	if (code < 0 || x->file == NULL)
 		code = fail(e, -ENOMEM, "%s: out of memory", path);
 	if (code == 0)
