@@ -221,8 +221,7 @@ static void put_callsites(const cJSON *a)
 		printf("\nCall sites                 calls       time     waiting   where\n");
 	for (size_t i = 0; i < n && i < TOP; i++) {
 		printf("  %-20s %10s %10s  %10s   ", name_text(rows[i], "op").s,
-		       count_text(json_number_or(rows[i], "calls", 0)).s,
-		       known(rows[i], "time_s", seconds_text).s,
+		       count_text(json_number_or(rows[i], "calls", 0)).s, known(rows[i], "time_s", seconds_text).s,
 		       has_events(a) ? known(rows[i], "wait_s", seconds_text).s : "not known");
 		put_place(rows[i]);
 		putchar('\n');
@@ -366,8 +365,7 @@ static void put_traffic(const cJSON *a, const cJSON *summary)
 {
 	if (has_events(a))
 		printf("Traffic     %s messages, %s point to point; ",
-		       count_text(json_number_or(summary, "transfers", 0)).s,
-		       known(summary, "bytes", bytes_text).s);
+		       count_text(json_number_or(summary, "transfers", 0)).s, known(summary, "bytes", bytes_text).s);
 	else
 		fputs("Traffic     messages not recorded; ", stdout);
 	printf("%s collectives, %s barriers\n", count_text(json_number_or(summary, "collectives", 0)).s,

@@ -1,6 +1,7 @@
 /* mpix_reader.h - what the parts of the .mpix reader share; private to format/mpix_*.c.
  * mpix_reader.c opens; mpix_read_part.c decodes what one group has of one window; mpix_read_events.c,
- * mpix_read_links.c, mpix_read_waits.c and mpix_read_windows.c answer questions with it; mpix_v1.c does all of it for version 1. */
+ * mpix_read_links.c, mpix_read_waits.c and mpix_read_windows.c answer questions with
+ * it; mpix_v1.c does all of it for version 1. */
 #pragma once
 
 #include "format/mpic.h"

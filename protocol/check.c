@@ -1,5 +1,5 @@
-/* check.c - see check.h. What rules say depends on ranks and source lines only, so it is found out once for all messages
- * between two calls. */
+/* check.c - see check.h. What rules say depends on ranks and source lines only, so it is found out once for all
+ * messages between two calls. */
 #include "protocol/check.h"
 
 #include "base/index.h"

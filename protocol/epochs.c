@@ -288,10 +288,11 @@ static int add_node(struct epochs *x, struct epoch_node node, uint32_t *ret_node
 {
 	uint32_t at = x->free_node;
 	if (at == EPOCHS_NONE && x->nodes.n >= EPOCHS_PENDING_MAX)
-		return fail(e, -E2BIG,
-			    "epochs: more than %u messages wait for one that is in flight all the time; choose a shorter "
-			    "part of the run",
-			    EPOCHS_PENDING_MAX);
+		return fail(
+			e, -E2BIG,
+			"epochs: more than %u messages wait for one that is in flight all the time; choose a shorter "
+			"part of the run",
+			EPOCHS_PENDING_MAX);
 	if (at == EPOCHS_NONE) {
 		at = (uint32_t)x->nodes.n;
 		if (vec_push(&x->nodes, node) < 0)
@@ -321,8 +322,7 @@ static int look_if_due(struct epochs *x, struct error *e)
 	return fresh >= x->batch && fresh >= x->nold ? look(x, e) : 0;
 }
 
-int epochs_message(struct epochs *x, uint32_t src, uint32_t dst, uint64_t bytes, uint32_t *ret_message,
-		   struct error *e)
+int epochs_message(struct epochs *x, uint32_t src, uint32_t dst, uint64_t bytes, uint32_t *ret_message, struct error *e)
 {
 	struct epoch_node n = {
 		.open = 2, .src = src, .dst = dst, .bytes = bytes, .from_ns = INT64_MIN, .to_ns = INT64_MIN};

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define EPOCHS_PENDING_MAX (1u << 25)  /* messages and collectives that wait for one in flight */
+#define EPOCHS_PENDING_MAX (1u << 25) /* messages and collectives that wait for one in flight */
 #define EPOCH_MESSAGES_MAX (1u << 20) /* of one epoch, of which single messages are kept */
 
 /* Events first .. last of a process; numbers count from 0. */

@@ -33,16 +33,16 @@ struct epoch_slot {
 
 /* Components of the pending events. Nodes are numbered densely here, in the order in which they were fed. */
 struct epoch_components {
-	VEC(uint32_t) nodes;	/* dense -> node */
-	VEC(uint32_t) of_node;	/* node -> dense */
-	VEC(uint32_t) slot_of;	/* slots by dense, from first_slot */
+	VEC(uint32_t) nodes;   /* dense -> node */
+	VEC(uint32_t) of_node; /* node -> dense */
+	VEC(uint32_t) slot_of; /* slots by dense, from first_slot */
 	VEC(uint32_t) first_slot;
-	VEC(uint32_t) number;	/* dense -> component; they are numbered so that each comes after all before it */
-	VEC(uint32_t) members;	/* dense, component after component */
-	VEC(uint32_t) first;	/* component -> of members; and one more */
-	VEC(bool) open;		/* component: something to come may belong to it */
+	VEC(uint32_t) number;  /* dense -> component; they are numbered so that each comes after all before it */
+	VEC(uint32_t) members; /* dense, component after component */
+	VEC(uint32_t) first;   /* component -> of members; and one more */
+	VEC(bool) open;	       /* component: something to come may belong to it */
 	VEC(uint32_t) visited, low, stack, path, next; /* of the search */
-	size_t n;		/* components */
+	size_t n;				       /* components */
 };
 
 struct epoch_delta {

@@ -1,5 +1,5 @@
-/* epochs_report.c - epochs to JSON: sums of all, the first ones, and those that need most buffers. What is not listed is
- * counted. */
+/* epochs_report.c - epochs to JSON: sums of all, the first ones, and those that need most buffers. What is not listed
+ * is counted. */
 #include "protocol/epochs_report.h"
 
 #include "protocol/epochs_super.h"

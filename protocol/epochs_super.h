@@ -18,9 +18,9 @@ struct super_run {
 
 struct super_epochs {
 	uint64_t budget;
-	uint64_t count, over; /* how many; and that are one epoch which alone needs more */
-	struct super_run run; /* the last one */
-	uint64_t need;	      /* of it */
+	uint64_t count, over;			     /* how many; and that are one epoch which alone needs more */
+	struct super_run run;			     /* the last one */
+	uint64_t need;				     /* of it */
 	VEC(struct super_turn) turns, merged, fresh; /* ascending time */
 };
 

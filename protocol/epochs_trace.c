@@ -1,5 +1,5 @@
-/* epochs_trace.c - epochs of an .mpix. In: messages and parts of collectives (traffic.h), members of communicators from the
- * analysis object.  Out: events for epochs.h, and what is said of the epochs. */
+/* epochs_trace.c - epochs of an .mpix. In: messages and parts of collectives (traffic.h), members of communicators from
+ * the analysis object.  Out: events for epochs.h, and what is said of the epochs. */
 #include "base/index.h"
 #include "base/vec.h"
 #include "protocol/epochs_report.h"
@@ -62,7 +62,8 @@ static bool *find_recorded(const cJSON *analysis, uint32_t nranks)
 {
 	bool *recorded = calloc(nranks + 1u, sizeof(*recorded));
 	uint32_t at = 0;
-	for (const cJSON *x = json_first(analysis, "per_rank"); x != NULL && recorded != NULL && at < nranks; x = x->next)
+	for (const cJSON *x = json_first(analysis, "per_rank"); x != NULL && recorded != NULL && at < nranks;
+	     x = x->next)
 		recorded[at++] = strcmp(json_text(x, "state", ""), "missing") != 0;
 	return recorded;
 }
@@ -124,8 +125,8 @@ static int feed_part(void *context, const struct mpix_collective_part *part, str
 		return feed_alone(f, part, e);
 	uint64_t at = part->number - c->first;
 	if (at >= c->open.n + AHEAD_MAX)
-		return fail(e, -E2BIG, "%s: rank %u is more than %u collectives ahead of others on communicator %u", f->path,
-			    part->rank, AHEAD_MAX, part->comm);
+		return fail(e, -E2BIG, "%s: rank %u is more than %u collectives ahead of others on communicator %u",
+			    f->path, part->rank, AHEAD_MAX, part->comm);
 	if (vec_reach(&c->open, at) < 0)
 		return -ENOMEM;
 	struct open_collective *o = &c->open.at[at];

@@ -19,7 +19,7 @@ struct import_event {
 	int64_t ns, end_ns;
 	uint64_t order; /* of events of one rank at one time; numbers of files that give any */
 	uint64_t send_bytes, recv_bytes;
-	uint64_t number;    /* of a part of a collective, or MPIX_NO_NUMBER */
+	uint64_t number; /* of a part of a collective, or MPIX_NO_NUMBER */
 	int32_t send_peer, recv_peer, send_tag, recv_tag;
 	uint32_t op, comm; /* index of ops, comms */
 	uint32_t line;	   /* of the source, 0: not known */
@@ -73,8 +73,8 @@ int import_ranks(struct import *x, uint32_t n, struct error *e);
 int import_reason(struct import *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Messages of one (communicator, sender, receiver, tag) in the order of their sends and receives, by event. */
 int import_find_links(struct import *x, struct error *e);
-/* Who is a member of which communicator, and which of its collectives a part belongs to; where counts of members differ,
- * parts stay without a number. */
+/* Who is a member of which communicator, and which of its collectives a part belongs to; where counts of members
+ * differ, parts stay without a number. */
 int import_find_comms(struct import *x, struct error *e);
 /* The analysis object as text (cJSON_free); NULL without memory. sites: lines by (op, line). */
 struct import_site {

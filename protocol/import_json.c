@@ -37,8 +37,8 @@ static void put_job(const struct import *x, cJSON *a)
 
 static void put_unmatched(const struct import *x, cJSON *coverage)
 {
-	static const char *const none[] = {"partner_missing", "record_cut", "unknown_source", "collectives",
-					   "collectives_differ", "cancelled", "proc_null", "outside_world"};
+	static const char *const none[] = {"partner_missing",	 "record_cut", "unknown_source", "collectives",
+					   "collectives_differ", "cancelled",  "proc_null",	 "outside_world"};
 	cJSON *o = json_object(coverage, "unmatched");
 	json_put(o, "sends", (double)x->unmatched_sends);
 	json_put(o, "receives", (double)x->unmatched_receives);
@@ -130,7 +130,7 @@ static void put_operations(const struct import *x, cJSON *a, struct sums *sums)
 
 static void put_callsites(const struct import *x, cJSON *a, const struct import_site *sites, size_t nsites)
 {
-	static const char *const unknown[] = {"file",	"function", "module", "address", "time_s", "bytes", "wait_s"};
+	static const char *const unknown[] = {"file", "function", "module", "address", "time_s", "bytes", "wait_s"};
 	cJSON *list = json_array(a, "callsites");
 	for (size_t i = 0; i < nsites; i++) {
 		cJSON *row = json_row(list);
@@ -155,9 +155,9 @@ static void sum_rank(const struct import *x, uint32_t r, struct rank_sums *to)
 
 static void put_rank(const struct import *x, cJSON *list, uint32_t r, const struct rank_sums *s)
 {
-	static const char *const unknown[] = {"useful_s",  "mpi_s",	 "wait_s",     "caused_wait_s", "startup_s",
-					      "completions", "exit_status", "cpus", "collective_bytes_out",
-					      "collective_bytes_in"};
+	static const char *const unknown[] = {
+		"useful_s",    "mpi_s",	      "wait_s", "caused_wait_s",	"startup_s",
+		"completions", "exit_status", "cpus",	"collective_bytes_out", "collective_bytes_in"};
 	const struct import_rank *rank = &x->ranks[r];
 	cJSON *row = json_row(list);
 	json_put(row, "rank", r);

@@ -176,10 +176,11 @@ int import_find_comms(struct import *x, struct error *e)
 			same = n[comm->ranks.at[i]] == n[comm->ranks.at[0]];
 		if (same)
 			number_parts(x, c);
-		else if (n != NULL && import_reason(x,
-						    "Members of communicator %lld call different numbers of collectives: which "
-						    "calls belong together is not known.",
-						    (long long)comm->value) < 0)
+		else if (n != NULL &&
+			 import_reason(x,
+				       "Members of communicator %lld call different numbers of collectives: which "
+				       "calls belong together is not known.",
+				       (long long)comm->value) < 0)
 			same = false;
 		free(n);
 		if (n == NULL)

@@ -1,6 +1,6 @@
-/* import_mprov.c - MPROV's text: `process:E=number:S:destination:line;` for a send, `process:E=number:R:source:line;` for a
- * receive, events of a process numbered from 0, line of the source. It has no times: events get those of a logical clock
- * (Lamport, Communications of the ACM 21 (7), 1978). */
+/* import_mprov.c - MPROV's text: `process:E=number:S:destination:line;` for a send,
+ * `process:E=number:R:source:line;` for a receive, events of a process numbered from 0, line of the source. It has no
+ * times: events get those of a logical clock (Lamport, Communications of the ACM 21 (7), 1978). */
 #include "protocol/import.h"
 
 #include <ctype.h>
@@ -42,8 +42,9 @@ static int wrong(struct text *t, const char *what)
 	if (t->next == EOF)
 		return fail(t->e, -EBADMSG, "%s:%u: the file ends where %s should be; an entry is %s", t->path, t->line,
 			    what, form);
-	return fail(t->e, -EBADMSG, isgraph(t->next) ? "%s:%u: '%c' where %s should be; an entry is %s"
-						     : "%s:%u: byte 0x%02x where %s should be; an entry is %s",
+	return fail(t->e, -EBADMSG,
+		    isgraph(t->next) ? "%s:%u: '%c' where %s should be; an entry is %s"
+				     : "%s:%u: byte 0x%02x where %s should be; an entry is %s",
 		    t->path, t->line, t->next, what, form);
 }
 
@@ -139,8 +140,8 @@ static int add_event(struct import *x, const struct entry *y, struct error *e)
 		return fail(e, -EBADMSG, "%s:%u: event %u of process %u is there twice", x->file, y->at, y->number,
 			    y->process);
 	if (y->number > r->events.n)
-		return fail(e, -EBADMSG, "%s:%u: process %u has an event %u, but no event %zu", x->file, y->at, y->process,
-			    y->number, r->events.n);
+		return fail(e, -EBADMSG, "%s:%u: process %u has an event %u, but no event %zu", x->file, y->at,
+			    y->process, y->number, r->events.n);
 	struct import_event ev = {.number = MPIX_NO_NUMBER,
 				  .order = y->number,
 				  .send_peer = (int32_t)y->peer,
@@ -223,10 +224,11 @@ static int run_clock(struct clock *c, struct error *e)
 	}
 	for (uint32_t r = 0; r < c->x->nranks && c->done < c->x->events; r++)
 		if (c->next[r] < c->x->ranks[r].events.n)
-			return fail(e, -EBADMSG,
-				    "%s: no order of events is possible: process %u waits in event %u for a message that "
-				    "is sent only after it",
-				    c->x->file, r, c->next[r]);
+			return fail(
+				e, -EBADMSG,
+				"%s: no order of events is possible: process %u waits in event %u for a message that "
+				"is sent only after it",
+				c->x->file, r, c->next[r]);
 	return 0;
 }
 

@@ -25,34 +25,20 @@ static const struct type {
 	struct import_op op;
 	bool sends, receives;
 } types[] = {
-	{{"MPI_Send", MPIX_P2P, false}, true, false},
-	{{"MPI_Recv", MPIX_P2P, false}, false, true},
-	{{"MPI_Bsend", MPIX_P2P, false}, true, false},
-	{{"MPI_Ssend", MPIX_P2P, false}, true, false},
-	{{"MPI_Rsend", MPIX_P2P, false}, true, false},
-	{{"MPI_Isend", MPIX_P2P, false}, true, false},
-	{{"MPI_Ibsend", MPIX_P2P, false}, true, false},
-	{{"MPI_Issend", MPIX_P2P, false}, true, false},
-	{{"MPI_Irsend", MPIX_P2P, false}, true, false},
-	{{"MPI_Irecv", MPIX_P2P, false}, false, true},
-	{{"MPI_Sendrecv", MPIX_P2P, false}, true, true},
-	{{"MPI_Wait", MPIX_WAIT, false}, false, false},
-	{{"MPI_Waitall", MPIX_WAIT, false}, false, false},
-	{{"MPI_Barrier", MPIX_SYNC, true}, false, false},
-	{{"MPI_Bcast", MPIX_COLL, true}, false, false},
-	{{"MPI_Reduce", MPIX_COLL, true}, false, false},
-	{{"MPI_Allreduce", MPIX_COLL, true}, false, false},
-	{{"MPI_Gather", MPIX_COLL, true}, false, false},
-	{{"MPI_Scatter", MPIX_COLL, true}, false, false},
-	{{"MPI_Allgather", MPIX_COLL, true}, false, false},
-	{{"MPI_Waitany", MPIX_WAIT, false}, false, false},
-	{{"MPI_Waitsome", MPIX_WAIT, false}, false, false},
-	{{"MPI_Test", MPIX_WAIT, false}, false, false},
-	{{"MPI_Testany", MPIX_WAIT, false}, false, false},
-	{{"MPI_Testall", MPIX_WAIT, false}, false, false},
-	{{"MPI_Testsome", MPIX_WAIT, false}, false, false},
-	{{"MPI_Init", MPIX_OTHER, false}, false, false},
-	{{"MPI_Finalize", MPIX_OTHER, false}, false, false},
+	{{"MPI_Send", MPIX_P2P, false}, true, false},	    {{"MPI_Recv", MPIX_P2P, false}, false, true},
+	{{"MPI_Bsend", MPIX_P2P, false}, true, false},	    {{"MPI_Ssend", MPIX_P2P, false}, true, false},
+	{{"MPI_Rsend", MPIX_P2P, false}, true, false},	    {{"MPI_Isend", MPIX_P2P, false}, true, false},
+	{{"MPI_Ibsend", MPIX_P2P, false}, true, false},	    {{"MPI_Issend", MPIX_P2P, false}, true, false},
+	{{"MPI_Irsend", MPIX_P2P, false}, true, false},	    {{"MPI_Irecv", MPIX_P2P, false}, false, true},
+	{{"MPI_Sendrecv", MPIX_P2P, false}, true, true},    {{"MPI_Wait", MPIX_WAIT, false}, false, false},
+	{{"MPI_Waitall", MPIX_WAIT, false}, false, false},  {{"MPI_Barrier", MPIX_SYNC, true}, false, false},
+	{{"MPI_Bcast", MPIX_COLL, true}, false, false},	    {{"MPI_Reduce", MPIX_COLL, true}, false, false},
+	{{"MPI_Allreduce", MPIX_COLL, true}, false, false}, {{"MPI_Gather", MPIX_COLL, true}, false, false},
+	{{"MPI_Scatter", MPIX_COLL, true}, false, false},   {{"MPI_Allgather", MPIX_COLL, true}, false, false},
+	{{"MPI_Waitany", MPIX_WAIT, false}, false, false},  {{"MPI_Waitsome", MPIX_WAIT, false}, false, false},
+	{{"MPI_Test", MPIX_WAIT, false}, false, false},	    {{"MPI_Testany", MPIX_WAIT, false}, false, false},
+	{{"MPI_Testall", MPIX_WAIT, false}, false, false},  {{"MPI_Testsome", MPIX_WAIT, false}, false, false},
+	{{"MPI_Init", MPIX_OTHER, false}, false, false},    {{"MPI_Finalize", MPIX_OTHER, false}, false, false},
 	{{"(unknown)", MPIX_OTHER, false}, false, false}, /* any other */
 };
 
@@ -109,7 +95,8 @@ static int read_header(struct reading *r)
 	int32_t ranks;
 	if (rd_bytes(&r->c, 8, &magic) < 0 || memcmp(magic.data, "MPICv002", 8) != 0)
 		return fail(r->e, -EBADMSG,
-			    "%s: not Pyrite's .mpic (it does not begin with MPICv002); mpitrace's own are read by `mpitrace "
+			    "%s: not Pyrite's .mpic (it does not begin with MPICv002); mpitrace's own are read by "
+			    "`mpitrace "
 			    "analyze`",
 			    r->x->file);
 	if (rd_u32(&r->c, &version) < 0 || version != 2)
@@ -342,13 +329,15 @@ static int put_reasons(struct reading *r)
 	uint32_t missing = 0;
 	for (uint32_t k = 0; k < x->nranks; k++)
 		missing += !x->ranks[k].seen;
-	int code = import_reason(x, "Pyrite records one time a call: of blocking calls and waits when they begin, of nonblocking "
-				    "sends and receives when they are completed. How long calls took is not known.");
+	int code = import_reason(
+		x, "Pyrite records one time a call: of blocking calls and waits when they begin, of nonblocking "
+		   "sends and receives when they are completed. How long calls took is not known.");
 	if (code == 0)
 		code = import_reason(x, "Pyrite records no call sites and 28 kinds of calls: others are missing.");
 	if (code == 0)
-		code = import_reason(x, "Ranks of messages are taken for ranks of MPI_COMM_WORLD, and communicators are told apart "
-					"by their handles: Pyrite does not say who is a member of which.");
+		code = import_reason(
+			x, "Ranks of messages are taken for ranks of MPI_COMM_WORLD, and communicators are told apart "
+			   "by their handles: Pyrite does not say who is a member of which.");
 	if (code == 0 && r->unknown_types > 0)
 		code = import_reason(x, "%llu calls are of a kind that is not known.",
 				     (unsigned long long)r->unknown_types);

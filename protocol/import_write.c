@@ -1,5 +1,5 @@
-/* import_write.c - an imported trace to .mpix: events by rank and window, signatures of what calls have in common, and messages.
- * Calls of which nobody knows how long they took are moments. */
+/* import_write.c - an imported trace to .mpix: events by rank and window, signatures of what calls have in common, and
+ * messages. Calls of which nobody knows how long they took are moments. */
 #include "protocol/import.h"
 
 #include "base/index.h"

@@ -10,9 +10,9 @@
 
 #define SPEC_BYTES_MAX (1u << 20)
 #define SPEC_RULES_MAX 4096u
-#define SPEC_NAME_MAX 63u     /* bytes */
+#define SPEC_NAME_MAX 63u	 /* bytes */
 #define SPEC_QUANTIFIERS_MAX 64u /* of one rule */
-#define SPEC_DEPTH_MAX 64u    /* parentheses within each other */
+#define SPEC_DEPTH_MAX 64u	 /* parentheses within each other */
 
 struct spec;
 
@@ -23,18 +23,12 @@ struct spec_message {
 #define SPEC_NO_LINE (-1)
 
 enum spec_verdict {
-	SPEC_SILENT,	/* the rule does not apply */
+	SPEC_SILENT, /* the rule does not apply */
 	SPEC_MATCH,
 	SPEC_VIOLATION,
 };
 
-enum spec_colour {
-	SPEC_GREEN,
-	SPEC_RED,
-	SPEC_ORANGE,
-	SPEC_BLUE,
-	SPEC_COLOURS
-};
+enum spec_colour { SPEC_GREEN, SPEC_RED, SPEC_ORANGE, SPEC_BLUE, SPEC_COLOURS };
 
 #define SPEC_LEVELS 4
 

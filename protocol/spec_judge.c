@@ -1,8 +1,7 @@
 /* spec_judge.c - rules and messages: does a rule apply, does the message obey it, and which colour follows. */
 #include "protocol/spec_parts.h"
 
-static int compute(const struct spec *s, const struct spec_code *c, int64_t a, int64_t b, int64_t *ret,
-		   struct error *e)
+static int compute(const struct spec *s, const struct spec_code *c, int64_t a, int64_t b, int64_t *ret, struct error *e)
 {
 	bool over = false;
 	switch (c->op) {
@@ -35,7 +34,8 @@ static int compute(const struct spec *s, const struct spec_code *c, int64_t a, i
 		break;
 	default: /* OP_DIV, OP_MOD */
 		if (b == 0)
-			return spec_fail(s, c->at, -ERANGE, e, "division by zero; test it before, as in i != 0 && n / i > 2");
+			return spec_fail(s, c->at, -ERANGE, e,
+					 "division by zero; test it before, as in i != 0 && n / i > 2");
 		over = a == INT64_MIN && b == -1;
 		if (!over)
 			*ret = c->op == OP_DIV ? a / b : a % b;

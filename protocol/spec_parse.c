@@ -1,5 +1,5 @@
-/* spec_parse.c - tokens to rules. Each name is bound to one end of the message where it stands alone in an item, so it is
- * known here what it stands for: the first look at a rule binds names, the second makes conditions.
+/* spec_parse.c - tokens to rules. Each name is bound to one end of the message where it stands alone in an item, so
+ * it is known here what it stands for: the first look at a rule binds names, the second makes conditions.
  *
  *	rule := P(item,item) -> P(item,item) [ :: quantifier { (","|";") quantifier } ] ;
  *	item := nothing | * | expression	quantifier := forall name : expression */
@@ -14,8 +14,8 @@ struct binding {
 
 struct parser {
 	struct spec *s;
-	size_t at;     /* token */
-	bool binds;    /* the first look */
+	size_t at;  /* token */
+	bool binds; /* the first look */
 	struct binding names[4];
 	unsigned nnames, depth;
 	unsigned slots; /* bits: what the expression looks at */
@@ -78,9 +78,10 @@ static int load_name(struct parser *p, const struct spec_token *t)
 	if (!is_name(p, t, "n")) {
 		const struct binding *b = find_name(p, t);
 		if (b == NULL && !p->binds)
-			return spec_fail(p->s, t->at, -EINVAL, p->e,
-					 "%.*s is not known: it must stand alone in an item of this rule, as in P(%.*s,*)",
-					 (int)t->len_bytes, p->s->text + t->at, (int)t->len_bytes, p->s->text + t->at);
+			return spec_fail(
+				p->s, t->at, -EINVAL, p->e,
+				"%.*s is not known: it must stand alone in an item of this rule, as in P(%.*s,*)",
+				(int)t->len_bytes, p->s->text + t->at, (int)t->len_bytes, p->s->text + t->at);
 		slot = b != NULL ? b->slot : SLOT_PROCESSES;
 	}
 	p->slots |= 1u << slot;
@@ -105,7 +106,8 @@ static int parse_operand(struct parser *p)
 	if (!is_sign(t, '('))
 		return expected(p, "a number, a name or \"(\"");
 	if (++p->depth > SPEC_DEPTH_MAX)
-		return spec_fail(p->s, t->at, -E2BIG, p->e, "more than %u parentheses within each other", SPEC_DEPTH_MAX);
+		return spec_fail(p->s, t->at, -E2BIG, p->e, "more than %u parentheses within each other",
+				 SPEC_DEPTH_MAX);
 	p->at++;
 	int code = parse_level(p, 0);
 	p->depth--;

@@ -37,14 +37,7 @@ enum spec_op {
 };
 
 /* Whatever a name is bound to is one of these. */
-enum spec_slot {
-	SLOT_PROCESSES,
-	SLOT_SRC,
-	SLOT_SRC_LINE,
-	SLOT_DST,
-	SLOT_DST_LINE,
-	SLOTS
-};
+enum spec_slot { SLOT_PROCESSES, SLOT_SRC, SLOT_SRC_LINE, SLOT_DST, SLOT_DST_LINE, SLOTS };
 
 struct spec_token {
 	enum spec_kind kind;

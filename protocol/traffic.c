@@ -1,5 +1,5 @@
-/* traffic.c - see traffic.h. A first look finds messages of which a call is of an earlier window than the one where they
- * become complete; the second goes window by window. */
+/* traffic.c - see traffic.h. A first look finds messages of which a call is of an earlier window than the one where
+ * they become complete; the second goes window by window. */
 #include "protocol/traffic.h"
 
 #include "base/slab.h"
@@ -123,11 +123,8 @@ static int keep_near(void *context, const struct mpix_link *x)
 static int keep_part(void *context, const struct mpix_collective_part *x)
 {
 	struct traffic *t = context;
-	struct event ev = {.ns = x->start_ns,
-			   .lane = x->at.lane,
-			   .index = x->at.index,
-			   .what = TAKES_PART,
-			   .part_at = t->parts.n};
+	struct event ev = {
+		.ns = x->start_ns, .lane = x->at.lane, .index = x->at.index, .what = TAKES_PART, .part_at = t->parts.n};
 	return vec_push(&t->parts, *x) < 0 || vec_push(&t->events, ev) < 0 ? -ENOMEM : 0;
 }
 
@@ -271,8 +268,8 @@ int traffic_read(struct mpix_file *f, const char *path, const struct traffic_vis
 	struct traffic t = {.f = f, .visitor = visitor, .messages = SLAB(struct traffic_message), .e = e};
 	e->text[0] = 0;
 	if (mpix_windows(f) == 0)
-		return fail(e, -EBADMSG, "%s: version 1 of .mpix does not say which calls made a message; analyse again",
-			    path);
+		return fail(e, -EBADMSG,
+			    "%s: version 1 of .mpix does not say which calls made a message; analyse again", path);
 	t.counted = calloc(mpix_info(f)->ranks + 1u, sizeof(*t.counted));
 	int code = t.counted == NULL ? -ENOMEM : read_all(&t, e);
 	if (code == -ENOMEM && e->text[0] == 0)

@@ -1,8 +1,8 @@
 /* traffic.h - the messages and collectives of an .mpix as events of ranks, in their order and numbered from 0.
  *
  * An event is a send (where its call starts), a receive (where the call that completes it starts) or a part in a
- * collective (where it is entered). Of those that begin in one call, sends come first, then receives in the order in which
- * they were posted. Memory holds a window, and messages that are in flight between windows. */
+ * collective (where it is entered). Of those that begin in one call, sends come first, then receives in the order in
+ * which they were posted. Memory holds a window, and messages that are in flight between windows. */
 #pragma once
 
 #include "format/mpix.h"

@@ -107,7 +107,7 @@ static bool next_cut(const struct program *p, uint32_t *cut)
 	return false;
 }
 
-/* Of each event a hash of the closed cuts that hold it: equal for those that no cut divides. Returns how many differ. */
+/* Of each event a hash of the closed cuts that hold it, equal for those that no cut divides; how many differ. */
 static uint32_t oracle(const struct program *p, uint64_t class[RANKS][EVENTS * 2])
 {
 	uint32_t cut[RANKS] = {0}, n = 0;
@@ -189,9 +189,9 @@ static void feed(struct epochs *x, const struct program *p)
 	for (uint32_t i = 0; i < p->nsteps; i++) {
 		const struct step *s = &p->steps[i];
 		int rc = s->thing >= MESSAGES ? epochs_enter(x, id[s->thing], s->rank, i, &e)
-			 : s->receives	      ? epochs_receive(x, id[s->thing], i, &e)
-					      : epochs_send(x, s->rank, p->dst[s->thing], p->bytes[s->thing], i,
-							    &id[s->thing], &e);
+			 : s->receives
+				 ? epochs_receive(x, id[s->thing], i, &e)
+				 : epochs_send(x, s->rank, p->dst[s->thing], p->bytes[s->thing], i, &id[s->thing], &e);
 		cr_assert_eq(rc, 0, "%s", e.text);
 	}
 	cr_assert_eq(epochs_finish(x, &e), 0, "%s", e.text);
