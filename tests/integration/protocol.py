@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 
+import contract
 from trace import ENV, FLAVOURS, MPITRACE, PROGRAMS, Place, Tests, shown
 
 STEPS = 50
@@ -43,6 +44,7 @@ def known_epochs(t, place, program, what, count, messages, most, barrier=()):
     t.check(who + 'the program runs', run.returncode == 0, run.stderr.decode())
     path = place.dir + '/out/%s.mpix' % (what + ''.join(barrier))
     x = epochs(path, '--buffers', '1,1000')
+    t.equal(who + 'what is printed keeps the contract', contract.errors(dict(shown(path), epochs=x)), [])
     t.equal(who + 'epochs, messages, collectives', (x['count'], x['messages'], x['collectives']), (count + len(barrier), messages, len(barrier)))
     t.equal(who + 'messages of each epoch', {e['messages'] for e in x['list'] if e['collectives'] == 0}, {messages // count})
     t.equal(who + 'ranks of each', {e['ranks'] for e in x['list'] if e['collectives'] == 0}, {most})
