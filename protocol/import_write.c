@@ -188,7 +188,8 @@ static int add_run(struct writing *w, uint32_t r, uint32_t window)
 	uint32_t begin = w->ranks[r].begin.at[window], end = w->ranks[r].begin.at[window + 1];
 	struct mpix_run run = {.lane = r, .n = end - begin};
 	size_t numbers = w->numbers.n;
-	memset(w->next_number.at, 0, w->next_number.n * sizeof(*w->next_number.at));
+	if (w->next_number.n > 0)
+		memset(w->next_number.at, 0, w->next_number.n * sizeof(*w->next_number.at));
 	for (uint32_t i = begin; i < end; i++) {
 		const struct import_event *ev = &rank->events.at[i];
 		uint32_t sig;

@@ -278,6 +278,8 @@ int traffic_read(struct mpix_file *f, const char *path, const struct traffic_vis
 	vec_done(&t.far);
 	vec_done(&t.events);
 	vec_done(&t.parts);
+	vec_done(&t.order);
+	vec_done(&t.other);
 	free(t.counted);
 	return code;
 }
