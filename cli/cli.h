@@ -28,9 +28,11 @@ const char *tracer_path(void);
 
 #define COMMANDS(ROW) \
 	ROW(analyze) \
+	ROW(check) \
 	ROW(collect) \
 	ROW(doctor) \
 	ROW(finish) \
+	ROW(import) \
 	ROW(report) \
 	ROW(run) \
 	ROW(show) \

@@ -12,8 +12,9 @@
 
 struct options {
 	const char *path;
-	bool json, events;
+	bool json, events, epochs;
 	struct event_choice choice;
+	struct epoch_choice epoch_choice;
 };
 
 /* 0 on success. A number of seconds, not negative and below 104 days. */
@@ -38,6 +39,26 @@ static int parse_count(const char *text, unsigned long long max, unsigned long l
 	return 0;
 }
 
+/* Numbers with commas between them. */
+static int parse_budgets(const char *text, struct epoch_choice *to)
+{
+	for (to->nbudgets = 0; to->nbudgets < SHOW_BUDGETS_MAX;) {
+		char one[24];
+		unsigned long long n;
+		size_t length = strcspn(text, ",");
+		if (length >= sizeof(one))
+			return -EINVAL;
+		snprintf(one, sizeof(one), "%.*s", (int)length, text);
+		if (parse_count(one, UINT32_MAX, &n) < 0 || n == 0)
+			return -EINVAL;
+		to->budgets[to->nbudgets++] = n;
+		if (text[length] == 0)
+			return 0;
+		text += length + 1;
+	}
+	return -EINVAL;
+}
+
 static int parse_option(struct options *o, int key, const char *value)
 {
 	unsigned long long rank;
@@ -47,6 +68,14 @@ static int parse_option(struct options *o, int key, const char *value)
 		return 0;
 	case 'e':
 		o->events = true;
+		return 0;
+	case 'p':
+		o->epochs = true;
+		return 0;
+	case 'b':
+		if (parse_budgets(value, &o->epoch_choice) < 0)
+			return usage_error("show", "--buffers %s: give at most %u counts, such as 4,16,64", value,
+					   SHOW_BUDGETS_MAX);
 		return 0;
 	case 'r':
 		if (parse_count(value, RANKS_MAX - 1, &rank) < 0)
@@ -76,6 +105,8 @@ static int parse(struct options *o, int argc, char **argv)
 		{"from", required_argument, NULL, 'f'},
 		{"to", required_argument, NULL, 't'},
 		{"limit", required_argument, NULL, 'l'},
+		{"epochs", no_argument, NULL, 'p'},
+		{"buffers", required_argument, NULL, 'b'},
 		{NULL, 0, NULL, 0},
 	};
 	int key, rc = 0;
@@ -90,6 +121,10 @@ static int parse(struct options *o, int argc, char **argv)
 	if (!o->events && (o->choice.rank >= 0 || o->choice.from_ns != INT64_MIN || o->choice.to_ns != INT64_MAX ||
 			   o->choice.limit != UINT64_MAX))
 		return usage_error("show", "--rank, --from, --to and --limit choose --events");
+	if (o->epochs && o->events)
+		return usage_error("show", "give --events or --epochs, not both");
+	if (!o->epochs && o->epoch_choice.nbudgets > 0)
+		return usage_error("show", "--buffers is about --epochs");
 	o->choice.json = o->json;
 	o->path = argv[optind];
 	return 0;
@@ -105,7 +140,7 @@ static int show_open(const struct options *o, struct mpix_file *f)
 {
 	struct error e = {{0}};
 	int rc = EXIT_DONE;
-	if (o->json && !o->events) {
+	if (o->json && !o->events && !o->epochs) {
 		puts(mpix_analysis(f));
 		return EXIT_DONE;
 	}
@@ -116,6 +151,9 @@ static int show_open(const struct options *o, struct mpix_file *f)
 	} else if (o->choice.rank >= (long)mpix_info(f)->ranks) {
 		rc = usage_error("show", "--rank %ld: the trace has ranks 0 to %u", o->choice.rank,
 				 mpix_info(f)->ranks - 1);
+	} else if (o->epochs) {
+		if (show_epochs(f, o->path, analysis, &o->epoch_choice, o->json, &e) < 0)
+			rc = bad(&e);
 	} else if (!o->events) {
 		show_summary(analysis, mpix_info(f));
 	} else if (show_events(f, analysis, &o->choice, &e) < 0) {
@@ -145,4 +183,5 @@ static int show(int argc, char **argv)
 }
 
 const struct command cmd_show = {"show", show, "what a trace says: text for people, JSON for machines",
-				 "show FILE.mpix [--json] [--events [--rank R] [--from S] [--to S] [--limit N]]"};
+				 "show FILE.mpix [--json] [--events [--rank R] [--from S] [--to S] [--limit N]] "
+				 "[--epochs [--buffers N,...]]"};

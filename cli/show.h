@@ -3,6 +3,8 @@
 
 #include "format/mpix.h"
 
+#include <stdbool.h>
+
 #include <cjson/cJSON.h>
 
 /* The summary for people, on stdout. */
@@ -18,3 +20,15 @@ struct event_choice {
 /* The calls chosen, as a table or as a JSON array of one object a line. 0, or a negative errno with
  * text. */
 int show_events(struct mpix_file *f, const cJSON *analysis, const struct event_choice *choice, struct error *e);
+
+#define SHOW_BUDGETS_MAX 16u
+
+/* How many buffers super epochs may need. */
+struct epoch_choice {
+	uint64_t budgets[SHOW_BUDGETS_MAX];
+	unsigned nbudgets;
+};
+
+/* The epochs of a trace, as text or as a JSON object with the member `epochs`. 0, or a negative errno with text. */
+int show_epochs(struct mpix_file *f, const char *path, const cJSON *analysis, const struct epoch_choice *choice,
+		bool json, struct error *e);

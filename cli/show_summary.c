@@ -38,6 +38,12 @@ static struct fmt count_text(double n)
 	return fmt_plain(fmt_count(n));
 }
 
+/* An imported trace does not tell everything. */
+static struct fmt known(const cJSON *row, const char *key, struct fmt (*text)(double))
+{
+	return isnan(json_number(row, key)) ? (struct fmt){"not known"} : text(json_number(row, key));
+}
+
 static struct fmt share_text(double share)
 {
 	return fmt_plain(fmt_share(share));
@@ -75,7 +81,8 @@ static void put_job(const cJSON *a, const struct mpix_info *info)
 	printf("\n%u ranks", info->ranks);
 	if (nodes > 0)
 		printf(" on %d node%s", nodes, nodes == 1 ? "" : "s");
-	printf(", %s", seconds_text(json_number_or(job, "elapsed_s", (double)info->runtime_ns * 1e-9)).s);
+	if (json_text(job, "imported", NULL) == NULL || !isnan(json_number(job, "elapsed_s")))
+		printf(", %s", seconds_text(json_number_or(job, "elapsed_s", (double)info->runtime_ns * 1e-9)).s);
 	const char *id = json_text(job, "job_id", "");
 	if (id[0] != 0) {
 		fputs(", job ", stdout);
@@ -182,10 +189,10 @@ static void put_operations(const cJSON *a, double of_s, bool threaded)
 		double time_s = json_number_or(rows[i], "time_s", 0);
 		double share = of_s > 0 ? time_s / of_s : 0;
 		printf("  %-20s %10s %10s   ", name_text(rows[i], "op").s,
-		       count_text(json_number_or(rows[i], "calls", 0)).s, seconds_text(time_s).s);
+		       count_text(json_number_or(rows[i], "calls", 0)).s, known(rows[i], "time_s", seconds_text).s);
 		put_bar(in_region(rows[i]) ? share : 0, 20);
 		printf("%8s  %10s\n", in_region(rows[i]) ? share_text(share).s : "-",
-		       bytes_text(json_number_or(rows[i], "bytes", 0)).s);
+		       known(rows[i], "bytes", bytes_text).s);
 	}
 	put_more(n);
 	free(rows);
@@ -214,9 +221,8 @@ static void put_callsites(const cJSON *a)
 		printf("\nCall sites                 calls       time     waiting   where\n");
 	for (size_t i = 0; i < n && i < TOP; i++) {
 		printf("  %-20s %10s %10s  %10s   ", name_text(rows[i], "op").s,
-		       count_text(json_number_or(rows[i], "calls", 0)).s,
-		       seconds_text(json_number_or(rows[i], "time_s", 0)).s,
-		       has_events(a) ? seconds_text(json_number_or(rows[i], "wait_s", 0)).s : "not known");
+		       count_text(json_number_or(rows[i], "calls", 0)).s, known(rows[i], "time_s", seconds_text).s,
+		       has_events(a) ? known(rows[i], "wait_s", seconds_text).s : "not known");
 		put_place(rows[i]);
 		putchar('\n');
 	}
@@ -314,7 +320,8 @@ static void put_issues(const cJSON *a)
 {
 	size_t n;
 	const cJSON **rows = json_objects_by(a, "issues", "loss_s", &n);
-	puts(n > 0 ? "\nIssues" : "\nIssues: nothing to fix");
+	bool judged = json_text(json_item(a, "job"), "imported", NULL) == NULL;
+	puts(n > 0 ? "\nIssues" : judged ? "\nIssues: nothing to fix" : "\nIssues: not judged");
 	for (size_t i = 0; i < n; i++) {
 		const cJSON *x = rows[i];
 		double loss_s = json_number_or(x, "loss_s", 0);
@@ -358,8 +365,7 @@ static void put_traffic(const cJSON *a, const cJSON *summary)
 {
 	if (has_events(a))
 		printf("Traffic     %s messages, %s point to point; ",
-		       count_text(json_number_or(summary, "transfers", 0)).s,
-		       bytes_text(json_number_or(summary, "bytes", 0)).s);
+		       count_text(json_number_or(summary, "transfers", 0)).s, known(summary, "bytes", bytes_text).s);
 	else
 		fputs("Traffic     messages not recorded; ", stdout);
 	printf("%s collectives, %s barriers\n", count_text(json_number_or(summary, "collectives", 0)).s,

@@ -249,3 +249,27 @@ int mpix_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
 /* The same for wait states; version 1 has none. */
 int mpix_each_wait(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
 		   int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e);
+
+/* ---- reading in order of time, window by window ---- */
+
+/* One rank's part in a collective operation. */
+struct mpix_collective_part {
+	struct mpix_position at;
+	int64_t start_ns, end_ns;
+	uint64_t number; /* of the operation on its communicator */
+	uint32_t rank, comm;
+};
+
+/* How many windows; 0 in version 1. */
+uint32_t mpix_windows(const struct mpix_file *f);
+/* Call visit for every message that became complete in a window; of some its calls are of earlier ones. bare: only
+ * positions are set, which takes less time. */
+int mpix_window_messages(struct mpix_file *f, uint32_t window, bool bare,
+			 int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e);
+/* What a bare message lacks. */
+int mpix_message_find(struct mpix_file *f, struct mpix_link *link, struct error *e);
+/* The same for every part in a collective operation that starts in a window and of which the number is known, in order
+ * of (lane, index). */
+int mpix_window_parts(struct mpix_file *f, uint32_t window,
+		      int (*visit)(void *context, const struct mpix_collective_part *part), void *context,
+		      struct error *e);

@@ -12,6 +12,7 @@ struct reading {
 	struct cursor columns[MPIX_LINK_COLUMNS];
 	struct mpix_memory memory;
 	struct error inner;
+	bool bare;
 };
 
 /* base + a zigzag, if that is from 0 to below limit. */
@@ -151,6 +152,8 @@ static int named_signature(struct reading *r, const struct mpix_link *x, const s
 /* Times and bytes. Without a completion, the start of the receive is all there is of it. */
 static int resolve(struct reading *r, struct mpix_link *x)
 {
+	if (r->bare)
+		return 0;
 	bool open = x->completion.window == MPIX_NOWHERE;
 	const struct mpix_signature *sig = NULL, *send_sig = NULL, *recv_sig = NULL;
 	struct mpix_part_event send, recv, completion;
@@ -240,10 +243,10 @@ static int visit_payload(struct reading *r, struct cursor c, int (*visit)(void *
 	return 0;
 }
 
-static int visit_chunk(struct mpix_file *f, const struct mpix_entry *x,
-		       int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e)
+int mpix_visit_messages(struct mpix_file *f, const struct mpix_entry *x, bool bare,
+			int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e)
 {
-	struct reading r = {.f = f, .x = x};
+	struct reading r = {.f = f, .x = x, .bare = bare};
 	uint8_t *raw;
 	if ((uint64_t)x->group * f->shape.group_ranks >= f->info.ranks)
 		return mpix_damaged(f, x, e);
@@ -260,6 +263,17 @@ static int visit_chunk(struct mpix_file *f, const struct mpix_entry *x,
 	return rc == -EBADMSG ? mpix_damaged(f, x, e) : rc;
 }
 
+int mpix_message_find(struct mpix_file *f, struct mpix_link *link, struct error *e)
+{
+	struct reading r = {.f = f};
+	int rc = mpix_cache_begin(f, e);
+	if (rc == 0)
+		rc = resolve(&r, link);
+	if (rc == -EBADMSG && r.inner.text[0] == 0)
+		return fail(e, rc, "%s: a message names calls that are not there; write it again", f->path);
+	return rc < 0 && r.inner.text[0] != 0 ? fail(e, rc, "%s", r.inner.text) : rc;
+}
+
 int mpix_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
 		      int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e)
 {
@@ -270,6 +284,6 @@ int mpix_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
 	const struct mpix_entry *x = mpix_find_kind(f, MPIX_MESSAGES, &n);
 	for (uint32_t i = 0; i < n && rc == 0; i++)
 		if (x[i].start_ns < to_ns && x[i].end_ns > from_ns)
-			rc = visit_chunk(f, &x[i], visit, context, e);
+			rc = mpix_visit_messages(f, &x[i], false, visit, context, e);
 	return rc;
 }

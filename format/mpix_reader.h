@@ -1,6 +1,7 @@
 /* mpix_reader.h - what the parts of the .mpix reader share; private to format/mpix_*.c.
  * mpix_reader.c opens; mpix_read_part.c decodes what one group has of one window; mpix_read_events.c,
- * mpix_read_links.c and mpix_read_waits.c answer questions with it; mpix_v1.c does all of it for version 1. */
+ * mpix_read_links.c, mpix_read_waits.c and mpix_read_windows.c answer questions with
+ * it; mpix_v1.c does all of it for version 1. */
 #pragma once
 
 #include "format/mpic.h"
@@ -100,6 +101,12 @@ int mpix_event_at(struct mpix_file *f, const struct mpix_position *at, const str
 		  const struct mpix_part_data **ret_part, struct error *e);
 /* Its run in a part; NULL: that lane has none. */
 const struct mpix_part_run *mpix_run_of(const struct mpix_part_data *part, uint32_t lane);
+
+/* ---- messages (mpix_read_links.c) ---- */
+
+/* Visit those of one chunk, in the file's order; bare: positions only, without what stands at them. */
+int mpix_visit_messages(struct mpix_file *f, const struct mpix_entry *x, bool bare,
+			int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e);
 
 /* ---- wait states (mpix_read_waits.c) ---- */
 

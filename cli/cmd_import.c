@@ -1,0 +1,81 @@
+/* cmd_import.c - `mpitrace import --from mprov|pyrite FILE -o FILE.mpix`: traces of other tools. */
+#include "cli/cli.h"
+#include "protocol/import.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	int (*read)(const char *path, struct import *ret_import, struct error *e);
+} formats[] = {
+	{"mprov", import_mprov},
+	{"pyrite", import_pyrite},
+};
+
+#define NFORMATS (sizeof(formats) / sizeof(*formats))
+
+struct options {
+	const char *path, *output;
+	size_t format;
+};
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	static const struct option names[] = {
+		{"from", required_argument, NULL, 'f'},
+		{"output", required_argument, NULL, 'o'},
+		{NULL, 0, NULL, 0},
+	};
+	int key;
+	opterr = 0;
+	*o = (struct options){.format = NFORMATS};
+	while ((key = getopt_long(argc, argv, "o:", names, NULL)) != -1) {
+		if (key == 'o') {
+			o->output = optarg;
+		} else if (key == 'f') {
+			for (o->format = 0; o->format < NFORMATS; o->format++)
+				if (strcmp(formats[o->format].name, optarg) == 0)
+					break;
+			if (o->format == NFORMATS)
+				return usage_error("import", "--from %s: give mprov or pyrite", optarg);
+		} else {
+			return usage_error("import", "unknown option, or a value is missing");
+		}
+	}
+	if (o->format == NFORMATS)
+		return usage_error("import", "--from is missing: which tool wrote the file?");
+	if (optind + 1 != argc)
+		return usage_error("import", "give one FILE");
+	if (o->output == NULL)
+		return usage_error("import", "-o FILE.mpix is missing: where to write");
+	o->path = argv[optind];
+	return 0;
+}
+
+static int import(int argc, char **argv)
+{
+	struct options o;
+	struct import x;
+	struct error e;
+	int rc = parse(&o, argc, argv);
+	if (rc != 0)
+		return rc;
+	int code = formats[o.format].read(o.path, &x, &e);
+	if (code < 0) {
+		fprintf(stderr, "mpitrace import: %s\n", e.text);
+		rc = EXIT_BAD_INPUT;
+	} else if (import_write(&x, o.output, &e) < 0) {
+		fprintf(stderr, "mpitrace import: %s\n", e.text);
+		rc = EXIT_PARTIAL;
+	} else {
+		printf("%s: %u ranks, %llu events, %zu messages\n", o.output, x.nranks, (unsigned long long)x.events,
+		       x.links.n);
+	}
+	import_done(&x);
+	return rc;
+}
+
+const struct command cmd_import = {"import", import, "make an .mpix of another tool's trace",
+				   "import --from mprov|pyrite FILE -o FILE.mpix"};

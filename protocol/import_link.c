@@ -1,0 +1,190 @@
+/* import_link.c - what events of an imported trace have to do with each other. */
+#include "protocol/import.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static int no_memory(const struct import *x, struct error *e)
+{
+	return fail(e, -ENOMEM, "%s: out of memory", x->file != NULL ? x->file : "import");
+}
+
+int import_ranks(struct import *x, uint32_t n, struct error *e)
+{
+	x->ranks = calloc(n, sizeof(*x->ranks));
+	x->nranks = n;
+	for (uint32_t r = 0; x->ranks != NULL && r < n; r++)
+		x->ranks[r].node = IMPORT_NONE;
+	return x->ranks == NULL ? no_memory(x, e) : 0;
+}
+
+int import_reason(struct import *x, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	char *copy = strdup(text);
+	if (copy == NULL || vec_push(&x->reasons, copy) < 0) {
+		free(copy);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void import_done(struct import *x)
+{
+	for (uint32_t r = 0; x->ranks != NULL && r < x->nranks; r++)
+		vec_done(&x->ranks[r].events);
+	for (size_t i = 0; i < x->comms.n; i++)
+		vec_done(&x->comms.at[i].ranks);
+	for (size_t i = 0; i < x->nodes.n; i++)
+		free(x->nodes.at[i]);
+	for (size_t i = 0; i < x->reasons.n; i++)
+		free(x->reasons.at[i]);
+	free(x->ranks);
+	free(x->file);
+	free(x->program);
+	vec_done(&x->ops);
+	vec_done(&x->comms);
+	vec_done(&x->nodes);
+	vec_done(&x->reasons);
+	vec_done(&x->links);
+}
+
+/* ---- messages ---- */
+
+struct end {
+	uint32_t comm, src, dst;
+	int32_t tag;
+	uint32_t event;
+};
+
+struct ends {
+	struct end *at;
+	size_t n, cap;
+};
+
+static int compare_envelopes(const struct end *x, const struct end *y)
+{
+	if (x->src != y->src)
+		return x->src < y->src ? -1 : 1;
+	if (x->dst != y->dst)
+		return x->dst < y->dst ? -1 : 1;
+	if (x->comm != y->comm)
+		return x->comm < y->comm ? -1 : 1;
+	return (x->tag > y->tag) - (x->tag < y->tag);
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+	const struct end *x = a, *y = b;
+	int c = compare_envelopes(x, y);
+	return c != 0 ? c : (x->event > y->event) - (x->event < y->event);
+}
+
+static bool is_rank(const struct import *x, int32_t peer)
+{
+	return peer >= 0 && (uint32_t)peer < x->nranks;
+}
+
+static int gather_ends(const struct import *x, struct ends *sends, struct ends *recvs)
+{
+	int code = 0;
+	for (uint32_t r = 0; r < x->nranks; r++)
+		for (size_t i = 0; i < x->ranks[r].events.n && code == 0; i++) {
+			const struct import_event *ev = &x->ranks[r].events.at[i];
+			if (ev->sends && is_rank(x, ev->send_peer))
+				code = vec_push(sends, (struct end){ev->comm, r, (uint32_t)ev->send_peer, ev->send_tag,
+								    (uint32_t)i});
+			if (code == 0 && ev->receives && is_rank(x, ev->recv_peer))
+				code = vec_push(recvs, (struct end){ev->comm, (uint32_t)ev->recv_peer, r, ev->recv_tag,
+								    (uint32_t)i});
+		}
+	vec_sort(sends, compare_ends);
+	vec_sort(recvs, compare_ends);
+	return code;
+}
+
+static int join_ends(struct import *x, const struct ends *sends, const struct ends *recvs)
+{
+	size_t i = 0, k = 0;
+	while (i < sends->n || k < recvs->n) {
+		int c = i == sends->n ? 1 : k == recvs->n ? -1 : compare_envelopes(&sends->at[i], &recvs->at[k]);
+		if (c < 0) {
+			x->unmatched_sends++;
+			i++;
+		} else if (c > 0) {
+			x->unmatched_receives++;
+			k++;
+		} else {
+			struct import_link link = {sends->at[i].src, sends->at[i].event, recvs->at[k].dst,
+						   recvs->at[k].event};
+			if (vec_push(&x->links, link) < 0)
+				return -ENOMEM;
+			i++;
+			k++;
+		}
+	}
+	return 0;
+}
+
+int import_find_links(struct import *x, struct error *e)
+{
+	struct ends sends = {0}, recvs = {0};
+	int code = gather_ends(x, &sends, &recvs);
+	if (code == 0)
+		code = join_ends(x, &sends, &recvs);
+	free(sends.at);
+	free(recvs.at);
+	return code < 0 ? no_memory(x, e) : 0;
+}
+
+/* ---- collectives ---- */
+
+static uint64_t *count_parts(const struct import *x, uint32_t comm)
+{
+	uint64_t *n = calloc(x->nranks, sizeof(*n));
+	for (uint32_t r = 0; n != NULL && r < x->nranks; r++)
+		for (size_t i = 0; i < x->ranks[r].events.n; i++) {
+			const struct import_event *ev = &x->ranks[r].events.at[i];
+			n[r] += ev->comm == comm && x->ops.at[ev->op].collective;
+		}
+	return n;
+}
+
+static void number_parts(struct import *x, uint32_t comm)
+{
+	for (uint32_t r = 0; r < x->nranks; r++) {
+		uint64_t k = 0;
+		for (size_t i = 0; i < x->ranks[r].events.n; i++) {
+			struct import_event *ev = &x->ranks[r].events.at[i];
+			if (ev->comm == comm && x->ops.at[ev->op].collective)
+				ev->number = k++;
+		}
+	}
+}
+
+int import_find_comms(struct import *x, struct error *e)
+{
+	for (uint32_t c = 0; c < x->comms.n; c++) {
+		struct import_comm *comm = &x->comms.at[c];
+		uint64_t *n = count_parts(x, c);
+		bool same = n != NULL;
+		for (size_t i = 1; same && i < comm->ranks.n; i++)
+			same = n[comm->ranks.at[i]] == n[comm->ranks.at[0]];
+		if (same)
+			number_parts(x, c);
+		else if (n != NULL &&
+			 import_reason(x,
+				       "Members of communicator %lld call different numbers of collectives: which "
+				       "calls belong together is not known.",
+				       (long long)comm->value) < 0)
+			same = false;
+		free(n);
+		if (n == NULL)
+			return no_memory(x, e);
+	}
+	return 0;
+}

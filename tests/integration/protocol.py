@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""protocol.py - real programs whose messages have a known order: their epochs, a protocol that they obey and one that they
+violate; and traces of other tools, read whole, damaged and by nobody's hand."""
+import json
+import os
+import random
+import subprocess
+
+import contract
+from trace import ENV, FLAVOURS, MPITRACE, PROGRAMS, Place, Tests, shown
+
+STEPS = 50
+RANKS = 4
+CORPUS = os.path.join(os.path.dirname(os.path.realpath(__file__)), '../corpus/pyrite')
+EXAMPLE = '0:E=0:S:1:1; 1:E=0:R:0:1; 1:E=1:R:2:2; 2:E=0:S:1:2;'
+
+
+def command(*words):
+    return subprocess.run([MPITRACE, *words], capture_output=True, text=True, errors='replace', timeout=60, env=ENV)
+
+
+def epochs(path, *words):
+    return json.loads(command('show', path, '--epochs', '--json', *words).stdout)['epochs']
+
+
+def line_of(text):
+    with open(PROGRAMS + '/protocol.c', encoding='utf-8') as f:
+        return [n for n, line in enumerate(f, 1) if text in line][0]
+
+
+def check(place, mpix, rules, level=0):
+    path = place.dir + '/rules'
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(rules)
+    run = command('check', mpix, '--protocol', path, '--level', str(level), '--json')
+    return run.returncode, json.loads(run.stdout) if run.stdout else run.stderr
+
+
+# ---- epochs of real programs ----
+
+def known_epochs(t, place, program, what, count, messages, most, barrier=()):
+    who = '%s under %s: ' % (what, place.flavour)
+    run = place.traced(RANKS, program, what, str(STEPS), *barrier, name=what + ''.join(barrier))
+    t.check(who + 'the program runs', run.returncode == 0, run.stderr.decode())
+    path = place.dir + '/out/%s.mpix' % (what + ''.join(barrier))
+    x = epochs(path, '--buffers', '1,1000')
+    t.equal(who + 'what is printed keeps the contract', contract.errors(dict(shown(path), epochs=x)), [])
+    t.equal(who + 'epochs, messages, collectives', (x['count'], x['messages'], x['collectives']), (count + len(barrier), messages, len(barrier)))
+    t.equal(who + 'messages of each epoch', {e['messages'] for e in x['list'] if e['collectives'] == 0}, {messages // count})
+    t.equal(who + 'ranks of each', {e['ranks'] for e in x['list'] if e['collectives'] == 0}, {most})
+    t.check(who + 'no more in flight than there are', all(1 <= e['buffers']['total'] <= e['messages'] for e in x['list'] if e['messages']), x)
+    spans = {}
+    for e in x['list']:
+        for s in e['events']:
+            spans.setdefault(s['rank'], []).append((s['first'], s['last']))
+    t.check(who + 'events of each rank stand one after the other, from 0', all(
+        s[0][0] == 0 and all(b[0] == a[1] + 1 for a, b in zip(s, s[1:])) for s in spans.values()), spans)
+    tight, wide = x['super']
+    t.equal(who + 'with buffers for all, all are one super epoch', wide['runs'], [[1, x['count']]])
+    t.check(who + 'super epochs are all epochs in order', [e for a, b in tight['runs'] for e in range(a, b + 1)] == list(range(1, x['count'] + 1)), tight)
+    return path
+
+
+def same_with_threads(t, place):
+    """Not for one thread or another: neither the trace nor its epochs."""
+    texts = []
+    for n in ('1', '2', '5'):
+        out = place.dir + '/threads%s.mpix' % n
+        command('analyze', place.dir + '/out/ring.mpic', '-o', out, '--threads', n)
+        texts.append(command('show', out, '--epochs', '--json', '--buffers', '3').stdout)
+    t.check('epochs under %s: the same for 1, 2 and 5 threads' % place.flavour, texts[0] and len(set(texts)) == 1, texts)
+
+
+# ---- protocols ----
+
+def obeyed(t, place, ring, star):
+    who = 'a protocol that the program obeys, under %s: ' % place.flavour
+    for level in range(4):
+        code, r = check(place, ring, 'P(i,*) -> P((i+1)%n,*);', level)
+        t.equal(who + 'all is green at level %d' % level, (code, r['colours']), (0, {'green': STEPS * RANKS, 'red': 0, 'orange': 0, 'blue': 0}))
+    send, receive = line_of('MPI_Isend('), line_of('MPI_Irecv(')
+    code, r = check(place, ring, 'P(i,%d) -> P(m,%d) :: forall m: m == (i+1)%%n;' % (send, receive), 3)
+    t.equal(who + 'source lines are those of the calls', (code, r['unknown_lines'], {(x['send_line'], x['recv_line']) for x in r['results']}),
+            (0, 0, {(send, receive)}))
+    t.equal(who + 'each message has its event numbers', sorted((x['src'], x['send_event']) for x in r['results']),
+            sorted((rank, 2 * step) for rank in range(RANKS) for step in range(STEPS)))
+    code, r = check(place, star, 'P(i,*)->P(0,*)::forall i:i>0; P(0,*)->P(m,*)::forall m:m>0;', 3)
+    t.equal(who + 'rules apply where their sender does', [(x['applied'], x['matched']) for x in r['lines']], [(STEPS * 3, STEPS * 3)] * 2)
+
+
+def violated(t, place, ring, star):
+    who = 'a protocol that the program violates, under %s: ' % place.flavour
+    code, r = check(place, ring, '# no ring\nP(i,*) -> P(i+1,*);')
+    t.equal(who + 'the last rank sends to the first', (code, r['colours']['red'], r['colours']['green']), (1, STEPS, STEPS * (RANKS - 1)))
+    t.equal(who + 'violations come first and name their line', {(x['src'], x['dst'], x['colour'], x['lines'][0]['line'], x['lines'][0]['verdict'])
+                                                                for x in r['results'][:STEPS]}, {(3, 0, 'red', 2, 'violation')})
+    code, r = check(place, star, 'P(2,*)->P(0,*);', 2)
+    t.equal(who + 'what no rule is about is orange at level 2', (code, r['colours']['orange'], r['colours']['green']), (1, 5 * STEPS, STEPS))
+    code, r = check(place, star, 'P(2,*)->P(0,*);', 1)
+    t.equal(who + 'and blue at level 1', (code, r['colours']['blue'], r['colours']['green']), (0, 5 * STEPS, STEPS))
+    code, r = check(place, ring, 'P(i,%d)->P(,);' % line_of('MPI_Send('), 2)
+    t.equal(who + 'another source line is another call', (code, r['colours']['orange']), (1, STEPS * RANKS))
+
+
+def mistakes(t, place, mpix):
+    for what, rules, where in (('a missing comma', 'P(0,*)->P(1,*);\nP(i *)->P(1,*);', 'rules:2:6: '), ('an unknown name', 'P(0,*)->P(k+1,*);', 'rules:1:11: '),
+                               ('a division by zero', 'P(i,*)->P(m,*)::forall i: 4/(i-1) > 9;', 'rules:1:28: ')):
+        code, text = check(place, mpix, rules)
+        t.check('%s is shown with its place' % what, code == 2 and where in text and text.rstrip().endswith('^'), (code, text))
+    for words in (['check', mpix], ['check', mpix, '--protocol', '/nonexistent'], ['check', mpix, '--protocol', __file__, '--level', '4'],
+                  ['show', mpix, '--buffers', '1'], ['show', mpix, '--epochs', '--buffers', '1,x'], ['import', mpix, '-o', 'x'], ['import', '--from', 'mprov', mpix]):
+        run = command(*words)
+        t.check('mpitrace %s: wrong use' % ' '.join(words[:1] + words[2:]), run.returncode == 2 and run.stderr and not run.stdout, run.stderr)
+
+
+# ---- imports ----
+
+def import_text(place, text, name='import'):
+    path, out = place.dir + '/%s.txt' % name, place.dir + '/%s.mpix' % name
+    with open(path, 'wb') as f:
+        f.write(text if isinstance(text, bytes) else text.encode())
+    if os.path.exists(out):
+        os.unlink(out)
+    return command('import', '--from', 'mprov', path, '-o', out), out
+
+
+def mprov(t, place):
+    run, out = import_text(place, EXAMPLE)
+    t.check('MPROV: the example is read', run.returncode == 0, run.stderr)
+    a, x = shown(out), epochs(out)
+    t.equal('MPROV: it has two epochs', (x['count'], [e['events'] for e in x['list']]),
+            (2, [[{'rank': 0, 'first': 0, 'last': 0}, {'rank': 1, 'first': 0, 'last': 0}], [{'rank': 1, 'first': 1, 'last': 1}, {'rank': 2, 'first': 0, 'last': 0}]]))
+    t.equal('MPROV: what it does not record is not known', (a['job']['elapsed_s'], a['summary']['bytes'], a['operations'][0]['time_s'],
+                                                            a['per_rank'][0]['useful_s'], a['job']['imported']), (None, None, None, None, 'mprov'))
+    code, r = check(place, out, 'P(0,1)->P(1,1); P(2,2)->P(1,2);', 3)
+    t.equal('MPROV: its source lines are known to rules', (code, r['colours']['green']), (0, 2))
+    run, out = import_text(place, '0:E=1:R:1:3;\n0:E=0:S:1:4; 1:E=1:R:0:5; 1:E=0:S:0:6;')
+    t.equal('MPROV: entries in any order; what crosses is one epoch', (run.returncode, epochs(out)['count']), (0, 1))
+    run, out = import_text(place, '0:E=0:S:1:1;')
+    t.equal('MPROV: a send that nobody receives is counted', (run.returncode, shown(out)['coverage']['unmatched']['sends']), (0, 1))
+    report = command('report', out, '-o', place.dir + '/mprov.html')
+    t.check('MPROV: there is a report', report.returncode == 0 and os.path.getsize(place.dir + '/mprov.html') > 1000, report.stderr)
+    text = command('show', out).stdout
+    t.check('MPROV: the summary does not make up times', 'not known' in text and 'nothing to fix' not in text, text)
+
+
+def bad_mprov(t, place):
+    for what, text, says in (('a letter', '0:E=0:S:1:1;\n0:E=x', ':2: '), ('no end', '0:E=0:S:1:1', 'ends'), ('no entry', ' \n', 'no entry'),
+                             ('a kind that is none', '0:E=0:T:1:1;', "'T'"), ('a number that is too large', '0:E=0:S:99999999999999999999:1;', 'limit'),
+                             ('an event twice', '0:E=0:S:1:1;\n0:E=0:S:1:1;', ':2: event 0 of process 0 is there twice'),
+                             ('a gap', '0:E=0:S:1:1; 0:E=2:S:1:1;', 'no event 1'), ('a zero byte', '0:E=0:S\0', 'byte 0x00'),
+                             ('receives before all sends', '0:E=0:R:1:1; 0:E=1:S:1:2; 1:E=0:R:0:1; 1:E=1:S:0:2;', 'no order')):
+        run, out = import_text(place, text)
+        t.check('MPROV with %s: one line says what and where' % what, run.returncode == 3 and says in run.stderr and run.stderr.count('\n') == 1
+                and not os.path.exists(out), run.stderr)
+
+
+def pyrite(t, place):
+    for name, ranks, messages, count in (('late_blocking', 2, 50, 100), ('coll4', 4, 200, 350)):
+        out = place.dir + '/%s.mpix' % name
+        run = command('import', '--from', 'pyrite', '%s/%s.mpic' % (CORPUS, name), '-o', out)
+        t.check('Pyrite %s: it is read' % name, run.returncode == 0, run.stderr)
+        a, x = shown(out), epochs(out)
+        t.equal('Pyrite %s: ranks, messages, all matched' % name, (a['job']['ranks'], a['summary']['transfers'], a['coverage']['unmatched']['sends'],
+                                                                 a['coverage']['unmatched']['receives']), (ranks, messages, 0, 0))
+        t.equal('Pyrite %s: epochs are messages, rings and collectives' % name, x['count'], count)
+        t.check('Pyrite %s: durations are not known, and that is said' % name, all(o['time_s'] is None for o in a['operations']) and
+                'not known' in ' '.join(a['coverage']['reasons']) and a['efficiency']['parallel'] is None, a['coverage'])
+
+
+def survived(run):
+    return run.returncode == 0 or (run.returncode == 3 and run.stderr.count('\n') == 1)
+
+
+def damaged(t, place):
+    chance = random.Random(4711)
+    with open(CORPUS + '/late_blocking.mpic', 'rb') as f:
+        good = f.read()
+    path, out, wrong = place.dir + '/damaged.mpic', place.dir + '/damaged.mpix', []
+    for i in range(120):
+        data = bytearray(good)
+        for _ in range(1 + i % 4):
+            at = chance.choice((chance.randrange(20), 1104 + chance.randrange(2200), chance.randrange(len(data)))) # headers more often
+            data[at] = chance.choice((0, 1, 0x7f, 0x80, 0xff, chance.randrange(256)))
+        with open(path, 'wb') as f:
+            f.write(data[:chance.randrange(len(data))] if i % 3 == 0 else data)
+        run = command('import', '--from', 'pyrite', path, '-o', out)
+        if not survived(run) or (run.returncode == 0 and command('show', out, '--epochs').returncode != 0):
+            wrong.append((i, run.returncode, run.stderr))
+    t.equal('damaged Pyrite files are refused in one line, or read', wrong, [])
+    for i in range(120):
+        data = bytearray((EXAMPLE * 4).encode())
+        for _ in range(1 + i % 3):
+            data[chance.randrange(len(data))] = chance.choice(b'0123456789:;ESR= \n\xff\0')
+        run, out = import_text(place, bytes(data))
+        if not survived(run) or (run.returncode == 0 and command('show', out, '--epochs').returncode != 0):
+            wrong.append((i, run.returncode, run.stderr))
+    t.equal('damaged MPROV files are refused in one line, or read', wrong, [])
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            program = place.compile('protocol.c')
+            ring = known_epochs(t, place, program, 'ring', STEPS, STEPS * RANKS, RANKS)
+            star = known_epochs(t, place, program, 'star', 6 * STEPS, 6 * STEPS, 2)
+            known_epochs(t, place, program, 'pairs', 2 * STEPS, 2 * STEPS, 2, ('b',))
+            same_with_threads(t, place)
+            obeyed(t, place, ring, star)
+            violated(t, place, ring, star)
+            if flavour == FLAVOURS[0]:
+                mistakes(t, place, ring)
+    with Place(FLAVOURS[0] if FLAVOURS else 'none') as place:
+        mprov(t, place)
+        bad_mprov(t, place)
+        pyrite(t, place)
+        damaged(t, place)
+    t.end()
+
+
+main()

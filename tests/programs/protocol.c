@@ -1,0 +1,63 @@
+/* protocol.c - messages of known order, for `mpitrace check` and `show --epochs`. 4 ranks.
+ *
+ *	protocol ring STEPS     rank r sends to r + 1: STEPS epochs of 4 messages, each rank in all of them
+ *	protocol star STEPS     all others send to rank 0, in order of ranks, and get an answer: 6 * STEPS messages
+ *	protocol pairs STEPS    0 to 1 and 2 to 3, one way: messages of which none depends on another's end */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, ranks, value;
+
+static void send_to(int peer)
+{
+	MPI_Send(&value, 1, MPI_INT, peer, 0, MPI_COMM_WORLD);
+}
+
+static void receive_from(int peer)
+{
+	MPI_Recv(&value, 1, MPI_INT, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void ring(void)
+{
+	MPI_Request requests[2];
+	int in;
+	MPI_Irecv(&in, 1, MPI_INT, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, &requests[0]);
+	MPI_Isend(&value, 1, MPI_INT, (rank + 1) % ranks, 0, MPI_COMM_WORLD, &requests[1]);
+	MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+static void star(void)
+{
+	if (rank > 0) {
+		send_to(0);
+		receive_from(0);
+		return;
+	}
+	for (int r = 1; r < ranks; r++) {
+		receive_from(r);
+		send_to(r);
+	}
+}
+
+static void pairs(void)
+{
+	if (rank % 2 == 0)
+		send_to(rank + 1);
+	else
+		receive_from(rank - 1);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	for (int i = 0, n = atoi(argv[2]); i < n; i++)
+		strcmp(argv[1], "ring") == 0 ? ring() : strcmp(argv[1], "star") == 0 ? star() : pairs();
+	if (argc > 3)
+		MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	return 0;
+}
