@@ -29,6 +29,7 @@ const char *tracer_path(void);
 #define COMMANDS(ROW) \
 	ROW(analyze) \
 	ROW(collect) \
+	ROW(diff) \
 	ROW(doctor) \
 	ROW(finish) \
 	ROW(report) \
