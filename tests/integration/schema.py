@@ -27,7 +27,7 @@ def described(t, schema):
             if contract.types(p) & {'number', 'integer'} and not p.get('unit')]
     t.equal('every number has a unit', bare, [])
     page = subprocess.run([ROOT + '/contrib/analysis_page.py', '--check'], capture_output=True, text=True)
-    t.check('docs/ANALYSIS.md is the one made from the schema', page.returncode == 0, page.stdout + page.stderr)
+    t.check('docs/ANALYSIS.md and docs/DIFF.md are those made from the schemas', page.returncode == 0, page.stdout + page.stderr)
 
 
 def files(t, what, paths, texts=True):
@@ -90,6 +90,26 @@ def watch_readers(t, schema, mpix, partial):
     t.check('reading a field that is not promised is noticed', judge_reads(schema, {'coverage.gone': {'-'}, 'job.mpi': {'number'}}))
 
 
+def watch_diff(t, mpix, partial):
+    """What compares analyses reads them as promised, and what shows the comparison reads that as promised."""
+    diff = contract.load('diff')
+    for who, paths in (('two runs', [mpix, mpix]), ('a whole one and a part', [mpix, partial])):
+        code, asked = watched([MPITRACE, 'diff', *paths, '--json'])
+        t.equal('diff of %s reads only what the schema promises' % who, (code, judge_reads(contract.load(), asked)), (0, []))
+        t.check('diff of %s: was watched' % who, len(asked) > 20, asked)
+        made = subprocess.run([MPITRACE, 'diff', *paths, '--json'], capture_output=True, check=True).stdout
+        t.equal('diff of %s keeps its contract' % who, contract.errors(json.loads(made), name='diff'), [])
+        with tempfile.NamedTemporaryFile(suffix='.json') as f:
+            f.write(made)
+            f.flush()
+            code, asked = watched([os.environ['DIFF_JSON'], f.name])
+        # The page also looks for members of an analysis, of which it is given none.
+        asked = {path: kinds for path, kinds in asked.items() if path and (path.split('.')[0] in diff['properties'] or contract.at(contract.load(), [path]) is None)}
+        t.equal('text and page of %s read only what the schema promises' % who, (code, judge_reads(diff, asked)), (0, []))
+        t.check('text and page of %s: were watched' % who, len(asked) > 60, asked)
+    t.check('reading a field of a diff that is not promised is noticed', judge_reads(diff, {'time.[].gone': {'-'}, 'a.ranks': {'string'}}))
+
+
 # Which arguments are keys, and what each must be. '' = anything.
 C_READERS = {'json_item': {1: ''}, 'json_number': {1: 'number'}, 'json_number_or': {1: 'number'}, 'json_int': {1: 'number'}, 'json_text': {1: 'string'},
              'json_bool': {1: 'boolean'}, 'json_first': {1: 'array'}, 'json_count': {1: 'array'}, 'json_objects': {1: 'array'},
@@ -128,8 +148,9 @@ def named(schema):
 
 
 def c_sources(t, schema):
-    names, wrong, seen = named(schema), [], 0
-    for path in sorted(glob.glob(ROOT + '/reports/html/*.c') + glob.glob(ROOT + '/cli/show_*.c')):
+    wrong, seen = [], 0
+    for path in sorted(glob.glob(ROOT + '/reports/html/*.c') + glob.glob(ROOT + '/cli/show_*.c') + glob.glob(ROOT + '/compare/*.c')):
+        names = named(contract.load('diff') if path.endswith(('/sec_diff.c', '/show_diff.c')) else schema)
         text = open(path, encoding='utf-8').read()
         for call in re.finditer(r'\b(%s)\(' % '|'.join(C_READERS), text):
             args = arguments(text, call.end())
@@ -243,6 +264,7 @@ def main():
     t, schema = Tests(), contract.load()
     contract.jsonschema.Draft202012Validator.check_schema(schema)
     described(t, schema)
+    described(t, contract.load('diff'))
     differences_are_seen(t, schema)
     unit_programs(t)
     hostile = FIXTURES + '/hostile.json'
@@ -256,7 +278,9 @@ def main():
         run = place.traced(4, program, place.dir)
         t.check('a program for every section runs', run.returncode == 0, run.stderr)
         place.analysis() # raises when it breaks the contract
-        watch_readers(t, schema, place.dir + '/out/trace.mpix', partial_trace(t, place, program))
+        partial = partial_trace(t, place, program)
+        watch_readers(t, schema, place.dir + '/out/trace.mpix', partial)
+        watch_diff(t, place.dir + '/out/trace.mpix', partial)
         subprocess.run([os.environ['MAKE_MPIX'], place.dir + '/made.mpix', '4', '2', '20'], check=True)
         made = json.loads(subprocess.run([MPITRACE, 'show', place.dir + '/made.mpix', '--json'], capture_output=True, check=True).stdout)
         t.equal('traces made for the viewer are a part of the contract', contract.errors(made, whole=False), [])

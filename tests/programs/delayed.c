@@ -1,6 +1,6 @@
 /* delayed.c - a ring of ranks with a residual a step, in which the last rank can be made to come late. Arguments: steps;
- * milliseconds that it needs more before it sends on, and before the residual. Compiled with -DMOVED everything stands on other lines, and
- * with -DMORE there is a call more. Working is sleeping, so that the processor's load changes nothing. */
+ * milliseconds that it needs more before it sends on, and before the residual. Compiled with -DMORE there is a call more. Working
+ * is sleeping, so that the processor's load changes nothing. */
 #include <mpi.h>
 
 #include <stdlib.h>
@@ -11,14 +11,6 @@ static void work(double ms)
 	struct timespec t = {.tv_sec = (time_t)(ms / 1e3), .tv_nsec = (long)(ms * 1e6) % 1000000000};
 	nanosleep(&t, NULL);
 }
-
-#ifdef MOVED
-/* A function that the other program does not have, */
-static int unused(int x)
-{
-	return x + 1;
-}
-#endif
 
 static void pass_on(int rank, int ranks, double late_ms)
 {
@@ -48,9 +40,6 @@ int main(int argc, char **argv)
 	int rank, ranks, steps = argc > 1 ? atoi(argv[1]) : 10;
 	double send_ms = argc > 2 ? atof(argv[2]) : 0, residual_ms = argc > 3 ? atof(argv[3]) : 0;
 	MPI_Init(&argc, &argv);
-#ifdef MOVED
-	steps = unused(steps) - 1;
-#endif
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	for (int i = 0; i < steps; i++) {
