@@ -58,6 +58,7 @@ static int fill(const struct sides *s, const struct matched_sites *x, struct pla
 		if (r == NULL)
 			return -ENOMEM;
 		note_site(s, &p->both.at[r->added], site);
+		r->outside = op_is_outside(json_text(site->row, "op", "?"));
 		r->value[site->run] += json_number_or(site->row, "time_s", 0);
 		wait->value[site->run] += json_number_or(site->row, "wait_s", 0);
 	}

@@ -1,7 +1,8 @@
 /* sites_match.c - see sites.h. Call sites have the same key that call the same MPI function from the same function; its file
  * counts where both sides have it, since a program may be kept in a new file. Within a key:
  * - as many on both sides: the first is the first, and so on, wherever their lines are now;
- * - one was put in or taken out: those before it are on the same lines, those behind it have all moved by as much;
+ * - some were put in or taken out: those before them have moved as the matched call before them in the file has, those behind
+ *   as the one behind them has, or all by as much;
  * - else nobody can say which is which, and they are compared as one. */
 #include "compare/sites.h"
 
@@ -124,23 +125,51 @@ static long count_of(const struct sides *s, unsigned side, struct site *from, co
 	return (long)p.n;
 }
 
-static bool same_line(const struct site *a, const struct site *b)
+/* How far a call that has its match has moved. */
+struct move {
+	const char *file; /* of side a */
+	double line, by;
+};
+
+typedef VEC(struct move) move_list;
+
+static int by_file_and_line(const void *a, const void *b)
 {
-	return a->line == b->line && strcmp(a->file, b->file) == 0;
+	const struct move *x = a, *y = b;
+	int order = strcmp(x->file, y->file);
+	return order != 0 ? order : by_number(x->line, y->line);
 }
 
-/* What two lists of places have in common: at their beginning, and, all moved by as much, at their end. One place alone that
- * moved proves nothing. */
-static void common_ends(struct part a, struct part b, size_t *ret_head, size_t *ret_tail)
+/* As the nearest call before this line has moved, or behind it; where there is none, not at all. */
+static double move_near(const move_list *moves, const struct site *a, bool before)
+{
+	double by = 0;
+	for (size_t i = 0; i < moves->n; i++) {
+		const struct move *m = &moves->at[before ? i : moves->n - 1 - i];
+		if (strcmp(m->file, a->file) == 0 && (before ? m->line <= a->line : m->line >= a->line))
+			by = m->by;
+	}
+	return by;
+}
+
+static bool moved_so(const struct site *a, const struct site *b, double by)
+{
+	return b->line - a->line == by;
+}
+
+/* What two lists of places have in common, at their beginning and at their end. One place alone that moved as nothing else
+ * did proves nothing. */
+static void common_ends(struct part a, struct part b, const move_list *moves, size_t *ret_head, size_t *ret_tail)
 {
 	size_t least = a.n < b.n ? a.n : b.n, head = 0, tail = 0;
-	double moved = b.at[b.n - 1].line - a.at[a.n - 1].line;
-	while (head < least && same_line(&a.at[head], &b.at[head]))
+	const struct site *last_a = &a.at[a.n - 1], *last_b = &b.at[b.n - 1];
+	double moved = last_b->line - last_a->line;
+	while (head < least && moved_so(&a.at[head], &b.at[head], move_near(moves, &a.at[head], true)))
 		head++;
-	while (head + tail < least && b.at[b.n - 1 - tail].line - a.at[a.n - 1 - tail].line == moved)
+	while (head + tail < least && moved_so(last_a - tail, last_b - tail, moved))
 		tail++;
 	*ret_head = head;
-	*ret_tail = tail > 1 || moved == 0 ? tail : 0;
+	*ret_tail = tail > 1 || moved_so(last_a, last_b, move_near(moves, last_a, false)) ? tail : 0;
 }
 
 /* Name the slots of one run: `middle` NUL: each of its own, by number. */
@@ -159,13 +188,13 @@ static void name_slots(struct part p, size_t head, size_t tail, const char *midd
 	}
 }
 
-static void match_key(const struct sides *s, struct site *from, struct site *end)
+static void match_key(const struct sides *s, const move_list *moves, struct site *from, struct site *end)
 {
 	long na = count_of(s, 0, from, end), nb = count_of(s, 1, from, end);
 	bool together = na < 0 || nb < 0;
 	size_t head = 0, tail = 0;
 	if (na > 0 && nb > 0 && na != nb) {
-		common_ends(part_of(from, end, 0), part_of(from, end, s->na), &head, &tail);
+		common_ends(part_of(from, end, 0), part_of(from, end, s->na), moves, &head, &tail);
 		together = head + tail < (size_t)(na < nb ? na : nb);
 	}
 	for (size_t i = 0; i < s->n; i++)
@@ -175,16 +204,40 @@ static void match_key(const struct sides *s, struct site *from, struct site *end
 				       : "b");
 }
 
-static void match_all(const struct sides *s, struct matched_sites *x)
+static struct site *next_key(struct site *at, const struct site *end)
 {
-	struct site *at = x->list.at, *end = at + x->list.n;
-	while (at < end) {
-		struct site *next = at;
-		while (next < end && strcmp(next->key, at->key) == 0)
-			next++;
-		match_key(s, at, next);
-		at = next;
+	struct site *next = at;
+	while (next < end && strcmp(next->key, at->key) == 0)
+		next++;
+	return next;
+}
+
+/* The moves of a key that has as many calls on both sides. */
+static int learn_moves(const struct sides *s, struct site *from, struct site *end, move_list *moves)
+{
+	struct part a = part_of(from, end, 0), b = part_of(from, end, s->na);
+	if (count_of(s, 0, from, end) != count_of(s, 1, from, end) || a.n != b.n)
+		return 0;
+	for (size_t j = 0; j < a.n; j++) {
+		struct move m = {a.at[j].file, a.at[j].line, b.at[j].line - a.at[j].line};
+		if (!isnan(m.by) && vec_push(moves, m) < 0)
+			return -ENOMEM;
 	}
+	return 0;
+}
+
+static int match_all(const struct sides *s, struct matched_sites *x)
+{
+	struct site *begin = x->list.at, *end = begin + x->list.n;
+	move_list moves = {.n = 0};
+	int code = 0;
+	for (struct site *at = begin; code == 0 && at < end; at = next_key(at, end))
+		code = learn_moves(s, at, next_key(at, end), &moves);
+	vec_sort(&moves, by_file_and_line);
+	for (struct site *at = begin; code == 0 && at < end; at = next_key(at, end))
+		match_key(s, &moves, at, next_key(at, end));
+	vec_done(&moves);
+	return code;
 }
 
 static int by_run_and_id(const void *a, const void *b)
@@ -221,8 +274,8 @@ int matched_sites_make(const struct sides *s, struct matched_sites *ret_sites)
 	if (code < 0)
 		return code;
 	vec_sort(&ret_sites->list, by_place);
-	match_all(s, ret_sites);
-	return index_ids(ret_sites);
+	code = match_all(s, ret_sites);
+	return code == 0 ? index_ids(ret_sites) : code;
 }
 
 void matched_sites_done(struct matched_sites *x)

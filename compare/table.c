@@ -107,6 +107,11 @@ static void put_row(const struct compared *c, enum value_kind kind)
 		cJSON_AddBoolToObject(o, "significant", c->beyond);
 }
 
+bool op_is_outside(const char *op)
+{
+	return strcmp(op, "MPI_Init") == 0 || strcmp(op, "MPI_Init_thread") == 0 || strcmp(op, "MPI_Finalize") == 0;
+}
+
 static double size_of(double change)
 {
 	return isnan(change) ? -1 : fabs(change);
@@ -115,6 +120,8 @@ static double size_of(double change)
 static int larger_first(const void *a, const void *b)
 {
 	const struct compared *x = a, *y = b;
+	if (x->row->outside != y->row->outside)
+		return x->row->outside ? 1 : -1;
 	double sx = size_of(x->change), sy = size_of(y->change);
 	if (sx != sy)
 		return sx < sy ? 1 : -1;

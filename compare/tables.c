@@ -49,7 +49,10 @@ static int put_rank_times(const struct sides *s, cJSON *array)
 	static const struct {
 		const char *metric, *key;
 		bool of_events;
-	} sums[] = {{"useful", "useful_s", false}, {"mpi", "mpi_s", false}, {"wait", "wait_s", true}};
+	} sums[] = {{"useful", "useful_s", false},
+		    {"mpi", "mpi_s", false},
+		    {"wait", "wait_s", true},
+		    {"startup", "startup_s", false}};
 	struct table t = {.sides = s};
 	for (size_t k = 0; k < COUNT(sums); k++) {
 		struct row *r = metric(&t, sums[k].metric);
@@ -76,6 +79,7 @@ static int put_operations(const struct sides *s, cJSON *array)
 				break;
 			if (made)
 				json_put_text(r->object, "op", json_text(v, "op", "?"));
+			r->outside = op_is_outside(json_text(v, "op", "?"));
 			r->value[i] += json_number_or(v, "time_s", 0);
 		}
 	int code = table_put(&t, VALUE_RANK_SECONDS, true, array);

@@ -106,7 +106,7 @@ def watch_diff(t, mpix, partial):
         # The page also looks for members of an analysis, of which it is given none.
         asked = {path: kinds for path, kinds in asked.items() if path and (path.split('.')[0] in diff['properties'] or contract.at(contract.load(), [path]) is None)}
         t.equal('text and page of %s read only what the schema promises' % who, (code, judge_reads(diff, asked)), (0, []))
-        t.check('text and page of %s: were watched' % who, len(asked) > 60, asked)
+        t.check('text and page of %s: were watched' % who, len(asked) > 40, asked)
     t.check('reading a field of a diff that is not promised is noticed', judge_reads(diff, {'time.[].gone': {'-'}, 'a.ranks': {'string'}}))
 
 
