@@ -1,5 +1,7 @@
-/* cmd_diff.c - `mpitrace diff A B`: what changed between two runs, or two groups of runs; more of them: how they scale.
- * In: .mpix files, or JSON of `analyze`.  Out: text, JSON, or the report of the last run with a section about the change. */
+/* cmd_diff.c - `mpitrace diff A B`: what changed between two runs, or two groups of runs; more of them: how they
+ * scale.
+ * In: .mpix files, or JSON of `analyze`.  Out: text, JSON, or the report of the last run with a section about the
+ * change. */
 #include "base/atomic_file.h"
 #include "base/vec.h"
 #include "cli/cli.h"
@@ -100,7 +102,8 @@ static int by_ranks(const void *a, const void *b)
 	return (x->group > y->group) - (x->group < y->group);
 }
 
-/* Without --: two files are before and after; of more, those with as many ranks repeat each other, fewest ranks first. */
+/* Without --: two files are before and after; of more, those with as many ranks repeat each other, fewest ranks
+ * first. */
 static int group(struct diff *d)
 {
 	if (d->grouped)

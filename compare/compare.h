@@ -1,5 +1,5 @@
-/* compare.h - what changed between groups of runs. In: their analyses.  Out: an object "mpitrace/diff/1", described in
- * docs/diff.schema.json. */
+/* compare.h - what changed between groups of runs. In: their analyses.  Out: an object "mpitrace/diff/1", described
+ * in docs/diff.schema.json. */
 #pragma once
 
 #include "base/error.h"
@@ -32,5 +32,6 @@ struct compare_input {
 
 /* The analysis in an .mpix, or in a file of JSON: 0, or -errno with text. */
 int compare_load(const char *path, struct compare_run *ret_run, struct error *e);
-/* 0 and the object, which the caller deletes; -EINVAL: runs of one group that have different numbers of ranks; -ENOMEM. */
+/* 0 and the object, which the caller deletes; -EINVAL: runs of one group that have different numbers of ranks;
+ * -ENOMEM. */
 int compare_runs(const struct compare_input *in, cJSON **ret_diff, struct error *e);

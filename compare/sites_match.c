@@ -1,8 +1,8 @@
-/* sites_match.c - see sites.h. Call sites have the same key that call the same MPI function from the same function; its file
- * counts where both sides have it, since a program may be kept in a new file. Within a key:
+/* sites_match.c - see sites.h. Call sites have the same key that call the same MPI function from the same function;
+ * its file counts where both sides have it, since a program may be kept in a new file. Within a key:
  * - as many on both sides: the first is the first, and so on, wherever their lines are now;
- * - some were put in or taken out: those before them have moved as the matched call before them in the file has, those behind
- *   as the one behind them has, or all by as much;
+ * - some were put in or taken out: those before them have moved as the matched call before them in the file has,
+ *   those behind as the one behind them has, or all by as much;
  * - else nobody can say which is which, and they are compared as one. */
 #include "compare/sites.h"
 
@@ -157,8 +157,8 @@ static bool moved_so(const struct site *a, const struct site *b, double by)
 	return b->line - a->line == by;
 }
 
-/* What two lists of places have in common, at their beginning and at their end. One place alone that moved as nothing else
- * did proves nothing. */
+/* What two lists of places have in common, at their beginning and at their end. One place alone that moved as nothing
+ * else did proves nothing. */
 static void common_ends(struct part a, struct part b, const move_list *moves, size_t *ret_head, size_t *ret_tail)
 {
 	size_t least = a.n < b.n ? a.n : b.n, head = 0, tail = 0;

@@ -1,5 +1,6 @@
-/* sec_diff.c - what changed since other runs, when the page was asked to compare. In: the object of compare/, beside the
- * analysis.  Out: the run as a whole, what lies in the way of comparing, call sites and waiting that changed most, scaling. */
+/* sec_diff.c - what changed since other runs, when the page was asked to compare. In: the object of compare/, beside
+ * the analysis.  Out: the run as a whole, what lies in the way of comparing, call sites and waiting that changed
+ * most, scaling. */
 #include "reports/html/section.h"
 
 #include <math.h>
@@ -64,7 +65,7 @@ static void write_files(struct page *p)
 	for (const cJSON *v = json_first(side(p, "a"), "files"); v != NULL; v = v->next) {
 		if (n++ == ROWS_MAX)
 			break;
-		put(p, n > 1 ? ", <code>" : "<code>");
+		put(p, "%s<code>", n > 1 ? ", " : "");
 		put_text(p, json_text(v, "path", "?"), TITLE_CHARS);
 		put(p, "</code>");
 	}
@@ -100,7 +101,8 @@ static void write_whole(struct page *p)
 		put_words(p, json_text(v, "metric", "?"));
 		put(p, "</th><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">",
 		    fmt_ratio(json_number(v, "a")).s, fmt_ratio(json_number(v, "b")).s);
-		put(p, isnan(change) ? "" : "%+.3f", change);
+		if (!isnan(change))
+			put(p, "%+.3f", change);
 		put(p, "</td>");
 		put_judgement(p, v);
 	}
@@ -165,10 +167,12 @@ static void write_issue_list(struct page *p, const char *member, const char *phr
 	size_t n = 0;
 	for (const cJSON *v = json_first(json_item(p->model->diff, "issues"), member); v != NULL && n < ROWS_MAX;
 	     v = v->next) {
-		put(p, n++ == 0 ? "<p>%s: " : ", ", phrase);
+		put(p, "%s%s", n == 0 ? "<p>" : ", ", n == 0 ? phrase : "");
+		n++;
 		put_words(p, json_text(v, "issue", "?"));
 	}
-	put(p, n > 0 ? ".</p>\n" : "");
+	if (n > 0)
+		put(p, ".</p>\n");
 }
 
 static void write_reading(struct page *p, const char *reading, const char *title)
@@ -204,8 +208,8 @@ static void write_diff(struct page *p)
 	write_whole(p);
 	write_rows(p, "callsites", "Calls in the source that changed most", false);
 	write_rows(p, "wait_sites", "Waiting that changed most", true);
-	write_issue_list(p, "new", "New issues");
-	write_issue_list(p, "gone", "Issues that are gone");
+	write_issue_list(p, "new", "New issues: ");
+	write_issue_list(p, "gone", "Issues that are gone: ");
 	write_reading(p, "strong", "Scaling, if the problem stays as large (strong)");
 	write_reading(p, "weak", "Scaling, if the problem grows with the ranks (weak)");
 }

@@ -1,6 +1,6 @@
-/* delayed.c - a ring of ranks with a residual a step, in which the last rank can be made to come late. Arguments: steps;
- * milliseconds that it needs more before it sends on, and before the residual. Compiled with -DMORE there is a call more. Working
- * is sleeping, so that the processor's load changes nothing. */
+/* delayed.c - a ring of ranks with a residual a step, in which the last rank can be made to come late. Arguments:
+ * steps; milliseconds that it needs more before it sends on, and before the residual. Compiled with -DMORE there is a
+ * call more. Working is sleeping, so that the processor's load changes nothing. */
 #include <mpi.h>
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* diff_json.c - everything that shows an object "mpitrace/diff/1", run on one: diff_json DIFF.json > PAGE.html, the text on
- * standard error. For watching which fields are read. */
+/* diff_json.c - everything that shows an object "mpitrace/diff/1", run on one: diff_json DIFF.json > PAGE.html, the
+ * text on standard error. For watching which fields are read. */
 #include "base/buf.h"
 #include "cli/show.h"
 #include "reports/html/html.h"
