@@ -31,17 +31,24 @@ def described(t, schema):
 
 
 def files(t, what, paths, texts=True):
+    """Returns the fields that they have."""
+    made = set()
+    for p in paths:
+        made.update(fields_of(json.load(open(p, encoding='utf-8', errors='replace'))))
     wrong = {os.path.basename(p): contract.errors(json.load(open(p, encoding='utf-8', errors='replace')), texts) for p in paths}
     t.equal('%s keep the contract (%d)' % (what, len(paths)), {k: v for k, v in wrong.items() if v}, {})
     t.check('%s: there are some' % what, paths)
+    return made
 
 
 def unit_programs(t):
     """The programs of known truth in tests/unit: their analyses are written down as they are made."""
+    made = set()
     for test in os.environ['POSTPROC_TESTS'].split(':'):
         with tempfile.TemporaryDirectory() as directory:
             subprocess.run([test], env=dict(os.environ, MPITRACE_ANALYSES=directory), capture_output=True)
-            files(t, 'analyses of %s' % os.path.basename(test), glob.glob(directory + '/*.json'))
+            made |= files(t, 'analyses of %s' % os.path.basename(test), glob.glob(directory + '/*.json'))
+    return made
 
 
 def differences_are_seen(t, schema):
@@ -178,6 +185,44 @@ def issue_names(t, schema):
     t.equal('the page has a phrase for each of them and for no other', rows_of('reports/html/sec_verdict.c', 'phrases[] = {', r'\{"(\w+)", "'), promised)
 
 
+def other_names(t, schema):
+    waits = sorted(contract.at(schema, ['wait_states', '[]', 'state'])['enum'])
+    t.equal('wait states that postproc makes are those of the schema', rows_of('postproc/stream/waits.c', 'wait_state_names[WAIT_STATES]', r'"(\w+)"'), waits)
+    t.equal('totals know the same wait states', sorted(contract.at(schema, ['wait_totals', '[]', 'state'])['enum']), waits)
+    t.equal('the page says what each of them means', rows_of('reports/html/sec_waits.c', '} meanings[] = {', r'\{"(\w+)",'), waits)
+    patterns = sorted(contract.at(schema, ['patterns', '[]', 'pattern'])['enum'])
+    t.equal('patterns that postproc makes are those of the schema', sorted(rows_of('postproc/patterns/patterns.h', '#define PATTERNS(ROW)', r'ROW\((\w+)\)(?! \w)') + ['irregular']),
+            patterns)
+
+
+# Fields of names that the programs here do not have; tests/integration/names.py has analyses with them, held to the schema.
+MADE_ELSEWHERE = {'callsites.[].function_short', 'callsites.[].module_short'}
+
+
+def fields(schema, node, above=''):
+    """The path of every field that the schema knows."""
+    node = contract.resolve(schema, node)
+    for key, child in node.get('properties', {}).items():
+        yield above + key
+        yield from fields(schema, child, above + key + '.')
+    if 'items' in node:
+        yield from fields(schema, node['items'], above + '[].')
+
+
+def fields_of(value, above=''):
+    if isinstance(value, dict):
+        for key, child in value.items():
+            yield above + key
+            yield from fields_of(child, above + key + '.')
+    elif isinstance(value, list):
+        for child in value:
+            yield from fields_of(child, above + '[].')
+
+
+def all_made(t, schema, made):
+    t.equal('every field of the schema is in some analysis that is looked at here', sorted(set(fields(schema, schema)) - made - MADE_ELSEWHERE), [])
+
+
 # ---- the viewer ----
 
 TS_READERS = {'num': {'number', 'integer'}, 'str': {'string', 'number', 'integer'}, 'list': {'array'}, 'numbers': {'array'}, 'at': set(),
@@ -266,18 +311,23 @@ def main():
     described(t, schema)
     described(t, contract.load('diff'))
     differences_are_seen(t, schema)
-    unit_programs(t)
+    made = unit_programs(t)
     hostile = FIXTURES + '/hostile.json'
-    files(t, 'fixtures', [p for p in glob.glob(FIXTURES + '/*.json') if p != hostile])
+    made |= files(t, 'fixtures', [p for p in glob.glob(FIXTURES + '/*.json') if p != hostile])
     files(t, 'hostile fixtures', [hostile], texts=False)
     c_sources(t, schema)
+    all_made(t, schema, made)
     issue_names(t, schema)
+    other_names(t, schema)
     viewer(t, schema)
     with Place('openmpi') as place:
         program = place.compile('report.c')
         run = place.traced(4, program, place.dir)
         t.check('a program for every section runs', run.returncode == 0, run.stderr)
         place.analysis() # raises when it breaks the contract
+        raw = subprocess.run([MPITRACE, 'analyze', place.dir + '/out/trace.mpic', '--json'], capture_output=True, check=True).stdout
+        t.equal('what analyze prints keeps the contract', contract.errors(json.loads(raw)), [])
+        t.check('show prints the same', json.loads(raw) == place.analysis())
         partial = partial_trace(t, place, program)
         watch_readers(t, schema, place.dir + '/out/trace.mpix', partial)
         watch_diff(t, place.dir + '/out/trace.mpix', partial)
