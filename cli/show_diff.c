@@ -91,13 +91,19 @@ static void put_verdict(const cJSON *diff)
 
 /* ---- tables ---- */
 
-static void put_name(const char *text)
+/* In a column: anything but printable ASCII becomes '?'. An identifier is written in words. */
+static void put_column(const char *text, bool words)
 {
 	char name[NAME_WIDTH + 1];
 	snprintf(name, sizeof(name), "%s", text);
 	for (char *c = name; *c != 0; c++)
-		*c = *c == '_' ? ' ' : *c < ' ' || *c > '~' ? '?' : *c;
+		*c = *c == '_' && words ? ' ' : *c < ' ' || *c > '~' ? '?' : *c;
 	printf("  %-*s", NAME_WIDTH, name);
+}
+
+static void put_name(const char *identifier)
+{
+	put_column(identifier, true);
 }
 
 /* a_s and b_s of all ranks, or of one. */
@@ -187,10 +193,8 @@ static void put_table(const cJSON *diff, const char *member, const char *title, 
 			fputs("  ", stdout);
 			put_plain(stdout, name, 96);
 			printf("\n  %-*s", NAME_WIDTH, "");
-		} else if (key != NULL && strncmp(name, "MPI_", 4) != 0) {
-			put_name(name);
 		} else {
-			printf("  %-*s", NAME_WIDTH, name);
+			put_column(name, key != NULL && strcmp(key, "state") == 0);
 		}
 		put_times(diff, v, true);
 	}

@@ -48,7 +48,7 @@ static void open_table(struct page *p, const char *title, const char *first)
 {
 	put(p,
 	    "<div class=\"scroll\"><table><caption>%s</caption>\n<thead><tr><th scope=\"col\">%s</th>"
-	    "<th scope=\"col\" class=\"n\">before</th><th scope=\"col\" class=\"n\">this run</th>"
+	    "<th scope=\"col\" class=\"n\">before</th><th scope=\"col\" class=\"n\">after</th>"
 	    "<th scope=\"col\" class=\"n\">change</th><th scope=\"col\"></th></tr></thead>\n<tbody>\n",
 	    title, first);
 }
@@ -69,7 +69,11 @@ static void write_files(struct page *p)
 		put_text(p, json_text(v, "path", "?"), TITLE_CHARS);
 		put(p, "</code>");
 	}
-	put(p, " on %.0f ranks.</p>\n<p class=\"note\">Noise: ", json_number_or(side(p, "a"), "ranks", 0));
+	put(p, " on %.0f ranks", json_number_or(side(p, "a"), "ranks", 0));
+	size_t after = json_count(side(p, "b"), "files");
+	if (after > 1)
+		put(p, "; after is the mean of %s runs, of which this page shows the last", fmt_count((double)after).s);
+	put(p, ".</p>\n<p class=\"note\">Noise: ");
 	put_text(p, json_text(json_item(p->model->diff, "noise"), "method", "not known"), SENTENCE_CHARS);
 	put(p, ".</p>\n");
 }
@@ -124,13 +128,16 @@ static const cJSON *site_of(const struct page *p, double id)
 	return NULL;
 }
 
-static void put_site(struct page *p, const cJSON *site, const char *under)
+static void put_site(struct page *p, const cJSON *site, const cJSON *row, bool waits)
 {
 	double line = json_number(site, "line"), before = json_number(site, "a_line");
 	const char *matched = json_text(site, "matched", "");
 	put_callsite(p, site);
 	put(p, "<br><small class=\"soft\">");
-	put_words(p, under);
+	if (waits)
+		put_words(p, json_text(row, "state", "?"));
+	else
+		put_text(p, json_text(row, "op", "?"), NAME_CHARS);
 	if (strcmp(matched, "only_a") == 0 || strcmp(matched, "only_b") == 0)
 		put(p, ", %s", matched[5] == 'a' ? "gone" : "new");
 	else if (strcmp(matched, "together") == 0)
@@ -152,7 +159,7 @@ static void write_rows(struct page *p, const char *member, const char *title, bo
 		if (shown++ == 0)
 			open_table(p, title, "where");
 		put(p, "<tr><th scope=\"row\">");
-		put_site(p, site, json_text(v, waits ? "state" : "op", "?"));
+		put_site(p, site, v, waits);
 		put(p, "</th>");
 		put_times(p, v, true);
 	}

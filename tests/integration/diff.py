@@ -143,6 +143,22 @@ def parts(t, place, whole):
             {k: v for k, v in two.items() if k not in ('a', 'notes')})
 
 
+def hostile(t, place):
+    """Texts that try to break out, in a terminal."""
+    with open(os.path.dirname(PROGRAMS) + '/corpus/analysis/hostile.json', encoding='utf-8') as f:
+        a = json.load(f)
+    a['schema'] = 'mpitrace/analysis/1'
+    for r in a['callsites']:
+        r['function'] = '\x1b[31m' + r['function'][:20]
+    for name, factor in (('one', 1), ('two', 5)):
+        for r in a['callsites'] + a['operations']:
+            r['time_s'] *= factor
+        with open('%s/%s.json' % (place.dir, name), 'w') as f:
+            json.dump(a, f)
+    said = text(place.dir + '/one.json', place.dir + '/two.json')
+    t.check('hostile names do nothing to a terminal', 'Call sites' in said and not any(ord(c) < 32 and c != '\n' or 127 <= ord(c) < 160 for c in said), repr(said[:3000]))
+
+
 def refused(t, place, good, other_ranks):
     cut, empty = place.dir + '/cut.mpix', place.dir + '/empty.json'
     with open(good, 'rb') as f, open(cut, 'wb') as g:
@@ -223,6 +239,7 @@ def main():
         parts(t, place, before)
         noise(t, place)
         scaling(t, place)
+        hostile(t, place)
         refused(t, place, before[0], generated(place, 'halo', 8, 1))
     t.end()
 
