@@ -148,8 +148,8 @@ def hostile(t, place):
     with open(os.path.dirname(PROGRAMS) + '/corpus/analysis/hostile.json', encoding='utf-8') as f:
         a = json.load(f)
     a['schema'] = 'mpitrace/analysis/1'
-    for r in a['callsites']:
-        r['function'] = '\x1b[31m' + r['function'][:20]
+    for r in a['callsites'][1:]: # short enough for a column
+        r.update(op='MPI_Send', function='\x1b[31mf', function_short='\x1b[31mf', module_short='m', file=None, line=None)
     for name, factor in (('one', 1), ('two', 5)):
         for r in a['callsites'] + a['operations']:
             r['time_s'] *= factor

@@ -14,7 +14,7 @@ enum case_kind {
 	CASE_DRIFT,  /* each runs up to 50 ppm too fast or too slow */
 	CASE_JUMP,   /* and real-time clocks are set while the program runs */
 	CASE_SKEWED, /* and messages take up to 20 times as long one way as the other */
-	CASE_LATE,   /* and nodes begin and end at different times */
+	CASE_LATE,   /* and nodes begin and end at different times; what is the slow way changes */
 	CASE_STEER,  /* CASE_DRIFT, and the rates change by up to 1 ppm a few times: no line describes that */
 	CASE_KINDS
 };
