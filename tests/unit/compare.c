@@ -1,4 +1,5 @@
-/* compare.c - differences that are there are found, chance is not taken for one, and call sites are found again when lines move. */
+/* compare.c - differences that are there are found, chance is not taken for one, and call sites are found again when
+ * lines move. */
 #include "compare/compare.h"
 #include "compare/noise.h"
 #include "base/json.h"
@@ -74,7 +75,8 @@ static double normal(void)
 	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
 }
 
-/* How many of `tables` tables of 15 rows, three runs against three, name a row; the first row of each is `shift` deviations off. */
+/* How many of `tables` tables of 15 rows, three runs against three, name a row; the first row of each is `shift`
+ * deviations off. */
 static unsigned tables_that_name(double shift, unsigned tables, unsigned *ret_first)
 {
 	unsigned any = 0;

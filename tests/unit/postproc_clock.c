@@ -1,4 +1,5 @@
-/* postproc_clock.c - nodes' clocks of which the truth is known: no time is further off than the bound that is printed. */
+/* postproc_clock.c - nodes' clocks of which the truth is known: no time is further off than the bound that is
+ * printed. */
 #include "tests/unit/clock_cases.h"
 
 #include <criterion/criterion.h>
