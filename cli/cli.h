@@ -30,6 +30,7 @@ const char *tracer_path(void);
 	ROW(analyze) \
 	ROW(check) \
 	ROW(collect) \
+	ROW(diff) \
 	ROW(doctor) \
 	ROW(finish) \
 	ROW(import) \

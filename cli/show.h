@@ -1,4 +1,4 @@
-/* show.h - the parts of `mpitrace show`. */
+/* show.h - what `mpitrace show` and `mpitrace diff` print. */
 #pragma once
 
 #include "format/mpix.h"
@@ -9,6 +9,9 @@
 
 /* The summary for people, on stdout. */
 void show_summary(const cJSON *analysis, const struct mpix_info *info);
+
+/* What changed, for people, on stdout: an object "mpitrace/diff/1". */
+void show_diff(const cJSON *diff);
 
 struct event_choice {
 	long rank; /* -1: all */

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""analysis_page.py [--check]: make docs/ANALYSIS.md from docs/analysis.schema.json; with --check only say whether it is in step."""
+"""analysis_page.py [--check]: make docs/ANALYSIS.md from docs/analysis.schema.json, and docs/DIFF.md from docs/diff.schema.json; with
+--check only say whether they are in step."""
 import json
 import os
 import sys
 
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'docs')
 
-HEAD = """# The analysis object, field by field
+ANALYSIS = """# The analysis object, field by field
 
 <!-- Made by contrib/analysis_page.py from analysis.schema.json: edit that one. -->
 
@@ -21,6 +22,19 @@ comes from, is in [SEMANTICS.md](SEMANTICS.md); [analysis.schema.json](analysis.
 - Ranks are those of the analysed MPI_COMM_WORLD; times are seconds since the start of the record unless the name says
   otherwise; an `id` is the number of a row in the list that the text names.
 """
+
+DIFF = """# What changed, field by field
+
+<!-- Made by contrib/analysis_page.py from diff.schema.json: edit that one. -->
+
+`mpitrace diff A1 A2 ... -- B1 B2 ... --json` prints it. What is compared with what, and what "beyond noise" means, is in
+[SEMANTICS.md](SEMANTICS.md); [diff.schema.json](diff.schema.json) is the same list for machines (JSON Schema 2020-12).
+
+- All fields are there, except those marked *optional*. `null` means: not known.
+- Later versions may add fields: pass over what you do not know. Nothing is removed or renamed while `schema` is `mpitrace/diff/1`.
+- `a` is what was before, `b` what came after; a change is b less a.
+"""
+PAGES = (('analysis', ANALYSIS), ('diff', DIFF))
 
 
 def resolve(schema, node):
@@ -58,8 +72,8 @@ def rows(schema, node, prefix=''):
             yield from rows(schema, inner, '%s%s%s.' % (prefix, name, '[]' if inner is not field else ''))
 
 
-def page(schema):
-    lines = [HEAD]
+def page(schema, head):
+    lines = [head]
     single = [n for n, f in schema['properties'].items() if 'properties' not in resolve(schema, f) and
               'properties' not in resolve(schema, resolve(schema, f).get('items', {}))]
     lines += ['| field | type | meaning |', '|---|---|---|']
@@ -77,16 +91,17 @@ def page(schema):
 
 
 def main():
-    with open(DOCS + '/analysis.schema.json', encoding='utf-8') as f:
-        text = page(json.load(f))
-    path = DOCS + '/ANALYSIS.md'
-    if sys.argv[1:] == ['--check']:
+    for name, head in PAGES:
+        with open('%s/%s.schema.json' % (DOCS, name), encoding='utf-8') as f:
+            text = page(json.load(f), head)
+        path = '%s/%s.md' % (DOCS, name.upper())
+        if sys.argv[1:] != ['--check']:
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(text)
+            continue
         with open(path, encoding='utf-8') as f:
-            if f.read() == text:
-                return
-        sys.exit('docs/ANALYSIS.md is not what docs/analysis.schema.json says: run contrib/analysis_page.py')
-    with open(path, 'w', encoding='utf-8') as f:
-        f.write(text)
+            if f.read() != text:
+                sys.exit('docs/%s.md is not what docs/%s.schema.json says: run contrib/analysis_page.py' % (name.upper(), name))
 
 
 main()

@@ -10,6 +10,7 @@ REPO=$(cd "$HERE/../.." && pwd)
 STATE=/run/mpitrace-cluster
 NODES=4
 CPUS=8
+APART=0
 PREFIX=$REPO/build/inst
 USER_NAME=
 USER_NOTE="mpitrace test cluster"

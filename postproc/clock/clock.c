@@ -68,7 +68,7 @@ static struct tie tie_over(const struct pair *p, const struct tie *from, bool fr
 }
 
 /* Grow the tree by the known-unknown pair of smallest total error until none is left (Prim). */
-void pairs_tie(const struct pairs *p, struct tie *ties)
+static void tie_all(const struct pairs *p, struct tie *ties)
 {
 	for (;;) {
 		struct tie best = {.error = INFINITY};
@@ -110,10 +110,13 @@ void clock_judge(const struct step *s, const struct tie *ties, bool agree, struc
 	r->method = s->nodes.n < 2 ? "one node, one clock"
 		    : agree	   ? "the nodes' real-time clocks, which no message contradicts"
 				   : "message bounds (convex hull, middle line)";
+	double most = 0, second = 0; /* errors against the first node: two others can be wrong in opposite directions */
 	for (size_t i = 0; i < s->nodes.n; i++) {
 		r->nodes_unlinked += !ties[i].known;
-		r->error_bound_ns = fmax(r->error_bound_ns, ties[i].error);
+		second = fmax(second, fmin(most, ties[i].error));
+		most = fmax(most, ties[i].error);
 	}
+	r->error_bound_ns = most + second;
 	if (r->nodes_unlinked > 0) {
 		r->error_bound_ns = NAN;
 		r->method = "message bounds where nodes talk both ways, else the nodes' real-time "
@@ -129,13 +132,46 @@ static bool clocks_agree(const struct pairs *p)
 	return true;
 }
 
-bool pairs_solve(struct pairs *p)
+/* Lines of which the errors hold over the time of `span` on the first node's clock. */
+static void solve_pairs(struct pairs *p, bool agree, const struct tie *ties, const struct range *span)
 {
-	bool agree = clocks_agree(p);
 	for (size_t i = 0; i < p->list.n; i++) {
 		struct pair *x = &p->list.at[i];
-		const struct range *run = &p->runs[x->a];
-		x->usable = (agree ? hull_zero : hull_middle)(x->hull, (double)run->from, (double)run->to, &x->line);
+		const struct tie *a = &ties[x->a];
+		double slack = p->rules[x->a].slack_ns + p->rules[x->b].slack_ns;
+		double from = ((double)span->from - a->offset) / a->rate, to = ((double)span->to - a->offset) / a->rate;
+		x->usable = (agree ? hull_zero : hull_middle)(x->hull, from, to, slack, &x->line);
+	}
+}
+
+/* From the first event of all to the last, on the first node's clock as far as it is known. */
+static struct range whole_span(const struct pairs *p, const struct tie *ties)
+{
+	struct range span = p->runs[0];
+	for (uint32_t i = 1; i < p->nnodes; i++) {
+		struct range run = p->runs[i];
+		if (run.from > run.to)
+			continue;
+		clock_move(&ties[i], &run.from);
+		clock_move(&ties[i], &run.to);
+		span.from = run.from < span.from ? run.from : span.from;
+		span.to = run.to > span.to ? run.to : span.to;
+	}
+	return span;
+}
+
+/* A node's time is one line after the other, and none of them ends where the run of its own nodes does. So lines are
+ * sought twice: when all nodes are tied, it is known over what time errors count. Lines stay as they are, errors
+ * grow. */
+bool pairs_solve(struct pairs *p, struct tie *ties)
+{
+	bool agree = clocks_agree(p);
+	for (int round = 0; round < 2; round++) {
+		struct range span = whole_span(p, ties);
+		solve_pairs(p, agree, ties, &span);
+		for (uint32_t i = 1; i < p->nnodes; i++)
+			ties[i] = (struct tie){.rate = 1};
+		tie_all(p, ties);
 	}
 	return agree;
 }

@@ -20,6 +20,7 @@ struct clock_knot {
 
 struct clock_rule {
 	VEC(struct clock_knot) knots; /* ascending tick, at least one */
+	double slack_ns;	      /* how far they are from any line: the clock was steered, or samples are noisy */
 };
 
 /* clock_node.c: the rule of one node from its samples, in order; zero: the step's on this node's monotonic clock. */

@@ -72,6 +72,20 @@ static void set_rates(const struct node *n, struct clock_rule *r)
 		r->knots.at[0].rate = nominal_rate(n);
 }
 
+/* Half of what the knots are apart from the line through the first and the last. The counter runs at one rate, so
+ * this is how far this node's time is from a line over any other's. */
+static double slack_of(const struct clock_rule *r)
+{
+	const struct clock_knot *k = r->knots.at, *end = &k[r->knots.n - 1];
+	double lowest = 0, highest = 0, ticks = (double)(end->tick - k->tick);
+	for (; k < end; k++) {
+		double line = end->ns - (end->ns - r->knots.at[0].ns) * ((double)(end->tick - k->tick) / ticks);
+		lowest = fmin(lowest, k->ns - line);
+		highest = fmax(highest, k->ns - line);
+	}
+	return (highest - lowest) / 2;
+}
+
 /* zero: the step's zero on this node's monotonic clock. */
 int clock_rule_make(struct node *n, int64_t zero, struct clock_rule *ret_rule)
 {
@@ -80,8 +94,10 @@ int clock_rule_make(struct node *n, int64_t zero, struct clock_rule *ret_rule)
 		return vec_push(&ret_rule->knots, k);
 	}
 	int code = add_knots(n, zero, ret_rule);
-	if (code == 0)
+	if (code == 0) {
 		set_rates(n, ret_rule);
+		ret_rule->slack_ns = slack_of(ret_rule);
+	}
 	return code;
 }
 

@@ -18,7 +18,9 @@ struct range {
 struct pairs {
 	VEC(struct pair) list;
 	struct index index;
-	struct range *runs; /* by node: its events, on its own clock */
+	struct range *runs;		/* by node: its events, on its own clock */
+	const struct clock_rule *rules; /* by node */
+	uint32_t nnodes;
 };
 
 /* A node's clock on the first node's: time = offset + rate * own, in doubles relative to the step's
@@ -32,10 +34,9 @@ struct tie {
 int pairs_learn(struct pairs *p, uint32_t x, int64_t begin_ns, uint32_t y, int64_t end_ns);
 /* Add what another learnt. */
 int pairs_merge(struct pairs *into, const struct pairs *from);
-/* The lines; true if the clocks as they are break no constraint. */
-bool pairs_solve(struct pairs *p);
-/* ties[0] is known; the others follow. */
-void pairs_tie(const struct pairs *p, struct tie *ties);
+/* The lines, and the ties that follow, of nnodes nodes; ties[0] is known, rates are 1. True if the clocks as they are
+ * break no constraint. */
+bool pairs_solve(struct pairs *p, struct tie *ties);
 void pairs_done(struct pairs *p);
 /* Does nobody leave this collective before all have entered? */
 bool clock_all_wait(enum sig_coll kind);

@@ -60,14 +60,14 @@ static double widest_slope(const struct hull *h, double center)
 	return (low + high) / 2;
 }
 
-/* The slope between inside (room >= 0) and outside where the room ends. */
-static double edge_slope(const struct hull *h, double center, double inside, double outside)
+/* The slope between inside (room >= -spare) and outside where the room ends. */
+static double edge_slope(const struct hull *h, double center, double spare, double inside, double outside)
 {
-	if (room(h, center, outside) >= 0)
+	if (room(h, center, outside) >= -spare)
 		return outside;
 	for (int i = 0; i < 60; i++) {
 		double middle = (inside + outside) / 2;
-		if (room(h, center, middle) >= 0)
+		if (room(h, center, middle) >= -spare)
 			inside = middle;
 		else
 			outside = middle;
@@ -75,16 +75,29 @@ static double edge_slope(const struct hull *h, double center, double inside, dou
 	return inside;
 }
 
-/* How far a possible line can be from the middle line at time t, over 65 possible slopes. */
+/* How far above this line, at time t, the highest possible one of slope b is; below it with side -1. Concave in b. */
+static double away(const struct hull *h, const struct hull_line *l, double b, double t, int side)
+{
+	double at = l->offset + l->slope * (t - l->center), move = b * (t - l->center);
+	return side > 0 ? ceiling(h, l->center, b) + move - at : at - ground(h, l->center, b) - move;
+}
+
+static double farthest(const struct hull *h, const struct hull_line *l, double low, double high, double t, int side)
+{
+	for (int i = 0; i < 80; i++) {
+		double a = low + (high - low) / 3, b = high - (high - low) / 3;
+		if (away(h, l, a, t, side) < away(h, l, b, t, side))
+			low = a;
+		else
+			high = b;
+	}
+	return away(h, l, (low + high) / 2, t, side);
+}
+
+/* How far a possible line can be from this one at time t. */
 static double reach(const struct hull *h, const struct hull_line *l, double lowest, double highest, double t)
 {
-	double at = l->offset + l->slope * (t - l->center), worst = 0;
-	for (int i = 0; i <= 64; i++) {
-		double b = lowest + (highest - lowest) * i / 64;
-		double move = b * (t - l->center);
-		worst = fmax(worst, fmax(ceiling(h, l->center, b) + move - at, at - ground(h, l->center, b) - move));
-	}
-	return worst;
+	return fmax(farthest(h, l, lowest, highest, t, 1), farthest(h, l, lowest, highest, t, -1));
 }
 
 static bool has_both(const struct hull *h)
@@ -97,15 +110,17 @@ static bool has_both(const struct hull *h)
 	return above && below;
 }
 
-/* The error of a line: how far the outermost possible one is from it at the ends of the run. */
-static double error_of(const struct hull *h, const struct hull_line *l, double inside, double from, double to)
+/* The error of a line: how far the outermost possible one is from it at the ends of the run. Clocks that are no lines
+ * keep the constraints up to their slack only, and are that far from their line besides. */
+static double error_of(const struct hull *h, const struct hull_line *l, double inside, double from, double to,
+		       double slack)
 {
-	double lowest = edge_slope(h, l->center, inside, -SLOPE_MAX);
-	double highest = edge_slope(h, l->center, inside, SLOPE_MAX);
-	return fmax(reach(h, l, lowest, highest, from), reach(h, l, lowest, highest, to));
+	double lowest = edge_slope(h, l->center, 2 * slack, inside, -SLOPE_MAX);
+	double highest = edge_slope(h, l->center, 2 * slack, inside, SLOPE_MAX);
+	return fmax(reach(h, l, lowest, highest, from), reach(h, l, lowest, highest, to)) + 2 * slack;
 }
 
-bool hull_middle(const struct hull *h, double from, double to, struct hull_line *ret_line)
+bool hull_middle(const struct hull *h, double from, double to, double slack, struct hull_line *ret_line)
 {
 	struct hull_line l = {.center = (from + to) / 2};
 	if (!has_both(h))
@@ -113,7 +128,7 @@ bool hull_middle(const struct hull *h, double from, double to, struct hull_line 
 	l.slope = widest_slope(h, l.center);
 	double high = ceiling(h, l.center, l.slope), low = ground(h, l.center, l.slope);
 	l.offset = (high + low) / 2;
-	l.error = high >= low ? error_of(h, &l, l.slope, from, to) : (low - high) / 2;
+	l.error = high - low >= -2 * slack ? error_of(h, &l, l.slope, from, to, slack) : (low - high) / 2 + slack;
 	*ret_line = l;
 	return true;
 }
@@ -123,12 +138,12 @@ bool hull_allows_zero(const struct hull *h)
 	return ceiling(h, 0, 0) >= 0 && ground(h, 0, 0) <= 0;
 }
 
-bool hull_zero(const struct hull *h, double from, double to, struct hull_line *ret_line)
+bool hull_zero(const struct hull *h, double from, double to, double slack, struct hull_line *ret_line)
 {
 	struct hull_line l = {.center = (from + to) / 2};
 	if (!has_both(h))
 		return false;
-	l.error = error_of(h, &l, 0, from, to);
+	l.error = error_of(h, &l, 0, from, to, slack);
 	*ret_line = l;
 	return true;
 }

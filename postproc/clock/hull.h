@@ -26,10 +26,11 @@ struct hull_line {
 /* part: which bin the time falls in, 0 .. HULL_BINS - 1. */
 void hull_above(struct hull *h, unsigned part, double t, double d);
 void hull_below(struct hull *h, unsigned part, double t, double d);
-/* The middle of all lines that keep every constraint; from and to are the ends of the run. False
- * when one side has no constraint at all. If no line keeps all, the one that breaks them least. */
-bool hull_middle(const struct hull *h, double from, double to, struct hull_line *ret_line);
+/* The middle of all lines that keep every constraint; its error is that over from .. to. False when one side has no
+ * constraint at all. If no line keeps all, the one that breaks them least. slack: how far the clocks themselves are
+ * from any line. */
+bool hull_middle(const struct hull *h, double from, double to, double slack, struct hull_line *ret_line);
 /* Do both clocks agree as they are, d(t) = 0, with every constraint? */
 bool hull_allows_zero(const struct hull *h);
 /* The line d(t) = 0 and how far it can be from the truth; as hull_middle() otherwise. */
-bool hull_zero(const struct hull *h, double from, double to, struct hull_line *ret_line);
+bool hull_zero(const struct hull *h, double from, double to, double slack, struct hull_line *ret_line);

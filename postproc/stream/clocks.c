@@ -55,17 +55,16 @@ int clocks_learn_meet(struct shard *sh, const struct meet *whole)
 int clocks_judge(struct stream *st, struct tie **ret_ties)
 {
 	struct step *s = st->step;
-	struct pairs all = {.runs = st->runs};
+	struct pairs all = {.runs = st->runs, .rules = st->rules, .nnodes = (uint32_t)s->nodes.n};
 	struct tie *ties = calloc(s->nodes.n + 1, sizeof(*ties));
 	int code = ties == NULL ? -ENOMEM : 0;
 	for (uint32_t i = 0; i < st->nshards && code == 0; i++)
 		code = pairs_merge(&all, &st->shards[i].pairs);
 	if (code == 0) {
-		bool agree = pairs_solve(&all);
 		for (size_t i = 0; i < s->nodes.n; i++)
 			ties[i].rate = 1;
 		ties[0].known = true;
-		pairs_tie(&all, ties);
+		bool agree = pairs_solve(&all, ties);
 		clock_judge(s, ties, agree, &st->clock);
 		code = !agree;
 	}

@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 
+#include <cjson/cJSON.h>
+
 #include <stdio.h>
 
 #define HTML_BYTES_MAX (2u << 20)
@@ -15,3 +17,6 @@
  * escaped. 0; -EBADMSG when the text is not a JSON object; -ENOMEM; -EIO when out cannot be
  * written. */
 int html_report(const char *analysis_json, FILE *out, struct error *e);
+/* The same with a section about what changed since other runs: an object "mpitrace/diff/1", of which this analysis is
+ * the last run; NULL: without. */
+int html_report_compared(const char *analysis_json, const cJSON *diff, FILE *out, struct error *e);

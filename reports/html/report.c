@@ -89,6 +89,11 @@ static void write_foot(struct page *p)
 
 int html_report(const char *analysis_json, FILE *out, struct error *e)
 {
+	return html_report_compared(analysis_json, NULL, out, e);
+}
+
+int html_report_compared(const char *analysis_json, const cJSON *diff, FILE *out, struct error *e)
+{
 	struct model m;
 	int r = model_create(analysis_json, &m);
 	if (r == -EBADMSG)
@@ -97,6 +102,7 @@ int html_report(const char *analysis_json, FILE *out, struct error *e)
 			    "analyze");
 	if (r < 0)
 		return fail(e, r, "out of memory while reading the analysis");
+	m.diff = diff;
 	struct page p = {.out = out, .model = &m};
 	write_head(&p);
 	write_sections(&p);

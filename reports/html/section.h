@@ -16,6 +16,7 @@ struct section {
 #define SECTIONS(ROW) \
 	ROW(verdict) \
 	ROW(trust) \
+	ROW(diff) \
 	ROW(job) \
 	ROW(efficiency) \
 	ROW(time) \

@@ -1,4 +1,4 @@
-"""contract.py - docs/analysis.schema.json as the tests need it. The producer is held to the letter: a field that the schema
+"""contract.py - docs/analysis.schema.json and docs/diff.schema.json as the tests need them. The producer is held to the letter: a field that the schema
 does not know is an error for it, though readers pass over such fields."""
 import copy
 import json
@@ -13,8 +13,8 @@ PATH = os.environ.get('ANALYSIS_SCHEMA') or os.path.join(os.path.dirname(__file_
 ERRORS_MAX = 10
 
 
-def load():
-    with open(PATH, encoding='utf-8') as f:
+def load(name='analysis'):
+    with open(os.path.join(os.path.dirname(PATH), name + '.schema.json'), encoding='utf-8') as f:
         return json.load(f)
 
 
@@ -50,19 +50,19 @@ def any_text(schema):
 _validators = {}
 
 
-def errors(analysis, texts=True, whole=True):
+def errors(analysis, texts=True, whole=True, name='analysis'):
     """What is wrong with it, a line each; nothing when it keeps the contract. texts False: they may say anything;
-    whole False: fields may be absent."""
+    whole False: fields may be absent; name: of the schema."""
     if jsonschema is None:
         return []
-    if (texts, whole) not in _validators:
-        schema = strict(load() if texts else any_text(load()))
+    if (texts, whole, name) not in _validators:
+        schema = strict(load(name) if texts else any_text(load(name)))
         for node in () if whole else subschemas(schema):
             node.pop('required', None)
             node.pop('minItems', None)
-        _validators[texts, whole] = jsonschema.Draft202012Validator(schema)
+        _validators[texts, whole, name] = jsonschema.Draft202012Validator(schema)
     found = []
-    for e in _validators[texts, whole].iter_errors(analysis):
+    for e in _validators[texts, whole, name].iter_errors(analysis):
         found.append('/'.join(str(x) for x in e.absolute_path) + ': ' + e.message[:200])
         if len(found) == ERRORS_MAX:
             break

@@ -27,21 +27,28 @@ def described(t, schema):
             if contract.types(p) & {'number', 'integer'} and not p.get('unit')]
     t.equal('every number has a unit', bare, [])
     page = subprocess.run([ROOT + '/contrib/analysis_page.py', '--check'], capture_output=True, text=True)
-    t.check('docs/ANALYSIS.md is the one made from the schema', page.returncode == 0, page.stdout + page.stderr)
+    t.check('docs/ANALYSIS.md and docs/DIFF.md are those made from the schemas', page.returncode == 0, page.stdout + page.stderr)
 
 
 def files(t, what, paths, texts=True):
+    """Returns the fields that they have."""
+    made = set()
+    for p in paths:
+        made.update(fields_of(json.load(open(p, encoding='utf-8', errors='replace'))))
     wrong = {os.path.basename(p): contract.errors(json.load(open(p, encoding='utf-8', errors='replace')), texts) for p in paths}
     t.equal('%s keep the contract (%d)' % (what, len(paths)), {k: v for k, v in wrong.items() if v}, {})
     t.check('%s: there are some' % what, paths)
+    return made
 
 
 def unit_programs(t):
     """The programs of known truth in tests/unit: their analyses are written down as they are made."""
+    made = set()
     for test in os.environ['POSTPROC_TESTS'].split(':'):
         with tempfile.TemporaryDirectory() as directory:
             subprocess.run([test], env=dict(os.environ, MPITRACE_ANALYSES=directory), capture_output=True)
-            files(t, 'analyses of %s' % os.path.basename(test), glob.glob(directory + '/*.json'))
+            made |= files(t, 'analyses of %s' % os.path.basename(test), glob.glob(directory + '/*.json'))
+    return made
 
 
 def differences_are_seen(t, schema):
@@ -90,6 +97,26 @@ def watch_readers(t, schema, mpix, partial):
     t.check('reading a field that is not promised is noticed', judge_reads(schema, {'coverage.gone': {'-'}, 'job.mpi': {'number'}}))
 
 
+def watch_diff(t, mpix, partial):
+    """What compares analyses reads them as promised, and what shows the comparison reads that as promised."""
+    diff = contract.load('diff')
+    for who, paths in (('two runs', [mpix, mpix]), ('a whole one and a part', [mpix, partial])):
+        code, asked = watched([MPITRACE, 'diff', *paths, '--json'])
+        t.equal('diff of %s reads only what the schema promises' % who, (code, judge_reads(contract.load(), asked)), (0, []))
+        t.check('diff of %s: was watched' % who, len(asked) > 20, asked)
+        made = subprocess.run([MPITRACE, 'diff', *paths, '--json'], capture_output=True, check=True).stdout
+        t.equal('diff of %s keeps its contract' % who, contract.errors(json.loads(made), name='diff'), [])
+        with tempfile.NamedTemporaryFile(suffix='.json') as f:
+            f.write(made)
+            f.flush()
+            code, asked = watched([os.environ['DIFF_JSON'], f.name])
+        # The page also looks for members of an analysis, of which it is given none.
+        asked = {path: kinds for path, kinds in asked.items() if path and (path.split('.')[0] in diff['properties'] or contract.at(contract.load(), [path]) is None)}
+        t.equal('text and page of %s read only what the schema promises' % who, (code, judge_reads(diff, asked)), (0, []))
+        t.check('text and page of %s: were watched' % who, len(asked) > 40, asked)
+    t.check('reading a field of a diff that is not promised is noticed', judge_reads(diff, {'time.[].gone': {'-'}, 'a.ranks': {'string'}}))
+
+
 # Which arguments are keys, and what each must be. '' = anything.
 C_READERS = {'json_item': {1: ''}, 'json_number': {1: 'number'}, 'json_number_or': {1: 'number'}, 'json_int': {1: 'number'}, 'json_text': {1: 'string'},
              'json_bool': {1: 'boolean'}, 'json_first': {1: 'array'}, 'json_count': {1: 'array'}, 'json_objects': {1: 'array'},
@@ -128,8 +155,9 @@ def named(schema):
 
 
 def c_sources(t, schema):
-    names, wrong, seen = named(schema), [], 0
-    for path in sorted(glob.glob(ROOT + '/reports/html/*.c') + glob.glob(ROOT + '/cli/show_*.c')):
+    wrong, seen = [], 0
+    for path in sorted(glob.glob(ROOT + '/reports/html/*.c') + glob.glob(ROOT + '/cli/show_*.c') + glob.glob(ROOT + '/compare/*.c')):
+        names = named(contract.load('diff') if path.endswith(('/sec_diff.c', '/show_diff.c')) else schema)
         text = open(path, encoding='utf-8').read()
         for call in re.finditer(r'\b(%s)\(' % '|'.join(C_READERS), text):
             args = arguments(text, call.end())
@@ -155,6 +183,44 @@ def issue_names(t, schema):
     promised = sorted(contract.at(schema, ['issues', '[]', 'issue'])['enum'])
     t.equal('issues that postproc makes are those of the schema', rows_of('postproc/issues/issues.h', '#define ISSUES(ROW)', r'ROW\((\w+)\) ?'), promised)
     t.equal('the page has a phrase for each of them and for no other', rows_of('reports/html/sec_verdict.c', 'phrases[] = {', r'\{"(\w+)", "'), promised)
+
+
+def other_names(t, schema):
+    waits = sorted(contract.at(schema, ['wait_states', '[]', 'state'])['enum'])
+    t.equal('wait states that postproc makes are those of the schema', rows_of('postproc/stream/waits.c', 'wait_state_names[WAIT_STATES]', r'"(\w+)"'), waits)
+    t.equal('totals know the same wait states', sorted(contract.at(schema, ['wait_totals', '[]', 'state'])['enum']), waits)
+    t.equal('the page says what each of them means', rows_of('reports/html/sec_waits.c', '} meanings[] = {', r'\{"(\w+)",'), waits)
+    patterns = sorted(contract.at(schema, ['patterns', '[]', 'pattern'])['enum'])
+    t.equal('patterns that postproc makes are those of the schema', sorted(rows_of('postproc/patterns/patterns.h', '#define PATTERNS(ROW)', r'ROW\((\w+)\)(?! \w)') + ['irregular']),
+            patterns)
+
+
+# Fields of names that the programs here do not have; tests/integration/names.py has analyses with them, held to the schema.
+MADE_ELSEWHERE = {'callsites.[].function_short', 'callsites.[].module_short'}
+
+
+def fields(schema, node, above=''):
+    """The path of every field that the schema knows."""
+    node = contract.resolve(schema, node)
+    for key, child in node.get('properties', {}).items():
+        yield above + key
+        yield from fields(schema, child, above + key + '.')
+    if 'items' in node:
+        yield from fields(schema, node['items'], above + '[].')
+
+
+def fields_of(value, above=''):
+    if isinstance(value, dict):
+        for key, child in value.items():
+            yield above + key
+            yield from fields_of(child, above + key + '.')
+    elif isinstance(value, list):
+        for child in value:
+            yield from fields_of(child, above + '[].')
+
+
+def all_made(t, schema, made):
+    t.equal('every field of the schema is in some analysis that is looked at here', sorted(set(fields(schema, schema)) - made - MADE_ELSEWHERE), [])
 
 
 # ---- the viewer ----
@@ -243,20 +309,28 @@ def main():
     t, schema = Tests(), contract.load()
     contract.jsonschema.Draft202012Validator.check_schema(schema)
     described(t, schema)
+    described(t, contract.load('diff'))
     differences_are_seen(t, schema)
-    unit_programs(t)
+    made = unit_programs(t)
     hostile = FIXTURES + '/hostile.json'
-    files(t, 'fixtures', [p for p in glob.glob(FIXTURES + '/*.json') if p != hostile])
+    made |= files(t, 'fixtures', [p for p in glob.glob(FIXTURES + '/*.json') if p != hostile])
     files(t, 'hostile fixtures', [hostile], texts=False)
     c_sources(t, schema)
+    all_made(t, schema, made)
     issue_names(t, schema)
+    other_names(t, schema)
     viewer(t, schema)
     with Place('openmpi') as place:
         program = place.compile('report.c')
         run = place.traced(4, program, place.dir)
         t.check('a program for every section runs', run.returncode == 0, run.stderr)
         place.analysis() # raises when it breaks the contract
-        watch_readers(t, schema, place.dir + '/out/trace.mpix', partial_trace(t, place, program))
+        raw = subprocess.run([MPITRACE, 'analyze', place.dir + '/out/trace.mpic', '--json'], capture_output=True, check=True).stdout
+        t.equal('what analyze prints keeps the contract', contract.errors(json.loads(raw)), [])
+        t.check('show prints the same', json.loads(raw) == place.analysis())
+        partial = partial_trace(t, place, program)
+        watch_readers(t, schema, place.dir + '/out/trace.mpix', partial)
+        watch_diff(t, place.dir + '/out/trace.mpix', partial)
         subprocess.run([os.environ['MAKE_MPIX'], place.dir + '/made.mpix', '4', '2', '20'], check=True)
         made = json.loads(subprocess.run([MPITRACE, 'show', place.dir + '/made.mpix', '--json'], capture_output=True, check=True).stdout)
         t.equal('traces made for the viewer are a part of the contract', contract.errors(made, whole=False), [])

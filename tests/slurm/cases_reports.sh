@@ -72,3 +72,20 @@ a_requeued_job_keeps_the_reports_of_both_runs() {
 	as_admin scontrol update "JobId=$id" StartTime=now
 	PATIENCE=200 eventually "the second run's report" test -s "$CASE_DIR/mpitrace-$id.1/step-0/report.html"
 }
+
+# What a node's monotonic clock says, in seconds.
+clock_of_node() {
+	as_user srun -w "$1" --mpi=none --mpitrace=off python3 -c 'import time; print(int(time.monotonic()))'
+}
+
+nodes_whose_monotonic_clocks_are_apart_have_one_time() {
+	local first fourth
+	first=$(clock_of_node n1) && fourth=$(clock_of_node n4)
+	[ $((fourth - first)) -ge $((3 * APART)) ] || fails "clocks are not apart: $first on n1, $fourth on n4" || return
+	as_user srun -N4 -n8 --mpitrace "$RING" 200 >/dev/null || fails "srun: $?" || return
+	has_report 0 || fails "no report" || return
+	same "messages that end before they begin, or were moved" "0 0" "$(analysis 0 'a["clock"]["violations"], a["clock"]["violations_repaired"]' | tr -d '(),')" || return
+	same "nodes that nothing ties" 0 "$(analysis 0 'a["clock"]["nodes_unlinked"]')" || return
+	same "the bound is known, and below 0.1 s" True "$(analysis 0 'a["clock"]["error_bound_us"] is not None and a["clock"]["error_bound_us"] < 1e5 or a["clock"]')" || return
+	same "the run is as long as it was" True "$(analysis 0 'a["job"]["elapsed_s"] < 100 or a["job"]')"
+}

@@ -64,10 +64,13 @@ has_report() { # STEP
 	dir=$(step_dir "$1") && [ -s "$dir/report.html" ] && [ -s "$dir/job.mpix" ]
 }
 
+# What an analysis is, docs/analysis.schema.json says.
 analysis() { # STEP PYTHON-EXPRESSION over a
 	local dir
 	dir=$(step_dir "$1") || fails "no directory of step $1" || return
-	mpitrace show --json "$dir/job.mpix" | python3 -c "import json,sys; a=json.load(sys.stdin); print($2)"
+	mpitrace show --json "$dir/job.mpix" | PYTHONPATH=$REPO/tests/integration python3 -c "import contract, json, sys
+a = json.load(sys.stdin)
+print(contract.errors(a) or ($2))"
 }
 
 # True when no node keeps anything of any job.

@@ -1,0 +1,123 @@
+/* tables.c - times and factors of both sides: the run as a whole, efficiencies, MPI functions, waiting.
+ * In: summary, efficiency, per_rank, operations, wait_totals.  Out: a member each. */
+#include "compare/parts.h"
+
+#include "base/json.h"
+
+#include <math.h>
+
+#define COUNT(x) (sizeof(x) / sizeof((x)[0]))
+
+/* The row of a metric, named by it. */
+static struct row *metric(struct table *t, const char *name)
+{
+	bool made;
+	struct row *r = table_row(t, name, &made);
+	if (r != NULL && made)
+		json_put_text(r->object, "metric", name);
+	return r;
+}
+
+static int put_factors(const struct sides *s, cJSON *array)
+{
+	static const char *const names[] = {"load_balance", "communication", "parallel", "serialization", "transfer"};
+	struct table t = {.sides = s};
+	for (size_t k = 0; k < COUNT(names); k++) {
+		struct row *r = metric(&t, names[k]);
+		for (size_t i = 0; r != NULL && i < s->n; i++)
+			r->value[i] = json_number(json_item(s->run[i]->analysis, "efficiency"), names[k]);
+	}
+	int code = table_put(&t, VALUE_FACTOR, false, array);
+	table_done(&t);
+	return code;
+}
+
+static int put_region(const struct sides *s, cJSON *array)
+{
+	struct table t = {.sides = s};
+	struct row *r = metric(&t, "region");
+	for (size_t i = 0; r != NULL && i < s->n; i++)
+		r->value[i] = json_number(json_item(s->run[i]->analysis, "efficiency"), "region_s");
+	int code = table_put(&t, VALUE_SECONDS, false, array);
+	table_done(&t);
+	return code;
+}
+
+/* One second less here is one less of the run only if all ranks have it. */
+static int put_rank_times(const struct sides *s, cJSON *array)
+{
+	static const struct {
+		const char *metric, *key;
+		bool of_events;
+	} sums[] = {{"useful", "useful_s", false},
+		    {"mpi", "mpi_s", false},
+		    {"wait", "wait_s", true},
+		    {"startup", "startup_s", false}};
+	struct table t = {.sides = s};
+	for (size_t k = 0; k < COUNT(sums); k++) {
+		struct row *r = metric(&t, sums[k].metric);
+		for (size_t i = 0; r != NULL && i < s->n; i++) {
+			for (const cJSON *v = json_first(s->run[i]->analysis, "per_rank"); v != NULL; v = v->next)
+				r->value[i] += fmax(json_number_or(v, sums[k].key, 0), 0);
+			if (sums[k].of_events && !s->has_events[i])
+				r->value[i] = NAN;
+		}
+	}
+	int code = table_put(&t, VALUE_RANK_SECONDS, false, array);
+	table_done(&t);
+	return code;
+}
+
+static int put_operations(const struct sides *s, cJSON *array)
+{
+	struct table t = {.sides = s};
+	for (size_t i = 0; i < s->n; i++)
+		for (const cJSON *v = json_first(s->run[i]->analysis, "operations"); v != NULL; v = v->next) {
+			bool made;
+			struct row *r = table_row(&t, json_text(v, "op", "?"), &made);
+			if (r == NULL)
+				break;
+			if (made)
+				json_put_text(r->object, "op", json_text(v, "op", "?"));
+			r->outside = op_is_outside(json_text(v, "op", "?"));
+			r->value[i] += json_number_or(v, "time_s", 0);
+		}
+	int code = table_put(&t, VALUE_RANK_SECONDS, true, array);
+	table_done(&t);
+	return code;
+}
+
+static int put_waits(const struct sides *s, cJSON *array)
+{
+	struct table t = {.sides = s};
+	for (size_t i = 0; i < s->n; i++)
+		for (const cJSON *v = json_first(s->run[i]->analysis, "wait_totals"); v != NULL; v = v->next) {
+			bool made;
+			struct row *r = table_row(&t, json_text(v, "state", "?"), &made);
+			if (r == NULL)
+				break;
+			if (made)
+				json_put_text(r->object, "state", json_text(v, "state", "?"));
+			r->value[i] += json_number_or(v, "seconds", 0);
+		}
+	for (size_t k = 0; k < t.rows.n; k++)
+		for (size_t i = 0; i < s->n; i++)
+			if (!s->has_events[i])
+				t.rows.at[k].value[i] = NAN;
+	int code = table_put(&t, VALUE_RANK_SECONDS, true, array);
+	table_done(&t);
+	return code;
+}
+
+int tables_put(const struct sides *s, cJSON *diff)
+{
+	cJSON *time = json_array(diff, "time");
+	int code = put_region(s, time);
+	if (code == 0)
+		code = put_rank_times(s, time);
+	if (code == 0)
+		code = put_factors(s, json_array(diff, "efficiency"));
+	if (code == 0)
+		code = put_operations(s, json_array(diff, "operations"));
+	return code == 0 ? put_waits(s, json_array(diff, "wait_states")) : code;
+}

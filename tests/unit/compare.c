@@ -1,0 +1,283 @@
+/* compare.c - differences that are there are found, chance is not taken for one, and call sites are found again when
+ * lines move. */
+#include "compare/compare.h"
+#include "compare/noise.h"
+#include "base/json.h"
+#include "reports/html/html.h"
+#include "tests/unit/html_probe.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- statistics ---- */
+
+static void expect_near(double got, double want, double part)
+{
+	cr_expect(fabs(got - want) <= part * fabs(want), "got %.12g, want %.12g", got, want);
+}
+
+Test(noise, students_distribution_is_that_of_the_tables)
+{
+	expect_near(noise_student(12.7062047, 1), 0.05, 1e-6);
+	expect_near(noise_student(2.77644511, 4), 0.05, 1e-6);
+	expect_near(noise_student(-4.60409487, 4), 0.01, 1e-6);
+	expect_near(noise_student(1.95996398, 1e7), 0.05, 1e-5);
+	expect_near(noise_student(0, 3), 1, 1e-12);
+	expect_near(noise_student(1, 1), 0.5, 1e-12);
+}
+
+Test(noise, welch_on_published_samples)
+{
+	const double a[] = {3, 4, 1, 2.1}, b[] = {490.2, 340, 433.9};
+	const double c[] = {17.2, 20.9, 22.6, 18.1, 21.7, 21.4, 23.5, 24.2, 14.7, 21.8};
+	const double d[] = {21.5, 22.8, 21.0, 23.0, 21.6, 23.6, 22.5, 20.7, 23.4, 21.8,
+			    20.7, 21.7, 21.5, 22.5, 23.6, 21.5, 22.5, 23.5, 21.5, 21.8};
+	expect_near(noise_p(a, 4, b, 3), 0.010751561149785, 1e-9);
+	expect_near(noise_p(c, 10, d, 20), 0.148841696605327, 1e-9);
+}
+
+Test(noise, without_a_second_run_nothing_is_known)
+{
+	const double a[] = {1, 1.1, 0.9}, b[] = {2}, same[] = {1, 1, 1}, other[] = {1.5, 1.5}, unknown[] = {1, NAN};
+	cr_expect(isnan(noise_p(a, 1, b, 1)));
+	cr_expect(isnan(noise_p(a, 3, unknown, 2)));
+	cr_expect(isnan(noise_spread(b, 1)));
+	expect_near(noise_p(a, 3, b, 1), noise_student(1 / (0.1 * sqrt(1 + 1 / 3.0)), 2), 1e-9);
+	cr_expect_eq(noise_p(same, 3, same, 3), 1, "no difference and no noise");
+	cr_expect_eq(noise_p(same, 3, other, 2), 0, "a difference and no noise");
+}
+
+Test(noise, the_more_is_asked_the_more_it_takes)
+{
+	const double p[] = {0.01, 0.04, NAN, 0.03, 0.005};
+	const bool want[] = {true, false, false, false, true};
+	bool beyond[5];
+	noise_judge(p, 5, beyond);
+	cr_expect_arr_eq(beyond, want, sizeof(want));
+	noise_judge(p, 0, beyond);
+}
+
+static uint64_t seed_state;
+
+static double uniform(void) /* splitmix64 */
+{
+	uint64_t z = seed_state += 0x9e3779b97f4a7c15ull;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return ((double)((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+}
+
+/* How many of `tables` tables of 15 rows, three runs against three, name a row; the first row of each is `shift`
+ * deviations off. */
+static unsigned tables_that_name(double shift, unsigned tables, unsigned *ret_first)
+{
+	unsigned any = 0;
+	*ret_first = 0;
+	for (unsigned k = 0; k < tables; k++) {
+		double p[15];
+		bool beyond[15], named = false;
+		for (unsigned i = 0; i < 15; i++) {
+			double a[3], b[3];
+			for (unsigned r = 0; r < 3; r++) {
+				a[r] = 100 + normal();
+				b[r] = 100 + normal() + (i == 0 ? shift : 0);
+			}
+			p[i] = noise_p(a, 3, b, 3);
+		}
+		noise_judge(p, 15, beyond);
+		for (unsigned i = 0; i < 15; i++)
+			named = named || beyond[i];
+		any += named;
+		*ret_first += beyond[0];
+	}
+	return any;
+}
+
+Test(noise, of_tables_without_a_difference_few_name_any)
+{
+	unsigned first;
+	seed_state = 20240611;
+	unsigned any = tables_that_name(0, 4000, &first);
+	cr_expect_leq(any, 4000 * (NOISE_ALPHA + 3 * sqrt(0.05 * 0.95 / 4000)), "%u of 4000", any);
+	cr_expect_gt(any, 0, "chance does happen");
+	cr_expect_gt(tables_that_name(30, 500, &first), 480);
+	cr_expect_gt(first, 480, "%u of 500", first);
+}
+
+/* ---- call sites ---- */
+
+struct call_site {
+	const char *function, *file;
+	int line;
+	double time_s;
+};
+
+/* An analysis of 2 ranks and 10 s with these calls of MPI_Send; ends with a function of NULL. */
+static cJSON *analysis_of(const struct call_site *at)
+{
+	cJSON *root = cJSON_CreateObject(), *job = json_object(root, "job"), *sites = json_array(root, "callsites");
+	cJSON *coverage = json_object(root, "coverage"), *efficiency = json_object(root, "efficiency");
+	json_put_text(root, "schema", "mpitrace/analysis/1");
+	json_put(job, "ranks", 2);
+	json_put_text(job, "program", "/home/x/app");
+	cJSON_AddBoolToObject(coverage, "complete", true);
+	json_put(coverage, "events", 100);
+	json_put(coverage, "ranks_seen", 2);
+	json_put(efficiency, "region_s", 10);
+	for (int i = 0; at[i].function != NULL; i++) {
+		cJSON *o = json_row(sites);
+		char address[24];
+		snprintf(address, sizeof(address), "0x%x", 0x1000 + 16 * i);
+		json_put(o, "id", i);
+		json_put_text(o, "op", "MPI_Send");
+		json_put_text(o, "function", *at[i].function != '\0' ? at[i].function : NULL);
+		json_put_text(o, "file", at[i].file);
+		json_put_null_or(o, "line", at[i].line > 0 ? at[i].line : NAN);
+		json_put_text(o, "module", "/home/x/app");
+		json_put_text(o, "address", address);
+		json_put(o, "calls", 1);
+		json_put(o, "time_s", at[i].time_s);
+		json_put(o, "wait_s", 0);
+	}
+	return root;
+}
+
+static cJSON *difference(cJSON *a, cJSON *b)
+{
+	struct compare_run runs[] = {{"a", a, 0, 2}, {"b", b, 1, 2}};
+	struct compare_input in = {runs, 2, 2, COMPARE_BOTH};
+	struct error e;
+	cJSON *diff;
+	cr_assert_eq(compare_runs(&in, &diff, &e), 0, "%s", e.text);
+	cJSON_Delete(a);
+	cJSON_Delete(b);
+	return diff;
+}
+
+/* "function a_line>b_line change matched" of each row, the largest change first. */
+static void expect_rows(const struct call_site *a, const struct call_site *b, const char *want)
+{
+	cJSON *diff = difference(analysis_of(a), analysis_of(b));
+	char got[1024] = "";
+	for (const cJSON *v = json_first(diff, "callsites"); v != NULL; v = v->next) {
+		size_t used = strlen(got);
+		snprintf(got + used, sizeof(got) - used, "%s %.0f>%.0f %+.0f %s; ", json_text(v, "function", "-"),
+			 json_number_or(v, "a_line", 0), json_number_or(v, "b_line", 0), json_number(v, "change_s"),
+			 json_text(v, "matched", "?"));
+	}
+	cr_expect_str_eq(got, want);
+	cJSON_Delete(diff);
+}
+
+#define SITES(...) ((const struct call_site[]){__VA_ARGS__, {NULL, NULL, 0, 0}})
+
+Test(sites, moved_lines_are_the_same_call)
+{
+	expect_rows(SITES({"f", "x.c", 10, 1}, {"f", "x.c", 20, 2}, {"g", "x.c", 30, 1}),
+		    SITES({"f", "x.c", 17, 2}, {"f", "x.c", 29, 6}, {"g", "x.c", 30, 1}),
+		    "f 20>29 +4 order; f 10>17 +1 order; g 30>30 +0 line; ");
+}
+
+Test(sites, a_call_put_in_is_new_and_no_other)
+{
+	expect_rows(SITES({"f", "x.c", 10, 1}, {"f", "x.c", 20, 2}, {"f", "x.c", 30, 3}),
+		    SITES({"f", "x.c", 10, 1}, {"f", "x.c", 15, 9}, {"f", "x.c", 22, 2}, {"f", "x.c", 32, 3}),
+		    "f 0>15 +9 only_b; f 10>10 +0 line; f 20>22 +0 order; f 30>32 +0 order; ");
+	expect_rows(SITES({"f", "x.c", 10, 1}, {"f", "x.c", 20, 2}), SITES({"f", "x.c", 10, 1}),
+		    "f 20>0 -2 only_a; f 10>10 +0 line; ");
+}
+
+Test(sites, what_moved_as_its_neighbours_did_is_known)
+{
+	expect_rows(SITES({"e", "x.c", 5, 1}, {"f", "x.c", 10, 1}),
+		    SITES({"e", "x.c", 9, 1}, {"f", "x.c", 14, 1}, {"f", "x.c", 16, 5}),
+		    "f 0>16 +5 only_b; e 5>9 +0 order; f 10>14 +0 order; ");
+}
+
+Test(sites, what_nobody_can_tell_apart_is_compared_as_one)
+{
+	expect_rows(SITES({"f", "x.c", 10, 1}), SITES({"f", "x.c", 13, 2}, {"f", "x.c", 40, 3}),
+		    "f 10>13 +4 together; ");
+	expect_rows(SITES({"f", NULL, 0, 1}), SITES({"f", NULL, 0, 2}, {"f", NULL, 0, 3}), "f 0>0 +4 together; ");
+}
+
+Test(sites, functions_of_one_name_in_two_files_are_two)
+{
+	expect_rows(SITES({"f", "x.c", 10, 1}, {"f", "y.c", 10, 2}), SITES({"f", "y.c", 10, 5}, {"f", "x.c", 10, 1}),
+		    "f 10>10 +3 line; f 10>10 +0 line; ");
+}
+
+Test(sites, a_file_may_have_a_new_name_and_a_program_no_names)
+{
+	expect_rows(SITES({"f", "/a/x.c", 10, 1}), SITES({"f", "/b/x2.c", 10, 4}), "f 10>10 +3 order; ");
+	expect_rows(SITES({"", NULL, 0, 1}, {"", NULL, 0, 2}), SITES({"", NULL, 0, 1}, {"", NULL, 0, 5}),
+		    "- 0>0 +3 order; - 0>0 +0 order; ");
+}
+
+/* ---- odd input ---- */
+
+static char *page_with_diff(const cJSON *diff, const char *analysis)
+{
+	char *page = NULL;
+	size_t len_bytes;
+	struct error e;
+	FILE *out = open_memstream(&page, &len_bytes);
+	cr_assert_eq(html_report_compared(analysis, diff, out, &e), 0);
+	fclose(out);
+	return page;
+}
+
+Test(compare, pages_of_hostile_runs_are_sound)
+{
+	static const char *const names[] = {"hostile.json", "partial.json", "halo_issues.json"};
+	for (size_t i = 0; i < 3; i++) {
+		char *one = corpus(names[i]), *two = corpus("hostile.json");
+		cJSON *diff = difference(cJSON_Parse(one), cJSON_Parse(two));
+		char *page = page_with_diff(diff, two);
+		cr_expect_not_null(strstr(page, "id=\"diff\""));
+		cr_expect(page_is_sound(page), "%s", names[i]);
+		free(page);
+		free(one);
+		free(two);
+		cJSON_Delete(diff);
+	}
+}
+
+/* Every member of a real analysis away, or of another type: it is compared all the same. */
+static void bend(cJSON *root, cJSON *at, const char *analysis)
+{
+	for (cJSON *child = at->child; child != NULL; child = child->next) {
+		int type = child->type, other = (type & 0xff) == cJSON_NULL ? cJSON_True : cJSON_NULL;
+		cJSON *below = child->child;
+		child->type = other | (type & ~0xff);
+		child->child = NULL;
+		cJSON *diff = difference(cJSON_Duplicate(root, true), cJSON_Parse(analysis));
+		cr_expect_not_null(json_item(diff, "scaling"));
+		cJSON_Delete(diff);
+		child->type = type;
+		child->child = below;
+		if (below != NULL && (at == root || (type & 0xff) == cJSON_Object))
+			bend(root, child, analysis);
+	}
+}
+
+Test(compare, any_analysis_is_compared_whatever_it_lacks)
+{
+	static const struct call_site sites[] = {{"f", "x.c", 10, 1}, {"g", "x.c", 20, 1}, {NULL, NULL, 0, 0}};
+	cJSON *root = analysis_of(sites);
+	char *text = cJSON_PrintUnformatted(root);
+	bend(root, root, text);
+	cJSON_Delete(root);
+	cJSON *empty = difference(cJSON_CreateObject(), cJSON_CreateObject());
+	cr_expect_eq(json_count(empty, "callsites"), 0);
+	cJSON_Delete(empty);
+	free(text);
+}
