@@ -9,7 +9,7 @@ static const struct {
 	const char *issue, *phrase;
 } phrases[] = {
 	{"load_imbalance", "uneven work between ranks"},
-	{"delay", "one place in the program that makes others wait"},
+	{"delay", "one place in the program that others wait for"},
 	{"idle_ranks", "some ranks with nothing to do"},
 	{"serialization", "ranks waiting for each other in turn"},
 	{"stuck_at_end", "ranks waiting at the end for the last one"},
