@@ -153,8 +153,8 @@ static void spend(struct delays *d, uint32_t site, int64_t computing_ns, int64_t
 	x->ns[DELAY_IN_CALL] += in_call_ns;
 }
 
-/* What a rank did from from_ns until it began a call at until_ns, times sign; *ret_waited: of it, waiting. Of the causer
- * (sign 1) the waits are kept. */
+/* What a rank did from from_ns until it began a call at until_ns, times sign; *ret_waited: of it, waiting. Of the
+ * causer (sign 1) the waits are kept. */
 static int look_back(struct delays *d, uint32_t rank, int64_t from_ns, int64_t until_ns, int sign, int64_t *ret_waited)
 {
 	const struct one_rank *r = &d->ranks[rank];

@@ -1,10 +1,10 @@
 /* delay.h - who makes others wait, and with what: the time that the causer of a wait spent more than the waiter since
- * both were last together, by call site (Boehme, Geimer, Arnold, Voigtlaender, Wolf: Identifying the root causes of wait
- * states in large-scale parallel applications, ACM TOPC 2016). Fed by the sweep, in causal order; one thread.
+ * both were last together, by call site (Boehme, Geimer, Arnold, Voigtlaender, Wolf: Identifying the root causes of
+ * wait states in large-scale parallel applications, ACM TOPC 2016). Fed by the sweep, in causal order; one thread.
  *
  * Each rank's last calls are remembered in a ring. When a rank has waited for another, both rings are read back to
- * their last synchronisation; what the causer spent more there shares the wait: computing before a call and time in a call
- * directly, waiting indirectly, as a cost of what had made the causer wait. */
+ * their last synchronisation; what the causer spent more there shares the wait: computing before a call and time in a
+ * call directly, waiting indirectly, as a cost of what had made the causer wait. */
 #pragma once
 
 #include "base/vec.h"

@@ -1,5 +1,5 @@
-/* sec_delays.c - who makes others wait, and with what. In: delays.callsites.  Out: a table with the place, the rank, and
- * what others waited for it, directly and through others. */
+/* sec_delays.c - who makes others wait, and with what. In: delays.callsites.  Out: a table with the place, the rank,
+ * and what others waited for it, directly and through others. */
 #include "reports/html/section.h"
 
 #include <math.h>

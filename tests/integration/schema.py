@@ -195,9 +195,10 @@ def other_names(t, schema):
             patterns)
 
 
-# Fields of names that the programs here do not have; tests/integration/names.py has analyses with them, held to the schema. Epochs are
+# Fields of names and imports that the programs here do not have; tests/integration/names.py and protocol.py have analyses with them, held to
+# the schema. Epochs are
 # in what `show --epochs --json` prints, which tests/integration/protocol.py holds to it.
-MADE_ELSEWHERE = {'callsites.[].function_short', 'callsites.[].module_short'}
+MADE_ELSEWHERE = {'job.imported', 'callsites.[].function_short', 'callsites.[].module_short'}
 
 
 def fields(schema, node, above=''):
