@@ -1,21 +1,7 @@
-/* calls.c - walks each rank's events as the MPI library saw the calls: requests, messages, collectives. */
+/* calls.c - what one call does, as the MPI library saw it: requests, messages, collectives. */
 #include "postproc/read/comms.h"
 #include "postproc/stream/rma.h"
-#include "postproc/stream/stream.h"
-#include "postproc/stream/threads.h"
-
-/* One event at hand. */
-struct walk {
-	struct shard *sh;
-	struct stream *st;
-	struct lane *lane;
-	struct rank_stream *rank;
-	struct process *p;
-	const struct sig *sig;
-	uint32_t at, sig_at, status;
-	struct moment call; /* where what it starts and completes is noted */
-	struct wait *wait;  /* of it, or NULL so far */
-};
+#include "postproc/stream/walk.h"
 
 typedef int (*request_visit)(struct walk *w, uint32_t i, struct request *q);
 
@@ -62,11 +48,6 @@ static bool is_real(struct walk *w, int32_t peer, bool known_comm)
 	else
 		return peer >= 0 ? (uint32_t)peer < w->st->step->nranks : peer == SIG_ANY;
 	return false;
-}
-
-static uint32_t same_comm(const struct walk *w, uint32_t comm)
-{
-	return w->st->step->comms.at[comm].same;
 }
 
 static struct wait *wait_of(struct walk *w)
@@ -489,7 +470,7 @@ static bool is_call(const struct walk *w, const char *name)
 	return w->sig->op != NONE && strcmp(w->st->step->ops.at[w->sig->op], name) == 0;
 }
 
-static int do_event(struct walk *w)
+int calls_event(struct walk *w)
 {
 	const struct sig_call *c = &w->sig->call;
 	if (!w->sig->defined)
@@ -529,186 +510,4 @@ static int do_event(struct walk *w)
 	default:
 		return 0;
 	}
-}
-
-/* Requests and messages are counted, so of nothing that comes after a lost event is it known what it belongs to. */
-static bool is_understood(const struct lane *l, int64_t start_ns)
-{
-	const struct thread *t = &l->process->threads.at[l->thread];
-	return t->lost == 0 || t->lost_from_ns == TIME_ABSENT || start_ns < t->lost_from_ns;
-}
-
-/* How an event counts, whatever it means. */
-static void tally_event(struct walk *w, int64_t start_ns, int64_t end_ns)
-{
-	struct tally *t = &w->sh->tally;
-	unsigned i = tally_window_of(t, start_ns);
-	struct time_window *now = &t->windows[i];
-	bool counts = !w->sig->call.continues;
-	now->events += counts;
-	now->completions += w->sig->call.shape == SIG_COMPLETE && (w->sig->call.flags & SIG_POLLS) == 0;
-	now->barriers += w->sig->class == MPIX_SYNC;
-	now->collectives += w->sig->class == MPIX_COLL;
-	if (w->p->first_ns == TIME_ABSENT || start_ns < w->p->first_ns)
-		w->p->first_ns = start_ns;
-	if (w->p->last_ns == TIME_ABSENT || end_ns > w->p->last_ns)
-		w->p->last_ns = end_ns;
-	if (w->lane->thread != 0)
-		return;
-	w->p->calls_in[i] += counts;
-	tally_stretch(t, start_ns, end_ns, &t->windows[0].class_ns[w->sig->class]);
-}
-
-bool calls_numbered(const struct sig *sig)
-{
-	return sig->defined && sig->call.shape == SIG_COLL && sig->call.coll != COLL_NONE && sig->comm != NONE &&
-	       (sig->call.flags & (SIG_PERSISTENT | SIG_FAILED)) == 0;
-}
-
-static int walk_event(struct walk *w, struct lane *l, uint32_t at)
-{
-	w->lane = l;
-	w->at = at;
-	w->sig_at = l->sig[at];
-	w->sig = &w->p->sigs.at[w->sig_at];
-	w->wait = NULL;
-	w->call = (struct moment){l->start_ns[at], l->end_ns[at], {w->st->window, l->number, at}};
-	tally_event(w, l->start_ns[at], l->end_ns[at]);
-	if (is_understood(l, l->start_ns[at]))
-		return do_event(w);
-	if (!calls_numbered(w->sig))
-		return 0;
-	return vec_push(&l->numbers, (struct mpix_number){at, same_comm(w, w->sig->comm), MPIX_NO_NUMBER});
-}
-
-/* Parts of the event before: what they start and complete is its doing. */
-static int walk_more(struct walk *w, struct lane *l, uint32_t before)
-{
-	int code = 0;
-	for (; l->more_at < l->more_of.n && l->more_of.at[l->more_at].before == before && code == 0; l->more_at++) {
-		const struct lane_more *x = &l->more_of.at[l->more_at];
-		w->lane = l;
-		w->at = before > 0 ? before - 1 : 0;
-		w->sig_at = x->sig;
-		w->sig = &w->p->sigs.at[x->sig];
-		w->wait = NULL;
-		tally_event(w, x->start_ns, x->end_ns);
-		if (is_understood(l, x->start_ns))
-			code = do_event(w);
-	}
-	return code;
-}
-
-static int walk_last_more(struct walk *w)
-{
-	int code = 0;
-	for (uint32_t i = 0; i < w->rank->nlanes && code == 0; i++) {
-		struct lane *l = &w->st->lanes[w->rank->first_lane + i];
-		code = walk_more(w, l, l->n);
-	}
-	return code;
-}
-
-/* Several threads make one line of events, in order of their starts. */
-static int walk_merged(struct walk *w)
-{
-	struct lane *lanes = &w->st->lanes[w->rank->first_lane];
-	for (uint32_t i = 0; i < w->rank->nlanes; i++)
-		lanes[i].at = lanes[i].from;
-	for (;;) {
-		struct lane *best = NULL;
-		for (uint32_t i = 0; i < w->rank->nlanes; i++) {
-			struct lane *l = &lanes[i];
-			if (l->at < l->n && (best == NULL || l->start_ns[l->at] < best->start_ns[best->at]))
-				best = l;
-		}
-		if (best == NULL)
-			return walk_last_more(w);
-		int code = walk_more(w, best, best->at);
-		threads_saw(w->p, best, best->at);
-		if (code == 0)
-			code = walk_event(w, best, best->at++);
-		if (code < 0)
-			return code;
-	}
-}
-
-/* Calls that stand for many, which count as such in their time window. */
-static void tally_extras(struct walk *w, const struct lane *l)
-{
-	for (size_t i = l->extras_from; i < l->extras.n && l->thread == 0; i++)
-		if (l->extras.at[i].calls > 0)
-			w->p->calls_in[tally_window_of(&w->sh->tally, l->start_ns[l->extras.at[i].at])] +=
-				l->extras.at[i].calls - 1;
-}
-
-static int walk_rank(struct shard *sh, uint32_t rank)
-{
-	struct stream *st = sh->stream;
-	struct walk w = {.sh = sh, .st = st, .rank = &st->ranks[rank], .p = st->step->ranks[rank]};
-	int64_t end = st->starts[st->slice + 1];
-	for (uint32_t i = 0; i < w.rank->nlanes; i++) {
-		struct lane *l = &st->lanes[w.rank->first_lane + i];
-		int code = lane_window(l, sh->stream->window, end);
-		if (code < 0)
-			return code;
-		tally_extras(&w, l);
-	}
-	if (w.rank->nlanes > 1)
-		return walk_merged(&w);
-	struct lane *l = &st->lanes[w.rank->first_lane];
-	for (uint32_t i = w.rank->nlanes == 1 ? l->from : l->n; i < l->n; i++) {
-		int code = l->more_at < l->more_of.n ? walk_more(&w, l, i) : 0;
-		if (code == 0)
-			code = walk_event(&w, l, i);
-		if (code < 0)
-			return code;
-	}
-	return walk_last_more(&w);
-}
-
-void calls_window(struct shard *sh)
-{
-	for (uint32_t r = sh->first_rank; r < sh->end_rank && sh->code == 0; r++)
-		if (sh->stream->step->ranks[r] != NULL)
-			sh->code = walk_rank(sh, r);
-}
-
-static bool is_whole(const struct process *p)
-{
-	for (size_t i = 0; i < p->threads.n; i++)
-		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
-			return false;
-	return p->bad_blocks == 0;
-}
-
-/* Requests that were neither completed nor freed: nothing more will be heard of their messages. */
-static int end_requests(struct shard *sh, uint32_t rank)
-{
-	struct rank_stream *r = &sh->stream->ranks[rank];
-	const struct process *p = sh->stream->step->ranks[rank];
-	bool leaks = p->finalized && is_whole(p);
-	for (uint32_t t = 0; t < r->nlanes; t++) {
-		struct requests_of *q = &sh->stream->lanes[r->first_lane + t].requests;
-		for (uint64_t i = 0; i < q->count; i++) {
-			struct request_page *page = q->pages.at[i / REQUESTS_PAGE];
-			struct request *at = page == NULL ? NULL : &page->at[i % REQUESTS_PAGE];
-			if (at == NULL || at->sig == NONE)
-				continue;
-			if (at->send != NULL && match_send_over(sh, at->send) < 0)
-				return -ENOMEM;
-			if (!leaks || (!at->active && !at->persistent))
-				continue;
-			r->leaked++;
-			r->leak_site = p->sigs.at[at->sig].site;
-		}
-	}
-	return 0;
-}
-
-void calls_end(struct shard *sh)
-{
-	for (uint32_t r = sh->first_rank; r < sh->end_rank && sh->code == 0; r++)
-		if (sh->stream->step->ranks[r] != NULL)
-			sh->code = end_requests(sh, r);
 }

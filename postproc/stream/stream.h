@@ -5,7 +5,7 @@
  *             Each is taken in slices that the processor's caches can hold
  *   shards    ranks in a row; pieces of work for threads. In each slice, with a barrier between them:
  *     calls   each shard walks its ranks' events, replays requests, posts sends and receives, enters collectives
- *             (calls.c, requests.c)
+ *             (walk.c, calls.c, requests.c)
  *     match   each shard takes the sends addressed to it and meets them with its receives (match.c), and joins the
  *             parts of the communicators that it owns (meet.c)
  *     judge   each shard learns what its calls waited for (judge.c)
@@ -376,7 +376,7 @@ void lane_clear(struct lane *l);
 void lane_end(struct lane *l); /* tells the process what was seen */
 void lane_done(struct lane *l);
 int64_t lane_ns(struct lane *l, uint64_t tick);
-/* calls.c, match.c, meet.c, waits.c: one phase of one shard */
+/* walk.c, match.c, meet.c, waits.c: one phase of one shard */
 void calls_window(struct shard *sh);
 /* Is each event of sig a part of the next collective on its communicator? */
 bool calls_numbered(const struct sig *sig);
