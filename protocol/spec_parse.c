@@ -103,6 +103,8 @@ static int parse_operand(struct parser *p)
 		p->at++;
 		return load_name(p, t);
 	}
+	if (t->kind == SPEC_OPERATOR && t->value == OP_MUL)
+		return spec_fail(p->s, t->at, -EINVAL, p->e, "\"*\" for any stands alone, as in P(0,*)");
 	if (!is_sign(t, '('))
 		return expected(p, "a number, a name or \"(\"");
 	if (++p->depth > SPEC_DEPTH_MAX)
