@@ -438,10 +438,18 @@ static void put_threads(const cJSON *a)
 		       n.first == 1 ? "" : "s");
 }
 
+/* All ranks' time in the traced region, as the report adds it up. */
+static double ranks_time(const cJSON *a)
+{
+	double sum_s = 0;
+	for (const cJSON *row = json_first(a, "per_rank"); row != NULL; row = row->next)
+		sum_s += json_number_or(row, "useful_s", 0) + json_number_or(row, "mpi_s", 0);
+	return sum_s;
+}
+
 void show_summary(const cJSON *a, const struct mpix_info *info)
 {
 	const cJSON *summary = json_item(a, "summary");
-	double runtime_s = json_number_or(summary, "runtime_s", (double)info->runtime_ns * 1e-9);
 	double threads_s = json_number_or(summary, "threads_s", 0);
 	put_job(a, info);
 	put_verdict(a);
@@ -451,7 +459,7 @@ void show_summary(const cJSON *a, const struct mpix_info *info)
 	put_objects(a);
 	put_phases(a);
 	put_threads(a);
-	put_operations(a, threads_s > 0 ? threads_s : runtime_s * info->ranks, threads_s > 0);
+	put_operations(a, threads_s > 0 ? threads_s : ranks_time(a), threads_s > 0);
 	put_waits(a);
 	put_callsites(a);
 	put_issues(a);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """multiple.py - programs whose threads call MPI for a known time: no time counts twice, no share is above one, and a thread that
 only polls makes its rank neither busy nor idle."""
+import html
+import re
 import subprocess
 
 from trace import FLAVOURS, MPITRACE, Place, Tests
@@ -58,16 +60,32 @@ def single(t, who, a):
     t.check(who + 'the first waits for the second', near(r['wait_s'], WAIT_S), r)
 
 
+def shares_shown(text):
+    """Of the functions, by name, as `mpitrace show` prints them."""
+    table = text[text.index('Where the time went'):].split('\n\n')[0]
+    return {m[1]: m[2].replace(' ', '') for m in re.finditer(r'^  (MPI_\w+).*[#.] +((?:< )?[0-9.]+ %)', table, re.M)}
+
+
+def shares_of_page(text):
+    table = text[text.index('MPI operations, most time first'):].split('</table>')[0]
+    rows = re.findall(r'<th scope="row"[^>]*>(.*?)</th>(.*?)</tr>', table, re.S)
+    cells = {re.sub('<[^>]*>', '', name).strip(): re.findall(r'<td class="n">(.*?)</td>', rest) for name, rest in rows}
+    cells = {name: html.unescape(row[1]) for name, row in cells.items() if '%' in html.unescape(row[1])}
+    return {name: re.sub(r'\s', '', share) for name, share in cells.items()}
+
+
 def page(t, who, place, name, a):
     """The report and the summary name whose time their shares are of."""
     mpix = '%s/out/%s.mpix' % (place.dir, name)
-    html = place.dir + '/page.html'
-    subprocess.run([MPITRACE, 'report', mpix, '-o', html], check=True)
-    text = open(html).read()
+    path = place.dir + '/page.html'
+    subprocess.run([MPITRACE, 'report', mpix, '-o', path], check=True)
+    text = open(path).read()
     shown = subprocess.run([MPITRACE, 'show', mpix], capture_output=True, text=True, check=True).stdout
     several = 'threads_s' in a['summary']
     t.equal(who + 'the page has a table of threads, if there are several', 'Thread by thread' in text, several)
     t.equal(who + 'the summary says whose time it is', 'share of all threads' in shown, several)
+    t.check(who + 'the summary has shares', len(shares_shown(shown)) > 0, shown)
+    t.equal(who + 'both have the same shares', shares_shown(shown), shares_of_page(text))
     if name == 'progress':
         t.check(who + 'the page names the progress thread', 'progress thread</td>' in text, len(text))
 
