@@ -19,10 +19,14 @@ static void write_row(struct page *p, const cJSON *row, double most_s)
 	bool computing = strcmp(json_text(row, "kind", ""), "computing_before") == 0;
 	double all = cost_of(row), indirect = fmax(json_number(row, "indirect_s"), 0);
 	put(p, "<tr><th scope=\"row\">%s ", computing ? "computing before" : "in");
-	if (site != NULL)
+	if (site != NULL) {
 		put_callsite(p, site);
-	else
+		put(p, "<br><small class=\"soft\">");
+		put_text(p, json_text(site, "op", "?"), NAME_CHARS);
+		put(p, "</small>");
+	} else {
 		put(p, "a call of which the place is not known");
+	}
 	put(p, "</th><td class=\"n\">");
 	if (cJSON_IsNumber(rank))
 		put(p, "%.0f", rank->valuedouble);

@@ -229,6 +229,22 @@ Test(html, what_is_wrong_has_a_section_where_something_is)
 	cJSON_Delete(root);
 }
 
+Test(html, says_who_makes_others_wait)
+{
+	cJSON *root = root_of("halo_issues.json");
+	const cJSON *first = cJSON_GetArrayItem(member(member(root, "delays"), "callsites"), 0);
+	char *page = page_of_root(root);
+	expect_said(page, "What others waited for, %s in all", fmt_time(number(member(root, "delays"), "waits_s")).s);
+	expect_said(page, "<td class=\"n\">%s</td><td class=\"n\">",
+		    fmt_time(number(first, "direct_s") + number(first, "indirect_s")).s);
+	free(page);
+	cJSON_DeleteItemFromObject(root, "delays");
+	page = page_of_root(root);
+	cr_expect_null(strstr(page, "Who makes others wait"), "nothing is said of what is not known");
+	free(page);
+	cJSON_Delete(root);
+}
+
 Test(html, says_the_biggest_cause_and_what_to_do)
 {
 	cJSON *root = root_of("halo_issues.json");
