@@ -89,12 +89,12 @@ function issueItem(store: Store, issue: Issue): HTMLElement {
 
 function operations(trace: Trace): HTMLElement {
   const rows = list(trace.analysis, 'operations')
-    .map((x: Json) => ({ op: str(x, 'op'), calls: num(x, 'calls') ?? 0, time: num(x, 'time_s') ?? 0 }))
-    .sort((a, b) => b.time - a.time);
+    .map((x: Json) => ({ op: str(x, 'op'), calls: num(x, 'calls') ?? 0, time: num(x, 'time_s') }))
+    .sort((a, b) => (b.time ?? 0) - (a.time ?? 0));
   const most = rows[0]?.time || 1;
-  const bar = (time: number) => {
+  const bar = (time: number | undefined) => {
     const inner = h('span', {});
-    inner.style.width = `${(time / most) * 100}%`;
+    inner.style.width = `${((time ?? 0) / most) * 100}%`;
     return h('span', { class: 'bar' }, inner);
   };
   return h(
@@ -116,7 +116,7 @@ function operations(trace: Trace): HTMLElement {
             {},
             h('td', {}, r.op, bar(r.time)),
             h('td', { class: 'n' }, count(r.calls)),
-            h('td', { class: 'n' }, duration(r.time * 1e9)),
+            h('td', { class: 'n' }, r.time === undefined ? 'not known' : duration(r.time * 1e9)),
           ),
         ),
     ),
@@ -139,7 +139,7 @@ export function side(trace: Trace, store: Store): HTMLElement {
       h('h2', {}, 'Issues'),
       found.length
         ? h('ol', {}, ...found.map((x) => issueItem(store, x)))
-        : h('p', { class: 'hint' }, 'Nothing to fix.'),
+        : h('p', { class: 'hint' }, str(trace.analysis, 'job', 'imported') ? 'Not judged.' : 'Nothing to fix.'),
     ),
     h('section', {}, h('h2', {}, 'Where the time went'), operations(trace)),
   );
