@@ -62,7 +62,10 @@ static int find_site(struct writing *w, uint32_t op, uint32_t line, uint32_t *re
 static bool is_signature(const void *context, uint32_t at)
 {
 	const struct rank_out *r = context;
-	return memcmp(&r->sigs.at[at], &r->sigs.at[r->sigs.n], sizeof(*r->sigs.at)) == 0;
+	const struct mpix_signature *a = &r->sigs.at[at], *b = &r->sigs.at[r->sigs.n];
+	return a->bytes == b->bytes && a->message_bytes == b->message_bytes && a->peer == b->peer && a->tag == b->tag &&
+	       a->op == b->op && a->callsite == b->callsite && a->comm == b->comm && a->class == b->class &&
+	       a->flags == b->flags;
 }
 
 static int32_t shown_peer(const struct import *x, const struct import_event *ev)
@@ -81,7 +84,7 @@ static int find_signature(struct writing *w, struct rank_out *r, const struct im
 	    find_site(w, ev->op, ev->line, &site) < 0)
 		return -ENOMEM;
 	s = &r->sigs.at[r->sigs.n];
-	memset(s, 0, sizeof(*s)); /* compared as bytes */
+	memset(s, 0, sizeof(*s)); /* hashed as bytes */
 	s->bytes = ev->send_bytes + ev->recv_bytes;
 	s->message_bytes = ev->sends ? ev->send_bytes : 0;
 	s->peer = shown_peer(w->x, ev);
