@@ -192,8 +192,7 @@ static void put_operations(const cJSON *a, double of_s, bool threaded)
 		       count_text(json_number_or(rows[i], "calls", 0)).s, known(rows[i], "time_s", seconds_text).s);
 		bool has_share = in_region(rows[i]) && cJSON_IsNumber(json_item(rows[i], "time_s"));
 		put_bar(has_share ? share : 0, 20);
-		printf("%8s  %10s\n", has_share ? share_text(share).s : "-",
-		       known(rows[i], "bytes", bytes_text).s);
+		printf("%8s  %10s\n", has_share ? share_text(share).s : "-", known(rows[i], "bytes", bytes_text).s);
 	}
 	put_more(n);
 	free(rows);
