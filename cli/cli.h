@@ -8,6 +8,7 @@ enum exit_code {
 	EXIT_USAGE = 2,
 	EXIT_BAD_INPUT = 3,
 	EXIT_PARTIAL = 4,
+	EXIT_LATER = 5, /* nothing is lost, and somebody has to do it yet */
 };
 
 struct command {
@@ -37,6 +38,7 @@ const char *tracer_path(void);
 	ROW(report) \
 	ROW(run) \
 	ROW(show) \
+	ROW(sweep) \
 	ROW(view) \
 	/* one row a subcommand */
 

@@ -21,10 +21,30 @@ static int number(const char *name, const char *text, unsigned long max, unsigne
 	return -1;
 }
 
+static int seconds(const char *text, double *ret_value)
+{
+	char *end;
+	double value = strtod(text, &end);
+	if (!(value >= 0 && value <= 1e6) || *end != '\0' || end == text)
+		return usage_error("finish", "--budget takes seconds, not \"%.64s\"", text);
+	*ret_value = value;
+	return -1;
+}
+
+static int analyze(const char *out)
+{
+	char mpix[PATH_MAX + 16], report[PATH_MAX + 16];
+	snprintf(mpix, sizeof(mpix), "%s/job.mpix", out);
+	snprintf(report, sizeof(report), "%s/report.html", out);
+	char *argv[] = {"analyze", (char *)out, "-o", mpix, "--report", report, NULL};
+	return cmd_analyze.run(6, argv);
+}
+
 static int parse(int argc, char **argv, struct finish *f)
 {
 	static const struct option options[] = {
-		{"nodes", required_argument, NULL, 'n'}, {"wait", required_argument, NULL, 'w'}, {NULL, 0, NULL, 0}};
+		{"nodes", required_argument, NULL, 'n'}, {"wait", required_argument, NULL, 'w'},
+		{"budget", required_argument, NULL, 'b'}, {NULL, 0, NULL, 0}};
 	int c, code = -1;
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -32,6 +52,8 @@ static int parse(int argc, char **argv, struct finish *f)
 			code = number("nodes", optarg, 1000000, &f->nodes);
 		else if (c == 'w')
 			code = number("wait", optarg, 86400, &f->wait_s);
+		else if (c == 'b')
+			code = seconds(optarg, &f->budget_s);
 		else
 			code = usage_error("finish", "unknown option, or one without its value");
 	}
@@ -43,14 +65,11 @@ static int parse(int argc, char **argv, struct finish *f)
 
 static int finish(int argc, char **argv)
 {
-	char program[PATH_MAX];
 	struct error e = {""};
-	struct finish f = {.program = program};
+	struct finish f = {.analyze = analyze};
 	int code = parse(argc, argv, &f);
 	if (code >= 0)
 		return code;
-	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	program[n > 0 ? n : 0] = '\0';
 	int rc = finish_run(&f, &e);
 	if (rc < 0)
 		fprintf(stderr, "mpitrace finish: %s\n", e.text);
@@ -58,8 +77,12 @@ static int finish(int argc, char **argv)
 		fprintf(stderr, "mpitrace finish: %s: another finisher works on it; --wait waits for it\n", f.out);
 	if (rc == FINISH_NOTHING && access(f.out, F_OK) == 0)
 		fprintf(stderr, "mpitrace finish: %s: no trace of an MPI process in it\n", f.out);
+	if (rc == FINISH_LATER || rc == FINISH_STOPPED)
+		fprintf(stderr, "mpitrace finish: %s: the traces are complete; the report is not made\n", f.out);
+	if (rc == FINISH_LATER || rc == FINISH_STOPPED)
+		return EXIT_LATER;
 	return rc < 0 ? EXIT_BAD_INPUT : rc == FINISH_PARTIAL || rc == FINISH_BUSY ? EXIT_PARTIAL : EXIT_DONE;
 }
 
 const struct command cmd_finish = {"finish", finish, "make the report of a step, once all its traces are complete",
-				   "finish DIR [--nodes N] [--wait SECONDS]"};
+				   "finish DIR [--nodes N] [--wait SECONDS] [--budget SECONDS]"};

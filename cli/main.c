@@ -1,9 +1,12 @@
 /* main.c - `mpitrace SUBCOMMAND ...`: finds the row and runs it. */
+#include "base/become.h"
 #include "cli/cli.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command *const commands[] = {
 #define ROW(name) &cmd_##name,
@@ -42,8 +45,25 @@ static int help(FILE *to)
 	return to == stdout ? EXIT_DONE : EXIT_USAGE;
 }
 
+/* `mpitrace --as UID:GID:G,G,... SUBCOMMAND ...`, as root (warden/child.h): the user's from here on, and out of reach of
+ * the user's other processes. */
+static void become_another(const char *text, bool alone)
+{
+	struct identity who;
+	static gid_t gids[IDENTITY_GROUPS_MAX];
+	if (geteuid() != 0 || !identity_parse(text, &who, gids) || !become(&who) || !become_closed())
+		_exit(126);
+	if (alone)
+		become_confined(true);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 3 && strcmp(argv[1], "--as") == 0) {
+		become_another(argv[2], strcmp(argv[3], "collect") == 0);
+		argc -= 2;
+		argv += 2;
+	}
 	if (argc < 2)
 		return help(stderr);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)

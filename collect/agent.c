@@ -7,18 +7,22 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define POLL_MIN_NS 1000000ll
 #define POLL_MAX_NS 50000000ll
 #define LAST_TRIES 7		  /* in a quarter of a second */
+#define LAYOUT_FD 3
+#define EXITS_FD 4
 #define RESERVE_BYTES (64u << 10) /* of the output, for the end: what the step and each process were */
 #define RESERVE_PROCESS_BYTES (16u << 10)
 
@@ -170,7 +174,7 @@ static int drain_all(struct agent *a, bool final)
 			p->gone = true;
 			p->lost = atomic_load_explicit(&p->file->state, memory_order_acquire) == SEGFILE_RUNNING;
 		}
-		if (a->budget_bytes > 0 && p->packed_event_bytes > a->budget_bytes) {
+		if (a->output.full || (a->budget_bytes > 0 && p->packed_event_bytes > a->budget_bytes)) {
 			uint32_t none = 0; /* the tracer's own reason stays, if it has one */
 			atomic_compare_exchange_strong(&p->file->stop_events, &none, 1);
 		}
@@ -297,12 +301,37 @@ static const char *either(const char *first, const char *second)
 	return first[0] != '\0' ? first : second;
 }
 
-static int begin(struct agent *a, const char *stepdir, struct error *e)
+static int read_layout(struct agent *a, bool given, struct error *e)
+{
+	char exits[PATH_MAX];
+	if (given) {
+		a->snapshots.node.exits_fd = EXITS_FD;
+		return layout_read_open(LAYOUT_FD, &a->layout, e);
+	}
+	int n = snprintf(exits, sizeof(exits), "%s/exits", a->stepdir);
+	a->snapshots.node.exits_fd = n < (int)sizeof(exits) ? open(exits, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	return stepdir_layout(a->stepdir, &a->layout, e);
+}
+
+/* Mode bits as the user's own processes would have them. */
+static void take_umask(const struct agent *a)
+{
+	const char *text = layout_text(&a->layout, LAYOUT_UMASK);
+	char *end;
+	unsigned long bits = strtoul(text, &end, 8);
+	if (text[0] >= '0' && text[0] <= '7' && *end == '\0' && bits <= 0777)
+		umask((mode_t)bits);
+	else if (layout_has(&a->layout, LAYOUT_UMASK))
+		umask(077);
+}
+
+static int begin(struct agent *a, const char *stepdir, bool given, struct error *e)
 {
 	a->stepdir = stepdir;
-	int rc = stepdir_layout(stepdir, &a->layout, e);
+	int rc = read_layout(a, given, e);
 	if (rc < 0)
 		return rc;
+	take_umask(a);
 	if (snprintf(a->ranks, sizeof(a->ranks), "%s/ranks", stepdir) >= (int)sizeof(a->ranks))
 		return fail(e, -ENAMETOOLONG, "%s: name too long", stepdir);
 	const char *node = either(layout_text(&a->layout, LAYOUT_NODE), "node");
@@ -310,13 +339,15 @@ static int begin(struct agent *a, const char *stepdir, struct error *e)
 				    .fallback_dir = a->ranks,
 				    .name = either(layout_text(&a->layout, LAYOUT_FILE), node),
 				    .fd = -1,
+				    .of_slurm = layout_has(&a->layout, LAYOUT_UID),
+				    .cap_bytes = layout_number(&a->layout, LAYOUT_TRACE, 0),
+				    .floor_bytes = layout_number(&a->layout, LAYOUT_RESERVE, 0),
 				    .lost = lost,
 				    .naming = naming,
 				    .context = a};
 	a->budget_bytes = layout_number(&a->layout, LAYOUT_BUDGET, 0);
 	tick_choose();
 	a->snapshots.node.layout = &a->layout;
-	a->snapshots.node.stepdir = stepdir;
 	struct tick_sample now = tick_sample();
 	snapshot_clock(&a->snapshots, &now, true);
 	return 0;
@@ -386,14 +417,21 @@ static int finish(struct agent *a, struct error *e)
 	return 0;
 }
 
-int agent_run(const char *stepdir, pid_t watch_pid, struct error *e)
+static void woken(int number)
+{
+	(void)number;
+}
+
+int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 {
 	struct agent a = {.note_fd = -1};
-	int rc = begin(&a, stepdir, e);
+	int rc = begin(&a, stepdir, given, e);
 	if (rc == 0)
 		rc = resume(&a, e);
 	if (rc < 0)
 		return rc;
+	struct sigaction wake = {.sa_handler = woken}; /* without SA_RESTART: whoever started us says that the step is over */
+	sigaction(SIGUSR1, &wake, NULL);
 	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), recorded in the trace */
 	if (!stepdir_has(stepdir, "done"))
 		set_priority(true);

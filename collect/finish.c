@@ -3,6 +3,8 @@
 #include "collect/finish.h"
 #include "collect/traces.h"
 
+#include "base/become.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,12 +22,23 @@
 #include <unistd.h>
 
 #define LOCK ".finish.lock"
-#define POLL_NS 50000000
+#define POLL_NS 10000000
 #define SETTLE_S 1.0		  /* no new trace for so long, when their number is unknown */
 #define ANALYZE_SECONDS 1800	  /* then the analysis is killed */
-#define MISSING_PATIENCE_SHARE 50 /* a directory that is not there is waited for wait_s / 50 */
+#define MISSING_PATIENCE_SHARE 0.006 /* of wait_s, for a directory that is not there */
+#define ABSENT_PATIENCE_S 1.0	  /* for nodes without a file when all others have ended theirs */
+#define NS_PER_EVENT 1500.0	  /* of an analysis on one processor (docs/PERFORMANCE.md) */
+#define THREADS_MAX 16
 
 enum { EXIT_CODE_PARTIAL = 4 }; /* cli/cli.h: EXIT_PARTIAL */
+
+static volatile sig_atomic_t stopped; /* SIGINT, SIGTERM, SIGHUP */
+
+static void stop(int number)
+{
+	(void)number;
+	stopped = 1;
+}
 
 static double now_s(void)
 {
@@ -38,9 +52,16 @@ static void nap(void)
 	nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 }
 
+/* A regular file of ours, whatever lies there under that name: a FIFO would keep us waiting. */
 static int open_log(int dir_fd)
 {
-	return openat(dir_fd, "log.txt", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+	struct stat st;
+	int fd = openat(dir_fd, "log.txt", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())) {
+		close(fd);
+		return -1;
+	}
+	return fd;
 }
 
 static void log_line(int dir_fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -83,13 +104,13 @@ static void refresh_parents(const char *path)
 /* The agents make the directory when the first process uses MPI, so there is little to wait for. */
 static int open_out(const struct finish *f)
 {
-	double end = now_s() + (double)f->wait_s / MISSING_PATIENCE_SHARE;
+	double end = now_s() + (double)f->wait_s * MISSING_PATIENCE_SHARE;
 	for (;;) {
 		refresh_parents(f->out);
 		int fd = open(f->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0 || errno != ENOENT)
 			return fd >= 0 ? fd : -errno;
-		if (now_s() >= end)
+		if (now_s() >= end || stopped)
 			return -ENOENT;
 		nap();
 	}
@@ -101,7 +122,7 @@ static int open_out(const struct finish *f)
 static int try_lock(int dir_fd)
 {
 	struct stat st;
-	int fd = openat(dir_fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int fd = openat(dir_fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP) {
@@ -118,7 +139,7 @@ static int lock(int dir_fd, double end)
 {
 	for (;;) {
 		int fd = try_lock(dir_fd);
-		if (fd != -EBUSY || now_s() >= end)
+		if (fd != -EBUSY || now_s() >= end || stopped)
 			return fd;
 		nap();
 	}
@@ -130,51 +151,72 @@ static void unlock(int dir_fd, int lock_fd)
 	close(lock_fd);
 }
 
+/* Nothing more can be expected: all nodes' traces have their end, or those that are there have, and for a while no
+ * other has come. */
 static bool complete(const struct finish *f, const struct traces *t, double unchanged_s)
 {
 	if (t->n == 0 || t->finished < t->n)
 		return false;
-	return f->nodes > 0 ? t->finished >= f->nodes : unchanged_s >= SETTLE_S;
+	return f->nodes > 0 && t->finished >= f->nodes ? true : unchanged_s >= (f->nodes > 0 ? ABSENT_PATIENCE_S : SETTLE_S);
+}
+
+static double patience(const struct finish *f)
+{
+	return f->nodes > 0 ? ABSENT_PATIENCE_S : SETTLE_S;
 }
 
 /* True when all traces are complete; false when the time is over. */
 static bool wait_for_traces(const struct finish *f, int dir_fd, struct traces *t, double end)
 {
-	double changed = f->wait_s > 0 ? now_s() : -SETTLE_S;
+	double changed = f->wait_s > 0 ? now_s() : -patience(f);
 	for (;;) {
-		unsigned before = t->n;
+		unsigned before = t->n, finished = t->finished;
 		traces_look(dir_fd, f->out, t);
-		if (t->n != before && f->wait_s > 0)
+		if ((t->n != before || t->finished != finished) && f->wait_s > 0)
 			changed = now_s();
 		if (complete(f, t, now_s() - changed))
-			return true;
-		if (now_s() >= end)
+			return t->finished >= f->nodes;
+		if (now_s() >= end || stopped)
 			return false;
 		nap();
 	}
 }
 
-/* The child: the analysis, its words in the log. */
+/* The child: the analysis, its words in the log. Not another program: as it is nobody can look into it (base/become.h),
+ * and a new one could be. */
 static void analyze(const struct finish *f, int dir_fd)
 {
-	char mpix[PATH_MAX + 16], report[PATH_MAX + 16];
-	snprintf(mpix, sizeof(mpix), "%s/job.mpix", f->out);
-	snprintf(report, sizeof(report), "%s/report.html", f->out);
-	char *argv[] = {(char *)f->program, "analyze", (char *)f->out, "-o", mpix, "--report", report, NULL};
-	struct rlimit none = {0, 0}, cpu = {ANALYZE_SECONDS * 16, ANALYZE_SECONDS * 16};
+	struct rlimit none = {0, 0};
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setrlimit(RLIMIT_CORE, &none);
-	setrlimit(RLIMIT_CPU, &cpu);
+	become_confined(false);
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
 	int fd = open_log(dir_fd), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && null >= 0 && dup2(null, 0) == 0 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2)
-		execv(f->program, argv);
+	if (fd >= 0 && null >= 0 && dup2(null, 0) == 0 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2) {
+		int code = f->analyze(f->out);
+		fflush(NULL);
+		_exit(code);
+	}
 	_exit(127);
 }
 
-/* The analysis' exit code, or -errno. */
+/* What an analysis that was killed leaves (base/atomic_file.c). */
+static void remove_temporary(int dir_fd, pid_t pid)
+{
+	static const char *const names[] = {"job.mpix", "report.html"};
+	char name[64];
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(name, sizeof(name), "%s.%d.tmp", names[i], (int)pid);
+		unlinkat(dir_fd, name, 0);
+	}
+}
+
+/* The analysis' exit code; -ETIME when its time was over, -EINTR when we were told to stop or a signal ended it. */
 static int run_analysis(const struct finish *f, int dir_fd)
 {
 	int status;
-	double end = now_s() + ANALYZE_SECONDS;
+	double end = now_s() + (f->budget_s > 0 ? f->budget_s : ANALYZE_SECONDS);
 	pid_t pid = fork();
 	if (pid < 0)
 		return -errno;
@@ -182,18 +224,36 @@ static int run_analysis(const struct finish *f, int dir_fd)
 		analyze(f, dir_fd);
 	for (;;) {
 		pid_t got = waitpid(pid, &status, WNOHANG);
-		if (got == pid)
-			return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
-		if (got < 0 && errno != EINTR)
-			return -errno;
-		if (now_s() >= end)
+		if (got == pid && WIFEXITED(status))
+			return WEXITSTATUS(status);
+		if (got == pid || (got < 0 && errno != EINTR))
+			break;
+		if (now_s() >= end || stopped) {
 			kill(pid, SIGKILL);
-		nanosleep(&(struct timespec){.tv_nsec = POLL_NS / 5}, NULL);
+			while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+				;
+			break;
+		}
+		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 	}
+	remove_temporary(dir_fd, pid);
+	return !stopped && now_s() >= end ? -ETIME : -EINTR;
+}
+
+/* Seconds that the analysis of so many events takes here. */
+static double estimate_s(uint64_t events)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	return (double)events * NS_PER_EVENT / 1e9 / (double)(n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : n);
 }
 
 static int judge(const struct finish *f, int dir_fd, int code, double took_s, bool whole, struct error *e)
 {
+	if (code == -ETIME || stopped) {
+		log_line(dir_fd, "the analysis was ended after %.2f s; the traces are complete, and `mpitrace finish %s` makes the report",
+			 took_s, f->out);
+		return stopped ? FINISH_STOPPED : FINISH_LATER;
+	}
 	log_line(dir_fd, "analysis took %.2f s and ended with %d", took_s, code);
 	if (code == 0)
 		return whole ? FINISH_DONE : FINISH_PARTIAL;
@@ -210,6 +270,8 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 	traces_read_unfinished(f->out, &t);
 	bool made = traces_have_report(dir_fd, &t);
 	unsigned processes = t.processes, n = t.n, finished = t.finished;
+	uint64_t events = t.events;
+	double needs_s = estimate_s(events);
 	if (processes == 0)
 		traces_remove_empty(dir_fd, &t);
 	traces_done(&t);
@@ -219,6 +281,13 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 		return whole ? FINISH_DONE : FINISH_PARTIAL;
 	log_line(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", finished, f->nodes > n ? f->nodes : n,
 		 now_s() - begin, processes, whole ? "" : ": partial");
+	if (stopped)
+		return FINISH_STOPPED;
+	if (f->budget_s > 0 && needs_s > f->budget_s) {
+		log_line(dir_fd, "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here: `mpitrace finish %s` makes the report",
+			 (unsigned long long)events, needs_s, f->budget_s, f->out);
+		return FINISH_LATER;
+	}
 	begin = now_s();
 	int code = run_analysis(f, dir_fd);
 	return judge(f, dir_fd, code, now_s() - begin, whole, e);
@@ -240,14 +309,34 @@ static void remove_directories(const char *out)
 		rmdir(job);
 }
 
+/* Somebody else's directory may hold anything, and change while we look. */
+static bool is_ours(int dir_fd)
+{
+	struct stat st;
+	return fstat(dir_fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IWOTH) == 0;
+}
+
+static void listen_to_signals(void)
+{
+	struct sigaction a = {.sa_handler = stop};
+	sigaction(SIGINT, &a, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	sigaction(SIGHUP, &a, NULL);
+}
+
 int finish_run(const struct finish *f, struct error *e)
 {
 	double end = now_s() + f->wait_s;
+	listen_to_signals();
 	int dir_fd = open_out(f);
 	if (dir_fd == -ENOENT)
 		return FINISH_NOTHING;
 	if (dir_fd < 0)
 		return fail(e, dir_fd, "%s: cannot open it: %s", f->out, strerror(-dir_fd));
+	if (!is_ours(dir_fd)) {
+		close(dir_fd);
+		return fail(e, -EPERM, "%s: belongs to somebody else, or all may write in it: copy the traces to a directory of yours", f->out);
+	}
 	int lock_fd = lock(dir_fd, end), rc;
 	if (lock_fd < 0) {
 		close(dir_fd);

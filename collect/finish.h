@@ -7,9 +7,10 @@
 
 struct finish {
 	const char *out;     /* the step's output directory */
-	const char *program; /* `mpitrace`, for its subcommand analyze */
+	int (*analyze)(const char *out); /* all traces in it, into job.mpix and report.html there; an exit code of cli/cli.h */
 	unsigned nodes;	     /* how many traces to expect, 0 = unknown */
 	unsigned wait_s;     /* for traces that are not complete, and for another finisher */
+	double budget_s;     /* for the analysis: one that would take longer is left for later; 0: no bound */
 };
 
 enum finish_result {
@@ -17,6 +18,8 @@ enum finish_result {
 	FINISH_NOTHING, /* no process of the step used MPI; nothing is left */
 	FINISH_PARTIAL, /* report is there, but something is missing in it */
 	FINISH_BUSY,	/* another finisher still works on it */
+	FINISH_LATER,	/* the traces are complete; the report would take longer than allowed */
+	FINISH_STOPPED, /* by a signal; the traces are complete */
 };
 
 /* An enum finish_result, or -errno with text. What was done stands in out/log.txt. */

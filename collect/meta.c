@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define EXITS_MAX (1u << 20)
 
@@ -50,13 +51,12 @@ static void add_layout(cJSON *json, const struct layout *l)
 }
 
 /* "<global task> <wait status>" a line. */
-static cJSON *exits_of(const char *stepdir)
+static cJSON *exits_of(int exits_fd)
 {
 	cJSON *list = cJSON_CreateArray();
-	char path[4096];
 	int task, status;
-	snprintf(path, sizeof(path), "%s/exits", stepdir);
-	FILE *f = fopen(path, "re");
+	int fd = exits_fd >= 0 ? dup(exits_fd) : -1;
+	FILE *f = fd >= 0 && lseek(fd, 0, SEEK_SET) == 0 ? fdopen(fd, "r") : NULL;
 	for (unsigned n = 0; f != NULL && n < EXITS_MAX && fscanf(f, "%d %d", &task, &status) == 2; n++) {
 		cJSON *one = cJSON_CreateObject();
 		cJSON_AddNumberToObject(one, "task", task);
@@ -65,15 +65,15 @@ static cJSON *exits_of(const char *stepdir)
 	}
 	if (f != NULL)
 		fclose(f);
+	else if (fd >= 0)
+		close(fd);
 	return list;
 }
 
-static int64_t exits_bytes(const char *stepdir)
+static int64_t exits_bytes(int exits_fd)
 {
-	char path[4096];
 	struct stat st;
-	snprintf(path, sizeof(path), "%s/exits", stepdir);
-	return stat(path, &st) == 0 ? st.st_size : 0;
+	return exits_fd >= 0 && fstat(exits_fd, &st) == 0 ? st.st_size : 0;
 }
 
 static void add_description_of_node(cJSON *json, struct node_meta *n)
@@ -91,14 +91,14 @@ static void add_description_of_node(cJSON *json, struct node_meta *n)
 int meta_node(struct output *o, struct node_meta *n, bool whole)
 {
 	int64_t exits =
-		exits_bytes(n->stepdir); /* before they are read: what comes after makes it differ the next time */
+		exits_bytes(n->exits_fd); /* before they are read: what comes after makes it differ the next time */
 	whole |= !n->written;
 	if (!whole && exits == n->exits_bytes)
 		return 0;
 	cJSON *json = cJSON_CreateObject();
 	if (whole)
 		add_description_of_node(json, n);
-	cJSON_AddItemToObject(json, "exits", exits_of(n->stepdir));
+	cJSON_AddItemToObject(json, "exits", exits_of(n->exits_fd));
 	int rc = put_json(o, MPIC_META, MPIC_NODE, n->seq++, json);
 	if (rc == 0) {
 		n->written |= whole;

@@ -6,7 +6,7 @@
 
 struct node_meta {
 	const struct layout *layout;
-	const char *stepdir; /* for exits */
+	int exits_fd; /* -1: nobody tells how tasks ended */
 	struct cJSON *topology;
 	uint64_t seq;
 	int64_t exits_bytes;

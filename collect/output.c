@@ -14,12 +14,16 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #define FLUSH_BYTES (1u << 20) /* parallel file systems like big appends */
 #define DEFLATE_LEVEL 6
 #define NAMES_MAX 100
+#define STEP_LEVELS 2 /* mpitrace-<job>/step-<step> */
+#define FLOOR_SHARE 20
+#define FLOOR_MAX_BYTES (1ull << 30)
 
 static int make_dirs(const char *path)
 {
@@ -39,6 +43,24 @@ static int make_dirs(const char *path)
 	return mkdir(part, 0777) != 0 && errno != EEXIST ? -errno : 0;
 }
 
+/* `levels` directories at the end of path: ours, and nobody else's to write (but for our group, if that is our umask).
+ * In a directory that all may write (a sticky one) somebody may have made them before us, to read what we record or to
+ * put something in our way. */
+static int check_owner(const char *path, int levels)
+{
+	char part[PATH_MAX];
+	struct stat st;
+	snprintf(part, sizeof(part), "%s", path);
+	for (; levels > 0 && part[0] != '\0'; levels--) {
+		if (lstat(part, &st) != 0)
+			return -errno;
+		if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & S_IWOTH) != 0)
+			return -EPERM;
+		*strrchr(part, '/') = '\0';
+	}
+	return 0;
+}
+
 /* Held as long as the agent lives. File systems without locks: there is one agent as a rule. */
 static bool is_ours(int fd)
 {
@@ -49,6 +71,8 @@ static bool is_ours(int fd)
 static int create_in(struct output *o, const char *dir)
 {
 	int rc = make_dirs(dir);
+	if (rc == 0 && o->of_slurm && dir == o->wanted_dir)
+		rc = check_owner(dir, STEP_LEVELS);
 	if (rc < 0)
 		return rc;
 	for (int i = 1; i < NAMES_MAX; i++) {
@@ -59,7 +83,7 @@ static int create_in(struct output *o, const char *dir)
 			return -ENOMEM;
 		if (o->naming != NULL)
 			o->naming(o->context, path, false);
-		o->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+		o->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 		if (o->fd >= 0) {
 			o->path = path;
 			is_ours(o->fd);
@@ -186,6 +210,21 @@ int64_t output_events(struct output *o, const struct mpic_block *block, const st
 	return packed;
 }
 
+/* May events make the file as long as `end`? Others need room on the file system as well. */
+static int may_record(const struct output *o, uint64_t end)
+{
+	struct statvfs fs;
+	if (o->ending)
+		return 0;
+	if (o->cap_bytes > 0 && end > o->cap_bytes)
+		return -EFBIG;
+	if (end <= o->room_bytes || fstatvfs(o->fd, &fs) != 0 || fs.f_blocks == 0)
+		return 0;
+	uint64_t all = (uint64_t)fs.f_blocks * fs.f_frsize, share = all / FLOOR_SHARE;
+	uint64_t floor = o->floor_bytes > 0 ? o->floor_bytes : share < FLOOR_MAX_BYTES ? share : FLOOR_MAX_BYTES;
+	return (uint64_t)fs.f_bavail * fs.f_frsize < floor + (end - o->len_bytes) ? -ENOSPC : 0;
+}
+
 /* May the file grow to `end`? A promise of the file system is kept also when the disk is full (fallocate(2)); the
  * reserve is asked for with every write, so that it is there when one fails. */
 static int make_room(struct output *o, uint64_t end)
@@ -263,13 +302,16 @@ static size_t fitting(struct output *o, int *ret_rc)
 	size_t at = o->len_bytes == 0 ? MPIC_MAGIC_BYTES : 0, fits = 0;
 	struct mpic_block b;
 	uint32_t crc;
-	*ret_rc = make_room(o, o->len_bytes + o->pending.len_bytes + reserve);
+	*ret_rc = o->nqueued > 0 ? may_record(o, o->len_bytes + o->pending.len_bytes) : 0;
+	o->full |= *ret_rc < 0;
+	if (*ret_rc == 0)
+		*ret_rc = make_room(o, o->len_bytes + o->pending.len_bytes + reserve);
 	if (*ret_rc == 0)
 		return o->pending.len_bytes;
 	while (o->pending.len_bytes - at >= MPIC_HEADER_BYTES &&
 	       mpic_parse_header(o->pending.data + at, &b, &crc) == 0) {
 		at += MPIC_HEADER_BYTES + b.packed_len_bytes;
-		if (make_room(o, o->len_bytes + at + reserve) < 0)
+		if ((b.kind == MPIC_EVENTS && may_record(o, o->len_bytes + at) < 0) || make_room(o, o->len_bytes + at + reserve) < 0)
 			break;
 		fits = at;
 	}

@@ -17,6 +17,7 @@
 
 #define SUFFIX ".mpic"
 #define TRACES_MAX (1u << 20)
+#define EVENTS_MAX 1e18
 
 static struct trace *find(struct traces *t, const char *name)
 {
@@ -40,10 +41,14 @@ static struct trace *find_or_add(struct traces *t, const char *name)
 }
 
 /* The number of processes in an END block, or -1. */
-static int processes_of_end(const struct buf *text)
+static int read_end(const struct buf *text, uint64_t *ret_events)
 {
 	cJSON *json = cJSON_ParseWithLength((const char *)text->data, text->len_bytes);
 	const cJSON *n = cJSON_GetObjectItemCaseSensitive(json, "processes");
+	const cJSON *events = cJSON_GetObjectItemCaseSensitive(json, "events");
+	*ret_events = cJSON_IsNumber(events) && events->valuedouble >= 0 && events->valuedouble < EVENTS_MAX
+			      ? (uint64_t)events->valuedouble
+			      : 0;
 	int processes =
 		cJSON_IsNumber(n) && n->valuedouble >= 0 && n->valuedouble <= MPIC_PROCESSES_MAX ? n->valueint : -1;
 	cJSON_Delete(json);
@@ -72,11 +77,12 @@ static void read_trace(int dir_fd, const char *dir, struct trace *trace)
 	_cleanup_buf_ struct buf json = {0};
 	trace->finished = false;
 	trace->processes = 0;
+	trace->events = (uint64_t)trace->len_bytes;
 	int fd = openat(dir_fd, trace->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	int rc = mpic_read_end(fd, &json, NULL);
-	int processes = rc == 1 ? processes_of_end(&json) : -1;
+	int processes = rc == 1 ? read_end(&json, &trace->events) : -1;
 	close(fd);
 	if (rc == -ENOTSUP || (rc == 1 && processes < 0)) {
 		read_whole(dir, trace);
@@ -109,9 +115,11 @@ static void look_at(int dir_fd, const char *dir, const char *name, struct traces
 static void add_up(struct traces *t)
 {
 	t->finished = t->processes = 0;
+	t->events = 0;
 	for (unsigned i = 0; i < t->n; i++) {
 		t->finished += t->list[i].finished;
 		t->processes += t->list[i].processes;
+		t->events += t->list[i].events;
 	}
 }
 

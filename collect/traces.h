@@ -14,6 +14,7 @@ struct trace {
 	int64_t len_bytes;
 	struct timespec changed;
 	bool finished;
+	uint64_t events;    /* of a finished one; of others so many as their bytes may hold */
 	unsigned processes; /* of a finished one; of others only after traces_read_unfinished() */
 };
 
@@ -22,6 +23,7 @@ struct traces {
 	struct trace *list;
 	size_t cap;
 	unsigned n, finished, processes;
+	uint64_t events;
 };
 
 /* Look again at the directory dir_fd, whose name is dir. Of files that have changed the first and last bytes are read,

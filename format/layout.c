@@ -111,12 +111,10 @@ static int write_all(int fd, const struct buf *b)
 
 static int store(int dir_fd, const struct buf *b)
 {
-	int fd = openat(dir_fd, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int fd = openat(dir_fd, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	int rc = write_all(fd, b);
-	if (fchmod(fd, 0644) != 0 && rc == 0) /* whatever the umask */
-		rc = -errno;
 	close(fd);
 	if (rc == 0 && renameat(dir_fd, TEMPORARY, dir_fd, LAYOUT_FILENAME) != 0)
 		rc = -errno;
@@ -216,12 +214,18 @@ static int take_lines(struct layout *l, char *text, size_t len_bytes)
 
 int layout_read(int dir_fd, bool own, struct layout *ret_layout, struct error *e)
 {
-	_cleanup_buf_ struct buf text = {0};
-	struct layout l = {0};
 	int fd = open_checked(dir_fd, own);
-	int rc = fd < 0 ? fd : read_whole(fd, &text);
+	int rc = layout_read_open(fd, ret_layout, e);
 	if (fd >= 0)
 		close(fd);
+	return rc;
+}
+
+int layout_read_open(int fd, struct layout *ret_layout, struct error *e)
+{
+	_cleanup_buf_ struct buf text = {0};
+	struct layout l = {0};
+	int rc = fd < 0 ? fd : read_whole(fd, &text);
 	if (rc == 0)
 		rc = take_lines(&l, (char *)text.data, text.len_bytes - 1);
 	if (rc == 0) {

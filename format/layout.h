@@ -29,7 +29,11 @@
 	X(MODE,     mode,     "`events`, or `profile`: totals only") \
 	X(BUDGET,   budget,   "bytes of events per rank, 0 = no limit") \
 	X(STACK,    stack,    "callers of each call that are recorded") \
-	X(REPORT,   report,   "who makes the report: `srun`, `epilog` or `none`") \
+	X(REPORT,   report,   "who makes the report: `srun`, the step's first `node`, or `none`") \
+	X(BUDGET_S, report_s, "seconds the report may take on the node, 0 = 1 s or 2 % of the step's time") \
+	X(TRACE,    trace,    "bytes this node's trace may have, 0 = no limit") \
+	X(RESERVE,  reserve,  "bytes of the output's file system that are left free, 0 = a twentieth of it, at most 1 GiB") \
+	X(UMASK,    umask,    "mode bits that the user's files do not get, octal") \
 	X(NAME,     name,     "what the user calls the step") \
 	X(OUT,      out,      "directory of the results, `.../mpitrace-<job>/step-<step>`; empty = the trace stays in the spool") \
 	X(FILE,     file,     "name of the trace without `.mpic`, if not that of the node") \
@@ -82,6 +86,8 @@ int layout_write(int dir_fd, const struct layout *l, struct error *e);
  * a byte is read. Keys that are not known are passed over; -EBADMSG for a key that stands twice, a line that is
  * none, or a last line that is cut. 0, or -errno with text. */
 int layout_read(int dir_fd, bool own, struct layout *ret_layout, struct error *e);
+/* The same of a file that is open; fd < 0 is why it is not. */
+int layout_read_open(int fd, struct layout *ret_layout, struct error *e);
 bool layout_has(const struct layout *l, enum layout_key key);
 /* The value, "" when absent; owned by the record. */
 const char *layout_text(const struct layout *l, enum layout_key key);

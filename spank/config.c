@@ -1,7 +1,9 @@
 /* config.c - see config.h. */
 #include "spank/config.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,35 +35,86 @@ static bool expand(const char *text, char ret_path[PATH_MAX])
 	return true;
 }
 
-static bool apply(const char *argument, struct config *c)
+static bool take_path(const char *value, char *to)
 {
 	char path[PATH_MAX];
-	static const char *const switches[] = {"default=off", "default=on"};
-	for (int i = 0; i < 2; i++) {
-		if (strcmp(argument, switches[i]) == 0) {
-			c->default_on = i == 1;
-			return true;
-		}
-	}
+	if (!expand(value, path))
+		return false;
+	memcpy(to, path, strlen(path) + 1); /* both have PATH_MAX bytes */
+	return true;
+}
+
+/* A number, or with K, M, G behind it. */
+static bool take_size(const char *value, uint64_t *to)
+{
+	static const char units[] = "KMG";
+	char *end;
+	errno = 0;
+	unsigned long long number = strtoull(value, &end, 10);
+	const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
+	unsigned shift = unit != NULL ? 10 * (unsigned)(unit - units + 1) : 0;
+	if (*value < '0' || *value > '9' || errno != 0 || (*end != '\0' && (unit == NULL || end[1] != '\0')) ||
+	    number > UINT64_MAX >> shift)
+		return false;
+	*to = (uint64_t)number << shift;
+	return true;
+}
+
+static bool take_word(const char *value, const char *no, const char *yes, bool *to)
+{
+	if (strcmp(value, no) != 0 && strcmp(value, yes) != 0)
+		return false;
+	*to = strcmp(value, yes) == 0;
+	return true;
+}
+
+/* The value of "key=value", NULL if it is another key. */
+static const char *value_of(const char *argument, const char *key)
+{
+	size_t n = strlen(key);
+	return strncmp(argument, key, n) == 0 && argument[n] == '=' ? argument + n + 1 : NULL;
+}
+
+static bool apply(const char *argument, struct config *c)
+{
+	const char *v;
 	struct {
 		const char *key;
 		char *to;
-	} paths[] = {{"spool=", c->spool}, {"libdir=", c->libdir}, {"bindir=", c->bindir}};
-	for (int i = 0; i < 3; i++) {
-		size_t len_bytes = strlen(paths[i].key);
-		if (strncmp(argument, paths[i].key, len_bytes) != 0 || !expand(argument + len_bytes, path))
-			continue;
-		memcpy(paths[i].to, path, strlen(path) + 1); /* both have PATH_MAX bytes */
-		return true;
-	}
+	} paths[] = {{"spool", c->spool}, {"libdir", c->libdir}, {"bindir", c->bindir}, {"libexecdir", c->libexecdir}};
+	struct {
+		const char *key;
+		uint64_t *to;
+	} sizes[] = {{"spool_bytes", &c->spool_bytes},	   {"node_bytes", &c->node_bytes},
+		     {"reserve_bytes", &c->reserve_bytes}, {"trace_bytes", &c->trace_bytes},
+		     {"budget", &c->budget_bytes},	   {"report_seconds", &c->report_seconds}};
+	struct {
+		const char *key, *no, *yes;
+		bool *to;
+	} words[] = {{"default", "off", "on", &c->default_on},
+		     {"spool_fs", "none", "tmpfs", &c->own_mount},
+		     {"spool_shared", "no", "yes", &c->share_with_slurmd}};
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if ((v = value_of(argument, paths[i].key)) != NULL)
+			return take_path(v, paths[i].to);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if ((v = value_of(argument, sizes[i].key)) != NULL)
+			return take_size(v, sizes[i].to);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if ((v = value_of(argument, words[i].key)) != NULL)
+			return take_word(v, words[i].no, words[i].yes, words[i].to);
 	return false;
 }
 
 const char *config_parse(int argc, char **argv, struct config *ret_config)
 {
 	const char *bad = NULL;
-	*ret_config = (struct config){
-		.spool = "/var/spool/mpitrace", .libdir = MPITRACE_PKGLIBDIR, .bindir = MPITRACE_BINDIR};
+	*ret_config = (struct config){.spool = "/var/spool/mpitrace",
+				      .libdir = MPITRACE_PKGLIBDIR,
+				      .bindir = MPITRACE_BINDIR,
+				      .libexecdir = MPITRACE_LIBEXECDIR,
+				      .own_mount = true,
+				      .budget_bytes = 256ull << 20};
 	for (int i = 0; i < argc; i++)
 		if (!apply(argv[i], ret_config) && bad == NULL)
 			bad = argv[i];

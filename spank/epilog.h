@@ -6,5 +6,5 @@
 
 #include <stdint.h>
 
-/* Start a detached process that does it all; returns at once. */
+/* Start a warden that does it all; returns at once. */
 void epilog_begin(const struct config *c, uint32_t job_id);

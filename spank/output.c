@@ -1,7 +1,7 @@
 /* output.c - see output.h. srun and slurmstepd each work it out from what they know; it must come
  * out the same. */
 #include "spank/output.h"
-#include "spank/spool.h"
+#include "warden/spool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* plugin.c - the entry points that Slurm calls, each handed to the file of its context:
  *
  *   srun, sbatch, salloc   submit.c   refuse a bad request; srun: make the report
- *   slurmstepd (root)      step.c     spool, layout, agent; exits; done
+ *   slurmstepd (root)      step.c     spool, layout, warden; exits; done
  *   a task (user)          task.c     environment
- *   epilog (root)          epilog.c   seal, report, remove
+ *   epilog (root)          epilog.c   a warden for what is left
  *
  * Only the check of the option at submit ever returns non-zero: elsewhere that would drain nodes.
  * Listed twice in plugstack.conf the plugin is called twice, with the same variables; each callback
@@ -61,10 +61,7 @@ static void read_config(int argc, char **argv)
 {
 	const char *bad = config_parse(argc, argv, &plugin.config);
 	if (bad != NULL)
-		sl_verbose("plugstack.conf: \"%s\" is not understood; known: spool=DIR libdir=DIR "
-			   "bindir=DIR "
-			   "default=on|off",
-			   bad);
+		sl_verbose("plugstack.conf: \"%s\" is not understood; known: " CONFIG_KEYS, bad);
 	request_parse("", &plugin.request, NULL);
 }
 
@@ -74,6 +71,7 @@ PUBLIC int slurm_spank_init(spank_t sp, int argc, char **argv)
 	if (!first(&seen))
 		return 0;
 	read_config(argc, argv);
+	submit_forget_outer();
 	plugin.inert = !sl_register(sp, "mpitrace", "[key=value,...]",
 				    "trace MPI calls and make a report; keys: " REQUEST_KEYS, on_option);
 	return 0;
@@ -86,9 +84,9 @@ PUBLIC int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	if (!first(&seen))
 		return 0;
 	if (spank_context() == S_CTX_LOCAL)
-		submit_prepare();
+		submit_prepare(&plugin.request, wanted());
 	else if (spank_context() == S_CTX_REMOTE && wanted())
-		step_begin(sp, &plugin.config, &plugin.request, &plugin.step);
+		step_begin(sp, &plugin.config, &plugin.request, plugin.asked, &plugin.step);
 	return 0;
 }
 

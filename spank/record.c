@@ -1,14 +1,15 @@
 /* record.c - see record.h. */
 #include "spank/record.h"
 #include "format/layout.h"
-#include "spank/spool.h"
+#include "warden/spool.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(sizeof(gid_t) == sizeof(uint32_t), "groups are written and read as a list of numbers");
+#define BUDGET_TASKS_UNKNOWN 64u
+#define BUDGET_LEAST_BYTES (1ull << 20)
 
 static void put_identity(struct layout *l, const struct record *r)
 {
@@ -31,13 +32,32 @@ static void put_step(struct layout *l, const struct record *r)
 	layout_set_list(l, LAYOUT_TASKS, r->tasks, r->ntasks_here);
 }
 
-static void put_request(struct layout *l, const struct request *r)
+/* What a step may record on this node, shared by its tasks; nobody knows how many mpirun starts. */
+static uint64_t default_budget(const struct record *r)
 {
-	layout_set(l, LAYOUT_MODE, r->profile ? "profile" : "events");
-	layout_set_number(l, LAYOUT_BUDGET, r->budget_bytes);
-	layout_set_number(l, LAYOUT_STACK, r->stack);
-	layout_set(l, LAYOUT_REPORT, request_report_name(r->report));
-	layout_set(l, LAYOUT_NAME, r->name);
+	uint64_t each = r->config->budget_bytes / (r->ntasks_here > 0 ? r->ntasks_here : BUDGET_TASKS_UNKNOWN);
+	return each > BUDGET_LEAST_BYTES || each == 0 ? each : BUDGET_LEAST_BYTES;
+}
+
+static const char *report_name(const struct record *r)
+{
+	if (r->request->report == REPORT_NONE)
+		return "none";
+	return r->request->report == REPORT_SRUN && r->srun_reports ? "srun" : "node";
+}
+
+static void put_request(struct layout *l, const struct record *r)
+{
+	const struct request *q = r->request;
+	layout_set(l, LAYOUT_MODE, q->profile ? "profile" : "events");
+	layout_set_number(l, LAYOUT_BUDGET, q->budget_bytes > 0 ? q->budget_bytes : default_budget(r));
+	layout_set_number(l, LAYOUT_STACK, q->stack);
+	layout_set(l, LAYOUT_REPORT, report_name(r));
+	layout_set_number(l, LAYOUT_BUDGET_S, r->config->report_seconds);
+	layout_set_number(l, LAYOUT_TRACE, r->config->trace_bytes);
+	layout_set_number(l, LAYOUT_RESERVE, r->config->reserve_bytes);
+	layout_set(l, LAYOUT_UMASK, r->umask);
+	layout_set(l, LAYOUT_NAME, q->name);
 }
 
 int record_write(int step_fd, const struct record *r, struct error *e)
@@ -45,7 +65,7 @@ int record_write(int step_fd, const struct record *r, struct error *e)
 	struct layout l = {0};
 	put_identity(&l, r);
 	put_step(&l, r);
-	put_request(&l, r->request);
+	put_request(&l, r);
 	layout_set(&l, LAYOUT_OUT, r->out);
 	layout_set(&l, LAYOUT_CLUSTER, r->cluster);
 	layout_set(&l, LAYOUT_NODE, r->node);
@@ -55,38 +75,6 @@ int record_write(int step_fd, const struct record *r, struct error *e)
 	layout_set(&l, LAYOUT_SUBMIT, r->submit);
 	layout_set_argv(&l, r->argv, r->argc);
 	int rc = layout_write(step_fd, &l, e);
-	layout_done(&l);
-	return rc;
-}
-
-static bool get_number(const struct layout *l, enum layout_key key, uint32_t *ret_value)
-{
-	uint64_t value = layout_number(l, key, UINT64_MAX);
-	*ret_value = (uint32_t)value;
-	return value < UINT32_MAX;
-}
-
-static int get_brief(const struct layout *l, struct record_brief *b)
-{
-	const char *out = layout_text(l, LAYOUT_OUT);
-	memset(b, 0, sizeof(*b));
-	b->ngids = layout_list(l, LAYOUT_GIDS, b->gids, LAYOUT_GIDS_MAX);
-	if (!get_number(l, LAYOUT_UID, &b->uid) || !get_number(l, LAYOUT_GID, &b->gid) || b->ngids < 0 ||
-	    !get_number(l, LAYOUT_NODEID, &b->nodeid) || !get_number(l, LAYOUT_NNODES, &b->nnodes) ||
-	    !layout_has(l, LAYOUT_GIDS) || !layout_has(l, LAYOUT_REPORT) || !layout_has(l, LAYOUT_OUT) ||
-	    (size_t)snprintf(b->out, sizeof(b->out), "%s", out) >= sizeof(b->out))
-		return -EBADMSG;
-	b->report = strcmp(layout_text(l, LAYOUT_REPORT), "none") != 0;
-	return 0;
-}
-
-int record_read(int step_fd, struct record_brief *ret_brief)
-{
-	struct layout l;
-	int rc = layout_read(step_fd, true, &l, NULL);
-	if (rc < 0)
-		return rc;
-	rc = get_brief(&l, ret_brief);
 	layout_done(&l);
 	return rc;
 }

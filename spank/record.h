@@ -1,9 +1,10 @@
 /* record.h - what Slurm knows of a step, into and out of its layout file (format/layout.h).
- * Written by slurmstepd as root, read by the agent and by the epilog. */
+ * Written by slurmstepd as root, read by the agent and by the warden. */
 #pragma once
 
 #include "base/error.h"
 #include "format/limits.h"
+#include "spank/config.h"
 #include "spank/output.h"
 
 #include <sys/types.h>
@@ -18,6 +19,9 @@ struct record {
 	const gid_t *gids; /* supplementary */
 	int ngids;
 	const struct request *request;
+	const struct config *config;
+	bool srun_reports; /* the srun that made the step is there to make its report */
+	const char *umask;  /* octal, may be NULL */
 	const char *out;						   /* "" = keep the trace in the spool */
 	const char *cluster, *node, *nodelist, *switches, *slurm, *submit; /* may be NULL */
 	char *const *argv;
@@ -26,17 +30,3 @@ struct record {
 
 /* Write the layout file under a temporary name and rename it. 0, or -errno with text. */
 int record_write(int step_fd, const struct record *r, struct error *e);
-
-/* What the epilog needs of it. */
-struct record_brief {
-	uid_t uid;
-	gid_t gid;
-	gid_t gids[LAYOUT_GIDS_MAX];
-	int ngids;
-	uint32_t nodeid, nnodes;
-	bool report; /* somebody shall make one */
-	char out[PATH_MAX];
-};
-
-/* Read it back; a file that is not root's (our own), or not complete: -errno. */
-int record_read(int step_fd, struct record_brief *ret_brief);

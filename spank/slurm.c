@@ -86,6 +86,16 @@ void sl_verbose(const char *fmt, ...)
 	slurm_verbose("mpitrace: %s", text);
 }
 
+void sl_complain(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	slurm_info("error: mpitrace: %s", text);
+}
+
 void sl_error(const char *fmt, ...)
 {
 	char text[1024];

@@ -1,18 +1,24 @@
 /* step.c - see step.h. In: Slurm's items and the request.  Out: the step's directory in the spool,
- * an agent. */
+ * a warden. */
 #include "spank/step.h"
-#include "spank/agent.h"
-#include "spank/detach.h"
 #include "spank/record.h"
-#include "spank/spool.h"
+#include "spank/start.h"
+#include "spank/submit.h"
+#include "spank/task.h"
+#include "warden/settle.h"
+#include "warden/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#define SOCKET_FDS_MAX 256
 #define TASKS_HERE_MAX 65536u
 #define DAEMON_STEP_SUFFIX "/step-batch/ranks"
 
@@ -120,7 +126,7 @@ static void pose_as_batch_step(struct record *rec, struct request *r)
 }
 
 /* Everything the record says; rec points into n, Slurm's memory and *ret_tasks (free it). */
-static bool describe(spank_t sp, struct request *r, struct record *rec, struct names *n, uint32_t **ret_tasks)
+static bool describe(spank_t sp, struct request *r, const struct config *c, struct record *rec, struct names *n, uint32_t **ret_tasks)
 {
 	gid_t *gids = NULL;
 	char **argv = NULL;
@@ -132,6 +138,9 @@ static bool describe(spank_t sp, struct request *r, struct record *rec, struct n
 	rec->ngids = sl_gids(sp, &gids);
 	rec->gids = gids;
 	rec->request = r;
+	rec->config = c;
+	rec->srun_reports = sl_env(sp, SUBMIT_REPORTS) != NULL;
+	rec->umask = sl_env(sp, "SLURM_UMASK");
 	if (is_daemon_of_mpirun(sp, rec))
 		pose_as_batch_step(rec, r);
 	read_names(sp, r, rec, n);
@@ -140,64 +149,120 @@ static bool describe(spank_t sp, struct request *r, struct record *rec, struct n
 	return *ret_tasks != NULL;
 }
 
-static int make_directory(const struct config *c, const struct record *rec, struct step *s, struct error *e)
+/* The socket on which slurmstepd listens lies in slurmd's own spool. */
+static bool is_slurmds(dev_t device)
 {
-	char step[SPOOL_NAME_MAX];
-	int live_fd = spool_open_live(c->spool, true, e);
-	if (live_fd < 0)
-		return live_fd;
-	s->dir_fd = spool_make_step(live_fd, rec->job_id, rec->restart, s->step_id, rec->uid, rec->gid, e);
-	close(live_fd);
-	if (s->dir_fd < 0)
-		return s->dir_fd;
-	spool_step_name(s->step_id, step);
-	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%u.%u/step-%s", c->spool, rec->job_id, rec->restart, step);
-	if (n >= (int)sizeof(s->dir))
-		return fail(e, -ENAMETOOLONG, "spool=%s is too long", c->spool);
-	return record_write(s->dir_fd, rec, e);
+	struct sockaddr_un address;
+	struct stat st;
+	for (int fd = 0; fd < SOCKET_FDS_MAX; fd++) {
+		socklen_t len = sizeof(address);
+		memset(&address, 0, sizeof(address));
+		if (getsockname(fd, (struct sockaddr *)&address, &len) == 0 && address.sun_family == AF_UNIX &&
+		    address.sun_path[0] == '/' && lstat(address.sun_path, &st) == 0 && st.st_dev == device)
+			return true;
+	}
+	return false;
 }
 
-static int start_agent(const struct config *c, const struct record *rec, const struct step *s, struct error *e)
+static int make_room(const struct config *c, const struct record *rec, int live_fd, const struct step *s, struct error *e)
 {
-	char program[PATH_MAX + 16];
-	char *argv[] = {program, "collect", (char *)s->dir, NULL};
-	char *envp[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
-	struct identity who = {.uid = rec->uid, .gid = rec->gid, .gids = rec->gids, .ngids = rec->ngids};
-	snprintf(program, sizeof(program), "%s/mpitrace", c->bindir);
-	if (access(program, X_OK) != 0)
-		return fail(e, -errno, "%s: cannot run it; set bindir= in plugstack.conf", program);
-	pid_t pid = detach_start(argv, envp, &who);
-	if (pid < 0)
-		return fail(e, pid, "cannot start the agent: %s", strerror(-pid));
-	agent_note(s->dir_fd, pid);
+	struct spool_room room = {.step_bytes = c->spool_bytes, .node_bytes = c->node_bytes, .ntasks = rec->ntasks_here};
+	uint64_t bytes;
+	struct stat st;
+	if (c->own_mount)
+		return spool_mount(c->spool, live_fd, s->dir_fd, &room, rec->uid, rec->gid, &bytes, e);
+	if (!c->share_with_slurmd && fstat(s->dir_fd, &st) == 0 && is_slurmds(st.st_dev))
+		return fail(e, -EXDEV,
+			    "%s is on the file system that slurmd needs for itself: full, it drains the node; "
+			    "use spool_fs=tmpfs or another file system, or say spool_shared=yes",
+			    c->spool);
 	return 0;
 }
 
-void step_begin(spank_t sp, const struct config *c, const struct request *r, struct step *ret_step)
+/* Root's files in it: nobody else reads a command line or an exit code. */
+static int make_exits(const struct step *s, struct error *e)
+{
+	int fd = openat(s->dir_fd, "exits", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fail(e, -errno, "%s/exits: cannot make it: %s", s->dir, strerror(errno));
+	close(fd);
+	return 0;
+}
+
+static int make_directory(const struct config *c, const struct record *rec, struct step *s, struct error *e)
+{
+	char step[SPOOL_NAME_MAX], run[SPOOL_NAME_MAX];
+	int live_fd = spool_open(c->spool, "live", true, e);
+	if (live_fd < 0)
+		return live_fd;
+	s->dir_fd = spool_make_step(live_fd, rec->job_id, s->step_id, rec->uid, rec->gid, run, e);
+	spool_step_name(s->step_id, step);
+	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%s/step-%s", c->spool, run, step);
+	int rc = s->dir_fd < 0			? s->dir_fd
+		 : n >= (int)sizeof(s->dir)	? fail(e, -ENAMETOOLONG, "spool=%s is too long", c->spool)
+						: make_room(c, rec, live_fd, s, e);
+	if (rc == 0)
+		rc = make_exits(s, e);
+	close(live_fd);
+	return rc < 0 ? rc : record_write(s->dir_fd, rec, e);
+}
+
+static int start(const struct config *c, struct step *s, struct error *e)
+{
+	const char *args[] = {"step", s->dir, NULL};
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return fail(e, -errno, "no pipe: %s", strerror(errno));
+	int rc = start_warden(c, args, ends[0], e);
+	close(ends[0]);
+	if (rc < 0)
+		close(ends[1]);
+	else
+		s->pipe_fd = ends[1];
+	return rc;
+}
+
+static int has_tracer(const struct config *c, struct error *e)
+{
+	char library[PATH_MAX + 32];
+	snprintf(library, sizeof(library), "%s/" TASK_TRACER, c->libdir);
+	return access(library, R_OK) == 0 ? 0 : fail(e, -ENOENT, "%s: cannot be read: %s; set libdir= in plugstack.conf", library, strerror(errno));
+}
+
+/* As if it had never been made. */
+static void give_up(struct step *s)
+{
+	if (s->dir_fd < 0)
+		return;
+	settle_remove(s->dir_fd, s->dir);
+	close(s->dir_fd);
+}
+
+void step_begin(spank_t sp, const struct config *c, const struct request *r, bool asked, struct step *ret_step)
 {
 	struct error e = {""};
 	struct record rec;
 	struct names names;
 	struct request request = *r;
-	struct step s = {.dir_fd = -1};
+	struct step s = {.dir_fd = -1, .pipe_fd = -1};
 	uint32_t *tasks = NULL;
 	ret_step->active = false;
 	if (!sl_number(sp, S_JOB_STEPID, &s.step_id))
 		return;
-	if (!describe(sp, &request, &rec, &names, &tasks)) {
+	if (!describe(sp, &request, c, &rec, &names, &tasks)) {
 		free(tasks);
 		return;
 	}
-	s.active = make_directory(c, &rec, &s, &e) >= 0 && start_agent(c, &rec, &s, &e) >= 0;
+	s.active = has_tracer(c, &e) == 0 && make_directory(c, &rec, &s, &e) >= 0 && start(c, &s, &e) >= 0;
 	free(tasks);
 	if (s.active) {
-		s.uid = rec.uid;
 		*ret_step = s;
 		return;
 	}
-	sl_verbose("step %u.%u runs untraced: %s", rec.job_id, s.step_id, e.text);
-	if (s.dir_fd >= 0)
-		close(s.dir_fd);
+	/* slurm_error() reaches the user's standard error: once, and only who asked. */
+	(asked && rec.nodeid == 0 ? sl_error : sl_complain)("step %u.%u runs untraced on %s: %s", rec.job_id, s.step_id,
+							    rec.node, e.text);
+	give_up(&s);
 }
 
 void step_task_exit(spank_t sp, const struct step *s)
@@ -208,9 +273,9 @@ void step_task_exit(spank_t sp, const struct step *s)
 	if (!s->active || !sl_number(sp, S_TASK_GLOBAL_ID, &task) || !sl_exit_status(sp, &status))
 		return;
 	int n = snprintf(line, sizeof(line), "%u %d\n", task, status);
-	int fd = openat(s->dir_fd, "exits", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int fd = openat(s->dir_fd, "exits", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || write(fd, line, (size_t)n) != n)
-		sl_verbose("cannot record the exit of task %u: %s", task, strerror(errno));
+		sl_complain("cannot record the exit of task %u: %s", task, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 }
@@ -220,9 +285,9 @@ void step_end(struct step *s)
 	if (!s->active)
 		return;
 	int rc = spool_mark(s->dir_fd, "done");
-	agent_hurry(s->dir_fd, s->uid);
 	if (rc < 0)
-		sl_verbose("cannot mark %s as done: %s", s->dir, strerror(-rc));
+		sl_complain("cannot mark %s as done: %s", s->dir, strerror(-rc));
+	close(s->pipe_fd);
 	close(s->dir_fd);
 	s->active = false;
 }

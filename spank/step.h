@@ -10,16 +10,16 @@
  */
 struct step {
 	bool active;
-	int dir_fd; /* of the step's directory */
+	int dir_fd;  /* of the step's directory */
+	int pipe_fd; /* held as long as the step runs: its warden has the other end */
 	uint32_t step_id;
-	uid_t uid;
 	char dir[PATH_MAX];
 };
 
-/* Make the step's directory, write its layout, start the agent. On any failure the step runs
- * untraced: *ret_step is then inactive and the reason is in the log. */
-void step_begin(spank_t sp, const struct config *c, const struct request *r, struct step *ret_step);
+/* Make the step's directory, write its layout, start its warden. On any failure the step runs untraced: *ret_step is
+ * then inactive and the reason is in the log, and on the user's standard error if tracing was `asked` for. */
+void step_begin(spank_t sp, const struct config *c, const struct request *r, bool asked, struct step *ret_step);
 /* Append the exit status of the task that ended. */
 void step_task_exit(spank_t sp, const struct step *s);
-/* The step is over on this node: tell the agent. */
+/* The step is over on this node: tell the warden. */
 void step_end(struct step *s);

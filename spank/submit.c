@@ -14,22 +14,53 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FINISH_WAIT "10"    /* seconds for the agents to deliver */
-#define FINISH_SECONDS 120u /* for all of it; then the epilog may have it */
+#define FINISH_WAIT "10" /* seconds for the agents to deliver */
+#define FINISH_WAIT_SECONDS 10.0
+#define RUN_SHARE 50	/* a report may take a 50th of the step's time */
+#define CODE_PARTIAL 4	/* cli/cli.h: EXIT_PARTIAL */
+#define CODE_LATER 5	/* EXIT_LATER */
+#define CODE_NO_PROGRAM 127
+#define CODE_STOPPED (-1)
 
 static struct {
 	bool own_allocation;
 	bool wanted;
 	uint32_t nnodes;
+	double begin;
 	char directory[PATH_MAX]; /* where srun was called */
 	char out[PATH_MAX];
 } local;
 
-void submit_prepare(void)
+static double now_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* srun takes options of the job around it from there, as it shall; sbatch and salloc would as well. */
+void submit_forget_outer(void)
+{
+	if (spank_context() == S_CTX_ALLOCATOR && getenv("SLURM_JOB_ID") != NULL) {
+		unsetenv("_SLURM_SPANK_OPTION_mpitrace_mpitrace");
+		unsetenv("SLURM_SPANK__SLURM_SPANK_OPTION_mpitrace_mpitrace");
+	}
+}
+
+static bool reports(const struct request *r)
+{
+	return r->report == REPORT_SRUN && (local.own_allocation || isatty(STDERR_FILENO));
+}
+
+void submit_prepare(const struct request *r, bool wanted)
 {
 	local.own_allocation = getenv("SLURM_JOB_ID") == NULL;
 	if (getcwd(local.directory, sizeof(local.directory)) == NULL)
 		local.directory[0] = '\0';
+	if (wanted && reports(r))
+		setenv(SUBMIT_REPORTS, "1", 1);
+	else
+		unsetenv(SUBMIT_REPORTS);
 }
 
 void submit_step_known(spank_t sp, const struct request *r)
@@ -38,21 +69,24 @@ void submit_step_known(spank_t sp, const struct request *r)
 	const char *submit_dir = getenv("SLURM_SUBMIT_DIR"), *restart = getenv("SLURM_RESTART_COUNT");
 	if (local.own_allocation || submit_dir == NULL)
 		submit_dir = local.directory;
-	local.wanted = r->report == REPORT_SRUN && (local.own_allocation || isatty(STDERR_FILENO)) &&
-		       sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
+	local.begin = now_s();
+	local.wanted = reports(r) && sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
 		       output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out);
 	if (!local.wanted || !sl_number(sp, S_JOB_NNODES, &local.nnodes))
 		local.nnodes = 0;
 }
 
-static void run_finisher(const struct config *c)
+/* A group of its own: srun is told by the terminal that somebody wants to end, and tells us. */
+static void run_finisher(const struct config *c, double budget_s)
 {
-	char program[PATH_MAX + 16], nodes[16];
+	char program[PATH_MAX + 16], nodes[16], budget[32];
 	snprintf(program, sizeof(program), "%s/mpitrace", c->bindir);
 	snprintf(nodes, sizeof(nodes), "%u", local.nnodes);
-	char *argv[] = {program, "finish", local.out, "--wait", FINISH_WAIT, "--nodes", nodes, NULL};
+	snprintf(budget, sizeof(budget), "%.1f", budget_s);
+	char *argv[] = {program, "finish", local.out, "--wait", FINISH_WAIT, "--budget", budget, "--nodes", nodes, NULL};
 	if (local.nnodes == 0)
-		argv[5] = NULL;
+		argv[7] = NULL;
+	setpgid(0, 0);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	sigset_t none;
@@ -61,33 +95,71 @@ static void run_finisher(const struct config *c)
 	unsetenv("LD_PRELOAD");
 	if (freopen("/dev/null", "r+", stdin) != NULL && dup2(0, 1) == 1 && dup2(0, 2) == 2)
 		execv(program, argv);
-	_exit(127);
+	_exit(CODE_NO_PROGRAM);
 }
 
-/* True when the finisher ended well in time. */
-static bool wait_for(pid_t pid)
+/* srun keeps these signals blocked in all but one of its threads, and that one has ended or takes them without ending
+ * us: so we ask what is pending, and handle what is not blocked. */
+static volatile sig_atomic_t told;
+
+static void tell(int number)
+{
+	(void)number;
+	told = 1;
+}
+
+static bool shall_stop(void)
+{
+	sigset_t pending;
+	return told || (sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) == 1 ||
+						      sigismember(&pending, SIGTERM) == 1 ||
+						      sigismember(&pending, SIGHUP) == 1));
+}
+
+static void end_group(pid_t pid)
 {
 	int status;
-	struct timespec nap = {.tv_nsec = 10000000};
-	for (unsigned i = 0; i < FINISH_SECONDS * 100; i++) {
-		pid_t got = waitpid(pid, &status, WNOHANG);
-		if (got == pid)
-			return WIFEXITED(status) && WEXITSTATUS(status) != 127;
-		if (got < 0 && errno != EINTR)
-			return false;
-		nanosleep(&nap, NULL);
-	}
-	kill(pid, SIGKILL);
+	kill(-pid, SIGTERM); /* it leaves nothing half done */
+	for (int i = 0; i < 50 && waitpid(pid, &status, WNOHANG) == 0; i++)
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	kill(-pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	return false;
 }
 
-static void print_report_path(void)
+/* The finisher's exit code, or CODE_STOPPED. */
+static int wait_for(pid_t pid, double seconds)
+{
+	int status;
+	double end = now_s() + seconds;
+	struct timespec nap = {.tv_nsec = 2000000};
+	for (;;) {
+		pid_t got = waitpid(pid, &status, WNOHANG);
+		if (got == pid)
+			return WIFEXITED(status) ? WEXITSTATUS(status) : CODE_STOPPED;
+		if (got < 0 && errno != EINTR)
+			return CODE_STOPPED;
+		if (shall_stop() || now_s() >= end) {
+			end_group(pid);
+			return CODE_STOPPED;
+		}
+		nanosleep(&nap, NULL);
+	}
+}
+
+/* One line, and only for somebody who watches. */
+static void say(int code)
 {
 	char report[PATH_MAX + 16];
 	snprintf(report, sizeof(report), "%s/report.html", local.out);
-	if (isatty(STDERR_FILENO) && access(report, R_OK) == 0)
-		fprintf(stderr, "mpitrace: %s\n", report);
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (code == CODE_LATER || code == CODE_STOPPED)
+		fprintf(stderr, "mpitrace: the trace is complete, its report is not made yet: mpitrace finish %s\n", local.out);
+	else if (code == CODE_NO_PROGRAM)
+		fprintf(stderr, "mpitrace: no report: the program mpitrace is missing on this host; the trace is in %s\n",
+			local.out);
+	else if (access(report, R_OK) == 0)
+		fprintf(stderr, "mpitrace: %s%s\n", report, code == CODE_PARTIAL ? " (partial: it says what is missing)" : "");
 }
 
 void submit_finish(const struct config *c)
@@ -95,9 +167,17 @@ void submit_finish(const struct config *c)
 	if (!local.wanted)
 		return;
 	local.wanted = false;
+	double share = (now_s() - local.begin) / RUN_SHARE;
+	double budget_s = c->report_seconds > 0 ? (double)c->report_seconds : share > 1 ? share : 1;
+	struct sigaction listen = {.sa_handler = tell}, before[3];
+	static const int numbers[3] = {SIGINT, SIGTERM, SIGHUP};
 	pid_t pid = fork();
 	if (pid == 0)
-		run_finisher(c);
-	if (pid > 0 && wait_for(pid))
-		print_report_path();
+		run_finisher(c, budget_s);
+	for (int i = 0; i < 3; i++)
+		sigaction(numbers[i], &listen, &before[i]);
+	if (pid > 0)
+		say(wait_for(pid, FINISH_WAIT_SECONDS + budget_s + 2));
+	for (int i = 0; i < 3; i++)
+		sigaction(numbers[i], &before[i], NULL);
 }

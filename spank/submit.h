@@ -6,9 +6,14 @@
 #include "spank/request.h"
 #include "spank/slurm.h"
 
+/* In the environment of a step whose srun makes its report; a hint, and taken out of the tasks'. */
+#define SUBMIT_REPORTS "MPITRACE_SRUN_REPORTS"
+
+/* A job that is submitted from inside of a traced one is not traced for that. */
+void submit_forget_outer(void);
 /* Before the job exists: what srun will need to know when all is over (is the allocation its own?).
  */
-void submit_prepare(void);
+void submit_prepare(const struct request *r, bool wanted);
 /* srun knows the job and the step now. */
 void submit_step_known(spank_t sp, const struct request *r);
 /* srun is about to end: make the report if that is srun's to do, within a deadline. */

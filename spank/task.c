@@ -1,13 +1,12 @@
 /* task.c - see task.h. In: the job's environment.  Out: LD_PRELOAD and MPITRACE_* in it. */
 #include "spank/task.h"
+#include "spank/submit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define TRACER "libmpitrace.so"
 
 static const char *const ours[] = {"MPITRACE_DIR", "MPITRACE_MODE", "MPITRACE_BUDGET", "MPITRACE_STACK"};
 
@@ -78,12 +77,15 @@ static void forget_outer(spank_t sp, const char *library)
 
 void task_environment(spank_t sp, const struct config *c, const struct request *r, const struct step *s)
 {
-	char library[PATH_MAX + sizeof(TRACER) + 1], ranks[PATH_MAX + 8];
-	snprintf(library, sizeof(library), "%s/%s", c->libdir, TRACER);
+	char library[PATH_MAX + 32], ranks[PATH_MAX + 8];
+	snprintf(library, sizeof(library), "%s/" TASK_TRACER, c->libdir);
+	sl_unsetenv(sp, SUBMIT_REPORTS);
 	forget_outer(sp, library);
 	if (!s->active || access(library, R_OK) != 0)
 		return;
 	snprintf(ranks, sizeof(ranks), "%s/ranks", s->dir);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		sl_unsetenv(sp, ours[i]); /* what a user has there is of no step of ours */
 	preload_tracer(sp, library);
 	sl_setenv(sp, "MPITRACE_DIR", ranks);
 	if (r->profile)

@@ -5,6 +5,8 @@
 #include "spank/request.h"
 #include "spank/step.h"
 
+#define TASK_TRACER "libmpitrace.so"
+
 /* Append the tracer to LD_PRELOAD and name the step's directory; nothing if the tracer cannot be
  * read here (another root file system). With an inactive step: take out what an outer, traced batch
  * step left in the environment. */

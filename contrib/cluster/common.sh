@@ -11,6 +11,9 @@ STATE=/run/mpitrace-cluster
 NODES=4
 CPUS=8
 APART=0
+CGROUP=no
+DISK=
+JOB_TMP=no
 PREFIX=$REPO/build/inst
 USER_NAME=
 USER_NOTE="mpitrace test cluster"
@@ -52,6 +55,12 @@ node_names() {
 pids_in() {
 	[ -e "/run/netns/$1" ] || return 0
 	ip netns pids "$1" 2>/dev/null || true
+}
+
+# The control groups of all hosts of the cluster, deepest first. Only version 1 has controllers to spare where the
+# machine's own system holds those of version 2.
+our_cgroups() {
+	find /sys/fs/cgroup/{memory,freezer}/"$ID"-* -depth -type d 2>/dev/null || true
 }
 
 our_namespaces() {

@@ -106,7 +106,7 @@ int main(void)
 	if (mkdtemp(dir) == NULL)
 		die(dir);
 	struct output o = {.wanted_dir = dir, .fallback_dir = dir, .name = "n", .fd = -1};
-	struct snapshots s = {.node = {.layout = &layout, .stepdir = dir}};
+	struct snapshots s = {.node = {.layout = &layout, .exits_fd = -1}};
 	if (output_open(&o, NULL) < 0)
 		die(dir);
 	for (int i = 0; i < RANKS; i++) {

@@ -625,7 +625,7 @@ struct simulated {
 static void simulate(struct simulated *x)
 {
 	*x = (struct simulated){.file = make_segfile(), .o = output_to(dir)};
-	x->s.node = (struct node_meta){.layout = &x->layout, .stepdir = dir};
+	x->s.node = (struct node_meta){.layout = &x->layout, .exits_fd = -1};
 	snprintf(x->file->exe, sizeof(x->file->exe), "/the/program");
 	x->file->pid = 77;
 	x->file->rank = x->file->size = -1;

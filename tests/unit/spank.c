@@ -1,10 +1,11 @@
 /* spank.c - the plugin's parts without a Slurm: a mock of spank/slurm.h stands below. */
 #include "spank/config.h"
 #include "spank/record.h"
-#include "spank/remove.h"
 #include "spank/request.h"
-#include "spank/spool.h"
 #include "spank/task.h"
+#include "warden/brief.h"
+#include "warden/remove.h"
+#include "warden/spool.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -228,9 +229,9 @@ Test(remove, refuses_to_follow_a_link_in_place_of_the_directory, .init = make_ro
 Test(spool, refuses_a_directory_that_others_may_write, .init = make_root, .fini = drop_root)
 {
 	chmod(root, 0777);
-	cr_assert_eq(spool_open_live(root, true, &e), -EPERM);
+	cr_assert_eq(spool_open(root, "live", true, &e), -EPERM);
 	chmod(root, 0711);
-	int fd = spool_open_live(root, true, &e);
+	int fd = spool_open(root, "live", true, &e);
 	cr_assert_geq(fd, 0, "%s", e.text);
 	close(fd);
 }
@@ -238,16 +239,55 @@ Test(spool, refuses_a_directory_that_others_may_write, .init = make_root, .fini 
 Test(spool, gives_the_user_nothing_but_the_ranks_directory, .init = make_root, .fini = drop_root)
 {
 	struct stat st;
-	int live = spool_open_live(root, true, &e);
-	int step = spool_make_step(live, 5, 1, 0, getuid(), getgid(), &e);
+	char run[SPOOL_NAME_MAX];
+	int live = spool_open(root, "live", true, &e);
+	int step = spool_make_step(live, 5, 0, getuid(), getgid(), run, &e);
 	cr_assert_geq(step, 0, "%s", e.text);
 	cr_assert_eq(fstat(step, &st), 0);
 	cr_assert_eq(st.st_mode & 07777, 0711);
 	cr_assert_eq(fstatat(step, "ranks", &st, 0), 0);
 	cr_assert_eq(st.st_mode & 07777, 0700);
-	cr_assert(exists("live/5.1/step-0/ranks"));
+	cr_assert(exists("live/5.0/step-0/ranks"));
 	close(step);
 	close(live);
+}
+
+Test(spool, begins_a_new_run_when_the_one_before_has_ended, .init = make_root, .fini = drop_root)
+{
+	char run[SPOOL_NAME_MAX];
+	int live = spool_open(root, "live", true, &e);
+	close(spool_make_step(live, 5, 0, getuid(), getgid(), run, &e));
+	close(spool_make_step(live, 5, 1, getuid(), getgid(), run, &e));
+	cr_assert_str_eq(run, "5.0");
+	spool_end_run(live, run);
+	close(spool_make_step(live, 5, 0, getuid(), getgid(), run, &e));
+	cr_assert_str_eq(run, "5.1");
+	cr_assert(exists("live/5.0/step-0/ranks") && exists("live/5.1/step-0/ranks"));
+	close(live);
+}
+
+Test(identity, goes_there_and_back)
+{
+	gid_t gids[] = {10, 4294967294u}, room[IDENTITY_GROUPS_MAX];
+	struct identity who = {.uid = 7, .gid = 8, .gids = gids, .ngids = 2}, got;
+	char text[IDENTITY_TEXT_MAX];
+	cr_assert_gt(identity_format(&who, text, sizeof(text)), 0);
+	cr_assert_str_eq(text, "7:8:10,4294967294");
+	cr_assert(identity_parse(text, &got, room));
+	cr_assert(got.uid == 7 && got.gid == 8 && got.ngids == 2 && got.gids[1] == 4294967294u);
+	who.ngids = 0;
+	identity_format(&who, text, sizeof(text));
+	cr_assert(identity_parse(text, &got, room) && got.ngids == 0);
+	cr_assert_eq(identity_format(&who, text, 4), -1, "no room");
+}
+
+Test(identity, is_refused_when_it_is_none)
+{
+	static const char *const bad[] = {"", "7", "7:", ":8:", "7:8:x", "-1:8:", "7:8:1,,2", "4294967295:8:", "7:99999999999:", "7x:8:"};
+	gid_t room[IDENTITY_GROUPS_MAX];
+	struct identity got;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_assert_not(identity_parse(bad[i], &got, room), "%s", bad[i]);
 }
 
 Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, .fini = drop_root)
@@ -255,7 +295,8 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 	char *argv[] = {"prog\nuid=0", "a\"b"}, text[2048] = "";
 	uint32_t tasks[] = {2, 3};
 	gid_t gids[] = {10, 20};
-	struct record_brief b;
+	struct brief b;
+	struct config c;
 	struct record rec = {.job_id = 4,
 			     .nnodes = 2,
 			     .nodeid = 1,
@@ -267,15 +308,17 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 			     .gids = gids,
 			     .ngids = 2,
 			     .request = &r,
+			     .config = &c,
 			     .out = "/o\nuid=0",
 			     .argv = argv,
 			     .argc = 2};
 	int fd = open_root();
 	request_parse("report=none", &r, NULL);
+	config_parse(0, NULL, &c);
 	cr_assert_eq(record_write(fd, &rec, &e), 0, "%s", e.text);
-	cr_assert_eq(record_read(fd, &b), 0);
-	cr_assert(b.uid == 1234 && b.gid == 56 && b.ngids == 2 && b.gids[1] == 20 && b.nnodes == 2 && b.nodeid == 1);
-	cr_assert_not(b.report);
+	cr_assert_eq(brief_read(fd, &b), 0);
+	cr_assert(b.who.uid == 1234 && b.who.gid == 56 && b.who.ngids == 2 && b.who.gids[1] == 20 && b.nnodes == 2 && b.nodeid == 1);
+	cr_assert_eq(b.report, BRIEF_NONE);
 	cr_assert_str_eq(b.out, "/o uid=0");
 	int file = openat(fd, "layout", O_RDONLY);
 	cr_assert_gt(read(file, text, sizeof(text) - 1), 0);
@@ -287,11 +330,11 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 
 Test(record, refuses_a_record_that_is_cut, .init = make_root, .fini = drop_root)
 {
-	struct record_brief b;
+	struct brief b;
 	int fd = open_root(), file = openat(fd, "layout", O_WRONLY | O_CREAT, 0644);
 	cr_assert_gt(write(file, "uid=5\ngid=5\n", 12), 0);
 	close(file);
-	cr_assert_eq(record_read(fd, &b), -EBADMSG);
+	cr_assert_eq(brief_read(fd, &b), -EBADMSG);
 	close(fd);
 }
 

@@ -1,7 +1,7 @@
 /* remove.c - see remove.h. Each level is opened by O_NOFOLLOW relative to the one above, so
  * swapping a directory for a link while we work makes an open fail and nothing else. Runs when the
  * job's processes are gone, or might be. */
-#include "spank/remove.h"
+#include "warden/remove.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 16 /* ours are 4 deep; a user may nest more, which is then left and reported */
+#define DEPTH_MAX 200 /* ours are 4 deep; deeper ones are left and reported */
 
 static int remove_at(int at_fd, const char *name, dev_t device, unsigned depth);
 

@@ -1,0 +1,32 @@
+/* become.h - giving up root for a user, for good, and what such a process may still do.
+ * Only system calls, nothing is allocated: usable between fork and exec. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define IDENTITY_GROUPS_MAX 256
+#define IDENTITY_TEXT_MAX (IDENTITY_GROUPS_MAX * 11 + 32)
+
+struct identity {
+	uid_t uid;
+	gid_t gid;
+	const gid_t *gids; /* supplementary */
+	int ngids;
+};
+
+/* Groups, gid, uid, each checked afterwards, no_new_privs. False if anything is not as it must be, also for uid 0; the
+ * caller must then _exit. */
+bool become(const struct identity *who);
+/* Nobody but root looks into this process or changes it from now on (ptrace(2), /proc/PID/mem), and it dies with the
+ * one that started it. For after become(): whoever started it can not reach it in between, as root's it was closed. */
+bool become_closed(void);
+/* No new programs, no network, no looking into others, no memory that limits do not count; with `alone` no further
+ * process or thread either. False if the kernel has no seccomp(2): the caller goes on, limits hold all the same. */
+bool become_confined(bool alone);
+
+/* "UID:GID:G,G,...", as `mpitrace --as` takes it. The length, or -1 when it finds no room. */
+int identity_format(const struct identity *who, char *ret_text, size_t cap_bytes);
+/* False for what is none. *ret_who points into ret_gids. */
+bool identity_parse(const char *text, struct identity *ret_who, gid_t ret_gids[IDENTITY_GROUPS_MAX]);

@@ -1,0 +1,85 @@
+/* start.c - see start.h. The process is forked twice: slurmd kills the process group of an epilog as soon as that ends,
+ * and nobody shall have to wait for it. */
+#include "spank/start.h"
+#include "warden/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WARDEN "mpitrace-warden"
+#define ARGS_MAX 72
+#define CGROUP_ROOT "/sys/fs/cgroup"
+#define CGROUP_BYTES "1073741824" /* of all agents and reports of a node */
+
+static void write_to(const char *dir, const char *name, const char *text)
+{
+	char path[PATH_MAX + 64];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (write(fd, text, strlen(text)) < 0)
+		errno = 0; /* not a controller of this machine's */
+	close(fd);
+}
+
+/* Control groups of version 2: slurmstepd is in a group of the step, .../job_<id>/step_<id>/slurm, which could not be
+ * removed while we are there. Beside the jobs we have one of our own. In version 1 slurmstepd is in none. */
+static void leave_step_cgroup(void)
+{
+	char line[PATH_MAX], dir[2 * PATH_MAX];
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		char *job = strncmp(line, "0::", 3) == 0 ? strstr(line, "/job_") : NULL;
+		if (job == NULL)
+			continue;
+		*job = '\0';
+		snprintf(dir, sizeof(dir), CGROUP_ROOT "%s/mpitrace", line + 3);
+		mkdir(dir, 0755);
+		write_to(dir, "memory.max", CGROUP_BYTES);
+		write_to(dir, "cgroup.procs", "0");
+	}
+	if (f != NULL)
+		fclose(f);
+}
+
+static void run(const char *program, char *const argv[], int pipe_fd)
+{
+	char *envp[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
+	setsid();
+	if (fork() != 0)
+		_exit(0);
+	leave_step_cgroup();
+	if (detach_self(&pipe_fd, pipe_fd >= 0 ? 1 : 0))
+		execve(program, argv, envp);
+	_exit(127);
+}
+
+int start_warden(const struct config *c, const char *const *args, int pipe_fd, struct error *e)
+{
+	char program[PATH_MAX + 32], mpitrace[PATH_MAX + 16];
+	const char *argv[ARGS_MAX] = {WARDEN, args[0], c->spool, mpitrace};
+	snprintf(program, sizeof(program), "%s/" WARDEN, c->libexecdir);
+	snprintf(mpitrace, sizeof(mpitrace), "%s/mpitrace", c->bindir);
+	if (!program_is_trusted(program))
+		return fail(e, -EACCES, "%s: missing, not root's, or not root's alone to write; set libexecdir= in plugstack.conf", program);
+	if (!program_is_trusted(mpitrace))
+		return fail(e, -EACCES, "%s: missing, not root's, or not root's alone to write; set bindir= in plugstack.conf", mpitrace);
+	for (int i = 1; args[i] != NULL && i + 4 < ARGS_MAX; i++)
+		argv[3 + i] = args[i];
+	pid_t child = fork();
+	if (child < 0)
+		return fail(e, -errno, "cannot start %s: %s", program, strerror(errno));
+	if (child == 0)
+		run(program, (char *const *)argv, pipe_fd);
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* brief.c - see brief.h. */
+#include "warden/brief.h"
+#include "format/layout.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(sizeof(gid_t) == sizeof(uint32_t), "groups are written and read as a list of numbers");
+_Static_assert(LAYOUT_GIDS_MAX <= IDENTITY_GROUPS_MAX, "all of them can be handed on");
+
+static bool get_number(const struct layout *l, enum layout_key key, uint32_t *ret_value)
+{
+	uint64_t value = layout_number(l, key, UINT64_MAX);
+	*ret_value = (uint32_t)value;
+	return value < UINT32_MAX;
+}
+
+static enum brief_report report_of(const char *text)
+{
+	return strcmp(text, "none") == 0 ? BRIEF_NONE : strcmp(text, "srun") == 0 ? BRIEF_SRUN : BRIEF_NODE;
+}
+
+static int get(const struct layout *l, struct brief *b)
+{
+	const char *out = layout_text(l, LAYOUT_OUT);
+	memset(b, 0, sizeof(*b));
+	b->who.gids = b->gids;
+	b->who.ngids = layout_list(l, LAYOUT_GIDS, b->gids, LAYOUT_GIDS_MAX);
+	if (!get_number(l, LAYOUT_UID, &b->who.uid) || !get_number(l, LAYOUT_GID, &b->who.gid) || b->who.ngids < 0 ||
+	    !get_number(l, LAYOUT_NODEID, &b->nodeid) || !get_number(l, LAYOUT_NNODES, &b->nnodes) ||
+	    !layout_has(l, LAYOUT_GIDS) || !layout_has(l, LAYOUT_REPORT) || !layout_has(l, LAYOUT_OUT) ||
+	    (size_t)snprintf(b->out, sizeof(b->out), "%s", out) >= sizeof(b->out))
+		return -EBADMSG;
+	b->report = out[0] == '/' ? report_of(layout_text(l, LAYOUT_REPORT)) : BRIEF_NONE;
+	b->report_seconds = layout_number(l, LAYOUT_BUDGET_S, 0);
+	return 0;
+}
+
+int brief_read(int step_fd, struct brief *ret_brief)
+{
+	struct layout l;
+	int rc = layout_read(step_fd, true, &l, NULL);
+	if (rc < 0)
+		return rc;
+	rc = get(&l, ret_brief);
+	layout_done(&l);
+	return rc;
+}

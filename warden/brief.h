@@ -1,0 +1,22 @@
+/* brief.h - what root needs of a step's record (format/layout.h), which only root can have written. */
+#pragma once
+
+#include "base/become.h"
+#include "format/limits.h"
+
+#include <limits.h>
+#include <stdint.h>
+
+enum brief_report { BRIEF_NONE, BRIEF_SRUN, BRIEF_NODE };
+
+struct brief {
+	struct identity who; /* points into gids */
+	gid_t gids[LAYOUT_GIDS_MAX];
+	uint32_t nodeid, nnodes;
+	enum brief_report report;
+	uint64_t report_seconds;
+	char out[PATH_MAX];
+};
+
+/* 0, or -errno: the record is not root's (our own), or not complete. The struct must not be moved afterwards. */
+int brief_read(int step_fd, struct brief *ret_brief);

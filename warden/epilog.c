@@ -1,0 +1,78 @@
+/* epilog.c - see epilog.h, warden.h. A job has ended on this node: all its processes are gone. As a rule its steps'
+ * wardens have done everything. */
+#include "warden/epilog.h"
+#include "warden/child.h"
+#include "warden/lock.h"
+#include "warden/remove.h"
+#include "warden/settle.h"
+#include "warden/spool.h"
+#include "warden/warden.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct visit {
+	const char *spool, *run, *program;
+	double busy_seconds;
+};
+
+static double age_seconds(int step_fd)
+{
+	struct stat st;
+	return fstatat(step_fd, "layout", &st, AT_SYMLINK_NOFOLLOW) == 0 ? difftime(time(NULL), st.st_mtime) : 0;
+}
+
+/* 1 when it has to stay. */
+static int end_step(int run_fd, const char *name, void *context)
+{
+	const struct visit *v = context;
+	char dir[PATH_MAX];
+	struct brief brief;
+	int step_fd = strncmp(name, "step-", 5) == 0 ? openat(run_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+						     : -1;
+	if (step_fd < 0 || snprintf(dir, sizeof(dir), "%s/live/%s/%s", v->spool, v->run, name) >= (int)sizeof(dir))
+		return 0;
+	spool_mark(step_fd, "done");
+	int lock_fd = lock_take_over(step_fd, v->busy_seconds);
+	struct settle s = {.spool = v->spool,
+			   .program = v->program,
+			   .dir = dir,
+			   .step_fd = step_fd,
+			   .brief = &brief,
+			   .ran_seconds = age_seconds(step_fd),
+			   .job_is_over = true};
+	if (lock_fd >= 0 && brief_read(step_fd, &brief) == 0)
+		settle_step(&s);
+	if (lock_fd >= 0)
+		settle_remove(step_fd, dir);
+	close(step_fd);
+	if (lock_fd >= 0)
+		close(lock_fd);
+	return lock_fd < 0;
+}
+
+bool epilog_run(const char *spool, int live_fd, const char *run, const char *program, double busy_seconds)
+{
+	struct visit v = {spool, run, program, busy_seconds};
+	int run_fd = openat(live_fd, run, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (run_fd < 0)
+		return true;
+	bool left = spool_each(run_fd, end_step, &v) != 0;
+	close(run_fd);
+	return !left && remove_tree(live_fd, run) == 0;
+}
+
+int warden_epilog(const char *spool, const char *program, char *const runs[], int nruns)
+{
+	int live_fd = spool_open(spool, "live", false, NULL);
+	for (int i = 0; live_fd >= 0 && i < nruns; i++)
+		epilog_run(spool, live_fd, runs[i], program, SETTLE_SECONDS);
+	if (live_fd >= 0)
+		close(live_fd);
+	return 0;
+}

@@ -1,0 +1,7 @@
+/* lock.h - who sees to a step: the process that holds the lock on the file `warden` in its directory. */
+#pragma once
+
+/* Take it, waiting at most so many seconds. A descriptor to keep open, or -EBUSY, -errno. */
+int lock_take(int step_fd, double seconds);
+/* End whoever holds it (with its children: they die with it), then take it. A descriptor or -errno. */
+int lock_take_over(int step_fd, double seconds);

@@ -1,0 +1,182 @@
+/* settle.c - see settle.h. */
+#include "warden/settle.h"
+#include "warden/child.h"
+#include "warden/keep.h"
+#include "warden/remove.h"
+#include "warden/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define AGENT_BYTES (512ull << 20)	  /* of memory, beside what it maps of the step's file system */
+#define ANALYSIS_BYTES (4ull << 30)	  /* of address space */
+#define ANALYSIS_DATA_BYTES (2ull << 30)  /* of memory */
+#define FINISH_WAIT "10"		  /* seconds for the traces of other nodes */
+#define FINISH_WAIT_SECONDS 10.0
+#define RUN_SHARE 50			  /* a report may take a 50th of the step's time */
+#define TURN_SECONDS 20.0		  /* for reports of other steps of this node to be made before */
+
+enum { EXIT_CODE_LATER = 5 }; /* cli/cli.h: EXIT_LATER */
+
+static uint64_t mapped_bytes(int step_fd)
+{
+	struct statvfs fs;
+	int fd = openat(step_fd, "ranks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	uint64_t bytes = 0;
+	if (fd >= 0 && fstatvfs(fd, &fs) == 0)
+		bytes = (uint64_t)fs.f_blocks * fs.f_frsize;
+	if (fd >= 0)
+		close(fd);
+	return bytes < ANALYSIS_BYTES ? bytes : ANALYSIS_BYTES;
+}
+
+int settle_start_agent(const struct settle *s, bool idle)
+{
+	int layout = openat(s->step_fd, "layout", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int exits = openat(s->step_fd, "exits", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct child c = {
+		.program = s->program,
+		.who = &s->brief->who,
+		.args = {"collect", s->dir, "--given"},
+		.fds = {layout, exits},
+		.nfds = 2,
+		.address_bytes = AGENT_BYTES + 2 * mapped_bytes(s->step_fd),
+		.data_bytes = AGENT_BYTES,
+		.alone = true,
+		.idle = idle,
+	};
+	int pid = layout >= 0 && exits >= 0 ? child_start(&c) : -errno;
+	if (layout >= 0)
+		close(layout);
+	if (exits >= 0)
+		close(exits);
+	return pid;
+}
+
+bool settle_is_sealed(const struct settle *s)
+{
+	return spool_has(s->step_fd, "ranks/sealed");
+}
+
+static void seal(const struct settle *s)
+{
+	int pid = settle_is_sealed(s) ? -1 : settle_start_agent(s, false);
+	if (pid > 0)
+		child_wait(pid, SEAL_SECONDS);
+}
+
+/* The last two components of the directory, as one name. */
+static void name_of(const char *dir, char *ret_name, size_t cap_bytes)
+{
+	const char *at = strrchr(dir, '/');
+	while (at > dir && at[-1] != '/')
+		at--;
+	snprintf(ret_name, cap_bytes, "%s", at != NULL ? at : dir);
+	for (char *c = ret_name; *c != '\0'; c++)
+		*c = *c == '/' ? '.' : *c;
+}
+
+/* One report at a time on a node. */
+static int take_turn(const char *spool, double seconds)
+{
+	char path[PATH_MAX];
+	double end = seconds_now() + seconds;
+	if (snprintf(path, sizeof(path), "%s/turn", spool) >= (int)sizeof(path))
+		return -1;
+	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		if (seconds_now() >= end) {
+			close(fd);
+			return -1;
+		}
+		poll(NULL, 0, 20);
+	}
+	return fd;
+}
+
+int settle_report(const char *program, const struct brief *b, double seconds, bool wait)
+{
+	char nodes[16], budget[32];
+	snprintf(nodes, sizeof(nodes), "%u", b->nnodes);
+	snprintf(budget, sizeof(budget), "%.1f", seconds);
+	struct child c = {
+		.program = program,
+		.who = &b->who,
+		.args = {"finish", b->out, "--wait", wait ? FINISH_WAIT : "0", "--budget", budget,
+			 b->nnodes > 0 ? "--nodes" : NULL, nodes},
+		.address_bytes = ANALYSIS_BYTES,
+		.data_bytes = ANALYSIS_DATA_BYTES,
+		.idle = true,
+	};
+	pid_t pid = child_start(&c);
+	return pid > 0 ? child_wait(pid, (wait ? FINISH_WAIT_SECONDS : 0) + seconds + 2) : pid;
+}
+
+/* The record goes to <spool>/late, where `mpitrace sweep` finds it. */
+static void leave_for_later(const struct settle *s)
+{
+	char name[SPOOL_NAME_MAX * 2];
+	int late_fd = spool_open(s->spool, "late", true, NULL);
+	name_of(s->dir, name, sizeof(name));
+	if (late_fd < 0)
+		return;
+	renameat(s->step_fd, "layout", late_fd, name);
+	close(late_fd);
+}
+
+static double budget_of(const struct settle *s)
+{
+	if (s->brief->report_seconds > 0)
+		return (double)s->brief->report_seconds;
+	double share = s->ran_seconds / RUN_SHARE;
+	return share > 1 ? share : 1;
+}
+
+static void report(const struct settle *s)
+{
+	int turn = take_turn(s->spool, TURN_SECONDS);
+	int code = turn >= 0 ? settle_report(s->program, s->brief, budget_of(s), true) : -ETIME;
+	if (code == EXIT_CODE_LATER || code < 0)
+		leave_for_later(s);
+	if (turn >= 0)
+		close(turn);
+}
+
+bool settle_step(const struct settle *s)
+{
+	char name[SPOOL_NAME_MAX * 2];
+	seal(s);
+	name_of(s->dir, name, sizeof(name));
+	keep_traces(s->spool, s->step_fd, name, &s->brief->who);
+	spool_unmount(s->step_fd);
+	if (s->brief->nodeid != 0 || s->brief->report == BRIEF_NONE)
+		return true;
+	if (s->brief->report == BRIEF_SRUN && !s->job_is_over)
+		return false;
+	report(s);
+	return true;
+}
+
+void settle_remove(int step_fd, const char *dir)
+{
+	char run[PATH_MAX];
+	const char *name = strrchr(dir, '/');
+	spool_unmount(step_fd);
+	if (name == NULL || name == dir || name - dir >= (int)sizeof(run))
+		return;
+	snprintf(run, sizeof(run), "%.*s", (int)(name - dir), dir);
+	int run_fd = open(run, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (run_fd < 0)
+		return;
+	remove_tree(run_fd, name + 1);
+	close(run_fd);
+	rmdir(run); /* when no other step lies there */
+}

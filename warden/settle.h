@@ -1,0 +1,30 @@
+/* settle.h - the end of a step on its node: what was recorded is read, kept, reported; nothing of it stays.
+ * Every part has a bound; together they end within SETTLE_SECONDS. */
+#pragma once
+
+#include "warden/brief.h"
+
+#include <stdbool.h>
+
+#define SEAL_SECONDS 10.0  /* for an agent to read what is left */
+#define SETTLE_SECONDS 60.0 /* all of it */
+
+struct settle {
+	const char *spool;
+	const char *program; /* mpitrace */
+	const char *dir;     /* of the step */
+	int step_fd;
+	const struct brief *brief;
+	double ran_seconds; /* the step, by our clock */
+	bool job_is_over;   /* srun is gone as well: the report is the node's, whoever was to make it */
+};
+
+/* Start the agent of a step, at idle priority while it runs. The pid, or -errno. */
+int settle_start_agent(const struct settle *s, bool idle);
+bool settle_is_sealed(const struct settle *s);
+/* Everything that is left to do when the agent has ended or was ended. True: the directory is of no use any more. */
+bool settle_step(const struct settle *s);
+/* Take the directory of a step away: its file system, then its name in the run's directory, then that if it is empty. */
+void settle_remove(int step_fd, const char *dir);
+/* Make a step's report as its user within so many seconds: the exit code of `mpitrace finish`. */
+int settle_report(const char *program, const struct brief *b, double seconds, bool wait);

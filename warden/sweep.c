@@ -1,0 +1,141 @@
+/* sweep.c - see warden.h. */
+#include "warden/child.h"
+#include "warden/epilog.h"
+#include "warden/remove.h"
+#include "warden/settle.h"
+#include "warden/spool.h"
+#include "warden/warden.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LATE_SECONDS 600.0	      /* a late report may take */
+#define KEPT_SECONDS (7 * 24 * 3600)  /* a trace that nobody fetched */
+#define LATE_OLD_SECONDS (24 * 3600)  /* a report that could not be made so long */
+#define YOUNG_SECONDS 60	      /* a run so young is somebody's */
+#define TITLE "slurmstepd: ["
+
+struct sweep {
+	const char *spool, *program;
+	unsigned runs, reports, removed, left;
+};
+
+static double age_of(int dir_fd, const char *name)
+{
+	struct stat st;
+	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? difftime(time(NULL), st.st_mtime) : 0;
+}
+
+/* Has the job a slurmstepd here? Its title is "slurmstepd: [JOB.STEP]", and it is root's. */
+static bool is_stepd_of(const char *pid, const char *job, size_t len)
+{
+	char path[300], text[128] = "";
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%s/cmdline", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == 0 ? read(fd, text, sizeof(text) - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	size_t title = strlen(TITLE);
+	return n > 0 && strncmp(text, TITLE, title) == 0 && strncmp(text + title, job, len) == 0 && text[title + len] == '.';
+}
+
+static bool job_runs(const char *run)
+{
+	const struct dirent *entry;
+	bool runs = false;
+	DIR *dir = opendir("/proc");
+	while (dir != NULL && !runs && (entry = readdir(dir)) != NULL)
+		runs = isdigit((unsigned char)entry->d_name[0]) && is_stepd_of(entry->d_name, run, strcspn(run, "."));
+	if (dir != NULL)
+		closedir(dir);
+	return runs || dir == NULL;
+}
+
+/* A run whose epilog never came: the node was cut off, or started anew. */
+static int sweep_run(int live_fd, const char *name, void *context)
+{
+	struct sweep *s = context;
+	if (!isdigit((unsigned char)*name) || age_of(live_fd, name) < YOUNG_SECONDS || job_runs(name))
+		return 0;
+	if (epilog_run(s->spool, live_fd, name, s->program, 0)) {
+		printf("%s: ended and removed\n", name);
+		s->runs++;
+	} else {
+		s->left++;
+	}
+	return 0;
+}
+
+/* The record has its own directory for as long as it is read: brief_read() takes one named `layout`. */
+static int read_late(int late_fd, const char *name, struct brief *ret_brief)
+{
+	char dir[] = ".now";
+	mkdirat(late_fd, dir, 0700);
+	int fd = openat(late_fd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlinkat(fd, "layout", 0);
+	int rc = linkat(late_fd, name, fd, "layout", 0) == 0 ? brief_read(fd, ret_brief) : -errno;
+	unlinkat(fd, "layout", 0);
+	close(fd);
+	unlinkat(late_fd, dir, AT_REMOVEDIR);
+	return rc;
+}
+
+static int sweep_late(int late_fd, const char *name, void *context)
+{
+	struct sweep *s = context;
+	struct brief brief;
+	int rc = read_late(late_fd, name, &brief);
+	int code = rc == 0 ? settle_report(s->program, &brief, LATE_SECONDS, false) : rc;
+	bool made = code == 0 || code == 4; /* cli/cli.h: EXIT_PARTIAL */
+	if (made || age_of(late_fd, name) > LATE_OLD_SECONDS) {
+		printf("%s: %s\n", name, made ? "report made" : "no report could be made in a day: given up");
+		s->reports += made;
+		unlinkat(late_fd, name, 0);
+	} else {
+		printf("%s: no report yet (%d)\n", name, code);
+		s->left++;
+	}
+	return 0;
+}
+
+static int sweep_kept(int kept_fd, const char *name, void *context)
+{
+	struct sweep *s = context;
+	if (age_of(kept_fd, name) <= KEPT_SECONDS)
+		return 0;
+	printf("%s: kept for a week, removed\n", name);
+	s->removed += remove_tree(kept_fd, name) == 0;
+	return 0;
+}
+
+static void each_of(struct sweep *s, const char *area, int (*each)(int dir_fd, const char *name, void *context))
+{
+	int fd = spool_open(s->spool, area, false, NULL);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) /* another sweep is at it otherwise */
+		spool_each(fd, each, s);
+	if (fd >= 0)
+		close(fd);
+}
+
+int warden_sweep(const char *spool, const char *program)
+{
+	struct sweep s = {.spool = spool, .program = program};
+	each_of(&s, "live", sweep_run);
+	each_of(&s, "late", sweep_late);
+	each_of(&s, "kept", sweep_kept);
+	printf("%s: %u runs ended, %u reports made, %u kept traces removed, %u left\n", spool, s.runs, s.reports, s.removed,
+	       s.left);
+	return s.left > 0 ? 4 : 0;
+}

@@ -1,0 +1,13 @@
+/* warden.h - root's side of a node: one small program, started by the plugin and by `mpitrace sweep`.
+ * It reads names and root's own records; whatever is the user's is read by children that have become the user. */
+#pragma once
+
+#define WARDEN_STEP_FD 3 /* the pipe that ends with the step */
+
+/* Stay with a step; 0 or 1. */
+int warden_step(const char *spool, const char *dir, const char *program);
+/* These runs of a job ("<job>.<run>") are over: end what is left of their steps. */
+int warden_epilog(const char *spool, const char *program, char *const runs[], int nruns);
+/* Everything that nobody finished: runs without a job, late reports, what is kept for too long. Prints what it did.
+ * Twice at once is harmless. */
+int warden_sweep(const char *spool, const char *program);

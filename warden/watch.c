@@ -1,0 +1,99 @@
+/* watch.c - `mpitrace-warden step`: stays with a step while it runs.
+ * In: the step's directory; a pipe (3) whose other end slurmstepd holds as long as the step runs.  Out: an agent that is
+ * always there, whoever kills or stops it; then the end of the step (settle.h). The lock on the file `warden` says that
+ * somebody sees to the step. */
+#include "warden/child.h"
+#include "warden/lock.h"
+#include "warden/settle.h"
+#include "warden/spool.h"
+#include "warden/warden.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STARTS_MAX 8   /* of the agent while the step runs */
+#define STOPS_MAX 1000 /* that are undone */
+#define AGAIN_MS 200   /* before the next start */
+
+struct watch {
+	struct settle settle;
+	pid_t agent; /* 0: none runs */
+	unsigned starts, stops;
+	int signals_fd;
+};
+
+static void start_agent(struct watch *w)
+{
+	if (w->agent != 0 || w->starts >= STARTS_MAX || settle_is_sealed(&w->settle))
+		return;
+	w->starts++;
+	int pid = settle_start_agent(&w->settle, true);
+	w->agent = pid > 0 ? pid : 0;
+}
+
+static void look_at_agent(struct watch *w)
+{
+	int status;
+	pid_t got = w->agent > 0 ? waitpid(w->agent, &status, WNOHANG | WUNTRACED) : 0;
+	if (got != w->agent || got <= 0)
+		return;
+	if (!WIFSTOPPED(status))
+		w->agent = 0;
+	else if (w->stops++ < STOPS_MAX)
+		kill(w->agent, SIGCONT);
+}
+
+/* Until slurmstepd is done with the step, or dead. */
+static void serve(struct watch *w)
+{
+	struct pollfd polls[2] = {{.fd = WARDEN_STEP_FD, .events = POLLIN}, {.fd = w->signals_fd, .events = POLLIN}};
+	struct signalfd_siginfo info;
+	while ((polls[0].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) == 0) {
+		bool waiting = w->agent == 0 && w->starts < STARTS_MAX && !settle_is_sealed(&w->settle);
+		if (poll(polls, 2, waiting ? AGAIN_MS : -1) == 0)
+			start_agent(w);
+		if ((polls[1].revents & POLLIN) != 0 && read(w->signals_fd, &info, sizeof(info)) > 0)
+			look_at_agent(w);
+	}
+}
+
+static void end_agent(struct watch *w)
+{
+	if (w->agent == 0)
+		return;
+	child_hurry(w->agent);
+	kill(w->agent, SIGCONT);
+	kill(w->agent, SIGUSR1); /* look at `done` now */
+	child_wait(w->agent, SEAL_SECONDS);
+	w->agent = 0;
+}
+
+int warden_step(const char *spool, const char *dir, const char *program)
+{
+	struct brief brief;
+	sigset_t child;
+	struct watch w = {.settle = {.spool = spool, .program = program, .dir = dir, .brief = &brief}};
+	double begin = seconds_now();
+	w.settle.step_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int lock_fd = w.settle.step_fd >= 0 ? lock_take(w.settle.step_fd, 0) : -1;
+	if (lock_fd < 0 || brief_read(w.settle.step_fd, &brief) < 0)
+		return 1;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	w.signals_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	start_agent(&w);
+	serve(&w);
+	spool_mark(w.settle.step_fd, "done"); /* slurmstepd may have died without saying so */
+	end_agent(&w);
+	w.settle.ran_seconds = seconds_now() - begin;
+	if (settle_step(&w.settle))
+		settle_remove(w.settle.step_fd, dir);
+	return 0;
+}
