@@ -192,8 +192,8 @@ static void analyze(const struct finish *f, int dir_fd)
 	become_confined(false);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
-	int fd = open_log(dir_fd), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && null >= 0 && dup2(null, 0) == 0 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2) {
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), log = open_log(dir_fd), fd = log >= 0 ? log : null;
+	if (null >= 0 && dup2(null, 0) == 0 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2) {
 		int code = f->analyze(f->out);
 		fflush(NULL);
 		_exit(code);

@@ -8,6 +8,7 @@
 #include "warden/spool.h"
 #include "warden/warden.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ static int end_step(int run_fd, const char *name, void *context)
 	close(step_fd);
 	if (lock_fd >= 0)
 		close(lock_fd);
-	return lock_fd < 0;
+	return lock_fd < 0 && lock_fd != -ENOENT; /* it has been removed while we waited */
 }
 
 bool epilog_run(const char *spool, int live_fd, const char *run, const char *program, double busy_seconds)

@@ -165,6 +165,12 @@ bool settle_step(const struct settle *s)
 	return true;
 }
 
+static int is_step(int dir_fd, const char *name, void *context)
+{
+	(void)dir_fd, (void)context;
+	return strncmp(name, "step-", 5) == 0;
+}
+
 void settle_remove(int step_fd, const char *dir)
 {
 	char run[PATH_MAX];
@@ -177,6 +183,8 @@ void settle_remove(int step_fd, const char *dir)
 	if (run_fd < 0)
 		return;
 	remove_tree(run_fd, name + 1);
+	if (spool_each(run_fd, is_step, NULL) == 0)
+		unlinkat(run_fd, "ended", 0);
 	close(run_fd);
 	rmdir(run); /* when no other step lies there */
 }

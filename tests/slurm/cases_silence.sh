@@ -76,7 +76,7 @@ an_agent_gets_a_normal_share_when_the_step_is_over() {
 	local agent
 	# shellcheck disable=SC2016 # the job's shell expands
 	agent=$(as_user srun -w n1 --mpi=none --mpitrace=report=none bash -c \
-		'a=$(pgrep -f "mpitrace collect .*/$SLURM_JOB_ID\.") && [ "$(ps -o cls= -p "$a")" = IDL ] && kill -STOP "$a" && echo "$a"') ||
+		'a=$(pgrep -f "mpitrace --as .* collect .*/live/$SLURM_JOB_ID\.") && [ "$(ps -o cls= -p "$a")" = IDL ] && kill -STOP "$a" && echo "$a"') ||
 		fails "no agent at idle priority" || return
 	eventually "a normal share for the agent" is_of_normal_class "$agent"
 	local raised=$?

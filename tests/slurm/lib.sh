@@ -88,7 +88,7 @@ cluster_processes() { # COMMAND
 }
 
 no_agent() {
-	[ -z "$(cluster_processes "mpitrace collect")" ]
+	[ -z "$(cluster_processes "/mpitrace/live/")" ]
 }
 
 is_of_normal_class() { # PID

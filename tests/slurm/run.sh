@@ -10,6 +10,7 @@ STATE=/run/mpitrace-tests-$$ # of its own, so that several can run at once
 PREFIX=$REPO/build/inst
 KEEP=no
 ONLY=()
+CGROUP=()
 APART=900 # seconds: no node's monotonic clock is that of another, in all cases
 
 while [ $# -gt 0 ]; do
@@ -66,7 +67,9 @@ main() {
 	done
 	mapfile -t all < <(claims | grep -vxE 'identical|clock_of_node')
 	RUN_DIR=$(mktemp -d)
-	"$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" --apart "$APART" 2>"$RUN_DIR/up" || {
+	# Control groups where this machine lets us; small disks, so that what fills them is seen.
+	[ ! -w /sys/fs/cgroup/memory ] || CGROUP=(--cgroup)
+	"$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" --apart "$APART" "${CGROUP[@]}" --disk 300M 2>"$RUN_DIR/up" || {
 		cat "$RUN_DIR/up" >&2
 		exit 1
 	}
