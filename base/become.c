@@ -41,11 +41,31 @@ bool become_closed(void)
 }
 
 static const uint32_t denied[] = {
-	SYS_execve,	  SYS_execveat,	       SYS_ptrace,	SYS_process_vm_readv, SYS_process_vm_writev,
-	SYS_socket,	  SYS_socketpair,      SYS_bpf,		SYS_perf_event_open,  SYS_userfaultfd,
-	SYS_add_key,	  SYS_request_key,     SYS_keyctl,	SYS_memfd_create,     SYS_io_uring_setup,
-	SYS_shmget,	  SYS_mount,	       SYS_unshare,	SYS_setns,	      SYS_chroot,
-	SYS_mq_open,	  SYS_open_by_handle_at, SYS_pidfd_getfd, SYS_setsid,	      SYS_setpgid,
+	SYS_execve,
+	SYS_execveat,
+	SYS_ptrace,
+	SYS_process_vm_readv,
+	SYS_process_vm_writev,
+	SYS_socket,
+	SYS_socketpair,
+	SYS_bpf,
+	SYS_perf_event_open,
+	SYS_userfaultfd,
+	SYS_add_key,
+	SYS_request_key,
+	SYS_keyctl,
+	SYS_memfd_create,
+	SYS_io_uring_setup,
+	SYS_shmget,
+	SYS_mount,
+	SYS_unshare,
+	SYS_setns,
+	SYS_chroot,
+	SYS_mq_open,
+	SYS_open_by_handle_at,
+	SYS_pidfd_getfd,
+	SYS_setsid,
+	SYS_setpgid,
 };
 static const uint32_t denied_alone[] = {SYS_fork, SYS_vfork, SYS_clone};
 
@@ -74,7 +94,8 @@ bool become_confined(bool alone)
 		n = refuse(program, n, denied[i], EPERM);
 	for (size_t i = 0; alone && i < DENIED_ALONE; i++)
 		n = refuse(program, n, denied_alone[i], EPERM);
-	n = refuse(program, n, SYS_clone3, ENOSYS); /* its arguments can not be seen; the C library falls back to clone */
+	n = refuse(program, n, SYS_clone3,
+		   ENOSYS); /* its arguments can not be seen; the C library falls back to clone */
 	program[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	struct sock_fprog whole = {.len = (unsigned short)n, .filter = program};
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &whole, 0, 0) == 0;

@@ -21,12 +21,12 @@ static int number(const char *name, const char *text, unsigned long max, unsigne
 	return -1;
 }
 
-static int seconds(const char *text, double *ret_value)
+static int seconds(const char *name, const char *text, double *ret_value)
 {
 	char *end;
 	double value = strtod(text, &end);
 	if (!(value >= 0 && value <= 1e6) || *end != '\0' || end == text)
-		return usage_error("finish", "--budget takes seconds, not \"%.64s\"", text);
+		return usage_error("finish", "--%s takes seconds, not \"%.64s\"", name, text);
 	*ret_value = value;
 	return -1;
 }
@@ -42,9 +42,11 @@ static int analyze(const char *out)
 
 static int parse(int argc, char **argv, struct finish *f)
 {
-	static const struct option options[] = {
-		{"nodes", required_argument, NULL, 'n'}, {"wait", required_argument, NULL, 'w'},
-		{"budget", required_argument, NULL, 'b'}, {NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"nodes", required_argument, NULL, 'n'},
+						{"wait", required_argument, NULL, 'w'},
+						{"budget", required_argument, NULL, 'b'},
+						{"give-way", required_argument, NULL, 'g'},
+						{NULL, 0, NULL, 0}};
 	int c, code = -1;
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -53,7 +55,9 @@ static int parse(int argc, char **argv, struct finish *f)
 		else if (c == 'w')
 			code = number("wait", optarg, 86400, &f->wait_s);
 		else if (c == 'b')
-			code = seconds(optarg, &f->budget_s);
+			code = seconds("budget", optarg, &f->budget_s);
+		else if (c == 'g')
+			code = seconds("give-way", optarg, &f->give_way_s);
 		else
 			code = usage_error("finish", "unknown option, or one without its value");
 	}
@@ -85,4 +89,4 @@ static int finish(int argc, char **argv)
 }
 
 const struct command cmd_finish = {"finish", finish, "make the report of a step, once all its traces are complete",
-				   "finish DIR [--nodes N] [--wait SECONDS] [--budget SECONDS]"};
+				   "finish DIR [--nodes N] [--wait SECONDS] [--budget SECONDS] [--give-way SECONDS]"};

@@ -20,7 +20,7 @@
 
 #define POLL_MIN_NS 1000000ll
 #define POLL_MAX_NS 50000000ll
-#define LAST_TRIES 7		  /* in a quarter of a second */
+#define LAST_TRIES 7 /* in a quarter of a second */
 #define LAYOUT_FD 3
 #define EXITS_FD 4
 #define RESERVE_BYTES (64u << 10) /* of the output, for the end: what the step and each process were */
@@ -309,7 +309,8 @@ static int read_layout(struct agent *a, bool given, struct error *e)
 		return layout_read_open(LAYOUT_FD, &a->layout, e);
 	}
 	int n = snprintf(exits, sizeof(exits), "%s/exits", a->stepdir);
-	a->snapshots.node.exits_fd = n < (int)sizeof(exits) ? open(exits, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	a->snapshots.node.exits_fd =
+		n < (int)sizeof(exits) ? open(exits, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 	return stepdir_layout(a->stepdir, &a->layout, e);
 }
 
@@ -430,7 +431,8 @@ int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 		rc = resume(&a, e);
 	if (rc < 0)
 		return rc;
-	struct sigaction wake = {.sa_handler = woken}; /* without SA_RESTART: whoever started us says that the step is over */
+	struct sigaction wake = {.sa_handler =
+					 woken}; /* without SA_RESTART: whoever started us says that the step is over */
 	sigaction(SIGUSR1, &wake, NULL);
 	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), recorded in the trace */
 	if (!stepdir_has(stepdir, "done"))

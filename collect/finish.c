@@ -23,11 +23,12 @@
 
 #define LOCK ".finish.lock"
 #define POLL_NS 10000000
-#define SETTLE_S 1.0		  /* no new trace for so long, when their number is unknown */
-#define ANALYZE_SECONDS 1800	  /* then the analysis is killed */
+#define GIVE_WAY_NS 100000000
+#define SETTLE_S 1.0		     /* no new trace for so long, when their number is unknown */
+#define ANALYZE_SECONDS 1800	     /* then the analysis is killed */
 #define MISSING_PATIENCE_SHARE 0.006 /* of wait_s, for a directory that is not there */
-#define ABSENT_PATIENCE_S 1.0	  /* for nodes without a file when all others have ended theirs */
-#define NS_PER_EVENT 1500.0	  /* of an analysis on one processor (docs/PERFORMANCE.md) */
+#define ABSENT_PATIENCE_S 1.0	     /* for nodes without a file when all others have ended theirs */
+#define NS_PER_EVENT 1500.0	     /* of an analysis on one processor (docs/PERFORMANCE.md) */
 #define THREADS_MAX 16
 
 enum { EXIT_CODE_PARTIAL = 4 }; /* cli/cli.h: EXIT_PARTIAL */
@@ -157,7 +158,8 @@ static bool complete(const struct finish *f, const struct traces *t, double unch
 {
 	if (t->n == 0 || t->finished < t->n)
 		return false;
-	return f->nodes > 0 && t->finished >= f->nodes ? true : unchanged_s >= (f->nodes > 0 ? ABSENT_PATIENCE_S : SETTLE_S);
+	return f->nodes > 0 && t->finished >= f->nodes ? true
+						       : unchanged_s >= (f->nodes > 0 ? ABSENT_PATIENCE_S : SETTLE_S);
 }
 
 static double patience(const struct finish *f)
@@ -250,7 +252,9 @@ static double estimate_s(uint64_t events)
 static int judge(const struct finish *f, int dir_fd, int code, double took_s, bool whole, struct error *e)
 {
 	if (code == -ETIME || stopped) {
-		log_line(dir_fd, "the analysis was ended after %.2f s; the traces are complete, and `mpitrace finish %s` makes the report",
+		log_line(dir_fd,
+			 "the analysis was ended after %.2f s; the traces are complete, and `mpitrace finish %s` makes "
+			 "the report",
 			 took_s, f->out);
 		return stopped ? FINISH_STOPPED : FINISH_LATER;
 	}
@@ -262,12 +266,21 @@ static int judge(const struct finish *f, int dir_fd, int code, double took_s, bo
 	return fail(e, code < 0 ? code : -EIO, "%s: the analysis failed (%d); see log.txt there", f->out, code);
 }
 
+/* Who may read the traces may read the report. */
+static void take_mode(int dir_fd, const struct traces *t)
+{
+	struct stat st;
+	if (t->n > 0 && fstatat(dir_fd, t->list[0].name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		umask(0666 & ~st.st_mode);
+}
+
 static int finish_traces(const struct finish *f, int dir_fd, double end, struct error *e)
 {
 	struct traces t = {0};
 	double begin = now_s();
 	bool whole = wait_for_traces(f, dir_fd, &t, end);
 	traces_read_unfinished(f->out, &t);
+	take_mode(dir_fd, &t);
 	bool made = traces_have_report(dir_fd, &t);
 	unsigned processes = t.processes, n = t.n, finished = t.finished;
 	uint64_t events = t.events;
@@ -283,8 +296,15 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 		 now_s() - begin, processes, whole ? "" : ": partial");
 	if (stopped)
 		return FINISH_STOPPED;
+	if (f->budget_s > 0 && finished < n) {
+		log_line(dir_fd, "agents are still at work on %u traces: `mpitrace finish %s` makes the report",
+			 n - finished, f->out);
+		return FINISH_LATER;
+	}
 	if (f->budget_s > 0 && needs_s > f->budget_s) {
-		log_line(dir_fd, "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here: `mpitrace finish %s` makes the report",
+		log_line(dir_fd,
+			 "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here: "
+			 "`mpitrace finish %s` makes the report",
 			 (unsigned long long)events, needs_s, f->budget_s, f->out);
 		return FINISH_LATER;
 	}
@@ -324,9 +344,24 @@ static void listen_to_signals(void)
 	sigaction(SIGHUP, &a, NULL);
 }
 
+static bool has_report(const struct finish *f, int dir_fd)
+{
+	struct traces t = {0};
+	traces_look(dir_fd, f->out, &t);
+	bool has = t.n > 0 && traces_have_report(dir_fd, &t);
+	traces_done(&t);
+	return has;
+}
+
+static void give_way(const struct finish *f, int dir_fd)
+{
+	double end = now_s() + f->give_way_s;
+	while (now_s() < end && !stopped && !has_report(f, dir_fd))
+		nanosleep(&(struct timespec){.tv_nsec = GIVE_WAY_NS}, NULL);
+}
+
 int finish_run(const struct finish *f, struct error *e)
 {
-	double end = now_s() + f->wait_s;
 	listen_to_signals();
 	int dir_fd = open_out(f);
 	if (dir_fd == -ENOENT)
@@ -335,8 +370,13 @@ int finish_run(const struct finish *f, struct error *e)
 		return fail(e, dir_fd, "%s: cannot open it: %s", f->out, strerror(-dir_fd));
 	if (!is_ours(dir_fd)) {
 		close(dir_fd);
-		return fail(e, -EPERM, "%s: belongs to somebody else, or all may write in it: copy the traces to a directory of yours", f->out);
+		return fail(
+			e, -EPERM,
+			"%s: belongs to somebody else, or all may write in it: copy the traces to a directory of yours",
+			f->out);
 	}
+	give_way(f, dir_fd);
+	double end = now_s() + f->wait_s;
 	int lock_fd = lock(dir_fd, end), rc;
 	if (lock_fd < 0) {
 		close(dir_fd);

@@ -311,7 +311,8 @@ static size_t fitting(struct output *o, int *ret_rc)
 	while (o->pending.len_bytes - at >= MPIC_HEADER_BYTES &&
 	       mpic_parse_header(o->pending.data + at, &b, &crc) == 0) {
 		at += MPIC_HEADER_BYTES + b.packed_len_bytes;
-		if ((b.kind == MPIC_EVENTS && may_record(o, o->len_bytes + at) < 0) || make_room(o, o->len_bytes + at + reserve) < 0)
+		if ((b.kind == MPIC_EVENTS && may_record(o, o->len_bytes + at) < 0) ||
+		    make_room(o, o->len_bytes + at + reserve) < 0)
 			break;
 		fits = at;
 	}

@@ -30,10 +30,10 @@ struct output {
 	uint64_t room_bytes;	/* of the file that the file system has promised */
 	uint64_t reserve_bytes; /* kept free for what records losses, until output_ending() */
 	uint64_t cap_bytes;	/* of the file, 0: none; only events stop there */
-	uint64_t floor_bytes;	/* of its file system that stay free, 0: a twentieth, at most 1 GiB; events stop there */
-	bool of_slurm;		/* directories of the step that are there must be the user's, and nobody else's to write */
-	bool full;		/* one of these two was met */
-	bool no_promises;	/* this file system makes none */
+	uint64_t floor_bytes; /* of its file system that stay free, 0: a twentieth, at most 1 GiB; events stop there */
+	bool of_slurm;	  /* directories of the step that are there must be the user's, and nobody else's to write */
+	bool full;	  /* one of these two was met */
+	bool no_promises; /* this file system makes none */
 	bool ending;
 	bool broken;
 	/* Called for every block of events that did not reach the file, once. May be NULL. */

@@ -11,14 +11,14 @@ struct config {
 	char bindir[PATH_MAX];	   /* bindir=DIR, where mpitrace is */
 	char libexecdir[PATH_MAX]; /* libexecdir=DIR, where mpitrace-warden is */
 	bool default_on;	   /* default=on: trace also without --mpitrace */
-	bool own_mount;		   /* spool_fs=tmpfs: each step has a file system of its own in memory; none: the spool's */
-	bool share_with_slurmd;	   /* spool_shared=yes: with spool_fs=none, also where slurmd keeps its own files */
-	uint64_t spool_bytes;	   /* of a step on a node; 0: by its tasks */
-	uint64_t node_bytes;	   /* of all steps of a node; 0: an eighth of its memory */
-	uint64_t reserve_bytes;	   /* left free where the traces go; 0: a twentieth, at most 1 GiB */
-	uint64_t trace_bytes;	   /* of a step's trace on a node */
-	uint64_t budget_bytes;	   /* of events of a step on a node, shared by its ranks, unless budget= asks for more */
-	uint64_t report_seconds;   /* for a report; 0: 1 s, or 2 % of the step's time */
+	bool own_mount; /* spool_fs=tmpfs: each step has a file system of its own in memory; none: the spool's */
+	bool share_with_slurmd;	 /* spool_shared=yes: with spool_fs=none, also where slurmd keeps its own files */
+	uint64_t spool_bytes;	 /* of a step on a node; 0: by its tasks */
+	uint64_t node_bytes;	 /* of all steps of a node; 0: an eighth of its memory */
+	uint64_t reserve_bytes;	 /* left free where the traces go; 0: a twentieth, at most 1 GiB */
+	uint64_t trace_bytes;	 /* of a step's trace on a node */
+	uint64_t budget_bytes;	 /* of events of a step on a node, shared by its ranks, unless budget= asks for more */
+	uint64_t report_seconds; /* for a report; 0: 1 s, or 2 % of the step's time */
 };
 
 /* Fill *ret_config from the arguments, defaults for the rest. An argument that is not understood is

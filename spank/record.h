@@ -21,8 +21,8 @@ struct record {
 	const struct request *request;
 	const struct config *config;
 	bool srun_reports; /* the srun that made the step is there to make its report */
-	const char *umask;  /* octal, may be NULL */
-	const char *out;						   /* "" = keep the trace in the spool */
+	const char *umask; /* octal, may be NULL */
+	const char *out;   /* "" = keep the trace in the spool */
 	const char *cluster, *node, *nodelist, *switches, *slurm, *submit; /* may be NULL */
 	char *const *argv;
 	int argc;

@@ -93,7 +93,7 @@ void sl_complain(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	slurm_info("error: mpitrace: %s", text);
+	slurm_error("mpitrace: %s", text); /* before there are tasks it goes to the log alone */
 }
 
 void sl_error(const char *fmt, ...)

@@ -69,9 +69,13 @@ int start_warden(const struct config *c, const char *const *args, int pipe_fd, s
 	snprintf(program, sizeof(program), "%s/" WARDEN, c->libexecdir);
 	snprintf(mpitrace, sizeof(mpitrace), "%s/mpitrace", c->bindir);
 	if (!program_is_trusted(program))
-		return fail(e, -EACCES, "%s: missing, not root's, or not root's alone to write; set libexecdir= in plugstack.conf", program);
+		return fail(e, -EACCES,
+			    "%s: missing, not root's, or not root's alone to write; set libexecdir= in plugstack.conf",
+			    program);
 	if (!program_is_trusted(mpitrace))
-		return fail(e, -EACCES, "%s: missing, not root's, or not root's alone to write; set bindir= in plugstack.conf", mpitrace);
+		return fail(e, -EACCES,
+			    "%s: missing, not root's, or not root's alone to write; set bindir= in plugstack.conf",
+			    mpitrace);
 	for (int i = 1; args[i] != NULL && i + 4 < ARGS_MAX; i++)
 		argv[3 + i] = args[i];
 	pid_t child = fork();

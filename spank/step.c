@@ -126,7 +126,8 @@ static void pose_as_batch_step(struct record *rec, struct request *r)
 }
 
 /* Everything the record says; rec points into n, Slurm's memory and *ret_tasks (free it). */
-static bool describe(spank_t sp, struct request *r, const struct config *c, struct record *rec, struct names *n, uint32_t **ret_tasks)
+static bool describe(spank_t sp, struct request *r, const struct config *c, struct record *rec, struct names *n,
+		     uint32_t **ret_tasks)
 {
 	gid_t *gids = NULL;
 	char **argv = NULL;
@@ -164,9 +165,11 @@ static bool is_slurmds(dev_t device)
 	return false;
 }
 
-static int make_room(const struct config *c, const struct record *rec, int live_fd, const struct step *s, struct error *e)
+static int make_room(const struct config *c, const struct record *rec, int live_fd, const struct step *s,
+		     struct error *e)
 {
-	struct spool_room room = {.step_bytes = c->spool_bytes, .node_bytes = c->node_bytes, .ntasks = rec->ntasks_here};
+	struct spool_room room = {
+		.step_bytes = c->spool_bytes, .node_bytes = c->node_bytes, .ntasks = rec->ntasks_here};
 	uint64_t bytes;
 	struct stat st;
 	if (c->own_mount)
@@ -198,9 +201,9 @@ static int make_directory(const struct config *c, const struct record *rec, stru
 	s->dir_fd = spool_make_step(live_fd, rec->job_id, s->step_id, rec->uid, rec->gid, run, e);
 	spool_step_name(s->step_id, step);
 	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%s/step-%s", c->spool, run, step);
-	int rc = s->dir_fd < 0			? s->dir_fd
-		 : n >= (int)sizeof(s->dir)	? fail(e, -ENAMETOOLONG, "spool=%s is too long", c->spool)
-						: make_room(c, rec, live_fd, s, e);
+	int rc = s->dir_fd < 0		    ? s->dir_fd
+		 : n >= (int)sizeof(s->dir) ? fail(e, -ENAMETOOLONG, "spool=%s is too long", c->spool)
+					    : make_room(c, rec, live_fd, s, e);
 	if (rc == 0)
 		rc = make_exits(s, e);
 	close(live_fd);
@@ -226,7 +229,9 @@ static int has_tracer(const struct config *c, struct error *e)
 {
 	char library[PATH_MAX + 32];
 	snprintf(library, sizeof(library), "%s/" TASK_TRACER, c->libdir);
-	return access(library, R_OK) == 0 ? 0 : fail(e, -ENOENT, "%s: cannot be read: %s; set libdir= in plugstack.conf", library, strerror(errno));
+	return access(library, R_OK) == 0 ? 0
+					  : fail(e, -ENOENT, "%s: cannot be read: %s; set libdir= in plugstack.conf",
+						 library, strerror(errno));
 }
 
 /* As if it had never been made. */
@@ -259,9 +264,10 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 		*ret_step = s;
 		return;
 	}
-	/* slurm_error() reaches the user's standard error: once, and only who asked. */
-	(asked && rec.nodeid == 0 ? sl_error : sl_complain)("step %u.%u runs untraced on %s: %s", rec.job_id, s.step_id,
-							    rec.node, e.text);
+	sl_complain("step %u.%u runs untraced: %s", rec.job_id, s.step_id, e.text);
+	if (asked && rec.nodeid == 0) /* the user has no standard error yet: the first task says it */
+		snprintf(ret_step->trouble, sizeof(ret_step->trouble), "mpitrace: runs untraced on %s: %s\n", rec.node,
+			 e.text);
 	give_up(&s);
 }
 

@@ -14,11 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FINISH_WAIT "10" /* seconds for the agents to deliver */
-#define FINISH_WAIT_SECONDS 10.0
-#define RUN_SHARE 50	/* a report may take a 50th of the step's time */
-#define CODE_PARTIAL 4	/* cli/cli.h: EXIT_PARTIAL */
-#define CODE_LATER 5	/* EXIT_LATER */
+#define WAIT_SECONDS 10.0 /* at most, for the agents to deliver */
+#define RUN_SHARE 50	  /* a report may take a 50th of the step's time */
+#define CODE_PARTIAL 4	  /* cli/cli.h: EXIT_PARTIAL */
+#define CODE_LATER 5	  /* EXIT_LATER */
 #define CODE_NO_PROGRAM 127
 #define CODE_STOPPED (-1)
 
@@ -79,11 +78,12 @@ void submit_step_known(spank_t sp, const struct request *r)
 /* A group of its own: srun is told by the terminal that somebody wants to end, and tells us. */
 static void run_finisher(const struct config *c, double budget_s)
 {
-	char program[PATH_MAX + 16], nodes[16], budget[32];
+	char program[PATH_MAX + 16], nodes[16], budget[32], wait[32];
 	snprintf(program, sizeof(program), "%s/mpitrace", c->bindir);
 	snprintf(nodes, sizeof(nodes), "%u", local.nnodes);
 	snprintf(budget, sizeof(budget), "%.1f", budget_s);
-	char *argv[] = {program, "finish", local.out, "--wait", FINISH_WAIT, "--budget", budget, "--nodes", nodes, NULL};
+	snprintf(wait, sizeof(wait), "%.0f", budget_s < WAIT_SECONDS ? budget_s + 0.49 : WAIT_SECONDS);
+	char *argv[] = {program, "finish", local.out, "--wait", wait, "--budget", budget, "--nodes", nodes, NULL};
 	if (local.nnodes == 0)
 		argv[7] = NULL;
 	setpgid(0, 0);
@@ -111,16 +111,16 @@ static void tell(int number)
 static bool shall_stop(void)
 {
 	sigset_t pending;
-	return told || (sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) == 1 ||
-						      sigismember(&pending, SIGTERM) == 1 ||
-						      sigismember(&pending, SIGHUP) == 1));
+	return told || (sigpending(&pending) == 0 &&
+			(sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+			 sigismember(&pending, SIGHUP) == 1));
 }
 
 static void end_group(pid_t pid)
 {
 	int status;
 	kill(-pid, SIGTERM); /* it leaves nothing half done */
-	for (int i = 0; i < 50 && waitpid(pid, &status, WNOHANG) == 0; i++)
+	for (int i = 0; i < 200 && waitpid(pid, &status, WNOHANG) == 0; i++)
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	kill(-pid, SIGKILL);
 	waitpid(pid, &status, 0);
@@ -154,12 +154,15 @@ static void say(int code)
 	if (!isatty(STDERR_FILENO))
 		return;
 	if (code == CODE_LATER || code == CODE_STOPPED)
-		fprintf(stderr, "mpitrace: the trace is complete, its report is not made yet: mpitrace finish %s\n", local.out);
+		fprintf(stderr, "mpitrace: the trace is complete, its report is not made yet: mpitrace finish %s\n",
+			local.out);
 	else if (code == CODE_NO_PROGRAM)
-		fprintf(stderr, "mpitrace: no report: the program mpitrace is missing on this host; the trace is in %s\n",
+		fprintf(stderr,
+			"mpitrace: no report: the program mpitrace is missing on this host; the trace is in %s\n",
 			local.out);
 	else if (access(report, R_OK) == 0)
-		fprintf(stderr, "mpitrace: %s%s\n", report, code == CODE_PARTIAL ? " (partial: it says what is missing)" : "");
+		fprintf(stderr, "mpitrace: %s%s\n", report,
+			code == CODE_PARTIAL ? " (partial: it says what is missing)" : "");
 }
 
 void submit_finish(const struct config *c)
@@ -177,7 +180,7 @@ void submit_finish(const struct config *c)
 	for (int i = 0; i < 3; i++)
 		sigaction(numbers[i], &listen, &before[i]);
 	if (pid > 0)
-		say(wait_for(pid, FINISH_WAIT_SECONDS + budget_s + 2));
+		say(wait_for(pid, 2 * budget_s + 2));
 	for (int i = 0; i < 3; i++)
 		sigaction(numbers[i], &before[i], NULL);
 }

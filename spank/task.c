@@ -78,9 +78,12 @@ static void forget_outer(spank_t sp, const char *library)
 void task_environment(spank_t sp, const struct config *c, const struct request *r, const struct step *s)
 {
 	char library[PATH_MAX + 32], ranks[PATH_MAX + 8];
+	uint32_t task;
 	snprintf(library, sizeof(library), "%s/" TASK_TRACER, c->libdir);
 	sl_unsetenv(sp, SUBMIT_REPORTS);
 	forget_outer(sp, library);
+	if (s->trouble[0] != '\0' && sl_number(sp, S_TASK_GLOBAL_ID, &task) && task == 0)
+		dprintf(STDERR_FILENO, "%s", s->trouble);
 	if (!s->active || access(library, R_OK) != 0)
 		return;
 	snprintf(ranks, sizeof(ranks), "%s/ranks", s->dir);

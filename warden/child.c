@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define REAP_TRIES 100 /* of 10 ms */
-#define STOPS_MAX 100 /* whoever stops it more often wants it stopped */
+#define STOPS_MAX 100  /* whoever stops it more often wants it stopped */
 
 double seconds_now(void)
 {

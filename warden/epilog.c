@@ -34,8 +34,9 @@ static int end_step(int run_fd, const char *name, void *context)
 	const struct visit *v = context;
 	char dir[PATH_MAX];
 	struct brief brief;
-	int step_fd = strncmp(name, "step-", 5) == 0 ? openat(run_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-						     : -1;
+	int step_fd = strncmp(name, "step-", 5) == 0
+			      ? openat(run_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+			      : -1;
 	if (step_fd < 0 || snprintf(dir, sizeof(dir), "%s/live/%s/%s", v->spool, v->run, name) >= (int)sizeof(dir))
 		return 0;
 	spool_mark(step_fd, "done");

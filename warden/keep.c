@@ -107,7 +107,8 @@ static uint64_t room_bytes(int fd)
 	struct statvfs fs;
 	if (fstatvfs(fd, &fs) != 0)
 		return 0;
-	uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize, stays = (uint64_t)fs.f_blocks * fs.f_frsize / FREE_SHARE;
+	uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize,
+		 stays = (uint64_t)fs.f_blocks * fs.f_frsize / FREE_SHARE;
 	uint64_t room = free_bytes > stays ? free_bytes - stays : 0;
 	return room < BYTES_MAX ? room : BYTES_MAX;
 }

@@ -18,7 +18,8 @@ int main(int argc, char **argv)
 		return warden_epilog(argv[2], argv[3], argv + 4, argc - 4);
 	if (argc == 4 && strcmp(argv[1], "sweep") == 0)
 		return warden_sweep(argv[2], argv[3]);
-	fputs("usage: mpitrace-warden step SPOOL MPITRACE STEPDIR | epilog SPOOL MPITRACE RUN... | sweep SPOOL MPITRACE\n",
+	fputs("usage: mpitrace-warden step SPOOL MPITRACE STEPDIR | epilog SPOOL MPITRACE RUN... | sweep SPOOL "
+	      "MPITRACE\n",
 	      stderr);
 	return 2;
 }

@@ -16,13 +16,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define AGENT_BYTES (512ull << 20)	  /* of memory, beside what it maps of the step's file system */
-#define ANALYSIS_BYTES (4ull << 30)	  /* of address space */
-#define ANALYSIS_DATA_BYTES (2ull << 30)  /* of memory */
-#define FINISH_WAIT "10"		  /* seconds for the traces of other nodes */
+#define AGENT_BYTES (512ull << 20)	 /* of memory, beside what it maps of the step's file system */
+#define ANALYSIS_BYTES (4ull << 30)	 /* of address space */
+#define ANALYSIS_DATA_BYTES (2ull << 30) /* of memory */
+#define FINISH_WAIT "10"		 /* seconds for the traces of other nodes */
 #define FINISH_WAIT_SECONDS 10.0
-#define RUN_SHARE 50			  /* a report may take a 50th of the step's time */
-#define TURN_SECONDS 20.0		  /* for reports of other steps of this node to be made before */
+#define RUN_SHARE 50	  /* a report may take a 50th of the step's time */
+#define SRUN_SECONDS 1.0  /* and more, until a report is there that srun makes */
+#define TURN_SECONDS 20.0 /* for reports of other steps of this node to be made before */
 
 enum { EXIT_CODE_LATER = 5 }; /* cli/cli.h: EXIT_LATER */
 
@@ -102,22 +103,23 @@ static int take_turn(const char *spool, double seconds)
 	return fd;
 }
 
-int settle_report(const char *program, const struct brief *b, double seconds, bool wait)
+int settle_report(const char *program, const struct brief *b, double seconds, double give_way_seconds, bool wait)
 {
-	char nodes[16], budget[32];
+	char nodes[16], budget[32], give_way[32];
 	snprintf(nodes, sizeof(nodes), "%u", b->nnodes);
 	snprintf(budget, sizeof(budget), "%.1f", seconds);
+	snprintf(give_way, sizeof(give_way), "%.1f", give_way_seconds);
 	struct child c = {
 		.program = program,
 		.who = &b->who,
-		.args = {"finish", b->out, "--wait", wait ? FINISH_WAIT : "0", "--budget", budget,
-			 b->nnodes > 0 ? "--nodes" : NULL, nodes},
+		.args = {"finish", b->out, "--wait", wait ? FINISH_WAIT : "0", "--budget", budget, "--give-way",
+			 give_way, b->nnodes > 0 ? "--nodes" : NULL, nodes},
 		.address_bytes = ANALYSIS_BYTES,
 		.data_bytes = ANALYSIS_DATA_BYTES,
 		.idle = true,
 	};
 	pid_t pid = child_start(&c);
-	return pid > 0 ? child_wait(pid, (wait ? FINISH_WAIT_SECONDS : 0) + seconds + 2) : pid;
+	return pid > 0 ? child_wait(pid, (wait ? FINISH_WAIT_SECONDS : 0) + seconds + give_way_seconds + 2) : pid;
 }
 
 /* The record goes to <spool>/late, where `mpitrace sweep` finds it. */
@@ -142,8 +144,11 @@ static double budget_of(const struct settle *s)
 
 static void report(const struct settle *s)
 {
+	bool srun = s->brief->report == BRIEF_SRUN; /* is at it, as a rule */
 	int turn = take_turn(s->spool, TURN_SECONDS);
-	int code = turn >= 0 ? settle_report(s->program, s->brief, budget_of(s), true) : -ETIME;
+	int code = turn >= 0 ? settle_report(s->program, s->brief, budget_of(s), srun ? budget_of(s) + SRUN_SECONDS : 0,
+					     true)
+			     : -ETIME;
 	if (code == EXIT_CODE_LATER || code < 0)
 		leave_for_later(s);
 	if (turn >= 0)

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#define SEAL_SECONDS 10.0  /* for an agent to read what is left */
+#define SEAL_SECONDS 10.0   /* for an agent to read what is left */
 #define SETTLE_SECONDS 60.0 /* all of it */
 
 struct settle {
@@ -26,5 +26,6 @@ bool settle_is_sealed(const struct settle *s);
 bool settle_step(const struct settle *s);
 /* Take the directory of a step away: its file system, then its name in the run's directory, then that if it is empty. */
 void settle_remove(int step_fd, const char *dir);
-/* Make a step's report as its user within so many seconds: the exit code of `mpitrace finish`. */
-int settle_report(const char *program, const struct brief *b, double seconds, bool wait);
+/* Make a step's report as its user within so many seconds, when others had theirs to do it: the exit code of
+ * `mpitrace finish`. */
+int settle_report(const char *program, const struct brief *b, double seconds, double give_way_seconds, bool wait);

@@ -17,8 +17,8 @@
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define RUNS_MAX 10000u
 #define ENDED "ended"
-#define TASKS_UNKNOWN 64u	/* so many are given room for when nobody knows */
-#define NODE_SHARE 8		/* an eighth of the memory */
+#define TASKS_UNKNOWN 64u /* so many are given room for when nobody knows */
+#define NODE_SHARE 8	  /* an eighth of the memory */
 #define INODES_PER_TASK 8u
 
 void spool_step_name(uint32_t step_id, char ret_name[SPOOL_NAME_MAX])
@@ -161,7 +161,8 @@ static int add_mount(int run_fd, const char *name, void *context)
 	int fd = openat(run_fd, ranks, OPEN_DIRECTORY);
 	if (fd < 0)
 		return 0;
-	if (fstat(run_fd, &here) == 0 && fstat(fd, &there) == 0 && here.st_dev != there.st_dev && fstatvfs(fd, &fs) == 0)
+	if (fstat(run_fd, &here) == 0 && fstat(fd, &there) == 0 && here.st_dev != there.st_dev &&
+	    fstatvfs(fd, &fs) == 0)
 		*sum_bytes += (uint64_t)fs.f_blocks * fs.f_frsize;
 	close(fd);
 	return 0;
@@ -206,10 +207,13 @@ int spool_mount(const char *spool, int live_fd, int step_fd, const struct spool_
 	snprintf(target, sizeof(target), "/proc/self/fd/%d", fd);
 	snprintf(options, sizeof(options), "mode=0700,uid=%u,gid=%u,size=%llu,nr_inodes=%u", uid, gid,
 		 (unsigned long long)bytes, 256 + INODES_PER_TASK * ntasks);
-	int rc = mount("mpitrace", target, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME, options) != 0 ? -errno : 0;
+	int rc = mount("mpitrace", target, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME, options) != 0
+			 ? -errno
+			 : 0;
 	close(fd);
 	*ret_bytes = bytes;
-	return rc < 0 ? fail(e, rc, "ranks: cannot mount a tmpfs on it: %s; spool_fs=none does without", strerror(-rc)) : 0;
+	return rc < 0 ? fail(e, rc, "ranks: cannot mount a tmpfs on it: %s; spool_fs=none does without", strerror(-rc))
+		      : 0;
 }
 
 void spool_unmount(int step_fd)

@@ -9,17 +9,18 @@
 #include <sys/types.h>
 
 #define SPOOL_NAME_MAX 64
-#define SPOOL_TASK_BYTES (12ull << 20)	/* what a process is given room for: its segments, and twice as much behind them */
-#define SPOOL_STEP_BYTES (16ull << 20)	/* and a step, beside */
+#define SPOOL_TASK_BYTES \
+	(12ull << 20) /* what a process is given room for: its segments, and twice as much behind them */
+#define SPOOL_STEP_BYTES (16ull << 20) /* and a step, beside */
 #define SPOOL_LEAST_BYTES (2ull << 20) /* a process with less can not begin */
 
 /* What a step's processes and their user may fill. */
 struct spool_room {
-	bool own_mount;	       /* a tmpfs of its own; else the spool's file system, which the site bounds */
+	bool own_mount;		/* a tmpfs of its own; else the spool's file system, which the site bounds */
 	bool share_with_slurmd; /* without own_mount: it may be the file system that slurmd needs */
-	uint64_t step_bytes;   /* 0: by the number of tasks */
-	uint64_t node_bytes;   /* all steps of the node together; 0: an eighth of its memory */
-	uint32_t ntasks;       /* 0: unknown */
+	uint64_t step_bytes;	/* 0: by the number of tasks */
+	uint64_t node_bytes;	/* all steps of the node together; 0: an eighth of its memory */
+	uint32_t ntasks;	/* 0: unknown */
 };
 
 /* "batch", or the number. */

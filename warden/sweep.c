@@ -18,10 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LATE_SECONDS 600.0	      /* a late report may take */
-#define KEPT_SECONDS (7 * 24 * 3600)  /* a trace that nobody fetched */
-#define LATE_OLD_SECONDS (24 * 3600)  /* a report that could not be made so long */
-#define YOUNG_SECONDS 60	      /* a run so young is somebody's */
+#define LATE_SECONDS 600.0	     /* a late report may take */
+#define KEPT_SECONDS (7 * 24 * 3600) /* a trace that nobody fetched */
+#define LATE_OLD_SECONDS (24 * 3600) /* a report that could not be made so long */
+#define YOUNG_SECONDS 60	     /* a run so young is somebody's */
 #define TITLE "slurmstepd: ["
 
 struct sweep {
@@ -46,7 +46,8 @@ static bool is_stepd_of(const char *pid, const char *job, size_t len)
 	if (fd >= 0)
 		close(fd);
 	size_t title = strlen(TITLE);
-	return n > 0 && strncmp(text, TITLE, title) == 0 && strncmp(text + title, job, len) == 0 && text[title + len] == '.';
+	return n > 0 && strncmp(text, TITLE, title) == 0 && strncmp(text + title, job, len) == 0 &&
+	       text[title + len] == '.';
 }
 
 static bool job_runs(const char *run)
@@ -97,7 +98,7 @@ static int sweep_late(int late_fd, const char *name, void *context)
 	struct sweep *s = context;
 	struct brief brief;
 	int rc = read_late(late_fd, name, &brief);
-	int code = rc == 0 ? settle_report(s->program, &brief, LATE_SECONDS, false) : rc;
+	int code = rc == 0 ? settle_report(s->program, &brief, LATE_SECONDS, 0, false) : rc;
 	bool made = code == 0 || code == 4; /* cli/cli.h: EXIT_PARTIAL */
 	if (made || age_of(late_fd, name) > LATE_OLD_SECONDS) {
 		printf("%s: %s\n", name, made ? "report made" : "no report could be made in a day: given up");
@@ -135,7 +136,7 @@ int warden_sweep(const char *spool, const char *program)
 	each_of(&s, "live", sweep_run);
 	each_of(&s, "late", sweep_late);
 	each_of(&s, "kept", sweep_kept);
-	printf("%s: %u runs ended, %u reports made, %u kept traces removed, %u left\n", spool, s.runs, s.reports, s.removed,
-	       s.left);
+	printf("%s: %u runs ended, %u reports made, %u kept traces removed, %u left\n", spool, s.runs, s.reports,
+	       s.removed, s.left);
 	return s.left > 0 ? 4 : 0;
 }

@@ -70,17 +70,3 @@ a_directory_that_cannot_be_written_does_not_disturb_the_program() {
 	same "standard error" "ring done" "$(cat "$CASE_DIR/e")" || return
 	as_admin sh -c "rm -rf $STATE/n*/mpitrace/live/*" # the trace waits in the spool for its owner
 }
-
-# Idle class while the step runs; an ordinary user cannot leave it, so slurmstepd must see to it.
-an_agent_gets_a_normal_share_when_the_step_is_over() {
-	local agent
-	# shellcheck disable=SC2016 # the job's shell expands
-	agent=$(as_user srun -w n1 --mpi=none --mpitrace=report=none bash -c \
-		'a=$(pgrep -f "mpitrace --as .* collect .*/live/$SLURM_JOB_ID\.") && [ "$(ps -o cls= -p "$a")" = IDL ] && kill -STOP "$a" && echo "$a"') ||
-		fails "no agent at idle priority" || return
-	eventually "a normal share for the agent" is_of_normal_class "$agent"
-	local raised=$?
-	kill -CONT "$agent"
-	[ "$raised" = 0 ] || return
-	eventually "an empty spool" spool_is_empty
-}

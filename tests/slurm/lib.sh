@@ -94,3 +94,53 @@ no_agent() {
 is_of_normal_class() { # PID
 	[ "$(ps -o cls= -p "$1" | tr -d ' ')" = TS ]
 }
+
+# Run the rest with these arguments behind those of the plugin.
+with_plugin_arguments() { # "ARGUMENTS" COMMAND...
+	local before rc arguments=$1
+	shift
+	before=$(cat "$STATE/plugstack.conf")
+	echo "$PLUGSTACK $arguments" >"$STATE/plugstack.conf"
+	"$@"
+	rc=$?
+	echo "$before" >"$STATE/plugstack.conf"
+	return $rc
+}
+
+# Run a command as the cluster's second user, anywhere.
+as_other() {
+	(cd / && setpriv --reuid "$(stat -c %U "$WORK")-2" --regid "$(id -g "$(stat -c %U "$WORK")-2")" --init-groups "$@")
+}
+
+# All nodes take jobs.
+no_node_drained() {
+	local states
+	states=$(as_admin sinfo -h -N -o %t | sort -u)
+	[ "$states" = idle ] || fails "states of nodes: $states; $(as_admin sinfo -R -h)"
+}
+
+# Bytes in use on the file system of node $1.
+disk_use() {
+	df --output=used -B1 "$STATE/$1" | tail -n 1
+}
+
+# The same of one step's processes: the pid of its agent on node n1, seen from inside the job.
+AGENT_PID='pgrep -f "mpitrace --as .* collect .*/live/$SLURM_JOB_ID\."'
+
+finisher_runs() {
+	[ -n "$(cluster_processes "mpitrace finish")" ]
+}
+
+# Pids of the cluster's processes of this name.
+cluster_processes_named() {
+	local space pid
+	for space in /run/netns/*; do
+		ip netns pids "$(basename "$space")" 2>/dev/null
+	done | while read -r pid; do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qF "$STATE" && echo "$pid"
+	done
+}
+
+record_with() {
+	grep -rqF -- "$1" "$STATE"/n1/mpitrace/live
+}

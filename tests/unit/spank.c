@@ -33,6 +33,12 @@ const char *sl_env(spank_t sp, const char *name)
 	return NULL;
 }
 
+bool sl_number(spank_t sp, spank_item_t item, uint32_t *ret_value)
+{
+	(void)sp, (void)item, (void)ret_value;
+	return false;
+}
+
 bool sl_unsetenv(spank_t sp, const char *name)
 {
 	(void)sp;
@@ -283,7 +289,8 @@ Test(identity, goes_there_and_back)
 
 Test(identity, is_refused_when_it_is_none)
 {
-	static const char *const bad[] = {"", "7", "7:", ":8:", "7:8:x", "-1:8:", "7:8:1,,2", "4294967295:8:", "7:99999999999:", "7x:8:"};
+	static const char *const bad[] = {
+		"", "7", "7:", ":8:", "7:8:x", "-1:8:", "7:8:1,,2", "4294967295:8:", "7:99999999999:", "7x:8:"};
 	gid_t room[IDENTITY_GROUPS_MAX];
 	struct identity got;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -317,7 +324,8 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 	config_parse(0, NULL, &c);
 	cr_assert_eq(record_write(fd, &rec, &e), 0, "%s", e.text);
 	cr_assert_eq(brief_read(fd, &b), 0);
-	cr_assert(b.who.uid == 1234 && b.who.gid == 56 && b.who.ngids == 2 && b.who.gids[1] == 20 && b.nnodes == 2 && b.nodeid == 1);
+	cr_assert(b.who.uid == 1234 && b.who.gid == 56 && b.who.ngids == 2 && b.who.gids[1] == 20 && b.nnodes == 2 &&
+		  b.nodeid == 1);
 	cr_assert_eq(b.report, BRIEF_NONE);
 	cr_assert_str_eq(b.out, "/o uid=0");
 	int file = openat(fd, "layout", O_RDONLY);

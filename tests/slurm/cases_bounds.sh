@@ -1,0 +1,182 @@
+# shellcheck shell=bash disable=SC2034,SC2154,SC2016
+# cases_bounds.sh - a node with mpitrace fails no earlier than one without: bounds of space, memory, time, sight. Sourced by run.sh.
+
+a_step_that_records_without_end_drains_no_node() {
+	local used
+	as_user srun -w n1 -n8 --mpitrace=report=none "$SELF" 4 >"$CASE_DIR/out" || fails "srun: $?" || return
+	same "ranks that were served" 8 "$(grep -c ' did [1-9]' "$CASE_DIR/out")" || return
+	same "processes in the trace" 8 "$(mpitrace analyze "$(step_dir 0)" --json 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["coverage"]["ranks_seen"])')" || return
+	used=$(disk_use n1)
+	[ "$used" -lt $((20 << 20)) ] || fails "$used bytes on the node's disk" || return
+	no_node_drained
+}
+
+a_user_who_fills_the_directory_fills_only_the_steps_own() {
+	as_user srun -w n1 -n1 --mpitrace bash -c 'dd if=/dev/zero of="$MPITRACE_DIR/fill" bs=1M 2>&1; mkdir -p "$MPITRACE_DIR"/{a,b}/$(seq -s/ 1 40); sleep 0.2' >"$CASE_DIR/out"
+	contains "$CASE_DIR/out" "No space left on device" || return
+	[ "$(disk_use n1)" -lt $((20 << 20)) ] || fails "$(disk_use n1) bytes on the node's disk" || return
+	eventually "an empty spool" spool_is_empty || return
+	no_node_drained
+}
+
+# Two steps of 28 MiB each where a node may hold 40: the second one gets what is left; for a third one there is nothing.
+steps_that_would_hold_more_memory_than_the_node_may_run_untraced() {
+	cat >"$CASE_DIR/one.sh" <<-'END'
+		#!/bin/bash
+		echo "$1 $(df --output=size -k "${MPITRACE_DIR:-/nonexistent}" 2>/dev/null | tail -n 1)" >>sizes
+		until [ -e go ]; do sleep 0.05; done
+	END
+	cat >"$CASE_DIR/job.sh" <<-'END'
+		#!/bin/bash
+		for i in 1 2 3; do
+			srun -n1 --overlap --mpi=none ./one.sh $i &
+			until grep -q "^$i" sizes 2>/dev/null; do sleep 0.05; done
+		done
+		touch go
+		wait
+	END
+	chmod +x "$CASE_DIR/one.sh"
+	with_plugin_arguments node_bytes=40M as_user sbatch --wait -w n1 -n1 --mpitrace -o out.txt job.sh >/dev/null || fails "sbatch: $? $(cat "$CASE_DIR/out.txt")" || return
+	same "sizes in KiB" "1 28672 2 12288 3" "$(xargs <"$CASE_DIR/sizes")" || return
+	contains "$CASE_DIR/out.txt" "other steps have" || return
+	eventually "an empty spool" spool_is_empty
+}
+
+an_agent_is_out_of_its_users_reach_and_bounded() {
+	as_user srun -w n1 -n1 --mpi=none --mpitrace bash -c "a=\$($AGENT_PID)"'
+		echo "agents $(echo $a | wc -w)"
+		cat /proc/$a/environ 2>&1 | grep -c "Permission denied"
+		grep -c "Max processes  *0 " /proc/$a/limits
+		grep -E "Max address space|Max data size" /proc/$a/limits | grep -vc unlimited
+		grep -E "^(NoNewPrivs|Seccomp):" /proc/$a/status | xargs' >"$CASE_DIR/out" || fails "srun: $?" || return
+	same "what a user sees" "agents 1 1 1 2 NoNewPrivs: 1 Seccomp: 2" "$(xargs <"$CASE_DIR/out")"
+}
+
+an_agent_that_is_stopped_goes_on_and_one_that_is_killed_is_replaced() {
+	as_user srun -w n1 -n1 --mpitrace bash -c "agent() { $AGENT_PID; }"'
+		first=$(agent); [ "$(ps -o cls= -p $first)" = IDL ] || echo "not idle"
+		kill -STOP $first; for i in $(seq 100); do grep -q "State:.[SR]" /proc/$first/status && break; sleep 0.05; done
+		grep -c "State:.[SR]" /proc/$first/status
+		kill -KILL $first; for i in $(seq 100); do second=$(agent) && [ "$second" != $first ] && break; sleep 0.05; done
+		[ "$second" -gt 0 ] && echo replaced; exec "$0" 20' "$RING" >"$CASE_DIR/out" || fails "srun: $?" || return
+	same "what became of them" "1 replaced" "$(head -n 2 "$CASE_DIR/out" | xargs)" || return
+	same "transfers" 20 "$(analysis 0 'a["summary"]["transfers"]')" || return
+	eventually "an empty spool" spool_is_empty
+}
+
+# As a hostile shell would: all it can do to us, until the job ends.
+nothing_of_ours_outlives_a_job_that_fights_it() {
+	local begin
+	printf '#!/bin/bash\nd=mpitrace-$SLURM_JOB_ID/step-0; mkdir -p $d; mkfifo $d/log.txt $d/.finish.lock\nsrun -n1 %s 20\nsrun -n1 --mpi=none bash -c '\''(while :; do kill -STOP $(%s); done) & mkfifo $MPITRACE_DIR/x.mpit $MPITRACE_DIR/sealed; sleep 1'\''\n' \
+		"$RING" "$(echo "$AGENT_PID" | sed 's/\\/\\\\/g')" >"$CASE_DIR/job.sh"
+	as_user sbatch --wait -w n1 -n1 --mpitrace -o out.txt job.sh >/dev/null
+	begin=$SECONDS
+	contains "$CASE_DIR/out.txt" "ring done" || return
+	eventually "the end of all of ours" no_agent || return
+	eventually "an empty spool" spool_is_empty || return
+	has_file "$(step_dir 0)/n1.mpic" || return
+	no_node_drained
+}
+
+a_report_that_would_take_long_is_left_for_the_sweep_and_said() {
+	local id late="$STATE/n1/mpitrace/late"
+	with_plugin_arguments report_seconds=1 as_user srun -w n1 -n1 --mpitrace "$SELF" 60 900000 >"$CASE_DIR/out" || fails "srun: $?" || return
+	eventually "an empty spool" spool_is_empty || return
+	[ ! -e "$(step_dir 0)/report.html" ] || fails "there is a report" || return
+	contains "$(step_dir 0)/log.txt" "mpitrace finish $(step_dir 0)" || return
+	same "late reports" 1 "$(find "$late" -type f | wc -l)" || return
+	mpitrace sweep --spool "$STATE/n1/mpitrace" >"$CASE_DIR/sweep" || fails "sweep: $? $(cat "$CASE_DIR/sweep")" || return
+	has_report 0 || fails "no report after the sweep" || return
+	same "its owner" "$(stat -c %U "$WORK")" "$(stat -c %U "$(step_dir 0)/report.html")" || return
+	same "late reports" 0 "$(find "$late" -type f | wc -l)" || return
+	mpitrace sweep --spool "$STATE/n1/mpitrace" >/dev/null || fails "a second sweep: $?"
+}
+
+a_user_who_interrupts_the_report_gets_the_prompt_and_keeps_the_trace() {
+	with_plugin_arguments report_seconds=20 with_a_report_interrupted
+}
+
+with_a_report_interrupted() {
+	local srun pids
+	as_user script -qec "srun -w n1 -n1 --mpitrace $SELF 60 900000" "$CASE_DIR/tty" >/dev/null </dev/null &
+	eventually "the finisher" finisher_runs || return
+	pids=$(cluster_processes_named srun)
+	for srun in $pids; do kill -INT "$srun"; done
+	wait
+	contains "$CASE_DIR/tty" "mpitrace finish $(step_dir 0)" || return
+	contains "$(step_dir 0)/log.txt" "the analysis was ended after" || return
+	eventually "the report that the node makes" has_report 0
+}
+
+others_read_neither_command_line_nor_trace() {
+	local secret=password-is-$RANDOM
+	as_user srun -w n1 -n1 --mpitrace bash -c 'umask; exec "$0" 20 "$1"' "$RING" "$secret" >"$CASE_DIR/out" &
+	eventually "a record" record_with "$secret" || return
+	as_other sh -c "cat $STATE/n1/mpitrace/live/*/*/* $STATE/n1/mpitrace/live/[0-9]*.0/step-0/layout" >"$CASE_DIR/seen" 2>/dev/null
+	wait
+	! grep -q "$secret" "$CASE_DIR/seen" || fails "another user reads the command line" || return
+	has_report 0 || fails "no report" || return
+	rm -rf "$CASE_DIR"/mpitrace-*
+	(umask 077 && as_user srun -w n1 -n1 --mpitrace "$RING" 20 >/dev/null) || fails "srun: $?" || return
+	same "modes under umask 077" 600 "$(stat -c %a "$(step_dir 0)"/* | sort -u)"
+}
+
+a_directory_that_somebody_else_made_first_gets_nothing() {
+	local shared=$CASE_DIR/shared next
+	as_admin install -d -m 1777 "$shared"
+	next=$(($(as_user srun -n1 --mpitrace=off printenv SLURM_JOB_ID) + 1))
+	as_other sh -c "umask 0; mkdir $shared/mpitrace-$next && mkdir $shared/mpitrace-$next/step-0 && mkfifo $shared/mpitrace-$next/step-0/log.txt" || fails "cannot prepare" || return
+	as_user srun -w n1 -n1 "--mpitrace=out=$shared" "$RING" 20 >/dev/null || fails "srun: $?" || return
+	eventually "an empty spool" spool_is_empty || return
+	same "what the other one got" "log.txt" "$(ls "$shared/mpitrace-$next/step-0")" || return
+	same "what was kept" "n1.mpic" "$(ls "$STATE/n1/mpitrace/kept/$next.0.step-0")" || return
+	as_user cat "$STATE/n1/mpitrace/kept/$next.0.step-0/n1.mpic" >"$CASE_DIR/copy.mpic" || fails "its owner cannot read it" || return
+	! as_other cat "$STATE/n1/mpitrace/kept/$next.0.step-0/n1.mpic" >/dev/null 2>&1 || fails "somebody else reads it" || return
+	same "transfers in it" 20 "$(mpitrace analyze "$CASE_DIR/copy.mpic" --json 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["summary"]["transfers"])')"
+}
+
+a_broken_installation_is_said_once_and_only_to_who_asked() {
+	local part
+	for part in libdir bindir libexecdir; do
+		with_plugin_arguments "$part=/nonexistent" as_user srun -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err.$part" || fails "srun: $?" || return
+		same "lines about $part" 1 "$(grep -c "mpitrace: runs untraced on n1: /nonexistent/.*set $part=" "$CASE_DIR/err.$part")" || return
+		with_plugin_arguments "$part=/nonexistent default=on" as_user srun -N2 -n2 "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+		same "standard error of who did not ask" "ring done" "$(cat "$CASE_DIR/err")" || return
+		contains "$STATE/log/n2.log" "set $part= in plugstack.conf" || return
+	done
+}
+
+a_spool_where_slurmd_keeps_its_own_is_refused() {
+	with_plugin_arguments spool_fs=none as_user srun -w n1 -n1 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	contains "$CASE_DIR/err" "the file system that slurmd needs" || return
+	with_plugin_arguments "spool_fs=none spool_shared=yes" as_user srun -w n1 -n1 --mpitrace "$RING" 5 >/dev/null 2>&1 || fails "srun: $?" || return
+	has_report 0 || fails "no report with spool_shared=yes"
+}
+
+steps_in_a_batch_script_have_their_reports_before_the_job_ends() {
+	printf '#!/bin/bash\nfor i in 1 2 3; do srun -N2 -n2 %s 20; done\nfor i in $(seq 300); do [ -s mpitrace-$SLURM_JOB_ID/step-2/report.html ] && break; sleep 0.1; done\nls mpitrace-$SLURM_JOB_ID/step-*/report.html\n' "$RING" >"$CASE_DIR/job.sh"
+	as_user sbatch --wait -N2 --mpitrace -o out.txt job.sh >/dev/null || fails "sbatch: $?" || return
+	same "reports when the script ended" 3 "$(grep -c report.html "$CASE_DIR/out.txt")" || return
+	eventually "an empty spool" spool_is_empty
+}
+
+a_job_submitted_from_a_traced_one_is_not_traced_unasked() {
+	printf '#!/bin/sh\nsrun -n1 %s 5\nsbatch --wait -n1 -o inner.txt --wrap "srun -n1 env"\n' "$RING" >"$CASE_DIR/job.sh"
+	as_user sbatch --wait -n2 --mpitrace -o out.txt job.sh >/dev/null || fails "sbatch: $? $(cat "$CASE_DIR/out.txt")" || return
+	eventually "the outer report" has_report 0 || return
+	contains "$CASE_DIR/inner.txt" SLURM_JOB_ID || return
+	! grep -E "^(LD_PRELOAD|MPITRACE_)" "$CASE_DIR/inner.txt" || fails "the inner job is traced"
+}
+
+a_stray_variable_of_the_user_changes_nothing() {
+	MPITRACE_MODE=profile MPITRACE_BUDGET=1 as_user srun -n1 --mpitrace "$RING" 20 >/dev/null || fails "srun: $?" || return
+	same "transfers, lost" "20 0" "$(analysis 0 'str(a["summary"]["transfers"]) + " " + str(a["coverage"]["events_lost"])')"
+}
+
+a_faked_restart_count_leaves_nothing_behind() {
+	local i
+	for i in 1 7 99; do
+		SLURM_RESTART_COUNT=$i as_user srun -n1 --mpitrace "$RING" 5 >/dev/null 2>&1 || fails "srun: $?" || return
+	done
+	eventually "an empty spool" spool_is_empty
+}
