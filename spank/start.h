@@ -5,6 +5,6 @@
 
 #include "base/error.h"
 
-/* Start `mpitrace-warden args[0] SPOOL MPITRACE args[1]...` (ended by NULL), detached from everything of ours and outside of the
- * step's control groups. `pipe_fd` (or -1) becomes its descriptor 3. 0, or -errno with text. */
+/* Start `mpitrace-warden args[0] SPOOL MPITRACE args[1]...` (ended by NULL), detached from everything of ours and
+ * outside of the step's control groups. `pipe_fd` (or -1) becomes its descriptor 3. 0, or -errno with text. */
 int start_warden(const struct config *c, const char *const *args, int pipe_fd, struct error *e);

@@ -30,8 +30,8 @@ struct child {
 bool detach_self(const int *keep, int nkeep);
 /* The pid, leader of a process group of its own, or -errno. */
 pid_t child_start(const struct child *c);
-/* Wait until it ends, at most `seconds`, then kill the whole group. Its exit code, -EINTR when a signal ended it, -ETIME
- * when time did. A stopped one is sent on. */
+/* Wait until it ends, at most `seconds`, then kill the whole group. Its exit code, -EINTR when a signal ended it, 
+ * -ETIME when time did. A stopped one is sent on. */
 int child_wait(pid_t pid, double seconds);
 /* End its group at once and reap it. */
 void child_kill(pid_t pid);

@@ -24,7 +24,8 @@ int settle_start_agent(const struct settle *s, bool idle);
 bool settle_is_sealed(const struct settle *s);
 /* Everything that is left to do when the agent has ended or was ended. True: the directory is of no use any more. */
 bool settle_step(const struct settle *s);
-/* Take the directory of a step away: its file system, then its name in the run's directory, then that if it is empty. */
+/* Take the directory of a step away: its file system, then its name in the run's directory, then that if it is
+ * empty. */
 void settle_remove(int step_fd, const char *dir);
 /* Make a step's report as its user within so many seconds, when others had theirs to do it: the exit code of
  * `mpitrace finish`. */

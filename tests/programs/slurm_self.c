@@ -1,5 +1,5 @@
-/* slurm_self.c - messages to oneself for so long: slurm_self SECONDS [CALLS]. As many events as a processor can make, or
- * at most CALLS messages a rank, none of which the other ranks or the network have a part in. */
+/* slurm_self.c - messages to oneself for so long: slurm_self SECONDS [CALLS]. As many events as a processor can
+ * make, or at most CALLS messages a rank, none of which the other ranks or the network have a part in. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -64,7 +64,7 @@ Test(layout, every_key_comes_back)
 		cr_assert_str_eq(layout_text(&l, (enum layout_key)k), value);
 	}
 	cr_assert_eq(fstatat(dir_fd, "layout", &st, 0), 0);
-	cr_assert_eq(st.st_mode & 07777, 0644);
+	cr_assert_eq(st.st_mode & 07777, 0600);
 	cr_assert_lt(fstatat(dir_fd, ".layout", &st, 0), 0, "renamed");
 }
 
