@@ -2,6 +2,8 @@
  * looks at this host and says what it found and, when that is not right, what to do. */
 #pragma once
 
+#include "spank/config.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,15 +29,18 @@ bool first_line_of(const char *command, char *ret_line, size_t cap_bytes);
 check_fn check_front, check_openmpi, check_mpich, check_preload, check_clock, check_viewer;
 /* doctor_slurm.c */
 check_fn check_slurm, check_plugin, check_plugstack, check_slurmd, check_spool;
+/* doctor_node.c */
+check_fn check_programs, check_containers, check_room, check_late;
 
 /* doctor_plugstack.c: what plugstack.conf says about our plugin. */
 struct plugstack {
 	char path[PATH_MAX]; /* of plugstack.conf; empty if no Slurm configuration was found */
 	bool readable;
-	unsigned times;	       /* lines that name mpitrace.so */
-	bool required;	       /* one of them stops jobs when the plugin fails */
-	char plugin[PATH_MAX]; /* as written in the first of them */
-	char spool[PATH_MAX];
+	unsigned times;		/* lines that name mpitrace.so */
+	bool required;		/* one of them stops jobs when the plugin fails */
+	char plugin[PATH_MAX];	/* as written in the first of them */
+	struct config config;	/* its arguments, defaults for the rest */
+	bool before_pyxis;	/* a container plugin comes behind us */
 	char bad_argument[256]; /* one that the plugin does not know */
 };
 

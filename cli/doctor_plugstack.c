@@ -2,7 +2,6 @@
  * In: SLURM_CONF, /etc/slurm/slurm.conf (PlugStackConfig), plugstack.conf(8) as in spank(7).  Out:
  * struct plugstack. */
 #include "cli/doctor.h"
-#include "spank/config.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -47,17 +46,16 @@ static void find_plugstack(struct plugstack *p)
 /* {optional|required, path, arguments ...} */
 static void take_plugin(struct plugstack *p, char **words, int n)
 {
-	struct config config;
 	const char *slash = strrchr(words[1], '/');
+	p->before_pyxis |= p->times > 0 && strcmp(slash != NULL ? slash + 1 : words[1], "spank_pyxis.so") == 0;
 	if (strcmp(slash != NULL ? slash + 1 : words[1], "mpitrace.so") != 0)
 		return;
 	p->required |= strcasecmp(words[0], "required") == 0;
 	if (p->times++ > 0)
 		return;
-	const char *bad = config_parse(n - 2, words + 2, &config);
+	const char *bad = config_parse(n - 2, words + 2, &p->config);
 	copy(p->bad_argument, sizeof(p->bad_argument), bad != NULL ? bad : "");
 	copy(p->plugin, sizeof(p->plugin), words[1]);
-	copy(p->spool, sizeof(p->spool), config.spool);
 }
 
 static bool read_file(struct plugstack *p, const char *path, int depth);
@@ -102,9 +100,7 @@ static bool read_file(struct plugstack *p, const char *path, int depth)
 void plugstack_read(struct plugstack *ret_p)
 {
 	struct plugstack p = {0};
-	struct config defaults;
-	config_parse(0, NULL, &defaults);
-	copy(p.spool, sizeof(p.spool), defaults.spool);
+	config_parse(0, NULL, &p.config);
 	find_plugstack(&p);
 	p.readable = p.path[0] != '\0' && read_file(&p, p.path, 0);
 	*ret_p = p;

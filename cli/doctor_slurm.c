@@ -91,8 +91,8 @@ void check_plugstack(struct verdict *v)
 	else if (p.times > 1)
 		verdict_say(v, VERDICT_WARN, "keep one line", "%s names mpitrace.so %u times", p.path, p.times);
 	else if (p.bad_argument[0] != '\0')
-		verdict_say(v, VERDICT_WARN, "known: spool=DIR libdir=DIR bindir=DIR default=on|off",
-			    "%s: \"%s\" is not understood", p.path, p.bad_argument);
+		verdict_say(v, VERDICT_WARN, "known: " CONFIG_KEYS, "%s: \"%s\" is not understood", p.path,
+			    p.bad_argument);
 	else
 		verdict_say(v, VERDICT_OK, NULL, "%s names it once, optional", p.path);
 }
@@ -180,22 +180,22 @@ void check_spool(struct verdict *v)
 	struct stat st;
 	char parent[PATH_MAX];
 	plugstack_read(&p);
-	snprintf(parent, sizeof(parent), "%s", p.spool);
+	snprintf(parent, sizeof(parent), "%s", p.config.spool);
 	char *slash = strrchr(parent, '/');
 	if (slash != NULL && slash != parent)
 		*slash = '\0';
-	if (is_below(p.spool, "/tmp") || is_below(p.spool, "/dev/shm"))
+	if (is_below(p.config.spool, "/tmp") || is_below(p.config.spool, "/dev/shm"))
 		verdict_say(v, VERDICT_BAD, "choose spool=/var/spool/mpitrace",
-			    "%s: Slurm's job_container/tmpfs hides this directory from jobs", p.spool);
-	else if (stat(p.spool, &st) == 0 && (st.st_uid != 0 || (st.st_mode & 022) != 0 || !S_ISDIR(st.st_mode)))
+			    "%s: Slurm's job_container/tmpfs hides this directory from jobs", p.config.spool);
+	else if (stat(p.config.spool, &st) == 0 && (st.st_uid != 0 || (st.st_mode & 022) != 0 || !S_ISDIR(st.st_mode)))
 		verdict_say(v, VERDICT_BAD, "chown root and chmod 0711, so that nobody else can write to it",
-			    "%s: owner %u, mode %04o: the plugin refuses it", p.spool, (unsigned)st.st_uid,
+			    "%s: owner %u, mode %04o: the plugin refuses it", p.config.spool, (unsigned)st.st_uid,
 			    (unsigned)st.st_mode & 07777);
-	else if (stat(p.spool, &st) == 0)
-		verdict_say(v, VERDICT_OK, NULL, "%s", p.spool);
+	else if (stat(p.config.spool, &st) == 0)
+		verdict_say(v, VERDICT_OK, NULL, "%s", p.config.spool);
 	else if (p.times > 0 && stat(parent, &st) != 0)
 		verdict_say(v, VERDICT_BAD, "make it on every node, owned by root",
 			    "%s, where the spool would be made, is not there", parent);
 	else
-		verdict_say(v, VERDICT_OK, NULL, "%s will be made by the first step", p.spool);
+		verdict_say(v, VERDICT_OK, NULL, "%s will be made by the first step", p.config.spool);
 }

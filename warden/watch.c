@@ -1,7 +1,7 @@
 /* watch.c - `mpitrace-warden step`: stays with a step while it runs.
- * In: the step's directory; a pipe (3) whose other end slurmstepd holds as long as the step runs.  Out: an agent that
- * is always there, whoever kills or stops it; then the end of the step (settle.h). The lock on the file `warden` says that
- * somebody sees to the step. */
+ * In: the step's directory; a pipe (3) whose other end slurmstepd holds as long as the step runs.
+ * Out: an agent that is always there, whoever kills or stops it; then the end of the step (settle.h). The lock on the
+ * file `warden` says that somebody sees to the step. */
 #include "warden/child.h"
 #include "warden/lock.h"
 #include "warden/settle.h"

@@ -10,6 +10,12 @@ cp "$front" "$(dirname "$front")"/libmpitrace-*.so "$dir/pmpi/"
 export SLURM_CONF=$dir/etc/slurm.conf
 echo "ClusterName=test" >"$SLURM_CONF"
 touch "$dir/mpitrace.so"
+mkdir "$dir/programs"
+cp /bin/true "$dir/programs/mpitrace"
+cp /bin/true "$dir/programs/mpitrace-warden"
+cp /bin/true "$dir/programs/libmpitrace.so"
+chmod 0755 "$dir" "$dir/programs"/*
+places="libdir=$dir/programs bindir=$dir/programs libexecdir=$dir/programs"
 
 fail() {
 	echo "not ok: $*" >&2
@@ -32,7 +38,7 @@ plugstack() {
 expect 0 'warn +plugstack .*cannot be read'
 plugstack "# nothing"
 expect 0 'warn +plugstack .*does not name'
-plugstack "optional $dir/mpitrace.so spool=/var/spool/mpitrace"
+plugstack "optional $dir/mpitrace.so spool=/var/spool/mpitrace $places"
 expect 0 'ok +plugstack '
 "$dir/cli/mpitrace" doctor --json | python3 -c '
 import json, sys
@@ -41,9 +47,9 @@ assert d["schema"] == "mpitrace/doctor/1" and d["bad"] == 0 and len(d["checks"])
 assert all(set(c) == {"check", "status", "what", "next"} for c in d["checks"]), d'
 plugstack "required $dir/mpitrace.so"
 expect 1 'BAD +plugstack .*required'
-plugstack "optional $dir/mpitrace.so" "optional $dir/mpitrace.so"
+plugstack "optional $dir/mpitrace.so $places" "optional $dir/mpitrace.so $places"
 expect 0 'warn +plugstack .*2 times'
-plugstack "optional $dir/mpitrace.so spol=/x"
+plugstack "optional $dir/mpitrace.so spol=/x $places"
 expect 0 'warn +plugstack .*"spol=/x"'
 plugstack "optional $dir/absent/mpitrace.so"
 expect 1 'BAD +plugin '
@@ -54,8 +60,29 @@ echo "required $dir/mpitrace.so" >"$dir/etc/plugstack.conf.d/a.conf"
 plugstack "include plugstack.conf.d/*.conf"
 expect 1 'BAD +plugstack .*required'
 echo "PlugStackConfig=$dir/etc/other.conf" >>"$SLURM_CONF"
-echo "optional $dir/mpitrace.so" >"$dir/etc/other.conf"
+echo "optional $dir/mpitrace.so $places" >"$dir/etc/other.conf"
 expect 0 'ok +plugstack .*other.conf'
+expect 0 'ok +programs '
+echo "optional $dir/spank_pyxis.so" >>"$dir/etc/other.conf"
+expect 0 'warn +pyxis .*pyxis'
+echo "SlurmdSpoolDir=$dir/slurmd" >>"$SLURM_CONF"
+echo "optional $dir/mpitrace.so spool_fs=none spool=$dir/spool $places" >"$dir/etc/other.conf"
+expect 1 'BAD +room .*steps run untraced'
+echo "optional $dir/mpitrace.so spool_fs=none spool_shared=yes spool=$dir/spool $places" >"$dir/etc/other.conf"
+expect 1 'warn +room .*drains this node' # and a spool in /tmp
+mkdir -p "$dir/spool/late" && touch "$dir/spool/late/"{1..21}.0.step-0
+expect 1 'warn +late .*21 reports'
+for file in mpitrace mpitrace-warden libmpitrace.so; do
+	chmod 0777 "$dir/programs/$file"
+	expect 1 "BAD +programs .*/$file can be written by others"
+	chmod 0700 "$dir/programs/$file"
+	expect 1 "BAD +programs .*/$file cannot be"
+	mv "$dir/programs/$file" "$dir/programs/away"
+	expect 1 "BAD +programs .*/$file is not there"
+	mv "$dir/programs/away" "$dir/programs/$file"
+	chmod 0755 "$dir/programs/$file"
+done
+expect 1 'ok +programs '
 
 echo "no library" >"$dir/pmpi/libmpitrace.so"
 expect 1 'BAD +tracer .*cannot be loaded'
