@@ -262,6 +262,12 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 	free(tasks);
 	if (s.active) {
 		*ret_step = s;
+		if (asked && rec.nodeid == 0 && rec.out[0] == '\0')
+			snprintf(ret_step->trouble, sizeof(ret_step->trouble),
+				 "mpitrace: no directory for the results (its name must be absolute, not too long and "
+				 "without control "
+				 "characters): they are kept in %s/kept on each node; out=DIR names another\n",
+				 c->spool);
 		return;
 	}
 	sl_complain("step %u.%u runs untraced: %s", rec.job_id, s.step_id, e.text);

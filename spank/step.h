@@ -14,7 +14,7 @@ struct step {
 	int pipe_fd; /* held as long as the step runs: its warden has the other end */
 	uint32_t step_id;
 	char dir[PATH_MAX];
-	char trouble[ERROR_TEXT_MAX + 64]; /* for the user: why the step runs untraced */
+	char trouble[PATH_MAX + ERROR_TEXT_MAX]; /* for the user: why the step runs untraced */
 };
 
 /* Make the step's directory, write its layout, start its warden. On any failure the step runs untraced: *ret_step is

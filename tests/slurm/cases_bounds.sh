@@ -180,3 +180,28 @@ a_faked_restart_count_leaves_nothing_behind() {
 	done
 	eventually "an empty spool" spool_is_empty
 }
+
+a_directory_with_a_line_break_gets_nothing_and_its_user_is_told() {
+	local odd=$CASE_DIR/$'new\nline' id
+	as_user mkdir "$odd"
+	id=$(cd "$odd" && timeout 60 "$CLUSTER/run" --state "$STATE" srun -w n1 -n1 --mpitrace sh -c '"$0" 5 >/dev/null; echo $SLURM_JOB_ID' "$RING" 2>"$CASE_DIR/err") || fails "srun: $?" || return
+	same "lines of ours" 1 "$(grep -c '^mpitrace: no directory for the results' "$CASE_DIR/err")" || return
+	same "directories" 1 "$(find "$CASE_DIR" -mindepth 1 -type d -print0 | tr -cd '\0' | wc -c)" || return
+	eventually "an empty spool" spool_is_empty || return
+	has_file "$STATE/n1/mpitrace/kept/$id.0.step-0/n1.mpic"
+}
+
+# The plugin's programs are on node n1 only.
+a_node_that_cannot_trace_is_named_and_hardly_waited_for() {
+	local begin took
+	as_admin install -d -m 0755 "$STATE/programs" "$STATE/programs/n1"
+	as_admin cp "$PREFIX/libexec/mpitrace/mpitrace-warden" "$STATE/programs/n1"
+	begin=$(date +%s%N)
+	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=60" as_user srun -N2 -n2 --mpitrace "$RING" 20 >/dev/null 2>&1 || fails "srun: $?" || return
+	took=$((($(date +%s%N) - begin) / 1000000))
+	eventually "the report" has_report 0 || return
+	same "missing nodes" "['n2']" "$(analysis 0 'a["coverage"]["nodes_missing"]')" || return
+	same "ranks seen" 1 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return
+	[ "$took" -lt 9000 ] || fails "it took $took ms: the node was waited for"
+	contains "$STATE/log/n2.log" "runs untraced"
+}

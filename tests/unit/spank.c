@@ -154,6 +154,7 @@ Test(output, needs_an_absolute_directory)
 	request_parse("", &r, NULL);
 	cr_assert_not(output_path(&r, NULL, 1, 0, 0, path));
 	cr_assert_not(output_path(&r, "relative", 1, 0, 0, path));
+	cr_assert_not(output_path(&r, "/new\nline", 1, 0, 0, path));
 }
 
 Test(output, takes_only_a_number_for_a_restart_count)
