@@ -340,7 +340,8 @@ static int begin(struct agent *a, const char *stepdir, bool given, struct error 
 				    .fallback_dir = a->ranks,
 				    .name = either(layout_text(&a->layout, LAYOUT_FILE), node),
 				    .fd = -1,
-				    .of_slurm = layout_has(&a->layout, LAYOUT_UID),
+				    .of_slurm = layout_has(&a->layout, LAYOUT_UID) &&
+						layout_text(&a->layout, LAYOUT_OUT)[0] != '\0',
 				    .cap_bytes = layout_number(&a->layout, LAYOUT_TRACE, 0),
 				    .floor_bytes = layout_number(&a->layout, LAYOUT_RESERVE, 0),
 				    .lost = lost,
