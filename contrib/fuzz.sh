@@ -1,7 +1,7 @@
 #!/bin/bash
 # fuzz.sh [SECONDS] [TARGET...] - builds the fuzzers of tests/fuzz with clang's libFuzzer, address and undefined behaviour
 # sanitizers, and runs each for SECONDS (60). What it finds beyond the corpus stays in build-fuzz/found; an input that
-# fails is named crash-*, and belongs into tests/fuzz/corpus/TARGET together with its repair.
+# fails is named crash-*, and belongs into the target's folder in tests/fuzz/corpus together with its repair.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 

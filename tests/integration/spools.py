@@ -16,6 +16,7 @@ from trace import FLAVOURS, MPITRACE, Place, Step, Tests
 FULL = os.environ.get('FULL', '') != ''
 FILES = 100000 if FULL else 3000
 TIB = 1 << 40
+NOBODY = 65534
 PATIENCE = 60 # seconds: of what ends at once, on a machine that is busy
 MEMORY = 4 << 30 # of address space: hostile counts must not need more
 
@@ -100,9 +101,9 @@ class Victim:
 SEGMENTS = {} # what the program left, by name of its file
 
 
-def recorded(place, program, name):
+def recorded(place, program, name, **layout):
     """A step that was recorded and not drained yet: the same one each time."""
-    step = Step(place, name)
+    step = Step(place, name, **layout)
     if not SEGMENTS:
         step.run(program, '0')
         for path in glob.glob(step.dir + '/ranks/*'):
@@ -219,6 +220,48 @@ def copies(t, place, program):
     t.check('%s: %d processes: all are drained' % (place.flavour, n), got and got[0] == 0 and len(step.counts()['processes']) == n, got)
 
 
+def status(pid):
+    with open('/proc/%d/status' % pid) as f:
+        return dict(line.rstrip('\n').split(':\t', 1) for line in f if ':\t' in line)
+
+
+LOOKS = 'import os, sys; print(os.getuid()); open("/proc/%s/" + sys.argv[2], "rb").read(1)' # at a process, as its user
+
+
+def drops_root(t, place):
+    """As the warden starts the agent."""
+    if os.geteuid() != 0:
+        return
+    os.chmod(place.dir, 0o755)
+    step = Step(place, 'as-user')
+    os.chown(step.dir + '/ranks', NOBODY, NOBODY)
+    agent = subprocess.Popen([MPITRACE, '--as', '%d:%d:12345' % (NOBODY, NOBODY), 'collect', step.dir], stderr=subprocess.PIPE)
+    end = time.monotonic() + PATIENCE
+    while status(agent.pid).get('Seccomp') != '2' and time.monotonic() < end and agent.poll() is None:
+        time.sleep(0.01)
+    got = {key: ' '.join(status(agent.pid)[key].split()) for key in ('Uid', 'Gid', 'Groups', 'CapEff', 'CapPrm', 'NoNewPrivs', 'Seccomp')}
+    ids = ' '.join([str(NOBODY)] * 4)
+    looks = [subprocess.run(['/usr/bin/python3', '-c', LOOKS.replace('%s', str(agent.pid)), '-', what], capture_output=True, user=NOBODY,
+                            group=NOBODY, extra_groups=[12345]) for what in ('mem', 'environ', 'maps')]
+    code = step.end(agent)
+    t.equal('the agent is the user, out of the user\'s reach', got, dict(Uid=ids, Gid=ids, Groups='12345', CapEff='0' * 16, CapPrm='0' * 16,
+                                                                        NoNewPrivs='1', Seccomp='2'))
+    t.check('nobody but root looks into it', all(x.returncode == 1 and x.stdout == b'%d\n' % NOBODY and b'PermissionError' in x.stderr
+                                                 for x in looks) and code == 0, [x.stderr[-200:] for x in looks])
+
+
+def terminal(t, place, program):
+    escape = '\x1b[2J\x07'
+    step = recorded(place, program, 'terminal', program=escape + 'program', node=escape + 'node', cluster=escape, submit='/' + escape)
+    collected(step)
+    mpic, = glob.glob(step.out + '/*.mpic')
+    analyzed = call('analyze', mpic, '-o', place.dir + '/escape.mpix')
+    shown = [call('show', place.dir + '/escape.mpix'), call('show', '--events', place.dir + '/escape.mpix'), analyzed]
+    t.check('%s: a name that commands the terminal is shown, not obeyed' % place.flavour,
+            all(run and run.returncode in (0, 4) and b'\x1b' not in run.stdout + run.stderr and b'\x07' not in run.stdout + run.stderr
+                for run in shown) and b'program' in shown[0].stdout, shown)
+
+
 def main():
     t = Tests()
     flavour = 'mpich' if 'mpich' in FLAVOURS else FLAVOURS[0] # a quick start, many times
@@ -230,6 +273,8 @@ def main():
         traps_of_the_reader(t, place, program)
         many_files(t, place, program)
         copies(t, place, program)
+        drops_root(t, place)
+        terminal(t, place, program)
     t.end()
 
 
