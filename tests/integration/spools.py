@@ -244,7 +244,7 @@ def drops_root(t, place):
     looks = [subprocess.run(['/usr/bin/python3', '-c', LOOKS.replace('%s', str(agent.pid)), '-', what], capture_output=True, user=NOBODY,
                             group=NOBODY, extra_groups=[12345]) for what in ('mem', 'environ', 'maps')]
     code = step.end(agent)
-    t.equal('the agent is the user, out of the user\'s reach', got, dict(Uid=ids, Gid=ids, Groups='12345', CapEff='0' * 16, CapPrm='0' * 16,
+    t.equal("the agent is the user, out of the user's reach", got, dict(Uid=ids, Gid=ids, Groups='12345', CapEff='0' * 16, CapPrm='0' * 16,
                                                                         NoNewPrivs='1', Seccomp='2'))
     t.check('nobody but root looks into it', all(x.returncode == 1 and x.stdout == b'%d\n' % NOBODY and b'PermissionError' in x.stderr
                                                  for x in looks) and code == 0, [x.stderr[-200:] for x in looks])
