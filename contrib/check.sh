@@ -152,7 +152,7 @@ main() {
 	: >"$LOG"
 	# shellcheck disable=SC2046  # words
 	install_packages "${PACKAGES[@]}" libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck \
-		git clang-format clang-tidy python3-jsonschema valgrind \
+		git clang-format clang-tidy python3-jsonschema valgrind mandoc \
 		hpcc netpipe-openmpi netpipe-mpich2 scalapack-mpi-test $(node_packages)
 	build
 	check_meson
