@@ -1,5 +1,6 @@
 /* races.c - a user's process exchanges names in the spool while root removes it, or while the agent opens what is in it:
  * as often as RACES says. What is checked by its name and then opened by it loses such a race within some hundred. */
+#include "collect/output.h"
 #include "collect/process.h"
 #include "warden/remove.h"
 
@@ -160,4 +161,24 @@ Test(races, nor_waits_for_a_fifo_that_was_one, .init = make_root, .fini = drop_r
 {
 	cr_assert_eq(mkfifoat(root_fd, "fifo", 0600), 0);
 	open_against("fifo");
+}
+
+/* An agent died, and where its file was somebody put a second name of another file, a link, or a FIFO. */
+Test(races, a_successor_cuts_no_file_but_its_own, .init = make_root, .fini = drop_root, .timeout = 60)
+{
+	static const char *const names[] = {"second", "link", "fifo", "directory"};
+	struct stat st;
+	char path[300];
+	put_file("victim", "untouched", 9);
+	cr_assert_eq(linkat(root_fd, "victim", root_fd, "second", 0), 0);
+	cr_assert_eq(symlinkat("victim", root_fd, "link"), 0);
+	cr_assert_eq(mkfifoat(root_fd, "fifo", 0600), 0);
+	cr_assert_eq(mkdirat(root_fd, "directory", 0700), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct output o = {.fd = -1};
+		snprintf(path, sizeof(path), "%s/%s", root, names[i]);
+		cr_assert_lt(output_resume(&o, path, 0), 0, "%s", names[i]);
+		cr_assert_eq(fstatat(root_fd, "victim", &st, 0), 0);
+		cr_assert_eq(st.st_size, 9, "%s", names[i]);
+	}
 }
