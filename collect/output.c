@@ -141,8 +141,8 @@ static int read_id(int fd, uint32_t *ret_id)
 	return rc;
 }
 
-/* Under a name that was noted may lie by now what somebody else put there: only a file of ours, which has no other name,
- * is cut. */
+/* Under a name that was noted may lie by now what somebody else put there: only a file of ours, which has no other
+ * name, is cut. */
 static int open_own(const char *path)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
-/* fuzz.h - what the targets share. A target is a file with LLVMFuzzerTestOneInput(): built with clang's libFuzzer it is a
- * fuzzer, with replay.c a test that reads its corpus (README.md). It checks what its reader promises and aborts when
+/* fuzz.h - what the targets share. A target is a file with LLVMFuzzerTestOneInput(): built with clang's libFuzzer it is
+ * a fuzzer, with replay.c a test that reads its corpus (README.md). It checks what its reader promises and aborts when
  * that is broken; what is out of bounds or leaks, the sanitizers say. */
 #pragma once
 

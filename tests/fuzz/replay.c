@@ -1,5 +1,6 @@
-/* replay.c FILE|DIRECTORY... - gives a target the inputs of its corpus, one after the other: a test without a fuzzer. Each
- * input is also given cut after every 1/16 of it, since a cut is what happens to files. Says how many there were. */
+/* replay.c FILE|DIRECTORY... - gives a target the inputs of its corpus, one after the other: a test without a fuzzer.
+ * Each input is also given cut after every 1/16 of it, since a cut is what happens to files. Says how many there were.
+ */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>

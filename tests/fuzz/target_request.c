@@ -1,5 +1,5 @@
-/* target_request.c - the argument of --mpitrace, which slurmstepd parses as root: refused with a text, or within bounds. And
- * that of `mpitrace --as`, which says who to become: refused, or the same when it is written again. */
+/* target_request.c - the argument of --mpitrace, which slurmstepd parses as root: refused with a text, or within
+ * bounds. And that of `mpitrace --as`, which says who to become: refused, or the same when it is written again. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/become.h"

@@ -1,5 +1,5 @@
-/* mpic_hostile.c - a .mpic that somebody made to be slow to read is read in time that its bytes on disk explain. What is
- * broken here does not fail but run for hours: hence the timeouts. */
+/* mpic_hostile.c - a .mpic that somebody made to be slow to read is read in time that its bytes on disk explain. What
+ * is broken here does not fail but run for hours: hence the timeouts. */
 #include "base/crc32c.h"
 #include "format/mpic.h"
 #include "format/mpic_block.h"

@@ -1,5 +1,6 @@
-/* races.c - a user's process exchanges names in the spool while root removes it, or while the agent opens what is in it:
- * as often as RACES says. What is checked by its name and then opened by it loses such a race within some hundred. */
+/* races.c - a user's process exchanges names in the spool while root removes it, or while the agent opens what is in
+ * it: as often as RACES says. What is checked by its name and then opened by it loses such a race within some
+ * hundred. */
 #include "collect/output.h"
 #include "collect/process.h"
 #include "warden/remove.h"
