@@ -9,11 +9,14 @@ BUILD=$REPO/build-fuzz
 SECONDS_EACH=${1:-60}
 shift || true
 
-build() {
+setup() {
 	[ -f "$BUILD/build.ninja" ] || CC=clang quiet meson setup "$BUILD" "$REPO" --buildtype=debugoptimized \
 		-Dfuzzers=true -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fsanitize=fuzzer-no-link \
 		-Dviewer=disabled -Dspank=disabled
-	quiet ninja -C "$BUILD" "${TARGETS[@]/#/tests/fuzz/fuzz_}"
+}
+
+all_targets() {
+	ninja -C "$BUILD" -t targets all | sed -n 's#^tests/fuzz/fuzz_\([a-z_]*\): .*#\1#p' | grep -vx unpack | sort
 }
 
 # run TARGET: false when an input failed.
@@ -28,12 +31,12 @@ run() {
 	grep -E 'number_of_executed_units|new_units_added' "$BUILD/$1.log"
 }
 
-mapfile -t TARGETS < <(printf '%s\n' "$@" | grep . || find "$REPO/tests/fuzz" -name 'target_*.c' -printf '%f\n' | sort |
-	sed 's/^target_//; s/\.c$//')
 LOG=$BUILD/fuzz.log
 mkdir -p "$BUILD"
 : >"$LOG"
-build
+setup
+mapfile -t TARGETS < <(printf '%s\n' "$@" | grep . || all_targets)
+quiet ninja -C "$BUILD" "${TARGETS[@]/#/tests/fuzz/fuzz_}"
 FAILED=0
 for target in "${TARGETS[@]}"; do
 	run "$target" || FAILED=$((FAILED + 1))
