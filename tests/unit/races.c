@@ -92,7 +92,7 @@ static void make_job(void)
 }
 
 Test(races, removing_a_spool_never_follows_a_link_that_was_a_directory, .init = make_root, .fini = drop_root,
-     .timeout = 600)
+     .timeout = 3000)
 {
 	mkdirat(root_fd, "keep", 0700);
 	put_file("keep/file", "x", 1);
@@ -142,7 +142,7 @@ static void open_against(const char *trap)
 	cr_assert_eq(got[OUTSIDE], 0, "%u times through %s", got[OUTSIDE], trap);
 }
 
-Test(races, the_agent_never_opens_a_link_that_was_a_segment_file, .init = make_root, .fini = drop_root, .timeout = 600)
+Test(races, the_agent_never_opens_a_link_that_was_a_segment_file, .init = make_root, .fini = drop_root, .timeout = 3000)
 {
 	mkdirat(root_fd, "far", 0700);
 	put_segment("far/out", OUTSIDE);
@@ -150,7 +150,7 @@ Test(races, the_agent_never_opens_a_link_that_was_a_segment_file, .init = make_r
 	open_against("link");
 }
 
-Test(races, nor_one_file_under_two_names, .init = make_root, .fini = drop_root, .timeout = 600)
+Test(races, nor_one_file_under_two_names, .init = make_root, .fini = drop_root, .timeout = 3000)
 {
 	mkdirat(root_fd, "far", 0700);
 	put_segment("far/out", OUTSIDE);
@@ -158,7 +158,7 @@ Test(races, nor_one_file_under_two_names, .init = make_root, .fini = drop_root, 
 	open_against("second");
 }
 
-Test(races, nor_waits_for_a_fifo_that_was_one, .init = make_root, .fini = drop_root, .timeout = 600)
+Test(races, nor_waits_for_a_fifo_that_was_one, .init = make_root, .fini = drop_root, .timeout = 3000)
 {
 	cr_assert_eq(mkfifoat(root_fd, "fifo", 0600), 0);
 	open_against("fifo");
