@@ -141,12 +141,26 @@ static int read_id(int fd, uint32_t *ret_id)
 	return rc;
 }
 
+/* Under a name that was noted may lie by now what somebody else put there: only a file of ours, which has no other
+ * name, is cut. */
+static int open_own(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1)
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
 int output_resume(struct output *o, const char *path, uint64_t len_bytes)
 {
 	uint32_t id = new_id();
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open_own(path);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	int known = len_bytes > 0 ? read_id(fd, &id) : 0;
 	if (known < 0) {
 		close(fd);

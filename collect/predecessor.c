@@ -20,7 +20,8 @@ int predecessor_note(const char *ranks, const char *path)
 	char name[PATH_MAX + 8], text[PATH_MAX + 1];
 	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
 	int n = snprintf(text, sizeof(text), "?%s", path);
-	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	unlink(name); /* never written through what lies there: a FIFO, a link of either kind */
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0 && write(fd, text, (size_t)n) != n) {
 		unlink(name);
 		close(fd);

@@ -26,12 +26,13 @@ static void *map_part(int fd, uint64_t offset, uint64_t len_bytes, bool *ret_ref
 	return at == MAP_FAILED ? NULL : at;
 }
 
+/* A link, a directory or a socket never becomes a segment file, so that nobody need try again: -EBADMSG. */
 static int open_own(const char *path)
 {
 	struct stat st;
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
-		return -errno;
+		return errno == ELOOP || errno == EISDIR || errno == ENXIO ? -EBADMSG : -errno;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1) {
 		close(fd);
 		return -EBADMSG;

@@ -40,7 +40,7 @@ int stepdir_mark(const char *dir, const char *name)
 	int rc = join(path, dir, name);
 	if (rc < 0)
 		return rc;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
 	if (fd < 0)
 		return -errno;
 	close(fd);

@@ -16,7 +16,7 @@ usage() {
 	cat <<-END
 		usage: check.sh [--fast | --soak]
 		  --fast  unit and integration tests only: no sanitizers, cluster or browser
-		  --soak  also the tests that run long: 1,000 and 10,000 kills, every fault, whole foreign test suites
+		  --soak  also what runs long: 1,000 and 10,000 kills, every fault, whole foreign test suites, packages
 	END
 }
 
@@ -102,6 +102,17 @@ check_slurm() {
 	script_suite slurm as_root "$REPO/tests/slurm/run.sh" --prefix "$PREFIX"
 }
 
+check_packages() {
+	step "building Debian's packages"
+	install_packages dpkg-dev debhelper
+	script_suite packages package_checks
+}
+
+package_checks() {
+	echo 1..1
+	claim 1 "Debian's packages are built from a clean copy" "$REPO/contrib/deb.sh" "$BUILD/deb"
+}
+
 check_browser() {
 	meson_suite browser "$BUILD" --suite browser
 }
@@ -152,7 +163,7 @@ main() {
 	: >"$LOG"
 	# shellcheck disable=SC2046  # words
 	install_packages "${PACKAGES[@]}" libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck \
-		git clang-format clang-tidy python3-jsonschema valgrind \
+		git clang-format clang-tidy python3-jsonschema valgrind mandoc \
 		hpcc netpipe-openmpi netpipe-mpich2 scalapack-mpi-test $(node_packages)
 	build
 	check_meson
@@ -162,6 +173,7 @@ main() {
 		check_browser
 		check_scripts
 	fi
+	[ "$TIER" != soak ] || check_packages
 	printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
 	[ "$FAILED" = 0 ]
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""check_references.py: every file that a comment or a page names is there, every link and its #anchor leads somewhere, and every
-page's number or title behind its name ("XYZ, Waiting") is a section of that page. Prints what leads nowhere, a line each; exit code 1 when there is any.
+"""check_references.py: every file that a comment or a page names is there, every link and its #anchor leads somewhere, every
+page's number or title behind its name ("XYZ, Waiting") is a section of that page, and every test that docs/THREATS.md names exists.
+Prints what leads nowhere, a line each; exit code 1 when there is any.
 
 A name is looked for from the root of the repository, from the folder of the file that names it, and as the end of any path,
 so that `match.c` and `format/sig.h` are both found."""
@@ -20,7 +21,7 @@ NOT_OURS = {
     'compile_commands.json': "meson's", 'index.html': 'made by the viewer', 'viewer.html': 'made by reports/viewer/build.mjs',
     'energy.c': 'an example of a how-to', 'x.c': 'an example of a how-to', 'sec_energy.c': 'an example of a how-to',
     'cmd_energy.c': 'an example of a how-to', 'job.sh': 'an example', 'NAME.html': 'an argument', 'STYLE.css': 'an argument', 'DIFF.json': 'an argument',
-    'OUT.c': 'an argument', 'slurm.h': "Slurm's", 'wrappers_openmpi.c': 'made by pmpi/generate.py', 'Node.js': 'a program',
+    'spank.h': "Slurm's", 'slurm_version.h': "Slurm's", 'OUT.c': 'an argument', 'slurm.h': "Slurm's", 'wrappers_openmpi.c': 'made by pmpi/generate.py', 'Node.js': 'a program',
 }
 COMMENTS = {
     'c': re.compile(r'/\*.*?\*/|//[^\n]*', re.S), 'py': re.compile(r'#[^\n]*|""".*?"""', re.S), 'sh': re.compile(r'(?:^|\s)#[^\n]*', re.M),
@@ -30,6 +31,7 @@ NAME = re.compile(r'(?<![\w/.<>$*{}%%-])((?:[\w.-]+/)*[\w-]+\.(?:%s))\b(?![\w*(=
 PLACE = (r'(?<![\w/.<>$*{}%%~-])((?:%s)/(?:[\w.-]+/)*[\w-]+/?)(?![\w.*({<$/]|-\w)')
 LINK = re.compile(r'\]\(([^)\s]+)\)')
 SECTION = re.compile(r'\b([A-Z]\w*)\.md,? (?:§ ?|section )?(\d+)\b')
+PROOF = re.compile(r'`((?:unit|integration|slurm|fuzz)/[\w./-]+): ?([^`]*)`')
 TITLE = re.compile(r'\b([A-Z]\w*)\.md, ([A-Z][\w -]*?)(?=[.,;:)|"]|$)', re.M)
 
 
@@ -126,6 +128,32 @@ class Repository:
                         re.sub(r'^\d+\. ', '', h).lower() == found.group(2).lower() for h in self.pages[found.group(1)]):
                     self.say(path, text, start + found.start(), '%s.md has no section "%s"' % found.groups())
 
+    def proofs(self, path, text):
+        """THREATS.md: the last cell of each row names tests, or says that there is none yet."""
+        if os.path.basename(path) != 'THREATS.md':
+            return
+        for row in re.finditer(r'^\|(?!---| threat \|).*\|$', text, re.M):
+            cell = row.group().split(' | ')[-1]
+            found = list(PROOF.finditer(cell))
+            if not found and '**open**' not in cell:
+                self.say(path, text, row.start(), 'a threat without a test, and not open')
+            for proof in found:
+                test = 'tests/' + proof.group(1)
+                if test not in self.files:
+                    self.say(path, text, row.start(), '%s is not in the repository' % test)
+                elif not self.has_test(test, proof.group(2)):
+                    self.say(path, text, row.start(), '%s has no test "%s"' % (test, proof.group(2)))
+
+    @staticmethod
+    def has_test(path, name):
+        """A test's name in C; of a script a claim, a part of it, or a case's name; without a name the file is the test."""
+        if not name:
+            return True
+        text = read(path)
+        if path.startswith('tests/unit/'):
+            return re.search(r'\bTest\(\w+, %s[,)]' % re.escape(name), text) is not None
+        return name in re.sub(r'\s+(?:\* )?', ' ', text)
+
     def check(self):
         for path in self.files:
             if path.startswith('tests/corpus/') or path.endswith('package-lock.json') or not os.path.isfile(os.path.join(ROOT, path)):
@@ -135,6 +163,7 @@ class Repository:
             self.places(path, text)
             self.links(path, text)
             self.sections(path, text)
+            self.proofs(path, text)
         return self.wrong
 
 

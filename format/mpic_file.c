@@ -12,6 +12,10 @@
 #include <unistd.h>
 
 #define SCAN_BYTES (1u << 20)
+/* What may be read of blocks that turn out to be none. Damage costs each block once; headers that somebody set closely,
+ * each claiming much of what follows, would cost the square of the length. */
+#define IN_VAIN_SHARE 16u
+#define IN_VAIN_BYTES (256ull << 20)
 
 int mpic_read_at(int fd, uint64_t offset, void *to, size_t len_bytes)
 {
@@ -27,8 +31,9 @@ int mpic_read_at(int fd, uint64_t offset, void *to, size_t len_bytes)
 	return 0;
 }
 
-/* A whole valid block at offset? */
-static bool block_at(const struct mpic_file *f, uint64_t offset, struct buf *scratch, struct mpic_block *ret_block)
+/* A whole valid block at offset? What was read and is none is added to *in_vain_bytes. */
+static bool block_at(const struct mpic_file *f, uint64_t offset, struct buf *scratch, struct mpic_block *ret_block,
+		     uint64_t *in_vain_bytes)
 {
 	uint8_t header[MPIC_HEADER_BYTES];
 	struct mpic_block b;
@@ -42,16 +47,27 @@ static bool block_at(const struct mpic_file *f, uint64_t offset, struct buf *scr
 	scratch->len_bytes = 0;
 	uint8_t *payload = buf_reserve(scratch, b.packed_len_bytes);
 	if (payload == NULL || mpic_read_at(f->fd, b.payload_offset, payload, b.packed_len_bytes) < 0 ||
-	    crc32c(0, payload, b.packed_len_bytes) != crc)
+	    crc32c(0, payload, b.packed_len_bytes) != crc) {
+		*in_vain_bytes += b.packed_len_bytes;
 		return false;
+	}
 	*ret_block = b;
 	return true;
+}
+
+/* The first byte at or after offset that is not in a hole: a TiB of nothing is not read. */
+static uint64_t next_data(const struct mpic_file *f, uint64_t offset)
+{
+	off_t at = lseek(f->fd, (off_t)offset, SEEK_DATA);
+	if (at < 0)
+		return errno == ENXIO ? f->len_bytes : offset;
+	return (uint64_t)at > offset ? (uint64_t)at : offset;
 }
 
 /* Offset of the next block magic at or after offset, or the end of the file. */
 static uint64_t next_magic(const struct mpic_file *f, uint64_t offset, struct buf *scratch)
 {
-	while (offset + MPIC_HEADER_BYTES <= f->len_bytes) {
+	while ((offset = next_data(f, offset)) + MPIC_HEADER_BYTES <= f->len_bytes) {
 		uint64_t left = f->len_bytes - offset;
 		size_t len = left < SCAN_BYTES ? (size_t)left : SCAN_BYTES;
 		scratch->len_bytes = 0;
@@ -90,13 +106,14 @@ int mpic_compare_blocks(const void *left, const void *right)
 static int scan(struct mpic_file *f, struct error *e)
 {
 	_cleanup_buf_ struct buf scratch = {0};
-	uint64_t offset = MPIC_MAGIC_BYTES;
+	uint64_t offset = MPIC_MAGIC_BYTES, in_vain_bytes = 0;
 	size_t cap = 0;
 
 	while (offset < f->len_bytes) {
 		struct mpic_block b;
-		if (!block_at(f, offset, &scratch, &b)) {
-			uint64_t next = next_magic(f, offset + 1, &scratch);
+		if (!block_at(f, offset, &scratch, &b, &in_vain_bytes)) {
+			bool hostile = in_vain_bytes / IN_VAIN_SHARE > f->len_bytes && in_vain_bytes > IN_VAIN_BYTES;
+			uint64_t next = hostile ? f->len_bytes : next_magic(f, offset + 1, &scratch);
 			f->damaged_bytes += next - offset;
 			offset = next;
 			continue;

@@ -3,12 +3,16 @@
 #include "topology/cpulist.h"
 #include "topology/topology.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
+/* What is too large for an unsigned, which nothing of a node is, becomes the largest one. */
 static unsigned number_of(const cJSON *object, const char *key)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-	return cJSON_IsNumber(item) && item->valuedouble >= 0 ? (unsigned)item->valuedouble : 0;
+	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0))
+		return 0;
+	return item->valuedouble < UINT_MAX ? (unsigned)item->valuedouble : UINT_MAX;
 }
 
 /* The distinct values of key over the node's PUs that are in the list, ascending. */

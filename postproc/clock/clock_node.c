@@ -49,7 +49,7 @@ static int add_knots(const struct node *n, int64_t zero, struct clock_rule *r)
 		const struct mpic_clock *c = &n->clock.at[i];
 		if (last != NULL && (c->tick <= last->tick || c->monotonic_ns <= last->monotonic_ns))
 			continue;
-		if (last != NULL && c->monotonic_ns - last->monotonic_ns < THIN_NS && c != final)
+		if (last != NULL && (uint64_t)c->monotonic_ns - (uint64_t)last->monotonic_ns < THIN_NS && c != final)
 			continue;
 		struct clock_knot k = {c->tick, (double)(int64_t)((uint64_t)c->monotonic_ns - (uint64_t)zero), 0};
 		if (vec_push(&r->knots, k) < 0)

@@ -1,0 +1,62 @@
+/* read_mpix.c - see read_mpix.h. */
+#include "tests/fuzz/read_mpix.h"
+
+#include "tests/fuzz/fuzz.h"
+
+#define RANKS 8
+#define WINDOWS 8
+
+static int see_event(void *context, const struct mpix_event *event)
+{
+	const struct mpix_info *info = context;
+	fuzz_check(event->op < info->nops && event->class < MPIX_CLASSES);
+	return 0;
+}
+
+static int see_link(void *context, const struct mpix_link *link)
+{
+	const struct mpix_info *info = context;
+	fuzz_check(link->message.src < info->ranks && link->message.dst < info->ranks);
+	return 0;
+}
+
+static int see_bare(void *context, const struct mpix_link *link)
+{
+	struct mpix_link full = *link;
+	mpix_message_find(context, &full, NULL);
+	return 0;
+}
+
+static int see_wait(void *context, const struct mpix_wait *wait)
+{
+	(void)context, (void)wait;
+	return 0;
+}
+
+static int see_part(void *context, const struct mpix_collective_part *part)
+{
+	const struct mpix_info *info = context;
+	fuzz_check(part->rank < info->ranks);
+	return 0;
+}
+
+void read_mpix(const char *path)
+{
+	struct mpix_file *f;
+	struct error e = {""};
+	if (mpix_open(path, &f, &e) < 0) {
+		fuzz_check(e.text[0] != '\0');
+		return;
+	}
+	const struct mpix_info *info = mpix_info(f);
+	for (uint32_t r = 0; r < info->ranks && r < RANKS; r++)
+		mpix_each_event(f, r, INT64_MIN, INT64_MAX, see_event, (void *)(uintptr_t)info, &e);
+	mpix_each_message(f, INT64_MIN, INT64_MAX, see_link, (void *)(uintptr_t)info, &e);
+	mpix_each_wait(f, INT64_MIN, INT64_MAX, see_wait, NULL, &e);
+	for (uint32_t w = 0; w < mpix_windows(f) && w < WINDOWS; w++) {
+		mpix_window_messages(f, w, true, see_bare, f, &e);
+		mpix_window_parts(f, w, see_part, (void *)(uintptr_t)info, &e);
+	}
+	fuzz_check(mpix_analysis(f) != NULL);
+	mpix_close(f);
+}
