@@ -2,9 +2,9 @@
  * root's, and comes to the child as a descriptor. */
 #include "warden/keep.h"
 #include "warden/child.h"
+#include "warden/remove.h"
 #include "warden/spool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,11 +15,13 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FILES_MAX 4096
-#define BYTES_MAX (256ull << 20) /* of a step */
-#define FREE_SHARE 10		 /* a tenth of the spool's file system stays free */
+#define BYTES_MAX (256ull << 20)      /* of a step */
+#define USER_BYTES_MAX (512ull << 20) /* of a user */
+#define FREE_SHARE 10		      /* a tenth of the spool's file system stays free */
 #define COPY_SECONDS 20.0
 
 struct keep {
@@ -113,25 +115,80 @@ static uint64_t room_bytes(int fd)
 	return room < BYTES_MAX ? room : BYTES_MAX;
 }
 
+struct oldest {
+	uint64_t sum_bytes;
+	time_t since;
+	char name[SPOOL_NAME_MAX * 2];
+};
+
+static int add_file(int dir_fd, const char *name, void *context)
+{
+	struct stat st;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		*(uint64_t *)context += (uint64_t)st.st_blocks * 512;
+	return 0;
+}
+
+static int add_step(int user_fd, const char *name, void *context)
+{
+	struct oldest *o = context;
+	struct stat st;
+	int fd = openat(user_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	spool_each(fd, add_file, &o->sum_bytes);
+	if (fstat(fd, &st) == 0 && (o->name[0] == '\0' || st.st_mtime < o->since)) {
+		o->since = st.st_mtime;
+		snprintf(o->name, sizeof(o->name), "%s", name);
+	}
+	close(fd);
+	return 0;
+}
+
+/* What is oldest of the user's goes, until one more step has its place. */
+static void make_place(int user_fd)
+{
+	for (unsigned i = 0; i < FILES_MAX; i++) {
+		struct oldest o = {.name = ""};
+		spool_each(user_fd, add_step, &o);
+		if (o.sum_bytes <= USER_BYTES_MAX - BYTES_MAX || o.name[0] == '\0' || remove_tree(user_fd, o.name) != 0)
+			return;
+	}
+}
+
+static int open_user(const char *spool, uid_t uid)
+{
+	char user[32];
+	int kept_fd = spool_open(spool, "kept", true, NULL);
+	snprintf(user, sizeof(user), "%u", uid);
+	int fd = kept_fd >= 0 ? spool_make_directory(kept_fd, user, NULL) : -1;
+	if (kept_fd >= 0)
+		close(kept_fd);
+	return fd;
+}
+
 bool keep_traces(const char *spool, int step_fd, const char *name, const struct identity *who)
 {
 	if (!keep_is_needed(step_fd))
 		return false;
-	int kept_fd = spool_open(spool, "kept", true, NULL);
-	int ranks_fd = openat(step_fd, "ranks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct keep k = {.to_fd = -1, .who = who};
-	if (kept_fd >= 0 && (mkdirat(kept_fd, name, 0711) == 0 || errno == EEXIST))
-		k.to_fd = openat(kept_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int user_fd = open_user(spool, who->uid);
+	int ranks_fd = openat(step_fd, "ranks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (user_fd >= 0) {
+		make_place(user_fd);
+		k.to_fd = spool_make_directory(user_fd, name, NULL);
+	}
 	if (k.to_fd >= 0 && ranks_fd >= 0) {
-		fchmod(k.to_fd, 0711);
 		k.left_bytes = room_bytes(k.to_fd);
 		spool_each(ranks_fd, keep_one, &k);
-		close(k.to_fd);
-		unlinkat(kept_fd, name, AT_REMOVEDIR); /* if nothing came of it */
 	}
+	if (k.to_fd >= 0)
+		close(k.to_fd);
 	if (ranks_fd >= 0)
 		close(ranks_fd);
-	if (kept_fd >= 0)
-		close(kept_fd);
+	if (user_fd >= 0) {
+		unlinkat(user_fd, name, AT_REMOVEDIR); /* if nothing came of it */
+		close(user_fd);
+	}
 	return true;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -63,7 +64,7 @@ static int open_ours(int at_fd, const char *name, struct error *e)
 	return fail(e, -EPERM, "%s: must belong to root and be writable by nobody else", name);
 }
 
-static int make_ours(int at_fd, const char *name, struct error *e)
+int spool_make_directory(int at_fd, const char *name, struct error *e)
 {
 	if (mkdirat(at_fd, name, 0711) == 0) {
 		int fd = open_ours(at_fd, name, e);
@@ -78,10 +79,10 @@ static int make_ours(int at_fd, const char *name, struct error *e)
 
 int spool_open(const char *spool, const char *area, bool make, struct error *e)
 {
-	int spool_fd = make ? make_ours(AT_FDCWD, spool, e) : open_ours(AT_FDCWD, spool, e);
+	int spool_fd = make ? spool_make_directory(AT_FDCWD, spool, e) : open_ours(AT_FDCWD, spool, e);
 	if (spool_fd < 0)
 		return spool_fd;
-	int fd = make ? make_ours(spool_fd, area, e) : open_ours(spool_fd, area, e);
+	int fd = make ? spool_make_directory(spool_fd, area, e) : open_ours(spool_fd, area, e);
 	close(spool_fd);
 	return fd;
 }
@@ -102,7 +103,7 @@ static int open_run(int live_fd, uint32_t job_id, char ret_run[SPOOL_NAME_MAX], 
 {
 	for (unsigned run = 0; run < RUNS_MAX; run++) {
 		snprintf(ret_run, SPOOL_NAME_MAX, "%u.%u", job_id, run);
-		int fd = make_ours(live_fd, ret_run, e);
+		int fd = spool_make_directory(live_fd, ret_run, e);
 		if (fd < 0 || !spool_has(fd, ENDED))
 			return fd;
 		close(fd);
@@ -139,7 +140,7 @@ int spool_make_step(int live_fd, uint32_t job_id, uint32_t step_id, uid_t uid, g
 	if (run_fd < 0)
 		return run_fd;
 	forget_stale(run_fd, name); /* of an earlier job with this number, whose epilog never ran */
-	int step_fd = make_ours(run_fd, name, e);
+	int step_fd = spool_make_directory(run_fd, name, e);
 	close(run_fd);
 	if (step_fd < 0)
 		return step_fd;
@@ -189,29 +190,43 @@ static uint64_t wanted_bytes(const struct spool_room *room, uint32_t ntasks)
 	return room->step_bytes > 0 ? room->step_bytes : SPOOL_STEP_BYTES + ntasks * SPOOL_TASK_BYTES;
 }
 
-int spool_mount(const char *spool, int live_fd, int step_fd, const struct spool_room *room, uid_t uid, gid_t gid,
-		uint64_t *ret_bytes, struct error *e)
+static int mount_on_ranks(int step_fd, uint64_t bytes, unsigned inodes, uid_t uid, gid_t gid)
 {
 	char target[64], options[160];
-	uint32_t ntasks = room->ntasks > 0 ? room->ntasks : TASKS_UNKNOWN;
-	uint64_t used = 0, limit = room->node_bytes > 0 ? room->node_bytes : memory_bytes() / NODE_SHARE;
-	spool_each(live_fd, add_run, &used);
-	uint64_t left = limit > used ? limit - used : 0, bytes = wanted_bytes(room, ntasks);
-	bytes = bytes < left ? bytes : left;
-	if (bytes < ntasks * SPOOL_LEAST_BYTES && bytes < wanted_bytes(room, ntasks))
-		return fail(e, -ENOSPC, "%s: other steps have %llu of the node's %llu MiB", spool,
-			    (unsigned long long)used >> 20, (unsigned long long)limit >> 20);
 	int fd = openat(step_fd, "ranks", OPEN_DIRECTORY);
 	if (fd < 0)
-		return fail(e, -errno, "ranks: cannot open it: %s", strerror(errno));
+		return -errno;
 	snprintf(target, sizeof(target), "/proc/self/fd/%d", fd);
 	snprintf(options, sizeof(options), "mode=0700,uid=%u,gid=%u,size=%llu,nr_inodes=%u", uid, gid,
-		 (unsigned long long)bytes, 256 + INODES_PER_TASK * ntasks);
+		 (unsigned long long)bytes, inodes);
 	int rc = mount("mpitrace", target, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME, options) != 0
 			 ? -errno
 			 : 0;
 	close(fd);
+	return rc;
+}
+
+int spool_mount(const char *spool, int live_fd, int step_fd, const struct spool_room *room, uid_t uid, gid_t gid,
+		uint64_t *ret_bytes, struct error *e)
+{
+	uint32_t ntasks = room->ntasks > 0 ? room->ntasks : TASKS_UNKNOWN;
+	uint64_t used = 0, limit = room->node_bytes > 0 ? room->node_bytes : memory_bytes() / NODE_SHARE;
+	int turn_fd = openat(live_fd, "../room", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (turn_fd >= 0)
+		flock(turn_fd,
+		      LOCK_EX); /* steps that begin at once would all see the same room; held for microseconds */
+	spool_each(live_fd, add_run, &used);
+	uint64_t left = limit > used ? limit - used : 0, bytes = wanted_bytes(room, ntasks);
+	bytes = bytes < left ? bytes : left;
+	int rc = bytes < ntasks * SPOOL_LEAST_BYTES && bytes < wanted_bytes(room, ntasks) ? -ENOSPC : 0;
+	if (rc == 0)
+		rc = mount_on_ranks(step_fd, bytes, 256 + INODES_PER_TASK * ntasks, uid, gid);
+	if (turn_fd >= 0)
+		close(turn_fd);
 	*ret_bytes = bytes;
+	if (rc == -ENOSPC)
+		return fail(e, -ENOSPC, "%s: other steps have %llu of the node's %llu MiB", spool,
+			    (unsigned long long)used >> 20, (unsigned long long)limit >> 20);
 	return rc < 0 ? fail(e, rc, "ranks: cannot mount a tmpfs on it: %s; spool_fs=none does without", strerror(-rc))
 		      : 0;
 }

@@ -41,6 +41,9 @@ int spool_mount(const char *spool, int live_fd, int step_fd, const struct spool_
 void spool_unmount(int step_fd);
 /* No later step belongs to this run. */
 void spool_end_run(int live_fd, const char *run);
+/* Open the directory of that name below at_fd, making it: root's, and for others to pass only. A descriptor, or -errno
+ * with text. */
+int spool_make_directory(int at_fd, const char *name, struct error *e);
 /* Make an empty root-owned file; one that is there is fine. 0 or -errno. */
 int spool_mark(int step_fd, const char *name);
 bool spool_has(int dir_fd, const char *name);

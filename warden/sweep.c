@@ -111,13 +111,24 @@ static int sweep_late(int late_fd, const char *name, void *context)
 	return 0;
 }
 
-static int sweep_kept(int kept_fd, const char *name, void *context)
+static int sweep_kept(int user_fd, const char *name, void *context)
 {
 	struct sweep *s = context;
-	if (age_of(kept_fd, name) <= KEPT_SECONDS)
+	if (age_of(user_fd, name) <= KEPT_SECONDS)
 		return 0;
 	printf("%s: kept for a week, removed\n", name);
-	s->removed += remove_tree(kept_fd, name) == 0;
+	s->removed += remove_tree(user_fd, name) == 0;
+	return 0;
+}
+
+static int sweep_user(int kept_fd, const char *name, void *context)
+{
+	int fd = openat(kept_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	spool_each(fd, sweep_kept, context);
+	close(fd);
+	unlinkat(kept_fd, name, AT_REMOVEDIR); /* if it is empty now */
 	return 0;
 }
 
@@ -135,7 +146,7 @@ int warden_sweep(const char *spool, const char *program)
 	struct sweep s = {.spool = spool, .program = program};
 	each_of(&s, "live", sweep_run);
 	each_of(&s, "late", sweep_late);
-	each_of(&s, "kept", sweep_kept);
+	each_of(&s, "kept", sweep_user);
 	printf("%s: %u runs ended, %u reports made, %u kept traces removed, %u left\n", spool, s.runs, s.reports,
 	       s.removed, s.left);
 	return s.left > 0 ? 4 : 0;

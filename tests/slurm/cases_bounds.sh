@@ -129,9 +129,9 @@ a_directory_that_somebody_else_made_first_gets_nothing() {
 	as_user srun -w n1 -n1 "--mpitrace=out=$shared" "$RING" 20 >/dev/null || fails "srun: $?" || return
 	eventually "an empty spool" spool_is_empty || return
 	same "what the other one got" "log.txt" "$(ls "$shared/mpitrace-$next/step-0")" || return
-	same "what was kept" "n1.mpic" "$(ls "$STATE/n1/mpitrace/kept/$next.0.step-0")" || return
-	as_user cat "$STATE/n1/mpitrace/kept/$next.0.step-0/n1.mpic" >"$CASE_DIR/copy.mpic" || fails "its owner cannot read it" || return
-	! as_other cat "$STATE/n1/mpitrace/kept/$next.0.step-0/n1.mpic" >/dev/null 2>&1 || fails "somebody else reads it" || return
+	same "what was kept" "n1.mpic" "$(ls "$STATE/n1/mpitrace/kept/$(id -u "$(stat -c %U "$WORK")")/$next.0.step-0")" || return
+	as_user cat "$STATE/n1/mpitrace/kept/$(id -u "$(stat -c %U "$WORK")")/$next.0.step-0/n1.mpic" >"$CASE_DIR/copy.mpic" || fails "its owner cannot read it" || return
+	! as_other cat "$STATE/n1/mpitrace/kept/$(id -u "$(stat -c %U "$WORK")")/$next.0.step-0/n1.mpic" >/dev/null 2>&1 || fails "somebody else reads it" || return
 	same "transfers in it" 20 "$(mpitrace analyze "$CASE_DIR/copy.mpic" --json 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["summary"]["transfers"])')"
 }
 
@@ -188,7 +188,7 @@ a_directory_with_a_line_break_gets_nothing_and_its_user_is_told() {
 	same "lines of ours" 1 "$(grep -c '^mpitrace: no directory for the results' "$CASE_DIR/err")" || return
 	same "directories" 1 "$(find "$CASE_DIR" -mindepth 1 -type d -print0 | tr -cd '\0' | wc -c)" || return
 	eventually "an empty spool" spool_is_empty || return
-	has_file "$STATE/n1/mpitrace/kept/$id.0.step-0/n1.mpic"
+	has_file "$STATE/n1/mpitrace/kept/$(id -u "$(stat -c %U "$WORK")")/$id.0.step-0/n1.mpic"
 }
 
 # The plugin's programs are on node n1 only.
@@ -204,4 +204,21 @@ a_node_that_cannot_trace_is_named_and_hardly_waited_for() {
 	same "ranks seen" 1 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return
 	[ "$took" -lt 9000 ] || fails "it took $took ms: the node was waited for"
 	contains "$STATE/log/n2.log" "runs untraced"
+}
+
+# A rank cuts its own segment file under the agent's eyes: the agent dies of it, and others' events are there all the same.
+a_segment_file_that_is_cut_costs_nobody_else_a_trace() {
+	as_user srun -w n1 -n2 --mpitrace bash -c '[ "$SLURM_PROCID" = 0 ] && { "$0" 1 >/dev/null & for i in $(seq 200); do f=$(ls "$MPITRACE_DIR"/*.mpit 2>/dev/null | head -n 1) && break; sleep 0.01; done; cp "$f" "$MPITRACE_DIR/1.1.mpit"; sleep 0.3; : >"$MPITRACE_DIR/1.1.mpit"; wait; echo cut; } || exec "$0" 2' "$SELF" >"$CASE_DIR/out" 2>&1
+	contains "$CASE_DIR/out" cut || return
+	eventually "an empty spool" spool_is_empty || return
+	[ -n "$(find "$CASE_DIR" "$STATE/n1/mpitrace/kept" -name '*.mpic' -size +0 2>/dev/null)" ] || fails "no trace anywhere" || return
+	no_node_drained
+}
+
+roots_helpers_have_an_environment_of_their_own() {
+	EVIL=from-the-user LD_AUDIT=/nonexistent as_user srun -w n1 -n1 --mpi=none --mpitrace sleep 2 &
+	eventually "a warden" warden_has_environment "LC_ALL=C PATH=/usr/bin:/bin"
+	local rc=$?
+	wait
+	return $rc
 }

@@ -144,3 +144,13 @@ cluster_processes_named() {
 record_with() {
 	grep -rqF -- "$1" "$STATE"/n1/mpitrace/live
 }
+
+# The environment of each warden of the cluster, sorted, is just that.
+warden_has_environment() {
+	local pid seen
+	for pid in $(pgrep -f "mpitrace-warden step $STATE/"); do
+		seen=$(tr '\0' '\n' <"/proc/$pid/environ" | sort | xargs)
+		[ "$seen" = "$1" ] && return
+	done
+	return 1
+}
