@@ -1,11 +1,13 @@
-/* topology.c - "topology": nodes, their sockets and cores, their place among the switches, and
- * who ran where. */
+/* topology.c - "topology": nodes, their sockets, cores and devices, their place among the switches, who ran where, and
+ * what is odd about it. In: META of nodes and processes, as the agents wrote it. */
 #include "postproc/analysis.h"
 #include "topology/topology.h"
 
 #include <stdio.h>
 
-#define PUS_LISTED_MAX 1024
+#define PUS_LISTED_MAX 4096
+#define DEVICES_LISTED_MAX 256
+#define NAMES_LISTED_MAX 8
 
 static void copy_number(cJSON *to, const char *name, const cJSON *from)
 {
@@ -28,6 +30,47 @@ static void put_pus(cJSON *row, const cJSON *pus)
 		for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 			copy_number(pu, keys[i], item);
 	}
+}
+
+static void copy_text(cJSON *to, const char *name, const cJSON *from)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, name);
+	if (cJSON_IsString(item))
+		json_put_text(to, name, item->valuestring);
+}
+
+static void put_devices(cJSON *row, const cJSON *hardware)
+{
+	static const char *const texts[] = {"kind", "name", "pci", "model"};
+	static const char *const numbers[] = {"socket", "numa", "gbit_s"};
+	cJSON *list = json_array(row, "devices");
+	int n = 0;
+	for (const cJSON *d = json_first(hardware, "devices"); d != NULL && n < DEVICES_LISTED_MAX; d = d->next) {
+		const char *kind = json_text(d, "kind", "");
+		if (strcmp(kind, "nic") != 0 && strcmp(kind, "gpu") != 0)
+			continue;
+		cJSON *device = json_row(list);
+		for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+			copy_text(device, texts[i], d);
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+			copy_number(device, numbers[i], d);
+		if (cJSON_IsBool(json_item(d, "up")))
+			cJSON_AddBoolToObject(device, "up", json_bool(d, "up", true));
+		cJSON *names = json_array(device, "names");
+		int k = 0;
+		for (const cJSON *x = json_first(d, "names"); x != NULL && k < NAMES_LISTED_MAX; x = x->next, k++)
+			if (cJSON_IsString(x))
+				json_push_text(names, x->valuestring);
+		n++;
+	}
+}
+
+static void put_versions(cJSON *row, const cJSON *hardware)
+{
+	static const char *const keys[] = {"mpitrace", "kernel", "hwloc"};
+	cJSON *versions = json_object(row, "versions");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		copy_text(versions, keys[i], json_item(hardware, "versions"));
 }
 
 /* Which cores, sockets and NUMA domains of its node a rank may use. */
@@ -65,16 +108,17 @@ static void put_switches(cJSON *row, const char *text)
 	if (switches == NULL) { /* not known, or nonsense */
 		switches = cJSON_CreateObject();
 		json_array(switches, "path");
+		json_array(switches, "kinds");
 	}
 	cJSON_AddItemToObject(row, "switches", switches);
 }
 
 int part_topology(struct analysis *a)
 {
-	static const char *const keys[] = {"sockets", "cores", "pus", "numa"};
+	static const char *const keys[] = {"sockets", "cores", "pus", "numa", "memory_bytes"};
 	const struct step *s = a->step;
 	cJSON *t = json_object(a->root, "topology");
-	cJSON *nodes = json_array(t, "nodes");
+	cJSON *nodes = json_array(t, "nodes"), *misbindings = json_array(t, "misbindings");
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
 		const struct node *n = &s->nodes.at[i];
 		const cJSON *hw = cJSON_GetObjectItemCaseSensitive(n->meta, "topology");
@@ -84,8 +128,12 @@ int part_topology(struct analysis *a)
 		put_switches(row, json_text(n->meta, "switches", ""));
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
 			copy_number(row, keys[k], hw);
+		copy_text(row, "cpu", hw);
+		put_versions(row, hw);
+		put_devices(row, hw);
 		put_pus(row, cJSON_GetObjectItemCaseSensitive(hw, "pu"));
 		put_ranks(s, row, i, hw);
+		topo_misbound(row, s->nodes.n > 1 || s->nnodes > 1, misbindings);
 	}
 	return 0;
 }

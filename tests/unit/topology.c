@@ -69,15 +69,15 @@ static void write_file(const char *root, const char *name, const char *text)
 static void make_machine(char root[])
 {
 	cr_assert_not_null(mkdtemp(root));
-	write_file(root, "cpu/online", "0-7\n");
-	write_file(root, "node/node0/cpulist", "0-1,4-5\n");
-	write_file(root, "node/node1/cpulist", "2-3,6-7\n");
+	write_file(root, "devices/system/cpu/online", "0-7\n");
+	write_file(root, "devices/system/node/node0/cpulist", "0-1,4-5\n");
+	write_file(root, "devices/system/node/node1/cpulist", "2-3,6-7\n");
 	for (unsigned cpu = 0; cpu < 8; cpu++) {
-		char name[64], text[16];
-		snprintf(name, sizeof(name), "cpu/cpu%u/topology/core_id", cpu);
+		char name[96], text[16];
+		snprintf(name, sizeof(name), "devices/system/cpu/cpu%u/topology/core_id", cpu);
 		snprintf(text, sizeof(text), "%u\n", cpu % 2);
 		write_file(root, name, text);
-		snprintf(name, sizeof(name), "cpu/cpu%u/topology/physical_package_id", cpu);
+		snprintf(name, sizeof(name), "devices/system/cpu/cpu%u/topology/physical_package_id", cpu);
 		snprintf(text, sizeof(text), "%u\n", cpu / 2 % 2);
 		write_file(root, name, text);
 	}
@@ -103,7 +103,7 @@ Test(sysfs, numbers_cores_over_the_whole_node)
 		cr_assert_eq(pus.pu[i].socket, i / 2 % 2);
 		cr_assert_eq(pus.pu[i].numa, i / 2 % 2);
 	}
-	free(pus.pu);
+	topo_pus_done(&pus);
 	remove_machine(root);
 }
 
@@ -112,7 +112,7 @@ Test(sysfs, says_which_file_it_could_not_read)
 	struct error e = {""};
 	struct topo_pus pus;
 	cr_assert_eq(topo_pus_sysfs("/nonexistent", &pus, &e), -ENOENT);
-	cr_assert_not_null(strstr(e.text, "/nonexistent/cpu/online"));
+	cr_assert_not_null(strstr(e.text, "/nonexistent/devices/system/cpu/online"));
 }
 
 static char *print(cJSON *object)
@@ -138,14 +138,21 @@ Test(binding, names_each_core_and_socket_once)
 Test(switches, splits_the_path_to_a_node)
 {
 	char *text = print(topo_switches("spine.leaf1.n1", "switch.switch.node"));
-	cr_assert_str_eq(text, "{\"path\":[\"spine\",\"leaf1\"],\"node\":\"n1\"}");
+	cr_assert_str_eq(text, "{\"path\":[\"spine\",\"leaf1\"],\"kinds\":[\"switch\",\"switch\"],\"node\":\"n1\"}");
 	free(text);
 }
 
 Test(switches, keeps_the_dots_of_a_node_name)
 {
 	char *text = print(topo_switches("s1.n1.site.org", "switch.node"));
-	cr_assert_str_eq(text, "{\"path\":[\"s1\"],\"node\":\"n1.site.org\"}");
+	cr_assert_str_eq(text, "{\"path\":[\"s1\"],\"kinds\":[\"switch\"],\"node\":\"n1.site.org\"}");
+	free(text);
+}
+
+Test(switches, levels_that_a_branch_does_not_have_are_left_out)
+{
+	char *text = print(topo_switches("spine..n1", "switch.switch.node"));
+	cr_assert_str_eq(text, "{\"path\":[\"spine\"],\"kinds\":[\"switch\"],\"node\":\"n1\"}");
 	free(text);
 }
 

@@ -1,0 +1,51 @@
+/* devices.c - network adapters and GPUs: what is common to the sources that find them. */
+#include "topology/pus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VENDOR_AMD 0x1002
+#define VENDOR_NVIDIA 0x10de
+
+enum topo_class topo_class_of(unsigned class_id, unsigned vendor)
+{
+	if (class_id >> 8 == 0x02)
+		return TOPO_NIC;
+	/* 3D controllers, other displays (AMD Instinct), accelerators; of VGA controllers those that compute: most
+	 * servers have one that only draws a console. */
+	if (class_id == 0x0302 || class_id == 0x0380 || class_id == 0x1200)
+		return TOPO_GPU;
+	return class_id == 0x0300 && (vendor == VENDOR_AMD || vendor == VENDOR_NVIDIA) ? TOPO_GPU : TOPO_OTHER;
+}
+
+void topo_device_name(struct topo_device *d, const char *name, bool first)
+{
+	if (d->nnames == TOPO_NAMES_MAX)
+		return;
+	char *to = d->names[d->nnames++];
+	if (first) {
+		memmove(d->names[1], d->names[0], (d->nnames - 1) * sizeof(d->names[0]));
+		to = d->names[0];
+	}
+	snprintf(to, sizeof(d->names[0]), "%s", name);
+}
+
+struct topo_device *topo_device_add(struct topo_pus *pus)
+{
+	if (pus->device == NULL)
+		pus->device = calloc(TOPO_DEVICES_MAX, sizeof(*pus->device));
+	if (pus->device == NULL || pus->ndevices == TOPO_DEVICES_MAX)
+		return NULL;
+	struct topo_device *d = &pus->device[pus->ndevices++];
+	memset(d, 0, sizeof(*d));
+	d->socket = d->numa = -1;
+	return d;
+}
+
+void topo_pus_done(struct topo_pus *pus)
+{
+	free(pus->pu);
+	free(pus->device);
+	memset(pus, 0, sizeof(*pus));
+}
