@@ -10,7 +10,7 @@
 
 enum topo_class topo_class_of(unsigned class_id, unsigned vendor)
 {
-	if (class_id >> 8 == 0x02)
+	if (class_id >> 8 == 0x02 || class_id == 0x0c06) /* the latter: InfiniBand adapters of a certain age */
 		return TOPO_NIC;
 	/* 3D controllers, other displays (AMD Instinct), accelerators; of VGA controllers those that compute: most
 	 * servers have one that only draws a console. */
