@@ -8,7 +8,13 @@
 #define VENDOR_AMD 0x1002
 #define VENDOR_NVIDIA 0x10de
 
-enum topo_class topo_class_of(unsigned class_id, unsigned vendor)
+/* Consoles of older servers, of a vendor whose other VGA controllers compute. */
+static bool is_console(unsigned vendor, unsigned device)
+{
+	return vendor == VENDOR_AMD && (device == 0x515e || device == 0x5969); /* ES1000 */
+}
+
+enum topo_class topo_class_of(unsigned class_id, unsigned vendor, unsigned device)
 {
 	if (class_id >> 8 == 0x02 || class_id == 0x0c06) /* the latter: InfiniBand adapters of a certain age */
 		return TOPO_NIC;
@@ -16,7 +22,8 @@ enum topo_class topo_class_of(unsigned class_id, unsigned vendor)
 	 * servers have one that only draws a console. */
 	if (class_id == 0x0302 || class_id == 0x0380 || class_id == 0x1200)
 		return TOPO_GPU;
-	return class_id == 0x0300 && (vendor == VENDOR_AMD || vendor == VENDOR_NVIDIA) ? TOPO_GPU : TOPO_OTHER;
+	bool computes = (vendor == VENDOR_AMD || vendor == VENDOR_NVIDIA) && !is_console(vendor, device);
+	return class_id == 0x0300 && computes ? TOPO_GPU : TOPO_OTHER;
 }
 
 void topo_device_name(struct topo_device *d, const char *name, bool first)

@@ -82,8 +82,9 @@ int fabric_add(struct fabric *f, const char *name, unsigned line, const char *no
 	       struct error *e)
 {
 	uint32_t same = find_unit(f, name);
-	if (name[0] == '\0' || strlen(name) >= HOSTLIST_NAME_MAX)
-		return fail(e, -EBADMSG, "%s:%u: a name must have 1 to %d bytes", f->file, line, HOSTLIST_NAME_MAX - 1);
+	if (name[0] == '\0' || strlen(name) >= HOSTLIST_NAME_MAX || strchr(name, '=') != NULL)
+		return fail(e, -EBADMSG, "%s:%u: \"%.80s\" is no name: 1 to %d bytes, and no \"=\"", f->file, line,
+			    name, HOSTLIST_NAME_MAX - 1);
 	if (same != INDEX_NONE)
 		return fail(e, -EBADMSG, "%s:%u: \"%.80s\" is there already, in line %u", f->file, line, name,
 			    f->units.at[same].line);

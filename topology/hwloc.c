@@ -94,7 +94,8 @@ static void add_device(hwloc_topology_t t, hwloc_obj_t pci, bool gpu, struct top
 static void collect_devices(hwloc_topology_t t, struct topo_pus *pus)
 {
 	for (hwloc_obj_t pci = NULL; (pci = hwloc_get_next_pcidev(t, pci)) != NULL;) {
-		enum topo_class class = topo_class_of(pci->attr->pcidev.class_id, pci->attr->pcidev.vendor_id);
+		const struct hwloc_pcidev_attr_s *at = &pci->attr->pcidev;
+		enum topo_class class = topo_class_of(at->class_id, at->vendor_id, at->device_id);
 		if (class != TOPO_OTHER)
 			add_device(t, pci, class == TOPO_GPU, pus);
 	}

@@ -53,7 +53,7 @@ void topo_link_read(const char *root, const struct topo_device *d, struct topo_l
 /* What is common to the sources. A PCI device's class (PCI Code and ID Assignment Specification): is it a network
  * adapter, a GPU, or none of our business? */
 enum topo_class { TOPO_OTHER, TOPO_NIC, TOPO_GPU };
-enum topo_class topo_class_of(unsigned class_id, unsigned vendor);
+enum topo_class topo_class_of(unsigned class_id, unsigned vendor, unsigned device);
 /* first: before those that are there, as what MPI libraries call an adapter ("mlx5_0") goes before "ib0". */
 void topo_device_name(struct topo_device *d, const char *name, bool first);
 /* Room for one more, zeroed; NULL: full, or no memory. */

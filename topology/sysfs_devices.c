@@ -81,8 +81,8 @@ static void locate(const char *dir, const struct topo_pus *pus, struct topo_devi
 
 static void add_device(const char *dir, const char *pci, struct topo_pus *pus)
 {
-	unsigned vendor = read_hex(dir, "vendor");
-	enum topo_class class = topo_class_of(read_hex(dir, "class") >> 8, vendor);
+	unsigned vendor = read_hex(dir, "vendor"), device = read_hex(dir, "device");
+	enum topo_class class = topo_class_of(read_hex(dir, "class") >> 8, vendor, device);
 	struct topo_device *d = class != TOPO_OTHER ? topo_device_add(pus) : NULL;
 	if (d == NULL)
 		return;
@@ -100,7 +100,7 @@ static void add_device(const char *dir, const char *pci, struct topo_pus *pus)
 		return;
 	}
 	snprintf(d->pci, sizeof(d->pci), "%.15s", pci);
-	snprintf(d->model, sizeof(d->model), "%04x:%04x", vendor, read_hex(dir, "device"));
+	snprintf(d->model, sizeof(d->model), "%04x:%04x", vendor, device);
 	locate(dir, pus, d);
 }
 
