@@ -1,5 +1,5 @@
-/* cmd_topology.c - `mpitrace topology`: which switches, nodes, sockets and cores the ranks of a step ran on, and what is
- * odd about it; without a step, what this machine is made of. */
+/* cmd_topology.c - `mpitrace topology`: which switches, nodes, sockets and cores the ranks of a step ran on, and what
+ * is odd about it; without a step, what this machine is made of. */
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/print.h"
@@ -194,5 +194,4 @@ static int topology(int argc, char **argv)
 
 const struct command cmd_topology = {
 	"topology", topology, "where the ranks ran: switches, nodes, sockets, cores",
-	"topology [FILE.mpix|DIRECTORY] [--json] [--all] [--slurm topology.conf|topology.yaml] "
-	"[--capture FILE.xml]"};
+	"topology [FILE.mpix|DIRECTORY] [--json] [--all] [--slurm FILE.conf|.yaml] [--capture FILE.xml]"};

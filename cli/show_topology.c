@@ -1,5 +1,5 @@
-/* show_topology.c - `topology` for people: switches, nodes, sockets, NUMA nodes, cores and the ranks on them, what hangs
- * where, and what is odd. In: the member `topology` of an analysis.  Out: stdout, 80 columns. */
+/* show_topology.c - `topology` for people: switches, nodes, sockets, NUMA nodes, cores and the ranks on them, what
+ * hangs where, and what is odd. In: the member `topology` of an analysis.  Out: stdout, 80 columns. */
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/print.h"
@@ -357,6 +357,25 @@ static void put_known(const cJSON *job, const char *key, const char *before)
 	put_plain(stdout, text, NAME_SHOWN);
 }
 
+/* "pml ob1, btl vader, btl tcp"; of some ranks only: "(3 ranks)". */
+static void put_transports(const cJSON *topology, double ranks)
+{
+	char text[1024];
+	size_t used = 0;
+	text[0] = '\0';
+	for (const cJSON *t = json_first(topology, "transports"); t != NULL && used + 128 < sizeof(text); t = t->next) {
+		double n = json_number_or(t, "ranks", 0);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.48s", used > 0 ? ", " : "",
+					 json_text(t, "transport", "?"));
+		if (n < ranks)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " (%.0f rank%s)", n, plural(n));
+	}
+	if (used == 0)
+		return;
+	fputs("Loaded to carry messages: ", stdout);
+	put_wrapped(text, 26, 2);
+}
+
 static void put_head(const cJSON *topology, const cJSON *job)
 {
 	size_t nodes = json_count(topology, "nodes");
@@ -367,7 +386,9 @@ static void put_head(const cJSON *topology, const cJSON *job)
 	put_known(job, "slurm", ", Slurm ");
 	const cJSON *versions = json_item(json_first(topology, "nodes"), "versions");
 	put_known(versions, "kernel", ", Linux ");
-	fputs("\nCores: the rank that may run there, xN: N ranks, a dot: none\n\n", stdout);
+	putchar('\n');
+	put_transports(topology, ranks);
+	fputs("Cores: the rank that may run there, xN: N ranks, a dot: none\n\n", stdout);
 }
 
 static void put_misbindings(const cJSON *topology)
@@ -377,8 +398,11 @@ static void put_misbindings(const cJSON *topology)
 		char text[1200];
 		int len = snprintf(text, sizeof(text), "%.400s", json_text(row, "what", ""));
 		if (more > 0)
-			snprintf(text + len, sizeof(text) - (size_t)len, " The same on %.0f more node%s.", more,
-				 plural(more));
+			len += snprintf(text + len, sizeof(text) - (size_t)len, " The same on %.0f more node%s.", more,
+					plural(more));
+		if (json_number_or(row, "ranks_total", 0) > 2)
+			snprintf(text + len, sizeof(text) - (size_t)len, " %.0f ranks in all.",
+				 json_number_or(row, "ranks_total", 0));
 		fputs("\n! ", stdout);
 		put_wrapped(text, 2, 2);
 		fputs("  -> ", stdout);

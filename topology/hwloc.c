@@ -101,7 +101,8 @@ static void collect_devices(hwloc_topology_t t, struct topo_pus *pus)
 	}
 }
 
-/* Parts that ask a GPU's driver or an X server: slow, and a process of ours would show up on the GPU. PCI says enough. */
+/* Parts that ask a GPU's driver or an X server are slow, and a process of ours would show up on the GPU. PCI says
+ * enough. */
 static void leave_drivers_alone(hwloc_topology_t t)
 {
 	static const char *const parts[] = {"cuda", "nvml", "rsmi", "levelzero", "opencl", "gl"};

@@ -250,11 +250,9 @@ static void find_shared(struct machine *m, unsigned set, bool *marked)
 	bool turns = n > s->pus;
 	unsigned unused = free_cores(m, NULL);
 	ranks_text(m, marked, ranks, sizeof(ranks));
-	int len = snprintf(what, sizeof(what), "Ranks %s of %.64s have %u core%s together", ranks, m->name, s->cores,
-			   s->cores == 1 ? "" : "s");
-	if (!turns)
-		len += snprintf(what + len, sizeof(what) - (size_t)len, ", as hardware threads of %s",
-				s->cores == 1 ? "it" : "them");
+	int len = snprintf(what, sizeof(what), "Ranks %s of %.64s %s %u core%s%s", ranks, m->name,
+			   turns ? "take turns on" : "share", s->cores, s->cores == 1 ? "" : "s",
+			   turns ? "" : ", on different hardware threads");
 	snprintf(what + len, sizeof(what) - (size_t)len,
 		 unused > 0 ? ", while %u of its cores have no rank." : ". No core is free.", unused);
 	say(m, turns ? "shared_pu" : "shared_core", unused > 0, marked, what,

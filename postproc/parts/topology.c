@@ -8,6 +8,9 @@
 #define PUS_LISTED_MAX 4096
 #define DEVICES_LISTED_MAX 256
 #define NAMES_LISTED_MAX 8
+#define PATH_MAX_SHOWN 32
+#define TRANSPORTS_MAX 32
+#define TRANSPORT_BYTES 48
 
 static void copy_number(cJSON *to, const char *name, const cJSON *from)
 {
@@ -98,8 +101,24 @@ static void put_ranks(const struct step *s, cJSON *row, uint32_t node, const cJS
 	}
 }
 
+/* A path that the agent found in Slurm's file: at most so long, and texts only. */
+static void copy_path(cJSON *switches, const cJSON *fabric)
+{
+	cJSON *path = cJSON_GetObjectItemCaseSensitive(switches, "path");
+	cJSON *kinds = cJSON_GetObjectItemCaseSensitive(switches, "kinds");
+	const cJSON *kind = json_first(fabric, "kinds");
+	int n = 0;
+	for (const cJSON *v = json_first(fabric, "path"); cJSON_IsString(v) && n < PATH_MAX_SHOWN; v = v->next, n++) {
+		json_push_text(path, v->valuestring);
+		json_push_text(kinds, cJSON_IsString(kind) ? kind->valuestring : "switch");
+		kind = kind != NULL ? kind->next : NULL;
+	}
+	if (n > 0 && json_item(switches, "node") == NULL)
+		copy_text(switches, "node", fabric);
+}
+
 /* text: Slurm's address of the node, and its pattern, as in "core.leaf1.n3 switch.switch.node". */
-static void put_switches(cJSON *row, const char *text)
+static void put_switches(cJSON *row, const char *text, const cJSON *fabric)
 {
 	char addr[1024];
 	const char *pattern = strchr(text, ' ');
@@ -110,7 +129,53 @@ static void put_switches(cJSON *row, const char *text)
 		json_array(switches, "path");
 		json_array(switches, "kinds");
 	}
+	if (json_first(switches, "path") == NULL)
+		copy_path(switches, fabric);
 	cJSON_AddItemToObject(row, "switches", switches);
+}
+
+/* ---- transports ---- */
+
+struct transports {
+	char name[TRANSPORTS_MAX][TRANSPORT_BYTES];
+	uint32_t ranks[TRANSPORTS_MAX];
+	unsigned n;
+};
+
+static void count_transport(struct transports *t, const char *text, size_t len)
+{
+	char name[TRANSPORT_BYTES];
+	unsigned i = 0;
+	if (len == 0 || len >= sizeof(name))
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)len, text);
+	while (i < t->n && strcmp(t->name[i], name) != 0)
+		i++;
+	if (i == TRANSPORTS_MAX)
+		return;
+	if (i == t->n)
+		memcpy(t->name[t->n++], name, sizeof(name));
+	t->ranks[i]++;
+}
+
+static void put_transports(const struct step *s, cJSON *topology)
+{
+	struct transports t = {.n = 0};
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const char *text = s->ranks[r] != NULL ? json_text(s->ranks[r]->meta, "transports", "") : "";
+		while (*text != '\0') {
+			size_t len = strcspn(text, ",");
+			count_transport(&t, text, len);
+			text += len;
+			text += strspn(text, ", ");
+		}
+	}
+	cJSON *list = json_array(topology, "transports");
+	for (unsigned i = 0; i < t.n; i++) {
+		cJSON *row = json_row(list);
+		json_put_text(row, "transport", t.name[i]);
+		json_put(row, "ranks", t.ranks[i]);
+	}
 }
 
 int part_topology(struct analysis *a)
@@ -125,7 +190,7 @@ int part_topology(struct analysis *a)
 		cJSON *row = json_row(nodes);
 		json_put_text(row, "name", n->name);
 		json_put(row, "nodeid", n->id);
-		put_switches(row, json_text(n->meta, "switches", ""));
+		put_switches(row, json_text(n->meta, "switches", ""), json_item(hw, "fabric"));
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
 			copy_number(row, keys[k], hw);
 		copy_text(row, "cpu", hw);
@@ -135,5 +200,6 @@ int part_topology(struct analysis *a)
 		put_ranks(s, row, i, hw);
 		topo_misbound(row, s->nodes.n > 1 || s->nnodes > 1, misbindings);
 	}
+	put_transports(s, t);
 	return 0;
 }

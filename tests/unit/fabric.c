@@ -257,7 +257,8 @@ Test(fabric, damaged_yaml_is_read_or_refused)
 	damage(several, true);
 }
 
-/* A document in which every alias names ten of the one before would unfold to 10^9; one that contains itself never ends. */
+/* A document in which every alias names five of the one before would unfold to 10^27 numbers; one that contains itself
+ * never ends. */
 Test(fabric, yaml_that_grows_or_repeats_itself_ends)
 {
 	char text[200000];
