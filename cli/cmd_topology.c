@@ -175,7 +175,7 @@ static int topology(int argc, char **argv)
 	if (root == NULL)
 		return bad(&e);
 	cJSON *t = cJSON_GetObjectItemCaseSensitive(root, "topology");
-	/* Of this machine Slurm's own file tells the switches; what is recorded of a step is only replaced when asked. */
+	/* Of this machine Slurm's own file tells the switches; what is recorded of a step is replaced only if asked. */
 	if (o.path == NULL && o.capture == NULL && o.slurm == NULL && fabric_find(found, sizeof(found)))
 		o.slurm = found;
 	if (o.slurm != NULL && place_nodes(t, o.slurm, &e) < 0)
@@ -194,4 +194,4 @@ static int topology(int argc, char **argv)
 
 const struct command cmd_topology = {
 	"topology", topology, "where the ranks ran: switches, nodes, sockets, cores",
-	"topology [FILE.mpix|DIRECTORY] [--json] [--all] [--slurm FILE.conf|.yaml] [--capture FILE.xml]"};
+	"topology [FILE.mpix|DIRECTORY] [--json] [--all] [--slurm FILE] [--capture FILE.xml]"};
