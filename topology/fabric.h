@@ -28,8 +28,8 @@ void fabric_free(struct fabric *f);
 enum fabric_kind fabric_kind_of(const struct fabric *f);
 /* "tree", "block", "ring", "flat". */
 const char *fabric_kind_name(enum fabric_kind kind);
-/* {"path": [outermost first], "kinds": ["switch"|"block"|"ring", ...], "node": name}; NULL: the file does not name it.
- */
+/* {"path": [outermost first], "kinds": ["switch"|"block"|"ring", ...], "node": name}; NULL: the file does not name
+ * it. */
 cJSON *fabric_path(const struct fabric *f, const char *node);
 /* The file that Slurm on this machine reads: beside $SLURM_CONF, or where Slurm looks itself. False: there is none. */
 bool fabric_find(char *ret_path, size_t cap_bytes);

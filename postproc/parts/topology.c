@@ -1,6 +1,7 @@
 /* topology.c - "topology": nodes, their sockets, cores and devices, their place among the switches, who ran where, and
  * what is odd about it. In: META of nodes and processes, as the agents wrote it. */
 #include "postproc/analysis.h"
+#include "postproc/parts/switches.h"
 #include "topology/topology.h"
 
 #include <stdio.h>
@@ -117,11 +118,11 @@ static void copy_path(cJSON *switches, const cJSON *fabric)
 		copy_text(switches, "node", fabric);
 }
 
-/* text: Slurm's address of the node, and its pattern, as in "core.leaf1.n3 switch.switch.node". */
-static void put_switches(cJSON *row, const char *text, const cJSON *fabric)
+/* Slurm's address of the node and its pattern are one text, as in "core.leaf1.n3 switch.switch.node". */
+cJSON *switches_of(const struct node *n)
 {
 	char addr[1024];
-	const char *pattern = strchr(text, ' ');
+	const char *text = json_text(n->meta, "switches", ""), *pattern = strchr(text, ' ');
 	snprintf(addr, sizeof(addr), "%.*s", (int)strcspn(text, " "), text);
 	cJSON *switches = topo_switches(addr, pattern != NULL ? pattern + 1 : NULL);
 	if (switches == NULL) { /* not known, or nonsense */
@@ -130,8 +131,8 @@ static void put_switches(cJSON *row, const char *text, const cJSON *fabric)
 		json_array(switches, "kinds");
 	}
 	if (json_first(switches, "path") == NULL)
-		copy_path(switches, fabric);
-	cJSON_AddItemToObject(row, "switches", switches);
+		copy_path(switches, json_item(json_item(n->meta, "topology"), "fabric"));
+	return switches;
 }
 
 /* ---- transports ---- */
@@ -190,7 +191,7 @@ int part_topology(struct analysis *a)
 		cJSON *row = json_row(nodes);
 		json_put_text(row, "name", n->name);
 		json_put(row, "nodeid", n->id);
-		put_switches(row, json_text(n->meta, "switches", ""), json_item(hw, "fabric"));
+		cJSON_AddItemToObject(row, "switches", switches_of(n));
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
 			copy_number(row, keys[k], hw);
 		copy_text(row, "cpu", hw);
