@@ -43,6 +43,13 @@ static void copy_text(cJSON *to, const char *name, const cJSON *from)
 		json_put_text(to, name, item->valuestring);
 }
 
+/* A number of a socket or NUMA node, or -1. */
+static bool is_place(const cJSON *device, const char *key)
+{
+	double at = json_number_or(device, key, -2);
+	return at >= -1 && at < PUS_LISTED_MAX && at == (int)at;
+}
+
 static void put_devices(cJSON *row, const cJSON *hardware)
 {
 	static const char *const texts[] = {"kind", "name", "pci", "model"};
@@ -51,7 +58,8 @@ static void put_devices(cJSON *row, const cJSON *hardware)
 	int n = 0;
 	for (const cJSON *d = json_first(hardware, "devices"); d != NULL && n < DEVICES_LISTED_MAX; d = d->next) {
 		const char *kind = json_text(d, "kind", "");
-		if (strcmp(kind, "nic") != 0 && strcmp(kind, "gpu") != 0)
+		if ((strcmp(kind, "nic") != 0 && strcmp(kind, "gpu") != 0) || !cJSON_IsString(json_item(d, "name")) ||
+		    !is_place(d, "socket") || !is_place(d, "numa"))
 			continue;
 		cJSON *device = json_row(list);
 		for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

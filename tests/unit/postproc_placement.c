@@ -95,8 +95,8 @@ static cJSON *groups(bool switches)
 	return analyse_program(p, t);
 }
 
-/* Four ranks cannot be on two places, but their two nodes can be below one switch: 16 of 24 messages pass one level less
- * of two. */
+/* Four ranks do not fit on one node, but their two nodes can be below one switch: two thirds of the messages pass one
+ * level less of two. */
 Test(placement, counts_levels_of_switches)
 {
 	cJSON *root = groups(true), *row = poor(root);
