@@ -28,6 +28,7 @@ struct set {
 
 struct rank {
 	unsigned rank, set;
+	bool shares; /* said already: sets may overlap */
 };
 
 struct machine {
@@ -134,8 +135,10 @@ static bool read_ranks(struct machine *m, const cJSON *node, const unsigned *os,
 			return false;
 		if (!any)
 			continue;
+		double number = json_number_or(v, "rank", 0);
 		m->set[set].ranks++;
-		m->rank[m->nrank++] = (struct rank){(unsigned)json_number_or(v, "rank", 0), set};
+		m->rank[m->nrank++] =
+			(struct rank){.rank = number >= 0 && number < 4e9 ? (unsigned)number : 0, .set = set};
 	}
 	measure(m, &m->all);
 	return m->nrank > 0;
@@ -255,6 +258,10 @@ static void find_shared(struct machine *m, unsigned set, bool *marked)
 			   turns ? "" : ", on different hardware threads");
 	snprintf(what + len, sizeof(what) - (size_t)len,
 		 unused > 0 ? ", while %u of its cores have no rank." : ". No core is free.", unused);
+	for (unsigned i = 0; i < m->nrank; i++) {
+		marked[i] &= !m->rank[i].shares;
+		m->rank[i].shares |= marked[i];
+	}
 	say(m, turns ? "shared_pu" : "shared_core", unused > 0, marked, what,
 	    unused > 0 ? "Give each rank a core of its own: srun --cpu-bind=cores, or mpirun --map-by core --bind-to "
 			 "core; two programs at a time in one job need srun --exact, or mpirun --cpu-set."

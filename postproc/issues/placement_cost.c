@@ -53,7 +53,7 @@ struct distances distances_between(const struct step *s)
 	cJSON **switches = calloc(d.n, sizeof(cJSON *));
 	d.levels = calloc((size_t)d.n * d.n, 1);
 	for (uint32_t i = 0; i < d.n && switches != NULL; i++)
-		switches[i] = switches_of(&s->nodes.at[i]);
+		switches[i] = switches_of(s, i);
 	if (switches == NULL || d.levels == NULL || !fill(&d, switches))
 		distances_done(&d);
 	for (uint32_t i = 0; i < d.n && switches != NULL; i++)

@@ -126,13 +126,30 @@ static void copy_path(cJSON *switches, const cJSON *fabric)
 		copy_text(switches, "node", fabric);
 }
 
-/* Slurm's address of the node and its pattern are one text, as in "core.leaf1.n3 switch.switch.node". */
-cJSON *switches_of(const struct node *n)
+/* Slurm's address of a node and its pattern are one text, as in "core.leaf1.n3 switch.switch.node". */
+static cJSON *read_address(const char *text)
 {
 	char addr[1024];
-	const char *text = json_text(n->meta, "switches", ""), *pattern = strchr(text, ' ');
+	const char *pattern = strchr(text, ' ');
 	snprintf(addr, sizeof(addr), "%.*s", (int)strcspn(text, " "), text);
-	cJSON *switches = topo_switches(addr, pattern != NULL ? pattern + 1 : NULL);
+	return topo_switches(addr, pattern != NULL ? pattern + 1 : NULL);
+}
+
+/* What the first rank there had in its environment: slurmstepd tells tasks what its plugins may not see yet. */
+static const char *address_of_rank(const struct step *s, uint32_t node)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL && s->ranks[r]->node == node)
+			return json_text(s->ranks[r]->meta, "switches", "");
+	return "";
+}
+
+cJSON *switches_of(const struct step *s, uint32_t node)
+{
+	const struct node *n = &s->nodes.at[node];
+	cJSON *switches = read_address(json_text(n->meta, "switches", ""));
+	if (switches == NULL)
+		switches = read_address(address_of_rank(s, node));
 	if (switches == NULL) { /* not known, or nonsense */
 		switches = cJSON_CreateObject();
 		json_array(switches, "path");
@@ -199,7 +216,7 @@ int part_topology(struct analysis *a)
 		cJSON *row = json_row(nodes);
 		json_put_text(row, "name", n->name);
 		json_put(row, "nodeid", n->id);
-		cJSON_AddItemToObject(row, "switches", switches_of(n));
+		cJSON_AddItemToObject(row, "switches", switches_of(s, i));
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
 			copy_number(row, keys[k], hw);
 		copy_text(row, "cpu", hw);
