@@ -39,6 +39,7 @@ const char *tracer_path(void);
 	ROW(run) \
 	ROW(show) \
 	ROW(sweep) \
+	ROW(topology) \
 	ROW(view) \
 	/* one row a subcommand */
 

@@ -13,6 +13,10 @@ void show_summary(const cJSON *analysis, const struct mpix_info *info);
 /* What changed, for people, on stdout: an object "mpitrace/diff/1". */
 void show_diff(const cJSON *diff);
 
+/* Where ranks ran, for people, on stdout, 80 columns: the members `topology` and, unless NULL, `job` of an analysis.
+ * all: every node, not only the first ones. */
+void show_topology(const cJSON *topology, const cJSON *job, bool all);
+
 struct event_choice {
 	long rank; /* -1: all */
 	int64_t from_ns, to_ns;

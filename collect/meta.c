@@ -3,6 +3,8 @@
 #include "collect/open.h"
 
 #include "base/crc32c.h"
+#include "base/json.h"
+#include "topology/fabric.h"
 #include "topology/topology.h"
 
 #include <cjson/cJSON.h>
@@ -76,12 +78,34 @@ static int64_t exits_bytes(int exits_fd)
 	return exits_fd >= 0 && fstat(exits_fd, &st) == 0 ? st.st_size : 0;
 }
 
+/* Not every topology plugin of Slurm tells a task the switches above its node: then the file does that it reads. */
+static void add_fabric(cJSON *topology, const struct layout *l)
+{
+	char addr[1024], path[4096];
+	const char *switches = layout_text(l, LAYOUT_SWITCHES), *pattern = strchr(switches, ' ');
+	struct fabric *f;
+	snprintf(addr, sizeof(addr), "%.*s", (int)strcspn(switches, " "), switches);
+	cJSON *told = topo_switches(addr, pattern != NULL ? pattern + 1 : NULL);
+	bool in_slurm = *layout_text(l, LAYOUT_SLURM) != '\0';
+	if (in_slurm && json_first(told, "path") == NULL && fabric_find(path, sizeof(path)) &&
+	    fabric_read(path, &f, NULL) == 0) {
+		cJSON *found = fabric_path(f, json_text(told, "node", layout_text(l, LAYOUT_NODE)));
+		if (found != NULL)
+			cJSON_AddItemToObject(topology, "fabric", found);
+		fabric_free(f);
+	}
+	cJSON_Delete(told);
+}
+
 static void add_description_of_node(cJSON *json, struct node_meta *n)
 {
 	struct error e;
 	add_layout(json, n->layout);
-	if (n->topology == NULL)
+	if (n->topology == NULL) {
 		n->topology = topo_node(&e); /* takes some 10 ms, and the hardware stays as it is */
+		if (n->topology != NULL)
+			add_fabric(n->topology, n->layout);
+	}
 	if (n->topology != NULL)
 		cJSON_AddItemToObject(json, "topology", cJSON_Duplicate(n->topology, true));
 	cJSON *clock = cJSON_AddObjectToObject(json, "clock");
@@ -188,6 +212,7 @@ static cJSON *description_of(const struct segfile *f)
 	cJSON_AddNumberToObject(json, "argv_missing_bytes", f->argv_missing_bytes);
 	cJSON_AddNumberToObject(json, "modules_missing", f->modules_missing);
 	add_string(json, "library", f->library, sizeof(f->library));
+	add_string(json, "transports", f->transports, sizeof(f->transports));
 	cJSON_AddNumberToObject(json, "thread_level", f->thread_level);
 	add_string(json, "cpus", f->cpus, sizeof(f->cpus));
 	cJSON_AddNumberToObject(json, "cpu", f->cpu);

@@ -31,3 +31,9 @@
 #define MPIX_KNOTS_MAX (1u << 21)	   /* of one clock */
 #define MPIX_CHUNK_RECORDS_MAX (1u << 22)  /* events or messages of one chunk */
 #define MPIX_RUNTIME_MAX_NS (1ll << 53)	   /* 104 days: what a JavaScript number holds exactly */
+
+#define FABRIC_BYTES_MAX (16u << 20) /* a topology.conf or topology.yaml */
+#define FABRIC_UNITS_MAX (1u << 16)  /* switches, blocks or rings in it */
+#define FABRIC_NODES_MAX (1u << 18)  /* names of nodes in it, each time it is named */
+#define FABRIC_DEPTH_MAX 32u	     /* switches above each other */
+#define FABRIC_SIZES_MAX 16u	     /* sizes of blocks */

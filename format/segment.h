@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 5
+#define SEGFILE_VERSION 6
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -134,6 +134,7 @@ struct segfile {
 	uint32_t argv_missing_bytes; /* what did not fit */
 	uint32_t modules_missing;    /* loaded objects not among the definitions: call sites in them stay addresses */
 	char library[256];
+	char transports[256]; /* loaded parts that carry messages, comma-separated */
 	char cpus[4096]; /* allowed processors, "0-3,8" */
 	char host[256];
 	char switches[4096];	    /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */

@@ -2,6 +2,7 @@
 #include "pmpi/process.h"
 
 #include "pmpi/modules.h"
+#include "pmpi/transport.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -212,6 +213,7 @@ static bool entered(int rc, uint64_t exit_tick)
 	snprintf(segfile->library, sizeof(segfile->library), "%.*s", (int)strcspn(library, ",\n"), library);
 	for (char *c = segfile->library; (c = strpbrk(c, "\t")) != NULL;)
 		*c = ' ';
+	transport_note(library);
 	return true;
 }
 

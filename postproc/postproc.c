@@ -3,6 +3,8 @@
 #include "postproc/analysis.h"
 #include "postproc/export.h"
 
+#include <errno.h>
+
 static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, struct postproc_result *ret_result,
 		   struct error *e)
 {
@@ -35,6 +37,22 @@ int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, u
 	int code = step_load(paths, npaths, nthreads, &step, e);
 	if (code == 0)
 		code = analyze(&step, mpix_path, nthreads, ret_result, e);
+	step_done(&step);
+	return code;
+}
+
+int postproc_topology(char *const *paths, size_t npaths, char **ret_json, struct error *e)
+{
+	struct step step = {0};
+	int code = step_load(paths, npaths, 1, &step, e);
+	struct analysis a = {.step = &step};
+	if (code == 0) {
+		a.root = cJSON_CreateObject();
+		if (a.root == NULL || part_job(&a) < 0 || part_topology(&a) < 0 ||
+		    (*ret_json = cJSON_PrintUnformatted(a.root)) == NULL)
+			code = fail(e, -ENOMEM, "out of memory");
+		cJSON_Delete(a.root);
+	}
 	step_done(&step);
 	return code;
 }

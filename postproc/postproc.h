@@ -18,3 +18,7 @@ struct postproc_result {
  * Nothing is left behind on failure. */
 int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, unsigned nthreads,
 		     struct postproc_result *ret_result, struct error *e);
+
+/* Only what the parts "topology" and "job" say of the files: no events are read, so it takes no longer for a long run.
+ * {"job", "topology"} as JSON; the caller frees it. */
+int postproc_topology(char *const *paths, size_t npaths, char **ret_json, struct error *e);

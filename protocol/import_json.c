@@ -328,7 +328,9 @@ static void put_rest(cJSON *a)
 	put_empty(a, lists, sizeof(lists) / sizeof(*lists));
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		json_put(a, counts[i], 0);
-	json_array(json_object(a, "topology"), "nodes");
+	cJSON *topology = json_object(a, "topology");
+	json_array(topology, "nodes");
+	json_array(topology, "misbindings");
 	json_put_text(a, "verdict", "Imported: the file does not say how long calls took, so nothing is judged.");
 }
 

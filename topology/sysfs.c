@@ -1,4 +1,4 @@
-/* sysfs.c - the node's processing units from /sys/devices/system, for builds without hwloc.
+/* sysfs.c - the node's processing units from /sys/devices/system, for builds without hwloc (devices: sysfs_devices.c).
  * Cores and packages are numbered in the order in which the CPUs name them, as hwloc does. */
 #include "topology/cpulist.h"
 #include "topology/pus.h"
@@ -28,7 +28,7 @@ static int read_line(const char *path, char *ret_text, size_t cap_bytes)
 static int read_cpu_number(const char *root, unsigned cpu, const char *what)
 {
 	char path[PATH_MAX], text[32];
-	snprintf(path, sizeof(path), "%s/cpu/cpu%u/topology/%s", root, cpu, what);
+	snprintf(path, sizeof(path), "%s/devices/system/cpu/cpu%u/topology/%s", root, cpu, what);
 	return read_line(path, text, sizeof(text)) == 0 ? atoi(text) : 0;
 }
 
@@ -55,7 +55,7 @@ static void fill_numa(const char *root, struct topo_pus *pus, struct cpulist *li
 	char path[PATH_MAX], text[4096];
 	unsigned index = 0;
 	for (unsigned node = 0; node < NUMA_MAX; node++) {
-		snprintf(path, sizeof(path), "%s/node/node%u/cpulist", root, node);
+		snprintf(path, sizeof(path), "%s/devices/system/node/node%u/cpulist", root, node);
 		if (read_line(path, text, sizeof(text)) < 0 || cpulist_parse(text, list) < 0)
 			continue;
 		for (size_t i = 0; i < pus->count; i++)
@@ -90,7 +90,7 @@ static int fill_pus(const char *root, const struct cpulist *online, struct topo_
 int topo_pus_sysfs(const char *root, struct topo_pus *ret_pus, struct error *e)
 {
 	char path[PATH_MAX], text[4096];
-	snprintf(path, sizeof(path), "%s/cpu/online", root);
+	snprintf(path, sizeof(path), "%s/devices/system/cpu/online", root);
 	int rc = read_line(path, text, sizeof(text));
 	if (rc < 0)
 		return fail(e, rc, "%s: cannot read it", path);
@@ -105,6 +105,7 @@ int topo_pus_sysfs(const char *root, struct topo_pus *ret_pus, struct error *e)
 		rc = -EBADMSG;
 	if (rc == 0) {
 		fill_numa(root, &pus, list);
+		topo_devices_sysfs(root, &pus);
 		*ret_pus = pus;
 	}
 	free(list);

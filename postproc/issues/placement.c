@@ -1,33 +1,41 @@
-/* placement.c - do ranks that exchange much sit on the same node? Bytes between nodes of the mapping as it is, against
- * three others with as many ranks on each node: in blocks, in turn, and grown along the heaviest links. Of messages and
- * one-sided calls; collectives take their own ways. */
+/* placement.c - do ranks that exchange much sit close together? Bytes between nodes of the mapping as it is, weighed by
+ * how many levels of switches they pass, against three others with as many ranks on each node: in blocks, in turn, and
+ * grown along the heaviest links. Of messages and one-sided calls; collectives take their own ways. */
 #include "postproc/issues/issues.h"
+#include "postproc/issues/placement.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define SAVED_SHARE_MIN 0.20 /* of all bytes: that another mapping keeps inside */
+#define GROWTH_CARRY 1e-3    /* of bytes with the nodes before: neighbours decide where the node itself does not */
 #define GROWTH_STEPS_MAX 2e8 /* ranks times links: beyond it, the last is left out */
 
 struct links_of {
 	uint32_t n;
 	const struct traffic *traffic[2]; /* messages, one-sided */
+	const struct distances *distances;
 };
 
 /* Where each rank sits, and what goes between nodes then. */
 struct mapping {
 	const char *name, *how;
 	uint32_t *node;
-	double outside;
+	double outside; /* bytes */
+	double beyond;	/* of them, those between nodes of different switches */
+	double far;	/* all of them, each times its levels of switches over the most levels of any two nodes */
 };
 
 static void weigh(const struct links_of *l, struct mapping *m)
 {
-	m->outside = 0;
+	m->outside = m->beyond = m->far = 0;
 	for (unsigned k = 0; k < 2; k++)
 		for (size_t i = 0; i < l->traffic[k]->links.n; i++) {
 			const struct link *x = &l->traffic[k]->links.at[i];
-			m->outside += m->node[x->src] != m->node[x->dst] ? (double)x->bytes : 0;
+			unsigned levels = distances_levels(l->distances, m->node[x->src], m->node[x->dst]);
+			m->outside += levels > 0 ? (double)x->bytes : 0;
+			m->beyond += levels > 1 ? (double)x->bytes : 0;
+			m->far += (double)x->bytes * levels / l->distances->most;
 		}
 }
 
@@ -88,7 +96,8 @@ static void place_grown(struct growth *g, const uint32_t *room, uint32_t nnodes)
 	for (uint32_t r = 0; r < g->links->n; r++)
 		g->node[r] = NONE;
 	for (uint32_t at = 0; at < nnodes; at++) {
-		memset(g->gain, 0, g->links->n * sizeof(*g->gain));
+		for (uint32_t r = 0; r < g->links->n; r++)
+			g->gain[r] *= GROWTH_CARRY;
 		for (uint32_t i = 0; i < room[at]; i++) {
 			uint32_t r = next_rank(g);
 			if (r == NONE)
@@ -97,23 +106,6 @@ static void place_grown(struct growth *g, const uint32_t *room, uint32_t nnodes)
 			add_gains(g, r);
 		}
 	}
-}
-
-/* What sends, receives and their completion took besides waiting for partners. */
-static double moving_s(const struct analysis *a)
-{
-	double ns = 0;
-	for (uint32_t r = 0; r < a->step->nranks; r++) {
-		const struct process *p = a->step->ranks[r];
-		for (size_t i = 0; p != NULL && i < p->sigs.n; i++) {
-			const struct sig *sig = &p->sigs.at[i];
-			if (sig->class == MPIX_P2P || sig->class == MPIX_RMA ||
-			    (sig->class == MPIX_WAIT && (sig->call.flags & SIG_POLLS) == 0))
-				ns += (double)sig->ticks * p->ns_per_tick;
-		}
-	}
-	ns -= (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
-	return ns > 0 ? ns / 1e9 : 0;
 }
 
 static void name_links(const struct links_of *l, const struct mapping *now, const struct mapping *best, struct issue *f)
@@ -163,12 +155,14 @@ static void name_site(const struct analysis *a, const struct mapping *now, struc
 static void judge(const struct analysis *a, const struct links_of *l, const struct mapping *now,
 		  const struct mapping *best, struct issue *f)
 {
-	double all = (double)a->p2p.bytes + (double)a->rma.bytes, saved = now->outside - best->outside;
+	double all = (double)a->p2p.bytes + (double)a->rma.bytes, saved = now->far - best->far;
 	char before[32], after[32], place[256];
+	bool measured = false;
 	f->metric = "share of all bytes of messages that go between nodes and need not";
 	f->value = all > 0 ? saved / all : 0;
 	f->threshold = SAVED_SHARE_MIN;
-	f->loss_s = moving_s(a) * fmax(0, f->value);
+	if (f->value >= f->threshold)
+		f->loss_s = placement_cost(a, &measured) * fmin(1, saved / now->far);
 	f->found = f->value >= f->threshold && f->loss_s / issue_total_s(a) >= WAIT_SHARE_MIN;
 	if (!f->found)
 		return;
@@ -176,12 +170,16 @@ static void judge(const struct analysis *a, const struct links_of *l, const stru
 	name_site(a, now, f);
 	f->from_ns = a->tally.transfers > 0 ? a->tally.sent_from_ns : 0;
 	f->to_ns = a->tally.transfers > 0 ? a->tally.sent_to_ns : 0;
-	snprintf(f->what, sizeof(f->what), "%s go between nodes; with ranks placed %s it would be %s%s.",
-		 bytes_text(now->outside, before), best->name, bytes_text(best->outside, after),
+	bool switches = now->outside - best->outside < saved / 2; /* it is not the nodes, but how far apart they are */
+	snprintf(f->what, sizeof(f->what), "%s go between nodes%s; with ranks placed %s it would be %s%s.",
+		 bytes_text(switches ? now->beyond : now->outside, before), switches ? " of different switches" : "",
+		 best->name, bytes_text(switches ? best->beyond : best->outside, after),
 		 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
 		 "What stays on a node goes through its memory; the network is slower, and all ranks of a node share "
-		 "it.");
+		 "it. %s",
+		 measured ? "The loss is what sends to other nodes took more than sends of that size within a node."
+			  : "The loss is a bound: how fast it is within a node is not in the record.");
 	snprintf(f->next, sizeof(f->next), "%s", best->how);
 }
 
@@ -213,7 +211,7 @@ static void compare(const struct analysis *a, const struct links_of *l, uint32_t
 		place_grown(&(struct growth){l, m[GROWN].node, gain}, room, nnodes);
 	for (unsigned i = 0; i < (grows ? MAPPINGS : GROWN); i++) {
 		weigh(l, &m[i]);
-		if (i > BLOCKS && m[i].outside < m[best].outside)
+		if (i > BLOCKS && m[i].far < m[best].far)
 			best = i;
 	}
 	judge(a, l, &m[NOW], &m[best], f);
@@ -230,10 +228,11 @@ static bool all_known(const struct step *s)
 void issue_poor_placement(const struct analysis *a, struct issue *f)
 {
 	const struct step *s = a->step;
-	struct links_of l = {s->nranks, {&a->p2p, &a->rma}};
 	struct mapping m[MAPPINGS];
 	if (!all_known(s) || a->p2p.bytes + a->rma.bytes == 0)
 		return;
+	struct distances distances = distances_between(s);
+	struct links_of l = {s->nranks, {&a->p2p, &a->rma}, &distances};
 	uint32_t *nodes = calloc((size_t)MAPPINGS * s->nranks + 2 * s->nodes.n, sizeof(*nodes));
 	double *gain = calloc(s->nranks, sizeof(*gain));
 	for (unsigned i = 0; i < MAPPINGS && nodes != NULL; i++) {
@@ -245,4 +244,5 @@ void issue_poor_placement(const struct analysis *a, struct issue *f)
 			m, gain, f);
 	free(nodes);
 	free(gain);
+	distances_done(&distances);
 }

@@ -1,7 +1,7 @@
 /* coverage.c - "coverage" and "job.state": what is there, what is not, and why. Never silent,
  * always numbers. */
 #include "postproc/analysis.h"
-#include "postproc/read/hostlist.h"
+#include "base/hostlist.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* hostlist.c - names of hosts from Slurm's short form, and from texts that are none. */
-#include "postproc/read/hostlist.h"
+#include "base/hostlist.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -67,6 +67,7 @@ struct program {
 	const char *ops[OPS_MAX];
 	unsigned nops;
 	const char *job_id, *nodelist;
+	const char *node_members[PROGRAM_RANKS_MAX];
 	bool unknown_def;
 };
 
@@ -128,6 +129,11 @@ uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nlef
 void program_job(struct program *p, const char *job_id)
 {
 	p->job_id = job_id;
+}
+
+void program_node_members(struct program *p, unsigned node, const char *members)
+{
+	p->node_members[node] = members;
 }
 
 void program_nodelist(struct program *p, const char *nodelist)
@@ -496,9 +502,9 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 	_cleanup_buf_ struct buf meta = {0};
 	const struct rank_record *r = &p->rank[rank];
 	buf_printf(&meta,
-		   "{\"pid\":%u,\"rank\":%u,\"size\":%u,\"state\":\"%s\",\"library\":\"Test "
-		   "MPI\",\"exe\":\"/test\","
-		   "\"argv\":[\"./"
+		   "{\"pid\":%u,\"rank\":%u,\"size\":%u,\"state\":\"%s\",\"library\":\"Test MPI\","
+		   "\"transports\":\"pml test, btl "
+		   "self\",\"exe\":\"/test\",\"argv\":[\"./"
 		   "test\"],\"cpus\":\"%u\",\"cpu\":%u,\"start_tick\":%llu,\"init_exit_tick\":%llu,"
 		   "\"overhead_ns\":50,",
 		   1000 + rank, rank, p->ranks, r->killed ? "lost" : "finalized", rank, rank,
@@ -559,8 +565,9 @@ static void write_node_meta(struct buf *file, const struct program *p, unsigned 
 		   "{\"node\":\"n%u\",\"nodeid\":%u,\"nnodes\":%u,\"cluster\":\"test\",\"job_id\":"
 		   "\"%s\",\"restart\":0,\"nodelist\":\"%s\","
 		   "\"step_id\":\"0\",\"ntasks\":%u,\"program\":\"./test\",\"argv\":[\"./test\"],"
-		   "\"clock\":{\"source\":\"tsc\",\"hz\":1e9},\"exits\":[",
-		   node, node, p->nodes, p->job_id, p->nodelist != NULL ? p->nodelist : "", p->ranks);
+		   "\"clock\":{\"source\":\"tsc\",\"hz\":1e9},%s\"exits\":[",
+		   node, node, p->nodes, p->job_id, p->nodelist != NULL ? p->nodelist : "", p->ranks,
+		   p->node_members[node] != NULL ? p->node_members[node] : "");
 	for (unsigned r = 0; r < p->ranks; r++) {
 		if (node_of(p, r) != node)
 			continue;

@@ -116,6 +116,8 @@ void program_killed(struct program *p, unsigned rank, int wait_status);
 /* The rank died in this call: a receive, a send or a collective as c says, or a wait for one request. */
 void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_shape shape, uint64_t serial);
 void program_job(struct program *p, const char *job_id);
+/* Further members of a node's META, each followed by a comma; the text must live as long as p. */
+void program_node_members(struct program *p, unsigned node, const char *members);
 /* What META says as the step's nodes; not told by default. */
 void program_nodelist(struct program *p, const char *nodelist);
 

@@ -69,15 +69,15 @@ static void write_file(const char *root, const char *name, const char *text)
 static void make_machine(char root[])
 {
 	cr_assert_not_null(mkdtemp(root));
-	write_file(root, "cpu/online", "0-7\n");
-	write_file(root, "node/node0/cpulist", "0-1,4-5\n");
-	write_file(root, "node/node1/cpulist", "2-3,6-7\n");
+	write_file(root, "devices/system/cpu/online", "0-7\n");
+	write_file(root, "devices/system/node/node0/cpulist", "0-1,4-5\n");
+	write_file(root, "devices/system/node/node1/cpulist", "2-3,6-7\n");
 	for (unsigned cpu = 0; cpu < 8; cpu++) {
-		char name[64], text[16];
-		snprintf(name, sizeof(name), "cpu/cpu%u/topology/core_id", cpu);
+		char name[96], text[16];
+		snprintf(name, sizeof(name), "devices/system/cpu/cpu%u/topology/core_id", cpu);
 		snprintf(text, sizeof(text), "%u\n", cpu % 2);
 		write_file(root, name, text);
-		snprintf(name, sizeof(name), "cpu/cpu%u/topology/physical_package_id", cpu);
+		snprintf(name, sizeof(name), "devices/system/cpu/cpu%u/topology/physical_package_id", cpu);
 		snprintf(text, sizeof(text), "%u\n", cpu / 2 % 2);
 		write_file(root, name, text);
 	}
@@ -103,7 +103,56 @@ Test(sysfs, numbers_cores_over_the_whole_node)
 		cr_assert_eq(pus.pu[i].socket, i / 2 % 2);
 		cr_assert_eq(pus.pu[i].numa, i / 2 % 2);
 	}
-	free(pus.pu);
+	topo_pus_done(&pus);
+	remove_machine(root);
+}
+
+static void make_device(const char *root, const char *pci, const char *const what[4], const char *below)
+{
+	static const char *const files[] = {"class", "vendor", "device", "local_cpulist"};
+	char name[160];
+	for (unsigned i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "bus/pci/devices/%s/%s", pci, files[i]);
+		write_file(root, name, what[i]);
+	}
+	for (const char *at = below; *at != '\0'; at += strlen(at) + 1) {
+		snprintf(name, sizeof(name), "bus/pci/devices/%s/%s/x", pci, at);
+		write_file(root, name, "");
+	}
+}
+
+Test(sysfs, finds_adapters_and_gpus_where_they_hang)
+{
+	char root[] = "/tmp/mpitrace-test-XXXXXX";
+	struct topo_pus pus;
+	make_machine(root);
+	make_device(root, "0000:3b:00.0", (const char *const[]){"0x020700", "0x15b3", "0x101b", "0-1,4-5"},
+		    "net/ib0\0infiniband/mlx5_0\0");
+	make_device(root, "0000:af:00.0", (const char *const[]){"0x030200", "0x10de", "0x20b0", "2-3,6-7"}, "");
+	make_device(root, "0000:04:00.0", (const char *const[]){"0x030000", "0x1a03", "0x2000", "0-1"}, "drm/card0\0");
+	make_device(root, "0000:d8:00.0", (const char *const[]){"0x020000", "0x8086", "0x1521", "0-7"}, "net/eth0\0");
+	make_device(root, "0000:d8:00.1", (const char *const[]){"0x020000", "0x8086", "0x1521", "0-7"}, "");
+	make_device(root, "0000:00:03.0", (const char *const[]){"0x020000", "0x1af4", "0x1000", "0-7"},
+		    "virtio0/net/eth9\0");
+	cr_assert_eq(topo_pus_sysfs(root, &pus, NULL), 0);
+	cr_assert_eq(pus.ndevices, 4, "%zu", pus.ndevices);
+	static const struct {
+		const char *pci, *name;
+		bool gpu;
+		int socket;
+	} want[] = {{"0000:00:03.0", "eth9", false, -1},
+		    {"0000:3b:00.0", "mlx5_0", false, 0},
+		    {"0000:af:00.0", "", true, 1},
+		    {"0000:d8:00.0", "eth0", false, -1}};
+	for (unsigned i = 0; i < 4; i++) {
+		cr_expect_str_eq(pus.device[i].pci, want[i].pci);
+		cr_expect_str_eq(pus.device[i].names[0], want[i].name);
+		cr_expect_eq(pus.device[i].gpu, want[i].gpu);
+		cr_expect_eq(pus.device[i].socket, want[i].socket);
+		cr_expect_eq(pus.device[i].numa, want[i].socket);
+	}
+	cr_expect_str_eq(pus.device[1].names[1], "ib0");
+	topo_pus_done(&pus);
 	remove_machine(root);
 }
 
@@ -112,8 +161,54 @@ Test(sysfs, says_which_file_it_could_not_read)
 	struct error e = {""};
 	struct topo_pus pus;
 	cr_assert_eq(topo_pus_sysfs("/nonexistent", &pus, &e), -ENOENT);
-	cr_assert_not_null(strstr(e.text, "/nonexistent/cpu/online"));
+	cr_assert_not_null(strstr(e.text, "/nonexistent/devices/system/cpu/online"));
 }
+
+#ifdef HAVE_HWLOC
+
+static cJSON *device(cJSON *node, int i)
+{
+	return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(node, "devices"), i);
+}
+
+static const char *text_of(cJSON *object, const char *key)
+{
+	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+Test(capture, has_what_lstopo_shows_of_it)
+{
+	char path[512];
+	struct error e = {""};
+	snprintf(path, sizeof(path), "%s/machines/two_sockets.xml", getenv("MPITRACE_CORPUS"));
+	cJSON *node = topo_capture(path, &e);
+	cr_assert_not_null(node, "%s", e.text);
+	cr_expect_eq(number(node, "sockets"), 2);
+	cr_expect_eq(number(node, "cores"), 8);
+	cr_expect_eq(number(node, "pus"), 16);
+	cr_expect_eq(number(node, "numa"), 2);
+	cJSON *gpu = device(node, 0), *nic = device(node, 1);
+	cr_assert_null(device(node, 2), "neither the console nor the adapter without a driver");
+	cr_expect_str_eq(text_of(gpu, "kind"), "gpu");
+	cr_expect_str_eq(text_of(gpu, "name"), "0000:11:00.0");
+	cr_expect_str_eq(text_of(gpu, "model"), "NVIDIA Corporation GA100 [A100 SXM4 40GB]");
+	cr_expect_eq(number(gpu, "socket"), 0);
+	cr_expect_str_eq(text_of(nic, "kind"), "nic");
+	cr_expect_str_eq(text_of(nic, "name"), "mlx5_0");
+	cr_expect_eq(number(nic, "socket"), 1);
+	cr_expect_eq(number(nic, "numa"), 1);
+	cJSON_Delete(node);
+}
+
+Test(capture, what_is_none_is_refused)
+{
+	struct error e = {""};
+	cr_expect_null(topo_capture("/nonexistent.xml", &e));
+	cr_expect_not_null(strstr(e.text, "/nonexistent.xml"));
+	cr_expect_null(topo_capture("/proc/self/status", &e));
+}
+
+#endif
 
 static char *print(cJSON *object)
 {
@@ -138,14 +233,21 @@ Test(binding, names_each_core_and_socket_once)
 Test(switches, splits_the_path_to_a_node)
 {
 	char *text = print(topo_switches("spine.leaf1.n1", "switch.switch.node"));
-	cr_assert_str_eq(text, "{\"path\":[\"spine\",\"leaf1\"],\"node\":\"n1\"}");
+	cr_assert_str_eq(text, "{\"path\":[\"spine\",\"leaf1\"],\"kinds\":[\"switch\",\"switch\"],\"node\":\"n1\"}");
 	free(text);
 }
 
 Test(switches, keeps_the_dots_of_a_node_name)
 {
 	char *text = print(topo_switches("s1.n1.site.org", "switch.node"));
-	cr_assert_str_eq(text, "{\"path\":[\"s1\"],\"node\":\"n1.site.org\"}");
+	cr_assert_str_eq(text, "{\"path\":[\"s1\"],\"kinds\":[\"switch\"],\"node\":\"n1.site.org\"}");
+	free(text);
+}
+
+Test(switches, levels_that_a_branch_does_not_have_are_left_out)
+{
+	char *text = print(topo_switches("spine..n1", "switch.switch.node"));
+	cr_assert_str_eq(text, "{\"path\":[\"spine\"],\"kinds\":[\"switch\"],\"node\":\"n1\"}");
 	free(text);
 }
 

@@ -1,6 +1,6 @@
 /* hostlist.c - see hostlist.h. A name is pieces of text with bracketed numbers between them; every combination is a
  * host, the last bracket counting fastest. */
-#include "postproc/read/hostlist.h"
+#include "base/hostlist.h"
 
 #include <errno.h>
 #include <stdio.h>
