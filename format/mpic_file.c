@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define SCAN_BYTES (1u << 20)
+#define SCAN_FIRST_BYTES 512u /* of a search: what looks like a block may be followed closely by the next that does */
 /* What may be read of blocks that turn out to be none. Damage costs each block once; headers that somebody set closely,
  * each claiming much of what follows, would cost the square of the length. */
 #define IN_VAIN_SHARE 16u
@@ -67,9 +68,10 @@ static uint64_t next_data(const struct mpic_file *f, uint64_t offset)
 /* Offset of the next block magic at or after offset, or the end of the file. */
 static uint64_t next_magic(const struct mpic_file *f, uint64_t offset, struct buf *scratch)
 {
-	while ((offset = next_data(f, offset)) + MPIC_HEADER_BYTES <= f->len_bytes) {
+	size_t step = SCAN_FIRST_BYTES;
+	while (offset + MPIC_HEADER_BYTES <= f->len_bytes) {
 		uint64_t left = f->len_bytes - offset;
-		size_t len = left < SCAN_BYTES ? (size_t)left : SCAN_BYTES;
+		size_t len = left < step ? (size_t)left : step;
 		scratch->len_bytes = 0;
 		uint8_t *bytes = buf_reserve(scratch, len);
 		if (bytes == NULL || mpic_read_at(f->fd, offset, bytes, len) < 0)
@@ -78,6 +80,10 @@ static uint64_t next_magic(const struct mpic_file *f, uint64_t offset, struct bu
 		if (hit != NULL)
 			return offset + (uint64_t)(hit - bytes);
 		offset += len - (sizeof(mpic_block_magic) - 1);
+		if (step < SCAN_BYTES)
+			step *= 2;
+		else
+			offset = next_data(f, offset);
 	}
 	return f->len_bytes;
 }

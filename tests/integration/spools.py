@@ -101,11 +101,11 @@ class Victim:
 SEGMENTS = {} # what the program left, by name of its file
 
 
-def recorded(place, program, name, **layout):
+def recorded(place, executable, name, **layout):
     """A step that was recorded and not drained yet: the same one each time."""
     step = Step(place, name, **layout)
     if not SEGMENTS:
-        step.run(program, '0')
+        step.run(executable, '0')
         for path in glob.glob(step.dir + '/ranks/*'):
             with open(path, 'rb') as f:
                 SEGMENTS[os.path.basename(path)] = f.read()

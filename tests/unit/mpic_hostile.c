@@ -71,8 +71,8 @@ Test(mpic_hostile, a_block_behind_a_hole_is_found, .init = make_file, .fini = re
 	mpic_close(&f);
 }
 
-/* A header whose own checksum is right, of a block that reaches to the end and is none. */
-static void put_claim(struct buf *file)
+/* A header whose own checksum is right, of a block that is none and reaches `beyond` bytes past the end. */
+static void put_claim(struct buf *file, uint32_t beyond)
 {
 	size_t start = file->len_bytes;
 	buf_bytes(file, mpic_block_magic, sizeof(mpic_block_magic));
@@ -83,22 +83,36 @@ static void put_claim(struct buf *file)
 	buf_u32(file, 0);
 	buf_u64(file, 0);
 	buf_u32(file, 100);
-	buf_u32(file, CROWD_BYTES - (uint32_t)start - MPIC_HEADER_BYTES);
+	buf_u32(file, CROWD_BYTES - (uint32_t)start - MPIC_HEADER_BYTES + beyond);
 	buf_u32(file, 0x12345678);
 	buf_u32(file, crc32c(0, file->data + start, MPIC_HEADER_BYTES - 4));
 }
 
-Test(mpic_hostile, blocks_that_claim_each_other_are_given_up, .init = make_file, .fini = remove_file, .timeout = 60)
+static void open_crowd(uint32_t beyond)
 {
 	_cleanup_buf_ struct buf file = {0};
 	struct mpic_file f;
 	struct error e;
 	put_blocks(&file);
 	while (file.len_bytes + MPIC_HEADER_BYTES <= CROWD_BYTES)
-		put_claim(&file);
+		put_claim(&file, beyond);
+	while (file.len_bytes < CROWD_BYTES)
+		buf_u8(&file, 0);
 	put_file(&file);
 	cr_assert_eq(mpic_open(path, &f, &e), 0, "%s", e.text);
 	cr_assert_eq(f.nblocks, 3, "what was found before stays");
 	cr_assert_gt(f.damaged_bytes, CROWD_BYTES - 1000);
 	mpic_close(&f);
+}
+
+/* Each would be read to the end: terabytes. */
+Test(mpic_hostile, blocks_that_claim_each_other_are_given_up, .init = make_file, .fini = remove_file, .timeout = 60)
+{
+	open_crowd(0);
+}
+
+/* Each is none at a glance, and the next one is close: nothing is to be read for it but that. */
+Test(mpic_hostile, a_crowd_of_headers_costs_a_glance_each, .init = make_file, .fini = remove_file, .timeout = 60)
+{
+	open_crowd(1);
 }
