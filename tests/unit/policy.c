@@ -422,8 +422,8 @@ Test(policy, the_documented_settings_are_those_of_the_tables)
 			cr_assert_not_null(strstr(room, wanted), "%s lacks: %s", getenv(pages[k]), wanted);
 		}
 		for (int i = 0; i < POLICY_FACTS; i++) {
-			snprintf(wanted, sizeof(wanted), k == 0 ? "| `%s` | %s |\n" : ".It Cm %s\n", policy_facts[i].name,
-				 policy_facts[i].meaning);
+			snprintf(wanted, sizeof(wanted), k == 0 ? "| `%s` | %s |\n" : ".It Cm %s\n",
+				 policy_facts[i].name, policy_facts[i].meaning);
 			if (policy_facts[i].match != POLICY_MATCH_NONE)
 				cr_assert_not_null(strstr(room, wanted), "%s lacks: %s", getenv(pages[k]), wanted);
 		}
