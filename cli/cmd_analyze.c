@@ -2,6 +2,7 @@
  * In: command line.  Out: files through postproc/ and reports/html/; what went wrong on stderr. */
 #include "base/atomic_file.h"
 #include "cli/cli.h"
+#include "cli/print.h"
 #include "postproc/postproc.h"
 #include "reports/html/html.h"
 
@@ -111,6 +112,11 @@ static int analyze(int argc, char **argv)
 	if (code < 0) {
 		fprintf(stderr, "mpitrace analyze: %s\n", e.text);
 		return EXIT_BAD_INPUT;
+	}
+	if (result.policy[0] != '\0' && !a.json) {
+		fputs("mpitrace analyze: policy: ", stderr);
+		put_plain(stderr, result.policy, sizeof(result.policy));
+		fputc('\n', stderr);
 	}
 	if (!result.complete)
 		fprintf(stderr, "mpitrace analyze: the record is partial; coverage.reasons says "

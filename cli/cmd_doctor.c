@@ -1,5 +1,5 @@
-/* cmd_doctor.c - `mpitrace doctor [--json]`: is this installation right, and if not, what to do.
- * Only looks, changes nothing. Exit code 1 when a check is BAD; warnings alone are no issue. */
+/* cmd_doctor.c - `mpitrace doctor [--json]`: is this installation right, and if not, what to do. `--policy FACTS`: what
+ * a job would get. Only looks, changes nothing. Exit code 1 when a check is BAD; warnings alone are no issue. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/print.h"
@@ -17,6 +17,7 @@ static const struct {
 	{"slurm", check_slurm},	     {"plugin", check_plugin},	  {"plugstack", check_plugstack},
 	{"slurmd", check_slurmd},    {"spool", check_spool},	  {"programs", check_programs},
 	{"pyxis", check_containers}, {"room", check_room},	  {"late", check_late},
+	{"policy", check_policy},
 };
 
 #define NCHECKS (sizeof(checks) / sizeof(checks[0]))
@@ -78,11 +79,23 @@ static int run_checks(bool json)
 
 static int doctor(int argc, char **argv)
 {
-	bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
-	if (argc > 1 && !json)
-		return usage_error("doctor", "takes no argument but --json");
-	return run_checks(json);
+	bool json = false, policy = false;
+	const char *file = NULL;
+	int i = 1;
+	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			json = true;
+		else if (strcmp(argv[i], "--policy") == 0)
+			policy = true;
+		else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
+			file = argv[++i];
+		else
+			return usage_error("doctor", "unknown option \"%.64s\", or one without its value", argv[i]);
+	}
+	if (!policy && (i < argc || file != NULL))
+		return usage_error("doctor", "facts and --config go with --policy");
+	return policy ? doctor_policy(file, argv + i, argc - i, json) : run_checks(json);
 }
 
 const struct command cmd_doctor = {"doctor", doctor, "is this installation right, and if not, what to do",
-				   "doctor [--json]"};
+				   "doctor [--json] [--policy [--config FILE] [FACT=VALUE ...]]"};

@@ -31,6 +31,11 @@ check_fn check_front, check_openmpi, check_mpich, check_preload, check_clock, ch
 check_fn check_slurm, check_plugin, check_plugstack, check_slurmd, check_spool;
 /* doctor_node.c */
 check_fn check_programs, check_containers, check_room, check_late;
+/* doctor_policy.c */
+check_fn check_policy;
+/* Print what a job of these facts ("user=alice", ...) would get, and why. file: NULL for the one that the plugin reads;
+ * another one may also belong to the caller, who tries it out. An enum exit_code. */
+int doctor_policy(const char *file, char *const *facts, int nfacts, bool json);
 
 /* doctor_plugstack.c: what plugstack.conf says about our plugin. */
 struct plugstack {

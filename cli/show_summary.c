@@ -94,6 +94,10 @@ static void put_job(const cJSON *a, const struct mpix_info *info)
 			fputs(", ", stdout);
 			put_plain(stdout, json_text(job, names[i], ""), 100);
 		}
+	if (json_text(job, "policy", "")[0] != 0) {
+		fputs("\nPolicy: ", stdout);
+		put_plain(stdout, json_text(job, "policy", ""), 1000);
+	}
 	puts("\n");
 }
 

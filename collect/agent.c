@@ -2,6 +2,7 @@
 #include "collect/agent.h"
 
 #include "base/vec.h"
+#include "collect/permissions.h"
 #include "collect/predecessor.h"
 #include "collect/snapshot.h"
 
@@ -80,6 +81,7 @@ static void open_output(struct agent *a)
 	a->output.broken = false;
 	if (output_open(&a->output, &a->trouble) < 0)
 		a->troubled = true;
+	permissions_share(&a->layout, a->output.path);
 }
 
 /* A process that an agent before us knew keeps its index. */

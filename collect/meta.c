@@ -41,7 +41,7 @@ static void add_layout(cJSON *json, const struct layout *l)
 	static const enum layout_key numbers[] = {LAYOUT_NODEID, LAYOUT_NNODES, LAYOUT_NTASKS, LAYOUT_RESTART};
 	static const enum layout_key texts[] = {LAYOUT_NODE,	 LAYOUT_CLUSTER, LAYOUT_JOB_ID,	  LAYOUT_STEP_ID,
 						LAYOUT_NODELIST, LAYOUT_PROGRAM, LAYOUT_SWITCHES, LAYOUT_SLURM,
-						LAYOUT_SUBMIT,	 LAYOUT_MODE};
+						LAYOUT_SUBMIT,	 LAYOUT_MODE,	 LAYOUT_POLICY};
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		cJSON_AddNumberToObject(json, layout_rows[numbers[i]].name, (double)layout_number(l, numbers[i], 0));
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -103,9 +103,12 @@ static void add_description_of_node(cJSON *json, struct node_meta *n)
 	add_layout(json, n->layout);
 	if (n->topology == NULL) {
 		n->topology = topo_node(&e); /* takes some 10 ms, and the hardware stays as it is */
-		if (n->topology != NULL)
+		if (n->topology != NULL && !layout_has(n->layout, LAYOUT_REDACT)) /* switches have names, too */
 			add_fabric(n->topology, n->layout);
 	}
+	if (n->topology != NULL &&
+	    layout_has(n->layout, LAYOUT_REDACT)) /* its name here is the layout's, or a stand-in */
+		cJSON_ReplaceItemInObject(n->topology, "node", cJSON_CreateString(layout_text(n->layout, LAYOUT_NODE)));
 	if (n->topology != NULL)
 		cJSON_AddItemToObject(json, "topology", cJSON_Duplicate(n->topology, true));
 	cJSON *clock = cJSON_AddObjectToObject(json, "clock");

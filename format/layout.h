@@ -44,7 +44,11 @@
 	X(SLURM,    slurm,    "version of Slurm") \
 	X(SUBMIT,   submit,   "directory from which the job was submitted") \
 	X(PROGRAM,  program,  "the program as it was called") \
-	X(ARGV,     argv,     "JSON array of the command line; a long one ends with \"...\"")
+	X(ARGV,     argv,     "JSON array of the command line; a long one ends with \"...\"") \
+	X(POLICY,   policy,   "what the site's policy decided, and why; absent without one, like the next ones") \
+	X(REDACT,   redact,   "what the trace must not hold: `arguments`, `paths`, `hosts`, comma-separated") \
+	X(READERS,  readers,  "number of the group that may read the results") \
+	X(FINISH,   finish,   "where a long analysis goes: `leave`, `queue` or `sweep`")
 /* clang-format on */
 
 enum layout_key {

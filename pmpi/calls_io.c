@@ -1,5 +1,6 @@
 /* calls_io.c - files are opened and closed. Each opening is a file of its own. */
 #include "pmpi/record_io.h"
+#include "pmpi/redact.h"
 
 #include <string.h>
 
@@ -47,6 +48,8 @@ static uint32_t enter(uint32_t op, MPI_Comm comm, const char *name, int mode, MP
 		uint32_t op, mode;
 	} def = {.op = op, .mode = mode_of(mode)};
 	struct stream *stream = stream_mine;
+	char hidden[MPIC_NAME_MAX + 1];
+	name = redact_path(name, hidden, sizeof(hidden));
 	def.global_id = comm_next_object(comm, &def.comm);
 	def.id = object_created(&files, (uint64_t)(uintptr_t)file);
 	if (stream != NULL && def.id != MPIC_NO_OBJECT)

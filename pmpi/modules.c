@@ -2,6 +2,8 @@
  * Addresses differ from rank to rank (randomisation): module and offset are what a call site is. */
 #include "pmpi/modules.h"
 
+#include "pmpi/redact.h"
+
 #include "format/mpic.h"
 #include "pmpi/record.h"
 #include "pmpi/segfile.h"
@@ -86,7 +88,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct stream *s = context;
 	struct module m = {UINT64_MAX, 0};
-	char path[PATH_BYTES];
+	char path[PATH_BYTES], hidden[PATH_BYTES];
 	(void)size;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -110,7 +112,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 		path[n > 0 ? n : 0] = '\0';
 	}
 	note_fortran_layer(path, &m);
-	if (put_module(s, info, &m, path))
+	if (put_module(s, info, &m, redact_path(path, hidden, sizeof(hidden))))
 		known[nknown++] = m;
 	else
 		segfile->modules_missing++;

@@ -2,6 +2,7 @@
 #include "pmpi/process.h"
 
 #include "pmpi/modules.h"
+#include "pmpi/redact.h"
 #include "pmpi/transport.h"
 
 #include <dlfcn.h>
@@ -32,7 +33,7 @@ static size_t slurp(const char *path, char *to, size_t cap)
 static void read_argv(void)
 {
 	char rest[1024];
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	int fd = redact_arguments ? -1 : open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, segfile->argv, sizeof(segfile->argv) - 1) : 0;
 	segfile->argv_len_bytes = n > 0 ? (uint32_t)n : 0;
 	while (n > 0 && (n = read(fd, rest, sizeof(rest))) > 0)
@@ -79,6 +80,24 @@ static void copy_env(char *to, size_t cap, const char *name, const char *before)
 		snprintf(to + used, cap - used, "%s%s", before, value);
 }
 
+static void read_exe(void)
+{
+	char path[sizeof(segfile->exe)] = "", hidden[sizeof(segfile->exe) + 8];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	snprintf(segfile->exe, sizeof(segfile->exe), "%s", redact_path(path, hidden, sizeof(hidden)));
+}
+
+/* Names of this host. */
+static void read_host(void)
+{
+	if (redact_hosts)
+		return;
+	gethostname(segfile->host, sizeof(segfile->host) - 1);
+	copy_env(segfile->switches, sizeof(segfile->switches), "SLURM_TOPOLOGY_ADDR", "");
+	copy_env(segfile->switches, sizeof(segfile->switches), "SLURM_TOPOLOGY_ADDR_PATTERN", " ");
+}
+
 static void describe(void)
 {
 	struct stat st;
@@ -91,14 +110,11 @@ static void describe(void)
 	segfile->start_tick = tick_now();
 	segfile->clock_start = tick_sample();
 	segfile->cpu = sched_getcpu();
-	ssize_t n = readlink("/proc/self/exe", segfile->exe, sizeof(segfile->exe) - 1);
-	segfile->exe[n > 0 ? n : 0] = '\0';
+	read_exe();
 	read_argv();
-	gethostname(segfile->host, sizeof(segfile->host) - 1);
+	read_host();
 	list_cpus(segfile->cpus, sizeof(segfile->cpus));
 	copy_env(segfile->job_namespace, sizeof(segfile->job_namespace), "PMIX_NAMESPACE", "");
-	copy_env(segfile->switches, sizeof(segfile->switches), "SLURM_TOPOLOGY_ADDR", "");
-	copy_env(segfile->switches, sizeof(segfile->switches), "SLURM_TOPOLOGY_ADDR_PATTERN", " ");
 }
 
 /* A forked child shares the mapping: it must never write there. */
@@ -118,6 +134,7 @@ void process_begin(void)
 	if (dir == NULL || segfile != NULL)
 		return;
 	tick_choose();
+	redact_begin(secure_getenv("MPITRACE_REDACT"));
 	if (segfile_create(dir) == 0) {
 		describe();
 		if (mode != NULL && strcmp(mode, "profile") == 0)

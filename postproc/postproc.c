@@ -5,6 +5,13 @@
 
 #include <errno.h>
 
+static void take_result(const struct analysis *a, char *json, struct postproc_result *ret_result)
+{
+	*ret_result = (struct postproc_result){.json = json, .complete = a->complete};
+	snprintf(ret_result->policy, sizeof(ret_result->policy), "%s",
+		 json_text(json_item(a->root, "job"), "policy", ""));
+}
+
 static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, struct postproc_result *ret_result,
 		   struct error *e)
 {
@@ -23,7 +30,7 @@ static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, 
 		code = code == 0 ? finished : code;
 	}
 	if (code == 0)
-		*ret_result = (struct postproc_result){json, a.complete};
+		take_result(&a, json, ret_result);
 	else
 		cJSON_free(json);
 	analysis_done(&a);

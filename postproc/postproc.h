@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 struct postproc_result {
-	char *json;    /* the analysis object (schema "mpitrace/analysis/1"); the caller frees it */
-	bool complete; /* false: something is missing; coverage.reasons says what */
+	char *json;	   /* the analysis object (schema "mpitrace/analysis/1"); the caller frees it */
+	bool complete;	   /* false: something is missing; coverage.reasons says what */
+	char policy[1024]; /* job.policy: what the site decided; "" without one */
 };
 
 /* paths: .mpic files and directories that hold some; all of one step. mpix_path: where to write the

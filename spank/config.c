@@ -1,5 +1,6 @@
 /* config.c - see config.h. */
 #include "spank/config.h"
+#include "policy/policy.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,7 +82,11 @@ static bool apply(const char *argument, struct config *c)
 	struct {
 		const char *key;
 		char *to;
-	} paths[] = {{"spool", c->spool}, {"libdir", c->libdir}, {"bindir", c->bindir}, {"libexecdir", c->libexecdir}};
+	} paths[] = {{"spool", c->spool},
+		     {"libdir", c->libdir},
+		     {"bindir", c->bindir},
+		     {"libexecdir", c->libexecdir},
+		     {"policy", c->policy}};
 	struct {
 		const char *key;
 		uint64_t *to;
@@ -113,6 +118,7 @@ const char *config_parse(int argc, char **argv, struct config *ret_config)
 				      .libdir = MPITRACE_PKGLIBDIR,
 				      .bindir = MPITRACE_BINDIR,
 				      .libexecdir = MPITRACE_LIBEXECDIR,
+				      .policy = POLICY_FILE,
 				      .own_mount = true,
 				      .budget_bytes = 256ull << 20};
 	for (int i = 0; i < argc; i++)

@@ -10,8 +10,10 @@ struct config {
 	char libdir[PATH_MAX];	   /* libdir=DIR, where libmpitrace.so is */
 	char bindir[PATH_MAX];	   /* bindir=DIR, where mpitrace is */
 	char libexecdir[PATH_MAX]; /* libexecdir=DIR, where mpitrace-warden is */
-	bool default_on;	   /* default=on: trace also without --mpitrace */
-	bool own_mount; /* spool_fs=tmpfs: each step has a file system of its own in memory; none: the spool's */
+	char policy
+		[PATH_MAX]; /* policy=FILE: the site's rules (docs/POLICY.md), whose limits count where none is here */
+	bool default_on;    /* default=on: trace also without --mpitrace */
+	bool own_mount;	    /* spool_fs=tmpfs: each step has a file system of its own in memory; none: the spool's */
 	bool share_with_slurmd;	 /* spool_shared=yes: with spool_fs=none, also where slurmd keeps its own files */
 	uint64_t spool_bytes;	 /* of a step on a node; 0: by its tasks */
 	uint64_t node_bytes;	 /* of all steps of a node; 0: an eighth of its memory */
@@ -26,5 +28,6 @@ struct config {
  * NULL if all is well. */
 const char *config_parse(int argc, char **argv, struct config *ret_config);
 #define CONFIG_KEYS \
-	"spool=DIR libdir=DIR bindir=DIR libexecdir=DIR default=on|off spool_fs=tmpfs|none spool_shared=yes|no " \
+	"spool=DIR libdir=DIR bindir=DIR libexecdir=DIR policy=FILE default=on|off spool_fs=tmpfs|none " \
+	"spool_shared=yes|no " \
 	"spool_bytes=SIZE node_bytes=SIZE reserve_bytes=SIZE trace_bytes=SIZE budget=SIZE report_seconds=N"

@@ -1,6 +1,7 @@
 /* output.c - see output.h. srun and slurmstepd each work it out from what they know; it must come
  * out the same. */
 #include "spank/output.h"
+#include "policy/policy.h"
 #include "warden/spool.h"
 
 #include <ctype.h>
@@ -19,18 +20,31 @@ static bool is_plain(const char *path)
 	return true;
 }
 
+/* The site's directory with the step in its places. */
+static bool site_path(const char *base, const char *place, const char *step, char ret_path[PATH_MAX])
+{
+	int n = snprintf(ret_path, PATH_MAX, "%s%s", base, *base != '\0' ? "/" : "");
+	for (; n < PATH_MAX && *place != '\0'; place++)
+		n += *place == POLICY_STEP_MARK ? snprintf(ret_path + n, PATH_MAX - (size_t)n, "%s", step)
+						: snprintf(ret_path + n, PATH_MAX - (size_t)n, "%c", *place);
+	return n < PATH_MAX && is_plain(ret_path);
+}
+
 bool output_path(const struct request *r, const char *submit_dir, uint32_t job_id, uint32_t restart, uint32_t step_id,
 		 char ret_path[PATH_MAX])
 {
 	char step[SPOOL_NAME_MAX], suffix[16] = "";
-	const char *base = r->out[0] == '/' ? "" : submit_dir;
-	if (base == NULL || (r->out[0] != '/' && base[0] != '/'))
+	const char *out = r->site.place[0] != '\0' ? r->site.place : r->out;
+	const char *base = out[0] == '/' ? "" : submit_dir;
+	if (base == NULL || (out[0] != '/' && base[0] != '/'))
 		return false;
 	spool_step_name(step_id, step);
+	if (out == r->site.place)
+		return site_path(base, out, step, ret_path);
 	if (restart > 0)
 		snprintf(suffix, sizeof(suffix), ".%u", restart);
 	int n = snprintf(ret_path, PATH_MAX, "%s%s%s/mpitrace-%u%s/step-%s", base,
-			 *base != '\0' && r->out[0] != '\0' ? "/" : "", r->out, job_id, suffix, step);
+			 *base != '\0' && out[0] != '\0' ? "/" : "", out, job_id, suffix, step);
 	return n < PATH_MAX && is_plain(ret_path);
 }
 

@@ -3,13 +3,16 @@
  *   srun, sbatch, salloc   submit.c   refuse a bad request; srun: make the report
  *   slurmstepd (root)      step.c     spool, layout, warden; exits; done
  *   a task (user)          task.c     environment
+ *   prolog (root)          policy.c   what the credential says of the job
  *   epilog (root)          epilog.c   a warden for what is left
  *
+ * Whether a job is traced, and how, the site's policy says: policy.c is asked first in each context.
  * Only the check of the option at submit ever returns non-zero: elsewhere that would drain nodes.
  * Listed twice in plugstack.conf the plugin is called twice, with the same variables; each callback
  * acts once. */
 #include "spank/config.h"
 #include "spank/epilog.h"
+#include "spank/policy.h"
 #include "spank/request.h"
 #include "spank/slurm.h"
 #include "spank/step.h"
@@ -38,18 +41,13 @@ static bool first(bool *seen)
 	return is_first;
 }
 
-static bool wanted(void)
-{
-	return plugin.asked ? plugin.request.on : plugin.config.default_on;
-}
-
 static int on_option(int val, const char *optarg, int remote)
 {
 	struct error e = {""};
 	(void)val;
 	if (request_parse(optarg, &plugin.request, &e) == 0) {
 		plugin.asked = true;
-		return 0;
+		return remote || policy_submit(&plugin.config, &plugin.request) ? 0 : -1;
 	}
 	if (remote)
 		return 0;
@@ -83,10 +81,10 @@ PUBLIC int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	(void)argc, (void)argv;
 	if (!first(&seen))
 		return 0;
-	if (spank_context() == S_CTX_LOCAL)
-		submit_prepare(&plugin.request, wanted());
-	else if (spank_context() == S_CTX_REMOTE && wanted())
+	if (spank_context() == S_CTX_REMOTE && policy_apply(sp, &plugin.config, plugin.asked, &plugin.request))
 		step_begin(sp, &plugin.config, &plugin.request, plugin.asked, &plugin.step);
+	if (spank_context() == S_CTX_LOCAL)
+		submit_prepare(&plugin.request, policy_may_trace(&plugin.config, plugin.asked, &plugin.request));
 	return 0;
 }
 
@@ -94,7 +92,7 @@ PUBLIC int slurm_spank_local_user_init(spank_t sp, int argc, char **argv)
 {
 	static bool seen;
 	(void)argc, (void)argv;
-	if (first(&seen) && wanted())
+	if (first(&seen) && policy_expect(sp, &plugin.config, plugin.asked, &plugin.request))
 		submit_step_known(sp, &plugin.request);
 	return 0;
 }
@@ -133,6 +131,16 @@ PUBLIC int slurm_spank_exit(spank_t sp, int argc, char **argv)
 	return 0;
 }
 
+PUBLIC int slurm_spank_job_prolog(spank_t sp, int argc, char **argv)
+{
+	static bool seen;
+	if (!first(&seen))
+		return 0;
+	read_config(argc, argv);
+	policy_job_begin(sp, &plugin.config);
+	return 0;
+}
+
 PUBLIC int slurm_spank_job_epilog(spank_t sp, int argc, char **argv)
 {
 	static bool seen;
@@ -140,7 +148,9 @@ PUBLIC int slurm_spank_job_epilog(spank_t sp, int argc, char **argv)
 	if (!first(&seen))
 		return 0;
 	read_config(argc, argv); /* slurm_spank_init is not called in this context */
-	if (sl_number(sp, S_JOB_ID, &job_id))
-		epilog_begin(&plugin.config, job_id);
+	if (!sl_number(sp, S_JOB_ID, &job_id))
+		return 0;
+	epilog_begin(&plugin.config, job_id);
+	policy_job_end(&plugin.config, job_id);
 	return 0;
 }

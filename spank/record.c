@@ -1,6 +1,7 @@
 /* record.c - see record.h. */
 #include "spank/record.h"
 #include "format/layout.h"
+#include "spank/redact.h"
 #include "warden/spool.h"
 
 #include <errno.h>
@@ -36,7 +37,10 @@ static void put_step(struct layout *l, const struct record *r)
 static uint64_t default_budget(const struct record *r)
 {
 	uint64_t each = r->config->budget_bytes / (r->ntasks_here > 0 ? r->ntasks_here : BUDGET_TASKS_UNKNOWN);
-	return each > BUDGET_LEAST_BYTES || each == 0 ? each : BUDGET_LEAST_BYTES;
+	uint64_t cap = r->request->site.max_budget_bytes;
+	if (each != 0 && each < BUDGET_LEAST_BYTES)
+		each = BUDGET_LEAST_BYTES;
+	return cap != 0 && (each == 0 || each > cap) ? cap : each;
 }
 
 static const char *report_name(const struct record *r)
@@ -60,6 +64,23 @@ static void put_request(struct layout *l, const struct record *r)
 	layout_set(l, LAYOUT_NAME, q->name);
 }
 
+/* Only what a policy said: without one the file is as it always was. */
+static void put_site(struct layout *l, const struct request_site *s)
+{
+	char names[64], mask[16];
+	if (s->why[0] != '\0')
+		layout_set(l, LAYOUT_POLICY, s->why);
+	if (s->redact != 0)
+		layout_set(l, LAYOUT_REDACT, redact_names(s->redact, names));
+	snprintf(mask, sizeof(mask), "%03o", s->umask & 0777);
+	if ((s->umask & REQUEST_UMASK_GIVEN) != 0)
+		layout_set(l, LAYOUT_UMASK, mask);
+	if (s->readers[0] != '\0')
+		layout_set(l, LAYOUT_READERS, s->readers);
+	if (s->finish[0] != '\0')
+		layout_set(l, LAYOUT_FINISH, s->finish);
+}
+
 int record_write(int step_fd, const struct record *r, struct error *e)
 {
 	struct layout l = {0};
@@ -74,6 +95,8 @@ int record_write(int step_fd, const struct record *r, struct error *e)
 	layout_set(&l, LAYOUT_SLURM, r->slurm);
 	layout_set(&l, LAYOUT_SUBMIT, r->submit);
 	layout_set_argv(&l, r->argv, r->argc);
+	put_site(&l, &r->request->site);
+	redact_layout(&l, r->request->site.redact, r->job_id);
 	int rc = layout_write(step_fd, &l, e);
 	layout_done(&l);
 	return rc;

@@ -49,6 +49,7 @@ static int set_out(struct request *r, const char *value, struct error *e)
 		return fail(e, -EINVAL, "out=DIR wants a path without control characters");
 	if ((size_t)snprintf(r->out, sizeof(r->out), "%s", value) >= sizeof(r->out))
 		return fail(e, -ENAMETOOLONG, "out=DIR is longer than %zu characters", sizeof(r->out) - 1);
+	r->given |= REQUEST_GAVE_OUT;
 	return 0;
 }
 
@@ -84,6 +85,7 @@ static int set_budget(struct request *r, const char *value, struct error *e)
 	if (bad || number > UINT64_MAX >> shift)
 		return fail(e, -EINVAL, "budget=%.64s is not a size; write bytes, or 64M, 512K, 2G", value);
 	r->budget_bytes = (uint64_t)number << shift;
+	r->given |= REQUEST_GAVE_BUDGET;
 	return 0;
 }
 
@@ -94,6 +96,7 @@ static int set_stack(struct request *r, const char *value, struct error *e)
 	if (!isdigit((unsigned char)*value) || *end != '\0' || depth > REQUEST_STACK_MAX)
 		return fail(e, -EINVAL, "stack=%.64s is not a depth from 0 to %d", value, REQUEST_STACK_MAX);
 	r->stack = (unsigned)depth;
+	r->given |= REQUEST_GAVE_STACK;
 	return 0;
 }
 
@@ -102,6 +105,7 @@ static int set_report(struct request *r, const char *value, struct error *e)
 	for (unsigned i = 0; i < sizeof(report_names) / sizeof(report_names[0]); i++) {
 		if (strcmp(value, report_names[i]) == 0) {
 			r->report = (enum request_report)i;
+			r->given |= REQUEST_GAVE_REPORT;
 			return 0;
 		}
 	}

@@ -17,6 +17,26 @@
 /* Who makes the report. SRUN: srun when it ends, else the epilog. */
 enum request_report { REPORT_SRUN, REPORT_EPILOG, REPORT_NONE };
 
+/* What the user wrote, as opposed to what is so by itself. */
+enum request_given {
+	REQUEST_GAVE_OUT = 1,
+	REQUEST_GAVE_BUDGET = 2,
+	REQUEST_GAVE_STACK = 4,
+	REQUEST_GAVE_REPORT = 8,
+};
+
+/* What the site decided besides (spank/policy.h); zeros without a policy. */
+struct request_site {
+	char place[PATH_MAX];	   /* the step's directory, in place of out=; "" = as the user has it */
+	char why[1024];		   /* what applied and why, one line */
+	char readers[64];	   /* group that may read the results, a number; "" = none */
+	char finish[16];	   /* leave, queue or sweep; "" = not said */
+	unsigned redact;	   /* enum policy_redact */
+	uint64_t max_budget_bytes; /* of a rank; 0 = no cap */
+	unsigned umask;		   /* for files of results, with REQUEST_UMASK_GIVEN */
+};
+#define REQUEST_UMASK_GIVEN 01000u
+
 struct request {
 	bool on;
 	bool profile;	       /* totals only, no events */
@@ -25,6 +45,8 @@ struct request {
 	enum request_report report;
 	char out[PATH_MAX]; /* directory, as given; empty: the job's directory */
 	char name[REQUEST_NAME_MAX];
+	unsigned given; /* enum request_given */
+	struct request_site site;
 };
 
 /* Parse text (NULL, "" and Slurm's "(null)": on, with defaults) into *ret_request, replacing it.

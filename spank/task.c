@@ -1,5 +1,6 @@
 /* task.c - see task.h. In: the job's environment.  Out: LD_PRELOAD and MPITRACE_* in it. */
 #include "spank/task.h"
+#include "spank/redact.h"
 #include "spank/submit.h"
 
 #include <inttypes.h>
@@ -8,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const ours[] = {"MPITRACE_DIR", "MPITRACE_MODE", "MPITRACE_BUDGET", "MPITRACE_STACK"};
+static const char *const ours[] = {"MPITRACE_DIR", "MPITRACE_MODE", "MPITRACE_BUDGET", "MPITRACE_STACK",
+				   "MPITRACE_REDACT"};
 
 /* Is text[0..len) the path of our library? Entries of LD_PRELOAD end at a colon or a blank
  * (ld.so(8)). */
@@ -77,7 +79,7 @@ static void forget_outer(spank_t sp, const char *library)
 
 void task_environment(spank_t sp, const struct config *c, const struct request *r, const struct step *s)
 {
-	char library[PATH_MAX + 32], ranks[PATH_MAX + 8];
+	char library[PATH_MAX + 32], ranks[PATH_MAX + 8], names[64];
 	uint32_t task;
 	snprintf(library, sizeof(library), "%s/" TASK_TRACER, c->libdir);
 	sl_unsetenv(sp, SUBMIT_REPORTS);
@@ -95,4 +97,6 @@ void task_environment(spank_t sp, const struct config *c, const struct request *
 		sl_setenv(sp, "MPITRACE_MODE", "profile");
 	set_number(sp, "MPITRACE_BUDGET", r->budget_bytes);
 	set_number(sp, "MPITRACE_STACK", r->stack);
+	if (r->site.redact != 0)
+		sl_setenv(sp, "MPITRACE_REDACT", redact_names(r->site.redact, names));
 }

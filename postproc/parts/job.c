@@ -68,6 +68,13 @@ static const cJSON *member(const cJSON *object, const char *name)
 	return cJSON_GetObjectItemCaseSensitive(object, name);
 }
 
+/* Only where a site has one. */
+static void put_policy(cJSON *job, const char *policy)
+{
+	if (policy[0] != '\0')
+		json_put_text(job, "policy", policy);
+}
+
 int part_job(struct analysis *a)
 {
 	static const char *const keys[] = {"cluster", "job_id", "step_id", "restart"};
@@ -87,5 +94,6 @@ int part_job(struct analysis *a)
 	json_put_seconds(job, "elapsed_s", s->runtime_ns);
 	json_put_text(job, "mpi", p == NULL ? NULL : p->library);
 	put_any(job, "slurm", member(meta, "slurm"));
+	put_policy(job, json_text(meta, "policy", ""));
 	return 0;
 }

@@ -74,6 +74,8 @@ static void write_job(struct page *p)
 		put(p, "<div><dt>Elapsed</dt><dd>%s</dd></div>\n", fmt_time(elapsed).s);
 	fact(p, "MPI", "mpi");
 	fact(p, "Slurm", "slurm");
+	if (json_text(p->model->job, "policy", "")[0] != '\0')
+		fact(p, "Policy", "policy");
 	fact(p, "State", "state");
 	put(p, "</dl>\n");
 }

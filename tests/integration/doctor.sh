@@ -84,6 +84,42 @@ for file in mpitrace mpitrace-warden libmpitrace.so; do
 done
 expect 1 'ok +programs '
 
+# The policy, which the plugin's arguments may name.
+rm "$dir/etc/plugstack.conf.d/a.conf"
+mkdir "$dir/site"
+echo "optional $dir/mpitrace.so policy=$dir/site/mpitrace.conf" >"$dir/etc/other.conf"
+expect 0 'ok +policy .*is not there'
+printf '[defaults]\nlevel = off\n[rule debug]\npartition = debug\nnodes = 1-4\nlevel = events\n' >"$dir/site/mpitrace.conf"
+if [ "$(id -u)" = 0 ]; then # what is not root's is refused
+	expect 0 'ok +policy .*1 rules'
+	mkdir "$dir/site/conf.d"
+	printf '[rule x]\npartitoin = a\nnodes = 4-2\n' >"$dir/site/conf.d/x.conf"
+	expect 1 'BAD +policy .*x.conf:2: unknown key "partitoin"; did you mean "partition".*x.conf:3: nodes = 4-2'
+	printf '[rule x]\n[rule y]\nuser = a\n' >"$dir/site/conf.d/x.conf"
+	expect 0 'warn +policy .*rule "y" is never reached'
+	chmod g+w "$dir/site/conf.d/x.conf"
+	expect 1 'BAD +policy .*others than root may write it'
+	rm -r "$dir/site/conf.d"
+fi
+would() { # PATTERN FACTS...: a job of these would get
+	"$dir/cli/mpitrace" doctor --policy --config "$dir/site/mpitrace.conf" "${@:2}" >"$dir/out" 2>&1 || fail "exit code $?"
+	tr '\n' ' ' <"$dir/out" | grep -Eq -- "$1" || fail "lacks \"$1\" for ${*:2}"
+}
+would 'gets: events .*rule "debug" \(.*mpitrace.conf:3\).*level +events +\(.*mpitrace.conf:6\)' user=alice partition=debug nodes=4
+would 'gets: off because of: no rule fits, .defaults.  .*level +off +\(.*mpitrace.conf:2\)' partition=debug nodes=5
+would 'gets: off because of: .*not known here: nodes' partition=debug
+"$dir/cli/mpitrace" doctor --json --policy --config "$dir/site/mpitrace.conf" partition=debug nodes=1 | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d["schema"] == "mpitrace/policy/1" and d["level"] == "events" and len(d["settings"]) > 20, d
+assert all(set(s) == {"setting", "value", "where"} for s in d["settings"]), d'
+for wrong in "user" "what=7" "nodes=x"; do
+	got=0
+	"$dir/cli/mpitrace" doctor --policy "$wrong" >/dev/null 2>"$dir/out" || got=$?
+	[ "$got" = 2 ] || fail "exit code $got for the fact $wrong, not 2"
+done
+"$dir/cli/mpitrace" doctor --policy --config "$(dirname "$0")/../../contrib/mpitrace.conf" nodes=600 >"$dir/out" 2>&1 || fail "the example is not in order"
+
 echo "no library" >"$dir/pmpi/libmpitrace.so"
 expect 1 'BAD +tracer .*cannot be loaded'
 rm "$dir/pmpi/libmpitrace.so"

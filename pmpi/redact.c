@@ -1,0 +1,28 @@
+/* redact.c - see redact.h. */
+#include "pmpi/redact.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Absolute, so that nobody looks for the file in the directory where the trace is analysed. */
+#define NOWHERE "/-/"
+
+bool redact_arguments, redact_paths, redact_hosts;
+
+void redact_begin(const char *what)
+{
+	if (what == NULL)
+		return;
+	redact_paths = strstr(what, "paths") != NULL;
+	redact_hosts = strstr(what, "hosts") != NULL;
+	redact_arguments = *what != '\0'; /* they hold paths and names of hosts as well */
+}
+
+const char *redact_path(const char *path, char *to, size_t cap)
+{
+	const char *slash = strrchr(path, '/');
+	if (!redact_paths)
+		return path;
+	snprintf(to, cap, NOWHERE "%s", slash != NULL ? slash + 1 : path);
+	return to;
+}

@@ -1,0 +1,198 @@
+/* match.c - conditions: does a rule fit a job? In: lists of patterns or ranges, facts.  Out: yes, no, or not known. */
+#include "policy/rules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct policy_fact_row policy_facts[POLICY_FACTS] = {
+#define POLICY_ROW(id, name, match, meaning) [FACT_##id] = {#name, POLICY_MATCH_##match, meaning},
+	POLICY_FACT_TABLE(POLICY_ROW)
+#undef POLICY_ROW
+};
+
+bool policy_glob(const char *pattern, const char *text)
+{
+	const char *star = NULL, *retry = NULL;
+	while (*text != '\0') {
+		if (*pattern == '*') {
+			star = pattern++;
+			retry = text;
+		} else if (*pattern == '?' || *pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star != NULL) {
+			pattern = star + 1;
+			text = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return *pattern == '\0';
+}
+
+/* ---- reading ---- */
+
+/* "4", "1-8", "16-" (and more), "-8" (at most). */
+static bool parse_range(const char *text, struct policy_item *item)
+{
+	char copy[64];
+	size_t len = strlen(text);
+	char *dash;
+	if (len == 0 || len >= sizeof(copy))
+		return false;
+	memcpy(copy, text, len + 1);
+	dash = strchr(copy, '-');
+	if (dash == NULL)
+		return policy_parse_number(copy, &item->from) && (item->to = item->from, true);
+	*dash = '\0';
+	item->from = 0;
+	item->to = UINT64_MAX;
+	if ((*copy == '\0' && dash[1] == '\0') || (*copy != '\0' && !policy_parse_number(copy, &item->from)) ||
+	    (dash[1] != '\0' && !policy_parse_number(dash + 1, &item->to)))
+		return false;
+	return item->from <= item->to;
+}
+
+static int parse_item(enum policy_match match, const char *text, struct policy_item *item, struct error *e)
+{
+	item->negated = *text == '!';
+	text += item->negated;
+	if (*text == '\0')
+		return fail(e, -EINVAL, "has an empty item in its list");
+	if (match == POLICY_MATCH_RANGE)
+		return parse_range(text, item)
+			       ? 0
+			       : fail(e, -EINVAL, "wants numbers and ranges: 4, 1-8, 16-; \"%.64s\" is none", text);
+	item->pattern = strdup(text);
+	return item->pattern != NULL ? 0 : fail(e, -ENOMEM, "out of memory");
+}
+
+static char *trim(char *text)
+{
+	size_t len;
+	text += strspn(text, " \t");
+	for (len = strlen(text); len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'); len--)
+		text[len - 1] = '\0';
+	return text;
+}
+
+static int parse_items(enum policy_match match, char *list, struct policy_condition *c, struct error *e)
+{
+	char *word;
+	while ((word = strsep(&list, ",")) != NULL) {
+		struct policy_item item = {0};
+		if (c->items.n == POLICY_ITEMS_MAX)
+			return fail(e, -E2BIG, "has more than %u items", POLICY_ITEMS_MAX);
+		int rc = parse_item(match, trim(word), &item, e);
+		if (rc < 0)
+			return rc;
+		if (vec_push(&c->items, item) < 0) {
+			free(item.pattern);
+			return fail(e, -ENOMEM, "out of memory");
+		}
+	}
+	return 0;
+}
+
+int policy_condition_parse(enum policy_match match, const char *text, struct policy_condition *ret_condition,
+			   struct error *e)
+{
+	struct policy_condition c = {0};
+	char *copy = strdup(text);
+	int rc = copy != NULL ? parse_items(match, copy, &c, e) : fail(e, -ENOMEM, "out of memory");
+	free(copy);
+	if (rc < 0)
+		policy_condition_done(&c);
+	else
+		*ret_condition = c;
+	return rc;
+}
+
+void policy_condition_done(struct policy_condition *c)
+{
+	for (size_t i = 0; i < c->items.n; i++)
+		free(c->items.at[i].pattern);
+	vec_done(&c->items);
+}
+
+/* ---- comparing ---- */
+
+static bool program_fits(const char *pattern, const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	if (strchr(pattern, '/') == NULL && slash != NULL)
+		program = slash + 1;
+	return policy_glob(pattern, program);
+}
+
+/* One of the names in "a,b,c". */
+static bool any_fits(const char *pattern, const char *names)
+{
+	char name[POLICY_FACT_MAX];
+	for (;; names++) {
+		size_t n = strcspn(names, ",");
+		if (n < sizeof(name)) {
+			memcpy(name, names, n);
+			name[n] = '\0';
+			if (n > 0 && policy_glob(pattern, name))
+				return true;
+		}
+		names += n;
+		if (*names == '\0')
+			return false;
+	}
+}
+
+static bool item_fits(enum policy_match match, const struct policy_item *item, const char *fact, uint64_t number)
+{
+	switch (match) {
+	case POLICY_MATCH_RANGE:
+		return number >= item->from && number <= item->to;
+	case POLICY_MATCH_PROGRAM:
+		return program_fits(item->pattern, fact);
+	case POLICY_MATCH_ANY:
+		return any_fits(item->pattern, fact);
+	default:
+		return policy_glob(item->pattern, fact);
+	}
+}
+
+/* One of the items fits and none that is excluded; with exclusions only, everything else fits. */
+static enum policy_fit condition_fits(enum policy_match match, const struct policy_condition *c, const char *fact)
+{
+	uint64_t number = 0;
+	bool wanted = false, listed = false;
+	if (fact == NULL || (match == POLICY_MATCH_RANGE && !policy_parse_number(fact, &number)))
+		return POLICY_FITS_MAYBE;
+	for (size_t i = 0; i < c->items.n; i++) {
+		const struct policy_item *item = &c->items.at[i];
+		bool fits = item_fits(match, item, fact, number);
+		if (fits && item->negated)
+			return POLICY_FITS_NOT;
+		listed |= !item->negated;
+		wanted |= fits;
+	}
+	return wanted || !listed ? POLICY_FITS : POLICY_FITS_NOT;
+}
+
+enum policy_fit policy_section_fits(const struct policy_section *s, const struct policy_facts *f, unsigned *unknown)
+{
+	enum policy_fit all = POLICY_FITS;
+	unsigned missing = 0;
+	for (int i = 0; i < POLICY_FACTS; i++) {
+		if (s->conditions[i].items.n == 0)
+			continue;
+		enum policy_fit fit = condition_fits(policy_facts[i].match, &s->conditions[i], f->values[i]);
+		if (fit == POLICY_FITS_NOT)
+			return POLICY_FITS_NOT;
+		if (fit == POLICY_FITS_MAYBE) {
+			missing |= 1u << i;
+			all = POLICY_FITS_MAYBE;
+		}
+	}
+	*unknown |= missing;
+	return all;
+}

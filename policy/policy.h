@@ -1,0 +1,215 @@
+/* policy.h - what a site allows and wants: which jobs are traced, how, how much, and where the results go.
+ * In: mpitrace.conf and conf.d/ (docs/POLICY.md, mpitrace.conf(5)), and the facts of a job.  Out: a decision, each
+ * value with the line that made it. Knows nothing of Slurm: the plugin and `mpitrace doctor` ask the same code. */
+#pragma once
+
+#include "base/error.h"
+#include "policy/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define POLICY_FILE "/etc/mpitrace/mpitrace.conf"
+
+/* clang-format off */
+/* Every setting once: name, kind, what the kind needs to know, built-in value ("" = none), may a rule set it, meaning.
+ * docs/POLICY.md and the man page show this table (a unit test compares). */
+#define POLICY_SETTING_TABLE(X) \
+	X(LEVEL,           level,           CHOICE,  "off|profile|events",      "off",    true,  "what a job records that does not ask for anything") \
+	X(MAX_LEVEL,       max_level,       CHOICE,  "off|profile|events",      "events", true,  "the most that a job gets that asks") \
+	X(OVERRIDE,        override,        CHOICE,  "none|off|all",            "all",    true,  "what users may change: nothing, `off` only, or all within the caps") \
+	X(SAMPLE,          sample,          PERCENT, "",                        "100%",   true,  "share of the jobs that get `level`; the others do not, unless they ask") \
+	X(STACK,           stack,           COUNT,   "32",                      "0",      true,  "callers recorded with each call") \
+	X(MAX_STACK,       max_stack,       COUNT,   "32",                      "32",     true,  "the most that a user may ask for") \
+	X(BUDGET,          budget,          SIZE,    "",                        "0",      true,  "bytes of events per rank, 0 = an even share of the plugin's `budget=` of a node") \
+	X(MAX_BUDGET,      max_budget,      SIZE,    "",                        "0",      true,  "the most that a user may ask for, 0 = no limit") \
+	X(TRACE_BYTES,     trace_bytes,     SIZE,    "",                        "0",      true,  "bytes of a step's trace on each node, 0 = as plugstack.conf has it") \
+	X(SPOOL_BYTES,     spool_bytes,     SIZE,    "",                        "0",      true,  "bytes of a step in a node's spool, 0 = as plugstack.conf has it") \
+	X(NODE_BYTES,      node_bytes,      SIZE,    "",                        "0",      false, "bytes of all steps in a node's spool, 0 = as plugstack.conf has it") \
+	X(RESERVE_BYTES,   reserve_bytes,   SIZE,    "",                        "0",      false, "bytes that stay free where traces go, 0 = as plugstack.conf has it") \
+	X(REPORT,          report,          CHOICE,  "srun|epilog|none",        "srun",   true,  "who makes the report") \
+	X(REPORT_SECONDS,  report_seconds,  TIME,    "",                        "0",      true,  "time that making the report may take, 0 = as plugstack.conf has it") \
+	X(FINISH,          finish,          CHOICE,  "leave|queue|sweep",       "leave",  true,  "where a long analysis goes: nowhere, into a job, to the sweeper") \
+	X(OUTPUT,          output,          OUTPUT,  "",                        "",       true,  "pattern of the directory of the results") \
+	X(DIRECTORY,       directory,       PATH,    "",                        "",       false, "central directory: without `output`, results go to `<directory>/%u/mpitrace-%j`") \
+	X(RETENTION,       retention,       TIME,    "",                        "0",      false, "age at which results in the central directory may be removed, 0 = never") \
+	X(QUOTA,           quota,           SIZE,    "",                        "0",      false, "bytes of one user in the central directory, 0 = no limit") \
+	X(DIRECTORY_BYTES, directory_bytes, SIZE,    "",                        "0",      false, "bytes of the central directory, 0 = no limit") \
+	X(READERS,         readers,         GROUP,   "",                        "",       true,  "group that may read the results") \
+	X(FILE_MODE,       file_mode,       CHOICE,  "umask|0600|0640|0644",    "umask",  true,  "mode of files of results; directories have the same with search") \
+	X(REDACT,          redact,          FLAGS,   "none|arguments|paths|hosts", "none", true, "what is left out of traces: arguments, directories, names of hosts")
+
+/* What is known of a job: name, how a rule compares it, meaning. */
+#define POLICY_FACT_TABLE(X) \
+	X(USER,       user,       NAME,    "name of the user") \
+	X(UID,        uid,        RANGE,   "number of the user") \
+	X(GROUP,      group,      ANY,     "the user's groups, names or numbers") \
+	X(ACCOUNT,    account,    NAME,    "account") \
+	X(PARTITION,  partition,  NAME,    "partition") \
+	X(QOS,        qos,        NAME,    "quality of service") \
+	X(NODES,      nodes,      RANGE,   "nodes of the job") \
+	X(TASKS,      tasks,      RANGE,   "tasks of the job") \
+	X(PROGRAM,    program,    PROGRAM, "the program as it is called; without a slash: its last component") \
+	X(JOB_NAME,   job_name,   NAME,    "name of the job") \
+	X(JOB,        job,        NONE,    "number of the job") \
+	X(HET_JOB,    het_job,    NONE,    "number of the whole, if the job is a component of a heterogeneous one") \
+	X(RESTART,    restart,    NONE,    "how often the job was requeued") \
+	X(ARRAY,      array,      NONE,    "number of the job array") \
+	X(ARRAY_TASK, array_task, NONE,    "index in the job array") \
+	X(STEP,       step,       NONE,    "number of the step, or `batch`")
+/* clang-format on */
+
+enum policy_setting {
+#define POLICY_ENUM(id, ...) POLICY_##id,
+	POLICY_SETTING_TABLE(POLICY_ENUM) POLICY_SETTINGS
+#undef POLICY_ENUM
+};
+
+enum policy_fact {
+#define POLICY_ENUM(id, ...) FACT_##id,
+	POLICY_FACT_TABLE(POLICY_ENUM) POLICY_FACTS
+#undef POLICY_ENUM
+};
+
+/* The numbers of choices are their places in the table. */
+enum policy_level { POLICY_LEVEL_OFF, POLICY_LEVEL_PROFILE, POLICY_LEVEL_EVENTS };
+enum policy_override { POLICY_OVERRIDE_NONE, POLICY_OVERRIDE_OFF, POLICY_OVERRIDE_ALL };
+enum policy_redact { POLICY_REDACT_ARGUMENTS = 2, POLICY_REDACT_PATHS = 4, POLICY_REDACT_HOSTS = 8 };
+
+enum policy_kind {
+	POLICY_KIND_CHOICE,
+	POLICY_KIND_FLAGS,
+	POLICY_KIND_COUNT,
+	POLICY_KIND_SIZE,
+	POLICY_KIND_TIME,
+	POLICY_KIND_PERCENT, /* millionths */
+	POLICY_KIND_OUTPUT,
+	POLICY_KIND_PATH,
+	POLICY_KIND_GROUP,
+};
+
+enum policy_match {
+	POLICY_MATCH_NONE,
+	POLICY_MATCH_NAME,
+	POLICY_MATCH_ANY,
+	POLICY_MATCH_RANGE,
+	POLICY_MATCH_PROGRAM,
+};
+
+struct policy_setting_row {
+	const char *name;
+	enum policy_kind kind;
+	const char *limits, *fallback;
+	bool in_rules;
+	const char *meaning;
+};
+
+struct policy_fact_row {
+	const char *name;
+	enum policy_match match;
+	const char *meaning;
+};
+
+extern const struct policy_setting_row policy_settings[POLICY_SETTINGS];
+extern const struct policy_fact_row policy_facts[POLICY_FACTS];
+
+/* ---- the policy ---- */
+
+struct policy;
+
+/* Who takes the errors of a policy, each one line with file and line; text is the first of them. */
+struct policy_errors {
+	struct error first;
+	unsigned count;
+	void (*say)(void *context, const char *text); /* may be NULL */
+	void *context;
+};
+
+/* Read file and conf.d/ beside it, *.conf in the order of their names. A file that is not there is no error, the policy
+ * then has the built-in values. Files and their directories must belong to root or to `owner` (0 for root only) and be
+ * writable by nobody else. 0, or -errno with every error told: then the answer is "off" for all jobs. */
+int policy_load(const char *file, uid_t owner, struct policy **ret_policy, struct policy_errors *errors);
+/* The same from memory, one file called name; for tests. */
+int policy_parse(const char *name, const char *text, size_t len_bytes, struct policy **ret_policy,
+		 struct policy_errors *errors);
+/* NULL is fine. */
+void policy_free(struct policy *p);
+/* No file was there. */
+bool policy_is_empty(const struct policy *p);
+unsigned policy_count_rules(const struct policy *p);
+unsigned policy_count_files(const struct policy *p);
+/* Does any rule ask for this fact? What nobody asks for need not be looked up. */
+bool policy_asks(const struct policy *p, enum policy_fact fact);
+/* A rule that can never apply, because an earlier one fits every job; NULL if there is none. */
+const char *policy_unreachable(const struct policy *p);
+
+/* ---- facts ---- */
+
+/* A zeroed struct knows nothing; policy_facts_done() frees. */
+struct policy_facts {
+	char *values[POLICY_FACTS];
+};
+
+void policy_facts_done(struct policy_facts *f);
+/* NULL: not known. Control characters become blanks; what is too long counts as not known. */
+void policy_facts_set(struct policy_facts *f, enum policy_fact fact, const char *text);
+void policy_facts_set_number(struct policy_facts *f, enum policy_fact fact, uint64_t value);
+/* "user=alice". 0, or -EINVAL with text that names the known ones. */
+int policy_facts_take(struct policy_facts *f, const char *text, struct error *e);
+/* Into dir_fd/name, mode 0600, under a temporary name and renamed. 0 or -errno. */
+int policy_facts_write(const struct policy_facts *f, int dir_fd, const char *name);
+/* Back from there, if it is our own. 0 or -errno. */
+int policy_facts_read(struct policy_facts *ret_facts, int dir_fd, const char *name);
+
+/* ---- the decision ---- */
+
+struct policy_value {
+	bool set;
+	uint64_t number;
+	char *text; /* as written */
+	unsigned file, line;
+};
+
+struct policy_decision {
+	const struct policy *policy;
+	const struct policy_value *values[POLICY_SETTINGS];
+	const char *rule; /* NULL: no rule fits */
+	unsigned rule_number;
+	bool sampled_out; /* by `sample`: the level is off, unless the user asks */
+	unsigned unknown; /* bit of each fact that a rule before this one would have needed */
+};
+
+/* The first rule that fits decides; what it does not set stands in [defaults], else is built in. A rule that needs a
+ * fact that is not known does not fit. Points into the policy. */
+struct policy_decision policy_decide(const struct policy *p, const struct policy_facts *f);
+/* All that may be decided while some facts are not known yet: call each for every rule that may fit up to the first
+ * that certainly does, and for [defaults] if there is none. Stops when each returns false. */
+void policy_consider(const struct policy *p, const struct policy_facts *f,
+		     bool (*each)(void *context, const struct policy_decision *d), void *context);
+uint64_t policy_number(const struct policy_decision *d, enum policy_setting key);
+/* "" when it is not set. */
+const char *policy_text(const struct policy_decision *d, enum policy_setting key);
+/* The name of the choice. */
+const char *policy_choice(const struct policy_decision *d, enum policy_setting key, char ret_name[16]);
+/* "FILE:LINE", or "built in". */
+const char *policy_where(const struct policy_decision *d, enum policy_setting key, char ret_text[512]);
+/* The rule and its place, and which facts were not known: for people. */
+const char *policy_why(const struct policy_decision *d, char ret_text[POLICY_WHY_MAX]);
+/* The level without a user's wish: `level`, or off when the sample passes the job over. */
+enum policy_level policy_level(const struct policy_decision *d);
+/* umask for files of results, or -1: that of the process. */
+int policy_umask(const struct policy_decision *d);
+/* Is the job one of the share (millionths)? The same on every node, at every restart and for ever. */
+bool policy_sampled(uint64_t job, uint64_t share_ppm);
+
+/* ---- the output directory ---- */
+
+#define POLICY_STEP_MARK '\1' /* for a step that is not known; no fact holds it */
+
+/* Put what is known into the pattern. The last component is step-<step> unless the pattern names the step itself. 0, or
+ * -errno with text: a value is not known, or the path is too long. */
+int policy_expand(const char *pattern, const struct policy_facts *f, char *ret_path, size_t cap_bytes, struct error *e);
+/* `output`, or what follows from `directory`, or "". */
+const char *policy_output(const struct policy_decision *d, char ret_pattern[POLICY_OUTPUT_MAX + 32]);

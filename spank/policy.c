@@ -1,0 +1,466 @@
+/* policy.c - see policy.h. In: Slurm's items, and in the prolog slurmd's environment, both from the credential; what
+ * only the user says (the job's name, MPITRACE=off) is asked for last and permits nothing.  Out: <spool>/jobs/<job>,
+ * the request as the site wants it. */
+#include "spank/policy.h"
+#include "spank/policy_directory.h"
+#include "warden/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define JOBS "jobs"
+#define LOOKUP_BYTES 16384 /* for one entry of the user or group database */
+
+/* ---- the file of a job ---- */
+
+static int open_jobs(const struct config *c, bool make)
+{
+	return spool_open(c->spool, JOBS, make, NULL);
+}
+
+static void job_name(uint32_t job_id, char ret_name[16])
+{
+	snprintf(ret_name, 16, "%u", job_id);
+}
+
+/* ---- the policy ---- */
+
+static void say_complaint(void *context, const char *text)
+{
+	(void)context;
+	sl_complain("policy: %s", text);
+}
+
+static void say_verbose(void *context, const char *text)
+{
+	(void)context;
+	sl_verbose("policy: %s", text);
+}
+
+/* ---- facts ---- */
+
+/* In the prolog the environment is slurmd's own, and says what the credential does. */
+static void take_prolog(struct policy_facts *f, spank_t sp)
+{
+	static const struct {
+		const char *name;
+		enum policy_fact fact;
+	} variables[] = {{"SLURM_JOB_USER", FACT_USER},		  {"SLURM_JOB_ACCOUNT", FACT_ACCOUNT},
+			 {"SLURM_JOB_PARTITION", FACT_PARTITION}, {"SLURM_JOB_QOS", FACT_QOS},
+			 {"SLURM_JOB_NUM_NODES", FACT_NODES},	  {"SLURM_JOB_NTASKS", FACT_TASKS},
+			 {"SLURM_JOB_NAME", FACT_JOB_NAME},	  {"SLURM_JOB_RESTART_COUNT", FACT_RESTART},
+			 {"SLURM_HET_JOB_ID", FACT_HET_JOB},	  {"SLURM_ARRAY_JOB_ID", FACT_ARRAY},
+			 {"SLURM_ARRAY_TASK_ID", FACT_ARRAY_TASK}};
+	uint32_t number;
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+		policy_facts_set(f, variables[i].fact, getenv(variables[i].name));
+	if (f->values[FACT_ACCOUNT] == NULL && f->values[FACT_PARTITION] != NULL)
+		policy_facts_set(f, FACT_ACCOUNT, ""); /* a job without one */
+	if (sl_number(sp, S_JOB_ID, &number))
+		policy_facts_set_number(f, FACT_JOB, number);
+	if (sl_number(sp, S_JOB_UID, &number))
+		policy_facts_set_number(f, FACT_UID, number);
+}
+
+static void take_user(struct policy_facts *f, uid_t uid)
+{
+	char room[LOOKUP_BYTES];
+	struct passwd entry, *found = NULL;
+	policy_facts_set_number(f, FACT_UID, uid);
+	if (f->values[FACT_USER] == NULL && getpwuid_r(uid, &entry, room, sizeof(room), &found) == 0 && found != NULL)
+		policy_facts_set(f, FACT_USER, found->pw_name);
+}
+
+/* Numbers and, where they have one, names. */
+static void take_groups(struct policy_facts *f, const gid_t *gids, int n)
+{
+	char text[POLICY_FACT_MAX] = "", room[LOOKUP_BYTES];
+	size_t used = 0;
+	for (int i = 0; i < n && i < (int)POLICY_GROUPS_MAX && used < sizeof(text); i++) {
+		struct group entry, *found = NULL;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i > 0 ? "," : "", gids[i]);
+		if (used < sizeof(text) && getgrgid_r(gids[i], &entry, room, sizeof(room), &found) == 0 &&
+		    found != NULL)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, ",%s", found->gr_name);
+	}
+	if (used < sizeof(text))
+		policy_facts_set(f, FACT_GROUP, text);
+}
+
+static void take_group_items(struct policy_facts *f, spank_t sp)
+{
+	gid_t all[POLICY_GROUPS_MAX], *gids = NULL;
+	uint32_t gid;
+	int n = 0, more = sl_gids(sp, &gids);
+	if (sl_number(sp, S_JOB_GID, &gid))
+		all[n++] = gid;
+	for (int i = 0; i < more && n < (int)POLICY_GROUPS_MAX; i++)
+		all[n++] = gids[i];
+	take_groups(f, all, n);
+}
+
+/* What the user says of the job, where the credential does not. */
+static void take_names(struct policy_facts *f, spank_t sp)
+{
+	char **argv = NULL;
+	if (f->values[FACT_JOB_NAME] == NULL)
+		policy_facts_set(f, FACT_JOB_NAME, sl_env(sp, "SLURM_JOB_NAME"));
+	policy_facts_set(f, FACT_PROGRAM, sl_argv(sp, &argv) > 0 ? argv[0] : NULL);
+}
+
+static void take_array(struct policy_facts *f, spank_t sp)
+{
+	uint32_t array, task;
+	if (f->values[FACT_ARRAY] != NULL || !sl_number(sp, S_JOB_ARRAY_ID, &array) || array == 0 ||
+	    !sl_number(sp, S_JOB_ARRAY_TASK_ID, &task) || task >= 0xfffffffeu) /* NO_VAL: no array */
+		return;
+	policy_facts_set_number(f, FACT_ARRAY, array);
+	policy_facts_set_number(f, FACT_ARRAY_TASK, task);
+}
+
+/* What the prolog left; it must be of this user. False: nothing. */
+static bool read_job(struct policy_facts *f, const struct config *c, uint32_t job_id, uint32_t uid)
+{
+	char name[16], number[16];
+	int jobs_fd = open_jobs(c, false);
+	job_name(job_id, name);
+	snprintf(number, sizeof(number), "%u", uid);
+	int rc = jobs_fd < 0 ? jobs_fd : policy_facts_read(f, jobs_fd, name);
+	if (jobs_fd >= 0)
+		close(jobs_fd);
+	if (rc == 0 && f->values[FACT_UID] != NULL && strcmp(f->values[FACT_UID], number) == 0)
+		return true;
+	policy_facts_done(f);
+	return false;
+}
+
+/* All that is known of the step. False: the prolog left nothing. */
+static bool know_step(struct policy_facts *f, spank_t sp, const struct config *c, const struct policy *p)
+{
+	uint32_t job_id = 0, uid = UINT32_MAX;
+	sl_number(sp, S_JOB_ID, &job_id);
+	sl_number(sp, S_JOB_UID, &uid);
+	bool known = read_job(f, c, job_id, uid);
+	policy_facts_set_number(f, FACT_JOB, job_id);
+	take_user(f, uid);
+	if (policy_asks(p, FACT_GROUP))
+		take_group_items(f, sp);
+	take_names(f, sp);
+	take_array(f, sp);
+	return known;
+}
+
+/* ---- the prolog and the epilog ---- */
+
+void policy_job_begin(spank_t sp, const struct config *c)
+{
+	struct policy_errors errors = {.say = say_complaint};
+	struct policy_facts f = {0};
+	struct policy *p = NULL;
+	char name[16];
+	uint32_t job_id;
+	bool wanted = policy_load(c->policy, 0, &p, &errors) < 0 || !policy_is_empty(p);
+	policy_free(p);
+	if (errors.count > 0)
+		sl_complain("policy: %u errors: no job is traced on this node until they are mended", errors.count);
+	if (!wanted || !sl_number(sp, S_JOB_ID, &job_id))
+		return;
+	take_prolog(&f, sp);
+	job_name(job_id, name);
+	int jobs_fd = open_jobs(c, true);
+	int rc = jobs_fd < 0 ? jobs_fd : policy_facts_write(&f, jobs_fd, name);
+	if (rc < 0)
+		sl_complain("policy: cannot write %s/" JOBS "/%s: %s", c->spool, name, strerror(-rc));
+	if (jobs_fd >= 0)
+		close(jobs_fd);
+	policy_facts_done(&f);
+}
+
+void policy_job_end(const struct config *c, uint32_t job_id)
+{
+	char name[16];
+	int jobs_fd = open_jobs(c, false);
+	job_name(job_id, name);
+	if (jobs_fd < 0)
+		return;
+	unlinkat(jobs_fd, name, 0);
+	close(jobs_fd);
+}
+
+/* ---- a step ---- */
+
+static void take_limits(const struct policy_decision *d, struct config *c)
+{
+	struct {
+		uint64_t *to;
+		enum policy_setting key;
+	} limits[] = {{&c->spool_bytes, POLICY_SPOOL_BYTES},
+		      {&c->node_bytes, POLICY_NODE_BYTES},
+		      {&c->reserve_bytes, POLICY_RESERVE_BYTES},
+		      {&c->trace_bytes, POLICY_TRACE_BYTES},
+		      {&c->report_seconds, POLICY_REPORT_SECONDS}};
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (*limits[i].to == 0)
+			*limits[i].to = policy_number(d, limits[i].key);
+}
+
+static void take_readers(const struct policy_decision *d, struct request *r)
+{
+	const char *name = policy_text(d, POLICY_READERS);
+	char room[LOOKUP_BYTES], *end;
+	struct group entry, *found = NULL;
+	unsigned long number = strtoul(name, &end, 10);
+	if (*name == '\0')
+		return;
+	if (getgrnam_r(name, &entry, room, sizeof(room), &found) == 0 && found != NULL)
+		snprintf(r->site.readers, sizeof(r->site.readers), "%u", found->gr_gid);
+	else if (*end == '\0' && number < UINT32_MAX)
+		snprintf(r->site.readers, sizeof(r->site.readers), "%lu", number);
+	else
+		sl_complain("policy: readers = %.64s: no such group here; the results stay the user's", name);
+}
+
+/* The site's directory, unless the user may and does name one. */
+static void take_place(const struct policy_decision *d, const struct policy_facts *f, struct request *r)
+{
+	char pattern[POLICY_OUTPUT_MAX + 32];
+	struct error e;
+	bool users = (r->given & REQUEST_GAVE_OUT) != 0 && policy_number(d, POLICY_OVERRIDE) == POLICY_OVERRIDE_ALL;
+	if (users || policy_output(d, pattern)[0] == '\0')
+		return;
+	if (policy_expand(pattern, f, r->site.place, sizeof(r->site.place), &e) == 0)
+		return;
+	r->site.place[0] = '\0';
+	sl_verbose("policy: %s; the results go where the user has them", e.text);
+}
+
+/* The results will lie in the user's own part of the central directory: it must be there before the agent, which is the
+ * user and cannot make it. */
+static void make_directory(spank_t sp, const struct policy_decision *d, const struct policy_facts *f,
+			   const struct request *r)
+{
+	const char *directory = policy_text(d, POLICY_DIRECTORY), *user = f->values[FACT_USER];
+	size_t len = strlen(directory), n = user != NULL ? strlen(user) : 0;
+	uint32_t uid, gid, readers = (uint32_t)-1;
+	if (len == 0 || n == 0 || strncmp(r->site.place, directory, len) != 0 || r->site.place[len] != '/' ||
+	    strncmp(r->site.place + len + 1, user, n) != 0 || r->site.place[len + 1 + n] != '/' ||
+	    !sl_number(sp, S_JOB_UID, &uid) || !sl_number(sp, S_JOB_GID, &gid))
+		return;
+	if (r->site.readers[0] != '\0')
+		readers = (uint32_t)strtoul(r->site.readers, NULL, 10);
+	policy_directory(directory, user, uid, gid, readers,
+			 (r->site.umask & REQUEST_UMASK_GIVEN) != 0 ? r->site.umask & 0777 : 077);
+}
+
+static bool is_opted_out(const char *value)
+{
+	return value != NULL && strcmp(value, "off") == 0;
+}
+
+static bool without_policy(const struct config *c, const struct policy_wish *wish, const struct request *r)
+{
+	return wish->asked ? r->on : c->default_on && !wish->opted_out;
+}
+
+static void put_fallback(struct request *r)
+{
+	size_t used = strlen(r->site.why);
+	snprintf(r->site.why + used, sizeof(r->site.why) - used, "; the prolog left no facts of the job");
+}
+
+static bool decide(spank_t sp, struct config *c, const struct policy *p, const struct policy_wish *wish,
+		   struct request *r)
+{
+	struct policy_facts f = {0};
+	bool known = know_step(&f, sp, c, p);
+	struct policy_decision d = policy_decide(p, &f);
+	bool on = policy_combine(&d, c->default_on, wish, r);
+	if (!known && policy_count_rules(p) > 0)
+		put_fallback(r);
+	take_limits(&d, c);
+	take_readers(&d, r);
+	take_place(&d, &f, r);
+	if (on)
+		make_directory(sp, &d, &f, r);
+	policy_facts_done(&f);
+	sl_verbose("policy: %s", r->site.why);
+	return on;
+}
+
+bool policy_apply(spank_t sp, struct config *c, bool asked, struct request *r)
+{
+	struct policy_wish wish = {.asked = asked, .opted_out = is_opted_out(sl_env(sp, "MPITRACE"))};
+	struct policy_errors errors = {.say = say_verbose};
+	struct policy *p = NULL;
+	if (policy_load(c->policy, 0, &p, &errors) < 0) {
+		sl_complain("policy: nothing is traced: %s", errors.first.text);
+		return false;
+	}
+	bool on = policy_is_empty(p) ? without_policy(c, &wish, r) : decide(sp, c, p, &wish, r);
+	policy_free(p);
+	return on;
+}
+
+/* ---- srun, sbatch, salloc ---- */
+
+/* From the environment that srun has, or makes for its tasks. */
+static void know_caller(struct policy_facts *f, const struct policy *p)
+{
+	gid_t gids[POLICY_GROUPS_MAX];
+	take_user(f, getuid());
+	if (policy_asks(p, FACT_GROUP)) {
+		int n = getgroups((int)POLICY_GROUPS_MAX - 1, gids);
+		gids[n > 0 ? n : 0] = getgid();
+		take_groups(f, gids, (n > 0 ? n : 0) + 1);
+	}
+	if (getenv("SLURM_JOB_ID") == NULL)
+		return;
+	policy_facts_set(f, FACT_PARTITION, getenv("SLURM_JOB_PARTITION"));
+	policy_facts_set(f, FACT_ACCOUNT, getenv("SLURM_JOB_ACCOUNT"));
+	if (f->values[FACT_ACCOUNT] == NULL && f->values[FACT_PARTITION] != NULL)
+		policy_facts_set(f, FACT_ACCOUNT, "");
+	policy_facts_set(f, FACT_NODES, getenv("SLURM_JOB_NUM_NODES"));
+	policy_facts_set(f, FACT_JOB, getenv("SLURM_JOB_ID"));
+	policy_facts_set(f, FACT_HET_JOB, getenv("SLURM_HET_JOB_ID"));
+	policy_facts_set(f, FACT_RESTART, getenv("SLURM_RESTART_COUNT"));
+	policy_facts_set(f, FACT_ARRAY, getenv("SLURM_ARRAY_JOB_ID"));
+	policy_facts_set(f, FACT_ARRAY_TASK, getenv("SLURM_ARRAY_TASK_ID"));
+	policy_facts_set(f, FACT_JOB_NAME, getenv("SLURM_JOB_NAME"));
+}
+
+/* What may be decided for a job of this user, over all rules that may apply. */
+struct prospect {
+	bool traced, free, may_leave; /* by some rule: traced unasked; wishes count; opting out counts */
+	uint64_t max_level;
+	uint64_t max_budget, max_stack; /* 0 of max_budget: no cap */
+	char budget_where[512], stack_where[512];
+	char why[POLICY_WHY_MAX]; /* of the first */
+	bool any;
+};
+
+static bool look_ahead(void *context, const struct policy_decision *d)
+{
+	struct prospect *a = context;
+	uint64_t override = policy_number(d, POLICY_OVERRIDE), budget = policy_number(d, POLICY_MAX_BUDGET);
+	uint64_t stack = policy_number(d, POLICY_MAX_STACK), level = policy_number(d, POLICY_MAX_LEVEL);
+	a->traced |= policy_number(d, POLICY_LEVEL) != POLICY_LEVEL_OFF;
+	a->free |= override == POLICY_OVERRIDE_ALL;
+	a->may_leave |= override != POLICY_OVERRIDE_NONE;
+	a->max_level = level > a->max_level ? level : a->max_level;
+	if (!a->any || (a->max_budget != 0 && (budget == 0 || budget > a->max_budget))) {
+		a->max_budget = budget;
+		policy_where(d, POLICY_MAX_BUDGET, a->budget_where);
+	}
+	if (!a->any || stack > a->max_stack) {
+		a->max_stack = stack;
+		policy_where(d, POLICY_MAX_STACK, a->stack_where);
+	}
+	if (!a->any)
+		policy_why(d, a->why);
+	a->any = true;
+	return true;
+}
+
+static bool judge_request(const struct prospect *a, const struct request *r)
+{
+	if (!r->on) {
+		if (!a->may_leave)
+			sl_error("this site does not let jobs opt out: %s", a->why);
+		return true;
+	}
+	if (!a->free || a->max_level == POLICY_LEVEL_OFF) {
+		sl_error("this site %s: %s",
+			 a->traced ? "says itself how jobs are traced, --mpitrace changes nothing"
+				   : "does not trace this job, --mpitrace changes nothing",
+			 a->why);
+		return true;
+	}
+	if ((r->given & REQUEST_GAVE_BUDGET) != 0 && a->max_budget != 0 && r->budget_bytes > a->max_budget) {
+		sl_error("budget=%llu is over this site's cap; ask for at most budget=%llu (max_budget, %s)",
+			 (unsigned long long)r->budget_bytes, (unsigned long long)a->max_budget, a->budget_where);
+		return false;
+	}
+	if ((r->given & REQUEST_GAVE_STACK) != 0 && r->stack > a->max_stack) {
+		sl_error("stack=%u is over this site's cap; ask for at most stack=%llu (max_stack, %s)", r->stack,
+			 (unsigned long long)a->max_stack, a->stack_where);
+		return false;
+	}
+	return true;
+}
+
+/* An srun in a job has the option from sbatch as a rule: it must not fail of a cap that is new, nor say a thing in the
+ * job's output. */
+bool policy_submit(const struct config *c, const struct request *r)
+{
+	struct policy_errors errors = {.say = NULL};
+	struct policy_facts f = {0};
+	struct prospect ahead = {0};
+	struct policy *p = NULL;
+	bool in_job = getenv("SLURM_JOB_ID") != NULL, fine = true;
+	if (in_job && !isatty(STDERR_FILENO))
+		return true;
+	int rc = policy_load(c->policy, 0, &p, &errors);
+	if (rc < 0 && r->on && rc != -EACCES)
+		sl_error("nothing will be traced, the site's policy is broken: %s", errors.first.text);
+	if (rc < 0)
+		return true;
+	if (!policy_is_empty(p)) {
+		know_caller(&f, p);
+		policy_consider(p, &f, look_ahead, &ahead);
+		fine = judge_request(&ahead, r);
+		policy_facts_done(&f);
+	}
+	policy_free(p);
+	return fine || in_job;
+}
+
+bool policy_expect(spank_t sp, struct config *c, bool asked, struct request *r)
+{
+	struct policy_wish wish = {.asked = asked, .opted_out = is_opted_out(getenv("MPITRACE"))};
+	struct policy_errors errors = {.say = NULL};
+	struct policy_facts f = {0};
+	struct policy *p = NULL;
+	uint32_t job_id;
+	if (policy_load(c->policy, 0, &p, &errors) < 0)
+		return false;
+	bool on = without_policy(c, &wish, r);
+	if (!policy_is_empty(p)) {
+		know_caller(&f, p);
+		take_names(&f, sp);
+		if (sl_number(sp, S_JOB_ID, &job_id))
+			policy_facts_set_number(&f, FACT_JOB, job_id);
+		struct policy_decision d = policy_decide(p, &f);
+		on = policy_combine(&d, c->default_on, &wish, r);
+		take_limits(&d, c);
+		take_place(&d, &f, r);
+		policy_facts_done(&f);
+	}
+	policy_free(p);
+	return on;
+}
+
+bool policy_may_trace(const struct config *c, bool asked, const struct request *r)
+{
+	struct policy_wish wish = {.asked = asked, .opted_out = is_opted_out(getenv("MPITRACE"))};
+	struct policy_errors errors = {.say = NULL};
+	struct policy_facts f = {0};
+	struct prospect ahead = {0};
+	struct policy *p = NULL;
+	if (policy_load(c->policy, 0, &p, &errors) < 0)
+		return false;
+	bool may = without_policy(c, &wish, r);
+	if (!policy_is_empty(p)) {
+		know_caller(&f, p);
+		policy_consider(p, &f, look_ahead, &ahead);
+		may |= ahead.traced;
+		policy_facts_done(&f);
+	}
+	policy_free(p);
+	return may;
+}

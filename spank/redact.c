@@ -1,0 +1,84 @@
+/* redact.c - see redact.h. In: the layout of a step, and the site's word.  Out: the layout without it; the agent and
+ * the tracer, which know more, obey the key `redact`. */
+#include "spank/redact.h"
+#include "policy/policy.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *redact_names(unsigned what, char ret_text[64])
+{
+	snprintf(ret_text, 64, "%s%s%s", what & POLICY_REDACT_ARGUMENTS ? ",arguments" : "",
+		 what & POLICY_REDACT_PATHS ? ",paths" : "", what & POLICY_REDACT_HOSTS ? ",hosts" : "");
+	memmove(ret_text, ret_text + (*ret_text == ','), strlen(ret_text) + (*ret_text != ','));
+	return ret_text;
+}
+
+/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
+static uint64_t add(uint64_t hash, const char *text)
+{
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+	return hash;
+}
+
+/* The machine's id is known on the machine only (machine-id(5)), so that nobody finds the host by trying names. */
+static void stand_in(const char *host, uint32_t job, char ret_name[32])
+{
+	char id[64] = "", number[16];
+	int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, id, sizeof(id) - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	id[n > 0 ? n : 0] = '\0';
+	snprintf(number, sizeof(number), "%u", job);
+	uint64_t hash = add(add(add(0xcbf29ce484222325u, id), host), number);
+	hash ^= hash >> 32;
+	snprintf(ret_name, 32, "h%08x", (unsigned)(uint32_t)hash);
+}
+
+static void redact_hosts(struct layout *l, uint32_t job)
+{
+	char name[32], switches[2048];
+	stand_in(layout_text(l, LAYOUT_NODE), job, name);
+	snprintf(switches, sizeof(switches), "%s", layout_text(l, LAYOUT_SWITCHES));
+	/* "spine.leaf1.n1 switch.switch.node": the node is the last component of the first word */
+	char *blank = strchr(switches, ' '), *dot;
+	if (blank != NULL) {
+		*blank = '\0';
+		dot = strrchr(switches, '.');
+		if (dot != NULL)
+			*dot = '\0';
+		char joined[2200];
+		snprintf(joined, sizeof(joined), "%s%s%s %s", dot != NULL ? switches : "", dot != NULL ? "." : "", name,
+			 blank + 1);
+		layout_set(l, LAYOUT_SWITCHES, joined);
+	}
+	layout_set(l, LAYOUT_NODE, name);
+	layout_set(l, LAYOUT_NODELIST, "");
+}
+
+static void redact_paths(struct layout *l)
+{
+	char program[1024];
+	const char *path = layout_text(l, LAYOUT_PROGRAM), *slash = strrchr(path, '/');
+	snprintf(program, sizeof(program), "%s", slash != NULL ? slash + 1 : path);
+	layout_set(l, LAYOUT_PROGRAM, program);
+	layout_set(l, LAYOUT_SUBMIT, "");
+}
+
+/* Arguments hold paths and names of hosts as well, so any redaction takes them out. */
+void redact_layout(struct layout *l, unsigned what, uint32_t job)
+{
+	if (what == 0)
+		return;
+	if ((what & POLICY_REDACT_HOSTS) != 0)
+		redact_hosts(l, job);
+	if ((what & POLICY_REDACT_PATHS) != 0)
+		redact_paths(l);
+	char *argv[] = {(char[1024]){""}};
+	snprintf(argv[0], 1024, "%s", layout_text(l, LAYOUT_PROGRAM));
+	layout_set_argv(l, argv, 1);
+}

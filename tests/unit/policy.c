@@ -1,0 +1,431 @@
+/* policy.c - the site's policy: what it may say, what is refused and where, and what a job gets. */
+#include "base/buf.h"
+#include "policy/policy.h"
+#include "policy/rules.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct policy *p;
+static struct policy_errors errors;
+static struct policy_facts facts;
+static struct policy_decision d;
+
+static void clean(void)
+{
+	policy_free(p);
+	policy_facts_done(&facts);
+}
+
+TestSuite(policy, .fini = clean);
+
+static int parse(const char *text)
+{
+	policy_free(p);
+	p = NULL;
+	errors = (struct policy_errors){.count = 0};
+	return policy_parse("a.conf", text, strlen(text), &p, &errors);
+}
+
+/* NULL ends the list. */
+static const char *decide(const char *first, ...)
+{
+	va_list ap;
+	policy_facts_done(&facts);
+	va_start(ap, first);
+	for (const char *fact = first; fact != NULL; fact = va_arg(ap, const char *))
+		cr_assert_eq(policy_facts_take(&facts, fact, NULL), 0, "%s", fact);
+	va_end(ap);
+	d = policy_decide(p, &facts);
+	return d.rule != NULL ? d.rule : "";
+}
+
+/* ---- the text ---- */
+
+Test(policy, nothing_is_the_built_in_values)
+{
+	char where[512];
+	cr_assert_eq(parse(""), 0);
+	cr_assert_str_eq(decide(NULL), "");
+	cr_assert_eq(policy_level(&d), POLICY_LEVEL_OFF);
+	cr_assert_eq(policy_number(&d, POLICY_OVERRIDE), POLICY_OVERRIDE_ALL);
+	cr_assert_eq(policy_number(&d, POLICY_SAMPLE), 1000000);
+	cr_assert_eq(policy_umask(&d), -1);
+	cr_assert_str_eq(policy_where(&d, POLICY_LEVEL, where), "built in");
+}
+
+Test(policy, comments_blanks_and_line_ends_are_as_in_other_files)
+{
+	cr_assert_eq(parse("# a\n; b\n\n\t[defaults] \r\n  budget=512M\t\nstack = 4"), 0, "%s", errors.first.text);
+	decide(NULL);
+	cr_assert_eq(policy_number(&d, POLICY_BUDGET), 512ull << 20);
+	cr_assert_eq(policy_number(&d, POLICY_STACK), 4);
+}
+
+Test(policy, every_error_is_told_with_file_and_line)
+{
+	static const struct {
+		const char *text, *wanted;
+	} cases[] = {
+		{"level = off\n", "a.conf:1: stands before the first section"},
+		{"[defaults]\nlevl = off\n", "a.conf:2: unknown key \"levl\"; did you mean \"level\"?"},
+		{"[rule a]\npartitoin = x\n", "a.conf:2: unknown key \"partitoin\"; did you mean \"partition\"?"},
+		{"[defaults]\nxyzzy = 1\n", "unknown key \"xyzzy\"; mpitrace.conf(5) lists all"},
+		{"[default]\n", "a.conf:1: unknown section \"default\"; known: [defaults] and [rule NAME]"},
+		{"[rule]\n", "a rule wants a name"},
+		{"[rule a\n", "a section ends with ']'"},
+		{"[rule a]\n[rule a]\n", "a.conf:2: rule \"a\" is there already, at a.conf:1"},
+		{"[defaults]\nlevel = off\nlevel = off\n", "a.conf:3: \"level\" is set already, at a.conf:2"},
+		{"[rule a]\nuser = x\n\nuser = y\n", "a.conf:4: \"user\" is set already, at a.conf:2"},
+		{"[defaults]\nlevel\n", "a.conf:2: wants KEY = VALUE"},
+		{"[defaults]\nlevel =\n", "a.conf:2: \"level\" has no value"},
+		{"[defaults]\nlevel = loud\n", "level = loud: wants one of off|profile|events"},
+		{"[defaults]\nlevel = off # quiet\n", "comments stand on lines of their own"},
+		{"[defaults]\nuser = x\n", "\"user\" is a condition and stands in a [rule NAME]"},
+		{"[rule a]\nretention = 3d\n", "\"retention\" counts for all jobs and stands in [defaults]"},
+		{"[defaults]\nbudget = 1X\n", "wants a size"},
+		{"[defaults]\nbudget = 99999999999T\n", "wants a size"},
+		{"[defaults]\nreport_seconds = 1y\n", "wants a time"},
+		{"[defaults]\nstack = 33\n", "wants a number from 0 to 32"},
+		{"[defaults]\nsample = 5\n", "wants a share"},
+		{"[defaults]\nsample = 101%\n", "wants a share"},
+		{"[defaults]\nredact = none, paths\n", "wants a list of"},
+		{"[defaults]\noutput = %u\n", "wants %j"},
+		{"[defaults]\noutput = %j/%n\n", "differs between the nodes"},
+		{"[defaults]\noutput = %j/%z\n", "unknown %z"},
+		{"[defaults]\noutput = ../%j\n", "must not contain"},
+		{"[defaults]\ndirectory = x\n", "absolute path"},
+		{"[defaults]\ndirectory = /x/\n", "'/' at its end"},
+		{"[defaults]\ndirectory = /x/%u\n", "is no pattern"},
+		{"[rule a]\nnodes = 4-2\n", "wants numbers and ranges"},
+		{"[rule a]\nnodes = -\n", "wants numbers and ranges"},
+		{"[rule a]\nuid = alice\n", "wants numbers and ranges"},
+		{"[rule a]\nuser = a,,b\n", "empty item"},
+		{"[rule a]\nuser = !\n", "empty item"},
+		{"[rule a]\nbudget = 2G\nmax_budget = 1G\n", "a.conf:2: budget = 2G is over max_budget = 1G"},
+		{"[defaults]\nmax_level = profile\n[rule a]\nlevel = events\n",
+		 "a.conf:4: level = events is over max_level = profile"},
+		{"[defaults]\nlevel = off\001\n", "control character"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cr_assert_lt(parse(cases[i].text), 0, "%s", cases[i].text);
+		cr_assert_null(p);
+		cr_assert_eq(errors.count, 1, "%s", cases[i].text);
+		cr_assert_not_null(strstr(errors.first.text, "a.conf:"), "%s", errors.first.text);
+		cr_assert_not_null(strstr(errors.first.text, cases[i].wanted), "%s: %s", cases[i].text,
+				   errors.first.text);
+	}
+}
+
+Test(policy, all_errors_are_counted_and_a_bad_section_is_one)
+{
+	cr_assert_lt(parse("[defaults]\na = 1\nb = 2\n[what]\nc = 3\nd = 4\n[rule x]\ne = 5\n"), 0);
+	cr_assert_eq(errors.count, 4);
+}
+
+/* One more than each limit. */
+Test(policy, limits_hold)
+{
+	_cleanup_buf_ struct buf b = {0};
+	for (unsigned i = 0; i <= POLICY_RULES_MAX; i++)
+		buf_printf(&b, "[rule r%u]\n", i);
+	cr_assert_eq(policy_parse("a", (char *)b.data, b.len_bytes - strlen("[rule r1024]\n"), &p, &errors), 0);
+	clean();
+	p = NULL;
+	cr_assert_eq(policy_parse("a", (char *)b.data, b.len_bytes, &p, &errors), -E2BIG);
+	b.len_bytes = 0;
+	buf_str(&b, "[rule a]\nuser = u");
+	for (unsigned i = 1; i < POLICY_ITEMS_MAX; i++)
+		buf_str(&b, ",u");
+	cr_assert_eq(policy_parse("a", (char *)b.data, b.len_bytes, &p, &errors), 0);
+	clean();
+	p = NULL;
+	buf_str(&b, ",u");
+	cr_assert_eq(policy_parse("a", (char *)b.data, b.len_bytes, &p, &errors), -E2BIG);
+	b.len_bytes = 0;
+	buf_str(&b, "[rule a]\nuser = ");
+	while (b.len_bytes < 9 + POLICY_LINE_MAX)
+		buf_u8(&b, 'u');
+	cr_assert_eq(policy_parse("a", (char *)b.data, b.len_bytes, &p, &errors), 0);
+	clean();
+	p = NULL;
+	buf_u8(&b, 'u');
+	cr_assert_eq(policy_parse("a", (char *)b.data, b.len_bytes, &p, &errors), -E2BIG);
+	b.len_bytes = 0;
+	while (b.len_bytes < POLICY_FILE_BYTES_MAX)
+		buf_u8(&b, '\n');
+	cr_assert_eq(policy_parse("a", (char *)b.data, b.len_bytes, &p, &errors), 0);
+	clean();
+	p = NULL;
+	buf_u8(&b, '\n');
+	cr_assert_eq(policy_parse("a", (char *)b.data, b.len_bytes, &p, &errors), -E2BIG);
+}
+
+/* ---- conditions ---- */
+
+Test(policy, each_condition_decides_alone)
+{
+	static const struct {
+		const char *condition, *fits, *fits_not;
+	} cases[] = {
+		{"user = alice, bob", "user=bob", "user=eve"},
+		{"user = !bob", "user=eve", "user=bob"},
+		{"user = a*, !alice", "user=adam", "user=alice"},
+		{"uid = 1000-1999", "uid=1999", "uid=2000"},
+		{"group = physics", "group=100,users,physics", "group=100,users"},
+		{"group = 2000", "group=100,2000", "group=100,20000"},
+		{"account = proj-?", "account=proj-1", "account=proj-12"},
+		{"partition = debug, gpu*", "partition=gpu-long", "partition=main"},
+		{"qos = high", "qos=high", "qos=low"},
+		{"nodes = 2-4, 16-", "nodes=16", "nodes=5"},
+		{"nodes = -8", "nodes=8", "nodes=9"},
+		{"tasks = 64", "tasks=64", "tasks=63"},
+		{"program = lammps*", "program=/opt/bin/lammps-2", "program=/lammps/bin/x"},
+		{"program = /opt/*", "program=/opt/bin/x", "program=./opt/x"},
+		{"job_name = test*", "job_name=test 7", "job_name=7 test"},
+	};
+	char text[256];
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text), "[rule r]\n%s\n", cases[i].condition);
+		cr_assert_eq(parse(text), 0, "%s", errors.first.text);
+		cr_assert_str_eq(decide(cases[i].fits, NULL), "r", "%s %s", text, cases[i].fits);
+		cr_assert_str_eq(decide(cases[i].fits_not, NULL), "", "%s %s", text, cases[i].fits_not);
+		cr_assert_eq(d.unknown, 0);
+		cr_assert_str_eq(decide(NULL), "", "%s must not fit a job of which nothing is known", text);
+		cr_assert_neq(d.unknown, 0);
+	}
+}
+
+Test(policy, all_conditions_of_a_rule_must_fit)
+{
+	cr_assert_eq(parse("[rule r]\nuser = a\nnodes = 2-\n"), 0);
+	cr_assert_str_eq(decide("user=a", "nodes=2", NULL), "r");
+	cr_assert_str_eq(decide("user=b", "nodes=2", NULL), "");
+	cr_assert_str_eq(decide("user=a", "nodes=1", NULL), "");
+}
+
+Test(policy, the_first_rule_that_fits_decides_and_defaults_fill_in)
+{
+	char where[512], why[POLICY_WHY_MAX];
+	cr_assert_eq(parse("[defaults]\nlevel = profile\nstack = 2\n"
+			   "[rule first]\nuser = a\nlevel = events\n"
+			   "[rule second]\nlevel = off\nstack = 7\n"),
+		     0);
+	cr_assert_str_eq(decide("user=a", NULL), "first");
+	cr_assert_eq(policy_level(&d), POLICY_LEVEL_EVENTS);
+	cr_assert_eq(policy_number(&d, POLICY_STACK), 2);
+	cr_assert_str_eq(policy_where(&d, POLICY_STACK, where), "a.conf:3");
+	cr_assert_str_eq(policy_where(&d, POLICY_LEVEL, where), "a.conf:6");
+	cr_assert_str_eq(policy_why(&d, why), "rule \"first\" (a.conf:4)");
+	cr_assert_str_eq(decide("user=b", NULL), "second");
+	cr_assert_eq(policy_number(&d, POLICY_STACK), 7);
+}
+
+Test(policy, a_rule_that_needs_what_is_not_known_is_named)
+{
+	char why[POLICY_WHY_MAX];
+	cr_assert_eq(parse("[rule r]\npartition = x\nqos = y\nlevel = events\n"), 0);
+	decide("user=a", NULL);
+	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]; not known here: partition, qos");
+	decide("partition=other", NULL);
+	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]", "qos does not matter then");
+}
+
+static bool count(void *context, const struct policy_decision *one)
+{
+	char *names = context;
+	size_t used = strlen(names);
+	snprintf(names + used, 64 - used, "%s ", one->rule != NULL ? one->rule : "-");
+	return true;
+}
+
+Test(policy, what_may_apply_is_all_up_to_the_first_that_does)
+{
+	char names[64] = "";
+	cr_assert_eq(parse("[rule no]\nuser = b\n[rule maybe]\npartition = x\n[rule yes]\nuser = a\n[rule never]\n"),
+		     0);
+	decide("user=a", NULL);
+	policy_consider(p, &facts, count, names);
+	cr_assert_str_eq(names, "maybe yes ");
+	names[0] = '\0';
+	decide("user=c", NULL);
+	cr_assert_eq(parse("[rule maybe]\npartition = x\n"), 0);
+	policy_consider(p, &facts, count, names);
+	cr_assert_str_eq(names, "maybe - ");
+}
+
+Test(policy, a_rule_behind_one_for_all_is_named_unreachable)
+{
+	cr_assert_eq(parse("[rule a]\nuser = x\n[rule b]\nlevel = off\n"), 0);
+	cr_assert_null(policy_unreachable(p));
+	cr_assert_eq(parse("[rule b]\nlevel = off\n[rule a]\nuser = x\n"), 0);
+	cr_assert_str_eq(policy_unreachable(p), "a");
+}
+
+Test(policy, globs_are_linear_also_where_backtracking_would_explode)
+{
+	char text[4001], pattern[] = "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b";
+	memset(text, 'a', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	cr_assert_not(policy_glob(pattern, text));
+	cr_assert(policy_glob("*", "") && policy_glob("a*c", "abbc") && policy_glob("a?c*", "abc"));
+	cr_assert_not(policy_glob("a?c", "ac") || policy_glob("", "a") || policy_glob("?", ""));
+	cr_assert(policy_glob("*ab", "aab"), "the star takes more when the rest does not fit");
+}
+
+/* ---- sampling ---- */
+
+Test(policy, sampling_is_uniform)
+{
+	static const uint64_t shares[] = {1000, 50000, 333333, 500000};
+	for (size_t s = 0; s < 4; s++) {
+		unsigned taken = 0, rows[20] = {0};
+		const unsigned jobs = 1000000;
+		for (unsigned job = 1; job <= jobs; job++) {
+			bool in = policy_sampled(job, shares[s]);
+			taken += in;
+			rows[job % 20] += in; /* jobs of a workflow often come in a rhythm */
+		}
+		double wanted = (double)shares[s], sigma2 = wanted * (1 - wanted / 1e6);
+		double off = taken - wanted;
+		cr_assert_lt(off * off, 16 * sigma2, "%u of %g", taken, wanted);
+		for (int i = 0; i < 20; i++) {
+			off = rows[i] - wanted / 20;
+			cr_assert_lt(off * off, 25 * sigma2 / 20, "%u in row %d of %g", rows[i], i, wanted / 20);
+		}
+	}
+	cr_assert(policy_sampled(5, 1000000) && !policy_sampled(5, 0));
+}
+
+/* Nodes, restarts and versions must agree: these never change. */
+Test(policy, sampling_is_the_same_for_ever)
+{
+	static const unsigned taken[] = {9, 23, 53, 97, 99, 188};
+	unsigned n = 0;
+	for (unsigned job = 1; job <= 200; job++)
+		if (policy_sampled(job, 50000))
+			cr_assert_eq(job, n < sizeof(taken) / sizeof(taken[0]) ? taken[n++] : 0, "job %u", job);
+	cr_assert_eq(n, sizeof(taken) / sizeof(taken[0]));
+}
+
+Test(policy, a_job_that_the_sample_passes_over_is_off_and_its_reason_says_so)
+{
+	char why[POLICY_WHY_MAX];
+	unsigned in = 0;
+	char job[32];
+	cr_assert_eq(parse("[rule r]\nlevel = events\nsample = 20%\n"), 0);
+	for (unsigned i = 1; i <= 1000; i++) {
+		snprintf(job, sizeof(job), "job=%u", i);
+		decide(job, NULL);
+		bool taken = policy_level(&d) == POLICY_LEVEL_EVENTS;
+		in += taken;
+		cr_assert_not_null(
+			strstr(policy_why(&d, why), taken ? "sample 20%: this job" : "sample 20%: not this job"));
+	}
+	cr_assert(in > 150 && in < 250, "%u", in);
+	decide(NULL);
+	cr_assert_eq(policy_level(&d), POLICY_LEVEL_OFF, "without a number");
+	for (unsigned i = 1; i <= 100; i++) { /* the components of one job */
+		char whole[32];
+		snprintf(whole, sizeof(whole), "het_job=%u", i);
+		snprintf(job, sizeof(job), "job=%u", i + 1);
+		decide(job, whole, NULL);
+		cr_assert_eq(!d.sampled_out, policy_sampled(i, 200000));
+	}
+}
+
+/* ---- values ---- */
+
+Test(policy, values_have_units)
+{
+	cr_assert_eq(parse("[defaults]\nbudget=3\nmax_budget=2T\nspool_bytes=64k\nreport_seconds=10m\nretention=30d\n"
+			   "sample=0.25%\nredact = paths , hosts\nfile_mode=0640\nfinish=Sweep\nquota=1G\n"),
+		     0, "%s", errors.first.text);
+	decide(NULL);
+	cr_assert_eq(policy_number(&d, POLICY_BUDGET), 3);
+	cr_assert_eq(policy_number(&d, POLICY_MAX_BUDGET), 2ull << 40);
+	cr_assert_eq(policy_number(&d, POLICY_SPOOL_BYTES), 64u << 10);
+	cr_assert_eq(policy_number(&d, POLICY_REPORT_SECONDS), 600);
+	cr_assert_eq(policy_number(&d, POLICY_RETENTION), 30 * 86400);
+	cr_assert_eq(policy_number(&d, POLICY_SAMPLE), 2500);
+	cr_assert_eq(policy_number(&d, POLICY_REDACT), POLICY_REDACT_PATHS | POLICY_REDACT_HOSTS);
+	cr_assert_eq(policy_umask(&d), 0027);
+	char name[16];
+	cr_assert_str_eq(policy_choice(&d, POLICY_FINISH, name), "sweep");
+}
+
+static const char *expand(const char *pattern)
+{
+	static char path[512];
+	struct error e = {""};
+	cr_assert_eq(policy_expand(pattern, &facts, path, sizeof(path), &e), 0, "%s", e.text);
+	return path;
+}
+
+Test(policy, output_patterns_are_filled_in)
+{
+	cr_assert_eq(parse(""), 0);
+	decide("user=alice", "uid=7", "job=42", "array=40", "array_task=2", "step=3", "job_name=a/../.b", "partition=p",
+	       NULL);
+	cr_assert_str_eq(expand("/t/%u/%U/%j"), "/t/alice/7/42/step-3");
+	cr_assert_str_eq(expand("%A_%a.%s"), "40_2.3");
+	cr_assert_str_eq(expand("%x-%j%%s"), "a_.._.b-42%s/step-3");
+	decide("job=42", "restart=2", "job_name=..", "step=0", NULL);
+	cr_assert_str_eq(expand("%x/%j"), "_./42.2/step-0", "requeued, it has a directory of its own");
+	cr_assert_str_eq(expand("%j/%r"), "42/2/step-0");
+	cr_assert_str_eq(expand("%A/%a"), "42/0.2/step-0");
+	decide("job=42", NULL);
+	cr_assert_str_eq(expand("%j"), "42/step-\1", "for a step that is not known");
+	struct error e;
+	char path[16];
+	cr_assert_eq(policy_expand("%u/%j", &facts, path, sizeof(path), &e), -ENOENT);
+	cr_assert_not_null(strstr(e.text, "%u"));
+	cr_assert_eq(policy_expand("0123456789/%j", &facts, path, sizeof(path), &e), -ENAMETOOLONG);
+}
+
+Test(policy, the_central_directory_is_a_pattern_too)
+{
+	char pattern[POLICY_OUTPUT_MAX + 32];
+	cr_assert_eq(parse("[defaults]\ndirectory = /c\n[rule r]\nuser = a\noutput = /o/%j\n"), 0);
+	decide("user=b", NULL);
+	cr_assert_str_eq(policy_output(&d, pattern), "/c/%u/mpitrace-%j");
+	decide("user=a", NULL);
+	cr_assert_str_eq(policy_output(&d, pattern), "/o/%j");
+}
+
+Test(policy, the_documented_settings_are_those_of_the_tables)
+{
+	static const char *const pages[] = {"MPITRACE_POLICY_MD", "MPITRACE_CONF_5"};
+	for (size_t k = 0; k < 2; k++) {
+		_cleanup_buf_ struct buf text = {0};
+		char wanted[512], *room;
+		int fd = open(getenv(pages[k]), O_RDONLY);
+		cr_assert_geq(fd, 0, "%s", pages[k]);
+		cr_assert_not_null(room = (char *)buf_reserve(&text, 1 << 18));
+		ssize_t n = read(fd, room, (1 << 18) - 1);
+		room[n > 0 ? n : 0] = '\0';
+		close(fd);
+		for (int i = 0; i < POLICY_SETTINGS; i++) {
+			const struct policy_setting_row *row = &policy_settings[i];
+			if (k == 0)
+				snprintf(wanted, sizeof(wanted), "| `%s` | %s | %s |\n", row->name,
+					 row->fallback[0] != '\0' ? row->fallback : "-", row->meaning);
+			else
+				snprintf(wanted, sizeof(wanted), ".It Cm %s\n", row->name);
+			cr_assert_not_null(strstr(room, wanted), "%s lacks: %s", getenv(pages[k]), wanted);
+		}
+		for (int i = 0; i < POLICY_FACTS; i++) {
+			snprintf(wanted, sizeof(wanted), k == 0 ? "| `%s` | %s |\n" : ".It Cm %s\n",
+				 policy_facts[i].name, policy_facts[i].meaning);
+			if (policy_facts[i].match != POLICY_MATCH_NONE)
+				cr_assert_not_null(strstr(room, wanted), "%s lacks: %s", getenv(pages[k]), wanted);
+		}
+	}
+}
