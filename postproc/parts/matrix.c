@@ -34,7 +34,7 @@ static void put_links(cJSON *list, const struct link *links, size_t n, const cha
 	}
 }
 
-/* The largest of all, at most MATRIX_ROWS_MAX; room for twice as many. How many there are. */
+/* The largest of all, at most MATRIX_ROWS_MAX, as they stand in the matrix; room for twice as many. How many there are. */
 static size_t choose(const struct traffic *t, struct link *kept)
 {
 	struct link_walk w = {t, 0, 0};
@@ -45,15 +45,16 @@ static size_t choose(const struct traffic *t, struct link *kept)
 		if (full && by_bytes(&x, &kept[MATRIX_ROWS_MAX - 1]) > 0)
 			continue;
 		kept[n++] = x;
-		if (n < 2 * MATRIX_ROWS_MAX && (n < MATRIX_ROWS_MAX || full))
+		if (n < 2 * MATRIX_ROWS_MAX)
 			continue;
 		qsort(kept, n, sizeof(*kept), by_bytes);
 		n = MATRIX_ROWS_MAX;
 		full = true;
 	}
-	if (n <= MATRIX_ROWS_MAX)
+	if (n <= MATRIX_ROWS_MAX && !full)
 		return n;
 	qsort(kept, n, sizeof(*kept), by_bytes);
+	qsort(kept, MATRIX_ROWS_MAX, sizeof(*kept), by_place);
 	return MATRIX_ROWS_MAX;
 }
 
@@ -63,7 +64,6 @@ static int put_matrix(cJSON *matrix, const char *name, const struct traffic *t, 
 	if (kept == NULL)
 		return -ENOMEM;
 	size_t n = choose(t, kept);
-	qsort(kept, n, sizeof(*kept), by_place);
 	put_links(json_array(matrix, name), kept, n, count_name);
 	free(kept);
 	return 0;
