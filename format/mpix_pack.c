@@ -24,6 +24,7 @@ void mpix_scratch_free(struct mpix_scratch *s)
 	buf_done(&s->raw);
 	buf_done(&s->payload);
 	pack_done(&s->packer);
+	pack_done(&s->waits_packer);
 	for (unsigned i = 0; i < MPIX_COLUMNS_MAX; i++)
 		buf_done(&s->fields[i]);
 	mpix_memory_done(&s->memory);
@@ -61,11 +62,13 @@ int mpix_pack_chunk(struct mpix_scratch *s, struct mpix_packed *p, struct mpix_e
 		return fail(e, -EFBIG, "window %u of group %u: a chunk of %zu bytes is over the limit", p->window,
 			    p->group, s->raw.len_bytes);
 	c->bytes.len_bytes = 0;
+	bool waits = entry.kind == MPIX_WAITS;
 	int rc = buf_failed(&s->raw) ? fail(e, -ENOMEM, "out of memory for a window")
 		 : numbers_at < s->raw.len_bytes
 			 ? pack_deflate_parts(&c->bytes, s->raw.data, s->raw.len_bytes, numbers_at, bits_at,
 					      MPIX_NUMBERS_LEVEL, e)
-			 : pack_deflate(&s->packer, &c->bytes, s->raw.data, s->raw.len_bytes, MPIX_STREAM_LEVEL, e);
+			 : pack_deflate(waits ? &s->waits_packer : &s->packer, &c->bytes, s->raw.data, s->raw.len_bytes,
+					waits ? MPIX_WAITS_LEVEL : MPIX_STREAM_LEVEL, e);
 	if (rc < 0)
 		return rc;
 	c->entry = entry;

@@ -322,11 +322,13 @@ static int add_wait(const struct export *x, struct gathered *g, const struct wai
 	struct mpix_wait wait = {.at = place(x, &w->call.at),
 				 .causer = {.window = MPIX_NOWHERE},
 				 .state = (uint8_t)(1 + w->state),
-				 .how = w->until_causer ? MPIX_WAIT_UNTIL_START : MPIX_WAIT_NS,
+				 .how = w->until_causer ? MPIX_WAIT_UNTIL_START
+					: w->since	? MPIX_WAIT_SINCE_END
+							: MPIX_WAIT_NS,
 				 .ns = w->ns,
 				 .start_ns = w->call.start_ns,
 				 .end_ns = w->call.end_ns};
-	if (w->causer != NONE)
+	if (w->causer != NONE || w->since)
 		wait.causer = place(x, &w->causer_call.at);
 	return vec_push(&g->waits, wait);
 }
