@@ -128,6 +128,17 @@ static int64_t last_exit(struct lane *l)
 	return TIME_ABSENT;
 }
 
+/* Of the events from one time to another, almost none are in MPI_Init and MPI_Finalize, which may take longer than all
+ * the rest. */
+static int add_block(const struct process *p, struct rates *r, int64_t from, int64_t to, uint32_t events)
+{
+	if (p->init_exit_ns != TIME_ABSENT && p->init_exit_ns > from && p->init_exit_ns < to)
+		from = p->init_exit_ns;
+	if (p->finalize_enter_ns != TIME_ABSENT && p->finalize_enter_ns > from && p->finalize_enter_ns < to)
+		to = p->finalize_enter_ns;
+	return add_rates(r, from, to, events);
+}
+
 static int look_at_lane(struct lane *l, struct rates *r)
 {
 	const struct process *p = l->process;
@@ -143,7 +154,7 @@ static int look_at_lane(struct lane *l, struct rates *r)
 		int64_t at = lane_ns(l, tick);
 		r->from_ns = at < r->from_ns ? at : r->from_ns;
 		r->events += count;
-		if (from != TIME_ABSENT && add_rates(r, from, at, events) < 0)
+		if (from != TIME_ABSENT && add_block(p, r, from, at, events) < 0)
 			return -ENOMEM;
 		from = at;
 		events = count;
@@ -154,7 +165,7 @@ static int look_at_lane(struct lane *l, struct rates *r)
 	int64_t end = p->end_ns != TIME_ABSENT ? p->end_ns : last_exit(l);
 	end = end > from ? end : from;
 	r->to_ns = end > r->to_ns ? end : r->to_ns;
-	return add_rates(r, from, end, events);
+	return add_block(p, r, from, end, events);
 }
 
 static int by_time(const void *a, const void *b)
