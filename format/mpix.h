@@ -114,6 +114,7 @@ struct mpix_run {
 	uint32_t lane, n;
 	uint64_t begin_tick; /* <= enter[0]: leave of the event before, or enter[0] */
 	const uint64_t *enter, *leave;
+	const int64_t *start_ns, *end_ns;  /* the same by the lane's clock, or NULL */
 	const uint32_t *sig;		   /* number within the rank's signatures */
 	const struct mpix_extra *extras;   /* ascending index, at most one of each kind an event */
 	const struct mpix_number *numbers; /* ascending index */

@@ -132,11 +132,16 @@ static int64_t to_ns(struct packing *x, uint64_t tick)
 }
 
 /* Time of a call for the summary. */
-static void add_time(struct packing *x, uint32_t sig, uint64_t enter, uint64_t leave)
+static void add_ns(struct packing *x, uint32_t sig, int64_t start_ns, int64_t end_ns)
 {
 	unsigned class = x->sigs->at[sig].class;
 	if (class > 0)
-		mpix_summary_add(x->w, x->p, x->row, class, to_ns(x, enter), to_ns(x, leave));
+		mpix_summary_add(x->w, x->p, x->row, class, start_ns, end_ns);
+}
+
+static void add_time(struct packing *x, uint32_t sig, uint64_t enter, uint64_t leave)
+{
+	add_ns(x, sig, to_ns(x, enter), to_ns(x, leave));
 }
 
 static int put_numbers(struct packing *x, const struct mpix_run *run)
@@ -194,7 +199,10 @@ static int put_run(struct packing *x, const struct mpix_run *run)
 			ev.nextra = extra_words(run->extras, run->nextras, i, &extra, words);
 		}
 		mpic_columns_put(columns, &ev);
-		add_time(x, ev.sig, ev.enter_tick, ev.exit_tick);
+		if (run->start_ns != NULL)
+			add_ns(x, ev.sig, run->start_ns[i], run->end_ns[i]);
+		else
+			add_time(x, ev.sig, ev.enter_tick, ev.exit_tick);
 		clock = ev.exit_tick;
 	}
 	return is_tick(x, clock) ? 0 : contradicts(x, run->lane, "ticks are too far from their clock's first");

@@ -217,6 +217,8 @@ static int add_run(const struct export *x, struct gathered *g, const struct lane
 			       .begin_tick = l->begin_tick < l->enter[0] ? l->begin_tick : l->enter[0],
 			       .enter = l->enter,
 			       .leave = l->leave,
+			       .start_ns = l->start_ns,
+			       .end_ns = l->end_ns,
 			       .sig = l->sig,
 			       .numbers = l->numbers.at,
 			       .nextras = (uint32_t)(l->extras.n + l->moved.n),

@@ -224,8 +224,13 @@ void judge_window(struct shard *sh)
 {
 	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
 		struct mail *m = mail_from(sh, from);
-		for (size_t i = 0; i < m->judged.n && sh->code == 0; i++)
+		for (size_t i = 0; i < m->judged.n && sh->code == 0; i++) {
+			if (i + AHEAD < m->judged.n)
+				prefetch(m->judged.at[i + AHEAD], sizeof(struct send));
+			if (i + AHEAD / 2 < m->judged.n && m->judged.at[i + AHEAD / 2]->wait != NULL)
+				prefetch(m->judged.at[i + AHEAD / 2]->wait, sizeof(struct wait));
 			sh->code = judge_send(sh, m->judged.at[i]);
+		}
 		m->judged.n = 0;
 	}
 	for (uint32_t from = 0; from < sh->stream->nshards; from++) {

@@ -417,6 +417,15 @@ struct request *request_find(const struct requests_of *r, uint64_t serial);
 void request_over(struct shard *sh, struct requests_of *r, uint64_t serial, struct request *q);
 extern struct request request_gone;
 
+#define AHEAD 6u /* things of a list that are asked for before they are needed: they were written a phase ago */
+
+/* One thing of up to some cache lines will be needed soon. */
+static inline void prefetch(const void *x, size_t size)
+{
+	for (size_t at = 0; at < size; at += 64)
+		__builtin_prefetch((const char *)x + at);
+}
+
 static inline uint32_t shard_of(const struct stream *st, uint32_t rank)
 {
 	return (uint32_t)((uint64_t)rank * st->nshards / st->step->nranks);
