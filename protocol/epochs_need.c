@@ -1,8 +1,8 @@
 /* epochs_need.c - how many messages of one epoch are in flight at once: the buffers it needs. */
 #include "protocol/epochs_parts.h"
 
-/* Begins of all messages, then their ends, each nearly in order of time, by which they are sorted. What ends comes first
- * at equal times: a buffer may be used again at once. */
+/* Begins of all messages, then their ends, each nearly in order of time, by which they are sorted. What ends comes
+ * first at equal times: a buffer may be used again at once. */
 static int sort_ends(struct epoch_gathered *g)
 {
 	size_t n = g->messages.n;

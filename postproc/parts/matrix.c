@@ -34,7 +34,7 @@ static void put_links(cJSON *list, const struct link *links, size_t n, const cha
 	}
 }
 
-/* The largest of all, at most MATRIX_ROWS_MAX, as they stand in the matrix; room for twice as many. How many there are. */
+/* The largest of all, at most MATRIX_ROWS_MAX, as they stand in the matrix; room for twice as many. How many. */
 static size_t choose(const struct traffic *t, struct link *kept)
 {
 	struct link_walk w = {t, 0, 0};
