@@ -167,7 +167,7 @@ static int check_open(const struct options *o, struct mpix_file *f, const struct
 	if (code < 0)
 		return bad(&e, code == -ERANGE ? EXIT_USAGE : EXIT_BAD_INPUT);
 	if (o->json) {
-		char *text = cJSON_PrintUnformatted(result);
+		char *text = json_print(result);
 		puts(text != NULL ? text : "null");
 		cJSON_free(text);
 	} else {

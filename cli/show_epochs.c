@@ -77,7 +77,7 @@ int show_epochs(struct mpix_file *f, const char *path, const cJSON *analysis, co
 	if (code < 0)
 		return code;
 	if (json) {
-		char *text = cJSON_PrintUnformatted(epochs);
+		char *text = json_print(epochs);
 		printf("{\"epochs\":%s}\n", text != NULL ? text : "null");
 		cJSON_free(text);
 	} else {

@@ -29,6 +29,7 @@
 #define LEAF_BITS 7
 #define LEAVES ((33u - LEAF_BITS) << LEAF_BITS)
 #define OCTAVES (32u - LEAF_BITS)
+#define USED_BITS 3
 
 #define TABLE_ENTRY_BITS 14.0f /* what a range costs in the table and in Huffman's */
 #define JOINED_BITS_MAX 6.0f   /* where gap and duration take more, joining them gains nothing */
@@ -55,6 +56,7 @@ struct column {
 struct mpic_time_coder {
 	struct column columns[2]; /* gaps, durations */
 	uint32_t counts[LEAVES];
+	bool used[LEAVES >> USED_BITS]; /* of so many leaves: any is not 0 */
 	uint8_t symbol_of[LEAVES];
 	float entry_bits;
 	uint32_t events;
@@ -194,6 +196,10 @@ static float cover(struct mpic_time_coder *c, struct table *t, uint32_t leaf, un
 {
 	uint32_t mark = t->n, left = 0, right = 0;
 	float parts = 0;
+	if (bits == USED_BITS && !c->used[leaf >> USED_BITS]) {
+		*ret_events = 0;
+		return 0;
+	}
 	if (bits > 0) {
 		parts = cover(c, t, leaf, bits - 1, &left) + cover(c, t, leaf + (1u << (bits - 1)), bits - 1, &right);
 	} else {
@@ -214,12 +220,14 @@ static float cover(struct mpic_time_coder *c, struct table *t, uint32_t leaf, un
 static void count_leaves(struct mpic_time_coder *c, const uint32_t *numbers)
 {
 	memset(c->counts, 0, sizeof(c->counts));
+	memset(c->used, 0, sizeof(c->used));
 	c->octaves = 0;
 	for (uint32_t i = 0; i < c->events; i++) {
 		if (numbers[i] == NO_NUMBER)
 			continue;
 		uint32_t leaf = leaf_of(numbers[i]);
 		c->counts[leaf]++;
+		c->used[leaf >> USED_BITS] = true;
 		c->octaves |= 1u << octave_of(leaf);
 	}
 }

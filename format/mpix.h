@@ -114,6 +114,7 @@ struct mpix_run {
 	uint32_t lane, n;
 	uint64_t begin_tick; /* <= enter[0]: leave of the event before, or enter[0] */
 	const uint64_t *enter, *leave;
+	const int64_t *start_ns, *end_ns;  /* the same by the lane's clock, or NULL */
 	const uint32_t *sig;		   /* number within the rank's signatures */
 	const struct mpix_extra *extras;   /* ascending index, at most one of each kind an event */
 	const struct mpix_number *numbers; /* ascending index */
@@ -162,11 +163,13 @@ enum mpix_wait_how {
 #define MPIX_LATE_COMPLETE 17
 
 struct mpix_wait {
-	struct mpix_position at, causer; /* causer may be nowhere: then how is MPIX_WAIT_NS */
-	uint8_t state;			 /* 0 not said; else 1 + enum wait_state, see SPEC.md */
-	uint8_t how;			 /* enum mpix_wait_how: what follows from events is not stored */
-	int64_t ns;			 /* always set when read */
-	int64_t start_ns, end_ns;	 /* of the waiting event; reading: not set */
+	/* causer may be nowhere: then how is MPIX_WAIT_NS. Of MPIX_WAIT_SINCE_END it is the call that was over first,
+	 * and nobody is to blame. */
+	struct mpix_position at, causer;
+	uint8_t state;		  /* 0 not said; else 1 + enum wait_state, see SPEC.md */
+	uint8_t how;		  /* enum mpix_wait_how: what follows from events is not stored */
+	int64_t ns;		  /* always set when read */
+	int64_t start_ns, end_ns; /* of the waiting event; reading: not set */
 };
 
 /* What one group has of one window. Everything belongs to the caller and is only read. */

@@ -2,6 +2,9 @@
  * format/mpix_*.c. */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #define MPIX_LINK_COLUMNS 7
 #define MPIX_WAIT_COLUMNS 8
 
@@ -17,3 +20,10 @@ enum link_flag {
 };
 
 #define LINK_ELSEWHERE_MAX 9 /* varints that flags may ask for */
+
+/* States of collectives: all members wait for the same, whose lane is told as it is and not from theirs; so the lists
+ * of a group's lanes are alike. */
+static inline bool wait_is_collective(uint8_t state)
+{
+	return (state >= 4 && state <= 14) || state == 21;
+}

@@ -24,6 +24,7 @@ void mpix_scratch_free(struct mpix_scratch *s)
 	buf_done(&s->raw);
 	buf_done(&s->payload);
 	pack_done(&s->packer);
+	pack_done(&s->waits_packer);
 	for (unsigned i = 0; i < MPIX_COLUMNS_MAX; i++)
 		buf_done(&s->fields[i]);
 	mpix_memory_done(&s->memory);
@@ -61,11 +62,13 @@ int mpix_pack_chunk(struct mpix_scratch *s, struct mpix_packed *p, struct mpix_e
 		return fail(e, -EFBIG, "window %u of group %u: a chunk of %zu bytes is over the limit", p->window,
 			    p->group, s->raw.len_bytes);
 	c->bytes.len_bytes = 0;
+	bool waits = entry.kind == MPIX_WAITS;
 	int rc = buf_failed(&s->raw) ? fail(e, -ENOMEM, "out of memory for a window")
 		 : numbers_at < s->raw.len_bytes
 			 ? pack_deflate_parts(&c->bytes, s->raw.data, s->raw.len_bytes, numbers_at, bits_at,
 					      MPIX_NUMBERS_LEVEL, e)
-			 : pack_deflate(&s->packer, &c->bytes, s->raw.data, s->raw.len_bytes, MPIX_STREAM_LEVEL, e);
+			 : pack_deflate(waits ? &s->waits_packer : &s->packer, &c->bytes, s->raw.data, s->raw.len_bytes,
+					waits ? MPIX_WAITS_LEVEL : MPIX_STREAM_LEVEL, e);
 	if (rc < 0)
 		return rc;
 	c->entry = entry;
@@ -129,11 +132,16 @@ static int64_t to_ns(struct packing *x, uint64_t tick)
 }
 
 /* Time of a call for the summary. */
-static void add_time(struct packing *x, uint32_t sig, uint64_t enter, uint64_t leave)
+static void add_ns(struct packing *x, uint32_t sig, int64_t start_ns, int64_t end_ns)
 {
 	unsigned class = x->sigs->at[sig].class;
 	if (class > 0)
-		mpix_summary_add(x->w, x->p, x->row, class, to_ns(x, enter), to_ns(x, leave));
+		mpix_summary_add(x->w, x->p, x->row, class, start_ns, end_ns);
+}
+
+static void add_time(struct packing *x, uint32_t sig, uint64_t enter, uint64_t leave)
+{
+	add_ns(x, sig, to_ns(x, enter), to_ns(x, leave));
 }
 
 static int put_numbers(struct packing *x, const struct mpix_run *run)
@@ -191,7 +199,10 @@ static int put_run(struct packing *x, const struct mpix_run *run)
 			ev.nextra = extra_words(run->extras, run->nextras, i, &extra, words);
 		}
 		mpic_columns_put(columns, &ev);
-		add_time(x, ev.sig, ev.enter_tick, ev.exit_tick);
+		if (run->start_ns != NULL)
+			add_ns(x, ev.sig, run->start_ns[i], run->end_ns[i]);
+		else
+			add_time(x, ev.sig, ev.enter_tick, ev.exit_tick);
 		clock = ev.exit_tick;
 	}
 	return is_tick(x, clock) ? 0 : contradicts(x, run->lane, "ticks are too far from their clock's first");

@@ -40,7 +40,9 @@ static void put_causer(struct columns *c, struct mpix_memory *memory, uint32_t w
 	bool known;
 	struct mpix_memory_slot *last = mpix_memory_at(memory, x->causer.lane, &known);
 	uint32_t ahead = x->causer.index - x->at.index;
-	c->at[5] = mpix_varint(c->at[5], mpix_zigzag((int64_t)x->causer.lane - x->at.lane));
+	uint64_t lane =
+		wait_is_collective(x->state) ? x->causer.lane : mpix_zigzag((int64_t)x->causer.lane - x->at.lane);
+	c->at[5] = mpix_varint(c->at[5], lane);
 	c->at[6] = mpix_varint(c->at[6], mpix_zigzag((int64_t)window - x->causer.window));
 	c->at[7] = mpix_varint(c->at[7], mpix_zigzag((int32_t)(ahead - (known ? last->index : 0))));
 	last->index = ahead;

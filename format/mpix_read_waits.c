@@ -53,13 +53,20 @@ static int get_place(struct reading *r, size_t n)
 	return 0;
 }
 
-static int get_causer(struct reading *r, struct mpix_position *to)
+static int rd_lane(struct reading *r, uint8_t state, uint32_t *ret_lane)
+{
+	if (!wait_is_collective(state))
+		return rd_near(&r->columns[5], r->at.lane, r->f->lanes.n, ret_lane);
+	return mpix_rd_u32(&r->columns[5], ret_lane) < 0 || *ret_lane >= r->f->lanes.n ? -EBADMSG : 0;
+}
+
+static int get_causer(struct reading *r, uint8_t state, struct mpix_position *to)
 {
 	int64_t back, ahead;
 	bool known;
-	if (rd_near(&r->columns[5], r->at.lane, r->f->lanes.n, &to->lane) < 0 || rd_zigzag(&r->columns[6], &back) < 0 ||
-	    back > r->x->seq || (int64_t)r->x->seq - back >= (int64_t)r->f->shape.windows ||
-	    rd_zigzag(&r->columns[7], &ahead) < 0 || ahead < INT32_MIN || ahead > INT32_MAX)
+	if (rd_lane(r, state, &to->lane) < 0 || rd_zigzag(&r->columns[6], &back) < 0 || back > r->x->seq ||
+	    (int64_t)r->x->seq - back >= (int64_t)r->f->shape.windows || rd_zigzag(&r->columns[7], &ahead) < 0 ||
+	    ahead < INT32_MIN || ahead > INT32_MAX)
 		return -EBADMSG;
 	struct mpix_memory_slot *last = mpix_memory_at(&r->memory, to->lane, &known);
 	last->index = (uint32_t)ahead + (known ? last->index : 0);
@@ -85,7 +92,7 @@ static int get_wait(struct reading *r, size_t n, struct mpix_wait *ret_wait)
 		return -EBADMSG;
 	x.ns = (int64_t)ns;
 	*ret_wait = x;
-	return (state & 1) != 0 ? get_causer(r, &ret_wait->causer) : 0;
+	return (state & 1) != 0 ? get_causer(r, x.state, &ret_wait->causer) : 0;
 }
 
 static int64_t larger(int64_t a, int64_t b)

@@ -16,7 +16,7 @@
 /* rank × bin cells of the finest level, which bounds the memory: 14 bytes a cell */
 #define CELLS_MAX (1u << 22)
 #define BINS_MAX 65536u
-#define EVENTS_PER_CELL 16u /* finer than this, the events themselves are the better picture */
+#define EVENTS_PER_CELL 32u /* finer than this, the events themselves are the better picture */
 #define FULL 65535.0f
 
 static uint32_t finest_level(uint32_t ranks, uint64_t events)

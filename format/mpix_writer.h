@@ -16,6 +16,7 @@
 #define MPIX_LOD_LEVEL 6     /* of deflate: few bytes, packed once */
 #define MPIX_NUMBERS_LEVEL 1 /* as an .mpic */
 #define MPIX_STREAM_LEVEL 2  /* smaller than 1 by a tenth, and hardly slower; beyond it little is won */
+#define MPIX_WAITS_LEVEL 5   /* of waits: those of many lanes are almost alike, so looking for repeats wins a sixth */
 
 struct mpix_chunk {
 	struct mpix_entry entry;
@@ -76,7 +77,7 @@ struct mpix_scratch {
 	struct buf fields[MPIX_COLUMNS_MAX];
 	uint32_t *order, *counts;
 	size_t cap_order, cap_counts;
-	struct libdeflate_compressor *packer;
+	struct libdeflate_compressor *packer, *waits_packer;
 	struct sort_key *sorting; /* twice as many as are sorted */
 	size_t cap_sorting;
 	struct mpix_candidate_key {

@@ -5,14 +5,19 @@
 
 #define SHIFTED_ZERO (1ull << 40) /* of clocks in nanoseconds, so that times before zero are ticks too */
 
-/* What one group of ranks has of the window at hand, and what it is packed into. */
-struct group {
+/* What one group of ranks has of the window at hand, while one thread packs it. */
+struct gathered {
+	struct mpix_scratch *scratch;
 	VEC(struct mpix_run) runs;
 	VEC(struct mpix_carried) carried;
 	VEC(struct mpix_link) links;
 	VEC(struct mpix_wait) waits;
 	VEC(struct mpix_extra) extras;
 	VEC(uint64_t) enter, leave; /* of repaired lanes, one after the other */
+};
+
+/* What a group is packed into. */
+struct group {
 	struct mpix_packed *packed;
 	struct error error;
 };
@@ -25,8 +30,8 @@ struct export
 	struct mpix_writer *w;
 	struct group *groups;
 	uint32_t ngroups;
-	struct mpix_scratch **scratch; /* free ones */
-	uint32_t nscratch;
+	struct gathered **rooms; /* free ones */
+	uint32_t nrooms;
 	uint32_t *first_lane; /* of the file, by rank */
 	uint32_t *lane_of;    /* lane of the stream -> of the file */
 	struct error error;
@@ -205,13 +210,15 @@ static uint64_t shifted(int64_t ns)
 	return (uint64_t)(ns + (int64_t)SHIFTED_ZERO);
 }
 
-static int add_run(const struct export *x, struct group *g, const struct lane *l)
+static int add_run(const struct export *x, struct gathered *g, const struct lane *l)
 {
 	struct mpix_run run = {.lane = x->lane_of[l->number],
 			       .n = l->n,
 			       .begin_tick = l->begin_tick < l->enter[0] ? l->begin_tick : l->enter[0],
 			       .enter = l->enter,
 			       .leave = l->leave,
+			       .start_ns = l->start_ns,
+			       .end_ns = l->end_ns,
 			       .sig = l->sig,
 			       .numbers = l->numbers.at,
 			       .nextras = (uint32_t)(l->extras.n + l->moved.n),
@@ -235,7 +242,7 @@ static int add_run(const struct export *x, struct group *g, const struct lane *l
 	return vec_push(&g->runs, run);
 }
 
-static int add_carried(const struct export *x, struct group *g, const struct lane *l, int64_t start_ns)
+static int add_carried(const struct export *x, struct gathered *g, const struct lane *l, int64_t start_ns)
 {
 	const struct lane_open *o = &l->open;
 	if (o->window == NONE || o->end_ns <= start_ns)
@@ -252,7 +259,7 @@ static int add_carried(const struct export *x, struct group *g, const struct lan
 }
 
 /* Lists that grew have moved: point into them now. Extras stand lane by lane, the carried event's first. */
-static void set_pointers(struct group *g)
+static void set_pointers(struct gathered *g)
 {
 	const struct mpix_extra *extra = g->extras.at;
 	size_t run = 0, carried = 0;
@@ -285,7 +292,7 @@ static uint32_t send_signature(const struct step *s, const struct transfer *t)
 	return persistent ? t->send_sig : MPIX_OF_START;
 }
 
-static int add_link(const struct export *x, struct group *g, const struct transfer *t)
+static int add_link(const struct export *x, struct gathered *g, const struct transfer *t)
 {
 	const struct step *s = x->step;
 	bool open = t->recv_done.at.window == NONE;
@@ -312,21 +319,23 @@ static int add_link(const struct export *x, struct group *g, const struct transf
 	return vec_push(&g->links, link);
 }
 
-static int add_wait(const struct export *x, struct group *g, const struct waited *w)
+static int add_wait(const struct export *x, struct gathered *g, const struct waited *w)
 {
 	struct mpix_wait wait = {.at = place(x, &w->call.at),
 				 .causer = {.window = MPIX_NOWHERE},
 				 .state = (uint8_t)(1 + w->state),
-				 .how = w->until_causer ? MPIX_WAIT_UNTIL_START : MPIX_WAIT_NS,
+				 .how = w->until_causer ? MPIX_WAIT_UNTIL_START
+					: w->since	? MPIX_WAIT_SINCE_END
+							: MPIX_WAIT_NS,
 				 .ns = w->ns,
 				 .start_ns = w->call.start_ns,
 				 .end_ns = w->call.end_ns};
-	if (w->causer != NONE)
+	if (w->causer != NONE || w->since)
 		wait.causer = place(x, &w->causer_call.at);
 	return vec_push(&g->waits, wait);
 }
 
-static int add_came(const struct export *x, struct group *g, const struct came *c)
+static int add_came(const struct export *x, struct gathered *g, const struct came *c)
 {
 	struct mpix_wait wait = {.at = place(x, &c->call.at),
 				 .causer = {.window = MPIX_NOWHERE},
@@ -337,8 +346,8 @@ static int add_came(const struct export *x, struct group *g, const struct came *
 	return vec_push(&g->waits, wait);
 }
 
-static int gather_lanes(const struct export *x, struct group *g, const struct stream *st, uint32_t first, uint32_t end,
-			int64_t start_ns)
+static int gather_lanes(const struct export *x, struct gathered *g, const struct stream *st, uint32_t first,
+			uint32_t end, int64_t start_ns)
 {
 	int code = 0;
 	for (uint32_t r = first; r < end && code == 0; r++)
@@ -351,7 +360,8 @@ static int gather_lanes(const struct export *x, struct group *g, const struct st
 	return code;
 }
 
-static int gather_found(const struct export *x, struct group *g, const struct stream *st, uint32_t first, uint32_t end)
+static int gather_found(const struct export *x, struct gathered *g, const struct stream *st, uint32_t first,
+			uint32_t end)
 {
 	int code = 0;
 	for (uint32_t i = shard_of(st, first); i <= shard_of(st, end - 1) && code == 0; i++) {
@@ -378,30 +388,50 @@ static int64_t window_start(const struct stream *st, uint32_t window)
 	return slice < st->nslices && st->starts[slice] < end ? st->starts[slice] : end;
 }
 
-static struct mpix_scratch *take_scratch(struct export *x)
+static void room_free(struct gathered *g)
 {
-	uint32_t n = __atomic_load_n(&x->nscratch, __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < n; i++) {
-		struct mpix_scratch *s = __atomic_exchange_n(&x->scratch[i], NULL, __ATOMIC_ACQ_REL);
-		if (s != NULL)
-			return s;
-	}
-	return mpix_scratch_new();
+	if (g == NULL)
+		return;
+	vec_done(&g->runs);
+	vec_done(&g->carried);
+	vec_done(&g->links);
+	vec_done(&g->waits);
+	vec_done(&g->extras);
+	vec_done(&g->enter);
+	vec_done(&g->leave);
+	mpix_scratch_free(g->scratch);
+	free(g);
 }
 
-static void give_scratch(struct export *x, struct mpix_scratch *s)
+/* For one group at a time; as many come to be as threads pack. */
+static struct gathered *take_room(struct export *x)
 {
-	for (uint32_t i = 0; i < x->nscratch; i++) {
-		struct mpix_scratch *none = NULL;
-		if (__atomic_compare_exchange_n(&x->scratch[i], &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	uint32_t n = __atomic_load_n(&x->nrooms, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n; i++) {
+		struct gathered *g = __atomic_exchange_n(&x->rooms[i], NULL, __ATOMIC_ACQ_REL);
+		if (g != NULL)
+			return g;
+	}
+	struct gathered *g = calloc(1, sizeof(*g));
+	if (g != NULL && (g->scratch = mpix_scratch_new()) != NULL)
+		return g;
+	free(g);
+	return NULL;
+}
+
+static void give_room(struct export *x, struct gathered *g)
+{
+	for (uint32_t i = 0; i < x->nrooms; i++) {
+		struct gathered *none = NULL;
+		if (__atomic_compare_exchange_n(&x->rooms[i], &none, g, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return;
 	}
-	mpix_scratch_free(s);
+	room_free(g);
 }
 
-static int pack_group(struct export *x, struct stream *st, uint32_t number)
+static int pack_gathered(struct export *x, struct stream *st, uint32_t number, struct gathered *g)
 {
-	struct group *g = &x->groups[number];
+	struct group *group = &x->groups[number];
 	uint32_t first = number * MPIX_GROUP_RANKS, ranks = x->step->nranks;
 	uint32_t end = ranks - first < MPIX_GROUP_RANKS ? ranks : first + MPIX_GROUP_RANKS;
 	int64_t start_ns = window_start(st, st->window), end_ns = window_start(st, st->window + 1);
@@ -424,11 +454,16 @@ static int pack_group(struct export *x, struct stream *st, uint32_t number)
 				 .ncarried = (uint32_t)g->carried.n,
 				 .nlinks = (uint32_t)g->links.n,
 				 .nwaits = (uint32_t)g->waits.n};
-	struct mpix_scratch *s = take_scratch(x);
-	if (s == NULL)
+	return mpix_pack(x->w, &part, g->scratch, group->packed, &group->error);
+}
+
+static int pack_group(struct export *x, struct stream *st, uint32_t number)
+{
+	struct gathered *g = take_room(x);
+	if (g == NULL)
 		return -ENOMEM;
-	code = mpix_pack(x->w, &part, s, g->packed, &g->error);
-	give_scratch(x, s);
+	int code = pack_gathered(x, st, number, g);
+	give_room(x, g);
 	return code;
 }
 
@@ -477,28 +512,19 @@ struct stream_visitor *export_visitor(struct export *x)
 
 static void export_free(struct export *x)
 {
-	for (uint32_t i = 0; x->groups != NULL && i < x->ngroups; i++) {
-		struct group *g = &x->groups[i];
-		vec_done(&g->runs);
-		vec_done(&g->carried);
-		vec_done(&g->links);
-		vec_done(&g->waits);
-		vec_done(&g->extras);
-		vec_done(&g->enter);
-		vec_done(&g->leave);
-		mpix_packed_free(g->packed);
-	}
-	for (uint32_t i = 0; x->scratch != NULL && i < x->nscratch; i++)
-		mpix_scratch_free(x->scratch[i]);
+	for (uint32_t i = 0; x->groups != NULL && i < x->ngroups; i++)
+		mpix_packed_free(x->groups[i].packed);
+	for (uint32_t i = 0; x->rooms != NULL && i < x->nrooms; i++)
+		room_free(x->rooms[i]);
 	free(x->groups);
-	free(x->scratch);
+	free(x->rooms);
 	free(x->first_lane);
 	free(x->lane_of);
 	free(x->path);
 	free(x);
 }
 
-#define SCRATCH_KEPT 64u
+#define ROOMS_KEPT 64u
 
 struct export *export_create(const char *path, struct step *s)
 {
@@ -509,9 +535,9 @@ struct export *export_create(const char *path, struct step *s)
 	x->step = s;
 	x->ngroups = (s->nranks - 1) / MPIX_GROUP_RANKS + 1;
 	x->groups = calloc(x->ngroups, sizeof(*x->groups));
-	x->nscratch = SCRATCH_KEPT;
-	x->scratch = calloc(x->nscratch, sizeof(*x->scratch));
-	bool there = x->path != NULL && x->groups != NULL && x->scratch != NULL;
+	x->nrooms = ROOMS_KEPT;
+	x->rooms = calloc(x->nrooms, sizeof(struct gathered *));
+	bool there = x->path != NULL && x->groups != NULL && x->rooms != NULL;
 	for (uint32_t i = 0; there && i < x->ngroups; i++)
 		there = (x->groups[i].packed = mpix_packed_new()) != NULL;
 	x->visitor = (struct stream_visitor){

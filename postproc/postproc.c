@@ -23,7 +23,7 @@ static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, 
 		code = analysis_run(&a, nthreads, x != NULL ? export_visitor(x) : NULL, e);
 	if (code < 0 && x != NULL && export_error(x) != NULL)
 		*e = *export_error(x);
-	if (code == 0 && (json = cJSON_PrintUnformatted(a.root)) == NULL)
+	if (code == 0 && (json = json_print(a.root)) == NULL)
 		code = fail(e, -ENOMEM, "out of memory for the analysis");
 	if (x != NULL) {
 		int finished = export_finish(x, code == 0 ? json : NULL, e);

@@ -409,7 +409,9 @@ void epochs_destroy(struct epochs *x)
 	vec_done(&x->gathered.spans);
 	vec_done(&x->gathered.messages);
 	vec_done(&x->gathered.needs);
-	vec_done(&x->gathered.deltas);
+	vec_done(&x->gathered.ends);
+	vec_done(&x->gathered.flights);
+	vec_done(&x->gathered.flight_of);
 	vec_done(&x->gathered.slots);
 	epoch_components_done(&x->components);
 	free(x);

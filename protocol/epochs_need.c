@@ -1,70 +1,83 @@
 /* epochs_need.c - how many messages of one epoch are in flight at once: the buffers it needs. */
 #include "protocol/epochs_parts.h"
 
-/* What ends comes first at equal times: a buffer may be used again at once. */
-static int by_time(const struct epoch_delta *x, const struct epoch_delta *y)
+/* Begins of all messages, then their ends, each nearly in order of time, by which they are sorted. What ends comes
+ * first at equal times: a buffer may be used again at once. */
+static int sort_ends(struct epoch_gathered *g)
 {
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return (int)x->begins - (int)y->begins;
-}
-
-static int by_time_alone(const void *a, const void *b)
-{
-	return by_time(a, b);
-}
-
-static int by_rank_and_time(const void *a, const void *b)
-{
-	const struct epoch_delta *x = a, *y = b;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return by_time(x, y);
-}
-
-/* Peaks of deltas [from, to), in order of time. */
-static struct epoch_need peak(const struct epoch_delta *deltas, size_t from, size_t to)
-{
-	struct epoch_need now = {0}, need = {0};
-	for (size_t i = from; i < to; i++) {
-		const struct epoch_delta *x = &deltas[i];
-		now.messages += x->begins ? 1u : -(uint64_t)1;
-		now.bytes += x->begins ? x->bytes : -x->bytes;
-		need.messages = now.messages > need.messages ? now.messages : need.messages;
-		need.bytes = now.bytes > need.bytes ? now.bytes : need.bytes;
+	size_t n = g->messages.n;
+	if (vec_grow(&g->ends.at, &g->ends.cap, 4 * n, sizeof(*g->ends.at)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct epoch_message *m = &g->messages.at[i];
+		uint64_t sign = 1ull << 63;
+		g->ends.at[i] = (struct sort_key){(uint64_t)m->from_ns ^ sign, 1, (uint32_t)i};
+		g->ends.at[n + i] = (struct sort_key){(uint64_t)m->to_ns ^ sign, 0, (uint32_t)i};
 	}
-	return need;
-}
-
-static int by_receiver(struct epoch_gathered *g)
-{
-	for (size_t i = 0, end; i < g->deltas.n; i = end) {
-		for (end = i + 1; end < g->deltas.n && g->deltas.at[end].rank == g->deltas.at[i].rank;)
-			end++;
-		struct epoch_need need = peak(g->deltas.at, i, end);
-		need.rank = g->deltas.at[i].rank;
-		if (vec_push(&g->needs, need) < 0)
-			return -ENOMEM;
-	}
+	if (n > 1)
+		sort_keys(g->ends.at, g->ends.at + 2 * n, 2 * n);
 	return 0;
+}
+
+/* Of who receives the messages what is in flight now, and the most so far; NULL without memory. */
+static struct epoch_flight *flight_of(struct epoch_gathered *g, uint32_t rank)
+{
+	if (vec_reach(&g->flight_of, rank) < 0)
+		return NULL;
+	uint32_t at = g->flight_of.at[rank];
+	if (at == 0) {
+		if (vec_push(&g->flights, (struct epoch_flight){.most.rank = rank}) < 0)
+			return NULL;
+		at = g->flight_of.at[rank] = (uint32_t)g->flights.n;
+	}
+	return &g->flights.at[at - 1];
+}
+
+static void count(struct epoch_flight *f, uint64_t bytes, bool begins)
+{
+	f->messages += begins ? 1u : -(uint64_t)1;
+	f->bytes += begins ? bytes : -bytes;
+	f->most.messages = f->messages > f->most.messages ? f->messages : f->most.messages;
+	f->most.bytes = f->bytes > f->most.bytes ? f->bytes : f->most.bytes;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct epoch_need *x = a, *y = b;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* What each needed, ascending, and nothing in flight any more. */
+static int end_flights(struct epoch_gathered *g)
+{
+	int code = 0;
+	for (size_t i = 0; i < g->flights.n; i++) {
+		g->flight_of.at[g->flights.at[i].most.rank] = 0;
+		if (code == 0)
+			code = vec_push(&g->needs, g->flights.at[i].most);
+	}
+	vec_sort(&g->needs, by_rank);
+	return code;
 }
 
 int epoch_need_find(struct epoch_gathered *g, struct epoch *epoch)
 {
-	g->deltas.n = g->needs.n = 0;
-	for (size_t i = 0; i < g->messages.n; i++) {
-		const struct epoch_message *m = &g->messages.at[i];
-		if (vec_push(&g->deltas, (struct epoch_delta){m->from_ns, m->bytes, m->dst, true}) < 0 ||
-		    vec_push(&g->deltas, (struct epoch_delta){m->to_ns, m->bytes, m->dst, false}) < 0)
-			return -ENOMEM;
+	struct epoch_flight all = {0};
+	g->flights.n = g->needs.n = 0;
+	int code = sort_ends(g);
+	for (size_t i = 0; i < 2 * g->messages.n && code == 0; i++) {
+		const struct sort_key *end = &g->ends.at[i];
+		const struct epoch_message *m = &g->messages.at[end->at];
+		struct epoch_flight *f = flight_of(g, m->dst);
+		if (f == NULL)
+			code = -ENOMEM;
+		else
+			count(f, m->bytes, end->minor != 0);
+		count(&all, m->bytes, end->minor != 0);
 	}
-	if (g->messages.n > 1)
-		vec_sort(&g->deltas, by_time_alone);
-	epoch->total = peak(g->deltas.at, 0, g->deltas.n);
-	if (g->messages.n > 1)
-		vec_sort(&g->deltas, by_rank_and_time);
-	if (by_receiver(g) < 0)
+	if (end_flights(g) < 0 || code < 0)
 		return -ENOMEM;
+	epoch->total = all.most;
 	epoch->receiver = g->needs.at;
 	epoch->nreceivers = (uint32_t)g->needs.n;
 	return 0;

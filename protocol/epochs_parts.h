@@ -2,6 +2,7 @@
  * epochs_need.c (messages in flight) share. */
 #pragma once
 
+#include "base/sort.h"
 #include "base/vec.h"
 #include "protocol/epochs.h"
 
@@ -45,18 +46,19 @@ struct epoch_components {
 	size_t n;				       /* components */
 };
 
-struct epoch_delta {
-	int64_t ns;
-	uint64_t bytes;
-	uint32_t rank;
-	bool begins;
+/* What is on the way to somebody. */
+struct epoch_flight {
+	uint64_t messages, bytes;
+	struct epoch_need most;
 };
 
 struct epoch_gathered {
 	VEC(struct epoch_span) spans;
 	VEC(struct epoch_message) messages;
 	VEC(struct epoch_need) needs;
-	VEC(struct epoch_delta) deltas;
+	VEC(struct sort_key) ends; /* begins and ends of the messages; twice as many as there are */
+	VEC(struct epoch_flight) flights;
+	VEC(uint32_t) flight_of; /* by rank: number in flights, from 1 */
 	VEC(uint32_t) slots;
 };
 

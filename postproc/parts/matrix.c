@@ -5,19 +5,22 @@
 
 #define MATRIX_ROWS_MAX 65536u
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct link *x = a, *y = b;
-	if (x->bytes != y->bytes)
-		return (x->bytes < y->bytes) - (x->bytes > y->bytes);
-	return (x->count < y->count) - (x->count > y->count);
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct link *x = a, *y = b;
 	uint64_t p = (uint64_t)x->src << 32 | x->dst, q = (uint64_t)y->src << 32 | y->dst;
 	return (p > q) - (p < q);
+}
+
+/* Most bytes, then most of them, then as they stand in the matrix. */
+static int by_bytes(const void *a, const void *b)
+{
+	const struct link *x = a, *y = b;
+	if (x->bytes != y->bytes)
+		return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+	if (x->count != y->count)
+		return (x->count < y->count) - (x->count > y->count);
+	return by_place(a, b);
 }
 
 static void put_links(cJSON *list, const struct link *links, size_t n, const char *count_name)
@@ -31,28 +34,45 @@ static void put_links(cJSON *list, const struct link *links, size_t n, const cha
 	}
 }
 
+/* The largest of all, at most MATRIX_ROWS_MAX, as they stand in the matrix; room for twice as many. How many. */
+static size_t choose(const struct traffic *t, struct link *kept)
+{
+	struct link_walk w = {t, 0, 0};
+	struct link x;
+	size_t n = 0;
+	bool full = false; /* the last of those that are shown is known */
+	while (link_next(&w, &x)) {
+		if (full && by_bytes(&x, &kept[MATRIX_ROWS_MAX - 1]) > 0)
+			continue;
+		kept[n++] = x;
+		if (n < 2 * MATRIX_ROWS_MAX)
+			continue;
+		qsort(kept, n, sizeof(*kept), by_bytes);
+		n = MATRIX_ROWS_MAX;
+		full = true;
+	}
+	if (n <= MATRIX_ROWS_MAX && !full)
+		return n;
+	qsort(kept, n, sizeof(*kept), by_bytes);
+	qsort(kept, MATRIX_ROWS_MAX, sizeof(*kept), by_place);
+	return MATRIX_ROWS_MAX;
+}
+
 static int put_matrix(cJSON *matrix, const char *name, const struct traffic *t, const char *count_name)
 {
-	cJSON *list = json_array(matrix, name);
-	if (t->links.n <= MATRIX_ROWS_MAX) {
-		put_links(list, t->links.at, t->links.n, count_name);
-		return 0;
-	}
-	struct link *copy = malloc(t->links.n * sizeof(*copy));
-	if (copy == NULL)
+	struct link *kept = malloc(2 * MATRIX_ROWS_MAX * sizeof(*kept));
+	if (kept == NULL)
 		return -ENOMEM;
-	memcpy(copy, t->links.at, t->links.n * sizeof(*copy));
-	qsort(copy, t->links.n, sizeof(*copy), by_bytes);
-	qsort(copy, MATRIX_ROWS_MAX, sizeof(*copy), by_place);
-	put_links(list, copy, MATRIX_ROWS_MAX, count_name);
-	free(copy);
+	size_t n = choose(t, kept);
+	put_links(json_array(matrix, name), kept, n, count_name);
+	free(kept);
 	return 0;
 }
 
 static void put_left_out(cJSON *matrix, const char *name, const struct traffic *t)
 {
-	uint64_t shown = t->links.n < MATRIX_ROWS_MAX ? t->links.n : MATRIX_ROWS_MAX;
-	json_put(matrix, name, (double)(t->links.n - shown + t->links_left_out));
+	uint64_t shown = t->nlinks < MATRIX_ROWS_MAX ? t->nlinks : MATRIX_ROWS_MAX;
+	json_put(matrix, name, (double)(t->nlinks - shown + t->links_left_out));
 }
 
 int part_matrix(struct analysis *a)

@@ -45,14 +45,21 @@ static bool comes_before(const struct link *a, const struct link *b)
 /* Both ascending, as one. */
 static int add_traffic(struct shape *s, const struct traffic *a, const struct traffic *b)
 {
-	size_t i = 0, k = 0, n = a->links.n + (b != NULL ? b->links.n : 0);
+	struct link_walk first = {a, 0, 0}, second = {b, 0, 0};
+	struct link x, y;
+	uint64_t n = a->nlinks + (b != NULL ? b->nlinks : 0);
+	n = n < TRAFFIC_LINKS_MAX ? n : TRAFFIC_LINKS_MAX;
 	s->links = malloc((n + 1) * sizeof(*s->links));
 	if (s->links == NULL)
 		return -ENOMEM;
-	while (i + k < n) {
-		bool second = i == a->links.n ||
-			      (b != NULL && k < b->links.n && comes_before(&b->links.at[k], &a->links.at[i]));
-		add_link(s, second ? &b->links.at[k++] : &a->links.at[i++]);
+	bool has_x = link_next(&first, &x), has_y = b != NULL && link_next(&second, &y);
+	for (; (has_x || has_y) && n > 0; n--) {
+		bool other = !has_x || (has_y && comes_before(&y, &x));
+		add_link(s, other ? &y : &x);
+		if (other)
+			has_y = link_next(&second, &y);
+		else
+			has_x = link_next(&first, &x);
 	}
 	return 0;
 }
@@ -99,9 +106,11 @@ static int shape_make(const struct analysis *a, enum traffic_kind kind, struct s
 {
 	double all = (double)a->p2p.bytes + (double)a->rma.bytes + (double)a->coll.bytes;
 	*s = (struct shape){.a = a, .kind = kind, .n = a->step->nranks};
-	int code = kind == MESSAGES ? add_traffic(s, &a->p2p, &a->rma) : add_traffic(s, &a->coll, NULL);
 	double mine = kind == MESSAGES ? (double)a->p2p.bytes + (double)a->rma.bytes : (double)a->coll.bytes;
 	s->share = all > 0 ? mine / all : kind == MESSAGES;
+	if (s->share < PATTERN_SHARE_MIN) /* has no shape, whatever it is */
+		return 0;
+	int code = kind == MESSAGES ? add_traffic(s, &a->p2p, &a->rma) : add_traffic(s, &a->coll, NULL);
 	if (code == 0 && !is_enough(s))
 		clear_shape(s);
 	if (code == 0)

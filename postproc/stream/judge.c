@@ -14,8 +14,8 @@ struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const st
 	return w;
 }
 
-int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
-	      const struct moment *call, bool part)
+static int note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
+		const struct moment *call, bool part)
 {
 	bool clipped = false;
 	int64_t left = w->call.end_ns - w->call.start_ns - w->wait_ns; /* no call waits longer than it lasts */
@@ -32,8 +32,9 @@ int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t n
 			   .ns = ns,
 			   .causer = causer,
 			   .until_causer = !clipped && w->wait_ns == 0 && causer != NONE,
+			   .since = !clipped && causer == NONE && call != NULL,
 			   .part = part};
-	if (causer != NONE)
+	if (call != NULL)
 		x.causer_call = *call;
 	struct tally *t = &sh->tally;
 	struct wait_case c = {state, w->rank, w->site, w->call.start_ns, w->call.end_ns, ns, causer};
@@ -48,6 +49,17 @@ int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t n
 		w->wait_ns += ns;
 	}
 	return vec_push(&sh->waited, x);
+}
+
+int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
+	      const struct moment *call, bool part)
+{
+	return note(sh, w, state, ns, causer, causer != NONE ? call : NULL, part);
+}
+
+int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct moment *call)
+{
+	return note(sh, w, state, ns, NONE, call, false);
 }
 
 int wait_close(struct shard *sh, struct wait *w)
@@ -109,9 +121,10 @@ static int64_t clip(const struct part *p, int64_t until_ns)
 static int all_for_all(struct shard *sh, const struct meet *m, struct part *p, enum wait_state waiting,
 		       enum wait_state completion)
 {
-	int64_t from = m->first_exit_ns > p->done.start_ns ? m->first_exit_ns : p->done.start_ns;
+	int64_t out_ns = m->first_out.rank != NONE ? m->first_out.call.end_ns : INT64_MAX;
+	int64_t from = out_ns > p->done.start_ns ? out_ns : p->done.start_ns;
 	int code = wait_note(sh, p->wait, waiting, clip(p, m->last.call.start_ns), m->last.rank, &m->last.call, false);
-	return code < 0 ? code : wait_note(sh, p->wait, completion, p->done.end_ns - from, NONE, NULL, false);
+	return code < 0 ? code : wait_note_since(sh, p->wait, completion, p->done.end_ns - from, &m->first_out.call);
 }
 
 /* The root cannot begin before the first member has come, nor end before the last. */
@@ -211,8 +224,13 @@ void judge_window(struct shard *sh)
 {
 	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
 		struct mail *m = mail_from(sh, from);
-		for (size_t i = 0; i < m->judged.n && sh->code == 0; i++)
+		for (size_t i = 0; i < m->judged.n && sh->code == 0; i++) {
+			if (i + AHEAD < m->judged.n)
+				prefetch(m->judged.at[i + AHEAD], sizeof(struct send));
+			if (i + AHEAD / 2 < m->judged.n && m->judged.at[i + AHEAD / 2]->wait != NULL)
+				prefetch(m->judged.at[i + AHEAD / 2]->wait, sizeof(struct wait));
 			sh->code = judge_send(sh, m->judged.at[i]);
+		}
 		m->judged.n = 0;
 	}
 	for (uint32_t from = 0; from < sh->stream->nshards; from++) {

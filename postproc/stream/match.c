@@ -405,9 +405,12 @@ static int take_mail(struct shard *sh)
 {
 	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
 		struct mail *m = mail_from(sh, from);
-		for (size_t i = 0; i < m->sends.n; i++)
+		for (size_t i = 0; i < m->sends.n; i++) {
+			if (i + AHEAD < m->sends.n)
+				prefetch(m->sends.at[i + AHEAD], sizeof(struct send));
 			if (add_send(sh, m->sends.at[i]) < 0)
 				return -ENOMEM;
+		}
 		m->sends.n = 0;
 	}
 	return 0;
@@ -417,9 +420,12 @@ static int take_over_mail(struct shard *sh)
 {
 	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
 		struct mail *m = mail_from(sh, from);
-		for (size_t i = 0; i < m->over.n; i++)
+		for (size_t i = 0; i < m->over.n; i++) {
+			if (i + AHEAD < m->over.n)
+				prefetch(m->over.at[i + AHEAD], sizeof(struct send));
 			if (send_over(sh, m->over.at[i]) < 0)
 				return -ENOMEM;
+		}
 		m->over.n = 0;
 	}
 	return 0;
@@ -441,6 +447,8 @@ static int match_all_ready(struct shard *sh)
 {
 	int code = advance_open(sh);
 	for (size_t i = 0; i < sh->ready.n && code == 0; i++) {
+		if (i + AHEAD < sh->ready.n)
+			prefetch(sh->ready.at[i + AHEAD], sizeof(struct recv));
 		sh->ready.at[i]->turn = true;
 		code = advance(sh, sh->ready.at[i]->envelope);
 		if (code == 0)

@@ -56,7 +56,7 @@ static struct meet *find(struct shard *sh, struct meet ***table, size_t *buckets
 			   .root_arrival = {.rank = NONE},
 			   .first_leaf = {.rank = NONE},
 			   .last_leaf = {.rank = NONE},
-			   .first_exit_ns = INT64_MAX};
+			   .first_out = {.rank = NONE}};
 	*at = m;
 	(*n)++;
 	return m;
@@ -80,6 +80,14 @@ static void earlier(struct arrival *a, const struct arrival *b)
 static void later(struct arrival *a, const struct arrival *b)
 {
 	if (b->rank != NONE && (a->rank == NONE || b->call.start_ns > a->call.start_ns))
+		*a = *b;
+}
+
+/* Of those that are out at the same time, the first rank. */
+static void out_earlier(struct arrival *a, const struct arrival *b)
+{
+	if (b->rank != NONE && (a->rank == NONE || b->call.end_ns < a->call.end_ns ||
+				(b->call.end_ns == a->call.end_ns && b->rank < a->rank)))
 		*a = *b;
 }
 
@@ -130,8 +138,7 @@ int meet_leave(struct shard *sh, struct part *p)
 	struct meet *m = p->meet;
 	p->completed = true;
 	m->completed++;
-	if (p->done.end_ns < m->first_exit_ns)
-		m->first_exit_ns = p->done.end_ns;
+	out_earlier(&m->first_out, &(struct arrival){p->rank, p->done});
 	return mark(sh, m);
 }
 
@@ -145,8 +152,7 @@ static void join(struct meet *whole, const struct meet *m)
 	later(&whole->last_leaf, &m->last_leaf);
 	if (whole->root_arrival.rank == NONE)
 		whole->root_arrival = m->root_arrival;
-	if (m->first_exit_ns < whole->first_exit_ns)
-		whole->first_exit_ns = m->first_exit_ns;
+	out_earlier(&whole->first_out, &m->first_out);
 }
 
 static int by_position(const void *a, const void *b)

@@ -5,7 +5,9 @@
 #include <math.h>
 
 #define GROUP_RANKS 16u
-#define GROUP_EVENTS 16384u /* that the ranks of a group should have in a window */
+#define GROUP_EVENTS 16384u	     /* that the ranks of a group should have in a window */
+#define WINDOW_EVENTS_MAX (1u << 20) /* of all ranks: it is as many that memory must hold */
+#define SLICE_EVENTS_OF_RANK 8u	     /* and each rank: coming to it costs as much as some events */
 #define SLICE_EVENTS 16384u /* that all ranks should have in a slice, of several hundred bytes each while they pass */
 
 /* ---- clocks ---- */
@@ -126,6 +128,17 @@ static int64_t last_exit(struct lane *l)
 	return TIME_ABSENT;
 }
 
+/* Of the events from one time to another, almost none are in MPI_Init and MPI_Finalize, which may take longer than all
+ * the rest. */
+static int add_block(const struct process *p, struct rates *r, int64_t from, int64_t to, uint32_t events)
+{
+	if (p->init_exit_ns != TIME_ABSENT && p->init_exit_ns > from && p->init_exit_ns < to)
+		from = p->init_exit_ns;
+	if (p->finalize_enter_ns != TIME_ABSENT && p->finalize_enter_ns > from && p->finalize_enter_ns < to)
+		to = p->finalize_enter_ns;
+	return add_rates(r, from, to, events);
+}
+
 static int look_at_lane(struct lane *l, struct rates *r)
 {
 	const struct process *p = l->process;
@@ -141,7 +154,7 @@ static int look_at_lane(struct lane *l, struct rates *r)
 		int64_t at = lane_ns(l, tick);
 		r->from_ns = at < r->from_ns ? at : r->from_ns;
 		r->events += count;
-		if (from != TIME_ABSENT && add_rates(r, from, at, events) < 0)
+		if (from != TIME_ABSENT && add_block(p, r, from, at, events) < 0)
 			return -ENOMEM;
 		from = at;
 		events = count;
@@ -152,7 +165,7 @@ static int look_at_lane(struct lane *l, struct rates *r)
 	int64_t end = p->end_ns != TIME_ABSENT ? p->end_ns : last_exit(l);
 	end = end > from ? end : from;
 	r->to_ns = end > r->to_ns ? end : r->to_ns;
-	return add_rates(r, from, end, events);
+	return add_block(p, r, from, end, events);
 }
 
 static int by_time(const void *a, const void *b)
@@ -177,8 +190,9 @@ static int add_window(struct stream *st, size_t *cap, int64_t start)
 static int cut(struct stream *st, struct rates *r)
 {
 	uint32_t groups = (st->step->nranks + GROUP_RANKS - 1) / GROUP_RANKS;
-	double window = (double)groups * GROUP_EVENTS, passed = 0, rate = 0;
-	st->slices = window > SLICE_EVENTS ? (uint32_t)(window / SLICE_EVENTS + 0.5) : 1;
+	double window = fmin((double)groups * GROUP_EVENTS, WINDOW_EVENTS_MAX), passed = 0, rate = 0;
+	double slice = fmax(SLICE_EVENTS, (double)st->step->nranks * SLICE_EVENTS_OF_RANK);
+	st->slices = window > slice ? (uint32_t)(window / slice + 0.5) : 1;
 	double target = window / st->slices;
 	size_t cap = 0;
 	vec_sort(&r->list, by_time);

@@ -127,8 +127,8 @@ struct meet {
 	uint32_t told_entered, told_completed; /* of which the owner knows */
 	int32_t coll, root;		       /* of the first part seen */
 	struct arrival first, last, root_arrival, first_leaf, last_leaf;
-	int64_t first_exit_ns;
-	uint64_t agreed; /* sizes, as of the first part seen: read/agreed.h */
+	struct arrival first_out; /* by the end of its call */
+	uint64_t agreed;	  /* sizes, as of the first part seen: read/agreed.h */
 	bool differs, unequal, dirty, decided;
 	uint32_t judged; /* shards */
 	uint32_t shards;
@@ -285,6 +285,7 @@ struct waited {
 	uint32_t state; /* enum wait_state */
 	int64_t ns;
 	bool until_causer; /* ns is from the start of the call to the start of the causer's, or its own end */
+	bool since;	   /* ns is from the end of causer_call to its own end; causer NONE */
 	uint32_t causer;   /* rank or NONE */
 	struct moment causer_call;
 	bool part; /* of another state already noted */
@@ -405,6 +406,8 @@ void meet_done(struct shard *sh);
 struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call);
 int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
 	      const struct moment *call, bool part);
+/* The same from when another call was over (*call): nobody caused that. */
+int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct moment *call);
 int wait_close(struct shard *sh, struct wait *w); /* one thing less is open */
 
 /* requests.c: the next serial number's request, fresh; NULL without memory. */
@@ -413,6 +416,15 @@ struct request *request_start(struct shard *sh, struct requests_of *r, uint32_t 
 struct request *request_find(const struct requests_of *r, uint64_t serial);
 void request_over(struct shard *sh, struct requests_of *r, uint64_t serial, struct request *q);
 extern struct request request_gone;
+
+#define AHEAD 6u /* things of a list that are asked for before they are needed: they were written a phase ago */
+
+/* One thing of up to some cache lines will be needed soon. */
+static inline void prefetch(const void *x, size_t size)
+{
+	for (size_t at = 0; at < size; at += 64)
+		__builtin_prefetch((const char *)x + at);
+}
 
 static inline uint32_t shard_of(const struct stream *st, uint32_t rank)
 {

@@ -247,8 +247,23 @@ static double start_of(const struct sweep *w, const struct actor *a, const struc
 	return from != TIME_ABSENT && ev->start_ns > from ? a->now + (double)(ev->start_ns - from) : a->now;
 }
 
+/* What acts after those of the event at hand will need, first what they name, then what that names. */
+static void look_ahead(const struct actor *a)
+{
+	const struct act *far = &a->acts.at[a->act + AHEAD], *near = far - AHEAD / 2;
+	if (a->act + AHEAD >= a->acts.n)
+		return;
+	if (far->kind == ACT_BEGIN)
+		prefetch(far->edge, sizeof(*far->edge));
+	else if (far->kind == ACT_NEED)
+		__builtin_prefetch(far->need);
+	if (near->kind == ACT_NEED && near->need->state == EDGE_KNOWN)
+		prefetch(near->need->edge, sizeof(*near->need->edge));
+}
+
 static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 {
+	look_ahead(a);
 	a->now = a->start = start_of(w, a, ev);
 	a->begun = true;
 	a->began = INT64_MIN;

@@ -11,8 +11,16 @@ struct link {
 
 #define TRAFFIC_LINKS_MAX (1u << 24) /* beyond it, links are only counted */
 
+/* Links from src to dst, dst + 1, ... (n of them) that are alike: of a collective on all ranks one or two a rank. */
+struct link_run {
+	uint32_t src, dst, n;
+	uint64_t count, bytes; /* of each */
+};
+
 struct traffic {
-	VEC(struct link) links; /* ascending (src, dst) */
+	VEC(struct link) links;	   /* ascending (src, dst) */
+	VEC(struct link_run) runs; /* the same of collectives, which have no links */
+	uint64_t nlinks;	   /* of both */
 	uint64_t links_left_out, bytes_left_out;
 	uint64_t count, bytes;				       /* in all */
 	uint64_t *out_count, *in_count, *out_bytes, *in_bytes; /* by rank */
@@ -47,5 +55,31 @@ bool neighbor_next(struct neighbor_walk *w, int32_t *ret_rank, uint64_t *ret_byt
 /* One-sided calls, from where the data lay to where it went. */
 int traffic_rma(const struct step *s, struct traffic *ret_traffic);
 void traffic_done(struct traffic *t);
+
+/* All links, ascending (src, dst). Begin with {t}. */
+struct link_walk {
+	const struct traffic *t;
+	size_t at;   /* of links, or of runs */
+	uint32_t in; /* the run */
+};
+
+static inline bool link_next(struct link_walk *w, struct link *ret_link)
+{
+	const struct traffic *t = w->t;
+	if (w->at < t->links.n) {
+		*ret_link = t->links.at[w->at++];
+		return true;
+	}
+	if (t->links.n > 0 || w->at >= t->runs.n)
+		return false;
+	const struct link_run *r = &t->runs.at[w->at];
+	*ret_link = (struct link){r->src, r->dst + w->in, r->count, r->bytes};
+	if (++w->in == r->n) {
+		w->in = 0;
+		w->at++;
+	}
+	return true;
+}
+
 /* Is there a link from src to dst among n, ascending (src, dst)? */
 bool links_have(const struct link *links, size_t n, uint32_t src, uint32_t dst);

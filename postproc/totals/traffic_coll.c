@@ -192,6 +192,20 @@ static uint64_t operations_of(const struct sig *sig)
 	return !moves ? 0 : (sig->call.flags & SIG_PERSISTENT) != 0 ? sig->starts : sig->calls;
 }
 
+/* Are the partners on a communicator ranks of the world in a row, as in MPI_COMM_WORLD? */
+static bool is_in_a_row(struct row *r, uint32_t comm)
+{
+	uint32_t n;
+	const int32_t *to = partners(&r->s->comms.at[comm], &n);
+	if (r->looked_at == comm + 1)
+		return r->in_a_row;
+	r->looked_at = comm + 1;
+	r->in_a_row = n > 0 && to[0] >= 0 && (uint32_t)to[0] + n <= r->s->nranks;
+	for (uint32_t i = 1; i < n && r->in_a_row; i++)
+		r->in_a_row = to[i] == to[0] + (int32_t)i;
+	return r->in_a_row;
+}
+
 static int add_rank(struct row *r, struct evens *v)
 {
 	const struct process *p = r->s->ranks[r->src];
@@ -201,6 +215,11 @@ static int add_rank(struct row *r, struct evens *v)
 		uint64_t n = operations_of(&p->sigs.at[i]);
 		if (n > 0)
 			code = add_coll(r, v, &p->sigs.at[i], n);
+	}
+	if (code == 0 && v->list.n == 1 && !r->any && v->list.at[0].count > 0 && is_in_a_row(r, v->list.at[0].comm)) {
+		uint32_t n;
+		const int32_t *to = partners(&r->s->comms.at[v->list.at[0].comm], &n);
+		return row_flush_even(r, (uint32_t)to[0], n, v->list.at[0].count, v->list.at[0].bytes);
 	}
 	for (size_t i = 0; i < v->list.n && code == 0; i++)
 		spread(r, &v->list.at[i]);
@@ -212,6 +231,7 @@ int traffic_collective(const struct step *s, struct traffic *ret_traffic)
 	struct row r;
 	struct evens v = {0};
 	int code = row_init(&r, s, ret_traffic);
+	r.in_runs = true;
 	for (r.src = 0; r.src < s->nranks && code == 0; r.src++) {
 		code = add_rank(&r, &v);
 		if (code == 0)

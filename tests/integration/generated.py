@@ -47,6 +47,27 @@ def checked(t, folder, pattern, ranks, nodes, events, clock):
     t.equal(what + ': no message contradicts the clocks', (clocks['violations'], clocks['events_moved']), (0, 0))
 
 
+PARTS = ('late_sender_wrong_order', 'late_complete')  # of other states
+
+
+def waits_agree(t, folder):
+    """What the .mpix tells of each call's waits is what the analysis has summed up, and takes few bytes; whatever the number of threads."""
+    for pattern in ('alltoall', 'halo'):
+        generate(folder + '/t', pattern, 20, 3, 4000, 'steps')
+        files = []
+        for threads in ('1', '2', '5'):
+            subprocess.run([MPITRACE, 'analyze', folder + '/t', '-o', folder + '/t.mpix', '--threads', threads], check=True)
+            files.append(open(folder + '/t.mpix', 'rb').read())
+        t.check(pattern + ': the same bytes by any number of threads', files[0] == files[1] == files[2], [len(f) for f in files])
+        summed = sum(w['seconds'] for w in shown(folder + '/t.mpix')['wait_states'] if w['state'] not in PARTS)
+        out = subprocess.run([MPITRACE, 'show', '--events', '--json', folder + '/t.mpix'], capture_output=True, check=True)
+        told = sum(e['wait_s'] for e in json.loads(out.stdout))
+        t.check(pattern + ': events waited as long as the analysis says', summed > 0 and abs(told - summed) < 1e-6, (told, summed))
+        ratio = len(files[0]) / sum(len(data) for data in content(folder + '/t').values())
+        t.check(pattern + ': the .mpix takes at most 1.5 of the .mpic, small as it is', ratio < 1.5, ratio)
+        shutil.rmtree(folder + '/t')
+
+
 def main():
     t = Tests()
     folder = tempfile.mkdtemp(prefix='mpitrace-test-')
@@ -59,6 +80,7 @@ def main():
             generate('%s/%s' % (folder, name), pattern, 6, 2, 500, 'steps', seed)
         a, b, c = (content('%s/%s' % (folder, name)) for name in 'abc')
         t.check(pattern + ': the same seed gives the same bytes, another one others', a == b and a != c, (a.keys(), b.keys(), c.keys()))
+    waits_agree(t, folder)
     shutil.rmtree(folder, ignore_errors=True)
     t.end()
 

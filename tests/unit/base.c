@@ -167,6 +167,65 @@ static void expect_fmt(struct fmt got, const char *want)
 	cr_expect_str_eq(got.s, want, "got %s, want %s", got.s, want);
 }
 
+static void print_as_cjson_does(const cJSON *v)
+{
+	char *text = json_print(v), *expected = cJSON_PrintUnformatted(v);
+	cr_assert_str_eq(text, expected);
+	free(text);
+	free(expected);
+}
+
+static void print_number(double value)
+{
+	cJSON *v = cJSON_CreateNumber(value);
+	print_as_cjson_does(v);
+	cJSON_Delete(v);
+}
+
+/* Numbers of all sizes, what seconds of whole nanoseconds are, and the neighbours of what is shorter. */
+Test(json, prints_every_number_as_cjson_does)
+{
+	static const double some[] = {0,	-0.0,
+				      1,	1e15,
+				      1e15 - 1, 999999999999999.5,
+				      1e-4,	9.9999999999999e-5,
+				      0.5,	1e22,
+				      1e23,	0.1,
+				      1.0 / 3,	5e-324,
+				      1.7e308,	1e300,
+				      NAN,	INFINITY};
+	uint64_t x = 88172645463325252u;
+	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+		print_number(some[i]);
+		print_number(-some[i]);
+		print_number(nextafter(some[i], INFINITY));
+		print_number(nextafter(some[i], 0));
+	}
+	for (int i = 0; i < 400000; i++) {
+		double value, seconds;
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		memcpy(&value, &x, sizeof(value));
+		seconds = (double)(x >> (x & 63)) / 1e9;
+		print_number(i % 8 == 0 ? value : i % 8 < 4 ? seconds : ldexp((double)(x >> 11), -(int)(x % 70)));
+		print_number(i % 2 == 0 ? nextafter(seconds, 0) : (double)(int64_t)(x % 2000001) / 2000);
+	}
+}
+
+Test(json, prints_trees_and_texts_as_cjson_does)
+{
+	cJSON *v = cJSON_Parse(
+		"{\"a\":[],\"b\":{},\"\\u00e9\\\"\\\\\":[1,[2.5,null,true],false],\"\":\"\\b\\f\\n\\r\\t/\"}");
+	char bytes[256];
+	for (unsigned i = 0; i < 255; i++)
+		bytes[i] = (char)(i + 1);
+	bytes[255] = '\0';
+	cJSON_AddItemToObject(v, bytes, cJSON_CreateString(bytes));
+	print_as_cjson_does(v);
+	cJSON_Delete(v);
+}
+
 Test(units, times_have_three_digits_and_a_fitting_unit)
 {
 	expect_fmt(fmt_time(0), "0\xc2\xa0s");

@@ -222,6 +222,44 @@ Test(match, attributes_collective_bytes_by_what_the_operation_means)
 	cJSON_Delete(root);
 }
 
+#define MANY_RANKS 300
+#define MATRIX_ROWS 65536
+
+/* 300 x 299 pairs are too many to show; those of the last rank have more bytes than all others. */
+Test(match, shows_the_largest_pairs_of_a_matrix_that_is_too_large)
+{
+	struct program *p = program_create(MANY_RANKS, 1);
+	unsigned shown = 0, of_last = 0, before = 0;
+	for (unsigned r = 0; r < MANY_RANKS; r++)
+		for (int i = 0; i < 2; i++)
+			program_coll(p, r,
+				     (struct call){.op = i == 0 ? "MPI_Allreduce" : "MPI_Bcast",
+						   .from_us = 10 + 10 * i,
+						   .to_us = 15 + 10 * i,
+						   .peer = i == 0 ? SIG_NO_ROOT : MANY_RANKS - 1,
+						   .bytes = 8,
+						   .from_each = 8,
+						   .coll = i == 0 ? COLL_ALLREDUCE : COLL_BCAST});
+	cJSON *root = analyse_program(p, 100), *row;
+	cJSON_ArrayForEach(row, node_at(root, "matrix.collective"))
+	{
+		unsigned place = (unsigned)field(row, "src") * MANY_RANKS + (unsigned)field(row, "dst");
+		bool last = field(row, "src") == MANY_RANKS - 1;
+		cr_assert(shown == 0 || place > before, "row %u is out of order", shown);
+		cr_assert_eq(field(row, "bytes"), last ? 16 : 8);
+		of_last += last;
+		before = place;
+		shown++;
+	}
+	cr_expect_eq(shown, MATRIX_ROWS);
+	cr_expect_eq(of_last, MANY_RANKS - 1);
+	cr_expect_eq(at_path(root, "matrix.collective_pairs_left_out"), MANY_RANKS * (MANY_RANKS - 1) - MATRIX_ROWS);
+	cr_expect_eq(field(find(root, "per_rank", "rank", 7, NULL), "collective_bytes_in"), 8 * (MANY_RANKS - 1) + 8);
+	cr_expect_eq(field(find(root, "per_rank", "rank", MANY_RANKS - 1, NULL), "collective_bytes_out"),
+		     16 * (MANY_RANKS - 1));
+	cJSON_Delete(root);
+}
+
 Test(match, spreads_alltoallv_by_its_sizes)
 {
 	struct program *p = program_create(2, 1);

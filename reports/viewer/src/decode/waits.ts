@@ -39,10 +39,15 @@ export function isPart(state: number): boolean {
   return state === WRONG_ORDER || state === LATE_COMPLETE;
 }
 
+/** All members wait for the same, whose lane is told as it is. */
+function isCollective(state: number): boolean {
+  return (state >= 4 && state <= 14) || state === 21;
+}
+
 export const enum How {
   Ns = 0,
   UntilStart = 1, // of the call that caused it
-  SinceEnd = 2,
+  SinceEnd = 2, // of the call that was over first: nobody is to blame
   Bytes = 3, // no wait: bytes that came to the call and that only its partners' records tell
 }
 
@@ -87,7 +92,7 @@ export function readWaits(data: Uint8Array, meta: Meta, group: number, window: n
     out.how[i] = how;
     if (stored) out.ns[i] = lost!.varint();
     if (known) {
-      const lane = at.lane + causerLanes!.zigzag();
+      const lane = isCollective(state) ? causerLanes!.varint() : at.lane + causerLanes!.zigzag();
       const distance = causerIndices!.zigzag() + (distances.get(lane) ?? 0);
       putPosition(out.causer, i, window - causerWindows!.zigzag(), lane, at.index + distance, meta);
       distances.set(lane, distance);

@@ -69,7 +69,8 @@ export async function waitsOf(trace: Trace, own: EventRef): Promise<Wait[]> {
     if (w.how[k] === How.Bytes) return;
     const causer = w.causer.window[k] === NOWHERE ? null : await trace.eventAt(w.causer, k);
     const ns = waitLength(w.how[k]!, w.ns[k]!, own, causer);
-    found.push({ state: WAIT_STATES[w.state[k]!] ?? '', ns, part: isPart(w.state[k]!), causer });
+    const blamed = w.how[k] === How.SinceEnd ? null : causer;
+    found.push({ state: WAIT_STATES[w.state[k]!] ?? '', ns, part: isPart(w.state[k]!), causer: blamed });
   });
   return found;
 }
