@@ -10,7 +10,9 @@ const EVENT_CHUNKS_MAX = 320;
 const RECORDS_MAX = 1200000; // to be read for a picture
 const COARSE = 1.2; // CSS pixels of a bin
 const MESSAGE_CHUNKS_MAX = 192;
-const MESSAGES_MAX = 150000;
+const MESSAGES_MAX = 60000; // in view
+const MESSAGES_FEW = 20000; // in view: worth reading more for
+const MESSAGE_RECORDS_MAX = [160000, 600000] as const; // to be read for a picture; for few in view
 
 export interface Window {
   from: number;
@@ -108,7 +110,8 @@ export function planMessages(trace: Trace, w: Window): MessagePlan {
   const all = trace.messageEntries(w.from, w.to, w.firstRank, w.lastRank);
   const total = estimate(all, w.from, w.to);
   const records = all.reduce((sum, e) => sum + e.records, 0);
-  if (all.length <= MESSAGE_CHUNKS_MAX && records <= 4 * MESSAGES_MAX && total <= MESSAGES_MAX)
+  const most = MESSAGE_RECORDS_MAX[total <= MESSAGES_FEW ? 1 : 0];
+  if (all.length <= MESSAGE_CHUNKS_MAX && records <= most && total <= MESSAGES_MAX)
     return { detail: 'all', entries: all, total };
   const tiles = trace.version === 1 ? 2 : 4; // that hold 1024 messages, or half of that
   const { runtime, topLevels } = trace.meta;

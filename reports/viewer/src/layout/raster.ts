@@ -2,11 +2,12 @@
 // known. Pure: a Uint32Array in the order of ImageData. Nothing here needs a page, or a graphics card.
 import { CLASSES, WAITING_STYLE } from './color';
 import type { Rgb } from './color';
-import { HIDDEN, Known, PLANES_ALL, WAITING } from './shares';
+import { Known, PLANES_ALL, WAITING } from './shares';
 import type { Shares } from './shares';
 
 const LEAST = 0.3; // of its colour that a call shows, however short it is
 const DOMINANT = 0.6; // of a pixel: then it has the pattern of its class
+const SEVERAL = 255; // planes share a pixel
 const STACKED_FROM = 12; // device pixels of a bar that shows shares as heights
 
 export interface Palette {
@@ -41,7 +42,7 @@ class Patterns {
   readonly size: number;
   private readonly tiles: Uint8Array[] = [];
 
-  constructor(ratio: number) {
+  constructor(readonly ratio: number) {
     this.size = Math.round(TILE * ratio);
     for (let kind = 0; kind <= 6; kind++) {
       const tile = new Uint8Array(this.size * this.size);
@@ -53,13 +54,20 @@ class Patterns {
   }
 
   at(kind: number, x: number, y: number): boolean {
+    if (kind === 0) return false;
     return this.tiles[kind]![(y % this.size) * this.size + (x % this.size)] === 1;
   }
+}
+
+function clamped(x: number): number {
+  return x >= 1 ? 255 : x <= 0 ? 0 : (x * 255 + 0.5) | 0;
 }
 
 function mixed(a: Rgb, b: Rgb, share: number): Rgb {
   return a.map((v, k) => v + (b[k]! - v) * share) as Rgb;
 }
+
+let kept: Patterns | null = null;
 
 export class Raster {
   readonly pixels: Uint32Array;
@@ -69,7 +77,8 @@ export class Raster {
   private readonly stroke: number[];
   private readonly kinds: number[];
   private readonly column: Uint32Array; // of the row that is drawn
-  private readonly dominant: Uint8Array; // plane, 0: none or nothing; 255: several
+  private readonly dominant: Uint8Array; // plane; 0: none; SEVERAL
+  private readonly specials: Uint32Array;
   private readonly textures: { base: number; line: number; kind: number }[];
 
   constructor(
@@ -79,7 +88,8 @@ export class Raster {
     palette: Palette,
   ) {
     this.pixels = new Uint32Array(width * height);
-    this.patterns = new Patterns(ratio);
+    if (!kept || kept.ratio !== ratio) kept = new Patterns(ratio);
+    this.patterns = kept;
     this.colors = [palette.idle, ...CLASSES.slice(1).map((c) => c.color), WAITING_STYLE.color, palette.hidden];
     this.kinds = [0, ...CLASSES.slice(1).map((c) => c.pattern), WAITING_STYLE.pattern, 0];
     this.plain = this.colors.map((c) => packed(c));
@@ -87,6 +97,7 @@ export class Raster {
     this.stroke = this.colors.map((c, k) => packed(k === WAITING ? palette.paper : mixed(c, white, 0.34)));
     this.column = new Uint32Array(width);
     this.dominant = new Uint8Array(width);
+    this.specials = new Uint32Array(width);
     const faint = (share: number) => packed(mixed(palette.paper, palette.unknown, share));
     this.textures = [
       { base: this.plain[0]!, line: this.plain[0]!, kind: 0 },
@@ -98,13 +109,19 @@ export class Raster {
   }
 
   /** The colour of one pixel, and which plane it is mostly of. */
-  private mix(s: Shares, x: number): void {
+  private mix(s: Shares, x: number, planes: readonly number[]): void {
     const { share, width } = s;
-    let [sum, most, plane] = [0, 0, 0];
-    for (let p = 1; p < PLANES_ALL; p++) {
+    let sum = 0;
+    let most = 0;
+    let plane = 0;
+    for (const p of planes) {
       const v = share[p * width + x]!;
+      if (v === 0) continue;
       sum += v;
-      if (v > most) [most, plane] = [v, p];
+      if (v > most) {
+        most = v;
+        plane = p;
+      }
     }
     if (sum <= 1e-7) {
       this.dominant[x] = 0;
@@ -119,8 +136,11 @@ export class Raster {
     const shown = Math.min(1, Math.max(LEAST, sum));
     const scale = shown / sum;
     const rest = 1 - shown;
-    let [r, g, b] = [0, 1, 2].map((k) => this.colors[0]![k]! * rest) as Rgb;
-    for (let p = 1; p < PLANES_ALL; p++) {
+    const idle = this.colors[0]!;
+    let r = idle[0] * rest;
+    let g = idle[1] * rest;
+    let b = idle[2] * rest;
+    for (const p of planes) {
       const v = share[p * width + x]! * scale;
       if (v <= 0) continue;
       const c = this.colors[p]!;
@@ -128,8 +148,8 @@ export class Raster {
       g += v * c[1];
       b += v * c[2];
     }
-    this.dominant[x] = most >= DOMINANT ? plane : 255;
-    this.column[x] = packed([r, g, b]);
+    this.dominant[x] = most >= DOMINANT ? plane : SEVERAL;
+    this.column[x] = (0xff000000 | (clamped(b) << 16) | (clamped(g) << 8) | clamped(r)) >>> 0;
   }
 
   /** Shares as heights: which plane a pixel of a bar has, level counted from its bottom. */
@@ -142,31 +162,54 @@ export class Raster {
     return 0;
   }
 
-  private pixel(s: Shares, x: number, y: number, y1: number, y2: number, stacks: boolean): number {
-    const known = s.known[x]!;
-    if (known !== Known.Yes && this.dominant[x] === 0) {
-      const t = this.textures[known]!;
-      return t.kind > 0 && this.patterns.at(t.kind, x, y) ? t.line : t.base;
+  /** A pixel that is not simply its colour in the column. */
+  private special(s: Shares, x: number, y: number, level: number): number {
+    const dominant = this.dominant[x]!;
+    if (dominant === 0) {
+      if (s.known[x] === Known.Yes) return this.plain[0]!;
+      const t = this.textures[s.known[x]!]!;
+      return this.patterns.at(t.kind, x, y) ? t.line : t.base;
     }
-    let plane = this.dominant[x]!;
-    if (stacks && plane === 255) plane = this.stacked(s, x, 1 - (y - y1 + 0.5) / (y2 - y1));
-    else if (plane === 255) return this.column[x]!;
-    else if (stacks && this.column[x] !== this.plain[plane]) plane = this.stacked(s, x, 1 - (y - y1 + 0.5) / (y2 - y1));
+    const stacks = level >= 0 && (dominant === SEVERAL || this.column[x] !== this.plain[dominant]);
+    const plane = stacks ? this.stacked(s, x, level) : dominant;
     const kind = this.kinds[plane]!;
     if (kind > 0 && this.patterns.at(kind, x, y)) return this.stroke[plane]!;
     return stacks ? this.plain[plane]! : this.column[x]!;
+  }
+
+  /** Pixels of the row that differ from line to line. */
+  private findSpecial(s: Shares, stacks: boolean): number {
+    let n = 0;
+    const planes = s.planes();
+    for (let x = 0; x < this.width; x++) {
+      this.mix(s, x, planes);
+      const dominant = this.dominant[x]!;
+      const isTexture = dominant === 0 && s.known[x] !== Known.Yes;
+      const mixed = dominant === SEVERAL || this.column[x] !== this.plain[dominant];
+      if (
+        isTexture ||
+        (dominant > 0 && dominant < SEVERAL && this.kinds[dominant]! > 0) ||
+        (stacks && dominant > 0 && mixed)
+      )
+        this.specials[n++] = x;
+    }
+    return n;
   }
 
   /** A bar from y1 to y2, device pixels. */
   row(s: Shares, y1: number, y2: number, stacks: boolean): void {
     const [top, bottom] = [Math.max(0, y1), Math.min(this.height, y2)];
     if (bottom <= top) return;
-    for (let x = 0; x < this.width; x++) this.mix(s, x);
     const isStacked = stacks && y2 - y1 >= STACKED_FROM;
-    for (let y = top; y < bottom; y++)
-      for (let x = 0, at = y * this.width; x < this.width; x++, at++)
-        this.pixels[at] = this.pixel(s, x, y, y1, y2, isStacked);
+    const n = this.findSpecial(s, isStacked);
+    for (let y = top; y < bottom; y++) {
+      const base = y * this.width;
+      const level = isStacked ? 1 - (y - y1 + 0.5) / (y2 - y1) : -1;
+      this.pixels.set(this.column, base);
+      for (let k = 0; k < n; k++) {
+        const x = this.specials[k]!;
+        this.pixels[base + x] = this.special(s, x, y, level);
+      }
+    }
   }
 }
-
-export { HIDDEN };

@@ -18,14 +18,23 @@ export class Shares {
   readonly share: Float32Array; // by plane, by pixel
   readonly known: Uint8Array; // by pixel: Known
   private rows = 0;
+  private used = 0; // bit by plane
 
   constructor(readonly width: number) {
     this.share = new Float32Array(PLANES_ALL * width);
     this.known = new Uint8Array(width);
   }
 
+  /** Planes that anything was added to. */
+  planes(): number[] {
+    const list: number[] = [];
+    for (let p = 1; p < PLANES_ALL; p++) if ((this.used >> p) & 1) list.push(p);
+    return list;
+  }
+
   clear(): void {
-    this.share.fill(0);
+    for (const p of this.planes()) this.share.fill(0, p * this.width, (p + 1) * this.width);
+    this.used = 0;
     this.known.fill(Known.Yes);
     this.rows = 0;
   }
@@ -38,8 +47,10 @@ export class Shares {
   /** Time from x1 to x2, in pixels, of a plane; weight: its share there. */
   add(plane: number, x1: number, x2: number, weight: number): void {
     const { share, width } = this;
-    const [left, right] = [Math.max(0, x1), Math.min(width, x2)];
+    const left = x1 > 0 ? x1 : 0;
+    const right = x2 < width ? x2 : width;
     if (!(right > left)) return;
+    this.used |= 1 << plane;
     const base = plane * width;
     const first = Math.floor(left);
     const last = Math.min(width - 1, Math.floor(right));
@@ -63,6 +74,6 @@ export class Shares {
   seal(): void {
     if (this.rows <= 1) return;
     const scale = 1 / this.rows;
-    for (let i = 0; i < this.share.length; i++) this.share[i]! *= scale;
+    for (const p of this.planes()) for (let i = p * this.width; i < (p + 1) * this.width; i++) this.share[i]! *= scale;
   }
 }

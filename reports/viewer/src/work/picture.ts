@@ -1,5 +1,6 @@
 // picture.ts - one picture of the timeline: which chunks, then pixels. What is not read yet is drawn as such: a first picture shows what
 // is here, the last one all.
+import { Damaged } from '../decode/bytes';
 import type { Entry } from '../decode/layout';
 import type { EventChunk, MessageChunk, Segment } from '../decode/records';
 import { valueOf } from '../decode/records';
@@ -20,7 +21,9 @@ import type { Trace } from '../model/trace';
 import type { Camera, Picture } from './camera';
 import { endsOf } from './ends';
 
-const LINES_MAX = 14000; // drawn; the largest of each place always
+const LINES_MAX = 9000; // drawn; the largest of each place always
+const COVER_MAX = 1.6; // of the picture, added up over lines
+const THIN_BELOW = 14; // CSS pixels of a row, below which lines are thinner too
 const PLACES = [24, 16] as const; // of the picture, across and down
 
 interface Run {
@@ -36,6 +39,7 @@ export class Drawing {
   private readonly bars;
   private readonly messages;
   private readonly waits: Entry[];
+  private readonly failed = new Map<number, string>(); // by entry: why it cannot be read
 
   constructor(
     private readonly trace: Trace,
@@ -61,22 +65,31 @@ export class Drawing {
     this.waits = sees ? trace.waitEntriesOf(from, to, ranks.first, ranks.last) : [];
   }
 
+  /** Its own, or that of what it refers to. */
   private damageOf(e: Entry): string | undefined {
-    return this.trace.chunks.damageOf(e)?.message;
+    return this.trace.chunks.damageOf(e)?.message ?? this.failed.get(e.id);
   }
 
   /** Read what is missing; damage is drawn, not thrown. */
-  async load(signal: AbortSignal): Promise<void> {
+  async load(signal: AbortSignal, barsAreHere: () => void = () => undefined): Promise<void> {
     const { trace, bars } = this;
-    const settle = async (promises: Promise<unknown>[]) => {
-      const results = await Promise.allSettled(promises);
+    const settle = async (entries: Entry[], load: (e: Entry) => Promise<unknown>) => {
+      const results = await Promise.allSettled(entries.map(load));
       signal.throwIfAborted();
-      for (const x of results) if (x.status === 'rejected' && !(x.reason as { named?: boolean }).named) throw x.reason;
+      results.forEach((x, i) => {
+        if (x.status !== 'rejected') return;
+        if (!(x.reason instanceof Damaged)) throw x.reason;
+        this.failed.set(entries[i]!.id, x.reason.message);
+      });
     };
     const read = (e: Entry) => (bars.detail === 'events' ? trace.events(e, signal) : trace.summary(e, signal));
-    await settle(bars.entries.map(read));
+    await settle(bars.entries, read);
+    if (this.missing() > 0) barsAreHere();
     const lines = this.camera.showMessages ? this.messages.entries : [];
-    await settle([...this.waits.map((e) => spansIn(trace, e, signal)), ...lines.map((e) => trace.messages(e, signal))]);
+    await Promise.all([
+      settle(this.waits, (e) => spansIn(trace, e, signal)),
+      settle(lines, (e) => trace.messages(e, signal)),
+    ]);
   }
 
   /** Chunks that are neither here nor known to be damaged. */
@@ -341,7 +354,7 @@ export class Drawing {
     const chosen = this.choose(found);
     const lines = new Lines(raster.width, raster.height);
     for (const { c, i, a, b } of chosen) {
-      const width = widthOf(c.bytes[i]!, camera.bytesPerPixel, camera.widthScale) * ratio;
+      const width = this.lineWidth(c.bytes[i]!);
       const edge = (row: number, low: boolean) => (yOf(rows, row) + rows.pad + (low ? rows.bar : 0)) * ratio;
       const color = rankColor(c.src[i]!, camera.dark);
       lines.line(this.x(c.sendStart[i]!), edge(a, b > a), this.x(c.recvEnd[i]!), edge(b, b <= a), width, color);
@@ -350,10 +363,26 @@ export class Drawing {
     return { lines: chosen.length, messages: found.length };
   }
 
+  /** Device pixels. */
+  private lineWidth(bytes: number): number {
+    const { camera } = this;
+    const width = widthOf(bytes, camera.bytesPerPixel, camera.widthScale) * camera.ratio;
+    return camera.widthScale === 'log' ? width * Math.min(1, Math.max(0.35, camera.rows.height / THIN_BELOW)) : width;
+  }
+
+  /** Device pixels that a line covers, within the picture. */
+  private coverOf({ c, i, a, b }: Line): number {
+    const { width, height, rows, ratio } = this.camera;
+    const [x1, x2] = [Math.max(0, this.x(c.sendStart[i]!)), Math.min(width * ratio, this.x(c.recvEnd[i]!))];
+    const tall = Math.min(height, (Math.abs(a - b) + 1) * rows.height) * ratio;
+    return Math.hypot(Math.max(1, x2 - x1), tall) * Math.max(1, this.lineWidth(c.bytes[i]!));
+  }
+
   /** Not more than can be seen: of each place of the picture the largest, of the rest those of most bytes. */
   private choose(found: Line[]): Line[] {
-    if (found.length <= LINES_MAX) return found;
-    const { from, to } = this.camera;
+    const { from, to, width, height, ratio } = this.camera;
+    let room = COVER_MAX * width * height * ratio * ratio;
+    if (found.length <= LINES_MAX && found.reduce((sum, line) => sum + this.coverOf(line), 0) <= room) return found;
     const [across, down] = PLACES;
     const largest = new Map<number, Line>();
     for (const line of found) {
@@ -361,12 +390,30 @@ export class Drawing {
       const x = Math.max(0, Math.min(across - 1, Math.floor(((t - from) / (to - from)) * across)));
       const y = Math.floor(((line.a - this.shown.first) / (this.shown.last - this.shown.first + 1)) * down);
       const before = largest.get(y * across + x);
-      if (!before || before.c.bytes[before.i]! < line.c.bytes[line.i]!) largest.set(y * across + x, line);
+      if (!before || isBefore(line, before)) largest.set(y * across + x, line);
     }
-    const always = new Set(largest.values());
-    const rest = found.filter((line) => !always.has(line)).sort((p, q) => q.c.bytes[q.i]! - p.c.bytes[p.i]!);
-    return [...rest.slice(0, LINES_MAX - always.size), ...always];
+    const chosen = [...largest.values()];
+    const always = new Set(chosen);
+    const rest = found.filter((line) => !always.has(line)).sort((p, q) => (isBefore(p, q) ? -1 : 1));
+    for (const line of chosen) room -= this.coverOf(line);
+    for (const line of rest) {
+      room -= this.coverOf(line);
+      if (room < 0 || chosen.length >= LINES_MAX) break;
+      chosen.push(line);
+    }
+    return chosen;
   }
+}
+
+/** A number that scatters: among messages of one size none is preferred for when it was. */
+function scattered(line: Line): number {
+  return Math.imul(line.i + 1, 0x9e3779b1) ^ Math.imul(line.c.src[line.i]! + 1, 0x85ebca6b);
+}
+
+/** Larger ones first. */
+function isBefore(p: Line, q: Line): boolean {
+  const more = p.c.bytes[p.i]! - q.c.bytes[q.i]!;
+  return more !== 0 ? more > 0 : scattered(p) < scattered(q);
 }
 
 interface Line {

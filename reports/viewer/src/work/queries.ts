@@ -55,9 +55,12 @@ async function picture(
   say: (part: Picture) => void,
 ): Promise<Picture> {
   const drawing = new Drawing(trace, camera);
-  const timer = setTimeout(() => say(drawing.draw()), PATIENCE_MS);
+  let timer = setTimeout(() => say(drawing.draw()), PATIENCE_MS);
   try {
-    await drawing.load(signal);
+    await drawing.load(signal, () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => say(drawing.draw()), PATIENCE_MS);
+    });
   } finally {
     clearTimeout(timer);
   }
