@@ -8,6 +8,7 @@ const TILES_MAX = 16; // of one picture
 const FEW_EVENTS = 30000; // in view: always call by call
 const EVENT_CHUNKS_MAX = 320;
 const RECORDS_MAX = 1200000; // to be read for a picture
+const RECORDS_FOR_A_PIXEL = 220000; // by which bins are wider than they should be, for that many it is worth waiting
 const COARSE = 1.2; // CSS pixels of a bin
 const MESSAGE_CHUNKS_MAX = 192;
 const MESSAGES_MAX = 60000; // in view
@@ -101,7 +102,8 @@ export function planBars(trace: Trace, w: Window): BarPlan {
   const inView = estimate(entries, w.from, w.to);
   const tiles = planTiles(trace, w);
   const bin = ((runtime / (bins * 2 ** tiles.level)) * w.width) / (w.to - w.from);
-  const readable = entries.length <= EVENT_CHUNKS_MAX && records <= RECORDS_MAX;
+  const worth = inView <= FEW_EVENTS ? RECORDS_MAX : Math.min(RECORDS_MAX, RECORDS_FOR_A_PIXEL * bin);
+  const readable = entries.length <= EVENT_CHUNKS_MAX && records <= worth;
   if (readable && (inView <= FEW_EVENTS || bin > COARSE)) return { detail: 'events', entries };
   return { detail: 'summary', entries: tiles.entries };
 }

@@ -22,7 +22,7 @@ import type { Camera, Picture } from './camera';
 import { endsOf } from './ends';
 
 const LINES_MAX = 9000; // drawn; the largest of each place always
-const COVER_MAX = 1.6; // of the picture, added up over lines
+const COVER_MAX = 3; // of the picture, added up over lines
 const THIN_BELOW = 14; // CSS pixels of a row, below which lines are thinner too
 const PLACES = [24, 16] as const; // of the picture, across and down
 
@@ -83,13 +83,15 @@ export class Drawing {
       });
     };
     const read = (e: Entry) => (bars.detail === 'events' ? trace.events(e, signal) : trace.summary(e, signal));
-    await settle(bars.entries, read);
-    if (this.missing() > 0) barsAreHere();
     const lines = this.camera.showMessages ? this.messages.entries : [];
-    await Promise.all([
+    // all is asked for at once, so that what lies together in the file is read together
+    const first = settle(bars.entries, read);
+    const rest = [
       settle(this.waits, (e) => spansIn(trace, e, signal)),
       settle(lines, (e) => trace.messages(e, signal)),
-    ]);
+    ];
+    await first.then(() => this.missing() > 0 && barsAreHere()).catch(() => undefined);
+    await Promise.all([first, ...rest]);
   }
 
   /** Chunks that are neither here nor known to be damaged. */
