@@ -93,8 +93,7 @@ class Page {
       page,
       header(session),
       this.tabBar(),
-      this.alert.box,
-      h('div', { class: 'body' }, this.stage, this.panel.element),
+      h('div', { class: 'body' }, this.stage, this.panel.element, this.alert.box),
       this.help,
     );
     this.store.subscribe((state, before) => this.changed(state, before));

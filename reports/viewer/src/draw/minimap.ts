@@ -7,11 +7,14 @@ import type { Store } from '../model/state';
 import type { Session } from '../work/session';
 import { h, paper, theme } from './dom';
 
+const HEIGHT = 40; // as the style sheet has it, where the page is wide
+
 type Grip = 'from' | 'to' | 'all' | 'new';
 
 export class Minimap {
   readonly element = h('canvas', { class: 'minimap', 'aria-hidden': 'true' });
   private shares: Float32Array | null = null;
+  private width = 100;
   private grip: Grip | null = null;
   private anchor = 0; // ns
 
@@ -36,11 +39,11 @@ export class Minimap {
   }
 
   private x(ns: number): number {
-    return this.left() + (ns / this.runtime) * (this.element.clientWidth - this.left());
+    return this.left() + (ns / this.runtime) * (this.width - this.left());
   }
 
   private time(event: PointerEvent): number {
-    return ((event.offsetX - this.left()) / (this.element.clientWidth - this.left())) * this.runtime;
+    return ((event.offsetX - this.left()) / (this.width - this.left())) * this.runtime;
   }
 
   private gripAt(event: PointerEvent): Grip {
@@ -91,8 +94,10 @@ export class Minimap {
     }
   }
 
-  draw(): void {
-    const { g, width, height } = paper(this.element);
+  draw(width: number): void {
+    const height = HEIGHT;
+    const { g } = paper(this.element, { width, height });
+    this.width = width;
     const colors = theme();
     const { from, to } = this.store.state;
     const bins = this.trace.meta.bins;

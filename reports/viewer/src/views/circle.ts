@@ -96,6 +96,7 @@ class Circle implements ViewInstance {
     this.controls.push(() => {
       kind.put(this.state().kind);
       width.put(this.bytesPerPixel());
+      width.element.hidden = this.state().kind === 'late'; // a slider of bytes
     });
     this.tools.append(kind.element, width.element, this.note);
     const row = h(

@@ -17,12 +17,13 @@ import {
 import type { Frame } from '../draw/axis';
 import { describe } from '../draw/describe';
 import { h, paper } from '../draw/dom';
+import type { Size } from '../draw/dom';
 import { legend } from '../draw/legend';
 import { Minimap } from '../draw/minimap';
-import { button, checkBox, choice, save, widthSlider } from '../draw/tools';
+import { save } from '../draw/tools';
 import { hex } from '../layout/color';
 import { count, duration } from '../layout/format';
-import { SORTS, orderOf } from '../layout/order';
+import { orderOf } from '../layout/order';
 import type { Ordered } from '../layout/order';
 import { rowAt, rowOfRanks, rowsOf, visibleRows, yOf } from '../layout/rows';
 import type { Rows } from '../layout/rows';
@@ -32,37 +33,13 @@ import { isFiltering } from '../model/filter';
 import type { EventThing, MessageFact } from '../model/picked';
 import type { Camera, Picture } from '../work/camera';
 import type { Under } from '../work/pick';
-import type { Session } from '../work/session';
 import { Navigation } from './navigation';
+import { ID, timelineState, timelineTools } from './timeline_tools';
+import type { TimelineState, Tools } from './timeline_tools';
 import type { App, View, ViewInstance } from './view';
 
-interface TimelineState {
-  [key: string]: number | string | boolean;
-  rowFirst: number; // first row shown, may be a fraction
-  rowHeight: number; // CSS pixels; 0 = all fit
-  messages: boolean;
-  widths: string; // log, linear
-  bytesPerPixel: number;
-  group: string;
-  sort: string;
-  fold: boolean;
-  pin: boolean;
-  path: boolean;
-}
-
-const ID = 'timeline';
 const STALE_MS = 160; // after which a picture that is under way is given up for another
 const LOADING_SHOWN_MS = 120;
-
-/** A width that makes the mean message of the largest pair a few pixels wide. */
-function startWidth(trace: Session): number {
-  let most = 0;
-  for (const x of list(trace.analysis, 'matrix', 'p2p')) {
-    const n = num(x, 'messages') ?? 0;
-    if (n > 0) most = Math.max(most, (num(x, 'bytes') ?? 0) / n);
-  }
-  return Math.max(1, most > 0 ? Math.round(most / 3) : 4096);
-}
 
 interface Path {
   rank: number;
@@ -78,7 +55,7 @@ class Timeline implements ViewInstance {
   private readonly note = h('span', { class: 'note', role: 'status' });
   private readonly minimap: Minimap;
   private readonly navigation: Navigation;
-  private readonly controls: (() => void)[] = [];
+  private readonly tools: Tools;
   private readonly path: Path[];
   private picture: Picture | null = null;
   private surface: CanvasImageSource | null = null;
@@ -91,6 +68,8 @@ class Timeline implements ViewInstance {
   private orderKey = '';
   private ordered: Ordered = { members: null, labels: null };
   private rowOf: Int32Array;
+  private size: Size = { width: 100, height: 100 }; // of the stage
+  private readonly observer = new ResizeObserver(() => this.measure());
   private loadingTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly scrollBar = h('div', { class: 'scroll-bar', hidden: true }, h('div', {}));
 
@@ -108,8 +87,12 @@ class Timeline implements ViewInstance {
       from: (num(x, 'from_s') ?? 0) * 1e9,
       to: (num(x, 'to_s') ?? 0) * 1e9,
     }));
+    this.tools = timelineTools(app, this.note, {
+      all: () => this.navigation.showAll(),
+      savePicture: () => void this.savePicture(),
+    });
     this.stage.append(this.bars, this.overlay, this.progress, this.scrollBar);
-    host.append(this.tools(), this.minimap.element, this.stage, legend(session));
+    host.append(this.tools.element, this.minimap.element, this.stage, legend(session));
     if (session.meta.events === 0) this.stage.append(NO_CALLS());
     this.navigation = new Navigation(app, this.stage, {
       plot: () => ({ left: this.left(), width: this.plotWidth(), height: this.plotHeight(), rows: this.rows() }),
@@ -120,6 +103,8 @@ class Timeline implements ViewInstance {
       step: (forward) => this.step(forward),
       toggleMessages: () => store.setView(ID, { messages: !this.state().messages }),
     });
+    this.observer.observe(this.stage);
+    this.measure();
     this.scrollBar.addEventListener('pointerdown', (e) => this.dragScroll(e));
     this.scrollBar.addEventListener('pointermove', (e) => e.buttons > 0 && this.dragScroll(e));
   }
@@ -127,76 +112,18 @@ class Timeline implements ViewInstance {
   destroy(): void {
     for (const asker of ['timeline', 'pick', 'step', 'overview', 'ends', 'hovered']) this.app.session.giveUp(asker);
     clearTimeout(this.loadingTimer);
+    this.observer.disconnect();
     this.picture?.image?.close();
     this.host.replaceChildren();
   }
 
-  private state(): TimelineState {
-    return this.app.store.of<TimelineState>(ID);
+  private measure(): void {
+    this.size = { width: this.stage.clientWidth, height: this.stage.clientHeight };
+    this.app.redraw();
   }
 
-  private tools(): HTMLElement {
-    const { store, session } = this.app;
-    const middle = () => (store.state.from + store.state.to) / 2;
-    const set = (change: Partial<TimelineState>) => store.setView(ID, change as TimelineState);
-    const messages = checkBox('messages', 'Show messages (M)', (on) => set({ messages: on }));
-    const width = widthSlider((bytesPerPixel) => set({ bytesPerPixel }));
-    const scale = [
-      ['log', 'log'],
-      ['linear', 'bytes/px'],
-    ] as const;
-    const widths = choice(
-      '',
-      'How wide messages are: by the logarithm of their bytes, or in proportion',
-      scale,
-      (widths) => set({ widths }),
-    );
-    const sort = choice('sort', 'Order of the ranks', SORTS, (sort) => set({ sort, rowFirst: 0 }));
-    const groups: [string, string][] = [
-      ['', 'none'],
-      ['node', 'node'],
-      ...[...session.comms].slice(0, 40).map(([id, name]): [string, string] => [`comm:${id}`, name]),
-    ];
-    const group = choice('group', 'Groups of ranks', groups, (group) => set({ group, rowFirst: 0 }));
-    const fold = checkBox('fold', 'Show each group as one row: the mean of its ranks', (fold) =>
-      set({ fold, rowFirst: 0 }),
-    );
-    const pin = checkBox('pin', 'Selected ranks first', (pin) => set({ pin, rowFirst: 0 }));
-    const path = checkBox('path', 'Show the critical path', (on) => set({ path: on }));
-    path.element.hidden = this.path.length === 0;
-    this.controls.push(() => {
-      const s = this.state();
-      messages.put(s.messages);
-      width.put(s.bytesPerPixel);
-      widths.put(s.widths);
-      sort.put(s.sort);
-      group.put(s.group);
-      fold.put(s.fold);
-      fold.element.hidden = s.group === '';
-      pin.put(s.pin);
-      path.put(s.path);
-    });
-    return h(
-      'div',
-      { class: 'tools' },
-      h(
-        'span',
-        { class: 'group' },
-        button('−', 'Zoom out (minus)', () => store.zoom(1 / 0.6, middle())),
-        button('+', 'Zoom in (plus)', () => store.zoom(0.6, middle())),
-        button('All', 'Show the whole run and all ranks (Home)', () => this.navigation.showAll()),
-      ),
-      messages.element,
-      width.element,
-      widths.element,
-      sort.element,
-      group.element,
-      fold.element,
-      pin.element,
-      path.element,
-      button('PNG', 'Save this picture', () => void this.savePicture()),
-      this.note,
-    );
+  private state(): TimelineState {
+    return this.app.store.of<TimelineState>(ID);
   }
 
   private async savePicture(): Promise<void> {
@@ -210,15 +137,15 @@ class Timeline implements ViewInstance {
   }
 
   private left(): number {
-    return this.stage.clientWidth < 600 ? 44 : 76;
+    return this.size.width < 600 ? 44 : 76;
   }
 
   private plotWidth(): number {
-    return Math.max(10, this.stage.clientWidth - this.left());
+    return Math.max(10, this.size.width - this.left());
   }
 
   private plotHeight(): number {
-    return Math.max(10, this.stage.clientHeight - AXIS);
+    return Math.max(10, this.size.height - AXIS);
   }
 
   private order(): Ordered {
@@ -269,7 +196,7 @@ class Timeline implements ViewInstance {
     if (key !== this.wanted && (this.askedAt === 0 || performance.now() - this.askedAt > STALE_MS))
       this.ask(camera, key);
     this.draw();
-    for (const put of this.controls) put();
+    this.tools.put(this.state());
     this.updateScrollBar();
     this.updateNote();
   }
@@ -326,12 +253,12 @@ class Timeline implements ViewInstance {
   }
 
   private draw(): void {
-    const f = this.frame(paper(this.bars).g);
+    const f = this.frame(paper(this.bars, this.size).g);
     drawOutside(f);
     drawAxis(f);
     this.drawPicture(f);
     this.drawOverlay();
-    this.minimap.draw();
+    this.minimap.draw(this.size.width);
   }
 
   /** The last picture, moved and stretched to where it belongs; what it does not cover is not loaded. */
@@ -373,7 +300,7 @@ class Timeline implements ViewInstance {
   }
 
   private drawOverlay(): void {
-    const f = this.frame(paper(this.overlay).g);
+    const f = this.frame(paper(this.overlay, this.size).g);
     const { g } = f;
     drawRanks(f, this.app.session.nodes);
     g.save();
@@ -603,17 +530,6 @@ const HELP =
 export const timeline: View = {
   id: ID,
   title: 'Timeline',
-  state: (session): TimelineState => ({
-    rowFirst: 0,
-    rowHeight: 0,
-    messages: true,
-    widths: 'log',
-    bytesPerPixel: startWidth(session),
-    group: '',
-    sort: '',
-    fold: false,
-    pin: false,
-    path: false,
-  }),
+  state: timelineState,
   create: (app, host) => new Timeline(app, host),
 };
