@@ -52,6 +52,30 @@ async function testAddress(browser, t) {
     await t.settled(page);
     t.same((await t.state(page)).from, 20e6, 'done again');
   });
+  await t.check('what was saved can be had again', async () => {
+    const saved = await t.state(page);
+    await page.selectOption('.saved', 'save');
+    await page.keyboard.press('Escape');
+    await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    await t.rows(page, { rowHeight: 0, sort: '' });
+    await t.settled(page);
+    await page.selectOption('.saved', 'go 0');
+    await t.settled(page);
+    t.same(await t.state(page), saved, 'state');
+  });
+  await t.check('a message leads to its send and its receive', async () => {
+    const ref = await page.evaluate(
+      () =>
+        new Promise((done, fail) =>
+          globalThis.mpitrace.trace.ask('test', 'thing', 'e0.3.9', (x) => done(x.messages[0].ref), fail),
+        ),
+    );
+    await page.evaluate((picked) => globalThis.mpitrace.store.set({ picked }), ref);
+    await t.settled(page);
+    await page.click('text=Its send');
+    await t.settled(page);
+    await page.waitForFunction(() => document.querySelector('.selection h3')?.textContent === 'MPI_Isend');
+  });
   await t.check('an address names an issue: its worst instance is opened', async () => {
     await page.goto('about:blank');
     await page.goto(`${address.split('#')[0]}#issue=0`);

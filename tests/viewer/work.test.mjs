@@ -91,7 +91,7 @@ test('a search visits every hit in order of time, and says how many there are', 
   let from = { start: -Infinity, rank: -1 };
   for (;;) {
     const found = await search(trace, { filter, from, forward: true }, signal, nothing);
-    assert.deepEqual([found.total, found.counted], [want.length, true]);
+    assert.deepEqual([found.total, found.counted, found.before], [want.length, true, Math.max(0, seen.length - 1)]);
     if (!found.thing) break;
     seen.push([found.thing.start, found.thing.rank]);
     from = found.thing;
@@ -139,6 +139,19 @@ test('every thing is found again by its name', async () => {
     'o5.1',
   ])
     assert.equal(await thingOf(trace, bad, signal), null, bad);
+});
+
+test('a message leads to the call that sent it and to the one that received it', async () => {
+  for (const [n, entry] of entries(trace, Kind.Messages).entries()) {
+    const m = await thingOf(trace, `m${entry.id}.${n * 7}`, signal);
+    assert.deepEqual([m.sendCall.op, m.sendCall.rank, m.sendCall.start], ['MPI_Isend', m.src, m.sendStart]);
+    assert.deepEqual(
+      [m.receiveCall.op, m.receiveCall.rank, m.receiveCall.start],
+      ['MPI_Waitall', m.dst, m.completionStart],
+    );
+    const wait = await thingOf(trace, m.receiveCall.ref, signal);
+    assert.ok(wait.messages.some((x) => x.ref === m.ref));
+  }
 });
 
 test('version 1: things are found again as well', async () => {
@@ -246,6 +259,7 @@ test('what is asked is answered, in the order of its priority; what is given up 
   server.receive({ what: 'ask', id: 2, query: 'stats', given: interval });
   server.receive({ what: 'ask', id: 3, query: 'stats', given: interval });
   server.receive({ what: 'ask', id: 4, query: 'thing', given: 'e0.0.3' });
+  assert.equal(server.active, 2); // one of those that can wait, and the urgent one
   server.receive({ what: 'ask', id: 5, query: 'stats', given: interval });
   server.receive({ what: 'cancel', id: 3 });
   await until(() => said.some((m) => m.id === 5 && m.last));

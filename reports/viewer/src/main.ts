@@ -4,6 +4,7 @@ import { fill, h, theme } from './draw/dom';
 import { Finder } from './draw/finder';
 import { header } from './draw/header';
 import { help } from './draw/help';
+import { savedViews } from './draw/saved';
 import { side } from './draw/side';
 import type { Panel } from './draw/side';
 import { Tooltip } from './draw/tooltip';
@@ -132,6 +133,12 @@ class Page {
     this.timer = setTimeout(() => this.writeAddress(), ADDRESS_MS);
   }
 
+  private now(): { address: string; from: number; to: number; view: string } {
+    const { state } = this.store;
+    const view = VIEWS.find((v) => v.id === state.view)?.title ?? '';
+    return { address: writeAddress(state, this.begin), from: state.from, to: state.to, view };
+  }
+
   private writeAddress(): void {
     const fragment = writeAddress(this.store.state, this.begin);
     if (`#${fragment}` === location.hash || (fragment === '' && location.hash === '')) return;
@@ -198,6 +205,11 @@ class Page {
     bar.append(
       h('span', { class: 'spring' }),
       this.finder.element,
+      savedViews(
+        this.session,
+        () => this.now(),
+        (address) => this.follow(`#${address}`),
+      ),
       quiet('↶', 'Undo (Ctrl+Z)', () => this.store.undo()),
       quiet('↷', 'Redo (Ctrl+Shift+Z)', () => this.store.redo()),
       quiet('?', 'Keys and help (?)', () => this.toggleHelp()),

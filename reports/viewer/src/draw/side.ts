@@ -58,6 +58,13 @@ function links(c: Context, thing: Thing, collective: Thing | null): HTMLElement[
     const go = () => goTo(c, collective.ref, ranksOfThing(collective), extentOf(collective));
     buttons.push(button('All its ranks', 'Select this collective operation on all its ranks', go));
   }
+  if (thing.kind === 'message')
+    for (const [label, call] of [['Its send', thing.sendCall] as const, ['Its receive', thing.receiveCall] as const]) {
+      if (!call) continue;
+      const times = [start, end, call.start, call.start + call.duration];
+      const go = () => goTo(c, call.ref, [thing.src, thing.dst], times);
+      buttons.push(button(label, `Select the call: ${label.toLowerCase()}`, go));
+    }
   if (thing.kind === 'collective' && thing.parts.length > 0) {
     const last = thing.parts.reduce((a, b) => (b.start > a.start ? b : a));
     buttons.push(

@@ -51,7 +51,12 @@ export type EventThing = Call & {
   messagesLeftOut?: number;
 };
 
-export type MessageThing = MessageFact & { kind: 'message' };
+export type MessageThing = MessageFact & {
+  kind: 'message';
+  /** The calls that began the send and completed the receive; null: not found. Not before they were looked for. */
+  sendCall?: Call | null;
+  receiveCall?: Call | null;
+};
 
 export interface CollectiveThing {
   kind: 'collective';

@@ -54,6 +54,9 @@ function between(a: Point, b: Point, share: number): Point {
   return { x: a.x + (b.x - a.x) * share, y: a.y + (b.y - a.y) * share };
 }
 
+const HELP =
+  'Network load on a circle. Left and right move the interval, plus and minus change its length, Home shows all, Space plays.';
+
 class Circle implements ViewInstance {
   private traffic: Traffic | null = null;
   private links: Link[] = [];
@@ -63,7 +66,7 @@ class Circle implements ViewInstance {
   private player: ReturnType<typeof setInterval> | undefined;
   private readonly controls: (() => void)[] = [];
   private hovered: Link | null = null;
-  private readonly canvas = h('canvas', { class: 'layer' });
+  private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
   private readonly stage = h('div', { class: 'stage' }, this.canvas);
   private readonly note = h('span', { class: 'note', role: 'status' });
   private readonly position = h('input', {
@@ -111,6 +114,7 @@ class Circle implements ViewInstance {
     this.canvas.addEventListener('pointermove', (e) => this.hover(e));
     this.canvas.addEventListener('pointerleave', () => this.leave());
     this.canvas.addEventListener('click', (e) => this.click(e));
+    this.canvas.addEventListener('keydown', (e) => this.key(e));
   }
 
   destroy(): void {
@@ -351,6 +355,25 @@ class Circle implements ViewInstance {
       this.app.tooltip.show({ title: `${this.who(l.src)} → ${this.who(l.dst)}`, rows }, e.clientX, e.clientY);
     } else this.app.tooltip.hide();
     this.draw();
+  }
+
+  private key(e: KeyboardEvent): void {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const { store } = this.app;
+    const middle = (store.state.from + store.state.to) / 2;
+    const actions: Record<string, () => void> = {
+      ArrowLeft: () => store.pan(e.shiftKey ? -0.5 : -0.1),
+      ArrowRight: () => store.pan(e.shiftKey ? 0.5 : 0.1),
+      '+': () => store.zoom(0.6, middle),
+      '-': () => store.zoom(1 / 0.6, middle),
+      Home: () => store.showAll(),
+      ' ': () => this.togglePlay(),
+      Escape: () => store.set({ selected: new Set() }),
+    };
+    const action = actions[e.key];
+    if (!action) return;
+    e.preventDefault();
+    action();
   }
 
   private leave(): void {

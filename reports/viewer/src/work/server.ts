@@ -44,6 +44,11 @@ export class Server {
 
   constructor(private readonly post: (message: FromServer) => void) {}
 
+  /** Queries under way. */
+  get active(): number {
+    return this.running.size;
+  }
+
   receive(m: ToServer): void {
     if (m.what === 'open') void this.open(m.id, m.source);
     else if (m.what === 'cancel') this.cancel(m.id);

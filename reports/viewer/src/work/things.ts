@@ -5,6 +5,7 @@ import type { Entry } from '../decode/layout';
 import { Flag, NOWHERE, bytesOf, callsOf, collectiveOf, segmentOf, threadOf } from '../decode/records';
 import type { EventChunk, EventRef, MessageChunk } from '../decode/records';
 import { eventIn } from '../decode/positions';
+import { eventAt } from '../layout/pick';
 import type { Call, CollectiveThing, EventThing, MessageFact, MessageThing, Thing, WaitFact } from '../model/picked';
 import type { Trace } from '../model/trace';
 import { bytesCameTo, waitsOf } from '../model/waits';
@@ -120,12 +121,26 @@ async function eventRef(trace: Trace, ref: string): Promise<EventRef | null> {
   return chunk && index >= 0 ? { chunk, index } : null;
 }
 
+/** The call of a rank that starts at a moment. */
+async function callAt(trace: Trace, rank: number, start: number): Promise<Call | null> {
+  for (const entry of trace.eventEntries(start, start + 1, rank, rank)) {
+    const chunk = await trace.events(entry);
+    const index = eventAt([chunk], rank, start, 1)?.index ?? -1;
+    if (index >= 0 && chunk.start[index] === start) return callOf(trace, { chunk, index });
+  }
+  return null;
+}
+
 async function messageThing(trace: Trace, ref: string): Promise<MessageThing | null> {
   const [id, i] = ref.slice(1).split('.').map(Number) as [number, number];
   const entry = trace.entryOf(id);
   if (!entry || (entry.kind !== Kind.Messages && entry.kind !== Kind.Top)) return null;
   const chunk = await trace.messages(entry);
-  return i < chunk.count ? { kind: 'message', ...messageFact(ref, chunk, i) } : null;
+  if (i >= chunk.count) return null;
+  const fact = messageFact(ref, chunk, i);
+  const sendCall = await callAt(trace, fact.src, fact.sendStart);
+  const receiveCall = await callAt(trace, fact.dst, fact.completionStart);
+  return { kind: 'message', ...fact, sendCall, receiveCall };
 }
 
 /** Parts of one collective in a chunk: of each run the k-th on its communicator. */
