@@ -72,7 +72,7 @@ async function testAddress(browser, t) {
     );
     await page.evaluate((picked) => globalThis.mpitrace.store.set({ picked }), ref);
     await t.settled(page);
-    await page.click('text=Its send');
+    await page.click('button:has-text("Its send")');
     await t.settled(page);
     await page.waitForFunction(() => document.querySelector('.selection h3')?.textContent === 'MPI_Isend');
   });
