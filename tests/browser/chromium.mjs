@@ -1,4 +1,4 @@
-// chromium.mjs - Debian's Chromium under playwright-core, with software WebGL; and `mpitrace view` for it to look at.
+// chromium.mjs - Debian's Chromium under playwright-core, without a graphics card; and `mpitrace view` for it to look at.
 import { execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,5 +1,5 @@
 // color.ts - what colours mean. Classes: Okabe and Ito's palette. Magnitude: viridis. Ranks: even steps of hue.
-// Every class also has a pattern, for whoever does not see the hue; the legend and the shaders share the numbers.
+// Every class also has a pattern, for whoever does not see the hue; the legend and raster.ts share the numbers.
 
 export type Rgb = [number, number, number]; // 0..1
 
