@@ -1,4 +1,5 @@
-// build.mjs - bundle src/ into one offline HTML file whose policy admits its own script and style and nothing else.
+// build.mjs - bundle src/ into one offline HTML file whose policy admits its own script, worker and style and nothing else.
+// The worker's code lies in the page as text; the page makes the worker of it.
 // node build.mjs OUT WORKDIR: packages are installed in WORKDIR.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -16,13 +17,15 @@ function hash(text) {
 async function bundle(esbuild) {
   const options = { bundle: true, minify: true, write: false, legalComments: 'none', target: 'es2022' };
   const script = await esbuild.build({ ...options, entryPoints: [join(here, 'src/main.ts')], format: 'esm' });
+  const worker = await esbuild.build({ ...options, entryPoints: [join(here, 'src/worker.ts')], format: 'iife' });
   const style = await esbuild.build({ ...options, entryPoints: [join(here, 'src/style.css')] });
-  return { script: script.outputFiles[0].text.trim(), style: style.outputFiles[0].text.trim() };
+  const [a, b, c] = [script, worker, style].map((x) => x.outputFiles[0].text.trim());
+  return { script: a, worker: b, style: c };
 }
 
-function page({ script, style }) {
-  if (/<\/(script|style)/i.test(script + style)) throw new Error('the bundle closes its own element');
-  const parts = { script, style, 'script-hash': hash(script), 'style-hash': hash(style) };
+function page({ script, worker, style }) {
+  if (/<\/(script|style)|<!--/i.test(script + worker + style)) throw new Error('the bundle closes its own element');
+  const parts = { script, worker, style, 'script-hash': hash(script), 'style-hash': hash(style) };
   return readFileSync(join(here, 'page.html'), 'utf8').replace(/\{\{([a-z-]+)\}\}/g, (_, name) => parts[name]);
 }
 

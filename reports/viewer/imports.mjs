@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
 
 /** The way of the data; files of src/ itself come last. */
-export const FOLDERS = ['decode', 'io', 'model', 'layout', 'draw', 'views', '.'];
+export const FOLDERS = ['decode', 'io', 'model', 'layout', 'work', 'draw', 'views', '.'];
 
 /** Map of every .ts file below `root` to the files it imports; types count as well. A name that is no file stays a name. */
 export function readImports(ts, root) {

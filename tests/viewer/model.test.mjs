@@ -1,14 +1,26 @@
 // model.test.mjs - what is counted, cached, kept in bounds, and read from an analysis that may lack anything.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'node:test';
 import { Damaged } from '../../reports/viewer/src/decode/bytes.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
-import { Chunks, joinRanges } from '../../reports/viewer/src/io/chunks.ts';
-import { callSites, issues, num, str } from '../../reports/viewer/src/model/analysis.ts';
-import { Store } from '../../reports/viewer/src/model/state.ts';
+import { Cancelled, Chunks, joinRanges } from '../../reports/viewer/src/io/chunks.ts';
+import {
+  ISSUE_NAMES,
+  callCount,
+  callSites,
+  communicators,
+  issues,
+  num,
+  str,
+} from '../../reports/viewer/src/model/analysis.ts';
+import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
+import { Store, initialState } from '../../reports/viewer/src/model/state.ts';
 import { trafficIn } from '../../reports/viewer/src/model/traffic.ts';
-import { allMessages, byPair, entries, make, open, show } from './support.mjs';
+import { allMessages, byPair, entries, make, open, openBytes, show } from './support.mjs';
+
+const during = (from, to) => ({ from, to, kind: 'p2p', filter: NO_FILTER });
 
 const rows = (t) =>
   Array.from(t.bytes, ([key, bytes]) => ({
@@ -21,7 +33,7 @@ const rows = (t) =>
 test('the traffic of the whole run is the matrix of the analysis', async () => {
   const path = make(4, 2, 50);
   const trace = await open(path);
-  const all = await trafficIn(trace, 0, trace.meta.runtime);
+  const all = await trafficIn(trace, during(0, trace.meta.runtime));
   assert.equal(all.exact, true);
   assert.deepEqual(byPair(rows(all)), byPair(show(path).matrix.p2p));
 });
@@ -30,7 +42,10 @@ test('the traffic of two neighbouring intervals adds up to that of both', async 
   const trace = await open(make(4, 2, 50));
   const { runtime } = trace.meta;
   for (const share of [0.1, 0.5, 0.77]) {
-    const parts = [await trafficIn(trace, 0, share * runtime), await trafficIn(trace, share * runtime, runtime)];
+    const parts = [
+      await trafficIn(trace, during(0, share * runtime)),
+      await trafficIn(trace, during(share * runtime, runtime)),
+    ];
     assert.deepEqual(byPair(parts.flatMap(rows)), byPair(await allMessages(trace)));
   }
 });
@@ -107,22 +122,86 @@ test('an analysis may lack anything, or hold it in another type', () => {
   assert.equal(num({}, 'constructor', 'length'), undefined);
 });
 
-test('issues come with the dearest first, their interval in ns', () => {
+test('issues have the names and the order of the report, their interval in ns', () => {
   const list = issues({
     issues: [
-      { issue: 'late_sender', loss_s: 1 },
-      { issue: 'load_imbalance', loss_s: 2, window_s: [0.5, 1.5], ranks: [3] },
-      { issue: 'io_wait', window_s: [2, 1] },
+      { issue: 'late_sender', severity: 'low', loss_s: 3 },
+      { issue: 'load_imbalance', severity: 'high', loss_s: 2, window_s: [0.5, 1.5], ranks: [3] },
+      { issue: 'io_wait', severity: 'high', loss_s: 4, window_s: [2, 1] },
+      { issue: 'of_tomorrow', severity: 'low' },
     ],
   });
   assert.deepEqual(
     list.map((x) => [x.title, x.loss, x.window]),
     [
-      ['load imbalance', 2, [5e8, 15e8]],
-      ['late sender', 1, null],
-      ['io wait', 0, null],
+      ['uneven work between ranks', 2, [5e8, 15e8]],
+      ['waiting for files', 4, null],
+      ['receivers waiting for late senders', 3, null],
+      ['of tomorrow', 0, null],
     ],
   );
+});
+
+test('every issue that the report has a name for has the same name here', () => {
+  const text = readFileSync(join(process.env.CORPUS, '../../reports/html/sec_verdict.c'), 'utf8');
+  const rows = [...text.matchAll(/^\t\{"([a-z_]+)", "([^"]+)"\},$/gm)].map(([, issue, phrase]) => [issue, phrase]);
+  assert.ok(rows.length > 20);
+  assert.deepEqual(ISSUE_NAMES, Object.fromEntries(rows));
+});
+
+test('communicators that nobody named are called as MPI calls them', () => {
+  const names = communicators(
+    {
+      communicators: [
+        { id: 0, name: null, size: 8, parent: null, created_by: null },
+        { id: 1, name: null, size: 1, parent: null, created_by: null },
+        { id: 2, name: 'row', size: 8, parent: 0, created_by: 'MPI_Comm_dup' },
+        { id: 3, name: null, size: 8, parent: 0, created_by: 'MPI_Comm_dup' },
+      ],
+    },
+    8,
+  );
+  assert.deepEqual([...names.values()], ['MPI_COMM_WORLD', 'MPI_COMM_SELF', 'row', 'communicator 3']);
+});
+
+test('the number of calls is that of the operations, not of the events', () => {
+  const operations = [{ op: 'MPI_Test', calls: 1000000 }, { op: 'MPI_Send', calls: 2 }, {}];
+  assert.equal(callCount({ operations, coverage: { events: 5 } }), 1000002);
+  assert.equal(callCount({ coverage: { events: 5 } }), undefined);
+});
+
+test('a load that nobody wants any more is given up, and read when somebody does', async () => {
+  const trace = await open(make(4, 2, 50));
+  const [first] = entries(trace, Kind.Events);
+  const abort = new AbortController();
+  const given = trace.events(first, abort.signal);
+  abort.abort();
+  await assert.rejects(given, Cancelled);
+  assert.ok((await trace.events(first)).count > 0);
+});
+
+test('a load that somebody still wants is not given up', async () => {
+  const trace = await open(make(4, 2, 50));
+  const [first] = entries(trace, Kind.Events);
+  const abort = new AbortController();
+  const both = [trace.events(first, abort.signal), trace.events(first)];
+  abort.abort();
+  const [a, b] = await Promise.all(both);
+  assert.equal(a, b);
+});
+
+test('a damaged chunk is read once, and refused with the same words each time', async () => {
+  const bytes = Uint8Array.from(readFileSync(make(4, 2, 50)));
+  const [first] = entries(await open(make(4, 2, 50)), Kind.Events);
+  bytes[first.offset + 20] ^= 0xff;
+  const trace = await openBytes(bytes);
+  const before = trace.chunks.ranges.length;
+  const words = [];
+  for (let i = 0; i < 3; i++) await trace.events(first).catch((error) => words.push(error.message));
+  assert.equal(words.length, 3);
+  assert.equal(new Set(words).size, 1);
+  assert.equal(trace.chunks.ranges.length, before + 1);
+  assert.equal(trace.chunks.damageOf(first).message, words[0]);
 });
 
 // ---- state ----
@@ -132,7 +211,8 @@ globalThis.requestAnimationFrame = (callback) => frames.push(callback);
 const nextFrame = () => frames.splice(0).forEach((callback) => callback());
 
 const RUNTIME = 1e9;
-const store = () => new Store({ from: 0, to: RUNTIME, selected: new Set() }, RUNTIME);
+const BEGIN = initialState(RUNTIME, 'a', { a: { height: 0 }, b: { kind: 'x' } });
+const store = () => new Store(BEGIN, RUNTIME);
 
 test('listeners are called once before a picture, with what they saw last', () => {
   const s = store();
@@ -177,6 +257,32 @@ test('the interval shown never leaves the run, and never is shorter than 20 ns',
     assert.ok(s.state.from >= -0.02001 * RUNTIME && s.state.to <= 1.02001 * RUNTIME, `${from} to ${to}`);
     assert.ok(s.state.to - s.state.from >= 20);
   }
+});
+
+test('what was can be had again, and what came after it too', () => {
+  const s = store();
+  s.set({ from: 5 });
+  s.settle();
+  s.setView('b', { kind: 'y' });
+  s.set({ from: 7 });
+  s.settle();
+  assert.ok(s.undo());
+  assert.deepEqual([s.state.from, s.of('b').kind], [5, 'x']);
+  assert.ok(s.undo());
+  assert.deepEqual(s.state, BEGIN);
+  assert.equal(s.undo(), false);
+  assert.ok(s.redo() && s.redo());
+  assert.deepEqual([s.state.from, s.of('b').kind], [7, 'y']);
+  s.undo();
+  s.set({ from: 9 });
+  assert.equal(s.redo(), false);
+  assert.equal(s.state.from, 9);
+});
+
+test('views keep their states apart', () => {
+  const s = store();
+  s.setView('a', { height: 7 });
+  assert.deepEqual([s.of('a'), s.of('b')], [{ height: 7 }, { kind: 'x' }]);
 });
 
 test('a rank chosen twice is not chosen', () => {

@@ -1,30 +1,29 @@
-// main.ts - finds a trace (address, file picker, drag and drop), opens it, puts header, views and panel on the page.
+// main.ts - finds a trace (address, file picker, drag and drop), opens it, puts header, views and panel on the page, and keeps the
+// address of the page and the state the same.
 import { fill, h, theme } from './draw/dom';
+import { Finder } from './draw/finder';
 import { header } from './draw/header';
+import { help } from './draw/help';
+import { savedViews } from './draw/saved';
 import { side } from './draw/side';
+import type { Panel } from './draw/side';
 import { Tooltip } from './draw/tooltip';
+import { describe } from './draw/describe';
 import { FileSource, openUrl } from './io/source';
 import type { Source } from './io/source';
-import { list, num } from './model/analysis';
-import { Store } from './model/state';
-import { Trace } from './model/trace';
+import { readAddress, writeAddress } from './model/address';
+import type { Thing } from './model/picked';
+import { Store, initialState } from './model/state';
+import type { State, ViewState } from './model/state';
 import { VIEWS } from './views/list';
 import type { App, ViewInstance } from './views/view';
+import { collectiveRef } from './work/things';
+import { Session } from './work/session';
 
 const page = document.getElementById('app')!;
 const voice = h('div', { class: 'voice', role: 'status', 'aria-live': 'polite' });
 const tooltip = new Tooltip(document.body);
 document.body.append(voice);
-
-/** A width that makes the largest kind of message a few pixels wide. */
-function startWidth(trace: Trace): number {
-  let most = 0;
-  for (const x of list(trace.analysis, 'matrix', 'p2p')) {
-    const n = num(x, 'messages') ?? 0;
-    if (n > 0) most = Math.max(most, (num(x, 'bytes') ?? 0) / n);
-  }
-  return Math.max(1, most > 0 ? most / 3 : 4096);
-}
 
 function alertBox(): { box: HTMLElement; show(text: string): void } {
   const text = h('span', {});
@@ -47,97 +46,210 @@ function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+const ADDRESS_MS = 250; // after the last change
+
 class Page {
   private readonly instances = new Map<string, ViewInstance>();
   private readonly hosts = new Map<string, HTMLElement>();
   private readonly tabs = new Map<string, HTMLElement>();
   private readonly stage = h('main', { class: 'views' });
   private readonly alert = alertBox();
+  private readonly store: Store;
   private readonly app: App;
+  private readonly panel: Panel;
+  private readonly finder: Finder;
+  private readonly help = help();
+  private readonly begin: State;
+  private readonly observer: ResizeObserver;
+  private readonly leaves = new AbortController();
+  private thing: Thing | null = null;
+  private collective: Thing | null = null;
+  private followed = '';
   private scheduled = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(trace: Trace) {
-    const store = new Store(
-      {
-        from: 0,
-        to: Math.max(20, trace.meta.runtime),
-        rowFirst: 0,
-        rowHeight: 0,
-        selected: new Set(),
-        bytesPerPixel: startWidth(trace),
-        showMessages: true,
-        picked: null,
-        view: 'timeline',
-      },
-      Math.max(20, trace.meta.runtime),
-    );
+  constructor(private readonly session: Session) {
+    const views: Record<string, ViewState> = {};
+    for (const view of VIEWS) views[view.id] = view.state(session);
+    const runtime = Math.max(20, session.meta.runtime);
+    this.begin = initialState(runtime, VIEWS[0]!.id, views);
+    const asked = location.hash;
+    this.store = new Store(readAddress(asked, this.begin), runtime);
+    const fail = (error: unknown) => this.alert.show(message(error));
     this.app = {
-      trace,
-      store,
+      session,
+      store: this.store,
       theme,
       tooltip,
       drawn: {},
+      picked: () => this.thing,
+      collective: () => this.collective,
       announce: (text) => (voice.textContent = text),
       redraw: () => this.redraw(),
-      fail: (error) => this.alert.show(message(error)),
+      fail,
     };
+    this.panel = side({ trace: session, store: this.store, reveal: (ranks) => this.reveal(ranks), fail });
+    this.finder = new Finder(session, this.store, fail);
     fill(
       page,
-      header(trace),
+      header(session),
       this.tabBar(),
-      this.alert.box,
-      h('div', { class: 'body' }, this.stage, side(trace, store)),
+      h('div', { class: 'body' }, this.stage, this.panel.element, this.alert.box),
+      this.help,
     );
-    store.subscribe((state, before) => {
-      if (state.view !== before.view) this.showView(state.view);
-      this.update();
-    });
-    new ResizeObserver(() => this.redraw()).observe(this.stage);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw());
-    this.showView('timeline');
+    this.store.subscribe((state, before) => this.changed(state, before));
+    this.observer = new ResizeObserver(() => this.redraw());
+    this.observer.observe(this.stage);
+    const { signal } = this.leaves;
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw(), { signal });
+    addEventListener('keydown', (e) => this.key(e), { signal });
+    addEventListener('hashchange', () => this.follow(location.hash), { signal });
+    this.showView(this.store.state.view);
+    this.followPicked();
+    const issue = /(?:^#|&)issue=(\d+)/.exec(asked);
+    if (issue) this.panel.openIssue(Number(issue[1]));
     document.title = `${document.querySelector('h1')?.textContent ?? 'trace'} – mpitrace`;
-    Object.assign(globalThis, { mpitrace: { store, trace, drawn: this.app.drawn } }); // for tests and the curious
+    const { store } = this;
+    const busy = () => session.busy;
+    Object.assign(globalThis, { mpitrace: { store, trace: session, drawn: this.app.drawn, busy } }); // for tests and the curious
+  }
+
+  destroy(): void {
+    this.leaves.abort();
+    this.observer.disconnect();
+    clearTimeout(this.timer);
+    this.store.end();
+    this.panel.destroy();
+    for (const instance of this.instances.values()) instance.destroy();
+    this.session.close();
+  }
+
+  private changed(state: State, before: State): void {
+    if (state.view !== before.view) this.showView(state.view);
+    if (state.from !== before.from || state.to !== before.to || state.views !== before.views) tooltip.hide();
+    this.followPicked();
+    this.update();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.writeAddress(), ADDRESS_MS);
+  }
+
+  private now(): { address: string; from: number; to: number; view: string } {
+    const { state } = this.store;
+    const view = VIEWS.find((v) => v.id === state.view)?.title ?? '';
+    return { address: writeAddress(state, this.begin), from: state.from, to: state.to, view };
+  }
+
+  private writeAddress(): void {
+    const fragment = writeAddress(this.store.state, this.begin);
+    if (`#${fragment}` === location.hash || (fragment === '' && location.hash === '')) return;
+    history.replaceState(null, '', fragment === '' ? `${location.pathname}${location.search}` : `#${fragment}`);
+  }
+
+  /** Somebody changed the address. */
+  private follow(fragment: string): void {
+    if (fragment.slice(1) !== writeAddress(this.store.state, this.begin))
+      this.store.set(readAddress(fragment, this.begin));
+  }
+
+  /** All about what is picked, whoever picked it. */
+  private followPicked(): void {
+    const { picked } = this.store.state;
+    if (picked === this.followed) return;
+    this.followed = picked;
+    this.thing = null;
+    this.collective = null;
+    this.session.giveUp('collective');
+    if (picked === '') {
+      this.session.giveUp('picked');
+      this.panel.pick(null, null);
+      return;
+    }
+    this.session.ask('picked', 'thing', picked, (thing) => this.takePicked(thing), this.app.fail);
+  }
+
+  private takePicked(thing: Thing | null): void {
+    this.thing = thing;
+    this.panel.pick(thing, null);
+    this.redraw();
+    if (!thing) return;
+    const tip = describe(this.session, thing);
+    this.app.announce(`${tip.title}, ${tip.rows.map(([k, v]) => `${k} ${v}`).join(', ')}`);
+    if (thing.kind === 'collective') this.collective = thing;
+    const ref = thing.kind === 'event' ? collectiveRef(thing) : null;
+    if (ref === null) return;
+    const take = (whole: Thing | null) => {
+      this.collective = whole;
+      this.panel.pick(thing, whole);
+      this.redraw();
+    };
+    this.session.ask('collective', 'thing', ref, take, this.app.fail);
+  }
+
+  /** Bring ranks into view, where not all are. */
+  private reveal(ranks: number[]): void {
+    const t = this.store.of('timeline');
+    if (!(Number(t.rowHeight) > 0) || ranks.length === 0) return;
+    this.store.setView('timeline', { rowFirst: Math.max(0, Math.min(...ranks) - 1) });
   }
 
   private tabBar(): HTMLElement {
     const bar = h('nav', { class: 'tabs', role: 'tablist', 'aria-label': 'Views' });
     VIEWS.forEach((view, i) => {
-      const tab = h(
-        'button',
-        {
-          type: 'button',
-          role: 'tab',
-          id: `tab-${view.id}`,
-          title: `${view.title} (${i + 1})`,
-          onclick: () => this.app.store.set({ view: view.id }),
-        },
-        view.title,
-      );
+      const act = { onclick: () => this.store.set({ view: view.id }), title: `${view.title} (${i + 1})` };
+      const tab = h('button', { type: 'button', role: 'tab', id: `tab-${view.id}`, ...act }, view.title);
       this.tabs.set(view.id, tab);
       bar.append(tab);
     });
+    const quiet = (label: string, title: string, act: () => void) =>
+      h('button', { type: 'button', class: 'quiet', title, 'aria-label': title, onclick: act }, label);
     bar.append(
       h('span', { class: 'spring' }),
-      h('button', { type: 'button', class: 'quiet', onclick: () => start(null) }, 'Open another…'),
+      this.finder.element,
+      savedViews(
+        this.session,
+        () => this.now(),
+        (address) => this.follow(`#${address}`),
+      ),
+      quiet('↶', 'Undo (Ctrl+Z)', () => this.store.undo()),
+      quiet('↷', 'Redo (Ctrl+Shift+Z)', () => this.store.redo()),
+      quiet('?', 'Keys and help (?)', () => this.toggleHelp()),
+      quiet('Open another…', 'Open another trace', () => start(null)),
     );
     bar.addEventListener('keydown', (e) => this.tabKey(e));
-    document.onkeydown = (e) => this.key(e);
     return bar;
   }
 
   private tabKey(e: KeyboardEvent): void {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
-    if (!step) return;
-    const now = VIEWS.findIndex((v) => v.id === this.app.store.state.view);
+    if (!step || !(e.target instanceof HTMLElement) || e.target.role !== 'tab') return;
+    const now = VIEWS.findIndex((v) => v.id === this.store.state.view);
     const next = VIEWS[(now + step + VIEWS.length) % VIEWS.length]!;
-    this.app.store.set({ view: next.id });
+    this.store.set({ view: next.id });
     this.tabs.get(next.id)?.focus();
+  }
+
+  private toggleHelp(): void {
+    if (this.help.open) this.help.close();
+    else this.help.showModal();
   }
 
   private key(e: KeyboardEvent): void {
     const typing = e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement;
+    const control = e.ctrlKey || e.metaKey;
+    if (control && e.key.toLowerCase() === 'z' && !(typing && (e.target as HTMLInputElement).type === 'search')) {
+      e.preventDefault();
+      const did = e.shiftKey ? this.store.redo() : this.store.undo();
+      if (!did) this.app.announce(e.shiftKey ? 'nothing to redo' : 'nothing to undo');
+      return;
+    }
+    if (typing || control || e.altKey) return;
     const view = VIEWS[Number(e.key) - 1];
-    if (!typing && !e.ctrlKey && !e.metaKey && !e.altKey && view) this.app.store.set({ view: view.id });
+    if (view) this.store.set({ view: view.id });
+    if (e.key === '?') this.toggleHelp();
+    if (e.key === '/') {
+      e.preventDefault();
+      this.finder.focus();
+    }
   }
 
   private showView(id: string): void {
@@ -162,26 +274,53 @@ class Page {
     this.scheduled = true;
     requestAnimationFrame(() => {
       this.scheduled = false;
-      this.update();
+      if (!this.leaves.signal.aborted) this.update();
     });
   }
 
   private update(): void {
     try {
-      this.instances.get(this.app.store.state.view)?.update();
+      this.finder.update();
+      this.instances.get(this.store.state.view)?.update();
     } catch (error) {
       this.app.fail(error);
     }
   }
 }
 
+let shown: Page | null = null;
+
+const workerCode = (): string => document.getElementById('worker')?.textContent ?? '';
+
+/** What is open stays open if this cannot be. */
 async function open(source: Source): Promise<void> {
-  fill(page, h('div', { class: 'empty' }, h('p', {}, `Opening ${source.name} …`)));
+  const note = h('div', { class: 'opening', role: 'status' }, `Opening ${source.name} …`);
+  document.body.append(note);
   try {
-    new Page(await Trace.open(source));
+    const session = await Session.open(source, workerCode());
+    shown?.destroy();
+    shown = new Page(session);
   } catch (error) {
-    start(`${source.name}: ${message(error)}`);
+    const text = `${source.name}: ${message(error)}`;
+    if (shown) refuse(text);
+    else start(text);
+  } finally {
+    note.remove();
   }
+}
+
+/** Beside what is open. */
+function refuse(text: string): void {
+  const close = () => box.remove();
+  const box = h(
+    'div',
+    { class: 'refusal', role: 'alert' },
+    h('p', { class: 'problem' }, text),
+    h('p', { class: 'hint' }, 'The trace that was open stays open.'),
+    h('button', { type: 'button', onclick: close }, 'Close'),
+  );
+  document.querySelector('.refusal')?.remove();
+  document.body.append(box);
 }
 
 function openFile(file: File | null | undefined): void {
@@ -190,6 +329,8 @@ function openFile(file: File | null | undefined): void {
 
 /** The page without a trace: choose a file, and what went wrong before if anything did. */
 function start(problem: string | null): void {
+  shown?.destroy();
+  shown = null;
   const input = h('input', { type: 'file', id: 'file', accept: '.mpix', onchange: () => openFile(input.files?.[0]) });
   document.title = 'mpitrace viewer';
   fill(

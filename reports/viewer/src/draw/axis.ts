@@ -2,8 +2,8 @@
 import type { State } from '../model/state';
 import { css, rankColor } from '../layout/color';
 import { moment } from '../layout/format';
-import { visibleRanks, yOf } from '../layout/rows';
-import type { Rows } from '../layout/rows';
+import { visibleRows, yOf } from '../layout/rows';
+import type { Members, Rows } from '../layout/rows';
 import { tickStep, ticks } from '../layout/ticks';
 import { FONT } from './dom';
 import type { Theme } from './dom';
@@ -17,8 +17,16 @@ export interface Frame {
   height: number; // of the plot
   state: State;
   rows: Rows;
+  members: Members;
+  labels: string[] | null; // of rows
+  rowOf: Int32Array; // by rank
   theme: Theme;
   runtime: number;
+}
+
+/** The rank that lends a row its colour. */
+function rankOfRow(f: Frame, row: number): number {
+  return f.members ? (f.members[row]?.[0] ?? 0) : row;
 }
 
 export function xOf(f: Frame, ns: number): number {
@@ -68,7 +76,7 @@ function labelStep(height: number): number {
 
 export function drawRanks(f: Frame, nodes: string[]): void {
   const { g, theme, rows, state } = f;
-  const { first, last } = visibleRanks(rows, f.height);
+  const { first, last } = visibleRows(rows, f.height);
   const step = labelStep(rows.height);
   g.save();
   g.beginPath();
@@ -76,25 +84,31 @@ export function drawRanks(f: Frame, nodes: string[]): void {
   g.clip();
   g.font = FONT;
   g.textBaseline = 'middle';
-  for (let rank = first; rank <= last; rank++) {
-    const y = AXIS + yOf(rows, rank);
-    const selected = state.selected.has(rank);
+  const isNarrow = f.left < 70;
+  for (let row = first; row <= last; row++) {
+    const y = AXIS + yOf(rows, row);
+    const rank = rankOfRow(f, row);
+    const selected = state.selected.size > 0 && (f.members?.[row] ?? [row]).some((r) => state.selected.has(r));
     if (selected) {
       g.fillStyle = theme.accent;
       g.globalAlpha = 0.12;
       g.fillRect(0, y, f.left + f.width, Math.max(1, rows.height));
       g.globalAlpha = 1;
     }
-    g.fillStyle = css(rankColor(rank, theme.dark));
-    g.fillRect(f.left - 6, y + rows.pad, 3, Math.max(rows.bar, 0.5));
-    if (rank % step !== 0) continue;
+    if (rows.height >= 1 || row % step === 0) {
+      g.fillStyle = css(rankColor(rank, theme.dark));
+      g.fillRect(f.left - 6, y + rows.pad, 3, Math.max(rows.bar, 0.5));
+    }
+    if (row % step !== 0) continue;
+    const label = f.labels ? f.labels[row]! : String(rank);
     g.textAlign = 'right';
     g.fillStyle = selected ? theme.text : theme.dim;
-    g.fillText(String(rank), f.left - 12, Math.max(AXIS + 8, y + rows.height / 2 + 0.5));
-    if (nodes[rank] && rows.height >= 15 && f.left > 70 && nodes[rank] !== (rank > first ? nodes[rank - 1] : '')) {
+    g.fillText(label.slice(0, isNarrow ? 5 : 9), f.left - 12, Math.max(AXIS + 8, y + rows.height / 2 + 0.5));
+    const node = label === String(rank) ? nodes[rank] : '';
+    if (node && rows.height >= 15 && !isNarrow && node !== (row > first ? nodes[rankOfRow(f, row - 1)] : '')) {
       g.textAlign = 'left';
       g.fillStyle = theme.dim;
-      g.fillText(nodes[rank]!.slice(0, 7), 8, y + rows.height / 2 + 0.5);
+      g.fillText(node.slice(0, 7), 8, y + rows.height / 2 + 0.5);
     }
   }
   g.restore();
@@ -104,22 +118,24 @@ export function drawRanks(f: Frame, nodes: string[]): void {
 export function drawOutlines(f: Frame): void {
   const { g, rows, theme } = f;
   if (rows.bar < 12) return;
-  const { first, last } = visibleRanks(rows, f.height);
+  const { first, last } = visibleRows(rows, f.height);
   const x1 = Math.max(f.left, xOf(f, 0));
   const x2 = Math.min(f.left + f.width, xOf(f, f.runtime));
   g.lineWidth = 1;
-  for (let rank = first; rank <= last; rank++) {
-    const y = AXIS + yOf(rows, rank) + rows.pad;
-    g.strokeStyle = css(rankColor(rank, theme.dark), 0.75);
+  for (let row = first; row <= last; row++) {
+    const y = AXIS + yOf(rows, row) + rows.pad;
+    g.strokeStyle = css(rankColor(rankOfRow(f, row), theme.dark), 0.75);
     g.strokeRect(x1 - 0.5, Math.round(y) - 0.5, x2 - x1 + 1, rows.bar + 1);
   }
 }
 
 export function outlineEvent(f: Frame, rank: number, start: number, length: number, strong: boolean): void {
   const { g, rows, theme } = f;
+  const row = f.rowOf[rank] ?? -1;
+  if (row < 0) return;
   const x1 = Math.max(f.left - 2, xOf(f, start));
   const x2 = Math.min(f.left + f.width + 2, xOf(f, start + length));
-  const y = AXIS + yOf(rows, rank) + rows.pad;
+  const y = AXIS + yOf(rows, row) + rows.pad;
   g.strokeStyle = theme.text;
   g.lineWidth = strong ? 2 : 1.25;
   g.strokeRect(x1 - 1, y - 1, Math.max(2, x2 - x1) + 2, Math.max(2, rows.bar) + 2);
@@ -129,7 +145,8 @@ export function outlineEvent(f: Frame, rank: number, start: number, length: numb
 /** From what caused a wait to the call that waited. */
 export function drawCause(f: Frame, fromRank: number, from: number, toRank: number, to: number): void {
   const { g, rows, theme } = f;
-  const middle = (rank: number) => AXIS + yOf(rows, rank) + rows.height / 2;
+  if (!(f.rowOf[fromRank]! >= 0 && f.rowOf[toRank]! >= 0)) return;
+  const middle = (rank: number) => AXIS + yOf(rows, f.rowOf[rank]!) + rows.height / 2;
   const [x1, y1, x2, y2] = [xOf(f, from), middle(fromRank), xOf(f, to), middle(toRank)];
   const angle = Math.atan2(y2 - y1, x2 - x1);
   g.strokeStyle = theme.text;
@@ -146,6 +163,91 @@ export function drawCause(f: Frame, fromRank: number, from: number, toRank: numb
   g.moveTo(x2, y2);
   for (const side of [-0.4, 0.4]) g.lineTo(x2 - 10 * Math.cos(angle + side), y2 - 10 * Math.sin(angle + side));
   g.fill();
+}
+
+/** A collective operation: from the first that came to the last that left; who came last is marked. */
+export function drawCollective(f: Frame, parts: { rank: number; start: number; duration: number }[]): void {
+  const { g, rows, theme } = f;
+  const rowed = parts.filter((p) => (f.rowOf[p.rank] ?? -1) >= 0);
+  if (rowed.length === 0) return;
+  const y = (rank: number) => AXIS + yOf(rows, f.rowOf[rank]!) + rows.height / 2;
+  const trace = (at: (p: (typeof parts)[0]) => number) => {
+    g.beginPath();
+    const sorted = [...rowed].sort((a, b) => f.rowOf[a.rank]! - f.rowOf[b.rank]!);
+    for (const p of sorted) g.lineTo(xOf(f, at(p)), y(p.rank));
+    return sorted;
+  };
+  g.save();
+  g.fillStyle = theme.accent;
+  const sorted = trace((p) => p.start);
+  for (const p of sorted.reverse()) g.lineTo(xOf(f, p.start + p.duration), y(p.rank));
+  g.globalAlpha = 0.14;
+  g.fill();
+  g.globalAlpha = 1;
+  g.strokeStyle = theme.accent;
+  g.lineWidth = 1.5;
+  for (const at of [
+    (p: { start: number }) => p.start,
+    (p: { start: number; duration: number }) => p.start + p.duration,
+  ]) {
+    trace(at);
+    g.stroke();
+  }
+  const last = rowed.reduce((a, b) => (b.start > a.start ? b : a));
+  const x = xOf(f, last.start);
+  g.strokeStyle = theme.text;
+  g.setLineDash([2, 3]);
+  g.beginPath();
+  g.moveTo(x, AXIS);
+  g.lineTo(x, AXIS + f.height);
+  g.stroke();
+  g.setLineDash([]);
+  g.fillStyle = theme.text;
+  g.beginPath();
+  g.arc(x, y(last.rank), 4.5, 0, 2 * Math.PI);
+  g.fill();
+  g.font = FONT;
+  g.textBaseline = 'bottom';
+  g.textAlign = x > f.left + f.width - 90 ? 'right' : 'left';
+  g.fillText(`last in: rank ${last.rank}`, x + (g.textAlign === 'left' ? 8 : -8), y(last.rank) - 4);
+  g.restore();
+}
+
+/** What the length of the run hangs on: the ranks it passes, in order of time. */
+export function drawPath(f: Frame, segments: { rank: number; from: number; to: number }[]): void {
+  const { g, rows, theme } = f;
+  g.save();
+  g.strokeStyle = theme.text;
+  g.lineJoin = 'round';
+  for (const [width, color] of [[4, theme.paper] as const, [2, theme.text] as const]) {
+    g.lineWidth = width;
+    g.strokeStyle = color;
+    g.beginPath();
+    for (const s of segments) {
+      if (s.to < f.state.from || s.from > f.state.to || !(f.rowOf[s.rank]! >= 0)) continue;
+      const y = AXIS + yOf(rows, f.rowOf[s.rank]!) + rows.height / 2;
+      g.lineTo(xOf(f, s.from), y);
+      g.lineTo(xOf(f, s.to), y);
+    }
+    g.stroke();
+  }
+  g.restore();
+}
+
+/** The interval that statistics are of. */
+export function drawMarked(f: Frame): void {
+  const { g, theme, state } = f;
+  if (!(state.markTo > state.markFrom)) return;
+  const x1 = Math.max(f.left, xOf(f, state.markFrom));
+  const x2 = Math.min(f.left + f.width, xOf(f, state.markTo));
+  if (x2 <= x1) return;
+  g.fillStyle = theme.accent;
+  g.globalAlpha = 0.1;
+  g.fillRect(x1, AXIS, x2 - x1, f.height);
+  g.globalAlpha = 1;
+  g.fillRect(x1, AXIS - 5, x2 - x1, 4);
+  g.fillRect(x1 - 0.5, AXIS, 1, f.height);
+  g.fillRect(x2 - 0.5, AXIS, 1, f.height);
 }
 
 export function drawCrosshair(f: Frame, x: number): void {

@@ -28,11 +28,16 @@ export function fill(parent: Element, ...children: Child[]): void {
   add(parent, ...children);
 }
 
-/** Size a canvas to its box in device pixels; returns its 2D context scaled to CSS pixels, cleared. */
-export function paper(canvas: HTMLCanvasElement): { g: CanvasRenderingContext2D; width: number; height: number } {
+export interface Size {
+  width: number; // CSS pixels
+  height: number;
+}
+
+/** Size a canvas to its box (who knows its size saves the browser from measuring it) in device pixels; returns its 2D context scaled
+ * to CSS pixels, cleared. */
+export function paper(canvas: HTMLCanvasElement, known?: Size): Size & { g: CanvasRenderingContext2D } {
   const ratio = devicePixelRatio || 1;
-  const width = canvas.clientWidth;
-  const height = canvas.clientHeight;
+  const { width, height } = known ?? { width: canvas.clientWidth, height: canvas.clientHeight };
   const w = Math.max(1, Math.round(width * ratio));
   const hh = Math.max(1, Math.round(height * ratio));
   if (canvas.width !== w || canvas.height !== hh) {

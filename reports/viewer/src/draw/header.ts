@@ -1,10 +1,10 @@
 // header.ts - the job, the verdict and how far to trust it.
-import type { Trace } from '../model/trace';
-import { at, list, num, str } from '../model/analysis';
+import { at, callCount, list, num, str } from '../model/analysis';
+import type { Session } from '../work/session';
 import { count, duration, percent, plural } from '../layout/format';
 import { h } from './dom';
 
-function facts(trace: Trace): string {
+function facts(trace: Session): string {
   const a = trace.analysis;
   const nodes = list(a, 'job', 'nodes').length;
   const id = str(a, 'job', 'job_id');
@@ -34,7 +34,7 @@ function meter(name: string, share: number | undefined, title: string): HTMLElem
   );
 }
 
-function verdict(trace: Trace): HTMLElement {
+function verdict(trace: Session): HTMLElement {
   const e = (name: string) => num(trace.analysis, 'efficiency', name);
   return h(
     'div',
@@ -42,23 +42,25 @@ function verdict(trace: Trace): HTMLElement {
     meter(
       'parallel efficiency',
       e('parallel'),
-      'Mean time outside MPI ÷ runtime. 80 % is commonly taken as acceptable.',
+      'Mean useful time of the ranks ÷ longest traced region: load balance × communication. 80 % is commonly taken as acceptable.',
     ),
     h('span', { class: 'operator' }, '='),
-    meter('load balance', e('load_balance'), 'Mean ÷ largest time outside MPI'),
+    meter('load balance', e('load_balance'), 'Mean ÷ largest useful time of a rank'),
     h('span', { class: 'operator' }, '×'),
-    meter('communication', e('communication'), 'Largest time outside MPI ÷ runtime'),
+    meter('communication', e('communication'), 'Largest useful time of a rank ÷ longest traced region'),
   );
 }
 
-export function coverageText(trace: Trace): { complete: boolean; text: string; reasons: string[] } {
+export function coverageText(trace: Session): { complete: boolean; text: string; reasons: string[] } {
   const a = trace.analysis;
   const complete = at(a, 'coverage', 'complete') === true;
   const lost = num(a, 'coverage', 'events_lost') ?? 0;
   const seen = num(a, 'coverage', 'ranks_seen');
   const expected = num(a, 'coverage', 'ranks_expected');
   const missing = list(a, 'coverage', 'nodes_missing').filter((x): x is string => typeof x === 'string');
-  const parts = [`${count(num(a, 'coverage', 'events') ?? trace.meta.events)} calls`];
+  const calls = callCount(a);
+  const events = num(a, 'coverage', 'events') ?? trace.meta.events;
+  const parts = [calls === undefined ? `${count(events)} calls recorded singly` : `${count(calls)} calls`];
   if (lost > 0) parts.push(`${count(lost)} lost`);
   if (seen !== undefined && expected !== undefined && seen !== expected) parts.push(`${seen} of ${expected} ranks`);
   if (missing.length > 0) parts.push(`no data from ${missing.slice(0, 4).join(', ')}${missing.length > 4 ? ' …' : ''}`);
@@ -68,7 +70,7 @@ export function coverageText(trace: Trace): { complete: boolean; text: string; r
   return { complete, text: `${word}: ${parts.join(', ')}`, reasons };
 }
 
-function trust(trace: Trace): HTMLElement {
+function trust(trace: Session): HTMLElement {
   const c = coverageText(trace);
   const bound = num(trace.analysis, 'clock', 'error_bound_us');
   const overhead = num(trace.analysis, 'overhead', 'share');
@@ -99,8 +101,8 @@ function trust(trace: Trace): HTMLElement {
   );
 }
 
-export function header(trace: Trace): HTMLElement {
-  const program = str(trace.analysis, 'job', 'program') || trace.source.name;
+export function header(trace: Session): HTMLElement {
+  const program = str(trace.analysis, 'job', 'program') || trace.name;
   return h(
     'header',
     { class: 'top' },

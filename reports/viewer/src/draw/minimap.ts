@@ -1,38 +1,25 @@
 // minimap.ts - the whole run in one strip: the share of all ranks' time per class, with the interval shown as a
 // window that can be dragged, pulled at its edges, or drawn anew.
-import { Kind } from '../decode/layout';
 import { PLANES } from '../decode/tiles';
-import type { SummaryTile } from '../decode/tiles';
-import { CLASSES, css } from '../layout/color';
+import { CLASSES, WAITING_STYLE, css } from '../layout/color';
+import { list, num } from '../model/analysis';
 import type { Store } from '../model/state';
-import type { Trace } from '../model/trace';
+import type { Session } from '../work/session';
 import { h, paper, theme } from './dom';
 
-type Grip = 'from' | 'to' | 'all' | 'new';
+const HEIGHT = 40; // as the style sheet has it, where the page is wide
 
-/** Mean share per class and bin over all ranks of one time level-0 picture. */
-async function totals(trace: Trace): Promise<Float32Array> {
-  const { meta } = trace;
-  const sums = new Float32Array(PLANES * meta.bins);
-  const rankLevel = meta.rankLevels - 1;
-  const entry = trace.tile(Kind.Summary, 0, 0, rankLevel, 0);
-  if (!entry) return sums;
-  const tile: SummaryTile = await trace.summary(entry);
-  for (let c = 0; c < PLANES; c++)
-    for (let r = 0; r < tile.rows; r++)
-      for (let b = 0; b < meta.bins; b++)
-        sums[c * meta.bins + b]! += tile.share[(c * tile.rows + r) * meta.bins + b]! / 255 / tile.rows;
-  return sums;
-}
+type Grip = 'from' | 'to' | 'all' | 'new';
 
 export class Minimap {
   readonly element = h('canvas', { class: 'minimap', 'aria-hidden': 'true' });
   private shares: Float32Array | null = null;
+  private width = 100;
   private grip: Grip | null = null;
   private anchor = 0; // ns
 
   constructor(
-    private readonly trace: Trace,
+    private readonly trace: Session,
     private readonly store: Store,
     private readonly left: () => number,
   ) {
@@ -42,9 +29,9 @@ export class Minimap {
       this.element.addEventListener(type, () => (this.grip = null));
   }
 
-  /** Load what is drawn below the window. */
-  async load(): Promise<void> {
-    this.shares = await totals(this.trace);
+  /** What is drawn below the window: by class and bin. */
+  take(shares: Float32Array): void {
+    this.shares = shares;
   }
 
   private get runtime(): number {
@@ -52,11 +39,11 @@ export class Minimap {
   }
 
   private x(ns: number): number {
-    return this.left() + (ns / this.runtime) * (this.element.clientWidth - this.left());
+    return this.left() + (ns / this.runtime) * (this.width - this.left());
   }
 
   private time(event: PointerEvent): number {
-    return ((event.offsetX - this.left()) / (this.element.clientWidth - this.left())) * this.runtime;
+    return ((event.offsetX - this.left()) / (this.width - this.left())) * this.runtime;
   }
 
   private gripAt(event: PointerEvent): Grip {
@@ -95,8 +82,22 @@ export class Minimap {
     }
   }
 
-  draw(): void {
-    const { g, width, height } = paper(this.element);
+  /** How much of it was waiting, by the time windows of the analysis: from the top. */
+  private drawWaiting(g: CanvasRenderingContext2D, width: number, height: number): void {
+    g.fillStyle = css(WAITING_STYLE.color);
+    for (const x of list(this.trace.analysis, 'time_windows')) {
+      const [from, to] = [num(x, 'start_s'), num(x, 'end_s')];
+      const all = (num(x, 'useful_s') ?? 0) + (num(x, 'mpi_s') ?? 0);
+      if (from === undefined || to === undefined || all <= 0) continue;
+      const [x1, x2] = [this.x(from * 1e9), Math.min(width, this.x(to * 1e9))];
+      g.fillRect(x1, 0, Math.max(1, x2 - x1 - 0.5), (Math.min(1, (num(x, 'wait_s') ?? 0) / all) * height) / 2);
+    }
+  }
+
+  draw(width: number): void {
+    const height = HEIGHT;
+    const { g } = paper(this.element, { width, height });
+    this.width = width;
     const colors = theme();
     const { from, to } = this.store.state;
     const bins = this.trace.meta.bins;
@@ -112,6 +113,7 @@ export class Minimap {
         y -= tall;
       }
     }
+    this.drawWaiting(g, width, height);
     const [x1, x2] = [Math.max(this.left(), this.x(from)), Math.min(width, this.x(to))];
     g.fillStyle = colors.paper;
     g.globalAlpha = 0.72;

@@ -1,93 +1,162 @@
-// side.ts - the panel beside the views: what is picked, the issues, where the time went.
-import { segmentOf } from '../decode/records';
+// side.ts - the panel beside the views: what is picked, statistics of the interval, the issues, where the time went.
 import { issues, list, num, str } from '../model/analysis';
 import type { Issue, Json } from '../model/analysis';
-import type { Picked, Store } from '../model/state';
-import type { Trace } from '../model/trace';
+import { extentOf, ranksOfThing } from '../model/picked';
+import type { Call, Thing } from '../model/picked';
+import type { Store } from '../model/state';
 import { count, duration } from '../layout/format';
+import type { Session } from '../work/session';
+import type { Stats } from '../work/stats';
 import { describe } from './describe';
 import { fill, h } from './dom';
+import { statistics } from './statistics';
 import { button } from './tools';
 
-/** From when to when, in ns. */
-function extent(picked: Picked): [number, number] {
-  const { index: i } = picked;
-  if (picked.kind === 'message') return [picked.chunk.sendStart[i]!, picked.chunk.recvEnd[i]!];
-  return [picked.chunk.start[i]!, picked.chunk.start[i]! + picked.chunk.duration[i]!];
+export interface Panel {
+  element: HTMLElement;
+  /** What is picked, and the collective that it is a part of. */
+  pick(thing: Thing | null, collective: Thing | null): void;
+  /** Open the worst instance of the n-th issue. */
+  openIssue(n: number): void;
+  destroy(): void;
 }
 
-/** What a call waited for longest, if that is known. */
-function causeOf(picked: Picked): Picked | null {
-  if (picked.kind !== 'event') return null;
-  const [longest] = (picked.waits ?? []).filter((w) => w.causer && w.ns > 0).sort((a, b) => b.ns - a.ns);
-  return longest ? { kind: 'event', ...longest.causer! } : null;
+interface Context {
+  trace: Session;
+  store: Store;
+  /** Bring ranks into view. */
+  reveal(ranks: number[]): void;
+  fail(error: unknown): void;
 }
 
-/** The first row, so that both calls are in view where they are near each other. */
-function topRank(...both: Picked[]): number {
-  const ranks = both.map((p) => (p.kind === 'event' ? segmentOf(p.chunk, p.index).rank : 0));
-  return Math.max(0, Math.min(...ranks) - 2);
+/** The call that was waited for longest, if that is known. */
+function causeOf(thing: Thing): Call | null {
+  if (thing.kind !== 'event') return null;
+  const [longest] = (thing.waits ?? []).filter((w) => w.causer && w.ns > 0).sort((a, b) => b.ns - a.ns);
+  return longest?.causer ?? null;
 }
 
-function picked(trace: Trace, store: Store): HTMLElement[] {
-  const { state } = store;
-  if (!state.picked)
+/** Show two things at once and pick one. */
+function goTo(c: Context, ref: string, ranks: number[], times: number[]): void {
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const air = Math.max(50, (last - first) * 0.2);
+  c.store.set({ picked: ref, view: 'timeline' });
+  c.store.showInterval(first - air, last + air);
+  c.reveal(ranks);
+}
+
+function links(c: Context, thing: Thing, collective: Thing | null): HTMLElement[] {
+  const [start, end] = extentOf(thing);
+  const buttons: HTMLElement[] = [];
+  const cause = causeOf(thing);
+  if (cause && thing.kind === 'event') {
+    const times = [start, end, cause.start, cause.start + cause.duration];
+    const go = () => goTo(c, cause.ref, [cause.rank, thing.rank], times);
+    buttons.push(button('Go to the cause', 'Select the call that was waited for longest', go));
+  }
+  if (collective && collective.ref !== thing.ref) {
+    const go = () => goTo(c, collective.ref, ranksOfThing(collective), extentOf(collective));
+    buttons.push(button('All its ranks', 'Select this collective operation on all its ranks', go));
+  }
+  if (thing.kind === 'message')
+    for (const [label, call] of [['Its send', thing.sendCall] as const, ['Its receive', thing.receiveCall] as const]) {
+      if (!call) continue;
+      const times = [start, end, call.start, call.start + call.duration];
+      const go = () => goTo(c, call.ref, [thing.src, thing.dst], times);
+      buttons.push(button(label, `Select the call: ${label.toLowerCase()}`, go));
+    }
+  if (thing.kind === 'collective' && thing.parts.length > 0) {
+    const last = thing.parts.reduce((a, b) => (b.start > a.start ? b : a));
+    buttons.push(
+      button('Last in', 'Select the call of the rank that came last', () => c.store.set({ picked: last.ref })),
+    );
+  }
+  return buttons;
+}
+
+function messageList(c: Context, thing: Thing): HTMLElement | null {
+  if (thing.kind !== 'event' || !thing.messages?.length) return null;
+  const items = thing.messages.slice(0, 8).map((m) => {
+    const go = () => goTo(c, m.ref, [m.src, m.dst], [m.sendStart, m.recvEnd]);
+    return button(m.dst === thing.rank ? `← ${m.src}` : `→ ${m.dst}`, `Go to the message ${m.src} to ${m.dst}`, go);
+  });
+  return h('div', { class: 'group wrap' }, ...items);
+}
+
+function picked(c: Context, thing: Thing | null, collective: Thing | null): (HTMLElement | null)[] {
+  if (!thing)
     return [
       h(
         'p',
         { class: 'hint' },
-        'Click a call or a message to see all about it. Drag pans, the wheel zooms, ' +
-          'shift-drag marks an interval, alt-wheel changes the height of the rows.',
+        'Click a call or a message to see all about it. Drag pans, the wheel zooms, shift-drag marks an interval, ' +
+          'alt-wheel changes the height of the rows; ? shows all keys.',
       ),
     ];
-  const tip = describe(trace, state.picked);
-  const [start, end] = extent(state.picked);
+  const tip = describe(c.trace, thing);
+  const [start, end] = extentOf(thing);
   const air = Math.max(50, (end - start) * 0.4);
-  const cause = causeOf(state.picked);
-  const goThere = () => {
-    if (!cause) return;
-    const other = extent(cause);
-    const both = [Math.min(start, other[0]), Math.max(end, other[1])] as const;
-    const more = Math.max(50, (both[1] - both[0]) * 0.2);
-    store.set({ picked: cause, view: 'timeline', rowFirst: state.rowHeight > 0 ? topRank(state.picked!, cause) : 0 });
-    store.showInterval(both[0] - more, both[1] + more);
+  const zoom = () => {
+    c.store.showInterval(start - air, end + air);
+    c.reveal(ranksOfThing(thing));
   };
   return [
     h('h3', {}, tip.title),
     h('dl', {}, ...tip.rows.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
+    messageList(c, thing),
     h(
       'div',
-      { class: 'group' },
-      button('Zoom to it', 'Zoom to it', () => store.showInterval(start - air, end + air)),
-      cause ? button('Go to the cause', 'Select the call that was waited for longest', goThere) : null,
-      button('Clear', 'Clear the selection (Escape)', () => store.set({ picked: null })),
+      { class: 'group wrap' },
+      button('Zoom to it', 'Zoom to it', zoom),
+      ...links(c, thing, collective),
+      button('Clear', 'Clear the selection (Escape)', () => c.store.set({ picked: '' })),
     ),
   ];
 }
 
-function issueItem(store: Store, issue: Issue): HTMLElement {
+function openInstance(c: Context, issue: Issue): void {
   const show = () => {
-    if (issue.window) store.showInterval(issue.window[0], issue.window[1]);
-    store.set({ selected: new Set(issue.ranks), view: 'timeline' });
+    if (issue.window) c.store.showInterval(issue.window[0], issue.window[1]);
+    c.store.set({ selected: new Set(issue.ranks), view: 'timeline' });
+    if (issue.ranks.length > 0) c.reveal(issue.ranks);
+  };
+  const take = (thing: Thing | null) => {
+    if (thing?.kind !== 'event') return show();
+    const cause = causeOf(thing);
+    const times = [...extentOf(thing), ...(cause ? [cause.start, cause.start + cause.duration] : [])];
+    goTo(c, thing.ref, cause ? [thing.rank, cause.rank] : [thing.rank], times);
+    c.store.set({ selected: new Set(issue.ranks) });
+  };
+  c.trace.ask('instance', 'instance', issue, take, c.fail);
+}
+
+function issueItem(c: Context, issue: Issue): HTMLElement {
+  const show = () => {
+    if (issue.window) c.store.showInterval(issue.window[0], issue.window[1]);
+    c.store.set({ selected: new Set(issue.ranks), view: 'timeline' });
+    if (issue.ranks.length > 0) c.reveal(issue.ranks);
   };
   const can = issue.window !== null || issue.ranks.length > 0;
+  const lost = issue.loss > 0 ? h('span', { class: 'loss' }, `${duration(issue.loss * 1e9)} lost`) : null;
   return h(
     'li',
     { class: `issue ${issue.severity}` },
-    h(
-      'h3',
-      {},
-      issue.title,
-      issue.loss > 0 ? h('span', { class: 'loss' }, `${duration(issue.loss * 1e9)} lost`) : null,
-    ),
+    h('h3', {}, h('span', { class: 'name' }, issue.title), lost),
     issue.what ? h('p', {}, issue.what) : null,
     issue.why ? h('p', {}, issue.why) : null,
     issue.next ? h('p', { class: 'next' }, issue.next) : null,
-    can ? button('Show', `Show ${issue.title} in the timeline`, show) : null,
+    h(
+      'div',
+      { class: 'group' },
+      can ? button('Show', `Show ${issue.title} in the timeline`, show) : null,
+      c.trace.meta.waits > 0
+        ? button('Worst', `Show the worst instance of ${issue.title}`, () => openInstance(c, issue))
+        : null,
+    ),
   );
 }
 
-function operations(trace: Trace): HTMLElement {
+function operations(trace: Session): HTMLElement {
   const rows = list(trace.analysis, 'operations')
     .map((x: Json) => ({ op: str(x, 'op'), calls: num(x, 'calls') ?? 0, time: num(x, 'time_s') }))
     .sort((a, b) => (b.time ?? 0) - (a.time ?? 0));
@@ -97,6 +166,7 @@ function operations(trace: Trace): HTMLElement {
     inner.style.width = `${((time ?? 0) / most) * 100}%`;
     return h('span', { class: 'bar' }, inner);
   };
+  const time = (t: number | undefined) => (t === undefined ? 'not known' : duration(t * 1e9));
   return h(
     'table',
     { class: 'ops' },
@@ -116,31 +186,81 @@ function operations(trace: Trace): HTMLElement {
             {},
             h('td', {}, r.op, bar(r.time)),
             h('td', { class: 'n' }, count(r.calls)),
-            h('td', { class: 'n' }, r.time === undefined ? 'not known' : duration(r.time * 1e9)),
+            h('td', { class: 'n' }, time(r.time)),
           ),
         ),
     ),
   );
 }
 
-export function side(trace: Trace, store: Store): HTMLElement {
+/** Statistics of the marked interval, asked for anew when it, the ranks or the filter change. */
+class Marked {
+  readonly element = h('section', { 'aria-label': 'Interval' });
+  private key = '';
+
+  constructor(private readonly c: Context) {}
+
+  update(): void {
+    const { store, trace } = this.c;
+    const { markFrom, markTo, selected, filter } = store.state;
+    const key = markTo > markFrom ? JSON.stringify([markFrom, markTo, [...selected], filter]) : '';
+    if (key === this.key) return;
+    this.key = key;
+    this.element.hidden = key === '';
+    if (key === '') return trace.giveUp('stats');
+    this.put(h('p', { class: 'hint' }, 'loading …'));
+    const query = { from: markFrom, to: markTo, ranks: [...selected].sort((a, b) => a - b), filter };
+    trace.ask('stats', 'stats', query, (s: Stats) => this.put(statistics(trace, s)), this.c.fail);
+  }
+
+  private put(body: HTMLElement): void {
+    const { store } = this.c;
+    const { markFrom, markTo, selected } = store.state;
+    const who = selected.size > 0 ? `, ${count(selected.size)} ranks selected` : '';
+    fill(
+      this.element,
+      h('h2', {}, `Interval${who}`),
+      body,
+      h(
+        'div',
+        { class: 'group' },
+        button('Zoom to it', 'Zoom to the marked interval', () => store.showInterval(markFrom, markTo)),
+        button('Clear', 'Clear the marked interval', () => store.set({ markFrom: 0, markTo: 0 })),
+      ),
+    );
+  }
+}
+
+export function side(c: Context): Panel {
+  const { trace, store } = c;
   const selection = h('section', { class: 'selection', 'aria-label': 'Selection' });
   const found = issues(trace.analysis);
-  const draw = () => fill(selection, h('h2', {}, 'Selection'), ...picked(trace, store));
-  draw();
-  store.subscribe((state, before) => state.picked !== before.picked && draw());
-  return h(
+  const marked = new Marked(c);
+  marked.element.hidden = true;
+  const pick = (thing: Thing | null, collective: Thing | null) =>
+    fill(selection, h('h2', {}, 'Selection'), ...picked(c, thing, collective));
+  pick(null, null);
+  store.subscribe(() => marked.update());
+  const element = h(
     'aside',
     { class: 'side' },
     selection,
+    marked.element,
     h(
       'section',
       {},
       h('h2', {}, 'Issues'),
       found.length
-        ? h('ol', {}, ...found.map((x) => issueItem(store, x)))
+        ? h('ol', {}, ...found.map((x) => issueItem(c, x)))
         : h('p', { class: 'hint' }, str(trace.analysis, 'job', 'imported') ? 'Not judged.' : 'Nothing to fix.'),
     ),
     h('section', {}, h('h2', {}, 'Where the time went'), operations(trace)),
   );
+  marked.update();
+  return {
+    element,
+    pick,
+    openIssue: (n) => found[n] && openInstance(c, found[n]),
+    destroy: () => ['stats', 'instance'].forEach((asker) => trace.giveUp(asker)),
+  };
 }

@@ -10,6 +10,22 @@ const GAP_MAX = 16 * 1024; // read over a gap rather than ask twice
 const RANGE_MAX = 8 * 2 ** 20;
 const CACHE_BYTES = 256 * 2 ** 20; // of decoded chunks
 
+/** Whoever asked does not want it any more. */
+export class Cancelled extends Error {}
+
+/** A chunk under way, and who waits for it: without a signal for good. */
+interface Work {
+  promise: Promise<unknown>;
+  waiters: (AbortSignal | undefined)[];
+}
+
+function isWanted(work: Work): boolean {
+  return work.waiters.some((signal) => !signal?.aborted);
+}
+
+/** May be otherwise next time. */
+const CUT = new Damaged('The file ends too early; was it changed while open?', true);
+
 interface Waiting {
   entry: Entry;
   resolve(data: Uint8Array): void;
@@ -61,7 +77,8 @@ export class Chunks {
   readonly ranges: { offset: number; length: number }[] = []; // everything read so far
   private waiting: Waiting[] = [];
   private readonly ready = new Map<number, { value: unknown; bytes: number }>(); // by entry id, least recent first
-  private readonly loading = new Map<number, Promise<unknown>>();
+  private readonly loading = new Map<number, Work>();
+  private readonly damaged = new Map<number, Damaged>(); // not read twice
   private cachedBytes = 0;
 
   constructor(private readonly source: Source) {}
@@ -75,26 +92,46 @@ export class Chunks {
     return hit.value as T;
   }
 
-  /** Load, check and decode a chunk, once; decoding may ask for other chunks. */
-  load<T>(entry: Entry, decode: (data: Uint8Array) => T | Promise<T>): Promise<T> {
-    const hit = this.peek<T>(entry);
-    if (hit !== undefined) return Promise.resolve(hit);
-    const busy = this.loading.get(entry.id);
-    if (busy) return busy as Promise<T>;
-    const work = this.decoded(entry, decode).finally(() => this.loading.delete(entry.id));
-    this.loading.set(entry.id, work);
-    return work;
+  /** What is wrong with a chunk, if that is known. */
+  damageOf(entry: Entry): Damaged | undefined {
+    return this.damaged.get(entry.id);
   }
 
-  private async decoded<T>(entry: Entry, decode: (data: Uint8Array) => T | Promise<T>): Promise<T> {
-    const data = await this.bytes(entry);
-    try {
-      const value = await decode(data);
-      return this.keep(entry, value, data.length);
-    } catch (error) {
-      if (!(error instanceof Damaged) || error.named) throw error;
-      throw new Damaged(`${chunkName(entry)} is damaged: ${error.message}.`, true);
+  /** Load, check and decode a chunk, once; decoding may ask for other chunks. Given up when all who wait have. */
+  load<T>(entry: Entry, decode: (data: Uint8Array) => T | Promise<T>, signal?: AbortSignal): Promise<T> {
+    const hit = this.peek<T>(entry);
+    if (hit !== undefined) return Promise.resolve(hit);
+    const damage = this.damaged.get(entry.id);
+    if (damage) return Promise.reject(damage);
+    const busy = this.loading.get(entry.id);
+    if (busy) {
+      busy.waiters.push(signal);
+      return busy.promise as Promise<T>;
     }
+    const work: Work = { promise: Promise.resolve(), waiters: [signal] };
+    this.loading.set(entry.id, work);
+    const promise = this.decoded(entry, decode, work);
+    work.promise = promise;
+    return promise;
+  }
+
+  private async decoded<T>(entry: Entry, decode: (data: Uint8Array) => T | Promise<T>, work: Work): Promise<T> {
+    try {
+      const data = await this.bytes(entry);
+      if (!isWanted(work)) throw new Cancelled('not wanted any more');
+      return this.keep(entry, await decode(data), data.length);
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error;
+      const named = error.named ? error : new Damaged(`${chunkName(entry)} is damaged: ${error.message}.`, true);
+      if (error !== CUT) this.damaged.set(entry.id, named);
+      throw error === CUT ? new Damaged(error.message, true) : named;
+    } finally {
+      this.loading.delete(entry.id);
+    }
+  }
+
+  get bytesRead(): number {
+    return this.ranges.reduce((sum, r) => sum + r.length, 0);
   }
 
   get busy(): number {
@@ -132,7 +169,7 @@ export class Chunks {
   private async readRange(range: { offset: number; length: number }, part: Waiting[]): Promise<void> {
     this.ranges.push({ offset: range.offset, length: range.length });
     const data = await this.source.read(range.offset, range.length);
-    if (data.length !== range.length) throw new Damaged('The file ends too early; was it changed while open?');
+    if (data.length !== range.length) throw CUT;
     await Promise.all(
       part.map(async ({ entry, resolve, reject }) => {
         const at = entry.offset - range.offset;

@@ -1,9 +1,13 @@
 // source.ts - where the bytes of a trace come from: a file of the user, or ranges over HTTP from our own origin.
 
+/** By which another thread finds the same source. */
+export type SourceName = { blob: Blob; name: string } | { url: string; name: string; bytes: number };
+
 export interface Source {
   readonly name: string;
   readonly bytes: number;
   read(offset: number, length: number): Promise<Uint8Array>;
+  named(): SourceName;
 }
 
 export class FileSource implements Source {
@@ -14,6 +18,10 @@ export class FileSource implements Source {
 
   get bytes(): number {
     return this.blob.size;
+  }
+
+  named(): SourceName {
+    return { blob: this.blob, name: this.name };
   }
 
   async read(offset: number, length: number): Promise<Uint8Array> {
@@ -28,12 +36,20 @@ class HttpSource implements Source {
     readonly bytes: number,
   ) {}
 
+  named(): SourceName {
+    return { url: this.url, name: this.name, bytes: this.bytes };
+  }
+
   async read(offset: number, length: number): Promise<Uint8Array> {
     if (length === 0) return new Uint8Array();
     const answer = await fetch(this.url, { headers: { Range: `bytes=${offset}-${offset + length - 1}` } });
     if (answer.status !== 206) throw new Error(`The server answered ${answer.status} to a range of ${this.name}.`);
     return new Uint8Array(await answer.arrayBuffer());
   }
+}
+
+export function sourceOf(name: SourceName): Source {
+  return 'blob' in name ? new FileSource(name.blob, name.name) : new HttpSource(name.url, name.name, name.bytes);
 }
 
 /** Open url, which must be of our own origin. Null when there is nothing there. */

@@ -1,9 +1,9 @@
 // color.ts - what colours mean. Classes: Okabe and Ito's palette. Magnitude: viridis. Ranks: even steps of hue.
-// Every class also has a pattern, for whoever does not see the hue; the legend and the shaders share the numbers.
+// Every class also has a pattern, for whoever does not see the hue; the legend and raster.ts share the numbers.
 
 export type Rgb = [number, number, number]; // 0..1
 
-function hex(s: string): Rgb {
+export function hex(s: string): Rgb {
   const n = parseInt(s.slice(1), 16);
   return [((n >> 16) & 255) / 255, ((n >> 8) & 255) / 255, (n & 255) / 255];
 }
@@ -14,17 +14,21 @@ export interface ClassStyle {
   pattern: number; // 0 plain, 1 diagonal, 2 dots, 3 upright, 4 other diagonal, 5 level, 6 grid
 }
 
-// The order is that of the file.
+// The order is that of the file. Vermillion, hatched, is left for one thing: waiting for others, as in the report.
+// Where a pattern has no room, lightness tells neighbours in this list apart.
 export const CLASSES: ClassStyle[] = [
-  { name: 'outside MPI', color: hex('#c9ced6'), pattern: 0 },
+  { name: 'outside MPI', color: hex('#e9ecf1'), pattern: 0 },
   { name: 'point to point', color: hex('#0072b2'), pattern: 0 },
-  { name: 'wait, test, probe', color: hex('#d55e00'), pattern: 1 },
+  { name: 'wait, test, probe', color: hex('#7cc4ee'), pattern: 5 },
   { name: 'collective', color: hex('#009e73'), pattern: 2 },
-  { name: 'barrier', color: hex('#e69f00'), pattern: 3 },
+  { name: 'barrier', color: hex('#e3d63a'), pattern: 3 },
   { name: 'one-sided', color: hex('#cc79a7'), pattern: 4 },
-  { name: 'file access', color: hex('#56b4e9'), pattern: 5 },
+  { name: 'file access', color: hex('#6b4a2b'), pattern: 5 },
   { name: 'other MPI', color: hex('#7d828c'), pattern: 6 },
 ];
+
+/** Of any class: the part of a call in which it waits for others. */
+export const WAITING_STYLE: ClassStyle = { name: 'waiting for others', color: hex('#d55e00'), pattern: 1 };
 
 export function css(c: Rgb, alpha = 1): string {
   const [r, g, b] = c.map((x) => Math.round(x * 255));

@@ -1,13 +1,14 @@
 // pick.ts - what is under the pointer. Pure.
 import type { EventChunk, EventRef, MessageChunk } from '../decode/records';
 
-/** The event of rank nearest to time, at most reach ns away. Events of a segment ascend by start. */
-export function eventAt(chunks: EventChunk[], rank: number, time: number, reach: number): EventRef | null {
+/** The event of rank nearest to time, at most reach ns away; thread: only of that one, unless below 0. Events of a segment
+ * ascend by start. */
+export function eventAt(chunks: EventChunk[], rank: number, time: number, reach: number, thread = -1): EventRef | null {
   let best: EventRef | null = null;
   let bestDistance = reach;
   for (const chunk of chunks)
     for (const s of chunk.segments) {
-      if (s.rank !== rank || s.count === 0) continue;
+      if (s.rank !== rank || s.count === 0 || (thread >= 0 && s.thread !== thread)) continue;
       let low = s.first;
       let high = s.first + s.count;
       while (high - low > 1) {
@@ -66,12 +67,18 @@ export function messageAt(
   return best;
 }
 
-/** The event of rank after (or before) the given moment. */
-export function neighbourEvent(chunks: EventChunk[], rank: number, start: number, forward: boolean): EventRef | null {
+/** The event of rank (and thread, unless that is below 0) after or before the given moment. */
+export function neighbourEvent(
+  chunks: EventChunk[],
+  rank: number,
+  start: number,
+  forward: boolean,
+  thread = -1,
+): EventRef | null {
   let best: EventRef | null = null;
   for (const chunk of chunks)
     for (const s of chunk.segments) {
-      if (s.rank !== rank || s.carried) continue;
+      if (s.rank !== rank || s.carried || (thread >= 0 && s.thread !== thread)) continue;
       for (let i = s.first; i < s.first + s.count; i++) {
         const t = chunk.start[i]!;
         const after = forward ? t > start : t < start;

@@ -1,22 +1,28 @@
-// plan.ts - which chunks a picture needs: the events themselves when they are few enough to be seen one by one, else
-// summary tiles whose bins are about a pixel wide; messages themselves, else the largest of each tile. Pure.
+// plan.ts - which chunks a picture needs: the calls themselves where summary tiles would be coarser than pixels and they
+// are not too many to read, else tiles whose bins are about a pixel wide; messages themselves, else the largest of each tile. Pure.
 import { Kind } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import type { Trace } from '../model/trace';
 
-const CHUNKS_MAX = 16; // of one kind in one picture
-const EVENTS_ALWAYS = 20000; // this few are always drawn one by one
-const EVENTS_PER_ROW_PIXEL = 1;
-const MESSAGE_CHUNKS_MAX = 16;
-const MESSAGES_MAX = 40000;
+const TILES_MAX = 16; // of one picture
+const FEW_EVENTS = 30000; // in view: always call by call
+const EVENT_CHUNKS_MAX = 320;
+const RECORDS_MAX = 1200000; // to be read for a picture
+const RECORDS_FOR_A_PIXEL = 160000; // by which bins are wider than they should be, for that many it is worth waiting
+const COARSE = 1.2; // CSS pixels of a bin
+const MESSAGE_CHUNKS_MAX = 192;
+const MESSAGES_MAX = 60000; // in view
+const MESSAGES_FEW = 20000; // in view: worth reading more for
+const MESSAGE_RECORDS_MAX = [160000, 600000] as const; // to be read for a picture; for few in view
 
 export interface Window {
   from: number;
   to: number;
-  width: number; // pixels
+  width: number; // CSS pixels
   firstRank: number;
   lastRank: number;
-  rowHeight: number; // pixels
+  rowHeight: number; // CSS pixels
+  sorted?: boolean; // rows are not in the order of ranks: each rank needs its own
 }
 
 export interface BarPlan {
@@ -43,14 +49,14 @@ function estimate(entries: Entry[], from: number, to: number): number {
 function rankLevelFor(trace: Trace, w: Window): number {
   const { rowFactor, rankLevels } = trace.meta;
   let level = 0;
-  while (level < rankLevels - 1 && w.rowHeight * rowFactor ** level < 1.9) level++;
+  while (!w.sorted && level < rankLevels - 1 && w.rowHeight * rowFactor ** level < 0.9) level++;
   return level;
 }
 
 function timeLevelFor(trace: Trace, w: Window): number {
   const { runtime, bins, timeLevels } = trace.meta;
   const wanted = (runtime / (w.to - w.from)) * w.width; // bins over the run, one a pixel
-  const level = Math.floor(Math.log2(Math.max(1, wanted / bins)));
+  const level = Math.ceil(Math.log2(Math.max(1, wanted / bins)) - 0.26); // bins of 0.6 to 1.2 pixels
   return Math.min(timeLevels - 1, Math.max(0, level));
 }
 
@@ -68,30 +74,47 @@ function tilesAt(trace: Trace, w: Window, level: number, rankLevel: number): Ent
   return entries;
 }
 
-export function planSummary(trace: Trace, w: Window): Entry[] {
+/** Tiles of one level; `level` and `rankLevel` also where there is no tile since nothing happened. */
+export interface TilePlan {
+  entries: Entry[];
+  level: number;
+  rankLevel: number;
+}
+
+export function planTiles(trace: Trace, w: Window): TilePlan {
+  const { rowFactor, rows } = trace.meta;
   const rankLevel = rankLevelFor(trace, w);
+  const down = Math.ceil((w.lastRank - w.firstRank + 1) / (rows * rowFactor ** rankLevel)) + 1;
   let level = timeLevelFor(trace, w);
   let entries = tilesAt(trace, w, level, rankLevel);
-  while (entries.length > CHUNKS_MAX && level > 0) entries = tilesAt(trace, w, --level, rankLevel);
-  return entries;
+  while (entries.length > Math.max(TILES_MAX, 6 * down) && level > 0) entries = tilesAt(trace, w, --level, rankLevel);
+  return { entries, level, rankLevel };
+}
+
+export function planSummary(trace: Trace, w: Window): Entry[] {
+  return planTiles(trace, w).entries;
 }
 
 export function planBars(trace: Trace, w: Window): BarPlan {
+  const { runtime, bins } = trace.meta;
   const entries = trace.eventEntries(w.from, w.to, w.firstRank, w.lastRank);
-  const events = estimate(entries, w.from, w.to);
-  const rows = Math.min(w.lastRank - w.firstRank + 1, (w.lastRank - w.firstRank + 1) * w.rowHeight);
-  const dense = events > Math.max(EVENTS_ALWAYS, EVENTS_PER_ROW_PIXEL * w.width * rows);
-  const finest = timeLevelFor(trace, w) === trace.meta.timeLevels - 1;
-  const limit = finest ? 2 * CHUNKS_MAX : CHUNKS_MAX;
-  if (entries.length <= limit && (!dense || (finest && events < 4 * EVENTS_ALWAYS)))
-    return { detail: 'events', entries };
-  return { detail: 'summary', entries: planSummary(trace, w) };
+  const records = entries.reduce((sum, e) => sum + e.records, 0);
+  const inView = estimate(entries, w.from, w.to);
+  const tiles = planTiles(trace, w);
+  const bin = ((runtime / (bins * 2 ** tiles.level)) * w.width) / (w.to - w.from);
+  const worth = inView <= FEW_EVENTS ? RECORDS_MAX : Math.min(RECORDS_MAX, RECORDS_FOR_A_PIXEL * bin);
+  const readable = entries.length <= EVENT_CHUNKS_MAX && records <= worth;
+  if (readable && (inView <= FEW_EVENTS || bin > COARSE)) return { detail: 'events', entries };
+  return { detail: 'summary', entries: tiles.entries };
 }
 
 export function planMessages(trace: Trace, w: Window): MessagePlan {
   const all = trace.messageEntries(w.from, w.to, w.firstRank, w.lastRank);
   const total = estimate(all, w.from, w.to);
-  if (all.length <= MESSAGE_CHUNKS_MAX && total <= MESSAGES_MAX) return { detail: 'all', entries: all, total };
+  const records = all.reduce((sum, e) => sum + e.records, 0);
+  const most = MESSAGE_RECORDS_MAX[total <= MESSAGES_FEW ? 1 : 0];
+  if (all.length <= MESSAGE_CHUNKS_MAX && records <= most && total <= MESSAGES_MAX)
+    return { detail: 'all', entries: all, total };
   const tiles = trace.version === 1 ? 2 : 4; // that hold 1024 messages, or half of that
   const { runtime, topLevels } = trace.meta;
   const wanted = (tiles * runtime) / (w.to - w.from);

@@ -47,16 +47,63 @@ export function callSites(analysis: Json): Map<number, CallSite> {
   return sites;
 }
 
-export function communicators(analysis: Json): Map<number, string> {
+/** What nobody made and nobody named is one of the two that MPI gives. */
+function predefined(x: Json, ranks: number): string {
+  if (str(x, 'created_by') !== '' || num(x, 'parent') !== undefined) return '';
+  const size = num(x, 'size');
+  return size === ranks ? 'MPI_COMM_WORLD' : size === 1 ? 'MPI_COMM_SELF' : '';
+}
+
+export function communicators(analysis: Json, ranks: number): Map<number, string> {
   const names = new Map<number, string>();
   list(analysis, 'communicators').forEach((x, i) => {
     const id = num(x, 'id') ?? i;
-    names.set(id, str(x, 'name') || `communicator ${id}`);
+    names.set(id, str(x, 'name') || predefined(x, ranks) || `communicator ${id}`);
   });
   return names;
 }
 
+/** Calls that the program made, all ranks together; those recorded singly may be fewer, or parts of long ones. */
+export function callCount(analysis: Json): number | undefined {
+  const operations = list(analysis, 'operations');
+  if (operations.length === 0) return undefined;
+  return operations.reduce<number>((sum, x) => sum + (num(x, 'calls') ?? 0), 0);
+}
+
+/** Names in plain words: those of the report (reports/html/sec_verdict.c), which a test compares. */
+export const ISSUE_NAMES: Record<string, string> = {
+  load_imbalance: 'uneven work between ranks',
+  delay: 'one place in the program that others wait for',
+  idle_ranks: 'some ranks with nothing to do',
+  serialization: 'ranks waiting for each other in turn',
+  stuck_at_end: 'ranks waiting at the end for the last one',
+  poor_placement: 'ranks that talk much placed on different nodes',
+  late_sender: 'receivers waiting for late senders',
+  late_receiver: 'senders waiting for late receivers',
+  barrier_imbalance: 'ranks reaching barriers at different times',
+  small_message_overhead: 'many small messages',
+  communication_imbalance: 'uneven traffic between ranks',
+  synchronization_heavy: 'ranks waiting for the last one at collectives',
+  collective_root_bottleneck: 'one root serving everybody',
+  link_hotspot: 'a few links between ranks carrying most traffic',
+  global_collective_heavy: 'collectives over all ranks',
+  deadlock: 'ranks waiting for each other for ever',
+  truncation: 'messages longer than the room for them',
+  mismatch: 'ranks disagreeing about what they exchange',
+  unsafe_send_cycle: 'sends that only buffering saves from a deadlock',
+  unmatched: 'messages without a partner',
+  request_leak: 'requests never completed',
+  oversubscription: 'more ranks than cores',
+  slow_node: 'one node slower than the others',
+  io_wait: 'waiting for files',
+  rma_wait: 'waiting in one-sided communication',
+  tracing_cost: 'the tracing itself',
+};
+
+const SEVERITIES = ['low', 'medium', 'high'];
+
 export interface Issue {
+  name: string; // as the analysis writes it
   title: string;
   severity: string;
   loss: number; // seconds
@@ -64,25 +111,39 @@ export interface Issue {
   why: string;
   next: string;
   ranks: number[];
+  pairs: [number, number][];
+  callSites: number[];
   window: [number, number] | null; // ns
 }
 
+function pairsOf(x: Json): [number, number][] {
+  return list(x, 'pairs')
+    .map((p) => (Array.isArray(p) ? p : []))
+    .filter((p): p is [number, number] => p.length === 2 && p.every((n) => typeof n === 'number'));
+}
+
+/** In the report's order: by severity, else as the analysis has them. */
 export function issues(analysis: Json): Issue[] {
   const all = list(analysis, 'issues').map((x) => {
     const window = numbers(x, 'window_s');
+    const name = str(x, 'issue');
     return {
-      title: str(x, 'issue').replaceAll('_', ' '),
+      name,
+      title: ISSUE_NAMES[name] ?? name.replaceAll('_', ' '),
       severity: str(x, 'severity'),
       loss: num(x, 'loss_s') ?? 0,
       what: str(x, 'what'),
       why: str(x, 'why'),
       next: str(x, 'next'),
       ranks: numbers(x, 'ranks'),
+      pairs: pairsOf(x),
+      callSites: numbers(x, 'callsites'),
       window:
         window.length === 2 && window[1]! > window[0]!
           ? ([window[0]! * 1e9, window[1]! * 1e9] as [number, number])
           : null,
     };
   });
-  return all.sort((a, b) => b.loss - a.loss);
+  const level = (issue: Issue) => Math.max(0, SEVERITIES.indexOf(issue.severity));
+  return all.sort((a, b) => level(b) - level(a));
 }

@@ -1,35 +1,60 @@
-// state.ts - what all views share: the interval shown, the ranks selected, the thing looked at. Views subscribe.
-import type { EventRef, MessageChunk } from '../decode/records';
-import type { Wait } from './waits';
+// state.ts - what all views share, and beside it a state for each view. Plain values only: the address of the page holds all of it, and
+// what was is remembered, to be undone. Views subscribe.
+import { NO_FILTER } from './filter';
+import type { Filter } from './filter';
 
-export type Picked =
-  | ({ kind: 'event'; waits?: Wait[]; came?: number } & EventRef)
-  | { kind: 'message'; chunk: MessageChunk; index: number };
+/** What a view keeps for itself: plain values and lists of them. */
+export type ViewState = Record<string, number | string | boolean | number[] | string[]>;
 
 export interface State {
-  from: number; // ns
+  from: number; // ns, shown
   to: number;
-  rowFirst: number; // first rank shown, may be a fraction
-  rowHeight: number; // CSS pixels; 0 = all ranks fit
-  selected: ReadonlySet<number>;
-  bytesPerPixel: number;
-  showMessages: boolean;
-  picked: Picked | null;
+  markFrom: number; // ns, the interval that statistics are of; markTo 0: none
+  markTo: number;
+  selected: ReadonlySet<number>; // ranks
+  picked: string; // ref of a thing; '': none
+  filter: Filter;
+  filterText: string; // as it was written
   view: string;
+  views: Readonly<Record<string, ViewState>>;
+}
+
+export function initialState(to: number, view: string, views: Record<string, ViewState>): State {
+  return {
+    from: 0,
+    to,
+    markFrom: 0,
+    markTo: 0,
+    selected: new Set(),
+    picked: '',
+    filter: NO_FILTER,
+    filterText: '',
+    view,
+    views,
+  };
 }
 
 type Listener = (state: State, before: State) => void;
 
+const SETTLED_MS = 350; // without a change: a step that can be undone
+const STEPS_MAX = 200;
+
 export class Store {
-  private listeners: Listener[] = [];
+  private readonly listeners: Listener[] = [];
   private last: State;
   private scheduled = false;
+  private past: State[] = [];
+  private future: State[] = [];
+  private settled: State;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private ended = false;
 
   constructor(
     private current: State,
     readonly runtime: number,
   ) {
     this.last = current;
+    this.settled = current;
   }
 
   get state(): State {
@@ -38,13 +63,20 @@ export class Store {
 
   /** Listeners are called once before the next picture, with the state now and the one they saw last. */
   set(change: Partial<State>): void {
-    this.current = { ...this.current, ...change };
+    this.put({ ...this.current, ...change });
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.settle(), SETTLED_MS);
+  }
+
+  private put(state: State): void {
+    this.current = state;
     if (this.scheduled) return;
     this.scheduled = true;
     requestAnimationFrame(() => this.notify());
   }
 
   private notify(): void {
+    if (this.ended) return;
     this.scheduled = false;
     const before = this.last;
     this.last = this.current;
@@ -54,6 +86,55 @@ export class Store {
   subscribe(listener: Listener): void {
     this.listeners.push(listener);
   }
+
+  /** No listener is called any more. */
+  end(): void {
+    this.ended = true;
+    clearTimeout(this.timer);
+  }
+
+  // ---- state of a view ----
+
+  of<T extends ViewState>(view: string): T {
+    return this.current.views[view] as T;
+  }
+
+  setView(view: string, change: ViewState): void {
+    this.set({ views: { ...this.current.views, [view]: { ...this.current.views[view], ...change } } });
+  }
+
+  // ---- undo ----
+
+  /** What came since the last step is a step. */
+  settle(): void {
+    clearTimeout(this.timer);
+    if (this.settled === this.current) return;
+    this.past.push(this.settled);
+    if (this.past.length > STEPS_MAX) this.past.shift();
+    this.future = [];
+    this.settled = this.current;
+  }
+
+  undo(): boolean {
+    this.settle();
+    return this.step(this.past, this.future);
+  }
+
+  redo(): boolean {
+    this.settle();
+    return this.step(this.future, this.past);
+  }
+
+  private step(from: State[], to: State[]): boolean {
+    const state = from.pop();
+    if (!state) return false;
+    to.push(this.settled);
+    this.settled = state;
+    this.put(state);
+    return true;
+  }
+
+  // ---- interval ----
 
   /** Show [from, to), kept inside the run with a little air, never shorter than 20 ns. */
   showInterval(from: number, to: number): void {
@@ -79,6 +160,8 @@ export class Store {
   showAll(): void {
     this.showInterval(0, this.runtime);
   }
+
+  // ---- ranks ----
 
   toggleRank(rank: number): void {
     this.toggleRanks([rank]);

@@ -6,7 +6,7 @@ import { readEvents } from '../decode/events';
 import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES, readIndex, readSuperblock } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import { readLinks } from '../decode/links';
-import { lanesOfGroup, readMeta } from '../decode/meta';
+import { groupOfLane, lanesOfGroup, rankOfLane, readMeta } from '../decode/meta';
 import type { Meta } from '../decode/meta';
 import type { Positions } from '../decode/positions';
 import type { EventChunk, EventRef, MessageChunk, Signatures } from '../decode/records';
@@ -15,11 +15,11 @@ import { readFlow, readSummary } from '../decode/tiles';
 import type { FlowTile, SummaryTile } from '../decode/tiles';
 import { readTop } from '../decode/top';
 import { readEventsV1, readMetaV1 } from '../decode/v1';
-import { readWaits } from '../decode/waits';
+import { How, readWaits } from '../decode/waits';
 import type { Waits } from '../decode/waits';
 import { Chunks } from '../io/chunks';
 import type { Source } from '../io/source';
-import { callSites, communicators, list, num, str } from './analysis';
+import { callSites, communicators, list, num, numbers, str } from './analysis';
 import type { CallSite, Json } from './analysis';
 import { Parts, keysOf, messagesOf } from './messages';
 
@@ -37,7 +37,7 @@ export class Trace {
     readonly version: number,
     readonly meta: Meta,
     readonly analysis: Json,
-    entries: Entry[],
+    private readonly entries: Entry[],
   ) {
     for (const e of entries) {
       const same = this.byKind.get(e.kind) ?? [];
@@ -49,7 +49,7 @@ export class Trace {
       level.set(placeKey(e.group, e.seq), e);
     }
     this.callSites = callSites(analysis);
-    this.comms = communicators(analysis);
+    this.comms = communicators(analysis, meta.ranks);
     this.nodes = [];
     for (const x of list(analysis, 'per_rank')) this.nodes[num(x, 'rank') ?? -1] = str(x, 'node');
   }
@@ -70,7 +70,8 @@ export class Trace {
     return new Trace(source, chunks, superblock.version, meta, analysis, entries);
   }
 
-  private kind(kind: Kind): Entry[] {
+  /** Index entries of one kind, in the order of the file. */
+  kind(kind: Kind): Entry[] {
     return this.byKind.get(kind) ?? [];
   }
 
@@ -124,6 +125,18 @@ export class Trace {
     return found;
   }
 
+  /** Chunks with wait states of calls of ranks that overlap the interval. */
+  waitEntriesOf(from: number, to: number, firstRank: number, lastRank: number): Entry[] {
+    const first = Math.floor(firstRank / this.meta.groupRanks);
+    const last = Math.floor(lastRank / this.meta.groupRanks);
+    return this.kind(Kind.Waits).filter((e) => e.group >= first && e.group <= last && e.start <= to && e.end >= from);
+  }
+
+  /** The entry with that number in the index. */
+  entryOf(id: number): Entry | undefined {
+    return this.entries[id];
+  }
+
   /** Chunks with wait states of calls of a rank that overlap the interval. */
   waitEntries(rank: number, from: number, to: number): Entry[] {
     const group = Math.floor(rank / this.meta.groupRanks);
@@ -153,12 +166,18 @@ export class Trace {
     return clocks;
   }
 
-  events(e: Entry): Promise<EventChunk> {
-    if (this.version === 1) return this.chunks.load(e, (data) => readEventsV1(data, this.meta, e.group));
-    return this.chunks.load(e, async (data) => {
+  events(e: Entry, signal?: AbortSignal): Promise<EventChunk> {
+    if (this.version === 1) return this.chunks.load(e, (data) => readEventsV1(data, this.meta, e.group), signal);
+    const decode = async (data: Uint8Array) => {
       const [signatures, clocks] = await Promise.all([this.signatures(e.group), this.clocks(e.group)]);
       return readEvents(data, { meta: this.meta, group: e.group, window: e.seq, signatures, clocks });
-    });
+    };
+    return this.chunks.load(e, decode, signal);
+  }
+
+  /** The chunk of calls that a position is in. */
+  eventEntry(window: number, lane: number): Entry | undefined {
+    return this.entry(Kind.Events, 0, 0, groupOfLane(this.meta, lane), window);
   }
 
   /** The call at a position. */
@@ -182,25 +201,52 @@ export class Trace {
     return parts;
   }
 
-  messages(e: Entry): Promise<MessageChunk> {
-    if (this.version === 1 || e.kind === Kind.Top) return this.chunks.load(e, (data) => readTop(data, this.meta));
-    return this.chunks.load(e, async (data) => {
+  /** The chunks of calls that some wait states are about: those that waited, and those whose times tell how long. */
+  partsFor(w: Waits, list: readonly number[]): Promise<Parts> {
+    const chosen = (p: Positions, of: readonly number[]) => ({
+      window: Uint32Array.from(of, (k) => p.window[k]!),
+      lane: Uint32Array.from(of, (k) => p.lane[k]!),
+      index: Uint32Array.from(of, (k) => p.index[k]!),
+    });
+    const timed = list.filter((k) => w.how[k] !== How.Ns);
+    return this.parts(chosen(w.at, list), chosen(w.causer, timed));
+  }
+
+  get lanes(): number {
+    return this.meta.firstLane[this.meta.ranks]!;
+  }
+
+  /** World ranks of a communicator, as far as the analysis lists them. */
+  membersOf(comm: number): number[] {
+    const row = list(this.analysis, 'communicators').find((x, i) => (num(x, 'id') ?? i) === comm);
+    return numbers(row, 'ranks').filter((rank) => rank >= 0 && rank < this.meta.ranks);
+  }
+
+  rankOfLane(lane: number): number {
+    return rankOfLane(this.meta, lane);
+  }
+
+  messages(e: Entry, signal?: AbortSignal): Promise<MessageChunk> {
+    if (this.version === 1 || e.kind === Kind.Top)
+      return this.chunks.load(e, (data) => readTop(data, this.meta), signal);
+    const decode = async (data: Uint8Array) => {
       const links = readLinks(data, this.meta, e.group, e.seq);
       const parts = await this.parts(links.receive, links.completion, links.send);
       return messagesOf(links, parts, this.meta);
-    });
+    };
+    return this.chunks.load(e, decode, signal);
   }
 
-  waits(e: Entry): Promise<Waits> {
-    return this.chunks.load(e, (data) => readWaits(data, this.meta, e.group, e.seq));
+  waits(e: Entry, signal?: AbortSignal): Promise<Waits> {
+    return this.chunks.load(e, (data) => readWaits(data, this.meta, e.group, e.seq), signal);
   }
 
-  summary(e: Entry): Promise<SummaryTile> {
-    return this.chunks.load(e, (data) => readSummary(data, this.meta, e));
+  summary(e: Entry, signal?: AbortSignal): Promise<SummaryTile> {
+    return this.chunks.load(e, (data) => readSummary(data, this.meta, e), signal);
   }
 
-  flow(e: Entry): Promise<FlowTile> {
-    return this.chunks.load(e, (data) => readFlow(data, this.meta));
+  flow(e: Entry, signal?: AbortSignal): Promise<FlowTile> {
+    return this.chunks.load(e, (data) => readFlow(data, this.meta), signal);
   }
 }
 

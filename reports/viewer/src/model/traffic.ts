@@ -1,12 +1,15 @@
 // traffic.ts - who sent how much to whom in an interval: exact from the messages when few chunks hold them, of the
 // whole run from the matrix of the analysis, else from flow tiles, whose ends are taken in proportion. A message counts
-// where its send starts.
+// where its send starts. Collective and one-sided traffic is known of the whole run only. Late time: how long one was waited for.
 import { Kind } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import type { MessageChunk } from '../decode/records';
-import { list, num } from './analysis';
+import { list, num, str } from './analysis';
+import { isFiltering, messageFilter } from './filter';
+import type { Filter } from './filter';
 import { flowPoints, rankPoints } from './points';
 import type { Points } from './points';
+import { isWaitingState, spansIn } from './spans';
 import type { Trace } from './trace';
 
 const EXACT_CHUNKS = 8;
@@ -15,17 +18,31 @@ const SMALL_MESSAGES = 200000;
 const TILES = 12;
 const POINTS = 64; // of the whole run, where compute nodes are too few to show much
 const NODES_FEW = 8;
+const LATE_CHUNKS = 256;
+
+export type TrafficKind = 'p2p' | 'whole' | 'collective' | 'rma' | 'late';
+
+export interface TrafficQuery {
+  from: number; // ns; of p2p and late
+  to: number;
+  kind: TrafficKind;
+  filter: Filter;
+}
 
 export interface Traffic {
+  kind: TrafficKind;
+  wholeRun: boolean; // whatever the interval
+  leftOut: number; // pairs that the analysis does not list
   points: Points;
   count: number; // of points
   exact: boolean;
-  messages: Map<number, number>; // by source * count + destination
-  bytes: Map<number, number>;
+  messages: Map<number, number>; // by source * count + destination; of late time: waits
+  bytes: Map<number, number>; // of late time: ns
 }
 
 function empty(points: Points, exact: boolean): Traffic {
-  return { points, count: points.first.length, exact, messages: new Map(), bytes: new Map() };
+  const rest = { kind: 'p2p' as TrafficKind, wholeRun: false, leftOut: 0 };
+  return { ...rest, points, count: points.first.length, exact, messages: new Map(), bytes: new Map() };
 }
 
 function add(t: Traffic, src: number, dst: number, messages: number, bytes: number): void {
@@ -34,9 +51,11 @@ function add(t: Traffic, src: number, dst: number, messages: number, bytes: numb
   t.bytes.set(key, (t.bytes.get(key) ?? 0) + bytes);
 }
 
-function addChunk(t: Traffic, c: MessageChunk, from: number, to: number): void {
+function addChunk(t: Traffic, c: MessageChunk, q: TrafficQuery): void {
+  const passes = messageFilter(q.filter);
   for (let i = 0; i < c.count; i++)
-    if (c.sendStart[i]! >= from && c.sendStart[i]! < to) add(t, c.src[i]!, c.dst[i]!, 1, c.bytes[i]!);
+    if (c.sendStart[i]! >= q.from && c.sendStart[i]! < q.to && passes(c, i))
+      add(t, c.src[i]!, c.dst[i]!, 1, c.bytes[i]!);
 }
 
 function flowTiles(trace: Trace, from: number, to: number): { entry: Entry; share: number }[] {
@@ -66,17 +85,21 @@ async function fromFlow(trace: Trace, from: number, to: number): Promise<Traffic
   return t;
 }
 
-/** Of the whole run, from the analysis; null where that leaves out pairs. */
-function fromAnalysis(trace: Trace): Traffic | null {
-  const { ranks } = trace.meta;
-  const pairs = list(trace.analysis, 'matrix', 'p2p');
-  if (pairs.length === 0 || (num(trace.analysis, 'matrix', 'p2p_pairs_left_out') ?? 0) > 0) return null;
-  const t = empty(rankPoints(ranks, 2 ** Math.max(0, Math.ceil(Math.log2(ranks / POINTS)))), true);
+function eachFor(ranks: number): number {
+  return 2 ** Math.max(0, Math.ceil(Math.log2(ranks / POINTS)));
+}
+
+/** Of the whole run, from a matrix of the analysis, between so many points at most. */
+function fromAnalysis(trace: Trace, kind: 'p2p' | 'collective' | 'rma', each: number): Traffic {
+  const t = empty(rankPoints(trace.meta.ranks, each), true);
+  t.wholeRun = true;
+  t.leftOut = num(trace.analysis, 'matrix', `${kind}_pairs_left_out`) ?? 0;
   const { of } = t.points;
-  for (const x of pairs) {
+  for (const x of list(trace.analysis, 'matrix', kind)) {
     const src = of[num(x, 'src') ?? -1];
     const dst = of[num(x, 'dst') ?? -1];
-    if (src !== undefined && dst !== undefined) add(t, src, dst, num(x, 'messages') ?? 0, num(x, 'bytes') ?? 0);
+    const number = num(x, 'messages') ?? num(x, 'operations') ?? 0;
+    if (src !== undefined && dst !== undefined) add(t, src, dst, number, num(x, 'bytes') ?? 0);
   }
   return t;
 }
@@ -87,14 +110,56 @@ function areFew(trace: Trace, entries: Entry[]): boolean {
   return entries.length <= EXACT_CHUNKS || (trace.version > 1 && few);
 }
 
-export async function trafficIn(trace: Trace, from: number, to: number): Promise<Traffic> {
+/** Who was waited for by whom, from the wait states of the interval; of the whole run, where these are many, from the sums. */
+async function lateTime(trace: Trace, q: TrafficQuery, signal?: AbortSignal): Promise<Traffic> {
+  const last = trace.meta.ranks - 1;
+  const entries = trace.waitEntriesOf(q.from, q.to, 0, last);
+  const t = empty(rankPoints(trace.meta.ranks, 1), true);
+  if (trace.version === 1 || entries.length > LATE_CHUNKS) {
+    t.exact = false;
+    t.wholeRun = true;
+    t.leftOut = num(trace.analysis, 'wait_states_left_out') ?? 0;
+    for (const x of list(trace.analysis, 'wait_states')) {
+      const [rank, causer] = [num(x, 'rank'), num(x, 'causer')];
+      if (rank === undefined || causer === undefined || !isWaitingState(str(x, 'state'))) continue;
+      if (rank < trace.meta.ranks && causer < trace.meta.ranks)
+        add(t, causer, rank, num(x, 'count') ?? 0, (num(x, 'seconds') ?? 0) * 1e9);
+    }
+    return t;
+  }
+  for (const e of entries) {
+    const spans = await spansIn(trace, e, signal);
+    for (let i = 0; i < spans.count; i++) {
+      const ns = Math.min(q.to, spans.to[i]!) - Math.max(q.from, spans.from[i]!);
+      if (ns > 0 && spans.causer[i]! >= 0) add(t, spans.causer[i]!, trace.rankOfLane(spans.lane[i]!), 1, ns);
+    }
+  }
+  return t;
+}
+
+async function messagesIn(trace: Trace, q: TrafficQuery, signal?: AbortSignal): Promise<Traffic> {
   const { meta } = trace;
-  const entries = trace.messageEntries(from, to);
-  if (!areFew(trace, entries)) {
-    const whole = from <= 0 && to >= meta.runtime && meta.flowRanks === 0 && meta.flowPoints < NODES_FEW;
-    return (whole && fromAnalysis(trace)) || fromFlow(trace, from, to);
+  const entries = trace.messageEntries(q.from, q.to);
+  const whole = q.kind === 'whole' || (q.from <= 0 && q.to >= meta.runtime);
+  const isListed = list(trace.analysis, 'matrix', 'p2p').length > 0;
+  if (q.kind === 'whole' && isListed) return fromAnalysis(trace, 'p2p', 1);
+  if (!areFew(trace, entries) && !isFiltering(q.filter)) {
+    const few = meta.flowRanks === 0 && meta.flowPoints < NODES_FEW;
+    const left = num(trace.analysis, 'matrix', 'p2p_pairs_left_out') ?? 0;
+    if (whole && few && isListed && left === 0) return fromAnalysis(trace, 'p2p', eachFor(meta.ranks));
+    return fromFlow(trace, q.from, q.to);
   }
   const t = empty(rankPoints(meta.ranks, 1), true);
-  for (const chunk of await Promise.all(entries.map((e) => trace.messages(e)))) addChunk(t, chunk, from, to);
+  for (const chunk of await Promise.all(entries.map((e) => trace.messages(e, signal)))) addChunk(t, chunk, q);
   return t;
+}
+
+export async function trafficIn(trace: Trace, q: TrafficQuery, signal?: AbortSignal): Promise<Traffic> {
+  const t =
+    q.kind === 'late'
+      ? await lateTime(trace, q, signal)
+      : q.kind === 'collective' || q.kind === 'rma'
+        ? fromAnalysis(trace, q.kind, 1)
+        : await messagesIn(trace, q, signal);
+  return { ...t, kind: q.kind };
 }

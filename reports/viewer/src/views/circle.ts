@@ -1,16 +1,25 @@
 // circle.ts - network load: ranks or compute nodes as points on a circle, a line's width is the traffic between two of
 // them in the interval shown. In: traffic.ts.  Out: a 2D canvas, and a slider and a box that choose the interval.
 import { FONT, h, paper } from '../draw/dom';
-import { widthSlider } from '../draw/tools';
+import { choice, widthSlider } from '../draw/tools';
 import { css, rankColor } from '../layout/color';
 import { bytes, count, duration, moment } from '../layout/format';
+import { isFiltering } from '../model/filter';
 import { ranksOf } from '../model/points';
-import { trafficIn } from '../model/traffic';
-import type { Traffic } from '../model/traffic';
+import type { Traffic, TrafficKind } from '../model/traffic';
+import { KINDS, caveat } from './matrix';
 import type { App, View, ViewInstance } from './view';
 
+const ID = 'circle';
+const PLAY_MS = 120; // from one step to the next
 const WIDTH_MAX = 22;
-const LINES_MAX = 3000;
+const LINES_MAX = 3000; // drawn, the largest; how many more there are is said
+
+interface CircleState {
+  [key: string]: string | number;
+  kind: string; // TrafficKind
+  bytesPerPixel: number; // 0: by the largest link
+}
 
 interface Link {
   src: number;
@@ -31,7 +40,7 @@ function links(t: Traffic): Link[] {
   const all: Link[] = [];
   for (const [key, value] of t.bytes)
     all.push({ src: Math.floor(key / t.count), dst: key % t.count, bytes: value, messages: t.messages.get(key) ?? 0 });
-  return all.sort((a, b) => b.bytes - a.bytes).slice(0, LINES_MAX);
+  return all.sort((a, b) => b.bytes - a.bytes);
 }
 
 function onCurve([a, c, d, b]: Curve, t: number): Point {
@@ -45,13 +54,19 @@ function between(a: Point, b: Point, share: number): Point {
   return { x: a.x + (b.x - a.x) * share, y: a.y + (b.y - a.y) * share };
 }
 
+const HELP =
+  'Network load on a circle. Left and right move the interval, plus and minus change its length, Home shows all, Space plays.';
+
 class Circle implements ViewInstance {
   private traffic: Traffic | null = null;
   private links: Link[] = [];
   private shown = '';
-  private bytesPerPixel = 0;
+  private drawnLinks: Link[] = []; // of all links the largest
+  private autoWidth = 1;
+  private player: ReturnType<typeof setInterval> | undefined;
+  private readonly controls: (() => void)[] = [];
   private hovered: Link | null = null;
-  private readonly canvas = h('canvas', { class: 'layer' });
+  private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
   private readonly stage = h('div', { class: 'stage' }, this.canvas);
   private readonly note = h('span', { class: 'note', role: 'status' });
   private readonly position = h('input', {
@@ -70,17 +85,27 @@ class Circle implements ViewInstance {
     'aria-label': 'Length of the interval in milliseconds',
     onchange: () => this.resize(),
   });
+  private readonly play = h('button', { type: 'button', onclick: () => this.togglePlay() }, 'Play');
   private readonly interval = h('span', { class: 'facts' });
   private readonly tools = h('div', { class: 'tools' });
 
   constructor(
     private readonly app: App,
-    host: HTMLElement,
+    private readonly host: HTMLElement,
   ) {
-    this.tools.append(this.note);
+    const set = (change: Partial<CircleState>) => app.store.setView(ID, change as CircleState);
+    const kind = choice('traffic', 'Traffic of the circle', KINDS, (value) => set({ kind: value }));
+    const width = widthSlider((bytesPerPixel) => set({ bytesPerPixel }));
+    this.controls.push(() => {
+      kind.put(this.state().kind);
+      width.put(this.bytesPerPixel());
+      width.element.hidden = this.state().kind === 'late'; // a slider of bytes
+    });
+    this.tools.append(kind.element, width.element, this.note);
     const row = h(
       'div',
       { class: 'tools bottom' },
+      this.play,
       this.position,
       h('label', { class: 'tool' }, 'length', this.length, 'ms'),
       this.interval,
@@ -89,10 +114,41 @@ class Circle implements ViewInstance {
     this.canvas.addEventListener('pointermove', (e) => this.hover(e));
     this.canvas.addEventListener('pointerleave', () => this.leave());
     this.canvas.addEventListener('click', (e) => this.click(e));
+    this.canvas.addEventListener('keydown', (e) => this.key(e));
+  }
+
+  destroy(): void {
+    clearInterval(this.player);
+    this.app.session.giveUp(ID);
+    this.host.replaceChildren();
+  }
+
+  private state(): CircleState {
+    return this.app.store.of<CircleState>(ID);
+  }
+
+  private bytesPerPixel(): number {
+    return this.state().bytesPerPixel || this.autoWidth;
+  }
+
+  /** On and on through the run, an interval a second, until the end. */
+  private togglePlay(): void {
+    const stop = () => {
+      clearInterval(this.player);
+      this.player = undefined;
+      this.play.textContent = 'Play';
+    };
+    if (this.player !== undefined) return stop();
+    this.play.textContent = 'Stop';
+    this.player = setInterval(() => {
+      const { from, to } = this.app.store.state;
+      if (to >= this.app.session.meta.runtime || this.app.store.state.view !== ID) return stop();
+      this.app.store.showInterval(from + (to - from) * (PLAY_MS / 1000), to + (to - from) * (PLAY_MS / 1000));
+    }, PLAY_MS);
   }
 
   private slide(): void {
-    const { store, trace } = this.app;
+    const { store, session: trace } = this.app;
     const length = store.state.to - store.state.from;
     const from = (Number(this.position.value) / 1000) * Math.max(0, trace.meta.runtime - length);
     store.showInterval(from, from + length);
@@ -106,39 +162,32 @@ class Circle implements ViewInstance {
 
   update(): void {
     const { from, to } = this.app.store.state;
-    const { runtime } = this.app.trace.meta;
+    const { runtime } = this.app.session.meta;
     const free = Math.max(1, runtime - (to - from));
     this.position.value = String(Math.round((Math.max(0, from) / free) * 1000));
     if (document.activeElement !== this.length) this.length.value = String(Number(((to - from) / 1e6).toPrecision(6)));
     const step = Math.max(1, (to - from) / 10000);
     const text = (ns: number) => moment(Math.min(runtime, Math.max(0, ns)), step, (to - from) / 10);
     this.interval.textContent = `${text(from)} to ${text(to)} of ${duration(runtime)}`;
-    const key = `${from}.${to}`;
+    const kind = this.state().kind as TrafficKind;
+    const { filter } = this.app.store.state;
+    const inInterval = kind === 'p2p' || kind === 'late';
+    const key = JSON.stringify([kind, inInterval ? [from, to, filter] : 0]);
     if (key !== this.shown) {
       this.shown = key;
-      trafficIn(this.app.trace, from, to).then(
-        (t) => this.take(t, key),
-        (error: unknown) => this.app.fail(error),
-      );
+      this.app.session.ask(ID, 'traffic', { from, to, kind, filter }, (t) => this.take(t), this.app.fail);
     }
+    for (const put of this.controls) put();
     this.draw();
   }
 
-  private take(t: Traffic, key: string): void {
-    if (key !== this.shown) return;
+  private take(t: Traffic): void {
     this.traffic = t;
     this.links = links(t);
+    this.drawnLinks = this.links.slice(0, LINES_MAX);
     const most = this.links[0]?.bytes ?? 0;
-    if (this.bytesPerPixel === 0 && most > 0) {
-      this.bytesPerPixel = most / (t.count > 24 ? 4 : 10);
-      this.tools.prepend(
-        widthSlider(this.bytesPerPixel, (value) => {
-          this.bytesPerPixel = value;
-          this.draw();
-        }),
-      );
-    }
-    this.draw();
+    if (most > 0) this.autoWidth = Math.max(1, most / (t.count > 24 ? 4 : 10));
+    this.app.redraw();
   }
 
   private ring(): { centre: Point; radius: number; at: (node: number) => Point } {
@@ -180,12 +229,12 @@ class Circle implements ViewInstance {
     const { radius, at } = this.ring();
     const { selected } = this.app.store.state;
     g.lineCap = 'round';
-    for (let i = this.links.length - 1; i >= 0; i--) {
-      const link = this.links[i]!;
+    for (let i = this.drawnLinks.length - 1; i >= 0; i--) {
+      const link = this.drawnLinks[i]!;
       const related =
         selected.size === 0 || selected.has(t.points.first[link.src]!) || selected.has(t.points.first[link.dst]!);
       const strong = link === this.hovered;
-      const px = link.bytes / Math.max(1e-9, this.bytesPerPixel);
+      const px = link.bytes / Math.max(1e-9, this.bytesPerPixel());
       const [a, c, d, b] = this.curve(link);
       g.strokeStyle = css(
         rankColor(this.hue(t, link.src), theme.dark),
@@ -202,7 +251,7 @@ class Circle implements ViewInstance {
       g.fillStyle = theme.dim;
       g.font = FONT;
       g.textAlign = 'center';
-      g.fillText('No message starts in this interval.', width / 2, height / 2);
+      g.fillText(this.emptyText(), width / 2, height / 2);
     }
     this.updateNote(t);
   }
@@ -232,13 +281,32 @@ class Circle implements ViewInstance {
     }
   }
 
+  private amount(n: number): string {
+    return this.traffic?.kind === 'late' ? duration(n) : bytes(n);
+  }
+
+  private emptyText(): string {
+    const kind = this.traffic?.kind;
+    if (kind === 'late') return 'Nobody waited for somebody that is known in this interval.';
+    return kind === 'p2p' ? 'No message starts in this interval.' : 'There is no traffic of this kind.';
+  }
+
   private updateNote(t: Traffic): void {
     const total = this.links.reduce((sum, l) => sum + l.bytes, 0);
     const messages = this.links.reduce((sum, l) => sum + l.messages, 0);
     const { what, each } = t.points;
     const grouped = { rank: '', ranks: `; a point is ${each} ranks`, node: '; a point is a compute node' }[what];
-    const amount = `${t.exact ? '' : '≈ '}${bytes(total)} in ${count(messages)} messages`;
-    const text = `${amount} on ${count(this.links.length)} links${grouped}${what === 'rank' ? '' : ', zoom in for single ranks'}`;
+    const noun = { p2p: 'messages', whole: 'messages', collective: 'operations', rma: 'operations', late: 'waits' }[
+      t.kind
+    ];
+    const amount = `${t.exact ? '' : '≈ '}${this.amount(total)} in ${count(messages)} ${noun}`;
+    const hidden = this.links.length - this.drawnLinks.length;
+    const drawn = hidden > 0 ? `, of which the ${count(this.drawnLinks.length)} largest are drawn` : '';
+    const zoom = what === 'rank' || t.wholeRun ? '' : ', zoom in for single ranks';
+    const { filter, filterText } = this.app.store.state;
+    const filtered = isFiltering(filter) && t.kind === 'p2p' ? `; only ${filterText}` : '';
+    const notes = caveat(t) === '' ? '' : `; ${caveat(t)}`;
+    const text = `${amount} on ${count(this.links.length)} links${drawn}${grouped}${zoom}${notes}${filtered}`;
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, {
       circleBytes: total,
@@ -251,7 +319,7 @@ class Circle implements ViewInstance {
   private linkAt(x: number, y: number): Link | null {
     let best: Link | null = null;
     let reach = 6;
-    for (const link of this.links) {
+    for (const link of this.drawnLinks) {
       const curve = this.curve(link);
       for (let k = 1; k < 24; k++) {
         const p = onCurve(curve, k / 24);
@@ -280,13 +348,32 @@ class Circle implements ViewInstance {
     if (l) {
       const back = this.links.find((x) => x.src === l.dst && x.dst === l.src);
       const rows: [string, string][] = [
-        ['bytes', bytes(l.bytes)],
-        ['messages', count(l.messages)],
+        [this.traffic?.kind === 'late' ? 'late time' : 'bytes', this.amount(l.bytes)],
+        ['number', count(l.messages)],
       ];
-      if (back) rows.push(['the other way', bytes(back.bytes)]);
+      if (back) rows.push(['the other way', this.amount(back.bytes)]);
       this.app.tooltip.show({ title: `${this.who(l.src)} → ${this.who(l.dst)}`, rows }, e.clientX, e.clientY);
     } else this.app.tooltip.hide();
     this.draw();
+  }
+
+  private key(e: KeyboardEvent): void {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const { store } = this.app;
+    const middle = (store.state.from + store.state.to) / 2;
+    const actions: Record<string, () => void> = {
+      ArrowLeft: () => store.pan(e.shiftKey ? -0.5 : -0.1),
+      ArrowRight: () => store.pan(e.shiftKey ? 0.5 : 0.1),
+      '+': () => store.zoom(0.6, middle),
+      '-': () => store.zoom(1 / 0.6, middle),
+      Home: () => store.showAll(),
+      ' ': () => this.togglePlay(),
+      Escape: () => store.set({ selected: new Set() }),
+    };
+    const action = actions[e.key];
+    if (!action) return;
+    e.preventDefault();
+    action();
   }
 
   private leave(): void {
@@ -307,7 +394,8 @@ class Circle implements ViewInstance {
 }
 
 export const circle: View = {
-  id: 'circle',
+  id: ID,
   title: 'Network load',
+  state: (): CircleState => ({ kind: 'p2p', bytesPerPixel: 0 }),
   create: (app, host) => new Circle(app, host),
 };

@@ -1,16 +1,44 @@
-// matrix.ts - who sends how much to whom: a cell per pair of ranks or compute nodes, logarithmic, with sums of rows and
-// columns. In: the analysis (whole run) or the messages of the interval shown.  Out: one 2D canvas.
+// matrix.ts - who sends how much to whom, or is waited for how long: a cell per pair of ranks or compute nodes, logarithmic, with sums
+// of rows and columns. In: traffic, of the whole run or the interval shown.  Out: one 2D canvas.
 import { FONT, h, paper } from '../draw/dom';
+import { choice, save } from '../draw/tools';
 import { css, rankColor, viridis } from '../layout/color';
-import { bytes, count } from '../layout/format';
-import { list, num } from '../model/analysis';
+import { bytes, count, duration } from '../layout/format';
+import { isFiltering } from '../model/filter';
 import { joinPoints, rankPoints, ranksOf } from '../model/points';
 import type { Points } from '../model/points';
-import { trafficIn } from '../model/traffic';
+import type { Traffic, TrafficKind } from '../model/traffic';
 import type { App, View, ViewInstance } from './view';
 
-type Source = 'p2p' | 'collective' | 'interval';
 type Measure = 'bytes' | 'messages';
+
+interface MatrixState {
+  [key: string]: string;
+  kind: string; // TrafficKind
+  measure: string;
+}
+
+const ID = 'matrix';
+
+/** What can be shown, in words. */
+export const KINDS: [TrafficKind, string][] = [
+  ['whole', 'point to point, whole run'],
+  ['p2p', 'point to point, interval shown'],
+  ['collective', 'collectives, whole run'],
+  ['rma', 'one-sided, whole run'],
+  ['late', 'late time, interval shown'],
+];
+
+/** What of the traffic is not there, in words. */
+export function caveat(t: Traffic): string {
+  const left =
+    t.leftOut > 0 ? `${count(t.leftOut)} more ${t.kind === 'late' ? 'rows' : 'pairs'} are not in the analysis` : '';
+  const whole = t.kind === 'late' && t.wholeRun ? 'of the whole run: whom each call site waited for longest' : '';
+  const ends = !t.exact && t.kind !== 'late' ? 'approximate at the ends of the interval' : '';
+  return [t.points.what === 'node' ? 'between compute nodes' : '', whole, ends, left]
+    .filter((x) => x !== '')
+    .join('; ');
+}
 
 const CELLS_MAX = 512; // cells a side; more ranks share one
 
@@ -52,9 +80,9 @@ function seal(g: Grid): Grid {
 }
 
 class Matrix implements ViewInstance {
-  private source: Source = 'p2p';
-  private measure: Measure = 'bytes';
   private grid: Grid;
+  private traffic: Traffic | null = null;
+  private readonly controls: (() => void)[] = [];
   private shown = '';
   private cell: { row: number; column: number } | null = null;
   private readonly canvas = h('canvas', {
@@ -68,92 +96,89 @@ class Matrix implements ViewInstance {
 
   constructor(
     private readonly app: App,
-    host: HTMLElement,
+    private readonly host: HTMLElement,
   ) {
-    this.grid = this.fromAnalysis('p2p', 'bytes');
-    host.append(h('div', { class: 'tools' }, this.choice(), this.measureChoice(), this.note), this.stage);
+    this.grid = emptyGrid(rankPoints(1, 1), '');
+    host.append(this.tools(), this.stage);
     this.canvas.addEventListener('pointermove', (e) => this.hover(e));
     this.canvas.addEventListener('pointerleave', () => this.leave());
     this.canvas.addEventListener('click', () => this.select());
     this.canvas.addEventListener('keydown', (e) => this.key(e));
   }
 
-  private choice(): HTMLElement {
-    const select = h(
-      'select',
-      {
-        'aria-label': 'Traffic',
-        onchange: () => {
-          this.source = select.value as Source;
-          this.refresh();
-        },
-      },
-      h('option', { value: 'p2p' }, 'point to point, whole run'),
-      h('option', { value: 'interval' }, 'point to point, interval shown'),
-      h('option', { value: 'collective' }, 'collectives, whole run'),
-    );
-    return h('label', { class: 'tool' }, 'traffic', select);
+  destroy(): void {
+    this.app.session.giveUp(ID);
+    this.host.replaceChildren();
   }
 
-  private measureChoice(): HTMLElement {
-    const select = h(
-      'select',
-      {
-        'aria-label': 'Measure',
-        onchange: () => {
-          this.measure = select.value as Measure;
-          this.refresh();
-        },
-      },
-      h('option', { value: 'bytes' }, 'bytes'),
-      h('option', { value: 'messages' }, 'number'),
-    );
-    return h('label', { class: 'tool' }, 'measure', select);
+  private state(): MatrixState {
+    return this.app.store.of<MatrixState>(ID);
   }
 
-  private fromAnalysis(source: 'p2p' | 'collective', measure: Measure): Grid {
-    const { ranks } = this.app.trace.meta;
-    const per = Math.ceil(ranks / CELLS_MAX);
-    const grid = emptyGrid(rankPoints(ranks, per), '');
-    const field = measure === 'bytes' ? 'bytes' : source === 'p2p' ? 'messages' : 'operations';
-    for (const x of list(this.app.trace.analysis, 'matrix', source)) {
-      const src = num(x, 'src') ?? -1;
-      const dst = num(x, 'dst') ?? -1;
-      if (src >= 0 && dst >= 0 && src < ranks && dst < ranks)
-        grid.value[Math.floor(src / per) * grid.n + Math.floor(dst / per)]! += num(x, field) ?? 0;
+  private get kind(): TrafficKind {
+    return this.state().kind as TrafficKind;
+  }
+
+  private get measure(): Measure {
+    return this.state().measure as Measure;
+  }
+
+  private tools(): HTMLElement {
+    const set = (change: Partial<MatrixState>) => this.app.store.setView(ID, change as MatrixState);
+    const kind = choice('traffic', 'Traffic', KINDS, (value) => set({ kind: value }));
+    const measures = [
+      ['bytes', 'bytes, or time'],
+      ['messages', 'number'],
+    ] as const;
+    const measure = choice('measure', 'Measure', measures, (value) => set({ measure: value }));
+    this.controls.push(() => {
+      kind.put(this.kind);
+      measure.put(this.measure);
+    });
+    const csv = h('button', { type: 'button', title: 'Save as CSV', onclick: () => this.saveCsv() }, 'CSV');
+    return h('div', { class: 'tools' }, kind.element, measure.element, csv, this.note);
+  }
+
+  private saveCsv(): void {
+    const t = this.traffic;
+    if (!t) return;
+    const value = t.kind === 'late' ? 'ns' : 'bytes';
+    const lines = [`from,to,number,${value}`];
+    for (const [key, amount] of t.bytes) {
+      const [src, dst] = [t.points.long[Math.floor(key / t.count)], t.points.long[key % t.count]];
+      lines.push([src, dst, t.messages.get(key) ?? 0, amount].join(','));
     }
-    return seal(grid);
+    save('traffic.csv', new Blob([`${lines.join('\n')}\n`], { type: 'text/csv' }));
   }
 
-  private async fromInterval(measure: Measure): Promise<Grid> {
-    const { from, to } = this.app.store.state;
-    const t = await trafficIn(this.app.trace, from, to);
+  private take(t: Traffic): void {
+    this.traffic = t;
+    this.regrid();
+    this.app.redraw();
+  }
+
+  private regrid(): void {
+    const t = this.traffic;
+    if (!t) return;
     const per = Math.ceil(t.count / CELLS_MAX);
-    const between = t.points.what === 'node' ? 'between compute nodes' : '';
-    const note = [between, t.exact ? '' : 'approximate at the ends of the interval'].filter((x) => x !== '').join('; ');
-    const grid = emptyGrid(joinPoints(t.points, per), note);
-    for (const [key, value] of measure === 'bytes' ? t.bytes : t.messages)
+    const grid = emptyGrid(joinPoints(t.points, per), caveat(t));
+    for (const [key, value] of this.measure === 'bytes' ? t.bytes : t.messages)
       grid.value[Math.floor(Math.floor(key / t.count) / per) * grid.n + Math.floor((key % t.count) / per)]! += value;
-    return seal(grid);
+    this.grid = seal(grid);
+    this.cell = null;
   }
 
   private refresh(): void {
-    if (this.source !== 'interval') {
-      this.grid = this.fromAnalysis(this.source, this.measure);
-      return this.app.redraw();
-    }
-    const { from, to } = this.app.store.state;
-    const key = `${from}.${to}.${this.measure}`;
+    const { from, to, filter } = this.app.store.state;
+    const { kind } = this;
+    const inInterval = kind === 'p2p' || kind === 'late';
+    const asks = JSON.stringify([kind, inInterval ? [from, to, filter] : 0]);
+    const key = `${asks} ${this.measure}`;
     if (key === this.shown) return;
+    const isSame = this.shown.startsWith(asks);
     this.shown = key;
-    this.fromInterval(this.measure).then(
-      (grid) => {
-        if (this.source !== 'interval' || this.shown !== key) return;
-        this.grid = grid;
-        this.draw();
-      },
-      (error: unknown) => this.app.fail(error),
-    );
+    if (isSame) return this.regrid();
+    this.app.session.ask(ID, 'traffic', { from, to, kind, filter }, (t) => this.take(t), this.app.fail);
   }
 
   private layout(): { left: number; top: number; size: number; sum: number } {
@@ -166,7 +191,8 @@ class Matrix implements ViewInstance {
   }
 
   update(): void {
-    if (this.source === 'interval') this.refresh();
+    this.refresh();
+    for (const put of this.controls) put();
     this.draw();
   }
 
@@ -233,7 +259,7 @@ class Matrix implements ViewInstance {
   ): void {
     const { rowSum, columnSum, n } = this.grid;
     const theme = this.app.theme();
-    const most = Math.max(1, ...rowSum, ...columnSum);
+    const most = Math.max(1e-9, ...rowSum, ...columnSum);
     const thick = Math.max(1, cell - (cell > 4 ? 1 : 0));
     for (let i = 0; i < n; i++) {
       g.fillStyle = n > 64 ? theme.dim : css(rankColor(this.hue(i), theme.dark), 0.85);
@@ -255,7 +281,7 @@ class Matrix implements ViewInstance {
       g.fillStyle = css(viridis(0.08 + 0.92 * (1 - i / height)));
       g.fillRect(x, y + i, 12, 1);
     }
-    const text = (v: number) => (this.measure === 'bytes' ? bytes(v) : count(v));
+    const text = (v: number) => this.text(v);
     g.fillStyle = theme.dim;
     g.textAlign = 'left';
     g.fillText(text(max), x + 18, y + 6);
@@ -278,10 +304,17 @@ class Matrix implements ViewInstance {
     g.strokeRect(left + column * cell - 0.5, top + row * cell - 0.5, Math.max(cell, 3), Math.max(cell, 3));
   }
 
+  private text(v: number): string {
+    if (this.measure !== 'bytes') return count(v);
+    return this.kind === 'late' ? duration(v) : bytes(v);
+  }
+
   private updateNote(): void {
     const total = this.grid.rowSum.reduce((a, b) => a + b, 0);
-    const what = this.measure === 'bytes' ? bytes(total) : count(total);
-    const text = total > 0 ? `${what} in all${this.grid.note ? `; ${this.grid.note}` : ''}` : 'no traffic of this kind';
+    const { filter, filterText } = this.app.store.state;
+    const filtered = isFiltering(filter) && this.kind === 'p2p' ? `; only ${filterText}` : '';
+    const notes = `${this.grid.note ? `; ${this.grid.note}` : ''}${filtered}`;
+    const text = total > 0 ? `${this.text(total)} in all${notes}` : `no traffic of this kind${filtered}`;
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, {
       matrixTotal: total,
@@ -302,11 +335,14 @@ class Matrix implements ViewInstance {
 
   private describeCell(): { title: string; rows: [string, string][] } {
     const { row, column } = this.cell!;
-    const text = (v: number) => (this.measure === 'bytes' ? bytes(v) : count(v));
+    const text = (v: number) => this.text(v);
     return {
       title: `${this.who(row)} → ${this.who(column)}`,
       rows: [
-        [this.measure, text(this.grid.value[row * this.grid.n + column]!)],
+        [
+          this.kind === 'late' && this.measure === 'bytes' ? 'waited for' : this.measure,
+          text(this.grid.value[row * this.grid.n + column]!),
+        ],
         [`all from ${this.who(row)}`, text(this.grid.rowSum[row]!)],
         [`all to ${this.who(column)}`, text(this.grid.columnSum[column]!)],
       ],
@@ -354,7 +390,8 @@ class Matrix implements ViewInstance {
 }
 
 export const matrix: View = {
-  id: 'matrix',
+  id: ID,
   title: 'Communication matrix',
+  state: (): MatrixState => ({ kind: 'whole', measure: 'bytes' }),
   create: (app, host) => new Matrix(app, host),
 };

@@ -2,14 +2,19 @@
 // Views know only this; main.ts provides it.
 import type { Theme } from '../draw/dom';
 import type { Tooltip } from '../draw/tooltip';
-import type { Store } from '../model/state';
-import type { Trace } from '../model/trace';
+import type { Thing } from '../model/picked';
+import type { Store, ViewState } from '../model/state';
+import type { Session } from '../work/session';
 
 export interface App {
-  trace: Trace;
+  session: Session;
   store: Store;
   theme(): Theme;
   tooltip: Tooltip;
+  /** What is picked, as soon as it is known. */
+  picked(): Thing | null;
+  /** The collective operation that it is a part of, as soon as that is known. */
+  collective(): Thing | null;
   /** Say something to screen readers. */
   announce(text: string): void;
   /** Ask for update() of the view shown, before the next picture. */
@@ -23,10 +28,14 @@ export interface App {
 export interface ViewInstance {
   /** Draw; called when the view is shown, when the shared state, the size or the theme changes. */
   update(): void;
+  /** Give up what was asked for and what was listened to; the host is removed. */
+  destroy(): void;
 }
 
 export interface View {
   id: string;
   title: string;
+  /** Its own state at the beginning; the address of the page and undo know it by this. */
+  state(session: Session): ViewState;
   create(app: App, host: HTMLElement): ViewInstance;
 }

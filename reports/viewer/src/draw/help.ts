@@ -1,0 +1,29 @@
+// help.ts - all keys, in a dialogue.
+import { h } from './dom';
+
+const KEYS: [string, string][] = [
+  ['W S, + −, wheel', 'zoom in and out'],
+  ['A D, ← →, drag', 'pan; with Shift by half of what is shown'],
+  ['↑ ↓, Page Up, Page Down', 'scroll ranks; Shift ↑ ↓ or Alt wheel: height of the rows'],
+  ['Home', 'the whole run, all ranks'],
+  ['Shift drag, X', 'mark an interval, mark what is shown: statistics'],
+  ['N P, ] [', 'next and previous call of the thread'],
+  ['M', 'messages'],
+  ['/', 'find: allreduce >1ms ranks 3-9 · class:barrier · comm:row · site:halo.c · node:n2 · >=64KiB · wait'],
+  ['Enter, Shift Enter', 'in the field: next, previous; Ctrl Enter: filter all views by it'],
+  ['1 2 3', 'views'],
+  ['Ctrl Z, Ctrl Shift Z', 'undo, redo'],
+  ['Esc', 'clear the selection'],
+];
+
+export function help(): HTMLDialogElement {
+  const dialog = h(
+    'dialog',
+    { class: 'help', 'aria-label': 'Keys' },
+    h('h2', {}, 'Keys'),
+    h('dl', {}, ...KEYS.flatMap(([key, text]) => [h('dt', {}, key), h('dd', {}, text)])),
+    h('p', { class: 'hint' }, 'The address of the page holds what is shown: reload it, or give it to somebody.'),
+    h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'),
+  );
+  return dialog;
+}

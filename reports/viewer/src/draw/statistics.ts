@@ -1,0 +1,122 @@
+// statistics.ts - statistics of an interval as tables; to be copied as CSV.
+import { bytes, count, duration } from '../layout/format';
+import type { Row, Stats } from '../work/stats';
+import type { Session } from '../work/session';
+import { callSite } from './describe';
+import { h } from './dom';
+import { button, save } from './tools';
+
+const ROWS_SHOWN = 12;
+
+function bar(share: number): HTMLElement {
+  const inner = h('span', {});
+  inner.style.width = `${Math.min(100, share * 100)}%`;
+  return h('span', { class: 'bar' }, inner);
+}
+
+function table(title: string, head: string[], rows: (string | HTMLElement)[][], left: number): HTMLElement {
+  const cell = (text: string | HTMLElement, i: number) => h('td', i > 0 ? { class: 'n' } : {}, text);
+  return h(
+    'div',
+    {},
+    h('h3', {}, title),
+    h(
+      'table',
+      { class: 'ops' },
+      h('thead', {}, h('tr', {}, ...head.map((text, i) => h('th', i > 0 ? { class: 'n' } : {}, text)))),
+      h('tbody', {}, ...rows.map((cells) => h('tr', {}, ...cells.map(cell)))),
+    ),
+    left > 0 ? h('p', { class: 'hint' }, `and ${count(left)} more`) : null,
+  );
+}
+
+function named(row: Row, text: string, most: number): HTMLElement {
+  return h('span', {}, text, bar(row.ns / Math.max(1, most)));
+}
+
+function rowsOf<R extends Row>(
+  title: string,
+  first: string,
+  rows: R[],
+  nameOf: (row: R) => string,
+): HTMLElement | null {
+  if (rows.length === 0) return null;
+  const most = Math.max(...rows.map((r) => r.ns));
+  const cells = rows
+    .slice(0, ROWS_SHOWN)
+    .map((r) => [named(r, nameOf(r), most), count(r.calls), duration(r.ns), r.waitNs > 0 ? duration(r.waitNs) : '–']);
+  return table(title, [first, 'calls', 'time', 'waiting'], cells, rows.length - ROWS_SHOWN);
+}
+
+/** Calls by their length, a column for each power of two. */
+function histogram(lengths: number[]): HTMLElement | null {
+  const used = lengths.map((n, i) => [n, i] as const).filter(([n]) => n > 0);
+  if (used.length === 0) return null;
+  const [first, last] = [used[0]![1], used[used.length - 1]![1]];
+  const most = Math.max(...lengths);
+  const columns = lengths.slice(first, last + 1).map((n, k) => {
+    const column = h('span', {
+      title: `${count(n)} calls of ${duration(2 ** (first + k))} to ${duration(2 ** (first + k + 1))}`,
+    });
+    column.style.height = n > 0 ? `${Math.max(4, (Math.log1p(n) / Math.log1p(most)) * 100)}%` : '0';
+    return column;
+  });
+  return h(
+    'div',
+    {},
+    h('h3', {}, 'Lengths of calls'),
+    h('div', { class: 'histogram', role: 'img', 'aria-label': 'Calls by length, logarithmic' }, ...columns),
+    h('p', { class: 'hint ends' }, h('span', {}, duration(2 ** first)), h('span', {}, duration(2 ** (last + 1)))),
+  );
+}
+
+function quoted(text: string): string {
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export function csvOf(trace: Session, s: Stats): string {
+  const lines = ['table,name,calls,seconds,bytes,waiting_s'];
+  const put = (kind: string, name: string, r: Row) =>
+    lines.push([kind, quoted(name), r.calls, r.ns / 1e9, r.bytes, r.waitNs / 1e9].join(','));
+  for (const r of s.operations) put('operation', r.name, r);
+  for (const r of s.sites) put('call site', `${r.name} ${callSite(trace, r.site)}`, r);
+  for (const r of s.ranks) put('rank', r.name, r);
+  for (const w of s.waits) lines.push(['waiting', quoted(w.state), w.count, w.ns / 1e9, '', w.ns / 1e9].join(','));
+  lines.push(['messages', 'sent', s.messages.count, '', s.messages.bytes, ''].join(','));
+  return `${lines.join('\n')}\n`;
+}
+
+export function statistics(trace: Session, s: Stats): HTMLElement {
+  const states = s.waits.map((w) => [w.state, count(w.count), duration(w.ns)]);
+  const copy = async () => {
+    const text = csvOf(trace, s);
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      save('interval.csv', new Blob([text], { type: 'text/csv' }));
+    }
+  };
+  const m = s.messages;
+  return h(
+    'div',
+    { class: 'statistics' },
+    h(
+      'p',
+      {},
+      `${duration(s.to - s.from)}: ${count(s.calls)} calls, ${duration(s.ns)} in MPI, ` +
+        `${count(m.count)} messages sent (${bytes(m.bytes)}, the largest ${bytes(m.largest)})`,
+    ),
+    s.read < s.of ? h('p', { class: 'hint' }, `so far: ${count(s.read)} of ${count(s.of)} chunks are read`) : null,
+    rowsOf('Operations', 'operation', s.operations, (r) => r.name),
+    s.waits.length > 0 ? table('Waiting', ['state', 'calls', 'time'], states, 0) : null,
+    rowsOf('Call sites', 'call site', s.sites, (r) => `${r.name} ${callSite(trace, r.site)}`),
+    rowsOf(
+      'Ranks, most time first',
+      'rank',
+      [...s.ranks].sort((a, b) => b.ns - a.ns),
+      (r) => r.name,
+    ),
+    histogram(s.lengths),
+    button('Copy as CSV', 'Copy all rows as CSV', () => void copy()),
+  );
+}

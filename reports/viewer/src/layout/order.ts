@@ -1,0 +1,64 @@
+// order.ts - in which order ranks stand on the timeline, in which groups, and which of these are folded to one row. Pure.
+import { list, num } from '../model/analysis';
+import type { Json } from '../model/analysis';
+import type { Members } from './rows';
+
+export interface Order {
+  group: string; // '', 'node' or 'comm:ID'
+  sort: string; // '' or a member of per_rank
+  fold: boolean;
+  pin: boolean; // selected ranks first
+}
+
+export const SORTS: [string, string][] = [
+  ['', 'rank'],
+  ['wait_s', 'waiting, most first'],
+  ['caused_wait_s', 'waiting caused'],
+  ['useful_s', 'useful time'],
+  ['mpi_s', 'time in MPI'],
+  ['bytes_out', 'bytes sent'],
+  ['bytes_in', 'bytes received'],
+  ['calls', 'calls'],
+];
+
+export interface Ordered {
+  members: Members;
+  labels: string[] | null; // of rows; null: the numbers of ranks
+}
+
+export function orderOf(
+  order: Order,
+  ranks: number,
+  of: { analysis: Json; nodes: readonly string[]; selected: ReadonlySet<number> },
+): Ordered {
+  const pins = order.pin && of.selected.size > 0;
+  if (order.group === '' && order.sort === '' && !pins) return { members: null, labels: null };
+  const all = Array.from({ length: ranks }, (_, rank) => rank);
+  const value = valuesOf(of.analysis, order.sort, ranks);
+  if (order.sort !== '') all.sort((a, b) => value[b]! - value[a]! || a - b);
+  if (pins) all.sort((a, b) => Number(of.selected.has(b)) - Number(of.selected.has(a)));
+  if (order.group === '') return { members: all.map((rank) => [rank]), labels: all.map(String) };
+  const groups = new Map<string, number[]>();
+  const nameOf = groupNames(order.group, of);
+  for (const rank of all) groups.set(nameOf(rank), [...(groups.get(nameOf(rank)) ?? []), rank]);
+  if (order.fold) return { members: [...groups.values()], labels: [...groups.keys()] };
+  const rows = [...groups.values()].flat();
+  return { members: rows.map((rank) => [rank]), labels: rows.map(String) };
+}
+
+function valuesOf(analysis: Json, key: string, ranks: number): Float64Array {
+  const value = new Float64Array(ranks);
+  for (const x of list(analysis, 'per_rank')) {
+    const rank = num(x, 'rank') ?? -1;
+    if (key !== '' && rank >= 0 && rank < ranks) value[rank] = num(x, key) ?? 0;
+  }
+  return value;
+}
+
+function groupNames(group: string, of: { analysis: Json; nodes: readonly string[] }): (rank: number) => string {
+  if (group === 'node') return (rank) => of.nodes[rank] || 'no node';
+  const id = Number(group.slice('comm:'.length));
+  const row = list(of.analysis, 'communicators').find((x, i) => (num(x, 'id') ?? i) === id);
+  const members = new Set(list(row, 'ranks'));
+  return (rank) => (members.has(rank) ? 'members' : 'others');
+}

@@ -1,0 +1,82 @@
+// queries.ts - what can be asked of an open trace, a row each: what it is given, what it answers. All run beside the page,
+// in the worker. A new one: a function in a file of its own, its types and its row here.
+import type { Issue } from '../model/analysis';
+import type { Call, Thing } from '../model/picked';
+import { trafficIn } from '../model/traffic';
+import type { Traffic, TrafficQuery } from '../model/traffic';
+import type { Trace } from '../model/trace';
+import type { Camera, Picture } from './camera';
+import { findEnds } from './ends';
+import { worstInstance } from './instance';
+import { overview } from './overview';
+import { neighbour, underPointer } from './pick';
+import type { Under } from './pick';
+import { Drawing } from './picture';
+import { search } from './search';
+import type { Found, SearchQuery } from './search';
+import { statsOf } from './stats';
+import type { Stats, StatsQuery } from './stats';
+import { thingOf } from './things';
+
+export interface Queries {
+  picture: { given: Camera; answer: Picture };
+  pick: { given: { camera: Camera; x: number; y: number }; answer: Under };
+  step: {
+    given: { camera: Camera; of: Call | { rank: number; thread: number; start: number }; forward: boolean };
+    answer: Thing | null;
+  };
+  thing: { given: string; answer: Thing | null };
+  overview: { given: null; answer: Float32Array };
+  ends: { given: null; answer: null };
+  traffic: { given: TrafficQuery; answer: Traffic };
+  stats: { given: StatsQuery; answer: Stats };
+  search: { given: SearchQuery; answer: Found };
+  instance: { given: Issue; answer: Thing | null };
+}
+
+export type Query = keyof Queries;
+type Given<Q extends Query> = Queries[Q]['given'];
+type Answer<Q extends Query> = Queries[Q]['answer'];
+
+/** say: what is known so far. */
+export type Run<Q extends Query> = (
+  trace: Trace,
+  given: Given<Q>,
+  signal: AbortSignal,
+  say: (part: Answer<Q>) => void,
+) => Promise<Answer<Q>>;
+
+const PATIENCE_MS = 90; // until a picture is shown that is not complete
+
+async function picture(
+  trace: Trace,
+  camera: Camera,
+  signal: AbortSignal,
+  say: (part: Picture) => void,
+): Promise<Picture> {
+  const drawing = new Drawing(trace, camera);
+  let timer = setTimeout(() => say(drawing.draw()), PATIENCE_MS);
+  try {
+    await drawing.load(signal, () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => say(drawing.draw()), PATIENCE_MS);
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+  return drawing.draw();
+}
+
+/** Lower is earlier; those of 0 and 1 wait for nobody. */
+export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
+  pick: { run: async (trace, { camera, x, y }) => underPointer(trace, camera, x, y), priority: 0 },
+  step: { run: async (trace, { camera, of, forward }) => neighbour(trace, camera, of, forward), priority: 0 },
+  picture: { run: picture, priority: 1 },
+  thing: { run: thingOf, priority: 1 },
+  overview: { run: overview, priority: 1 },
+  traffic: { run: trafficIn, priority: 1 },
+  instance: { run: worstInstance, priority: 2 },
+  stats: { run: statsOf, priority: 2 },
+  search: { run: search, priority: 2 },
+  ends: { run: async (trace) => (await findEnds(trace), null), priority: 3 },
+};

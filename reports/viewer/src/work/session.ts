@@ -1,0 +1,128 @@
+// session.ts - the side of the page: an open trace as views know it. What is large stays in the worker; asked is by query, answered
+// with plain facts. Who asks anew gives up what he asked before.
+import type { Meta } from '../decode/meta';
+import type { Source } from '../io/source';
+import { callSites, communicators, list, num, str } from '../model/analysis';
+import type { CallSite, Json } from '../model/analysis';
+import type { Queries, Query } from './queries';
+import { Server } from './server';
+import type { FromServer, Opened, ToServer } from './server';
+
+interface Asked {
+  asker: string;
+  take(value: never, last: boolean): void;
+  refuse(error: Error): void;
+}
+
+/** Where queries go: the worker or, where there can be none, this thread. */
+interface Line {
+  send(message: ToServer): void;
+  close(): void;
+}
+
+function workerLine(code: string, receive: (m: FromServer) => void, broken: (why: string) => void): Line {
+  const url = URL.createObjectURL(new Blob([code], { type: 'text/javascript' }));
+  const worker = new Worker(url);
+  URL.revokeObjectURL(url);
+  worker.onmessage = (e: MessageEvent<FromServer>) => receive(e.data);
+  worker.onerror = (e) => broken(e.message || 'The worker stopped.');
+  return { send: (m) => worker.postMessage(m), close: () => worker.terminate() };
+}
+
+function localLine(receive: (m: FromServer) => void): Line {
+  let open = true;
+  const server = new Server((m) => queueMicrotask(() => open && receive(m)));
+  return { send: (m) => server.receive(m), close: () => (open = false) };
+}
+
+export class Session {
+  meta!: Meta;
+  version = 0;
+  analysis: Json = null;
+  callSites = new Map<number, CallSite>();
+  comms = new Map<number, string>();
+  nodes: string[] = []; // by rank
+  bytesRead = 0;
+  private readonly asked = new Map<number, Asked>();
+  private readonly last = new Map<string, number>(); // by asker
+  private nextId = 1;
+  private readonly line: Line;
+
+  private constructor(
+    readonly name: string,
+    code: string,
+  ) {
+    const receive = (m: FromServer) => this.receive(m);
+    this.line = code === '' ? localLine(receive) : workerLine(code, receive, (why) => this.breakDown(why));
+  }
+
+  /** code: of the worker; none: everything in this thread. */
+  static async open(source: Source, code: string): Promise<Session> {
+    const session = new Session(source.name, code);
+    try {
+      const { version, meta, analysis } = await session.sendOpen(source);
+      Object.assign(session, { version, meta, analysis });
+      session.callSites = callSites(analysis);
+      session.comms = communicators(analysis, meta.ranks);
+      for (const x of list(analysis, 'per_rank')) session.nodes[num(x, 'rank') ?? -1] = str(x, 'node');
+      return session;
+    } catch (error) {
+      session.close();
+      throw error;
+    }
+  }
+
+  /** Queries that are not answered to the end. */
+  get busy(): number {
+    return this.asked.size;
+  }
+
+  private sendOpen(source: Source): Promise<Opened> {
+    return new Promise((take, refuse) => {
+      const id = this.nextId++;
+      this.asked.set(id, { asker: '', take, refuse });
+      this.line.send({ what: 'open', id, source: source.named() });
+    });
+  }
+
+  /** Ask; what the same asker asked before is given up. take() may be called with parts before the last. */
+  ask<Q extends Query>(
+    asker: string,
+    query: Q,
+    given: Queries[Q]['given'],
+    take: (answer: Queries[Q]['answer'], last: boolean) => void,
+    refuse: (error: Error) => void,
+  ): void {
+    this.giveUp(asker);
+    const id = this.nextId++;
+    this.asked.set(id, { asker, take, refuse });
+    this.last.set(asker, id);
+    this.line.send({ what: 'ask', id, query, given });
+  }
+
+  giveUp(asker: string): void {
+    const id = this.last.get(asker);
+    if (id === undefined || !this.asked.delete(id)) return;
+    this.line.send({ what: 'cancel', id });
+  }
+
+  private receive(m: FromServer): void {
+    this.bytesRead = m.bytesRead;
+    const asked = this.asked.get(m.id);
+    if (!asked) return;
+    if (m.last) this.asked.delete(m.id);
+    if (m.error !== undefined) asked.refuse(new Error(m.error));
+    else asked.take(m.value as never, m.last);
+  }
+
+  private breakDown(why: string): void {
+    const all = [...this.asked.values()];
+    this.asked.clear();
+    for (const asked of all) asked.refuse(new Error(why));
+  }
+
+  close(): void {
+    this.asked.clear();
+    this.line.close();
+  }
+}

@@ -1,0 +1,192 @@
+// stats.ts - statistics of an interval: by operation, call site, rank; waiting by state; messages; lengths of calls. Exact: every call
+// that overlaps the interval counts, its time only as far as it lies inside. Read chunk by chunk, what is counted so far is said.
+import type { Entry } from '../decode/layout';
+import { bytesOf, callsOf } from '../decode/records';
+import type { EventChunk } from '../decode/records';
+import { WAIT_STATES } from '../decode/waits';
+import { eventFilter, messageFilter } from '../model/filter';
+import type { Filter } from '../model/filter';
+import { spansIn } from '../model/spans';
+import type { Spans } from '../model/spans';
+import type { Trace } from '../model/trace';
+
+export const LENGTH_BINS = 40; // of powers of two, from 1 ns
+
+export interface StatsQuery {
+  from: number;
+  to: number;
+  ranks: number[]; // empty: all
+  filter: Filter;
+}
+
+export interface Row {
+  name: string;
+  calls: number;
+  ns: number; // inside of the interval
+  bytes: number;
+  waitNs: number;
+}
+
+export interface Stats {
+  from: number;
+  to: number;
+  read: number; // chunks
+  of: number;
+  calls: number;
+  ns: number;
+  operations: Row[];
+  sites: (Row & { site: number })[];
+  ranks: (Row & { rank: number })[];
+  waits: { state: string; count: number; ns: number }[];
+  messages: { count: number; bytes: number; largest: number };
+  lengths: number[]; // calls by power of two of their length
+}
+
+class Sums {
+  readonly stats: Stats;
+  private readonly ops = new Map<string, Row>();
+  private readonly sites = new Map<number, Row & { site: number }>();
+  private readonly ranks = new Map<number, Row & { rank: number }>();
+  private readonly waits = new Map<string, { state: string; count: number; ns: number }>();
+  private readonly wanted: Set<number> | null;
+
+  constructor(
+    private readonly trace: Trace,
+    private readonly q: StatsQuery,
+    of: number,
+  ) {
+    this.wanted = q.ranks.length > 0 ? new Set(q.ranks) : null;
+    const messages = { count: 0, bytes: 0, largest: 0 };
+    const lists = { operations: [], sites: [], ranks: [], waits: [], lengths: new Array<number>(LENGTH_BINS).fill(0) };
+    this.stats = { from: q.from, to: q.to, read: 0, of, calls: 0, ns: 0, messages, ...lists };
+  }
+
+  isWanted(rank: number): boolean {
+    return this.wanted === null || this.wanted.has(rank);
+  }
+
+  private rowOf<K, R extends Row>(rows: Map<K, R>, key: K, make: () => R): R {
+    let row = rows.get(key);
+    if (!row) rows.set(key, (row = make()));
+    return row;
+  }
+
+  events(chunk: EventChunk, first: (e: EventChunk, carried: boolean) => boolean): void {
+    const { from, to, filter } = this.q;
+    const passes = eventFilter(filter, chunk, this.trace.meta.ops);
+    for (const s of chunk.segments) {
+      if (!this.isWanted(s.rank) || !first(chunk, s.carried)) continue;
+      for (let i = s.first; i < s.first + s.count; i++) {
+        const start = chunk.start[i]!;
+        const end = start + chunk.duration[i]!;
+        if (start >= to) break;
+        if (end <= from || !passes(i, s.rank)) continue;
+        this.event(chunk, i, s.rank, Math.min(end, to) - Math.max(start, from));
+      }
+    }
+  }
+
+  private event(chunk: EventChunk, i: number, rank: number, ns: number): void {
+    const { stats } = this;
+    const s = chunk.signature[i]!;
+    const calls = callsOf(chunk, i);
+    const bytes = bytesOf(chunk, i);
+    const op = this.trace.meta.ops[chunk.signatures.op[s]!] ?? '?';
+    const site = chunk.signatures.callSite[s]!;
+    const empty = { calls: 0, ns: 0, bytes: 0, waitNs: 0 };
+    for (const row of [
+      this.rowOf(this.ops, op, () => ({ name: op, ...empty })),
+      this.rowOf(this.sites, site, () => ({ name: op, site, ...empty })),
+      this.rowOf(this.ranks, rank, () => ({ name: String(rank), rank, ...empty })),
+    ]) {
+      row.calls += calls;
+      row.ns += ns;
+      row.bytes += bytes;
+    }
+    stats.calls += calls;
+    stats.ns += ns;
+    stats.lengths[Math.min(LENGTH_BINS - 1, Math.floor(Math.log2(Math.max(1, chunk.duration[i]!))))]! += calls;
+  }
+
+  spans(spans: Spans): void {
+    const { from, to, filter } = this.q;
+    const sites = new Set(filter.sites);
+    const classes = new Set(filter.classes);
+    for (let i = 0; i < spans.count; i++) {
+      const ns = Math.min(to, spans.to[i]!) - Math.max(from, spans.from[i]!);
+      const rank = this.trace.rankOfLane(spans.lane[i]!);
+      if (ns <= 0 || !this.isWanted(rank)) continue;
+      if ((sites.size > 0 && !sites.has(spans.site[i]!)) || (classes.size > 0 && !classes.has(spans.class[i]!)))
+        continue;
+      const state = WAIT_STATES[spans.state[i]!] || 'waiting';
+      const row = this.waits.get(state) ?? { state, count: 0, ns: 0 };
+      this.waits.set(state, { state, count: row.count + 1, ns: row.ns + ns });
+      const site = this.sites.get(spans.site[i]!);
+      if (site) site.waitNs += ns;
+      const own = this.ranks.get(rank);
+      if (own) own.waitNs += ns;
+      const op = site && this.ops.get(site.name);
+      if (op) op.waitNs += ns;
+    }
+  }
+
+  message(src: number, dst: number, bytes: number): void {
+    if (!this.isWanted(src) && !this.isWanted(dst)) return;
+    const { messages } = this.stats;
+    messages.count++;
+    messages.bytes += bytes;
+    messages.largest = Math.max(messages.largest, bytes);
+  }
+
+  sealed(): Stats {
+    const most = <R extends Row>(rows: Map<unknown, R>) => [...rows.values()].sort((a, b) => b.ns - a.ns);
+    return {
+      ...this.stats,
+      lengths: [...this.stats.lengths],
+      operations: most(this.ops),
+      sites: most(this.sites),
+      ranks: [...this.ranks.values()].sort((a, b) => a.rank - b.rank),
+      waits: [...this.waits.values()].sort((a, b) => b.ns - a.ns),
+    };
+  }
+}
+
+function rangeOf(trace: Trace, ranks: number[]): [number, number] {
+  if (ranks.length === 0) return [0, trace.meta.ranks - 1];
+  return [ranks.reduce((a, b) => Math.min(a, b)), ranks.reduce((a, b) => Math.max(a, b))];
+}
+
+export async function statsOf(
+  trace: Trace,
+  q: StatsQuery,
+  signal: AbortSignal,
+  say: (stats: Stats) => void,
+): Promise<Stats> {
+  const [first, last] = rangeOf(trace, q.ranks);
+  const events = trace.eventEntries(q.from, q.to, first, last);
+  const waits = trace.waitEntriesOf(q.from, q.to, first, last);
+  const messages = trace.messageEntries(q.from, q.to, first, last);
+  const all: Entry[] = [...events, ...waits, ...messages];
+  const sums = new Sums(trace, q, all.length);
+  const earliest = new Map<number, number>(); // by group: the first chunk, whose carried calls count
+  for (const e of events) earliest.set(e.group, Math.min(e.seq, earliest.get(e.group) ?? Infinity));
+  const passes = messageFilter(q.filter);
+  let said = performance.now();
+  for (const e of all) {
+    signal.throwIfAborted();
+    if (sums.stats.read < events.length)
+      sums.events(await trace.events(e, signal), (_, carried) => !carried || earliest.get(e.group) === e.seq);
+    else if (sums.stats.read < events.length + waits.length) sums.spans(await spansIn(trace, e, signal));
+    else {
+      const c = await trace.messages(e, signal);
+      for (let i = 0; i < c.count; i++)
+        if (c.sendStart[i]! >= q.from && c.sendStart[i]! < q.to && passes(c, i))
+          sums.message(c.src[i]!, c.dst[i]!, c.bytes[i]!);
+    }
+    sums.stats.read++;
+    if (performance.now() - said < 250) continue;
+    said = performance.now();
+    say(sums.sealed());
+  }
+  return sums.sealed();
+}

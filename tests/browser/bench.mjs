@@ -1,0 +1,111 @@
+// bench.mjs - how long a person waits for the viewer: first picture, steps of zooming and panning, our own JavaScript
+// on the main thread, memory. node bench.mjs MPITRACE VIEWER_HTML WORKDIR FILE...; one row a trace, as markdown.
+// VIEWER_HTML is what its size is taken of; shown is what `mpitrace view` serves.
+import { readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { launch, serve } from './chromium.mjs';
+
+const [mpitrace, viewer, work, ...files] = process.argv.slice(2).map((path) => resolve(path));
+const STEPS = 24;
+const QUIET_FRAMES = 2;
+
+/** Runs in the page before its own script: how long callbacks of frames and of messages take. */
+function watch() {
+  const spent = (globalThis.spent = []);
+  const timed = (f) => (x) => {
+    const begin = performance.now();
+    f(x);
+    spent.push(performance.now() - begin);
+  };
+  const request = globalThis.requestAnimationFrame;
+  globalThis.requestFrame = (f) => request(f);
+  globalThis.requestAnimationFrame = (f) => request(timed(f));
+  const { set } = Object.getOwnPropertyDescriptor(Worker.prototype, 'onmessage');
+  Object.defineProperty(Worker.prototype, 'onmessage', {
+    set(f) {
+      set.call(this, timed(f));
+    },
+  });
+}
+
+/** ms until nothing is loading and the picture is on the screen. */
+function final(page, act) {
+  return page.evaluate(
+    async ([text, quiet]) => {
+      const frame = () => new Promise((done) => globalThis.requestFrame(done));
+      const begin = performance.now();
+      let end = begin;
+      new Function('store', 'runtime', text)(globalThis.mpitrace.store, globalThis.mpitrace.trace.meta.runtime);
+      for (let still = 0; still < quiet;) {
+        await frame();
+        const { busy, drawn } = globalThis.mpitrace;
+        if (busy() > 0 || !drawn.final) still = 0;
+        else if (still++ === 0) end = performance.now();
+      }
+      return Math.max(end, performance.now() - 16 * (quiet - 1)) - begin; // the frames waited for are not the viewer's
+    },
+    [act, QUIET_FRAMES],
+  );
+}
+
+const quantile = (values, q) =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))];
+
+/** A walk through the trace: in to a ten-thousandth of it and out again, panning on the way. */
+function walk() {
+  const steps = [];
+  let [share, at] = [1, 0.4];
+  for (let i = 0; i < STEPS; i++) {
+    const pans = i % 3 === 2;
+    if (!pans) share *= i < STEPS / 2 ? 0.32 : 1 / 0.32;
+    else at = Math.min(0.9, at + 0.7 * share);
+    steps.push(
+      `store.showInterval(${at} * runtime - ${share / 2} * runtime, ${at} * runtime + ${share / 2} * runtime)`,
+    );
+  }
+  return steps;
+}
+
+async function measure(browser, file) {
+  const server = await serve(mpitrace, file);
+  const page = await browser.newPage({ viewport: { width: 1360, height: 800 } });
+  await page.addInitScript(watch);
+  const begin = Date.now();
+  await page.goto(server.url);
+  await page.waitForFunction(() => globalThis.mpitrace !== undefined, null, { polling: 10, timeout: 120000 });
+  await final(page, '');
+  const first = Date.now() - begin;
+  await page.evaluate(() => (globalThis.spent.length = 0));
+  const steps = [];
+  for (const step of walk()) steps.push(await final(page, step));
+  const spent = await page.evaluate(() => globalThis.spent);
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('HeapProfiler.collectGarbage');
+  const heap = (await cdp.send('Runtime.getHeapUsage')).usedSize;
+  const buffers = await page.evaluate(() => performance.measureUserAgentSpecificMemory?.().then((m) => m.bytes) ?? 0);
+  const { ranks, events } = await page.evaluate(() => globalThis.mpitrace.trace.meta);
+  await page.close();
+  server.stop();
+  const ms = (x) => Math.round(x);
+  const cells = [basename(file), ranks, events, ms(first), ms(quantile(steps, 0.5)), ms(quantile(steps, 0.95))];
+  cells.push(
+    quantile(spent, 0.95).toFixed(1),
+    Math.max(...spent).toFixed(0),
+    (Math.max(heap, buffers) / 2 ** 20).toFixed(0),
+  );
+  console.log(`| ${cells.join(' | ')} |`);
+}
+
+const browser = await launch(work);
+if (!browser) process.exit(77);
+const bundle = readFileSync(viewer);
+console.log(
+  `bundle: ${Math.round(bundle.length / 1000)} KB, ${Math.round(gzipSync(bundle).length / 1000)} KB packed\n`,
+);
+console.log(
+  '| trace | ranks | events | first picture, ms | step, median | p95 | JavaScript, p95, ms | most | heap, MiB |',
+);
+console.log('|---|---|---|---|---|---|---|---|---|');
+for (const file of files) await measure(browser, file);
+await browser.close();

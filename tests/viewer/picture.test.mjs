@@ -1,0 +1,248 @@
+// picture.test.mjs - pixels of the timeline say what the calls say: classes, waiting inside of its call, what is not loaded, damaged or
+// over; lines of messages where messages are. Without a page.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import { Kind } from '../../reports/viewer/src/decode/layout.ts';
+import { CLASSES, WAITING_STYLE } from '../../reports/viewer/src/layout/color.ts';
+import { Lines, widthOf } from '../../reports/viewer/src/layout/lines.ts';
+import { packed } from '../../reports/viewer/src/layout/raster.ts';
+import { rowsOf } from '../../reports/viewer/src/layout/rows.ts';
+import { Known, Shares, WAITING } from '../../reports/viewer/src/layout/shares.ts';
+import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
+import { Drawing } from '../../reports/viewer/src/work/picture.ts';
+import { findEnds } from '../../reports/viewer/src/work/ends.ts';
+import { underPointer } from '../../reports/viewer/src/work/pick.ts';
+import { allEvents, entries, flavour, make, open, openBytes, record } from './support.mjs';
+
+const IDLE = [0.9, 0.92, 0.95];
+const PAPER = [1, 1, 1];
+const signal = new AbortController().signal;
+
+function camera(trace, from, to, more = {}) {
+  const [width, height] = [more.width ?? 800, more.height ?? 400];
+  const count = more.members?.length ?? trace.meta.ranks;
+  const rows = rowsOf({ rowFirst: 0, rowHeight: 0, ...more.rows }, count, height, trace.meta.threads);
+  const plain = { ratio: 1, members: null, dark: false, idle: IDLE, paper: PAPER, text: [0, 0, 0] };
+  const messages = { showMessages: false, widthScale: 'log', bytesPerPixel: 4096, filter: NO_FILTER };
+  return { from, to, width, height, ...plain, ...messages, ...more, rows };
+}
+
+async function drawn(trace, cam) {
+  const drawing = new Drawing(trace, cam);
+  await drawing.load(signal);
+  return drawing.draw();
+}
+
+/** Shares of colours among the pixels of a row of the picture, between two moments. */
+function colours(picture, row, from, to) {
+  const { camera: c, width } = picture;
+  const x = (ns) => Math.round(((ns - c.from) / (c.to - c.from)) * c.width);
+  const y1 = Math.ceil((row - c.rows.first) * c.rows.height + c.rows.pad);
+  const found = new Map();
+  let n = 0;
+  for (let y = y1; y < y1 + Math.floor(c.rows.bar); y++)
+    for (let k = Math.max(0, x(from)); k < Math.min(width, x(to)); k++, n++) {
+      const p = picture.pixels[y * width + k];
+      found.set(p, (found.get(p) ?? 0) + 1);
+    }
+  return { share: (rgb) => (found.get(packed(rgb)) ?? 0) / Math.max(1, n), n, found };
+}
+
+const small = await open(make(4, 2, 50));
+const calls = (await allEvents(small)).map(([c, i, rank]) => {
+  const s = c.signature[i];
+  const [start, end] = [c.start[i], c.start[i] + c.duration[i]];
+  return { rank, start, end, class: c.signatures.class[s], op: small.meta.ops[c.signatures.op[s]] };
+});
+
+test('waiting is hatched inside of its call, for just as long, and what follows has the colour of the class', async () => {
+  const call = calls.find((c) => c.rank === 0 && c.op === 'MPI_Waitall' && c.end - c.start > 300000);
+  const air = (call.end - call.start) * 0.2;
+  const picture = await drawn(small, camera(small, call.start - air, call.end + air));
+  assert.equal(picture.detail, 'events');
+  const px = (picture.camera.to - picture.camera.from) / picture.camera.width;
+  const waitEnd = call.end - 20000; // all but the latency, says make_mpix.c
+  const waits = colours(picture, 0, call.start + 2 * px, waitEnd - 2 * px);
+  assert.ok(waits.share(WAITING_STYLE.color) + waits.share(PAPER) > 0.99, 'waiting');
+  assert.ok(waits.share(PAPER) > 0.1 && waits.share(WAITING_STYLE.color) > 0.5, 'hatched');
+  const rest = colours(picture, 0, waitEnd + 2 * px, call.end - 2 * px);
+  assert.ok(
+    rest.n > 0 && rest.share(WAITING_STYLE.color) === 0 && rest.share(CLASSES[2].color) > 0.5,
+    'the rest of the call',
+  );
+  const before = colours(picture, 0, picture.camera.from, call.start - 8 * px);
+  assert.equal(before.share(WAITING_STYLE.color), 0, 'before it');
+});
+
+test('the colour of waiting is that of no class', () => {
+  for (const c of CLASSES) assert.ok(Math.hypot(...c.color.map((x, k) => x - WAITING_STYLE.color[k])) > 0.3, c.name);
+});
+
+test('what is not read yet is drawn as such, not as time outside MPI', async () => {
+  const trace = await open(make(4, 2, 50));
+  const { runtime } = trace.meta;
+  const cam = camera(trace, 0, runtime);
+  const before = new Drawing(trace, cam);
+  assert.ok(before.missing() > 0);
+  const empty = colours(before.draw(), 3, 0.1 * runtime, 0.9 * runtime);
+  assert.equal(empty.share(IDLE), 0);
+  assert.ok(empty.found.size >= 2, 'a texture');
+  const whole = colours(await drawn(trace, cam), 7, 0.1 * runtime, 0.9 * runtime);
+  assert.ok(whole.share(IDLE) > 0.5);
+});
+
+test('a damaged chunk is drawn as such where it would be, and said', async () => {
+  const path = make(16, 8, 40);
+  const bytes = Uint8Array.from(readFileSync(path));
+  const good = await open(path);
+  const chunk = entries(good, Kind.Events).find((e) => e.group === 1);
+  bytes[chunk.offset + 30] ^= 0xff;
+  const trace = await openBytes(bytes);
+  const mid = (chunk.start + chunk.end) / 2;
+  const cam = camera(trace, mid - 2e6, mid + 2e6, { height: 1280 });
+  const picture = await drawn(trace, cam);
+  assert.equal(picture.missing, 0);
+  assert.match(picture.damaged[0], /^The chunk EVENTS 1\.\d+ at offset/);
+  const { groupRanks } = trace.meta;
+  const at = (row) => colours(picture, row, mid - 1e6, mid + 1e6);
+  const red = packed([0.75, 0.15, 0.15]);
+  assert.ok(at(groupRanks).found.get(red) > 0 && at(groupRanks).share(IDLE) === 0);
+  assert.equal(at(0).found.get(red), undefined);
+});
+
+test('behind the last call of a rank, and of ranks without a record, there is no time outside MPI', async () => {
+  const trace = await open(make(4, 2, 50));
+  await findEnds(trace);
+  const { runtime } = trace.meta;
+  const end = Math.max(...calls.filter((c) => c.rank === 0).map((c) => c.end));
+  const picture = await drawn(trace, camera(trace, runtime - 4e6, runtime + 1e5));
+  const px = (picture.camera.to - picture.camera.from) / picture.camera.width;
+  assert.ok(end <= runtime);
+  const behind = colours(picture, 0, end + 3 * px, runtime - px);
+  if (behind.n > 0) assert.equal(behind.share(IDLE), 0);
+  for (const x of trace.analysis.per_rank) if (x.rank === 5) x.state = 'missing';
+  await findEnds(trace);
+  const missing = colours(await drawn(trace, camera(trace, 0, runtime)), 5, 0.3 * runtime, 0.6 * runtime);
+  assert.equal(missing.share(IDLE), 0);
+});
+
+test('a filter hides calls without making them time outside MPI', async () => {
+  const filter = { ...NO_FILTER, ops: ['MPI_Allreduce'] };
+  const call = calls.find((c) => c.rank === 0 && c.op === 'MPI_Waitall' && c.end - c.start > 300000);
+  const cam = camera(small, call.start, call.end, { filter });
+  const hidden = colours(await drawn(small, cam), 0, call.start, call.end);
+  assert.equal(hidden.share(IDLE) + hidden.share(WAITING_STYLE.color) + hidden.share(CLASSES[2].color), 0);
+});
+
+test('folded rows show the mean of their ranks, sorted rows each its own', async () => {
+  const { runtime } = small.meta;
+  const init = calls.find((c) => c.op === 'MPI_Init');
+  const folded = await drawn(
+    small,
+    camera(small, 0, runtime, {
+      members: [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+      ],
+    }),
+  );
+  assert.ok(colours(folded, 1, init.start + 1e5, init.end - 1e6).share(CLASSES[7].color) > 0.5);
+  const straight = await drawn(small, camera(small, 0, runtime));
+  const sorted = await drawn(small, camera(small, 0, runtime, { members: [7, 6, 5, 4, 3, 2, 1, 0].map((r) => [r]) }));
+  const of = (picture, row) => colours(picture, row, 0, runtime).share(IDLE).toFixed(2);
+  for (let rank = 0; rank < 8; rank++) assert.equal(of(sorted, 7 - rank), of(straight, rank));
+});
+
+test('in between summary and single calls no bin is wider than two pixels where calls can be read', async () => {
+  const trace = await open(make(32, 32, 12));
+  for (const share of [1, 0.3, 0.1, 0.01, 0.001]) {
+    const from = 0.4 * trace.meta.runtime;
+    const cam = camera(trace, from, Math.min(trace.meta.runtime, from + share * trace.meta.runtime), { height: 700 });
+    const drawing = new Drawing(trace, cam);
+    await drawing.load(signal);
+    assert.equal(drawing.draw().detail, 'events', `${share}`);
+  }
+});
+
+// ---- messages ----
+
+test('every message of a small trace is drawn, and of many the largest of each place', async () => {
+  const { runtime } = small.meta;
+  const all = await drawn(small, camera(small, 0, runtime, { showMessages: true, width: 1300, height: 700 }));
+  assert.deepEqual([all.lines, all.messages, all.messageDetail], [1600, 1600, 'all']);
+  const narrow = await drawn(small, camera(small, 0, runtime, { showMessages: true, width: 300, height: 200 }));
+  assert.ok(narrow.lines < 1600 && narrow.lines > 50);
+});
+
+test('a line has its pixels, in its colour, as strong as it is wide', () => {
+  const lines = new Lines(100, 50);
+  lines.line(10, 5, 90, 45, 3, [1, 0, 0]);
+  const pixels = new Uint32Array(100 * 50).fill(packed([1, 1, 1]));
+  lines.over(pixels);
+  const at = (x, y) => pixels[y * 100 + x];
+  assert.ok((at(50, 25) & 255) > 240 && ((at(50, 25) >>> 8) & 255) < 60);
+  assert.equal(at(50, 5), packed([1, 1, 1]));
+});
+
+test('however many lines there are, what is below still shows', () => {
+  const lines = new Lines(60, 60);
+  for (let i = 0; i < 4000; i++) lines.line(i % 60, 0, (i * 7) % 60, 60, 2, [0, 0, 0]);
+  const [a, b] = [PAPER, [0.8, 0.3, 0]].map((below) => {
+    const pixels = new Uint32Array(3600).fill(packed(below));
+    lines.over(pixels);
+    return pixels;
+  });
+  const differ = a.filter((p, i) => Math.abs((p & 0xff00) - (b[i] & 0xff00)) > 0x2000).length;
+  assert.ok(differ > 3000, `${differ} pixels tell the bars below apart`);
+});
+
+test('widths grow with the logarithm, or in proportion', () => {
+  assert.ok(widthOf(65536, 4096, 'log') > widthOf(8192, 4096, 'log') && widthOf(8, 4096, 'log') >= 0.5);
+  assert.equal(widthOf(8192, 4096, 'linear'), 2);
+  for (const scale of ['log', 'linear']) assert.ok(widthOf(1e15, 1, scale) <= 24);
+});
+
+// ---- shares ----
+
+test('shares of a pixel add up, and are moved without loss', () => {
+  const s = new Shares(10);
+  s.clear();
+  s.add(2, 1.25, 4.5, 1);
+  s.add(2, 1.25, 3, -1);
+  s.add(WAITING, 1.25, 3, 1);
+  const at = (plane, x) => s.share[plane * 10 + x];
+  assert.deepEqual([at(2, 1), at(WAITING, 1), at(2, 3), at(2, 4), at(WAITING, 3)], [0, 0.75, 1, 0.5, 0]);
+  s.mark(Known.Loading, 5.4, 8.4);
+  assert.deepEqual([...s.known.slice(4, 9)], [0, Known.Loading, Known.Loading, Known.Loading, 0]);
+});
+
+// ---- threads ----
+
+const skip = flavour ? false : 'no MPI here';
+test(
+  'of several threads each has a lane of its own, and the pointer finds the thread of the lane',
+  { skip },
+  async () => {
+    const trace = await open(record('multiple', 'workers'));
+    assert.ok(trace.meta.threads > 1);
+    const rank = 0;
+    const lanes = trace.meta.firstLane[rank + 1] - trace.meta.firstLane[rank];
+    const cam = camera(trace, 0, trace.meta.runtime, { height: 640, rows: { rowHeight: 150 } });
+    await drawn(trace, cam);
+    const seen = new Set();
+    const of = (await allEvents(trace)).filter(([, , r]) => r === rank);
+    for (const [chunk, i, , segment] of of) {
+      const middle = chunk.start[i] + chunk.duration[i] / 2;
+      const at = { ...cam, from: chunk.start[i] - 100, to: chunk.start[i] + chunk.duration[i] + 100 };
+      const x = ((middle - at.from) / (at.to - at.from)) * at.width;
+      const y = cam.rows.pad + ((segment.thread + 0.5) / lanes) * cam.rows.bar;
+      await drawn(trace, at);
+      const under = underPointer(trace, at, x, y);
+      assert.equal(under?.thread, segment.thread);
+      seen.add(segment.thread);
+      if (seen.size === lanes) break;
+    }
+    assert.equal(seen.size, lanes);
+  },
+);
