@@ -135,7 +135,7 @@ struct segfile {
 	uint32_t modules_missing;    /* loaded objects not among the definitions: call sites in them stay addresses */
 	char library[256];
 	char transports[256]; /* loaded parts that carry messages, comma-separated */
-	char cpus[4096]; /* allowed processors, "0-3,8" */
+	char cpus[4096];      /* allowed processors, "0-3,8" */
 	char host[256];
 	char switches[4096];	    /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
 	char job_namespace[128];    /* PMIX_NAMESPACE: one for each MPI_COMM_WORLD; empty: not known */
