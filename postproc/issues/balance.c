@@ -77,7 +77,8 @@ static double p2p_work_s(const struct analysis *a)
 				ns += (double)p->sigs.at[i].ticks * p->ns_per_tick;
 	}
 	ns -= (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
-	return ns > 0 ? ns / 1e9 : 0;
+	double most = issue_moving_max_s(2 * (double)a->p2p.count, 2 * (double)a->p2p.bytes, 1);
+	return fmin(most, fmax(0, ns / 1e9));
 }
 
 void issue_communication_imbalance(const struct analysis *a, struct issue *f)

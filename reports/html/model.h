@@ -37,7 +37,7 @@ struct model {
 	size_t noperations;
 	const cJSON **callsite; /* most time first */
 	size_t ncallsites;
-	const cJSON **issue; /* worst first */
+	const cJSON **issue; /* in the order of the analysis */
 	size_t nissues;
 	bool partial;
 	bool threaded;				 /* some rank called MPI from several threads */

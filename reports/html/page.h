@@ -20,6 +20,9 @@ void put(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 
  * are shown as \xNN or \uNNNN. */
 void put_text(struct page *p, const char *untrusted, unsigned max_chars);
 
+/* The first bytes of one. */
+void put_text_part(struct page *p, const char *untrusted, size_t bytes);
+
 #define NAME_CHARS 80
 #define TITLE_CHARS 300 /* what is shown under the pointer */
 #define SENTENCE_CHARS 600

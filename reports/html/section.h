@@ -19,6 +19,7 @@ struct section {
 	ROW(diff) \
 	ROW(job) \
 	ROW(efficiency) \
+	ROW(issues) \
 	ROW(time) \
 	ROW(ranks) \
 	ROW(threads) \
@@ -33,7 +34,6 @@ struct section {
 	ROW(communicators) \
 	ROW(topology) \
 	ROW(correctness) \
-	ROW(issues) \
 	ROW(next)
 
 #define DECLARE(name) extern const struct section section_##name;
