@@ -12,7 +12,6 @@
 
 static int rank;
 
-/* A launcher may send signals to tell of the death. */
 static void rest(long ms)
 {
 	struct timespec left = {ms / 1000, ms % 1000 * 1000000};
@@ -58,7 +57,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*die)(void);
 	} all[] = {{"segv", segv},   {"exit", exits}, {"abort", aborts}, {"inside", inside},
-		   {"hang", hangs}, {"alone", segv}, {"right", lives}};
+		   {"hang", hangs}, {"right", lives}};
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	for (int i = 0; i < 20; i++) {
@@ -69,10 +68,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(all) / sizeof(all[0]) && rank == DIES; i++)
 		if (strcmp(all[i].name, argv[1]) == 0)
 			all[i].die();
-	if (argc > 1 && strcmp(argv[1], "alone") == 0) { /* nobody ends the others */
-		rest(600);
-		_exit(0);
-	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	return MPI_Finalize();
 }
