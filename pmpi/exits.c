@@ -20,7 +20,7 @@ static int is_launcher;
 /* Shells and make have children as well, thousands of them. */
 __attribute__((constructor)) static void find_out(void)
 {
-	static const char *const names[] = {"orterun", "orted",	  "prterun",	   "prte",
+	static const char *const names[] = {"orterun", "orted",	 "prterun",	  "prte",
 					    "prted",   "mpirun", "mpiexec.hydra", "hydra_pmi_proxy"};
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);

@@ -185,9 +185,8 @@ void issue_slow_node(const struct analysis *a, struct issue *f)
 			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
 				issue_add_rank(f, r);
 		snprintf(f->what, sizeof(f->what),
-			 "All ranks on node %.64s compute %.0f %% longer than those on the other "
-			 "nodes.",
-			 a->step->nodes.at[i].name, 100 * (here / there - 1));
+			 "All ranks on node %.64s compute %.2f times as long as those on the other nodes.",
+			 a->step->nodes.at[i].name, here / there);
 		snprintf(f->why, sizeof(f->why),
 			 "The difference follows the node, not the rank: clock frequency, "
 			 "temperature, memory, or "

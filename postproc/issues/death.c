@@ -66,7 +66,8 @@ static const struct {
 	 "Run it in a debugger; a memory-mapped file that was cut, or a full /dev/shm, does this as well."},
 	{SIGFPE, "arithmetic error", "Run it in a debugger: a division by zero of integers, most often."},
 	{SIGILL, "illegal instruction", "Compile for the processor of these nodes (-march)."},
-	{SIGABRT, "abort", "Read its standard error: an assertion, a failed allocation or MPI itself ended the program."},
+	{SIGABRT, "abort",
+	 "Read its standard error: an assertion, a failed allocation or MPI itself ended the program."},
 	{SIGKILL, "killed",
 	 "See whether memory ran out (sacct -o MaxRSS, dmesg), or whether the job was cancelled or over its time."},
 	{SIGTERM, "terminated", "See whether the job was cancelled or over its time limit (sacct -o State)."},
@@ -233,8 +234,8 @@ void issue_death(const struct analysis *a, struct issue *f)
 	f->to_ns = dead->end_ns != TIME_ABSENT ? dead->end_ns : 0;
 	if (dead->end_ns != TIME_ABSENT && (dead->have_exit || dead->aborted))
 		duration_text((double)dead->end_ns / 1e9, when);
-	snprintf(f->what, sizeof(f->what), "Rank %u %s%s%s%s.%s", first, how, when[0] != '\0' ? " at " : "", when, place,
-		 others);
+	snprintf(f->what, sizeof(f->what), "Rank %u %s%s%s%s.%s", first, how, when[0] != '\0' ? " at " : "", when,
+		 place, others);
 	snprintf(f->why, sizeof(f->why),
 		 "MPI ends all ranks when one dies: %u of %u did not come to MPI_Finalize. Times end there.", early,
 		 a->ranks_seen);

@@ -136,6 +136,6 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 		 "running, and times of single calls are those of the scheduler. So this goes before causes that "
 		 "are found in such times.");
 	snprintf(f->next, sizeof(f->next),
-		 "Run at most %.0f ranks on a node (srun --ntasks-per-node=%.0f, mpirun --map-by ppr:%.0f:node).", c.pus,
-		 c.pus, c.pus);
+		 "Run at most %.0f ranks on a node (srun --ntasks-per-node=%.0f, mpirun --map-by ppr:%.0f:node).",
+		 c.pus, c.pus, c.pus);
 }

@@ -108,10 +108,10 @@ void issue_unexplained(const struct analysis *a, struct issue *f)
 	f->found = f->value >= f->threshold && all_judged(a->step);
 	if (f->found) {
 		issue_add_site(f, worst);
-		snprintf(f->what, sizeof(f->what),
-			 "%.0f calls%s took %s besides waiting for late partners, and moved %s.", (double)of[worst].calls,
-			 site_text(a->step, worst, place, sizeof(place)), duration_text(f->loss_s, total),
-			 bytes_text((double)of[worst].bytes, moved));
+		snprintf(f->what, sizeof(f->what), "%.0f calls%s took %s besides waiting for others%s%s.",
+			 (double)of[worst].calls, site_text(a->step, worst, place, sizeof(place)),
+			 duration_text(f->loss_s, total), of[worst].bytes > 0 ? ", and moved " : "",
+			 of[worst].bytes > 0 ? bytes_text((double)of[worst].bytes, moved) : "");
 		snprintf(f->why, sizeof(f->why),
 			 "Nobody was late for these calls as far as the record tells: they took that long themselves, "
 			 "for moving data, for the library's own work, or for others that used the processor.");

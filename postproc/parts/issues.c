@@ -1,4 +1,5 @@
 /* issues.c - "issues": all issues, in the order of issues/order.h; and "verdict", the first of them in a sentence. */
+#include "base/units.h"
 #include "postproc/issues/order.h"
 
 #include <stdio.h>
@@ -79,22 +80,13 @@ void issue_add_site(struct issue *f, uint32_t site)
 
 const char *duration_text(double seconds, char *text)
 {
-	if (seconds >= 1)
-		snprintf(text, 32, "%.2f s", seconds);
-	else if (seconds >= 1e-3)
-		snprintf(text, 32, "%.2f ms", seconds * 1e3);
-	else
-		snprintf(text, 32, "%.1f us", seconds * 1e6);
+	snprintf(text, 32, "%.31s", fmt_plain(fmt_time(seconds)).s);
 	return text;
 }
 
 const char *bytes_text(double bytes, char *text)
 {
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-	unsigned i = 0;
-	for (; bytes >= 1024 && i < 4; i++)
-		bytes /= 1024;
-	snprintf(text, 32, i == 0 ? "%.0f %s" : "%.1f %s", bytes, units[i]);
+	snprintf(text, 32, "%.31s", fmt_plain(fmt_bytes(bytes)).s);
 	return text;
 }
 
@@ -170,8 +162,7 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 	json_put_text(row, "severity", severity_word(issue_score(a, f)));
 	json_put(row, "score", issue_score(a, f));
 	json_put(row, "loss_s", f->loss_s);
-	if (a->threaded || f->of_s > 0)
-		json_put(row, "loss_of_s", loss_of_s(a, f));
+	json_put(row, "loss_of_s", loss_of_s(a, f));
 	put_lists(a, row, f);
 	json_put_text(row, "what", f->what);
 	json_put_text(row, "why", f->why);

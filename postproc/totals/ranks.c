@@ -80,8 +80,7 @@ double tracing_share(const struct rank_totals *t)
 double rank_open_ns(const struct process *p, uint32_t thread)
 {
 	double longest = 0;
-	bool known =
-		p->init_exit_ns != TIME_ABSENT && p->end_ns != TIME_ABSENT && p->finalize_enter_ns == TIME_ABSENT;
+	bool known = p->init_exit_ns != TIME_ABSENT && p->end_ns != TIME_ABSENT && p->finalize_enter_ns == TIME_ABSENT;
 	for (size_t i = 0; i < p->open.n && known; i++) {
 		const struct open_sig *o = &p->open.at[i];
 		if (o->enter_ns != TIME_ABSENT && (thread == NONE || o->thread == thread))

@@ -12,6 +12,9 @@
 
 #define HTML_BYTES_MAX (2u << 20)
 
+/* How a kind of issue is called in a sentence, plain words; NULL when the kind is not known. */
+const char *issue_phrase(const char *issue);
+
 /* Write the page to out (not closed). analysis_json is NUL-terminated and need not be trusted:
  * whatever is absent or of an unexpected type is left out of the page, whatever is a string is
  * escaped. 0; -EBADMSG when the text is not a JSON object; -ENOMEM; -EIO when out cannot be

@@ -2,6 +2,7 @@
  * order here is the order on the page. */
 #pragma once
 
+#include "reports/html/html.h"
 #include "reports/html/page.h"
 
 struct section {
@@ -40,5 +41,3 @@ struct section {
 SECTIONS(DECLARE)
 #undef DECLARE
 
-/* How a kind of issue is called in a sentence, plain words; NULL when the kind is not known. */
-const char *issue_phrase(const char *issue);

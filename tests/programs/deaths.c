@@ -56,8 +56,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*die)(void);
-	} all[] = {{"segv", segv},   {"exit", exits}, {"abort", aborts}, {"inside", inside},
-		   {"hang", hangs}, {"right", lives}};
+	} all[] = {{"segv", segv},     {"exit", exits}, {"abort", aborts},
+		   {"inside", inside}, {"hang", hangs}, {"right", lives}};
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	for (int i = 0; i < 20; i++) {

@@ -33,7 +33,8 @@ static void waits(struct program *p, unsigned rank, double since, double until)
 {
 	program_died_in(
 		p, rank,
-		(struct call){.op = "MPI_Barrier", .from_us = since, .peer = SIG_NO_ROOT, .coll = COLL_BARRIER, .line = 9},
+		(struct call){
+			.op = "MPI_Barrier", .from_us = since, .peer = SIG_NO_ROOT, .coll = COLL_BARRIER, .line = 9},
 		SIG_COLL, 0);
 	program_ended(p, rank, until);
 }

@@ -41,7 +41,7 @@ static const struct {
 
 #define NPAIRS (sizeof(pairs) / sizeof(pairs[0]))
 
-static const char *const never_about_time[] = {"deadlock", "death",	 "truncation",	"mismatch",
+static const char *const never_about_time[] = {"deadlock",	    "death",	 "truncation",	"mismatch",
 					       "unsafe_send_cycle", "unmatched", "request_leak"};
 
 static bool is_about_time(const char *name)
