@@ -35,17 +35,17 @@ static void put_line(const char *label, const char *text)
 	show_words(text, 10, 10);
 }
 
-static void put_head(const cJSON *issue, size_t number)
+static void put_head(const cJSON *issue, size_t number, double ranks_s)
 {
-	double loss_s = json_number_or(issue, "loss_s", 0), of_s = json_number(issue, "loss_of_s");
+	double loss_s = json_number_or(issue, "loss_s", 0), of_s = json_number_or(issue, "loss_of_s", ranks_s);
 	const char *phrase = issue_phrase(json_text(issue, "issue", "?"));
-	struct show_name name = show_name(json_text(issue, "issue", "?"), true);
+	struct show_name name = show_name(json_text(issue, "issue", "?"), 40, true);
 	printf("  %zu. %s (%s", number, phrase != NULL ? phrase : name.s,
-	       show_name(json_text(issue, "severity", "?"), false).s);
+	       show_name(json_text(issue, "severity", "?"), 12, false).s);
 	if (loss_s > 0)
-		printf(", %s lost", seconds_text(loss_s).s);
+		printf(", %s", seconds_text(loss_s).s);
 	if (loss_s > 0 && of_s > 0)
-		printf(", %s of the time", share_text(loss_s / of_s).s);
+		printf(", %s", share_text(loss_s / of_s).s);
 	puts(")");
 }
 
@@ -53,11 +53,11 @@ void show_issues(const cJSON *a)
 {
 	size_t n;
 	const cJSON **rows = json_objects(a, "issues", &n);
-	puts(n > 0	    ? "\nIssues, causes before what follows from them"
+	puts(n > 0	    ? "\nIssues, causes before what follows from them (severity, time lost, share of all)"
 	     : is_judged(a) ? "\nIssues: nothing to fix"
 			    : "\nIssues: not judged");
 	for (size_t i = 0; i < n; i++) {
-		put_head(rows[i], i + 1);
+		put_head(rows[i], i + 1, show_ranks_s(a));
 		put_line("what", json_text(rows[i], "what", ""));
 		if (i >= ISSUES_SHOWN)
 			continue;

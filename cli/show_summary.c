@@ -189,7 +189,7 @@ static void put_phases(const cJSON *a)
 		printf("%s", between);
 		between = ", ";
 		if (strcmp(name, "iterations") != 0) {
-			printf("%s %s", show_name(name, false).s,
+			printf("%s %s", show_name(name, 20, false).s,
 			       seconds_text(json_number_of(to) - json_number_of(from)).s);
 			continue;
 		}

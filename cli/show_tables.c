@@ -39,7 +39,7 @@ void show_operations(const cJSON *a)
 		       threaded ? "threads" : "ranks", "", "calls", "time", "share", "bytes");
 	for (size_t i = 0; i < n && i < SHOW_TOP; i++) {
 		double share = in_region(rows[i]) ? json_number(rows[i], "time_s") / whole_s : NAN;
-		printf("  %-22s %13s %9s %8s %11s ", show_name(json_text(rows[i], "op", "?"), false).s,
+		printf("  %-22s %13s %9s %8s %11s ", show_name(json_text(rows[i], "op", "?"), 22, false).s,
 		       show_known(rows[i], "calls", count_text).s, show_known(rows[i], "time_s", seconds_text).s,
 		       isnan(share) ? "-" : share_text(share).s, show_known(rows[i], "bytes", bytes_text).s);
 		put_bar(share, 10);
@@ -83,7 +83,7 @@ void show_callsites(const cJSON *a)
 	if (n > 0)
 		printf("\nCall sites\n  %-18s %11s %9s %9s  %s\n", "", "calls", "time", "waiting", "where");
 	for (size_t i = 0; i < n && i < SHOW_TOP; i++) {
-		printf("  %-18s %11s %9s %9s  ", show_name(json_text(rows[i], "op", "?"), false).s,
+		printf("  %-18s %11s %9s %9s  ", show_name(json_text(rows[i], "op", "?"), 18, false).s,
 		       show_known(rows[i], "calls", count_text).s, show_known(rows[i], "time_s", seconds_text).s,
 		       show_has_events(a) ? show_known(rows[i], "wait_s", seconds_text).s : "not known");
 		put_place(rows[i], 27);
@@ -154,6 +154,7 @@ void show_waits(const cJSON *a)
 		printf("\nWaiting for others\n  %-22s %13s %9s %8s %12s\n", "", "times", "time", "share",
 		       "most on rank");
 	for (int i = 0; i < n; i++)
-		printf("  %-22s %13s %9s %8s %12d\n", show_name(waits[i].state, true).s, count_text(waits[i].count).s,
-		       seconds_text(waits[i].seconds).s, share_text(waits[i].seconds / whole_s).s, waits[i].worst_rank);
+		printf("  %-22s %13s %9s %8s %12d\n", show_name(waits[i].state, 22, true).s,
+		       count_text(waits[i].count).s, seconds_text(waits[i].seconds).s,
+		       share_text(waits[i].seconds / whole_s).s, waits[i].worst_rank);
 }

@@ -12,10 +12,10 @@ struct fmt show_known(const cJSON *row, const char *key, struct fmt (*text)(doub
 	return isnan(json_number(row, key)) ? (struct fmt){"not known"} : text(json_number(row, key));
 }
 
-struct show_name show_name(const char *text, bool words)
+struct show_name show_name(const char *text, unsigned max_bytes, bool words)
 {
 	struct show_name t;
-	snprintf(t.s, sizeof(t.s), "%.40s", text);
+	snprintf(t.s, sizeof(t.s), "%.*s", (int)max_bytes, text);
 	for (char *c = t.s; *c != 0; c++)
 		*c = *c == '_' && words ? ' ' : *c >= ' ' && *c <= '~' ? *c : '?';
 	return t;
@@ -28,7 +28,7 @@ void show_words(const char *text, int column, int indent)
 	while (*text != 0 && left > 0) {
 		char word[SHOW_COLUMNS];
 		size_t n = strcspn(text, " ");
-		n = n < sizeof(word) ? n : sizeof(word) - 1;
+		n = n < sizeof(word) - (size_t)indent ? n : sizeof(word) - (size_t)indent;
 		memcpy(word, text, n);
 		word[n] = 0;
 		if (!first && column + 1 + (int)n > SHOW_COLUMNS) {
@@ -53,8 +53,7 @@ bool show_has_events(const cJSON *analysis)
 	return json_number_or(json_item(analysis, "coverage"), "events", 1) > 0;
 }
 
-/* All ranks' time in the traced region, as the report adds it up. */
-static double ranks_s(const cJSON *a)
+double show_ranks_s(const cJSON *a)
 {
 	double sum_s = 0;
 	for (const cJSON *row = json_first(a, "per_rank"); row != NULL; row = row->next)
@@ -65,6 +64,6 @@ static double ranks_s(const cJSON *a)
 double show_whole_s(const cJSON *analysis)
 {
 	double threads_s = json_number_or(json_item(analysis, "summary"), "threads_s", 0);
-	double whole_s = threads_s > 0 ? threads_s : ranks_s(analysis);
+	double whole_s = threads_s > 0 ? threads_s : show_ranks_s(analysis);
 	return whole_s > 0 ? whole_s : NAN;
 }

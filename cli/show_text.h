@@ -40,12 +40,14 @@ static inline struct fmt ratio_text(double ratio)
 
 /* An imported trace does not tell everything. */
 struct fmt show_known(const cJSON *row, const char *key, struct fmt (*text)(double));
-/* A short name in a column: anything but printable ASCII becomes '?'; underscores become blanks if wanted. */
-struct show_name show_name(const char *text, bool words);
+/* A name in a column of at most 40: anything but printable ASCII becomes '?'; underscores become blanks if wanted. */
+struct show_name show_name(const char *text, unsigned max_bytes, bool words);
 /* Words of a text from outside from this column on, broken before the last column, each further line indented. */
 void show_words(const char *text, int column, int indent);
 /* Messages and waits are found in single calls: without any they are not known, and not zero. */
 bool show_has_events(const cJSON *analysis);
+/* All ranks' time in the traced region, as the page adds it up. */
+double show_ranks_s(const cJSON *analysis);
 /* Of what operations and waits are shares; NAN when not known. */
 double show_whole_s(const cJSON *analysis);
 

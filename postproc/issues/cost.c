@@ -1,6 +1,6 @@
 /* cost.c - issues about what communication costs beyond waiting: collectives, small messages, files; and what
  * tracing it costs. */
-#include "postproc/issues/issues.h"
+#include "postproc/issues/uses.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,9 +86,9 @@ void issue_global_collective_heavy(const struct analysis *a, struct issue *f)
 		 "The cost of an operation on all ranks grows with their number and with the bytes "
 		 "of each.");
 	snprintf(f->next, sizeof(f->next),
-		 "Send less (only what changed, lower precision), on fewer ranks "
-		 "(sub-communicators), join several small "
-		 "collectives into one, or overlap with the nonblocking form.");
+		 "Send less (only what changed, lower precision), on fewer ranks (sub-communicators), or join several "
+		 "small collectives into one%s.",
+		 uses_nonblocking_at(a, c.site) ? "" : "; a nonblocking form overlaps with computing");
 }
 
 void issue_small_message_overhead(const struct analysis *a, struct issue *f)
@@ -131,10 +131,10 @@ void issue_io_wait(const struct analysis *a, struct issue *f)
 	snprintf(f->what, sizeof(f->what), "MPI-IO takes %s of all ranks' time, most of it%s.",
 		 duration_text(f->loss_s, total), site_text(a->step, c.site, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why), "Ranks stand still while files are read or written.");
-	snprintf(f->next, sizeof(f->next),
-		 "Use collective calls (MPI_File_write_all), fewer and larger accesses, or "
-		 "nonblocking ones; ask for the "
-		 "file system's striping.");
+	snprintf(f->next, sizeof(f->next), "%sFewer and larger accesses%s; ask for the file system's striping.",
+		 uses_collective_io(a) ? "The calls are collective already. "
+				       : "Use collective calls (MPI_File_write_all), which join accesses. ",
+		 uses_nonblocking_io(a) ? "" : ", or nonblocking ones, help");
 }
 
 /* Ranks beyond the threshold, and the worst of them. */

@@ -134,6 +134,7 @@ int model_create(const char *json, struct model *ret_model)
 	m.callsite = json_objects_by(m.root, "callsites", "time_s", &m.ncallsites);
 	m.issue = json_objects(m.root, "issues", &m.nissues);
 	m.partial = is_partial(&m);
+	m.waits_known = json_number_or(m.coverage, "events", 1) > 0;
 	*ret_model = m;
 	return 0;
 }

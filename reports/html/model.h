@@ -40,6 +40,7 @@ struct model {
 	const cJSON **issue; /* in the order of the analysis */
 	size_t nissues;
 	bool partial;
+	bool waits_known;			 /* single calls are there, in which waiting is found */
 	bool threaded;				 /* some rank called MPI from several threads */
 	double runtime_s;			 /* of the traced region; NAN when unknown */
 	double useful_s, mpi_s, wait_s, total_s; /* summed over ranks */

@@ -20,8 +20,11 @@ static void write_site(struct page *p, const cJSON *site, double longest_s)
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 	    "class=\"n\">%s</td></tr>\n",
-	    fmt_time(time_s).s, wait_s > 0 ? fmt_time(wait_s).s : "", fmt_count(json_number(site, "calls")).s,
-	    bytes > 0 ? fmt_bytes(bytes).s : "");
+	    fmt_time(time_s).s,
+	    !p->model->waits_known ? "not known"
+	    : wait_s > 0	   ? fmt_time(wait_s).s
+				   : "",
+	    fmt_count(json_number(site, "calls")).s, bytes > 0 ? fmt_bytes(bytes).s : "");
 }
 
 static void write_callsites(struct page *p)

@@ -205,7 +205,7 @@ static void write_figures(struct page *p)
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time in MPI</dt><dd>%s</dd></div>\n",
 	    fmt_share(any ? m->mpi_s / m->total_s : NAN).s);
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting</dt><dd>%s</dd></div>\n",
-	    fmt_share(any ? m->wait_s / m->total_s : NAN).s);
+	    any && !m->waits_known ? "not known" : fmt_share(any ? m->wait_s / m->total_s : NAN).s);
 	put(p, "<div><dt>parallel efficiency, 0.80 is good</dt><dd>%s</dd></div>\n</dl>\n",
 	    fmt_ratio(json_number(m->efficiency, "parallel")).s);
 }
