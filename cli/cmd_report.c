@@ -14,13 +14,13 @@ static int complain(const struct error *e)
 	return EXIT_BAD_INPUT;
 }
 
-static int write_page(const char *analysis, const char *path)
+static int write_page(const char *analysis, const char *trace, const char *path)
 {
 	struct error e;
 	struct atomic_file f = {0};
 	if (atomic_file_open(&f, path, &e) < 0)
 		return complain(&e);
-	if (html_report(analysis, f.stream, &e) < 0) {
+	if (html_report_of(&(struct html_source){.analysis_json = analysis, .trace = trace}, f.stream, &e) < 0) {
 		atomic_file_abandon(&f);
 		return complain(&e);
 	}
@@ -33,7 +33,7 @@ static int report_file(const char *trace, const char *path)
 	struct mpix_file *f = NULL;
 	if (mpix_open(trace, &f, &e) < 0)
 		return complain(&e);
-	int rc = write_page(mpix_analysis(f), path);
+	int rc = write_page(mpix_analysis(f), trace, path);
 	mpix_close(f);
 	return rc;
 }

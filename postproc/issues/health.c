@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define HEALTH_SEVERITY 0.4
+#define UNFELT_SEVERITY 0.01 /* for information */
 
 void issue_unmatched(const struct analysis *a, struct issue *f)
 {
@@ -73,16 +74,21 @@ static uint32_t ranks_on(const struct step *s, uint32_t node)
 }
 
 /* At most so much of the ranks' time can have gone to others on the same processors: what was not computing, and not more than
- * the processors were short of. */
+ * the processors were short of. A scheduler is fair: of ranks that share alike one does not compute longer than that some
+ * processors have one rank more than others. Waiting for one that computes even longer is not for the processors. */
 static double lost_on(const struct analysis *a, uint32_t node, double ratio)
 {
-	double mpi = 0, region = 0;
+	double mpi = 0, region = 0, sum = 0, most = 0, n = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == node) {
 			mpi += a->ranks[r].mpi_ns;
 			region += a->ranks[r].region_ns;
+			sum += a->ranks[r].useful_ns;
+			most = fmax(most, a->ranks[r].useful_ns);
+			n++;
 		}
-	return fmin(mpi, region * (1 - 1 / ratio)) / 1e9;
+	double uneven = n > 0 ? n * fmax(0, most - sum / n * ceil(ratio) / ratio) : 0;
+	return fmax(0, fmin(mpi, region * (1 - 1 / ratio)) - uneven) / 1e9;
 }
 
 static void add_node(const struct analysis *a, uint32_t node, struct crowd *c, struct issue *f)
@@ -105,14 +111,6 @@ static void add_node(const struct analysis *a, uint32_t node, struct crowd *c, s
 	c->node = n->name;
 }
 
-/* Taking turns matters as far as the ranks do not compute. */
-static double crowd_severity(const struct analysis *a, double ratio)
-{
-	double parallel = a->longest_region_ns > 0 ? a->mean_useful_ns / a->longest_region_ns : 1;
-	double severity = (ratio > 2 ? 1 : ratio - 1) * (1 - parallel);
-	return severity > 0.01 ? severity : 0.01;
-}
-
 void issue_oversubscription(const struct analysis *a, struct issue *f)
 {
 	struct crowd c = {.node = ""};
@@ -122,8 +120,8 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 	f->found = c.nodes > 0;
 	if (!f->found)
 		return;
-	f->severity = crowd_severity(a, f->value);
 	f->of_s = issue_ranks_s(a);
+	f->severity = fmax(UNFELT_SEVERITY, 4 * f->loss_s / f->of_s);
 	f->metric = "ranks per hardware thread of a node";
 	f->threshold = 1;
 	if (c.nodes > 1)

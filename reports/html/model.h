@@ -30,6 +30,7 @@ struct rank_row {
 struct model {
 	const cJSON *root; /* owned */
 	const cJSON *diff; /* what changed since other runs; NULL: nothing to compare with; not owned */
+	const char *trace; /* name of its file, as the user would write it; not owned */
 	const cJSON *job, *coverage, *summary, *efficiency;
 	struct rank_row *rank; /* ascending rank */
 	size_t nranks;

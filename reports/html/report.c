@@ -89,20 +89,26 @@ static void write_foot(struct page *p)
 
 int html_report(const char *analysis_json, FILE *out, struct error *e)
 {
-	return html_report_compared(analysis_json, NULL, out, e);
+	return html_report_of(&(struct html_source){.analysis_json = analysis_json}, out, e);
 }
 
 int html_report_compared(const char *analysis_json, const cJSON *diff, FILE *out, struct error *e)
 {
+	return html_report_of(&(struct html_source){.analysis_json = analysis_json, .diff = diff}, out, e);
+}
+
+int html_report_of(const struct html_source *source, FILE *out, struct error *e)
+{
 	struct model m;
-	int r = model_create(analysis_json, &m);
+	int r = model_create(source->analysis_json, &m);
 	if (r == -EBADMSG)
 		return fail(e, r,
 			    "the analysis is not a JSON object; analyse the trace again: mpitrace "
 			    "analyze");
 	if (r < 0)
 		return fail(e, r, "out of memory while reading the analysis");
-	m.diff = diff;
+	m.diff = source->diff;
+	m.trace = source->trace != NULL ? basename_of(source->trace) : "job.mpix";
 	struct page p = {.out = out, .model = &m};
 	write_head(&p);
 	write_sections(&p);

@@ -78,7 +78,10 @@ static void write_missing_nodes(struct page *p)
 	for (const cJSON *v = json_first(p->model->coverage, "nodes_missing"); v != NULL && shown < NODES_MAX;
 	     v = v->next) {
 		put(p, shown++ > 0 ? ", " : "");
-		put_text(p, cJSON_IsString(v) ? v->valuestring : "?", NAME_CHARS);
+		if (cJSON_IsNumber(v))
+			put(p, "node %.0f", v->valuedouble);
+		else
+			put_text(p, cJSON_IsString(v) ? v->valuestring : "one without a name", NAME_CHARS);
 	}
 	put(p, n > shown ? ", \xe2\x80\xa6</li>\n" : "</li>\n");
 }

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define CORE_HOUR_S 3600.0
+
 static const struct {
 	const char *issue, *phrase;
 	bool wrong; /* no matter of time: the program is not in order */
@@ -170,21 +172,36 @@ static void write_tracing(struct page *p, const cJSON *main)
 	}
 }
 
+/* What it costs, in the unit in which computers are paid where it is much. */
+static void write_lost(struct page *p, const cJSON *issue)
+{
+	double loss_s = json_number(issue, "loss_s"), of_s = json_number_or(issue, "loss_of_s", p->model->total_s);
+	if (!(loss_s > 0) || !(of_s > 0) || is_wrong(issue))
+		return;
+	put(p, " This costs <b>%s</b> of all ranks\xe2\x80\x99 time", fmt_share(loss_s / of_s).s);
+	if (loss_s >= CORE_HOUR_S)
+		put(p, ", %s core-hours", fmt_ratio(loss_s / CORE_HOUR_S).s);
+	put(p, ".");
+}
+
 static void write_advice(struct page *p)
 {
 	const struct model *m = p->model;
 	const cJSON *issue = main_issue(m);
 	const char *what = json_text(issue, "what", ""), *next = json_text(issue, "next", "");
-	if (is_death(issue))
+	bool death = is_death(issue);
+	if (death)
 		what += first_sentence(what);
-	if (m->partial)
-		write_partial(p);
 	if (*what != '\0') {
 		put(p, "<p class=\"cause\">");
 		put_text(p, what, SENTENCE_CHARS);
-		write_site(p, issue, what);
+		if (!death)
+			write_site(p, issue, what);
+		write_lost(p, issue);
 		put(p, "</p>\n");
 	}
+	if (m->partial && !death)
+		write_partial(p);
 	write_tracing(p, issue);
 	if (*next != '\0') {
 		put(p, "<p class=\"first\"><b>Do first</b>");

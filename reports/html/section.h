@@ -40,4 +40,3 @@ struct section {
 #define DECLARE(name) extern const struct section section_##name;
 SECTIONS(DECLARE)
 #undef DECLARE
-
