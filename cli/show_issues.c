@@ -1,4 +1,5 @@
-/* show_issues.c - what `mpitrace show` says of issues: the verdict in a sentence, then each with what, why and what to do. */
+/* show_issues.c - what `mpitrace show` says of issues: the verdict in a sentence, then each with what, why and what
+ * to do. */
 #include "cli/print.h"
 #include "cli/show_text.h"
 #include "reports/html/html.h"

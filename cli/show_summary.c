@@ -1,5 +1,5 @@
-/* show_summary.c - `show` for people: the verdict first, then how far to trust it, what to do, then where the time went.
- * In: the analysis object.  Out: stdout, at most 80 columns. What is absent is left out or called unknown. */
+/* show_summary.c - `show` for people: the verdict first, then how far to trust it, what to do, then where the time
+ * went. In: the analysis object.  Out: stdout, at most 80 columns. What is absent is left out or called unknown. */
 #include "cli/print.h"
 #include "cli/show.h"
 #include "cli/show_text.h"

@@ -1,5 +1,5 @@
-/* exits.c - how ranks end: only who started a process is told, and that is MPI's launcher, which has this library loaded
- * too. So what it learns by waitpid() is noted beside the segments.
+/* exits.c - how ranks end: only who started a process is told, and that is MPI's launcher, which has this library
+ * loaded too. So what it learns by waitpid() is noted beside the segments.
  *
  * In: waitpid() of mpirun and its daemons, MPITRACE_DIR.  Out: "<pid> <wait status> <tick>\n" a process in
  * $MPITRACE_DIR/exits. In all other programs this is waitpid(). */

@@ -1,5 +1,5 @@
-/* death.c - a rank that ended without MPI_Finalize takes the others with it: which one was first, how, in which call, and who
- * waited for it since when. */
+/* death.c - a rank that ended without MPI_Finalize takes the others with it: which one was first, how, in which call,
+ * and who waited for it since when. */
 #include "postproc/issues/issues.h"
 #include "postproc/read/exits.h"
 
@@ -17,8 +17,8 @@ static int64_t waits_since_ns(const struct process *p)
 	return p->open.n > 0 ? p->open.at[0].enter_ns : INT64_MAX;
 }
 
-/* Who died by itself before who was ended by others; then by time; then as it was told. Where nothing tells: who was the last
- * to come to its call did not wait for the others. */
+/* Who died by itself before who was ended by others; then by time; then as it was told. Where nothing tells: who was
+ * the last to come to its call did not wait for the others. */
 static bool is_before(const struct process *a, const struct process *b)
 {
 	bool own_a = exits_by_itself(a), own_b = exits_by_itself(b);

@@ -73,9 +73,10 @@ static uint32_t ranks_on(const struct step *s, uint32_t node)
 	return n;
 }
 
-/* At most so much of the ranks' time can have gone to others on the same processors: what was not computing, and not more than
- * the processors were short of. A scheduler is fair: of ranks that share alike one does not compute longer than that some
- * processors have one rank more than others. Waiting for one that computes even longer is not for the processors. */
+/* At most so much of the ranks' time can have gone to others on the same processors: what was not computing, and not
+ * more than the processors were short of. A scheduler is fair: of ranks that share alike one does not compute longer
+ * than that some processors have one rank more than others. Waiting for one that computes even longer is not for the
+ * processors. */
 static double lost_on(const struct analysis *a, uint32_t node, double ratio)
 {
 	double mpi = 0, region = 0, sum = 0, most = 0, n = 0;

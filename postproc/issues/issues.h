@@ -79,8 +79,8 @@ double issue_total_s(const struct analysis *a);
 double issue_ranks_s(const struct analysis *a);
 /* As long as the run, for each rank in the record: also what one that ended early did not use. Never 0. */
 double issue_run_s(const struct analysis *a);
-/* What moving so much can cost at most, s: more than that is something else, and a cause must explain its seconds. steps: how
- * many messages one after the other a call needs. */
+/* What moving so much can cost at most, s: more than that is something else, and a cause must explain its seconds.
+ * steps: how many messages one after the other a call needs. */
 double issue_moving_max_s(double calls, double bytes, double steps);
 /* Once each, as long as there is room. */
 void issue_add_rank(struct issue *f, uint32_t rank);

@@ -1,7 +1,7 @@
 /* order.c - see order.h. The one place that orders causes.
  *
- * An issue explains another (EXPLAINS) only if it lost at least half as much: a cause must explain its seconds. It is then
- * at least as severe as what it explains. */
+ * An issue explains another (EXPLAINS) only if it lost at least half as much: a cause must explain its seconds. It is
+ * then at least as severe as what it explains. */
 #include "postproc/issues/order.h"
 
 #include <string.h>
@@ -80,7 +80,8 @@ static struct issue *root_of(struct issue *f, struct issue *all, size_t n, const
 	return f;
 }
 
-/* From effects to causes: what is explained by a row is in a row below it or in none, so a second round changes nothing. */
+/* From effects to causes: what is explained by a row is in a row below it or in none, so a second round changes
+ * nothing. */
 static void inherit(const struct analysis *a, struct issue *all, size_t n)
 {
 	for (size_t row = sizeof(explains) / sizeof(explains[0]); row-- > 0;)

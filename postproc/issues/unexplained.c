@@ -1,5 +1,5 @@
-/* unexplained.c - a call that took long although nobody was late and no other issue says why: so that what costs most is named
- * in any case. */
+/* unexplained.c - a call that took long although nobody was late and no other issue says why: so that what costs most
+ * is named in any case. */
 #include "postproc/issues/issues.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* exits.c - see exits.h. In: "exits" of the nodes (docs/STEPDIR.md).  Out: have_exit, exit_status, end_ns of processes. */
+/* exits.c - see exits.h. In: "exits" of the nodes (docs/STEPDIR.md).  Out: have_exit, exit_status, end_ns of
+ * processes. */
 #include "postproc/read/exits.h"
 #include "base/json.h"
 #include "postproc/read/load.h"

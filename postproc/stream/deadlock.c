@@ -1,10 +1,11 @@
-/* deadlock.c - the wait-for graph of the last state of a record whose ranks died inside of MPI calls: who cannot go on
- * whatever the others do (Knapp 1987, AND-OR model).
+/* deadlock.c - the wait-for graph of the last state of a record whose ranks died inside of MPI calls: who cannot go
+ * on whatever the others do (Knapp 1987, AND-OR model).
  *
- * A rank that died outside of MPI or by itself (a crash, MPI_Abort), of which nothing or not all is known, or in a call of
- * which it is not certain what it waits for, can go on. One in MPI_Finalize, or behind it, never helps anybody. A blocking call needs all whom it
- * waits for (AND), a receive from anybody, Waitany and those collectives whose inner order is the library's need one
- * (OR). Whoever has what it needs can go on, and so can whoever needs only such; the others are deadlocked.
+ * A rank that died outside of MPI or by itself (a crash, MPI_Abort), of which nothing or not all is known, or in a
+ * call of which it is not certain what it waits for, can go on. One in MPI_Finalize, or behind it, never helps
+ * anybody. A blocking call needs all whom it waits for (AND), a receive from anybody, Waitany and those collectives
+ * whose inner order is the library's need one (OR). Whoever has what it needs can go on, and so can whoever needs
+ * only such; the others are deadlocked.
  *
  * Nodes are the ranks, and behind them groups of ranks that calls need together. */
 #include "postproc/stream/deadlock.h"

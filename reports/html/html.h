@@ -20,8 +20,8 @@ const char *issue_phrase(const char *issue);
  * escaped. 0; -EBADMSG when the text is not a JSON object; -ENOMEM; -EIO when out cannot be
  * written. */
 int html_report(const char *analysis_json, FILE *out, struct error *e);
-/* What a page is made of: the analysis, changes since other runs (as below) or NULL, and the path of the trace, for the commands
- * that the page names, or NULL. */
+/* What a page is made of: the analysis, changes since other runs (as below) or NULL, and the path of the trace, for
+ * the commands that the page names, or NULL. */
 struct html_source {
 	const char *analysis_json;
 	const cJSON *diff;

@@ -75,7 +75,8 @@ static bool is_wrong(const cJSON *issue)
 	return false;
 }
 
-/* The first issue worth acting on, in the order of the analysis, which puts causes before what follows from them; or NULL. */
+/* The first issue worth acting on, in the order of the analysis, which puts causes before what follows from them; or
+ * NULL. */
 static const cJSON *main_issue(const struct model *m)
 {
 	for (size_t i = 0; i < m->nissues; i++)

@@ -1,5 +1,5 @@
-/* deaths.c HOW - twenty steps of 2 ms with a barrier; then all ranks go to one more, and rank 2 of four computes for 100 ms and
- * dies, or not. */
+/* deaths.c HOW - twenty steps of 2 ms with a barrier; then all ranks go to one more, and rank 2 of four computes for
+ * 100 ms and dies, or not. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* headlines.c WHAT - programs whose time goes to one known thing, and which do something else beside it that an answer could
- * fall for. */
+/* headlines.c WHAT - programs whose time goes to one known thing, and which do something else beside it that an
+ * answer could fall for. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
