@@ -140,8 +140,7 @@ static void add_description_of_node(cJSON *json, struct node_meta *n)
 
 int meta_node(struct output *o, struct node_meta *n, bool whole)
 {
-	int64_t exits =
-		exits_bytes(n); /* before they are read: what comes after makes it differ the next time */
+	int64_t exits = exits_bytes(n); /* before they are read: what comes after makes it differ the next time */
 	whole |= !n->written;
 	if (!whole && exits == n->exits_bytes)
 		return 0;

@@ -41,6 +41,10 @@ void put_words(struct page *p, const char *identifier);
 /* What follows the last slash of a path. */
 const char *basename_of(const char *path);
 
+/* report.c: what every page begins and ends with. */
+void html_begin(struct page *p, const char *title);
+void html_end(struct page *p);
+
 /* One part of a horizontal bar; class is one of the classes of style.css that fill. */
 struct part {
 	const char *class;

@@ -114,8 +114,8 @@ static void crowd(void)
 		double end = MPI_Wtime() + 0.002;
 		while (MPI_Wtime() < end)
 			;
-		MPI_Sendrecv(buffer, 8, MPI_BYTE, (rank + 1) % size, 0, buffer + 8, 8, MPI_BYTE, (rank + size - 1) % size, 0,
-			     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Sendrecv(buffer, 8, MPI_BYTE, (rank + 1) % size, 0, buffer + 8, 8, MPI_BYTE,
+			     (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	}
 }
 
@@ -134,8 +134,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} all[] = {
-		{"lock", lock}, {"irecv", irecv}, {"recv", recv}, {"collective_io", collective_io}, {"own_io", own_io},
-		{"polls", polls}, {"crowd", crowd}, {"even", even},
+		{"lock", lock},	    {"irecv", irecv}, {"recv", recv},	{"collective_io", collective_io},
+		{"own_io", own_io}, {"polls", polls}, {"crowd", crowd}, {"even", even},
 	};
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
