@@ -1,5 +1,5 @@
-/* doctor_node.c - checks of what the plugin's arguments name on this node: programs that root runs, the room a step
- * gets, what waits to be finished. */
+/* doctor_node.c - checks of what the plugin's arguments name on this node: programs that root runs, the room a step gets,
+ * what waits to be finished. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* DIR is out= of the request, else the job's submit directory; a relative out= counts from there. False if there is
- * no absolute DIR or the path is too long or has control characters in it: the trace then stays in the node's spool. */
+/* DIR is out= of the request, else the job's submit directory; a relative out= counts from there.
+ * False if there is no absolute DIR or the path is too long or has control characters in it: the trace then stays in the node's
+ * spool. */
 bool output_path(const struct request *r, const char *submit_dir, uint32_t job_id, uint32_t restart, uint32_t step_id,
 		 char ret_path[PATH_MAX]);
 
