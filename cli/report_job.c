@@ -1,5 +1,5 @@
-/* report_job.c - see report_job.h. In: step-* / job.mpix and report.html in a directory.  Out: one HTML file, whole or not at
- * all. One analysis is in memory at a time. */
+/* report_job.c - see report_job.h. In: step-* / job.mpix and report.html in a directory.  Out: one HTML file, whole or
+ * not at all. One analysis is in memory at a time. */
 #include "cli/report_job.h"
 #include "base/atomic_file.h"
 #include "cli/cli.h"

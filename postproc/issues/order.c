@@ -8,7 +8,7 @@
 
 #define EXPLAINED_MIN 0.5 /* of the seconds of what is explained */
 
-/* What is told in this order whatever it costs: the first four before all that only costs time, the others behind it. */
+/* What is told in this order whatever it costs: the first before all that only costs time, the others behind it. */
 static const char *const before_time[] = {"deadlock", "death", "truncation", "mismatch"};
 static const char *const after_time[] = {"unsafe_send_cycle", "unmatched", "request_leak"};
 
