@@ -142,7 +142,7 @@ static void end_with_the_first(struct step *s)
 	int64_t first = INT64_MAX;
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		const struct process *p = s->ranks[r];
-		if (p != NULL && exits_by_itself(p) && p->end_ns != TIME_ABSENT && p->end_ns < first)
+		if (p != NULL && exits_early(p) && p->end_ns != TIME_ABSENT && p->end_ns < first)
 			first = p->end_ns;
 	}
 	for (uint32_t r = 0; r < s->nranks && first != INT64_MAX; r++) {
