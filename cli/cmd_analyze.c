@@ -75,13 +75,13 @@ static int parse(int argc, char **argv, struct analyze *a)
 	return code < 0 ? check(a) : code;
 }
 
-static int write_report(const char *path, const char *json, struct error *e)
+static int write_report(const struct analyze *a, const char *json, struct error *e)
 {
 	struct atomic_file f = {0};
-	int code = atomic_file_open(&f, path, e);
+	int code = atomic_file_open(&f, a->report, e);
 	if (code < 0)
 		return code;
-	code = html_report(json, f.stream, e);
+	code = html_report_of(&(struct html_source){.analysis_json = json, .trace = a->mpix}, f.stream, e);
 	if (code == 0)
 		return atomic_file_commit(&f, e);
 	atomic_file_abandon(&f);
@@ -105,7 +105,7 @@ static int analyze(int argc, char **argv)
 		return code;
 	code = postproc_analyze(a.paths, (size_t)a.npaths, a.mpix, a.nthreads, &result, &e);
 	if (code == 0 && a.report != NULL)
-		code = write_report(a.report, result.json, &e);
+		code = write_report(&a, result.json, &e);
 	if (code == 0 && a.json)
 		code = print_json(result.json, &e);
 	free(result.json);

@@ -1,12 +1,15 @@
 /* cmd_report.c - `mpitrace report`: the page of an analysed step, written anew.
- * In: the analysis inside an .mpix.  Out: one HTML file, whole or not at all. */
+ * In: the analysis inside an .mpix, or all of a job's directory.  Out: one HTML file, whole or not at all. */
 #include "base/atomic_file.h"
 #include "cli/cli.h"
+#include "cli/report_job.h"
 #include "format/mpix.h"
 #include "reports/html/html.h"
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 static int complain(const struct error *e)
 {
@@ -14,13 +17,13 @@ static int complain(const struct error *e)
 	return EXIT_BAD_INPUT;
 }
 
-static int write_page(const char *analysis, const char *path)
+static int write_page(const char *analysis, const char *trace, const char *path)
 {
 	struct error e;
 	struct atomic_file f = {0};
 	if (atomic_file_open(&f, path, &e) < 0)
 		return complain(&e);
-	if (html_report(analysis, f.stream, &e) < 0) {
+	if (html_report_of(&(struct html_source){.analysis_json = analysis, .trace = trace}, f.stream, &e) < 0) {
 		atomic_file_abandon(&f);
 		return complain(&e);
 	}
@@ -33,7 +36,7 @@ static int report_file(const char *trace, const char *path)
 	struct mpix_file *f = NULL;
 	if (mpix_open(trace, &f, &e) < 0)
 		return complain(&e);
-	int rc = write_page(mpix_analysis(f), path);
+	int rc = write_page(mpix_analysis(f), trace, path);
 	mpix_close(f);
 	return rc;
 }
@@ -41,6 +44,7 @@ static int report_file(const char *trace, const char *path)
 static int report(int argc, char **argv)
 {
 	const char *path = NULL;
+	struct stat st;
 	int c;
 	optind = 1;
 	while ((c = getopt(argc, argv, "o:")) != -1) {
@@ -48,10 +52,14 @@ static int report(int argc, char **argv)
 			return usage_error("report", "see the message above");
 		path = optarg;
 	}
+	bool job = optind + 1 == argc && stat(argv[optind], &st) == 0 && S_ISDIR(st.st_mode);
+	if (job)
+		return report_job(argv[optind], path);
 	if (optind + 1 != argc || path == NULL)
-		return usage_error("report", "give one .mpix file, and where to write the page");
+		return usage_error("report", "give one .mpix file and where to write the page, or a job's directory");
 	return report_file(argv[optind], path);
 }
 
-const struct command cmd_report = {"report", report, "write the HTML report of an analysed trace",
-				   "report FILE.mpix -o FILE.html"};
+const struct command cmd_report = {"report", report,
+				   "write the HTML report of an analysed trace, or of all steps of a job",
+				   "report FILE.mpix -o FILE.html | report mpitrace-JOB [-o FILE.html]"};

@@ -303,7 +303,7 @@ static void finish(struct run *r, int program_code)
 
 static void remove_stepdir(const struct run *r)
 {
-	static const char *const names[] = {"layout", "done", "exits", "ranks/sealed", NULL};
+	static const char *const names[] = {"layout", "done", "exits", "ranks/sealed", "ranks/exits", NULL};
 	char path[PATH_MAX + 32];
 	for (int i = 0; names[i] != NULL; i++) {
 		snprintf(path, sizeof(path), "%s/%s", r->stepdir, names[i]);

@@ -306,6 +306,7 @@ static const char *either(const char *first, const char *second)
 static int read_layout(struct agent *a, bool given, struct error *e)
 {
 	char exits[PATH_MAX];
+	a->snapshots.node.ranks = a->ranks;
 	if (given) {
 		a->snapshots.node.exits_fd = EXITS_FD;
 		return layout_read_open(LAYOUT_FD, &a->layout, e);

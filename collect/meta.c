@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,30 +53,55 @@ static void add_layout(cJSON *json, const struct layout *l)
 		cJSON_Delete(argv);
 }
 
-/* "<global task> <wait status>" a line. */
-static cJSON *exits_of(int exits_fd)
+/* Of Slurm: "<global task> <wait status>" a line. Of launchers (pmpi/exits.c): "<pid> <wait status> <tick>". */
+static void add_exits(cJSON *list, FILE *f, bool timed)
 {
-	cJSON *list = cJSON_CreateArray();
-	int task, status;
-	int fd = exits_fd >= 0 ? dup(exits_fd) : -1;
-	FILE *f = fd >= 0 && lseek(fd, 0, SEEK_SET) == 0 ? fdopen(fd, "r") : NULL;
-	for (unsigned n = 0; f != NULL && n < EXITS_MAX && fscanf(f, "%d %d", &task, &status) == 2; n++) {
+	char line[128], tick[32];
+	int who, status;
+	for (unsigned n = 0; f != NULL && n < EXITS_MAX && fgets(line, sizeof(line), f) != NULL; n++) {
+		if (sscanf(line, "%d %d %31s", &who, &status, tick) < (timed ? 3 : 2))
+			continue;
 		cJSON *one = cJSON_CreateObject();
-		cJSON_AddNumberToObject(one, "task", task);
+		cJSON_AddNumberToObject(one, timed ? "pid" : "task", who);
 		cJSON_AddNumberToObject(one, "status", status);
+		if (timed)
+			cJSON_AddStringToObject(one, "tick", tick);
 		cJSON_AddItemToArray(list, one);
 	}
-	if (f != NULL)
-		fclose(f);
-	else if (fd >= 0)
-		close(fd);
+}
+
+static int open_processes(const struct node_meta *n)
+{
+	char path[4096];
+	return n->ranks != NULL && snprintf(path, sizeof(path), "%s/exits", n->ranks) < (int)sizeof(path)
+		       ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+		       : -1;
+}
+
+static cJSON *exits_of(const struct node_meta *n)
+{
+	cJSON *list = cJSON_CreateArray();
+	const int fds[2] = {n->exits_fd >= 0 ? dup(n->exits_fd) : -1, open_processes(n)};
+	for (int i = 0; i < 2; i++) {
+		FILE *f = fds[i] >= 0 && lseek(fds[i], 0, SEEK_SET) == 0 ? fdopen(fds[i], "r") : NULL;
+		add_exits(list, f, i == 1);
+		if (f != NULL)
+			fclose(f);
+		else if (fds[i] >= 0)
+			close(fds[i]);
+	}
 	return list;
 }
 
-static int64_t exits_bytes(int exits_fd)
+static int64_t exits_bytes(const struct node_meta *n)
 {
 	struct stat st;
-	return exits_fd >= 0 && fstat(exits_fd, &st) == 0 ? st.st_size : 0;
+	int64_t bytes = n->exits_fd >= 0 && fstat(n->exits_fd, &st) == 0 ? st.st_size : 0;
+	int fd = open_processes(n);
+	bytes += fd >= 0 && fstat(fd, &st) == 0 ? st.st_size : 0;
+	if (fd >= 0)
+		close(fd);
+	return bytes;
 }
 
 /* Not every topology plugin of Slurm tells a task the switches above its node: then the file does that it reads. */
@@ -117,15 +143,14 @@ static void add_description_of_node(cJSON *json, struct node_meta *n)
 
 int meta_node(struct output *o, struct node_meta *n, bool whole)
 {
-	int64_t exits =
-		exits_bytes(n->exits_fd); /* before they are read: what comes after makes it differ the next time */
+	int64_t exits = exits_bytes(n); /* before they are read: what comes after makes it differ the next time */
 	whole |= !n->written;
 	if (!whole && exits == n->exits_bytes)
 		return 0;
 	cJSON *json = cJSON_CreateObject();
 	if (whole)
 		add_description_of_node(json, n);
-	cJSON_AddItemToObject(json, "exits", exits_of(n->exits_fd));
+	cJSON_AddItemToObject(json, "exits", exits_of(n));
 	int rc = put_json(o, MPIC_META, MPIC_NODE, n->seq++, json);
 	if (rc == 0) {
 		n->written |= whole;

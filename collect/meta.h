@@ -6,7 +6,8 @@
 
 struct node_meta {
 	const struct layout *layout;
-	int exits_fd; /* -1: nobody tells how tasks ended */
+	int exits_fd;	   /* -1: nobody tells how tasks ended */
+	const char *ranks; /* directory in which MPI's launchers tell how processes ended; NULL: none */
 	struct cJSON *topology;
 	uint64_t seq;
 	int64_t exits_bytes;

@@ -83,10 +83,13 @@ static cJSON *one_call(const struct process *p, uint32_t thread)
 	struct open_call call = *open;
 	struct open_words words = area->open;
 	uint64_t w[WORDS_MAX];
+	char enter[32];
 	if (call.inside == 0)
 		return NULL;
 	cJSON *one = cJSON_CreateObject();
 	cJSON_AddNumberToObject(one, "thread", thread);
+	snprintf(enter, sizeof(enter), "%" PRIu64, call.enter_tick);
+	cJSON_AddStringToObject(one, "enter_tick", enter);
 	if ((call.sig & OPEN_BY_NAME) == 0) {
 		cJSON_AddNumberToObject(one, "sig", call.sig);
 		return one;

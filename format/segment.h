@@ -64,6 +64,7 @@ struct open_call {
 	uint64_t inside; /* frame of the call; 0: the thread is in none */
 	uint32_t sig;	 /* of the call, or open_by_name() */
 	uint32_t reserved;
+	uint64_t enter_tick;
 };
 
 /* A call by its operation. If shape (enum sig_shape) is not 0, the open words say more of it. kind: enum sig_coll. */

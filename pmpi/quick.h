@@ -26,7 +26,7 @@ INLINE void quick_start(struct quick *q, void *frame)
 {
 	q->stream->open.inside = (uintptr_t)frame;
 	q->stream->open.sig = q->sig;
-	q->enter = tick_now();
+	q->stream->open.enter_tick = q->enter = tick_now();
 }
 
 /* In a wrapper. Frame and address are there to be read again: they need not be kept across the call. */

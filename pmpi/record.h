@@ -67,7 +67,7 @@ INLINE bool span_open(struct call_span *s, uint32_t op, void *address, void *fra
 /* The call begins: nothing of ours stands between this and it. */
 INLINE void span_start(struct call_span *s)
 {
-	s->enter = tick_now();
+	s->stream->open.enter_tick = s->enter = tick_now();
 }
 
 INLINE bool span_begin(struct call_span *s, uint32_t op, void *address, void *frame)

@@ -35,6 +35,7 @@ struct rank_totals {
 	double useful_ns;  /* the rest of it */
 	double wait_ns;	   /* of mpi_ns */
 	double threads_ns; /* spans of all threads that called MPI: thread time */
+	bool known;	   /* the times are */
 	enum time_of time_of;
 	double startup_ns;		    /* in MPI_Init and MPI_Finalize */
 	uint64_t calls;			    /* of all threads */
@@ -110,6 +111,8 @@ PARTS(DECLARE_PART)
 struct thread_totals *threads_of(const struct step *s, const struct process *p, double region_ns);
 /* threads.c: times of a rank whose MPI calls come from several threads. 0 or -ENOMEM. */
 int threads_rank(const struct step *s, const struct process *p, struct rank_totals *t);
+/* ranks.c: how long it was in the call in which it died, of one thread or (NONE) the longest of all; 0: not known. */
+double rank_open_ns(const struct process *p, uint32_t thread);
 /* ranks.c: is it MPI_Init or MPI_Finalize? */
 bool is_startup(const struct step *s, const struct sig *sig);
 /* leaks.c: add to f what was made and not freed, and calls that returned an error. 0 or -ENOMEM. */

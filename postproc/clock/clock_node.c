@@ -124,6 +124,8 @@ void clock_convert(struct process *p, const struct clock_rule *r)
 	convert(r, &p->end_ns, &at);
 	convert(r, &p->init_exit_ns, &at);
 	convert(r, &p->finalize_enter_ns, &at);
+	for (size_t i = 0; i < p->open.n; i++)
+		convert(r, &p->open.at[i].enter_ns, &at);
 	for (size_t i = 0; i < p->threads.n; i++)
 		convert(r, &p->threads.at[i].lost_from_ns, &at);
 	p->ns_per_tick = r->knots.at[r->knots.n - 1].rate;

@@ -77,7 +77,8 @@ static double p2p_work_s(const struct analysis *a)
 				ns += (double)p->sigs.at[i].ticks * p->ns_per_tick;
 	}
 	ns -= (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
-	return ns > 0 ? ns / 1e9 : 0;
+	double most = issue_moving_max_s(2 * (double)a->p2p.count, 2 * (double)a->p2p.bytes, 1);
+	return fmin(most, fmax(0, ns / 1e9));
 }
 
 void issue_communication_imbalance(const struct analysis *a, struct issue *f)
@@ -184,9 +185,8 @@ void issue_slow_node(const struct analysis *a, struct issue *f)
 			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
 				issue_add_rank(f, r);
 		snprintf(f->what, sizeof(f->what),
-			 "All ranks on node %.64s compute %.0f %% longer than those on the other "
-			 "nodes.",
-			 a->step->nodes.at[i].name, 100 * (here / there - 1));
+			 "All ranks on node %.64s compute %.2f times as long as those on the other nodes.",
+			 a->step->nodes.at[i].name, here / there);
 		snprintf(f->why, sizeof(f->why),
 			 "The difference follows the node, not the rank: clock frequency, "
 			 "temperature, memory, or "

@@ -1,7 +1,8 @@
 /* cost.c - issues about what communication costs beyond waiting: collectives, small messages, files; and what
  * tracing it costs. */
-#include "postproc/issues/issues.h"
+#include "postproc/issues/uses.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define COLLECTIVE_SHARE_MIN 0.10
@@ -9,6 +10,7 @@
 
 struct cost {
 	double ns;
+	double calls, bytes;
 	uint32_t site; /* of the largest part */
 	double site_ns;
 };
@@ -17,6 +19,8 @@ static void add(struct cost *c, const struct process *p, const struct sig *sig)
 {
 	double ns = (double)sig->ticks * p->ns_per_tick;
 	c->ns += ns;
+	c->calls += (double)sig->calls;
+	c->bytes += (double)sig->moved_bytes;
 	if (ns > c->site_ns) {
 		c->site_ns = ns;
 		c->site = sig->site;
@@ -33,6 +37,12 @@ static struct cost cost_of(const struct analysis *a, bool (*wanted)(const struct
 				add(&c, p, &p->sigs.at[i]);
 	}
 	return c;
+}
+
+/* What is left of it without waiting, and not more than moving that much can take. */
+static double moving_s(const struct cost *c, double waits_ns, double steps)
+{
+	return fmax(0, fmin((c->ns - waits_ns) / 1e9, issue_moving_max_s(c->calls, c->bytes, steps)));
 }
 
 static bool is_collective(const struct analysis *a, const struct sig *sig)
@@ -62,8 +72,7 @@ void issue_global_collective_heavy(const struct analysis *a, struct issue *f)
 {
 	struct cost c = cost_of(a, is_collective);
 	char total[32], place[256];
-	double ns = c.ns - collective_waits_ns(a);
-	f->loss_s = ns > 0 ? ns / 1e9 : 0;
+	f->loss_s = moving_s(&c, collective_waits_ns(a), ceil(log2(fmax(2, a->ranks_seen))));
 	f->metric = SHARE_NAME(a, " in collectives, waiting not counted");
 	f->value = f->loss_s / issue_total_s(a);
 	f->threshold = COLLECTIVE_SHARE_MIN;
@@ -77,9 +86,9 @@ void issue_global_collective_heavy(const struct analysis *a, struct issue *f)
 		 "The cost of an operation on all ranks grows with their number and with the bytes "
 		 "of each.");
 	snprintf(f->next, sizeof(f->next),
-		 "Send less (only what changed, lower precision), on fewer ranks "
-		 "(sub-communicators), join several small "
-		 "collectives into one, or overlap with the nonblocking form.");
+		 "Send less (only what changed, lower precision), on fewer ranks (sub-communicators), or join several "
+		 "small collectives into one%s.",
+		 uses_nonblocking_at(a, c.site) ? "" : "; a nonblocking form overlaps with computing");
 }
 
 void issue_small_message_overhead(const struct analysis *a, struct issue *f)
@@ -88,8 +97,7 @@ void issue_small_message_overhead(const struct analysis *a, struct issue *f)
 	char total[32], place[256];
 	double waits = (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
 	double mean = a->p2p.count > 0 ? (double)a->p2p.bytes / (double)a->p2p.count : SMALL_BYTES + 1;
-	double ns = c.ns - waits; /* waits of Wait calls are in there too: a lower bound */
-	f->loss_s = ns > 0 ? ns / 1e9 : 0;
+	f->loss_s = moving_s(&c, waits, 1); /* waits of Wait calls are in there too: a lower bound */
 	f->metric = SHARE_NAME(a, " in sends and receives, waiting not counted");
 	f->value = f->loss_s / issue_total_s(a);
 	f->threshold = WAIT_SHARE_MIN;
@@ -123,10 +131,10 @@ void issue_io_wait(const struct analysis *a, struct issue *f)
 	snprintf(f->what, sizeof(f->what), "MPI-IO takes %s of all ranks' time, most of it%s.",
 		 duration_text(f->loss_s, total), site_text(a->step, c.site, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why), "Ranks stand still while files are read or written.");
-	snprintf(f->next, sizeof(f->next),
-		 "Use collective calls (MPI_File_write_all), fewer and larger accesses, or "
-		 "nonblocking ones; ask for the "
-		 "file system's striping.");
+	snprintf(f->next, sizeof(f->next), "%sFewer and larger accesses%s; ask for the file system's striping.",
+		 uses_collective_io(a) ? "The calls are collective already. "
+				       : "Use collective calls (MPI_File_write_all), which join accesses. ",
+		 uses_nonblocking_io(a) ? "" : ", or nonblocking ones, help");
 }
 
 /* Ranks beyond the threshold, and the worst of them. */

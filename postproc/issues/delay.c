@@ -56,10 +56,11 @@ void issue_delay(const struct analysis *a, struct issue *f)
 	add_causers(a, f);
 	if (site != NONE)
 		issue_add_site(f, site);
-	snprintf(f->what, sizeof(f->what),
-		 "%s spent more time than others %s%s; others waited %s for it, %s of it indirectly.", who,
+	snprintf(f->what, sizeof(f->what), "%s spent more time than others %s%s; others waited %s for it%s%s%s.", who,
 		 computing ? "computing before a call" : "in a call", site_text(a->step, site, place, sizeof(place)),
-		 duration_text(ns / 1e9, total), duration_text(row->indirect_ns / 1e9, indirect));
+		 duration_text(ns / 1e9, total), row->indirect_ns > 0 ? ", " : "",
+		 row->indirect_ns > 0 ? duration_text(row->indirect_ns / 1e9, indirect) : "",
+		 row->indirect_ns > 0 ? " of it indirectly" : "");
 	snprintf(f->why, sizeof(f->why),
 		 "Who waits is not who is slow. Since the two were last together, the one waited for had spent this "
 		 "much more here than the one that waited.");

@@ -2,9 +2,11 @@
 #include "postproc/issues/issues.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #define HEALTH_SEVERITY 0.4
+#define UNFELT_SEVERITY 0.01 /* for information */
 
 void issue_unmatched(const struct analysis *a, struct issue *f)
 {
@@ -55,6 +57,14 @@ void issue_request_leak(const struct analysis *a, struct issue *f)
 		 "Wait for them (MPI_Waitall), or free persistent ones with MPI_Request_free.");
 }
 
+/* ---- more ranks than hardware threads ---- */
+
+struct crowd {
+	double ranks, pus; /* of the node where there are most ranks on a hardware thread */
+	const char *node;
+	unsigned nodes; /* on which there are more than one */
+};
+
 static uint32_t ranks_on(const struct step *s, uint32_t node)
 {
 	uint32_t n = 0;
@@ -63,39 +73,68 @@ static uint32_t ranks_on(const struct step *s, uint32_t node)
 	return n;
 }
 
-/* Taking turns matters as far as the ranks do not compute. */
-static double oversubscription_severity(const struct analysis *a, double ratio)
+/* At most so much of the ranks' time can have gone to others on the same processors: what was not computing, and not
+ * more than the processors were short of. A scheduler is fair: of ranks that share alike one does not compute longer
+ * than that some processors have one rank more than others. Waiting for one that computes even longer is not for the
+ * processors. */
+static double lost_on(const struct analysis *a, uint32_t node, double ratio)
 {
-	double parallel = a->longest_region_ns > 0 ? a->mean_useful_ns / a->longest_region_ns : 1;
-	double severity = (ratio > 2 ? 1 : ratio - 1) * (1 - parallel);
-	return severity > 0.01 ? severity : 0.01;
+	double mpi = 0, region = 0, sum = 0, most = 0, n = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == node) {
+			mpi += a->ranks[r].mpi_ns;
+			region += a->ranks[r].region_ns;
+			sum += a->ranks[r].useful_ns;
+			most = fmax(most, a->ranks[r].useful_ns);
+			n++;
+		}
+	double uneven = n > 0 ? n * fmax(0, most - sum / n * ceil(ratio) / ratio) : 0;
+	return fmax(0, fmin(mpi, region * (1 - 1 / ratio)) - uneven) / 1e9;
+}
+
+static void add_node(const struct analysis *a, uint32_t node, struct crowd *c, struct issue *f)
+{
+	const struct node *n = &a->step->nodes.at[node];
+	const cJSON *hw = cJSON_GetObjectItemCaseSensitive(n->meta, "topology");
+	double pus = json_number_or(hw, "pus", 0), ranks = ranks_on(a->step, node);
+	if (pus < 1 || ranks / pus <= 1)
+		return;
+	c->nodes++;
+	f->loss_s += lost_on(a, node, ranks / pus);
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == node)
+			issue_add_another_rank(f, r);
+	if (ranks / pus <= f->value)
+		return;
+	f->value = ranks / pus;
+	c->ranks = ranks;
+	c->pus = pus;
+	c->node = n->name;
 }
 
 void issue_oversubscription(const struct analysis *a, struct issue *f)
 {
-	for (uint32_t i = 0; i < a->step->nodes.n; i++) {
-		const struct node *n = &a->step->nodes.at[i];
-		const cJSON *hw = cJSON_GetObjectItemCaseSensitive(n->meta, "topology");
-		double pus = json_number_or(hw, "pus", 0), ranks = ranks_on(a->step, i);
-		if (pus < 1 || ranks / pus <= 1 || ranks / pus <= f->value)
-			continue;
-		f->found = true;
-		f->value = ranks / pus;
-		f->severity = oversubscription_severity(a, f->value);
-		f->metric = "ranks per hardware thread of a node";
-		f->threshold = 1;
-		f->nranks = 0;
-		for (uint32_t r = 0; r < a->step->nranks; r++)
-			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
-				issue_add_rank(f, r);
-		snprintf(f->what, sizeof(f->what), "Node %.64s runs %.0f ranks on %.0f hardware threads.", n->name,
-			 ranks, pus);
-		snprintf(f->why, sizeof(f->why),
-			 "Ranks take turns on a core: one that polls for a message keeps the one "
-			 "that would send it from "
-			 "running, and times of single calls are those of the scheduler.");
-		snprintf(f->next, sizeof(f->next),
-			 "Use at most one rank a core; if you must have more, let the library yield "
-			 "(OMPI_MCA_mpi_yield_when_idle=1).");
-	}
+	struct crowd c = {.node = ""};
+	char more[64] = "";
+	for (uint32_t i = 0; i < a->step->nodes.n; i++)
+		add_node(a, i, &c, f);
+	f->found = c.nodes > 0;
+	if (!f->found)
+		return;
+	f->of_s = issue_ranks_s(a);
+	f->severity = fmax(UNFELT_SEVERITY, 4 * f->loss_s / f->of_s);
+	f->metric = "ranks per hardware thread of a node";
+	f->threshold = 1;
+	if (c.nodes > 1)
+		snprintf(more, sizeof(more), "; %u more node%s too many as well", c.nodes - 1,
+			 c.nodes == 2 ? " has" : "s have");
+	snprintf(f->what, sizeof(f->what), "Node %.64s runs %.0f ranks on %.0f hardware threads%s.", c.node, c.ranks,
+		 c.pus, more);
+	snprintf(f->why, sizeof(f->why),
+		 "Ranks take turns on a core: one that polls for a message keeps the one that would send it from "
+		 "running, and times of single calls are those of the scheduler. So this goes before causes that "
+		 "are found in such times.");
+	snprintf(f->next, sizeof(f->next),
+		 "Run at most %.0f ranks on a node (srun --ntasks-per-node=%.0f, mpirun --map-by ppr:%.0f:node).",
+		 c.pus, c.pus, c.pus);
 }

@@ -1,5 +1,6 @@
 /* idle.c - ranks with nothing to do: in most of the run, or at its end. */
 #include "postproc/issues/issues.h"
+#include "postproc/read/exits.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,12 +9,14 @@
 #define IDLE_RANKS_SHARE 0.5 /* more ranks than that are no exception: the program waits for itself */
 #define END_SHARE_MAX 0.01   /* of the run: what may follow a barrier that ends it */
 
-/* What is left of the run's length; of a rank that ended before, its absence too. */
+/* What is left of the run's length; of a rank that ended before, its absence too, but not if it died. */
 static double idle_ns(const struct analysis *a, uint32_t r)
 {
 	const struct rank_totals *t = &a->ranks[r];
 	double busy = t->useful_ns + t->tracing_ns + fmax(0, t->mpi_ns - t->wait_ns);
-	return a->step->ranks[r] == NULL || t->region_ns <= 0 ? 0 : fmax(0, a->longest_region_ns - busy);
+	if (a->step->ranks[r] == NULL || t->region_ns <= 0 || exits_early(a->step->ranks[r]))
+		return 0;
+	return fmax(0, a->longest_region_ns - busy);
 }
 
 static bool is_idle(const struct analysis *a, uint32_t r)

@@ -7,6 +7,7 @@
 #include "postproc/analysis.h"
 
 #define ISSUE_RANKS_MAX 16
+#define ISSUE_RANKS_ALL_MAX 16384 /* where all of them are named */
 #define ISSUE_PAIRS_MAX 8
 #define ISSUE_SITES_MAX 5
 #define ISSUE_TEXT_MAX 400
@@ -19,7 +20,7 @@ struct issue {
 	double loss_s;	 /* summed over ranks; 0 when it is not about time */
 	double of_s;	 /* what the loss is a share of, if not of issue_total_s() */
 	double severity; /* 0..1; 0: from the loss's share */
-	uint32_t ranks[ISSUE_RANKS_MAX];
+	uint32_t ranks[ISSUE_RANKS_ALL_MAX];
 	unsigned nranks;
 	uint32_t pairs[ISSUE_PAIRS_MAX][2];
 	unsigned npairs;
@@ -33,6 +34,7 @@ struct issue {
 
 #define ISSUES(ROW) \
 	ROW(deadlock) \
+	ROW(death) \
 	ROW(truncation) \
 	ROW(mismatch) \
 	ROW(load_imbalance) \
@@ -55,6 +57,7 @@ struct issue {
 	ROW(tracing_cost) \
 	ROW(slow_node) \
 	ROW(oversubscription) \
+	ROW(unexplained) \
 	ROW(unsafe_send_cycle) \
 	ROW(unmatched) \
 	ROW(request_leak)
@@ -63,6 +66,10 @@ struct issue {
 ISSUES(DECLARE_ISSUE)
 #undef DECLARE_ISSUE
 
+#define ISSUES_MAX 64 /* rows of ISSUES */
+
+/* Share of the time lost, or how bad it is: 0 to 1. */
+double issue_score(const struct analysis *a, const struct issue *f);
 /* All ranks' time in the traced region, s; where ranks call MPI from several threads, that of all these threads, as
  * times of calls and waits are. Never 0. */
 double issue_total_s(const struct analysis *a);
@@ -72,8 +79,13 @@ double issue_total_s(const struct analysis *a);
 double issue_ranks_s(const struct analysis *a);
 /* As long as the run, for each rank in the record: also what one that ended early did not use. Never 0. */
 double issue_run_s(const struct analysis *a);
+/* What moving so much can cost at most, s: more than that is something else, and a cause must explain its seconds.
+ * steps: how many messages one after the other a call needs. */
+double issue_moving_max_s(double calls, double bytes, double steps);
 /* Once each, as long as there is room. */
 void issue_add_rank(struct issue *f, uint32_t rank);
+/* One that is not there yet, behind all others. */
+void issue_add_another_rank(struct issue *f, uint32_t rank);
 void issue_add_pair(struct issue *f, uint32_t a, uint32_t b);
 void issue_add_site(struct issue *f, uint32_t site);
 /* waits.c: some states together, bits by enum wait_state. */

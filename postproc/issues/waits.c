@@ -1,5 +1,5 @@
 /* waits.c - issues that are one or two wait states above a share of all ranks' time. */
-#include "postproc/issues/issues.h"
+#include "postproc/issues/uses.h"
 
 #include <stdio.h>
 
@@ -80,6 +80,17 @@ void issue_late_sender(const struct analysis *a, struct issue *f)
 	issue_of_waits(a, f, &w);
 }
 
+/* Whoever has nonblocking receives already posts them late; whoever waits in a Wait sends with Isend. */
+static void advise_senders(const struct analysis *a, struct issue *f)
+{
+	bool isend = f->nsites > 0 && uses_nonblocking_at(a, f->sites[0]);
+	snprintf(f->next, sizeof(f->next), "%s%s",
+		 uses_nonblocking_receives(a)
+			 ? "Post the receives earlier: MPI_Irecv before the computation that delays it."
+			 : "Post receives early: MPI_Irecv before computing.",
+		 isend ? " Compute between the send's start and its wait." : " Or send with MPI_Isend and wait later.");
+}
+
 void issue_late_receiver(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
@@ -87,9 +98,10 @@ void issue_late_receiver(const struct analysis *a, struct issue *f)
 		"A large or synchronous message is not sent before its receive is posted; until "
 		"then the sender is "
 		"blocked.",
-		"Post receives early (MPI_Irecv before computing), or send with MPI_Isend and wait "
-		"later."};
+		""};
 	issue_of_waits(a, f, &w);
+	if (f->found)
+		advise_senders(a, f);
 }
 
 void issue_barrier_imbalance(const struct analysis *a, struct issue *f)
@@ -104,6 +116,15 @@ void issue_barrier_imbalance(const struct analysis *a, struct issue *f)
 	issue_of_waits(a, f, &w);
 }
 
+/* Where calls are not nonblocking already. */
+static void advise_overlap(const struct analysis *a, struct issue *f)
+{
+	size_t len = strlen(f->next);
+	if (f->found && f->nsites > 0 && !uses_nonblocking_at(a, f->sites[0]))
+		snprintf(f->next + len, sizeof(f->next) - len,
+			 " Or start its nonblocking form, and compute meanwhile.");
+}
+
 void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
@@ -112,9 +133,9 @@ void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
 		"An all-to-all, allreduce or scan cannot end before every member has entered it, "
 		"so every imbalance "
 		"before it is paid by all.",
-		"Even out the work before it, do it less often, or start its nonblocking form and "
-		"compute meanwhile."};
+		"Even out the work before it, or do it less often."};
 	issue_of_waits(a, f, &w);
+	advise_overlap(a, f);
 }
 
 void issue_collective_root_bottleneck(const struct analysis *a, struct issue *f)
@@ -125,6 +146,7 @@ void issue_collective_root_bottleneck(const struct analysis *a, struct issue *f)
 					    "root; the root of a reduce or gather waits for "
 					    "late leaves.",
 					    "Take other work off the root, or move it behind the "
-					    "collective; a nonblocking form hides the rest."};
+					    "collective."};
 	issue_of_waits(a, f, &w);
+	advise_overlap(a, f);
 }

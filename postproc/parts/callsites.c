@@ -29,7 +29,8 @@ static void add_process(struct site_total *totals, const struct process *p)
 static void add_waits(struct site_total *totals, const struct waits *w)
 {
 	for (size_t i = 0; i < w->rows.n; i++)
-		if (w->rows.at[i].site != NONE && w->rows.at[i].state != LATE_SENDER_WRONG_ORDER)
+		if (w->rows.at[i].site != NONE && w->rows.at[i].state != LATE_SENDER_WRONG_ORDER &&
+		    w->rows.at[i].state != LATE_COMPLETE)
 			add_ns(&totals[w->rows.at[i].site].wait_ns, w->rows.at[i].ns);
 }
 

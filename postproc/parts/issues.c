@@ -1,6 +1,6 @@
-/* issues.c - "issues": all issues, the costliest first; and "verdict", the first of them in
- * a sentence. */
-#include "postproc/issues/issues.h"
+/* issues.c - "issues": all issues, in the order of issues/order.h; and "verdict", the first of them in a sentence. */
+#include "base/units.h"
+#include "postproc/issues/order.h"
 
 #include <stdio.h>
 
@@ -14,6 +14,7 @@ static const struct {
 };
 
 #define NISSUES (sizeof(issues) / sizeof(issues[0]))
+_Static_assert(NISSUES <= ISSUES_MAX, "the order has room for all");
 
 double issue_total_s(const struct analysis *a)
 {
@@ -34,12 +35,26 @@ double issue_run_s(const struct analysis *a)
 	return s > 1e-9 ? s : 1e-9;
 }
 
+#define LATENCY_MAX_S 50e-6 /* of a message: slower than Ethernet between nodes */
+#define BANDWIDTH_MIN 100e6 /* bytes a second of a rank */
+
+double issue_moving_max_s(double calls, double bytes, double steps)
+{
+	return calls * steps * LATENCY_MAX_S + bytes / BANDWIDTH_MIN;
+}
+
 void issue_add_rank(struct issue *f, uint32_t rank)
 {
 	for (unsigned i = 0; i < f->nranks; i++)
 		if (f->ranks[i] == rank)
 			return;
 	if (f->nranks < ISSUE_RANKS_MAX)
+		f->ranks[f->nranks++] = rank;
+}
+
+void issue_add_another_rank(struct issue *f, uint32_t rank)
+{
+	if (f->nranks < ISSUE_RANKS_ALL_MAX)
 		f->ranks[f->nranks++] = rank;
 }
 
@@ -65,22 +80,13 @@ void issue_add_site(struct issue *f, uint32_t site)
 
 const char *duration_text(double seconds, char *text)
 {
-	if (seconds >= 1)
-		snprintf(text, 32, "%.2f s", seconds);
-	else if (seconds >= 1e-3)
-		snprintf(text, 32, "%.2f ms", seconds * 1e3);
-	else
-		snprintf(text, 32, "%.1f us", seconds * 1e6);
+	snprintf(text, 32, "%.31s", fmt_plain(fmt_time(seconds)).s);
 	return text;
 }
 
 const char *bytes_text(double bytes, char *text)
 {
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-	unsigned i = 0;
-	for (; bytes >= 1024 && i < 4; i++)
-		bytes /= 1024;
-	snprintf(text, 32, i == 0 ? "%.0f %s" : "%.1f %s", bytes, units[i]);
+	snprintf(text, 32, "%.31s", fmt_plain(fmt_bytes(bytes)).s);
 	return text;
 }
 
@@ -112,7 +118,7 @@ static double loss_of_s(const struct analysis *a, const struct issue *f)
 	return f->of_s > 0 ? f->of_s : issue_total_s(a);
 }
 
-static double score_of(const struct analysis *a, const struct issue *f)
+double issue_score(const struct analysis *a, const struct issue *f)
 {
 	double score = f->severity > 0 ? f->severity : 4 * f->loss_s / loss_of_s(a, f);
 	return score > 1 ? 1 : score;
@@ -153,11 +159,10 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 {
 	cJSON *row = json_row(list);
 	json_put_text(row, "issue", f->issue);
-	json_put_text(row, "severity", severity_word(score_of(a, f)));
-	json_put(row, "score", score_of(a, f));
+	json_put_text(row, "severity", severity_word(issue_score(a, f)));
+	json_put(row, "score", issue_score(a, f));
 	json_put(row, "loss_s", f->loss_s);
-	if (a->threaded || f->of_s > 0)
-		json_put(row, "loss_of_s", loss_of_s(a, f));
+	json_put(row, "loss_of_s", loss_of_s(a, f));
 	put_lists(a, row, f);
 	json_put_text(row, "what", f->what);
 	json_put_text(row, "why", f->why);
@@ -166,16 +171,6 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 	json_put_text(metric, "name", f->metric);
 	json_put(metric, "value", f->value);
 	json_put(metric, "threshold", f->threshold);
-}
-
-/* The issue of highest score that is not listed yet, or NULL. */
-static struct issue *next_best(const struct analysis *a, struct issue *all)
-{
-	struct issue *best = NULL;
-	for (size_t i = 0; i < NISSUES; i++)
-		if (all[i].found && (best == NULL || score_of(a, &all[i]) > score_of(a, best)))
-			best = &all[i];
-	return best;
 }
 
 /* The worst issue's sentence; and what tracing cost, where it is too much and not that issue itself. */
@@ -192,20 +187,18 @@ static void put_verdict(struct analysis *a, const struct issue *all, const struc
 
 int part_issues(struct analysis *a)
 {
-	struct issue *all = calloc(NISSUES, sizeof(*all)), *f;
+	struct issue *all = calloc(NISSUES, sizeof(*all)), *order[NISSUES];
 	if (all == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < NISSUES; i++) {
 		all[i].issue = issues[i].name;
 		issues[i].look(a, &all[i]);
 	}
+	size_t n = issues_order(a, all, NISSUES, order);
+	put_verdict(a, all, n > 0 ? order[0] : NULL);
 	cJSON *list = json_array(a->root, "issues");
-	f = next_best(a, all);
-	put_verdict(a, all, f);
-	for (; f != NULL; f = next_best(a, all)) {
-		put_issue(a, list, f);
-		f->found = false;
-	}
+	for (size_t i = 0; i < n; i++)
+		put_issue(a, list, order[i]);
 	free(all);
 	return 0;
 }

@@ -12,7 +12,7 @@ static double tracing_per_call(const struct process *p, const struct rank_totals
 }
 
 /* It is spread as the calls of thread 0 are. */
-static void add_rank(struct tally *t, const struct process *p, const struct rank_totals *totals)
+static void add_rank(const struct step *s, struct tally *t, const struct process *p, const struct rank_totals *totals)
 {
 	double tracing_ns = tracing_per_call(p, totals);
 	int64_t from = p->start_ns, to = p->end_ns;
@@ -24,6 +24,10 @@ static void add_rank(struct tally *t, const struct process *p, const struct rank
 		t->windows[i].tracing_ns += (double)p->calls_in[i] * tracing_ns;
 	if (from != TIME_ABSENT && to != TIME_ABSENT)
 		tally_stretch(t, from, to, &t->windows[0].present_ns);
+	for (size_t i = 0; i < p->open.n && rank_open_ns(p, 0) > 0; i++)
+		if (p->open.at[i].thread == 0 && p->open.at[i].enter_ns != TIME_ABSENT)
+			tally_stretch(t, p->open.at[i].enter_ns, to,
+				      &t->windows[0].class_ns[step_class(s, &p->sigs.at[p->open.at[i].sig])]);
 }
 
 static void put_window(const struct tally *t, cJSON *list, unsigned i)
@@ -57,7 +61,7 @@ int part_time_windows(struct analysis *a)
 	const struct step *s = a->step;
 	for (uint32_t r = 0; r < s->nranks; r++)
 		if (s->ranks[r] != NULL)
-			add_rank(&a->tally, s->ranks[r], &a->ranks[r]);
+			add_rank(s, &a->tally, s->ranks[r], &a->ranks[r]);
 	cJSON *list = json_array(a->root, "time_windows");
 	for (unsigned i = 0; i < TIME_WINDOWS; i++)
 		put_window(&a->tally, list, i);

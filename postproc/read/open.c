@@ -20,7 +20,7 @@ static uint32_t read_words(const cJSON *item, uint64_t *words)
 	return n;
 }
 
-static int add_words(struct process *p, uint32_t thread, const uint64_t *words, uint32_t n)
+static int add_words(struct process *p, uint32_t thread, int64_t enter, const uint64_t *words, uint32_t n)
 {
 	struct sig fresh = {.thread = thread,
 			    .op = NONE,
@@ -39,16 +39,16 @@ static int add_words(struct process *p, uint32_t thread, const uint64_t *words, 
 		return 0;
 	if (vec_push(&p->sigs, fresh) < 0)
 		return -ENOMEM;
-	return vec_push(&p->open, (struct open_sig){thread, (uint32_t)p->sigs.n - 1});
+	return vec_push(&p->open, (struct open_sig){thread, (uint32_t)p->sigs.n - 1, enter});
 }
 
-static int add_known(struct process *p, uint32_t thread, int64_t id)
+static int add_known(struct process *p, uint32_t thread, int64_t enter, int64_t id)
 {
 	const struct thread *t = &p->threads.at[thread];
 	if (id < 0 || (uint64_t)id >= t->sig_of.n || t->sig_of.at[id] == 0)
 		return 0;
 	p->sigs.at[t->sig_of.at[id] - 1].open = true;
-	return vec_push(&p->open, (struct open_sig){thread, t->sig_of.at[id] - 1});
+	return vec_push(&p->open, (struct open_sig){thread, t->sig_of.at[id] - 1, enter});
 }
 
 int open_load(struct process *p)
@@ -60,8 +60,9 @@ int open_load(struct process *p)
 		if (thread < 0 || (uint64_t)thread >= p->threads.n)
 			continue;
 		uint32_t n = read_words(item, words);
-		code = n >= 2 ? add_words(p, (uint32_t)thread, words, n)
-			      : add_known(p, (uint32_t)thread, json_int(item, "sig", -1));
+		int64_t enter = json_tick(item, "enter_tick");
+		code = n >= 2 ? add_words(p, (uint32_t)thread, enter, words, n)
+			      : add_known(p, (uint32_t)thread, enter, json_int(item, "sig", -1));
 	}
 	return code;
 }

@@ -8,6 +8,7 @@
 
 static void read_times(struct process *p, const cJSON *meta)
 {
+	p->pid = json_int(meta, "pid", 0);
 	p->start_ns = json_tick(meta, "start_tick");
 	p->end_ns = json_tick(meta, "end_tick");
 	p->init_exit_ns = json_tick(meta, "init_exit_tick");

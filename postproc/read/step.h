@@ -88,6 +88,7 @@ struct thread {
 	uint64_t defs_missing;	   /* definitions that the tracer had no room for */
 	uint64_t slow_calls;	   /* recorded on a slow path: a new signature, datatype or communicator */
 	uint64_t slow_ticks;	   /* spent there, after the calls */
+	uint32_t last_sig;	   /* of its last event, an index in process.sigs plus 1; 0: it has none */
 	VEC(uint32_t) sig_of;	   /* signature id of the file -> index in process.sigs plus 1 */
 	VEC(uint32_t) literals;	   /* indices in process.sigs of the events that carry their own signature, in order */
 	uint32_t undefined;	   /* the same of all events of which the definition is missing */
@@ -116,9 +117,10 @@ struct last_barrier {
 	uint32_t site, causer;
 };
 
-/* A call that never returned: which thread, and an index of sigs. */
+/* A call that never returned: which thread, an index of sigs, and since when (TIME_ABSENT: not known). */
 struct open_sig {
 	uint32_t thread, sig;
+	int64_t enter_ns;
 };
 
 /* What a datatype of one process is made of. */
@@ -146,7 +148,9 @@ struct process {
 	struct last_barrier last_barrier; /* start_ns INT64_MIN: none */
 	struct mpi_union in_mpi;	  /* where several threads have events */
 	bool have_exit;
-	int exit_status; /* wait status as of waitpid() */
+	int exit_status;     /* wait status as of waitpid() */
+	uint32_t exit_order; /* in which it was told of processes */
+	int64_t pid;
 	char *library, *cpus;
 	int cpu;
 	cJSON *meta;

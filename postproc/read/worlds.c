@@ -2,6 +2,7 @@
  * one after the other by a script, singletons, spawned programs. The analysis is of one of them:
  * the one with the most processes, the earliest if equal; the others are counted and said. */
 #include "base/json.h"
+#include "postproc/read/exits.h"
 #include "postproc/read/load.h"
 
 /* Processes of one world: another namespace (where the launcher gave one), a second claim to a rank, or another size,
@@ -93,21 +94,6 @@ static int sort_into_worlds(struct step *s, struct worlds *w, uint32_t *ret_with
 	return 0;
 }
 
-static void read_exits(struct step *s)
-{
-	for (size_t i = 0; i < s->nodes.n; i++) {
-		const cJSON *list = cJSON_GetObjectItemCaseSensitive(s->nodes.at[i].meta, "exits"), *item;
-		cJSON_ArrayForEach(item, list)
-		{
-			int64_t task = json_int(item, "task", -1);
-			if (task < 0 || task >= s->nranks || s->ranks[task] == NULL)
-				continue;
-			s->ranks[task]->have_exit = true;
-			s->ranks[task]->exit_status = (int)json_int(item, "status", 0);
-		}
-	}
-}
-
 static void count_nodes(struct step *s)
 {
 	for (size_t i = 0; i < s->nodes.n; i++) {
@@ -162,8 +148,10 @@ int step_place_ranks(struct step *s, struct error *e)
 		s->other_worlds = (uint32_t)s->processes.n - without - best->seen;
 		best->ranks = NULL;
 		count_nodes(s);
-		read_exits(s);
+		code = exits_read(s);
 	}
+	if (code < 0 && s->ranks != NULL)
+		fail(e, code, "out of memory");
 	if (code == 0 && without > 0)
 		step_reason(s, "%u process(es) were recorded without a rank and are left out", without);
 	if (code == 0 && s->other_worlds > 0)

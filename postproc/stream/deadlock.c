@@ -1,14 +1,16 @@
-/* deadlock.c - the wait-for graph of the last state of a record whose ranks died inside of MPI calls: who cannot go on
- * whatever the others do (Knapp 1987, AND-OR model).
+/* deadlock.c - the wait-for graph of the last state of a record whose ranks died inside of MPI calls: who cannot go
+ * on whatever the others do (Knapp 1987, AND-OR model).
  *
- * A rank that died outside of MPI, of which nothing or not all is known, or in a call of which it is not certain what
- * it waits for, can go on. One in MPI_Finalize, or behind it, never helps anybody. A blocking call needs all whom it
- * waits for (AND), a receive from anybody, Waitany and those collectives whose inner order is the library's need one
- * (OR). Whoever has what it needs can go on, and so can whoever needs only such; the others are deadlocked.
+ * A rank that died outside of MPI or by itself (a crash, MPI_Abort), of which nothing or not all is known, or in a
+ * call of which it is not certain what it waits for, can go on. One in MPI_Finalize, or behind it, never helps
+ * anybody. A blocking call needs all whom it waits for (AND), a receive from anybody, Waitany and those collectives
+ * whose inner order is the library's need one (OR). Whoever has what it needs can go on, and so can whoever needs
+ * only such; the others are deadlocked.
  *
  * Nodes are the ranks, and behind them groups of ranks that calls need together. */
 #include "postproc/stream/deadlock.h"
 #include "postproc/read/comms.h"
+#include "postproc/read/exits.h"
 
 #define EAGER_BYTES 4096 /* as in calls.c: a shorter nonblocking send needs nobody */
 
@@ -303,7 +305,7 @@ static void look_at(struct graph *g, uint32_t rank)
 		g->nodes.at[rank].kind = ENDED;
 		return;
 	}
-	if (!known || sig == NULL || g->st->ranks[rank].nlanes > 1)
+	if (!known || sig == NULL || g->st->ranks[rank].nlanes > 1 || exits_by_itself(p))
 		return;
 	const char *op = op_of(s, sig);
 	g->nodes.at[rank].kind = NEEDS_ALL;

@@ -250,6 +250,7 @@ void lane_end(struct lane *l)
 	t->gap = l->gap;
 	t->events = l->calls;
 	t->read = l->read;
+	t->last_sig = l->read > 0 ? l->next_sig + 1 : 0;
 	t->left_out = l->left_out;
 	p->bad_blocks += l->bad_blocks;
 	l->bad_blocks = 0;

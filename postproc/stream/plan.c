@@ -24,6 +24,8 @@ static void shift_process(struct process *p, int64_t by)
 	shift_time(&p->end_ns, by);
 	shift_time(&p->init_exit_ns, by);
 	shift_time(&p->finalize_enter_ns, by);
+	for (size_t i = 0; i < p->open.n; i++)
+		shift_time(&p->open.at[i].enter_ns, by);
 	for (size_t i = 0; i < p->threads.n; i++)
 		shift_time(&p->threads.at[i].lost_from_ns, by);
 }
@@ -328,6 +330,8 @@ int plan_again(struct stream *st, const struct tie *ties)
 		clock_move(t, &p->end_ns);
 		clock_move(t, &p->init_exit_ns);
 		clock_move(t, &p->finalize_enter_ns);
+		for (size_t k = 0; k < p->open.n; k++)
+			clock_move(t, &p->open.at[k].enter_ns);
 		for (size_t k = 0; k < p->threads.n; k++)
 			clock_move(t, &p->threads.at[k].lost_from_ns);
 	}

@@ -1,7 +1,10 @@
 /* ranks.c - what each rank did, exact from its totals. No clock of another node is needed. */
 #include "postproc/analysis.h"
+#include "postproc/read/exits.h"
 
 #include <math.h>
+
+#define LIVED_SHARE 0.9 /* of the longest region: who died later counts in means */
 
 bool is_startup(const struct step *s, const struct sig *sig)
 {
@@ -74,8 +77,29 @@ double tracing_share(const struct rank_totals *t)
 	return all > 0 ? fmin(1, t->threads_tracing_ns / all) : 0;
 }
 
-/* From MPI_Init's exit to MPI_Finalize's enter; to what is known last of a rank that never came
- * there. */
+double rank_open_ns(const struct process *p, uint32_t thread)
+{
+	double longest = 0;
+	bool known = p->init_exit_ns != TIME_ABSENT && p->end_ns != TIME_ABSENT && p->finalize_enter_ns == TIME_ABSENT;
+	for (size_t i = 0; i < p->open.n && known; i++) {
+		const struct open_sig *o = &p->open.at[i];
+		if (o->enter_ns != TIME_ABSENT && (thread == NONE || o->thread == thread))
+			longest = fmax(longest, (double)(p->end_ns - o->enter_ns));
+	}
+	return longest;
+}
+
+/* Into the call in which it died, or to the end of its last. */
+static int64_t last_known_ns(const struct process *p)
+{
+	int64_t last = p->last_ns;
+	for (size_t i = 0; i < p->open.n; i++)
+		if (p->open.at[i].enter_ns > last)
+			last = p->open.at[i].enter_ns;
+	return last;
+}
+
+/* From MPI_Init's exit to MPI_Finalize's enter; to its end, or what is known last, of a rank that never came there. */
 static double region_of(const struct process *p)
 {
 	int64_t from = p->init_exit_ns, to = p->finalize_enter_ns;
@@ -84,7 +108,7 @@ static double region_of(const struct process *p)
 	if (to == TIME_ABSENT)
 		to = p->end_ns;
 	if (to == TIME_ABSENT)
-		to = p->last_ns;
+		to = last_known_ns(p);
 	return from == TIME_ABSENT || to <= from ? 0 : (double)(to - from);
 }
 
@@ -112,11 +136,42 @@ static void count_peers(struct analysis *a)
 	}
 }
 
+/* Of those that a launcher ended because another died it often does not tell when: not before the first death. */
+static void end_with_the_first(struct step *s)
+{
+	int64_t first = INT64_MAX;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		if (p != NULL && exits_early(p) && p->end_ns != TIME_ABSENT && p->end_ns < first)
+			first = p->end_ns;
+	}
+	for (uint32_t r = 0; r < s->nranks && first != INT64_MAX; r++) {
+		struct process *p = s->ranks[r];
+		if (p != NULL && p->lost && !p->have_exit && p->end_ns == TIME_ABSENT && last_known_ns(p) < first)
+			p->end_ns = first;
+	}
+}
+
+/* Of ranks of which the time is known, and that did not die long before the others: these computed no less. */
+static double mean_useful(const struct analysis *a)
+{
+	uint32_t n = 0;
+	double sum = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		const struct process *p = a->step->ranks[r];
+		const struct rank_totals *t = &a->ranks[r];
+		if (!t->known || (exits_early(p) && t->region_ns < LIVED_SHARE * a->longest_region_ns))
+			continue;
+		n++;
+		sum += t->useful_ns;
+	}
+	return n > 0 ? sum / n : 0;
+}
+
 int ranks_total(struct analysis *a)
 {
 	const struct step *s = a->step;
-	uint32_t known = 0;
-	double sum = 0;
+	end_with_the_first(a->step);
 	a->ranks = calloc(s->nranks, sizeof(*a->ranks));
 	if (a->ranks == NULL)
 		return -ENOMEM;
@@ -133,7 +188,9 @@ int ranks_total(struct analysis *a)
 		if (t->calls == 0 &&
 		    !s->nodes.at[p->node].file.finished) /* no totals yet: its time in MPI is not known */
 			continue;
+		t->known = true;
 		t->region_ns = region_of(p);
+		t->mpi_ns += rank_open_ns(p, 0);
 		add_tracing(p, t);
 		t->useful_ns = useful_of(t);
 		t->threads_ns = t->region_ns;
@@ -141,14 +198,12 @@ int ranks_total(struct analysis *a)
 			return -ENOMEM;
 		a->threaded |= t->threads > 1;
 		a->threads_ns += t->threads_ns;
-		known++;
-		sum += t->useful_ns;
 		if (t->region_ns > a->longest_region_ns)
 			a->longest_region_ns = t->region_ns;
 		if (t->useful_ns > a->max_useful_ns)
 			a->max_useful_ns = t->useful_ns;
 	}
-	a->mean_useful_ns = known > 0 ? sum / known : 0;
+	a->mean_useful_ns = mean_useful(a);
 	count_peers(a);
 	return 0;
 }

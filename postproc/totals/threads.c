@@ -95,7 +95,7 @@ static void take_union(const struct process *p, const struct thread_totals *of, 
 		mpi += of[i].mpi_ns;
 		slow = fmax(slow, (double)p->threads.at[i].slow_ticks * p->ns_per_tick);
 	}
-	t->mpi_ns = fmin(t->region_ns, (double)p->in_mpi.ns);
+	t->mpi_ns = fmin(t->region_ns, (double)p->in_mpi.ns + rank_open_ns(p, NONE));
 	t->tracing_ns = (double)(p->in_mpi.traced_ns - p->in_mpi.ns) + slow;
 	t->wait_ns = mpi > 0 ? t->mpi_ns * waited / mpi : 0;
 }

@@ -4,6 +4,7 @@
 #include "reports/html/heatmap.h"
 
 #include <math.h>
+#include <string.h>
 
 #define STEPS 16
 #define LEFT 40
@@ -56,7 +57,7 @@ static int step_of(double value, double min, double max)
 {
 	if (!(value > 0))
 		return -1;
-	if (max <= min * 1.0001)
+	if (max <= min)
 		return STEPS / 2;
 	int step = (int)(log(value / min) / log(max / min) * (STEPS - 1) + 0.5);
 	return step < 0 ? 0 : step >= STEPS ? STEPS - 1 : step;
@@ -109,8 +110,27 @@ static void draw_labels(struct page *p, const struct heatmap *h)
 	put(p, "</g>");
 }
 
+/* Of values that look alike a scale would tell of differences that are none. */
+static bool look_equal(double min, double max, bool bytes)
+{
+	struct fmt least = bytes ? fmt_bytes(min) : fmt_count(min), most = bytes ? fmt_bytes(max) : fmt_count(max);
+	return strcmp(least.s, most.s) == 0;
+}
+
+static void draw_equal(struct page *p, double value, bool bytes)
+{
+	put(p,
+	    "<div class=\"scale\"><div class=\"axis\"><span><svg width=\"14\" height=\"12\" aria-hidden=\"true\"><rect "
+	    "width=\"14\" height=\"12\" fill=\"%s\"/></svg> all equal: %s</span><span>blank: none</span></div></div>\n",
+	    viridis[STEPS / 2], bytes ? fmt_bytes(value).s : fmt_count(value).s);
+}
+
 static void draw_ramp(struct page *p, double min, double max, bool bytes)
 {
+	if (max <= min) {
+		draw_equal(p, min, bytes);
+		return;
+	}
 	put(p,
 	    "<div class=\"scale\"><svg class=\"ramp\" viewBox=\"0 0 %d 1\" "
 	    "preserveAspectRatio=\"none\" "
@@ -137,6 +157,8 @@ void heatmap_draw(struct page *p, const struct heatmap *h, const char *title, co
 	}
 	if (max <= 0)
 		return;
+	if (look_equal(min, max, bytes))
+		max = min;
 	const double *value = bytes ? h->bytes : h->count;
 	put(p,
 	    "<figure><figcaption><b>%s</b>%s between sender (row) and receiver "

@@ -12,11 +12,22 @@
 
 #define HTML_BYTES_MAX (2u << 20)
 
+/* How a kind of issue is called in a sentence, plain words; NULL when the kind is not known. */
+const char *issue_phrase(const char *issue);
+
 /* Write the page to out (not closed). analysis_json is NUL-terminated and need not be trusted:
  * whatever is absent or of an unexpected type is left out of the page, whatever is a string is
  * escaped. 0; -EBADMSG when the text is not a JSON object; -ENOMEM; -EIO when out cannot be
  * written. */
 int html_report(const char *analysis_json, FILE *out, struct error *e);
+/* What a page is made of: the analysis, changes since other runs (as below) or NULL, and the path of the trace, for
+ * the commands that the page names, or NULL. */
+struct html_source {
+	const char *analysis_json;
+	const cJSON *diff;
+	const char *trace;
+};
+int html_report_of(const struct html_source *source, FILE *out, struct error *e);
 /* The same with a section about what changed since other runs: an object "mpitrace/diff/1", of which this analysis is
  * the last run; NULL: without. */
 int html_report_compared(const char *analysis_json, const cJSON *diff, FILE *out, struct error *e);

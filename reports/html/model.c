@@ -86,19 +86,6 @@ const char *share_title(const struct model *m)
 	return m->threaded ? "share of thread time" : "share";
 }
 
-/* Worst first; among equals the analysis' own order stays, which puts causes before their effects.
- */
-static void sort_issues(const cJSON **issue, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		const cJSON *moved = issue[i];
-		size_t at = i;
-		for (; at > 0 && issue_severity(issue[at - 1]) < issue_severity(moved); at--)
-			issue[at] = issue[at - 1];
-		issue[at] = moved;
-	}
-}
-
 int issue_severity(const cJSON *issue)
 {
 	const char *word = json_text(issue, "severity", "");
@@ -146,8 +133,8 @@ int model_create(const char *json, struct model *ret_model)
 	m.operation = json_objects_by(m.root, "operations", "time_s", &m.noperations);
 	m.callsite = json_objects_by(m.root, "callsites", "time_s", &m.ncallsites);
 	m.issue = json_objects(m.root, "issues", &m.nissues);
-	sort_issues(m.issue, m.nissues);
 	m.partial = is_partial(&m);
+	m.waits_known = json_number_or(m.coverage, "events", 1) > 0;
 	*ret_model = m;
 	return 0;
 }

@@ -30,6 +30,7 @@ struct rank_row {
 struct model {
 	const cJSON *root; /* owned */
 	const cJSON *diff; /* what changed since other runs; NULL: nothing to compare with; not owned */
+	const char *trace; /* name of its file, as the user would write it; not owned */
 	const cJSON *job, *coverage, *summary, *efficiency;
 	struct rank_row *rank; /* ascending rank */
 	size_t nranks;
@@ -37,9 +38,10 @@ struct model {
 	size_t noperations;
 	const cJSON **callsite; /* most time first */
 	size_t ncallsites;
-	const cJSON **issue; /* worst first */
+	const cJSON **issue; /* in the order of the analysis */
 	size_t nissues;
 	bool partial;
+	bool waits_known;			 /* single calls are there, in which waiting is found */
 	bool threaded;				 /* some rank called MPI from several threads */
 	double runtime_s;			 /* of the traced region; NAN when unknown */
 	double useful_s, mpi_s, wait_s, total_s; /* summed over ranks */

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 void put(struct page *p, const char *fmt, ...)
@@ -53,6 +54,14 @@ void put_text(struct page *p, const char *untrusted, unsigned max_chars)
 			put_code(p->out, code, s, len);
 		s += len == 0 ? 1 : len;
 	}
+}
+
+void put_text_part(struct page *p, const char *untrusted, size_t bytes)
+{
+	char *part = strndup(untrusted, bytes);
+	if (part != NULL)
+		put_text(p, part, SENTENCE_CHARS);
+	free(part);
 }
 
 void put_left_out(struct page *p, size_t left_out, const char *what)

@@ -20,6 +20,9 @@ void put(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 
  * are shown as \xNN or \uNNNN. */
 void put_text(struct page *p, const char *untrusted, unsigned max_chars);
 
+/* The first bytes of one. */
+void put_text_part(struct page *p, const char *untrusted, size_t bytes);
+
 #define NAME_CHARS 80
 #define TITLE_CHARS 300 /* what is shown under the pointer */
 #define SENTENCE_CHARS 600
@@ -37,6 +40,10 @@ void put_words(struct page *p, const char *identifier);
 
 /* What follows the last slash of a path. */
 const char *basename_of(const char *path);
+
+/* report.c: what every page begins and ends with. */
+void html_begin(struct page *p, const char *title);
+void html_end(struct page *p);
 
 /* One part of a horizontal bar; class is one of the classes of style.css that fill. */
 struct part {

@@ -20,7 +20,7 @@ static bool is_shown(const struct section *s, const struct model *m)
 	return s->has == NULL || s->has(m);
 }
 
-static void write_head(struct page *p)
+void html_begin(struct page *p, const char *title)
 {
 	put(p,
 	    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -30,7 +30,7 @@ static void write_head(struct page *p)
 	    "<meta name=\"color-scheme\" content=\"light dark\">\n"
 	    "<meta name=\"referrer\" content=\"no-referrer\">\n<title>",
 	    html_style_sha256);
-	put_text(p, basename_of(json_text(p->model->job, "program", "MPI program")), NAME_CHARS);
+	put_text(p, title, NAME_CHARS);
 	put(p, " \xc2\xb7 mpitrace report</title>\n<style>%s</style>\n</head>\n<body>\n", html_style);
 	/* Referred to by the class "wait", so that waiting never differs by hue alone. */
 	put(p, "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"
@@ -79,7 +79,7 @@ static void write_sections(struct page *p)
 	put(p, "</main>\n");
 }
 
-static void write_foot(struct page *p)
+void html_end(struct page *p)
 {
 	put(p, "<footer><p>Written by mpitrace. Definitions: wait states after Scalasca, "
 	       "efficiencies after POP. "
@@ -89,24 +89,30 @@ static void write_foot(struct page *p)
 
 int html_report(const char *analysis_json, FILE *out, struct error *e)
 {
-	return html_report_compared(analysis_json, NULL, out, e);
+	return html_report_of(&(struct html_source){.analysis_json = analysis_json}, out, e);
 }
 
 int html_report_compared(const char *analysis_json, const cJSON *diff, FILE *out, struct error *e)
 {
+	return html_report_of(&(struct html_source){.analysis_json = analysis_json, .diff = diff}, out, e);
+}
+
+int html_report_of(const struct html_source *source, FILE *out, struct error *e)
+{
 	struct model m;
-	int r = model_create(analysis_json, &m);
+	int r = model_create(source->analysis_json, &m);
 	if (r == -EBADMSG)
 		return fail(e, r,
 			    "the analysis is not a JSON object; analyse the trace again: mpitrace "
 			    "analyze");
 	if (r < 0)
 		return fail(e, r, "out of memory while reading the analysis");
-	m.diff = diff;
+	m.diff = source->diff;
+	m.trace = source->trace != NULL ? basename_of(source->trace) : "job.mpix";
 	struct page p = {.out = out, .model = &m};
-	write_head(&p);
+	html_begin(&p, basename_of(json_text(m.job, "program", "MPI program")));
 	write_sections(&p);
-	write_foot(&p);
+	html_end(&p);
 	model_done(&m);
 	if (fflush(out) != 0 || ferror(out))
 		return fail(e, -EIO, "the report could not be written; is the disk full?");

@@ -20,14 +20,20 @@ static void write_site(struct page *p, const cJSON *site, double longest_s)
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 	    "class=\"n\">%s</td></tr>\n",
-	    fmt_time(time_s).s, wait_s > 0 ? fmt_time(wait_s).s : "", fmt_count(json_number(site, "calls")).s,
-	    bytes > 0 ? fmt_bytes(bytes).s : "");
+	    fmt_time(time_s).s,
+	    !p->model->waits_known ? "not known"
+	    : wait_s > 0	   ? fmt_time(wait_s).s
+				   : "",
+	    fmt_count(json_number(site, "calls")).s, bytes > 0 ? fmt_bytes(bytes).s : "");
 }
 
 static void write_callsites(struct page *p)
 {
 	const struct model *m = p->model;
-	size_t shown = m->ncallsites < SITES_MAX ? m->ncallsites : SITES_MAX;
+	size_t n = m->ncallsites, shown;
+	while (n > 0 && json_number(m->callsite[n - 1], "calls") == 0) /* where ranks died: it never came back */
+		n--;
+	shown = n < SITES_MAX ? n : SITES_MAX;
 	put(p, "<div class=\"scroll\"><table><caption>Calls in the source, most time "
 	       "first</caption>\n<thead><tr>"
 	       "<th scope=\"col\">where</th><th scope=\"col\"></th><th scope=\"col\" "
@@ -38,7 +44,7 @@ static void write_callsites(struct page *p)
 	for (size_t i = 0; i < shown; i++)
 		write_site(p, m->callsite[i], fmax(json_number(m->callsite[0], "time_s"), 0));
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, m->ncallsites - shown, "further call sites are");
+	put_left_out(p, n - shown, "further call sites are");
 }
 
 static bool has_callsites(const struct model *m)

@@ -4,6 +4,7 @@
 #include "reports/html/section.h"
 
 #include <math.h>
+#include <string.h>
 
 #define CARDS_MAX 24
 #define SITES_MAX 5
@@ -43,7 +44,7 @@ static struct fmt fmt_metric(const char *name, double value)
 		return fmt_time(value);
 	if (n > 5 && name[n - 5] == 'b' && name[n - 4] == 'y' && name[n - 1] == 's')
 		return fmt_bytes(value);
-	return fabs(value) >= 100 ? fmt_count(value) : fmt_ratio(value);
+	return fabs(value) >= 100 || value == floor(value) ? fmt_count(value) : fmt_ratio(value);
 }
 
 static void write_metric(struct page *p, const cJSON *issue)
@@ -53,7 +54,10 @@ static void write_metric(struct page *p, const cJSON *issue)
 	if (*name == '\0')
 		return;
 	put(p, "<div><dt>measured</dt><dd>");
-	put_words(p, name);
+	if (strchr(name, ' ') != NULL)
+		put_text(p, name, SENTENCE_CHARS);
+	else
+		put_words(p, name);
 	put(p, " %s", fmt_metric(name, json_number(metric, "value")).s);
 	if (!isnan(json_number(metric, "threshold")))
 		put(p, " (threshold %s)", fmt_metric(name, json_number(metric, "threshold")).s);
@@ -169,7 +173,8 @@ static void write_issues(struct page *p)
 const struct section section_issues = {
 	.id = "issues",
 	.title = "Issues",
-	.how = "Worst first. Each card gives the number that triggered it and the threshold it "
-	       "crossed.",
+	.how = "Causes before what follows from them, else dearest first. Each card gives the number that triggered it "
+	       "and "
+	       "the threshold it crossed.",
 	.write = write_issues,
 };

@@ -14,8 +14,7 @@ static void write_loop(struct page *p, const cJSON *phases)
 	    fmt_time(json_number(phases, "iteration_s")).s, fmt_time(json_number(phases, "shortest_s")).s,
 	    fmt_time(json_number(phases, "longest_s")).s);
 	if (fabs(drift) >= DRIFT_SHOWN)
-		put(p, "; at the end they are %s %s than at the begin", fmt_share(fabs(drift)).s,
-		    drift > 0 ? "longer" : "shorter");
+		put(p, "; they get %s towards the end", drift > 0 ? "longer" : "shorter");
 	if (site != NULL) {
 		put(p, ". Counted at ");
 		put_callsite(p, site);

@@ -31,8 +31,8 @@ static void write_row(struct page *p, const struct rank_row *r, double full_s)
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td>"
 	    "<td class=\"n\">%s</td></tr>\n",
-	    fmt_time(r->useful_s).s, fmt_time(r->mpi_s).s, fmt_time(r->wait_s).s, fmt_time(r->tracing_s).s,
-	    fmt_bytes(r->bytes_out).s);
+	    fmt_time(r->useful_s).s, fmt_time(r->mpi_s).s, p->model->waits_known ? fmt_time(r->wait_s).s : "not known",
+	    fmt_time(r->tracing_s).s, fmt_bytes(r->bytes_out).s);
 }
 
 static void begin_rows(struct page *p, const char *caption)

@@ -26,8 +26,12 @@ static void write_total(struct page *p)
 	put_bar_of(p, parts, 3, m->total_s, 30);
 	put(p, "<p class=\"legend\">");
 	write_share(p, "useful", "useful, outside MPI", m->useful_s);
-	write_share(p, "mpi", "in MPI, not waiting", m->mpi_s - m->wait_s);
-	write_share(p, "wait", "in MPI, waiting for others", m->wait_s);
+	if (m->waits_known) {
+		write_share(p, "mpi", "in MPI, not waiting", m->mpi_s - m->wait_s);
+		write_share(p, "wait", "in MPI, waiting for others", m->wait_s);
+	} else {
+		write_share(p, "mpi", "in MPI; waiting is not known", m->mpi_s);
+	}
 	put(p, "<span>of %s of all ranks together</span></p>\n</div>\n", fmt_time(m->total_s).s);
 }
 

@@ -19,18 +19,22 @@ static void write_coverage(struct page *p)
 	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s, fmt_count((double)model_nranks(m)).s);
 }
 
-static void write_events(struct page *p)
+/* Calls are all that the program made; an event is a call, or a run of tests in vain. */
+static void write_calls(struct page *p)
 {
 	const struct model *m = p->model;
-	double kept = json_number(m->coverage, "events"), lost = json_number(m->coverage, "events_lost");
-	put(p, "<div><dt>Single events</dt><dd>%s recorded<small>", fmt_count(kept).s);
-	if (isnan(lost))
-		put(p, "losses unknown");
+	double kept = json_number(m->coverage, "events"), lost = json_number(m->coverage, "events_lost"), calls = 0;
+	for (const cJSON *row = json_first(m->root, "per_rank"); row != NULL; row = row->next)
+		calls += fmax(json_number(row, "calls"), 0);
+	put(p, "<div><dt>Calls</dt><dd>%s<small>", fmt_count(calls).s);
+	if (kept == 0)
+		put(p, "none of them singly, all in the totals");
+	else if (isnan(lost))
+		put(p, "%s single events, losses unknown", fmt_count(kept).s);
 	else if (lost > 0)
-		put(p, "%s lost, %s; totals stay exact", fmt_count(lost).s,
-		    fmt_share(lost / (lost + (kept > 0 ? kept : 0))).s);
+		put(p, "%s single events, %s lost; totals stay exact", fmt_count(kept).s, fmt_count(lost).s);
 	else
-		put(p, "none lost");
+		put(p, "%s single events, none lost", fmt_count(kept).s);
 	put(p, "</small></dd></div>\n");
 }
 
@@ -74,7 +78,10 @@ static void write_missing_nodes(struct page *p)
 	for (const cJSON *v = json_first(p->model->coverage, "nodes_missing"); v != NULL && shown < NODES_MAX;
 	     v = v->next) {
 		put(p, shown++ > 0 ? ", " : "");
-		put_text(p, cJSON_IsString(v) ? v->valuestring : "?", NAME_CHARS);
+		if (cJSON_IsNumber(v))
+			put(p, "node %.0f", v->valuedouble);
+		else
+			put_text(p, cJSON_IsString(v) ? v->valuestring : "one without a name", NAME_CHARS);
 	}
 	put(p, n > shown ? ", \xe2\x80\xa6</li>\n" : "</li>\n");
 }
@@ -104,7 +111,7 @@ static void write_trust(struct page *p)
 	    "trusted\">\n<dl>\n",
 	    p->model->partial ? " partial" : "");
 	write_coverage(p);
-	write_events(p);
+	write_calls(p);
 	write_overhead(p);
 	write_clock(p);
 	put(p, "</dl>\n");

@@ -5,35 +5,40 @@
 #include <math.h>
 #include <string.h>
 
+#define CORE_HOUR_S 3600.0
+
 static const struct {
 	const char *issue, *phrase;
+	bool wrong; /* no matter of time: the program is not in order */
 } phrases[] = {
-	{"load_imbalance", "uneven work between ranks"},
-	{"delay", "one place in the program that others wait for"},
-	{"idle_ranks", "some ranks with nothing to do"},
-	{"serialization", "ranks waiting for each other in turn"},
-	{"stuck_at_end", "ranks waiting at the end for the last one"},
-	{"poor_placement", "ranks that talk much placed on different nodes"},
-	{"late_sender", "receivers waiting for late senders"},
-	{"late_receiver", "senders waiting for late receivers"},
-	{"barrier_imbalance", "ranks reaching barriers at different times"},
-	{"small_message_overhead", "many small messages"},
-	{"communication_imbalance", "uneven traffic between ranks"},
-	{"synchronization_heavy", "ranks waiting for the last one at collectives"},
-	{"collective_root_bottleneck", "one root serving everybody"},
-	{"link_hotspot", "a few links between ranks carrying most traffic"},
-	{"global_collective_heavy", "collectives over all ranks"},
-	{"deadlock", "ranks waiting for each other for ever"},
-	{"truncation", "messages longer than the room for them"},
-	{"mismatch", "ranks disagreeing about what they exchange"},
-	{"unsafe_send_cycle", "sends that only buffering saves from a deadlock"},
-	{"unmatched", "messages without a partner"},
-	{"request_leak", "requests never completed"},
-	{"oversubscription", "more ranks than cores"},
-	{"slow_node", "one node slower than the others"},
-	{"io_wait", "waiting for files"},
-	{"rma_wait", "waiting in one-sided communication"},
-	{"tracing_cost", "the tracing itself"},
+	{"death", "a rank that died", true},
+	{"unexplained", "one call that takes long by itself", false},
+	{"load_imbalance", "uneven work between ranks", false},
+	{"delay", "one place in the program that others wait for", false},
+	{"idle_ranks", "some ranks with nothing to do", false},
+	{"serialization", "ranks waiting for each other in turn", false},
+	{"stuck_at_end", "ranks waiting at the end for the last one", false},
+	{"poor_placement", "ranks that talk much placed on different nodes", false},
+	{"late_sender", "receivers waiting for late senders", false},
+	{"late_receiver", "senders waiting for late receivers", false},
+	{"barrier_imbalance", "ranks reaching barriers at different times", false},
+	{"small_message_overhead", "many small messages", false},
+	{"communication_imbalance", "uneven traffic between ranks", false},
+	{"synchronization_heavy", "ranks waiting for the last one at collectives", false},
+	{"collective_root_bottleneck", "one root serving everybody", false},
+	{"link_hotspot", "a few links between ranks carrying most traffic", false},
+	{"global_collective_heavy", "collectives over all ranks", false},
+	{"deadlock", "ranks waiting for each other for ever", true},
+	{"truncation", "messages longer than the room for them", true},
+	{"mismatch", "ranks disagreeing about what they exchange", true},
+	{"unsafe_send_cycle", "sends that only buffering saves from a deadlock", true},
+	{"unmatched", "messages without a partner", true},
+	{"request_leak", "requests never completed", true},
+	{"oversubscription", "more ranks than cores", false},
+	{"slow_node", "one node slower than the others", false},
+	{"io_wait", "waiting for files", false},
+	{"rma_wait", "waiting in one-sided communication", false},
+	{"tracing_cost", "the tracing itself", false},
 };
 
 const char *issue_phrase(const char *issue)
@@ -62,17 +67,41 @@ static void write_kicker(struct page *p)
 	put(p, "</p>\n");
 }
 
-/* The worst issue worth acting on, or NULL. */
+static bool is_wrong(const cJSON *issue)
+{
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
+		if (strcmp(json_text(issue, "issue", ""), phrases[i].issue) == 0)
+			return phrases[i].wrong;
+	return false;
+}
+
+/* The first issue worth acting on, in the order of the analysis, which puts causes before what follows from them; or
+ * NULL. */
 static const cJSON *main_issue(const struct model *m)
 {
-	return m->nissues > 0 && issue_severity(m->issue[0]) > 0 ? m->issue[0] : NULL;
+	for (size_t i = 0; i < m->nissues; i++)
+		if (issue_severity(m->issue[i]) > 0)
+			return m->issue[i];
+	return NULL;
+}
+
+static bool is_death(const cJSON *issue)
+{
+	return strcmp(json_text(issue, "issue", ""), "death") == 0 && *json_text(issue, "what", "") != '\0';
+}
+
+/* Of a text of ours, sentences end with a period, a blank and a capital letter or a number. */
+static size_t first_sentence(const char *text)
+{
+	const char *end = strstr(text, ". ");
+	return end != NULL ? (size_t)(end + 1 - text) : strlen(text);
 }
 
 static void write_cause(struct page *p, const cJSON *issue)
 {
 	const char *kind = json_text(issue, "issue", "unnamed issue");
 	const char *phrase = issue_phrase(kind);
-	put(p, " The biggest cause: ");
+	put(p, is_wrong(issue) ? " To repair first: " : " The biggest cause: ");
 	if (phrase != NULL)
 		put(p, "%s", phrase);
 	else
@@ -91,7 +120,9 @@ static void write_headline(struct page *p)
 	const struct model *m = p->model;
 	const cJSON *issue = main_issue(m);
 	put(p, "<h1>");
-	if (m->total_s <= 0) {
+	if (is_death(issue)) {
+		put_text_part(p, json_text(issue, "what", ""), first_sentence(json_text(issue, "what", "")));
+	} else if (m->total_s <= 0) {
 		put(p, "No MPI time was recorded.");
 	} else if (issue == NULL && is_efficient(m)) {
 		put(p, "Nothing to fix: MPI took %s of the ranks\xe2\x80\x99 time.",
@@ -142,19 +173,36 @@ static void write_tracing(struct page *p, const cJSON *main)
 	}
 }
 
+/* What it costs, in the unit in which computers are paid where it is much. */
+static void write_lost(struct page *p, const cJSON *issue)
+{
+	double loss_s = json_number(issue, "loss_s"), of_s = json_number_or(issue, "loss_of_s", p->model->total_s);
+	if (!(loss_s > 0) || !(of_s > 0) || is_wrong(issue))
+		return;
+	put(p, " This costs <b>%s</b> of all ranks\xe2\x80\x99 time", fmt_share(loss_s / of_s).s);
+	if (loss_s >= CORE_HOUR_S)
+		put(p, ", %s core-hours", fmt_ratio(loss_s / CORE_HOUR_S).s);
+	put(p, ".");
+}
+
 static void write_advice(struct page *p)
 {
 	const struct model *m = p->model;
 	const cJSON *issue = main_issue(m);
 	const char *what = json_text(issue, "what", ""), *next = json_text(issue, "next", "");
-	if (m->partial)
-		write_partial(p);
+	bool death = is_death(issue);
+	if (death)
+		what += first_sentence(what);
 	if (*what != '\0') {
 		put(p, "<p class=\"cause\">");
 		put_text(p, what, SENTENCE_CHARS);
-		write_site(p, issue, what);
+		if (!death)
+			write_site(p, issue, what);
+		write_lost(p, issue);
 		put(p, "</p>\n");
 	}
+	if (m->partial && !death)
+		write_partial(p);
 	write_tracing(p, issue);
 	if (*next != '\0') {
 		put(p, "<p class=\"first\"><b>Do first</b>");
@@ -175,7 +223,7 @@ static void write_figures(struct page *p)
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time in MPI</dt><dd>%s</dd></div>\n",
 	    fmt_share(any ? m->mpi_s / m->total_s : NAN).s);
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting</dt><dd>%s</dd></div>\n",
-	    fmt_share(any ? m->wait_s / m->total_s : NAN).s);
+	    any && !m->waits_known ? "not known" : fmt_share(any ? m->wait_s / m->total_s : NAN).s);
 	put(p, "<div><dt>parallel efficiency, 0.80 is good</dt><dd>%s</dd></div>\n</dl>\n",
 	    fmt_ratio(json_number(m->efficiency, "parallel")).s);
 }

@@ -2,6 +2,7 @@
  * order here is the order on the page. */
 #pragma once
 
+#include "reports/html/html.h"
 #include "reports/html/page.h"
 
 struct section {
@@ -19,6 +20,7 @@ struct section {
 	ROW(diff) \
 	ROW(job) \
 	ROW(efficiency) \
+	ROW(issues) \
 	ROW(time) \
 	ROW(ranks) \
 	ROW(threads) \
@@ -33,12 +35,8 @@ struct section {
 	ROW(communicators) \
 	ROW(topology) \
 	ROW(correctness) \
-	ROW(issues) \
 	ROW(next)
 
 #define DECLARE(name) extern const struct section section_##name;
 SECTIONS(DECLARE)
 #undef DECLARE
-
-/* How a kind of issue is called in a sentence, plain words; NULL when the kind is not known. */
-const char *issue_phrase(const char *issue);

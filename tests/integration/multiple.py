@@ -5,6 +5,7 @@ import html
 import re
 import subprocess
 
+import agree
 from trace import FLAVOURS, MPITRACE, Place, Tests
 
 WAIT_S = 0.3
@@ -62,8 +63,8 @@ def single(t, who, a):
 
 def shares_shown(text):
     """Of the functions, by name, as `mpitrace show` prints them."""
-    table = text[text.index('Where the time went'):].split('\n\n')[0]
-    return {m[1]: m[2].replace(' ', '') for m in re.finditer(r'^  (MPI_\w+).*[#.] +((?:< )?[0-9.]+ %)', table, re.M)}
+    rows = agree.columns(text, 'Where the time went', (2, 24, 38, 48, 57))
+    return {name: share.replace(' ', '') for name, _, _, share in rows if share != '-'}
 
 
 def shares_of_page(text):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+import agree
 import contract
 
 MPITRACE = os.environ['MPITRACE']
@@ -43,7 +44,20 @@ def shown(mpix):
     wrong = contract.errors(analysis)
     if wrong:
         raise ValueError('%s breaks docs/analysis.schema.json:\n%s' % (mpix, '\n'.join(wrong)))
+    same_numbers(mpix)
     return analysis
+
+
+def same_numbers(mpix):
+    """Whatever program a test runs, the page and the terminal agree."""
+    with tempfile.NamedTemporaryFile(suffix='.html') as f:
+        subprocess.run([MPITRACE, 'report', mpix, '-o', f.name], check=True)
+        with open(f.name, encoding='utf-8') as page:
+            page = page.read()
+    text = subprocess.run([MPITRACE, 'show', mpix], capture_output=True, check=True, encoding='utf-8').stdout
+    wrong = agree.errors(page, text)
+    if wrong:
+        raise ValueError('%s: page and terminal differ:\n%s' % (mpix, '\n'.join(map(str, wrong))))
 
 
 class Place:

@@ -43,6 +43,7 @@ struct rank_record {
 	uint64_t open[8]; /* words of the call in which it died */
 	uint32_t nopen;
 	int status;
+	double open_us, end_us; /* since when, and when it ended if not with the program */
 };
 
 struct comm_record {
@@ -169,7 +170,13 @@ void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_s
 		words[3] = sig_run_word(serial, 1, SIG_RUN_ABSOLUTE);
 	}
 	memcpy(r->open, words, sizeof(words));
+	r->open_us = c.from_us;
 	program_killed(p, rank, 9);
+}
+
+void program_ended(struct program *p, unsigned rank, double at_us)
+{
+	p->rank[rank].end_us = at_us;
 }
 
 static unsigned node_of(const struct program *p, unsigned rank)
@@ -501,6 +508,7 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 {
 	_cleanup_buf_ struct buf meta = {0};
 	const struct rank_record *r = &p->rank[rank];
+	end_us = r->end_us > 0 ? r->end_us : end_us;
 	buf_printf(&meta,
 		   "{\"pid\":%u,\"rank\":%u,\"size\":%u,\"state\":\"%s\",\"library\":\"Test MPI\","
 		   "\"transports\":\"pml test, btl "
@@ -516,9 +524,11 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 		if (t == 0 || r->threads[t].nsigs > 0)
 			put_thread_meta(&meta, t, &r->threads[t]);
 	buf_str(&meta, "]");
+	if (r->nopen > 0)
+		buf_printf(&meta, ",\"open\":[{\"thread\":0,\"enter_tick\":%llu,\"words\":[",
+			   (unsigned long long)(r->open_us > 0 ? tick_of(p, rank, r->open_us) : 0));
 	for (uint32_t i = 0; i < r->nopen; i++)
-		buf_printf(&meta, "%s\"%llx\"", i > 0 ? "," : ",\"open\":[{\"thread\":0,\"words\":[",
-			   (unsigned long long)r->open[i]);
+		buf_printf(&meta, "%s\"%llx\"", i > 0 ? "," : "", (unsigned long long)r->open[i]);
 	buf_str(&meta, r->nopen > 0 ? "]}]}" : "}");
 	append(file, MPIC_META, rank, 0, meta.data, meta.len_bytes);
 }

@@ -113,7 +113,10 @@ void program_slow(struct program *p, unsigned rank, unsigned thread, uint64_t ca
 void program_budget_spent(struct program *p, unsigned rank);
 /* The rank never came to MPI_Finalize; wait status as of waitpid(). */
 void program_killed(struct program *p, unsigned rank, int wait_status);
-/* The rank died in this call: a receive, a send or a collective as c says, or a wait for one request. */
+/* It ended then, not when the program did. */
+void program_ended(struct program *p, unsigned rank, double at_us);
+/* The rank died in this call: a receive, a send or a collective as c says, or a wait for one request. Since when is
+ * told where from_us is not 0. */
 void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_shape shape, uint64_t serial);
 void program_job(struct program *p, const char *job_id);
 /* Further members of a node's META, each followed by a comma; the text must live as long as p. */

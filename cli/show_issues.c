@@ -1,0 +1,69 @@
+/* show_issues.c - what `mpitrace show` says of issues: the verdict in a sentence, then each with what, why and what
+ * to do. */
+#include "cli/print.h"
+#include "cli/show_text.h"
+#include "reports/html/html.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDENT 7
+#define ISSUES_SHOWN 5 /* in full; of the others what they are */
+
+static bool is_judged(const cJSON *a)
+{
+	return json_text(json_item(a, "job"), "imported", NULL) == NULL;
+}
+
+void show_verdict(const cJSON *a)
+{
+	const char *verdict = json_text(a, "verdict", "");
+	if (verdict[0] == 0 || !is_judged(a))
+		return;
+	fputs("Verdict     ", stdout);
+	if (json_count(a, "issues") == 0 && strcmp(verdict, "nothing to fix") == 0)
+		puts("Nothing to fix.");
+	else
+		show_words(verdict, 12, 12);
+}
+
+static void put_line(const char *label, const char *text)
+{
+	if (text[0] == 0)
+		return;
+	printf("     %-5s", label);
+	show_words(text, 10, 10);
+}
+
+static void put_head(const cJSON *issue, size_t number, double ranks_s)
+{
+	double loss_s = json_number_or(issue, "loss_s", 0), of_s = json_number_or(issue, "loss_of_s", ranks_s);
+	const char *phrase = issue_phrase(json_text(issue, "issue", "?"));
+	struct show_name name = show_name(json_text(issue, "issue", "?"), 40, true);
+	printf("  %zu. %s (%s", number, phrase != NULL ? phrase : name.s,
+	       show_name(json_text(issue, "severity", "?"), 12, false).s);
+	if (loss_s > 0)
+		printf(", %s", seconds_text(loss_s).s);
+	if (loss_s > 0 && of_s > 0)
+		printf(", %s", share_text(loss_s / of_s).s);
+	puts(")");
+}
+
+void show_issues(const cJSON *a)
+{
+	size_t n;
+	const cJSON **rows = json_objects(a, "issues", &n);
+	puts(n > 0	    ? "\nIssues, causes before what follows from them (severity, time lost, share of all)"
+	     : is_judged(a) ? "\nIssues: nothing to fix"
+			    : "\nIssues: not judged");
+	for (size_t i = 0; i < n; i++) {
+		put_head(rows[i], i + 1, show_ranks_s(a));
+		put_line("what", json_text(rows[i], "what", ""));
+		if (i >= ISSUES_SHOWN)
+			continue;
+		put_line("why", json_text(rows[i], "why", ""));
+		put_line("do", json_text(rows[i], "next", ""));
+	}
+	free(rows);
+}

@@ -1,0 +1,243 @@
+/* death.c - a rank that ended without MPI_Finalize takes the others with it: which one was first, how, in which call,
+ * and who waited for it since when. */
+#include "postproc/issues/issues.h"
+#include "postproc/read/exits.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#define DEATH_SEVERITY 1.0
+
+/* ---- who was first ---- */
+
+/* Since when it was in the call that it never came back from; one outside of MPI comes after all. */
+static int64_t waits_since_ns(const struct process *p)
+{
+	return p->open.n > 0 ? p->open.at[0].enter_ns : INT64_MAX;
+}
+
+/* Who died by itself before who was ended by others; then by time; then as it was told. Where nothing tells: who was
+ * the last to come to its call did not wait for the others. */
+static bool is_before(const struct process *a, const struct process *b)
+{
+	bool own_a = exits_by_itself(a), own_b = exits_by_itself(b);
+	if (own_a != own_b)
+		return own_a;
+	if (a->have_exit != b->have_exit)
+		return a->have_exit;
+	if (!a->have_exit)
+		return waits_since_ns(a) > waits_since_ns(b);
+	if (a->end_ns != TIME_ABSENT && b->end_ns != TIME_ABSENT && a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns;
+	return a->exit_order < b->exit_order;
+}
+
+/* One that came to MPI_Finalize and returned an error ends the others too. */
+static bool ended_badly(const struct process *p)
+{
+	return exits_early(p) || (p->finalized && p->have_exit && p->exit_status != 0);
+}
+
+static uint32_t first_to_die(const struct step *s, uint32_t *ret_early)
+{
+	uint32_t first = NONE;
+	*ret_early = 0;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		if (p == NULL)
+			continue;
+		*ret_early += exits_early(p);
+		if (ended_badly(p) && (first == NONE || is_before(p, s->ranks[first])))
+			first = r;
+	}
+	return first;
+}
+
+/* ---- how ---- */
+
+static const struct {
+	int number;
+	const char *name, *next;
+} signals[] = {
+	{SIGSEGV, "segmentation fault",
+	 "Run it in a debugger or look at the core file (ulimit -c unlimited); -fsanitize=address names the access."},
+	{SIGBUS, "bus error",
+	 "Run it in a debugger; a memory-mapped file that was cut, or a full /dev/shm, does this as well."},
+	{SIGFPE, "arithmetic error", "Run it in a debugger: a division by zero of integers, most often."},
+	{SIGILL, "illegal instruction", "Compile for the processor of these nodes (-march)."},
+	{SIGABRT, "abort",
+	 "Read its standard error: an assertion, a failed allocation or MPI itself ended the program."},
+	{SIGKILL, "killed",
+	 "See whether memory ran out (sacct -o MaxRSS, dmesg), or whether the job was cancelled or over its time."},
+	{SIGTERM, "terminated", "See whether the job was cancelled or over its time limit (sacct -o State)."},
+	{SIGXCPU, "processor time limit", "Ask for more time, or write checkpoints."},
+	{SIGALRM, "alarm", "The program set itself a time limit: see what it waited for."},
+	{SIGPIPE, "broken pipe", "See who closed the pipe or the socket that it wrote to."},
+	{SIGINT, "interrupted", "Somebody pressed Ctrl-C, or the job was cancelled."},
+};
+
+static const char *next_step(const struct process *p)
+{
+	if (p->have_exit && WIFSIGNALED(p->exit_status))
+		for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+			if (signals[i].number == WTERMSIG(p->exit_status))
+				return signals[i].next;
+	return "Read what it wrote to standard error, and look at the call named here.";
+}
+
+static void describe_end(const struct process *p, char *text, size_t size)
+{
+	const char *name = NULL;
+	int signal_number = p->have_exit && WIFSIGNALED(p->exit_status) ? WTERMSIG(p->exit_status) : 0;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		name = signals[i].number == signal_number ? signals[i].name : name;
+	if (p->aborted)
+		snprintf(text, size, "called MPI_Abort");
+	else if (signal_number != 0 && name != NULL)
+		snprintf(text, size, "was killed by signal %d (%s)", signal_number, name);
+	else if (signal_number != 0)
+		snprintf(text, size, "was killed by signal %d", signal_number);
+	else if (p->have_exit)
+		snprintf(text, size, "exited with code %d %s MPI_Finalize", WEXITSTATUS(p->exit_status),
+			 p->finalized ? "after" : "without");
+	else
+		snprintf(text, size, "ended without MPI_Finalize (how is not recorded)");
+}
+
+/* ---- where ---- */
+
+static const struct open_sig *open_of(const struct process *p)
+{
+	return p != NULL && p->open.n > 0 && !p->aborted ? &p->open.at[0] : NULL;
+}
+
+static const char *op_of(const struct step *s, const struct sig *sig)
+{
+	return sig->op == NONE ? "an MPI call" : s->ops.at[sig->op];
+}
+
+/* ", in MPI_Send in main (x.c:3)": the call it never came back from; or behind which it computed. */
+static uint32_t describe_place(const struct step *s, const struct process *p, char *text, size_t size)
+{
+	const struct open_sig *o = open_of(p);
+	uint32_t last = p->threads.n > 0 ? p->threads.at[0].last_sig : 0;
+	const struct sig *sig = o != NULL ? &p->sigs.at[o->sig] : last > 0 ? &p->sigs.at[last - 1] : NULL;
+	char site[256];
+	text[0] = '\0';
+	if (sig == NULL || p->finalized)
+		return NONE;
+	const char *how = o != NULL ? ", in " : p->aborted ? ", " : ", outside of MPI, after ";
+	site_text(s, sig->site, site, sizeof(site));
+	snprintf(text, size, "%s%s", how, site[0] != '\0' ? site + strlen(" at ") : op_of(s, sig));
+	return sig->site;
+}
+
+/* ---- who waited ---- */
+
+struct waiters {
+	uint32_t n, site;
+	const struct sig *sig; /* of the call that most of them are in */
+	int64_t since_ns;      /* the first of all; TIME_ABSENT: not known */
+};
+
+/* In calls when it died, and since before that. */
+static bool is_waiting(const struct process *p, const struct process *dead)
+{
+	const struct open_sig *o = open_of(p);
+	return p != dead && o != NULL && !p->finalized &&
+	       (o->enter_ns == TIME_ABSENT || dead->end_ns == TIME_ABSENT || o->enter_ns < dead->end_ns);
+}
+
+/* The call that most are in, by majority vote (Boyer, Moore). */
+static struct waiters find_waiters(const struct step *s, const struct process *dead)
+{
+	struct waiters w = {.site = NONE, .since_ns = TIME_ABSENT};
+	uint32_t votes = 0;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		if (p == NULL || !is_waiting(p, dead))
+			continue;
+		const struct open_sig *o = open_of(p);
+		const struct sig *sig = &p->sigs.at[o->sig];
+		w.n++;
+		if (o->enter_ns != TIME_ABSENT && (w.since_ns == TIME_ABSENT || o->enter_ns < w.since_ns))
+			w.since_ns = o->enter_ns;
+		if (votes == 0) {
+			w.sig = sig;
+			w.site = sig->site;
+		}
+		votes += w.sig->op == sig->op && w.site == sig->site ? 1 : votes > 0 ? -1u : 0;
+	}
+	return w;
+}
+
+/* What others spent in those calls until it died. */
+static double waited_s(const struct step *s, const struct process *dead)
+{
+	double ns = 0;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		if (p != NULL && is_waiting(p, dead) && open_of(p)->enter_ns != TIME_ABSENT &&
+		    dead->end_ns != TIME_ABSENT)
+			ns += (double)(dead->end_ns - open_of(p)->enter_ns);
+	}
+	return ns / 1e9;
+}
+
+static void describe_waiters(const struct step *s, const struct waiters *w, char *text, size_t size)
+{
+	char since[32], site[256];
+	text[0] = '\0';
+	if (w->n == 0)
+		return;
+	site_text(s, w->site, site, sizeof(site));
+	int n = snprintf(text, size, " %u other rank%s %s waiting%s%s", w->n, w->n == 1 ? "" : "s",
+			 w->n == 1 ? "was" : "were", site[0] != '\0' ? site : " in ",
+			 site[0] != '\0' ? "" : op_of(s, w->sig));
+	if (w->since_ns != TIME_ABSENT && n > 0 && (size_t)n < size)
+		snprintf(text + n, size - (size_t)n, "%s since %s.", w->n == 1 ? "" : ", the first",
+			 duration_text((double)w->since_ns / 1e9, since));
+	else if (n > 0 && (size_t)n < size)
+		snprintf(text + n, size - (size_t)n, ".");
+}
+
+static void name_dead(const struct step *s, uint32_t first, struct issue *f)
+{
+	issue_add_rank(f, first);
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL && exits_by_itself(s->ranks[r]))
+			issue_add_rank(f, r);
+}
+
+void issue_death(const struct analysis *a, struct issue *f)
+{
+	const struct step *s = a->step;
+	uint32_t early, first = first_to_die(s, &early);
+	char how[96], place[300], others[300], when[32] = "";
+	f->metric = "ranks that ended without MPI_Finalize";
+	f->value = early;
+	f->threshold = 1;
+	f->severity = DEATH_SEVERITY;
+	f->found = first != NONE && early > 0;
+	if (!f->found)
+		return;
+	const struct process *dead = s->ranks[first];
+	struct waiters w = find_waiters(s, dead);
+	name_dead(s, first, f);
+	describe_end(dead, how, sizeof(how));
+	issue_add_site(f, describe_place(s, dead, place, sizeof(place)));
+	issue_add_site(f, w.site);
+	describe_waiters(s, &w, others, sizeof(others));
+	f->loss_s = waited_s(s, dead);
+	f->from_ns = w.since_ns != TIME_ABSENT ? w.since_ns : dead->end_ns != TIME_ABSENT ? dead->end_ns : 0;
+	f->to_ns = dead->end_ns != TIME_ABSENT ? dead->end_ns : 0;
+	if (dead->end_ns != TIME_ABSENT && (dead->have_exit || dead->aborted))
+		duration_text((double)dead->end_ns / 1e9, when);
+	snprintf(f->what, sizeof(f->what), "Rank %u %s%s%s%s.%s", first, how, when[0] != '\0' ? " at " : "", when,
+		 place, others);
+	snprintf(f->why, sizeof(f->why),
+		 "MPI ends all ranks when one dies: %u of %u did not come to MPI_Finalize. Times end there.", early,
+		 a->ranks_seen);
+	snprintf(f->next, sizeof(f->next), "%s", next_step(dead));
+}

@@ -1,0 +1,121 @@
+/* unexplained.c - a call that took long although nobody was late and no other issue says why: so that what costs most
+ * is named in any case. */
+#include "postproc/issues/issues.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define UNEXPLAINED_SHARE_MIN 0.10
+
+typedef void look_fn(const struct analysis *a, struct issue *f);
+
+/* Of calls of these classes another issue may speak already. */
+static const struct {
+	enum mpix_class class;
+	look_fn *look;
+} told[] = {
+	{MPIX_COLL, issue_global_collective_heavy}, {MPIX_P2P, issue_small_message_overhead},
+	{MPIX_P2P, issue_communication_imbalance},  {MPIX_P2P, issue_link_hotspot},
+	{MPIX_P2P, issue_poor_placement},	    {MPIX_WAIT, issue_poor_placement},
+	{MPIX_RMA, issue_poor_placement},	    {MPIX_IO, issue_io_wait},
+};
+
+static unsigned classes_told(const struct analysis *a)
+{
+	unsigned classes = 0;
+	struct issue *f = malloc(sizeof(*f));
+	for (size_t i = 0; f != NULL && i < sizeof(told) / sizeof(told[0]); i++) {
+		*f = (struct issue){.found = false};
+		told[i].look(a, f);
+		classes |= f->found ? 1u << told[i].class : 0;
+	}
+	free(f);
+	return classes;
+}
+
+struct place {
+	double ns; /* besides waiting */
+	uint64_t calls, bytes;
+	enum mpix_class class;
+};
+
+/* By call site; the last one is of calls without. */
+static struct place *places_of(const struct analysis *a, unsigned told_already)
+{
+	const struct step *s = a->step;
+	struct place *of = calloc(s->sites.n + 1, sizeof(*of));
+	for (uint32_t r = 0; r < s->nranks && of != NULL; r++)
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++) {
+			const struct sig *sig = &s->ranks[r]->sigs.at[i];
+			enum mpix_class class = step_class(s, sig);
+			if (is_startup(s, sig) || sig->site == NONE || (told_already & 1u << class) != 0 ||
+			    (sig->call.flags & SIG_POLLS) != 0)
+				continue;
+			of[sig->site].ns += (double)sig->ticks * s->ranks[r]->ns_per_tick;
+			of[sig->site].calls += sig->calls;
+			of[sig->site].bytes += sig->moved_bytes;
+			of[sig->site].class = class;
+		}
+	for (size_t i = 0; i < a->tally.waits.rows.n && of != NULL; i++) {
+		const struct wait_row *w = &a->tally.waits.rows.at[i];
+		if (w->site != NONE && w->state != LATE_SENDER_WRONG_ORDER && w->state != LATE_COMPLETE)
+			of[w->site].ns -= (double)w->ns;
+	}
+	return of;
+}
+
+/* Where single calls are missing, waiting is not known. */
+static bool all_judged(const struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->threads.n; i++)
+			if (s->ranks[r]->threads.at[i].lost > 0 || s->ranks[r]->threads.at[i].gap)
+				return false;
+	return true;
+}
+
+static const char *advice(enum mpix_class class)
+{
+	switch (class) {
+	case MPIX_P2P:
+	case MPIX_WAIT:
+		return "Send less or less often, or compute while data moves; compare bytes per second with what the "
+		       "network can do.";
+	case MPIX_COLL:
+		return "Call it less often, on fewer ranks or with less data; try another algorithm of the library.";
+	case MPIX_SYNC:
+		return "Ask whether it is needed: messages and collectives already order what depends on them.";
+	case MPIX_RMA:
+		return "Hold locks shorter and join small accesses; one target that all lock or access serves them "
+		       "one after the other.";
+	default:
+		return "Do it once before the loop and keep the result, where that is possible.";
+	}
+}
+
+void issue_unexplained(const struct analysis *a, struct issue *f)
+{
+	struct place *of = places_of(a, classes_told(a));
+	char total[32], moved[32], place[256];
+	uint32_t worst = NONE;
+	for (uint32_t i = 0; of != NULL && i < a->step->sites.n; i++)
+		if (of[i].ns > 0 && (worst == NONE || of[i].ns > of[worst].ns))
+			worst = i;
+	f->metric = SHARE_NAME(a, " in one call, waiting for others not counted");
+	f->threshold = UNEXPLAINED_SHARE_MIN;
+	f->loss_s = worst != NONE ? of[worst].ns / 1e9 : 0;
+	f->value = f->loss_s / issue_total_s(a);
+	f->found = f->value >= f->threshold && all_judged(a->step);
+	if (f->found) {
+		issue_add_site(f, worst);
+		snprintf(f->what, sizeof(f->what), "%.0f calls%s took %s besides waiting for others%s%s.",
+			 (double)of[worst].calls, site_text(a->step, worst, place, sizeof(place)),
+			 duration_text(f->loss_s, total), of[worst].bytes > 0 ? ", and moved " : "",
+			 of[worst].bytes > 0 ? bytes_text((double)of[worst].bytes, moved) : "");
+		snprintf(f->why, sizeof(f->why),
+			 "Nobody was late for these calls as far as the record tells: they took that long themselves, "
+			 "for moving data, for the library's own work, or for others that used the processor.");
+		snprintf(f->next, sizeof(f->next), "%s", advice(of[worst].class));
+	}
+	free(of);
+}

@@ -1,0 +1,96 @@
+/* exits.c - see exits.h. In: "exits" of the nodes (docs/STEPDIR.md).  Out: have_exit, exit_status, end_ns of
+ * processes. */
+#include "postproc/read/exits.h"
+#include "base/json.h"
+#include "postproc/read/load.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct process *x = *(struct process *const *)a, *y = *(struct process *const *)b;
+	if (x->node != y->node)
+		return (x->node > y->node) - (x->node < y->node);
+	if (x->pid != y->pid)
+		return (x->pid > y->pid) - (x->pid < y->pid);
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+struct by_pid {
+	VEC(struct process *) list;
+};
+
+/* Numbers of processes are used again: the last one that had begun by then. */
+static struct process *find(const struct by_pid *all, uint32_t node, int64_t pid, int64_t tick)
+{
+	const struct process wanted = {.node = node, .pid = pid, .start_ns = tick};
+	const struct process *key = &wanted;
+	size_t from = 0, end = all->list.n;
+	while (from < end) {
+		size_t middle = from + (end - from) / 2;
+		if (by_pid(&all->list.at[middle], &key) <= 0)
+			from = middle + 1;
+		else
+			end = middle;
+	}
+	struct process *p = from > 0 ? all->list.at[from - 1] : NULL;
+	return p != NULL && p->node == node && p->pid == pid ? p : NULL;
+}
+
+static void note(struct process *p, const cJSON *item, uint32_t order)
+{
+	if (p == NULL)
+		return;
+	p->have_exit = true;
+	p->exit_status = (int)json_int(item, "status", 0);
+	p->exit_order = order;
+	if (p->end_ns == 0) /* it did not say itself: when who had started it was told */
+		p->end_ns = json_tick(item, "tick");
+}
+
+int exits_read(struct step *s)
+{
+	struct by_pid all = {0};
+	uint32_t order = 0;
+	for (size_t i = 0; i < s->processes.n; i++)
+		if (s->processes.at[i]->pid > 0 && vec_push(&all.list, s->processes.at[i]) < 0)
+			return -ENOMEM;
+	vec_sort(&all.list, by_pid);
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		const cJSON *list = cJSON_GetObjectItemCaseSensitive(s->nodes.at[i].meta, "exits"), *item;
+		cJSON_ArrayForEach(item, list)
+		{
+			int64_t task = json_int(item, "task", -1), pid = json_int(item, "pid", -1);
+			if (task >= 0 && task < s->nranks)
+				note(s->ranks[task], item, order++);
+			else if (pid > 0)
+				note(find(&all, i, pid, json_tick(item, "tick")), item, order++);
+		}
+	}
+	vec_done(&all.list);
+	return 0;
+}
+
+static bool is_own(int signal_number)
+{
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP, SIGPIPE};
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (own[i] == signal_number)
+			return true;
+	return false;
+}
+
+bool exits_early(const struct process *p)
+{
+	if (p->finalized)
+		return false;
+	return p->aborted || p->lost || (p->have_exit && p->exit_status != 0);
+}
+
+bool exits_by_itself(const struct process *p)
+{
+	if (!exits_early(p))
+		return false;
+	return p->aborted || (p->have_exit && (WIFEXITED(p->exit_status) || is_own(WTERMSIG(p->exit_status))));
+}

@@ -1,0 +1,12 @@
+/* exits.h - how processes ended. */
+#pragma once
+
+#include "postproc/read/step.h"
+
+/* What nodes say of it: of Slurm's tasks by rank, of what a launcher started by process. */
+int exits_read(struct step *s);
+/* By something it did: a signal that the processor or the process itself raised, MPI_Abort, or its exit; not by a
+ * signal that others send to end it. Only of those that did not come to MPI_Finalize. */
+bool exits_by_itself(const struct process *p);
+/* It ended without MPI_Finalize. */
+bool exits_early(const struct process *p);

@@ -1,0 +1,101 @@
+"""agree.py - the page and the summary in the terminal say the same numbers, and no share is above its whole. trace.shown() asks for
+every trace that a test makes; fixtures.py for those of tests/corpus."""
+import html
+import re
+
+OPERATIONS, STATES, SITES = 'MPI operations, most time first', 'Wait states, all ranks added up', 'Calls in the source, most time first'
+
+
+def plain(markup):
+    """What a reader sees, in the terminal's letters."""
+    text = html.unescape(re.sub(r'<[^>]*>', ' ', markup))
+    for a, b in (('\u00a0', ' '), ('\u00b5', 'u'), ('\u2013', '-'), ('\u2019', "'")):
+        text = text.replace(a, b)
+    return ' '.join(text.split())
+
+
+def table(page, caption):
+    """Rows of a table: its head cell, then the cells with numbers."""
+    if caption not in page:
+        return []
+    part = page[page.index(caption):].split('</table>')[0].split('<tbody>')[-1]
+    rows = re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', part, re.S)
+    return [[plain(head)] + [plain(x) for x in re.findall(r'<td class="n">(.*?)</td>', rest, re.S)] for head, rest in rows]
+
+
+def columns(text, title, edges):
+    """The same in the terminal: what stands between these columns, below a title and the heads."""
+    if '\n' + title not in text:
+        return []
+    part = text[text.index('\n' + title) + 1:].split('\n\n')[0].split('\n')[2:]
+    return [[line[a:b].strip() for a, b in zip(edges, edges[1:])] for line in part if line.strip() and not line.startswith('  ... ')]
+
+
+def empty(cell):
+    return '-' if cell in ('', '0 B', 'not known') else cell
+
+
+def figure(page, label):
+    found = re.search(r'<dt>%s</dt><dd>(.*?)</dd>' % label, page, re.S)
+    return plain(found[1]) if found else None
+
+
+def operations(page, text):
+    there = [[r[0], r[3], r[1], empty(r[2]), empty(r[5])] for r in table(page, OPERATIONS)]
+    here = [r[:3] + [empty(r[3]), empty(r[4])] for r in columns(text, 'Where the time went', (2, 24, 38, 48, 57, 69))]
+    return [('operations', x, y) for x, y in zip(here, there) if x[1:] != y[1:] or (y[0].startswith('MPI_') and x[0] != y[0][:22])] + ([('operations', here, there)] if bool(here) != bool(there) else [])
+
+
+def states(page, text):
+    there = [[r[3], r[1], empty(r[2])] for r in table(page, STATES)]
+    here = [r[1:3] + [empty(r[3])] for r in columns(text, 'Waiting for others', (2, 24, 38, 48, 57))]
+    return [] if here == there else [('wait states', here, there)]
+
+
+def sites(page, text):
+    there = [[r[3], r[1]] for r in table(page, SITES)]
+    here = [r[1:3] for r in columns(text, 'Call sites', (2, 20, 32, 42))]
+    return [('call sites', x, y) for x, y in zip(here, there) if x != y]
+
+
+def head(page, text):
+    """Figures of the masthead and of the strip."""
+    wrong = []
+    mpi = re.search(r'^MPI +(.*?) of the ranks\' time(?:, (.*) waiting)?', text, re.M)
+    parallel = re.search(r'^Efficiency  (\S+) parallel', text, re.M)
+    pairs = [(mpi and mpi[1], figure(page, 'of the ranks\u2019 time in MPI')),
+             (parallel and parallel[1], figure(page, 'parallel efficiency, 0.80 is good'))]
+    if mpi and mpi[2]:
+        pairs.append((mpi[2], figure(page, 'of the ranks\u2019 time waiting')))
+    trust = figure(page, 'Calls')
+    calls = re.search(r'^ +(\S+) calls; ', text, re.M)
+    if trust and calls:
+        pairs.append((calls[1], trust.split()[0]))
+    wrong += [('head', a, b) for a, b in pairs if a and b and a != b]
+    return wrong
+
+
+def issues(page, text):
+    """As many, in the same order, with the same losses."""
+    there = re.findall(r'<article class="card">(.*?)</article>', page, re.S)
+    there = [(plain(re.search(r'<span class="name">(.*?)</span>', x, re.S)[1]),
+              (re.search(r'added up</dt><dd>(.*?)</dd>', x, re.S) or [0, ''])[1]) for x in there]
+    there = [(a, plain(b).replace(' of the time', '').split(' of the ')[0]) for a, b in there]
+    here = re.findall(r'^  \d+\. (.*?) \((?:high|medium|low)(.*)\)$', text, re.M)
+    here = [(a, ', '.join(x for x in b.replace(' lost', '').replace(' of the time', '').split(', ') if x)) for a, b in here]
+    return [] if here == there else [('issues', here, there)]
+
+
+def shares(where, text):
+    return [(where, 'a share above 100 %', x) for x in re.findall(r'(\d[\d,]*(?:\.\d+)?) %', text) if float(x.replace(',', '')) > 100]
+
+
+def errors(page, text):
+    """Where the two differ; [] if nowhere."""
+    body = re.sub(r'<(style|title)>.*?</\1>', '', page, flags=re.S)
+    return (head(page, text) + operations(page, text) + states(page, text) + sites(page, text) + issues(page, text) +
+            shares('page', plain(body)) + shares('terminal', text))
+
+
+def too_wide(text):
+    return [line for line in text.split('\n') if len(line) > 80]

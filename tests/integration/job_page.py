@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""job_page.py - one page for all steps of a job: each has a row with the numbers of its own page and a link to it, dearest first; what
+has no trace is said; names of steps are only text."""
+import html
+import os
+import re
+import subprocess
+import tempfile
+
+import agree
+from trace import MPITRACE, Tests
+
+STEPS = {'step-0': (4, 2, 20), 'step-1': (2, 2, 40), 'step-10': (2, 1, 10), 'step-batch': None, 'step-<script>alert(1)<': (2, 1, 5)}
+
+
+def make(job):
+    for step, shape in STEPS.items():
+        os.makedirs('%s/%s' % (job, step))
+        if shape:
+            path = '%s/%s/' % (job, step)
+            subprocess.run([os.environ['MAKE_MPIX'], path + 'job.mpix', *map(str, shape)], check=True)
+            subprocess.run([MPITRACE, 'report', path + 'job.mpix', '-o', path + 'report.html'], check=True)
+
+
+def rows(page):
+    body = page.split('<tbody>')[-1].split('</tbody>')[0]
+    return [(re.search(r'href="([^"]*)"', row), agree.plain(row)) for row in body.split('<tr>')[1:]]
+
+
+def main():
+    t = Tests()
+    with tempfile.TemporaryDirectory() as place:
+        job = place + '/mpitrace-42'
+        make(job)
+        run = subprocess.run([MPITRACE, 'report', job], capture_output=True, text=True)
+        t.equal('the page is made', (run.returncode, run.stderr), (0, ''))
+        with open(job + '/index.html', encoding='utf-8') as f:
+            page = f.read()
+        found = rows(page)
+        t.equal('each step has a row', len(found), len(STEPS))
+        t.check('the one without a trace is last, and says so', 'step-batch no trace' in found[-1][1], found)
+        links = [html.unescape(link[1]) for link, _ in found[:-1] if link]
+        t.check('links lead to pages', len(links) == len(STEPS) - 1 and
+                all(os.path.exists(job + '/' + re.sub(r'%(..)', lambda m: chr(int(m[1], 16)), x)) for x in links), links)
+        t.check('a name of a step is only text', '<script' not in page, '')
+        for step in ('step-0', 'step-10'):
+            with open('%s/%s/report.html' % (job, step), encoding='utf-8') as f:
+                own = agree.figure(f.read(), 'of the ranks\u2019 time in MPI')
+            row = next(text for _, text in found if text.startswith(step + ' '))
+            t.check('%s: MPI has the share of its own page' % step, ' %s ' % own in row, (row, own))
+        t.check('no share is above 100 %', not agree.shares('page', agree.plain(re.sub(r'<style>.*?</style>', '', page, flags=re.S))), '')
+        run = subprocess.run([MPITRACE, 'report', job, '-o', place + '/other.html'], capture_output=True, text=True)
+        with open(place + '/other.html', encoding='utf-8') as f:
+            t.equal('-o says where', (run.returncode, f.read() == page), (0, True))
+        run = subprocess.run([MPITRACE, 'report', place], capture_output=True, text=True)
+        t.check('a directory without steps is refused, with what to do', run.returncode == 3 and 'step-' in run.stderr, run)
+    t.end()
+
+
+main()

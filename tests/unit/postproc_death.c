@@ -1,0 +1,176 @@
+/* postproc_death.c - ranks that die: who was first, how, in which call; who waited since when; and what their missing
+ * time is not. */
+#include "step_analysis.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+
+#define EXIT(code) ((code) << 8)
+
+static void barrier(struct program *p, unsigned rank, double from, double to)
+{
+	program_coll(p, rank,
+		     (struct call){.op = "MPI_Barrier",
+				   .from_us = from,
+				   .to_us = to,
+				   .peer = SIG_NO_ROOT,
+				   .coll = COLL_BARRIER,
+				   .line = 7});
+}
+
+/* All n meet at 100 us. */
+static struct program *begun(unsigned n)
+{
+	struct program *p = program_create(n, 1);
+	for (unsigned r = 0; r < n; r++)
+		barrier(p, r, 100, 101);
+	return p;
+}
+
+/* It never comes back from a second barrier, which it entered then, until the launcher ends it. */
+static void waits(struct program *p, unsigned rank, double since, double until)
+{
+	program_died_in(
+		p, rank,
+		(struct call){
+			.op = "MPI_Barrier", .from_us = since, .peer = SIG_NO_ROOT, .coll = COLL_BARRIER, .line = 9},
+		SIG_COLL, 0);
+	program_ended(p, rank, until);
+}
+
+static void dies(struct program *p, unsigned rank, double at, int status)
+{
+	program_killed(p, rank, status);
+	program_ended(p, rank, at);
+}
+
+static const cJSON *first_issue(const cJSON *root)
+{
+	return cJSON_GetArrayItem(cJSON_GetObjectItem(root, "issues"), 0);
+}
+
+static const char *text_at(const cJSON *row, const char *name)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(row, name));
+	return text != NULL ? text : "";
+}
+
+static void expect_death(struct program *p, unsigned rank, const char *said)
+{
+	cJSON *root = analyse_program(p, 1010);
+	const cJSON *row = first_issue(root);
+	cr_assert_str_eq(text_at(row, "issue"), "death");
+	cr_expect_eq(cJSON_GetArrayItem(cJSON_GetObjectItem(row, "ranks"), 0)->valueint, (int)rank);
+	cr_expect_not_null(strstr(text_at(row, "what"), said), "%s", text_at(row, "what"));
+	cr_expect_eq(strncmp(text_at(root, "verdict"), text_at(row, "what"), strlen(text_at(row, "what"))), 0);
+	cJSON_Delete(root);
+}
+
+/* Rank 2 of four, others wait for it since 300, 310 and 320 us. */
+static struct program *three_wait(int status)
+{
+	struct program *p = begun(4);
+	for (unsigned r = 0; r < 4; r++)
+		if (r != 2)
+			waits(p, r, 300 + 10 * r, 1005);
+	dies(p, 2, 1000, status);
+	return p;
+}
+
+Test(postproc_death, of_one_killed_by_a_signal_is_said_with_its_name_and_since_when_others_waited)
+{
+	expect_death(three_wait(SIGSEGV), 2, "Rank 2 was killed by signal 11 (segmentation fault) at 1.00 ms");
+	expect_death(three_wait(SIGSEGV), 2, "3 other ranks were waiting at MPI_Barrier, the first since 300 us.");
+}
+
+Test(postproc_death, of_one_that_exits_is_said_with_its_code)
+{
+	expect_death(three_wait(EXIT(3)), 2, "Rank 2 exited with code 3 without MPI_Finalize at 1.00 ms");
+	expect_death(three_wait(EXIT(0)), 2, "Rank 2 exited with code 0 without MPI_Finalize at 1.00 ms");
+}
+
+Test(postproc_death, seconds_of_it_are_what_others_waited_until_then)
+{
+	cJSON *root = analyse_program(three_wait(SIGSEGV), 1010);
+	cr_expect_float_eq(field(first_issue(root), "loss_s"), (700 + 690 + 670) * 1e-6, 1e-8);
+	cJSON_Delete(root);
+}
+
+/* A launcher may end others before it knows of all. */
+Test(postproc_death, of_a_crash_goes_before_that_of_one_that_was_ended_earlier)
+{
+	struct program *p = begun(3);
+	dies(p, 0, 500, SIGKILL);
+	dies(p, 1, 510, SIGFPE);
+	waits(p, 2, 200, 520);
+	expect_death(p, 1, "Rank 1 was killed by signal 8 (arithmetic error)");
+}
+
+Test(postproc_death, of_two_that_crash_is_the_first)
+{
+	struct program *p = begun(3);
+	dies(p, 0, 900, SIGSEGV);
+	dies(p, 1, 400, SIGABRT);
+	waits(p, 2, 200, 905);
+	expect_death(p, 1, "Rank 1 was killed by signal 6 (abort) at 400 us");
+}
+
+Test(postproc_death, of_all_from_outside_is_said_too)
+{
+	struct program *p = begun(2);
+	dies(p, 0, 500, SIGTERM);
+	dies(p, 1, 501, SIGTERM);
+	expect_death(p, 0, "Rank 0 was killed by signal 15 (terminated)");
+}
+
+Test(postproc_death, inside_a_call_is_in_that_call_and_no_deadlock)
+{
+	struct program *p = begun(2);
+	waits(p, 0, 200, 900);
+	program_died_in(p, 1, (struct call){.op = "MPI_Send", .from_us = 880, .peer = 0, .line = 11}, SIG_SEND, 0);
+	dies(p, 1, 890, SIGSEGV);
+	expect_death(p, 1, ", in MPI_Send. 1 other rank was waiting at MPI_Barrier since 200 us.");
+}
+
+/* Of ranks that others ended while they waited for each other, the deadlock is the reason. */
+Test(postproc_death, of_ranks_that_wait_for_each_other_is_a_deadlock_first)
+{
+	struct program *p = begun(2);
+	for (unsigned r = 0; r < 2; r++)
+		program_died_in(p, r, (struct call){.op = "MPI_Recv", .from_us = 200, .peer = (int)(1 - r), .line = 5},
+				SIG_RECV, 0);
+	cJSON *root = analyse_program(p, 1010);
+	cr_expect_str_eq(text_at(first_issue(root), "issue"), "deadlock");
+	cr_expect_not_null(find_text(root, "issues", "issue", "death"));
+	cJSON_Delete(root);
+}
+
+/* The others compute on: what a dead rank did not do any more is not that it had less to do. */
+Test(postproc_death, long_before_the_others_end_is_no_imbalance_and_no_idling)
+{
+	for (int dead = 0; dead < 2; dead++) {
+		struct program *p = begun(6);
+		for (unsigned r = 0; r < 6; r++)
+			if (r != 2 || !dead)
+				barrier(p, r, 1000, 1001);
+		if (dead)
+			dies(p, 2, 150, SIGSEGV);
+		cJSON *root = analyse_program(p, 1010);
+		cr_expect_eq(strcmp(text_at(first_issue(root), "issue"), "death") == 0, dead == 1);
+		cr_expect_null(find_text(root, "issues", "issue", "load_imbalance"));
+		cr_expect_null(find_text(root, "issues", "issue", "idle_ranks"));
+		cr_expect_gt(at_path(root, "efficiency.load_balance"), 0.99);
+		cJSON_Delete(root);
+	}
+}
+
+/* Who never came back from a call was in MPI, not computing. */
+Test(postproc_death, time_in_the_call_that_never_ended_is_time_in_mpi)
+{
+	cJSON *root = analyse_program(three_wait(SIGSEGV), 1010);
+	const cJSON *row = find(root, "per_rank", "rank", 0, NULL);
+	cr_expect_float_eq(field(row, "mpi_s"), 706e-6, 1e-8);
+	cr_expect_lt(field(row, "useful_s"), 300e-6);
+	cJSON_Delete(root);
+}

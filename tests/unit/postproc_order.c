@@ -1,0 +1,135 @@
+/* postproc_order.c - causes stand before what follows from them, if they explain its seconds; whatever else. */
+#include "postproc/issues/order.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {
+#define ROW(name) #name,
+	ISSUES(ROW)
+#undef ROW
+};
+
+#define NNAMES (sizeof(names) / sizeof(names[0]))
+
+static const struct {
+	const char *cause, *effect;
+} pairs[] = {
+	{"oversubscription", "late_sender"},
+	{"oversubscription", "rma_wait"},
+	{"oversubscription", "load_imbalance"},
+	{"oversubscription", "global_collective_heavy"},
+	{"oversubscription", "unexplained"},
+	{"oversubscription", "serialization"},
+	{"slow_node", "load_imbalance"},
+	{"slow_node", "delay"},
+	{"slow_node", "barrier_imbalance"},
+	{"idle_ranks", "late_sender"},
+	{"load_imbalance", "barrier_imbalance"},
+	{"load_imbalance", "synchronization_heavy"},
+	{"load_imbalance", "collective_root_bottleneck"},
+	{"load_imbalance", "late_receiver"},
+	{"load_imbalance", "delay"},
+	{"load_imbalance", "stuck_at_end"},
+	{"stuck_at_end", "barrier_imbalance"},
+	{"delay", "late_sender"},
+	{"delay", "barrier_imbalance"},
+	{"serialization", "late_sender"},
+	{"poor_placement", "link_hotspot"},
+};
+
+#define NPAIRS (sizeof(pairs) / sizeof(pairs[0]))
+
+static const char *const never_about_time[] = {"deadlock",	    "death",	 "truncation",	"mismatch",
+					       "unsafe_send_cycle", "unmatched", "request_leak"};
+
+static bool is_about_time(const char *name)
+{
+	for (size_t i = 0; i < sizeof(never_about_time) / sizeof(never_about_time[0]); i++)
+		if (strcmp(name, never_about_time[i]) == 0)
+			return false;
+	return true;
+}
+
+/* Two issues of a run of 100 s; which of them is told first? A loss of 0: not about time. */
+static const char *first_of(const char *a, double a_s, const char *b, double b_s, double *ret_score)
+{
+	const struct analysis run = {.threads_ns = 100e9};
+	struct issue *all = calloc(2, sizeof(*all)), *order[2];
+	all[0].issue = a;
+	all[1].issue = b;
+	all[0].loss_s = a_s;
+	all[1].loss_s = b_s;
+	all[0].severity = a_s > 0 ? 0 : 0.4;
+	all[1].severity = b_s > 0 ? 0 : 0.4;
+	all[0].found = all[1].found = true;
+	cr_assert_eq(issues_order(&run, all, 2, order), 2);
+	const char *first = order[0]->issue;
+	if (ret_score != NULL)
+		*ret_score = issue_score(&run, order[0]);
+	free(all);
+	return first;
+}
+
+Test(order, of_a_cause_is_before_what_it_explains_and_as_severe)
+{
+	for (size_t i = 0; i < NPAIRS; i++) {
+		double score;
+		cr_expect_str_eq(first_of(pairs[i].cause, 11, pairs[i].effect, 20, &score), pairs[i].cause, "%s, %s",
+				 pairs[i].cause, pairs[i].effect);
+		cr_expect_float_eq(score, 0.8, 1e-9, "%s", pairs[i].cause);
+		cr_expect_str_eq(first_of(pairs[i].effect, 20, pairs[i].cause, 11, NULL), pairs[i].cause);
+	}
+}
+
+/* The counter-check, for each pair of issues there is: seconds that a cause has not lost are not explained by it. */
+Test(order, of_what_does_not_explain_the_seconds_is_behind)
+{
+	for (size_t i = 0; i < NNAMES; i++)
+		for (size_t k = 0; k < NNAMES; k++)
+			if (i != k && is_about_time(names[i]) && is_about_time(names[k]))
+				cr_expect_str_eq(first_of(names[i], 9, names[k], 20, NULL), names[k], "%s, %s",
+						 names[i], names[k]);
+}
+
+/* Two stray messages are no reason for seconds in Win_lock. */
+Test(order, of_what_is_only_untidy_is_behind_all_that_costs_time)
+{
+	for (size_t i = 0; i < NNAMES; i++) {
+		if (!is_about_time(names[i]))
+			continue;
+		cr_expect_str_eq(first_of("unmatched", 0, names[i], 5, NULL), names[i]);
+		cr_expect_str_eq(first_of("request_leak", 0, names[i], 5, NULL), names[i]);
+		cr_expect_str_eq(first_of("unsafe_send_cycle", 0, names[i], 5, NULL), names[i]);
+	}
+}
+
+Test(order, of_what_stands_still_or_dies_is_before_all_others)
+{
+	for (size_t i = 0; i < NNAMES; i++) {
+		if (strcmp(names[i], "deadlock") != 0)
+			cr_expect_str_eq(first_of(names[i], 90, "deadlock", 0, NULL), "deadlock", "%s", names[i]);
+		if (strcmp(names[i], "deadlock") != 0 && strcmp(names[i], "death") != 0)
+			cr_expect_str_eq(first_of(names[i], 90, "death", 0, NULL), "death", "%s", names[i]);
+	}
+}
+
+Test(order, has_each_issue_once)
+{
+	const struct analysis run = {.threads_ns = 100e9};
+	struct issue *all = calloc(NNAMES, sizeof(*all)), *order[ISSUES_MAX];
+	bool seen[NNAMES] = {false};
+	for (size_t i = 0; i < NNAMES; i++) {
+		all[i].issue = names[i];
+		all[i].found = true;
+		all[i].loss_s = 10;
+	}
+	cr_assert_eq(issues_order(&run, all, NNAMES, order), NNAMES);
+	for (size_t i = 0; i < NNAMES; i++) {
+		cr_expect(!seen[order[i] - all]);
+		seen[order[i] - all] = true;
+	}
+	cr_expect_str_eq(order[4]->issue, "oversubscription", "of what costs time");
+	free(all);
+}
