@@ -15,6 +15,12 @@ bool sl_number(spank_t sp, spank_item_t item, uint32_t *ret_value)
 	return true;
 }
 
+uint32_t sl_cpus(spank_t sp)
+{
+	uint16_t cpus;
+	return spank_get_item(sp, S_JOB_NCPUS, &cpus) == ESPANK_SUCCESS ? cpus : 0;
+}
+
 bool sl_global_task(spank_t sp, uint32_t local, uint32_t *ret_global)
 {
 	return spank_get_item(sp, S_JOB_LOCAL_TO_GLOBAL_ID, local, ret_global) == ESPANK_SUCCESS;

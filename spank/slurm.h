@@ -16,6 +16,8 @@
 
 /* An item that is a number; false if Slurm does not tell it in this context. */
 bool sl_number(spank_t sp, spank_item_t item, uint32_t *ret_value);
+/* Processors that the step has on this node; 0: unknown. */
+uint32_t sl_cpus(spank_t sp);
 /* The rank in the step of the local task; only ask for local < S_JOB_LOCAL_TASK_COUNT, Slurm reads
  * past its table. */
 bool sl_global_task(spank_t sp, uint32_t local, uint32_t *ret_global);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define SOCKET_FDS_MAX 256
+#define MPIRUN_LEAST 8u
 #define TASKS_HERE_MAX 65536u
 #define DAEMON_STEP_SUFFIX "/step-batch/ranks"
 
@@ -62,6 +63,13 @@ static uint32_t read_restart(spank_t sp)
 	return output_restart(text);
 }
 
+/* As many as there are processors, as a rule: room for more would be taken from other jobs on the node. */
+static uint32_t processes_of_mpirun(spank_t sp)
+{
+	uint32_t cpus = sl_cpus(sp);
+	return cpus > 0 && cpus < MPIRUN_LEAST ? MPIRUN_LEAST : cpus;
+}
+
 static bool read_numbers(spank_t sp, struct record *rec)
 {
 	uint32_t uid, gid, here;
@@ -75,6 +83,7 @@ static bool read_numbers(spank_t sp, struct record *rec)
 	    !sl_number(sp, S_JOB_TOTAL_TASK_COUNT, &rec->ntasks) || !sl_number(sp, S_JOB_LOCAL_TASK_COUNT, &here))
 		return false;
 	rec->ntasks_here = rec->step_id == STEP_BATCH ? 0 : here;
+	rec->processes = rec->step_id == STEP_BATCH ? processes_of_mpirun(sp) : here;
 	return is_traceable(rec->step_id) && uid != 0 && here <= TASKS_HERE_MAX;
 }
 
@@ -118,10 +127,11 @@ static void read_names(spank_t sp, const struct request *r, struct record *rec, 
 
 /* Its tasks are the daemons; the ranks are their children, as unknown in number as those of the
  * batch step. */
-static void pose_as_batch_step(struct record *rec, struct request *r)
+static void pose_as_batch_step(spank_t sp, struct record *rec, struct request *r)
 {
 	rec->step_id = STEP_BATCH;
 	rec->nnodes = rec->ntasks = rec->ntasks_here = 0;
+	rec->processes = processes_of_mpirun(sp);
 	r->report = REPORT_NONE; /* the batch step's node makes it */
 }
 
@@ -143,7 +153,7 @@ static bool describe(spank_t sp, struct request *r, const struct config *c, stru
 	rec->srun_reports = sl_env(sp, SUBMIT_REPORTS) != NULL;
 	rec->umask = sl_env(sp, "SLURM_UMASK");
 	if (is_daemon_of_mpirun(sp, rec))
-		pose_as_batch_step(rec, r);
+		pose_as_batch_step(sp, rec, r);
 	read_names(sp, r, rec, n);
 	*ret_tasks = read_tasks(sp, rec->ntasks_here);
 	rec->tasks = *ret_tasks;
@@ -168,8 +178,7 @@ static bool is_slurmds(dev_t device)
 static int make_room(const struct config *c, const struct record *rec, int live_fd, const struct step *s,
 		     struct error *e)
 {
-	struct spool_room room = {
-		.step_bytes = c->spool_bytes, .node_bytes = c->node_bytes, .ntasks = rec->ntasks_here};
+	struct spool_room room = {.step_bytes = c->spool_bytes, .node_bytes = c->node_bytes, .ntasks = rec->processes};
 	uint64_t bytes;
 	struct stat st;
 	if (c->own_mount)
