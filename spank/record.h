@@ -11,6 +11,7 @@
 
 struct record {
 	uint32_t job_id, restart, step_id;
+	uint32_t called; /* the job that the step is called by: another one in a heterogeneous job's later parts */
 	uint32_t nodeid, nnodes, ntasks; /* nnodes and ntasks: 0 = unknown (a batch step) */
 	const uint32_t *tasks;		 /* global ids of this node's tasks */
 	uint32_t ntasks_here;

@@ -31,6 +31,8 @@ bool sl_setenv(spank_t sp, const char *name, const char *value);
 bool sl_unsetenv(spank_t sp, const char *name);
 /* The user's supplementary groups; returns how many. */
 int sl_gids(spank_t sp, gid_t **ret_gids);
+/* Which of the nodes in Slurm's form of a list this is, -1: none of them. */
+int sl_node_index(const char *list, const char *node);
 /* Slurm's version, NULL if unknown. */
 const char *sl_version(spank_t sp);
 /* Offer --mpitrace; false if somebody else offers an option of that name. */

@@ -1,6 +1,7 @@
 /* step.c - see step.h. In: Slurm's items and the request.  Out: the step's directory in the spool,
  * a warden. */
 #include "spank/step.h"
+#include "spank/het.h"
 #include "spank/record.h"
 #include "spank/start.h"
 #include "spank/submit.h"
@@ -115,7 +116,8 @@ static void read_names(spank_t sp, const struct request *r, struct record *rec, 
 	if (addr != NULL && pattern != NULL)
 		snprintf(n->switches, sizeof(n->switches), "%s %s", addr, pattern);
 	rec->submit = sl_env(sp, "SLURM_SUBMIT_DIR");
-	if (!output_path(r, rec->submit, rec->job_id, rec->restart, rec->step_id, n->out))
+	het_join(sp, n->node, rec);
+	if (!output_path(r, rec->submit, rec->called, rec->restart, rec->step_id, n->out))
 		n->out[0] = '\0';
 	rec->node = n->node;
 	rec->switches = n->switches;
