@@ -2,6 +2,7 @@
  * a warden. */
 #include "spank/step.h"
 #include "spank/het.h"
+#include "spank/namespace.h"
 #include "spank/record.h"
 #include "spank/start.h"
 #include "spank/submit.h"
@@ -209,7 +210,9 @@ static int make_directory(const struct config *c, const struct record *rec, stru
 	int live_fd = spool_open(c->spool, "live", true, e);
 	if (live_fd < 0)
 		return live_fd;
-	s->dir_fd = spool_make_step(live_fd, rec->job_id, s->step_id, rec->uid, rec->gid, run, e);
+	bool users = !c->own_mount; /* else it is root's: who does not see the mount on it writes nothing */
+	s->dir_fd =
+		spool_make_step(live_fd, rec->job_id, s->step_id, users ? rec->uid : 0, users ? rec->gid : 0, run, e);
 	spool_step_name(s->step_id, step);
 	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%s/step-%s", c->spool, run, step);
 	int rc = s->dir_fd < 0		    ? s->dir_fd
@@ -225,14 +228,14 @@ static int start(const struct config *c, struct step *s, struct error *e)
 {
 	const char *args[] = {"step", s->dir, NULL};
 	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return fail(e, -errno, "no pipe: %s", strerror(errno));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return fail(e, -errno, "no socket: %s", strerror(errno));
 	int rc = start_warden(c, args, ends[0], e);
 	close(ends[0]);
 	if (rc < 0)
 		close(ends[1]);
 	else
-		s->pipe_fd = ends[1];
+		s->warden_fd = ends[1];
 	return rc;
 }
 
@@ -260,7 +263,7 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 	struct record rec;
 	struct names names;
 	struct request request = *r;
-	struct step s = {.dir_fd = -1, .pipe_fd = -1};
+	struct step s = {.dir_fd = -1, .warden_fd = -1, .mount_fd = -1};
 	uint32_t *tasks = NULL;
 	ret_step->active = false;
 	if (!sl_number(sp, S_JOB_STEPID, &s.step_id))
@@ -272,6 +275,7 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 	s.active = has_tracer(c, &e) == 0 && make_directory(c, &rec, &s, &e) >= 0 && start(c, &s, &e) >= 0;
 	free(tasks);
 	if (s.active) {
+		s.mount_fd = namespace_prepare(s.dir_fd);
 		*ret_step = s;
 		if (asked && rec.nodeid == 0 && rec.out[0] == '\0')
 			snprintf(ret_step->trouble, sizeof(ret_step->trouble),
@@ -286,6 +290,12 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 		snprintf(ret_step->trouble, sizeof(ret_step->trouble), "mpitrace: runs untraced on %s: %s\n", rec.node,
 			 e.text);
 	give_up(&s);
+}
+
+void step_task_enter(const struct step *s)
+{
+	if (s->active)
+		namespace_enter(s->mount_fd, s->dir, s->warden_fd);
 }
 
 void step_task_exit(spank_t sp, const struct step *s)
@@ -310,7 +320,9 @@ void step_end(struct step *s)
 	int rc = spool_mark(s->dir_fd, "done");
 	if (rc < 0)
 		sl_complain("cannot mark %s as done: %s", s->dir, strerror(-rc));
-	close(s->pipe_fd);
+	if (s->mount_fd >= 0)
+		close(s->mount_fd);
+	close(s->warden_fd);
 	close(s->dir_fd);
 	s->active = false;
 }
