@@ -126,6 +126,13 @@ prepare() {
 	mpicc.openmpi -g -O1 -o "$RING" "$REPO/tests/programs/slurm_ring.c" && mpicc.openmpi -g -O1 -o "$PHASE" "$REPO/tests/programs/slurm_phase.c" || exit 1
 }
 
+sweep_all() {
+	local node
+	for node in n1 n2 n3 n4; do
+		mpitrace sweep --spool "$STATE/$node/mpitrace"
+	done
+}
+
 main() {
 	local drained=0 left
 	prepare
@@ -138,7 +145,7 @@ main() {
 		[ -z "$(troubled_nodes)" ] || { drained=$((drained + 1)) && troubled_nodes; }
 	done
 	PATIENCE=300 eventually "the end of all jobs" none_runs || drained=$((drained + 1))
-	PATIENCE=120 eventually "an empty spool" spool_is_empty
+	PATIENCE=120 eventually "an empty spool" spool_is_empty || sweep_all # both wardens of a step were killed: the timer's turn
 	PATIENCE=30 eventually "the end of our processes" no_process_of_ours
 	left=$(find "$STATE"/n*/mpitrace/live -mindepth 1 | wc -l)
 	for it in "${!DRAWN[@]}"; do printf '%s %s, ' "$it" "${DRAWN[$it]}"; done
