@@ -28,6 +28,7 @@
 #define ANALYZE_SECONDS 1800	     /* then the analysis is killed */
 #define MISSING_PATIENCE_SHARE 0.006 /* of wait_s, for a directory that is not there */
 #define ABSENT_PATIENCE_S 1.0	     /* for nodes without a file when all others have ended theirs */
+#define AT_WORK_S 8.0		     /* an agent that has written nothing for so long after the step is dead */
 #define NS_PER_EVENT 1500.0	     /* of an analysis on one processor (docs/PERFORMANCE.md) */
 #define THREADS_MAX 16
 
@@ -282,7 +283,7 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 	traces_read_unfinished(f->out, &t);
 	take_mode(dir_fd, &t);
 	bool made = traces_have_report(dir_fd, &t);
-	unsigned processes = t.processes, n = t.n, finished = t.finished;
+	unsigned processes = t.processes, n = t.n, finished = t.finished, growing = traces_growing(&t, AT_WORK_S);
 	uint64_t events = t.events;
 	double needs_s = estimate_s(events);
 	if (processes == 0)
@@ -296,9 +297,9 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 		 now_s() - begin, processes, whole ? "" : ": partial");
 	if (stopped)
 		return FINISH_STOPPED;
-	if (f->budget_s > 0 && finished < n) {
+	if (f->budget_s > 0 && growing > 0) {
 		log_line(dir_fd, "agents are still at work on %u traces: `mpitrace finish %s` makes the report",
-			 n - finished, f->out);
+			 growing, f->out);
 		return FINISH_LATER;
 	}
 	if (f->budget_s > 0 && needs_s > f->budget_s) {

@@ -143,6 +143,15 @@ void traces_read_unfinished(const char *dir, struct traces *t)
 	add_up(t);
 }
 
+unsigned traces_growing(const struct traces *t, double seconds)
+{
+	time_t now = time(NULL);
+	unsigned n = 0;
+	for (unsigned i = 0; i < t->n; i++)
+		n += !t->list[i].finished && difftime(now, t->list[i].changed.tv_sec) <= seconds;
+	return n;
+}
+
 bool traces_have_report(int dir_fd, const struct traces *t)
 {
 	struct stat st;

@@ -31,6 +31,9 @@ struct traces {
 void traces_look(int dir_fd, const char *dir, struct traces *t);
 /* Nobody waits for these any more: read them whole, to know how many processes are in them. */
 void traces_read_unfinished(const char *dir, struct traces *t);
+/* Traces without an end to which something was added in the last seconds: somebody writes them, here or on another
+ * node. */
+unsigned traces_growing(const struct traces *t, double seconds);
 /* Is there a report.html that is not older than any trace? */
 bool traces_have_report(int dir_fd, const struct traces *t);
 /* Remove finished traces in which there is no process. */

@@ -134,7 +134,7 @@ claim() {
 }
 
 clean_shell_scripts() {
-	shellcheck -x "$REPO"/contrib/*.sh "$REPO"/contrib/cluster/{up,down,run} "$REPO/.ci/run"
+	shellcheck -x "$REPO"/contrib/*.sh "$REPO"/contrib/cluster/{up,down,run,power} "$REPO/.ci/run"
 }
 
 laid_out() {

@@ -97,6 +97,15 @@ PUBLIC int slurm_spank_local_user_init(spank_t sp, int argc, char **argv)
 	return 0;
 }
 
+PUBLIC int slurm_spank_task_init_privileged(spank_t sp, int argc, char **argv)
+{
+	static bool seen;
+	(void)sp, (void)argc, (void)argv;
+	if (first(&seen))
+		step_task_enter(&plugin.step);
+	return 0;
+}
+
 PUBLIC int slurm_spank_task_init(spank_t sp, int argc, char **argv)
 {
 	static bool seen; /* one task a process */

@@ -24,7 +24,7 @@ static void put_step(struct layout *l, const struct record *r)
 {
 	char step[SPOOL_NAME_MAX];
 	spool_step_name(r->step_id, step);
-	layout_set_number(l, LAYOUT_JOB_ID, r->job_id);
+	layout_set_number(l, LAYOUT_JOB_ID, r->called);
 	layout_set_number(l, LAYOUT_RESTART, r->restart);
 	layout_set(l, LAYOUT_STEP_ID, step);
 	layout_set_number(l, LAYOUT_NODEID, r->nodeid);

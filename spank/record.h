@@ -11,9 +11,11 @@
 
 struct record {
 	uint32_t job_id, restart, step_id;
+	uint32_t called; /* the job that the step is called by: another one in a heterogeneous job's later parts */
 	uint32_t nodeid, nnodes, ntasks; /* nnodes and ntasks: 0 = unknown (a batch step) */
 	const uint32_t *tasks;		 /* global ids of this node's tasks */
 	uint32_t ntasks_here;
+	uint32_t processes; /* that this node has to have room for; 0 = unknown */
 	uid_t uid;
 	gid_t gid;
 	const gid_t *gids; /* supplementary */

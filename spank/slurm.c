@@ -2,6 +2,7 @@
  * sbatch, salloc. */
 #include "spank/slurm.h"
 
+#include <slurm/slurm.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,12 @@ bool sl_number(spank_t sp, spank_item_t item, uint32_t *ret_value)
 		return false;
 	*ret_value = value;
 	return true;
+}
+
+uint32_t sl_cpus(spank_t sp)
+{
+	uint16_t cpus;
+	return spank_get_item(sp, S_JOB_NCPUS, &cpus) == ESPANK_SUCCESS ? cpus : 0;
 }
 
 bool sl_global_task(spank_t sp, uint32_t local, uint32_t *ret_global)
@@ -61,6 +68,15 @@ int sl_gids(spank_t sp, gid_t **ret_gids)
 	if (spank_get_item(sp, S_JOB_SUPPLEMENTARY_GIDS, ret_gids, &count) != ESPANK_SUCCESS)
 		return 0;
 	return count;
+}
+
+int sl_node_index(const char *list, const char *node)
+{
+	__auto_type nodes = slurm_hostlist_create(list); /* its type has another name since 23.11 */
+	int at = list != NULL && nodes != NULL ? slurm_hostlist_find(nodes, node) : -1;
+	if (nodes != NULL)
+		slurm_hostlist_destroy(nodes);
+	return at;
 }
 
 const char *sl_version(spank_t sp)

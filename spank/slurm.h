@@ -16,6 +16,8 @@
 
 /* An item that is a number; false if Slurm does not tell it in this context. */
 bool sl_number(spank_t sp, spank_item_t item, uint32_t *ret_value);
+/* Processors that the step has on this node; 0: unknown. */
+uint32_t sl_cpus(spank_t sp);
 /* The rank in the step of the local task; only ask for local < S_JOB_LOCAL_TASK_COUNT, Slurm reads
  * past its table. */
 bool sl_global_task(spank_t sp, uint32_t local, uint32_t *ret_global);
@@ -29,6 +31,8 @@ bool sl_setenv(spank_t sp, const char *name, const char *value);
 bool sl_unsetenv(spank_t sp, const char *name);
 /* The user's supplementary groups; returns how many. */
 int sl_gids(spank_t sp, gid_t **ret_gids);
+/* Which of the nodes in Slurm's form of a list this is, -1: none of them. */
+int sl_node_index(const char *list, const char *node);
 /* Slurm's version, NULL if unknown. */
 const char *sl_version(spank_t sp);
 /* Offer --mpitrace; false if somebody else offers an option of that name. */

@@ -1,6 +1,8 @@
 /* step.c - see step.h. In: Slurm's items and the request.  Out: the step's directory in the spool,
  * a warden. */
 #include "spank/step.h"
+#include "spank/het.h"
+#include "spank/namespace.h"
 #include "spank/record.h"
 #include "spank/start.h"
 #include "spank/submit.h"
@@ -19,6 +21,7 @@
 #include <unistd.h>
 
 #define SOCKET_FDS_MAX 256
+#define MPIRUN_LEAST 8u
 #define TASKS_HERE_MAX 65536u
 #define DAEMON_STEP_SUFFIX "/step-batch/ranks"
 
@@ -62,6 +65,13 @@ static uint32_t read_restart(spank_t sp)
 	return output_restart(text);
 }
 
+/* As many as there are processors, as a rule: room for more would be taken from other jobs on the node. */
+static uint32_t processes_of_mpirun(spank_t sp)
+{
+	uint32_t cpus = sl_cpus(sp);
+	return cpus > 0 && cpus < MPIRUN_LEAST ? MPIRUN_LEAST : cpus;
+}
+
 static bool read_numbers(spank_t sp, struct record *rec)
 {
 	uint32_t uid, gid, here;
@@ -75,6 +85,7 @@ static bool read_numbers(spank_t sp, struct record *rec)
 	    !sl_number(sp, S_JOB_TOTAL_TASK_COUNT, &rec->ntasks) || !sl_number(sp, S_JOB_LOCAL_TASK_COUNT, &here))
 		return false;
 	rec->ntasks_here = rec->step_id == STEP_BATCH ? 0 : here;
+	rec->processes = rec->step_id == STEP_BATCH ? processes_of_mpirun(sp) : here;
 	return is_traceable(rec->step_id) && uid != 0 && here <= TASKS_HERE_MAX;
 }
 
@@ -106,7 +117,8 @@ static void read_names(spank_t sp, const struct request *r, struct record *rec, 
 	if (addr != NULL && pattern != NULL)
 		snprintf(n->switches, sizeof(n->switches), "%s %s", addr, pattern);
 	rec->submit = sl_env(sp, "SLURM_SUBMIT_DIR");
-	if (!output_path(r, rec->submit, rec->job_id, rec->restart, rec->step_id, n->out))
+	het_join(sp, n->node, rec);
+	if (!output_path(r, rec->submit, rec->called, rec->restart, rec->step_id, n->out))
 		n->out[0] = '\0';
 	rec->node = n->node;
 	rec->switches = n->switches;
@@ -118,10 +130,11 @@ static void read_names(spank_t sp, const struct request *r, struct record *rec, 
 
 /* Its tasks are the daemons; the ranks are their children, as unknown in number as those of the
  * batch step. */
-static void pose_as_batch_step(struct record *rec, struct request *r)
+static void pose_as_batch_step(spank_t sp, struct record *rec, struct request *r)
 {
 	rec->step_id = STEP_BATCH;
 	rec->nnodes = rec->ntasks = rec->ntasks_here = 0;
+	rec->processes = processes_of_mpirun(sp);
 	r->report = REPORT_NONE; /* the batch step's node makes it */
 }
 
@@ -143,7 +156,7 @@ static bool describe(spank_t sp, struct request *r, const struct config *c, stru
 	rec->srun_reports = sl_env(sp, SUBMIT_REPORTS) != NULL;
 	rec->umask = sl_env(sp, "SLURM_UMASK");
 	if (is_daemon_of_mpirun(sp, rec))
-		pose_as_batch_step(rec, r);
+		pose_as_batch_step(sp, rec, r);
 	read_names(sp, r, rec, n);
 	*ret_tasks = read_tasks(sp, rec->ntasks_here);
 	rec->tasks = *ret_tasks;
@@ -168,8 +181,7 @@ static bool is_slurmds(dev_t device)
 static int make_room(const struct config *c, const struct record *rec, int live_fd, const struct step *s,
 		     struct error *e)
 {
-	struct spool_room room = {
-		.step_bytes = c->spool_bytes, .node_bytes = c->node_bytes, .ntasks = rec->ntasks_here};
+	struct spool_room room = {.step_bytes = c->spool_bytes, .node_bytes = c->node_bytes, .ntasks = rec->processes};
 	uint64_t bytes;
 	struct stat st;
 	if (c->own_mount)
@@ -198,7 +210,9 @@ static int make_directory(const struct config *c, const struct record *rec, stru
 	int live_fd = spool_open(c->spool, "live", true, e);
 	if (live_fd < 0)
 		return live_fd;
-	s->dir_fd = spool_make_step(live_fd, rec->job_id, s->step_id, rec->uid, rec->gid, run, e);
+	bool users = !c->own_mount; /* else it is root's: who does not see the mount on it writes nothing */
+	s->dir_fd =
+		spool_make_step(live_fd, rec->job_id, s->step_id, users ? rec->uid : 0, users ? rec->gid : 0, run, e);
 	spool_step_name(s->step_id, step);
 	int n = snprintf(s->dir, sizeof(s->dir), "%s/live/%s/step-%s", c->spool, run, step);
 	int rc = s->dir_fd < 0		    ? s->dir_fd
@@ -214,14 +228,14 @@ static int start(const struct config *c, struct step *s, struct error *e)
 {
 	const char *args[] = {"step", s->dir, NULL};
 	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return fail(e, -errno, "no pipe: %s", strerror(errno));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return fail(e, -errno, "no socket: %s", strerror(errno));
 	int rc = start_warden(c, args, ends[0], e);
 	close(ends[0]);
 	if (rc < 0)
 		close(ends[1]);
 	else
-		s->pipe_fd = ends[1];
+		s->warden_fd = ends[1];
 	return rc;
 }
 
@@ -249,7 +263,7 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 	struct record rec;
 	struct names names;
 	struct request request = *r;
-	struct step s = {.dir_fd = -1, .pipe_fd = -1};
+	struct step s = {.dir_fd = -1, .warden_fd = -1, .mount_fd = -1};
 	uint32_t *tasks = NULL;
 	ret_step->active = false;
 	if (!sl_number(sp, S_JOB_STEPID, &s.step_id))
@@ -261,6 +275,7 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 	s.active = has_tracer(c, &e) == 0 && make_directory(c, &rec, &s, &e) >= 0 && start(c, &s, &e) >= 0;
 	free(tasks);
 	if (s.active) {
+		s.mount_fd = namespace_prepare(s.dir_fd);
 		*ret_step = s;
 		if (asked && rec.nodeid == 0 && rec.out[0] == '\0')
 			snprintf(ret_step->trouble, sizeof(ret_step->trouble),
@@ -275,6 +290,12 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 		snprintf(ret_step->trouble, sizeof(ret_step->trouble), "mpitrace: runs untraced on %s: %s\n", rec.node,
 			 e.text);
 	give_up(&s);
+}
+
+void step_task_enter(const struct step *s)
+{
+	if (s->active)
+		namespace_enter(s->mount_fd, s->dir, s->warden_fd);
 }
 
 void step_task_exit(spank_t sp, const struct step *s)
@@ -299,7 +320,9 @@ void step_end(struct step *s)
 	int rc = spool_mark(s->dir_fd, "done");
 	if (rc < 0)
 		sl_complain("cannot mark %s as done: %s", s->dir, strerror(-rc));
-	close(s->pipe_fd);
+	if (s->mount_fd >= 0)
+		close(s->mount_fd);
+	close(s->warden_fd);
 	close(s->dir_fd);
 	s->active = false;
 }

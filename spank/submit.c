@@ -75,12 +75,21 @@ void submit_step_known(spank_t sp, const struct request *r)
 		local.nnodes = 0;
 }
 
+/* Of a heterogeneous step, srun's own part is all that Slurm tells a plugin; by now it has told its environment of
+ * all. */
+static uint32_t nodes_of_step(void)
+{
+	const char *text = getenv("SLURM_HET_SIZE") != NULL ? getenv("SLURM_JOB_NUM_NODES") : NULL;
+	unsigned long all = text != NULL ? strtoul(text, NULL, 10) : 0;
+	return local.nnodes > 0 && all > local.nnodes && all < UINT32_MAX ? (uint32_t)all : local.nnodes;
+}
+
 /* A group of its own: srun is told by the terminal that somebody wants to end, and tells us. */
 static void run_finisher(const struct config *c, double budget_s)
 {
 	char program[PATH_MAX + 16], nodes[16], budget[32], wait[32];
 	snprintf(program, sizeof(program), "%s/mpitrace", c->bindir);
-	snprintf(nodes, sizeof(nodes), "%u", local.nnodes);
+	snprintf(nodes, sizeof(nodes), "%u", nodes_of_step());
 	snprintf(budget, sizeof(budget), "%.1f", budget_s);
 	snprintf(wait, sizeof(wait), "%.0f", budget_s < WAIT_SECONDS ? budget_s + 0.49 : WAIT_SECONDS);
 	char *argv[] = {program, "finish", local.out, "--wait", wait, "--budget", budget, "--nodes", nodes, NULL};

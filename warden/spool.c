@@ -155,7 +155,7 @@ int spool_make_step(int live_fd, uint32_t job_id, uint32_t step_id, uid_t uid, g
 static int add_mount(int run_fd, const char *name, void *context)
 {
 	uint64_t *sum_bytes = context;
-	char ranks[SPOOL_NAME_MAX + 16];
+	char ranks[NAME_MAX + 16];
 	struct stat here, there;
 	struct statvfs fs;
 	snprintf(ranks, sizeof(ranks), "%s/ranks", name);

@@ -2,7 +2,7 @@
  * It reads names and root's own records; whatever is the user's is read by children that have become the user. */
 #pragma once
 
-#define WARDEN_STEP_FD 3 /* the pipe that ends with the step */
+#define WARDEN_STEP_FD 3 /* the socket that ends with the step */
 
 /* Stay with a step; 0 or 1. */
 int warden_step(const char *spool, const char *dir, const char *program);

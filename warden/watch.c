@@ -1,8 +1,9 @@
 /* watch.c - `mpitrace-warden step`: stays with a step while it runs.
- * In: the step's directory; a pipe (3) whose other end slurmstepd holds as long as the step runs.
+ * In: the step's directory; a socket (3) whose other end slurmstepd holds as long as the step runs.
  * Out: an agent that is always there, whoever kills or stops it; then the end of the step (settle.h). The lock on the
  * file `warden` says that somebody sees to the step. */
 #include "warden/child.h"
+#include "warden/elsewhere.h"
 #include "warden/lock.h"
 #include "warden/settle.h"
 #include "warden/spool.h"
@@ -26,6 +27,7 @@ struct watch {
 	pid_t agent; /* 0: none runs */
 	unsigned starts, stops;
 	int signals_fd;
+	int namespace_fd; /* of the job, or -1 (elsewhere.h) */
 };
 
 static void start_agent(struct watch *w)
@@ -49,12 +51,23 @@ static void look_at_agent(struct watch *w)
 		kill(w->agent, SIGCONT);
 }
 
-/* Until slurmstepd is done with the step, or dead. */
+/* False: slurmstepd is done with the step, or dead. */
+static bool listen_to_step(struct watch *w, short events)
+{
+	int fd = -1;
+	bool goes_on = events == 0 || ((events & POLLIN) != 0 && elsewhere_receive(WARDEN_STEP_FD, &fd));
+	if (fd >= 0 && w->namespace_fd >= 0)
+		close(fd);
+	else if (fd >= 0)
+		w->namespace_fd = fd;
+	return goes_on;
+}
+
 static void serve(struct watch *w)
 {
 	struct pollfd polls[2] = {{.fd = WARDEN_STEP_FD, .events = POLLIN}, {.fd = w->signals_fd, .events = POLLIN}};
 	struct signalfd_siginfo info;
-	while ((polls[0].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) == 0) {
+	while (listen_to_step(w, polls[0].revents)) {
 		bool waiting = w->agent == 0 && w->starts < STARTS_MAX && !settle_is_sealed(&w->settle);
 		if (poll(polls, 2, waiting ? AGAIN_MS : -1) == 0)
 			start_agent(w);
@@ -78,7 +91,8 @@ int warden_step(const char *spool, const char *dir, const char *program)
 {
 	struct brief brief;
 	sigset_t child;
-	struct watch w = {.settle = {.spool = spool, .program = program, .dir = dir, .brief = &brief}};
+	struct watch w = {.settle = {.spool = spool, .program = program, .dir = dir, .brief = &brief},
+			  .namespace_fd = -1};
 	double begin = seconds_now();
 	w.settle.step_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int lock_fd = w.settle.step_fd >= 0 ? lock_take(w.settle.step_fd, 0) : -1;
@@ -92,6 +106,7 @@ int warden_step(const char *spool, const char *dir, const char *program)
 	serve(&w);
 	spool_mark(w.settle.step_fd, "done"); /* slurmstepd may have died without saying so */
 	end_agent(&w);
+	elsewhere_unmount(w.namespace_fd, dir);
 	w.settle.ran_seconds = seconds_now() - begin;
 	if (settle_step(&w.settle))
 		settle_remove(w.settle.step_fd, dir);

@@ -93,3 +93,53 @@ show_logs() {
 		tail -n 15 "$log" >&2
 	done
 }
+
+# What `unshare` needs for a node whose clock is ahead, by as many seconds as it has been up for longer.
+clock_of() {
+	local seconds
+	[[ $1 == n* ]] && [ "$APART" != 0 ] || return 0
+	seconds=$((APART * ${1#n}))
+	echo "--time --fork --kill-child --monotonic $seconds --boottime $seconds"
+}
+
+# The control groups that HOST sees as the roots of theirs.
+join_cgroups() {
+	local controller group
+	for controller in memory freezer; do
+		group=/sys/fs/cgroup/$controller/$ID-$1
+		mkdir -p "$group"
+		echo "$BASHPID" >"$group/cgroup.procs"
+	done
+}
+
+# start HOST CMD...: CMD as a daemon in HOST's namespaces. nsenter and unshare rather than `ip netns exec`,
+# which remounts /sys and hides the control groups.
+# shellcheck disable=SC2016,SC2046  # the inner shell expands; the clock is several words
+start() {
+	local host=$1 cgroup=()
+	shift
+	[ "$CGROUP" = no ] || cgroup=(--cgroup)
+	( # in a shell of its own, which joins and becomes the daemon
+	[ "$CGROUP" = no ] || join_cgroups "$host"
+	exec setsid nsenter --net="/run/netns/$ID-$host" unshare --uts --mount --propagation private "${cgroup[@]}" $(clock_of "$host") \
+		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin SLURM_CONF="$STATE/slurm.conf" \
+		sh -c 'hostname "$1"; mount --bind "$2" /etc/hosts; mount -t tmpfs -o mode=1777 shm /dev/shm
+			for c in $3; do umount -l /sys/fs/cgroup/$c; mount -t cgroup -o $c $c /sys/fs/cgroup/$c; done
+			shift 3; cd / && exec "$@"' sh "$host" "$STATE/hosts" "${cgroup[*]:+memory freezer}" "$@" \
+		</dev/null >"$STATE/log/$host.out.log" 2>&1 9>&-
+	) &
+}
+
+# Slurm's part of a host.
+daemon_of() { # HOST
+	if [ "$1" = head ]; then
+		echo slurmctld -D -f "$STATE/slurm.conf"
+	else
+		echo slurmd -D -N "$1" -f "$STATE/slurm.conf"
+	fi
+}
+
+# shellcheck disable=SC2046  # words
+start_daemon() { # HOST
+	start "$1" $(daemon_of "$1")
+}

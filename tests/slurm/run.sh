@@ -25,6 +25,7 @@ while [ $# -gt 0 ]; do
 done
 
 . "$HERE/lib.sh"
+. "$HERE/jobs.sh"
 
 skip_all() {
 	echo "1..0 # skipped: $*"
@@ -81,6 +82,8 @@ main() {
 	mpicc.openmpi -g -O1 -o "$SELF" "$REPO/tests/programs/slurm_self.c" || exit 1
 	RING=$WORK/slurm_ring
 	mpicc.openmpi -g -O1 -o "$RING" "$REPO/tests/programs/slurm_ring.c" || exit 1
+	PHASE=$WORK/slurm_phase
+	mpicc.openmpi -g -O1 -o "$PHASE" "$REPO/tests/programs/slurm_phase.c" || exit 1
 	echo "1..${#all[@]}"
 	for claim in "${all[@]}"; do
 		n=$((n + 1))

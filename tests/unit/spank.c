@@ -1,5 +1,6 @@
 /* spank.c - the plugin's parts without a Slurm: a mock of spank/slurm.h stands below. */
 #include "spank/config.h"
+#include "spank/het.h"
 #include "spank/record.h"
 #include "spank/request.h"
 #include "spank/task.h"
@@ -31,6 +32,12 @@ const char *sl_env(spank_t sp, const char *name)
 		if (env[i].value != NULL && strcmp(env[i].name, name) == 0)
 			return env[i].value;
 	return NULL;
+}
+
+int sl_node_index(const char *list, const char *node)
+{
+	const char *at = list != NULL ? strstr(list, node) : NULL; /* "a,b,c" */
+	return at != NULL ? (int)(at - list) / 2 : -1;
 }
 
 bool sl_number(spank_t sp, spank_item_t item, uint32_t *ret_value)
@@ -128,6 +135,40 @@ Test(config, replaces_the_host_name_and_reports_what_it_does_not_know)
 	cr_assert_str_eq(config_parse(4, args, &c), "frob");
 	cr_assert_str_eq(c.spool, wanted);
 	cr_assert(c.default_on && c.libdir[0] == '/');
+}
+
+/* ---- heterogeneous jobs ---- */
+
+static struct record part_of(const char *nodes, const char *count)
+{
+	struct record rec = {.job_id = 16, .nnodes = 1, .ntasks = 2};
+	sl_setenv(NULL, "SLURM_HET_SIZE", "2");
+	sl_setenv(NULL, "SLURM_JOB_ID", "15");
+	sl_setenv(NULL, "SLURM_STEP_NODELIST", nodes);
+	sl_setenv(NULL, "SLURM_STEP_NUM_NODES", count);
+	sl_setenv(NULL, "SLURM_STEP_NUM_TASKS", "3");
+	het_join(NULL, "b", &rec);
+	return rec;
+}
+
+Test(het, a_part_of_a_step_is_called_by_the_first_and_counts_as_the_whole)
+{
+	struct record rec = part_of("a,b", "2");
+	cr_assert(rec.job_id == 16 && rec.called == 15 && rec.nodeid == 1 && rec.nnodes == 2 && rec.ntasks == 3);
+}
+
+Test(het, a_step_of_one_part_stays_as_it_is)
+{
+	struct record rec = part_of("b", "1");
+	cr_assert(rec.called == 16 && rec.nodeid == 0 && rec.nnodes == 1 && rec.ntasks == 2);
+}
+
+Test(het, a_made_up_environment_changes_nothing)
+{
+	static const char *const counts[] = {"", "-2", "2x", "99999999999", "0"};
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		cr_assert_eq(part_of("a,b", counts[i]).called, 16, "%s", counts[i]);
+	cr_assert_eq(part_of("x,y", "2").called, 16);
 }
 
 /* ---- paths ---- */
@@ -306,6 +347,7 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 	struct brief b;
 	struct config c;
 	struct record rec = {.job_id = 4,
+			     .called = 4,
 			     .nnodes = 2,
 			     .nodeid = 1,
 			     .ntasks = 4,

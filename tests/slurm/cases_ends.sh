@@ -1,0 +1,319 @@
+# shellcheck shell=bash disable=SC2034,SC2154,SC2016
+# cases_ends.sh - every way a job ends: its outcome is that of the untraced one, the report says what is missing and why,
+# nothing is left, no node is drained, the next job runs. Sourced by run.sh.
+
+# with_both_ended END-FUNCTION SBATCH-ARGS...: the script on standard input runs untraced (in off/) and traced (here), both
+# come to the file they are told in $PHASE_FILE, are ended by END-FUNCTION JOB, and have the same outcome. JOB: the traced one.
+with_both_ended() {
+	local end=$1 off
+	shift
+	cat >"$CASE_DIR/job.sh"
+	as_user mkdir -p "$CASE_DIR/off"
+	off=$(as_user sbatch --parsable --mpitrace=off --chdir="$CASE_DIR/off" -o out.txt --export=ALL,PHASE_FILE="$CASE_DIR/off/here" "$@" job.sh) || fails "sbatch: $?" || return
+	JOB=$(as_user sbatch --parsable --mpitrace -o out.txt --export=ALL,PHASE_FILE="$CASE_DIR/here" "$@" job.sh) || fails "sbatch: $?" || return
+	eventually "the phase, untraced" with_end_or_file "$off" "$CASE_DIR/off/here" || return
+	eventually "the phase, traced" with_end_or_file "$JOB" "$CASE_DIR/here" || return
+	is_over "$JOB" || eventually "an agent of the traced one" with_agent_of "$JOB" || return
+	same "agents of the untraced one" "" "$(cluster_processes_of collect | grep "/live/$off[.]")" || return
+	"$end" "$off"
+	"$end" "$JOB"
+	eventually "the end of both" eval "is_over $off && is_over $JOB" || return
+	same "outcome" "$(outcome "$off")" "$(outcome "$JOB")"
+}
+
+with_end_or_file() { # JOB FILE
+	[ -e "$2" ] || is_over "$1"
+}
+
+with_agent_of() { # JOB
+	cluster_processes_of collect | grep -q "/live/$1[.]"
+}
+
+with_cancel() {
+	as_user scancel "$1"
+}
+
+with_nothing() {
+	:
+}
+
+# The traced job's report is partial for a reason that holds TEXT, and has events.
+with_partial_report() { # TEXT
+	eventually "the report" has_report 0 || return
+	same "complete" False "$(analysis 0 'a["coverage"]["complete"]')" || return
+	same "a reason that says \"$1\"" True "$(analysis 0 "any('$1' in r for r in a['coverage']['reasons']) or a['coverage']['reasons']")" || return
+	same "has events" True "$(analysis 0 'a["coverage"]["events"] > 1000 or a["coverage"]')"
+}
+
+a_job_that_exits_with_3_ends_as_untraced() {
+	with_both_ended with_nothing -N2 -n2 <<-END || return
+		#!/bin/sh
+		srun $RING 20 exit=3
+	END
+	is_whole 0 2 40 || return
+	is_calm
+}
+
+a_job_that_a_signal_ends_ends_as_untraced() {
+	with_both_ended with_nothing -N2 -n2 <<-END || return
+		#!/bin/sh
+		srun --kill-on-bad-exit=1 $RING 2000 kill=9
+	END
+	with_partial_report "killed by signal 9" || return
+	is_calm
+}
+
+a_job_that_aborts_ends_as_untraced() {
+	with_both_ended with_nothing -N2 -n2 <<-END || return
+		#!/bin/sh
+		srun $RING 2000 abort
+	END
+	with_partial_report "MPI_Finalize" || return
+	is_calm
+}
+
+# Nothing was recorded, so nothing is left.
+a_job_cancelled_in_init_ends_as_untraced() {
+	with_both_ended with_cancel -N2 -n2 <<-END || return
+		#!/bin/sh
+		srun $PHASE init
+	END
+	is_calm
+}
+
+a_job_cancelled_while_it_runs_ends_as_untraced() {
+	with_both_ended with_cancel -N2 -n2 <<-END || return
+		#!/bin/sh
+		srun $PHASE run
+	END
+	with_partial_report "MPI_Finalize" || return
+	is_calm
+}
+
+a_job_cancelled_in_finalize_ends_as_untraced() {
+	with_both_ended with_cancel -N2 -n2 <<-END || return
+		#!/bin/sh
+		srun $PHASE finalize
+	END
+	with_partial_report "MPI_Finalize" || return
+	is_calm
+}
+
+a_job_cancelled_while_its_report_is_made_still_has_it() {
+	JOB=$(submit -w n1 -n1 <<-END
+		#!/bin/sh
+		srun $SELF 60 600000
+		sleep 100
+	END
+	) || return
+	eventually "the finisher" with_finisher_at_work || return
+	as_user scancel "$JOB"
+	eventually "the end of the job" is_state "$JOB" CANCELLED || return
+	eventually "the report" has_report 0 || return
+	same "complete" True "$(analysis 0 'a["coverage"]["complete"]')" || return
+	is_calm
+}
+
+with_finisher_at_work() {
+	[ -n "$(cluster_processes_of finish)" ]
+}
+
+a_job_that_runs_into_its_time_limit_ends_as_untraced() {
+	with_both_ended with_time_over -N2 -n2 <<-END || return
+		#!/bin/sh
+		srun $PHASE run
+	END
+	[[ $(outcome "$JOB") == *TIMEOUT* ]] || fails "it ended as $(outcome "$JOB")" || return
+	with_partial_report "MPI_Finalize" || return
+	is_calm
+}
+
+with_time_over() { # JOB
+	as_admin scontrol update "JobId=$1" EndTime=now
+}
+
+a_job_that_takes_more_memory_than_it_may_ends_as_untraced() {
+	[ -n "${CGROUP[*]}" ] || return 0 # nobody would stop it
+	with_both_ended with_nothing -N2 -n2 --mem=300 <<-END || return
+		#!/bin/sh
+		srun --kill-on-bad-exit=1 $PHASE memory
+	END
+	contains "$CASE_DIR/off/out.txt" "oom-kill event" || return
+	contains "$CASE_DIR/out.txt" "oom-kill event" || return
+	with_partial_report "MPI_Finalize" || return
+	is_calm
+}
+
+a_node_that_loses_power_is_named_in_the_report_of_the_others() {
+	JOB=$(submit --no-requeue -w n1,n2 -N2 -n2 <<-END
+		#!/bin/sh
+		srun $PHASE run
+	END
+	) || return
+	eventually "events on both nodes" eval 'bigger_than 50000 $(step_dir 0)/n1.mpic && bigger_than 50000 $(step_dir 0)/n2.mpic' || return
+	"$CLUSTER/power" --state "$STATE" off n2 || fails "power off" || return
+	as_admin scontrol update NodeName=n2 State=DOWN Reason=power || return
+	eventually "the end" is_state "$JOB" NODE_FAIL || return
+	eventually "an empty spool on n1" with_empty_spool n1 || return
+	mpitrace sweep --spool "$STATE/n1/mpitrace" >/dev/null # as its timer would, if an agent of n2 might still have been at work
+	with_partial_report "n2" || return
+	"$CLUSTER/power" --state "$STATE" on n2 || fails "power on" || return
+	as_admin scontrol update NodeName=n2 State=RESUME || return
+	eventually "all nodes idle" with_idle_nodes 4 || return
+	find "$STATE/n2/mpitrace/live" -exec touch -d "2 minutes ago" {} +
+	mpitrace sweep --spool "$STATE/n2/mpitrace" >"$CASE_DIR/sweep" || fails "sweep: $? $(cat "$CASE_DIR/sweep")" || return
+	is_calm
+}
+
+with_empty_spool() { # NODE
+	[ -z "$(find "$STATE/$1/mpitrace/live" -mindepth 1)" ]
+}
+
+with_idle_nodes() { # COUNT
+	[ "$(as_admin sinfo -h -N -t idle -o %N | wc -l)" = "$1" ]
+}
+
+# with_job_beside CMD...: a job talks, CMD happens, the job is told to end: it does, and its report is whole.
+with_job_beside() {
+	JOB=$(submit -w n1,n2 -N2 -n2 <<-END
+		#!/bin/sh
+		srun $PHASE until=$CASE_DIR/end
+	END
+	) || return
+	eventually "events on both nodes" eval 'bigger_than 50000 $(step_dir 0)/n1.mpic && bigger_than 50000 $(step_dir 0)/n2.mpic' || return
+	"$@" || fails "$*: $?" || as_user scancel "$JOB"
+	touch "$CASE_DIR/end"
+	eventually "the end" is_over "$JOB" || return
+	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")"
+}
+
+with_whole_report() {
+	eventually "the report" has_report 0 || return
+	same "ranks seen, complete" "2 True" "$(analysis 0 '"%d %s" % (a["coverage"]["ranks_seen"], a["coverage"]["complete"] or a["coverage"]["reasons"])')"
+}
+
+a_slurmd_that_is_restarted_changes_nothing() {
+	with_job_beside "$CLUSTER/power" --state "$STATE" restart n1 || return
+	with_whole_report || return
+	eventually "all nodes idle" with_idle_nodes 4 || return
+	is_calm
+}
+
+a_slurmctld_that_is_restarted_changes_nothing() {
+	with_job_beside with_restarted_slurmctld || return
+	with_whole_report || return
+	is_calm
+}
+
+with_restarted_slurmctld() {
+	"$CLUSTER/power" --state "$STATE" restart head && eventually "slurmctld" as_admin scontrol ping
+}
+
+# The job makes room for nobody: what cannot be written is counted.
+a_spool_that_is_full_costs_events_and_nothing_else() {
+	JOB=$(submit -w n1 -n2 <<-END
+		#!/bin/sh
+		srun --mpi=pmix sh -c 'if [ \$SLURM_PROCID = 0 ]; then (until [ -e $CASE_DIR/fill ]; do sleep 0.05; done
+			dd if=/dev/zero of=\$MPITRACE_DIR/fill bs=64k 2>/dev/null; touch $CASE_DIR/full) & fi; exec $PHASE until=$CASE_DIR/end'
+	END
+	) || return
+	eventually "events" eval 'bigger_than 50000 $(step_dir 0)/n1.mpic' || return
+	touch "$CASE_DIR/fill"
+	eventually "a full spool" test -e "$CASE_DIR/full" || return
+	touch "$CASE_DIR/end"
+	eventually "the end" is_over "$JOB" || return
+	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")" || return
+	eventually "the report" has_report 0 || return
+	same "ranks seen" 2 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return
+	is_calm
+}
+
+a_directory_that_is_removed_meanwhile_costs_the_trace_and_nothing_else() {
+	with_job_beside with_directory_removed || return
+	is_calm
+}
+
+with_directory_removed() {
+	rm -rf "$CASE_DIR/mpitrace-$JOB"
+}
+
+a_directory_without_room_has_a_partial_report() {
+	local small=$CASE_DIR/small
+	as_user mkdir "$small"
+	with_mount_on n1 "$small" 300k || fails "mount" || return
+	JOB=$(as_user sbatch --parsable "--mpitrace=out=$small" -o out.txt -w n1 -n2 --wrap "srun $SELF 60 200000") || fails "sbatch: $?" || return
+	eventually "the end" is_over "$JOB" || return
+	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")" || return
+	same "lines of ranks" 2 "$(grep -c '200000$' "$CASE_DIR/out.txt")" || return
+	is_calm || return
+	with_node n1 cp -r "$small/mpitrace-$JOB" "$CASE_DIR/" || fails "no trace" || return
+	with_node n1 umount -l "$small"
+	mpitrace analyze "$CASE_DIR/mpitrace-$JOB/step-0" -o "$CASE_DIR/mpitrace-$JOB/step-0/job.mpix" 2>/dev/null
+	same "a reason" True "$(analysis 0 'a["coverage"]["events_lost"] > 0 and len(a["coverage"]["reasons"]) > 0 or a["coverage"]')"
+}
+
+with_node() { # NODE CMD...
+	nsenter --target "$(cluster_process_on "$1" slurmd)" --mount -- "${@:2}"
+}
+
+with_mount_on() { # NODE DIRECTORY SIZE
+	with_node "$1" mount -t tmpfs -o "mode=0755,size=$3,uid=$(stat -c %u "$2"),gid=$(stat -c %g "$2")" small "$2"
+}
+
+a_warden_that_is_killed_is_not_missed() {
+	with_job_beside with_warden_killed || return
+	eventually "the report" has_report 0 || return
+	same "ranks seen" 2 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return
+	is_calm
+}
+
+with_warden_killed() {
+	local pid
+	pid=$(cluster_processes_of warden | awk '/step-0/ {print $1; exit}')
+	[ -n "$pid" ] && kill -KILL "$pid"
+}
+
+an_analysis_that_is_killed_leaves_the_trace() {
+	with_analysis_hit KILL || return
+	same "trace" n1.mpic "$(cd "$(step_dir 0)" && ls *.mpic)" || return
+	as_user mpitrace finish "$(step_dir 0)" || fails "mpitrace finish: $?" || return
+	has_report 0
+}
+
+an_analysis_that_is_stopped_goes_on() {
+	with_analysis_hit STOP || return
+	eventually "the report" has_report 0
+}
+
+with_analysis_hit() { # SIGNAL
+	local pid
+	JOB=$(submit -w n1 -n1 <<-END
+		#!/bin/sh
+		srun $SELF 60 600000
+	END
+	) || return
+	eventually "the analysis" eval 'pid=$(cluster_processes_of finish | awk "END {print \$1}"); [ -n "$pid" ] && [ "$(cluster_processes_of finish | wc -l)" = 2 ]' || return
+	kill "-$1" "$pid" || return
+	eventually "the end" is_over "$JOB" || return
+	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")" || return
+	is_calm
+}
+
+# As a package manager does it: new files under the old names.
+a_plugin_that_is_upgraded_under_a_running_job_changes_nothing() {
+	local copy=$STATE/prefix rc=0
+	cp -a "$PREFIX" "$copy"
+	cp "$STATE/plugstack.conf" "$CASE_DIR/plugstack.once"
+	sed "s#$PREFIX#$copy#; s#\$# libdir=$(dirname "$(find "$copy" -name libmpitrace.so)") bindir=$copy/bin libexecdir=$copy/libexec/mpitrace#" \
+		"$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
+	with_job_beside with_new_files "$copy" && with_whole_report && is_calm || rc=1
+	cat "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
+	rm -rf "$copy"
+	return $rc
+}
+
+with_new_files() { # PREFIX
+	find "$1" -type f | while read -r file; do
+		cp -p "$file" "$file.new" && mv "$file.new" "$file"
+	done
+}

@@ -1,0 +1,166 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# cases_runs.sh - every way a job runs: each time the job is itself, and the report whole. Sourced by run.sh.
+
+steps_in_sequence_and_side_by_side_each_leave_a_report() {
+	submit --wait -N2 -n4 <<-END >/dev/null || return
+		#!/bin/sh
+		srun -N1 -n2 $RING 10
+		for rounds in 20 30; do
+			srun --overlap -N2 -n2 $RING \$rounds &
+		done
+		wait
+	END
+	is_whole 0 2 20 || return
+	eventually "the reports of both" eval 'has_report 1 && has_report 2' || return
+	same "transfers of both" "40 60" "$(for s in 1 2; do analysis $s 'a["summary"]["transfers"]'; done | sort -n | xargs)" || return
+	is_calm
+}
+
+the_programs_of_a_multi_prog_step_are_one_report() {
+	cp "$RING" "$CASE_DIR/other"
+	printf '0-1 %s 20\n2-3 ./other 20\n' "$RING" >"$CASE_DIR/programs"
+	as_user srun -N2 -n4 --mpitrace --multi-prog programs >/dev/null 2>&1 || fails "srun: $?" || return
+	is_whole 0 4 80
+}
+
+a_heterogeneous_step_is_one_complete_report() {
+	as_user srun -n1 --mpitrace "$RING" 20 : -n2 "$RING" 20 >/dev/null 2>&1 || fails "srun: $?" || return
+	same "directories" 1 "$(find "$CASE_DIR" -maxdepth 1 -name 'mpitrace-*' | wc -l)" || return
+	is_whole 0 3 60 || return
+	same "nodes" "n1 n2" "$(analysis 0 '" ".join(sorted(a["job"]["nodes"]))')" || return
+	is_calm
+}
+
+a_heterogeneous_batch_job_is_one_complete_report() {
+	cat >"$CASE_DIR/job.sh" <<-END
+		#!/bin/sh
+		srun --het-group=0,1 $RING 20
+	END
+	as_user sbatch --wait --mpitrace -o out.txt -n1 : -n2 job.sh >/dev/null || fails "sbatch: $? $(cat "$CASE_DIR/out.txt")" || return
+	is_whole 0 3 60 || return
+	same "directories" 1 "$(find "$CASE_DIR" -maxdepth 1 -name 'mpitrace-*' | wc -l)" || return
+	is_calm
+}
+
+# Each task is a job of its own number, as Slurm counts them.
+every_task_of_an_array_has_its_report() {
+	submit --wait --array=1-50 -n1 -o /dev/null <<-END >/dev/null || return
+		#!/bin/sh
+		srun -n1 $RING 5
+	END
+	eventually "50 reports" fifty_reports || fails "only $(find "$CASE_DIR" -path '*/step-0/report.html' | wc -l)" || return
+	is_calm
+}
+
+several_mpiruns_in_one_script_are_one_directory() {
+	submit --wait -N2 --ntasks-per-node=2 <<-END >/dev/null || return
+		#!/bin/sh
+		mpirun.openmpi --oversubscribe -np 4 $RING 10
+		mpirun.openmpi --oversubscribe -np 2 $RING 15
+	END
+	eventually "the report" has_report batch || return
+	same "processes recorded" 6 "$(count_processes batch)" || return
+	is_calm
+}
+
+a_job_without_the_users_environment_is_traced() {
+	as_user srun --export=NONE -N2 -n2 --mpitrace "$RING" 10 >/dev/null 2>&1 || fails "srun: $?" || return
+	is_whole 0 2 20
+}
+
+a_batch_job_without_the_users_environment_is_traced() {
+	submit --wait --export=NONE -N2 -n2 <<-END >/dev/null || return
+		#!/bin/sh
+		export OMPI_MCA_mpi_yield_when_idle=1
+		srun $RING 10
+	END
+	is_whole 0 2 20
+}
+
+# Rank 1 then runs without the tracer.
+a_task_prolog_that_overwrites_the_preload_is_said_in_the_report() {
+	printf '#!/bin/sh\n[ "$SLURM_PROCID" != 1 ] || echo export LD_PRELOAD=\n' >"$CASE_DIR/prolog.sh"
+	chmod +x "$CASE_DIR/prolog.sh"
+	as_user srun -n2 --task-prolog="$CASE_DIR/prolog.sh" --mpitrace "$RING" 10 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	same "standard error" "ring done" "$(cat "$CASE_DIR/err")" || return
+	eventually "the report" has_report 0 || return
+	same "ranks seen, complete" "1 False" "$(analysis 0 '"%d %s" % (a["coverage"]["ranks_seen"], a["coverage"]["complete"])')" || return
+	same "reasons" True "$(analysis 0 'any("1 of 2 ranks" in r for r in a["coverage"]["reasons"]) or a["coverage"]["reasons"]')"
+}
+
+a_suspended_job_goes_on_and_its_report_is_whole() {
+	local id
+	id=$(submit -N2 -n2 <<-END
+		#!/bin/sh
+		srun $PHASE until=$CASE_DIR/end
+	END
+	) || return
+	eventually "events in the trace" bigger_than 50000 "$CASE_DIR/mpitrace-$id/step-0/n1.mpic" || return
+	as_admin scontrol suspend "$id" || fails "suspend: $?" || return
+	eventually "the suspension" is_state "$id" SUSPENDED || return
+	as_admin scontrol resume "$id" || fails "resume: $?" || return
+	touch "$CASE_DIR/end"
+	eventually "the end" is_state "$id" COMPLETED || return
+	eventually "the report" has_report 0 || return
+	same "ranks seen, complete" "2 True" "$(analysis 0 '"%d %s" % (a["coverage"]["ranks_seen"], a["coverage"]["complete"])')" || return
+	is_calm
+}
+
+processes_that_a_program_spawns_are_in_its_trace() {
+	mpicc.openmpi -g -O1 -o "$CASE_DIR/worlds" "$REPO/tests/programs/worlds.c" || fails "worlds.c does not compile" || return
+	submit --wait -n4 <<-END >/dev/null || fails "$(cat "$CASE_DIR/out.txt")" || return
+		#!/bin/sh
+		mpirun.openmpi --oversubscribe -np 2 $CASE_DIR/worlds spawn
+	END
+	eventually "the report" has_report batch || return
+	same "processes" 4 "$(count_processes batch)"
+}
+
+# Its /tmp and /dev/shm are its own, and so are its mounts, made before the step's file system.
+a_job_with_private_mounts_is_traced() {
+	local outer=$STATE rc=0
+	local STATE=$outer-tmp WORK=$outer-tmp/work CASE_DIR=$outer-tmp/work
+	# One processor: Linux 6.18 numbers mount namespaces per processor, and refuses to keep one that has a smaller number.
+	taskset -c 0 "$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" --nodes 2 --job-tmp 2>"$outer/log/tmp.up" || fails "$(cat "$outer/log/tmp.up")" || return
+	cp "$RING" "$WORK/ring"
+	eventually "a first job" as_user srun --mpitrace=off --mpi=none -N2 true || rc=1 # its slurmds may not be there yet
+	with_private_mounts "$WORK/ring" || rc=1
+	"$CLUSTER/down" --state "$STATE"
+	return $rc
+}
+
+with_private_mounts() { # RING
+	submit --wait -N2 -n4 <<-END >/dev/null || return
+		#!/bin/sh
+		touch /tmp/private
+		srun $1 20
+		srun --mpi=none -n4 sh -c 'for i in \$(seq 200); do grep -q "step-0/ranks " /proc/self/mounts || break; sleep 0.05; done
+			grep -c "step-0/ranks " /proc/self/mounts; grep -c "step-1/ranks " /proc/self/mounts' >mounts.txt
+	END
+	[ ! -e /tmp/private ] || fails "/tmp is not private" || return
+	is_whole 0 4 80 || return
+	same "mounts of the step before, and the step's own" "4 0 4 1" "$(sort "$CASE_DIR/mounts.txt" | uniq -c | xargs)" || return
+	is_calm 2
+}
+
+# As a plugin does that puts a container's root around each task: what is preloaded is not there.
+a_root_that_hides_the_library_leaves_the_task_alone() {
+	local root=$CASE_DIR/root rc=0
+	gcc -shared -fPIC -o "$CASE_DIR/root.so" "$REPO/tests/programs/slurm_root.c" || fails "slurm_root.c does not compile" || return
+	mkdir -p "$root"/{usr,etc,proc,dev,tmp,lib,lib64,bin}
+	cp "$STATE/plugstack.conf" "$CASE_DIR/plugstack.once"
+	printf 'optional %s root=%s\n' "$CASE_DIR/root.so" "$root" | cat - "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
+	as_user srun -n1 -w n1 --mpi=none --chdir=/usr --mpitrace sh -c 'echo in; ls "$0" 2>/dev/null; env | grep PRELOAD; ls -d /run /work 2>/dev/null; true' "$PREFIX" >"$CASE_DIR/out" 2>"$CASE_DIR/err"
+	rc=$?
+	cat "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
+	same "output" "in" "$(xargs <"$CASE_DIR/out")" || return
+	same "standard error" "" "$(cat "$CASE_DIR/err")" || return
+	is_calm
+}
+
+# 64 to a node; MPI_Init alone takes what it takes.
+two_hundred_and_fifty_six_ranks_are_one_report() {
+	as_user srun -N4 -n256 --overcommit --mem=0 --mpitrace=budget=1M "$RING" 3 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $? $(tail -n 3 "$CASE_DIR/err")" || return
+	is_whole 0 256 768 || return
+	is_calm
+}

@@ -1,0 +1,66 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# jobs.sh - what the cases of runs and ends share: jobs, and what must hold after each. Sourced by run.sh.
+
+# What every step below must show: STEP RANKS TRANSFERS, and no rank or event missing.
+is_whole() {
+	eventually "the report of step $1" has_report "$1" || return
+	same "ranks, transfers, complete of step $1" "$2 $3 True" \
+		"$(analysis "$1" '"%d %d %s" % (a["coverage"]["ranks_seen"], a["summary"]["transfers"], a["coverage"]["complete"])')"
+}
+
+submit() { # SBATCH-ARGS...: the script is standard input
+	cat >"$CASE_DIR/job.sh"
+	as_user sbatch --parsable --mpitrace -o out.txt "$@" job.sh 2>"$CASE_DIR/sbatch.err" || fails "sbatch: $? $(cat "$CASE_DIR/sbatch.err" "$CASE_DIR/out.txt" 2>/dev/null)" >&2
+}
+
+fifty_reports() {
+	[ "$(find "$CASE_DIR" -path '*/step-0/report.html' -size +1k | wc -l)" = 50 ]
+}
+
+count_processes() { # STEP
+	python3 - "$(step_dir "$1")/log.txt" <<-END
+		import re, sys
+		print(re.findall(r"(\d+) processes", open(sys.argv[1]).read())[-1])
+	END
+}
+
+is_state() { # JOB STATE
+	[[ $(as_admin scontrol -o show job "$1" 2>/dev/null) == *" JobState=$2 "* ]]
+}
+
+# What Slurm says became of a job: its state and exit code.
+outcome() { # JOB
+	as_admin scontrol -o show job "$1" | grep -oE 'JobState=[^ ]*|Reason=[^ ]*|ExitCode=[^ ]*' | xargs
+}
+
+is_over() { # JOB
+	[[ $(outcome "$1") =~ JobState=(COMPLETED|FAILED|CANCELLED|TIMEOUT|OUT_OF_MEMORY|NODE_FAIL) ]]
+}
+
+troubled_nodes() {
+	as_admin sinfo -h -N -t drain,draining,down,fail -o '%N: %E' | sort -u
+}
+
+# "PID COMMAND LINE" of wardens, agents and finishers of this cluster: one a line.
+cluster_processes_of() { # warden|collect|finish
+	pgrep -af "mpitrace(-warden| --as)" | grep -F -- "$STATE/" | grep -E -- "$1"
+}
+
+cluster_process_on() { # NODE NAME
+	local pid
+	for pid in $(ip netns pids "$(printf 'mpt%08x' "$(printf %s "$STATE" | cksum | cut -d' ' -f1)")-$1"); do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$2" ] && echo "$pid" && return
+	done
+}
+
+no_process_of_ours() {
+	[ -z "$(cluster_processes_of '')" ]
+}
+
+# Nothing of ours is left on any node, no node is drained, and the next job runs.
+is_calm() {
+	eventually "an empty spool" spool_is_empty || fails "$(find "$STATE"/n*/mpitrace/live -mindepth 1)" || return
+	eventually "the end of our processes" no_process_of_ours || fails "$(cluster_processes_of "")" || return
+	same "nodes in trouble" "" "$(troubled_nodes)" || return
+	same "the next job" 4 "$(as_user srun --mpitrace=off --mpi=none -N"${1:-4}" --overcommit -n4 echo runs | grep -c runs)"
+}
