@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 /* Copy what lies in ranks/ of the step (traces, or segments that nobody could read) to <spool>/kept/<uid>/<name>/,
- * before its file system is taken away. The copies stay root's, so that nobody can let them grow; the user may read them.
- * Bounded in bytes, of a step and of a user (what is oldest goes first), and by the free space that is left. True if
- * there was anything. */
+ * before its file system is taken away. The copies stay root's, so that nobody can let them grow; the user may read
+ * them. Bounded in bytes, of a step and of a user (what is oldest goes first), and by the free space that is left. True
+ * if there was anything. */
 bool keep_traces(const char *spool, int step_fd, const char *name, const struct identity *who);
 /* Is there a trace or a segment in ranks/? */
 bool keep_is_needed(int step_fd);
