@@ -22,6 +22,7 @@
 
 #define SOCKET_FDS_MAX 256
 #define MPIRUN_LEAST 8u
+#define BATCH_SHARE 4u /* most scripts have no mpirun: the steps they start shall find room */
 #define TASKS_HERE_MAX 65536u
 #define DAEMON_STEP_SUFFIX "/step-batch/ranks"
 
@@ -181,7 +182,10 @@ static bool is_slurmds(dev_t device)
 static int make_room(const struct config *c, const struct record *rec, int live_fd, const struct step *s,
 		     struct error *e)
 {
-	struct spool_room room = {.step_bytes = c->spool_bytes, .node_bytes = c->node_bytes, .ntasks = rec->processes};
+	struct spool_room room = {.step_bytes = c->spool_bytes,
+				  .node_bytes = c->node_bytes,
+				  .share = rec->ntasks_here == 0 ? BATCH_SHARE : 0,
+				  .ntasks = rec->processes};
 	uint64_t bytes;
 	struct stat st;
 	if (c->own_mount)

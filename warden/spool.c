@@ -216,7 +216,8 @@ int spool_mount(const char *spool, int live_fd, int step_fd, const struct spool_
 		flock(turn_fd,
 		      LOCK_EX); /* steps that begin at once would all see the same room; held for microseconds */
 	spool_each(live_fd, add_run, &used);
-	uint64_t left = limit > used ? limit - used : 0, bytes = wanted_bytes(room, ntasks);
+	uint64_t left = limit > used ? (limit - used) / (room->share > 0 ? room->share : 1) : 0,
+		 bytes = wanted_bytes(room, ntasks);
 	bytes = bytes < left ? bytes : left;
 	int rc = bytes < ntasks * SPOOL_LEAST_BYTES && bytes < wanted_bytes(room, ntasks) ? -ENOSPC : 0;
 	if (rc == 0)

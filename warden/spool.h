@@ -20,6 +20,7 @@ struct spool_room {
 	bool share_with_slurmd; /* without own_mount: it may be the file system that slurmd needs */
 	uint64_t step_bytes;	/* 0: by the number of tasks */
 	uint64_t node_bytes;	/* all steps of the node together; 0: an eighth of its memory */
+	uint32_t share;		/* take at most such a part of what is left: a 4th, or all of it (0) */
 	uint32_t ntasks;	/* 0: unknown */
 };
 
