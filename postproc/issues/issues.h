@@ -10,7 +10,7 @@
 #define ISSUE_RANKS_ALL_MAX 16384 /* where all of them are named */
 #define ISSUE_PAIRS_MAX 8
 #define ISSUE_SITES_MAX 5
-#define ISSUE_TEXT_MAX 400
+#define ISSUE_TEXT_MAX 800
 
 #define WAIT_SHARE_MIN 0.05 /* of all ranks' time: waits below it are left alone */
 
