@@ -1,5 +1,5 @@
 /* json_print.c - a cJSON tree as text, byte by byte what cJSON_PrintUnformatted() makes of it, in a tenth of the time:
- * that prints every number by sprintf() and reads it back by sscanf().
+ * that prints every number as text and reads it back.
  *
  * A number has 15 digits if those tell it, else 17. A double times a power of ten is a whole number of up to 100 bits
  * times a power of two, so its digits are exact; for very large and small ones printf() is asked. */

@@ -169,8 +169,7 @@ static void put_objects(const cJSON *a)
 static void put_traffic(const cJSON *a, const cJSON *summary)
 {
 	if (show_has_events(a))
-		printf("Traffic     %s messages, %s; ",
-		       count_text(json_number_or(summary, "transfers", 0)).s,
+		printf("Traffic     %s messages, %s; ", count_text(json_number_or(summary, "transfers", 0)).s,
 		       show_known(summary, "bytes", bytes_text).s);
 	else
 		fputs("Traffic     messages not recorded; ", stdout);

@@ -39,7 +39,9 @@ static void note(pid_t pid, int status)
 	struct stat st;
 	int words = snprintf(path, sizeof(path), "%s/exits", getenv("MPITRACE_DIR"));
 	int len = snprintf(line, sizeof(line), "%d %d %llu\n", (int)pid, status, (unsigned long long)tick_now());
-	int fd = words < (int)sizeof(path) ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600) : -1;
+	int fd = words < (int)sizeof(path)
+			 ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)
+			 : -1;
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && st.st_size < EXITS_BYTES_MAX && write(fd, line, (size_t)len) != len)

@@ -68,8 +68,9 @@ struct analysis {
 	double serialization;	   /* NaN: not known */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;
-	bool complete;
-	cJSON *root; /* the object under construction */
+	bool complete;	/* every event is there */
+	bool as_wanted; /* nothing is missing that was to be recorded: as complete, or the totals that were asked for */
+	cJSON *root;	/* the object under construction */
 };
 
 #define PARTS(ROW) \

@@ -7,7 +7,7 @@
 
 static void take_result(const struct analysis *a, char *json, struct postproc_result *ret_result)
 {
-	*ret_result = (struct postproc_result){.json = json, .complete = a->complete};
+	*ret_result = (struct postproc_result){.json = json, .complete = a->as_wanted};
 	snprintf(ret_result->policy, sizeof(ret_result->policy), "%s",
 		 json_text(json_item(a->root, "job"), "policy", ""));
 }

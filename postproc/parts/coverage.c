@@ -12,7 +12,7 @@
 #define MISSING_NODES_MAX 1024
 
 struct shortfall {
-	uint64_t events, lost, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
+	uint64_t events, lost, unwanted, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
 	uint32_t missing, killed, unfinished, gaps;
 };
 
@@ -60,7 +60,7 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 	for (size_t t = 0; t < p->threads.n; t++) {
 		const struct thread *th = &p->threads.at[t];
 		const char *why = th->why_lost != NULL ? th->why_lost : "events were not kept";
-		if (th->lost > 0 && (*named)++ < NAMED_MAX) {
+		if (th->lost > 0 && !th->totals_wanted && (*named)++ < NAMED_MAX) {
 			double from_s = th->lost_from_ns == TIME_ABSENT ? 0 : (double)th->lost_from_ns / 1e9;
 			step_reason(s, "rank %u: %s after %.3f s; %" PRIu64 " events are only in the totals", rank, why,
 				    from_s, th->lost);
@@ -132,6 +132,7 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint3
 	for (size_t i = 0; i < p->threads.n; i++) {
 		t->lost +=
 			p->threads.at[i].lost + unusable(&p->threads.at[i]) + not_yet_written(s, p, &p->threads.at[i]);
+		t->unwanted += p->threads.at[i].totals_wanted ? p->threads.at[i].lost : 0;
 		t->gaps += p->threads.at[i].gap;
 	}
 	tally_unknown(p, t);
@@ -314,12 +315,14 @@ int part_coverage(struct analysis *a)
 	explain_ranks(s, &t);
 	explain_files(s);
 	explain_unknown(s, &t);
-	a->complete = t.missing == 0 && t.unfinished == 0 && t.lost == 0 && t.gaps == 0 && t.missing_defs == 0 &&
+	a->as_wanted = t.missing == 0 && t.unfinished == 0 && t.lost == t.unwanted && t.gaps == 0 && t.missing_defs == 0 &&
 		      s->nodes.n == s->nnodes && s->unfinished_files == 0 && s->damaged_bytes == 0 &&
 		      s->bad_blocks == 0;
+	a->complete = a->as_wanted && t.lost == 0;
 	explain_unmatched(s, &a->unmatched, &a->counts);
 	cJSON *c = json_object(a->root, "coverage");
-	cJSON_AddBoolToObject(c, "complete", a->complete);
+	cJSON_AddBoolToObject(c, "complete", a->as_wanted);
+	json_put_text(c, "mode", t.unwanted > 0 ? "profile" : "events");
 	json_put(c, "ranks_expected", s->nranks);
 	json_put(c, "ranks_seen", a->ranks_seen);
 	put_missing_nodes(s, c);
@@ -332,6 +335,6 @@ int part_coverage(struct analysis *a)
 	json_put(c, "definitions_missing", (double)t.missing_defs);
 	put_reasons(s, c);
 	put_unmatched(a, c);
-	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state", a->complete ? "completed" : "partial");
+	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state", a->as_wanted ? "completed" : "partial");
 	return 0;
 }

@@ -79,6 +79,7 @@ struct object {
 struct thread {
 	uint64_t events, calls, lost;
 	const char *why_lost;	   /* words for people, or NULL */
+	bool totals_wanted;	   /* single events are not there because nobody wanted them */
 	int64_t lost_from_ns;	   /* as event times; TIME_ABSENT: nothing was lost */
 	bool gap;		   /* a block in the middle is missing: events after it were dropped */
 	uint64_t left_out;	   /* events after the gap */

@@ -36,7 +36,9 @@ help_shows_the_option() {
 profile_records_totals_and_no_events() {
 	as_user srun -n2 --mpitrace=profile "$RING" 40 >/dev/null || fails "srun: $?" || return
 	has_report 0 || fails "no report" || return
-	same "calls of MPI_Sendrecv" 80 "$(analysis 0 'sum(o["calls"] for o in a["operations"] if o["op"] == "MPI_Sendrecv")')"
+	same "calls of MPI_Sendrecv" 80 "$(analysis 0 'sum(o["calls"] for o in a["operations"] if o["op"] == "MPI_Sendrecv")')" || return
+	same "complete, mode" "True profile" "$(analysis 0 'str(a["coverage"]["complete"]) + " " + a["coverage"]["mode"]')" || return
+	! grep -q partial "$(step_dir 0)/log.txt" || fails "what was asked for is called partial"
 }
 
 off_inside_a_traced_batch_script_leaves_the_step_alone() {
