@@ -315,9 +315,9 @@ int part_coverage(struct analysis *a)
 	explain_ranks(s, &t);
 	explain_files(s);
 	explain_unknown(s, &t);
-	a->as_wanted = t.missing == 0 && t.unfinished == 0 && t.lost == t.unwanted && t.gaps == 0 && t.missing_defs == 0 &&
-		      s->nodes.n == s->nnodes && s->unfinished_files == 0 && s->damaged_bytes == 0 &&
-		      s->bad_blocks == 0;
+	a->as_wanted = t.missing == 0 && t.unfinished == 0 && t.lost == t.unwanted && t.gaps == 0 &&
+		       t.missing_defs == 0 && s->nodes.n == s->nnodes && s->unfinished_files == 0 &&
+		       s->damaged_bytes == 0 && s->bad_blocks == 0;
 	a->complete = a->as_wanted && t.lost == 0;
 	explain_unmatched(s, &a->unmatched, &a->counts);
 	cJSON *c = json_object(a->root, "coverage");
@@ -335,6 +335,7 @@ int part_coverage(struct analysis *a)
 	json_put(c, "definitions_missing", (double)t.missing_defs);
 	put_reasons(s, c);
 	put_unmatched(a, c);
-	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state", a->as_wanted ? "completed" : "partial");
+	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state",
+		      a->as_wanted ? "completed" : "partial");
 	return 0;
 }
