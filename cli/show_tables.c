@@ -50,27 +50,31 @@ void show_operations(const cJSON *a)
 
 /* ---- where a call is ---- */
 
+#define FUNCTION_COLUMNS 74
+
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* "halo.c:41 exchange", cut to what is left of the line. */
+/* "halo.c:41 exchange" if that has room on the line; else the function has a line of its own. */
 static void put_place(const cJSON *site, int room)
 {
-	char place[256];
+	char at[128] = "", function[256];
 	const char *file = json_text(site, "file", "");
-	const char *function = json_text(site, "function_short", json_text(site, "function", ""));
+	const char *name = json_text(site, "function_short", json_text(site, "function", ""));
 	const char *module = json_text(site, "module_short", json_text(site, "module", ""));
 	if (file[0] != 0)
-		snprintf(place, sizeof(place), "%.100s:%.0f %.100s", last_part(file), json_number_or(site, "line", 0),
-			 function);
-	else
-		snprintf(place, sizeof(place), "%.100s%s%.100s", function, module[0] != 0 ? " in " : "",
-			 last_part(module));
-	bool cut = (int)strlen(place) > room;
-	put_plain(stdout, place, cut ? room - 3 : room);
+		snprintf(at, sizeof(at), "%.100s:%.0f ", last_part(file), json_number_or(site, "line", 0));
+	bool in_module = file[0] == 0 && module[0] != 0;
+	snprintf(function, sizeof(function), "%.120s%s%.100s", name, in_module ? " in " : "",
+		 in_module ? last_part(module) : "");
+	bool fits = (int)(strlen(at) + strlen(function)) <= room;
+	put_plain(stdout, at, room);
+	if (!fits)
+		fputs("\n      ", stdout);
+	put_plain(stdout, function, fits ? room : FUNCTION_COLUMNS);
 	putchar('\n');
 }
 

@@ -118,6 +118,17 @@ static double loss_of_s(const struct analysis *a, const struct issue *f)
 	return f->of_s > 0 ? f->of_s : issue_total_s(a);
 }
 
+/* No more is lost than there was. Ranks that are done early lose until the last one is, which their own time does not
+ * hold. */
+static void bound_loss(const struct analysis *a, struct issue *f)
+{
+	double of_s = loss_of_s(a, f), until_last_s = a->longest_region_ns / 1e9 * a->ranks_seen;
+	if (f->loss_s > of_s)
+		f->of_s = until_last_s > of_s ? until_last_s : of_s;
+	if (f->loss_s > loss_of_s(a, f))
+		f->loss_s = loss_of_s(a, f);
+}
+
 double issue_score(const struct analysis *a, const struct issue *f)
 {
 	double score = f->severity > 0 ? f->severity : 4 * f->loss_s / loss_of_s(a, f);
@@ -193,6 +204,7 @@ int part_issues(struct analysis *a)
 	for (size_t i = 0; i < NISSUES; i++) {
 		all[i].issue = issues[i].name;
 		issues[i].look(a, &all[i]);
+		bound_loss(a, &all[i]);
 	}
 	size_t n = issues_order(a, all, NISSUES, order);
 	put_verdict(a, all, n > 0 ? order[0] : NULL);

@@ -20,7 +20,7 @@ static void write_site(struct page *p, const cJSON *site, double longest_s)
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 	    "class=\"n\">%s</td></tr>\n",
-	    fmt_time(time_s).s,
+	    isnan(json_number(site, "time_s")) ? "not known" : fmt_time(time_s).s,
 	    !p->model->waits_known ? "not known"
 	    : wait_s > 0	   ? fmt_time(wait_s).s
 				   : "",

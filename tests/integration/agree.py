@@ -41,8 +41,8 @@ def figure(page, label):
 
 
 def operations(page, text):
-    there = [[r[0], r[3], r[1], empty(r[2]), empty(r[5])] for r in table(page, OPERATIONS)]
-    here = [r[:3] + [empty(r[3]), empty(r[4])] for r in columns(text, 'Where the time went', (2, 24, 38, 48, 57, 69))]
+    there = [[r[0], r[3], empty(r[1]), empty(r[2]), empty(r[5])] for r in table(page, OPERATIONS)]
+    here = [r[:2] + [empty(r[2]), empty(r[3]), empty(r[4])] for r in columns(text, 'Where the time went', (2, 24, 38, 48, 57, 69))]
     return [('operations', x, y) for x, y in zip(here, there) if x[1:] != y[1:] or (y[0].startswith('MPI_') and x[0] != y[0][:22])] + ([('operations', here, there)] if bool(here) != bool(there) else [])
 
 
