@@ -67,9 +67,11 @@ static void put_place(const cJSON *site, int room)
 	const char *module = json_text(site, "module_short", json_text(site, "module", ""));
 	if (file[0] != 0)
 		snprintf(at, sizeof(at), "%.100s:%.0f ", last_part(file), json_number_or(site, "line", 0));
-	bool in_module = file[0] == 0 && module[0] != 0;
+	bool in_module = file[0] == 0 && module[0] != 0, is_short = json_text(site, "module_short", "")[0] != 0;
 	snprintf(function, sizeof(function), "%.120s%s%.100s", name, in_module ? " in " : "",
-		 in_module ? last_part(module) : "");
+		 !in_module ? ""
+		 : is_short ? module
+			    : last_part(module));
 	bool fits = (int)(strlen(at) + strlen(function)) <= room;
 	put_plain(stdout, at, room);
 	if (!fits)

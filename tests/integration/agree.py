@@ -28,7 +28,7 @@ def columns(text, title, edges):
     if '\n' + title not in text:
         return []
     part = text[text.index('\n' + title) + 1:].split('\n\n')[0].split('\n')[2:]
-    return [[line[a:b].strip() for a, b in zip(edges, edges[1:])] for line in part if line.strip() and not line.startswith('  ... ')]
+    return [[line[a:b].strip() for a, b in zip(edges, edges[1:])] for line in part if line.strip() and not line.startswith(('  ... ', '      '))]
 
 
 def empty(cell):

@@ -198,7 +198,7 @@ def other_names(t, schema):
 # Fields of names and imports that the programs here do not have; tests/integration/names.py and protocol.py have analyses with them, held to
 # the schema. Epochs are
 # in what `show --epochs --json` prints, which tests/integration/protocol.py holds to it.
-MADE_ELSEWHERE = {'job.imported', 'callsites.[].function_short', 'callsites.[].module_short'}
+MADE_ELSEWHERE = {'job.imported', 'job.policy', 'callsites.[].function_short', 'callsites.[].module_short'}
 
 
 def fields(schema, node, above=''):
@@ -229,7 +229,8 @@ def all_made(t, schema, made):
 
 TS_READERS = {'num': {'number', 'integer'}, 'str': {'string', 'number', 'integer'}, 'list': {'array'}, 'numbers': {'array'}, 'at': set(),
               'numbers of': {'number', 'integer'}, 'strings of': {'string'}}
-TS_ROOT = re.compile(r'^(a|analysis|trace\.analysis|(this\.)?app\.trace\.analysis)$')
+TS_ROOT = re.compile(r'^(a|analysis|(this\.)?(trace|of|session|app\.trace)\.analysis)$')
+TS_ROWS = {'predefined': 'communicators', 'pairsOf': 'issues'} # functions that are given a row, and of what
 
 
 def ts_path(base, args, known):
@@ -244,7 +245,11 @@ def ts_accesses(text):
     """(line, reader, path or the base that nothing is known of), in order. A row's name is known from where it is bound:
     `for (const x of list(...))`, or the arrow function behind `list(...)`."""
     known = {}
+    given = [(f.start(), f.group(2), TS_ROWS[f.group(1)]) for f in re.finditer(r'function (\w+)\((\w+): Json', text) if f.group(1) in TS_ROWS]
     for call in re.finditer(r'(?<![.\w])(%s)\(' % '|'.join(r for r in TS_READERS if ' ' not in r), text):
+        for at, name, rows in [g for g in given if g[0] < call.start()]:
+            known[name] = [rows, '[]']
+        given = [g for g in given if g[0] > call.start()]
         args = arguments(text, call.end())
         if len(args) < 2 or not re.fullmatch(r'[\w.]+', args[0]) or args[0].startswith('...') or ':' in args[1]:
             continue # its own definition, or another function of that name
@@ -256,7 +261,10 @@ def ts_accesses(text):
             yield text.count('\n', 0, call.start()) + 1, reader, path and path + ['[]'], args[0]
         if call.group(1) == 'list' and path is not None:
             before = re.search(r'for \(const (\w+) of $', text[:call.start()])
-            after = re.match(r'[^;]*?\.(?:map|filter|forEach)\(\(?(\w+)', text[call.end():], re.S)
+            after = re.match(r'[^;]*?\.(?:map|filter|forEach|find)\(\(?(\w+)', text[call.end():], re.S)
+            found = re.search(r'const (\w+) = $', text[:call.start()]) if after and '.find(' in after.group(0) else None
+            if found:
+                known[found.group(1)] = path + ['[]']
             for bound in (before, after):
                 if bound:
                     known[bound.group(1)] = path + ['[]']
