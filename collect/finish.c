@@ -226,10 +226,13 @@ static int run_analysis(const struct finish *f, int dir_fd)
 	if (pid == 0)
 		analyze(f, dir_fd);
 	for (;;) {
-		pid_t got = waitpid(pid, &status, WNOHANG);
+		pid_t got = waitpid(pid, &status, WNOHANG | WUNTRACED);
+		bool halted = got == pid && WIFSTOPPED(status);
+		if (halted)
+			kill(pid, SIGCONT); /* its time is counted all the same */
 		if (got == pid && WIFEXITED(status))
 			return WEXITSTATUS(status);
-		if (got == pid || (got < 0 && errno != EINTR))
+		if ((got == pid && !halted) || (got < 0 && errno != EINTR))
 			break;
 		if (now_s() >= end || stopped) {
 			kill(pid, SIGKILL);

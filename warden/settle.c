@@ -22,7 +22,7 @@
 #define FINISH_WAIT "10"		 /* seconds for the traces of other nodes */
 #define FINISH_WAIT_SECONDS 10.0
 #define RUN_SHARE 50	  /* a report may take a 50th of the step's time */
-#define SRUN_SECONDS 1.0  /* and more, until a report is there that srun makes */
+#define SRUN_SECONDS 2.0  /* for srun to begin with a report that it makes; it holds a lock then */
 #define TURN_SECONDS 20.0 /* for reports of other steps of this node to be made before */
 
 enum { EXIT_CODE_LATER = 5 }; /* cli/cli.h: EXIT_LATER */
@@ -146,9 +146,8 @@ static void report(const struct settle *s)
 {
 	bool srun = s->brief->report == BRIEF_SRUN; /* is at it, as a rule */
 	int turn = take_turn(s->spool, TURN_SECONDS);
-	int code = turn >= 0 ? settle_report(s->program, s->brief, budget_of(s), srun ? budget_of(s) + SRUN_SECONDS : 0,
-					     true)
-			     : -ETIME;
+	int code =
+		turn >= 0 ? settle_report(s->program, s->brief, budget_of(s), srun ? SRUN_SECONDS : 0, true) : -ETIME;
 	if (code == EXIT_CODE_LATER || code < 0)
 		leave_for_later(s);
 	if (turn >= 0)
