@@ -323,7 +323,7 @@ async function testServed(browser, file) {
     const d = await drawn(page);
     same(d.detail, 'summary', 'detail');
     truth(d.chunks <= 24 && d.chunks > 0, `${d.chunks} tiles`);
-    truth((await bytesRead(page)) < size / 4, `${await bytesRead(page)} of ${size} bytes`);
+    truth((await bytesRead(page)) < size / 3, `${await bytesRead(page)} of ${size} bytes`);
     await shot(page, 'big-all');
   });
   await check('however many messages there are, the bars below stay visible', async () => {

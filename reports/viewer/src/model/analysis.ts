@@ -72,6 +72,8 @@ export function callCount(analysis: Json): number | undefined {
 
 /** Names in plain words: those of the report (reports/html/sec_verdict.c), which a test compares. */
 export const ISSUE_NAMES: Record<string, string> = {
+  death: 'a rank that died',
+  unexplained: 'one call that takes long by itself',
   load_imbalance: 'uneven work between ranks',
   delay: 'one place in the program that others wait for',
   idle_ranks: 'some ranks with nothing to do',
