@@ -5,18 +5,21 @@
 
 #include "base/vec.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define CACHE_BYTES_MAX (256u << 20) /* of parts, and as much of signatures */
 #define EXTRA_WORDS_MAX 4u
 #define SIG_COLUMNS 9
+#define FOUND 64u /* places of EVENTS that are remembered */
 
 struct mpix_part_cache {
 	struct mpix_part_data **parts; /* by entry of EVENTS */
 	uint32_t *loaded;	       /* those that are there */
 	size_t nloaded, cap_loaded;
 	uint32_t first, n; /* entries of EVENTS */
+	struct found {
+		uint32_t group, window, number; /* from 1; 0: none yet */
+	} found[FOUND];
 	struct mpix_group_sigs *sigs;
 	uint32_t ngroups;
 	size_t part_bytes, sig_bytes;
@@ -120,67 +123,6 @@ int mpix_sigs_get(struct mpix_file *f, uint32_t group, const struct mpix_group_s
 	return rc;
 }
 
-/* ---- clocks ---- */
-
-static int rd_f64(struct cursor *c, double *ret_value)
-{
-	uint64_t bits;
-	if (rd_u64(c, &bits) < 0)
-		return -EBADMSG;
-	memcpy(ret_value, &bits, sizeof(bits));
-	return 0;
-}
-
-static int get_knots(struct cursor c, struct mpix_knots *to)
-{
-	uint32_t n, zero;
-	uint64_t base;
-	int rc = 0;
-	if (rd_u32(&c, &n) < 0 || rd_u32(&c, &zero) < 0 || rd_u64(&c, &base) < 0 || n < 1 || n > MPIX_KNOTS_MAX ||
-	    cursor_left(&c) != (size_t)n * 24)
-		return -EBADMSG;
-	to->knots = malloc(n * sizeof(*to->knots));
-	if (to->knots == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		rc |= rd_u64(&c, &to->knots[i].tick);
-	for (uint32_t i = 0; i < n; i++)
-		rc |= rd_f64(&c, &to->knots[i].ns);
-	for (uint32_t i = 0; i < n; i++)
-		rc |= rd_f64(&c, &to->knots[i].ns_per_tick);
-	for (uint32_t i = 0; i < n && rc == 0; i++) {
-		const struct mpix_clock_knot *k = &to->knots[i];
-		if (k->tick >= MPIX_TICKS_MAX || !isfinite(k->ns) || !isfinite(k->ns_per_tick) || k->ns_per_tick <= 0 ||
-		    (i > 0 && k->tick <= k[-1].tick))
-			return -EBADMSG;
-	}
-	to->n = n;
-	return rc < 0 ? -EBADMSG : 0;
-}
-
-static int clock_get(struct mpix_file *f, uint32_t lane, const struct mpix_knots **ret_clock, struct error *e)
-{
-	uint32_t clock = f->info.clock_of_lane != NULL ? f->info.clock_of_lane[lane] : 0;
-	struct mpix_knots *to = &f->clocks[clock];
-	const struct mpix_entry *x = mpix_find(f, MPIX_CLOCK, clock, 0);
-	uint8_t *raw;
-	*ret_clock = to;
-	if (to->n > 0)
-		return 0;
-	if (x == NULL)
-		return fail(e, -EBADMSG, "%s: clock %u is missing", f->path, clock);
-	int rc = mpix_read_chunk(f, x, &raw, e);
-	if (rc < 0)
-		return rc;
-	rc = get_knots(cursor_over(raw, x->raw_bytes), to);
-	free(raw);
-	if (rc == 0)
-		return 0;
-	free(to->knots);
-	*to = (struct mpix_knots){0};
-	return rc == -ENOMEM ? fail(e, rc, "%s: out of memory", f->path) : mpix_damaged(f, x, e);
-}
-
 /* ---- one part ---- */
 
 struct decoding {
@@ -206,7 +148,7 @@ static int enter_lane(struct decoding *d, uint32_t lane)
 	d->first_sig = first[0];
 	d->nsigs = first[1] - first[0];
 	d->knot = 0;
-	return clock_get(d->f, lane, &d->clock, d->e);
+	return mpix_clock_get(d->f, lane, &d->clock, d->e);
 }
 
 /* The lane of the next entry of a list; *next: the least that it may be. */
@@ -494,15 +436,28 @@ static int load(struct mpix_file *f, const struct mpix_entry *x, struct mpix_par
 	return 0;
 }
 
+/* Which of the entries of EVENTS that is, from 1; 0: there is none. */
+static uint32_t number_of(const struct mpix_file *f, uint32_t group, uint32_t window)
+{
+	struct found *last = &f->cache->found[group % FOUND];
+	if (last->number > 0 && last->group == group && last->window == window)
+		return last->number;
+	const struct mpix_entry *x = group < f->cache->ngroups ? mpix_find(f, MPIX_EVENTS, group, window) : NULL;
+	if (x == NULL)
+		return 0;
+	*last = (struct found){group, window, (uint32_t)(x - f->entries) - f->cache->first + 1};
+	return last->number;
+}
+
 int mpix_part_get(struct mpix_file *f, uint32_t group, uint32_t window, const struct mpix_part_data **ret_part,
 		  struct error *e)
 {
-	const struct mpix_entry *x = mpix_find(f, MPIX_EVENTS, group, window);
+	uint32_t number = number_of(f, group, window);
 	*ret_part = NULL;
-	if (x == NULL || group >= f->cache->ngroups)
+	if (number == 0)
 		return 0;
-	struct mpix_part_data **slot = &f->cache->parts[(uint32_t)(x - f->entries) - f->cache->first];
-	int rc = *slot == NULL ? load(f, x, slot, e) : 0;
+	struct mpix_part_data **slot = &f->cache->parts[number - 1];
+	int rc = *slot == NULL ? load(f, &f->entries[f->cache->first + number - 1], slot, e) : 0;
 	if (rc < 0)
 		return rc;
 	(*slot)->used = ++f->cache->now;

@@ -89,6 +89,8 @@ struct mpix_part_data {
 int mpix_cache_begin(struct mpix_file *f, struct error *e);
 /* Signatures of a group; those of its row are sigs[first[row]] to sigs[first[row + 1]], without the last. */
 int mpix_sigs_get(struct mpix_file *f, uint32_t group, const struct mpix_group_sigs **ret_sigs, struct error *e);
+/* The clock of a lane; the file's. */
+int mpix_clock_get(struct mpix_file *f, uint32_t lane, const struct mpix_knots **ret_clock, struct error *e);
 /* Decode it, or find it decoded. *ret_part = NULL: the group has nothing there. It stays until the next
  * mpix_cache_trim(). */
 int mpix_part_get(struct mpix_file *f, uint32_t group, uint32_t window, const struct mpix_part_data **ret_part,

@@ -46,6 +46,22 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+#define FEW 16u
+
+/* Most epochs have few. */
+static void sort_numbers(uint32_t *x, size_t n)
+{
+	if (n > FEW)
+		qsort(x, n, sizeof(*x), by_number);
+	for (size_t i = 1; i < n && n <= FEW; i++) {
+		uint32_t moved = x[i];
+		size_t k = i;
+		for (; k > 0 && x[k - 1] > moved; k--)
+			x[k] = x[k - 1];
+		x[k] = moved;
+	}
+}
+
 static int gather_spans(struct epochs *x, size_t component)
 {
 	const struct epoch_components *c = &x->components;
@@ -57,7 +73,7 @@ static int gather_spans(struct epochs *x, size_t component)
 			if (vec_push(&g->slots, c->slot_of.at[s]) < 0)
 				return -ENOMEM;
 	}
-	vec_sort(&g->slots, by_number);
+	sort_numbers(g->slots.at, g->slots.n);
 	for (size_t i = 0; i < g->slots.n; i++) {
 		const struct epoch_slot *s = &x->sorted.at[g->slots.at[i]];
 		struct epoch_span *last = g->spans.n > 0 ? &g->spans.at[g->spans.n - 1] : NULL;

@@ -1,7 +1,8 @@
 /* traffic.c - see traffic.h. A first look finds messages of which a call is of an earlier window than the one where
- * they become complete; the second goes window by window. */
+ * they become complete; the second goes window by window: while one is visited, another thread reads the next. */
 #include "protocol/traffic.h"
 
+#include "base/pool.h"
 #include "base/slab.h"
 
 enum what { SENDS, RECEIVES, TAKES_PART };
@@ -28,18 +29,31 @@ struct order {
 	uint32_t at;
 };
 
+/* What is in a window. */
+struct batch {
+	VEC(struct event) events;
+	VEC(struct mpix_collective_part) parts;
+	VEC(struct order) order, other;
+	VEC(struct traffic_message *) over; /* of which both ends were visited with it */
+};
+
 struct traffic {
 	struct mpix_file *f;
 	const struct traffic_visitor *visitor;
+	struct batch batches[2];
+	/* the reader's */
+	struct batch *to;
 	uint32_t window;
 	struct slab messages;
 	VEC(struct far_event) far; /* by window */
 	size_t next_far;
-	VEC(struct event) events; /* of the window */
-	VEC(struct mpix_collective_part) parts;
-	VEC(struct order) order, other;
-	uint64_t *counted; /* by rank */
 	struct error *e;
+	int code;
+	/* the visitor's */
+	struct batch *from; /* or NULL */
+	uint64_t *counted;  /* by rank */
+	struct error visit_error;
+	int visit_code;
 };
 
 /* ---- messages to events ---- */
@@ -115,17 +129,17 @@ static int keep_near(void *context, const struct mpix_link *x)
 	if (is_far(t, x))
 		return 0;
 	struct traffic_message *m = keep(t, x);
-	if (m == NULL || vec_push(&t->events, send_of(x, m)) < 0 || vec_push(&t->events, receive_of(x, m)) < 0)
+	if (m == NULL || vec_push(&t->to->events, send_of(x, m)) < 0 || vec_push(&t->to->events, receive_of(x, m)) < 0)
 		return -ENOMEM;
 	return 0;
 }
 
 static int keep_part(void *context, const struct mpix_collective_part *x)
 {
-	struct traffic *t = context;
+	struct batch *b = ((struct traffic *)context)->to;
 	struct event ev = {
-		.ns = x->start_ns, .lane = x->at.lane, .index = x->at.index, .what = TAKES_PART, .part_at = t->parts.n};
-	return vec_push(&t->parts, *x) < 0 || vec_push(&t->events, ev) < 0 ? -ENOMEM : 0;
+		.ns = x->start_ns, .lane = x->at.lane, .index = x->at.index, .what = TAKES_PART, .part_at = b->parts.n};
+	return vec_push(&b->parts, *x) < 0 || vec_push(&b->events, ev) < 0 ? -ENOMEM : 0;
 }
 
 /* ---- order ---- */
@@ -155,112 +169,181 @@ static int by_window(const void *a, const void *b)
 	return in_order(&x->event, &y->event);
 }
 
-static int visit_end(struct traffic *t, struct traffic_message *m, bool sends, struct error *e)
-{
-	uint32_t rank = sends ? m->src : m->dst;
-	*(sends ? &m->send_event : &m->recv_event) = t->counted[rank]++;
-	int code = t->visitor->end(t->visitor->context, m, sends, e);
-	if (m->send_event != TRAFFIC_NOT_YET && m->recv_event != TRAFFIC_NOT_YET)
-		slab_give(&t->messages, m);
-	return code;
-}
-
 #define DIGIT_BITS 11u
 
 /* One pass of a radix sort. */
-static void sort_digit(struct traffic *t, unsigned shift)
+static void sort_digit(struct batch *b, unsigned shift)
 {
 	uint32_t first[(1u << DIGIT_BITS) + 1] = {0}, mask = (1u << DIGIT_BITS) - 1;
-	for (size_t i = 0; i < t->order.n; i++)
-		first[((t->order.at[i].ns >> shift) & mask) + 1]++;
+	for (size_t i = 0; i < b->order.n; i++)
+		first[((b->order.at[i].ns >> shift) & mask) + 1]++;
 	for (uint32_t d = 0; d < mask; d++)
 		first[d + 1] += first[d];
-	for (size_t i = 0; i < t->order.n; i++)
-		t->other.at[first[(t->order.at[i].ns >> shift) & mask]++] = t->order.at[i];
-	struct order *swapped = t->order.at;
-	size_t cap = t->order.cap;
-	t->order.at = t->other.at;
-	t->order.cap = t->other.cap;
-	t->other.at = swapped;
-	t->other.cap = cap;
+	for (size_t i = 0; i < b->order.n; i++)
+		b->other.at[first[(b->order.at[i].ns >> shift) & mask]++] = b->order.at[i];
+	struct order *swapped = b->order.at;
+	size_t cap = b->order.cap;
+	b->order.at = b->other.at;
+	b->order.cap = b->other.cap;
+	b->other.at = swapped;
+	b->other.cap = cap;
 }
 
 /* Those of one time; there are few. */
-static void sort_equal(struct traffic *t, size_t from, size_t to)
+static void sort_equal(struct batch *b, size_t from, size_t to)
 {
 	for (size_t i = from + 1; i < to; i++) {
-		struct order x = t->order.at[i];
+		struct order x = b->order.at[i];
 		size_t k = i;
-		for (; k > from && in_order(&t->events.at[x.at], &t->events.at[t->order.at[k - 1].at]) < 0; k--)
-			t->order.at[k] = t->order.at[k - 1];
-		t->order.at[k] = x;
+		for (; k > from && in_order(&b->events.at[x.at], &b->events.at[b->order.at[k - 1].at]) < 0; k--)
+			b->order.at[k] = b->order.at[k - 1];
+		b->order.at[k] = x;
 	}
 }
 
 /* By time, as numbers of a window differ in few digits; then as in_order() says. */
-static int sort_events(struct traffic *t)
+static int sort_events(struct batch *b)
 {
 	int64_t first_ns = INT64_MAX;
 	uint64_t most = 0;
-	t->order.n = 0;
-	if (t->events.n == 0)
+	b->order.n = 0;
+	if (b->events.n == 0)
 		return 0;
-	if (vec_reach(&t->order, t->events.n - 1) < 0 || vec_reach(&t->other, t->events.n - 1) < 0)
+	if (vec_reach(&b->order, b->events.n - 1) < 0 || vec_reach(&b->other, b->events.n - 1) < 0)
 		return -ENOMEM;
-	t->order.n = t->events.n;
-	for (size_t i = 0; i < t->events.n; i++)
-		first_ns = t->events.at[i].ns < first_ns ? t->events.at[i].ns : first_ns;
-	for (size_t i = 0; i < t->events.n; i++) {
-		t->order.at[i] = (struct order){(uint64_t)t->events.at[i].ns - (uint64_t)first_ns, (uint32_t)i};
-		most |= t->order.at[i].ns;
+	b->order.n = b->events.n;
+	for (size_t i = 0; i < b->events.n; i++)
+		first_ns = b->events.at[i].ns < first_ns ? b->events.at[i].ns : first_ns;
+	for (size_t i = 0; i < b->events.n; i++) {
+		b->order.at[i] = (struct order){(uint64_t)b->events.at[i].ns - (uint64_t)first_ns, (uint32_t)i};
+		most |= b->order.at[i].ns;
 	}
 	for (unsigned shift = 0; shift < 64 && most >> shift > 0; shift += DIGIT_BITS)
-		sort_digit(t, shift);
-	for (size_t i = 0, end; i < t->order.n; i = end) {
-		for (end = i + 1; end < t->order.n && t->order.at[end].ns == t->order.at[i].ns;)
+		sort_digit(b, shift);
+	for (size_t i = 0, end; i < b->order.n; i = end) {
+		for (end = i + 1; end < b->order.n && b->order.at[end].ns == b->order.at[i].ns;)
 			end++;
-		sort_equal(t, i, end);
+		sort_equal(b, i, end);
 	}
 	return 0;
 }
 
-static int visit_events(struct traffic *t, struct error *e)
+/* ---- window by window ---- */
+
+static int visit_end(struct traffic *t, struct traffic_message *m, bool sends)
 {
-	int code = sort_events(t);
-	for (size_t i = 0; i < t->events.n && code == 0; i++) {
-		const struct event *ev = &t->events.at[t->order.at[i].at];
-		if (ev->what == TAKES_PART) {
-			const struct mpix_collective_part *part = &t->parts.at[ev->part_at];
-			t->counted[part->rank]++;
-			code = t->visitor->part(t->visitor->context, part, e);
-		} else {
-			code = visit_end(t, ev->message, ev->what == SENDS, e);
-		}
+	uint32_t rank = sends ? m->src : m->dst;
+	*(sends ? &m->send_event : &m->recv_event) = t->counted[rank]++;
+	int code = t->visitor->end(t->visitor->context, m, sends, &t->visit_error);
+	if (code == 0 && m->send_event != TRAFFIC_NOT_YET && m->recv_event != TRAFFIC_NOT_YET)
+		code = vec_push(&t->from->over, m);
+	return code;
+}
+
+static int visit_part(struct traffic *t, const struct mpix_collective_part *part)
+{
+	t->counted[part->rank]++;
+	return t->visitor->part(t->visitor->context, part, &t->visit_error);
+}
+
+#define AHEAD 8u /* events that are asked for before they are needed */
+
+static void ask_for(const struct batch *b, size_t i)
+{
+	if (i + AHEAD >= b->events.n)
+		return;
+	const struct event *near = &b->events.at[b->order.at[i + AHEAD].at];
+	if (i + 2 * AHEAD < b->events.n)
+		__builtin_prefetch(&b->events.at[b->order.at[i + 2 * AHEAD].at]);
+	if (near->what != TAKES_PART)
+		__builtin_prefetch(near->message);
+}
+
+static int visit_window(struct traffic *t)
+{
+	const struct batch *b = t->from;
+	int code = 0;
+	for (size_t i = 0; i < b->events.n && code == 0; i++) {
+		ask_for(b, i);
+		const struct event *ev = &b->events.at[b->order.at[i].at];
+		code = ev->what == TAKES_PART ? visit_part(t, &b->parts.at[ev->part_at])
+					      : visit_end(t, ev->message, ev->what == SENDS);
 	}
 	return code;
 }
 
-static int visit_window(struct traffic *t, struct error *e)
+static int read_window(struct traffic *t)
 {
-	t->events.n = t->parts.n = 0;
-	int code = mpix_window_messages(t->f, t->window, false, keep_near, t, e);
+	t->to->events.n = t->to->parts.n = 0;
+	int code = mpix_window_messages(t->f, t->window, false, keep_near, t, t->e);
 	if (code == 0)
-		code = mpix_window_parts(t->f, t->window, keep_part, t, e);
+		code = mpix_window_parts(t->f, t->window, keep_part, t, t->e);
 	for (; t->next_far < t->far.n && t->far.at[t->next_far].window <= t->window && code == 0; t->next_far++)
-		code = vec_push(&t->events, t->far.at[t->next_far].event);
-	return code == 0 ? visit_events(t, e) : code;
+		code = vec_push(&t->to->events, t->far.at[t->next_far].event);
+	return code == 0 ? sort_events(t->to) : code;
 }
 
-static int read_all(struct traffic *t, struct error *e)
+static void read_or_visit(void *context, size_t i)
+{
+	struct traffic *t = context;
+	if (i == 0 && t->window < mpix_windows(t->f))
+		t->code = read_window(t);
+	if (i == 1 && t->from != NULL)
+		t->visit_code = visit_window(t);
+}
+
+static void give_back(struct traffic *t, struct batch *b)
+{
+	for (size_t i = 0; i < b->over.n; i++)
+		slab_give(&t->messages, b->over.at[i]);
+	b->over.n = 0;
+}
+
+/* What was visited comes before what was read meanwhile: so its error does. */
+static int read_and_visit(struct traffic *t, struct pool *pool)
+{
+	for (t->window = 0; t->window <= mpix_windows(t->f); t->window++) {
+		t->to = &t->batches[t->window % 2];
+		pool_run(pool, 2, read_or_visit, t);
+		if (t->visit_code != 0) {
+			*t->e = t->visit_error;
+			return t->visit_code;
+		}
+		if (t->code != 0)
+			return t->code;
+		if (t->from != NULL)
+			give_back(t, t->from);
+		t->from = t->to;
+	}
+	return 0;
+}
+
+static int read_all(struct traffic *t)
 {
 	uint32_t windows = mpix_windows(t->f);
-	int code = 0;
+	struct pool *pool = pool_create(2);
+	int code = pool == NULL ? -ENOMEM : 0;
 	for (t->window = 0; t->window < windows && code == 0; t->window++)
-		code = mpix_window_messages(t->f, t->window, true, keep_far, t, e);
+		code = mpix_window_messages(t->f, t->window, true, keep_far, t, t->e);
 	vec_sort(&t->far, by_window);
-	for (t->window = 0; t->window < windows && code == 0; t->window++)
-		code = visit_window(t, e);
+	if (code == 0)
+		code = read_and_visit(t, pool);
+	pool_destroy(pool);
 	return code;
+}
+
+static void done(struct traffic *t)
+{
+	for (int i = 0; i < 2; i++) {
+		vec_done(&t->batches[i].events);
+		vec_done(&t->batches[i].parts);
+		vec_done(&t->batches[i].order);
+		vec_done(&t->batches[i].other);
+		vec_done(&t->batches[i].over);
+	}
+	slab_done(&t->messages);
+	vec_done(&t->far);
+	free(t->counted);
 }
 
 int traffic_read(struct mpix_file *f, const char *path, const struct traffic_visitor *visitor, struct error *e)
@@ -271,15 +354,9 @@ int traffic_read(struct mpix_file *f, const char *path, const struct traffic_vis
 		return fail(e, -EBADMSG,
 			    "%s: version 1 of .mpix does not say which calls made a message; analyse again", path);
 	t.counted = calloc(mpix_info(f)->ranks + 1u, sizeof(*t.counted));
-	int code = t.counted == NULL ? -ENOMEM : read_all(&t, e);
+	int code = t.counted == NULL ? -ENOMEM : read_all(&t);
 	if (code == -ENOMEM && e->text[0] == 0)
 		fail(e, code, "%s: out of memory", path);
-	slab_done(&t.messages);
-	vec_done(&t.far);
-	vec_done(&t.events);
-	vec_done(&t.parts);
-	vec_done(&t.order);
-	vec_done(&t.other);
-	free(t.counted);
+	done(&t);
 	return code;
 }

@@ -2,7 +2,7 @@
  *
  * An event is a send (where its call starts), a receive (where the call that completes it starts) or a part in a
  * collective (where it is entered). Of those that begin in one call, sends come first, then receives in the order in
- * which they were posted. Memory holds a window, and messages that are in flight between windows. */
+ * which they were posted. Memory holds two windows, and messages that are in flight between windows. */
 #pragma once
 
 #include "format/mpix.h"
