@@ -2,53 +2,46 @@
  * In: an .mpix, or what `mpitrace analyze --json` prints.  Out: the object, if it is one. */
 #include "compare/compare.h"
 
+#include "base/buf_file.h"
 #include "base/json.h"
 #include "format/mpix.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ANALYSIS_SCHEMA "mpitrace/analysis/1"
 
-/* Does the file begin as JSON does? An .mpix never begins so. */
-static bool begins_as_object(FILE *f)
+#define HEAD_BYTES 64u
+
+/* Does the file begin as JSON does? An .mpix never begins so. What was read is in head. */
+static int read_head(int fd, struct buf *head, bool *ret_object)
 {
-	int c = fgetc(f);
-	while (c == ' ' || c == '\t' || c == '\n' || c == '\r')
-		c = fgetc(f);
-	rewind(f);
-	return c == '{';
+	uint8_t *room = buf_reserve(head, HEAD_BYTES);
+	ssize_t n = room != NULL ? read(fd, room, HEAD_BYTES) : 0;
+	size_t at = 0;
+	if (room == NULL || n < 0)
+		return room == NULL ? -ENOMEM : -errno;
+	head->len_bytes = (size_t)n;
+	while (at < head->len_bytes && strchr(" \t\n\r", head->data[at]) != NULL && head->data[at] != '\0')
+		at++;
+	*ret_object = at < head->len_bytes && head->data[at] == '{';
+	return 0;
 }
 
-static int read_text(FILE *f, char **ret_text)
+static int load_json(int fd, struct buf *text, const char *path, cJSON **ret_analysis, struct error *e)
 {
-	size_t used = 0, cap = 1 << 16;
-	char *text = NULL;
-	do {
-		cap *= 2;
-		char *grown = cap > MPIX_ANALYSIS_RAW_MAX ? NULL : realloc(text, cap);
-		if (grown == NULL) {
-			free(text);
-			return cap > MPIX_ANALYSIS_RAW_MAX ? -EFBIG : -ENOMEM;
-		}
-		text = grown;
-		used += fread(text + used, 1, cap - 1 - used, f);
-	} while (used == cap - 1);
-	text[used] = '\0';
-	*ret_text = text;
-	return ferror(f) ? -EIO : 0;
-}
-
-static int load_json(FILE *f, const char *path, cJSON **ret_analysis, struct error *e)
-{
-	char *text = NULL;
-	int code = read_text(f, &text);
-	if (code == 0)
-		*ret_analysis = cJSON_Parse(text);
-	free(text);
-	return code < 0 ? fail(e, code, "%s: cannot be read: %s", path, strerror(-code)) : 0;
+	int code = buf_read(text, fd, MPIX_ANALYSIS_RAW_MAX);
+	buf_u8(text, '\0');
+	if (code == -E2BIG)
+		return fail(e, code, "%s: over the limit of %u bytes", path, MPIX_ANALYSIS_RAW_MAX);
+	if (code == 0 && buf_failed(text))
+		code = -ENOMEM;
+	if (code < 0)
+		return fail(e, code, "%s: cannot be read: %s", path, strerror(-code));
+	*ret_analysis = cJSON_Parse((const char *)text->data);
+	return 0;
 }
 
 static int load_mpix(const char *path, cJSON **ret_analysis, struct error *e)
@@ -64,12 +57,16 @@ static int load_mpix(const char *path, cJSON **ret_analysis, struct error *e)
 
 static int load(const char *path, cJSON **ret_analysis, struct error *e)
 {
-	FILE *f = fopen(path, "re");
-	if (f == NULL)
-		return fail(e, -errno, "%s: %s", path, strerror(errno));
-	int code = begins_as_object(f) ? load_json(f, path, ret_analysis, e) : load_mpix(path, ret_analysis, e);
-	fclose(f);
-	return code;
+	_cleanup_buf_ struct buf head = {0};
+	bool object = false;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), code = fd < 0 ? -errno : read_head(fd, &head, &object);
+	if (code < 0)
+		fail(e, code, "%s: %s", path, strerror(-code));
+	else if (object)
+		code = load_json(fd, &head, path, ret_analysis, e);
+	if (fd >= 0)
+		close(fd);
+	return code < 0 || object ? code : load_mpix(path, ret_analysis, e);
 }
 
 int compare_load(const char *path, struct compare_run *ret_run, struct error *e)

@@ -2,7 +2,7 @@
  * file that is too long, cut, or says something twice is refused. */
 #include "format/layout.h"
 
-#include "base/buf.h"
+#include "base/buf_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,18 +147,9 @@ int layout_write(int dir_fd, const struct layout *l, struct error *e)
 /* Everything in the file, ended by a zero. */
 static int read_whole(int fd, struct buf *text)
 {
-	ssize_t n = 1;
-	while (n != 0) {
-		uint8_t *room = buf_reserve(text, 65536);
-		n = room != NULL ? read(fd, room, 65536) : 0;
-		if (room == NULL || (n < 0 && errno != EINTR))
-			return room == NULL ? -ENOMEM : -errno;
-		text->len_bytes += n > 0 ? (size_t)n : 0;
-		if (text->len_bytes > LAYOUT_BYTES_MAX)
-			return -E2BIG;
-	}
+	int rc = buf_read(text, fd, LAYOUT_BYTES_MAX);
 	buf_u8(text, '\0');
-	return buf_failed(text) ? -ENOMEM : 0;
+	return rc == 0 && buf_failed(text) ? -ENOMEM : rc;
 }
 
 static int open_checked(int dir_fd, bool own)

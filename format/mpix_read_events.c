@@ -2,6 +2,7 @@
  * In: parts (mpix_read_part.c).  Out: events by start, through a callback. */
 #include "format/mpix_reader.h"
 
+#include "base/search.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -68,15 +69,8 @@ static int gather_waits(struct query *q, struct error *e)
 /* The sum of what a list has of one event. */
 static int64_t sum_at(const struct waiteds *list, const struct mpix_position *at)
 {
-	size_t first = 0, last = list->n;
+	size_t first = search_first(0, list->n, i, compare_positions(&list->at[i].at, at) < 0);
 	int64_t ns = 0;
-	while (first < last) {
-		size_t middle = first + (last - first) / 2;
-		if (compare_positions(&list->at[middle].at, at) < 0)
-			first = middle + 1;
-		else
-			last = middle;
-	}
 	for (; first < list->n && compare_positions(&list->at[first].at, at) == 0; first++)
 		if (__builtin_add_overflow(ns, list->at[first].ns, &ns))
 			return INT64_MAX;

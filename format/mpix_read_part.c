@@ -3,6 +3,7 @@
 #include "format/mpix_reader.h"
 #include "format/mpix_writer.h"
 
+#include "base/search.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -528,14 +529,7 @@ void mpix_cache_done(struct mpix_file *f)
 
 const struct mpix_part_run *mpix_run_of(const struct mpix_part_data *part, uint32_t lane)
 {
-	uint32_t first = 0, last = part->nruns;
-	while (first < last) {
-		uint32_t middle = first + (last - first) / 2;
-		if (part->runs[middle].lane < lane)
-			first = middle + 1;
-		else
-			last = middle;
-	}
+	size_t first = search_first(0, part->nruns, i, part->runs[i].lane < lane);
 	return first < part->nruns && part->runs[first].lane == lane ? &part->runs[first] : NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "format/pack.h"
 
 #include "base/crc32c.h"
+#include "base/search.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -66,15 +67,7 @@ int mpix_damaged(const struct mpix_file *f, const struct mpix_entry *x, struct e
 /* How many entries stand before the first that is not below key. */
 static uint32_t lower_bound(const struct mpix_file *f, const struct mpix_entry *key)
 {
-	uint32_t first = 0, last = f->super.entries;
-	while (first < last) {
-		uint32_t middle = first + (last - first) / 2;
-		if (mpix_compare_entries(&f->entries[middle], key) < 0)
-			first = middle + 1;
-		else
-			last = middle;
-	}
-	return first;
+	return (uint32_t)search_first(0, f->super.entries, i, mpix_compare_entries(&f->entries[i], key) < 0);
 }
 
 static const struct mpix_entry *find_range(const struct mpix_file *f, struct mpix_entry first, struct mpix_entry next,

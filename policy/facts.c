@@ -1,6 +1,6 @@
 /* facts.c - what is known of a job, and the file in which the prolog leaves it for the job's steps: lines key=value.
  * In: texts, of which some are the user's.  Out: bounded texts without control characters. */
-#include "base/buf.h"
+#include "base/buf_file.h"
 #include "policy/rules.h"
 
 #include <ctype.h>
@@ -105,32 +105,28 @@ static int take_lines(struct policy_facts *f, char *text)
 	return 0;
 }
 
-static int read_whole(int fd, char *text, size_t cap)
+static int read_own(int fd, struct buf *text)
 {
 	struct stat st;
-	size_t used = 0;
-	ssize_t n = 1;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
 		return -EPERM;
-	while (n > 0 && used < cap - 1) {
-		n = read(fd, text + used, cap - 1 - used);
-		used += n > 0 ? (size_t)n : 0;
-	}
-	text[used] = '\0';
-	return n < 0 ? -errno : used == cap - 1 ? -E2BIG : strlen(text) != used ? -EBADMSG : 0;
+	int rc = buf_read(text, fd, POLICY_FACTS_BYTES_MAX);
+	buf_u8(text, '\0');
+	if (rc == 0 && buf_failed(text))
+		return -ENOMEM;
+	return rc == 0 && strlen((const char *)text->data) != text->len_bytes - 1 ? -EBADMSG : rc;
 }
 
 int policy_facts_read(struct policy_facts *ret_facts, int dir_fd, const char *name)
 {
 	struct policy_facts f = {0};
-	char *text = malloc(POLICY_FACTS_BYTES_MAX + 1);
+	_cleanup_buf_ struct buf text = {0};
 	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	int rc = fd < 0 ? -errno : text == NULL ? -ENOMEM : read_whole(fd, text, POLICY_FACTS_BYTES_MAX + 1);
+	int rc = fd < 0 ? -errno : read_own(fd, &text);
 	if (rc == 0)
-		rc = take_lines(&f, text);
+		rc = take_lines(&f, (char *)text.data);
 	if (fd >= 0)
 		close(fd);
-	free(text);
 	if (rc < 0)
 		policy_facts_done(&f);
 	else

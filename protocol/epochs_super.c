@@ -2,6 +2,8 @@
  * is a curve too, and their sum shows whether it still fits. */
 #include "protocol/epochs_super.h"
 
+#include "base/search.h"
+
 struct edge {
 	int64_t ns;
 	bool begins;
@@ -76,15 +78,7 @@ static void shorten(struct super_epochs *s)
 /* The first turn that is not before ns. */
 static size_t find_turn(const struct super_epochs *s, int64_t ns)
 {
-	size_t first = 0, last = s->turns.n;
-	while (first < last) {
-		size_t middle = first + (last - first) / 2;
-		if (s->turns.at[middle].ns < ns)
-			first = middle + 1;
-		else
-			last = middle;
-	}
-	return first;
+	return search_first(0, s->turns.n, i, s->turns.at[i].ns < ns);
 }
 
 static int splice(struct super_epochs *s, size_t from)

@@ -5,7 +5,11 @@
  *	item := nothing | * | expression	quantifier := forall name : expression */
 #include "protocol/spec_parts.h"
 
-#include <stdio.h>
+#include "base/buf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 struct binding {
 	uint32_t at, len_bytes; /* the name in the text */
@@ -344,22 +348,17 @@ int spec_parse(const char *name, const char *text, size_t len_bytes, struct spec
 
 int spec_read(const char *path, struct spec **ret_spec, struct error *e)
 {
-	FILE *in = fopen(path, "re");
-	char *text = malloc(SPEC_BYTES_MAX + 1);
-	int code;
-	if (in == NULL)
-		code = fail(e, -errno, "%s: %s", path, strerror(errno));
-	else if (text == NULL)
-		code = fail(e, -ENOMEM, "%s: out of memory", path);
-	else {
-		size_t n = fread(text, 1, SPEC_BYTES_MAX + 1, in);
-		code = ferror(in) ? fail(e, -EIO, "%s: cannot read it: is it a file?", path)
-				  : spec_parse(path, text, n, ret_spec, e);
-	}
-	free(text);
-	if (in != NULL)
-		fclose(in);
-	return code;
+	_cleanup_buf_ struct buf text = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail(e, -errno, "%s: %s", path, strerror(errno));
+	int code = buf_read(&text, fd, SPEC_BYTES_MAX);
+	close(fd);
+	if (code == -ENOMEM)
+		return fail(e, code, "%s: out of memory", path);
+	if (code < 0 && code != -E2BIG) /* what is too long is refused by name below */
+		return fail(e, code, "%s: cannot read it: is it a file?", path);
+	return spec_parse(path, (const char *)text.data, text.len_bytes, ret_spec, e);
 }
 
 void spec_free(struct spec *s)

@@ -1,6 +1,7 @@
 /* fabric.c - see fabric.h. In: units and nodes from one of the readers.  Out: paths. */
 #include "topology/fabric_build.h"
 
+#include "base/buf_file.h"
 #include "base/hostlist.h"
 #include "base/json.h"
 
@@ -231,42 +232,18 @@ static bool is_yaml(const char *path)
 	return dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
 }
 
-static int slurp(const char *path, char **ret_text, size_t *ret_len, struct error *e)
-{
-	struct stat st;
-	/* O_NONBLOCK: a FIFO under that name must not hold us. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		int code = -errno;
-		if (fd >= 0)
-			close(fd);
-		return fail(e, code, "%s: %s", path, strerror(-code));
-	}
-	bool fits = S_ISREG(st.st_mode) && st.st_size <= (off_t)FABRIC_BYTES_MAX;
-	char *text = fits ? malloc((size_t)st.st_size + 1) : NULL;
-	size_t got = 0;
-	for (ssize_t n = 1; text != NULL && n > 0 && got<(size_t)st.st_size; got += n> 0 ? (size_t)n : 0)
-		n = read(fd, text + got, (size_t)st.st_size - got);
-	close(fd);
-	if (!fits)
-		return fail(e, -EFBIG, "%s: not a file of at most %u bytes", path, FABRIC_BYTES_MAX);
-	if (text == NULL)
-		return fail(e, -ENOMEM, "out of memory");
-	text[got] = '\0';
-	*ret_text = text;
-	*ret_len = got;
-	return 0;
-}
-
 int fabric_read(const char *path, struct fabric **ret_fabric, struct error *e)
 {
-	char *text = NULL;
-	size_t len = 0;
-	int code = slurp(path, &text, &len, e);
-	if (code == 0)
-		code = fabric_parse(path, text, len, is_yaml(path), ret_fabric, e);
-	free(text);
-	return code;
+	_cleanup_buf_ struct buf text = {0};
+	int code = buf_file(&text, path, FABRIC_BYTES_MAX);
+	buf_u8(&text, '\0');
+	if (code == -EINVAL || code == -E2BIG)
+		return fail(e, -EFBIG, "%s: not a file of at most %u bytes", path, FABRIC_BYTES_MAX);
+	if (code < 0)
+		return fail(e, code, "%s: %s", path, strerror(-code));
+	if (buf_failed(&text))
+		return fail(e, -ENOMEM, "out of memory");
+	return fabric_parse(path, (const char *)text.data, text.len_bytes - 1, is_yaml(path), ret_fabric, e);
 }
 
 void fabric_free(struct fabric *f)

@@ -2,6 +2,7 @@
  * processes. */
 #include "postproc/read/exits.h"
 #include "base/json.h"
+#include "base/search.h"
 #include "postproc/read/load.h"
 
 #include <signal.h>
@@ -26,15 +27,8 @@ static struct process *find(const struct by_pid *all, uint32_t node, int64_t pid
 {
 	const struct process wanted = {.node = node, .pid = pid, .start_ns = tick};
 	const struct process *key = &wanted;
-	size_t from = 0, end = all->list.n;
-	while (from < end) {
-		size_t middle = from + (end - from) / 2;
-		if (by_pid(&all->list.at[middle], &key) <= 0)
-			from = middle + 1;
-		else
-			end = middle;
-	}
-	struct process *p = from > 0 ? all->list.at[from - 1] : NULL;
+	size_t next = search_first(0, all->list.n, i, by_pid(&all->list.at[i], &key) <= 0);
+	struct process *p = next > 0 ? all->list.at[next - 1] : NULL;
 	return p != NULL && p->node == node && p->pid == pid ? p : NULL;
 }
 

@@ -7,6 +7,8 @@
  * looked at. A cycle that spans two windows is not seen. */
 #include "postproc/stream/cycles.h"
 
+#include "base/search.h"
+
 struct blocking_send {
 	int64_t start_ns, post_ns; /* of the send, of its receive */
 	const struct transfer *transfer;
@@ -106,15 +108,9 @@ static void number_ranks(struct cycles *c, uint32_t nranks)
 /* The last send of the receiver before it posts the receive, or NONE. */
 static uint32_t needs(const struct cycles *c, const struct blocking_send *x)
 {
-	uint32_t from = c->first[x->peer], to = c->first[x->peer + 1], begin = from;
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-		if (c->sends.at[middle].start_ns < x->post_ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from > begin ? from - 1 : NONE;
+	uint32_t begin = c->first[x->peer], end = c->first[x->peer + 1];
+	uint32_t next = (uint32_t)search_first(begin, end, i, c->sends.at[i].start_ns < x->post_ns);
+	return next > begin ? next - 1 : NONE;
 }
 
 /* The cycle that goes through `at`, told from the rank that sends first. */

@@ -12,6 +12,8 @@
 #include "postproc/read/comms.h"
 #include "postproc/read/exits.h"
 
+#include "base/search.h"
+
 #define EAGER_BYTES 4096 /* as in calls.c: a shorter nonblocking send needs nobody */
 
 enum node_kind { GOES_ON, ENDED, NEEDS_ALL, NEEDS_ONE };
@@ -343,15 +345,7 @@ static void lives(struct graph *g, uint32_t node)
 
 static size_t first_need_of(const struct graph *g, uint32_t to)
 {
-	size_t from = 0, end = g->needs.n;
-	while (from < end) {
-		size_t middle = from + (end - from) / 2;
-		if (g->needs.at[middle].to < to)
-			from = middle + 1;
-		else
-			end = middle;
-	}
-	return from;
+	return search_first(0, g->needs.n, i, g->needs.at[i].to < to);
 }
 
 /* Who can go on lets those go on who need it. */

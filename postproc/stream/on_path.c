@@ -1,6 +1,8 @@
 /* on_path.c - see on_path.h. What is decoded once more: ranks of which pieces were no longer at hand. */
 #include "postproc/stream/on_path.h"
 
+#include "base/search.h"
+
 struct lane_pieces {
 	VEC(struct path_piece) list; /* in order of time */
 };
@@ -31,14 +33,7 @@ bool on_path_now(const struct stream *st, const struct path_piece *x, int64_t *s
 		return false;
 	if (l->open.window != NONE)
 		add_overlap(l, l->open.sig, l->open.start_ns, l->open.end_ns, x, site_ns);
-	uint32_t first = 0, end = l->n;
-	while (first < end) { /* the first that ends later than the piece begins */
-		uint32_t middle = first + (end - first) / 2;
-		if (l->end_ns[middle] <= x->from_ns)
-			first = middle + 1;
-		else
-			end = middle;
-	}
+	uint32_t first = (uint32_t)search_first(0, l->n, i, l->end_ns[i] <= x->from_ns);
 	for (uint32_t i = first; i < l->n && l->start_ns[i] < x->to_ns; i++)
 		add_overlap(l, l->sig[i], l->start_ns[i], l->end_ns[i], x, site_ns);
 	return true;

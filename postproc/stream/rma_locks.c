@@ -7,6 +7,8 @@
  * the other had still to call Unlock: an access of his was complete (a flush had returned), or he was all done. */
 #include "postproc/stream/rma.h"
 
+#include "base/search.h"
+
 /* Targets of no rank: locks of everybody stand for themselves in each shard, and exclusive ones of anybody at one. */
 #define OF_ALL SIG_ANY
 #define OF_ANYBODY (-2)
@@ -16,15 +18,7 @@
 /* Where the lock of that target stands, or would. */
 static size_t place_of(const struct object_use *u, int32_t target)
 {
-	size_t from = 0, to = u->held.n;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (u->held.at[middle].target < target)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return search_first(0, u->held.n, i, u->held.at[i].target < target);
 }
 
 static struct held *held_of(const struct object_use *u, int32_t target)

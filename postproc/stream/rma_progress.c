@@ -3,6 +3,8 @@
  * but time is recorded (queries, groups, datatypes) need not get that far: the target computes on. */
 #include "postproc/stream/rma.h"
 
+#include "base/search.h"
+
 static bool may_progress(const struct lane *l, uint32_t sig)
 {
 	return l->process->sigs.at[sig].call.shape != SIG_TIME;
@@ -11,15 +13,7 @@ static bool may_progress(const struct lane *l, uint32_t sig)
 /* How many events of the window start before. */
 static uint32_t before(const struct lane *l, int64_t ns)
 {
-	uint32_t from = 0, to = l->n;
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-		if (l->start_ns[middle] < ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return (uint32_t)search_first(0, l->n, i, l->start_ns[i] < ns);
 }
 
 static bool is_inside(const struct lane *l, uint32_t i, int64_t ns)

@@ -1,6 +1,8 @@
 /* threads.c - see threads.h. */
 #include "postproc/stream/threads.h"
 
+#include "base/search.h"
+
 #include <math.h>
 
 /* MPI_Test, Testall, Testany, Testsome, Iprobe, Probe, Improbe, Mprobe. */
@@ -60,17 +62,8 @@ void threads_forget(struct process *p)
 /* How many calls the event stands for. */
 static uint64_t calls_at(const struct lane *l, uint32_t at)
 {
-	size_t from = l->extras_from, to = l->extras.n;
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-		if (l->extras.at[middle].at == at)
-			return l->extras.at[middle].calls;
-		if (l->extras.at[middle].at < at)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return 1;
+	size_t first = search_first(l->extras_from, l->extras.n, i, l->extras.at[i].at < at);
+	return first < l->extras.n && l->extras.at[first].at == at ? l->extras.at[first].calls : 1;
 }
 
 /* A run of unsuccessful tests is one event, from the first to the last: between them the thread was outside. What they

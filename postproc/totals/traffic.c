@@ -1,6 +1,8 @@
 /* traffic.c - rows into the sparse matrix, and the point-to-point matrix. */
 #include "postproc/totals/traffic_row.h"
 
+#include "base/search.h"
+
 int row_init(struct row *r, const struct step *s, struct traffic *t)
 {
 	size_t n = s->nranks;
@@ -155,16 +157,6 @@ void traffic_done(struct traffic *t)
 
 bool links_have(const struct link *links, size_t n, uint32_t src, uint32_t dst)
 {
-	size_t low = 0, high = n;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct link *c = &links[middle];
-		if (c->src == src && c->dst == dst)
-			return true;
-		if (c->src < src || (c->src == src && c->dst < dst))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	size_t at = search_first(0, n, i, links[i].src < src || (links[i].src == src && links[i].dst < dst));
+	return at < n && links[at].src == src && links[at].dst == dst;
 }

@@ -1,6 +1,7 @@
 /* replay.c FILE|DIRECTORY... - gives a target the inputs of its corpus, one after the other: a test without a fuzzer.
  * Each input is also given cut after every 1/16 of it, since a cut is what happens to files. Says how many there were.
  */
+#include "base/buf_file.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
@@ -24,24 +25,10 @@ static void give(const struct buf *whole, size_t len_bytes)
 	free(copy);
 }
 
-static int read_file(const char *path, struct buf *out)
-{
-	FILE *f = fopen(path, "re");
-	size_t n = 1;
-	while (f != NULL && n > 0) {
-		uint8_t *to = buf_reserve(out, 65536);
-		n = to != NULL ? fread(to, 1, 65536, f) : 0;
-		out->len_bytes += n;
-	}
-	if (f != NULL)
-		fclose(f);
-	return f != NULL ? 0 : -1;
-}
-
 static int replay_file(const char *path)
 {
 	_cleanup_buf_ struct buf whole = {0};
-	if (read_file(path, &whole) < 0) {
+	if (buf_file(&whole, path, SIZE_MAX) < 0) {
 		fprintf(stderr, "%s: cannot read\n", path);
 		return 1;
 	}

@@ -1,5 +1,5 @@
 /* unpack.c FILE - a .mpic or .mpix in the form of fuzz.h, for a corpus: payloads in the clear, cut after 64 KiB. */
-#include "base/buf.h"
+#include "base/buf_file.h"
 #include "base/cursor.h"
 #include "format/mpic.h"
 #include "format/mpix_layout.h"
@@ -33,20 +33,6 @@ static int unpack_mpic(const char *path, struct buf *out, struct error *e)
 	return rc;
 }
 
-static int read_file(const char *path, struct buf *out)
-{
-	FILE *f = fopen(path, "re");
-	size_t n = 1;
-	while (f != NULL && n > 0) {
-		uint8_t *to = buf_reserve(out, 65536);
-		n = to != NULL ? fread(to, 1, 65536, f) : 0;
-		out->len_bytes += n;
-	}
-	if (f != NULL)
-		fclose(f);
-	return f != NULL ? 0 : -errno;
-}
-
 static int put_chunk(const struct buf *file, const struct mpix_entry *x, struct buf *out, struct error *e)
 {
 	_cleanup_buf_ struct buf raw = {0};
@@ -70,7 +56,7 @@ static int unpack_mpix(const char *path, struct buf *out, struct error *e)
 	_cleanup_buf_ struct buf file = {0};
 	struct mpix_super s;
 	struct mpix_entry x;
-	int rc = read_file(path, &file);
+	int rc = buf_file(&file, path, SIZE_MAX);
 	if (rc == 0)
 		rc = mpix_get_super(cursor_over(file.data, file.len_bytes), file.len_bytes, &s, e);
 	if (rc < 0)

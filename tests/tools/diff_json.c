@@ -1,8 +1,8 @@
 /* diff_json.c - everything that shows an object "mpitrace/diff/1", run on one: diff_json DIFF.json > PAGE.html, the
  * text on standard error. For watching which fields are read. */
-#include "base/buf.h"
 #include "cli/show.h"
 #include "reports/html/html.h"
+#include "tests/tools/json_file.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -20,18 +20,7 @@ static int show(const cJSON *diff)
 
 int main(int argc, char **argv)
 {
-	FILE *in = argc == 2 ? fopen(argv[1], "re") : NULL;
-	if (in == NULL) {
-		fputs("usage: diff_json DIFF.json > PAGE.html\n", stderr);
-		return 2;
-	}
-	_cleanup_buf_ struct buf text = {0};
-	char piece[4096];
-	for (size_t n; (n = fread(piece, 1, sizeof(piece), in)) > 0;)
-		buf_bytes(&text, piece, n);
-	fclose(in);
-	buf_u8(&text, 0);
-	cJSON *diff = buf_failed(&text) ? NULL : cJSON_Parse((const char *)text.data);
+	cJSON *diff = json_file(argc, argv, NULL);
 	int code = show(diff);
 	cJSON_Delete(diff);
 	return code;

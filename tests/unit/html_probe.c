@@ -1,7 +1,7 @@
 /* html_probe.c - a strict little reader of our own pages, for tests of hostile and odd input. */
 #include "tests/unit/html_probe.h"
 
-#include "base/buf.h"
+#include "base/buf_file.h"
 #include "reports/html/html.h"
 
 #include <criterion/criterion.h>
@@ -34,14 +34,10 @@ char *page_of(const char *json, size_t *ret_len_bytes)
 
 char *corpus(const char *name)
 {
-	char path[512], piece[4096];
+	char path[512];
 	struct buf text = {0};
 	snprintf(path, sizeof(path), "%s/analysis/%s", getenv("MPITRACE_CORPUS"), name);
-	FILE *in = fopen(path, "re");
-	cr_assert_not_null(in, "%s", path);
-	for (size_t n; (n = fread(piece, 1, sizeof(piece), in)) > 0;)
-		buf_bytes(&text, piece, n);
-	fclose(in);
+	cr_assert_eq(buf_file(&text, path, SIZE_MAX), 0, "%s", path);
 	buf_u8(&text, 0);
 	return (char *)text.data;
 }

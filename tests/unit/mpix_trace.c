@@ -1,4 +1,5 @@
 /* mpix_trace.c - see mpix_trace.h. */
+#include "base/buf_file.h"
 #include "tests/unit/mpix_trace.h"
 
 #include "format/mpix_layout.h"
@@ -44,13 +45,7 @@ const char *path_of(const char *name)
 struct buf slurp(const char *path)
 {
 	struct buf b = {0};
-	uint8_t block[4096];
-	FILE *in = fopen(path, "rb");
-	size_t n;
-	cr_assert_not_null(in);
-	while ((n = fread(block, 1, sizeof(block), in)) > 0)
-		buf_bytes(&b, block, n);
-	fclose(in);
+	cr_assert_eq(buf_file(&b, path, SIZE_MAX), 0, "%s", path);
 	return b;
 }
 

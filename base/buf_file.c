@@ -1,0 +1,38 @@
+/* buf_file.c - see buf_file.h. */
+#include "base/buf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECE_BYTES 65536u
+
+int buf_read(struct buf *b, int fd, size_t max_bytes)
+{
+	size_t before = b->len_bytes;
+	ssize_t n = 1;
+	while (n != 0) {
+		uint8_t *room = buf_reserve(b, PIECE_BYTES);
+		if (room == NULL)
+			return -ENOMEM;
+		n = read(fd, room, PIECE_BYTES);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		b->len_bytes += n > 0 ? (size_t)n : 0;
+		if (b->len_bytes - before > max_bytes)
+			return -E2BIG;
+	}
+	return 0;
+}
+
+int buf_file(struct buf *b, const char *path, size_t max_bytes)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	int rc = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? buf_read(b, fd, max_bytes) : -EINVAL;
+	close(fd);
+	return rc;
+}
