@@ -61,6 +61,9 @@ pids_in() {
 # machine's own system holds those of version 2.
 our_cgroups() {
 	find /sys/fs/cgroup/{memory,freezer}/"$ID"-* -depth -type d 2>/dev/null || true
+	if [ "$CGROUP" = v2 ]; then
+		find /sys/fs/cgroup/system.slice/n*_slurmstepd.scope -depth -type d 2>/dev/null || true
+	fi
 }
 
 our_namespaces() {
@@ -102,9 +105,24 @@ clock_of() {
 	echo "--time --fork --kill-child --monotonic $seconds --boottime $seconds"
 }
 
-# The control groups that HOST sees as the roots of theirs.
+# Which control groups hold memory here: v1 or v2.
+cgroup_version() {
+	[ ! -d /sys/fs/cgroup/memory ] || { echo v1 && return; }
+	! grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null || { echo v2 && return; }
+	return 1
+}
+
+# The control groups that HOST sees as the roots of theirs. Version 2 has none of these: when a step ends, slurmstepd goes
+# back to the root, and only the true one takes processes beside groups. Slurm names its groups there after the node.
 join_cgroups() {
 	local controller group
+	if [ "$CGROUP" = v2 ]; then
+		mkdir -p /sys/fs/cgroup/system.slice
+		for group in . system.slice; do
+			echo +memory +cpu +cpuset +pids >"/sys/fs/cgroup/$group/cgroup.subtree_control"
+		done
+		return
+	fi
 	for controller in memory freezer; do
 		group=/sys/fs/cgroup/$controller/$ID-$1
 		mkdir -p "$group"
@@ -118,7 +136,7 @@ join_cgroups() {
 start() {
 	local host=$1 cgroup=()
 	shift
-	[ "$CGROUP" = no ] || cgroup=(--cgroup)
+	[ "$CGROUP" != v1 ] || cgroup=(--cgroup)
 	( # in a shell of its own, which joins and becomes the daemon
 	[ "$CGROUP" = no ] || join_cgroups "$host"
 	exec setsid nsenter --net="/run/netns/$ID-$host" unshare --uts --mount --propagation private "${cgroup[@]}" $(clock_of "$host") \

@@ -4,13 +4,13 @@
 
 CLUSTER=$REPO/contrib/cluster
 WORK=$STATE/work
-PATIENCE=60 # seconds that any condition may take
+PATIENCE=${PATIENCE:-60} # seconds that any condition may take
 
 export OMPI_MCA_mpi_yield_when_idle=1 # more ranks than cores
 
 # Run a command as the cluster's user in the case's own directory; 124 when it hangs.
 as_user() {
-	(cd "$CASE_DIR" && timeout --foreground 120 "$CLUSTER/run" --state "$STATE" "$@")
+	(cd "$CASE_DIR" && timeout --foreground $((2 * PATIENCE)) "$CLUSTER/run" --state "$STATE" "$@")
 }
 
 bigger_than() {
