@@ -25,6 +25,30 @@ static bool is_for_good(uid_t uid, gid_t gid)
 	return setresuid(0, 0, 0) != 0; /* must fail */
 }
 
+static bool is_in(gid_t gid, const gid_t *gids, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (gids[i] == gid)
+			return true;
+	return false;
+}
+
+/* The kernel sorts them, and some systems add or leave out the group itself. */
+static bool has_just_groups(const struct identity *who)
+{
+	gid_t now[IDENTITY_GROUPS_MAX + 1];
+	int n = getgroups(IDENTITY_GROUPS_MAX + 1, now);
+	if (n < 0)
+		return false;
+	for (int i = 0; i < n; i++)
+		if (now[i] != who->gid && !is_in(now[i], who->gids, who->ngids))
+			return false;
+	for (int i = 0; i < who->ngids; i++)
+		if (who->gids[i] != who->gid && !is_in(who->gids[i], now, n))
+			return false;
+	return true;
+}
+
 bool become(const struct identity *who)
 {
 	if (who->uid == 0 || who->uid == (uid_t)-1)
@@ -32,7 +56,7 @@ bool become(const struct identity *who)
 	if (setgroups((size_t)who->ngids, who->gids) != 0 || setresgid(who->gid, who->gid, who->gid) != 0 ||
 	    setresuid(who->uid, who->uid, who->uid) != 0)
 		return false;
-	return is_for_good(who->uid, who->gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+	return is_for_good(who->uid, who->gid) && has_just_groups(who) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 bool become_closed(void)

@@ -43,12 +43,31 @@ result() {
 	step "$(printf '%-11s %5d passed, %d failed, %d skipped' "$1" "$passed" "$failed" "$skipped")"
 }
 
-# The lines of a log that name what failed, at most 30. meson keeps a readable log beside its JSON.
+# The lines of a log that name what failed, of TAP with what the claim said last: often nothing else is seen of a machine.
+# meson keeps a readable log beside its JSON.
 show_failures() {
 	local log=${1%.json}
 	[ "$log" = "$1" ] || log=$log.txt
-	{ grep -hE '\[FAIL\]|\[CRASH\]|ERROR: |runtime error|^not ok|^FAILED|^Assertion' "$log" || tail -n 20 "$log"; } |
-		head -n 30 >&2
+	{
+		grep -hE '\[FAIL\]|\[CRASH\]|ERROR: |runtime error|^FAILED|^Assertion' "$log" | head -n 30
+		failed_claims "$log" | head -n 200
+	} >"$BUILD/failures"
+	[ -s "$BUILD/failures" ] || tail -n 20 "$log" >"$BUILD/failures"
+	cat "$BUILD/failures" >&2
+}
+
+# Each claim that does not hold, and the last 20 of its comments.
+failed_claims() {
+	awk -v most=20 '
+		function flush(i) {
+			for (i = said > most ? said - most + 1 : 1; i <= said; i++) print line[i]
+			said = 0
+		}
+		/^(not )?ok / { flush() }
+		/^ok / { failed = 0 }
+		/^not ok / { failed = 1; print; next }
+		failed && /^#/ { line[++said] = $0 }
+		END { flush() }' "$1"
 }
 
 # meson_suite NAME BUILD ARGS...: run `meson test`; its log is kept under the suite's name.

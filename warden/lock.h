@@ -3,5 +3,6 @@
 
 /* Take it, waiting at most so many seconds. A descriptor to keep open, or -EBUSY, -errno. */
 int lock_take(int step_fd, double seconds);
-/* End whoever holds it (with its children: they die with it), then take it. A descriptor or -errno. */
+/* The same, and whoever is stopped is sent on meanwhile; who still holds it then is ended (with its children: they die
+ * with it). A descriptor or -errno. */
 int lock_take_over(int step_fd, double seconds);

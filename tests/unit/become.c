@@ -18,7 +18,7 @@
 
 /* ---- faults ---- */
 
-enum call { NONE, SETGROUPS, SETRESGID, SETRESUID, SETRESUID_BACK, GETRESUID, GETRESGID, PRCTL };
+enum call { NONE, SETGROUPS, GETGROUPS, SETRESGID, SETRESUID, SETRESUID_BACK, GETRESUID, GETRESGID, PRCTL };
 enum how { FAILS, LIES };
 
 static struct fault {
@@ -38,12 +38,14 @@ static bool hits(enum call call, int *ret_rc)
 }
 
 int __real_setgroups(size_t n, const gid_t *gids);
+int __real_getgroups(int n, gid_t *gids);
 int __real_setresgid(gid_t r, gid_t e, gid_t s);
 int __real_setresuid(uid_t r, uid_t e, uid_t s);
 int __real_getresuid(uid_t *r, uid_t *e, uid_t *s);
 int __real_getresgid(gid_t *r, gid_t *e, gid_t *s);
 int __real_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 int __wrap_setgroups(size_t n, const gid_t *gids);
+int __wrap_getgroups(int n, gid_t *gids);
 int __wrap_setresgid(gid_t r, gid_t e, gid_t s);
 int __wrap_setresuid(uid_t r, uid_t e, uid_t s);
 int __wrap_getresuid(uid_t *r, uid_t *e, uid_t *s);
@@ -54,6 +56,13 @@ int __wrap_setgroups(size_t n, const gid_t *gids)
 {
 	int rc;
 	return hits(SETGROUPS, &rc) ? rc : __real_setgroups(n, gids);
+}
+
+/* One that lies says there are none. */
+int __wrap_getgroups(int n, gid_t *gids)
+{
+	int rc;
+	return hits(GETGROUPS, &rc) ? rc : __real_getgroups(n, gids);
 }
 
 int __wrap_setresgid(gid_t r, gid_t e, gid_t s)
@@ -88,6 +97,9 @@ int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, 
 
 static const struct fault faults[] = {
 	{SETGROUPS, FAILS, "setgroups fails"},
+	{SETGROUPS, LIES, "setgroups does nothing: root's groups stay"},
+	{GETGROUPS, FAILS, "which groups we have cannot be asked"},
+	{GETGROUPS, LIES, "a group is missing"},
 	{SETRESGID, FAILS, "setresgid fails"},
 	{SETRESGID, LIES, "setresgid does nothing"},
 	{SETRESUID, FAILS, "setresuid fails"},
