@@ -8,7 +8,8 @@ enum exit_code {
 	EXIT_USAGE = 2,
 	EXIT_BAD_INPUT = 3,
 	EXIT_PARTIAL = 4,
-	EXIT_LATER = 5, /* nothing is lost, and somebody has to do it yet */
+	EXIT_LATER = 5,	 /* nothing is lost, and somebody has to do it yet */
+	EXIT_QUEUED = 6, /* a job will do it */
 };
 
 struct command {

@@ -42,11 +42,10 @@ static int analyze(const char *out)
 
 static int parse(int argc, char **argv, struct finish *f)
 {
-	static const struct option options[] = {{"nodes", required_argument, NULL, 'n'},
-						{"wait", required_argument, NULL, 'w'},
-						{"budget", required_argument, NULL, 'b'},
-						{"give-way", required_argument, NULL, 'g'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"nodes", required_argument, NULL, 'n'},  {"wait", required_argument, NULL, 'w'},
+		{"budget", required_argument, NULL, 'b'}, {"give-way", required_argument, NULL, 'g'},
+		{"queue", no_argument, NULL, 'q'},	  {NULL, 0, NULL, 0}};
 	int c, code = -1;
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -58,6 +57,8 @@ static int parse(int argc, char **argv, struct finish *f)
 			code = seconds("budget", optarg, &f->budget_s);
 		else if (c == 'g')
 			code = seconds("give-way", optarg, &f->give_way_s);
+		else if (c == 'q')
+			f->queue = true;
 		else
 			code = usage_error("finish", "unknown option, or one without its value");
 	}
@@ -85,8 +86,11 @@ static int finish(int argc, char **argv)
 		fprintf(stderr, "mpitrace finish: %s: the traces are complete; the report is not made\n", f.out);
 	if (rc == FINISH_LATER || rc == FINISH_STOPPED)
 		return EXIT_LATER;
+	if (rc == FINISH_QUEUED)
+		return EXIT_QUEUED;
 	return rc < 0 ? EXIT_BAD_INPUT : rc == FINISH_PARTIAL || rc == FINISH_BUSY ? EXIT_PARTIAL : EXIT_DONE;
 }
 
-const struct command cmd_finish = {"finish", finish, "make the report of a step, once all its traces are complete",
-				   "finish DIR [--nodes N] [--wait SECONDS] [--budget SECONDS] [--give-way SECONDS]"};
+const struct command cmd_finish = {
+	"finish", finish, "make the report of a step, once all its traces are complete",
+	"finish DIR [--nodes N] [--wait SECONDS] [--budget SECONDS] [--give-way SECONDS] [--queue]"};

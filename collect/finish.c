@@ -1,6 +1,7 @@
 /* finish.c - see finish.h. In: out/<node>.mpic.  Out: out/job.mpix, out/report.html, out/log.txt.
  */
 #include "collect/finish.h"
+#include "collect/queue.h"
 #include "collect/traces.h"
 
 #include "base/become.h"
@@ -364,6 +365,19 @@ static void give_way(const struct finish *f, int dir_fd)
 		nanosleep(&(struct timespec){.tv_nsec = GIVE_WAY_NS}, NULL);
 }
 
+/* The report is left to a job, which must find no lock of ours. */
+static int queue(const struct finish *f, int dir_fd)
+{
+	char job[QUEUE_JOB_MAX];
+	struct error e;
+	if (queue_submit(f->out, job, &e) < 0) {
+		log_line(dir_fd, "no job makes the report: %s", e.text);
+		return FINISH_LATER;
+	}
+	log_line(dir_fd, "job %s makes the report", job);
+	return FINISH_QUEUED;
+}
+
 int finish_run(const struct finish *f, struct error *e)
 {
 	listen_to_signals();
@@ -390,6 +404,8 @@ int finish_run(const struct finish *f, struct error *e)
 	}
 	rc = finish_traces(f, dir_fd, end, e);
 	unlock(dir_fd, lock_fd);
+	if (rc == FINISH_LATER && f->queue)
+		rc = queue(f, dir_fd);
 	close(dir_fd);
 	if (rc == FINISH_NOTHING)
 		remove_directories(f->out);

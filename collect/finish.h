@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 struct finish {
 	const char *out; /* the step's output directory */
 	int (*analyze)(
@@ -12,6 +14,7 @@ struct finish {
 	unsigned nodes;		  /* how many traces to expect, 0 = unknown */
 	unsigned wait_s;	  /* for traces that are not complete, and for another finisher */
 	double give_way_s;	  /* somebody else is expected to do it: begin when there is no report after so long */
+	bool queue;		  /* one that is left for later becomes a job */
 	double budget_s;	  /* for the analysis: one that would take longer is left for later; 0: no bound */
 };
 
@@ -21,6 +24,7 @@ enum finish_result {
 	FINISH_PARTIAL, /* report is there, but something is missing in it */
 	FINISH_BUSY,	/* another finisher still works on it */
 	FINISH_LATER,	/* the traces are complete; the report would take longer than allowed */
+	FINISH_QUEUED,	/* the same, and a job will make it */
 	FINISH_STOPPED, /* by a signal; the traces are complete */
 };
 

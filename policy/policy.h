@@ -31,7 +31,7 @@
 	X(RESERVE_BYTES,   reserve_bytes,   SIZE,    "",                        "0",      false, "bytes that stay free where traces go, 0 = as plugstack.conf has it") \
 	X(REPORT,          report,          CHOICE,  "srun|epilog|none",        "srun",   true,  "who makes the report") \
 	X(REPORT_SECONDS,  report_seconds,  TIME,    "",                        "0",      true,  "time that making the report may take, 0 = as plugstack.conf has it") \
-	X(FINISH,          finish,          CHOICE,  "leave|queue|sweep",       "leave",  true,  "where a long analysis goes: nowhere, into a job, to the sweeper") \
+	X(FINISH,          finish,          CHOICE,  "leave|queue|sweep",       "sweep",  true,  "where a long analysis goes: nowhere, into a job, to the sweeper") \
 	X(OUTPUT,          output,          OUTPUT,  "",                        "",       true,  "pattern of the directory of the results") \
 	X(DIRECTORY,       directory,       PATH,    "",                        "",       false, "central directory: without `output`, results go to `<directory>/%u/mpitrace-%j`") \
 	X(RETENTION,       retention,       TIME,    "",                        "0",      false, "age at which results in the central directory may be removed, 0 = never") \

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #define JOBS "jobs"
-#define LOOKUP_BYTES 16384 /* for one entry of the user or group database */
+#define LOOKUP_BYTES 16384	       /* for one entry of the user or group database */
+#define CENTRAL_LEAST_BYTES (1u << 20) /* less is no use to a step on a node */
 
 /* ---- the file of a job ---- */
 
@@ -240,11 +241,43 @@ static void take_place(const struct policy_decision *d, const struct policy_fact
 	sl_verbose("policy: %s; the results go where the user has them", e.text);
 }
 
+/* What may still be written of a limit, as far as the last sweep has counted. False: nothing to speak of, and why. */
+static bool has_room(const char *what, uint64_t used, uint64_t limit, uint32_t nodes, struct config *c,
+		     struct request *r)
+{
+	uint64_t left = used < limit ? (limit - used) / (nodes > 0 ? nodes : 1) : 0;
+	if (limit == 0)
+		return true;
+	if (left < CENTRAL_LEAST_BYTES) {
+		snprintf(r->site.refusal, sizeof(r->site.refusal),
+			 "%.300s holds %.1f of the %.1f MB that this site lets it have; remove results there, or ask "
+			 "who runs it",
+			 what, (double)used / 1e6, (double)limit / 1e6);
+		return false;
+	}
+	if (c->trace_bytes == 0 || c->trace_bytes > left)
+		c->trace_bytes = left;
+	return true;
+}
+
+static void take_quota(spank_t sp, const struct policy_decision *d, const struct policy_place *p,
+		       const struct policy_usage *usage, struct config *c, struct request *r)
+{
+	char mine[PATH_MAX];
+	uint32_t nodes;
+	snprintf(mine, sizeof(mine), "%s/%s", p->directory, p->user);
+	if (!sl_number(sp, S_JOB_NNODES, &nodes))
+		nodes = 1;
+	if (has_room(mine, usage->user_bytes, policy_number(d, POLICY_QUOTA), nodes, c, r))
+		has_room(p->directory, usage->all_bytes, policy_number(d, POLICY_DIRECTORY_BYTES), nodes, c, r);
+}
+
 /* The results will lie in the user's own part of the central directory: it must be there before the agent, which is the
  * user and cannot make it. */
-static void make_directory(spank_t sp, const struct policy_decision *d, const struct policy_facts *f,
-			   const struct request *r)
+static void make_directory(spank_t sp, const struct policy_decision *d, const struct policy_facts *f, struct config *c,
+			   struct request *r)
 {
+	struct policy_usage usage;
 	const char *directory = policy_text(d, POLICY_DIRECTORY), *user = f->values[FACT_USER];
 	size_t len = strlen(directory), n = user != NULL ? strlen(user) : 0;
 	uint32_t uid, gid, readers = (uint32_t)-1;
@@ -254,8 +287,10 @@ static void make_directory(spank_t sp, const struct policy_decision *d, const st
 		return;
 	if (r->site.readers[0] != '\0')
 		readers = (uint32_t)strtoul(r->site.readers, NULL, 10);
-	policy_directory(directory, user, uid, gid, readers,
-			 (r->site.umask & REQUEST_UMASK_GIVEN) != 0 ? r->site.umask & 0777 : 077);
+	struct policy_place place = {.directory = directory, .user = user, .uid = uid, .gid = gid, .readers = readers};
+	place.mask = (r->site.umask & REQUEST_UMASK_GIVEN) != 0 ? r->site.umask & 0777 : 077;
+	policy_directory(&place, &usage);
+	take_quota(sp, d, &place, &usage, c, r);
 }
 
 static bool is_opted_out(const char *value)
@@ -287,7 +322,7 @@ static bool decide(spank_t sp, struct config *c, const struct policy *p, const s
 	take_readers(&d, r);
 	take_place(&d, &f, r);
 	if (on)
-		make_directory(sp, &d, &f, r);
+		make_directory(sp, &d, &f, c, r);
 	policy_facts_done(&f);
 	sl_verbose("policy: %s", r->site.why);
 	return on;

@@ -30,6 +30,7 @@ struct request_site {
 	char place[PATH_MAX];	   /* the step's directory, in place of out=; "" = as the user has it */
 	char why[1024];		   /* what applied and why, one line */
 	char readers[64];	   /* group that may read the results, a number; "" = none */
+	char refusal[512];	   /* why nothing can be recorded all the same; "" = it can */
 	char finish[16];	   /* leave, queue or sweep; "" = not said */
 	unsigned redact;	   /* enum policy_redact */
 	uint64_t max_budget_bytes; /* of a rank; 0 = no cap */

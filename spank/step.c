@@ -252,6 +252,11 @@ static int has_tracer(const struct config *c, struct error *e)
 						 library, strerror(errno));
 }
 
+static int is_admitted(const struct request *r, struct error *e)
+{
+	return r->site.refusal[0] == '\0' ? 0 : fail(e, -EDQUOT, "%s", r->site.refusal);
+}
+
 /* As if it had never been made. */
 static void give_up(struct step *s)
 {
@@ -276,7 +281,8 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 		free(tasks);
 		return;
 	}
-	s.active = has_tracer(c, &e) == 0 && make_directory(c, &rec, &s, &e) >= 0 && start(c, &s, &e) >= 0;
+	s.active = is_admitted(r, &e) == 0 && has_tracer(c, &e) == 0 && make_directory(c, &rec, &s, &e) >= 0 &&
+		   start(c, &s, &e) >= 0;
 	free(tasks);
 	if (s.active) {
 		s.mount_fd = namespace_prepare(s.dir_fd);

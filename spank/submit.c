@@ -15,15 +15,18 @@
 #include <unistd.h>
 
 #define WAIT_SECONDS 10.0 /* at most, for the agents to deliver */
+#define QUEUE_SECONDS 4.0 /* to submit a job in its place */
 #define RUN_SHARE 50	  /* a report may take a 50th of the step's time */
 #define CODE_PARTIAL 4	  /* cli/cli.h: EXIT_PARTIAL */
 #define CODE_LATER 5	  /* EXIT_LATER */
+#define CODE_QUEUED 6	  /* EXIT_QUEUED */
 #define CODE_NO_PROGRAM 127
 #define CODE_STOPPED (-1)
 
 static struct {
 	bool own_allocation;
 	bool wanted;
+	bool queue; /* the site wants long analyses to be jobs */
 	uint32_t nnodes;
 	double begin;
 	char directory[PATH_MAX]; /* where srun was called */
@@ -71,6 +74,7 @@ void submit_step_known(spank_t sp, const struct request *r)
 	local.begin = now_s();
 	local.wanted = reports(r) && sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
 		       output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out);
+	local.queue = strcmp(r->site.finish, "queue") == 0;
 	if (!local.wanted || !sl_number(sp, S_JOB_NNODES, &local.nnodes))
 		local.nnodes = 0;
 }
@@ -92,9 +96,14 @@ static void run_finisher(const struct config *c, double budget_s)
 	snprintf(nodes, sizeof(nodes), "%u", nodes_of_step());
 	snprintf(budget, sizeof(budget), "%.1f", budget_s);
 	snprintf(wait, sizeof(wait), "%.0f", budget_s < WAIT_SECONDS ? budget_s + 0.49 : WAIT_SECONDS);
-	char *argv[] = {program, "finish", local.out, "--wait", wait, "--budget", budget, "--nodes", nodes, NULL};
-	if (local.nnodes == 0)
-		argv[7] = NULL;
+	char *argv[11] = {program, "finish", local.out, "--wait", wait, "--budget", budget};
+	int n = 7;
+	if (local.queue)
+		argv[n++] = "--queue";
+	if (local.nnodes > 0) {
+		argv[n++] = "--nodes";
+		argv[n++] = nodes;
+	}
 	setpgid(0, 0);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
@@ -165,6 +174,8 @@ static void say(int code)
 	if (code == CODE_LATER || code == CODE_STOPPED)
 		fprintf(stderr, "mpitrace: the trace is complete, its report is not made yet: mpitrace finish %s\n",
 			local.out);
+	else if (code == CODE_QUEUED)
+		fprintf(stderr, "mpitrace: the trace is complete, a job makes its report: %s/report.html\n", local.out);
 	else if (code == CODE_NO_PROGRAM)
 		fprintf(stderr,
 			"mpitrace: no report: the program mpitrace is missing on this host; the trace is in %s\n",
@@ -189,7 +200,7 @@ void submit_finish(const struct config *c)
 	for (int i = 0; i < 3; i++)
 		sigaction(numbers[i], &listen, &before[i]);
 	if (pid > 0)
-		say(wait_for(pid, 2 * budget_s + 2));
+		say(wait_for(pid, 2 * budget_s + 2 + (local.queue ? QUEUE_SECONDS : 0)));
 	for (int i = 0; i < 3; i++)
 		sigaction(numbers[i], &before[i], NULL);
 }

@@ -22,6 +22,11 @@ static enum brief_report report_of(const char *text)
 	return strcmp(text, "none") == 0 ? BRIEF_NONE : strcmp(text, "srun") == 0 ? BRIEF_SRUN : BRIEF_NODE;
 }
 
+static bool is_left(enum brief_report report, const char *finish)
+{
+	return strcmp(finish, "leave") == 0 || (report == BRIEF_SRUN && strcmp(finish, "queue") == 0);
+}
+
 static int get(const struct layout *l, struct brief *b)
 {
 	const char *out = layout_text(l, LAYOUT_OUT);
@@ -35,6 +40,7 @@ static int get(const struct layout *l, struct brief *b)
 		return -EBADMSG;
 	b->report = out[0] == '/' ? report_of(layout_text(l, LAYOUT_REPORT)) : BRIEF_NONE;
 	b->report_seconds = layout_number(l, LAYOUT_BUDGET_S, 0);
+	b->leave = is_left(b->report, layout_text(l, LAYOUT_FINISH));
 	return 0;
 }
 

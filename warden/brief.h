@@ -5,6 +5,7 @@
 #include "format/limits.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum brief_report { BRIEF_NONE, BRIEF_SRUN, BRIEF_NODE };
@@ -15,6 +16,7 @@ struct brief {
 	uint32_t nodeid, nnodes;
 	enum brief_report report;
 	uint64_t report_seconds;
+	bool leave; /* a report that takes too long is nobody's: its user makes it, or a job that srun has queued */
 	char out[PATH_MAX];
 };
 

@@ -148,7 +148,7 @@ static void report(const struct settle *s)
 	int turn = take_turn(s->spool, TURN_SECONDS);
 	int code =
 		turn >= 0 ? settle_report(s->program, s->brief, budget_of(s), srun ? SRUN_SECONDS : 0, true) : -ETIME;
-	if (code == EXIT_CODE_LATER || code < 0)
+	if (code < 0 || (code == EXIT_CODE_LATER && !s->brief->leave))
 		leave_for_later(s);
 	if (turn >= 0)
 		close(turn);

@@ -36,19 +36,36 @@ bool spool_has(int dir_fd, const char *name)
 	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int spool_each(int dir_fd, int (*each)(int dir_fd, const char *name, void *context), void *context)
+typedef int each_fn(int dir_fd, const char *name, void *context);
+
+static bool is_met(const char *name, bool hidden)
+{
+	return name[0] != '.' || (hidden && strcmp(name, ".") != 0 && strcmp(name, "..") != 0);
+}
+
+static int each_of(int dir_fd, bool hidden, each_fn *each, void *context)
 {
 	int kept = 0;
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		int rc = entry->d_name[0] != '.' ? each(dir_fd, entry->d_name, context) : 0;
+		int rc = is_met(entry->d_name, hidden) ? each(dir_fd, entry->d_name, context) : 0;
 		kept = kept != 0 ? kept : rc;
 	}
 	if (dir != NULL)
 		closedir(dir);
 	return kept;
+}
+
+int spool_each(int dir_fd, each_fn *each, void *context)
+{
+	return each_of(dir_fd, false, each, context);
+}
+
+int spool_each_hidden(int dir_fd, each_fn *each, void *context)
+{
+	return each_of(dir_fd, true, each, context);
 }
 
 /* Open name below at_fd if it is a directory that only we may write. */

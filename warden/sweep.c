@@ -1,4 +1,5 @@
 /* sweep.c - see warden.h. */
+#include "warden/central.h"
 #include "warden/child.h"
 #include "warden/epilog.h"
 #include "warden/remove.h"
@@ -141,12 +142,14 @@ static void each_of(struct sweep *s, const char *area, int (*each)(int dir_fd, c
 		close(fd);
 }
 
-int warden_sweep(const char *spool, const char *program)
+int warden_sweep(const char *spool, const char *program, const char *directory, uint64_t retention_seconds)
 {
 	struct sweep s = {.spool = spool, .program = program};
 	each_of(&s, "live", sweep_run);
 	each_of(&s, "late", sweep_late);
 	each_of(&s, "kept", sweep_user);
+	if (directory != NULL)
+		central_sweep(directory, retention_seconds);
 	printf("%s: %u runs ended, %u reports made, %u kept traces removed, %u left\n", spool, s.runs, s.reports,
 	       s.removed, s.left);
 	return s.left > 0 ? 4 : 0;

@@ -178,6 +178,7 @@ a_faked_restart_count_leaves_nothing_behind() {
 	for i in 1 7 99; do
 		SLURM_RESTART_COUNT=$i as_user srun -n1 --mpitrace "$RING" 5 >/dev/null 2>&1 || fails "srun: $?" || return
 	done
+	eventually "three reports" eval '[ "$(find "$CASE_DIR" -name report.html -size +1k | wc -l)" = 3 ]' || return
 	eventually "an empty spool" spool_is_empty
 }
 

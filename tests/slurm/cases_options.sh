@@ -42,9 +42,11 @@ profile_records_totals_and_no_events() {
 }
 
 off_inside_a_traced_batch_script_leaves_the_step_alone() {
-	printf '#!/bin/sh\nsrun -n1 --mpitrace=off env\n' >"$CASE_DIR/job.sh"
+	printf '#!/bin/sh\nsrun -n1 --mpitrace=off env\nsrun -n1 %s 5 2>/dev/null\n' "$RING" >"$CASE_DIR/job.sh"
 	as_user sbatch --wait --mpitrace -o out.txt job.sh >/dev/null || fails "sbatch: $?" || return
-	! grep -E '^(LD_PRELOAD|MPITRACE_)' "$CASE_DIR/out.txt" || fails "the environment holds traces of us"
+	contains "$CASE_DIR/out.txt" SLURM_STEP_ID || return
+	! grep -E '^(LD_PRELOAD|MPITRACE_)' "$CASE_DIR/out.txt" || fails "the environment holds traces of us" || return
+	eventually "the report of the other step" has_report 1
 }
 
 an_ld_preload_of_8_kib_is_kept_and_comes_first() {
@@ -53,6 +55,8 @@ an_ld_preload_of_8_kib_is_kept_and_comes_first() {
 	[ ${#long} -gt 7900 ] || fails "only ${#long} bytes" || return
 	as_user env "LONG=$long" sh -c 'exec srun -n1 --export=ALL,LD_PRELOAD="${LONG%:}" --mpitrace printenv LD_PRELOAD' \
 		>"$CASE_DIR/out" 2>/dev/null || fails "srun: $?" || return
+	as_user env "LONG=$long" sh -c 'exec srun -n1 --export=ALL,LD_PRELOAD="${LONG%:}" --mpitrace "$0" 5' "$RING" >/dev/null 2>&1 || fails "srun: $?" || return
+	eventually "a trace behind it" eval '[ -s "$(echo "$CASE_DIR"/mpitrace-*/step-0/report.html)" ]' || return
 	[[ $(cat "$CASE_DIR/out") == "${long%:}:"*libmpitrace.so ]] || fails "got $(head -c 100 "$CASE_DIR/out") ... $(tail -c 100 "$CASE_DIR/out")"
 }
 

@@ -18,12 +18,26 @@ identical() { # EXPECTED-CODE SRUN-ARGS...
 	diff "$CASE_DIR/err--mpitrace=off.sorted" "$CASE_DIR/err--mpitrace.sorted" || fails "standard error differs"
 }
 
+# The same of a program with MPI: each rank must be in the trace of the second.
+identical_with_trace() { # RANKS EXPECTED-CODE SRUN-ARGS...
+	local ranks=$1
+	shift
+	identical "$@" || return
+	eventually "a report" has_report 0 || return
+	same "ranks seen" "$ranks" "$(analysis 0 'a["coverage"]["ranks_seen"]')"
+}
+
+# Traces that could not be written where their user wanted them.
+kept_traces() {
+	find "$STATE"/n?/mpitrace/kept -name '*.mpic' -size +0 2>/dev/null | wc -l
+}
+
 an_mpi_program_that_ends_well_is_unchanged() {
-	identical 0 -N2 -n4 "$RING" 50 exit=0
+	identical_with_trace 4 0 -N2 -n4 "$RING" 50 exit=0
 }
 
 an_mpi_program_that_exits_with_3_is_unchanged() {
-	identical 3 -N2 -n4 "$RING" 50 exit=3
+	identical_with_trace 4 3 -N2 -n4 "$RING" 50 exit=3
 }
 
 a_program_that_dies_of_a_segmentation_fault_is_unchanged() {
@@ -32,7 +46,7 @@ a_program_that_dies_of_a_segmentation_fault_is_unchanged() {
 
 an_mpi_program_that_dies_of_a_segmentation_fault_is_unchanged() {
 	# without Open MPI's own handler, which prints addresses
-	identical 139 -n1 --export=ALL,OMPI_MCA_opal_signal= bash -c 'ulimit -c 0; exec "$0" 50 kill=11' "$RING"
+	identical_with_trace 1 139 -n1 --export=ALL,OMPI_MCA_opal_signal= bash -c 'ulimit -c 0; exec "$0" 50 kill=11' "$RING"
 }
 
 a_shell_pipeline_is_unchanged() {
@@ -64,9 +78,12 @@ agents_and_spool_are_gone_after_a_killed_job() {
 }
 
 a_directory_that_cannot_be_written_does_not_disturb_the_program() {
+	local before
 	mkdir "$CASE_DIR/closed" && chown root "$CASE_DIR/closed" && chmod 0755 "$CASE_DIR/closed"
-	identical 0 -N2 -n2 --chdir="$CASE_DIR/closed" "$RING" 5 || return
+	before=$(kept_traces)
+	identical_with_trace 2 0 -N2 -n2 --chdir="$CASE_DIR/closed" "$RING" 5 || return
 	as_user srun -n2 "--mpitrace=out=$CASE_DIR/closed" "$RING" 5 >"$CASE_DIR/o" 2>"$CASE_DIR/e" || fails "srun: $?" || return
 	same "standard error" "ring done" "$(cat "$CASE_DIR/e")" || return
-	as_admin sh -c "rm -rf $STATE/n*/mpitrace/live/*" # the trace waits in the spool for its owner
+	eventually "an empty spool" spool_is_empty || return
+	same "traces that wait for their owner" $((before + 1)) "$(kept_traces)"
 }

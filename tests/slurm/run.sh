@@ -9,6 +9,7 @@ REPO=$(cd "$HERE/../.." && pwd)
 STATE=/run/mpitrace-tests-$$ # of its own, so that several can run at once
 PREFIX=$REPO/build/inst
 KEEP=no
+NO_TRACER= # arguments of the plugin that take it away
 ONLY=()
 CGROUP=()
 APART=900 # seconds: no node's monotonic clock is that of another, in all cases
@@ -18,7 +19,8 @@ while [ $# -gt 0 ]; do
 	--prefix) PREFIX=$(realpath -m "${2-}") && shift ;;
 	--state) STATE=$(realpath -m "${2-}") && shift ;;
 	--keep) KEEP=yes ;;
-	-*) echo "usage: run.sh [--prefix DIR] [--state DIR] [--keep] [CLAIM...]" >&2 && exit 2 ;;
+	--without-tracer) NO_TRACER=yes ;;
+	-*) echo "usage: run.sh [--prefix DIR] [--state DIR] [--keep] [--without-tracer] [CLAIM...]" >&2 && exit 2 ;;
 	*) ONLY+=("$1") ;;
 	esac
 	shift
@@ -59,6 +61,27 @@ try() {
 	"$1" >"$RUN_DIR/output" 2>&1
 }
 
+# In place of the tracer a library that does nothing: who claims that a job was traced must notice.
+take_tracer_away() {
+	local library lib=$STATE/without
+	install -d -m 0755 "$lib"
+	find "$PREFIX" -name 'libmpitrace*.so' | while read -r library; do
+		gcc -shared -fPIC -x c /dev/null -o "$lib/$(basename "$library")"
+	done
+	NO_TRACER=" libdir=$lib"
+	PLUGSTACK=$PLUGSTACK$NO_TRACER
+	PATIENCE=8
+}
+
+# Does the claim hold; or without the tracer, does it not, unless without_tracer.txt says why it may.
+holds() { # CLAIM
+	if [ -z "$NO_TRACER" ]; then
+		try "$1"
+	elif try "$1" && ! grep -q "^$1  " "$HERE/without_tracer.txt"; then
+		fails "it holds although nothing was traced" >"$RUN_DIR/output"
+	fi
+}
+
 main() {
 	local n=0 failed=0 claim all
 	need
@@ -66,7 +89,7 @@ main() {
 		# shellcheck source=/dev/null
 		. "$cases"
 	done
-	mapfile -t all < <(claims | grep -vxE 'identical|clock_of_node|with_.*')
+	mapfile -t all < <(claims | grep -vxE 'identical|identical_with_trace|kept_traces|clock_of_node|with_.*')
 	RUN_DIR=$(mktemp -d)
 	# Control groups where this machine lets us; small disks, so that what fills them is seen.
 	# Of version 2 only where nobody else manages them, as in contrib/cluster/vm.
@@ -78,6 +101,7 @@ main() {
 	trap clean_up EXIT
 	# On a busy machine a report takes longer than it may: who tests that sets another bound (with_plugin_arguments).
 	PLUGSTACK=$(cat "$STATE/plugstack.conf")
+	[ -z "$NO_TRACER" ] || take_tracer_away
 	echo "$PLUGSTACK report_seconds=60" >"$STATE/plugstack.conf"
 	SELF=$WORK/slurm_self
 	mpicc.openmpi -g -O1 -o "$SELF" "$REPO/tests/programs/slurm_self.c" || exit 1
@@ -88,7 +112,7 @@ main() {
 	echo "1..${#all[@]}"
 	for claim in "${all[@]}"; do
 		n=$((n + 1))
-		if try "$claim"; then
+		if holds "$claim"; then
 			echo "ok $n - $claim"
 		else
 			failed=$((failed + 1))

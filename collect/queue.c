@@ -1,0 +1,115 @@
+/* queue.c - see queue.h. In: the user's sbatch and environment.  Out: a job, whose working directory is the step's results:
+ * so no name of the user's becomes a word of its script. */
+#include "collect/queue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SBATCH_MS 3000	     /* for the controller to answer */
+#define ANALYSIS_MEM "1G"    /* 256 ranks need a third of it (docs/PERFORMANCE.md) */
+#define WAIT_FOR_OTHERS "60" /* a finisher that is at it just now */
+
+static int make_script(char *ret_script, size_t cap_bytes)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[n > 0 ? n : 0] = '\0';
+	if (n <= 0 || strchr(self, '\'') != NULL)
+		return -ENOENT;
+	return (size_t)snprintf(ret_script, cap_bytes, "--wrap=exec '%s' finish \"$PWD\" --wait " WAIT_FOR_OTHERS,
+				self) < cap_bytes
+		       ? 0
+		       : -ENAMETOOLONG;
+}
+
+/* The job around us says where its user may run; everything else is that of a new job. */
+static void run(const char *out, const char *script, int answer_fd)
+{
+	char place[PATH_MAX + 16], partition[300], account[300];
+	const char *argv[16] = {"sbatch",
+				"--parsable",
+				"--export=NONE",
+				"--mpitrace=off",
+				"--ntasks=1",
+				"--mem=" ANALYSIS_MEM,
+				"--job-name=mpitrace-finish",
+				"--output=/dev/null"};
+	int n = 8;
+	snprintf(place, sizeof(place), "--chdir=%s", out);
+	argv[n++] = place;
+	if (getenv("SLURM_JOB_PARTITION") != NULL) {
+		snprintf(partition, sizeof(partition), "--partition=%s", getenv("SLURM_JOB_PARTITION"));
+		argv[n++] = partition;
+	}
+	if (getenv("SLURM_JOB_ACCOUNT") != NULL) {
+		snprintf(account, sizeof(account), "--account=%s", getenv("SLURM_JOB_ACCOUNT"));
+		argv[n++] = account;
+	}
+	argv[n++] = script;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	setpgid(0, 0);
+	if (null >= 0 && dup2(null, 0) == 0 && dup2(answer_fd, 1) == 1 && dup2(null, 2) == 2)
+		execvp(argv[0], (char *const *)argv);
+	_exit(127);
+}
+
+/* What it prints, up to its end; false when the time is over before. */
+static bool read_answer(int fd, char *ret_text, size_t cap_bytes)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	size_t used = 0;
+	for (int left_ms = SBATCH_MS; left_ms > 0; left_ms -= 10) {
+		if (poll(&p, 1, 10) <= 0)
+			continue;
+		ssize_t n = read(fd, ret_text + used, cap_bytes - 1 - used);
+		used += n > 0 ? (size_t)n : 0;
+		ret_text[used] = '\0';
+		if (n <= 0 || used == cap_bytes - 1)
+			return n == 0;
+	}
+	return false;
+}
+
+/* "4711", or "4711;cluster". */
+static bool take_job(const char *text, char ret_job[QUEUE_JOB_MAX])
+{
+	size_t digits = strspn(text, "0123456789");
+	snprintf(ret_job, QUEUE_JOB_MAX, "%.*s", (int)digits, text);
+	return digits > 0 && digits < QUEUE_JOB_MAX;
+}
+
+int queue_submit(const char *out, char ret_job[QUEUE_JOB_MAX], struct error *e)
+{
+	char script[PATH_MAX + 128], text[256] = "", real[PATH_MAX];
+	int ends[2], status = -1;
+	if (realpath(out, real) == NULL)
+		return fail(e, -errno, "%s: %s", out, strerror(errno));
+	int rc = make_script(script, sizeof(script));
+	if (rc < 0)
+		return fail(e, rc, "the place of mpitrace cannot be put into a script");
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return fail(e, -errno, "no pipe: %s", strerror(errno));
+	pid_t pid = fork();
+	if (pid == 0)
+		run(real, script, ends[1]);
+	close(ends[1]);
+	bool answered = pid > 0 && read_answer(ends[0], text, sizeof(text));
+	close(ends[0]);
+	if (pid > 0 && !answered)
+		kill(-pid, SIGKILL);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (answered && WIFEXITED(status) && WEXITSTATUS(status) == 0 && take_job(text, ret_job))
+		return 0;
+	return fail(e, answered ? -EREMOTEIO : -ETIME, "sbatch %s",
+		    answered ? "does not take a job for it" : "does not answer");
+}

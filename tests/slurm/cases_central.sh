@@ -1,0 +1,130 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# cases_central.sh - a site's central directory is bounded, in time and in bytes, and a long analysis goes where the site
+# says. Sourced by run.sh.
+
+# The policy of these cases; what is on standard input stands in its [defaults].
+with_central_directory() {
+	as_admin install -d -m 0755 "$STATE/central"
+	{ printf '[defaults]\nlevel = events\ndirectory = %s\n' "$STATE/central" && cat; } | policy_is
+}
+
+with_end_of_central() {
+	as_admin rm -rf "$STATE/central"
+	no_policy
+}
+
+# As its timer would, some time later.
+with_central_sweep() {
+	[ ! -e "$STATE/central/.usage/.all" ] || as_admin touch -d "1 hour ago" "$STATE/central/.usage/.all"
+	as_admin "$PREFIX/bin/mpitrace" sweep --spool "$STATE/n1/mpitrace" --policy "$POLICY" >"$CASE_DIR/sweep" || fails "sweep: $? $(cat "$CASE_DIR/sweep")"
+}
+
+with_usage() { # NAME
+	cat "$STATE/central/.usage/$1"
+}
+
+with_one_gone() { # the young one is touched in time
+	touch "$YOUNG/log.txt"
+	with_central_sweep && [ ! -e "$OLD" ]
+}
+
+results_that_are_too_old_go_from_the_central_directory_and_nothing_else() {
+	local user mine other
+	with_end_of_central
+	user=$(stat -c %U "$WORK") mine=$STATE/central/$user other=$STATE/central/$user-2
+	with_central_directory <<<"retention = 1h"
+	as_user sh -c "srun -w n1 -n1 $RING 5 && srun -w n1 -n1 $RING 5" >/dev/null 2>&1 || fails "srun: $?" || return
+	eventually "two reports" eval '[ "$(find "$mine" -name report.html -size +1k | wc -l)" = 2 ]' || return
+	as_admin install -d -o "$user-2" "$other"
+	as_other cp -r "$mine"/mpitrace-* "$other" 2>/dev/null || as_admin sh -c "cp -r $mine/mpitrace-* $other && chown -R $user-2 $other"
+	mapfile -t results < <(ls -d "$mine"/mpitrace-*)
+	OLD=${results[0]}/step-0 YOUNG=${results[1]}/step-0
+	# What a user could want root to remove, and what is no result.
+	as_user mkdir -p "$CASE_DIR/outside/step-0" "$mine/notes" "$mine/.hidden/deep"
+	as_user touch "$CASE_DIR/outside/step-0/n1.mpic" "$mine/notes/text" "$mine/.hidden/deep/x.mpic"
+	as_user ln -s "$CASE_DIR/outside" "$mine/mpitrace-1"
+	as_user ln -s "$CASE_DIR/outside" "$OLD/../step-1"
+	as_user mkfifo "$OLD/fifo.mpix"
+	with_central_sweep || return
+	same "results that are young" 2 "$(find "$mine" -name report.html | wc -l)" || return
+	same "bytes noted" "$(find "$mine" ! -type d -printf '%b\n' | awk '{n += $1 * 512} END {print n}')" "$(with_usage "$user")" || return
+	with_central_directory <<<"retention = 5s"
+	eventually "the old one to go" with_one_gone || fails "$(cat "$CASE_DIR/sweep")" || return
+	contains "$CASE_DIR/sweep" "results older than" || return
+	same "the young one" "$YOUNG/report.html" "$(find "$mine" -name report.html)" || return
+	same "what is no result" "$mine/mpitrace-1 $mine/notes/text" "$(ls -d "$mine/mpitrace-1" "$mine/notes/text" "$mine/.hidden" 2>/dev/null | xargs)" || return
+	with_name "$CASE_DIR/outside/step-0/n1.mpic" || return
+	eventually "those of the other user to go" with_none_in "$other" || return
+	with_end_of_central
+}
+
+with_name() {
+	[ -e "$1" ] || fails "$1 is gone"
+}
+
+with_none_in() {
+	with_central_sweep && [ -z "$(ls -A "$1")" ]
+}
+
+# Nobody else's word about what is used counts, and whoever has too much is told so, if they asked.
+who_has_too_much_in_the_central_directory_runs_untraced_and_is_told() {
+	local user used before
+	with_end_of_central
+	user=$(stat -c %U "$WORK")
+	with_central_directory <<<"quota = 1G"
+	as_user srun -w n1 -n1 "$RING" 5 >/dev/null 2>&1 || fails "srun: $?" || return
+	eventually "a report" eval '[ -s "$(echo "$STATE"/central/$user/mpitrace-*/step-0/report.html)" ]' || return
+	with_central_sweep || return
+	used=$(with_usage "$user")
+	[ "$used" -gt 20000 ] || fails "only $used bytes are used" || return
+	same "owner and mode of the note" "root 644" "$(stat -c '%U %a' "$STATE/central/.usage/$user")" || return
+	for limit in quota directory_bytes; do
+		before=$(find "$STATE/central/$user" -name '*.mpic' | wc -l)
+		with_central_directory <<<"$limit = $used"
+		as_user srun -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+		same "lines about $limit" 1 "$(grep -c "mpitrace: runs untraced on n1: $STATE/central.* holds .* MB that this site" "$CASE_DIR/err")" || return
+		as_user srun -N2 -n2 "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+		same "what is said to who did not ask" "ring done" "$(cat "$CASE_DIR/err")" || return
+		same "traces" "$before" "$(find "$STATE/central/$user" -name '*.mpic' | wc -l)" || return
+	done
+	with_central_directory <<<"quota = $((used + 4000000))"
+	as_user srun -w n1,n2 -N2 -n2 "$SELF" 4 >/dev/null 2>&1 || fails "srun: $?" || return
+	eventually "a second report" eval '[ "$(find "$STATE/central/$user" -name report.html -size +1k | wc -l)" = 2 ]' || return
+	same "traces longer than the user's share for a node" "" "$(find "$STATE/central/$user" -name '*.mpic' -size +2300k)" || return
+	same "events were lost for it" True "$(mpitrace show --json "$(find "$STATE/central/$user" -name job.mpix -size +1000k | tail -n 1)" | python3 -c 'import json, sys
+c = json.load(sys.stdin)["coverage"]
+print(c["events_lost"] > 0 and c["events"] > 0 or c)')" || return
+	with_end_of_central
+}
+
+# The analysis of what it records takes longer than it may.
+with_long_analysis() { # FINISH
+	printf '[defaults]\nfinish = %s\n' "$1" | policy_is
+	with_plugin_arguments "policy=$POLICY report_seconds=1" as_user srun -w n1 -n1 --mpitrace "$SELF" 60 900000 >/dev/null || fails "srun: $?"
+	local rc=$?
+	no_policy
+	eventually "an empty spool" spool_is_empty && return $rc
+}
+
+a_long_analysis_becomes_a_job_where_the_site_says_so() {
+	local job
+	with_long_analysis queue || return
+	job=$(sed -n 's/.* job \([0-9]*\) makes the report$/\1/p' "$(step_dir 0)/log.txt")
+	same "jobs that make it" 1 "$(wc -w <<<"$job")" || fails "$(cat "$(step_dir 0)/log.txt")" || return
+	eventually "its end" is_over "$job" || return
+	same "its name, user and outcome" "mpitrace-finish $(stat -c %U "$WORK") COMPLETED" \
+		"$(as_admin scontrol -o show job "$job" | sed -E 's/.* JobName=([^ ]*) UserId=([^(]*).* JobState=([^ ]*) .*/\1 \2 \3/')" || return
+	has_report 0 || fails "no report: $(cat "$(step_dir 0)/log.txt")" || return
+	same "complete" True "$(analysis 0 'a["coverage"]["complete"]')" || return
+	same "late reports" "" "$(ls "$STATE/n1/mpitrace/late" 2>/dev/null)" || return
+	is_calm
+}
+
+a_long_analysis_is_left_to_its_user_where_the_site_says_so() {
+	with_long_analysis leave || return
+	[ ! -e "$(step_dir 0)/report.html" ] || fails "there is a report" || return
+	contains "$(step_dir 0)/log.txt" "mpitrace finish $(step_dir 0)" || return
+	same "late reports" "" "$(ls "$STATE/n1/mpitrace/late" 2>/dev/null)" || return
+	as_user mpitrace finish "$(step_dir 0)" || fails "finish: $?" || return
+	has_report 0
+}
