@@ -216,22 +216,23 @@ with_restarted_slurmctld() {
 	"$CLUSTER/power" --state "$STATE" restart head && eventually "slurmctld" as_admin scontrol ping
 }
 
-# The job makes room for nobody: what cannot be written is counted.
+# Rank 0 has its place when rank 1 fills the rest and begins: what there is no room for is a number.
 a_spool_that_is_full_costs_events_and_nothing_else() {
 	JOB=$(submit -w n1 -n2 <<-END
 		#!/bin/sh
-		srun --mpi=pmix sh -c 'if [ \$SLURM_PROCID = 0 ]; then (until [ -e $CASE_DIR/fill ]; do sleep 0.05; done
-			dd if=/dev/zero of=\$MPITRACE_DIR/fill bs=64k 2>/dev/null; touch $CASE_DIR/full) & fi; exec $PHASE until=$CASE_DIR/end'
+		srun --mpi=pmix sh -c 'if [ \$SLURM_PROCID = 1 ]; then
+			until ls \$MPITRACE_DIR/*.mpit >/dev/null 2>&1; do sleep 0.05; done
+			dd if=/dev/zero of=\$MPITRACE_DIR/fill bs=4k 2>/dev/null; touch $CASE_DIR/full; fi; exec $PHASE until=$CASE_DIR/end'
 	END
 	) || return
-	eventually "events" eval 'bigger_than 50000 $(step_dir 0)/n1.mpic' || return
-	touch "$CASE_DIR/fill"
 	eventually "a full spool" test -e "$CASE_DIR/full" || return
+	eventually "events" eval 'bigger_than 50000 $(step_dir 0)/n1.mpic' || return
 	touch "$CASE_DIR/end"
 	eventually "the end" is_over "$JOB" || return
 	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")" || return
 	eventually "the report" has_report 0 || return
-	same "ranks seen" 2 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return
+	same "ranks seen, expected, complete" "1 2 False" "$(analysis 0 '"%d %d %s" % (a["coverage"]["ranks_seen"], a["coverage"]["ranks_expected"], a["coverage"]["complete"])')" || return
+	same "a reason" True "$(analysis 0 'any("1 of 2 ranks" in r for r in a["coverage"]["reasons"]) or a["coverage"]["reasons"]')" || return
 	is_calm
 }
 
@@ -268,16 +269,24 @@ with_mount_on() { # NODE DIRECTORY SIZE
 }
 
 a_warden_that_is_killed_is_not_missed() {
-	with_job_beside with_warden_killed || return
+	with_job_beside with_warden_hit KILL || return
 	eventually "the report" has_report 0 || return
 	same "ranks seen" 2 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return
 	is_calm
 }
 
-with_warden_killed() {
+# Not after the minute that an epilog has for one that is at work.
+a_warden_that_is_stopped_goes_on() {
+	with_job_beside with_warden_hit STOP || return
+	eventually "the report" has_report 0 || return
+	same "ranks seen" 2 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return
+	PATIENCE=40 is_calm
+}
+
+with_warden_hit() { # SIGNAL
 	local pid
 	pid=$(cluster_processes_of warden | awk '/step-0/ {print $1; exit}')
-	[ -n "$pid" ] && kill -KILL "$pid"
+	[ -n "$pid" ] && kill "-$1" "$pid"
 }
 
 an_analysis_that_is_killed_leaves_the_trace() {
