@@ -1,5 +1,5 @@
-/* queue.c - see queue.h. In: the user's sbatch and environment.  Out: a job, whose working directory is the step's results:
- * so no name of the user's becomes a word of its script. */
+/* queue.c - see queue.h. In: the user's sbatch and environment.  Out: a job, whose working directory is the step's
+ * results: so no name of the user's becomes a word of its script. */
 #include "collect/queue.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
-/* central.c - see central.h. In: <directory>, root's alone, and in it a directory of each user's own.  Out: results that
- * are too old are gone; <directory>/.usage/<user>, by which the next step is bounded (spank/policy_directory.c).
- * Root reads and writes in its own two directories only. What is a user's, a child looks through that has become the user:
- * it can remove nothing that this user could not, whatever was renamed or linked meanwhile. */
+/* central.c - see central.h. In: <directory>, root's alone, and in it a directory of each user's own.  Out: results
+ * that are too old are gone; <directory>/.usage/<user>, by which the next step is bounded (spank/policy_directory.c).
+ * Root reads and writes in its own two directories only. What is a user's, a child looks through that has become the
+ * user: it can remove nothing that this user could not, whatever was renamed or linked meanwhile. */
 #include "warden/central.h"
 #include "warden/child.h"
 #include "warden/remove.h"
@@ -30,7 +30,8 @@
 struct account {
 	uint64_t bytes;
 	uint32_t removed;
-	bool partly; /* there was no time, or it is too deep: bytes is what was seen */
+	bool partly; /* there was no time for more: bytes is what was seen */
+	bool deep;   /* so is it where directories are too deep */
 };
 
 struct look {
@@ -69,7 +70,7 @@ static void look_into(int dir_fd, const char *name, struct walk *above)
 	struct walk here = {.look = l, .depth = above->depth + 1};
 	int fd = openat(dir_fd, name, OPEN_DIRECTORY);
 	if (fd < 0 || fstat(fd, &st) != 0 || st.st_dev != l->device || here.depth > DEPTH_MAX) {
-		l->account.partly |= here.depth > DEPTH_MAX;
+		l->account.deep |= here.depth > DEPTH_MAX;
 		if (fd >= 0)
 			close(fd);
 		return;
@@ -177,7 +178,7 @@ static int sweep_user(int directory_fd, const char *name, void *context)
 		if (a.removed > 0)
 			printf("%s/%s: %u results older than %.1f days removed\n", s->directory, name, a.removed,
 			       (double)s->retention_seconds / DAY);
-		if (a.partly)
+		if (a.partly || a.deep)
 			printf("%s/%s: more than can be looked through: only a part was counted\n", s->directory, name);
 	} else if (users) {
 		printf("%s/%s: could not be looked through as its user (%u)\n", s->directory, name, st.st_uid);

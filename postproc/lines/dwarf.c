@@ -4,6 +4,7 @@
 #include "postproc/lines/lines.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "postproc/lines/apart.h"
 #include "postproc/read/names.h"
 #include "postproc/lines/python_name.h"
 #include "postproc/lines/unwind.h"
@@ -214,5 +215,5 @@ void lines_resolve(struct step *s)
 	unsetenv("DEBUGINFOD_URLS"); /* an analysis does not go to the network: libdwfl would */
 	for (uint32_t m = 0; m < s->modules.n; m++)
 		if (is_used(s, m))
-			resolve_module(s, m);
+			apart_resolve(s, m, resolve_module);
 }

@@ -19,6 +19,28 @@ a_user_who_fills_the_directory_fills_only_the_steps_own() {
 	no_node_drained
 }
 
+# A process of the job keeps a file open that has lost its name and its file system: its pages are the job's all the same.
+what_a_job_holds_of_a_step_that_is_over_is_its_own_memory() {
+	[ -n "${CGROUP[*]}" ] || return 0 # nobody counts
+	cat >"$CASE_DIR/job.sh" <<-'END'
+		#!/bin/bash
+		group=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory:\(.*job_[0-9]*\).*/\1/p' /proc/self/cgroup)
+		srun -n1 --mpi=none bash -c 'dd if=/dev/zero of=$MPITRACE_DIR/fill bs=1M count=16 2>/dev/null; echo "$MPITRACE_DIR" >dir; until [ -e held ]; do sleep 0.05; done' &
+		until [ -s dir ]; do sleep 0.05; done
+		exec 9<"$(cat dir)/fill"
+		touch held
+		wait
+		for i in $(seq 200); do grep -q "$(cat dir) " /proc/self/mounts || break; sleep 0.05; done
+		echo "mounts $(grep -c "$(cat dir) " /proc/self/mounts) held $(stat -Lc %s /proc/self/fd/9)"
+		echo "counted $(($(sed -n 's/^total_shmem //p' "$group/memory.stat") >> 20))"
+		exec 9<&-
+		echo "counted $(($(sed -n 's/^total_shmem //p' "$group/memory.stat") >> 20))"
+	END
+	as_user sbatch --wait -w n1 -n1 --mpitrace -o out.txt job.sh >/dev/null || fails "sbatch: $? $(cat "$CASE_DIR/out.txt")" || return
+	same "what the job is charged for" "mounts 0 held 16777216 counted 16 counted 0" "$(xargs <"$CASE_DIR/out.txt")" || return
+	is_calm
+}
+
 # Two steps of 28 MiB each where a node may hold 40: the second one gets what is left; for a third one there is nothing.
 steps_that_would_hold_more_memory_than_the_node_may_run_untraced() {
 	cat >"$CASE_DIR/one.sh" <<-'END'

@@ -45,6 +45,7 @@ results_that_are_too_old_go_from_the_central_directory_and_nothing_else() {
 	as_user ln -s "$CASE_DIR/outside" "$mine/mpitrace-1"
 	as_user ln -s "$CASE_DIR/outside" "$OLD/../step-1"
 	as_user mkfifo "$OLD/fifo.mpix"
+	as_user mkdir -p "$OLD/$(seq -s / 1 150)" "$mine/notes/$(seq -s / 1 50)"
 	with_central_sweep || return
 	same "results that are young" 2 "$(find "$mine" -name report.html | wc -l)" || return
 	same "bytes noted" "$(find "$mine" ! -type d -printf '%b\n' | awk '{n += $1 * 512} END {print n}')" "$(with_usage "$user")" || return

@@ -1,13 +1,17 @@
 /* postproc_lines.c - call sites are resolved in this very program, whose lines are known. */
+#include "postproc/lines/apart.h"
 #include "postproc/lines/lines.h"
 #include "postproc/lines/python_name.h"
 #include "postproc/lines/unwind.h"
 
 #include <criterion/criterion.h>
 #include <link.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static __attribute__((noinline)) uint64_t return_address(void)
@@ -79,6 +83,59 @@ Test(lines, survives_modules_that_are_gone_or_are_no_programs)
 	lines_resolve(&s);
 	for (uint32_t i = 0; i < 5; i++)
 		cr_expect_null(s.sites.at[i].function);
+	step_done(&s);
+}
+
+/* ---- the process in which modules are read ---- */
+
+static void make_two_sites(struct step *s)
+{
+	cr_assert_eq(vec_push(&s->modules, (struct module){.path = strdup("/nonexistent")}), 0);
+	for (uint64_t i = 0; i < 2; i++)
+		cr_assert_eq(vec_push(&s->sites, (struct site){.module = 0, .offset = i}), 0);
+}
+
+static void die(struct step *s, uint32_t module)
+{
+	(void)module;
+	s->sites.at[0].file = strdup("half");
+	raise(SIGSEGV);
+}
+
+Test(lines, a_reader_that_dies_costs_names_and_nothing_else)
+{
+	struct step s = {0};
+	make_two_sites(&s);
+	apart_resolve(&s, 0, die);
+	cr_expect_null(s.sites.at[0].file);
+	cr_expect_null(s.sites.at[1].function);
+	step_done(&s);
+}
+
+/* As somebody would who has taken over the reader. */
+static void escape(struct step *s, uint32_t module)
+{
+	char *argv[] = {"/bin/true", NULL}, path[] = "/tmp/mpitrace-apart-XXXXXX";
+	struct rlimit cpu;
+	(void)module;
+	bool wrote = true, bounded = getrlimit(RLIMIT_CPU, &cpu) == 0 && cpu.rlim_cur < 1000;
+	int fd = mkstemp(path); /* of no bytes: that is all it can make */
+	unlink(path);
+	signal(SIGXFSZ, SIG_IGN);
+	wrote = fd >= 0 && write(fd, "x", 1) == 1;
+	bool forked = fork() >= 0, ran = execv(argv[0], argv) == 0, talked = socket(AF_UNIX, SOCK_STREAM, 0) >= 0;
+	s->sites.at[0].line = 100 + wrote + 2 * forked + 4 * ran + 8 * talked + 16 * !bounded;
+	s->sites.at[1].function = strdup("told\xff");
+}
+
+Test(lines, a_reader_starts_and_writes_nothing_and_is_bounded)
+{
+	struct step s = {0};
+	make_two_sites(&s);
+	apart_resolve(&s, 0, escape);
+	cr_expect_eq(s.sites.at[0].line, 100);
+	cr_assert_not_null(s.sites.at[1].function);
+	cr_expect_str_eq(s.sites.at[1].function, "told?");
 	step_done(&s);
 }
 
