@@ -128,8 +128,23 @@ check_packages() {
 }
 
 package_checks() {
-	echo 1..1
+	echo 1..2
 	claim 1 "Debian's packages are built from a clean copy" "$REPO/contrib/deb.sh" "$BUILD/deb"
+	claim 2 "a Slurm that has just what is in them traces jobs" packages_trace "$BUILD/deb"
+}
+
+# Unpacked, not installed: this machine stays as it is.
+packages_trace() { # DIRECTORY
+	local root package rc=0
+	root=$(mktemp -d) && chmod 0755 "$root"
+	for package in "$1"/mpitrace_*.deb "$1"/mpitrace-slurm_*.deb; do
+		dpkg-deb -x "$package" "$root" || rc=1
+	done
+	as_root chown -R root:root "$root"
+	as_root "$REPO/tests/slurm/run.sh" --prefix "$root/usr" --moved sbatch_with_two_steps_leaves_two_reports \
+		agents_and_spool_are_gone_after_a_killed_job || rc=1
+	as_root rm -rf "$root"
+	return $rc
 }
 
 check_browser() {

@@ -10,6 +10,7 @@ STATE=/run/mpitrace-tests-$$ # of its own, so that several can run at once
 PREFIX=$REPO/build/inst
 KEEP=no
 NO_TRACER= # arguments of the plugin that take it away
+MOVED=no # PREFIX is not the one that it was built for: packages that are only unpacked
 ONLY=()
 CGROUP=()
 APART=900 # seconds: no node's monotonic clock is that of another, in all cases
@@ -20,7 +21,8 @@ while [ $# -gt 0 ]; do
 	--state) STATE=$(realpath -m "${2-}") && shift ;;
 	--keep) KEEP=yes ;;
 	--without-tracer) NO_TRACER=yes ;;
-	-*) echo "usage: run.sh [--prefix DIR] [--state DIR] [--keep] [--without-tracer] [CLAIM...]" >&2 && exit 2 ;;
+	--moved) MOVED=yes ;;
+	-*) echo "usage: run.sh [--prefix DIR] [--state DIR] [--keep] [--without-tracer] [--moved] [CLAIM...]" >&2 && exit 2 ;;
 	*) ONLY+=("$1") ;;
 	esac
 	shift
@@ -59,6 +61,11 @@ try() {
 	CASE_DIR=$WORK/$1
 	as_admin install -d -o "$(stat -c %U "$WORK")" -g "$(stat -c %G "$WORK")" "$CASE_DIR"
 	"$1" >"$RUN_DIR/output" 2>&1
+}
+
+say_where_all_is() {
+	printf ' libdir=%s bindir=%s libexecdir=%s' "$(dirname "$(find "$PREFIX" -name libmpitrace.so)")" "$PREFIX/bin" \
+		"$(dirname "$(find "$PREFIX" -name mpitrace-warden)")"
 }
 
 # In place of the tracer a library that does nothing: who claims that a job was traced must notice.
@@ -101,6 +108,7 @@ main() {
 	trap clean_up EXIT
 	# On a busy machine a report takes longer than it may: who tests that sets another bound (with_plugin_arguments).
 	PLUGSTACK=$(cat "$STATE/plugstack.conf")
+	[ "$MOVED" = no ] || PLUGSTACK="$PLUGSTACK$(say_where_all_is)"
 	[ -z "$NO_TRACER" ] || take_tracer_away
 	echo "$PLUGSTACK report_seconds=60" >"$STATE/plugstack.conf"
 	SELF=$WORK/slurm_self
