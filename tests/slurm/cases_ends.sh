@@ -177,7 +177,7 @@ with_empty_spool() { # NODE
 }
 
 with_idle_nodes() { # COUNT
-	[ "$(as_admin sinfo -h -N -t idle -o %N | wc -l)" = "$1" ]
+	[ "$(as_admin sinfo -h -N -t idle -o %N | sort -u | wc -l)" = "$1" ]
 }
 
 # with_job_beside CMD...: a job talks, CMD happens, the job is told to end: it does, and its report is whole.
