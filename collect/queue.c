@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SBATCH_MS 3000	     /* for the controller to answer */
-#define ANALYSIS_MEM "1G"    /* 256 ranks need a third of it (docs/PERFORMANCE.md) */
-#define WAIT_FOR_OTHERS "60" /* a finisher that is at it just now */
+#define SBATCH_MS 3000		/* for the controller to answer */
+#define ANALYSIS_MEM "--mem=1G" /* 256 ranks need a third of it (docs/PERFORMANCE.md) */
+#define WAIT_FOR_OTHERS "60"	/* a finisher that is at it just now */
 
 static int make_script(char *ret_script, size_t cap_bytes)
 {
@@ -40,7 +40,7 @@ static void run(const char *out, const char *script, int answer_fd)
 				"--export=NONE",
 				"--mpitrace=off",
 				"--ntasks=1",
-				"--mem=" ANALYSIS_MEM,
+				ANALYSIS_MEM,
 				"--job-name=mpitrace-finish",
 				"--output=/dev/null"};
 	int n = 8;
