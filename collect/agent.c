@@ -58,7 +58,6 @@ static void naming(void *context, const char *path, bool made)
 	struct agent *a = context;
 	if (made) {
 		predecessor_made(a->note_fd);
-		a->note_fd = -1;
 		return;
 	}
 	if (a->note_fd >= 0) /* that name was taken */
@@ -368,11 +367,13 @@ static int resume(struct agent *a, struct error *e)
 	if (a->predecessor.file.finished && !have_segments(a)) /* it died when all was done */
 		return 0;
 	const char *path = a->predecessor.file.path;
-	rc = output_resume(&a->output, path, a->predecessor.end);
+	rc = a->note_fd = predecessor_lock(a->ranks);
+	if (rc >= 0)
+		rc = output_resume(&a->output, path, a->predecessor.end);
 	if (rc == 0)
 		rc = predecessor_claim(a->ranks);
 	if (rc < 0)
-		return fail(e, rc == -EWOULDBLOCK ? -EBUSY : rc, "%s: cannot go on in it: %s", path, strerror(-rc));
+		return fail(e, rc, "%s: cannot go on in it: %s", path, strerror(-rc));
 	a->next_index = a->predecessor.nprocesses;
 	a->snapshots.node.seq = predecessor_next_seq(&a->predecessor, MPIC_META, MPIC_NODE, 0);
 	a->snapshots.clock_seq = predecessor_next_seq(&a->predecessor, MPIC_CLOCK, MPIC_NODE, 0);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -61,12 +60,6 @@ static int check_owner(const char *path, int levels)
 	return 0;
 }
 
-/* Held as long as the agent lives. File systems without locks: there is one agent as a rule. */
-static bool is_ours(int fd)
-{
-	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-}
-
 /* <name>.mpic, or <name>.2.mpic ... if it is there: nothing is ever overwritten. */
 static int create_in(struct output *o, const char *dir)
 {
@@ -86,7 +79,6 @@ static int create_in(struct output *o, const char *dir)
 		o->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 		if (o->fd >= 0) {
 			o->path = path;
-			is_ours(o->fd);
 			if (o->naming != NULL)
 				o->naming(o->context, path, true);
 			return 0;
@@ -166,7 +158,7 @@ int output_resume(struct output *o, const char *path, uint64_t len_bytes)
 		close(fd);
 		return known;
 	}
-	if (!is_ours(fd) || ftruncate(fd, (off_t)len_bytes) != 0 || lseek(fd, (off_t)len_bytes, SEEK_SET) < 0 ||
+	if (ftruncate(fd, (off_t)len_bytes) != 0 || lseek(fd, (off_t)len_bytes, SEEK_SET) < 0 ||
 	    (o->path = strdup(path)) == NULL) {
 		int rc = errno != 0 ? -errno : -EIO;
 		close(fd);

@@ -9,10 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define NOTE "output"
+
+/* Held as long as the agent lives: on the note, which nobody else can open, not on the trace, which others may read.
+ * File systems without locks: there is one agent as a rule. */
+static bool is_ours(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
 
 /* '?' and the name while the file is not made, or just made and empty: then the first byte becomes '='. */
 int predecessor_note(const char *ranks, const char *path)
@@ -27,7 +35,21 @@ int predecessor_note(const char *ranks, const char *path)
 		close(fd);
 		return -EIO;
 	}
-	return fd >= 0 ? fd : -errno;
+	if (fd < 0)
+		return -errno;
+	is_ours(fd);
+	return fd;
+}
+
+int predecessor_lock(const char *ranks)
+{
+	char name[PATH_MAX + 8];
+	snprintf(name, sizeof(name), "%s/" NOTE, ranks);
+	int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || is_ours(fd))
+		return fd >= 0 ? fd : -errno;
+	close(fd);
+	return -EBUSY;
 }
 
 void predecessor_made(int note_fd)
@@ -36,7 +58,6 @@ void predecessor_made(int note_fd)
 		return;
 	while (pwrite(note_fd, "=", 1, 0) < 0 && errno == EINTR)
 		;
-	close(note_fd);
 }
 
 /* Before a successor writes to an empty file that only was to be made: with bytes in it it would no longer be

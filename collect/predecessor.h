@@ -10,11 +10,13 @@ struct predecessor {
 	uint32_t nprocesses;   /* indices below are taken */
 };
 
-/* Write down in ranks/ which file the output will be, for a successor. A descriptor for predecessor_made(), or
- * -errno. */
+/* Write down in ranks/ which file the output will be, for a successor. A descriptor for predecessor_made(), to be kept
+ * open: it holds the lock that says we live. Or -errno. */
 int predecessor_note(const char *ranks, const char *path);
-/* It is made. Closes note_fd. */
+/* It is made. */
 void predecessor_made(int note_fd);
+/* Take that lock of one that died. A descriptor to keep, -EBUSY while it lives, or -errno. */
+int predecessor_lock(const char *ranks);
 /* The noted file is an agent's, whatever is in it. 0 or -errno. */
 int predecessor_claim(const char *ranks);
 void predecessor_forget(const char *ranks);

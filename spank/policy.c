@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,22 +242,43 @@ static void take_place(const struct policy_decision *d, const struct policy_fact
 	sl_verbose("policy: %s; the results go where the user has them", e.text);
 }
 
-/* What may still be written of a limit, as far as the last sweep has counted. False: nothing to speak of, and why. */
-static bool has_room(const char *what, uint64_t used, uint64_t limit, uint32_t nodes, struct config *c,
-		     struct request *r)
+static void add_why(struct request *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_why(struct request *r, const char *fmt, ...)
 {
-	uint64_t left = used < limit ? (limit - used) / (nodes > 0 ? nodes : 1) : 0;
+	va_list ap;
+	size_t used = strlen(r->site.why);
+	va_start(ap, fmt);
+	vsnprintf(r->site.why + used, sizeof(r->site.why) - used, fmt, ap);
+	va_end(ap);
+}
+
+struct room {
+	const struct policy_decision *decision;
+	uint32_t nodes; /* among whom it is shared */
+	struct config *config;
+	struct request *request;
+};
+
+/* What may still be written of a limit, as far as the last sweep has counted. False: nothing to speak of, and why. */
+static bool take_room(const struct room *o, enum policy_setting key, const char *what, uint64_t used)
+{
+	char where[512];
+	uint64_t limit = policy_number(o->decision, key);
+	uint64_t left = used < limit ? (limit - used) / o->nodes : 0;
 	if (limit == 0)
 		return true;
 	if (left < CENTRAL_LEAST_BYTES) {
-		snprintf(r->site.refusal, sizeof(r->site.refusal),
+		snprintf(o->request->site.refusal, sizeof(o->request->site.refusal),
 			 "%.300s holds %.1f of the %.1f MB that this site lets it have; remove results there, or ask "
 			 "who runs it",
 			 what, (double)used / 1e6, (double)limit / 1e6);
 		return false;
 	}
-	if (c->trace_bytes == 0 || c->trace_bytes > left)
-		c->trace_bytes = left;
+	if (o->config->trace_bytes == 0 || o->config->trace_bytes > left) {
+		o->config->trace_bytes = left;
+		add_why(o->request, "; %.1f MB left for each node (%s)", (double)left / 1e6,
+			policy_where(o->decision, key, where));
+	}
 	return true;
 }
 
@@ -264,12 +286,12 @@ static void take_quota(spank_t sp, const struct policy_decision *d, const struct
 		       const struct policy_usage *usage, struct config *c, struct request *r)
 {
 	char mine[PATH_MAX];
-	uint32_t nodes;
+	struct room room = {.decision = d, .config = c, .request = r};
 	snprintf(mine, sizeof(mine), "%s/%s", p->directory, p->user);
-	if (!sl_number(sp, S_JOB_NNODES, &nodes))
-		nodes = 1;
-	if (has_room(mine, usage->user_bytes, policy_number(d, POLICY_QUOTA), nodes, c, r))
-		has_room(p->directory, usage->all_bytes, policy_number(d, POLICY_DIRECTORY_BYTES), nodes, c, r);
+	if (!sl_number(sp, S_JOB_NNODES, &room.nodes) || room.nodes == 0)
+		room.nodes = 1;
+	if (take_room(&room, POLICY_QUOTA, mine, usage->user_bytes))
+		take_room(&room, POLICY_DIRECTORY_BYTES, p->directory, usage->all_bytes);
 }
 
 /* The results will lie in the user's own part of the central directory: it must be there before the agent, which is the
@@ -303,12 +325,6 @@ static bool without_policy(const struct config *c, const struct policy_wish *wis
 	return wish->asked ? r->on : c->default_on && !wish->opted_out;
 }
 
-static void put_fallback(struct request *r)
-{
-	size_t used = strlen(r->site.why);
-	snprintf(r->site.why + used, sizeof(r->site.why) - used, "; the prolog left no facts of the job");
-}
-
 static bool decide(spank_t sp, struct config *c, const struct policy *p, const struct policy_wish *wish,
 		   struct request *r)
 {
@@ -317,7 +333,7 @@ static bool decide(spank_t sp, struct config *c, const struct policy *p, const s
 	struct policy_decision d = policy_decide(p, &f);
 	bool on = policy_combine(&d, c->default_on, wish, r);
 	if (!known && policy_count_rules(p) > 0)
-		put_fallback(r);
+		add_why(r, "; the prolog left no facts of the job");
 	take_limits(&d, c);
 	take_readers(&d, r);
 	take_place(&d, &f, r);

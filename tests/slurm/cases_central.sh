@@ -92,6 +92,7 @@ who_has_too_much_in_the_central_directory_runs_untraced_and_is_told() {
 	as_user srun -w n1,n2 -N2 -n2 "$SELF" 4 >/dev/null 2>&1 || fails "srun: $?" || return
 	eventually "a second report" eval '[ "$(find "$STATE/central/$user" -name report.html -size +1k | wc -l)" = 2 ]' || return
 	same "traces longer than the user's share for a node" "" "$(find "$STATE/central/$user" -name '*.mpic' -size +2300k)" || return
+	same "why" 1 "$(grep -c "policy: .*; 2.0 MB left for each node ($POLICY:4)" "$STATE/central/$user"/mpitrace-*/step-0/log.txt | grep -c ':[1-9]')" || return
 	same "events were lost for it" True "$(mpitrace show --json "$(find "$STATE/central/$user" -name job.mpix -size +1000k | tail -n 1)" | python3 -c 'import json, sys
 c = json.load(sys.stdin)["coverage"]
 print(c["events_lost"] > 0 and c["events"] > 0 or c)')" || return

@@ -275,6 +275,29 @@ a_warden_that_is_killed_is_not_missed() {
 	is_calm
 }
 
+# As the group may do that the site lets read results.
+a_lock_on_a_trace_keeps_no_agent_from_going_on() {
+	with_job_beside with_agent_killed_behind_a_lock || return
+	with_whole_report || return
+	same "traces" "n1.mpic n2.mpic" "$(cd "$(step_dir 0)" && echo *.mpic)" || return
+	is_calm
+}
+
+with_agent_killed_behind_a_lock() {
+	local before
+	before=$(with_agent_on n1) && exec 8<"$(step_dir 0)/n1.mpic" && flock -s -n 8 || fails "no lock" || return
+	kill -KILL "$before"
+	eventually "another agent" eval '[ "$(with_agent_on n1)" -gt 0 ] && [ "$(with_agent_on n1)" != "$before" ]' || return
+	eventually "more of the trace" bigger_than $(($(stat -c %s "$(step_dir 0)/n1.mpic") + 20000)) "$(step_dir 0)/n1.mpic"
+	local rc=$?
+	exec 8<&-
+	return $rc
+}
+
+with_agent_on() { # NODE
+	cluster_processes_of "collect $STATE/$1/" | awk '{print $1; exit}'
+}
+
 # Not after the minute that an epilog has for one that is at work.
 a_warden_that_is_stopped_goes_on() {
 	with_job_beside with_warden_hit STOP || return

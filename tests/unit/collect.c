@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -537,7 +538,10 @@ static void two_agents(struct segfile *f, bool flushed, bool given_back)
 	struct predecessor e;
 	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
 	cr_assert_eq(output_open(&o, NULL), 0);
-	predecessor_made(predecessor_note(dir, o.path));
+	int note = predecessor_note(dir, o.path), reader = open(o.path, O_RDONLY);
+	cr_assert(note >= 0 && reader >= 0);
+	predecessor_made(note);
+	cr_assert_eq(flock(reader, LOCK_SH), 0); /* who may read it can do that, and it is nobody's business */
 	meta_process(&o, &p, true);
 	output_flush(&o);
 	cr_assert_eq(process_drain(&p, &o, false), 2);
@@ -547,8 +551,11 @@ static void two_agents(struct segfile *f, bool flushed, bool given_back)
 		process_give_back(&p);
 	cr_assert_eq(write(o.fd, "half a block", 12), 12);
 	cr_assert_eq(predecessor_open(&e, dir), 1);
-	cr_assert_eq(output_resume(&on, e.file.path, e.end), -EWOULDBLOCK); /* it still lives */
+	cr_assert_eq(predecessor_lock(dir), -EBUSY); /* it still lives */
 	close(o.fd);
+	close(note);
+	note = predecessor_lock(dir);
+	cr_assert_geq(note, 0);
 	cr_assert_eq(output_resume(&on, e.file.path, e.end), 0);
 	cr_assert_eq(predecessor_index(&e, f), 0);
 	cr_assert_eq(process_open(&next, segfile_path, 0, NULL), 0);
@@ -564,6 +571,8 @@ static void two_agents(struct segfile *f, bool flushed, bool given_back)
 	free(o.queued);
 	free(o.path);
 	free(on.path);
+	close(note);
+	close(reader);
 }
 
 Test(drain, a_second_agent_goes_on_where_the_first_one_died)
