@@ -59,6 +59,15 @@ static int open_regular(const char *path)
 	return fd;
 }
 
+/* What is none costs no process. */
+static bool is_regular(const char *path)
+{
+	int fd = open_regular(path);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static bool image_open(const struct module *m, struct image *ret)
 {
 	struct image im = {0};
@@ -214,6 +223,6 @@ void lines_resolve(struct step *s)
 {
 	unsetenv("DEBUGINFOD_URLS"); /* an analysis does not go to the network: libdwfl would */
 	for (uint32_t m = 0; m < s->modules.n; m++)
-		if (is_used(s, m))
+		if (is_used(s, m) && is_regular(s->modules.at[m].path))
 			apart_resolve(s, m, resolve_module);
 }

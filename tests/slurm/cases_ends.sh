@@ -331,7 +331,7 @@ with_analysis_hit() { # SIGNAL
 		srun $SELF 60 600000
 	END
 	) || return
-	eventually "the analysis" eval 'pid=$(cluster_processes_of finish | awk "END {print \$1}"); [ -n "$pid" ] && [ "$(cluster_processes_of finish | wc -l)" = 2 ]' || return
+	eventually "the analysis" eval 'pid=$(cluster_processes_of finish | awk "NR == 2 {print \$1}"); [ -n "$pid" ]' || return
 	kill "-$1" "$pid" || return
 	eventually "the end" is_over "$JOB" || return
 	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")" || return
