@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2034,SC2154,SC2016,SC2011
 # cases_central.sh - a site's central directory is bounded, in time and in bytes, and a long analysis goes where the site
 # says. Sourced by run.sh.
 

@@ -15,7 +15,7 @@ with_both_ended() {
 	eventually "the phase, untraced" with_end_or_file "$OFF" "$CASE_DIR/off/here" || return
 	eventually "the phase, traced" with_end_or_file "$JOB" "$CASE_DIR/here" || return
 	is_over "$JOB" || eventually "an agent of the traced one" with_agent_of "$JOB" || return
-	same "agents of the untraced one" "" "$(cluster_processes_of collect | grep "/live/$OFF[.]")" || return
+	same "agents of the untraced one" "" "$(cluster_processes_of collect | grep "/live/${OFF}[.]")" || return
 	"$end" "$OFF"
 	"$end" "$JOB"
 	eventually "the end of both" eval "is_over $OFF && is_over $JOB" || return
