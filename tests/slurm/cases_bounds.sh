@@ -24,7 +24,9 @@ what_a_job_holds_of_a_step_that_is_over_is_its_own_memory() {
 	[ -n "${CGROUP[*]}" ] || return 0 # nobody counts
 	cat >"$CASE_DIR/job.sh" <<-'END'
 		#!/bin/bash
-		group=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory:\(.*job_[0-9]*\).*/\1/p' /proc/self/cgroup)
+		if [ -d /sys/fs/cgroup/memory ]; then root=/sys/fs/cgroup/memory of=memory key=total_shmem; else root=/sys/fs/cgroup of='' key=shmem; fi
+		group=$root$(sed -n "s/^[0-9]*:$of:\(.*job_[0-9]*\).*/\1/p" /proc/self/cgroup)
+		counted() { echo "counted $(($(sed -n "s/^$key //p" "$group/memory.stat") >> 20))"; }
 		srun -n1 --mpi=none bash -c 'dd if=/dev/zero of=$MPITRACE_DIR/fill bs=1M count=16 2>/dev/null; echo "$MPITRACE_DIR" >dir; until [ -e held ]; do sleep 0.05; done' &
 		until [ -s dir ]; do sleep 0.05; done
 		exec 9<"$(cat dir)/fill"
@@ -32,9 +34,9 @@ what_a_job_holds_of_a_step_that_is_over_is_its_own_memory() {
 		wait
 		for i in $(seq 200); do grep -q "$(cat dir) " /proc/self/mounts || break; sleep 0.05; done
 		echo "mounts $(grep -c "$(cat dir) " /proc/self/mounts) held $(stat -Lc %s /proc/self/fd/9)"
-		echo "counted $(($(sed -n 's/^total_shmem //p' "$group/memory.stat") >> 20))"
+		counted
 		exec 9<&-
-		echo "counted $(($(sed -n 's/^total_shmem //p' "$group/memory.stat") >> 20))"
+		counted
 	END
 	as_user sbatch --wait -w n1 -n1 --mpitrace -o out.txt job.sh >/dev/null || fails "sbatch: $? $(cat "$CASE_DIR/out.txt")" || return
 	same "what the job is charged for" "mounts 0 held 16777216 counted 16 counted 0" "$(xargs <"$CASE_DIR/out.txt")" || return
