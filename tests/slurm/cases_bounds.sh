@@ -24,8 +24,8 @@ what_a_job_holds_of_a_step_that_is_over_is_its_own_memory() {
 	[ -n "${CGROUP[*]}" ] || return 0 # nobody counts
 	cat >"$CASE_DIR/job.sh" <<-'END'
 		#!/bin/bash
-		if [ -d /sys/fs/cgroup/memory ]; then root=/sys/fs/cgroup/memory of=memory key=total_shmem; else root=/sys/fs/cgroup of='' key=shmem; fi
-		group=$root$(sed -n "s/^[0-9]*:$of:\(.*job_[0-9]*\).*/\1/p" /proc/self/cgroup)
+		if [ -d /sys/fs/cgroup/memory ]; then root=/sys/fs/cgroup/memory key=total_shmem; else root=/sys/fs/cgroup key=shmem; fi
+		group=$(find $root -type d -name "job_$SLURM_JOB_ID" | head -n 1)
 		counted() { echo "counted $(($(sed -n "s/^$key //p" "$group/memory.stat") >> 20))"; }
 		srun -n1 --mpi=none bash -c 'dd if=/dev/zero of=$MPITRACE_DIR/fill bs=1M count=16 2>/dev/null; echo "$MPITRACE_DIR" >dir; until [ -e held ]; do sleep 0.05; done' &
 		until [ -s dir ]; do sleep 0.05; done
