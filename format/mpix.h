@@ -276,3 +276,32 @@ int mpix_message_find(struct mpix_file *f, struct mpix_link *link, struct error 
 int mpix_window_parts(struct mpix_file *f, uint32_t window,
 		      int (*visit)(void *context, const struct mpix_collective_part *part), void *context,
 		      struct error *e);
+
+/* ---- reading cell by cell: each thing once, with the least work ---- */
+
+/* A cell is what one group of ranks has of one window: of SPEC.md's chunks EVENTS, MESSAGES and WAITS one each. How
+ * many groups; 0 in version 1, of which nothing can be read in this way. */
+uint32_t mpix_groups(const struct mpix_file *f);
+/* Ranks of a group: from *ret_first to before *ret_end. */
+void mpix_group_ranks(const struct mpix_file *f, uint32_t group, uint32_t *ret_first, uint32_t *ret_end);
+/* The first lane of a rank; its thread t is lane first + t. rank = number of ranks: how many lanes there are. */
+uint32_t mpix_first_lane(const struct mpix_file *f, uint32_t rank);
+uint32_t mpix_rank_of_lane(const struct mpix_file *f, uint32_t lane);
+/* How many events start in a cell, at most, and how many messages and waits it has: as the index says, nothing is
+ * read. */
+struct mpix_cell_counts {
+	uint32_t events, messages, waits;
+};
+struct mpix_cell_counts mpix_cell_count(const struct mpix_file *f, uint32_t group, uint32_t window);
+/* When a window begins; the last one ends behind everything. INT64_MAX: nothing begins in it. */
+int64_t mpix_window_start(const struct mpix_file *f, uint32_t window);
+/* Call visit for every event that starts in a cell, lane by lane, each in order. Wait states are not added: wait_ns is 0,
+ * and bytes lack what mpix_cell_waits() tells as MPIX_CAME_BYTES. */
+int mpix_cell_events(struct mpix_file *f, uint32_t group, uint32_t window,
+		     int (*visit)(void *context, const struct mpix_event *event), void *context, struct error *e);
+/* The same for messages that ranks of the group received and that became complete in the window. */
+int mpix_cell_messages(struct mpix_file *f, uint32_t group, uint32_t window,
+		       int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e);
+/* The same for wait states of ranks of the group that became known in the window; their calls may be of earlier ones. */
+int mpix_cell_waits(struct mpix_file *f, uint32_t group, uint32_t window,
+		    int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e);

@@ -104,6 +104,10 @@ int mpix_event_at(struct mpix_file *f, const struct mpix_position *at, const str
 /* Its run in a part; NULL: that lane has none. */
 const struct mpix_part_run *mpix_run_of(const struct mpix_part_data *part, uint32_t lane);
 
+/* What callers see of an event; without its wait states. */
+struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct mpix_part_event *x,
+				struct mpix_position at, uint32_t first_lane);
+
 /* ---- messages (mpix_read_links.c) ---- */
 
 /* Visit those of one chunk, in the file's order; bare: positions only, without what stands at them. */
