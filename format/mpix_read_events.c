@@ -93,6 +93,7 @@ struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct 
 		.op = sig->op,
 		.callsite = sig->callsite,
 		.comm = sig->comm,
+		.object = sig->object,
 		.thread = at.lane - first_lane,
 		.class = sig->class,
 		.at = at,
