@@ -495,6 +495,7 @@ static int write_out(struct run *r)
 	if (rc < 0)
 		return rc;
 	r->x.directory = place.directory;
+	r->x.temporary = place.file.temporary;
 	if (!r->format->directory)
 		rc = out_over(&r->x.out, fileno(place.file.stream), r->x.choice->path, r->x.e);
 	if (rc == 0 && (r->notes = notes_create(place.beside, (size_t)r->groups * r->windows, r->x.e)) == NULL)

@@ -73,10 +73,11 @@ struct exporting {
 	struct definitions defs;
 	const struct export_choice *choice;
 	struct export_counts counts;
-	uint64_t expected; /* events, about */
-	char *directory;   /* a format's own, under a temporary name */
-	struct out out;	   /* of formats that write one file */
-	void *state;	   /* the format's own */
+	uint64_t expected;     /* events, about */
+	const char *temporary; /* the file's name for the time being; NULL: a device, or a directory */
+	char *directory;       /* a format's own, under a temporary name */
+	struct out out;	       /* of formats that write one file */
+	void *state;	       /* the format's own */
 	struct error *e;
 };
 

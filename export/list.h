@@ -19,7 +19,9 @@
 	ROW(json) \
 	EXPORT_SQLITE(ROW) \
 	EXPORT_OTF2(ROW) \
+	ROW(perfetto) \
 	ROW(chrome) \
+	ROW(folded) \
 	/* one row a format */
 
 #define DECLARE(name) extern const struct export_format export_##name;
