@@ -21,6 +21,7 @@
 	EXPORT_OTF2(ROW) \
 	ROW(perfetto) \
 	ROW(chrome) \
+	ROW(paraver) \
 	ROW(folded) \
 	/* one row a format */
 
