@@ -149,7 +149,7 @@ static void print_text(const struct options *o, const struct export_counts *n)
 /* What was asked wrongly, what was read, and what could not be written are told apart. */
 static int exit_code(int code)
 {
-	if (code == -EINVAL || code == -EEXIST || code == -EFBIG)
+	if (code == -EINVAL || code == -EEXIST || code == -E2BIG)
 		return EXIT_USAGE;
 	return code == -EBADMSG || code == -ENOENT || code == -EACCES ? EXIT_BAD_INPUT : EXIT_PARTIAL;
 }

@@ -22,7 +22,7 @@ static void put_process(struct exporting *x, uint32_t rank)
 static int chrome_begin(struct exporting *x)
 {
 	if (x->expected > EVENTS_MAX && !x->choice->large)
-		return fail(x->e, -EFBIG,
+		return fail(x->e, -E2BIG,
 			    "%s: %llu events are too many for viewers of this format (%u): take --to perfetto, or "
 			    "choose with --ranks, or --large to write it nevertheless",
 			    x->source, (unsigned long long)x->expected, EVENTS_MAX);

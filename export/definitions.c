@@ -5,10 +5,18 @@
 
 #include <stdio.h>
 
+#define IDS_MAX (1u << 24)
+
 /* Elements of an array member by their "id" (or place). */
 static int index_list(struct definition_list *list, const cJSON *analysis, const char *key, const char *id)
 {
-	size_t n = json_count(analysis, key), at = 0;
+	size_t n = 0, at = 0;
+	for (const cJSON *x = json_first(analysis, key); x != NULL; x = x->next, at++) {
+		double number = json_number_or(x, id, (double)at);
+		if (number >= (double)n && number < IDS_MAX)
+			n = (size_t)number + 1;
+	}
+	at = 0;
 	list->at = calloc(n + 1, sizeof(*list->at));
 	if (list->at == NULL)
 		return -ENOMEM;

@@ -98,5 +98,9 @@ static void folded_done(struct exporting *x)
 	free(f);
 }
 
-const struct export_format export_folded = {
-	.name = "folded", .begin = folded_begin, .event = folded_event, .end = folded_end, .done = folded_done};
+const struct export_format export_folded = {.name = "folded",
+					    .roles = EXPORT_ROLE(EXPORT_WAITS),
+					    .begin = folded_begin,
+					    .event = folded_event,
+					    .end = folded_end,
+					    .done = folded_done};

@@ -237,8 +237,8 @@ static OTF2_ErrorCode put_rma_start(const struct at *a)
 						call->bytes, 0, id);
 	case OP_FETCH:
 		return OTF2_EvtWriter_RmaAtomic(a->w, NULL, a->start, window, remote,
-						OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE, call->bytes / 2,
-						call->bytes - call->bytes / 2, id);
+						OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE,
+						call->bytes - call->came_bytes, call->came_bytes, id);
 	case OP_FENCE:
 		return OTF2_EvtWriter_RmaCollectiveBegin(a->w, NULL, a->start);
 	case OP_FLUSH:
@@ -438,7 +438,7 @@ static void otf2_done(struct exporting *x)
 
 const struct export_format export_otf2 = {.name = "otf2",
 					  .directory = true,
-					  .roles = EXPORT_ENDS,
+					  .roles = EXPORT_ENDS | EXPORT_ROLE(EXPORT_WAITS),
 					  .begin = otf2_begin,
 					  .event = otf2_event,
 					  .end = otf2_end,

@@ -306,7 +306,7 @@ static void perfetto_done(struct exporting *x)
 }
 
 const struct export_format export_perfetto = {.name = "perfetto",
-					      .roles = EXPORT_SENDERS | EXPORT_RECEIVERS,
+					      .roles = EXPORT_SENDERS | EXPORT_RECEIVERS | EXPORT_ROLE(EXPORT_WAITS),
 					      .begin = perfetto_begin,
 					      .event = perfetto_event,
 					      .end = perfetto_end,

@@ -94,6 +94,7 @@ struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct 
 		.callsite = sig->callsite,
 		.comm = sig->comm,
 		.object = sig->object,
+		.came_bytes = sig->came_bytes,
 		.thread = at.lane - first_lane,
 		.class = sig->class,
 		.at = at,

@@ -15,7 +15,8 @@ int mpix_read_objects(const struct mpix_file *f, struct mpix_group_sigs *s, stru
 		return rc;
 	struct cursor c = cursor_over(raw, x->raw_bytes);
 	for (uint32_t i = 0; i < n && rc == 0; i++)
-		rc = mpix_rd_u32(&c, &s->sigs[i].object);
+		rc = mpix_rd_u32(&c, &s->sigs[i].object) < 0 || rd_varint(&c, &s->sigs[i].came_bytes) < 0 ? -EBADMSG
+													  : 0;
 	if (rc < 0 || cursor_left(&c) > 0)
 		rc = mpix_damaged(f, x, e);
 	free(raw);

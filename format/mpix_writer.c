@@ -328,8 +328,10 @@ static int write_objects(struct mpix_writer *w, uint32_t group, struct error *e)
 	bool any = false;
 	for (uint64_t r = first; r < first + w->shape.group_ranks && r < w->info.ranks; r++) {
 		for (uint32_t i = 0; i < w->sigs[r].n; i++) {
-			buf_varint(&w->raw, w->sigs[r].at[i].object);
-			any |= w->sigs[r].at[i].object != 0;
+			const struct mpix_signature *x = &w->sigs[r].at[i];
+			buf_varint(&w->raw, x->object);
+			buf_varint(&w->raw, x->came_bytes);
+			any |= x->object != 0 || x->came_bytes != 0;
 		}
 		entry.records += w->sigs[r].n;
 	}

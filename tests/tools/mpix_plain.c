@@ -103,7 +103,6 @@ struct mpix_message plain_message(const struct plain_trace *t, const struct plai
 				 .dst = plain_rank(t, x->recv.lane),
 				 .tag = sig->tag,
 				 .comm = sig->comm,
-				 .object = sig->object,
 				 .send_callsite = sig_of(t, x->send)->callsite,
 				 .recv_callsite = sig_of(t, x->recv)->callsite};
 	m.send_start_ns = plain_ns(t, x->send, &m.send_end_ns);
