@@ -1,5 +1,5 @@
-/* chrome.c - the JSON that chrome://tracing and many viewers read: complete events ("X"), messages as flows ("s", "f"). A
- * process is a rank. Viewers keep all of it in memory as objects, so large traces are refused.
+/* chrome.c - the JSON that chrome://tracing and many viewers read: complete events ("X"), messages as flows ("s", "f").
+ * A process is a rank. Viewers keep all of it in memory as objects, so large traces are refused.
  * Source: "Trace Event Format", Google, 2016. */
 #include "export/format.h"
 

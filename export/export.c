@@ -1,5 +1,6 @@
-/* export.c - what all formats have in common: reading in the order that they ask for, choosing ranks and a span of time,
- * counting, a place to write that becomes visible whole. In: format/mpix.h.  Out: calls of a struct export_format. */
+/* export.c - what all formats have in common: reading in the order that they ask for, choosing ranks and a span of
+ * time, counting, a place to write that becomes visible whole. In: format/mpix.h.  Out: calls of a struct
+ * export_format. */
 #include "export/list.h"
 #include "export/notes.h"
 #include "export/place.h"

@@ -1,6 +1,6 @@
-/* paraver.c - trace.prv, trace.pcf and trace.row: states, events and communications as Paraver reads them. Records must be
- * in order of time, and what a thread computes between two calls is known only at the second: so records are kept until a
- * bound, then sorted and written; a state that is open then goes on as another record.
+/* paraver.c - trace.prv, trace.pcf and trace.row: states, events and communications as Paraver reads them. Records must
+ * be in order of time, and what a thread computes between two calls is known only at the second: so records are kept
+ * until a bound, then sorted and written; a state that is open then goes on as another record.
  * Source: "Paraver trace file format", BSC; numbers of MPI functions as Extrae has them. */
 #include "export/format.h"
 

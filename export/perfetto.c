@@ -1,5 +1,5 @@
-/* perfetto.c - a trace for ui.perfetto.dev and trace_processor: a process a rank, a track a thread, a slice a call, a flow
- * a message. Names are interned once, at the beginning. Written by hand: few messages, no code of a generator.
+/* perfetto.c - a trace for ui.perfetto.dev and trace_processor: a process a rank, a track a thread, a slice a call, a
+ * flow a message. Names are interned once, at the beginning. Written by hand: few messages, no code of a generator.
  * Field numbers: Perfetto's protos/perfetto/trace; tests/integration/perfetto.proto has those that are used here. */
 #include "base/buf.h"
 #include "export/format.h"

@@ -1,5 +1,5 @@
-/* sqlite.c - one data base: tables, indices, and views that answer common questions. docs/EXPORT.md has the schema. All is
- * one transaction without a journal: the file is a temporary one until it is whole. */
+/* sqlite.c - one data base: tables, indices, and views that answer common questions. docs/EXPORT.md has the schema. All
+ * is one transaction without a journal: the file is a temporary one until it is whole. */
 #include "export/format.h"
 
 #include <sqlite3.h>

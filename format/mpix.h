@@ -306,14 +306,15 @@ struct mpix_cell_counts {
 struct mpix_cell_counts mpix_cell_count(const struct mpix_file *f, uint32_t group, uint32_t window);
 /* When a window begins; the last one ends behind everything. INT64_MAX: nothing begins in it. */
 int64_t mpix_window_start(const struct mpix_file *f, uint32_t window);
-/* Call visit for every event that starts in a cell, lane by lane, each in order. Wait states are not added: wait_ns is 0,
- * and bytes lack what mpix_cell_waits() tells as MPIX_CAME_BYTES. */
+/* Call visit for every event that starts in a cell, lane by lane, each in order. Wait states are not added: wait_ns is
+ * 0, and bytes lack what mpix_cell_waits() tells as MPIX_CAME_BYTES. */
 int mpix_cell_events(struct mpix_file *f, uint32_t group, uint32_t window,
 		     int (*visit)(void *context, const struct mpix_event *event), void *context, struct error *e);
 /* The same for messages that ranks of the group received and that became complete in the window. */
 int mpix_cell_messages(struct mpix_file *f, uint32_t group, uint32_t window,
 		       int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e);
-/* The same for wait states of ranks of the group that became known in the window; their calls may be of earlier ones. */
+/* The same for wait states of ranks of the group that became known in the window; their calls may be of earlier
+ * ones. */
 int mpix_cell_waits(struct mpix_file *f, uint32_t group, uint32_t window,
 		    int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e);
 

@@ -144,7 +144,7 @@ class Entry:
         return (self.kind, self.rank_level, self.level, self.group, self.seq)
 
 
-# ---- times of events: SPEC.md, EVENTS of .mpic ----
+# ---- times of events, coded as in .mpic ----
 
 class Bits:
     """Places of numbers in their ranges, lowest bit first."""

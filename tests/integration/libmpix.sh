@@ -1,6 +1,7 @@
 #!/bin/bash
 # libmpix.sh BUILD SOURCE TRACE - examples/late.c is compiled against what `meson install` leaves, by pkg-config alone, and says what
 # the trace holds; nothing but the reader is exported.
+# shellcheck disable=SC2317  # claims are called by name
 set -euo pipefail
 BUILD=$1
 SOURCE=$2
