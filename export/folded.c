@@ -1,5 +1,5 @@
 /* folded.c - one line a stack and its weight, as flame graph tools read it: program; function of the call site; MPI
- * function. The weight is time in MPI or in wait states, in microseconds. Stacks are few, so they are summed in memory. */
+ * function. The weight is time in MPI or in wait states, in microseconds. Stacks are few: they are summed in memory. */
 #include "base/index.h"
 #include "base/vec.h"
 #include "export/format.h"
