@@ -34,6 +34,7 @@ const char *tracer_path(void);
 	ROW(collect) \
 	ROW(diff) \
 	ROW(doctor) \
+	ROW(export) \
 	ROW(finish) \
 	ROW(import) \
 	ROW(report) \

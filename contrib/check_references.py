@@ -20,7 +20,7 @@ NOT_OURS = {
     'PAGE.html': 'an argument', 'ANALYSIS.json': 'an argument', 'testlog.json': "meson's", 'build.ninja': "meson's",
     'compile_commands.json': "meson's", 'index.html': 'made by the viewer', 'viewer.html': 'made by reports/viewer/build.mjs',
     'energy.c': 'an example of a how-to', 'x.c': 'an example of a how-to', 'sec_energy.c': 'an example of a how-to',
-    'cmd_energy.c': 'an example of a how-to', 'job.sh': 'an example', 'NAME.html': 'an argument', 'STYLE.css': 'an argument', 'DIFF.json': 'an argument',
+    'cmd_energy.c': 'an example of a how-to', 'dot.c': 'an example of a how-to', 'job.sh': 'an example', 'NAME.html': 'an argument', 'STYLE.css': 'an argument', 'DIFF.json': 'an argument',
     'spank.h': "Slurm's", 'slurm_version.h': "Slurm's", 'OUT.c': 'an argument', 'slurm.h': "Slurm's", 'wrappers_openmpi.c': 'made by pmpi/generate.py', 'Node.js': 'a program',
 }
 COMMENTS = {

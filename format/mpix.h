@@ -2,6 +2,11 @@
  * Written by postproc/ through this writer, read by `mpitrace show`, reports/ and the browser. SPEC.md draws it and
  * says what lanes, windows and positions are.
  *
+ * The functions under "reading" are libmpix's, for programs of others: pkg-config mpix, #include <mpix.h>, C only. They
+ * return 0 or a negative errno with a line of text in struct error; what they return by pointer belongs to the file and
+ * stays until mpix_close(). One thread at a time may use a file; two files are two. A visit function that returns other
+ * than 0 ends the reading, which returns that.
+ *
  * Writing: mpix_writer_create; mpix_writer_signatures of a rank before its first events; then window by window, group
  * by group, mpix_pack (any number of threads) and mpix_writer_put (one caller at a time, in order of (window,
  * group)); at last mpix_writer_finish. Memory is bounded by ranks and levels of detail, not by events. */
@@ -72,6 +77,8 @@ struct mpix_signature {
 	uint32_t op;		/* index into the names */
 	uint32_t callsite;	/* index into analysis "callsites", or MPIX_NO_CALLSITE */
 	uint32_t comm;		/* id as in analysis "communicators" */
+	uint32_t object;	/* 1 + id as in analysis "windows" or "files", by class; 0: none */
+	uint64_t came_bytes;	/* of a one-sided call: those of bytes that come from the target */
 	uint8_t class;
 	uint8_t flags; /* bits of enum mpix_signature_flag */
 };
@@ -213,18 +220,22 @@ int mpix_writer_finish(struct mpix_writer *w, const char *analysis_json, struct 
 /* Give up: removes the temporary file. NULL is harmless. */
 void mpix_writer_abandon(struct mpix_writer *w);
 
+#pragma GCC visibility push(default)
+
 /* ---- reading ---- */
 
 /* One call of one rank. */
 struct mpix_event {
 	int64_t start_ns, end_ns;
 	uint64_t bytes;
-	uint64_t calls;	   /* 1, or how many unsuccessful tests this event stands for */
-	int32_t peer;	   /* world rank, -1 none, -2 MPI_PROC_NULL */
-	int32_t tag;	   /* 0 where the call has none */
-	uint32_t op;	   /* index into the names */
-	uint32_t callsite; /* index into analysis "callsites", or MPIX_NO_CALLSITE */
-	uint32_t comm;	   /* id as in analysis "communicators" */
+	uint64_t calls;	     /* 1, or how many unsuccessful tests this event stands for */
+	int32_t peer;	     /* world rank, -1 none, -2 MPI_PROC_NULL */
+	int32_t tag;	     /* 0 where the call has none */
+	uint32_t op;	     /* index into the names */
+	uint32_t callsite;   /* index into analysis "callsites", or MPIX_NO_CALLSITE */
+	uint32_t comm;	     /* id as in analysis "communicators" */
+	uint32_t object;     /* 1 + id as in analysis "windows" or "files", by class; 0: none or not known */
+	uint64_t came_bytes; /* of a one-sided call: those of bytes that come from the target */
 	uint32_t thread;
 	int64_t wait_ns; /* part of it that is a wait state */
 	uint8_t class;
@@ -276,3 +287,35 @@ int mpix_message_find(struct mpix_file *f, struct mpix_link *link, struct error 
 int mpix_window_parts(struct mpix_file *f, uint32_t window,
 		      int (*visit)(void *context, const struct mpix_collective_part *part), void *context,
 		      struct error *e);
+
+/* ---- reading cell by cell: each thing once, with the least work ---- */
+
+/* A cell is what one group of ranks has of one window: of SPEC.md's chunks EVENTS, MESSAGES and WAITS one each. How
+ * many groups; 0 in version 1, of which nothing can be read in this way. */
+uint32_t mpix_groups(const struct mpix_file *f);
+/* Ranks of a group: from *ret_first to before *ret_end. */
+void mpix_group_ranks(const struct mpix_file *f, uint32_t group, uint32_t *ret_first, uint32_t *ret_end);
+/* The first lane of a rank; its thread t is lane first + t. rank = number of ranks: how many lanes there are. */
+uint32_t mpix_first_lane(const struct mpix_file *f, uint32_t rank);
+uint32_t mpix_rank_of_lane(const struct mpix_file *f, uint32_t lane);
+/* How many events start in a cell, at most, and how many messages and waits it has: as the index says, nothing is
+ * read. */
+struct mpix_cell_counts {
+	uint32_t events, messages, waits;
+};
+struct mpix_cell_counts mpix_cell_count(const struct mpix_file *f, uint32_t group, uint32_t window);
+/* When a window begins; the last one ends behind everything. INT64_MAX: nothing begins in it. */
+int64_t mpix_window_start(const struct mpix_file *f, uint32_t window);
+/* Call visit for every event that starts in a cell, lane by lane, each in order. Wait states are not added: wait_ns is
+ * 0, and bytes lack what mpix_cell_waits() tells as MPIX_CAME_BYTES. */
+int mpix_cell_events(struct mpix_file *f, uint32_t group, uint32_t window,
+		     int (*visit)(void *context, const struct mpix_event *event), void *context, struct error *e);
+/* The same for messages that ranks of the group received and that became complete in the window. */
+int mpix_cell_messages(struct mpix_file *f, uint32_t group, uint32_t window,
+		       int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e);
+/* The same for wait states of ranks of the group that became known in the window; their calls may be of earlier
+ * ones. */
+int mpix_cell_waits(struct mpix_file *f, uint32_t group, uint32_t window,
+		    int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e);
+
+#pragma GCC visibility pop

@@ -26,7 +26,8 @@ enum mpix_kind {
 	MPIX_SIGNATURES = 8, /* group */
 	MPIX_CLOCK = 9,	     /* group = clock */
 	MPIX_WAITS = 10,
-	MPIX_KINDS /* those from here on are skipped */
+	MPIX_OBJECTS = 11, /* group: windows and files that signatures name */
+	MPIX_KINDS	   /* those from here on are skipped */
 };
 
 struct mpix_entry {

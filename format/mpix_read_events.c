@@ -79,12 +79,10 @@ static int64_t sum_at(const struct waiteds *list, const struct mpix_position *at
 
 /* ---- events ---- */
 
-static int emit(const struct query *q, const struct mpix_part_data *part, const struct mpix_part_event *x,
-		struct mpix_position at)
+struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct mpix_part_event *x,
+				struct mpix_position at, uint32_t first_lane)
 {
 	const struct mpix_signature *sig = &part->sigs->sigs[x->sig];
-	if (!mpix_overlaps(x->start_ns, x->end_ns, q->from_ns, q->to_ns))
-		return 0;
 	struct mpix_event ev = {
 		.start_ns = x->start_ns,
 		.end_ns = x->end_ns,
@@ -95,8 +93,9 @@ static int emit(const struct query *q, const struct mpix_part_data *part, const 
 		.op = sig->op,
 		.callsite = sig->callsite,
 		.comm = sig->comm,
-		.thread = at.lane - q->first_lane,
-		.wait_ns = q->waits.n > 0 ? sum_at(&q->waits, &at) : 0,
+		.object = sig->object,
+		.came_bytes = sig->came_bytes,
+		.thread = at.lane - first_lane,
 		.class = sig->class,
 		.at = at,
 		.number = x->number,
@@ -108,6 +107,17 @@ static int emit(const struct query *q, const struct mpix_part_data *part, const 
 		else if ((word & 3) == MPIX_EXTRA_BYTES)
 			ev.bytes = word >> 2;
 	}
+	return ev;
+}
+
+static int emit(const struct query *q, const struct mpix_part_data *part, const struct mpix_part_event *x,
+		struct mpix_position at)
+{
+	if (!mpix_overlaps(x->start_ns, x->end_ns, q->from_ns, q->to_ns))
+		return 0;
+	struct mpix_event ev = mpix_event_of(part, x, at, q->first_lane);
+	if (q->waits.n > 0)
+		ev.wait_ns = sum_at(&q->waits, &at);
 	if (q->came.n > 0)
 		ev.bytes += (uint64_t)sum_at(&q->came, &at);
 	return q->visit(q->context, &ev);

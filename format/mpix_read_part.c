@@ -117,6 +117,8 @@ int mpix_sigs_get(struct mpix_file *f, uint32_t group, const struct mpix_group_s
 			rc = rc == -ENOMEM ? fail(e, rc, "%s: out of memory", f->path) : mpix_damaged(f, x, e);
 	}
 	free(raw);
+	if (rc == 0)
+		rc = mpix_read_objects(f, s, e);
 	if (rc < 0)
 		forget_sigs(s);
 	else

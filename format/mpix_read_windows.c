@@ -7,16 +7,11 @@ uint32_t mpix_windows(const struct mpix_file *f)
 	return f->super.version == 1 ? 0 : f->shape.windows;
 }
 
-static uint32_t groups(const struct mpix_file *f)
-{
-	return f->info.ranks / f->shape.group_ranks + (f->info.ranks % f->shape.group_ranks != 0);
-}
-
 int mpix_window_messages(struct mpix_file *f, uint32_t window, bool bare,
 			 int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e)
 {
 	int rc = mpix_cache_begin(f, e);
-	for (uint32_t g = 0; g < groups(f) && rc == 0; g++) {
+	for (uint32_t g = 0; g < mpix_groups(f) && rc == 0; g++) {
 		const struct mpix_entry *x = mpix_find(f, MPIX_MESSAGES, g, window);
 		if (x != NULL)
 			rc = mpix_visit_messages(f, x, bare, visit, context, e);
@@ -50,7 +45,7 @@ int mpix_window_parts(struct mpix_file *f, uint32_t window,
 		      struct error *e)
 {
 	int rc = mpix_cache_begin(f, e);
-	for (uint32_t g = 0; g < groups(f) && rc == 0; g++) {
+	for (uint32_t g = 0; g < mpix_groups(f) && rc == 0; g++) {
 		const struct mpix_part_data *part;
 		rc = mpix_part_get(f, g, window, &part, e);
 		for (uint32_t i = 0; rc == 0 && part != NULL && i < part->nruns; i++)

@@ -91,6 +91,8 @@ int mpix_cache_begin(struct mpix_file *f, struct error *e);
 int mpix_sigs_get(struct mpix_file *f, uint32_t group, const struct mpix_group_sigs **ret_sigs, struct error *e);
 /* The clock of a lane; the file's. */
 int mpix_clock_get(struct mpix_file *f, uint32_t lane, const struct mpix_knots **ret_clock, struct error *e);
+/* Set the objects of a group's signatures, which name none yet (mpix_read_objects.c). */
+int mpix_read_objects(const struct mpix_file *f, struct mpix_group_sigs *s, struct error *e);
 /* Decode it, or find it decoded. *ret_part = NULL: the group has nothing there. It stays until the next
  * mpix_cache_trim(). */
 int mpix_part_get(struct mpix_file *f, uint32_t group, uint32_t window, const struct mpix_part_data **ret_part,
@@ -103,6 +105,10 @@ int mpix_event_at(struct mpix_file *f, const struct mpix_position *at, const str
 		  const struct mpix_part_data **ret_part, struct error *e);
 /* Its run in a part; NULL: that lane has none. */
 const struct mpix_part_run *mpix_run_of(const struct mpix_part_data *part, uint32_t lane);
+
+/* What callers see of an event; without its wait states. */
+struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct mpix_part_event *x,
+				struct mpix_position at, uint32_t first_lane);
 
 /* ---- messages (mpix_read_links.c) ---- */
 

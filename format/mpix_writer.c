@@ -320,6 +320,27 @@ static int write_signatures(struct mpix_writer *w, uint32_t group, struct error 
 	return 0;
 }
 
+/* Most programs have none. */
+static int write_objects(struct mpix_writer *w, uint32_t group, struct error *e)
+{
+	struct mpix_entry entry = {.kind = MPIX_OBJECTS, .group = group, .end_ns = w->info.runtime_ns};
+	uint64_t first = (uint64_t)group * w->shape.group_ranks;
+	bool any = false;
+	for (uint64_t r = first; r < first + w->shape.group_ranks && r < w->info.ranks; r++) {
+		for (uint32_t i = 0; i < w->sigs[r].n; i++) {
+			const struct mpix_signature *x = &w->sigs[r].at[i];
+			buf_varint(&w->raw, x->object);
+			buf_varint(&w->raw, x->came_bytes);
+			any |= x->object != 0 || x->came_bytes != 0;
+		}
+		entry.records += w->sigs[r].n;
+	}
+	if (any)
+		return mpix_write_chunk(w, entry, e);
+	w->raw.len_bytes = 0;
+	return 0;
+}
+
 static void put_f64(struct buf *out, double value)
 {
 	uint64_t bits;
@@ -349,6 +370,8 @@ static int write_tables(struct mpix_writer *w, struct error *e)
 	int rc = 0;
 	for (uint32_t g = 0; g < groups && rc == 0; g++)
 		rc = write_signatures(w, g, e);
+	for (uint32_t g = 0; g < groups && rc == 0; g++)
+		rc = write_objects(w, g, e);
 	for (uint32_t i = 0; i < w->info.nclocks && rc == 0; i++)
 		rc = write_clock(w, i, e);
 	return rc;

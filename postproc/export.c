@@ -172,6 +172,8 @@ static struct mpix_signature signature_of(const struct step *s, const struct sig
 		.op = sig->op == NONE ? (uint32_t)s->ops.n : sig->op,
 		.callsite = sig->site == NONE ? MPIX_NO_CALLSITE : sig->site,
 		.comm = sig->comm == NONE ? 0 : s->comms.at[sig->comm].same,
+		.came_bytes = sig->call.shape == SIG_RMA ? sig->call.fetched_bytes : 0,
+		.object = sig->object == NONE ? 0 : sig->object + 1,
 		.class = sig->class,
 		.flags = (uint8_t)((calls_numbered(sig) ? MPIX_COLLECTIVE : 0) |
 				   ((sig->call.flags & SIG_POLLS) != 0 ? MPIX_POLLS : 0)),

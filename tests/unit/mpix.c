@@ -62,6 +62,8 @@ static void add_lane(const struct plain_trace *t, struct expected *to, uint32_t 
 					.op = sig->op,
 					.callsite = sig->callsite,
 					.comm = sig->comm,
+					.object = sig->object,
+					.came_bytes = sig->came_bytes,
 					.thread = thread,
 					.class = sig->class,
 					.at = plain_position(t, place),
@@ -118,7 +120,8 @@ static int compare_event(void *context, const struct mpix_event *got)
 	cr_assert(got->start_ns == want->start_ns && got->end_ns == want->end_ns, "event %u: times", x->next - 1);
 	cr_assert(got->bytes == want->bytes && got->calls == want->calls, "event %u: bytes or calls", x->next - 1);
 	cr_assert(got->peer == want->peer && got->tag == want->tag && got->op == want->op &&
-			  got->callsite == want->callsite && got->comm == want->comm && got->thread == want->thread &&
+			  got->callsite == want->callsite && got->comm == want->comm && got->object == want->object &&
+			  got->came_bytes == want->came_bytes && got->thread == want->thread &&
 			  got->class == want->class,
 		  "event %u: signature", x->next - 1);
 	cr_assert(same_place(got->at, want->at), "event %u: position", x->next - 1);

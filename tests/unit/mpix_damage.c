@@ -263,6 +263,11 @@ Test(mpix_damage, forged_signatures_stay_within_bounds)
 	try_every_byte(MPIX_SIGNATURES);
 }
 
+Test(mpix_damage, forged_objects_stay_within_bounds)
+{
+	try_every_byte(MPIX_OBJECTS);
+}
+
 Test(mpix_damage, a_forged_clock_stays_within_bounds)
 {
 	try_every_byte(MPIX_CLOCK);

@@ -114,6 +114,8 @@ static void make_signatures(struct whole *x, uint32_t rank)
 						.op = i % 3,
 						.callsite = i % 4 ? i * 1000 : MPIX_NO_CALLSITE,
 						.comm = i % 7,
+						.object = i % 5,
+						.came_bytes = i % 3,
 						.class = (uint8_t)(i % 8),
 						.flags = i % 3 == 2 ? MPIX_COLLECTIVE : 0};
 }

@@ -1,0 +1,180 @@
+/* cmd_export.c - `mpitrace export FILE.mpix --to FORMAT -o PATH`: a trace as other tools read it. */
+#include "base/units.h"
+#include "cli/cli.h"
+#include "export/export.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+	const char *path, *to;
+	const struct export_format *format;
+	struct export_choice choice;
+	bool json;
+};
+
+static int parse_seconds(const char *text, int64_t *ret_ns)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+	if (end == text || *end != 0 || !isfinite(seconds) || seconds < 0 || seconds > 9e6)
+		return -EINVAL;
+	*ret_ns = (int64_t)llround(seconds * 1e9);
+	return 0;
+}
+
+static int parse_option(struct options *o, int key, const char *value)
+{
+	switch (key) {
+	case 't':
+		o->to = value;
+		o->format = export_format_find(value);
+		return o->format != NULL
+			       ? 0
+			       : usage_error("export", "--to %.64s: give one of %s", value, export_format_names());
+	case 'o':
+		o->choice.path = value;
+		return 0;
+	case 'r':
+		return export_ranks_parse(value, &o->choice.ranks) == 0
+			       ? 0
+			       : usage_error("export", "--ranks %.64s: give ranks such as 0-3,8", value);
+	case 'b':
+	case 'e':
+		return parse_seconds(value, key == 'b' ? &o->choice.from_ns : &o->choice.to_ns) == 0
+			       ? 0
+			       : usage_error("export", "%.64s: not a number of seconds", value);
+	case 'w':
+		if (strcmp(value, "mpi") != 0 && strcmp(value, "wait") != 0)
+			return usage_error("export", "--weight %.64s: give mpi or wait", value);
+		o->choice.waits = strcmp(value, "wait") == 0;
+		return 0;
+	case 'T':
+		o->choice.tables = true;
+		return 0;
+	case 'L':
+		o->choice.large = true;
+		return 0;
+	case 's':
+		o->choice.skip_damaged = true;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	default:
+		return usage_error("export", "unknown option, or a value is missing");
+	}
+}
+
+static int check(struct options *o, int argc, char **argv)
+{
+	if (o->format == NULL)
+		return usage_error("export", "--to is missing: give one of %s", export_format_names());
+	if (o->choice.path == NULL)
+		return usage_error("export", "-o PATH is missing: where to write");
+	if (optind + 1 != argc)
+		return usage_error("export", "give one FILE.mpix");
+	if (o->choice.from_ns != INT64_MIN && o->choice.from_ns >= o->choice.to_ns)
+		return usage_error("export", "--since is not before --until");
+	if (o->choice.tables && !export_takes_tables(o->format))
+		return usage_error("export", "--tables is about --to json");
+	if (o->choice.waits && strcmp(o->to, "folded") != 0)
+		return usage_error("export", "--weight is about --to folded");
+	o->path = argv[optind];
+	return 0;
+}
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	static const struct option names[] = {
+		{"to", required_argument, NULL, 't'},
+		{"output", required_argument, NULL, 'o'},
+		{"ranks", required_argument, NULL, 'r'},
+		{"since", required_argument, NULL, 'b'},
+		{"until", required_argument, NULL, 'e'},
+		{"tables", no_argument, NULL, 'T'},
+		{"weight", required_argument, NULL, 'w'},
+		{"large", no_argument, NULL, 'L'},
+		{"skip-damaged", no_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{NULL, 0, NULL, 0},
+	};
+	int key, rc = 0;
+	opterr = 0;
+	*o = (struct options){.choice = {.from_ns = INT64_MIN, .to_ns = INT64_MAX}};
+	while (rc == 0 && (key = getopt_long(argc, argv, "o:", names, NULL)) != -1)
+		rc = parse_option(o, key, optarg);
+	return rc == 0 ? check(o, argc, argv) : rc;
+}
+
+static uint64_t damaged(const struct export_counts *n)
+{
+	return n->events_damaged + n->messages_damaged + n->waits_damaged;
+}
+
+static void print_json(const struct options *o, const struct export_counts *n)
+{
+	printf("{\"schema\":\"mpitrace/export/1\",\"format\":\"%s\",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64
+	       ",\"messages\":%" PRIu64 ",\"waits\":%" PRIu64 ",\"lanes\":%" PRIu64 ",\"collectives\":%" PRIu64
+	       ",\"rma\":%" PRIu64 ",\"io\":%" PRIu64,
+	       o->to, n->bytes, n->events, n->messages, n->waits, n->lanes, n->collectives, n->rma, n->io);
+	printf(",\"not_chosen\":{\"events\":%" PRIu64 ",\"messages\":%" PRIu64 "},\"damaged\":{\"events\":%" PRIu64
+	       ",\"messages\":%" PRIu64 ",\"waits\":%" PRIu64 "},\"left_out\":{\"count\":%" PRIu64
+	       ",\"what\":\"%s\"}}\n",
+	       n->events_outside, n->messages_outside, n->events_damaged, n->messages_damaged, n->waits_damaged,
+	       n->left_out, n->left_out_what != NULL ? n->left_out_what : "");
+}
+
+static void print_text(const struct options *o, const struct export_counts *n)
+{
+	printf("%s: %s", o->choice.path, fmt_plain(fmt_bytes((double)n->bytes)).s);
+	printf(", %s events", fmt_plain(fmt_count((double)n->events)).s);
+	printf(", %s messages", fmt_plain(fmt_count((double)n->messages)).s);
+	printf(", %s wait states\n", fmt_plain(fmt_count((double)n->waits)).s);
+	if (n->left_out > 0)
+		printf("left out, since the format has no place for them: %" PRIu64 " %s\n", n->left_out,
+		       n->left_out_what);
+	if (damaged(n) > 0)
+		fprintf(stderr,
+			"mpitrace export: damaged and left out: %" PRIu64 " events, %" PRIu64 " messages, %" PRIu64
+			" wait states; copy the file again or analyse again\n",
+			n->events_damaged, n->messages_damaged, n->waits_damaged);
+}
+
+/* What was asked wrongly, what was read, and what could not be written are told apart. */
+static int exit_code(int code)
+{
+	if (code == -EINVAL || code == -EEXIST || code == -E2BIG)
+		return EXIT_USAGE;
+	return code == -EBADMSG || code == -ENOENT || code == -EACCES ? EXIT_BAD_INPUT : EXIT_PARTIAL;
+}
+
+static int export(int argc, char **argv)
+{
+	struct options o;
+	struct export_counts counts;
+	struct error e = {{0}};
+	int rc = parse(&o, argc, argv);
+	if (rc != 0)
+		return rc;
+	rc = export_file(o.path, o.format, &o.choice, &counts, &e);
+	if (rc < 0) {
+		fprintf(stderr, "mpitrace export: %s\n", e.text);
+		return exit_code(rc);
+	}
+	if (o.json)
+		print_json(&o, &counts);
+	else
+		print_text(&o, &counts);
+	return damaged(&counts) > 0 ? EXIT_PARTIAL : EXIT_DONE;
+}
+
+const struct command cmd_export = {
+	"export", export, "write a trace as other tools read it",
+	"export FILE.mpix --to FORMAT -o PATH [--ranks R-R,...] [--since S] [--until S] [--tables] [--weight mpi|wait] "
+	"[--large] [--skip-damaged] [--json]"};

@@ -1,0 +1,106 @@
+/* folded.c - one line a stack and its weight, as flame graph tools read it: program; function of the call site; MPI
+ * function. The weight is time in MPI or in wait states, in microseconds. Stacks are few: they are summed in memory. */
+#include "base/index.h"
+#include "base/vec.h"
+#include "export/format.h"
+
+#include <stdlib.h>
+
+struct stack {
+	uint32_t callsite, op;
+	uint64_t ns;
+};
+
+struct folded {
+	VEC(struct stack) stacks;
+	struct index index;
+	struct stack wanted;
+};
+
+static bool same_stack(const void *context, uint32_t at)
+{
+	const struct folded *f = context;
+	return f->stacks.at[at].callsite == f->wanted.callsite && f->stacks.at[at].op == f->wanted.op;
+}
+
+static int folded_begin(struct exporting *x)
+{
+	x->state = calloc(1, sizeof(struct folded));
+	return x->state != NULL ? 0 : fail(x->e, -ENOMEM, "out of memory");
+}
+
+static int folded_event(struct exporting *x, const struct export_event *ev)
+{
+	struct folded *f = x->state;
+	const struct mpix_event *call = ev->call;
+	int64_t ns = x->choice->waits ? call->wait_ns : call->end_ns - call->start_ns;
+	uint64_t hash = index_mix(call->callsite, call->op);
+	f->wanted = (struct stack){call->callsite, call->op, 0};
+	uint32_t at = index_find(&f->index, hash, same_stack, f);
+	if (at == INDEX_NONE) {
+		at = (uint32_t)f->stacks.n;
+		if (vec_push(&f->stacks, f->wanted) < 0 || index_add(&f->index, hash, at) < 0)
+			return fail(x->e, -ENOMEM, "out of memory");
+	}
+	f->stacks.at[at].ns += ns > 0 ? (uint64_t)ns : 0;
+	return 0;
+}
+
+/* A frame must not hold what separates frames, lines and weights. */
+static void put_frame(struct out *o, const char *text)
+{
+	for (; *text != 0; text++)
+		out_char(o, *text == ';' ? ':' : (unsigned char)*text < ' ' ? '?' : *text);
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct stack *x = a, *y = b;
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+static int folded_end(struct exporting *x)
+{
+	struct folded *f = x->state;
+	struct out *o = &x->out;
+	const char *program = json_text(json_item(x->defs.analysis, "job"), "program", "program");
+	const char *name = strrchr(program, '/');
+	x->counts.left_out_what = "stacks of less than a microsecond";
+	vec_sort(&f->stacks, by_weight);
+	for (size_t i = 0; i < f->stacks.n; i++) {
+		const struct stack *s = &f->stacks.at[i];
+		const char *label = definitions_label(&x->defs, s->callsite);
+		if (s->ns < 500) {
+			x->counts.left_out++;
+			continue;
+		}
+		put_frame(o, name != NULL ? name + 1 : program);
+		if (label[0] != 0) {
+			out_char(o, ';');
+			put_frame(o, label);
+		}
+		out_char(o, ';');
+		put_frame(o, x->info->ops[s->op]);
+		out_char(o, ' ');
+		out_u64(o, (s->ns + 500) / 1000);
+		out_char(o, '\n');
+	}
+	return 0;
+}
+
+static void folded_done(struct exporting *x)
+{
+	struct folded *f = x->state;
+	if (f == NULL)
+		return;
+	vec_done(&f->stacks);
+	index_done(&f->index);
+	free(f);
+}
+
+const struct export_format export_folded = {.name = "folded",
+					    .roles = EXPORT_ROLE(EXPORT_WAITS),
+					    .begin = folded_begin,
+					    .event = folded_event,
+					    .end = folded_end,
+					    .done = folded_done};
