@@ -1,6 +1,6 @@
-/* levels.c - "traffic_levels": the traffic matrix in groups of ranks, of nodes and of switches, at most 64 x 64 each, so that it
- * can be looked at however many ranks there are; and "traffic_places": how much stays inside nodes and switches. Of all
- * links, also of those that "matrix" has no room for. */
+/* levels.c - "traffic_levels": the traffic matrix in groups of ranks, of nodes and of switches, at most 64 x 64
+ * each, so that it can be looked at however many ranks there are; and "traffic_places": how much stays inside nodes
+ * and switches. Of all links, also of those that "matrix" has no room for. */
 #include "postproc/analysis.h"
 #include "postproc/parts/switches.h"
 

@@ -1,5 +1,5 @@
-/* rank_time.c - "rank_time": groups of ranks x parts of the run: what each group did in each of the time windows. The groups are
- * the shards of the stream, so the sums are there already; a rank each where the ranks are few. */
+/* rank_time.c - "rank_time": groups of ranks x parts of the run: what each group did in each of the time windows. The
+ * groups are the shards of the stream, so the sums are there already; a rank each where the ranks are few. */
 #include "postproc/analysis.h"
 #include "postproc/stream/stream.h"
 

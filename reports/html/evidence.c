@@ -73,7 +73,7 @@ static bool find_ranks(const cJSON *analysis, const cJSON *issue, const struct s
 		e->mean += value / (double)n;
 		if (value > e->most) {
 			e->most = value;
-			e->most_rank = rank;
+			e->most_rank = isnan(rank) ? (double)at : rank;
 		}
 	}
 	e->n = n > 0 ? (n + e->group - 1) / e->group : 0;

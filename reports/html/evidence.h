@@ -1,5 +1,5 @@
-/* evidence.h - what an issue was seen in: a small series of numbers, and a sentence about it. For the page, which draws it, and for
- * the terminal. In: an analysis and one of its issues, not trusted. */
+/* evidence.h - what an issue was seen in: a small series of numbers, and a sentence about it. For the page, which draws
+ * it, and for the terminal. In: an analysis and one of its issues, not trusted. */
 #pragma once
 
 #include "base/json.h"

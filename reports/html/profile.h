@@ -1,5 +1,5 @@
-/* profile.h - the ranks' useful time at a glance: its quartiles, who is out of line, and the same by node. For the page and the
- * terminal alike. In: per_rank of an analysis, not trusted. */
+/* profile.h - the ranks' useful time at a glance: its quartiles, who is out of line, and the same by node. For the page
+ * and the terminal alike. In: per_rank of an analysis, not trusted. */
 #pragma once
 
 #include "base/json.h"

@@ -30,8 +30,8 @@ static void write_site(struct page *p, const cJSON *site, double longest_s)
 
 #define CSV_SITES_MAX 1000
 
-/* For the attribute of a link: everything but letters and digits as %%XX. A cell that a spreadsheet would calculate gets a quote
- * before it. */
+/* For the attribute of a link: everything but letters and digits as %%XX. A cell that a spreadsheet would calculate
+ * gets a quote before it. */
 static void put_cell(struct page *p, const char *text)
 {
 	put(p, strchr("=+-@\t\r", *text) != NULL && *text != '\0' ? "%%22%%27" : "%%22");

@@ -1,21 +1,37 @@
 /* sec_data.c - the analysis inside the page, for whoever has only the page: text that no browser runs or shows.
  * In: the analysis.  Out: one block of JSON; members that are too large for a page are left out by name. */
+#include "base/utf8.h"
 #include "reports/html/section.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define DATA_BYTES_MAX (256u << 10)
+#define DATA_BYTES_MAX (128u << 10)
 #define MEMBER_BYTES_MAX (64u << 10)
 
-/* In JSON, < and & stand only inside of texts, where they may be written as escapes. */
+static void put_escape(struct page *p, uint32_t code)
+{
+	if (code > 0xffff)
+		put(p, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10), 0xdc00 + ((code - 0x10000) & 0x3ff));
+	else
+		put(p, "\\u%04x", code);
+}
+
+/* In JSON, <, & and / stand only inside of texts, where they may be written as escapes; so is all that is not plain
+ * ASCII, and what is no text at all. */
 static void put_inert(struct page *p, const char *json)
 {
-	for (const char *c = json; *c != '\0'; c++)
-		if (*c == '<' || *c == '>' || *c == '&')
-			put(p, "\\u%04x", (unsigned char)*c);
+	for (const char *c = json; *c != '\0';) {
+		uint32_t code;
+		size_t len = utf8_next_of(c, &code);
+		if (len == 0)
+			code = 0xfffd;
+		if (code > '~' || strchr("<>&/", (int)code) != NULL)
+			put_escape(p, code);
 		else
-			fputc(*c, p->out);
+			fputc((int)code, p->out);
+		c += len == 0 ? 1 : len;
+	}
 }
 
 struct data {

@@ -56,9 +56,9 @@ static void write_product(struct page *p, const struct factor *a, const struct f
 {
 	put(p, "<div class=\"product\">\n");
 	write_factor(p, a);
-	put(p, "<div class=\"op\" aria-label=\"times\">\xc3\x97</div>\n");
+	put(p, "<div class=\"op\" role=\"img\" aria-label=\"times\">\xc3\x97</div>\n");
 	write_factor(p, b);
-	put(p, "<div class=\"op\" aria-label=\"equals\">=</div>\n");
+	put(p, "<div class=\"op\" role=\"img\" aria-label=\"equals\">=</div>\n");
 	write_factor(p, c);
 	put(p, "</div>\n");
 }

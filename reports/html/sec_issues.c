@@ -10,6 +10,7 @@
 #define CARDS_MAX 24
 #define CHARTS_MAX 5 /* issues at the top, with the evidence drawn */
 #define CHART_HEIGHT 52.0
+#define FAR_FROM_THRESHOLD 1.5
 #define SITES_MAX 5
 #define PAIRS_MAX 6
 #define RUNS_MAX 10
@@ -179,16 +180,16 @@ static void write_worst(struct page *p, const cJSON *issue)
 	put(p, " --rank %.0f --from %.6f --to %.6f</code></dd></div>\n", rank, from, to);
 }
 
-/* How sure it is: the share of the threshold that the number is over, and whether all of the record is there. */
+/* How sure it is: how far the number is from the threshold, and whether all of the record is there. */
 static void write_confidence(struct page *p, const cJSON *issue)
 {
 	const cJSON *metric = json_item(issue, "metric");
 	double value = json_number(metric, "value"), threshold = json_number(metric, "threshold");
-	if (!(threshold > 0) || isnan(value))
+	if (!(threshold > 0) || !(value > 0))
 		return;
-	put(p, "<div><dt>confidence</dt><dd>%s%s</dd></div>\n",
-	    value >= 2 * threshold ? "high: far above the threshold" : "moderate: not far above the threshold",
-	    p->model->partial ? ", of a partial record" : "");
+	bool far = fmax(value / threshold, threshold / value) >= FAR_FROM_THRESHOLD;
+	put(p, "<div><dt>confidence</dt><dd>%s%s</dd></div>\n", far ? "high" : "moderate, near the threshold",
+	    p->model->partial ? "; of a partial record" : "");
 }
 
 static void write_card(struct page *p, const cJSON *issue, bool chart)

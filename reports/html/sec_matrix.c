@@ -10,6 +10,7 @@
 
 #define PAIRS_MAX 8
 #define PATTERNS_MAX 3
+#define NAMES_MAX 16
 
 static const cJSON *entries(const struct model *m, const char *kind)
 {
@@ -42,16 +43,16 @@ static void write_level_maps(struct page *p, const cJSON *level)
 
 static void write_names(struct page *p, const cJSON *level)
 {
-	size_t i = 0;
+	size_t i = 0, n = json_count(level, "groups");
 	put(p, "<p class=\"note\">");
-	for (const cJSON *g = json_first(level, "groups"); g != NULL; g = g->next, i++) {
+	for (const cJSON *g = json_first(level, "groups"); g != NULL && i < NAMES_MAX; g = g->next, i++) {
 		double members = json_number(g, "members");
 		put(p, "%s%zu: ", i > 0 ? ", " : "Rows and columns: ", i);
 		put_text(p, json_text(g, "name", "?"), NAME_CHARS);
 		if (members > 1)
 			put(p, " and %s more", fmt_count(members - 1).s);
 	}
-	put(p, ".</p>\n");
+	put(p, n > NAMES_MAX ? ", and so on.</p>\n" : ".</p>\n");
 }
 
 /* From far to near: folded, so that the map of ranks stands first. */

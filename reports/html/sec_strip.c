@@ -66,7 +66,7 @@ static void write_strip(struct page *p, const char *key, const char *title)
 	}
 	put(p,
 	    "<figure class=\"strip\"><figcaption><b>%s</b></figcaption>\n<div class=\"sides\"><span>rank %.0f</span>"
-	    "<span>rank %.0f</span></div><svg class=\"cells\" viewBox=\"0 0 %zu %zu\" preserveAspectRatio=\"none\" "
+	    "<span>rank %.0f</span></div><svg viewBox=\"0 0 %zu %zu\" preserveAspectRatio=\"none\" "
 	    "height=\"%d\" shape-rendering=\"crispEdges\" role=\"img\"><title>%s, by rank and time</title>",
 	    title, json_number_or(first, "first_rank", 0), json_number_or(last, "last_rank", 0), s->columns, s->rows,
 	    STRIP_HEIGHT, title);

@@ -1,47 +1,29 @@
 /* sec_traffic.c - how large messages are, and how far they go: inside nodes, below one switch, beyond.
  * In: message_sizes, traffic_places.  Out: two tables with bars. */
+#include "reports/html/places.h"
 #include "reports/html/section.h"
 
 #include <math.h>
 
-static const struct {
-	const char *key, *name;
-} places[] = {
-	{"inside_node", "inside a node"},
-	{"inside_switch", "between nodes below one switch"},
-	{"between_switches", "between switches"},
-	{"between_nodes", "between nodes, switches not known"},
-	{"no_record", "to or from ranks without a record"},
-};
-
-#define PLACES (sizeof(places) / sizeof(places[0]))
-
-static double count_at(const cJSON *kinds, const char *kind, size_t place, const char *key)
+static void write_place(struct page *p, const char *name, const struct place_sums *s, double all)
 {
-	return fmax(json_number(json_item(json_item(kinds, kind), places[place].key), key), 0);
-}
-
-static void write_place(struct page *p, const cJSON *kinds, size_t place, double all)
-{
-	double p2p = count_at(kinds, "p2p", place, "bytes"), rma = count_at(kinds, "rma", place, "bytes");
-	double coll = count_at(kinds, "collective", place, "bytes"), messages = count_at(kinds, "p2p", place, "count");
-	struct part part = {"mpi", p2p + coll + rma};
-	if (p2p + coll + rma + messages <= 0)
-		return;
-	put(p, "<tr><th scope=\"row\">%s</th><td class=\"wide\">", places[place].name);
+	struct part part = {"mpi", s->p2p + s->collective + s->rma};
+	put(p, "<tr><th scope=\"row\">%s</th><td class=\"wide\">", name);
 	put_bar(p, &part, 1, all);
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
-	    fmt_count(messages).s, fmt_bytes(p2p).s, fmt_bytes(coll).s, fmt_bytes(rma).s);
+	    fmt_count(s->messages).s, fmt_bytes(s->p2p).s, fmt_bytes(s->collective).s, fmt_bytes(s->rma).s);
 }
 
 static void write_places(struct page *p)
 {
 	const cJSON *kinds = json_item(p->model->root, "traffic_places");
+	struct place_sums sums[TRAFFIC_PLACES];
 	double all = 0;
-	for (size_t i = 0; i < PLACES; i++)
-		all += count_at(kinds, "p2p", i, "bytes") + count_at(kinds, "collective", i, "bytes") +
-		       count_at(kinds, "rma", i, "bytes");
+	for (size_t i = 0; i < TRAFFIC_PLACES; i++) {
+		sums[i] = place_sums(kinds, i);
+		all += sums[i].p2p + sums[i].collective + sums[i].rma;
+	}
 	if (kinds == NULL)
 		return;
 	put(p,
@@ -49,8 +31,9 @@ static void write_places(struct page *p)
 	    "<th scope=\"col\"></th><th scope=\"col\" class=\"n\">messages</th><th scope=\"col\" class=\"n\">their "
 	    "data</th><th scope=\"col\" class=\"n\">collectives\xe2\x80\x99</th><th scope=\"col\" "
 	    "class=\"n\">one-sided</th></tr></thead>\n<tbody>\n");
-	for (size_t i = 0; i < PLACES; i++)
-		write_place(p, kinds, i, all);
+	for (size_t i = 0; i < TRAFFIC_PLACES; i++)
+		if (sums[i].any)
+			write_place(p, traffic_places[i].name, &sums[i], all);
 	put(p, "</tbody></table></div>\n");
 }
 
