@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """large.py - the report of 16,384 ranks is a page of at most 2 MiB, whatever their traffic, and its matrices hold all of that. GENERATE:
 the generator."""
+import json
 import os
 import subprocess
 import tempfile
 
 import agree
-from trace import MPITRACE, Tests, shown
+from trace import MPITRACE, Tests
 
 GENERATE = os.environ['GENERATE']
 PAGE_BYTES_MAX = 2 << 20 # reports/html/html.h
 # Pattern, ranks, nodes, events per rank: links to few, and to all.
-TRACES = (('halo', 16384, 128, 20), ('alltoall', 2048, 96, 8))
+TRACES = (('halo', 16384, 128, 8), ('alltoall', 2048, 96, 8))
 
 
 def add_up(cells):
@@ -39,7 +40,8 @@ def over_time(t, what, a):
     for key in ('useful_s', 'mpi_s', 'wait_s'):
         by_window = [sum(r[key][i] for r in a['rank_time']) for i in range(len(a['time_windows']))]
         worst = max(abs(x - w[key]) for x, w in zip(by_window, a['time_windows']))
-        t.check('%s: %s of the groups is that of all' % (what, key), worst < 1e-5 + 1e-6 * max(by_window), worst)
+        room = a['overhead']['tracing_s'] if key == 'useful_s' else 0 # it is taken off, but never below 0
+        t.check('%s: %s of the groups is that of all' % (what, key), worst < 1e-5 + 1e-6 * max(by_window) + room, worst)
 
 
 def last_ones(t, what, a):
@@ -58,7 +60,7 @@ def main():
                             '--clock', 'steps', '-o', folder + '/t'], capture_output=True, check=True)
             subprocess.run([MPITRACE, 'analyze', folder + '/t', '-o', folder + '/t.mpix', '--report', folder + '/t.html'],
                            capture_output=True, check=True)
-            a = shown(folder + '/t.mpix')
+            a = json.loads(subprocess.run([MPITRACE, 'show', '--json', folder + '/t.mpix'], capture_output=True, check=True).stdout)
             size = os.path.getsize(folder + '/t.html')
             text = subprocess.run([MPITRACE, 'show', folder + '/t.mpix'], capture_output=True, check=True, encoding='utf-8').stdout
         t.check(what + ': the page has at most 2 MiB', 10000 < size <= PAGE_BYTES_MAX, size)
