@@ -160,7 +160,7 @@ void evidence_text(const struct evidence *e, bool plain, char ret_text[EVIDENCE_
 			      shown(e->bytes ? fmt_bytes(e->most) : fmt_time(e->most), plain).s, e->most_rank);
 	if (e->operations > 0)
 		snprintf(ret_text + at, (size_t)(EVIDENCE_TEXT - at),
-			 ". Its collective is entered %s apart in the mean, %s at most, of %s",
+			 ". Ranks enter the collective there %s apart on average, at most %s, %s times",
 			 shown(fmt_time(e->apart_s), plain).s, shown(fmt_time(e->apart_max_s), plain).s,
 			 shown(fmt_count(e->operations), plain).s);
 }
