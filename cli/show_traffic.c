@@ -1,4 +1,5 @@
-/* show_traffic.c - who sends how much how far, and who makes others wait, in `mpitrace show`: the tables of the page. */
+/* show_traffic.c - who sends how much how far, and who makes others wait, in `mpitrace show`: the tables of the page.
+ */
 #include "cli/print.h"
 #include "cli/show_text.h"
 #include "reports/html/places.h"

@@ -174,11 +174,12 @@ static bool is_named(const uint32_t *list, unsigned n, uint32_t x)
 	return false;
 }
 
-/* Where to look first: the call that waited longest where the issue is, or for one of its ranks. */
+/* Where to look first, if it is about time: the call that waited longest where the issue is, or for one of its ranks.
+ */
 static void put_worst(const struct analysis *a, cJSON *row, const struct issue *f)
 {
 	const struct wait_row *worst = NULL;
-	for (size_t i = 0; i < a->tally.waits.rows.n; i++) {
+	for (size_t i = 0; i < a->tally.waits.rows.n && f->loss_s > 0; i++) {
 		const struct wait_row *r = &a->tally.waits.rows.at[i];
 		bool here = f->nsites > 0 ? is_named(f->sites, f->nsites, r->site)
 					  : is_named(f->ranks, f->nranks, r->rank) ||

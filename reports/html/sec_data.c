@@ -63,7 +63,7 @@ static void write_member(struct page *p, struct data *d, const cJSON *item)
 static void write_data(struct page *p)
 {
 	struct data d = {DATA_BYTES_MAX, cJSON_CreateArray()};
-	put(p, "<script type=\"application/json\" id=\"analysis\">{\n");
+	put(p, HTML_DATA "{\n");
 	for (const cJSON *item = p->model->root->child; item != NULL && d.left_out != NULL; item = item->next)
 		write_member(p, &d, item);
 	char *left_out = d.left_out != NULL ? json_print(d.left_out) : NULL;

@@ -8,7 +8,8 @@
 
 #define ROWS_MAX 32
 #define COLUMNS_MAX 100
-#define STRIP_HEIGHT 224
+#define ROW_PIXELS 18u /* of few rows */
+#define PIXELS_MAX 224u
 
 struct strip {
 	double share[ROWS_MAX][COLUMNS_MAX]; /* NAN: nobody was there */
@@ -67,9 +68,9 @@ static void write_strip(struct page *p, const char *key, const char *title)
 	put(p,
 	    "<figure class=\"strip\"><figcaption><b>%s</b></figcaption>\n<div class=\"sides\"><span>rank %.0f</span>"
 	    "<span>rank %.0f</span></div><svg viewBox=\"0 0 %zu %zu\" preserveAspectRatio=\"none\" "
-	    "height=\"%d\" shape-rendering=\"crispEdges\" role=\"img\"><title>%s, by rank and time</title>",
+	    "height=\"%zu\" shape-rendering=\"crispEdges\" role=\"img\"><title>%s, by rank and time</title>",
 	    title, json_number_or(first, "first_rank", 0), json_number_or(last, "last_rank", 0), s->columns, s->rows,
-	    STRIP_HEIGHT, title);
+	    s->rows * ROW_PIXELS < PIXELS_MAX ? s->rows * ROW_PIXELS : PIXELS_MAX, title);
 	for (int step = 0; step < HEAT_STEPS; step++)
 		draw_step(p, s, step);
 	put(p, "</svg><div class=\"axis\"><span>0 s</span><span>%s</span><span>%s</span></div>\n",

@@ -18,7 +18,7 @@ static const char *const known_tags[] = {
 	"nav",	   "article", "div",   "p",    "h1",	"h2",	 "h3",	   "ul",	 "li",	   "dl",
 	"dt",	   "dd",      "a",     "b",    "br",	"small", "span",   "code",	 "pre",	   "table",
 	"caption", "thead",   "tbody", "tr",   "th",	"td",	 "figure", "figcaption", "svg",	   "defs",
-	"pattern", "rect",    "line",  "path", "g",	"text",	 "circle", "details", "aside",	 "summary"};
+	"pattern", "rect",    "line",  "path", "g",	"text",	 "circle", "details",	 "aside",  "summary"};
 
 char *page_of(const char *json, size_t *ret_len_bytes)
 {
@@ -134,12 +134,10 @@ static bool is_clean_text(const char *s, size_t n)
 	return true;
 }
 
-#define DATA "<script type=\"application/json\" id=\"analysis\">"
-
 /* Text that nobody runs: one JSON object up to the next tag, which is its end. */
 static const char *end_of_data(const char *s)
 {
-	const char *from = s + strlen(DATA), *end = from + strcspn(from, "<");
+	const char *from = s + strlen(HTML_DATA), *end = from + strcspn(from, "<");
 	if (strncmp(end, "</script>", 9) != 0) {
 		complain("the data do not end", end);
 		return NULL;
@@ -168,7 +166,7 @@ bool page_is_sound(const char *page)
 		s += text;
 		if (*s == '\0')
 			return t.depth == 0 || complain("tag left open", t.name[t.depth - 1]);
-		if (strncmp(s, DATA, strlen(DATA)) == 0) {
+		if (strncmp(s, HTML_DATA, strlen(HTML_DATA)) == 0) {
 			s = end_of_data(s);
 			if (s == NULL)
 				return false;
