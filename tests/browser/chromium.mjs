@@ -24,7 +24,8 @@ export function packages(work) {
   for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(here, name), join(work, name));
   const wanted = JSON.parse(readFileSync(join(here, 'package.json'))).devDependencies;
   const installed = (name) => join(work, 'node_modules', name, 'package.json');
-  const isThere = (name) => existsSync(installed(name)) && JSON.parse(readFileSync(installed(name))).version === wanted[name];
+  const isThere = (name) =>
+    existsSync(installed(name)) && JSON.parse(readFileSync(installed(name))).version === wanted[name];
   if (!Object.keys(wanted).every(isThere))
     execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
       cwd: work,

@@ -1,6 +1,20 @@
 // hostile.mjs - texts that try to leave the place they are put in: each way out of a context, with each thing that would run, load or
 // disturb. Pure.
-const WAYS_OUT = ['', '"', "'", '">', "'>", '</title>', '</style>', '</script>', '--><!-->', ']]>', '</svg>', '</td></tr></table>', '&quot;&gt;'];
+const WAYS_OUT = [
+  '',
+  '"',
+  "'",
+  '">',
+  "'>",
+  '</title>',
+  '</style>',
+  '</script>',
+  '--><!-->',
+  ']]>',
+  '</svg>',
+  '</td></tr></table>',
+  '&quot;&gt;',
+];
 const PAYLOADS = [
   '<script>pwned()</script>',
   '<img src=x onerror=pwned()>',
@@ -36,7 +50,20 @@ const OTHERS = [
 export const HOSTILE = [...WAYS_OUT.flatMap((out) => PAYLOADS.map((x) => out + x)), ...OTHERS];
 
 // Words of the schema: a page that knows one shows more than a page that does not, so both are tried.
-const WORDS = new Set(['level', 'state', 'issue', 'kind', 'phase', 'severity', 'class', 'pattern', 'role', 'time_of', 'traffic', 'finding']);
+const WORDS = new Set([
+  'level',
+  'state',
+  'issue',
+  'kind',
+  'phase',
+  'severity',
+  'class',
+  'pattern',
+  'role',
+  'time_of',
+  'traffic',
+  'finding',
+]);
 
 /** The same value with each text replaced by the next one. */
 export function replaceTexts(value, next, words, key = '') {

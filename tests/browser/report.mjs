@@ -58,7 +58,9 @@ async function watched(browser, options = {}) {
   page.on('popup', () => noted.push('popup'));
   await page.addInitScript(() => {
     globalThis.pwned = () => console.log('a text ran');
-    document.addEventListener('securitypolicyviolation', (e) => console.log(`policy: ${e.violatedDirective} ${e.blockedURI}`));
+    document.addEventListener('securitypolicyviolation', (e) =>
+      console.log(`policy: ${e.violatedDirective} ${e.blockedURI}`),
+    );
   });
   return { page, noted, close: () => context.close() };
 }
@@ -108,8 +110,9 @@ async function hostile(browser, name) {
     JSON.parse(await page.evaluate(() => document.getElementById('analysis').textContent));
   }
   await close();
-  await check(`${name}: ${HOSTILE.length} hostile texts in every field: nothing runs, loads or is refused by the policy`, () =>
-    truth(noted.length === 0, [...new Set(noted)].slice(0, 5).join(' | ')),
+  await check(
+    `${name}: ${HOSTILE.length} hostile texts in every field: nothing runs, loads or is refused by the policy`,
+    () => truth(noted.length === 0, [...new Set(noted)].slice(0, 5).join(' | ')),
   );
   await check(`${name}: they make no element`, () => truth(differing.length === 0, differing.slice(0, 3).join(' | ')));
   await check(`${name}: they do not make the page wider than a telephone`, () => truth(wide <= 0, `${wide} px`));
@@ -138,10 +141,15 @@ async function looks(browser, name) {
     const link = page.locator('a[download]');
     if ((await link.count()) === 1) {
       const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
-      const lines = readFileSync(await download.path(), 'utf8').trim().split('\n');
+      const lines = readFileSync(await download.path(), 'utf8')
+        .trim()
+        .split('\n');
       const sites = fixture(name).callsites.filter((s) => s.calls > 0).length;
       truth(lines.length === sites + 1 && lines[0].startsWith('op,function,file'), `${lines.length} lines of ${sites}`);
-      truth(lines.slice(1).every((x) => /^"MPI_/.test(x)), lines[1]);
+      truth(
+        lines.slice(1).every((x) => /^"MPI_/.test(x)),
+        lines[1],
+      );
     } else truth(fixture(name).callsites.length === 0, 'no link');
     await close();
   });
@@ -151,7 +159,11 @@ async function looks(browser, name) {
 async function valid(files) {
   const { HtmlValidate } = packages(work)('html-validate');
   // A doctype is a doctype in small letters too.
-  const htmlvalidate = new HtmlValidate({ root: true, extends: ['html-validate:standard'], rules: { 'doctype-style': 'off' } });
+  const htmlvalidate = new HtmlValidate({
+    root: true,
+    extends: ['html-validate:standard'],
+    rules: { 'doctype-style': 'off' },
+  });
   for (const file of files)
     await check(`${file.split('/').pop()} is valid HTML`, async () => {
       const report = await htmlvalidate.validateFile(file);
