@@ -106,8 +106,7 @@ static void put_nodes(const cJSON *a, const struct profile *p)
 		       seconds_text(x->useful_s).s, seconds_text(x->longest_s).s, seconds_text(x->mpi_s).s,
 		       show_has_events(a) ? seconds_text(x->wait_s).s : "not known", x->slow ? " !" : "");
 	}
-	if (p->nnodes > SHOW_TOP)
-		printf("  ... %zu more: --json lists all\n", p->nnodes - SHOW_TOP);
+	show_more(p->nnodes);
 }
 
 void show_ranks(const cJSON *a)

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_more(size_t n)
-{
-	if (n > SHOW_TOP)
-		printf("  ... %zu more: --json lists all\n", n - SHOW_TOP);
-}
-
 static void put_bar(double share, int width)
 {
 	int full = share > 0 ? (int)lround(fmin(share, 1) * width) : 0;
@@ -44,7 +38,7 @@ void show_operations(const cJSON *a)
 		       isnan(share) ? "-" : share_text(share).s, show_known(rows[i], "bytes", bytes_text).s);
 		put_bar(share, 8);
 	}
-	put_more(n);
+	show_more(n);
 	free(rows);
 }
 
@@ -94,7 +88,7 @@ void show_callsites(const cJSON *a)
 		       show_has_events(a) ? show_known(rows[i], "wait_s", seconds_text).s : "not known");
 		show_place(rows[i], 23);
 	}
-	put_more(n);
+	show_more(n);
 	free(rows);
 }
 

@@ -38,6 +38,8 @@ static inline struct fmt ratio_text(double ratio)
 	return fmt_plain(fmt_ratio(ratio));
 }
 
+/* A table of n rows was cut. */
+void show_more(size_t n);
 /* An imported trace does not tell everything. */
 struct fmt show_known(const cJSON *row, const char *key, struct fmt (*text)(double));
 /* A name in a column of at most 40: anything but printable ASCII becomes '?'; underscores become blanks if wanted. */

@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_more(size_t n)
-{
-	if (n > SHOW_TOP)
-		printf("  ... %zu more: --json lists all\n", n - SHOW_TOP);
-}
-
 /* ---- traffic ---- */
 
 static void put_links(const cJSON *a)
@@ -125,7 +119,7 @@ void show_arrivals(const cJSON *a)
 		put_site(site);
 		shown++;
 	}
-	put_more(n);
+	show_more(n);
 	put_last_ranks(arrivals);
 }
 
@@ -169,5 +163,5 @@ void show_correctness(const cJSON *a)
 		       show_name(json_text(row, "severity", "?"), 12, false).s, show_known(row, "count", count_text).s);
 		show_words(json_text(row, "what", ""), 4, 4);
 	}
-	put_more(json_count(a, "correctness"));
+	show_more(json_count(a, "correctness"));
 }

@@ -48,11 +48,13 @@ static void draw_step(struct page *p, const struct strip *s, int step)
 			double share = s->share[row][i];
 			if (isnan(share) || (int)(share / s->most * (HEAT_STEPS - 1) + 0.5) != step)
 				continue;
-			put(p, any ? "" : "<path fill=\"%s\" d=\"", heat_colours[step]);
+			if (!any)
+				put(p, "<path fill=\"%s\" d=\"", heat_colours[step]);
 			put(p, "M%zu %zuh1v1h-1z", i, row);
 			any = true;
 		}
-	put(p, any ? "\"/>" : "");
+	if (any)
+		put(p, "\"/>");
 }
 
 static void write_strip(struct page *p, const char *key, const char *title)
