@@ -177,6 +177,11 @@ void json_push(cJSON *array, double value)
 	append(array, cJSON_CreateNumber(value));
 }
 
+void json_push_seconds(cJSON *array, int64_t ns)
+{
+	json_push(array, (double)ns / 1e9);
+}
+
 void json_push_text(cJSON *array, const char *text)
 {
 	char *clean = utf8_clean(text, strlen(text));

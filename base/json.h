@@ -46,6 +46,7 @@ cJSON *json_array(cJSON *object, const char *name);
 cJSON *json_object(cJSON *object, const char *name);
 cJSON *json_row(cJSON *array);
 void json_push(cJSON *array, double value);
+void json_push_seconds(cJSON *array, int64_t ns);
 void json_push_text(cJSON *array, const char *text);
 /* The text that cJSON_PrintUnformatted() would make, of any value without raw members; to be freed by free() or
  * cJSON_free(). NULL without memory. */

@@ -28,6 +28,10 @@ static struct fmt long_time(double seconds)
 {
 	struct fmt f;
 	long long s = llround(seconds);
+	if (s >= 100 * 3600ll) { /* of many ranks together */
+		snprintf(f.s, sizeof(f.s), "%.20s" NBSP "h", fmt_count((double)(s / 3600)).s);
+		return f;
+	}
 	if (s < 3600)
 		snprintf(f.s, sizeof(f.s), "%lld" NBSP "min" NBSP "%02lld" NBSP "s", s / 60, s % 60);
 	else

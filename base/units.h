@@ -7,7 +7,7 @@ struct fmt {
 	char s[40];
 };
 
-struct fmt fmt_time(double seconds);	 /* 312 ns, 4.10 µs, 1.84 s, 2 min 05 s, 3 h 20 min */
+struct fmt fmt_time(double seconds);	 /* 312 ns, 4.10 µs, 1.84 s, 2 min 05 s, 3 h 20 min, 163,840 h */
 struct fmt fmt_bytes(double bytes);	 /* 96 B, 1.50 KiB, 3.20 GiB */
 struct fmt fmt_count(double count);	 /* 16,384 */
 struct fmt fmt_share(double fraction);	 /* 0.372 -> 37 %, 0.004 -> 0.4 % */

@@ -1,6 +1,7 @@
 /* cmd_finish.c - make a step's report once; started by the Slurm plugin, or by hand for a job that
  * has none. */
 #include "cli/cli.h"
+#include "cli/report_job.h"
 #include "collect/finish.h"
 
 #include <errno.h>
@@ -76,6 +77,8 @@ static int finish(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	int rc = finish_run(&f, &e);
+	if (rc == FINISH_DONE || rc == FINISH_PARTIAL)
+		report_job_after(f.out);
 	if (rc < 0)
 		fprintf(stderr, "mpitrace finish: %s\n", e.text);
 	if (rc == FINISH_BUSY)

@@ -43,16 +43,23 @@ static int report_file(const char *trace, const char *path)
 
 static int report(int argc, char **argv)
 {
+	static const struct option options[] = {{"refresh", no_argument, NULL, 'r'}, {NULL, 0, NULL, 0}};
 	const char *path = NULL;
 	struct stat st;
+	bool refresh = false;
 	int c;
-	optind = 1;
-	while ((c = getopt(argc, argv, "o:")) != -1) {
-		if (c != 'o')
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
+		if (c != 'o' && c != 'r')
 			return usage_error("report", "see the message above");
-		path = optarg;
+		path = c == 'o' ? optarg : path;
+		refresh |= c == 'r';
 	}
 	bool job = optind + 1 == argc && stat(argv[optind], &st) == 0 && S_ISDIR(st.st_mode);
+	if (refresh && (!job || path != NULL))
+		return usage_error("report", "--refresh takes a job's directory and nothing else");
+	if (refresh)
+		return report_job_refresh(argv[optind], true);
 	if (job)
 		return report_job(argv[optind], path);
 	if (optind + 1 != argc || path == NULL)
@@ -62,4 +69,4 @@ static int report(int argc, char **argv)
 
 const struct command cmd_report = {"report", report,
 				   "write the HTML report of an analysed trace, or of all steps of a job",
-				   "report FILE.mpix -o FILE.html | report mpitrace-JOB [-o FILE.html]"};
+				   "report FILE.mpix -o FILE.html | report [--refresh] mpitrace-JOB [-o FILE.html]"};

@@ -155,7 +155,7 @@ static int show_open(const struct options *o, struct mpix_file *f)
 		if (show_epochs(f, o->path, analysis, &o->epoch_choice, o->json, &e) < 0)
 			rc = bad(&e);
 	} else if (!o->events) {
-		show_summary(analysis, mpix_info(f));
+		show_summary(analysis, mpix_info(f), o->path);
 	} else if (show_events(f, analysis, &o->choice, &e) < 0) {
 		rc = bad(&e);
 	}

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,19 +24,53 @@ struct view_options {
 	const char *path;
 	uint16_t port;
 	bool no_browser;
+	double rank, from_s, to_s; /* what to look at; NAN: all */
 };
+
+static int number(const char *name, const char *text, double *ret_value)
+{
+	char *end;
+	double value = strtod(text, &end);
+	if (!(value >= 0 && value <= 1e9) || *end != '\0' || end == text)
+		return usage_error("view", "--%s takes a number, not \"%.64s\"", name, text);
+	*ret_value = value;
+	return 0;
+}
+
+#define AROUND 2 /* times as long as what is marked is shown before and after it */
+
+/* As the viewer reads its address: what is shown, what is marked, which rank is chosen. */
+static void put_place(const struct view_options *o, char *text, size_t size)
+{
+	double from = o->from_s * 1e9, to = o->to_s * 1e9, around = AROUND * (to - from);
+	int at = 0;
+	text[0] = '\0';
+	if (to > from)
+		at = snprintf(text, size, "#t=%.0f~%.0f&mark=%.0f~%.0f", from > around ? from - around : 0, to + around,
+			      from, to);
+	if (o->rank >= 0)
+		snprintf(text + at, size - (size_t)at, "%sranks=%.0f", at > 0 ? "&" : "#", o->rank);
+}
 
 static int parse(struct view_options *o, int argc, char **argv)
 {
 	static const struct option names[] = {
-		{"port", required_argument, NULL, 'p'}, {"no-browser", no_argument, NULL, 'n'}, {NULL, 0, NULL, 0}};
-	int key;
+		{"port", required_argument, NULL, 'p'}, {"no-browser", no_argument, NULL, 'n'},
+		{"rank", required_argument, NULL, 'r'}, {"from", required_argument, NULL, 'f'},
+		{"to", required_argument, NULL, 't'},	{NULL, 0, NULL, 0}};
+	int key, code = 0;
 	char *end;
 	opterr = 0;
-	*o = (struct view_options){0};
-	while ((key = getopt_long(argc, argv, "", names, NULL)) != -1) {
+	*o = (struct view_options){.rank = NAN, .from_s = NAN, .to_s = NAN};
+	while (code == 0 && (key = getopt_long(argc, argv, "", names, NULL)) != -1) {
 		if (key == 'n')
 			o->no_browser = true;
+		else if (key == 'r')
+			code = number("rank", optarg, &o->rank);
+		else if (key == 'f')
+			code = number("from", optarg, &o->from_s);
+		else if (key == 't')
+			code = number("to", optarg, &o->to_s);
 		else if (key != 'p')
 			return usage_error("view", "unknown option, or a value is missing");
 		else {
@@ -45,8 +80,12 @@ static int parse(struct view_options *o, int argc, char **argv)
 			o->port = (uint16_t)port;
 		}
 	}
+	if (code != 0)
+		return code;
 	if (optind + 1 != argc)
 		return usage_error("view", "give one FILE.mpix");
+	if (o->to_s <= o->from_s)
+		return usage_error("view", "--to must be behind --from");
 	o->path = argv[optind];
 	return 0;
 }
@@ -118,7 +157,7 @@ static void open_browser(const char *url)
 
 static int serve(const struct view_options *o, struct http_resource trace, struct http_resource viewer)
 {
-	char token[2 * TOKEN_BYTES + 1], root[64], file[64], url[128];
+	char token[2 * TOKEN_BYTES + 1], root[64], file[64], url[384], place[256];
 	struct http_server s;
 	if (make_token(token) < 0) {
 		fprintf(stderr, "mpitrace view: no random numbers from the system\n");
@@ -141,7 +180,8 @@ static int serve(const struct view_options *o, struct http_resource trace, struc
 	const struct http_resource resources[] = {viewer, trace};
 	s.resources = resources;
 	s.nresources = 2;
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u%s", s.port, root);
+	put_place(o, place, sizeof(place));
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u%s%s", s.port, root, place);
 	printf("%s\n", url);
 	fflush(stdout);
 	fprintf(stderr,
@@ -181,4 +221,4 @@ static int view(int argc, char **argv)
 }
 
 const struct command cmd_view = {"view", view, "look at a trace in the browser",
-				 "view FILE.mpix [--port P] [--no-browser]"};
+				 "view FILE.mpix [--port P] [--no-browser] [--rank R] [--from S] [--to S]"};

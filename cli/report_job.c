@@ -6,11 +6,18 @@
 #include "format/mpix.h"
 #include "reports/html/job.h"
 
+#include "base/become.h"
+
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int complain(const struct error *e)
@@ -89,4 +96,101 @@ int report_job(const char *dir, const char *path)
 			   : write_page(&all, slash[1] != '\0' ? slash + 1 : whole, path != NULL ? path : index);
 	job_done(&all);
 	return code;
+}
+
+/* ---- while the job runs ---- */
+
+#define ALWAYS_STEPS 8 /* up to so many the page is written with each */
+#define GROWTH_NUM 5   /* then when there are a fourth more than on it: the sum of all pages is bounded */
+#define GROWTH_DEN 4
+#define PAGE_SECONDS 2u	      /* of a page that is made beside a job */
+#define LOOK_BYTES (64 << 10) /* in these the page says how many steps it has */
+
+/* Steps with a trace. */
+static long count_steps(const char *dir)
+{
+	struct dirent **names;
+	int n = scandir(dir, &names, is_step, NULL);
+	long steps = n < 0 ? -errno : 0;
+	for (int i = 0; i < n; i++) {
+		char trace[PATH_MAX];
+		bool fits =
+			snprintf(trace, sizeof(trace), "%s/%s/job.mpix", dir, names[i]->d_name) < (int)sizeof(trace);
+		steps += fits && access(trace, R_OK) == 0;
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	return steps;
+}
+
+/* How many steps the page has; 0: there is none, -1: it is not ours. */
+static long steps_on_page(const char *index)
+{
+	char *text = calloc(1, LOOK_BYTES + 1);
+	int fd = open(index, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = text != NULL && fd >= 0 ? read(fd, text, LOOK_BYTES) : -1;
+	const char *at = n > 0 ? strstr(text, HTML_JOB_STEPS) : NULL;
+	long steps = fd < 0 && errno == ENOENT ? 0 : at != NULL ? strtol(at + strlen(HTML_JOB_STEPS), NULL, 10) : -1;
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	return steps;
+}
+
+int report_job_refresh(const char *dir, int at_end)
+{
+	char index[PATH_MAX];
+	if (snprintf(index, sizeof(index), "%s/index.html", dir) >= (int)sizeof(index))
+		return EXIT_BAD_INPUT;
+	long steps = count_steps(dir), shown = steps_on_page(index);
+	if (steps < 2 || shown < 0)
+		return EXIT_DONE;
+	if (at_end ? shown == steps : steps > ALWAYS_STEPS && steps * GROWTH_DEN < shown * GROWTH_NUM)
+		return EXIT_DONE;
+	return report_job(dir, NULL);
+}
+
+/* The directory of the step's job, if it is one of ours and nobody else's. */
+static bool find_job(const char *step_dir, char ret_job[PATH_MAX])
+{
+	struct stat st;
+	if (realpath(step_dir, ret_job) == NULL)
+		return false;
+	char *step = strrchr(ret_job, '/');
+	if (step == NULL || step == ret_job || strncmp(step, "/step-", 6) != 0)
+		return false;
+	*step = '\0';
+	const char *job = strrchr(ret_job, '/');
+	return job != NULL && strncmp(job, "/mpitrace-", 10) == 0 && stat(ret_job, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid() && (st.st_mode & S_IWOTH) == 0;
+}
+
+static void make_page(const char *job)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGALRM, SIG_DFL);
+	alarm(PAGE_SECONDS);
+	become_confined(false);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0 || dup2(null, 1) != 1 || dup2(null, 2) != 2)
+		_exit(EXIT_BAD_INPUT);
+	_exit(report_job_refresh(job, false));
+}
+
+void report_job_after(const char *step_dir)
+{
+	char job[PATH_MAX], temporary[PATH_MAX + 64];
+	int status;
+	if (!find_job(step_dir, job))
+		return;
+	pid_t pid = fork();
+	if (pid == 0)
+		make_page(job);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid <= 0 || !WIFSIGNALED(status))
+		return;
+	snprintf(temporary, sizeof(temporary), "%s/index.html.%d.tmp", job, (int)pid); /* base/atomic_file.c */
+	unlink(temporary);
 }

@@ -7,8 +7,8 @@
 
 #include <cjson/cJSON.h>
 
-/* The summary for people, on stdout. */
-void show_summary(const cJSON *analysis, const struct mpix_info *info);
+/* The summary for people, on stdout. path: of the trace, for the commands that it names. */
+void show_summary(const cJSON *analysis, const struct mpix_info *info, const char *path);
 
 /* What changed, for people, on stdout: an object "mpitrace/diff/1". */
 void show_diff(const cJSON *diff);

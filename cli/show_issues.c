@@ -2,6 +2,7 @@
  * to do. */
 #include "cli/print.h"
 #include "cli/show_text.h"
+#include "reports/html/evidence.h"
 #include "reports/html/html.h"
 
 #include <math.h>
@@ -36,6 +37,36 @@ static void put_line(const char *label, const char *text)
 	show_words(text, 10, 10);
 }
 
+/* As on the page, in letters. */
+static void put_evidence(const cJSON *a, const cJSON *issue)
+{
+	static const char shades[] = " .:-=+*#%@";
+	struct evidence e;
+	char text[EVIDENCE_TEXT], line[EVIDENCE_COLUMNS + 1] = "";
+	double most = 0;
+	if (!evidence_find(a, issue, &e))
+		return;
+	evidence_text(&e, true, text);
+	put_line("seen", text);
+	for (size_t i = 0; i < e.n; i++)
+		most = fmax(most, e.value[i]);
+	for (size_t i = 0; i < e.n; i++)
+		line[i] = shades[(size_t)(e.value[i] / most * (sizeof(shades) - 2) + 0.5)];
+	printf("          |%s|\n", line);
+}
+
+/* The longest wait, as the viewer shows it. */
+static void put_worst(const cJSON *issue, const char *path)
+{
+	const cJSON *worst = json_item(issue, "worst");
+	double rank = json_number(worst, "rank"), from = json_number(worst, "from_s"), to = json_number(worst, "to_s");
+	char text[512];
+	if (!(rank >= 0 && rank < 1e9 && to > from))
+		return;
+	snprintf(text, sizeof(text), "mpitrace view %.300s --rank %.0f --from %.6f --to %.6f", path, rank, from, to);
+	put_line("look", text);
+}
+
 static void put_head(const cJSON *issue, size_t number, double ranks_s)
 {
 	double loss_s = json_number_or(issue, "loss_s", 0), of_s = json_number_or(issue, "loss_of_s", ranks_s);
@@ -50,7 +81,7 @@ static void put_head(const cJSON *issue, size_t number, double ranks_s)
 	puts(")");
 }
 
-void show_issues(const cJSON *a)
+void show_issues(const cJSON *a, const char *path)
 {
 	size_t n;
 	const cJSON **rows = json_objects(a, "issues", &n);
@@ -64,6 +95,8 @@ void show_issues(const cJSON *a)
 			continue;
 		put_line("why", json_text(rows[i], "why", ""));
 		put_line("do", json_text(rows[i], "next", ""));
+		put_evidence(a, rows[i]);
+		put_worst(rows[i], path);
 	}
 	free(rows);
 }

@@ -242,7 +242,7 @@ static void put_threads(const cJSON *a)
 		       n.first == 1 ? "" : "s");
 }
 
-void show_summary(const cJSON *a, const struct mpix_info *info)
+void show_summary(const cJSON *a, const struct mpix_info *info, const char *path)
 {
 	const cJSON *summary = json_item(a, "summary");
 	put_job(a, info);
@@ -255,8 +255,14 @@ void show_summary(const cJSON *a, const struct mpix_info *info)
 	put_objects(a);
 	put_phases(a);
 	put_threads(a);
-	show_issues(a);
+	show_issues(a, path);
 	show_operations(a);
+	show_strip(a);
+	show_ranks(a);
+	show_traffic(a);
 	show_waits(a);
+	show_arrivals(a);
+	show_delays(a);
+	show_correctness(a);
 	show_callsites(a);
 }

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_more(size_t n)
-{
-	if (n > SHOW_TOP)
-		printf("  ... %zu more: --json lists all\n", n - SHOW_TOP);
-}
-
 static void put_bar(double share, int width)
 {
 	int full = share > 0 ? (int)lround(fmin(share, 1) * width) : 0;
@@ -35,16 +29,16 @@ void show_operations(const cJSON *a)
 	double whole_s = show_whole_s(a);
 	if (n > 0)
 		printf("\nWhere the time went: MPI operations, share of all %s' time\n"
-		       "  %-22s %13s %9s %8s %11s\n",
+		       "  %-22s %13s %11s %8s %11s\n",
 		       threaded ? "threads" : "ranks", "", "calls", "time", "share", "bytes");
 	for (size_t i = 0; i < n && i < SHOW_TOP; i++) {
 		double share = in_region(rows[i]) ? json_number(rows[i], "time_s") / whole_s : NAN;
-		printf("  %-22s %13s %9s %8s %11s ", show_name(json_text(rows[i], "op", "?"), 22, false).s,
+		printf("  %-22s %13s %11s %8s %11s ", show_name(json_text(rows[i], "op", "?"), 22, false).s,
 		       show_known(rows[i], "calls", count_text).s, show_known(rows[i], "time_s", seconds_text).s,
 		       isnan(share) ? "-" : share_text(share).s, show_known(rows[i], "bytes", bytes_text).s);
-		put_bar(share, 10);
+		put_bar(share, 8);
 	}
-	put_more(n);
+	show_more(n);
 	free(rows);
 }
 
@@ -59,7 +53,7 @@ static const char *last_part(const char *path)
 }
 
 /* "halo.c:41 exchange" if that has room on the line; else the function has a line of its own. */
-static void put_place(const cJSON *site, int room)
+void show_place(const cJSON *site, int room)
 {
 	char at[128] = "", function[256];
 	const char *file = json_text(site, "file", "");
@@ -87,14 +81,14 @@ void show_callsites(const cJSON *a)
 	while (n > 0 && json_number(rows[n - 1], "calls") == 0) /* where ranks died: it never came back */
 		n--;
 	if (n > 0)
-		printf("\nCall sites\n  %-18s %11s %9s %9s  %s\n", "", "calls", "time", "waiting", "where");
+		printf("\nCall sites\n  %-18s %11s %11s %11s  %s\n", "", "calls", "time", "waiting", "where");
 	for (size_t i = 0; i < n && i < SHOW_TOP; i++) {
-		printf("  %-18s %11s %9s %9s  ", show_name(json_text(rows[i], "op", "?"), 18, false).s,
+		printf("  %-18s %11s %11s %11s  ", show_name(json_text(rows[i], "op", "?"), 18, false).s,
 		       show_known(rows[i], "calls", count_text).s, show_known(rows[i], "time_s", seconds_text).s,
 		       show_has_events(a) ? show_known(rows[i], "wait_s", seconds_text).s : "not known");
-		put_place(rows[i], 27);
+		show_place(rows[i], 23);
 	}
-	put_more(n);
+	show_more(n);
 	free(rows);
 }
 
@@ -157,10 +151,10 @@ void show_waits(const cJSON *a)
 	take_totals(a, waits, n);
 	qsort(waits, (size_t)n, sizeof(*waits), longer_first);
 	if (n > 0)
-		printf("\nWaiting for others\n  %-22s %13s %9s %8s %12s\n", "", "times", "time", "share",
+		printf("\nWaiting for others\n  %-22s %13s %11s %8s %12s\n", "", "times", "time", "share",
 		       "most on rank");
 	for (int i = 0; i < n; i++)
-		printf("  %-22s %13s %9s %8s %12d\n", show_name(waits[i].state, 22, true).s,
+		printf("  %-22s %13s %11s %8s %12d\n", show_name(waits[i].state, 22, true).s,
 		       count_text(waits[i].count).s, seconds_text(waits[i].seconds).s,
 		       share_text(waits[i].seconds / whole_s).s, waits[i].worst_rank);
 }

@@ -7,6 +7,12 @@
 
 #define TEXT_BYTES_MAX 1200
 
+void show_more(size_t n)
+{
+	if (n > SHOW_TOP)
+		printf("  ... %zu more: --json lists all\n", n - SHOW_TOP);
+}
+
 struct fmt show_known(const cJSON *row, const char *key, struct fmt (*text)(double))
 {
 	return isnan(json_number(row, key)) ? (struct fmt){"not known"} : text(json_number(row, key));

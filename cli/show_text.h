@@ -38,6 +38,8 @@ static inline struct fmt ratio_text(double ratio)
 	return fmt_plain(fmt_ratio(ratio));
 }
 
+/* A table of n rows was cut. */
+void show_more(size_t n);
 /* An imported trace does not tell everything. */
 struct fmt show_known(const cJSON *row, const char *key, struct fmt (*text)(double));
 /* A name in a column of at most 40: anything but printable ASCII becomes '?'; underscores become blanks if wanted. */
@@ -55,6 +57,16 @@ double show_whole_s(const cJSON *analysis);
 void show_operations(const cJSON *analysis);
 void show_waits(const cJSON *analysis);
 void show_callsites(const cJSON *analysis);
+/* Where a call is, on the rest of this line if that has room for it. */
+void show_place(const cJSON *site, int room);
+/* show_ranks.c */
+void show_strip(const cJSON *analysis);
+void show_ranks(const cJSON *analysis);
+/* show_traffic.c */
+void show_traffic(const cJSON *analysis);
+void show_arrivals(const cJSON *analysis);
+void show_delays(const cJSON *analysis);
+void show_correctness(const cJSON *analysis);
 /* show_issues.c: what to repair first, in a sentence; all issues. */
 void show_verdict(const cJSON *analysis);
-void show_issues(const cJSON *analysis);
+void show_issues(const cJSON *analysis, const char *path);

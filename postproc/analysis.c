@@ -59,7 +59,7 @@ static int gather(struct analysis *a, const struct stream *st)
 		if (tally_merge(&a->tally, &sh->tally, s) < 0)
 			return -ENOMEM;
 	}
-	return 0;
+	return rank_time_keep(a, st);
 }
 
 static int ignore_begin(void *context, struct stream *st)
@@ -132,6 +132,7 @@ void analysis_done(struct analysis *a)
 	tally_done(&a->tally);
 	alternation_done(&a->alternation);
 	beats_done(&a->beats);
+	free(a->groups);
 	free(a->leaked);
 	free(a->leak_site);
 	free(a->unread);

@@ -46,6 +46,13 @@ struct rank_totals {
 	uint64_t coll_bytes_out, coll_bytes_in;
 };
 
+/* Ranks in a row, and what they did by time window. */
+struct rank_group {
+	uint32_t first_rank, end_rank;
+	struct tally windows; /* only window_ns and windows */
+};
+
+struct stream;
 struct stream_visitor;
 
 struct analysis {
@@ -53,6 +60,8 @@ struct analysis {
 	struct tally tally; /* what the stream of events told */
 	struct alternation alternation;
 	struct beats beats;
+	struct rank_group *groups; /* ascending */
+	uint32_t ngroups;
 	struct op_counts counts;
 	struct unmatched unmatched;
 	struct clock_result clock;
@@ -83,6 +92,8 @@ struct analysis {
 	ROW(operations) \
 	ROW(per_rank) \
 	ROW(matrix) \
+	ROW(levels) \
+	ROW(sizes) \
 	ROW(wait_states) \
 	ROW(callsites) \
 	ROW(communicators) \
@@ -93,6 +104,7 @@ struct analysis {
 	ROW(tops) \
 	ROW(collective_use) \
 	ROW(time_windows) \
+	ROW(rank_time) \
 	ROW(phases) \
 	ROW(critical_path) \
 	ROW(delays) \
@@ -108,6 +120,13 @@ PARTS(DECLARE_PART)
 
 #define TRACING_SHARE_MAX 0.02 /* a rank's time in the tracer beyond which figures must be read with care */
 
+/* rank_time.c: what the shards saw, before they go. 0 or -ENOMEM. */
+int rank_time_keep(struct analysis *a, const struct stream *st);
+/* time_windows.c: what the record of a rank adds to windows that hold its events; times of one window. */
+void time_windows_add_rank(const struct step *s, struct tally *t, const struct process *p,
+			   const struct rank_totals *totals);
+int64_t time_window_mpi_ns(const struct time_window *at);
+int64_t time_window_useful_ns(const struct time_window *at);
 /* threads.c: what each thread of a rank did in its region: p->threads.n of them, to be freed; NULL without memory. */
 struct thread_totals *threads_of(const struct step *s, const struct process *p, double region_ns);
 /* threads.c: times of a rank whose MPI calls come from several threads. 0 or -ENOMEM. */

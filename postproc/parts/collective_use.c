@@ -1,6 +1,9 @@
-/* collective_use.c - "collective_roots" (who is root, how often) and "barrier_spreads" (how
- * far apart the members of a communicator enter its barriers, and who is mostly last). */
+/* collective_use.c - "collective_roots" (who is root, how often), "barrier_spreads" (how far apart the members of a
+ * communicator enter its barriers, and who is mostly last) and "collective_arrivals" (the same by call site, of all
+ * collectives; and how often each rank comes last). */
 #include "postproc/analysis.h"
+
+#include <math.h>
 
 struct root_use {
 	uint64_t operations, bytes;
@@ -56,20 +59,89 @@ static int put_spreads(struct analysis *a)
 	const struct spread *spreads = a->tally.spreads;
 	cJSON *list = json_array(a->root, "barrier_spreads");
 	for (uint32_t c = 0; c < a->step->comms.n; c++) {
-		if (spreads[c].barriers == 0)
+		if (spreads[c].operations == 0)
 			continue;
 		cJSON *row = json_row(list);
 		json_put(row, "communicator", c);
-		json_put(row, "barriers", (double)spreads[c].barriers);
-		json_put(row, "mean_s", (double)spreads[c].sum_ns / 1e9 / (double)spreads[c].barriers);
+		json_put(row, "barriers", (double)spreads[c].operations);
+		json_put(row, "mean_s", (double)spreads[c].sum_ns / 1e9 / (double)spreads[c].operations);
 		json_put_seconds(row, "max_s", spreads[c].max_ns);
 		json_put(row, "last_rank", spreads[c].last);
 	}
 	return 0;
 }
 
+/* ---- who comes when ---- */
+
+#define ARRIVAL_SITES_MAX 256u
+#define LAST_RANKS_MAX 64u
+
+struct ranked {
+	uint32_t at;
+	double by;
+};
+
+static int most_first(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	return x->by != y->by ? (x->by < y->by) - (x->by > y->by) : (x->at > y->at) - (x->at < y->at);
+}
+
+/* The sites at which most was lost until the last came. */
+static void put_arrival_sites(const struct analysis *a, cJSON *arrivals, struct ranked *rows)
+{
+	const struct spread *of = a->tally.arrivals;
+	uint32_t n = 0, nsites = (uint32_t)a->step->sites.n;
+	for (uint32_t i = 0; i <= nsites; i++)
+		if (of[i].operations > 0)
+			rows[n++] = (struct ranked){i, (double)of[i].sum_ns};
+	qsort(rows, n, sizeof(*rows), most_first);
+	cJSON *list = json_array(arrivals, "callsites");
+	for (uint32_t i = 0; i < n && i < ARRIVAL_SITES_MAX; i++) {
+		const struct spread *sp = &of[rows[i].at];
+		cJSON *row = json_row(list);
+		json_put_null_or(row, "callsite", rows[i].at < nsites ? rows[i].at : NAN);
+		json_put(row, "operations", (double)sp->operations);
+		json_put(row, "mean_s", (double)sp->sum_ns / 1e9 / (double)sp->operations);
+		json_put_seconds(row, "max_s", sp->max_ns);
+		json_put(row, "last_rank", sp->last);
+	}
+	json_put(arrivals, "callsites_left_out", n > ARRIVAL_SITES_MAX ? n - ARRIVAL_SITES_MAX : 0);
+}
+
+static void put_last_ranks(const struct analysis *a, cJSON *arrivals, struct ranked *rows)
+{
+	uint32_t n = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		if (a->tally.came_last[r] > 0)
+			rows[n++] = (struct ranked){r, (double)a->tally.came_last[r]};
+	qsort(rows, n, sizeof(*rows), most_first);
+	cJSON *list = json_array(arrivals, "last_ranks");
+	for (uint32_t i = 0; i < n && i < LAST_RANKS_MAX; i++) {
+		cJSON *row = json_row(list);
+		json_put(row, "rank", rows[i].at);
+		json_put(row, "times", rows[i].by);
+	}
+	json_put(arrivals, "last_ranks_left_out", n > LAST_RANKS_MAX ? n - LAST_RANKS_MAX : 0);
+}
+
+static int put_arrivals(struct analysis *a)
+{
+	size_t room = a->step->sites.n + 1 > a->step->nranks ? a->step->sites.n + 1 : a->step->nranks;
+	struct ranked *rows = calloc(room, sizeof(*rows));
+	if (rows == NULL)
+		return -ENOMEM;
+	cJSON *arrivals = json_object(a->root, "collective_arrivals");
+	put_arrival_sites(a, arrivals, rows);
+	put_last_ranks(a, arrivals, rows);
+	free(rows);
+	return 0;
+}
+
 int part_collective_use(struct analysis *a)
 {
 	int code = put_roots(a);
-	return code == 0 ? put_spreads(a) : code;
+	if (code == 0)
+		code = put_spreads(a);
+	return code == 0 ? put_arrivals(a) : code;
 }

@@ -166,6 +166,36 @@ static void put_lists(const struct analysis *a, cJSON *row, const struct issue *
 	json_push(window, (double)(whole ? a->step->runtime_ns : f->to_ns) / 1e9);
 }
 
+static bool is_named(const uint32_t *list, unsigned n, uint32_t x)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (list[i] == x)
+			return true;
+	return false;
+}
+
+/* Where to look first, if it is about time: the call that waited longest where the issue is, or for one of its ranks.
+ */
+static void put_worst(const struct analysis *a, cJSON *row, const struct issue *f)
+{
+	const struct wait_row *worst = NULL;
+	for (size_t i = 0; i < a->tally.waits.rows.n && f->loss_s > 0; i++) {
+		const struct wait_row *r = &a->tally.waits.rows.at[i];
+		bool here = f->nsites > 0 ? is_named(f->sites, f->nsites, r->site)
+					  : is_named(f->ranks, f->nranks, r->rank) ||
+						    is_named(f->ranks, f->nranks, r->causer);
+		if (here && r->worst_ns > 0 && (worst == NULL || r->worst_ns > worst->worst_ns))
+			worst = r;
+	}
+	if (worst == NULL)
+		return;
+	cJSON *at = json_object(row, "worst");
+	json_put(at, "rank", worst->rank);
+	json_put_seconds(at, "from_s", worst->worst_from_ns);
+	json_put_seconds(at, "to_s", worst->worst_to_ns);
+	json_put_seconds(at, "waited_s", worst->worst_ns);
+}
+
 static void put_issue(const struct analysis *a, cJSON *list, const struct issue *f)
 {
 	cJSON *row = json_row(list);
@@ -178,6 +208,7 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 	json_put_text(row, "what", f->what);
 	json_put_text(row, "why", f->why);
 	json_put_text(row, "next", f->next);
+	put_worst(a, row, f);
 	cJSON *metric = json_object(row, "metric");
 	json_put_text(metric, "name", f->metric);
 	json_put(metric, "value", f->value);

@@ -12,7 +12,8 @@ static double tracing_per_call(const struct process *p, const struct rank_totals
 }
 
 /* It is spread as the calls of thread 0 are. */
-static void add_rank(const struct step *s, struct tally *t, const struct process *p, const struct rank_totals *totals)
+void time_windows_add_rank(const struct step *s, struct tally *t, const struct process *p,
+			   const struct rank_totals *totals)
 {
 	double tracing_ns = tracing_per_call(p, totals);
 	int64_t from = p->start_ns, to = p->end_ns;
@@ -30,12 +31,25 @@ static void add_rank(const struct step *s, struct tally *t, const struct process
 				      &t->windows[0].class_ns[step_class(s, &p->sigs.at[p->open.at[i].sig])]);
 }
 
+int64_t time_window_mpi_ns(const struct time_window *at)
+{
+	int64_t ns = 0;
+	for (unsigned c = 1; c < MPIX_CLASSES; c++)
+		add_ns(&ns, at->class_ns[c]);
+	return ns;
+}
+
+int64_t time_window_useful_ns(const struct time_window *at)
+{
+	double ns = (double)at->present_ns - (double)time_window_mpi_ns(at) - at->tracing_ns;
+	return ns > 0 ? (int64_t)ns : 0;
+}
+
 static void put_window(const struct tally *t, cJSON *list, unsigned i)
 {
 	static const char *const names[MPIX_CLASSES] = {"outside", "p2p", "wait", "collective",
 							"sync",	   "rma", "io",	  "other"};
 	const struct time_window *at = &t->windows[i];
-	int64_t mpi_ns = 0;
 	cJSON *row = json_row(list);
 	json_put_seconds(row, "start_s", (int64_t)i * t->window_ns);
 	json_put_seconds(row, "end_s", (int64_t)(i + 1) * t->window_ns);
@@ -45,11 +59,8 @@ static void put_window(const struct tally *t, cJSON *list, unsigned i)
 	json_put(row, "completions", (double)at->completions);
 	json_put(row, "barriers", (double)at->barriers);
 	json_put(row, "collectives", (double)at->collectives);
-	for (unsigned c = 1; c < MPIX_CLASSES; c++)
-		add_ns(&mpi_ns, at->class_ns[c]);
-	double useful_ns = (double)at->present_ns - (double)mpi_ns - at->tracing_ns;
-	json_put(row, "useful_s", useful_ns > 0 ? useful_ns / 1e9 : 0);
-	json_put_seconds(row, "mpi_s", mpi_ns);
+	json_put_seconds(row, "useful_s", time_window_useful_ns(at));
+	json_put_seconds(row, "mpi_s", time_window_mpi_ns(at));
 	json_put_seconds(row, "wait_s", at->wait_ns);
 	cJSON *classes = json_object(row, "classes_s");
 	for (unsigned c = 1; c < MPIX_CLASSES; c++)
@@ -61,7 +72,7 @@ int part_time_windows(struct analysis *a)
 	const struct step *s = a->step;
 	for (uint32_t r = 0; r < s->nranks; r++)
 		if (s->ranks[r] != NULL)
-			add_rank(s, &a->tally, s->ranks[r], &a->ranks[r]);
+			time_windows_add_rank(s, &a->tally, s->ranks[r], &a->ranks[r]);
 	cJSON *list = json_array(a->root, "time_windows");
 	for (unsigned i = 0; i < TIME_WINDOWS; i++)
 		put_window(&a->tally, list, i);

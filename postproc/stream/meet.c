@@ -186,20 +186,27 @@ static int order_parts(struct shard *sh, struct meet *whole)
 	return 0;
 }
 
-static void vote(struct spread *sp, uint32_t rank)
+/* Where the last to come called it from. */
+static uint32_t site_of_last(const struct step *s, const struct meet *whole)
 {
-	if (sp->votes == 0)
-		sp->last = rank;
-	sp->votes = sp->last == rank ? sp->votes + 1 : sp->votes - 1;
+	for (const struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+		for (const struct part *p = m->last.rank == whole->last.rank ? m->parts : NULL; p != NULL; p = p->next)
+			if (p->rank == whole->last.rank)
+				return s->ranks[p->rank]->sigs.at[p->sig].site;
+	return NONE;
 }
 
-static void tally_barrier(struct spread *sp, const struct meet *whole)
+static void tally_arrivals(struct shard *sh, const struct meet *whole)
 {
+	const struct step *s = sh->stream->step;
 	int64_t ns = whole->last.call.start_ns - whole->first.call.start_ns;
-	sp->barriers++;
-	add_ns(&sp->sum_ns, ns);
-	sp->max_ns = ns > sp->max_ns ? ns : sp->max_ns;
-	vote(sp, whole->last.rank);
+	uint32_t site = whole->entered > 1 ? site_of_last(s, whole) : NONE;
+	if (whole->coll == COLL_BARRIER)
+		spread_add(&sh->tally.spreads[whole->comm], ns, whole->last.rank);
+	if (whole->entered < 2) /* nobody to be late for */
+		return;
+	spread_add(&sh->tally.arrivals[site == NONE ? s->sites.n : site], ns, whole->last.rank);
+	sh->tally.came_last[whole->last.rank]++;
 }
 
 static void arrive(void *context, int32_t dst, uint64_t bytes)
@@ -246,9 +253,8 @@ static int decide(struct shard *sh, struct meet *whole)
 		code = clocks_learn_meet(sh, whole);
 	if (code == 0)
 		code = exchange(sh, whole);
-	if (whole->coll == COLL_BARRIER && !whole->differs &&
-	    whole->entered == sh->stream->step->comms.at[whole->comm].here)
-		tally_barrier(&sh->tally.spreads[whole->comm], whole);
+	if (!whole->differs && whole->entered == sh->stream->step->comms.at[whole->comm].here)
+		tally_arrivals(sh, whole);
 	unlink_meet(sh->whole_table, sh->whole_buckets, &sh->nwholes, whole);
 	for (struct meet *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		code = vec_push(&mail_to(sh, m->shard)->decided, m);

@@ -5,13 +5,19 @@ int tally_begin(struct tally *t, const struct step *s)
 {
 	*t = (struct tally){.window_ns = s->runtime_ns / TIME_WINDOWS + 1, .sent_from_ns = INT64_MAX};
 	t->spreads = calloc(s->comms.n + 1, sizeof(*t->spreads));
-	return t->spreads == NULL || waits_begin(&t->waits, s) < 0 ? -ENOMEM : 0;
+	t->arrivals = calloc(s->sites.n + 1, sizeof(*t->arrivals));
+	t->came_last = calloc(s->nranks + 1u, sizeof(*t->came_last));
+	return t->spreads == NULL || t->arrivals == NULL || t->came_last == NULL || waits_begin(&t->waits, s) < 0
+		       ? -ENOMEM
+		       : 0;
 }
 
 void tally_done(struct tally *t)
 {
 	waits_done(&t->waits);
 	free(t->spreads);
+	free(t->arrivals);
+	free(t->came_last);
 	vec_done(&t->orphans);
 	findings_done(&t->findings);
 }
@@ -51,11 +57,31 @@ static void merge_window(struct time_window *into, const struct time_window *fro
 	add_ns(&into->present_ns, from->present_ns);
 }
 
+void spread_add(struct spread *sp, int64_t ns, uint32_t last)
+{
+	sp->operations++;
+	add_ns(&sp->sum_ns, ns);
+	sp->max_ns = ns > sp->max_ns ? ns : sp->max_ns;
+	if (sp->votes == 0)
+		sp->last = last;
+	sp->votes = sp->last == last ? sp->votes + 1 : sp->votes - 1;
+}
+
+/* Of two majorities the smaller one is taken off the larger. */
 static void merge_spread(struct spread *into, const struct spread *from)
 {
-	if (from->barriers == 0)
+	if (into->operations == 0) {
+		*into = *from;
 		return;
-	*into = *from; /* a communicator has one owner */
+	}
+	bool agree = into->last == from->last || into->votes == 0 || from->votes == 0;
+	uint64_t more = into->votes > from->votes ? into->votes : from->votes;
+	uint64_t less = into->votes > from->votes ? from->votes : into->votes;
+	into->last = from->votes > into->votes ? from->last : into->last;
+	into->votes = agree ? more + less : more - less;
+	into->operations += from->operations;
+	add_ns(&into->sum_ns, from->sum_ns);
+	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
 }
 
 int tally_merge(struct tally *into, const struct tally *from, const struct step *s)
@@ -71,6 +97,10 @@ int tally_merge(struct tally *into, const struct tally *from, const struct step 
 	into->bytes += from->bytes;
 	for (size_t i = 0; i < s->comms.n; i++)
 		merge_spread(&into->spreads[i], &from->spreads[i]);
+	for (size_t i = 0; i <= s->sites.n; i++)
+		merge_spread(&into->arrivals[i], &from->arrivals[i]);
+	for (uint32_t r = 0; r < s->nranks; r++)
+		into->came_last[r] += from->came_last[r];
 	for (size_t i = 0; i < from->orphans.n && into->orphans.n < ORPHANS_MAX; i++)
 		if (vec_push(&into->orphans, from->orphans.at[i]) < 0)
 			return -ENOMEM;

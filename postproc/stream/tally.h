@@ -14,9 +14,9 @@ struct time_window {
 	double tracing_ns; /* set at the end */
 };
 
-/* How far apart the members of a communicator enter its barriers. */
+/* How far apart the members of a communicator enter a collective operation. */
 struct spread {
-	uint64_t barriers;
+	uint64_t operations;
 	int64_t sum_ns, max_ns;
 	uint32_t last; /* most frequent last rank, by majority vote (Boyer, Moore) */
 	uint64_t votes;
@@ -46,7 +46,10 @@ struct tally {
 	struct histogram waited;
 	int64_t sent_from_ns, sent_to_ns; /* of all messages received */
 	uint64_t transfers, bytes;
-	struct spread *spreads; /* by communicator */
+	struct spread *spreads; /* of barriers, by communicator */
+	struct spread
+		*arrivals;   /* of all collectives, by call site of the last to enter; behind the last site: unknown */
+	uint64_t *came_last; /* by rank: how often in a collective of two or more */
 	VEC(struct orphan) orphans;
 	struct findings findings;
 };
@@ -60,5 +63,7 @@ unsigned tally_window_of(struct tally *t, int64_t ns);
 /* Spread a stretch of time over the windows that it covers: to the member at `first` of window 0. */
 void tally_stretch(struct tally *t, int64_t from, int64_t to, int64_t *first);
 void histogram_add(struct histogram *h, int64_t ns);
+/* One more operation, entered so far apart; who was last. */
+void spread_add(struct spread *sp, int64_t ns, uint32_t last);
 /* The value of which the share `part` is below; 0 of none. */
 double histogram_quantile(const struct histogram *h, double part);

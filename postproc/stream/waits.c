@@ -62,6 +62,11 @@ int waits_note(struct waits *w, const struct wait_case *x, bool part)
 	r->count++;
 	add_ns(&r->ns, x->ns);
 	add_ns(&w->total_ns[x->state], x->ns);
+	if (x->ns > r->worst_ns) {
+		r->worst_ns = x->ns;
+		r->worst_from_ns = x->start_ns;
+		r->worst_to_ns = x->end_ns;
+	}
 	if (x->causer != NONE && x->ns > r->causer_ns) {
 		r->causer = x->causer;
 		r->causer_ns = x->ns;

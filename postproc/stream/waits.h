@@ -37,9 +37,10 @@ struct wait_row {
 	uint32_t site; /* or NONE */
 	uint64_t count;
 	int64_t ns;
-	uint32_t causer;	/* the rank that was waited for longest, or NONE */
-	int64_t causer_ns;	/* and how long in one piece */
-	int64_t from_ns, to_ns; /* the time in which it happened */
+	uint32_t causer;			      /* the rank that was waited for longest, or NONE */
+	int64_t causer_ns;			      /* and how long in one piece */
+	int64_t from_ns, to_ns;			      /* the time in which it happened */
+	int64_t worst_ns, worst_from_ns, worst_to_ns; /* the call that waited longest */
 };
 
 struct waits {

@@ -119,7 +119,7 @@ void row_done(struct row *r)
 }
 
 /* How many messages the calls of a signature sent: of a persistent one each start is a message. */
-static uint64_t messages_of(const struct sig *sig)
+uint64_t traffic_messages_of(const struct sig *sig)
 {
 	bool sends = sig->defined && (sig->call.flags & SIG_FAILED) == 0 && sig->comm != NONE &&
 		     (sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV);
@@ -134,7 +134,7 @@ int traffic_p2p(const struct step *s, struct traffic *ret_traffic)
 		const struct process *p = s->ranks[r.src];
 		for (size_t i = 0; p != NULL && i < p->sigs.n; i++) {
 			const struct sig *sig = &p->sigs.at[i];
-			uint64_t n = messages_of(sig);
+			uint64_t n = traffic_messages_of(sig);
 			if (n > 0)
 				row_add(&r, sig->peer, n, n * sig->bytes);
 		}

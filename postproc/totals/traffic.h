@@ -26,6 +26,8 @@ struct traffic {
 	uint64_t *out_count, *in_count, *out_bytes, *in_bytes; /* by rank */
 };
 
+/* How many messages the calls of a signature sent. */
+uint64_t traffic_messages_of(const struct sig *sig);
 /* Messages sent, whether received or not. 0 or -ENOMEM. */
 int traffic_p2p(const struct step *s, struct traffic *ret_traffic);
 /* What collectives move by their meaning (SEMANTICS.md 5): root to leaf, leaf to root, all pairs.

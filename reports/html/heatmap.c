@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define STEPS 16
+#define STEPS HEAT_STEPS
 #define LEFT 40
 #define TOP 20
 #define SQUARE 436.0
@@ -14,9 +14,9 @@
 #define RANK_MAX (1u << 20)
 
 /* viridis (Smith, van der Walt; CC0), every 17th of 256. */
-static const char *const viridis[STEPS] = {"#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e",
-					   "#2a788e", "#23888e", "#1f988b", "#22a884", "#35b779", "#54c568",
-					   "#7ad151", "#a5db36", "#d2e21b", "#fde725"};
+const char *const heat_colours[STEPS] = {"#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e",
+					 "#2a788e", "#23888e", "#1f988b", "#22a884", "#35b779", "#54c568",
+					 "#7ad151", "#a5db36", "#d2e21b", "#fde725"};
 
 static bool read_rank(const cJSON *entry, const char *key, size_t nranks, size_t *ret_rank)
 {
@@ -40,6 +40,24 @@ void heatmap_fill(struct heatmap *h, const cJSON *entries, const char *count_key
 		h->bytes[cell] += fmax(json_number(v, "bytes"), 0);
 		h->count[cell] += fmax(json_number(v, count_key), 0);
 	}
+}
+
+void heatmap_fill_groups(struct heatmap *h, const cJSON *level, const char *kind)
+{
+	const cJSON *groups = json_item(level, "groups"), *first = json_first(level, "groups");
+	bool ranks = strcmp(json_text(level, "level", ""), "ranks") == 0;
+	size_t n = json_count(level, "groups");
+	heatmap_fill(h, json_item(level, kind), "count", n < HEATMAP_SIDE ? n : HEATMAP_SIDE);
+	h->names = ranks ? NULL : groups;
+	h->things = ranks ? NULL : strcmp(json_text(level, "level", ""), "switches") == 0 ? "switches" : "nodes";
+	double members = json_number(first, "members");
+	if (!ranks || !(members >= 1 && members < RANK_MAX))
+		return;
+	h->group = (size_t)members; /* all but the last are as large */
+	h->nranks = 0;
+	for (const cJSON *g = first; g != NULL; g = g->next)
+		h->nranks += (size_t)fmin(fmax(json_number(g, "ranks"), 0), RANK_MAX);
+	h->nranks = h->nranks <= h->group * h->side ? h->nranks : h->group * h->side;
 }
 
 static void find_range(const double *value, size_t n, double *ret_min, double *ret_max)
@@ -70,7 +88,7 @@ static void draw_step(struct page *p, const struct heatmap *h, const double *val
 		if (step_of(value[i], min, max) != step)
 			continue;
 		if (!any)
-			put(p, "<path fill=\"%s\" d=\"", viridis[step]);
+			put(p, "<path fill=\"%s\" d=\"", heat_colours[step]);
 		put(p, "M%zu %zuh1v1h-1z", i % h->side, i / h->side);
 		any = true;
 	}
@@ -78,19 +96,31 @@ static void draw_step(struct page *p, const struct heatmap *h, const double *val
 		put(p, "\"/>");
 }
 
+static void put_place(struct page *p, const struct heatmap *h, size_t at)
+{
+	const cJSON *group = cJSON_IsArray(h->names) ? cJSON_GetArrayItem(h->names, (int)at) : NULL;
+	if (group == NULL)
+		put(p, "%zu", at);
+	else
+		put_text(p, json_text(group, "name", "?"), NAME_CHARS);
+	if (json_number(group, "members") > 1)
+		put(p, " and %s more", fmt_count(json_number(group, "members") - 1).s);
+}
+
 static void draw_tooltips(struct page *p, const struct heatmap *h, const char *unit)
 {
 	if (h->group > 1 || h->side > TOOLTIP_SIDE_MAX)
 		return;
 	put(p, "<g fill-opacity=\"0\">");
-	for (size_t i = 0; i < h->side * h->side; i++)
-		if (h->count[i] > 0 || h->bytes[i] > 0)
-			put(p,
-			    "<rect x=\"%zu\" y=\"%zu\" width=\"1\" height=\"1\"><title>%zu "
-			    "\xe2\x86\x92 %zu: %s, %s "
-			    "%s</title></rect>",
-			    i % h->side, i / h->side, i / h->side, i % h->side, fmt_bytes(h->bytes[i]).s,
-			    fmt_count(h->count[i]).s, unit);
+	for (size_t i = 0; i < h->side * h->side; i++) {
+		if (!(h->count[i] > 0 || h->bytes[i] > 0))
+			continue;
+		put(p, "<rect x=\"%zu\" y=\"%zu\" width=\"1\" height=\"1\"><title>", i % h->side, i / h->side);
+		put_place(p, h, i / h->side);
+		put(p, " \xe2\x86\x92 ");
+		put_place(p, h, i % h->side);
+		put(p, ": %s, %s %s</title></rect>", fmt_bytes(h->bytes[i]).s, fmt_count(h->count[i]).s, unit);
+	}
 	put(p, "</g>");
 }
 
@@ -122,7 +152,20 @@ static void draw_equal(struct page *p, double value, bool bytes)
 	put(p,
 	    "<div class=\"scale\"><div class=\"axis\"><span><svg width=\"14\" height=\"12\" aria-hidden=\"true\"><rect "
 	    "width=\"14\" height=\"12\" fill=\"%s\"/></svg> all equal: %s</span><span>blank: none</span></div></div>\n",
-	    viridis[STEPS / 2], bytes ? fmt_bytes(value).s : fmt_count(value).s);
+	    heat_colours[STEPS / 2], bytes ? fmt_bytes(value).s : fmt_count(value).s);
+}
+
+void put_ramp(struct page *p, const char *least, const char *between, const char *most)
+{
+	put(p,
+	    "<div class=\"scale\"><svg class=\"ramp\" viewBox=\"0 0 %d 1\" "
+	    "preserveAspectRatio=\"none\" "
+	    "aria-hidden=\"true\">",
+	    STEPS);
+	for (int i = 0; i < STEPS; i++)
+		put(p, "<rect x=\"%d\" width=\"1.02\" height=\"1\" fill=\"%s\"/>", i, heat_colours[i]);
+	put(p, "</svg><div class=\"axis\"><span>%s</span><span>%s</span><span>%s</span></div></div>\n", least, between,
+	    most);
 }
 
 static void draw_ramp(struct page *p, double min, double max, bool bytes)
@@ -131,18 +174,8 @@ static void draw_ramp(struct page *p, double min, double max, bool bytes)
 		draw_equal(p, min, bytes);
 		return;
 	}
-	put(p,
-	    "<div class=\"scale\"><svg class=\"ramp\" viewBox=\"0 0 %d 1\" "
-	    "preserveAspectRatio=\"none\" "
-	    "aria-hidden=\"true\">",
-	    STEPS);
-	for (int i = 0; i < STEPS; i++)
-		put(p, "<rect x=\"%d\" width=\"1.02\" height=\"1\" fill=\"%s\"/>", i, viridis[i]);
-	put(p,
-	    "</svg><div class=\"axis\"><span>%s</span><span>blank: none \xc2\xb7 "
-	    "logarithmic</span>"
-	    "<span>%s</span></div></div>\n",
-	    bytes ? fmt_bytes(min).s : fmt_count(min).s, bytes ? fmt_bytes(max).s : fmt_count(max).s);
+	put_ramp(p, bytes ? fmt_bytes(min).s : fmt_count(min).s, "blank: none \xc2\xb7 logarithmic",
+		 bytes ? fmt_bytes(max).s : fmt_count(max).s);
 }
 
 void heatmap_draw(struct page *p, const struct heatmap *h, const char *title, const char *unit)
@@ -162,12 +195,14 @@ void heatmap_draw(struct page *p, const struct heatmap *h, const char *title, co
 	const double *value = bytes ? h->bytes : h->count;
 	put(p,
 	    "<figure><figcaption><b>%s</b>%s between sender (row) and receiver "
-	    "(column)%s</figcaption>\n",
-	    title, bytes ? "bytes" : unit, h->group > 1 ? ", groups of ranks" : "");
+	    "(column), %s</figcaption>\n",
+	    title, bytes ? "bytes" : unit,
+	    h->things != NULL ? h->things
+	    : h->group > 1    ? "groups of ranks"
+			      : "ranks");
 	put(p,
-	    "<svg class=\"map\" viewBox=\"0 0 480 460\" role=\"img\"><title>%s: from rank (row) to "
-	    "rank "
-	    "(column)</title>",
+	    "<svg class=\"map\" viewBox=\"0 0 480 460\" role=\"img\"><title>%s: from sender (row) to "
+	    "receiver (column)</title>",
 	    title);
 	draw_labels(p, h);
 	put(p, "<g%s transform=\"translate(%d %d) scale(%.4f)\" shape-rendering=\"crispEdges\">",

@@ -11,6 +11,8 @@
 #include <stdio.h>
 
 #define HTML_BYTES_MAX (2u << 20)
+/* The analysis inside the page: the only element of this name, which no browser runs. */
+#define HTML_DATA "<script type=\"application/json\" id=\"analysis\">"
 
 /* How a kind of issue is called in a sentence, plain words; NULL when the kind is not known. */
 const char *issue_phrase(const char *issue);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define PROGRAMS_MAX 12
-#define STEPS_SHOWN 200
+#define STEPS_SHOWN 1000
 
 /* ---- steps ---- */
 
@@ -233,7 +233,8 @@ static void write_steps(struct page *p, const struct job_steps *all)
 	if (n > shown)
 		put(p, "<p class=\"more\">%s cheaper steps are not shown.</p>\n", fmt_count((double)(n - shown)).s);
 	put_time_legend(p);
-	put(p, "</div>\n</section>\n");
+	put(p, "<p class=\"note\">Steps that have ended since are added now and then, and by <code>mpitrace report "
+	       "DIRECTORY</code> at once.</p>\n</div>\n</section>\n");
 }
 
 int html_job(struct job_steps *all, const char *title, FILE *out, struct error *e)
@@ -241,7 +242,7 @@ int html_job(struct job_steps *all, const char *title, FILE *out, struct error *
 	struct page p = {.out = out};
 	vec_sort(&all->list, by_cost);
 	html_begin(&p, title);
-	put(&p, "<main>\n");
+	put(&p, "<main " HTML_JOB_STEPS "%zu\">\n", all->list.n);
 	write_masthead(&p, all, title);
 	write_steps(&p, all);
 	put(&p, "</main>\n");

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #define JOB_STEPS_MAX 100000u
+#define HTML_JOB_STEPS "data-steps=\"" /* in the page, behind it the number of its steps */
 
 /* What is kept of one step. */
 struct job_step {

@@ -80,6 +80,15 @@ void put_not_kept(struct page *p, double left_out, const char *what)
 		    what);
 }
 
+void put_command(struct page *p, const char *before, const char *after)
+{
+	const char *name = p->model->trace;
+	bool plain = name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+@%")] == '\0';
+	put(p, "mpitrace %s%s", before, plain ? "" : "'");
+	put_text(p, name, TITLE_CHARS);
+	put(p, "%s%s", plain ? "" : "'", after);
+}
+
 const char *basename_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -38,6 +38,10 @@ void put_ranks(struct page *p, const cJSON *ranks, unsigned max_runs);
 /* An identifier such as late_sender in words: "late sender". */
 void put_words(struct page *p, const char *identifier);
 
+/* "mpitrace view job.mpix": what comes before the name of the trace, and after; a name with blanks or such goes in
+ * quotes. */
+void put_command(struct page *p, const char *before, const char *after);
+
 /* What follows the last slash of a path. */
 const char *basename_of(const char *path);
 

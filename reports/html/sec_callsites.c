@@ -4,6 +4,7 @@
 #include "reports/html/section.h"
 
 #include <math.h>
+#include <string.h>
 
 #define SITES_MAX 20
 
@@ -27,6 +28,50 @@ static void write_site(struct page *p, const cJSON *site, double longest_s)
 	    fmt_count(json_number(site, "calls")).s, bytes > 0 ? fmt_bytes(bytes).s : "");
 }
 
+#define CSV_SITES_MAX 1000
+
+/* For the attribute of a link: everything but letters and digits as %%XX. A cell that a spreadsheet would calculate
+ * gets a quote before it. */
+static void put_cell(struct page *p, const char *text)
+{
+	put(p, strchr("=+-@\t\r", *text) != NULL && *text != '\0' ? "%%22%%27" : "%%22");
+	for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
+		if (*c == '"')
+			put(p, "%%22%%22");
+		else if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9'))
+			fputc(*c, p->out);
+		else
+			put(p, "%%%02X", *c < ' ' ? ' ' : *c);
+	put(p, "%%22");
+}
+
+static void put_csv_number(struct page *p, const cJSON *site, const char *key)
+{
+	double value = json_number(site, key);
+	put(p, ",");
+	if (!isnan(value))
+		put(p, "%.10g", value);
+}
+
+/* A file without a server and without a script: all call sites inside the link. */
+static void write_csv(struct page *p, size_t n)
+{
+	static const char *const texts[] = {"op", "function", "file", "module", "address"};
+	static const char *const numbers[] = {"line", "calls", "time_s", "wait_s", "bytes"};
+	put(p, "<p class=\"more\"><a download=\"callsites.csv\" href=\"data:text/csv;charset=utf-8,"
+	       "op,function,file,module,address,line,calls,time_s,wait_s,bytes%%0A");
+	for (size_t i = 0; i < n && i < CSV_SITES_MAX; i++) {
+		for (size_t k = 0; k < 5; k++) {
+			put(p, k > 0 ? "," : "");
+			put_cell(p, json_text(p->model->callsite[i], texts[k], ""));
+		}
+		for (size_t k = 0; k < 5; k++)
+			put_csv_number(p, p->model->callsite[i], numbers[k]);
+		put(p, "%%0A");
+	}
+	put(p, "\">%s call sites as CSV</a></p>\n", fmt_count((double)(n < CSV_SITES_MAX ? n : CSV_SITES_MAX)).s);
+}
+
 static void write_callsites(struct page *p)
 {
 	const struct model *m = p->model;
@@ -45,6 +90,7 @@ static void write_callsites(struct page *p)
 		write_site(p, m->callsite[i], fmax(json_number(m->callsite[0], "time_s"), 0));
 	put(p, "</tbody></table></div>\n");
 	put_left_out(p, n - shown, "further call sites are");
+	write_csv(p, n);
 }
 
 static bool has_callsites(const struct model *m)

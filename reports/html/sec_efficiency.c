@@ -56,11 +56,39 @@ static void write_product(struct page *p, const struct factor *a, const struct f
 {
 	put(p, "<div class=\"product\">\n");
 	write_factor(p, a);
-	put(p, "<div class=\"op\" aria-label=\"times\">\xc3\x97</div>\n");
+	put(p, "<div class=\"op\" role=\"img\" aria-label=\"times\">\xc3\x97</div>\n");
 	write_factor(p, b);
-	put(p, "<div class=\"op\" aria-label=\"equals\">=</div>\n");
+	put(p, "<div class=\"op\" role=\"img\" aria-label=\"equals\">=</div>\n");
 	write_factor(p, c);
 	put(p, "</div>\n");
+}
+
+struct input {
+	const char *name, *key;
+};
+
+static void write_input(struct page *p, const struct input *input)
+{
+	double value = json_number(p->model->efficiency, input->key);
+	if (!isnan(value))
+		put(p, "<div><dt>%s</dt><dd>%s</dd></div>\n", input->name, fmt_time(value).s);
+}
+
+/* On demand: what goes into the factors. */
+static void write_formulas(struct page *p)
+{
+	static const struct input inputs[] = {{"mean useful time of the ranks", "useful_mean_s"},
+					      {"longest useful time of a rank", "useful_max_s"},
+					      {"traced region of the run", "region_s"},
+					      {"region if transfers cost nothing (replayed)", "ideal_s"}};
+	put(p, "<details><summary>Formulas and what goes into them</summary>\n<dl class=\"facts\">\n");
+	for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
+		write_input(p, &inputs[i]);
+	put(p,
+	    "</dl>\n<p class=\"note\">Load balance = mean / longest useful time. Communication = longest useful time / "
+	    "region. Parallel efficiency = load balance \xc3\x97 communication = mean useful time / region. "
+	    "Serialization = longest useful time / replayed region. Transfer = replayed region / region.</p>\n"
+	    "</details>\n");
 }
 
 static void write_efficiency(struct page *p)
@@ -75,6 +103,7 @@ static void write_efficiency(struct page *p)
 		put_text(p, note, SENTENCE_CHARS);
 		put(p, "</p>\n");
 	}
+	write_formulas(p);
 }
 
 static bool has_efficiency(const struct model *m)

@@ -1,12 +1,16 @@
 /* sec_issues.c - what the analysis found, one card each: what, why, what to try, and the number
  * that says so. In: issues, worst first.  Out: cards; advice never stands without its metric and
  * threshold. */
+#include "reports/html/evidence.h"
 #include "reports/html/section.h"
 
 #include <math.h>
 #include <string.h>
 
 #define CARDS_MAX 24
+#define CHARTS_MAX 5 /* issues at the top, with the evidence drawn */
+#define CHART_HEIGHT 52.0
+#define FAR_FROM_THRESHOLD 1.5
 #define SITES_MAX 5
 #define PAIRS_MAX 6
 #define RUNS_MAX 10
@@ -139,20 +143,73 @@ static void write_sites(struct page *p, const cJSON *issue)
 	put(p, "</dd></div>\n");
 }
 
-static void write_card(struct page *p, const cJSON *issue)
+static void write_evidence(struct page *p, const cJSON *issue)
+{
+	struct evidence e;
+	char text[EVIDENCE_TEXT];
+	double most = 0;
+	if (!evidence_find(p->model->root, issue, &e))
+		return;
+	for (size_t i = 0; i < e.n; i++)
+		most = fmax(most, e.value[i]);
+	evidence_text(&e, false, text);
+	put(p,
+	    "<figure class=\"evidence\"><figcaption>%s%s</figcaption><svg class=\"columns\" width=\"100%%\" "
+	    "height=\"%.0f\" role=\"img\"><title>%s</title>",
+	    text, e.any_marked ? ". Hatched: ranks of this issue" : "", CHART_HEIGHT, e.title);
+	for (size_t i = 0; i < e.n; i++) {
+		double height = e.value[i] > 0 ? fmax(e.value[i] / most * CHART_HEIGHT, 1) : 0;
+		if (height > 0)
+			put(p, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>",
+			    e.marked[i] ? "wait" : "mpi", 100.0 * (double)i / (double)e.n, CHART_HEIGHT - height,
+			    88.0 / (double)e.n, height);
+	}
+	put(p, "</svg></figure>\n");
+}
+
+/* The call that waited longest, and the command that shows it. */
+static void write_worst(struct page *p, const cJSON *issue)
+{
+	const cJSON *worst = json_item(issue, "worst");
+	double rank = json_number(worst, "rank"), from = json_number(worst, "from_s"), to = json_number(worst, "to_s");
+	if (!(rank >= 0) || !(to > from))
+		return;
+	put(p, "<div class=\"all\"><dt>longest wait: %s on rank %.0f, in the viewer</dt><dd><code>",
+	    fmt_time(json_number(worst, "waited_s")).s, rank);
+	put_command(p, "view ", "");
+	put(p, " --rank %.0f --from %.6f --to %.6f</code></dd></div>\n", rank, from, to);
+}
+
+/* How sure it is: how far the number is from the threshold, and whether all of the record is there. */
+static void write_confidence(struct page *p, const cJSON *issue)
+{
+	const cJSON *metric = json_item(issue, "metric");
+	double value = json_number(metric, "value"), threshold = json_number(metric, "threshold");
+	if (!(threshold > 0) || !(value > 0))
+		return;
+	bool far = fmax(value / threshold, threshold / value) >= FAR_FROM_THRESHOLD;
+	put(p, "<div><dt>confidence</dt><dd>%s%s</dd></div>\n", far ? "high" : "moderate, near the threshold",
+	    p->model->partial ? "; of a partial record" : "");
+}
+
+static void write_card(struct page *p, const cJSON *issue, bool chart)
 {
 	put(p, "<article class=\"card\">\n");
 	write_title(p, issue);
 	paragraph(p, "what", "", json_text(issue, "what", ""));
 	paragraph(p, "why soft", "", json_text(issue, "why", ""));
 	paragraph(p, "do", "<b>Try:</b> ", json_text(issue, "next", ""));
+	if (chart)
+		write_evidence(p, issue);
 	put(p, "<dl>\n");
 	write_loss(p, issue);
 	write_metric(p, issue);
+	write_confidence(p, issue);
 	write_ranks(p, issue);
 	write_pairs(p, issue);
 	write_window(p, issue);
 	write_sites(p, issue);
+	write_worst(p, issue);
 	put(p, "</dl>\n</article>\n");
 }
 
@@ -165,7 +222,7 @@ static void write_issues(struct page *p)
 		       "of.</p>\n");
 	put(p, "<div>\n");
 	for (size_t i = 0; i < shown; i++)
-		write_card(p, m->issue[i]);
+		write_card(p, m->issue[i], i < CHARTS_MAX);
 	put(p, "</div>\n");
 	put_left_out(p, m->nissues - shown, "further issues are");
 }

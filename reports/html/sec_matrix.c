@@ -6,13 +6,69 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PAIRS_MAX 8
 #define PATTERNS_MAX 3
+#define NAMES_MAX 16
 
 static const cJSON *entries(const struct model *m, const char *kind)
 {
 	return json_item(json_item(m->root, "matrix"), kind);
+}
+
+static const cJSON *find_level(const struct model *m, const char *name)
+{
+	for (const cJSON *v = json_first(m->root, "traffic_levels"); v != NULL; v = v->next)
+		if (strcmp(json_text(v, "level", ""), name) == 0)
+			return v;
+	return NULL;
+}
+
+/* All of a level's maps that have something. */
+static void write_level_maps(struct page *p, const cJSON *level)
+{
+	static const char *const kinds[][3] = {{"p2p", "Point-to-point", "messages"},
+					       {"collective", "Collectives, by what they move", "operations"},
+					       {"rma", "One-sided, from where the data lay", "operations"}};
+	struct heatmap *h = malloc(sizeof(*h));
+	put(p, "<div class=\"pair\">\n");
+	for (size_t i = 0; i < 3 && h != NULL; i++) {
+		heatmap_fill_groups(h, level, kinds[i][0]);
+		heatmap_draw(p, h, kinds[i][1], kinds[i][2]);
+	}
+	put(p, "</div>\n");
+	free(h);
+}
+
+static void write_names(struct page *p, const cJSON *level)
+{
+	size_t i = 0, n = json_count(level, "groups");
+	put(p, "<p class=\"note\">");
+	for (const cJSON *g = json_first(level, "groups"); g != NULL && i < NAMES_MAX; g = g->next, i++) {
+		double members = json_number(g, "members");
+		put(p, "%s%zu: ", i > 0 ? ", " : "Rows and columns: ", i);
+		put_text(p, json_text(g, "name", "?"), NAME_CHARS);
+		if (members > 1)
+			put(p, " and %s more", fmt_count(members - 1).s);
+	}
+	put(p, n > NAMES_MAX ? ", and so on.</p>\n" : ".</p>\n");
+}
+
+/* From far to near: folded, so that the map of ranks stands first. */
+static void write_levels(struct page *p)
+{
+	static const char *const levels[][2] = {{"switches", "Between switches"}, {"nodes", "Between nodes"}};
+	for (size_t i = 0; i < 2; i++) {
+		const cJSON *level = find_level(p->model, levels[i][0]);
+		if (level == NULL)
+			continue;
+		put(p, "<details%s><summary>%s</summary>\n", model_nranks(p->model) > HEATMAP_SIDE ? " open" : "",
+		    levels[i][1]);
+		write_level_maps(p, level);
+		write_names(p, level);
+		put(p, "</details>\n");
+	}
 }
 
 static void write_map(struct page *p, const char *kind, const char *title, const char *count_key)
@@ -93,15 +149,25 @@ static void write_patterns(struct page *p)
 		put(p, "</p>\n");
 }
 
-static void write_matrix(struct page *p)
+static void write_rank_maps(struct page *p)
 {
-	write_patterns(p);
 	put(p, "<div class=\"pair\">\n");
 	write_map(p, "p2p", "Point-to-point", "messages");
 	write_map(p, "collective", "Collectives, by what they move", "operations");
 	if (json_count(json_item(p->model->root, "matrix"), "rma") > 0)
 		write_map(p, "rma", "One-sided, from where the data lay", "operations");
 	put(p, "</div>\n");
+}
+
+static void write_matrix(struct page *p)
+{
+	write_patterns(p);
+	if (model_nranks(p->model) > HEATMAP_SIDE && find_level(p->model, "ranks") != NULL)
+		write_level_maps(
+			p, find_level(p->model, "ranks")); /* of all pairs, also of those that the matrix leaves out */
+	else
+		write_rank_maps(p);
+	write_levels(p);
 	write_links(p);
 }
 

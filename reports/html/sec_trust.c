@@ -107,7 +107,7 @@ static void write_reasons(struct page *p)
 static void write_trust(struct page *p)
 {
 	put(p,
-	    "<div class=\"trust%s\" role=\"region\" aria-label=\"How far this report can be "
+	    "<aside class=\"trust%s\" aria-label=\"How far this report can be "
 	    "trusted\">\n<dl>\n",
 	    p->model->partial ? " partial" : "");
 	write_coverage(p);
@@ -116,7 +116,7 @@ static void write_trust(struct page *p)
 	write_clock(p);
 	put(p, "</dl>\n");
 	write_reasons(p);
-	put(p, "</div>\n");
+	put(p, "</aside>\n");
 }
 
 const struct section section_trust = {.id = "trust", .write = write_trust};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define CORE_HOUR_S 3600.0
+#define CORE_HOURS_MIN 0.01
 
 static const struct {
 	const char *issue, *phrase;
@@ -180,8 +181,10 @@ static void write_lost(struct page *p, const cJSON *issue)
 	if (!(loss_s > 0) || !(of_s > 0) || is_wrong(issue))
 		return;
 	put(p, " This costs <b>%s</b> of all ranks\xe2\x80\x99 time", fmt_share(loss_s / of_s).s);
-	if (loss_s >= CORE_HOUR_S)
+	if (loss_s / CORE_HOUR_S >= CORE_HOURS_MIN)
 		put(p, ", %s core-hours", fmt_ratio(loss_s / CORE_HOUR_S).s);
+	else
+		put(p, ", less than %s core-hours", fmt_ratio(CORE_HOURS_MIN).s);
 	put(p, ".");
 }
 

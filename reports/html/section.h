@@ -17,25 +17,31 @@ struct section {
 #define SECTIONS(ROW) \
 	ROW(verdict) \
 	ROW(trust) \
-	ROW(diff) \
 	ROW(job) \
 	ROW(efficiency) \
 	ROW(issues) \
 	ROW(time) \
-	ROW(ranks) \
-	ROW(threads) \
 	ROW(timeline) \
 	ROW(phases) \
+	ROW(strip) \
+	ROW(ranks) \
+	ROW(profile) \
+	ROW(threads) \
 	ROW(matrix) \
-	ROW(waits) \
-	ROW(delays) \
-	ROW(callsites) \
+	ROW(traffic) \
 	ROW(windows) \
 	ROW(files) \
+	ROW(waits) \
+	ROW(collectives) \
+	ROW(delays) \
+	ROW(correctness) \
+	ROW(callsites) \
 	ROW(communicators) \
 	ROW(topology) \
-	ROW(correctness) \
-	ROW(next)
+	ROW(diff) \
+	ROW(method) \
+	ROW(next) \
+	ROW(data)
 
 #define DECLARE(name) extern const struct section section_##name;
 SECTIONS(DECLARE)

@@ -18,25 +18,27 @@ const ARGS = [
   '--disable-sync',
 ];
 
-/** playwright-core of package-lock.json, installed in `work`. */
-function packages(work) {
+/** The packages of package-lock.json, installed in `work`. */
+export function packages(work) {
   mkdirSync(work, { recursive: true });
   for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(here, name), join(work, name));
-  const installed = join(work, 'node_modules/playwright-core/package.json');
-  const wanted = JSON.parse(readFileSync(join(here, 'package.json'))).devDependencies['playwright-core'];
-  if (!existsSync(installed) || JSON.parse(readFileSync(installed)).version !== wanted)
+  const wanted = JSON.parse(readFileSync(join(here, 'package.json'))).devDependencies;
+  const installed = (name) => join(work, 'node_modules', name, 'package.json');
+  const isThere = (name) =>
+    existsSync(installed(name)) && JSON.parse(readFileSync(installed(name))).version === wanted[name];
+  if (!Object.keys(wanted).every(isThere))
     execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
       cwd: work,
       stdio: 'inherit',
     });
-  return createRequire(join(work, 'package.json'))('playwright-core');
+  return createRequire(join(work, 'package.json'));
 }
 
 /** The browser, or null where there is none. */
 export async function launch(work, ...more) {
   const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
   if (!executablePath) return null;
-  return packages(work).chromium.launch({ executablePath, args: [...ARGS, ...more] });
+  return packages(work)('playwright-core').chromium.launch({ executablePath, args: [...ARGS, ...more] });
 }
 
 /** `mpitrace view FILE`: { url, stop() }. */

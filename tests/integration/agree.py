@@ -28,7 +28,7 @@ def columns(text, title, edges):
     if '\n' + title not in text:
         return []
     part = text[text.index('\n' + title) + 1:].split('\n\n')[0].split('\n')[2:]
-    return [[line[a:b].strip() for a, b in zip(edges, edges[1:])] for line in part if line.strip() and not line.startswith(('  ... ', '      '))]
+    return [[line[a:b].strip() for a, b in zip(edges, edges[1:])] for line in part if line.strip() and not line.startswith(('  ... ', '      ', '  last most '))]
 
 
 def empty(cell):
@@ -42,20 +42,60 @@ def figure(page, label):
 
 def operations(page, text):
     there = [[r[0], r[3], empty(r[1]), empty(r[2]), empty(r[5])] for r in table(page, OPERATIONS)]
-    here = [r[:2] + [empty(r[2]), empty(r[3]), empty(r[4])] for r in columns(text, 'Where the time went', (2, 24, 38, 48, 57, 69))]
+    here = [r[:2] + [empty(r[2]), empty(r[3]), empty(r[4])] for r in columns(text, 'Where the time went', (2, 24, 38, 50, 59, 71))]
     return [('operations', x, y) for x, y in zip(here, there) if x[1:] != y[1:] or (y[0].startswith('MPI_') and x[0] != y[0][:22])] + ([('operations', here, there)] if bool(here) != bool(there) else [])
 
 
 def states(page, text):
     there = [[r[3], r[1], empty(r[2])] for r in table(page, STATES)]
-    here = [r[1:3] + [empty(r[3])] for r in columns(text, 'Waiting for others', (2, 24, 38, 48, 57))]
+    here = [r[1:3] + [empty(r[3])] for r in columns(text, 'Waiting for others', (2, 24, 38, 50, 59))]
     return [] if here == there else [('wait states', here, there)]
 
 
 def sites(page, text):
     there = [[r[3], r[1]] for r in table(page, SITES)]
-    here = [r[1:3] for r in columns(text, 'Call sites', (2, 20, 32, 42))]
+    here = [r[1:3] for r in columns(text, 'Call sites', (2, 20, 32, 44))]
     return [('call sites', x, y) for x, y in zip(here, there) if x != y]
+
+
+def one_line(text):
+    return ' '.join(text.replace('\u2192', '->').split())
+
+
+# Of the page: caption, which cells with numbers; of the terminal: title, where columns begin and end, which of them; and how the first
+# column of the one is made that of the other (None: it is not compared).
+TABLES = (
+    ('nodes', 'Nodes, most useful time first; means of their ranks', (1, 2, 3, 4, 5), 'Nodes, most useful', (2, 22, 30, 42, 54, 66, 78),
+     (1, 2, 3, 4, 5), lambda x: x.split(' \u25b2')[0][:20]),
+    ('links', 'Heaviest links, point-to-point', (2, 1), 'Heaviest links', (2, 26, 38, 48), (1, 2), one_line),
+    ('places', 'How far data goes', (1, 2, 3, 4), 'How far data goes', (2, 36, 48, 58, 70, 80), (1, 2, 3, 4), one_line),
+    ('sizes', 'Sizes of messages, and of what', (1, 2, 3, 4), 'Sizes of messages', (2, 14, 28, 38, 52, 62), (1, 2, 3, 4),
+     lambda x: x.replace('from ', '')),
+    ('arrivals', 'Collectives by call site, where', (1, 2, 3, 4, 5), 'Collectives by call site', (2, 20, 32, 44, 56, 68, 77), (1, 2, 3, 4, 5),
+     lambda x: x.split(' ')[0][:18]),
+    ('delays', 'What others waited for', (1, 2, 3), 'Who makes others wait', (2, 26, 36, 50, 63), (1, 2, 3),
+     lambda x: 'computing before' if x.startswith('computing before') else 'in'),
+)
+
+
+def tables(page, text):
+    """Rows that both have are the same, and both have some or neither."""
+    wrong = []
+    for what, caption, cells, title, edges, cols, name in TABLES:
+        there = [[name(r[0])] + [r[i] or '-' for i in cells] for r in table(page, caption)]
+        here = [[r[0]] + [r[i] or '-' for i in cols] for r in columns(text, title, edges)]
+        there = [[x.replace('\u2013', '-') for x in r] for r in there]
+        wrong += [(what, x, y) for x, y in zip(here, there) if x != y]
+        if bool(here) != bool(there):
+            wrong.append((what, here, there))
+    return wrong
+
+
+def seen(page, text):
+    """What an issue was seen in, of the first five."""
+    there = [plain(x).replace('. Hatched: ranks of this issue', '') for x in re.findall(r'<figure class="evidence"><figcaption>(.*?)</figcaption>', page, re.S)]
+    here = [' '.join(x.split()) for x in re.findall(r'^     seen (.*?)\n          \|', text, re.S | re.M)]
+    return [] if here == there else [('evidence', here, there)]
 
 
 def head(page, text):
@@ -93,7 +133,7 @@ def shares(where, text):
 def errors(page, text):
     """Where the two differ; [] if nowhere."""
     body = re.sub(r'<(style|title)>.*?</\1>', '', page, flags=re.S)
-    return (head(page, text) + operations(page, text) + states(page, text) + sites(page, text) + issues(page, text) +
+    return (head(page, text) + operations(page, text) + states(page, text) + sites(page, text) + tables(page, text) + issues(page, text) + seen(page, text) +
             shares('page', plain(body)) + shares('terminal', text))
 
 

@@ -63,7 +63,7 @@ def single(t, who, a):
 
 def shares_shown(text):
     """Of the functions, by name, as `mpitrace show` prints them."""
-    rows = agree.columns(text, 'Where the time went', (2, 24, 38, 48, 57))
+    rows = agree.columns(text, 'Where the time went', (2, 24, 38, 50, 59))
     return {name: share.replace(' ', '') for name, _, _, share in rows if share != '-'}
 
 

@@ -236,6 +236,7 @@ Test(units, times_have_three_digits_and_a_fitting_unit)
 				  "05\xc2\xa0s");
 	expect_fmt(fmt_time(12000), "3\xc2\xa0h\xc2\xa0"
 				    "20\xc2\xa0min");
+	expect_fmt(fmt_time(163840 * 3600.0), "163,840\xc2\xa0h");
 	expect_fmt(fmt_time(NAN), "\xe2\x80\x93");
 }
 

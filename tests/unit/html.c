@@ -19,7 +19,7 @@ static void expect_sound(const char *name)
 	char *json = corpus(name), *page = page_of(json, &len_bytes);
 	cr_assert_not_null(page);
 	cr_expect(page_is_sound(page), "%s", name);
-	cr_expect_lt(len_bytes, 200000);
+	cr_expect_lt(len_bytes, 300000);
 	free(page);
 	free(json);
 }

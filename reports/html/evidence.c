@@ -1,0 +1,166 @@
+/* evidence.c - see evidence.h. Which numbers an issue is seen in is a row of a table. */
+#include "reports/html/evidence.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct series {
+	const char *key, *title; /* of per_rank */
+	bool bytes;
+} series[] = {
+	{"useful_s", "useful time by rank", false},
+	{"wait_s", "waiting by rank", false},
+	{"caused_wait_s", "what others waited for each rank", false},
+	{"mpi_s", "time in MPI by rank", false},
+	{"bytes_out", "bytes sent by rank", true},
+	{"tracing_s", "time in the tracer by rank", false},
+};
+
+enum { USEFUL, WAIT, CAUSED, MPI, SENT, TRACING, BY_SIZE };
+
+static const struct {
+	const char *issue;
+	int seen_in;
+} shown_by[] = {
+	{"load_imbalance", USEFUL},
+	{"delay", CAUSED},
+	{"idle_ranks", USEFUL},
+	{"serialization", WAIT},
+	{"stuck_at_end", WAIT},
+	{"late_sender", WAIT},
+	{"late_receiver", WAIT},
+	{"barrier_imbalance", WAIT},
+	{"synchronization_heavy", WAIT},
+	{"collective_root_bottleneck", WAIT},
+	{"global_collective_heavy", MPI},
+	{"unexplained", MPI},
+	{"small_message_overhead", BY_SIZE},
+	{"communication_imbalance", SENT},
+	{"link_hotspot", SENT},
+	{"poor_placement", SENT},
+	{"oversubscription", MPI},
+	{"slow_node", USEFUL},
+	{"io_wait", MPI},
+	{"rma_wait", WAIT},
+	{"tracing_cost", TRACING},
+};
+
+static bool is_of_issue(const cJSON *issue, double rank)
+{
+	for (const cJSON *v = json_first(issue, "ranks"); v != NULL; v = v->next)
+		if (json_number_of(v) == rank)
+			return true;
+	return false;
+}
+
+static bool find_ranks(const cJSON *analysis, const cJSON *issue, const struct series *of, struct evidence *e)
+{
+	size_t n = json_count(analysis, "per_rank"), at = 0, in[EVIDENCE_COLUMNS] = {0};
+	e->group = (n + EVIDENCE_COLUMNS - 1) / EVIDENCE_COLUMNS;
+	e->title = of->title;
+	e->bytes = of->bytes;
+	for (const cJSON *v = json_first(analysis, "per_rank"); v != NULL; v = v->next, at++) {
+		double value = json_number(v, of->key), rank = json_number(v, "rank");
+		size_t column = at / e->group;
+		if (!(value >= 0))
+			continue;
+		e->value[column] += value;
+		in[column]++;
+		e->marked[column] |= is_of_issue(issue, rank);
+		e->any_marked |= e->marked[column];
+		e->mean += value / (double)n;
+		if (value > e->most) {
+			e->most = value;
+			e->most_rank = isnan(rank) ? (double)at : rank;
+		}
+	}
+	e->n = n > 0 ? (n + e->group - 1) / e->group : 0;
+	for (size_t i = 0; i < e->n; i++)
+		e->value[i] /= in[i] > 0 ? (double)in[i] : 1;
+	return e->n > 1 && e->most > 0;
+}
+
+/* From the smallest that there is to the largest, those between that are not there too. */
+static bool find_sizes(const cJSON *analysis, struct evidence *e)
+{
+	double all = 0;
+	e->title = "messages by size";
+	for (const cJSON *v = json_first(analysis, "message_sizes"); v != NULL; v = v->next) {
+		double from = json_number(v, "from_bytes"), messages = json_number(v, "messages");
+		if (!(from >= 0) || !(messages > 0))
+			continue;
+		if (e->n == 0)
+			e->first_size = fmax(from, 0.5); /* 0 bytes stand below 1 */
+		double column = log2(fmax(from, 0.5) / e->first_size);
+		if (!(column >= 0 && column < EVIDENCE_COLUMNS))
+			continue;
+		e->value[(size_t)column] += messages;
+		e->n = (size_t)column + 1 > e->n ? (size_t)column + 1 : e->n;
+		all += messages;
+		if (messages > e->most) {
+			e->most = messages;
+			e->most_rank = from;
+		}
+	}
+	e->mean = all;
+	return all > 0;
+}
+
+/* How far apart members enter the collectives at the issue's call sites: of the widest. */
+static void find_arrivals(const cJSON *analysis, const cJSON *issue, struct evidence *e)
+{
+	const cJSON *arrivals = json_item(analysis, "collective_arrivals");
+	for (const cJSON *row = json_first(arrivals, "callsites"); row != NULL; row = row->next)
+		for (const cJSON *site = json_first(issue, "callsites"); site != NULL; site = site->next) {
+			double operations = json_number(row, "operations");
+			if (!(operations > 0) || json_number(row, "callsite") != json_number_of(site) ||
+			    e->operations > 0)
+				continue;
+			e->operations = operations;
+			e->apart_s = json_number(row, "mean_s");
+			e->apart_max_s = json_number(row, "max_s");
+			e->last_rank = json_number(row, "last_rank");
+		}
+}
+
+bool evidence_find(const cJSON *analysis, const cJSON *issue, struct evidence *ret_evidence)
+{
+	const char *name = json_text(issue, "issue", "");
+	struct evidence e = {.title = NULL};
+	bool found = false;
+	for (size_t i = 0; i < sizeof(shown_by) / sizeof(shown_by[0]); i++) {
+		if (strcmp(shown_by[i].issue, name) != 0)
+			continue;
+		found = shown_by[i].seen_in == BY_SIZE ? find_sizes(analysis, &e)
+						       : find_ranks(analysis, issue, &series[shown_by[i].seen_in], &e);
+	}
+	if (found)
+		find_arrivals(analysis, issue, &e);
+	*ret_evidence = e;
+	return found;
+}
+
+static struct fmt shown(struct fmt value, bool plain)
+{
+	return plain ? fmt_plain(value) : value;
+}
+
+void evidence_text(const struct evidence *e, bool plain, char ret_text[EVIDENCE_TEXT])
+{
+	int at;
+	if (e->group == 0)
+		at = snprintf(ret_text, EVIDENCE_TEXT, "%s: most of %s have from %s on, %s of them", e->title,
+			      shown(fmt_count(e->mean), plain).s, shown(fmt_bytes(e->most_rank), plain).s,
+			      shown(fmt_count(e->most), plain).s);
+	else
+		at = snprintf(ret_text, EVIDENCE_TEXT, "%s: mean %s, most %s on rank %.0f", e->title,
+			      shown(e->bytes ? fmt_bytes(e->mean) : fmt_time(e->mean), plain).s,
+			      shown(e->bytes ? fmt_bytes(e->most) : fmt_time(e->most), plain).s, e->most_rank);
+	if (e->operations > 0)
+		snprintf(ret_text + at, (size_t)(EVIDENCE_TEXT - at),
+			 ". Ranks enter the collective there %s apart on average, at most %s, %s times",
+			 shown(fmt_time(e->apart_s), plain).s, shown(fmt_time(e->apart_max_s), plain).s,
+			 shown(fmt_count(e->operations), plain).s);
+}

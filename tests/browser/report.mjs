@@ -1,0 +1,194 @@
+// report.mjs - the report in Chromium: hostile texts stay texts, the page is valid HTML, and fits screens and paper.
+// node report.mjs REPORT_JSON CORPUS WORKDIR [--shots DIR]; ends with "N passed, N failed".
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { launch, packages } from './chromium.mjs';
+import { HOSTILE, replaceTexts } from './hostile.mjs';
+
+const [reportJson, corpus, work] = process.argv.slice(2, 5).map((path) => resolve(path));
+const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
+const SKIPPED = 77;
+const FIXTURES = ['halo_issues', 'partial', 'nothing_to_fix'];
+const SIZES = [
+  ['light', { viewport: { width: 1280, height: 900 }, colorScheme: 'light' }],
+  ['dark', { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' }],
+  ['narrow', { viewport: { width: 400, height: 800 }, colorScheme: 'light' }],
+];
+
+let passed = 0;
+let failed = 0;
+
+async function check(claim, test) {
+  try {
+    await test();
+    passed++;
+    console.log(`ok     ${claim}`);
+  } catch (error) {
+    failed++;
+    console.log(`FAILED ${claim}: ${error.message}`);
+  }
+}
+
+function truth(condition, what) {
+  if (!condition) throw new Error(what);
+}
+
+const fixture = (name) => JSON.parse(readFileSync(join(corpus, `${name}.json`)));
+
+/** The page of an analysis, as a file. */
+function render(name, analysis) {
+  const json = join(work, `${name}.json`);
+  const html = join(work, `${name}.html`);
+  writeFileSync(json, JSON.stringify(analysis));
+  writeFileSync(html, execFileSync(reportJson, [json], { maxBuffer: 1 << 26 }));
+  return html;
+}
+
+/** A page that notes whatever is not just shown. */
+async function watched(browser, options = {}) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const noted = [];
+  page.on('console', (m) => noted.push(`console: ${m.text()}`));
+  page.on('pageerror', (e) => noted.push(`error: ${e}`));
+  page.on('dialog', (d) => (noted.push(`dialog: ${d.message()}`), d.dismiss()));
+  page.on('request', (r) => r.isNavigationRequest() || noted.push(`request: ${r.url()}`));
+  page.on('popup', () => noted.push('popup'));
+  await page.addInitScript(() => {
+    globalThis.pwned = () => console.log('a text ran');
+    document.addEventListener('securitypolicyviolation', (e) =>
+      console.log(`policy: ${e.violatedDirective} ${e.blockedURI}`),
+    );
+  });
+  return { page, noted, close: () => context.close() };
+}
+
+/** How many elements of each kind, attributes that could run, and links that lead away. */
+const structure = () => {
+  const tags = {};
+  const wrong = [];
+  for (const e of document.querySelectorAll('*')) {
+    tags[e.localName] = (tags[e.localName] ?? 0) + 1;
+    for (const a of e.attributes) if (/^on/i.test(a.name)) wrong.push(`${e.localName} ${a.name}`);
+    if (e.localName === 'a' && !/^(#|data:text\/csv;)/.test(e.getAttribute('href'))) wrong.push(e.getAttribute('href'));
+    if (e.localName === 'script' && e.type !== 'application/json') wrong.push('script');
+    if (['img', 'iframe', 'object', 'embed', 'form', 'base', 'link'].includes(e.localName)) wrong.push(e.localName);
+  }
+  return { tags, wrong };
+};
+
+const overflow = () => document.documentElement.scrollWidth - window.innerWidth;
+
+function texts(list, first) {
+  let at = first;
+  return () => list[at++ % list.length];
+}
+
+async function hostile(browser, name) {
+  const base = fixture(name);
+  const { page, noted, close } = await watched(browser, { viewport: { width: 400, height: 800 } });
+  const harmless = {};
+  for (const words of [false, true]) {
+    const html = render(`${name}-harmless`, replaceTexts(base, texts(['text'], 0), words));
+    await page.goto(pathToFileURL(html).href);
+    harmless[words] = (await page.evaluate(structure)).tags;
+  }
+  let wide = 0;
+  const differing = [];
+  for (let i = 0; i < HOSTILE.length; i++) {
+    const words = i % 2 === 1;
+    const html = render(`${name}-hostile`, replaceTexts(base, texts(HOSTILE, i), words));
+    await page.goto(pathToFileURL(html).href);
+    const found = await page.evaluate(structure);
+    if (found.wrong.length > 0) noted.push(...found.wrong);
+    // A word that is known, or an empty text, may leave out an element of ours; nothing else is ever there.
+    const strange = Object.keys(found.tags).filter((tag) => !(tag in harmless[words]));
+    if (strange.length > 0) differing.push(`${i}: ${strange}`);
+    wide = Math.max(wide, await page.evaluate(overflow));
+    JSON.parse(await page.evaluate(() => document.getElementById('analysis').textContent));
+  }
+  await close();
+  await check(
+    `${name}: ${HOSTILE.length} hostile texts in every field: nothing runs, loads or is refused by the policy`,
+    () => truth(noted.length === 0, [...new Set(noted)].slice(0, 5).join(' | ')),
+  );
+  await check(`${name}: they make no element`, () => truth(differing.length === 0, differing.slice(0, 3).join(' | ')));
+  await check(`${name}: they do not make the page wider than a telephone`, () => truth(wide <= 0, `${wide} px`));
+}
+
+async function looks(browser, name) {
+  const html = render(name, fixture(name));
+  for (const [size, options] of SIZES) {
+    const { page, noted, close } = await watched(browser, options);
+    await page.goto(pathToFileURL(html).href);
+    await check(`${name}, ${size}: fits, and the console is silent`, async () => {
+      truth((await page.evaluate(overflow)) <= 0, `${await page.evaluate(overflow)} px too wide`);
+      truth(noted.length === 0, noted.join(' | '));
+    });
+    if (shots) await page.screenshot({ path: join(shots, `${name}-${size}.png`), fullPage: true });
+    if (size === 'light')
+      await check(`${name}: is printed on paper`, async () => {
+        const pdf = await page.pdf({ format: 'A4', path: shots ? join(shots, `${name}.pdf`) : undefined });
+        truth(pdf.length > 10000, `${pdf.length} bytes`);
+      });
+    await close();
+  }
+  await check(`${name}: the call sites are a file`, async () => {
+    const { page, close } = await watched(browser);
+    await page.goto(pathToFileURL(html).href);
+    const link = page.locator('a[download]');
+    if ((await link.count()) === 1) {
+      const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+      const lines = readFileSync(await download.path(), 'utf8')
+        .trim()
+        .split('\n');
+      const sites = fixture(name).callsites.filter((s) => s.calls > 0).length;
+      truth(lines.length === sites + 1 && lines[0].startsWith('op,function,file'), `${lines.length} lines of ${sites}`);
+      truth(
+        lines.slice(1).every((x) => /^"MPI_/.test(x)),
+        lines[1],
+      );
+    } else truth(fixture(name).callsites.length === 0, 'no link');
+    await close();
+  });
+  return html;
+}
+
+async function valid(files) {
+  const { HtmlValidate } = packages(work)('html-validate');
+  // A doctype is a doctype in small letters too.
+  const htmlvalidate = new HtmlValidate({
+    root: true,
+    extends: ['html-validate:standard'],
+    rules: { 'doctype-style': 'off' },
+  });
+  for (const file of files)
+    await check(`${file.split('/').pop()} is valid HTML`, async () => {
+      const report = await htmlvalidate.validateFile(file);
+      const found = report.results.flatMap((r) => r.messages).map((m) => `${m.line}: ${m.ruleId}: ${m.message}`);
+      truth(found.length === 0, found.slice(0, 5).join(' | '));
+    });
+  await check('what is not valid is noticed', async () => {
+    const report = await htmlvalidate.validateString('<!doctype html><html lang="en"><title>x</title><p><div></p>');
+    truth(!report.valid, 'it was not');
+  });
+}
+
+async function main() {
+  mkdirSync(work, { recursive: true });
+  if (shots) mkdirSync(shots, { recursive: true });
+  const browser = await launch(work);
+  if (!browser) process.exit(SKIPPED);
+  const files = [];
+  for (const name of FIXTURES) files.push(await looks(browser, name));
+  await hostile(browser, 'halo_issues');
+  files.push(join(work, 'halo_issues-hostile.html'));
+  await valid(files);
+  await browser.close();
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed > 0 ? 1 : 0);
+}
+
+await main();
