@@ -9,6 +9,8 @@ import { side } from './draw/side';
 import type { Panel } from './draw/side';
 import { Tooltip } from './draw/tooltip';
 import { describe } from './draw/describe';
+import { exporter } from './draw/export';
+import type { Shown } from './draw/export';
 import { FileSource, openUrl } from './io/source';
 import type { Source } from './io/source';
 import { readAddress, writeAddress } from './model/address';
@@ -59,6 +61,7 @@ class Page {
   private readonly panel: Panel;
   private readonly finder: Finder;
   private readonly help = help();
+  private readonly exporter;
   private readonly begin: State;
   private readonly observer: ResizeObserver;
   private readonly leaves = new AbortController();
@@ -86,10 +89,13 @@ class Page {
       collective: () => this.collective,
       announce: (text) => (voice.textContent = text),
       redraw: () => this.redraw(),
+      reveal: (ranks) => this.reveal(ranks),
+      filterBy: (text) => this.finder.filterBy(text),
       fail,
     };
     this.panel = side({ trace: session, store: this.store, reveal: (ranks) => this.reveal(ranks), fail });
     this.finder = new Finder(session, this.store, fail);
+    this.exporter = exporter(() => this.exported(), this.app.announce, fail);
     fill(
       page,
       header(session),
@@ -137,6 +143,21 @@ class Page {
     const { state } = this.store;
     const view = VIEWS.find((v) => v.id === state.view)?.title ?? '';
     return { address: writeAddress(state, this.begin), from: state.from, to: state.to, view };
+  }
+
+  /** The view shown, for files. */
+  private exported(): Shown {
+    const { from, to, view, filterText, selected } = this.store.state;
+    const instance = this.instances.get(view)!;
+    const stage = this.hosts.get(view)?.querySelector('.stage') ?? this.stage;
+    const file = this.session.name.replace(/\.mpix$/, '').replace(/[^\w.-]+/g, '_');
+    return {
+      name: `${file}-${view}`,
+      sheet: () => instance.sheet(),
+      paint: instance.paint && ((g, width, height) => instance.paint!(g, width, height)),
+      size: { width: stage.clientWidth, height: stage.clientHeight },
+      about: { trace: this.session.name, view, from_ns: from, to_ns: to, ranks: [...selected], filter: filterText },
+    };
   }
 
   private writeAddress(): void {
@@ -205,6 +226,7 @@ class Page {
     bar.append(
       h('span', { class: 'spring' }),
       this.finder.element,
+      this.exporter.element,
       savedViews(
         this.session,
         () => this.now(),
@@ -246,6 +268,7 @@ class Page {
     const view = VIEWS[Number(e.key) - 1];
     if (view) this.store.set({ view: view.id });
     if (e.key === '?') this.toggleHelp();
+    if (e.key === 't') this.exporter.twin();
     if (e.key === '/') {
       e.preventDefault();
       this.finder.focus();

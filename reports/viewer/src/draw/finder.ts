@@ -74,6 +74,12 @@ export class Finder {
     return null;
   }
 
+  /** As if it had been written here. */
+  filterBy(text: string): void {
+    this.input.value = text;
+    this.filter();
+  }
+
   private filter(): void {
     const wanted = this.wanted();
     if (!wanted) return;

@@ -6,8 +6,9 @@ import { css, rankColor } from '../layout/color';
 import { bytes, count, duration, moment } from '../layout/format';
 import { isFiltering } from '../model/filter';
 import { ranksOf } from '../model/points';
+import type { Sheet } from '../model/sheet';
 import type { Traffic, TrafficKind } from '../model/traffic';
-import { KINDS, caveat } from './matrix';
+import { KINDS, caveat, trafficSheet } from './matrix';
 import type { App, View, ViewInstance } from './view';
 
 const ID = 'circle';
@@ -63,6 +64,7 @@ class Circle implements ViewInstance {
   private shown = '';
   private drawnLinks: Link[] = []; // of all links the largest
   private autoWidth = 1;
+  private size = { width: 100, height: 100 }; // that was drawn last
   private player: ReturnType<typeof setInterval> | undefined;
   private readonly controls: (() => void)[] = [];
   private hovered: Link | null = null;
@@ -191,7 +193,7 @@ class Circle implements ViewInstance {
   }
 
   private ring(): { centre: Point; radius: number; at: (node: number) => Point } {
-    const { clientWidth: width, clientHeight: height } = this.stage;
+    const { width, height } = this.size;
     const nodes = this.traffic?.count ?? 1;
     const radius = Math.max(40, Math.min(width, height) / 2 - 44);
     const centre = { x: width / 2, y: height / 2 };
@@ -223,6 +225,12 @@ class Circle implements ViewInstance {
 
   private draw(): void {
     const { g, width, height } = paper(this.canvas);
+    this.paint(g, width, height);
+    if (this.traffic) this.updateNote(this.traffic);
+  }
+
+  paint(g: CanvasRenderingContext2D, width: number, height: number): void {
+    this.size = { width, height };
     const theme = this.app.theme();
     const t = this.traffic;
     if (!t) return;
@@ -253,7 +261,10 @@ class Circle implements ViewInstance {
       g.textAlign = 'center';
       g.fillText(this.emptyText(), width / 2, height / 2);
     }
-    this.updateNote(t);
+  }
+
+  sheet(): Sheet {
+    return trafficSheet(this.traffic, 'Network load', this.note.textContent ?? '');
   }
 
   private drawPoints(g: CanvasRenderingContext2D, t: Traffic, radius: number, at: (n: number) => Point): void {

@@ -53,7 +53,7 @@ export function timelineState(session: Session): TimelineState {
   };
 }
 
-export function timelineTools(app: App, note: HTMLElement, act: { all(): void; savePicture(): void }): Tools {
+export function timelineTools(app: App, note: HTMLElement, act: { all(): void }): Tools {
   const { store, session } = app;
   const middle = () => (store.state.from + store.state.to) / 2;
   const set = (change: Partial<TimelineState>) => store.setView(ID, change as TimelineState);
@@ -82,8 +82,7 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void; s
   const pin = checkBox('pin', 'Selected ranks first', (pin) => set({ pin, rowFirst: 0 }));
   const path = checkBox('path', 'Show the critical path', (on) => set({ path: on }));
   path.element.hidden = list(session.analysis, 'critical_path', 'segments').length === 0;
-  const png = button('PNG', 'Save this picture', act.savePicture);
-  for (const x of [widths.element, pin.element, path.element, png]) x.classList.add('rare');
+  for (const x of [widths.element, pin.element, path.element]) x.classList.add('rare');
 
   const put = (s: TimelineState) => {
     messages.put(s.messages);
@@ -115,7 +114,6 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void; s
     pin.element,
     path.element,
     note,
-    png,
   );
   return { element, put };
 }

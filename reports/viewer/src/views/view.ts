@@ -3,6 +3,7 @@
 import type { Theme } from '../draw/dom';
 import type { Tooltip } from '../draw/tooltip';
 import type { Thing } from '../model/picked';
+import type { Sheet } from '../model/sheet';
 import type { Store, ViewState } from '../model/state';
 import type { Session } from '../work/session';
 
@@ -19,6 +20,10 @@ export interface App {
   announce(text: string): void;
   /** Ask for update() of the view shown, before the next picture. */
   redraw(): void;
+  /** Bring ranks into view in the timeline. */
+  reveal(ranks: number[]): void;
+  /** Make what is written, as in the field that finds, the filter of all views. */
+  filterBy(text: string): void;
   /** Show a failure to the user. */
   fail(error: unknown): void;
   /** What the view draws now, for tests. */
@@ -28,6 +33,10 @@ export interface App {
 export interface ViewInstance {
   /** Draw; called when the view is shown, when the shared state, the size or the theme changes. */
   update(): void;
+  /** What is shown as rows, for its table twin and for files. */
+  sheet(): Sheet | Promise<Sheet>;
+  /** Draw what is shown, size in CSS pixels; without it the sheet is drawn. */
+  paint?(g: CanvasRenderingContext2D, width: number, height: number): void;
   /** Give up what was asked for and what was listened to; the host is removed. */
   destroy(): void;
 }

@@ -6,6 +6,8 @@ import { trafficIn } from '../model/traffic';
 import type { Traffic, TrafficQuery } from '../model/traffic';
 import type { Trace } from '../model/trace';
 import type { Camera, Picture } from './camera';
+import { distributionOf } from './distribution';
+import type { Distribution, DistributionQuery } from './distribution';
 import { findEnds } from './ends';
 import { worstInstance } from './instance';
 import { overview } from './overview';
@@ -16,6 +18,8 @@ import { search } from './search';
 import type { Found, SearchQuery } from './search';
 import { statsOf } from './stats';
 import type { Stats, StatsQuery } from './stats';
+import { tableOf } from './table';
+import type { TablePage, TableQuery } from './table';
 import { thingOf } from './things';
 
 export interface Queries {
@@ -31,6 +35,8 @@ export interface Queries {
   traffic: { given: TrafficQuery; answer: Traffic };
   stats: { given: StatsQuery; answer: Stats };
   search: { given: SearchQuery; answer: Found };
+  table: { given: TableQuery; answer: TablePage };
+  distribution: { given: DistributionQuery; answer: Distribution };
   instance: { given: Issue; answer: Thing | null };
 }
 
@@ -78,5 +84,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   instance: { run: worstInstance, priority: 2 },
   stats: { run: statsOf, priority: 2 },
   search: { run: search, priority: 2 },
+  table: { run: tableOf, priority: 2 },
+  distribution: { run: distributionOf, priority: 2 },
   ends: { run: async (trace) => (await findEnds(trace), null), priority: 3 },
 };
