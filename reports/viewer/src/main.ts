@@ -65,6 +65,7 @@ class Page {
   private readonly begin: State;
   private readonly observer: ResizeObserver;
   private readonly leaves = new AbortController();
+  private second: Session | null = null; // to compare with
   private thing: Thing | null = null;
   private collective: Thing | null = null;
   private followed = '';
@@ -82,6 +83,8 @@ class Page {
     this.app = {
       session,
       store: this.store,
+      other: () => this.second,
+      openOther: (file) => void this.openOther(new FileSource(file, file.name)),
       theme,
       tooltip,
       drawn: {},
@@ -116,7 +119,7 @@ class Page {
     if (issue) this.panel.openIssue(Number(issue[1]));
     document.title = `${document.querySelector('h1')?.textContent ?? 'trace'} – mpitrace`;
     const { store } = this;
-    const busy = () => session.busy;
+    const busy = () => session.busy + (this.second?.busy ?? 0);
     Object.assign(globalThis, { mpitrace: { store, trace: session, drawn: this.app.drawn, busy } }); // for tests and the curious
   }
 
@@ -128,6 +131,29 @@ class Page {
     this.panel.destroy();
     for (const instance of this.instances.values()) instance.destroy();
     this.session.close();
+    this.second?.close();
+  }
+
+  /** A second run; the one that was open stays open if this cannot be. */
+  async openOther(source: Source): Promise<void> {
+    try {
+      const session = await Session.open(source, workerCode());
+      if (this.leaves.signal.aborted) return session.close();
+      const before = this.second;
+      this.second = session;
+      this.store.set({ view: 'compare' });
+      this.redraw();
+      requestAnimationFrame(() => before?.close());
+    } catch (error) {
+      this.app.fail(new Error(`${source.name}: ${message(error)}`));
+    }
+  }
+
+  /** A file that is dropped: beside the one that is open where two are compared. */
+  takes(file: File): boolean {
+    if (this.store.state.view !== 'compare') return false;
+    this.app.openOther(file);
+    return true;
   }
 
   private changed(state: State, before: State): void {
@@ -347,7 +373,7 @@ function refuse(text: string): void {
 }
 
 function openFile(file: File | null | undefined): void {
-  if (file) void open(new FileSource(file, file.name));
+  if (file && !shown?.takes(file)) void open(new FileSource(file, file.name));
 }
 
 /** The page without a trace: choose a file, and what went wrong before if anything did. */
@@ -389,13 +415,22 @@ function acceptDrops(): void {
   });
 }
 
+async function openSecond(name: string): Promise<void> {
+  const source = await openUrl(new URL(name, location.href));
+  if (source) await shown?.openOther(source);
+  else refuse(`There is no ${name} on this server.`);
+}
+
 async function boot(): Promise<void> {
   acceptDrops();
-  const asked = new URLSearchParams(location.search).get('src');
+  const words = new URLSearchParams(location.search);
+  const [asked, other] = [words.get('src'), words.get('other')];
   if (!asked && !location.protocol.startsWith('http')) return start(null);
   try {
     const source = await openUrl(new URL(asked ?? 'trace.mpix', location.href));
-    if (source) return await open(source);
+    if (source) await open(source);
+    if (source && other) await openSecond(other);
+    if (source) return;
     start(asked ? `There is no ${asked} on this server.` : null);
   } catch (error) {
     start(message(error));

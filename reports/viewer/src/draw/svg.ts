@@ -180,13 +180,16 @@ export class SvgSheet {
     this.put(`<text ${place} ${look}`, '', `>${escaped(text)}</text>`);
   }
 
-  drawImage(image: CanvasImageSource, x: number, y: number, width?: number, height?: number): void {
+  /** (image, x, y), (image, x, y, width, height), or first a part of the image. */
+  drawImage(image: CanvasImageSource, ...at: number[]): void {
     const { width: w, height: hh } = image as { width: number; height: number };
+    const [sx, sy, sw, sh] = at.length === 8 ? at.slice(0, 4) : [0, 0, w, hh];
+    const [x, y, width, height] = at.length === 8 ? at.slice(4) : at;
     const sheet = document.createElement('canvas');
-    [sheet.width, sheet.height] = [w, hh];
-    sheet.getContext('2d')!.drawImage(image, 0, 0);
+    [sheet.width, sheet.height] = [Math.max(1, Math.round(sw!)), Math.max(1, Math.round(sh!))];
+    sheet.getContext('2d')!.drawImage(image, sx!, sy!, sw!, sh!, 0, 0, sheet.width, sheet.height);
     const head = `<image href="${sheet.toDataURL('image/png')}" preserveAspectRatio="none"`;
-    const place = `x="${n(x)}" y="${n(y)}" width="${n(width ?? w)}" height="${n(height ?? hh)}"`;
+    const place = `x="${n(x!)}" y="${n(y!)}" width="${n(width ?? w)}" height="${n(height ?? hh)}"`;
     this.put(`${head} ${place} style="image-rendering:pixelated"`, '');
   }
 

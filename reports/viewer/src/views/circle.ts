@@ -406,7 +406,7 @@ class Circle implements ViewInstance {
 
 export const circle: View = {
   id: ID,
-  title: 'Network load',
+  title: 'Network',
   state: (): CircleState => ({ kind: 'p2p', bytesPerPixel: 0 }),
   create: (app, host) => new Circle(app, host),
 };

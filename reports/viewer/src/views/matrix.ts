@@ -407,7 +407,7 @@ class Matrix implements ViewInstance {
 
 export const matrix: View = {
   id: ID,
-  title: 'Communication matrix',
+  title: 'Matrix',
   state: (): MatrixState => ({ kind: 'whole', measure: 'bytes' }),
   create: (app, host) => new Matrix(app, host),
 };

@@ -10,6 +10,9 @@ import type { Session } from '../work/session';
 export interface App {
   session: Session;
   store: Store;
+  /** A second run, to compare with; null: none is open. */
+  other(): Session | null;
+  openOther(file: File): void;
   theme(): Theme;
   tooltip: Tooltip;
   /** What is picked, as soon as it is known. */

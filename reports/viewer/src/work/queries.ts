@@ -10,12 +10,16 @@ import { distributionOf } from './distribution';
 import type { Distribution, DistributionQuery } from './distribution';
 import { findEnds } from './ends';
 import { worstInstance } from './instance';
+import { iterationsOf } from './iterations';
+import type { IterationsQuery } from './iterations';
 import { overview } from './overview';
 import { neighbour, underPointer } from './pick';
 import type { Under } from './pick';
 import { Drawing } from './picture';
 import { search } from './search';
 import type { Found, SearchQuery } from './search';
+import { sharesOf } from './shares';
+import type { SharesQuery } from './shares';
 import { statsOf } from './stats';
 import type { Stats, StatsQuery } from './stats';
 import { tableOf } from './table';
@@ -37,6 +41,8 @@ export interface Queries {
   search: { given: SearchQuery; answer: Found };
   table: { given: TableQuery; answer: TablePage };
   distribution: { given: DistributionQuery; answer: Distribution };
+  iterations: { given: IterationsQuery; answer: Float64Array };
+  shares: { given: SharesQuery; answer: Float32Array };
   instance: { given: Issue; answer: Thing | null };
 }
 
@@ -86,5 +92,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   search: { run: search, priority: 2 },
   table: { run: tableOf, priority: 2 },
   distribution: { run: distributionOf, priority: 2 },
+  iterations: { run: iterationsOf, priority: 2 },
+  shares: { run: sharesOf, priority: 2 },
   ends: { run: async (trace) => (await findEnds(trace), null), priority: 3 },
 };
