@@ -2,6 +2,8 @@
 // address of the page and the state the same.
 import { fill, h, theme } from './draw/dom';
 import { Finder } from './draw/finder';
+import { follow, goToCause } from './draw/follow';
+import type { Context } from './draw/follow';
 import { header } from './draw/header';
 import { help } from './draw/help';
 import { savedViews } from './draw/saved';
@@ -19,6 +21,7 @@ import { Store, initialState } from './model/state';
 import type { State, ViewState } from './model/state';
 import { VIEWS } from './views/list';
 import type { App, ViewInstance } from './views/view';
+import type { Chain } from './work/chain';
 import { collectiveRef } from './work/things';
 import { Session } from './work/session';
 
@@ -65,6 +68,9 @@ class Page {
   private readonly begin: State;
   private readonly observer: ResizeObserver;
   private readonly leaves = new AbortController();
+  private readonly context: Context;
+  private chain: Chain | null = null;
+  private followedFrom = ''; // the call that a message was followed from
   private second: Session | null = null; // to compare with
   private thing: Thing | null = null;
   private collective: Thing | null = null;
@@ -90,13 +96,22 @@ class Page {
       drawn: {},
       picked: () => this.thing,
       collective: () => this.collective,
+      chain: () => this.chain,
       announce: (text) => (voice.textContent = text),
       redraw: () => this.redraw(),
       reveal: (ranks) => this.reveal(ranks),
       filterBy: (text) => this.finder.filterBy(text),
       fail,
     };
-    this.panel = side({ trace: session, store: this.store, reveal: (ranks) => this.reveal(ranks), fail });
+    this.context = {
+      trace: session,
+      store: this.store,
+      reveal: (ranks) => this.reveal(ranks),
+      showChain: (chain) => ((this.chain = chain), this.redraw()),
+      announce: this.app.announce,
+      fail,
+    };
+    this.panel = side(this.context);
     this.finder = new Finder(session, this.store, fail);
     this.exporter = exporter(() => this.exported(), this.app.announce, fail);
     fill(
@@ -294,12 +309,23 @@ class Page {
     const view = VIEWS[Number(e.key) - 1];
     if (view) this.store.set({ view: view.id });
     if (e.key === '?') this.toggleHelp();
-    if (e.key === 't') this.exporter.twin();
+    this.keys[e.key]?.();
     if (e.key === '/') {
       e.preventDefault();
       this.finder.focus();
     }
   }
+
+  /** Keys that are the same in all views. */
+  private readonly keys: Record<string, () => void> = {
+    t: () => this.exporter.twin(),
+    f: () => {
+      follow(this.context, this.thing, this.followedFrom);
+      if (this.thing?.kind === 'event') this.followedFrom = this.thing.ref;
+    },
+    c: () => goToCause(this.context, this.thing),
+    b: () => this.panel.askChain(),
+  };
 
   private showView(id: string): void {
     tooltip.hide();

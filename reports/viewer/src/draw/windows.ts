@@ -2,8 +2,9 @@
 // phases below. A click or Enter shows a part in all views.
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import { bytes, count, duration, percent } from '../layout/format';
-import { list, num, numbers, str } from '../model/analysis';
+import { list, num } from '../model/analysis';
 import type { Json } from '../model/analysis';
+import type { Phase } from '../model/phases';
 import { FONT, h, paper } from './dom';
 import type { Theme } from './dom';
 import type { Tooltip } from './tooltip';
@@ -34,19 +35,6 @@ export function timeParts(analysis: Json): Part[] {
         ['collectives', count(n('collectives') + n('barriers'))],
       ],
     };
-  });
-}
-
-export interface Phase {
-  name: string;
-  from: number;
-  to: number;
-}
-
-export function phasesOf(analysis: Json): Phase[] {
-  return list(analysis, 'phases', 'parts').flatMap((x) => {
-    const [from, to] = numbers(x, 'window_s');
-    return from === undefined || to === undefined ? [] : [{ name: str(x, 'phase'), from: from * 1e9, to: to * 1e9 }];
   });
 }
 

@@ -3,11 +3,12 @@
 import { fill, h } from '../draw/dom';
 import { button } from '../draw/tools';
 import { WaitTreeTable } from '../draw/wait_tree';
-import { WindowsChart, phasesOf, timeParts } from '../draw/windows';
+import { WindowsChart, timeParts } from '../draw/windows';
 import { count, duration, percent } from '../layout/format';
 import { writeNumbers } from '../model/address';
 import { issues, list, num, numbers, str } from '../model/analysis';
 import type { Json } from '../model/analysis';
+import { phasesOf } from '../model/phases';
 import type { Cell, Sheet } from '../model/sheet';
 import { stateName, waitTree } from '../model/wait_tree';
 import type { WaitRow, WaitTree } from '../model/wait_tree';

@@ -21,6 +21,7 @@ const LEFT = 76;
 const AXIS = 26;
 const STRIP = 64; // between the two
 const GAP = 18;
+const STRIP_BIN = 6; // pixels over which shares are means: tiles of both runs have other bins
 const STALE_MS = 160;
 
 interface CompareState {
@@ -37,7 +38,7 @@ interface Side {
   wanted: string;
   askedAt: number;
   starts: Float64Array; // of iterations
-  shares: Float32Array; // in MPI, by pixel of the axis
+  shares: Float32Array; // in MPI, by part of the axis
 }
 
 function sideOf(session: Session): Side {
@@ -223,7 +224,7 @@ class Compare implements ViewInstance {
   }
 
   private askShares(): void {
-    const bins = Math.round(this.plot().width);
+    const bins = Math.round(this.plot().width / STRIP_BIN);
     const key = JSON.stringify([this.interval(0), this.interval(1), bins]);
     if (key === this.asked.shares || this.state().align === 'iteration') return;
     this.asked.shares = key;
@@ -315,7 +316,8 @@ class Compare implements ViewInstance {
     const [a, b] = this.sides!;
     const { from, to } = this.app.store.state;
     if (this.state().align !== 'iteration') {
-      const at = (x: number) => (b.shares[x] ?? NaN) - (a.shares[x] ?? NaN);
+      const bin = (x: number) => Math.floor((x / width) * a.shares.length);
+      const at = (x: number) => (b.shares[bin(x)] ?? NaN) - (a.shares[bin(x)] ?? NaN);
       return { at, scale: 1, words: 'share of time in MPI, B − A' };
     }
     const n = Math.min(a.starts.length, b.starts.length);
@@ -330,7 +332,8 @@ class Compare implements ViewInstance {
       while (k + 1 < n && a.starts[k + 1]! <= ns) k++;
       return k + 1 < n && a.starts[k]! <= ns ? lengths(b.starts, k) - lengths(a.starts, k) : NaN;
     };
-    return { at, scale: most, words: `length of an iteration, B − A: up to ± ${duration(most)}` };
+    const words = most > 0 ? `up to ± ${duration(most)}` : 'all the same';
+    return { at, scale: most, words: `length of an iteration, B − A: ${words}` };
   }
 
   private drawStrip(g: CanvasRenderingContext2D, width: number, top: number): void {

@@ -53,7 +53,7 @@ function text(d: Difference, value: number | null): string {
 
 function change(d: Difference): string {
   if (d.a === null || d.b === null) return '';
-  const by = d.b - d.a;
+  const by = Math.abs(d.b - d.a) < (d.isShare ? 5e-4 : 1e-9) ? 0 : d.b - d.a;
   const sign = by > 0 ? '+' : by < 0 ? '−' : '';
   if (d.isShare) return `${sign}${Math.abs(by * 100).toFixed(1)} points`;
   const ratio = d.a > 0 ? ` (${sign}${Math.abs((by / d.a) * 100).toFixed(0)} %)` : '';

@@ -4,6 +4,7 @@ import {
   AXIS,
   drawAxis,
   drawCause,
+  drawChain,
   drawCollective,
   drawCrosshair,
   drawMarked,
@@ -153,7 +154,8 @@ class Timeline implements ViewInstance {
   private order(): Ordered {
     const { session, store } = this.app;
     const s = this.state();
-    const key = JSON.stringify([s.group, s.sort, s.fold, s.pin, s.pin ? [...store.state.selected] : '']);
+    const bySelection = s.pin || s.group === 'selection';
+    const key = JSON.stringify([s.group, s.sort, s.fold, s.pin, bySelection ? [...store.state.selected] : '']);
     if (key !== this.orderKey) {
       const { analysis, nodes } = session;
       this.ordered = orderOf(s, session.meta.ranks, { analysis, nodes, selected: store.state.selected });
@@ -320,6 +322,7 @@ class Timeline implements ViewInstance {
     const [collective, picked] = [this.app.collective(), this.app.picked()];
     if (collective?.kind === 'collective' && f.state.picked !== '') drawCollective(f, collective.parts);
     if (this.state().path) drawPath(f, this.path);
+    drawChain(f, this.app.chain()?.steps ?? []);
     const hovered = this.complete ?? this.under;
     if (hovered?.kind === 'event') this.drawCall(f, hovered, false);
     if (hovered?.kind === 'message') this.highlight(f, hovered);

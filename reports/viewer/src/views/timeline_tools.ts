@@ -1,7 +1,7 @@
 // timeline_tools.ts - the timeline's own state, and the buttons, sliders and choices that change it.
 import { h } from '../draw/dom';
 import { button, checkBox, choice, widthSlider } from '../draw/tools';
-import { SORTS } from '../layout/order';
+import { SORTS, switchesOf } from '../layout/order';
 import { list, num } from '../model/analysis';
 import type { Session } from '../work/session';
 import type { App } from './view';
@@ -73,6 +73,8 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void })
   const groups: [string, string][] = [
     ['', 'none'],
     ['node', 'node'],
+    ...(switchesOf(session.analysis).size > 0 ? [['switch', 'switch'] as [string, string]] : []),
+    ['selection', 'selected ranks'],
     ...[...session.comms].slice(0, 40).map(([id, name]): [string, string] => [`comm:${id}`, name]),
   ];
   const group = choice('group', 'Groups of ranks', groups, (group) => set({ group, rowFirst: 0 }));

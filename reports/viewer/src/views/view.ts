@@ -5,6 +5,7 @@ import type { Tooltip } from '../draw/tooltip';
 import type { Thing } from '../model/picked';
 import type { Sheet } from '../model/sheet';
 import type { Store, ViewState } from '../model/state';
+import type { Chain } from '../work/chain';
 import type { Session } from '../work/session';
 
 export interface App {
@@ -19,6 +20,8 @@ export interface App {
   picked(): Thing | null;
   /** The collective operation that it is a part of, as soon as that is known. */
   collective(): Thing | null;
+  /** How it came to what is picked, if that was asked for. */
+  chain(): Chain | null;
   /** Say something to screen readers. */
   announce(text: string): void;
   /** Ask for update() of the view shown, before the next picture. */

@@ -6,6 +6,8 @@ import { trafficIn } from '../model/traffic';
 import type { Traffic, TrafficQuery } from '../model/traffic';
 import type { Trace } from '../model/trace';
 import type { Camera, Picture } from './camera';
+import { chainOf } from './chain';
+import type { Chain, ChainQuery } from './chain';
 import { distributionOf } from './distribution';
 import type { Distribution, DistributionQuery } from './distribution';
 import { findEnds } from './ends';
@@ -41,6 +43,7 @@ export interface Queries {
   search: { given: SearchQuery; answer: Found };
   table: { given: TableQuery; answer: TablePage };
   distribution: { given: DistributionQuery; answer: Distribution };
+  chain: { given: ChainQuery; answer: Chain };
   iterations: { given: IterationsQuery; answer: Float64Array };
   shares: { given: SharesQuery; answer: Float32Array };
   instance: { given: Issue; answer: Thing | null };
@@ -92,6 +95,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   search: { run: search, priority: 2 },
   table: { run: tableOf, priority: 2 },
   distribution: { run: distributionOf, priority: 2 },
+  chain: { run: chainOf, priority: 2 },
   iterations: { run: iterationsOf, priority: 2 },
   shares: { run: sharesOf, priority: 2 },
   ends: { run: async (trace) => (await findEnds(trace), null), priority: 3 },

@@ -10,11 +10,12 @@ export interface SharesQuery {
 }
 
 const TILES_MAX = 64;
+const FINER = 4; // bins of tiles than those asked for
 
 /** By bin; NaN outside of the run. */
 export async function sharesOf(trace: Trace, q: SharesQuery, signal: AbortSignal): Promise<Float32Array> {
   const { runtime, bins, timeLevels, rankLevels } = trace.meta;
-  const wanted = ((runtime / (q.to - q.from)) * q.bins) / bins;
+  const wanted = ((runtime / (q.to - q.from)) * q.bins * FINER) / bins;
   const level = Math.max(0, Math.min(timeLevels - 1, Math.ceil(Math.log2(Math.max(1, wanted)))));
   const width = runtime / 2 ** level;
   const of = (seq: number) =>
@@ -36,10 +37,20 @@ export async function sharesOf(trace: Trace, q: SharesQuery, signal: AbortSignal
       sum.map((x) => x / Math.max(1, rows)),
     );
   }
+  /** Mean of what the tiles have between two moments. */
+  const between = (from: number, to: number): number => {
+    let [sum, weight] = [0, 0];
+    const bin = width / bins;
+    for (let b = Math.floor(from / bin); b * bin < to; b++) {
+      const part = Math.min(to, (b + 1) * bin) - Math.max(from, b * bin);
+      sum += part * (means.get(Math.floor(b / bins))?.[b % bins] ?? 0);
+      weight += part;
+    }
+    return sum / weight;
+  };
+  const step = (q.to - q.from) / q.bins;
   return Float32Array.from({ length: q.bins }, (_, i) => {
-    const t = q.from + ((i + 0.5) / q.bins) * (q.to - q.from);
-    if (t < 0 || t >= runtime) return NaN;
-    const seq = Math.min(2 ** level - 1, Math.floor(t / width));
-    return means.get(seq)?.[Math.min(bins - 1, Math.floor(((t - seq * width) / width) * bins))] ?? 0;
+    const [from, to] = [Math.max(0, q.from + i * step), Math.min(runtime, q.from + (i + 1) * step)];
+    return to > from ? between(from, to) : NaN;
   });
 }
