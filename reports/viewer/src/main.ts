@@ -116,7 +116,7 @@ class Page {
     this.exporter = exporter(() => this.exported(), this.app.announce, fail);
     fill(
       page,
-      header(session),
+      header(session, this.finder.chip),
       this.tabBar(),
       h('div', { class: 'body' }, this.stage, this.panel.element, this.alert.box),
       this.help,
@@ -340,6 +340,7 @@ class Page {
       this.stage.append(host);
       this.hosts.set(id, host);
       this.instances.set(id, view.create(this.app, host));
+      describeBy(host, id);
     }
     this.redraw();
   }
@@ -361,6 +362,14 @@ class Page {
       this.app.fail(error);
     }
   }
+}
+
+/** What a picture shows is said by the note above it. */
+function describeBy(host: HTMLElement, id: string): void {
+  const note = host.querySelector('.note');
+  if (!note) return;
+  note.id = `note-${id}`;
+  host.querySelector('[role=application]')?.setAttribute('aria-describedby', note.id);
 }
 
 let shown: Page | null = null;

@@ -54,8 +54,8 @@ export class Grid {
     );
     this.element.addEventListener('scroll', () => this.look());
     this.element.addEventListener('keydown', (e) => this.key(e));
-    this.body.addEventListener('click', (e) => this.click(e, false));
-    this.body.addEventListener('dblclick', (e) => this.click(e, true));
+    // rows are made anew by a click: the second of a double click is known by its number
+    this.body.addEventListener('click', (e) => this.click(e, e.detail === 2));
   }
 
   setColumns(columns: GridColumn[]): void {

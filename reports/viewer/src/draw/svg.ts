@@ -67,7 +67,7 @@ export class SvgSheet {
     readonly height: number,
     paper: string,
   ) {
-    Object.assign(this, FIRST);
+    this.take(FIRST);
     this.fillStyle = paper;
     this.fillRect(0, 0, width, height);
   }
@@ -89,8 +89,10 @@ export class SvgSheet {
 
   restore(): void {
     const state = this.states.pop();
-    if (!state) return;
-    const { dash, clip, transform, ...rest } = state;
+    if (state) this.take(state);
+  }
+
+  private take({ dash, clip, transform, ...rest }: State): void {
     Object.assign(this, rest);
     [this.dash, this.clipName, this.transform] = [dash, clip, transform];
   }

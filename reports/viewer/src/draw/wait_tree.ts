@@ -80,8 +80,7 @@ export class WaitTreeTable {
         role: 'row',
         'aria-level': row.level + 1,
         'aria-expanded': hasBelow ? String(isOpen) : undefined,
-        onclick: (e: MouseEvent) => e.target !== strip && this.go(n, hasBelow),
-        ondblclick: () => this.owner.filter(row),
+        onclick: (e: MouseEvent) => this.click(e, n, strip, hasBelow),
       },
       h('div', { role: 'gridcell', title: row.name + part }, `${mark}${row.name}${part}`),
       h('div', { role: 'gridcell', class: 'n' }, duration(row.seconds * 1e9)),
@@ -117,6 +116,13 @@ export class WaitTreeTable {
     const who = ranks.length === 1 ? `Rank ${ranks[0]}` : `Ranks ${ranks[0]}–${ranks[ranks.length - 1]}`;
     const waited = duration(row.byColumn[column]! * 1e9);
     this.owner.tooltip.show({ title: who, rows: [[row.name, waited]] }, e.clientX, e.clientY);
+  }
+
+  /** Rows are made anew by a click: the second of a double click is known by its number. */
+  private click(e: MouseEvent, n: number, strip: HTMLElement, toggles: boolean): void {
+    if (e.target === strip) return;
+    if (e.detail === 2) this.owner.filter(this.shown()[n]!);
+    else this.go(n, toggles);
   }
 
   private go(n: number, toggles: boolean): void {

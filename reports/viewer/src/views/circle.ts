@@ -56,7 +56,8 @@ function between(a: Point, b: Point, share: number): Point {
 }
 
 const HELP =
-  'Network load on a circle. Left and right move the interval, plus and minus change its length, Home shows all, Space plays.';
+  'Network load on a circle. Left and right move the interval, plus and minus change its length, Home shows all, Space plays, N and P go through the ' +
+  'links, Enter selects both ends.';
 
 class Circle implements ViewInstance {
   private traffic: Traffic | null = null;
@@ -379,12 +380,38 @@ class Circle implements ViewInstance {
       '-': () => store.zoom(1 / 0.6, middle),
       Home: () => store.showAll(),
       ' ': () => this.togglePlay(),
+      n: () => this.stepLink(1),
+      p: () => this.stepLink(-1),
+      ']': () => this.stepLink(1),
+      '[': () => this.stepLink(-1),
+      Enter: () => this.selectLink(),
       Escape: () => store.set({ selected: new Set() }),
     };
     const action = actions[e.key];
     if (!action) return;
     e.preventDefault();
     action();
+  }
+
+  /** The next link by size, in words. */
+  private stepLink(by: number): void {
+    const all = this.drawnLinks;
+    if (all.length === 0) return this.app.announce(this.emptyText());
+    const now = this.hovered ? all.indexOf(this.hovered) : by > 0 ? -1 : 0;
+    const n = (now + by + all.length) % all.length;
+    const link = all[n]!;
+    this.hovered = link;
+    const words = `${this.who(link.src)} → ${this.who(link.dst)}: ${this.amount(link.bytes)}, ${count(link.messages)} in all`;
+    this.app.announce(`${words}, link ${count(n + 1)} of ${count(all.length)}`);
+    this.draw();
+  }
+
+  /** Both ends of the link gone to. */
+  private selectLink(): void {
+    const t = this.traffic;
+    if (!this.hovered || !t) return;
+    const ends = [this.hovered.src, this.hovered.dst].flatMap((point) => ranksOf(t.points, point));
+    this.app.store.set({ selected: new Set(ends) });
   }
 
   private leave(): void {
