@@ -1,7 +1,7 @@
-/* cmd_view.c - `mpitrace view FILE.mpix [OTHER.mpix]`: serves the viewer and one trace, or two to be compared, on loopback, and
- * opens a browser. The address has a random token in it, so that other users of this machine cannot read
- * the trace; requests whose Host is not loopback are refused, so that no page from elsewhere can.
- * Nothing else is served. */
+/* cmd_view.c - `mpitrace view FILE.mpix [OTHER.mpix]`: serves the viewer and one trace, or two to be
+ * compared, on loopback, and opens a browser. The address has a random token in it, so that other users
+ * of this machine cannot read the trace; requests whose Host is not loopback are refused, so that no
+ * page from elsewhere can. Nothing else is served. */
 #include "cli/cli.h"
 #include "cli/http.h"
 #include "format/mpix.h"

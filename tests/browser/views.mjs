@@ -360,7 +360,9 @@ async function testKeys(browser, t) {
     t.same((await t.state(page)).view, 'circle', 'view');
     await page.focus('.circle .layer');
     await page.keyboard.press('n');
-    await page.waitForFunction(() => /\d → \d.*64/.test(document.querySelector('.voice').textContent));
+    await page.waitForFunction(() =>
+      /\d → \d: 3\.13 MiB, number 50, link 1 of 24/.test(document.querySelector('.voice').textContent),
+    );
     await page.keyboard.press('Enter');
     await t.settled(page);
     t.same((await t.state(page)).selected.length, 2, 'both ends are selected');

@@ -332,6 +332,7 @@ class Page {
     for (const [name, tab] of this.tabs) {
       tab.setAttribute('aria-selected', String(name === id));
       tab.tabIndex = name === id ? 0 : -1;
+      if (name === id) tab.scrollIntoView({ inline: 'nearest', block: 'nearest' });
     }
     for (const [name, host] of this.hosts) host.hidden = name !== id;
     const view = VIEWS.find((v) => v.id === id);

@@ -170,7 +170,7 @@ export function exporter(now: () => Shown, say: (text: string) => void, fail: (e
   const menu = h(
     'select',
     {
-      class: 'saved export',
+      class: 'export',
       'aria-label': 'Export this view',
       title: 'Keep what this view shows; T: as a table',
       onchange: () => {

@@ -178,7 +178,9 @@ export class SvgSheet {
     const anchor = ANCHORS[this.textAlign] ?? 'start';
     const base = BASES[this.textBaseline] ?? 'auto';
     const place = `x="${n(x)}" y="${n(y)}" text-anchor="${anchor}" dominant-baseline="${base}"`;
-    const look = `style="font:${escaped(this.font)}"${this.paintOf('fill', this.fillStyle)}`;
+    const [, size, family] = /^(?:\w+ )?([\d.]+)px (.*)$/.exec(this.font) ?? ['', '12', 'sans-serif'];
+    const font = `font-size="${size}" font-family="${escaped(family!)}"`;
+    const look = `${font}${this.paintOf('fill', this.fillStyle)}`;
     this.put(`<text ${place} ${look}`, '', `>${escaped(text)}</text>`);
   }
 
@@ -192,7 +194,7 @@ export class SvgSheet {
     sheet.getContext('2d')!.drawImage(image, sx!, sy!, sw!, sh!, 0, 0, sheet.width, sheet.height);
     const head = `<image href="${sheet.toDataURL('image/png')}" preserveAspectRatio="none"`;
     const place = `x="${n(x!)}" y="${n(y!)}" width="${n(width ?? w)}" height="${n(height ?? hh)}"`;
-    this.put(`${head} ${place} style="image-rendering:pixelated"`, '');
+    this.put(`${head} ${place} image-rendering="optimizeSpeed"`, '');
   }
 
   /** What is not loaded is plain grey here. */

@@ -401,7 +401,7 @@ class Circle implements ViewInstance {
     const n = (now + by + all.length) % all.length;
     const link = all[n]!;
     this.hovered = link;
-    const words = `${this.who(link.src)} → ${this.who(link.dst)}: ${this.amount(link.bytes)}, ${count(link.messages)} in all`;
+    const words = `${this.who(link.src)} → ${this.who(link.dst)}: ${this.amount(link.bytes)}, number ${count(link.messages)}`;
     this.app.announce(`${words}, link ${count(n + 1)} of ${count(all.length)}`);
     this.draw();
   }
