@@ -93,7 +93,7 @@ function generate() {
   const folder = join(work, 'halo');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const shape = ['--pattern', 'halo', '--ranks', '16', '--nodes', '2', '--events-per-rank', '20000'];
+  const shape = ['--pattern', 'halo', '--ranks', '16', '--nodes', '2', '--events-per-rank', '60000'];
   execFileSync(join(build, 'tests/bench/generate'), [...shape, '-o', folder], { stdio: 'ignore' });
   execFileSync(MPITRACE, ['analyze', folder, '-o', join(work, 'halo.mpix')], { stdio: 'ignore' });
   return join(work, 'halo.mpix');
@@ -124,8 +124,9 @@ await page.goto(server.url);
 await page.waitForFunction(() => globalThis.mpitrace !== undefined);
 await page.evaluate(() => {
   const { store, trace } = globalThis.mpitrace;
-  const middle = trace.meta.runtime * 0.6;
-  store.showInterval(middle, middle + 600e3);
+  const [from, to] = trace.analysis.patterns[0].window_s; // where it works
+  const middle = ((from + to) / 2) * 1e9;
+  store.showInterval(middle, middle + 500e3);
 });
 await keep(page, 'timeline.png');
 await page.evaluate(() => globalThis.mpitrace.store.set({ view: 'analysis' }));

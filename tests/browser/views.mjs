@@ -361,7 +361,7 @@ async function testKeys(browser, t) {
     await page.focus('.circle .layer');
     await page.keyboard.press('n');
     await page.waitForFunction(() =>
-      /\d → \d: 3\.13 MiB, number 50, link 1 of 24/.test(document.querySelector('.voice').textContent),
+      /\d → \d: 6\.25 MiB, number 100, link 1 of 24/.test(document.querySelector('.voice').textContent),
     );
     await page.keyboard.press('Enter');
     await t.settled(page);

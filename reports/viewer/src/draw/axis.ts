@@ -10,6 +10,7 @@ import { FONT } from './dom';
 import type { Theme } from './dom';
 
 export const AXIS = 26; // height of the time axis
+const NODE_CHARS = 6; // of a node's name, beside its first rank
 
 export interface Frame {
   g: CanvasRenderingContext2D;
@@ -75,6 +76,11 @@ function labelStep(height: number): number {
   for (let step = 1; ; step *= 2) if (step >= least) return step;
 }
 
+/** Names of nodes differ at their ends. */
+function shortNode(name: string): string {
+  return name.length > NODE_CHARS ? `…${name.slice(1 - NODE_CHARS)}` : name;
+}
+
 export function drawRanks(f: Frame, nodes: string[]): void {
   const { g, theme, rows, state } = f;
   const { first, last } = visibleRows(rows, f.height);
@@ -109,7 +115,7 @@ export function drawRanks(f: Frame, nodes: string[]): void {
     if (node && rows.height >= 15 && !isNarrow && node !== (row > first ? nodes[rankOfRow(f, row - 1)] : '')) {
       g.textAlign = 'left';
       g.fillStyle = theme.dim;
-      g.fillText(node.slice(0, 7), 8, y + rows.height / 2 + 0.5);
+      g.fillText(shortNode(node), 8, y + rows.height / 2 + 0.5);
     }
   }
   g.restore();

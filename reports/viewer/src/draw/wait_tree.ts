@@ -101,7 +101,8 @@ export class WaitTreeTable {
     row.byColumn.forEach((seconds, i) => {
       if (!(seconds > 0)) return;
       g.fillStyle = css(viridis(0.06 + (0.94 * seconds) / most));
-      g.fillRect(i * each, 0, Math.max(1, each - (each > 6 ? 1 : 0)), height);
+      const [x1, x2] = [Math.floor(i * each), Math.ceil((i + 1) * each)]; // no gaps of parts of pixels
+      g.fillRect(x1, 0, x2 - x1 - (each > 6 ? 1 : 0), height);
     });
   }
 

@@ -40,6 +40,14 @@ function section(title: string, ...body: (HTMLElement | null)[]): HTMLElement {
   return h('section', { 'aria-label': title }, h('h2', {}, title), ...body);
 }
 
+function colorNote(): HTMLElement {
+  return h(
+    'p',
+    { class: 'hint' },
+    'Colours as in the timeline; in front, orange: how much of it was waiting for others.',
+  );
+}
+
 function few(ranks: number[]): string {
   const text = writeNumbers(ranks);
   return text.length > 40 ? `${count(ranks.length)} ranks` : `ranks ${text}`;
@@ -83,7 +91,9 @@ class Analysis implements ViewInstance {
     const { analysis } = this.app.session;
     return [
       h('div', { class: 'halves' }, this.efficiencies(), this.shape()),
-      this.windows ? section('Parts of the run, and its phases', this.windows.element, this.phaseNote()) : null,
+      this.windows
+        ? section('Parts of the run, and its phases', this.windows.element, this.phaseNote(), colorNote())
+        : null,
       section('Who waited, where, how long', ...this.waiting()),
       section('Issues', this.issueList()),
       section('Correctness', this.correctness(list(analysis, 'correctness'))),
