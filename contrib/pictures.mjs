@@ -1,4 +1,4 @@
-// pictures.mjs - the two pictures of the viewer in README.md, from a trace that tests/bench/generate makes.
+// pictures.mjs - the two pictures of the viewer in README.md, from a trace that tests/bench/generate.c makes.
 // node contrib/pictures.mjs BUILD [WORKDIR]: needs Chromium; writes docs/timeline.png and docs/analysis.png, at most 150 KB each.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -126,7 +126,7 @@ await page.evaluate(() => {
   const { store, trace } = globalThis.mpitrace;
   const [from, to] = trace.analysis.patterns[0].window_s; // where it works
   const middle = ((from + to) / 2) * 1e9;
-  store.showInterval(middle, middle + 500e3);
+  store.showInterval(middle, middle + 250e3);
 });
 await keep(page, 'timeline.png');
 await page.evaluate(() => globalThis.mpitrace.store.set({ view: 'analysis' }));
