@@ -144,6 +144,13 @@ test('limits of the metric itself do not hide what they leave out, others do', a
   const d = await distributionOf(trace, { ...whole, filter, metric: 'duration' }, signal, nothing);
   const sends = calls.filter((c) => /Isend|Irecv|Allreduce/.test(c.op));
   assert.equal(d.total, sends.length);
+  const limits = { transit: 'minTransitNs', messageBytes: 'minBytes', wait: 'minWaitNs', callBytes: 'minBytes' };
+  for (const [metric, limit] of Object.entries(limits)) {
+    const all = await distributionOf(trace, { ...whole, metric }, signal, nothing);
+    const limited = { ...NO_FILTER, [limit]: 1e12 };
+    const own = await distributionOf(trace, { ...whole, filter: limited, metric }, signal, nothing);
+    assert.equal(own.total, all.total, metric);
+  }
 });
 
 test('what is brushed and then counted is what was brushed', async () => {
