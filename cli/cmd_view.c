@@ -1,7 +1,7 @@
-/* cmd_view.c - `mpitrace view FILE.mpix`: serves the viewer and one trace on loopback, and opens a
- * browser. The address has a random token in it, so that other users of this machine cannot read
- * the trace; requests whose Host is not loopback are refused, so that no page from elsewhere can.
- * Nothing else is served. */
+/* cmd_view.c - `mpitrace view FILE.mpix [OTHER.mpix]`: serves the viewer and one trace, or two to be
+ * compared, on loopback, and opens a browser. The address has a random token in it, so that other users
+ * of this machine cannot read the trace; requests whose Host is not loopback are refused, so that no
+ * page from elsewhere can. Nothing else is served. */
 #include "cli/cli.h"
 #include "cli/http.h"
 #include "format/mpix.h"
@@ -21,7 +21,7 @@
 #define TOKEN_BYTES 16
 
 struct view_options {
-	const char *path;
+	const char *path, *other; /* other: to compare with, or NULL */
 	uint16_t port;
 	bool no_browser;
 	double rank, from_s, to_s; /* what to look at; NAN: all */
@@ -82,11 +82,12 @@ static int parse(struct view_options *o, int argc, char **argv)
 	}
 	if (code != 0)
 		return code;
-	if (optind + 1 != argc)
-		return usage_error("view", "give one FILE.mpix");
+	if (optind >= argc || optind + 2 < argc)
+		return usage_error("view", "give one FILE.mpix, or two to compare");
 	if (o->to_s <= o->from_s)
 		return usage_error("view", "--to must be behind --from");
 	o->path = argv[optind];
+	o->other = argv[optind + 1];
 	return 0;
 }
 
@@ -155,9 +156,10 @@ static void open_browser(const char *url)
 	_exit(127);
 }
 
-static int serve(const struct view_options *o, struct http_resource trace, struct http_resource viewer)
+static int serve(const struct view_options *o, struct http_resource trace, struct http_resource other,
+		 struct http_resource viewer)
 {
-	char token[2 * TOKEN_BYTES + 1], root[64], file[64], url[384], place[256];
+	char token[2 * TOKEN_BYTES + 1], root[64], file[64], second[64], url[384], place[256];
 	struct http_server s;
 	if (make_token(token) < 0) {
 		fprintf(stderr, "mpitrace view: no random numbers from the system\n");
@@ -173,15 +175,19 @@ static int serve(const struct view_options *o, struct http_resource trace, struc
 	}
 	snprintf(root, sizeof(root), "/%s/", token);
 	snprintf(file, sizeof(file), "/%s/trace.mpix", token);
+	snprintf(second, sizeof(second), "/%s/other.mpix", token);
 	viewer.path = root;
 	viewer.type = "text/html; charset=utf-8";
 	trace.path = file;
 	trace.type = "application/octet-stream";
-	const struct http_resource resources[] = {viewer, trace};
+	other.path = second;
+	other.type = trace.type;
+	const struct http_resource resources[] = {viewer, trace, other};
 	s.resources = resources;
-	s.nresources = 2;
+	s.nresources = o->other != NULL ? 3 : 2;
 	put_place(o, place, sizeof(place));
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u%s%s", s.port, root, place);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u%s%s%s", s.port, root,
+		 o->other != NULL ? "?other=other.mpix" : "", place);
 	printf("%s\n", url);
 	fflush(stdout);
 	fprintf(stderr,
@@ -199,14 +205,20 @@ static int serve(const struct view_options *o, struct http_resource trace, struc
 static int view(int argc, char **argv)
 {
 	struct view_options o;
-	struct http_resource trace, viewer;
+	struct http_resource trace, viewer, other = {.fd = -1};
 	int rc = parse(&o, argc, argv);
 	if (rc == 0)
 		rc = check_trace(o.path);
+	if (rc == 0 && o.other != NULL)
+		rc = check_trace(o.other);
 	if (rc != 0)
 		return rc;
 	if (open_resource(o.path, &trace) < 0) {
 		fprintf(stderr, "mpitrace view: %s: cannot open\n", o.path);
+		return EXIT_BAD_INPUT;
+	}
+	if (o.other != NULL && open_resource(o.other, &other) < 0) {
+		fprintf(stderr, "mpitrace view: %s: cannot open\n", o.other);
 		return EXIT_BAD_INPUT;
 	}
 	if (open_viewer(&viewer) < 0) {
@@ -217,8 +229,8 @@ static int view(int argc, char **argv)
 			MPITRACE_DATADIR "/viewer.html");
 		return EXIT_BAD_INPUT;
 	}
-	return serve(&o, trace, viewer);
+	return serve(&o, trace, other, viewer);
 }
 
 const struct command cmd_view = {"view", view, "look at a trace in the browser",
-				 "view FILE.mpix [--port P] [--no-browser] [--rank R] [--from S] [--to S]"};
+				 "view FILE.mpix [OTHER.mpix] [--port P] [--no-browser] [--rank R] [--from S] [--to S]"};

@@ -41,9 +41,9 @@ export async function launch(work, ...more) {
   return packages(work)('playwright-core').chromium.launch({ executablePath, args: [...ARGS, ...more] });
 }
 
-/** `mpitrace view FILE`: { url, stop() }. */
-export async function serve(mpitrace, file) {
-  const server = spawn(mpitrace, ['view', file, '--no-browser'], { stdio: ['ignore', 'pipe', 'ignore'] });
+/** `mpitrace view FILE...`: { url, stop() }. */
+export async function serve(mpitrace, ...files) {
+  const server = spawn(mpitrace, ['view', ...files, '--no-browser'], { stdio: ['ignore', 'pipe', 'ignore'] });
   const url = await new Promise((done, reject) => {
     server.stdout.once('data', (line) => done(String(line).trim()));
     server.once('exit', () => reject(new Error('mpitrace view ended')));

@@ -1,15 +1,17 @@
 // run.mjs - opens traces of known content in Chromium and checks what is drawn, what was read and what was said.
-// node run.mjs MPITRACE MAKE_MPIX VIEWER_HTML WORKDIR [--shots DIR]; ends with "N passed, N failed".
+// node run.mjs MPITRACE MAKE_MPIX VIEWER_HTML WORKDIR [--shots DIR] [--only testTables]; ends with "N passed, N failed".
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { launch, serve } from './chromium.mjs';
 import { CLAIMS } from './claims.mjs';
+import { VIEW_CLAIMS } from './views.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [mpitrace, makeMpix, viewer, work] = process.argv.slice(2, 6).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : '';
 const SKIPPED = 77;
 
 let passed = 0;
@@ -398,15 +400,15 @@ async function main() {
     return join(work, name);
   };
   const small = make('small.mpix', 4, 2, 50);
-  await testPicker(browser, small);
-  await testDrop(browser, small);
-  await testVersion1(browser);
-  await testRefusals(browser, small);
-  await testPartial(browser, make('partial.mpix', 2, 2, 30, 'partial'));
-  await testSmall(browser, small);
-  for (const test of CLAIMS)
+  const wants = (test) => test.name.includes(only);
+  for (const test of [testPicker, testDrop, testRefusals, testSmall].filter(wants)) await test(browser, small);
+  if (wants(testVersion1)) await testVersion1(browser);
+  if (wants(testPartial)) await testPartial(browser, make('partial.mpix', 2, 2, 30, 'partial'));
+  for (const test of [...CLAIMS, ...VIEW_CLAIMS].filter(wants))
     await test(browser, {
       small,
+      make,
+      mpitrace,
       check,
       newPage,
       pick,
@@ -420,7 +422,7 @@ async function main() {
       shot,
       work,
     });
-  await testServed(browser, make('big.mpix', 32, 32, 100));
+  if (wants(testServed)) await testServed(browser, make('big.mpix', 32, 32, 100));
   await browser.close();
   console.log(`${passed} passed, ${failed} failed`);
   return failed > 0 ? 1 : 0;

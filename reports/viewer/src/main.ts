@@ -2,6 +2,8 @@
 // address of the page and the state the same.
 import { fill, h, theme } from './draw/dom';
 import { Finder } from './draw/finder';
+import { follow, goToCause } from './draw/follow';
+import type { Context } from './draw/follow';
 import { header } from './draw/header';
 import { help } from './draw/help';
 import { savedViews } from './draw/saved';
@@ -9,6 +11,8 @@ import { side } from './draw/side';
 import type { Panel } from './draw/side';
 import { Tooltip } from './draw/tooltip';
 import { describe } from './draw/describe';
+import { exporter } from './draw/export';
+import type { Shown } from './draw/export';
 import { FileSource, openUrl } from './io/source';
 import type { Source } from './io/source';
 import { readAddress, writeAddress } from './model/address';
@@ -17,6 +21,7 @@ import { Store, initialState } from './model/state';
 import type { State, ViewState } from './model/state';
 import { VIEWS } from './views/list';
 import type { App, ViewInstance } from './views/view';
+import type { Chain } from './work/chain';
 import { collectiveRef } from './work/things';
 import { Session } from './work/session';
 
@@ -59,9 +64,14 @@ class Page {
   private readonly panel: Panel;
   private readonly finder: Finder;
   private readonly help = help();
+  private readonly exporter;
   private readonly begin: State;
   private readonly observer: ResizeObserver;
   private readonly leaves = new AbortController();
+  private readonly context: Context;
+  private chain: Chain | null = null;
+  private followedFrom = ''; // the call that a message was followed from
+  private second: Session | null = null; // to compare with
   private thing: Thing | null = null;
   private collective: Thing | null = null;
   private followed = '';
@@ -79,20 +89,34 @@ class Page {
     this.app = {
       session,
       store: this.store,
+      other: () => this.second,
+      openOther: (file) => void this.openOther(new FileSource(file, file.name)),
       theme,
       tooltip,
       drawn: {},
       picked: () => this.thing,
       collective: () => this.collective,
+      chain: () => this.chain,
       announce: (text) => (voice.textContent = text),
       redraw: () => this.redraw(),
+      reveal: (ranks) => this.reveal(ranks),
+      filterBy: (text) => this.finder.filterBy(text),
       fail,
     };
-    this.panel = side({ trace: session, store: this.store, reveal: (ranks) => this.reveal(ranks), fail });
+    this.context = {
+      trace: session,
+      store: this.store,
+      reveal: (ranks) => this.reveal(ranks),
+      showChain: (chain) => ((this.chain = chain), this.redraw()),
+      announce: this.app.announce,
+      fail,
+    };
+    this.panel = side(this.context);
     this.finder = new Finder(session, this.store, fail);
+    this.exporter = exporter(() => this.exported(), this.app.announce, fail);
     fill(
       page,
-      header(session),
+      header(session, this.finder.chip),
       this.tabBar(),
       h('div', { class: 'body' }, this.stage, this.panel.element, this.alert.box),
       this.help,
@@ -110,7 +134,7 @@ class Page {
     if (issue) this.panel.openIssue(Number(issue[1]));
     document.title = `${document.querySelector('h1')?.textContent ?? 'trace'} – mpitrace`;
     const { store } = this;
-    const busy = () => session.busy;
+    const busy = () => session.busy + (this.second?.busy ?? 0);
     Object.assign(globalThis, { mpitrace: { store, trace: session, drawn: this.app.drawn, busy } }); // for tests and the curious
   }
 
@@ -122,6 +146,29 @@ class Page {
     this.panel.destroy();
     for (const instance of this.instances.values()) instance.destroy();
     this.session.close();
+    this.second?.close();
+  }
+
+  /** A second run; the one that was open stays open if this cannot be. */
+  async openOther(source: Source): Promise<void> {
+    try {
+      const session = await Session.open(source, workerCode());
+      if (this.leaves.signal.aborted) return session.close();
+      const before = this.second;
+      this.second = session;
+      this.store.set({ view: 'compare' });
+      this.redraw();
+      requestAnimationFrame(() => before?.close());
+    } catch (error) {
+      this.app.fail(new Error(`${source.name}: ${message(error)}`));
+    }
+  }
+
+  /** A file that is dropped: beside the one that is open where two are compared. */
+  takes(file: File): boolean {
+    if (this.store.state.view !== 'compare') return false;
+    this.app.openOther(file);
+    return true;
   }
 
   private changed(state: State, before: State): void {
@@ -137,6 +184,21 @@ class Page {
     const { state } = this.store;
     const view = VIEWS.find((v) => v.id === state.view)?.title ?? '';
     return { address: writeAddress(state, this.begin), from: state.from, to: state.to, view };
+  }
+
+  /** The view shown, for files. */
+  private exported(): Shown {
+    const { from, to, view, filterText, selected } = this.store.state;
+    const instance = this.instances.get(view)!;
+    const stage = this.hosts.get(view)?.querySelector('.stage') ?? this.stage;
+    const file = this.session.name.replace(/\.mpix$/, '').replace(/[^\w.-]+/g, '_');
+    return {
+      name: `${file}-${view}`,
+      sheet: () => instance.sheet(),
+      paint: instance.paint && ((g, width, height) => instance.paint!(g, width, height)),
+      size: { width: stage.clientWidth, height: stage.clientHeight },
+      about: { trace: this.session.name, view, from_ns: from, to_ns: to, ranks: [...selected], filter: filterText },
+    };
   }
 
   private writeAddress(): void {
@@ -205,6 +267,7 @@ class Page {
     bar.append(
       h('span', { class: 'spring' }),
       this.finder.element,
+      this.exporter.element,
       savedViews(
         this.session,
         () => this.now(),
@@ -246,17 +309,30 @@ class Page {
     const view = VIEWS[Number(e.key) - 1];
     if (view) this.store.set({ view: view.id });
     if (e.key === '?') this.toggleHelp();
+    this.keys[e.key]?.();
     if (e.key === '/') {
       e.preventDefault();
       this.finder.focus();
     }
   }
 
+  /** Keys that are the same in all views. */
+  private readonly keys: Record<string, () => void> = {
+    t: () => this.exporter.twin(),
+    f: () => {
+      follow(this.context, this.thing, this.followedFrom);
+      if (this.thing?.kind === 'event') this.followedFrom = this.thing.ref;
+    },
+    c: () => goToCause(this.context, this.thing),
+    b: () => this.panel.askChain(),
+  };
+
   private showView(id: string): void {
     tooltip.hide();
     for (const [name, tab] of this.tabs) {
       tab.setAttribute('aria-selected', String(name === id));
       tab.tabIndex = name === id ? 0 : -1;
+      if (name === id) tab.scrollIntoView({ inline: 'nearest', block: 'nearest' });
     }
     for (const [name, host] of this.hosts) host.hidden = name !== id;
     const view = VIEWS.find((v) => v.id === id);
@@ -265,6 +341,7 @@ class Page {
       this.stage.append(host);
       this.hosts.set(id, host);
       this.instances.set(id, view.create(this.app, host));
+      describeBy(host, id);
     }
     this.redraw();
   }
@@ -286,6 +363,14 @@ class Page {
       this.app.fail(error);
     }
   }
+}
+
+/** What a picture shows is said by the note above it. */
+function describeBy(host: HTMLElement, id: string): void {
+  const note = host.querySelector('.note');
+  if (!note) return;
+  note.id = `note-${id}`;
+  host.querySelector('[role=application]')?.setAttribute('aria-describedby', note.id);
 }
 
 let shown: Page | null = null;
@@ -324,7 +409,7 @@ function refuse(text: string): void {
 }
 
 function openFile(file: File | null | undefined): void {
-  if (file) void open(new FileSource(file, file.name));
+  if (file && !shown?.takes(file)) void open(new FileSource(file, file.name));
 }
 
 /** The page without a trace: choose a file, and what went wrong before if anything did. */
@@ -366,13 +451,22 @@ function acceptDrops(): void {
   });
 }
 
+async function openSecond(name: string): Promise<void> {
+  const source = await openUrl(new URL(name, location.href));
+  if (source) await shown?.openOther(source);
+  else refuse(`There is no ${name} on this server.`);
+}
+
 async function boot(): Promise<void> {
   acceptDrops();
-  const asked = new URLSearchParams(location.search).get('src');
+  const words = new URLSearchParams(location.search);
+  const [asked, other] = [words.get('src'), words.get('other')];
   if (!asked && !location.protocol.startsWith('http')) return start(null);
   try {
     const source = await openUrl(new URL(asked ?? 'trace.mpix', location.href));
-    if (source) return await open(source);
+    if (source) await open(source);
+    if (source && other) await openSecond(other);
+    if (source) return;
     start(asked ? `There is no ${asked} on this server.` : null);
   } catch (error) {
     start(message(error));

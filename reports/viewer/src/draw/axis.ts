@@ -1,5 +1,6 @@
 // axis.ts - the canvas above the timeline: time axis, grid, rank labels, outlines of what is hovered and picked.
 import type { State } from '../model/state';
+import type { ChainStep } from '../work/chain';
 import { css, rankColor } from '../layout/color';
 import { moment } from '../layout/format';
 import { visibleRows, yOf } from '../layout/rows';
@@ -9,6 +10,7 @@ import { FONT } from './dom';
 import type { Theme } from './dom';
 
 export const AXIS = 26; // height of the time axis
+const NODE_CHARS = 6; // of a node's name, beside its first rank
 
 export interface Frame {
   g: CanvasRenderingContext2D;
@@ -74,6 +76,11 @@ function labelStep(height: number): number {
   for (let step = 1; ; step *= 2) if (step >= least) return step;
 }
 
+/** Names of nodes differ at their ends. */
+function shortNode(name: string): string {
+  return name.length > NODE_CHARS ? `…${name.slice(1 - NODE_CHARS)}` : name;
+}
+
 export function drawRanks(f: Frame, nodes: string[]): void {
   const { g, theme, rows, state } = f;
   const { first, last } = visibleRows(rows, f.height);
@@ -108,7 +115,7 @@ export function drawRanks(f: Frame, nodes: string[]): void {
     if (node && rows.height >= 15 && !isNarrow && node !== (row > first ? nodes[rankOfRow(f, row - 1)] : '')) {
       g.textAlign = 'left';
       g.fillStyle = theme.dim;
-      g.fillText(node.slice(0, 7), 8, y + rows.height / 2 + 0.5);
+      g.fillText(shortNode(node), 8, y + rows.height / 2 + 0.5);
     }
   }
   g.restore();
@@ -163,6 +170,30 @@ export function drawCause(f: Frame, fromRank: number, from: number, toRank: numb
   g.moveTo(x2, y2);
   for (const side of [-0.4, 0.4]) g.lineTo(x2 - 10 * Math.cos(angle + side), y2 - 10 * Math.sin(angle + side));
   g.fill();
+}
+
+/** How it came to a wait: the calls, numbered back from it, and arrows from each cause to who waited for it. */
+export function drawChain(f: Frame, steps: ChainStep[]): void {
+  const { g, rows, theme } = f;
+  steps.forEach(({ waiter, cause }, n) => {
+    outlineEvent(f, waiter.rank, waiter.start, waiter.duration, false);
+    outlineEvent(f, cause.rank, cause.start, cause.duration, false);
+    const end = waiter.start + waiter.duration;
+    drawCause(f, cause.rank, cause.start, waiter.rank, Math.min(end, Math.max(waiter.start, cause.start)));
+    const row = f.rowOf[cause.rank] ?? -1;
+    const x = xOf(f, cause.start);
+    if (row < 0 || x < f.left) return;
+    const y = AXIS + yOf(rows, row) + rows.height / 2;
+    g.beginPath();
+    g.arc(x, y, 8, 0, 2 * Math.PI);
+    g.fillStyle = theme.text;
+    g.fill();
+    g.font = FONT;
+    g.textAlign = 'center';
+    g.textBaseline = 'middle';
+    g.fillStyle = theme.paper;
+    g.fillText(String(n + 1), x, y + 0.5);
+  });
 }
 
 /** A collective operation: from the first that came to the last that left; who came last is marked. */

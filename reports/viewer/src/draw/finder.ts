@@ -14,7 +14,8 @@ export class Finder {
   readonly element: HTMLElement;
   private readonly input: HTMLInputElement;
   private readonly answer = h('span', { class: 'answer', role: 'status' });
-  private readonly chip = h('span', { class: 'chip', hidden: true });
+  /** What the filter is; stands elsewhere, where there is room for it. */
+  readonly chip = h('span', { class: 'chip', hidden: true });
   private at = { text: '', start: -Infinity, rank: -1 };
 
   constructor(
@@ -31,7 +32,7 @@ export class Finder {
       onkeydown: (e: KeyboardEvent) => this.key(e),
     });
     const filter = button('Filter', 'Show only what is found, in all views (Ctrl Enter)', () => this.filter());
-    this.element = h('span', { class: 'finder' }, this.input, this.answer, filter, this.chip);
+    this.element = h('span', { class: 'finder' }, this.input, this.answer, filter);
   }
 
   focus(): void {
@@ -46,7 +47,7 @@ export class Finder {
     this.chip.hidden = !on;
     this.chip.title = filterText;
     this.chip.replaceChildren(
-      `only ${filterText}`,
+      h('span', {}, `only ${filterText}`),
       h('button', { type: 'button', 'aria-label': 'Remove the filter', onclick: () => this.clear() }, '×'),
     );
   }
@@ -72,6 +73,12 @@ export class Finder {
     if (wanted.problem === '') return wanted;
     this.answer.textContent = wanted.problem;
     return null;
+  }
+
+  /** As if it had been written here. */
+  filterBy(text: string): void {
+    this.input.value = text;
+    this.filter();
   }
 
   private filter(): void {

@@ -70,7 +70,7 @@ export function coverageText(trace: Session): { complete: boolean; text: string;
   return { complete, text: `${word}: ${parts.join(', ')}`, reasons };
 }
 
-function trust(trace: Session): HTMLElement {
+function trust(trace: Session, filter: HTMLElement): HTMLElement {
   const c = coverageText(trace);
   const bound = num(trace.analysis, 'clock', 'error_bound_us');
   const overhead = num(trace.analysis, 'overhead', 'share');
@@ -97,11 +97,13 @@ function trust(trace: Session): HTMLElement {
           `tracing ${(overhead * 100).toFixed(2)} %`,
         )
       : null,
+    filter,
     ...c.reasons.slice(0, 3).map((reason) => h('span', { class: 'reason' }, reason)),
   );
 }
 
-export function header(trace: Session): HTMLElement {
+/** filter: where it is said that one holds. */
+export function header(trace: Session, filter: HTMLElement): HTMLElement {
   const program = str(trace.analysis, 'job', 'program') || trace.name;
   return h(
     'header',
@@ -111,7 +113,7 @@ export function header(trace: Session): HTMLElement {
       { class: 'title' },
       h('h1', { title: program }, program.split('/').pop() || program),
       h('p', { class: 'facts' }, facts(trace)),
-      trust(trace),
+      trust(trace, filter),
     ),
     verdict(trace),
   );

@@ -2,16 +2,24 @@
 import { h } from './dom';
 
 const KEYS: [string, string][] = [
-  ['W S, + −, wheel', 'zoom in and out'],
+  ['W S, + −, wheel, pinch', 'zoom in and out'],
   ['A D, ← →, drag', 'pan; with Shift by half of what is shown'],
   ['↑ ↓, Page Up, Page Down', 'scroll ranks; Shift ↑ ↓ or Alt wheel: height of the rows'],
   ['Home', 'the whole run, all ranks'],
   ['Shift drag, X', 'mark an interval, mark what is shown: statistics'],
-  ['N P, ] [', 'next and previous call of the thread'],
+  ['N P, ] [', 'next and previous call of the thread; on the circle: link'],
+  ['F', 'follow: from a call to its message, from a message to the call at its other end'],
+  ['C, B', 'to the cause of a wait; how it came to this, several steps back'],
   ['M', 'messages'],
-  ['/', 'find: allreduce >1ms ranks 3-9 · class:barrier · comm:row · site:halo.c · node:n2 · >=64KiB · wait'],
+  [
+    '/',
+    'find: allreduce >1ms ranks 3-9 · class:barrier · comm:row · site:halo.c · node:n2 · >=64KiB · wait>1ms · transit>1ms',
+  ],
   ['Enter, Shift Enter', 'in the field: next, previous; Ctrl Enter: filter all views by it'],
-  ['1 2 3', 'views'],
+  ['1 to 7', 'views'],
+  ['T', 'what is shown as a table; files of it: Export'],
+  ['↑ ↓, Home, End, Enter', 'in tables: move, open'],
+  ['← →, Shift, Enter', 'in distributions: move, brush, filter by it'],
   ['Ctrl Z, Ctrl Shift Z', 'undo, redo'],
   ['Esc', 'clear the selection'],
 ];

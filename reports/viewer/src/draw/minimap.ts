@@ -3,6 +3,8 @@
 import { PLANES } from '../decode/tiles';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import { list, num } from '../model/analysis';
+import { patternsOf, phasesOf } from '../model/phases';
+import type { Phase } from '../model/phases';
 import type { Store } from '../model/state';
 import type { Session } from '../work/session';
 import { h, paper, theme } from './dom';
@@ -14,6 +16,8 @@ type Grip = 'from' | 'to' | 'all' | 'new';
 export class Minimap {
   readonly element = h('canvas', { class: 'minimap', 'aria-hidden': 'true' });
   private shares: Float32Array | null = null;
+  private readonly phases: Phase[];
+  private readonly patterns: Phase[];
   private width = 100;
   private grip: Grip | null = null;
   private anchor = 0; // ns
@@ -23,6 +27,9 @@ export class Minimap {
     private readonly store: Store,
     private readonly left: () => number,
   ) {
+    this.phases = phasesOf(trace.analysis);
+    const whole = (p: Phase) => p.to - p.from > 0.95 * trace.meta.runtime;
+    this.patterns = patternsOf(trace.analysis).filter((p) => !whole(p));
     this.element.addEventListener('pointerdown', (e) => this.down(e));
     this.element.addEventListener('pointermove', (e) => this.move(e));
     for (const type of ['pointerup', 'pointercancel'] as const)
@@ -94,6 +101,36 @@ export class Minimap {
     }
   }
 
+  /** Where phases begin, with their names; below them the windows of patterns that do not hold for all of the run. */
+  private drawPhases(g: CanvasRenderingContext2D, width: number, height: number): void {
+    const colors = theme();
+    g.font = '10px system-ui, sans-serif';
+    g.textBaseline = 'top';
+    g.textAlign = 'left';
+    const label = (text: string, x: number, room: number, y: number) => {
+      const wide = g.measureText(text).width + 6;
+      if (wide > room) return;
+      g.globalAlpha = 0.85;
+      g.fillStyle = colors.paper;
+      g.fillRect(x + 1, y, wide, 13);
+      g.globalAlpha = 1;
+      g.fillStyle = colors.text;
+      g.fillText(text, x + 4, y + 1);
+    };
+    for (const { name, from, to } of this.phases) {
+      const [x1, x2] = [this.x(from), Math.min(width, this.x(to))];
+      g.fillStyle = colors.text;
+      if (from > 0) g.fillRect(Math.round(x1), 0, 1, height);
+      label(name, x1, x2 - x1, 1);
+    }
+    for (const { name, from, to } of this.patterns) {
+      const [x1, x2] = [this.x(from), Math.min(width, this.x(to))];
+      g.fillStyle = colors.text;
+      g.fillRect(x1, height - 2, Math.max(2, x2 - x1), 2);
+      label(name, x1, x2 - x1, height - 16);
+    }
+  }
+
   draw(width: number): void {
     const height = HEIGHT;
     const { g } = paper(this.element, { width, height });
@@ -114,6 +151,7 @@ export class Minimap {
       }
     }
     this.drawWaiting(g, width, height);
+    this.drawPhases(g, width, height);
     const [x1, x2] = [Math.max(this.left(), this.x(from)), Math.min(width, this.x(to))];
     g.fillStyle = colors.paper;
     g.globalAlpha = 0.72;

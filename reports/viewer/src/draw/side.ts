@@ -2,13 +2,15 @@
 import { issues, list, num, str } from '../model/analysis';
 import type { Issue, Json } from '../model/analysis';
 import { extentOf, ranksOfThing } from '../model/picked';
-import type { Call, Thing } from '../model/picked';
-import type { Store } from '../model/state';
+import type { Thing } from '../model/picked';
 import { count, duration } from '../layout/format';
 import type { Session } from '../work/session';
 import type { Stats } from '../work/stats';
+import { ChainList } from './chain';
 import { describe } from './describe';
 import { fill, h } from './dom';
+import { causeOf, goTo, links } from './follow';
+import type { Context } from './follow';
 import { statistics } from './statistics';
 import { button } from './tools';
 
@@ -16,62 +18,11 @@ export interface Panel {
   element: HTMLElement;
   /** What is picked, and the collective that it is a part of. */
   pick(thing: Thing | null, collective: Thing | null): void;
+  /** Look for how it came to what is picked. */
+  askChain(): void;
   /** Open the worst instance of the n-th issue. */
   openIssue(n: number): void;
   destroy(): void;
-}
-
-interface Context {
-  trace: Session;
-  store: Store;
-  /** Bring ranks into view. */
-  reveal(ranks: number[]): void;
-  fail(error: unknown): void;
-}
-
-/** The call that was waited for longest, if that is known. */
-function causeOf(thing: Thing): Call | null {
-  if (thing.kind !== 'event') return null;
-  const [longest] = (thing.waits ?? []).filter((w) => w.causer && w.ns > 0).sort((a, b) => b.ns - a.ns);
-  return longest?.causer ?? null;
-}
-
-/** Show two things at once and pick one. */
-function goTo(c: Context, ref: string, ranks: number[], times: number[]): void {
-  const [first, last] = [Math.min(...times), Math.max(...times)];
-  const air = Math.max(50, (last - first) * 0.2);
-  c.store.set({ picked: ref, view: 'timeline' });
-  c.store.showInterval(first - air, last + air);
-  c.reveal(ranks);
-}
-
-function links(c: Context, thing: Thing, collective: Thing | null): HTMLElement[] {
-  const [start, end] = extentOf(thing);
-  const buttons: HTMLElement[] = [];
-  const cause = causeOf(thing);
-  if (cause && thing.kind === 'event') {
-    const times = [start, end, cause.start, cause.start + cause.duration];
-    const go = () => goTo(c, cause.ref, [cause.rank, thing.rank], times);
-    buttons.push(button('Go to the cause', 'Select the call that was waited for longest', go));
-  }
-  if (collective && collective.ref !== thing.ref) {
-    const go = () => goTo(c, collective.ref, ranksOfThing(collective), extentOf(collective));
-    buttons.push(button('All its ranks', 'Select this collective operation on all its ranks', go));
-  }
-  if (thing.kind === 'message')
-    for (const [label, call] of [['Its send', thing.sendCall] as const, ['Its receive', thing.receiveCall] as const]) {
-      if (!call) continue;
-      const times = [start, end, call.start, call.start + call.duration];
-      const go = () => goTo(c, call.ref, [thing.src, thing.dst], times);
-      buttons.push(button(label, `Select the call: ${label.toLowerCase()}`, go));
-    }
-  if (thing.kind === 'collective' && thing.parts.length > 0) {
-    const last = thing.parts.reduce((a, b) => (b.start > a.start ? b : a));
-    buttons.push(
-      button('Last in', 'Select the call of the rank that came last', () => c.store.set({ picked: last.ref })),
-    );
-  }
-  return buttons;
 }
 
 function messageList(c: Context, thing: Thing): HTMLElement | null {
@@ -232,13 +183,16 @@ class Marked {
 }
 
 export function side(c: Context): Panel {
+  const chain = new ChainList(c);
   const { trace, store } = c;
   const selection = h('section', { class: 'selection', 'aria-label': 'Selection' });
   const found = issues(trace.analysis);
   const marked = new Marked(c);
   marked.element.hidden = true;
-  const pick = (thing: Thing | null, collective: Thing | null) =>
-    fill(selection, h('h2', {}, 'Selection'), ...picked(c, thing, collective));
+  const pick = (thing: Thing | null, collective: Thing | null) => {
+    chain.put(thing);
+    fill(selection, h('h2', {}, 'Selection'), ...picked(c, thing, collective), chain.element);
+  };
   pick(null, null);
   store.subscribe(() => marked.update());
   const element = h(
@@ -260,7 +214,8 @@ export function side(c: Context): Panel {
   return {
     element,
     pick,
+    askChain: () => chain.ask(),
     openIssue: (n) => found[n] && openInstance(c, found[n]),
-    destroy: () => ['stats', 'instance'].forEach((asker) => trace.giveUp(asker)),
+    destroy: () => ['stats', 'instance', 'chain'].forEach((asker) => trace.giveUp(asker)),
   };
 }

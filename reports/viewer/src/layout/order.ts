@@ -1,10 +1,10 @@
 // order.ts - in which order ranks stand on the timeline, in which groups, and which of these are folded to one row. Pure.
-import { list, num } from '../model/analysis';
+import { list, num, str } from '../model/analysis';
 import type { Json } from '../model/analysis';
 import type { Members } from './rows';
 
 export interface Order {
-  group: string; // '', 'node' or 'comm:ID'
+  group: string; // '', 'node', 'switch', 'selection' or 'comm:ID'
   sort: string; // '' or a member of per_rank
   fold: boolean;
   pin: boolean; // selected ranks first
@@ -55,8 +55,23 @@ function valuesOf(analysis: Json, key: string, ranks: number): Float64Array {
   return value;
 }
 
-function groupNames(group: string, of: { analysis: Json; nodes: readonly string[] }): (rank: number) => string {
+/** By node the switch next to it, as far as they are known. */
+export function switchesOf(analysis: Json): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const x of list(analysis, 'topology', 'nodes')) {
+    const path = list(x, 'switches', 'path').filter((s): s is string => typeof s === 'string');
+    if (path.length > 0) found.set(str(x, 'name'), path[path.length - 1]!);
+  }
+  return found;
+}
+
+function groupNames(group: string, of: Parameters<typeof orderOf>[2]): (rank: number) => string {
   if (group === 'node') return (rank) => of.nodes[rank] || 'no node';
+  if (group === 'selection') return (rank) => (of.selected.has(rank) ? 'selected' : 'others');
+  if (group === 'switch') {
+    const switches = switchesOf(of.analysis);
+    return (rank) => switches.get(of.nodes[rank] ?? '') ?? 'no switch';
+  }
   const id = Number(group.slice('comm:'.length));
   const row = list(of.analysis, 'communicators').find((x, i) => (num(x, 'id') ?? i) === id);
   const members = new Set(list(row, 'ranks'));

@@ -1,6 +1,6 @@
 // ask.ts - what is looked for, as people write it, becomes a filter: "allreduce >1ms ranks 3-9", "class:barrier wait", "node:n2 >=64KiB".
-// Words in any order: an operation (MPI_ may be left out, * at the end), > or < with a time or a size, rank 3-9, node:NAME,
-// comm:NAME, site:FILE:LINE, class:NAME, wait. Pure.
+// Words in any order: an operation (MPI_ may be left out, * at the end), > or < with a time or a size, wait>1ms, transit>1ms (of
+// messages), rank 3-9, node:NAME, comm:NAME, site:FILE:LINE, class:NAME, wait. Pure.
 import { readNumbers } from './address';
 import { NO_FILTER } from './filter';
 import type { Filter } from './filter';
@@ -32,17 +32,49 @@ function words(text: string): string[] {
   return (text.replace(/([<>]=?)\s+/g, '$1').match(/[^\s"]*"[^"]*"|\S+/g) ?? []).map((w) => w.replaceAll('"', ''));
 }
 
-function limit(f: Filter, word: string): string {
-  const found = /^([<>])=?([\d.]+)([a-zµ]*)$/i.exec(word);
-  if (!found) return `What is “${word}”?`;
-  const [, side, digits, unit] = found;
-  const n = Number(digits);
+/** [what of, > or <, number, unit]: ">1ms", "wait>10us", "transit<2ms". */
+const LIMIT = /^(wait|transit)?([<>])=?([\d.]+)([a-zµ]*)$/i;
+
+const TIME_LIMITS = {
+  '': ['minNs', 'maxNs'],
+  wait: ['minWaitNs', 'maxWaitNs'],
+  transit: ['minTransitNs', 'maxTransitNs'],
+} as const;
+
+export type LimitOf = keyof typeof TIME_LIMITS | 'size';
+
+function limitOf(word: string): { of: LimitOf; low: boolean; value: number } | null {
+  const found = LIMIT.exec(word);
+  if (!found) return null;
+  const [, of = '', side, digits, unit] = found;
   const [time, size] = [TIMES[unit!] ?? TIMES[unit!.toLowerCase()], SIZES[unit!.toLowerCase()]];
-  if (time !== undefined && side === '>') f.minNs = n * time;
-  else if (size !== undefined && side === '>') f.minBytes = n * size;
-  else if (size !== undefined) f.maxBytes = n * size;
-  else return `“${word}”: times are in ns, us, ms, s and at least so long, sizes in B, KiB, MiB.`;
+  const low = side === '>';
+  if (time !== undefined) return { of: of.toLowerCase() as LimitOf, low, value: Number(digits) * time };
+  return size !== undefined && of === '' ? { of: 'size', low, value: Number(digits) * size } : null;
+}
+
+function limit(f: Filter, word: string): string {
+  const found = limitOf(word);
+  if (!found || !Number.isFinite(found.value))
+    return LIMIT.test(word) ? `“${word}”: times are in ns, us, ms, s, sizes in B, KiB, MiB.` : `What is “${word}”?`;
+  const { of, low, value } = found;
+  if (of === 'size') f[low ? 'minBytes' : 'maxBytes'] = value;
+  else f[TIME_LIMITS[of][low ? 0 : 1]] = value;
   return '';
+}
+
+function written(of: LimitOf, side: string, value: number): string {
+  if (of === 'size') return `${side}=${value}B`;
+  const unit = Object.keys(TIMES).find((u) => value < TIMES[u]! * 1000) ?? 's';
+  return `${of}${side}=${Number((value / TIMES[unit]!).toPrecision(6))}${unit}`;
+}
+
+/** What was written, with other limits of one kind; 0: none. */
+export function withLimits(text: string, of: LimitOf, least: number, most: number): string {
+  const kept = words(text).filter((word) => limitOf(word)?.of !== of);
+  const quote = (word: string) => (/\s/.test(word) ? `"${word}"` : word);
+  const limits = [least > 0 ? written(of, '>', least) : '', most > 0 ? written(of, '<', most) : ''];
+  return [...kept.map(quote), ...limits].filter((x) => x !== '').join(' ');
 }
 
 function named(f: Filter, key: string, value: string, names: Names): string {
@@ -81,7 +113,7 @@ export function readWanted(text: string, names: Names): Wanted {
     const pair = /^([a-z]+):(.+)$/i.exec(word);
     if (/^(longer|than|on|of|and|at|least|next|over)$/i.test(word)) continue;
     if (/^wait(s|ed|ing)?$/i.test(word)) f.waits = true;
-    else if (/^[<>]/.test(word)) problems.push(limit(f, word));
+    else if (/^(wait|transit)?[<>]/i.test(word)) problems.push(limit(f, word));
     else if (pair) problems.push(named(f, pair[1]!.toLowerCase(), pair[2]!, names));
     else if (/^(ranks?|node|comm|site|class)$/i.test(word) && i + 1 < list.length)
       problems.push(named(f, word.toLowerCase(), list[++i]!, names));

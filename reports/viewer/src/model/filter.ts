@@ -1,5 +1,5 @@
-// filter.ts - which calls and messages are shown: by operation, class, call site, communicator, size, rank, length, waiting. What
-// is empty lets everything through. Pure.
+// filter.ts - which calls and messages are shown: by operation, class, call site, communicator, size, rank, length, waiting, time under
+// way. What is empty lets everything through. Pure.
 import { bytesOf } from '../decode/records';
 import type { EventChunk, MessageChunk } from '../decode/records';
 
@@ -12,7 +12,12 @@ export interface Filter {
   minBytes: number;
   maxBytes: number; // 0: any
   minNs: number;
+  maxNs: number; // 0: any
   waits: boolean; // only calls that waited
+  minWaitNs: number;
+  maxWaitNs: number; // 0: any
+  minTransitNs: number; // of messages, from the begin of the send to the end of the receive
+  maxTransitNs: number; // 0: any
 }
 
 export const NO_FILTER: Filter = {
@@ -24,12 +29,27 @@ export const NO_FILTER: Filter = {
   minBytes: 0,
   maxBytes: 0,
   minNs: 0,
+  maxNs: 0,
   waits: false,
+  minWaitNs: 0,
+  maxWaitNs: 0,
+  minTransitNs: 0,
+  maxTransitNs: 0,
 };
 
 export function isFiltering(f: Filter): boolean {
   const lists = [f.ops, f.classes, f.sites, f.comms, f.ranks];
-  return lists.some((x) => x.length > 0) || f.minBytes > 0 || f.maxBytes > 0 || f.minNs > 0 || f.waits;
+  const limits = [f.minBytes, f.maxBytes, f.minNs, f.maxNs, f.minWaitNs, f.maxWaitNs, f.minTransitNs, f.maxTransitNs];
+  return lists.some((x) => x.length > 0) || limits.some((x) => x > 0) || f.waits;
+}
+
+/** Whether it must be known how long calls waited. */
+export function asksWaits(f: Filter): boolean {
+  return f.waits || f.minWaitNs > 0 || f.maxWaitNs > 0;
+}
+
+export function waitPasses(f: Filter, ns: number): boolean {
+  return (!f.waits || ns > 0) && ns >= f.minWaitNs && (f.maxWaitNs === 0 || ns <= f.maxWaitNs);
 }
 
 /** Numbers, or all. */
@@ -55,19 +75,37 @@ export function eventFilter(
     const s = chunk.signature[i]!;
     if (passes[s] === 0) passes[s] = signaturePasses(s) ? 2 : 1;
     if (passes[s] === 1 || !ofRank!(rank) || chunk.duration[i]! < f.minNs) return false;
+    if (f.maxNs > 0 && chunk.duration[i]! > f.maxNs) return false;
     if (f.minBytes === 0 && f.maxBytes === 0) return true;
     const bytes = bytesOf(chunk, i);
     return bytes >= f.minBytes && (f.maxBytes === 0 || bytes <= f.maxBytes);
   };
 }
 
-/** A message passes by its size, communicator, ranks and call sites: of calls it has no class of its own. */
-export function messageFilter(f: Filter): (c: MessageChunk, i: number) => boolean {
+/** What call sites call. */
+type Sites = ReadonlyMap<number, { op: string }>;
+
+const SENDS_AND_WAITS = [1, 2]; // classes of the calls that messages are made of
+
+/** A message passes by its size, time under way, communicator, ranks, and by the operations at its two call sites. */
+export function messageFilter(f: Filter, sites: Sites): (c: MessageChunk, i: number) => boolean {
   const [onComm, ofRank, atSite] = [f.comms, f.ranks, f.sites].map(member);
-  return (c, i) =>
-    onComm!(c.comm[i]!) &&
-    (ofRank!(c.src[i]!) || ofRank!(c.dst[i]!)) &&
-    (atSite!(c.sendCallSite[i]!) || atSite!(c.recvCallSite[i]!)) &&
-    c.bytes[i]! >= f.minBytes &&
-    (f.maxBytes === 0 || c.bytes[i]! <= f.maxBytes);
+  const ops = new Set(f.ops);
+  const hasClass = f.classes.length === 0 || f.classes.some((x) => SENDS_AND_WAITS.includes(x));
+  const byOp = (site: number) => ops.size === 0 || ops.has(sites.get(site)?.op ?? '');
+  return (c, i) => {
+    const [send, receive] = [c.sendCallSite[i]!, c.recvCallSite[i]!];
+    const under = c.recvEnd[i]! - c.sendStart[i]!;
+    return (
+      hasClass &&
+      onComm!(c.comm[i]!) &&
+      (ofRank!(c.src[i]!) || ofRank!(c.dst[i]!)) &&
+      (atSite!(send) || atSite!(receive)) &&
+      (byOp(send) || byOp(receive)) &&
+      c.bytes[i]! >= f.minBytes &&
+      (f.maxBytes === 0 || c.bytes[i]! <= f.maxBytes) &&
+      under >= f.minTransitNs &&
+      (f.maxTransitNs === 0 || under <= f.maxTransitNs)
+    );
+  };
 }

@@ -51,8 +51,8 @@ function add(t: Traffic, src: number, dst: number, messages: number, bytes: numb
   t.bytes.set(key, (t.bytes.get(key) ?? 0) + bytes);
 }
 
-function addChunk(t: Traffic, c: MessageChunk, q: TrafficQuery): void {
-  const passes = messageFilter(q.filter);
+function addChunk(t: Traffic, c: MessageChunk, q: TrafficQuery, sites: Trace['callSites']): void {
+  const passes = messageFilter(q.filter, sites);
   for (let i = 0; i < c.count; i++)
     if (c.sendStart[i]! >= q.from && c.sendStart[i]! < q.to && passes(c, i))
       add(t, c.src[i]!, c.dst[i]!, 1, c.bytes[i]!);
@@ -150,7 +150,8 @@ async function messagesIn(trace: Trace, q: TrafficQuery, signal?: AbortSignal): 
     return fromFlow(trace, q.from, q.to);
   }
   const t = empty(rankPoints(meta.ranks, 1), true);
-  for (const chunk of await Promise.all(entries.map((e) => trace.messages(e, signal)))) addChunk(t, chunk, q);
+  for (const chunk of await Promise.all(entries.map((e) => trace.messages(e, signal))))
+    addChunk(t, chunk, q, trace.callSites);
   return t;
 }
 

@@ -6,8 +6,9 @@ import { css, rankColor } from '../layout/color';
 import { bytes, count, duration, moment } from '../layout/format';
 import { isFiltering } from '../model/filter';
 import { ranksOf } from '../model/points';
+import type { Sheet } from '../model/sheet';
 import type { Traffic, TrafficKind } from '../model/traffic';
-import { KINDS, caveat } from './matrix';
+import { KINDS, caveat, trafficSheet } from './matrix';
 import type { App, View, ViewInstance } from './view';
 
 const ID = 'circle';
@@ -55,7 +56,8 @@ function between(a: Point, b: Point, share: number): Point {
 }
 
 const HELP =
-  'Network load on a circle. Left and right move the interval, plus and minus change its length, Home shows all, Space plays.';
+  'Network load on a circle. Left and right move the interval, plus and minus change its length, Home shows all, Space plays, N and P go through the ' +
+  'links, Enter selects both ends.';
 
 class Circle implements ViewInstance {
   private traffic: Traffic | null = null;
@@ -63,6 +65,7 @@ class Circle implements ViewInstance {
   private shown = '';
   private drawnLinks: Link[] = []; // of all links the largest
   private autoWidth = 1;
+  private size = { width: 100, height: 100 }; // that was drawn last
   private player: ReturnType<typeof setInterval> | undefined;
   private readonly controls: (() => void)[] = [];
   private hovered: Link | null = null;
@@ -191,7 +194,7 @@ class Circle implements ViewInstance {
   }
 
   private ring(): { centre: Point; radius: number; at: (node: number) => Point } {
-    const { clientWidth: width, clientHeight: height } = this.stage;
+    const { width, height } = this.size;
     const nodes = this.traffic?.count ?? 1;
     const radius = Math.max(40, Math.min(width, height) / 2 - 44);
     const centre = { x: width / 2, y: height / 2 };
@@ -223,6 +226,12 @@ class Circle implements ViewInstance {
 
   private draw(): void {
     const { g, width, height } = paper(this.canvas);
+    this.paint(g, width, height);
+    if (this.traffic) this.updateNote(this.traffic);
+  }
+
+  paint(g: CanvasRenderingContext2D, width: number, height: number): void {
+    this.size = { width, height };
     const theme = this.app.theme();
     const t = this.traffic;
     if (!t) return;
@@ -253,7 +262,10 @@ class Circle implements ViewInstance {
       g.textAlign = 'center';
       g.fillText(this.emptyText(), width / 2, height / 2);
     }
-    this.updateNote(t);
+  }
+
+  sheet(): Sheet {
+    return trafficSheet(this.traffic, 'Network load', this.note.textContent ?? '');
   }
 
   private drawPoints(g: CanvasRenderingContext2D, t: Traffic, radius: number, at: (n: number) => Point): void {
@@ -368,12 +380,38 @@ class Circle implements ViewInstance {
       '-': () => store.zoom(1 / 0.6, middle),
       Home: () => store.showAll(),
       ' ': () => this.togglePlay(),
+      n: () => this.stepLink(1),
+      p: () => this.stepLink(-1),
+      ']': () => this.stepLink(1),
+      '[': () => this.stepLink(-1),
+      Enter: () => this.selectLink(),
       Escape: () => store.set({ selected: new Set() }),
     };
     const action = actions[e.key];
     if (!action) return;
     e.preventDefault();
     action();
+  }
+
+  /** The next link by size, in words. */
+  private stepLink(by: number): void {
+    const all = this.drawnLinks;
+    if (all.length === 0) return this.app.announce(this.emptyText());
+    const now = this.hovered ? all.indexOf(this.hovered) : by > 0 ? -1 : 0;
+    const n = (now + by + all.length) % all.length;
+    const link = all[n]!;
+    this.hovered = link;
+    const words = `${this.who(link.src)} → ${this.who(link.dst)}: ${this.amount(link.bytes)}, number ${count(link.messages)}`;
+    this.app.announce(`${words}, link ${count(n + 1)} of ${count(all.length)}`);
+    this.draw();
+  }
+
+  /** Both ends of the link gone to. */
+  private selectLink(): void {
+    const t = this.traffic;
+    if (!this.hovered || !t) return;
+    const ends = [this.hovered.src, this.hovered.dst].flatMap((point) => ranksOf(t.points, point));
+    this.app.store.set({ selected: new Set(ends) });
   }
 
   private leave(): void {
@@ -395,7 +433,7 @@ class Circle implements ViewInstance {
 
 export const circle: View = {
   id: ID,
-  title: 'Network load',
+  title: 'Network',
   state: (): CircleState => ({ kind: 'p2p', bytesPerPixel: 0 }),
   create: (app, host) => new Circle(app, host),
 };

@@ -1,7 +1,11 @@
 // list.ts - the views, in the order of their tabs. A new view is one file and one row here.
+import { analysis } from './analysis';
 import { circle } from './circle';
+import { compare } from './compare';
+import { distribution } from './distribution';
 import { matrix } from './matrix';
+import { tables } from './tables';
 import { timeline } from './timeline';
 import type { View } from './view';
 
-export const VIEWS: View[] = [timeline, matrix, circle];
+export const VIEWS: View[] = [timeline, analysis, tables, distribution, matrix, circle, compare];

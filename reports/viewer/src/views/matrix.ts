@@ -1,12 +1,13 @@
 // matrix.ts - who sends how much to whom, or is waited for how long: a cell per pair of ranks or compute nodes, logarithmic, with sums
 // of rows and columns. In: traffic, of the whole run or the interval shown.  Out: one 2D canvas.
 import { FONT, h, paper } from '../draw/dom';
-import { choice, save } from '../draw/tools';
+import { choice } from '../draw/tools';
 import { css, rankColor, viridis } from '../layout/color';
 import { bytes, count, duration } from '../layout/format';
 import { isFiltering } from '../model/filter';
 import { joinPoints, rankPoints, ranksOf } from '../model/points';
 import type { Points } from '../model/points';
+import type { Cell, Sheet } from '../model/sheet';
 import type { Traffic, TrafficKind } from '../model/traffic';
 import type { App, View, ViewInstance } from './view';
 
@@ -38,6 +39,25 @@ export function caveat(t: Traffic): string {
   return [t.points.what === 'node' ? 'between compute nodes' : '', whole, ends, left]
     .filter((x) => x !== '')
     .join('; ');
+}
+
+/** Traffic as rows, most first. */
+export function trafficSheet(t: Traffic | null, title: string, note: string): Sheet {
+  const isLate = t?.kind === 'late';
+  const amount = (v: Cell) => (isLate ? duration(Number(v)) : bytes(Number(v)));
+  const columns = [
+    { name: 'from', title: 'from' },
+    { name: 'to', title: 'to' },
+    { name: 'number', title: 'number' },
+    { name: isLate ? 'late_ns' : 'bytes', title: isLate ? 'late time' : 'bytes', show: amount },
+  ];
+  const point = (n: number) => (t!.points.what === 'rank' ? n : t!.points.long[n]!);
+  const pairs = t ? [...t.bytes].sort((a, b) => b[1] - a[1]) : [];
+  const rows = pairs.map(([key, value]): Cell[] => {
+    const [src, dst] = [Math.floor(key / t!.count), key % t!.count];
+    return [point(src), point(dst), t!.messages.get(key) ?? 0, value];
+  });
+  return { title, note, columns, rows };
 }
 
 const CELLS_MAX = 512; // cells a side; more ranks share one
@@ -84,6 +104,7 @@ class Matrix implements ViewInstance {
   private traffic: Traffic | null = null;
   private readonly controls: (() => void)[] = [];
   private shown = '';
+  private size = { width: 100, height: 100 }; // that was drawn last
   private cell: { row: number; column: number } | null = null;
   private readonly canvas = h('canvas', {
     class: 'layer',
@@ -135,20 +156,11 @@ class Matrix implements ViewInstance {
       kind.put(this.kind);
       measure.put(this.measure);
     });
-    const csv = h('button', { type: 'button', title: 'Save as CSV', onclick: () => this.saveCsv() }, 'CSV');
-    return h('div', { class: 'tools' }, kind.element, measure.element, csv, this.note);
+    return h('div', { class: 'tools' }, kind.element, measure.element, this.note);
   }
 
-  private saveCsv(): void {
-    const t = this.traffic;
-    if (!t) return;
-    const value = t.kind === 'late' ? 'ns' : 'bytes';
-    const lines = [`from,to,number,${value}`];
-    for (const [key, amount] of t.bytes) {
-      const [src, dst] = [t.points.long[Math.floor(key / t.count)], t.points.long[key % t.count]];
-      lines.push([src, dst, t.messages.get(key) ?? 0, amount].join(','));
-    }
-    save('traffic.csv', new Blob([`${lines.join('\n')}\n`], { type: 'text/csv' }));
+  sheet(): Sheet {
+    return trafficSheet(this.traffic, 'Communication matrix', this.note.textContent ?? '');
   }
 
   private take(t: Traffic): void {
@@ -182,8 +194,7 @@ class Matrix implements ViewInstance {
   }
 
   private layout(): { left: number; top: number; size: number; sum: number } {
-    const width = this.stage.clientWidth;
-    const height = this.stage.clientHeight;
+    const { width, height } = this.size;
     const sum = Math.min(90, width * 0.14);
     const size = Math.max(40, Math.min(width - 68 - sum - 104, height - 44 - sum));
     const left = Math.max(68, (width - size - sum - 130) / 2);
@@ -202,7 +213,13 @@ class Matrix implements ViewInstance {
   }
 
   private draw(): void {
-    const { g } = paper(this.canvas);
+    const { g, width, height } = paper(this.canvas);
+    this.paint(g, width, height);
+    this.updateNote();
+  }
+
+  paint(g: CanvasRenderingContext2D, width: number, height: number): void {
+    this.size = { width, height };
     const { left, top, size, sum } = this.layout();
     const theme = this.app.theme();
     const { n, value } = this.grid;
@@ -223,7 +240,6 @@ class Matrix implements ViewInstance {
     this.drawSums(g, left, top, size, sum, cell);
     this.drawScale(g, left + size + sum + 24, top, Math.min(180, size));
     if (this.cell) this.drawCursor(g, left, top, size, cell);
-    this.updateNote();
   }
 
   private drawLabels(g: CanvasRenderingContext2D, left: number, top: number, cell: number): void {
@@ -391,7 +407,7 @@ class Matrix implements ViewInstance {
 
 export const matrix: View = {
   id: ID,
-  title: 'Communication matrix',
+  title: 'Matrix',
   state: (): MatrixState => ({ kind: 'whole', measure: 'bytes' }),
   create: (app, host) => new Matrix(app, host),
 };

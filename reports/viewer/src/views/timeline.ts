@@ -4,6 +4,7 @@ import {
   AXIS,
   drawAxis,
   drawCause,
+  drawChain,
   drawCollective,
   drawCrosshair,
   drawMarked,
@@ -20,7 +21,6 @@ import { h, paper } from '../draw/dom';
 import type { Size } from '../draw/dom';
 import { legend } from '../draw/legend';
 import { Minimap } from '../draw/minimap';
-import { save } from '../draw/tools';
 import { hex } from '../layout/color';
 import { count, duration } from '../layout/format';
 import { orderOf } from '../layout/order';
@@ -31,8 +31,10 @@ import type { WidthScale } from '../layout/lines';
 import { list, num } from '../model/analysis';
 import { isFiltering } from '../model/filter';
 import type { EventThing, MessageFact } from '../model/picked';
+import type { Sheet } from '../model/sheet';
 import type { Camera, Picture } from '../work/camera';
 import type { Under } from '../work/pick';
+import { callSheet } from './call_sheet';
 import { Navigation } from './navigation';
 import { ID, timelineState, timelineTools } from './timeline_tools';
 import type { TimelineState, Tools } from './timeline_tools';
@@ -89,7 +91,6 @@ class Timeline implements ViewInstance {
     }));
     this.tools = timelineTools(app, this.note, {
       all: () => this.navigation.showAll(),
-      savePicture: () => void this.savePicture(),
     });
     this.stage.append(this.bars, this.overlay, this.progress, this.scrollBar);
     host.append(this.tools.element, this.minimap.element, this.stage, legend(session));
@@ -126,14 +127,16 @@ class Timeline implements ViewInstance {
     return this.app.store.of<TimelineState>(ID);
   }
 
-  private async savePicture(): Promise<void> {
-    const sheet = document.createElement('canvas');
-    [sheet.width, sheet.height] = [this.bars.width, this.bars.height];
-    const g = sheet.getContext('2d')!;
-    g.fillStyle = this.app.theme().paper;
-    g.fillRect(0, 0, sheet.width, sheet.height);
-    for (const layer of [this.bars, this.overlay]) g.drawImage(layer, 0, 0);
-    sheet.toBlob((blob) => blob && save('timeline.png', blob), 'image/png');
+  paint(g: CanvasRenderingContext2D): void {
+    this.drawBelow(this.frame(g));
+    this.drawAbove(this.frame(g));
+  }
+
+  sheet(): Promise<Sheet> {
+    const { members } = this.order();
+    const { first, last } = visibleRows(this.rows(), this.plotHeight());
+    const rows = Array.from({ length: last - first + 1 }, (_, k) => members?.[first + k] ?? [first + k]);
+    return callSheet(this.app, rows.flat(), 'Timeline');
   }
 
   private left(): number {
@@ -151,7 +154,8 @@ class Timeline implements ViewInstance {
   private order(): Ordered {
     const { session, store } = this.app;
     const s = this.state();
-    const key = JSON.stringify([s.group, s.sort, s.fold, s.pin, s.pin ? [...store.state.selected] : '']);
+    const bySelection = s.pin || s.group === 'selection';
+    const key = JSON.stringify([s.group, s.sort, s.fold, s.pin, bySelection ? [...store.state.selected] : '']);
     if (key !== this.orderKey) {
       const { analysis, nodes } = session;
       this.ordered = orderOf(s, session.meta.ranks, { analysis, nodes, selected: store.state.selected });
@@ -253,12 +257,15 @@ class Timeline implements ViewInstance {
   }
 
   private draw(): void {
-    const f = this.frame(paper(this.bars, this.size).g);
+    this.drawBelow(this.frame(paper(this.bars, this.size).g));
+    this.drawOverlay();
+    this.minimap.draw(this.size.width);
+  }
+
+  private drawBelow(f: Frame): void {
     drawOutside(f);
     drawAxis(f);
     this.drawPicture(f);
-    this.drawOverlay();
-    this.minimap.draw(this.size.width);
   }
 
   /** The last picture, moved and stretched to where it belongs; what it does not cover is not loaded. */
@@ -300,7 +307,10 @@ class Timeline implements ViewInstance {
   }
 
   private drawOverlay(): void {
-    const f = this.frame(paper(this.overlay, this.size).g);
+    this.drawAbove(this.frame(paper(this.overlay, this.size).g));
+  }
+
+  private drawAbove(f: Frame): void {
     const { g } = f;
     drawRanks(f, this.app.session.nodes);
     g.save();
@@ -312,6 +322,7 @@ class Timeline implements ViewInstance {
     const [collective, picked] = [this.app.collective(), this.app.picked()];
     if (collective?.kind === 'collective' && f.state.picked !== '') drawCollective(f, collective.parts);
     if (this.state().path) drawPath(f, this.path);
+    drawChain(f, this.app.chain()?.steps ?? []);
     const hovered = this.complete ?? this.under;
     if (hovered?.kind === 'event') this.drawCall(f, hovered, false);
     if (hovered?.kind === 'message') this.highlight(f, hovered);

@@ -1,7 +1,7 @@
 // timeline_tools.ts - the timeline's own state, and the buttons, sliders and choices that change it.
 import { h } from '../draw/dom';
 import { button, checkBox, choice, widthSlider } from '../draw/tools';
-import { SORTS } from '../layout/order';
+import { SORTS, switchesOf } from '../layout/order';
 import { list, num } from '../model/analysis';
 import type { Session } from '../work/session';
 import type { App } from './view';
@@ -53,7 +53,7 @@ export function timelineState(session: Session): TimelineState {
   };
 }
 
-export function timelineTools(app: App, note: HTMLElement, act: { all(): void; savePicture(): void }): Tools {
+export function timelineTools(app: App, note: HTMLElement, act: { all(): void }): Tools {
   const { store, session } = app;
   const middle = () => (store.state.from + store.state.to) / 2;
   const set = (change: Partial<TimelineState>) => store.setView(ID, change as TimelineState);
@@ -73,6 +73,8 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void; s
   const groups: [string, string][] = [
     ['', 'none'],
     ['node', 'node'],
+    ...(switchesOf(session.analysis).size > 0 ? [['switch', 'switch'] as [string, string]] : []),
+    ['selection', 'selected ranks'],
     ...[...session.comms].slice(0, 40).map(([id, name]): [string, string] => [`comm:${id}`, name]),
   ];
   const group = choice('group', 'Groups of ranks', groups, (group) => set({ group, rowFirst: 0 }));
@@ -82,8 +84,7 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void; s
   const pin = checkBox('pin', 'Selected ranks first', (pin) => set({ pin, rowFirst: 0 }));
   const path = checkBox('path', 'Show the critical path', (on) => set({ path: on }));
   path.element.hidden = list(session.analysis, 'critical_path', 'segments').length === 0;
-  const png = button('PNG', 'Save this picture', act.savePicture);
-  for (const x of [widths.element, pin.element, path.element, png]) x.classList.add('rare');
+  for (const x of [widths.element, pin.element, path.element]) x.classList.add('rare');
 
   const put = (s: TimelineState) => {
     messages.put(s.messages);
@@ -115,7 +116,6 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void; s
     pin.element,
     path.element,
     note,
-    png,
   );
   return { element, put };
 }

@@ -3,22 +3,33 @@
 import type { Theme } from '../draw/dom';
 import type { Tooltip } from '../draw/tooltip';
 import type { Thing } from '../model/picked';
+import type { Sheet } from '../model/sheet';
 import type { Store, ViewState } from '../model/state';
+import type { Chain } from '../work/chain';
 import type { Session } from '../work/session';
 
 export interface App {
   session: Session;
   store: Store;
+  /** A second run, to compare with; null: none is open. */
+  other(): Session | null;
+  openOther(file: File): void;
   theme(): Theme;
   tooltip: Tooltip;
   /** What is picked, as soon as it is known. */
   picked(): Thing | null;
   /** The collective operation that it is a part of, as soon as that is known. */
   collective(): Thing | null;
+  /** How it came to what is picked, if that was asked for. */
+  chain(): Chain | null;
   /** Say something to screen readers. */
   announce(text: string): void;
   /** Ask for update() of the view shown, before the next picture. */
   redraw(): void;
+  /** Bring ranks into view in the timeline. */
+  reveal(ranks: number[]): void;
+  /** Make what is written, as in the field that finds, the filter of all views. */
+  filterBy(text: string): void;
   /** Show a failure to the user. */
   fail(error: unknown): void;
   /** What the view draws now, for tests. */
@@ -28,6 +39,10 @@ export interface App {
 export interface ViewInstance {
   /** Draw; called when the view is shown, when the shared state, the size or the theme changes. */
   update(): void;
+  /** What is shown as rows, for its table twin and for files. */
+  sheet(): Sheet | Promise<Sheet>;
+  /** Draw what is shown, size in CSS pixels; without it the sheet is drawn. */
+  paint?(g: CanvasRenderingContext2D, width: number, height: number): void;
   /** Give up what was asked for and what was listened to; the host is removed. */
   destroy(): void;
 }

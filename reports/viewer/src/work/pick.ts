@@ -73,7 +73,7 @@ function messageUnder(trace: Trace, camera: Camera, x: number, y: number): Thing
   const rowOf = rowOfRanks(camera.members, trace.meta.ranks);
   const shown = visibleRows(rows, camera.height);
   const inside = (row: number) => row >= shown.first && row <= shown.last;
-  const passes = isFiltering(camera.filter) ? messageFilter(camera.filter) : () => true;
+  const passes = isFiltering(camera.filter) ? messageFilter(camera.filter, trace.callSites) : () => true;
   const at = (ns: number) => ((ns - from) / (to - from)) * width;
   const edge = (row: number, low: boolean) => yOf(rows, row) + rows.pad + (low ? rows.bar : 0);
   const place = (c: MessageChunk, i: number): Line | null => {

@@ -14,7 +14,7 @@ import type { Window } from '../layout/plan';
 import { Raster } from '../layout/raster';
 import { rankRange, rowOfRanks, visibleRows, yOf } from '../layout/rows';
 import { HIDDEN, Known, Shares, WAITING } from '../layout/shares';
-import { eventFilter, isFiltering, messageFilter } from '../model/filter';
+import { asksWaits, eventFilter, isFiltering, messageFilter, waitPasses } from '../model/filter';
 import { peekSpans, spansIn } from '../model/spans';
 import type { Spans } from '../model/spans';
 import type { Trace } from '../model/trace';
@@ -232,6 +232,7 @@ export class Drawing {
     const end = segment.first + segment.count;
     let i = firstEndingAfter(chunk, segment, from);
     const scale = s.width / (to - from);
+    const asks = asksWaits(filter);
     let n = 0;
     for (; i < end && start[i]! < to; i++, n++) {
       const x1 = (start[i]! - from) * scale;
@@ -239,7 +240,7 @@ export class Drawing {
       let plane: number = signatures.class[signature[i]!]!;
       if (
         passes &&
-        (!passes(i, segment.rank) || (filter.waits && !hasSpan(spans, start[i]!, start[i]! + duration[i]!)))
+        (!passes(i, segment.rank) || (asks && !waitPasses(filter, waitIn(spans, start[i]!, start[i]! + duration[i]!))))
       )
         plane = HIDDEN;
       if (plane > 0) s.add(plane, x1, Math.max(x2, x1 + 1e-4), 1);
@@ -339,7 +340,7 @@ export class Drawing {
   private drawMessages(raster: Raster): { lines: number; messages: number } {
     const { camera, trace } = this;
     const { rows, ratio, members } = camera;
-    const passes = isFiltering(camera.filter) ? messageFilter(camera.filter) : () => true;
+    const passes = isFiltering(camera.filter) ? messageFilter(camera.filter, trace.callSites) : () => true;
     const rowOf = rowOfRanks(members, trace.meta.ranks);
     const { first, last } = this.shown;
     const inside = (row: number) => row >= first && row <= last;
@@ -444,14 +445,18 @@ function uniteSpans(list: Span[]): void {
   list.length = kept;
 }
 
-function hasSpan(spans: Span[], from: number, to: number): boolean {
+/** How long spans of a lane last between two moments. */
+function waitIn(spans: Span[], from: number, to: number): number {
   let low = 0;
   for (let high = spans.length; low < high;) {
     const middle = (low + high) >> 1;
     if (spans[middle]!.to <= from) low = middle + 1;
     else high = middle;
   }
-  return low < spans.length && spans[low]!.from < to;
+  let sum = 0;
+  for (; low < spans.length && spans[low]!.from < to; low++)
+    sum += Math.min(to, spans[low]!.to) - Math.max(from, spans[low]!.from);
+  return sum;
 }
 
 function moveToWaiting(s: Shares, plane: number, x1: number, x2: number): void {

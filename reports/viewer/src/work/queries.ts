@@ -6,16 +6,26 @@ import { trafficIn } from '../model/traffic';
 import type { Traffic, TrafficQuery } from '../model/traffic';
 import type { Trace } from '../model/trace';
 import type { Camera, Picture } from './camera';
+import { chainOf } from './chain';
+import type { Chain, ChainQuery } from './chain';
+import { distributionOf } from './distribution';
+import type { Distribution, DistributionQuery } from './distribution';
 import { findEnds } from './ends';
 import { worstInstance } from './instance';
+import { iterationsOf } from './iterations';
+import type { IterationsQuery } from './iterations';
 import { overview } from './overview';
 import { neighbour, underPointer } from './pick';
 import type { Under } from './pick';
 import { Drawing } from './picture';
 import { search } from './search';
 import type { Found, SearchQuery } from './search';
+import { sharesOf } from './shares';
+import type { SharesQuery } from './shares';
 import { statsOf } from './stats';
 import type { Stats, StatsQuery } from './stats';
+import { tableOf } from './table';
+import type { TablePage, TableQuery } from './table';
 import { thingOf } from './things';
 
 export interface Queries {
@@ -31,6 +41,11 @@ export interface Queries {
   traffic: { given: TrafficQuery; answer: Traffic };
   stats: { given: StatsQuery; answer: Stats };
   search: { given: SearchQuery; answer: Found };
+  table: { given: TableQuery; answer: TablePage };
+  distribution: { given: DistributionQuery; answer: Distribution };
+  chain: { given: ChainQuery; answer: Chain };
+  iterations: { given: IterationsQuery; answer: Float64Array };
+  shares: { given: SharesQuery; answer: Float32Array };
   instance: { given: Issue; answer: Thing | null };
 }
 
@@ -78,5 +93,10 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   instance: { run: worstInstance, priority: 2 },
   stats: { run: statsOf, priority: 2 },
   search: { run: search, priority: 2 },
+  table: { run: tableOf, priority: 2 },
+  distribution: { run: distributionOf, priority: 2 },
+  chain: { run: chainOf, priority: 2 },
+  iterations: { run: iterationsOf, priority: 2 },
+  shares: { run: sharesOf, priority: 2 },
   ends: { run: async (trace) => (await findEnds(trace), null), priority: 3 },
 };

@@ -2,11 +2,9 @@
 // on ranks 3-9". Reads window after window from the moment given; counting goes on to the end and can be given up.
 import type { Entry } from '../decode/layout';
 import type { EventChunk } from '../decode/records';
-import { eventFilter } from '../model/filter';
 import type { Filter } from '../model/filter';
 import type { EventThing } from '../model/picked';
-import { spansIn } from '../model/spans';
-import type { Spans } from '../model/spans';
+import { passingIn } from '../model/passing';
 import type { Trace } from '../model/trace';
 import { eventThing } from './things';
 
@@ -33,35 +31,13 @@ interface Hit {
 const isBefore = (a: { start: number; rank: number }, b: { start: number; rank: number }) =>
   a.start < b.start || (a.start === b.start && a.rank < b.rank);
 
-function waited(spans: Map<number, Spans[]>, lane: number, from: number, to: number): boolean {
-  for (const s of spans.get(lane) ?? [])
-    for (let i = 0; i < s.count; i++) if (s.lane[i] === lane && s.from[i]! >= from && s.to[i]! <= to) return true;
-  return false;
-}
-
-async function spansFor(trace: Trace, e: Entry, signal: AbortSignal): Promise<Map<number, Spans[]>> {
-  const by = new Map<number, Spans[]>();
-  const { groupRanks, ranks } = trace.meta;
-  const last = Math.min(ranks, (e.group + 1) * groupRanks) - 1;
-  for (const w of trace.waitEntriesOf(e.start, e.end, e.group * groupRanks, last)) {
-    const spans = await spansIn(trace, w, signal);
-    for (const lane of new Set(spans.lane.subarray(0, spans.count))) by.set(lane, [...(by.get(lane) ?? []), spans]);
-  }
-  return by;
-}
-
 async function hitsIn(trace: Trace, e: Entry, filter: Filter, signal: AbortSignal): Promise<Hit[]> {
-  const chunk = await trace.events(e, signal);
-  const passes = eventFilter(filter, chunk, trace.meta.ops);
-  const spans = filter.waits ? await spansFor(trace, e, signal) : null;
+  const { chunk, passes } = await passingIn(trace, e, filter, false, signal);
   const hits: Hit[] = [];
   for (const s of chunk.segments) {
     if (s.carried) continue;
-    for (let i = s.first; i < s.first + s.count; i++) {
-      const start = chunk.start[i]!;
-      if (!passes(i, s.rank) || (spans && !waited(spans, s.lane, start, start + chunk.duration[i]!))) continue;
-      hits.push({ chunk, index: i, start, rank: s.rank });
-    }
+    for (let i = s.first; i < s.first + s.count; i++)
+      if (passes(i, s)) hits.push({ chunk, index: i, start: chunk.start[i]!, rank: s.rank });
   }
   return hits;
 }

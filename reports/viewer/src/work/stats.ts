@@ -4,8 +4,10 @@ import type { Entry } from '../decode/layout';
 import { bytesOf, callsOf } from '../decode/records';
 import type { EventChunk } from '../decode/records';
 import { WAIT_STATES } from '../decode/waits';
-import { eventFilter, messageFilter } from '../model/filter';
+import { messageFilter } from '../model/filter';
 import type { Filter } from '../model/filter';
+import { earliestOf, passingIn } from '../model/passing';
+import type { Passing } from '../model/passing';
 import { spansIn } from '../model/spans';
 import type { Spans } from '../model/spans';
 import type { Trace } from '../model/trace';
@@ -71,16 +73,15 @@ class Sums {
     return row;
   }
 
-  events(chunk: EventChunk, first: (e: EventChunk, carried: boolean) => boolean): void {
-    const { from, to, filter } = this.q;
-    const passes = eventFilter(filter, chunk, this.trace.meta.ops);
+  events({ chunk, passes }: Passing, withCarried: boolean): void {
+    const { from, to } = this.q;
     for (const s of chunk.segments) {
-      if (!this.isWanted(s.rank) || !first(chunk, s.carried)) continue;
+      if (!this.isWanted(s.rank) || (s.carried && !withCarried)) continue;
       for (let i = s.first; i < s.first + s.count; i++) {
         const start = chunk.start[i]!;
         const end = start + chunk.duration[i]!;
         if (start >= to) break;
-        if (end <= from || !passes(i, s.rank)) continue;
+        if (end <= from || !passes(i, s)) continue;
         this.event(chunk, i, s.rank, Math.min(end, to) - Math.max(start, from));
       }
     }
@@ -168,14 +169,12 @@ export async function statsOf(
   const messages = trace.messageEntries(q.from, q.to, first, last);
   const all: Entry[] = [...events, ...waits, ...messages];
   const sums = new Sums(trace, q, all.length);
-  const earliest = new Map<number, number>(); // by group: the first chunk, whose carried calls count
-  for (const e of events) earliest.set(e.group, Math.min(e.seq, earliest.get(e.group) ?? Infinity));
-  const passes = messageFilter(q.filter);
+  const isEarliest = earliestOf(events);
+  const passes = messageFilter(q.filter, trace.callSites);
   let said = performance.now();
   for (const e of all) {
     signal.throwIfAborted();
-    if (sums.stats.read < events.length)
-      sums.events(await trace.events(e, signal), (_, carried) => !carried || earliest.get(e.group) === e.seq);
+    if (sums.stats.read < events.length) sums.events(await passingIn(trace, e, q.filter, false, signal), isEarliest(e));
     else if (sums.stats.read < events.length + waits.length) sums.spans(await spansIn(trace, e, signal));
     else {
       const c = await trace.messages(e, signal);

@@ -24,7 +24,8 @@ export function refOf(trace: Trace, e: EventRef): string {
   return `o${home?.id ?? -1}.${e.index}`;
 }
 
-function callOf(trace: Trace, e: EventRef): Call {
+/** Facts of a call, as others name it. */
+export function shortCall(trace: Trace, e: EventRef): Call {
   const { chunk, index: i } = e;
   const s = chunk.signature[i]!;
   return {
@@ -45,7 +46,7 @@ export function eventThing(trace: Trace, e: EventRef): EventThing {
   const s = chunk.signature[i]!;
   return {
     kind: 'event',
-    ...callOf(trace, e),
+    ...shortCall(trace, e),
     class: of.class[s]!,
     peer: of.peer[s]!,
     tag: of.tag[s]!,
@@ -76,7 +77,7 @@ export function messageFact(ref: string, c: MessageChunk, i: number): MessageFac
 
 async function waitFacts(trace: Trace, e: EventRef): Promise<WaitFact[]> {
   const waits = await waitsOf(trace, e);
-  return waits.map(({ causer, ...rest }) => ({ ...rest, causer: causer ? callOf(trace, causer) : null }));
+  return waits.map(({ causer, ...rest }) => ({ ...rest, causer: causer ? shortCall(trace, causer) : null }));
 }
 
 /** Messages whose receive or send this call completed; else those that it started. */
@@ -108,7 +109,8 @@ export async function wholeEvent(trace: Trace, e: EventRef): Promise<EventThing>
   return { ...thing, bytes, waits, messages: shown, messagesLeftOut: messages.length - shown.length };
 }
 
-async function eventRef(trace: Trace, ref: string): Promise<EventRef | null> {
+/** The call of that name. */
+export async function eventOf(trace: Trace, ref: string): Promise<EventRef | null> {
   const [a, b, c] = ref.slice(1).split('.').map(Number) as [number, number, number];
   if (ref[0] === 'o') {
     const entry = trace.entryOf(a);
@@ -126,7 +128,7 @@ async function callAt(trace: Trace, rank: number, start: number): Promise<Call |
   for (const entry of trace.eventEntries(start, start + 1, rank, rank)) {
     const chunk = await trace.events(entry);
     const index = eventAt([chunk], rank, start, 1)?.index ?? -1;
-    if (index >= 0 && chunk.start[index] === start) return callOf(trace, { chunk, index });
+    if (index >= 0 && chunk.start[index] === start) return shortCall(trace, { chunk, index });
   }
   return null;
 }
@@ -167,7 +169,7 @@ function* partsIn(chunk: EventChunk, comm: number, k: number): Generator<number>
 /** All parts of a collective operation: in the windows around a call of it. */
 async function collectiveThing(trace: Trace, ref: string, signal: AbortSignal): Promise<CollectiveThing | null> {
   const [comm, k, ...rest] = ref.slice(1).split('.');
-  const one = await eventRef(trace, `e${rest.join('.')}`);
+  const one = await eventOf(trace, `e${rest.join('.')}`);
   if (!one) return null;
   const own = eventThing(trace, one);
   const wanted = new Set(trace.membersOf(Number(comm)));
@@ -179,7 +181,7 @@ async function collectiveThing(trace: Trace, ref: string, signal: AbortSignal): 
   for (const entry of entries) {
     const chunk = await trace.events(entry, signal);
     for (const index of partsIn(chunk, Number(comm), Number(k))) {
-      const part = { ...callOf(trace, { chunk, index }), bytes: bytesOf(chunk, index) };
+      const part = { ...shortCall(trace, { chunk, index }), bytes: bytesOf(chunk, index) };
       if (wanted.size === 0 || wanted.has(part.rank)) parts.set(part.rank, part);
     }
     if (wanted.size > 0 && parts.size === wanted.size) break;
@@ -197,6 +199,6 @@ export async function thingOf(trace: Trace, ref: string, signal: AbortSignal): P
   if (!/^[eomc]\d+(\.\d+)+$/.test(ref)) return null;
   if (ref[0] === 'm') return messageThing(trace, ref);
   if (ref[0] === 'c') return collectiveThing(trace, ref, signal);
-  const found = await eventRef(trace, ref);
+  const found = await eventOf(trace, ref);
   return found && wholeEvent(trace, found);
 }

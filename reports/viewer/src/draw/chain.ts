@@ -1,0 +1,79 @@
+// chain.ts - how it came to a wait, as a list: who waited, for how long, for whom, and what that one had waited for before. Asked for by
+// a button or a key; the timeline draws the same.
+import { duration } from '../layout/format';
+import type { Thing } from '../model/picked';
+import type { Chain, ChainStep } from '../work/chain';
+import { fill, h } from './dom';
+import { goTo } from './follow';
+import type { Context } from './follow';
+import { button, choice } from './tools';
+
+const STEPS = [
+  ['3', '3 steps'],
+  ['10', '10 steps'],
+  ['30', '30 steps'],
+] as const;
+
+const ENDS: Record<Chain['end'], string> = {
+  begin: 'Nobody waited before that.',
+  steps: 'It goes on.',
+  cause: 'Who caused that is not known.',
+};
+
+export class ChainList {
+  readonly element = h('div', { class: 'chain' });
+  private readonly list = h('ol', { class: 'steps' });
+  private readonly steps;
+  private number = '10';
+  private ref = '';
+
+  constructor(private readonly c: Context) {
+    this.steps = choice('', 'How many steps back', STEPS, (value) => ((this.number = value), this.ask()));
+    this.steps.put(this.number);
+    const back = button('How it came to this', 'Go back from wait to cause, several times (B)', () => this.ask());
+    this.element.append(h('div', { class: 'group' }, back, this.steps.element), this.list);
+    this.element.hidden = true;
+  }
+
+  /** What is picked; what it came from stays while one goes along it. */
+  put(thing: Thing | null): void {
+    const { c } = this;
+    this.element.hidden = thing?.kind !== 'event';
+    if (thing?.kind === 'event') this.ref = thing.ref;
+    else if (thing === null) {
+      c.trace.giveUp('chain');
+      fill(this.list);
+      c.showChain(null);
+    }
+  }
+
+  ask(): void {
+    const { c } = this;
+    if (this.ref === '') return c.announce('pick a call first');
+    fill(this.list, h('li', { class: 'hint' }, 'looking …'));
+    const query = { ref: this.ref, steps: Number(this.number) };
+    c.trace.ask('chain', 'chain', query, (chain) => this.take(chain), c.fail);
+  }
+
+  private take(chain: Chain): void {
+    this.c.showChain(chain);
+    const [first] = chain.steps;
+    if (!first) return fill(this.list, h('li', { class: 'hint' }, 'No wait with a known cause was found before it.'));
+    const items = chain.steps.map((step, n) => this.item(step, n));
+    fill(this.list, ...items, h('li', { class: 'hint' }, ENDS[chain.end]));
+    this.c.announce(`${chain.steps.length} steps back, to rank ${chain.steps[chain.steps.length - 1]!.cause.rank}`);
+  }
+
+  private item({ waiter, waitNs, state, cause }: ChainStep, n: number): HTMLElement {
+    const times = [waiter.start, waiter.start + waiter.duration, cause.start, cause.start + cause.duration];
+    const go = (ref: string) => () => goTo(this.c, ref, [waiter.rank, cause.rank], times);
+    return h(
+      'li',
+      {},
+      `${n + 1}. `,
+      button(`rank ${waiter.rank} ${waiter.op}`, 'Go to the call that waited', go(waiter.ref)),
+      ` waited ${duration(waitNs)} (${state}) for `,
+      button(`rank ${cause.rank} ${cause.op}`, 'Go to the call that caused it', go(cause.ref)),
+    );
+  }
+}

@@ -1,0 +1,31 @@
+// call_sheet.ts - the calls of some ranks in the interval shown as rows and columns, in order of time.
+import { count } from '../layout/format';
+import type { Column, Sheet } from '../model/sheet';
+import type { EventRow, TablePage } from '../work/table';
+import { EVENT_COLUMNS } from './table_columns';
+import type { TableColumn } from './table_columns';
+import type { App } from './view';
+
+export const FILE_ROWS = 50000; // in a file, a copy or a table twin
+
+/** Columns of a table as those of a sheet: what people read follows from the values alone. */
+export function sheetColumns<R>(columns: TableColumn<R>[]): Column[] {
+  return columns.map(({ key, title, show }) => ({ name: key, title, ...(show ? { show } : {}) }));
+}
+
+export function callSheet(app: App, ranks: number[], title: string): Promise<Sheet> {
+  const { session, store } = app;
+  const { from, to, filter, filterText } = store.state;
+  const common = { from, to, filter, sort: 'start', descending: false, picked: '' };
+  const query = { ...common, kind: 'events' as const, ranks, first: 0, count: FILE_ROWS };
+  return new Promise((take, refuse) => {
+    const done = ({ rows, total }: TablePage, last: boolean) => {
+      if (!last) return;
+      const some = total > rows.length ? ` the first ${count(rows.length)} of` : '';
+      const note = `${some} ${count(total)} calls of the ranks and the time shown${filterText ? `, only ${filterText}` : ''}`;
+      const cells = rows.map((row) => EVENT_COLUMNS.map((c) => c.value(row as EventRow, session)));
+      take({ title, note: note.trim(), columns: sheetColumns(EVENT_COLUMNS), rows: cells });
+    };
+    session.ask('sheet', 'table', query, done, refuse);
+  });
+}

@@ -1,0 +1,428 @@
+// views.mjs - tables, distributions, the analysis, two runs, files of every view, following what belongs together, keys, touch.
+// Each takes the browser and the tools of run.mjs.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { serve } from './chromium.mjs';
+
+const view = async (page, t, id) => {
+  await page.click(`#tab-${id}`);
+  await t.settled(page);
+};
+const note = (page, id) => page.textContent(`.view.${id} .note`);
+const chosen = (page) => page.textContent('.selection h3');
+const table = (page, kind) => page.selectOption('select[aria-label="What the table is of"]', kind);
+const filterText = (page) => page.evaluate(() => globalThis.mpitrace.store.state.filterText);
+
+async function testTables(browser, t) {
+  const page = await t.newPage(browser);
+  await t.check('the table of calls has every call of the interval, and few of them as elements', async () => {
+    await t.pick(page, t.small);
+    await view(page, t, 'tables');
+    t.truth(/^3,664 calls in /.test(await note(page, 'tables')), await note(page, 'tables'));
+    t.same(await page.getAttribute('.grid', 'aria-rowcount'), '3665', 'rows told');
+    t.truth((await page.locator('.grid-body .grid-row').count()) < 100, 'all rows are elements');
+    await t.shot(page, 'tables');
+  });
+  await t.check('a heading sorts; a row that is clicked is picked everywhere', async () => {
+    await page.click('.grid-head button:has-text("waiting")');
+    await t.settled(page);
+    const row = page.locator('.grid-body .grid-row').first();
+    t.truth(/MPI_Waitall/.test(await row.textContent()), await row.textContent());
+    await row.click();
+    await t.settled(page);
+    await page.waitForFunction(() => document.querySelector('.selection h3')?.textContent === 'MPI_Waitall');
+    t.same(await page.locator('.grid-row.picked').count(), 1, 'picked rows');
+  });
+  await t.check('what is picked elsewhere is found in the table, however far away', async () => {
+    await page.click('.grid-head button:has-text("start")');
+    await page.evaluate(() => globalThis.mpitrace.store.set({ picked: 'e0.7.400' }));
+    await t.settled(page);
+    await page.waitForFunction(() => {
+      const [row, grid] = ['.grid-row.picked', '.grid'].map((x) => document.querySelector(x)?.getBoundingClientRect());
+      return row && row.top >= grid.top && row.bottom <= grid.bottom;
+    });
+    t.truth((await t.drawn(page)).tablePicked > 100, 'place');
+  });
+  await t.check('by keyboard alone: move, and Enter shows the call in the timeline', async () => {
+    await page.focus('.grid');
+    for (const key of ['Home', 'ArrowDown', 'PageDown', 'ArrowUp']) await page.keyboard.press(key);
+    await t.settled(page);
+    const id = await page.getAttribute('.grid', 'aria-activedescendant');
+    t.truth(await page.locator(`#${id}.current`).isVisible(), 'current row');
+    await page.keyboard.press('Enter');
+    await t.settled(page);
+    const { view: shown, from, to, picked } = await t.state(page);
+    t.same(shown, 'timeline', 'view');
+    t.truth(picked !== '' && to - from < 20e6, `${to - from} ns`);
+  });
+  await t.check('messages, call sites, communicators have tables; a call site filters all views', async () => {
+    await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    await view(page, t, 'tables');
+    await table(page, 'messages');
+    await t.settled(page);
+    t.truth(/^1,600 messages/.test(await note(page, 'tables')), await note(page, 'tables'));
+    await t.shot(page, 'tables-messages');
+    await table(page, 'comms');
+    await t.settled(page);
+    t.truth(/MPI_COMM_WORLD/.test(await page.textContent('.grid-body')), 'communicators');
+    await table(page, 'sites');
+    await t.settled(page);
+    const row = page.locator('.grid-row:has-text("MPI_Isend")');
+    t.truth(/1,600/.test(await row.textContent()), await row.textContent());
+    await row.dblclick();
+    await t.settled(page);
+    t.truth(/^site:.*halo\.c:61.*MPI_Isend$/.test(await filterText(page)), await filterText(page));
+    await table(page, 'events');
+    await t.settled(page);
+    await page.waitForFunction(() => /^1,600 calls/.test(document.querySelector('.tables .note').textContent));
+    t.truth(/only site:/.test(await note(page, 'tables')), 'the filter is said');
+    await page.click('.chip button');
+  });
+  await t.check('of a part of the run, call sites are counted there', async () => {
+    await t.interval(page, 5e6, 9e6);
+    await table(page, 'sites');
+    await t.settled(page);
+    await page.waitForFunction(() => /4\.00 ms/.test(document.querySelector('.tables .note').textContent));
+    await page.waitForFunction(() => /MPI_Isend/.test(document.querySelector('.grid-body').textContent));
+    const cells = await page.locator('.grid-row:has-text("MPI_Isend") > div').allTextContents();
+    t.truth(cells.includes('64'), `two steps of 32 sends: ${cells.join(' ')}`);
+    await page.evaluate(() => globalThis.mpitrace.store.showAll());
+  });
+  await page.close();
+}
+
+async function testDistribution(browser, t) {
+  const page = await t.newPage(browser);
+  const limits = () => page.evaluate(() => globalThis.mpitrace.store.state.filter);
+  await t.check('what is brushed in a distribution filters all views', async () => {
+    await t.pick(page, t.small);
+    await view(page, t, 'distribution');
+    t.same((await t.drawn(page)).distributionTotal, 3664, 'calls');
+    await t.shot(page, 'distribution');
+    const box = await page.locator('.distribution .layer').boundingBox();
+    await page.mouse.move(box.x + box.width * 0.55, box.y + 200);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.85, box.y + 200, { steps: 4 });
+    await page.mouse.up();
+    await t.settled(page);
+    const { minNs, maxNs } = await limits();
+    t.truth(minNs > 1000 && maxNs > minNs, `${minNs} to ${maxNs}`);
+    t.same((await t.drawn(page)).distributionTotal, 3664, 'calls counted, also those left out');
+    await t.shot(page, 'distribution-brushed');
+    await view(page, t, 'tables');
+    const calls = Number(/^([\d,]+) calls/.exec(await note(page, 'tables'))[1].replace(',', ''));
+    t.truth(calls > 0 && calls < 1000, `${calls} calls`);
+  });
+  await t.check('a distribution is brushed by keyboard too, and Escape removes that', async () => {
+    await view(page, t, 'distribution');
+    await page.focus('.distribution .layer');
+    await page.keyboard.press('Escape');
+    await t.settled(page);
+    t.same((await limits()).minNs, 0, 'removed');
+    for (const key of ['ArrowLeft', 'Shift+ArrowLeft', 'Shift+ArrowLeft', 'Enter']) await page.keyboard.press(key);
+    await t.settled(page);
+    t.truth((await limits()).minNs > 1e6, 'limit');
+    await page.keyboard.press('Escape');
+  });
+  await t.check('every metric has its distribution', async () => {
+    for (const [metric, total] of Object.entries({ wait: 3664, callBytes: 3664, messageBytes: 1600, transit: 1600 })) {
+      await page.selectOption('select[aria-label="What is counted"]', metric);
+      await page.waitForFunction((m) => globalThis.mpitrace.drawn.distributionMetric === m, metric);
+      await t.settled(page);
+      t.same((await t.drawn(page)).distributionTotal, total, metric);
+    }
+  });
+  await page.close();
+}
+
+async function testAnalysis(browser, t) {
+  const page = await t.newPage(browser);
+  await t.check('the analysis shows efficiencies, issues, waiting across ranks', async () => {
+    await t.pick(page, t.small);
+    await view(page, t, 'analysis');
+    const text = await page.textContent('.analysis-page');
+    for (const words of [/load balance/, /uneven work between ranks/, /all waiting/, /Patterns of the traffic/i])
+      t.truth(words.test(text), `${words} in ${text}`);
+    t.same((await t.drawn(page)).waitColumns, 8, 'columns of ranks');
+    await t.shot(page, 'analysis');
+  });
+  await t.check('the tree of waiting opens, closes and filters by keyboard', async () => {
+    await page.focus('.wait-tree');
+    const rows = () => page.locator('.wait-row:not(.head)').count();
+    const before = await rows();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowRight');
+    t.truth((await rows()) > before, 'opened');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await t.settled(page);
+    t.truth(/MPI_\w+ wait$/.test(await filterText(page)), await filterText(page));
+    await page.click('.chip button');
+    await page.locator('.wait-row.level0 canvas').click({ position: { x: 5, y: 7 } });
+    await t.settled(page);
+    t.same((await t.state(page)).selected, [0], 'ranks selected');
+  });
+  await t.check('an issue leads from the analysis to its place in the timeline', async () => {
+    await page.click('.analysis-page section[aria-label="Issues"] button:has-text("Show")');
+    await t.settled(page);
+    const { view: shown, selected } = await t.state(page);
+    t.same([shown, selected], ['timeline', [7]], 'shown');
+  });
+  await page.close();
+}
+
+async function testTwoRuns(browser, t) {
+  const page = await t.newPage(browser);
+  const other = t.make('other.mpix', 4, 2, 40);
+  const blue = () => page.evaluate(() => globalThis.mpitrace.drawn.iterations);
+  await t.check('a second run is opened beside the first, and what differs is told', async () => {
+    await t.pick(page, t.small);
+    await view(page, t, 'compare');
+    await page.setInputFiles('#other', other);
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.compareFinal === true);
+    await t.settled(page);
+    const row = await page.locator('.differences tr:has-text("MPI_Isend")').textContent();
+    t.truth(/576\.00 µs.*461\.00 µs.*−115\.00 µs \(−20 %\)/.test(row.replaceAll(/\s+/g, ' ')), row);
+    await t.shot(page, 'two-runs');
+  });
+  await t.check('aligned by iteration, the call site where they begin lies at one place in both', async () => {
+    await page.selectOption('select[aria-label="What lies below each other"]', 'iteration');
+    const site = await page
+      .locator('select[aria-label="Call site"] option:has-text("MPI_Waitall")')
+      .getAttribute('value');
+    await page.selectOption('select[aria-label="Call site"]', site);
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.iterations?.join() === '50,40');
+    await t.interval(page, 5e6, 15e6);
+    await t.settled(page);
+    t.same(await blue(), [50, 40], 'iterations');
+    t.truth(/50 iterations in A, 40 in B/.test(await note(page, 'compare')), await note(page, 'compare'));
+    await t.shot(page, 'two-runs-iterations');
+  });
+  await t.check('two runs are panned and zoomed by keyboard', async () => {
+    await page.focus('.compare .layer');
+    const before = await t.state(page);
+    for (const key of ['w', 'd']) await page.keyboard.press(key);
+    await t.settled(page);
+    const after = await t.state(page);
+    t.truth(after.to - after.from < before.to - before.from && after.from > before.from, 'moved');
+  });
+  await t.check('a file that is no trace does not take the place of the second run', async () => {
+    const bad = { name: 'letter.txt', mimeType: 'text/plain', buffer: Buffer.from('this is no trace') };
+    await page.setInputFiles('#another', bad);
+    await page.waitForSelector('.alert:not([hidden])');
+    t.truth(
+      /letter\.txt: This is not an \.mpix/.test(await page.textContent('.alert')),
+      await page.textContent('.alert'),
+    );
+    t.truth(/other\.mpix/.test(await page.locator('.differences th').nth(2).getAttribute('title')), 'the second run');
+  });
+  await page.close();
+  const served = await t.newPage(browser);
+  await t.check('mpitrace view A B opens both', async () => {
+    const server = await serve(t.mpitrace, t.small, other);
+    await served.goto(server.url);
+    await t.settled(served);
+    await served.waitForFunction(() => globalThis.mpitrace.drawn.compareFinal === true);
+    t.same((await t.state(served)).view, 'compare', 'view');
+    server.stop();
+  });
+  await served.close();
+}
+
+/** The file that a choice of the export menu makes. */
+async function exported(page, t, what) {
+  const coming = page.waitForEvent('download', { timeout: 20000 });
+  await page.selectOption('.export', what);
+  const download = await coming;
+  const path = join(t.work, download.suggestedFilename());
+  await download.saveAs(path);
+  return { name: download.suggestedFilename(), bytes: readFileSync(path) };
+}
+
+async function testExport(browser, t) {
+  const page = await t.newPage(browser, { acceptDownloads: true });
+  const views = ['timeline', 'analysis', 'tables', 'distribution', 'matrix', 'circle', 'compare'];
+  await t.check('every view is exported as SVG, PNG, CSV and JSON', async () => {
+    await t.pick(page, t.small);
+    await view(page, t, 'compare');
+    await page.setInputFiles('#other', t.small);
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.compareFinal === true);
+    for (const id of views) {
+      await view(page, t, id);
+      const svg = String((await exported(page, t, 'svg')).bytes);
+      const isWell = await page.evaluate(
+        (text) => !new DOMParser().parseFromString(text, 'image/svg+xml').querySelector('parsererror'),
+        svg,
+      );
+      t.truth(isWell && /<text/.test(svg), `${id}: SVG`);
+      const png = await exported(page, t, 'png');
+      t.truth(png.bytes.subarray(1, 4).toString() === 'PNG' && png.bytes.length > 3000, `${id}: PNG`);
+      const [head, ...lines] = String((await exported(page, t, 'csv')).bytes)
+        .trim()
+        .split('\n');
+      const { name, bytes } = await exported(page, t, 'json');
+      const json = JSON.parse(String(bytes));
+      t.same([json.view, name], [id, `small-${id}.json`], 'JSON');
+      t.truth(json.rows.length > 0 && lines.length >= json.rows.length, `${id}: ${json.rows.length} rows`);
+      t.same(Object.keys(json.rows[0]).join(), head, `${id}: columns`);
+    }
+  });
+  await t.check('a file has the same figures as the view', async () => {
+    await view(page, t, 'matrix');
+    const { rows } = JSON.parse(String((await exported(page, t, 'json')).bytes));
+    const sum = rows.reduce((total, r) => total + r.bytes, 0);
+    t.same([rows.length, sum], [24, (await t.drawn(page)).matrixTotal], 'matrix');
+    await view(page, t, 'timeline');
+    t.same(JSON.parse(String((await exported(page, t, 'json')).bytes)).rows.length, 3664, 'calls');
+  });
+  await t.check('T shows any picture as a table, for whoever cannot see it', async () => {
+    await view(page, t, 'circle');
+    await page.focus('.circle .layer');
+    await page.keyboard.press('t');
+    await page.waitForSelector('dialog.twin[open] .grid-body .grid-row');
+    t.same(await page.getAttribute('dialog.twin .grid', 'aria-rowcount'), '25', 'links and the head');
+    await t.shot(page, 'twin');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('dialog.twin', { state: 'detached' });
+  });
+  await page.close();
+}
+
+async function testFollow(browser, t) {
+  const page = await t.newPage(browser);
+  const isPicked = (title) =>
+    page.waitForFunction((x) => new RegExp(x).test(document.querySelector('.selection h3')?.textContent ?? ''), title);
+  await t.check('F goes from a wait to its message, to its send, C to the cause of the wait', async () => {
+    await t.pick(page, t.small);
+    await t.interval(page, 5e6, 9e6);
+    await page.evaluate(() => globalThis.mpitrace.store.set({ picked: 'e0.0.9' }));
+    await isPicked('MPI_Waitall');
+    await t.settled(page);
+    await page.focus('.stage');
+    await page.keyboard.press('f');
+    await isPicked('^Message \\d → 0$');
+    await t.settled(page);
+    await page.keyboard.press('f');
+    await isPicked('MPI_Isend');
+    await page.evaluate(() => globalThis.mpitrace.store.set({ picked: 'e0.0.9' }));
+    await isPicked('MPI_Waitall');
+    await t.settled(page);
+    await page.keyboard.press('c');
+    await isPicked('MPI_Isend');
+    t.truth(/rank4 on n2/.test(await page.textContent('.selection')), await page.textContent('.selection'));
+  });
+  await t.check('B tells how it came to a wait, several steps back, and each step leads there', async () => {
+    await page.evaluate(() => globalThis.mpitrace.store.set({ picked: 'e0.0.400' }));
+    await t.settled(page);
+    await page.keyboard.press('b');
+    await page.waitForSelector('.steps li:nth-child(2) button');
+    t.truth(
+      /^1\. rank \d MPI_\w+ waited .* \(.*\) for rank \d MPI_/.test(await page.textContent('.steps li')),
+      'words',
+    );
+    await page.mouse.move(5, 5);
+    await t.shot(page, 'chain');
+    await page.click('.steps li:nth-child(2) button:last-child');
+    await t.settled(page);
+    t.truth(/MPI_/.test(await chosen(page)), await chosen(page));
+    t.truth((await page.locator('.steps li').count()) > 1, 'the list stays');
+  });
+  await page.close();
+}
+
+async function testKeys(browser, t) {
+  const page = await t.newPage(browser, { reducedMotion: 'reduce' });
+  await t.check('every control of every view is reached by Tab, and has a name', async () => {
+    await t.pick(page, t.small);
+    for (const id of ['timeline', 'analysis', 'tables', 'distribution', 'matrix', 'circle', 'compare']) {
+      await view(page, t, id);
+      const nameless = await page.evaluate(() =>
+        [...document.querySelectorAll('button, select, input, canvas, [tabindex]')]
+          .filter((x) => x.checkVisibility() && !x.closest('[aria-hidden=true]') && x.tabIndex >= 0)
+          .filter((x) => !(x.ariaLabel || x.textContent.trim() || x.labels?.length || x.title))
+          .map((x) => x.outerHTML.slice(0, 80)),
+      );
+      t.same(nameless, [], id);
+      await page.evaluate(() => document.activeElement.blur());
+      const reached = new Set();
+      for (let i = 0; i < 60; i++) {
+        await page.keyboard.press('Tab');
+        reached.add(await page.evaluate(() => document.activeElement.className || document.activeElement.tagName));
+      }
+      const main = { timeline: 'stage', analysis: 'wait-tree', tables: 'grid', compare: 'BODY' }[id] ?? 'layer';
+      t.truth([...reached].some((x) => x.includes(main)) || id === 'compare', `${id}: ${[...reached].join(', ')}`);
+    }
+  });
+  await t.check('digits go to views; links of the circle are gone through by keys, and told', async () => {
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('6');
+    await t.settled(page);
+    t.same((await t.state(page)).view, 'circle', 'view');
+    await page.focus('.circle .layer');
+    await page.keyboard.press('n');
+    await page.waitForFunction(() =>
+      /\d → \d: 6\.25 MiB, number 100, link 1 of 24/.test(document.querySelector('.voice').textContent),
+    );
+    await page.keyboard.press('Enter');
+    await t.settled(page);
+    t.same((await t.state(page)).selected.length, 2, 'both ends are selected');
+    await page.keyboard.press('Escape');
+  });
+  await t.check('with reduced motion nothing moves by itself', async () => {
+    await view(page, t, 'timeline');
+    const moving = await page.evaluate(() => document.getAnimations().length);
+    const transitions = await page.evaluate(
+      () =>
+        [...document.querySelectorAll('*')].filter((x) => parseFloat(getComputedStyle(x).transitionDuration) > 0)
+          .length,
+    );
+    t.same([moving, transitions], [0, 0], 'animations');
+  });
+  await t.check('every canvas says in words what it shows', async () => {
+    for (const id of ['timeline', 'distribution', 'matrix', 'circle']) {
+      await view(page, t, id);
+      const words = await page.evaluate((name) => {
+        const of = document.querySelector(`.view.${name} [role=application]`);
+        return document.getElementById(of.getAttribute('aria-describedby'))?.textContent ?? '';
+      }, id);
+      t.truth(words.length > 8, `${id}: ${words}`);
+    }
+  });
+  await page.close();
+}
+
+async function testTouch(browser, t) {
+  const page = await t.newPage(browser, { hasTouch: true, viewport: { width: 400, height: 760 } });
+  await t.check('two fingers zoom the timeline, 400 pixels wide; no view scrolls sideways', async () => {
+    await t.pick(page, t.small);
+    const before = await t.state(page);
+    const box = await page.locator('.stage').boundingBox();
+    const cdp = await page.context().newCDPSession(page);
+    const fingers = (dx) => [150 - dx, 250 + dx].map((x, id) => ({ x, y: box.y + 120, id }));
+    const send = (type, touchPoints) => cdp.send('Input.dispatchTouchEvent', { type, touchPoints });
+    await send('touchStart', fingers(0));
+    for (const dx of [10, 25, 40, 60]) await send('touchMove', fingers(dx));
+    await send('touchEnd', []);
+    await t.settled(page);
+    const after = await t.state(page);
+    t.truth(after.to - after.from < 0.7 * (before.to - before.from), `${after.to - after.from} ns`);
+    for (const id of ['timeline', 'analysis', 'tables', 'distribution', 'matrix', 'circle', 'compare']) {
+      await page.evaluate((name) => globalThis.mpitrace.store.set({ view: name }), id);
+      await t.settled(page);
+      t.same(await page.evaluate(() => document.documentElement.scrollWidth), 400, id);
+      await t.shot(page, `narrow-${id}`);
+    }
+  });
+  await page.close();
+}
+
+export const VIEW_CLAIMS = [
+  testTables,
+  testDistribution,
+  testAnalysis,
+  testTwoRuns,
+  testExport,
+  testFollow,
+  testKeys,
+  testTouch,
+];
