@@ -232,5 +232,6 @@ static int view(int argc, char **argv)
 	return serve(&o, trace, other, viewer);
 }
 
-const struct command cmd_view = {"view", view, "look at a trace in the browser",
-				 "view FILE.mpix [OTHER.mpix] [--port P] [--no-browser] [--rank R] [--from S] [--to S]"};
+const struct command cmd_view = {
+	"view", view, "look at a trace in the browser",
+	"view FILE.mpix [OTHER.mpix] [--port P] [--no-browser] [--rank R] [--from S] [--to S]"};
