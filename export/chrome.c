@@ -24,7 +24,7 @@ static int chrome_begin(struct exporting *x)
 	if (x->expected > EVENTS_MAX && !x->choice->large)
 		return fail(x->e, -E2BIG,
 			    "%s: %llu events are too many for viewers of this format (%u): take --to perfetto, or "
-			    "choose with --ranks, or --large to write it nevertheless",
+			    "choose with --ranks, --since and --until, or --large to write it nevertheless",
 			    x->source, (unsigned long long)x->expected, EVENTS_MAX);
 	out_text(&x->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
 	for (uint32_t r = 0; r < x->info->ranks; r++)
