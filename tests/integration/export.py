@@ -281,6 +281,17 @@ def generated(t, directory):
             check(t, 'irregular, ', trace)
 
 
+def too_many(t, directory):
+    """Viewers of Chrome's format keep all of it in memory: what is chosen is counted, not what there is."""
+    subprocess.run([os.environ['GENERATE'], '--pattern', 'self', '--ranks', '8', '--nodes', '1', '--events-per-rank', '130000', '-o',
+                    directory + '/self'], check=True, stdout=subprocess.DEVNULL)
+    run('analyze', directory + '/self', '-o', directory + '/self.mpix')
+    to = [directory + '/self.mpix', '--to', 'chrome', '-o', directory + '/self.json']
+    refused(t, 'chrome: too many events are refused', to, '--to perfetto', code=2)
+    said = json.loads(run('export', *to, '--ranks', '3', '--json').stdout)
+    t.check('chrome: those of one rank are not too many', said['events'] >= 130000, said)
+
+
 def main():
     t = Tests()
     flavour = FLAVOURS[0]
@@ -300,6 +311,7 @@ def main():
                 damaged(t, trace)
                 full_disk(t, trace)
         generated(t, place.dir)
+        too_many(t, place.dir)
     t.end()
 
 
