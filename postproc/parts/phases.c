@@ -11,14 +11,27 @@
 #define IO_SHARE_MIN 0.1   /* of what follows the loop: then it is output */
 #define NEAR_LONGEST 0.9   /* of the longest loop: who lasts that long is as good */
 
-/* Distances that are no further than this from their line, in units of their mean: even, and not quite. */
-static const double deviations[] = {0.25, 0.5};
+/* Distances that are no further than this from their line, in units of their mean: even, and not quite. Between the
+ * two come those that are steady for so much of the time. */
+#define EVEN 0.25
+#define NEARLY_EVEN 0.5
+#define STEADY_MIN 0.67
+
+enum rhythm { IS_EVEN, IS_STEADY, IS_NEARLY_EVEN, RHYTHMS };
 
 struct loop {
 	uint32_t rank, site; /* that tells the iterations; NONE: no loop */
 	const struct beat *beat;
 	int64_t from_ns, to_ns;
 };
+
+static bool has_rhythm(const struct beat *b, enum rhythm rhythm)
+{
+	if (b->calls < ITERATIONS_MIN)
+		return false;
+	return rhythm == IS_STEADY ? beat_steadiness(b) >= STEADY_MIN
+				   : beat_deviation(b) <= (rhythm == IS_EVEN ? EVEN : NEARLY_EVEN);
+}
 
 static double length_of(const struct beat *b)
 {
@@ -33,30 +46,29 @@ static bool is_better(const struct beat *x, const struct beat *best)
 	return x->calls > best->calls;
 }
 
-static double longest_of(const struct beats *all, double most)
+static double longest_of(const struct beats *all, enum rhythm rhythm)
 {
 	double longest = 0;
 	for (unsigned i = 0; i < BEAT_RANKS; i++)
 		for (size_t k = 0; all->of[i].rank != NONE && k < all->nsites; k++) {
 			const struct beat *b = &all->of[i].at[k];
-			if (b->calls >= ITERATIONS_MIN && beat_deviation(b) <= most)
+			if (has_rhythm(b, rhythm))
 				longest = fmax(longest, length_of(b));
 		}
 	return longest;
 }
 
-static struct loop choose(const struct analysis *a, double most)
+static struct loop choose(const struct analysis *a, enum rhythm rhythm)
 {
 	const struct beats *all = &a->beats;
 	struct loop loop = {.site = NONE};
-	double longest = longest_of(all, most);
+	double longest = longest_of(all, rhythm);
 	if (longest < LOOP_SHARE_MIN * a->longest_region_ns)
 		return loop;
 	for (unsigned i = 0; i < BEAT_RANKS; i++)
 		for (size_t k = 0; all->of[i].rank != NONE && k < all->nsites; k++) {
 			const struct beat *b = &all->of[i].at[k];
-			if (b->calls < ITERATIONS_MIN || beat_deviation(b) > most ||
-			    length_of(b) < NEAR_LONGEST * longest || !is_better(b, loop.beat))
+			if (!has_rhythm(b, rhythm) || length_of(b) < NEAR_LONGEST * longest || !is_better(b, loop.beat))
 				continue;
 			loop = (struct loop){.rank = all->of[i].rank, .site = (uint32_t)k, .beat = b};
 		}
@@ -190,8 +202,8 @@ int part_phases(struct analysis *a)
 {
 	struct loop loop = {.site = NONE};
 	cJSON *o = json_object(a->root, "phases");
-	for (size_t i = 0; i < sizeof(deviations) / sizeof(deviations[0]) && loop.site == NONE; i++)
-		loop = choose(a, deviations[i]);
+	for (int i = 0; i < RHYTHMS && loop.site == NONE; i++)
+		loop = choose(a, (enum rhythm)i);
 	json_put_text(o, "note",
 		      loop.site != NONE ? ""
 		      : !has_events(a)	? "phases are found in single calls, and none are recorded"

@@ -13,6 +13,9 @@ static void add_distance(struct beat *b, double ns)
 	b->sum_kg += dk * (ns - b->mean_ns);
 	b->shortest_ns = k == 0 ? ns : fmin(b->shortest_ns, ns);
 	b->longest_ns = k == 0 ? ns : fmax(b->longest_ns, ns);
+	b->sum_ns += ns;
+	b->steady_ns += k > 0 && ns <= 2 * b->before_ns && 2 * ns >= b->before_ns ? ns : 0;
+	b->before_ns = ns;
 }
 
 static bool is_of_all(const struct step *s, const struct sig *sig)
@@ -108,6 +111,11 @@ void beats_done(struct beats *x)
 double beat_line_ns(const struct beat *b, double k)
 {
 	return b->mean_ns + (b->sum_kk > 0 ? b->sum_kg / b->sum_kk * (k - b->mean_k) : 0);
+}
+
+double beat_steadiness(const struct beat *b)
+{
+	return b->sum_ns > 0 ? b->steady_ns / b->sum_ns : 0;
 }
 
 double beat_deviation(const struct beat *b)

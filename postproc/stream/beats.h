@@ -13,8 +13,9 @@ struct beat {
 	int64_t first_ns, last_ns, last_end_ns; /* starts of the first and the last call, end of the last */
 	int64_t next_ns;			/* start of the call after the last one, of any site; INT64_MIN: none */
 	double mean_ns, mean_k, sum_kk, sum_gg, sum_kg;
-	double shortest_ns, longest_ns;
-	bool of_all; /* a collective of the whole world */
+	double shortest_ns, longest_ns, before_ns; /* before_ns: the last one */
+	double sum_ns, steady_ns;		   /* of all; of those between half and twice the one before */
+	bool of_all;				   /* a collective of the whole world */
 };
 
 struct beats {
@@ -36,3 +37,6 @@ void beats_done(struct beats *x);
  * mean. Needs 3 calls. */
 double beat_line_ns(const struct beat *b, double k);
 double beat_deviation(const struct beat *b);
+/* How much of the time passed in distances between half and twice the one before: a few that are very long, as where
+ * others took the processor, spoil a deviation, and this little. */
+double beat_steadiness(const struct beat *b);

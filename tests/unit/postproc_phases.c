@@ -118,6 +118,22 @@ Test(phases, go_around_once_each_time)
 	cJSON_Delete(root);
 }
 
+/* Every fortieth time around takes ten times as long, as where others take the processor: a loop all the same. */
+Test(phases, are_told_of_a_loop_that_is_held_up_now_and_then)
+{
+	struct program *p = program_create(RANKS, 1);
+	now = 1000;
+	for (int i = 0; i < 400; i++) {
+		now += i % 40 == 7 ? 9000 : 900;
+		around(p, 50, 2);
+		everywhere(p, "MPI_Allreduce", COLL_ALLREDUCE, 50, 3);
+	}
+	cJSON *root = analyse_program(p, now);
+	cr_expect_eq(at_path(root, "phases.iterations"), 400);
+	cr_expect_gt(at_path(root, "phases.deviation"), 0.5);
+	cJSON_Delete(root);
+}
+
 Test(phases, are_not_told_of_calls_without_a_rhythm)
 {
 	struct program *p = program_create(RANKS, 1);
