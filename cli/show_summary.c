@@ -3,13 +3,12 @@
 #include "cli/print.h"
 #include "cli/show.h"
 #include "cli/show_text.h"
+#include "reports/html/drift.h"
 
 #include <math.h>
 #include <string.h>
 
 #define TRACING_SHARE_MAX 0.02 /* of a rank's time: beyond it, it is named */
-
-#define DRIFT_SHOWN 0.05 /* change of iterations, of their mean: below it, it is noise */
 
 /* ---- the head ---- */
 
@@ -198,7 +197,7 @@ static void put_phases(const cJSON *a)
 		}
 		printf("%s iterations of %s", count_text(json_number_or(phases, "iterations", 0)).s,
 		       seconds_text(json_number_or(phases, "iteration_s", 0)).s);
-		if (fabs(drift) >= DRIFT_SHOWN)
+		if (drift_is_seen(phases))
 			printf(" (%s)", drift > 0 ? "growing" : "shrinking");
 	}
 	if (*between != 0)

@@ -13,7 +13,9 @@
 static void put_links(const cJSON *a)
 {
 	size_t n;
-	const cJSON **rows = json_objects_by(a, "top_links", "bytes", &n);
+	const cJSON **rows = json_objects_by(json_item(a, "matrix"), "p2p", "bytes", &n);
+	while (n > 0 && isnan(json_number(rows[n - 1], "bytes"))) /* they come last */
+		n--;
 	if (n > 0)
 		printf("\nHeaviest links, point-to-point\n  %-24s %11s %9s\n", "from -> to rank", "messages", "data");
 	for (size_t i = 0; i < n && i < SHOW_TOP; i++) {
@@ -29,7 +31,7 @@ static void put_links(const cJSON *a)
 static void put_places(const cJSON *a)
 {
 	const cJSON *kinds = json_item(a, "traffic_places");
-	if (kinds == NULL)
+	if (!places_any(kinds))
 		return;
 	printf("\nHow far data goes\n  %-34s %11s %9s %11s %9s\n", "", "messages", "data", "collectives", "one-sided");
 	for (size_t i = 0; i < TRAFFIC_PLACES; i++) {

@@ -49,7 +49,7 @@ show_failures() {
 	local log=${1%.json}
 	[ "$log" = "$1" ] || log=$log.txt
 	{
-		grep -hE '\[FAIL\]|\[CRASH\]|ERROR: |runtime error|^FAILED|^Assertion' "$log" | head -n 30
+		grep -hE '\[FAIL\]|\[CRASH\]|ERROR: |runtime error|^FAILED|^Assertion' "$log" | head -n 30 || true
 		failed_claims "$log" | head -n 200
 	} >"$BUILD/failures"
 	[ -s "$BUILD/failures" ] || tail -n 20 "$log" >"$BUILD/failures"

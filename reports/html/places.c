@@ -25,3 +25,11 @@ struct place_sums place_sums(const cJSON *kinds, size_t place)
 	s.any = s.messages + s.p2p + s.collective + s.rma > 0;
 	return s;
 }
+
+bool places_any(const cJSON *kinds)
+{
+	for (size_t i = 0; i < TRAFFIC_PLACES; i++)
+		if (place_sums(kinds, i).any)
+			return true;
+	return false;
+}

@@ -16,3 +16,5 @@ struct place_sums {
 };
 
 struct place_sums place_sums(const cJSON *kinds, size_t place);
+/* Is there anything in any of them? */
+bool places_any(const cJSON *kinds);

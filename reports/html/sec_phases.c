@@ -1,10 +1,9 @@
 /* sec_phases.c - init, the loop, output: how long each took, how often the loop goes around, whether it slows down.
  * In: phases.  Out: a sentence and a table; nothing where no loop was found. */
+#include "reports/html/drift.h"
 #include "reports/html/section.h"
 
 #include <math.h>
-
-#define DRIFT_SHOWN 0.05 /* change of iterations, of their mean: below it, it is noise */
 
 static void write_loop(struct page *p, const cJSON *phases)
 {
@@ -13,7 +12,7 @@ static void write_loop(struct page *p, const cJSON *phases)
 	put(p, "<p>%s iterations of %s, from %s to %s", fmt_count(json_number(phases, "iterations")).s,
 	    fmt_time(json_number(phases, "iteration_s")).s, fmt_time(json_number(phases, "shortest_s")).s,
 	    fmt_time(json_number(phases, "longest_s")).s);
-	if (fabs(drift) >= DRIFT_SHOWN)
+	if (drift_is_seen(phases))
 		put(p, "; they get %s towards the end", drift > 0 ? "longer" : "shorter");
 	if (site != NULL) {
 		put(p, ". Counted at ");

@@ -24,7 +24,7 @@ static void write_places(struct page *p)
 		sums[i] = place_sums(kinds, i);
 		all += sums[i].p2p + sums[i].collective + sums[i].rma;
 	}
-	if (kinds == NULL)
+	if (!places_any(kinds))
 		return;
 	put(p,
 	    "<div class=\"scroll\"><table><caption>How far data goes</caption>\n<thead><tr><th scope=\"col\">where</th>"
@@ -75,7 +75,7 @@ static void write_traffic(struct page *p)
 
 static bool has_traffic(const struct model *m)
 {
-	return json_count(m->root, "message_sizes") > 0;
+	return json_count(m->root, "message_sizes") > 0 || places_any(json_item(m->root, "traffic_places"));
 }
 
 const struct section section_traffic = {

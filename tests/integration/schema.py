@@ -229,8 +229,8 @@ def all_made(t, schema, made):
 
 TS_READERS = {'num': {'number', 'integer'}, 'str': {'string', 'number', 'integer'}, 'list': {'array'}, 'numbers': {'array'}, 'at': set(),
               'numbers of': {'number', 'integer'}, 'strings of': {'string'}}
-TS_ROOT = re.compile(r'^(a|analysis|(this\.)?(trace|of|session|app\.trace)\.analysis)$')
-TS_ROWS = {'predefined': 'communicators', 'pairsOf': 'issues'} # functions that are given a row, and of what
+TS_ROOT = re.compile(r'^(a|(\w+\.)*analysis)$')
+TS_ROWS = {'predefined': 'communicators', 'pairsOf': 'issues', 'placeOf': 'patterns', 'pattern': 'patterns'} # functions that are given a row, and of what
 
 
 def ts_path(base, args, known):
@@ -245,7 +245,7 @@ def ts_accesses(text):
     """(line, reader, path or the base that nothing is known of), in order. A row's name is known from where it is bound:
     `for (const x of list(...))`, or the arrow function behind `list(...)`."""
     known = {}
-    given = [(f.start(), f.group(2), TS_ROWS[f.group(1)]) for f in re.finditer(r'function (\w+)\((\w+): Json', text) if f.group(1) in TS_ROWS]
+    given = [(f.start(), f.group(2), TS_ROWS[f.group(1)]) for f in re.finditer(r'(?:function |const )(\w+)(?: = )?\((\w+): Json', text) if f.group(1) in TS_ROWS]
     for call in re.finditer(r'(?<![.\w])(%s)\(' % '|'.join(r for r in TS_READERS if ' ' not in r), text):
         for at, name, rows in [g for g in given if g[0] < call.start()]:
             known[name] = [rows, '[]']

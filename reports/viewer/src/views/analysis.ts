@@ -88,7 +88,6 @@ class Analysis implements ViewInstance {
   }
 
   private sections(): (HTMLElement | null)[] {
-    const { analysis } = this.app.session;
     return [
       h('div', { class: 'halves' }, this.efficiencies(), this.shape()),
       this.windows
@@ -96,7 +95,7 @@ class Analysis implements ViewInstance {
         : null,
       section('Who waited, where, how long', ...this.waiting()),
       section('Issues', this.issueList()),
-      section('Correctness', this.correctness(list(analysis, 'correctness'))),
+      section('Correctness', this.correctness()),
     ];
   }
 
@@ -140,7 +139,7 @@ class Analysis implements ViewInstance {
 
   private shape(): HTMLElement {
     const patterns = list(this.app.session.analysis, 'patterns');
-    const item = (x: Json) => {
+    const pattern = (x: Json) => {
       const name = str(x, 'pattern').replaceAll('_', ' ');
       const grid = numbers(x, 'grid');
       const [share, score] = [num(x, 'share'), num(x, 'score')];
@@ -158,7 +157,7 @@ class Analysis implements ViewInstance {
         this.shower(name, placeOf(x)),
       );
     };
-    const body = patterns.length > 0 ? h('ul', { class: 'plain' }, ...patterns.map(item)) : null;
+    const body = patterns.length > 0 ? h('ul', { class: 'plain' }, ...patterns.map(pattern)) : null;
     return section('Patterns of the traffic', body ?? h('p', { class: 'hint' }, 'None holds for most of the traffic.'));
   }
 
@@ -200,22 +199,26 @@ class Analysis implements ViewInstance {
     return this.table(['severity', 'issue', 'lost', ''], rows);
   }
 
-  private correctness(all: Json[]): HTMLElement {
-    if (all.length === 0) return h('p', { class: 'hint' }, 'Nothing wrong was seen.');
-    const rows = all.slice(0, LISTED).map((x) => {
-      const first = num(list(x, 'examples')[0], 'time_s');
-      const window: [number, number] | null = first === undefined ? null : [first * 1e9 - 1e5, first * 1e9 + 1e6];
-      const place = { ranks: numbers(x, 'ranks'), window };
-      return h(
-        'tr',
-        {},
-        h('td', {}, str(x, 'severity')),
-        h('td', {}, str(x, 'what'), h('div', { class: 'hint' }, place.ranks.length > 0 ? few(place.ranks) : '')),
-        h('td', { class: 'n' }, count(num(x, 'count') ?? 1)),
-        h('td', {}, this.shower(str(x, 'kind'), place)),
-      );
-    });
-    const left = all.length - rows.length;
+  private correctness(): HTMLElement {
+    const { analysis } = this.app.session;
+    const all = list(analysis, 'correctness').length;
+    if (all === 0) return h('p', { class: 'hint' }, 'Nothing wrong was seen.');
+    const rows = list(analysis, 'correctness')
+      .slice(0, LISTED)
+      .map((x) => {
+        const first = num(list(x, 'examples')[0], 'time_s');
+        const window: [number, number] | null = first === undefined ? null : [first * 1e9 - 1e5, first * 1e9 + 1e6];
+        const place = { ranks: numbers(x, 'ranks'), window };
+        return h(
+          'tr',
+          {},
+          h('td', {}, str(x, 'severity')),
+          h('td', {}, str(x, 'what'), h('div', { class: 'hint' }, place.ranks.length > 0 ? few(place.ranks) : '')),
+          h('td', { class: 'n' }, count(num(x, 'count') ?? 1)),
+          h('td', {}, this.shower(str(x, 'kind'), place)),
+        );
+      });
+    const left = all - rows.length;
     return h(
       'div',
       {},

@@ -83,18 +83,17 @@ export function differenceTable(rows: Difference[], a: string, b: string): HTMLE
 export function loopSite(session: Session): number {
   const known = num(session.analysis, 'phases', 'callsite');
   if (known !== undefined) return known;
-  const all = list(session.analysis, 'callsites');
   const isCollective = (op: string) => /bcast|reduce|gather|scatter|alltoall|scan|barrier/i.test(op);
-  const most = (rows: typeof all) =>
-    rows.reduce<{ id: number; calls: number }>(
-      (best, x) => {
-        const calls = num(x, 'calls') ?? 0;
-        return calls > best.calls ? { id: num(x, 'id') ?? -1, calls } : best;
-      },
-      { id: -1, calls: session.meta.ranks }, // once a rank is no loop
-    ).id;
-  const collective = most(all.filter((x) => isCollective(str(x, 'op'))));
-  return collective >= 0 ? collective : most(all);
+  const most = (wanted: (op: string) => boolean) => {
+    let best = { id: -1, calls: session.meta.ranks }; // once a rank is no loop
+    for (const x of list(session.analysis, 'callsites')) {
+      const calls = num(x, 'calls') ?? 0;
+      if (wanted(str(x, 'op')) && calls > best.calls) best = { id: num(x, 'id') ?? -1, calls };
+    }
+    return best.id;
+  };
+  const collective = most(isCollective);
+  return collective >= 0 ? collective : most(() => true);
 }
 
 const SITES_SHOWN = 60;
