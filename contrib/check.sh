@@ -50,7 +50,7 @@ show_failures() {
 	[ "$log" = "$1" ] || log=$log.txt
 	{
 		grep -hE '\[FAIL\]|\[CRASH\]|ERROR: |runtime error|^FAILED|^Assertion' "$log" | head -n 30 || true
-		failed_claims "$log" | head -n 200
+		failed_claims "$log" | head -n 200 || true
 	} >"$BUILD/failures"
 	[ -s "$BUILD/failures" ] || tail -n 20 "$log" >"$BUILD/failures"
 	cat "$BUILD/failures" >&2
