@@ -299,8 +299,10 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 		return whole ? FINISH_DONE : FINISH_PARTIAL;
 	log_line(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", finished, f->nodes > n ? f->nodes : n,
 		 now_s() - begin, processes, whole ? "" : ": partial");
-	if (stopped)
+	if (stopped) {
+		log_line(dir_fd, "stopped before the analysis; `mpitrace finish %s` makes the report", f->out);
 		return FINISH_STOPPED;
+	}
 	if (f->budget_s > 0 && growing > 0) {
 		log_line(dir_fd, "agents are still at work on %u traces: `mpitrace finish %s` makes the report",
 			 growing, f->out);

@@ -128,7 +128,7 @@ with_a_report_interrupted() {
 	for srun in $pids; do kill -INT "$srun"; done
 	wait
 	contains "$CASE_DIR/tty" "mpitrace finish $(step_dir 0)" || return
-	contains "$(step_dir 0)/log.txt" "the analysis was ended after" || return
+	contains "$(step_dir 0)/log.txt" "makes the report" || return # ended in the analysis, or before it
 	eventually "the report that the node makes" has_report 0
 }
 
