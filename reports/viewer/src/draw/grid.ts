@@ -71,12 +71,12 @@ export class Grid {
     const { picked: before } = this.shown;
     this.shown = rows;
     this.current = Math.max(0, Math.min(this.current, rows.total - 1));
+    this.element.setAttribute('aria-rowcount', String(rows.total + 1));
+    this.body.style.height = `${rows.total * ROW_HEIGHT}px`; // before it scrolls: no further than there are rows
     if (rows.picked >= 0 && rows.picked !== before) {
       this.current = rows.picked;
       this.reveal();
     }
-    this.element.setAttribute('aria-rowcount', String(rows.total + 1));
-    this.body.style.height = `${rows.total * ROW_HEIGHT}px`;
     this.drawHead();
     this.drawRows();
   }
