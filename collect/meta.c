@@ -260,6 +260,9 @@ static void add_progress(cJSON *json, const struct process *p)
 							   : "running");
 	add_tick(json, "end_tick", p->file->end_tick);
 	add_tick(json, "finalize_enter_tick", p->file->finalize_enter_tick);
+	if (p->file->ready_init_ns >= 0 && p->file->ready_finalize_ns >= p->file->ready_init_ns)
+		cJSON_AddNumberToObject(json, "processor_wait_ns",
+					(double)(p->file->ready_finalize_ns - p->file->ready_init_ns));
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
 	cJSON *open = p->gone && state != SEGFILE_FINALIZED ? open_calls(p) : NULL;
 	if (open != NULL)

@@ -53,6 +53,16 @@ static uint64_t start_time(void)
 	return p != NULL ? strtoull(p, NULL, 10) : 0;
 }
 
+/* How long this thread was ready to run without a processor, since it began; negative: the kernel does not say
+ * (Documentation/scheduler/sched-stats.rst). */
+static int64_t ready_ns(void)
+{
+	char text[128];
+	unsigned long long running, ready;
+	slurp("/proc/thread-self/schedstat", text, sizeof(text));
+	return sscanf(text, "%llu %llu", &running, &ready) == 2 ? (int64_t)ready : -1;
+}
+
 static void list_cpus(char *to, size_t cap)
 {
 	cpu_set_t set;
@@ -107,6 +117,7 @@ static void describe(void)
 	segfile->process_start = start_time();
 	segfile->ticks_are_tsc = tick_is_tsc;
 	segfile->rank = segfile->size = -1;
+	segfile->ready_init_ns = segfile->ready_finalize_ns = -1;
 	segfile->start_tick = tick_now();
 	segfile->clock_start = tick_sample();
 	segfile->cpu = sched_getcpu();
@@ -226,6 +237,7 @@ static bool entered(int rc, uint64_t exit_tick)
 		return true;
 	segfile->init_exit_tick = exit_tick;
 	segfile->calls_before_init = calls_outside;
+	segfile->ready_init_ns = ready_ns();
 	next.MPI_Get_library_version(library, &len);
 	snprintf(segfile->library, sizeof(segfile->library), "%.*s", (int)strcspn(library, ",\n"), library);
 	for (char *c = segfile->library; (c = strpbrk(c, "\t")) != NULL;)
@@ -293,8 +305,12 @@ void process_session(int rc, MPI_Session session, uint64_t exit_tick)
 
 void process_finalizing(void)
 {
-	if (stream_mine != NULL)
-		segfile->finalize_enter_tick = tick_now();
+	int saved = errno;
+	if (stream_mine == NULL)
+		return;
+	segfile->ready_finalize_ns = ready_ns();
+	segfile->finalize_enter_tick = tick_now();
+	errno = saved;
 }
 
 void process_finalized(void)

@@ -62,7 +62,8 @@ void issue_request_leak(const struct analysis *a, struct issue *f)
 struct crowd {
 	double ranks, pus; /* of the node where there are most ranks on a hardware thread */
 	const char *node;
-	unsigned nodes; /* on which there are more than one */
+	unsigned nodes;	 /* on which there are more than one */
+	double ready_ns; /* all their ranks ready to run and without a processor; NaN: not known of one of them */
 };
 
 static uint32_t ranks_on(const struct step *s, uint32_t node)
@@ -76,18 +77,21 @@ static uint32_t ranks_on(const struct step *s, uint32_t node)
 /* At most so much of the ranks' time can have gone to others on the same processors: what was not computing, and not
  * more than the processors were short of. A scheduler is fair: of ranks that share alike one does not compute longer
  * than that some processors have one rank more than others. Waiting for one that computes even longer is not for the
- * processors. */
+ * processors; but while it had none, as the kernel counts, it did not compute. */
 static double lost_on(const struct analysis *a, uint32_t node, double ratio)
 {
 	double mpi = 0, region = 0, sum = 0, most = 0, n = 0;
-	for (uint32_t r = 0; r < a->step->nranks; r++)
-		if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == node) {
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		const struct process *p = a->step->ranks[r];
+		if (p != NULL && p->node == node) {
 			mpi += a->ranks[r].mpi_ns;
 			region += a->ranks[r].region_ns;
 			sum += a->ranks[r].useful_ns;
-			most = fmax(most, a->ranks[r].useful_ns);
+			most = fmax(most,
+				    a->ranks[r].useful_ns - (p->processor_wait_ns > 0 ? p->processor_wait_ns : 0));
 			n++;
 		}
+	}
 	double uneven = n > 0 ? n * fmax(0, most - sum / n * ceil(ratio) / ratio) : 0;
 	return fmax(0, fmin(mpi, region * (1 - 1 / ratio)) - uneven) / 1e9;
 }
@@ -102,8 +106,10 @@ static void add_node(const struct analysis *a, uint32_t node, struct crowd *c, s
 	c->nodes++;
 	f->loss_s += lost_on(a, node, ranks / pus);
 	for (uint32_t r = 0; r < a->step->nranks; r++)
-		if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == node)
+		if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == node) {
 			issue_add_another_rank(f, r);
+			c->ready_ns += a->step->ranks[r]->processor_wait_ns;
+		}
 	if (ranks / pus <= f->value)
 		return;
 	f->value = ranks / pus;
@@ -115,7 +121,7 @@ static void add_node(const struct analysis *a, uint32_t node, struct crowd *c, s
 void issue_oversubscription(const struct analysis *a, struct issue *f)
 {
 	struct crowd c = {.node = ""};
-	char more[64] = "";
+	char more[64] = "", ready[128] = "", time[32];
 	for (uint32_t i = 0; i < a->step->nodes.n; i++)
 		add_node(a, i, &c, f);
 	f->found = c.nodes > 0;
@@ -128,8 +134,11 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 	if (c.nodes > 1)
 		snprintf(more, sizeof(more), "; %u more node%s too many as well", c.nodes - 1,
 			 c.nodes == 2 ? " has" : "s have");
-	snprintf(f->what, sizeof(f->what), "Node %.64s runs %.0f ranks on %.0f hardware threads%s.", c.node, c.ranks,
-		 c.pus, more);
+	if (c.ready_ns > 0)
+		snprintf(ready, sizeof(ready), " Such ranks were ready to run without a processor for %s together.",
+			 duration_text(c.ready_ns / 1e9, time));
+	snprintf(f->what, sizeof(f->what), "Node %.64s runs %.0f ranks on %.0f hardware threads%s.%s", c.node, c.ranks,
+		 c.pus, more, ready);
 	snprintf(f->why, sizeof(f->why),
 		 "Ranks take turns on a core: one that polls for a message keeps the one that would send it from "
 		 "running, and times of single calls are those of the scheduler. So this goes before causes that "

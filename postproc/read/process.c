@@ -71,6 +71,9 @@ static int read_meta(struct process *p, const cJSON *meta)
 	p->aborted = strcmp(state, "aborted") == 0;
 	p->lost = strcmp(state, "lost") == 0;
 	p->overhead_ns = json_number_or(meta, "overhead_ns", NAN);
+	p->processor_wait_ns = json_number_or(meta, "processor_wait_ns", NAN);
+	if (p->processor_wait_ns < 0)
+		p->processor_wait_ns = NAN;
 	p->cpu = (int)json_int(meta, "cpu", -1);
 	p->library = copy_text(meta, "library");
 	p->cpus = copy_text(meta, "cpus");
@@ -94,7 +97,7 @@ static int load_meta(struct process *p, const struct mpic_file *f, const struct 
 	}
 	p->rank = NONE;
 	p->first_ns = p->last_ns = TIME_ABSENT;
-	p->overhead_ns = NAN;
+	p->overhead_ns = p->processor_wait_ns = NAN;
 	return p->meta != NULL ? read_meta(p, p->meta) : 0;
 }
 
