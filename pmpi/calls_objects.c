@@ -94,7 +94,7 @@ static void record_comm_end(struct call_span *s, uint32_t op, uint32_t id)
 {
 	uint64_t w[3 + FRAMES_MAX] = {sig_head((uint16_t)op, SIG_COMM, s->failed, 0, 0, 0), s->address,
 				      sig_pair(id, MPIC_NO_COMM)};
-	span_end(s, w, 3);
+	span_end_once(s, w, 3);
 }
 
 int wrap_MPI_Comm_free(MPI_Comm *comm)

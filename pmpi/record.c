@@ -9,6 +9,7 @@
 const char *const op_names[OP_COUNT] = {OP_NAMES};
 
 #define MESSAGES_MAX 1024u
+#define ONCE_DEFINED_MAX 256u
 #define WORDS_SHORT 16u /* of signatures whose events carry words of their own, without frames */
 
 static struct message {
@@ -92,6 +93,34 @@ void count_call(uint32_t op)
 		s->totals[totals_sig(s, op)].calls++;
 }
 
+static void record_literal(struct call_span *s, uint32_t sig, const uint64_t *words, uint32_t n)
+{
+	struct stream *stream = s->stream;
+	stream->totals[sig].calls++;
+	stream->totals[sig].ticks += s->exit - s->enter;
+	stream_record_slow(stream, sig, s->enter, s->exit, words, n);
+	stream->open.inside = 0;
+}
+
+void span_end_once(struct call_span *s, uint64_t *words, uint32_t n)
+{
+	struct stream *stream = s->stream;
+	uint32_t before = stream->nsigs;
+	if (stream->nonce < ONCE_DEFINED_MAX) {
+		stream->nonce++;
+		span_end_new(s, words, n);
+		return;
+	}
+	if (stack_frames != 0)
+		n += put_frames(s, words, n);
+	uint32_t sig = stream_coarse(stream, words);
+	if (stream->nsigs != before)
+		modules_note(words[1]);
+	record_literal(s, sig, words, n);
+	if (stream->nsigs != before || stack_frames != 0)
+		stream_slow(stream, s->exit);
+}
+
 void span_end_new(struct call_span *s, uint64_t *words, uint32_t n)
 {
 	struct stream *stream = s->stream;
@@ -100,14 +129,10 @@ void span_end_new(struct call_span *s, uint64_t *words, uint32_t n)
 	if (stack_frames != 0)
 		n += put_frames(s, words, n);
 	uint32_t sig = record_sig(stream, words, n, &literal);
-	if (!literal) {
+	if (!literal)
 		span_record(s, sig);
-	} else {
-		stream->totals[sig].calls++;
-		stream->totals[sig].ticks += s->exit - s->enter;
-		stream_record_slow(stream, sig, s->enter, s->exit, words, n);
-		stream->open.inside = 0;
-	}
+	else
+		record_literal(s, sig, words, n);
 	if (stream->nsigs != before || literal || stack_frames != 0) /* else a probe or two more than usual */
 		stream_slow(stream, s->exit);
 }

@@ -136,6 +136,10 @@ INLINE bool span_end_known(struct call_span *s, const uint64_t *words, uint32_t 
 
 /* Look the signature up by its words, and remember it. words has room for FRAMES_MAX more. */
 void span_end_new(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN COLD;
+/* No other call has these words, as where communicators are made: a definition that nothing else uses would cost more
+ * than words that go with the event. But a reader looks for such events first, so the first calls of a thread, which
+ * are all of most programs, are defined like others. */
+void span_end_once(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN COLD;
 /* For those who have no words that the compiler knows the number of. */
 void span_end(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN;
 /* n words, the second of which is the address. By value: wrappers keep theirs in registers. */

@@ -9,7 +9,7 @@ void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm
 	w[1] = s->address;
 	w[2] = sig_pair(parent_id, comm_created(op, parent, newcomm, salt));
 	stream_slow(s->stream, s->exit);
-	span_end(s, w, 3);
+	span_end_once(s, w, 3);
 }
 
 int64_t tag_salt(const char *stringtag)

@@ -328,9 +328,9 @@ static uint32_t add_sig(struct stream *s, const uint64_t *words, uint32_t n, uin
 	return id;
 }
 
-/* The dictionary is full: one signature per operation and call site (the last ones: per operation); what differs goes
- * with the event. */
-static uint32_t coarse(struct stream *s, const uint64_t *words)
+/* The dictionary is full, or the call is like no other: one signature per operation and call site (the last ones: per
+ * operation); what differs goes with the event. */
+uint32_t stream_coarse(struct stream *s, const uint64_t *words)
 {
 	uint64_t w[2] = {sig_head((uint16_t)words[0], SIG_TIME, 0, 1, 0, 0), words[1]};
 	for (int i = 0; i < 2; i++, w[1] = 0) {
@@ -359,7 +359,7 @@ uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_
 		}
 	}
 	*ret_literal = true;
-	return coarse(s, words);
+	return stream_coarse(s, words);
 }
 
 void stream_slow(struct stream *s, uint64_t from)

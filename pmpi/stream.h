@@ -54,6 +54,7 @@ struct stream {
 	struct thread_area *area;
 	uint64_t next_serial; /* of requests */
 	uint32_t nsigs, nexact;
+	uint32_t nonce; /* of span_end_once() */
 	uint32_t thread;
 	struct last_handles last[LAST_HANDLES] __attribute__((aligned(64)));
 	uint64_t status[4]; /* where the program gave none: room for MPI's */
@@ -90,6 +91,8 @@ struct stream *stream_attach(void) HIDDEN COLD;
 /* Find or add; hash is sig_hash(). Returns the id of the signature. *ret_literal = its words must go with the
  * event. The call site of a new one is not looked at: record_sig() does that, too. */
 uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal) HIDDEN;
+/* That of its operation and call site; the words go with the event. */
+uint32_t stream_coarse(struct stream *s, const uint64_t *words) HIDDEN;
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
 			uint32_t nextra) HIDDEN COLD;
 void stream_flush_polls(struct stream *s) HIDDEN COLD;
