@@ -40,9 +40,9 @@ static const uint64_t powers[] = {1ull,
 				  1000000000000000000ull};
 
 /* As cJSON compares them. */
-static bool tells(double told, double value)
+static bool tells(double printed, double value)
 {
-	return fabs(told - value) <= fmax(fabs(told), fabs(value)) * DBL_EPSILON;
+	return fabs(printed - value) <= fmax(fabs(printed), fabs(value)) * DBL_EPSILON;
 }
 
 static void put_slowly(struct buf *out, double value)

@@ -111,16 +111,16 @@ static void add_fabric(cJSON *topology, const struct layout *l)
 	const char *switches = layout_text(l, LAYOUT_SWITCHES), *pattern = strchr(switches, ' ');
 	struct fabric *f;
 	snprintf(addr, sizeof(addr), "%.*s", (int)strcspn(switches, " "), switches);
-	cJSON *told = topo_switches(addr, pattern != NULL ? pattern + 1 : NULL);
+	cJSON *above = topo_switches(addr, pattern != NULL ? pattern + 1 : NULL);
 	bool in_slurm = *layout_text(l, LAYOUT_SLURM) != '\0';
-	if (in_slurm && json_first(told, "path") == NULL && fabric_find(path, sizeof(path)) &&
+	if (in_slurm && json_first(above, "path") == NULL && fabric_find(path, sizeof(path)) &&
 	    fabric_read(path, &f, NULL) == 0) {
-		cJSON *found = fabric_path(f, json_text(told, "node", layout_text(l, LAYOUT_NODE)));
+		cJSON *found = fabric_path(f, json_text(above, "node", layout_text(l, LAYOUT_NODE)));
 		if (found != NULL)
 			cJSON_AddItemToObject(topology, "fabric", found);
 		fabric_free(f);
 	}
-	cJSON_Delete(told);
+	cJSON_Delete(above);
 }
 
 static void add_description_of_node(cJSON *json, struct node_meta *n)

@@ -60,13 +60,26 @@ static void repeat_after_failure(struct snapshots *s, const struct output *o, st
 		processes[i].description_crc = 0;
 }
 
+/* The first look at the hardware takes the agent a while: not beside MPI_Init, whose processes and daemons need the
+ * processors themselves, unless that takes very long. */
+static bool node_is_due(struct snapshots *s, const struct process *processes, uint32_t n, int64_t now_ns)
+{
+	bool begun = s->node.written;
+	if (s->first_round_ns == 0)
+		s->first_round_ns = now_ns;
+	for (uint32_t i = 0; i < n && !begun; i++)
+		begun = processes[i].file->size > 0 || processes[i].gone;
+	return (begun || now_ns - s->first_round_ns >= NODE_PATIENCE_NS) &&
+	       backoff_is_due(&s->node_written, SNAPSHOT_SHARE, now_ns);
+}
+
 void snapshot_round(struct snapshots *s, struct output *o, struct process *processes, uint32_t n, int64_t now_ns)
 {
 	bool written = false;
 	if (n == 0)
 		return;
 	repeat_after_failure(s, o, processes, n);
-	if (backoff_is_due(&s->node_written, SNAPSHOT_SHARE, now_ns)) {
+	if (node_is_due(s, processes, n, now_ns)) {
 		backoff_written(&s->node_written, now_ns);
 		meta_node(o, &s->node, false);
 	}

@@ -11,10 +11,13 @@
 #define CLOCK_SHARE 128		/* between blocks of clock samples: behind the last one times are extrapolated */
 #define CLOCK_SAMPLE_SHARE 1000 /* between two samples */
 
+#define NODE_PATIENCE_NS 2000000000ll
+
 struct snapshots {
 	struct node_meta node;
 	struct backoff node_written, clocks_written, clocks_sampled;
 	uint64_t clock_seq;
+	int64_t first_round_ns; /* monotonic; 0: none yet */
 	uint64_t failed_blocks; /* of the output, when last looked */
 	struct buf clocks;	/* not written yet */
 };

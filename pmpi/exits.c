@@ -1,4 +1,4 @@
-/* exits.c - how ranks end: only who started a process is told, and that is MPI's launcher, which has this library
+/* exits.c - how ranks end: only who started a process learns it, and that is MPI's launcher, which has this library
  * loaded too. So what it learns by waitpid() is noted beside the segments.
  *
  * In: waitpid() of mpirun and its daemons, MPITRACE_DIR.  Out: "<pid> <wait status> <tick>\n" a process in
@@ -55,9 +55,9 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int *status, int
 	pid_t ended = wait4(pid, status != NULL ? status : &own, options, NULL);
 	if (ended <= 0 || !is_launcher)
 		return ended;
-	int told = status != NULL ? *status : own, before = errno;
-	if (WIFEXITED(told) || WIFSIGNALED(told))
-		note(ended, told);
+	int ended_as = status != NULL ? *status : own, before = errno;
+	if (WIFEXITED(ended_as) || WIFSIGNALED(ended_as))
+		note(ended, ended_as);
 	errno = before;
 	return ended;
 }

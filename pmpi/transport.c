@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names of files begin with it; what stands between it and the next dot is told behind `as`. */
+/* Names of files begin with it; what stands between it and the next dot follows `as`. */
 static const struct {
 	const char *prefix, *as;
 	bool with_rest;

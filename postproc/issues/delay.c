@@ -4,14 +4,14 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Ranks that caused most, until nine tenths are told. */
+/* Ranks that caused most, until nine tenths are named. */
 static void add_causers(const struct analysis *a, struct issue *f)
 {
 	const struct delay_result *d = &a->swept.delays;
-	double all = 0, told = 0;
+	double all = 0, named = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		all += d->direct_ns[r] + d->indirect_ns[r];
-	for (double below = INFINITY; told < 0.9 * all && f->nranks < ISSUE_RANKS_MAX;) {
+	for (double below = INFINITY; named < 0.9 * all && f->nranks < ISSUE_RANKS_MAX;) {
 		uint32_t best = NONE;
 		double most = 0;
 		for (uint32_t r = 0; r < a->step->nranks; r++) {
@@ -24,7 +24,7 @@ static void add_causers(const struct analysis *a, struct issue *f)
 		if (best == NONE)
 			return;
 		issue_add_rank(f, best);
-		told += most;
+		named += most;
 		below = most;
 	}
 }

@@ -13,21 +13,21 @@ typedef void look_fn(const struct analysis *a, struct issue *f);
 static const struct {
 	enum mpix_class class;
 	look_fn *look;
-} told[] = {
+} others[] = {
 	{MPIX_COLL, issue_global_collective_heavy}, {MPIX_P2P, issue_small_message_overhead},
 	{MPIX_P2P, issue_communication_imbalance},  {MPIX_P2P, issue_link_hotspot},
 	{MPIX_P2P, issue_poor_placement},	    {MPIX_WAIT, issue_poor_placement},
 	{MPIX_RMA, issue_poor_placement},	    {MPIX_IO, issue_io_wait},
 };
 
-static unsigned classes_told(const struct analysis *a)
+static unsigned classes_explained(const struct analysis *a)
 {
 	unsigned classes = 0;
 	struct issue *f = malloc(sizeof(*f));
-	for (size_t i = 0; f != NULL && i < sizeof(told) / sizeof(told[0]); i++) {
+	for (size_t i = 0; f != NULL && i < sizeof(others) / sizeof(others[0]); i++) {
 		*f = (struct issue){.found = false};
-		told[i].look(a, f);
-		classes |= f->found ? 1u << told[i].class : 0;
+		others[i].look(a, f);
+		classes |= f->found ? 1u << others[i].class : 0;
 	}
 	free(f);
 	return classes;
@@ -40,7 +40,7 @@ struct place {
 };
 
 /* By call site; the last one is of calls without. */
-static struct place *places_of(const struct analysis *a, unsigned told_already)
+static struct place *places_of(const struct analysis *a, unsigned explained)
 {
 	const struct step *s = a->step;
 	struct place *of = calloc(s->sites.n + 1, sizeof(*of));
@@ -48,7 +48,7 @@ static struct place *places_of(const struct analysis *a, unsigned told_already)
 		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++) {
 			const struct sig *sig = &s->ranks[r]->sigs.at[i];
 			enum mpix_class class = step_class(s, sig);
-			if (is_startup(s, sig) || sig->site == NONE || (told_already & 1u << class) != 0 ||
+			if (is_startup(s, sig) || sig->site == NONE || (explained & 1u << class) != 0 ||
 			    (sig->call.flags & SIG_POLLS) != 0)
 				continue;
 			of[sig->site].ns += (double)sig->ticks * s->ranks[r]->ns_per_tick;
@@ -95,7 +95,7 @@ static const char *advice(enum mpix_class class)
 
 void issue_unexplained(const struct analysis *a, struct issue *f)
 {
-	struct place *of = places_of(a, classes_told(a));
+	struct place *of = places_of(a, classes_explained(a));
 	char total[32], moved[32], place[256];
 	uint32_t worst = NONE;
 	for (uint32_t i = 0; of != NULL && i < a->step->sites.n; i++)

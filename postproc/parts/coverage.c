@@ -39,8 +39,8 @@ static uint64_t unusable(const struct thread *t)
 /* Calls that a file that was cut has in a snapshot of the totals, and whose events it does not have yet. */
 static uint64_t not_yet_written(const struct step *s, const struct process *p, const struct thread *t)
 {
-	uint64_t told = t->lost + unusable(t);
-	return !s->nodes.at[p->node].file.finished && t->behind > told ? t->behind - told : 0;
+	uint64_t counted = t->lost + unusable(t);
+	return !s->nodes.at[p->node].file.finished && t->behind > counted ? t->behind - counted : 0;
 }
 
 /* No totals were written yet either: nothing is known of what it did. */

@@ -2,19 +2,12 @@
  * seconds>". */
 #pragma once
 
+#include "parts.h"
+
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 static double bench_init_s;
-
-static double now_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static long resident_kib(void)
 {

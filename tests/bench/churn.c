@@ -87,29 +87,6 @@ static const struct mode {
 	{"split", split, 100}, {"sizes", sizes, VARIANTS}, {"tags", tags, VARIANTS},
 };
 
-#define PARTS 50
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-/* Seconds of n steps, as PARTS times the median of PARTS equal parts of them: others that have the processor for some
- * milliseconds are left out, what each step costs is in. */
-static double timed(const struct mode *m, long n, long *ret_calls)
-{
-	double parts[PARTS];
-	for (int p = 0; p < PARTS; p++) {
-		double start = now_s();
-		for (long i = n * p / PARTS; i < n * (p + 1) / PARTS; i++)
-			*ret_calls += m->step(i);
-		parts[p] = now_s() - start;
-	}
-	qsort(parts, PARTS, sizeof(parts[0]), by_value);
-	return PARTS * (parts[PARTS / 2 - 1] + parts[PARTS / 2]) / 2;
-}
-
 int main(int argc, char **argv)
 {
 	const struct mode *m = modes;
@@ -120,7 +97,7 @@ int main(int argc, char **argv)
 	bench_begin(&argc, &argv);
 	for (long i = 0; i < m->warm_up; i++)
 		m->step(i);
-	double seconds = timed(m, n, &calls);
+	double seconds = bench_timed(m->step, n, &calls);
 	bench_end(0, (double)calls, seconds);
 	return 0;
 }

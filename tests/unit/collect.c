@@ -711,6 +711,34 @@ Test(snapshot, a_file_cut_at_any_time_of_a_day_has_all_but_an_eighth_and_says_wh
 	simulated_done(&x);
 }
 
+static uint64_t topologies(const struct simulated *x)
+{
+	struct mpic_file f;
+	cr_assert_eq(output_flush((struct output *)&x->o), 0);
+	cr_assert_eq(mpic_open(x->o.path, &f, NULL), 0);
+	uint64_t n = blocks_with(&f, MPIC_NODE, "topology");
+	mpic_close(&f);
+	return n;
+}
+
+Test(snapshot, the_hardware_is_not_looked_at_beside_MPI_Init)
+{
+	struct simulated x;
+	simulate(&x);
+	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
+	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND + NODE_PATIENCE_NS - 1);
+	cr_assert_eq(topologies(&x), 0);
+	x.file->size = 4;
+	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND + NODE_PATIENCE_NS);
+	cr_assert_eq(topologies(&x), 1);
+	simulated_done(&x);
+	simulate(&x);
+	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
+	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND + NODE_PATIENCE_NS);
+	cr_assert_eq(topologies(&x), 1, "but for one that takes very long");
+	simulated_done(&x);
+}
+
 Test(snapshot, a_rank_and_an_end_are_written_when_they_are_known)
 {
 	struct simulated x;
@@ -768,6 +796,7 @@ Test(snapshot, the_end_has_everything_once_more)
 	struct simulated x;
 	struct mpic_file f;
 	simulate(&x);
+	x.file->size = 4;
 	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
 	cr_assert_eq(snapshot_end(&x.s, &x.o, &x.p, 1, 2 * SECOND), 0);
 	cr_assert_eq(output_flush(&x.o), 0);
