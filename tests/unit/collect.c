@@ -1,12 +1,12 @@
 /* collect.c - the agent's parts on files made by hand: what a program committed is in the .mpic,
  * whatever else the file says. In: segment files as format/segment.h draws them.  Out:
  * .mpic files, read back with format/mpic.h. */
-#include "collect/predecessor.h"
 #include "collect/meta.h"
+#include "collect/predecessor.h"
 #include "collect/output.h"
 #include "collect/process.h"
-#include "collect/snapshot.h"
 #include "collect/traces.h"
+#include "tests/unit/step_files.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -22,50 +22,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE 4096u
-#define SLOT 4096u
-#define AREA_AT SEGFILE_HEAD_BYTES
-#define DEFS_AT (AREA_AT + PAGE)
-#define TOTALS_AT (DEFS_AT + PAGE)
-#define RING_AT (TOTALS_AT + 2 * PAGE)
-#define FILE_BYTES (RING_AT + RING_SEGMENTS * SLOT)
-
-static char dir[] = "/tmp/collect-test-XXXXXX";
-static char segfile_path[PATH_MAX - 16], spill_path[PATH_MAX];
-
-static void make_dir(void)
-{
-	cr_assert_not_null(mkdtemp(dir));
-	snprintf(segfile_path, sizeof(segfile_path), "%s/1.1" SEGFILE_SUFFIX, dir);
-	snprintf(spill_path, sizeof(spill_path), "%s" SPILL_SUFFIX, segfile_path);
-}
-
-static void remove_dir(void)
-{
-	char command[PATH_MAX];
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	cr_assert_eq(system(command), 0);
-}
-
-static void write_file(const char *path, const void *bytes, size_t len_bytes)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(write(fd, bytes, len_bytes), (ssize_t)len_bytes);
-	close(fd);
-}
-
 TestSuite(traces, .init = make_dir, .fini = remove_dir);
 TestSuite(output, .init = make_dir, .fini = remove_dir);
-TestSuite(snapshot, .init = make_dir, .fini = remove_dir);
 TestSuite(drain, .init = make_dir, .fini = remove_dir);
 
 /* ---- output ---- */
-
-static struct output output_to(const char *wanted)
-{
-	return (struct output){.wanted_dir = wanted, .fallback_dir = dir, .name = "n1", .fd = -1};
-}
 
 static void put_noise(struct output *o, size_t len_bytes, uint64_t seq)
 {
@@ -105,12 +66,6 @@ Test(output, stays_on_the_node_when_the_directory_cannot_be_written)
 	free(o.path);
 }
 
-static void limit_file(size_t len_bytes)
-{
-	signal(SIGXFSZ, SIG_IGN);
-	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){len_bytes, RLIM_INFINITY}), 0);
-}
-
 static uint64_t lost_events;
 
 static void count_lost(void *context, const struct queued_events *what)
@@ -126,18 +81,6 @@ static void put_events(struct output *o, size_t len_bytes, uint64_t seq, uint64_
 	for (size_t i = 0; i < len_bytes; i++)
 		buf_u8(&noise, (uint8_t)rand());
 	cr_assert_gt(output_events(o, &b, &noise, events, 1), 0);
-}
-
-static unsigned blocks_of(const char *path, enum mpic_kind kind)
-{
-	struct mpic_file f;
-	unsigned n = 0;
-	cr_assert_eq(mpic_open(path, &f, NULL), 0);
-	cr_assert_eq(f.damaged_bytes, 0);
-	for (size_t i = 0; i < f.nblocks; i++)
-		n += f.blocks[i].kind == kind;
-	mpic_close(&f);
-	return n;
 }
 
 Test(output, events_that_do_not_reach_the_file_are_told_and_definitions_wait)
@@ -245,39 +188,6 @@ Test(output, a_successor_ends_the_file_of_the_one_that_died)
 }
 
 /* ---- segment files ---- */
-
-static struct segfile *map_segfile(void)
-{
-	int fd = open(segfile_path, O_RDWR | O_CREAT, 0600);
-	cr_assert_eq(ftruncate(fd, FILE_BYTES), 0);
-	struct segfile *f = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	cr_assert_neq(f, MAP_FAILED);
-	close(fd);
-	return f;
-}
-
-static void *at(struct segfile *f, size_t offset)
-{
-	return (uint8_t *)f + offset;
-}
-
-/* One thread with definitions, totals in two regions, and a ring of free segments. */
-static struct segfile *make_segfile(void)
-{
-	struct segfile *f = map_segfile();
-	const struct region rows[] = {{REGION_THREAD, 0, AREA_AT, PAGE},
-				      {REGION_DEFS, 0, DEFS_AT, PAGE},
-				      {REGION_TOTALS, 0, TOTALS_AT, PAGE},
-				      {REGION_TOTALS, 0, TOTALS_AT + PAGE, PAGE},
-				      {REGION_RING, 0, RING_AT, RING_SEGMENTS * SLOT}};
-	memcpy(f->regions, rows, sizeof(rows));
-	f->nregions = sizeof(rows) / sizeof(rows[0]);
-	f->version = SEGFILE_VERSION;
-	for (unsigned i = 0; i < RING_SEGMENTS; i++)
-		((struct segment *)at(f, RING_AT + i * SLOT))->len_bytes = SLOT;
-	f->magic = SEGFILE_MAGIC;
-	return f;
-}
 
 static void fill_segment(struct segfile *f, unsigned slot, uint32_t state, const uint64_t *words, uint32_t nwords)
 {
@@ -598,213 +508,6 @@ Test(drain, a_second_agent_goes_on_where_the_first_one_died)
 		snprintf(command, sizeof(command), "rm -f %s/n1*.mpic %s", dir, segfile_path);
 		cr_assert_eq(system(command), 0);
 	}
-}
-
-/* ---- snapshots: simulated time ---- */
-
-#define SECOND 1000000000ll
-#define DAY (86400 * SECOND)
-
-Test(backoff, a_day_has_at_most_a_hundred_and_a_cut_misses_at_most_an_eighth)
-{
-	const int64_t start = 7 * SECOND;
-	struct backoff b = {0};
-	unsigned n = 0;
-	for (int64_t now = start; now <= start + DAY; now += SECOND / 20) {
-		if (backoff_is_due(&b, SNAPSHOT_SHARE, now)) {
-			backoff_written(&b, now);
-			n++;
-		}
-		int64_t age = now - start, missed = now - b.last_ns;
-		cr_assert(missed <= SECOND || missed <= age / SNAPSHOT_SHARE, "%lld of %lld", (long long)missed,
-			  (long long)age);
-	}
-	cr_assert_leq(n, 100);
-	cr_assert_geq(n, 50);
-}
-
-struct simulated {
-	struct segfile *file;
-	struct process p;
-	struct output o;
-	struct snapshots s;
-	struct layout layout;
-};
-
-static void simulate(struct simulated *x)
-{
-	*x = (struct simulated){.file = make_segfile(), .o = output_to(dir)};
-	x->s.node = (struct node_meta){.layout = &x->layout, .exits_fd = -1};
-	snprintf(x->file->exe, sizeof(x->file->exe), "/the/program");
-	x->file->pid = 77;
-	x->file->rank = x->file->size = -1;
-	cr_assert_eq(process_open(&x->p, segfile_path, 0, NULL), 0);
-	process_refresh(&x->p);
-	cr_assert_eq(output_open(&x->o, NULL), 0);
-}
-
-static void simulated_done(struct simulated *x)
-{
-	process_close(&x->p);
-	munmap(x->file, FILE_BYTES);
-	cr_assert_eq(output_close(&x->o), 0);
-	snapshots_done(&x->s);
-	free(x->o.path);
-}
-
-/* In the file as it is on disk: blocks of that kind whose payload has that text (METAs), or any. */
-static unsigned blocks_with(const struct mpic_file *f, uint32_t process, const char *text)
-{
-	_cleanup_buf_ struct buf payload = {0};
-	unsigned n = 0;
-	for (size_t i = 0; i < f->nblocks; i++) {
-		if (f->blocks[i].kind != MPIC_META || f->blocks[i].process != process)
-			continue;
-		cr_assert_eq(mpic_read(f, &f->blocks[i], &payload, NULL), 0);
-		n += memmem(payload.data, payload.len_bytes, text, strlen(text)) != NULL;
-	}
-	return n;
-}
-
-/* The calls of signature 0 in the newest PROFILE. */
-static uint64_t calls_on_disk(const struct mpic_file *f)
-{
-	_cleanup_buf_ struct buf payload = {0};
-	struct mpic_total t = {0};
-	for (size_t i = 0; i < f->nblocks; i++) { /* sorted by seq */
-		if (f->blocks[i].kind != MPIC_PROFILE)
-			continue;
-		cr_assert_eq(mpic_read(f, &f->blocks[i], &payload, NULL), 0);
-		struct cursor c = cursor_over(payload.data, payload.len_bytes);
-		cr_assert_eq(mpic_next_total(&c, &t), 1);
-	}
-	return t.calls;
-}
-
-Test(snapshot, a_file_cut_at_any_time_of_a_day_has_all_but_an_eighth_and_says_who_it_was)
-{
-	struct simulated x;
-	struct mpic_file f;
-	simulate(&x);
-	struct segment_total *totals = at(x.file, TOTALS_AT);
-	x.file->rank = 3;
-	x.file->size = 4;
-	for (int64_t now = SECOND; now <= DAY; now += SECOND) {
-		totals[0].calls = (uint64_t)(now / SECOND);
-		snapshot_round(&x.s, &x.o, &x.p, 1, now);
-		if (now / SECOND % 997 != 1)
-			continue;
-		cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
-		cr_assert_geq(calls_on_disk(&f) + totals[0].calls / SNAPSHOT_SHARE + 1, totals[0].calls);
-		cr_assert_eq(blocks_with(&f, 0, "/the/program"), 1);
-		cr_assert_eq(blocks_with(&f, MPIC_NODE, "topology"), 1);
-		mpic_close(&f);
-	}
-	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
-	cr_assert_leq(blocks_of(x.o.path, MPIC_PROFILE), 100);
-	cr_assert_leq(blocks_of(x.o.path, MPIC_META), 101);
-	cr_assert_leq(blocks_of(x.o.path, MPIC_CLOCK), 1000);
-	/* Each of them says whose it is: one damaged block does not make a stranger of it. */
-	cr_assert_eq(blocks_with(&f, 0, "\"rank\":3") + 1, blocks_of(x.o.path, MPIC_META));
-	cr_assert_eq(blocks_with(&f, 0, "\"pid\":77") + 1, blocks_of(x.o.path, MPIC_META));
-	mpic_close(&f);
-	simulated_done(&x);
-}
-
-static uint64_t topologies(const struct simulated *x)
-{
-	struct mpic_file f;
-	cr_assert_eq(output_flush((struct output *)&x->o), 0);
-	cr_assert_eq(mpic_open(x->o.path, &f, NULL), 0);
-	uint64_t n = blocks_with(&f, MPIC_NODE, "topology");
-	mpic_close(&f);
-	return n;
-}
-
-Test(snapshot, the_hardware_is_not_looked_at_beside_MPI_Init)
-{
-	struct simulated x;
-	simulate(&x);
-	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
-	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND + NODE_PATIENCE_NS - 1);
-	cr_assert_eq(topologies(&x), 0);
-	x.file->size = 4;
-	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND + NODE_PATIENCE_NS);
-	cr_assert_eq(topologies(&x), 1);
-	simulated_done(&x);
-	simulate(&x);
-	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
-	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND + NODE_PATIENCE_NS);
-	cr_assert_eq(topologies(&x), 1, "but for one that takes very long");
-	simulated_done(&x);
-}
-
-Test(snapshot, a_rank_and_an_end_are_written_when_they_are_known)
-{
-	struct simulated x;
-	struct mpic_file f;
-	simulate(&x);
-	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
-	x.p.snapshots.last_ns = DAY; /* the next is hours away */
-	x.file->rank = 3;
-	x.file->size = 4;
-	snapshot_round(&x.s, &x.o, &x.p, 1, DAY + 1);
-	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
-	cr_assert_eq(blocks_with(&f, 0, "\"rank\":3"), 1);
-	cr_assert_eq(blocks_with(&f, 0, "/the/program"), 2, "whole again, since it changed");
-	mpic_close(&f);
-	x.file->state = SEGFILE_FINALIZED;
-	x.p.gone = true;
-	for (int i = 2; i < 10; i++)
-		snapshot_round(&x.s, &x.o, &x.p, 1, DAY + i);
-	snapshot_round(&x.s, &x.o, &x.p, 1, 2 * DAY);
-	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
-	cr_assert_eq(blocks_with(&f, 0, "finalized"), 1, "once: it does not change any more");
-	mpic_close(&f);
-	simulated_done(&x);
-}
-
-Test(snapshot, what_is_written_once_is_written_again_when_it_did_not_reach_the_file)
-{
-	struct simulated x;
-	struct mpic_file f;
-	simulate(&x);
-	limit_file(100);
-	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
-	limit_file(1 << 20);
-	snapshot_round(&x.s, &x.o, &x.p, 1, 10 * SECOND);
-	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
-	cr_assert_eq(blocks_with(&f, 0, "/the/program"), 1);
-	cr_assert_eq(blocks_with(&f, MPIC_NODE, "topology"), 1);
-	mpic_close(&f);
-	simulated_done(&x);
-}
-
-Test(snapshot, totals_have_their_definitions_though_no_event_was_drained)
-{
-	struct simulated x;
-	simulate(&x);
-	((struct defs_area *)at(x.file, DEFS_AT))->committed = 64;
-	for (int i = 1; i < 100; i++)
-		snapshot_round(&x.s, &x.o, &x.p, 1, i * SECOND);
-	cr_assert_eq(blocks_of(x.o.path, MPIC_DEFS), 1);
-	simulated_done(&x);
-}
-
-Test(snapshot, the_end_has_everything_once_more)
-{
-	struct simulated x;
-	struct mpic_file f;
-	simulate(&x);
-	x.file->size = 4;
-	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
-	cr_assert_eq(snapshot_end(&x.s, &x.o, &x.p, 1, 2 * SECOND), 0);
-	cr_assert_eq(output_flush(&x.o), 0);
-	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
-	cr_assert_eq(blocks_with(&f, 0, "/the/program"), 2);
-	cr_assert_eq(blocks_with(&f, MPIC_NODE, "topology"), 2);
-	mpic_close(&f);
-	simulated_done(&x);
 }
 
 Test(drain, refuses_what_is_no_segment_file)
