@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """foreign.py - test suites and benchmarks that nobody here wrote give the same output with and without the tracer: ScaLAPACK's and
-BLACS's tests, NetPIPE, HPC Challenge, mpi4py's bench. Programs that are not installed are skipped.
+BLACS's tests, NetPIPE, HPC Challenge, LAMMPS, mpi4py's bench. Programs that are not installed are skipped.
 Times differ from run to run, so numbers with a point, and NetPIPE's repetitions, are compared as "#"; HPC Challenge prints
 rates as whole numbers too, so there every number is. FULL=1: all programs, else a short run of some."""
 import glob
@@ -18,6 +18,22 @@ FAST = ('xsqr',)
 HANGS = ('xdllt',)
 RANKS = {'openmpi': 4, 'mpich': 2}  # MPICH's ranks never yield
 REAL = re.compile(rb'[-+]?(\d+\.\d*|\.\d+)([EDed][-+]?\d+)?|\*{4,}|\b(nan|inf)\b')
+# A Lennard-Jones liquid, 2,048 atoms; thermodynamic output is numbers with a point.
+LAMMPS_INPUT = '''units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 8 0 8 0 8
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+run 50
+'''
 HPCC_INPUT = '''
 \n
 HPL.out
@@ -120,6 +136,10 @@ def main():
                     f.write('HPLinpack benchmark input file' + HPCC_INPUT.replace('\\n', 'none', 1))
                 if FULL:
                     compare(t, place, 'hpcc', 4, ['hpcc'], rb'\d+', output='hpccoutf.txt')
+            if shutil.which('lmp'):
+                with open(place.dir + '/in.lj', 'w') as f:
+                    f.write(LAMMPS_INPUT)
+                compare(t, place, 'LAMMPS', 4, ['lmp', '-in', 'in.lj', '-log', 'none'], rb'\d+:\d+:\d+', rb'\|.*')
             if os.path.exists('/usr/lib/python3/dist-packages/mpi4py/bench.py'):
                 for what in (['helloworld'], ['ringtest', '-n', '64', '-l', '20'])[0 if FULL else 1:]:
                     compare(t, place, 'mpi4py ' + what[0], 3, ['/usr/bin/python3', '-m', 'mpi4py.bench'] + what)
