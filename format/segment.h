@@ -127,8 +127,8 @@ struct segfile {
 	uint32_t overhead_ps; /* added per call, measured at start */
 	uint64_t start_tick, init_exit_tick, finalize_enter_tick, end_tick;
 	struct tick_sample clock_start, clock_end;
-	/* How long the thread that initialised MPI was ready to run and had no processor until MPI_Init returned, and until
-	 * MPI_Finalize began: /proc/PID/schedstat, second field. Negative: not known. */
+	/* How long the thread that initialised MPI was ready to run and had no processor until MPI_Init returned, and
+	 * until MPI_Finalize began: /proc/PID/schedstat, second field. Negative: not known. */
 	int64_t ready_init_ns, ready_finalize_ns;
 	int32_t cpu; /* where MPI_Init ran */
 	int32_t appnum;

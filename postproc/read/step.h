@@ -143,8 +143,8 @@ struct process {
 	bool lost, finalized, aborted;
 	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
 	double ns_per_tick;
-	double overhead_ns;	  /* estimated, per call; NaN: not known */
-	double processor_wait_ns; /* ready to run without a processor, of the thread that called MPI_Init; NaN: not known */
+	double overhead_ns;		  /* estimated, per call; NaN: not known */
+	double processor_wait_ns;	  /* ready without a processor, of the thread of MPI_Init; NaN: not known */
 	int64_t first_ns, last_ns;	  /* of its events; TIME_ABSENT: it has none */
 	uint64_t *calls_in;		  /* calls of thread 0 by time window */
 	struct last_barrier last_barrier; /* start_ns INT64_MIN: none */
