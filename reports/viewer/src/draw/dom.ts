@@ -36,7 +36,11 @@ export interface Size {
 /** Size a canvas to its box (who knows its size saves the browser from measuring it) in device pixels; returns its 2D context scaled
  * to CSS pixels, cleared; with a colour of the ground it lets nothing through. Canvases stay in memory: pictures are made there, and a
  * graphics card that is software would take many times as long to put them together. */
-export function paper(canvas: HTMLCanvasElement, known?: Size, ground?: string): Size & { g: CanvasRenderingContext2D } {
+export function paper(
+  canvas: HTMLCanvasElement,
+  known?: Size,
+  ground?: string,
+): Size & { g: CanvasRenderingContext2D } {
   const ratio = devicePixelRatio || 1;
   const { width, height } = known ?? { width: canvas.clientWidth, height: canvas.clientHeight };
   const w = Math.max(1, Math.round(width * ratio));
