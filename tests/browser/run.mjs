@@ -407,7 +407,10 @@ async function testGraphics(browser, file) {
     const page = await newPage(browser);
     const soft = await timelineOf([], file);
     truth(soft.has, 'software WebGL is there');
-    for (const graphics of [['--disable-webgl', '--disable-webgl2'], ['--disable-gpu', '--disable-software-rasterizer']]) {
+    for (const graphics of [
+      ['--disable-webgl', '--disable-webgl2'],
+      ['--disable-gpu', '--disable-software-rasterizer'],
+    ]) {
       const none = await timelineOf(graphics, file);
       truth(!none.has, `${graphics}: WebGL is there`);
       const share = await difference(page, soft.png, none.png, 16);

@@ -191,6 +191,18 @@ test('of folded ranks the mean is told, who was least and who was most outside M
   assert.match(rows.get('waits most'), /^rank \d, [\d.]+\s%$/);
 });
 
+test('messages between ranks of one folded row are not drawn over it, those between rows are', async () => {
+  const lines = async (members) =>
+    (await drawn(small, camera(small, 5e6, 25e6, { members, showMessages: true }))).lines;
+  const straight = await lines(null);
+  const halves = await lines([
+    [0, 1, 2, 3],
+    [4, 5, 6, 7],
+  ]);
+  assert.equal(await lines([[0, 1, 2, 3, 4, 5, 6, 7]]), 0);
+  assert.ok(halves > 0 && halves < straight, `${halves} of ${straight}`);
+});
+
 test('below the mean of folded ranks stands the one that waited most, as it is drawn alone', async () => {
   const [from, to] = [5e6, 9e6];
   const { picture, cam } = await folded([[0, 1, 2, 3, 4, 5, 6, 7]], from, to, 60);

@@ -369,6 +369,10 @@ class Timeline implements ViewInstance {
       if (threads > 1) parts.push('of the first thread');
       if (isFiltering(state.filter)) parts.push('the filter holds for messages only');
     }
+    if (this.order().members?.some((ranks) => ranks.length > 1)) {
+      parts.push(`rows of several ranks: above their mean, below who ${p?.spans ? 'waits' : 'is in MPI'} most`);
+      if (this.state().messages) parts.push('messages between ranks of a row are left out');
+    }
     if (p && p.lines > 0 && p.lines < p.messages * 0.999)
       parts.push(
         `the ${count(p.lines)} largest of ${p.messageDetail === 'largest' ? '≈ ' : ''}${count(p.messages)} messages`,

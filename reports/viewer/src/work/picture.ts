@@ -371,6 +371,7 @@ export class Drawing {
         if (c.sendStart[i]! >= camera.to || c.recvEnd[i]! <= camera.from || !passes(c, i)) continue;
         const [a, b] = [rowOf[c.src[i]!]!, rowOf[c.dst[i]!]!];
         if (a < 0 || b < 0 || (!inside(a) && !inside(b))) continue;
+        if (a === b && c.src[i] !== c.dst[i]) continue; // between ranks of one row: it would only hide the row
         found.push({ c, i, a, b });
       }
     }
