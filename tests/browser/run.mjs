@@ -388,6 +388,38 @@ async function testServed(browser, file) {
   server.stop();
 }
 
+/** A picture of the timeline by a browser with these graphics. */
+async function timelineOf(graphics, file) {
+  const browser = await launch(work, ...graphics);
+  const page = await newPage(browser);
+  await pick(page, file);
+  await interval(page, 5e6, 25e6);
+  await settled(page);
+  await page.mouse.move(5, 5);
+  const has = await page.evaluate(() => document.createElement('canvas').getContext('webgl') !== null);
+  const png = await page.locator('.timeline .stage').screenshot();
+  await browser.close();
+  return { has, png };
+}
+
+async function testGraphics(browser, file) {
+  await check('without WebGL, and without a graphics card of any kind, the timeline is the same', async () => {
+    const page = await newPage(browser);
+    const soft = await timelineOf([], file);
+    truth(soft.has, 'software WebGL is there');
+    for (const graphics of [
+      ['--disable-webgl', '--disable-webgl2'],
+      ['--disable-gpu', '--disable-software-rasterizer'],
+    ]) {
+      const none = await timelineOf(graphics, file);
+      truth(!none.has, `${graphics}: WebGL is there`);
+      const share = await difference(page, soft.png, none.png, 16);
+      truth(share < 0.001, `${graphics}: ${share} of the picture differs`);
+    }
+    await page.close();
+  });
+}
+
 async function main() {
   const browser = await launch(work);
   if (!browser) {
@@ -402,6 +434,7 @@ async function main() {
   const small = make('small.mpix', 4, 2, 50);
   const wants = (test) => test.name.includes(only);
   for (const test of [testPicker, testDrop, testRefusals, testSmall].filter(wants)) await test(browser, small);
+  if (wants(testGraphics)) await testGraphics(browser, small);
   if (wants(testVersion1)) await testVersion1(browser);
   if (wants(testPartial)) await testPartial(browser, make('partial.mpix', 2, 2, 30, 'partial'));
   for (const test of [...CLAIMS, ...VIEW_CLAIMS].filter(wants))

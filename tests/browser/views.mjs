@@ -216,6 +216,18 @@ async function testTwoRuns(browser, t) {
     );
     t.truth(/other\.mpix/.test(await page.locator('.differences th').nth(2).getAttribute('title')), 'the second run');
   });
+  await t.check('a page opened again says which second run it was compared with, and takes it', async () => {
+    await page.waitForFunction(() => /compare\.other=other\.mpix/.test(location.hash));
+    await page.reload();
+    await page.setInputFiles('#file', t.small);
+    await page.waitForSelector('.compare .again');
+    const text = await page.textContent('.compare .again');
+    t.truth(/It was compared with other\.mpix \([\d.]+ KiB\)/.test(text), text);
+    await page.setInputFiles('#other', { name: 'other.mpix', mimeType: '', buffer: readFileSync(t.small) });
+    await page.waitForSelector('.alert:not([hidden])');
+    const alert = await page.textContent('.alert');
+    t.truth(/other\.mpix is not the file it was compared with before/.test(alert), alert);
+  });
   await page.close();
   const served = await t.newPage(browser);
   await t.check('mpitrace view A B opens both', async () => {

@@ -154,6 +154,75 @@ test('folded rows show the mean of their ranks, sorted rows each its own', async
   for (let rank = 0; rank < 8; rank++) assert.equal(of(sorted, 7 - rank), of(straight, rank));
 });
 
+/** Time outside MPI of a rank between two moments, of the calls. */
+function outside(rank, from, to) {
+  const inside = calls
+    .filter((c) => c.rank === rank)
+    .reduce((sum, c) => sum + Math.max(0, Math.min(to, c.end) - Math.max(from, c.start)), 0);
+  return 1 - inside / (to - from);
+}
+
+/** What the tooltip says of a folded row of all ranks, and how it is drawn. */
+async function folded(members, from, to, height) {
+  const cam = camera(small, from, to, { members, height });
+  const picture = await drawn(small, cam);
+  const x = cam.width / 2;
+  const tip = underPointer(small, cam, x, cam.rows.pad + cam.rows.bar / 2);
+  const at = from + (x / cam.width) * (to - from);
+  const reach = (4 * (to - from)) / cam.width;
+  return { picture, cam, rows: new Map(tip.rows), span: [at - reach, at + reach] };
+}
+
+test('of folded ranks the mean is told, who was least and who was most outside MPI, and who waited most', async () => {
+  const ranks = [0, 1, 2, 3, 4, 5, 6, 7];
+  const { rows, span } = await folded([ranks], 5e6, 8e6, 60);
+  const shares = ranks.map((rank) => outside(rank, ...span));
+  assert.ok(Math.max(...shares) - Math.min(...shares) > 0.5, `they differ: ${shares}`);
+  const told = (name) => /^rank (\d+), ([\d.]+)\s%$/.exec(rows.get(name));
+  const near = (text, want) => Math.abs(Number(text) / 100 - want) < 0.006;
+  for (const [name, want] of [
+    ['most outside MPI', Math.max(...shares)],
+    ['least outside MPI', Math.min(...shares)],
+  ]) {
+    const [, rank, share] = told(name);
+    assert.ok(Math.abs(shares[rank] - want) < 1e-9 && near(share, want), `${name}: ${rows.get(name)}, want ${want}`);
+  }
+  const mean = shares.reduce((a, b) => a + b) / 8;
+  assert.ok(near(rows.get('mean, outside MPI').replace(/\s%/, ''), mean), rows.get('mean, outside MPI'));
+  assert.match(rows.get('waits most'), /^rank \d, [\d.]+\s%$/);
+});
+
+test('messages between ranks of one folded row are not drawn over it, those between rows are', async () => {
+  const lines = async (members) =>
+    (await drawn(small, camera(small, 5e6, 25e6, { members, showMessages: true }))).lines;
+  const straight = await lines(null);
+  const halves = await lines([
+    [0, 1, 2, 3],
+    [4, 5, 6, 7],
+  ]);
+  assert.equal(await lines([[0, 1, 2, 3, 4, 5, 6, 7]]), 0);
+  assert.ok(halves > 0 && halves < straight, `${halves} of ${straight}`);
+});
+
+test('below the mean of folded ranks stands the one that waited most, as it is drawn alone', async () => {
+  const [from, to] = [5e6, 9e6];
+  const { picture, cam } = await folded([[0, 1, 2, 3, 4, 5, 6, 7]], from, to, 60);
+  const waited = (p, y) => {
+    const line = p.pixels.subarray(y * p.width, (y + 1) * p.width);
+    return line.reduce((n, v) => n + Number(v === packed(WAITING_STYLE.color)), 0);
+  };
+  const alone = await drawn(small, camera(small, from, to, { height: 800 }));
+  const most = Math.max(
+    ...[0, 1, 2, 3, 4, 5, 6, 7].map((row) => {
+      const y = Math.round(row * alone.camera.rows.height + alone.camera.rows.pad + alone.camera.rows.bar / 2);
+      return waited(alone, y) + waited(alone, y + 1) + waited(alone, y + 2);
+    }),
+  );
+  const bottom = Math.round(cam.rows.pad + cam.rows.bar) - 4;
+  const below = waited(picture, bottom) + waited(picture, bottom + 1) + waited(picture, bottom + 2);
+  assert.ok(most > 30 && Math.abs(below - most) < 0.15 * most, `${below} pixels of waiting, alone ${most}`);
+});
+
 test('in between summary and single calls no bin is wider than two pixels where calls can be read', async () => {
   const trace = await open(make(32, 32, 12));
   for (const share of [1, 0.3, 0.1, 0.01, 0.001]) {

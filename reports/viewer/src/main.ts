@@ -156,6 +156,12 @@ class Page {
       if (this.leaves.signal.aborted) return session.close();
       const before = this.second;
       this.second = session;
+      const { other, otherBytes } = this.store.of('compare');
+      if (other === source.name && otherBytes !== source.bytes)
+        this.app.fail(
+          `${other} is not the file it was compared with before: that had ${Number(otherBytes)} bytes, this ${source.bytes}.`,
+        );
+      this.store.setView('compare', { other: source.name, otherBytes: source.bytes });
       this.store.set({ view: 'compare' });
       this.redraw();
       requestAnimationFrame(() => before?.close());

@@ -34,8 +34,13 @@ export interface Size {
 }
 
 /** Size a canvas to its box (who knows its size saves the browser from measuring it) in device pixels; returns its 2D context scaled
- * to CSS pixels, cleared. */
-export function paper(canvas: HTMLCanvasElement, known?: Size): Size & { g: CanvasRenderingContext2D } {
+ * to CSS pixels, cleared; with a colour of the ground it lets nothing through. Canvases stay in memory: pictures are made there, and a
+ * graphics card that is software would take many times as long to put them together. */
+export function paper(
+  canvas: HTMLCanvasElement,
+  known?: Size,
+  ground?: string,
+): Size & { g: CanvasRenderingContext2D } {
   const ratio = devicePixelRatio || 1;
   const { width, height } = known ?? { width: canvas.clientWidth, height: canvas.clientHeight };
   const w = Math.max(1, Math.round(width * ratio));
@@ -44,9 +49,13 @@ export function paper(canvas: HTMLCanvasElement, known?: Size): Size & { g: Canv
     canvas.width = w;
     canvas.height = hh;
   }
-  const g = canvas.getContext('2d')!;
+  const g = canvas.getContext('2d', { willReadFrequently: true, alpha: ground === undefined })!;
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.clearRect(0, 0, width, height);
+  if (ground !== undefined) {
+    g.fillStyle = ground;
+    g.fillRect(0, 0, width + 1, height + 1);
+  }
   return { g, width, height };
 }
 

@@ -8,6 +8,7 @@ import type { Phase } from '../model/phases';
 import type { Store } from '../model/state';
 import type { Session } from '../work/session';
 import { h, paper, theme } from './dom';
+import type { Theme } from './dom';
 
 const HEIGHT = 40; // as the style sheet has it, where the page is wide
 
@@ -18,6 +19,9 @@ export class Minimap {
   private shares: Float32Array | null = null;
   private readonly phases: Phase[];
   private readonly patterns: Phase[];
+  private readonly ground = h('canvas'); // all but the window, which is all that changes from step to step
+  private groundKey = '';
+  private shownKey = '';
   private width = 100;
   private grip: Grip | null = null;
   private anchor = 0; // ns
@@ -39,6 +43,7 @@ export class Minimap {
   /** What is drawn below the window: by class and bin. */
   take(shares: Float32Array): void {
     this.shares = shares;
+    this.groundKey = '';
   }
 
   private get runtime(): number {
@@ -102,8 +107,7 @@ export class Minimap {
   }
 
   /** Where phases begin, with their names; below them the windows of patterns that do not hold for all of the run. */
-  private drawPhases(g: CanvasRenderingContext2D, width: number, height: number): void {
-    const colors = theme();
+  private drawPhases(g: CanvasRenderingContext2D, width: number, height: number, colors: Theme): void {
     g.font = '10px system-ui, sans-serif';
     g.textBaseline = 'top';
     g.textAlign = 'left';
@@ -131,12 +135,8 @@ export class Minimap {
     }
   }
 
-  draw(width: number): void {
-    const height = HEIGHT;
-    const { g } = paper(this.element, { width, height });
-    this.width = width;
-    const colors = theme();
-    const { from, to } = this.store.state;
+  private drawGround(width: number, height: number, colors: Theme): void {
+    const { g } = paper(this.ground, { width, height });
     const bins = this.trace.meta.bins;
     const step = (width - this.left()) / bins;
     g.fillStyle = colors.idle;
@@ -151,7 +151,28 @@ export class Minimap {
       }
     }
     this.drawWaiting(g, width, height);
-    this.drawPhases(g, width, height);
+    this.drawPhases(g, width, height, colors);
+    g.font = '11px system-ui, sans-serif';
+    g.fillStyle = colors.dim;
+    g.textAlign = 'right';
+    g.textBaseline = 'middle';
+    if (this.left() > 50) g.fillText('whole run', this.left() - 8, height / 2);
+  }
+
+  draw(width: number): void {
+    const height = HEIGHT;
+    const colors = theme();
+    const { from, to } = this.store.state;
+    const groundKey = JSON.stringify([width, this.left(), devicePixelRatio, colors]);
+    const isNew = groundKey !== this.groundKey;
+    const shownKey = `${from} ${to}`;
+    if (!isNew && shownKey === this.shownKey) return;
+    this.width = width;
+    if (isNew) this.drawGround(width, height, colors);
+    this.groundKey = groundKey;
+    this.shownKey = shownKey;
+    const { g } = paper(this.element, { width, height });
+    g.drawImage(this.ground, 0, 0, width, height);
     const [x1, x2] = [Math.max(this.left(), this.x(from)), Math.min(width, this.x(to))];
     g.fillStyle = colors.paper;
     g.globalAlpha = 0.72;
@@ -161,10 +182,5 @@ export class Minimap {
     g.strokeStyle = colors.accent;
     g.lineWidth = 1.5;
     g.strokeRect(x1 + 0.75, 0.75, Math.max(1, x2 - x1 - 1.5), height - 1.5);
-    g.font = '11px system-ui, sans-serif';
-    g.fillStyle = colors.dim;
-    g.textAlign = 'right';
-    g.textBaseline = 'middle';
-    if (this.left() > 50) g.fillText('whole run', this.left() - 8, height / 2);
   }
 }

@@ -34,8 +34,11 @@ interface Waiting {
 
 async function inflate(packed: Uint8Array, rawBytes: number): Promise<Uint8Array> {
   const raw = new Uint8Array(rawBytes);
-  const stream = new Blob([packed as BlobPart]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-  const reader = stream.getReader();
+  const stream = new DecompressionStream('deflate-raw');
+  const writer = stream.writable.getWriter(); // a Blob's stream would go through another process first
+  const written = writer.write(packed as BufferSource).then(() => writer.close());
+  written.catch(() => undefined); // the reader fails as well, and says so
+  const reader = stream.readable.getReader();
   let at = 0;
   for (;;) {
     const { done, value } = await reader.read();

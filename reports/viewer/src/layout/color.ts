@@ -1,4 +1,5 @@
-// color.ts - what colours mean. Classes: Okabe and Ito's palette. Magnitude: viridis. Ranks: even steps of hue.
+// color.ts - what colours mean. Classes: near Okabe and Ito's palette, moved so far that whoever does not see all hues tells any two apart
+// (tests/viewer/colors.test.mjs). Magnitude: viridis. Ranks: even steps of hue.
 // Every class also has a pattern, for whoever does not see the hue; the legend and raster.ts share the numbers.
 
 export type Rgb = [number, number, number]; // 0..1
@@ -19,11 +20,11 @@ export interface ClassStyle {
 export const CLASSES: ClassStyle[] = [
   { name: 'outside MPI', color: hex('#e9ecf1'), pattern: 0 },
   { name: 'point to point', color: hex('#0072b2'), pattern: 0 },
-  { name: 'wait, test, probe', color: hex('#7cc4ee'), pattern: 5 },
-  { name: 'collective', color: hex('#009e73'), pattern: 2 },
-  { name: 'barrier', color: hex('#e3d63a'), pattern: 3 },
-  { name: 'one-sided', color: hex('#cc79a7'), pattern: 4 },
-  { name: 'file access', color: hex('#6b4a2b'), pattern: 5 },
+  { name: 'wait, test, probe', color: hex('#7fcfff'), pattern: 5 },
+  { name: 'collective', color: hex('#10af7c'), pattern: 2 },
+  { name: 'barrier', color: hex('#e7da2f'), pattern: 3 },
+  { name: 'one-sided', color: hex('#c0a7b9'), pattern: 4 },
+  { name: 'file access', color: hex('#6a4a28'), pattern: 5 },
   { name: 'other MPI', color: hex('#7d828c'), pattern: 6 },
 ];
 

@@ -40,7 +40,7 @@ const TILE = 60; // of the patterns in CSS pixels: a multiple of all their perio
 /** Patterns by kind, as a tile of device pixels. */
 class Patterns {
   readonly size: number;
-  private readonly tiles: Uint8Array[] = [];
+  readonly tiles: Uint8Array[] = [];
 
   constructor(readonly ratio: number) {
     this.size = Math.round(TILE * ratio);
@@ -76,9 +76,14 @@ export class Raster {
   private readonly plain: number[]; // by plane
   private readonly stroke: number[];
   private readonly kinds: number[];
-  private readonly column: Uint32Array; // of the row that is drawn
+  private readonly column: Uint32Array; // of the row that is drawn: its colours without strokes
   private readonly dominant: Uint8Array; // plane; 0: none; SEVERAL
-  private readonly specials: Uint32Array;
+  private readonly sums: Float32Array; // share of all planes; most of one; red, green, blue times share
+  private readonly strokes: Uint32Array; // pixels that may have a stroke, their colour and pattern
+  private readonly strokeColors: Uint32Array;
+  private readonly strokeKinds: Uint8Array;
+  private readonly stacks: Uint32Array; // pixels that differ from line to line by more than a stroke
+  private readonly place: Uint16Array; // in a tile of patterns
   private readonly textures: { base: number; line: number; kind: number }[];
 
   constructor(
@@ -97,7 +102,12 @@ export class Raster {
     this.stroke = this.colors.map((c, k) => packed(k === WAITING ? palette.paper : mixed(c, white, 0.34)));
     this.column = new Uint32Array(width);
     this.dominant = new Uint8Array(width);
-    this.specials = new Uint32Array(width);
+    this.sums = new Float32Array(5 * width);
+    this.strokes = new Uint32Array(width);
+    this.strokeColors = new Uint32Array(width);
+    this.strokeKinds = new Uint8Array(width);
+    this.stacks = new Uint32Array(width);
+    this.place = Uint16Array.from({ length: width }, (_, x) => x % kept!.size);
     const faint = (share: number) => packed(mixed(palette.paper, palette.unknown, share));
     this.textures = [
       { base: this.plain[0]!, line: this.plain[0]!, kind: 0 },
@@ -108,48 +118,55 @@ export class Raster {
     ];
   }
 
-  /** The colour of one pixel, and which plane it is mostly of. */
-  private mix(s: Shares, x: number, planes: readonly number[]): void {
+  /** Adds the shares up, plane by plane: much faster than pixel by pixel. */
+  private addPlanes(s: Shares): void {
     const { share, width } = s;
-    let sum = 0;
-    let most = 0;
-    let plane = 0;
-    for (const p of planes) {
-      const v = share[p * width + x]!;
-      if (v === 0) continue;
-      sum += v;
-      if (v > most) {
-        most = v;
-        plane = p;
+    const { sums, dominant } = this;
+    sums.fill(0);
+    dominant.fill(0);
+    const [most, red, green, blue] = [width, 2 * width, 3 * width, 4 * width];
+    for (const p of s.planes()) {
+      const [r, g, b] = this.colors[p]!;
+      const base = p * width;
+      for (let x = 0; x < width; x++) {
+        const v = share[base + x]!;
+        if (v === 0) continue;
+        sums[x]! += v;
+        const shown = v > 0 ? v : 0;
+        sums[red + x]! += shown * r;
+        sums[green + x]! += shown * g;
+        sums[blue + x]! += shown * b;
+        if (v > sums[most + x]!) {
+          sums[most + x] = v;
+          dominant[x] = p;
+        }
       }
     }
+  }
+
+  /** The colour of one pixel, and which plane it is mostly of. */
+  private mix(x: number): void {
+    const { sums, width, dominant, column } = this;
+    const sum = sums[x]!;
     if (sum <= 1e-7) {
-      this.dominant[x] = 0;
-      this.column[x] = this.plain[0]!;
+      dominant[x] = 0;
+      column[x] = this.plain[0]!;
       return;
     }
+    const most = sums[width + x]!;
     if (most > 0.98) {
-      this.dominant[x] = plane;
-      this.column[x] = this.plain[plane]!;
+      column[x] = this.plain[dominant[x]!]!;
       return;
     }
     const shown = Math.min(1, Math.max(LEAST, sum));
     const scale = shown / sum;
     const rest = 1 - shown;
     const idle = this.colors[0]!;
-    let r = idle[0] * rest;
-    let g = idle[1] * rest;
-    let b = idle[2] * rest;
-    for (const p of planes) {
-      const v = share[p * width + x]! * scale;
-      if (v <= 0) continue;
-      const c = this.colors[p]!;
-      r += v * c[0];
-      g += v * c[1];
-      b += v * c[2];
-    }
-    this.dominant[x] = most >= DOMINANT ? plane : SEVERAL;
-    this.column[x] = (0xff000000 | (clamped(b) << 16) | (clamped(g) << 8) | clamped(r)) >>> 0;
+    const r = clamped(idle[0] * rest + sums[2 * width + x]! * scale);
+    const g = clamped(idle[1] * rest + sums[3 * width + x]! * scale);
+    const b = clamped(idle[2] * rest + sums[4 * width + x]! * scale);
+    if (most < DOMINANT) dominant[x] = SEVERAL;
+    column[x] = (0xff000000 | (b << 16) | (g << 8) | r) >>> 0;
   }
 
   /** Shares as heights: which plane a pixel of a bar has, level counted from its bottom. */
@@ -162,38 +179,34 @@ export class Raster {
     return 0;
   }
 
-  /** A pixel that is not simply its colour in the column. */
-  private special(s: Shares, x: number, y: number, level: number): number {
-    const dominant = this.dominant[x]!;
-    if (dominant === 0) {
-      if (s.known[x] === Known.Yes) return this.plain[0]!;
-      const t = this.textures[s.known[x]!]!;
-      return this.patterns.at(t.kind, x, y) ? t.line : t.base;
-    }
-    const stacks = level >= 0 && (dominant === SEVERAL || this.column[x] !== this.plain[dominant]);
-    const plane = stacks ? this.stacked(s, x, level) : dominant;
+  private stackedPixel(s: Shares, x: number, y: number, level: number): number {
+    const plane = this.stacked(s, x, level);
     const kind = this.kinds[plane]!;
-    if (kind > 0 && this.patterns.at(kind, x, y)) return this.stroke[plane]!;
-    return stacks ? this.plain[plane]! : this.column[x]!;
+    return kind > 0 && this.patterns.at(kind, x, y) ? this.stroke[plane]! : this.plain[plane]!;
   }
 
-  /** Pixels of the row that differ from line to line. */
-  private findSpecial(s: Shares, stacks: boolean): number {
-    let n = 0;
-    const planes = s.planes();
+  /** The column of the row, and its pixels that differ from line to line: how many have strokes, how many are stacked. */
+  private findSpecial(s: Shares, stacks: boolean): [number, number] {
+    let [strokes, stacked] = [0, 0];
+    const { dominant, column, plain, kinds } = this;
+    const strokeAt = (x: number, kind: number, color: number) => {
+      this.strokes[strokes] = x;
+      this.strokeKinds[strokes] = kind;
+      this.strokeColors[strokes++] = color;
+    };
+    this.addPlanes(s);
     for (let x = 0; x < this.width; x++) {
-      this.mix(s, x, planes);
-      const dominant = this.dominant[x]!;
-      const isTexture = dominant === 0 && s.known[x] !== Known.Yes;
-      const mixed = dominant === SEVERAL || this.column[x] !== this.plain[dominant];
-      if (
-        isTexture ||
-        (dominant > 0 && dominant < SEVERAL && this.kinds[dominant]! > 0) ||
-        (stacks && dominant > 0 && mixed)
-      )
-        this.specials[n++] = x;
+      this.mix(x);
+      const plane = dominant[x]!;
+      if (plane === 0) {
+        if (s.known[x] === Known.Yes) continue;
+        const t = this.textures[s.known[x]!]!;
+        column[x] = t.base;
+        if (t.kind > 0) strokeAt(x, t.kind, t.line);
+      } else if (stacks && (plane === SEVERAL || column[x] !== plain[plane])) this.stacks[stacked++] = x;
+      else if (plane !== SEVERAL && kinds[plane]! > 0) strokeAt(x, kinds[plane]!, this.stroke[plane]!);
     }
-    return n;
+    return [strokes, stacked];
   }
 
   /** A bar from y1 to y2, device pixels. */
@@ -201,15 +214,25 @@ export class Raster {
     const [top, bottom] = [Math.max(0, y1), Math.min(this.height, y2)];
     if (bottom <= top) return;
     const isStacked = stacks && y2 - y1 >= STACKED_FROM;
-    const n = this.findSpecial(s, isStacked);
+    const [strokes, stacked] = this.findSpecial(s, isStacked);
     for (let y = top; y < bottom; y++) {
       const base = y * this.width;
-      const level = isStacked ? 1 - (y - y1 + 0.5) / (y2 - y1) : -1;
       this.pixels.set(this.column, base);
-      for (let k = 0; k < n; k++) {
-        const x = this.specials[k]!;
-        this.pixels[base + x] = this.special(s, x, y, level);
+      this.drawStrokes(strokes, y, base);
+      const level = 1 - (y - y1 + 0.5) / (y2 - y1);
+      for (let k = 0; k < stacked; k++) {
+        const x = this.stacks[k]!;
+        this.pixels[base + x] = this.stackedPixel(s, x, y, level);
       }
+    }
+  }
+
+  private drawStrokes(n: number, y: number, base: number): void {
+    const { strokes, strokeKinds, strokeColors, place, pixels, patterns } = this;
+    const line = (y % patterns.size) * patterns.size;
+    for (let k = 0; k < n; k++) {
+      const x = strokes[k]!;
+      if (patterns.tiles[strokeKinds[k]!]![line + place[x]!] === 1) pixels[base + x] = strokeColors[k]!;
     }
   }
 }

@@ -13,7 +13,7 @@ import { num } from '../model/analysis';
 import type { Cell, Sheet } from '../model/sheet';
 import type { Camera, Picture } from '../work/camera';
 import type { Session } from '../work/session';
-import { chooser, differences, differenceTable, loopSite, siteNames, sameSite } from './compare_parts';
+import { anotherChooser, chooser, differences, differenceTable, loopSite, siteNames, sameSite } from './compare_parts';
 import type { App, View, ViewInstance } from './view';
 
 const ID = 'compare';
@@ -28,6 +28,8 @@ interface CompareState {
   [key: string]: string | number;
   align: string; // time, iteration
   site: number; // of the first run; where an iteration begins
+  other: string; // name of the second run: a page may not open a file again by itself
+  otherBytes: number;
 }
 
 /** One of the two, as it is drawn. */
@@ -92,7 +94,7 @@ class Compare implements ViewInstance {
     const second = other();
     if (!second) {
       this.sides = null;
-      fill(this.host, chooser(session.name, openOther));
+      fill(this.host, chooser(session.name, openOther, this.state()));
       return;
     }
     this.sides = [sideOf(session), sideOf(second)];
@@ -100,7 +102,7 @@ class Compare implements ViewInstance {
     this.alignment = SAME_TIME;
     fill(this.host, this.tools, this.stage, this.table);
     const rows = differences(session, second);
-    fill(this.table, differenceTable(rows, session.name, second.name), chooser(session.name, openOther, true));
+    fill(this.table, differenceTable(rows, session.name, second.name), anotherChooser(openOther));
   }
 
   destroy(): void {
@@ -460,6 +462,6 @@ class Compare implements ViewInstance {
 export const compare: View = {
   id: ID,
   title: 'Two runs',
-  state: (): CompareState => ({ align: 'time', site: -1 }),
+  state: (): CompareState => ({ align: 'time', site: -1, other: '', otherBytes: 0 }),
   create: (app, host) => new Compare(app, host),
 };

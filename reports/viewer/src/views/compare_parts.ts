@@ -1,6 +1,6 @@
 // compare_parts.ts - what differs between two runs as rows, where their iterations begin, and how the second is opened.
 import { h } from '../draw/dom';
-import { duration, percent } from '../layout/format';
+import { bytes, duration, percent } from '../layout/format';
 import { list, num, str } from '../model/analysis';
 import type { Session } from '../work/session';
 
@@ -115,16 +115,30 @@ export function sameSite(a: Session, b: Session, site: number): number {
 }
 
 /** Where the second run comes from. */
-export function chooser(name: string, open: (file: File) => void, small = false): HTMLElement {
+function fileInput(id: string, open: (file: File) => void): HTMLInputElement {
   const take = () => input.files?.[0] && open(input.files[0]);
-  const input = h('input', { type: 'file', id: small ? 'another' : 'other', accept: '.mpix', onchange: take });
-  if (small) return h('label', { class: 'choose-another' }, 'compare with another …', input);
+  const input = h('input', { type: 'file', id, accept: '.mpix', onchange: take });
+  return input;
+}
+
+export function anotherChooser(open: (file: File) => void): HTMLElement {
+  return h('label', { class: 'choose-another' }, 'compare with another …', fileInput('another', open));
+}
+
+/** before: the second run that the address of the page speaks of. */
+export function chooser(
+  name: string,
+  open: (file: File) => void,
+  before: { other: string; otherBytes: number },
+): HTMLElement {
+  const { other, otherBytes } = before;
+  const again = `It was compared with ${other} (${bytes(otherBytes)}). A page may not open a file again by itself: drop that one here, or`;
   return h(
     'div',
     { class: 'empty' },
     h('b', {}, `Compare ${name} with another run`),
-    h('p', {}, 'Drop a second .mpix here, or'),
-    h('label', { class: 'choose', for: 'other' }, 'choose the second run', input),
+    h('p', { class: 'again' }, other === '' ? 'Drop a second .mpix here, or' : again),
+    h('label', { class: 'choose', for: 'other' }, 'choose the second run', fileInput('other', open)),
     h('p', { class: 'hint' }, 'mpitrace view A.mpix B.mpix opens both. With several runs of each: mpitrace diff.'),
   );
 }

@@ -1,5 +1,5 @@
 // timeline.ts - a bar per rank, coloured by class, and the messages between the bars.
-// In: pictures that the worker makes.  Out: two canvases; while the next picture is made the last one is shown where it belongs now.
+// In: pictures that the worker makes.  Out: one canvas; while the next picture is made the last one is shown where it belongs now.
 import {
   AXIS,
   drawAxis,
@@ -52,7 +52,6 @@ interface Path {
 class Timeline implements ViewInstance {
   private readonly stage = h('div', { class: 'stage', tabindex: 0, role: 'application', 'aria-label': HELP });
   private readonly bars = h('canvas', { class: 'layer bars' });
-  private readonly overlay = h('canvas', { class: 'layer overlay' });
   private readonly progress = h('div', { class: 'progress', hidden: true }, 'loading …');
   private readonly note = h('span', { class: 'note', role: 'status' });
   private readonly minimap: Minimap;
@@ -92,7 +91,7 @@ class Timeline implements ViewInstance {
     this.tools = timelineTools(app, this.note, {
       all: () => this.navigation.showAll(),
     });
-    this.stage.append(this.bars, this.overlay, this.progress, this.scrollBar);
+    this.stage.append(this.bars, this.progress, this.scrollBar);
     host.append(this.tools.element, this.minimap.element, this.stage, legend(session));
     if (session.meta.events === 0) this.stage.append(NO_CALLS());
     this.navigation = new Navigation(app, this.stage, {
@@ -128,8 +127,9 @@ class Timeline implements ViewInstance {
   }
 
   paint(g: CanvasRenderingContext2D): void {
-    this.drawBelow(this.frame(g));
-    this.drawAbove(this.frame(g));
+    const f = this.frame(g);
+    this.drawBelow(f);
+    this.drawAbove(f);
   }
 
   sheet(): Promise<Sheet> {
@@ -257,8 +257,7 @@ class Timeline implements ViewInstance {
   }
 
   private draw(): void {
-    this.drawBelow(this.frame(paper(this.bars, this.size).g));
-    this.drawOverlay();
+    this.paint(paper(this.bars, this.size, this.app.theme().paper).g);
     this.minimap.draw(this.size.width);
   }
 
@@ -304,10 +303,6 @@ class Timeline implements ViewInstance {
     put(begin, Math.min(end, covered[0]!));
     put(Math.max(begin, covered[1]!), end);
     if (!p) put(begin, end);
-  }
-
-  private drawOverlay(): void {
-    this.drawAbove(this.frame(paper(this.overlay, this.size).g));
   }
 
   private drawAbove(f: Frame): void {
@@ -374,6 +369,10 @@ class Timeline implements ViewInstance {
       if (threads > 1) parts.push('of the first thread');
       if (isFiltering(state.filter)) parts.push('the filter holds for messages only');
     }
+    if (this.order().members?.some((ranks) => ranks.length > 1)) {
+      parts.push(`rows of several ranks: above their mean, below who ${p?.spans ? 'waits' : 'is in MPI'} most`);
+      if (this.state().messages) parts.push('messages between ranks of a row are left out');
+    }
     if (p && p.lines > 0 && p.lines < p.messages * 0.999)
       parts.push(
         `the ${count(p.lines)} largest of ${p.messageDetail === 'largest' ? '≈ ' : ''}${count(p.messages)} messages`,
@@ -416,7 +415,7 @@ class Timeline implements ViewInstance {
     if (x <= this.left() || y <= AXIS) return this.takeUnder(null, x, y);
     const given = { camera: this.camera(), x: x - this.left(), y: y - AXIS };
     this.app.session.ask('pick', 'pick', given, (under) => this.takeUnder(under, x, y), this.app.fail);
-    this.drawOverlay();
+    this.app.redraw();
   }
 
   private takeUnder(under: Under, x: number, y: number): void {
@@ -452,7 +451,7 @@ class Timeline implements ViewInstance {
     const tip = thing && (thing.kind === 'shares' ? thing : describe(this.app.session, thing));
     if (tip) this.app.tooltip.show(tip, box.left + x, box.top + y);
     else this.app.tooltip.hide();
-    this.drawOverlay();
+    this.app.redraw();
   }
 
   private leave(): void {
@@ -462,7 +461,7 @@ class Timeline implements ViewInstance {
     this.app.session.giveUp('pick');
     this.app.session.giveUp('hovered');
     this.app.tooltip.hide();
-    this.drawOverlay();
+    this.app.redraw();
   }
 
   private click(x: number, y: number): void {

@@ -13,9 +13,11 @@ import { isFiltering, messageFilter } from '../model/filter';
 import type { Call, Thing } from '../model/picked';
 import type { Trace } from '../model/trace';
 import type { Camera } from './camera';
+import { describeMembers, membersOfCalls, membersOfTiles, wholeRun } from './group';
 import { eventThing, messageFact } from './things';
 
 const REACH = 5; // CSS pixels
+const COLUMN = 4; // CSS pixels on either side of the pointer, of which the shares of a group are
 
 export interface Shares {
   kind: 'shares';
@@ -65,6 +67,7 @@ export function underPointer(trace: Trace, camera: Camera, x: number, y: number)
     if (event) return eventThing(trace, event);
   }
   if (camera.showMessages && !onBar) return messageUnder(trace, camera, x, y);
+  if (ranks.length > 1) return groupAt(trace, camera, ranks, time);
   return plan.detail === 'summary' && ranks.length === 1 ? sharesAt(trace, camera, ranks[0]!, time) : null;
 }
 
@@ -95,6 +98,20 @@ function messageUnder(trace: Trace, camera: Camera, x: number, y: number): Thing
   return { kind: 'message', ...messageFact(`m${entry.id}.${found.index}`, found.chunk, found.index) };
 }
 
+/** Over a row of several ranks: their mean, and who differs most from it. */
+function groupAt(trace: Trace, camera: Camera, ranks: number[], time: number): Shares {
+  const w = windowOf(camera);
+  const reach = (COLUMN * (w.to - w.from)) / w.width;
+  const [from, to] = [time - reach, time + reach];
+  const plan = planBars(trace, w);
+  const members =
+    plan.detail === 'events'
+      ? membersOfCalls(trace, ranks, plan.entries, from, to)
+      : membersOfTiles(trace, ranks, planTiles(trace, w), from, to);
+  const title = `${ranks.length} ranks, ${duration(to - from)}`;
+  return { kind: 'shares', title, rows: describeMembers(members) };
+}
+
 /** Over summary tiles: the shares of the bin. */
 function sharesAt(trace: Trace, camera: Camera, rank: number, time: number): Shares | null {
   const { meta } = trace;
@@ -117,7 +134,9 @@ function sharesAt(trace: Trace, camera: Camera, rank: number, time: number): Sha
   const rows: [string, string][] = [];
   for (let c = 1; c <= PLANES; c++) if (part(c) > 0) rows.push([CLASSES[c]!.name, percent(part(c))]);
   if (meta.threads > 1) rows.push(['', 'of the first thread']);
-  return { kind: 'shares', title, rows: rows.length > 0 ? rows : [['outside MPI', '100 %']] };
+  if (rows.length === 0) rows.push(['outside MPI', '100 %']);
+  if (last > first) rows.push(...wholeRun(trace, first, last));
+  return { kind: 'shares', title, rows };
 }
 
 /** The next or the previous call of a rank's thread. */

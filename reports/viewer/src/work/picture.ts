@@ -20,10 +20,12 @@ import type { Spans } from '../model/spans';
 import type { Trace } from '../model/trace';
 import type { Camera, Picture } from './camera';
 import { endsOf } from './ends';
+import { membersOfCalls, membersOfTiles, worstOf } from './group';
 
 const LINES_MAX = 9000; // drawn; the largest of each place always
 const COVER_MAX = 3; // of the picture, added up over lines
 const THIN_BELOW = 14; // CSS pixels of a row, below which lines are thinner too
+const WORST_FROM = 12; // device pixels of a bar of several ranks that shows the worst of them as well
 const PLACES = [24, 16] as const; // of the picture, across and down
 
 interface Run {
@@ -197,7 +199,9 @@ export class Drawing {
 
   private lanesOf(rank: number): number[] {
     const { firstLane } = this.trace.meta;
-    return Array.from({ length: firstLane[rank + 1]! - firstLane[rank]! }, (_, k) => firstLane[rank]! + k);
+    const lanes: number[] = [];
+    for (let lane = firstLane[rank]!; lane < firstLane[rank + 1]!; lane++) lanes.push(lane);
+    return lanes;
   }
 
   /** Once for each row, thread or, where these are thinner than pixels, line of pixels. */
@@ -217,13 +221,29 @@ export class Drawing {
       while (rows.height * ratio < 1 && row <= this.shown.last && this.band(row)[0] === y1)
         ranks.push(...ranksOf(row++));
       const lanes = ranks.length === 1 ? this.lanesOf(ranks[0]!) : [];
-      if (lanes.length < 2 || y2 - y1 < 2 * lanes.length) emit(ranks, -1, y1, y2);
+      if (ranks.length > 1 && y2 - y1 >= WORST_FROM) {
+        const split = y2 - Math.round((y2 - y1) / 3);
+        emit(ranks, -1, y1, split - 1);
+        emit([this.worst(ranks)], -1, split, y2);
+      } else if (lanes.length < 2 || y2 - y1 < 2 * lanes.length) emit(ranks, -1, y1, y2);
       else
         lanes.forEach((lane, k) => {
           const at = (n: number) => y1 + Math.round(((y2 - y1) * n) / lanes.length);
           emit(ranks, lane, at(k), at(k + 1) - (at(1) - at(0) > 3 ? 1 : 0));
         });
     }
+  }
+
+  /** Of a group, in the interval shown. */
+  private worst(ranks: number[]): number {
+    const { trace, window, bars, camera } = this;
+    const from = Math.max(0, camera.from);
+    const to = Math.max(from + 1, Math.min(trace.meta.runtime, camera.to));
+    const members =
+      bars.detail === 'events'
+        ? membersOfCalls(trace, ranks, bars.entries, from, to)
+        : membersOfTiles(trace, ranks, planTiles(trace, window), from, to);
+    return ranks[worstOf(members)]!;
   }
 
   private addRun(s: Shares, { chunk, segment, passes }: Run, spans: Span[]): number {
@@ -351,6 +371,7 @@ export class Drawing {
         if (c.sendStart[i]! >= camera.to || c.recvEnd[i]! <= camera.from || !passes(c, i)) continue;
         const [a, b] = [rowOf[c.src[i]!]!, rowOf[c.dst[i]!]!];
         if (a < 0 || b < 0 || (!inside(a) && !inside(b))) continue;
+        if (a === b && c.src[i] !== c.dst[i]) continue; // between ranks of one row: it would only hide the row
         found.push({ c, i, a, b });
       }
     }
