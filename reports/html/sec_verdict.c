@@ -50,6 +50,14 @@ const char *issue_phrase(const char *issue)
 	return NULL;
 }
 
+bool issue_is_wrong(const char *issue)
+{
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
+		if (strcmp(issue, phrases[i].issue) == 0)
+			return phrases[i].wrong;
+	return false;
+}
+
 static void write_kicker(struct page *p)
 {
 	const cJSON *job = p->model->job;
@@ -70,10 +78,7 @@ static void write_kicker(struct page *p)
 
 static bool is_wrong(const cJSON *issue)
 {
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
-		if (strcmp(json_text(issue, "issue", ""), phrases[i].issue) == 0)
-			return phrases[i].wrong;
-	return false;
+	return issue_is_wrong(json_text(issue, "issue", ""));
 }
 
 /* The first issue worth acting on, in the order of the analysis, which puts causes before what follows from them; or
