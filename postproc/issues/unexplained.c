@@ -94,8 +94,8 @@ static const char *advice(enum mpix_class class)
 	}
 }
 
-/* For so long a call may have lasted because its rank had no processor; where the kernel did not tell, as of a rank that
- * died, all that the processors of its node were short of. */
+/* For so long a call may have lasted because its rank had no processor; where the kernel did not tell, as of a rank
+ * that died, all that the processors of its node were short of. */
 static double without_processor_ns(const struct analysis *a)
 {
 	struct issue *crowd = calloc(1, sizeof(*crowd));
