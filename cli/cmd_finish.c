@@ -41,12 +41,15 @@ static int analyze(const char *out)
 	return cmd_analyze.run(6, argv);
 }
 
-static int parse(int argc, char **argv, struct finish *f)
+static int parse(int argc, char **argv, struct finish *f, bool *job_is_over)
 {
-	static const struct option options[] = {
-		{"nodes", required_argument, NULL, 'n'},  {"wait", required_argument, NULL, 'w'},
-		{"budget", required_argument, NULL, 'b'}, {"give-way", required_argument, NULL, 'g'},
-		{"queue", no_argument, NULL, 'q'},	  {NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"nodes", required_argument, NULL, 'n'},
+						{"wait", required_argument, NULL, 'w'},
+						{"budget", required_argument, NULL, 'b'},
+						{"give-way", required_argument, NULL, 'g'},
+						{"queue", no_argument, NULL, 'q'},
+						{"job-is-over", no_argument, NULL, 'o'},
+						{NULL, 0, NULL, 0}};
 	int c, code = -1;
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -60,6 +63,8 @@ static int parse(int argc, char **argv, struct finish *f)
 			code = seconds("give-way", optarg, &f->give_way_s);
 		else if (c == 'q')
 			f->queue = true;
+		else if (c == 'o')
+			*job_is_over = true;
 		else
 			code = usage_error("finish", "unknown option, or one without its value");
 	}
@@ -73,12 +78,13 @@ static int finish(int argc, char **argv)
 {
 	struct error e = {""};
 	struct finish f = {.analyze = analyze};
-	int code = parse(argc, argv, &f);
+	bool job_is_over = false;
+	int code = parse(argc, argv, &f, &job_is_over);
 	if (code >= 0)
 		return code;
 	int rc = finish_run(&f, &e);
 	if (rc == FINISH_DONE || rc == FINISH_PARTIAL)
-		report_job_after(f.out);
+		report_job_after(f.out, job_is_over);
 	if (rc < 0)
 		fprintf(stderr, "mpitrace finish: %s\n", e.text);
 	if (rc == FINISH_BUSY)
@@ -96,4 +102,4 @@ static int finish(int argc, char **argv)
 
 const struct command cmd_finish = {
 	"finish", finish, "make the report of a step, once all its traces are complete",
-	"finish DIR [--nodes N] [--wait SECONDS] [--budget SECONDS] [--give-way SECONDS] [--queue]"};
+	"finish DIR [--nodes N] [--wait SECONDS] [--budget SECONDS] [--give-way SECONDS] [--queue] [--job-is-over]"};

@@ -138,7 +138,7 @@ static long steps_on_page(const char *index)
 	return steps;
 }
 
-int report_job_refresh(const char *dir, int at_end)
+int report_job_refresh(const char *dir, bool at_end)
 {
 	char index[PATH_MAX];
 	if (snprintf(index, sizeof(index), "%s/index.html", dir) >= (int)sizeof(index))
@@ -166,7 +166,7 @@ static bool find_job(const char *step_dir, char ret_job[PATH_MAX])
 	       st.st_uid == geteuid() && (st.st_mode & S_IWOTH) == 0;
 }
 
-static void make_page(const char *job)
+static void make_page(const char *job, bool at_end)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGALRM, SIG_DFL);
@@ -175,10 +175,10 @@ static void make_page(const char *job)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0 || dup2(null, 1) != 1 || dup2(null, 2) != 2)
 		_exit(EXIT_BAD_INPUT);
-	_exit(report_job_refresh(job, false));
+	_exit(report_job_refresh(job, at_end));
 }
 
-void report_job_after(const char *step_dir)
+void report_job_after(const char *step_dir, bool at_end)
 {
 	char job[PATH_MAX], temporary[PATH_MAX + 64];
 	int status;
@@ -186,7 +186,7 @@ void report_job_after(const char *step_dir)
 		return;
 	pid_t pid = fork();
 	if (pid == 0)
-		make_page(job);
+		make_page(job, at_end);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid <= 0 || !WIFSIGNALED(status))

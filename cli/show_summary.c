@@ -4,6 +4,7 @@
 #include "cli/show.h"
 #include "cli/show_text.h"
 #include "reports/html/drift.h"
+#include "reports/html/processor.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,6 +82,14 @@ static void put_efficiency(const cJSON *a)
 		fputs("            ", stdout);
 		show_words(json_text(x, "note", ""), 12, 12);
 	}
+}
+
+static void put_processor_wait(const cJSON *a)
+{
+	struct processor_wait w = processor_wait_of(a);
+	if (w.seen)
+		printf("Processors  ranks waited for one: %s in all; most %s, rank %.0f\n", seconds_text(w.all_s).s,
+		       seconds_text(w.most_s).s, w.most_rank);
 }
 
 /* ---- how far to trust it ---- */
@@ -248,6 +257,7 @@ void show_summary(const cJSON *a, const struct mpix_info *info, const char *path
 	show_verdict(a);
 	put_shares(a);
 	put_efficiency(a);
+	put_processor_wait(a);
 	put_trust(a);
 	if (summary != NULL)
 		put_traffic(a, summary);

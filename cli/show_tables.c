@@ -21,6 +21,19 @@ static bool in_region(const cJSON *op)
 	return strncmp(name, "MPI_Init", 8) != 0 && strcmp(name, "MPI_Finalize") != 0;
 }
 
+/* Of ranks that died; so the rows do not add up to the time in MPI. */
+static void put_unreturned(const cJSON *a)
+{
+	double seconds = 0, mpi_s = 0, ranks_s = show_ranks_s(a);
+	for (const cJSON *row = json_first(a, "per_rank"); row != NULL; row = row->next) {
+		seconds += fmax(json_number_or(row, "unreturned_s", 0), 0);
+		mpi_s += fmax(json_number_or(row, "mpi_s", 0), 0);
+	}
+	if (seconds > 0 && ranks_s > 0)
+		printf("      in calls that ranks never came back from: %s, %s; in no row\n", seconds_text(seconds).s,
+		       share_text(fmin(seconds, mpi_s) / ranks_s).s);
+}
+
 void show_operations(const cJSON *a)
 {
 	size_t n;
@@ -39,6 +52,7 @@ void show_operations(const cJSON *a)
 		put_bar(share, 8);
 	}
 	show_more(n);
+	put_unreturned(a);
 	free(rows);
 }
 

@@ -34,6 +34,7 @@ struct rank_totals {
 	double tracing_ns; /* the tracer's own: neither in MPI nor useful */
 	double useful_ns;  /* the rest of it */
 	double wait_ns;	   /* of mpi_ns */
+	double open_ns;	   /* of mpi_ns: in the call that it never came back from */
 	double threads_ns; /* spans of all threads that called MPI: thread time */
 	bool known;	   /* the times are */
 	enum time_of time_of;

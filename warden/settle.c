@@ -103,7 +103,8 @@ static int take_turn(const char *spool, double seconds)
 	return fd;
 }
 
-int settle_report(const char *program, const struct brief *b, double seconds, double give_way_seconds, bool wait)
+int settle_report(const char *program, const struct brief *b, double seconds, double give_way_seconds, bool wait,
+		  bool job_is_over)
 {
 	char nodes[16], budget[32], give_way[32];
 	snprintf(nodes, sizeof(nodes), "%u", b->nnodes);
@@ -113,11 +114,18 @@ int settle_report(const char *program, const struct brief *b, double seconds, do
 		.program = program,
 		.who = &b->who,
 		.args = {"finish", b->out, "--wait", wait ? FINISH_WAIT : "0", "--budget", budget, "--give-way",
-			 give_way, b->nnodes > 0 ? "--nodes" : NULL, nodes},
+			 give_way},
 		.address_bytes = ANALYSIS_BYTES,
 		.data_bytes = ANALYSIS_DATA_BYTES,
 		.idle = true,
 	};
+	int n = 8;
+	if (b->nnodes > 0) {
+		c.args[n++] = "--nodes";
+		c.args[n++] = nodes;
+	}
+	if (job_is_over)
+		c.args[n++] = "--job-is-over";
 	pid_t pid = child_start(&c);
 	return pid > 0 ? child_wait(pid, (wait ? FINISH_WAIT_SECONDS : 0) + seconds + give_way_seconds + 2) : pid;
 }
@@ -146,8 +154,9 @@ static void report(const struct settle *s)
 {
 	bool srun = s->brief->report == BRIEF_SRUN; /* is at it, as a rule */
 	int turn = take_turn(s->spool, TURN_SECONDS);
-	int code =
-		turn >= 0 ? settle_report(s->program, s->brief, budget_of(s), srun ? SRUN_SECONDS : 0, true) : -ETIME;
+	int code = turn >= 0 ? settle_report(s->program, s->brief, budget_of(s), srun ? SRUN_SECONDS : 0, true,
+					     s->job_is_over)
+			     : -ETIME;
 	if (code < 0 || (code == EXIT_CODE_LATER && !s->brief->leave))
 		leave_for_later(s);
 	if (turn >= 0)

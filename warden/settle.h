@@ -28,5 +28,6 @@ bool settle_step(const struct settle *s);
  * empty. */
 void settle_remove(int step_fd, const char *dir);
 /* Make a step's report as its user within so many seconds, when others had theirs to do it: the exit code of
- * `mpitrace finish`. */
-int settle_report(const char *program, const struct brief *b, double seconds, double give_way_seconds, bool wait);
+ * `mpitrace finish`. job_is_over: the page of all its steps is made whole as well. */
+int settle_report(const char *program, const struct brief *b, double seconds, double give_way_seconds, bool wait,
+		  bool job_is_over);

@@ -99,7 +99,7 @@ static int sweep_late(int late_fd, const char *name, void *context)
 	struct sweep *s = context;
 	struct brief brief;
 	int rc = read_late(late_fd, name, &brief);
-	int code = rc == 0 ? settle_report(s->program, &brief, LATE_SECONDS, 0, false) : rc;
+	int code = rc == 0 ? settle_report(s->program, &brief, LATE_SECONDS, 0, false, true) : rc;
 	bool made = code == 0 || code == 4; /* cli/cli.h: EXIT_PARTIAL */
 	if (made || age_of(late_fd, name) > LATE_OLD_SECONDS) {
 		printf("%s: %s\n", name, made ? "report made" : "no report could be made in a day: given up");

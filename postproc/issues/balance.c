@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define IMBALANCE_MIN 1.10    /* max over mean useful time */
 #define TRAFFIC_RATIO_MIN 2.0 /* max over mean bytes */
@@ -37,10 +38,30 @@ static void name_waiting_sites(const struct analysis *a, struct issue *f)
 	}
 }
 
+/* Some ranks have next to nothing to do, such as a master, and the work of the others is even: that is what idle_ranks
+ * says. */
+static bool is_even_but_for_idle(const struct analysis *a)
+{
+	struct issue *idle = calloc(1, sizeof(*idle));
+	double sum = 0, n = 0;
+	if (idle != NULL)
+		issue_idle_ranks(a, idle);
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		bool named = !a->ranks[r].known;
+		for (unsigned i = 0; idle != NULL && i < idle->nranks; i++)
+			named |= idle->ranks[i] == r;
+		sum += named ? 0 : a->ranks[r].useful_ns;
+		n += !named;
+	}
+	bool even = idle != NULL && idle->found && n * a->max_useful_ns < IMBALANCE_MIN * sum;
+	free(idle);
+	return even;
+}
+
 void issue_load_imbalance(const struct analysis *a, struct issue *f)
 {
 	char most[32], mean[32];
-	if (a->ranks_seen < 2 || a->mean_useful_ns <= 0)
+	if (a->ranks_seen < 2 || a->mean_useful_ns <= 0 || is_even_but_for_idle(a))
 		return;
 	f->loss_s = (a->max_useful_ns - a->mean_useful_ns) / 1e9 * a->ranks_seen;
 	f->metric = "max over mean useful time";

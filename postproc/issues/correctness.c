@@ -3,6 +3,7 @@
 #include "postproc/parts/correctness.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define WRONG_SEVERITY 1.0
 #define UNSAFE_SEVERITY 0.4
@@ -60,12 +61,28 @@ void issue_mismatch(const struct analysis *a, struct issue *f)
 		 "Let all ranks call the same operations in the same order, with the same root, sizes and datatypes.");
 }
 
+/* Who waits for whom. */
+static void add_first_case(const struct analysis *a, struct issue *f)
+{
+	char text[CORRECTNESS_TEXT_MAX];
+	size_t used = strlen(f->what);
+	for (size_t i = 0; i < a->tally.findings.rows.n; i++) {
+		const struct finding *x = &a->tally.findings.rows.at[i];
+		if (x->kind != FINDING_DEADLOCK)
+			continue;
+		snprintf(f->what + used, sizeof(f->what) - used, " %s",
+			 correctness_case(a->step, x->kind, &x->cases[0], text, sizeof(text)));
+		return;
+	}
+}
+
 void issue_deadlock(const struct analysis *a, struct issue *f)
 {
 	f->metric = "groups of ranks that wait for each other";
 	f->severity = WRONG_SEVERITY;
 	if (!gather(a, f, FINDING_DEADLOCK, FINDING_DEADLOCK))
 		return;
+	add_first_case(a, f);
 	snprintf(f->why, sizeof(f->why), "None of them can go on before another does: the program never ends.");
 	snprintf(f->next, sizeof(f->next),
 		 "Post receives before sends (MPI_Irecv, MPI_Sendrecv), and compare tags and order at the call sites "

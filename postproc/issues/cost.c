@@ -1,5 +1,6 @@
 /* cost.c - issues about what communication costs beyond waiting: collectives, small messages, files; and what
  * tracing it costs. */
+#include "base/units.h"
 #include "postproc/issues/uses.h"
 
 #include <math.h>
@@ -165,10 +166,9 @@ void issue_tracing_cost(const struct analysis *a, struct issue *f)
 	if (!f->found)
 		return;
 	snprintf(f->what, sizeof(f->what),
-		 "Tracing itself took %.1f %% of rank %u's time: %.0f calls, %.0f of them new ones that took %s; %s on "
-		 "all "
+		 "Tracing itself took %.1f %% of rank %u's time: %s calls, and %s for what was new in them; %s on all "
 		 "ranks.",
-		 f->value * 100, worst, (double)t->calls, (double)t->slow_calls, duration_text(t->slow_ns / 1e9, slow),
+		 f->value * 100, worst, fmt_plain(fmt_count((double)t->calls)).s, duration_text(t->slow_ns / 1e9, slow),
 		 duration_text(f->loss_s, total));
 	snprintf(f->why, sizeof(f->why),
 		 "Each call costs some tens of nanoseconds; one that differs from all before it (its size, tag, "

@@ -77,15 +77,16 @@ static uint32_t ranks_on(const struct step *s, uint32_t node)
 /* At most so much of the ranks' time can have gone to others on the same processors: what was not computing, and not
  * more than the processors were short of. A scheduler is fair: of ranks that share alike one does not compute longer
  * than that some processors have one rank more than others. Waiting for one that computes even longer is not for the
- * processors; but while it had none, as the kernel counts, it did not compute. */
+ * processors; but while it had none, as the kernel counts, it did not compute. Nor is the time in calls that never
+ * ended: more processors would not have ended them. */
 static double lost_on(const struct analysis *a, uint32_t node, double ratio)
 {
 	double mpi = 0, region = 0, sum = 0, most = 0, n = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		const struct process *p = a->step->ranks[r];
 		if (p != NULL && p->node == node) {
-			mpi += a->ranks[r].mpi_ns;
-			region += a->ranks[r].region_ns;
+			mpi += a->ranks[r].mpi_ns - a->ranks[r].open_ns;
+			region += a->ranks[r].region_ns - a->ranks[r].open_ns;
 			sum += a->ranks[r].useful_ns;
 			most = fmax(most,
 				    a->ranks[r].useful_ns - (p->processor_wait_ns > 0 ? p->processor_wait_ns : 0));

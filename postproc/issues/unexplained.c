@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define UNEXPLAINED_SHARE_MIN 0.10
+#define PROCESSOR_SHARE_SAID 0.01 /* of the calls' time: from there on it is said that this is not counted */
 
 typedef void look_fn(const struct analysis *a, struct issue *f);
 
@@ -93,9 +94,29 @@ static const char *advice(enum mpix_class class)
 	}
 }
 
+/* For so long a call may have lasted because its rank had no processor; where the kernel did not tell, as of a rank
+ * that died, all that the processors of its node were short of. */
+static double without_processor_ns(const struct analysis *a)
+{
+	struct issue *crowd = calloc(1, sizeof(*crowd));
+	double ns = 0;
+	bool known = true;
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		double wait_ns = a->step->ranks[r] != NULL ? a->step->ranks[r]->processor_wait_ns : 0;
+		known &= !isnan(wait_ns);
+		ns += isnan(wait_ns) ? 0 : wait_ns;
+	}
+	if (crowd != NULL && !known)
+		issue_oversubscription(a, crowd);
+	ns = crowd != NULL ? fmax(ns, crowd->loss_s * 1e9) : ns;
+	free(crowd);
+	return ns;
+}
+
 void issue_unexplained(const struct analysis *a, struct issue *f)
 {
 	struct place *of = places_of(a, classes_explained(a));
+	double shared_ns = without_processor_ns(a);
 	char total[32], moved[32], place[256];
 	uint32_t worst = NONE;
 	for (uint32_t i = 0; of != NULL && i < a->step->sites.n; i++)
@@ -103,18 +124,20 @@ void issue_unexplained(const struct analysis *a, struct issue *f)
 			worst = i;
 	f->metric = SHARE_NAME(a, " in one call, waiting for others not counted");
 	f->threshold = UNEXPLAINED_SHARE_MIN;
-	f->loss_s = worst != NONE ? of[worst].ns / 1e9 : 0;
+	f->loss_s = worst != NONE ? fmax(0, of[worst].ns - shared_ns) / 1e9 : 0;
 	f->value = f->loss_s / issue_total_s(a);
 	f->found = f->value >= f->threshold && all_judged(a->step);
 	if (f->found) {
 		issue_add_site(f, worst);
-		snprintf(f->what, sizeof(f->what), "%.0f calls%s took %s besides waiting for others%s%s.",
+		snprintf(f->what, sizeof(f->what), "%.0f calls%s took %s besides waiting for others%s%s%s.",
 			 (double)of[worst].calls, site_text(a->step, worst, place, sizeof(place)),
-			 duration_text(f->loss_s, total), of[worst].bytes > 0 ? ", and moved " : "",
+			 duration_text(f->loss_s, total),
+			 shared_ns >= PROCESSOR_SHARE_SAID * of[worst].ns ? " and for a processor" : "",
+			 of[worst].bytes > 0 ? ", and moved " : "",
 			 of[worst].bytes > 0 ? bytes_text((double)of[worst].bytes, moved) : "");
 		snprintf(f->why, sizeof(f->why),
 			 "Nobody was late for these calls as far as the record tells: they took that long themselves, "
-			 "for moving data, for the library's own work, or for others that used the processor.");
+			 "for moving data or for the library's own work.");
 		snprintf(f->next, sizeof(f->next), "%s", advice(of[worst].class));
 	}
 	free(of);

@@ -2,6 +2,7 @@
  * communicator enter its barriers, and who is mostly last) and "collective_arrivals" (the same by call site, of all
  * collectives; and how often each rank comes last). */
 #include "postproc/analysis.h"
+#include "postproc/parts/most.h"
 
 #include <math.h>
 
@@ -76,25 +77,14 @@ static int put_spreads(struct analysis *a)
 #define ARRIVAL_SITES_MAX 256u
 #define LAST_RANKS_MAX 64u
 
-struct ranked {
-	uint32_t at;
-	double by;
-};
-
-static int most_first(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-	return x->by != y->by ? (x->by < y->by) - (x->by > y->by) : (x->at > y->at) - (x->at < y->at);
-}
-
 /* The sites at which most was lost until the last came. */
-static void put_arrival_sites(const struct analysis *a, cJSON *arrivals, struct ranked *rows)
+static void put_arrival_sites(const struct analysis *a, cJSON *arrivals, struct most *rows)
 {
 	const struct spread *of = a->tally.arrivals;
 	uint32_t n = 0, nsites = (uint32_t)a->step->sites.n;
 	for (uint32_t i = 0; i <= nsites; i++)
 		if (of[i].operations > 0)
-			rows[n++] = (struct ranked){i, (double)of[i].sum_ns};
+			rows[n++] = (struct most){i, (double)of[i].sum_ns};
 	qsort(rows, n, sizeof(*rows), most_first);
 	cJSON *list = json_array(arrivals, "callsites");
 	for (uint32_t i = 0; i < n && i < ARRIVAL_SITES_MAX; i++) {
@@ -109,12 +99,12 @@ static void put_arrival_sites(const struct analysis *a, cJSON *arrivals, struct 
 	json_put(arrivals, "callsites_left_out", n > ARRIVAL_SITES_MAX ? n - ARRIVAL_SITES_MAX : 0);
 }
 
-static void put_last_ranks(const struct analysis *a, cJSON *arrivals, struct ranked *rows)
+static void put_last_ranks(const struct analysis *a, cJSON *arrivals, struct most *rows)
 {
 	uint32_t n = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if (a->tally.came_last[r] > 0)
-			rows[n++] = (struct ranked){r, (double)a->tally.came_last[r]};
+			rows[n++] = (struct most){r, (double)a->tally.came_last[r]};
 	qsort(rows, n, sizeof(*rows), most_first);
 	cJSON *list = json_array(arrivals, "last_ranks");
 	for (uint32_t i = 0; i < n && i < LAST_RANKS_MAX; i++) {
@@ -128,7 +118,7 @@ static void put_last_ranks(const struct analysis *a, cJSON *arrivals, struct ran
 static int put_arrivals(struct analysis *a)
 {
 	size_t room = a->step->sites.n + 1 > a->step->nranks ? a->step->sites.n + 1 : a->step->nranks;
-	struct ranked *rows = calloc(room, sizeof(*rows));
+	struct most *rows = calloc(room, sizeof(*rows));
 	if (rows == NULL)
 		return -ENOMEM;
 	cJSON *arrivals = json_object(a->root, "collective_arrivals");

@@ -1,23 +1,11 @@
 /* delays.c - "delays": what makes ranks wait: time that causers spent more than those who waited for them, by call site
  * and rank (stream/delay.h). */
 #include "postproc/analysis.h"
+#include "postproc/parts/most.h"
 
 #include <math.h>
 
 #define ROWS_MAX 200u
-
-struct numbered {
-	uint32_t number;
-	double ns;
-};
-
-static int costliest_first(const void *a, const void *b)
-{
-	const struct numbered *x = a, *y = b;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
 
 static void put_row(const struct analysis *a, cJSON *list, uint32_t number)
 {
@@ -33,17 +21,17 @@ static void put_row(const struct analysis *a, cJSON *list, uint32_t number)
 
 static int put_rows(const struct analysis *a, cJSON *o)
 {
-	VEC(struct numbered) rows = {0};
+	VEC(struct most) rows = {0};
 	int code = 0;
 	for (uint32_t i = 0; i < (a->step->sites.n + 1) * DELAY_KINDS && code == 0; i++) {
 		const struct delay_row *r = &a->swept.delays.rows[i];
 		if (r->direct_ns + r->indirect_ns >= 1)
-			code = vec_push(&rows, (struct numbered){i, r->direct_ns + r->indirect_ns});
+			code = vec_push(&rows, (struct most){i, r->direct_ns + r->indirect_ns});
 	}
-	vec_sort(&rows, costliest_first);
+	vec_sort(&rows, most_first);
 	cJSON *list = json_array(o, "callsites");
 	for (size_t i = 0; i < rows.n && i < ROWS_MAX; i++)
-		put_row(a, list, rows.at[i].number);
+		put_row(a, list, rows.at[i].at);
 	json_put(o, "callsites_left_out", rows.n > ROWS_MAX ? (double)(rows.n - ROWS_MAX) : 0);
 	vec_done(&rows);
 	return code;

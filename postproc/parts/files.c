@@ -3,6 +3,8 @@
  * read did not find. */
 #include "postproc/analysis.h"
 
+#include <math.h>
+
 #define ROWS_MAX 4096u
 
 struct use {
@@ -44,10 +46,7 @@ static void put_file(const struct analysis *a, cJSON *list, uint32_t id, const s
 	cJSON *row = json_row(list);
 	json_put(row, "id", id);
 	json_put_text(row, "name", o->name);
-	if (o->comm == NONE)
-		cJSON_AddNullToObject(row, "communicator");
-	else
-		json_put(row, "communicator", a->step->comms.at[o->comm].same);
+	json_put_null_or(row, "communicator", o->comm == NONE ? NAN : a->step->comms.at[o->comm].same);
 	put_mode(row, o->mode);
 	json_put(row, "reads", (double)u->calls[IO_READ]);
 	json_put(row, "writes", (double)u->calls[IO_WRITE]);

@@ -1,18 +1,8 @@
 /* tops.c - "top_ranks_by_*_bytes" and "top_links": who carries the point-to-point traffic. */
 #include "postproc/analysis.h"
+#include "postproc/parts/most.h"
 
 #define TOP 16
-
-struct top {
-	uint32_t at;
-	uint64_t value;
-};
-
-static int by_value(const void *a, const void *b)
-{
-	const struct top *x = a, *y = b;
-	return x->value != y->value ? (x->value < y->value) - (x->value > y->value) : (x->at > y->at) - (x->at < y->at);
-}
 
 static uint64_t out_bytes(const struct rank_totals *t)
 {
@@ -32,17 +22,17 @@ static uint64_t touch_bytes(const struct rank_totals *t)
 static int put_ranks(struct analysis *a, const char *name, uint64_t (*value)(const struct rank_totals *))
 {
 	uint32_t n = a->step->nranks;
-	struct top *tops = malloc(n * sizeof(*tops));
+	struct most *tops = malloc(n * sizeof(*tops));
 	if (tops == NULL)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < n; r++)
-		tops[r] = (struct top){r, value(&a->ranks[r])};
-	qsort(tops, n, sizeof(*tops), by_value);
+		tops[r] = (struct most){r, (double)value(&a->ranks[r])};
+	qsort(tops, n, sizeof(*tops), most_first);
 	cJSON *list = json_array(a->root, name);
-	for (uint32_t i = 0; i < n && i < TOP && tops[i].value > 0; i++) {
+	for (uint32_t i = 0; i < n && i < TOP && tops[i].by > 0; i++) {
 		cJSON *row = json_row(list);
 		json_put(row, "rank", tops[i].at);
-		json_put(row, "bytes", (double)tops[i].value);
+		json_put(row, "bytes", tops[i].by);
 	}
 	free(tops);
 	return 0;
@@ -51,12 +41,12 @@ static int put_ranks(struct analysis *a, const char *name, uint64_t (*value)(con
 static int put_links(struct analysis *a)
 {
 	const struct traffic *t = &a->p2p;
-	struct top *tops = malloc((t->links.n + 1) * sizeof(*tops));
+	struct most *tops = malloc((t->links.n + 1) * sizeof(*tops));
 	if (tops == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->links.n; i++)
-		tops[i] = (struct top){i, t->links.at[i].bytes};
-	qsort(tops, t->links.n, sizeof(*tops), by_value);
+		tops[i] = (struct most){i, (double)t->links.at[i].bytes};
+	qsort(tops, t->links.n, sizeof(*tops), most_first);
 	cJSON *list = json_array(a->root, "top_links");
 	for (size_t i = 0; i < t->links.n && i < TOP; i++) {
 		const struct link *c = &t->links.at[tops[i].at];

@@ -2,6 +2,8 @@
  * synchronised. Counts are of all ranks seen, exact from the totals. */
 #include "postproc/analysis.h"
 
+#include <math.h>
+
 #define ROWS_MAX 4096u
 
 struct use {
@@ -51,10 +53,7 @@ static void put_window(const struct step *s, cJSON *list, uint32_t id, const str
 	cJSON *row = json_row(list);
 	json_put(row, "id", id);
 	json_put_text(row, "name", o->name);
-	if (o->comm == NONE)
-		cJSON_AddNullToObject(row, "communicator");
-	else
-		json_put(row, "communicator", s->comms.at[o->comm].same);
+	json_put_null_or(row, "communicator", o->comm == NONE ? NAN : s->comms.at[o->comm].same);
 	json_put_text(row, "created_by", o->created_by == NONE ? NULL : s->ops.at[o->created_by]);
 	json_put(row, "exposed_bytes", (double)o->bytes);
 	put_calls(row, u);

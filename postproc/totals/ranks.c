@@ -196,6 +196,7 @@ int ranks_total(struct analysis *a)
 		t->threads_ns = t->region_ns;
 		if (t->threads > 1 && threads_rank(s, p, t) < 0)
 			return -ENOMEM;
+		t->open_ns = fmin(t->mpi_ns, rank_open_ns(p, t->threads > 1 ? NONE : 0));
 		a->threaded |= t->threads > 1;
 		a->threads_ns += t->threads_ns;
 		if (t->region_ns > a->longest_region_ns)

@@ -108,6 +108,24 @@ static bool find_sizes(const cJSON *analysis, struct evidence *e)
 	return all > 0;
 }
 
+static bool is_charted(const cJSON *issue)
+{
+	for (size_t i = 0; i < sizeof(shown_by) / sizeof(shown_by[0]); i++)
+		if (strcmp(shown_by[i].issue, json_text(issue, "issue", "")) == 0)
+			return true;
+	return false;
+}
+
+/* One is told once: by the first issue that names the call site and has a chart. */
+static bool is_told_before(const cJSON *analysis, const cJSON *issue, double callsite)
+{
+	for (const cJSON *v = json_first(analysis, "issues"); v != NULL && v != issue; v = v->next)
+		for (const cJSON *site = json_first(v, "callsites"); site != NULL && is_charted(v); site = site->next)
+			if (json_number_of(site) == callsite)
+				return true;
+	return false;
+}
+
 /* How far apart members enter the collectives at the issue's call sites: of the widest. */
 static void find_arrivals(const cJSON *analysis, const cJSON *issue, struct evidence *e)
 {
@@ -116,7 +134,7 @@ static void find_arrivals(const cJSON *analysis, const cJSON *issue, struct evid
 		for (const cJSON *site = json_first(issue, "callsites"); site != NULL; site = site->next) {
 			double operations = json_number(row, "operations");
 			if (!(operations > 0) || json_number(row, "callsite") != json_number_of(site) ||
-			    e->operations > 0)
+			    e->operations > 0 || is_told_before(analysis, issue, json_number_of(site)))
 				continue;
 			e->operations = operations;
 			e->apart_s = json_number(row, "mean_s");

@@ -8,6 +8,7 @@
 
 #include <cjson/cJSON.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #define HTML_BYTES_MAX (2u << 20)
@@ -16,6 +17,8 @@
 
 /* How a kind of issue is called in a sentence, plain words; NULL when the kind is not known. */
 const char *issue_phrase(const char *issue);
+/* Is the program not in order, whatever time it took? */
+bool issue_is_wrong(const char *issue);
 
 /* Write the page to out (not closed). analysis_json is NUL-terminated and need not be trusted:
  * whatever is absent or of an unexpected type is left out of the page, whatever is a string is

@@ -71,12 +71,21 @@ void job_done(struct job_steps *all)
 	vec_done(&all->list);
 }
 
-/* Dearest first; those without a trace last; else by name. */
+static bool went_wrong(const struct job_step *x)
+{
+	return x->issue != NULL && issue_is_wrong(x->issue);
+}
+
+/* What went wrong first, then what lost most, then the dearest; those without a trace last; else by name. */
 static int by_cost(const void *a, const void *b)
 {
 	const struct job_step *x = a, *y = b;
 	if (x->known != y->known)
 		return x->known ? -1 : 1;
+	if (went_wrong(x) != went_wrong(y))
+		return went_wrong(x) ? -1 : 1;
+	if (x->loss_s != y->loss_s)
+		return x->loss_s > y->loss_s ? -1 : 1;
 	if (x->total_s != y->total_s)
 		return x->total_s > y->total_s ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -121,7 +130,8 @@ static const char *dearest_issue(const struct job_steps *all, double *ret_loss_s
 
 struct sums {
 	double total_s, useful_s, mpi_s, wait_s;
-	size_t steps, known, partial;
+	size_t steps, known, partial, wrong;
+	double most_s; /* of one step */
 };
 
 static struct sums add_up(const struct job_steps *all)
@@ -131,6 +141,8 @@ static struct sums add_up(const struct job_steps *all)
 		const struct job_step *x = &all->list.at[i];
 		s.known += x->known;
 		s.partial += x->known && x->partial;
+		s.wrong += went_wrong(x);
+		s.most_s = fmax(s.most_s, x->total_s);
 		s.total_s += x->total_s;
 		s.useful_s += x->useful_s;
 		s.mpi_s += x->mpi_s;
@@ -154,7 +166,7 @@ static void write_masthead(struct page *p, const struct job_steps *all, const ch
 		put(p, "MPI took %s of the ranks\xe2\x80\x99 time in %s step%s.", fmt_share(s.mpi_s / s.total_s).s,
 		    fmt_count((double)s.known).s, s.known == 1 ? "" : "s");
 	if (issue != NULL && s.total_s > 0) {
-		put(p, " Most often first: ");
+		put(p, " The biggest cause of all: ");
 		put_issue(p, issue);
 		put(p, ".");
 	} else if (s.total_s > 0) {
@@ -165,6 +177,10 @@ static void write_masthead(struct page *p, const struct job_steps *all, const ch
 		put(p, "<p class=\"cause\">In %s step%s it costs %s of all ranks\xe2\x80\x99 time, %s of it all.</p>\n",
 		    fmt_count((double)steps).s, steps == 1 ? "" : "s", fmt_time(loss_s).s,
 		    fmt_share(fmin(1, loss_s / s.total_s)).s);
+	if (s.wrong > 0)
+		put(p, "<p class=\"cause\">%s step%s did not go as %s should: %s below.</p>\n",
+		    fmt_count((double)s.wrong).s, s.wrong == 1 ? "" : "s", s.wrong == 1 ? "it" : "they",
+		    s.wrong == 1 ? "the first" : "the first ones");
 	put(p, "<dl class=\"figures\">\n<div><dt>steps, %s without a trace, %s partial</dt><dd>%s</dd></div>\n",
 	    fmt_count((double)(s.steps - s.known)).s, fmt_count((double)s.partial).s, fmt_count((double)s.steps).s);
 	put(p, "<div><dt>of all ranks together</dt><dd>%s</dd></div>\n", fmt_time(s.total_s).s);
@@ -212,6 +228,8 @@ static void write_step(struct page *p, const struct job_step *x, double most_s)
 	if (x->issue != NULL) {
 		put(p, "%s", marks[x->severity]);
 		put_issue(p, x->issue);
+		if (x->loss_s > 0)
+			put(p, ", %s", fmt_time(x->loss_s).s);
 	}
 	put(p, "</td></tr>\n");
 }
@@ -219,19 +237,20 @@ static void write_step(struct page *p, const struct job_step *x, double most_s)
 static void write_steps(struct page *p, const struct job_steps *all)
 {
 	size_t n = all->list.n, shown = n < STEPS_SHOWN ? n : STEPS_SHOWN;
-	put(p,
-	    "<section id=\"steps\" aria-labelledby=\"steps-h\">\n<header><h2 id=\"steps-h\">Steps</h2>\n"
-	    "<p>Dearest first, by the time of all ranks. A bar as long as the dearest; each step has its own page.</p>"
-	    "</header>\n<div class=\"body\">\n<div class=\"scroll\"><table><caption>All steps</caption>\n<thead><tr>"
-	    "<th scope=\"col\">step</th><th scope=\"col\" class=\"n\">ranks</th><th scope=\"col\" class=\"n\">run "
-	    "time</th><th scope=\"col\"></th><th scope=\"col\" class=\"n\">MPI</th><th scope=\"col\" class=\"n\">"
-	    "waiting</th><th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\">first "
-	    "issue</th></tr></thead>\n<tbody>\n");
+	double most_s = fmax(add_up(all).most_s, 1e-9);
+	put(p, "<section id=\"steps\" aria-labelledby=\"steps-h\">\n<header><h2 id=\"steps-h\">Steps</h2>\n"
+	       "<p>What went wrong first, then what lost most to its first issue. Bars are the time of all ranks; each "
+	       "step has its own page.</p>"
+	       "</header>\n<div class=\"body\">\n<div class=\"scroll\"><table><caption>All steps</caption>\n<thead><tr>"
+	       "<th scope=\"col\">step</th><th scope=\"col\" class=\"n\">ranks</th><th scope=\"col\" class=\"n\">run "
+	       "time</th><th scope=\"col\"></th><th scope=\"col\" class=\"n\">MPI</th><th scope=\"col\" class=\"n\">"
+	       "waiting</th><th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\">first "
+	       "issue</th></tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < shown; i++)
-		write_step(p, &all->list.at[i], fmax(all->list.at[0].total_s, 1e-9));
+		write_step(p, &all->list.at[i], most_s);
 	put(p, "</tbody></table></div>\n");
 	if (n > shown)
-		put(p, "<p class=\"more\">%s cheaper steps are not shown.</p>\n", fmt_count((double)(n - shown)).s);
+		put(p, "<p class=\"more\">%s more steps are not shown.</p>\n", fmt_count((double)(n - shown)).s);
 	put_time_legend(p);
 	put(p, "<p class=\"note\">Steps that have ended since are added now and then, and by <code>mpitrace report "
 	       "DIRECTORY</code> at once.</p>\n</div>\n</section>\n");

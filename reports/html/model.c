@@ -36,6 +36,7 @@ static struct rank_row read_rank(const cJSON *row, size_t index)
 		.mpi_s = at_least_zero(json_number(row, "mpi_s")),
 		.wait_s = at_least_zero(json_number(row, "wait_s")),
 		.tracing_s = json_number(row, "tracing_s"),
+		.processor_wait_s = json_number(row, "processor_wait_s"),
 		.bytes_out = json_number(row, "bytes_out"),
 		.end = read_end(row),
 		.exit_status = json_number(row, "exit_status"),
@@ -72,6 +73,9 @@ static void add_up(struct model *m)
 		m->max_useful_s = fmax(m->max_useful_s, m->rank[i].useful_s);
 	}
 	m->total_s = m->useful_s + m->mpi_s;
+	for (const cJSON *row = json_first(m->root, "per_rank"); row != NULL; row = row->next)
+		m->unreturned_s += at_least_zero(json_number(row, "unreturned_s"));
+	m->processor_wait = processor_wait_of(m->root);
 	m->threads_s = json_number(m->summary, "threads_s");
 	m->threaded = m->threads_s > 0;
 	if (!m->threaded)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "reports/html/processor.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +22,7 @@ struct rank_row {
 	const char *node;		/* "" when unknown */
 	double useful_s, mpi_s, wait_s; /* wait is a part of mpi; never NAN, never negative */
 	double tracing_s;		/* beside them; NAN when not known */
+	double processor_wait_s;	/* ready to run, while others had the processors; NAN when not known */
 	double bytes_out;		/* NAN when unknown */
 	enum rank_end end;
 	double exit_status; /* as a shell tells it; NAN when unknown */
@@ -45,7 +47,9 @@ struct model {
 	bool threaded;				 /* some rank called MPI from several threads */
 	double runtime_s;			 /* of the traced region; NAN when unknown */
 	double useful_s, mpi_s, wait_s, total_s; /* summed over ranks */
+	double unreturned_s;			 /* of mpi_s: in calls that never came back */
 	double max_useful_s;
+	struct processor_wait processor_wait;
 	double threads_s; /* time of all threads that called MPI, of which calls and waits take shares; total_s where
 			     each rank has one */
 };

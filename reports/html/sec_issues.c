@@ -187,7 +187,8 @@ static void write_confidence(struct page *p, const cJSON *issue)
 	double value = json_number(metric, "value"), threshold = json_number(metric, "threshold");
 	if (!(threshold > 0) || !(value > 0))
 		return;
-	bool far = fmax(value / threshold, threshold / value) >= FAR_FROM_THRESHOLD;
+	bool far = issue_is_wrong(json_text(issue, "issue", "")) || /* one is enough */
+		   fmax(value / threshold, threshold / value) >= FAR_FROM_THRESHOLD;
 	put(p, "<div><dt>confidence</dt><dd>%s%s</dd></div>\n", far ? "high" : "moderate, near the threshold",
 	    p->model->partial ? "; of a partial record" : "");
 }

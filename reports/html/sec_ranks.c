@@ -30,9 +30,12 @@ static void write_row(struct page *p, const struct rank_row *r, double full_s)
 	put_time_bar(p, r->useful_s, r->mpi_s, r->wait_s, full_s);
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td>"
-	    "<td class=\"n\">%s</td></tr>\n",
+	    "<td class=\"n\">%s</td>",
 	    fmt_time(r->useful_s).s, fmt_time(r->mpi_s).s, p->model->waits_known ? fmt_time(r->wait_s).s : "not known",
 	    fmt_time(r->tracing_s).s, fmt_bytes(r->bytes_out).s);
+	if (p->model->processor_wait.seen)
+		put(p, "<td class=\"n\">%s</td>", fmt_time(r->processor_wait_s).s);
+	put(p, "</tr>\n");
 }
 
 static void begin_rows(struct page *p, const char *caption)
@@ -44,8 +47,8 @@ static void begin_rows(struct page *p, const char *caption)
 	    "class=\"n\">useful</th>"
 	    "<th scope=\"col\" class=\"n\">MPI</th><th scope=\"col\" class=\"n\">of it waiting</th>"
 	    "<th scope=\"col\" class=\"n\">tracing</th>"
-	    "<th scope=\"col\" class=\"n\">sent</th></tr></thead>\n<tbody>\n",
-	    caption);
+	    "<th scope=\"col\" class=\"n\">sent</th>%s</tr></thead>\n<tbody>\n",
+	    caption, p->model->processor_wait.seen ? "<th scope=\"col\" class=\"n\">without a processor</th>" : "");
 }
 
 static void end_rows(struct page *p)
@@ -167,6 +170,17 @@ static void write_many(struct page *p, double full_s)
 	    fmt_count((double)m->nranks).s);
 }
 
+static void write_processor_wait(struct page *p)
+{
+	const struct processor_wait *w = &p->model->processor_wait;
+	if (w->seen)
+		put(p,
+		    "<p>Without a processor: %s of all ranks together, most on rank %.0f: %s. So long they were ready "
+		    "to "
+		    "run, computing or in MPI, while others had the processors.</p>\n",
+		    fmt_time(w->all_s).s, w->most_rank, fmt_time(w->most_s).s);
+}
+
 static void write_ranks(struct page *p)
 {
 	double full_s = longest(p->model);
@@ -175,6 +189,7 @@ static void write_ranks(struct page *p)
 	else
 		write_many(p, full_s);
 	put_time_legend(p);
+	write_processor_wait(p);
 }
 
 static bool has_ranks(const struct model *m)

@@ -82,9 +82,22 @@ static void write_operations(struct page *p)
 	put_left_out(p, m->noperations - shown, "further operations are");
 }
 
+/* Of ranks that died; so the rows do not add up to the bar. */
+static void write_unreturned(struct page *p)
+{
+	const struct model *m = p->model;
+	if (m->unreturned_s > 0 && m->total_s > 0)
+		put(p,
+		    "<p class=\"note\">In calls that ranks never came back from: %s, %s of the ranks\xe2\x80\x99 time. "
+		    "They "
+		    "are in no row, and not in the time waiting.</p>\n",
+		    fmt_time(m->unreturned_s).s, fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
+}
+
 static void write_time(struct page *p)
 {
 	write_total(p);
+	write_unreturned(p);
 	write_operations(p);
 }
 

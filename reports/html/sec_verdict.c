@@ -7,6 +7,7 @@
 
 #define CORE_HOUR_S 3600.0
 #define CORE_HOURS_MIN 0.01
+#define UNRETURNED_SEEN 0.05 /* of the ranks' time */
 
 static const struct {
 	const char *issue, *phrase;
@@ -50,6 +51,14 @@ const char *issue_phrase(const char *issue)
 	return NULL;
 }
 
+bool issue_is_wrong(const char *issue)
+{
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
+		if (strcmp(issue, phrases[i].issue) == 0)
+			return phrases[i].wrong;
+	return false;
+}
+
 static void write_kicker(struct page *p)
 {
 	const cJSON *job = p->model->job;
@@ -70,10 +79,7 @@ static void write_kicker(struct page *p)
 
 static bool is_wrong(const cJSON *issue)
 {
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
-		if (strcmp(json_text(issue, "issue", ""), phrases[i].issue) == 0)
-			return phrases[i].wrong;
-	return false;
+	return issue_is_wrong(json_text(issue, "issue", ""));
 }
 
 /* The first issue worth acting on, in the order of the analysis, which puts causes before what follows from them; or
@@ -206,6 +212,12 @@ static void write_advice(struct page *p)
 	}
 	if (m->partial && !death)
 		write_partial(p);
+	if (m->unreturned_s >= UNRETURNED_SEEN * m->total_s && m->unreturned_s > 0)
+		put(p,
+		    "<p class=\"cause\">%s of the ranks\xe2\x80\x99 time passed in calls that never came back; it is "
+		    "not in "
+		    "the time waiting.</p>\n",
+		    fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
 	write_tracing(p, issue);
 	if (*next != '\0') {
 		put(p, "<p class=\"first\"><b>Do first</b>");

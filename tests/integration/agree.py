@@ -111,6 +111,14 @@ def head(page, text):
     calls = re.search(r'^ +(\S+) calls; ', text, re.M)
     if trust and calls:
         pairs.append((calls[1], trust.split()[0]))
+    here = re.search(r'^Processors  ranks waited for one: (.*?) in all; most (.*?), (rank \d+)$', text, re.M)
+    there = re.search(r'<p>Without a processor: (.*?) of all ranks together, most on (rank \d+): (.*?)\. ', page)
+    never = (re.search(r'^      in calls that ranks never came back from: (.*?), (.*?); in no row$', text, re.M),
+             re.search(r'<p class="note">In calls that ranks never came back from: (.*?), (.*?) of the ranks', page))
+    if any(never):
+        pairs.append(tuple(str(x and [plain(y) for y in x.groups()]) for x in never))
+    if here or there:
+        pairs.append((str(here and here.groups()), str(there and (plain(there[1]), plain(there[3]), there[2]))))
     wrong += [('head', a, b) for a, b in pairs if a and b and a != b]
     return wrong
 

@@ -37,18 +37,18 @@ def page_of(job):
         return int(re.search(r'data-steps="(\d+)"', f.read())[1])
 
 
-def end_step(job, number, trace):
+def end_step(job, number, trace, *options):
     """As the plugin does when a step is over."""
     step = '%s/step-%d' % (job, number)
-    os.makedirs(step)
+    os.makedirs(step, exist_ok=True)
     for path in glob.glob(trace + '/*.mpic'):
         shutil.copy(path, step)
-    return subprocess.run([MPITRACE, 'finish', step], capture_output=True, text=True).returncode
+    return subprocess.run([MPITRACE, 'finish', step, *options], capture_output=True, text=True).returncode
 
 
 def by_itself(t, place):
     """Steps end one after the other: the page is there from the second on, is not made with each, and leaves other files alone."""
-    job, trace, steps = place + '/mpitrace-7', place + '/trace', 14
+    job, trace, steps = place + '/mpitrace-7', place + '/trace', 20
     subprocess.run([os.environ['GENERATE'], '--pattern', 'halo', '--ranks', '4', '--nodes', '1', '--events-per-rank', '50', '-o', trace],
                    capture_output=True, check=True)
     seen = []
@@ -58,8 +58,10 @@ def by_itself(t, place):
     t.equal('with one step there is no page, then one with each of the first', seen[:8], [None] + list(range(2, 9)))
     t.check('then now and then', len(set(seen[8:])) < steps - 8 and seen[-1] >= steps * 4 / 5, seen)
     t.equal('nothing else is left', sorted(x for x in os.listdir(job) if not x.startswith('step-')), ['index.html'])
+    t.equal('the epilog finishes a step once more, and the page has all steps', (end_step(job, 0, trace, '--job-is-over'), page_of(job)), (0, steps))
+    shutil.copytree(job + '/step-1', job + '/step-99')
     run = subprocess.run([MPITRACE, 'report', '--refresh', job], capture_output=True, text=True)
-    t.equal('at the end it has all steps', (run.returncode, run.stderr, page_of(job)), (0, '', steps))
+    t.equal('so it has when it is asked for', (run.returncode, run.stderr, page_of(job)), (0, '', steps + 1))
     before = os.stat(job + '/index.html').st_ino
     subprocess.run([MPITRACE, 'report', '--refresh', job], check=True)
     t.equal('and is not written again', os.stat(job + '/index.html').st_ino, before)

@@ -16,6 +16,7 @@ export const SORTS: [string, string][] = [
   ['caused_wait_s', 'waiting caused'],
   ['useful_s', 'useful time'],
   ['mpi_s', 'time in MPI'],
+  ['processor_wait_s', 'time without a processor'],
   ['bytes_out', 'bytes sent'],
   ['bytes_in', 'bytes received'],
   ['calls', 'calls'],

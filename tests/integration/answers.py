@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""answers.py - programs of the kinds that people write: what is true of each is among the answers, what is not true is not, and ends are
+told as they were. Computing is sleeping, so that a machine with much else to do changes little; where ranks exceed processors that may
+stand first."""
+import subprocess
+
+from trace import FLAVOURS, MPITRACE, Place, Tests
+
+RANKS = 4
+ALLREDUCE, RECEIVE = 'in MPI_Allreduce in crash', 'MPI_Recv in deadlock'
+
+
+def issue(a, name):
+    return next((i for i in a['issues'] if i['issue'] == name), None)
+
+
+def names(a):
+    return [i['issue'] for i in a['issues']]
+
+
+def run(place, program, what, *wrapper):
+    command = [*wrapper, MPITRACE, 'run', '-n', str(RANKS), '--out', place.dir + '/out', '--name', what, '--', program, what]
+    subprocess.run(command, env=place.env, cwd=place.dir, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    return place.analysis(what)
+
+
+def shown(place, what):
+    return subprocess.run([MPITRACE, 'show', '%s/out/%s.mpix' % (place.dir, what)], capture_output=True, check=True, text=True).stdout
+
+
+def page(place, what):
+    path = place.dir + '/page.html'
+    subprocess.run([MPITRACE, 'report', '%s/out/%s.mpix' % (place.dir, what), '-o', path], check=True)
+    with open(path, encoding='utf-8') as f:
+        return f.read()
+
+
+def slow_rank(t, who, place, program):
+    """Rank 1 has three times the work, whatever the others wait in."""
+    for what in ('halo', 'fence', 'passive', 'polling'):
+        a = run(place, program, what)
+        uneven = issue(a, 'load_imbalance')
+        first = uneven and uneven['ranks'][0]
+        # A rank that is without a processor outside of MPI looks as if it computed.
+        t.check('%s%s: rank 1 is uneven, or one that had no processor' % (who, what), first == 1 or (uneven and
+                a['per_rank'][first]['processor_wait_s'] > 0.1 * a['efficiency']['region_s']), a['issues'])
+        t.check('%s%s: that comes first, or that ranks exceed processors' % (who, what), names(a)[0] in ('load_imbalance', 'oversubscription'), names(a))
+        t.check('%s%s: it has lost what the others had less to do' % (who, what), uneven and 0.5 < uneven['loss_s'] < 3, uneven)
+
+
+def farm(t, who, place, program):
+    a = run(place, program, 'farm')
+    t.check(who + 'a master that waits is not uneven work of the others', issue(a, 'idle_ranks') is None or issue(a, 'load_imbalance') is None
+            or max(r['useful_s'] for r in a['per_rank']) > 1.1 * min(r['useful_s'] for r in a['per_rank'][1:]), a['issues'])
+    t.check(who + 'the pattern is seen', 'master_worker' in [p['pattern'] for p in a['patterns']], a['patterns'])
+
+
+def pipeline(t, who, place, program):
+    a = run(place, program, 'pipeline')
+    t.check(who + 'ranks wait for each other in turn', {'serialization', 'delay'} & set(names(a)), names(a))
+
+
+def processors(t, who, place, program):
+    """A call is not said to take long by itself for time in which others had the processors."""
+    for what in ('fence', 'transpose'):
+        a = run(place, program, what)
+        without = sum(r['processor_wait_s'] or 0 for r in a['per_rank'])
+        alone = issue(a, 'unexplained')
+        took = max(c['time_s'] - c['wait_s'] for c in a['callsites'] if not c['op'].startswith('MPI_Init'))
+        t.check('%s%s: what it took by itself is less than that' % (who, what), alone is None or alone['loss_s'] <= took - without + 1e-3,
+                (alone, took, without))
+        seen = max(r['processor_wait_s'] or 0 for r in a['per_rank']) >= 0.01 * a['efficiency']['region_s']
+        t.equal('%s%s: it is said where it counts' % (who, what), '\nProcessors  ranks waited for one: ' in shown(place, what), seen)
+
+
+def crash(t, who, place, program):
+    a = run(place, program, 'crash')
+    t.check(who + 'a crash in a collective names rank and call', names(a)[0] == 'death' and 'Rank 1 ' in a['verdict'] and
+            ALLREDUCE in a['verdict'], a['verdict'])
+
+
+def deadlock(t, who, place, program):
+    a = run(place, program, 'deadlock', 'timeout', '-s', 'TERM', '6')
+    t.check(who + 'it is the verdict, and says who waits for whom', names(a)[0] == 'deadlock' and RECEIVE in a['verdict'] and
+            'Rank 0 waits in MPI_Recv for rank 3' in a['verdict'], a['verdict'])
+    never = sum(r['unreturned_s'] for r in a['per_rank'])
+    rest = sum(r['mpi_s'] for r in a['per_rank']) - never
+    crowd = issue(a, 'oversubscription')
+    t.check(who + 'more processors would not have ended it', crowd is None or crowd['loss_s'] <= rest + 1e-3, (crowd, rest))
+    said = ('never came back' in page(place, 'deadlock'), 'never came back' in shown(place, 'deadlock'))
+    t.equal(who + 'time in calls that never ended is said, where somebody told when they did', said, (never > 0, never > 0))
+    t.check(who + 'operations and these are all of the time in MPI', abs(sum(o['time_s'] for o in a['operations'] if not o['op'].startswith('MPI_Init'))
+            - rest) < 0.01 + 0.01 * rest, (a['operations'], rest))
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            program = place.compile('answers.c')
+            for case in (slow_rank, farm, pipeline, processors, crash, deadlock):
+                case(t, '%s, %s: ' % (flavour, case.__name__), place, program)
+    t.end()
+
+
+main()
