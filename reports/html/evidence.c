@@ -116,8 +116,8 @@ static bool is_charted(const cJSON *issue)
 	return false;
 }
 
-/* One is told once: by the first issue that names the call site and has a chart. */
-static bool is_told_before(const cJSON *analysis, const cJSON *issue, double callsite)
+/* One is shown once: by the first issue that names the call site and has a chart. */
+static bool is_shown_before(const cJSON *analysis, const cJSON *issue, double callsite)
 {
 	for (const cJSON *v = json_first(analysis, "issues"); v != NULL && v != issue; v = v->next)
 		for (const cJSON *site = json_first(v, "callsites"); site != NULL && is_charted(v); site = site->next)
@@ -134,7 +134,7 @@ static void find_arrivals(const cJSON *analysis, const cJSON *issue, struct evid
 		for (const cJSON *site = json_first(issue, "callsites"); site != NULL; site = site->next) {
 			double operations = json_number(row, "operations");
 			if (!(operations > 0) || json_number(row, "callsite") != json_number_of(site) ||
-			    e->operations > 0 || is_told_before(analysis, issue, json_number_of(site)))
+			    e->operations > 0 || is_shown_before(analysis, issue, json_number_of(site)))
 				continue;
 			e->operations = operations;
 			e->apart_s = json_number(row, "mean_s");
