@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """check_references.py: every file that a comment or a page names is there, every link and its #anchor leads somewhere, every
-page's number or title behind its name ("XYZ, Waiting") is a section of that page, and every test that docs/THREATS.md names exists.
+page's number or title behind its name ("XYZ, Waiting") is a section of that page, and every test exists that docs/THREATS.md and
+tests/slurm/CLAIMS.md name.
 Prints what leads nowhere, a line each; exit code 1 when there is any.
 
 A name is looked for from the root of the repository, from the folder of the file that names it, and as the end of any path,
@@ -129,14 +130,14 @@ class Repository:
                     self.say(path, text, start + found.start(), '%s.md has no section "%s"' % found.groups())
 
     def proofs(self, path, text):
-        """THREATS.md: the last cell of each row names tests, or says that there is none yet."""
-        if os.path.basename(path) != 'THREATS.md':
+        """The last cell of each row of THREATS.md and of CLAIMS.md names tests, or says that there is none yet."""
+        if os.path.basename(path) not in ('THREATS.md', 'CLAIMS.md'):
             return
-        for row in re.finditer(r'^\|(?!---| threat \|).*\|$', text, re.M):
+        for row in re.finditer(r'^\|(?!---| threat \|.*test \|$|.* claim \|$).*\|$', text, re.M):
             cell = row.group().split(' | ')[-1]
             found = list(PROOF.finditer(cell))
             if not found and '**open**' not in cell:
-                self.say(path, text, row.start(), 'a threat without a test, and not open')
+                self.say(path, text, row.start(), 'a row without a test, and not open')
             for proof in found:
                 test = 'tests/' + proof.group(1)
                 if test not in self.files:

@@ -25,8 +25,8 @@ static void hand_over(int warden_fd)
 {
 	int fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || !elsewhere_send(warden_fd, fd))
-		sl_complain("the step's file system stays mounted in the job's namespace until the job ends: %s",
-			    strerror(errno));
+		sl_error("the step's file system stays mounted in the job's namespace until the job ends: %s",
+			 strerror(errno));
 	if (fd >= 0)
 		close(fd);
 }

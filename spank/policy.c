@@ -36,7 +36,7 @@ static void job_name(uint32_t job_id, char ret_name[16])
 static void say_complaint(void *context, const char *text)
 {
 	(void)context;
-	sl_complain("policy: %s", text);
+	sl_error("policy: %s", text);
 }
 
 static void say_verbose(void *context, const char *text)
@@ -170,7 +170,7 @@ void policy_job_begin(spank_t sp, const struct config *c)
 	bool wanted = policy_load(c->policy, 0, &p, &errors) < 0 || !policy_is_empty(p);
 	policy_free(p);
 	if (errors.count > 0)
-		sl_complain("policy: %u errors: no job is traced on this node until they are mended", errors.count);
+		sl_error("policy: %u errors: no job is traced on this node until they are mended", errors.count);
 	if (!wanted || !sl_number(sp, S_JOB_ID, &job_id))
 		return;
 	take_prolog(&f, sp);
@@ -178,7 +178,7 @@ void policy_job_begin(spank_t sp, const struct config *c)
 	int jobs_fd = open_jobs(c, true);
 	int rc = jobs_fd < 0 ? jobs_fd : policy_facts_write(&f, jobs_fd, name);
 	if (rc < 0)
-		sl_complain("policy: cannot write %s/" JOBS "/%s: %s", c->spool, name, strerror(-rc));
+		sl_error("policy: cannot write %s/" JOBS "/%s: %s", c->spool, name, strerror(-rc));
 	if (jobs_fd >= 0)
 		close(jobs_fd);
 	policy_facts_done(&f);
@@ -225,7 +225,7 @@ static void take_readers(const struct policy_decision *d, struct request *r)
 	else if (*end == '\0' && number < UINT32_MAX)
 		snprintf(r->site.readers, sizeof(r->site.readers), "%lu", number);
 	else
-		sl_complain("policy: readers = %.64s: no such group here; the results stay the user's", name);
+		sl_error("policy: readers = %.64s: no such group here; the results stay the user's", name);
 }
 
 /* The site's directory, unless the user may and does name one. */
@@ -350,7 +350,7 @@ bool policy_apply(spank_t sp, struct config *c, bool asked, struct request *r)
 	struct policy_errors errors = {.say = say_verbose};
 	struct policy *p = NULL;
 	if (policy_load(c->policy, 0, &p, &errors) < 0) {
-		sl_complain("policy: nothing is traced: %s", errors.first.text);
+		sl_error("policy: nothing is traced: %s", errors.first.text);
 		return false;
 	}
 	bool on = policy_is_empty(p) ? without_policy(c, &wish, r) : decide(sp, c, p, &wish, r);

@@ -110,6 +110,6 @@ void policy_directory(const struct policy_place *p, struct policy_usage *ret_usa
 		*ret_usage = usage;
 	close(ends[0]);
 	if (rc != 0)
-		sl_complain("policy: cannot make %s/%s: %s; it must be root's alone, or hold a directory for each user",
-			    p->directory, p->user, strerror(rc));
+		sl_error("policy: cannot make %s/%s: %s; it must be root's alone, or hold a directory for each user",
+			 p->directory, p->user, strerror(rc));
 }

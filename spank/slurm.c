@@ -92,32 +92,25 @@ bool sl_register(spank_t sp, const char *name, const char *arginfo, const char *
 	return spank_option_register(sp, &option) == ESPANK_SUCCESS;
 }
 
-void sl_verbose(const char *fmt, ...)
+static void say(void (*how)(const char *fmt, ...), const char *fmt, va_list ap)
 {
 	char text[1024];
-	va_list ap;
-	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	slurm_verbose("mpitrace: %s", text);
+	how("mpitrace: %s", text);
 }
 
-void sl_complain(const char *fmt, ...)
+void sl_verbose(const char *fmt, ...)
 {
-	char text[1024];
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	say(slurm_verbose, fmt, ap);
 	va_end(ap);
-	slurm_error("mpitrace: %s", text); /* before there are tasks it goes to the log alone */
 }
 
 void sl_error(const char *fmt, ...)
 {
-	char text[1024];
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	say(slurm_error, fmt, ap);
 	va_end(ap);
-	slurm_error("mpitrace: %s", text);
 }

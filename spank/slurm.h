@@ -37,9 +37,7 @@ int sl_node_index(const char *list, const char *node);
 const char *sl_version(spank_t sp);
 /* Offer --mpitrace; false if somebody else offers an option of that name. */
 bool sl_register(spank_t sp, const char *name, const char *arginfo, const char *usage, spank_opt_cb_f cb);
-/* For the log of slurmd: something is wrong with the node, and nobody else needs to know. */
-void sl_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* For the log of slurmd or a verbose user. */
 void sl_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* For the user; in slurmstepd it reaches the step's standard error, and the log. */
+/* For the user; on a node for the log, and once a step has tasks for its standard error as well. */
 void sl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -295,7 +295,7 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 				 c->spool);
 		return;
 	}
-	sl_complain("step %u.%u runs untraced: %s", rec.job_id, s.step_id, e.text);
+	sl_error("step %u.%u runs untraced: %s", rec.job_id, s.step_id, e.text);
 	if (asked && rec.nodeid == 0) /* the user has no standard error yet: the first task says it */
 		snprintf(ret_step->trouble, sizeof(ret_step->trouble), "mpitrace: runs untraced on %s: %s\n", rec.node,
 			 e.text);
@@ -318,7 +318,7 @@ void step_task_exit(spank_t sp, const struct step *s)
 	int n = snprintf(line, sizeof(line), "%u %d\n", task, status);
 	int fd = openat(s->dir_fd, "exits", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || write(fd, line, (size_t)n) != n)
-		sl_complain("cannot record the exit of task %u: %s", task, strerror(errno));
+		sl_error("cannot record the exit of task %u: %s", task, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 }
@@ -329,7 +329,7 @@ void step_end(struct step *s)
 		return;
 	int rc = spool_mark(s->dir_fd, "done");
 	if (rc < 0)
-		sl_complain("cannot mark %s as done: %s", s->dir, strerror(-rc));
+		sl_error("cannot mark %s as done: %s", s->dir, strerror(-rc));
 	if (s->mount_fd >= 0)
 		close(s->mount_fd);
 	close(s->warden_fd);

@@ -6,9 +6,11 @@
 #include "warden/spool.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -20,15 +22,19 @@
 
 #define FILES_MAX 4096
 #define BYTES_MAX (256ull << 20)      /* of a step */
-#define USER_BYTES_MAX (512ull << 20) /* of a user */
-#define FREE_SHARE 10		      /* a tenth of the spool's file system stays free */
+#define USER_BYTES_MAX (512ull << 20) /* of a user, */
+#define USER_SHARE 8		      /* and an eighth of the file system */
+#define USER_STEPS_MAX 1000u
+#define FREE_SHARE 10 /* a tenth of the spool's file system stays free */
 #define COPY_SECONDS 20.0
+#define STEP_SECONDS 30.0
 
 struct keep {
 	int to_fd;
 	const struct identity *who;
 	unsigned files;
 	uint64_t left_bytes;
+	double end; /* by then all is copied */
 };
 
 static bool has_suffix(const char *name, const char *suffix)
@@ -88,7 +94,7 @@ static int keep_one(int dir_fd, const char *name, void *context)
 {
 	struct keep *k = context;
 	struct stat st;
-	if (!is_trace(dir_fd, name, NULL) || k->files++ >= FILES_MAX)
+	if (!is_trace(dir_fd, name, NULL) || k->files++ >= FILES_MAX || seconds_now() >= k->end)
 		return 0;
 	int to = openat(k->to_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
@@ -107,21 +113,25 @@ static int keep_one(int dir_fd, const char *name, void *context)
 	return 0;
 }
 
-static uint64_t room_bytes(int fd)
+/* Of the file system under kept/: what may be used of it still. */
+static uint64_t room_bytes(const struct statvfs *fs)
 {
-	struct statvfs fs;
-	if (fstatvfs(fd, &fs) != 0)
-		return 0;
-	uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize,
-		 stays = (uint64_t)fs.f_blocks * fs.f_frsize / FREE_SHARE;
-	uint64_t room = free_bytes > stays ? free_bytes - stays : 0;
-	return room < BYTES_MAX ? room : BYTES_MAX;
+	uint64_t free_bytes = (uint64_t)fs->f_bavail * fs->f_frsize,
+		 stays = (uint64_t)fs->f_blocks * fs->f_frsize / FREE_SHARE;
+	return free_bytes > stays ? free_bytes - stays : 0;
 }
 
-struct oldest {
+static uint64_t user_bytes(const struct statvfs *fs)
+{
+	uint64_t share = (uint64_t)fs->f_blocks * fs->f_frsize / USER_SHARE;
+	return share < USER_BYTES_MAX ? share : USER_BYTES_MAX;
+}
+
+struct held {
 	uint64_t sum_bytes;
-	time_t since;
-	char name[SPOOL_NAME_MAX * 2];
+	unsigned steps;
+	int64_t since_ns; /* of the oldest step */
+	char oldest[SPOOL_NAME_MAX * 2];
 };
 
 static int add_file(int dir_fd, const char *name, void *context)
@@ -134,64 +144,145 @@ static int add_file(int dir_fd, const char *name, void *context)
 
 static int add_step(int user_fd, const char *name, void *context)
 {
-	struct oldest *o = context;
+	struct held *h = context;
 	struct stat st;
 	int fd = openat(user_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	spool_each(fd, add_file, &o->sum_bytes);
-	if (fstat(fd, &st) == 0 && (o->name[0] == '\0' || st.st_mtime < o->since)) {
-		o->since = st.st_mtime;
-		snprintf(o->name, sizeof(o->name), "%s", name);
+	spool_each(fd, add_file, &h->sum_bytes);
+	h->steps++;
+	int64_t since_ns = fstat(fd, &st) == 0 ? (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
+	if (h->oldest[0] == '\0' || since_ns < h->since_ns) {
+		h->since_ns = since_ns;
+		snprintf(h->oldest, sizeof(h->oldest), "%s", name);
 	}
 	close(fd);
 	return 0;
 }
 
-/* What is oldest of the user's goes, until one more step has its place. */
-static void make_place(int user_fd)
+static struct held held_by(int user_fd)
 {
-	for (unsigned i = 0; i < FILES_MAX; i++) {
-		struct oldest o = {.name = ""};
-		spool_each(user_fd, add_step, &o);
-		if (o.sum_bytes <= USER_BYTES_MAX - BYTES_MAX || o.name[0] == '\0' || remove_tree(user_fd, o.name) != 0)
+	struct held h = {.oldest = ""};
+	spool_each(user_fd, add_step, &h);
+	return h;
+}
+
+/* The user's own oldest steps go, until this one is within the user's bounds. */
+static void make_place_of_own(int user_fd, uint64_t need_bytes, uint64_t most_bytes)
+{
+	struct held h;
+	while (h = held_by(user_fd), h.steps > 0)
+		if ((h.steps < USER_STEPS_MAX && h.sum_bytes + need_bytes <= most_bytes) ||
+		    remove_tree(user_fd, h.oldest) != 0)
+			return;
+}
+
+struct most {
+	struct held held;
+	char user[32];
+};
+
+static int look_for_most(int kept_fd, const char *name, void *context)
+{
+	struct most *m = context;
+	int fd = openat(kept_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	struct held h = held_by(fd);
+	close(fd);
+	if (h.sum_bytes > m->held.sum_bytes && snprintf(m->user, sizeof(m->user), "%s", name) < (int)sizeof(m->user))
+		m->held = h;
+	return 0;
+}
+
+/* The file system is as full as it may be: who holds most of it gives their oldest. So whoever holds little never gives
+ * anything for somebody who holds much. */
+static void make_place_of_all(int kept_fd, uint64_t need_bytes)
+{
+	struct statvfs fs;
+	while (fstatvfs(kept_fd, &fs) == 0 && room_bytes(&fs) < need_bytes) {
+		struct most m = {.user = ""};
+		spool_each(kept_fd, look_for_most, &m);
+		int fd = m.user[0] != '\0' ? openat(kept_fd, m.user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+					   : -1;
+		int rc = fd >= 0 ? remove_tree(fd, m.held.oldest) : -1;
+		if (fd >= 0)
+			close(fd);
+		if (rc != 0)
 			return;
 	}
 }
 
-static int open_user(const char *spool, uid_t uid)
+/* Steps that end at the same time make their places one after the other; so does the sweep. */
+static bool lock_within(int fd, double seconds)
+{
+	double end = seconds_now() + seconds;
+	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		if (seconds_now() >= end)
+			return false;
+		poll(NULL, 0, 20);
+	}
+	return true;
+}
+
+static int add_trace(int dir_fd, const char *name, void *context)
+{
+	struct stat st;
+	uint64_t *sum_bytes = context;
+	if (is_trace(dir_fd, name, NULL) && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISREG(st.st_mode) && (uint64_t)st.st_size <= BYTES_MAX) /* else it is not kept */
+		*sum_bytes += (uint64_t)st.st_size;
+	return 0;
+}
+
+/* The step's directory in kept/<uid>/, and how much of what lies in ranks_fd may come into it. */
+static int make_place(int kept_fd, int ranks_fd, const char *name, struct keep *k)
 {
 	char user[32];
-	int kept_fd = spool_open(spool, "kept", true, NULL);
-	snprintf(user, sizeof(user), "%u", uid);
-	int fd = kept_fd >= 0 ? spool_make_directory(kept_fd, user, NULL) : -1;
-	if (kept_fd >= 0)
-		close(kept_fd);
+	struct statvfs fs;
+	uint64_t need_bytes = 0;
+	snprintf(user, sizeof(user), "%u", k->who->uid);
+	int user_fd = fstatvfs(kept_fd, &fs) == 0 ? spool_make_directory(kept_fd, user, NULL) : -1;
+	if (user_fd < 0)
+		return -1;
+	spool_each(ranks_fd, add_trace, &need_bytes);
+	k->left_bytes = user_bytes(&fs) < BYTES_MAX ? user_bytes(&fs) : BYTES_MAX;
+	need_bytes = need_bytes < k->left_bytes ? need_bytes : k->left_bytes;
+	make_place_of_own(user_fd, need_bytes, user_bytes(&fs));
+	make_place_of_all(kept_fd, need_bytes);
+	if (fstatvfs(kept_fd, &fs) != 0 || room_bytes(&fs) < k->left_bytes)
+		k->left_bytes = room_bytes(&fs);
+	k->left_bytes = k->left_bytes < need_bytes ? k->left_bytes : need_bytes;
+	int fd = spool_make_directory(user_fd, name, NULL);
+	close(user_fd);
 	return fd;
+}
+
+static void forget_if_empty(int kept_fd, uid_t uid, const char *name)
+{
+	char path[SPOOL_NAME_MAX * 2 + 32];
+	if (snprintf(path, sizeof(path), "%u/%s", uid, name) < (int)sizeof(path))
+		unlinkat(kept_fd, path, AT_REMOVEDIR);
 }
 
 bool keep_traces(const char *spool, int step_fd, const char *name, const struct identity *who)
 {
 	if (!keep_is_needed(step_fd))
 		return false;
-	struct keep k = {.to_fd = -1, .who = who};
-	int user_fd = open_user(spool, who->uid);
+	struct keep k = {.to_fd = -1, .who = who, .end = seconds_now() + STEP_SECONDS};
+	int kept_fd = spool_open(spool, "kept", true, NULL);
 	int ranks_fd = openat(step_fd, "ranks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (user_fd >= 0) {
-		make_place(user_fd);
-		k.to_fd = spool_make_directory(user_fd, name, NULL);
-	}
-	if (k.to_fd >= 0 && ranks_fd >= 0) {
-		k.left_bytes = room_bytes(k.to_fd);
-		spool_each(ranks_fd, keep_one, &k);
+	if (kept_fd >= 0 && ranks_fd >= 0 && lock_within(kept_fd, STEP_SECONDS)) {
+		k.to_fd = make_place(kept_fd, ranks_fd, name, &k);
+		if (k.to_fd >= 0)
+			spool_each(ranks_fd, keep_one, &k);
+		forget_if_empty(kept_fd, who->uid, name);
 	}
 	if (k.to_fd >= 0)
 		close(k.to_fd);
 	if (ranks_fd >= 0)
 		close(ranks_fd);
-	if (user_fd >= 0) {
-		unlinkat(user_fd, name, AT_REMOVEDIR); /* if nothing came of it */
-		close(user_fd);
-	}
+	if (kept_fd >= 0)
+		close(kept_fd);
 	return true;
 }

@@ -14,6 +14,7 @@ APART=0
 CGROUP=no
 DISK=
 JOB_TMP=no
+ACCOUNTING=no
 PREFIX=$REPO/build/inst
 USER_NAME=
 USER_NOTE="mpitrace test cluster"

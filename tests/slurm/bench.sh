@@ -1,6 +1,7 @@
 #!/bin/bash
 # bench.sh - what the plugin costs a job, a step and a node. Runs with and without it alternate; printed are medians of
-# the differences with quartiles, beside the goals. Not part of the tests: figures are of this machine, best an idle one.
+# the differences with quartiles, and how far the fastest runs of both are apart, which neighbours change least, beside
+# the goals. Not part of the tests: figures are of this machine, best an idle one.
 # In: an installed mpitrace (--prefix), root.  Out: a table as in docs/PERFORMANCE.md.
 set -uo pipefail
 
@@ -40,8 +41,11 @@ exclusive_job() {
 	as_user srun --exclusive -w n1 --mpi=none "$@" true
 }
 
-plugged() { # yes|no
-	if [ "$1" = yes ]; then echo "$PLUGSTACK"; fi >"$STATE/plugstack.conf"
+plugged() { # yes|no|empty
+	case $1 in
+	yes) echo "$PLUGSTACK" ;;
+	empty) echo "optional $STATE/empty.so" ;;
+	esac >"$STATE/plugstack.conf"
 }
 
 # Two jobs, the second of which waits for the epilog of the first.
@@ -79,7 +83,9 @@ name, goal, divisor = sys.argv[1], sys.argv[2], float(sys.argv[3])
 rows = [tuple(map(float, line.split())) for line in sys.stdin]
 added = sorted((b - a) / 1000 / divisor for a, b in rows)
 low, mid, high = statistics.quantiles(added, n=4) if len(added) > 1 else (added[0],) * 3
-print("| %s | %s | %.1f (%.1f to %.1f) | %.0f ms without, %d pairs |" % (name, goal, mid, low, high, statistics.median(a for a, b in rows) / 1000 / divisor, len(rows)))' \
+fastest = [min(column) / 1000 / divisor for column in zip(*rows)]
+print("| %s | %s | %.1f (%.1f to %.1f) | %.1f | %.0f ms without, %d pairs |" % (name, goal, mid, low, high, fastest[1] - fastest[0],
+    statistics.median(a for a, b in rows) / 1000 / divisor, len(rows)))' \
 		"$1" "$2" "$3"
 }
 
@@ -88,9 +94,11 @@ main() {
 	trap '"$CLUSTER/down" --state "$STATE"' EXIT
 	PLUGSTACK=$(cat "$STATE/plugstack.conf")
 	CASE_DIR=$WORK
-	echo "| what | goal | added, ms: median (quartiles) | beside it |"
-	echo "|---|---|---|---|"
+	gcc -shared -fPIC -o "$STATE/empty.so" "$REPO/tests/programs/slurm_empty.c" || exit 1
+	echo "| what | goal | added, ms: median (quartiles) | fastest runs | beside it |"
+	echo "|---|---|---|---|---|"
 	pairs "a job of somebody who does not trace: plugin, prolog and epilog" "<= 20" 2 "$PAIRS" two_jobs_plugged no yes
+	pairs "of that ours: the same beside a plugin whose prolog and epilog do nothing" "<= 20" 2 "$PAIRS" two_jobs_plugged empty yes
 	plugged yes
 	pairs "start of a job with --mpitrace, to its first instruction" "<= 50" 1 "$PAIRS" start_traced --mpitrace=off --mpitrace
 	pairs "\`srun hostname\` with --mpitrace, all of it" "-" 1 "$PAIRS" hostname_traced --mpitrace=off --mpitrace

@@ -159,6 +159,39 @@ a_directory_that_somebody_else_made_first_gets_nothing() {
 	same "transfers in it" 20 "$(mpitrace analyze "$CASE_DIR/copy.mpic" --json 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["summary"]["transfers"])')"
 }
 
+# What root keeps of a user whose directory is closed: a trace, and a file that calls itself one. On a disk of 300M an eighth
+# is a user's, and a tenth stays free.
+with_step_kept() { # USER MEGABYTES
+	as_admin setpriv --reuid "$1" --regid "$(id -g "$1")" --init-groups --reset-env sh -c "cd / && SLURM_CONF=$STATE/slurm.conf OMPI_MCA_mpi_yield_when_idle=1 \
+		srun -w n1 -n1 --mpitrace=report=none,out=$CASE_DIR/closed sh -c 'dd if=/dev/zero of=\$MPITRACE_DIR/x.mpic bs=1M count=$2 2>/dev/null; exec $RING 5'" >/dev/null 2>"$CASE_DIR/err" || fails "srun: $? $(cat "$CASE_DIR/err")" || return
+	eventually "an empty spool" spool_is_empty
+}
+
+with_kept_of() { # USER -> the size of each step's claimed trace in MB, and how many true ones, oldest first
+	local step
+	find "$STATE/n1/mpitrace/kept/$(id -u "$1")" -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' 2>/dev/null | sort -n | while read -r _ step; do
+		echo "$(($(stat -c %s "$step/x.mpic" 2>/dev/null || echo 0) >> 20))+$(find "$step" -name n1.mpic -size +0 | wc -l)"
+	done | xargs
+}
+
+what_is_kept_for_a_user_is_bounded_and_costs_no_other_theirs() {
+	local user other
+	user=$(stat -c %U "$WORK") other=$(stat -c %U "$WORK")-2
+	as_admin install -d -m 0755 "$CASE_DIR/closed"
+	rm -rf "$STATE/n1/mpitrace/kept"/*
+	with_step_kept "$other" 3 && with_step_kept "$user" 9 && with_step_kept "$user" 10 && with_step_kept "$user" 11 || return
+	same "what is within a user's bound" "9+1 10+1 11+1" "$(with_kept_of "$user")" || return
+	with_step_kept "$user" 12 || return
+	same "kept when the bound is reached" "10+1 11+1 12+1" "$(with_kept_of "$user")" || return
+	same "kept of the other user" "3+1" "$(with_kept_of "$other")" || return
+	fallocate -l $(($(df --output=avail -B1 "$STATE/n1" | tail -n 1) - (35 << 20))) "$STATE/n1/full" || return # 30M are to stay; files of PMIx may take 8 until a step has ended
+	with_step_kept "$other" 6
+	rm -f "$STATE/n1/full"
+	same "kept of who holds most, when the disk is full" "11+1 12+1" "$(with_kept_of "$user")" || return
+	same "kept of the other user then" "3+1 6+1" "$(with_kept_of "$other")" || return
+	no_node_drained
+}
+
 a_broken_installation_is_said_once_and_only_to_who_asked() {
 	local part
 	for part in libdir bindir libexecdir; do

@@ -42,13 +42,14 @@ a_heterogeneous_batch_job_is_one_complete_report() {
 	is_calm
 }
 
-# Each task is a job of its own number, as Slurm counts them.
+# Each task is a job of its own number, as Slurm counts them. With TASKS=1000 PATIENCE=600 in the environment as many as that.
 every_task_of_an_array_has_its_report() {
-	submit --wait --array=1-50 -n1 -o /dev/null <<-END >/dev/null || return
+	local n=${TASKS:-50}
+	submit --wait "--array=1-$n" -n1 -o /dev/null <<-END >/dev/null || return
 		#!/bin/sh
 		srun -n1 $RING 5
 	END
-	eventually "50 reports" fifty_reports || fails "only $(find "$CASE_DIR" -path '*/step-0/report.html' | wc -l)" || return
+	eventually "$n reports" with_reports "$n" || fails "only $(find "$CASE_DIR" -path '*/step-0/report.html' | wc -l)" || return
 	is_calm
 }
 

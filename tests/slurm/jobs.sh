@@ -13,8 +13,8 @@ submit() { # SBATCH-ARGS...: the script is standard input
 	as_user sbatch --parsable --mpitrace -o out.txt "$@" job.sh 2>"$CASE_DIR/sbatch.err" || fails "sbatch: $? $(cat "$CASE_DIR/sbatch.err" "$CASE_DIR/out.txt" 2>/dev/null)" >&2
 }
 
-fifty_reports() {
-	[ "$(find "$CASE_DIR" -path '*/step-0/report.html' -size +1k | wc -l)" = 50 ]
+with_reports() { # COUNT
+	[ "$(find "$CASE_DIR" -path '*/step-0/report.html' -size +1k | wc -l)" = "$1" ]
 }
 
 count_processes() { # STEP

@@ -96,7 +96,7 @@ main() {
 		# shellcheck source=/dev/null
 		. "$cases"
 	done
-	mapfile -t all < <(claims | grep -vxE 'identical|identical_with_trace|kept_traces|clock_of_node|with_.*')
+	mapfile -t all < <(claims | grep -vxE 'identical|identical_with_trace|kept_traces|clock_of_node|records_of|with_.*')
 	RUN_DIR=$(mktemp -d)
 	# Control groups where this machine lets us; small disks, so that what fills them is seen.
 	# Of version 2 only where nobody else manages them, as in contrib/cluster/vm.

@@ -1,0 +1,74 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# cases_accounting.sh - where slurmdbd keeps accounts: rules by account get what it says, and what it keeps of a job is what it
+# keeps of an untraced one. Sourced by run.sh.
+
+# A cluster of its own; MariaDB takes some seconds to make its tables.
+a_site_with_accounting_has_its_rules_applied_and_its_records_unchanged() {
+	local outer=$STATE rc=0
+	local STATE=$outer-dbd WORK=$outer-dbd/work CASE_DIR=$outer-dbd/work POLICY=$outer-dbd/etc/mpitrace.conf
+	PATH=$PATH:/usr/sbin command -v slurmdbd mariadbd >/dev/null || return 0 # neither is needed for anything else
+	"$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" --nodes 2 --accounting 2>"$outer/log/dbd.up" || fails "$(cat "$outer/log/dbd.up")" || return
+	cp "$RING" "$WORK/ring" && RING=$WORK/ring with_plugin_here || rc=1
+	"$CLUSTER/down" --state "$STATE"
+	return $rc
+}
+
+with_plugin_here() {
+	local PLUGSTACK
+	[ "$MOVED" = no ] || sed -i "s|\$|$(say_where_all_is)|" "$STATE/plugstack.conf"
+	sed -i "s|\$|$NO_TRACER|" "$STATE/plugstack.conf"
+	PLUGSTACK=$(cat "$STATE/plugstack.conf")
+	with_rules_by_account && with_rule_by_qos && with_records_of_jobs
+}
+
+# proja is also the account of who names none: only slurmdbd knows that.
+with_rules_by_account() {
+	policy_is <<-END
+		[rule project]
+		account = proja
+		level = events
+	END
+	traced -A proja || return
+	traced || return
+	same "why" "events: rule \"project\" ($POLICY:1)" "$(analysis 0 'a["job"]["policy"]')" || return
+	untraced -A projb || return
+	! as_user srun -n1 -A projx --mpitrace hostname >"$CASE_DIR/out" 2>&1 || fails "an account that nobody has: $(cat "$CASE_DIR/out")"
+}
+
+# No prolog of 22.05 is told the QOS, also where there is one: such a rule fits nothing, and nobody's word is taken for it.
+with_rule_by_qos() {
+	policy_is <<-END
+		[rule long]
+		qos = long
+		level = events
+	END
+	if as_admin srun --version | grep -q ' 22\.05'; then
+		untraced --qos long || return
+		SLURM_JOB_QOS=long untraced
+	else
+		traced --qos long || return
+		untraced --qos normal
+	fi
+}
+
+# sacct of a job: its steps, states and exit codes.
+records_of() { # JOB
+	as_admin sacct -a -n -P -S 00:00 -j "$1" -o jobid,jobname,state,exitcode,derivedexitcode,account,qos,ntasks,nnodes | sed "s/^$1//"
+}
+
+with_record_complete() { # JOB
+	[ "$(records_of "$1" | wc -l)" -ge 5 ] && ! records_of "$1" | grep -qE 'RUNNING|PENDING'
+}
+
+with_records_of_jobs() {
+	local off on
+	no_policy
+	printf '#!/bin/sh\nsrun -n2 %s 5\nsrun -n2 %s 5 exit=3\nsrun --mpi=none -n1 sh -c "kill -9 \\$\\$"\nexit 4\n' "$RING" "$RING" >"$CASE_DIR/job.sh"
+	off=$(as_user sbatch --parsable --wait -N2 -n2 -A projb --qos long --mpitrace=off -o off.txt job.sh)
+	on=$(as_user sbatch --parsable --wait -N2 -n2 -A projb --qos long --mpitrace -o on.txt job.sh)
+	eventually "the record of both" eval "with_record_complete $off && with_record_complete $on" || fails "$(records_of "$off") $(records_of "$on")" || return
+	same "records" "$(records_of "$off")" "$(records_of "$on")" || return
+	same "exit codes of its steps" "0:0 3:0 0:9" "$(records_of "$on" | grep '^\.[0-9]' | cut -d'|' -f4 | xargs)" || return
+	eventually "reports of both programs" eval 'has_report 0 && has_report 1' || return
+	eventually "an empty spool" spool_is_empty
+}
