@@ -135,9 +135,8 @@ struct at {
 static uint32_t comm_of(const struct exporting *x, uint32_t comm, uint32_t rank, uint32_t *ret_rank)
 {
 	const struct otf2 *o = x->state;
-	uint32_t in_comm = json_item(definition(&x->defs.comms, comm), "remote_ranks") != NULL
-				   ? DEFINITION_NONE
-				   : definitions_comm_rank(&x->defs, comm, rank);
+	bool inter = comm < x->defs.comms.n && x->defs.members[comm].inter;
+	uint32_t in_comm = inter ? DEFINITION_NONE : definitions_comm_rank(&x->defs, comm, rank);
 	*ret_rank = in_comm == DEFINITION_NONE ? rank : in_comm;
 	return in_comm == DEFINITION_NONE ? o->world : comm;
 }

@@ -14,7 +14,7 @@ struct sqlite {
 
 static const char schema[] =
 	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536;"
-	"PRAGMA page_size=8192; PRAGMA user_version=1; BEGIN;"
+	"PRAGMA page_size=32768; PRAGMA threads=2; PRAGMA user_version=1; BEGIN;"
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value);"
 	"CREATE TABLE analysis(json TEXT NOT NULL);"
 	"CREATE TABLE ops(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
@@ -209,7 +209,8 @@ static int sqlite_begin(struct exporting *x)
 		return fail(x->e, -ENOMEM, "out of memory");
 	if (x->temporary == NULL)
 		return fail(x->e, -EINVAL, "%s: is a device: a data base needs a file", x->choice->path);
-	int rc = check(x, sqlite3_open_v2(x->temporary, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL));
+	int rc = check(x, sqlite3_open_v2(x->temporary, &s->db,
+					  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL));
 	if (rc == 0)
 		rc = run(x, schema);
 	if (rc == 0)
@@ -221,9 +222,9 @@ static int sqlite_begin(struct exporting *x)
 	if (rc == 0)
 		rc = put_analysis(x);
 	if (rc == 0)
-		rc = prepare(x, "INSERT INTO events VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &s->event);
+		rc = prepare(x, "INSERT INTO events VALUES(NULL,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &s->event);
 	if (rc == 0)
-		rc = prepare(x, "INSERT INTO messages VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &s->message);
+		rc = prepare(x, "INSERT INTO messages VALUES(NULL,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &s->message);
 	return rc == 0 ? prepare(x, "INSERT INTO waits VALUES(?,?,?,?)", &s->wait) : rc;
 }
 
@@ -253,22 +254,22 @@ static int sqlite_event(struct exporting *x, const struct export_event *ev)
 	struct sqlite *s = x->state;
 	const struct mpix_event *call = ev->call;
 	sqlite3_stmt *row = s->event;
-	sqlite3_bind_int64(row, 1, ++s->events);
-	sqlite3_bind_int64(row, 2, ev->rank);
-	sqlite3_bind_int64(row, 3, call->thread);
-	sqlite3_bind_int64(row, 4, call->start_ns);
-	sqlite3_bind_int64(row, 5, call->end_ns);
-	sqlite3_bind_int64(row, 6, call->op);
-	sqlite3_bind_int64(row, 7, call->class);
-	bind_or_null(row, 8, call->peer, call->peer != -1);
-	bind_or_null(row, 9, call->tag, call->peer != -1);
-	sqlite3_bind_int64(row, 10, (sqlite3_int64)call->bytes);
-	sqlite3_bind_int64(row, 11, call->comm);
-	bind_or_null(row, 12, (sqlite3_int64)call->number, call->number != MPIX_NO_NUMBER);
-	bind_or_null(row, 13, call->callsite, call->callsite != MPIX_NO_CALLSITE);
-	sqlite3_bind_int64(row, 14, (sqlite3_int64)call->calls);
-	sqlite3_bind_int64(row, 15, call->wait_ns);
-	bind_or_null(row, 16, call->object - 1ll, call->object > 0);
+	s->events++; /* what SQLite numbers it: a row behind the last needs no search */
+	sqlite3_bind_int64(row, 1, ev->rank);
+	sqlite3_bind_int64(row, 2, call->thread);
+	sqlite3_bind_int64(row, 3, call->start_ns);
+	sqlite3_bind_int64(row, 4, call->end_ns);
+	sqlite3_bind_int64(row, 5, call->op);
+	sqlite3_bind_int64(row, 6, call->class);
+	bind_or_null(row, 7, call->peer, call->peer != -1);
+	bind_or_null(row, 8, call->tag, call->peer != -1);
+	sqlite3_bind_int64(row, 9, (sqlite3_int64)call->bytes);
+	sqlite3_bind_int64(row, 10, call->comm);
+	bind_or_null(row, 11, (sqlite3_int64)call->number, call->number != MPIX_NO_NUMBER);
+	bind_or_null(row, 12, call->callsite, call->callsite != MPIX_NO_CALLSITE);
+	sqlite3_bind_int64(row, 13, (sqlite3_int64)call->calls);
+	sqlite3_bind_int64(row, 14, call->wait_ns);
+	bind_or_null(row, 15, call->object - 1ll, call->object > 0);
 	int rc = put_row(x, row);
 	for (uint32_t i = 0; i < ev->nnotes && rc == 0; i++)
 		if (ev->notes[i].role == EXPORT_WAITS)
@@ -276,12 +277,12 @@ static int sqlite_event(struct exporting *x, const struct export_event *ev)
 	return rc;
 }
 
-static int sqlite_message(struct exporting *x, const struct mpix_link *link)
+static int sqlite_message(struct exporting *x, const struct mpix_link *link, uint64_t number)
 {
+	(void)number; /* rows are numbered in the same way */
 	sqlite3_stmt *row = ((struct sqlite *)x->state)->message;
 	const struct mpix_message *m = &link->message;
-	const sqlite3_int64 values[] = {(sqlite3_int64)x->counts.messages,
-					m->src,
+	const sqlite3_int64 values[] = {m->src,
 					link->send.lane - mpix_first_lane(x->f, m->src),
 					m->dst,
 					link->recv.lane - mpix_first_lane(x->f, m->dst),
@@ -293,10 +294,10 @@ static int sqlite_message(struct exporting *x, const struct mpix_link *link)
 					m->recv_start_ns,
 					m->completion_start_ns,
 					m->recv_end_ns};
-	for (int i = 0; i < 13; i++)
+	for (int i = 0; i < 12; i++)
 		sqlite3_bind_int64(row, i + 1, values[i]);
-	bind_or_null(row, 14, m->send_callsite, m->send_callsite != MPIX_NO_CALLSITE);
-	bind_or_null(row, 15, m->recv_callsite, m->recv_callsite != MPIX_NO_CALLSITE);
+	bind_or_null(row, 13, m->send_callsite, m->send_callsite != MPIX_NO_CALLSITE);
+	bind_or_null(row, 14, m->recv_callsite, m->recv_callsite != MPIX_NO_CALLSITE);
 	return put_row(x, row);
 }
 
