@@ -219,9 +219,10 @@ static int visit_wait(void *context, const struct mpix_wait *wait)
 	return add_note(r, &wait->at, note);
 }
 
-static void step(struct run *r)
+static int step(struct run *r)
 {
 	progress_at(&r->progress, ++r->done);
+	return export_stopped(&r->x) ? fail(r->e, -EINTR, "stopped by a signal") : 0;
 }
 
 /* Windows that may hold what overlaps the span: those that begin before its end; waits and messages of any. */
@@ -246,7 +247,8 @@ static int read_notes(struct run *r)
 	for (uint32_t w = 0; w < r->windows && rc == 0; w++)
 		for (uint32_t g = 0; g < r->groups && rc == 0; g++) {
 			rc = read_cell_notes(r, g, w);
-			step(r);
+			if (rc == 0)
+				rc = step(r);
 		}
 	return rc;
 }
@@ -328,8 +330,7 @@ static int read_cell_events(struct run *r, uint32_t group, uint32_t window)
 	if (rc == 0 && expected > 0)
 		rc = tolerate(r, mpix_cell_events(r->x.f, group, window, visit_event, r, r->e),
 			      &r->x.counts.events_damaged, expected);
-	step(r);
-	return rc;
+	return rc == 0 ? step(r) : rc;
 }
 
 static int read_by_group(struct run *r)
@@ -446,7 +447,8 @@ static int read_window(struct window *w, uint32_t number)
 		if (rc == 0 && expected > 0)
 			rc = tolerate(r, mpix_cell_events(r->x.f, g, number, keep_event, w, r->e),
 				      &r->x.counts.events_damaged, expected);
-		step(r);
+		if (rc == 0)
+			rc = step(r);
 	}
 	return rc == 0 ? merge(w) : rc;
 }

@@ -85,6 +85,11 @@ struct exporting {
 
 /* Is anything of the rank asked for? */
 bool export_has_rank(const struct exporting *x, uint32_t rank);
+/* Is it to be given up? What takes long in a format's end asks it. */
+static inline bool export_stopped(const struct exporting *x)
+{
+	return x->choice->stop != NULL && *x->choice->stop != 0;
+}
 /* A file of the directory. */
 int export_open(struct exporting *x, struct out *ret_out, const char *name);
 /* Name of a wait state by its number in .mpix. */
