@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define BLOCK_NOTES 60u
-#define BLOCKS_MAX 16384u /* in memory: 64 MiB */
+#define BLOCK_NOTES 250u
+#define BLOCKS_MAX 4096u /* in memory: 64 MiB */
 #define NOWHERE UINT64_MAX
 
 struct block {

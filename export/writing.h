@@ -1,5 +1,5 @@
-/* writing.h - a format's functions run in a thread of their own, so that the trace is read while what was read before is
- * written. What they are given waits in batches: memory is bounded. */
+/* writing.h - a format's functions run in a thread of their own, so that the trace is read while what was read before
+ * is written. What they are given waits in batches: memory is bounded. */
 #pragma once
 
 #include "export/format.h"
