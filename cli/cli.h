@@ -1,6 +1,8 @@
 /* cli.h - the subcommands of `mpitrace`. One file each (cmd_<name>.c), one row each in main.c. */
 #pragma once
 
+#include <stdint.h>
+
 /* Exit codes, the same for every subcommand. */
 enum exit_code {
 	EXIT_DONE = 0,
@@ -21,6 +23,9 @@ struct command {
 
 /* Print "mpitrace NAME: text" and the usage line; returns EXIT_USAGE. */
 int usage_error(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The value of an option: seconds, not negative and below 104 days, as nanoseconds. 0 or -EINVAL. */
+int option_seconds(const char *text, int64_t *ret_ns);
 
 /* The row of a subcommand by name, or NULL. */
 const struct command *command_find(const char *name);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +18,12 @@ struct options {
 	bool json;
 };
 
-static int parse_seconds(const char *text, int64_t *ret_ns)
+/* Which signal asked to stop. */
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
 {
-	char *end;
-	double seconds = strtod(text, &end);
-	if (end == text || *end != 0 || !isfinite(seconds) || seconds < 0 || seconds > 9e6)
-		return -EINVAL;
-	*ret_ns = (int64_t)llround(seconds * 1e9);
-	return 0;
+	stopped = number;
 }
 
 static int parse_option(struct options *o, int key, const char *value)
@@ -46,7 +44,7 @@ static int parse_option(struct options *o, int key, const char *value)
 			       : usage_error("export", "--ranks %.64s: give ranks such as 0-3,8", value);
 	case 'b':
 	case 'e':
-		return parse_seconds(value, key == 'b' ? &o->choice.from_ns : &o->choice.to_ns) == 0
+		return option_seconds(value, key == 'b' ? &o->choice.from_ns : &o->choice.to_ns) == 0
 			       ? 0
 			       : usage_error("export", "%.64s: not a number of seconds", value);
 	case 'w':
@@ -154,6 +152,15 @@ static int exit_code(int code)
 	return code == -EBADMSG || code == -ENOENT || code == -EACCES ? EXIT_BAD_INPUT : EXIT_PARTIAL;
 }
 
+/* Not those that are ignored, as of nohup. */
+static void catch_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (signal(numbers[i], stop) == SIG_IGN)
+			signal(numbers[i], SIG_IGN);
+}
+
 static int export(int argc, char **argv)
 {
 	struct options o;
@@ -162,7 +169,13 @@ static int export(int argc, char **argv)
 	int rc = parse(&o, argc, argv);
 	if (rc != 0)
 		return rc;
+	o.choice.stop = &stopped;
+	catch_signals();
 	rc = export_file(o.path, o.format, &o.choice, &counts, &e);
+	if (rc == -EINTR && stopped != 0) { /* what was begun is removed: now die as one dies of it */
+		signal(stopped, SIG_DFL);
+		raise(stopped);
+	}
 	if (rc < 0) {
 		fprintf(stderr, "mpitrace export: %s\n", e.text);
 		return exit_code(rc);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +15,6 @@ struct options {
 	struct event_choice choice;
 	struct epoch_choice epoch_choice;
 };
-
-/* 0 on success. A number of seconds, not negative and below 104 days. */
-static int parse_seconds(const char *text, int64_t *ret_ns)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-	if (end == text || *end != 0 || !isfinite(seconds) || seconds < 0 || seconds > 9e6)
-		return -EINVAL;
-	*ret_ns = (int64_t)llround(seconds * 1e9);
-	return 0;
-}
 
 static int parse_count(const char *text, unsigned long long max, unsigned long long *ret_count)
 {
@@ -84,7 +72,7 @@ static int parse_option(struct options *o, int key, const char *value)
 		return 0;
 	case 'f':
 	case 't':
-		if (parse_seconds(value, key == 'f' ? &o->choice.from_ns : &o->choice.to_ns) < 0)
+		if (option_seconds(value, key == 'f' ? &o->choice.from_ns : &o->choice.to_ns) < 0)
 			return usage_error("show", "%s: not a number of seconds", value);
 		return 0;
 	case 'l':

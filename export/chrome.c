@@ -81,23 +81,23 @@ static int chrome_event(struct exporting *x, const struct export_event *ev)
 }
 
 /* A flow ties itself to the slice that holds its time: the send's begin and, with bp:e, the receive's end. */
-static void put_flow(struct exporting *x, const char *phase, uint32_t rank, uint32_t lane, int64_t ns)
+static void put_flow(struct exporting *x, const char *phase, uint32_t rank, uint32_t lane, int64_t ns, uint64_t number)
 {
 	struct out *o = &x->out;
 	out_text(o, "{\"ph\":");
 	out_text(o, phase);
 	out_text(o, ",\"name\":\"message\",\"cat\":\"message\",\"id\":");
-	out_u64(o, x->counts.messages);
+	out_u64(o, number);
 	put_place(x, rank, lane - mpix_first_lane(x->f, rank), ns);
 	out_text(o, "},\n");
 }
 
-static int chrome_message(struct exporting *x, const struct mpix_link *link)
+static int chrome_message(struct exporting *x, const struct mpix_link *link, uint64_t number)
 {
 	const struct mpix_message *m = &link->message;
 	uint32_t lane = link->completion.window == MPIX_NOWHERE ? link->recv.lane : link->completion.lane;
-	put_flow(x, "\"s\"", m->src, link->send.lane, m->send_start_ns);
-	put_flow(x, "\"f\",\"bp\":\"e\"", m->dst, lane, m->completion_start_ns);
+	put_flow(x, "\"s\"", m->src, link->send.lane, m->send_start_ns, number);
+	put_flow(x, "\"f\",\"bp\":\"e\"", m->dst, lane, m->completion_start_ns, number);
 	return x->out.code;
 }
 

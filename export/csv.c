@@ -200,13 +200,13 @@ static void put_end(struct exporting *x, struct out *o, uint32_t rank, uint32_t 
 	out_char(o, ',');
 }
 
-static int csv_message(struct exporting *x, const struct mpix_link *link)
+static int csv_message(struct exporting *x, const struct mpix_link *link, uint64_t number)
 {
 	struct out *o = &((struct csv *)x->state)->messages;
 	const struct mpix_message *m = &link->message;
 	const int64_t times[] = {m->send_start_ns, m->send_end_ns, m->recv_start_ns, m->completion_start_ns,
 				 m->recv_end_ns};
-	out_u64(o, x->counts.messages);
+	out_u64(o, number);
 	out_char(o, ',');
 	put_end(x, o, m->src, link->send.lane);
 	put_end(x, o, m->dst, link->recv.lane);

@@ -64,6 +64,7 @@ static int make_members(struct comm_members *m, const cJSON *comm, uint32_t nran
 	if (m->ranks == NULL)
 		return -ENOMEM;
 	m->n = n;
+	m->inter = json_item(comm, "remote_ranks") != NULL;
 	for (const cJSON *x = list != NULL ? list->child : NULL; x != NULL && i < n; x = x->next, i++) {
 		double rank = json_number_of(x);
 		m->ranks[i] = rank >= 0 && rank < nranks ? (uint32_t)rank : DEFINITION_NONE;

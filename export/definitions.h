@@ -11,6 +11,7 @@ struct comm_members {
 	uint32_t *ranks; /* world ranks by rank; n of them */
 	uint32_t n;
 	uint32_t *rank_of; /* of a world rank, or DEFINITION_NONE; NULL when members are 0 .. n - 1 */
+	bool inter;	   /* there is another group, whose ranks these are not */
 };
 
 struct definitions {

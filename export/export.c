@@ -4,6 +4,7 @@
 #include "export/list.h"
 #include "export/notes.h"
 #include "export/place.h"
+#include "export/writing.h"
 
 #include "base/progress.h"
 #include "base/vec.h"
@@ -16,6 +17,8 @@ struct run {
 	struct exporting x;
 	const struct export_format *format;
 	struct notes *notes;
+	struct writing *writing;
+	struct error *e, wrote; /* of reading; of the format, whose thread is another one: x.e */
 	struct progress progress;
 	uint64_t done, steps; /* of the progress */
 	uint32_t groups, windows;
@@ -129,8 +132,8 @@ static int tolerate(struct run *r, int rc, uint64_t *counter, uint64_t records)
 		return 0;
 	}
 	char text[ERROR_TEXT_MAX];
-	memcpy(text, r->x.e->text, sizeof(text));
-	return fail(r->x.e, rc, "%.800s; with --skip-damaged the rest is exported and what lacks is counted", text);
+	memcpy(text, r->e->text, sizeof(text));
+	return fail(r->e, rc, "%.800s; with --skip-damaged the rest is exported and what lacks is counted", text);
 }
 
 /* ---- notes: what is known of events when they come ---- */
@@ -151,7 +154,7 @@ static int add_note(struct run *r, const struct mpix_position *at, struct export
 		return 0;
 	note.lane = at->lane;
 	note.index = at->index;
-	return notes_add(r->notes, cell_of(r, at), &note, r->x.e);
+	return notes_add(r->notes, cell_of(r, at), &note, r->e);
 }
 
 static bool same(const struct mpix_position *a, const struct mpix_position *b)
@@ -198,7 +201,7 @@ static int visit_message(void *context, const struct mpix_link *link)
 		return 0;
 	}
 	r->x.counts.messages++;
-	int rc = r->format->message != NULL ? r->format->message(&r->x, link) : 0;
+	int rc = r->format->message != NULL ? writing_message(r->writing, link, r->x.counts.messages) : 0;
 	return rc == 0 && (r->format->roles & EXPORT_ENDS) != 0 ? note_message(r, link) : rc;
 }
 
@@ -216,9 +219,10 @@ static int visit_wait(void *context, const struct mpix_wait *wait)
 	return add_note(r, &wait->at, note);
 }
 
-static void step(struct run *r)
+static int step(struct run *r)
 {
 	progress_at(&r->progress, ++r->done);
+	return export_stopped(&r->x) ? fail(r->e, -EINTR, "stopped by a signal") : 0;
 }
 
 /* Windows that may hold what overlaps the span: those that begin before its end; waits and messages of any. */
@@ -228,12 +232,12 @@ static int read_cell_notes(struct run *r, uint32_t group, uint32_t window)
 	int rc = 0;
 	if (r->format->message != NULL || (r->format->roles & EXPORT_ENDS) != 0) {
 		r->delivered = 0;
-		rc = mpix_cell_messages(r->x.f, group, window, visit_message, r, r->x.e);
+		rc = mpix_cell_messages(r->x.f, group, window, visit_message, r, r->e);
 		rc = tolerate(r, rc, &r->x.counts.messages_damaged, n.messages - r->delivered);
 	}
 	r->delivered = 0;
 	if (rc == 0 && !r->format->bare)
-		rc = mpix_cell_waits(r->x.f, group, window, visit_wait, r, r->x.e);
+		rc = mpix_cell_waits(r->x.f, group, window, visit_wait, r, r->e);
 	return tolerate(r, rc, &r->x.counts.waits_damaged, n.waits - r->delivered);
 }
 
@@ -243,7 +247,8 @@ static int read_notes(struct run *r)
 	for (uint32_t w = 0; w < r->windows && rc == 0; w++)
 		for (uint32_t g = 0; g < r->groups && rc == 0; g++) {
 			rc = read_cell_notes(r, g, w);
-			step(r);
+			if (rc == 0)
+				rc = step(r);
 		}
 	return rc;
 }
@@ -293,7 +298,7 @@ static int give(struct run *r, const struct export_event *ev)
 	}
 	given.call = &call;
 	count(&r->x.counts, &call);
-	return r->format->event(&r->x, &given);
+	return writing_event(r->writing, &given);
 }
 
 static int visit_event(void *context, const struct mpix_event *call)
@@ -315,7 +320,7 @@ static int cell_begin(struct run *r, uint32_t group, uint32_t window)
 {
 	r->nnotes = 0;
 	r->delivered = 0;
-	return notes_take(r->notes, (size_t)window * r->groups + group, &r->note, &r->nnotes, r->x.e);
+	return notes_take(r->notes, (size_t)window * r->groups + group, &r->note, &r->nnotes, r->e);
 }
 
 static int read_cell_events(struct run *r, uint32_t group, uint32_t window)
@@ -323,10 +328,9 @@ static int read_cell_events(struct run *r, uint32_t group, uint32_t window)
 	uint32_t expected = mpix_cell_count(r->x.f, group, window).events;
 	int rc = cell_begin(r, group, window);
 	if (rc == 0 && expected > 0)
-		rc = tolerate(r, mpix_cell_events(r->x.f, group, window, visit_event, r, r->x.e),
+		rc = tolerate(r, mpix_cell_events(r->x.f, group, window, visit_event, r, r->e),
 			      &r->x.counts.events_damaged, expected);
-	step(r);
-	return rc;
+	return rc == 0 ? step(r) : rc;
 }
 
 static int read_by_group(struct run *r)
@@ -376,12 +380,12 @@ static int keep_event(void *context, const struct mpix_event *call)
 		k.nnotes = ev.nnotes;
 		for (uint32_t i = 0; i < ev.nnotes; i++)
 			if (vec_push(&w->notes, ev.notes[i]) < 0)
-				return fail(r->x.e, -ENOMEM, "out of memory");
+				return fail(r->e, -ENOMEM, "out of memory");
 	}
 	bool begins = w->heads.n == 0 || w->heads.at[w->heads.n - 1].lane != call->at.lane;
 	struct head h = {w->events.n, w->events.n + 1, call->start_ns, call->at.lane};
 	if (vec_push(&w->events, k) < 0 || (begins && vec_push(&w->heads, h) < 0))
-		return fail(r->x.e, -ENOMEM, "out of memory");
+		return fail(r->e, -ENOMEM, "out of memory");
 	w->heads.at[w->heads.n - 1].end = w->events.n;
 	return 0;
 }
@@ -441,9 +445,10 @@ static int read_window(struct window *w, uint32_t number)
 		uint32_t expected = mpix_cell_count(r->x.f, g, number).events;
 		rc = cell_begin(r, g, number);
 		if (rc == 0 && expected > 0)
-			rc = tolerate(r, mpix_cell_events(r->x.f, g, number, keep_event, w, r->x.e),
+			rc = tolerate(r, mpix_cell_events(r->x.f, g, number, keep_event, w, r->e),
 				      &r->x.counts.events_damaged, expected);
-		step(r);
+		if (rc == 0)
+			rc = step(r);
 	}
 	return rc == 0 ? merge(w) : rc;
 }
@@ -469,12 +474,16 @@ static bool wants_events(const struct run *r)
 
 static int read_trace(struct run *r)
 {
+	int rc, written;
 	if (!wants_events(r))
 		return 0;
-	int rc = read_notes(r);
+	if ((r->writing = writing_create(&r->x, r->format, r->e)) == NULL)
+		return -ENOMEM;
+	rc = read_notes(r);
 	if (rc == 0)
 		rc = r->format->in_time_order ? read_in_time_order(r) : read_by_group(r);
-	return rc;
+	written = writing_end(r->writing);
+	return written < 0 ? written : rc;
 }
 
 static int write_format(struct run *r)
@@ -548,8 +557,9 @@ static int begin(struct run *r)
 int export_file(const char *path, const struct export_format *format, const struct export_choice *choice,
 		struct export_counts *ret_counts, struct error *e)
 {
-	struct run r = {.format = format, .x = {.source = path, .choice = choice, .e = e}};
+	struct run r = {.format = format, .e = e, .x = {.source = path, .choice = choice}};
 	int rc = mpix_open(path, &r.x.f, e);
+	r.x.e = &r.wrote;
 	if (rc < 0)
 		return rc;
 	r.x.info = mpix_info(r.x.f);
@@ -563,6 +573,10 @@ int export_file(const char *path, const struct export_format *format, const stru
 	definitions_done(&r.x.defs);
 	mpix_close(r.x.f);
 	*ret_counts = r.x.counts;
+	if (rc < 0 && r.wrote.text[0] != 0)
+		*e = r.wrote;
+	else if (rc == -ENOMEM && e->text[0] == 0)
+		fail(e, rc, "%s: out of memory", path);
 	return rc;
 }
 

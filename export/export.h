@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,10 +21,11 @@ struct export_choice {
 	const char *path;	/* where to write */
 	int64_t from_ns, to_ns; /* INT64_MIN, INT64_MAX: everything */
 	struct export_ranks ranks;
-	bool skip_damaged; /* leave out what is damaged, else it is an error */
-	bool tables;	   /* json: events, messages and wait states as well */
-	bool waits;	   /* folded: weigh by wait states, not by time in MPI */
-	bool large;	   /* chrome: however many events */
+	bool skip_damaged;		   /* leave out what is damaged, else it is an error */
+	bool tables;			   /* json: events, messages and wait states as well */
+	bool waits;			   /* folded: weigh by wait states, not by time in MPI */
+	bool large;			   /* chrome: however many events */
+	const volatile sig_atomic_t *stop; /* once it is not 0: give up, with -EINTR. NULL: never */
 };
 
 /* What was written, and what was not. */

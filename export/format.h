@@ -1,5 +1,6 @@
-/* format.h - what a format is, and what it is given. A format's functions are called in this order, by one thread:
- * begin; event for every event, with what messages and wait states have to do with it; message for every message; end.
+/* format.h - what a format is, and what it is given. A format's functions are called in this order, one at a time:
+ * begin; message for every message; event for every event, with what messages and wait states have to do with it; end.
+ * message and event run in a thread of their own (writing.h): of x they change state, out and counts.left_out only.
  * All of them return 0 or a negative errno with text in x->e. */
 #pragma once
 
@@ -61,7 +62,8 @@ struct export_format {
 	bool tables;	    /* knows choice.tables: events only then */
 	int (*begin)(struct exporting *x);
 	int (*event)(struct exporting *x, const struct export_event *ev);
-	int (*message)(struct exporting *x, const struct mpix_link *link); /* NULL: notes suffice */
+	int (*message)(struct exporting *x, const struct mpix_link *link,
+		       uint64_t number); /* from 1. NULL: notes suffice */
 	int (*end)(struct exporting *x);
 	void (*done)(struct exporting *x); /* frees x->state, also after a failure */
 };
@@ -83,6 +85,11 @@ struct exporting {
 
 /* Is anything of the rank asked for? */
 bool export_has_rank(const struct exporting *x, uint32_t rank);
+/* Is it to be given up? What takes long in a format's end asks it. */
+static inline bool export_stopped(const struct exporting *x)
+{
+	return x->choice->stop != NULL && *x->choice->stop != 0;
+}
 /* A file of the directory. */
 int export_open(struct exporting *x, struct out *ret_out, const char *name);
 /* Name of a wait state by its number in .mpix. */

@@ -50,10 +50,11 @@ static void row_begin(struct exporting *x)
 	j->any = true;
 }
 
-static int json_message(struct exporting *x, const struct mpix_link *link)
+static int json_message(struct exporting *x, const struct mpix_link *link, uint64_t number)
 {
 	struct out *o = &x->out;
 	const struct mpix_message *m = &link->message;
+	(void)number;
 	row_begin(x);
 	out_u64(o, m->src);
 	put_number(o, link->send.lane - mpix_first_lane(x->f, m->src));

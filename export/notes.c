@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define BLOCK_NOTES 60u
-#define BLOCKS_MAX 16384u /* in memory: 64 MiB */
+#define BLOCK_NOTES 250u
+#define BLOCKS_MAX 4096u /* in memory: 64 MiB */
 #define NOWHERE UINT64_MAX
 
 struct block {
@@ -28,7 +28,7 @@ struct notes {
 	VEC(struct block *) open; /* those in memory */
 	VEC(struct block *) spare;
 	VEC(struct export_note) taken, sorted;
-	VEC(uint64_t) chain;
+	VEC(struct block) chain; /* of one cell, the newest first */
 	uint64_t end;
 	int fd;
 	char *directory;
@@ -176,13 +176,12 @@ int notes_add(struct notes *n, size_t cell, const struct export_note *note, stru
 	return rc;
 }
 
+/* In one piece: what is behind a short block is not its own. */
 static int read_block(struct notes *n, uint64_t at, struct block *b, struct error *e)
 {
-	size_t head = offsetof(struct block, notes);
-	if (pread(n->fd, b, head, (off_t)at) != (ssize_t)head || b->n > BLOCK_NOTES)
-		return cannot(n, -EIO, e);
-	size_t rest = b->n * sizeof(struct export_note);
-	return pread(n->fd, b->notes, rest, (off_t)(at + head)) != (ssize_t)rest ? cannot(n, -EIO, e) : 0;
+	ssize_t got = pread(n->fd, b, sizeof(*b), (off_t)at);
+	bool whole = got >= (ssize_t)block_bytes(0) && b->n <= BLOCK_NOTES && got >= (ssize_t)block_bytes(b->n);
+	return whole ? 0 : cannot(n, got < 0 ? -errno : -EIO, e);
 }
 
 static int append(struct notes *n, const struct block *b, struct error *e)
@@ -228,22 +227,28 @@ static int sort(struct notes *n)
 	return 0;
 }
 
+/* Behind those that were read. */
+static int read_older(struct notes *n, uint64_t at, struct error *e)
+{
+	if (vec_grow(&n->chain.at, &n->chain.cap, n->chain.n + 1, sizeof(*n->chain.at)) < 0)
+		return fail(e, -ENOMEM, "out of memory");
+	int rc = read_block(n, at, &n->chain.at[n->chain.n], e);
+	n->chain.n += rc == 0;
+	return rc;
+}
+
 int notes_take(struct notes *n, size_t cell, const struct export_note **ret_notes, size_t *ret_count, struct error *e)
 {
 	struct cell *c = cell < n->ncells ? &n->cells[cell] : NULL;
-	struct block b;
 	int rc = 0;
 	n->taken.n = n->chain.n = 0;
-	for (uint64_t at = c != NULL ? c->last : NOWHERE; at != NOWHERE && rc == 0; at = b.before) {
-		rc = read_block(n, at, &b, e);
-		if (rc == 0 && vec_push(&n->chain, at) < 0)
-			rc = fail(e, -ENOMEM, "out of memory");
+	for (uint64_t at = c != NULL ? c->last : NOWHERE; at != NOWHERE; at = n->chain.at[n->chain.n - 1].before) {
+		rc = read_older(n, at, e);
+		if (rc < 0)
+			return rc;
 	}
-	for (size_t i = n->chain.n; i > 0 && rc == 0; i--) {
-		rc = read_block(n, n->chain.at[i - 1], &b, e);
-		if (rc == 0)
-			rc = append(n, &b, e);
-	}
+	for (size_t i = n->chain.n; i > 0 && rc == 0; i--)
+		rc = append(n, &n->chain.at[i - 1], e);
 	if (rc == 0 && c != NULL && c->open != NULL)
 		rc = append(n, c->open, e);
 	if (rc == 0 && sort(n) < 0)

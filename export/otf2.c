@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CHUNK_EVENTS (1u << 20)
-#define CHUNK_DEFINITIONS (4u << 20)
+#define CHUNK_MIN (256u << 10) /* OTF2's */
+#define CHUNK_MAX (4u << 20)
+#define EVENT_BYTES 64u	 /* about, with its messages */
+#define MEMBER_BYTES 16u /* of a communicator, at most: a record has to fit in a chunk */
 
 int otf2_check(struct exporting *x, OTF2_ErrorCode code)
 {
@@ -42,12 +44,20 @@ static OTF2_FlushType before_flush(void *context, OTF2_FileType type, OTF2_Locat
 	return OTF2_FLUSH;
 }
 
+/* The library clears a chunk for each location: no larger than it takes. */
+static uint64_t chunk_bytes(uint64_t bytes)
+{
+	return bytes < CHUNK_MIN ? CHUNK_MIN : bytes > CHUNK_MAX ? CHUNK_MAX : bytes;
+}
+
 static int open_archive(struct exporting *x)
 {
 	struct otf2 *o = x->state;
 	static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = before_flush};
 	OTF2_Error_RegisterCallback(be_silent, NULL);
-	o->archive = OTF2_Archive_Open(x->directory, "traces", OTF2_FILEMODE_WRITE, CHUNK_EVENTS, CHUNK_DEFINITIONS,
+	uint64_t events = chunk_bytes(x->expected / x->info->lanes * EVENT_BYTES);
+	uint64_t definitions = chunk_bytes(CHUNK_MIN / 2 + (uint64_t)x->info->ranks * MEMBER_BYTES);
+	o->archive = OTF2_Archive_Open(x->directory, "traces", OTF2_FILEMODE_WRITE, events, definitions,
 				       OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
 	if (o->archive == NULL)
 		return fail(x->e, -EIO, "%s: cannot begin an archive there", x->choice->path);
@@ -135,9 +145,8 @@ struct at {
 static uint32_t comm_of(const struct exporting *x, uint32_t comm, uint32_t rank, uint32_t *ret_rank)
 {
 	const struct otf2 *o = x->state;
-	uint32_t in_comm = json_item(definition(&x->defs.comms, comm), "remote_ranks") != NULL
-				   ? DEFINITION_NONE
-				   : definitions_comm_rank(&x->defs, comm, rank);
+	bool inter = comm < x->defs.comms.n && x->defs.members[comm].inter;
+	uint32_t in_comm = inter ? DEFINITION_NONE : definitions_comm_rank(&x->defs, comm, rank);
 	*ret_rank = in_comm == DEFINITION_NONE ? rank : in_comm;
 	return in_comm == DEFINITION_NONE ? o->world : comm;
 }

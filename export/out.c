@@ -75,43 +75,53 @@ int out_close(struct out *o, bool own, struct error *e)
 	return code;
 }
 
-void out_bytes(struct out *o, const void *data, size_t len_bytes)
+void out_long(struct out *o, const void *data, size_t len_bytes)
 {
-	if (len_bytes > OUT_ROOM / 4) {
-		out_flush(o);
-		put(o, data, len_bytes);
-		return;
-	}
-	memcpy(out_room(o, len_bytes), data, len_bytes);
-	o->n += len_bytes;
+	out_flush(o);
+	put(o, data, len_bytes);
 }
 
-/* Digits from the back. */
-static char *digits(char *end, uint64_t value)
+/* How many digits: of bits b there are b * log10(2), or one more. */
+static unsigned digits_of(uint64_t value)
+{
+	static const uint64_t powers[] = {1ull,
+					  10ull,
+					  100ull,
+					  1000ull,
+					  10000ull,
+					  100000ull,
+					  1000000ull,
+					  10000000ull,
+					  100000000ull,
+					  1000000000ull,
+					  10000000000ull,
+					  100000000000ull,
+					  1000000000000ull,
+					  10000000000000ull,
+					  100000000000000ull,
+					  1000000000000000ull,
+					  10000000000000000ull,
+					  100000000000000000ull,
+					  1000000000000000000ull,
+					  10000000000000000000ull};
+	unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1), n = bits * 1233 >> 12;
+	return n + ((value | 1) >= powers[n]);
+}
+
+void out_u64(struct out *o, uint64_t value)
 {
 	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
 				    "25262728293031323334353637383940414243444546474849"
 				    "50515253545556575859606162636465666768697071727374"
 				    "75767778798081828384858687888990919293949596979899";
-	while (value >= 100) {
-		end -= 2;
-		memcpy(end, pairs + value % 100 * 2, 2);
-		value /= 100;
-	}
-	if (value >= 10) {
-		end -= 2;
-		memcpy(end, pairs + value * 2, 2);
-	} else {
-		*--end = (char)('0' + value);
-	}
-	return end;
-}
-
-void out_u64(struct out *o, uint64_t value)
-{
-	char text[24], *first = digits(text + sizeof(text), value);
-	size_t n = (size_t)(text + sizeof(text) - first);
-	memcpy(out_room(o, n), first, n);
+	char *end = out_room(o, OUT_ITEM_MAX);
+	unsigned n = digits_of(value);
+	for (end += n; value >= 100; value /= 100)
+		memcpy(end -= 2, pairs + value % 100 * 2, 2);
+	if (value >= 10)
+		memcpy(end - 2, pairs + value * 2, 2);
+	else
+		end[-1] = (char)('0' + value);
 	o->n += n;
 }
 

@@ -28,7 +28,7 @@ int out_close(struct out *o, bool own, struct error *e);
 /* Give up; harmless on a zeroed struct. */
 void out_abandon(struct out *o, bool own);
 void out_flush(struct out *o);
-void out_bytes(struct out *o, const void *data, size_t len_bytes);
+void out_long(struct out *o, const void *data, size_t len_bytes);
 
 /* Room for len_bytes <= OUT_ROOM. */
 static inline char *out_room(struct out *o, size_t len_bytes)
@@ -42,6 +42,16 @@ static inline void out_char(struct out *o, char c)
 {
 	*out_room(o, 1) = c;
 	o->n++;
+}
+
+static inline void out_bytes(struct out *o, const void *data, size_t len_bytes)
+{
+	if (len_bytes > OUT_ROOM / 4) {
+		out_long(o, data, len_bytes);
+		return;
+	}
+	memcpy(out_room(o, len_bytes), data, len_bytes);
+	o->n += len_bytes;
 }
 
 static inline void out_text(struct out *o, const char *text)

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -16,6 +17,7 @@ enum { RECEIVING_NOW = 11, FILE_IO = 12, GROUP = 13, OTHERS = 15, SENDRECV = 16,
 enum { TYPE_P2P = 50000001, TYPE_COLLECTIVE, TYPE_OTHER, TYPE_RMA, TYPE_IO };
 #define TYPE_COMM 50100004
 #define TYPE_CALLER 70000001
+#define OBJECT_MAX 48u
 #define OWN_VALUES 1000u /* functions without a number of Extrae's, from here on */
 
 enum kind { STATE, EVENT, COMMUNICATION };
@@ -30,11 +32,24 @@ struct record {
 	uint8_t kind, class;
 };
 
+/* A record's place in the order: records are large, so these are sorted. */
+struct order {
+	int64_t ns;
+	uint32_t at;
+};
+
+/* ":processor:application:task:thread" of a lane, all from 1. */
+struct object {
+	char text[OBJECT_MAX];
+	uint8_t len_bytes;
+};
+
 struct paraver {
 	struct out prv;
-	VEC(struct record) records, sorted;
+	VEC(struct record) records;
+	VEC(struct order) order, merged;
+	struct object *objects;	 /* by lane */
 	int64_t *computes_since; /* by lane */
-	uint32_t *cpu;		 /* by lane, from 1 */
 	int *values;		 /* by operation */
 	int *states;
 	int64_t shift_ns;
@@ -135,8 +150,13 @@ static int set_cpus(const struct exporting *x, struct paraver *p, uint32_t *ret_
 		ret_of_node[definitions_place(x->info, mpix_rank_of_lane(x->f, lane))]++;
 	for (uint32_t i = 0; i + 1 < x->defs.nplaces; i++)
 		next[i + 1] = next[i] + ret_of_node[i];
-	for (uint32_t lane = 0; lane < x->info->lanes; lane++)
-		p->cpu[lane] = ++next[definitions_place(x->info, mpix_rank_of_lane(x->f, lane))];
+	for (uint32_t lane = 0; lane < x->info->lanes; lane++) {
+		uint32_t rank = mpix_rank_of_lane(x->f, lane);
+		struct object *o = &p->objects[lane];
+		o->len_bytes = (uint8_t)snprintf(o->text, sizeof(o->text), ":%u:1:%u:%u",
+						 ++next[definitions_place(x->info, rank)], rank + 1u,
+						 lane - mpix_first_lane(x->f, rank) + 1u);
+	}
 	free(next);
 	return 0;
 }
@@ -255,10 +275,10 @@ static int paraver_begin(struct exporting *x)
 	p->shift_ns = first < 0 ? -first : 0;
 	p->bound = RECORDS_MAX + 8 * (size_t)x->info->lanes;
 	p->computes_since = malloc((x->info->lanes + 1u) * sizeof(*p->computes_since));
-	p->cpu = calloc(x->info->lanes + 1u, sizeof(*p->cpu));
+	p->objects = calloc(x->info->lanes + 1u, sizeof(*p->objects));
 	p->values = calloc(x->info->nops + 1u, sizeof(*p->values));
 	p->states = calloc(x->info->nops + 1u, sizeof(*p->states));
-	int rc = p->computes_since == NULL || p->cpu == NULL || p->values == NULL || p->states == NULL ||
+	int rc = p->computes_since == NULL || p->objects == NULL || p->values == NULL || p->states == NULL ||
 				 set_cpus(x, p, of_node) < 0
 			 ? fail(x->e, -ENOMEM, "out of memory")
 			 : export_open(x, &p->prv, "trace.prv");
@@ -275,18 +295,9 @@ static int paraver_begin(struct exporting *x)
 
 /* ---- records ---- */
 
-/* :processor:application:task:thread, all from 1 */
-static void put_object(struct exporting *x, uint32_t lane)
+static void put_object(struct paraver *p, uint32_t lane)
 {
-	struct paraver *p = x->state;
-	struct out *o = &p->prv;
-	uint32_t rank = mpix_rank_of_lane(x->f, lane);
-	out_char(o, ':');
-	out_u64(o, p->cpu[lane]);
-	out_text(o, ":1:");
-	out_u64(o, rank + 1u);
-	out_char(o, ':');
-	out_u64(o, lane - mpix_first_lane(x->f, rank) + 1u);
+	out_bytes(&p->prv, p->objects[lane].text, p->objects[lane].len_bytes);
 }
 
 static void put_ns(struct paraver *p, int64_t ns)
@@ -308,7 +319,7 @@ static void put_event(struct exporting *x, const struct record *r)
 	struct out *o = &((struct paraver *)x->state)->prv;
 	bool ends = r->value == 0;
 	out_char(o, '2');
-	put_object(x, r->lane);
+	put_object(x->state, r->lane);
 	put_ns(x->state, r->ns);
 	put_pair(o, type_of_class(r->class), (uint64_t)r->value);
 	if (r->callsite != MPIX_NO_CALLSITE)
@@ -321,10 +332,10 @@ static void put_communication(struct exporting *x, const struct record *r)
 {
 	struct paraver *p = x->state;
 	out_char(&p->prv, '3');
-	put_object(x, r->lane);
+	put_object(x->state, r->lane);
 	put_ns(p, r->ns);
 	put_ns(p, r->ns);
-	put_object(x, r->other_lane);
+	put_object(x->state, r->other_lane);
 	put_ns(p, r->recv_ns);
 	put_ns(p, r->recv_end_ns);
 	out_char(&p->prv, ':');
@@ -338,7 +349,7 @@ static void put_record(struct exporting *x, const struct record *r)
 	struct paraver *p = x->state;
 	if (r->kind == STATE) {
 		out_char(&p->prv, '1');
-		put_object(x, r->lane);
+		put_object(x->state, r->lane);
 		put_ns(p, r->ns);
 		put_ns(p, r->until_ns);
 		out_char(&p->prv, ':');
@@ -361,10 +372,13 @@ static int keep(struct exporting *x, struct record r)
 static int sort_records(struct paraver *p)
 {
 	size_t n = p->records.n;
-	if (vec_grow(&p->sorted.at, &p->sorted.cap, n, sizeof(*p->sorted.at)) < 0)
+	if (vec_grow(&p->order.at, &p->order.cap, n, sizeof(*p->order.at)) < 0 ||
+	    vec_grow(&p->merged.at, &p->merged.cap, n, sizeof(*p->merged.at)) < 0)
 		return -ENOMEM;
+	struct order *from = p->order.at, *to = p->merged.at;
+	for (size_t i = 0; i < n; i++)
+		from[i] = (struct order){p->records.at[i].ns, (uint32_t)i};
 	for (size_t width = 1; width < n; width *= 2) {
-		struct record *from = p->records.at, *to = p->sorted.at;
 		for (size_t first = 0; first < n; first += 2 * width) {
 			size_t middle = first + width < n ? first + width : n;
 			size_t end = first + 2 * width < n ? first + 2 * width : n;
@@ -376,12 +390,12 @@ static int sort_records(struct paraver *p)
 			for (size_t k = first; k < end; k++)
 				to[k] = a < middle && (b == end || from[a].ns <= from[b].ns) ? from[a++] : from[b++];
 		}
-		size_t cap = p->records.cap;
-		p->records.at = to;
-		p->records.cap = p->sorted.cap;
-		p->sorted.at = from;
-		p->sorted.cap = cap;
+		struct order *swap = from;
+		from = to;
+		to = swap;
 	}
+	if (n > 0 && from != p->order.at)
+		memcpy(p->order.at, from, n * sizeof(*from));
 	return 0;
 }
 
@@ -389,7 +403,7 @@ static int sort_records(struct paraver *p)
 static int write_until(struct exporting *x, int64_t ns)
 {
 	struct paraver *p = x->state;
-	size_t done = 0;
+	size_t kept = 0;
 	for (uint32_t lane = 0; lane < x->info->lanes; lane++) {
 		if (p->computes_since[lane] >= ns)
 			continue;
@@ -404,10 +418,12 @@ static int write_until(struct exporting *x, int64_t ns)
 	}
 	if (sort_records(p) < 0)
 		return fail(x->e, -ENOMEM, "out of memory");
-	for (; done < p->records.n && p->records.at[done].ns < ns; done++)
-		put_record(x, &p->records.at[done]);
-	p->records.n -= done;
-	memmove(p->records.at, p->records.at + done, p->records.n * sizeof(*p->records.at));
+	for (size_t i = 0; i < p->records.n && p->order.at[i].ns < ns; i++)
+		put_record(x, &p->records.at[p->order.at[i].at]);
+	for (size_t i = 0; i < p->records.n; i++) /* those that stay are in their order of coming, as the sort wants */
+		if (p->records.at[i].ns >= ns)
+			p->records.at[kept++] = p->records.at[i];
+	p->records.n = kept;
 	return p->prv.code < 0 ? out_close(&p->prv, true, x->e) : 0;
 }
 
@@ -477,9 +493,10 @@ static void paraver_done(struct exporting *x)
 		return;
 	out_abandon(&p->prv, true);
 	vec_done(&p->records);
-	vec_done(&p->sorted);
+	vec_done(&p->order);
+	vec_done(&p->merged);
 	free(p->computes_since);
-	free(p->cpu);
+	free(p->objects);
 	free(p->values);
 	free(p->states);
 	free(p);

@@ -217,52 +217,80 @@ static int perfetto_begin(struct exporting *x)
 	return rc == 0 ? put_tracks(x) : rc;
 }
 
-/* ---- slices ---- */
+/* ---- slices: many, so their fields go straight to memory that is long enough for all of them ---- */
 
-static void put_arg(struct perfetto *p, unsigned name, unsigned field, uint64_t value)
+#define EVENT_BYTES_MAX 256u /* without flows */
+#define FLOW_BYTES 10u
+#define HEAD_BYTES_MAX 40u
+
+static inline uint8_t *add_varint(uint8_t *to, uint64_t value)
 {
-	p->inner.len_bytes = 0;
-	put_number(&p->inner, ANNOTATION_NAME, name + 1u);
-	put_number(&p->inner, field, value);
-	put_bytes(&p->event, EVENT_ANNOTATION, p->inner.data, p->inner.len_bytes);
+	for (; value >= 0x80; value >>= 7)
+		*to++ = (uint8_t)(value | 0x80);
+	*to++ = (uint8_t)value;
+	return to;
 }
 
-static void put_args(struct perfetto *p, const struct mpix_event *call)
+static inline uint8_t *add_number(uint8_t *to, unsigned field, uint64_t value)
+{
+	return add_varint(add_varint(to, field << 3 | VARINT), value);
+}
+
+/* Its length is below 128: one byte. */
+static inline uint8_t *add_arg(uint8_t *to, unsigned name, unsigned field, uint64_t value)
+{
+	uint8_t *len_bytes = add_varint(to, EVENT_ANNOTATION << 3 | BYTES);
+	to = add_number(len_bytes + 1, ANNOTATION_NAME, name + 1u);
+	to = add_number(to, field, value);
+	*len_bytes = (uint8_t)(to - len_bytes - 1);
+	return to;
+}
+
+static uint8_t *add_args(uint8_t *to, const struct mpix_event *call)
 {
 	if (call->bytes > 0)
-		put_arg(p, ARG_BYTES, ANNOTATION_UINT, call->bytes);
+		to = add_arg(to, ARG_BYTES, ANNOTATION_UINT, call->bytes);
 	if (call->peer != -1) {
-		put_arg(p, ARG_PEER, ANNOTATION_INT, (uint64_t)(int64_t)call->peer);
-		put_arg(p, ARG_TAG, ANNOTATION_INT, (uint64_t)(int64_t)call->tag);
+		to = add_arg(to, ARG_PEER, ANNOTATION_INT, (uint64_t)(int64_t)call->peer);
+		to = add_arg(to, ARG_TAG, ANNOTATION_INT, (uint64_t)(int64_t)call->tag);
 	}
 	if (call->comm != 0)
-		put_arg(p, ARG_COMM, ANNOTATION_UINT, call->comm);
+		to = add_arg(to, ARG_COMM, ANNOTATION_UINT, call->comm);
 	if (call->calls != 1)
-		put_arg(p, ARG_CALLS, ANNOTATION_UINT, call->calls);
+		to = add_arg(to, ARG_CALLS, ANNOTATION_UINT, call->calls);
 	if (call->wait_ns > 0)
-		put_arg(p, ARG_WAIT, ANNOTATION_UINT, (uint64_t)call->wait_ns);
+		to = add_arg(to, ARG_WAIT, ANNOTATION_UINT, (uint64_t)call->wait_ns);
 	if (call->number != MPIX_NO_NUMBER)
-		put_arg(p, ARG_COLLECTIVE, ANNOTATION_UINT, call->number);
+		to = add_arg(to, ARG_COLLECTIVE, ANNOTATION_UINT, call->number);
+	return to;
 }
 
-static void put_flows(struct perfetto *p, const struct export_event *ev, unsigned roles, unsigned field)
+static uint8_t *add_flows(uint8_t *to, const struct export_event *ev, unsigned roles, unsigned field)
 {
 	for (uint32_t i = 0; i < ev->nnotes; i++) {
 		if ((EXPORT_ROLE(ev->notes[i].role) & roles) == 0)
 			continue;
-		put_key(&p->event, field, FIXED64);
-		buf_u64(&p->event, ev->notes[i].message);
+		to = add_varint(to, field << 3 | FIXED64);
+		for (int byte = 0; byte < 8; byte++)
+			*to++ = (uint8_t)(ev->notes[i].message >> 8 * byte);
 	}
+	return to;
 }
 
-static int put_event(struct exporting *x, int64_t ns)
+/* The packet of an event, of which the fields are there. */
+static void put_event(struct exporting *x, int64_t ns, const uint8_t *event, const uint8_t *end)
 {
-	struct perfetto *p = x->state;
-	put_number(&p->packet, PACKET_TIMESTAMP, (uint64_t)(ns + p->shift_ns));
-	put_number(&p->packet, PACKET_SEQUENCE, SEQUENCE);
-	put_number(&p->packet, PACKET_FLAGS, NEEDS_STATE);
-	put_bytes(&p->packet, PACKET_TRACK_EVENT, p->event.data, p->event.len_bytes);
-	return put_packet(x);
+	const struct perfetto *p = x->state;
+	size_t len_bytes = (size_t)(end - event);
+	uint8_t head[HEAD_BYTES_MAX], start[16], *to = head;
+	to = add_number(to, PACKET_TIMESTAMP, (uint64_t)(ns + p->shift_ns));
+	to = add_number(to, PACKET_SEQUENCE, SEQUENCE);
+	to = add_number(to, PACKET_FLAGS, NEEDS_STATE);
+	to = add_varint(add_varint(to, PACKET_TRACK_EVENT << 3 | BYTES), len_bytes);
+	uint8_t *of_start = add_varint(add_varint(start, TRACE_PACKET << 3 | BYTES), (size_t)(to - head) + len_bytes);
+	out_bytes(&x->out, start, (size_t)(of_start - start));
+	out_bytes(&x->out, head, (size_t)(to - head));
+	out_bytes(&x->out, event, len_bytes);
 }
 
 /* A flow begins with its send and must end later: a receive may begin before its send, so it is the slice's end that
@@ -272,20 +300,23 @@ static int perfetto_event(struct exporting *x, const struct export_event *ev)
 	struct perfetto *p = x->state;
 	const struct mpix_event *call = ev->call;
 	p->event.len_bytes = 0;
-	put_number(&p->event, EVENT_TYPE, SLICE_BEGIN);
-	put_number(&p->event, EVENT_TRACK, thread_track(ev->lane));
-	put_number(&p->event, EVENT_NAME, call->op + 1ull);
-	put_number(&p->event, EVENT_CATEGORY, call->class + 1ull);
+	uint8_t *event = buf_reserve(&p->event, EVENT_BYTES_MAX + (size_t)FLOW_BYTES * ev->nnotes), *to = event;
+	if (event == NULL)
+		return fail(x->e, -ENOMEM, "out of memory");
+	to = add_number(to, EVENT_TYPE, SLICE_BEGIN);
+	to = add_number(to, EVENT_TRACK, thread_track(ev->lane));
+	to = add_number(to, EVENT_NAME, call->op + 1ull);
+	to = add_number(to, EVENT_CATEGORY, call->class + 1ull);
 	if (call->callsite < x->defs.callsites.n)
-		put_number(&p->event, EVENT_LOCATION, call->callsite + 1ull);
-	put_args(p, call);
-	put_flows(p, ev, EXPORT_SENDERS, EVENT_FLOWS);
-	int rc = put_event(x, call->start_ns);
-	p->event.len_bytes = 0;
-	put_number(&p->event, EVENT_TYPE, SLICE_END);
-	put_number(&p->event, EVENT_TRACK, thread_track(ev->lane));
-	put_flows(p, ev, EXPORT_RECEIVERS, EVENT_ENDING_FLOWS);
-	return rc == 0 ? put_event(x, call->end_ns) : rc;
+		to = add_number(to, EVENT_LOCATION, call->callsite + 1ull);
+	to = add_args(to, call);
+	to = add_flows(to, ev, EXPORT_SENDERS, EVENT_FLOWS);
+	put_event(x, call->start_ns, event, to);
+	to = add_number(event, EVENT_TYPE, SLICE_END);
+	to = add_number(to, EVENT_TRACK, thread_track(ev->lane));
+	to = add_flows(to, ev, EXPORT_RECEIVERS, EVENT_ENDING_FLOWS);
+	put_event(x, call->end_ns, event, to);
+	return x->out.code < 0 ? out_close(&x->out, false, x->e) : 0;
 }
 
 static int perfetto_end(struct exporting *x)

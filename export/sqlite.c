@@ -6,15 +6,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define COLUMNS_MAX 15 /* of events and messages without their ids, and of waits */
+#define ROWS_MAX 4096u
+#define STEPS_BETWEEN 1000000 /* of SQLite's machine: some ten milliseconds */
+
+/* Rows that wait for their insertion. SQLite takes a statement for many of them in half the time of one for each: it
+ * reads them as a virtual table. */
+struct rows {
+	struct row {
+		sqlite3_int64 at[COLUMNS_MAX];
+		uint32_t nulls; /* bit i: column i is null */
+	} * at;
+	size_t n;
+	sqlite3_stmt *insert;
+};
+
 struct sqlite {
 	sqlite3 *db;
-	sqlite3_stmt *event, *message, *wait;
-	sqlite3_int64 events;
+	struct rows events, messages, waits;
+	sqlite3_int64 nevents;
 };
 
 static const char schema[] =
 	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536;"
-	"PRAGMA page_size=8192; PRAGMA user_version=1; BEGIN;"
+	"PRAGMA page_size=32768; PRAGMA user_version=1; BEGIN;"
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value);"
 	"CREATE TABLE analysis(json TEXT NOT NULL);"
 	"CREATE TABLE ops(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
@@ -75,8 +90,16 @@ static int check(struct exporting *x, int rc)
 	struct sqlite *s = x->state;
 	if (rc == SQLITE_OK || rc == SQLITE_DONE)
 		return 0;
+	if (rc == SQLITE_INTERRUPT)
+		return fail(x->e, -EINTR, "stopped by a signal");
 	return fail(x->e, rc == SQLITE_NOMEM ? -ENOMEM : -EIO, "%s: cannot write: %s; nothing was left behind",
 		    x->choice->path, sqlite3_errmsg(s->db));
+}
+
+/* Indices take long: not 0 stops the statement. */
+static int asked_to_stop(void *context)
+{
+	return export_stopped(context);
 }
 
 static int run(struct exporting *x, const char *sql)
@@ -202,6 +225,145 @@ static int put_analysis(struct exporting *x)
 	return rc == 0 ? run(x, "INSERT INTO meta VALUES('schema','mpitrace/sqlite/1')") : rc;
 }
 
+/* ---- a virtual table of rows ---- */
+
+struct rows_table {
+	sqlite3_vtab base;
+	const struct rows *rows;
+};
+
+struct rows_cursor {
+	sqlite3_vtab_cursor base;
+	const struct rows *rows;
+	size_t at;
+};
+
+static int rows_connect(sqlite3 *db, void *context, int argc, const char *const *argv, sqlite3_vtab **ret, char **error)
+{
+	(void)argc;
+	(void)argv;
+	(void)error;
+	struct rows_table *t = sqlite3_malloc(sizeof(*t));
+	if (t == NULL)
+		return SQLITE_NOMEM;
+	*t = (struct rows_table){.rows = context};
+	*ret = &t->base;
+	return sqlite3_declare_vtab(db, "CREATE TABLE rows(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)");
+}
+
+static int rows_disconnect(sqlite3_vtab *t)
+{
+	sqlite3_free(t);
+	return SQLITE_OK;
+}
+
+static int rows_plan(sqlite3_vtab *t, sqlite3_index_info *info)
+{
+	(void)t;
+	(void)info;
+	return SQLITE_OK;
+}
+
+static int rows_open(sqlite3_vtab *t, sqlite3_vtab_cursor **ret)
+{
+	struct rows_cursor *c = sqlite3_malloc(sizeof(*c));
+	if (c == NULL)
+		return SQLITE_NOMEM;
+	*c = (struct rows_cursor){.rows = ((struct rows_table *)t)->rows};
+	*ret = &c->base;
+	return SQLITE_OK;
+}
+
+static int rows_close(sqlite3_vtab_cursor *c)
+{
+	sqlite3_free(c);
+	return SQLITE_OK;
+}
+
+static int rows_first(sqlite3_vtab_cursor *c, int plan, const char *name, int argc, sqlite3_value **argv)
+{
+	(void)plan;
+	(void)name;
+	(void)argc;
+	(void)argv;
+	((struct rows_cursor *)c)->at = 0;
+	return SQLITE_OK;
+}
+
+static int rows_next(sqlite3_vtab_cursor *c)
+{
+	((struct rows_cursor *)c)->at++;
+	return SQLITE_OK;
+}
+
+static int rows_over(sqlite3_vtab_cursor *c)
+{
+	return ((struct rows_cursor *)c)->at >= ((struct rows_cursor *)c)->rows->n;
+}
+
+static int rows_column(sqlite3_vtab_cursor *c, sqlite3_context *to, int column)
+{
+	const struct rows_cursor *at = (const struct rows_cursor *)c;
+	const struct row *row = &at->rows->at[at->at];
+	if ((row->nulls >> column & 1) == 0) /* else it is null already */
+		sqlite3_result_int64(to, row->at[column]);
+	return SQLITE_OK;
+}
+
+static int rows_id(sqlite3_vtab_cursor *c, sqlite3_int64 *ret)
+{
+	*ret = (sqlite3_int64)((struct rows_cursor *)c)->at;
+	return SQLITE_OK;
+}
+
+static const sqlite3_module rows_module = {.xConnect = rows_connect,
+					   .xBestIndex = rows_plan,
+					   .xDisconnect = rows_disconnect,
+					   .xOpen = rows_open,
+					   .xClose = rows_close,
+					   .xFilter = rows_first,
+					   .xNext = rows_next,
+					   .xEof = rows_over,
+					   .xColumn = rows_column,
+					   .xRowid = rows_id};
+
+static int rows_begin(struct exporting *x, struct rows *rows, const char *name, const char *insert)
+{
+	struct sqlite *s = x->state;
+	rows->at = malloc(ROWS_MAX * sizeof(*rows->at));
+	if (rows->at == NULL)
+		return fail(x->e, -ENOMEM, "out of memory");
+	int rc = check(x, sqlite3_create_module(s->db, name, &rows_module, rows));
+	return rc == 0 ? prepare(x, insert, &rows->insert) : rc;
+}
+
+static int rows_flush(struct exporting *x, struct rows *rows)
+{
+	int rc = rows->n > 0 ? put_row(x, rows->insert) : 0;
+	rows->n = 0;
+	return rc;
+}
+
+/* Room for one more; those that are null are set by set_null(). */
+static struct row *row_begin(struct rows *rows)
+{
+	struct row *row = &rows->at[rows->n];
+	row->nulls = 0;
+	return row;
+}
+
+static int row_end(struct exporting *x, struct rows *rows)
+{
+	return ++rows->n == ROWS_MAX ? rows_flush(x, rows) : 0;
+}
+
+static void rows_done(struct rows *rows)
+{
+	sqlite3_finalize(rows->insert);
+	free(rows->at);
+	*rows = (struct rows){0};
+}
+
 static int sqlite_begin(struct exporting *x)
 {
 	struct sqlite *s = x->state = calloc(1, sizeof(*s));
@@ -209,9 +371,12 @@ static int sqlite_begin(struct exporting *x)
 		return fail(x->e, -ENOMEM, "out of memory");
 	if (x->temporary == NULL)
 		return fail(x->e, -EINVAL, "%s: is a device: a data base needs a file", x->choice->path);
-	int rc = check(x, sqlite3_open_v2(x->temporary, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL));
-	if (rc == 0)
+	int rc = check(x, sqlite3_open_v2(x->temporary, &s->db,
+					  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL));
+	if (rc == 0) {
+		sqlite3_progress_handler(s->db, STEPS_BETWEEN, asked_to_stop, x);
 		rc = run(x, schema);
+	}
 	if (rc == 0)
 		rc = put_names(x);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && rc == 0; i++)
@@ -221,97 +386,108 @@ static int sqlite_begin(struct exporting *x)
 	if (rc == 0)
 		rc = put_analysis(x);
 	if (rc == 0)
-		rc = prepare(x, "INSERT INTO events VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &s->event);
+		rc = rows_begin(x, &s->events, "new_events",
+				"INSERT INTO events(rank, thread, start_ns, end_ns, op, class, peer, tag, bytes, "
+				"communicator, collective, callsite, calls, wait_ns, object) SELECT * FROM new_events");
 	if (rc == 0)
-		rc = prepare(x, "INSERT INTO messages VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &s->message);
-	return rc == 0 ? prepare(x, "INSERT INTO waits VALUES(?,?,?,?)", &s->wait) : rc;
+		rc = rows_begin(x, &s->messages, "new_messages",
+				"INSERT INTO messages(src, src_thread, dst, dst_thread, tag, communicator, bytes, "
+				"send_start_ns, send_end_ns, recv_start_ns, completion_start_ns, recv_end_ns, "
+				"send_callsite, recv_callsite) SELECT a, b, c, d, e, f, g, h, i, j, k, l, m, n "
+				"FROM new_messages");
+	if (rc == 0)
+		rc = rows_begin(x, &s->waits, "new_waits", "INSERT INTO waits SELECT a, b, c, d FROM new_waits");
+	return rc;
 }
 
-/* ---- rows ---- */
+/* ---- rows: SQLite numbers events and messages from 1, as they come ---- */
 
-static void bind_or_null(sqlite3_stmt *row, int at, sqlite3_int64 value, bool known)
+static void set_or_null(struct row *row, int at, sqlite3_int64 value, bool known)
 {
-	if (known)
-		sqlite3_bind_int64(row, at, value);
-	else
-		sqlite3_bind_null(row, at);
+	row->at[at] = value;
+	row->nulls |= known ? 0 : 1u << at;
 }
 
 static int put_wait(struct exporting *x, const struct export_note *n)
 {
 	struct sqlite *s = x->state;
 	bool known = n->other_lane != EXPORT_NOBODY;
-	sqlite3_bind_int64(s->wait, 1, s->events);
-	sqlite3_bind_int64(s->wait, 2, n->state);
-	sqlite3_bind_int64(s->wait, 3, (sqlite3_int64)n->message);
-	bind_or_null(s->wait, 4, known ? mpix_rank_of_lane(x->f, n->other_lane) : 0, known);
-	return put_row(x, s->wait);
+	struct row *row = row_begin(&s->waits);
+	row->at[0] = s->nevents;
+	row->at[1] = n->state;
+	row->at[2] = (sqlite3_int64)n->message;
+	set_or_null(row, 3, known ? mpix_rank_of_lane(x->f, n->other_lane) : 0, known);
+	return row_end(x, &s->waits);
 }
 
 static int sqlite_event(struct exporting *x, const struct export_event *ev)
 {
 	struct sqlite *s = x->state;
 	const struct mpix_event *call = ev->call;
-	sqlite3_stmt *row = s->event;
-	sqlite3_bind_int64(row, 1, ++s->events);
-	sqlite3_bind_int64(row, 2, ev->rank);
-	sqlite3_bind_int64(row, 3, call->thread);
-	sqlite3_bind_int64(row, 4, call->start_ns);
-	sqlite3_bind_int64(row, 5, call->end_ns);
-	sqlite3_bind_int64(row, 6, call->op);
-	sqlite3_bind_int64(row, 7, call->class);
-	bind_or_null(row, 8, call->peer, call->peer != -1);
-	bind_or_null(row, 9, call->tag, call->peer != -1);
-	sqlite3_bind_int64(row, 10, (sqlite3_int64)call->bytes);
-	sqlite3_bind_int64(row, 11, call->comm);
-	bind_or_null(row, 12, (sqlite3_int64)call->number, call->number != MPIX_NO_NUMBER);
-	bind_or_null(row, 13, call->callsite, call->callsite != MPIX_NO_CALLSITE);
-	sqlite3_bind_int64(row, 14, (sqlite3_int64)call->calls);
-	sqlite3_bind_int64(row, 15, call->wait_ns);
-	bind_or_null(row, 16, call->object - 1ll, call->object > 0);
-	int rc = put_row(x, row);
+	struct row *row = row_begin(&s->events);
+	s->nevents++;
+	row->at[0] = ev->rank;
+	row->at[1] = call->thread;
+	row->at[2] = call->start_ns;
+	row->at[3] = call->end_ns;
+	row->at[4] = call->op;
+	row->at[5] = call->class;
+	set_or_null(row, 6, call->peer, call->peer != -1);
+	set_or_null(row, 7, call->tag, call->peer != -1);
+	row->at[8] = (sqlite3_int64)call->bytes;
+	row->at[9] = call->comm;
+	set_or_null(row, 10, (sqlite3_int64)call->number, call->number != MPIX_NO_NUMBER);
+	set_or_null(row, 11, call->callsite, call->callsite != MPIX_NO_CALLSITE);
+	row->at[12] = (sqlite3_int64)call->calls;
+	row->at[13] = call->wait_ns;
+	set_or_null(row, 14, call->object - 1ll, call->object > 0);
+	int rc = row_end(x, &s->events);
 	for (uint32_t i = 0; i < ev->nnotes && rc == 0; i++)
 		if (ev->notes[i].role == EXPORT_WAITS)
 			rc = put_wait(x, &ev->notes[i]);
 	return rc;
 }
 
-static int sqlite_message(struct exporting *x, const struct mpix_link *link)
+static int sqlite_message(struct exporting *x, const struct mpix_link *link, uint64_t number)
 {
-	sqlite3_stmt *row = ((struct sqlite *)x->state)->message;
+	struct rows *rows = &((struct sqlite *)x->state)->messages;
 	const struct mpix_message *m = &link->message;
-	const sqlite3_int64 values[] = {(sqlite3_int64)x->counts.messages,
-					m->src,
-					link->send.lane - mpix_first_lane(x->f, m->src),
-					m->dst,
-					link->recv.lane - mpix_first_lane(x->f, m->dst),
-					m->tag,
-					m->comm,
-					(sqlite3_int64)m->bytes,
-					m->send_start_ns,
-					m->send_end_ns,
-					m->recv_start_ns,
-					m->completion_start_ns,
-					m->recv_end_ns};
-	for (int i = 0; i < 13; i++)
-		sqlite3_bind_int64(row, i + 1, values[i]);
-	bind_or_null(row, 14, m->send_callsite, m->send_callsite != MPIX_NO_CALLSITE);
-	bind_or_null(row, 15, m->recv_callsite, m->recv_callsite != MPIX_NO_CALLSITE);
-	return put_row(x, row);
+	struct row *row = row_begin(rows);
+	(void)number; /* SQLite's is the same */
+	row->at[0] = m->src;
+	row->at[1] = link->send.lane - mpix_first_lane(x->f, m->src);
+	row->at[2] = m->dst;
+	row->at[3] = link->recv.lane - mpix_first_lane(x->f, m->dst);
+	row->at[4] = m->tag;
+	row->at[5] = m->comm;
+	row->at[6] = (sqlite3_int64)m->bytes;
+	row->at[7] = m->send_start_ns;
+	row->at[8] = m->send_end_ns;
+	row->at[9] = m->recv_start_ns;
+	row->at[10] = m->completion_start_ns;
+	row->at[11] = m->recv_end_ns;
+	set_or_null(row, 12, m->send_callsite, m->send_callsite != MPIX_NO_CALLSITE);
+	set_or_null(row, 13, m->recv_callsite, m->recv_callsite != MPIX_NO_CALLSITE);
+	return row_end(x, rows);
 }
 
 static void close_all(struct sqlite *s)
 {
-	sqlite3_finalize(s->event);
-	sqlite3_finalize(s->message);
-	sqlite3_finalize(s->wait);
-	s->event = s->message = s->wait = NULL;
+	rows_done(&s->events);
+	rows_done(&s->messages);
+	rows_done(&s->waits);
 }
 
 static int sqlite_end(struct exporting *x)
 {
 	struct sqlite *s = x->state;
-	int rc = run(x, views);
+	int rc = rows_flush(x, &s->events);
+	if (rc == 0)
+		rc = rows_flush(x, &s->messages);
+	if (rc == 0)
+		rc = rows_flush(x, &s->waits);
+	if (rc == 0)
+		rc = run(x, views);
 	close_all(s);
 	if (rc == 0)
 		rc = check(x, sqlite3_close(s->db));

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +18,8 @@ import export_perfetto
 from trace import ENV, FLAVOURS, MPITRACE, Place, Tests
 
 RANKS = 4
+TABLES = {'json': ['--tables']}
+MORE = {'json': ['--tables'], 'chrome': ['--large']}
 PROGRAMS = (('counts_p2p.c', ()), ('counts_coll.c', ()), ('counts_rma.c', ()), ('counts_io.c', ()), ('multiple.c', ('-pthread',)))
 
 
@@ -249,10 +252,70 @@ def damaged(t, trace):
 def full_disk(t, trace):
     for to in ('csv', 'json', 'chrome', 'sqlite', 'perfetto', 'paraver'):
         out = '%s/full.%s' % (trace.directory, to)
-        done = subprocess.run(['sh', '-c', 'ulimit -f 8; trap "" XFSZ; exec "$@"', 'sh', MPITRACE, 'export', trace.mpix, '--to', to, '-o', out] +
-                              (['--tables'] if to == 'json' else []), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', env=ENV)
+        done = subprocess.run(['sh', '-c', 'ulimit -f 8; trap "" XFSZ; exec "$@"', 'sh', MPITRACE, 'export', trace.mpix, '--to', to, '-o', out] + TABLES.get(to, []), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', env=ENV)
         t.check(to + ': no room: one error, nothing is left', done.returncode == 4 and 'cannot' in done.stderr and not os.path.exists(out) and
                 done.stderr.count('\n') == 1 and left(trace.directory) == [], (done.returncode, done.stderr, left(trace.directory)))
+
+
+def has_otf2():
+    return export_otf2.check in CHECKS
+
+
+def all_formats():
+    return ['csv', 'json', 'chrome', 'sqlite', 'perfetto', 'paraver', 'folded'] + (['otf2'] if has_otf2() else [])
+
+
+def kill_one(trace, to, out):
+    """The exit code, what was printed, and what is there after a signal to an export that has begun."""
+    with subprocess.Popen([MPITRACE, 'export', trace, '--to', to, '-o', out] + MORE.get(to, []), env=ENV, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as p:
+        while not left(os.path.dirname(out)) and p.poll() is None:
+            pass
+        p.send_signal(signal.SIGTERM)
+        said = b''.join(p.communicate())
+    return p.returncode, said, os.path.exists(out), left(os.path.dirname(out))
+
+
+def killed(t, trace, directory):
+    """By a signal in the middle: the export dies of it, and nothing of it is there, under no name."""
+    for to in all_formats():
+        out = '%s/killed.%s' % (directory, to)
+        for _ in range(9): # one that was over before the signal came proves nothing
+            got = kill_one(trace, to, out)
+            if got[0] != 0:
+                break
+            shutil.rmtree(out) if os.path.isdir(out) else os.unlink(out)
+        t.equal(to + ': killed in the middle, it dies of the signal and leaves nothing', got, (-signal.SIGTERM, b'', False, []))
+
+
+def shapes(t, place):
+    """One rank without a message, and a trace of which a rank was killed: every format has what there is."""
+    ends = place.compile('ends.c')
+    for name, ranks, words, state in (('one', 1, (), 'completed'), ('partial', RANKS, ('1',), 'partial')):
+        place.traced(ranks, ends, *words, name=name)
+        trace = Trace('%s/out/%s.mpix' % (place.dir, name), place.dir)
+        t.equal(name + ' is what it is meant to be', (trace.analysis['job']['state'], trace.analysis['job']['ranks']), (state, ranks))
+        for to in all_formats():
+            _, said = trace.export(to, *TABLES.get(to, []))
+            t.equal('%s, %s: all its events' % (name, to), (said['events'], said['messages'], said['damaged']['events']),
+                    (len(trace.events), 0 if to == 'folded' else trace.analysis['summary']['transfers'], 0))
+
+
+def many_ranks(t, directory):
+    """16,384 ranks: as many lanes, and no more files are open at a time than one may."""
+    subprocess.run([os.environ['GENERATE'], '--pattern', 'halo', '--ranks', '16384', '--nodes', '128', '--events-per-rank', '12', '-o',
+                    directory + '/many'], check=True, stdout=subprocess.DEVNULL)
+    run('analyze', directory + '/many', '-o', directory + '/many.mpix')
+    summary = json.loads(run('show', directory + '/many.mpix', '--json').stdout)
+    for to in all_formats():
+        out = '%s/many.%s' % (directory, to)
+        done = subprocess.run(['sh', '-c', 'ulimit -n 256; exec "$@"', 'sh', MPITRACE, 'export', directory + '/many.mpix', '--to', to, '-o', out,
+                               '--json'] + TABLES.get(to, []), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              encoding='utf-8', env=ENV, check=False)
+        said = json.loads(done.stdout) if done.returncode == 0 else {}
+        t.equal('16,384 ranks, %s: every event and message' % to, (done.stderr, said.get('events'), said.get('lanes')),
+                ('', summary['coverage']['events'], 16384))
+        (shutil.rmtree if os.path.isdir(out) else os.unlink)(out)
 
 
 def choices(t, trace):
@@ -265,8 +328,11 @@ def choices(t, trace):
     t.equal('--since chooses', said['events'], sum(1 for e in trace.events if ns(e['end_s']) > ns(middle) or ns(e['start_s']) >= ns(middle)))
     _, until = trace.export('csv', '--until', '%.9f' % middle)
     t.equal('--until chooses', until['events'], sum(1 for e in trace.events if ns(e['start_s']) < ns(middle)))
-    for to in [c.__name__[6:] for c in CHECKS if c.__name__.startswith('check_')]:
-        _, said = trace.export(to, '--ranks', '0', *(['--tables'] if to == 'json' else []))
+    for to in all_formats():
+        _, said = trace.export(to, '--since', '8000000', *TABLES.get(to, []))
+        t.equal(to + ' of nothing', (said['events'], said['messages']), (0, 0))
+    for to in all_formats():
+        _, said = trace.export(to, '--ranks', '0', *TABLES.get(to, []))
         t.equal(to + ' of one rank', said['events'], sum(1 for e in trace.events if e['rank'] == 0))
 
 
@@ -289,6 +355,7 @@ def too_many(t, directory):
     to = [directory + '/self.mpix', '--to', 'chrome', '-o', directory + '/self.json']
     refused(t, 'chrome: too many events are refused', to, '--to perfetto', code=2)
     said = json.loads(run('export', *to, '--ranks', '3', '--json').stdout)
+    killed(t, directory + '/self.mpix', directory)
     t.check('chrome: those of one rank are not too many', said['events'] >= 130000, said)
 
 
@@ -310,8 +377,10 @@ def main():
                 choices(t, trace)
                 damaged(t, trace)
                 full_disk(t, trace)
+        shapes(t, place)
         generated(t, place.dir)
         too_many(t, place.dir)
+        many_ranks(t, place.dir)
     t.end()
 
 
