@@ -290,9 +290,9 @@ def killed(t, trace, directory):
 
 def shapes(t, place):
     """One rank without a message, and a trace of which a rank was killed: every format has what there is."""
-    ends = place.compile('ends.c')
+    ring = place.compile('ring.c')
     for name, ranks, words, state in (('one', 1, (), 'completed'), ('partial', RANKS, ('1',), 'partial')):
-        place.traced(ranks, ends, *words, name=name)
+        place.traced(ranks, ring, *words, name=name)
         trace = Trace('%s/out/%s.mpix' % (place.dir, name), place.dir)
         t.equal(name + ' is what it is meant to be', (trace.analysis['job']['state'], trace.analysis['job']['ranks']), (state, ranks))
         for to in all_formats():
