@@ -17,13 +17,24 @@ static int64_t waits_since_ns(const struct process *p)
 	return p->open.n > 0 ? p->open.at[0].enter_ns : INT64_MAX;
 }
 
-/* Who died by itself before who was ended by others; then by time; then as it was told. Where nothing tells: who was
- * the last to come to its call did not wait for the others. */
+/* A timer that it had set itself, for whatever it waited: nobody ends others by one. */
+static bool by_timer(const struct process *p)
+{
+	static const int timers[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU};
+	for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
+		if (p->have_exit && WIFSIGNALED(p->exit_status) && WTERMSIG(p->exit_status) == timers[i])
+			return true;
+	return false;
+}
+
+/* Who died by itself before who was ended by a timer, and both before who was ended by others: a launcher may hear of
+ * them in any order. Then by time; then as it was told. Where nothing tells: who was the last to come to its call did
+ * not wait for the others. */
 static bool is_before(const struct process *a, const struct process *b)
 {
-	bool own_a = exits_by_itself(a), own_b = exits_by_itself(b);
+	int own_a = exits_by_itself(a) ? 2 : by_timer(a), own_b = exits_by_itself(b) ? 2 : by_timer(b);
 	if (own_a != own_b)
-		return own_a;
+		return own_a > own_b;
 	if (a->have_exit != b->have_exit)
 		return a->have_exit;
 	if (!a->have_exit)

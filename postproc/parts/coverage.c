@@ -161,35 +161,39 @@ static void explain_files(struct step *s)
 				    s->nodes.at[i].name);
 	}
 	if (s->bad_blocks > 0)
-		step_reason(s, "%u blocks could not be decoded", s->bad_blocks);
+		step_reason(s, "%u block%s could not be decoded", s->bad_blocks, s->bad_blocks == 1 ? "" : "s");
 }
 
 static void explain_unmatched(struct step *s, const struct unmatched *u, const struct op_counts *c)
 {
 	const struct {
 		uint64_t n;
-		const char *why;
+		const char *one, *many, *why;
 	} rows[] = {
-		{u->partner_missing, "messages have no partner: its rank is not in the record"},
-		{u->record_cut, "messages have no partner: a rank's record ends early"},
-		{u->unknown_source, "wildcard receives: nothing tells who sent"},
-		{u->program, "messages have no partner although both records are whole: never "
-			     "received, or never sent"},
-		{u->collectives, "collective operations lack some members"},
-		{u->collectives_differ, "collective operations differ between members"},
-		{c->unknown_requests, "completed requests were started outside of the record"},
+		{u->partner_missing, "message has", "messages have", "no partner: its rank is not in the record"},
+		{u->record_cut, "message has", "messages have", "no partner: a rank's record ends early"},
+		{u->unknown_source, "wildcard receive:", "wildcard receives:", "nothing tells who sent"},
+		{u->program, "message has", "messages have",
+		 "no partner although both records are whole: never received, or never sent"},
+		{u->collectives, "collective operation lacks", "collective operations lack", "some members"},
+		{u->collectives_differ, "collective operation differs", "collective operations differ",
+		 "between members"},
+		{c->unknown_requests, "completed request was", "completed requests were",
+		 "started outside of the record"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].n > 0)
-			step_reason(s, "%" PRIu64 " %s", rows[i].n, rows[i].why);
+			step_reason(s, "%" PRIu64 " %s %s", rows[i].n, rows[i].n == 1 ? rows[i].one : rows[i].many,
+				    rows[i].why);
 }
 
 static void explain_ranks(struct step *s, const struct shortfall *t)
 {
 	if (t->missing > 0)
-		step_reason(s, "%u of %u ranks are not in the record", t->missing, s->nranks);
+		step_reason(s, "%u of %u ranks %s not in the record", t->missing, s->nranks,
+			    t->missing == 1 ? "is" : "are");
 	if (t->unfinished > 0)
-		step_reason(s, "%u ranks did not reach MPI_Finalize", t->unfinished);
+		step_reason(s, "%u rank%s did not reach MPI_Finalize", t->unfinished, t->unfinished == 1 ? "" : "s");
 	if (s->nodes.n < s->nnodes)
 		step_reason(s, "%zu of %u nodes gave no file", (size_t)s->nnodes - s->nodes.n, s->nnodes);
 }

@@ -72,7 +72,8 @@ def stuck(t, place, program, what):
     t.equal(who + ('the deadlock is named' if want else 'who waits for one that computes is in no deadlock'),
             [(c['examples'][0]['what'], c['ranks']) for c in found], [(want, list(range(ranks)))] if want else [])
     if want:
-        t.check(who + 'with its call sites', found and found[0]['callsites'] and all(lines[i] for i in found[0]['callsites']), found)
+        t.check(who + 'with its call sites', found and found[0]['callsites'] and all(lines[i] for i in found[0]['callsites']),
+                (found, a['verdict'], a['coverage'], a['per_rank']))
         t.equal(who + 'it is the verdict', a['issues'][0]['issue'], 'deadlock')
 
 

@@ -55,13 +55,13 @@ def full_definitions(t, place):
     """What the tracer has no room for is a number, and the calls are there all the same."""
     program = place.compile('hard.c', '-pthread')
     run = place.traced(1, program, 'communicators', name='communicators')
-    who = '%s, 120,000 communicators: ' % place.flavour
+    who = '%s, 200,000 communicators: ' % place.flavour
     t.equal(who + 'the program runs', (run.returncode, run.stderr if run.returncode else b''), (0, b''))
     a = place.analysis('communicators')
     ops, c = operations(a), a['coverage']
-    t.equal(who + 'calls are exact', (ops.get('MPI_Comm_dup'), ops.get('MPI_Comm_free'), c['events_lost']), (120000, 120000, 0))
+    t.equal(who + 'calls are exact', (ops.get('MPI_Comm_dup'), ops.get('MPI_Comm_free'), c['events_lost']), (200000, 200000, 0))
     known = len(a['communicators']) + a['communicators_left_out']
-    t.equal(who + 'each is defined, or counted as missing', known + c['definitions_missing'], 120000 + 1) # MPI_COMM_SELF
+    t.equal(who + 'each is defined, or counted as missing', known + c['definitions_missing'], 200000 + 1) # MPI_COMM_SELF
     t.check(who + 'the coverage says so', c['definitions_missing'] > 0 and not c['complete'] and
             any('found no room' in r for r in c['reasons']), c)
 

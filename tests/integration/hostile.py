@@ -144,10 +144,10 @@ def leaves(t, place):
         except subprocess.TimeoutExpired:
             t.check('%s: one rank leaves by %s: no hang' % (place.flavour, what), False, 'it hangs')
             continue
-        # MPICH's mpirun tells of the first end that it hears of: of the rank that left, of one that it killed then, or (255)
+        # MPICH's mpirun tells of the first end that it hears of: of the rank that left, of one that it killed then, or (255, 1)
         # of the connection to one: untraced as well.
         t.check('%s: one rank leaves by %s: the job ends as it would (%d)' % (place.flavour, what, plain.returncode),
-                traced.returncode == plain.returncode or {traced.returncode, plain.returncode} <= {7, 9, 255},
+                traced.returncode == plain.returncode or {traced.returncode, plain.returncode} <= {1, 7, 9, 255},
                 (traced.returncode, plain.returncode))
         ops = operations(place.analysis(name))
         # The others may be killed inside of the last one.

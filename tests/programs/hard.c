@@ -201,7 +201,7 @@ static void errors(void)
 /* More communicators than a thread may define. */
 static void communicators(void)
 {
-	for (int i = 0; i < 120000; i++) {
+	for (int i = 0; i < 200000; i++) {
 		MPI_Comm c;
 		MPI_Comm_dup(MPI_COMM_SELF, &c);
 		MPI_Comm_free(&c);
