@@ -56,6 +56,15 @@ records_of() { # JOB
 	as_admin sacct -a -n -P -S 00:00 -j "$1" -o jobid,jobname,state,exitcode,derivedexitcode,account,qos,ntasks,nnodes | sed "s/^$1//"
 }
 
+# The id of job.sh, submitted with OPTIONs. It is held until slurmdbd has its name: slurmctld tells of new jobs every few seconds,
+# and a job whose steps come to slurmdbd before that keeps a record without name or partition, traced or not.
+recorded_job() { # OPTION...
+	local job
+	job=$(as_user sbatch --parsable --hold -N2 -n2 -A projb --qos long "$@" job.sh) || return
+	eventually "a record of job $job" eval "records_of $job | grep -q '^|job.sh|PENDING'" >&2 || return
+	as_user scontrol release "$job" && echo "$job"
+}
+
 with_record_complete() { # JOB
 	[ "$(records_of "$1" | wc -l)" -ge 5 ] && ! records_of "$1" | grep -qE 'RUNNING|PENDING'
 }
@@ -64,8 +73,8 @@ with_records_of_jobs() {
 	local off on
 	no_policy
 	printf '#!/bin/sh\nsrun -n2 %s 5\nsrun -n2 %s 5 exit=3\nsrun --mpi=none -n1 sh -c "kill -9 \\$\\$"\nexit 4\n' "$RING" "$RING" >"$CASE_DIR/job.sh"
-	off=$(as_user sbatch --parsable --wait -N2 -n2 -A projb --qos long --mpitrace=off -o off.txt job.sh)
-	on=$(as_user sbatch --parsable --wait -N2 -n2 -A projb --qos long --mpitrace -o on.txt job.sh)
+	off=$(recorded_job --mpitrace=off -o off.txt) || return
+	on=$(recorded_job --mpitrace -o on.txt) || return
 	eventually "the record of both" eval "with_record_complete $off && with_record_complete $on" || fails "$(records_of "$off") $(records_of "$on")" || return
 	same "records" "$(records_of "$off")" "$(records_of "$on")" || return
 	same "exit codes of its steps" "0:0 3:0 0:9" "$(records_of "$on" | grep '^\.[0-9]' | cut -d'|' -f4 | xargs)" || return
