@@ -61,19 +61,38 @@ void issue_mismatch(const struct analysis *a, struct issue *f)
 		 "Let all ranks call the same operations in the same order, with the same root, sizes and datatypes.");
 }
 
-/* Who waits for whom. */
-static void add_first_case(const struct analysis *a, struct issue *f)
+static const struct finding *first_deadlock(const struct analysis *a)
 {
-	char text[CORRECTNESS_TEXT_MAX];
-	size_t used = strlen(f->what);
-	for (size_t i = 0; i < a->tally.findings.rows.n; i++) {
-		const struct finding *x = &a->tally.findings.rows.at[i];
-		if (x->kind != FINDING_DEADLOCK)
-			continue;
-		snprintf(f->what + used, sizeof(f->what) - used, " %s",
-			 correctness_case(a->step, x->kind, &x->cases[0], text, sizeof(text)));
-		return;
+	for (size_t i = 0; i < a->tally.findings.rows.n; i++)
+		if (a->tally.findings.rows.at[i].kind == FINDING_DEADLOCK)
+			return &a->tally.findings.rows.at[i];
+	return NULL;
+}
+
+/* By what the ranks of the cycle are in: advice that fits only some of them would send people astray. */
+static const char *deadlock_advice(const struct step *s, const struct finding_case *x)
+{
+	bool collective = false, sends = true, ended = false;
+	for (uint32_t i = 0; i < x->nmembers && i < FINDING_MEMBERS_MAX; i++) {
+		const struct process *p = s->ranks[x->members[i]];
+		const struct sig *sig = p != NULL && p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
+		const char *op = sig != NULL && sig->op != NONE ? s->ops.at[sig->op] : "";
+		bool over = sig == NULL || strcmp(op, "MPI_Finalize") == 0;
+		ended |= over;
+		collective |= !over && sig->call.shape == SIG_COLL;
+		sends &= !over && sig->call.shape == SIG_SEND;
 	}
+	const struct process *peer = x->peer != NONE ? s->ranks[x->peer] : NULL;
+	if (ended || (peer != NULL && peer->finalized))
+		return "More messages are expected than are sent: count both at the call sites listed, and compare "
+		       "tags.";
+	if (sends)
+		return "Post the receives before the sends (MPI_Irecv), or let MPI_Sendrecv do both.";
+	if (collective)
+		return "Let all ranks come to the collectives of their communicators in the same order, and let nobody "
+		       "expect a message in front of one that is sent only behind it.";
+	return "None of them sends what the others wait for: let one of them send first, and compare sources, tags and "
+	       "communicators of receives and sends.";
 }
 
 void issue_deadlock(const struct analysis *a, struct issue *f)
@@ -82,11 +101,13 @@ void issue_deadlock(const struct analysis *a, struct issue *f)
 	f->severity = WRONG_SEVERITY;
 	if (!gather(a, f, FINDING_DEADLOCK, FINDING_DEADLOCK))
 		return;
-	add_first_case(a, f);
+	const struct finding *x = first_deadlock(a);
+	char text[CORRECTNESS_TEXT_MAX];
+	size_t used = strlen(f->what);
+	snprintf(f->what + used, sizeof(f->what) - used, " %s",
+		 correctness_case(a->step, x->kind, &x->cases[0], text, sizeof(text)));
 	snprintf(f->why, sizeof(f->why), "None of them can go on before another does: the program never ends.");
-	snprintf(f->next, sizeof(f->next),
-		 "Post receives before sends (MPI_Irecv, MPI_Sendrecv), and compare tags and order at the call sites "
-		 "listed.");
+	snprintf(f->next, sizeof(f->next), "%s", deadlock_advice(a->step, &x->cases[0]));
 }
 
 void issue_unsafe_send_cycle(const struct analysis *a, struct issue *f)

@@ -180,7 +180,8 @@ void evidence_text(const struct evidence *e, bool plain, char ret_text[EVIDENCE_
 			      shown(e->bytes ? fmt_bytes(e->most) : fmt_time(e->most), plain).s, e->most_rank);
 	if (e->operations > 0)
 		snprintf(ret_text + at, (size_t)(EVIDENCE_TEXT - at),
-			 ". Ranks enter the collective there %s apart on average, at most %s, %s times",
+			 ". Ranks enter the collective there %s apart on average, at most %s, %s%s",
 			 shown(fmt_time(e->apart_s), plain).s, shown(fmt_time(e->apart_max_s), plain).s,
-			 shown(fmt_count(e->operations), plain).s);
+			 e->operations == 1 ? "once" : shown(fmt_count(e->operations), plain).s,
+			 e->operations == 1 ? "" : " times");
 }

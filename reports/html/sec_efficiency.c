@@ -23,6 +23,9 @@ static const struct factor serialization = {
 	"Ranks wait for each other in turn; even an infinitely fast network would not help."};
 static const struct factor transfer = {"transfer", "Transfer", "Moving the data costs little.",
 				       "Moving the data itself costs time."};
+/* No replay can tell ranks without a processor from slow transfers. */
+static const struct factor transfer_crowded = {"transfer", "Transfer", "Moving the data costs little.",
+					       "Ranks that have no processor, and moving the data, cost time."};
 
 static void write_gauge(struct page *p, double value, bool high)
 {
@@ -97,7 +100,8 @@ static void write_efficiency(struct page *p)
 	const char *note = json_text(e, "note", "");
 	write_product(p, &load_balance, &communication, &parallel);
 	if (!isnan(json_number(e, "serialization")) && !isnan(json_number(e, "transfer")))
-		write_product(p, &serialization, &transfer, &communication);
+		write_product(p, &serialization, p->model->processor_wait.seen ? &transfer_crowded : &transfer,
+			      &communication);
 	if (*note != '\0') {
 		put(p, "<p class=\"note\">");
 		put_text(p, note, SENTENCE_CHARS);

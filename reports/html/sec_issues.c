@@ -131,7 +131,7 @@ static void write_sites(struct page *p, const cJSON *issue)
 	size_t n = json_count(issue, "callsites"), shown = 0;
 	if (n == 0)
 		return;
-	put(p, "<div><dt>in the source</dt><dd>");
+	put(p, "<div class=\"places\"><dt>in the source</dt><dd>");
 	for (const cJSON *v = json_first(issue, "callsites"); v != NULL && shown < SITES_MAX; v = v->next) {
 		const cJSON *site = model_callsite(p->model, v);
 		put(p, shown++ > 0 ? "<br>" : "");

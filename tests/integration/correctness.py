@@ -60,6 +60,9 @@ STUCK = {
     'ended': (2, 'Rank 1 waits in MPI_Recv for rank 0, rank 0 has ended.'),
     'computes': (3, None),
 }
+# And a word of the advice, which is another one for another kind of call.
+ADVICE = {'sends': 'MPI_Sendrecv', 'barrier': 'collectives', 'orders': 'collectives', 'ended': 'More messages are expected'}
+FOR_RECEIVES = 'let one of them send first'
 
 
 def stuck(t, place, program, what):
@@ -75,6 +78,7 @@ def stuck(t, place, program, what):
         t.check(who + 'with its call sites', found and found[0]['callsites'] and all(lines[i] for i in found[0]['callsites']),
                 (found, a['verdict'], a['coverage'], a['per_rank']))
         t.equal(who + 'it is the verdict', a['issues'][0]['issue'], 'deadlock')
+        t.check(who + 'the advice fits', ADVICE.get(what, FOR_RECEIVES) in a['issues'][0]['next'], a['issues'][0]['next'])
 
 
 def window(t, place, program):
