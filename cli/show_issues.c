@@ -37,6 +37,35 @@ static void put_line(const char *label, const char *text)
 	show_words(text, 10, 10);
 }
 
+#define RANKS_SHOWN 12
+#define MEASURE_CHARS 300
+
+/* Which ranks, and the number that says so. */
+static void put_measure(const cJSON *issue)
+{
+	const cJSON *metric = json_item(issue, "metric");
+	const char *name = json_text(metric, "name", "");
+	double value = json_number(metric, "value"), threshold = json_number(metric, "threshold");
+	size_t n = json_count(issue, "ranks"), shown = 0;
+	char text[MEASURE_CHARS];
+	int at = 0;
+	for (const cJSON *v = json_first(issue, "ranks"); v != NULL && shown < RANKS_SHOWN; v = v->next)
+		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%.0f",
+			       shown++ > 0 ? ", "
+			       : n == 1	   ? "rank "
+					   : "ranks ",
+			       fmin(json_number_of(v), 1e9));
+	if (n > shown)
+		at += snprintf(text + at, sizeof(text) - (size_t)at, " and %zu more", n - shown);
+	if (*name != '\0' && !isnan(value) && !isnan(threshold))
+		snprintf(text + at, sizeof(text) - (size_t)at, "%s%.120s %s (threshold %s)", at > 0 ? "; " : "", name,
+			 value == floor(value) ? count_text(value).s : ratio_text(value).s,
+			 threshold == floor(threshold) ? count_text(threshold).s : ratio_text(threshold).s);
+	else if (at == 0)
+		return;
+	put_line("who", text);
+}
+
 /* As on the page, in letters. */
 static void put_evidence(const cJSON *a, const cJSON *issue)
 {
@@ -93,6 +122,7 @@ void show_issues(const cJSON *a, const char *path)
 		put_line("what", json_text(rows[i], "what", ""));
 		if (i >= ISSUES_SHOWN)
 			continue;
+		put_measure(rows[i]);
 		put_line("why", json_text(rows[i], "why", ""));
 		put_line("do", json_text(rows[i], "next", ""));
 		put_evidence(a, rows[i]);

@@ -53,9 +53,10 @@ static void put_shares(const cJSON *a)
 	}
 	if (useful_s + mpi_s <= 0)
 		return;
-	printf("MPI         %s of the ranks' time", share_text(mpi_s / (useful_s + mpi_s)).s);
+	printf("MPI         %s of the ranks' %s without MPI_Init and MPI_Finalize",
+	       share_text(mpi_s / (useful_s + mpi_s)).s, seconds_text(useful_s + mpi_s).s);
 	if (show_has_events(a))
-		printf(", %s waiting for others\n", share_text(wait_s / (useful_s + mpi_s)).s);
+		printf(",\n            %s waiting for others\n", share_text(wait_s / (useful_s + mpi_s)).s);
 	else
 		puts("; waiting is not known");
 }

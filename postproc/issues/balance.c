@@ -103,12 +103,10 @@ static void describe_load(const struct analysis *a, const struct load *l, struct
 	double useful_ns = a->ranks[l->most_rank].useful_ns, shared = useful_ns - l->most_ns;
 	char most[32], mean[32], time[32], without[96] = "";
 	if (shared >= PROCESSOR_SHARE_SAID * useful_ns)
-		snprintf(without, sizeof(without), ", of which up to %s without a processor,",
+		snprintf(without, sizeof(without), " (up to %s of it without a processor)",
 			 duration_text(shared / 1e9, time));
-	snprintf(f->what, sizeof(f->what),
-		 "Rank %u computes %s%s the mean rank %s: the others have nothing to do for the difference.",
-		 l->most_rank, duration_text(useful_ns / 1e9, most), without[0] != '\0' ? without : ",",
-		 duration_text(l->mean_ns / 1e9, mean));
+	snprintf(f->what, sizeof(f->what), "Rank %u computes %s%s, the mean rank %s: the others wait for it.",
+		 l->most_rank, duration_text(useful_ns / 1e9, most), without, duration_text(l->mean_ns / 1e9, mean));
 }
 
 /* Where that is all at the end, what to look at is another. */
@@ -131,6 +129,7 @@ void issue_load_imbalance(const struct analysis *a, struct issue *f)
 {
 	if (a->ranks_seen < 2 || a->mean_useful_ns <= 0)
 		return;
+	char ranks[ISSUE_RANKS_TEXT];
 	struct load l = load_of_ranks(a);
 	if (l.most_rank == NONE || l.mean_ns <= 0 || is_even_but_for_idle(a, l.most_ns))
 		return;
@@ -151,8 +150,9 @@ void issue_load_imbalance(const struct analysis *a, struct issue *f)
 	snprintf(f->why, sizeof(f->why),
 		 "Ranks that meet in messages or collectives all advance at the pace of the slowest.");
 	snprintf(f->next, sizeof(f->next),
-		 "Give the listed ranks less work (smaller part of the domain, dynamic distribution), or find why "
-		 "theirs takes longer: compare counts of cells, iterations, cache misses, and the core they run on.");
+		 "Give %s less work (a smaller part of the domain, dynamic distribution), or find why it takes longer "
+		 "there: compare counts of cells, iterations, cache misses, and the core that it runs on.",
+		 issue_ranks_text(f, ranks));
 }
 
 static double p2p_work_s(const struct analysis *a)
@@ -194,7 +194,7 @@ void issue_communication_imbalance(const struct analysis *a, struct issue *f)
 	snprintf(f->why, sizeof(f->why),
 		 "Transfers of one rank go through one network interface, one after the other.");
 	snprintf(f->next, sizeof(f->next),
-		 "Spread what goes through the listed ranks: trees instead of stars, collectives "
+		 "Spread what goes through the ranks named: trees instead of stars, collectives "
 		 "instead of loops of sends.");
 }
 

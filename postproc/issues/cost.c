@@ -132,7 +132,8 @@ void issue_io_wait(const struct analysis *a, struct issue *f)
 	snprintf(f->what, sizeof(f->what), "MPI-IO takes %s of all ranks' time, most of it%s.",
 		 duration_text(f->loss_s, total), site_text(a->step, c.site, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why), "Ranks stand still while files are read or written.");
-	snprintf(f->next, sizeof(f->next), "%sFewer and larger accesses%s; ask for the file system's striping.",
+	snprintf(f->next, sizeof(f->next),
+		 "%sFewer and larger accesses%s; ask your site how to set the file system's striping.",
 		 uses_collective_io(a) ? "The calls are collective already. "
 				       : "Use collective calls (MPI_File_write_all), which join accesses. ",
 		 uses_nonblocking_io(a) ? "" : ", or nonblocking ones, help");

@@ -72,7 +72,9 @@ static const struct {
 	const char *name, *next;
 } signals[] = {
 	{SIGSEGV, "segmentation fault",
-	 "Run it in a debugger or look at the core file (ulimit -c unlimited); -fsanitize=address names the access."},
+	 "Run it in a debugger or look at the core file (ulimit -c unlimited); compiled with -fsanitize=address it "
+	 "says which "
+	 "access that was."},
 	{SIGBUS, "bus error",
 	 "Run it in a debugger; a memory-mapped file that was cut, or a full /dev/shm, does this as well."},
 	{SIGFPE, "arithmetic error", "Run it in a debugger: a division by zero of integers, most often."},
@@ -94,6 +96,8 @@ static const char *next_step(const struct process *p)
 		for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 			if (signals[i].number == WTERMSIG(p->exit_status))
 				return signals[i].next;
+	if (p->have_exit && WIFEXITED(p->exit_status) && WEXITSTATUS(p->exit_status) == 0)
+		return "Look for a return from main, exit() or STOP behind the call named here.";
 	return "Read what it wrote to standard error, and look at the call named here.";
 }
 

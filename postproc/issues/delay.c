@@ -4,19 +4,27 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Ranks that caused most, until nine tenths are named. */
-static void add_causers(const struct analysis *a, struct issue *f)
+static bool calls_at(const struct process *p, uint32_t site)
+{
+	for (size_t i = 0; p != NULL && i < p->sigs.n; i++)
+		if (p->sigs.at[i].site == site && p->sigs.at[i].calls > 0)
+			return true;
+	return false;
+}
+
+/* Ranks that come to that place and caused most, there or elsewhere, until nine tenths of it are named. */
+static void add_causers(const struct analysis *a, uint32_t site, struct issue *f)
 {
 	const struct delay_result *d = &a->swept.delays;
 	double all = 0, named = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++)
-		all += d->direct_ns[r] + d->indirect_ns[r];
+		all += calls_at(a->step->ranks[r], site) ? d->direct_ns[r] + d->indirect_ns[r] : 0;
 	for (double below = INFINITY; named < 0.9 * all && f->nranks < ISSUE_RANKS_MAX;) {
 		uint32_t best = NONE;
 		double most = 0;
 		for (uint32_t r = 0; r < a->step->nranks; r++) {
 			double ns = d->direct_ns[r] + d->indirect_ns[r];
-			if (ns < below && ns > most) {
+			if (ns < below && ns > most && calls_at(a->step->ranks[r], site)) {
 				most = ns;
 				best = r;
 			}
@@ -50,10 +58,13 @@ void issue_delay(const struct analysis *a, struct issue *f)
 	uint32_t site = best / DELAY_KINDS < a->step->sites.n ? best / DELAY_KINDS : NONE;
 	bool computing = best % DELAY_KINDS == DELAY_COMPUTING;
 	char total[32], indirect[32], place[256], who[64] = "Some ranks";
-	if (row->rank != NONE && 2 * row->votes > ns)
+	bool one = row->rank != NONE && 2 * row->votes > ns;
+	if (one)
 		snprintf(who, sizeof(who), "Rank %u", row->rank);
-	issue_add_rank(f, row->rank != NONE ? row->rank : 0);
-	add_causers(a, f);
+	if (row->rank != NONE)
+		issue_add_rank(f, row->rank);
+	if (!one)
+		add_causers(a, site, f);
 	if (site != NONE)
 		issue_add_site(f, site);
 	snprintf(f->what, sizeof(f->what), "%s spent more time than others %s%s; others waited %s for it%s%s%s.", who,
@@ -62,11 +73,11 @@ void issue_delay(const struct analysis *a, struct issue *f)
 		 row->indirect_ns > 0 ? duration_text(row->indirect_ns / 1e9, indirect) : "",
 		 row->indirect_ns > 0 ? " of it indirectly" : "");
 	snprintf(f->why, sizeof(f->why),
-		 "Who waits is not who is slow. Since the two were last together, the one waited for had spent this "
-		 "much more here than the one that waited.");
+		 "Since the two last exchanged something, the rank that was waited for had spent this much more here "
+		 "than the rank that waited.");
 	snprintf(f->next, sizeof(f->next), "%s",
-		 computing ? "Look at what is computed before this call on the ranks named: even it out, or move it "
-			     "behind the call."
+		 computing ? "Look at what is computed before this call on the ranks named: even it out, or move "
+			     "what the call does not need behind it."
 			   : "Look at why this call takes longer on the ranks named: more data, more partners, or a "
 			     "slower link.");
 }

@@ -141,10 +141,11 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 	snprintf(f->what, sizeof(f->what), "Node %.64s runs %.0f ranks on %.0f hardware threads%s.%s", c.node, c.ranks,
 		 c.pus, more, ready);
 	snprintf(f->why, sizeof(f->why),
-		 "Ranks take turns on a core: one that polls for a message keeps the one that would send it from "
-		 "running, and times of single calls are those of the scheduler. So this goes before causes that "
-		 "are found in such times; its loss is a bound, since who waits for others needs no processor.");
+		 "Ranks take turns on a core: one that computes or polls keeps the one that others wait for from "
+		 "running, and times of single calls are the scheduler's. Its loss is a bound: who waits for others "
+		 "needs no processor.");
 	snprintf(f->next, sizeof(f->next),
-		 "Run at most %.0f ranks on a node (srun --ntasks-per-node=%.0f, mpirun --map-by ppr:%.0f:node).",
+		 "Run at most %.0f ranks on a node (srun --ntasks-per-node=%.0f, mpirun --map-by ppr:%.0f:node): on "
+		 "more nodes, or fewer ranks.",
 		 c.pus, c.pus, c.pus);
 }

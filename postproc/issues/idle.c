@@ -67,7 +67,7 @@ void issue_idle_ranks(const struct analysis *a, struct issue *f)
 	snprintf(f->why, sizeof(f->why),
 		 "They wait, or ended before the others: processors that the job holds and does not use.");
 	snprintf(f->next, sizeof(f->next),
-		 "Give the listed ranks a part of the work, or run with as many ranks as there are parts of it.");
+		 "Give the ranks named a part of the work, or run with as many ranks as there are parts of it.");
 }
 
 /* ---- the end ---- */

@@ -86,6 +86,9 @@ double issue_run_s(const struct analysis *a);
  * steps: how many messages one after the other a call needs. */
 double issue_moving_max_s(double calls, double bytes, double steps);
 /* Once each, as long as there is room. */
+/* "rank 1", "ranks 3, 1 and 2", or "the ranks named" where these are more. */
+#define ISSUE_RANKS_TEXT 64
+const char *issue_ranks_text(const struct issue *f, char ret_text[ISSUE_RANKS_TEXT]);
 void issue_add_rank(struct issue *f, uint32_t rank);
 /* One that is not there yet, behind all others. */
 void issue_add_another_rank(struct issue *f, uint32_t rank);

@@ -7,7 +7,7 @@
 struct chosen {
 	VEC(const struct wait_row *) rows;
 	double seconds;
-	uint64_t count;
+	uint64_t count[WAIT_STATES];
 };
 
 static int by_time(const void *a, const void *b)
@@ -23,9 +23,24 @@ static void choose(const struct analysis *a, unsigned states, struct chosen *c)
 		if ((states & 1u << r->state) == 0 || vec_push(&c->rows, r) < 0)
 			continue;
 		c->seconds += (double)r->ns / 1e9;
-		c->count += r->count;
+		c->count[r->state] += r->count;
 	}
 	vec_sort(&c->rows, by_time);
+}
+
+/* Calls that waited, at least: one may be in two states, one after the other. */
+static uint64_t calls_of(const struct chosen *c)
+{
+	static const enum wait_state twice[][2] = {
+		{WAIT_AT_BARRIER, BARRIER_COMPLETION}, {WAIT_AT_NXN, NXN_COMPLETION}, {EARLY_REDUCE, LATE_REDUCE}};
+	uint64_t n = 0;
+	for (unsigned i = 0; i < WAIT_STATES; i++)
+		n += c->count[i];
+	for (size_t i = 0; i < sizeof(twice) / sizeof(twice[0]); i++) {
+		uint64_t a = c->count[twice[i][0]], b = c->count[twice[i][1]];
+		n -= a < b ? a : b;
+	}
+	return n;
 }
 
 /* Who was waited for, where, when: from the rows that make up nine tenths of the time. */
@@ -59,8 +74,8 @@ void issue_of_waits(const struct analysis *a, struct issue *f, const struct wait
 	if (f->found) {
 		fill_from(f, &c);
 		snprintf(f->what, sizeof(f->what), "%s waited %s in all, %s each time, %s%s.", w->waiters,
-			 duration_text(c.seconds, total), duration_text(c.seconds / (double)c.count, each), w->event,
-			 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
+			 duration_text(c.seconds, total), duration_text(c.seconds / (double)calls_of(&c), each),
+			 w->event, site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
 		snprintf(f->why, sizeof(f->why), "%s", w->why);
 		snprintf(f->next, sizeof(f->next), "%s", w->next);
 	}
@@ -72,7 +87,7 @@ void issue_late_sender(const struct analysis *a, struct issue *f)
 	static const struct wait_issue w = {
 		1u << LATE_SENDER, "Receivers", "because messages were sent later than they were needed",
 		"A receive that is waited for before its message was sent can only idle. The "
-		"senders listed are late: "
+		"senders are late: "
 		"they compute longer, or send after other work.",
 		"Send earlier, or put computation that does not need the message between the start of the "
 		"receive and its wait. If "

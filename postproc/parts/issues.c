@@ -48,6 +48,20 @@ double issue_moving_max_s(double calls, double bytes, double steps)
 	return calls * steps * LATENCY_MAX_S + bytes / BANDWIDTH_MIN;
 }
 
+const char *issue_ranks_text(const struct issue *f, char ret_text[ISSUE_RANKS_TEXT])
+{
+	const uint32_t *r = f->ranks;
+	if (f->nranks == 1)
+		snprintf(ret_text, ISSUE_RANKS_TEXT, "rank %u", r[0]);
+	else if (f->nranks == 2)
+		snprintf(ret_text, ISSUE_RANKS_TEXT, "ranks %u and %u", r[0], r[1]);
+	else if (f->nranks == 3)
+		snprintf(ret_text, ISSUE_RANKS_TEXT, "ranks %u, %u and %u", r[0], r[1], r[2]);
+	else
+		snprintf(ret_text, ISSUE_RANKS_TEXT, "the ranks named");
+	return ret_text;
+}
+
 void issue_add_rank(struct issue *f, uint32_t rank)
 {
 	for (unsigned i = 0; i < f->nranks; i++)
@@ -184,6 +198,8 @@ static bool is_named(const uint32_t *list, unsigned n, uint32_t x)
 static void put_worst(const struct analysis *a, cJSON *row, const struct issue *f)
 {
 	const struct wait_row *worst = NULL;
+	if (strcmp(f->issue, "death") == 0) /* when it was is said; no wait before that is the worst */
+		return;
 	for (size_t i = 0; i < a->tally.waits.rows.n && f->loss_s > 0; i++) {
 		const struct wait_row *r = &a->tally.waits.rows.at[i];
 		bool here = f->nsites > 0 ? is_named(f->sites, f->nsites, r->site)

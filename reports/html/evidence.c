@@ -12,7 +12,7 @@ static const struct series {
 } series[] = {
 	{"useful_s", "useful time by rank", false},
 	{"wait_s", "waiting by rank", false},
-	{"caused_wait_s", "what others waited for each rank", false},
+	{"caused_wait_s", "what others waited for each rank, anywhere", false},
 	{"mpi_s", "time in MPI by rank", false},
 	{"bytes_out", "bytes sent by rank", true},
 	{"tracing_s", "time in the tracer by rank", false},

@@ -85,7 +85,7 @@ static void write_callsites(struct page *p)
 	       "class=\"n\">time</th>"
 	       "<th scope=\"col\" class=\"n\">of it waiting</th><th scope=\"col\" "
 	       "class=\"n\">calls</th>"
-	       "<th scope=\"col\" class=\"n\">data</th></tr></thead>\n<tbody>\n");
+	       "<th scope=\"col\" class=\"n\">sent + received</th></tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < shown; i++)
 		write_site(p, m->callsite[i], fmax(json_number(m->callsite[0], "time_s"), 0));
 	put(p, "</tbody></table></div>\n");

@@ -10,8 +10,8 @@ struct factor {
 };
 
 static const struct factor load_balance = {
-	"load_balance", "Load balance", "The ranks share the work evenly.",
-	"The busiest rank computes much longer than the average; the others wait for it."};
+	"load_balance", "Load balance", "The ranks share the work about evenly.",
+	"The busiest rank computes longer than the average; the others wait for it."};
 static const struct factor communication = {
 	"communication", "Communication", "Even the busiest rank spends most of the run computing.",
 	"Even the busiest rank loses much of the run in MPI: transfers and dependencies cost."};
@@ -19,7 +19,8 @@ static const struct factor parallel = {"parallel", "Parallel efficiency",
 				       "Share of the ranks\xe2\x80\x99 time that is useful work.",
 				       "Share of the ranks\xe2\x80\x99 time that is useful work. Below the mark."};
 static const struct factor serialization = {
-	"serialization", "Serialization", "Little is lost to ranks waiting for each other in turn.",
+	"serialization", "Serialization",
+	"Ranks hardly wait one behind the other (for uneven work they do: load balance).",
 	"Ranks wait for each other in turn; even an infinitely fast network would not help."};
 static const struct factor transfer = {"transfer", "Transfer", "Moving the data costs little.",
 				       "Moving the data itself costs time."};

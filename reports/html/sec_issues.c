@@ -102,12 +102,23 @@ static void write_pair(struct page *p, const cJSON *pair)
 	put(p, "%.0f \xe2\x86\x92 %.0f", json_number_of(from), json_number_of(from != NULL ? from->next : NULL));
 }
 
+/* Of those about waiting the rank that was waited for stands first. */
+static const char *pairs_word(const cJSON *issue)
+{
+	static const char *const traffic[] = {"link_hotspot", "poor_placement", "communication_imbalance", "unmatched",
+					      "truncation",   "mismatch",	"unsafe_send_cycle",	   "deadlock"};
+	for (size_t i = 0; i < sizeof(traffic) / sizeof(traffic[0]); i++)
+		if (strcmp(json_text(issue, "issue", ""), traffic[i]) == 0)
+			return "from \xe2\x86\x92 to";
+	return "late \xe2\x86\x92 waiting";
+}
+
 static void write_pairs(struct page *p, const cJSON *issue)
 {
 	size_t n = json_count(issue, "pairs"), shown = 0;
 	if (n == 0)
 		return;
-	put(p, "<div><dt>links</dt><dd>");
+	put(p, "<div><dt>%s</dt><dd>", pairs_word(issue));
 	for (const cJSON *v = json_first(issue, "pairs"); v != NULL && shown < PAIRS_MAX; v = v->next) {
 		put(p, shown++ > 0 ? ", " : "");
 		write_pair(p, v);
@@ -231,7 +242,8 @@ static void write_issues(struct page *p)
 const struct section section_issues = {
 	.id = "issues",
 	.title = "Issues",
-	.how = "Causes before what follows from them, else dearest first. Each card gives the number that triggered it "
+	.how = "Causes before what follows from them, else dearest first; the same lost time can stand in several. "
+	       "Each card gives the number that triggered it "
 	       "and "
 	       "the threshold it crossed.",
 	.write = write_issues,

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define QUARTILE_RANKS 8
 #define COLUMNS_MAX 160
 #define HEIGHT 96.0
 #define NODES_MAX 12
@@ -50,7 +51,10 @@ static void write_curve(struct page *p, const struct profile *of)
 
 static void write_outliers(struct page *p, const struct profile *of)
 {
-	put(p, "<p>Half of the ranks are between %s and %s", fmt_time(of->lower_s).s, fmt_time(of->upper_s).s);
+	if (of->nranks >= QUARTILE_RANKS)
+		put(p, "<p>Half of the ranks are between %s and %s", fmt_time(of->lower_s).s, fmt_time(of->upper_s).s);
+	else
+		put(p, "<p>All are between %s and %s", fmt_time(of->least_s).s, fmt_time(of->most_s).s);
 	for (size_t i = 0; i < of->noutliers && i < OUTLIERS_MAX; i++)
 		put(p, "%s%ld", i > 0 ? ", " : "; out of line: rank ", of->outlier[i]);
 	if (of->noutliers > OUTLIERS_MAX)

@@ -73,7 +73,7 @@ static void write_operations(struct page *p)
 	    "class=\"n\">time</th>"
 	    "<th scope=\"col\" class=\"n\">%s</th><th scope=\"col\" class=\"n\">calls</th>"
 	    "<th scope=\"col\" class=\"n\">per call</th><th scope=\"col\" "
-	    "class=\"n\">data</th></tr></thead>\n"
+	    "class=\"n\">sent + received</th></tr></thead>\n"
 	    "<tbody>\n",
 	    share_title(m));
 	for (size_t i = 0; i < shown; i++)

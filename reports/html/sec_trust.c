@@ -48,9 +48,10 @@ static void write_overhead(struct page *p)
 	put(p, "<div><dt>Cost of tracing, estimated</dt><dd>%s of the time<small>%s a call", fmt_share(share).s,
 	    fmt_time(per_call * 1e-9).s);
 	if (slow > 0)
-		put(p, "; %s times something new, %s", fmt_count(slow).s, fmt_time(json_number(overhead, "slow_s")).s);
+		put(p, " and %s for %s calls of a new kind", fmt_time(json_number(overhead, "slow_s")).s,
+		    fmt_count(slow).s);
 	if (worst > 0)
-		put(p, "; at most %s, rank %.0f", fmt_share(worst).s, json_number(overhead, "worst_rank"));
+		put(p, "; most on rank %.0f, %s", json_number(overhead, "worst_rank"), fmt_share(worst).s);
 	put(p, "</small></dd></div>\n");
 }
 

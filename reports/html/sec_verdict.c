@@ -8,15 +8,16 @@
 #define CORE_HOUR_S 3600.0
 #define CORE_HOURS_MIN 0.01
 #define UNRETURNED_SEEN 0.05 /* of the ranks' time */
+#define REGION_SAID 0.95     /* of the run time: what is less is told */
 
 static const struct {
 	const char *issue, *phrase;
 	bool wrong; /* no matter of time: the program is not in order */
 } phrases[] = {
-	{"death", "a rank that died", true},
+	{"death", "a rank that did not come to MPI_Finalize", true},
 	{"unexplained", "one call that takes long by itself", false},
 	{"load_imbalance", "uneven work between ranks", false},
-	{"delay", "one place in the program that others wait for", false},
+	{"delay", "one place in the program that makes others wait", false},
 	{"idle_ranks", "some ranks with nothing to do", false},
 	{"serialization", "ranks waiting for each other in turn", false},
 	{"stuck_at_end", "ranks waiting at the end for the last one", false},
@@ -39,7 +40,7 @@ static const struct {
 	{"oversubscription", "more ranks than cores", false},
 	{"busy_processors", "processors that something else had", false},
 	{"slow_node", "one node slower than the others", false},
-	{"io_wait", "waiting for files", false},
+	{"io_wait", "time in files", false},
 	{"rma_wait", "waiting in one-sided communication", false},
 	{"tracing_cost", "the tracing itself", false},
 };
@@ -163,7 +164,7 @@ static void write_site(struct page *p, const cJSON *issue, const char *what)
 	const char *file = basename_of(json_text(site, "file", ""));
 	if (site == NULL || (*file != '\0' && strstr(what, file) != NULL))
 		return;
-	put(p, " See ");
+	put(p, strcmp(json_text(issue, "issue", ""), "load_imbalance") == 0 ? " They wait in " : " See ");
 	put_callsite(p, site);
 	put(p, ".");
 }
@@ -187,7 +188,8 @@ static void write_lost(struct page *p, const cJSON *issue)
 	double loss_s = json_number(issue, "loss_s"), of_s = json_number_or(issue, "loss_of_s", p->model->total_s);
 	if (!(loss_s > 0) || !(of_s > 0) || is_wrong(issue))
 		return;
-	put(p, " This costs <b>%s</b> of all ranks\xe2\x80\x99 time", fmt_share(loss_s / of_s).s);
+	put(p, " This costs%s <b>%s</b> of all ranks\xe2\x80\x99 time",
+	    strcmp(json_text(issue, "issue", ""), "oversubscription") == 0 ? " up to" : "", fmt_share(loss_s / of_s).s);
 	if (loss_s / CORE_HOUR_S >= CORE_HOURS_MIN)
 		put(p, ", %s core-hours", fmt_ratio(loss_s / CORE_HOUR_S).s);
 	else
@@ -234,11 +236,14 @@ static void write_figures(struct page *p)
 {
 	const struct model *m = p->model;
 	bool any = m->total_s > 0;
-	put(p, "<dl class=\"figures\">\n<div><dt>run time, %s ranks</dt><dd>%s</dd></div>\n",
-	    fmt_count((double)model_nranks(m)).s, fmt_time(m->runtime_s).s);
+	double region_s = json_number(m->efficiency, "region_s");
+	put(p, "<dl class=\"figures\">\n<div><dt>run time, %s ranks", fmt_count((double)model_nranks(m)).s);
+	if (region_s < REGION_SAID * m->runtime_s)
+		put(p, "; %s of it between MPI_Init and MPI_Finalize, of which all shares are", fmt_time(region_s).s);
+	put(p, "</dt><dd>%s</dd></div>\n", fmt_time(m->runtime_s).s);
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time in MPI</dt><dd>%s</dd></div>\n",
 	    fmt_share(any ? m->mpi_s / m->total_s : NAN).s);
-	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting</dt><dd>%s</dd></div>\n",
+	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting for others</dt><dd>%s</dd></div>\n",
 	    any && !m->waits_known ? "not known" : fmt_share(any ? m->wait_s / m->total_s : NAN).s);
 	put(p, "<div><dt>parallel efficiency, 0.80 is good</dt><dd>%s</dd></div>\n</dl>\n",
 	    fmt_ratio(json_number(m->efficiency, "parallel")).s);

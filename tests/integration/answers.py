@@ -2,6 +2,7 @@
 """answers.py - programs of the kinds that people write: what is true of each is among the answers, what is not true is not, and ends are
 told as they were. Computing is sleeping, so that a machine with much else to do changes little; where ranks exceed processors that may
 stand first."""
+import re
 import subprocess
 
 from trace import FLAVOURS, MPITRACE, Place, Tests
@@ -70,6 +71,15 @@ def farm(t, who, place, program):
 def pipeline(t, who, place, program):
     a = run(place, program, 'pipeline')
     t.check(who + 'ranks wait for each other in turn', {'serialization', 'delay'} & set(names(a)), names(a))
+    sites = {c['id']: c for c in a['callsites']}
+    delay, barrier = issue(a, 'delay'), issue(a, 'barrier_imbalance')
+    op = sites[delay['callsites'][0]]['op'] if delay and delay['callsites'] else None
+    t.check(who + 'at a call that the last rank never makes, it is not named', op != 'MPI_Send' or RANKS - 1 not in delay['ranks'], delay)
+    if barrier:
+        each, unit = re.search(r'in all, ([\d.]+) (s|ms|us) each time', barrier['what']).groups()
+        calls = sum(sites[i]['calls'] for i in barrier['callsites'])
+        t.check(who + 'no barrier is counted twice', float(each) * {'s': 1, 'ms': 1e-3, 'us': 1e-6}[unit] * calls >= 0.99 * barrier['loss_s'],
+                (barrier, calls))
 
 
 def processors(t, who, place, program):
