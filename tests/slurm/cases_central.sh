@@ -82,7 +82,7 @@ who_has_too_much_in_the_central_directory_runs_untraced_and_is_told() {
 	for limit in quota directory_bytes; do
 		before=$(find "$STATE/central/$user" -name '*.mpic' | wc -l)
 		with_central_directory <<<"$limit = $used"
-		as_user srun -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+		as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 		same "lines about $limit" 1 "$(grep -c "mpitrace: runs untraced on n1: $STATE/central.* holds .* MB that this site" "$CASE_DIR/err")" || return
 		as_user srun -N2 -n2 "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 		same "what is said to who did not ask" "ring done" "$(cat "$CASE_DIR/err")" || return

@@ -221,7 +221,7 @@ a_spool_that_is_full_costs_events_and_nothing_else() {
 	JOB=$(submit -w n1 -n2 <<-END
 		#!/bin/sh
 		srun --mpi=pmix sh -c 'if [ \$SLURM_PROCID = 1 ]; then
-			until ls \$MPITRACE_DIR/*.mpit >/dev/null 2>&1; do sleep 0.05; done
+			until find \$MPITRACE_DIR -name "*.mpit" -size +4000k | grep -q .; do sleep 0.05; done
 			dd if=/dev/zero of=\$MPITRACE_DIR/fill bs=4k 2>/dev/null; touch $CASE_DIR/full; fi; exec $PHASE until=$CASE_DIR/end'
 	END
 	) || return
@@ -325,14 +325,13 @@ an_analysis_that_is_stopped_goes_on() {
 }
 
 with_analysis_hit() { # SIGNAL
-	local pid
+	local pid signal=$1
 	JOB=$(submit -w n1 -n1 <<-END
 		#!/bin/sh
 		srun $SELF 60 600000
 	END
 	) || return
-	eventually "the analysis" eval 'pid=$(cluster_processes_of finish | awk "NR == 2 {print \$1}"); [ -n "$pid" ]' || return
-	kill "-$1" "$pid" || return
+	eventually "the analysis" eval 'pid=$(cluster_processes_of finish | awk "NR == 2 {print \$1}"); [ -n "$pid" ] && kill "-$signal" "$pid"' || return
 	eventually "the end" is_over "$JOB" || return
 	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")" || return
 	is_calm
