@@ -120,6 +120,7 @@ processes_that_a_program_spawns_are_in_its_trace() {
 # Its /tmp and /dev/shm are its own, and so are its mounts, made before the step's file system.
 a_job_with_private_mounts_is_traced() {
 	local outer=$STATE rc=0
+	[[ $PREFIX != /tmp/* ]] || fails "jobs with a /tmp of their own do not see $PREFIX: install it elsewhere" || return
 	local STATE=$outer-tmp WORK=$outer-tmp/work CASE_DIR=$outer-tmp/work
 	# One processor: Linux 6.18 numbers mount namespaces per processor, and refuses to keep one that has a smaller number.
 	taskset -c 0 "$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" --nodes 2 --job-tmp 2>"$outer/log/tmp.up" || fails "$(cat "$outer/log/tmp.up")" || return
