@@ -249,13 +249,37 @@ a_directory_without_room_has_a_partial_report() {
 	local small=$CASE_DIR/small
 	as_user mkdir "$small"
 	with_mount_on n1 "$small" 300k || fails "mount" || return
+	with_too_little_room_in "$small"
+}
+
+# A file system that keeps quotas of its own accord, on every kernel that has it.
+a_directory_over_its_quota_has_a_partial_report() {
+	local volume=$CASE_DIR/volume rc=0
+	PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs >/dev/null || return 0
+	as_user mkdir volume
+	with_quota_on n1 "$volume" 700k >/dev/null || fails "a volume with a quota" || return
+	with_too_little_room_in "$volume/home" || rc=1
+	as_admin rm -f "$CASE_DIR/image"
+	return $rc
+}
+
+with_quota_on() { # NODE DIRECTORY BYTES: of DIRECTORY/home
+	truncate -s 128M "$CASE_DIR/image" && mkfs.btrfs -q "$CASE_DIR/image" && with_node "$1" mount -o loop "$CASE_DIR/image" "$2" &&
+		with_node "$1" btrfs quota enable "$2" && with_node "$1" btrfs subvolume create "$2/home" && with_node "$1" btrfs qgroup limit "$3" "$2/home" &&
+		with_node "$1" chown "$(stat -c %u:%g "$CASE_DIR")" "$2/home"
+}
+
+# What is there is whole, and what is not is a number.
+with_too_little_room_in() { # DIRECTORY, on n1
+	local small=$1
 	JOB=$(as_user sbatch --parsable "--mpitrace=out=$small" -o out.txt -w n1 -n2 --wrap "srun $SELF 60 200000") || fails "sbatch: $?" || return
 	eventually "the end" is_over "$JOB" || return
 	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")" || return
 	same "lines of ranks" 2 "$(grep -c '200000$' "$CASE_DIR/out.txt")" || return
 	is_calm || return
 	with_node n1 cp -r "$small/mpitrace-$JOB" "$CASE_DIR/" || fails "no trace" || return
-	with_node n1 umount -l "$small"
+	with_node n1 umount -l "$(with_node n1 findmnt -no TARGET -T "$small")"
+	same "what is half written" "" "$(find "$CASE_DIR/mpitrace-$JOB" -name '*.tmp' -o -name '.*')" || return
 	mpitrace analyze "$CASE_DIR/mpitrace-$JOB/step-0" -o "$CASE_DIR/mpitrace-$JOB/step-0/job.mpix" 2>/dev/null
 	same "a reason" True "$(analysis 0 'a["coverage"]["events_lost"] > 0 and len(a["coverage"]["reasons"]) > 0 or a["coverage"]')"
 }
