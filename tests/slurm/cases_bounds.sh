@@ -110,7 +110,19 @@ a_report_that_would_take_long_is_left_for_the_sweep_and_said() {
 	[ ! -e "$(step_dir 0)/report.html" ] || fails "there is a report" || return
 	contains "$(step_dir 0)/log.txt" "mpitrace finish $(step_dir 0)" || return
 	same "late reports" 1 "$(find "$late" -type f | wc -l)" || return
+	# Something else to do, which comes first; and one that cannot be made, which comes after all others the next time.
+	install -d "$STATE/n1/mpitrace/kept/0/0.0.step-0" && touch -d "8 days ago" "$STATE/n1/mpitrace/kept/0/0.0.step-0"
+	id=$(ls "$late") && sed 's#^out=.*#out=/#' "$late/$id" >"$late/0.0.step-0" && chmod 0600 "$late/0.0.step-0"
+	! mpitrace sweep --spool "$STATE/n1/mpitrace" >"$CASE_DIR/sweep" || fails "nothing is left" || return
+	same "what was done, in what order" "kept report" "$(sed -n 's/.*: kept for a week, removed/kept/p; s/.*: report made/report/p' "$CASE_DIR/sweep" | xargs)" || return
+	contains "$CASE_DIR/sweep" "0.0.step-0: no report yet" || return
+	same "late reports" tried-0.0.step-0 "$(ls "$late")" || return
+	! mpitrace sweep --spool "$STATE/n1/mpitrace" >"$CASE_DIR/sweep" || fails "nothing is left" || return
+	! grep -q "no report yet" "$CASE_DIR/sweep" || fails "it is tried again at once" || return
+	touch -d "2 days ago" "$late/tried-0.0.step-0"
+	mv "$late/tried-0.0.step-0" "$late/0.0.step-0" # as if it were time again
 	mpitrace sweep --spool "$STATE/n1/mpitrace" >"$CASE_DIR/sweep" || fails "sweep: $? $(cat "$CASE_DIR/sweep")" || return
+	contains "$CASE_DIR/sweep" "given up" || return
 	has_report 0 || fails "no report after the sweep" || return
 	same "its owner" "$(stat -c %U "$WORK")" "$(stat -c %U "$(step_dir 0)/report.html")" || return
 	same "late reports" 0 "$(find "$late" -type f | wc -l)" || return
