@@ -1,6 +1,6 @@
-/* late.c - see late.h. In: <spool>/late/<job>.<run>.step-<step>, the records of their steps.  Out: reports, each made as
- * its step's user. How long one takes its user decides, so nobody's may cost the others theirs: a user has so much of a
- * sweep, all have no more than leaves room in the timer's, and what failed is tried again after all that was not tried. */
+/* late.c - see late.h. In: <spool>/late/<job>.<run>.step-<step>, the records of their steps.  Out: reports, each made
+ * as its step's user. How long one takes its user decides, so nobody's may cost the others theirs: a user has so much
+ * of a sweep, all have no more than leaves room in the timer's, and what failed is tried again after all others. */
 #include "warden/late.h"
 #include "warden/brief.h"
 #include "warden/child.h"

@@ -363,15 +363,31 @@ with_analysis_hit() { # SIGNAL
 
 # As a package manager does it: new files under the old names.
 a_plugin_that_is_upgraded_under_a_running_job_changes_nothing() {
+	with_copy_of_the_plugin with_job_beside with_new_files && with_whole_report && is_calm
+}
+
+# Who sees to its steps is there already; what would have to be started is gone: the traces, and no report.
+a_plugin_that_is_removed_under_a_running_job_changes_nothing() {
+	with_copy_of_the_plugin with_job_beside with_no_files || return
+	has_file "$(step_dir 0)/n1.mpic" || return
+	[ ! -e "$(step_dir 0)/report.html" ] || fails "who made a report" || return
+	is_calm
+}
+
+with_copy_of_the_plugin() { # COMMAND...
 	local copy=$STATE/prefix rc=0
 	cp -a "$PREFIX" "$copy"
 	cp "$STATE/plugstack.conf" "$CASE_DIR/plugstack.once"
 	sed "s#$PREFIX#$copy#; s#\$# libdir=$(dirname "$(find "$copy" -name libmpitrace.so)") bindir=$copy/bin libexecdir=$copy/libexec/mpitrace#" \
 		"$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
-	with_job_beside with_new_files "$copy" && with_whole_report && is_calm || rc=1
+	"$@" "$copy" || rc=1
 	cat "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
 	rm -rf "$copy"
 	return $rc
+}
+
+with_no_files() { # PREFIX
+	: >"$STATE/plugstack.conf" && rm -rf "$1"
 }
 
 with_new_files() { # PREFIX
