@@ -105,7 +105,7 @@ nothing_of_ours_outlives_a_job_that_fights_it() {
 
 a_report_that_would_take_long_is_left_for_the_sweep_and_said() {
 	local id late="$STATE/n1/mpitrace/late"
-	with_plugin_arguments report_seconds=1 as_user srun -w n1 -n1 --mpitrace "$SELF" 60 900000 >"$CASE_DIR/out" || fails "srun: $?" || return
+	with_plugin_arguments report_seconds=1 as_user srun -w n1 -n1 --mpitrace "$SELF" 60 "$LONG_CALLS" >"$CASE_DIR/out" || fails "srun: $?" || return
 	eventually "an empty spool" spool_is_empty || return
 	[ ! -e "$(step_dir 0)/report.html" ] || fails "there is a report" || return
 	contains "$(step_dir 0)/log.txt" "mpitrace finish $(step_dir 0)" || return

@@ -102,7 +102,7 @@ print(c["events_lost"] > 0 and c["events"] > 0 or c)')" || return
 # The analysis of what it records takes longer than it may.
 with_long_analysis() { # FINISH
 	printf '[defaults]\nfinish = %s\n' "$1" | policy_is
-	with_plugin_arguments "policy=$POLICY report_seconds=1" as_user srun -w n1 -n1 --mpitrace "$SELF" 60 900000 >/dev/null || fails "srun: $?"
+	with_plugin_arguments "policy=$POLICY report_seconds=1" as_user srun -w n1 -n1 --mpitrace "$SELF" 60 "$LONG_CALLS" >/dev/null || fails "srun: $?"
 	local rc=$?
 	no_policy
 	eventually "an empty spool" spool_is_empty && return $rc

@@ -6,6 +6,9 @@ CLUSTER=$REPO/contrib/cluster
 WORK=$STATE/work
 PATIENCE=${PATIENCE:-120} # seconds that any condition may take: only what does not hold takes them all
 
+# Calls of slurm_self whose analysis takes longer than a second by what collect/finish.c reckons: up to 16 processors share it.
+LONG_CALLS=$((450000 * ($(nproc) > 16 ? 16 : $(nproc) > 2 ? $(nproc) : 2)))
+
 export OMPI_MCA_mpi_yield_when_idle=1 # more ranks than cores
 
 # Run a command as the cluster's user in the case's own directory; 124 when it hangs.
