@@ -63,7 +63,7 @@ take_down() {
 try() {
 	CASE_DIR=$WORK/$1
 	as_admin install -d -o "$(stat -c %U "$WORK")" -g "$(stat -c %G "$WORK")" "$CASE_DIR"
-	eventually "idle nodes" all_nodes_idle || true
+	eventually "idle nodes" all_nodes_idle >/dev/null
 	"$1" >"$OUTPUT" 2>&1
 }
 
