@@ -378,7 +378,7 @@ with_copy_of_the_plugin() { # COMMAND...
 	local copy=$STATE/prefix rc=0
 	cp -a "$PREFIX" "$copy"
 	cp "$STATE/plugstack.conf" "$CASE_DIR/plugstack.once"
-	sed "s#$PREFIX#$copy#; s#\$# libdir=$(dirname "$(find "$copy" -name libmpitrace.so)") bindir=$copy/bin libexecdir=$copy/libexec/mpitrace#" \
+	sed "s#$PREFIX#$copy#; s#\$# libdir=$(dirname "$(find "$copy" -name libmpitrace.so)") bindir=$copy/bin libexecdir=$copy/libexec/mpitrace$NO_TRACER#" \
 		"$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
 	"$@" "$copy" || rc=1
 	cat "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
