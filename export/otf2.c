@@ -279,6 +279,12 @@ static OTF2_ErrorCode put_end(const struct otf2_call *a, const struct export_not
 	}
 }
 
+/* Also fences and other synchronisations, which are of another class. */
+static bool is_one_sided(const struct otf2_call *a)
+{
+	return a->ev->call->class == MPIX_RMA || (a->kind.does >= OP_WIN_CREATE && a->kind.does <= OP_WIN_SYNC);
+}
+
 static bool is_blocking_collective(const struct otf2_call *a)
 {
 	return a->kind.collective && a->kind.blocking && a->kind.does <= OP_EXSCAN;
@@ -291,7 +297,7 @@ static OTF2_ErrorCode put_starts(const struct otf2_call *a)
 		rc = put_start(a, &a->ev->notes[i]);
 	if (rc == OTF2_SUCCESS && is_blocking_collective(a))
 		rc = OTF2_EvtWriter_MpiCollectiveBegin(a->w, NULL, a->start);
-	if (rc == OTF2_SUCCESS && a->ev->call->class == MPIX_RMA)
+	if (rc == OTF2_SUCCESS && is_one_sided(a))
 		rc = otf2_rma_start(a);
 	if (rc == OTF2_SUCCESS && a->ev->call->class == MPIX_IO)
 		rc = otf2_file_start(a);
@@ -305,7 +311,7 @@ static OTF2_ErrorCode put_ends(const struct otf2_call *a)
 		rc = put_end(a, &a->ev->notes[i]);
 	if (rc == OTF2_SUCCESS && is_blocking_collective(a))
 		rc = put_collective(a);
-	if (rc == OTF2_SUCCESS && a->ev->call->class == MPIX_RMA)
+	if (rc == OTF2_SUCCESS && is_one_sided(a))
 		rc = otf2_rma_end(a);
 	if (rc == OTF2_SUCCESS && a->ev->call->class == MPIX_IO)
 		rc = otf2_file_end(a);

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import export_otf2
+import export_paraver
 import export_perfetto
 from trace import ENV, FLAVOURS, MPITRACE, Place, Tests
 
@@ -170,6 +171,7 @@ def prv_lines(path):
 
 def check_paraver(t, who, trace):
     path, _ = trace.export('paraver')
+    export_paraver.check(t, who, path)
     head, comms, records = prv_lines(path)
     m = re.fullmatch(r'#Paraver \(\d\d/\d\d/\d{4} at \d\d:\d\d\):(\d+)_ns:(\d+)\(([\d,]+)\):1:(\d+)\(([\d:,]+)\),(\d+)', head)
     t.check(who + 'paraver: the header is one', m, head)
