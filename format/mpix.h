@@ -77,7 +77,7 @@ struct mpix_signature {
 	uint32_t op;		/* index into the names */
 	uint32_t callsite;	/* index into analysis "callsites", or MPIX_NO_CALLSITE */
 	uint32_t comm;		/* id as in analysis "communicators" */
-	uint32_t object;	/* 1 + id as in analysis "windows" or "files", by class; 0: none */
+	uint32_t object;	/* 1 + id as in analysis "files" for class io, else "windows"; 0: none */
 	uint64_t came_bytes;	/* of a one-sided call: those of bytes that come from the target */
 	uint8_t class;
 	uint8_t flags; /* bits of enum mpix_signature_flag */
@@ -255,7 +255,7 @@ struct mpix_event {
 	uint32_t op;	     /* index into the names */
 	uint32_t callsite;   /* index into analysis "callsites", or MPIX_NO_CALLSITE */
 	uint32_t comm;	     /* id as in analysis "communicators" */
-	uint32_t object;     /* 1 + id as in analysis "windows" or "files", by class; 0: none or not known */
+	uint32_t object;     /* 1 + id as in analysis "files" for class io, else "windows"; 0: none or not known */
 	uint64_t came_bytes; /* of a one-sided call: those of bytes that come from the target */
 	uint32_t thread;
 	int64_t wait_ns; /* part of it that is a wait state */
