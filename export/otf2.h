@@ -1,5 +1,5 @@
-/* otf2.h - what the parts of the OTF2 exporter share: otf2.c writes events; otf2_rma.c and otf2_files.c those on windows
- * and files; otf2_started.c keeps what is not complete yet; otf2_definitions.c writes what events name. */
+/* otf2.h - what the parts of the OTF2 exporter share: otf2.c writes events; otf2_rma.c and otf2_files.c those on
+ * windows and files; otf2_started.c keeps what is not complete yet; otf2_definitions.c writes what events name. */
 #pragma once
 
 #include "base/index.h"

@@ -1,5 +1,5 @@
-/* export_signatures.c - what the calls of each rank were, for the .mpix. In: struct sig.  Out: format/mpix.h, SIGNATURES, OBJECTS,
- * SYNCS. */
+/* export_signatures.c - what the calls of each rank were, for the .mpix. In: struct sig.  Out: SIGNATURES, OBJECTS and
+ * SYNCS (format/SPEC.md). */
 #include "postproc/export.h"
 
 static int32_t peer_of(const struct sig *sig)
