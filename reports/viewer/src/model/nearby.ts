@@ -51,7 +51,7 @@ class Edge {
 }
 
 /** The first call of a run for which a condition holds that holds for all behind it: its number in the run. */
-function firstOf(s: Segment, holds: (i: number) => boolean): number {
+function firstOf(s: { first: number; count: number }, holds: (i: number) => boolean): number {
   let low = 0;
   for (let high = s.count; low < high;) {
     const middle = (low + high) >> 1;
@@ -59,6 +59,32 @@ function firstOf(s: Segment, holds: (i: number) => boolean): number {
     else low = middle + 1;
   }
   return low;
+}
+
+/** Records in a row about calls of one lane and window, which ascend by index. */
+interface Run {
+  lane: number;
+  window: number;
+  of: Positions;
+  first: number;
+  count: number;
+}
+
+const runs = new WeakMap<object, Run[]>(); // by what they are of
+
+function runsOf(owner: object, count: number, positions: (i: number) => Positions): Run[] {
+  const known = runs.get(owner);
+  if (known) return known;
+  const list: Run[] = [];
+  let run = null as Run | null;
+  for (let i = 0; i < count; i++) {
+    const of = positions(i);
+    const [lane, window] = [of.lane[i]!, of.window[i]!];
+    if (run?.of === of && run.lane === lane && run.window === window) run.count++;
+    else list.push((run = { lane, window, of, first: i, count: 1 }));
+  }
+  runs.set(owner, list);
+  return list;
 }
 
 export class Nearby implements Calls {
@@ -179,18 +205,20 @@ export class Nearby implements Calls {
   private workOutMessages(m: Linked): MessageChunk | null {
     const { links } = m;
     const { receive, completion, send } = links;
-    const [completed, sent] = [this.edge(), this.edge()];
     const found: number[] = [];
+    const sent = this.edge();
     let known = true;
-    for (let i = 0; i < links.count; i++) {
-      if (m.here[i] === 1) continue;
-      const p = completionOf(links, i);
-      completed.turnTo(p, i);
-      if (completed.known && p.index[i]! < completed.lo) continue;
-      sent.turnTo(send, i);
-      if (sent.known && send.index[i]! >= sent.hi) continue;
-      if (!completed.known || !sent.known) known = false;
-      else found.push(i);
+    for (const run of runsOf(m, links.count, (i) => completionOf(links, i))) {
+      const edges = this.edges(run.lane, run.window);
+      const { index } = run.of;
+      const end = run.first + run.count;
+      for (let i = run.first + (edges ? firstOf(run, (k) => index[k]! >= edges[0]) : 0); i < end; i++) {
+        if (m.here[i] === 1) continue;
+        sent.turnTo(send, i);
+        if (sent.known && send.index[i]! >= sent.hi) continue;
+        if (!edges || !sent.known) known = false;
+        else found.push(i);
+      }
     }
     const here = [receive, completion, send].map((p) => this.areHere(p, found));
     if (!known || here.includes(false)) return null;
@@ -207,11 +235,13 @@ export class Nearby implements Calls {
 
   private workOutSpans(w: Waits): Spans | null {
     const found: number[] = [];
-    const edge = this.edge();
-    for (let k = 0; k < w.count; k++) {
-      edge.turnTo(w.at, k);
-      if (!edge.known) return null;
-      if (w.at.index[k]! >= edge.lo && w.at.index[k]! < edge.hi && isShown(w, k)) found.push(k);
+    const { index } = w.at;
+    for (const run of runsOf(w, w.count, () => w.at)) {
+      const edges = this.edges(run.lane, run.window);
+      if (!edges) return null;
+      const end = run.first + run.count;
+      for (let k = run.first + firstOf(run, (i) => index[i]! >= edges[0]); k < end && index[k]! < edges[1]; k++)
+        if (isShown(w, k)) found.push(k);
     }
     const timed = found.filter((k) => w.how[k] !== How.Ns);
     const here = [this.areHere(w.at, found), this.areHere(w.causer, timed)];
