@@ -16,9 +16,10 @@ static const struct series {
 	{"mpi_s", "time in MPI by rank", false},
 	{"bytes_out", "bytes sent by rank", true},
 	{"tracing_s", "time in the tracer by rank", false},
+	{"processor_wait_s", "time without a processor by rank", false},
 };
 
-enum { USEFUL, WAIT, CAUSED, MPI, SENT, TRACING, BY_SIZE };
+enum { USEFUL, WAIT, CAUSED, MPI, SENT, TRACING, PROCESSOR, BY_SIZE };
 
 static const struct {
 	const char *issue;
@@ -41,6 +42,7 @@ static const struct {
 	{"link_hotspot", SENT},
 	{"poor_placement", SENT},
 	{"oversubscription", MPI},
+	{"busy_processors", PROCESSOR},
 	{"slow_node", USEFUL},
 	{"io_wait", MPI},
 	{"rma_wait", WAIT},
