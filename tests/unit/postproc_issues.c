@@ -243,8 +243,8 @@ Test(issues, of_placement_are_none_where_no_other_is_better)
 
 /* ---- who had no processor ---- */
 
-/* Rank 1 computes for 600 us, the others for 200; rank 3 comes to the barrier last, since it was without a processor for
- * so long. */
+/* Rank 1 computes for 600 us, the others for 200; rank 3 comes to the barrier last, since it was without a processor
+ * for so long. */
 static cJSON *one_has_none(double without_us, const char *node)
 {
 	const double comes[] = {200, 600, 200, 700};
