@@ -8,21 +8,59 @@
 #define IMBALANCE_MIN 1.10    /* max over mean useful time */
 #define TRAFFIC_RATIO_MIN 2.0 /* max over mean bytes */
 #define LINK_SHARE_MIN 0.5
+#define SITE_SHARE_MIN 0.1   /* of the longest wait: call sites below it are beside the point */
+#define AT_THE_END_SHARE 0.8 /* of the loss */
 
-static void name_heavy_ranks(const struct analysis *a, struct issue *f)
+/* While a rank is ready to run and has no processor it does not compute, outside of MPI or inside of it: which, the
+ * kernel does not tell. So it computes at least its useful time less all of that, and at most less what does not fit
+ * into its time in MPI. Of several threads it is counted of one, beside which the others may have computed. */
+static double shared_ns(const struct analysis *a, uint32_t r)
 {
-	double line = (a->mean_useful_ns + a->max_useful_ns) / 2;
+	const struct process *p = a->step->ranks[r];
+	bool known = p != NULL && p->processor_wait_ns > 0 && a->ranks[r].threads <= 1;
+	return known ? fmin(p->processor_wait_ns, a->ranks[r].useful_ns) : 0;
+}
+
+static double computes_at_least_ns(const struct analysis *a, uint32_t r)
+{
+	return a->ranks[r].useful_ns - shared_ns(a, r);
+}
+
+/* Who computes longest for certain, and the mean rank at most: so what is lost is lost for that rank's work, and not
+ * for the processor that it had not. */
+struct load {
+	uint32_t most_rank;
+	double most_ns, mean_ns;
+};
+
+static struct load load_of_ranks(const struct analysis *a)
+{
+	struct load l = {.most_rank = NONE};
+	double shared = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		double ns = computes_at_least_ns(a, r);
+		if (a->ranks[r].known && (l.most_rank == NONE || ns > l.most_ns)) {
+			l.most_rank = r;
+			l.most_ns = ns;
+		}
+		shared += fmax(0, shared_ns(a, r) - a->ranks[r].mpi_ns);
+	}
+	l.mean_ns = fmax(0, a->mean_useful_ns - shared / a->ranks_seen);
+	return l;
+}
+
+static void name_heavy_ranks(const struct analysis *a, const struct load *l, struct issue *f)
+{
+	issue_add_rank(f, l->most_rank);
 	for (uint32_t r = 0; r < a->step->nranks; r++)
-		if (a->ranks[r].useful_ns == a->max_useful_ns)
-			issue_add_rank(f, r);
-	for (uint32_t r = 0; r < a->step->nranks; r++)
-		if (a->ranks[r].useful_ns > line)
+		if (computes_at_least_ns(a, r) > (l->mean_ns + l->most_ns) / 2)
 			issue_add_rank(f, r);
 }
 
-/* Where the others wait for it. */
+/* Where the others wait for it: the longest waits. */
 static void name_waiting_sites(const struct analysis *a, struct issue *f)
 {
+	int64_t longest_ns = 0;
 	for (unsigned n = 0; n < 3; n++) {
 		const struct wait_row *best = NULL;
 		for (size_t i = 0; i < a->tally.waits.rows.n; i++) {
@@ -33,14 +71,16 @@ static void name_waiting_sites(const struct analysis *a, struct issue *f)
 			if (!known && (best == NULL || r->ns > best->ns))
 				best = r;
 		}
-		if (best != NULL)
-			issue_add_site(f, best->site);
+		if (best == NULL || (double)best->ns < SITE_SHARE_MIN * (double)longest_ns)
+			return;
+		issue_add_site(f, best->site);
+		longest_ns = best->ns > longest_ns ? best->ns : longest_ns;
 	}
 }
 
 /* Some ranks have next to nothing to do, such as a master, and the work of the others is even: that is what idle_ranks
  * says. */
-static bool is_even_but_for_idle(const struct analysis *a)
+static bool is_even_but_for_idle(const struct analysis *a, double most_ns)
 {
 	struct issue *idle = calloc(1, sizeof(*idle));
 	double sum = 0, n = 0;
@@ -53,39 +93,66 @@ static bool is_even_but_for_idle(const struct analysis *a)
 		sum += named ? 0 : a->ranks[r].useful_ns;
 		n += !named;
 	}
-	bool even = idle != NULL && idle->found && n * a->max_useful_ns < IMBALANCE_MIN * sum;
+	bool even = idle != NULL && idle->found && n * most_ns < IMBALANCE_MIN * sum;
 	free(idle);
 	return even;
 }
 
+static void describe_load(const struct analysis *a, const struct load *l, struct issue *f)
+{
+	double useful_ns = a->ranks[l->most_rank].useful_ns, shared = useful_ns - l->most_ns;
+	char most[32], mean[32], time[32], without[96] = "";
+	if (shared >= PROCESSOR_SHARE_SAID * useful_ns)
+		snprintf(without, sizeof(without), ", of which up to %s without a processor,",
+			 duration_text(shared / 1e9, time));
+	snprintf(f->what, sizeof(f->what),
+		 "Rank %u computes %s%s the mean rank %s: the others have nothing to do for the difference.",
+		 l->most_rank, duration_text(useful_ns / 1e9, most), without[0] != '\0' ? without : ",",
+		 duration_text(l->mean_ns / 1e9, mean));
+}
+
+/* Where that is all at the end, what to look at is another. */
+static void add_the_end(const struct analysis *a, struct issue *f)
+{
+	struct issue *end = calloc(1, sizeof(*end));
+	char from[32];
+	size_t len = strlen(f->what);
+	if (end != NULL)
+		issue_stuck_at_end(a, end);
+	if (end != NULL && end->found && end->from_ns > 0 && end->nranks > 0 && end->ranks[0] == f->ranks[0] &&
+	    end->loss_s >= AT_THE_END_SHARE * f->loss_s)
+		snprintf(f->what + len, sizeof(f->what) - len,
+			 " They wait for it at the end, from %s on: for what it alone has to do there.",
+			 duration_text((double)end->from_ns / 1e9, from));
+	free(end);
+}
+
 void issue_load_imbalance(const struct analysis *a, struct issue *f)
 {
-	char most[32], mean[32];
-	if (a->ranks_seen < 2 || a->mean_useful_ns <= 0 || is_even_but_for_idle(a))
+	if (a->ranks_seen < 2 || a->mean_useful_ns <= 0)
 		return;
-	f->loss_s = (a->max_useful_ns - a->mean_useful_ns) / 1e9 * a->ranks_seen;
-	f->metric = "max over mean useful time";
-	f->value = a->max_useful_ns / a->mean_useful_ns;
+	struct load l = load_of_ranks(a);
+	if (l.most_rank == NONE || l.mean_ns <= 0 || is_even_but_for_idle(a, l.most_ns))
+		return;
+	f->loss_s = fmax(0, l.most_ns - l.mean_ns) / 1e9 * a->ranks_seen;
+	f->metric = l.most_ns < a->ranks[l.most_rank].useful_ns || l.mean_ns < a->mean_useful_ns
+			    ? "max over mean useful time, without what may be waiting for a processor"
+			    : "max over mean useful time";
+	f->value = l.most_ns / l.mean_ns;
 	f->threshold = IMBALANCE_MIN;
 	f->of_s = issue_ranks_s(a);
 	f->found = f->value >= f->threshold && f->loss_s / issue_ranks_s(a) >= WAIT_SHARE_MIN;
 	if (!f->found)
 		return;
-	name_heavy_ranks(a, f);
+	name_heavy_ranks(a, &l, f);
 	name_waiting_sites(a, f);
-	snprintf(f->what, sizeof(f->what),
-		 "Rank %u computes %s, the mean rank %s: the others have nothing to do for the "
-		 "difference.",
-		 f->ranks[0], duration_text(a->max_useful_ns / 1e9, most),
-		 duration_text(a->mean_useful_ns / 1e9, mean));
+	describe_load(a, &l, f);
+	add_the_end(a, f);
 	snprintf(f->why, sizeof(f->why),
-		 "Ranks that meet in messages or collectives all advance at the pace of the "
-		 "slowest.");
+		 "Ranks that meet in messages or collectives all advance at the pace of the slowest.");
 	snprintf(f->next, sizeof(f->next),
-		 "Give the listed ranks less work (smaller part of the domain, dynamic "
-		 "distribution), or find why theirs "
-		 "takes longer: compare counts of cells, iterations, cache misses, and the core "
-		 "they run on.");
+		 "Give the listed ranks less work (smaller part of the domain, dynamic distribution), or find why "
+		 "theirs takes longer: compare counts of cells, iterations, cache misses, and the core they run on.");
 }
 
 static double p2p_work_s(const struct analysis *a)

@@ -50,9 +50,10 @@ void issue_delay(const struct analysis *a, struct issue *f)
 	uint32_t site = best / DELAY_KINDS < a->step->sites.n ? best / DELAY_KINDS : NONE;
 	bool computing = best % DELAY_KINDS == DELAY_COMPUTING;
 	char total[32], indirect[32], place[256], who[64] = "Some ranks";
-	if (row->rank != NONE && 2 * row->votes > ns)
+	if (row->rank != NONE && 2 * row->votes > ns) {
 		snprintf(who, sizeof(who), "Rank %u", row->rank);
-	issue_add_rank(f, row->rank != NONE ? row->rank : 0);
+		issue_add_rank(f, row->rank);
+	}
 	add_causers(a, f);
 	if (site != NONE)
 		issue_add_site(f, site);
@@ -65,8 +66,10 @@ void issue_delay(const struct analysis *a, struct issue *f)
 		 "Who waits is not who is slow. Since the two were last together, the one waited for had spent this "
 		 "much more here than the one that waited.");
 	snprintf(f->next, sizeof(f->next), "%s",
-		 computing ? "Look at what is computed before this call on the ranks named: even it out, or move it "
+		 computing ? "Look at what is computed before this call on the ranks of this issue: even it out, or "
+			     "move it "
 			     "behind the call."
-			   : "Look at why this call takes longer on the ranks named: more data, more partners, or a "
+			   : "Look at why this call takes longer on the ranks of this issue: more data, more partners, "
+			     "or a "
 			     "slower link.");
 }

@@ -143,7 +143,7 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 	snprintf(f->why, sizeof(f->why),
 		 "Ranks take turns on a core: one that polls for a message keeps the one that would send it from "
 		 "running, and times of single calls are those of the scheduler. So this goes before causes that "
-		 "are found in such times.");
+		 "are found in such times; its loss is a bound, since who waits for others needs no processor.");
 	snprintf(f->next, sizeof(f->next),
 		 "Run at most %.0f ranks on a node (srun --ntasks-per-node=%.0f, mpirun --map-by ppr:%.0f:node).",
 		 c.pus, c.pus, c.pus);

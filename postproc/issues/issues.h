@@ -13,6 +13,8 @@
 #define ISSUE_TEXT_MAX 800
 
 #define WAIT_SHARE_MIN 0.05 /* of all ranks' time: waits below it are left alone */
+#define PROCESSOR_SHARE_SAID \
+	0.01 /* of what an issue is about: from there on it is said how long there was no processor */
 
 struct issue {
 	bool found;
@@ -57,6 +59,7 @@ struct issue {
 	ROW(tracing_cost) \
 	ROW(slow_node) \
 	ROW(oversubscription) \
+	ROW(busy_processors) \
 	ROW(unexplained) \
 	ROW(unsafe_send_cycle) \
 	ROW(unmatched) \

@@ -21,6 +21,8 @@ static const struct {
 } explains[] = {
 	{"oversubscription", WAITS COSTS "slow_node load_imbalance delay idle_ranks serialization stuck_at_end io_wait "
 					 "poor_placement tracing_cost"},
+	{"busy_processors", WAITS COSTS "slow_node load_imbalance delay idle_ranks serialization stuck_at_end io_wait "
+					"poor_placement tracing_cost"},
 	{"slow_node", WAITS "load_imbalance delay stuck_at_end"},
 	{"idle_ranks", WAITS "serialization"},
 	{"load_imbalance", WAITS "delay stuck_at_end"},

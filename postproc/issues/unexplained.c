@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #define UNEXPLAINED_SHARE_MIN 0.10
-#define PROCESSOR_SHARE_SAID 0.01 /* of the calls' time: from there on it is said that this is not counted */
 
 typedef void look_fn(const struct analysis *a, struct issue *f);
 

@@ -1,8 +1,13 @@
-/* issues.c - "issues": all issues, in the order of issues/order.h; and "verdict", the first of them in a sentence. */
+/* issues.c - "issues": all issues, in the order of issues/order.h; and "verdict", the sentence of the first that is
+ * worth a look. */
 #include "base/units.h"
 #include "postproc/issues/order.h"
 
 #include <stdio.h>
+
+#define HIGH_MIN 0.6 /* of the score */
+#define MEDIUM_MIN 0.3
+#define EFFICIENT_MIN 0.80 /* POP regards it as acceptable; the page's EFFICIENCY_MARK */
 
 static const struct {
 	const char *name;
@@ -137,7 +142,7 @@ double issue_score(const struct analysis *a, const struct issue *f)
 
 static const char *severity_word(double score)
 {
-	return score >= 0.6 ? "high" : score >= 0.3 ? "medium" : "low";
+	return score >= HIGH_MIN ? "high" : score >= MEDIUM_MIN ? "medium" : "low";
 }
 
 static void put_pairs(cJSON *row, const struct issue *f)
@@ -215,15 +220,29 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 	json_put(metric, "threshold", f->threshold);
 }
 
-/* The worst issue's sentence; and what tracing cost, where it is too much and not that issue itself. */
-static void put_verdict(struct analysis *a, const struct issue *all, const struct issue *worst)
+/* The first that is worth a look; what is for information only is no answer. */
+static const struct issue *main_issue(const struct analysis *a, struct issue *const *order, size_t n)
 {
-	const char *nothing = a->ranks_seen < 2 ? "one rank: there is nothing to exchange" : "nothing to fix";
+	for (size_t i = 0; i < n; i++)
+		if (issue_score(a, order[i]) >= MEDIUM_MIN)
+			return order[i];
+	return NULL;
+}
+
+/* Its sentence; and what tracing cost, where it is too much and not that issue itself. */
+static void put_verdict(struct analysis *a, struct issue *const *order, size_t n)
+{
+	const struct issue *worst = main_issue(a, order, n);
+	bool efficient = !(a->longest_region_ns > 0) || a->mean_useful_ns >= EFFICIENT_MIN * a->longest_region_ns;
+	const char *nothing = a->ranks_seen < 2	    ? "one rank: there is nothing to exchange"
+			      : n == 0 || efficient ? "nothing to fix"
+						    : "no single cause stands out";
 	char text[2 * ISSUE_TEXT_MAX + 2];
 	snprintf(text, sizeof(text), "%s", worst != NULL ? worst->what : nothing);
-	for (size_t i = 0; i < NISSUES; i++)
-		if (all[i].found && &all[i] != worst && issues[i].look == issue_tracing_cost)
-			snprintf(text, sizeof(text), "%s %s", worst->what, all[i].what);
+	for (size_t i = 0; i < n; i++)
+		if (order[i] != worst && strcmp(order[i]->issue, "tracing_cost") == 0)
+			snprintf(text, sizeof(text), "%s%s%s", worst != NULL ? worst->what : "",
+				 worst != NULL ? " " : "", order[i]->what);
 	json_put_text(a->root, "verdict", text);
 }
 
@@ -238,7 +257,7 @@ int part_issues(struct analysis *a)
 		bound_loss(a, &all[i]);
 	}
 	size_t n = issues_order(a, all, NISSUES, order);
-	put_verdict(a, all, n > 0 ? order[0] : NULL);
+	put_verdict(a, order, n);
 	cJSON *list = json_array(a->root, "issues");
 	for (size_t i = 0; i < n; i++)
 		put_issue(a, list, order[i]);

@@ -43,6 +43,11 @@ static cJSON *issue(const cJSON *root, const char *name)
 	return find_text(root, "issues", "issue", name);
 }
 
+static const char *text_at(const cJSON *row, const char *name)
+{
+	return cJSON_GetStringValue(cJSON_GetObjectItem(row, name));
+}
+
 static double at(const cJSON *row, const char *list, int i)
 {
 	return cJSON_GetArrayItem(cJSON_GetObjectItem(row, list), i)->valuedouble;
@@ -111,6 +116,7 @@ Test(issues, of_a_rank_without_work_is_that_it_idles)
 {
 	cJSON *root = one_idles(6, 10), *row = issue(root, "idle_ranks");
 	cr_assert_not_null(row);
+	cr_expect_null(issue(root, "load_imbalance"), "the others share their work evenly");
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "ranks")), 1);
 	cr_expect_eq(at(row, "ranks", 0), 3);
 	cr_expect_float_eq(field(row, "loss_s"), 990e-6, 2e-6);
@@ -234,4 +240,101 @@ Test(issues, of_placement_are_none_where_no_other_is_better)
 	cJSON *root = analyse_program(p, t);
 	cr_expect_null(issue(root, "poor_placement"));
 	cJSON_Delete(root);
+}
+
+/* ---- who had no processor ---- */
+
+/* Rank 1 computes for 600 us, the others for 200; rank 3 comes to the barrier last, since it was without a processor
+ * for so long. */
+static cJSON *one_has_none(double without_us, const char *node)
+{
+	const double comes[] = {200, 600, 200, 700};
+	struct program *p = program_create(4, 1);
+	for (unsigned r = 0; r < 4; r++)
+		barrier(p, r, comes[r], 701, 7);
+	program_processor_wait(p, 3, without_us);
+	program_node_members(p, 0, node);
+	return analyse_program(p, 701);
+}
+
+Test(issues, of_a_rank_that_had_no_processor_is_not_that_it_computes)
+{
+	cJSON *root = one_has_none(500, ""), *row = issue(root, "load_imbalance");
+	cr_assert_not_null(row);
+	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "ranks")), 1);
+	cr_expect_eq(at(row, "ranks", 0), 1);
+	cr_expect_float_eq(field(row, "loss_s"), 4 * (600 - (1700 - 500) / 4.0) * 1e-6, 2e-6);
+	cr_expect_float_eq(at_path(row, "metric.value"), 2, 0.02);
+	cr_expect_null(strstr(text_at(row, "what"), "without a processor"));
+	cJSON_Delete(root);
+}
+
+/* It had none for a while, and computes longest nevertheless: that is said. */
+Test(issues, of_uneven_work_say_how_long_there_was_no_processor)
+{
+	cJSON *root = one_has_none(50, ""), *row = issue(root, "load_imbalance");
+	cr_assert_not_null(row);
+	cr_expect_eq(at(row, "ranks", 0), 3);
+	cr_expect_not_null(strstr(text_at(row, "what"), "up to 50.0 us without a processor"), "%s",
+			   text_at(row, "what"));
+	cr_expect_lt(field(row, "loss_s"), 4 * (700 - 425) * 1e-6 - 150e-6);
+	cJSON_Delete(root);
+}
+
+Test(issues, of_processors_that_others_had_are_those_of_nodes_with_enough)
+{
+	const struct {
+		double without_us;
+		const char *node;
+		bool found;
+	} cases[] = {
+		{500, "\"topology\":{\"pus\":4},", true},
+		{500, "\"topology\":{\"pus\":2},", false}, /* that is oversubscription */
+		{500, "", false},			   /* not known */
+		{100, "\"topology\":{\"pus\":4},", false}, /* 0.036 of the time */
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cJSON *root = one_has_none(cases[i].without_us, cases[i].node), *row = issue(root, "busy_processors");
+		cr_expect_eq(row != NULL, cases[i].found, "%zu", i);
+		if (row != NULL) {
+			cr_expect_eq(at(row, "ranks", 0), 3);
+			cr_expect_float_eq(field(row, "loss_s"), 500e-6, 1e-6);
+		}
+		cJSON_Delete(root);
+	}
+}
+
+/* What is for information only is no verdict: the page would call another one the cause. */
+Test(issues, that_cost_little_are_no_verdict)
+{
+	struct program *p = program_create(4, 1);
+	for (unsigned r = 0; r < 4; r++)
+		barrier(p, r, r == 3 ? 1000 : 930, 1001, 7);
+	cJSON *root = analyse_program(p, 1001);
+	cr_assert_not_null(issue(root, "barrier_imbalance"));
+	cr_expect_str_eq(text_at(issue(root, "barrier_imbalance"), "severity"), "low");
+	cr_expect_str_eq(text_at(root, "verdict"), "nothing to fix");
+	cJSON_Delete(root);
+}
+
+/* Eight bytes take no 10 ms, whatever else did. */
+Test(issues, that_blame_moving_data_explain_their_seconds)
+{
+	for (int much = 0; much < 2; much++) {
+		struct program *p = program_create(4, 1);
+		for (unsigned r = 0; r < 4; r++)
+			program_coll(p, r,
+				     (struct call){.op = "MPI_Allreduce",
+						   .from_us = 0,
+						   .to_us = 10000,
+						   .peer = SIG_NO_ROOT,
+						   .bytes = much ? 1 << 20 : 8,
+						   .from_each = much ? 1 << 20 : 8,
+						   .coll = COLL_ALLREDUCE,
+						   .line = 7});
+		cJSON *root = analyse_program(p, 10001);
+		cr_expect_eq(issue(root, "global_collective_heavy") != NULL, much == 1);
+		cr_expect_eq(issue(root, "unexplained") != NULL, much == 0);
+		cJSON_Delete(root);
+	}
 }

@@ -22,6 +22,8 @@ static const struct {
 	{"oversubscription", "global_collective_heavy"},
 	{"oversubscription", "unexplained"},
 	{"oversubscription", "serialization"},
+	{"busy_processors", "load_imbalance"},
+	{"busy_processors", "unexplained"},
 	{"slow_node", "load_imbalance"},
 	{"slow_node", "delay"},
 	{"slow_node", "barrier_imbalance"},

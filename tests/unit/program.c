@@ -43,6 +43,7 @@ struct rank_record {
 	uint64_t open[8]; /* words of the call in which it died */
 	uint32_t nopen;
 	int status;
+	double processor_wait_us;
 	double open_us, end_us; /* since when, and when it ended if not with the program */
 };
 
@@ -145,6 +146,11 @@ void program_nodelist(struct program *p, const char *nodelist)
 void program_budget_spent(struct program *p, unsigned rank)
 {
 	p->rank[rank].budget_spent = true;
+}
+
+void program_processor_wait(struct program *p, unsigned rank, double us)
+{
+	p->rank[rank].processor_wait_us = us;
 }
 
 void program_killed(struct program *p, unsigned rank, int wait_status)
@@ -514,9 +520,10 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 		   "\"transports\":\"pml test, btl "
 		   "self\",\"exe\":\"/test\",\"argv\":[\"./"
 		   "test\"],\"cpus\":\"%u\",\"cpu\":%u,\"start_tick\":%llu,\"init_exit_tick\":%llu,"
-		   "\"overhead_ns\":50,",
+		   "\"overhead_ns\":50,\"processor_wait_ns\":%.0f,",
 		   1000 + rank, rank, p->ranks, r->killed ? "lost" : "finalized", rank, rank,
-		   (unsigned long long)tick_of(p, rank, 0), (unsigned long long)tick_of(p, rank, 0));
+		   (unsigned long long)tick_of(p, rank, 0), (unsigned long long)tick_of(p, rank, 0),
+		   r->processor_wait_us * 1e3);
 	buf_printf(&meta, "\"%s\":%llu,\"end_tick\":%llu,\"threads\":[",
 		   r->killed ? "last_tick" : "finalize_enter_tick", (unsigned long long)tick_of(p, rank, end_us),
 		   (unsigned long long)tick_of(p, rank, end_us));

@@ -109,6 +109,8 @@ enum block_fate {
 void program_end_block(struct program *p, unsigned rank, unsigned thread, enum block_fate fate);
 /* What a thread of the rank spent on slow paths of the tracer; each other call costs 50 ns. */
 void program_slow(struct program *p, unsigned rank, unsigned thread, uint64_t calls, double us);
+/* The rank was ready to run for so long while others had the processors. */
+void program_processor_wait(struct program *p, unsigned rank, double us);
 /* Calls that were made but of which no event was kept: only totals. */
 void program_budget_spent(struct program *p, unsigned rank);
 /* The rank never came to MPI_Finalize; wait status as of waitpid(). */

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""verdicts.py - programs that are hard to judge: what loses their time is found, at its rank and call; what they only look like is
+not; page and terminal open with the same. Where ranks exceed processors, or others have these, that may stand first."""
+import os
+import subprocess
+
+from trace import FLAVOURS, MPITRACE, Place, Tests
+
+RANKS, CROWD = 4, 64
+MACHINE = ('oversubscription', 'busy_processors')
+WRONG = ('deadlock', 'death', 'truncation', 'mismatch', 'unsafe_send_cycle', 'unmatched', 'request_leak')
+# What: issues of which one is the first besides those of the machine; of that, the rank (None: any) and an operation (of a call site).
+CASES = {
+    'locks': (('rma_wait', 'delay'), None, 'MPI_Win_'),
+    'io': (('io_wait',), None, 'MPI_File_'),
+    'slow_io': (('delay',), 1, 'MPI_File_write_at'),
+    'alternating': (('delay', 'serialization', 'synchronization_heavy'), None, 'MPI_Allreduce'),
+    'master': (('load_imbalance',), 0, 'MPI_Recv'),
+    'serial': (('load_imbalance',), 0, 'MPI_Bcast'),
+    'threads': (('load_imbalance',), 1, 'MPI_Sendrecv'),
+    'nonblocking': (('load_imbalance',), 2, 'MPI_Wait'),
+    'output': (('load_imbalance', 'stuck_at_end'), 0, 'MPI_Barrier'),
+    'fan': (('load_imbalance',), 0, 'MPI_Recv'),
+    'probing': (('load_imbalance',), 1, None),
+}
+EVEN = ('locks', 'io', 'slow_io', 'alternating')  # no rank computes more than others
+
+
+def issue(a, name):
+    return next((i for i in a['issues'] if i['issue'] == name), None)
+
+
+def run(place, program, what, ranks=RANKS, *wrapper):
+    command = [MPITRACE, 'run', '-n', str(ranks), '--out', place.dir + '/out', '--name', what, '--', *wrapper, program, what]
+    subprocess.run(command, env=place.env, cwd=place.dir, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    return place.analysis(what)
+
+
+def shown(place, what):
+    return subprocess.run([MPITRACE, 'show', '%s/out/%s.mpix' % (place.dir, what)], capture_output=True, check=True, text=True).stdout
+
+
+def headline(place, what):
+    path = place.dir + '/page.html'
+    subprocess.run([MPITRACE, 'report', '%s/out/%s.mpix' % (place.dir, what), '-o', path], check=True)
+    with open(path, encoding='utf-8') as f:
+        page = f.read()
+    return page[page.index('<h1>') + 4:page.index('</h1>')]
+
+
+def without_processors(a):
+    """Ranks were without one for so long that nothing else is certain."""
+    return sum(r['processor_wait_s'] or 0 for r in a['per_rank']) > 0.5 * RANKS * a['efficiency']['region_s']
+
+
+def hard(t, who, place, program):
+    for what, (wanted, rank, op) in CASES.items():
+        a = run(place, program, what)
+        first = next((i for i in a['issues'] if i['issue'] not in MACHINE), {'issue': 'none', 'ranks': [], 'callsites': []})
+        at = [c['op'] for i in a['issues'] if i['issue'] in wanted for c in a['callsites'] if c['id'] in i['callsites']]
+        noise = without_processors(a)
+        t.check('%s%s: it is %s' % (who, what, ' or '.join(wanted)), first['issue'] in wanted or noise, (a['issues'], a['per_rank']))
+        if rank is not None and first['issue'] in wanted:
+            t.check('%s%s: of rank %d' % (who, what, rank), first['ranks'][:1] == [rank] or what == 'threads' and noise, (first, a['per_rank']))
+        if op and first['issue'] in wanted:
+            t.check('%s%s: at %s' % (who, what, op), any(x.startswith(op) for x in at), at)
+        if what in EVEN:
+            t.equal('%s%s: no rank is said to compute more' % (who, what), issue(a, 'load_imbalance'), None)
+        whole = max(i.get('loss_of_s', 0) for i in a['issues'])
+        t.check('%s%s: nothing has lost more than there was' % (who, what), all(i['loss_s'] <= i.get('loss_of_s', whole) + 1e-6 for i in a['issues']),
+                a['issues'])
+        if what == 'output' and first['issue'] == 'load_imbalance':
+            t.check(who + 'output: that it is all at the end is said', 'at the end' in first['what'] or noise, first)
+
+
+def stray(t, who, place, program):
+    """The one thing that is not in order is the answer where nothing costs time; and then on the page and in the terminal."""
+    a = run(place, program, 'stray')
+    costs = [i for i in a['issues'] if i['issue'] not in WRONG and i['severity'] != 'low']
+    t.check(who + 'stray: three messages are found', issue(a, 'unmatched') and issue(a, 'unmatched')['metric']['value'] == 3, a['issues'])
+    t.check(who + 'stray: they are the verdict', costs or a['verdict'] == issue(a, 'unmatched')['what'], (a['verdict'], a['issues']))
+    t.check(who + 'stray: the page says the same', costs or 'To repair first: messages without a partner' in headline(place, 'stray'),
+            headline(place, 'stray'))
+    t.check(who + 'stray: so does the terminal', costs or a['verdict'][:30] in shown(place, 'stray'), shown(place, 'stray')[:800])
+
+
+def ends_inside(t, who, place, program):
+    a = run(place, program, 'ends_inside')
+    t.check(who + 'an exit inside of a collective names rank, code and call', a['issues'] and a['issues'][0]['issue'] == 'death' and
+            'Rank 1 exited with code 3 without MPI_Finalize' in a['verdict'] and 'in MPI_Allreduce in ends_inside' in a['verdict'], a['verdict'])
+
+
+def crowd(t, who, place, program):
+    if who.startswith(FLAVOURS[0]):
+        a = run(place, program, 'crowd', CROWD)
+        first = a['issues'][0]
+        t.equal(who + '%d ranks exceed the processors: that is the cause, of all of them' % CROWD, (first['issue'], first['ranks']),
+                ('oversubscription', list(range(CROWD))))
+
+
+def bound(t, who, place, program):
+    """Two ranks on one of several processors."""
+    if (os.cpu_count() or 1) < 2:
+        return
+    a = run(place, program, 'burns', 2, 'taskset', '-c', '0')
+    first = a['issues'][0] if a['issues'] else {}
+    waited = sum(r['processor_wait_s'] for r in a['per_rank'])
+    t.equal(who + 'ranks that share one of the processors: that is the cause', first.get('issue'), 'busy_processors')
+    t.check(who + 'its seconds are those that the kernel counted', abs(first.get('loss_s', 0) - waited) < 1e-3, (first, waited))
+    t.check(who + 'the page opens with it', 'ranks waiting for a processor' in headline(place, 'burns'), headline(place, 'burns'))
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            program = place.compile('verdicts.c', '-pthread')
+            for case in (hard, stray, ends_inside, crowd, bound):
+                case(t, '%s, %s: ' % (flavour, case.__name__), place, program)
+    t.end()
+
+
+main()
