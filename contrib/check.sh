@@ -119,6 +119,16 @@ check_meson() {
 check_slurm() {
 	step "running the Slurm tests on a private cluster"
 	script_suite slurm as_root "$REPO/tests/slurm/run.sh" --prefix "$PREFIX"
+	[ "$TIER" != soak ] || script_suite slurm_soak slurm_soak
+}
+
+# The same claims of more, and random jobs with random faults.
+slurm_soak() {
+	local run="$REPO/tests/slurm/run.sh"
+	echo 1..3
+	claim 1 "256 tasks of MPI are one report" as_root env RANKS=256 PATIENCE=900 "$run" --prefix "$PREFIX" more_ranks_than_processors_are_one_report
+	claim 2 "an array of 1,000 has 1,000 reports" as_root env TASKS=1000 PATIENCE=900 "$run" --prefix "$PREFIX" every_task_of_an_array_has_its_report
+	claim 3 "1,000 jobs with faults leave nothing" as_root "$REPO/tests/slurm/soak.sh" --prefix "$PREFIX"
 }
 
 check_packages() {
@@ -198,7 +208,7 @@ main() {
 	# shellcheck disable=SC2046  # words
 	install_packages "${PACKAGES[@]}" libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck \
 		libopen-trace-format2-dev otf2-tools python3-otf2 libsqlite3-dev protobuf-compiler python3-protobuf python3-numpy \
-		git clang-format clang-tidy python3-jsonschema valgrind mandoc slurmdbd mariadb-server-core mariadb-client-core \
+		git clang-format clang-tidy python3-jsonschema valgrind mandoc slurmdbd mariadb-server-core mariadb-client-core btrfs-progs \
 		hpcc lammps netpipe-openmpi netpipe-mpich2 scalapack-mpi-test $(node_packages)
 	build
 	check_meson

@@ -22,7 +22,7 @@ struct run {
 	struct progress progress;
 	uint64_t done, steps; /* of the progress */
 	uint32_t groups, windows;
-	uint64_t numbered; /* messages */
+	uint64_t numbered, operations; /* messages, and what else is begun and completed */
 	/* of the cell at hand */
 	const struct export_note *note;
 	size_t nnotes;
@@ -61,43 +61,6 @@ bool export_takes_tables(const struct export_format *format)
 }
 
 /* ---- what is chosen ---- */
-
-int export_ranks_parse(const char *text, struct export_ranks *ret_ranks)
-{
-	struct export_ranks r = {.n = 0};
-	while (r.n < EXPORT_RANGES_MAX) {
-		char *end;
-		unsigned long long first = strtoull(text, &end, 10), last = first;
-		if (end == text || *text < '0' || *text > '9')
-			return -EINVAL;
-		if (*end == '-') {
-			text = end + 1;
-			last = strtoull(text, &end, 10);
-			if (end == text || *text < '0' || *text > '9')
-				return -EINVAL;
-		}
-		if (last < first || last >= RANKS_MAX)
-			return -EINVAL;
-		r.at[r.n++] = (struct export_range){(uint32_t)first, (uint32_t)last};
-		if (*end == 0) {
-			*ret_ranks = r;
-			return 0;
-		}
-		if (*end != ',')
-			return -EINVAL;
-		text = end + 1;
-	}
-	return -EINVAL;
-}
-
-bool export_has_rank(const struct exporting *x, uint32_t rank)
-{
-	const struct export_ranks *r = &x->choice->ranks;
-	for (uint32_t i = 0; i < r->n; i++)
-		if (rank >= r->at[i].first && rank <= r->at[i].last)
-			return true;
-	return r->n == 0;
-}
 
 static int check_ranks(const struct exporting *x)
 {
@@ -205,6 +168,14 @@ static int visit_message(void *context, const struct mpix_link *link)
 	return rc == 0 && (r->format->roles & EXPORT_ENDS) != 0 ? note_message(r, link) : rc;
 }
 
+static int note_operation(struct run *r, const struct mpix_wait *wait)
+{
+	struct export_note note = {.message = ++r->operations, .other_lane = EXPORT_NOBODY, .role = EXPORT_BEGINS};
+	int rc = add_note(r, &wait->causer, note);
+	note.role = EXPORT_COMPLETES;
+	return rc == 0 ? add_note(r, &wait->at, note) : rc;
+}
+
 static int visit_wait(void *context, const struct mpix_wait *wait)
 {
 	struct run *r = context;
@@ -214,6 +185,8 @@ static int visit_wait(void *context, const struct mpix_wait *wait)
 				   .state = wait->state,
 				   .role = wait->how == MPIX_CAME_BYTES ? EXPORT_CAME : EXPORT_WAITS};
 	r->delivered++;
+	if (wait->how == MPIX_CAME_BYTES && wait->causer.window != MPIX_NOWHERE)
+		return note_operation(r, wait);
 	if (wait->causer.window != MPIX_NOWHERE && wait->how != MPIX_WAIT_SINCE_END)
 		note.other_lane = wait->causer.lane;
 	return add_note(r, &wait->at, note);

@@ -19,21 +19,24 @@ enum export_role {
 	EXPORT_RECEIVES,  /* the same of receives */
 	EXPORT_RECEIVE_STARTS,
 	EXPORT_RECEIVE_ENDS,
-	EXPORT_WAITS, /* a wait state */
-	EXPORT_CAME,  /* bytes of a wait state that is none: added to the event's, not given to formats */
+	EXPORT_BEGINS,	  /* a nonblocking operation other than a message, which another call completes */
+	EXPORT_COMPLETES, /* the same number at that call */
+	EXPORT_WAITS,	  /* a wait state */
+	EXPORT_CAME,	  /* bytes of a wait state that is none: added to the event's, not given to formats */
 	EXPORT_ROLES
 };
 
 #define EXPORT_ROLE(role) (1u << (role))
 #define EXPORT_SENDERS (EXPORT_ROLE(EXPORT_SENDS) | EXPORT_ROLE(EXPORT_SEND_STARTS))
 #define EXPORT_RECEIVERS (EXPORT_ROLE(EXPORT_RECEIVES) | EXPORT_ROLE(EXPORT_RECEIVE_ENDS))
+#define EXPORT_OPERATIONS (EXPORT_ROLE(EXPORT_BEGINS) | EXPORT_ROLE(EXPORT_COMPLETES))
 #define EXPORT_ENDS \
 	(EXPORT_SENDERS | EXPORT_RECEIVERS | EXPORT_ROLE(EXPORT_SEND_ENDS) | EXPORT_ROLE(EXPORT_RECEIVE_STARTS))
 
 /* One side of a message, or a wait state, as its event has it. */
 struct export_note {
 	uint32_t lane, index; /* of the event in its window */
-	uint64_t message;     /* number of the message, from 1; of a wait state nanoseconds */
+	uint64_t message;     /* number of the message, or of the operation, from 1; of a wait state nanoseconds */
 	uint64_t bytes;
 	int64_t other_start_ns, other_end_ns; /* of a sender's note: begin and end of the receive, and the reverse */
 	uint32_t other_lane;		      /* the partner's, or the causer's; EXPORT_NOBODY: not known */

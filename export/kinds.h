@@ -24,6 +24,7 @@ enum op_does {
 	OP_SCAN,
 	OP_EXSCAN,
 	OP_WIN_CREATE,
+	OP_WIN_ALLOCATE,
 	OP_WIN_FREE,
 	OP_PUT,
 	OP_GET,
@@ -39,10 +40,13 @@ enum op_does {
 	OP_UNLOCK,
 	OP_UNLOCK_ALL,
 	OP_FLUSH,
+	OP_FLUSH_LOCAL,
+	OP_WIN_SYNC,
 	OP_FILE_OPEN,
 	OP_FILE_CLOSE,
 	OP_FILE_READ,
 	OP_FILE_WRITE,
+	OP_FILE_END, /* of a split one */
 	OP_FILE_FLUSH,
 };
 
@@ -59,6 +63,7 @@ struct op_kind {
 	enum op_does does;
 	enum op_flow flow;
 	bool blocking, collective;
+	bool split; /* MPI_File_..._begin: another call ends it, without a request */
 };
 
 /* Of a function by its name in the standard, with or without _c. */

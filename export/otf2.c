@@ -88,14 +88,17 @@ static int otf2_begin(struct exporting *x)
 	o->writers = calloc(x->info->lanes + 1u, sizeof(OTF2_EvtWriter *));
 	o->events = calloc(x->info->lanes + 1u, sizeof(*o->events));
 	o->kinds = calloc(x->info->nops + 1u, sizeof(*o->kinds));
+	o->lanes = calloc(x->info->lanes + 1u, sizeof(*o->lanes));
 	o->attributes = OTF2_AttributeList_New();
-	if (o->writers == NULL || o->events == NULL || o->kinds == NULL || o->attributes == NULL)
+	if (o->writers == NULL || o->events == NULL || o->kinds == NULL || o->lanes == NULL || o->attributes == NULL)
 		return fail(x->e, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < x->info->nops; i++)
 		o->kinds[i] = op_kind_of(x->info->ops[i]);
-	x->counts.left_out_what = "one-sided synchronisations, and operations on files and windows not named, which "
-				  "are regions only";
-	return open_archive(x);
+	x->counts.left_out_what =
+		"persistent and neighbourhood collectives, and operations on files and windows not named, "
+		"which are regions only";
+	int rc = otf2_rma_begin(x);
+	return rc == 0 ? open_archive(x) : rc;
 }
 
 /* ---- locations ---- */
@@ -114,6 +117,7 @@ static int close_lanes(struct exporting *x, uint32_t lane)
 		OTF2_EvtWriter_GetNumberOfEvents(w, &o->events[o->group_begin]);
 		rc = otf2_check(x, OTF2_Archive_CloseEvtWriter(o->archive, w));
 		o->writers[o->group_begin] = NULL;
+		otf2_lane_done(&o->lanes[o->group_begin]);
 	}
 	return rc;
 }
@@ -133,16 +137,8 @@ static OTF2_EvtWriter *writer_of(struct exporting *x, uint32_t lane, uint32_t ra
 
 /* ---- records ---- */
 
-struct at {
-	struct exporting *x;
-	const struct export_event *ev;
-	OTF2_EvtWriter *w;
-	OTF2_TimeStamp start, end;
-	struct op_kind kind;
-};
-
 /* A communicator and a partner's rank in it; what has none of ours is of MPI_COMM_WORLD. */
-static uint32_t comm_of(const struct exporting *x, uint32_t comm, uint32_t rank, uint32_t *ret_rank)
+uint32_t otf2_comm_of(const struct exporting *x, uint32_t comm, uint32_t rank, uint32_t *ret_rank)
 {
 	const struct otf2 *o = x->state;
 	bool inter = comm < x->defs.comms.n && x->defs.members[comm].inter;
@@ -151,9 +147,9 @@ static uint32_t comm_of(const struct exporting *x, uint32_t comm, uint32_t rank,
 	return in_comm == DEFINITION_NONE ? o->world : comm;
 }
 
-static OTF2_ErrorCode put_start(const struct at *a, const struct export_note *n)
+static OTF2_ErrorCode put_start(const struct otf2_call *a, const struct export_note *n)
 {
-	uint32_t rank, comm = comm_of(a->x, n->comm, mpix_rank_of_lane(a->x->f, n->other_lane), &rank);
+	uint32_t rank, comm = otf2_comm_of(a->x, n->comm, mpix_rank_of_lane(a->x->f, n->other_lane), &rank);
 	switch (n->role) {
 	case EXPORT_SENDS:
 		return OTF2_EvtWriter_MpiSend(a->w, NULL, a->start, rank, comm, (uint32_t)n->tag, n->bytes);
@@ -162,22 +158,6 @@ static OTF2_ErrorCode put_start(const struct at *a, const struct export_note *n)
 					       n->message * 2);
 	case EXPORT_RECEIVE_STARTS:
 		return OTF2_EvtWriter_MpiIrecvRequest(a->w, NULL, a->start, n->message * 2 + 1);
-	default:
-		return OTF2_SUCCESS;
-	}
-}
-
-static OTF2_ErrorCode put_end(const struct at *a, const struct export_note *n)
-{
-	uint32_t rank, comm = comm_of(a->x, n->comm, mpix_rank_of_lane(a->x->f, n->other_lane), &rank);
-	switch (n->role) {
-	case EXPORT_SEND_ENDS:
-		return OTF2_EvtWriter_MpiIsendComplete(a->w, NULL, a->end, n->message * 2);
-	case EXPORT_RECEIVES:
-		return OTF2_EvtWriter_MpiRecv(a->w, NULL, a->end, rank, comm, (uint32_t)n->tag, n->bytes);
-	case EXPORT_RECEIVE_ENDS:
-		return OTF2_EvtWriter_MpiIrecv(a->w, NULL, a->end, rank, comm, (uint32_t)n->tag, n->bytes,
-					       n->message * 2 + 1);
 	default:
 		return OTF2_SUCCESS;
 	}
@@ -207,165 +187,138 @@ static OTF2_CollectiveOp collective_of(enum op_does does)
 	return ops[does];
 }
 
-static OTF2_ErrorCode put_collective(const struct at *a)
+/* What the end of a collective says, and where that is. */
+static struct otf2_started collective(const struct otf2_call *a)
 {
 	const struct mpix_event *call = a->ev->call;
-	const struct definitions *d = &a->x->defs;
-	uint32_t rank, root = OTF2_UNDEFINED_UINT32, size = definitions_comm_size(d, call->comm);
-	uint32_t comm = comm_of(a->x, call->comm, a->ev->rank, &rank);
+	uint32_t rank, size = definitions_comm_size(&a->x->defs, call->comm);
+	struct otf2_started s = {.kind = OTF2_STARTED_COLLECTIVE, .root = OTF2_UNDEFINED_UINT32};
+	s.object = otf2_comm_of(a->x, call->comm, a->ev->rank, &rank);
 	if (call->peer >= 0)
-		comm_of(a->x, call->comm, (uint32_t)call->peer, &root);
-	uint64_t sent = op_bytes_sent(a->kind, call->bytes, rank, root, size);
-	return OTF2_EvtWriter_MpiCollectiveEnd(a->w, NULL, a->end, collective_of(a->kind.does), comm, root, sent,
-					       call->bytes - sent);
+		otf2_comm_of(a->x, call->comm, (uint32_t)call->peer, &s.root);
+	s.op = collective_of(a->kind.does);
+	s.sent_bytes = op_bytes_sent(a->kind, call->bytes, rank, s.root, size);
+	s.received_bytes = call->bytes - s.sent_bytes;
+	return s;
 }
 
-static OTF2_ErrorCode left_out(const struct at *a)
+static OTF2_ErrorCode put_collective(const struct otf2_call *a)
+{
+	struct otf2_started s = collective(a);
+	return OTF2_EvtWriter_MpiCollectiveEnd(a->w, NULL, a->end, s.op, s.object, s.root, s.sent_bytes,
+					       s.received_bytes);
+}
+
+OTF2_ErrorCode otf2_left_out(const struct otf2_call *a)
 {
 	a->x->counts.left_out++;
 	return OTF2_SUCCESS;
 }
 
-/* What begins with the call. Windows: object - 1. */
-static OTF2_ErrorCode put_rma_start(const struct at *a)
-{
-	const struct mpix_event *call = a->ev->call;
-	uint32_t window = call->object - 1, remote = OTF2_UNDEFINED_UINT32;
-	if (call->object == 0 || window >= a->x->defs.windows.n)
-		return left_out(a);
-	if (call->peer >= 0)
-		comm_of(a->x, call->comm, (uint32_t)call->peer, &remote);
-	uint64_t id = ++((struct otf2 *)a->x->state)->matching;
-	switch (a->kind.does) {
-	case OP_PUT:
-		return OTF2_EvtWriter_RmaPut(a->w, NULL, a->start, window, remote, call->bytes, id);
-	case OP_GET:
-		return OTF2_EvtWriter_RmaGet(a->w, NULL, a->start, window, remote, call->bytes, id);
-	case OP_ACCUMULATE:
-		return OTF2_EvtWriter_RmaAtomic(a->w, NULL, a->start, window, remote, OTF2_RMA_ATOMIC_TYPE_ACCUMULATE,
-						call->bytes, 0, id);
-	case OP_FETCH:
-		return OTF2_EvtWriter_RmaAtomic(a->w, NULL, a->start, window, remote,
-						OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE,
-						call->bytes - call->came_bytes, call->came_bytes, id);
-	case OP_FENCE:
-		return OTF2_EvtWriter_RmaCollectiveBegin(a->w, NULL, a->start);
-	case OP_FLUSH:
-		return remote != OTF2_UNDEFINED_UINT32
-			       ? OTF2_EvtWriter_RmaSync(a->w, NULL, a->start, window, remote, OTF2_RMA_SYNC_TYPE_MEMORY)
-			       : left_out(a);
-	case OP_WIN_CREATE:
-	case OP_WIN_FREE:
-		return OTF2_SUCCESS;
-	default:
-		return left_out(a);
-	}
-}
+/* ---- operations that another call completes ---- */
 
-static OTF2_ErrorCode put_rma_end(const struct at *a)
+static OTF2_ErrorCode put_begun(const struct otf2_call *a, const struct export_note *n)
 {
-	uint32_t window = a->ev->call->object - 1;
-	if (a->ev->call->object == 0 || window >= a->x->defs.windows.n)
-		return OTF2_SUCCESS;
-	switch (a->kind.does) {
-	case OP_WIN_CREATE:
-		return OTF2_EvtWriter_RmaWinCreate(a->w, NULL, a->end, window);
-	case OP_WIN_FREE:
-		return OTF2_EvtWriter_RmaWinDestroy(a->w, NULL, a->end, window);
-	case OP_FENCE:
-		return OTF2_EvtWriter_RmaCollectiveEnd(a->w, NULL, a->end, OTF2_COLLECTIVE_OP_BARRIER,
-						       OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY, window,
-						       OTF2_UNDEFINED_UINT32, 0, 0);
-	default:
-		return OTF2_SUCCESS;
-	}
-}
-
-static OTF2_ErrorCode put_file_start(const struct at *a)
-{
-	const struct mpix_event *call = a->ev->call;
 	struct otf2 *o = a->x->state;
-	bool moves = a->kind.does == OP_FILE_READ || a->kind.does == OP_FILE_WRITE || a->kind.does == OP_FILE_FLUSH;
-	if (call->object == 0 || call->object > a->x->defs.files.n)
-		return left_out(a);
-	if (!moves)
-		return OTF2_SUCCESS;
-	OTF2_IoOperationMode mode = a->kind.does == OP_FILE_READ    ? OTF2_IO_OPERATION_MODE_READ
-				    : a->kind.does == OP_FILE_WRITE ? OTF2_IO_OPERATION_MODE_WRITE
-								    : OTF2_IO_OPERATION_MODE_FLUSH;
-	OTF2_IoOperationFlag flags =
-		(OTF2_IoOperationFlag)((a->kind.blocking ? 0 : OTF2_IO_OPERATION_FLAG_NON_BLOCKING) |
-				       (a->kind.collective ? OTF2_IO_OPERATION_FLAG_COLLECTIVE : 0));
-	return OTF2_EvtWriter_IoOperationBegin(a->w, NULL, a->start, call->object - 1, mode, flags, call->bytes,
-					       ++o->matching);
-}
-
-static OTF2_IoAccessMode access_of(const struct exporting *x, uint32_t file)
-{
-	bool reads = false, writes = false;
-	for (const cJSON *m = json_first(definition(&x->defs.files, file), "mode"); m != NULL; m = m->next) {
-		reads |= cJSON_IsString(m) && strcmp(m->valuestring, "read") == 0;
-		writes |= cJSON_IsString(m) && strcmp(m->valuestring, "write") == 0;
+	struct otf2_started s = {.kind = OTF2_STARTED_NOTHING};
+	OTF2_ErrorCode rc = OTF2_SUCCESS;
+	if (a->kind.collective && a->kind.does <= OP_EXSCAN) {
+		s = collective(a);
+		rc = OTF2_EvtWriter_NonBlockingCollectiveRequest(a->w, NULL, a->end, n->message);
+	} else if (a->ev->call->class == MPIX_RMA) {
+		s = otf2_rma_started(a);
+	} else if (a->ev->call->class == MPIX_IO) {
+		s = otf2_file_started(a);
 	}
-	return reads == writes ? OTF2_IO_ACCESS_MODE_READ_WRITE
-	       : reads	       ? OTF2_IO_ACCESS_MODE_READ_ONLY
-			       : OTF2_IO_ACCESS_MODE_WRITE_ONLY;
+	if (s.kind == OTF2_STARTED_NOTHING)
+		return otf2_left_out(a);
+	s.number = n->message;
+	s.lane = a->ev->lane;
+	return rc == OTF2_SUCCESS && otf2_started_add(&o->started, &s) < 0 ? OTF2_ERROR_MEM_ALLOC_FAILED : rc;
 }
 
-/* When a nonblocking operation was complete the trace does not tell. */
-static OTF2_ErrorCode put_file_end(const struct at *a)
+/* What was begun outside of what is exported is not known; what another thread began is not this location's. */
+static OTF2_ErrorCode put_completed(const struct otf2_call *a, const struct export_note *n)
 {
-	const struct mpix_event *call = a->ev->call;
-	const struct otf2 *o = a->x->state;
-	uint32_t file = call->object - 1;
-	if (call->object == 0 || file >= a->x->defs.files.n)
+	struct otf2 *o = a->x->state;
+	struct otf2_started s;
+	if (!otf2_started_take(&o->started, n->message, &s))
 		return OTF2_SUCCESS;
-	switch (a->kind.does) {
-	case OP_FILE_OPEN:
-		return OTF2_EvtWriter_IoCreateHandle(a->w, NULL, a->end, file, access_of(a->x, file),
-						     OTF2_IO_CREATION_FLAG_NONE, OTF2_IO_STATUS_FLAG_NONE);
-	case OP_FILE_CLOSE:
-		return OTF2_EvtWriter_IoDestroyHandle(a->w, NULL, a->end, file);
-	case OP_FILE_READ:
-	case OP_FILE_WRITE:
-	case OP_FILE_FLUSH:
-		return a->kind.blocking
-			       ? OTF2_EvtWriter_IoOperationComplete(a->w, NULL, a->end, file, call->bytes, o->matching)
-			       : OTF2_EvtWriter_IoOperationIssued(a->w, NULL, a->end, file, o->matching);
+	if (s.lane != a->ev->lane)
+		return otf2_left_out(a);
+	switch (s.kind) {
+	case OTF2_STARTED_COLLECTIVE:
+		return OTF2_EvtWriter_NonBlockingCollectiveComplete(a->w, NULL, a->end, s.op, s.object, s.root,
+								    s.sent_bytes, s.received_bytes, s.number);
+	case OTF2_STARTED_RMA:
+		return otf2_rma_completed(a, &s);
+	case OTF2_STARTED_FILE:
+		return OTF2_EvtWriter_IoOperationComplete(a->w, NULL, a->end, s.object, s.received_bytes, s.matching);
 	default:
 		return OTF2_SUCCESS;
 	}
 }
 
-static OTF2_ErrorCode put_starts(const struct at *a)
+static OTF2_ErrorCode put_end(const struct otf2_call *a, const struct export_note *n)
+{
+	uint32_t rank, comm = otf2_comm_of(a->x, n->comm, mpix_rank_of_lane(a->x->f, n->other_lane), &rank);
+	switch (n->role) {
+	case EXPORT_SEND_ENDS:
+		return OTF2_EvtWriter_MpiIsendComplete(a->w, NULL, a->end, n->message * 2);
+	case EXPORT_RECEIVES:
+		return OTF2_EvtWriter_MpiRecv(a->w, NULL, a->end, rank, comm, (uint32_t)n->tag, n->bytes);
+	case EXPORT_RECEIVE_ENDS:
+		return OTF2_EvtWriter_MpiIrecv(a->w, NULL, a->end, rank, comm, (uint32_t)n->tag, n->bytes,
+					       n->message * 2 + 1);
+	case EXPORT_BEGINS:
+		return put_begun(a, n);
+	case EXPORT_COMPLETES:
+		return put_completed(a, n);
+	default:
+		return OTF2_SUCCESS;
+	}
+}
+
+/* Also fences and other synchronisations, which are of another class. */
+static bool is_one_sided(const struct otf2_call *a)
+{
+	return a->ev->call->class == MPIX_RMA || (a->kind.does >= OP_WIN_CREATE && a->kind.does <= OP_WIN_SYNC);
+}
+
+static bool is_blocking_collective(const struct otf2_call *a)
+{
+	return a->kind.collective && a->kind.blocking && a->kind.does <= OP_EXSCAN;
+}
+
+static OTF2_ErrorCode put_starts(const struct otf2_call *a)
 {
 	OTF2_ErrorCode rc = OTF2_SUCCESS;
 	for (uint32_t i = 0; i < a->ev->nnotes && rc == OTF2_SUCCESS; i++)
 		rc = put_start(a, &a->ev->notes[i]);
-	if (rc == OTF2_SUCCESS && a->kind.collective && a->kind.does <= OP_EXSCAN)
+	if (rc == OTF2_SUCCESS && is_blocking_collective(a))
 		rc = OTF2_EvtWriter_MpiCollectiveBegin(a->w, NULL, a->start);
-	if (rc == OTF2_SUCCESS && a->ev->call->class == MPIX_RMA)
-		rc = put_rma_start(a);
+	if (rc == OTF2_SUCCESS && is_one_sided(a))
+		rc = otf2_rma_start(a);
 	if (rc == OTF2_SUCCESS && a->ev->call->class == MPIX_IO)
-		rc = put_file_start(a);
+		rc = otf2_file_start(a);
 	return rc;
 }
 
-static OTF2_ErrorCode put_ends(const struct at *a)
+static OTF2_ErrorCode put_ends(const struct otf2_call *a)
 {
 	OTF2_ErrorCode rc = OTF2_SUCCESS;
 	for (uint32_t i = 0; i < a->ev->nnotes && rc == OTF2_SUCCESS; i++)
 		rc = put_end(a, &a->ev->notes[i]);
-	if (rc == OTF2_SUCCESS && a->kind.collective && a->kind.does <= OP_EXSCAN)
+	if (rc == OTF2_SUCCESS && is_blocking_collective(a))
 		rc = put_collective(a);
-	if (rc == OTF2_SUCCESS && a->ev->call->class == MPIX_RMA)
-		rc = put_rma_end(a);
+	if (rc == OTF2_SUCCESS && is_one_sided(a))
+		rc = otf2_rma_end(a);
 	if (rc == OTF2_SUCCESS && a->ev->call->class == MPIX_IO)
-		rc = put_file_end(a);
+		rc = otf2_file_end(a);
 	return rc;
 }
 
-static OTF2_ErrorCode put_enter(const struct at *a)
+static OTF2_ErrorCode put_enter(const struct otf2_call *a)
 {
 	struct otf2 *o = a->x->state;
 	const struct mpix_event *call = a->ev->call;
@@ -382,12 +335,12 @@ static int otf2_event(struct exporting *x, const struct export_event *ev)
 {
 	struct otf2 *o = x->state;
 	const struct mpix_event *call = ev->call;
-	struct at a = {.x = x,
-		       .ev = ev,
-		       .w = writer_of(x, ev->lane, ev->rank),
-		       .start = (uint64_t)(call->start_ns + o->shift_ns),
-		       .end = (uint64_t)(call->end_ns + o->shift_ns),
-		       .kind = o->kinds[call->op]};
+	struct otf2_call a = {.x = x,
+			      .ev = ev,
+			      .w = writer_of(x, ev->lane, ev->rank),
+			      .start = (uint64_t)(call->start_ns + o->shift_ns),
+			      .end = (uint64_t)(call->end_ns + o->shift_ns),
+			      .kind = o->kinds[call->op]};
 	if (a.w == NULL)
 		return otf2_check(x, OTF2_ERROR_MEM_FAULT);
 	OTF2_ErrorCode rc = put_enter(&a);
@@ -439,6 +392,8 @@ static void otf2_done(struct exporting *x)
 	if (o->archive != NULL)
 		OTF2_Archive_Close(o->archive);
 	OTF2_AttributeList_Delete(o->attributes);
+	otf2_rma_done(x);
+	otf2_started_done(&o->started);
 	free(o->writers);
 	free(o->events);
 	free(o->kinds);
@@ -447,7 +402,7 @@ static void otf2_done(struct exporting *x)
 
 const struct export_format export_otf2 = {.name = "otf2",
 					  .directory = true,
-					  .roles = EXPORT_ENDS | EXPORT_ROLE(EXPORT_WAITS),
+					  .roles = EXPORT_ENDS | EXPORT_OPERATIONS | EXPORT_ROLE(EXPORT_WAITS),
 					  .begin = otf2_begin,
 					  .event = otf2_event,
 					  .end = otf2_end,

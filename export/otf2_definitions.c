@@ -92,7 +92,7 @@ static OTF2_RegionRole role_of(const struct op_kind *kind, const char *name)
 		       : kind->flow == FLOW_TO_ROOT ? OTF2_REGION_ROLE_COLL_ALL2ONE
 		       : kind->flow == FLOW_ALL	    ? OTF2_REGION_ROLE_COLL_ALL2ALL
 						    : OTF2_REGION_ROLE_COLL_OTHER;
-	if (kind->does >= OP_WIN_CREATE && kind->does <= OP_FLUSH)
+	if (kind->does >= OP_WIN_CREATE && kind->does <= OP_WIN_SYNC)
 		return OTF2_REGION_ROLE_RMA;
 	if (kind->does == OP_FILE_READ || kind->does == OP_FILE_WRITE)
 		return OTF2_REGION_ROLE_FILE_IO;
@@ -182,6 +182,28 @@ static int define_comms(struct defining *d)
 	return 0;
 }
 
+uint32_t otf2_first_group(const struct exporting *x)
+{
+	const struct otf2 *o = x->state; /* locations, then a group for each communicator */
+	return 1 + x->defs.comms.n + (o->world == x->defs.comms.n);
+}
+
+static int define_groups(struct defining *d)
+{
+	const struct otf2 *o = d->o;
+	uint64_t *members = calloc(d->x->info->ranks + 1u, sizeof(*members));
+	if (members == NULL)
+		return fail(d->x->e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < o->groups.n; i++) {
+		const struct otf2_group *g = &o->groups.at[i];
+		for (uint32_t k = 0; k < g->n; k++)
+			members[k] = o->members.at[g->first + k];
+		define_group(d, d->empty, OTF2_GROUP_TYPE_COMM_GROUP, g->n, members);
+	}
+	free(members);
+	return 0;
+}
+
 static uint32_t comm_of(const struct defining *d, const cJSON *of)
 {
 	double id = json_number_or(of, "communicator", -1);
@@ -228,6 +250,8 @@ int otf2_define(struct exporting *x)
 	define_regions(&d);
 	define_callsites(&d);
 	int rc = define_comms(&d);
+	if (rc == 0)
+		rc = define_groups(&d);
 	if (rc < 0)
 		return rc;
 	define_windows(&d);

@@ -77,7 +77,7 @@ struct mpix_signature {
 	uint32_t op;		/* index into the names */
 	uint32_t callsite;	/* index into analysis "callsites", or MPIX_NO_CALLSITE */
 	uint32_t comm;		/* id as in analysis "communicators" */
-	uint32_t object;	/* 1 + id as in analysis "windows" or "files", by class; 0: none */
+	uint32_t object;	/* 1 + id as in analysis "files" for class io, else "windows"; 0: none */
 	uint64_t came_bytes;	/* of a one-sided call: those of bytes that come from the target */
 	uint8_t class;
 	uint8_t flags; /* bits of enum mpix_signature_flag */
@@ -163,7 +163,9 @@ enum mpix_wait_how {
 	MPIX_WAIT_NS = 0,	   /* ns says */
 	MPIX_WAIT_UNTIL_START = 1, /* min(causer's start, own end) - own start, not below 0 */
 	MPIX_WAIT_SINCE_END = 2,   /* own end - max(causer's end, own start), not below 0 */
-	MPIX_CAME_BYTES = 3,	   /* no wait: ns is bytes that came to the call and only its partners record */
+	/* no wait: ns is bytes that came to the call and only its partners record; or, with a causer, ns is 0 and the
+	 * call completes the nonblocking collective, one-sided or file operation that the causer started */
+	MPIX_CAME_BYTES = 3,
 };
 
 #define MPIX_WRONG_ORDER 2 /* states that are a part of another one of the same event */
@@ -177,6 +179,23 @@ struct mpix_wait {
 	uint8_t how;		  /* enum mpix_wait_how: what follows from events is not stored */
 	int64_t ns;		  /* always set when read */
 	int64_t start_ns, end_ns; /* of the waiting event; reading: not set */
+};
+
+enum mpix_lock { MPIX_LOCK_NONE = 0, MPIX_LOCK_SHARED = 1, MPIX_LOCK_EXCLUSIVE = 2 };
+
+/* World ranks first, first + stride, ...: count of them. */
+struct mpix_sync_run {
+	uint32_t first;
+	int32_t stride;
+	uint32_t count;
+};
+
+/* What a one-sided synchronisation says beside its window: the lock that it asks for; of Post and Start whom. */
+struct mpix_sync {
+	uint32_t rank, signature; /* number within the rank's signatures: struct mpix_event names it */
+	uint32_t lock;		  /* enum mpix_lock */
+	uint32_t nruns;
+	const struct mpix_sync_run *runs;
 };
 
 /* What one group has of one window. Everything belongs to the caller and is only read. */
@@ -202,6 +221,8 @@ int mpix_writer_create(const char *path, const struct mpix_info *info, struct mp
 /* Append to the signatures of rank; the first has number 0. Not while a part of the rank's group is being packed. */
 int mpix_writer_signatures(struct mpix_writer *w, uint32_t rank, const struct mpix_signature *sigs, uint32_t n,
 			   struct error *e);
+/* Of a signature of a rank; ascending by (rank, signature). */
+int mpix_writer_sync(struct mpix_writer *w, const struct mpix_sync *sync, struct error *e);
 struct mpix_scratch *mpix_scratch_new(void);
 void mpix_scratch_free(struct mpix_scratch *s);
 struct mpix_packed *mpix_packed_new(void);
@@ -234,13 +255,15 @@ struct mpix_event {
 	uint32_t op;	     /* index into the names */
 	uint32_t callsite;   /* index into analysis "callsites", or MPIX_NO_CALLSITE */
 	uint32_t comm;	     /* id as in analysis "communicators" */
-	uint32_t object;     /* 1 + id as in analysis "windows" or "files", by class; 0: none or not known */
+	uint32_t object;     /* 1 + id as in analysis "files" for class io, else "windows"; 0: none or not known */
 	uint64_t came_bytes; /* of a one-sided call: those of bytes that come from the target */
 	uint32_t thread;
 	int64_t wait_ns; /* part of it that is a wait state */
 	uint8_t class;
 	struct mpix_position at; /* nowhere in version 1 */
 	uint64_t number;	 /* of a part of a collective, on its communicator; or MPIX_NO_NUMBER */
+	uint32_t signature;	 /* within the rank's; 0 in version 1 */
+	uint8_t flags;		 /* of it: bits of enum mpix_signature_flag */
 };
 
 struct mpix_file;
@@ -263,6 +286,9 @@ int mpix_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
 /* The same for wait states; version 1 has none. */
 int mpix_each_wait(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
 		   int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e);
+/* The same for every one-sided synchronisation with a lock or a group, ascending by (rank, signature). */
+int mpix_each_sync(struct mpix_file *f, int (*visit)(void *context, const struct mpix_sync *sync), void *context,
+		   struct error *e);
 
 /* ---- reading in order of time, window by window ---- */
 

@@ -27,6 +27,7 @@ enum mpix_kind {
 	MPIX_CLOCK = 9,	     /* group = clock */
 	MPIX_WAITS = 10,
 	MPIX_OBJECTS = 11, /* group: windows and files that signatures name */
+	MPIX_SYNCS = 12,   /* group: locks and groups of one-sided synchronisations */
 	MPIX_KINDS	   /* those from here on are skipped */
 };
 

@@ -61,10 +61,12 @@ int mpix_cell_events(struct mpix_file *f, uint32_t group, uint32_t window,
 	rc = mpix_part_get(f, group, window, &part, e);
 	for (uint32_t r = 0; rc == 0 && part != NULL && r < part->nruns; r++) {
 		const struct mpix_part_run *run = &part->runs[r];
-		uint32_t first_lane = f->lanes.first[f->lanes.rank[run->lane]];
+		uint32_t rank = f->lanes.rank[run->lane], first_lane = f->lanes.first[rank];
+		uint32_t first_sig = part->sigs->first[rank % f->shape.group_ranks];
 		for (uint32_t i = 0; i < run->n && rc == 0; i++) {
 			struct mpix_position at = {window, run->lane, i};
-			struct mpix_event ev = mpix_event_of(part, &part->events[run->first + i], at, first_lane);
+			struct mpix_event ev =
+				mpix_event_of(part, &part->events[run->first + i], at, first_lane, first_sig);
 			rc = visit(context, &ev);
 		}
 	}

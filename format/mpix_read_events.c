@@ -80,7 +80,7 @@ static int64_t sum_at(const struct waiteds *list, const struct mpix_position *at
 /* ---- events ---- */
 
 struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct mpix_part_event *x,
-				struct mpix_position at, uint32_t first_lane)
+				struct mpix_position at, uint32_t first_lane, uint32_t first_sig)
 {
 	const struct mpix_signature *sig = &part->sigs->sigs[x->sig];
 	struct mpix_event ev = {
@@ -99,6 +99,8 @@ struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct 
 		.class = sig->class,
 		.at = at,
 		.number = x->number,
+		.signature = x->sig - first_sig,
+		.flags = sig->flags,
 	};
 	for (uint64_t i = 0, n = x->extra > 0 ? part->extras[x->extra - 1] : 0; i < n; i++) {
 		uint64_t word = part->extras[x->extra + i];
@@ -115,7 +117,8 @@ static int emit(const struct query *q, const struct mpix_part_data *part, const 
 {
 	if (!mpix_overlaps(x->start_ns, x->end_ns, q->from_ns, q->to_ns))
 		return 0;
-	struct mpix_event ev = mpix_event_of(part, x, at, q->first_lane);
+	struct mpix_event ev =
+		mpix_event_of(part, x, at, q->first_lane, part->sigs->first[q->rank % q->f->shape.group_ranks]);
 	if (q->waits.n > 0)
 		ev.wait_ns = sum_at(&q->waits, &at);
 	if (q->came.n > 0)

@@ -106,9 +106,9 @@ int mpix_event_at(struct mpix_file *f, const struct mpix_position *at, const str
 /* Its run in a part; NULL: that lane has none. */
 const struct mpix_part_run *mpix_run_of(const struct mpix_part_data *part, uint32_t lane);
 
-/* What callers see of an event; without its wait states. */
+/* What callers see of an event; without its wait states. first_sig: of its rank, in the group. */
 struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct mpix_part_event *x,
-				struct mpix_position at, uint32_t first_lane);
+				struct mpix_position at, uint32_t first_lane, uint32_t first_sig);
 
 /* ---- messages (mpix_read_links.c) ---- */
 

@@ -136,6 +136,8 @@ static void writer_free(struct mpix_writer *w)
 	for (uint32_t r = 0; w->sigs != NULL && r < w->info.ranks; r++)
 		free(w->sigs[r].at);
 	free(w->sigs);
+	free(w->syncs.at);
+	free(w->syncs.runs);
 	mpix_lanes_done(&w->lanes);
 	free(w->entries);
 	free(w);
@@ -372,6 +374,8 @@ static int write_tables(struct mpix_writer *w, struct error *e)
 		rc = write_signatures(w, g, e);
 	for (uint32_t g = 0; g < groups && rc == 0; g++)
 		rc = write_objects(w, g, e);
+	if (rc == 0)
+		rc = mpix_syncs_write(w, e);
 	for (uint32_t i = 0; i < w->info.nclocks && rc == 0; i++)
 		rc = write_clock(w, i, e);
 	return rc;

@@ -130,7 +130,13 @@ struct mpix_writer {
 	struct mpix_lanes lanes;
 	struct mpix_shape shape;
 	struct mpix_sigs *sigs; /* by rank */
-	uint64_t offset;	/* where the next chunk goes */
+	struct mpix_syncs {
+		struct mpix_sync *at; /* runs of it: NULL, they stand in runs one after the other */
+		size_t n, cap;
+		struct mpix_sync_run *runs;
+		size_t nruns, cap_runs;
+	} syncs;
+	uint64_t offset; /* where the next chunk goes */
 	struct mpix_entry *entries;
 	size_t nentries, cap_entries;
 	struct buf raw, packed; /* of the chunk being built */
@@ -168,6 +174,9 @@ int mpix_pack_links(const struct mpix_writer *w, const struct mpix_part *part, s
 		    struct mpix_packed *p, struct error *e);
 int mpix_pack_waits(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_scratch *s,
 		    struct mpix_packed *p, struct error *e);
+
+/* SYNCS of all groups (mpix_syncs.c). */
+int mpix_syncs_write(struct mpix_writer *w, struct error *e);
 
 /* ---- levels of detail ---- */
 

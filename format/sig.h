@@ -164,6 +164,7 @@ enum sig_io_how {
 #define SIG_ROOT (-3) /* MPI_ROOT of an inter-communicator */
 #define SIG_NO_ROOT (-1)
 #define SIG_NO_COMM 0xffffffffu
+#define SIG_GROUP_WORDS_MAX 1024u /* of Post and Start: with as many some of the group are not known */
 
 struct sig_run {
 	uint64_t value;

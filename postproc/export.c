@@ -148,55 +148,6 @@ static int create(struct export *x, const struct stream *st)
 	return code;
 }
 
-/* ---- what calls were ---- */
-
-static int32_t peer_of(const struct sig *sig)
-{
-	int32_t peer = sig->call.shape == SIG_RECV ? sig->recv_peer : sig->peer;
-	bool has_peer = sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV ||
-			sig->call.shape == SIG_PROBE || sig->call.shape == SIG_COLL || sig->call.shape == SIG_RMA;
-	if (!has_peer)
-		return -1;
-	return peer >= 0 ? peer : peer == SIG_PROC_NULL ? -2 : -1;
-}
-
-static struct mpix_signature signature_of(const struct step *s, const struct sig *sig)
-{
-	bool persistent = (sig->call.flags & SIG_PERSISTENT) != 0;
-	bool sends = sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV;
-	return (struct mpix_signature){
-		.bytes = persistent ? 0 : sig->call_bytes,
-		.message_bytes = sends ? sig->bytes : 0,
-		.peer = peer_of(sig),
-		.tag = sig->call.tag,
-		.op = sig->op == NONE ? (uint32_t)s->ops.n : sig->op,
-		.callsite = sig->site == NONE ? MPIX_NO_CALLSITE : sig->site,
-		.comm = sig->comm == NONE ? 0 : s->comms.at[sig->comm].same,
-		.came_bytes = sig->call.shape == SIG_RMA ? sig->call.fetched_bytes : 0,
-		.object = sig->object == NONE ? 0 : sig->object + 1,
-		.class = sig->class,
-		.flags = (uint8_t)((calls_numbered(sig) ? MPIX_COLLECTIVE : 0) |
-				   ((sig->call.flags & SIG_POLLS) != 0 ? MPIX_POLLS : 0)),
-	};
-}
-
-static int put_signatures(struct export *x)
-{
-	const struct step *s = x->step;
-	VEC(struct mpix_signature) sigs = {0};
-	int code = 0;
-	for (uint32_t r = 0; r < s->nranks && code == 0; r++) {
-		const struct process *p = s->ranks[r];
-		sigs.n = 0;
-		for (size_t i = 0; p != NULL && i < p->sigs.n && code == 0; i++)
-			code = vec_push(&sigs, signature_of(s, &p->sigs.at[i]));
-		if (code == 0)
-			code = mpix_writer_signatures(x->w, r, sigs.at, (uint32_t)sigs.n, &x->error);
-	}
-	vec_done(&sigs);
-	return code;
-}
-
 /* ---- one group of one window ---- */
 
 static struct mpix_position place(const struct export *x, const struct position *at)
@@ -348,6 +299,16 @@ static int add_came(const struct export *x, struct gathered *g, const struct cam
 	return vec_push(&g->waits, wait);
 }
 
+static int add_completed(const struct export *x, struct gathered *g, const struct completed *c)
+{
+	struct mpix_wait wait = {.at = place(x, &c->call.at),
+				 .causer = place(x, &c->start),
+				 .how = MPIX_CAME_BYTES,
+				 .start_ns = c->call.start_ns,
+				 .end_ns = c->call.end_ns};
+	return vec_push(&g->waits, wait);
+}
+
 static int gather_lanes(const struct export *x, struct gathered *g, const struct stream *st, uint32_t first,
 			uint32_t end, int64_t start_ns)
 {
@@ -377,6 +338,9 @@ static int gather_found(const struct export *x, struct gathered *g, const struct
 		for (size_t k = 0; k < sh->came.n && code == 0; k++)
 			if (sh->came.at[k].rank >= first && sh->came.at[k].rank < end)
 				code = add_came(x, g, &sh->came.at[k]);
+		for (size_t k = 0; k < sh->completed.n && code == 0; k++)
+			if (sh->completed.at[k].rank >= first && sh->completed.at[k].rank < end)
+				code = add_completed(x, g, &sh->completed.at[k]);
 	}
 	return code;
 }
@@ -479,7 +443,7 @@ static int on_begin(void *context, struct stream *st)
 	int code = count_lanes(x, st);
 	if (code == 0)
 		code = create(x, st);
-	return code == 0 ? put_signatures(x) : code;
+	return code == 0 ? export_signatures(x->step, x->w, &x->error) : code;
 }
 
 static int on_piece(void *context, struct stream *st, uint32_t i)

@@ -14,3 +14,6 @@ struct stream_visitor *export_visitor(struct export *x);
 int export_finish(struct export *x, const char *json, struct error *e);
 /* Why writing failed, if it did. */
 const struct error *export_error(const struct export *x);
+/* What the calls of all ranks were, for a file that has just been begun (export_signatures.c). 0, or -errno with
+ * text. */
+int export_signatures(const struct step *s, struct mpix_writer *w, struct error *e);

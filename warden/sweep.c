@@ -2,6 +2,7 @@
 #include "warden/central.h"
 #include "warden/child.h"
 #include "warden/epilog.h"
+#include "warden/late.h"
 #include "warden/remove.h"
 #include "warden/settle.h"
 #include "warden/spool.h"
@@ -19,15 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LATE_SECONDS 600.0	     /* a late report may take */
 #define KEPT_SECONDS (7 * 24 * 3600) /* a trace that nobody fetched */
-#define LATE_OLD_SECONDS (24 * 3600) /* a report that could not be made so long */
 #define YOUNG_SECONDS 60	     /* a run so young is somebody's */
 #define TITLE "slurmstepd: ["
 
 struct sweep {
 	const char *spool, *program;
-	unsigned runs, reports, removed, left;
+	unsigned runs, removed, left;
+	struct late_count late;
 };
 
 static double age_of(int dir_fd, const char *name)
@@ -78,40 +78,6 @@ static int sweep_run(int live_fd, const char *name, void *context)
 	return 0;
 }
 
-/* The record has its own directory for as long as it is read: brief_read() takes one named `layout`. */
-static int read_late(int late_fd, const char *name, struct brief *ret_brief)
-{
-	char dir[] = ".now";
-	mkdirat(late_fd, dir, 0700);
-	int fd = openat(late_fd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	unlinkat(fd, "layout", 0);
-	int rc = linkat(late_fd, name, fd, "layout", 0) == 0 ? brief_read(fd, ret_brief) : -errno;
-	unlinkat(fd, "layout", 0);
-	close(fd);
-	unlinkat(late_fd, dir, AT_REMOVEDIR);
-	return rc;
-}
-
-static int sweep_late(int late_fd, const char *name, void *context)
-{
-	struct sweep *s = context;
-	struct brief brief;
-	int rc = read_late(late_fd, name, &brief);
-	int code = rc == 0 ? settle_report(s->program, &brief, LATE_SECONDS, 0, false, true) : rc;
-	bool made = code == 0 || code == 4; /* cli/cli.h: EXIT_PARTIAL */
-	if (made || age_of(late_fd, name) > LATE_OLD_SECONDS) {
-		printf("%s: %s\n", name, made ? "report made" : "no report could be made in a day: given up");
-		s->reports += made;
-		unlinkat(late_fd, name, 0);
-	} else {
-		printf("%s: no report yet (%d)\n", name, code);
-		s->left++;
-	}
-	return 0;
-}
-
 static int sweep_kept(int user_fd, const char *name, void *context)
 {
 	struct sweep *s = context;
@@ -133,24 +99,44 @@ static int sweep_user(int kept_fd, const char *name, void *context)
 	return 0;
 }
 
-static void each_of(struct sweep *s, const char *area, int (*each)(int dir_fd, const char *name, void *context))
+/* The area of the spool, or -1: there is none, or another sweep is at it. */
+static int lock_area(const struct sweep *s, const char *area)
 {
 	int fd = spool_open(s->spool, area, false, NULL);
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) /* another sweep is at it otherwise */
-		spool_each(fd, each, s);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
 	if (fd >= 0)
 		close(fd);
+	return -1;
+}
+
+static void sweep_late(struct sweep *s)
+{
+	int fd = lock_area(s, "late");
+	if (fd < 0)
+		return;
+	late_sweep(fd, s->program, &s->late);
+	close(fd);
+}
+
+static void each_of(struct sweep *s, const char *area, int (*each)(int dir_fd, const char *name, void *context))
+{
+	int fd = lock_area(s, area);
+	if (fd < 0)
+		return;
+	spool_each(fd, each, s);
+	close(fd);
 }
 
 int warden_sweep(const char *spool, const char *program, const char *directory, uint64_t retention_seconds)
 {
 	struct sweep s = {.spool = spool, .program = program};
 	each_of(&s, "live", sweep_run);
-	each_of(&s, "late", sweep_late);
 	each_of(&s, "kept", sweep_user);
 	if (directory != NULL)
 		central_sweep(directory, retention_seconds);
-	printf("%s: %u runs ended, %u reports made, %u kept traces removed, %u left\n", spool, s.runs, s.reports,
-	       s.removed, s.left);
-	return s.left > 0 ? 4 : 0;
+	sweep_late(&s); /* at last: how long it takes is up to users */
+	printf("%s: %u runs ended, %u reports made, %u kept traces removed, %u left\n", spool, s.runs, s.late.made,
+	       s.removed, s.left + s.late.left);
+	return s.left + s.late.left > 0 ? 4 : 0;
 }

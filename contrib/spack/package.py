@@ -1,6 +1,11 @@
 # Recipe of mpitrace for Spack: put it into packages/mpitrace of a repository of yours.
 from spack.package import *
 
+try:
+    from spack_repo.builtin.build_systems.meson import MesonPackage
+except ImportError:  # before Spack 1.0 spack.package has it
+    pass
+
 
 class Mpitrace(MesonPackage):
     """What MPI cost a program, why, where in the source, and what to do next: records every MPI call of every rank without
@@ -19,6 +24,8 @@ class Mpitrace(MesonPackage):
     variant("mpich", default=True, description="Tracer for programs of MPICH and what shares its binary interface")
     variant("viewer", default=False, description="Viewer for the browser; npm gets packages from the network")
     variant("lines", default=True, description="Source lines of calls")
+    variant("otf2", default=False, description="Export to OTF2")
+    variant("sqlite", default=False, description="Export to SQLite")
 
     depends_on("c", type="build")
     depends_on("meson@1.0:", type="build")
@@ -28,7 +35,10 @@ class Mpitrace(MesonPackage):
     depends_on("libdeflate")
     depends_on("cjson")
     depends_on("hwloc@2:")
+    depends_on("libyaml")
     depends_on("elfutils", when="+lines")
+    depends_on("otf2@3:", when="+otf2")
+    depends_on("sqlite@3:", when="+sqlite")
     depends_on("slurm", when="+slurm")
     depends_on("openmpi", type="build", when="+openmpi")
     depends_on("mpich", type="build", when="+mpich")
@@ -43,8 +53,9 @@ class Mpitrace(MesonPackage):
         def feature(option, variant):
             return "-D%s=%s" % (option, "enabled" if self.spec.satisfies("+" + variant) else "disabled")
 
-        return ["-Dtests=disabled", feature("spank", "slurm"), feature("openmpi", "openmpi"), feature("mpich", "mpich"),
-                feature("viewer", "viewer"), feature("dwarf", "lines")]
+        options = {"spank": "slurm", "openmpi": "openmpi", "mpich": "mpich", "viewer": "viewer", "dwarf": "lines",
+                   "otf2": "otf2", "sqlite": "sqlite"}
+        return ["-Dtests=disabled", "-Dhwloc=enabled", "-Dyaml=enabled"] + [feature(*o) for o in options.items()]
 
     @run_before("meson")
     def name_compilers(self):

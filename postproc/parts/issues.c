@@ -1,5 +1,5 @@
-/* issues.c - "issues": all issues, in the order of issues/order.h; and "verdict", in a sentence the first of them that is worth a
- * look. */
+/* issues.c - "issues": all issues, in the order of issues/order.h; and "verdict", the sentence of the first that is
+ * worth a look. */
 #include "base/units.h"
 #include "postproc/issues/order.h"
 

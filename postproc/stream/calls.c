@@ -20,6 +20,7 @@ static int visit_requests(struct walk *w, request_visit visit, bool ends)
 	uint32_t index = 0, i = 0;
 	while (sig_next_run(&w->sig->call, &index, &run) == 1) {
 		struct lane *owner = run.other_thread ? lane_of_thread(w, run.thread) : w->lane;
+		w->owner = owner;
 		struct requests_of *r = owner != NULL ? &owner->requests : NULL;
 		uint64_t known = r != NULL ? r->count : 0;
 		uint64_t serial = run.absolute || run.other_thread ? run.value : w->lane->requests.count - run.value;
@@ -341,6 +342,8 @@ static int activate(struct walk *w, struct request *q)
 	enum sig_shape shape = sig->call.shape;
 	int code = 0;
 	q->active = true;
+	q->window = w->call.at.window;
+	q->at = w->call.at.at;
 	if (q->persistent)
 		w->p->sigs.at[q->sig].starts++;
 	if (shape == SIG_SEND || shape == SIG_SENDRECV)
@@ -406,6 +409,16 @@ static void take_status(struct walk *w, struct request *q, const struct sig_stat
 	}
 }
 
+/* Messages say so themselves. */
+static int note_completed(struct walk *w, const struct request *q)
+{
+	enum sig_shape shape = q->sig == NONE ? SIG_TIME : w->p->sigs.at[q->sig].call.shape;
+	if (!q->active || (shape != SIG_COLL && shape != SIG_IO && shape != SIG_RMA))
+		return 0;
+	struct completed c = {w->call, {q->window, w->owner->number, q->at}, w->lane->rank};
+	return vec_push(&w->sh->completed, c);
+}
+
 static int complete_one(struct walk *w, uint32_t i, struct request *q)
 {
 	struct sig_status status;
@@ -422,7 +435,8 @@ static int complete_one(struct walk *w, uint32_t i, struct request *q)
 	}
 	if (has_status)
 		take_status(w, q, &status);
-	if (q->send != NULL)
+	code = note_completed(w, q);
+	if (q->send != NULL && code == 0)
 		code = end_send(w, q->send);
 	if (q->recv != NULL && code == 0)
 		code = end_recv(w, q->recv);

@@ -4,8 +4,6 @@
  */
 #include "postproc/stream/rma.h"
 
-#define GROUP_WORDS_MAX 1024u /* the tracer records no more: then some of the group are not known */
-
 /* ---- groups ---- */
 
 /* Of how many ranks of this world, or 0 if not all are known. */
@@ -14,7 +12,7 @@ static uint32_t group_size(const struct shard *sh, const struct sig *sig)
 	uint64_t n = 0;
 	for (uint32_t i = 0; i < sig->call.nlist; i++)
 		n += sig->call.list[i] >> 48;
-	return sig->call.nlist >= GROUP_WORDS_MAX || n > sh->stream->step->nranks ? 0 : (uint32_t)n;
+	return sig->call.nlist >= SIG_GROUP_WORDS_MAX || n > sh->stream->step->nranks ? 0 : (uint32_t)n;
 }
 
 static int by_rank(const void *a, const void *b)

@@ -61,6 +61,7 @@ static void shard_done(struct shard *sh)
 	vec_done(&sh->transfers);
 	vec_done(&sh->waited);
 	vec_done(&sh->came);
+	vec_done(&sh->completed);
 	free(sh->unread);
 	free(sh->part_of);
 	tally_done(&sh->tally);
@@ -85,6 +86,7 @@ static void clear(struct shard *sh)
 	sh->transfers.n = 0;
 	sh->waited.n = 0;
 	sh->came.n = 0;
+	sh->completed.n = 0;
 }
 
 static void begin_slice(struct shard *sh)

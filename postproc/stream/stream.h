@@ -142,6 +142,7 @@ struct request {
 	struct part *part;
 	uint32_t sig; /* that started or initialised it */
 	uint32_t channel, starts;
+	uint32_t window, at; /* which event of its lane started it */
 	bool persistent, active, cancelling;
 };
 
@@ -278,6 +279,13 @@ struct came {
 	uint64_t bytes;
 };
 
+/* A call that completes what another one started: no message, but a collective, or an operation on a window or file. */
+struct completed {
+	struct moment call;
+	struct position start;
+	uint32_t rank;
+};
+
 /* A call that waited. */
 struct waited {
 	struct moment call;
@@ -307,6 +315,7 @@ struct shard {
 	VEC(struct transfer) transfers; /* of this window */
 	VEC(struct waited) waited;
 	VEC(struct came) came;
+	VEC(struct completed) completed;
 	struct op_counts counts;
 	struct unmatched unmatched;
 	uint64_t *unread; /* by file */

@@ -7,6 +7,7 @@ struct walk {
 	struct shard *sh;
 	struct stream *st;
 	struct lane *lane;
+	struct lane *owner; /* of the request at hand: it was started there */
 	struct rank_stream *rank;
 	struct process *p;
 	const struct sig *sig;

@@ -9,14 +9,15 @@
 static const struct series {
 	const char *key, *title; /* of per_rank */
 	bool bytes;
+	const char *more; /* of delays.per_rank, of ranks that have some: the sum of both */
 } series[] = {
-	{"useful_s", "useful time by rank", false},
-	{"wait_s", "waiting by rank", false},
-	{"caused_wait_s", "what others waited for each rank, anywhere", false},
-	{"mpi_s", "time in MPI by rank", false},
-	{"bytes_out", "bytes sent by rank", true},
-	{"tracing_s", "time in the tracer by rank", false},
-	{"processor_wait_s", "time without a processor by rank", false},
+	{"useful_s", "useful time by rank", false, NULL},
+	{"wait_s", "waiting by rank", false, NULL},
+	{"direct_s", "waiting that each rank caused", false, "indirect_s"},
+	{"mpi_s", "time in MPI by rank", false, NULL},
+	{"bytes_out", "bytes sent by rank", true, NULL},
+	{"tracing_s", "time in the tracer by rank", false, NULL},
+	{"processor_wait_s", "time without a processor by rank", false, NULL},
 };
 
 enum { USEFUL, WAIT, CAUSED, MPI, SENT, TRACING, PROCESSOR, BY_SIZE };
@@ -57,25 +58,30 @@ static bool is_of_issue(const cJSON *issue, double rank)
 	return false;
 }
 
+/* Of a list with a row for each rank, or for those only that have something. */
 static bool find_ranks(const cJSON *analysis, const cJSON *issue, const struct series *of, struct evidence *e)
 {
-	size_t n = json_count(analysis, "per_rank"), at = 0, in[EVIDENCE_COLUMNS] = {0};
+	size_t n = json_count(analysis, "per_rank"), row = 0, in[EVIDENCE_COLUMNS] = {0};
+	const cJSON *list = of->more != NULL ? json_item(analysis, "delays") : analysis;
 	e->group = (n + EVIDENCE_COLUMNS - 1) / EVIDENCE_COLUMNS;
 	e->title = of->title;
 	e->bytes = of->bytes;
-	for (const cJSON *v = json_first(analysis, "per_rank"); v != NULL; v = v->next, at++) {
+	for (const cJSON *v = json_first(list, "per_rank"); v != NULL; v = v->next, row++) {
 		double value = json_number(v, of->key), rank = json_number(v, "rank");
-		size_t column = at / e->group;
-		if (!(value >= 0))
+		if (of->more != NULL)
+			value += json_number(v, of->more);
+		double at = of->more != NULL ? rank : (double)row;
+		if (!(value >= 0) || !(at >= 0 && at < (double)n))
 			continue;
+		size_t column = (size_t)at / e->group;
 		e->value[column] += value;
-		in[column]++;
+		in[column] = of->more != NULL ? e->group : in[column] + 1;
 		e->marked[column] |= is_of_issue(issue, rank);
 		e->any_marked |= e->marked[column];
 		e->mean += value / (double)n;
 		if (value > e->most) {
 			e->most = value;
-			e->most_rank = isnan(rank) ? (double)at : rank;
+			e->most_rank = isnan(rank) ? at : rank;
 		}
 	}
 	e->n = n > 0 ? (n + e->group - 1) / e->group : 0;

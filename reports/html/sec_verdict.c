@@ -38,7 +38,7 @@ static const struct {
 	{"unmatched", "messages without a partner", true},
 	{"request_leak", "requests never completed", true},
 	{"oversubscription", "more ranks than cores", false},
-	{"busy_processors", "processors that something else had", false},
+	{"busy_processors", "ranks waiting for a processor", false},
 	{"slow_node", "one node slower than the others", false},
 	{"io_wait", "time in files", false},
 	{"rma_wait", "waiting in one-sided communication", false},

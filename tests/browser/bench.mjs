@@ -2,6 +2,7 @@
 // on the main thread, memory. node bench.mjs MPITRACE VIEWER_HTML WORKDIR FILE...; one row a trace, as markdown.
 // VIEWER_HTML is what its size is taken of; shown is what `mpitrace view` serves.
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { basename, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { launch, serve } from './chromium.mjs';
@@ -9,6 +10,7 @@ import { launch, serve } from './chromium.mjs';
 const [mpitrace, viewer, work, ...files] = process.argv.slice(2).map((path) => resolve(path));
 const STEPS = 24;
 const QUIET_FRAMES = 2;
+const FLOOR_PAGES = 5;
 
 /** Runs in the page before its own script: how long callbacks of frames and of messages take. */
 function watch() {
@@ -78,15 +80,38 @@ async function used(browser) {
   return { cpu: processInfo.reduce((sum, p) => sum + p.cpuTime, 0), tab: Math.max(...bytes) };
 }
 
-async function measure(browser, file) {
-  const server = await serve(mpitrace, file);
+/** A new page, and ms to its first picture. */
+async function opened(browser, url) {
   const page = await browser.newPage({ viewport: { width: 1360, height: 800 } });
   await page.addInitScript(watch);
   const begin = Date.now();
-  await page.goto(server.url);
+  await page.goto(url);
   await page.waitForFunction(() => globalThis.mpitrace !== undefined, null, { polling: 10, timeout: 120000 });
   await final(page, '');
-  const first = Date.now() - begin;
+  return { page, first: Date.now() - begin };
+}
+
+/** Pages with nothing but a canvas of one colour: what of a first picture nobody can avoid. */
+async function floor(browser) {
+  const said = { store: {}, trace: { meta: { runtime: 1 } }, drawn: { final: true } };
+  const script = `const g = document.querySelector('canvas').getContext('2d'); g.fillRect(0, 0, 1360, 800);
+    globalThis.mpitrace = { busy: () => 0, ...${JSON.stringify(said)} };`;
+  const text = `<!doctype html><canvas width=1360 height=800></canvas><script>${script}</script>`;
+  const server = createServer((_, answer) => answer.setHeader('Content-Type', 'text/html').end(text));
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const times = [];
+  for (let i = 0; i < FLOOR_PAGES; i++) {
+    const { page, first } = await opened(browser, `http://127.0.0.1:${server.address().port}/`);
+    times.push(first);
+    await page.close();
+  }
+  server.close();
+  return quantile(times, 0.5);
+}
+
+async function measure(browser, file) {
+  const server = await serve(mpitrace, file);
+  const { page, first } = await opened(browser, server.url);
   await page.evaluate(() => (globalThis.spent.length = 0));
   const steps = [];
   const before = await used(browser);
@@ -113,6 +138,7 @@ const bundle = readFileSync(viewer);
 console.log(
   `bundle: ${Math.round(bundle.length / 1000)} KB, ${Math.round(gzipSync(bundle).length / 1000)} KB packed\n`,
 );
+console.log(`first picture of an empty page: ${await floor(browser)} ms, median of ${FLOOR_PAGES}\n`);
 console.log(
   '| trace | ranks | events | first picture, ms | step, median | p95 | JavaScript, p95, ms | most | processors a step, ms | tab, MiB |',
 );

@@ -72,3 +72,42 @@ export function replaceTexts(value, next, words, key = '') {
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, replaceTexts(v, next, words, k)]));
 }
+
+const typesOf = (schema) => [].concat(schema.type ?? (schema.properties ? 'object' : []));
+
+/** The value with whatever text of the schema it lacks, and one row in lists that are empty: no field is left out. */
+export function withAllTexts(value, schema) {
+  const types = typesOf(schema);
+  if (types.includes('object') && schema.properties) {
+    const whole = value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : {};
+    for (const [key, of] of Object.entries(schema.properties)) {
+      const filled = withAllTexts(whole[key], of);
+      if (filled !== undefined) whole[key] = filled;
+    }
+    return whole;
+  }
+  if (types.includes('array') && schema.items) {
+    const rows = Array.isArray(value) && value.length > 0 ? value : [undefined];
+    const filled = rows.map((x) => withAllTexts(x, schema.items));
+    return filled.some((x) => x !== undefined) ? filled : value;
+  }
+  if (types.includes('string')) return typeof value === 'string' ? value : (schema.enum?.[0] ?? 'text');
+  return value ?? (types.includes('number') || types.includes('integer') ? 1 : undefined);
+}
+
+/** Where texts are in a value, as `callsites[].file`. */
+export function textPaths(value, path = '', found = new Set()) {
+  if (typeof value === 'string') found.add(path);
+  else if (Array.isArray(value)) for (const x of value) textPaths(x, `${path}[]`, found);
+  else if (value !== null && typeof value === 'object')
+    for (const [k, v] of Object.entries(value)) textPaths(v, `${path}.${k}`, found);
+  return found;
+}
+
+/** Where the schema has texts. */
+export function schemaTextPaths(schema, path = '', found = new Set()) {
+  if (typesOf(schema).includes('string')) found.add(path);
+  for (const [k, v] of Object.entries(schema.properties ?? {})) schemaTextPaths(v, `${path}.${k}`, found);
+  if (schema.items) schemaTextPaths(schema.items, `${path}[]`, found);
+  return found;
+}

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { launch, packages } from './chromium.mjs';
-import { HOSTILE, replaceTexts } from './hostile.mjs';
+import { HOSTILE, replaceTexts, schemaTextPaths, textPaths, withAllTexts } from './hostile.mjs';
 
 const [reportJson, corpus, work] = process.argv.slice(2, 5).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
@@ -87,7 +87,13 @@ function texts(list, first) {
 }
 
 async function hostile(browser, name) {
-  const base = fixture(name);
+  const schema = JSON.parse(readFileSync(join(corpus, '../../../docs/analysis.schema.json')));
+  const base = withAllTexts(fixture(name), schema);
+  const there = textPaths(base);
+  await check(`${name}: each text field of the schema is tried`, () => {
+    const missing = [...schemaTextPaths(schema)].filter((x) => !there.has(x));
+    truth(missing.length === 0 && there.size > 80, `${there.size} fields, not ${missing}`);
+  });
   const { page, noted, close } = await watched(browser, { viewport: { width: 400, height: 800 } });
   const harmless = {};
   for (const words of [false, true]) {

@@ -33,6 +33,15 @@ static int see_wait(void *context, const struct mpix_wait *wait)
 	return 0;
 }
 
+static int see_sync(void *context, const struct mpix_sync *sync)
+{
+	const struct mpix_info *info = context;
+	for (uint32_t i = 0; i < sync->nruns; i++)
+		fuzz_check(sync->runs[i].first < info->ranks && sync->runs[i].count <= info->ranks);
+	fuzz_check(sync->rank < info->ranks);
+	return 0;
+}
+
 static int see_part(void *context, const struct mpix_collective_part *part)
 {
 	const struct mpix_info *info = context;
@@ -53,6 +62,7 @@ void read_mpix(const char *path)
 		mpix_each_event(f, r, INT64_MIN, INT64_MAX, see_event, (void *)(uintptr_t)info, &e);
 	mpix_each_message(f, INT64_MIN, INT64_MAX, see_link, (void *)(uintptr_t)info, &e);
 	mpix_each_wait(f, INT64_MIN, INT64_MAX, see_wait, NULL, &e);
+	mpix_each_sync(f, see_sync, (void *)(uintptr_t)info, &e);
 	for (uint32_t w = 0; w < mpix_windows(f) && w < WINDOWS; w++) {
 		mpix_window_messages(f, w, true, see_bare, f, &e);
 		mpix_window_parts(f, w, see_part, (void *)(uintptr_t)info, &e);

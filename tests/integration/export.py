@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import export_otf2
+import export_paraver
 import export_perfetto
 from trace import ENV, FLAVOURS, MPITRACE, Place, Tests
 
@@ -170,6 +171,7 @@ def prv_lines(path):
 
 def check_paraver(t, who, trace):
     path, _ = trace.export('paraver')
+    export_paraver.check(t, who, path)
     head, comms, records = prv_lines(path)
     m = re.fullmatch(r'#Paraver \(\d\d/\d\d/\d{4} at \d\d:\d\d\):(\d+)_ns:(\d+)\(([\d,]+)\):1:(\d+)\(([\d:,]+)\),(\d+)', head)
     t.check(who + 'paraver: the header is one', m, head)
@@ -318,6 +320,24 @@ def many_ranks(t, directory):
         (shutil.rmtree if os.path.isdir(out) else os.unlink)(out)
 
 
+def peak(*words):
+    """MiB of memory of one command: of a fresh interpreter it is the only child."""
+    code = 'import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=2); ' \
+           'print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)'
+    return int(subprocess.run([sys.executable, '-c', code, MPITRACE, *words], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+
+
+def bounded(t, directory):
+    """Two million events: a data base takes little memory beside that of reading."""
+    trace, out = directory + '/long', directory + '/long.out'
+    subprocess.run([os.environ['GENERATE'], '--pattern', 'halo', '--ranks', '256', '--nodes', '8', '--events-per-rank', '8000', '-o', trace],
+                   check=True, stdout=subprocess.DEVNULL)
+    run('analyze', trace, '-o', trace + '.mpix')
+    used = {to: peak('export', trace + '.mpix', '--to', to, '-o', out) for to in ('folded', 'sqlite')}
+    t.check('sqlite: memory does not grow with the number of events', used['sqlite'] < used['folded'] + 120 and used['sqlite'] < 256, used)
+    os.unlink(out)
+
+
 def choices(t, trace):
     events = [e for e in trace.events if e['rank'] in (1, 2)]
     path, said = trace.export('csv', '--ranks', '1-2')
@@ -381,6 +401,7 @@ def main():
         generated(t, place.dir)
         too_many(t, place.dir)
         many_ranks(t, place.dir)
+        bounded(t, place.dir)
     t.end()
 
 

@@ -86,12 +86,84 @@ def check_one_sided(t, who, got, trace):
             (sum(w['bytes_to_target'] for w in windows), sum(w['bytes_from_target'] for w in windows)))
 
 
+def count(trace, *ops):
+    return sum(1 for e in trace.events if e['op'] in ops)
+
+
+def group_of(trace, e):
+    """World ranks of a synchronisation's group."""
+    return sorted(int(m.group.name.rsplit(' ', 1)[1]) for m in e.group.members)
+
+
+def check_synchronisations(t, who, got, trace):
+    """counts_rma.c: rank r of n is n - 1 - r of the turned communicator and puts to the next two there; every second lock is shared."""
+    r, n = got['records'], trace.analysis['job']['ranks']
+    locks, alls = count(trace, 'MPI_Win_lock'), count(trace, 'MPI_Win_lock_all')
+    if locks == 0:
+        return
+    kinds = collections.Counter((str(e.lock_type).rsplit('.', 1)[-1], e.remote == 0xffffffff) for _, e in r['RmaRequestLock'])
+    t.equal(who + 'otf2: locks are requested with their types', dict(kinds),
+            {('EXCLUSIVE', False): locks * 3 // 5, ('SHARED', False): locks * 2 // 5, ('SHARED', True): alls})
+    t.equal(who + 'otf2: locks are released', collections.Counter((rank, e.win.name, e.remote) for rank, e in r['RmaReleaseLock']),
+            collections.Counter((rank, e.win.name, e.remote) for rank, e in r['RmaRequestLock']))
+    opened, closed = count(trace, 'MPI_Win_post') + count(trace, 'MPI_Win_start'), count(trace, 'MPI_Win_complete')
+    t.equal(who + 'otf2: every epoch is opened and closed', (len(r['RmaGroupSync']), closed), (2 * opened, opened // 2))
+    wrong = []
+    for rank, e in r['RmaGroupSync']:
+        targets, origins = [sorted({(rank - d) % n for d in (1, 2)}), sorted({(rank + d) % n for d in (1, 2)})]
+        if group_of(trace, e) not in (targets, origins):
+            wrong.append((rank, group_of(trace, e)))
+    t.equal(who + 'otf2: groups of epochs are the program\'s', wrong, [])
+    t.equal(who + 'otf2: collectives on windows begin and end', (len(r['RmaCollectiveBegin']), len(r['RmaCollectiveEnd'])),
+            (sum(1 for e in trace.events if e['op'] in ('MPI_Win_fence', 'MPI_Win_free') or e['op'].startswith(('MPI_Win_create', 'MPI_Win_allocate'))
+                 and not e['op'].endswith(('errhandler', 'keyval'))),) * 2)
+
+
+def check_completions(t, who, got, trace):
+    """Every transfer to a process is complete once here, or at the target, which includes that; never before it began."""
+    r = got['records']
+    begun = {(rank, e.matching_id): e for kind in ('RmaPut', 'RmaGet', 'RmaAtomic') for rank, e in r[kind]}
+    if not begun:
+        return
+    here = [(rank, e) for kind in ('RmaOpCompleteBlocking', 'RmaOpCompleteNonBlocking') for rank, e in r[kind]]
+    there = r['RmaOpCompleteRemote']
+    t.check(who + 'otf2: no transfer is complete twice', max(collections.Counter((rank, e.matching_id) for rank, e in here).values(), default=0) <= 1 and
+            max(collections.Counter((rank, e.matching_id) for rank, e in there).values(), default=0) <= 1, '')
+    complete = {(rank, e.matching_id) for rank, e in here + there}
+    t.equal(who + 'otf2: all transfers to a process are complete', complete, {key for key, e in begun.items() if e.remote != 0xffffffff})
+    t.equal(who + 'otf2: none is complete before it begins, or on another window',
+            [key for key, e in [((rank, e.matching_id), e) for rank, e in here + there] if e.time < begun[key].time or e.win != begun[key].win], [])
+    t.equal(who + 'otf2: calls that give a request are complete by its completion', len(r['RmaOpCompleteNonBlocking']),
+            count(trace, 'MPI_Rput', 'MPI_Rget', 'MPI_Raccumulate', 'MPI_Rget_accumulate'))
+
+
+def check_nonblocking(t, who, got, trace):
+    r = got['records']
+    own = [e for e in trace.events if e['op'] in ['MPI_I' + c.lower() for c in COLLECTIVES]]
+    requests, ends = r['NonBlockingCollectiveRequest'], r['NonBlockingCollectiveComplete']
+    t.equal(who + 'otf2: nonblocking collectives and their bytes are those of show',
+            (len(requests), len(ends), sum(e.size_sent + e.size_received for _, e in ends)), (len(own), len(own), sum(e['bytes'] for e in own)))
+    begun = {(rank, e.request_id): e.time for rank, e in requests}
+    t.equal(who + 'otf2: each is complete after it was begun, once', [1 for rank, e in ends if e.time < begun.pop((rank, e.request_id), e.time + 1)], [])
+    by_op = collections.Counter(str(e.collective_op).rsplit('.', 1)[-1] for _, e in ends)
+    t.equal(who + 'otf2: as the operation that it is', by_op, collections.Counter(e['op'][5:].upper() for e in own))
+
+
 def check_files(t, who, got, trace):
     files = trace.analysis['files']
     begins = got['records']['IoOperationBegin']
     modes = collections.Counter(e.mode.name if hasattr(e.mode, 'name') else str(e.mode) for _, e in begins)
     t.equal(who + 'otf2: reads and writes of files', (sum(n for m, n in modes.items() if 'READ' in m), sum(n for m, n in modes.items() if 'WRITE' in m)),
             (sum(f['reads'] for f in files), sum(f['writes'] for f in files)))
+    issued, complete = got['records']['IoOperationIssued'], got['records']['IoOperationComplete']
+    nonblocking = [e for e in trace.events if e['op'].startswith(('MPI_File_i', 'MPI_File_')) and
+                   (e['op'].startswith(('MPI_File_iread', 'MPI_File_iwrite')) or e['op'].endswith('_begin'))]
+    t.equal(who + 'otf2: nonblocking operations are issued', len(issued), len(nonblocking) if files else 0)
+    begun = {(rank, e.handle.name, e.matching_id): e.time for rank, e in begins}
+    t.equal(who + 'otf2: every operation on a file is complete, once, after it began', (len(complete), [
+        1 for rank, e in complete if e.time < begun.pop((rank, e.handle.name, e.matching_id), e.time + 1)]), (len(begins), []))
+    t.equal(who + 'otf2: bytes of completed operations', sum(e.bytes_result for _, e in complete),
+            sum(e['bytes'] for e in trace.events if re.match('MPI_File_i?(read|write)', e['op'])) if files else 0)
     t.equal(who + 'otf2: files are opened and closed', (len(got['records']['IoCreateHandle']), len(got['records']['IoDestroyHandle'])),
             tuple(sum(1 for e in trace.events if e['op'] == op and files) for op in ('MPI_File_open', 'MPI_File_close')))
 
@@ -112,4 +184,7 @@ def check(t, who, trace):
     check_messages(t, who, got, trace)
     check_collectives(t, who, got, trace)
     check_one_sided(t, who, got, trace)
+    check_synchronisations(t, who, got, trace)
+    check_completions(t, who, got, trace)
+    check_nonblocking(t, who, got, trace)
     check_files(t, who, got, trace)

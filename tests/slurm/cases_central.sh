@@ -82,7 +82,7 @@ who_has_too_much_in_the_central_directory_runs_untraced_and_is_told() {
 	for limit in quota directory_bytes; do
 		before=$(find "$STATE/central/$user" -name '*.mpic' | wc -l)
 		with_central_directory <<<"$limit = $used"
-		as_user srun -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+		as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 		same "lines about $limit" 1 "$(grep -c "mpitrace: runs untraced on n1: $STATE/central.* holds .* MB that this site" "$CASE_DIR/err")" || return
 		as_user srun -N2 -n2 "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 		same "what is said to who did not ask" "ring done" "$(cat "$CASE_DIR/err")" || return
@@ -102,7 +102,7 @@ print(c["events_lost"] > 0 and c["events"] > 0 or c)')" || return
 # The analysis of what it records takes longer than it may.
 with_long_analysis() { # FINISH
 	printf '[defaults]\nfinish = %s\n' "$1" | policy_is
-	with_plugin_arguments "policy=$POLICY report_seconds=1" as_user srun -w n1 -n1 --mpitrace "$SELF" 60 900000 >/dev/null || fails "srun: $?"
+	with_plugin_arguments "policy=$POLICY report_seconds=1" as_user srun -w n1 -n1 --mpitrace "$SELF" 60 "$LONG_CALLS" >/dev/null || fails "srun: $?"
 	local rc=$?
 	no_policy
 	eventually "an empty spool" spool_is_empty && return $rc

@@ -221,7 +221,7 @@ a_spool_that_is_full_costs_events_and_nothing_else() {
 	JOB=$(submit -w n1 -n2 <<-END
 		#!/bin/sh
 		srun --mpi=pmix sh -c 'if [ \$SLURM_PROCID = 1 ]; then
-			until ls \$MPITRACE_DIR/*.mpit >/dev/null 2>&1; do sleep 0.05; done
+			until find \$MPITRACE_DIR -name "*.mpit" -size +4000k | grep -q .; do sleep 0.05; done
 			dd if=/dev/zero of=\$MPITRACE_DIR/fill bs=4k 2>/dev/null; touch $CASE_DIR/full; fi; exec $PHASE until=$CASE_DIR/end'
 	END
 	) || return
@@ -249,13 +249,37 @@ a_directory_without_room_has_a_partial_report() {
 	local small=$CASE_DIR/small
 	as_user mkdir "$small"
 	with_mount_on n1 "$small" 300k || fails "mount" || return
+	with_too_little_room_in "$small"
+}
+
+# A file system that keeps quotas of its own accord, on every kernel that has it.
+a_directory_over_its_quota_has_a_partial_report() {
+	local volume=$CASE_DIR/volume rc=0
+	PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs >/dev/null || return 0
+	as_user mkdir volume
+	with_quota_on n1 "$volume" 700k >/dev/null || fails "a volume with a quota" || return
+	with_too_little_room_in "$volume/home" || rc=1
+	as_admin rm -f "$CASE_DIR/image"
+	return $rc
+}
+
+with_quota_on() { # NODE DIRECTORY BYTES: of DIRECTORY/home
+	truncate -s 128M "$CASE_DIR/image" && mkfs.btrfs -q "$CASE_DIR/image" && with_node "$1" mount -o loop "$CASE_DIR/image" "$2" &&
+		with_node "$1" btrfs quota enable "$2" && with_node "$1" btrfs subvolume create "$2/home" && with_node "$1" btrfs qgroup limit "$3" "$2/home" &&
+		with_node "$1" chown "$(stat -c %u:%g "$CASE_DIR")" "$2/home"
+}
+
+# What is there is whole, and what is not is a number.
+with_too_little_room_in() { # DIRECTORY, on n1
+	local small=$1
 	JOB=$(as_user sbatch --parsable "--mpitrace=out=$small" -o out.txt -w n1 -n2 --wrap "srun $SELF 60 200000") || fails "sbatch: $?" || return
 	eventually "the end" is_over "$JOB" || return
 	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")" || return
 	same "lines of ranks" 2 "$(grep -c '200000$' "$CASE_DIR/out.txt")" || return
 	is_calm || return
 	with_node n1 cp -r "$small/mpitrace-$JOB" "$CASE_DIR/" || fails "no trace" || return
-	with_node n1 umount -l "$small"
+	with_node n1 umount -l "$(with_node n1 findmnt -no TARGET -T "$small")"
+	same "what is half written" "" "$(find "$CASE_DIR/mpitrace-$JOB" -name '*.tmp' -o -name '.*')" || return
 	mpitrace analyze "$CASE_DIR/mpitrace-$JOB/step-0" -o "$CASE_DIR/mpitrace-$JOB/step-0/job.mpix" 2>/dev/null
 	same "a reason" True "$(analysis 0 'a["coverage"]["events_lost"] > 0 and len(a["coverage"]["reasons"]) > 0 or a["coverage"]')"
 }
@@ -325,14 +349,13 @@ an_analysis_that_is_stopped_goes_on() {
 }
 
 with_analysis_hit() { # SIGNAL
-	local pid
+	local pid signal=$1
 	JOB=$(submit -w n1 -n1 <<-END
 		#!/bin/sh
 		srun $SELF 60 600000
 	END
 	) || return
-	eventually "the analysis" eval 'pid=$(cluster_processes_of finish | awk "NR == 2 {print \$1}"); [ -n "$pid" ]' || return
-	kill "-$1" "$pid" || return
+	eventually "the analysis" eval 'pid=$(cluster_processes_of finish | awk "NR == 2 {print \$1}"); [ -n "$pid" ] && kill "-$signal" "$pid"' || return
 	eventually "the end" is_over "$JOB" || return
 	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")" || return
 	is_calm
@@ -340,15 +363,31 @@ with_analysis_hit() { # SIGNAL
 
 # As a package manager does it: new files under the old names.
 a_plugin_that_is_upgraded_under_a_running_job_changes_nothing() {
+	with_copy_of_the_plugin with_job_beside with_new_files && with_whole_report && is_calm
+}
+
+# Who sees to its steps is there already; what would have to be started is gone: the traces, and no report.
+a_plugin_that_is_removed_under_a_running_job_changes_nothing() {
+	with_copy_of_the_plugin with_job_beside with_no_files || return
+	has_file "$(step_dir 0)/n1.mpic" || return
+	[ ! -e "$(step_dir 0)/report.html" ] || fails "who made a report" || return
+	is_calm
+}
+
+with_copy_of_the_plugin() { # COMMAND...
 	local copy=$STATE/prefix rc=0
 	cp -a "$PREFIX" "$copy"
 	cp "$STATE/plugstack.conf" "$CASE_DIR/plugstack.once"
-	sed "s#$PREFIX#$copy#; s#\$# libdir=$(dirname "$(find "$copy" -name libmpitrace.so)") bindir=$copy/bin libexecdir=$copy/libexec/mpitrace#" \
+	sed "s#$PREFIX#$copy#; s#\$# libdir=$(dirname "$(find "$copy" -name libmpitrace.so)") bindir=$copy/bin libexecdir=$copy/libexec/mpitrace$NO_TRACER#" \
 		"$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
-	with_job_beside with_new_files "$copy" && with_whole_report && is_calm || rc=1
+	"$@" "$copy" || rc=1
 	cat "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
 	rm -rf "$copy"
 	return $rc
+}
+
+with_no_files() { # PREFIX
+	: >"$STATE/plugstack.conf" && rm -rf "$1"
 }
 
 with_new_files() { # PREFIX

@@ -91,7 +91,7 @@ a_task_prolog_that_overwrites_the_preload_is_said_in_the_report() {
 
 a_suspended_job_goes_on_and_its_report_is_whole() {
 	local id
-	id=$(submit -N2 -n2 <<-END
+	id=$(submit -w n1,n2 -N2 -n2 <<-END
 		#!/bin/sh
 		srun $PHASE until=$CASE_DIR/end
 	END
@@ -120,6 +120,7 @@ processes_that_a_program_spawns_are_in_its_trace() {
 # Its /tmp and /dev/shm are its own, and so are its mounts, made before the step's file system.
 a_job_with_private_mounts_is_traced() {
 	local outer=$STATE rc=0
+	[[ $PREFIX != /tmp/* ]] || fails "jobs with a /tmp of their own do not see $PREFIX: install it elsewhere" || return
 	local STATE=$outer-tmp WORK=$outer-tmp/work CASE_DIR=$outer-tmp/work
 	# One processor: Linux 6.18 numbers mount namespaces per processor, and refuses to keep one that has a smaller number.
 	taskset -c 0 "$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" --nodes 2 --job-tmp 2>"$outer/log/tmp.up" || fails "$(cat "$outer/log/tmp.up")" || return
@@ -136,7 +137,7 @@ with_private_mounts() { # RING
 		#!/bin/sh
 		touch /tmp/private
 		srun $1 20
-		srun --mpi=none -n4 sh -c 'for i in \$(seq 200); do grep -q "step-0/ranks " /proc/self/mounts || break; sleep 0.05; done
+		srun --mpi=none -n4 sh -c 'for i in \$(seq 600); do grep -q "step-0/ranks " /proc/self/mounts || break; sleep 0.05; done
 			grep -c "step-0/ranks " /proc/self/mounts; grep -c "step-1/ranks " /proc/self/mounts' >mounts.txt
 	END
 	[ ! -e /tmp/private ] || fails "/tmp is not private" || return

@@ -4,7 +4,10 @@
 
 CLUSTER=$REPO/contrib/cluster
 WORK=$STATE/work
-PATIENCE=${PATIENCE:-60} # seconds that any condition may take
+PATIENCE=${PATIENCE:-120} # seconds that any condition may take: only what does not hold takes them all
+
+# Calls of slurm_self whose analysis takes longer than a second by what collect/finish.c reckons: up to 16 processors share it.
+LONG_CALLS=$((450000 * ($(nproc) > 16 ? 16 : $(nproc) > 2 ? $(nproc) : 2)))
 
 export OMPI_MCA_mpi_yield_when_idle=1 # more ranks than cores
 
@@ -83,7 +86,7 @@ cluster_processes() { # COMMAND
 	for space in /run/netns/*; do
 		ip netns pids "$(basename "$space")" 2>/dev/null
 	done | while read -r pid; do
-		tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -F -- "$1" | grep -F -- "$STATE"
+		tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -F -- "$1" | grep -F -- "$STATE/"
 	done
 }
 
@@ -112,11 +115,13 @@ as_other() {
 	(cd / && setpriv --reuid "$(stat -c %U "$WORK")-2" --regid "$(id -g "$(stat -c %U "$WORK")-2")" --init-groups "$@")
 }
 
-# All nodes take jobs.
+all_nodes_idle() {
+	[ "$(as_admin sinfo -h -N -o %t | sort -u)" = idle ]
+}
+
+# All nodes take jobs, when the last one's epilogs are done.
 no_node_drained() {
-	local states
-	states=$(as_admin sinfo -h -N -o %t | sort -u)
-	[ "$states" = idle ] || fails "states of nodes: $states; $(as_admin sinfo -R -h)"
+	eventually "idle nodes" all_nodes_idle || fails "$(as_admin sinfo -h -N -o '%N %t') $(as_admin sinfo -R -h)"
 }
 
 # Bytes in use on the file system of node $1.
@@ -124,8 +129,12 @@ disk_use() {
 	df --output=used -B1 "$STATE/$1" | tail -n 1
 }
 
-# The same of one step's processes: the pid of its agent on node n1, seen from inside the job.
+# The pid of the agent of a step, seen from inside the job.
 AGENT_PID='pgrep -f "mpitrace --as .* collect .*/live/$SLURM_JOB_ID\."'
+# Nobody waits for it to start: a shell's function that does, until it has closed itself to its user, which it does last.
+WITH_AGENT="agent() { $AGENT_PID; }; agent_is_up() { local a; a=\$(agent) && grep -q 'Seccomp:.2' /proc/\$a/status; }
+	within() { local i; for i in \$(seq $((20 * PATIENCE))); do \"\$@\" 2>/dev/null && return; sleep 0.05; done; return 1; }
+	within agent_is_up;"
 
 finisher_runs() {
 	[ -n "$(cluster_processes "mpitrace finish")" ]
@@ -137,7 +146,7 @@ cluster_processes_named() {
 	for space in /run/netns/*; do
 		ip netns pids "$(basename "$space")" 2>/dev/null
 	done | while read -r pid; do
-		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qF "$STATE" && echo "$pid"
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qF "$STATE/" && echo "$pid"
 	done
 }
 

@@ -1,35 +1,37 @@
 #!/bin/bash
-# run.sh - what mpitrace promises under Slurm, tried on a real one of four nodes (contrib/cluster). Prints TAP.
+# run.sh - what mpitrace promises under Slurm, tried on real ones of four nodes each (contrib/cluster). Prints TAP.
 # In: an installed mpitrace (--prefix), root.  Out: one line a claim; exit code 1 if one does not hold.
-# Every function of cases_*.sh is a case and its name the claim; it has a directory of its own and a cluster that is up.
+# Every function of cases_*.sh is a case and its name the claim; it has a directory of its own and a cluster that is up. Most of
+# its time a claim waits for Slurm, so some clusters (--at-once) take one after the other from the same list.
+# shellcheck disable=SC2034,SC2153  # what lib.sh has and wants
 set -uo pipefail
 
 HERE=$(cd "$(dirname "$0")" && pwd)
 REPO=$(cd "$HERE/../.." && pwd)
 STATE=/run/mpitrace-tests-$$ # of its own, so that several can run at once
 PREFIX=$REPO/build/inst
+AT_ONCE=2 # clusters
 KEEP=no
 NO_TRACER= # arguments of the plugin that take it away
 MOVED=no # PREFIX is not the one that it was built for: packages that are only unpacked
 ONLY=()
 CGROUP=()
+LONGEST=a_requeued_job_keeps_the_reports_of_both_runs # two minutes in which it waits, beside all others
 APART=900 # seconds: no node's monotonic clock is that of another, in all cases
 
 while [ $# -gt 0 ]; do
 	case $1 in
 	--prefix) PREFIX=$(realpath -m "${2-}") && shift ;;
 	--state) STATE=$(realpath -m "${2-}") && shift ;;
+	--at-once) AT_ONCE=${2-} && shift ;;
 	--keep) KEEP=yes ;;
 	--without-tracer) NO_TRACER=yes ;;
 	--moved) MOVED=yes ;;
-	-*) echo "usage: run.sh [--prefix DIR] [--state DIR] [--keep] [--without-tracer] [--moved] [CLAIM...]" >&2 && exit 2 ;;
+	-*) echo "usage: run.sh [--prefix DIR] [--state DIR] [--at-once N] [--keep] [--without-tracer] [--moved] [CLAIM...]" >&2 && exit 2 ;;
 	*) ONLY+=("$1") ;;
 	esac
 	shift
 done
-
-. "$HERE/lib.sh"
-. "$HERE/jobs.sh"
 
 skip_all() {
 	echo "1..0 # skipped: $*"
@@ -47,20 +49,22 @@ claims() {
 	if [ ${#ONLY[@]} -gt 0 ]; then
 		printf '%s\n' "${ONLY[@]}"
 	else
-		sed -n 's/^\([a-z][a-z0-9_]*\)() {$/\1/p' "$HERE"/cases_*.sh
+		echo "$LONGEST"
+		sed -n 's/^\([a-z][a-z0-9_]*\)() {$/\1/p' "$HERE"/cases_*.sh | grep -vx "$LONGEST"
 	fi
 }
 
-clean_up() {
-	rm -rf "$RUN_DIR"
+take_down() {
 	[ "$KEEP" = yes ] || "$CLUSTER/down" --state "$STATE"
 }
 
-# A case: its own directory, output only when it fails.
+# A case: its own directory, output only when it fails. What the one before it left to be done is over, so that nodes are given
+# out in their order.
 try() {
 	CASE_DIR=$WORK/$1
 	as_admin install -d -o "$(stat -c %U "$WORK")" -g "$(stat -c %G "$WORK")" "$CASE_DIR"
-	"$1" >"$RUN_DIR/output" 2>&1
+	eventually "idle nodes" all_nodes_idle >/dev/null
+	"$1" >"$OUTPUT" 2>&1
 }
 
 say_where_all_is() {
@@ -85,51 +89,109 @@ holds() { # CLAIM
 	if [ -z "$NO_TRACER" ]; then
 		try "$1"
 	elif try "$1" && ! grep -q "^$1  " "$HERE/without_tracer.txt"; then
-		fails "it holds although nothing was traced" >"$RUN_DIR/output"
+		fails "it holds although nothing was traced" >"$OUTPUT"
 	fi
 }
 
-main() {
-	local n=0 failed=0 claim all
-	need
-	for cases in "$HERE"/cases_*.sh; do
-		# shellcheck source=/dev/null
-		. "$cases"
-	done
-	mapfile -t all < <(claims | grep -vxE 'identical|identical_with_trace|kept_traces|clock_of_node|records_of|with_.*')
-	RUN_DIR=$(mktemp -d)
+cluster_is_up() {
 	# Control groups where this machine lets us; small disks, so that what fills them is seen.
 	# Of version 2 only where nobody else manages them, as in contrib/cluster/vm.
 	if [ -w /sys/fs/cgroup/memory ] || [ "$(cat /proc/self/cgroup)" = 0::/ ]; then CGROUP=(--cgroup); fi
-	"$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" --apart "$APART" "${CGROUP[@]}" --disk 300M 2>"$RUN_DIR/up" || {
-		cat "$RUN_DIR/up" >&2
-		exit 1
-	}
-	trap clean_up EXIT
+	"$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" --apart "$APART" "${CGROUP[@]}" --disk 300M >"$OUTPUT" 2>&1
+}
+
+prepare() {
 	# On a busy machine a report takes longer than it may: who tests that sets another bound (with_plugin_arguments).
 	PLUGSTACK=$(cat "$STATE/plugstack.conf")
 	[ "$MOVED" = no ] || PLUGSTACK="$PLUGSTACK$(say_where_all_is)"
 	[ -z "$NO_TRACER" ] || take_tracer_away
 	echo "$PLUGSTACK report_seconds=60" >"$STATE/plugstack.conf"
-	SELF=$WORK/slurm_self
-	mpicc.openmpi -g -O1 -o "$SELF" "$REPO/tests/programs/slurm_self.c" || exit 1
-	RING=$WORK/slurm_ring
-	mpicc.openmpi -g -O1 -o "$RING" "$REPO/tests/programs/slurm_ring.c" || exit 1
-	PHASE=$WORK/slurm_phase
-	mpicc.openmpi -g -O1 -o "$PHASE" "$REPO/tests/programs/slurm_phase.c" || exit 1
-	echo "1..${#all[@]}"
-	for claim in "${all[@]}"; do
-		n=$((n + 1))
-		if holds "$claim"; then
-			echo "ok $n - $claim"
-		else
-			failed=$((failed + 1))
-			echo "not ok $n - $claim"
-			sed 's/^/# /' "$RUN_DIR/output"
-		fi
+	SELF=$WORK/slurm_self RING=$WORK/slurm_ring PHASE=$WORK/slurm_phase
+	for program in "$SELF" "$RING" "$PHASE"; do
+		mpicc.openmpi -g -O1 -o "$program" "$REPO/tests/programs/$(basename "$program").c" || return
 	done
-	echo "# slurm: $((n - failed)) of $n claims hold"
-	[ "$failed" = 0 ]
+}
+
+# next_claim: the number in ret_number and the name in ret_claim of one that nobody has taken yet.
+next_claim() {
+	{
+		flock 7
+		read -r ret_number <"$RUN_DIR/taken"
+		echo $((ret_number + 1)) >"$RUN_DIR/taken"
+	} 7>>"$RUN_DIR/lock"
+	ret_claim=${ALL[ret_number]-}
+	ret_number=$((ret_number + 1))
+	[ -n "$ret_claim" ]
+}
+
+result() { # NUMBER CLAIM SECONDS RC
+	{
+		flock 7
+		if [ "$4" = 0 ]; then
+			echo "ok $1 - $2"
+		else
+			echo "not ok $1 - $2"
+			sed 's/^/# /' "$OUTPUT"
+		fi
+		echo "$3 $4 $2" >>"$RUN_DIR/results"
+	} 7>>"$RUN_DIR/lock"
+}
+
+# One cluster: takes claims as long as there are any. When several did not hold, what else does not is known sooner.
+work() { # NUMBER
+	local begin rc
+	[ "$CLUSTERS" = 1 ] || STATE=$STATE.$1
+	OUTPUT=$RUN_DIR/output.$1
+	for cases in "$HERE"/{lib,jobs}.sh "$HERE"/cases_*.sh; do
+		# shellcheck source=/dev/null
+		. "$cases"
+	done
+	trap take_down EXIT
+	if ! cluster_is_up || ! prepare >>"$OUTPUT" 2>&1; then
+		cat "$OUTPUT" >&2
+		exit 1
+	fi
+	while next_claim; do
+		begin=$SECONDS
+		rc=0
+		holds "$ret_claim" || rc=1
+		result "$ret_number" "$ret_claim" $((SECONDS - begin)) $rc
+		[ "$(grep -c '^[0-9]* 1 ' "$RUN_DIR/results")" -lt 4 ] || PATIENCE=$((PATIENCE < 30 ? PATIENCE : 30))
+	done
+}
+
+end_early() {
+	kill -TERM "${WORKERS[@]}" 2>/dev/null
+	wait
+	exit 1
+}
+
+summary() {
+	local held
+	held=$(grep -c '^[0-9]* 0 ' "$RUN_DIR/results")
+	echo "# slurm: $held of ${#ALL[@]} claims hold, in $SECONDS s; the longest: $(sort -rn "$RUN_DIR/results" |
+		awk 'NR <= 5 {printf "%s%s %d s", (NR > 1 ? ", " : ""), $3, $1}')"
+	rm -rf "$RUN_DIR"
+	[ "$held" = "${#ALL[@]}" ]
+}
+
+main() {
+	local i
+	need
+	mapfile -t ALL < <(claims | grep -vxE 'identical|identical_with_trace|task_by_task|kept_traces|clock_of_node|records_of|with_.*')
+	CLUSTERS=$((AT_ONCE < ${#ALL[@]} ? AT_ONCE : ${#ALL[@]}))
+	RUN_DIR=$(mktemp -d)
+	echo 0 >"$RUN_DIR/taken"
+	: >"$RUN_DIR/results"
+	WORKERS=()
+	trap end_early INT TERM
+	echo "1..${#ALL[@]}"
+	for i in $(seq "$CLUSTERS"); do
+		(work "$i") &
+		WORKERS+=($!)
+	done
+	wait
+	summary
 }
 
 main

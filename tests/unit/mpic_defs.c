@@ -1,4 +1,4 @@
-/* mpic_defs.c - definitions and signatures are read as they were written; of what is not known, only that much is said. */
+/* mpic_defs.c - definitions and signatures are read as they were written; of what is not known, only that is said. */
 #include "format/mpic.h"
 #include "format/sig.h"
 

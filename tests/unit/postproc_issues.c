@@ -116,6 +116,7 @@ Test(issues, of_a_rank_without_work_is_that_it_idles)
 {
 	cJSON *root = one_idles(6, 10), *row = issue(root, "idle_ranks");
 	cr_assert_not_null(row);
+	cr_expect_null(issue(root, "load_imbalance"), "the others share their work evenly");
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "ranks")), 1);
 	cr_expect_eq(at(row, "ranks", 0), 3);
 	cr_expect_float_eq(field(row, "loss_s"), 990e-6, 2e-6);
@@ -243,8 +244,8 @@ Test(issues, of_placement_are_none_where_no_other_is_better)
 
 /* ---- who had no processor ---- */
 
-/* Rank 1 computes for 600 us, the others for 200; rank 3 comes to the barrier last, since it was without a processor for
- * so long. */
+/* Rank 1 computes for 600 us, the others for 200; rank 3 comes to the barrier last, since it was without a processor
+ * for so long. */
 static cJSON *one_has_none(double without_us, const char *node)
 {
 	const double comes[] = {200, 600, 200, 700};
@@ -314,4 +315,26 @@ Test(issues, that_cost_little_are_no_verdict)
 	cr_expect_str_eq(text_at(issue(root, "barrier_imbalance"), "severity"), "low");
 	cr_expect_str_eq(text_at(root, "verdict"), "nothing to fix");
 	cJSON_Delete(root);
+}
+
+/* Eight bytes take no 10 ms, whatever else did. */
+Test(issues, that_blame_moving_data_explain_their_seconds)
+{
+	for (int much = 0; much < 2; much++) {
+		struct program *p = program_create(4, 1);
+		for (unsigned r = 0; r < 4; r++)
+			program_coll(p, r,
+				     (struct call){.op = "MPI_Allreduce",
+						   .from_us = 0,
+						   .to_us = 10000,
+						   .peer = SIG_NO_ROOT,
+						   .bytes = much ? 1 << 20 : 8,
+						   .from_each = much ? 1 << 20 : 8,
+						   .coll = COLL_ALLREDUCE,
+						   .line = 7});
+		cJSON *root = analyse_program(p, 10001);
+		cr_expect_eq(issue(root, "global_collective_heavy") != NULL, much == 1);
+		cr_expect_eq(issue(root, "unexplained") != NULL, much == 0);
+		cJSON_Delete(root);
+	}
 }

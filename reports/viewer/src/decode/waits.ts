@@ -77,13 +77,18 @@ export function readWaits(data: Uint8Array, meta: Meta, group: number, window: n
   };
   const [firstLane, endLane] = lanesOfGroup(meta, group);
   const distances = new Map<number, number>(); // by the causer's lane
-  let before = { window: -1, lane: firstLane, index: 0 };
+  let [ownWindow, lane, index] = [-1, firstLane, 0]; // of the one before
   for (let i = 0; i < count; i++) {
-    const at = { window: window - back!.varint(), lane: before.lane + lanes!.zigzag(), index: indices!.zigzag() };
-    if (at.window === before.window && at.lane === before.lane) at.index += before.index;
-    else distances.clear();
-    if (at.lane < firstLane || at.lane >= endLane) throw new Damaged('a wait state of another group');
-    putPosition(out.at, i, at.window, at.lane, at.index, meta);
+    const at = window - back!.varint();
+    const ownLane = lane + lanes!.zigzag();
+    const step = indices!.zigzag();
+    if (at === ownWindow && ownLane === lane) index += step;
+    else {
+      [ownWindow, lane, index] = [at, ownLane, step];
+      distances.clear();
+    }
+    if (lane < firstLane || lane >= endLane) throw new Damaged('a wait state of another group');
+    putPosition(out.at, i, ownWindow, lane, index, meta);
     const kind = kinds!.varint();
     const [state, how, known] = [Math.floor(kind / 8), (kind >> 1) & 3, (kind & 1) === 1];
     const stored = how === How.Ns || how === How.Bytes;
@@ -91,13 +96,11 @@ export function readWaits(data: Uint8Array, meta: Meta, group: number, window: n
     out.state[i] = state;
     out.how[i] = how;
     if (stored) out.ns[i] = lost!.varint();
-    if (known) {
-      const lane = isCollective(state) ? causerLanes!.varint() : at.lane + causerLanes!.zigzag();
-      const distance = causerIndices!.zigzag() + (distances.get(lane) ?? 0);
-      putPosition(out.causer, i, window - causerWindows!.zigzag(), lane, at.index + distance, meta);
-      distances.set(lane, distance);
-    }
-    before = at;
+    if (!known) continue;
+    const causer = isCollective(state) ? causerLanes!.varint() : lane + causerLanes!.zigzag();
+    const distance = causerIndices!.zigzag() + (distances.get(causer) ?? 0);
+    putPosition(out.causer, i, window - causerWindows!.zigzag(), causer, index + distance, meta);
+    distances.set(causer, distance);
   }
   allRead(columns);
   return out;

@@ -51,8 +51,8 @@ async function inflate(packed: Uint8Array, rawBytes: number): Promise<Uint8Array
   return raw;
 }
 
-/** Bytes of the typed arrays of a decoded chunk, also of those one level below. */
-function weightOf(value: unknown, levels = 2): number {
+/** Bytes of the typed arrays of a decoded chunk, also of those two levels below. */
+function weightOf(value: unknown, levels = 3): number {
   if (ArrayBuffer.isView(value)) return value.byteLength;
   if (value === null || typeof value !== 'object' || Array.isArray(value) || levels === 0) return 0;
   return Object.values(value).reduce((sum: number, part) => sum + weightOf(part, levels - 1), 0);
@@ -124,12 +124,27 @@ export class Chunks {
       if (!isWanted(work)) throw new Cancelled('not wanted any more');
       return this.keep(entry, await decode(data), data.length);
     } catch (error) {
-      if (!(error instanceof Damaged)) throw error;
-      const named = error.named ? error : new Damaged(`${chunkName(entry)} is damaged: ${error.message}.`, true);
-      if (error !== CUT) this.damaged.set(entry.id, named);
-      throw error === CUT ? new Damaged(error.message, true) : named;
+      throw this.blamed(entry, error);
     } finally {
       this.loading.delete(entry.id);
+    }
+  }
+
+  /** An error about a chunk: if it is damage, that is kept, and named. */
+  private blamed(entry: Entry, error: unknown): unknown {
+    if (!(error instanceof Damaged)) return error;
+    if (error === CUT) return new Damaged(error.message, true);
+    const named = error.named ? error : new Damaged(`${chunkName(entry)} is damaged: ${error.message}.`, true);
+    this.damaged.set(entry.id, named);
+    return named;
+  }
+
+  /** What is done with a chunk that is here: should it be damaged, that is known from then on. */
+  async blaming<T>(entry: Entry, run: () => T | Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      throw this.blamed(entry, error);
     }
   }
 

@@ -96,7 +96,7 @@ export const ISSUE_NAMES: Record<string, string> = {
   unmatched: 'messages without a partner',
   request_leak: 'requests never completed',
   oversubscription: 'more ranks than cores',
-  busy_processors: 'processors that something else had',
+  busy_processors: 'ranks waiting for a processor',
   slow_node: 'one node slower than the others',
   io_wait: 'waiting for files',
   rma_wait: 'waiting in one-sided communication',

@@ -4,18 +4,22 @@ import { Damaged } from '../decode/bytes';
 import type { Links } from '../decode/links';
 import { groupOfLane, rankOfLane } from '../decode/meta';
 import type { Meta } from '../decode/meta';
-import { eventIn } from '../decode/positions';
+import { runOf } from '../decode/positions';
 import type { Positions } from '../decode/positions';
 import { NOWHERE, emptyMessages } from '../decode/records';
-import type { EventChunk, EventRef, MessageChunk, Signatures } from '../decode/records';
+import type { EventChunk, MessageChunk, Segment, Signatures } from '../decode/records';
+
+/** Where chunks of calls are had from, by a lane of their group and the window. */
+export interface Calls {
+  readonly meta: Meta;
+  at(lane: number, window: number): EventChunk | undefined;
+}
 
 /** Chunks of calls by group and window. */
-export class Parts {
+export class Parts implements Calls {
   private readonly chunks = new Map<number, EventChunk>();
-  private lastKey = -1;
-  private last: EventChunk | undefined;
 
-  constructor(private readonly meta: Meta) {}
+  constructor(readonly meta: Meta) {}
 
   key(lane: number, window: number): number {
     return groupOfLane(this.meta, lane) * this.meta.windows + window;
@@ -25,27 +29,58 @@ export class Parts {
     this.chunks.set(key, chunk);
   }
 
-  /** The chunk with an event, and the event's number there. */
-  find(p: Positions, i: number): EventRef {
-    const key = this.key(p.lane[i]!, p.window[i]!);
-    if (key !== this.lastKey) {
-      this.last = this.chunks.get(key);
-      this.lastKey = key;
-    }
-    const index = this.last ? eventIn(this.last, p.lane[i]!, p.index[i]!) : -1;
-    if (index < 0) throw new Damaged('it refers to a call that is not there');
-    return { chunk: this.last!, index };
+  at(lane: number, window: number): EventChunk | undefined {
+    return this.chunks.get(this.key(lane, window));
   }
 }
 
-/** Keys of the chunks of calls that positions are in. */
-export function keysOf(meta: Meta, ...columns: Positions[]): Set<number> {
-  const parts = new Parts(meta);
-  const keys = new Set<number>();
-  for (const p of columns)
-    for (let i = 0; i < p.window.length; i++)
-      if (p.window[i] !== NOWHERE) keys.add(parts.key(p.lane[i]!, p.window[i]!));
-  return keys;
+/** Finds calls by their positions, one after the other: fast where the next one is of the same lane. Each column of positions has its own. */
+export class Cursor {
+  chunk!: EventChunk; // of the call that was found last
+  index = -1; // its number there
+  private lane = -1;
+  private window = -1;
+  private run: Segment | null = null;
+
+  constructor(private readonly calls: Calls) {}
+
+  find(p: Positions, i: number): this {
+    const [lane, window, index] = [p.lane[i]!, p.window[i]!, p.index[i]!];
+    if (lane !== this.lane || window !== this.window) this.turnTo(lane, window);
+    if (!this.run || index >= this.run.count) throw new Damaged('it refers to a call that is not there');
+    this.index = this.run.first + index;
+    return this;
+  }
+
+  private turnTo(lane: number, window: number): void {
+    const chunk = this.calls.at(lane, window);
+    [this.lane, this.window, this.run] = [lane, window, chunk ? runOf(chunk, lane) : null];
+    if (chunk) this.chunk = chunk;
+  }
+
+  get start(): number {
+    return this.chunk.start[this.index]!;
+  }
+
+  get end(): number {
+    return this.chunk.start[this.index]! + this.chunk.duration[this.index]!;
+  }
+
+  get signature(): number {
+    return this.chunk.signature[this.index]!;
+  }
+}
+
+/** Keys of the chunks of calls that positions are in; of: only of these. */
+export function keysOf(parts: Parts, keys: Set<number>, p: Positions, of?: ArrayLike<number>): void {
+  let [lane, window] = [-1, -1];
+  const count = of ? of.length : p.window.length;
+  for (let k = 0; k < count; k++) {
+    const i = of ? of[k]! : k;
+    if (p.window[i] === NOWHERE || (p.lane[i] === lane && p.window[i] === window)) continue;
+    [lane, window] = [p.lane[i]!, p.window[i]!];
+    keys.add(parts.key(lane, window));
+  }
 }
 
 function signatureOf(s: Signatures, rankInGroup: number, id: number): number {
@@ -54,29 +89,55 @@ function signatureOf(s: Signatures, rankInGroup: number, id: number): number {
   return at;
 }
 
-export function messagesOf(links: Links, parts: Parts, meta: Meta): MessageChunk {
-  const out = emptyMessages(links.count);
-  for (let i = 0; i < links.count; i++) {
-    const receive = parts.find(links.receive, i);
-    const completion = links.completion.window[i] !== NOWHERE ? parts.find(links.completion, i) : receive;
-    const send = parts.find(links.send, i);
+/** Messages of a chunk of links: worked out are those that anybody asked for. Of others sendStart is infinite. */
+export interface Linked {
+  links: Links;
+  chunk: MessageChunk;
+  here: Uint8Array; // 1: worked out
+  left: number; // that are not
+}
+
+export function linked(links: Links): Linked {
+  const chunk = emptyMessages(links.count);
+  chunk.sendStart.fill(Infinity);
+  return { links, chunk, here: new Uint8Array(links.count), left: links.count };
+}
+
+/** The call that completed a message's receive: its column. */
+export function completionOf(links: Links, i: number): Positions {
+  return links.completion.window[i] !== NOWHERE ? links.completion : links.receive;
+}
+
+/** Work out some messages, or all; the chunks of their calls are all in parts. */
+export function workOut(m: Linked, parts: Calls, of?: ArrayLike<number>): void {
+  const { links, chunk: out } = m;
+  const { meta } = parts;
+  const [receive, completion, send] = [new Cursor(parts), new Cursor(parts), new Cursor(parts)];
+  const count = of ? of.length : links.count;
+  for (let k = 0; k < count; k++) {
+    const i = of ? of[k]! : k;
+    if (m.here[i] === 1) continue;
+    receive.find(links.receive, i);
+    send.find(links.send, i);
+    completion.find(completionOf(links, i), i);
     const src = rankOfLane(meta, links.send.lane[i]!);
     const { signatures } = send.chunk;
-    const own = send.chunk.signature[send.index]!;
+    const own = send.signature;
     const explicit = links.signature[i]!;
-    const of = explicit < 0 ? own : signatureOf(signatures, src % meta.groupRanks, explicit);
-    out.sendStart[i] = send.chunk.start[send.index]!;
-    out.sendEnd[i] = out.sendStart[i]! + send.chunk.duration[send.index]!;
-    out.recvStart[i] = receive.chunk.start[receive.index]!;
-    out.completionStart[i] = completion.chunk.start[completion.index]!;
-    out.recvEnd[i] = out.completionStart[i]! + completion.chunk.duration[completion.index]!;
-    out.bytes[i] = signatures.messageBytes[of]!;
+    const what = explicit < 0 ? own : signatureOf(signatures, src % meta.groupRanks, explicit);
+    out.sendStart[i] = send.start;
+    out.sendEnd[i] = send.end;
+    out.recvStart[i] = receive.start;
+    out.completionStart[i] = completion.start;
+    out.recvEnd[i] = completion.end;
+    out.bytes[i] = signatures.messageBytes[what]!;
     out.src[i] = src;
     out.dst[i] = rankOfLane(meta, links.receive.lane[i]!);
-    out.tag[i] = signatures.tag[of]!;
-    out.comm[i] = signatures.comm[of]!;
+    out.tag[i] = signatures.tag[what]!;
+    out.comm[i] = signatures.comm[what]!;
     out.sendCallSite[i] = signatures.callSite[own]!;
-    out.recvCallSite[i] = receive.chunk.signatures.callSite[receive.chunk.signature[receive.index]!]!;
+    out.recvCallSite[i] = receive.chunk.signatures.callSite[receive.signature]!;
+    m.here[i] = 1;
+    m.left--;
   }
-  return out;
 }

@@ -4,6 +4,9 @@ import { How, isPart } from '../decode/waits';
 import type { Waits } from '../decode/waits';
 import { NOWHERE } from '../decode/records';
 import type { Entry } from '../decode/layout';
+import { rankOfLane } from '../decode/meta';
+import { Cursor } from './messages';
+import type { Calls } from './messages';
 import type { Trace } from './trace';
 import { waitLength } from './waits';
 
@@ -23,8 +26,10 @@ export interface Spans {
   state: Uint8Array;
 }
 
+const WAITING = Uint8Array.from({ length: 256 }, (_, state) => Number(!isPart(state) && !COMPLETIONS.has(state)));
+
 export function isWaiting(state: number): boolean {
-  return !isPart(state) && !COMPLETIONS.has(state);
+  return WAITING[state] === 1;
 }
 
 /** The same by the name in the analysis. */
@@ -45,38 +50,47 @@ function emptySpans(n: number): Spans {
   };
 }
 
+/** Whether a record of a chunk is a wait. */
+export function isShown(w: Waits, k: number): boolean {
+  return w.how[k] !== How.Bytes && w.at.window[k] !== NOWHERE && isWaiting(w.state[k]!);
+}
+
 function shown(w: Waits): number[] {
   const list: number[] = [];
-  for (let k = 0; k < w.count; k++) if (w.how[k] !== How.Bytes && isWaiting(w.state[k]!)) list.push(k);
+  for (let k = 0; k < w.count; k++) if (isShown(w, k)) list.push(k);
   return list;
 }
 
-async function readSpans(trace: Trace, w: Waits): Promise<Spans> {
-  const list = shown(w);
-  const out = emptySpans(list.length);
-  const parts = await trace.partsFor(w, list);
+/** Work out wait states of w, in their order; sparse: each at its own place, else one behind the other. */
+function workOut(w: Waits, list: readonly number[], calls: Calls, out: Spans, sparse: boolean): void {
+  const [own, at] = [new Cursor(calls), new Cursor(calls)];
   let early = { lane: -1, index: -1, ns: 0 };
   for (const k of list) {
-    if (w.at.window[k] === NOWHERE) continue;
-    const own = parts.find(w.at, k);
-    const causer = w.causer.window[k] !== NOWHERE && w.how[k] !== How.Ns ? parts.find(w.causer, k) : null;
+    const i = sparse ? k : out.count++;
+    own.find(w.at, k);
+    const causer = w.causer.window[k] !== NOWHERE && w.how[k] !== How.Ns ? at.find(w.causer, k) : null;
     const ns = waitLength(w.how[k]!, w.ns[k]!, own, causer);
-    const start = own.chunk.start[own.index]!;
-    const end = start + own.chunk.duration[own.index]!;
-    const [lane, index] = [w.at.lane[k]!, w.at.index[k]!];
+    const { start, end } = own;
+    const lane = w.at.lane[k]!;
+    const index = w.at.index[k]!;
     const follows = w.state[k] === LATE_REDUCE && early.lane === lane && early.index === index;
     const begin = w.how[k] === How.SinceEnd ? end - ns : start + (follows ? early.ns : 0);
     if (w.state[k] === EARLY_REDUCE) early = { lane, index, ns };
-    const s = own.chunk.signature[own.index]!;
-    const i = out.count++;
+    const s = own.signature;
     out.lane[i] = lane;
     out.from[i] = begin;
     out.to[i] = Math.min(end, begin + ns);
     out.class[i] = own.chunk.signatures.class[s]!;
     out.site[i] = own.chunk.signatures.callSite[s]!;
-    out.causer[i] = w.causer.window[k] === NOWHERE ? -1 : trace.rankOfLane(w.causer.lane[k]!);
+    out.causer[i] = w.causer.window[k] === NOWHERE ? -1 : rankOfLane(calls.meta, w.causer.lane[k]!);
     out.state[i] = w.state[k]!;
   }
+}
+
+async function readSpans(trace: Trace, w: Waits): Promise<Spans> {
+  const list = shown(w);
+  const out = emptySpans(list.length);
+  workOut(w, list, await trace.partsFor(w, list), out, false);
   return out;
 }
 
@@ -91,8 +105,25 @@ export async function spansIn(trace: Trace, entry: Entry, signal?: AbortSignal):
   return spans;
 }
 
-/** The same if it is here. */
+const some = new WeakMap<Waits, Spans>(); // each at its place; of those that nobody asked for, from is infinite
+
+/** Some wait states of a chunk and those that were asked for before; calls has all that they are about. */
+export function someSpans(w: Waits, list: readonly number[], calls: Calls): Spans {
+  const out = some.get(w) ?? emptySpans(w.count);
+  if (!some.has(w)) {
+    out.from.fill(Infinity);
+    out.count = w.count;
+    some.set(w, out);
+  }
+  const missing = list.filter((k) => out.from[k] === Infinity);
+  // a late reduce begins where the early reduce before it ends
+  const first = missing[0] ?? 0;
+  workOut(w, first > 0 && isShown(w, first - 1) ? [first - 1, ...missing] : missing, calls, out, true);
+  return out;
+}
+
+/** Those that were asked for so far. */
 export function peekSpans(trace: Trace, entry: Entry): Spans | undefined {
   const w = trace.chunks.peek<Waits>(entry);
-  return w && kept.get(w);
+  return w && some.get(w);
 }

@@ -21,7 +21,8 @@ import { Chunks } from '../io/chunks';
 import type { Source } from '../io/source';
 import { callSites, communicators, list, num, numbers, str } from './analysis';
 import type { CallSite, Json } from './analysis';
-import { Parts, keysOf, messagesOf } from './messages';
+import { Cursor, Parts, keysOf, linked, workOut } from './messages';
+import type { Linked } from './messages';
 
 export class Trace {
   readonly callSites: Map<number, CallSite>;
@@ -29,6 +30,7 @@ export class Trace {
   readonly nodes: string[]; // by rank
   private readonly byKind = new Map<Kind, Entry[]>();
   private readonly places = new Map<number, Map<number, Entry>>(); // by kind and level, by place there
+  private windowStart: Float64Array | null = null; // of windows with calls
   private receivers: Map<number, Set<number>> | null | undefined; // groups that a group sends to; null: not known
 
   private constructor(
@@ -187,29 +189,27 @@ export class Trace {
       lane: positions.lane.subarray(i, i + 1),
       index: positions.index.subarray(i, i + 1),
     };
-    return (await this.parts(one)).find(one, 0);
+    const { chunk, index } = new Cursor(await this.parts((put) => put(one))).find(one, 0);
+    return { chunk, index };
   }
 
-  /** The chunks of calls that positions refer to. */
-  private async parts(...columns: Positions[]): Promise<Parts> {
+  /** The chunks of calls that positions refer to; choose names these. */
+  private async parts(choose: (put: (p: Positions, of?: ArrayLike<number>) => void) => void): Promise<Parts> {
     const parts = new Parts(this.meta);
+    const keys = new Set<number>();
+    choose((p, of) => keysOf(parts, keys, p, of));
     const load = async (key: number) => {
       const e = this.entry(Kind.Events, 0, 0, Math.floor(key / this.meta.windows), key % this.meta.windows);
       if (e) parts.put(key, await this.events(e));
     };
-    await Promise.all(Array.from(keysOf(this.meta, ...columns), load));
+    await Promise.all(Array.from(keys, load));
     return parts;
   }
 
   /** The chunks of calls that some wait states are about: those that waited, and those whose times tell how long. */
   partsFor(w: Waits, list: readonly number[]): Promise<Parts> {
-    const chosen = (p: Positions, of: readonly number[]) => ({
-      window: Uint32Array.from(of, (k) => p.window[k]!),
-      lane: Uint32Array.from(of, (k) => p.lane[k]!),
-      index: Uint32Array.from(of, (k) => p.index[k]!),
-    });
     const timed = list.filter((k) => w.how[k] !== How.Ns);
-    return this.parts(chosen(w.at, list), chosen(w.causer, timed));
+    return this.parts((put) => (put(w.at, list), put(w.causer, timed)));
   }
 
   get lanes(): number {
@@ -226,15 +226,44 @@ export class Trace {
     return rankOfLane(this.meta, lane);
   }
 
-  messages(e: Entry, signal?: AbortSignal): Promise<MessageChunk> {
+  /** All messages of a chunk. */
+  async messages(e: Entry, signal?: AbortSignal): Promise<MessageChunk> {
     if (this.version === 1 || e.kind === Kind.Top)
       return this.chunks.load(e, (data) => readTop(data, this.meta), signal);
-    const decode = async (data: Uint8Array) => {
-      const links = readLinks(data, this.meta, e.group, e.seq);
-      const parts = await this.parts(links.receive, links.completion, links.send);
-      return messagesOf(links, parts, this.meta);
-    };
-    return this.chunks.load(e, decode, signal);
+    const m = await this.linked(e, signal);
+    if (m.left > 0) await this.chunks.blaming(e, () => this.workOutAll(m));
+    return m.chunk;
+  }
+
+  private async workOutAll(m: Linked): Promise<void> {
+    const ends = [m.links.receive, m.links.completion, m.links.send];
+    const parts = await this.parts((put) => ends.forEach((p) => put(p)));
+    workOut(m, parts);
+  }
+
+  /** Messages as references to calls, to be worked out (nearby.ts). */
+  linked(e: Entry, signal?: AbortSignal): Promise<Linked> {
+    return this.chunks.load(e, (data) => linked(readLinks(data, this.meta, e.group, e.seq)), signal);
+  }
+
+  /** Messages of a chunk as far as they are here; others begin at infinity. */
+  peekMessages(e: Entry): MessageChunk | undefined {
+    const found = this.chunks.peek<MessageChunk | Linked>(e);
+    return found && ('links' in found ? found.chunk : found);
+  }
+
+  /** Windows that an interval touches: the first and the last one. */
+  windowsOf(from: number, to: number): [number, number] {
+    if (!this.windowStart) {
+      this.windowStart = new Float64Array(this.meta.windows).fill(Infinity);
+      for (const e of this.kind(Kind.Events))
+        if (e.seq < this.meta.windows) this.windowStart[e.seq] = Math.min(this.windowStart[e.seq]!, e.start);
+    }
+    const starts = this.windowStart;
+    let [first, last] = [0, starts.length - 1];
+    while (last > 0 && starts[last]! >= to) last--;
+    for (let w = 1; w <= last; w++) if (starts[w]! <= from) first = w;
+    return [first, last];
   }
 
   waits(e: Entry, signal?: AbortSignal): Promise<Waits> {

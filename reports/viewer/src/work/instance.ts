@@ -5,6 +5,7 @@ import type { EventRef } from '../decode/records';
 import { NOWHERE } from '../decode/records';
 import { How } from '../decode/waits';
 import type { Issue } from '../model/analysis';
+import { Cursor } from '../model/messages';
 import type { EventThing } from '../model/picked';
 import { isWaiting } from '../model/spans';
 import type { Trace } from '../model/trace';
@@ -32,14 +33,17 @@ async function worstWait(trace: Trace, e: Entry, issue: Issue, least: number): P
     if (concerned && (pairs.size === 0 || pairs.has(`${causer} ${rank}`))) list.push(k);
   }
   const parts = await trace.partsFor(w, list);
+  const [at, its] = [new Cursor(parts), new Cursor(parts)];
   const sites = new Set(issue.callSites);
   let best = null as Worst | null;
   for (const k of list) {
-    const at = parts.find(w.at, k);
-    const causer = w.how[k] === How.Ns || w.causer.window[k] === NOWHERE ? null : parts.find(w.causer, k);
+    at.find(w.at, k);
+    const causer = w.how[k] === How.Ns || w.causer.window[k] === NOWHERE ? null : its.find(w.causer, k);
     const ns = waitLength(w.how[k]!, w.ns[k]!, at, causer);
-    const site = at.chunk.signatures.callSite[at.chunk.signature[at.index]!]!;
-    if (ns > Math.max(least, best?.ns ?? 0) && (sites.size === 0 || sites.has(site))) best = { at, ns };
+    const site = at.chunk.signatures.callSite[at.signature]!;
+    const { chunk, index } = at;
+    if (ns > Math.max(least, best?.ns ?? 0) && (sites.size === 0 || sites.has(site)))
+      best = { at: { chunk, index }, ns };
   }
   return best;
 }

@@ -85,7 +85,10 @@ function messageUnder(trace: Trace, camera: Camera, x: number, y: number): Thing
     if (a < 0 || b < 0 || (!inside(a) && !inside(b))) return null;
     return { x1: at(c.sendStart[i]!), y1: edge(a, b > a), x2: at(c.recvEnd[i]!), y2: edge(b, b <= a) };
   };
-  const ready = here<MessageChunk>(trace, planMessages(trace, windowOf(camera)).entries);
+  const ready = planMessages(trace, windowOf(camera)).entries.flatMap((entry) => {
+    const value = trace.peekMessages(entry);
+    return value ? [{ entry, value }] : [];
+  });
   const found = messageAt(
     ready.map((c) => c.value),
     place,

@@ -15,8 +15,7 @@ import { Raster } from '../layout/raster';
 import { rankRange, rowOfRanks, visibleRows, yOf } from '../layout/rows';
 import { HIDDEN, Known, Shares, WAITING } from '../layout/shares';
 import { asksWaits, eventFilter, isFiltering, messageFilter, waitPasses } from '../model/filter';
-import { peekSpans, spansIn } from '../model/spans';
-import type { Spans } from '../model/spans';
+import { Nearby } from '../model/nearby';
 import type { Trace } from '../model/trace';
 import type { Camera, Picture } from './camera';
 import { endsOf } from './ends';
@@ -41,6 +40,7 @@ export class Drawing {
   private readonly bars;
   private readonly messages;
   private readonly waits: Entry[];
+  private readonly nearby: Nearby;
   private readonly failed = new Map<number, string>(); // by entry: why it cannot be read
 
   constructor(
@@ -52,6 +52,7 @@ export class Drawing {
     const ranks = rankRange(members, this.shown.first, this.shown.last);
     const { from, to, width } = camera;
     const rowHeight = members ? 1 : rows.height;
+    this.nearby = new Nearby(trace, from, to);
     this.window = {
       from,
       to,
@@ -89,8 +90,8 @@ export class Drawing {
     // all is asked for at once, so that what lies together in the file is read together
     const first = settle(bars.entries, read);
     const rest = [
-      settle(this.waits, (e) => spansIn(trace, e, signal)),
-      settle(lines, (e) => trace.messages(e, signal)),
+      settle(this.waits, (e) => this.nearby.spans(e, signal, first)),
+      settle(lines, (e) => this.nearby.messages(e, signal, first)),
     ];
     await first.then(() => this.missing() > 0 && barsAreHere()).catch(() => undefined);
     await Promise.all([first, ...rest]);
@@ -99,10 +100,14 @@ export class Drawing {
   /** Chunks that are neither here nor known to be damaged. */
   missing(): number {
     const { chunks } = this.trace;
+    const { bars, nearby } = this;
     const lines = this.camera.showMessages ? this.messages.entries : [];
-    const waits = this.waits.filter((e) => !peekSpans(this.trace, e) && !this.damageOf(e)).length;
-    const rest = [...this.bars.entries, ...lines].filter((e) => chunks.peek(e) === undefined && !this.damageOf(e));
-    return waits + rest.length;
+    const unknown = [
+      ...bars.entries.filter((e) => chunks.peek(e) === undefined),
+      ...this.waits.filter((e) => !nearby.spansOf(e)),
+      ...lines.filter((e) => !nearby.messagesOf(e)),
+    ];
+    return unknown.filter((e) => !this.damageOf(e)).length;
   }
 
   draw(): Picture {
@@ -290,7 +295,7 @@ export class Drawing {
     const { from, to } = this.camera;
     const by = new Map<number, Span[]>();
     for (const e of this.waits) {
-      const spans: Spans | undefined = peekSpans(this.trace, e);
+      const spans = this.nearby.spansOf(e);
       for (let i = 0; spans && i < spans.count; i++) {
         if (spans.to[i]! <= from || spans.from[i]! >= to) continue;
         const span = { from: spans.from[i]!, to: spans.to[i]!, class: spans.class[i]! };
@@ -366,7 +371,7 @@ export class Drawing {
     const inside = (row: number) => row >= first && row <= last;
     const found: Line[] = [];
     for (const e of this.messages.entries) {
-      const c = trace.chunks.peek<MessageChunk>(e);
+      const c = this.nearby.messagesOf(e);
       for (let i = 0; c && i < c.count; i++) {
         if (c.sendStart[i]! >= camera.to || c.recvEnd[i]! <= camera.from || !passes(c, i)) continue;
         const [a, b] = [rowOf[c.src[i]!]!, rowOf[c.dst[i]!]!];
