@@ -58,7 +58,7 @@ static void put_shares(const cJSON *a)
 	if (show_has_events(a))
 		printf(",\n            %s waiting for others\n", share_text(wait_s / (useful_s + mpi_s)).s);
 	else
-		puts("; waiting is not known");
+		puts(",\n            waiting is not known");
 }
 
 static void put_factor(const cJSON *x, const char *name, const char *key)

@@ -186,7 +186,7 @@ static void write_masthead(struct page *p, const struct job_steps *all, const ch
 	put(p, "<div><dt>of all ranks together</dt><dd>%s</dd></div>\n", fmt_time(s.total_s).s);
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time in MPI</dt><dd>%s</dd></div>\n",
 	    fmt_share(s.total_s > 0 ? s.mpi_s / s.total_s : NAN).s);
-	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting</dt><dd>%s</dd></div>\n</dl>\n</div>\n",
+	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting for others</dt><dd>%s</dd></div>\n</dl>\n</div>\n",
 	    fmt_share(s.total_s > 0 ? s.wait_s / s.total_s : NAN).s);
 }
 

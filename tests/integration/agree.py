@@ -101,12 +101,12 @@ def seen(page, text):
 def head(page, text):
     """Figures of the masthead and of the strip."""
     wrong = []
-    mpi = re.search(r'^MPI +(.*?) of the ranks\' time(?:, (.*) waiting)?', text, re.M)
+    mpi = re.search(r'^MPI +(.*?) of the ranks\' .*,\n +(?:(.*) waiting for others$)?', text, re.M)
     parallel = re.search(r'^Efficiency  (\S+) parallel', text, re.M)
     pairs = [(mpi and mpi[1], figure(page, 'of the ranks\u2019 time in MPI')),
              (parallel and parallel[1], figure(page, 'parallel efficiency, 0.80 is good'))]
     if mpi and mpi[2]:
-        pairs.append((mpi[2], figure(page, 'of the ranks\u2019 time waiting')))
+        pairs.append((mpi[2], figure(page, 'of the ranks\u2019 time waiting for others')))
     trust = figure(page, 'Calls')
     calls = re.search(r'^ +(\S+) calls; ', text, re.M)
     if trust and calls:

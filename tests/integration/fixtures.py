@@ -65,7 +65,7 @@ def main():
         page, shown = compare(t, name, analysis)
         if name == 'halo_issues.json':
             silent, _ = compare(t, name + ' without events', without_events(json.loads(text)))
-            t.equal(name + ': waiting that is not analysed is not 0 %', agree.figure(silent, 'of the ranks\u2019 time waiting'), 'not known')
+            t.equal(name + ': waiting that is not analysed is not 0 %', agree.figure(silent, 'of the ranks\u2019 time waiting for others'), 'not known')
             alike, _ = compare(t, name + ' with traffic that looks alike', nearly_equal(json.loads(text)))
             t.check(name + ': its colours are one', 'all equal: 2.61 MiB' in agree.plain(alike), '')
             _, more = compare(t, name + ' with many polls', many_polls(json.loads(text)))
