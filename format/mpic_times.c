@@ -72,6 +72,7 @@ struct mpic_time_coder {
 
 #define SAMPLE_VALUES_MAX 128u
 #define VALUES_PER_RESIDUE 10u /* so many different ones, or it may be chance */
+#define CHANCE_BITS 30.0f      /* or so improbable: of few values that lie on wide steps */
 #define MISSES_SHARE 32u       /* one time in so many may miss the steps */
 
 /* Different values of a sample, and how often each is there. */
@@ -125,6 +126,21 @@ static uint32_t residues_of(const struct sample *s, uint32_t period, uint8_t *re
 	return chosen;
 }
 
+/* log2 within 0.01, without libm: a parabola between powers of two. */
+static float log2_of(uint32_t x)
+{
+	unsigned whole = 31 - (unsigned)__builtin_clz(x);
+	float part = (float)x / (float)(1u << whole) - 1;
+	return (float)whole + part * (1.34f - 0.34f * part);
+}
+
+/* Would n different values have so few residues by chance? */
+static bool may_be_chance(uint32_t n, uint32_t nresidues, uint32_t period)
+{
+	float bits = log2_of(period) - log2_of(nresidues); /* of each value but the first of a residue */
+	return n < nresidues * VALUES_PER_RESIDUE && (n < nresidues || (float)(n - nresidues) * bits < CHANCE_BITS);
+}
+
 static void find_steps(struct mpic_time_coder *c, const uint64_t *times, uint32_t n)
 {
 	struct sample sample;
@@ -132,9 +148,9 @@ static void find_steps(struct mpic_time_coder *c, const uint64_t *times, uint32_
 	take_sample(&sample, times, n);
 	c->period = c->nresidues = 1;
 	c->residues[0] = 0;
-	for (uint32_t period = 2; sample.n >= VALUES_PER_RESIDUE && period <= PERIOD_MAX; period++) {
+	for (uint32_t period = 2; sample.n > RESIDUES_MAX && period <= PERIOD_MAX; period++) {
 		uint32_t nresidues = residues_of(&sample, period, residues);
-		if (nresidues > RESIDUES_MAX || nresidues * VALUES_PER_RESIDUE > sample.n ||
+		if (nresidues > RESIDUES_MAX || may_be_chance(sample.n, nresidues, period) ||
 		    nresidues * c->period >= c->nresidues * period)
 			continue;
 		c->period = period;
@@ -174,14 +190,6 @@ static uint32_t first_of(uint32_t leaf)
 {
 	unsigned octave = octave_of(leaf);
 	return (leaf - (octave << LEAF_BITS)) << octave;
-}
-
-/* log2 within 0.01, without libm: a parabola between powers of two. */
-static float log2_of(uint32_t x)
-{
-	unsigned whole = 31 - (unsigned)__builtin_clz(x);
-	float part = (float)x / (float)(1u << whole) - 1;
-	return (float)whole + part * (1.34f - 0.34f * part);
 }
 
 /* Bits of one symbol, whatever a Huffman code cannot reach. */

@@ -146,6 +146,12 @@ static bool has_dots(const char *dir)
 	return false;
 }
 
+/* It is a directory of root's own, but no step's. */
+static bool is_top(const char *dir)
+{
+	return dir[strspn(dir, "/.")] == '\0';
+}
+
 int segfile_create(const char *dir)
 {
 	struct stat st;
@@ -154,7 +160,7 @@ int segfile_create(const char *dir)
 	if (dir[0] != '/' || n < 0 || (size_t)n >= sizeof(path) - sizeof(SPILL_SUFFIX))
 		return -EINVAL;
 	/* Only a directory of our own into which nobody else may write, not by a detour. */
-	if (has_dots(dir) || lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	if (has_dots(dir) || is_top(dir) || lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
 		return -EACCES;
 	int fd = open_again("", O_RDWR | O_CREAT | O_EXCL);

@@ -51,11 +51,14 @@ def environment(t, place):
     plain = shown(subprocess.run([program], env=place.env, cwd=place.dir, capture_output=True, timeout=60))
     base, values = directories(place)
     wrong = []
+
+    def traces():
+        return set(files_below(base)) | {x for at in ('/', '/tmp') for x in os.listdir(at) if x.endswith('.mpit')}
     for what, value, may in values:
-        before = set(files_below(base)) | set(os.listdir('/tmp'))
+        before = traces()
         run = subprocess.run([program], env=dict(place.env, LD_PRELOAD=TRACER, MPITRACE_DIR=value), cwd=place.dir,
                              capture_output=True, timeout=60)
-        made = [x for x in files_below(base) + [x for x in os.listdir('/tmp') if x.endswith('.mpit')] if x not in before]
+        made = traces() - before
         if shown(run) != plain or len(made) != may:
             wrong.append((what, shown(run), made))
     t.check('%s: MPITRACE_DIR of %d kinds changes nothing, and a file is only made in a directory of our own' %

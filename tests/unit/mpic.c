@@ -268,6 +268,11 @@ static uint64_t quiet(void) /* nearly always the same */
 	return 26 * (2 + (draw(3) == 0) + (draw(400) == 0 ? draw(300) : 0));
 }
 
+static uint64_t lockstep(void) /* few values, far out, on steps of 24.5 ticks */
+{
+	return (57 + draw(3) + draw(3)) * 49 / 2;
+}
+
 static int by_value(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -297,7 +302,7 @@ static void expect_close_to_entropy(const char *name, uint64_t (*ticks)(void), d
 	random_state = 1;
 	mpic_columns_begin(&columns, 0);
 	for (uint32_t i = 0; i < N; i++) {
-		uint64_t gap = ticks(), duration = ticks() + 52 * (i % SIGS);
+		uint64_t gap = ticks(), duration = ticks() + 26 * 49 * (i % SIGS); /* on everybody's steps */
 		uint32_t s = i % SIGS, k = counts[s]++;
 		uint64_t enter = columns.clock + (gaps[s][k] = gap), exit_tick = enter + (durations[s][k] = duration);
 		mpic_columns_put(&columns, &(struct mpic_event){.sig = s, .enter_tick = enter, .exit_tick = exit_tick});
@@ -319,6 +324,7 @@ Test(mpic, times_take_little_more_than_their_entropy_whatever_the_clock)
 	expect_close_to_entropy("no steps, much noise", exact_clock, 1.3);
 	expect_close_to_entropy("steps of 24.5 ticks", zen, 1.3);
 	expect_close_to_entropy("hardly any noise", quiet, 1.3);
+	expect_close_to_entropy("a few values far out", lockstep, 1.3);
 }
 
 /* Whatever bytes a payload holds: an error or events, never a read outside of it (run with sanitizers). */
