@@ -135,7 +135,7 @@ test('issues have the names and the order of the report, their interval in ns', 
     list.map((x) => [x.title, x.loss, x.window]),
     [
       ['uneven work between ranks', 2, [5e8, 15e8]],
-      ['waiting for files', 4, null],
+      ['time in files', 4, null],
       ['receivers waiting for late senders', 3, null],
       ['of tomorrow', 0, null],
     ],

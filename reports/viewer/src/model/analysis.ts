@@ -72,10 +72,10 @@ export function callCount(analysis: Json): number | undefined {
 
 /** Names in plain words: those of the report (reports/html/sec_verdict.c), which a test compares. */
 export const ISSUE_NAMES: Record<string, string> = {
-  death: 'a rank that died',
+  death: 'a rank that did not come to MPI_Finalize',
   unexplained: 'one call that takes long by itself',
   load_imbalance: 'uneven work between ranks',
-  delay: 'one place in the program that others wait for',
+  delay: 'one place in the program that makes others wait',
   idle_ranks: 'some ranks with nothing to do',
   serialization: 'ranks waiting for each other in turn',
   stuck_at_end: 'ranks waiting at the end for the last one',
@@ -98,7 +98,7 @@ export const ISSUE_NAMES: Record<string, string> = {
   oversubscription: 'more ranks than cores',
   busy_processors: 'ranks waiting for a processor',
   slow_node: 'one node slower than the others',
-  io_wait: 'waiting for files',
+  io_wait: 'time in files',
   rma_wait: 'waiting in one-sided communication',
   tracing_cost: 'the tracing itself',
 };
