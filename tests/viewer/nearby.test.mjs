@@ -5,22 +5,10 @@ import test from 'node:test';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { Nearby } from '../../reports/viewer/src/model/nearby.ts';
 import { spansIn } from '../../reports/viewer/src/model/spans.ts';
-import { entries, flavour, make, makeOdd, open, record } from './support.mjs';
+import { MESSAGE_COLUMNS, entries, flavour, make, makeOdd, open, record } from './support.mjs';
 
 const signal = new AbortController().signal;
 const here = Promise.resolve();
-const COLUMNS = [
-  'sendStart',
-  'sendEnd',
-  'recvStart',
-  'completionStart',
-  'recvEnd',
-  'bytes',
-  'src',
-  'dst',
-  'tag',
-  'comm',
-];
 
 /** Intervals of a run: at its ends, over the ends of windows, and anywhere. */
 function intervals({ meta }, starts) {
@@ -33,7 +21,7 @@ function intervals({ meta }, starts) {
   return found;
 }
 
-const row = (c, i) => COLUMNS.map((name) => c[name][i]).join(' ');
+const row = (c, i) => MESSAGE_COLUMNS.map((name) => c[name][i]).join(' ');
 const wait = (s, i) => [s.lane[i], s.from[i], s.to[i], s.class[i], s.causer[i], s.state[i]].join(' ');
 
 /** What of a chunk lies in an interval. */

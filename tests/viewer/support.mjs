@@ -136,7 +136,7 @@ export async function eventRow(trace, [chunk, i, rank, segment]) {
   return [rank, chunk.start[i], end, wait, ...what, ...rest];
 }
 
-const MESSAGE_COLUMNS = [
+export const MESSAGE_COLUMNS = [
   'sendStart',
   'sendEnd',
   'recvStart',
