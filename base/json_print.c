@@ -4,6 +4,7 @@
  * A number has 15 digits if those tell it, else 17. A double times a power of ten is a whole number of up to 100 bits
  * times a power of two, so its digits are exact; for very large and small ones printf() is asked. */
 #include "base/buf.h"
+#include "base/decimal.h"
 #include "base/json.h"
 
 #include <float.h>
@@ -18,26 +19,6 @@
 #define DECIMAL_MIN 1e-4 /* below it, %g takes an exponent */
 #define NUMBER_BYTES 32u
 #define POWER_MAX 20 /* five to it, times 53 bits, fits 128 */
-
-static const uint64_t powers[] = {1ull,
-				  10ull,
-				  100ull,
-				  1000ull,
-				  10000ull,
-				  100000ull,
-				  1000000ull,
-				  10000000ull,
-				  100000000ull,
-				  1000000000ull,
-				  10000000000ull,
-				  100000000000ull,
-				  1000000000000ull,
-				  10000000000000ull,
-				  100000000000000ull,
-				  1000000000000000ull,
-				  10000000000000000ull,
-				  100000000000000000ull,
-				  1000000000000000000ull};
 
 /* As cJSON compares them. */
 static bool tells(double printed, double value)
@@ -94,7 +75,7 @@ static uint64_t round_to(double value, int n, int exponent)
 	unsigned __int128 rest = scaled - ((unsigned __int128)digits << shift),
 			  half = (unsigned __int128)1 << (shift - 1);
 	digits += rest > half || (rest == half && (digits & 1) != 0);
-	return digits >= powers[n - 1] && digits < powers[n] ? digits : 0;
+	return digits >= powers_of_ten[n - 1] && digits < powers_of_ten[n] ? digits : 0;
 }
 
 /* Of n digits, without zeros at the end. */
@@ -125,7 +106,7 @@ static int exponent_of(double value)
 	int two;
 	frexp(value, &two);
 	int ten = (int)floor((two - 1) * 0.30102999566398120); /* this or one less than it should be */
-	double next = ten + 1 >= 0 ? (double)powers[ten + 1] : 1 / (double)powers[-(ten + 1)];
+	double next = ten + 1 >= 0 ? (double)powers_of_ten[ten + 1] : 1 / (double)powers_of_ten[-(ten + 1)];
 	return value >= next ? ten + 1 : ten;
 }
 
@@ -142,7 +123,7 @@ static void put_number(struct buf *out, double value)
 	}
 	int exponent = size < DECIMAL_MIN || size >= WHOLE_MAX ? SHORT_DIGITS : exponent_of(size), n = SHORT_DIGITS;
 	uint64_t digits = round_to(size, n, exponent);
-	if (digits != 0 && !tells((double)digits / (double)powers[n - 1 - exponent], size))
+	if (digits != 0 && !tells((double)digits / (double)powers_of_ten[n - 1 - exponent], size))
 		digits = round_to(size, n = LONG_DIGITS, exponent);
 	if (digits != 0)
 		put_decimal(out, digits, n, exponent, value < 0);

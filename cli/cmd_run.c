@@ -5,6 +5,7 @@
 #include "cli/launcher.h"
 
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "format/layout.h"
 
 #include <dirent.h>
@@ -276,8 +277,12 @@ static void wait_for_agent(struct run *r)
 
 static void say_where(const struct run *r)
 {
-	fprintf(stderr, "mpitrace: report %s/%s.html\nmpitrace: trace  %s/%s.mpix  (mpitrace view %s/%s.mpix)\n",
-		r->dir, r->name, r->dir, r->name, r->dir, r->name);
+	char path[PATH_MAX + NAME_MAX + 8], *word;
+	snprintf(path, sizeof(path), "%s/%s.mpix", r->dir, r->name);
+	word = shell_word(path);
+	fprintf(stderr, "mpitrace: report %s/%s.html\nmpitrace: trace  %s  (mpitrace view %s)\n", r->dir, r->name, path,
+		word != NULL ? word : path);
+	free(word);
 }
 
 static void finish(struct run *r, int program_code)

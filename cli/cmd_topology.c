@@ -1,11 +1,12 @@
 /* cmd_topology.c - `mpitrace topology`: which switches, nodes, sockets and cores the ranks of a step ran on, and what
- * is odd about it; without a step, what this machine is made of. */
+ * is odd about it; without a step, what this machine is made of; or a map of a machine of which there is no record. */
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/print.h"
 #include "cli/show.h"
 #include "postproc/postproc.h"
 #include "topology/fabric.h"
+#include "topology/generate.h"
 #include "topology/topology.h"
 
 #include <errno.h>
@@ -18,9 +19,20 @@
 #include <unistd.h>
 
 struct options {
-	const char *path, *slurm, *capture;
+	const char *path, *slurm, *capture, *generate;
+	uint32_t ranks;
 	bool json, all;
 };
+
+static bool parse_ranks(const char *text, uint32_t *ret_ranks)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+	if (*text < '1' || *text > '9' || *end != '\0' || n > GENERATE_RANKS_MAX)
+		return false;
+	*ret_ranks = (uint32_t)n;
+	return true;
+}
 
 static int parse(struct options *o, int argc, char **argv)
 {
@@ -29,6 +41,8 @@ static int parse(struct options *o, int argc, char **argv)
 		{"all", no_argument, NULL, 'a'},
 		{"slurm", required_argument, NULL, 's'},
 		{"capture", required_argument, NULL, 'c'},
+		{"generate", required_argument, NULL, 'g'},
+		{"ranks", required_argument, NULL, 'r'},
 		{NULL, 0, NULL, 0},
 	};
 	int key;
@@ -39,9 +53,16 @@ static int parse(struct options *o, int argc, char **argv)
 		o->all |= key == 'a';
 		o->slurm = key == 's' ? optarg : o->slurm;
 		o->capture = key == 'c' ? optarg : o->capture;
+		o->generate = key == 'g' ? optarg : o->generate;
+		if (key == 'r' && !parse_ranks(optarg, &o->ranks))
+			return usage_error("topology", "--ranks: give a number from 1 to 1048576");
 		if (key == '?')
 			return usage_error("topology", "unknown option, or a value is missing");
 	}
+	if ((o->generate != NULL) != (o->ranks > 0))
+		return usage_error("topology", "--generate and --ranks go together");
+	if (o->generate != NULL && (argc > optind || o->capture != NULL))
+		return usage_error("topology", "--generate makes a map of its own: give no step and no --capture");
 	if (argc - optind > 1)
 		return usage_error("topology", "give one FILE.mpix or DIRECTORY, or nothing for this machine");
 	o->path = argv[optind];
@@ -111,6 +132,21 @@ static cJSON *from_machine(const char *capture, struct error *e)
 	return root;
 }
 
+static cJSON *from_shape(const struct options *o, struct error *e)
+{
+	struct topo_shape shape;
+	struct fabric *f = NULL;
+	if (topo_shape_parse(o->generate, &shape, e) < 0 || (o->slurm != NULL && fabric_read(o->slurm, &f, e) < 0))
+		return NULL;
+	cJSON *topology = topo_generate(&shape, f, o->ranks, e);
+	fabric_free(f);
+	if (topology == NULL)
+		return NULL;
+	cJSON *root = cJSON_CreateObject();
+	cJSON_AddItemToObject(root, "topology", topology);
+	return root;
+}
+
 /* ---- switches from Slurm's file ---- */
 
 static cJSON *path_of(const struct fabric *f, const char *name)
@@ -171,12 +207,16 @@ static int topology(int argc, char **argv)
 	int rc = parse(&o, argc, argv);
 	if (rc != 0)
 		return rc;
-	cJSON *root = o.path != NULL ? from_step(o.path, &e) : from_machine(o.capture, &e);
+	cJSON *root = o.generate != NULL ? from_shape(&o, &e)
+		      : o.path != NULL	 ? from_step(o.path, &e)
+					 : from_machine(o.capture, &e);
 	if (root == NULL)
 		return bad(&e);
 	cJSON *t = cJSON_GetObjectItemCaseSensitive(root, "topology");
 	/* Of this machine Slurm's own file tells the switches; what is recorded of a step is replaced only if asked. */
-	if (o.path == NULL && o.capture == NULL && o.slurm == NULL && fabric_find(found, sizeof(found)))
+	if (o.generate != NULL)
+		o.slurm = NULL; /* its nodes have their switches */
+	else if (o.path == NULL && o.capture == NULL && o.slurm == NULL && fabric_find(found, sizeof(found)))
 		o.slurm = found;
 	if (o.slurm != NULL && place_nodes(t, o.slurm, &e) < 0)
 		rc = bad(&e);
@@ -194,4 +234,5 @@ static int topology(int argc, char **argv)
 
 const struct command cmd_topology = {
 	"topology", topology, "where the ranks ran: switches, nodes, sockets, cores",
-	"topology [FILE.mpix|DIRECTORY] [--json] [--all] [--slurm FILE] [--capture FILE.xml]"};
+	"topology [FILE.mpix|DIRECTORY] [--json] [--all] [--slurm FILE] [--capture FILE.xml]\n"
+	"       mpitrace topology --generate SHAPE --ranks N [--slurm FILE] [--json]"};

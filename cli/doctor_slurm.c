@@ -61,7 +61,10 @@ void check_plugin(struct verdict *v)
 	char line[256];
 	plugstack_read(&p);
 	const char *path = plugin_path(&p);
-	if (access(path, R_OK) == 0)
+	if (p.times > 0 && p.plugin[0] != '/')
+		verdict_say(v, VERDICT_WARN, "write the whole path: optional " PLUGIN_PATH,
+			    "%s names it without its directory: Slurm looks in its PluginDir only", p.path);
+	else if (access(path, R_OK) == 0)
 		verdict_say(v, VERDICT_OK, NULL, "%s", path);
 	else if (p.times > 0)
 		verdict_say(v, VERDICT_BAD, "install it there, or name the right path in plugstack.conf",

@@ -1,5 +1,6 @@
 /* show_issues.c - what `mpitrace show` says of issues: the verdict in a sentence, then each with what, why and what
  * to do. */
+#include "base/shell_word.h"
 #include "cli/print.h"
 #include "cli/show_text.h"
 #include "reports/html/evidence.h"
@@ -89,11 +90,17 @@ static void put_worst(const cJSON *issue, const char *path)
 {
 	const cJSON *worst = json_item(issue, "worst");
 	double rank = json_number(worst, "rank"), from = json_number(worst, "from_s"), to = json_number(worst, "to_s");
-	char text[512];
-	if (!(rank >= 0 && rank < 1e9 && to > from))
+	char words[96], *name = shell_word(path);
+	if (name == NULL || !(rank >= 0 && rank < 1e9 && to > from)) {
+		free(name);
 		return;
-	snprintf(text, sizeof(text), "mpitrace view %.300s --rank %.0f --from %.6f --to %.6f", path, rank, from, to);
-	put_line("look", text);
+	}
+	snprintf(words, sizeof(words), "--rank %.0f --from %.6f --to %.6f", rank, from, to);
+	bool fits = strlen("mpitrace view ") + strlen(name) + 1 + strlen(words) <= SHOW_COLUMNS - 10;
+	fputs("     look mpitrace view ", stdout);
+	put_plain(stdout, name, (int)strlen(name));
+	printf(fits ? " %s\n" : " \\\n          %s\n", words);
+	free(name);
 }
 
 static void put_head(const cJSON *issue, size_t number, double ranks_s)

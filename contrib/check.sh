@@ -143,6 +143,16 @@ package_checks() {
 	claim 2 "a Slurm that has just what is in them traces jobs" packages_trace "$BUILD/deb"
 }
 
+# Of a name without a directory Slurm knows only what lies in its PluginDir, and says so at each srun.
+example_names_plugin() { # ROOT
+	local named
+	named=$(sed -n 's/^optional \(\/.*\)/\1/p' "$1/usr/share/doc/mpitrace-slurm/examples/mpitrace.conf")
+	if [ -z "$named" ] || [ ! -f "$1$named" ]; then
+		echo "the example of plugstack.conf names no plugin of the package: \"$named\""
+		return 1
+	fi
+}
+
 # Unpacked, not installed: this machine stays as it is.
 packages_trace() { # DIRECTORY
 	local root package rc=0
@@ -150,6 +160,7 @@ packages_trace() { # DIRECTORY
 	for package in "$1"/mpitrace_*.deb "$1"/mpitrace-slurm_*.deb; do
 		dpkg-deb -x "$package" "$root" || rc=1
 	done
+	example_names_plugin "$root" || rc=1
 	as_root chown -R root:root "$root"
 	as_root "$REPO/tests/slurm/run.sh" --prefix "$root/usr" --moved sbatch_with_two_steps_leaves_two_reports \
 		agents_and_spool_are_gone_after_a_killed_job || rc=1

@@ -117,6 +117,10 @@ int definitions_read(struct definitions *d, const struct mpix_file *f, struct er
 	if (rc == 0)
 		rc = index_list(&d->files, d->analysis, "files", "id");
 	if (rc == 0)
+		rc = index_list(&d->frames, d->analysis, "frames", "id");
+	if (rc == 0)
+		rc = index_list(&d->stacks, d->analysis, "stacks", "id");
+	if (rc == 0)
 		rc = index_list(&d->ranks, d->analysis, "per_rank", "rank");
 	if (rc == 0)
 		rc = make_labels(d);
@@ -147,6 +151,8 @@ void definitions_done(struct definitions *d)
 	free(d->windows.at);
 	free(d->files.at);
 	free(d->ranks.at);
+	free(d->frames.at);
+	free(d->stacks.at);
 	cJSON_Delete(d->analysis);
 	*d = (struct definitions){0};
 }

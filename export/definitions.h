@@ -19,7 +19,7 @@ struct definitions {
 	struct definition_list {
 		const cJSON **at; /* by id; NULL: no such */
 		uint32_t n;
-	} callsites, comms, windows, files, ranks;
+	} callsites, comms, windows, files, ranks, frames, stacks;
 	char **labels; /* of call sites by id: function (file:line) */
 	struct comm_members *members;
 	char **nodes; /* names of places */

@@ -453,7 +453,7 @@ static int read_trace(struct run *r)
 	if ((r->writing = writing_create(&r->x, r->format, r->e)) == NULL)
 		return -ENOMEM;
 	rc = read_notes(r);
-	if (rc == 0)
+	if (rc == 0 && r->format->event != NULL)
 		rc = r->format->in_time_order ? read_in_time_order(r) : read_by_group(r);
 	written = writing_end(r->writing);
 	return written < 0 ? written : rc;
@@ -461,10 +461,10 @@ static int read_trace(struct run *r)
 
 static int write_format(struct run *r)
 {
-	int rc = r->format->begin(&r->x);
+	int rc = r->format->begin != NULL ? r->format->begin(&r->x) : 0;
 	if (rc == 0)
 		rc = read_trace(r);
-	if (rc == 0)
+	if (rc == 0 && r->format->end != NULL)
 		rc = r->format->end(&r->x);
 	if (r->format->done != NULL)
 		r->format->done(&r->x);

@@ -1,5 +1,6 @@
-/* folded.c - one line a stack and its weight, as flame graph tools read it: program; function of the call site; MPI
- * function. The weight is time in MPI or in wait states, in microseconds. Stacks are few: they are summed in memory. */
+/* folded.c - one line a stack and its weight, as flame graph tools read it: program; callers, where they were recorded;
+ * function of the call site; MPI function. The weight is time in MPI or in wait states, in microseconds. Stacks are
+ * few: they are summed in memory. */
 #include "base/index.h"
 #include "base/vec.h"
 #include "export/format.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 
 struct stack {
-	uint32_t callsite, op;
+	uint32_t callsite, op, callers; /* callers: as struct mpix_event's stack */
 	uint64_t ns;
 };
 
@@ -20,7 +21,8 @@ struct folded {
 static bool same_stack(const void *context, uint32_t at)
 {
 	const struct folded *f = context;
-	return f->stacks.at[at].callsite == f->wanted.callsite && f->stacks.at[at].op == f->wanted.op;
+	const struct stack *s = &f->stacks.at[at], *w = &f->wanted;
+	return s->callsite == w->callsite && s->op == w->op && s->callers == w->callers;
 }
 
 static int folded_begin(struct exporting *x)
@@ -34,8 +36,8 @@ static int folded_event(struct exporting *x, const struct export_event *ev)
 	struct folded *f = x->state;
 	const struct mpix_event *call = ev->call;
 	int64_t ns = x->choice->waits ? call->wait_ns : call->end_ns - call->start_ns;
-	uint64_t hash = index_mix(call->callsite, call->op);
-	f->wanted = (struct stack){call->callsite, call->op, 0};
+	uint64_t hash = index_mix(call->callsite, (uint64_t)call->stack << 32 | call->op);
+	f->wanted = (struct stack){call->callsite, call->op, call->stack, 0};
 	uint32_t at = index_find(&f->index, hash, same_stack, f);
 	if (at == INDEX_NONE) {
 		at = (uint32_t)f->stacks.n;
@@ -51,6 +53,42 @@ static void put_frame(struct out *o, const char *text)
 {
 	for (; *text != 0; text++)
 		out_char(o, *text == ';' ? ':' : (unsigned char)*text < ' ' ? '?' : *text);
+}
+
+static void put_caller(struct out *o, const cJSON *frame)
+{
+	const char *name = json_text(frame, "function_short", json_text(frame, "function", NULL));
+	if (name == NULL) {
+		put_frame(o, json_text(frame, "module_short", json_text(frame, "module", "?")));
+		out_char(o, '+');
+		name = json_text(frame, "address", "?");
+	}
+	put_frame(o, name);
+	out_char(o, ';');
+}
+
+static const cJSON *caller_of(const struct definitions *defs, const cJSON *number)
+{
+	double id = json_number_of(number);
+	return definition(&defs->frames, id >= 0 && id < DEFINITION_NONE ? (uint32_t)id : DEFINITION_NONE);
+}
+
+/* From main inwards: what starts it is the same in all programs. */
+static bool is_main(const cJSON *place)
+{
+	return strcmp(json_text(place, "function", ""), "main") == 0;
+}
+
+static void put_callers(struct out *o, const struct definitions *defs, const struct stack *s)
+{
+	const cJSON *list = json_item(definition(&defs->stacks, s->callers - 1), "frames"), *last = NULL;
+	bool whole = is_main(definition(&defs->callsites, s->callsite));
+	for (const cJSON *x = list != NULL ? list->child : NULL; x != NULL && !whole; x = x->next) {
+		last = x;
+		whole = is_main(caller_of(defs, x));
+	}
+	for (; last != NULL; last = last != list->child ? last->prev : NULL)
+		put_caller(o, caller_of(defs, last));
 }
 
 static int by_weight(const void *a, const void *b)
@@ -75,11 +113,12 @@ static int folded_end(struct exporting *x)
 			continue;
 		}
 		put_frame(o, name != NULL ? name + 1 : program);
-		if (label[0] != 0) {
-			out_char(o, ';');
-			put_frame(o, label);
-		}
 		out_char(o, ';');
+		put_callers(o, &x->defs, s);
+		if (label[0] != 0) {
+			put_frame(o, label);
+			out_char(o, ';');
+		}
 		put_frame(o, x->info->ops[s->op]);
 		out_char(o, ' ');
 		out_u64(o, (s->ns + 500) / 1000);

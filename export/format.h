@@ -1,7 +1,7 @@
 /* format.h - what a format is, and what it is given. A format's functions are called in this order, one at a time:
  * begin; message for every message; event for every event, with what messages and wait states have to do with it; end.
  * message and event run in a thread of their own (writing.h): of x they change state, out and counts.left_out only.
- * All of them return 0 or a negative errno with text in x->e. */
+ * All of them return 0 or a negative errno with text in x->e; those that a format has no use for are NULL. */
 #pragma once
 
 #include "base/atomic_file.h"

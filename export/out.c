@@ -1,5 +1,6 @@
 /* out.c - see out.h. */
 #include "export/out.h"
+#include "base/decimal.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -84,28 +85,8 @@ void out_long(struct out *o, const void *data, size_t len_bytes)
 /* How many digits: of bits b there are b * log10(2), or one more. */
 static unsigned digits_of(uint64_t value)
 {
-	static const uint64_t powers[] = {1ull,
-					  10ull,
-					  100ull,
-					  1000ull,
-					  10000ull,
-					  100000ull,
-					  1000000ull,
-					  10000000ull,
-					  100000000ull,
-					  1000000000ull,
-					  10000000000ull,
-					  100000000000ull,
-					  1000000000000ull,
-					  10000000000000ull,
-					  100000000000000ull,
-					  1000000000000000ull,
-					  10000000000000000ull,
-					  100000000000000000ull,
-					  1000000000000000000ull,
-					  10000000000000000000ull};
 	unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1), n = bits * 1233 >> 12;
-	return n + ((value | 1) >= powers[n]);
+	return n + ((value | 1) >= powers_of_ten[n]);
 }
 
 void out_u64(struct out *o, uint64_t value)

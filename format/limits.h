@@ -24,6 +24,7 @@
 #define MPIX_CHUNKS_MAX (1u << 22)	   /* entries of the index of one .mpix */
 #define MPIX_CHUNK_RAW_MAX (64u << 20)	   /* inflated bytes of one chunk */
 #define MPIX_ANALYSIS_RAW_MAX (512u << 20) /* inflated bytes of the analysis */
+#define MPIX_STACKS_MAX 65536u		   /* different callers of calls, in the analysis */
 #define MPIX_OPS_MAX 65536u		   /* names of operations */
 #define MPIX_OP_NAME_MAX 255u		   /* bytes of one of them */
 #define MPIX_SEGMENTS_MAX (1u << 20)	   /* segments of one event chunk of version 1 */

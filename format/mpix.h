@@ -79,6 +79,7 @@ struct mpix_signature {
 	uint32_t comm;		/* id as in analysis "communicators" */
 	uint32_t object;	/* 1 + id as in analysis "files" for class io, else "windows"; 0: none */
 	uint64_t came_bytes;	/* of a one-sided call: those of bytes that come from the target */
+	uint32_t stack;		/* 1 + id as in analysis "stacks"; 0: not recorded */
 	uint8_t class;
 	uint8_t flags; /* bits of enum mpix_signature_flag */
 };
@@ -264,6 +265,7 @@ struct mpix_event {
 	uint64_t number;	 /* of a part of a collective, on its communicator; or MPIX_NO_NUMBER */
 	uint32_t signature;	 /* within the rank's; 0 in version 1 */
 	uint8_t flags;		 /* of it: bits of enum mpix_signature_flag */
+	uint32_t stack;		 /* who called: 1 + id as in analysis "stacks"; 0: not recorded */
 };
 
 struct mpix_file;

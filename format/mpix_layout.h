@@ -28,6 +28,7 @@ enum mpix_kind {
 	MPIX_WAITS = 10,
 	MPIX_OBJECTS = 11, /* group: windows and files that signatures name */
 	MPIX_SYNCS = 12,   /* group: locks and groups of one-sided synchronisations */
+	MPIX_STACKS = 13,  /* group: callers that signatures name */
 	MPIX_KINDS	   /* those from here on are skipped */
 };
 

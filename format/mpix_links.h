@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define MPIX_LINK_COLUMNS 7
-#define MPIX_WAIT_COLUMNS 8
+#define MPIX_WAIT_COLUMNS 11
 
 enum link_flag {
 	LINK_RECV_ELSEWHERE = 1, /* its start, in another window or lane than its completion */
@@ -26,4 +26,16 @@ enum link_flag {
 static inline bool wait_is_collective(uint8_t state)
 {
 	return (state >= 4 && state <= 14) || state == 21;
+}
+
+/* The first of the three columns that say who caused it. */
+static inline unsigned wait_causer_columns(uint8_t state)
+{
+	return wait_is_collective(state) ? 8 : 5;
+}
+
+/* Of struct mpix_memory: collectives and messages are each compared with their own kind. */
+static inline uint32_t wait_memory_key(uint8_t state, uint32_t lane)
+{
+	return lane << 1 | wait_is_collective(state);
 }

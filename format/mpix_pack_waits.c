@@ -38,13 +38,14 @@ struct columns {
 static void put_causer(struct columns *c, struct mpix_memory *memory, uint32_t window, const struct mpix_wait *x)
 {
 	bool known;
-	struct mpix_memory_slot *last = mpix_memory_at(memory, x->causer.lane, &known);
+	struct mpix_memory_slot *last = mpix_memory_at(memory, wait_memory_key(x->state, x->causer.lane), &known);
+	uint8_t **at = &c->at[wait_causer_columns(x->state)];
 	uint32_t ahead = x->causer.index - x->at.index;
 	uint64_t lane =
 		wait_is_collective(x->state) ? x->causer.lane : mpix_zigzag((int64_t)x->causer.lane - x->at.lane);
-	c->at[5] = mpix_varint(c->at[5], lane);
-	c->at[6] = mpix_varint(c->at[6], mpix_zigzag((int64_t)window - x->causer.window));
-	c->at[7] = mpix_varint(c->at[7], mpix_zigzag((int32_t)(ahead - (known ? last->index : 0))));
+	at[0] = mpix_varint(at[0], lane);
+	at[1] = mpix_varint(at[1], mpix_zigzag((int64_t)window - x->causer.window));
+	at[2] = mpix_varint(at[2], mpix_zigzag((int32_t)(ahead - (known ? last->index : 0))));
 	last->index = ahead;
 }
 

@@ -101,6 +101,7 @@ struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct 
 		.number = x->number,
 		.signature = x->sig - first_sig,
 		.flags = sig->flags,
+		.stack = sig->stack,
 	};
 	for (uint64_t i = 0, n = x->extra > 0 ? part->extras[x->extra - 1] : 0; i < n; i++) {
 		uint64_t word = part->extras[x->extra + i];

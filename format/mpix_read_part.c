@@ -119,6 +119,8 @@ int mpix_sigs_get(struct mpix_file *f, uint32_t group, const struct mpix_group_s
 	free(raw);
 	if (rc == 0)
 		rc = mpix_read_objects(f, s, e);
+	if (rc == 0)
+		rc = mpix_read_stacks(f, s, e);
 	if (rc < 0)
 		forget_sigs(s);
 	else

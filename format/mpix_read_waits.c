@@ -55,20 +55,22 @@ static int get_place(struct reading *r, size_t n)
 
 static int rd_lane(struct reading *r, uint8_t state, uint32_t *ret_lane)
 {
+	struct cursor *c = &r->columns[wait_causer_columns(state)];
 	if (!wait_is_collective(state))
-		return rd_near(&r->columns[5], r->at.lane, r->f->lanes.n, ret_lane);
-	return mpix_rd_u32(&r->columns[5], ret_lane) < 0 || *ret_lane >= r->f->lanes.n ? -EBADMSG : 0;
+		return rd_near(c, r->at.lane, r->f->lanes.n, ret_lane);
+	return mpix_rd_u32(c, ret_lane) < 0 || *ret_lane >= r->f->lanes.n ? -EBADMSG : 0;
 }
 
 static int get_causer(struct reading *r, uint8_t state, struct mpix_position *to)
 {
+	struct cursor *c = &r->columns[wait_causer_columns(state)];
 	int64_t back, ahead;
 	bool known;
-	if (rd_lane(r, state, &to->lane) < 0 || rd_zigzag(&r->columns[6], &back) < 0 || back > r->x->seq ||
-	    (int64_t)r->x->seq - back >= (int64_t)r->f->shape.windows || rd_zigzag(&r->columns[7], &ahead) < 0 ||
+	if (rd_lane(r, state, &to->lane) < 0 || rd_zigzag(&c[1], &back) < 0 || back > r->x->seq ||
+	    (int64_t)r->x->seq - back >= (int64_t)r->f->shape.windows || rd_zigzag(&c[2], &ahead) < 0 ||
 	    ahead < INT32_MIN || ahead > INT32_MAX)
 		return -EBADMSG;
-	struct mpix_memory_slot *last = mpix_memory_at(&r->memory, to->lane, &known);
+	struct mpix_memory_slot *last = mpix_memory_at(&r->memory, wait_memory_key(state, to->lane), &known);
 	last->index = (uint32_t)ahead + (known ? last->index : 0);
 	to->window = (uint32_t)((int64_t)r->x->seq - back);
 	to->index = r->at.index + last->index;

@@ -93,6 +93,8 @@ int mpix_sigs_get(struct mpix_file *f, uint32_t group, const struct mpix_group_s
 int mpix_clock_get(struct mpix_file *f, uint32_t lane, const struct mpix_knots **ret_clock, struct error *e);
 /* Set the objects of a group's signatures, which name none yet (mpix_read_objects.c). */
 int mpix_read_objects(const struct mpix_file *f, struct mpix_group_sigs *s, struct error *e);
+/* The same with their callers. */
+int mpix_read_stacks(const struct mpix_file *f, struct mpix_group_sigs *s, struct error *e);
 /* Decode it, or find it decoded. *ret_part = NULL: the group has nothing there. It stays until the next
  * mpix_cache_trim(). */
 int mpix_part_get(struct mpix_file *f, uint32_t group, uint32_t window, const struct mpix_part_data **ret_part,

@@ -343,6 +343,25 @@ static int write_objects(struct mpix_writer *w, uint32_t group, struct error *e)
 	return 0;
 }
 
+/* Only where callers were recorded. */
+static int write_stacks(struct mpix_writer *w, uint32_t group, struct error *e)
+{
+	struct mpix_entry entry = {.kind = MPIX_STACKS, .group = group, .end_ns = w->info.runtime_ns};
+	uint64_t first = (uint64_t)group * w->shape.group_ranks;
+	bool any = false;
+	for (uint64_t r = first; r < first + w->shape.group_ranks && r < w->info.ranks; r++) {
+		for (uint32_t i = 0; i < w->sigs[r].n; i++) {
+			buf_varint(&w->raw, w->sigs[r].at[i].stack);
+			any |= w->sigs[r].at[i].stack != 0;
+		}
+		entry.records += w->sigs[r].n;
+	}
+	if (any)
+		return mpix_write_chunk(w, entry, e);
+	w->raw.len_bytes = 0;
+	return 0;
+}
+
 static void put_f64(struct buf *out, double value)
 {
 	uint64_t bits;
@@ -374,6 +393,8 @@ static int write_tables(struct mpix_writer *w, struct error *e)
 		rc = write_signatures(w, g, e);
 	for (uint32_t g = 0; g < groups && rc == 0; g++)
 		rc = write_objects(w, g, e);
+	for (uint32_t g = 0; g < groups && rc == 0; g++)
+		rc = write_stacks(w, g, e);
 	if (rc == 0)
 		rc = mpix_syncs_write(w, e);
 	for (uint32_t i = 0; i < w->info.nclocks && rc == 0; i++)

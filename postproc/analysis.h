@@ -137,7 +137,7 @@ double rank_open_ns(const struct process *p, uint32_t thread);
 /* ranks.c: is it MPI_Init or MPI_Finalize? */
 bool is_startup(const struct step *s, const struct sig *sig);
 /* leaks.c: add to f what was made and not freed, and calls that returned an error. 0 or -ENOMEM. */
-int leaks_find(const struct analysis *a, struct findings *f);
+int leaks_find(const struct analysis *a, struct defects *f);
 
 /* ranks.c: share of a rank's thread time that the tracer took, 0 to 1. */
 double tracing_share(const struct rank_totals *t);

@@ -1,5 +1,5 @@
-/* export_signatures.c - what the calls of each rank were, for the .mpix. In: struct sig.  Out: SIGNATURES, OBJECTS and
- * SYNCS (format/SPEC.md). */
+/* export_signatures.c - what the calls of each rank were, for the .mpix. In: struct sig.  Out: SIGNATURES, OBJECTS,
+ * SYNCS and STACKS (format/SPEC.md). */
 #include "postproc/export.h"
 
 static int32_t peer_of(const struct sig *sig)
@@ -26,6 +26,7 @@ static struct mpix_signature signature_of(const struct step *s, const struct sig
 		.comm = sig->comm == NONE ? 0 : s->comms.at[sig->comm].same,
 		.came_bytes = sig->call.shape == SIG_RMA ? sig->call.fetched_bytes : 0,
 		.object = sig->object == NONE ? 0 : sig->object + 1,
+		.stack = sig->stack == NONE ? 0 : sig->stack + 1,
 		.class = sig->class,
 		.flags = (uint8_t)((calls_numbered(sig) ? MPIX_COLLECTIVE : 0) |
 				   ((sig->call.flags & SIG_POLLS) != 0 ? MPIX_POLLS : 0)),

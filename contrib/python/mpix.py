@@ -466,7 +466,7 @@ class Trace:
     def read_wait_chunk(self, x):
         c = self.chunk(x)
         n = c.varint()
-        columns, found = c.columns(8), []
+        columns, found = c.columns(11), []
         require(n <= columns[0].left(), 'waits')
         lane, last, index, memory = self.lanes_of_group(x.group)[0], None, 0, {}
         for _ in range(n):
@@ -481,10 +481,12 @@ class Trace:
             causer = None
             if known:
                 collective = 4 <= state <= 14 or state == 21
-                other = columns[5].varint() if collective else columns[5].zigzag() + lane
-                of = x.seq - columns[6].zigzag()
-                memory[other] = columns[7].zigzag() + memory.get(other, 0)
-                causer = (of, other, index + memory[other])
+                lanes, windows, indices = columns[8:] if collective else columns[5:8]
+                other = lanes.varint() if collective else lanes.zigzag() + lane
+                of = x.seq - windows.zigzag()
+                key = other, collective
+                memory[key] = indices.zigzag() + memory.get(key, 0)
+                causer = (of, other, index + memory[key])
             require(0 <= window and 0 <= lane < self.nlanes and index >= 0, 'a wait')
             at = (window, lane, index)
             found.append((at, state, self.derived(how, ns, at, causer), causer, how))

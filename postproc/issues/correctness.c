@@ -8,15 +8,15 @@
 #define WRONG_SEVERITY 1.0
 #define UNSAFE_SEVERITY 0.4
 
-/* Findings of these kinds, the first of which speaks; false: there is none. */
-static bool gather(const struct analysis *a, struct issue *f, enum finding_kind from, enum finding_kind to)
+/* Defects of these kinds, the first of which speaks; false: there is none. */
+static bool gather(const struct analysis *a, struct issue *f, enum defect_kind from, enum defect_kind to)
 {
-	const struct finding *worst = NULL;
+	const struct defect *worst = NULL;
 	char what[ISSUE_TEXT_MAX];
 	double count = 0;
-	for (size_t i = 0; i < a->tally.findings.rows.n; i++) {
-		const struct finding *x = &a->tally.findings.rows.at[i];
-		if (x->kind < from || x->kind > to || x->kind == FINDING_BYTE_TYPE)
+	for (size_t i = 0; i < a->tally.defects.rows.n; i++) {
+		const struct defect *x = &a->tally.defects.rows.at[i];
+		if (x->kind < from || x->kind > to || x->kind == DEFECT_BYTE_TYPE)
 			continue;
 		count += (double)x->count;
 		if (worst == NULL || x->kind < worst->kind || (x->kind == worst->kind && x->count > worst->count))
@@ -41,7 +41,7 @@ void issue_truncation(const struct analysis *a, struct issue *f)
 {
 	f->metric = "messages longer than the room of their receive";
 	f->severity = WRONG_SEVERITY;
-	if (!gather(a, f, FINDING_TRUNCATION, FINDING_TRUNCATION))
+	if (!gather(a, f, DEFECT_TRUNCATION, DEFECT_TRUNCATION))
 		return;
 	snprintf(f->why, sizeof(f->why), "What does not fit is lost, and by default the program is aborted.");
 	snprintf(f->next, sizeof(f->next),
@@ -53,7 +53,7 @@ void issue_mismatch(const struct analysis *a, struct issue *f)
 {
 	f->metric = "calls that disagree with those of other ranks";
 	f->severity = WRONG_SEVERITY;
-	if (!gather(a, f, FINDING_DATATYPE, FINDING_COLLECTIVE_SIZE))
+	if (!gather(a, f, DEFECT_DATATYPE, DEFECT_COLLECTIVE_SIZE))
 		return;
 	snprintf(f->why, sizeof(f->why),
 		 "Data may arrive as something else or somewhere else, and another MPI library may hang.");
@@ -61,19 +61,19 @@ void issue_mismatch(const struct analysis *a, struct issue *f)
 		 "Let all ranks call the same operations in the same order, with the same root, sizes and datatypes.");
 }
 
-static const struct finding *first_deadlock(const struct analysis *a)
+static const struct defect *first_deadlock(const struct analysis *a)
 {
-	for (size_t i = 0; i < a->tally.findings.rows.n; i++)
-		if (a->tally.findings.rows.at[i].kind == FINDING_DEADLOCK)
-			return &a->tally.findings.rows.at[i];
+	for (size_t i = 0; i < a->tally.defects.rows.n; i++)
+		if (a->tally.defects.rows.at[i].kind == DEFECT_DEADLOCK)
+			return &a->tally.defects.rows.at[i];
 	return NULL;
 }
 
 /* By what the ranks of the cycle are in: advice that fits only some of them would send people astray. */
-static const char *deadlock_advice(const struct step *s, const struct finding_case *x)
+static const char *deadlock_advice(const struct step *s, const struct defect_case *x)
 {
 	bool collective = false, sends = true, ended = false;
-	for (uint32_t i = 0; i < x->nmembers && i < FINDING_MEMBERS_MAX; i++) {
+	for (uint32_t i = 0; i < x->nmembers && i < DEFECT_MEMBERS_MAX; i++) {
 		const struct process *p = s->ranks[x->members[i]];
 		const struct sig *sig = p != NULL && p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
 		const char *op = sig != NULL && sig->op != NONE ? s->ops.at[sig->op] : "";
@@ -99,9 +99,9 @@ void issue_deadlock(const struct analysis *a, struct issue *f)
 {
 	f->metric = "groups of ranks that wait for each other";
 	f->severity = WRONG_SEVERITY;
-	if (!gather(a, f, FINDING_DEADLOCK, FINDING_DEADLOCK))
+	if (!gather(a, f, DEFECT_DEADLOCK, DEFECT_DEADLOCK))
 		return;
-	const struct finding *x = first_deadlock(a);
+	const struct defect *x = first_deadlock(a);
 	char text[CORRECTNESS_TEXT_MAX];
 	size_t used = strlen(f->what);
 	snprintf(f->what + used, sizeof(f->what) - used, " %s",
@@ -114,7 +114,7 @@ void issue_unsafe_send_cycle(const struct analysis *a, struct issue *f)
 {
 	f->metric = "cycles of blocking sends before the receives";
 	f->severity = UNSAFE_SEVERITY;
-	if (!gather(a, f, FINDING_SEND_CYCLE, FINDING_SEND_CYCLE))
+	if (!gather(a, f, DEFECT_SEND_CYCLE, DEFECT_SEND_CYCLE))
 		return;
 	snprintf(f->why, sizeof(f->why),
 		 "With longer messages, more ranks or another MPI library the same program stands still.");

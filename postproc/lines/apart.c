@@ -3,6 +3,7 @@
 #include "postproc/lines/apart.h"
 #include "base/become.h"
 #include "base/utf8.h"
+#include "postproc/read/sites.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,9 +82,9 @@ static void work(struct step *s, uint32_t module, apart_fn *resolve, int fd)
 {
 	confine();
 	resolve(s, module);
-	for (size_t i = 0; i < s->sites.n; i++)
-		if (s->sites.at[i].module == module)
-			tell(fd, i, &s->sites.at[i]);
+	for (size_t i = 0; i < sites_places(s); i++)
+		if (sites_place(s, i)->module == module)
+			tell(fd, i, sites_place(s, i));
 	_exit(0);
 }
 
@@ -115,9 +116,9 @@ static bool take_text(int fd, uint32_t len, char **to)
 static bool take(int fd, struct step *s, uint32_t module)
 {
 	struct found f;
-	if (!read_all(fd, &f, sizeof(f)) || f.site >= s->sites.n || s->sites.at[f.site].module != module)
+	if (!read_all(fd, &f, sizeof(f)) || f.site >= sites_places(s) || sites_place(s, f.site)->module != module)
 		return false;
-	struct site *site = &s->sites.at[f.site];
+	struct site *site = sites_place(s, f.site);
 	site->line = f.line;
 	return take_text(fd, f.file_len, &site->file) && take_text(fd, f.function_len, &site->function);
 }

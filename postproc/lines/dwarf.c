@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "postproc/lines/apart.h"
 #include "postproc/read/names.h"
+#include "postproc/read/sites.h"
 #include "postproc/lines/python_name.h"
 #include "postproc/lines/unwind.h"
 
@@ -205,16 +206,16 @@ static void resolve_module(struct step *s, uint32_t module)
 	struct image im;
 	if (!image_open(&s->modules.at[module], &im))
 		return;
-	for (size_t i = 0; i < s->sites.n; i++)
-		if (s->sites.at[i].module == module)
-			resolve_site(&im, &s->modules.at[module], &s->sites.at[i]);
+	for (size_t i = 0; i < sites_places(s); i++)
+		if (sites_place(s, i)->module == module)
+			resolve_site(&im, &s->modules.at[module], sites_place(s, i));
 	dwfl_end(im.dwfl);
 }
 
-static bool is_used(const struct step *s, uint32_t module)
+static bool is_used(struct step *s, uint32_t module)
 {
-	for (size_t i = 0; i < s->sites.n; i++)
-		if (s->sites.at[i].module == module)
+	for (size_t i = 0; i < sites_places(s); i++)
+		if (sites_place(s, i)->module == module)
 			return true;
 	return false;
 }

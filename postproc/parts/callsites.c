@@ -1,4 +1,5 @@
-/* callsites.c - "callsites": where in the source the calls stand; exact calls, time and bytes (bytes.h). */
+/* callsites.c - "callsites": where in the source the calls stand; exact calls, time and bytes (bytes.h). "stacks" of
+ * "frames": who called, where that was recorded. */
 #include "postproc/analysis.h"
 #include "postproc/lines/lines.h"
 #include "postproc/lines/modules_shown.h"
@@ -42,13 +43,9 @@ static void put_short(cJSON *row, const char *name, char *text)
 	free(text);
 }
 
-static void put_site(const struct step *s, cJSON *list, uint32_t id, const struct site_total *t)
+static void put_place(const struct step *s, cJSON *row, const struct site *site)
 {
-	const struct site *site = &s->sites.at[id];
 	char address[32];
-	cJSON *row = json_row(list);
-	json_put(row, "id", id);
-	json_put_text(row, "op", site->op == NONE ? NULL : s->ops.at[site->op]);
 	json_put_text(row, "file", site->file);
 	json_put_null_or(row, "line", site->line > 0 ? site->line : NAN);
 	json_put_text(row, "function", site->function);
@@ -59,10 +56,37 @@ static void put_site(const struct step *s, cJSON *list, uint32_t id, const struc
 		put_short(row, "module_short", module_short(s->modules.at[site->module].path));
 	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)site->offset);
 	json_put_text(row, "address", address);
+}
+
+static void put_site(const struct step *s, cJSON *list, uint32_t id, const struct site_total *t)
+{
+	const struct site *site = &s->sites.at[id];
+	cJSON *row = json_row(list);
+	json_put(row, "id", id);
+	json_put_text(row, "op", site->op == NONE ? NULL : s->ops.at[site->op]);
+	put_place(s, row, site);
 	json_put(row, "calls", (double)t->calls);
 	json_put(row, "time_s", t->ns / 1e9);
 	json_put(row, "bytes", (double)t->bytes);
 	json_put_seconds(row, "wait_s", t->wait_ns);
+}
+
+static void put_stacks(const struct step *s, cJSON *root)
+{
+	cJSON *frames = json_array(root, "frames"), *stacks = json_array(root, "stacks");
+	for (uint32_t i = 0; i < s->frames.n; i++) {
+		cJSON *row = json_row(frames);
+		json_put(row, "id", i);
+		put_place(s, row, &s->frames.at[i]);
+	}
+	for (uint32_t i = 0; i < s->stacks.n; i++) {
+		cJSON *row = json_row(stacks), *list;
+		json_put(row, "id", i);
+		list = json_array(row, "frames");
+		for (uint32_t k = 0; k < s->stacks.at[i].n; k++)
+			json_push(list, s->stack_frames.at[s->stacks.at[i].first + k]);
+	}
+	json_put(root, "stacks_left_out", (double)s->stacks_left_out);
 }
 
 int part_callsites(struct analysis *a)
@@ -79,6 +103,8 @@ int part_callsites(struct analysis *a)
 	cJSON *list = json_array(a->root, "callsites");
 	for (uint32_t i = 0; i < s->sites.n; i++)
 		put_site(s, list, i, &totals[i]);
+	if (s->stacks.n > 0)
+		put_stacks(s, a->root);
 	free(totals);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* correctness.c - "correctness": what the program does wrong with MPI, the worst first. In: what the stream found
- * (stream/findings.h) and what totals say (leaks.c). */
+ * (stream/defects.h) and what totals say (leaks.c). */
 #include "postproc/parts/correctness.h"
-#include "postproc/stream/findings.h"
+#include "postproc/stream/defects.h"
 
-static int weight(enum finding_kind kind)
+static int weight(enum defect_kind kind)
 {
 	const char *severity = correctness_severity(kind);
 	return strcmp(severity, "high") == 0 ? 2 : strcmp(severity, "medium") == 0 ? 1 : 0;
@@ -11,7 +11,7 @@ static int weight(enum finding_kind kind)
 
 static int worst_first(const void *a, const void *b)
 {
-	const struct finding *x = a, *y = b;
+	const struct defect *x = a, *y = b;
 	if (weight(x->kind) != weight(y->kind))
 		return weight(y->kind) - weight(x->kind);
 	if (x->kind != y->kind)
@@ -24,12 +24,12 @@ static int worst_first(const void *a, const void *b)
 }
 
 /* Of something that no event tells, the time is not known. */
-static bool has_time(enum finding_kind kind)
+static bool has_time(enum defect_kind kind)
 {
-	return kind < FINDING_REQUEST_LEAK;
+	return kind < DEFECT_REQUEST_LEAK;
 }
 
-static void put_case(const struct step *s, cJSON *list, enum finding_kind kind, const struct finding_case *x)
+static void put_case(const struct step *s, cJSON *list, enum defect_kind kind, const struct defect_case *x)
 {
 	char text[CORRECTNESS_TEXT_MAX];
 	cJSON *row = json_row(list);
@@ -43,7 +43,7 @@ static void put_case(const struct step *s, cJSON *list, enum finding_kind kind, 
 		json_push(ranks, x->rank);
 	if (x->nmembers == 0 && x->peer != NONE)
 		json_push(ranks, x->peer);
-	for (uint32_t i = 0; i < x->nmembers && i < FINDING_MEMBERS_MAX; i++)
+	for (uint32_t i = 0; i < x->nmembers && i < DEFECT_MEMBERS_MAX; i++)
 		json_push(ranks, x->members[i]);
 	if (x->comm == NONE)
 		cJSON_AddNullToObject(row, "communicator");
@@ -51,7 +51,7 @@ static void put_case(const struct step *s, cJSON *list, enum finding_kind kind, 
 		json_put(row, "communicator", x->comm);
 }
 
-static void put_finding(const struct step *s, cJSON *list, const struct finding *f)
+static void put_defect(const struct step *s, cJSON *list, const struct defect *f)
 {
 	char text[CORRECTNESS_TEXT_MAX];
 	cJSON *row = json_row(list);
@@ -75,15 +75,15 @@ static void put_finding(const struct step *s, cJSON *list, const struct finding 
 
 int part_correctness(struct analysis *a)
 {
-	struct findings f = {0};
-	int code = findings_merge(&f, &a->tally.findings);
+	struct defects f = {0};
+	int code = defects_merge(&f, &a->tally.defects);
 	if (code == 0)
 		code = leaks_find(a, &f);
 	vec_sort(&f.rows, worst_first);
 	cJSON *list = json_array(a->root, "correctness");
 	for (size_t i = 0; i < f.rows.n && code == 0; i++)
-		put_finding(a->step, list, &f.rows.at[i]);
+		put_defect(a->step, list, &f.rows.at[i]);
 	json_put(a->root, "correctness_left_out", (double)f.left_out);
-	findings_done(&f);
+	defects_done(&f);
 	return code;
 }

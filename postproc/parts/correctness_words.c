@@ -10,57 +10,57 @@
 static const struct {
 	const char *name, *severity;
 	const char *one, *many; /* what there is of it */
-} kinds[FINDING_KINDS] = {
-	[FINDING_TRUNCATION] = {"truncation", "high", "message was longer than the room of its receive",
-				"messages were longer than the room of their receive"},
-	[FINDING_DATATYPE] = {"datatype_mismatch", "high", "message was received as another datatype than it was sent",
-			      "messages were received as another datatype than they were sent"},
-	[FINDING_BYTE_TYPE] = {"datatype_mismatch", "low", "message is bytes at one end and a type at the other",
-			       "messages are bytes at one end and a type at the other"},
-	[FINDING_COLLECTIVE_ORDER] = {"collective_operation_mismatch", "high",
-				      "call met another collective operation at other ranks",
-				      "calls met another collective operation at other ranks"},
-	[FINDING_COLLECTIVE_ROOT] = {"collective_root_mismatch", "high",
-				     "call of a collective operation named another root than other ranks",
-				     "calls of collective operations named another root than other ranks"},
-	[FINDING_COLLECTIVE_SIZE] = {"collective_size_mismatch", "high",
-				     "call of a collective operation meant another size than other ranks",
-				     "calls of collective operations meant another size than other ranks"},
-	[FINDING_UNRECEIVED] = {"unreceived_message", "medium", "message was never received",
-				"messages were never received"},
-	[FINDING_UNSERVED] = {"unserved_receive", "medium", "receive was posted and nothing came",
-			      "receives were posted and nothing came"},
-	[FINDING_SEND_CYCLE] = {"unsafe_send_cycle", "medium",
-				"time ranks sent to each other before they received, which only buffering by the MPI "
-				"library keeps from a deadlock",
-				"times ranks sent to each other before they received, which only buffering by the MPI "
-				"library keeps from a deadlock"},
-	[FINDING_DEADLOCK] = {"deadlock", "high", "group of ranks waits for each other for ever",
-			      "groups of ranks wait for each other for ever"},
-	[FINDING_REQUEST_LEAK] = {"request_leak", "medium", "request was neither completed nor freed",
-				  "requests were neither completed nor freed"},
-	[FINDING_COMMUNICATOR_LEAK] = {"communicator_leak", "low", "communicator was made and not freed, on one rank",
-				       "communicators were made and not freed, each rank counted"},
-	[FINDING_WINDOW_LEAK] = {"window_leak", "medium", "window was made and not freed, on one rank",
-				 "windows were made and not freed, each rank counted"},
-	[FINDING_FILE_LEAK] = {"file_leak", "medium", "file was opened and not closed, on one rank",
-			       "files were opened and not closed, each rank counted"},
-	[FINDING_DATATYPE_LEAK] = {"datatype_leak", "low", "datatype more was made than freed",
-				   "datatypes more were made than freed"},
-	[FINDING_ERROR] = {"error_returned", "low", "call returned an error", "calls returned an error"},
+} kinds[DEFECT_KINDS] = {
+	[DEFECT_TRUNCATION] = {"truncation", "high", "message was longer than the room of its receive",
+			       "messages were longer than the room of their receive"},
+	[DEFECT_DATATYPE] = {"datatype_mismatch", "high", "message was received as another datatype than it was sent",
+			     "messages were received as another datatype than they were sent"},
+	[DEFECT_BYTE_TYPE] = {"datatype_mismatch", "low", "message is bytes at one end and a type at the other",
+			      "messages are bytes at one end and a type at the other"},
+	[DEFECT_COLLECTIVE_ORDER] = {"collective_operation_mismatch", "high",
+				     "call met another collective operation at other ranks",
+				     "calls met another collective operation at other ranks"},
+	[DEFECT_COLLECTIVE_ROOT] = {"collective_root_mismatch", "high",
+				    "call of a collective operation named another root than other ranks",
+				    "calls of collective operations named another root than other ranks"},
+	[DEFECT_COLLECTIVE_SIZE] = {"collective_size_mismatch", "high",
+				    "call of a collective operation meant another size than other ranks",
+				    "calls of collective operations meant another size than other ranks"},
+	[DEFECT_UNRECEIVED] = {"unreceived_message", "medium", "message was never received",
+			       "messages were never received"},
+	[DEFECT_UNSERVED] = {"unserved_receive", "medium", "receive was posted and nothing came",
+			     "receives were posted and nothing came"},
+	[DEFECT_SEND_CYCLE] = {"unsafe_send_cycle", "medium",
+			       "time ranks sent to each other before they received, which only buffering by the MPI "
+			       "library keeps from a deadlock",
+			       "times ranks sent to each other before they received, which only buffering by the MPI "
+			       "library keeps from a deadlock"},
+	[DEFECT_DEADLOCK] = {"deadlock", "high", "group of ranks waits for each other for ever",
+			     "groups of ranks wait for each other for ever"},
+	[DEFECT_REQUEST_LEAK] = {"request_leak", "medium", "request was neither completed nor freed",
+				 "requests were neither completed nor freed"},
+	[DEFECT_COMMUNICATOR_LEAK] = {"communicator_leak", "low", "communicator was made and not freed, on one rank",
+				      "communicators were made and not freed, each rank counted"},
+	[DEFECT_WINDOW_LEAK] = {"window_leak", "medium", "window was made and not freed, on one rank",
+				"windows were made and not freed, each rank counted"},
+	[DEFECT_FILE_LEAK] = {"file_leak", "medium", "file was opened and not closed, on one rank",
+			      "files were opened and not closed, each rank counted"},
+	[DEFECT_DATATYPE_LEAK] = {"datatype_leak", "low", "datatype more was made than freed",
+				  "datatypes more were made than freed"},
+	[DEFECT_ERROR] = {"error_returned", "low", "call returned an error", "calls returned an error"},
 };
 
-const char *correctness_name(enum finding_kind kind)
+const char *correctness_name(enum defect_kind kind)
 {
 	return kinds[kind].name;
 }
 
-const char *correctness_severity(enum finding_kind kind)
+const char *correctness_severity(enum defect_kind kind)
 {
 	return kinds[kind].severity;
 }
 
-const char *correctness_what(const struct step *s, const struct finding *f, char *text, size_t size)
+const char *correctness_what(const struct step *s, const struct defect *f, char *text, size_t size)
 {
 	char site[256], other[256];
 	site_text(s, f->site, site, sizeof(site));
@@ -81,7 +81,7 @@ static const char *op_of(const struct step *s, const struct sig *sig)
 	return sig->op == NONE ? "an unknown call" : s->ops.at[sig->op];
 }
 
-static void put_message(const struct step *s, const struct finding_case *x, char *text, size_t size)
+static void put_message(const struct step *s, const struct defect_case *x, char *text, size_t size)
 {
 	const struct sig_call *sent = &sig_of(s, x->rank, x->sig)->call, *got = &sig_of(s, x->peer, x->peer_sig)->call;
 	bool pair = got->shape == SIG_SENDRECV;
@@ -95,19 +95,19 @@ static void put_message(const struct step *s, const struct finding_case *x, char
 }
 
 /* "root 3" as the program wrote it, "8 bytes". */
-static const char *opinion(enum finding_kind kind, const struct sig *sig, uint64_t bytes, char *text, size_t size)
+static const char *opinion(enum defect_kind kind, const struct sig *sig, uint64_t bytes, char *text, size_t size)
 {
 	text[0] = '\0';
-	if (kind == FINDING_COLLECTIVE_ROOT)
+	if (kind == DEFECT_COLLECTIVE_ROOT)
 		snprintf(text, size, " with root %d", sig->call.peer);
-	else if (kind == FINDING_COLLECTIVE_SIZE && sig->call.nlist > 0)
+	else if (kind == DEFECT_COLLECTIVE_SIZE && sig->call.nlist > 0)
 		snprintf(text, size, " with other counts");
-	else if (kind == FINDING_COLLECTIVE_SIZE)
+	else if (kind == DEFECT_COLLECTIVE_SIZE)
 		snprintf(text, size, " of %" PRIu64 " bytes", bytes);
 	return text;
 }
 
-static void put_collective(const struct step *s, enum finding_kind kind, const struct finding_case *x, char *text,
+static void put_collective(const struct step *s, enum defect_kind kind, const struct defect_case *x, char *text,
 			   size_t size)
 {
 	const struct sig *a = sig_of(s, x->rank, x->sig), *b = sig_of(s, x->peer, x->peer_sig);
@@ -120,13 +120,13 @@ static void put_collective(const struct step *s, enum finding_kind kind, const s
 		 opinion(kind, b, x->other, other, sizeof(other)));
 }
 
-static void put_members(const struct finding_case *x, char *text, size_t size)
+static void put_members(const struct defect_case *x, char *text, size_t size)
 {
 	size_t used = (size_t)snprintf(text, size, "Ranks");
-	for (uint32_t i = 0; i < x->nmembers && i < FINDING_MEMBERS_MAX && used < size; i++)
+	for (uint32_t i = 0; i < x->nmembers && i < DEFECT_MEMBERS_MAX && used < size; i++)
 		used += (size_t)snprintf(text + used, size - used, "%s %u", i > 0 ? "," : "", x->members[i]);
-	if (x->nmembers > FINDING_MEMBERS_MAX && used < size)
-		used += (size_t)snprintf(text + used, size - used, " and %u more", x->nmembers - FINDING_MEMBERS_MAX);
+	if (x->nmembers > DEFECT_MEMBERS_MAX && used < size)
+		used += (size_t)snprintf(text + used, size - used, " and %u more", x->nmembers - DEFECT_MEMBERS_MAX);
 	if (used < size)
 		snprintf(text + used, size - used,
 			 ": each sends to the next, the last to the first, before it receives; %" PRIu64
@@ -135,10 +135,10 @@ static void put_members(const struct finding_case *x, char *text, size_t size)
 }
 
 /* Who died in which call, for want of whom. */
-static void put_waiters(const struct step *s, const struct finding_case *x, char *text, size_t size)
+static void put_waiters(const struct step *s, const struct defect_case *x, char *text, size_t size)
 {
 	size_t used = 0;
-	uint32_t shown = x->nmembers < FINDING_MEMBERS_MAX ? x->nmembers : FINDING_MEMBERS_MAX;
+	uint32_t shown = x->nmembers < DEFECT_MEMBERS_MAX ? x->nmembers : DEFECT_MEMBERS_MAX;
 	text[0] = '\0';
 	for (uint32_t i = 0; i < shown && used < size; i++) {
 		const struct process *p = s->ranks[x->members[i]];
@@ -159,34 +159,34 @@ static void put_waiters(const struct step *s, const struct finding_case *x, char
 		snprintf(text + used, size - used, ".");
 }
 
-const char *correctness_case(const struct step *s, enum finding_kind kind, const struct finding_case *x, char *text,
+const char *correctness_case(const struct step *s, enum defect_kind kind, const struct defect_case *x, char *text,
 			     size_t size)
 {
 	char from[32] = "anybody";
 	if (x->peer != NONE)
 		snprintf(from, sizeof(from), "rank %u", x->peer);
 	switch (kind) {
-	case FINDING_TRUNCATION:
-	case FINDING_DATATYPE:
-	case FINDING_BYTE_TYPE:
+	case DEFECT_TRUNCATION:
+	case DEFECT_DATATYPE:
+	case DEFECT_BYTE_TYPE:
 		put_message(s, x, text, size);
 		break;
-	case FINDING_COLLECTIVE_ORDER:
-	case FINDING_COLLECTIVE_ROOT:
-	case FINDING_COLLECTIVE_SIZE:
+	case DEFECT_COLLECTIVE_ORDER:
+	case DEFECT_COLLECTIVE_ROOT:
+	case DEFECT_COLLECTIVE_SIZE:
 		put_collective(s, kind, x, text, size);
 		break;
-	case FINDING_UNRECEIVED:
+	case DEFECT_UNRECEIVED:
 		snprintf(text, size, "Rank %u sent %" PRIu64 " bytes to %s with tag %d.", x->rank, x->bytes, from,
 			 x->tag);
 		break;
-	case FINDING_UNSERVED:
+	case DEFECT_UNSERVED:
 		snprintf(text, size, "Rank %u waited for a message from %s with tag %d.", x->rank, from, x->tag);
 		break;
-	case FINDING_SEND_CYCLE:
+	case DEFECT_SEND_CYCLE:
 		put_members(x, text, size);
 		break;
-	case FINDING_DEADLOCK:
+	case DEFECT_DEADLOCK:
 		put_waiters(s, x, text, size);
 		break;
 	default:

@@ -5,7 +5,7 @@
 
 enum { COMMS, WINDOWS, FILES, OBJECTS };
 
-static const enum finding_kind kinds[OBJECTS] = {FINDING_COMMUNICATOR_LEAK, FINDING_WINDOW_LEAK, FINDING_FILE_LEAK};
+static const enum defect_kind kinds[OBJECTS] = {DEFECT_COMMUNICATOR_LEAK, DEFECT_WINDOW_LEAK, DEFECT_FILE_LEAK};
 
 /* By local number of an object: the signature of the call that made it, and whether it was freed. */
 struct made {
@@ -105,19 +105,19 @@ static void enter(struct ledger *l, const struct step *s, const struct process *
 	}
 }
 
-static int note(struct findings *f, enum finding_kind kind, const struct process *p, uint32_t sig, uint64_t count)
+static int note(struct defects *f, enum defect_kind kind, const struct process *p, uint32_t sig, uint64_t count)
 {
 	uint32_t site = sig != NONE ? p->sigs.at[sig].site : NONE;
-	struct finding_case c = {.rank = p->rank, .sig = sig, .peer = NONE, .peer_sig = NONE, .comm = NONE};
-	if (findings_note(f, kind, site, NONE, &c) < 0)
+	struct defect_case c = {.rank = p->rank, .sig = sig, .peer = NONE, .peer_sig = NONE, .comm = NONE};
+	if (defects_note(f, kind, site, NONE, &c) < 0)
 		return -ENOMEM;
-	struct finding *row = findings_row(f, kind, site, NONE);
+	struct defect *row = defects_row(f, kind, site, NONE);
 	if (row != NULL)
 		row->count += count - 1;
 	return 0;
 }
 
-static int note_ledger(struct findings *f, const struct process *p, const struct ledger *l)
+static int note_ledger(struct defects *f, const struct process *p, const struct ledger *l)
 {
 	int code = 0;
 	for (int kind = 0; kind < OBJECTS; kind++)
@@ -127,24 +127,24 @@ static int note_ledger(struct findings *f, const struct process *p, const struct
 				code = note(f, kinds[kind], p, m->sig, 1);
 		}
 	if (code == 0 && l->types_made > l->types_freed)
-		code = note(f, FINDING_DATATYPE_LEAK, p, l->type_sig, l->types_made - l->types_freed);
+		code = note(f, DEFECT_DATATYPE_LEAK, p, l->type_sig, l->types_made - l->types_freed);
 	return code;
 }
 
 /* Truncated receives are named as such. */
-static int find_errors(struct findings *f, const struct process *p)
+static int find_errors(struct defects *f, const struct process *p)
 {
 	int code = 0;
 	for (uint32_t i = 0; i < p->sigs.n && code == 0; i++) {
 		const struct sig *sig = &p->sigs.at[i];
 		bool received = sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV;
 		if (sig->defined && sig->calls > 0 && (sig->call.flags & SIG_FAILED) != 0 && !received)
-			code = note(f, FINDING_ERROR, p, i, sig->calls);
+			code = note(f, DEFECT_ERROR, p, i, sig->calls);
 	}
 	return code;
 }
 
-static int find_leaks(struct findings *f, const struct step *s, const struct process *p)
+static int find_leaks(struct defects *f, const struct step *s, const struct process *p)
 {
 	struct ledger l = {0};
 	for (uint32_t i = 0; i < p->sigs.n; i++)
@@ -156,20 +156,20 @@ static int find_leaks(struct findings *f, const struct step *s, const struct pro
 	return code;
 }
 
-static int find_requests(const struct analysis *a, struct findings *f, uint32_t rank)
+static int find_requests(const struct analysis *a, struct defects *f, uint32_t rank)
 {
-	struct finding_case c = {.rank = rank, .sig = NONE, .peer = NONE, .peer_sig = NONE, .comm = NONE};
+	struct defect_case c = {.rank = rank, .sig = NONE, .peer = NONE, .peer_sig = NONE, .comm = NONE};
 	if (a->leaked[rank] == 0)
 		return 0;
-	if (findings_note(f, FINDING_REQUEST_LEAK, a->leak_site[rank], NONE, &c) < 0)
+	if (defects_note(f, DEFECT_REQUEST_LEAK, a->leak_site[rank], NONE, &c) < 0)
 		return -ENOMEM;
-	struct finding *row = findings_row(f, FINDING_REQUEST_LEAK, a->leak_site[rank], NONE);
+	struct defect *row = defects_row(f, DEFECT_REQUEST_LEAK, a->leak_site[rank], NONE);
 	if (row != NULL)
 		row->count += a->leaked[rank] - 1;
 	return 0;
 }
 
-int leaks_find(const struct analysis *a, struct findings *f)
+int leaks_find(const struct analysis *a, struct defects *f)
 {
 	int code = 0;
 	for (uint32_t r = 0; r < a->step->nranks && code == 0; r++) {

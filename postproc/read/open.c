@@ -26,6 +26,7 @@ static int add_words(struct process *p, uint32_t thread, int64_t enter, const ui
 			    .op = NONE,
 			    .comm = NONE,
 			    .site = NONE,
+			    .stack = NONE,
 			    .object = NONE,
 			    .defined = true,
 			    .open = true};

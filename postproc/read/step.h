@@ -27,6 +27,7 @@ struct sig {
 	uint32_t op;			 /* index into step.ops */
 	uint32_t comm;			 /* index into step.comms, or NONE */
 	uint32_t site;			 /* index into step.sites, or NONE */
+	uint32_t stack;			 /* index into step.stacks, or NONE */
 	uint32_t object;		 /* index into step.windows or step.files, or NONE */
 	int32_t peer, recv_peer;	 /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
 	uint64_t bytes, recv_bytes;	 /* of a message sent, and of one received (or room for it) */
@@ -192,6 +193,11 @@ struct site {
 	int line;
 };
 
+/* Who called at a site: indices into step.frames, from the caller of its function outwards. */
+struct stack {
+	uint32_t first, n; /* of step.stack_frames */
+};
+
 struct module {
 	char *path;
 	char build_id[2 * 64 + 1]; /* hexadecimal */
@@ -219,8 +225,12 @@ struct step {
 	VEC(struct object) windows, files;
 	VEC(struct known_type) types; /* sequences of basic types, all different */
 	VEC(struct site) sites;
+	VEC(struct site) frames; /* of stacks; op is NONE */
+	VEC(struct stack) stacks;
+	VEC(uint32_t) stack_frames;
+	uint64_t stacks_left_out; /* signatures whose callers were too many */
 	VEC(struct module) modules;
-	struct index op_index, comm_index, object_index, site_index, module_index, type_index;
+	struct index op_index, comm_index, object_index, site_index, frame_index, stack_index, module_index, type_index;
 	uint64_t damaged_bytes;
 	uint32_t unfinished_files, bad_blocks;
 	VEC(char *) reasons;	      /* why the record is not complete, for people */

@@ -16,7 +16,8 @@ static struct sig *sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
 	if (id >= MPIC_SIGS_MAX || vec_reach(&r->sig_of, id) < 0)
 		return NULL;
 	if (r->sig_of.at[id] == 0) {
-		struct sig fresh = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .object = NONE};
+		struct sig fresh = {
+			.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .stack = NONE, .object = NONE};
 		if (vec_push(&r->p->sigs, fresh) < 0)
 			return NULL;
 		r->sig_of.at[id] = (uint32_t)r->p->sigs.n;
@@ -95,6 +96,7 @@ static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *inde
 			    .op = NONE,
 			    .comm = NONE,
 			    .site = NONE,
+			    .stack = NONE,
 			    .object = NONE,
 			    .defined = true,
 			    .literal = true,
@@ -199,7 +201,8 @@ static int read_literals(struct reader *r, const struct mpic_block *blocks, size
 static int keep_for_stream(struct reader *r, const struct mpic_block *blocks, size_t n)
 {
 	struct thread *t = &r->p->threads.at[r->thread];
-	struct sig undefined = {.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .object = NONE};
+	struct sig undefined = {
+		.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .stack = NONE, .object = NONE};
 	int code = read_literals(r, blocks, n);
 	if (code < 0 || vec_push(&r->p->sigs, undefined) < 0)
 		return -ENOMEM;

@@ -51,10 +51,14 @@ static bool is_real(struct walk *w, int32_t peer, bool known_comm)
 	return false;
 }
 
+/* It stays open until the event is walked: what ends without a partner closes its part at once. */
 static struct wait *wait_of(struct walk *w)
 {
-	if (w->wait == NULL)
-		w->wait = wait_begin(w->sh, w->lane->rank, w->sig->site, &w->call);
+	if (w->wait != NULL)
+		return w->wait;
+	w->wait = wait_begin(w->sh, w->lane->rank, w->sig->site, &w->call);
+	if (w->wait != NULL)
+		w->wait->open = 1;
 	return w->wait;
 }
 
@@ -484,7 +488,7 @@ static bool is_call(const struct walk *w, const char *name)
 	return w->sig->op != NONE && strcmp(w->st->step->ops.at[w->sig->op], name) == 0;
 }
 
-int calls_event(struct walk *w)
+static int do_event(struct walk *w)
 {
 	const struct sig_call *c = &w->sig->call;
 	if (!w->sig->defined)
@@ -524,4 +528,10 @@ int calls_event(struct walk *w)
 	default:
 		return 0;
 	}
+}
+
+int calls_event(struct walk *w)
+{
+	int code = do_event(w);
+	return code == 0 && w->wait != NULL ? wait_close(w->sh, w->wait) : code;
 }

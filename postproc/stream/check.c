@@ -29,50 +29,49 @@ int check_message(struct shard *sh, const struct send *x, const struct recv *r)
 	const struct sig_call *sent = &send->call, *got = &recv->call;
 	uint32_t type = receive_type(got);
 	uint64_t room = types_bytes(to, got->shape == SIG_SENDRECV ? got->recv_count : got->count, type);
-	struct finding_case c = {.at_ns = x->start.start_ns,
-				 .rank = x->rank,
-				 .sig = x->sig,
-				 .peer = r->rank,
-				 .peer_sig = r->sig,
-				 .comm = x->comm,
-				 .tag = x->tag,
-				 .bytes = x->bytes,
-				 .other = room};
+	struct defect_case c = {.at_ns = x->start.start_ns,
+				.rank = x->rank,
+				.sig = x->sig,
+				.peer = r->rank,
+				.peer_sig = r->sig,
+				.comm = x->comm,
+				.tag = x->tag,
+				.bytes = x->bytes,
+				.other = room};
 	int code = 0;
 	if (x->bytes > room)
-		code = findings_note(&sh->tally.findings, FINDING_TRUNCATION, send->site, recv->site, &c);
+		code = defects_note(&sh->tally.defects, DEFECT_TRUNCATION, send->site, recv->site, &c);
 	if (code < 0 || send->type == recv->recv_type || (x->flags & SENT_PARTITIONED) != 0 ||
 	    types_match(from, sent->datatype, elements_that_fit(from, sent, room), to, type))
 		return code;
 	bool byte = types_is_byte(from, sent->datatype) || types_is_byte(to, type);
-	return findings_note(&sh->tally.findings, byte ? FINDING_BYTE_TYPE : FINDING_DATATYPE, send->site, recv->site,
-			     &c);
+	return defects_note(&sh->tally.defects, byte ? DEFECT_BYTE_TYPE : DEFECT_DATATYPE, send->site, recv->site, &c);
 }
 
 int check_unreceived(struct shard *sh, const struct send *x)
 {
-	struct finding_case c = {.at_ns = x->start.start_ns,
-				 .rank = x->rank,
-				 .sig = x->sig,
-				 .peer = x->peer,
-				 .peer_sig = NONE,
-				 .comm = x->comm,
-				 .tag = x->tag,
-				 .bytes = x->bytes};
-	return findings_note(&sh->tally.findings, FINDING_UNRECEIVED, sig_of(sh, x->rank, x->sig)->site, NONE, &c);
+	struct defect_case c = {.at_ns = x->start.start_ns,
+				.rank = x->rank,
+				.sig = x->sig,
+				.peer = x->peer,
+				.peer_sig = NONE,
+				.comm = x->comm,
+				.tag = x->tag,
+				.bytes = x->bytes};
+	return defects_note(&sh->tally.defects, DEFECT_UNRECEIVED, sig_of(sh, x->rank, x->sig)->site, NONE, &c);
 }
 
 int check_unserved(struct shard *sh, const struct recv *r)
 {
-	struct finding_case c = {.at_ns = r->start.start_ns,
-				 .rank = r->rank,
-				 .sig = r->sig,
-				 .peer = r->peer >= 0 ? (uint32_t)r->peer : NONE,
-				 .peer_sig = NONE,
-				 .comm = r->comm,
-				 .tag = r->tag,
-				 .bytes = r->bytes};
-	return findings_note(&sh->tally.findings, FINDING_UNSERVED, sig_of(sh, r->rank, r->sig)->site, NONE, &c);
+	struct defect_case c = {.at_ns = r->start.start_ns,
+				.rank = r->rank,
+				.sig = r->sig,
+				.peer = r->peer >= 0 ? (uint32_t)r->peer : NONE,
+				.peer_sig = NONE,
+				.comm = r->comm,
+				.tag = r->tag,
+				.bytes = r->bytes};
+	return defects_note(&sh->tally.defects, DEFECT_UNSERVED, sig_of(sh, r->rank, r->sig)->site, NONE, &c);
 }
 
 /* ---- collectives ---- */
@@ -95,14 +94,14 @@ static int by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* In how far do two members differ? FINDING_KINDS: not at all. */
-static enum finding_kind difference(const struct sig *a, const struct sig *b, bool inter)
+/* In how far do two members differ? DEFECT_KINDS: not at all. */
+static enum defect_kind difference(const struct sig *a, const struct sig *b, bool inter)
 {
 	if (a->call.coll != b->call.coll)
-		return FINDING_COLLECTIVE_ORDER;
+		return DEFECT_COLLECTIVE_ORDER;
 	if (!inter && a->peer != b->peer)
-		return FINDING_COLLECTIVE_ROOT;
-	return a->agreed != b->agreed ? FINDING_COLLECTIVE_SIZE : FINDING_KINDS;
+		return DEFECT_COLLECTIVE_ROOT;
+	return a->agreed != b->agreed ? DEFECT_COLLECTIVE_SIZE : DEFECT_KINDS;
 }
 
 #define OPINIONS_MAX 64u /* further ones differ from the first ones, and win no majority */
@@ -111,7 +110,7 @@ static int vote(struct council *c, const struct shard *sh, const struct part *p,
 {
 	const struct sig *sig = sig_of(sh, p->rank, p->sig);
 	for (size_t i = 0; i < c->opinions.n; i++)
-		if (difference(sig, c->opinions.at[i].sig, inter) == FINDING_KINDS) {
+		if (difference(sig, c->opinions.at[i].sig, inter) == DEFECT_KINDS) {
 			c->opinions.at[i].votes++;
 			return 0;
 		}
@@ -129,20 +128,20 @@ static const struct opinion *majority(const struct council *c)
 }
 
 static int note_different(struct shard *sh, const struct meet *whole, const struct part *p,
-			  const struct opinion *common, enum finding_kind kind)
+			  const struct opinion *common, enum defect_kind kind)
 {
 	struct process **ranks = sh->stream->step->ranks;
 	const struct sig *sig = sig_of(sh, p->rank, p->sig);
-	struct finding_case x = {.at_ns = p->start.start_ns,
-				 .rank = p->rank,
-				 .sig = p->sig,
-				 .peer = common->part->rank,
-				 .peer_sig = common->part->sig,
-				 .comm = whole->comm,
-				 .k = whole->k,
-				 .bytes = agreed_bytes(ranks[p->rank], sig),
-				 .other = agreed_bytes(ranks[common->part->rank], common->sig)};
-	return findings_note(&sh->tally.findings, kind, sig->site, common->sig->site, &x);
+	struct defect_case x = {.at_ns = p->start.start_ns,
+				.rank = p->rank,
+				.sig = p->sig,
+				.peer = common->part->rank,
+				.peer_sig = common->part->sig,
+				.comm = whole->comm,
+				.k = whole->k,
+				.bytes = agreed_bytes(ranks[p->rank], sig),
+				.other = agreed_bytes(ranks[common->part->rank], common->sig)};
+	return defects_note(&sh->tally.defects, kind, sig->site, common->sig->site, &x);
 }
 
 /* Once for each member that did something else than most. */
@@ -152,8 +151,8 @@ static int judge(struct shard *sh, const struct meet *whole, const struct counci
 	int code = 0;
 	for (size_t i = 0; i < c->parts.n && code == 0; i++) {
 		const struct part *p = c->parts.at[i];
-		enum finding_kind kind = difference(sig_of(sh, p->rank, p->sig), common->sig, inter);
-		if (kind != FINDING_KINDS)
+		enum defect_kind kind = difference(sig_of(sh, p->rank, p->sig), common->sig, inter);
+		if (kind != DEFECT_KINDS)
 			code = note_different(sh, whole, p, common, kind);
 	}
 	return code;

@@ -127,30 +127,30 @@ static int note(struct cycles *c, struct stream *st, uint32_t at)
 	} while (i != at);
 	x = &all[first];
 	const struct blocking_send *y = &all[needs(c, x)];
-	struct finding_case f = {.at_ns = x->start_ns,
-				 .rank = x->rank,
-				 .sig = x->transfer->send_sig,
-				 .peer = y->rank,
-				 .peer_sig = y->transfer->send_sig,
-				 .comm = x->transfer->comm,
-				 .tag = x->transfer->tag,
-				 .bytes = x->transfer->bytes};
+	struct defect_case f = {.at_ns = x->start_ns,
+				.rank = x->rank,
+				.sig = x->transfer->send_sig,
+				.peer = y->rank,
+				.peer_sig = y->transfer->send_sig,
+				.comm = x->transfer->comm,
+				.tag = x->transfer->tag,
+				.bytes = x->transfer->bytes};
 	i = first;
 	do {
-		if (f.nmembers < FINDING_MEMBERS_MAX)
+		if (f.nmembers < DEFECT_MEMBERS_MAX)
 			f.members[f.nmembers] = all[i].rank;
 		f.nmembers++;
 		i = needs(c, &all[i]);
 	} while (i != first);
 	uint32_t site = st->step->ranks[x->rank]->sigs.at[x->transfer->send_sig].site;
 	uint32_t other = st->step->ranks[y->rank]->sigs.at[y->transfer->send_sig].site;
-	if (findings_note(&t->findings, FINDING_SEND_CYCLE, site, other, &f) < 0)
+	if (defects_note(&t->defects, DEFECT_SEND_CYCLE, site, other, &f) < 0)
 		return -ENOMEM;
-	struct finding *row = findings_row(&t->findings, FINDING_SEND_CYCLE, site, other);
+	struct defect *row = defects_row(&t->defects, DEFECT_SEND_CYCLE, site, other);
 	i = first;
 	do {
 		if (row != NULL)
-			finding_add_rank(row, all[i].rank);
+			defect_add_rank(row, all[i].rank);
 		i = needs(c, &all[i]);
 	} while (i != first);
 	return 0;

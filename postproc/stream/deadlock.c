@@ -405,34 +405,34 @@ static uint32_t lowest(const struct graph *g, uint32_t at)
 static int note(struct graph *g, uint32_t at)
 {
 	const struct step *s = g->st->step;
-	struct findings *f = &g->st->shards[0].tally.findings;
+	struct defects *f = &g->st->shards[0].tally.defects;
 	const struct process *p = s->ranks[at];
 	uint32_t peer = next_rank(g, at);
 	const struct sig *sig = open_call(s, at), *other = open_call(s, peer);
-	struct finding_case x = {.at_ns = p->last_ns == TIME_ABSENT ? 0 : p->last_ns,
-				 .rank = at,
-				 .sig = p->open.at[0].sig,
-				 .peer = peer,
-				 .peer_sig = NONE,
-				 .comm = same_comm(s, sig->comm)};
+	struct defect_case x = {.at_ns = p->last_ns == TIME_ABSENT ? 0 : p->last_ns,
+				.rank = at,
+				.sig = p->open.at[0].sig,
+				.peer = peer,
+				.peer_sig = NONE,
+				.comm = same_comm(s, sig->comm)};
 	uint32_t i = at;
 	do {
-		if (x.nmembers < FINDING_MEMBERS_MAX)
+		if (x.nmembers < DEFECT_MEMBERS_MAX)
 			x.members[x.nmembers] = i;
 		x.nmembers++;
 		i = g->nodes.at[i].kind == ENDED ? at : next_rank(g, i);
 	} while (i != at);
-	return findings_note(f, FINDING_DEADLOCK, sig->site, other != NULL ? other->site : NONE, &x);
+	return defects_note(f, DEFECT_DEADLOCK, sig->site, other != NULL ? other->site : NONE, &x);
 }
 
 /* All that hang on it. */
 static void add_others(const struct graph *g)
 {
-	struct findings *f = &g->st->shards[0].tally.findings;
+	struct defects *f = &g->st->shards[0].tally.defects;
 	for (size_t i = 0; i < f->rows.n; i++)
-		for (uint32_t r = 0; f->rows.at[i].kind == FINDING_DEADLOCK && r < g->st->step->nranks; r++)
+		for (uint32_t r = 0; f->rows.at[i].kind == DEFECT_DEADLOCK && r < g->st->step->nranks; r++)
 			if (!g->nodes.at[r].alive && g->nodes.at[r].kind != ENDED)
-				finding_add_rank(&f->rows.at[i], r);
+				defect_add_rank(&f->rows.at[i], r);
 }
 
 static int note_all(struct graph *g)

@@ -6,6 +6,7 @@
 
 #define GROUP_RANKS 16u
 #define GROUP_EVENTS 16384u	     /* that the ranks of a group should have in a window */
+#define WINDOW_EVENTS_MIN 65536u     /* of all ranks: what a chunk says once must not weigh with few of them */
 #define WINDOW_EVENTS_MAX (1u << 20) /* of all ranks: it is as many that memory must hold */
 #define SLICE_EVENTS_OF_RANK 8u	     /* and each rank: coming to it costs as much as some events */
 #define SLICE_EVENTS 16384u /* that all ranks should have in a slice, of several hundred bytes each while they pass */
@@ -192,7 +193,8 @@ static int add_window(struct stream *st, size_t *cap, int64_t start)
 static int cut(struct stream *st, struct rates *r)
 {
 	uint32_t groups = (st->step->nranks + GROUP_RANKS - 1) / GROUP_RANKS;
-	double window = fmin((double)groups * GROUP_EVENTS, WINDOW_EVENTS_MAX), passed = 0, rate = 0;
+	double window = fmin(fmax((double)groups * GROUP_EVENTS, WINDOW_EVENTS_MIN), WINDOW_EVENTS_MAX);
+	double passed = 0, rate = 0;
 	double slice = fmax(SLICE_EVENTS, (double)st->step->nranks * SLICE_EVENTS_OF_RANK);
 	st->slices = window > slice ? (uint32_t)(window / slice + 0.5) : 1;
 	double target = window / st->slices;

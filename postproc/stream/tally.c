@@ -19,7 +19,7 @@ void tally_done(struct tally *t)
 	free(t->arrivals);
 	free(t->came_last);
 	vec_done(&t->orphans);
-	findings_done(&t->findings);
+	defects_done(&t->defects);
 }
 
 unsigned tally_window_of(struct tally *t, int64_t ns)
@@ -104,7 +104,7 @@ int tally_merge(struct tally *into, const struct tally *from, const struct step 
 	for (size_t i = 0; i < from->orphans.n && into->orphans.n < ORPHANS_MAX; i++)
 		if (vec_push(&into->orphans, from->orphans.at[i]) < 0)
 			return -ENOMEM;
-	if (findings_merge(&into->findings, &from->findings) < 0)
+	if (defects_merge(&into->defects, &from->defects) < 0)
 		return -ENOMEM;
 	return waits_merge(&into->waits, &from->waits, s);
 }

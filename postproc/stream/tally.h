@@ -1,7 +1,7 @@
 /* tally.h - what one shard's ranks did, added up while the stream passes; merged at its end. Times in ns. */
 #pragma once
 
-#include "postproc/stream/findings.h"
+#include "postproc/stream/defects.h"
 #include "postproc/stream/waits.h"
 
 #define TIME_WINDOWS 100
@@ -51,7 +51,7 @@ struct tally {
 		*arrivals;   /* of all collectives, by call site of the last to enter; behind the last site: unknown */
 	uint64_t *came_last; /* by rank: how often in a collective of two or more */
 	VEC(struct orphan) orphans;
-	struct findings findings;
+	struct defects defects;
 };
 
 /* 0 or -ENOMEM. */

@@ -2,6 +2,7 @@
  * share. In: strings nobody vouches for.  Out: HTML that shows them and does nothing else. */
 #include "reports/html/page.h"
 
+#include "base/shell_word.h"
 #include "base/utf8.h"
 
 #include <math.h>
@@ -64,13 +65,28 @@ void put_text_part(struct page *p, const char *untrusted, size_t bytes)
 	free(part);
 }
 
+void put_command(struct page *p, const char *before, const char *after)
+{
+	char *name = shell_word(p->model->trace);
+	put(p, "mpitrace %s", before);
+	put_text(p, name != NULL ? name : "FILE.mpix", SENTENCE_CHARS);
+	put(p, "%s", after);
+	free(name);
+}
+
+void put_all_of_it(struct page *p)
+{
+	put(p, "<code>");
+	put_command(p, "show --json ", "</code> has all");
+}
+
 void put_left_out(struct page *p, size_t left_out, const char *what)
 {
-	if (left_out > 0)
-		put(p,
-		    "<p class=\"more\">%s %s not shown here; <code>mpitrace show --json</code> has "
-		    "all.</p>\n",
-		    fmt_count((double)left_out).s, what);
+	if (left_out == 0)
+		return;
+	put(p, "<p class=\"more\">%s %s not shown here; ", fmt_count((double)left_out).s, what);
+	put_all_of_it(p);
+	put(p, ".</p>\n");
 }
 
 void put_not_kept(struct page *p, double left_out, const char *what)
@@ -78,15 +94,6 @@ void put_not_kept(struct page *p, double left_out, const char *what)
 	if (left_out > 0)
 		put(p, "<p class=\"more\">%s further %s were too many for the analysis.</p>\n", fmt_count(left_out).s,
 		    what);
-}
-
-void put_command(struct page *p, const char *before, const char *after)
-{
-	const char *name = p->model->trace;
-	bool plain = name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+@%")] == '\0';
-	put(p, "mpitrace %s%s", before, plain ? "" : "'");
-	put_text(p, name, TITLE_CHARS);
-	put(p, "%s%s", plain ? "" : "'", after);
 }
 
 const char *basename_of(const char *path)

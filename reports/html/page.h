@@ -38,9 +38,11 @@ void put_ranks(struct page *p, const cJSON *ranks, unsigned max_runs);
 /* An identifier such as late_sender in words: "late sender". */
 void put_words(struct page *p, const char *identifier);
 
-/* "mpitrace view job.mpix": what comes before the name of the trace, and after; a name with blanks or such goes in
- * quotes. */
+/* "mpitrace view job.mpix": what comes before the name of the trace, and after; to be pasted into a shell, whatever the
+ * name. */
 void put_command(struct page *p, const char *before, const char *after);
+/* "mpitrace show --json job.mpix has all", as part of a sentence. */
+void put_all_of_it(struct page *p);
 
 /* What follows the last slash of a path. */
 const char *basename_of(const char *path);

@@ -81,10 +81,12 @@ static void write_sections(struct page *p)
 
 void html_end(struct page *p)
 {
-	put(p, "<footer><p>Written by mpitrace. Definitions: wait states after Scalasca, "
-	       "efficiencies after POP. "
-	       "Every number here is also in <code>mpitrace show "
-	       "--json</code>.</p></footer>\n</body>\n</html>\n");
+	put(p, "<footer><p>Written by mpitrace. Definitions: wait states after Scalasca, efficiencies after POP.");
+	if (p->model != NULL) {
+		put(p, " Every number here is also in what <code>");
+		put_command(p, "show --json ", "</code> prints.");
+	}
+	put(p, "</p></footer>\n</body>\n</html>\n");
 }
 
 int html_report(const char *analysis_json, FILE *out, struct error *e)

@@ -163,11 +163,9 @@ static void write_many(struct page *p, double full_s)
 	write_extremes(p, copy, "The ranks that compute most", full_s, by_useful);
 	write_extremes(p, copy, "The ranks that wait most", full_s, by_wait);
 	free(copy);
-	put(p,
-	    "<p class=\"more\">All %s ranks are in the columns above; <code>mpitrace show "
-	    "--json</code> has a row of "
-	    "each.</p>\n",
-	    fmt_count((double)m->nranks).s);
+	put(p, "<p class=\"more\">All %s ranks are in the columns above; ", fmt_count((double)m->nranks).s);
+	put_all_of_it(p);
+	put(p, ", a row each.</p>\n");
 }
 
 static void write_processor_wait(struct page *p)

@@ -1,10 +1,12 @@
 // build.mjs - bundle src/ into one offline HTML file whose policy admits its own script, worker and style and nothing else.
-// The worker's code lies in the page as text; the page makes the worker of it.
+// The worker's code lies in the page as text; the page makes the worker of it. So does the scene with Three, packed: a
+// page that shows the machine unpacks it and runs it as a script of its own, which the policy knows by its hash.
 // node build.mjs OUT WORKDIR: packages are installed in WORKDIR.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { deflateRawSync } from 'node:zlib';
 import { packages } from './packages.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -19,13 +21,28 @@ async function bundle(esbuild) {
   const script = await esbuild.build({ ...options, entryPoints: [join(here, 'src/main.ts')], format: 'esm' });
   const worker = await esbuild.build({ ...options, entryPoints: [join(here, 'src/worker.ts')], format: 'iife' });
   const style = await esbuild.build({ ...options, entryPoints: [join(here, 'src/style.css')] });
-  const [a, b, c] = [script, worker, style].map((x) => x.outputFiles[0].text.trim());
-  return { script: a, worker: b, style: c };
+  const scene = await esbuild.build({
+    ...options,
+    entryPoints: [join(here, 'src/scene.ts')],
+    format: 'iife',
+    nodePaths: [join(work, 'node_modules')],
+    charset: 'ascii',
+  });
+  const [a, b, c, d] = [script, worker, style, scene].map((x) => x.outputFiles[0].text.trim());
+  return { script: a, worker: b, style: c, scene: d };
 }
 
-function page({ script, worker, style }) {
-  if (/<\/(script|style)|<!--/i.test(script + worker + style)) throw new Error('the bundle closes its own element');
-  const parts = { script, worker, style, 'script-hash': hash(script), 'style-hash': hash(style) };
+/** Licence of a package, which goes where its code goes. */
+function licence(name) {
+  return readFileSync(join(work, 'node_modules', name, 'LICENSE'), 'utf8').trim();
+}
+
+function page({ script, worker, style, scene }) {
+  const parts = { script, worker, style, 'scene-licence': licence('three') };
+  if (/<\/(script|style)|<!--/i.test(Object.values(parts).join('')))
+    throw new Error('the bundle closes its own element');
+  const hashes = { 'script-hash': hash(script), 'style-hash': hash(style), 'scene-hash': hash(scene) };
+  Object.assign(parts, hashes, { scene: deflateRawSync(scene, { level: 9 }).toString('base64') });
   return readFileSync(join(here, 'page.html'), 'utf8').replace(/\{\{([a-z-]+)\}\}/g, (_, name) => parts[name]);
 }
 

@@ -346,7 +346,7 @@ async function testKeys(browser, t) {
   const page = await t.newPage(browser, { reducedMotion: 'reduce' });
   await t.check('every control of every view is reached by Tab, and has a name', async () => {
     await t.pick(page, t.small);
-    for (const id of ['timeline', 'analysis', 'tables', 'distribution', 'matrix', 'circle', 'compare']) {
+    for (const id of ['timeline', 'analysis', 'tables', 'distribution', 'matrix', 'circle', 'states', 'compare']) {
       await view(page, t, id);
       const nameless = await page.evaluate(() =>
         [...document.querySelectorAll('button, select, input, canvas, [tabindex]')]
@@ -418,7 +418,19 @@ async function testTouch(browser, t) {
     await t.settled(page);
     const after = await t.state(page);
     t.truth(after.to - after.from < 0.7 * (before.to - before.from), `${after.to - after.from} ns`);
-    for (const id of ['timeline', 'analysis', 'tables', 'distribution', 'matrix', 'circle', 'compare']) {
+    const middle = (after.from + after.to) / 2; // and so near that times have most digits
+    await page.evaluate((at) => globalThis.mpitrace.store.set({ from: at - 2e4, to: at + 2e4 }), middle);
+    for (const id of [
+      'timeline',
+      'analysis',
+      'tables',
+      'distribution',
+      'matrix',
+      'circle',
+      'states',
+      'machine',
+      'compare',
+    ]) {
       await page.evaluate((name) => globalThis.mpitrace.store.set({ view: name }), id);
       await t.settled(page);
       t.same(await page.evaluate(() => document.documentElement.scrollWidth), 400, id);

@@ -53,6 +53,8 @@ plugstack "optional $dir/mpitrace.so spol=/x $places"
 expect 0 'warn +plugstack .*"spol=/x"'
 plugstack "optional $dir/absent/mpitrace.so"
 expect 1 'BAD +plugin '
+plugstack "optional mpitrace.so $places"
+expect 0 'warn +plugin .*without its directory'
 plugstack "optional $dir/mpitrace.so spool=/tmp/mpitrace"
 expect 1 'BAD +spool '
 mkdir "$dir/etc/plugstack.conf.d"
@@ -87,7 +89,7 @@ expect 1 'ok +programs '
 # The policy, which the plugin's arguments may name.
 rm "$dir/etc/plugstack.conf.d/a.conf"
 mkdir "$dir/site"
-echo "optional $dir/mpitrace.so policy=$dir/site/mpitrace.conf" >"$dir/etc/other.conf"
+echo "optional $dir/mpitrace.so $places policy=$dir/site/mpitrace.conf" >"$dir/etc/other.conf"
 expect 0 'ok +policy .*is not there'
 printf '[defaults]\nlevel = off\n[rule debug]\npartition = debug\nnodes = 1-4\nlevel = events\n' >"$dir/site/mpitrace.conf"
 if [ "$(id -u)" = 0 ]; then # what is not root's is refused

@@ -163,6 +163,25 @@ def check_folded(t, who, trace):
     t.equal(who + 'folded: functions stand above them', [s for s, _ in lines if not any(x in s for x in sites)], [])
 
 
+def callers(t, place):
+    """With stack=N the functions above a call stand in the stack, from main inwards; without there is the call site alone."""
+    program, above, below = place.compile('callers.c'), ['callers', 'main'], [r'sum \(callers.c:\d+\)', 'MPI_Allreduce']
+    want = [above + x + below for x in (['advance'], ['solve'], ['solve'] * 2, ['solve'] * 3)]
+    for name, environment, stacks in (('callers', {'MPITRACE_STACK': '8'}, want), ('alone', {}, [['callers'] + below])):
+        place.traced(RANKS, program, name=name, **environment)
+        trace = Trace('%s/out/%s.mpix' % (place.dir, name), place.dir)
+        path, _ = trace.export('folded')
+        with open(path, encoding='utf-8') as f:
+            got = dict(line.rsplit(' ', 1) for line in f.read().splitlines() if 'MPI_Allreduce' in line)
+        t.check(name + ', folded: the stacks are those of the source', len(got) == len(stacks) and
+                all(sum(re.fullmatch(';'.join(s), line) is not None for line in got) == 1 for s in stacks), got)
+        with open(path, encoding='utf-8') as f:
+            t.equal(name + ', folded: what main calls itself has nothing above main', [re.sub(r'\d+', 'N', line) for line in sorted(f)
+                    if 'MPI_Init' in line], ['callers;main (callers.c:N);MPI_Init N\n'])
+        spent = sum(ns(e['end_s']) - ns(e['start_s']) for e in trace.events if e['op'] == 'MPI_Allreduce') / 1000
+        t.check(name + ', folded: their weights are its time', abs(sum(map(int, got.values())) - spent) <= len(got), (got, spent))
+
+
 def prv_lines(path):
     with open(path + '/trace.prv', encoding='utf-8') as f:
         lines = f.read().splitlines()
@@ -397,6 +416,7 @@ def main():
                 choices(t, trace)
                 damaged(t, trace)
                 full_disk(t, trace)
+        callers(t, place)
         shapes(t, place)
         generated(t, place.dir)
         too_many(t, place.dir)

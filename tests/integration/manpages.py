@@ -69,7 +69,7 @@ def options_in(usage):
 
 def compare(command):
     usage, sentence = helped(command).strip().split('\n\n', 1)
-    usage = usage.split('mpitrace ', 1)[1]
+    usage = re.sub(r'\n *mpitrace ', '\n', usage.split('mpitrace ', 1)[1]) # some have two
     path = '%s/mpitrace-%s.1' % (MAN, command)
     if not os.path.exists(path):
         check('%s has a page' % command, False, 'docs/man/mpitrace-%s.1 is missing, and its row in docs/man/meson.build' % command)

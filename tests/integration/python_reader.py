@@ -107,7 +107,7 @@ def main():
     t = Tests()
     with Place(FLAVOURS[0]) as place:
         paths = []
-        for pattern, events in (('irregular', 2500), ('alltoall', 300)): # the first has several windows
+        for pattern, events in (('irregular', 7000), ('alltoall', 300)): # the first has several windows
             directory = '%s/%s' % (place.dir, pattern)
             subprocess.run([GENERATE, '--pattern', pattern, '--ranks', '20', '--nodes', '3', '--events-per-rank', str(events), '-o', directory],
                            check=True, stdout=subprocess.DEVNULL)

@@ -123,6 +123,9 @@ def plugins(t, place):
     roomy = [s['frames'] for s in barriers if s['calls'] == 1]
     t.equal(who + 'stack=N tells the callers of frames that vary', (len(roomy), [len({f[i] for f in roomy}) for i in range(3)]),
             (3, [1, 3, 1]))
+    a = place.analysis('frames')
+    above = [[a['frames'][i]['function'] for i in s['frames']] for s in a['stacks']]
+    t.check(who + 'callers are in the analysis by name', any('main' in s for s in above) and a['stacks_left_out'] == 0, above)
     t.equal(who + 'with callers the call sites stay', [(s['line'], s['calls']) for s in place.analysis('frames')['callsites']
                                                        if s['op'] == 'MPI_Barrier'], [(9, 6)])
 

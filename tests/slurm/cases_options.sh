@@ -79,3 +79,29 @@ a_missing_plugin_does_not_stop_jobs() {
 	cat "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
 	return $rc
 }
+
+# A plugin says which Slurm it was compiled for, as SLURM_VERSION_NUMBER, and behind it which version of SPANK.
+of_another_series() { # PLUGIN TO
+	python3 - "$@" "$(as_user srun --version)" <<-'END'
+		import re, struct, sys
+		data = bytearray(open(sys.argv[1], 'rb').read())
+		major, minor, micro = map(int, re.search(r'(\d+)\.(\d+)\.(\d+)', sys.argv[3]).groups())
+		at = data.find(struct.pack('<II', major << 16 | minor << 8 | micro, 1))
+		assert at >= 0, 'the plugin says no version'
+		data[at:at + 4] = struct.pack('<I', (major + 1) << 16 | minor << 8 | micro)
+		open(sys.argv[2], 'wb').write(data)
+	END
+}
+
+a_plugin_of_another_series_does_not_stop_jobs() {
+	local plugin rc=0
+	plugin=$(sed -n 's/^[a-z]* \([^ ]*mpitrace\.so\).*/\1/p' "$STATE/plugstack.conf")
+	cp "$STATE/plugstack.conf" "$CASE_DIR/plugstack.once"
+	of_another_series "$plugin" "$CASE_DIR/mpitrace.so" || return 1
+	chmod 755 "$CASE_DIR" && chmod 644 "$CASE_DIR/mpitrace.so"
+	echo "optional $CASE_DIR/mpitrace.so" >"$STATE/plugstack.conf"
+	same output n1 "$(as_user srun -w n1 hostname 2>"$CASE_DIR/said")" || rc=1
+	grep -q "Incompatible.* plugin" "$CASE_DIR/said" || { echo "not refused: $(cat "$CASE_DIR/said")" && rc=1; }
+	cat "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
+	return $rc
+}

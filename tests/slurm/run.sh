@@ -59,12 +59,12 @@ take_down() {
 }
 
 # A case: its own directory, output only when it fails. What the one before it left to be done is over, so that nodes are given
-# out in their order.
+# out in their order. In a shell of its own: what ends that, as a sum of what is no number does, ends no other claim.
 try() {
 	CASE_DIR=$WORK/$1
 	as_admin install -d -o "$(stat -c %U "$WORK")" -g "$(stat -c %G "$WORK")" "$CASE_DIR"
 	eventually "idle nodes" all_nodes_idle >/dev/null
-	"$1" >"$OUTPUT" 2>&1
+	("$1") >"$OUTPUT" 2>&1
 }
 
 say_where_all_is() {

@@ -4,6 +4,7 @@
 #include "base/crc32c.h"
 #include "base/cursor.h"
 #include "base/json.h"
+#include "base/shell_word.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "base/vec.h"
@@ -287,4 +288,22 @@ Test(atomic_file, a_device_is_written_to_and_stays_one)
 	unlink(path);
 	unlink(fifo);
 	rmdir(dir);
+}
+
+Test(shell_word, is_one_word_to_a_shell)
+{
+	static const struct {
+		const char *text, *word;
+	} cases[] = {{"job.mpix", "job.mpix"},
+		     {"/a/b-c_d.mpix", "/a/b-c_d.mpix"},
+		     {"two words", "'two words'"},
+		     {"it's", "'it'\\''s'"},
+		     {"-o", "./-o"},
+		     {"", "''"},
+		     {"$(id)", "'$(id)'"}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *word = shell_word(cases[i].text);
+		cr_expect_str_eq(word, cases[i].word);
+		free(word);
+	}
 }

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "format/limits.h"
 #include "topology/fabric.h"
+#include "topology/generate.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -277,3 +278,47 @@ Test(fabric, yaml_that_grows_or_repeats_itself_ends)
 }
 
 #endif
+
+Test(generate, ranks_fill_nodes_in_order_a_core_each)
+{
+	struct topo_shape shape;
+	struct error e = {""};
+	cr_assert_eq(topo_shape_parse("racks=2,nodes=3,packages=2,numa=2,cores=4", &shape, &e), 0, "%s", e.text);
+	cJSON *t = topo_generate(&shape, NULL, 40, &e), *node;
+	int next = 0, nodes = 0;
+	cJSON_ArrayForEach(node, cJSON_GetObjectItemCaseSensitive(t, "nodes"))
+	{
+		cr_assert_eq(json_count(node, "pu"), 8);
+		cr_assert_eq(json_count(node, "ranks"), nodes < 5 ? 7 : 5);
+		for (const cJSON *r = json_first(node, "ranks"); r != NULL; r = r->next)
+			cr_assert_eq(json_int(r, "rank", -1), next++);
+		nodes++;
+	}
+	cr_assert_eq(nodes, 6);
+	cr_assert_eq(next, 40);
+	cJSON_Delete(t);
+}
+
+Test(generate, what_is_no_shape_or_has_no_room_is_refused_with_the_word)
+{
+	static const char *const bad[] = {"racks",
+					  "racks=",
+					  "racks=0",
+					  "racks=-1",
+					  "colour=3",
+					  "nodes=131073",
+					  "cores=4097",
+					  "cores=2,numa=3",
+					  "nodes=131072,cores=65",
+					  "racks=99999999999999999999"};
+	struct topo_shape shape;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct error e = {""};
+		cr_assert_lt(topo_shape_parse(bad[i], &shape, &e), 0, "%s", bad[i]);
+		cr_assert_neq(e.text[0], '\0');
+	}
+	struct error e = {""};
+	cr_assert_eq(topo_shape_parse("nodes=2,per_node=3", &shape, &e), 0);
+	cr_assert_null(topo_generate(&shape, NULL, 7, &e));
+	cr_assert_neq(e.text[0], '\0');
+}

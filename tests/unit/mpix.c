@@ -63,6 +63,7 @@ static void add_lane(const struct plain_trace *t, struct expected *to, uint32_t 
 					.callsite = sig->callsite,
 					.comm = sig->comm,
 					.object = sig->object,
+					.stack = sig->stack,
 					.came_bytes = sig->came_bytes,
 					.thread = thread,
 					.class = sig->class,

@@ -268,6 +268,11 @@ Test(mpix_damage, forged_objects_stay_within_bounds)
 	try_every_byte(MPIX_OBJECTS);
 }
 
+Test(mpix_damage, forged_stacks_stay_within_bounds)
+{
+	try_every_byte(MPIX_STACKS);
+}
+
 Test(mpix_damage, a_forged_clock_stays_within_bounds)
 {
 	try_every_byte(MPIX_CLOCK);

@@ -116,6 +116,7 @@ static void make_signatures(struct whole *x, uint32_t rank)
 						.comm = i % 7,
 						.object = i % 5,
 						.came_bytes = i % 3,
+						.stack = i % 6,
 						.class = (uint8_t)(i % 8),
 						.flags = i % 3 == 2 ? MPIX_COLLECTIVE : 0};
 }

@@ -9,20 +9,20 @@
 
 #define COUNT(root) cJSON_GetArraySize(node_at(root, "correctness"))
 
-static const cJSON *finding(const cJSON *root, const char *kind)
+static const cJSON *defect(const cJSON *root, const char *kind)
 {
 	return find_text(root, "correctness", "kind", kind);
 }
 
 static double counted(const cJSON *root, const char *kind)
 {
-	const cJSON *row = finding(root, kind);
+	const cJSON *row = defect(root, kind);
 	return row != NULL ? field(row, "count") : 0;
 }
 
 static const char *example(const cJSON *root, const char *kind, int i)
 {
-	const cJSON *list = node_at(finding(root, kind), "examples");
+	const cJSON *list = node_at(defect(root, kind), "examples");
 	return cJSON_GetStringValue(node_at(cJSON_GetArrayItem(list, i), "what"));
 }
 
@@ -117,7 +117,7 @@ Test(postproc_correctness, another_type_than_was_sent_is_a_mismatch)
 	cJSON *root = analyse_program(p, 100);
 	cr_assert_eq(COUNT(root), 1);
 	cr_assert_eq(counted(root, "datatype_mismatch"), 3);
-	cr_assert_str_eq(cJSON_GetStringValue(node_at(finding(root, "datatype_mismatch"), "severity")), "high");
+	cr_assert_str_eq(cJSON_GetStringValue(node_at(defect(root, "datatype_mismatch"), "severity")), "high");
 	cr_assert_not_null(strstr(example(root, "datatype_mismatch", 0), "12 times MPI_INT"));
 	cr_assert(has_issue(root, "mismatch"));
 	cJSON_Delete(root);
@@ -130,7 +130,7 @@ Test(postproc_correctness, bytes_at_one_end_only_are_no_issue)
 	message(p, 20, TYPE_BYTE, 48, TYPE_BYTE, 96);
 	cJSON *root = analyse_program(p, 100);
 	cr_assert_eq(counted(root, "datatype_mismatch"), 1);
-	cr_assert_str_eq(cJSON_GetStringValue(node_at(finding(root, "datatype_mismatch"), "severity")), "low");
+	cr_assert_str_eq(cJSON_GetStringValue(node_at(defect(root, "datatype_mismatch"), "severity")), "low");
 	cr_assert_not(has_issue(root, "mismatch"));
 	cJSON_Delete(root);
 }
@@ -221,7 +221,7 @@ Test(postproc_correctness, a_ring_of_sends_before_receives_is_one_cycle_each_tim
 	cJSON *root = analyse_program(p, 400);
 	cr_assert_eq(COUNT(root), 1);
 	cr_assert_eq(counted(root, "unsafe_send_cycle"), 3);
-	const cJSON *ranks = node_at(finding(root, "unsafe_send_cycle"), "ranks");
+	const cJSON *ranks = node_at(defect(root, "unsafe_send_cycle"), "ranks");
 	cr_assert_eq(cJSON_GetArraySize(ranks), n);
 	for (unsigned r = 0; r < n; r++)
 		cr_assert_eq(cJSON_GetArrayItem(ranks, (int)r)->valuedouble, r);

@@ -12,6 +12,7 @@ import { Known, Shares, WAITING } from '../../reports/viewer/src/layout/shares.t
 import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
 import { Drawing } from '../../reports/viewer/src/work/picture.ts';
 import { findEnds } from '../../reports/viewer/src/work/ends.ts';
+import { QUERIES } from '../../reports/viewer/src/work/queries.ts';
 import { underPointer } from '../../reports/viewer/src/work/pick.ts';
 import { allEvents, entries, flavour, make, open, openBytes, record } from './support.mjs';
 
@@ -111,6 +112,18 @@ test('a damaged chunk is drawn as such where it would be, and said', async () =>
   assert.equal(at(0).found.get(red), undefined);
 });
 
+test('while many calls are read, tiles stand for them', async () => {
+  const trace = await open(make(16, 16, 60));
+  const { runtime } = trace.meta;
+  const said = [];
+  const cam = camera(trace, 0.3 * runtime, 0.4 * runtime, { height: 1280 });
+  const last = await QUERIES.picture.run(trace, cam, signal, (part) => said.push(part));
+  assert.ok(said[0].rough && said[0].missing > 0 && said[0].detail === 'summary', 'a picture before the calls');
+  const at = (p) => colours(p, 200, 0.3 * runtime, 0.4 * runtime).share(IDLE);
+  assert.ok(at(said[0]) > 0.5 && at(last) > 0.5, `${at(said[0])}, ${at(last)} outside MPI`); // 0 where nothing is loaded
+  assert.deepEqual([last.rough, last.missing, last.detail], [false, 0, 'events']);
+});
+
 test('behind the last call of a rank, and of ranks without a record, there is no time outside MPI', async () => {
   const trace = await open(make(4, 2, 50));
   await findEnds(trace);
@@ -121,10 +134,24 @@ test('behind the last call of a rank, and of ranks without a record, there is no
   assert.ok(end <= runtime);
   const behind = colours(picture, 0, end + 3 * px, runtime - px);
   if (behind.n > 0) assert.equal(behind.share(IDLE), 0);
-  for (const x of trace.analysis.per_rank) if (x.rank === 5) x.state = 'missing';
-  await findEnds(trace);
-  const missing = colours(await drawn(trace, camera(trace, 0, runtime)), 5, 0.3 * runtime, 0.6 * runtime);
-  assert.equal(missing.share(IDLE), 0);
+});
+
+test('the first complete picture knows where records end; a damaged tile of those that say so does not keep it', async () => {
+  const bytes = readFileSync(make(4, 2, 50));
+  const first = (await openBytes(bytes)).kind(Kind.Summary).find((e) => e.level === 0 && e.rankLevel === 0);
+  const bad = Buffer.from(bytes);
+  bad[first.offset + first.packedBytes - 1] ^= 0xff;
+  for (const trace of [await openBytes(bytes), await openBytes(bad)]) {
+    for (const x of trace.analysis.per_rank) if (x.rank === 5) x.state = 'missing';
+    const { runtime } = trace.meta;
+    const said = [];
+    const picture = await QUERIES.picture.run(trace, camera(trace, 0, runtime), signal, (part) => said.push(part));
+    for (const part of said) assert.ok(part.events > 0, 'a picture of nothing but what is not loaded');
+    assert.equal(picture.events, calls.length);
+    const missing = colours(picture, 5, 0.3 * runtime, 0.6 * runtime);
+    assert.ok(missing.n > 0);
+    assert.equal(missing.share(IDLE), 0);
+  }
 });
 
 test('a filter hides calls without making them time outside MPI', async () => {

@@ -23,7 +23,7 @@ import { VIEWS } from './views/list';
 import type { App, ViewInstance } from './views/view';
 import type { Chain } from './work/chain';
 import { collectiveRef } from './work/things';
-import { Session } from './work/session';
+import { Session, prepare } from './work/session';
 
 const page = document.getElementById('app')!;
 const voice = h('div', { class: 'voice', role: 'status', 'aria-live': 'polite' });
@@ -282,7 +282,7 @@ class Page {
       quiet('↶', 'Undo (Ctrl+Z)', () => this.store.undo()),
       quiet('↷', 'Redo (Ctrl+Shift+Z)', () => this.store.redo()),
       quiet('?', 'Keys and help (?)', () => this.toggleHelp()),
-      quiet('Open another…', 'Open another trace', () => start(null)),
+      quiet('Open…', 'Open another trace', () => start(null)),
     );
     bar.addEventListener('keydown', (e) => this.tabKey(e));
     return bar;
@@ -468,6 +468,7 @@ async function boot(): Promise<void> {
   const words = new URLSearchParams(location.search);
   const [asked, other] = [words.get('src'), words.get('other')];
   if (!asked && !location.protocol.startsWith('http')) return start(null);
+  prepare(workerCode());
   try {
     const source = await openUrl(new URL(asked ?? 'trace.mpix', location.href));
     if (source) await open(source);

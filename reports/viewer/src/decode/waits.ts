@@ -6,7 +6,7 @@ import { emptyPositions, putPosition } from './positions';
 import type { Positions } from './positions';
 import { RECORDS_MAX } from './records';
 
-const COLUMNS = 8;
+const COLUMNS = 11;
 
 export const WAIT_STATES = [
   '',
@@ -66,7 +66,8 @@ export function readWaits(data: Uint8Array, meta: Meta, group: number, window: n
   const count = c.varint();
   if (count > RECORDS_MAX || count > c.left) throw new Damaged('too many wait states');
   const columns = columnsOf(c, COLUMNS);
-  const [back, lanes, indices, kinds, lost, causerLanes, causerWindows, causerIndices] = columns;
+  const [back, lanes, indices, kinds, lost] = columns;
+  const [ofOthers, ofCollectives] = [columns.slice(5, 8), columns.slice(8)];
   const out: Waits = {
     count,
     at: emptyPositions(count),
@@ -76,7 +77,7 @@ export function readWaits(data: Uint8Array, meta: Meta, group: number, window: n
     ns: new Float64Array(count),
   };
   const [firstLane, endLane] = lanesOfGroup(meta, group);
-  const distances = new Map<number, number>(); // by the causer's lane
+  const distances = new Map<number, number>(); // by the causer's lane, twice, and 1 more for collectives
   let [ownWindow, lane, index] = [-1, firstLane, 0]; // of the one before
   for (let i = 0; i < count; i++) {
     const at = window - back!.varint();
@@ -97,10 +98,13 @@ export function readWaits(data: Uint8Array, meta: Meta, group: number, window: n
     out.how[i] = how;
     if (stored) out.ns[i] = lost!.varint();
     if (!known) continue;
-    const causer = isCollective(state) ? causerLanes!.varint() : lane + causerLanes!.zigzag();
-    const distance = causerIndices!.zigzag() + (distances.get(causer) ?? 0);
+    const collective = isCollective(state) ? 1 : 0;
+    const [causerLanes, causerWindows, causerIndices] = collective ? ofCollectives : ofOthers;
+    const causer = collective ? causerLanes!.varint() : lane + causerLanes!.zigzag();
+    const key = 2 * causer + collective;
+    const distance = causerIndices!.zigzag() + (distances.get(key) ?? 0);
     putPosition(out.causer, i, window - causerWindows!.zigzag(), causer, index + distance, meta);
-    distances.set(causer, distance);
+    distances.set(key, distance);
   }
   allRead(columns);
   return out;

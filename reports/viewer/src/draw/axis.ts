@@ -265,9 +265,21 @@ export function drawPath(f: Frame, segments: { rank: number; from: number; to: n
   g.restore();
 }
 
+/** The moment of the state that the view of states shows. */
+function drawSnapshot(f: Frame): void {
+  const { g, theme, state } = f;
+  const { step, moment } = state.views.states ?? {};
+  if (Number(step) < 0 || !(Number(moment) >= state.from && Number(moment) <= state.to)) return;
+  const x = xOf(f, Number(moment));
+  g.fillStyle = theme.accent;
+  g.fillRect(x - 0.75, AXIS - 6, 1.5, f.height);
+  g.fillRect(x - 4, AXIS - 6, 8, 3);
+}
+
 /** The interval that statistics are of. */
 export function drawMarked(f: Frame): void {
   const { g, theme, state } = f;
+  drawSnapshot(f);
   if (!(state.markTo > state.markFrom)) return;
   const x1 = Math.max(f.left, xOf(f, state.markFrom));
   const x2 = Math.min(f.left + f.width, xOf(f, state.markTo));

@@ -148,6 +148,12 @@ export class Chunks {
     }
   }
 
+  /** Nobody will ask for it again. */
+  forget(entry: Entry): void {
+    this.cachedBytes -= this.ready.get(entry.id)?.bytes ?? 0;
+    this.ready.delete(entry.id);
+  }
+
   get bytesRead(): number {
     return this.ranges.reduce((sum, r) => sum + r.length, 0);
   }

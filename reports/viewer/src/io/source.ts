@@ -1,7 +1,9 @@
 // source.ts - where the bytes of a trace come from: a file of the user, or ranges over HTTP from our own origin.
 
+const HEAD_BYTES = 64; // what is read first of every trace: the superblock
+
 /** By which another thread finds the same source. */
-export type SourceName = { blob: Blob; name: string } | { url: string; name: string; bytes: number };
+export type SourceName = { blob: Blob; name: string } | { url: string; name: string; bytes: number; head: Uint8Array };
 
 export interface Source {
   readonly name: string;
@@ -34,14 +36,15 @@ class HttpSource implements Source {
     private readonly url: string,
     readonly name: string,
     readonly bytes: number,
+    private readonly head: Uint8Array, // which came with the answer that there is such a file
   ) {}
 
   named(): SourceName {
-    return { url: this.url, name: this.name, bytes: this.bytes };
+    return { url: this.url, name: this.name, bytes: this.bytes, head: this.head };
   }
 
   async read(offset: number, length: number): Promise<Uint8Array> {
-    if (length === 0) return new Uint8Array();
+    if (offset + length <= this.head.length) return this.head.slice(offset, offset + length);
     const answer = await fetch(this.url, { headers: { Range: `bytes=${offset}-${offset + length - 1}` } });
     if (answer.status !== 206) throw new Error(`The server answered ${answer.status} to a range of ${this.name}.`);
     return new Uint8Array(await answer.arrayBuffer());
@@ -49,7 +52,8 @@ class HttpSource implements Source {
 }
 
 export function sourceOf(name: SourceName): Source {
-  return 'blob' in name ? new FileSource(name.blob, name.name) : new HttpSource(name.url, name.name, name.bytes);
+  if ('blob' in name) return new FileSource(name.blob, name.name);
+  return new HttpSource(name.url, name.name, name.bytes, name.head);
 }
 
 /** Open url, which must be of our own origin. Null when there is nothing there. */
@@ -57,12 +61,12 @@ export async function openUrl(url: URL): Promise<Source | null> {
   if (url.origin !== location.origin || !url.protocol.startsWith('http'))
     throw new Error('Only traces from the same server can be opened by address. Choose the file instead.');
   const name = decodeURIComponent(url.pathname.split('/').pop() ?? 'trace');
-  const answer = await fetch(url, { headers: { Range: 'bytes=0-0' } });
+  const answer = await fetch(url, { headers: { Range: `bytes=0-${HEAD_BYTES - 1}` } });
   if (answer.status === 404) return null;
   const total = /\/(\d+)$/.exec(answer.headers.get('Content-Range') ?? '');
   if (answer.status === 206 && total) {
-    await answer.arrayBuffer();
-    return new HttpSource(url.href, name, Number(total[1]));
+    const head = new Uint8Array(await answer.arrayBuffer());
+    return new HttpSource(url.href, name, Number(total[1]), head);
   }
   if (!answer.ok) throw new Error(`The server answered ${answer.status} for ${name}.`);
   return new FileSource(await answer.blob(), name); // a server without ranges: take all of it

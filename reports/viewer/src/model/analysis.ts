@@ -2,6 +2,10 @@
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
+export function parseJson(text: Uint8Array): Json {
+  return JSON.parse(new TextDecoder().decode(text)) as Json;
+}
+
 export function at(value: Json | undefined, ...path: string[]): Json | undefined {
   let x: Json | undefined = value;
   for (const key of path) {

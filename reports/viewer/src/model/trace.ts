@@ -19,10 +19,17 @@ import { How, readWaits } from '../decode/waits';
 import type { Waits } from '../decode/waits';
 import { Chunks } from '../io/chunks';
 import type { Source } from '../io/source';
-import { callSites, communicators, list, num, numbers, str } from './analysis';
+import { callSites, communicators, list, num, numbers, parseJson, str } from './analysis';
 import type { CallSite, Json } from './analysis';
 import { Cursor, Parts, keysOf, linked, workOut } from './messages';
 import type { Linked } from './messages';
+
+/** What a file says of itself; text: the analysis as it lies there. */
+export interface Raw {
+  version: number;
+  meta: Meta;
+  text: Uint8Array;
+}
 
 export class Trace {
   readonly callSites: Map<number, CallSite>;
@@ -56,7 +63,8 @@ export class Trace {
     for (const x of list(analysis, 'per_rank')) this.nodes[num(x, 'rank') ?? -1] = str(x, 'node');
   }
 
-  static async open(source: Source): Promise<Trace> {
+  /** early: called with what is known before the analysis is parsed here, that somebody else may parse it at the same time. */
+  static async open(source: Source, early: (known: Raw) => void = () => undefined): Promise<Trace> {
     const head = await source.read(0, Math.min(SUPERBLOCK_BYTES, source.bytes));
     const superblock = readSuperblock(head, source.bytes);
     const index = await source.read(superblock.indexOffset, superblock.entries * ENTRY_BYTES);
@@ -65,11 +73,14 @@ export class Trace {
     const metaEntry = entries.find((e) => e.kind === Kind.Meta);
     const analysisEntry = entries.find((e) => e.kind === Kind.Analysis);
     if (!metaEntry || !analysisEntry) throw new Damaged('The file has no description or no analysis.');
-    const [meta, analysis] = await Promise.all([
-      chunks.load(metaEntry, superblock.version === 1 ? readMetaV1 : readMeta),
-      chunks.load(analysisEntry, (data) => JSON.parse(new TextDecoder().decode(data)) as Json),
+    const { version } = superblock;
+    const [meta, text] = await Promise.all([
+      chunks.load(metaEntry, version === 1 ? readMetaV1 : readMeta),
+      chunks.load(analysisEntry, (data) => data),
     ]);
-    return new Trace(source, chunks, superblock.version, meta, analysis, entries);
+    chunks.forget(analysisEntry);
+    early({ version, meta, text });
+    return new Trace(source, chunks, version, meta, parseJson(text), entries);
   }
 
   /** Index entries of one kind, in the order of the file. */

@@ -171,7 +171,7 @@ class Circle implements ViewInstance {
     if (document.activeElement !== this.length) this.length.value = String(Number(((to - from) / 1e6).toPrecision(6)));
     const step = Math.max(1, (to - from) / 10000);
     const text = (ns: number) => moment(Math.min(runtime, Math.max(0, ns)), step, (to - from) / 10);
-    this.interval.textContent = `${text(from)} to ${text(to)} of ${duration(runtime)}`;
+    this.interval.textContent = `${text(from)} to ${text(to)} of ${text(runtime)}`;
     const kind = this.state().kind as TrafficKind;
     const { filter } = this.app.store.state;
     const inInterval = kind === 'p2p' || kind === 'late';

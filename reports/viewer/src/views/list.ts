@@ -3,9 +3,11 @@ import { analysis } from './analysis';
 import { circle } from './circle';
 import { compare } from './compare';
 import { distribution } from './distribution';
+import { machine } from './machine';
 import { matrix } from './matrix';
+import { states } from './states';
 import { tables } from './tables';
 import { timeline } from './timeline';
 import type { View } from './view';
 
-export const VIEWS: View[] = [timeline, analysis, tables, distribution, matrix, circle, compare];
+export const VIEWS: View[] = [timeline, analysis, tables, distribution, matrix, circle, states, machine, compare];

@@ -82,7 +82,6 @@ class Timeline implements ViewInstance {
     this.rowOf = rowOfRanks(null, session.meta.ranks);
     this.minimap = new Minimap(session, store, () => this.left());
     session.ask('overview', 'overview', null, (shares) => (this.minimap.take(shares), app.redraw()), app.fail);
-    session.ask('ends', 'ends', null, () => ((this.wanted = ''), app.redraw()), app.fail);
     this.path = list(session.analysis, 'critical_path', 'segments').map((x) => ({
       rank: num(x, 'rank') ?? -1,
       from: (num(x, 'from_s') ?? 0) * 1e9,
@@ -110,7 +109,7 @@ class Timeline implements ViewInstance {
   }
 
   destroy(): void {
-    for (const asker of ['timeline', 'pick', 'step', 'overview', 'ends', 'hovered']) this.app.session.giveUp(asker);
+    for (const asker of ['timeline', 'pick', 'step', 'overview', 'hovered']) this.app.session.giveUp(asker);
     clearTimeout(this.loadingTimer);
     this.observer.disconnect();
     this.picture?.image?.close();
@@ -385,7 +384,8 @@ class Timeline implements ViewInstance {
     if (!p) return;
     const { detail, chunks, events, lines, messageDetail, missing, spans } = p;
     const final = this.shown === this.wanted && this.askedAt === 0;
-    Object.assign(this.app.drawn, { detail, chunks, events, lines, messageDetail, missing, spans, final });
+    const sight = this.shown === this.wanted && (p.rough || missing === 0); // bars of all that is shown, if not the last word
+    Object.assign(this.app.drawn, { detail, chunks, events, lines, messageDetail, missing, spans, final, sight });
   }
 
   private updateScrollBar(): void {

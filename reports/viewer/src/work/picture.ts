@@ -23,6 +23,7 @@ import { membersOfCalls, membersOfTiles, worstOf } from './group';
 
 const LINES_MAX = 9000; // drawn; the largest of each place always
 const COVER_MAX = 3; // of the picture, added up over lines
+const ROUGH_FROM = 100000; // calls to be read: then tiles are shown before
 const THIN_BELOW = 14; // CSS pixels of a row, below which lines are thinner too
 const WORST_FROM = 12; // device pixels of a bar of several ranks that shows the worst of them as well
 const PLACES = [24, 16] as const; // of the picture, across and down
@@ -39,7 +40,9 @@ export class Drawing {
   readonly shown: { first: number; last: number };
   private readonly bars;
   private readonly messages;
+  private readonly rough: Entry[]; // tiles, shown until the calls are here
   private readonly waits: Entry[];
+  private detail: 'events' | 'summary' = 'summary'; // of what is drawn
   private readonly nearby: Nearby;
   private readonly failed = new Map<number, string>(); // by entry: why it cannot be read
 
@@ -64,6 +67,9 @@ export class Drawing {
     };
     this.bars = planBars(trace, this.window);
     this.messages = planMessages(trace, this.window);
+    const toRead = this.bars.entries.reduce((sum, e) => sum + (trace.chunks.peek(e) === undefined ? e.records : 0), 0);
+    const helps = this.bars.detail === 'events' && toRead >= ROUGH_FROM && !isFiltering(camera.filter);
+    this.rough = helps ? planTiles(trace, this.window).entries : [];
     const sees = this.bars.detail === 'events' && trace.version > 1;
     this.waits = sees ? trace.waitEntriesOf(from, to, ranks.first, ranks.last) : [];
   }
@@ -73,8 +79,8 @@ export class Drawing {
     return this.trace.chunks.damageOf(e)?.message ?? this.failed.get(e.id);
   }
 
-  /** Read what is missing; damage is drawn, not thrown. */
-  async load(signal: AbortSignal, barsAreHere: () => void = () => undefined): Promise<void> {
+  /** Read what is missing; damage is drawn, not thrown. Tiles first, where the calls take long. */
+  async load(signal: AbortSignal, partIsHere: (rough: boolean) => void = () => undefined): Promise<void> {
     const { trace, bars } = this;
     const settle = async (entries: Entry[], load: (e: Entry) => Promise<unknown>) => {
       const results = await Promise.allSettled(entries.map(load));
@@ -87,13 +93,18 @@ export class Drawing {
     };
     const read = (e: Entry) => (bars.detail === 'events' ? trace.events(e, signal) : trace.summary(e, signal));
     const lines = this.camera.showMessages ? this.messages.entries : [];
+    if (this.rough.length > 0) {
+      await Promise.allSettled(this.rough.map((e) => trace.summary(e, signal))); // a damaged one is only no help
+      signal.throwIfAborted();
+      if (this.isRough()) partIsHere(true);
+    }
     // all is asked for at once, so that what lies together in the file is read together
     const first = settle(bars.entries, read);
     const rest = [
       settle(this.waits, (e) => this.nearby.spans(e, signal, first)),
       settle(lines, (e) => this.nearby.messages(e, signal, first)),
     ];
-    await first.then(() => this.missing() > 0 && barsAreHere()).catch(() => undefined);
+    await first.then(() => this.missing() > 0 && partIsHere(false)).catch(() => undefined);
     await Promise.all([first, ...rest]);
   }
 
@@ -108,6 +119,23 @@ export class Drawing {
       ...lines.filter((e) => !nearby.messagesOf(e)),
     ];
     return unknown.filter((e) => !this.damageOf(e)).length;
+  }
+
+  /** Whether tiles stand for calls that are not all here. */
+  private isRough(): boolean {
+    const { chunks } = this.trace;
+    const isHere = (e: Entry) => chunks.peek(e) !== undefined;
+    return (
+      this.rough.length > 0 &&
+      this.rough.every(isHere) &&
+      !this.bars.entries.every((e) => isHere(e) || this.damageOf(e))
+    );
+  }
+
+  /** Whether there is more to see than in the picture before, stretched: not only what is not loaded. */
+  hasBars(): boolean {
+    const { entries } = this.bars;
+    return entries.length === 0 || this.isRough() || entries.some((e) => this.trace.chunks.peek(e) !== undefined);
   }
 
   draw(): Picture {
@@ -127,7 +155,9 @@ export class Drawing {
     };
     const raster = new Raster(width, height, camera.ratio, palette);
     const counts = { events: 0, spans: 0 };
-    if (this.bars.detail === 'events') this.drawEvents(raster, counts);
+    const rough = this.isRough();
+    this.detail = rough ? 'summary' : this.bars.detail;
+    if (this.detail === 'events') this.drawEvents(raster, counts);
     else this.drawTiles(raster);
     const drawn = camera.showMessages ? this.drawMessages(raster) : { lines: 0, messages: 0 };
     const all = [...this.bars.entries, ...this.waits, ...(camera.showMessages ? this.messages.entries : [])];
@@ -136,7 +166,8 @@ export class Drawing {
       width,
       height,
       pixels: raster.pixels,
-      detail: this.bars.detail,
+      detail: this.detail,
+      rough,
       messageDetail: this.messages.detail,
       chunks: this.bars.entries.length,
       ...counts,
@@ -241,11 +272,11 @@ export class Drawing {
 
   /** Of a group, in the interval shown. */
   private worst(ranks: number[]): number {
-    const { trace, window, bars, camera } = this;
+    const { trace, window, bars, camera, detail } = this;
     const from = Math.max(0, camera.from);
     const to = Math.max(from + 1, Math.min(trace.meta.runtime, camera.to));
     const members =
-      bars.detail === 'events'
+      detail === 'events'
         ? membersOfCalls(trace, ranks, bars.entries, from, to)
         : membersOfTiles(trace, ranks, planTiles(trace, window), from, to);
     return ranks[worstOf(members)]!;

@@ -2,6 +2,7 @@
 // in the worker. A new one: a function in a file of its own, its types and its row here.
 import type { Issue } from '../model/analysis';
 import type { Call, Thing } from '../model/picked';
+import type { Snapshot, StatesQuery } from '../model/snapshot';
 import { trafficIn } from '../model/traffic';
 import type { Traffic, TrafficQuery } from '../model/traffic';
 import type { Trace } from '../model/trace';
@@ -12,6 +13,8 @@ import { distributionOf } from './distribution';
 import type { Distribution, DistributionQuery } from './distribution';
 import { findEnds } from './ends';
 import { worstInstance } from './instance';
+import { instantOf } from './instant';
+import type { Instant, InstantQuery } from './instant';
 import { iterationsOf } from './iterations';
 import type { IterationsQuery } from './iterations';
 import { overview } from './overview';
@@ -22,6 +25,7 @@ import { search } from './search';
 import type { Found, SearchQuery } from './search';
 import { sharesOf } from './shares';
 import type { SharesQuery } from './shares';
+import { countStates, statesOf } from './states';
 import { statsOf } from './stats';
 import type { Stats, StatsQuery } from './stats';
 import { tableOf } from './table';
@@ -37,7 +41,6 @@ export interface Queries {
   };
   thing: { given: string; answer: Thing | null };
   overview: { given: null; answer: Float32Array };
-  ends: { given: null; answer: null };
   traffic: { given: TrafficQuery; answer: Traffic };
   stats: { given: StatsQuery; answer: Stats };
   search: { given: SearchQuery; answer: Found };
@@ -47,6 +50,9 @@ export interface Queries {
   iterations: { given: IterationsQuery; answer: Float64Array };
   shares: { given: SharesQuery; answer: Float32Array };
   instance: { given: Issue; answer: Thing | null };
+  states: { given: StatesQuery; answer: Snapshot };
+  countStates: { given: null; answer: { steps: number; whole: boolean; share: number } };
+  instant: { given: InstantQuery; answer: Instant };
 }
 
 export type Query = keyof Queries;
@@ -70,12 +76,15 @@ async function picture(
   say: (part: Picture) => void,
 ): Promise<Picture> {
   const drawing = new Drawing(trace, camera);
-  let timer = setTimeout(() => say(drawing.draw()), PATIENCE_MS);
+  const later = () => setTimeout(() => drawing.hasBars() && say(drawing.draw()), PATIENCE_MS);
+  let timer = later();
   try {
-    await drawing.load(signal, () => {
+    const load = drawing.load(signal, (rough) => {
       clearTimeout(timer);
-      timer = setTimeout(() => say(drawing.draw()), PATIENCE_MS);
+      if (rough) say(drawing.draw());
+      timer = later();
     });
+    await Promise.all([load, findEnds(trace)]);
   } finally {
     clearTimeout(timer);
   }
@@ -91,6 +100,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   overview: { run: overview, priority: 1 },
   traffic: { run: trafficIn, priority: 1 },
   instance: { run: worstInstance, priority: 2 },
+  instant: { run: instantOf, priority: 1 },
   stats: { run: statsOf, priority: 2 },
   search: { run: search, priority: 2 },
   table: { run: tableOf, priority: 2 },
@@ -98,5 +108,6 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   chain: { run: chainOf, priority: 2 },
   iterations: { run: iterationsOf, priority: 2 },
   shares: { run: sharesOf, priority: 2 },
-  ends: { run: async (trace) => (await findEnds(trace), null), priority: 3 },
+  states: { run: statesOf, priority: 1 },
+  countStates: { run: countStates, priority: 3 },
 };

@@ -2,9 +2,7 @@
 import { Cancelled } from '../io/chunks';
 import { sourceOf } from '../io/source';
 import type { SourceName } from '../io/source';
-import type { Json } from '../model/analysis';
 import { Trace } from '../model/trace';
-import type { Meta } from '../decode/meta';
 import { QUERIES } from './queries';
 import type { Query, Run } from './queries';
 
@@ -12,12 +10,6 @@ export type ToServer =
   | { what: 'open'; id: number; source: SourceName }
   | { what: 'ask'; id: number; query: Query; given: unknown }
   | { what: 'cancel'; id: number };
-
-export interface Opened {
-  version: number;
-  meta: Meta;
-  analysis: Json;
-}
 
 export interface FromServer {
   id: number;
@@ -39,6 +31,7 @@ const URGENT = 1;
 
 export class Server {
   private trace: Trace | null = null;
+  private opening = Promise.resolve();
   private readonly waiting: Task[] = [];
   private readonly running = new Map<number, Task>();
 
@@ -50,7 +43,7 @@ export class Server {
   }
 
   receive(m: ToServer): void {
-    if (m.what === 'open') void this.open(m.id, m.source);
+    if (m.what === 'open') this.opening = this.open(m.id, m.source);
     else if (m.what === 'cancel') this.cancel(m.id);
     else {
       const { priority } = QUERIES[m.query];
@@ -70,9 +63,8 @@ export class Server {
 
   private async open(id: number, name: SourceName): Promise<void> {
     try {
-      this.trace = await Trace.open(sourceOf(name));
-      const { version, meta, analysis } = this.trace;
-      this.say(id, true, { value: { version, meta, analysis } satisfies Opened });
+      // the page parses the analysis while this thread does: that is faster than to be given what was parsed
+      this.trace = await Trace.open(sourceOf(name), (known) => this.say(id, true, { value: known }));
     } catch (error) {
       this.fail(id, error);
     }
@@ -97,6 +89,7 @@ export class Server {
     this.running.set(task.id, task);
     const { signal } = task.abort;
     try {
+      await this.opening; // who asks may know of the trace before it can be read here
       if (!this.trace) throw new Error('There is no trace.');
       const run = QUERIES[task.query].run as Run<Query>;
       const say = (value: unknown) => !signal.aborted && this.say(task.id, false, { value });

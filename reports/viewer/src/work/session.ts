@@ -2,11 +2,12 @@
 // with plain facts. Who asks anew gives up what he asked before.
 import type { Meta } from '../decode/meta';
 import type { Source } from '../io/source';
-import { callSites, communicators, list, num, str } from '../model/analysis';
+import { callSites, communicators, list, num, parseJson, str } from '../model/analysis';
 import type { CallSite, Json } from '../model/analysis';
+import type { Raw } from '../model/trace';
 import type { Queries, Query } from './queries';
 import { Server } from './server';
-import type { FromServer, Opened, ToServer } from './server';
+import type { FromServer, ToServer } from './server';
 
 interface Asked {
   asker: string;
@@ -20,10 +21,23 @@ interface Line {
   close(): void;
 }
 
-function workerLine(code: string, receive: (m: FromServer) => void, broken: (why: string) => void): Line {
+let spare: Worker | null = null;
+
+function newWorker(code: string): Worker {
   const url = URL.createObjectURL(new Blob([code], { type: 'text/javascript' }));
   const worker = new Worker(url);
   URL.revokeObjectURL(url);
+  return worker;
+}
+
+/** Let a worker start while it is being found out what to open. */
+export function prepare(code: string): void {
+  if (code !== '') spare ??= newWorker(code);
+}
+
+function workerLine(code: string, receive: (m: FromServer) => void, broken: (why: string) => void): Line {
+  const worker = spare ?? newWorker(code);
+  spare = null;
   worker.onmessage = (e: MessageEvent<FromServer>) => receive(e.data);
   worker.onerror = (e) => broken(e.message || 'The worker stopped.');
   return { send: (m) => worker.postMessage(m), close: () => worker.terminate() };
@@ -60,7 +74,8 @@ export class Session {
   static async open(source: Source, code: string): Promise<Session> {
     const session = new Session(source.name, code);
     try {
-      const { version, meta, analysis } = await session.sendOpen(source);
+      const { version, meta, text } = await session.sendOpen(source);
+      const analysis = parseJson(text);
       Object.assign(session, { version, meta, analysis });
       session.callSites = callSites(analysis);
       session.comms = communicators(analysis, meta.ranks);
@@ -77,7 +92,7 @@ export class Session {
     return this.asked.size;
   }
 
-  private sendOpen(source: Source): Promise<Opened> {
+  private sendOpen(source: Source): Promise<Raw> {
     return new Promise((take, refuse) => {
       const id = this.nextId++;
       this.asked.set(id, { asker: '', take, refuse });

@@ -1,25 +1,25 @@
-/* findings.c - see findings.h. */
-#include "postproc/stream/findings.h"
+/* defects.c - see defects.h. */
+#include "postproc/stream/defects.h"
 
 struct wanted {
-	const struct findings *f;
-	enum finding_kind kind;
+	const struct defects *f;
+	enum defect_kind kind;
 	uint32_t site, other_site;
 };
 
 static bool same(const void *context, uint32_t at)
 {
 	const struct wanted *w = context;
-	const struct finding *x = &w->f->rows.at[at];
+	const struct defect *x = &w->f->rows.at[at];
 	return x->kind == w->kind && x->site == w->site && x->other_site == w->other_site;
 }
 
-static uint64_t hash_of(enum finding_kind kind, uint32_t site, uint32_t other_site)
+static uint64_t hash_of(enum defect_kind kind, uint32_t site, uint32_t other_site)
 {
 	return index_mix((uint64_t)site << 32 | other_site, kind);
 }
 
-struct finding *findings_row(struct findings *f, enum finding_kind kind, uint32_t site, uint32_t other_site)
+struct defect *defects_row(struct defects *f, enum defect_kind kind, uint32_t site, uint32_t other_site)
 {
 	struct wanted w = {f, kind, site, other_site};
 	uint32_t at = index_find(&f->index, hash_of(kind, site, other_site), same, &w);
@@ -27,13 +27,12 @@ struct finding *findings_row(struct findings *f, enum finding_kind kind, uint32_
 }
 
 /* Added if new and if there is room; *ret_row NULL: there was none. */
-static int reach(struct findings *f, enum finding_kind kind, uint32_t site, uint32_t other_site,
-		 struct finding **ret_row)
+static int reach(struct defects *f, enum defect_kind kind, uint32_t site, uint32_t other_site, struct defect **ret_row)
 {
-	*ret_row = findings_row(f, kind, site, other_site);
-	if (*ret_row != NULL || f->rows.n >= FINDINGS_MAX)
+	*ret_row = defects_row(f, kind, site, other_site);
+	if (*ret_row != NULL || f->rows.n >= DEFECTS_MAX)
 		return 0;
-	struct finding fresh = {.kind = kind, .site = site, .other_site = other_site};
+	struct defect fresh = {.kind = kind, .site = site, .other_site = other_site};
 	if (vec_push(&f->rows, fresh) < 0 ||
 	    index_add(&f->index, hash_of(kind, site, other_site), (uint32_t)f->rows.n - 1) < 0)
 		return -ENOMEM;
@@ -41,46 +40,46 @@ static int reach(struct findings *f, enum finding_kind kind, uint32_t site, uint
 	return 0;
 }
 
-void finding_add_rank(struct finding *row, uint32_t rank)
+void defect_add_rank(struct defect *row, uint32_t rank)
 {
 	uint32_t at = row->nranks;
 	while (at > 0 && row->ranks[at - 1] > rank)
 		at--;
 	if (at > 0 && row->ranks[at - 1] == rank)
 		return;
-	bool full = row->nranks == FINDING_RANKS_MAX;
+	bool full = row->nranks == DEFECT_RANKS_MAX;
 	row->more_ranks |= full;
-	if (at == FINDING_RANKS_MAX)
+	if (at == DEFECT_RANKS_MAX)
 		return;
 	memmove(row->ranks + at + 1, row->ranks + at, (row->nranks - full - at) * sizeof(*row->ranks));
 	row->ranks[at] = rank;
 	row->nranks += !full;
 }
 
-static bool is_before(const struct finding_case *a, const struct finding_case *b)
+static bool is_before(const struct defect_case *a, const struct defect_case *b)
 {
 	if (a->at_ns != b->at_ns)
 		return a->at_ns < b->at_ns;
 	return a->rank != b->rank ? a->rank < b->rank : a->peer < b->peer;
 }
 
-static void keep_case(struct finding *row, const struct finding_case *x)
+static void keep_case(struct defect *row, const struct defect_case *x)
 {
 	uint32_t at = row->ncases;
 	while (at > 0 && is_before(x, &row->cases[at - 1]))
 		at--;
-	if (at == FINDING_CASES_MAX)
+	if (at == DEFECT_CASES_MAX)
 		return;
-	bool full = row->ncases == FINDING_CASES_MAX;
+	bool full = row->ncases == DEFECT_CASES_MAX;
 	memmove(row->cases + at + 1, row->cases + at, (row->ncases - full - at) * sizeof(*row->cases));
 	row->cases[at] = *x;
 	row->ncases += !full;
 }
 
-int findings_note(struct findings *f, enum finding_kind kind, uint32_t site, uint32_t other_site,
-		  const struct finding_case *x)
+int defects_note(struct defects *f, enum defect_kind kind, uint32_t site, uint32_t other_site,
+		 const struct defect_case *x)
 {
-	struct finding *row;
+	struct defect *row;
 	if (reach(f, kind, site, other_site, &row) < 0)
 		return -ENOMEM;
 	if (row == NULL) {
@@ -88,19 +87,19 @@ int findings_note(struct findings *f, enum finding_kind kind, uint32_t site, uin
 		return 0;
 	}
 	row->count++;
-	finding_add_rank(row, x->rank);
+	defect_add_rank(row, x->rank);
 	if (x->peer != NONE)
-		finding_add_rank(row, x->peer);
+		defect_add_rank(row, x->peer);
 	keep_case(row, x);
 	return 0;
 }
 
-int findings_merge(struct findings *into, const struct findings *from)
+int defects_merge(struct defects *into, const struct defects *from)
 {
 	into->left_out += from->left_out;
 	for (size_t i = 0; i < from->rows.n; i++) {
-		const struct finding *x = &from->rows.at[i];
-		struct finding *row;
+		const struct defect *x = &from->rows.at[i];
+		struct defect *row;
 		if (reach(into, x->kind, x->site, x->other_site, &row) < 0)
 			return -ENOMEM;
 		if (row == NULL) {
@@ -110,14 +109,14 @@ int findings_merge(struct findings *into, const struct findings *from)
 		row->count += x->count;
 		row->more_ranks |= x->more_ranks;
 		for (uint32_t k = 0; k < x->nranks; k++)
-			finding_add_rank(row, x->ranks[k]);
+			defect_add_rank(row, x->ranks[k]);
 		for (uint32_t k = 0; k < x->ncases; k++)
 			keep_case(row, &x->cases[k]);
 	}
 	return 0;
 }
 
-void findings_done(struct findings *f)
+void defects_done(struct defects *f)
 {
 	vec_done(&f->rows);
 	index_done(&f->index);

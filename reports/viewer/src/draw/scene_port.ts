@@ -1,0 +1,43 @@
+// scene_port.ts - what the scene with Three can do, and how it comes: its code lies packed in the page until somebody looks at the
+// machine. Types only are shared with it, and no view knows Three.
+import type { Boxes, Part } from '../layout/machine';
+import type { Orbit } from '../layout/orbit';
+import { h } from './dom';
+
+/** Colours: three numbers a box, 0..1, or three for all. */
+export type Colors = Partial<Record<Part, Float32Array>>;
+
+export interface Scene {
+  boxes(boxes: Boxes): void;
+  colors(colors: Colors): void;
+  /** Draw; size in CSS pixels. */
+  draw(orbit: Orbit, width: number, height: number): void;
+  destroy(): void;
+}
+
+/** Throws where there is no WebGL. */
+export type MakeScene = (canvas: HTMLCanvasElement) => Scene;
+
+declare global {
+  // eslint-disable-next-line no-var
+  var mpitraceScene: MakeScene | undefined;
+}
+
+let coming: Promise<MakeScene> | null = null;
+
+async function unpack(): Promise<MakeScene> {
+  const packed = document.getElementById('scene')?.textContent ?? '';
+  const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  const script = h('script', {});
+  script.textContent = await new Response(stream).text(); // the policy knows its hash
+  document.head.append(script);
+  if (!globalThis.mpitraceScene) throw new Error('The part of this page that draws in 3-D did not start.');
+  return globalThis.mpitraceScene;
+}
+
+/** Once for the page. */
+export function loadScene(): Promise<MakeScene> {
+  coming ??= unpack();
+  return coming;
+}

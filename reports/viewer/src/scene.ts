@@ -1,0 +1,154 @@
+// scene.ts - the machine drawn by Three: all boxes of a kind in one call. A bundle of its own, which the page runs when the machine is
+// looked at (draw/scene_port.ts). In: boxes of layout/machine.ts, colours, a camera.  Out: a WebGL canvas.
+// Light comes from above the left shoulder of who looks: faces of a box differ, whichever way it is seen.
+import {
+  InstancedBufferAttribute,
+  InstancedBufferGeometry,
+  BufferAttribute,
+  Mesh,
+  PerspectiveCamera,
+  Scene as Space,
+  ShaderMaterial,
+  WebGLRenderer,
+} from 'three';
+import type { Colors, Scene } from './draw/scene_port';
+import { PARTS } from './layout/machine';
+import type { Boxes, Part } from './layout/machine';
+import { FIELD_OF_VIEW, axesOf, eyeOf } from './layout/orbit';
+import type { Orbit } from './layout/orbit';
+
+const VERTEX = `
+attribute vec3 middle;
+attribute vec3 size;
+attribute vec3 tint;
+varying vec3 shade;
+void main() {
+  float light = normal.y > 0.5 ? 1.0 : normal.z > 0.5 ? 0.92 : normal.x < -0.5 ? 0.8 : normal.x > 0.5 ? 0.72 : 0.6;
+  shade = tint * light;
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(middle + position * size, 1.0);
+}`;
+
+const FRAGMENT = `
+varying vec3 shade;
+void main() {
+  gl_FragColor = vec4(shade, 1.0);
+}`;
+
+/** A box of side 1: four corners a face, so that each has its own normal. */
+function cube(): { positions: Float32Array; normals: Float32Array; index: number[] } {
+  const positions: number[] = [];
+  const normals: number[] = [];
+  const index: number[] = [];
+  for (let axis = 0; axis < 3; axis++)
+    for (const side of [-1, 1]) {
+      const first = positions.length / 3;
+      for (const [u, v] of [
+        [-0.5, -0.5],
+        [0.5, -0.5],
+        [0.5, 0.5],
+        [-0.5, 0.5],
+      ] as const) {
+        const p = [0, 0, 0];
+        [p[axis], p[(axis + 1) % 3], p[(axis + 2) % 3]] = [side / 2, u, v];
+        positions.push(...p);
+        normals.push(...[0, 1, 2].map((k) => (k === axis ? side : 0)));
+      }
+      const face = side > 0 ? [0, 1, 2, 0, 2, 3] : [0, 2, 1, 0, 3, 2];
+      index.push(...face.map((i) => first + i));
+    }
+  return { positions: new Float32Array(positions), normals: new Float32Array(normals), index };
+}
+
+class Crowd {
+  private readonly geometry = new InstancedBufferGeometry();
+  private readonly tint: InstancedBufferAttribute;
+  readonly mesh: Mesh;
+
+  constructor(boxes: Float32Array, material: ShaderMaterial) {
+    const { positions, normals, index } = cube();
+    const count = boxes.length / 6;
+    const [middle, size] = [new Float32Array(count * 3), new Float32Array(count * 3)];
+    for (let i = 0; i < count; i++) {
+      middle.set(boxes.subarray(i * 6, i * 6 + 3), i * 3);
+      size.set(boxes.subarray(i * 6 + 3, i * 6 + 6), i * 3);
+    }
+    this.tint = new InstancedBufferAttribute(new Float32Array(count * 3).fill(0.5), 3);
+    this.geometry.setIndex(index);
+    this.geometry.setAttribute('position', new BufferAttribute(positions, 3));
+    this.geometry.setAttribute('normal', new BufferAttribute(normals, 3));
+    this.geometry.setAttribute('middle', new InstancedBufferAttribute(middle, 3));
+    this.geometry.setAttribute('size', new InstancedBufferAttribute(size, 3));
+    this.geometry.setAttribute('tint', this.tint);
+    this.geometry.instanceCount = count;
+    this.mesh = new Mesh(this.geometry, material);
+    this.mesh.frustumCulled = false;
+  }
+
+  /** A colour for each, or one for all. */
+  paint(colors: Float32Array): void {
+    const to = this.tint.array;
+    if (colors.length === to.length) to.set(colors);
+    else for (let i = 0; i < to.length; i++) to[i] = colors[i % 3]!;
+    this.tint.needsUpdate = true;
+  }
+
+  dispose(): void {
+    this.geometry.dispose();
+  }
+}
+
+globalThis.mpitraceScene = (canvas: HTMLCanvasElement): Scene => {
+  const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
+  const space = new Space();
+  const camera = new PerspectiveCamera(FIELD_OF_VIEW, 1, 0.1, 1000);
+  const material = new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT });
+  const crowds = new Map<Part, Crowd>();
+  let size = '';
+
+  const clear = () => {
+    for (const crowd of crowds.values()) {
+      space.remove(crowd.mesh);
+      crowd.dispose();
+    }
+    crowds.clear();
+  };
+
+  const look = (o: Orbit, aspect: number) => {
+    const [eye, { up }] = [eyeOf(o), axesOf(o)];
+    camera.position.set(...eye);
+    camera.up.set(...up);
+    camera.lookAt(...o.target);
+    [camera.near, camera.far, camera.aspect] = [o.distance / 200, o.distance * 20, aspect];
+    camera.updateProjectionMatrix();
+  };
+
+  return {
+    boxes(boxes: Boxes) {
+      clear();
+      for (const part of PARTS) {
+        if (boxes[part].length === 0) continue;
+        const crowd = new Crowd(boxes[part], material);
+        crowds.set(part, crowd);
+        space.add(crowd.mesh);
+      }
+    },
+    colors(colors: Colors) {
+      for (const part of PARTS) if (colors[part]) crowds.get(part)?.paint(colors[part]);
+    },
+    draw(orbit, width, height) {
+      const ratio = devicePixelRatio || 1;
+      if (size !== `${width} ${height} ${ratio}`) {
+        size = `${width} ${height} ${ratio}`;
+        renderer.setPixelRatio(ratio);
+        renderer.setSize(width, height, false);
+      }
+      look(orbit, width / Math.max(1, height));
+      renderer.render(space, camera);
+    },
+    destroy() {
+      clear();
+      material.dispose();
+      renderer.dispose();
+    },
+  };
+};

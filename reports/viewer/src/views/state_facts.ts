@@ -1,0 +1,46 @@
+// state_facts.ts - what the view of states keeps for itself, and what the analysis knows that they are shown with: members, switches, deadlocks.
+import { list, num, numbers, str } from '../model/analysis';
+import type { Session } from '../work/session';
+
+export interface StatesState {
+  [key: string]: string | number | number[] | string[];
+  by: string; // what containers are of: auto, none, node, switch, comm ID
+  own: string[]; // the user's own containers
+  open: string[]; // those that are open
+  step: number; // -1: that at the moment
+  moment: number; // ns
+  speed: number; // states a second
+  stop: string; // what to run to
+  rank: number; // that blocks
+  comms: number[]; // whose members are shown
+  rule: string; // union or intersection of them
+}
+
+/** World ranks of a communicator. */
+export function membersOf(session: Session, comm: number): number[] {
+  const { ranks } = session.meta;
+  if (session.comms.get(comm) === 'MPI_COMM_WORLD') return Array.from({ length: ranks }, (_, rank) => rank);
+  const row = list(session.analysis, 'communicators').find((x, i) => (num(x, 'id') ?? i) === comm);
+  return [...numbers(row, 'ranks'), ...numbers(row, 'remote_ranks')].filter((rank) => rank >= 0 && rank < ranks);
+}
+
+/** The innermost switch above the node of a rank. */
+export function switchOf(session: Session): (rank: number) => string {
+  const byNode = new Map<string, string>();
+  for (const x of list(session.analysis, 'topology', 'nodes')) {
+    const path = list(x, 'switches', 'path').filter((s): s is string => typeof s === 'string');
+    byNode.set(str(x, 'name'), path[path.length - 1] ?? '');
+  }
+  return (rank) => byNode.get(session.nodes[rank] ?? '') ?? '';
+}
+
+/** Ranks that wait for each other for ever from that moment on, in the order of the cycle. */
+export function cycleAt(session: Session, time: number): number[] {
+  for (const x of list(session.analysis, 'correctness'))
+    if (str(x, 'kind') === 'deadlock')
+      for (const example of list(x, 'examples')) {
+        const begin = num(example, 'time_s');
+        if (begin !== undefined && time >= begin * 1e9 - 1) return numbers(example, 'ranks');
+      }
+  return [];
+}

@@ -1,0 +1,192 @@
+// states.mjs - consistent global states: what is shown, stepping, seeking, running to, containers, communicators, the address.
+// Each takes the browser and the tools of run.mjs.
+import { readFileSync } from 'node:fs';
+
+const set = (page, change) => page.evaluate((x) => globalThis.mpitrace.store.setView('states', x), change);
+const own = (page) => page.evaluate(() => globalThis.mpitrace.store.state.views.states);
+const note = (page) => page.textContent('.view.states .note');
+const at = (page, step) => page.waitForFunction((n) => globalThis.mpitrace.drawn.statesStep === n, step);
+
+async function show(page, t, file) {
+  await t.pick(page, file);
+  await page.click('#tab-states');
+  await t.settled(page);
+  await page.waitForFunction(() => globalThis.mpitrace.drawn.statesWhole === true);
+  await t.settled(page);
+}
+
+async function icon(page, name) {
+  const box = await page.locator('.states .layer').boundingBox();
+  const icons = (await page.evaluate(() => globalThis.mpitrace.drawn.statesIcons)) ?? [];
+  const found = icons.find((x) => x.name === name);
+  if (!found) throw new Error(`no icon ${name} of ${icons.map((x) => x.name).join(' ')}`);
+  return { x: box.x + found.x, y: box.y + found.y };
+}
+
+async function testStates(browser, t) {
+  const page = await t.newPage(browser);
+  await t.check('a state has an icon for each process, and all changes are counted', async () => {
+    await show(page, t, t.small);
+    const { statesIcons, statesTotal } = await t.drawn(page);
+    t.same(statesIcons.map((x) => x.name).join(' '), '0 1 2 3 4 5 6 7', 'icons');
+    // each of the calls is entered and left, each Allreduce completed
+    t.truth(statesTotal > 2 * 3664 && statesTotal < 2 * 3664 + 100, `${statesTotal} changes`);
+  });
+  await t.check('one step is one change, said in words; back is where it was; Shift steps by 100', async () => {
+    await set(page, { step: 300 });
+    await at(page, 300);
+    const before = await t.drawn(page);
+    await page.focus('.states .layer');
+    await page.keyboard.press('ArrowRight');
+    await at(page, 301);
+    t.truth(/^State 301: (rank \d (enters|leaves) MPI_|all have come)/.test(await note(page)), await note(page));
+    await page.keyboard.press('ArrowLeft');
+    await at(page, 300);
+    t.same((await t.drawn(page)).statesDoing, before.statesDoing, 'what processes do');
+    await t.settled(page);
+    await page.keyboard.press('Shift+ArrowRight');
+    await at(page, 400);
+  });
+  await t.check('what a process waits for is written in words', async () => {
+    await set(page, { stop: 'blocks', rank: 3 });
+    await t.settled(page);
+    await page.click('.states button[aria-label="Run to (R)"]');
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.statesChange === 'rank 3 enters MPI_Waitall');
+    await page.evaluate(() => globalThis.mpitrace.store.set({ selected: new Set([3]) }));
+    await t.settled(page);
+    const words = await page.textContent('.state-words');
+    t.truth(/^rank 3 waits in MPI_Waitall \(.*halo\.c:\d+\).*, for ranks? .* not sent yet$/.test(words), words);
+    await t.shot(page, 'states');
+  });
+  await t.check('it runs to the next collective that completes, whose icon is there before', async () => {
+    await page.selectOption('.states select[aria-label="What to run to"]', 'completes');
+    await page.focus('.states .layer');
+    await page.keyboard.press('r');
+    await page.waitForFunction(() => /^all have come to MPI_Allreduce/.test(globalThis.mpitrace.drawn.statesChange));
+    t.same((await t.drawn(page)).statesCollectives, 0, 'collectives under way');
+    await t.settled(page);
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.statesCollectives === 1);
+    await t.shot(page, 'states-collective');
+  });
+  await t.check('it plays until it is stopped, and stops where it is to stop', async () => {
+    await set(page, { step: 0, speed: 1000, stop: 'completes' });
+    await at(page, 0);
+    await t.settled(page);
+    await page.focus('.states .layer');
+    await page.keyboard.press(' ');
+    await page.waitForFunction(() => /^all have come/.test(globalThis.mpitrace.drawn.statesChange), null, {
+      timeout: 60000,
+    });
+    await page.waitForFunction(() => document.querySelector('.states button[aria-label="Play (Space)"]'));
+  });
+  await t.check(
+    'a moment is sought; the cursor of the time line is there; the interval shown leads the state',
+    async () => {
+      await page.fill('.states input[aria-label="Moment in milliseconds"]', '20');
+      await page.keyboard.press('Enter');
+      await page.waitForFunction(() => Math.abs(globalThis.mpitrace.drawn.statesTime - 20e6) < 1e6);
+      const { moment } = await own(page);
+      t.truth(moment <= 20e6 && moment > 19e6, `${moment}`);
+      await t.interval(page, 40e6, 50e6);
+      await page.waitForFunction(() => globalThis.mpitrace.drawn.statesTime > 39e6);
+      await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    },
+  );
+  await t.check('the address holds the state', async () => {
+    await set(page, { step: 1234 });
+    await at(page, 1234);
+    await page.waitForFunction(() => location.hash.includes('states.step=1234'));
+    const doing = (await t.drawn(page)).statesDoing;
+    const address = page.url();
+    await page.goto('about:blank');
+    await page.goto(address);
+    await page.setInputFiles('#file', t.small);
+    await t.settled(page);
+    await at(page, 1234);
+    t.same((await t.drawn(page)).statesDoing, doing, 'what processes do');
+  });
+  await t.check('the table twin and the CSV say of each process what it does', async () => {
+    const [file] = await Promise.all([page.waitForEvent('download'), page.selectOption('.export', 'csv')]);
+    const lines = readFileSync(await file.path(), 'utf8')
+      .trim()
+      .split('\n');
+    t.same(lines.length, 9, 'lines');
+    t.truth(/^0,/.test(lines[1]) && /rank 7/.test(lines[8]), lines[8]);
+  });
+  await page.close();
+}
+
+async function testStateContainers(browser, t) {
+  const page = await t.newPage(browser);
+  await t.check('icons are dragged together into a container, which opens, and is kept in the address', async () => {
+    await show(page, t, t.small);
+    await set(page, { step: 300 });
+    await at(page, 300);
+    await t.settled(page);
+    const [a, b] = [await icon(page, 2), await icon(page, 3)];
+    await page.mouse.move(a.x, a.y);
+    await page.mouse.down();
+    await page.mouse.move(b.x, b.y, { steps: 6 });
+    await page.mouse.up();
+    await page.waitForFunction(() => globalThis.mpitrace.store.state.views.states.own.length === 1);
+    t.same((await own(page)).own, ['group%201|2-3'], 'own containers');
+    await t.settled(page);
+    t.same((await t.drawn(page)).statesIcons.length, 7, 'icons');
+    await page.waitForFunction(() => location.hash.includes('states.own='));
+    const g = await icon(page, 'group 1');
+    await page.mouse.click(g.x, g.y);
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.statesIcons.some((x) => x.open));
+    t.same((await t.drawn(page)).statesIcons.length, 9, 'icons');
+    await t.shot(page, 'states-open');
+  });
+  await t.check('what happens within a closed container is skipped', async () => {
+    await set(page, { own: ['all|0-7'], open: [], step: 300 });
+    await at(page, 300);
+    await t.settled(page);
+    await page.focus('.states .layer');
+    await page.keyboard.press('ArrowRight');
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.statesStep === globalThis.mpitrace.drawn.statesTotal);
+    await set(page, { own: ['some|0-3'], step: 300 });
+    await at(page, 300);
+    await t.settled(page);
+    for (let n = 0; n < 6; n++) {
+      const now = (await t.drawn(page)).statesStep;
+      await page.focus('.states .layer');
+      await page.keyboard.press('ArrowRight');
+      await page.waitForFunction((before) => globalThis.mpitrace.drawn.statesStep > before, now);
+      await t.settled(page);
+    }
+    t.truth((await t.drawn(page)).statesStep > 306, 'steps within were skipped');
+  });
+  await t.check('a communicator is chosen by keyboard, of those alive in this state', async () => {
+    await page.focus('.states summary');
+    await page.keyboard.press('Enter');
+    await page.check('.state-comms input');
+    await t.settled(page);
+    t.same((await own(page)).comms, [0], 'communicators');
+    await t.shot(page, 'states-communicators');
+  });
+  await t.check('64 processes are icons, 1,024 stand in containers; dark; 400 pixels', async () => {
+    await show(page, t, t.make('states64.mpix', 8, 8, 10));
+    t.same((await t.drawn(page)).statesIcons.length, 64, 'icons');
+    await set(page, { step: 1500 });
+    await at(page, 1500);
+    await t.settled(page);
+    await t.shot(page, 'states-64');
+    await show(page, t, t.make('states1024.mpix', 32, 32, 5));
+    t.truth((await t.drawn(page)).statesIcons.length <= 64, 'icons');
+    await set(page, { step: 20000 });
+    await at(page, 20000);
+    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+    await t.settled(page);
+    await t.shot(page, 'states-1024-dark');
+    await page.setViewportSize({ width: 400, height: 800 });
+    await t.settled(page);
+    t.same(await page.evaluate(() => document.documentElement.scrollWidth), 400, 'width');
+    await t.shot(page, 'states-narrow');
+  });
+  await page.close();
+}
+
+export const STATE_CLAIMS = [testStates, testStateContainers];

@@ -1,0 +1,276 @@
+// states.test.mjs - consistent global states: their order contradicts no message and no collective, each step is one change, all calls are in
+// it once; a state that is sought is that which all steps before it lead to.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Kind } from '../../reports/viewer/src/decode/layout.ts';
+import { DOING, processInWords } from '../../reports/viewer/src/layout/state_words.ts';
+import { NEVER, linearise } from '../../reports/viewer/src/model/linear.ts';
+import { completionOf } from '../../reports/viewer/src/model/messages.ts';
+import { cutsOf } from '../../reports/viewer/src/work/cuts.ts';
+import { waitsForAll } from '../../reports/viewer/src/work/needs.ts';
+import { statesOf } from '../../reports/viewer/src/work/states.ts';
+import { allEvents, entries, flavour, make, makeOdd, open, record } from './support.mjs';
+
+const signal = new AbortController().signal;
+
+/** The same numbers every time. */
+function random(seed) {
+  let x = seed * 2654435761 + 12345;
+  return (n) => {
+    x = (Math.imul(x, 1103515245) + 12345) >>> 0;
+    return Math.floor((x / 2 ** 32) * n);
+  };
+}
+
+/** A random program that can run: its events in one order that is possible, then with clocks that contradict it. */
+function program(seed) {
+  const pick = random(seed);
+  const lanes = 2 + pick(6);
+  const calls = Array.from({ length: lanes }, () => []);
+  const needs = [];
+  const barriers = [];
+  const sent = [];
+  let now = 0;
+  const call = (lane, extra) => {
+    const start = (now += 1 + pick(5));
+    calls[lane].push({ start, end: (now += 1 + pick(5)), group: -1, ...extra });
+    return [lane, calls[lane].length - 1];
+  };
+  for (let n = 20 + pick(60); n > 0; n--) {
+    const kind = pick(10);
+    if (kind < 4) sent.push(call(pick(lanes)));
+    else if (kind < 8 && sent.length > 0) needs.push([call(pick(lanes)), sent.splice(pick(sent.length), 1)[0]]);
+    else if (kind === 8) {
+      const starts = calls.map(() => (now += 1 + pick(3)));
+      calls.forEach((list, lane) =>
+        list.push({ start: starts[lane], end: (now += 1 + pick(3)), group: barriers.length }),
+      );
+      barriers.push(lanes);
+    } else call(pick(lanes));
+  }
+  const skew = calls.map(() => pick(60) - 30);
+  calls.forEach((list, lane) => list.forEach((c) => ((c.start += skew[lane]), (c.end += skew[lane]))));
+  return { calls, needs, barriers };
+}
+
+function problemOf({ calls, needs, barriers }) {
+  const laneFirst = [0];
+  for (const list of calls) laneFirst.push(laneFirst.at(-1) + list.length);
+  const all = calls.flat();
+  const number = ([lane, k]) => laneFirst[lane] + k;
+  const pairs = needs.map(([a, b]) => [number(a), number(b)]).sort((a, b) => a[0] - b[0]);
+  const needFirst = all.map((_, i) => pairs.filter(([a]) => a < i).length);
+  return {
+    laneFirst: Uint32Array.from(laneFirst),
+    start: Float64Array.from(all, (c) => c.start),
+    end: Float64Array.from(all, (c) => c.end),
+    entered: new Uint8Array(all.length),
+    since: -Infinity,
+    until: Infinity,
+    needFirst: Uint32Array.from([...needFirst, pairs.length]),
+    need: Int32Array.from(pairs, ([, b]) => b),
+    group: Int32Array.from(all, (c) => c.group),
+    waits: Uint8Array.from(all, (c) => Number(c.group >= 0)),
+    groupCount: barriers.length,
+    parts: Uint32Array.from(barriers),
+    size: Uint32Array.from(barriers),
+    pairs,
+  };
+}
+
+test('of 500 random programs with clocks that contradict them every state is a consistent cut', () => {
+  let logical = 0;
+  for (let seed = 1; seed <= 500; seed++) {
+    const p = problemOf(program(seed));
+    const order = linearise(p);
+    logical += order.logical;
+    assert.equal(order.forced, 0, `seed ${seed}`);
+    assert.equal(order.leftOver.length, 0);
+    assert.equal(
+      order.count,
+      2 * p.start.length + p.groupCount,
+      'each call is entered and left once, each barrier completed once',
+    );
+    for (let lane = 0; lane + 1 < p.laneFirst.length; lane++)
+      for (let call = p.laneFirst[lane]; call < p.laneFirst[lane + 1]; call++) {
+        assert.ok(order.entered[call] < order.left[call]);
+        if (call > p.laneFirst[lane]) assert.ok(order.left[call - 1] < order.entered[call], 'in the order of its lane');
+      }
+    for (const [receive, send] of p.pairs)
+      assert.ok(order.entered[send] < order.left[receive], 'a receive without its send');
+    p.group.forEach((g, call) => {
+      if (g < 0) return;
+      assert.ok(
+        order.entered[call] < order.completed[g] && order.completed[g] < order.left[call],
+        'a barrier is left early',
+      );
+    });
+    order.time.forEach((time, i) =>
+      assert.ok(i === 0 || i >= order.count || time >= order.time[i - 1], 'time goes back'),
+    );
+  }
+  assert.ok(logical > 1000, 'clocks contradict some');
+});
+
+test('where no time contradicts a message the order is that of time', () => {
+  for (let seed = 1; seed <= 50; seed++) {
+    const random = program(seed);
+    let now = 0;
+    for (const c of random.calls.flat()) [c.start, c.end] = [now++, now++]; // one lane after the other: nothing waits
+    const p = problemOf({ ...random, needs: [], barriers: [] });
+    p.group.fill(-1);
+    p.waits.fill(0);
+    assert.equal(linearise(p).logical, 0);
+  }
+});
+
+test('what waits for something that never comes is taken in the end, and counted', () => {
+  const p = problemOf({
+    calls: [[{ start: 0, end: 5, group: -1 }], [{ start: 1, end: 9, group: -1 }]],
+    needs: [],
+    barriers: [],
+  });
+  const [needFirst, need] = [Uint32Array.from([0, 1, 1]), Int32Array.from([-1])];
+  const order = linearise({ ...p, needFirst, need });
+  assert.deepEqual([order.count, order.forced], [4, 1]);
+  const later = linearise({ ...p, needFirst, need, until: 100 });
+  assert.deepEqual([later.count, later.forced, later.leftOver], [3, 0, [0]]);
+  assert.equal(later.left[0], NEVER);
+});
+
+/** All steps of a trace: [kind, name of the call or collective, lane, ...]. */
+async function allSteps(trace) {
+  const cuts = cutsOf(trace);
+  await cuts.count(cuts.spans.length, signal, () => undefined);
+  const steps = [];
+  for (let at = 0; at < cuts.spans.length; at++) {
+    const w = await cuts.window(at);
+    assert.equal(w.first, steps.length, 'numbers go on over windows');
+    const at2 = w.needs.positions;
+    for (let i = 0; i < w.order.count; i++) {
+      const what = w.order.what[i];
+      if (w.order.kind[i] === 2) {
+        const { comm, k, op, size } = w.collectives[what];
+        steps.push({ kind: 2, name: `${comm} ${k}`, op, size, lane: -1 });
+      } else {
+        const g = w.problem.group[what];
+        const c = g >= 0 ? w.collectives[g] : null;
+        const name = [w.lane[what], at2.window[what], at2.index[what]].join(' ');
+        steps.push({ kind: w.order.kind[i], name, lane: w.lane[what], part: c && `${c.comm} ${c.k}`, op: c?.op });
+      }
+    }
+  }
+  return { cuts, steps };
+}
+
+async function check(path, { forced = 0 } = {}) {
+  const trace = await open(path);
+  const { cuts, steps } = await allSteps(trace);
+  assert.equal(cuts.forced, forced, 'steps taken by force');
+  const entered = new Map();
+  const left = new Map();
+  const inside = new Map(); // by lane
+  const came = new Map(); // by collective: last enter
+  steps.forEach((s, i) => {
+    if (s.kind === 2) return;
+    const to = s.kind === 0 ? entered : left;
+    assert.ok(!to.has(s.name), `${s.name} twice`);
+    to.set(s.name, i);
+    assert.equal(inside.get(s.lane), s.kind === 0 ? undefined : s.name, 'a lane is in one call');
+    if (s.kind === 0) inside.set(s.lane, s.name);
+    else inside.delete(s.lane);
+    if (s.part && s.kind === 0) came.set(s.part, i);
+  });
+  const events = await allEvents(trace);
+  assert.equal(entered.size, events.length, 'every call is entered once');
+  assert.equal(left.size, events.length, 'every call is left once');
+  let messages = 0;
+  for (const e of entries(trace, Kind.Messages)) {
+    const { links } = await trace.linked(e);
+    for (let i = 0; i < links.count; i++) {
+      if (links.completion.window[i] === 0xffffffff) continue;
+      const [end, begin] = [completionOf(links, i), links.send].map((p) =>
+        [p.lane[i], p.window[i], p.index[i]].join(' '),
+      );
+      assert.ok(forced > 0 || entered.get(begin) < left.get(end), `${end} without ${begin}`);
+      messages++;
+    }
+  }
+  steps.forEach((s, i) => {
+    if (s.kind !== 1 || !s.part || !waitsForAll(trace.meta.ops[s.op])) return;
+    assert.ok(forced > 0 || came.get(s.part) < i, `collective ${s.part} is left before all came`);
+  });
+  return { trace, steps, messages };
+}
+
+/** What a state should be: the call that each rank is in, after the first steps. */
+function replay(steps, count) {
+  const inside = new Map();
+  for (const s of steps.slice(0, count)) {
+    if (s.kind === 0) inside.set(s.lane, s.name);
+    else if (s.kind === 1) inside.delete(s.lane);
+  }
+  return inside;
+}
+
+const isIn = (doing) => doing >= 2 && doing <= 4;
+
+test('a halo exchange over many windows: every call once, no receive without its send, any state is found', async () => {
+  const { trace, steps, messages } = await check(make(4, 2, 2000));
+  assert.ok(trace.meta.windows > 3 && messages > 10000);
+  const pick = random(7);
+  for (let n = 0; n < 60; n++) {
+    const step = pick(steps.length + 1);
+    const s = await statesOf(trace, { step, by: 0, hidden: null, stop: '', halt: '', rank: 0 }, signal);
+    assert.equal(s.step, step);
+    const inside = replay(steps, step);
+    for (let rank = 0; rank < trace.meta.ranks; rank++)
+      assert.equal(isIn(s.doing[rank]), inside.has(rank), `rank ${rank} after ${step}`);
+  }
+});
+
+test('one step changes one rank or completes one collective, forwards and backwards', async () => {
+  const path = make(4, 2, 6);
+  const { steps } = await check(path);
+  const trace = await open(path);
+  const ask = (given) => statesOf(trace, { by: 0, hidden: null, stop: '', halt: '', rank: 0, ...given }, signal);
+  let now = await ask({ step: 0 });
+  for (let k = 0; k < steps.length; k++) {
+    const next = await ask({ step: now.step, by: 1 });
+    assert.equal(next.step, k + 1);
+    const changed = [...next.doing].filter((d, rank) => isIn(d) !== isIn(now.doing[rank])).length;
+    assert.equal(changed, next.change.kind === 'complete' ? 0 : 1, `step ${k + 1}`);
+    const back = await ask({ step: next.step, by: -1 });
+    assert.deepEqual(back.doing, now.doing);
+    now = next;
+  }
+  assert.equal((await ask({ step: now.step, by: 1 })).found, false);
+});
+
+for (const seed of [1, 2, 3, 4, 5, 6, 7, 8])
+  test(`odd trace ${seed}, whose calls go on over windows and contradict each other: every call once`, async () => {
+    const trace = await open(makeOdd(seed));
+    const { steps } = await allSteps(trace);
+    const events = await allEvents(trace);
+    assert.equal(steps.filter((s) => s.kind === 0).length, events.length);
+    assert.equal(steps.filter((s) => s.kind === 1).length, events.length);
+  });
+
+const skip = flavour ? false : 'no MPI here';
+for (const [name, ...args] of [['counts_p2p'], ['counts_coll'], ['counts_comms'], ['multiple', 'workers']])
+  test(`recorded by the tracer: ${name}`, { skip }, async () => {
+    await check(record(name, ...args));
+  });
+
+test('who dies in a call dies after the time that the analysis knows of it, not after its last event', () => {
+  const names = { comm: String, site: String };
+  const dead = { doing: [DOING.indexOf('dead')], since: [1000], time: 75000, ends: ['lost'], unreturned: [1e9] };
+  assert.equal(
+    processInWords(dead, 0, names),
+    'rank 0 never returns from its next call: it dies after 1.00 s in it (lost)',
+  );
+  assert.match(
+    processInWords({ ...dead, unreturned: [0] }, 0, names),
+    /^rank 0 made its last call 74.0\d* µs ago and dies outside MPI/,
+  );
+});
