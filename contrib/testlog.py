@@ -2,9 +2,9 @@
 """testlog.py FILE: how many tests passed, failed and were skipped, printed as three numbers.
 
 FILE is meson's testlog.json, or what one suite printed. What counts as a test inside a program's output: the tests
-of a Criterion program, the lines of a TAP program (a plan that is missing is one more failure: it died), or the last
-"N passed, N failed". A program without any of these is one test. A program that failed although its tests passed
-(a sanitizer, a time limit) adds one failure."""
+of a Criterion program, "N passed, N failed" in the last line, the lines of a TAP program (a plan that is missing is one
+more failure: it died), or the last "N passed, N failed" anywhere. A program without any of these is one test. A program
+that failed although its tests passed (a sanitizer, a time limit) adds one failure."""
 import json
 import re
 import sys
@@ -14,6 +14,7 @@ CRITERION = re.compile(r"Tested: \d+ \| Passing: (\d+) \| Failing: (\d+) \| Cras
 TAP = re.compile(r"^(not )?ok +\d+([^#\n]*)(#.*)?$", re.M)
 PLAN = re.compile(r"^1\.\.\d+", re.M)
 SUMMARY = re.compile(r"\b(\d+) passed, (\d+) failed")
+LAST = re.compile(r"\b(\d+) passed, (\d+) failed\s*\Z")
 
 
 def count_tap(lines, has_plan):
@@ -28,6 +29,8 @@ def count_output(text):
     if found := CRITERION.search(text):
         passing, failing, crashing = map(int, found.groups())
         return passing, failing + crashing, 0
+    if found := LAST.search(text):  # before TAP: a claim of a program that prints none may begin with a number
+        return int(found.group(1)), int(found.group(2)), 0
     if lines := TAP.findall(text):
         return count_tap(lines, PLAN.search(text))
     if summaries := SUMMARY.findall(text):
@@ -40,7 +43,7 @@ def count_program(entry):
     if result == "SKIP":
         return 0, 0, 1
     good = result in ("OK", "EXPECTEDFAIL")
-    inside = count_output((entry.get("stdout") or "") + "\n" + (entry.get("stderr") or ""))
+    inside = count_output(entry.get("stdout") or "") or count_output(entry.get("stderr") or "")
     passed, failed, skipped = inside or (int(good), 0, 0)
     return passed, failed if good or failed else failed + 1, skipped
 
