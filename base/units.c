@@ -114,6 +114,15 @@ struct fmt fmt_ratio(double ratio)
 	return f;
 }
 
+struct fmt fmt_words(struct fmt markup)
+{
+	struct fmt f = fmt_plain(markup);
+	char *unit = strstr(f.s, " us");
+	if (unit != NULL)
+		memcpy(unit, " \xc2\xb5s", sizeof(" \xc2\xb5s"));
+	return f;
+}
+
 struct fmt fmt_plain(struct fmt markup)
 {
 	static const struct {

@@ -56,7 +56,9 @@ static void put_measure(const cJSON *issue)
 			       : n == 1	   ? "rank "
 					   : "ranks ",
 			       fmin(json_number_of(v), 1e9));
-	if (n > shown)
+	if (n > 0 && json_bool(issue, "more_ranks", false))
+		at += snprintf(text + at, sizeof(text) - (size_t)at, " and more");
+	else if (n > shown)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, " and %zu more", n - shown);
 	if (*name != '\0' && !isnan(value) && !isnan(threshold))
 		snprintf(text + at, sizeof(text) - (size_t)at, "%s%.120s %s (threshold %s)", at > 0 ? "; " : "", name,

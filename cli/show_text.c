@@ -2,6 +2,7 @@
 #include "cli/show_text.h"
 #include "cli/print.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,7 +45,13 @@ void show_words(const char *text, int column, int indent)
 			putchar(' ');
 			column++;
 		}
-		put_plain(stdout, word, (int)n);
+		if (strncmp(word, "\xc2\xb5s", 3) == 0 && (n == 3 || !isalpha((unsigned char)word[3]))) {
+			word[1] = 'u'; /* of microseconds: tables say "us" */
+			put_plain(stdout, word + 1, (int)n - 1);
+			column--;
+		} else {
+			put_plain(stdout, word, (int)n);
+		}
 		first = false;
 		column += (int)n;
 		left -= (int)n + 1;

@@ -106,8 +106,8 @@ void issue_small_message_overhead(const struct analysis *a, struct issue *f)
 	if (!f->found)
 		return;
 	issue_add_site(f, c.site);
-	snprintf(f->what, sizeof(f->what), "%.0f messages of %.0f bytes in the mean take %s, most of it%s.",
-		 (double)a->p2p.count, mean, duration_text(f->loss_s, total),
+	snprintf(f->what, sizeof(f->what), "%s messages of %s bytes in the mean take %s, most of it%s.",
+		 fmt_count((double)a->p2p.count).s, fmt_count(mean).s, duration_text(f->loss_s, total),
 		 site_text(a->step, c.site, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
 		 "A message of so few bytes costs latency, not bandwidth: ten in one are nearly "

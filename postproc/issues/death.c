@@ -2,6 +2,7 @@
  * and who waited for it since when. */
 #include "postproc/issues/issues.h"
 #include "postproc/read/exits.h"
+#include "base/units.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -252,7 +253,7 @@ void issue_death(const struct analysis *a, struct issue *f)
 	snprintf(f->what, sizeof(f->what), "Rank %u %s%s%s%s.%s", first, how, when[0] != '\0' ? " at " : "", when,
 		 place, others);
 	snprintf(f->why, sizeof(f->why),
-		 "MPI ends all ranks when one dies: %u of %u did not come to MPI_Finalize. Times end there.", early,
-		 a->ranks_seen);
+		 "MPI ends all ranks when one dies: %s of %s did not come to MPI_Finalize. Times end there.",
+		 fmt_count(early).s, fmt_count(a->ranks_seen).s);
 	snprintf(f->next, sizeof(f->next), "%s", next_step(dead));
 }

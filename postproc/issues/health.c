@@ -1,5 +1,6 @@
 /* health.c - issues about the program's or the job's health rather than its time. */
 #include "postproc/issues/issues.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,9 +26,9 @@ void issue_unmatched(const struct analysis *a, struct issue *f)
 		issue_add_site(f, x->site);
 	}
 	snprintf(f->what, sizeof(f->what),
-		 "%" PRIu64 " messages were sent and never received, or receives posted and "
+		 "%s messages were sent and never received, or receives posted and "
 		 "never served.",
-		 u->program);
+		 fmt_count((double)u->program).s);
 	snprintf(f->why, sizeof(f->why),
 		 "A program that leaves messages behind is erroneous by the MPI standard and holds "
 		 "memory for them.");
@@ -51,7 +52,8 @@ void issue_request_leak(const struct analysis *a, struct issue *f)
 	f->found = leaked > 0;
 	if (!f->found)
 		return;
-	snprintf(f->what, sizeof(f->what), "%" PRIu64 " requests were started and never completed or freed.", leaked);
+	snprintf(f->what, sizeof(f->what), "%s requests were started and never completed or freed.",
+		 fmt_count((double)leaked).s);
 	snprintf(f->why, sizeof(f->why), "Each holds memory in the MPI library until the program ends.");
 	snprintf(f->next, sizeof(f->next),
 		 "Wait for them (MPI_Waitall), or free persistent ones with MPI_Request_free.");
@@ -138,8 +140,8 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 	if (c.ready_ns > 0)
 		snprintf(ready, sizeof(ready), " Such ranks were ready to run without a processor for %s together.",
 			 duration_text(c.ready_ns / 1e9, time));
-	snprintf(f->what, sizeof(f->what), "Node %.64s runs %.0f ranks on %.0f hardware threads%s.%s", c.node, c.ranks,
-		 c.pus, more, ready);
+	snprintf(f->what, sizeof(f->what), "Node %.64s runs %s ranks on %s hardware threads%s.%s", c.node,
+		 fmt_count(c.ranks).s, fmt_count(c.pus).s, more, ready);
 	snprintf(f->why, sizeof(f->why),
 		 "Ranks take turns on a core: one that computes or polls keeps the one that others wait for from "
 		 "running, and times of single calls are the scheduler's. Its loss is a bound: who waits for others "

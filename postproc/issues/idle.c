@@ -1,6 +1,7 @@
 /* idle.c - ranks with nothing to do: in most of the run, or at its end. */
 #include "postproc/issues/issues.h"
 #include "postproc/read/exits.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -61,8 +62,9 @@ void issue_idle_ranks(const struct analysis *a, struct issue *f)
 		if (is_idle(a, r))
 			f->value = fmin(f->value, idle_ns(a, r) / a->longest_region_ns);
 	name_idle(a, f);
-	snprintf(f->what, sizeof(f->what), "%u of %u ranks have nothing to do for %s of %s in the mean%s.", n,
-		 a->ranks_seen, duration_text(f->loss_s / n, each), duration_text(a->longest_region_ns / 1e9, run),
+	snprintf(f->what, sizeof(f->what), "%s of %s ranks have nothing to do for %s of %s in the mean%s.",
+		 fmt_count(n).s, fmt_count(a->ranks_seen).s, duration_text(f->loss_s / n, each),
+		 duration_text(a->longest_region_ns / 1e9, run),
 		 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
 		 "They wait, or ended before the others: processors that the job holds and does not use.");
@@ -162,7 +164,7 @@ void issue_stuck_at_end(const struct analysis *a, struct issue *f)
 	if (!f->found)
 		return;
 	snprintf(f->what, sizeof(f->what),
-		 "%u ranks are done and wait at the end for rank %u, %s in all, at most %s%s.", n,
+		 "%s ranks are done and wait at the end for rank %u, %s in all, at most %s%s.", fmt_count(n).s,
 		 f->nranks > 0 ? f->ranks[0] : last, duration_text(f->loss_s, total),
 		 duration_text(longest / 1e9, most),
 		 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));

@@ -24,6 +24,7 @@ struct issue {
 	double severity; /* 0..1; 0: from the loss's share */
 	uint32_t ranks[ISSUE_RANKS_ALL_MAX];
 	unsigned nranks;
+	bool more_ranks; /* than there was room for */
 	uint32_t pairs[ISSUE_PAIRS_MAX][2];
 	unsigned npairs;
 	uint32_t sites[ISSUE_SITES_MAX];
@@ -102,7 +103,7 @@ struct wait_issue {
 	const char *why, *next;
 };
 void issue_of_waits(const struct analysis *a, struct issue *f, const struct wait_issue *w);
-/* "3.10 ms"; text holds 32 bytes. Returns text. */
+/* "3.10 µs"; text holds 32 bytes. Returns text. */
 const char *duration_text(double seconds, char *text);
 const char *bytes_text(double bytes, char *text);
 /* "exchange (halo.c:41)", "MPI_Recv in libfoo.so", or "". Returns text. */

@@ -1,6 +1,7 @@
 /* unexplained.c - a call that took long although nobody was late and no other issue says why: so that what costs most
  * is named in any case. */
 #include "postproc/issues/issues.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -128,8 +129,8 @@ void issue_unexplained(const struct analysis *a, struct issue *f)
 	f->found = f->value >= f->threshold && all_judged(a->step);
 	if (f->found) {
 		issue_add_site(f, worst);
-		snprintf(f->what, sizeof(f->what), "%.0f calls%s took %s besides waiting for others%s%s%s.",
-			 (double)of[worst].calls, site_text(a->step, worst, place, sizeof(place)),
+		snprintf(f->what, sizeof(f->what), "%s calls%s took %s besides waiting for others%s%s%s.",
+			 fmt_count((double)of[worst].calls).s, site_text(a->step, worst, place, sizeof(place)),
 			 duration_text(f->loss_s, total),
 			 shared_ns >= PROCESSOR_SHARE_SAID * of[worst].ns ? " and for a processor" : "",
 			 of[worst].bytes > 0 ? ", and moved " : "",

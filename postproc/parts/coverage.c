@@ -2,6 +2,7 @@
  * always numbers. */
 #include "postproc/analysis.h"
 #include "base/hostlist.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -103,10 +104,10 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 {
 	if (t->unknown_sigs > 0)
 		step_reason(s,
-			    "%" PRIu64 " calls (%" PRIu64
-			    " signatures) are of a kind that this program does not know: only "
-			    "only their number and time are known",
-			    t->unknown_calls, t->unknown_sigs);
+			    "%s calls (%s signatures) are of a kind that this program does not know: only their number "
+			    "and time "
+			    "are known",
+			    fmt_count((double)t->unknown_calls).s, fmt_count((double)t->unknown_sigs).s);
 	if (t->missing_defs > 0)
 		step_reason(s,
 			    "%" PRIu64
@@ -152,8 +153,8 @@ static void explain_files(struct step *s)
 	for (size_t i = 0; i < s->nodes.n; i++) {
 		const struct mpic_file *f = &s->nodes.at[i].file;
 		if (f->damaged_bytes > 0)
-			step_reason(s, "%s: %" PRIu64 " bytes are damaged and were skipped", s->nodes.at[i].name,
-				    f->damaged_bytes);
+			step_reason(s, "%s: %s bytes are damaged and were skipped", s->nodes.at[i].name,
+				    fmt_count((double)f->damaged_bytes).s);
 		if (s->nodes.at[i].clock.n == 0)
 			step_reason(s, "%s: no clock sample: its times are estimates", s->nodes.at[i].name);
 		if (!f->finished)
@@ -183,19 +184,21 @@ static void explain_unmatched(struct step *s, const struct unmatched *u, const s
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].n > 0)
-			step_reason(s, "%" PRIu64 " %s %s", rows[i].n, rows[i].n == 1 ? rows[i].one : rows[i].many,
-				    rows[i].why);
+			step_reason(s, "%s %s %s", fmt_count((double)rows[i].n).s,
+				    rows[i].n == 1 ? rows[i].one : rows[i].many, rows[i].why);
 }
 
 static void explain_ranks(struct step *s, const struct shortfall *t)
 {
 	if (t->missing > 0)
-		step_reason(s, "%u of %u ranks %s not in the record", t->missing, s->nranks,
+		step_reason(s, "%s of %s ranks %s not in the record", fmt_count(t->missing).s, fmt_count(s->nranks).s,
 			    t->missing == 1 ? "is" : "are");
 	if (t->unfinished > 0)
-		step_reason(s, "%u rank%s did not reach MPI_Finalize", t->unfinished, t->unfinished == 1 ? "" : "s");
+		step_reason(s, "%s rank%s did not reach MPI_Finalize", fmt_count(t->unfinished).s,
+			    t->unfinished == 1 ? "" : "s");
 	if (s->nodes.n < s->nnodes)
-		step_reason(s, "%zu of %u nodes gave no file", (size_t)s->nnodes - s->nodes.n, s->nnodes);
+		step_reason(s, "%s of %s nodes gave no file", fmt_count((double)s->nnodes - (double)s->nodes.n).s,
+			    fmt_count(s->nnodes).s);
 }
 
 /* The step's list of nodes, as the nodes that are there tell it, without them. */

@@ -67,6 +67,7 @@ void issue_add_rank(struct issue *f, uint32_t rank)
 	for (unsigned i = 0; i < f->nranks; i++)
 		if (f->ranks[i] == rank)
 			return;
+	f->more_ranks |= f->nranks == ISSUE_RANKS_MAX;
 	if (f->nranks < ISSUE_RANKS_MAX)
 		f->ranks[f->nranks++] = rank;
 }
@@ -99,7 +100,7 @@ void issue_add_site(struct issue *f, uint32_t site)
 
 const char *duration_text(double seconds, char *text)
 {
-	snprintf(text, 32, "%.31s", fmt_plain(fmt_time(seconds)).s);
+	snprintf(text, 32, "%.31s", fmt_words(fmt_time(seconds)).s);
 	return text;
 }
 
@@ -175,6 +176,8 @@ static void put_lists(const struct analysis *a, cJSON *row, const struct issue *
 	cJSON *ranks = json_array(row, "ranks");
 	for (unsigned i = 0; i < f->nranks; i++)
 		json_push(ranks, f->ranks[i]);
+	if (f->more_ranks)
+		cJSON_AddTrueToObject(row, "more_ranks");
 	put_pairs(row, f);
 	cJSON *sites = json_array(row, "callsites");
 	for (unsigned i = 0; i < f->nsites; i++)

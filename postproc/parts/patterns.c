@@ -1,6 +1,7 @@
 /* patterns.c - "patterns": the shapes that hold, the clearest first; "irregular" when there is
  * traffic and none does. */
 #include "postproc/patterns/patterns.h"
+#include "base/units.h"
 
 #include <stdio.h>
 
@@ -170,7 +171,8 @@ static struct pattern *next_best(struct pattern *all)
 static void put_irregular(const struct shape *s, cJSON *list)
 {
 	struct pattern p = {.name = "irregular", .score = 1};
-	snprintf(p.evidence, sizeof(p.evidence), "%zu pairs exchange messages and no known shape fits", s->nlinks);
+	snprintf(p.evidence, sizeof(p.evidence), "%s pairs exchange messages and no known shape fits",
+		 fmt_count((double)s->nlinks).s);
 	put_pattern(s, list, &p);
 }
 

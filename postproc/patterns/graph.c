@@ -1,6 +1,7 @@
 /* graph.c - shapes that are recognised by counting links: all-to-all, ping-pong, butterfly, tree.
  */
 #include "postproc/patterns/patterns.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@ void pattern_all_to_all(const struct shape *s, struct pattern *p)
 	double density = (double)s->nlinks / possible, mean = s->bytes / (double)s->nlinks;
 	double even = fmin(1, 2 * smallest / mean); /* nobody gets less than half of the mean */
 	p->score = density * (0.7 + 0.3 * even);
-	snprintf(p->evidence, sizeof(p->evidence), "%zu of %.0f possible pairs exchange, the least %.0f %% of the mean",
-		 s->nlinks, possible, 100 * smallest / mean);
+	snprintf(p->evidence, sizeof(p->evidence), "%s of %s possible pairs exchange, the least %.0f %% of the mean",
+		 fmt_count((double)s->nlinks).s, fmt_count(possible).s, 100 * smallest / mean);
 }
 
 static uint32_t partners_of(const struct shape *s, uint32_t rank)
@@ -56,8 +57,9 @@ void pattern_ping_pong(const struct shape *s, struct pattern *p)
 		return;
 	p->score = balance * turns;
 	snprintf(p->evidence, sizeof(p->evidence),
-		 "%zu pairs, %.0f messages, as many there as back within %.0f %%; %.0f %% answer the one before",
-		 s->nlinks / 2, s->count, 100 * (1 - balance), 100 * turns);
+		 "%s pair%s, %s messages, as many there as back within %.0f %%; %.0f %% answer the one before",
+		 fmt_count((double)(s->nlinks / 2)).s, s->nlinks / 2 == 1 ? "" : "s", fmt_count((double)s->count).s,
+		 100 * (1 - balance), 100 * turns);
 }
 
 static bool is_power_of_two(uint32_t x)
@@ -119,8 +121,8 @@ void pattern_tree(const struct shape *s, struct pattern *p)
 		widest = degree[r] > widest ? degree[r] : widest;
 	if (edges == s->n - 1 && pairs == edges && widest > 2 && widest < s->n - 1) {
 		p->score = 0.9;
-		snprintf(p->evidence, sizeof(p->evidence), "%u pairs connect all %u ranks without a circle", pairs,
-			 s->n);
+		snprintf(p->evidence, sizeof(p->evidence), "%s pairs connect all %s ranks without a circle",
+			 fmt_count(pairs).s, fmt_count(s->n).s);
 	}
 	free(parent);
 }

@@ -2,6 +2,7 @@
  * to three dimensions. Every factorisation of the number of ranks is tried; the grid explains the
  * traffic best if most bytes go to neighbours and most neighbours exchange something. */
 #include "postproc/patterns/patterns.h"
+#include "base/units.h"
 
 #include <stdio.h>
 
@@ -127,7 +128,8 @@ static void describe(const struct grid *g, const char *what, struct pattern *p)
 	for (unsigned d = 0; d < g->ndims; d++)
 		n += snprintf(shape + n, sizeof(shape) - (size_t)n, "%s%u", d > 0 ? " x " : "", g->size[d]);
 	if (g->ndims == 1)
-		snprintf(shape, sizeof(shape), "%u ranks in a %s", g->size[0], g->periodic[0] ? "ring" : "line");
+		snprintf(shape, sizeof(shape), "%s ranks in a %s", fmt_count(g->size[0]).s,
+			 g->periodic[0] ? "ring" : "line");
 	else
 		snprintf(shape + n, sizeof(shape) - (size_t)n, " grid");
 	snprintf(p->evidence, sizeof(p->evidence),

@@ -1,5 +1,6 @@
 /* root.c - one rank in the middle: master and workers, and rooted collectives. */
 #include "postproc/patterns/patterns.h"
+#include "base/units.h"
 
 #include <stdio.h>
 
@@ -34,8 +35,8 @@ void pattern_master_worker(const struct shape *s, struct pattern *p)
 	double share = hubs[master].count / s->count, reach = (double)hubs[master].peers / (s->n - 1);
 	p->score = share * (reach > 0.75 ? 1 : reach);
 	p->ranks[p->nranks++] = master;
-	snprintf(p->evidence, sizeof(p->evidence), "rank %u is an end of %.0f %% of all messages, with %u of %u others",
-		 master, 100 * share, hubs[master].peers, s->n - 1);
+	snprintf(p->evidence, sizeof(p->evidence), "rank %u is an end of %.0f %% of all messages, with %s of %s others",
+		 master, 100 * share, fmt_count(hubs[master].peers).s, fmt_count(s->n - 1).s);
 	free(hubs);
 }
 

@@ -134,7 +134,7 @@ static void write_ranks(struct page *p, const cJSON *issue)
 		return;
 	put(p, "<div><dt>ranks</dt><dd>");
 	put_ranks(p, json_item(issue, "ranks"), RUNS_MAX);
-	put(p, "</dd></div>\n");
+	put(p, "%s</dd></div>\n", json_bool(issue, "more_ranks", false) ? " and more" : "");
 }
 
 static void write_sites(struct page *p, const cJSON *issue)

@@ -19,7 +19,7 @@ static void barrier(struct program *p, unsigned rank, double from, double to)
 				   .line = 7});
 }
 
-/* All n meet at 100 us. */
+/* All n meet at 100 µs. */
 static struct program *begun(unsigned n)
 {
 	struct program *p = program_create(n, 1);
@@ -67,7 +67,7 @@ static void expect_death(struct program *p, unsigned rank, const char *said)
 	cJSON_Delete(root);
 }
 
-/* Rank 2 of four, others wait for it since 300, 310 and 320 us. */
+/* Rank 2 of four, others wait for it since 300, 310 and 320 µs. */
 static struct program *three_wait(int status)
 {
 	struct program *p = begun(4);
@@ -81,7 +81,7 @@ static struct program *three_wait(int status)
 Test(postproc_death, of_one_killed_by_a_signal_is_said_with_its_name_and_since_when_others_waited)
 {
 	expect_death(three_wait(SIGSEGV), 2, "Rank 2 was killed by signal 11 (segmentation fault) at 1.00 ms");
-	expect_death(three_wait(SIGSEGV), 2, "3 other ranks were waiting at MPI_Barrier, the first since 300 us.");
+	expect_death(three_wait(SIGSEGV), 2, "3 other ranks were waiting at MPI_Barrier, the first since 300 µs.");
 }
 
 Test(postproc_death, of_one_that_exits_is_said_with_its_code)
@@ -113,7 +113,7 @@ Test(postproc_death, of_two_that_crash_is_the_first)
 	dies(p, 0, 900, SIGSEGV);
 	dies(p, 1, 400, SIGABRT);
 	waits(p, 2, 200, 905);
-	expect_death(p, 1, "Rank 1 was killed by signal 6 (abort) at 400 us");
+	expect_death(p, 1, "Rank 1 was killed by signal 6 (abort) at 400 µs");
 }
 
 Test(postproc_death, of_all_from_outside_is_said_too)
@@ -130,7 +130,7 @@ Test(postproc_death, inside_a_call_is_in_that_call_and_no_deadlock)
 	waits(p, 0, 200, 900);
 	program_died_in(p, 1, (struct call){.op = "MPI_Send", .from_us = 880, .peer = 0, .line = 11}, SIG_SEND, 0);
 	dies(p, 1, 890, SIGSEGV);
-	expect_death(p, 1, ", in MPI_Send. 1 other rank was waiting at MPI_Barrier since 200 us.");
+	expect_death(p, 1, ", in MPI_Send. 1 other rank was waiting at MPI_Barrier since 200 µs.");
 }
 
 /* Of ranks that others ended while they waited for each other, the deadlock is the reason. */

@@ -53,7 +53,7 @@ static double at(const cJSON *row, const char *list, int i)
 	return cJSON_GetArrayItem(cJSON_GetObjectItem(row, list), i)->valuedouble;
 }
 
-/* Each of n ranks computes for a while, then 100 us; these one after the other, or all at once. */
+/* Each of n ranks computes for a while, then 100 µs; these one after the other, or all at once. */
 static cJSON *chain_after(double before, unsigned n, bool in_turn)
 {
 	struct program *p = program_create(n, 1);
@@ -103,13 +103,18 @@ Test(issues, of_ranks_that_work_at_once_is_no_serialization)
 	cJSON_Delete(root);
 }
 
-/* Rank 3 of n comes to the barrier at this time, all others after 1000 us. */
-static cJSON *one_idles(unsigned n, double from)
+/* These of n ranks come to the barrier at this time, all others after 1000 µs. */
+static cJSON *some_idle(unsigned n, unsigned first, unsigned end, double from)
 {
 	struct program *p = program_create(n, 1);
 	for (unsigned r = 0; r < n; r++)
-		barrier(p, r, r == 3 ? from : 1000, 1001, 7);
+		barrier(p, r, r >= first && r < end ? from : 1000, 1001, 7);
 	return analyse_program(p, 1001);
+}
+
+static cJSON *one_idles(unsigned n, double from)
+{
+	return some_idle(n, 3, 4, from);
 }
 
 Test(issues, of_a_rank_without_work_is_that_it_idles)
@@ -123,6 +128,21 @@ Test(issues, of_a_rank_without_work_is_that_it_idles)
 	cr_expect_float_eq(at_path(row, "metric.value"), 0.99, 0.01);
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "callsites")), 1);
 	cJSON_Delete(root);
+}
+
+static void expect_idle(unsigned idle, int named, bool more)
+{
+	cJSON *root = some_idle(100, 10, 10 + idle, 10), *row = issue(root, "idle_ranks");
+	cr_assert_not_null(row);
+	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "ranks")), named);
+	cr_expect_eq(cJSON_IsTrue(cJSON_GetObjectItem(row, "more_ranks")), more);
+	cJSON_Delete(root);
+}
+
+Test(issues, that_name_not_all_of_their_ranks_say_so)
+{
+	expect_idle(16, 16, false);
+	expect_idle(17, 16, true);
 }
 
 Test(issues, of_a_rank_with_some_work_is_not_that_it_idles)
@@ -141,7 +161,7 @@ Test(issues, of_ranks_that_take_turns_is_not_that_they_idle)
 	cJSON_Delete(root);
 }
 
-/* Five even steps; at the end, or in the middle, rank 2 has 500 us more. */
+/* Five even steps; at the end, or in the middle, rank 2 has 500 µs more. */
 static cJSON *one_is_late(bool at_the_end)
 {
 	struct program *p = program_create(4, 1);
@@ -177,7 +197,7 @@ Test(issues, of_waiting_in_the_middle_is_not_that_they_are_stuck_at_the_end)
 	cJSON_Delete(root);
 }
 
-/* Four ranks on each of two nodes, in blocks; pairs at this distance exchange, 90 of 100 us. */
+/* Four ranks on each of two nodes, in blocks; pairs at this distance exchange, 90 of 100 µs. */
 static cJSON *pairs_at(unsigned distance, uint64_t bytes)
 {
 	struct program *p = program_create(8, 2);
@@ -244,7 +264,7 @@ Test(issues, of_placement_are_none_where_no_other_is_better)
 
 /* ---- who had no processor ---- */
 
-/* Rank 1 computes for 600 us, the others for 200; rank 3 comes to the barrier last, since it was without a processor
+/* Rank 1 computes for 600 µs, the others for 200; rank 3 comes to the barrier last, since it was without a processor
  * for so long. */
 static cJSON *one_has_none(double without_us, const char *node)
 {
@@ -275,7 +295,7 @@ Test(issues, of_uneven_work_say_how_long_there_was_no_processor)
 	cJSON *root = one_has_none(50, ""), *row = issue(root, "load_imbalance");
 	cr_assert_not_null(row);
 	cr_expect_eq(at(row, "ranks", 0), 3);
-	cr_expect_not_null(strstr(text_at(row, "what"), "up to 50.0 us of it without a processor"), "%s",
+	cr_expect_not_null(strstr(text_at(row, "what"), "up to 50.0 µs of it without a processor"), "%s",
 			   text_at(row, "what"));
 	cr_expect_lt(field(row, "loss_s"), 4 * (700 - 425) * 1e-6 - 150e-6);
 	cJSON_Delete(root);
