@@ -3,38 +3,12 @@
 told as they were. Computing is sleeping, so that a machine with much else to do changes little; where ranks exceed processors that may
 stand first."""
 import re
-import subprocess
 
-from trace import FLAVOURS, MPITRACE, Place, Tests
+from judged import MACHINE, issue, names, page, run, terminal
+from trace import FLAVOURS, Place, Tests
 
 RANKS = 4
-MACHINE = ('oversubscription', 'busy_processors')
 ALLREDUCE, RECEIVE = 'in MPI_Allreduce in crash', 'MPI_Recv in deadlock'
-
-
-def issue(a, name):
-    return next((i for i in a['issues'] if i['issue'] == name), None)
-
-
-def names(a):
-    return [i['issue'] for i in a['issues']]
-
-
-def run(place, program, what, *wrapper):
-    command = [*wrapper, MPITRACE, 'run', '-n', str(RANKS), '--out', place.dir + '/out', '--name', what, '--', program, what]
-    subprocess.run(command, env=place.env, cwd=place.dir, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
-    return place.analysis(what)
-
-
-def shown(place, what):
-    return subprocess.run([MPITRACE, 'show', '%s/out/%s.mpix' % (place.dir, what)], capture_output=True, check=True, text=True).stdout
-
-
-def page(place, what):
-    path = place.dir + '/page.html'
-    subprocess.run([MPITRACE, 'report', '%s/out/%s.mpix' % (place.dir, what), '-o', path], check=True)
-    with open(path, encoding='utf-8') as f:
-        return f.read()
 
 
 def certain(rank):
@@ -45,7 +19,7 @@ def certain(rank):
 def slow_rank(t, who, place, program):
     """Rank 1 has three times the work, whatever the others wait in."""
     for what in ('halo', 'fence', 'passive', 'polling'):
-        a = run(place, program, what)
+        a = run(place, program, what, RANKS)
         uneven, ranks = issue(a, 'load_imbalance'), a['per_rank']
         mean = sum(r['useful_s'] for r in ranks) / RANKS
         t.check('%s%s: rank 1 is uneven, if the machine leaves it that for certain' % (who, what), uneven or certain(ranks[1]) < 1.5 * mean,
@@ -58,7 +32,7 @@ def slow_rank(t, who, place, program):
 
 
 def farm(t, who, place, program):
-    a = run(place, program, 'farm')
+    a = run(place, program, 'farm', RANKS)
     master, workers = a['per_rank'][0], a['per_rank'][1:]
     idle, uneven = issue(a, 'idle_ranks'), issue(a, 'load_imbalance')
     busy = a['efficiency']['region_s'] - master['wait_s']
@@ -69,47 +43,47 @@ def farm(t, who, place, program):
 
 
 def pipeline(t, who, place, program):
-    a = run(place, program, 'pipeline')
+    a = run(place, program, 'pipeline', RANKS)
     t.check(who + 'ranks wait for each other in turn', {'serialization', 'delay'} & set(names(a)), names(a))
     sites = {c['id']: c for c in a['callsites']}
     delay, barrier = issue(a, 'delay'), issue(a, 'barrier_imbalance')
     op = sites[delay['callsites'][0]]['op'] if delay and delay['callsites'] else None
     t.check(who + 'at a call that the last rank never makes, it is not named', op != 'MPI_Send' or RANKS - 1 not in delay['ranks'], delay)
     if barrier:
-        each, unit = re.search(r'in all, ([\d.]+) (s|ms|us) each time', barrier['what']).groups()
+        each, unit = re.search(r'in all, ([\d.]+) (s|ms|µs) each time', barrier['what']).groups()
         calls = sum(sites[i]['calls'] for i in barrier['callsites'])
-        t.check(who + 'no barrier is counted twice', float(each) * {'s': 1, 'ms': 1e-3, 'us': 1e-6}[unit] * calls >= 0.99 * barrier['loss_s'],
+        t.check(who + 'no barrier is counted twice', float(each) * {'s': 1, 'ms': 1e-3, 'µs': 1e-6}[unit] * calls >= 0.99 * barrier['loss_s'],
                 (barrier, calls))
 
 
 def processors(t, who, place, program):
     """A call is not said to take long by itself for time in which others had the processors."""
     for what in ('fence', 'transpose'):
-        a = run(place, program, what)
+        a = run(place, program, what, RANKS)
         without = sum(r['processor_wait_s'] or 0 for r in a['per_rank'])
         alone = issue(a, 'unexplained')
         took = max(c['time_s'] - c['wait_s'] for c in a['callsites'] if not c['op'].startswith('MPI_Init'))
         t.check('%s%s: what it took by itself is less than that' % (who, what), alone is None or alone['loss_s'] <= took - without + 1e-3,
                 (alone, took, without))
         seen = max(r['processor_wait_s'] or 0 for r in a['per_rank']) >= 0.01 * a['efficiency']['region_s']
-        t.equal('%s%s: it is said where it counts' % (who, what), '\nProcessors  ranks waited for one: ' in shown(place, what), seen)
+        t.equal('%s%s: it is said where it counts' % (who, what), '\nProcessors  ranks waited for one: ' in terminal(place, what), seen)
 
 
 def crash(t, who, place, program):
-    a = run(place, program, 'crash')
+    a = run(place, program, 'crash', RANKS)
     t.check(who + 'a crash in a collective names rank and call', names(a)[0] == 'death' and 'Rank 1 ' in a['verdict'] and
             ALLREDUCE in a['verdict'], a['verdict'])
 
 
 def deadlock(t, who, place, program):
-    a = run(place, program, 'deadlock', 'timeout', '-s', 'TERM', '6')
+    a = run(place, program, 'deadlock', RANKS, wrapper=('timeout', '-s', 'TERM', '6'))
     t.check(who + 'it is the verdict, and says who waits for whom', names(a)[0] == 'deadlock' and RECEIVE in a['verdict'] and
             'Rank 0 waits in MPI_Recv for rank 3' in a['verdict'], a['verdict'])
     never = sum(r['unreturned_s'] for r in a['per_rank'])
     rest = sum(r['mpi_s'] for r in a['per_rank']) - never
     crowd = issue(a, 'oversubscription')
     t.check(who + 'more processors would not have ended it', crowd is None or crowd['loss_s'] <= rest + 1e-3, (crowd, rest))
-    said = ('never came back' in page(place, 'deadlock'), 'never came back' in shown(place, 'deadlock'))
+    said = ('never came back' in page(place, 'deadlock'), 'never came back' in terminal(place, 'deadlock'))
     t.equal(who + 'time in calls that never ended is said, where somebody told when they did', said, (never > 0, never > 0))
     t.check(who + 'operations and these are all of the time in MPI', abs(sum(o['time_s'] for o in a['operations'] if not o['op'].startswith('MPI_Init'))
             - rest) < 0.01 + 0.01 * rest, (a['operations'], rest))

@@ -31,7 +31,7 @@ CASES = {
 
 def seconds(text):
     number, unit = text.split()
-    return float(number) * {'s': 1, 'ms': 1e-3, 'us': 1e-6}[unit]
+    return float(number) * {'s': 1, 'ms': 1e-3, 'µs': 1e-6}[unit]
 
 
 def page_of(place, name):

@@ -3,9 +3,9 @@
 seconds are there; and the advice is nothing that the program does already."""
 import os
 import re
-import subprocess
 
-from trace import FLAVOURS, MPITRACE, Place, Tests
+from judged import WRONG, issue, names, page, terminal
+from trace import FLAVOURS, Place, Tests
 
 
 def run(place, ranks, program, what):
@@ -15,27 +15,11 @@ def run(place, ranks, program, what):
     return place.analysis(what), done.stdout.decode()
 
 
-def issue(a, name):
-    return next((i for i in a['issues'] if i['issue'] == name), None)
-
-
-def names(a):
-    return [i['issue'] for i in a['issues']]
-
-
-def page(place, name):
-    path = place.dir + '/page.html'
-    subprocess.run([MPITRACE, 'report', '%s/out/%s.mpix' % (place.dir, name), '-o', path], check=True)
-    with open(path, encoding='utf-8') as f:
-        return f.read()
-
-
 def explained(t, who, a):
     """The counter-check: whatever stands first has lost a part of the time that was spent in MPI, or is about no time at all."""
-    wrong = {'deadlock', 'death', 'truncation', 'mismatch', 'unsafe_send_cycle', 'unmatched', 'request_leak'}
     mpi_s = sum(max(r.get('threads_s', 0), r['mpi_s'], a['efficiency']['region_s'] - r['useful_s']) for r in a['per_rank'])
     for i in a['issues']:
-        if i['issue'] not in wrong:
+        if i['issue'] not in WRONG:
             t.check('%s%s has not lost more than there is' % (who, i['issue']), 0 < i['loss_s'] <= 1.02 * mpi_s + 1e-3, (i, mpi_s))
 
 
@@ -68,7 +52,7 @@ def polls(t, who, place, program):
     calls = sum(r['calls'] for r in a['per_rank'])
     t.check(who + 'tests are many', tests > 1000, out)
     t.check(who + 'events are few', a['coverage']['events'] < calls / 10, a['coverage'])
-    text = subprocess.run([MPITRACE, 'show', place.dir + '/out/polls.mpix'], capture_output=True, check=True, text=True).stdout
+    text = terminal(place, 'polls')
     t.check(who + 'calls are all that were made', calls >= tests and '{:,} calls; '.format(calls) in text, text)
 
 

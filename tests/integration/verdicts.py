@@ -2,13 +2,11 @@
 """verdicts.py - programs that are hard to judge: what loses their time is found, at its rank and call; what they only look like is
 not; page and terminal open with the same. Where ranks exceed processors, or others have these, that may stand first."""
 import os
-import subprocess
 
-from trace import FLAVOURS, MPITRACE, Place, Tests
+from judged import MACHINE, WRONG, issue, page, run, terminal
+from trace import FLAVOURS, Place, Tests
 
 RANKS, CROWD = 4, 64
-MACHINE = ('oversubscription', 'busy_processors')
-WRONG = ('deadlock', 'death', 'truncation', 'mismatch', 'unsafe_send_cycle', 'unmatched', 'request_leak')
 # What: issues of which one is the first besides those of the machine; of that, the rank (None: any) and an operation (of a call site).
 CASES = {
     'locks': (('rma_wait', 'delay'), None, 'MPI_Win_'),
@@ -26,36 +24,19 @@ CASES = {
 EVEN = ('locks', 'io', 'slow_io', 'alternating')  # no rank computes more than others
 
 
-def issue(a, name):
-    return next((i for i in a['issues'] if i['issue'] == name), None)
-
-
-def run(place, program, what, ranks=RANKS, *wrapper):
-    command = [MPITRACE, 'run', '-n', str(ranks), '--out', place.dir + '/out', '--name', what, '--', *wrapper, program, what]
-    subprocess.run(command, env=place.env, cwd=place.dir, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
-    return place.analysis(what)
-
-
-def shown(place, what):
-    return subprocess.run([MPITRACE, 'show', '%s/out/%s.mpix' % (place.dir, what)], capture_output=True, check=True, text=True).stdout
-
-
 def headline(place, what):
-    path = place.dir + '/page.html'
-    subprocess.run([MPITRACE, 'report', '%s/out/%s.mpix' % (place.dir, what), '-o', path], check=True)
-    with open(path, encoding='utf-8') as f:
-        page = f.read()
-    return page[page.index('<h1>') + 4:page.index('</h1>')]
+    text = page(place, what)
+    return text[text.index('<h1>') + 4:text.index('</h1>')]
 
 
 def without_processors(a):
     """Ranks were without one for so long that nothing else is certain."""
-    return sum(r['processor_wait_s'] or 0 for r in a['per_rank']) > 0.5 * RANKS * a['efficiency']['region_s']
+    return sum(r['processor_wait_s'] or 0 for r in a['per_rank']) > 0.25 * RANKS * a['efficiency']['region_s']
 
 
 def hard(t, who, place, program):
     for what, (wanted, rank, op) in CASES.items():
-        a = run(place, program, what)
+        a = run(place, program, what, RANKS)
         first = next((i for i in a['issues'] if i['issue'] not in MACHINE), {'issue': 'none', 'ranks': [], 'callsites': []})
         at = [c['op'] for i in a['issues'] if i['issue'] in wanted for c in a['callsites'] if c['id'] in i['callsites']]
         noise = without_processors(a)
@@ -75,17 +56,17 @@ def hard(t, who, place, program):
 
 def stray(t, who, place, program):
     """The one thing that is not in order is the answer where nothing costs time; and then on the page and in the terminal."""
-    a = run(place, program, 'stray')
+    a = run(place, program, 'stray', RANKS)
     costs = [i for i in a['issues'] if i['issue'] not in WRONG and i['severity'] != 'low']
     t.check(who + 'stray: three messages are found', issue(a, 'unmatched') and issue(a, 'unmatched')['metric']['value'] == 3, a['issues'])
     t.check(who + 'stray: they are the verdict', costs or a['verdict'] == issue(a, 'unmatched')['what'], (a['verdict'], a['issues']))
     t.check(who + 'stray: the page says the same', costs or 'To repair first: messages without a partner' in headline(place, 'stray'),
             headline(place, 'stray'))
-    t.check(who + 'stray: so does the terminal', costs or a['verdict'][:30] in shown(place, 'stray'), shown(place, 'stray')[:800])
+    t.check(who + 'stray: so does the terminal', costs or a['verdict'][:30] in terminal(place, 'stray'), terminal(place, 'stray')[:800])
 
 
 def ends_inside(t, who, place, program):
-    a = run(place, program, 'ends_inside')
+    a = run(place, program, 'ends_inside', RANKS)
     t.check(who + 'an exit inside of a collective names rank, code and call', a['issues'] and a['issues'][0]['issue'] == 'death' and
             'Rank 1 exited with code 3 without MPI_Finalize' in a['verdict'] and 'in MPI_Allreduce in ends_inside' in a['verdict'], a['verdict'])
 
@@ -102,7 +83,7 @@ def bound(t, who, place, program):
     """Two ranks on one of several processors."""
     if (os.cpu_count() or 1) < 2:
         return
-    a = run(place, program, 'burns', 2, 'taskset', '-c', '0')
+    a = run(place, program, 'burns', 2, within=('taskset', '-c', '0'))
     first = a['issues'][0] if a['issues'] else {}
     waited = sum(r['processor_wait_s'] for r in a['per_rank'])
     t.equal(who + 'ranks that share one of the processors: that is the cause', first.get('issue'), 'busy_processors')

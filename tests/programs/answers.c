@@ -1,23 +1,13 @@
 /* answers.c WHAT - programs of the kinds that people write, each with one truth about where its time goes. Computing is
  * sleeping, so that it lasts as long with many ranks on few processors. */
-#include <mpi.h>
+#include "cases.h"
+
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define STEPS 20
 #define FACE 4096
-
-static int rank, size;
-static char *buffer;
-
-static void compute(long ms)
-{
-	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
-}
 
 static int left(void)
 {
@@ -242,10 +232,7 @@ static void deadlock(void)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} all[] = {
+	static const struct program_case all[] = {
 		{"halo", halo},
 		{"farm", farm},
 		{"pipeline", pipeline},
@@ -262,17 +249,5 @@ int main(int argc, char **argv)
 		{"crash", crash},
 		{"deadlock", deadlock},
 	};
-	int level;
-	MPI_Init_thread(&argc, &argv,
-			argc > 1 && strcmp(argv[1], "hybrid") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	buffer = calloc(4, FACE);
-	MPI_Barrier(MPI_COMM_WORLD);
-	for (size_t i = 0; argc > 1 && i < sizeof(all) / sizeof(all[0]); i++)
-		if (strcmp(all[i].name, argv[1]) == 0)
-			all[i].run();
-	free(buffer);
-	MPI_Finalize();
-	return 0;
+	return run_case(argc, argv, all, sizeof(all) / sizeof(all[0]), "hybrid", 4 * FACE);
 }

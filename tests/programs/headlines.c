@@ -1,20 +1,10 @@
 /* headlines.c WHAT - programs whose time goes to one known thing, and which do something else beside it that an
  * answer could fall for. */
-#include <mpi.h>
+#include "cases.h"
+
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define LONG (1 << 20)
-
-static int rank, size;
-static char *buffer;
-
-static void rest(long ms)
-{
-	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
-}
 
 /* Ranks hold a lock in turn, for long; and two messages of 4 bytes are never received. */
 static void lock(void)
@@ -25,11 +15,11 @@ static void lock(void)
 		MPI_Send(buffer, 4, MPI_BYTE, 0, 99, MPI_COMM_WORLD);
 	for (int i = 0; i < 10; i++) {
 		MPI_Barrier(MPI_COMM_WORLD);
-		rest(rank == i % 2 ? 0 : 5);
+		compute(rank == i % 2 ? 0 : 5);
 		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
 		MPI_Put(buffer + 64, 4, MPI_BYTE, 0, 0, 4, MPI_BYTE, win);
 		MPI_Win_flush(0, win);
-		rest(rank == i % 2 ? 40 : 0);
+		compute(rank == i % 2 ? 40 : 0);
 		MPI_Win_unlock(0, win);
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
@@ -44,7 +34,7 @@ static void late_receives(int nonblocking)
 			MPI_Ssend(buffer, LONG, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
 			continue;
 		}
-		rest(20);
+		compute(20);
 		if (nonblocking) {
 			MPI_Irecv(buffer, LONG, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
 			MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -102,7 +92,7 @@ static void polls(void)
 				printf("tests %ld\n", n);
 		}
 	} else {
-		rest(200);
+		compute(200);
 		MPI_Send(buffer, 1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
 	}
 }
@@ -123,27 +113,16 @@ static void crowd(void)
 static void even(void)
 {
 	for (int i = 0; i < 4; i++) {
-		rest(100);
+		compute(100);
 		MPI_Allreduce(MPI_IN_PLACE, buffer, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	}
 }
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} all[] = {
+	static const struct program_case all[] = {
 		{"lock", lock},	    {"irecv", irecv}, {"recv", recv},	{"collective_io", collective_io},
 		{"own_io", own_io}, {"polls", polls}, {"crowd", crowd}, {"even", even},
 	};
-	MPI_Init(&argc, &argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	buffer = calloc(2, LONG);
-	for (size_t i = 0; argc > 1 && i < sizeof(all) / sizeof(all[0]); i++)
-		if (strcmp(all[i].name, argv[1]) == 0)
-			all[i].run();
-	MPI_Finalize();
-	return 0;
+	return run_case(argc, argv, all, sizeof(all) / sizeof(all[0]), "", 2 * LONG);
 }

@@ -1,22 +1,12 @@
 /* verdicts.c WHAT - programs that are hard to judge: each loses its time in one known way, and looks like another.
  * Computing is sleeping, so that it lasts as long with many ranks on few processors. */
-#include <mpi.h>
+#include "cases.h"
+
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STEPS 20
 #define BLOCK (4 << 20)
-
-static int rank, size;
-static char *buffer;
-
-static void compute(long ms)
-{
-	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
-}
 
 /* All ranks want the one lock all the time; whoever has it computes. */
 static void locks(void)
@@ -235,10 +225,7 @@ static void burns(void)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} all[] = {
+	static const struct program_case all[] = {
 		{"locks", locks},
 		{"io", io},
 		{"slow_io", slow_io},
@@ -255,17 +242,5 @@ int main(int argc, char **argv)
 		{"fan", fan},
 		{"probing", probing},
 	};
-	const char *what = argc > 1 ? argv[1] : "";
-	int level;
-	MPI_Init_thread(&argc, &argv, strcmp(what, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	buffer = calloc(1, BLOCK);
-	MPI_Barrier(MPI_COMM_WORLD);
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (strcmp(all[i].name, what) == 0)
-			all[i].run();
-	free(buffer);
-	MPI_Finalize();
-	return 0;
+	return run_case(argc, argv, all, sizeof(all) / sizeof(all[0]), "threads", BLOCK);
 }

@@ -330,6 +330,26 @@ a_warden_that_is_stopped_goes_on() {
 	PATIENCE=40 is_calm
 }
 
+# It waits for a step whose lock somebody has; nobody watches it.
+a_warden_of_the_epilog_that_is_stopped_goes_on() {
+	with_job_beside with_step_locked_on_n1 || return
+	eventually "the epilog's warden" eval '[ -n "$(with_epilog_of_n1)" ]' || return
+	kill -STOP "$(with_epilog_of_n1)"
+	eventually "that it is stopped" grep -q '^State:.T' "/proc/$(with_epilog_of_n1)/status" || return
+	exec 7<&-
+	PATIENCE=40 is_calm
+}
+
+with_step_locked_on_n1() {
+	kill -KILL "$(cluster_processes_of "warden step $STATE/n1/.*/step-0" | awk '{print $1; exit}')" || return
+	exec 7<>"$(echo "$STATE"/n1/mpitrace/live/"$JOB".*/step-0/warden)" || return
+	eventually "the step's lock" flock -n 7
+}
+
+with_epilog_of_n1() {
+	cluster_processes_of "warden epilog $STATE/n1/" | awk '{print $1; exit}'
+}
+
 with_warden_hit() { # SIGNAL
 	local pid
 	pid=$(cluster_processes_of warden | awk '/step-0/ {print $1; exit}')
