@@ -280,6 +280,48 @@ Test(html, says_partial_and_how_much_is_there)
 	cJSON_Delete(root);
 }
 
+/* Cells of a matrix, each with this many bytes more than the one before. */
+static char *page_of_cells(double more)
+{
+	cJSON *root = root_of("halo_issues.json");
+	double bytes = 2.61 * 1024 * 1024;
+	cJSON *cell;
+	cJSON_ArrayForEach(cell, member(member(root, "matrix"), "p2p"))
+	{
+		cJSON_SetNumberValue(cJSON_GetObjectItem(cell, "bytes"), bytes);
+		bytes += more;
+	}
+	char *page = page_of_root(root);
+	cJSON_Delete(root);
+	return page;
+}
+
+Test(html, cells_that_look_alike_have_no_scale_of_colours)
+{
+	char *page = page_of_cells(16);
+	expect_said(page, "all equal: %s", fmt_bytes(2.61 * 1024 * 1024).s);
+	free(page);
+	page = page_of_cells(1 << 20);
+	cr_expect_null(strstr(page, "all equal: 2.61"));
+	free(page);
+}
+
+Test(html, issues_stand_before_tables)
+{
+	static const char *const order[] = {"<h1>",	     "Coverage",   "id=\"job\"", "id=\"efficiency\"",
+					    "id=\"issues\"", "id=\"time\""};
+	size_t len_bytes;
+	char *json = corpus("halo_issues.json"), *page = page_of(json, &len_bytes);
+	const char *at = page;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		const char *next = strstr(at, order[i]);
+		cr_assert_not_null(next, "%s is not behind what goes before it", order[i]);
+		at = next;
+	}
+	free(page);
+	free(json);
+}
+
 Test(html, text_that_is_no_object_is_refused)
 {
 	struct error e = {.text = ""};
