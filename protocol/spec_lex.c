@@ -47,8 +47,10 @@ static void put_place(const struct spec *s, uint32_t at, struct buf *b)
 	for (uint32_t n = 0; from > start && n < SHOWN_COLUMNS / 2; n += !continues(s->text[from]))
 		from--;
 	buf_str(b, from > start ? "\n  ..." : "\n  ");
-	for (uint32_t i = from; i < s->len_bytes && s->text[i] != '\n' && columns(s, from, i) < SHOWN_COLUMNS; i++) {
+	for (uint32_t i = from; i < s->len_bytes && s->text[i] != '\n'; i++) {
 		unsigned char c = (unsigned char)s->text[i];
+		if (!continues(s->text[i]) && columns(s, from, i) == SHOWN_COLUMNS)
+			break;
 		buf_u8(b, c < 0x20 || c == 0x7f ? ' ' : c);
 	}
 	buf_printf(b, "\n  %*s^", (int)(columns(s, from, at) + (from > start ? 3 : 0)), "");

@@ -21,6 +21,8 @@ import { overview } from './overview';
 import { neighbour, underPointer } from './pick';
 import type { Under } from './pick';
 import { Drawing } from './picture';
+import { protocolOf } from './protocol';
+import type { ProtocolAnswer, ProtocolQuery } from './protocol';
 import { search } from './search';
 import type { Found, SearchQuery } from './search';
 import { sharesOf } from './shares';
@@ -53,6 +55,7 @@ export interface Queries {
   states: { given: StatesQuery; answer: Snapshot };
   countStates: { given: null; answer: { steps: number; whole: boolean; share: number } };
   instant: { given: InstantQuery; answer: Instant };
+  protocol: { given: ProtocolQuery; answer: ProtocolAnswer };
 }
 
 export type Query = keyof Queries;
@@ -110,4 +113,5 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   shares: { run: sharesOf, priority: 2 },
   states: { run: statesOf, priority: 1 },
   countStates: { run: countStates, priority: 3 },
+  protocol: { run: protocolOf, priority: 2 },
 };

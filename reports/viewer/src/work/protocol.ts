@@ -1,0 +1,70 @@
+// protocol.ts - the messages of an open trace against a specification, one after the other.
+import { list, num } from '../model/analysis';
+import { Check } from '../model/check';
+import type { Checked } from '../model/check';
+import { NO_LINE, parseSpec } from '../model/protocol';
+import type { Colour } from '../model/protocol';
+import { SpecError } from '../model/protocol';
+import type { Trace } from '../model/trace';
+import { Exchanges } from './exchanges';
+
+export interface ProtocolQuery {
+  text: string;
+  name: string; // of the specification, for error texts
+  level: number;
+  shown: Colour[]; // which messages are listed
+}
+
+/** What is wrong, and where: line and column from 1; 0: of no place. */
+export interface Mistake {
+  message: string;
+  what: string;
+  line: number;
+  column: number;
+}
+
+export interface ProtocolAnswer {
+  checked: Checked | null; // null: not yet, or a mistake
+  mistake: Mistake | null;
+  share: number; // of the trace that is read
+}
+
+/** Source lines by call site. */
+export function linesOf(trace: Trace): (callSite: number) => number {
+  const lines = new Map<number, number>();
+  list(trace.analysis, 'callsites').forEach((x, i) => {
+    const line = num(x, 'line') ?? NO_LINE;
+    if (line > 0) lines.set(num(x, 'id') ?? i, line);
+  });
+  return (callSite) => lines.get(callSite) ?? NO_LINE;
+}
+
+export function mistakeOf(error: unknown): Mistake {
+  if (!(error instanceof SpecError)) throw error;
+  const { message, what, line, column } = error;
+  return { message, what, line, column };
+}
+
+export async function protocolOf(
+  trace: Trace,
+  q: ProtocolQuery,
+  signal: AbortSignal,
+  say: (part: ProtocolAnswer) => void,
+): Promise<ProtocolAnswer> {
+  try {
+    const check = new Check(parseSpec(q.name, q.text), q.level, trace.meta.ranks, new Set(q.shown));
+    const line = linesOf(trace);
+    const exchanges = new Exchanges(trace);
+    await exchanges.each(
+      signal,
+      ({ sendCallSite, receiveCallSite, chunk, index, ...m }) => {
+        const ends = { ...m, senderLine: line(sendCallSite), receiverLine: line(receiveCallSite) };
+        check.add(ends, () => `m${chunk}.${index}`);
+      },
+      (share) => say({ checked: null, mistake: null, share }),
+    );
+    return { checked: check.result(), mistake: null, share: 1 };
+  } catch (error) {
+    return { checked: null, mistake: mistakeOf(error), share: 0 };
+  }
+}
