@@ -15,7 +15,7 @@ import {
   verdictOf,
 } from '../../reports/viewer/src/model/protocol.ts';
 import { protocolOf } from '../../reports/viewer/src/work/protocol.ts';
-import { flavour, make, open, record } from './support.mjs';
+import { flavour, make, makeOdd, open, record } from './support.mjs';
 
 const { CORPUS, MPITRACE, WORK } = process.env;
 const FOLDER = join(CORPUS, 'protocol');
@@ -243,6 +243,20 @@ test(
     }
   },
 );
+
+test('whatever the format can hold: events are numbered as the command does', async () => {
+  const path = join(WORK, 'odd.rules');
+  const text = 'P(i,*)->P(m,*)::forall m: m > i;';
+  writeFileSync(path, text);
+  let messages = 0;
+  for (let seed = 1; seed <= 12; seed++) {
+    const mpix = makeOdd(seed);
+    const { report } = commanded(mpix, path, 1);
+    assert.deepEqual((await asked(await open(mpix), text, path, 1)).report, report, `seed ${seed}`);
+    messages += report.messages;
+  }
+  assert.ok(messages > 1000, `${messages} messages`);
+});
 
 test('a halo exchange of many windows: more messages than are listed, those that do not conform first', async () => {
   const mpix = make(16, 8, 400);
