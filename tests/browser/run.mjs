@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { launch, serve } from './chromium.mjs';
 import { CLAIMS } from './claims.mjs';
 import { MPEYE_CLAIMS } from './mpeye.mjs';
+import { PROTOCOL_CLAIMS } from './protocol.mjs';
 import { STATE_CLAIMS } from './states.mjs';
 import { MACHINE_CLAIMS } from './machine.mjs';
 import { VIEW_CLAIMS } from './views.mjs';
@@ -440,7 +441,14 @@ async function main() {
   if (wants(testGraphics)) await testGraphics(browser, small);
   if (wants(testVersion1)) await testVersion1(browser);
   if (wants(testPartial)) await testPartial(browser, make('partial.mpix', 2, 2, 30, 'partial'));
-  for (const test of [...CLAIMS, ...VIEW_CLAIMS, ...MPEYE_CLAIMS, ...STATE_CLAIMS, ...MACHINE_CLAIMS].filter(wants))
+  for (const test of [
+    ...CLAIMS,
+    ...VIEW_CLAIMS,
+    ...MPEYE_CLAIMS,
+    ...STATE_CLAIMS,
+    ...MACHINE_CLAIMS,
+    ...PROTOCOL_CLAIMS,
+  ].filter(wants))
     await test(browser, {
       small,
       make,

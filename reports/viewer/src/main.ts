@@ -263,7 +263,8 @@ class Page {
   private tabBar(): HTMLElement {
     const bar = h('nav', { class: 'tabs', role: 'tablist', 'aria-label': 'Views' });
     VIEWS.forEach((view, i) => {
-      const act = { onclick: () => this.store.set({ view: view.id }), title: `${view.title} (${i + 1})` };
+      const key = i < 9 ? ` (${i + 1})` : '';
+      const act = { onclick: () => this.store.set({ view: view.id }), title: `${view.title}${key}` };
       const tab = h('button', { type: 'button', role: 'tab', id: `tab-${view.id}`, ...act }, view.title);
       this.tabs.set(view.id, tab);
       bar.append(tab);
@@ -303,8 +304,10 @@ class Page {
   }
 
   private key(e: KeyboardEvent): void {
-    const typing = e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement;
+    const writing = e.target instanceof HTMLTextAreaElement;
+    const typing = writing || e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement;
     const control = e.ctrlKey || e.metaKey;
+    if (writing) return; // its own undo as well
     if (control && e.key.toLowerCase() === 'z' && !(typing && (e.target as HTMLInputElement).type === 'search')) {
       e.preventDefault();
       const did = e.shiftKey ? this.store.redo() : this.store.undo();

@@ -18,6 +18,7 @@ const KEYS: [string, string][] = [
   ['Enter, Shift Enter', 'in the field: next, previous; Ctrl Enter: filter all views by it'],
   ['← →, Space, R, G, U', 'in states: step, play, run to, a container of what is selected, take it apart'],
   ['← → ↑ ↓, Space, comma, period, L', 'on the machine: turn, play, step, layout'],
+  ['Ctrl Enter', 'in protocol: apply the specification; in its list Enter shows a message in the timeline'],
   ['1 to 9', 'views'],
   ['T', 'what is shown as a table; files of it: Export'],
   ['↑ ↓, Home, End, Enter', 'in tables: move, open'],

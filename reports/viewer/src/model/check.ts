@@ -11,6 +11,8 @@ const RULE_BYTES = 199; // of a rule, that are shown
 export interface CheckedMessage extends Ends {
   sendEvent: number;
   receiveEvent: number;
+  start: number; // ns: of the send, and the end of the receive
+  end: number;
   ref: string; // of the message, as things.ts finds it
 }
 

@@ -5,9 +5,21 @@ import { compare } from './compare';
 import { distribution } from './distribution';
 import { machine } from './machine';
 import { matrix } from './matrix';
+import { protocol } from './protocol';
 import { states } from './states';
 import { tables } from './tables';
 import { timeline } from './timeline';
 import type { View } from './view';
 
-export const VIEWS: View[] = [timeline, analysis, tables, distribution, matrix, circle, states, machine, compare];
+export const VIEWS: View[] = [
+  timeline,
+  analysis,
+  tables,
+  distribution,
+  matrix,
+  circle,
+  states,
+  machine,
+  compare,
+  protocol,
+];

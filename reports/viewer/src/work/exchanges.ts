@@ -17,6 +17,8 @@ export interface Exchange {
   receiveEvent: number;
   sendCallSite: number;
   receiveCallSite: number;
+  start: number; // ns: of the send, and the end of the receive
+  end: number;
   chunk: number; // its entry, and its number there
   index: number;
 }
@@ -55,7 +57,8 @@ function endsOf(links: Links, c: MessageChunk, i: number, chunk: number): [Event
   const end = completionOf(links, i);
   const [sender, receiver] = [c.src[i]!, c.dst[i]!];
   const sites = { sendCallSite: c.sendCallSite[i]!, receiveCallSite: c.recvCallSite[i]! };
-  const message = { sender, receiver, sendEvent: NOT_YET, receiveEvent: NOT_YET, ...sites, chunk, index: i };
+  const extent = { start: c.sendStart[i]!, end: c.recvEnd[i]! };
+  const message = { sender, receiver, sendEvent: NOT_YET, receiveEvent: NOT_YET, ...sites, ...extent, chunk, index: i };
   const sent: Event = {
     ns: c.sendStart[i]!,
     lane: send.lane[i]!,
