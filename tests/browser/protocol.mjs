@@ -204,7 +204,7 @@ async function testProtocolMistakes(browser, t) {
       t.same(`mpitrace check: ${text}\n`, run.stderr, name);
       const line = /:(\d+):\d+: /.exec(text)[1];
       t.same(await page.textContent('.spec-numbers .wrong'), `✗ ${line}`, 'line in the gutter');
-      t.truth((await page.textContent('.spec-mark')).startsWith('^ '), 'caret at the place');
+      t.truth((await page.textContent('.spec-mark')).startsWith('^'), 'caret at the place');
       t.same(await page.getAttribute('.spec textarea', 'aria-invalid'), 'true', 'aria-invalid');
     }
     await t.shot(page, 'protocol-wrong');
@@ -219,6 +219,35 @@ async function testProtocolMistakes(browser, t) {
     t.same((await t.state(page)).view, 'protocol', 'view');
     await page.keyboard.press('Control+z');
     t.truth((await page.inputValue('.spec textarea')) !== 'P(1,2)?', 'nothing was undone');
+  });
+  await page.close();
+}
+
+async function testProtocolLogs(browser, t) {
+  const page = await t.newPage(browser);
+  await t.check('a log of MPROV is opened as it is: timeline, tables and protocol show its events', async () => {
+    await t.pick(page, join(CORPUS, 'five.log'));
+    const d = await t.drawn(page);
+    t.same([d.detail, d.events, d.lines], ['events', 12, 6], 'drawn');
+    t.truth(/logical clock/.test(await page.textContent('.trust')), 'what it does not record');
+    await page.click('#tab-protocol');
+    const thesis = readFileSync(join(CORPUS, 'thesis.rules'), 'utf8');
+    await write(page, t, thesis);
+    t.same((await t.drawn(page)).protocolColours, { green: 3, red: 2, orange: 0, blue: 1 }, 'colours');
+    await t.shot(page, 'protocol-log');
+    for (const tab of ['analysis', 'tables', 'distribution', 'matrix', 'circle', 'states', 'timeline']) {
+      await page.click(`#tab-${tab}`);
+      await t.settled(page);
+      t.truth(!(await page.isVisible('.alert')), `${tab}: ${await page.textContent('.alert')}`);
+    }
+  });
+  await t.check('a log that is wrong is refused with its line and what is wrong', async () => {
+    await t.pick(page, join(CORPUS, 'five.log'));
+    await page.evaluate(() => document.querySelector('button[title="Open another trace"]').click());
+    await page.setInputFiles('#file', join(CORPUS, 'wrong_letter.log'));
+    await page.waitForSelector('.problem');
+    const text = await page.textContent('.problem');
+    t.truth(text.startsWith("wrong_letter.log:2: 'x' where an event number should be"), text);
   });
   await page.close();
 }
@@ -256,4 +285,4 @@ async function testProtocolSizes(browser, t) {
   await page.close();
 }
 
-export const PROTOCOL_CLAIMS = [testProtocol, testProtocolMistakes, testProtocolSizes];
+export const PROTOCOL_CLAIMS = [testProtocol, testProtocolMistakes, testProtocolLogs, testProtocolSizes];

@@ -395,7 +395,8 @@ async function open(source: Source): Promise<void> {
     shown?.destroy();
     shown = new Page(session);
   } catch (error) {
-    const text = `${source.name}: ${message(error)}`;
+    const what = message(error);
+    const text = what.startsWith(`${source.name}:`) ? what : `${source.name}: ${what}`;
     if (shown) refuse(text);
     else start(text);
   } finally {
@@ -425,7 +426,12 @@ function openFile(file: File | null | undefined): void {
 function start(problem: string | null): void {
   shown?.destroy();
   shown = null;
-  const input = h('input', { type: 'file', id: 'file', accept: '.mpix', onchange: () => openFile(input.files?.[0]) });
+  const input = h('input', {
+    type: 'file',
+    id: 'file',
+    accept: '.mpix,.log,.txt',
+    onchange: () => openFile(input.files?.[0]),
+  });
   document.title = 'mpitrace viewer';
   fill(
     page,
@@ -434,7 +440,7 @@ function start(problem: string | null): void {
       { class: 'empty start' },
       h('h1', {}, 'mpitrace'),
       problem ? h('p', { class: 'problem', role: 'alert' }, problem) : null,
-      h('p', {}, 'Drop an .mpix file anywhere on this page, or'),
+      h('p', {}, 'Drop an .mpix file or a log of MPROV anywhere on this page, or'),
       h('label', { class: 'choose', for: 'file' }, 'choose a file', input),
       h(
         'p',

@@ -84,10 +84,15 @@ export class Chunks {
   private readonly damaged = new Map<number, Damaged>(); // not read twice
   private cachedBytes = 0;
 
-  constructor(private readonly source: Source) {}
+  /** made: chunks that were not read, by entry id; they stay. */
+  constructor(
+    private readonly source: Source,
+    private readonly made: ReadonlyMap<number, unknown> = new Map(),
+  ) {}
 
   /** The decoded chunk if it is here, else undefined. */
   peek<T>(entry: Entry): T | undefined {
+    if (this.made.has(entry.id)) return this.made.get(entry.id) as T;
     const hit = this.ready.get(entry.id);
     if (!hit) return undefined;
     this.ready.delete(entry.id);

@@ -3,7 +3,7 @@ import { Damaged } from '../decode/bytes';
 import { readClock } from '../decode/clock';
 import type { Clock } from '../decode/clock';
 import { readEvents } from '../decode/events';
-import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES, readIndex, readSuperblock } from '../decode/layout';
+import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES, VERSION, readIndex, readSuperblock } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import { readLinks } from '../decode/links';
 import { groupOfLane, lanesOfGroup, rankOfLane, readMeta } from '../decode/meta';
@@ -23,6 +23,10 @@ import { callSites, communicators, list, num, numbers, parseJson, str } from './
 import type { CallSite, Json } from './analysis';
 import { Cursor, Parts, keysOf, linked, workOut } from './messages';
 import type { Linked } from './messages';
+import { isLog, readLog } from './mprov';
+import { traceOfLog } from './mprov_trace';
+
+const LOG_BYTES_MAX = 64 * 2 ** 20; // more than a million entries have
 
 /** What a file says of itself; text: the analysis as it lies there. */
 export interface Raw {
@@ -66,6 +70,7 @@ export class Trace {
   /** early: called with what is known before the analysis is parsed here, that somebody else may parse it at the same time. */
   static async open(source: Source, early: (known: Raw) => void = () => undefined): Promise<Trace> {
     const head = await source.read(0, Math.min(SUPERBLOCK_BYTES, source.bytes));
+    if (isLog(head)) return Trace.ofLog(source, early);
     const superblock = readSuperblock(head, source.bytes);
     const index = await source.read(superblock.indexOffset, superblock.entries * ENTRY_BYTES);
     const entries = readIndex(index, superblock);
@@ -81,6 +86,16 @@ export class Trace {
     chunks.forget(analysisEntry);
     early({ version, meta, text });
     return new Trace(source, chunks, version, meta, parseJson(text), entries);
+  }
+
+  /** A log of MPROV: all of it is made here. */
+  private static async ofLog(source: Source, early: (known: Raw) => void): Promise<Trace> {
+    if (source.bytes > LOG_BYTES_MAX)
+      throw new Damaged(`The log is over ${LOG_BYTES_MAX} bytes: mpitrace import --from mprov reads it.`);
+    const log = readLog(source.name, await source.read(0, source.bytes));
+    const { meta, analysis, entries, chunks } = traceOfLog(log, source.name);
+    early({ version: VERSION, meta, text: new TextEncoder().encode(JSON.stringify(analysis)) });
+    return new Trace(source, new Chunks(source, chunks), VERSION, meta, analysis as Json, entries);
   }
 
   /** Index entries of one kind, in the order of the file. */

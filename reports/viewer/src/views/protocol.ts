@@ -11,7 +11,7 @@ import type { Colour } from '../model/protocol';
 import type { Sheet } from '../model/sheet';
 import type { ProtocolAnswer } from '../work/protocol';
 import { SpecEditor } from './protocol_editor';
-import { RESULT_COLUMNS, resultCells, sheetOf } from './protocol_sheet';
+import { RESULT_COLUMNS, resultCells, ruleName, sheetOf } from './protocol_sheet';
 import type { App, View, ViewInstance } from './view';
 
 const ID = 'protocol';
@@ -26,11 +26,11 @@ interface ProtocolState {
 }
 
 /** A rule that is too long for the gutter is said in full when it is pointed at. */
-const ruleRow = (r: Checked['rules'][number]) =>
+const ruleRow = (r: Checked['rules'][number], name: string) =>
   h(
     'tr',
     {},
-    h('td', { class: 'n' }, String(r.line)),
+    h('td', { class: 'n' }, name),
     h('td', { class: 'rule', title: r.text }, r.text),
     ...[r.matched + r.violated, r.matched, r.violated].map((n) => h('td', { class: 'n' }, count(n))),
   );
@@ -279,7 +279,7 @@ class ProtocolView implements ViewInstance {
           {},
           h('tr', {}, ...heads.map((text, i) => h('th', { scope: 'col', class: i === 1 ? '' : 'n' }, text))),
         ),
-        h('tbody', {}, ...c.rules.slice(0, 500).map(ruleRow)),
+        h('tbody', {}, ...c.rules.slice(0, 500).map((r, i) => ruleRow(r, ruleName(c, i)))),
       ),
       c.rules.length > 500 && h('p', { class: 'hint' }, `${count(c.rules.length - 500)} more rules`),
     );

@@ -8,6 +8,7 @@ export class SpecEditor {
   readonly element: HTMLElement;
   readonly area: HTMLTextAreaElement;
   private readonly numbers = h('div', { class: 'spec-numbers', 'aria-hidden': 'true' });
+  private readonly caret = h('span', {}, '^');
   private readonly mark = h('div', { class: 'spec-mark', hidden: true });
   private readonly error = h('pre', { class: 'spec-error', role: 'alert', id: 'spec-error', hidden: true });
   private mistake: Mistake | null = null;
@@ -80,7 +81,8 @@ export class SpecEditor {
     this.mark.hidden = !mistake || mistake.line === 0;
     if (!mistake) return;
     const y = mistake.line * LINE_PX - scrollTop;
-    this.mark.style.transform = `translate(calc(${mistake.column - 1}ch - ${scrollLeft}px), ${y}px)`;
+    this.mark.style.transform = `translateY(${y}px)`;
+    this.caret.style.paddingLeft = `max(0px, calc(${mistake.column - 1}ch - ${scrollLeft}px))`;
     this.mark.hidden ||= y < 0 || y > this.area.clientHeight;
   }
 
@@ -90,7 +92,7 @@ export class SpecEditor {
     this.mistake = mistake;
     this.error.hidden = !mistake;
     this.error.textContent = mistake?.message ?? '';
-    this.mark.textContent = mistake ? `^ ${mistake.what}` : '';
+    fill(this.mark, this.caret, mistake?.what);
     this.area.setAttribute('aria-invalid', String(mistake !== null));
     this.area.setAttribute('aria-describedby', mistake ? 'spec-error' : '');
     if (mistake && mistake.line > 0) {

@@ -5,7 +5,16 @@ import { NO_LINE } from '../model/protocol';
 import type { Cell, Sheet } from '../model/sheet';
 import type { Checked, Result } from '../model/check';
 
-const rulesOf = (c: Checked, places: number[]) => places.map((i) => c.rules[i]!.line).join(' ');
+/** The line of a rule; with a letter where others stand in the same. */
+export function ruleName({ rules }: Checked, i: number): string {
+  const { line } = rules[i]!;
+  if (rules[i - 1]?.line !== line && rules[i + 1]?.line !== line) return String(line);
+  let nth = 0;
+  while (rules[i - nth - 1]?.line === line) nth++;
+  return nth < 26 ? `${line}${String.fromCharCode(97 + nth)}` : `${line}.${nth + 1}`;
+}
+
+const rulesOf = (c: Checked, places: number[]) => places.map((i) => ruleName(c, i)).join(' ');
 
 /** Lines of the rules: those that match, those that are violated. */
 export function rulesInWords(c: Checked, r: Result): string {
@@ -32,9 +41,9 @@ export function resultCells(c: Checked, r: Result): string[] {
 
 export const RESULT_COLUMNS = [
   { key: 'colour', title: 'Verdict', width: 84 },
-  { key: 'from', title: 'From rank:line', width: 92 },
+  { key: 'from', title: 'Sender:line', width: 100 },
   { key: 'sendEvent', title: 'Event', width: 62, isNumber: true },
-  { key: 'to', title: 'To rank:line', width: 92 },
+  { key: 'to', title: 'Receiver:line', width: 104 },
   { key: 'receiveEvent', title: 'Event', width: 62, isNumber: true },
   { key: 'A', title: 'A', width: 40, isNumber: true },
   { key: 'L', title: 'L', width: 40, isNumber: true },
@@ -62,7 +71,7 @@ export function sheetOf(c: Checked | null, name: string): Sheet {
   if (!c) return { title: 'Protocol', note: 'nothing is checked', columns, rows: [] };
   const counts = Object.entries(c.colours).map(([colour, n]) => `${count(n)} ${colour}`);
   const left = c.leftOut > 0 ? `; ${count(c.leftOut)} are not listed` : '';
-  const rules = c.rules.map((r) => `line ${r.line}: ${r.matched} matched, ${r.violated} violated`);
+  const rules = c.rules.map((r, i) => `line ${ruleName(c, i)}: ${r.matched} matched, ${r.violated} violated`);
   return {
     title: `Protocol ${name}, level ${c.level}`,
     note: `${count(c.messages)} messages: ${counts.join(', ')}${left}; ${rules.slice(0, 20).join('; ')}`,
