@@ -7,6 +7,7 @@ export interface StatesState {
   by: string; // what containers are of: auto, none, node, switch, comm ID
   own: string[]; // the user's own containers
   open: string[]; // those that are open
+  window: string; // the container that has the stage for itself; '': none
   step: number; // -1: that at the moment
   moment: number; // ns
   speed: number; // states a second

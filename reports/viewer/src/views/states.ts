@@ -10,6 +10,7 @@ import { DOING, activeInWords, changeInWords, processInWords, tally } from '../l
 import type { Names } from '../layout/state_words';
 
 import {
+  OUTSIDE,
   arrange,
   freeName,
   hiddenBy,
@@ -18,6 +19,7 @@ import {
   ranksOfItem,
   readOwn,
   takeOut,
+  windowOn,
   writeOwn,
 } from '../model/containers';
 import type { Box, Item, Kinds, Own } from '../model/containers';
@@ -37,7 +39,16 @@ const DRAG_MIN = 5;
 
 const HELP =
   'Consistent global states. Left and right step, with Shift by 100; Space plays, R runs to what is chosen, N and P go through icons, ' +
-  'Enter opens a container or selects a process, G puts the selected processes in a container, U takes it apart.';
+  'Enter opens a container or selects a process, G puts the selected processes in a container, U takes it apart, ' +
+  'W gives it the stage for itself.';
+
+function decodeOr(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
 
 class States implements ViewInstance {
   private snapshot: Snapshot | null = null;
@@ -83,6 +94,7 @@ class States implements ViewInstance {
       group: () => this.group(),
       rename: (name) => this.rename(name),
       apart: () => this.takeApart(),
+      window: () => this.toggleWindow(),
     });
     host.append(this.controls.top, this.stage, this.words, this.controls.legend, this.controls.bottom);
     this.canvas.addEventListener('pointermove', (e) => this.move(e));
@@ -114,6 +126,11 @@ class States implements ViewInstance {
   }
 
   private readonly isOpen = (box: Box) => this.state().open.includes(encodeURIComponent(box.id));
+
+  private focusedBox(): Box | null {
+    const item = this.focused?.item;
+    return typeof item === 'object' ? item : null;
+  }
 
   // ---- asking ----
 
@@ -215,11 +232,11 @@ class States implements ViewInstance {
   }
 
   private arrange(): void {
-    const { by, own } = this.state();
-    const key = JSON.stringify([by, own]);
+    const { by, own, window } = this.state();
+    const key = JSON.stringify([by, own, window]);
     if (key === this.arranged) return;
     this.arranged = key;
-    this.items = arrange(by, this.own(), this.kinds);
+    this.items = windowOn(arrange(by, this.own(), this.kinds), decodeOr(window));
     this.focused = null;
   }
 
@@ -252,9 +269,9 @@ class States implements ViewInstance {
 
   private tell(): void {
     const s = this.snapshot;
-    const box = this.focused && typeof this.focused.item !== 'number' ? this.focused.item : null;
+    const box = this.focusedBox();
     const sums = s ? tally(s, [...s.doing.keys()]) : [];
-    this.controls.put(this.state(), s, sums, this.counted, box?.own ? box.name : '', this.names);
+    this.controls.put(this.state(), s, sums, this.counted, { box, window: this.window() }, this.names);
     if (!s) return;
     const lines = this.lines(s);
     this.words.replaceChildren(...lines.map((text) => h('li', {}, text)));
@@ -266,6 +283,8 @@ class States implements ViewInstance {
       statesDoing: sums,
       statesArrows: s.arrows.length,
       statesCollectives: s.collectives.length,
+      statesActive: s.collectives.map((c) => `${c.op} ${c.root}`),
+      statesWords: lines,
       statesChange: changeInWords(s.change, this.names),
       statesIcons: this.placed.map((p) => ({
         name: typeof p.item === 'number' ? p.item : p.item.name,
@@ -362,8 +381,23 @@ class States implements ViewInstance {
 
   // ---- containers and selection ----
 
+  /** The name of the container that has the stage for itself. */
+  private window(): string {
+    return decodeOr(this.state().window).split('/').pop()!;
+  }
+
+  /** The container chosen gets the stage for itself; without one all processes come back. */
+  private toggleWindow(): void {
+    const box = this.focusedBox();
+    const id = box && box.id !== OUTSIDE ? encodeURIComponent(box.id) : '';
+    if (id === '' && this.state().window === '') return this.app.announce('choose a container first: N, or a click');
+    this.app.store.setView(ID, { window: id });
+    this.app.announce(id === '' ? 'all processes' : `only ${box!.name}; all others are one icon`);
+  }
+
   private enter(item: Item): void {
     if (typeof item === 'number') return this.app.store.toggleRank(item);
+    if (item.id === OUTSIDE) return this.app.store.setView(ID, { window: '' });
     const id = encodeURIComponent(item.id);
     const { open } = this.state();
     this.app.store.setView(ID, { open: open.includes(id) ? open.filter((x) => x !== id) : [...open, id] });
@@ -408,6 +442,7 @@ class States implements ViewInstance {
       Enter: () => this.focused && this.enter(this.focused.item),
       g: () => this.group(),
       u: () => this.takeApart(),
+      w: () => this.toggleWindow(),
       Escape: () => this.app.store.set({ selected: new Set() }),
     };
     const action = actions[e.key.length === 1 ? e.key.toLowerCase() : e.key];
@@ -436,6 +471,7 @@ export const states: View = {
     by: 'auto',
     own: [],
     open: [],
+    window: '',
     step: -1,
     moment: 0,
     speed: 10,
