@@ -231,12 +231,17 @@ async function testStateDeadlock(browser, t) {
       await t.shot(page, 'states-deadlock');
     },
   );
-  await t.check('in the end all three are stuck, and each says for whom', async () => {
-    await seekEnd(page, t);
-    const d = await t.drawn(page);
-    t.same([d.statesDoing[4], d.statesArrows], [3, 3], 'who waits, arrows');
-    t.truth(/rank 0 waits in MPI_Recv .*for rank 2/.test(await words(page)), await words(page));
-  });
+  await t.check(
+    'in the end nobody comes back from its last call, and words say who waits for whom in what',
+    async () => {
+      await seekEnd(page, t);
+      const d = await t.drawn(page);
+      t.same([d.statesDoing[6], d.statesCycle], [3, [0, 2, 1]], 'stuck for ever, cycle');
+      const text = await words(page);
+      t.truth(/Rank 0 waits in MPI_Recv for rank 2, rank 2 waits in MPI_Recv for rank 1/.test(text), text);
+      t.truth(/rank 0 never returns from its next call/.test(text), text);
+    },
+  );
   await page.close();
 }
 
@@ -244,13 +249,14 @@ async function testStateDeath(browser, t) {
   const file = record(t.mpitrace, t.work, 4, 'deaths', 'segv');
   if (!file) return;
   const page = await t.newPage(browser, { colorScheme: 'dark' });
-  await t.check('who dies is crossed out and named first; the others wait for it in the barrier', async () => {
+  await t.check('the dead are crossed out, who died first is named first, those it took along after it', async () => {
     await show(page, t, file);
     await seekEnd(page, t);
     const d = await t.drawn(page);
-    t.same(d.statesDoing[6], 1, 'dead');
-    t.truth(/rank 2 .*dies outside MPI/.test(await words(page)), await words(page));
-    t.truth(/1 dead/.test(await note(page)), await note(page));
+    t.same(d.statesDoing[6], 4, 'dead');
+    t.truth(/^rank 2 .*dies outside MPI/.test(d.statesWords[0]), d.statesWords[0]);
+    t.truth(/rank 0 never returns from its next call/.test(await words(page)), await words(page));
+    t.truth(/4 dead/.test(await note(page)), await note(page));
     await t.shot(page, 'states-death-dark');
   });
   await page.close();
@@ -303,6 +309,15 @@ async function dragTo(page, t, from, to) {
   await t.settled(page);
 }
 
+/** Through the icons by keyboard, until that is there which a container has. */
+async function stepTo(page, t, what) {
+  await page.focus('.states .layer');
+  for (let n = 0; n < 9 && !(await page.isVisible(what)); n++) {
+    await page.keyboard.press('n');
+    await t.settled(page);
+  }
+}
+
 async function testStateNesting(browser, t) {
   const page = await t.newPage(browser);
   const own = (p) => p.evaluate(() => globalThis.mpitrace.store.state.views.states.own.map(decodeURIComponent));
@@ -316,9 +331,7 @@ async function testStateNesting(browser, t) {
     t.same(await own(page), ['group 1|0-1', 'group 2|6-7'], 'two');
     await dragTo(page, t, 'group 2', 'group 1');
     t.same(await own(page), ['group 1|0-1', 'group 1/group 2|6-7'], 'nested');
-    await page.focus('.states .layer');
-    for (let n = 0; n < 9 && !(await page.isVisible('input[aria-label="Name of the container"]')); n++)
-      await page.keyboard.press('n');
+    await stepTo(page, t, 'input[aria-label="Name of the container"]');
     await page.fill('input[aria-label="Name of the container"]', 'left/half');
     await page.keyboard.press('Enter');
     await t.settled(page);
@@ -333,9 +346,7 @@ async function testStateNesting(browser, t) {
   await t.check('a container has the stage for itself, the others are one icon, and the address knows', async () => {
     await set(page, { own: ['half|0-3'], open: [], window: '' });
     await t.settled(page);
-    await page.focus('.states .layer');
-    for (let n = 0; n < 9 && !(await page.isVisible('button:has-text("Own window")')); n++)
-      await page.keyboard.press('n');
+    await stepTo(page, t, 'button:has-text("Own window")');
     await page.focus('.states .layer');
     await page.keyboard.press('w');
     await page.waitForFunction(() => location.hash.includes('states.window=half'));

@@ -26,7 +26,7 @@ export interface MachineState {
   color: string; // of ranks
   arcs: string; // what their colours tell: distance or class
   flows: string[]; // Distance
-  classes: string[]; // FlowKind
+  kinds: string[]; // of traffic: FlowKind
   halos: string[];
   links: string[];
   severity: string;
@@ -53,7 +53,7 @@ export const FIRST_STATE: MachineState = {
   color: 'wait',
   arcs: 'distance',
   flows: [...DISTANCES],
-  classes: [...FLOW_KINDS],
+  kinds: [...FLOW_KINDS],
   halos: HALOS.filter((kind) => kind === 'issue'),
   links: ['issue'],
   severity: 'low',

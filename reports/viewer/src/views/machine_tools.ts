@@ -221,7 +221,7 @@ export class MachineTools {
 
   private toggles(
     title: string,
-    of: 'flows' | 'classes' | 'halos' | 'links',
+    of: 'flows' | 'kinds' | 'halos' | 'links',
     rows: [string, HTMLElement, string][],
   ): HTMLElement {
     const boxes = rows.map(([kind, sign, name]) => {
@@ -269,7 +269,7 @@ export class MachineTools {
       ),
       this.toggles(
         'class',
-        'classes',
+        'kinds',
         FLOW_KINDS.map((x) => [x, sample(tone(CLASS_STYLES[x]), CLASS_STYLES[x].dash), CLASS_STYLES[x].name]),
       ),
       this.toggles(

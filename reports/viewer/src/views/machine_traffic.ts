@@ -5,7 +5,7 @@ import { bytes, count, exactMoment, plural } from '../layout/format';
 import { DISTANCES, distanceOf } from '../model/machine';
 import type { Distance, Machine } from '../model/machine';
 import type { Sheet } from '../model/sheet';
-import type { FlowKind, Instant } from '../model/instant';
+import type { FlowKind, Gathering, Instant } from '../model/instant';
 import { ID } from './machine_state';
 import type { MachineState } from './machine_state';
 import type { App } from './view';
@@ -24,7 +24,7 @@ export class InstantTraffic {
   ask(s: MachineState, at: number, halfLife: number): void {
     const { filter, selected } = this.app.store.state;
     const only = selected.size > 0 ? [...selected] : null;
-    const calls = s.classes.includes('collective') || s.classes.includes('one-sided');
+    const calls = s.kinds.includes('collective') || s.kinds.includes('one-sided');
     const given = { at, halfLife, filter, least: s.least, flows: FLOWS_MAX, only, calls };
     const key = JSON.stringify(given);
     if (key === this.asked || this.asking) return;
@@ -55,20 +55,26 @@ export class InstantTraffic {
     const crowd = Math.min(1, 40 / Math.sqrt(Math.max(1, flows.length)));
     return flows.flatMap((f) => {
       const distance = distanceOf(machine, f.src, f.dst);
-      if (!s.flows.includes(distance) || !s.classes.includes(f.kind)) return [];
+      if (!s.flows.includes(distance) || !s.kinds.includes(f.kind)) return [];
       const px = Math.max(1, ARC_PX * Math.sqrt(f.bytes / most) * crowd);
       return [{ src: f.src, dst: f.dst, px, alpha: 0.12 + 0.75 * f.weight, style: this.style(s, f.kind, distance) }];
     });
   }
 
-  /** Collectives without a root, coloured by how far apart the farthest of their ranks are. */
+  /** Collectives without a root, those of the same ranks as one, coloured by how far apart the farthest of these are. */
   knots(s: MachineState, machine: Machine): Knot[] {
-    if (!s.classes.includes('collective')) return [];
-    return (this.instant?.gatherings ?? []).flatMap(({ ranks, op, weight }) => {
+    const found = new Map<string, { like: Gathering; times: number; weight: number }>();
+    if (!s.kinds.includes('collective')) return [];
+    for (const x of this.instant?.gatherings ?? []) {
+      const key = `${x.op} ${x.comm} ${x.ranks.length} ${x.ranks[0]}`;
+      const known = found.get(key) ?? { like: x, times: 0, weight: 0 };
+      found.set(key, { like: known.like, times: known.times + 1, weight: Math.max(known.weight, x.weight) });
+    }
+    return [...found.values()].flatMap(({ like: { ranks, op }, times, weight }) => {
       const far = ranks.reduce((d, rank) => Math.max(d, DISTANCES.indexOf(distanceOf(machine, ranks[0]!, rank))), 0);
       const distance = DISTANCES[far]!;
       if (!s.flows.includes(distance)) return [];
-      const text = `${op}, ${plural(ranks.length, 'rank')}`;
+      const text = `${times > 1 ? `${times} × ` : ''}${op}, ${plural(ranks.length, 'rank')}`;
       return [{ ranks, text, alpha: 0.15 + 0.6 * weight, style: this.style(s, 'collective', distance) }];
     });
   }

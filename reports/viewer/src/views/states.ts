@@ -28,8 +28,8 @@ import type { Sheet } from '../model/sheet';
 import { Doing } from '../model/snapshot';
 import type { Snapshot, StatesQuery } from '../model/snapshot';
 import { Controls } from './state_controls';
-import { cycleAt, membersOf, switchOf } from './state_facts';
-import type { StatesState } from './state_facts';
+import { deadlockAt, firstDead, membersOf, switchOf } from './state_facts';
+import type { Deadlock, StatesState } from './state_facts';
 import { stateSheet } from './state_sheet';
 import type { App, View, ViewInstance } from './view';
 
@@ -41,6 +41,13 @@ const HELP =
   'Consistent global states. Left and right step, with Shift by 100; Space plays, R runs to what is chosen, N and P go through icons, ' +
   'Enter opens a container or selects a process, G puts the selected processes in a container, U takes it apart, ' +
   'W gives it the stage for itself.';
+
+function deadlockInWords(d: Deadlock | null): string[] {
+  if (!d) return [];
+  const { ranks, what } = d;
+  const cycle = ranks.length > 1 ? [`deadlock: ranks ${[...ranks, ranks[0]].join(' → ')} wait for each other`] : [];
+  return [...cycle, ...(what === '' ? [] : [what])];
+}
 
 function decodeOr(text: string): string {
   try {
@@ -253,7 +260,7 @@ class States implements ViewInstance {
     const shown = this.shownRanks(s);
     const { placed, focused } = this;
     const pale = (rank: number) => shown !== null && !shown.has(rank);
-    const cycle = cycleAt(this.app.session, s.time);
+    const cycle = deadlockAt(this.app.session, s.time)?.ranks ?? [];
     return { snapshot: s, placed, theme: this.app.theme(), pale, selected, focused, cycle };
   }
 
@@ -292,7 +299,7 @@ class States implements ViewInstance {
         y: p.y,
         open: p.open,
       })),
-      statesCycle: cycleAt(this.app.session, s.time),
+      statesCycle: deadlockAt(this.app.session, s.time)?.ranks ?? [],
     });
   }
 
@@ -300,10 +307,11 @@ class States implements ViewInstance {
   private lines(s: Snapshot): string[] {
     const { selected } = this.app.store.state;
     const waiting = [...s.doing.keys()].filter((rank) => s.doing[rank] === Doing.Waits);
+    const died = firstDead(this.app.session);
     const dead = [...s.doing.keys()].filter((rank) => s.doing[rank] === Doing.Dead);
+    dead.sort((a, b) => Number(died.has(b)) - Number(died.has(a)));
     const ranks = selected.size > 0 ? [...selected] : [...dead, ...waiting.sort((a, b) => s.since[a]! - s.since[b]!)];
-    const cycle = cycleAt(this.app.session, s.time);
-    const texts = cycle.length > 1 ? [`deadlock: ranks ${[...cycle, cycle[0]].join(' → ')} wait for each other`] : [];
+    const texts = deadlockInWords(deadlockAt(this.app.session, s.time));
     for (const c of s.collectives.slice(0, 1)) if (selected.size === 0) texts.push(activeInWords(c, this.names));
     texts.push(...ranks.slice(0, WORDS_MAX).map((rank) => processInWords(s, rank, this.names)));
     if (ranks.length > WORDS_MAX) texts.push(`and ${count(ranks.length - WORDS_MAX)} more: T shows all`);
