@@ -185,7 +185,7 @@ async function testMachineSelect(browser, t) {
       await t.settled(page);
       const p = await middleOf(page);
       let tip = '';
-      for (let n = 0; n < 40 && !tip.startsWith('r1n0'); n++) {
+      for (let n = 0; n < 60 && !tip.startsWith('r1n0'); n++) {
         p.x += 10; // beside the ranks, still on the node
         await page.mouse.move(p.x, p.y);
         tip = await page.textContent('.tooltip');

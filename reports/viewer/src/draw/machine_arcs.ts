@@ -72,7 +72,7 @@ export function curveOf(s: Pick<Sight, 'layout'>, at: (p: Vec) => Seen, src: num
   const [a, b] = [headOf(s.layout, src), headOf(s.layout, dst)];
   if (!a || !b) return null;
   const far = Math.hypot(...a.map((x, k) => x - b[k]!));
-  const lift = 0.6 + 0.3 * far;
+  const lift = 0.6 + Math.min(0.3 * far, 1.1 * Math.sqrt(far)); // the farthest stay within the picture
   // to the left as the sender sees it, so that both ways show
   const side: Vec = s.layout.up[1] === 1 ? [b[2] - a[2], 0, a[0] - b[0]] : [a[1] - b[1], b[0] - a[0], 0];
   const control = (share: number) =>

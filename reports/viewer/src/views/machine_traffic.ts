@@ -52,7 +52,7 @@ export class InstantTraffic {
   arcs(s: MachineState, machine: Machine): Arc[] {
     const flows = this.instant?.flows ?? [];
     const most = flows.reduce((n, f) => Math.max(n, f.bytes), 1);
-    const crowd = Math.min(1, 40 / Math.sqrt(Math.max(1, flows.length)));
+    const crowd = Math.min(1, 8 / Math.sqrt(Math.max(1, flows.length)));
     return flows.flatMap((f) => {
       const distance = distanceOf(machine, f.src, f.dst);
       if (!s.flows.includes(distance) || !s.kinds.includes(f.kind)) return [];

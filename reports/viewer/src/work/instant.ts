@@ -13,7 +13,7 @@ import type { InstantCalls } from './instant_calls';
 
 export const HALF_LIVES = 4; // a message is shown for so many after it has come
 
-const CHUNKS_MAX = 64;
+const CHUNKS_MAX = 512; // of 64 ranks each, or so
 const MESSAGES_MAX = 400000;
 const GATHERINGS_MAX = 64; // shown
 const NO_CALLS: InstantCalls = { gatherings: [], transfers: [], collectives: 0, leftOut: false };

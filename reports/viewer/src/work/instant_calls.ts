@@ -9,7 +9,7 @@ import type { Trace } from '../model/trace';
 import { eachPart, pairKey } from './cuts';
 import { waitsForRoot } from './needs';
 
-const CHUNKS_MAX = 64;
+const CHUNKS_MAX = 512; // of 64 ranks each, or so
 const CALLS_MAX = 1 << 20;
 const RMA = 5; // class
 
