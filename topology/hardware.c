@@ -1,6 +1,6 @@
-/* hardware.c - see hardware.h. scontrol writes words of Key=Value with blanks between; some values (OS, Reason, Comment)
- * hold blanks themselves, so a key counts the first time that it stands after a node's name: all that matter stand
- * before what people write. */
+/* hardware.c - see hardware.h. scontrol writes words of Key=Value with blanks between; some values (OS, Reason,
+ * Comment) hold blanks themselves, so a key counts the first time that it stands after a node's name: all that matter
+ * stand before what people write. */
 #include "topology/hardware.h"
 
 #include "base/buf.h"

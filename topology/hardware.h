@@ -1,5 +1,5 @@
-/* hardware.h - what nodes are made of, as Slurm knows it. In: what `scontrol show node` prints, in lines or (-o) a line a
- * node. Out: packages and cores of each node, in its order. */
+/* hardware.h - what nodes are made of, as Slurm knows it. In: what `scontrol show node` prints, in lines or (-o) a
+ * line a node.  Out: packages and cores of each node, in its order. */
 #pragma once
 
 #include "base/error.h"

@@ -92,11 +92,11 @@ Test(fabric, blocks_are_put_together_by_their_sizes)
 	expect_path("RingName=r0 Nodes=n[1-8]\n", false, "n3", "ring r0");
 }
 
-/* As topology/tree prints it, the switch above first, with all nodes below it. */
+/* As Slurm's plugin for trees prints it, the switch above first, with all nodes below it. */
 static const char printed_tree[] = "SwitchName=core Level=1 LinkSpeed=1 Nodes=n[1-6],login Switches=leaf[1-2]\n"
 				   "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[1-3]\n"
 				   "SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=login,n[4-6] \n";
-/* As topology/block prints it. */
+/* As its plugin for blocks prints it. */
 static const char printed_blocks[] = "BlockName=b0 BlockIndex=0 Nodes=n[0-1] BlockSize=2\n"
 				     "BlockName=b1 BlockIndex=1 Nodes=n[2-3] BlockSize=2\n"
 				     "AggregatedBlock=b[0-1] BlockIndex=2 Nodes=n[0-3] BlockSize=4\n";
