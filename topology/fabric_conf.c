@@ -1,5 +1,5 @@
-/* fabric_conf.c - topology.conf(5), and what `scontrol show topology` prints of it: lines of Key=Value, keys in any case,
- * a `#` begins a comment, a backslash at the end of a line goes on in the next one. */
+/* fabric_conf.c - topology.conf(5), and what `scontrol show topology` prints of it: lines of Key=Value, keys in any
+ * case, a `#` begins a comment, a backslash at the end of a line goes on in the next one. */
 #include "topology/fabric_build.h"
 
 #include <ctype.h>
