@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 struct options {
-	const char *path, *slurm, *capture, *generate;
+	const char *path, *slurm, *nodes, *capture, *generate;
 	uint32_t ranks;
 	bool json, all;
 };
@@ -37,13 +37,10 @@ static bool parse_ranks(const char *text, uint32_t *ret_ranks)
 static int parse(struct options *o, int argc, char **argv)
 {
 	static const struct option names[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"all", no_argument, NULL, 'a'},
-		{"slurm", required_argument, NULL, 's'},
-		{"capture", required_argument, NULL, 'c'},
-		{"generate", required_argument, NULL, 'g'},
-		{"ranks", required_argument, NULL, 'r'},
-		{NULL, 0, NULL, 0},
+		{"json", no_argument, NULL, 'j'},	   {"all", no_argument, NULL, 'a'},
+		{"slurm", required_argument, NULL, 's'},   {"slurm-nodes", required_argument, NULL, 'n'},
+		{"capture", required_argument, NULL, 'c'}, {"generate", required_argument, NULL, 'g'},
+		{"ranks", required_argument, NULL, 'r'},   {NULL, 0, NULL, 0},
 	};
 	int key;
 	opterr = 0;
@@ -52,6 +49,7 @@ static int parse(struct options *o, int argc, char **argv)
 		o->json |= key == 'j';
 		o->all |= key == 'a';
 		o->slurm = key == 's' ? optarg : o->slurm;
+		o->nodes = key == 'n' ? optarg : o->nodes;
 		o->capture = key == 'c' ? optarg : o->capture;
 		o->generate = key == 'g' ? optarg : o->generate;
 		if (key == 'r' && !parse_ranks(optarg, &o->ranks))
@@ -61,6 +59,8 @@ static int parse(struct options *o, int argc, char **argv)
 	}
 	if ((o->generate != NULL) != (o->ranks > 0))
 		return usage_error("topology", "--generate and --ranks go together");
+	if (o->nodes != NULL && o->generate == NULL)
+		return usage_error("topology", "--slurm-nodes goes with --generate");
 	if (o->generate != NULL && (argc > optind || o->capture != NULL))
 		return usage_error("topology", "--generate makes a map of its own: give no step and no --capture");
 	if (argc - optind > 1)
@@ -136,9 +136,12 @@ static cJSON *from_shape(const struct options *o, struct error *e)
 {
 	struct topo_shape shape;
 	struct fabric *f = NULL;
-	if (topo_shape_parse(o->generate, &shape, e) < 0 || (o->slurm != NULL && fabric_read(o->slurm, &f, e) < 0))
-		return NULL;
-	cJSON *topology = topo_generate(&shape, f, o->ranks, e);
+	struct hardware *hw = NULL;
+	cJSON *topology = NULL;
+	if (topo_shape_parse(o->generate, &shape, e) == 0 && (o->slurm == NULL || fabric_read(o->slurm, &f, e) == 0) &&
+	    (o->nodes == NULL || hardware_read(o->nodes, &hw, e) == 0))
+		topology = topo_generate(&shape, f, hw, o->ranks, e);
+	hardware_free(hw);
 	fabric_free(f);
 	if (topology == NULL)
 		return NULL;
@@ -235,4 +238,4 @@ static int topology(int argc, char **argv)
 const struct command cmd_topology = {
 	"topology", topology, "where the ranks ran: switches, nodes, sockets, cores",
 	"topology [FILE.mpix|DIRECTORY] [--json] [--all] [--slurm FILE] [--capture FILE.xml]\n"
-	"       mpitrace topology --generate SHAPE --ranks N [--slurm FILE] [--json]"};
+	"       mpitrace topology --generate SHAPE --ranks N [--slurm FILE] [--slurm-nodes FILE] [--json]"};

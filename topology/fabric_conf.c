@@ -1,9 +1,10 @@
-/* fabric_conf.c - topology.conf(5): lines of Key=Value, keys in any case, a `#` begins a comment, a backslash at the
- * end of a line goes on in the next one. */
+/* fabric_conf.c - topology.conf(5), and what `scontrol show topology` prints of it: lines of Key=Value, keys in any
+ * case, a `#` begins a comment, a backslash at the end of a line goes on in the next one. */
 #include "topology/fabric_build.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -132,6 +133,31 @@ static int set_kind(struct reader *r, enum fabric_kind kind, unsigned line)
 	return 0;
 }
 
+/* scontrol tells the size of each block, and of blocks put together, not the list of sizes. */
+static int note_size(struct reader *r, const char *size, unsigned line)
+{
+	for (unsigned i = 0; i < r->f->nsizes; i++)
+		if (strtoul(size, NULL, 10) == r->f->sizes[i])
+			return 0;
+	return fabric_add_size(r->f, size, line, r->e);
+}
+
+/* What only scontrol prints. Of a switch above others it lists all nodes below as its own: these are left to those
+ * that they hang on. True: the line says nothing else. */
+static int take_printed(struct reader *r, struct line *l, bool *ret_done)
+{
+	const char *level = take_pair(l, "Level"), *size = take_pair(l, "BlockSize");
+	const char *together = take_pair(l, "AggregatedBlock");
+	take_pair(l, "BlockIndex");
+	if (level != NULL && strcmp(level, "0") != 0)
+		take_pair(l, "Nodes");
+	if (together != NULL)
+		take_pair(l, "Nodes");
+	*ret_done = together != NULL;
+	int code = size != NULL || together != NULL ? set_kind(r, FABRIC_BLOCK, l->number) : 0;
+	return code == 0 && size != NULL ? note_size(r, size, l->number) : code;
+}
+
 static int read_line(struct reader *r, struct line *l)
 {
 	static const struct {
@@ -139,12 +165,13 @@ static int read_line(struct reader *r, struct line *l)
 		enum fabric_kind kind;
 	} names[] = {{"SwitchName", FABRIC_TREE}, {"BlockName", FABRIC_BLOCK}, {"RingName", FABRIC_RING}};
 	const char *sizes = take_pair(l, "BlockSizes");
-	int code = 0;
-	if (sizes != NULL) {
+	bool done = false;
+	int code = take_printed(r, l, &done);
+	if (code == 0 && sizes != NULL) {
 		code = set_kind(r, FABRIC_BLOCK, l->number);
 		code = code < 0 ? code : read_sizes(r, sizes, l->number);
 	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && code == 0; i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && code == 0 && !done; i++) {
 		const char *name = take_pair(l, names[i].key);
 		if (name == NULL)
 			continue;

@@ -108,24 +108,88 @@ static cJSON *rack_path(uint32_t rack)
 	return switches;
 }
 
-static void put_node(cJSON *nodes, const struct topo_shape *s, const struct fabric *f, uint32_t index)
+/* What is known of a node: its own packages and cores, else those of the shape. */
+static struct topo_shape shape_of(const struct topo_shape *s, const struct hardware *hw, const char *name)
 {
-	char name[32];
-	cJSON *node = json_row(nodes);
-	snprintf(name, sizeof(name), "r%un%u", index / s->nodes, index % s->nodes);
-	const char *own = f != NULL ? f->nodes.at[index].name : name;
-	json_put_text(node, "name", own);
-	json_put(node, "nodeid", index);
-	cJSON_AddItemToObject(node, "switches", f != NULL ? fabric_path(f, own) : rack_path(index / s->nodes));
-	put_cores(node, s);
+	const struct hardware_node *known = hw != NULL ? hardware_find(hw, name) : NULL;
+	struct topo_shape own = *s;
+	if (known == NULL)
+		return own;
+	own.packages = known->packages;
+	own.cores = known->cores;
+	own.numa = own.numa < own.cores ? own.numa : own.cores;
+	return own;
 }
 
-cJSON *topo_generate(const struct topo_shape *s, const struct fabric *f, uint32_t ranks, struct error *e)
+static cJSON *no_switches(void)
 {
-	uint64_t nodes = f != NULL ? f->nodes.n : (uint64_t)s->racks * s->nodes;
-	uint64_t each = s->per_node > 0 || nodes == 0 ? s->per_node : (ranks + nodes - 1) / nodes;
-	if (nodes == 0 || nodes > NODES_MAX || nodes * s->packages * s->cores > CORES_MAX) {
-		fail(e, -EINVAL, "%s", nodes == 0 ? "the file names no node" : "the file names too many nodes");
+	cJSON *switches = cJSON_CreateObject();
+	json_array(switches, "path");
+	json_array(switches, "kinds");
+	return switches;
+}
+
+/* Where the nodes come from, the first of them that is there. */
+struct source {
+	const struct topo_shape *shape;
+	const struct fabric *fabric;
+	const struct hardware *hardware;
+};
+
+static uint64_t count_nodes(const struct source *s)
+{
+	return s->fabric != NULL     ? s->fabric->nodes.n
+	       : s->hardware != NULL ? s->hardware->nodes.n
+				     : (uint64_t)s->shape->racks * s->shape->nodes;
+}
+
+static const char *name_node(const struct source *s, uint32_t index, char room[32])
+{
+	if (s->fabric != NULL)
+		return s->fabric->nodes.at[index].name;
+	if (s->hardware != NULL)
+		return s->hardware->nodes.at[index].name;
+	snprintf(room, 32, "r%un%u", index / s->shape->nodes, index % s->shape->nodes);
+	return room;
+}
+
+static cJSON *put_node(cJSON *nodes, const struct source *s, uint32_t index, struct topo_shape *ret_shape)
+{
+	char room[32];
+	const char *name = name_node(s, index, room);
+	cJSON *node = json_row(nodes);
+	*ret_shape = shape_of(s->shape, s->hardware, name);
+	json_put_text(node, "name", name);
+	json_put(node, "nodeid", index);
+	cJSON *switches = s->fabric != NULL	? fabric_path(s->fabric, name)
+			  : s->hardware != NULL ? no_switches()
+						: rack_path(index / s->shape->nodes);
+	cJSON_AddItemToObject(node, "switches", switches);
+	put_cores(node, ret_shape);
+	return node;
+}
+
+/* -E2BIG where the cores of all nodes are too many. */
+static int check_cores(const struct source *s, uint64_t nodes)
+{
+	char room[32];
+	uint64_t cores = 0;
+	for (uint32_t i = 0; i < nodes && cores <= CORES_MAX; i++) {
+		struct topo_shape own = shape_of(s->shape, s->hardware, name_node(s, i, room));
+		cores += (uint64_t)own.packages * own.cores;
+	}
+	return cores > CORES_MAX ? -E2BIG : 0;
+}
+
+cJSON *topo_generate(const struct topo_shape *shape, const struct fabric *f, const struct hardware *hardware,
+		     uint32_t ranks, struct error *e)
+{
+	const struct source s = {shape, f, hardware};
+	uint64_t nodes = count_nodes(&s);
+	uint64_t each = shape->per_node > 0 || nodes == 0 ? shape->per_node : (ranks + nodes - 1) / nodes;
+	if (nodes == 0 || nodes > NODES_MAX || check_cores(&s, nodes) < 0) {
+		fail(e, -EINVAL, "%s",
+		     nodes == 0 ? "the file names no node" : "the file names too many nodes or cores");
 		return NULL;
 	}
 	if (each * nodes < ranks) {
@@ -137,8 +201,9 @@ cJSON *topo_generate(const struct topo_shape *s, const struct fabric *f, uint32_
 	uint64_t first = 0;
 	for (uint32_t i = 0; i < nodes; i++) {
 		uint64_t left = ranks - first, here = left < each ? left : each;
-		put_node(all, s, f, i);
-		put_ranks(all->child->prev, s, (uint32_t)first, (uint32_t)here);
+		struct topo_shape own;
+		cJSON *node = put_node(all, &s, i, &own);
+		put_ranks(node, &own, (uint32_t)first, (uint32_t)here);
 		first += here;
 	}
 	json_array(topology, "misbindings");

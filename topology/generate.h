@@ -1,9 +1,10 @@
 /* generate.h - a map of a machine of which there is no record: so many racks of nodes of packages of cores, and ranks
- * on them in order. In: numbers, or the nodes of Slurm's file.  Out: the topology of an analysis. */
+ * on them in order. In: numbers, or the nodes of Slurm's files.  Out: the topology of an analysis. */
 #pragma once
 
 #include "base/error.h"
 #include "topology/fabric.h"
+#include "topology/hardware.h"
 
 #include <cjson/cJSON.h>
 #include <stdint.h>
@@ -21,5 +22,7 @@ struct topo_shape {
 /* "racks=4,nodes=16,packages=2,numa=1,cores=32,per_node=64"; what is left out is 1, per_node 0. 0, or -EINVAL with
  * text. */
 int topo_shape_parse(const char *text, struct topo_shape *ret_shape, struct error *e);
-/* {"nodes": [...], "misbindings": []}; f: its nodes stand instead of the racks', or NULL. NULL with text. */
-cJSON *topo_generate(const struct topo_shape *shape, const struct fabric *f, uint32_t ranks, struct error *e);
+/* {"nodes": [...], "misbindings": []}; f: its nodes stand instead of the racks', hardware: those that it lists do, or
+ * have what it says of them. Either may be NULL. NULL with text. */
+cJSON *topo_generate(const struct topo_shape *shape, const struct fabric *f, const struct hardware *hardware,
+		     uint32_t ranks, struct error *e);

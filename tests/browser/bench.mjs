@@ -1,14 +1,23 @@
 // bench.mjs - how long a person waits for the viewer: first picture, steps of zooming and panning, our own JavaScript
 // on the main thread, memory. node bench.mjs MPITRACE VIEWER_HTML WORKDIR FILE...; one row a trace, as markdown.
-// VIEWER_HTML is what its size is taken of; shown is what `mpitrace view` serves.
-import { readFileSync } from 'node:fs';
+// VIEWER_HTML is what its size is taken of; shown is what `mpitrace view` serves. --seek: instead, how long until a state that is sought is
+// there; --machine: frames of the machine view, on a map of 1,024 nodes with 64 cores each.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { basename, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { launch, serve } from './chromium.mjs';
 
-const [mpitrace, viewer, work, ...files] = process.argv.slice(2).map((path) => resolve(path));
+const MODES = ['--seek', '--machine'];
+const mode = process.argv.find((x) => MODES.includes(x)) ?? '';
+const [mpitrace, viewer, work, ...files] = process.argv
+  .slice(2)
+  .filter((x) => !MODES.includes(x))
+  .map((path) => resolve(path));
 const STEPS = 24;
+const SEEKS = 60;
+const FRAMES = 40;
 const QUIET_FRAMES = 2;
 const FLOOR_PAGES = 5;
 
@@ -141,8 +150,80 @@ async function measure(browser, file) {
   console.log(`| ${cells.join(' | ')} |`);
 }
 
+/** ms until a state that is sought is on the screen, when all are counted. */
+async function seekStates(browser, file) {
+  const server = await serve(mpitrace, file);
+  const { page } = await opened(browser, server.url);
+  await page.click('#tab-states');
+  await page.waitForFunction(() => globalThis.mpitrace.drawn.statesWhole === true, null, { timeout: 300000 });
+  const times = await page.evaluate(async (seeks) => {
+    const { drawn, store } = globalThis.mpitrace;
+    const found = [];
+    for (let k = 0; k < seeks; k++) {
+      const step = Math.floor((((k + 1) * 0.6180339887) % 1) * drawn.statesTotal);
+      const begin = performance.now();
+      store.setView('states', { step });
+      while (globalThis.mpitrace.drawn.statesStep !== step) await new Promise((done) => globalThis.requestFrame(done));
+      found.push(performance.now() - begin);
+    }
+    return found;
+  }, SEEKS);
+  const { statesTotal } = await page.evaluate(() => globalThis.mpitrace.drawn);
+  const ms = (q) => Math.round(quantile(times, q));
+  console.log(`| ${basename(file)} | ${statesTotal} | ${ms(0.5)} | ${ms(0.95)} | ${ms(1)} |`);
+  await page.close();
+  server.stop();
+}
+
+/** Frames of a turning camera about 1,024 nodes of 64 cores with a rank on each of those that the trace has. */
+async function turnMachine(browser, file) {
+  const server = await serve(mpitrace, file);
+  const { page } = await opened(browser, server.url);
+  const { ranks } = await page.evaluate(() => globalThis.mpitrace.trace.meta);
+  await page.click('#tab-machine');
+  await page.waitForFunction(() => globalThis.mpitrace.drawn.machineScene);
+  const words = ['topology', '--generate', 'racks=32,nodes=32,packages=2,cores=32', '--ranks', String(ranks), '--json'];
+  const map = `${work}/machine.json`;
+  writeFileSync(map, execFileSync(mpitrace, words, { maxBuffer: 2 ** 30 }));
+  await page.setInputFiles('.map-file', map);
+  await page.waitForFunction(() => globalThis.mpitrace.drawn.machineFrom === 'map', null, { timeout: 120000 });
+  await page.waitForFunction(() => globalThis.mpitrace.busy() === 0, null, { timeout: 120000 });
+  const { times, arcs, renderer } = await page.evaluate(async (frames) => {
+    const { store, drawn } = globalThis.mpitrace;
+    const found = [];
+    for (let k = 0; k < frames; k++) {
+      const begin = performance.now();
+      store.setView('machine', { azimuth: 3 * k });
+      await new Promise((done) => globalThis.requestFrame(() => globalThis.requestFrame(done)));
+      found.push(performance.now() - begin);
+    }
+    const g = document.createElement('canvas').getContext('webgl2');
+    const info = g?.getExtension('WEBGL_debug_renderer_info');
+    return {
+      times: found,
+      arcs: drawn.machineArcs,
+      renderer: info ? g.getParameter(info.UNMASKED_RENDERER_WEBGL) : 'none',
+    };
+  }, FRAMES);
+  const median = quantile(times, 0.5);
+  const cells = [basename(file), ranks, 1024, arcs, Math.round(median), (1000 / median).toFixed(1), renderer];
+  console.log(`| ${cells.join(' | ')} |`);
+  await page.close();
+  server.stop();
+}
+
 const browser = await launch(work);
 if (!browser) process.exit(77);
+if (mode !== '') {
+  console.log(
+    mode === '--seek'
+      ? '| trace | changes | seek, median, ms | p95 | most |\n|---|---|---|---|---|\n| goal |  |  | ≤ 100 |  |'
+      : '| trace | ranks | nodes | arcs | frame, median, ms | frames a second | drawn by |\n|---|---|---|---|---|---|---|',
+  );
+  for (const file of files) await (mode === '--seek' ? seekStates : turnMachine)(browser, file);
+  await browser.close();
+  process.exit(0);
+}
 const bundle = readFileSync(viewer);
 console.log(
   `bundle: ${Math.round(bundle.length / 1000)} KB, ${Math.round(gzipSync(bundle).length / 1000)} KB packed\n`,

@@ -1,9 +1,10 @@
 // machine.mjs - the machine view in Chromium: what is drawn, what a pointer is told, what the address keeps, what plays, and what a browser
 // without WebGL shows.
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
-import { writeFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { record } from './record.mjs';
 
 const set = (page, change) => page.evaluate((x) => globalThis.mpitrace.store.setView('machine', x), change);
 const own = (page) => page.evaluate(() => globalThis.mpitrace.store.state.views.machine);
@@ -161,6 +162,200 @@ async function testMachine(browser, t) {
   await page.close();
 }
 
+/** Where a place of the layout is on the screen, told by the view itself: the camera looks at it. */
+async function middleOf(page) {
+  const box = await page.locator('.machine .stage').boundingBox();
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
+const selected = async (page, t) => (await t.state(page)).selected;
+
+async function testMachineSelect(browser, t) {
+  const page = await t.newPage(browser);
+  await t.check(
+    'a node that is searched is looked at with its ranks; a click on it selects them, again lets go',
+    async () => {
+      await show(page, t, t.small);
+      await openMap(page, t, 'racks=2,nodes=2,packages=2,cores=4', 8);
+      await set(page, { layout: 'top-down', azimuth: 0, elevation: 90, range: 0 });
+      await page.fill('.machine .seek', 'r1n0');
+      await page.keyboard.press('Enter');
+      await page.waitForFunction(() => [...globalThis.mpitrace.store.state.selected].join() === '4,5');
+      await page.evaluate(() => globalThis.mpitrace.store.set({ selected: new Set() }));
+      await t.settled(page);
+      const p = await middleOf(page);
+      let tip = '';
+      for (let n = 0; n < 60 && !tip.startsWith('r1n0'); n++) {
+        p.x += 10; // beside the ranks, still on the node
+        await page.mouse.move(p.x, p.y);
+        tip = await page.textContent('.tooltip');
+      }
+      t.truth(/r1n0/.test(tip) && /ranks2/.test(tip) && /rack1/.test(tip) && /cores8/.test(tip), tip);
+      await page.mouse.click(p.x, p.y);
+      t.same(await selected(page, t), [4, 5], 'selected');
+      await page.mouse.click(p.x, p.y);
+      t.same(await selected(page, t), [], 'let go');
+    },
+  );
+  await t.check('what is neither rank nor node is said, and nothing changes', async () => {
+    await page.fill('.machine .seek', 'r9n9');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => /no rank or node r9n9/.test(document.querySelector('.voice').textContent));
+    t.same(await selected(page, t), [], 'selected');
+  });
+  await page.close();
+}
+
+async function download(page, act) {
+  const [file] = await Promise.all([page.waitForEvent('download'), act()]);
+  return readFileSync(await file.path(), 'utf8');
+}
+
+async function testMachineFiles(browser, t) {
+  const page = await t.newPage(browser);
+  await t.check('a camera gets a name, goes to a file and comes back from it', async () => {
+    await show(page, t, t.small);
+    await set(page, { layout: 'line', azimuth: 10, elevation: 20, range: 30, x: 1, y: 2, z: 3 });
+    await t.settled(page);
+    page.once('dialog', (d) => void d.accept('from, above'));
+    await page.selectOption('.cameras', 'save');
+    await page.waitForFunction(() => globalThis.mpitrace.store.state.views.machine.saved.length === 1);
+    const text = await download(page, () => page.selectOption('.cameras', 'export'));
+    t.same(JSON.parse(text).cameras[0].name, 'from, above', 'name');
+    await page.selectOption('.cameras', 'forget');
+    await page.waitForFunction(() => globalThis.mpitrace.store.state.views.machine.saved.length === 0);
+    writeFileSync(join(t.work, 'cameras.json'), text);
+    await page.locator('.machine input[type=file]').first().setInputFiles(join(t.work, 'cameras.json'));
+    await page.waitForFunction(() => globalThis.mpitrace.store.state.views.machine.saved.length === 1);
+    await set(page, { layout: 'rack', range: 0 });
+    await t.settled(page);
+    await page.selectOption('.cameras', 'go 0');
+    const s = await own(page);
+    t.same([s.layout, s.azimuth, s.elevation, s.range, s.x, s.y, s.z], ['line', 10, 20, 30, 1, 2, 3], 'camera');
+  });
+  await t.check('CSV, JSON, SVG and PNG hold the instant; with the panel open, its section', async () => {
+    await set(page, { at: 50e6, halfLife: 9e6, range: 0 });
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.machineAt === 50e6);
+    await t.settled(page);
+    const csv = (await download(page, () => page.selectOption('.export', 'csv'))).trim().split('\n');
+    t.truth(/class,src,dst,messages,bytes/.test(csv[0]) && /^p2p,\d,\d,/.test(csv[1]), csv.slice(0, 2).join(' / '));
+    const json = JSON.parse(await download(page, () => page.selectOption('.export', 'json')));
+    t.truth(JSON.stringify(json).includes('MPI_Allreduce'), 'collectives in JSON');
+    const svg = await download(page, () => page.selectOption('.export', 'svg'));
+    t.truth(svg.includes('<svg') && svg.includes('MPI_Allreduce'), 'SVG');
+    await set(page, { panel: true, section: 'per_rank' });
+    await t.settled(page);
+    const rows = (await download(page, () => page.selectOption('.export', 'csv'))).trim().split('\n');
+    t.same(rows.length, 9, 'lines');
+  });
+  await page.close();
+}
+
+async function testMachineClasses(browser, t) {
+  const page = await t.newPage(browser);
+  await t.check('a collective is a knot above who is in it; classes are switched, and colour arcs', async () => {
+    await show(page, t, t.small);
+    await set(page, { at: 50e6, halfLife: 9e6 });
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.machineAt === 50e6);
+    await t.settled(page);
+    const d = await t.drawn(page);
+    t.same([d.machineKnots, d.machineTransfers], [['2 × MPI_Allreduce, 8 ranks'], 0], 'knots');
+    t.truth(/2 collectives/.test(await page.textContent('.machine .note')), 'note');
+    await t.shot(page, 'machine-collective');
+    await set(page, { kinds: ['collective'], arcs: 'class' });
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.machineArcs === 0);
+    await page.waitForFunction(() => location.hash.includes('machine.kinds=collective'));
+    const address = page.url();
+    await page.goto('about:blank');
+    await page.goto(address);
+    await page.setInputFiles('#file', t.small);
+    await page.waitForFunction(() => globalThis.mpitrace?.drawn.machineKnots?.length === 1);
+    t.same((await own(page)).kinds, ['collective'], 'classes in the address');
+    await set(page, { kinds: ['p2p'] });
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.machineKnots.length === 0);
+  });
+  const file = record(t.mpitrace, t.work, 4, 'counts_rma');
+  if (file)
+    await t.check('one-sided transfers are arcs', async () => {
+      await show(page, t, file);
+      const runtime = await page.evaluate(() => globalThis.mpitrace.trace.meta.runtime);
+      await set(page, { at: runtime, halfLife: runtime, kinds: ['one-sided'], arcs: 'class' });
+      await page.waitForFunction(() => globalThis.mpitrace.drawn.machineTransfers > 20);
+      await t.settled(page);
+      t.truth((await t.drawn(page)).machineArcs > 3, 'arcs');
+      await t.shot(page, 'machine-one-sided');
+    });
+  await page.close();
+}
+
+async function testMachineMarks(browser, t) {
+  const file = record(t.mpitrace, t.work, 3, 'stuck', 'receives_later');
+  if (!file) return;
+  const page = await t.newPage(browser);
+  const marks = async () => {
+    await t.settled(page);
+    const d = await t.drawn(page);
+    return [d.machineHalos, d.machineLinks];
+  };
+  await t.check(
+    'marks go by kind, severity and limit, and stay through layouts; words count what is left out',
+    async () => {
+      await show(page, t, file);
+      await set(page, { halos: ['issue'], links: ['issue'], severity: 'low', limit: 20 });
+      const [halos, links] = await marks();
+      t.same([halos, links], [3, 2], 'all');
+      for (const layout of ['rack', 'line', 'top-down']) {
+        await set(page, { layout });
+        t.same(await marks(), [3, 2], layout);
+      }
+      await set(page, { severity: 'high' });
+      t.same(await marks(), [3, 1], 'severity');
+      await set(page, { severity: 'low', limit: 1 });
+      t.same(await marks(), [1, 1], 'limit');
+      t.truth(/3 marks beyond the limit/.test(await page.textContent('.machine .note')), 'note');
+      await set(page, { halos: [], links: [] });
+      t.same(await marks(), [0, 0], 'none');
+    },
+  );
+  await t.check('isolating an issue that names a pair shows its link, whatever is switched off', async () => {
+    await set(page, { panel: true, section: 'issues', limit: 20 });
+    await page.click('.machine-panel .card:has-text("deadlock") button:has-text("Isolate")');
+    await page.waitForSelector('.machine .banner:not([hidden])');
+    const [halos, links] = await marks();
+    t.same([halos, links], [3, 1], 'isolated');
+    await t.shot(page, 'machine-deadlock');
+    await page.focus('.machine [role=application]');
+    await page.keyboard.press('Escape');
+    t.same(await marks(), [0, 0], 'cleared');
+  });
+  await page.close();
+}
+
+const SAMPLES = join(dirname(fileURLToPath(import.meta.url)), '../corpus/pyrite');
+
+async function testPyrite(browser, t) {
+  const page = await t.newPage(browser);
+  for (const name of readdirSync(SAMPLES).filter((x) => x.endsWith('.mpic')))
+    await t.check(`Pyrite's ${name} opens in every view without an error`, async () => {
+      const trace = join(t.work, `${name}.mpix`);
+      execFileSync(t.mpitrace, ['import', '--from', 'pyrite', join(SAMPLES, name), '-o', trace]);
+      await t.pick(page, trace);
+      const views = await page.locator('[role=tab]').evaluateAll((all) => all.map((x) => x.id));
+      t.truth(views.length > 8, views.join(' '));
+      for (const view of views) {
+        await page.click(`#${view}`);
+        await t.settled(page);
+        t.truth(!(await page.isVisible('.alert')), `${view}: ${await page.textContent('.alert')}`);
+      }
+      await page.click('#tab-machine');
+      await page.waitForFunction(() => globalThis.mpitrace.drawn.machineScene === 'webgl');
+      const { ranks } = await page.evaluate(() => globalThis.mpitrace.trace.meta);
+      await openMap(page, t, 'packages=2,cores=4', ranks);
+      t.same((await t.drawn(page)).machineNodes, 1, 'nodes of the map');
+    });
+  await page.close();
+}
+
 async function testMachineFlat(browser, t) {
   const page = await t.newPage(browser);
   await t.check('without WebGL one sentence says so, and a flat map stands instead', async () => {
@@ -190,4 +385,13 @@ async function testMachineNarrow(browser, t) {
   await page.close();
 }
 
-export const MACHINE_CLAIMS = [testMachine, testMachineFlat, testMachineNarrow];
+export const MACHINE_CLAIMS = [
+  testMachine,
+  testMachineSelect,
+  testMachineFiles,
+  testMachineClasses,
+  testMachineMarks,
+  testPyrite,
+  testMachineFlat,
+  testMachineNarrow,
+];

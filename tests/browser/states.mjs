@@ -1,6 +1,7 @@
 // states.mjs - consistent global states: what is shown, stepping, seeking, running to, containers, communicators, the address.
 // Each takes the browser and the tools of run.mjs.
 import { readFileSync } from 'node:fs';
+import { record } from './record.mjs';
 
 const set = (page, change) => page.evaluate((x) => globalThis.mpitrace.store.setView('states', x), change);
 const own = (page) => page.evaluate(() => globalThis.mpitrace.store.state.views.states);
@@ -189,4 +190,182 @@ async function testStateContainers(browser, t) {
   await page.close();
 }
 
-export const STATE_CLAIMS = [testStates, testStateContainers];
+const words = (page) => page.textContent('.state-words');
+const seekEnd = async (page, t) => {
+  await page.focus('.states .layer');
+  await page.keyboard.press('End');
+  await page.waitForFunction(() => globalThis.mpitrace.drawn.statesStep === globalThis.mpitrace.drawn.statesTotal);
+  await t.settled(page);
+};
+
+async function run(page, t, stop) {
+  const before = (await t.drawn(page)).statesStep;
+  await set(page, { stop });
+  await t.settled(page);
+  await page.focus('.states .layer');
+  await page.keyboard.press('r');
+  await page.waitForFunction((n) => globalThis.mpitrace.drawn.statesStep > n, before);
+  await t.settled(page);
+}
+
+async function testStateDeadlock(browser, t) {
+  const file = record(t.mpitrace, t.work, 3, 'stuck', 'receives_later');
+  if (!file) return;
+  const page = await t.newPage(browser);
+  await t.check(
+    '"the next error" is the cycle of sends, then the deadlock, whose cycle is drawn and named',
+    async () => {
+      await show(page, t, file);
+      await set(page, { step: 0 });
+      await at(page, 0);
+      await t.settled(page);
+      t.same((await t.drawn(page)).statesCycle, [], 'no cycle at the beginning');
+      await run(page, t, 'error');
+      const first = (await t.drawn(page)).statesTime;
+      await run(page, t, 'error');
+      const d = await t.drawn(page);
+      t.truth(d.statesTime > first, `${d.statesTime} after ${first}`);
+      t.same(d.statesCycle, [0, 2, 1], 'the cycle');
+      const text = await words(page);
+      t.truth(/^deadlock: ranks 0 → 2 → 1 → 0 wait for each other/.test(text), text);
+      await t.shot(page, 'states-deadlock');
+    },
+  );
+  await t.check(
+    'in the end nobody comes back from its last call, and words say who waits for whom in what',
+    async () => {
+      await seekEnd(page, t);
+      const d = await t.drawn(page);
+      t.same([d.statesDoing[6], d.statesCycle], [3, [0, 2, 1]], 'stuck for ever, cycle');
+      const text = await words(page);
+      t.truth(/Rank 0 waits in MPI_Recv for rank 2, rank 2 waits in MPI_Recv for rank 1/.test(text), text);
+      t.truth(/rank 0 never returns from its next call/.test(text), text);
+    },
+  );
+  await page.close();
+}
+
+async function testStateDeath(browser, t) {
+  const file = record(t.mpitrace, t.work, 4, 'deaths', 'segv');
+  if (!file) return;
+  const page = await t.newPage(browser, { colorScheme: 'dark' });
+  await t.check('the dead are crossed out, who died first is named first, those it took along after it', async () => {
+    await show(page, t, file);
+    await seekEnd(page, t);
+    const d = await t.drawn(page);
+    t.same(d.statesDoing[6], 4, 'dead');
+    t.truth(/^rank 2 .*dies outside MPI/.test(d.statesWords[0]), d.statesWords[0]);
+    t.truth(/rank 0 never returns from its next call/.test(await words(page)), await words(page));
+    t.truth(/4 dead/.test(await note(page)), await note(page));
+    await t.shot(page, 'states-death-dark');
+  });
+  await page.close();
+}
+
+async function testStateFan(browser, t) {
+  const file = record(t.mpitrace, t.work, 4, 'counts_coll');
+  if (!file) return;
+  const page = await t.newPage(browser);
+  await t.check('a broadcast under way is a fan from its root', async () => {
+    await show(page, t, file);
+    await set(page, { step: 0 });
+    await at(page, 0);
+    for (let n = 0; n < 200 && !(await t.drawn(page)).statesActive.includes('MPI_Bcast 0'); n++) {
+      const { statesStep } = await t.drawn(page);
+      await t.settled(page);
+      await page.focus('.states .layer');
+      await page.keyboard.press('ArrowRight');
+      await page.waitForFunction((was) => globalThis.mpitrace.drawn.statesStep > was, statesStep);
+    }
+    await t.settled(page);
+    t.truth((await t.drawn(page)).statesActive.includes('MPI_Bcast 0'), 'no broadcast under way');
+    await t.shot(page, 'states-fan');
+  });
+  await page.close();
+}
+
+async function testStateBreakpoint(browser, t) {
+  const page = await t.newPage(browser);
+  await t.check('playing stops where rank 3 has to wait', async () => {
+    await show(page, t, t.small);
+    await set(page, { step: 0, speed: 300, stop: 'blocks', rank: 3 });
+    await at(page, 0);
+    await t.settled(page);
+    await page.focus('.states .layer');
+    await page.keyboard.press(' ');
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.statesChange === 'rank 3 enters MPI_Waitall');
+    await page.waitForFunction(() => document.querySelector('.states button[aria-label="Play (Space)"]'));
+    t.truth(/of 8 processes wait/.test(await note(page)), await note(page));
+  });
+  await page.close();
+}
+
+async function dragTo(page, t, from, to) {
+  const [a, b] = [await icon(page, from), typeof to === 'object' ? to : await icon(page, to)];
+  await page.mouse.move(a.x, a.y);
+  await page.mouse.down();
+  await page.mouse.move(b.x, b.y, { steps: 6 });
+  await page.mouse.up();
+  await t.settled(page);
+}
+
+/** Through the icons by keyboard, until that is there which a container has. */
+async function stepTo(page, t, what) {
+  await page.focus('.states .layer');
+  for (let n = 0; n < 9 && !(await page.isVisible(what)); n++) {
+    await page.keyboard.press('n');
+    await t.settled(page);
+  }
+}
+
+async function testStateNesting(browser, t) {
+  const page = await t.newPage(browser);
+  const own = (p) => p.evaluate(() => globalThis.mpitrace.store.state.views.states.own.map(decodeURIComponent));
+  await t.check('containers nest, take a name, and let their processes out again', async () => {
+    await show(page, t, t.small);
+    await set(page, { step: 300 });
+    await at(page, 300);
+    await t.settled(page);
+    await dragTo(page, t, 0, 1);
+    await dragTo(page, t, 6, 7);
+    t.same(await own(page), ['group 1|0-1', 'group 2|6-7'], 'two');
+    await dragTo(page, t, 'group 2', 'group 1');
+    t.same(await own(page), ['group 1|0-1', 'group 1/group 2|6-7'], 'nested');
+    await stepTo(page, t, 'input[aria-label="Name of the container"]');
+    await page.fill('input[aria-label="Name of the container"]', 'left/half');
+    await page.keyboard.press('Enter');
+    await t.settled(page);
+    t.same(await own(page), ['left∕half|0-1', 'left∕half/group 2|6-7'], 'renamed');
+    const g = await icon(page, 'left∕half');
+    await page.mouse.click(g.x, g.y);
+    await t.settled(page);
+    const stage = await page.locator('.states .layer').boundingBox();
+    await dragTo(page, t, 0, { x: stage.x + 3, y: stage.y + 3 });
+    t.same(await own(page), ['left∕half|1', 'left∕half/group 2|6-7'], 'taken out');
+  });
+  await t.check('a container has the stage for itself, the others are one icon, and the address knows', async () => {
+    await set(page, { own: ['half|0-3'], open: [], window: '' });
+    await t.settled(page);
+    await stepTo(page, t, 'button:has-text("Own window")');
+    await page.focus('.states .layer');
+    await page.keyboard.press('w');
+    await page.waitForFunction(() => location.hash.includes('states.window=half'));
+    await t.settled(page);
+    t.same((await t.drawn(page)).statesIcons.map((x) => x.name).join(' '), '0 1 2 3 outside', 'icons');
+    await t.shot(page, 'states-window');
+    await page.click('button:has-text("← all (now half)")');
+    await t.settled(page);
+    t.same((await t.drawn(page)).statesIcons.length, 5, 'icons');
+  });
+  await page.close();
+}
+
+export const STATE_CLAIMS = [
+  testStates,
+  testStateContainers,
+  testStateDeadlock,
+  testStateDeath,
+  testStateFan,
+  testStateBreakpoint,
+  testStateNesting,
+];

@@ -1,8 +1,10 @@
-/* fabric.c - Slurm's topology.conf and topology.yaml: the switches above a node, and files that are broken. */
+/* fabric.c - Slurm's topology.conf, topology.yaml and what scontrol prints: the switches above a node, and files that
+ * are broken. */
 #include "base/json.h"
 #include "format/limits.h"
 #include "topology/fabric.h"
 #include "topology/generate.h"
+#include "topology/hardware.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -88,6 +90,25 @@ Test(fabric, blocks_are_put_together_by_their_sizes)
 	expect_path(blocks, false, "n20", "block b5");
 	expect_path("BlockName=b1 Nodes=n1\nBlockName=b2 Nodes=n2\n", false, "n2", "block b2");
 	expect_path("RingName=r0 Nodes=n[1-8]\n", false, "n3", "ring r0");
+}
+
+/* As Slurm's plugin for trees prints it, the switch above first, with all nodes below it. */
+static const char printed_tree[] = "SwitchName=core Level=1 LinkSpeed=1 Nodes=n[1-6],login Switches=leaf[1-2]\n"
+				   "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[1-3]\n"
+				   "SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=login,n[4-6] \n";
+/* As its plugin for blocks prints it. */
+static const char printed_blocks[] = "BlockName=b0 BlockIndex=0 Nodes=n[0-1] BlockSize=2\n"
+				     "BlockName=b1 BlockIndex=1 Nodes=n[2-3] BlockSize=2\n"
+				     "AggregatedBlock=b[0-1] BlockIndex=2 Nodes=n[0-3] BlockSize=4\n";
+
+Test(fabric, what_scontrol_prints_is_as_good_as_the_file)
+{
+	expect_path(printed_tree, false, "n2", "switch core/switch leaf1");
+	expect_path(printed_tree, false, "login", "switch core/switch leaf2");
+	expect_path(printed_tree, false, "n7", "?");
+	expect_path(printed_blocks, false, "n3", "block b0..b1/block b1");
+	expect_error("No topology information available\n", false, "t.conf:1: \"No\" is not Key=Value");
+	expect_error("BlockName=b0 BlockIndex=0 Nodes=n0 BlockSize=x\n", false, "t.conf:1");
 }
 
 Test(fabric, broken_lines_are_named_by_their_number)
@@ -284,7 +305,7 @@ Test(generate, ranks_fill_nodes_in_order_a_core_each)
 	struct topo_shape shape;
 	struct error e = {""};
 	cr_assert_eq(topo_shape_parse("racks=2,nodes=3,packages=2,numa=2,cores=4", &shape, &e), 0, "%s", e.text);
-	cJSON *t = topo_generate(&shape, NULL, 40, &e), *node;
+	cJSON *t = topo_generate(&shape, NULL, NULL, 40, &e), *node;
 	int next = 0, nodes = 0;
 	cJSON_ArrayForEach(node, cJSON_GetObjectItemCaseSensitive(t, "nodes"))
 	{
@@ -297,6 +318,75 @@ Test(generate, ranks_fill_nodes_in_order_a_core_each)
 	cr_assert_eq(nodes, 6);
 	cr_assert_eq(next, 40);
 	cJSON_Delete(t);
+}
+
+/* As scontrol show node prints it; values of OS and Reason have blanks, the latter a word like a key. */
+static const char printed_nodes[] =
+	"NodeName=n1 Arch=x86_64 CoresPerSocket=4 \n"
+	"   CPUAlloc=0 CPUEfctv=16 CPUTot=16 CPULoad=0.01\n"
+	"   AvailableFeatures=(null)\n"
+	"   NodeAddr=n1 NodeHostName=n1 Version=24.05.4\n"
+	"   OS=Linux 5.14.0-427.el9.x86_64 #1 SMP PREEMPT_DYNAMIC Fri May 10 14:00:00 UTC 2024 \n"
+	"   RealMemory=64000 AllocMem=0 FreeMem=61000 Sockets=2 Boards=1\n"
+	"   State=IDLE+DRAIN ThreadsPerCore=2 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A\n"
+	"   Reason=one of Sockets=9 is hot [root@2024-05-10T14:00:00]\n"
+	"\n"
+	"NodeName=login Arch=x86_64 CoresPerSocket=6 CPUTot=6 Sockets=1 State=IDLE ThreadsPerCore=1\n";
+
+static int nodes(const char *text, struct hardware **hw, struct error *e)
+{
+	return hardware_parse("nodes.txt", text, strlen(text), hw, e);
+}
+
+Test(generate, nodes_have_what_scontrol_says_of_them)
+{
+	struct topo_shape shape;
+	struct error e = {""};
+	struct hardware *hw;
+	struct fabric *f;
+	cr_assert_eq(topo_shape_parse("packages=3,cores=2,numa=5,per_node=2", &shape, &e), -EINVAL);
+	cr_assert_eq(topo_shape_parse("packages=3,cores=2,numa=2,per_node=2", &shape, &e), 0);
+	cr_assert_eq(nodes(printed_nodes, &hw, &e), 0, "%s", e.text);
+	cr_assert_eq(hw->nodes.n, 2);
+	cr_assert_null(hardware_find(hw, "n2"));
+	cJSON *t = topo_generate(&shape, NULL, hw, 4, &e);
+	const cJSON *n1 = json_first(t, "nodes");
+	cr_expect_str_eq(json_text(n1, "name", ""), "n1");
+	cr_expect_eq(json_count(n1, "pu"), 8);
+	cr_expect_eq(json_int(n1, "sockets", 0), 2);
+	cr_expect_eq(json_count(n1->next, "pu"), 6);
+	cJSON_Delete(t);
+	cr_assert_eq(parse(printed_tree, false, &f, &e), 0, "%s", e.text);
+	t = topo_generate(&shape, f, hw, 14, &e);
+	cr_assert_eq(json_count(t, "nodes"), 7);
+	unsigned cores = 0;
+	for (const cJSON *n = json_first(t, "nodes"); n != NULL; n = n->next)
+		cores += (unsigned)json_count(n, "pu");
+	cr_expect_eq(cores, 8 + 6 + 5 * 6, "%u", cores); /* of five nothing is said: the shape's 3 * 2 */
+	cJSON_Delete(t);
+	fabric_free(f);
+	hardware_free(hw);
+}
+
+Test(generate, nodes_that_are_none_are_refused_in_words)
+{
+	static const char *const bad[][2] = {
+		{"", "no node in it"},
+		{"Nodes that do not exist", "no node in it"},
+		{"NodeName= Sockets=1", "nodes.txt:1: a node without a name"},
+		{"NodeName=n1 CoresPerSocket=4\n", "node \"n1\" has no Sockets="},
+		{"NodeName=n1\n CoresPerSocket=0 Sockets=1", "nodes.txt:2: \"CoresPerSocket=0\""},
+		{"NodeName=n1 CoresPerSocket=99999999999 Sockets=1", "not a number from 1 to 4096"},
+		{"NodeName=n1 CoresPerSocket=4096 Sockets=2", "more than 4096 cores"},
+		{"NodeName=n1 CoresPerSocket=4 Sockets=2\nNodeName=n1", "nodes.txt:2: node \"n1\" stands twice"},
+	};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct hardware *hw = NULL;
+		struct error e = {""};
+		cr_expect_lt(nodes(bad[i][0], &hw, &e), 0, "%s", bad[i][0]);
+		cr_expect_not_null(strstr(e.text, bad[i][1]), "\"%s\" does not say \"%s\"", e.text, bad[i][1]);
+		cr_expect_null(hw);
+	}
 }
 
 Test(generate, what_is_no_shape_or_has_no_room_is_refused_with_the_word)
@@ -319,6 +409,6 @@ Test(generate, what_is_no_shape_or_has_no_room_is_refused_with_the_word)
 	}
 	struct error e = {""};
 	cr_assert_eq(topo_shape_parse("nodes=2,per_node=3", &shape, &e), 0);
-	cr_assert_null(topo_generate(&shape, NULL, 7, &e));
+	cr_assert_null(topo_generate(&shape, NULL, NULL, 7, &e));
 	cr_assert_neq(e.text[0], '\0');
 }

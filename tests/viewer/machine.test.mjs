@@ -1,9 +1,15 @@
 // machine.test.mjs - the machine view without a page: who sits where, what stands where, what a camera sees, which messages an instant
 // has, which marks the analysis leaves.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import test from 'node:test';
+import { Kind } from '../../reports/viewer/src/decode/layout.ts';
+import { collectiveOf } from '../../reports/viewer/src/decode/records.ts';
+import { curveOf, spokesOf } from '../../reports/viewer/src/draw/machine_arcs.ts';
 import { LAYOUTS, layOut } from '../../reports/viewer/src/layout/machine.ts';
 import { LOOKS, fit, projector } from '../../reports/viewer/src/layout/orbit.ts';
+import { issues } from '../../reports/viewer/src/model/analysis.ts';
 import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
 import { distanceOf, machineFromMap, machineOf } from '../../reports/viewer/src/model/machine.ts';
 import { overlaysOf } from '../../reports/viewer/src/model/overlays.ts';
@@ -15,7 +21,9 @@ import {
   withCamera,
   writeCamera,
 } from '../../reports/viewer/src/views/machine_state.ts';
-import { allMessages, make, open } from './support.mjs';
+import { allMessages, entries, flavour, make, open, record } from './support.mjs';
+
+const { CORPUS, MPITRACE, WORK } = process.env;
 
 /** Nodes of two packages of four cores each, four ranks a node bound to cores 0, 2, 4, 6, two nodes a switch. */
 function topology(nodes) {
@@ -108,7 +116,7 @@ test('an instant has exactly the messages that are under way or have just come',
   const all = await allMessages(trace);
   const halfLife = 300000;
   for (let at = 0; at < trace.meta.runtime; at += trace.meta.runtime / 37) {
-    const q = { at, halfLife, filter: NO_FILTER, least: 0, flows: 1000, only: null };
+    const q = { at, halfLife, filter: NO_FILTER, least: 0, flows: 1000, only: null, calls: false };
     const got = await instantOf(trace, q);
     const want = all.filter((x) => x.start <= at && at <= Math.max(x.end, x.start) + 4 * halfLife);
     assert.equal(got.exact, true);
@@ -117,6 +125,145 @@ test('an instant has exactly the messages that are under way or have just come',
     const fewer = want.filter((x) => (x.src === 3 || x.dst === 3) && x.bytes >= 10000);
     assert.equal(only.messages, fewer.length);
   }
+});
+
+/** What calls are in an instant, call by call. */
+async function callsAt(trace, at, halfLife) {
+  const parts = new Map(); // of collectives
+  const targets = [];
+  for (const { chunk, index, rank } of await allCalls(trace)) {
+    const end = chunk.start[index] + chunk.duration[index];
+    if (weightAt(at, chunk.start[index], end, halfLife) === 0) continue;
+    const what = chunk.signature[index];
+    const { op, comm, peer } = chunk.signatures;
+    const k = collectiveOf(chunk, index);
+    const name = trace.meta.ops[op[what]];
+    if (k >= 0) {
+      const key = `${comm[what]} ${k}`;
+      const m = parts.get(key) ?? { op: name, root: peer[what], ranks: [] };
+      m.ranks.push(rank);
+      parts.set(key, m);
+    } else if (peer[what] >= 0 && /^MPI_R?(Put|Get|Accumulate|Get_acc)|^MPI_(Fetch|Compare)/.test(name))
+      targets.push(/Get$/.test(name) ? `${peer[what]}>${rank}` : `${rank}>${peer[what]}`);
+  }
+  return { parts: [...parts.values()], targets };
+}
+
+async function allCalls(trace) {
+  const calls = [];
+  for (const e of entries(trace, Kind.Events)) {
+    const chunk = await trace.events(e);
+    for (const s of chunk.segments)
+      if (!s.carried)
+        for (let index = s.first; index < s.first + s.count; index++) calls.push({ chunk, index, rank: s.rank });
+  }
+  return calls;
+}
+
+const ROOTED = /^MPI_(Bcast|Scatterv?|Reduce|Gatherv?)$/;
+
+/** share: of the run, of a half-life. */
+async function checkCalls(trace, moments, share) {
+  const { runtime } = trace.meta;
+  const seen = { gatherings: 0, rooted: 0, transfers: 0 };
+  for (let n = 1; n <= moments; n++) {
+    const [at, halfLife] = [(runtime * n) / moments, runtime * share];
+    const want = await callsAt(trace, at, halfLife);
+    const got = await instantOf(trace, {
+      at,
+      halfLife,
+      filter: NO_FILTER,
+      least: 0,
+      flows: 1e6,
+      only: null,
+      calls: true,
+    });
+    const open = want.parts.filter((m) => !ROOTED.test(m.op) || m.root < 0);
+    assert.equal(got.collectives, want.parts.length);
+    assert.deepEqual(
+      got.gatherings.map((x) => `${x.op} ${x.ranks}`).sort(),
+      open.map((m) => `${m.op} ${m.ranks.sort((a, b) => a - b)}`).sort(),
+    );
+    const rooted = want.parts.filter((m) => !open.includes(m));
+    const spokes = rooted.flatMap(({ op, root, ranks }) => {
+      const others = ranks.filter((rank) => rank !== root);
+      return others.map((rank) => (/Bcast|Scatter/.test(op) ? `${root}>${rank}` : `${rank}>${root}`));
+    });
+    const flows = (kind) => got.flows.filter((f) => f.kind === kind);
+    assert.deepEqual(
+      flows('collective')
+        .map((f) => `${f.src}>${f.dst}`)
+        .sort(),
+      [...new Set(spokes)].sort(),
+    );
+    assert.equal(got.transfers, want.targets.length);
+    assert.deepEqual(
+      flows('one-sided')
+        .map((f) => `${f.src}>${f.dst}`)
+        .sort(),
+      [...new Set(want.targets)].sort(),
+    );
+    seen.gatherings += got.gatherings.length;
+    seen.rooted += rooted.length;
+    seen.transfers += got.transfers;
+  }
+  return seen;
+}
+
+test('an instant has the collectives that are under way or have just ended, with who is in them', async () => {
+  const seen = await checkCalls(await open(make(4, 2, 50)), 37, 0.02);
+  assert.ok(seen.gatherings > 5);
+});
+
+const skip = flavour ? false : 'no MPI here';
+test('roots of collectives and one-sided transfers point along the data', { skip }, async () => {
+  assert.ok((await checkCalls(await open(record('counts_coll')), 20, 0.1)).rooted > 0);
+  assert.ok((await checkCalls(await open(record('counts_rma')), 20, 0.1)).transfers > 0);
+});
+
+test('a collective of many ranks is drawn by one line a node', () => {
+  const ranks = Array.from({ length: 16384 }, (_, rank) => rank);
+  assert.deepEqual(
+    spokesOf([3, 5], () => 0),
+    [3, 5],
+  );
+  assert.deepEqual(spokesOf(ranks, (rank) => Math.floor(rank / 64)).slice(0, 3), [0, 64, 128]);
+  assert.ok(spokesOf(ranks, (rank) => rank).length <= 256);
+});
+
+/** Of each issue that names pairs: the links when it is isolated, as they can be seen in each layout. */
+function checkIssues(trace) {
+  const { analysis, meta, nodes } = trace;
+  const m = machineOf(analysis.topology, meta.ranks, nodes);
+  const named = issues(analysis).filter((x) => x.pairs.length > 0);
+  for (const isolated of named) {
+    const { links } = overlaysOf(analysis, meta.ranks, { halos: [], links: [], severity: 'high', limit: 1, isolated });
+    assert.equal(links.length, new Set(isolated.pairs.map(String)).size, isolated.title);
+    for (const [name] of LAYOUTS) {
+      const layout = layOut(m, name);
+      for (const { azimuth, elevation } of Object.values(LOOKS)) {
+        const at = projector(fit(layout, azimuth, elevation, 800, 500), 800, 500);
+        for (const { src, dst } of links) assert.ok(curveOf({ layout }, at, src, dst), `${isolated.title} in ${name}`);
+      }
+    }
+  }
+  return named.length;
+}
+
+test('of an issue that names pairs every link is to be seen, in every layout, from every side', { skip }, async () => {
+  const named = checkIssues(await open(record('stuck', 'receives_later'))); // a ring: who waits for whom
+  assert.ok(named > 0, 'issues that name pairs');
+  for (const name of ['coll4', 'late_blocking']) {
+    const path = join(WORK, `${name}.mpix`);
+    execFileSync(MPITRACE, ['import', '--from', 'pyrite', join(CORPUS, 'pyrite', `${name}.mpic`), '-o', path]);
+    checkIssues(await open(path));
+  }
+  for (const args of [
+    [4, 2, 50],
+    [8, 8, 20],
+  ])
+    checkIssues(await open(make(...args)));
+  assert.ok(named > 0, 'issues that name pairs');
 });
 
 const ISSUES = [

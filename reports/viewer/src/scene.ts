@@ -34,11 +34,12 @@ void main() {
   gl_FragColor = vec4(shade, 1.0);
 }`;
 
-/** A box of side 1: four corners a face, so that each has its own normal. */
-function cube(): { positions: Float32Array; normals: Float32Array; index: number[] } {
+/** A box of side 1: four corners a face, so that each has its own normal; faces as corners of triangles: left, right, below, above, behind,
+ * before. */
+function cube(): { positions: Float32Array; normals: Float32Array; faces: number[][] } {
   const positions: number[] = [];
   const normals: number[] = [];
-  const index: number[] = [];
+  const faces: number[][] = [];
   for (let axis = 0; axis < 3; axis++)
     for (const side of [-1, 1]) {
       const first = positions.length / 3;
@@ -54,26 +55,36 @@ function cube(): { positions: Float32Array; normals: Float32Array; index: number
         normals.push(...[0, 1, 2].map((k) => (k === axis ? side : 0)));
       }
       const face = side > 0 ? [0, 1, 2, 0, 2, 3] : [0, 2, 1, 0, 3, 2];
-      index.push(...face.map((i) => first + i));
+      faces.push(face.map((i) => first + i));
     }
-  return { positions: new Float32Array(positions), normals: new Float32Array(normals), index };
+  return { positions: new Float32Array(positions), normals: new Float32Array(normals), faces };
 }
 
 class Crowd {
+  private readonly faces: number[][];
+  private readonly least = [Infinity, Infinity, Infinity]; // of all boxes
+  private readonly most = [-Infinity, -Infinity, -Infinity];
+  private shown = '';
   private readonly geometry = new InstancedBufferGeometry();
   private readonly tint: InstancedBufferAttribute;
   readonly mesh: Mesh;
 
   constructor(boxes: Float32Array, material: ShaderMaterial) {
-    const { positions, normals, index } = cube();
+    const { positions, normals, faces } = cube();
+    this.faces = faces;
     const count = boxes.length / 6;
     const [middle, size] = [new Float32Array(count * 3), new Float32Array(count * 3)];
     for (let i = 0; i < count; i++) {
       middle.set(boxes.subarray(i * 6, i * 6 + 3), i * 3);
       size.set(boxes.subarray(i * 6 + 3, i * 6 + 6), i * 3);
+      for (let k = 0; k < 3; k++) {
+        const [at, half] = [boxes[i * 6 + k]!, boxes[i * 6 + 3 + k]! / 2];
+        this.least[k] = Math.min(this.least[k]!, at - half);
+        this.most[k] = Math.max(this.most[k]!, at + half);
+      }
     }
     this.tint = new InstancedBufferAttribute(new Float32Array(count * 3).fill(0.5), 3);
-    this.geometry.setIndex(index);
+    this.geometry.setIndex(faces.flat());
     this.geometry.setAttribute('position', new BufferAttribute(positions, 3));
     this.geometry.setAttribute('normal', new BufferAttribute(normals, 3));
     this.geometry.setAttribute('middle', new InstancedBufferAttribute(middle, 3));
@@ -90,6 +101,18 @@ class Crowd {
     if (colors.length === to.length) to.set(colors);
     else for (let i = 0; i < to.length; i++) to[i] = colors[i % 3]!;
     this.tint.needsUpdate = true;
+  }
+
+  /** Only faces that some box may show to an eye there: half of them, or fewer, where the eye is outside all. */
+  seenFrom(eye: readonly number[]): void {
+    const sides = this.faces.map((_, f) => {
+      const k = f >> 1;
+      return f % 2 === 0 ? eye[k]! < this.most[k]! : eye[k]! > this.least[k]!;
+    });
+    const key = sides.join();
+    if (key === this.shown) return;
+    this.shown = key;
+    this.geometry.setIndex(this.faces.filter((_, f) => sides[f]).flat());
   }
 
   dispose(): void {
@@ -143,6 +166,8 @@ globalThis.mpitraceScene = (canvas: HTMLCanvasElement): Scene => {
         renderer.setSize(width, height, false);
       }
       look(orbit, width / Math.max(1, height));
+      const eye = eyeOf(orbit);
+      for (const crowd of crowds.values()) crowd.seenFrom(eye);
       renderer.render(space, camera);
     },
     destroy() {

@@ -3,21 +3,14 @@
 import { css, hex, viridis } from '../layout/color';
 import type { Rgb } from '../layout/color';
 import { PARTS } from '../layout/machine';
-import type { Layout, Part, Vec } from '../layout/machine';
+import type { Part, Vec } from '../layout/machine';
 import { axesOf, projector } from '../layout/orbit';
-import type { Orbit, Seen } from '../layout/orbit';
-import type { Distance, Machine } from '../model/machine';
+import type { Seen } from '../layout/orbit';
 import type { Halo, HaloKind, Link, LinkKind } from '../model/overlays';
 import { FONT } from './dom';
-import type { Theme } from './dom';
+import { curveOf, headOf, strokeCurve } from './machine_arcs';
+import type { Sight } from './machine_arcs';
 import type { Colors } from './scene_port';
-
-/** A colour and a second cue: dashes. */
-export const DISTANCE_STYLES: Record<Distance, { light: Rgb; dark: Rgb; dash: number[] }> = {
-  'intra-node': { light: hex('#0072b2'), dark: hex('#56b4e9'), dash: [] },
-  'inter-node': { light: hex('#0b7d59'), dark: hex('#35d39d'), dash: [9, 3] },
-  'inter-switch': { light: hex('#a8326e'), dark: hex('#f08cc0'), dash: [3, 3] },
-};
 
 export const HALO_STYLES: Record<HaloKind, { light: Rgb; dark: Rgb; name: string }> = {
   issue: { light: hex('#8f1d5b'), dark: hex('#ff9dd0'), name: 'issue: two rings' },
@@ -32,25 +25,7 @@ export const LINK_STYLES: Record<LinkKind, { light: Rgb; dark: Rgb; dash: number
   pingpong: { light: hex('#0072b2'), dark: hex('#7fcfff'), dash: [2, 4], name: 'ping-pong link' },
 };
 
-/** Traffic between two ranks, ready to be drawn. */
-export interface Arc {
-  src: number;
-  dst: number;
-  px: number; // width
-  alpha: number;
-  distance: Distance;
-}
-
-export interface Sight {
-  machine: Machine;
-  layout: Layout;
-  orbit: Orbit;
-  width: number;
-  height: number;
-  theme: Theme;
-}
-
-export const middleOf = (boxes: Float32Array, i: number): Vec => [boxes[i * 6]!, boxes[i * 6 + 1]!, boxes[i * 6 + 2]!];
+const middleOf = (boxes: Float32Array, i: number): Vec => [boxes[i * 6]!, boxes[i * 6 + 1]!, boxes[i * 6 + 2]!];
 const sizeOf = (boxes: Float32Array, i: number): Vec => [boxes[i * 6 + 3]!, boxes[i * 6 + 4]!, boxes[i * 6 + 5]!];
 
 function colorOf(colors: Float32Array | undefined, i: number): Rgb {
@@ -122,53 +97,6 @@ export function paintMachine(g: CanvasRenderingContext2D, s: Sight, colors: Colo
     for (const i of order)
       paintBox(g, at, middleOf(boxes, i), sizeOf(boxes, i), colorOf(colors[part as Part], i), back);
   }
-}
-
-/** The top of a rank's box, where arcs begin. */
-export function headOf(layout: Layout, rank: number): Vec | null {
-  const b = layout.boxes.rank;
-  if (!(b[rank * 6 + 3]! > 0)) return null;
-  const [middle, size] = [middleOf(b, rank), sizeOf(b, rank)];
-  return middle.map((x, k) => x + (size[k]! / 2) * layout.up[k]!) as Vec;
-}
-
-type Curve = [Seen, Seen, Seen, Seen];
-
-/** An arc from one rank to another, higher the farther; null: not to be seen. */
-export function curveOf(s: Pick<Sight, 'layout'>, at: (p: Vec) => Seen, src: number, dst: number): Curve | null {
-  const [a, b] = [headOf(s.layout, src), headOf(s.layout, dst)];
-  if (!a || !b) return null;
-  const far = Math.hypot(...a.map((x, k) => x - b[k]!));
-  const lift = 0.6 + 0.3 * far;
-  // to the left as the sender sees it, so that both ways show
-  const side: Vec = s.layout.up[1] === 1 ? [b[2] - a[2], 0, a[0] - b[0]] : [a[1] - b[1], b[0] - a[0], 0];
-  const control = (share: number) =>
-    a.map((x, k) => x + (b[k]! - x) * share + s.layout.up[k]! * lift + side[k]! * 0.08) as Vec;
-  const curve = [a, control(0.25), control(0.75), b].map(at) as Curve;
-  return curve.every((p) => p.scale > 0) ? curve : null;
-}
-
-function strokeCurve(g: CanvasRenderingContext2D, [a, c, d, b]: Curve): void {
-  g.beginPath();
-  g.moveTo(a.x, a.y);
-  g.bezierCurveTo(c.x, c.y, d.x, d.y, b.x, b.y);
-  g.stroke();
-}
-
-export function paintArcs(g: CanvasRenderingContext2D, s: Sight, arcs: Arc[]): void {
-  const at = projector(s.orbit, s.width, s.height);
-  g.save();
-  for (let i = arcs.length - 1; i >= 0; i--) {
-    const arc = arcs[i]!;
-    const style = DISTANCE_STYLES[arc.distance];
-    const curve = curveOf(s, at, arc.src, arc.dst);
-    if (!curve) continue;
-    g.strokeStyle = css(s.theme.dark ? style.dark : style.light, arc.alpha);
-    g.lineWidth = arc.px;
-    g.setLineDash(style.dash.map((x) => x * Math.max(1, arc.px / 2)));
-    strokeCurve(g, curve);
-  }
-  g.restore();
 }
 
 const LINK_PX = 2.5;

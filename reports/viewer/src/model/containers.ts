@@ -132,6 +132,27 @@ function inside(item: Item): Item {
   return typeof item === 'number' ? item : { ...item, inner: fewer(item.inner).map(inside) };
 }
 
+function found(items: readonly Item[], id: string): Box | null {
+  for (const item of items) {
+    if (typeof item === 'number') continue;
+    const it = item.id === id ? item : found(item.inner, id);
+    if (it) return it;
+  }
+  return null;
+}
+
+export const OUTSIDE = '/outside'; // no container of the user's own is called so: names hold no slash
+
+/** A container in a window of its own: what is in it, and all others as one. As it was, if there is none of that name. */
+export function windowOn(items: Item[], id: string): Item[] {
+  const seen = id === '' ? null : found(items, id);
+  if (!seen) return items;
+  const within = new Set(seen.ranks);
+  const others = items.flatMap(ranksOfItem).filter((rank) => !within.has(rank));
+  const outside: Box = { id: OUTSIDE, name: 'outside', ranks: others.sort((a, b) => a - b), inner: [], own: false };
+  return others.length > 0 ? [...seen.inner, outside] : [...seen.inner];
+}
+
 /** Each rank's closed container as a number from 1, or 0. */
 export function hiddenBy(items: readonly Item[], isOpen: (box: Box) => boolean, ranks: number): Int32Array {
   const hidden = new Int32Array(ranks);

@@ -5,6 +5,7 @@ import { LOOKS } from '../layout/orbit';
 import type { Orbit } from '../layout/orbit';
 import { DISTANCES } from '../model/machine';
 import { HALOS } from '../model/overlays';
+import { FLOW_KINDS } from '../model/instant';
 
 export const ID = 'machine';
 
@@ -23,7 +24,9 @@ export interface MachineState {
   halfLife: number; // ns; 0: by the interval
   least: number; // bytes of a message
   color: string; // of ranks
+  arcs: string; // what their colours tell: distance or class
   flows: string[]; // Distance
+  kinds: string[]; // of traffic: FlowKind
   halos: string[];
   links: string[];
   severity: string;
@@ -48,7 +51,9 @@ export const FIRST_STATE: MachineState = {
   halfLife: 0,
   least: 0,
   color: 'wait',
+  arcs: 'distance',
   flows: [...DISTANCES],
+  kinds: [...FLOW_KINDS],
   halos: HALOS.filter((kind) => kind === 'issue'),
   links: ['issue'],
   severity: 'low',

@@ -3,7 +3,8 @@
 import { h } from '../draw/dom';
 import { button, checkBox, choice, save } from '../draw/tools';
 import type { Control } from '../draw/tools';
-import { DISTANCE_STYLES, HALO_STYLES, LINK_STYLES } from '../draw/machine_paint';
+import { CLASS_STYLES, DISTANCE_STYLES } from '../draw/machine_arcs';
+import { HALO_STYLES, LINK_STYLES } from '../draw/machine_paint';
 import { LAYOUTS } from '../layout/machine';
 import type { LayoutName } from '../layout/machine';
 import { LOOKS } from '../layout/orbit';
@@ -11,6 +12,7 @@ import { css } from '../layout/color';
 import { bytes, duration } from '../layout/format';
 import { DISTANCES } from '../model/machine';
 import { HALOS, LINKS } from '../model/overlays';
+import { FLOW_KINDS } from '../model/instant';
 import { FIRST_LOOK, camerasFrom, camerasJson, layoutNamed, readCamera, withCamera } from './machine_state';
 import type { MachineState, SavedCamera } from './machine_state';
 
@@ -217,7 +219,11 @@ export class MachineTools {
     });
   }
 
-  private toggles(title: string, of: 'flows' | 'halos' | 'links', rows: [string, HTMLElement, string][]): HTMLElement {
+  private toggles(
+    title: string,
+    of: 'flows' | 'kinds' | 'halos' | 'links',
+    rows: [string, HTMLElement, string][],
+  ): HTMLElement {
     const boxes = rows.map(([kind, sign, name]) => {
       const flip = (on: boolean) => {
         const others = this.m.state()[of].filter((x) => x !== kind);
@@ -248,12 +254,23 @@ export class MachineTools {
       (x) => [String(x), x === 0 ? 'any size' : `${bytes(x)} and more`] as const,
     );
     const least = choice('messages', 'Least size of messages', sizes, (x) => this.m.set({ least: Number(x) }));
+    const arcs = [
+      ['distance', 'distance'],
+      ['class', 'class'],
+    ] as const;
+    const by = choice('arcs by', 'What the colours of arcs tell', arcs, (x) => this.m.set({ arcs: x }));
     this.legend.append(
       h('summary', {}, 'Overlays'),
+      by.element,
       this.toggles(
         'traffic',
         'flows',
         DISTANCES.map((x) => [x, sample(tone(DISTANCE_STYLES[x]), DISTANCE_STYLES[x].dash), x]),
+      ),
+      this.toggles(
+        'class',
+        'kinds',
+        FLOW_KINDS.map((x) => [x, sample(tone(CLASS_STYLES[x]), CLASS_STYLES[x].dash), CLASS_STYLES[x].name]),
       ),
       this.toggles(
         'halos',
@@ -270,6 +287,7 @@ export class MachineTools {
       least.element,
     );
     this.puts.push((s) => {
+      by.put(s.arcs);
       severity.put(s.severity);
       limit.put(String(s.limit));
       least.put(String(s.least));

@@ -5,6 +5,7 @@ import { button, choice } from '../draw/tools';
 import { count, duration, moment, plural } from '../layout/format';
 import { DOING, changeInWords } from '../layout/state_words';
 import type { Names } from '../layout/state_words';
+import type { Box } from '../model/containers';
 import { Doing } from '../model/snapshot';
 import type { Snapshot } from '../model/snapshot';
 import type { ViewState } from '../model/state';
@@ -21,6 +22,7 @@ export interface Actions {
   group(): void;
   rename(name: string): void;
   apart(): void;
+  window(): void;
 }
 
 const SPEED_MAX = 3; // decades of states a second
@@ -49,6 +51,12 @@ function containerKinds(session: Session): [string, string][] {
   return kinds;
 }
 
+/** The container that keys and buttons act on, and the one that has the stage for itself. */
+interface Chosen {
+  box: Box | null;
+  window: string;
+}
+
 export class Controls {
   readonly top: HTMLElement;
   readonly bottom: HTMLElement;
@@ -67,6 +75,7 @@ export class Controls {
   private readonly rule;
   private readonly name: HTMLInputElement;
   private readonly nameTools: HTMLElement;
+  private readonly window: HTMLButtonElement;
   private readonly comms = h('div', { class: 'state-comms' });
   private readonly commsTitle = h('summary', {});
   private readonly commsShown: HTMLDetailsElement;
@@ -110,6 +119,9 @@ export class Controls {
       'aria-label': 'Name of the container',
       onchange: () => act.rename(this.name.value),
     });
+    this.window = button('Own window', 'Give this container the stage for itself, or bring all back (W)', () =>
+      act.window(),
+    );
     this.nameTools = h(
       'span',
       { class: 'tool' },
@@ -169,6 +181,7 @@ export class Controls {
       this.by.element,
       button('Group', 'Put the selected processes in a container (G)', () => act.group()),
       this.nameTools,
+      this.window,
       this.commsShown,
       this.note,
     );
@@ -180,7 +193,7 @@ export class Controls {
     this.play.setAttribute('aria-label', this.play.title);
   }
 
-  put(state: StatesState, s: Snapshot | null, sums: number[], counted: boolean, own: string, names: Names): void {
+  put(state: StatesState, s: Snapshot | null, sums: number[], counted: boolean, chosen: Chosen, names: Names): void {
     const put = (input: HTMLInputElement, value: string) => {
       if (document.activeElement !== input && input.value !== value) input.value = value;
     };
@@ -191,8 +204,11 @@ export class Controls {
     put(this.rank, String(state.rank));
     put(this.speed, String(Math.log10(Math.max(1, state.speed))));
     this.speedText.textContent = `${count(state.speed)} states/s`;
-    this.nameTools.hidden = own === '';
-    put(this.name, own);
+    const { box, window } = chosen;
+    this.nameTools.hidden = !box?.own;
+    put(this.name, box?.own ? box.name : '');
+    this.window.hidden = box === null && window === '';
+    this.window.textContent = box || window === '' ? 'Own window' : `← all (now ${window})`;
     if (!s) return;
     const { runtime } = this.session.meta;
     if (document.activeElement !== this.bar) this.bar.value = String(Math.round((s.time / Math.max(1, runtime)) * BAR));

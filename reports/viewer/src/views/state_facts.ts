@@ -7,6 +7,7 @@ export interface StatesState {
   by: string; // what containers are of: auto, none, node, switch, comm ID
   own: string[]; // the user's own containers
   open: string[]; // those that are open
+  window: string; // the container that has the stage for itself; '': none
   step: number; // -1: that at the moment
   moment: number; // ns
   speed: number; // states a second
@@ -34,13 +35,26 @@ export function switchOf(session: Session): (rank: number) => string {
   return (rank) => byNode.get(session.nodes[rank] ?? '') ?? '';
 }
 
-/** Ranks that wait for each other for ever from that moment on, in the order of the cycle. */
-export function cycleAt(session: Session, time: number): number[] {
+/** Ranks that wait for each other for ever. */
+export interface Deadlock {
+  ranks: number[]; // in the order of the cycle
+  what: string; // who waits in what for whom
+}
+
+/** The one that has begun at that moment, ns. */
+export function deadlockAt(session: Session, time: number): Deadlock | null {
   for (const x of list(session.analysis, 'correctness'))
     if (str(x, 'kind') === 'deadlock')
       for (const example of list(x, 'examples')) {
         const begin = num(example, 'time_s');
-        if (begin !== undefined && time >= begin * 1e9 - 1) return numbers(example, 'ranks');
+        if (begin !== undefined && time >= begin * 1e9 - 1)
+          return { ranks: numbers(example, 'ranks'), what: str(example, 'what') };
       }
-  return [];
+  return null;
+}
+
+/** Ranks that died by themselves, as the analysis says, before others because of them. */
+export function firstDead(session: Session): Set<number> {
+  const died = list(session.analysis, 'issues').filter((x) => str(x, 'issue') === 'death');
+  return new Set(died.flatMap((x) => numbers(x, 'ranks')));
 }

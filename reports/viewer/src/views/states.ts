@@ -10,6 +10,7 @@ import { DOING, activeInWords, changeInWords, processInWords, tally } from '../l
 import type { Names } from '../layout/state_words';
 
 import {
+  OUTSIDE,
   arrange,
   freeName,
   hiddenBy,
@@ -18,6 +19,7 @@ import {
   ranksOfItem,
   readOwn,
   takeOut,
+  windowOn,
   writeOwn,
 } from '../model/containers';
 import type { Box, Item, Kinds, Own } from '../model/containers';
@@ -26,8 +28,8 @@ import type { Sheet } from '../model/sheet';
 import { Doing } from '../model/snapshot';
 import type { Snapshot, StatesQuery } from '../model/snapshot';
 import { Controls } from './state_controls';
-import { cycleAt, membersOf, switchOf } from './state_facts';
-import type { StatesState } from './state_facts';
+import { deadlockAt, firstDead, membersOf, switchOf } from './state_facts';
+import type { Deadlock, StatesState } from './state_facts';
 import { stateSheet } from './state_sheet';
 import type { App, View, ViewInstance } from './view';
 
@@ -37,7 +39,23 @@ const DRAG_MIN = 5;
 
 const HELP =
   'Consistent global states. Left and right step, with Shift by 100; Space plays, R runs to what is chosen, N and P go through icons, ' +
-  'Enter opens a container or selects a process, G puts the selected processes in a container, U takes it apart.';
+  'Enter opens a container or selects a process, G puts the selected processes in a container, U takes it apart, ' +
+  'W gives it the stage for itself.';
+
+function deadlockInWords(d: Deadlock | null): string[] {
+  if (!d) return [];
+  const { ranks, what } = d;
+  const cycle = ranks.length > 1 ? [`deadlock: ranks ${[...ranks, ranks[0]].join(' → ')} wait for each other`] : [];
+  return [...cycle, ...(what === '' ? [] : [what])];
+}
+
+function decodeOr(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
 
 class States implements ViewInstance {
   private snapshot: Snapshot | null = null;
@@ -83,6 +101,7 @@ class States implements ViewInstance {
       group: () => this.group(),
       rename: (name) => this.rename(name),
       apart: () => this.takeApart(),
+      window: () => this.toggleWindow(),
     });
     host.append(this.controls.top, this.stage, this.words, this.controls.legend, this.controls.bottom);
     this.canvas.addEventListener('pointermove', (e) => this.move(e));
@@ -114,6 +133,11 @@ class States implements ViewInstance {
   }
 
   private readonly isOpen = (box: Box) => this.state().open.includes(encodeURIComponent(box.id));
+
+  private focusedBox(): Box | null {
+    const item = this.focused?.item;
+    return typeof item === 'object' ? item : null;
+  }
 
   // ---- asking ----
 
@@ -215,11 +239,11 @@ class States implements ViewInstance {
   }
 
   private arrange(): void {
-    const { by, own } = this.state();
-    const key = JSON.stringify([by, own]);
+    const { by, own, window } = this.state();
+    const key = JSON.stringify([by, own, window]);
     if (key === this.arranged) return;
     this.arranged = key;
-    this.items = arrange(by, this.own(), this.kinds);
+    this.items = windowOn(arrange(by, this.own(), this.kinds), decodeOr(window));
     this.focused = null;
   }
 
@@ -236,7 +260,7 @@ class States implements ViewInstance {
     const shown = this.shownRanks(s);
     const { placed, focused } = this;
     const pale = (rank: number) => shown !== null && !shown.has(rank);
-    const cycle = cycleAt(this.app.session, s.time);
+    const cycle = deadlockAt(this.app.session, s.time)?.ranks ?? [];
     return { snapshot: s, placed, theme: this.app.theme(), pale, selected, focused, cycle };
   }
 
@@ -252,9 +276,9 @@ class States implements ViewInstance {
 
   private tell(): void {
     const s = this.snapshot;
-    const box = this.focused && typeof this.focused.item !== 'number' ? this.focused.item : null;
+    const box = this.focusedBox();
     const sums = s ? tally(s, [...s.doing.keys()]) : [];
-    this.controls.put(this.state(), s, sums, this.counted, box?.own ? box.name : '', this.names);
+    this.controls.put(this.state(), s, sums, this.counted, { box, window: this.window() }, this.names);
     if (!s) return;
     const lines = this.lines(s);
     this.words.replaceChildren(...lines.map((text) => h('li', {}, text)));
@@ -266,6 +290,8 @@ class States implements ViewInstance {
       statesDoing: sums,
       statesArrows: s.arrows.length,
       statesCollectives: s.collectives.length,
+      statesActive: s.collectives.map((c) => `${c.op} ${c.root}`),
+      statesWords: lines,
       statesChange: changeInWords(s.change, this.names),
       statesIcons: this.placed.map((p) => ({
         name: typeof p.item === 'number' ? p.item : p.item.name,
@@ -273,7 +299,7 @@ class States implements ViewInstance {
         y: p.y,
         open: p.open,
       })),
-      statesCycle: cycleAt(this.app.session, s.time),
+      statesCycle: deadlockAt(this.app.session, s.time)?.ranks ?? [],
     });
   }
 
@@ -281,10 +307,11 @@ class States implements ViewInstance {
   private lines(s: Snapshot): string[] {
     const { selected } = this.app.store.state;
     const waiting = [...s.doing.keys()].filter((rank) => s.doing[rank] === Doing.Waits);
+    const died = firstDead(this.app.session);
     const dead = [...s.doing.keys()].filter((rank) => s.doing[rank] === Doing.Dead);
+    dead.sort((a, b) => Number(died.has(b)) - Number(died.has(a)));
     const ranks = selected.size > 0 ? [...selected] : [...dead, ...waiting.sort((a, b) => s.since[a]! - s.since[b]!)];
-    const cycle = cycleAt(this.app.session, s.time);
-    const texts = cycle.length > 1 ? [`deadlock: ranks ${[...cycle, cycle[0]].join(' → ')} wait for each other`] : [];
+    const texts = deadlockInWords(deadlockAt(this.app.session, s.time));
     for (const c of s.collectives.slice(0, 1)) if (selected.size === 0) texts.push(activeInWords(c, this.names));
     texts.push(...ranks.slice(0, WORDS_MAX).map((rank) => processInWords(s, rank, this.names)));
     if (ranks.length > WORDS_MAX) texts.push(`and ${count(ranks.length - WORDS_MAX)} more: T shows all`);
@@ -362,8 +389,23 @@ class States implements ViewInstance {
 
   // ---- containers and selection ----
 
+  /** The name of the container that has the stage for itself. */
+  private window(): string {
+    return decodeOr(this.state().window).split('/').pop()!;
+  }
+
+  /** The container chosen gets the stage for itself; without one all processes come back. */
+  private toggleWindow(): void {
+    const box = this.focusedBox();
+    const id = box && box.id !== OUTSIDE ? encodeURIComponent(box.id) : '';
+    if (id === '' && this.state().window === '') return this.app.announce('choose a container first: N, or a click');
+    this.app.store.setView(ID, { window: id });
+    this.app.announce(id === '' ? 'all processes' : `only ${box!.name}; all others are one icon`);
+  }
+
   private enter(item: Item): void {
     if (typeof item === 'number') return this.app.store.toggleRank(item);
+    if (item.id === OUTSIDE) return this.app.store.setView(ID, { window: '' });
     const id = encodeURIComponent(item.id);
     const { open } = this.state();
     this.app.store.setView(ID, { open: open.includes(id) ? open.filter((x) => x !== id) : [...open, id] });
@@ -408,6 +450,7 @@ class States implements ViewInstance {
       Enter: () => this.focused && this.enter(this.focused.item),
       g: () => this.group(),
       u: () => this.takeApart(),
+      w: () => this.toggleWindow(),
       Escape: () => this.app.store.set({ selected: new Set() }),
     };
     const action = actions[e.key.length === 1 ? e.key.toLowerCase() : e.key];
@@ -436,6 +479,7 @@ export const states: View = {
     by: 'auto',
     own: [],
     open: [],
+    window: '',
     step: -1,
     moment: 0,
     speed: 10,

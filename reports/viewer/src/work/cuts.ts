@@ -66,7 +66,7 @@ export interface Window {
 }
 
 /** Parts of collectives of a run: the number of the event, which one it is. */
-function eachPart(c: EventChunk, s: Segment, take: (event: number, comm: number, k: number) => void): void {
+export function eachPart(c: EventChunk, s: Segment, take: (event: number, comm: number, k: number) => void): void {
   const next = new Map<number, number>();
   const { flags, comm } = c.signatures;
   let told = 0;
@@ -82,7 +82,7 @@ function eachPart(c: EventChunk, s: Segment, take: (event: number, comm: number,
   }
 }
 
-const pairKey = (comm: number, k: number) => `${comm} ${k}`;
+export const pairKey = (comm: number, k: number) => `${comm} ${k}`;
 
 export class Cuts {
   readonly spans: Span[];

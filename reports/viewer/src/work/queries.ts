@@ -1,6 +1,7 @@
 // queries.ts - what can be asked of an open trace, a row each: what it is given, what it answers. All run beside the page,
 // in the worker. A new one: a function in a file of its own, its types and its row here.
 import type { Issue } from '../model/analysis';
+import type { Instant, InstantQuery } from '../model/instant';
 import type { Call, Thing } from '../model/picked';
 import type { Snapshot, StatesQuery } from '../model/snapshot';
 import { trafficIn } from '../model/traffic';
@@ -14,7 +15,6 @@ import type { Distribution, DistributionQuery } from './distribution';
 import { findEnds } from './ends';
 import { worstInstance } from './instance';
 import { instantOf } from './instant';
-import type { Instant, InstantQuery } from './instant';
 import { iterationsOf } from './iterations';
 import type { IterationsQuery } from './iterations';
 import { overview } from './overview';

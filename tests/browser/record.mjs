@@ -1,0 +1,32 @@
+// record.mjs - traces of programs of tests/programs for claims that only a real run can prove: deaths, deadlocks, broadcasts.
+import { execFileSync } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const programs = join(dirname(fileURLToPath(import.meta.url)), '../programs');
+
+/** The .mpix of a program on so many ranks, also of one that is there to fail; null: no Open MPI here. */
+export function record(mpitrace, work, ranks, name, ...args) {
+  if (!existsSync('/usr/bin/mpicc.openmpi')) return null;
+  const program = join(work, name);
+  const title = [name, ...args].join('-');
+  const trace = join(work, `${title}.mpix`);
+  for (const end of ['mpic', 'mpix', 'html']) rmSync(join(work, `${title}.${end}`), { force: true, recursive: true });
+  execFileSync('/usr/bin/mpicc.openmpi', ['-g', '-w', '-o', program, join(programs, `${name}.c`)]);
+  const env = {
+    ...process.env,
+    OMPI_ALLOW_RUN_AS_ROOT: '1',
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1',
+    OMPI_MCA_mpi_yield_when_idle: '1',
+    OMPI_MCA_rmaps_base_oversubscribe: '1',
+    OMPI_MCA_osc: '^rdma', // as in tests/integration/trace.py
+  };
+  const words = ['run', '-n', String(ranks), '--out', work, '--name', title, '--', program, ...args];
+  try {
+    execFileSync(mpitrace, words, { env, cwd: work, stdio: 'pipe', timeout: 120000 });
+  } catch (error) {
+    if (!existsSync(trace)) throw error;
+  }
+  return trace;
+}
