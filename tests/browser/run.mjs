@@ -8,6 +8,7 @@ import { launch, serve } from './chromium.mjs';
 import { CLAIMS } from './claims.mjs';
 import { MPEYE_CLAIMS } from './mpeye.mjs';
 import { PROTOCOL_CLAIMS } from './protocol.mjs';
+import { SPACE_CLAIMS } from './spacetime.mjs';
 import { STATE_CLAIMS } from './states.mjs';
 import { MACHINE_CLAIMS } from './machine.mjs';
 import { VIEW_CLAIMS } from './views.mjs';
@@ -446,6 +447,7 @@ async function main() {
     ...VIEW_CLAIMS,
     ...MPEYE_CLAIMS,
     ...STATE_CLAIMS,
+    ...SPACE_CLAIMS,
     ...MACHINE_CLAIMS,
     ...PROTOCOL_CLAIMS,
   ].filter(wants))

@@ -263,8 +263,10 @@ class Page {
   private tabBar(): HTMLElement {
     const bar = h('nav', { class: 'tabs', role: 'tablist', 'aria-label': 'Views' });
     VIEWS.forEach((view, i) => {
-      const key = i < 9 ? ` (${i + 1})` : '';
-      const act = { onclick: () => this.store.set({ view: view.id }), title: `${view.title}${key}` };
+      const act = {
+        onclick: () => this.store.set({ view: view.id }),
+        title: i < 10 ? `${view.title} (${(i + 1) % 10})` : view.title,
+      };
       const tab = h('button', { type: 'button', role: 'tab', id: `tab-${view.id}`, ...act }, view.title);
       this.tabs.set(view.id, tab);
       bar.append(tab);
@@ -315,7 +317,7 @@ class Page {
       return;
     }
     if (typing || control || e.altKey) return;
-    const view = VIEWS[Number(e.key) - 1];
+    const view = /^\d$/.test(e.key) ? VIEWS[(Number(e.key) + 9) % 10] : undefined; // 0 is the tenth
     if (view) this.store.set({ view: view.id });
     if (e.key === '?') this.toggleHelp();
     this.keys[e.key]?.();

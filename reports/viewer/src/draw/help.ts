@@ -19,7 +19,11 @@ const KEYS: [string, string][] = [
   ['← →, Space, R, G, U', 'in states: step, play, run to, a container of what is selected, take it apart'],
   ['← → ↑ ↓, Space, comma, period, L', 'on the machine: turn, play, step, layout'],
   ['Ctrl Enter', 'in protocol: apply the specification; in its list Enter shows a message in the timeline'],
-  ['1 to 9', 'views'],
+  [
+    'arrows, G, E, O, L, [ ]',
+    'in space-time: events and lines, other end, epoch, turn, by time, earlier and later; the wheel zooms, Shift drag an area',
+  ],
+  ['1 to 9, 0', 'views'],
   ['T', 'what is shown as a table; files of it: Export'],
   ['↑ ↓, Home, End, Enter', 'in tables: move, open'],
   ['← →, Shift, Enter', 'in distributions: move, brush, filter by it'],

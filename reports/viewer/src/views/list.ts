@@ -6,6 +6,7 @@ import { distribution } from './distribution';
 import { machine } from './machine';
 import { matrix } from './matrix';
 import { protocol } from './protocol';
+import { spacetime } from './spacetime';
 import { states } from './states';
 import { tables } from './tables';
 import { timeline } from './timeline';
@@ -19,6 +20,7 @@ export const VIEWS: View[] = [
   matrix,
   circle,
   states,
+  spacetime,
   machine,
   compare,
   protocol,

@@ -3,6 +3,7 @@
 import type { Issue } from '../model/analysis';
 import type { Instant, InstantQuery } from '../model/instant';
 import type { Call, Thing } from '../model/picked';
+import type { Section, SectionQuery } from '../model/section';
 import type { Snapshot, StatesQuery } from '../model/snapshot';
 import { trafficIn } from '../model/traffic';
 import type { Traffic, TrafficQuery } from '../model/traffic';
@@ -25,6 +26,7 @@ import { protocolOf } from './protocol';
 import type { ProtocolAnswer, ProtocolQuery } from './protocol';
 import { search } from './search';
 import type { Found, SearchQuery } from './search';
+import { sectionOf } from './section';
 import { sharesOf } from './shares';
 import type { SharesQuery } from './shares';
 import { countStates, statesOf } from './states';
@@ -56,6 +58,7 @@ export interface Queries {
   countStates: { given: null; answer: { steps: number; whole: boolean; share: number } };
   instant: { given: InstantQuery; answer: Instant };
   protocol: { given: ProtocolQuery; answer: ProtocolAnswer };
+  section: { given: SectionQuery; answer: Section };
 }
 
 export type Query = keyof Queries;
@@ -112,6 +115,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   iterations: { run: iterationsOf, priority: 2 },
   shares: { run: sharesOf, priority: 2 },
   states: { run: statesOf, priority: 1 },
+  section: { run: sectionOf, priority: 1 },
   countStates: { run: countStates, priority: 3 },
   protocol: { run: protocolOf, priority: 2 },
 };
