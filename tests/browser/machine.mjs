@@ -188,6 +188,7 @@ async function testMachineSelect(browser, t) {
       for (let n = 0; n < 60 && !tip.startsWith('r1n0'); n++) {
         p.x += 10; // beside the ranks, still on the node
         await page.mouse.move(p.x, p.y);
+        await t.settled(page); // the tooltip follows in a frame
         tip = await page.textContent('.tooltip');
       }
       t.truth(/r1n0/.test(tip) && /ranks2/.test(tip) && /rack1/.test(tip) && /cores8/.test(tip), tip);

@@ -82,7 +82,7 @@ class MachineView implements ViewInstance {
     const set = (change: Partial<MachineState>) => this.set(change);
     const state = () => this.state();
     this.traffic = new InstantTraffic(app);
-    this.camera = new Camera({ state, set, layout: () => this.layout, box: () => this.box() });
+    this.camera = new Camera({ state, set, layout: () => this.laidOutNow(), box: () => this.box() });
     this.tools = new MachineTools(
       {
         state,
@@ -213,6 +213,12 @@ class MachineView implements ViewInstance {
     this.showBanner();
     this.time.show();
     this.showNote();
+  }
+
+  /** That of the state, also before it is drawn. */
+  private laidOutNow(): Layout {
+    this.layOutAgain(layoutNamed(this.state().layout));
+    return this.layout;
   }
 
   private layOutAgain(name: LayoutName): void {
