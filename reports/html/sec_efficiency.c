@@ -35,7 +35,7 @@ static void write_gauge(struct page *p, double value, bool high)
 	    "class=\"%s\" width=\"%.2f%%\" "
 	    "height=\"16\"/><line class=\"mark\" x1=\"80%%\" x2=\"80%%\" y1=\"0\" "
 	    "y2=\"16\"/></svg>",
-	    high ? "mpi" : "wait", fmin(fmax(value, 0), 1) * 100);
+	    high ? "enough" : "short", fmin(fmax(value, 0), 1) * 100);
 }
 
 static void write_factor(struct page *p, const struct factor *f)

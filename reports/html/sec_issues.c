@@ -167,12 +167,12 @@ static void write_evidence(struct page *p, const cJSON *issue)
 	put(p,
 	    "<figure class=\"evidence\"><figcaption>%s%s</figcaption><svg class=\"columns\" width=\"100%%\" "
 	    "height=\"%.0f\" role=\"img\"><title>%s</title>",
-	    text, e.any_marked ? ". Hatched: ranks of this issue" : "", CHART_HEIGHT, e.title);
+	    text, e.any_marked ? ". Strong: ranks of this issue" : "", CHART_HEIGHT, e.title);
 	for (size_t i = 0; i < e.n; i++) {
 		double height = e.value[i] > 0 ? fmax(e.value[i] / most * CHART_HEIGHT, 1) : 0;
 		if (height > 0)
 			put(p, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>",
-			    e.marked[i] ? "wait" : "mpi", 100.0 * (double)i / (double)e.n, CHART_HEIGHT - height,
+			    e.marked[i] ? "named" : "other", 100.0 * (double)i / (double)e.n, CHART_HEIGHT - height,
 			    88.0 / (double)e.n, height);
 	}
 	put(p, "</svg></figure>\n");
