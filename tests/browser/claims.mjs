@@ -232,15 +232,6 @@ async function testInterval(browser, t) {
     await t.settled(page);
     t.same((await t.drawn(page)).lines, 1600, 'messages drawn without');
   });
-  await t.check('rows are sorted, grouped by node and folded', async () => {
-    await t.rows(page, { group: 'node', fold: true });
-    await t.settled(page);
-    await t.shot(page, 'folded');
-    await t.rows(page, { group: '', fold: false, sort: 'wait_s' });
-    await t.settled(page);
-    await t.shot(page, 'sorted');
-    await t.rows(page, { sort: '' });
-  });
   await t.check('a collective is one thing: who came last, on all ranks', async () => {
     await find(page, 'allreduce');
     await t.settled(page);

@@ -11,6 +11,7 @@ import { PROTOCOL_CLAIMS } from './protocol.mjs';
 import { SPACE_CLAIMS } from './spacetime.mjs';
 import { STATE_CLAIMS } from './states.mjs';
 import { MACHINE_CLAIMS } from './machine.mjs';
+import { ROW_CLAIMS } from './rows.mjs';
 import { VIEW_CLAIMS } from './views.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -444,6 +445,7 @@ async function main() {
   if (wants(testPartial)) await testPartial(browser, make('partial.mpix', 2, 2, 30, 'partial'));
   for (const test of [
     ...CLAIMS,
+    ...ROW_CLAIMS,
     ...VIEW_CLAIMS,
     ...MPEYE_CLAIMS,
     ...STATE_CLAIMS,

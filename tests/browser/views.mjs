@@ -242,7 +242,7 @@ async function testTwoRuns(browser, t) {
 }
 
 /** The file that a choice of the export menu makes. */
-async function exported(page, t, what) {
+export async function exported(page, t, what) {
   const coming = page.waitForEvent('download', { timeout: 20000 });
   await page.click('header h1'); // after some 20 files Chromium gives none to a page that nobody has touched since
   await page.selectOption('.export', what);
