@@ -270,12 +270,13 @@ with_quota_on() { # NODE DIRECTORY BYTES: of DIRECTORY/home
 }
 
 # What is there is whole, and what is not is a number.
+# Six million events: at any rate of the clock more than there is room for.
 with_too_little_room_in() { # DIRECTORY, on n1
 	local small=$1
-	JOB=$(as_user sbatch --parsable "--mpitrace=out=$small" -o out.txt -w n1 -n2 --wrap "srun $SELF 60 200000") || fails "sbatch: $?" || return
+	JOB=$(as_user sbatch --parsable "--mpitrace=out=$small" -o out.txt -w n1 -n2 --wrap "srun $SELF 60 1000000") || fails "sbatch: $?" || return
 	eventually "the end" is_over "$JOB" || return
 	same "outcome" "JobState=COMPLETED Reason=None ExitCode=0:0" "$(outcome "$JOB")" || return
-	same "lines of ranks" 2 "$(grep -c '200000$' "$CASE_DIR/out.txt")" || return
+	same "lines of ranks" 2 "$(grep -c '1000000$' "$CASE_DIR/out.txt")" || return
 	is_calm || return
 	with_node n1 cp -r "$small/mpitrace-$JOB" "$CASE_DIR/" || fails "no trace" || return
 	with_node n1 umount -l "$(with_node n1 findmnt -no TARGET -T "$small")"
