@@ -1,9 +1,9 @@
-// pictures.mjs - the two pictures of the viewer in README.md, from a trace that tests/bench/generate.c makes.
-// node contrib/pictures.mjs BUILD [WORKDIR]: needs Chromium; writes docs/timeline.png and docs/analysis.png, at most 150 KB each.
+// pictures.mjs - the pictures of README.md and docs/VIEWS.md, from a trace that tests/bench/generate.c makes.
+// node contrib/pictures.mjs BUILD [WORKDIR]: needs Chromium; writes docs/*.png, at most 150 KB each.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { deflateSync, inflateSync } from 'node:zlib';
 import { launch, serve } from '../tests/browser/chromium.mjs';
 
@@ -12,6 +12,8 @@ const [build, work] = [process.argv[2] ?? 'build', process.argv[3] ?? 'build/pic
 const MPITRACE = join(build, 'cli/mpitrace');
 const BYTES_MAX = 150 * 1000;
 const SIZE = { width: 1280, height: 660 };
+const PAGE = { viewport: { width: 1200, height: 1250 }, deviceScaleFactor: 0.8 };
+const SPECIFICATION = '# within a row of the grid, or to the row below or above\nP(i,*) -> P(k,*) :: forall k: k == i + 1 || k == i - 1;\nP(i,*) -> P(k,*) :: forall k: (k - i) % 4 == 0;\n';
 
 const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
   let c = n;
@@ -107,7 +109,6 @@ async function settle(page) {
 }
 
 async function keep(page, name) {
-  await settle(page);
   await page.mouse.move(2, 2);
   const picture = small(await page.screenshot());
   if (picture.length > BYTES_MAX) throw new Error(`${name}: ${picture.length} bytes are too many`);
@@ -128,8 +129,26 @@ await page.evaluate(() => {
   const middle = ((from + to) / 2) * 1e9;
   store.showInterval(middle, middle + 250e3);
 });
+await settle(page);
 await keep(page, 'timeline.png');
-await page.evaluate(() => globalThis.mpitrace.store.set({ view: 'analysis' }));
-await keep(page, 'analysis.png');
-await browser.close();
+for (const view of ['analysis', 'spacetime', 'states', 'machine']) {
+  await page.evaluate((name) => globalThis.mpitrace.store.set({ view: name }), view);
+  await settle(page);
+  if (view === 'states') await page.evaluate(() => globalThis.mpitrace.store.setView('states', { step: 963_000 })); // in the middle
+  if (view === 'machine') await page.waitForFunction(() => globalThis.mpitrace.drawn.machineScene);
+  await settle(page);
+  await keep(page, `${view}.png`);
+}
+await page.evaluate(() => globalThis.mpitrace.store.set({ view: 'protocol' }));
+await settle(page);
+await page.fill('.spec textarea', SPECIFICATION);
+await page.click('.protocol button:has-text("Apply")');
+await page.waitForFunction(() => globalThis.mpitrace.drawn.protocolDone === true);
+await settle(page);
+await keep(page, 'protocol.png');
 server.stop();
+execFileSync(MPITRACE, ['report', join(work, 'halo.mpix'), '-o', join(work, 'halo.html')]);
+const report = await browser.newPage(PAGE);
+await report.goto(pathToFileURL(join(work, 'halo.html')).href);
+await keep(report, 'report.png');
+await browser.close();
