@@ -61,11 +61,14 @@ void issue_request_leak(const struct analysis *a, struct issue *f)
 
 /* ---- more ranks than hardware threads ---- */
 
+#define OTHERS_FACTOR 1.2 /* before MPI_Init and behind MPI_Finalize ranks take turns as well */
+
 struct crowd {
 	double ranks, pus; /* of the node where there are most ranks on a hardware thread */
 	const char *node;
-	unsigned nodes;	 /* on which there are more than one */
-	double ready_ns; /* all their ranks ready to run and without a processor; NaN: not known of one of them */
+	unsigned nodes;	  /* on which there are more than one */
+	double ready_ns;  /* all their ranks ready to run and without a processor; NaN: not known of one of them */
+	double shared_ns; /* so long they are if nobody else has these processors, and all want one all the time */
 };
 
 static uint32_t ranks_on(const struct step *s, uint32_t node)
@@ -107,6 +110,7 @@ static void add_node(const struct analysis *a, uint32_t node, struct crowd *c, s
 	if (pus < 1 || ranks / pus <= 1)
 		return;
 	c->nodes++;
+	c->shared_ns += a->longest_region_ns * (ranks - pus);
 	f->loss_s += lost_on(a, node, ranks / pus);
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == node) {
@@ -124,13 +128,14 @@ static void add_node(const struct analysis *a, uint32_t node, struct crowd *c, s
 void issue_oversubscription(const struct analysis *a, struct issue *f)
 {
 	struct crowd c = {.node = ""};
-	char more[64] = "", ready[128] = "", time[32];
+	char more[64] = "", ready[256] = "", time[32];
 	for (uint32_t i = 0; i < a->step->nodes.n; i++)
 		add_node(a, i, &c, f);
 	f->found = c.nodes > 0;
 	if (!f->found)
 		return;
 	f->of_s = issue_ranks_s(a);
+	bool others = c.ready_ns > OTHERS_FACTOR * c.shared_ns;
 	f->severity = fmax(UNFELT_SEVERITY, 4 * f->loss_s / f->of_s);
 	f->metric = "ranks per hardware thread of a node";
 	f->threshold = 1;
@@ -138,8 +143,11 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 		snprintf(more, sizeof(more), "; %u more node%s too many as well", c.nodes - 1,
 			 c.nodes == 2 ? " has" : "s have");
 	if (c.ready_ns > 0)
-		snprintf(ready, sizeof(ready), " Such ranks were ready to run without a processor for %s together.",
-			 duration_text(c.ready_ns / 1e9, time));
+		snprintf(ready, sizeof(ready), " %s ranks were ready to run without a processor for %s, added up.%s",
+			 c.nodes > 1 ? "Such" : "Its", duration_text(c.ready_ns / 1e9, time),
+			 others ? " So many ranks alone cannot be so for so long: other programs had these processors "
+				  "too."
+				: "");
 	snprintf(f->what, sizeof(f->what), "Node %.64s runs %s ranks on %s hardware threads%s.%s", c.node,
 		 fmt_count(c.ranks).s, fmt_count(c.pus).s, more, ready);
 	snprintf(f->why, sizeof(f->why),
@@ -147,7 +155,8 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 		 "running, and times of single calls are the scheduler's. Its loss is a bound: who waits for others "
 		 "needs no processor.");
 	snprintf(f->next, sizeof(f->next),
-		 "Run at most %.0f ranks on a node (srun --ntasks-per-node=%.0f, mpirun --map-by ppr:%.0f:node): on "
+		 "%sun at most %.0f ranks on a node (srun --ntasks-per-node=%.0f, mpirun --map-by ppr:%.0f:node): on "
 		 "more nodes, or fewer ranks.",
-		 c.pus, c.pus, c.pus);
+		 others ? "See what else runs there (top; srun --exclusive keeps others away). Then r" : "R", c.pus,
+		 c.pus, c.pus);
 }

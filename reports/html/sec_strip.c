@@ -101,8 +101,8 @@ static bool has_strips(const struct model *m)
 const struct section section_strip = {
 	.id = "strip",
 	.title = "Ranks over time",
-	.how = "A row for each group of ranks, time from left to right. Bright rows wait; a dark row among them is who "
-	       "they wait for. A bright column is when all wait.",
+	.how = "A row for each group of ranks, time from left to right. Under \"Waiting for others\" a bright row "
+	       "waits, a dark one among bright ones is who they wait for, and a bright column is when all wait.",
 	.has = has_strips,
 	.write = write_strips,
 };

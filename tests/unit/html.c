@@ -322,6 +322,26 @@ Test(html, issues_stand_before_tables)
 	free(json);
 }
 
+static char *page_with_calls(double more)
+{
+	cJSON *root = root_of("halo_issues.json");
+	cJSON *calls = cJSON_GetObjectItem(member(root, "per_rank")->child, "calls");
+	cJSON_SetNumberValue(calls, calls->valuedouble + more);
+	char *page = page_of_root(root);
+	cJSON_Delete(root);
+	return page;
+}
+
+Test(html, events_over_time_are_called_calls_only_if_they_are_all)
+{
+	char *page = page_with_calls(0);
+	expect_said(page, "<div>MPI calls<small>");
+	free(page);
+	page = page_with_calls(1e6);
+	expect_said(page, "<div>single events<small>");
+	free(page);
+}
+
 Test(html, text_that_is_no_object_is_refused)
 {
 	struct error e = {.text = ""};

@@ -289,6 +289,24 @@ Test(issues, of_a_rank_that_had_no_processor_is_not_that_it_computes)
 	cJSON_Delete(root);
 }
 
+/* Four ranks on two processors are without one for two ranks' time at most: here 1402 µs. */
+Test(issues, of_oversubscription_say_when_others_had_the_processors_too)
+{
+	static const struct {
+		double without_us;
+		bool others;
+	} cases[] = {{500, false}, {2000, true}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cJSON *root = one_has_none(cases[i].without_us, "\"topology\":{\"pus\":2},");
+		const cJSON *row = issue(root, "oversubscription");
+		cr_assert_not_null(row);
+		cr_expect_eq(strstr(text_at(row, "what"), "other programs had these processors too") != NULL,
+			     cases[i].others, "%s", text_at(row, "what"));
+		cr_expect_eq(strstr(text_at(row, "next"), "--exclusive") != NULL, cases[i].others);
+		cJSON_Delete(root);
+	}
+}
+
 /* It had none for a while, and computes longest nevertheless: that is said. */
 Test(issues, of_uneven_work_say_how_long_there_was_no_processor)
 {
