@@ -6,7 +6,7 @@ steps_in_sequence_and_side_by_side_each_leave_a_report() {
 		#!/bin/sh
 		srun -N1 -n2 $RING 10
 		for rounds in 20 30; do
-			srun --overlap -N2 -n2 $RING \$rounds &
+			srun --overlap --mem=0 -N2 -n2 $RING \$rounds & # the memory of the step before is not always free yet
 		done
 		wait
 	END

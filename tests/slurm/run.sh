@@ -132,6 +132,7 @@ result() { # NUMBER CLAIM SECONDS RC
 		else
 			echo "not ok $1 - $2"
 			sed 's/^/# /' "$OUTPUT"
+			tail -n 5 "$WORK/$2"/{,off/}out.txt 2>/dev/null | sed 's/^/# /'
 		fi
 		echo "$3 $4 $2" >>"$RUN_DIR/results"
 	} 7>>"$RUN_DIR/lock"
