@@ -89,8 +89,9 @@ static void put_processor_wait(const cJSON *a)
 {
 	struct processor_wait w = processor_wait_of(a);
 	if (w.seen)
-		printf("Processors  ranks waited for one: %s in all; most %s, rank %.0f\n", seconds_text(w.all_s).s,
-		       seconds_text(w.most_s).s, w.most_rank);
+		printf("Processors  ranks waited for one: %s in all; most %s, rank %.0f;\n"
+		       "            useful time holds a part of it, so efficiency is at most this\n",
+		       seconds_text(w.all_s).s, seconds_text(w.most_s).s, w.most_rank);
 }
 
 /* ---- how far to trust it ---- */

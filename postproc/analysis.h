@@ -35,6 +35,7 @@ struct rank_totals {
 	double useful_ns;  /* the rest of it */
 	double wait_ns;	   /* of mpi_ns */
 	double open_ns;	   /* of mpi_ns: in the call that it never came back from */
+	double polling_ns; /* thread time: in tests that found nothing, but for threads that only test */
 	double threads_ns; /* spans of all threads that called MPI: thread time */
 	bool known;	   /* the times are */
 	enum time_of time_of;

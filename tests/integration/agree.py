@@ -93,7 +93,7 @@ def tables(page, text):
 
 def seen(page, text):
     """What an issue was seen in, of the first five."""
-    there = [plain(x).replace('. Strong: ranks of this issue', '') for x in re.findall(r'<figure class="evidence"><figcaption>(.*?)</figcaption>', page, re.S)]
+    there = [plain(x) for x in re.findall(r'<figure class="evidence"><figcaption>(.*?)<span>', page, re.S)]
     here = [' '.join(x.split()) for x in re.findall(r'^     seen (.*?)\n          \|', text, re.S | re.M)]
     return [] if here == there else [('evidence', here, there)]
 
