@@ -43,20 +43,6 @@ void tally_stretch(struct tally *t, int64_t from, int64_t to, int64_t *first)
 	}
 }
 
-void tally_part(struct tally *t, int64_t from, int64_t to, int64_t part_ns, int64_t *first)
-{
-	int64_t given = 0, begin = from;
-	for (unsigned i = tally_window_of(t, from); from < to && i < TIME_WINDOWS; i++) {
-		int64_t end = (int64_t)(i + 1) * t->window_ns;
-		if (end > to || i == TIME_WINDOWS - 1)
-			end = to;
-		int64_t until = (int64_t)((double)part_ns * (double)(end - begin) / (double)(to - begin));
-		add_ns((int64_t *)(void *)((char *)first + i * sizeof(struct time_window)), until - given);
-		given = until;
-		from = end;
-	}
-}
-
 static void merge_window(struct time_window *into, const struct time_window *from)
 {
 	into->events += from->events;
@@ -65,8 +51,10 @@ static void merge_window(struct time_window *into, const struct time_window *fro
 	into->completions += from->completions;
 	into->barriers += from->barriers;
 	into->collectives += from->collectives;
-	for (unsigned c = 0; c < MPIX_CLASSES; c++)
+	for (unsigned c = 0; c < MPIX_CLASSES; c++) {
 		add_ns(&into->class_ns[c], from->class_ns[c]);
+		add_ns(&into->runs_ns[c], from->runs_ns[c]);
+	}
 	add_ns(&into->wait_ns, from->wait_ns);
 	add_ns(&into->present_ns, from->present_ns);
 }

@@ -10,6 +10,8 @@
 struct time_window {
 	uint64_t events, bytes, transfers, completions, barriers, collectives;
 	int64_t class_ns[MPIX_CLASSES]; /* thread 0 of all ranks */
+	/* The same of runs of unsuccessful tests, each one event: whole, with what was between two of them. */
+	int64_t runs_ns[MPIX_CLASSES];
 	int64_t wait_ns, present_ns;
 	double tracing_ns; /* set at the end */
 };
@@ -62,8 +64,6 @@ void tally_done(struct tally *t);
 unsigned tally_window_of(struct tally *t, int64_t ns);
 /* Spread a stretch of time over the windows that it covers: to the member at `first` of window 0. */
 void tally_stretch(struct tally *t, int64_t from, int64_t to, int64_t *first);
-/* The same of a part of it, ns, evenly. */
-void tally_part(struct tally *t, int64_t from, int64_t to, int64_t part_ns, int64_t *first);
 void histogram_add(struct histogram *h, int64_t ns);
 /* One more operation, entered so far apart; who was last. */
 void spread_add(struct spread *sp, int64_t ns, uint32_t last);

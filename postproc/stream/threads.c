@@ -66,14 +66,16 @@ static uint64_t calls_at(const struct lane *l, uint32_t at)
 	return first < l->extras.n && l->extras.at[first].at == at ? l->extras.at[first].calls : 1;
 }
 
-int64_t threads_inside_ns(const struct process *p, const struct lane *l, uint32_t at)
+/* A run of unsuccessful tests is one event, from the first to the last: between them the thread was outside. What they
+ * took in the mean is laid at its begin. */
+static int64_t end_inside(const struct process *p, const struct lane *l, uint32_t at)
 {
 	const struct sig *sig = &p->sigs.at[l->sig[at]];
-	int64_t whole = l->end_ns[at] - l->start_ns[at];
+	int64_t start = l->start_ns[at], whole = l->end_ns[at] - start;
 	if (!sig->defined || (sig->call.flags & SIG_POLLS) == 0 || sig->calls == 0)
-		return whole;
+		return l->end_ns[at];
 	double inside = (double)calls_at(l, at) * (double)sig->ticks / (double)sig->calls * p->ns_per_tick;
-	return inside < (double)whole ? (int64_t)inside : whole;
+	return inside < (double)whole ? start + (int64_t)inside : l->end_ns[at];
 }
 
 static void join(int64_t *until, int64_t *sum, int64_t from, int64_t to)
@@ -89,7 +91,7 @@ void threads_saw(struct process *p, const struct lane *l, uint32_t at)
 {
 	struct thread *t = &p->threads.at[l->thread];
 	struct mpi_union *u = &p->in_mpi;
-	int64_t from = l->start_ns[at], to = from + threads_inside_ns(p, l, at); /* laid at its begin */
+	int64_t from = l->start_ns[at], to = end_inside(p, l, at);
 	if (t->first_ns == TIME_ABSENT || from < t->first_ns)
 		t->first_ns = from;
 	if (t->last_ns == TIME_ABSENT || l->end_ns[at] > t->last_ns)

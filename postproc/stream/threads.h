@@ -11,9 +11,6 @@
 int threads_judge(struct step *s); /* 0 or -ENOMEM */
 /* Before the events come, for the first time or once more. */
 void threads_forget(struct process *p);
-/* How long an event was inside MPI, ns: a run of unsuccessful tests is one, from the first to the last, and between them
- * the thread was outside. What tests of the kind take in the mean. */
-int64_t threads_inside_ns(const struct process *p, const struct lane *l, uint32_t at);
 /* The event at this place of its lane; in order of starts over all lanes of the process. */
 void threads_saw(struct process *p, const struct lane *l, uint32_t at);
 void threads_waited(const struct stream *st, const struct wait *w, int64_t ns);

@@ -9,8 +9,8 @@ static bool is_understood(const struct lane *l, int64_t start_ns)
 	return t->lost == 0 || t->lost_from_ns == TIME_ABSENT || start_ns < t->lost_from_ns;
 }
 
-/* How an event counts, whatever it means; of its time so much was inside MPI. */
-static void tally_event(struct walk *w, int64_t start_ns, int64_t end_ns, int64_t inside_ns)
+/* How an event counts, whatever it means. */
+static void tally_event(struct walk *w, int64_t start_ns, int64_t end_ns)
 {
 	struct tally *t = &w->sh->tally;
 	unsigned i = tally_window_of(t, start_ns);
@@ -27,10 +27,8 @@ static void tally_event(struct walk *w, int64_t start_ns, int64_t end_ns, int64_
 	if (w->lane->thread != 0)
 		return;
 	w->p->calls_in[i] += counts;
-	if (inside_ns == end_ns - start_ns)
-		tally_stretch(t, start_ns, end_ns, &t->windows[0].class_ns[w->sig->class]);
-	else
-		tally_part(t, start_ns, end_ns, inside_ns, &t->windows[0].class_ns[w->sig->class]);
+	bool run = w->sig->defined && (w->sig->call.flags & SIG_POLLS) != 0;
+	tally_stretch(t, start_ns, end_ns, (run ? t->windows[0].runs_ns : t->windows[0].class_ns) + w->sig->class);
 }
 
 bool calls_numbered(const struct sig *sig)
@@ -47,7 +45,7 @@ static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 	w->sig = &w->p->sigs.at[w->sig_at];
 	w->wait = NULL;
 	w->call = (struct moment){l->start_ns[at], l->end_ns[at], {w->st->window, l->number, at}};
-	tally_event(w, l->start_ns[at], l->end_ns[at], threads_inside_ns(w->p, l, at));
+	tally_event(w, l->start_ns[at], l->end_ns[at]);
 	if (is_understood(l, l->start_ns[at]))
 		return calls_event(w);
 	if (!calls_numbered(w->sig))
@@ -66,7 +64,7 @@ static int walk_more(struct walk *w, struct lane *l, uint32_t before)
 		w->sig_at = x->sig;
 		w->sig = &w->p->sigs.at[x->sig];
 		w->wait = NULL;
-		tally_event(w, x->start_ns, x->end_ns, x->end_ns - x->start_ns);
+		tally_event(w, x->start_ns, x->end_ns);
 		if (is_understood(l, x->start_ns))
 			code = calls_event(w);
 	}

@@ -22,7 +22,8 @@ static void write_title(struct page *p, const cJSON *issue, size_t number)
 					       "\xe2\x96\xa0 serious"};
 	const char *kind = json_text(issue, "issue", "issue"), *phrase = issue_phrase(kind);
 	int s = issue_severity(issue);
-	put(p, "<h3><span class=\"sev s%d\">%s</span><span class=\"name\">%zu. ", s, severity[s], number);
+	put(p, "<h3><span class=\"sev s%d\">%s</span><span class=\"number\">%zu.</span> <span class=\"name\">", s,
+	    severity[s], number);
 	if (phrase != NULL)
 		put(p, "%s", phrase);
 	else
