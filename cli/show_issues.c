@@ -101,7 +101,7 @@ static void put_worst(const cJSON *const *rows, size_t at, const char *path)
 	double rank = json_number(worst, "rank"), from = json_number(worst, "from_s"), to = json_number(worst, "to_s");
 	for (size_t i = 0; i < at; i++)
 		if (is_same_worst(json_item(rows[i], "worst"), worst)) {
-			printf("     look as %zu.\n", i + 1);
+			printf("     look the wait that issue %zu names\n", i + 1);
 			return;
 		}
 	char words[96], *name = shell_word(path);

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define PATTERNS_SHOWN 3
+#define PATTERN_CHARS 400
 #define TRACING_SHARE_MAX 0.02 /* of a rank's time: beyond it, it is named */
 
 /* ---- the head ---- */
@@ -187,6 +189,23 @@ static void put_traffic(const cJSON *a, const cJSON *summary)
 	       count_text(json_number_or(summary, "barriers", 0)).s);
 }
 
+/* The shape of the traffic, best first, as on the page. */
+static void put_patterns(const cJSON *a)
+{
+	size_t shown = 0;
+	for (const cJSON *v = json_first(a, "patterns"); v != NULL && shown < PATTERNS_SHOWN; v = v->next) {
+		char text[PATTERN_CHARS];
+		const char *name = json_text(v, "pattern", "");
+		if (*name == '\0')
+			continue;
+		snprintf(text, sizeof(text), "%s%s, score %s. %.300s", shown > 0 ? "or, less clearly: " : "",
+			 show_name(name, 40, true).s, ratio_text(json_number(v, "score")).s,
+			 json_text(v, "evidence", ""));
+		fputs(shown++ == 0 ? "Pattern     " : "            ", stdout);
+		show_words(text, 12, 14);
+	}
+}
+
 /* "init 5.0 s, 100 iterations of 15 ms (67 % longer at the end), output 0.2 s" */
 static void put_phases(const cJSON *a)
 {
@@ -263,6 +282,7 @@ void show_summary(const cJSON *a, const struct mpix_info *info, const char *path
 	put_trust(a);
 	if (summary != NULL)
 		put_traffic(a, summary);
+	put_patterns(a);
 	put_objects(a);
 	put_phases(a);
 	put_threads(a);

@@ -38,7 +38,7 @@ void issue_serialization(const struct analysis *a, struct issue *f)
 	char ideal[32], most[32], place[256];
 	if (a->ranks_seen < 2 || isnan(a->serialization) || isnan(ideal_ns))
 		return;
-	f->metric = "serialization: longest useful time over run time with ideal transfers";
+	f->metric = "serialization (longest useful time over run time with ideal transfers)";
 	f->value = a->serialization;
 	f->threshold = SERIALIZATION_MAX;
 	f->of_s = issue_run_s(a);

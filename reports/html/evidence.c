@@ -43,6 +43,7 @@ static const struct {
 	{"communication_imbalance", SENT},
 	{"link_hotspot", SENT},
 	{"poor_placement", SENT},
+	{"oversubscription", PROCESSOR}, /* where the kernel tells, else the next */
 	{"oversubscription", MPI},
 	{"busy_processors", PROCESSOR},
 	{"slow_node", USEFUL},
@@ -200,12 +201,24 @@ static void find_arrivals(const cJSON *analysis, const cJSON *issue, struct evid
 		}
 }
 
+/* Marks tell who of them; where it is all, they tell nothing. */
+static void drop_idle_marks(struct evidence *e)
+{
+	size_t marked = 0;
+	for (size_t i = 0; i < e->n; i++)
+		marked += e->marked[i];
+	if (marked < e->n || e->waiting)
+		return;
+	e->any_marked = false;
+	memset(e->marked, 0, sizeof(e->marked));
+}
+
 bool evidence_find(const cJSON *analysis, const cJSON *issue, struct evidence *ret_evidence)
 {
 	const char *name = json_text(issue, "issue", "");
 	struct evidence e = {.title = NULL};
 	bool found = false;
-	for (size_t i = 0; i < sizeof(shown_by) / sizeof(shown_by[0]); i++) {
+	for (size_t i = 0; i < sizeof(shown_by) / sizeof(shown_by[0]) && !found; i++) {
 		if (strcmp(shown_by[i].issue, name) != 0)
 			continue;
 		if (shown_by[i].seen_in == WAIT && find_waits(analysis, issue, &e)) {
@@ -216,8 +229,10 @@ bool evidence_find(const cJSON *analysis, const cJSON *issue, struct evidence *r
 		found = shown_by[i].seen_in == BY_SIZE ? find_sizes(analysis, &e)
 						       : find_ranks(analysis, issue, &series[shown_by[i].seen_in], &e);
 	}
-	if (found)
+	if (found) {
+		drop_idle_marks(&e);
 		find_arrivals(analysis, issue, &e);
+	}
 	*ret_evidence = e;
 	return found;
 }
