@@ -9,7 +9,7 @@
 #define TRAFFIC_RATIO_MIN 2.0 /* max over mean bytes */
 #define LINK_SHARE_MIN 0.5
 #define SITE_SHARE_MIN 0.1   /* of the longest wait: call sites below it are beside the point */
-#define SITE_LOSS_MIN 0.01 /* of the loss: who waits elsewhere, as in asking in vain, waits next to nothing here */
+#define SITE_LOSS_MIN 0.01   /* of the loss: who asks in vain hardly waits here */
 #define AT_THE_END_SHARE 0.8 /* of the loss */
 
 /* While a rank is ready to run and has no processor it does not compute, outside of MPI or inside of it: which, the

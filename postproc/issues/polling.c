@@ -1,5 +1,6 @@
-/* polling.c - the issue of asking again and again whether something has come. Whether a rank waited meanwhile the record
- * does not tell: between two tests it may have computed. So only the time in them is counted, and nobody is blamed. */
+/* polling.c - the issue of asking again and again whether something has come. Whether a rank waited meanwhile the
+ * record does not tell: between two tests it may have computed. So only the time in them is counted, and nobody is
+ * blamed. */
 #include "postproc/issues/issues.h"
 #include "base/units.h"
 
