@@ -61,7 +61,7 @@ static void put_measure(const cJSON *issue)
 	else if (n > shown)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, " and %zu more", n - shown);
 	if (*name != '\0' && !isnan(value) && !isnan(threshold))
-		snprintf(text + at, sizeof(text) - (size_t)at, "%s%.120s %s (threshold %s)", at > 0 ? "; " : "", name,
+		snprintf(text + at, sizeof(text) - (size_t)at, "%s%.120s: %s (threshold %s)", at > 0 ? "; " : "", name,
 			 value == floor(value) ? count_text(value).s : ratio_text(value).s,
 			 threshold == floor(threshold) ? count_text(threshold).s : ratio_text(threshold).s);
 	else if (at == 0)
@@ -87,11 +87,23 @@ static void put_evidence(const cJSON *a, const cJSON *issue)
 	printf("          |%s|\n", line);
 }
 
-/* The longest wait, as the viewer shows it. */
-static void put_worst(const cJSON *issue, const char *path)
+static bool is_same_worst(const cJSON *a, const cJSON *b)
 {
+	return json_number(a, "rank") == json_number(b, "rank") &&
+	       json_number(a, "from_s") == json_number(b, "from_s") && json_number(a, "to_s") == json_number(b, "to_s");
+}
+
+/* The longest wait, as the viewer shows it; once. */
+static void put_worst(const cJSON *const *rows, size_t at, const char *path)
+{
+	const cJSON *issue = rows[at];
 	const cJSON *worst = json_item(issue, "worst");
 	double rank = json_number(worst, "rank"), from = json_number(worst, "from_s"), to = json_number(worst, "to_s");
+	for (size_t i = 0; i < at; i++)
+		if (is_same_worst(json_item(rows[i], "worst"), worst)) {
+			printf("     look the wait that issue %zu names\n", i + 1);
+			return;
+		}
 	char words[96], *name = shell_word(path);
 	if (name == NULL || !(rank >= 0 && rank < 1e9 && to > from)) {
 		free(name);
@@ -135,7 +147,7 @@ void show_issues(const cJSON *a, const char *path)
 		put_line("why", json_text(rows[i], "why", ""));
 		put_line("do", json_text(rows[i], "next", ""));
 		put_evidence(a, rows[i]);
-		put_worst(rows[i], path);
+		put_worst(rows, i, path);
 	}
 	free(rows);
 }

@@ -81,8 +81,10 @@ void show_strip(const cJSON *a)
 
 static void put_outliers(const struct profile *p)
 {
-	printf("\nUseful time: median %s; half of the ranks from %s to %s\n", seconds_text(p->median_s).s,
-	       seconds_text(p->lower_s).s, seconds_text(p->upper_s).s);
+	printf("\nUseful time: median %s", seconds_text(p->median_s).s);
+	if (p->nranks >= QUARTILE_RANKS)
+		printf("; half of the ranks from %s to %s", seconds_text(p->lower_s).s, seconds_text(p->upper_s).s);
+	putchar('\n');
 	printf("  most %s, rank %ld; least %s, rank %ld\n", seconds_text(p->most_s).s, p->most_rank,
 	       seconds_text(p->least_s).s, p->least_rank);
 	if (p->noutliers == 0)

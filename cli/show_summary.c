@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define PATTERNS_SHOWN 3
+#define PATTERN_CHARS 400
 #define TRACING_SHARE_MAX 0.02 /* of a rank's time: beyond it, it is named */
 
 /* ---- the head ---- */
@@ -89,8 +91,9 @@ static void put_processor_wait(const cJSON *a)
 {
 	struct processor_wait w = processor_wait_of(a);
 	if (w.seen)
-		printf("Processors  ranks waited for one: %s in all; most %s, rank %.0f\n", seconds_text(w.all_s).s,
-		       seconds_text(w.most_s).s, w.most_rank);
+		printf("Processors  ranks waited for one: %s in all; most %s, rank %.0f;\n"
+		       "            useful time holds a part of it, so efficiency is at most this\n",
+		       seconds_text(w.all_s).s, seconds_text(w.most_s).s, w.most_rank);
 }
 
 /* ---- how far to trust it ---- */
@@ -186,6 +189,23 @@ static void put_traffic(const cJSON *a, const cJSON *summary)
 	       count_text(json_number_or(summary, "barriers", 0)).s);
 }
 
+/* The shape of the traffic, best first, as on the page. */
+static void put_patterns(const cJSON *a)
+{
+	size_t shown = 0;
+	for (const cJSON *v = json_first(a, "patterns"); v != NULL && shown < PATTERNS_SHOWN; v = v->next) {
+		char text[PATTERN_CHARS];
+		const char *name = json_text(v, "pattern", "");
+		if (*name == '\0')
+			continue;
+		snprintf(text, sizeof(text), "%s%s, score %s. %.300s", shown > 0 ? "or, less clearly: " : "",
+			 show_name(name, 40, true).s, ratio_text(json_number(v, "score")).s,
+			 json_text(v, "evidence", ""));
+		fputs(shown++ == 0 ? "Pattern     " : "            ", stdout);
+		show_words(text, 12, 14);
+	}
+}
+
 /* "init 5.0 s, 100 iterations of 15 ms (67 % longer at the end), output 0.2 s" */
 static void put_phases(const cJSON *a)
 {
@@ -262,6 +282,7 @@ void show_summary(const cJSON *a, const struct mpix_info *info, const char *path
 	put_trust(a);
 	if (summary != NULL)
 		put_traffic(a, summary);
+	put_patterns(a);
 	put_objects(a);
 	put_phases(a);
 	put_threads(a);

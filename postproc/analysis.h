@@ -35,6 +35,7 @@ struct rank_totals {
 	double useful_ns;  /* the rest of it */
 	double wait_ns;	   /* of mpi_ns */
 	double open_ns;	   /* of mpi_ns: in the call that it never came back from */
+	double polling_ns; /* thread time: in tests that found nothing, but for threads that only test */
 	double threads_ns; /* spans of all threads that called MPI: thread time */
 	bool known;	   /* the times are */
 	enum time_of time_of;
@@ -126,6 +127,9 @@ int rank_time_keep(struct analysis *a, const struct stream *st);
 /* time_windows.c: what the record of a rank adds to windows that hold its events; times of one window. */
 void time_windows_add_rank(const struct step *s, struct tally *t, const struct process *p,
 			   const struct rank_totals *totals);
+/* The same of tests that found nothing, of these ranks: of the runs that they stand in as much as they took, which the
+ * totals tell. */
+void time_windows_add_tests(const struct step *s, struct tally *t, uint32_t first_rank, uint32_t end_rank);
 int64_t time_window_mpi_ns(const struct time_window *at);
 int64_t time_window_useful_ns(const struct time_window *at);
 /* threads.c: what each thread of a rank did in its region: p->threads.n of them, to be freed; NULL without memory. */

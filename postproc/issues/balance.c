@@ -9,6 +9,7 @@
 #define TRAFFIC_RATIO_MIN 2.0 /* max over mean bytes */
 #define LINK_SHARE_MIN 0.5
 #define SITE_SHARE_MIN 0.1   /* of the longest wait: call sites below it are beside the point */
+#define SITE_LOSS_MIN 0.01   /* of the loss: who asks in vain hardly waits here */
 #define AT_THE_END_SHARE 0.8 /* of the loss */
 
 /* While a rank is ready to run and has no processor it does not compute, outside of MPI or inside of it: which, the
@@ -71,7 +72,8 @@ static void name_waiting_sites(const struct analysis *a, struct issue *f)
 			if (!known && (best == NULL || r->ns > best->ns))
 				best = r;
 		}
-		if (best == NULL || (double)best->ns < SITE_SHARE_MIN * (double)longest_ns)
+		if (best == NULL || (double)best->ns < SITE_SHARE_MIN * (double)longest_ns ||
+		    (double)best->ns < SITE_LOSS_MIN * f->loss_s * 1e9)
 			return;
 		issue_add_site(f, best->site);
 		longest_ns = best->ns > longest_ns ? best->ns : longest_ns;

@@ -59,7 +59,7 @@ void issue_request_leak(const struct analysis *a, struct issue *f)
 		 "Wait for them (MPI_Waitall), or free persistent ones with MPI_Request_free.");
 }
 
-/* ---- more ranks than hardware threads ---- */
+/* ---- more ranks than processors: hardware threads ---- */
 
 #define OTHERS_FACTOR 1.2 /* before MPI_Init and behind MPI_Finalize ranks take turns as well */
 
@@ -137,23 +137,23 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 	f->of_s = issue_ranks_s(a);
 	bool others = c.ready_ns > OTHERS_FACTOR * c.shared_ns;
 	f->severity = fmax(UNFELT_SEVERITY, 4 * f->loss_s / f->of_s);
-	f->metric = "ranks per hardware thread of a node";
+	f->metric = "ranks per processor, on the fullest node";
 	f->threshold = 1;
 	if (c.nodes > 1)
 		snprintf(more, sizeof(more), "; %u more node%s too many as well", c.nodes - 1,
 			 c.nodes == 2 ? " has" : "s have");
 	if (c.ready_ns > 0)
 		snprintf(ready, sizeof(ready), " %s ranks were ready to run without a processor for %s, added up.%s",
-			 c.nodes > 1 ? "Such" : "Its", duration_text(c.ready_ns / 1e9, time),
+			 c.nodes > 1 ? "These nodes'" : "Its", duration_text(c.ready_ns / 1e9, time),
 			 others ? " So many ranks alone cannot be so for so long: other programs had these processors "
 				  "too."
 				: "");
-	snprintf(f->what, sizeof(f->what), "Node %.64s runs %s ranks on %s hardware threads%s.%s", c.node,
-		 fmt_count(c.ranks).s, fmt_count(c.pus).s, more, ready);
+	snprintf(f->what, sizeof(f->what), "Node %.64s runs %s ranks on %s processor%s%s.%s", c.node,
+		 fmt_count(c.ranks).s, fmt_count(c.pus).s, c.pus == 1 ? "" : "s", more, ready);
 	snprintf(f->why, sizeof(f->why),
-		 "Ranks take turns on a core: one that computes or polls keeps the one that others wait for from "
-		 "running, and times of single calls are the scheduler's. Its loss is a bound: who waits for others "
-		 "needs no processor.");
+		 "Ranks take turns on a processor (a hardware thread of a core): one that computes or polls keeps the "
+		 "one that others wait for from running, and times of single calls are the scheduler's. The loss is at "
+		 "most so much: a rank that waits for another could not have used a processor.");
 	snprintf(f->next, sizeof(f->next),
 		 "%sun at most %.0f ranks on a node (srun --ntasks-per-node=%.0f, mpirun --map-by ppr:%.0f:node): on "
 		 "more nodes, or fewer ranks.",

@@ -29,6 +29,7 @@ struct issue {
 	unsigned npairs;
 	uint32_t sites[ISSUE_SITES_MAX];
 	unsigned nsites;
+	unsigned states;	/* that its loss is made of, bits by enum wait_state; 0: none alone */
 	int64_t from_ns, to_ns; /* to < from: the whole run */
 	char what[ISSUE_TEXT_MAX], why[ISSUE_TEXT_MAX], next[ISSUE_TEXT_MAX];
 	const char *metric;
@@ -52,6 +53,7 @@ struct issue {
 	ROW(collective_root_bottleneck) \
 	ROW(global_collective_heavy) \
 	ROW(small_message_overhead) \
+	ROW(polling) \
 	ROW(communication_imbalance) \
 	ROW(link_hotspot) \
 	ROW(poor_placement) \

@@ -12,7 +12,9 @@
 static const char *const before_time[] = {"deadlock", "death", "truncation", "mismatch"};
 static const char *const after_time[] = {"unsafe_send_cycle", "unmatched", "request_leak"};
 
-#define WAITS "late_sender late_receiver barrier_imbalance synchronization_heavy collective_root_bottleneck rma_wait "
+#define WAITS \
+	"late_sender late_receiver barrier_imbalance synchronization_heavy collective_root_bottleneck rma_wait " \
+	"polling "
 #define COSTS "global_collective_heavy small_message_overhead communication_imbalance link_hotspot unexplained "
 
 /* What follows from each; no circles: a row explains only what comes in rows below, or in none. */

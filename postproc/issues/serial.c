@@ -38,7 +38,7 @@ void issue_serialization(const struct analysis *a, struct issue *f)
 	char ideal[32], most[32], place[256];
 	if (a->ranks_seen < 2 || isnan(a->serialization) || isnan(ideal_ns))
 		return;
-	f->metric = "serialization: longest useful time over run time with ideal transfers";
+	f->metric = "serialization (longest useful time over run time with ideal transfers)";
 	f->value = a->serialization;
 	f->threshold = SERIALIZATION_MAX;
 	f->of_s = issue_run_s(a);
@@ -48,8 +48,8 @@ void issue_serialization(const struct analysis *a, struct issue *f)
 		return;
 	name_chain(a, f);
 	snprintf(f->what, sizeof(f->what),
-		 "With transfers that cost nothing it would still take %s between MPI_Init and MPI_Finalize, and no "
-		 "rank computes longer than %s: ranks wait for each other in turn, most%s.",
+		 "Even if transfers cost nothing the run would take %s, although no rank computes longer than %s: the "
+		 "rest of it ranks wait for each other in turn, most%s.",
 		 duration_text(ideal_ns / 1e9, ideal), duration_text(a->max_useful_ns / 1e9, most),
 		 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),

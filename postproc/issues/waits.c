@@ -66,6 +66,7 @@ void issue_of_waits(const struct analysis *a, struct issue *f, const struct wait
 	struct chosen c = {0};
 	char total[32], each[32], place[256];
 	choose(a, w->states, &c);
+	f->states = w->states;
 	f->loss_s = c.seconds;
 	f->metric = SHARE_NAME(a, "");
 	f->value = c.seconds / issue_total_s(a);
@@ -73,9 +74,10 @@ void issue_of_waits(const struct analysis *a, struct issue *f, const struct wait
 	f->found = f->value >= f->threshold;
 	if (f->found) {
 		fill_from(f, &c);
-		snprintf(f->what, sizeof(f->what), "%s waited %s in all, %s each time, %s%s.", w->waiters,
+		(void)site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place));
+		snprintf(f->what, sizeof(f->what), "%s waited %s in all, %s each time, %s%s%s.", w->waiters,
 			 duration_text(c.seconds, total), duration_text(c.seconds / (double)calls_of(&c), each),
-			 w->event, site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
+			 w->event, *place != '\0' ? ", mostly" : "", place);
 		snprintf(f->why, sizeof(f->why), "%s", w->why);
 		snprintf(f->next, sizeof(f->next), "%s", w->next);
 	}
@@ -122,7 +124,7 @@ void issue_late_receiver(const struct analysis *a, struct issue *f)
 void issue_barrier_imbalance(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {1u << WAIT_AT_BARRIER | 1u << BARRIER_COMPLETION, "Ranks",
-					    "for the last to come to a barrier",
+					    "for the last rank to come to a barrier",
 					    "A barrier takes as long as the slowest rank needs to "
 					    "reach it; who comes early idles.",
 					    "Ask whether the barrier is needed: messages and "
@@ -144,7 +146,7 @@ void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
 		1u << WAIT_AT_NXN | 1u << NXN_COMPLETION | 1u << EARLY_SCAN, "Ranks",
-		"for the last to come to a collective in which all need data of all",
+		"for the last rank to enter a collective that needs data of all",
 		"An all-to-all, allreduce or scan cannot end before every member has entered it, "
 		"so every imbalance "
 		"before it is paid by all.",
@@ -156,7 +158,7 @@ void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
 void issue_collective_root_bottleneck(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {1u << LATE_BROADCAST | 1u << EARLY_REDUCE | 1u << LATE_REDUCE, "Ranks",
-					    "for, or at, the root of a rooted collective",
+					    "for the root of a collective, or as its root for the others",
 					    "Leaves of a broadcast or scatter wait for a late "
 					    "root; the root of a reduce or gather waits for "
 					    "late leaves.",

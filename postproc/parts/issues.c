@@ -188,6 +188,16 @@ static void put_lists(const struct analysis *a, cJSON *row, const struct issue *
 	json_push(window, (double)(whole ? a->step->runtime_ns : f->to_ns) / 1e9);
 }
 
+static void put_states(cJSON *row, const struct issue *f)
+{
+	if (f->states == 0)
+		return;
+	cJSON *list = json_array(row, "states");
+	for (unsigned i = 0; i < WAIT_STATES; i++)
+		if ((f->states & 1u << i) != 0)
+			cJSON_AddItemToArray(list, cJSON_CreateString(wait_state_names[i]));
+}
+
 static bool is_named(const uint32_t *list, unsigned n, uint32_t x)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -205,6 +215,8 @@ static void put_worst(const struct analysis *a, cJSON *row, const struct issue *
 		return;
 	for (size_t i = 0; i < a->tally.waits.rows.n && f->loss_s > 0; i++) {
 		const struct wait_row *r = &a->tally.waits.rows.at[i];
+		if (f->states != 0 && (f->states & 1u << r->state) == 0)
+			continue;
 		bool here = f->nsites > 0 ? is_named(f->sites, f->nsites, r->site)
 					  : is_named(f->ranks, f->nranks, r->rank) ||
 						    is_named(f->ranks, f->nranks, r->causer);
@@ -229,6 +241,7 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 	json_put(row, "loss_s", f->loss_s);
 	json_put(row, "loss_of_s", loss_of_s(a, f));
 	put_lists(a, row, f);
+	put_states(row, f);
 	json_put_text(row, "what", f->what);
 	json_put_text(row, "why", f->why);
 	json_put_text(row, "next", f->next);

@@ -82,6 +82,7 @@ int part_per_rank(struct analysis *a)
 		json_put(row, "mpi_s", t->mpi_ns / 1e9);
 		json_put(row, "tracing_s", t->tracing_ns / 1e9);
 		json_put_seconds(row, "wait_s", (int64_t)t->wait_ns);
+		json_put(row, "polling_s", t->polling_ns / 1e9);
 		json_put_seconds(row, "caused_wait_s", a->tally.waits.caused[r]);
 		json_put(row, "startup_s", t->startup_ns / 1e9);
 		json_put(row, "unreturned_s", t->open_ns / 1e9);

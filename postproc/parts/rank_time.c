@@ -24,6 +24,7 @@ static void put_row(const struct analysis *a, cJSON *list, struct rank_group *g)
 	for (uint32_t r = g->first_rank; r < g->end_rank; r++)
 		if (a->step->ranks[r] != NULL)
 			time_windows_add_rank(a->step, &g->windows, a->step->ranks[r], &a->ranks[r]);
+	time_windows_add_tests(a->step, &g->windows, g->first_rank, g->end_rank);
 	cJSON *useful = json_array(row, "useful_s"), *mpi = json_array(row, "mpi_s"), *wait = json_array(row, "wait_s");
 	for (unsigned i = 0; i < TIME_WINDOWS; i++) {
 		const struct time_window *w = &g->windows.windows[i];

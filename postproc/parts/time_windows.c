@@ -2,6 +2,8 @@
  * went in each. */
 #include "postproc/analysis.h"
 
+#include <math.h>
+
 /* The tracer's time, shared by calls. */
 static double tracing_per_call(const struct process *p, const struct rank_totals *t)
 {
@@ -29,6 +31,33 @@ void time_windows_add_rank(const struct step *s, struct tally *t, const struct p
 		if (p->open.at[i].thread == 0 && p->open.at[i].enter_ns != TIME_ABSENT)
 			tally_stretch(t, p->open.at[i].enter_ns, to,
 				      &t->windows[0].class_ns[step_class(s, &p->sigs.at[p->open.at[i].sig])]);
+}
+
+static double tests_ns(const struct step *s, uint32_t first_rank, uint32_t end_rank, enum mpix_class class)
+{
+	double ns = 0;
+	for (uint32_t r = first_rank; r < end_rank; r++)
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++) {
+			const struct sig *sig = &s->ranks[r]->sigs.at[i];
+			if (sig->defined && sig->thread == 0 && (sig->call.flags & SIG_POLLS) != 0 &&
+			    sig->class == class)
+				ns += (double)sig->ticks * s->ranks[r]->ns_per_tick;
+		}
+	return ns;
+}
+
+void time_windows_add_tests(const struct step *s, struct tally *t, uint32_t first_rank, uint32_t end_rank)
+{
+	for (unsigned c = 1; c < MPIX_CLASSES; c++) {
+		int64_t whole_ns = 0;
+		for (unsigned i = 0; i < TIME_WINDOWS; i++)
+			add_ns(&whole_ns, t->windows[i].runs_ns[c]);
+		if (whole_ns <= 0)
+			continue;
+		double part = fmin(1, tests_ns(s, first_rank, end_rank, (enum mpix_class)c) / (double)whole_ns);
+		for (unsigned i = 0; i < TIME_WINDOWS; i++)
+			add_ns(&t->windows[i].class_ns[c], (int64_t)(part * (double)t->windows[i].runs_ns[c]));
+	}
 }
 
 int64_t time_window_mpi_ns(const struct time_window *at)
@@ -73,6 +102,7 @@ int part_time_windows(struct analysis *a)
 	for (uint32_t r = 0; r < s->nranks; r++)
 		if (s->ranks[r] != NULL)
 			time_windows_add_rank(s, &a->tally, s->ranks[r], &a->ranks[r]);
+	time_windows_add_tests(s, &a->tally, 0, s->nranks);
 	cJSON *list = json_array(a->root, "time_windows");
 	for (unsigned i = 0; i < TIME_WINDOWS; i++)
 		put_window(&a->tally, list, i);

@@ -51,8 +51,10 @@ static void merge_window(struct time_window *into, const struct time_window *fro
 	into->completions += from->completions;
 	into->barriers += from->barriers;
 	into->collectives += from->collectives;
-	for (unsigned c = 0; c < MPIX_CLASSES; c++)
+	for (unsigned c = 0; c < MPIX_CLASSES; c++) {
 		add_ns(&into->class_ns[c], from->class_ns[c]);
+		add_ns(&into->runs_ns[c], from->runs_ns[c]);
+	}
 	add_ns(&into->wait_ns, from->wait_ns);
 	add_ns(&into->present_ns, from->present_ns);
 }

@@ -10,6 +10,8 @@
 struct time_window {
 	uint64_t events, bytes, transfers, completions, barriers, collectives;
 	int64_t class_ns[MPIX_CLASSES]; /* thread 0 of all ranks */
+	/* The same of runs of unsuccessful tests, each one event: whole, with what was between two of them. */
+	int64_t runs_ns[MPIX_CLASSES];
 	int64_t wait_ns, present_ns;
 	double tracing_ns; /* set at the end */
 };

@@ -27,7 +27,8 @@ static void tally_event(struct walk *w, int64_t start_ns, int64_t end_ns)
 	if (w->lane->thread != 0)
 		return;
 	w->p->calls_in[i] += counts;
-	tally_stretch(t, start_ns, end_ns, &t->windows[0].class_ns[w->sig->class]);
+	bool run = w->sig->defined && (w->sig->call.flags & SIG_POLLS) != 0;
+	tally_stretch(t, start_ns, end_ns, (run ? t->windows[0].runs_ns : t->windows[0].class_ns) + w->sig->class);
 }
 
 bool calls_numbered(const struct sig *sig)

@@ -33,6 +33,8 @@ static void add_sig(const struct step *s, const struct process *p, const struct 
 		t->mpi_ns += ns;
 	if (!sig->defined)
 		return;
+	if ((sig->call.flags & SIG_POLLS) != 0 && !p->threads.at[sig->thread].progress)
+		t->polling_ns += ns;
 	if (sig->call.shape == SIG_COMPLETE && (sig->call.flags & SIG_POLLS) == 0)
 		t->completions += (sig->calls + sig->parts) * requests_named(&sig->call);
 	if (sig->call.shape == SIG_COLL && sig->call.coll == COLL_BARRIER)

@@ -12,15 +12,16 @@ static const struct series {
 	const char *more; /* of delays.per_rank, of ranks that have some: the sum of both */
 } series[] = {
 	{"useful_s", "useful time by rank", false, NULL},
-	{"wait_s", "waiting by rank", false, NULL},
+	{"wait_s", "all waiting by rank", false, NULL},
 	{"direct_s", "waiting that each rank caused", false, "indirect_s"},
 	{"mpi_s", "time in MPI by rank", false, NULL},
 	{"bytes_out", "bytes sent by rank", true, NULL},
 	{"tracing_s", "time in the tracer by rank", false, NULL},
 	{"processor_wait_s", "time without a processor by rank", false, NULL},
+	{"polling_s", "time in tests that found nothing by rank", false, NULL},
 };
 
-enum { USEFUL, WAIT, CAUSED, MPI, SENT, TRACING, PROCESSOR, BY_SIZE };
+enum { USEFUL, WAIT, CAUSED, MPI, SENT, TRACING, PROCESSOR, POLLING, BY_SIZE };
 
 static const struct {
 	const char *issue;
@@ -42,12 +43,14 @@ static const struct {
 	{"communication_imbalance", SENT},
 	{"link_hotspot", SENT},
 	{"poor_placement", SENT},
+	{"oversubscription", PROCESSOR}, /* where the kernel tells, else the next */
 	{"oversubscription", MPI},
 	{"busy_processors", PROCESSOR},
 	{"slow_node", USEFUL},
 	{"io_wait", MPI},
 	{"rma_wait", WAIT},
 	{"tracing_cost", TRACING},
+	{"polling", POLLING},
 };
 
 static bool is_of_issue(const cJSON *issue, double rank)
@@ -88,6 +91,53 @@ static bool find_ranks(const cJSON *analysis, const cJSON *issue, const struct s
 	for (size_t i = 0; i < e->n; i++)
 		e->value[i] /= in[i] > 0 ? (double)in[i] : 1;
 	return e->n > 1 && e->most > 0;
+}
+
+static bool has_text(const cJSON *list, const char *text)
+{
+	for (const cJSON *v = list != NULL ? list->child : NULL; v != NULL; v = v->next)
+		if (cJSON_IsString(v) && strcmp(v->valuestring, text) == 0)
+			return true;
+	return false;
+}
+
+#define WAITED_FOR_MIN 0.1 /* of the issue's waiting: from there on a rank is marked as one that was waited for */
+
+/* The issue's own waiting, and who was waited for; false where rows were left out: these would be missing. */
+static bool find_waits(const cJSON *analysis, const cJSON *issue, struct evidence *e)
+{
+	const cJSON *states = json_item(issue, "states");
+	size_t n = json_count(analysis, "per_rank");
+	double *by_rank = calloc(2 * n + 1, sizeof(*by_rank)), *caused = by_rank != NULL ? by_rank + n : NULL;
+	bool ok = by_rank != NULL && n > 1 && cJSON_IsArray(states) &&
+		  !(json_number(analysis, "wait_states_left_out") > 0);
+	double sum = 0;
+	for (const cJSON *v = json_first(analysis, "wait_states"); v != NULL && ok; v = v->next) {
+		double rank = json_number(v, "rank"), causer = json_number(v, "causer"), s = json_number(v, "seconds");
+		if (!has_text(states, json_text(v, "state", "")) || !(s > 0) || !(rank >= 0 && rank < (double)n))
+			continue;
+		by_rank[(size_t)rank] += s;
+		sum += s;
+		if (causer >= 0 && causer < (double)n)
+			caused[(size_t)causer] += s;
+	}
+	e->group = (n + EVIDENCE_COLUMNS - 1) / EVIDENCE_COLUMNS;
+	e->n = ok ? (n + e->group - 1) / e->group : 0;
+	e->title = "this waiting by rank";
+	e->waiting = true;
+	e->mean = n > 0 ? sum / (double)n : 0;
+	for (size_t i = 0; i < n && ok; i++) {
+		size_t column = i / e->group, end = (column + 1) * e->group;
+		e->value[column] += by_rank[i] / (double)((end < n ? end : n) - column * e->group);
+		e->marked[column] |= caused[i] >= WAITED_FOR_MIN * sum && sum > 0;
+		e->any_marked |= e->marked[column];
+		if (by_rank[i] > e->most) {
+			e->most = by_rank[i];
+			e->most_rank = (double)i;
+		}
+	}
+	free(by_rank);
+	return ok && e->most > 0;
 }
 
 /* From the smallest that there is to the largest, those between that are not there too. */
@@ -151,19 +201,38 @@ static void find_arrivals(const cJSON *analysis, const cJSON *issue, struct evid
 		}
 }
 
+/* Marks tell who of them; where it is all, they tell nothing. */
+static void drop_idle_marks(struct evidence *e)
+{
+	size_t marked = 0;
+	for (size_t i = 0; i < e->n; i++)
+		marked += e->marked[i];
+	if (marked < e->n || e->waiting)
+		return;
+	e->any_marked = false;
+	memset(e->marked, 0, sizeof(e->marked));
+}
+
 bool evidence_find(const cJSON *analysis, const cJSON *issue, struct evidence *ret_evidence)
 {
 	const char *name = json_text(issue, "issue", "");
 	struct evidence e = {.title = NULL};
 	bool found = false;
-	for (size_t i = 0; i < sizeof(shown_by) / sizeof(shown_by[0]); i++) {
+	for (size_t i = 0; i < sizeof(shown_by) / sizeof(shown_by[0]) && !found; i++) {
 		if (strcmp(shown_by[i].issue, name) != 0)
 			continue;
+		if (shown_by[i].seen_in == WAIT && find_waits(analysis, issue, &e)) {
+			found = true;
+			continue;
+		}
+		e = (struct evidence){.title = NULL};
 		found = shown_by[i].seen_in == BY_SIZE ? find_sizes(analysis, &e)
 						       : find_ranks(analysis, issue, &series[shown_by[i].seen_in], &e);
 	}
-	if (found)
+	if (found) {
+		drop_idle_marks(&e);
 		find_arrivals(analysis, issue, &e);
+	}
 	*ret_evidence = e;
 	return found;
 }

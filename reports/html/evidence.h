@@ -11,10 +11,10 @@
 struct evidence {
 	const char *title;		/* "waiting by rank" */
 	double value[EVIDENCE_COLUMNS]; /* means, where a column is several ranks */
-	bool marked[EVIDENCE_COLUMNS];	/* ranks of the issue are in it */
+	bool marked[EVIDENCE_COLUMNS];	/* ranks of the issue; where it is waiting, who was waited for */
 	size_t n, group;		/* ranks a column; 0: columns are sizes, each twice that of the one before */
 	double mean, most, most_rank;	/* of ranks */
-	bool bytes, any_marked;
+	bool bytes, any_marked, waiting;
 	double first_size;				    /* of the first column */
 	double apart_s, apart_max_s, operations, last_rank; /* members of its collectives; operations 0: none */
 };

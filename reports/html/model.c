@@ -87,7 +87,7 @@ static void add_up(struct model *m)
 
 const char *share_title(const struct model *m)
 {
-	return m->threaded ? "share of thread time" : "share";
+	return m->threaded ? "share of thread time" : "share of ranks\xe2\x80\x99 time";
 }
 
 int issue_severity(const cJSON *issue)

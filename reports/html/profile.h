@@ -5,7 +5,8 @@
 #include "base/json.h"
 
 #define OUTLIERS_MAX 32
-#define NODE_SLOW 1.2 /* of the median node's useful time */
+#define QUARTILE_RANKS 8 /* of fewer ranks all are told, not the middle half */
+#define NODE_SLOW 1.2	 /* of the median node's useful time */
 
 struct node_row {
 	const char *name; /* of the analysis */

@@ -108,6 +108,14 @@ static void write_efficiency(struct page *p)
 		put_text(p, note, SENTENCE_CHARS);
 		put(p, "</p>\n");
 	}
+	if (p->model->processor_wait.seen)
+		put(p,
+		    "<p class=\"note\">Useful is all time outside MPI, also that in which a rank had no processor: of "
+		    "%s "
+		    "without one, in MPI and outside, the record does not tell the parts. Parallel efficiency is at "
+		    "most "
+		    "this.</p>\n",
+		    fmt_time(p->model->processor_wait.all_s).s);
 	write_formulas(p);
 }
 

@@ -10,18 +10,20 @@
 #define CARDS_MAX 24
 #define CHARTS_MAX 5 /* issues at the top, with the evidence drawn */
 #define CHART_HEIGHT 52.0
+#define MARK_ROOM 11.0 /* below the columns, for who was waited for */
 #define FAR_FROM_THRESHOLD 1.5
 #define SITES_MAX 5
 #define PAIRS_MAX 6
 #define RUNS_MAX 10
 
-static void write_title(struct page *p, const cJSON *issue)
+static void write_title(struct page *p, const cJSON *issue, size_t number)
 {
 	static const char *const severity[] = {"\xe2\x97\x8b for information", "\xe2\x96\xb2 worth a look",
 					       "\xe2\x96\xa0 serious"};
 	const char *kind = json_text(issue, "issue", "issue"), *phrase = issue_phrase(kind);
 	int s = issue_severity(issue);
-	put(p, "<h3><span class=\"sev s%d\">%s</span><span class=\"name\">", s, severity[s]);
+	put(p, "<h3><span class=\"sev s%d\">%s</span><span class=\"number\">%zu.</span> <span class=\"name\">", s,
+	    severity[s], number);
 	if (phrase != NULL)
 		put(p, "%s", phrase);
 	else
@@ -62,7 +64,7 @@ static void write_metric(struct page *p, const cJSON *issue)
 		put_text(p, name, SENTENCE_CHARS);
 	else
 		put_words(p, name);
-	put(p, " %s", fmt_metric(name, json_number(metric, "value")).s);
+	put(p, ": %s", fmt_metric(name, json_number(metric, "value")).s);
 	if (!isnan(json_number(metric, "threshold")))
 		put(p, " (threshold %s)", fmt_metric(name, json_number(metric, "threshold")).s);
 	put(p, "</dd></div>\n");
@@ -154,6 +156,21 @@ static void write_sites(struct page *p, const cJSON *issue)
 	put(p, "</dd></div>\n");
 }
 
+static void write_column(struct page *p, const struct evidence *e, size_t i, double most)
+{
+	double height = e->value[i] > 0 ? fmax(e->value[i] / most * CHART_HEIGHT, 1) : 0;
+	double x = 100.0 * (double)i / (double)e->n, width = 88.0 / (double)e->n;
+	if (height > 0)
+		put(p, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>",
+		    e->waiting	   ? "wait"
+		    : e->marked[i] ? "named"
+				   : "other",
+		    x, CHART_HEIGHT - height, width, height);
+	if (e->waiting && e->marked[i])
+		put(p, "<text class=\"who\" x=\"%.2f%%\" y=\"%.1f\">\xe2\x96\xb2</text>", x + width / 2,
+		    CHART_HEIGHT + MARK_ROOM - 1);
+}
+
 static void write_evidence(struct page *p, const cJSON *issue)
 {
 	struct evidence e;
@@ -165,26 +182,46 @@ static void write_evidence(struct page *p, const cJSON *issue)
 		most = fmax(most, e.value[i]);
 	evidence_text(&e, false, text);
 	put(p,
-	    "<figure class=\"evidence\"><figcaption>%s%s</figcaption><svg class=\"columns\" width=\"100%%\" "
-	    "height=\"%.0f\" role=\"img\"><title>%s</title>",
-	    text, e.any_marked ? ". Strong: ranks of this issue" : "", CHART_HEIGHT, e.title);
-	for (size_t i = 0; i < e.n; i++) {
-		double height = e.value[i] > 0 ? fmax(e.value[i] / most * CHART_HEIGHT, 1) : 0;
-		if (height > 0)
-			put(p, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>",
-			    e.marked[i] ? "named" : "other", 100.0 * (double)i / (double)e.n, CHART_HEIGHT - height,
-			    88.0 / (double)e.n, height);
-	}
+	    "<figure class=\"evidence\"><figcaption>%s<span>%s</span></figcaption><svg class=\"columns\" "
+	    "width=\"100%%\" height=\"%.0f\" role=\"img\"><title>%s</title>",
+	    text,
+	    !e.any_marked ? ""
+	    : e.waiting	  ? ". \xe2\x96\xb2: who was waited for"
+			  : ". Strong: ranks of this issue",
+	    CHART_HEIGHT + (e.waiting && e.any_marked ? MARK_ROOM : 0), e.title);
+	for (size_t i = 0; i < e.n; i++)
+		write_column(p, &e, i, most);
 	put(p, "</svg></figure>\n");
+}
+
+static bool is_same_worst(const cJSON *a, const cJSON *b)
+{
+	return json_number(a, "rank") == json_number(b, "rank") &&
+	       json_number(a, "from_s") == json_number(b, "from_s") && json_number(a, "to_s") == json_number(b, "to_s");
+}
+
+/* The number of an issue before this one that has the same longest wait, from 1; 0: none. */
+static size_t worst_before(const struct model *m, const cJSON *issue)
+{
+	for (size_t i = 0; i < m->nissues && m->issue[i] != issue; i++)
+		if (is_same_worst(json_item(m->issue[i], "worst"), json_item(issue, "worst")))
+			return i + 1;
+	return 0;
 }
 
 /* The call that waited longest, and the command that shows it. */
 static void write_worst(struct page *p, const cJSON *issue)
 {
+	size_t before = worst_before(p->model, issue);
 	const cJSON *worst = json_item(issue, "worst");
 	double rank = json_number(worst, "rank"), from = json_number(worst, "from_s"), to = json_number(worst, "to_s");
 	if (!(rank >= 0) || !(to > from))
 		return;
+	if (before > 0) {
+		put(p, "<div><dt>longest wait</dt><dd>that of <a href=\"#issue-%zu\">issue %zu</a></dd></div>\n",
+		    before, before);
+		return;
+	}
 	put(p, "<div class=\"all\"><dt>longest wait: %s on rank %.0f, in the viewer</dt><dd><code>",
 	    fmt_time(json_number(worst, "waited_s")).s, rank);
 	put_command(p, "view ", "");
@@ -204,10 +241,10 @@ static void write_confidence(struct page *p, const cJSON *issue)
 	    p->model->partial ? "; of a partial record" : "");
 }
 
-static void write_card(struct page *p, const cJSON *issue, bool chart)
+static void write_card(struct page *p, const cJSON *issue, size_t number, bool chart)
 {
-	put(p, "<article class=\"card\">\n");
-	write_title(p, issue);
+	put(p, "<article class=\"card\" id=\"issue-%zu\">\n", number);
+	write_title(p, issue, number);
 	paragraph(p, "what", "", json_text(issue, "what", ""));
 	paragraph(p, "why soft", "", json_text(issue, "why", ""));
 	paragraph(p, "do", "<b>Try:</b> ", json_text(issue, "next", ""));
@@ -234,7 +271,7 @@ static void write_issues(struct page *p)
 		       "of.</p>\n");
 	put(p, "<div>\n");
 	for (size_t i = 0; i < shown; i++)
-		write_card(p, m->issue[i], i < CHARTS_MAX);
+		write_card(p, m->issue[i], i + 1, i < CHARTS_MAX);
 	put(p, "</div>\n");
 	put_left_out(p, m->nissues - shown, "further issues are");
 }

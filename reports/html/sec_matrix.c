@@ -139,7 +139,7 @@ static void write_patterns(struct page *p)
 	for (const cJSON *v = json_first(p->model->root, "patterns"); v != NULL && shown < PATTERNS_MAX; v = v->next) {
 		if (*json_text(v, "pattern", "") == '\0')
 			continue;
-		put(p, shown++ > 0 ? "<br>" : "<p>Pattern: ");
+		put(p, shown++ > 0 ? "<br>Or, less clearly: " : "<p>Pattern: ");
 		put(p, "<b>");
 		put_words(p, json_text(v, "pattern", ""));
 		put(p, "</b>, score %s. ", fmt_ratio(json_number(v, "score")).s);

@@ -21,7 +21,11 @@ static const struct {
 	{"serialization, transfer",
 	 "The same in two factors: what would be lost with an infinitely fast network, and what "
 	 "moving data adds."},
-	{"core-hour", "3,600 s of one rank."},
+	{"processor",
+	 "What runs one rank at a time: a hardware thread. With hyper-threading a core has two of them, without one."},
+	{"core-hour",
+	 "One processor held by the job for an hour. A rank holds one; where ranks share processors, its part of "
+	 "them."},
 	{"lost", "Time of all ranks together that the issue costs. Issues overlap: their losses do not add up."},
 	{"partial", "Something that was to be recorded is missing. Counts and times of what is there are still exact."},
 };

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define QUARTILE_RANKS 8
 #define COLUMNS_MAX 160
 #define HEIGHT 96.0
 #define NODES_MAX 12

@@ -94,9 +94,21 @@ static void write_unreturned(struct page *p)
 		    fmt_time(m->unreturned_s).s, fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
 }
 
+static void write_without_processor(struct page *p)
+{
+	const struct processor_wait *w = &p->model->processor_wait;
+	if (w->seen)
+		put(p,
+		    "<p class=\"note\">Without a processor ranks were for %s, all together, outside MPI or in it: that "
+		    "much of "
+		    "these times is no work.</p>\n",
+		    fmt_time(w->all_s).s);
+}
+
 static void write_time(struct page *p)
 {
 	write_total(p);
+	write_without_processor(p);
 	write_unreturned(p);
 	write_operations(p);
 }

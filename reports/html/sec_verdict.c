@@ -26,6 +26,7 @@ static const struct {
 	{"late_receiver", "senders waiting for late receivers", false},
 	{"barrier_imbalance", "ranks reaching barriers at different times", false},
 	{"small_message_overhead", "many small messages", false},
+	{"polling", "asking again and again whether something has come", false},
 	{"communication_imbalance", "uneven traffic between ranks", false},
 	{"synchronization_heavy", "ranks waiting for the last one at collectives", false},
 	{"collective_root_bottleneck", "one root serving everybody", false},
@@ -37,7 +38,7 @@ static const struct {
 	{"unsafe_send_cycle", "sends that only buffering saves from a deadlock", true},
 	{"unmatched", "messages without a partner", true},
 	{"request_leak", "requests never completed", true},
-	{"oversubscription", "more ranks than cores", false},
+	{"oversubscription", "more ranks than processors", false},
 	{"busy_processors", "ranks waiting for a processor", false},
 	{"slow_node", "one node slower than the others", false},
 	{"io_wait", "time in files", false},
@@ -182,6 +183,18 @@ static void write_tracing(struct page *p, const cJSON *main)
 	}
 }
 
+/* Processors that a rank has: one, or its part of them on nodes with more ranks. */
+static double processors_a_rank(const struct model *m)
+{
+	double ranks = 0, processors = 0;
+	for (const cJSON *node = json_first(json_item(m->root, "topology"), "nodes"); node != NULL; node = node->next) {
+		double on = (double)json_count(node, "ranks"), pus = json_number(node, "pus");
+		ranks += on;
+		processors += pus > 0 ? fmin(on, pus) : on;
+	}
+	return ranks > 0 ? processors / ranks : 1;
+}
+
 /* What it costs, in the unit in which computers are paid where it is much. */
 static void write_lost(struct page *p, const cJSON *issue)
 {
@@ -190,11 +203,44 @@ static void write_lost(struct page *p, const cJSON *issue)
 		return;
 	put(p, " This costs%s <b>%s</b> of all ranks\xe2\x80\x99 time",
 	    strcmp(json_text(issue, "issue", ""), "oversubscription") == 0 ? " up to" : "", fmt_share(loss_s / of_s).s);
-	if (loss_s / CORE_HOUR_S >= CORE_HOURS_MIN)
-		put(p, ", %s core-hours", fmt_ratio(loss_s / CORE_HOUR_S).s);
+	double hours = loss_s / CORE_HOUR_S * processors_a_rank(p->model);
+	if (hours >= CORE_HOURS_MIN)
+		put(p, ", %s core-hours", fmt_ratio(hours).s);
 	else
 		put(p, ", less than %s core-hours", fmt_ratio(CORE_HOURS_MIN).s);
 	put(p, ".");
+}
+
+#define OTHERS_MAX 2 /* so that with the first the page opens with three */
+
+/* A line each: what else costs most, how much, and where. */
+static void write_others(struct page *p, const cJSON *main)
+{
+	size_t shown = 0;
+	for (size_t i = 0; i < p->model->nissues && shown < OTHERS_MAX; i++) {
+		const cJSON *issue = p->model->issue[i],
+			    *site = model_callsite(p->model, json_first(issue, "callsites"));
+		const char *kind = json_text(issue, "issue", "unnamed issue"), *phrase = issue_phrase(kind);
+		double loss_s = json_number(issue, "loss_s"),
+		       of_s = json_number_or(issue, "loss_of_s", p->model->total_s);
+		if (issue == main || (main != NULL && issue_severity(issue) == 0))
+			continue;
+		put(p, "%s<li><a href=\"#issue-%zu\">", shown++ == 0 ? "<ul class=\"others\">\n" : "", i + 1);
+		if (phrase != NULL)
+			put(p, "%s", phrase);
+		else
+			put_words(p, kind);
+		put(p, "</a>");
+		if (loss_s > 0 && of_s > 0 && !is_wrong(issue))
+			put(p, ", <b>%s</b>", fmt_share(loss_s / of_s).s);
+		if (site != NULL) {
+			put(p, ", ");
+			put_callsite(p, site);
+		}
+		put(p, "</li>\n");
+	}
+	if (shown > 0)
+		put(p, "</ul>\n");
 }
 
 static void write_advice(struct page *p)
@@ -227,6 +273,7 @@ static void write_advice(struct page *p)
 		put_text(p, next, SENTENCE_CHARS);
 		put(p, "</p>\n");
 	}
+	write_others(p, issue);
 	if (m->nissues > 1)
 		put(p, "<p class=\"more\"><a href=\"#issues\">See all %s issues</a></p>\n",
 		    fmt_count((double)m->nissues).s);

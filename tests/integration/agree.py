@@ -93,7 +93,7 @@ def tables(page, text):
 
 def seen(page, text):
     """What an issue was seen in, of the first five."""
-    there = [plain(x).replace('. Strong: ranks of this issue', '') for x in re.findall(r'<figure class="evidence"><figcaption>(.*?)</figcaption>', page, re.S)]
+    there = [plain(x) for x in re.findall(r'<figure class="evidence"><figcaption>(.*?)<span>', page, re.S)]
     here = [' '.join(x.split()) for x in re.findall(r'^     seen (.*?)\n          \|', text, re.S | re.M)]
     return [] if here == there else [('evidence', here, there)]
 
@@ -111,7 +111,7 @@ def head(page, text):
     calls = re.search(r'^ +(\S+) calls; ', text, re.M)
     if trust and calls:
         pairs.append((calls[1], trust.split()[0]))
-    here = re.search(r'^Processors  ranks waited for one: (.*?) in all; most (.*?), (rank \d+)$', text, re.M)
+    here = re.search(r'^Processors  ranks waited for one: (.*?) in all; most (.*?), (rank \d+);$', text, re.M)
     there = re.search(r'<p>Without a processor: (.*?) of all ranks together, most on (rank \d+): (.*?)\. ', page)
     never = (re.search(r'^      in calls that ranks never came back from: (.*?), (.*?); in no row$', text, re.M),
              re.search(r'<p class="note">In calls that ranks never came back from: (.*?), (.*?) of the ranks', page))
@@ -125,7 +125,7 @@ def head(page, text):
 
 def issues(page, text):
     """As many, in the same order, with the same losses."""
-    there = re.findall(r'<article class="card">(.*?)</article>', page, re.S)
+    there = re.findall(r'<article class="card" id="issue-\d+">(.*?)</article>', page, re.S)
     there = [(plain(re.search(r'<span class="name">(.*?)</span>', x, re.S)[1]),
               (re.search(r'added up</dt><dd>(.*?)</dd>', x, re.S) or [0, ''])[1]) for x in there]
     there = [(a, plain(b).replace(' of the time', '').split(' of the ')[0]) for a, b in there]

@@ -65,6 +65,22 @@ def stray(t, who, place, program):
     t.check(who + 'stray: so does the terminal', costs or a['verdict'][:30] in terminal(place, 'stray'), terminal(place, 'stray')[:800])
 
 
+def polling(t, who, place, program):
+    """Who asks until the late rank's message has come: the time in that is named, of those who ask; and it is what follows."""
+    a = run(place, program, 'probing', RANKS)
+    found, cause = issue(a, 'polling'), issue(a, 'load_imbalance')
+    t.check(who + 'asking in vain is an issue', found, a['issues'])
+    if not found:
+        return
+    t.check(who + 'not of the one that is late', 1 not in found['ranks'] and found['ranks'], found['ranks'])
+    t.equal(who + 'its seconds are those of the ranks', round(found['loss_s'], 6), round(sum(r['polling_s'] for r in a['per_rank']), 6))
+    t.equal(who + 'where', {c['op'] for c in a['callsites'] if c['id'] in found['callsites']}, {'MPI_Iprobe'})
+    t.check(who + 'behind what it follows from', cause and a['issues'].index(cause) < a['issues'].index(found), [i['issue'] for i in a['issues']])
+    parts = sum(r['mpi_s'] + r['startup_s'] for r in a['per_rank'])
+    for what, windows in (('over time', sum(w['mpi_s'] for w in a['time_windows'])), ('by rank and time', sum(sum(r['mpi_s']) for r in a['rank_time']))):
+        t.check(who + what + ' as much is in MPI as in all, not what is between two tests', abs(windows - parts) < 1e-3 * parts, (windows, parts))
+
+
 def ends_inside(t, who, place, program):
     a = run(place, program, 'ends_inside', RANKS)
     t.check(who + 'an exit inside of a collective names rank, code and call', a['issues'] and a['issues'][0]['issue'] == 'death' and
@@ -96,7 +112,7 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             program = place.compile('verdicts.c', '-pthread')
-            for case in (hard, stray, ends_inside, crowd, bound):
+            for case in (hard, stray, polling, ends_inside, crowd, bound):
                 case(t, '%s, %s: ' % (flavour, case.__name__), place, program)
     t.end()
 

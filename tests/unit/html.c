@@ -342,6 +342,83 @@ Test(html, events_over_time_are_called_calls_only_if_they_are_all)
 	free(page);
 }
 
+/* ---- issues: their own waiting, three in the first lines, processors that are paid ---- */
+
+#define TWO_ISSUES \
+	"{\"efficiency\":{\"region_s\":7200},\"topology\":{\"nodes\":[{\"name\":\"n\",\"pus\":1,\"ranks\":[0,1]}]}," \
+	"\"callsites\":[{\"id\":0,\"op\":\"MPI_Recv\",\"file\":\"solver.c\",\"line\":7,\"function\":\"f\"}]," \
+	"\"per_rank\":[{\"rank\":0,\"useful_s\":5200,\"mpi_s\":2000,\"wait_s\":900}," \
+	"{\"rank\":1,\"useful_s\":200,\"mpi_s\":7000,\"wait_s\":6000}]," \
+	"\"wait_states\":[{\"state\":\"late_sender\",\"rank\":1,\"count\":1,\"seconds\":3600,\"callsite\":0," \
+	"\"causer\":0}," \
+	"{\"state\":\"wait_at_barrier\",\"rank\":0,\"count\":1,\"seconds\":900,\"callsite\":0,\"causer\":1}," \
+	"{\"state\":\"wait_at_barrier\",\"rank\":1,\"count\":1,\"seconds\":2400,\"callsite\":0}]," \
+	"\"wait_states_left_out\":%d,\"issues\":[" \
+	"{\"issue\":\"late_sender\",\"severity\":\"high\",\"score\":0.9,\"what\":\"Late.\",\"loss_s\":3600,\"loss_of_" \
+	"s\":14400," \
+	"\"states\":[\"late_sender\"],\"worst\":{\"rank\":1,\"from_s\":1,\"to_s\":2,\"waited_s\":1}}," \
+	"{\"issue\":\"barrier_imbalance\",\"severity\":\"high\",\"score\":0.8,\"what\":\"Uneven.\",\"loss_s\":3300," \
+	"\"loss_of_s\":14400,\"callsites\":[0],\"states\":[\"wait_at_barrier\"]," \
+	"\"worst\":{\"rank\":1,\"from_s\":1,\"to_s\":2,\"waited_s\":1}}]}"
+
+static char *page_of_two_issues(int left_out)
+{
+	char json[4096];
+	size_t len_bytes;
+	snprintf(json, sizeof(json), TWO_ISSUES, left_out);
+	char *page = page_of(json, &len_bytes);
+	cr_assert_not_null(page);
+	return page;
+}
+
+Test(html, an_issue_shows_its_own_waiting_and_who_was_waited_for)
+{
+	char *page = page_of_two_issues(0);
+	expect_said(page, "this waiting by rank: mean %s, most %s on rank 1<span>. \xe2\x96\xb2: who was waited for",
+		    fmt_time(1800).s, fmt_time(3600).s);
+	expect_said(page, "this waiting by rank: mean %s, most %s on rank 1", fmt_time(1650).s, fmt_time(2400).s);
+	const char *first = strstr(page, "class=\"evidence\""), *mark = strstr(page, "class=\"who\"");
+	cr_expect(first != NULL && mark != NULL && strncmp(mark, "class=\"who\" x=\"22.", 18) == 0, "below rank 0");
+	free(page);
+}
+
+Test(html, where_waits_were_left_out_all_waiting_is_shown)
+{
+	char *page = page_of_two_issues(1);
+	expect_said(page, "all waiting by rank: mean %s", fmt_time(3450).s);
+	cr_expect_null(strstr(page, "class=\"who\""));
+	free(page);
+}
+
+Test(html, the_first_lines_name_what_else_costs_much_and_where)
+{
+	char *page = page_of_two_issues(0);
+	const char *line =
+		strstr(page, "<li><a href=\"#issue-2\">ranks reaching barriers at different times</a>, <b>23");
+	const char *figures = strstr(page, "class=\"figures\"");
+	cr_expect(line != NULL && figures != NULL && line < figures);
+	cr_expect(line != NULL && strstr(line, "solver.c:7") != NULL && strstr(line, "solver.c:7") < figures);
+	cr_expect_null(strstr(page, "<li><a href=\"#issue-1\">"), "the first is the headline");
+	expect_said(page, "id=\"issue-2\"");
+	free(page);
+}
+
+Test(html, ranks_that_share_a_processor_pay_for_it_once)
+{
+	char *page = page_of_two_issues(0);
+	expect_said(page, ", 0.50 core-hours"); /* an hour of one rank, two on a processor */
+	free(page);
+}
+
+Test(html, one_longest_wait_is_shown_once)
+{
+	char *page = page_of_two_issues(0);
+	const char *command = strstr(page, "--rank 1 --from 1.000000");
+	cr_expect(command != NULL && strstr(command + 1, "--rank 1 --from 1.000000") == NULL);
+	expect_said(page, "that of <a href=\"#issue-1\">issue 1</a>");
+	free(page);
+}
+
 Test(html, text_that_is_no_object_is_refused)
 {
 	struct error e = {.text = ""};

@@ -1,0 +1,60 @@
+/* polling.c - the issue of asking again and again whether something has come. Whether a rank waited meanwhile the
+ * record does not tell: between two tests it may have computed. So only the time in them is counted, and nobody is
+ * blamed. */
+#include "postproc/issues/issues.h"
+#include "base/units.h"
+
+#include <stdio.h>
+
+struct polls {
+	uint64_t calls;
+	uint32_t site; /* of the largest part */
+	double site_ns;
+};
+
+static void add_rank(const struct analysis *a, uint32_t rank, struct polls *of)
+{
+	const struct process *p = a->step->ranks[rank];
+	for (size_t i = 0; p != NULL && i < p->sigs.n; i++) {
+		const struct sig *sig = &p->sigs.at[i];
+		double ns = (double)sig->ticks * p->ns_per_tick;
+		if (!sig->defined || (sig->call.flags & SIG_POLLS) == 0 || p->threads.at[sig->thread].progress)
+			continue;
+		of->calls += sig->calls;
+		if (ns > of->site_ns) {
+			of->site_ns = ns;
+			of->site = sig->site;
+		}
+	}
+}
+
+void issue_polling(const struct analysis *a, struct issue *f)
+{
+	struct polls all = {.site = NONE};
+	char total[32], place[256];
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		f->loss_s += a->ranks[r].polling_ns / 1e9;
+		add_rank(a, r, &all);
+	}
+	f->metric = SHARE_NAME(a, " in tests that found nothing");
+	f->value = f->loss_s / issue_total_s(a);
+	f->threshold = WAIT_SHARE_MIN;
+	f->found = f->value >= f->threshold;
+	if (!f->found)
+		return;
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		if (a->ranks[r].polling_ns >= WAIT_SHARE_MIN * a->ranks[r].region_ns)
+			issue_add_rank(f, r);
+	issue_add_site(f, all.site);
+	snprintf(f->what, sizeof(f->what),
+		 "Ranks asked %s times in vain whether something had come, and were %s in these calls, mostly%s.",
+		 fmt_count((double)all.calls).s, duration_text(f->loss_s, total),
+		 site_text(a->step, all.site, place, sizeof(place)));
+	snprintf(f->why, sizeof(f->why),
+		 "Who tests again and again needs a processor all the time, and its time in them does no work. What is "
+		 "between two tests counts as useful, whether it is work or only the loop around them.");
+	snprintf(f->next, sizeof(f->next),
+		 "Where there is nothing to do until it comes, wait: MPI_Wait, or MPI_Probe in place of MPI_Iprobe; "
+		 "then "
+		 "this report also tells who was late. Where there is, test less often: after a larger piece of work.");
+}
