@@ -83,6 +83,20 @@ test('a chunk is read once, whoever asks and however often', async () => {
   assert.equal(trace.chunks.busy, 0);
 });
 
+test('calls and messages of a window are read with few requests, however many groups they are of', async () => {
+  const trace = await open(make(32, 8, 60));
+  const calls = entries(trace, Kind.Events).filter((e) => e.seq === 0);
+  assert.ok(calls.length >= 8, `${calls.length} groups`);
+  let before = trace.chunks.ranges.length;
+  await Promise.all(calls.map((e) => trace.events(e)));
+  const asked = trace.chunks.ranges.length - before;
+  assert.ok(asked <= 3, `${asked} requests for calls, signatures and clocks of ${calls.length} groups`);
+  before = trace.chunks.ranges.length;
+  const messages = entries(trace, Kind.Messages).filter((e) => e.seq === 0);
+  await Promise.all(messages.map((e) => trace.linked(e)));
+  assert.ok(trace.chunks.ranges.length - before <= 2, `${trace.chunks.ranges.length - before} requests for messages`);
+});
+
 test('a source that gives too few bytes is refused, and asked again next time', async () => {
   const whole = readFileSync(make(4, 2, 50));
   const trace = await open(make(4, 2, 50));

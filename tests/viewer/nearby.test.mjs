@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
+import { LaneSpans } from '../../reports/viewer/src/work/lane_spans.ts';
 import { Nearby } from '../../reports/viewer/src/model/nearby.ts';
 import { spansIn } from '../../reports/viewer/src/model/spans.ts';
 import { MESSAGE_COLUMNS, entries, flavour, make, makeOdd, open, record } from './support.mjs';
@@ -99,4 +100,35 @@ test('calls of other windows are not read for what does not reach over', async (
     const [all, few] = [await chunksFor(path, from, to, whole), await chunksFor(path, from, to, near)];
     assert.ok(few === 1 && all > 1, `${few} of ${all} chunks`);
   }
+});
+
+test('wait states of a lane come in order and none over another, however they stood', () => {
+  const spans = (...rows) => ({
+    count: rows.length,
+    lane: Uint32Array.from(rows, (x) => x[0]),
+    from: Float64Array.from(rows, (x) => x[1]),
+    to: Float64Array.from(rows, (x) => x[2]),
+    class: Uint8Array.from(rows, (x) => x[3]),
+  });
+  const lists = [
+    spans([1, 50, 60, 2], [1, 10, 30, 3], [0, 5, 8, 1]),
+    spans([1, 20, 40, 4], [1, 12, 25, 5], [1, 90, 99, 6]),
+  ];
+  const found = LaneSpans.of(lists, 3, 0, 80);
+  const of = (lane) => {
+    const list = [];
+    for (let i = found.first(lane); i < found.end(lane); i++) list.push([found.from[i], found.to[i], found.class[i]]);
+    return list;
+  };
+  assert.deepEqual([0, 1, 2].map(of), [
+    [[5, 8, 1]],
+    [
+      [10, 30, 3],
+      [30, 40, 4],
+      [50, 60, 2],
+    ],
+    [],
+  ]);
+  assert.equal(found.within(1, 25, 55), 20);
+  assert.equal(found.within(2, 0, 80), 0);
 });

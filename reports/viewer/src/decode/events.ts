@@ -160,8 +160,12 @@ interface Payload {
   next: Uint32Array; // by id: its first pair of times
 }
 
+let kept = new Uint32Array(0);
+
+/** Until the next are read. */
 function readWords(column: Bytes, count: number, ids: number): Uint32Array {
-  const words = new Uint32Array(count);
+  if (kept.length < count) kept = new Uint32Array(count);
+  const words = kept.subarray(0, count);
   for (let i = 0; i < count; i++) {
     const word = column.varint();
     if (word >= 2 * ids) throw new Damaged('there is no such signature');

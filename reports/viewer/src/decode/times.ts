@@ -25,10 +25,19 @@ interface Table {
   bits: Uint8Array;
 }
 
-function readTable(c: Bytes): Table {
+function emptyTable(): Table {
+  return { ranges: 0, first: new Float64Array(256), bits: new Uint8Array(256) };
+}
+
+/** Used again for each part: a chunk has hundreds, and memory for each would cost more than reading it. */
+const own = { gaps: emptyTable(), durations: emptyTable() };
+const both = { gaps: emptyTable(), durations: emptyTable() };
+
+function readTable(c: Bytes, table: Table): Table {
   const ranges = c.varint();
   if (ranges > RANGES_MAX) throw new Damaged('too many ranges of times');
-  const table = { ranges, first: new Float64Array(256), bits: new Uint8Array(256).fill(NONE) };
+  table.ranges = ranges;
+  table.bits.fill(NONE);
   let first = 0;
   for (let i = 0; i < ranges; i++) {
     first += c.varint();
@@ -45,8 +54,9 @@ function readTable(c: Bytes): Table {
 
 /** The table of bytes of which one is both times of a call:
  * symbol of the gap + (ranges of gaps + 1) * symbol of the duration. */
-function joined(t: Table, gaps: number, ofGap: boolean): Table {
-  const out = { ranges: t.ranges, first: new Float64Array(256), bits: new Uint8Array(256).fill(NONE) };
+function joined(t: Table, gaps: number, ofGap: boolean, out: Table): Table {
+  out.ranges = t.ranges;
+  out.bits.fill(NONE);
   for (let byte = 0; byte < 256; byte++) {
     const symbol = ofGap ? byte % (gaps + 1) : Math.floor(byte / (gaps + 1));
     if (symbol > t.ranges) continue;
@@ -138,11 +148,12 @@ class Reader {
 
   part(n: number, isJoined: boolean, out: Float64Array, from: number): void {
     const { tables, symbols } = this.c;
-    const [gaps, durations] = [readTable(tables), readTable(tables)];
+    const gaps = readTable(tables, own.gaps);
+    const durations = readTable(tables, own.durations);
     const first = symbols.slice(n);
     const second = isJoined ? first : symbols.slice(n);
-    this.column(first, isJoined ? joined(gaps, gaps.ranges, true) : gaps, out, from);
-    this.column(second, isJoined ? joined(durations, gaps.ranges, false) : durations, out, from + 1);
+    this.column(first, isJoined ? joined(gaps, gaps.ranges, true, both.gaps) : gaps, out, from);
+    this.column(second, isJoined ? joined(durations, gaps.ranges, false, both.durations) : durations, out, from + 1);
   }
 
   end(): void {
@@ -152,10 +163,13 @@ class Reader {
   }
 }
 
-/** Gap and duration of each of count calls, in ticks, one after the other. */
+let times = new Float64Array(0);
+
+/** Gap and duration of each of count calls, in ticks, one after the other: until the next are read. */
 export function readTimes(columns: TimeColumns, count: number): Float64Array {
   if (count > columns.symbols.left) throw new Damaged('too few symbols'); // before memory is taken
-  const out = new Float64Array(2 * count);
+  if (times.length < 2 * count) times = new Float64Array(2 * count);
+  const out = times;
   const reader = new Reader(columns);
   for (let done = 0; done < count;) {
     const part = columns.tables.varint();

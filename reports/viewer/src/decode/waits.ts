@@ -61,6 +61,35 @@ export interface Waits {
   ns: Float64Array; // where how is Ns; bytes where it is Bytes
 }
 
+/** How far off the call was that was waited for last, by its lane, for collectives and for others; 0 at first. All are forgotten at each lane
+ * that waited, hundreds a chunk, so what is known carries the number of the lane it was known for. */
+class Distances {
+  private readonly known: Float64Array;
+  private readonly of: Uint32Array;
+  private now = 1;
+
+  constructor(lanes: number) {
+    this.known = new Float64Array(2 * lanes);
+    this.of = new Uint32Array(2 * lanes);
+  }
+
+  clear(): void {
+    this.now++;
+  }
+
+  /** Of a lane that is not: 0. */
+  get(lane: number, collective: number): number {
+    const at = 2 * lane + collective;
+    return this.of[at] === this.now ? this.known[at]! : 0;
+  }
+
+  set(lane: number, collective: number, distance: number): void {
+    const at = 2 * lane + collective;
+    this.known[at] = distance;
+    this.of[at] = this.now;
+  }
+}
+
 export function readWaits(data: Uint8Array, meta: Meta, group: number, window: number): Waits {
   const c = new Bytes(data);
   const count = c.varint();
@@ -77,7 +106,7 @@ export function readWaits(data: Uint8Array, meta: Meta, group: number, window: n
     ns: new Float64Array(count),
   };
   const [firstLane, endLane] = lanesOfGroup(meta, group);
-  const distances = new Map<number, number>(); // by the causer's lane, twice, and 1 more for collectives
+  const distances = new Distances(meta.firstLane[meta.ranks]!);
   let [ownWindow, lane, index] = [-1, firstLane, 0]; // of the one before
   for (let i = 0; i < count; i++) {
     const at = window - back!.varint();
@@ -101,10 +130,9 @@ export function readWaits(data: Uint8Array, meta: Meta, group: number, window: n
     const collective = isCollective(state) ? 1 : 0;
     const [causerLanes, causerWindows, causerIndices] = collective ? ofCollectives : ofOthers;
     const causer = collective ? causerLanes!.varint() : lane + causerLanes!.zigzag();
-    const key = 2 * causer + collective;
-    const distance = causerIndices!.zigzag() + (distances.get(key) ?? 0);
+    const distance = causerIndices!.zigzag() + distances.get(causer, collective);
     putPosition(out.causer, i, window - causerWindows!.zigzag(), causer, index + distance, meta);
-    distances.set(key, distance);
+    distances.set(causer, collective, distance);
   }
   allRead(columns);
   return out;

@@ -6,7 +6,7 @@ import { chunkName } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import type { Source } from './source';
 
-const GAP_MAX = 16 * 1024; // read over a gap rather than ask twice
+const GAP_MAX = 64 * 1024; // read over a gap rather than ask twice: between messages of two groups lie the calls of one
 const RANGE_MAX = 8 * 2 ** 20;
 const CACHE_BYTES = 256 * 2 ** 20; // of decoded chunks
 

@@ -7,17 +7,32 @@ import type { Meta } from '../decode/meta';
 import { runOf } from '../decode/positions';
 import type { Positions } from '../decode/positions';
 import { NOWHERE, emptyMessages } from '../decode/records';
-import type { EventChunk, MessageChunk, Segment, Signatures } from '../decode/records';
+import type { EventChunk, MessageChunk, Signatures } from '../decode/records';
 
-/** Where chunks of calls are had from, by a lane of their group and the window. */
+/** Where calls are had from. */
 export interface Calls {
   readonly meta: Meta;
-  at(lane: number, window: number): EventChunk | undefined;
+  /** Those of a lane that start in a window; null: there are none, or they are not here. */
+  run(lane: number, window: number): CallRun | null;
+}
+
+export interface CallRun {
+  lane: number;
+  window: number;
+  chunk: EventChunk;
+  first: number; // in the chunk
+  count: number;
+}
+
+export function callRun(chunk: EventChunk, lane: number, window: number): CallRun | null {
+  const s = runOf(chunk, lane);
+  return s && { lane, window, chunk, first: s.first, count: s.count };
 }
 
 /** Chunks of calls by group and window. */
 export class Parts implements Calls {
   private readonly chunks = new Map<number, EventChunk>();
+  private readonly last: CallRun[] = []; // by lane: what was asked for last
 
   constructor(readonly meta: Meta) {}
 
@@ -29,8 +44,13 @@ export class Parts implements Calls {
     this.chunks.set(key, chunk);
   }
 
-  at(lane: number, window: number): EventChunk | undefined {
-    return this.chunks.get(this.key(lane, window));
+  run(lane: number, window: number): CallRun | null {
+    const known = this.last[lane];
+    if (known?.window === window) return known;
+    const chunk = this.chunks.get(this.key(lane, window));
+    const found = chunk ? callRun(chunk, lane, window) : null;
+    if (found) this.last[lane] = found;
+    return found;
   }
 }
 
@@ -38,24 +58,22 @@ export class Parts implements Calls {
 export class Cursor {
   chunk!: EventChunk; // of the call that was found last
   index = -1; // its number there
-  private lane = -1;
-  private window = -1;
-  private run: Segment | null = null;
+  private run: CallRun | null = null;
 
   constructor(private readonly calls: Calls) {}
 
   find(p: Positions, i: number): this {
-    const [lane, window, index] = [p.lane[i]!, p.window[i]!, p.index[i]!];
-    if (lane !== this.lane || window !== this.window) this.turnTo(lane, window);
-    if (!this.run || index >= this.run.count) throw new Damaged('it refers to a call that is not there');
-    this.index = this.run.first + index;
+    const lane = p.lane[i]!;
+    const window = p.window[i]!;
+    let { run } = this;
+    if (!run || run.lane !== lane || run.window !== window) {
+      run = this.run = this.calls.run(lane, window);
+      if (run) this.chunk = run.chunk;
+    }
+    const index = p.index[i]!;
+    if (!run || index >= run.count) throw new Damaged('it refers to a call that is not there');
+    this.index = run.first + index;
     return this;
-  }
-
-  private turnTo(lane: number, window: number): void {
-    const chunk = this.calls.at(lane, window);
-    [this.lane, this.window, this.run] = [lane, window, chunk ? runOf(chunk, lane) : null];
-    if (chunk) this.chunk = chunk;
   }
 
   get start(): number {

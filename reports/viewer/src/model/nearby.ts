@@ -9,8 +9,8 @@ import { NOWHERE } from '../decode/records';
 import type { EventChunk, MessageChunk, Segment } from '../decode/records';
 import { How } from '../decode/waits';
 import type { Waits } from '../decode/waits';
-import { completionOf, workOut } from './messages';
-import type { Calls, Linked } from './messages';
+import { callRun, completionOf, workOut } from './messages';
+import type { CallRun, Calls, Linked } from './messages';
 import { isShown, someSpans } from './spans';
 import type { Spans } from './spans';
 import type { Trace } from './trace';
@@ -46,7 +46,9 @@ class Edge {
     this.window = p.window[i]!;
     const found = this.find(this.lane, this.window);
     this.known = found !== undefined;
-    if (found) [this.lo, this.hi] = found;
+    if (!found) return;
+    this.lo = found[0];
+    this.hi = found[1];
   }
 }
 
@@ -90,9 +92,11 @@ function runsOf(owner: object, count: number, positions: (i: number) => Position
 export class Nearby implements Calls {
   private readonly held = new Map<number, EventChunk>(); // by entry: stays while this does
   private readonly bounds: (Bounds | undefined)[] = []; // by window and group
+  private readonly last: CallRun[] = []; // by lane: what was asked for last
+  private readonly here: Uint8Array; // by group and window
   private readonly groups: number;
-  private readonly first: number; // windows of the interval
-  private readonly last: number;
+  private readonly firstWindow: number; // of the interval
+  private readonly lastWindow: number;
   private readonly wanted = new Set<Entry>(); // chunks of calls that are not here
   private readonly messagesHere = new Map<number, MessageChunk>(); // by entry
   private readonly spansHere = new Map<number, Spans>();
@@ -103,7 +107,8 @@ export class Nearby implements Calls {
     private readonly to: number,
   ) {
     this.groups = Math.ceil(trace.meta.ranks / trace.meta.groupRanks);
-    [this.first, this.last] = trace.windowsOf(from, to);
+    this.here = new Uint8Array(this.groups * trace.meta.windows);
+    [this.firstWindow, this.lastWindow] = trace.windowsOf(from, to);
   }
 
   get meta(): Meta {
@@ -118,15 +123,30 @@ export class Nearby implements Calls {
     return chunk;
   }
 
-  at(lane: number, window: number): EventChunk | undefined {
+  run(lane: number, window: number): CallRun | null {
+    const known = this.last[lane];
+    if (known?.window === window) return known;
     const e = this.trace.eventEntry(window, lane);
-    return e && this.chunkOf(e);
+    const chunk = e && this.chunkOf(e);
+    const found = chunk ? callRun(chunk, lane, window) : null;
+    if (found) this.last[lane] = found;
+    return found;
+  }
+
+  /** Whether the calls of a lane and window are here, or there are none; else they are wanted. */
+  private isHere(lane: number, window: number): boolean {
+    const key = groupOfLane(this.meta, lane) * this.meta.windows + window;
+    if (this.here[key] === 1) return true;
+    const e = this.trace.eventEntry(window, lane);
+    if (e && !this.chunkOf(e)) return false;
+    this.here[key] = 1; // and stays, since it is held
+    return true;
   }
 
   /** Of a lane and a window of the interval; undefined: not here. */
   private boundsOf(lane: number, window: number): Bounds | undefined {
     const group = groupOfLane(this.meta, lane);
-    const key = (window - this.first) * this.groups + group;
+    const key = (window - this.firstWindow) * this.groups + group;
     const known = this.bounds[key];
     if (known) return known;
     const e = this.trace.eventEntry(window, lane);
@@ -153,11 +173,11 @@ export class Nearby implements Calls {
 
   /** Calls of a lane and window from the first that ends in the interval or behind to the first that begins behind it. */
   private edges(lane: number, window: number): [number, number] | undefined {
-    if (window > this.last) return [0, 0];
-    const b = this.boundsOf(lane, Math.max(window, this.first));
+    if (window > this.lastWindow) return [0, 0];
+    const b = this.boundsOf(lane, Math.max(window, this.firstWindow));
     if (!b) return undefined;
     const at = lane - b.firstLane;
-    if (window >= this.first) return [b.begin[at]!, b.end[at]!];
+    if (window >= this.firstWindow) return [b.begin[at]!, b.end[at]!];
     return [b.carriedWindow[at] === window ? b.carriedIndex[at]! : Infinity, Infinity];
   }
 
@@ -172,8 +192,7 @@ export class Nearby implements Calls {
       if (p.window[i] === NOWHERE || (p.lane[i] === lane && p.window[i] === window)) continue;
       lane = p.lane[i]!;
       window = p.window[i]!;
-      const e = this.trace.eventEntry(window, lane);
-      if (e && !this.chunkOf(e)) all = false;
+      if (!this.isHere(lane, window)) all = false;
     }
     return all;
   }

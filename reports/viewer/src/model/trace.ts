@@ -196,8 +196,13 @@ export class Trace {
 
   events(e: Entry, signal?: AbortSignal): Promise<EventChunk> {
     if (this.version === 1) return this.chunks.load(e, (data) => readEventsV1(data, this.meta, e.group), signal);
+    const here = this.chunks.peek<EventChunk>(e);
+    if (here) return Promise.resolve(here);
+    // asked for with the calls, and so read with those of other groups, which they lie beside
+    const context = Promise.all([this.signatures(e.group), this.clocks(e.group)]);
+    context.catch(() => undefined); // who decodes says so
     const decode = async (data: Uint8Array) => {
-      const [signatures, clocks] = await Promise.all([this.signatures(e.group), this.clocks(e.group)]);
+      const [signatures, clocks] = await context;
       return readEvents(data, { meta: this.meta, group: e.group, window: e.seq, signatures, clocks });
     };
     return this.chunks.load(e, decode, signal);

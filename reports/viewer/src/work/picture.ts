@@ -20,6 +20,7 @@ import type { Trace } from '../model/trace';
 import type { Camera, Picture } from './camera';
 import { endsOf } from './ends';
 import { membersOfCalls, membersOfTiles, worstOf } from './group';
+import { LaneSpans } from './lane_spans';
 
 const LINES_MAX = 9000; // drawn; the largest of each place always
 const COVER_MAX = 3; // of the picture, added up over lines
@@ -222,8 +223,8 @@ export class Drawing {
     this.eachLine((ranks, lane, y1, y2, s) => {
       const lanes = lane >= 0 ? [lane] : ranks.flatMap((rank) => this.lanesOf(rank));
       for (const at of lanes) {
-        for (const run of runs.get(at) ?? []) counts.events += this.addRun(s, run, spans.get(at) ?? []);
-        counts.spans += this.addSpans(s, spans.get(at) ?? []);
+        for (const run of runs.get(at) ?? []) counts.events += this.addRun(s, run, spans);
+        counts.spans += this.addSpans(s, spans, at);
       }
       s.addRows(lanes.length);
       this.markChunks(s, ranks);
@@ -282,7 +283,7 @@ export class Drawing {
     return ranks[worstOf(members)]!;
   }
 
-  private addRun(s: Shares, { chunk, segment, passes }: Run, spans: Span[]): number {
+  private addRun(s: Shares, { chunk, segment, passes }: Run, spans: LaneSpans): number {
     const { from, to, filter } = this.camera;
     const { start, duration, signature, signatures } = chunk;
     const end = segment.first + segment.count;
@@ -296,7 +297,8 @@ export class Drawing {
       let plane: number = signatures.class[signature[i]!]!;
       if (
         passes &&
-        (!passes(i, segment.rank) || (asks && !waitPasses(filter, waitIn(spans, start[i]!, start[i]! + duration[i]!))))
+        (!passes(i, segment.rank) ||
+          (asks && !waitPasses(filter, spans.within(segment.lane, start[i]!, start[i]! + duration[i]!))))
       )
         plane = HIDDEN;
       if (plane > 0) s.add(plane, x1, Math.max(x2, x1 + 1e-4), 1);
@@ -306,37 +308,26 @@ export class Drawing {
     return n;
   }
 
-  private addSpans(s: Shares, spans: Span[]): number {
+  private addSpans(s: Shares, spans: LaneSpans, lane: number): number {
     const filtering = isFiltering(this.camera.filter);
-    for (const span of spans) {
-      const [x1, x2] = [this.x(span.from), this.x(span.to)];
-      if (filtering && !this.spanPasses(s, span, x1, x2)) continue;
-      moveToWaiting(s, span.class, x1, x2);
+    const [first, end] = [spans.first(lane), spans.end(lane)];
+    for (let i = first; i < end; i++) {
+      const [x1, x2] = [this.x(spans.from[i]!), this.x(spans.to[i]!)];
+      const plane = spans.class[i]!;
+      if (!filtering || this.spanPasses(s, plane, x1, x2)) moveToWaiting(s, plane, x1, x2);
     }
-    return spans.length;
+    return end - first;
   }
 
   /** A wait of a call that a filter hides is hidden. */
-  private spanPasses(s: Shares, span: Span, x1: number, x2: number): boolean {
+  private spanPasses(s: Shares, plane: number, x1: number, x2: number): boolean {
     const x = Math.max(0, Math.min(s.width - 1, Math.floor((Math.max(0, x1) + Math.min(s.width, x2)) / 2)));
-    return s.share[span.class * s.width + x]! > 0;
+    return s.share[plane * s.width + x]! > 0;
   }
 
-  private spansByLane(): Map<number, Span[]> {
-    const { from, to } = this.camera;
-    const by = new Map<number, Span[]>();
-    for (const e of this.waits) {
-      const spans = this.nearby.spansOf(e);
-      for (let i = 0; spans && i < spans.count; i++) {
-        if (spans.to[i]! <= from || spans.from[i]! >= to) continue;
-        const span = { from: spans.from[i]!, to: spans.to[i]!, class: spans.class[i]! };
-        const list = by.get(spans.lane[i]!);
-        if (list) list.push(span);
-        else by.set(spans.lane[i]!, [span]);
-      }
-    }
-    for (const list of by.values()) uniteSpans(list);
-    return by;
+  private spansByLane(): LaneSpans {
+    const lists = this.waits.map((e) => this.nearby.spansOf(e)).filter((x) => x !== undefined);
+    return LaneSpans.of(lists, this.trace.lanes, this.camera.from, this.camera.to);
   }
 
   /** Where chunks are not here. */
@@ -481,39 +472,6 @@ interface Line {
   i: number;
   a: number; // rows
   b: number;
-}
-
-interface Span {
-  from: number;
-  to: number;
-  class: number;
-}
-
-/** Spans of a lane, in order, none over another. */
-function uniteSpans(list: Span[]): void {
-  list.sort((a, b) => a.from - b.from || b.to - a.to);
-  let end = -Infinity;
-  let kept = 0;
-  for (const span of list) {
-    if (span.to <= end) continue;
-    list[kept++] = span.from < end ? { ...span, from: end } : span;
-    end = span.to;
-  }
-  list.length = kept;
-}
-
-/** How long spans of a lane last between two moments. */
-function waitIn(spans: Span[], from: number, to: number): number {
-  let low = 0;
-  for (let high = spans.length; low < high;) {
-    const middle = (low + high) >> 1;
-    if (spans[middle]!.to <= from) low = middle + 1;
-    else high = middle;
-  }
-  let sum = 0;
-  for (; low < spans.length && spans[low]!.from < to; low++)
-    sum += Math.min(to, spans[low]!.to) - Math.max(from, spans[low]!.from);
-  return sum;
 }
 
 function moveToWaiting(s: Shares, plane: number, x1: number, x2: number): void {
