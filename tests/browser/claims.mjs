@@ -16,6 +16,21 @@ function chunksOf(bytes, kind) {
   return entries.filter((e) => bytes[e] === kind).map((e) => Number(bytes.readBigUInt64LE(e + 32)));
 }
 
+const DAMAGED = [191, 38, 38]; // lines of its texture
+
+/** Where the rows of the first and of the other half of the ranks are, without what lies between them and above. */
+async function halves(page) {
+  const box = await page.locator('.timeline .stage').boundingBox();
+  const [left, top] = [80, 26]; // names of ranks, axis
+  const tall = (box.height - top) / 2;
+  return [0, 1].map((k) => ({
+    x: box.x + left,
+    y: Math.ceil(box.y + top + k * tall + 4),
+    width: box.width - left,
+    height: Math.floor(tall - 8),
+  }));
+}
+
 async function testAddress(browser, t) {
   const page = await t.newPage(browser);
   let address = '';
@@ -91,15 +106,31 @@ async function testAddress(browser, t) {
 async function testTruth(browser, t) {
   const page = await t.newPage(browser);
   await t.check('a damaged chunk is said and drawn, the rest is there', async () => {
+    const many = t.make('two_groups.mpix', 8, 4, 50); // of 16 ranks each
     const bad = join(t.work, 'damaged.mpix');
-    const bytes = readFileSync(t.small);
-    const [offset] = chunksOf(bytes, 4);
-    bytes[offset + 40] ^= 0xff;
+    const bytes = readFileSync(many);
+    bytes[chunksOf(bytes, 4)[0] + 40] ^= 0xff;
     writeFileSync(bad, bytes);
+    await t.pick(page, many);
+    await t.rows(page, { messages: false });
+    await t.interval(page, 5e6, 25e6);
+    await t.settled(page);
+    const rowsOf = await halves(page);
+    const red = async (clip) => (await t.pixels(page, DAMAGED, clip)) / (clip.width * clip.height);
+    const waits = async (clip) => (await t.pixels(page, [0xd5, 0x5e, 0x00], clip)) / (clip.width * clip.height);
+    const before = await Promise.all(rowsOf.map(waits));
+    t.same(await Promise.all(rowsOf.map(red)), [0, 0], 'the texture of damage where there is none');
     await t.pick(page, bad);
+    await t.rows(page, { messages: false });
+    await t.interval(page, 5e6, 25e6);
+    await t.settled(page);
+    await t.shot(page, 'damaged');
     t.truth(/EVENTS 0\.0 at offset .*damaged/.test(await page.textContent('.alert')), await page.textContent('.alert'));
     t.same((await t.drawn(page)).missing, 0, 'missing');
-    await t.shot(page, 'damaged');
+    const [first, second] = await Promise.all(rowsOf.map(red));
+    t.truth(first > 0.1 && second === 0, `${first} and ${second} of the rows are of the texture of damage`);
+    const after = await Promise.all(rowsOf.map(waits));
+    t.truth(after[0] === 0 && after[1] > 0.5 * before[1], `waiting: ${before} of the rows before, ${after} now`);
   });
   await t.check('dropping a wrong file keeps the open one', async () => {
     await t.pick(page, t.small);
@@ -159,7 +190,7 @@ async function testTruth(browser, t) {
     t.same(await box(), before, 'place');
     await t.rows(page, { messages: true, widths: 'log', rowHeight: 0 });
   });
-  await t.check('the circle says how many links it does not draw, and shows collective and late traffic', async () => {
+  await t.check('circle and matrix show late traffic', async () => {
     await page.evaluate(() => globalThis.mpitrace.store.showAll());
     await page.click('#tab-circle');
     await page.selectOption('select[aria-label="Traffic of the circle"]', 'late');

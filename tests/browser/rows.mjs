@@ -7,11 +7,11 @@ import { exported } from './views.mjs';
 const svgOf = async (page, t) => String((await exported(page, t, 'svg')).bytes);
 
 /** What stands beside the rows, from above: ranks, and nodes where they begin. */
-async function labels(page, t, change) {
+export async function labels(page, t, change, what = /^\d+$|^n\d+$/) {
   await t.rows(page, change);
   await t.settled(page);
   const texts = [...(await svgOf(page, t)).matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map((m) => m[1]);
-  return texts.filter((text) => /^\d+$|^n\d+$/.test(text)).join(' ');
+  return texts.filter((text) => what.test(text)).join(' ');
 }
 
 async function testRows(browser, t) {

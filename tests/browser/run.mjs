@@ -1,5 +1,5 @@
 // run.mjs - opens traces of known content in Chromium and checks what is drawn, what was read and what was said.
-// node run.mjs MPITRACE MAKE_MPIX VIEWER_HTML WORKDIR [--shots DIR] [--only testTables]; ends with "N passed, N failed".
+// node run.mjs MPITRACE MAKE_MPIX VIEWER_HTML WORKDIR [--shots DIR] [--only testTables] [--generate GENERATE]; ends with "N passed, N failed".
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -11,13 +11,17 @@ import { PROTOCOL_CLAIMS } from './protocol.mjs';
 import { SPACE_CLAIMS } from './spacetime.mjs';
 import { STATE_CLAIMS } from './states.mjs';
 import { MACHINE_CLAIMS } from './machine.mjs';
+import { OVERVIEW_CLAIMS } from './overview.mjs';
 import { ROW_CLAIMS } from './rows.mjs';
 import { VIEW_CLAIMS } from './views.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [mpitrace, makeMpix, viewer, work] = process.argv.slice(2, 6).map((path) => resolve(path));
-const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
-const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : '';
+const option = (name) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : '');
+const shots = option('--shots') === '' ? null : resolve(option('--shots'));
+const only = option('--only');
+// tests/bench/generate: traces of many nodes, as a step's files
+const generate = resolve(option('--generate') || join(dirname(makeMpix), '../bench/generate'));
 const SKIPPED = 77;
 
 let passed = 0;
@@ -446,6 +450,7 @@ async function main() {
   for (const test of [
     ...CLAIMS,
     ...ROW_CLAIMS,
+    ...OVERVIEW_CLAIMS,
     ...VIEW_CLAIMS,
     ...MPEYE_CLAIMS,
     ...STATE_CLAIMS,
@@ -457,6 +462,8 @@ async function main() {
       small,
       make,
       mpitrace,
+      generate,
+      viewer,
       check,
       newPage,
       pick,

@@ -10,7 +10,7 @@ import { FONT } from './dom';
 import type { Theme } from './dom';
 
 export const AXIS = 26; // height of the time axis
-const NODE_CHARS = 6; // of a node's name, beside its first rank
+const NODE_CHARS = 9; // of a node's name, beside its first rank
 
 export interface Frame {
   g: CanvasRenderingContext2D;
@@ -79,6 +79,17 @@ function labelStep(height: number): number {
 /** Names of nodes differ at their ends. */
 function shortNode(name: string): string {
   return name.length > NODE_CHARS ? `…${name.slice(1 - NODE_CHARS)}` : name;
+}
+
+const CHAR = 7; // CSS pixels, of digits and most letters
+const LEFT_NARROW = 44; // CSS pixels
+const LEFT_LEAST = 76;
+
+/** CSS pixels beside the bars: room for the name of a node and the number of a rank, one beside the other. */
+export function marginOf(width: number, nodes: readonly string[], ranks: number): number {
+  if (width < 600) return LEFT_NARROW;
+  const longest = nodes.reduce((most, node) => Math.max(most, Math.min(NODE_CHARS, node?.length ?? 0)), 0);
+  return Math.max(LEFT_LEAST, 28 + CHAR * (longest + String(ranks - 1).length));
 }
 
 export function drawRanks(f: Frame, nodes: string[]): void {

@@ -111,7 +111,8 @@ export class Minimap {
     g.font = '10px system-ui, sans-serif';
     g.textBaseline = 'top';
     g.textAlign = 'left';
-    const label = (text: string, x: number, room: number, y: number) => {
+    const label = (text: string, from: number, room: number, y: number) => {
+      const x = Math.round(from); // as the line beside it
       const wide = g.measureText(text).width + 6;
       if (wide > room) return;
       g.globalAlpha = 0.85;
@@ -130,8 +131,8 @@ export class Minimap {
     for (const { name, from, to } of this.patterns) {
       const [x1, x2] = [this.x(from), Math.min(width, this.x(to))];
       g.fillStyle = colors.text;
-      g.fillRect(x1, height - 2, Math.max(2, x2 - x1), 2);
-      label(name, x1, x2 - x1, height - 16);
+      g.fillRect(x1, height - 5, Math.max(2, x2 - x1), 3); // above the edge of the window
+      label(name, x1, x2 - x1, height - 19);
     }
   }
 

@@ -161,7 +161,7 @@ class Marked {
     if (key === '') return trace.giveUp('stats');
     this.put(h('p', { class: 'hint' }, 'loading …'));
     const query = { from: markFrom, to: markTo, ranks: [...selected].sort((a, b) => a - b), filter };
-    trace.ask('stats', 'stats', query, (s: Stats) => this.put(statistics(trace, s)), this.c.fail);
+    trace.ask('stats', 'stats', query, (s: Stats) => this.put(statistics(trace, s, this.c.announce)), this.c.fail);
   }
 
   private put(body: HTMLElement): void {

@@ -86,16 +86,25 @@ export function csvOf(trace: Session, s: Stats): string {
   return `${lines.join('\n')}\n`;
 }
 
-export function statistics(trace: Session, s: Stats): HTMLElement {
+/** All rows to the clipboard or, where a page may not write there, to a file. Returns what was done. */
+async function copy(text: string): Promise<string> {
+  const rows = `${count(text.trimEnd().split('\n').length - 1)} rows`;
+  try {
+    await navigator.clipboard.writeText(text);
+    return `${rows} copied`;
+  } catch {
+    save('interval.csv', new Blob([text], { type: 'text/csv' }));
+    return `${rows} saved as interval.csv`;
+  }
+}
+
+/** say: to whom does not see the button. */
+export function statistics(trace: Session, s: Stats, say: (text: string) => void): HTMLElement {
   const states = s.waits.map((w) => [w.state, count(w.count), duration(w.ns)]);
-  const copy = async () => {
-    const text = csvOf(trace, s);
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      save('interval.csv', new Blob([text], { type: 'text/csv' }));
-    }
-  };
+  const toCopy = button('Copy as CSV', 'Copy all rows as CSV', () => {
+    const done = (text: string) => ((toCopy.textContent = text), say(text));
+    void copy(csvOf(trace, s)).then(done);
+  });
   const m = s.messages;
   return h(
     'div',
@@ -117,6 +126,6 @@ export function statistics(trace: Session, s: Stats): HTMLElement {
       (r) => r.name,
     ),
     histogram(s.lengths),
-    button('Copy as CSV', 'Copy all rows as CSV', () => void copy()),
+    toCopy,
   );
 }

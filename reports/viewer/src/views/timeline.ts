@@ -12,6 +12,7 @@ import {
   drawOutside,
   drawPath,
   drawRanks,
+  marginOf,
   outlineEvent,
   xOf,
 } from '../draw/axis';
@@ -70,6 +71,7 @@ class Timeline implements ViewInstance {
   private ordered: Ordered = { members: null, labels: null };
   private rowOf: Int32Array;
   private size: Size = { width: 100, height: 100 }; // of the stage
+  private margin = { of: 0, left: 0 }; // beside the bars, for which width
   private readonly observer = new ResizeObserver(() => this.measure());
   private loadingTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly scrollBar = h('div', { class: 'scroll-bar', hidden: true }, h('div', {}));
@@ -139,7 +141,11 @@ class Timeline implements ViewInstance {
   }
 
   private left(): number {
-    return this.size.width < 600 ? 44 : 76;
+    if (this.margin.of !== this.size.width) {
+      const { nodes, meta } = this.app.session;
+      this.margin = { of: this.size.width, left: marginOf(this.size.width, nodes, meta.ranks) };
+    }
+    return this.margin.left;
   }
 
   private plotWidth(): number {
@@ -386,6 +392,7 @@ class Timeline implements ViewInstance {
     const final = this.shown === this.wanted && this.askedAt === 0;
     const sight = this.shown === this.wanted && (p.rough || missing === 0); // bars of all that is shown, if not the last word
     Object.assign(this.app.drawn, { detail, chunks, events, lines, messageDetail, missing, spans, final, sight });
+    this.app.drawn.left = this.left();
   }
 
   private updateScrollBar(): void {
