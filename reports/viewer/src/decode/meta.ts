@@ -92,8 +92,8 @@ function lanesOf(threads: Uint32Array | null, ranks: number): Uint32Array {
   return first;
 }
 
-export function readMeta(data: Uint8Array): Meta {
-  const c = new Bytes(data);
+/** How large the run is, and its summary: the same in both versions. */
+export function readShape(c: Bytes) {
   const size = { ranks: c.u32(), runtime: c.u64() };
   const summary = {
     groupRanks: c.u32(),
@@ -103,6 +103,12 @@ export function readMeta(data: Uint8Array): Meta {
     timeLevels: c.u32(),
     rankLevels: c.u32(),
   };
+  return { size, summary };
+}
+
+export function readMeta(data: Uint8Array): Meta {
+  const c = new Bytes(data);
+  const { size, summary } = readShape(c);
   const tiles = { topLevels: c.u32(), flowLevels: c.u32() };
   const [flowPlaces, places] = [c.u32(), c.u32()];
   const counts = { windows: c.u32(), clocks: c.u32() };

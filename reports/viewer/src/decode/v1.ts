@@ -1,7 +1,7 @@
 // v1.ts - the description and the calls of version 1, as what version 2 makes of them. Its messages are those of
 // top.ts.
 import { Bytes, Damaged, columnsOf } from './bytes';
-import { checkMeta, readOps } from './meta';
+import { checkMeta, readOps, readShape } from './meta';
 import type { Meta } from './meta';
 import { CLASSES, NOWHERE, RECORDS_MAX, emptySignatures, sparse } from './records';
 import type { EventChunk, Segment, Sparse } from './records';
@@ -12,15 +12,7 @@ const SEGMENTS_MAX = 1 << 20;
 
 export function readMetaV1(data: Uint8Array): Meta {
   const c = new Bytes(data);
-  const size = { ranks: c.u32(), runtime: c.u64() };
-  const summary = {
-    groupRanks: c.u32(),
-    rows: c.u32(),
-    bins: c.u32(),
-    rowFactor: c.u32(),
-    timeLevels: c.u32(),
-    rankLevels: c.u32(),
-  };
+  const { size, summary } = readShape(c);
   const levels = c.u32();
   const flowRanks = c.u32();
   const totals = { threads: c.u32(), segmentNs: c.u64(), events: c.u64(), messages: c.u64() };

@@ -3,6 +3,7 @@ import { issues, list, num, str } from '../model/analysis';
 import type { Issue, Json } from '../model/analysis';
 import { extentOf, ranksOfThing } from '../model/picked';
 import type { Thing } from '../model/picked';
+import { scopeOf } from '../model/state';
 import { count, duration } from '../layout/format';
 import type { Session } from '../work/session';
 import type { Stats } from '../work/stats';
@@ -153,14 +154,14 @@ class Marked {
 
   update(): void {
     const { store, trace } = this.c;
-    const { markFrom, markTo, selected, filter } = store.state;
-    const key = markTo > markFrom ? JSON.stringify([markFrom, markTo, [...selected], filter]) : '';
+    const { markFrom, markTo } = store.state;
+    const query = { ...scopeOf(store.state), from: markFrom, to: markTo };
+    const key = markTo > markFrom ? JSON.stringify(query) : '';
     if (key === this.key) return;
     this.key = key;
     this.element.hidden = key === '';
     if (key === '') return trace.giveUp('stats');
     this.put(h('p', { class: 'hint' }, 'loading …'));
-    const query = { from: markFrom, to: markTo, ranks: [...selected].sort((a, b) => a - b), filter };
     trace.ask('stats', 'stats', query, (s: Stats) => this.put(statistics(trace, s, this.c.announce)), this.c.fail);
   }
 

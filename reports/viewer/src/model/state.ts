@@ -34,6 +34,18 @@ export function initialState(to: number, view: string, views: Record<string, Vie
   };
 }
 
+/** What is asked about: the interval shown, the ranks selected (none: all), the filter. */
+export interface Scope {
+  from: number;
+  to: number;
+  ranks: number[];
+  filter: Filter;
+}
+
+export function scopeOf({ from, to, selected, filter }: State): Scope {
+  return { from, to, ranks: [...selected].sort((a, b) => a - b), filter };
+}
+
 type Listener = (state: State, before: State) => void;
 
 const SETTLED_MS = 350; // without a change: a step that can be undone

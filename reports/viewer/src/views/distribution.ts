@@ -3,11 +3,12 @@
 import { FONT, h, paper } from '../draw/dom';
 import { choice } from '../draw/tools';
 import { css, hex } from '../layout/color';
-import { bytes, count, duration } from '../layout/format';
+import { bytes, count, duration, stillReading } from '../layout/format';
 import { withLimits } from '../model/ask';
 import type { LimitOf } from '../model/ask';
 import type { Filter } from '../model/filter';
 import type { Sheet } from '../model/sheet';
+import { scopeOf } from '../model/state';
 import { BINS, BINS_EACH, binStart } from '../work/distribution';
 import type { Distribution, Metric } from '../work/distribution';
 import type { App, View, ViewInstance } from './view';
@@ -115,9 +116,8 @@ class DistributionView implements ViewInstance {
   }
 
   update(): void {
-    const { from, to, selected, filter } = this.app.store.state;
     const metric = (this.state().metric in METRICS ? this.state().metric : 'duration') as Metric;
-    const query = { metric, from, to, ranks: [...selected].sort((a, b) => a - b), filter };
+    const query = { metric, ...scopeOf(this.app.store.state) };
     const key = JSON.stringify(query);
     if (key !== this.asked) {
       this.asked = key;
@@ -231,7 +231,8 @@ class DistributionView implements ViewInstance {
       parts.push(`${count(d.total)} ${of}`);
       if (d.count[0]! > 0 && d.total > 0) parts.push(`${count(d.count[0]!)} with none`);
       if (d.most > 0) parts.push(`${this.text(d.least)} to ${this.text(d.most)}`);
-      if (d.read < d.of) parts.push(`reading, ${count(d.read)} of ${count(d.of)} chunks`);
+      const reading = stillReading(d.read, d.of);
+      if (reading !== '') parts.push(reading);
     }
     const [least, most] = this.row().limits(filter);
     if (least > 0 || most > 0) parts.push('grey: what the filter leaves out');

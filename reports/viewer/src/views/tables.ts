@@ -4,9 +4,10 @@ import { fill, h } from '../draw/dom';
 import { Grid } from '../draw/grid';
 import type { GridColumn } from '../draw/grid';
 import { choice } from '../draw/tools';
-import { count, duration } from '../layout/format';
+import { count, duration, stillReading } from '../layout/format';
 import { isFiltering } from '../model/filter';
 import type { Cell, Sheet } from '../model/sheet';
+import { scopeOf } from '../model/state';
 import type { State } from '../model/state';
 import type { Stats } from '../work/stats';
 import type { EventRow, MessageRow, TablePage, TableQuery } from '../work/table';
@@ -138,11 +139,11 @@ class Tables implements ViewInstance {
   // ---- calls and messages: sorted in the worker ----
 
   private query(kind: 'events' | 'messages'): TableQuery {
-    const { from, to, selected, filter, picked } = this.app.store.state;
+    const { picked } = this.app.store.state;
     const { sort, descending } = this.state();
     const column = this.columns.find((c) => c.key === sort) ?? this.columns[0]!;
-    const ranks = [...selected].sort((a, b) => a - b);
-    return { kind, from, to, ranks, filter, sort: column.sort ?? column.key, descending, ...this.wanted, picked };
+    const scope = scopeOf(this.app.store.state);
+    return { kind, ...scope, sort: column.sort ?? column.key, descending, ...this.wanted, picked };
   }
 
   private askPage(kind: 'events' | 'messages'): void {
@@ -168,8 +169,11 @@ class Tables implements ViewInstance {
     this.put(page.kept, page.at);
     const noun = page.kind === 'events' ? 'calls' : 'messages';
     const some = page.kept < page.total ? `, of which the first ${count(page.kept)} in this order are listed` : '';
-    const reading = page.read < page.of ? `; reading, ${count(page.read)} of ${count(page.of)} chunks` : '';
-    this.say(`${count(page.total)} ${noun}${some}${reading}`, page.read === page.of && page.total === 0);
+    const reading = stillReading(page.read, page.of);
+    this.say(
+      [`${count(page.total)} ${noun}${some}`, reading].filter((x) => x !== '').join('; '),
+      page.read === page.of && page.total === 0,
+    );
   }
 
   // ---- call sites and communicators ----
@@ -190,14 +194,13 @@ class Tables implements ViewInstance {
 
   private showSites(): void {
     const { session, store } = this.app;
-    const { from, to, selected, filter } = store.state;
     const isWhole = this.isWhole(store.state);
-    const key = isWhole ? 'whole' : JSON.stringify([from, to, [...selected], filter]);
+    const query = scopeOf(store.state);
+    const key = isWhole ? 'whole' : JSON.stringify(query);
     if (key !== this.asked) {
       this.asked = key;
       session.giveUp('table stats');
       if (!isWhole) {
-        const query = { from, to, ranks: [...selected].sort((a, b) => a - b), filter };
         const take = (s: Stats) => ((this.stats = s), this.app.redraw());
         session.ask('table stats', 'stats', query, take, this.app.fail);
       }
@@ -207,8 +210,9 @@ class Tables implements ViewInstance {
     const site = picked?.kind === 'event' ? picked.callSite : picked?.kind === 'message' ? picked.sendCallSite : -1;
     this.showAll(this.sorted(all), (r) => r.id === site);
     const s = this.stats;
-    const reading = !isWhole && s && s.read < s.of ? `; reading, ${count(s.read)} of ${count(s.of)} chunks` : '';
-    this.say(`${count(all.length)} call sites${isWhole ? ', all their calls' : ''}${reading}`, all.length === 0);
+    const reading = isWhole || !s ? '' : stillReading(s.read, s.of);
+    const sites = `${count(all.length)} call sites${isWhole ? ', all their calls' : ''}`;
+    this.say([sites, reading].filter((x) => x !== '').join('; '), all.length === 0);
   }
 
   private sitesCounted(): SiteRow[] {

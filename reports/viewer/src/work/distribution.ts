@@ -1,10 +1,12 @@
 // distribution.ts - how often which lengths or sizes occur in an interval: a bin for each quarter of a power of two, and one for none.
 // Limits of the filter on the same metric are not heeded, so that what a limit leaves out is seen beside it.
 import { bytesOf, callsOf } from '../decode/records';
-import { messageFilter } from '../model/filter';
+import type { MessageChunk, Segment } from '../decode/records';
 import type { Filter } from '../model/filter';
-import { earliestOf, passingIn } from '../model/passing';
+import type { Passing } from '../model/passing';
 import type { Trace } from '../model/trace';
+import { eachCall, eachMessage } from './walk';
+import type { Progress } from './walk';
 
 export type Metric = 'duration' | 'wait' | 'callBytes' | 'messageBytes' | 'transit';
 
@@ -51,9 +53,9 @@ function others(filter: Filter, metric: Metric): Filter {
 class Bins {
   readonly all: Distribution;
 
-  constructor(metric: Metric, of: number) {
+  constructor(metric: Metric) {
     const bins = () => new Float64Array(BINS);
-    this.all = { metric, count: bins(), sum: bins(), total: 0, least: Infinity, most: 0, read: 0, of };
+    this.all = { metric, count: bins(), sum: bins(), total: 0, least: Infinity, most: 0, read: 0, of: 0 };
   }
 
   add(value: number, times = 1): void {
@@ -71,49 +73,22 @@ class Bins {
   }
 }
 
-type Done = (bins: Bins) => void;
-
-async function ofCalls(trace: Trace, q: DistributionQuery, signal: AbortSignal, done: Done): Promise<Bins> {
-  const wanted = q.ranks.length > 0 ? new Set(q.ranks) : null;
-  const entries = trace.eventEntries(q.from, q.to, 0, trace.meta.ranks - 1);
-  const isEarliest = earliestOf(entries);
-  const bins = new Bins(q.metric, entries.length);
-  const filter = others(q.filter, q.metric);
-  for (const e of entries) {
-    signal.throwIfAborted();
-    const p = await passingIn(trace, e, filter, q.metric === 'wait', signal);
+async function ofCalls(trace: Trace, q: DistributionQuery, bins: Bins, signal: AbortSignal, done: Progress) {
+  const walk = { ...q, filter: others(q.filter, q.metric) };
+  const isWait = q.metric === 'wait';
+  const take = (p: Passing, i: number, s: Segment) => {
     const { chunk } = p;
-    for (const s of chunk.segments) {
-      if ((wanted && !wanted.has(s.rank)) || (s.carried && !isEarliest(e))) continue;
-      for (let i = s.first; i < s.first + s.count && chunk.start[i]! < q.to; i++) {
-        if (chunk.start[i]! + chunk.duration[i]! <= q.from || !p.passes(i, s)) continue;
-        if (q.metric === 'duration') bins.add(chunk.duration[i]!, callsOf(chunk, i));
-        else bins.add(q.metric === 'wait' ? p.waitNs(i, s) : bytesOf(chunk, i));
-      }
-    }
-    bins.all.read++;
-    done(bins);
-  }
-  return bins;
+    if (q.metric === 'duration') bins.add(chunk.duration[i]!, callsOf(chunk, i));
+    else bins.add(isWait ? p.waitNs(i, s) : bytesOf(chunk, i));
+  };
+  await eachCall(trace, walk, isWait, signal, take, done);
 }
 
-async function ofMessages(trace: Trace, q: DistributionQuery, signal: AbortSignal, done: Done): Promise<Bins> {
-  const wanted = q.ranks.length > 0 ? new Set(q.ranks) : null;
-  const entries = trace.messageEntries(q.from, q.to);
-  const passes = messageFilter(others(q.filter, q.metric), trace.callSites);
-  const bins = new Bins(q.metric, entries.length);
-  for (const e of entries) {
-    signal.throwIfAborted();
-    const c = await trace.messages(e, signal);
-    for (let i = 0; i < c.count; i++) {
-      if (c.sendStart[i]! >= q.to || c.recvEnd[i]! <= q.from || !passes(c, i)) continue;
-      if (wanted && !wanted.has(c.src[i]!) && !wanted.has(c.dst[i]!)) continue;
-      bins.add(q.metric === 'transit' ? c.recvEnd[i]! - c.sendStart[i]! : c.bytes[i]!);
-    }
-    bins.all.read++;
-    done(bins);
-  }
-  return bins;
+async function ofMessages(trace: Trace, q: DistributionQuery, bins: Bins, signal: AbortSignal, done: Progress) {
+  const walk = { ...q, filter: others(q.filter, q.metric) };
+  const isTransit = q.metric === 'transit';
+  const take = (c: MessageChunk, i: number) => bins.add(isTransit ? c.recvEnd[i]! - c.sendStart[i]! : c.bytes[i]!);
+  await eachMessage(trace, walk, signal, take, done);
 }
 
 const SAY_MS = 200;
@@ -124,12 +99,15 @@ export async function distributionOf(
   signal: AbortSignal,
   say: (d: Distribution) => void,
 ): Promise<Distribution> {
+  const bins = new Bins(q.metric);
   let said = performance.now();
-  const done = (bins: Bins) => {
+  const done = (read: number, of: number) => {
+    Object.assign(bins.all, { read, of });
     if (performance.now() - said < SAY_MS) return;
     said = performance.now();
     say(bins.sealed());
   };
   const isOfCalls = q.metric === 'duration' || q.metric === 'wait' || q.metric === 'callBytes';
-  return (await (isOfCalls ? ofCalls(trace, q, signal, done) : ofMessages(trace, q, signal, done))).sealed();
+  await (isOfCalls ? ofCalls : ofMessages)(trace, q, bins, signal, done);
+  return bins.sealed();
 }

@@ -1,5 +1,6 @@
 // stats.ts - statistics of an interval: by operation, call site, rank; waiting by state; messages; lengths of calls. Exact: every call
 // that overlaps the interval counts, its time only as far as it lies inside. Read chunk by chunk, what is counted so far is said.
+import { Kind } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import { bytesOf, callsOf } from '../decode/records';
 import type { EventChunk } from '../decode/records';
@@ -11,6 +12,7 @@ import type { Passing } from '../model/passing';
 import { spansIn } from '../model/spans';
 import type { Spans } from '../model/spans';
 import type { Trace } from '../model/trace';
+import { ahead, rangeOf } from './walk';
 
 export const LENGTH_BINS = 40; // of powers of two, from 1 ns
 
@@ -152,11 +154,6 @@ class Sums {
   }
 }
 
-function rangeOf(trace: Trace, ranks: number[]): [number, number] {
-  if (ranks.length === 0) return [0, trace.meta.ranks - 1];
-  return [ranks.reduce((a, b) => Math.min(a, b)), ranks.reduce((a, b) => Math.max(a, b))];
-}
-
 export async function statsOf(
   trace: Trace,
   q: StatsQuery,
@@ -172,8 +169,14 @@ export async function statsOf(
   const isEarliest = earliestOf(events);
   const passes = messageFilter(q.filter, trace.callSites);
   let said = performance.now();
-  for (const e of all) {
-    signal.throwIfAborted();
+  const isCalls = new Set(events);
+  const begin = (e: Entry) =>
+    isCalls.has(e)
+      ? trace.events(e, signal)
+      : e.kind === Kind.Waits
+        ? trace.waits(e, signal)
+        : trace.messages(e, signal);
+  for await (const e of ahead(all, signal, begin)) {
     if (sums.stats.read < events.length) sums.events(await passingIn(trace, e, q.filter, false, signal), isEarliest(e));
     else if (sums.stats.read < events.length + waits.length) sums.spans(await spansIn(trace, e, signal));
     else {

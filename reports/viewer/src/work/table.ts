@@ -1,12 +1,11 @@
 // table.ts - the calls or messages of an interval as rows in any order. All are looked at; of more than ROWS_MAX the first in that
 // order are kept, and their number is said. What was sorted last is remembered, so that pages of it cost nothing.
 import { bytesOf, callsOf, threadOf } from '../decode/records';
-import type { EventChunk, Segment } from '../decode/records';
+import type { Entry } from '../decode/layout';
+import type { EventChunk, MessageChunk, Segment } from '../decode/records';
 import { segmentOf } from '../decode/records';
 import { eventIn } from '../decode/positions';
-import { messageFilter } from '../model/filter';
 import type { Filter } from '../model/filter';
-import { earliestOf, passingIn } from '../model/passing';
 import type { Passing } from '../model/passing';
 import type { MessageFact } from '../model/picked';
 import type { Trace } from '../model/trace';
@@ -14,6 +13,7 @@ import { waitedIn } from '../model/waited';
 import { Order } from './sorting';
 import type { Place } from './sorting';
 import { eventThing, messageFact } from './things';
+import { eachCall, eachMessage } from './walk';
 
 export type TableKind = 'events' | 'messages';
 
@@ -134,52 +134,18 @@ function teller(say: Say): Say {
   };
 }
 
-function rangeOf(trace: Trace, ranks: number[]): [number, number] {
-  if (ranks.length === 0) return [0, trace.meta.ranks - 1];
-  return [ranks.reduce((a, b) => Math.min(a, b)), ranks.reduce((a, b) => Math.max(a, b))];
-}
-
 async function listEvents(trace: Trace, q: TableQuery, l: Listing, signal: AbortSignal, say: Say): Promise<void> {
-  const wanted = q.ranks.length > 0 ? new Set(q.ranks) : null;
   const keyOf = eventKey(q.sort, namesOf(trace));
-  const entries = trace.eventEntries(q.from, q.to, ...rangeOf(trace, q.ranks));
-  const isEarliest = earliestOf(entries);
-  l.of = entries.length;
-  for (const e of entries) {
-    signal.throwIfAborted();
-    const p = await passingIn(trace, e, q.filter, q.sort === 'wait', signal);
-    const { chunk } = p;
-    for (const s of chunk.segments) {
-      if ((wanted && !wanted.has(s.rank)) || (s.carried && !isEarliest(e))) continue;
-      for (let i = s.first; i < s.first + s.count; i++) {
-        const start = chunk.start[i]!;
-        if (start >= q.to) break;
-        if (start + chunk.duration[i]! <= q.from || !p.passes(i, s)) continue;
-        l.order.add(e.id, i, keyOf(chunk, i, s, p), start);
-      }
-    }
-    l.read++;
-    await say(l);
-  }
+  const take = (p: Passing, i: number, s: Segment, e: Entry) =>
+    l.order.add(e.id, i, keyOf(p.chunk, i, s, p), p.chunk.start[i]!);
+  await eachCall(trace, q, q.sort === 'wait', signal, take, (read, of) => say(Object.assign(l, { read, of })));
 }
 
 async function listMessages(trace: Trace, q: TableQuery, l: Listing, signal: AbortSignal, say: Say): Promise<void> {
-  const wanted = q.ranks.length > 0 ? new Set(q.ranks) : null;
   const names = namesOf(trace);
-  const passes = messageFilter(q.filter, trace.callSites);
-  const entries = trace.messageEntries(q.from, q.to, ...rangeOf(trace, q.ranks));
-  l.of = entries.length;
-  for (const e of entries) {
-    signal.throwIfAborted();
-    const c = await trace.messages(e, signal);
-    for (let i = 0; i < c.count; i++) {
-      if (c.sendStart[i]! >= q.to || c.recvEnd[i]! <= q.from || !passes(c, i)) continue;
-      if (wanted && !wanted.has(c.src[i]!) && !wanted.has(c.dst[i]!)) continue;
-      l.order.add(e.id, i, messageKey(messageRow(messageFact('', c, i)), q.sort, names), c.sendStart[i]!);
-    }
-    l.read++;
-    await say(l);
-  }
+  const take = (c: MessageChunk, i: number, e: Entry) =>
+    l.order.add(e.id, i, messageKey(messageRow(messageFact('', c, i)), q.sort, names), c.sendStart[i]!);
+  await eachMessage(trace, q, signal, take, (read, of) => say(Object.assign(l, { read, of })));
 }
 
 async function eventRow(trace: Trace, { entry, index }: Place, signal: AbortSignal): Promise<EventRow> {
