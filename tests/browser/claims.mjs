@@ -279,6 +279,8 @@ async function testInterval(browser, t) {
     await page.keyboard.press('?');
     await page.waitForSelector('dialog.help[open]');
     await t.shot(page, 'help');
+    const titles = await page.locator('nav [role=tab]').allTextContents();
+    t.same(await page.locator('.help .views-keys dd').allTextContents(), titles, 'views in the help');
     await page.keyboard.press('Escape');
     await page.waitForSelector('dialog.help[open]', { state: 'detached' }).catch(() => undefined);
     t.same(await page.locator('dialog.help[open]').count(), 0, 'open dialogues');
@@ -286,4 +288,34 @@ async function testInterval(browser, t) {
   await page.close();
 }
 
-export const CLAIMS = [testTruth, testInterval, testAddress];
+/** What to press for a key as the help has it. */
+const pressed = (key) => key.replace('Shift ', 'Shift+Digit');
+
+async function testKeys(browser, t) {
+  const page = await t.newPage(browser);
+  await t.check(
+    'each view has a key of its own: in the help, in the title of its tab, and by pressing it',
+    async () => {
+      await t.pick(page, t.small);
+      const tabs = await page.evaluate(() =>
+        [...document.querySelectorAll('nav [role=tab]')].map((x) => [
+          x.id.slice('tab-'.length),
+          x.title,
+          x.textContent,
+        ]),
+      );
+      const keys = await page.locator('.help .views-keys dt').allTextContents();
+      t.same([keys.length, new Set(keys).size], [tabs.length, tabs.length], 'keys');
+      for (const [i, [id, title, name]] of tabs.entries()) {
+        t.same(title, `${name} (${keys[i]})`, 'title');
+        await page.evaluate((view) => globalThis.mpitrace.store.set({ view }), tabs[(i + 1) % tabs.length][0]);
+        await page.evaluate(() => document.activeElement?.blur());
+        await page.keyboard.press(pressed(keys[i]));
+        t.same((await t.state(page)).view, id, `view after ${keys[i]}`);
+      }
+    },
+  );
+  await page.close();
+}
+
+export const CLAIMS = [testTruth, testInterval, testAddress, testKeys];

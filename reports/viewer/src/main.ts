@@ -19,7 +19,7 @@ import { readAddress, writeAddress } from './model/address';
 import type { Thing } from './model/picked';
 import { Store, initialState } from './model/state';
 import type { State, ViewState } from './model/state';
-import { VIEWS } from './views/list';
+import { VIEWS, keyOfView, viewOfKey } from './views/list';
 import type { App, ViewInstance } from './views/view';
 import type { Chain } from './work/chain';
 import { collectiveRef } from './work/things';
@@ -63,7 +63,7 @@ class Page {
   private readonly app: App;
   private readonly panel: Panel;
   private readonly finder: Finder;
-  private readonly help = help();
+  private readonly help = help(VIEWS.map((view, i) => [keyOfView(i), view.title]));
   private readonly exporter;
   private readonly begin: State;
   private readonly observer: ResizeObserver;
@@ -265,7 +265,7 @@ class Page {
     VIEWS.forEach((view, i) => {
       const act = {
         onclick: () => this.store.set({ view: view.id }),
-        title: i < 10 ? `${view.title} (${(i + 1) % 10})` : view.title,
+        title: `${view.title} (${keyOfView(i)})`,
       };
       const tab = h('button', { type: 'button', role: 'tab', id: `tab-${view.id}`, ...act }, view.title);
       this.tabs.set(view.id, tab);
@@ -301,8 +301,9 @@ class Page {
   }
 
   private toggleHelp(): void {
-    if (this.help.open) this.help.close();
-    else this.help.showModal();
+    if (this.help.open) return this.help.close();
+    this.help.showModal();
+    this.help.scrollTop = 0; // its only button, which has the focus now, is at its end
   }
 
   private key(e: KeyboardEvent): void {
@@ -317,7 +318,7 @@ class Page {
       return;
     }
     if (typing || control || e.altKey) return;
-    const view = /^\d$/.test(e.key) ? VIEWS[(Number(e.key) + 9) % 10] : undefined; // 0 is the tenth
+    const view = viewOfKey(e);
     if (view) this.store.set({ view: view.id });
     if (e.key === '?') this.toggleHelp();
     this.keys[e.key]?.();

@@ -23,7 +23,6 @@ const KEYS: [string, string][] = [
     'arrows, G, E, O, L, [ ]',
     'in space-time: events and lines, other end, epoch, turn, by time, earlier and later; the wheel zooms, Shift drag an area',
   ],
-  ['1 to 9, 0', 'views'],
   ['T', 'what is shown as a table; files of it: Export'],
   ['↑ ↓, Home, End, Enter', 'in tables: move, open'],
   ['← →, Shift, Enter', 'in distributions: move, brush, filter by it'],
@@ -31,12 +30,16 @@ const KEYS: [string, string][] = [
   ['Esc', 'clear the selection'],
 ];
 
-export function help(): HTMLDialogElement {
+/** views: the key of each, and its title. */
+export function help(views: [string, string][]): HTMLDialogElement {
+  const list = (rows: [string, string][]) => rows.flatMap(([key, text]) => [h('dt', {}, key), h('dd', {}, text)]);
   const dialog = h(
     'dialog',
     { class: 'help', 'aria-label': 'Keys' },
+    h('h2', {}, 'Views'),
+    h('dl', { class: 'views-keys' }, ...list(views)),
     h('h2', {}, 'Keys'),
-    h('dl', {}, ...KEYS.flatMap(([key, text]) => [h('dt', {}, key), h('dd', {}, text)])),
+    h('dl', {}, ...list(KEYS)),
     h('p', { class: 'hint' }, 'The address of the page holds what is shown: reload it, or give it to somebody.'),
     h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'),
   );

@@ -25,3 +25,15 @@ export const VIEWS: View[] = [
   compare,
   protocol,
 ];
+
+/** By which key the i-th view is opened, as people read it: a digit or, past the tenth, one with Shift. */
+export function keyOfView(i: number): string {
+  return i < 10 ? String((i + 1) % 10) : `Shift ${(i + 1) % 10}`;
+}
+
+/** The view of a key, if it is one. Where digits are typed with Shift, the other views are those without. */
+export function viewOfKey(e: { key: string; code: string }): View | undefined {
+  if (/^\d$/.test(e.key)) return VIEWS[(Number(e.key) + 9) % 10];
+  const digit = /^Digit(\d)$/.exec(e.code);
+  return digit ? VIEWS[10 + ((Number(digit[1]) + 9) % 10)] : undefined;
+}
