@@ -15,9 +15,10 @@ import { search } from '../../reports/viewer/src/work/search.ts';
 import { sharesOf } from '../../reports/viewer/src/work/shares.ts';
 import { Order } from '../../reports/viewer/src/work/sorting.ts';
 import { statsOf } from '../../reports/viewer/src/work/stats.ts';
+import { callsOf } from '../../reports/viewer/src/decode/records.ts';
 import { tableOf } from '../../reports/viewer/src/work/table.ts';
 import { thingOf } from '../../reports/viewer/src/work/things.ts';
-import { allEvents, flavour, make, messageRows, open, openBytes, record, version1 } from './support.mjs';
+import { allEvents, flavour, make, makeOdd, messageRows, open, openBytes, record, version1 } from './support.mjs';
 import { readFileSync } from 'node:fs';
 
 const { signal } = new AbortController();
@@ -53,6 +54,16 @@ test('a table lists every call once, in any order', async () => {
     want,
   );
   assert.equal(new Set(rows.map((r) => r.ref)).size, calls.length);
+});
+
+test('a table says how many calls its rows stand for: tests that found nothing, one after the other, are one row', async () => {
+  const odd = await open(makeOdd(3));
+  const events = await allEvents(odd);
+  const want = events.reduce((sum, [c, i]) => sum + callsOf(c, i), 0);
+  const { total, calls: told } = await table({ from: -Infinity, to: Infinity }, odd);
+  assert.ok(want > total, `${want} calls in ${total} rows`);
+  assert.equal(told, want);
+  assert.equal((await table({})).calls, calls.length);
 });
 
 test('operations are sorted by their names, and equal ones by time', async () => {

@@ -72,8 +72,8 @@ export function drawOutside(f: Frame): void {
 }
 
 function labelStep(height: number): number {
-  const least = 15 / height;
-  for (let step = 1; ; step *= 2) if (step >= least) return step;
+  const [least, below] = [15, 20]; // CSS pixels from label to label; of the second from above, since the first stands a bit lower
+  for (let step = 1; ; step *= 2) if (step * height >= least && (step + 0.5) * height >= below) return step;
 }
 
 /** Names of nodes differ at their ends. */

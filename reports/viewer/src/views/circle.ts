@@ -273,8 +273,9 @@ class Circle implements ViewInstance {
     const { centre } = this.ring();
     const room = (2 * Math.PI * radius) / t.count;
     const size = Math.max(1.5, Math.min(9, room * 0.35));
-    const step = 2 ** Math.max(0, Math.ceil(Math.log2(24 / room)));
     g.font = FONT;
+    const wide = g.measureText(t.points.short[t.count - 1] ?? '').width + 6;
+    const step = 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(24, wide) / room)));
     g.textAlign = 'center';
     g.textBaseline = 'middle';
     for (let n = 0; n < t.count; n++) {
@@ -287,7 +288,9 @@ class Circle implements ViewInstance {
       g.lineWidth = 1.5;
       g.stroke();
       if (n % step !== 0) continue;
-      const out = 1 + (size + 13) / radius;
+      const side = (p.x - centre.x) / radius; // names stand beside points at the sides, above and below others
+      g.textAlign = side > 0.4 ? 'left' : side < -0.4 ? 'right' : 'center';
+      const out = 1 + (size + (Math.abs(side) > 0.4 ? 5 : 13)) / radius;
       g.fillStyle = theme.dim;
       g.fillText(t.points.short[n]!, centre.x + (p.x - centre.x) * out, centre.y + (p.y - centre.y) * out);
     }

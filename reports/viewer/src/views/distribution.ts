@@ -14,7 +14,7 @@ import type { Distribution, Metric } from '../work/distribution';
 import type { App, View, ViewInstance } from './view';
 
 const ID = 'distribution';
-const LEFT = 64;
+const LEFT = 84; // room for 100,000,000
 const BOTTOM = 40;
 const TOP = 14;
 

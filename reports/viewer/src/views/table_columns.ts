@@ -49,7 +49,7 @@ export const EVENT_COLUMNS: TableColumn<EventRow>[] = [
     key: 'communicator',
     sort: 'comm',
     title: 'communicator',
-    width: 132,
+    width: 150,
     value: (r, t) => (r.class === 2 ? '' : comm(t, r.comm)),
   },
   { key: 'call_site', sort: 'site', title: 'call site', width: 170, value: (r, t) => callSite(t, r.site) },

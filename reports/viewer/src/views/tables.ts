@@ -167,11 +167,13 @@ class Tables implements ViewInstance {
     if (page.kind !== this.shownKind) return;
     [this.rows, this.first] = [page.rows, page.first];
     this.put(page.kept, page.at);
-    const noun = page.kind === 'events' ? 'calls' : 'messages';
+    const several = page.calls > page.total; // more calls than rows
+    const noun = page.kind === 'messages' ? 'messages' : several ? 'rows' : 'calls';
+    const tests = several ? ` of ${count(page.calls)} calls, repeated tests as one` : '';
     const some = page.kept < page.total ? `, of which the first ${count(page.kept)} in this order are listed` : '';
     const reading = stillReading(page.read, page.of);
     this.say(
-      [`${count(page.total)} ${noun}${some}`, reading].filter((x) => x !== '').join('; '),
+      [`${count(page.total)} ${noun}${tests}${some}`, reading].filter((x) => x !== '').join('; '),
       page.read === page.of && page.total === 0,
     );
   }

@@ -54,6 +54,7 @@ export interface TablePage {
   first: number;
   rows: (EventRow | MessageRow)[];
   total: number; // that there are
+  calls: number; // that they stand for: unsuccessful tests one after the other are one
   kept: number; // that can be shown
   read: number; // chunks
   of: number;
@@ -63,6 +64,7 @@ export interface TablePage {
 interface Listing {
   key: string;
   order: Order;
+  calls: number;
   read: number;
   of: number;
 }
@@ -136,8 +138,10 @@ function teller(say: Say): Say {
 
 async function listEvents(trace: Trace, q: TableQuery, l: Listing, signal: AbortSignal, say: Say): Promise<void> {
   const keyOf = eventKey(q.sort, namesOf(trace));
-  const take = (p: Passing, i: number, s: Segment, e: Entry) =>
+  const take = (p: Passing, i: number, s: Segment, e: Entry) => {
     l.order.add(e.id, i, keyOf(p.chunk, i, s, p), p.chunk.start[i]!);
+    l.calls += callsOf(p.chunk, i);
+  };
   await eachCall(trace, q, q.sort === 'wait', signal, take, (read, of) => say(Object.assign(l, { read, of })));
 }
 
@@ -184,7 +188,8 @@ async function pageOf(trace: Trace, q: TableQuery, l: Listing, signal: AbortSign
   const picked = q.picked === '' ? null : await placeOf(trace, q.picked);
   const isKind = (q.kind === 'messages') === q.picked.startsWith('m');
   const at = picked && isKind ? l.order.find(picked) : -1;
-  return { kind: q.kind, first: q.first, rows, total: l.order.total, kept: l.order.kept, read: l.read, of: l.of, at };
+  const { total, kept } = l.order;
+  return { kind: q.kind, first: q.first, rows, total, calls: l.calls, kept, read: l.read, of: l.of, at };
 }
 
 export async function tableOf(
@@ -197,7 +202,7 @@ export async function tableOf(
   const key = JSON.stringify([from, to, ranks, filter, kind, sort, descending]);
   const same = known.get(trace);
   if (same?.key === key) return pageOf(trace, q, same, signal);
-  const l: Listing = { key, order: new Order(descending), read: 0, of: 0 };
+  const l: Listing = { key, order: new Order(descending), calls: 0, read: 0, of: 0 };
   const tell = teller(async (part) => say(await pageOf(trace, q, part, signal)));
   if (kind === 'events') await listEvents(trace, q, l, signal, tell);
   else await listMessages(trace, q, l, signal, tell);
