@@ -20,7 +20,7 @@ const [mpitrace, makeMpix, viewer, work] = process.argv.slice(2, 6).map((path) =
 const option = (name) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : '');
 const shots = option('--shots') === '' ? null : resolve(option('--shots'));
 const only = option('--only');
-// tests/bench/generate: traces of many nodes, as a step's files
+// built from tests/bench/generate.c: files of steps on many nodes
 const generate = resolve(option('--generate') || join(dirname(makeMpix), '../bench/generate'));
 const SKIPPED = 77;
 
