@@ -17,7 +17,7 @@ import { VIEW_CLAIMS } from './views.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [mpitrace, makeMpix, viewer, work] = process.argv.slice(2, 6).map((path) => resolve(path));
-const option = (name) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : '');
+const option = (name) => (process.argv.includes(name) ? (process.argv[process.argv.indexOf(name) + 1] ?? '') : '');
 const shots = option('--shots') === '' ? null : resolve(option('--shots'));
 const only = option('--only');
 // built from tests/bench/generate.c: files of steps on many nodes
