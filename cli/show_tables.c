@@ -165,10 +165,10 @@ void show_waits(const cJSON *a)
 	take_totals(a, waits, n);
 	qsort(waits, (size_t)n, sizeof(*waits), longer_first);
 	if (n > 0)
-		printf("\nWaiting for others\n  %-22s %13s %11s %8s %12s\n", "", "times", "time", "share",
+		printf("\nWaiting for others\n  %-23s %12s %11s %8s %12s\n", "", "times", "time", "share",
 		       "most on rank");
 	for (int i = 0; i < n; i++)
-		printf("  %-22s %13s %11s %8s %12d\n", show_name(waits[i].state, 22, true).s,
+		printf("  %-23s %12s %11s %8s %12d\n", show_name(waits[i].state, 23, true).s,
 		       count_text(waits[i].count).s, seconds_text(waits[i].seconds).s,
 		       share_text(waits[i].seconds / whole_s).s, waits[i].worst_rank);
 }

@@ -8,6 +8,8 @@
 
 #define COLLECTIVE_SHARE_MIN 0.10
 #define SMALL_BYTES 1024
+#define TRACED_NS_MIN \
+	1e6 /* between MPI_Init and MPI_Finalize: of less, as of a program that fails at once, no share is judged */
 
 struct cost {
 	double ns;
@@ -139,6 +141,11 @@ void issue_io_wait(const struct analysis *a, struct issue *f)
 		 uses_nonblocking_io(a) ? "" : ", or nonblocking ones, help");
 }
 
+static double judged_share(const struct rank_totals *t)
+{
+	return t->region_ns >= TRACED_NS_MIN ? tracing_share(t) : 0;
+}
+
 /* Ranks beyond the threshold, and the worst of them. */
 static uint32_t worst_traced(const struct analysis *a, struct issue *f)
 {
@@ -146,9 +153,9 @@ static uint32_t worst_traced(const struct analysis *a, struct issue *f)
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		const struct rank_totals *t = &a->ranks[r];
 		f->loss_s += t->threads_tracing_ns / 1e9;
-		if (tracing_share(t) > tracing_share(&a->ranks[worst]))
+		if (judged_share(t) > judged_share(&a->ranks[worst]))
 			worst = r;
-		if (tracing_share(t) > TRACING_SHARE_MAX)
+		if (judged_share(t) > TRACING_SHARE_MAX)
 			issue_add_rank(f, r);
 	}
 	return worst;
@@ -160,7 +167,7 @@ void issue_tracing_cost(const struct analysis *a, struct issue *f)
 	const struct rank_totals *t = &a->ranks[worst];
 	char total[32], slow[32];
 	f->metric = "largest share of a rank's time that tracing took";
-	f->value = a->step->nranks > 0 ? tracing_share(t) : 0;
+	f->value = a->step->nranks > 0 ? judged_share(t) : 0;
 	f->threshold = TRACING_SHARE_MAX;
 	f->severity = f->value * 4;
 	f->found = f->value > f->threshold;

@@ -212,7 +212,7 @@ static void describe_waiters(const struct step *s, const struct waiters *w, char
 			 w->n == 1 ? "was" : "were", site[0] != '\0' ? site : " in ",
 			 site[0] != '\0' ? "" : op_of(s, w->sig));
 	if (w->since_ns != TIME_ABSENT && n > 0 && (size_t)n < size)
-		snprintf(text + n, size - (size_t)n, "%s since %s.", w->n == 1 ? "" : ", the first",
+		snprintf(text + n, size - (size_t)n, "%s since %s after the start.", w->n == 1 ? "" : ", the first",
 			 duration_text((double)w->since_ns / 1e9, since));
 	else if (n > 0 && (size_t)n < size)
 		snprintf(text + n, size - (size_t)n, ".");

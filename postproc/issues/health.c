@@ -128,7 +128,7 @@ static void add_node(const struct analysis *a, uint32_t node, struct crowd *c, s
 void issue_oversubscription(const struct analysis *a, struct issue *f)
 {
 	struct crowd c = {.node = ""};
-	char more[64] = "", ready[256] = "", time[32];
+	char more[64] = "", ready[320] = "", time[32];
 	for (uint32_t i = 0; i < a->step->nodes.n; i++)
 		add_node(a, i, &c, f);
 	f->found = c.nodes > 0;
@@ -145,8 +145,8 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 	if (c.ready_ns > 0)
 		snprintf(ready, sizeof(ready), " %s ranks were ready to run without a processor for %s, added up.%s",
 			 c.nodes > 1 ? "These nodes'" : "Its", duration_text(c.ready_ns / 1e9, time),
-			 others ? " So many ranks alone cannot be so for so long: other programs had these processors "
-				  "too."
+			 others ? " That is longer than the ranks alone make each other wait: other programs used "
+				  "these processors too."
 				: "");
 	snprintf(f->what, sizeof(f->what), "Node %.64s runs %s ranks on %s processor%s%s.%s", c.node,
 		 fmt_count(c.ranks).s, fmt_count(c.pus).s, c.pus == 1 ? "" : "s", more, ready);

@@ -1,4 +1,4 @@
-/* polling.c - the issue of asking again and again whether something has come. Whether a rank waited meanwhile the
+/* polling.c - the issue of polling: tests, again and again, that found nothing. Whether a rank waited meanwhile the
  * record does not tell: between two tests it may have computed. So only the time in them is counted, and nobody is
  * blamed. */
 #include "postproc/issues/issues.h"

@@ -174,31 +174,30 @@ static bool is_charted(const cJSON *issue)
 	return false;
 }
 
-/* One is shown once: by the first issue that names the call site and has a chart. */
+/* One is shown once: by the first issue that names the call site as its place and has a chart. */
 static bool is_shown_before(const cJSON *analysis, const cJSON *issue, double callsite)
 {
 	for (const cJSON *v = json_first(analysis, "issues"); v != NULL && v != issue; v = v->next)
-		for (const cJSON *site = json_first(v, "callsites"); site != NULL && is_charted(v); site = site->next)
-			if (json_number_of(site) == callsite)
-				return true;
+		if (is_charted(v) && json_number_of(json_first(v, "callsites")) == callsite)
+			return true;
 	return false;
 }
 
-/* How far apart members enter the collectives at the issue's call sites: of the widest. */
+/* How far apart members enter the collective that the issue names: its first call site, if that is one. */
 static void find_arrivals(const cJSON *analysis, const cJSON *issue, struct evidence *e)
 {
-	const cJSON *arrivals = json_item(analysis, "collective_arrivals");
-	for (const cJSON *row = json_first(arrivals, "callsites"); row != NULL; row = row->next)
-		for (const cJSON *site = json_first(issue, "callsites"); site != NULL; site = site->next) {
-			double operations = json_number(row, "operations");
-			if (!(operations > 0) || json_number(row, "callsite") != json_number_of(site) ||
-			    e->operations > 0 || is_shown_before(analysis, issue, json_number_of(site)))
-				continue;
-			e->operations = operations;
-			e->apart_s = json_number(row, "mean_s");
-			e->apart_max_s = json_number(row, "max_s");
-			e->last_rank = json_number(row, "last_rank");
-		}
+	const cJSON *site = json_first(issue, "callsites"), *arrivals = json_item(analysis, "collective_arrivals");
+	if (site == NULL || is_shown_before(analysis, issue, json_number_of(site)))
+		return;
+	for (const cJSON *row = json_first(arrivals, "callsites"); row != NULL; row = row->next) {
+		if (!(json_number(row, "operations") > 0) || json_number(row, "callsite") != json_number_of(site))
+			continue;
+		e->operations = json_number(row, "operations");
+		e->apart_s = json_number(row, "mean_s");
+		e->apart_max_s = json_number(row, "max_s");
+		e->last_rank = json_number(row, "last_rank");
+		return;
+	}
 }
 
 /* Marks tell who of them; where it is all, they tell nothing. */

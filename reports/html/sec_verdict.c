@@ -26,7 +26,7 @@ static const struct {
 	{"late_receiver", "senders waiting for late receivers", false},
 	{"barrier_imbalance", "ranks reaching barriers at different times", false},
 	{"small_message_overhead", "many small messages", false},
-	{"polling", "asking again and again whether something has come", false},
+	{"polling", "polling: tests that found nothing", false},
 	{"communication_imbalance", "uneven traffic between ranks", false},
 	{"synchronization_heavy", "ranks waiting for the last one at collectives", false},
 	{"collective_root_bottleneck", "one root serving everybody", false},

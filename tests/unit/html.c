@@ -390,6 +390,23 @@ Test(html, where_waits_were_left_out_all_waiting_is_shown)
 	free(page);
 }
 
+/* Issues at a send, of which the collective is the second place, and at the collective itself. */
+Test(html, how_far_apart_ranks_enter_is_said_of_a_collective_that_the_issue_names)
+{
+	size_t len_bytes;
+	char *page = page_of("{\"per_rank\":[{\"rank\":0,\"wait_s\":1},{\"rank\":1,\"wait_s\":2}],\"callsites\":["
+			     "{\"id\":0,\"op\":\"MPI_Send\"},{\"id\":1,\"op\":\"MPI_Allreduce\"}],"
+			     "\"collective_arrivals\":{\"callsites\":[{\"callsite\":1,\"operations\":3,\"mean_s\":1,"
+			     "\"max_s\":2,\"last_rank\":1}]},\"issues\":["
+			     "{\"issue\":\"serialization\",\"what\":\"Chain.\",\"callsites\":[0,1]},"
+			     "{\"issue\":\"late_sender\",\"what\":\"Late.\",\"callsites\":[1]}]}",
+			     &len_bytes);
+	const char *said = strstr(page, "Ranks enter the collective there"), *second = strstr(page, "id=\"issue-2\"");
+	cr_expect(said != NULL && second != NULL && said > second);
+	cr_expect(said != NULL && strstr(said + 1, "Ranks enter the collective there") == NULL);
+	free(page);
+}
+
 Test(html, the_first_lines_name_what_else_costs_much_and_where)
 {
 	char *page = page_of_two_issues(0);

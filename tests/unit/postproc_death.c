@@ -81,7 +81,8 @@ static struct program *three_wait(int status)
 Test(postproc_death, of_one_killed_by_a_signal_is_said_with_its_name_and_since_when_others_waited)
 {
 	expect_death(three_wait(SIGSEGV), 2, "Rank 2 was killed by signal 11 (segmentation fault) at 1.00 ms");
-	expect_death(three_wait(SIGSEGV), 2, "3 other ranks were waiting at MPI_Barrier, the first since 300 µs.");
+	expect_death(three_wait(SIGSEGV), 2,
+		     "3 other ranks were waiting at MPI_Barrier, the first since 300 µs after the start.");
 }
 
 Test(postproc_death, of_one_that_exits_is_said_with_its_code)
@@ -130,7 +131,7 @@ Test(postproc_death, inside_a_call_is_in_that_call_and_no_deadlock)
 	waits(p, 0, 200, 900);
 	program_died_in(p, 1, (struct call){.op = "MPI_Send", .from_us = 880, .peer = 0, .line = 11}, SIG_SEND, 0);
 	dies(p, 1, 890, SIGSEGV);
-	expect_death(p, 1, ", in MPI_Send. 1 other rank was waiting at MPI_Barrier since 200 µs.");
+	expect_death(p, 1, ", in MPI_Send. 1 other rank was waiting at MPI_Barrier since 200 µs after the start.");
 }
 
 /* Of ranks that others ended while they waited for each other, the deadlock is the reason. */

@@ -212,6 +212,21 @@ Test(record, tracing_that_costs_more_than_two_percent_of_a_rank_is_an_issue)
 	cJSON_Delete(none);
 }
 
+/* As of a program that fails behind MPI_Init: 100 of 900 us are the tracer's, which slows down nobody. */
+Test(record, tracing_of_less_than_a_millisecond_is_no_issue)
+{
+	struct program *p = program_create(1, 1);
+	program_coll(
+		p, 0,
+		(struct call){
+			.op = "MPI_Barrier", .from_us = 200, .to_us = 210, .peer = SIG_NO_ROOT, .coll = COLL_BARRIER});
+	program_slow(p, 0, 0, 1, 100);
+	cJSON *root = analyse_program(p, 900);
+	cr_expect_gt(at_path(root, "overhead.worst_share"), 0.1);
+	cr_expect_null(find_text(root, "issues", "issue", "tracing_cost"));
+	cJSON_Delete(root);
+}
+
 Test(record, useful_time_is_never_below_zero)
 {
 	cJSON *root = traced(1e9);

@@ -93,7 +93,7 @@ export const ISSUE_NAMES: Record<string, string> = {
   collective_root_bottleneck: 'one root serving everybody',
   link_hotspot: 'a few links between ranks carrying most traffic',
   global_collective_heavy: 'collectives over all ranks',
-  polling: 'asking again and again whether something has come',
+  polling: 'polling: tests that found nothing',
   deadlock: 'ranks waiting for each other for ever',
   truncation: 'messages longer than the room for them',
   mismatch: 'ranks disagreeing about what they exchange',
