@@ -138,7 +138,7 @@ void show_delays(const cJSON *a)
 	double waits_s = fmax(json_number(delays, "waits_s"), 0);
 	if (row == NULL || cost_of(row) <= 0 || cost_of(row) < DELAY_SHARE_MIN * waits_s)
 		return;
-	printf("\nWho makes others wait, %s in all: in a call, or computing before it\n  %-23s %11s %13s %12s\n",
+	printf("\nWho makes others wait, %s in all: in a call, or computing before it\n  %-22s %11s %13s %12s\n",
 	       seconds_text(waits_s).s, "", "mostly rank", "others waited", "indirectly");
 	for (size_t i = 0; row != NULL && i < SHOW_TOP && cost_of(row) >= DELAY_SHARE_MIN * waits_s;
 	     row = row->next, i++) {
@@ -148,8 +148,8 @@ void show_delays(const cJSON *a)
 		char who[16] = "";
 		if (cJSON_IsNumber(rank))
 			snprintf(who, sizeof(who), "%.0f", fmin(fmax(rank->valuedouble, -1), 1e9));
-		printf("  %-6s %-16s %11s %13s %12s", before ? "before" : "in",
-		       show_name(json_text(site, "op", "a call"), 16, false).s, who, seconds_text(cost_of(row)).s,
+		printf("  %-6s %-17s %9s %13s %12s", before ? "before" : "in",
+		       show_name(json_text(site, "op", "a call"), 17, false).s, who, seconds_text(cost_of(row)).s,
 		       indirect > 0 ? seconds_text(indirect).s : "-");
 		put_site(site);
 	}

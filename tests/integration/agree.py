@@ -48,7 +48,7 @@ def operations(page, text):
 
 def states(page, text):
     there = [[r[3], r[1], empty(r[2])] for r in table(page, STATES)]
-    here = [r[1:3] + [empty(r[3])] for r in columns(text, 'Waiting for others', (2, 24, 38, 50, 59))]
+    here = [r[1:3] + [empty(r[3])] for r in columns(text, 'Waiting for others', (2, 25, 38, 50, 59))]
     return [] if here == there else [('wait states', here, there)]
 
 
@@ -73,8 +73,8 @@ TABLES = (
      lambda x: x.replace('from ', '')),
     ('arrivals', 'Collectives by call site, where', (1, 2, 3, 4, 5), 'Collectives by call site', (2, 20, 32, 44, 56, 68, 77), (1, 2, 3, 4, 5),
      lambda x: x.split(' ')[0][:18]),
-    ('delays', 'What others waited for', (1, 2, 3), 'Who makes others wait', (2, 26, 36, 50, 63), (1, 2, 3),
-     lambda x: 'computing before' if x.startswith('computing before') else 'in'),
+    ('delays', 'What others waited for', (1, 2, 3), 'Who makes others wait', (2, 8, 26, 36, 50, 63), (2, 3, 4),
+     lambda x: 'before' if x.startswith('computing before') else 'in'),
 )
 
 
