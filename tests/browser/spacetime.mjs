@@ -167,11 +167,46 @@ async function testSpaceFilters(browser, t) {
   await page.close();
 }
 
+async function testSpaceOpens(browser, t) {
+  const page = await t.newPage(browser);
+  const shown = page.locator('.space-shown');
+  await t.check('it opens on what can be read, says how much that is, and Home shows the whole run', async () => {
+    await show(page, t, t.make('space64.mpix', 8, 8, 12));
+    const d = await t.drawn(page);
+    t.truth(d.spaceStep >= 16 && d.spacePitch >= 44, `${d.spaceStep} ${d.spacePitch}`);
+    t.truth(d.spaceShown > 50 && d.spaceShown < d.spaceEvents, `${d.spaceShown} events`);
+    const { x, y } = d.spaceSpots['0.0'];
+    const box = await page.locator('.spacetime .layer').boundingBox();
+    t.truth(x > 0 && y > 0 && x < box.width && y < box.height, 'the first event is in the picture');
+    const words = new RegExp(`^${d.spaceShown} of 6,272 events, [12]\\d of 64 lines in the picture · whole run: Home$`);
+    t.truth(words.test(await shown.textContent()), await shown.textContent());
+    await t.shot(page, 'spacetime-opens');
+    await page.focus('.spacetime .layer');
+    await page.keyboard.press('Home');
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.spaceShown === globalThis.mpitrace.drawn.spaceEvents);
+    t.truth(await shown.isHidden(), 'nothing is left out');
+    await page.keyboard.press('n');
+    await page.waitForFunction((n) => globalThis.mpitrace.drawn.spaceShown === n, d.spaceShown);
+    await shown.click();
+    await page.waitForFunction(() => globalThis.mpitrace.store.state.views.spacetime.zoom === 1);
+  });
+  await t.check('a run that has room is whole from the beginning', async () => {
+    await show(page, t, imported(t, 'thesis', THESIS));
+    t.same((await t.drawn(page)).spaceShown, 4, 'events');
+    t.truth(await shown.isHidden(), 'no words');
+  });
+  await page.close();
+}
+
 async function testSpaceZoom(browser, t) {
   const page = await t.newPage(browser);
   const file = t.make('space64.mpix', 8, 8, 12);
   await t.check('the wheel zooms about the pointer, Shift drag into an area, drag pans, Home shows all', async () => {
     await show(page, t, file);
+    await page.focus('.spacetime .layer');
+    await page.keyboard.press('Home');
+    await page.waitForFunction(() => globalThis.mpitrace.store.state.views.spacetime.zoom === 1);
+    await t.settled(page);
     const box = await page.locator('.spacetime .layer').boundingBox();
     const first = (await t.drawn(page)).spaceStep;
     await page.mouse.move(box.x + 300, box.y + 250);
@@ -262,4 +297,4 @@ async function testSpaceSizes(browser, t) {
   await page.close();
 }
 
-export const SPACE_CLAIMS = [testSpaceThesis, testSpaceFilters, testSpaceZoom, testSpaceSizes];
+export const SPACE_CLAIMS = [testSpaceThesis, testSpaceFilters, testSpaceOpens, testSpaceZoom, testSpaceSizes];

@@ -17,6 +17,7 @@ import {
   zoomMax,
 } from '../layout/spacetime_frame';
 import type { Frame, Zoom } from '../layout/spacetime_frame';
+import { shownIn, shownInWords } from '../layout/spacetime_shown';
 import { eventRows, eventTitle, noteOf } from '../layout/spacetime_words';
 import type { Names } from '../layout/spacetime_words';
 import { eventAtPoint, neighbourOf, otherEnd } from '../layout/spacetime_pick';
@@ -37,7 +38,7 @@ import type { App, View, ViewInstance } from './view';
 
 const HELP =
   'Space-time diagram. Arrows go along a line and to the next one, Enter picks the event, G goes to the other end of its message, plus and ' +
-  'minus zoom, O turns the lines, L spaces by time or by order, square brackets go to earlier and later parts of the run.';
+  'minus zoom, Home shows the whole run, N what can be read, O turns the lines, L spaces by time or by order, square brackets go to earlier and later parts of the run.';
 
 const ZOOM_STEP = 1.25;
 const SPOTS_MAX = 500;
@@ -59,7 +60,8 @@ class SpaceTime implements ViewInstance {
   private readonly lines; // of source, by call site
   private readonly nodes;
   private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
-  private readonly stage = h('div', { class: 'stage' }, this.canvas);
+  private readonly shown = h('button', { type: 'button', class: 'space-shown', onclick: () => this.fit() });
+  private readonly stage = h('div', { class: 'stage' }, this.canvas, this.shown);
   private readonly controls: Controls;
   private readonly panel: SpacePanel;
   private readonly names: Names;
@@ -80,6 +82,7 @@ class SpaceTime implements ViewInstance {
       set,
       zoomTo: (zoom) => this.zoomTo(zoom),
       fit: () => this.fit(),
+      read: () => this.read(),
       shift: (by) => store.pan(by),
     });
     this.panel = new SpacePanel(this.names, {
@@ -268,11 +271,16 @@ class SpaceTime implements ViewInstance {
     if (!section || !diagram || !frame) return;
     const s = this.state();
     this.controls.put(s, {
+      zoom: frame.zoom,
       zoomMax: zoomMax(diagram.levels, frame.length),
       isFiltered: diagram.isFiltered,
       nodes: this.nodes !== null,
       checked: this.checker !== null,
     });
+    const shown = shownIn(section, diagram, frame);
+    const words = shownInWords(shown, diagram);
+    this.shown.hidden = words === '';
+    if (words !== '') this.shown.textContent = `${words} · whole run: Home`;
     const { picked } = this;
     const isMessage = picked >= 0 && section.events.role[picked] !== Role.Part;
     this.panel.putEvent(section, picked, isMessage ? this.judgedAs(section.events.thing[picked]!) : null);
@@ -291,6 +299,7 @@ class SpaceTime implements ViewInstance {
       spacePicked: picked < 0 ? '' : `${section.events.rank[picked]}.${section.events.number[picked]}`,
       spaceVerdicts: this.checker ? section.messages.count : 0,
       spaceSuper: this.merge()?.runs.length ?? 0,
+      spaceShown: shown.events,
       spaceStep: frame.step,
       spacePitch: frame.pitch,
       ...this.spots(),
@@ -410,6 +419,12 @@ class SpaceTime implements ViewInstance {
 
   // ---- zoom ----
 
+  /** That of the state; where that is what can be read, as much as it came to. */
+  private zoomNow(f: Frame): Zoom {
+    const z = zoomOf(this.state());
+    return { ...z, zoom: z.zoom || f.zoom, spread: z.spread || f.spread };
+  }
+
   private setZoom(z: Zoom): void {
     this.app.store.setView(ID, { ...z });
   }
@@ -421,7 +436,7 @@ class SpaceTime implements ViewInstance {
     const side = f.upright ? x - f.left : y - f.top;
     const level = (along - f.from) / f.step - 0.5;
     const line = (side - f.side) / f.pitch - 0.5;
-    const z = zoomOf(this.state());
+    const z = this.zoomNow(f);
     if (across) this.setZoom(spreadAbout(f, z, diagram.lines, line, factor));
     else this.setZoom(zoomAbout(f, z, diagram.levels, level, factor));
   }
@@ -429,7 +444,7 @@ class SpaceTime implements ViewInstance {
   private zoomTo(zoom: number): void {
     const { frame: f, diagram } = this;
     if (!f || !diagram) return;
-    const z = zoomOf(this.state());
+    const z = this.zoomNow(f);
     const middle = (f.length / 2 - f.from) / f.step - 0.5;
     this.setZoom(zoomAbout(f, z, diagram.levels, middle, zoom / Math.max(1, z.zoom)));
   }
@@ -438,8 +453,12 @@ class SpaceTime implements ViewInstance {
     this.setZoom({ zoom: 1, spread: 1, along: 0, across: 0 });
   }
 
+  private read(): void {
+    this.setZoom({ ...zoomOf(this.state()), zoom: 0, spread: 0 });
+  }
+
   private pan(dx: number, dy: number): void {
-    if (this.frame) this.setZoom(moved(this.frame, zoomOf(this.state()), this.counts(), dx, dy));
+    if (this.frame) this.setZoom(moved(this.frame, this.zoomNow(this.frame), this.counts(), dx, dy));
   }
 
   private zoomArea(x1: number, y1: number, x2: number, y2: number): void {
@@ -449,7 +468,7 @@ class SpaceTime implements ViewInstance {
       const [along, side] = f.upright ? [y - f.top, x - f.left] : [x - f.left, y - f.top];
       return { level: (along - f.from) / f.step - 0.5, line: (side - f.side) / f.pitch - 0.5 };
     };
-    this.setZoom(zoomInto(f, zoomOf(this.state()), this.counts(), place(x1, y1), place(x2, y2)));
+    this.setZoom(zoomInto(f, this.zoomNow(f), this.counts(), place(x1, y1), place(x2, y2)));
   }
 
   private goToEpoch(epoch: number): void {
@@ -459,7 +478,7 @@ class SpaceTime implements ViewInstance {
     const lines = band.runs.flatMap((r) => [r.line, r.lastLine]);
     const a = { level: band.first - 1, line: Math.min(...lines) - 0.7 };
     const b = { level: band.last + 1, line: Math.max(...lines) + 0.7 };
-    this.setZoom(zoomInto(f, zoomOf(this.state()), this.counts(), a, b));
+    this.setZoom(zoomInto(f, this.zoomNow(f), this.counts(), a, b));
   }
 
   // ---- keyboard ----
@@ -479,12 +498,13 @@ class SpaceTime implements ViewInstance {
       [left]: () => this.go(0, -1),
       PageDown: () => scroll(-far),
       PageUp: () => scroll(far),
-      '+': () => this.zoomTo(this.state().zoom * ZOOM_STEP),
-      '=': () => this.zoomTo(this.state().zoom * ZOOM_STEP),
-      '-': () => this.zoomTo(this.state().zoom / ZOOM_STEP),
+      '+': () => this.zoomTo((this.frame?.zoom ?? 1) * ZOOM_STEP),
+      '=': () => this.zoomTo((this.frame?.zoom ?? 1) * ZOOM_STEP),
+      '-': () => this.zoomTo((this.frame?.zoom ?? 1) / ZOOM_STEP),
       Home: () => this.fit(),
+      n: () => this.read(),
       o: () => set({ upright: !upright }),
-      l: () => set({ mode: mode === 'time' ? 'logical' : 'time', zoom: 1, along: 0 }),
+      l: () => set({ mode: mode === 'time' ? 'logical' : 'time', zoom: 0, along: 0 }),
       g: () => this.section && this.picked >= 0 && this.pick(otherEnd(this.section, this.picked)),
       e: () => this.section && this.picked >= 0 && this.goToEpoch(this.section.events.epoch[this.picked]!),
       '[': () => this.app.store.pan(-1),

@@ -52,8 +52,8 @@ export const NO_CHOICE = {
 export const FIRST_STATE: SpaceState = {
   mode: 'logical',
   upright: true,
-  zoom: 1,
-  spread: 1,
+  zoom: 0,
+  spread: 0,
   along: 0,
   across: 0,
   by: 'rank',
@@ -62,8 +62,10 @@ export const FIRST_STATE: SpaceState = {
   event: '',
 };
 
+/** By time no distance is the one that can be read: bursts are as dense as they are. */
 export function zoomOf(s: SpaceState): Zoom {
-  return { zoom: s.zoom, spread: s.spread, along: s.along, across: s.across };
+  const zoom = s.mode === 'time' && s.zoom === 0 ? 1 : s.zoom;
+  return { zoom, spread: s.spread, along: s.along, across: s.across };
 }
 
 /** Ranks in the range, picked up, members, selected: each says which may stay; of nothing said all stay. */
