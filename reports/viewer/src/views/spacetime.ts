@@ -22,12 +22,13 @@ import { eventRows, eventTitle, noteOf } from '../layout/spacetime_words';
 import type { Names } from '../layout/spacetime_words';
 import { eventAtPoint, neighbourOf, otherEnd } from '../layout/spacetime_pick';
 import { Role, SECTION_MAX } from '../model/section';
-import type { Section } from '../model/section';
+import type { Section, SectionQuery } from '../model/section';
 import type { Sheet } from '../model/sheet';
 import { mergeEpochs, needsOf } from '../model/super_epochs';
 import type { EpochNeed, SuperEpochs } from '../model/super_epochs';
 import { tryParse, verdictOf } from '../model/protocol';
 import type { Ends, Judged } from '../model/protocol';
+import { Beside, most } from './spacetime_beside';
 import { Controls } from './spacetime_controls';
 import { SpacePanel } from './spacetime_panel';
 import { spaceSheet } from './spacetime_sheet';
@@ -62,6 +63,8 @@ class SpaceTime implements ViewInstance {
   private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
   private readonly shown = h('button', { type: 'button', class: 'space-shown', onclick: () => this.fit() });
   private readonly stage = h('div', { class: 'stage' }, this.canvas, this.shown);
+  private readonly title = h('p', { class: 'space-name', hidden: true });
+  private readonly beside: Beside;
   private readonly controls: Controls;
   private readonly panel: SpacePanel;
   private readonly names: Names;
@@ -90,23 +93,34 @@ class SpaceTime implements ViewInstance {
       goToEpoch: (epoch) => this.goToEpoch(epoch),
       goToEvent: (event) => this.pick(event),
     });
+    const follow = {
+      move: (dx: number, dy: number) => this.pan(dx, dy),
+      area: (x1: number, y1: number, x2: number, y2: number) => this.zoomArea(x1, y1, x2, y2),
+      wheel: (x: number, y: number, factor: number, across: boolean) => this.wheel(x, y, factor, across),
+    };
+    this.beside = new Beside(app, follow);
     host.append(
       this.controls.element,
       this.controls.note,
-      h('div', { class: 'space-body' }, this.stage, this.panel.element),
+      h('div', { class: 'space-body' }, this.side(), this.beside.element, this.panel.element),
     );
     new Pointer(this.canvas, this.stage, {
       hover: (x, y) => this.hover(x, y),
       leave: () => app.tooltip.hide(),
       click: (x, y) => this.click(x, y),
-      move: (dx, dy) => this.pan(dx, dy),
-      area: (x1, y1, x2, y2) => this.zoomArea(x1, y1, x2, y2),
-      wheel: (x, y, factor, across) => this.wheel(x, y, factor, across),
+      ...follow,
     });
     this.canvas.addEventListener('keydown', (e) => this.key(e));
   }
 
+  /** Its name stands above it only where there are two. */
+  private side(): HTMLElement {
+    this.title.textContent = this.app.session.name;
+    return h('div', { class: 'space-side' }, this.title, this.stage);
+  }
+
   destroy(): void {
+    this.beside.destroy();
     this.app.session.giveUp(ID);
     this.host.replaceChildren();
   }
@@ -154,10 +168,14 @@ class SpaceTime implements ViewInstance {
 
   // ---- asking and arranging ----
 
-  private ask(): void {
+  private query(): SectionQuery {
     const { from, to } = this.app.store.state;
     const { runtime } = this.app.session.meta;
-    const query = { from: from <= 0 ? 0 : from, to: to >= runtime ? Infinity : to, most: SECTION_MAX };
+    return { from: from <= 0 ? 0 : from, to: to >= runtime ? Infinity : to, most: SECTION_MAX };
+  }
+
+  private ask(): void {
+    const query = this.query();
     const key = `${query.from} ${query.to}`;
     if (key === this.asked) return;
     this.asked = key;
@@ -209,9 +227,12 @@ class SpaceTime implements ViewInstance {
     this.check();
     this.arrange();
     this.follow();
+    this.beside.prepare(this.state(), this.query());
+    this.title.hidden = !this.state().beside;
     this.note(); // before the canvas is measured: it takes room
     const { g, width, height } = paper(this.canvas);
     this.paint(g, width, height);
+    this.beside.draw(this.state(), this.counts());
     this.tell();
   }
 
@@ -222,7 +243,7 @@ class SpaceTime implements ViewInstance {
   }
 
   private counts(): { lines: number; levels: number } {
-    return { lines: this.diagram?.lines ?? 1, levels: this.diagram?.levels ?? 1 };
+    return most({ lines: this.diagram?.lines ?? 1, levels: this.diagram?.levels ?? 1 }, this.beside.counts);
   }
 
   paint(g: CanvasRenderingContext2D, width: number, height: number): void {
@@ -272,7 +293,7 @@ class SpaceTime implements ViewInstance {
     const s = this.state();
     this.controls.put(s, {
       zoom: frame.zoom,
-      zoomMax: zoomMax(diagram.levels, frame.length),
+      zoomMax: zoomMax(this.counts().levels, frame.length),
       isFiltered: diagram.isFiltered,
       nodes: this.nodes !== null,
       checked: this.checker !== null,
@@ -301,6 +322,7 @@ class SpaceTime implements ViewInstance {
       spaceSuper: this.merge()?.runs.length ?? 0,
       spaceShown: shown.events,
       spaceStep: frame.step,
+      spaceFrom: frame.from,
       spacePitch: frame.pitch,
       ...this.spots(),
     });
@@ -393,8 +415,9 @@ class SpaceTime implements ViewInstance {
     if (!at || !frame || !diagram || !section) return;
     const isIn = at.x >= frame.left && at.x <= frame.width && at.y >= frame.top && at.y <= frame.height;
     if (isIn) return;
-    const along = (diagram.level[event]! + 0.5) / diagram.levels;
-    const across = (diagram.lineOf[section.events.rank[event]!]! + 0.5) / diagram.lines;
+    const { lines, levels } = this.counts();
+    const along = (diagram.level[event]! + 0.5) / levels;
+    const across = (diagram.lineOf[section.events.rank[event]!]! + 0.5) / lines;
     this.app.store.setView(ID, { along, across });
   }
 
@@ -437,8 +460,8 @@ class SpaceTime implements ViewInstance {
     const level = (along - f.from) / f.step - 0.5;
     const line = (side - f.side) / f.pitch - 0.5;
     const z = this.zoomNow(f);
-    if (across) this.setZoom(spreadAbout(f, z, diagram.lines, line, factor));
-    else this.setZoom(zoomAbout(f, z, diagram.levels, level, factor));
+    if (across) this.setZoom(spreadAbout(f, z, this.counts().lines, line, factor));
+    else this.setZoom(zoomAbout(f, z, this.counts().levels, level, factor));
   }
 
   private zoomTo(zoom: number): void {
@@ -446,7 +469,7 @@ class SpaceTime implements ViewInstance {
     if (!f || !diagram) return;
     const z = this.zoomNow(f);
     const middle = (f.length / 2 - f.from) / f.step - 0.5;
-    this.setZoom(zoomAbout(f, z, diagram.levels, middle, zoom / Math.max(1, z.zoom)));
+    this.setZoom(zoomAbout(f, z, this.counts().levels, middle, zoom / Math.max(1, z.zoom)));
   }
 
   private fit(): void {

@@ -29,6 +29,7 @@ export interface SpaceState {
   eventFirst: number; // -1: any
   eventLast: number;
   verdicts: string[]; // colours; none: any
+  beside: boolean; // a second run
   budget: number; // buffers of super epochs; 0: they are not shown
   event: string; // rank.number; '': none
 }
@@ -58,6 +59,7 @@ export const FIRST_STATE: SpaceState = {
   across: 0,
   by: 'rank',
   ...NO_CHOICE,
+  beside: false,
   budget: 0,
   event: '',
 };
