@@ -167,11 +167,101 @@ async function testSpaceFilters(browser, t) {
   await page.close();
 }
 
+async function testSpaceOpens(browser, t) {
+  const page = await t.newPage(browser);
+  const shown = page.locator('.space-shown');
+  await t.check('it opens on what can be read, says how much that is, and Home shows the whole run', async () => {
+    await show(page, t, t.make('space64.mpix', 8, 8, 12));
+    const d = await t.drawn(page);
+    t.truth(d.spaceStep >= 16 && d.spacePitch >= 44, `${d.spaceStep} ${d.spacePitch}`);
+    t.truth(d.spaceShown > 50 && d.spaceShown < d.spaceEvents, `${d.spaceShown} events`);
+    const { x, y } = d.spaceSpots['0.0'];
+    const box = await page.locator('.spacetime .layer').boundingBox();
+    t.truth(x > 0 && y > 0 && x < box.width && y < box.height, 'the first event is in the picture');
+    const words = new RegExp(`^${d.spaceShown} of 6,272 events, [12]\\d of 64 lines in the picture · whole run: Home$`);
+    t.truth(words.test(await shown.textContent()), await shown.textContent());
+    await t.shot(page, 'spacetime-opens');
+    await page.focus('.spacetime .layer');
+    await page.keyboard.press('Home');
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.spaceShown === globalThis.mpitrace.drawn.spaceEvents);
+    t.truth(await shown.isHidden(), 'nothing is left out');
+    await page.keyboard.press('n');
+    await page.waitForFunction((n) => globalThis.mpitrace.drawn.spaceShown === n, d.spaceShown);
+    await shown.click();
+    await page.waitForFunction(() => globalThis.mpitrace.store.state.views.spacetime.zoom === 1);
+  });
+  await t.check('a run that has room is whole from the beginning', async () => {
+    await show(page, t, imported(t, 'thesis', THESIS));
+    t.same((await t.drawn(page)).spaceShown, 4, 'events');
+    t.truth(await shown.isHidden(), 'no words');
+  });
+  await page.close();
+}
+
+async function testSpaceBeside(browser, t) {
+  const page = await t.newPage(browser);
+  const [one, two] = [t.make('space64.mpix', 8, 8, 12), t.make('space16.mpix', 4, 4, 3)];
+  await t.check('two runs side by side: a second file, each with its own epochs, at one scale', async () => {
+    await show(page, t, one);
+    const before = (await t.drawn(page)).spaceEpochs;
+    await page.locator('.spacetime label', { hasText: 'two runs' }).locator('input').check();
+    await page.setInputFiles('.spacetime input[aria-label="Second run"]', two);
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.besideEvents > 0);
+    await t.settled(page);
+    const d = await t.drawn(page);
+    t.same((await t.state(page)).view, 'spacetime', 'view');
+    t.same([d.spaceEvents, d.besideEvents, d.spaceLines, d.besideLines], [6272, 400, 64, 16], 'events, lines');
+    t.same(d.spaceEpochs, before, 'epochs of the first');
+    t.truth(d.besideEpochs.length < d.spaceEpochs.length, 'epochs of the second');
+    t.same(d.besideStep, d.spaceStep, 'scale');
+    await page.focus('.spacetime .layer >> nth=0');
+    await page.keyboard.press('Home');
+    await page.waitForFunction((x) => globalThis.mpitrace.drawn.spaceStep < x, d.spaceStep);
+    await t.settled(page);
+    const whole = await t.drawn(page);
+    t.same(whole.besideStep, whole.spaceStep, 'scale of the whole runs');
+    await page.keyboard.press('n');
+    await t.settled(page);
+    t.same(await page.locator('.space-name b').textContent(), 'space16.mpix', 'name');
+    await t.shot(page, 'spacetime-two');
+  });
+  await t.check('they scroll and zoom together, from either', async () => {
+    const layer = page.locator('.spacetime .layer').nth(1);
+    const box = await layer.boundingBox();
+    await page.mouse.move(box.x + 150, box.y + 300);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 150, box.y + 120, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.besideFrom < -100);
+    await t.settled(page);
+    const d = await t.drawn(page);
+    t.same(d.besideFrom, d.spaceFrom, 'scrolled');
+    await page.mouse.wheel(0, -200);
+    await page.waitForFunction((x) => globalThis.mpitrace.drawn.besideStep > x, d.besideStep);
+    await t.settled(page);
+    const after = await t.drawn(page);
+    t.same([after.besideStep, after.besideFrom], [after.spaceStep, after.spaceFrom], 'zoomed');
+  });
+  await t.check('the address holds that there are two, and says which file is missing', async () => {
+    await page.waitForFunction(() => /spacetime\.beside=/.test(location.hash));
+    await page.reload();
+    await page.setInputFiles('#file', one);
+    await page.waitForSelector('.spacetime .space-side .empty');
+    const text = await page.textContent('.spacetime .space-side .empty');
+    t.truth(/It was beside space16\.mpix/.test(text), text);
+  });
+  await page.close();
+}
+
 async function testSpaceZoom(browser, t) {
   const page = await t.newPage(browser);
   const file = t.make('space64.mpix', 8, 8, 12);
   await t.check('the wheel zooms about the pointer, Shift drag into an area, drag pans, Home shows all', async () => {
     await show(page, t, file);
+    await page.focus('.spacetime .layer');
+    await page.keyboard.press('Home');
+    await page.waitForFunction(() => globalThis.mpitrace.store.state.views.spacetime.zoom === 1);
+    await t.settled(page);
     const box = await page.locator('.spacetime .layer').boundingBox();
     const first = (await t.drawn(page)).spaceStep;
     await page.mouse.move(box.x + 300, box.y + 250);
@@ -262,4 +352,11 @@ async function testSpaceSizes(browser, t) {
   await page.close();
 }
 
-export const SPACE_CLAIMS = [testSpaceThesis, testSpaceFilters, testSpaceZoom, testSpaceSizes];
+export const SPACE_CLAIMS = [
+  testSpaceThesis,
+  testSpaceFilters,
+  testSpaceOpens,
+  testSpaceBeside,
+  testSpaceZoom,
+  testSpaceSizes,
+];

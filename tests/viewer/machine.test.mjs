@@ -22,6 +22,8 @@ import {
   writeCamera,
 } from '../../reports/viewer/src/views/machine_state.ts';
 import { allMessages, entries, flavour, make, open, record } from './support.mjs';
+import { coarseBoxes, coarseColors } from '../../reports/viewer/src/layout/machine_coarse.ts';
+import { Pace } from '../../reports/viewer/src/views/machine_pace.ts';
 
 const { CORPUS, MPITRACE, WORK } = process.env;
 
@@ -335,4 +337,31 @@ test('cameras go through the address and through files as they are', () => {
 test('what is no map is refused in words', () => {
   assert.throws(() => machineFromMap('nonsense', 4), /not JSON/);
   assert.throws(() => machineFromMap('{"schema":"mpitrace/topology/1","nodes":[]}', 4), /lacks/);
+});
+
+test('coarsely a node is one box around its ranks, in the mean of their colours', () => {
+  const ranks = Float32Array.from([0, 0, 0, 1, 1, 1, 3, 0, 0, 1, 1, 1, 9, 9, 9, 0, 0, 0, 5, 5, 5, 2, 2, 2]); // the third is not drawn
+  const nodeOf = Uint32Array.from([0, 0, 1, 2]);
+  assert.deepEqual([...coarseBoxes(ranks, nodeOf, 3)], [1.5, 0, 0, 4, 1, 1, 0, 0, 0, 0, 0, 0, 5, 5, 5, 2, 2, 2]);
+  const colors = Float32Array.from([1, 0, 0, 0, 1, 0, 0.5, 0.5, 0.5, 0, 0, 1]);
+  assert.deepEqual([...coarseColors(colors, nodeOf, 3)], [0.5, 0.5, 0, 0.5, 0.5, 0.5, 0, 0, 1]);
+});
+
+test('very many ranks without a graphics card: coarse while the camera moves, whole when it rests', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let again = 0;
+  const pace = new Pace(() => again++);
+  const look = (azimuth, ranks = 65536, isSoftware = true) => pace.next({ azimuth }, ranks, isSoftware);
+  assert.equal(look(0), false, 'the first picture is whole');
+  assert.equal(look(1), true);
+  assert.equal(look(1), true, 'no more than a moment');
+  t.mock.timers.tick(200);
+  assert.equal(look(2), true);
+  t.mock.timers.tick(200);
+  assert.equal(again, 0, 'it moves yet');
+  t.mock.timers.tick(100);
+  assert.equal(again, 1);
+  assert.equal(look(2), false, 'it rests');
+  assert.equal(look(3, 65536, false), false, 'a graphics card draws all of it');
+  assert.equal(look(4, 64), false, 'few are drawn fast enough');
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { DOING, processInWords } from '../../reports/viewer/src/layout/state_words.ts';
-import { NEVER, linearise } from '../../reports/viewer/src/model/linear.ts';
+import { LATER, NEVER, linearise } from '../../reports/viewer/src/model/linear.ts';
 import { completionOf } from '../../reports/viewer/src/model/messages.ts';
 import { cutsOf } from '../../reports/viewer/src/work/cuts.ts';
 import { waitsForAll } from '../../reports/viewer/src/work/needs.ts';
@@ -202,6 +202,57 @@ async function check(path, { forced = 0 } = {}) {
   });
   return { trace, steps, messages };
 }
+
+/** What a window knows of whom its calls take messages from, against all messages of the trace; how many are of which kind. */
+async function checkNeeds(trace) {
+  const cuts = cutsOf(trace);
+  await cuts.count(cuts.spans.length, signal, () => undefined);
+  const all = await Promise.all(entries(trace, Kind.Messages).map((e) => trace.linked(e)));
+  const kinds = { here: 0, later: 0, earlier: 0, carried: 0 };
+  for (let at = 0; at < cuts.spans.length; at++) {
+    const { needs, problem } = await cuts.window(at);
+    const { window, until } = cuts.spans[at];
+    const want = new Map(); // by call
+    for (const { links } of all)
+      for (let i = 0; i < links.count; i++) {
+        if (links.completion.window[i] === 0xffffffff) continue;
+        const [end, { send }] = [completionOf(links, i), links];
+        const call = needs.callAt(end.lane[i], end.window[i], end.index[i]);
+        if (call < 0 || problem.end[call] > until) continue; // it is left in a later window
+        const sender = needs.callAt(send.lane[i], send.window[i], send.index[i]);
+        const kind = sender >= 0 ? 'here' : send.window[i] > window ? 'later' : 'earlier';
+        kinds[kind]++;
+        kinds.carried += Number(end.window[i] < window);
+        const other = { here: sender, later: LATER, earlier: -2 }[kind];
+        want.set(call, [...(want.get(call) ?? []), `${trace.rankOfLane(send.lane[i])} ${other}`]);
+      }
+    for (const [call, senders] of want) {
+      const got = needs.from(call).map((x) => `${x.rank} ${x.other}`);
+      for (const x of senders) assert.ok(got.includes(x), `window ${window}, call ${call}: ${x} is not among ${got}`);
+      const { needFirst, need } = problem;
+      const waits = [...need.subarray(needFirst[call], needFirst[call + 1])];
+      assert.ok(!waits.includes(-2), 'nothing waits for what was before');
+      for (const x of senders) if (!x.endsWith(' -2')) assert.ok(waits.includes(Number(x.split(' ')[1])), x);
+    }
+  }
+  return kinds;
+}
+
+test('in each window a call that takes messages knows all their senders, open over its end or not', async () => {
+  const sum = { here: 0, later: 0, earlier: 0, carried: 0 };
+  const paths = [make(4, 2, 2000), ...Array.from({ length: 40 }, (_, k) => makeOdd(k + 1))];
+  for (const path of paths) {
+    let trace;
+    try {
+      trace = await open(path);
+    } catch {
+      continue; // refused, as the C side does
+    }
+    const kinds = await checkNeeds(trace);
+    for (const kind of Object.keys(sum)) sum[kind] += kinds[kind];
+  }
+  for (const [kind, n] of Object.entries(sum)) assert.ok(n > 50, `${kind}: ${n}`);
+});
 
 /** What a state should be: the call that each rank is in, after the first steps. */
 function replay(steps, count) {

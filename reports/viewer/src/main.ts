@@ -162,7 +162,7 @@ class Page {
           `${other} is not the file it was compared with before: that had ${Number(otherBytes)} bytes, this ${source.bytes}.`,
         );
       this.store.setView('compare', { other: source.name, otherBytes: source.bytes });
-      this.store.set({ view: 'compare' });
+      if (!this.showsTwo()) this.store.set({ view: 'compare' });
       this.redraw();
       requestAnimationFrame(() => before?.close());
     } catch (error) {
@@ -170,9 +170,14 @@ class Page {
     }
   }
 
+  private showsTwo(): boolean {
+    const { view } = this.store.state;
+    return view === 'compare' || (view === 'spacetime' && this.store.of('spacetime').beside === true);
+  }
+
   /** A file that is dropped: beside the one that is open where two are compared. */
   takes(file: File): boolean {
-    if (this.store.state.view !== 'compare') return false;
+    if (!this.showsTwo()) return false;
     this.app.openOther(file);
     return true;
   }

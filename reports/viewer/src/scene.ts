@@ -14,6 +14,7 @@ import {
 import type { Colors, Scene } from './draw/scene_port';
 import { PARTS } from './layout/machine';
 import type { Boxes, Part } from './layout/machine';
+import { coarseBoxes, coarseColors } from './layout/machine_coarse';
 import { FIELD_OF_VIEW, axesOf, eyeOf } from './layout/orbit';
 import type { Orbit } from './layout/orbit';
 
@@ -27,6 +28,8 @@ void main() {
   shade = tint * light;
   gl_Position = projectionMatrix * modelViewMatrix * vec4(middle + position * size, 1.0);
 }`;
+
+const COARSE: readonly Part[] = ['group', 'node']; // drawn of themselves while the camera moves
 
 const FRAGMENT = `
 varying vec3 shade;
@@ -120,20 +123,36 @@ class Crowd {
   }
 }
 
+/** Names of what draws without a graphics card, in the drivers of browsers. */
+function isSoftware(renderer: WebGLRenderer): boolean {
+  const g = renderer.getContext();
+  const info = g.getExtension('WEBGL_debug_renderer_info');
+  return (
+    info !== null &&
+    /swiftshader|llvmpipe|softpipe|software/i.test(String(g.getParameter(info.UNMASKED_RENDERER_WEBGL)))
+  );
+}
+
 globalThis.mpitraceScene = (canvas: HTMLCanvasElement): Scene => {
   const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
   const space = new Space();
   const camera = new PerspectiveCamera(FIELD_OF_VIEW, 1, 0.1, 1000);
   const material = new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT });
   const crowds = new Map<Part, Crowd>();
+  let summary: Crowd | null = null;
+  let nodeOf: Uint32Array = new Uint32Array(0);
+  let nodes = 0;
   let size = '';
 
+  const all = () => (summary ? [...crowds.values(), summary] : [...crowds.values()]);
+
   const clear = () => {
-    for (const crowd of crowds.values()) {
+    for (const crowd of all()) {
       space.remove(crowd.mesh);
       crowd.dispose();
     }
     crowds.clear();
+    summary = null;
   };
 
   const look = (o: Orbit, aspect: number) => {
@@ -146,8 +165,12 @@ globalThis.mpitraceScene = (canvas: HTMLCanvasElement): Scene => {
   };
 
   return {
-    boxes(boxes: Boxes) {
+    isSoftware: isSoftware(renderer),
+    boxes(boxes: Boxes, of: Uint32Array) {
       clear();
+      [nodeOf, nodes] = [of, boxes.node.length / 6];
+      summary = new Crowd(coarseBoxes(boxes.rank, nodeOf, nodes), material);
+      space.add(summary.mesh);
       for (const part of PARTS) {
         if (boxes[part].length === 0) continue;
         const crowd = new Crowd(boxes[part], material);
@@ -157,8 +180,9 @@ globalThis.mpitraceScene = (canvas: HTMLCanvasElement): Scene => {
     },
     colors(colors: Colors) {
       for (const part of PARTS) if (colors[part]) crowds.get(part)?.paint(colors[part]);
+      if (colors.rank) summary?.paint(coarseColors(colors.rank, nodeOf, nodes));
     },
-    draw(orbit, width, height) {
+    draw(orbit, width, height, coarse) {
       const ratio = devicePixelRatio || 1;
       if (size !== `${width} ${height} ${ratio}`) {
         size = `${width} ${height} ${ratio}`;
@@ -167,7 +191,9 @@ globalThis.mpitraceScene = (canvas: HTMLCanvasElement): Scene => {
       }
       look(orbit, width / Math.max(1, height));
       const eye = eyeOf(orbit);
-      for (const crowd of crowds.values()) crowd.seenFrom(eye);
+      for (const [part, crowd] of crowds) crowd.mesh.visible = !coarse || COARSE.includes(part);
+      if (summary) summary.mesh.visible = coarse;
+      for (const crowd of all()) if (crowd.mesh.visible) crowd.seenFrom(eye);
       renderer.render(space, camera);
     },
     destroy() {

@@ -39,11 +39,13 @@ declare module 'three' {
   export class Mesh extends Object3D {
     constructor(geometry: BufferGeometry, material: ShaderMaterial);
     frustumCulled: boolean;
+    visible: boolean;
   }
   export class WebGLRenderer {
     constructor(options: { canvas: HTMLCanvasElement; antialias: boolean; alpha: boolean });
     setPixelRatio(ratio: number): void;
     setSize(width: number, height: number, style: boolean): void;
+    getContext(): WebGLRenderingContext | WebGL2RenderingContext;
     render(scene: Scene, camera: PerspectiveCamera): void;
     dispose(): void;
     readonly debug: { onShaderError: ((...args: unknown[]) => void) | null };

@@ -21,7 +21,7 @@ const KEYS: [string, string][] = [
   ['Ctrl Enter', 'in protocol: apply the specification; in its list Enter shows a message in the timeline'],
   [
     'arrows, G, E, O, L, [ ]',
-    'in space-time: events and lines, other end, epoch, turn, by time, earlier and later; the wheel zooms, Shift drag an area',
+    'in space-time: events and lines, other end, epoch, turn, by time, earlier and later; Home the whole run, N what can be read; the wheel zooms, Shift drag an area',
   ],
   ['T', 'what is shown as a table; files of it: Export'],
   ['↑ ↓, Home, End, Enter', 'in tables: move, open'],

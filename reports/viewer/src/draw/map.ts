@@ -9,6 +9,7 @@ import type { Colors, Scene } from './scene_port';
 export function makeMap(canvas: HTMLCanvasElement, now: () => { machine: Machine; layout: Layout }): Scene {
   let colors: Colors = {};
   return {
+    isSoftware: false,
     boxes(_: Boxes) {},
     colors: (all) => (colors = all),
     draw(orbit: Orbit, width, height) {

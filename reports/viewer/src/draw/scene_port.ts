@@ -8,10 +8,13 @@ import { h } from './dom';
 export type Colors = Partial<Record<Part, Float32Array>>;
 
 export interface Scene {
-  boxes(boxes: Boxes): void;
+  /** No graphics card draws it, but the processor. */
+  readonly isSoftware: boolean;
+  /** nodeOf: by rank. */
+  boxes(boxes: Boxes, nodeOf: Uint32Array): void;
   colors(colors: Colors): void;
-  /** Draw; size in CSS pixels. */
-  draw(orbit: Orbit, width: number, height: number): void;
+  /** Draw; size in CSS pixels. coarse: a box a node in place of its ranks and cores. */
+  draw(orbit: Orbit, width: number, height: number, coarse: boolean): void;
   destroy(): void;
 }
 

@@ -2,8 +2,8 @@
 // level; how far either can be zoomed; what of it is seen. Pure.
 
 export interface Zoom {
-  zoom: number; // along the lines; 1: all levels fit
-  spread: number; // across them; 1: all lines fit
+  zoom: number; // along the lines; 1: all levels fit; 0: as many as can be read
+  spread: number; // across them; 1: all lines fit; 0: as many as can be read
   along: number; // 0..1: what of the levels is in the middle
   across: number;
 }
@@ -20,12 +20,16 @@ export interface Frame {
   pitch: number; // from a line to the next
   from: number; // pixels of the first level behind the begin of the plot
   side: number; // and of the first line
+  zoom: number; // that of Zoom, where that was 0 what it came to
+  spread: number;
 }
 
 const STEP_MAX = 56;
 const PITCH_MAX = 260;
 const STEP_FIT_MAX = 34; // few levels do not fill the plot
 const PITCH_FIT_MAX = 200;
+const STEP_READ = 16; // at which numbers of events are read
+const PITCH_READ = 44;
 
 export function zoomMax(levels: number, length: number): number {
   return Math.max(1, STEP_MAX / fit(length, levels, STEP_FIT_MAX));
@@ -54,9 +58,10 @@ export function frameOf(
 ): Frame {
   const [w, h] = [Math.max(10, size.width - margins.left), Math.max(10, size.height - margins.top)];
   const [length, breadth] = upright ? [h, w] : [w, h];
-  const step = fit(length, counts.levels, STEP_FIT_MAX) * Math.min(zoomMax(counts.levels, length), Math.max(1, z.zoom));
-  const spread = Math.min(spreadMax(counts.lines, breadth), Math.max(1, z.spread));
-  const pitch = fit(breadth, counts.lines, PITCH_FIT_MAX) * spread;
+  const [fitStep, fitPitch] = [fit(length, counts.levels, STEP_FIT_MAX), fit(breadth, counts.lines, PITCH_FIT_MAX)];
+  const zoom = Math.min(zoomMax(counts.levels, length), Math.max(1, z.zoom || STEP_READ / fitStep));
+  const spread = Math.min(spreadMax(counts.lines, breadth), Math.max(1, z.spread || PITCH_READ / fitPitch));
+  const [step, pitch] = [fitStep * zoom, fitPitch * spread];
   return {
     upright,
     ...size,
@@ -67,6 +72,8 @@ export function frameOf(
     pitch,
     from: begin(length, step * counts.levels, z.along),
     side: begin(breadth, pitch * counts.lines, z.across),
+    zoom,
+    spread,
   };
 }
 

@@ -36,6 +36,7 @@ import type { Sheet } from '../model/sheet';
 import { Camera } from './machine_camera';
 import type { Box } from './machine_camera';
 import { HELP, pressed } from './machine_keys';
+import { Pace } from './machine_pace';
 import { AnalyticsPanel } from './machine_panel';
 import { OrbitPointer } from './machine_pointer';
 import { FIRST_LOOK, FIRST_STATE, ID, layoutNamed, placeOfCamera } from './machine_state';
@@ -71,6 +72,7 @@ class MachineView implements ViewInstance {
   private readonly time: Playback;
   private readonly tools: MachineTools;
   private readonly panel: AnalyticsPanel;
+  private readonly pace: Pace;
 
   constructor(
     private readonly app: App,
@@ -82,6 +84,7 @@ class MachineView implements ViewInstance {
     const set = (change: Partial<MachineState>) => this.set(change);
     const state = () => this.state();
     this.traffic = new InstantTraffic(app);
+    this.pace = new Pace(() => app.redraw());
     this.camera = new Camera({ state, set, layout: () => this.laidOutNow(), box: () => this.box() });
     this.tools = new MachineTools(
       {
@@ -133,6 +136,7 @@ class MachineView implements ViewInstance {
   destroy(): void {
     this.ended = true;
     this.time.stop();
+    this.pace.stop();
     this.app.session.giveUp(ID);
     this.scene?.destroy();
     this.host.replaceChildren();
@@ -225,16 +229,20 @@ class MachineView implements ViewInstance {
     if (this.laidOut === name) return;
     this.laidOut = name;
     this.layout = layOut(this.machine, name);
-    this.scene?.boxes(this.layout.boxes);
+    this.scene?.boxes(
+      this.layout.boxes,
+      Uint32Array.from(this.machine.ranks, (rank) => Math.max(0, rank.node)),
+    );
     this.colored = '';
   }
 
   private drawScene(s: Sight): void {
-    const key = JSON.stringify([s.orbit, s.width, s.height, this.colored, devicePixelRatio]);
+    const coarse = this.pace.next(s.orbit, this.machine.ranks.length, this.scene?.isSoftware ?? false);
+    const key = JSON.stringify([s.orbit, s.width, s.height, this.colored, devicePixelRatio, coarse]);
     if (!this.scene || key === this.painted) return;
     this.painted = key;
     const begun = performance.now();
-    this.scene.draw(s.orbit, s.width, s.height);
+    this.scene.draw(s.orbit, s.width, s.height, coarse);
     this.frameMs = performance.now() - begun;
   }
 
@@ -401,6 +409,7 @@ class MachineView implements ViewInstance {
       machineCollectives: t?.collectives ?? -1,
       machineTransfers: t?.transfers ?? -1,
       machineScene: this.scene === null ? '' : this.flat === '' ? 'webgl' : 'map',
+      machineCoarse: this.pace.coarse,
       machineFrameMs: this.frameMs,
       machineHalfLife: duration(this.time.halfLife()),
     });

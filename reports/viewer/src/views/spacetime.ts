@@ -17,16 +17,18 @@ import {
   zoomMax,
 } from '../layout/spacetime_frame';
 import type { Frame, Zoom } from '../layout/spacetime_frame';
+import { shownIn, shownInWords } from '../layout/spacetime_shown';
 import { eventRows, eventTitle, noteOf } from '../layout/spacetime_words';
 import type { Names } from '../layout/spacetime_words';
 import { eventAtPoint, neighbourOf, otherEnd } from '../layout/spacetime_pick';
 import { Role, SECTION_MAX } from '../model/section';
-import type { Section } from '../model/section';
+import type { Section, SectionQuery } from '../model/section';
 import type { Sheet } from '../model/sheet';
 import { mergeEpochs, needsOf } from '../model/super_epochs';
 import type { EpochNeed, SuperEpochs } from '../model/super_epochs';
 import { tryParse, verdictOf } from '../model/protocol';
 import type { Ends, Judged } from '../model/protocol';
+import { Beside, most } from './spacetime_beside';
 import { Controls } from './spacetime_controls';
 import { SpacePanel } from './spacetime_panel';
 import { spaceSheet } from './spacetime_sheet';
@@ -37,7 +39,7 @@ import type { App, View, ViewInstance } from './view';
 
 const HELP =
   'Space-time diagram. Arrows go along a line and to the next one, Enter picks the event, G goes to the other end of its message, plus and ' +
-  'minus zoom, O turns the lines, L spaces by time or by order, square brackets go to earlier and later parts of the run.';
+  'minus zoom, Home shows the whole run, N what can be read, O turns the lines, L spaces by time or by order, square brackets go to earlier and later parts of the run.';
 
 const ZOOM_STEP = 1.25;
 const SPOTS_MAX = 500;
@@ -59,7 +61,10 @@ class SpaceTime implements ViewInstance {
   private readonly lines; // of source, by call site
   private readonly nodes;
   private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
-  private readonly stage = h('div', { class: 'stage' }, this.canvas);
+  private readonly shown = h('button', { type: 'button', class: 'space-shown', onclick: () => this.fit() });
+  private readonly stage = h('div', { class: 'stage' }, this.canvas, this.shown);
+  private readonly title = h('p', { class: 'space-name', hidden: true });
+  private readonly beside: Beside;
   private readonly controls: Controls;
   private readonly panel: SpacePanel;
   private readonly names: Names;
@@ -80,6 +85,7 @@ class SpaceTime implements ViewInstance {
       set,
       zoomTo: (zoom) => this.zoomTo(zoom),
       fit: () => this.fit(),
+      read: () => this.read(),
       shift: (by) => store.pan(by),
     });
     this.panel = new SpacePanel(this.names, {
@@ -87,23 +93,34 @@ class SpaceTime implements ViewInstance {
       goToEpoch: (epoch) => this.goToEpoch(epoch),
       goToEvent: (event) => this.pick(event),
     });
+    const follow = {
+      move: (dx: number, dy: number) => this.pan(dx, dy),
+      area: (x1: number, y1: number, x2: number, y2: number) => this.zoomArea(x1, y1, x2, y2),
+      wheel: (x: number, y: number, factor: number, across: boolean) => this.wheel(x, y, factor, across),
+    };
+    this.beside = new Beside(app, follow);
     host.append(
       this.controls.element,
       this.controls.note,
-      h('div', { class: 'space-body' }, this.stage, this.panel.element),
+      h('div', { class: 'space-body' }, this.side(), this.beside.element, this.panel.element),
     );
     new Pointer(this.canvas, this.stage, {
       hover: (x, y) => this.hover(x, y),
       leave: () => app.tooltip.hide(),
       click: (x, y) => this.click(x, y),
-      move: (dx, dy) => this.pan(dx, dy),
-      area: (x1, y1, x2, y2) => this.zoomArea(x1, y1, x2, y2),
-      wheel: (x, y, factor, across) => this.wheel(x, y, factor, across),
+      ...follow,
     });
     this.canvas.addEventListener('keydown', (e) => this.key(e));
   }
 
+  /** Its name stands above it only where there are two. */
+  private side(): HTMLElement {
+    this.title.textContent = this.app.session.name;
+    return h('div', { class: 'space-side' }, this.title, this.stage);
+  }
+
   destroy(): void {
+    this.beside.destroy();
     this.app.session.giveUp(ID);
     this.host.replaceChildren();
   }
@@ -151,10 +168,14 @@ class SpaceTime implements ViewInstance {
 
   // ---- asking and arranging ----
 
-  private ask(): void {
+  private query(): SectionQuery {
     const { from, to } = this.app.store.state;
     const { runtime } = this.app.session.meta;
-    const query = { from: from <= 0 ? 0 : from, to: to >= runtime ? Infinity : to, most: SECTION_MAX };
+    return { from: from <= 0 ? 0 : from, to: to >= runtime ? Infinity : to, most: SECTION_MAX };
+  }
+
+  private ask(): void {
+    const query = this.query();
     const key = `${query.from} ${query.to}`;
     if (key === this.asked) return;
     this.asked = key;
@@ -206,9 +227,12 @@ class SpaceTime implements ViewInstance {
     this.check();
     this.arrange();
     this.follow();
+    this.beside.prepare(this.state(), this.query());
+    this.title.hidden = !this.state().beside;
     this.note(); // before the canvas is measured: it takes room
     const { g, width, height } = paper(this.canvas);
     this.paint(g, width, height);
+    this.beside.draw(this.state(), this.counts());
     this.tell();
   }
 
@@ -219,7 +243,7 @@ class SpaceTime implements ViewInstance {
   }
 
   private counts(): { lines: number; levels: number } {
-    return { lines: this.diagram?.lines ?? 1, levels: this.diagram?.levels ?? 1 };
+    return most({ lines: this.diagram?.lines ?? 1, levels: this.diagram?.levels ?? 1 }, this.beside.counts);
   }
 
   paint(g: CanvasRenderingContext2D, width: number, height: number): void {
@@ -268,11 +292,16 @@ class SpaceTime implements ViewInstance {
     if (!section || !diagram || !frame) return;
     const s = this.state();
     this.controls.put(s, {
-      zoomMax: zoomMax(diagram.levels, frame.length),
+      zoom: frame.zoom,
+      zoomMax: zoomMax(this.counts().levels, frame.length),
       isFiltered: diagram.isFiltered,
       nodes: this.nodes !== null,
       checked: this.checker !== null,
     });
+    const shown = shownIn(section, diagram, frame);
+    const words = shownInWords(shown, diagram);
+    this.shown.hidden = words === '';
+    if (words !== '') this.shown.textContent = `${words} · whole run: Home`;
     const { picked } = this;
     const isMessage = picked >= 0 && section.events.role[picked] !== Role.Part;
     this.panel.putEvent(section, picked, isMessage ? this.judgedAs(section.events.thing[picked]!) : null);
@@ -291,7 +320,9 @@ class SpaceTime implements ViewInstance {
       spacePicked: picked < 0 ? '' : `${section.events.rank[picked]}.${section.events.number[picked]}`,
       spaceVerdicts: this.checker ? section.messages.count : 0,
       spaceSuper: this.merge()?.runs.length ?? 0,
+      spaceShown: shown.events,
       spaceStep: frame.step,
+      spaceFrom: frame.from,
       spacePitch: frame.pitch,
       ...this.spots(),
     });
@@ -384,8 +415,9 @@ class SpaceTime implements ViewInstance {
     if (!at || !frame || !diagram || !section) return;
     const isIn = at.x >= frame.left && at.x <= frame.width && at.y >= frame.top && at.y <= frame.height;
     if (isIn) return;
-    const along = (diagram.level[event]! + 0.5) / diagram.levels;
-    const across = (diagram.lineOf[section.events.rank[event]!]! + 0.5) / diagram.lines;
+    const { lines, levels } = this.counts();
+    const along = (diagram.level[event]! + 0.5) / levels;
+    const across = (diagram.lineOf[section.events.rank[event]!]! + 0.5) / lines;
     this.app.store.setView(ID, { along, across });
   }
 
@@ -410,6 +442,12 @@ class SpaceTime implements ViewInstance {
 
   // ---- zoom ----
 
+  /** That of the state; where that is what can be read, as much as it came to. */
+  private zoomNow(f: Frame): Zoom {
+    const z = zoomOf(this.state());
+    return { ...z, zoom: z.zoom || f.zoom, spread: z.spread || f.spread };
+  }
+
   private setZoom(z: Zoom): void {
     this.app.store.setView(ID, { ...z });
   }
@@ -421,25 +459,29 @@ class SpaceTime implements ViewInstance {
     const side = f.upright ? x - f.left : y - f.top;
     const level = (along - f.from) / f.step - 0.5;
     const line = (side - f.side) / f.pitch - 0.5;
-    const z = zoomOf(this.state());
-    if (across) this.setZoom(spreadAbout(f, z, diagram.lines, line, factor));
-    else this.setZoom(zoomAbout(f, z, diagram.levels, level, factor));
+    const z = this.zoomNow(f);
+    if (across) this.setZoom(spreadAbout(f, z, this.counts().lines, line, factor));
+    else this.setZoom(zoomAbout(f, z, this.counts().levels, level, factor));
   }
 
   private zoomTo(zoom: number): void {
     const { frame: f, diagram } = this;
     if (!f || !diagram) return;
-    const z = zoomOf(this.state());
+    const z = this.zoomNow(f);
     const middle = (f.length / 2 - f.from) / f.step - 0.5;
-    this.setZoom(zoomAbout(f, z, diagram.levels, middle, zoom / Math.max(1, z.zoom)));
+    this.setZoom(zoomAbout(f, z, this.counts().levels, middle, zoom / Math.max(1, z.zoom)));
   }
 
   private fit(): void {
     this.setZoom({ zoom: 1, spread: 1, along: 0, across: 0 });
   }
 
+  private read(): void {
+    this.setZoom({ ...zoomOf(this.state()), zoom: 0, spread: 0 });
+  }
+
   private pan(dx: number, dy: number): void {
-    if (this.frame) this.setZoom(moved(this.frame, zoomOf(this.state()), this.counts(), dx, dy));
+    if (this.frame) this.setZoom(moved(this.frame, this.zoomNow(this.frame), this.counts(), dx, dy));
   }
 
   private zoomArea(x1: number, y1: number, x2: number, y2: number): void {
@@ -449,7 +491,7 @@ class SpaceTime implements ViewInstance {
       const [along, side] = f.upright ? [y - f.top, x - f.left] : [x - f.left, y - f.top];
       return { level: (along - f.from) / f.step - 0.5, line: (side - f.side) / f.pitch - 0.5 };
     };
-    this.setZoom(zoomInto(f, zoomOf(this.state()), this.counts(), place(x1, y1), place(x2, y2)));
+    this.setZoom(zoomInto(f, this.zoomNow(f), this.counts(), place(x1, y1), place(x2, y2)));
   }
 
   private goToEpoch(epoch: number): void {
@@ -459,7 +501,7 @@ class SpaceTime implements ViewInstance {
     const lines = band.runs.flatMap((r) => [r.line, r.lastLine]);
     const a = { level: band.first - 1, line: Math.min(...lines) - 0.7 };
     const b = { level: band.last + 1, line: Math.max(...lines) + 0.7 };
-    this.setZoom(zoomInto(f, zoomOf(this.state()), this.counts(), a, b));
+    this.setZoom(zoomInto(f, this.zoomNow(f), this.counts(), a, b));
   }
 
   // ---- keyboard ----
@@ -479,12 +521,13 @@ class SpaceTime implements ViewInstance {
       [left]: () => this.go(0, -1),
       PageDown: () => scroll(-far),
       PageUp: () => scroll(far),
-      '+': () => this.zoomTo(this.state().zoom * ZOOM_STEP),
-      '=': () => this.zoomTo(this.state().zoom * ZOOM_STEP),
-      '-': () => this.zoomTo(this.state().zoom / ZOOM_STEP),
+      '+': () => this.zoomTo((this.frame?.zoom ?? 1) * ZOOM_STEP),
+      '=': () => this.zoomTo((this.frame?.zoom ?? 1) * ZOOM_STEP),
+      '-': () => this.zoomTo((this.frame?.zoom ?? 1) / ZOOM_STEP),
       Home: () => this.fit(),
+      n: () => this.read(),
       o: () => set({ upright: !upright }),
-      l: () => set({ mode: mode === 'time' ? 'logical' : 'time', zoom: 1, along: 0 }),
+      l: () => set({ mode: mode === 'time' ? 'logical' : 'time', zoom: 0, along: 0 }),
       g: () => this.section && this.picked >= 0 && this.pick(otherEnd(this.section, this.picked)),
       e: () => this.section && this.picked >= 0 && this.goToEpoch(this.section.events.epoch[this.picked]!),
       '[': () => this.app.store.pan(-1),

@@ -12,11 +12,13 @@ export interface Actions {
   set(change: Partial<SpaceState>): void;
   zoomTo(zoom: number): void;
   fit(): void;
+  read(): void;
   shift(by: number): void;
 }
 
 /** What the controls say of what is drawn. */
 export interface Shown {
+  zoom: number;
   zoomMax: number;
   isFiltered: boolean;
   nodes: boolean; // ranks have nodes
@@ -69,7 +71,7 @@ export class Controls {
         ['logical', 'logical order'],
         ['time', 'time'],
       ],
-      (value) => act.set({ mode: value, zoom: 1, along: 0 }),
+      (value) => act.set({ mode: value, zoom: 0, along: 0 }),
     );
     const by = choice(
       'lines',
@@ -78,7 +80,7 @@ export class Controls {
         ['rank', 'ranks'],
         ['node', 'nodes'],
       ],
-      (value) => act.set({ by: value, spread: 1, across: 0 }),
+      (value) => act.set({ by: value, spread: 0, across: 0 }),
     );
     const turn = button('⤢', 'Lines down or across (O)', () => act.set({ upright: !this.upright }));
     this.puts.push((s, shown) => {
@@ -88,7 +90,9 @@ export class Controls {
       this.upright = s.upright;
       turn.textContent = s.upright ? '⇩' : '⇨';
     });
-    return [mode.element, by.element, turn];
+    const beside = checkBox('two runs', 'A second run beside this one', (on) => act.set({ beside: on }));
+    this.puts.push((s) => beside.put(s.beside));
+    return [mode.element, by.element, turn, beside.element];
   }
 
   private upright = true;
@@ -112,9 +116,9 @@ export class Controls {
       'aria-label': 'Zoom in percent',
       onchange: () => act.zoomTo(Math.max(1, Number(box.value) / 100 || 1)),
     });
-    this.puts.push((s, shown) => {
+    this.puts.push((_, shown) => {
       most = Math.max(1.0001, shown.zoomMax);
-      const zoom = Math.min(most, s.zoom);
+      const zoom = Math.min(most, shown.zoom);
       if (document.activeElement !== slider) slider.value = String(Math.log(zoom) / Math.log(most));
       if (document.activeElement !== box) box.value = String(Math.round(zoom * 100));
     });
@@ -125,7 +129,8 @@ export class Controls {
       slider,
       box,
       '%',
-      button('All', 'All that is read (Home)', () => act.fit()),
+      button('All', 'The whole run, or of it what is read (Home)', () => act.fit()),
+      button('Readable', 'As much as can be read (N)', () => act.read()),
     );
   }
 

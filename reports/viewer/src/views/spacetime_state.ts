@@ -29,6 +29,7 @@ export interface SpaceState {
   eventFirst: number; // -1: any
   eventLast: number;
   verdicts: string[]; // colours; none: any
+  beside: boolean; // a second run
   budget: number; // buffers of super epochs; 0: they are not shown
   event: string; // rank.number; '': none
 }
@@ -52,18 +53,21 @@ export const NO_CHOICE = {
 export const FIRST_STATE: SpaceState = {
   mode: 'logical',
   upright: true,
-  zoom: 1,
-  spread: 1,
+  zoom: 0,
+  spread: 0,
   along: 0,
   across: 0,
   by: 'rank',
   ...NO_CHOICE,
+  beside: false,
   budget: 0,
   event: '',
 };
 
+/** By time no distance is the one that can be read: bursts are as dense as they are. */
 export function zoomOf(s: SpaceState): Zoom {
-  return { zoom: s.zoom, spread: s.spread, along: s.along, across: s.across };
+  const zoom = s.mode === 'time' && s.zoom === 0 ? 1 : s.zoom;
+  return { zoom, spread: s.spread, along: s.along, across: s.across };
 }
 
 /** Ranks in the range, picked up, members, selected: each says which may stay; of nothing said all stay. */

@@ -271,11 +271,14 @@ export class Cuts {
     return calls.finish();
   }
 
-  /** Messages that may be completed by calls of this window. */
+  /** Messages that may be completed by calls of this window. A chunk of an earlier one may hold the message of a call that began there and is
+   * open over its end: then its interval reaches into this one. */
   private links(at: number, keyframe: Keyframe): Promise<Linked[]> {
     const { window, until } = this.spans[at]!;
+    const since = at > 0 ? this.spans[at - 1]!.until : -Infinity;
     const first = keyframe.leftOver.reduce((w, x) => Math.min(w, x.window), window);
-    const wanted = this.trace.kind(Kind.Messages).filter((e) => e.seq >= first && e.start <= until);
+    const reaches = (e: Entry) => (e.seq >= first ? e.start <= until : e.end > since);
+    const wanted = this.trace.kind(Kind.Messages).filter(reaches);
     return Promise.all(wanted.map((e) => this.trace.linked(e)));
   }
 

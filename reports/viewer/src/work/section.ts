@@ -1,25 +1,17 @@
 // section.ts - a part of the run with the numbers of its events and its epochs. Both count from the beginning of the run, so one pass
 // goes through it as far as anybody looked, and leaves a keyframe now and then; a section goes on from the last one before it, reads
 // until all its epochs are over, and no further than AHEAD. In memory are keyframes and what is pending, whatever the run's length.
-import { Kind } from '../decode/layout';
-import type { Entry } from '../decode/layout';
 import type { Section, SectionQuery } from '../model/section';
 import type { Trace } from '../model/trace';
 import { Feed, recordedMembers } from './epoch_feed';
-import { orderedIn } from './ordered';
-import type { Ordered } from './ordered';
+import { orderedIn, spansOf } from './ordered';
+import type { Ordered, Span } from './ordered';
 import { Recorder } from './section_record';
 
 const KEPT = 4; // windows
 const KEYFRAMES_MAX = 64;
 const AHEAD = 1 << 18; // events behind a section that are looked at to know its epochs
 const nobody = () => undefined;
-
-interface Span {
-  window: number;
-  entries: Entry[];
-  until: number; // ns, where the next one begins
-}
 
 /** Where to go on: before event `step` of a window. */
 interface Keyframe {
@@ -39,13 +31,7 @@ export class Pass {
   constructor(readonly trace: Trace) {
     if (trace.version === 1)
       throw new Error('This file is of version 1, which does not say what belongs together: analyze its trace again.');
-    const byWindow = new Map<number, Entry[]>();
-    for (const e of trace.kind(Kind.Events)) byWindow.set(e.seq, [...(byWindow.get(e.seq) ?? []), e]);
-    const windows = [...byWindow.keys()].sort((a, b) => a - b);
-    this.spans = windows.map((window, i) => {
-      const next = i + 1 < windows.length ? byWindow.get(windows[i + 1]!)![0]!.start : Infinity;
-      return { window, entries: byWindow.get(window)!, until: next };
-    });
+    this.spans = spansOf(trace);
     const feed = Feed.begin(trace.meta.ranks, recordedMembers(trace.analysis, trace.meta.ranks), nobody);
     this.live = { at: 0, step: 0, time: -Infinity, feed };
     this.keyframes = [{ ...this.live, feed: feed.copy(nobody) }];
