@@ -423,7 +423,7 @@ test('an epoch of few neighbours covers the lines of its ranks and no others', a
 });
 
 test('zoom keeps what is under the pointer where it is, an area fills the plot, and a point is found again', () => {
-  const counts = { lines: 64, levels: 3000 };
+  const counts = { lines: 64, levels: 3000, digits: 2 };
   const margins = { left: 46, top: 30 };
   const frame = (z, upright) => frameOf({ width: 900, height: 700 }, margins, upright, counts, z);
   for (const upright of [true, false]) {
@@ -441,4 +441,20 @@ test('zoom keeps what is under the pointer where it is, an area fills the plot, 
     assert.ok(alongOf(area, 100) < 120 && alongOf(area, 400) > area.length - 60, 'along');
   }
   assert.equal(frame({ zoom: 1e9, spread: 1, along: 0, across: 0 }, true).step, 56, 'no further than text is read');
+});
+
+test('it opens on numbers that do not meet, however long they are', () => {
+  for (const digits of [1, 3, 5, 8])
+    for (const upright of [true, false]) {
+      const counts = { lines: 400, levels: 30000, digits };
+      const margins = { left: 46, top: 30 };
+      const f = frameOf({ width: 900, height: 700 }, margins, upright, counts, {
+        zoom: 0,
+        spread: 0,
+        along: 0,
+        across: 0,
+      });
+      const room = upright ? f.pitch - 2 * 4.2 - 6 : f.step - 4; // event to event: its radius is 4.2 at most
+      assert.ok(room >= digits * 6, `${digits} digits, ${upright ? 'upright' : 'level'}: ${room}`);
+    }
 });

@@ -4,7 +4,7 @@
 import { moment } from '../layout/format';
 import { Seen } from '../layout/spacetime';
 import type { Diagram } from '../layout/spacetime';
-import { acrossOf, alongOf, levelsSeen, linesSeen, point } from '../layout/spacetime_frame';
+import { DIGIT, acrossOf, alongOf, levelsSeen, linesSeen, point } from '../layout/spacetime_frame';
 import type { Frame } from '../layout/spacetime_frame';
 import { COLOUR_STYLES } from '../layout/protocol_colors';
 import type { ColourStyle } from '../layout/protocol_colors';
@@ -287,15 +287,20 @@ function drawEvents(g: G, scene: Scene): void {
   const [dots, hollow, pale]: [number, number][][] = [[], [], []];
   const texts: [number, number, number, number][] = [];
   const written = new Map<number, number>(); // by line and side
+  const width = d.digits * DIGIT;
+  const gap = f.pitch - 2 * radius - 6; // from an event to that of the next line
+  const bothSides = !f.upright || gap >= 2 * width + 4; // else a number would meet that of the next line
+  const next = f.upright ? TEXT_STEP : Math.max(TEXT_STEP, width + 4);
   for (let i = 0; i < events.count; i++) {
     const at = d.level[i]!;
     const line = d.lineOf[events.rank[i]!]!;
     if (d.seen[i] === Seen.Hidden || line < 0 || at < low || at > high || line < lowLine || line > highLine) continue;
     const spot = point(f, alongOf(f, at), acrossOf(f, line));
     (d.seen[i] === Seen.Grey ? pale : d.orphan[i] === 1 ? hollow : dots)!.push(spot);
-    const side = away(section, d, i);
+    const away = sideOf(section, d, i);
+    const side = away !== 0 && !bothSides ? 1 : away;
     const before = written.get(3 * line + side) ?? -Infinity;
-    if (d.seen[i] !== Seen.Drawn || Math.abs(alongOf(f, at) - before) < TEXT_STEP) continue; // no room beside the one before
+    if (d.seen[i] !== Seen.Drawn || Math.abs(alongOf(f, at) - before) < next) continue; // no room beside the one before
     written.set(3 * line + side, alongOf(f, at));
     texts.push([...spot, events.number[i]!, side]);
   }
@@ -303,7 +308,7 @@ function drawEvents(g: G, scene: Scene): void {
   circles(g, dots!, radius, theme.text, '');
   circles(g, hollow!, radius, theme.paper, theme.text);
   const isSingle = d.lines === 0 || d.ranksOf.every((ranks) => ranks.length === 1);
-  if (room < TEXT_STEP || f.pitch < TEXT_PITCH || !isSingle) return;
+  if (room < TEXT_STEP || f.pitch < TEXT_PITCH || !isSingle || (f.upright && gap < width)) return;
   g.font = `10px ${FONT.slice(5)}`;
   g.fillStyle = theme.dim;
   g.textBaseline = 'middle';
@@ -319,7 +324,7 @@ function drawEvents(g: G, scene: Scene): void {
 }
 
 /** The side of its line on which an event's message is not; 0: it has none. */
-function away(s: Section, d: Diagram, i: number): number {
+function sideOf(s: Section, d: Diagram, i: number): number {
   const { rank, role, thing } = s.events;
   if (role[i] === Role.Part) return 0;
   const { src, dst } = s.messages;

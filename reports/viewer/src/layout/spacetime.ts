@@ -1,7 +1,7 @@
 // spacetime.ts - where events of the space-time view are: levels of a logical clock, in which a dense burst and a pause take the same room, and
 // what filters leave of them. An epoch has levels of its own on all its ranks, so that it is a band; epochs that do not depend on
 // each other may share levels. Pure.
-import { Role } from '../model/section';
+import { Role, digitsOf } from '../model/section';
 import type { Section } from '../model/section';
 
 /** The logical clock. */
@@ -137,6 +137,7 @@ export interface Diagram {
   orphan: Uint8Array; // by event: who it is with is filtered away
   level: Float64Array; // by event, in 0 .. levels
   levels: number;
+  digits: number; // of the longest number of an event
   bands: Band[];
   drawn: number; // events
   emptyEpochs: number;
@@ -316,6 +317,7 @@ export function diagramOf(s: Section, levels: Levels, ranks: number, c: Choice, 
     ...look,
     level: place.level,
     levels: place.levels,
+    digits: digitsOf(s),
     bands,
     emptyEpochs,
     isFiltered: filtered,

@@ -30,6 +30,16 @@ const STEP_FIT_MAX = 34; // few levels do not fill the plot
 const PITCH_FIT_MAX = 200;
 const STEP_READ = 16; // at which numbers of events are read
 const PITCH_READ = 44;
+const AROUND = 15; // pixels that a number leaves between two lines, or two levels: its event, and air
+/** Width of a digit of an event's number, pixels. */
+export const DIGIT = 6;
+
+/** What is laid out; digits: of the longest number of an event. */
+export interface Counts {
+  lines: number;
+  levels: number;
+  digits: number;
+}
 
 export function zoomMax(levels: number, length: number): number {
   return Math.max(1, STEP_MAX / fit(length, levels, STEP_FIT_MAX));
@@ -53,14 +63,18 @@ export function frameOf(
   size: { width: number; height: number },
   margins: { left: number; top: number },
   upright: boolean,
-  counts: { lines: number; levels: number },
+  counts: Counts,
   z: Zoom,
 ): Frame {
   const [w, h] = [Math.max(10, size.width - margins.left), Math.max(10, size.height - margins.top)];
   const [length, breadth] = upright ? [h, w] : [w, h];
   const [fitStep, fitPitch] = [fit(length, counts.levels, STEP_FIT_MAX), fit(breadth, counts.lines, PITCH_FIT_MAX)];
-  const zoom = Math.min(zoomMax(counts.levels, length), Math.max(1, z.zoom || STEP_READ / fitStep));
-  const spread = Math.min(spreadMax(counts.lines, breadth), Math.max(1, z.spread || PITCH_READ / fitPitch));
+  const number = counts.digits * DIGIT + AROUND;
+  const [readStep, readPitch] = upright
+    ? [STEP_READ, Math.max(PITCH_READ, number)]
+    : [Math.max(STEP_READ, number), PITCH_READ];
+  const zoom = Math.min(zoomMax(counts.levels, length), Math.max(1, z.zoom || readStep / fitStep));
+  const spread = Math.min(spreadMax(counts.lines, breadth), Math.max(1, z.spread || readPitch / fitPitch));
   const [step, pitch] = [fitStep * zoom, fitPitch * spread];
   return {
     upright,

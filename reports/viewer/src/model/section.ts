@@ -63,6 +63,13 @@ export interface SectionEpoch {
   ends: boolean;
 }
 
+/** Digits of the longest number of an event. */
+export function digitsOf(s: Section): number {
+  let most = 0;
+  for (let i = 0; i < s.events.count; i++) most = Math.max(most, s.events.number[i]!);
+  return String(most).length;
+}
+
 export interface Section {
   from: number; // ns, what was read
   to: number;

@@ -16,7 +16,7 @@ import {
   zoomInto,
   zoomMax,
 } from '../layout/spacetime_frame';
-import type { Frame, Zoom } from '../layout/spacetime_frame';
+import type { Counts, Frame, Zoom } from '../layout/spacetime_frame';
 import { shownIn, shownInWords } from '../layout/spacetime_shown';
 import { eventRows, eventTitle, noteOf } from '../layout/spacetime_words';
 import type { Names } from '../layout/spacetime_words';
@@ -242,8 +242,8 @@ class SpaceTime implements ViewInstance {
     if (this.controls.note.textContent !== note) this.controls.note.textContent = note;
   }
 
-  private counts(): { lines: number; levels: number } {
-    return most({ lines: this.diagram?.lines ?? 1, levels: this.diagram?.levels ?? 1 }, this.beside.counts);
+  private counts(): Counts {
+    return most(this.diagram ?? { lines: 1, levels: 1, digits: 1 }, this.beside.counts);
   }
 
   paint(g: CanvasRenderingContext2D, width: number, height: number): void {

@@ -6,7 +6,7 @@ import { percent } from '../layout/format';
 import { diagramOf, levelsOf } from '../layout/spacetime';
 import type { Diagram, Levels } from '../layout/spacetime';
 import { frameOf } from '../layout/spacetime_frame';
-import type { Frame } from '../layout/spacetime_frame';
+import type { Counts, Frame } from '../layout/spacetime_frame';
 import { eventAtPoint } from '../layout/spacetime_pick';
 import { eventRows, eventTitle, noteOf } from '../layout/spacetime_words';
 import type { SectionQuery, Section } from '../model/section';
@@ -20,11 +20,11 @@ import type { App } from './view';
 const ASKER = 'spacetime beside';
 const HELP = 'Space-time diagram of the second run: it moves with the first one.';
 
-export type Counts = { lines: number; levels: number };
-
 /** What both runs need room for: at one scale a place in one is the same place in the other. */
 export function most(a: Counts, b: Counts | null): Counts {
-  return b ? { lines: Math.max(a.lines, b.lines), levels: Math.max(a.levels, b.levels) } : a;
+  return b
+    ? { lines: Math.max(a.lines, b.lines), levels: Math.max(a.levels, b.levels), digits: Math.max(a.digits, b.digits) }
+    : a;
 }
 
 export class Beside {
