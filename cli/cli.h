@@ -42,6 +42,7 @@ const char *tracer_path(void);
 	ROW(export) \
 	ROW(finish) \
 	ROW(import) \
+	ROW(record) \
 	ROW(report) \
 	ROW(run) \
 	ROW(show) \
