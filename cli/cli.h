@@ -41,6 +41,7 @@ const char *tracer_path(void);
 	ROW(doctor) \
 	ROW(export) \
 	ROW(finish) \
+	ROW(fleet) \
 	ROW(import) \
 	ROW(record) \
 	ROW(report) \
