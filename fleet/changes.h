@@ -1,10 +1,10 @@
 /* changes.h - when a program became slower or faster, whoever ran it with however many ranks.
  *
- * The logarithm of a job's parallel efficiency is a day's level plus that of its cell (user, power of two of the ranks),
- * fitted by turns; so that a day with other users or larger jobs is not a change of the program. Of the series of days,
- * the split with the largest two-sample t is taken, then the best one of each part (binary segmentation; Scott and Knott,
- * Biometrics 30, 1974). The variance of a day is what is left of it beside both means, and larger by its correlation with
- * the day before. p counts all splits of all programs that were looked at (Bonferroni). */
+ * The logarithm of a job's parallel efficiency is a day's level plus that of its cell (user, power of two of the
+ * ranks), fitted by turns; so that a day with other users or larger jobs is not a change of the program. Of the series
+ * of days, the split with the largest two-sample t is taken, then the best one of each part (binary segmentation; Scott
+ * and Knott, Biometrics 30, 1974). The variance of a day is what is left of it beside both means, and larger by its
+ * correlation with the day before. p counts all splits of all programs that were looked at (Bonferroni). */
 #pragma once
 
 #include "fleet/scan.h"

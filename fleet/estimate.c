@@ -12,8 +12,8 @@ static const char clear[] = "DELETE FROM node_effects; DELETE FROM node_jobs; DE
 
 #define SUMS_OF "total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss) FROM days"
 
-/* The numbers of names are all different, so that weeks of programs, users and accounts can stand in one table. Days that
- * have no jobs any more stay with zeros. */
+/* The numbers of names are all different, so that weeks of programs, users and accounts can stand in one table. Days
+ * that have no jobs any more stay with zeros. */
 static const char sums_by_time[] =
 	"INSERT INTO day_sums SELECT day, " SUMS_OF " GROUP BY day HAVING total(jobs)>0;"
 	"INSERT INTO weeks SELECT program, day/7, " SUMS_OF

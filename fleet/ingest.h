@@ -1,5 +1,5 @@
-/* ingest.h - records into the database. A record that is there already is passed over; another one of the same step takes
- * its place. */
+/* ingest.h - records into the database. A record that is there already is passed over; another one of the same step
+ * takes its place. */
 #pragma once
 
 #include "fleet/db.h"

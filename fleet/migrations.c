@@ -1,9 +1,9 @@
-/* migrations.c - what a database of version n - 1 needs to become one of version n: a row is never changed once a release
- * has it, a new one is added. */
+/* migrations.c - what a database of version n - 1 needs to become one of version n: a row is never changed once a
+ * release has it, a new one is added. */
 #include "fleet/migrations.h"
 
-/* Sums by day are kept by triggers: whoever changes jobs, also by hand, changes them. A job counts on the day on which it
- * began. Hours of a sum are core-hours: useful, in MPI without waiting, waiting. */
+/* Sums by day are kept by triggers: whoever changes jobs, also by hand, changes them. A job counts on the day on which
+ * it began. Hours of a sum are core-hours: useful, in MPI without waiting, waiting. */
 static const char sums_of[] =
 	"CREATE TRIGGER job_added AFTER INSERT ON jobs BEGIN"
 	" INSERT INTO days VALUES(new.start/86400, new.program, new.user, new.account, 1, new.core_hours,"

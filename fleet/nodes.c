@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 12
+#define ROUNDS 16
+#define FIRST_ROUNDS 4	   /* of them with all nodes alike */
 #define HUBER 2.5	   /* standard deviations beyond which a deviation counts less */
 #define NOISE_LEAST 0.002  /* no program is more even than clocks and kernels are */
 #define FIRST_PRIOR 4.0	   /* so many jobs' worth of doubt that a program has a master */
@@ -16,19 +17,26 @@
 #define NORMAL_MEDIAN 1.4826
 #define INTERVAL 1.959964 /* 95 % */
 
+/* A program: offset of rank 0's node. */
+struct offset {
+	uint64_t key;
+	double first, sum, n;
+};
+
 /* A program of a user. */
 struct group {
 	uint64_t key;
+	uint32_t program;  /* index into fit.programs */
 	double noise;	   /* standard deviation of one deviation */
-	double first;	   /* offset of rank 0's node */
 	double sum_abs, n; /* of residuals */
-	double first_sum, first_n;
 };
 
 struct fit {
 	const struct scan *s;
 	VEC(struct group) groups;
 	struct index by_key;
+	VEC(struct offset) programs;
+	struct index by_program;
 	uint32_t *group; /* of each job */
 	float *value;	 /* logarithm of each deviation */
 	double *effect, *sum, *weight;
@@ -46,6 +54,26 @@ static bool is_key(const void *context, uint32_t at)
 	return x->f->groups.at[at].key == x->key;
 }
 
+static bool is_program(const void *context, uint32_t at)
+{
+	const struct sought *x = context;
+	return x->f->programs.at[at].key == x->key;
+}
+
+/* INDEX_NONE without memory. */
+static uint32_t program_of(struct fit *f, uint32_t program)
+{
+	struct sought x = {f, program};
+	uint64_t hash = index_mix(program, 2);
+	uint32_t at = index_find(&f->by_program, hash, is_program, &x);
+	if (at != INDEX_NONE)
+		return at;
+	at = (uint32_t)f->programs.n;
+	bool added = vec_push(&f->programs, (struct offset){.key = program}) == 0 &&
+		     index_add(&f->by_program, hash, at) == 0;
+	return added ? at : INDEX_NONE;
+}
+
 static int group_jobs(struct fit *f)
 {
 	for (size_t j = 0; j < f->s->jobs.n; j++) {
@@ -55,7 +83,8 @@ static int group_jobs(struct fit *f)
 		uint32_t at = index_find(&f->by_key, hash, is_key, &x);
 		if (at == INDEX_NONE) {
 			at = (uint32_t)f->groups.n;
-			if (vec_push(&f->groups, (struct group){.key = x.key, .noise = 0.02}) < 0 ||
+			struct group g = {.key = x.key, .noise = 0.02, .program = program_of(f, job->program)};
+			if (g.program == INDEX_NONE || vec_push(&f->groups, g) < 0 ||
 			    index_add(&f->by_key, hash, at) < 0)
 				return -ENOMEM;
 		}
@@ -67,7 +96,7 @@ static int group_jobs(struct fit *f)
 /* What is left of node i of a job when its group's offset is taken away. */
 static double without_first(const struct fit *f, const struct scan_job *job, const struct group *g, uint32_t i)
 {
-	return f->value[job->first_node + i] - (i == 0 ? g->first : 0);
+	return f->value[job->first_node + i] - (i == 0 ? f->programs.at[g->program].first : 0);
 }
 
 static double node_of(const struct fit *f, const struct scan_job *job, uint32_t i)
@@ -112,23 +141,28 @@ static void add_job(struct fit *f, const struct scan_job *job, struct group *g)
 		g->sum_abs += fmin(fabs(r), 2 * HUBER * g->noise) / sqrt(freedom);
 		g->n++;
 		if (i == 0) {
-			g->first_sum += fmax(-3 * HUBER * g->noise, fmin(3 * HUBER * g->noise, r)) / freedom + g->first;
-			g->first_n++;
+			struct offset *o = &f->programs.at[g->program];
+			o->sum += fmax(-3 * HUBER * g->noise, fmin(3 * HUBER * g->noise, r)) / freedom + o->first;
+			o->n++;
 		}
 	}
 }
 
-static void end_round(struct fit *f)
+static void end_round(struct fit *f, bool with_nodes)
 {
 	for (size_t i = 0; i < f->groups.n; i++) {
 		struct group *g = &f->groups.at[i];
 		if (g->n > 0)
 			g->noise = fmax(NOISE_LEAST, NORMAL_MEAN * g->sum_abs / g->n);
-		if (g->first_n > 0)
-			g->first = g->first_sum / (g->first_n + FIRST_PRIOR);
-		g->sum_abs = g->n = g->first_sum = g->first_n = 0;
+		g->sum_abs = g->n = 0;
 	}
-	for (size_t i = 0; i < f->s->names.n; i++)
+	for (size_t i = 0; i < f->programs.n; i++) {
+		struct offset *o = &f->programs.at[i];
+		if (o->n > 0)
+			o->first = o->sum / (o->n + FIRST_PRIOR);
+		o->sum = o->n = 0;
+	}
+	for (size_t i = 0; with_nodes && i < f->s->names.n; i++)
 		f->effect[i] = f->weight[i] > 0 ? f->sum[i] / f->weight[i] : 0;
 }
 
@@ -169,7 +203,7 @@ static void iterate(struct fit *f, double *room)
 		for (size_t j = 0; j < f->s->jobs.n; j++)
 			if (f->s->jobs.at[j].nodes > 1)
 				add_job(f, &f->s->jobs.at[j], &f->groups.at[f->group[j]]);
-		end_round(f);
+		end_round(f, round >= FIRST_ROUNDS);
 		centre(f, room);
 	}
 }
@@ -272,6 +306,8 @@ static void fit_done(struct fit *f)
 {
 	vec_done(&f->groups);
 	index_done(&f->by_key);
+	vec_done(&f->programs);
+	index_done(&f->by_program);
 	free(f->group);
 	free(f->value);
 	free(f->effect);

@@ -54,12 +54,22 @@ void fleet_end(struct fleet_page *g, bool script)
 	    script ? "<script>" : "", script ? fleet_script : "", script ? "</script>\n" : "");
 }
 
-void section_begin(struct fleet_page *g, const char *id, const char *title, const char *how)
+static void begin_section(struct fleet_page *g, const char *class, const char *id, const char *title, const char *how)
 {
 	put(&g->p,
-	    "\n<section id=\"%s\" aria-labelledby=\"%s-h\">\n<header><h2 id=\"%s-h\">%s</h2>\n<p>%s</p></header>\n"
+	    "\n<section id=\"%s\"%s aria-labelledby=\"%s-h\">\n<header><h2 id=\"%s-h\">%s</h2>\n<p>%s</p></header>\n"
 	    "<div class=\"body\">\n",
-	    id, id, id, title, how);
+	    id, class, id, id, title, how);
+}
+
+void section_begin(struct fleet_page *g, const char *id, const char *title, const char *how)
+{
+	begin_section(g, "", id, title, how);
+}
+
+void section_begin_wide(struct fleet_page *g, const char *id, const char *title, const char *how)
+{
+	begin_section(g, " class=\"all-wide\"", id, title, how);
 }
 
 void section_end(struct fleet_page *g)

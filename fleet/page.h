@@ -33,6 +33,8 @@ enum page_of { PAGE_OVERVIEW, PAGE_PROGRAMS, PAGE_USERS, PAGE_NODES, PAGE_JOBS, 
 void fleet_begin(struct fleet_page *g, const char *title, enum page_of current, bool script);
 void fleet_end(struct fleet_page *g, bool script);
 void section_begin(struct fleet_page *g, const char *id, const char *title, const char *how);
+/* The same without a margin: for tables that want all of the width. */
+void section_begin_wide(struct fleet_page *g, const char *id, const char *title, const char *how);
 void section_end(struct fleet_page *g);
 /* The table's own data, beside the page. */
 void put_data_links(struct fleet_page *g, const char *name);

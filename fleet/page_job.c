@@ -43,7 +43,8 @@ static void put_number(struct fleet_page *g, const char *what, struct fmt value)
 	put(&g->p, "<div><dt>%s</dt><dd>%s</dd></div>\n", what, value.s);
 }
 
-/* A page on this machine: only a name that is a path from the root, each character of it written so that it ends nothing. */
+/* A page on this machine: only a name that is a path from the root, each character of it written so that it ends
+ * nothing. */
 static void put_report_link(struct fleet_page *g, const char *path)
 {
 	if (path[0] != '/')

@@ -31,7 +31,7 @@ void page_jobs(struct fleet_page *g)
 	fleet_begin(g, "Jobs", PAGE_JOBS, true);
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>Jobs, those that lost most "
 		   "first</h1></div>\n");
-	section_begin(g, "jobs", "Jobs", "Each has a page of its own, with a link to its report. Headings sort.");
+	section_begin_wide(g, "jobs", "Jobs", "Each has a page of its own, with a link to its report. Headings sort.");
 	put_tools(g);
 	put_jobs(g,
 		 ask(g, "SELECT " JOB_COLUMNS " FROM " JOB_TABLES " ORDER BY j.loss_core_hours DESC LIMIT ?1",
@@ -49,8 +49,9 @@ void page_day(struct fleet_page *g, sqlite3_int64 day)
 	snprintf(title, sizeof(title), "Jobs of %s", fmt_day((double)day).s);
 	fleet_begin(g, title, PAGE_JOBS, true);
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>%s</h1></div>\n", title);
-	section_begin(g, "jobs", "Jobs",
-		      "All that began on this day, in order. Those that other pages name have a page of their own.");
+	section_begin_wide(
+		g, "jobs", "Jobs",
+		"All that began on this day, in order. Those that other pages name have a page of their own.");
 	put_tools(g);
 	put_jobs(g,
 		 ask(g,

@@ -47,7 +47,8 @@ static void put_effect(struct fleet_page *g, sqlite3_stmt *row, double most)
 	double effect = sqlite3_column_double(row, 2), low = sqlite3_column_double(row, 3),
 	       high = sqlite3_column_double(row, 4);
 	double least = -most / 10;
-	put(&g->p, "<a href=\"#n%lld\">", (long long)sqlite3_column_int64(row, 0));
+	most *= 1.05;
+	put(&g->p, "<div class=\"effect\"><a href=\"#n%lld\">", (long long)sqlite3_column_int64(row, 0));
 	put_text(&g->p, text_of(row, 1), 40);
 	put(&g->p,
 	    "</a><svg aria-hidden=\"true\"><line class=\"zero\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"14\"/>"
@@ -55,8 +56,8 @@ static void put_effect(struct fleet_page *g, sqlite3_stmt *row, double most)
 	    "cx=\"%.2f%%\" cy=\"7\" r=\"4\"/></svg>",
 	    place(0, least, most), place(0, least, most), place(low, least, most), place(high, least, most),
 	    place(effect, least, most));
-	put(&g->p, "<span>%.1f %% slower <small class=\"soft\">(%.1f to %.1f, %s jobs)</small></span>\n", effect * 100,
-	    low * 100, high * 100, fmt_count(sqlite3_column_double(row, 5)).s);
+	put(&g->p, "<span>%.1f %% slower <small class=\"soft\">(%.1f to %.1f, %s jobs)</small></span></div>\n",
+	    effect * 100, low * 100, high * 100, fmt_count(sqlite3_column_double(row, 5)).s);
 }
 
 static void put_suspects(struct fleet_page *g)
@@ -113,42 +114,52 @@ static void put_all(struct fleet_page *g)
 	section_end(g);
 }
 
+static void put_evidence_head(struct fleet_page *g, sqlite3_int64 node, const char *name, bool first)
+{
+	put(&g->p, "%s<details class=\"shows\"><summary>", first ? "" : "</tbody></table></div></details>\n");
+	put_text(&g->p, name, 60);
+	put(&g->p,
+	    "</summary><div class=\"scroll\" id=\"n%lld\"><table><thead><tr><th scope=\"col\">job</th><th "
+	    "scope=\"col\">began</th>"
+	    "<th scope=\"col\">user</th><th scope=\"col\">program</th><th scope=\"col\" class=\"n\">nodes</th>"
+	    "<th scope=\"col\" class=\"n\">longer than its other ranks by</th></tr></thead><tbody>\n",
+	    (long long)node);
+}
+
+static void put_evidence_row(struct fleet_page *g, sqlite3_stmt *row)
+{
+	sqlite3_int64 id = sqlite3_column_int64(row, 3);
+	const char *job = text_of(row, 5);
+	if (!g->site->sealed)
+		(void)vec_push(&g->site->linked, id);
+	put(&g->p, "<tr><th scope=\"row\"><a href=\"job-%lld.html\">", (long long)id);
+	put_text(&g->p, *job != '\0' ? job : text_of(row, 4), 40);
+	put(&g->p, "</a></th><td class=\"keep\">%s</td><td>", fmt_moment(sqlite3_column_double(row, 10)).s);
+	put_named(g, "user", sqlite3_column_int64(row, 19), text_of(row, 6));
+	put(&g->p, "</td><td>");
+	put_named(g, "program", sqlite3_column_int64(row, 20), text_of(row, 7));
+	put(&g->p, "</td><td class=\"n\">%s</td><td class=\"n\">%.1f %%</td></tr>\n",
+	    fmt_count(sqlite3_column_double(row, 8)).s, sqlite3_column_double(row, 2) * 100);
+}
+
 static void put_evidence(struct fleet_page *g)
 {
-	sqlite3_stmt *row = ask(g,
-				"SELECT e.node, n.name, k.deviation, " JOB_COLUMNS " FROM " JOB_TABLES
-				" JOIN node_jobs k ON k.job=j.id"
-				" JOIN node_effects e ON e.node=k.node JOIN names n ON n.id=e.node WHERE e.suspected"
-				" ORDER BY e.effect DESC, e.node, k.place",
-				0);
+	sqlite3_stmt *row =
+		ask(g,
+		    "SELECT e.node, n.name, k.deviation, " JOB_COLUMNS " FROM " JOB_TABLES
+		    " JOIN node_jobs k ON k.job=j.id JOIN node_effects e ON e.node=k.node"
+		    " JOIN names n ON n.id=e.node WHERE e.suspected ORDER BY e.effect DESC, e.node, k.place",
+		    0);
 	sqlite3_int64 last = 0;
 	section_begin(g, "evidence", "Jobs that show it",
 		      "Of each node those jobs in which it stands out most, measured by how even that program of that "
 		      "user is otherwise.");
 	while (next(g, row)) {
-		sqlite3_int64 node = sqlite3_column_int64(row, 0), id = sqlite3_column_int64(row, 3);
-		const char *job = text_of(row, 5);
-		if (node != last) {
-			put(&g->p, "%s<details id=\"n%lld\"><summary>",
-			    last != 0 ? "</tbody></table></div></details>\n" : "", (long long)node);
-			put_text(&g->p, text_of(row, 1), 60);
-			put(&g->p, "</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\">job</th><th "
-				   "scope=\"col\">began</th><th scope=\"col\">"
-				   "user</th><th scope=\"col\">program</th><th scope=\"col\" class=\"n\">nodes</th><th "
-				   "scope=\"col\" class=\"n\">"
-				   "longer than its other ranks by</th></tr></thead><tbody>\n");
-			last = node;
-		}
-		if (!g->site->sealed)
-			(void)vec_push(&g->site->linked, id);
-		put(&g->p, "<tr><th scope=\"row\"><a href=\"job-%lld.html\">", (long long)id);
-		put_text(&g->p, *job != '\0' ? job : text_of(row, 4), 40);
-		put(&g->p, "</a></th><td class=\"keep\">%s</td><td>", fmt_moment(sqlite3_column_double(row, 10)).s);
-		put_named(g, "user", sqlite3_column_int64(row, 19), text_of(row, 6));
-		put(&g->p, "</td><td>");
-		put_named(g, "program", sqlite3_column_int64(row, 20), text_of(row, 7));
-		put(&g->p, "</td><td class=\"n\">%s</td><td class=\"n\">%.1f %%</td></tr>\n",
-		    fmt_count(sqlite3_column_double(row, 8)).s, sqlite3_column_double(row, 2) * 100);
+		sqlite3_int64 node = sqlite3_column_int64(row, 0);
+		if (node != last)
+			put_evidence_head(g, node, text_of(row, 1), last == 0);
+		last = node;
+		put_evidence_row(g, row);
 	}
 	put(&g->p, last != 0 ? "</tbody></table></div></details>\n" : "");
 	section_end(g);

@@ -8,7 +8,7 @@ static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 	if (named)
 		put_named(g, "program", sqlite3_column_int64(row, 0), text_of(row, 1));
 	put(&g->p,
-	    "</td><td class=\"n\"><span class=\"%s\">%s %s</span><br><small class=\"soft\">%.1f to %.1f "
+	    "</td><td class=\"n\"><span class=\"%s\">%s %s</span><br><small class=\"soft\">%+.1f to %+.1f "
 	    "%%</small></td>",
 	    change < 0 ? "worse" : "better", change < 0 ? "\xe2\x96\xbc" : "\xe2\x96\xb2", fmt_share(fabs(change)).s,
 	    sqlite3_column_double(row, 6) * 100, sqlite3_column_double(row, 7) * 100);
@@ -247,7 +247,7 @@ void page_program(struct fleet_page *g, sqlite3_int64 id)
 	put_sizes(g, id);
 	put_versions(g, id);
 	put_users(g, id);
-	section_begin(g, "jobs", "Its jobs", "Those that lost most.");
+	section_begin_wide(g, "jobs", "Its jobs", "Those that lost most.");
 	put_jobs(g,
 		 ask(g,
 		     "SELECT " JOB_COLUMNS " FROM " JOB_TABLES

@@ -116,13 +116,13 @@ void page_user(struct fleet_page *g, sqlite3_int64 id)
 		     id),
 		 "program", "program");
 	section_end(g);
-	section_begin(g, "jobs", "Jobs", "Those that lost most: begin here.");
+	section_begin_wide(g, "jobs", "Jobs", "Those that lost most: begin here.");
 	put_jobs(g,
 		 ask(g,
 		     "SELECT " JOB_COLUMNS " FROM " JOB_TABLES
-		     " WHERE j.user=?1 ORDER BY j.loss_core_hours DESC LIMIT 20",
+		     " WHERE j.user=?1 ORDER BY j.loss_core_hours DESC LIMIT 10",
 		     id),
-		 "Twenty jobs", true);
+		 "Ten jobs", true);
 	section_end(g);
 	fleet_end(g, true);
 }

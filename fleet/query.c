@@ -1,4 +1,5 @@
-/* query.c - see query.h. Values come from records, which anybody may have written: control characters reach no terminal. */
+/* query.c - see query.h. Values come from records, which anybody may have written: control characters reach no
+ * terminal. */
 #include "fleet/query.h"
 
 #include "base/json.h"

@@ -58,6 +58,7 @@ static int write_page(struct site *s, const char *name, page_fn page, sqlite3_in
 		rc = atomic_file_open(&f, path, s->e);
 	if (rc < 0)
 		return rc;
+	f.unsynced = true;
 	struct fleet_page g = {.p = {.out = f.stream}, .site = s};
 	page(&g, id);
 	if (g.rc < 0) {

@@ -1,4 +1,5 @@
-/* report.h - a fleet's pages: static, with no server, no network, and one script, which only sorts and filters tables. */
+/* report.h - a fleet's pages: static, with no server, no network, and one script, which only sorts and filters
+ * tables. */
 #pragma once
 
 #include "fleet/db.h"

@@ -15,8 +15,9 @@ struct source_taker {
 };
 
 /* All records at path: a directory with all below it (*.job.json, job.mpix; links and other file systems' devices are
- * passed over), one .mpix, or a file of records, a line each; "-" is standard input. *ret_unread counts files that could
- * not be read, each said. 0, or -errno: what take() returned, or path is not there. */
+ * passed over), one .mpix, or a file of records, a line each; "-" is standard input. *ret_unread counts files that
+ * could not be read, each said. 0, or -errno: what take() returned, or path is not there. */
 int source_each(const char *path, const struct source_taker *t, uint64_t *ret_unread, struct error *e);
-/* Remove the files of an outbox below path (or path itself) that were last changed before `until` (seconds since 1970). */
+/* Remove the files of an outbox below path (or path itself) that were last changed before `until` (seconds since
+ * 1970). */
 int source_remove(const char *path, int64_t until, struct error *e);

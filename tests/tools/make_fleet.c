@@ -1,8 +1,8 @@
-/* make_fleet.c - a year of job records of a machine, of which all is known: make_fleet [--jobs N] [--nodes N] [--days N]
- * [--slow N] [--seed S] [--truth FILE]. Records go to standard output, a line each (docs/job.schema.json). Load is diurnal
- * and weekly; programs differ in size, efficiency, evenness, and in whether rank 0 is a master; users have some programs
- * each; nodes of a job stand in a row, as schedulers place them. Planted: slow nodes, and three programs that become less
- * efficient on a day. --truth: a JSON object with them. */
+/* make_fleet.c - a year of job records of a machine, of which all is known: make_fleet [--jobs N] [--nodes N] [--days
+ * N] [--slow N] [--seed S] [--truth FILE]. Records go to standard output, a line each (docs/job.schema.json). Load is
+ * diurnal and weekly; programs differ in size, efficiency, evenness, and in whether rank 0 is a master; users have some
+ * programs each; nodes of a job stand in a row, as schedulers place them. Planted: slow nodes, and three programs that
+ * become less efficient on a day. --truth: a JSON object with them. */
 #include <getopt.h>
 #include <math.h>
 #include <stdint.h>
@@ -154,7 +154,7 @@ static void put_nodes(const struct run *r)
 
 static void put_rest(const struct program *p, double hours, double wait, int ranks, double elapsed)
 {
-	static const char *const issues[] = {"late_sender", "wait_at_barrier", "load_imbalance", "delay",
+	static const char *const issues[] = {"late_sender", "barrier_imbalance", "load_imbalance", "delay",
 					     "serialization"};
 	static const char *const ops[] = {"MPI_Waitall", "MPI_Allreduce", "MPI_Isend",
 					  "MPI_Irecv",	 "MPI_Barrier",	  "MPI_Bcast"};
@@ -209,9 +209,9 @@ static void put_job(long i)
 	       "1\",\"id\":\"synth:%ld.0:0\",\"cluster\":\"synth\",\"job_id\":\"%ld\",\"step_id\":\"0\","
 	       "\"restart\":\"0\",\"user\":\"user%03d\",\"account\":\"acct%02d\",\"partition\":\"%s\",\"program\":\"/"
 	       "apps/code%02d/bin/"
-	       "code%02d\",\"build_id\":\"%02x%038x\",\"report\":null,",
-	       i + 1, i + 1, user, user_account[user], r.nodes > 16 ? "large" : "normal", which, which, which,
-	       version * 7919 + 17);
+	       "code%02d\",\"build_id\":\"%08x%032x\",\"report\":null,",
+	       i + 1, i + 1, user, user_account[user], r.nodes > 16 ? "large" : "normal", which, which,
+	       (unsigned)which * 2654435761u + (unsigned)version * 0x9e3779b1u, (unsigned)version);
 	printf("\"nodes\":%d,\"ranks\":%d,\"start\":\"%s\",\"elapsed_s\":%.6g,\"core_hours\":%.6g,\"state\":"
 	       "\"complete\"",
 	       r.nodes, ranks, when, elapsed, hours);
