@@ -80,7 +80,7 @@ int atomic_file_commit(struct atomic_file *f, struct error *e)
 	int code = 0;
 	if (ferror(f->stream))
 		code = -EIO;
-	if (fflush(f->stream) != 0 || (f->temporary != NULL && fsync(fileno(f->stream)) != 0))
+	if (fflush(f->stream) != 0 || (f->temporary != NULL && !f->unsynced && fsync(fileno(f->stream)) != 0))
 		code = -errno;
 	if (fclose(f->stream) != 0 && code == 0)
 		code = -errno;

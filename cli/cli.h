@@ -41,7 +41,9 @@ const char *tracer_path(void);
 	ROW(doctor) \
 	ROW(export) \
 	ROW(finish) \
+	ROW(fleet) \
 	ROW(import) \
+	ROW(record) \
 	ROW(report) \
 	ROW(run) \
 	ROW(show) \

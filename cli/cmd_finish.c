@@ -1,6 +1,7 @@
 /* cmd_finish.c - make a step's report once; started by the Slurm plugin, or by hand for a job that
  * has none. */
 #include "cli/cli.h"
+#include "cli/record_after.h"
 #include "cli/report_job.h"
 #include "collect/finish.h"
 
@@ -41,15 +42,13 @@ static int analyze(const char *out)
 	return cmd_analyze.run(6, argv);
 }
 
-static int parse(int argc, char **argv, struct finish *f, bool *job_is_over)
+static int parse(int argc, char **argv, struct finish *f, bool *job_is_over, const char **policy)
 {
-	static const struct option options[] = {{"nodes", required_argument, NULL, 'n'},
-						{"wait", required_argument, NULL, 'w'},
-						{"budget", required_argument, NULL, 'b'},
-						{"give-way", required_argument, NULL, 'g'},
-						{"queue", no_argument, NULL, 'q'},
-						{"job-is-over", no_argument, NULL, 'o'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"nodes", required_argument, NULL, 'n'},  {"wait", required_argument, NULL, 'w'},
+		{"budget", required_argument, NULL, 'b'}, {"give-way", required_argument, NULL, 'g'},
+		{"queue", no_argument, NULL, 'q'},	  {"job-is-over", no_argument, NULL, 'o'},
+		{"policy", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
 	int c, code = -1;
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -65,6 +64,8 @@ static int parse(int argc, char **argv, struct finish *f, bool *job_is_over)
 			f->queue = true;
 		else if (c == 'o')
 			*job_is_over = true;
+		else if (c == 'p')
+			*policy = optarg;
 		else
 			code = usage_error("finish", "unknown option, or one without its value");
 	}
@@ -79,12 +80,15 @@ static int finish(int argc, char **argv)
 	struct error e = {""};
 	struct finish f = {.analyze = analyze};
 	bool job_is_over = false;
-	int code = parse(argc, argv, &f, &job_is_over);
+	const char *policy = NULL;
+	int code = parse(argc, argv, &f, &job_is_over, &policy);
 	if (code >= 0)
 		return code;
 	int rc = finish_run(&f, &e);
 	if (rc == FINISH_DONE || rc == FINISH_PARTIAL)
 		report_job_after(f.out, job_is_over);
+	if (rc == FINISH_DONE || rc == FINISH_PARTIAL)
+		record_after(f.out, policy);
 	if (rc < 0)
 		fprintf(stderr, "mpitrace finish: %s\n", e.text);
 	if (rc == FINISH_BUSY)
@@ -100,6 +104,6 @@ static int finish(int argc, char **argv)
 	return rc < 0 ? EXIT_BAD_INPUT : rc == FINISH_PARTIAL || rc == FINISH_BUSY ? EXIT_PARTIAL : EXIT_DONE;
 }
 
-const struct command cmd_finish = {
-	"finish", finish, "make the report of a step, once all its traces are complete",
-	"finish DIR [--nodes N] [--wait SECONDS] [--budget SECONDS] [--give-way SECONDS] [--queue] [--job-is-over]"};
+const struct command cmd_finish = {"finish", finish, "make the report of a step, once all its traces are complete",
+				   "finish DIR [--nodes N] [--wait SECONDS] [--budget SECONDS] [--give-way SECONDS] "
+				   "[--queue] [--job-is-over] [--policy FILE]"};

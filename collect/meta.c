@@ -47,6 +47,9 @@ static void add_layout(cJSON *json, const struct layout *l)
 		cJSON_AddNumberToObject(json, layout_rows[numbers[i]].name, (double)layout_number(l, numbers[i], 0));
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		cJSON_AddStringToObject(json, layout_rows[texts[i]].name, layout_text(l, texts[i]));
+	for (int key = LAYOUT_ACCOUNT; key <= LAYOUT_PARTITION; key++)
+		if (layout_has(l, key))
+			cJSON_AddStringToObject(json, layout_rows[key].name, layout_text(l, key));
 	cJSON *argv = cJSON_Parse(layout_text(l, LAYOUT_ARGV));
 	cJSON_AddItemToObject(json, layout_rows[LAYOUT_ARGV].name, cJSON_IsArray(argv) ? argv : cJSON_CreateArray());
 	if (argv != NULL && !cJSON_IsArray(argv))

@@ -48,7 +48,9 @@
 	X(POLICY,   policy,   "what the site's policy decided, and why; absent without one, like the next ones") \
 	X(REDACT,   redact,   "what the trace must not hold: `arguments`, `paths`, `hosts`, comma-separated") \
 	X(READERS,  readers,  "number of the group that may read the results") \
-	X(FINISH,   finish,   "where a long analysis goes: `leave`, `queue` or `sweep`")
+	X(FINISH,   finish,   "where a long analysis goes: `leave`, `queue` or `sweep`") \
+	X(ACCOUNT,  account,  "account of the job, if the prolog knew it") \
+	X(PARTITION, partition, "partition of the job, likewise")
 /* clang-format on */
 
 enum layout_key {

@@ -39,7 +39,10 @@
 	X(DIRECTORY_BYTES, directory_bytes, SIZE,    "",                        "0",      false, "bytes of the central directory, 0 = no limit") \
 	X(READERS,         readers,         GROUP,   "",                        "",       true,  "group that may read the results") \
 	X(FILE_MODE,       file_mode,       CHOICE,  "umask|0600|0640|0644",    "umask",  true,  "mode of files of results; directories have the same with search") \
-	X(REDACT,          redact,          FLAGS,   "none|arguments|paths|hosts", "none", true, "what is left out of traces: arguments, directories, names of hosts")
+	X(REDACT,          redact,          FLAGS,   "none|arguments|paths|hosts", "none", true, "what is left out of traces: arguments, directories, names of hosts") \
+	X(OUTBOX,          outbox,          PATH,    "",                        "",       false, "directory where each finished step leaves a job record; none: no records") \
+	X(RECORD_USERS,    record_users,    CHOICE,  "name|hash|none",          "name",   false, "how job records name users: as they are, by a keyed hash, not at all") \
+	X(SITE_KEY,        site_key,        PATH,    "",                        "",       false, "file with the key of that hash, 16 to 4096 bytes")
 
 /* What is known of a job: name, how a rule compares it, meaning. */
 #define POLICY_FACT_TABLE(X) \

@@ -337,6 +337,10 @@ static bool decide(spank_t sp, struct config *c, const struct policy *p, const s
 	take_limits(&d, c);
 	take_readers(&d, r);
 	take_place(&d, &f, r);
+	if (f.values[FACT_ACCOUNT] != NULL)
+		snprintf(r->site.account, sizeof(r->site.account), "%s", f.values[FACT_ACCOUNT]);
+	if (f.values[FACT_PARTITION] != NULL)
+		snprintf(r->site.partition, sizeof(r->site.partition), "%s", f.values[FACT_PARTITION]);
 	if (on)
 		make_directory(sp, &d, &f, c, r);
 	policy_facts_done(&f);

@@ -79,6 +79,10 @@ static void put_site(struct layout *l, const struct request_site *s)
 		layout_set(l, LAYOUT_READERS, s->readers);
 	if (s->finish[0] != '\0')
 		layout_set(l, LAYOUT_FINISH, s->finish);
+	if (s->account[0] != '\0')
+		layout_set(l, LAYOUT_ACCOUNT, s->account);
+	if (s->partition[0] != '\0')
+		layout_set(l, LAYOUT_PARTITION, s->partition);
 }
 
 int record_write(int step_fd, const struct record *r, struct error *e)

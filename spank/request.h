@@ -33,6 +33,7 @@ struct request_site {
 	char refusal[512];	   /* why nothing can be recorded all the same; "" = it can */
 	char finish[16];	   /* leave, queue or sweep; "" = not said */
 	unsigned redact;	   /* enum policy_redact */
+	char account[64], partition[64]; /* of the job, as the prolog knew them; "" = not known */
 	uint64_t max_budget_bytes; /* of a rank; 0 = no cap */
 	unsigned umask;		   /* for files of results, with REQUEST_UMASK_GIVEN */
 };

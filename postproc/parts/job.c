@@ -2,6 +2,7 @@
 #include "postproc/analysis.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static const cJSON *first_meta(const struct step *s)
@@ -75,6 +76,26 @@ static void put_policy(cJSON *job, const char *policy)
 		json_put_text(job, "policy", policy);
 }
 
+/* What a program's file is, however it is called: of the module whose path is that of the process, which is a name
+ * without directories where the site wants no paths. */
+static void put_build_id(const struct step *s, cJSON *job, const struct process *p)
+{
+	const char *exe = json_text(p == NULL ? NULL : p->meta, "exe", "");
+	for (size_t i = 0; i < s->modules.n && *exe != '\0'; i++)
+		if (strcmp(s->modules.at[i].path, exe) == 0 && s->modules.at[i].build_id[0] != '\0') {
+			json_put_text(job, "build_id", s->modules.at[i].build_id);
+			return;
+		}
+}
+
+/* Only where the site's prolog told them. */
+static void put_known(cJSON *job, const cJSON *meta, const char *name)
+{
+	const char *text = json_text(meta, name, "");
+	if (*text != '\0')
+		json_put_text(job, name, text);
+}
+
 int part_job(struct analysis *a)
 {
 	static const char *const keys[] = {"cluster", "job_id", "step_id", "restart"};
@@ -95,5 +116,8 @@ int part_job(struct analysis *a)
 	json_put_text(job, "mpi", p == NULL ? NULL : p->library);
 	put_any(job, "slurm", member(meta, "slurm"));
 	put_policy(job, json_text(meta, "policy", ""));
+	put_known(job, meta, "account");
+	put_known(job, meta, "partition");
+	put_build_id(s, job, p);
 	return 0;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""embed.py STYLE.css OUT.c: the style sheet as a C string and its SHA-256, so that the page's
+"""embed.py FILE OUT.c [NAME]: the style sheet or script as a C string NAME, else html_style, and its SHA-256, so that the page's
 Content-Security-Policy allows this one sheet and nothing else."""
 import base64
 import hashlib
@@ -18,14 +18,14 @@ def c_string(text):
     return "\n".join(f'\t"{line}\\n"' for line in lines)
 
 
-def main(source, target):
+def main(source, target, name="html_style"):
     with open(source, encoding="utf-8") as f:
         css = minified(f.read())
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     with open(target, "w", encoding="utf-8") as f:
-        f.write('#include "reports/html/style.h"\n\n')
-        f.write(f"const char html_style[] =\n{c_string(css)};\n\n")
-        f.write(f'const char html_style_sha256[] = "{digest}";\n')
+        f.write('#include "reports/html/style.h"\n\n' if name == "html_style" else '#include "fleet/assets.h"\n\n')
+        f.write(f"const char {name}[] =\n{c_string(css)};\n\n")
+        f.write(f'const char {name}_sha256[] = "{digest}";\n')
 
 
-main(sys.argv[1], sys.argv[2])
+main(*sys.argv[1:])

@@ -197,7 +197,7 @@ def other_names(t, schema):
 
 # Fields of names, imports and callers that the programs here do not have; tests/integration/names.py, protocol.py and records.py have analyses
 # with them, held to the schema. Epochs are in what `show --epochs --json` prints, which tests/integration/protocol.py holds to it.
-MADE_ELSEWHERE = {'job.imported', 'job.policy', 'callsites.[].function_short', 'callsites.[].module_short'}
+MADE_ELSEWHERE = {'job.imported', 'job.policy', 'job.account', 'job.partition', 'job.build_id', 'callsites.[].function_short', 'callsites.[].module_short'}
 CALLERS = ('frames', 'stacks', 'stacks_left_out')
 
 

@@ -1,0 +1,212 @@
+/* cmd_fleet.c - `mpitrace fleet`: all jobs of a machine in one database, on pages, and asked. */
+#include "cli/cli.h"
+#include "fleet/estimate.h"
+#include "fleet/query.h"
+#include "fleet/report.h"
+#include "fleet/sources.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SAID_MOST 20 /* messages about records that are left out; the rest is counted */
+#define SETTLED_S 60 /* a file of an outbox that is younger is left for the next time */
+
+struct options {
+	const char *db, *out;
+	bool remove, csv, json, timing;
+	long days, jobs;
+	char **paths;
+	int npaths;
+};
+
+static int complain(const struct error *e)
+{
+	fprintf(stderr, "mpitrace fleet: %s\n", e->text);
+	return EXIT_BAD_INPUT;
+}
+
+/* ---- ingest ---- */
+
+struct ingesting {
+	struct ingest *g;
+	unsigned said;
+};
+
+static void say(void *context, const char *text)
+{
+	struct ingesting *i = context;
+	if (i->said++ < SAID_MOST)
+		fprintf(stderr, "mpitrace fleet: %s\n", text);
+}
+
+static int take(void *context, const char *text, size_t len, const char *where, const char *owner, struct error *e)
+{
+	struct ingesting *i = context;
+	return ingest_record(i->g, text, len, where, owner, e);
+}
+
+static int each_path(const struct options *o, struct ingesting *i, uint64_t *unread, struct error *e)
+{
+	struct source_taker t = {.take = take, .say = say, .context = i, .version = MPITRACE_VERSION};
+	int rc = 0;
+	for (int k = 0; k < o->npaths && rc == 0; k++)
+		rc = source_each(o->paths[k], &t, unread, e);
+	return rc == 0 ? ingest_commit(i->g, e) : rc;
+}
+
+/* What was there before we began, has settled, and is in the database. */
+static int clean_up(const struct options *o, int64_t began, struct error *e)
+{
+	int rc = 0;
+	for (int k = 0; k < o->npaths && rc == 0; k++)
+		rc = source_remove(o->paths[k], began, e);
+	return rc;
+}
+
+static int ingest(const struct options *o)
+{
+	struct fleet f = {0};
+	struct error e;
+	struct ingesting i = {0};
+	uint64_t unread = 0;
+	int64_t began = (int64_t)time(NULL);
+	if (o->npaths == 0)
+		return usage_error("fleet", "ingest needs records, traces, or directories with them");
+	if (fleet_open(o->db, FLEET_CREATE, &f, &e) < 0)
+		return complain(&e);
+	i.g = ingest_begin(&f, say, &i, &e);
+	int rc = i.g != NULL ? each_path(o, &i, &unread, &e) : -1;
+	struct ingest_counts c = i.g != NULL ? ingest_counts(i.g) : (struct ingest_counts){0};
+	ingest_end(i.g);
+	fleet_close(&f);
+	if (rc == 0 && o->remove && c.refused == 0 && unread == 0)
+		rc = clean_up(o, began - SETTLED_S, &e);
+	if (rc < 0)
+		return complain(&e);
+	printf("%llu records added, %llu replaced, %llu known already, %llu left out\n", (unsigned long long)c.added,
+	       (unsigned long long)c.replaced, (unsigned long long)c.known, (unsigned long long)(c.refused + unread));
+	return c.refused + unread > 0 ? EXIT_PARTIAL : EXIT_DONE;
+}
+
+/* ---- report, query, check ---- */
+
+static int report(const struct options *o)
+{
+	struct fleet f = {0};
+	struct error e;
+	struct fleet_report r = {
+		.directory = o->out, .days = (unsigned)o->days, .jobs = (unsigned)o->jobs, .timing = o->timing};
+	if (o->out == NULL || o->npaths > 0)
+		return usage_error("fleet", "report writes pages into the directory of -o, and takes nothing else");
+	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);
+	if (rc == 0)
+		rc = fleet_estimate(&f, &e);
+	if (rc == 0)
+		rc = fleet_report(&f, &r, &e);
+	fleet_close(&f);
+	return rc < 0 ? complain(&e) : EXIT_DONE;
+}
+
+static int query(const struct options *o)
+{
+	struct fleet f = {0};
+	struct error e;
+	if (o->npaths != 1)
+		return usage_error("fleet", "query takes one question in SQL");
+	int rc = fleet_open(o->db, FLEET_READ, &f, &e);
+	if (rc == 0)
+		rc = fleet_query(&f, o->paths[0], o->json ? QUERY_JSON : o->csv ? QUERY_CSV : QUERY_TEXT, stdout, &e);
+	fleet_close(&f);
+	return rc < 0 ? complain(&e) : EXIT_DONE;
+}
+
+static int check(const struct options *o)
+{
+	struct fleet f = {0};
+	struct error e;
+	int rc = fleet_open(o->db, FLEET_READ, &f, &e);
+	if (rc == 0)
+		rc = fleet_check(&f, &e);
+	if (rc == 0)
+		printf("%s: whole, %.0f jobs\n", o->db, fleet_number(&f, "SELECT count(*) FROM jobs", 0));
+	fleet_close(&f);
+	return rc < 0 ? complain(&e) : EXIT_DONE;
+}
+
+/* ---- arguments ---- */
+
+static const struct what {
+	const char *name;
+	int (*run)(const struct options *o);
+} whats[] = {{"ingest", ingest}, {"report", report}, {"query", query}, {"check", check}};
+
+static int parse_number(const char *name, const char *text, long *ret_value)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+	if (*text == '\0' || *end != '\0' || n < 0 || n > 100000)
+		return usage_error("fleet", "--%s takes a number from 0 to 100000, not \"%.64s\"", name, text);
+	*ret_value = n;
+	return -1;
+}
+
+static int parse_option(struct options *o, int key, const char *value)
+{
+	if (key == 'd')
+		o->db = value;
+	else if (key == 'o')
+		o->out = value;
+	else if (key == 'r')
+		o->remove = true;
+	else if (key == 'c')
+		o->csv = true;
+	else if (key == 'j')
+		o->json = true;
+	else if (key == 't')
+		o->timing = true;
+	else if (key == 'D' || key == 'J')
+		return parse_number(key == 'D' ? "days" : "jobs", value, key == 'D' ? &o->days : &o->jobs);
+	else
+		return usage_error("fleet", "unknown option, or one without its value");
+	return -1;
+}
+
+static int fleet(int argc, char **argv)
+{
+	static const struct option names[] = {{"db", required_argument, NULL, 'd'},
+					      {"output", required_argument, NULL, 'o'},
+					      {"remove", no_argument, NULL, 'r'},
+					      {"csv", no_argument, NULL, 'c'},
+					      {"json", no_argument, NULL, 'j'},
+					      {"timing", no_argument, NULL, 't'},
+					      {"days", required_argument, NULL, 'D'},
+					      {"jobs", required_argument, NULL, 'J'},
+					      {NULL, 0, NULL, 0}};
+	struct options o = {.days = 31, .jobs = 1000};
+	const struct what *what = NULL;
+	int c, code = -1;
+	for (size_t i = 0; argc > 1 && i < sizeof(whats) / sizeof(whats[0]); i++)
+		if (strcmp(argv[1], whats[i].name) == 0)
+			what = &whats[i];
+	if (what == NULL)
+		return usage_error("fleet", "say what to do: ingest, report, query or check");
+	optind = 0;
+	while (code < 0 && (c = getopt_long(argc - 1, argv + 1, "o:", names, NULL)) != -1)
+		code = parse_option(&o, c, optarg);
+	if (code >= 0)
+		return code;
+	if (o.db == NULL)
+		return usage_error("fleet", "which database? --db FILE");
+	o.paths = argv + 1 + optind;
+	o.npaths = argc - 1 - optind;
+	return what->run(&o);
+}
+
+const struct command cmd_fleet = {
+	"fleet", fleet, "all jobs of a machine: collect their records, write pages, ask",
+	"fleet ingest PATH... --db FILE [--remove] | fleet report --db FILE -o DIR [--days N] [--jobs N] "
+	"[--timing] | fleet query SQL --db FILE [--csv] [--json] | fleet check --db FILE"};

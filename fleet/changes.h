@@ -1,0 +1,29 @@
+/* changes.h - when a program became slower or faster, whoever ran it with however many ranks.
+ *
+ * The logarithm of a job's parallel efficiency is a day's level plus that of its cell (user, power of two of the
+ * ranks), fitted by turns; so that a day with other users or larger jobs is not a change of the program. Of the series
+ * of days, the split with the largest two-sample t is taken, then the best one of each part (binary segmentation; Scott
+ * and Knott, Biometrics 30, 1974). The variance of a day is what is left of it beside both means, and larger by its
+ * correlation with the day before. p counts all splits of all programs that were looked at (Bonferroni). */
+#pragma once
+
+#include "fleet/scan.h"
+
+#define CHANGE_LEAST 0.02 /* of the efficiency */
+#define CHANGE_P 0.01
+#define CHANGE_DAYS 7 /* with jobs, on either side */
+#define CHANGES_MAX 6 /* of one program */
+
+struct change {
+	uint32_t program, day;	  /* the first day after it */
+	double before, after;	  /* efficiency, mean over core-hours of jobs of these parts */
+	double change, low, high; /* of the efficiency for the same users and ranks: -0.1 = a tenth less */
+	double p;
+	uint32_t jobs_before, jobs_after;
+	double hours_since; /* core-hours that all jobs since then cost more (or less, below 0) than they would have */
+};
+
+typedef VEC(struct change) change_list;
+
+/* Append all, by program and day. 0 or -ENOMEM. */
+int changes_find(const struct scan *s, change_list *ret_list);

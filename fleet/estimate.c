@@ -1,0 +1,147 @@
+/* estimate.c - see estimate.h. */
+#include "fleet/estimate.h"
+#include "fleet/changes.h"
+#include "fleet/nodes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const char clear[] = "DELETE FROM node_effects; DELETE FROM node_jobs; DELETE FROM changes;"
+			    "DELETE FROM day_sums; DELETE FROM weeks; DELETE FROM user_programs; DELETE FROM "
+			    "program_ranks; DELETE FROM program_versions; DELETE FROM estimated;";
+
+#define SUMS_OF "total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss) FROM days"
+
+/* The numbers of names are all different, so that weeks of programs, users and accounts can stand in one table. Days
+ * that have no jobs any more stay with zeros. */
+static const char sums_by_time[] =
+	"INSERT INTO day_sums SELECT day, " SUMS_OF " GROUP BY day HAVING total(jobs)>0;"
+	"INSERT INTO weeks SELECT program, day/7, " SUMS_OF
+	" WHERE program>0 GROUP BY program, day/7 HAVING total(jobs)>0;"
+	"INSERT INTO weeks SELECT user, day/7, " SUMS_OF " WHERE user>0 GROUP BY user, day/7 HAVING total(jobs)>0;"
+	"INSERT INTO weeks SELECT account, day/7, " SUMS_OF
+	" WHERE account>0 GROUP BY account, day/7 HAVING total(jobs)>0;"
+	"INSERT INTO user_programs SELECT user, program, " SUMS_OF " GROUP BY user, program HAVING total(jobs)>0;";
+
+/* Ranks by powers of two: the row of 64 holds 33 to 64. */
+static const char sums[] =
+	"INSERT INTO program_ranks SELECT program, 1<<CAST(ceil(log2(max(ranks, 1))) AS INTEGER) AS size, count(*),"
+	" sum(core_hours), sum(core_hours*parallel)/sum(CASE WHEN parallel IS NOT NULL THEN core_hours END) FROM jobs"
+	" GROUP BY program, size;"
+	"INSERT INTO program_versions SELECT program, build, mpi, min(start), max(start), count(*), sum(core_hours),"
+	" sum(core_hours*parallel)/sum(CASE WHEN parallel IS NOT NULL THEN core_hours END) FROM jobs"
+	" GROUP BY program, build, mpi;"
+	"INSERT INTO estimated SELECT count(*), ifnull(max(id), 0) FROM jobs;";
+
+static int step(struct fleet *f, sqlite3_stmt *s, struct error *e)
+{
+	int rc = sqlite3_step(s);
+	sqlite3_reset(s);
+	return rc == SQLITE_DONE ? 0 : fleet_fail(f, e);
+}
+
+static int put_evidence(struct fleet *f, sqlite3_stmt *s, const struct scan *scan, size_t node,
+			const struct node_effect *x, struct error *e)
+{
+	int rc = 0;
+	for (int k = 0; k < NODE_EVIDENCE && x->evidence[k].job != UINT32_MAX && rc == 0; k++) {
+		sqlite3_bind_int64(s, 1, scan->names.at[node]);
+		sqlite3_bind_int(s, 2, k);
+		sqlite3_bind_int64(s, 3, scan->jobs.at[x->evidence[k].job].id);
+		sqlite3_bind_double(s, 4, x->evidence[k].deviation);
+		rc = step(f, s, e);
+	}
+	return rc;
+}
+
+static int put_nodes(struct fleet *f, const struct scan *scan, const struct node_effect *x, struct error *e)
+{
+	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?)", e);
+	sqlite3_stmt *jobs = s != NULL ? fleet_prepare(f, "INSERT INTO node_jobs VALUES(?,?,?,?)", e) : NULL;
+	int rc = jobs != NULL ? 0 : -EIO;
+	for (size_t i = 0; i < scan->names.n && rc == 0; i++) {
+		const double values[] = {x[i].effect, x[i].low, x[i].high, x[i].z, x[i].q};
+		sqlite3_bind_int64(s, 1, scan->names.at[i]);
+		for (int k = 0; k < 5; k++)
+			sqlite3_bind_double(s, 2 + k, values[k]);
+		sqlite3_bind_int64(s, 7, x[i].jobs);
+		sqlite3_bind_int(s, 8, x[i].suspected);
+		rc = step(f, s, e);
+		if (rc == 0)
+			rc = put_evidence(f, jobs, scan, i, &x[i], e);
+	}
+	sqlite3_finalize(s);
+	sqlite3_finalize(jobs);
+	return rc;
+}
+
+static int put_changes(struct fleet *f, const change_list *list, struct error *e)
+{
+	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO changes VALUES(?,?,?,?,?,?,?,?,?,?,?)", e);
+	int rc = s != NULL ? 0 : -EIO;
+	for (size_t i = 0; i < list->n && rc == 0; i++) {
+		const struct change *c = &list->at[i];
+		const double values[] = {c->before, c->after, c->change, c->low, c->high, c->p};
+		sqlite3_bind_int64(s, 1, c->program);
+		sqlite3_bind_int64(s, 2, c->day);
+		for (int k = 0; k < 6; k++)
+			sqlite3_bind_double(s, 3 + k, values[k]);
+		sqlite3_bind_int64(s, 9, c->jobs_before);
+		sqlite3_bind_int64(s, 10, c->jobs_after);
+		sqlite3_bind_double(s, 11, c->hours_since);
+		rc = step(f, s, e);
+	}
+	sqlite3_finalize(s);
+	return rc;
+}
+
+static int estimate(struct fleet *f, struct error *e)
+{
+	struct scan scan = {0};
+	struct node_effect *effects = NULL;
+	change_list changes = {0};
+	int rc = scan_load(f, &scan, e);
+	if (rc < 0)
+		return rc;
+	rc = nodes_estimate(&scan, &effects);
+	if (rc == 0)
+		rc = changes_find(&scan, &changes);
+	if (rc < 0)
+		fail(e, rc, "out of memory: %zu jobs on %zu nodes", scan.jobs.n, scan.names.n);
+	if (rc == 0)
+		rc = fleet_run(f, clear, e);
+	if (rc == 0)
+		rc = put_nodes(f, &scan, effects, e);
+	if (rc == 0)
+		rc = put_changes(f, &changes, e);
+	if (rc == 0)
+		rc = fleet_run(f, sums_by_time, e);
+	if (rc == 0)
+		rc = fleet_run(f, sums, e);
+	vec_done(&changes);
+	free(effects);
+	scan_done(&scan);
+	return rc;
+}
+
+/* A replaced record has a new number. */
+static bool is_current(struct fleet *f)
+{
+	return fleet_number(f,
+			    "SELECT (SELECT count(*) FROM jobs)=jobs AND (SELECT ifnull(max(id), 0) FROM jobs)=last"
+			    " FROM estimated",
+			    0) == 1;
+}
+
+int fleet_estimate(struct fleet *f, struct error *e)
+{
+	if (is_current(f))
+		return 0;
+	int rc = fleet_run(f, "BEGIN IMMEDIATE", e);
+	if (rc == 0)
+		rc = estimate(f, e);
+	if (rc == 0)
+		return fleet_run(f, "COMMIT", e);
+	sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}

@@ -1,0 +1,430 @@
+/* ingest.c - see ingest.h. */
+#include "fleet/ingest.h"
+#include "fleet/record.h"
+
+#include "base/buf.h"
+#include "base/hostlist.h"
+#include "base/index.h"
+#include "base/json.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NAME_MAX_BYTES 512u
+#define START_LEAST 1000000000.0 /* 2001: before it there was no trace of ours */
+#define START_MOST 4000000000.0
+#define HOURS_MOST 1e9
+#define NODES_MOST 4096
+#define DEVIATION_UNIT 1e4 /* of a stored deviation, sixteen bits */
+#define COMMIT_EVERY 20000 /* records of one transaction: bounds the log, and what a crash takes back */
+
+struct name {
+	char *text;
+	int kind;
+	sqlite3_int64 id;
+};
+
+struct ingest {
+	struct fleet *f;
+	void (*say)(void *context, const char *text);
+	void *context;
+	struct ingest_counts counts;
+	sqlite3_stmt *find_name, *add_name, *find_job, *remove_job, *add_job, *add_record, *add_run, *find_record;
+	VEC(struct name) names;
+	struct index by_name;
+	struct libdeflate_compressor *deflate;
+	struct buf packed, run;
+	unsigned pending;
+};
+
+/* ---- names ---- */
+
+struct sought {
+	const struct ingest *g;
+	const char *text;
+	int kind;
+};
+
+static bool is_name(const void *context, uint32_t at)
+{
+	const struct sought *s = context;
+	const struct name *n = &s->g->names.at[at];
+	return n->kind == s->kind && strcmp(n->text, s->text) == 0;
+}
+
+static int step(struct ingest *g, sqlite3_stmt *s, struct error *e)
+{
+	int rc = sqlite3_step(s);
+	sqlite3_reset(s);
+	return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : fleet_fail(g->f, e);
+}
+
+static int look_up(struct ingest *g, int kind, const char *text, sqlite3_int64 *ret_id, struct error *e)
+{
+	sqlite3_bind_int(g->find_name, 1, kind);
+	sqlite3_bind_text(g->find_name, 2, text, -1, SQLITE_STATIC);
+	int rc = sqlite3_step(g->find_name);
+	*ret_id = rc == SQLITE_ROW ? sqlite3_column_int64(g->find_name, 0) : 0;
+	sqlite3_reset(g->find_name);
+	if (rc == SQLITE_ROW)
+		return 0;
+	if (rc != SQLITE_DONE)
+		return fleet_fail(g->f, e);
+	sqlite3_bind_int(g->add_name, 1, kind);
+	sqlite3_bind_text(g->add_name, 2, text, -1, SQLITE_STATIC);
+	if (step(g, g->add_name, e) < 0)
+		return -EIO;
+	*ret_id = sqlite3_last_insert_rowid(g->f->db);
+	return 0;
+}
+
+/* The number of a name; 0 for one that is not known. */
+static int name_of(struct ingest *g, int kind, const char *text, sqlite3_int64 *ret_id, struct error *e)
+{
+	struct sought s = {g, text, kind};
+	*ret_id = 0;
+	if (text == NULL || *text == '\0')
+		return 0;
+	uint64_t hash = index_mix((uint64_t)kind, index_hash(INDEX_SEED, text, strlen(text)));
+	uint32_t at = index_find(&g->by_name, hash, is_name, &s);
+	if (at != INDEX_NONE) {
+		*ret_id = g->names.at[at].id;
+		return 0;
+	}
+	int rc = look_up(g, kind, text, ret_id, e);
+	if (rc < 0)
+		return rc;
+	struct name n = {strdup(text), kind, *ret_id};
+	at = (uint32_t)g->names.n;
+	if (n.text == NULL || vec_push(&g->names, n) < 0 || index_add(&g->by_name, hash, at) < 0)
+		return fail(e, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* ---- a record ---- */
+
+struct job {
+	const cJSON *record;
+	const char *key, *job, *names[FLEET_CLUSTER + 1];
+	double start, elapsed_s, core_hours, useful, wait, parallel, load_balance, loss, nodes, ranks;
+	bool complete;
+};
+
+static double bounded(double value, double least, double most, double fallback)
+{
+	return value >= least && value <= most ? value : fallback;
+}
+
+static double start_of(const char *text)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return end != NULL && *end == '\0' ? (double)timegm(&tm) : 0;
+}
+
+/* The first issue that is worth a look, as in the report. */
+static void take_issue(struct job *j)
+{
+	for (const cJSON *x = json_first(j->record, "issues"); x != NULL; x = x->next)
+		if (strcmp(json_text(x, "severity", "info"), "info") != 0) {
+			j->names[FLEET_ISSUE] = json_text(x, "issue", "");
+			j->loss = bounded(json_number(x, "loss_core_hours"), 0, j->core_hours, 0);
+			return;
+		}
+}
+
+static void take_names(struct job *j)
+{
+	static const struct {
+		enum fleet_kind kind;
+		const char *key;
+	} keys[] = {{FLEET_USER, "user"},	{FLEET_ACCOUNT, "account"}, {FLEET_PARTITION, "partition"},
+		    {FLEET_PROGRAM, "program"}, {FLEET_BUILD, "build_id"},  {FLEET_CLUSTER, "cluster"}};
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		j->names[keys[i].kind] = json_text(j->record, keys[i].key, "");
+	j->names[FLEET_MPI] = json_text(json_item(j->record, "versions"), "mpi", "");
+	j->names[FLEET_ISSUE] = "";
+}
+
+/* 0, or what is wrong with it. */
+static const char *take(struct job *j, const cJSON *record)
+{
+	const cJSON *share = json_item(record, "share"), *efficiency = json_item(record, "efficiency");
+	*j = (struct job){.record = record, .key = json_text(record, "id", ""), .job = json_text(record, "job_id", "")};
+	if (strcmp(json_text(record, "schema", ""), RECORD_SCHEMA) != 0)
+		return "is no record of schema " RECORD_SCHEMA;
+	if (*j->key == '\0' || strlen(j->key) >= RECORD_ID_MAX || strlen(j->job) > NAME_MAX_BYTES)
+		return "has no id, or a long one";
+	take_names(j);
+	for (int k = 0; k <= FLEET_CLUSTER; k++)
+		if (j->names[k] != NULL && strlen(j->names[k]) > NAME_MAX_BYTES)
+			return "has a name of more than 512 bytes";
+	j->start = start_of(json_text(record, "start", ""));
+	if (!(j->start >= START_LEAST && j->start <= START_MOST))
+		return "does not say when it began";
+	j->elapsed_s = bounded(json_number(record, "elapsed_s"), 0, HOURS_MOST, 0);
+	j->ranks = bounded(json_number(record, "ranks"), 0, 1e9, 0);
+	j->nodes = bounded(json_number(record, "nodes"), 0, 1e9, 0);
+	j->core_hours = bounded(json_number(record, "core_hours"), 0, HOURS_MOST, 0);
+	j->useful = bounded(json_number(share, "useful"), 0, 1, 1);
+	j->wait = bounded(json_number(share, "wait"), 0, 1 - j->useful, 0);
+	j->parallel = bounded(json_number(efficiency, "parallel"), 0, 1, NAN);
+	j->load_balance = bounded(json_number(efficiency, "load_balance"), 0, 1, NAN);
+	j->complete = strcmp(json_text(record, "state", ""), "complete") == 0;
+	take_issue(j);
+	return NULL;
+}
+
+static void bind_number(sqlite3_stmt *s, int at, double value)
+{
+	if (isnan(value))
+		sqlite3_bind_null(s, at);
+	else
+		sqlite3_bind_double(s, at, value);
+}
+
+static int add_job(struct ingest *g, const struct job *j, struct error *e)
+{
+	static const enum fleet_kind kinds[] = {FLEET_CLUSTER, FLEET_USER,  FLEET_ACCOUNT, FLEET_PARTITION,
+						FLEET_PROGRAM, FLEET_BUILD, FLEET_MPI};
+	const double integers[] = {j->nodes, j->ranks, j->start};
+	const double reals[] = {j->elapsed_s, j->core_hours, j->useful, j->wait, j->parallel, j->load_balance};
+	sqlite3_stmt *s = g->add_job;
+	sqlite3_int64 ids[FLEET_CLUSTER + 1] = {0};
+	int at = 0;
+	for (int k = 1; k <= FLEET_CLUSTER; k++)
+		if (j->names[k] != NULL && name_of(g, k, j->names[k], &ids[k], e) < 0)
+			return -EIO;
+	sqlite3_bind_text(s, ++at, j->key, -1, SQLITE_STATIC);
+	sqlite3_bind_text(s, ++at, j->job, -1, SQLITE_STATIC);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		sqlite3_bind_int64(s, ++at, ids[kinds[i]]);
+	for (size_t i = 0; i < sizeof(integers) / sizeof(integers[0]); i++)
+		sqlite3_bind_int64(s, ++at, (sqlite3_int64)integers[i]);
+	for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
+		bind_number(s, ++at, reals[i]);
+	sqlite3_bind_int64(s, ++at, ids[FLEET_ISSUE]);
+	sqlite3_bind_double(s, ++at, j->loss);
+	sqlite3_bind_int(s, ++at, j->complete);
+	return step(g, s, e);
+}
+
+static int add_text(struct ingest *g, sqlite3_int64 id, const char *text, size_t len, struct error *e)
+{
+	size_t bound = libdeflate_deflate_compress_bound(g->deflate, len);
+	g->packed.len_bytes = 0;
+	uint8_t *room = buf_reserve(&g->packed, bound);
+	size_t n = room != NULL ? libdeflate_deflate_compress(g->deflate, text, len, room, bound) : 0;
+	if (n == 0)
+		return fail(e, -ENOMEM, "out of memory");
+	sqlite3_bind_int64(g->add_record, 1, id);
+	sqlite3_bind_int64(g->add_record, 2, (sqlite3_int64)len);
+	sqlite3_bind_blob(g->add_record, 3, room, (int)n, SQLITE_STATIC);
+	return step(g, g->add_record, e);
+}
+
+/* Nodes of a job as they are stored: (number of the name, deviation in ten-thousandths), rank 0's node first. */
+struct run {
+	struct ingest *g;
+	struct error *e;
+	const cJSON *deviation;
+	unsigned n;
+};
+
+static int add_node(void *context, const char *name)
+{
+	struct run *r = context;
+	sqlite3_int64 id;
+	double value = json_number_of(r->deviation);
+	if (r->deviation == NULL || !(value >= -1 && value <= 1000) || ++r->n > NODES_MOST)
+		return -EBADMSG;
+	if (name_of(r->g, FLEET_NODE, name, &id, r->e) < 0)
+		return -EIO;
+	r->deviation = r->deviation->next;
+	buf_varint(&r->g->run, (uint64_t)id);
+	buf_u16(&r->g->run, (uint16_t)(int16_t)lround(fmin(value, 3) * DEVIATION_UNIT));
+	return 0;
+}
+
+/* A list that is none, or of another length than the deviations, is left out. */
+static int add_run(struct ingest *g, sqlite3_int64 id, const cJSON *record, struct error *e)
+{
+	struct run r = {g, e, json_first(record, "deviation"), 0};
+	const char *list = json_text(record, "nodelist", "");
+	g->run.len_bytes = 0;
+	int rc = *list != '\0' ? hostlist_each(list, add_node, &r) : -EBADMSG;
+	if (rc == -EIO)
+		return rc;
+	if (rc != 0 || r.deviation != NULL || r.n < 2 || buf_failed(&g->run))
+		return 0;
+	sqlite3_bind_int64(g->add_run, 1, id);
+	sqlite3_bind_blob(g->add_run, 2, g->run.data, (int)g->run.len_bytes, SQLITE_STATIC);
+	return step(g, g->add_run, e);
+}
+
+/* Is this very text there? */
+static bool is_known(struct ingest *g, sqlite3_int64 id, const char *text, size_t len)
+{
+	char old[RECORD_BYTES_MAX];
+	bool same = false;
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	sqlite3_bind_int64(g->find_record, 1, id);
+	if (d != NULL && sqlite3_step(g->find_record) == SQLITE_ROW &&
+	    sqlite3_column_int64(g->find_record, 0) == (sqlite3_int64)len && len <= sizeof(old)) {
+		const void *packed = sqlite3_column_blob(g->find_record, 1);
+		size_t bytes = (size_t)sqlite3_column_bytes(g->find_record, 1);
+		same = libdeflate_deflate_decompress(d, packed, bytes, old, len, NULL) == LIBDEFLATE_SUCCESS &&
+		       memcmp(old, text, len) == 0;
+	}
+	sqlite3_reset(g->find_record);
+	libdeflate_free_decompressor(d);
+	return same;
+}
+
+static int put(struct ingest *g, const struct job *j, const char *text, size_t len, struct error *e)
+{
+	sqlite3_bind_text(g->find_job, 1, j->key, -1, SQLITE_STATIC);
+	int found = sqlite3_step(g->find_job), rc = 0;
+	sqlite3_int64 old = found == SQLITE_ROW ? sqlite3_column_int64(g->find_job, 0) : 0;
+	sqlite3_reset(g->find_job);
+	if (found != SQLITE_ROW && found != SQLITE_DONE)
+		return fleet_fail(g->f, e);
+	if (old != 0 && is_known(g, old, text, len)) {
+		g->counts.known++;
+		return 0;
+	}
+	if (old != 0) {
+		sqlite3_bind_int64(g->remove_job, 1, old);
+		rc = step(g, g->remove_job, e);
+	}
+	if (rc == 0)
+		rc = add_job(g, j, e);
+	sqlite3_int64 id = sqlite3_last_insert_rowid(g->f->db);
+	if (rc == 0)
+		rc = add_text(g, id, text, len, e);
+	if (rc == 0)
+		rc = add_run(g, id, j->record, e);
+	if (rc == 0)
+		(void)(old != 0 ? g->counts.replaced++ : g->counts.added++);
+	return rc;
+}
+
+static void refuse(struct ingest *g, const char *where, const char *why)
+{
+	char text[ERROR_TEXT_MAX];
+	g->counts.refused++;
+	snprintf(text, sizeof(text), "%.600s: %s; it is left out", where, why);
+	if (g->say != NULL)
+		g->say(g->context, text);
+}
+
+/* Whose file it is must be who it says, or anybody could speak for others. A hidden name says nobody. */
+static bool is_owners(const struct job *j, const char *owner)
+{
+	const char *user = j->names[FLEET_USER];
+	return owner == NULL || *user == '\0' || strncmp(user, "h:", 2) == 0 || strcmp(user, owner) == 0;
+}
+
+int ingest_record(struct ingest *g, const char *text, size_t len, const char *where, const char *owner, struct error *e)
+{
+	struct job j;
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
+		len--;
+	cJSON *record = len < RECORD_BYTES_MAX ? cJSON_ParseWithLength(text, len) : NULL;
+	const char *wrong = len >= RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
+			    : record == NULL	    ? "is not JSON"
+						    : take(&j, record);
+	if (wrong == NULL && !is_owners(&j, owner))
+		wrong = "is another user's file than it says";
+	int rc = 0;
+	if (wrong != NULL)
+		refuse(g, where, wrong);
+	else
+		rc = put(g, &j, text, len, e);
+	cJSON_Delete(record);
+	if (rc == 0 && ++g->pending >= COMMIT_EVERY)
+		rc = ingest_commit(g, e);
+	return rc;
+}
+
+/* ---- all of it ---- */
+
+static bool prepare(struct ingest *g, struct error *e)
+{
+	const struct {
+		sqlite3_stmt **s;
+		const char *sql;
+	} all[] = {
+		{&g->find_name, "SELECT id FROM names WHERE kind=? AND name=?"},
+		{&g->add_name, "INSERT INTO names(kind, name) VALUES(?,?)"},
+		{&g->find_job, "SELECT id FROM jobs WHERE key=?"},
+		{&g->remove_job, "DELETE FROM jobs WHERE id=?"},
+		{&g->add_job,
+		 "INSERT INTO jobs(key, job, cluster, user, account, partition, program, build, mpi, nodes, ranks, "
+		 "start,"
+		 " elapsed_s, core_hours, useful, wait, parallel, load_balance, issue, loss_core_hours, complete)"
+		 " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+		{&g->add_record, "INSERT INTO records VALUES(?,?,?)"},
+		{&g->add_run, "INSERT INTO runs VALUES(?,?)"},
+		{&g->find_record, "SELECT bytes, deflated FROM records WHERE job=?"},
+	};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if ((*all[i].s = fleet_prepare(g->f, all[i].sql, e)) == NULL)
+			return false;
+	return true;
+}
+
+struct ingest *ingest_begin(struct fleet *f, void (*say)(void *context, const char *text), void *context,
+			    struct error *e)
+{
+	struct ingest *g = calloc(1, sizeof(*g));
+	if (g == NULL || (g->deflate = libdeflate_alloc_compressor(6)) == NULL) {
+		fail(e, -ENOMEM, "out of memory");
+		free(g);
+		return NULL;
+	}
+	g->f = f;
+	g->say = say;
+	g->context = context;
+	if (prepare(g, e) && fleet_run(f, "BEGIN IMMEDIATE", e) == 0)
+		return g;
+	ingest_end(g);
+	return NULL;
+}
+
+int ingest_commit(struct ingest *g, struct error *e)
+{
+	g->pending = 0;
+	int rc = fleet_run(g->f, "COMMIT", e);
+	return rc < 0 ? rc : fleet_run(g->f, "BEGIN IMMEDIATE", e);
+}
+
+struct ingest_counts ingest_counts(const struct ingest *g)
+{
+	return g->counts;
+}
+
+void ingest_end(struct ingest *g)
+{
+	if (g == NULL)
+		return;
+	sqlite3_stmt *all[] = {g->find_name, g->add_name,   g->find_job, g->remove_job,
+			       g->add_job,   g->add_record, g->add_run,	 g->find_record};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		sqlite3_finalize(all[i]);
+	sqlite3_exec(g->f->db, "ROLLBACK", NULL, NULL, NULL);
+	for (size_t i = 0; i < g->names.n; i++)
+		free(g->names.at[i].text);
+	vec_done(&g->names);
+	index_done(&g->by_name);
+	libdeflate_free_compressor(g->deflate);
+	buf_done(&g->packed);
+	buf_done(&g->run);
+	free(g);
+}

@@ -1,0 +1,95 @@
+/* migrations.c - what a database of version n - 1 needs to become one of version n: a row is never changed once a
+ * release has it, a new one is added. */
+#include "fleet/migrations.h"
+
+/* Sums by day are kept by triggers: whoever changes jobs, also by hand, changes them. A job counts on the day on which
+ * it began. Hours of a sum are core-hours: useful, in MPI without waiting, waiting. */
+static const char sums_of[] =
+	"CREATE TRIGGER job_added AFTER INSERT ON jobs BEGIN"
+	" INSERT INTO days VALUES(new.start/86400, new.program, new.user, new.account, 1, new.core_hours,"
+	"  new.core_hours*new.useful, new.core_hours*(1-new.useful-new.wait), new.core_hours*new.wait,"
+	"  new.loss_core_hours) ON CONFLICT DO UPDATE SET jobs=jobs+1, core_hours=core_hours+excluded.core_hours,"
+	"  useful=useful+excluded.useful, mpi=mpi+excluded.mpi, wait=wait+excluded.wait, loss=loss+excluded.loss;"
+	" INSERT INTO causes VALUES(new.start/86400, new.issue, 1, new.loss_core_hours) ON CONFLICT DO UPDATE SET"
+	"  jobs=jobs+1, loss=loss+excluded.loss;"
+	"END;"
+	"CREATE TRIGGER job_removed AFTER DELETE ON jobs BEGIN"
+	" UPDATE days SET jobs=jobs-1, core_hours=core_hours-old.core_hours, useful=useful-old.core_hours*old.useful,"
+	"  mpi=mpi-old.core_hours*(1-old.useful-old.wait), wait=wait-old.core_hours*old.wait,"
+	"  loss=loss-old.loss_core_hours WHERE day=old.start/86400 AND program=old.program AND user=old.user AND"
+	"  account=old.account;"
+	" UPDATE causes SET jobs=jobs-1, loss=loss-old.loss_core_hours WHERE day=old.start/86400 AND issue=old.issue;"
+	" DELETE FROM records WHERE job=old.id; DELETE FROM runs WHERE job=old.id;"
+	"END;";
+
+/* Name number 0 is what is not known, so that sums group it like any other. */
+static const char tables[] =
+	"CREATE TABLE names(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE(kind, name));"
+	"INSERT INTO names VALUES(0, 0, '');"
+	"CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, cluster INTEGER NOT NULL, "
+	"job TEXT NOT NULL,"
+	" user INTEGER NOT NULL, account INTEGER NOT NULL, partition INTEGER NOT NULL, program INTEGER NOT NULL,"
+	" build INTEGER NOT NULL, mpi INTEGER NOT NULL, nodes INTEGER NOT NULL, ranks INTEGER NOT NULL,"
+	" start INTEGER NOT NULL, elapsed_s REAL NOT NULL, core_hours REAL NOT NULL, useful REAL NOT NULL,"
+	" wait REAL NOT NULL, parallel REAL, load_balance REAL, issue INTEGER NOT NULL, loss_core_hours REAL NOT NULL,"
+	" complete INTEGER NOT NULL);"
+	"CREATE INDEX jobs_by_start ON jobs(start);"
+	"CREATE INDEX jobs_by_loss ON jobs(loss_core_hours);"
+	"CREATE INDEX jobs_by_program ON jobs(program, loss_core_hours);"
+	"CREATE INDEX jobs_by_user ON jobs(user, loss_core_hours);"
+	"CREATE TABLE records(job INTEGER PRIMARY KEY, bytes INTEGER NOT NULL, deflated BLOB NOT NULL);"
+	"CREATE TABLE runs(job INTEGER PRIMARY KEY, nodes BLOB NOT NULL);"
+	"CREATE TABLE days(day INTEGER NOT NULL, program INTEGER NOT NULL, user INTEGER NOT NULL, account INTEGER NOT "
+	"NULL,"
+	" jobs INTEGER NOT NULL, core_hours REAL NOT NULL, useful REAL NOT NULL, mpi REAL NOT NULL, wait REAL NOT NULL,"
+	" loss REAL NOT NULL, PRIMARY KEY(day, program, user, account)) WITHOUT ROWID;"
+	"CREATE TABLE causes(day INTEGER NOT NULL, issue INTEGER NOT NULL, jobs INTEGER NOT NULL, loss REAL NOT NULL,"
+	" PRIMARY KEY(day, issue)) WITHOUT ROWID;";
+
+/* What `mpitrace fleet report` finds out; made anew whenever jobs have come. */
+static const char results[] =
+	"CREATE TABLE estimated(jobs INTEGER NOT NULL, last INTEGER NOT NULL);"
+	"CREATE TABLE node_effects(node INTEGER PRIMARY KEY, effect REAL NOT NULL, low REAL NOT NULL, high REAL NOT "
+	"NULL,"
+	" z REAL NOT NULL, q REAL NOT NULL, jobs INTEGER NOT NULL, suspected INTEGER NOT NULL);"
+	"CREATE TABLE node_jobs(node INTEGER NOT NULL, place INTEGER NOT NULL, job INTEGER NOT NULL,"
+	" deviation REAL NOT NULL, PRIMARY KEY(node, place)) WITHOUT ROWID;"
+	"CREATE TABLE changes(program INTEGER NOT NULL, day INTEGER NOT NULL, before REAL NOT NULL, after REAL NOT "
+	"NULL,"
+	" change REAL NOT NULL, low REAL NOT NULL, high REAL NOT NULL, p REAL NOT NULL, jobs_before INTEGER NOT NULL,"
+	" jobs_after INTEGER NOT NULL, hours_since REAL NOT NULL, PRIMARY KEY(program, day)) WITHOUT ROWID;"
+	"CREATE TABLE day_sums(day INTEGER PRIMARY KEY, jobs INTEGER NOT NULL, core_hours REAL NOT NULL,"
+	" useful REAL NOT NULL, mpi REAL NOT NULL, wait REAL NOT NULL, loss REAL NOT NULL);"
+	"CREATE TABLE weeks(name INTEGER NOT NULL, week INTEGER NOT NULL, jobs INTEGER NOT NULL,"
+	" core_hours REAL NOT NULL, useful REAL NOT NULL, mpi REAL NOT NULL, wait REAL NOT NULL, loss REAL NOT NULL,"
+	" PRIMARY KEY(name, week)) WITHOUT ROWID;"
+	"CREATE TABLE user_programs(user INTEGER NOT NULL, program INTEGER NOT NULL, jobs INTEGER NOT NULL,"
+	" core_hours REAL NOT NULL, useful REAL NOT NULL, mpi REAL NOT NULL, wait REAL NOT NULL, loss REAL NOT NULL,"
+	" PRIMARY KEY(user, program)) WITHOUT ROWID;"
+	"CREATE INDEX user_programs_by_program ON user_programs(program);"
+	"CREATE TABLE program_ranks(program INTEGER NOT NULL, ranks INTEGER NOT NULL, jobs INTEGER NOT NULL,"
+	" core_hours REAL NOT NULL, parallel REAL, PRIMARY KEY(program, ranks)) WITHOUT ROWID;"
+	"CREATE TABLE program_versions(program INTEGER NOT NULL, build INTEGER NOT NULL, mpi INTEGER NOT NULL,"
+	" first INTEGER NOT NULL, last INTEGER NOT NULL, jobs INTEGER NOT NULL, core_hours REAL NOT NULL, parallel "
+	"REAL,"
+	" PRIMARY KEY(program, build, mpi)) WITHOUT ROWID;";
+
+static const char views[] =
+	"CREATE VIEW job_list AS SELECT j.id, j.key, c.name AS cluster, j.job, u.name AS user, a.name AS account,"
+	" t.name AS partition, p.name AS program, b.name AS build_id, m.name AS mpi, j.nodes, j.ranks,"
+	" datetime(j.start, 'unixepoch') AS start, j.elapsed_s, j.core_hours, j.useful, j.wait, j.parallel,"
+	" j.load_balance, i.name AS issue, j.loss_core_hours, j.complete FROM jobs j JOIN names c ON c.id=j.cluster"
+	" JOIN names u ON u.id=j.user JOIN names a ON a.id=j.account JOIN names t ON t.id=j.partition"
+	" JOIN names p ON p.id=j.program JOIN names b ON b.id=j.build JOIN names m ON m.id=j.mpi"
+	" JOIN names i ON i.id=j.issue;"
+	"CREATE VIEW node_list AS SELECT n.name AS node, e.effect, e.low, e.high, e.z, e.q, e.jobs, e.suspected"
+	" FROM node_effects e JOIN names n ON n.id=e.node;"
+	"CREATE VIEW change_list AS SELECT p.name AS program, date(c.day*86400, 'unixepoch') AS day, c.before, c.after,"
+	" c.change, c.low, c.high, c.p, c.jobs_before, c.jobs_after, c.hours_since FROM changes c"
+	" JOIN names p ON p.id=c.program;";
+
+const struct fleet_migration fleet_migrations[] = {
+	{{tables, sums_of, results, views}},
+};
+
+const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -1,0 +1,350 @@
+/* nodes.c - see nodes.h. */
+#include "fleet/nodes.h"
+
+#include "base/index.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS 16
+#define FIRST_ROUNDS 4	   /* of them with all nodes alike */
+#define HUBER 2.5	   /* standard deviations beyond which a deviation counts less */
+#define NOISE_LEAST 0.002  /* no program is more even than clocks and kernels are */
+#define FIRST_PRIOR 4.0	   /* so many jobs' worth of doubt that a program has a master */
+#define NORMAL_MEAN 1.2533 /* standard deviation over mean absolute deviation of a normal one */
+#define NORMAL_MEDIAN 1.4826
+#define INTERVAL 1.959964 /* 95 % */
+
+/* A program: offset of rank 0's node. */
+struct offset {
+	uint64_t key;
+	double first, sum, n;
+};
+
+/* A program of a user. */
+struct group {
+	uint64_t key;
+	uint32_t program;  /* index into fit.programs */
+	double noise;	   /* standard deviation of one deviation */
+	double sum_abs, n; /* of residuals */
+};
+
+struct fit {
+	const struct scan *s;
+	VEC(struct group) groups;
+	struct index by_key;
+	VEC(struct offset) programs;
+	struct index by_program;
+	uint32_t *group; /* of each job */
+	float *value;	 /* logarithm of each deviation */
+	double *effect, *sum, *weight;
+	uint32_t *jobs;
+};
+
+struct sought {
+	const struct fit *f;
+	uint64_t key;
+};
+
+static bool is_key(const void *context, uint32_t at)
+{
+	const struct sought *x = context;
+	return x->f->groups.at[at].key == x->key;
+}
+
+static bool is_program(const void *context, uint32_t at)
+{
+	const struct sought *x = context;
+	return x->f->programs.at[at].key == x->key;
+}
+
+/* INDEX_NONE without memory. */
+static uint32_t program_of(struct fit *f, uint32_t program)
+{
+	struct sought x = {f, program};
+	uint64_t hash = index_mix(program, 2);
+	uint32_t at = index_find(&f->by_program, hash, is_program, &x);
+	if (at != INDEX_NONE)
+		return at;
+	at = (uint32_t)f->programs.n;
+	bool added = vec_push(&f->programs, (struct offset){.key = program}) == 0 &&
+		     index_add(&f->by_program, hash, at) == 0;
+	return added ? at : INDEX_NONE;
+}
+
+static int group_jobs(struct fit *f)
+{
+	for (size_t j = 0; j < f->s->jobs.n; j++) {
+		const struct scan_job *job = &f->s->jobs.at[j];
+		struct sought x = {f, (uint64_t)job->program << 32 | job->user};
+		uint64_t hash = index_mix(x.key, 1);
+		uint32_t at = index_find(&f->by_key, hash, is_key, &x);
+		if (at == INDEX_NONE) {
+			at = (uint32_t)f->groups.n;
+			struct group g = {.key = x.key, .noise = 0.02, .program = program_of(f, job->program)};
+			if (g.program == INDEX_NONE || vec_push(&f->groups, g) < 0 ||
+			    index_add(&f->by_key, hash, at) < 0)
+				return -ENOMEM;
+		}
+		f->group[j] = at;
+	}
+	return 0;
+}
+
+/* What is left of node i of a job when its group's offset is taken away. */
+static double without_first(const struct fit *f, const struct scan_job *job, const struct group *g, uint32_t i)
+{
+	return f->value[job->first_node + i] - (i == 0 ? f->programs.at[g->program].first : 0);
+}
+
+static double node_of(const struct fit *f, const struct scan_job *job, uint32_t i)
+{
+	return f->effect[f->s->nodes.at[job->first_node + i].node];
+}
+
+static double huber(double residual, double noise)
+{
+	double r = fabs(residual) / noise;
+	return r > HUBER ? HUBER / r : 1;
+}
+
+/* The job's own level, of which it says nothing: weighted as its residuals are. */
+static double level_of(const struct fit *f, const struct scan_job *job, const struct group *g)
+{
+	double level = 0;
+	for (int pass = 0; pass < 2; pass++) {
+		double sum = 0, weight = 0;
+		for (uint32_t i = 0; i < job->nodes; i++) {
+			double r = without_first(f, job, g, i) - node_of(f, job, i);
+			double w = pass == 0 ? 1 : huber(r - level, g->noise);
+			sum += w * r;
+			weight += w;
+		}
+		level = sum / weight;
+	}
+	return level;
+}
+
+static void add_job(struct fit *f, const struct scan_job *job, struct group *g)
+{
+	double level = level_of(f, job, g);
+	double freedom = 1 - 1.0 / job->nodes; /* the level takes its part of the variance */
+	for (uint32_t i = 0; i < job->nodes; i++) {
+		uint32_t node = f->s->nodes.at[job->first_node + i].node;
+		double y = without_first(f, job, g, i) - level, r = y - f->effect[node];
+		double w = huber(r, g->noise) * freedom / (g->noise * g->noise);
+		f->sum[node] += w * y;
+		f->weight[node] += w;
+		f->jobs[node]++;
+		g->sum_abs += fmin(fabs(r), 2 * HUBER * g->noise) / sqrt(freedom);
+		g->n++;
+		if (i == 0) {
+			struct offset *o = &f->programs.at[g->program];
+			o->sum += fmax(-3 * HUBER * g->noise, fmin(3 * HUBER * g->noise, r)) / freedom + o->first;
+			o->n++;
+		}
+	}
+}
+
+static void end_round(struct fit *f, bool with_nodes)
+{
+	for (size_t i = 0; i < f->groups.n; i++) {
+		struct group *g = &f->groups.at[i];
+		if (g->n > 0)
+			g->noise = fmax(NOISE_LEAST, NORMAL_MEAN * g->sum_abs / g->n);
+		g->sum_abs = g->n = 0;
+	}
+	for (size_t i = 0; i < f->programs.n; i++) {
+		struct offset *o = &f->programs.at[i];
+		if (o->n > 0)
+			o->first = o->sum / (o->n + FIRST_PRIOR);
+		o->sum = o->n = 0;
+	}
+	for (size_t i = 0; with_nodes && i < f->s->names.n; i++)
+		f->effect[i] = f->weight[i] > 0 ? f->sum[i] / f->weight[i] : 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Sorts values. */
+static double median(double *values, size_t n)
+{
+	if (n == 0)
+		return 0;
+	qsort(values, n, sizeof(*values), by_value);
+	return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+/* Only differences are known: the ordinary node is the measure. */
+static void centre(struct fit *f, double *room)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->s->names.n; i++)
+		if (f->jobs[i] >= NODE_JOBS)
+			room[n++] = f->effect[i];
+	double middle = median(room, n);
+	for (size_t i = 0; i < f->s->names.n; i++)
+		f->effect[i] -= middle;
+}
+
+static void iterate(struct fit *f, double *room)
+{
+	size_t n = f->s->names.n;
+	for (int round = 0; round < ROUNDS; round++) {
+		memset(f->sum, 0, n * sizeof(*f->sum));
+		memset(f->weight, 0, n * sizeof(*f->weight));
+		memset(f->jobs, 0, n * sizeof(*f->jobs));
+		for (size_t j = 0; j < f->s->jobs.n; j++)
+			if (f->s->jobs.at[j].nodes > 1)
+				add_job(f, &f->s->jobs.at[j], &f->groups.at[f->group[j]]);
+		end_round(f, round >= FIRST_ROUNDS);
+		centre(f, room);
+	}
+}
+
+/* ---- what follows ---- */
+
+/* How much wider than a standard normal the z of ordinary nodes are. */
+static double spread_of(const struct node_effect *x, size_t n, double *room)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < n; i++)
+		if (x[i].jobs >= NODE_JOBS)
+			room[k++] = fabs(x[i].z);
+	return fmax(1, NORMAL_MEDIAN * median(room, k));
+}
+
+struct place {
+	double p;
+	size_t at;
+};
+
+static int by_p(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	return x->p < y->p ? -1 : x->p > y->p ? 1 : x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* q of the i-th smallest p is the least p n/i from there on. */
+static int judge(struct node_effect *x, size_t n)
+{
+	struct place *order = calloc(n, sizeof(*order));
+	size_t k = 0;
+	double q = 1;
+	if (order == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (x[i].jobs >= NODE_JOBS)
+			order[k++] = (struct place){erfc(x[i].z / M_SQRT2) / 2, i};
+	qsort(order, k, sizeof(*order), by_p);
+	for (size_t i = k; i > 0; i--) {
+		struct node_effect *e = &x[order[i - 1].at];
+		q = fmin(q, order[i - 1].p * (double)k / (double)i);
+		e->q = q;
+		e->suspected = q <= NODE_RATE && e->effect >= NODE_LEAST;
+	}
+	free(order);
+	return 0;
+}
+
+static void give(const struct fit *f, struct node_effect *x, double *room)
+{
+	size_t n = f->s->names.n;
+	for (size_t i = 0; i < n; i++) {
+		x[i].jobs = f->jobs[i];
+		x[i].q = 1;
+		x[i].z = f->weight[i] > 0 ? f->effect[i] * sqrt(f->weight[i]) : 0;
+		for (int k = 0; k < NODE_EVIDENCE; k++)
+			x[i].evidence[k].job = UINT32_MAX;
+	}
+	double spread = spread_of(x, n, room);
+	for (size_t i = 0; i < n; i++) {
+		double half = f->weight[i] > 0 ? INTERVAL * spread / sqrt(f->weight[i]) : INFINITY;
+		x[i].z /= spread;
+		x[i].effect = expm1(f->effect[i]);
+		x[i].low = fmax(-1, expm1(f->effect[i] - half));
+		x[i].high = fmin(1000, expm1(f->effect[i] + half));
+	}
+}
+
+/* Those first in which the node stands out most, measured in the noise of their kind. */
+static void add_evidence(const struct fit *f, struct node_effect *x, double *score)
+{
+	for (size_t j = 0; j < f->s->jobs.n; j++) {
+		const struct scan_job *job = &f->s->jobs.at[j];
+		const struct group *g = &f->groups.at[f->group[j]];
+		double level = job->nodes > 1 ? level_of(f, job, g) : 0;
+		for (uint32_t i = 0; job->nodes > 1 && i < job->nodes; i++) {
+			uint32_t node = f->s->nodes.at[job->first_node + i].node;
+			struct node_effect *n = &x[node];
+			double y = without_first(f, job, g, i) - level, z = y / g->noise;
+			double *scores = score + (size_t)node * NODE_EVIDENCE;
+			int at = NODE_EVIDENCE;
+			if (!n->suspected)
+				continue;
+			while (at > 0 && (n->evidence[at - 1].job == UINT32_MAX || scores[at - 1] < z))
+				at--;
+			if (at == NODE_EVIDENCE)
+				continue;
+			size_t moved = (size_t)(NODE_EVIDENCE - 1 - at);
+			memmove(&n->evidence[at + 1], &n->evidence[at], moved * sizeof(n->evidence[0]));
+			memmove(&scores[at + 1], &scores[at], moved * sizeof(*scores));
+			n->evidence[at].job = (uint32_t)j;
+			n->evidence[at].deviation = (float)expm1(y);
+			scores[at] = z;
+		}
+	}
+}
+
+static void fit_done(struct fit *f)
+{
+	vec_done(&f->groups);
+	index_done(&f->by_key);
+	vec_done(&f->programs);
+	index_done(&f->by_program);
+	free(f->group);
+	free(f->value);
+	free(f->effect);
+	free(f->sum);
+	free(f->weight);
+	free(f->jobs);
+}
+
+int nodes_estimate(const struct scan *s, struct node_effect **ret_effects)
+{
+	size_t n = s->names.n + 1;
+	struct fit f = {.s = s};
+	f.group = calloc(s->jobs.n + 1, sizeof(*f.group));
+	f.value = calloc(s->nodes.n + 1, sizeof(*f.value));
+	f.effect = calloc(n, sizeof(*f.effect));
+	f.sum = calloc(n, sizeof(*f.sum));
+	f.weight = calloc(n, sizeof(*f.weight));
+	f.jobs = calloc(n, sizeof(*f.jobs));
+	struct node_effect *x = calloc(n, sizeof(*x));
+	double *room = calloc(n * NODE_EVIDENCE, sizeof(*room));
+	int rc = f.group == NULL || f.value == NULL || f.effect == NULL || f.sum == NULL || f.weight == NULL ||
+				 f.jobs == NULL || x == NULL || room == NULL
+			 ? -ENOMEM
+			 : group_jobs(&f);
+	if (rc == 0) {
+		for (size_t i = 0; i < s->nodes.n; i++)
+			f.value[i] = (float)log1p(fmax(-0.99, s->nodes.at[i].deviation));
+		iterate(&f, room);
+		give(&f, x, room);
+		rc = judge(x, s->names.n);
+		add_evidence(&f, x, room);
+	}
+	fit_done(&f);
+	free(room);
+	if (rc < 0)
+		free(x);
+	else
+		*ret_effects = x;
+	return rc;
+}

@@ -1,0 +1,37 @@
+/* nodes.h - which nodes are slow: the effect of a node on the ranks that ran there, estimated over all jobs.
+ *
+ * A job tells how much longer the ranks of each of its nodes computed than the mean of its ranks. In logarithms:
+ *
+ *     deviation(job, node) = node + first(program) [rank 0's node] - mean over the job + noise(program, user)
+ *
+ * What a program or a user does to a job as a whole cancels in the mean over the job; what remains of them is how
+ * uneven their programs are: noise of its own size for each pair of program and user, so that an even program says more
+ * than an uneven one; and an offset of rank 0's node, where masters sit, which schedulers tend to place on the same
+ * nodes. The offset is fitted first, so that what could be either is a master.
+ * Fitted by iterated weighted least squares with Huber's weights (Huber, Robust Statistics, 1981). Nodes that are as
+ * they should be are most: the spread of their z tells how far the standard errors are off (Efron, JASA 99, 2004: the
+ * empirical null). Suspected is who is slow by NODE_LEAST or more at a false discovery rate of NODE_RATE (Benjamini and
+ * Hochberg, 1995). */
+#pragma once
+
+#include "fleet/scan.h"
+
+#define NODE_LEAST 0.01 /* effect */
+#define NODE_RATE 0.001 /* of those suspected that are not slow, expected */
+#define NODE_JOBS 5	/* fewer tell nothing */
+#define NODE_EVIDENCE 8 /* jobs that are named */
+
+struct node_effect {
+	double effect; /* share by which its ranks compute longer: 0.1 = a tenth slower */
+	double low, high;
+	double z, q; /* q: the smallest rate of false discoveries at which it would be suspected */
+	uint32_t jobs;
+	bool suspected;
+	struct {
+		uint32_t job; /* index into scan.jobs */
+		float deviation;
+	} evidence[NODE_EVIDENCE]; /* those that show it best first; job == UINT32_MAX: no more */
+};
+
+/* One for each of s->names; the caller frees it. 0 or -ENOMEM. */
+int nodes_estimate(const struct scan *s, struct node_effect **ret_effects);

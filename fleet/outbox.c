@@ -1,0 +1,77 @@
+/* outbox.c - see outbox.h. */
+#include "fleet/outbox.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ID_SHOWN 100
+
+/* Who guesses names could be there first. */
+static void make_name(const char *id, char *ret_name, size_t cap)
+{
+	char plain[ID_SHOWN + 1];
+	uint64_t number = 0;
+	size_t n = 0;
+	for (; id[n] != '\0' && n < ID_SHOWN; n++)
+		plain[n] = (char)(isalnum((unsigned char)id[n]) || strchr("._-", id[n]) != NULL ? id[n] : '_');
+	plain[n] = '\0';
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
+		number = (uint64_t)getpid();
+	snprintf(ret_name, cap, "j%s.%016llx" OUTBOX_SUFFIX, plain, (unsigned long long)number);
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, text, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_file(int dir_fd, const char *name, const char *text)
+{
+	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), rc;
+	if (fd < 0)
+		return -errno;
+	rc = write_all(fd, text, strlen(text));
+	if (rc == 0)
+		rc = write_all(fd, "\n", 1);
+	if (rc == 0 && (fchmod(fd, 0640) != 0 || fsync(fd) != 0))
+		rc = -errno;
+	if (close(fd) != 0 && rc == 0)
+		rc = -errno;
+	return rc;
+}
+
+int outbox_put(int dir_fd, const char *id, const char *text, struct error *e)
+{
+	char name[ID_SHOWN + 64], temporary[ID_SHOWN + 72];
+	if (geteuid() == 0)
+		return fail(e, -EPERM, "root's own steps leave no record: root writes nothing where others may");
+	make_name(id, name, sizeof(name));
+	snprintf(temporary, sizeof(temporary), ".%s.tmp", name);
+	int rc = write_file(dir_fd, temporary, text);
+	if (rc == 0 && renameat(dir_fd, temporary, dir_fd, name) != 0)
+		rc = -errno;
+	if (rc == -EEXIST) /* somebody else's, under our name */
+		return fail(e, rc, "outbox: a file %s is there already", temporary);
+	if (rc < 0) {
+		unlinkat(dir_fd, temporary, 0);
+		return fail(e, rc, "outbox: cannot leave the record there: %s", strerror(-rc));
+	}
+	(void)fsync(dir_fd); /* the name, too; a directory that may not be read has no such call on some systems */
+	return 0;
+}

@@ -1,0 +1,273 @@
+/* page.c - see page.h. */
+#include "fleet/page.h"
+#include "fleet/assets.h"
+
+#include "reports/html/html.h"
+#include "reports/html/style.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct {
+	const char *file, *title;
+} tabs[] = {{"index.html", "Overview"},
+	    {"programs.html", "Programs"},
+	    {"users.html", "Users and accounts"},
+	    {"nodes.html", "Nodes"},
+	    {"jobs.html", "Jobs"}};
+
+void fleet_begin(struct fleet_page *g, const char *title, enum page_of current, bool script)
+{
+	struct page *p = &g->p;
+	put(p,
+	    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-%s' "
+	    "'sha256-%s'; "
+	    "script-src %s%s%s; base-uri 'none'; form-action 'none'\">\n"
+	    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	    "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" "
+	    "content=\"no-referrer\">\n<title>",
+	    html_style_sha256, fleet_style_sha256, script ? "'sha256-" : "'none", script ? fleet_script_sha256 : "",
+	    "'");
+	put_text(p, title, NAME_CHARS);
+	put(p, " \xc2\xb7 mpitrace fleet</title>\n<style>%s</style>\n<style>%s</style>\n</head>\n<body>\n", html_style,
+	    fleet_style);
+	put(p, "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"
+	       "<pattern id=\"hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+	       "patternTransform=\"rotate(45)\"><rect class=\"hatch-back\" width=\"5\" height=\"5\"/>"
+	       "<rect class=\"hatch-line\" width=\"1.6\" height=\"5\"/></pattern></defs></svg>\n"
+	       "<nav class=\"pages\" aria-label=\"Pages\"><ul>\n");
+	for (size_t i = 0; i < sizeof(tabs) / sizeof(tabs[0]); i++)
+		put(p, "<li><a href=\"%s\"%s>%s</a></li>\n", tabs[i].file,
+		    i == (size_t)current ? " aria-current=\"page\"" : "", tabs[i].title);
+	put(p, "</ul></nav>\n<main>\n");
+}
+
+void fleet_end(struct fleet_page *g, bool script)
+{
+	put(&g->p,
+	    "</main>\n<footer>Made by mpitrace. A core-hour is a rank for an hour. Times are "
+	    "UTC.</footer>\n%s%s%s</body>\n</html>\n",
+	    script ? "<script>" : "", script ? fleet_script : "", script ? "</script>\n" : "");
+}
+
+static void begin_section(struct fleet_page *g, const char *class, const char *id, const char *title, const char *how)
+{
+	put(&g->p,
+	    "\n<section id=\"%s\"%s aria-labelledby=\"%s-h\">\n<header><h2 id=\"%s-h\">%s</h2>\n<p>%s</p></header>\n"
+	    "<div class=\"body\">\n",
+	    id, class, id, id, title, how);
+}
+
+void section_begin(struct fleet_page *g, const char *id, const char *title, const char *how)
+{
+	begin_section(g, "", id, title, how);
+}
+
+void section_begin_wide(struct fleet_page *g, const char *id, const char *title, const char *how)
+{
+	begin_section(g, " class=\"all-wide\"", id, title, how);
+}
+
+void section_end(struct fleet_page *g)
+{
+	put(&g->p, "</div>\n</section>\n");
+}
+
+void put_data_links(struct fleet_page *g, const char *name)
+{
+	put(&g->p, "<p class=\"data\">The same as data: <a href=\"%s.csv\">CSV</a>, <a href=\"%s.json\">JSON</a></p>\n",
+	    name, name);
+}
+
+/* ---- questions ---- */
+
+sqlite3_stmt *ask(struct fleet_page *g, const char *sql, sqlite3_int64 id)
+{
+	sqlite3_stmt *row = g->rc == 0 ? fleet_prepare(g->site->f, sql, g->site->e) : NULL;
+	if (row == NULL && g->rc == 0)
+		g->rc = -EIO;
+	if (row != NULL && sqlite3_bind_parameter_count(row) > 0)
+		sqlite3_bind_int64(row, 1, id);
+	return row;
+}
+
+bool next(struct fleet_page *g, sqlite3_stmt *row)
+{
+	int got = row != NULL ? sqlite3_step(row) : SQLITE_DONE;
+	if (got != SQLITE_ROW && got != SQLITE_DONE)
+		g->rc = fleet_fail(g->site->f, g->site->e);
+	return got == SQLITE_ROW;
+}
+
+struct sums sums_of(sqlite3_stmt *row, int first)
+{
+	return (struct sums){sqlite3_column_double(row, first),	    sqlite3_column_double(row, first + 1),
+			     sqlite3_column_double(row, first + 2), sqlite3_column_double(row, first + 3),
+			     sqlite3_column_double(row, first + 4), sqlite3_column_double(row, first + 5)};
+}
+
+const char *text_of(sqlite3_stmt *row, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(row, column);
+	return text != NULL ? text : "";
+}
+
+/* ---- numbers ---- */
+
+struct fmt fmt_hours(double hours)
+{
+	struct fmt f;
+	if (isnan(hours) || fabs(hours) >= 99.5)
+		return fmt_count(round(hours));
+	snprintf(f.s, sizeof(f.s), fabs(hours) >= 9.95 ? "%.0f" : fabs(hours) >= 0.095 ? "%.1f" : "%.2g", hours);
+	return f;
+}
+
+static struct fmt moment(double seconds, const char *form)
+{
+	struct fmt f = {"\xe2\x80\x93"};
+	time_t t = (time_t)seconds;
+	struct tm tm;
+	if (gmtime_r(&t, &tm) != NULL)
+		strftime(f.s, sizeof(f.s), form, &tm);
+	return f;
+}
+
+struct fmt fmt_day(double day)
+{
+	return moment(day * FLEET_SECONDS_PER_DAY, "%Y-%m-%d");
+}
+
+struct fmt fmt_moment(double start)
+{
+	return moment(start, "%Y-%m-%d %H:%M");
+}
+
+void put_cell(struct fleet_page *g, struct fmt shown, double value)
+{
+	put(&g->p, "<td class=\"n\" data-v=\"%.6g\">%s</td>", isfinite(value) ? value : -1, shown.s);
+}
+
+void put_hours_bar(struct fleet_page *g, const struct sums *s, double full)
+{
+	put_time_bar(&g->p, s->useful, s->mpi + s->wait, s->wait, full);
+}
+
+/* ---- names ---- */
+
+void put_cause(struct fleet_page *g, const char *issue)
+{
+	const char *phrase = issue_phrase(issue);
+	if (*issue == '\0')
+		put(&g->p, "nothing to fix");
+	else if (phrase != NULL)
+		put(&g->p, "%s", phrase);
+	else
+		put_words(&g->p, issue);
+}
+
+void put_program(struct fleet_page *g, const char *program)
+{
+	if (*program == '\0') {
+		put(&g->p, "not named");
+		return;
+	}
+	put(&g->p, "<span title=\"");
+	put_text(&g->p, program, TITLE_CHARS);
+	put(&g->p, "\">");
+	put_text(&g->p, basename_of(program), NAME_CHARS);
+	put(&g->p, "</span>");
+}
+
+void put_named(struct fleet_page *g, const char *kind, sqlite3_int64 id, const char *name)
+{
+	bool program = strcmp(kind, "program") == 0;
+	if (id > 0)
+		put(&g->p, "<a href=\"%s-%lld.html\">", kind, (long long)id);
+	if (program)
+		put_program(g, name);
+	else
+		put_text(&g->p, *name != '\0' ? name : "not named", NAME_CHARS);
+	put(&g->p, id > 0 ? "</a>" : "");
+}
+
+void put_version(struct fleet_page *g, const char *build, const char *mpi)
+{
+	put_text(&g->p, *mpi != '\0' ? mpi : "MPI not known", 40);
+	if (*build != '\0') {
+		put(&g->p, ", build <code title=\"");
+		put_text(&g->p, build, TITLE_CHARS);
+		put(&g->p, "\">");
+		put_text_part(&g->p, build, strnlen(build, 8));
+		put(&g->p, "</code>");
+	}
+}
+
+/* ---- jobs ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	const sqlite3_int64 *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+static bool is_linked(struct site *s, sqlite3_int64 id, bool link_it)
+{
+	if (s->sealed)
+		return s->linked.n > 0 && bsearch(&id, s->linked.at, s->linked.n, sizeof(id), by_id) != NULL;
+	return link_it && vec_push(&s->linked, id) == 0;
+}
+
+static void put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
+{
+	sqlite3_int64 id = sqlite3_column_int64(r, 0);
+	double hours = sqlite3_column_double(r, 9), useful = sqlite3_column_double(r, 10),
+	       wait = sqlite3_column_double(r, 11);
+	double parallel = sqlite3_column_type(r, 12) == SQLITE_NULL ? NAN : sqlite3_column_double(r, 12);
+	const char *job = text_of(r, 2);
+	bool linked = is_linked(g->site, id, link_it);
+	if (linked)
+		put(&g->p, "<tr><th scope=\"row\"><a href=\"job-%lld.html\">", (long long)id);
+	else
+		put(&g->p, "<tr><th scope=\"row\">");
+	put_text(&g->p, *job != '\0' ? job : text_of(r, 1), 40);
+	put(&g->p, "%s</th><td class=\"keep\">%s</td><td>", linked ? "</a>" : "",
+	    fmt_moment(sqlite3_column_double(r, 7)).s);
+	put_named(g, "user", sqlite3_column_int64(r, 16), text_of(r, 3));
+	put(&g->p, "</td><td>");
+	put_named(g, "program", sqlite3_column_int64(r, 17), text_of(r, 4));
+	put(&g->p, "%s</td>", sqlite3_column_int(r, 15) != 0 ? "" : " <small class=\"soft\">partial</small>");
+	put_cell(g, fmt_count(sqlite3_column_double(r, 5)), sqlite3_column_double(r, 5));
+	put_cell(g, fmt_count(sqlite3_column_double(r, 6)), sqlite3_column_double(r, 6));
+	put_cell(g, fmt_hours(hours), hours);
+	put(&g->p, "<td class=\"wide\">");
+	put_time_bar(&g->p, useful, 1 - useful, wait, 1);
+	put(&g->p, "</td>");
+	put_cell(g, fmt_ratio(parallel), parallel);
+	put_cell(g, fmt_hours(sqlite3_column_double(r, 14)), sqlite3_column_double(r, 14));
+	put(&g->p, "<td>");
+	put_cause(g, text_of(r, 13));
+	put(&g->p, "</td></tr>\n");
+}
+
+void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, bool link_all)
+{
+	put(&g->p,
+	    "<div class=\"scroll\"><table class=\"jobs-table sortable\"><caption>%s</caption>\n<thead><tr>"
+	    "<th scope=\"col\">job</th><th scope=\"col\">began</th><th scope=\"col\">user</th><th "
+	    "scope=\"col\">program</th>"
+	    "<th scope=\"col\" class=\"n\">nodes</th><th scope=\"col\" class=\"n\">ranks</th>"
+	    "<th scope=\"col\" class=\"n\">core-hours</th><th scope=\"col\"></th><th scope=\"col\" "
+	    "class=\"n\">efficiency</th>"
+	    "<th scope=\"col\" class=\"n\">core-hours lost</th><th scope=\"col\">to</th></tr></thead>\n<tbody>\n",
+	    caption);
+	while (next(g, rows))
+		put_job(g, rows, link_all);
+	put(&g->p, "</tbody></table></div>\n");
+	put_time_legend(&g->p);
+	sqlite3_finalize(rows);
+}

@@ -1,0 +1,104 @@
+/* page.h - what pages of a fleet are written with. Names come from records, which anybody may have written: put_text()
+ * only, as everywhere in reports/html/. */
+#pragma once
+
+#include "fleet/db.h"
+#include "fleet/report.h"
+
+#include "base/vec.h"
+#include "reports/html/page.h"
+
+#include <math.h>
+
+/* Everything of one report. */
+struct site {
+	struct fleet *f;
+	const struct fleet_report *r;
+	VEC(sqlite3_int64) linked; /* jobs that have a page of their own, ascending once `sealed` */
+	bool sealed;
+	double first_day, last_day; /* of all jobs */
+	struct error *e;
+};
+
+struct fleet_page {
+	struct page p; /* first: put() and its kin take it */
+	struct site *site;
+	int rc; /* of the first question that failed */
+};
+
+/* ---- the frame ---- */
+
+enum page_of { PAGE_OVERVIEW, PAGE_PROGRAMS, PAGE_USERS, PAGE_NODES, PAGE_JOBS, PAGE_OTHER };
+
+void fleet_begin(struct fleet_page *g, const char *title, enum page_of current, bool script);
+void fleet_end(struct fleet_page *g, bool script);
+void section_begin(struct fleet_page *g, const char *id, const char *title, const char *how);
+/* The same without a margin: for tables that want all of the width. */
+void section_begin_wide(struct fleet_page *g, const char *id, const char *title, const char *how);
+void section_end(struct fleet_page *g);
+/* The table's own data, beside the page. */
+void put_data_links(struct fleet_page *g, const char *name);
+
+/* ---- questions ---- */
+
+/* Rows of sql, whose ?1 is id; g->rc tells. NULL: failed, or an earlier one has. Finalize it. */
+sqlite3_stmt *ask(struct fleet_page *g, const char *sql, sqlite3_int64 id);
+/* True while there is a row. */
+bool next(struct fleet_page *g, sqlite3_stmt *row);
+
+/* Core-hours of a group of jobs. */
+struct sums {
+	double jobs, hours, useful, mpi, wait, loss; /* mpi: without waiting */
+};
+#define SUMS "total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss)"
+/* Columns from the first one on, as SUMS has them. */
+struct sums sums_of(sqlite3_stmt *row, int first);
+
+/* ---- pieces ---- */
+
+const char *text_of(sqlite3_stmt *row, int column); /* "" for NULL */
+struct fmt fmt_hours(double core_hours);
+struct fmt fmt_day(double day);					     /* 2025-07-30 */
+struct fmt fmt_moment(double start);				     /* 2025-07-30 14:05, UTC */
+void put_cell(struct fleet_page *g, struct fmt shown, double value); /* a number by which rows can be sorted */
+void put_hours_bar(struct fleet_page *g, const struct sums *s, double full);
+/* An issue in words. */
+void put_cause(struct fleet_page *g, const char *issue);
+/* A program without its directories, which stand under the pointer; "not named" for none. */
+void put_program(struct fleet_page *g, const char *program);
+void put_named(struct fleet_page *g, const char *kind, sqlite3_int64 id, const char *name);
+/* "v4.1.4, build 5f0c12ab" */
+void put_version(struct fleet_page *g, const char *build, const char *mpi);
+
+/* Rows of jobs, columns as JOB_COLUMNS; their pages are linked, and made. */
+#define JOB_COLUMNS \
+	"j.id, j.key, j.job, u.name, p.name, j.nodes, j.ranks, j.start, j.elapsed_s, j.core_hours, j.useful, j.wait," \
+	" j.parallel, i.name, j.loss_core_hours, j.complete, j.user, j.program"
+#define JOB_TABLES "jobs j JOIN names u ON u.id=j.user JOIN names p ON p.id=j.program JOIN names i ON i.id=j.issue"
+void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, bool link_all);
+
+/* ---- chart.c ---- */
+
+struct column {
+	double at; /* day */
+	struct sums s;
+};
+typedef VEC(struct column) column_list;
+/* Columns of core-hours over time: useful, MPI, waiting, with an axis, a legend, and the numbers as a table. */
+void put_columns(struct fleet_page *g, const column_list *c, const char *what);
+/* The share that is useful, over time, as a line from 0 to 1. */
+void put_spark(struct fleet_page *g, const column_list *c, double first, double last);
+
+/* ---- pages ---- */
+
+void page_overview(struct fleet_page *g);
+void page_programs(struct fleet_page *g);
+void page_program(struct fleet_page *g, sqlite3_int64 id);
+void page_users(struct fleet_page *g);
+void page_user(struct fleet_page *g, sqlite3_int64 id);
+void page_nodes(struct fleet_page *g);
+void page_jobs(struct fleet_page *g);
+void page_day(struct fleet_page *g, sqlite3_int64 day);
+void page_job(struct fleet_page *g, sqlite3_int64 id);
+/* page_programs.c: rows of changes; of one program, or (0) of all. */
+void put_changes(struct fleet_page *g, sqlite3_int64 program);

@@ -1,0 +1,216 @@
+/* page_job.c - one job, as its record has it. */
+#include "fleet/page.h"
+#include "fleet/record.h"
+
+#include "base/json.h"
+
+#include <libdeflate.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The record of a job; NULL: there is none that can be read. */
+static cJSON *record_of(struct fleet_page *g, sqlite3_int64 id)
+{
+	char text[RECORD_BYTES_MAX];
+	cJSON *record = NULL;
+	sqlite3_stmt *row = ask(g, "SELECT bytes, deflated FROM records WHERE job=?1", id);
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	if (d != NULL && next(g, row)) {
+		size_t len = (size_t)sqlite3_column_int64(row, 0);
+		const void *packed = sqlite3_column_blob(row, 1);
+		if (len <= sizeof(text) && packed != NULL &&
+		    libdeflate_deflate_decompress(d, packed, (size_t)sqlite3_column_bytes(row, 1), text, len, NULL) ==
+			    LIBDEFLATE_SUCCESS)
+			record = cJSON_ParseWithLength(text, len);
+	}
+	libdeflate_free_decompressor(d);
+	sqlite3_finalize(row);
+	return record;
+}
+
+static void put_fact(struct fleet_page *g, const char *what, const char *text)
+{
+	if (*text == '\0')
+		return;
+	put(&g->p, "<div><dt>%s</dt><dd>", what);
+	put_text(&g->p, text, TITLE_CHARS);
+	put(&g->p, "</dd></div>\n");
+}
+
+static void put_number(struct fleet_page *g, const char *what, struct fmt value)
+{
+	put(&g->p, "<div><dt>%s</dt><dd>%s</dd></div>\n", what, value.s);
+}
+
+/* A page on this machine: only a name that is a path from the root, each character of it written so that it ends
+ * nothing. */
+static void put_report_link(struct fleet_page *g, const char *path)
+{
+	if (path[0] != '/')
+		return;
+	put(&g->p, "<p class=\"first\"><b>The report</b><a href=\"file://");
+	for (const unsigned char *c = (const unsigned char *)path; *c != '\0'; c++)
+		put(&g->p,
+		    (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+				    strchr("-_./", *c) != NULL
+			    ? "%c"
+			    : "%%%02X",
+		    *c);
+	put(&g->p, "\">");
+	put_text(&g->p, path, SENTENCE_CHARS);
+	put(&g->p, "</a></p>\n");
+}
+
+static void put_masthead(struct fleet_page *g, const cJSON *r)
+{
+	const cJSON *share = json_item(r, "share");
+	const char *job = json_text(r, "job_id", "");
+	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet \xc2\xb7 job <b>");
+	put_text(&g->p, *job != '\0' ? job : json_text(r, "id", ""), NAME_CHARS);
+	put(&g->p, "</b> step ");
+	put_text(&g->p, json_text(r, "step_id", "\xe2\x80\x93"), 40);
+	put(&g->p, " \xc2\xb7 ");
+	put_text(&g->p, basename_of(json_text(r, "program", "not named")), NAME_CHARS);
+	put(&g->p, "</p>\n<h1>MPI took %s of %s core-hours; waiting was %s.</h1>\n",
+	    fmt_share(json_number(share, "mpi")).s, fmt_hours(json_number(r, "core_hours")).s,
+	    fmt_share(json_number(share, "wait")).s);
+	put_report_link(g, json_text(r, "report", ""));
+	put(&g->p, "<dl class=\"figures\">\n");
+	put_number(g, "ranks", fmt_count(json_number(r, "ranks")));
+	put_number(g, "nodes", fmt_count(json_number(r, "nodes")));
+	put_number(g, "run time", fmt_time(json_number(r, "elapsed_s")));
+	put_number(g, "parallel efficiency", fmt_ratio(json_number(json_item(r, "efficiency"), "parallel")));
+	put(&g->p, "</dl>\n</div>\n");
+}
+
+static void put_facts(struct fleet_page *g, const cJSON *r)
+{
+	const cJSON *versions = json_item(r, "versions"), *efficiency = json_item(r, "efficiency");
+	section_begin(g, "facts", "The job", "As it was recorded.");
+	put(&g->p, "<dl class=\"facts\">\n");
+	put_fact(g, "user", json_text(r, "user", ""));
+	put_fact(g, "account", json_text(r, "account", ""));
+	put_fact(g, "partition", json_text(r, "partition", ""));
+	put_fact(g, "cluster", json_text(r, "cluster", ""));
+	put_fact(g, "began", json_text(r, "start", ""));
+	put_fact(g, "program", json_text(r, "program", ""));
+	put_fact(g, "build id", json_text(r, "build_id", ""));
+	put_fact(g, "MPI", json_text(versions, "mpi", ""));
+	put_fact(g, "Slurm", json_text(versions, "slurm", ""));
+	put_number(g, "load balance", fmt_ratio(json_number(efficiency, "load_balance")));
+	put_number(g, "communication efficiency", fmt_ratio(json_number(efficiency, "communication")));
+	put_number(g, "tracing took", fmt_share(json_number(json_item(r, "overhead"), "share")));
+	put_fact(g, "record", strcmp(json_text(r, "state", ""), "complete") == 0 ? "complete" : "partial");
+	put(&g->p, "</dl>\n");
+	put_time_bar(&g->p, json_number_or(json_item(r, "share"), "useful", 0),
+		     json_number_or(json_item(r, "share"), "mpi", 0), json_number_or(json_item(r, "share"), "wait", 0),
+		     1);
+	put_time_legend(&g->p);
+	section_end(g);
+}
+
+static void put_issues(struct fleet_page *g, const cJSON *r)
+{
+	if (json_count(r, "issues") == 0)
+		return;
+	section_begin(g, "issues", "Issues", "What was found, and what it cost; the report says why, and what to try.");
+	for (const cJSON *x = json_first(r, "issues"); x != NULL; x = x->next) {
+		const char *severity = json_text(x, "severity", "info");
+		put(&g->p, "<div class=\"card\"><h3><span class=\"name\">");
+		put_cause(g, json_text(x, "issue", ""));
+		put(&g->p, "</span> <span class=\"sev %s\">%s</span></h3><p>",
+		    strcmp(severity, "high") == 0     ? "s2"
+		    : strcmp(severity, "medium") == 0 ? "s1"
+						      : "s0",
+		    strcmp(severity, "high") == 0     ? "high"
+		    : strcmp(severity, "medium") == 0 ? "medium"
+						      : "info");
+		put_text(&g->p, json_text(x, "what", ""), SENTENCE_CHARS);
+		put(&g->p, "</p><p class=\"more\">%s core-hours</p></div>\n",
+		    fmt_hours(json_number(x, "loss_core_hours")).s);
+	}
+	section_end(g);
+}
+
+static void put_sites(struct fleet_page *g, const cJSON *r)
+{
+	section_begin(g, "callsites", "Where", "Call sites that took longest, all ranks added up.");
+	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">call site</th><th "
+		   "scope=\"col\">call</th><th scope=\"col\" class=\"n\">time</th>"
+		   "<th scope=\"col\" class=\"n\">waiting</th></tr></thead><tbody>\n");
+	for (const cJSON *x = json_first(r, "callsites"); x != NULL; x = x->next) {
+		put(&g->p, "<tr><th scope=\"row\">");
+		put_callsite(&g->p, x);
+		put(&g->p, "</th><td><code>");
+		put_text(&g->p, json_text(x, "op", ""), 40);
+		put(&g->p, "</code></td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
+		    fmt_time(json_number(x, "time_s")).s, fmt_time(json_number(x, "wait_s")).s);
+	}
+	put(&g->p, "</tbody></table></div>\n");
+	section_end(g);
+}
+
+static void put_operations(struct fleet_page *g, const cJSON *r)
+{
+	section_begin(g, "operations", "MPI calls", "Those that took longest, all ranks added up.");
+	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">call</th><th scope=\"col\" "
+		   "class=\"n\">calls</th><th scope=\"col\" class=\"n\">"
+		   "time</th><th scope=\"col\" class=\"n\">data</th></tr></thead><tbody>\n");
+	for (const cJSON *x = json_first(r, "operations"); x != NULL; x = x->next) {
+		put(&g->p, "<tr><th scope=\"row\"><code>");
+		put_text(&g->p, json_text(x, "op", ""), 60);
+		put(&g->p, "</code></th><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
+		    fmt_count(json_number(x, "calls")).s, fmt_time(json_number(x, "time_s")).s,
+		    fmt_bytes(json_number(x, "bytes")).s);
+	}
+	put(&g->p, "</tbody></table></div>\n");
+	section_end(g);
+}
+
+static void put_nodes(struct fleet_page *g, const cJSON *r)
+{
+	size_t n = json_count(r, "deviation");
+	double most = 0.01;
+	for (const cJSON *x = json_first(r, "deviation"); x != NULL; x = x->next)
+		most = fmax(most, fabs(json_number_of(x)));
+	if (n < 2 || isnan(most))
+		return;
+	section_begin(g, "nodes", "Nodes",
+		      "How much longer (up) or shorter (down) the ranks of each node computed than the mean, in the "
+		      "order of ranks.");
+	put(&g->p, "<p><code>");
+	put_text(&g->p, json_text(r, "nodelist", ""), SENTENCE_CHARS);
+	put(&g->p,
+	    "</code></p><figure><figcaption><b>Deviation of each node:</b> the largest is %s</figcaption><svg "
+	    "class=\"chart\" aria-hidden=\"true\">",
+	    fmt_share(most).s);
+	size_t i = 0;
+	for (const cJSON *x = json_first(r, "deviation"); x != NULL; x = x->next, i++) {
+		double height = fabs(json_number_of(x)) / most * 74;
+		put(&g->p, "<rect class=\"%s\" x=\"%.2f%%\" width=\"%.2f%%\" y=\"%.1f\" height=\"%.1f\"/>",
+		    json_number_of(x) > 0 ? "short" : "named", 100.0 * (double)i / (double)n,
+		    fmax(0.1, 90.0 / (double)n), json_number_of(x) > 0 ? 75 - height : 75, fmax(height, 0.5));
+	}
+	put(&g->p, "</svg></figure>\n");
+	section_end(g);
+}
+
+void page_job(struct fleet_page *g, sqlite3_int64 id)
+{
+	cJSON *r = record_of(g, id);
+	const char *job = json_text(r, "job_id", "");
+	fleet_begin(g, *job != '\0' ? job : "Job", PAGE_JOBS, false);
+	if (r != NULL) {
+		put_masthead(g, r);
+		put_facts(g, r);
+		put_issues(g, r);
+		put_sites(g, r);
+		put_operations(g, r);
+		put_nodes(g, r);
+	} else {
+		put(&g->p, "<h1>The record of this job cannot be read.</h1>\n");
+	}
+	fleet_end(g, false);
+	cJSON_Delete(r);
+}

@@ -1,0 +1,30 @@
+/* record.h - the job record: what one finished step says to a machine's fleet, as JSON "mpitrace/job/1"
+ * (docs/job.schema.json), at most RECORD_BYTES_MAX long. In: the analysis object of the step, not trusted, and who it
+ * is of.  Out: one line of text, of which nothing has to be taken away afterwards: names are left out here. */
+#pragma once
+
+#include "base/error.h"
+
+#include <cjson/cJSON.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RECORD_SCHEMA "mpitrace/job/1"
+#define RECORD_BYTES_MAX 8192u
+#define RECORD_ID_MAX 256u
+
+/* What the analysis does not know, or may not say. Texts may be NULL: then the record has null. */
+struct record_source {
+	const char *user;    /* name, or what stands for it (record_user()) */
+	const char *report;  /* path of the step's page */
+	const char *version; /* of mpitrace */
+	bool without_paths;  /* names of files without directories, which tell the user's name */
+};
+
+/* The record of an analysis, without a line break at its end; the caller frees it. Long lists are cut, what they lack
+ * is a number in the record. 0; -EBADMSG when analysis_json is no analysis; -E2BIG; -ENOMEM. */
+int record_build(const char *analysis_json, const struct record_source *source, char **ret_text, struct error *e);
+
+/* Slurm's form of names, "n[01-03,7],login", in their order; the caller frees it, NULL without memory. */
+char *record_nodelist(const char *const *names, size_t n);

@@ -1,0 +1,219 @@
+/* sources.c - see sources.h. Files may be anybody's: opened without waiting or following, regular, bounded. */
+#include "fleet/sources.h"
+#include "fleet/outbox.h"
+#include "fleet/record.h"
+
+#include "base/buf_file.h"
+#include "format/mpix.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_ROOM (RECORD_BYTES_MAX * 2) /* a longer line is passed over, however long */
+
+struct walk {
+	const struct source_taker *t;
+	uint64_t unread;
+	int64_t remove_until; /* -1: nothing is removed */
+	struct error *e;
+};
+
+static void say(struct walk *w, const char *path, const char *why)
+{
+	char text[PATH_MAX + 200];
+	w->unread++;
+	snprintf(text, sizeof(text), "%s: %s", path, why);
+	if (w->t->say != NULL)
+		w->t->say(w->t->context, text);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), k = strlen(end);
+	return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+/* ---- one file ---- */
+
+/* Its name, unless it is ours: whoever collects may have copied it. */
+static const char *owner_of(uid_t uid, char ret_name[64])
+{
+	static __thread uid_t last = (uid_t)-1;
+	static __thread char name[64];
+	if (uid == geteuid() || uid == 0)
+		return NULL;
+	if (uid != last) {
+		const struct passwd *p = getpwuid(uid);
+		snprintf(name, sizeof(name), "%s", p != NULL ? p->pw_name : "");
+		if (p == NULL)
+			snprintf(name, sizeof(name), "%u", (unsigned)uid);
+		last = uid;
+	}
+	snprintf(ret_name, 64, "%s", name);
+	return ret_name;
+}
+
+static int take_file(struct walk *w, const char *path)
+{
+	struct stat st;
+	char name[64];
+	_cleanup_buf_ struct buf text = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT) /* taken by another one meanwhile */
+		return 0;
+	if (fd < 0) {
+		say(w, path, strerror(errno));
+		return 0;
+	}
+	int rc = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? buf_read(&text, fd, RECORD_BYTES_MAX) : -EINVAL;
+	close(fd);
+	if (rc == 0)
+		return w->t->take(w->t->context, (const char *)text.data, text.len_bytes, path,
+				  owner_of(st.st_uid, name), w->e);
+	say(w, path,
+	    rc == -E2BIG    ? "is longer than 8,192 bytes"
+	    : rc == -EINVAL ? "is no regular file"
+			    : strerror(-rc));
+	return 0;
+}
+
+static int take_trace(struct walk *w, const char *path)
+{
+	struct mpix_file *f = NULL;
+	struct stat st;
+	struct error e;
+	char report[PATH_MAX], *text = NULL;
+	const struct passwd *p = lstat(path, &st) == 0 ? getpwuid(st.st_uid) : NULL;
+	snprintf(report, sizeof(report), "%.*s/report.html",
+		 (int)(strrchr(path, '/') != NULL ? strrchr(path, '/') - path : 1),
+		 strrchr(path, '/') != NULL ? path : ".");
+	struct record_source source = {.user = p != NULL ? p->pw_name : "",
+				       .report = access(report, R_OK) == 0 ? report : NULL,
+				       .version = w->t->version};
+	int rc = mpix_open(path, &f, &e);
+	if (rc == 0)
+		rc = record_build(mpix_analysis(f), &source, &text, &e);
+	if (rc < 0)
+		say(w, path, e.text);
+	else
+		rc = w->t->take(w->t->context, text, strlen(text), path, NULL, w->e);
+	bool refused = text == NULL;
+	free(text);
+	if (f != NULL)
+		mpix_close(f);
+	return refused ? 0 : rc;
+}
+
+/* ---- a line each ---- */
+
+static int take_line(struct walk *w, const char *path, uint64_t line, const char *text, size_t len)
+{
+	char where[PATH_MAX + 32];
+	snprintf(where, sizeof(where), "%s:%llu", path, (unsigned long long)line);
+	return len == 0 ? 0 : w->t->take(w->t->context, text, len, where, NULL, w->e);
+}
+
+static int take_lines(struct walk *w, FILE *in, const char *path)
+{
+	char *text = malloc(LINE_ROOM);
+	uint64_t line = 0;
+	int rc = text != NULL ? 0 : fail(w->e, -ENOMEM, "out of memory");
+	while (rc == 0 && fgets(text, LINE_ROOM, in) != NULL) {
+		size_t len = strlen(text);
+		int c = len > 0 && text[len - 1] == '\n' ? '\n' : EOF;
+		line++;
+		for (int next = c; len + 1 == LINE_ROOM && next != '\n' && (next = getc(in)) != EOF;)
+			;
+		rc = take_line(w, path, line, text, len - (c == '\n'));
+	}
+	if (rc == 0 && ferror(in))
+		rc = fail(w->e, -EIO, "%s: cannot be read to its end: %s", path, strerror(errno));
+	free(text);
+	return rc;
+}
+
+static int take_many(struct walk *w, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	if (fd < 0)
+		return fail(w->e, -errno, "%s: %s", path, strerror(errno));
+	FILE *in = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+	if (in == NULL) {
+		close(fd);
+		return fail(w->e, -EINVAL, "%s: is no file of records, trace or directory", path);
+	}
+	int rc = take_lines(w, in, path);
+	fclose(in);
+	return rc;
+}
+
+/* ---- a directory ---- */
+
+static int visit(struct walk *w, const FTSENT *x)
+{
+	struct error *e = w->e;
+	if (w->remove_until >= 0) {
+		if (ends_with(x->fts_name, OUTBOX_SUFFIX) && x->fts_statp->st_mtime < w->remove_until &&
+		    unlink(x->fts_accpath) != 0 && errno != ENOENT)
+			return fail(e, -errno, "%s: cannot remove it: %s", x->fts_path, strerror(errno));
+		return 0;
+	}
+	if (ends_with(x->fts_name, OUTBOX_SUFFIX))
+		return take_file(w, x->fts_path);
+	return strcmp(x->fts_name, "job.mpix") == 0 ? take_trace(w, x->fts_path) : 0;
+}
+
+static int walk_below(struct walk *w, const char *path)
+{
+	char *roots[] = {(char *)path, NULL};
+	FTS *all = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	int rc = all != NULL ? 0 : fail(w->e, -errno, "%s: %s", path, strerror(errno));
+	FTSENT *x;
+	while (rc == 0 && (x = fts_read(all)) != NULL) {
+		if (x->fts_info == FTS_F)
+			rc = visit(w, x);
+		else if (x->fts_info == FTS_DNR || x->fts_info == FTS_ERR)
+			say(w, x->fts_path, strerror(x->fts_errno));
+	}
+	if (all != NULL)
+		fts_close(all);
+	return rc;
+}
+
+int source_each(const char *path, const struct source_taker *t, uint64_t *ret_unread, struct error *e)
+{
+	struct walk w = {.t = t, .remove_until = -1, .e = e};
+	struct stat st;
+	int rc;
+	if (strcmp(path, "-") == 0)
+		rc = take_lines(&w, stdin, "standard input");
+	else if (stat(path, &st) != 0)
+		rc = fail(e, -errno, "%s: %s", path, strerror(errno));
+	else if (S_ISDIR(st.st_mode))
+		rc = walk_below(&w, path);
+	else if (ends_with(path, ".mpix"))
+		rc = take_trace(&w, path);
+	else if (ends_with(path, OUTBOX_SUFFIX))
+		rc = take_file(&w, path);
+	else
+		rc = take_many(&w, path);
+	*ret_unread += w.unread;
+	return rc;
+}
+
+int source_remove(const char *path, int64_t until, struct error *e)
+{
+	struct source_taker nothing = {0};
+	struct walk w = {.t = &nothing, .remove_until = until, .e = e};
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? walk_below(&w, path) : 0;
+}

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""fleet.py - all jobs of a machine: records come in once whatever is repeated, damaged or forged; planted slow nodes and changed programs
+are found and no others; pages hold what the database holds and nothing that runs; questions only read. Environment: MAKE_FLEET, MPITRACE."""
+import csv
+import glob
+import hashlib
+import base64
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+
+import contract
+from trace import MPITRACE, Tests
+
+JOBS = 20000
+EVIL = '<script>alert(1)</script>"\'&'
+
+
+def fleet(*words, **more):
+    return subprocess.run([MPITRACE, 'fleet', *words], capture_output=True, text=True, **more)
+
+
+def made(path, jobs, *options):
+    with open(path, 'wb') as f:
+        subprocess.run([os.environ['MAKE_FLEET'], '--jobs', str(jobs), *options], stdout=f, check=True)
+
+
+def ask(db, sql):
+    out = fleet('query', sql, '--db', db, '--json')
+    assert out.returncode == 0, out.stderr
+    return json.loads(out.stdout)
+
+
+def lines(path):
+    with open(path, encoding='utf-8') as f:
+        return f.read().splitlines()
+
+
+def ingest(t, place):
+    db, all_of_it = place + '/a.db', place + '/all.ndjson'
+    made(all_of_it, 300, '--nodes', '64', '--slow', '1')
+    records = [json.loads(x) for x in lines(all_of_it)]
+    t.equal('records of the generator keep the schema', [e for r in records[:40] for e in contract.errors(r, name='job')], [])
+    t.check('and its size', max(map(len, lines(all_of_it))) <= 8192)
+    run = fleet('ingest', all_of_it, '--db', db)
+    t.equal('records come in', (run.returncode, run.stdout), (0, '300 records added, 0 replaced, 0 known already, 0 left out\n'))
+    run = fleet('ingest', '-', '--db', db, input=open(all_of_it).read())
+    t.equal('and once only', run.stdout, '0 records added, 0 replaced, 300 known already, 0 left out\n')
+    change = dict(records[7], state='partial', core_hours=records[7]['core_hours'] * 2)
+    run = fleet('ingest', '-', '--db', db, input=json.dumps(change))
+    t.equal('another record of the same step takes its place', run.stdout, '0 records added, 1 replaced, 0 known already, 0 left out\n')
+    got = ask(db, 'select count(*) as n, total(core_hours) as h from jobs')[0]
+    t.check('once', got['n'] == 300 and abs(got['h'] - sum(r['core_hours'] for r in records) - records[7]['core_hours']) < 1e-3, got)
+    t.equal('and in the sums', fleet('check', '--db', db).returncode, 0)
+    for name, text in (('not JSON', '{'), ('another schema', '{"schema":"x"}'), ('no beginning', json.dumps(dict(records[0], start=None))),
+                       ('no id', json.dumps(dict(records[0], id=''))), ('too long', json.dumps(dict(records[0], program='x' * 9000))),
+                       ('a hole of nothing', 'null'), ('numbers that are none', '{"schema":"mpitrace/job/1","id":[],"start":1e999}')):
+        run = fleet('ingest', '-', '--db', db, input=text + '\n')
+        t.check('%s: left out, and said' % name, run.returncode == 4 and '1 left out' in run.stdout and 'standard input:1' in run.stderr, run)
+    odd = dict(records[0], id='odd', nodelist='n[1-99999999]', deviation=[9e99, None, 'x'], core_hours=-5, elapsed_s=1e300, ranks=-1)
+    run = fleet('ingest', '-', '--db', db, input=json.dumps(odd))
+    t.check('nonsense in a record harms nothing', run.returncode == 0 and ask(db, "select core_hours, ranks from jobs where key='odd'") == [{'core_hours': 0, 'ranks': 0}], run)
+    run = fleet('ingest', place + '/none', '--db', db)
+    t.check('a path that is not there is an error', run.returncode == 3 and 'none' in run.stderr, run)
+    run = fleet('report', '--db', all_of_it, '-o', place + '/x')
+    t.check('a file that is no database is refused', run.returncode == 3 and not os.path.exists(place + '/x'), run)
+
+
+def outbox(t, place):
+    box, db = place + '/box', place + '/box.db'
+    os.mkdir(box)
+    os.mkdir(box + '/below')
+    made(place + '/few.ndjson', 4)
+    for i, line in enumerate(lines(place + '/few.ndjson')):
+        with open('%s/%sj%d.job.json' % (box, 'below/' if i == 3 else '', i), 'w') as f:
+            f.write(line + '\n')
+    os.symlink('j0.job.json', box + '/link.job.json')
+    os.mkfifo(box + '/fifo.job.json')
+    open(box + '/.j9.job.json.tmp', 'w').write('half')
+    if os.geteuid() == 0:
+        os.chown(box + '/j1.job.json', 65534, 65534)
+    run = fleet('ingest', box, '--db', db, timeout=60)
+    added = 3 if os.geteuid() == 0 else 4
+    t.check('an outbox is read with all below it, and no link, FIFO or half-written file', '%d records added' % added in run.stdout, run)
+    if os.geteuid() == 0:
+        t.check("a user's file that speaks for another user is left out", run.returncode == 4 and "another user's" in run.stderr, run)
+        os.unlink(box + '/j1.job.json')
+    for path in glob.glob(box + '/**/*.job.json', recursive=True):
+        if not os.path.islink(path) and os.path.isfile(path) and not path.endswith('j2.job.json'):
+            os.utime(path, (time.time() - 600, time.time() - 600))
+    run = fleet('ingest', box, '--db', db, '--remove')
+    left = sorted(os.path.basename(x) for x in glob.glob(box + '/**/j*.job.json', recursive=True))
+    t.equal('--remove takes what is in the database, and leaves what is young', (run.returncode, left), (0, ['j2.job.json']))
+
+
+def killed(t, place):
+    """Killed at any instant: the database is whole, and a repeat ends with each record once."""
+    db, path = place + '/killed.db', place + '/killed.ndjson'
+    made(path, 30000)
+    for i in range(6):
+        p = subprocess.Popen([MPITRACE, 'fleet', 'ingest', path, '--db', db], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while not os.path.exists(db + '-wal') or os.path.getsize(db + '-wal') < 400000 * (i + 1):
+            if p.poll() is not None or time.monotonic() > deadline:
+                break
+        p.send_signal(signal.SIGKILL)
+        p.wait()
+        if os.path.exists(db) and os.path.getsize(db) > 0:
+            run = fleet('check', '--db', db)
+            t.check('killed (%d): what is there is whole' % (i + 1), run.returncode == 0 or 'no database' in run.stderr, run)
+    run = fleet('ingest', path, '--db', db)
+    t.equal('a repeat ends with each record once', (run.returncode, ask(db, 'select count(*) as n from jobs')), (0, [{'n': 30000}]))
+    os.unlink(path)
+
+
+def judged(t, db, truth):
+    suspected = {r['node']: r for r in ask(db, 'select * from node_list where suspected')}
+    slow = truth['slow']
+    t.check('at least 19 of 20 slow nodes are found', len(set(suspected) & set(slow)) >= 19, sorted(set(slow) - set(suspected)))
+    t.check('and at most one in a thousand others', len(set(suspected) - set(slow)) <= 5, sorted(set(suspected) - set(slow)))
+    off = [(n, slow[n], r['effect']) for n, r in suspected.items() if n in slow and abs(r['effect'] - slow[n]) > 0.012]
+    t.equal('by how much is told', off, [])
+    worse = {}
+    for c in ask(db, 'select * from change_list where change < 0'):
+        worse.setdefault(c['program'], []).append(c)
+    t.equal('the three programs that became worse are named, and no other', sorted(worse), sorted(truth['regressions']))
+    for program, planted in truth['regressions'].items():
+        found = min(worse.get(program, [{'day': '1970-01-01', 'change': 0}]), key=lambda c: c['change'])
+        day = time.strftime('%Y-%m-%d', time.gmtime(planted['day'] * 86400))
+        days = abs(time.mktime(time.strptime(found['day'], '%Y-%m-%d')) - time.mktime(time.strptime(day, '%Y-%m-%d'))) / 86400
+        t.check('%s: since when' % os.path.basename(program), days <= 7, (found, day))
+        t.check('%s: by how much' % os.path.basename(program), abs(1 + found['change'] - planted['to']) < 0.03, (found, planted))
+
+
+def masters(t, place):
+    """A master on rank 0's node, in every job on the same node, is no slow node."""
+    path, db = place + '/masters.ndjson', place + '/masters.db'
+    with open(path, 'w') as f:
+        for i, line in enumerate(lines(place + '/year.ndjson')[:4000]):
+            r = json.loads(line)
+            noise = ((i * 7919) % 101 - 50) / 5000
+            r.update(id='m%d' % i, program='/apps/master', nodes=4, nodelist='n[%05d-%05d]' % (4 * (i % 200), 4 * (i % 200) + 3),
+                     deviation=[0.3 + noise, -0.1, -0.1 - noise, -0.1], nodes_left_out=0)
+            f.write(json.dumps(r) + '\n')
+    fleet('ingest', path, '--db', db)
+    run = fleet('report', '--db', db, '-o', place + '/masters')
+    t.equal('masters are no slow nodes', (run.returncode, ask(db, 'select * from node_list where suspected')), (0, []))
+    shutil.rmtree(place + '/masters')
+
+
+def pages(t, place, db):
+    out = place + '/pages'
+    run = fleet('report', '--db', db, '-o', out, '--days', '3', '--jobs', '50')
+    names = os.listdir(out)
+    t.check('the report is made', run.returncode == 0 and run.stderr == '', run)
+    t.check('with its pages', {'index.html', 'programs.html', 'users.html', 'nodes.html', 'jobs.html', 'nodes.csv', 'jobs.json'} <= set(names), names[:20])
+    texts = {n: open('%s/%s' % (out, n), encoding='utf-8').read() for n in names if n.endswith('.html')}
+    gone = {(n, x) for n, text in texts.items() for x in re.findall(r'href="([^"#:]+)(?:#[^"]*)?"', text) if x not in names}
+    t.equal('each link leads to a page', sorted(gone)[:5], [])
+    bad = []
+    for name, text in texts.items():
+        policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1]
+        for tag, rule in (('style', 'style-src'), ('script', 'script-src')):
+            for body in re.findall(r'<%s>(.*?)</%s>' % (tag, tag), text, re.S):
+                digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+                if "'sha256-%s'" % digest not in policy.split(rule, 1)[1].split(';')[0]:
+                    bad.append((name, tag))
+        if re.search(r'<script[ >](?!")', text) and text.count('<script') > 1 or "default-src 'none'" not in policy or ' onclick' in text or 'style="' in text:
+            bad.append(name)
+    t.equal('nothing runs or applies but what the policy names', bad[:5], [])
+    total = ask(db, 'select total(core_hours) as h, count(*) as n from jobs')[0]
+    t.check('the overview has the sum of all', '{:,}'.format(round(total['h'])) in texts['index.html'] and '{:,}'.format(total['n']) in texts['index.html'], total)
+    rows = list(csv.DictReader(io.StringIO(open(out + '/programs.csv', encoding='utf-8', newline='').read())))
+    t.check('the table of programs adds up to it', abs(sum(float(r['core_hours']) for r in rows) - total['h']) < 1e-3 * total['h'], rows[:2])
+    t.check('CSV and JSON are the same', len(json.load(open(out + '/programs.json'))) == len(rows))
+    users = [n for n in names if n.startswith('user-')]
+    names_of = {r['name'] for r in ask(db, 'select name from names where kind=1')}
+    mixed = [n for n in users[:40] if len({u for u in names_of if re.search(r'\b%s\b' % re.escape(u), texts[n])}) != 1]
+    t.equal("a user's page names no other user", mixed, [])
+    run = fleet('report', '--db', db, '-o', out, '--days', '3', '--jobs', '50', '--timing')
+    slow = [x for x in run.stderr.splitlines() if float(x.split()[-2]) > 10]
+    t.equal('again: the same pages', (run.returncode, sorted(os.listdir(out)), slow), (0, sorted(names), []))
+    shutil.rmtree(out)
+
+
+def hostile(t, place):
+    db, out = place + '/evil.db', place + '/evil'
+    r = json.loads(lines(place + '/few.ndjson')[0])
+    for key in ('user', 'account', 'program', 'build_id', 'cluster', 'job_id', 'partition'):
+        r[key] = EVIL
+    r['report'] = '/"><script>alert(2)</script>'
+    r['versions'] = {'mpi': EVIL}
+    r['issues'] = [{'issue': EVIL, 'severity': 'high', 'loss_core_hours': 1, 'what': EVIL}]
+    r['callsites'] = [{'op': EVIL, 'function': EVIL, 'file': EVIL}]
+    r['operations'] = [{'op': EVIL}]
+    fleet('ingest', '-', '--db', db, input=json.dumps(r))
+    run = fleet('report', '--db', db, '-o', out)
+    text = ''.join(open(x, encoding='utf-8').read() for x in glob.glob(out + '/*.html'))
+    t.check('names are only text', run.returncode == 0 and 'alert(1)&lt;/script' in text and '<script>alert' not in text, run)
+    run = fleet('query', "select 'a' || char(27) || '[31m'", '--db', db)
+    t.check('and reach no terminal as more than text', '\x1b' not in run.stdout, run)
+    shutil.rmtree(out)
+
+
+def questions(t, place, db):
+    for sql in ('delete from jobs', 'drop table jobs', "attach '%s/new.db' as x" % place, 'pragma user_version=9', 'vacuum', 'create table x(a)',
+                'select 1; delete from jobs', "insert into names values(1,1,'x')", ''):
+        run = fleet('query', sql, '--db', db)
+        t.check('"%s" is refused' % sql[:20], run.returncode == 3 and run.stderr, run)
+    t.check('and nothing was made', not os.path.exists(place + '/new.db'))
+    run = fleet('query', "select 'a,b' as x, 'say \"no\"' as y, null as z", '--db', db, '--csv')
+    t.equal('CSV is quoted', run.stdout, 'x,y,z\n"a,b","say ""no""",\n')
+    newer = place + '/newer.db'
+    shutil.copy(db, newer)
+    with sqlite3.connect(newer) as c:
+        c.execute('pragma user_version=99')
+    run = fleet('ingest', place + '/few.ndjson', '--db', newer)
+    t.check('a newer database is not touched', run.returncode == 3 and '99' in run.stderr, run)
+    with sqlite3.connect(newer) as c:
+        c.execute('pragma user_version=1')
+        c.execute('update days set core_hours=core_hours+1 where rowid in (select 1)' if False else 'update days set core_hours=core_hours+1')
+    run = fleet('check', '--db', newer)
+    t.check('sums that are not those of the jobs are noticed', run.returncode == 3 and 'add up' in run.stderr, run)
+    size = os.path.getsize(newer)
+    with open(newer, 'r+b') as f:
+        f.seek(size // 2)
+        f.write(b'\xff' * 20000)
+    run = fleet('check', '--db', newer)
+    t.check('damage is noticed', run.returncode == 3, run)
+
+
+def main():
+    t = Tests()
+    with tempfile.TemporaryDirectory() as place:
+        ingest(t, place)
+        outbox(t, place)
+        killed(t, place)
+        db = place + '/year.db'
+        made(place + '/year.ndjson', JOBS, '--truth', place + '/truth.json')
+        fleet('ingest', place + '/year.ndjson', '--db', db)
+        pages(t, place, db)
+        with open(place + '/truth.json') as f:
+            judged(t, db, json.load(f))
+        masters(t, place)
+        hostile(t, place)
+        questions(t, place, db)
+    t.end()
+
+
+main()

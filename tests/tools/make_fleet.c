@@ -1,0 +1,276 @@
+/* make_fleet.c - a year of job records of a machine, of which all is known: make_fleet [--jobs N] [--nodes N] [--days
+ * N] [--slow N] [--seed S] [--truth FILE]. Records go to standard output, a line each (docs/job.schema.json). Load is
+ * diurnal and weekly; programs differ in size, efficiency, evenness, and in whether rank 0 is a master; users have some
+ * programs each; nodes of a job stand in a row, as schedulers place them. Planted: slow nodes, and three programs that
+ * become less efficient on a day. --truth: a JSON object with them. */
+#include <getopt.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PROGRAMS 60
+#define USERS 400
+#define ACCOUNTS 45
+#define REGRESSIONS 3
+#define FIRST_DAY 20089 /* 2025-01-01 */
+#define SLOW_MAX 1000
+#define JOB_NODES_MAX 256
+
+struct program {
+	double efficiency, spread, noise, master, hours;
+	int largest;	   /* power of two of nodes */
+	int regressed_day; /* 0: never */
+	double regressed_to;
+	int version_day[3];
+};
+
+static struct program programs[PROGRAMS];
+static int user_program[USERS][3], user_account[USERS];
+static double user_noise[USERS], *slowness;
+static uint64_t state;
+static long jobs = 10000, nodes = 5000, days = 365, slow = 20;
+static const char *truth;
+
+static double uniform(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (double)(state >> 11) / 9007199254740992.0;
+}
+
+static int below(int n)
+{
+	return (int)(uniform() * n);
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
+}
+
+static void make_programs(void)
+{
+	for (int i = 0; i < PROGRAMS; i++) {
+		struct program *p = &programs[i];
+		p->efficiency = 0.55 + 0.4 * uniform();
+		p->spread = 0.02 + 0.06 * uniform();
+		p->noise = 0.004 + 0.05 * uniform() * uniform();
+		p->master = i % 4 == 0 ? 0.05 + 0.15 * uniform() : 0;
+		p->hours = exp(normal());
+		p->largest = 2 + below(6);
+		for (int k = 0; k < 3; k++)
+			p->version_day[k] = below((int)days);
+	}
+	for (int i = 0; i < REGRESSIONS; i++) {
+		struct program *p = &programs[3 + 7 * i];
+		p->regressed_day = (int)days / 4 + below((int)days / 2);
+		p->regressed_to = 0.93 - 0.03 * i;
+		p->version_day[0] = p->regressed_day;
+	}
+	for (int u = 0; u < USERS; u++) {
+		user_account[u] = below(ACCOUNTS);
+		user_noise[u] = 0.7 + 0.6 * uniform();
+		for (int k = 0; k < 3; k++)
+			user_program[u][k] = (int)(PROGRAMS * uniform() * uniform());
+	}
+}
+
+static void make_nodes(void)
+{
+	slowness = calloc((size_t)nodes, sizeof(*slowness));
+	for (long i = 0; slowness != NULL && i < slow;) {
+		long n = below((int)nodes);
+		if (slowness[n] == 0)
+			slowness[n] = 0.04 + 0.16 * (double)i++ / (double)slow;
+	}
+}
+
+static void put_truth(void)
+{
+	FILE *out = fopen(truth, "w");
+	const char *comma = "";
+	if (out == NULL)
+		exit(3);
+	fputs("{\"slow\": {", out);
+	for (long i = 0; i < nodes; i++)
+		if (slowness[i] > 0) {
+			fprintf(out, "%s\"n%05ld\": %.3f", comma, i, slowness[i]);
+			comma = ", ";
+		}
+	fputs("}, \"regressions\": {", out);
+	for (int i = 0; i < REGRESSIONS; i++)
+		fprintf(out, "%s\"/apps/code%02d/bin/code%02d\": {\"day\": %d, \"to\": %.3f}", i > 0 ? ", " : "",
+			3 + 7 * i, 3 + 7 * i, FIRST_DAY + programs[3 + 7 * i].regressed_day,
+			programs[3 + 7 * i].regressed_to);
+	fputs("}}\n", out);
+	fclose(out);
+}
+
+/* The job's place in the year: nights and weekends are quieter. */
+static time_t start_of(long i)
+{
+	double at = ((double)i + uniform()) / (double)jobs * (double)days;
+	double hour = fmod(at, 1) * 24;
+	if (uniform() > 0.55 + 0.45 * sin((hour - 8) / 24 * 6.283185307179586) || ((long)at + 4) % 7 >= 5)
+		at = floor(at) + (8 + 10 * uniform()) / 24;
+	return (time_t)((FIRST_DAY + at) * 86400);
+}
+
+struct run {
+	int nodes, first;
+	double useful[JOB_NODES_MAX], mean, most;
+};
+
+static void run_nodes(struct run *r, const struct program *p, int user)
+{
+	double sum = 0;
+	r->nodes = 1 << below(p->largest + 1);
+	if (r->nodes > JOB_NODES_MAX || r->nodes > nodes)
+		r->nodes = 2;
+	r->first = below((int)nodes - r->nodes + 1);
+	r->most = 0;
+	for (int i = 0; i < r->nodes; i++) {
+		double noise = p->noise * user_noise[user] * (uniform() < 0.01 ? 5 : 1);
+		r->useful[i] = exp(noise * normal()) * (1 + slowness[r->first + i]) * (i == 0 ? 1 + p->master : 1);
+		sum += r->useful[i];
+		r->most = fmax(r->most, r->useful[i]);
+	}
+	r->mean = sum / r->nodes;
+}
+
+static void put_nodes(const struct run *r)
+{
+	if (r->nodes < 2)
+		return;
+	printf(",\"nodelist\":\"n[%05d-%05d]\",\"deviation\":[", r->first, r->first + r->nodes - 1);
+	for (int i = 0; i < r->nodes; i++)
+		printf(i > 0 ? ",%.4g" : "%.4g", round((r->useful[i] / r->mean - 1) * 1e4) / 1e4);
+	printf("],\"nodes_left_out\":0");
+}
+
+static void put_rest(const struct program *p, double hours, double wait, int ranks, double elapsed)
+{
+	static const char *const issues[] = {"late_sender", "barrier_imbalance", "load_imbalance", "delay",
+					     "serialization"};
+	static const char *const ops[] = {"MPI_Waitall", "MPI_Allreduce", "MPI_Isend",
+					  "MPI_Irecv",	 "MPI_Barrier",	  "MPI_Bcast"};
+	double loss = hours * wait * 0.8;
+	int which = (int)(p - programs) % 5;
+	printf(",\"coverage\":{\"complete\":true,\"ranks_seen\":%d,\"nodes_missing\":0,\"events\":%d,\"events_lost\":"
+	       "0}",
+	       ranks, ranks * 1000);
+	printf(",\"wait_s\":{\"late_sender\":%.6g,\"wait_at_barrier\":%.6g}", hours * wait * 2000, hours * wait * 1600);
+	printf(",\"issues\":[");
+	if (wait > 0.05)
+		printf("{\"issue\":\"%s\",\"severity\":\"%s\",\"loss_core_hours\":%.6g,\"what\":\"Ranks waited %.3g s "
+		       "in all, "
+		       "because others were later.\"}",
+		       issues[which], wait > 0.15 ? "high" : "medium", loss, hours * wait * 3600);
+	printf("],\"operations\":[");
+	for (int i = 0; i < 6; i++)
+		printf("%s{\"op\":\"%s\",\"calls\":%d,\"time_s\":%.6g,\"bytes\":%d}", i > 0 ? "," : "", ops[i],
+		       ranks * 500, hours * 3600 * (wait + 0.04) / (i + 2), ranks * 4096);
+	printf("],\"callsites\":[");
+	for (int i = 0; i < 3; i++)
+		printf("%s{\"op\":\"%s\",\"function\":\"exchange_%d\",\"file\":\"src/"
+		       "halo.c\",\"line\":%d,\"time_s\":%.6g,"
+		       "\"wait_s\":%.6g}",
+		       i > 0 ? "," : "", ops[i], i, 40 + i * 17, hours * 3600 * (wait + 0.04) / (i + 2),
+		       hours * 3600 * wait / (i + 2));
+	printf("],\"bytes\":{\"point_to_point\":%.0f,\"collective\":%.0f},\"overhead\":{\"ns_per_call\":25,\"share\":0."
+	       "001}",
+	       elapsed * ranks * 1e6, elapsed * ranks * 1e4);
+}
+
+static void put_job(long i)
+{
+	int user = (int)(USERS * uniform() * uniform()), which = user_program[user][below(3)];
+	const struct program *p = &programs[which];
+	struct run r;
+	char when[32];
+	time_t start = start_of(i);
+	int day = (int)(start / 86400) - FIRST_DAY, version = 0, ranks, mpi = day > days / 3 ? 5 : 4;
+	run_nodes(&r, p, user);
+	ranks = r.nodes * 64;
+	for (int k = 0; k < 3; k++)
+		version += day >= p->version_day[k];
+	double hours = p->hours * exp(0.5 * normal()) * ranks, elapsed = hours / ranks * 3600;
+	double communication = p->efficiency * exp(p->spread * normal()) * pow(0.985, log2(r.nodes));
+	if (p->regressed_day > 0 && day >= p->regressed_day)
+		communication *= p->regressed_to;
+	communication = fmin(0.99, communication);
+	double balance = r.mean / r.most, useful = communication * balance, wait = (1 - useful) * 0.6;
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&start));
+	printf("{\"schema\":\"mpitrace/job/"
+	       "1\",\"id\":\"synth:%ld.0:0\",\"cluster\":\"synth\",\"job_id\":\"%ld\",\"step_id\":\"0\","
+	       "\"restart\":\"0\",\"user\":\"user%03d\",\"account\":\"acct%02d\",\"partition\":\"%s\",\"program\":\"/"
+	       "apps/code%02d/bin/"
+	       "code%02d\",\"build_id\":\"%08x%032x\",\"report\":null,",
+	       i + 1, i + 1, user, user_account[user], r.nodes > 16 ? "large" : "normal", which, which,
+	       (unsigned)which * 2654435761u + (unsigned)version * 0x9e3779b1u, (unsigned)version);
+	printf("\"nodes\":%d,\"ranks\":%d,\"start\":\"%s\",\"elapsed_s\":%.6g,\"core_hours\":%.6g,\"state\":"
+	       "\"complete\"",
+	       r.nodes, ranks, when, elapsed, hours);
+	put_rest(p, hours, wait, ranks, elapsed);
+	printf(",\"efficiency\":{\"load_balance\":%.6g,\"communication\":%.6g,\"parallel\":%.6g,\"serialization\":null,"
+	       "\"transfer\":null}"
+	       ",\"share\":{\"useful\":%.6g,\"mpi\":%.6g,\"wait\":%.6g},\"versions\":{\"mpi\":\"Open MPI "
+	       "v4.1.%d\",\"slurm\":\"22.05.8\","
+	       "\"mpitrace\":\"0.1.0\"}",
+	       balance, communication, useful, useful, 1 - useful, wait, mpi);
+	put_nodes(&r);
+	puts("}");
+}
+
+static long number(const char *text, long most)
+{
+	long n = strtol(text, NULL, 10);
+	if (n < 1 || n > most)
+		exit(2);
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {{"jobs", required_argument, NULL, 'j'},
+						{"nodes", required_argument, NULL, 'n'},
+						{"days", required_argument, NULL, 'd'},
+						{"slow", required_argument, NULL, 's'},
+						{"seed", required_argument, NULL, 'r'},
+						{"truth", required_argument, NULL, 't'},
+						{NULL, 0, NULL, 0}};
+	int c;
+	state = 88172645463325252ull;
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'j')
+			jobs = number(optarg, 100000000);
+		else if (c == 'n')
+			nodes = number(optarg, 100000);
+		else if (c == 'd')
+			days = number(optarg, 3650);
+		else if (c == 's')
+			slow = number(optarg, SLOW_MAX);
+		else if (c == 'r')
+			state ^= (uint64_t)number(optarg, 1000000) * 0x9e3779b97f4a7c15ull;
+		else if (c == 't')
+			truth = optarg;
+		else
+			return 2;
+	}
+	if (slow > nodes / 2)
+		return 2;
+	make_programs();
+	make_nodes();
+	if (slowness == NULL)
+		return 3;
+	if (truth != NULL)
+		put_truth();
+	for (long i = 0; i < jobs; i++)
+		put_job(i);
+	free(slowness);
+	return fflush(stdout) != 0;
+}
