@@ -42,6 +42,7 @@ const char *tracer_path(void);
 	ROW(export) \
 	ROW(finish) \
 	ROW(import) \
+	ROW(live) \
 	ROW(report) \
 	ROW(run) \
 	ROW(show) \

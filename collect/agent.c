@@ -205,8 +205,7 @@ static int put_end(struct agent *a)
 	uint64_t events = 0, missing = 0;
 	output_ending(&a->output);
 	snapshot_clocks_of(&a->snapshots, a->processes, a->nprocesses);
-	struct tick_sample now = tick_sample();
-	sampler_end(&a->sampler, &a->output, a->processes, a->nprocesses, &now);
+	sampler_end(&a->sampler, &a->output, a->processes, a->nprocesses);
 	int rc = -ENOMEM;
 	for (int i = 0; i <= LAST_TRIES && rc == -ENOMEM; i++)
 		rc = snapshot_end(&a->snapshots, &a->output, a->processes, a->nprocesses, tick_sample().monotonic_ns);

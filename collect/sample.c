@@ -145,7 +145,9 @@ static enum mpic_sample_state state_of(const struct process *p)
 		return SAMPLE_FINALIZED;
 	if (state == SEGFILE_ABORTED)
 		return SAMPLE_ABORTED;
-	return p->lost ? SAMPLE_LOST : SAMPLE_RUNNING;
+	if (p->lost)
+		return SAMPLE_LOST;
+	return p->file->init_exit_tick == 0 ? SAMPLE_STARTING : SAMPLE_RUNNING;
 }
 
 static void forget(struct process *p)
@@ -183,10 +185,10 @@ static bool put_process(struct sampler *s, struct process *p, uint64_t now_tick,
 
 /* ---- all ---- */
 
-static void take(struct sampler *s, struct output *o, struct process *processes, uint32_t n,
-		 const struct tick_sample *now, int64_t gap_ns, bool last)
+static void take(struct sampler *s, struct output *o, struct process *processes, uint32_t n, int64_t gap_ns, bool last)
 {
-	struct mpic_sample head = {now->tick, now->monotonic_ns, now->realtime_ns, (uint64_t)gap_ns, !s->partial};
+	struct tick_sample now = tick_sample(); /* the round began long before, if it drained much */
+	struct mpic_sample head = {now.tick, now.monotonic_ns, now.realtime_ns, (uint64_t)gap_ns, !s->partial};
 	uint64_t failed = o->failed_blocks;
 	bool good = true;
 	s->payload.len_bytes = 0;
@@ -199,7 +201,7 @@ static void take(struct sampler *s, struct output *o, struct process *processes,
 		process_refresh(p);
 		if (head.whole)
 			forget(p);
-		good = put_process(s, p, now->tick, head.whole, last);
+		good = put_process(s, p, now.tick, head.whole, last);
 		process_defs(p, o); /* behind the totals: all that they count is defined */
 	}
 	struct mpic_block b = {.kind = MPIC_SAMPLE, .process = MPIC_NODE, .seq = s->seq};
@@ -237,12 +239,11 @@ void sampler_round(struct sampler *s, struct output *o, struct process *processe
 	if (s->last_ns / gap_ns == now->realtime_ns / gap_ns)
 		return;
 	s->last_ns = now->realtime_ns;
-	take(s, o, processes, n, now, gap_ns, false);
+	take(s, o, processes, n, gap_ns, false);
 }
 
-void sampler_end(struct sampler *s, struct output *o, struct process *processes, uint32_t n,
-		 const struct tick_sample *now)
+void sampler_end(struct sampler *s, struct output *o, struct process *processes, uint32_t n)
 {
 	if (s->every_ns > 0 && n > 0)
-		take(s, o, processes, n, now, 0, true);
+		take(s, o, processes, n, 0, true);
 }

@@ -25,7 +25,6 @@ void sampler_done(struct sampler *s);
 void sampler_round(struct sampler *s, struct output *o, struct process *processes, uint32_t n,
 		   const struct tick_sample *now);
 /* The last one, of what no longer changes: the sums of all are then the exact totals. */
-void sampler_end(struct sampler *s, struct output *o, struct process *processes, uint32_t n,
-		 const struct tick_sample *now);
+void sampler_end(struct sampler *s, struct output *o, struct process *processes, uint32_t n);
 /* Gap between samples of a job of that age. */
 int64_t sample_gap_ns(int64_t every_ns, int64_t age_ns);

@@ -94,7 +94,7 @@ static int read_process(struct mpic_sample_reader *r, struct cursor c, struct mp
 {
 	uint32_t state;
 	r->in_thread = false;
-	if (rd_below(&c, MPIC_PROCESSES_MAX, &r->process) < 0 || rd_below(&c, SAMPLE_LOST + 1, &state) < 0 ||
+	if (rd_below(&c, MPIC_PROCESSES_MAX, &r->process) < 0 || rd_below(&c, SAMPLE_STARTING + 1, &state) < 0 ||
 	    rd_varint(&c, &item->resident_bytes) < 0)
 		return -EBADMSG;
 	item->state = state;

@@ -25,7 +25,13 @@ enum mpic_sample_type {
 	MPIC_SAMPLE_SYSTEM = 6,
 };
 
-enum mpic_sample_state { SAMPLE_RUNNING = 0, SAMPLE_FINALIZED = 1, SAMPLE_ABORTED = 2, SAMPLE_LOST = 3 };
+enum mpic_sample_state {
+	SAMPLE_RUNNING = 0,
+	SAMPLE_FINALIZED = 1,
+	SAMPLE_ABORTED = 2,
+	SAMPLE_LOST = 3,
+	SAMPLE_STARTING = 4
+};
 
 /* What the kernel counted of a thread; SYSTEM records hold what came since the one before. */
 struct mpic_system {
