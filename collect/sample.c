@@ -31,8 +31,10 @@ void sampler_done(struct sampler *s)
 
 int64_t sample_gap_ns(int64_t every_ns, int64_t age_ns)
 {
-	int64_t times = age_ns / SAMPLE_SHARE / every_ns;
-	return every_ns * (times > 1 ? times : 1);
+	int64_t gap_ns = every_ns;
+	while (gap_ns <= age_ns / SAMPLE_SHARE / 2)
+		gap_ns *= 2;
+	return gap_ns;
 }
 
 /* ---- one thread ---- */
@@ -60,7 +62,7 @@ struct put_totals {
 static bool put_region(struct buf *out, struct drained_thread *t, const struct segment_total *totals, uint32_t first,
 		       size_t n, bool last, struct put_totals *put)
 {
-	for (size_t k = 0; k < n && (last || put->unused < UNUSED_RUN); k++) {
+	for (size_t k = 0; k < n && first + k < MPIC_SIGS_MAX && (last || put->unused < UNUSED_RUN); k++) {
 		struct segment_total now = {__atomic_load_n(&totals[k].calls, __ATOMIC_RELAXED),
 					    __atomic_load_n(&totals[k].ticks, __ATOMIC_RELAXED)};
 		uint32_t sig = first + (uint32_t)k;

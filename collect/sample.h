@@ -7,8 +7,9 @@
 #include "format/layout.h"
 
 #define SAMPLE_GAP_NS 1000000000ll
-/* Gaps are at least this share of the job's age: with 1 s there are 1,000 samples after 3.8 hours, 2,000 after 30 days. */
-#define SAMPLE_SHARE 190
+/* Gaps double, so that each divides the next: one is 1/260 to 1/130 of the job's age. With 1 s there are 1,000 samples after
+ * 4 hours, and 2,000 after 30 days. */
+#define SAMPLE_SHARE 130
 
 struct sampler {
 	int64_t every_ns; /* 0: none are wanted */

@@ -37,8 +37,9 @@ struct live_node {
 	int64_t realtime_ns, interval_ns; /* of the last; between the last two, 0: there is one only */
 	int64_t gap_ns;			  /* to the next one */
 	uint64_t tick, interval_ticks;
-	double ns_per_tick;		    /* 0: not known yet */
-	uint32_t bad;			    /* samples that could not be read */
+	double ns_per_tick; /* 0: not known yet */
+	uint32_t bad;	    /* samples that could not be read */
+	uint64_t kept_bytes, kept_max_bytes;
 	VEC(struct live_process) processes; /* by index in the file */
 };
 

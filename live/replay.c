@@ -1,12 +1,29 @@
 /* replay.c - see look.h. In: SAMPLE blocks of one file, of which any may be missing or hostile.  Out: sums. */
 #include "live/look.h"
 
-static struct live_thread *thread_at(struct live_node *live, uint32_t process, uint32_t thread)
+/* What a sample may make us keep for each byte of its file: a thread, or a signature by its number, is some bytes there, and
+ * its definition more. */
+#define KEPT_SHARE 64u
+#define KEPT_BYTES (64ull << 20)
+
+/* Room for more elements: 0, or -EBADMSG when no honest file has so many. */
+static int keep(struct live_node *live, size_t have, size_t want, size_t size)
 {
-	if (vec_reach(&live->processes, process) < 0)
-		return NULL;
-	struct live_process *p = &live->processes.at[process];
-	return vec_reach(&p->threads, thread) < 0 ? NULL : &p->threads.at[thread];
+	live->kept_bytes += want > have ? (want - have) * size : 0;
+	return live->kept_bytes > live->kept_max_bytes ? -EBADMSG : 0;
+}
+
+static int thread_at(struct live_node *live, const struct mpic_sample_item *item, struct live_thread **ret_thread)
+{
+	if (vec_reach(&live->processes, item->process) < 0)
+		return -ENOMEM;
+	struct live_process *p = &live->processes.at[item->process];
+	if (keep(live, p->threads.n, (size_t)item->thread + 1, sizeof(*p->threads.at)) < 0)
+		return -EBADMSG;
+	if (vec_reach(&p->threads, item->thread) < 0)
+		return -ENOMEM;
+	*ret_thread = &p->threads.at[item->thread];
+	return 0;
 }
 
 /* Before a sample is added: what is now becomes what was before. A whole one counts from nothing. */
@@ -32,8 +49,10 @@ static void turn(struct live_node *live, bool whole)
 	}
 }
 
-static int add_total(struct live_thread *t, const struct mpic_sample_item *item)
+static int add_total(struct live_node *live, struct live_thread *t, const struct mpic_sample_item *item)
 {
+	if (keep(live, t->totals.n, (size_t)item->sig + 1, sizeof(*t->totals.at)) < 0)
+		return -EBADMSG;
 	if (vec_reach(&t->totals, item->sig) < 0)
 		return -ENOMEM;
 	t->totals.at[item->sig].calls += item->calls;
@@ -68,12 +87,13 @@ static int add_item(struct live_node *live, const struct mpic_sample_item *item)
 		p->resident_bytes = item->resident_bytes;
 		return 0;
 	}
-	struct live_thread *t = thread_at(live, item->process, item->thread);
-	if (t == NULL)
-		return -ENOMEM;
+	struct live_thread *t;
+	int code = thread_at(live, item, &t);
+	if (code < 0)
+		return code;
 	switch (item->type) {
 	case MPIC_SAMPLE_TOTAL:
-		return add_total(t, item);
+		return add_total(live, t, item);
 	case MPIC_SAMPLE_OPEN:
 		open_call(t, live, item);
 		return 0;
@@ -143,7 +163,7 @@ static int add_sample(struct live_node *live, const struct node *n, const struct
 int replay_node(const struct node *n, struct live_node *ret_live)
 {
 	_cleanup_buf_ struct buf payload = {0};
-	struct live_node live = {0};
+	struct live_node live = {.kept_max_bytes = KEPT_SHARE * n->file.len_bytes + KEPT_BYTES};
 	int code = 0;
 	for (size_t i = 0; i < n->file.nblocks && code >= 0; i++) {
 		const struct mpic_block *b = &n->file.blocks[i];
