@@ -1,14 +1,14 @@
-/* sample.h - what the job does now, and how its profile grew: SAMPLE blocks (format/mpic_sample.h), one a node and time.
- * In: totals and open calls from the processes' mapped files, /proc.  Out: a block with what came since the last one.
- * The program has no part in it. */
+/* sample.h - what the job does now, and how its profile grew: SAMPLE blocks (format/mpic_sample.h), one a node and
+ * time. In: totals and open calls from the processes' mapped files, /proc.  Out: a block with what came since the
+ * last one. The program has no part in it. */
 #pragma once
 
 #include "collect/process.h"
 #include "format/layout.h"
 
 #define SAMPLE_GAP_NS 1000000000ll
-/* Gaps double, so that each divides the next: one is 1/260 to 1/130 of the job's age. With 1 s there are 1,000 samples after
- * 4 hours, and 2,000 after 30 days. */
+/* Gaps double, so that each divides the next: one is 1/260 to 1/130 of the job's age. With 1 s there are 1,000
+ * samples after 4 hours, and 2,000 after 30 days. */
 #define SAMPLE_SHARE 130
 
 struct sampler {

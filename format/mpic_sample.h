@@ -67,7 +67,7 @@ int mpic_sample_begin(struct cursor payload, struct mpic_sample *ret_sample, str
 /* 1 and *ret_item, 0 at the end, -EBADMSG. Records of a type not known here are passed over. */
 int mpic_sample_next(struct mpic_sample_reader *r, struct mpic_sample_item *ret_item);
 
-/* ---- writing: a head; then for each process its record, and for each of its threads a record and what is of it ---- */
+/* ---- writing: a head; then for each process its record, for each of its threads a record and what is of it ---- */
 
 void mpic_put_sample(struct buf *out, const struct mpic_sample *s);
 void mpic_put_sample_process(struct buf *out, uint32_t process, enum mpic_sample_state state, uint64_t resident_bytes);

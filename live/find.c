@@ -12,7 +12,8 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The entry of the directory that begins so and was changed last is put behind path; false: there is none, or no room. */
+/* The entry of the directory that begins so and was changed last is put behind path; false: there is none, or no
+ * room. */
 static bool descend(char path[PATH_MAX], const char *prefix)
 {
 	DIR *dir = opendir(path);

@@ -1,5 +1,5 @@
-/* look.c - see look.h. The samples of each node give its processes their totals and open calls before the step is joined,
- * so that peers, communicators and places are the step's. */
+/* look.c - see look.h. The samples of each node give its processes their totals and open calls before the step is
+ * joined, so that peers, communicators and places are the step's. */
 #include "live/look.h"
 
 #include "base/hostlist.h"
@@ -9,8 +9,8 @@
 #include <math.h>
 #include <time.h>
 
-/* A sample is late when the next but one was due, and this has passed as well: shared file systems show late what others
- * wrote. */
+/* A sample is late when the next but one was due, and this has passed as well: shared file systems show late what
+ * others wrote. */
 #define LATE_NS 10000000000ll
 #define MISSING_MAX 4096
 
@@ -121,8 +121,8 @@ static void find_missing(struct look *l)
 
 /* ---- ranks ---- */
 
-/* Ticks inside of MPI in the last interval: of calls that ended in it, and of the one that has not, without what of them was
- * before. */
+/* Ticks inside of MPI in the last interval: of calls that ended in it, and of the one that has not, without what
+ * of them was before. */
 static double mpi_ticks(const struct live_thread *t)
 {
 	double ticks = (t->open ? (double)t->age_ticks : 0) - (double)t->age_before;

@@ -98,10 +98,10 @@ int look_waits(struct look *l);
 
 /* ---- words.c ---- */
 
-/* "rank 3 in MPI_Recv from rank 7, tag 9, for 612 s, at solver.c:412"; the caller frees it, NULL without memory. */
+/* "rank 3 in MPI_Recv from rank 7, tag 9, for 612 s, at its line"; the caller frees it, NULL without memory. */
 char *live_words(const struct look *l, uint32_t rank, bool with_time);
 const char *live_op(const struct look *l, const struct sig *sig);
-/* "solver.c:412 (exchange)", as far as known; false: nothing is. */
+/* File and line, or what else is known; false: nothing is. */
 bool live_place(const struct look *l, const struct sig *sig, char *ret_text, size_t cap);
 /* Whom it names: world ranks; SIG_ANY from anybody, else negative. */
 int32_t live_peer(const struct sig *sig);

@@ -1,8 +1,8 @@
 /* replay.c - see look.h. In: SAMPLE blocks of one file, of which any may be missing or hostile.  Out: sums. */
 #include "live/look.h"
 
-/* What a sample may make us keep for each byte of its file: a thread, or a signature by its number, is some bytes there, and
- * its definition more. */
+/* What a sample may make us keep for each byte of its file: a thread, or a signature by its number, is some bytes
+ * there, and its definition more. */
 #define KEPT_SHARE 64u
 #define KEPT_BYTES (64ull << 20)
 

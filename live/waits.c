@@ -1,10 +1,10 @@
-/* waits.c - the wait-for graph of ranks that have been in the same call at the last two samples (Knapp 1987, AND-OR model;
- * postproc/stream/deadlock.c does the same with all events of a run that has ended).
+/* waits.c - the wait-for graph of ranks that have been in the same call at the last two samples (Knapp 1987,
+ * AND-OR model; postproc/stream/deadlock.c does the same with all events of a run that has ended).
  *
  * No events are needed: a message that was sent, or a collective that all have entered, would have ended the call long
- * before the second sample. Where it is not certain what a call waits for (requests, one-sided synchronisation, threads), its
- * rank can go on, so that what is called a deadlock is one. A rank outside of MPI can go on as well: nobody can tell an endless
- * loop from a long one, but who waits for it is said.
+ * before the second sample. Where it is not certain what a call waits for (requests, one-sided synchronisation,
+ * threads), its rank can go on, so that what is called a deadlock is one. A rank outside of MPI can go on as well:
+ * nobody can tell an endless loop from a long one, but who waits for it is said.
  *
  * Nodes are the ranks, and behind them groups of ranks that calls need together. */
 #include "live/look.h"

@@ -1,6 +1,7 @@
-/* mpic_samples.c FILE - the samples in a .mpic, one JSON object a line, and behind them the totals that the last profile
- * of each thread has: {"seq", "whole", "tick", "realtime_ns", "gap_ns", "processes": [{"process", "state", "resident_bytes", "threads":
- * [{"thread", "totals": [[sig, calls, ticks]], "open"|"still", "system"}]}]}, {"profile": [[process, thread, sig, calls, ticks]]}. */
+/* mpic_samples.c FILE - the samples in a .mpic, one JSON object a line, and behind them the totals that the last
+ * profile of each thread has: {"seq", "bytes", "whole", "tick", "realtime_ns", "gap_ns", "processes": [{"process",
+ * "state", "resident_bytes", "threads": [{"thread", "totals": [[sig, calls, ticks]], "open"|"still",
+ * "system"}]}]}, {"profile": [[process, thread, sig, calls, ticks]]}. */
 #include "format/mpic.h"
 #include "format/mpic_sample.h"
 

@@ -1,4 +1,5 @@
-/* mpic_sample.c - samples are read as they were written; of damage nothing is believed, and what is not known is passed over. */
+/* mpic_sample.c - samples are read as they were written; of damage nothing is believed, and what is not known
+ * is passed over. */
 #include "format/mpic.h"
 #include "format/mpic_sample.h"
 
