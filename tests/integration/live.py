@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """live.py - `mpitrace live` on programs that hang, and on one that only takes long: who is in which call, where, for whom; what is a
 deadlock is one, and what might go on is none."""
+import contextlib
 import json
 import os
 import signal
@@ -63,14 +64,10 @@ class Running:
     def __exit__(self, *_):
         for name in os.listdir(self.step.dir + '/ranks'):
             if name.endswith('.mpit'):
-                try:
+                with contextlib.suppress(ProcessLookupError): # its launcher was faster
                     os.kill(int(name.split('.')[0]), signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.run.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.run.wait()
         self.step.end(self.agent)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """samples.py - the totals of all threads, sampled while they run: what was added in all samples is what the program did, to the tick,
 whatever is killed; the call in which a rank hangs is in the last one."""
+import contextlib
 import json
 import os
 import signal
@@ -55,8 +56,10 @@ def end(step, run):
     """The ranks, each by its segment file's name, then their launcher: on its own it would leave them running for a while."""
     for name in os.listdir(step.dir + '/ranks'):
         if name.endswith('.mpit'):
-            os.kill(int(name.split('.')[0]), signal.SIGKILL)
-    os.killpg(run.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError): # its launcher was faster
+                os.kill(int(name.split('.')[0]), signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(run.pid, signal.SIGKILL)
     run.wait()
 
 
