@@ -121,6 +121,7 @@ static int set_sample(struct request *r, const char *value, struct error *e)
 	    snprintf(r->sample, sizeof(r->sample), "%s", value) >= (int)sizeof(r->sample))
 		return fail(e, -EINVAL, "sample=%.64s is not a number of seconds from 0 (none) to %d", value,
 			    REQUEST_SAMPLE_MAX);
+	r->given |= REQUEST_GAVE_SAMPLE;
 	return 0;
 }
 

@@ -24,6 +24,7 @@ enum request_given {
 	REQUEST_GAVE_BUDGET = 2,
 	REQUEST_GAVE_STACK = 4,
 	REQUEST_GAVE_REPORT = 8,
+	REQUEST_GAVE_SAMPLE = 16,
 };
 
 /* What the site decided besides (spank/policy.h); zeros without a policy. */
