@@ -43,6 +43,7 @@ const char *tracer_path(void);
 	ROW(finish) \
 	ROW(fleet) \
 	ROW(import) \
+	ROW(live) \
 	ROW(record) \
 	ROW(report) \
 	ROW(run) \

@@ -34,7 +34,7 @@
 #define WORD(text) ((char *)(uintptr_t)(text))
 
 struct run {
-	const char *ranks, *out, *mpirun_args;
+	const char *ranks, *out, *mpirun_args, *sample;
 	char name[NAME_MAX];
 	bool named;
 	char **program;
@@ -60,7 +60,12 @@ static int parse(struct run *r, int argc, char **argv)
 			r->out = value;
 		else if (strcmp(argv[i], "--mpirun") == 0)
 			r->mpirun_args = value;
-		else if (strcmp(argv[i], "--name") == 0) {
+		else if (strcmp(argv[i], "--sample") == 0) {
+			int64_t ns;
+			if (option_seconds(value, &ns) < 0 || strspn(value, "0123456789.") != strlen(value))
+				return usage_error("run", "--sample needs seconds, 0 for none, not \"%.64s\"", value);
+			r->sample = value;
+		} else if (strcmp(argv[i], "--name") == 0) {
 			if (strchr(value, '/') != NULL || value[0] == '.')
 				return usage_error("run", "--name \"%.64s\" is no file name", value);
 			if (snprintf(r->name, sizeof(r->name), "%s", value) > BASE_MAX)
@@ -128,6 +133,8 @@ static void describe(const struct run *r, struct layout *l)
 	layout_set(l, LAYOUT_OUT, r->dir);
 	layout_set(l, LAYOUT_MODE, "events");
 	layout_set_number(l, LAYOUT_BUDGET, 0);
+	if (r->sample != NULL)
+		layout_set(l, LAYOUT_SAMPLE, r->sample);
 	layout_set_argv(l, r->program, argc);
 }
 
@@ -402,8 +409,8 @@ static int run_by_plugin(struct run *r, struct error *e)
 		rmdir(r->stepdir);
 		return fail(e, -EINVAL, "%s: srun --mpitrace takes no path with a comma; choose another --out", r->dir);
 	}
-	snprintf(r->launcher.plugin_option, sizeof(r->launcher.plugin_option), "--mpitrace=out=%s,report=none",
-		 r->stepdir);
+	snprintf(r->launcher.plugin_option, sizeof(r->launcher.plugin_option), "--mpitrace=out=%s,report=none%s%s",
+		 r->stepdir, r->sample != NULL ? ",sample=" : "", r->sample != NULL ? r->sample : "");
 	int code = run_program(r);
 	finish_step(r, code);
 	return code;
@@ -442,4 +449,4 @@ static int run(int argc, char **argv)
 }
 
 const struct command cmd_run = {"run", run, "trace a program without Slurm; its exit code is the program's",
-				"run [-n N] [--out DIR] [--name NAME] [--mpirun \"ARGS\"] -- PROG [ARGS]"};
+				"run [-n N] [--out DIR] [--name NAME] [--mpirun \"ARGS\"] [--sample S] -- PROG [ARGS]"};

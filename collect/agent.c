@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "collect/permissions.h"
 #include "collect/predecessor.h"
+#include "collect/sample.h"
 #include "collect/snapshot.h"
 
 #include <dirent.h>
@@ -36,6 +37,7 @@ struct agent {
 	uint32_t nprocesses;
 	size_t cap_processes;
 	struct snapshots snapshots;
+	struct sampler sampler;
 	struct predecessor predecessor; /* of an agent that died */
 	int note_fd;
 	uint32_t next_index;
@@ -203,6 +205,7 @@ static int put_end(struct agent *a)
 	uint64_t events = 0, missing = 0;
 	output_ending(&a->output);
 	snapshot_clocks_of(&a->snapshots, a->processes, a->nprocesses);
+	sampler_end(&a->sampler, &a->output, a->processes, a->nprocesses);
 	int rc = -ENOMEM;
 	for (int i = 0; i <= LAST_TRIES && rc == -ENOMEM; i++)
 		rc = snapshot_end(&a->snapshots, &a->output, a->processes, a->nprocesses, tick_sample().monotonic_ns);
@@ -290,6 +293,8 @@ static void serve(struct agent *a, pid_t watch_pid)
 			return;
 		if (a->output.path != NULL)
 			snapshot_round(&a->snapshots, &a->output, a->processes, a->nprocesses, now_ns);
+		if (a->output.path != NULL)
+			sampler_round(&a->sampler, &a->output, a->processes, a->nprocesses, &now);
 		give_back(a, drained);
 		wait_ns = rest_ns(a, round_ns, wait_ns);
 		rest(a, wait_ns);
@@ -350,6 +355,7 @@ static int begin(struct agent *a, const char *stepdir, bool given, struct error 
 				    .naming = naming,
 				    .context = a};
 	a->budget_bytes = layout_number(&a->layout, LAYOUT_BUDGET, 0);
+	sampler_begin(&a->sampler, &a->layout);
 	tick_choose();
 	a->snapshots.node.layout = &a->layout;
 	struct tick_sample now = tick_sample();
@@ -376,6 +382,7 @@ static int resume(struct agent *a, struct error *e)
 		return fail(e, rc, "%s: cannot go on in it: %s", path, strerror(-rc));
 	a->next_index = a->predecessor.nprocesses;
 	a->snapshots.node.seq = predecessor_next_seq(&a->predecessor, MPIC_META, MPIC_NODE, 0);
+	a->sampler.seq = predecessor_next_seq(&a->predecessor, MPIC_SAMPLE, MPIC_NODE, 0);
 	a->snapshots.clock_seq = predecessor_next_seq(&a->predecessor, MPIC_CLOCK, MPIC_NODE, 0);
 	return 0;
 }
@@ -452,6 +459,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 	free(a.output.path);
 	predecessor_close(&a.predecessor);
 	snapshots_done(&a.snapshots);
+	sampler_done(&a.sampler);
 	layout_done(&a.layout);
 	return rc;
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORDS_MAX (3 + 2 * OPEN_REQUESTS_MAX)
+#define TRIES 4
 
 static uint32_t comm_of(const struct segfile *f, uint64_t handle)
 {
@@ -76,29 +76,58 @@ static uint32_t put_words(uint64_t *w, uint32_t sig, const struct segfile *f, co
 	}
 }
 
+/* Of a program that goes on meanwhile: the same before and after all else was read, or it is in one call after the
+ * other. */
+static bool read_call(const struct thread_area *area, struct open_call *ret_call, struct open_words *ret_words)
+{
+	const struct open_call *open = (const void *)((const char *)area + THREAD_OPEN_OFFSET);
+	for (int i = 0; i < TRIES; i++) {
+		struct open_call call = {.inside = __atomic_load_n(&open->inside, __ATOMIC_ACQUIRE),
+					 .sig = __atomic_load_n(&open->sig, __ATOMIC_ACQUIRE),
+					 .enter_tick = __atomic_load_n(&open->enter_tick, __ATOMIC_ACQUIRE)};
+		*ret_words = area->open;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		*ret_call = call;
+		if (__atomic_load_n(&open->inside, __ATOMIC_RELAXED) == call.inside &&
+		    __atomic_load_n(&open->sig, __ATOMIC_RELAXED) == call.sig &&
+		    __atomic_load_n(&open->enter_tick, __ATOMIC_RELAXED) == call.enter_tick)
+			return call.inside != 0;
+	}
+	return false;
+}
+
+bool open_call_now(const struct process *p, uint32_t thread, struct open_now *ret_now)
+{
+	struct open_call call;
+	struct open_words words;
+	if (!read_call(p->threads[thread].area, &call, &words))
+		return false;
+	*ret_now = (struct open_now){.enter_tick = call.enter_tick};
+	if ((call.sig & OPEN_BY_NAME) == 0)
+		ret_now->sig = call.sig;
+	else
+		ret_now->nwords = put_words(ret_now->words, call.sig, p->file, &words);
+	return true;
+}
+
 static cJSON *one_call(const struct process *p, uint32_t thread)
 {
-	const struct thread_area *area = p->threads[thread].area;
-	const struct open_call *open = (const void *)((const char *)area + THREAD_OPEN_OFFSET);
-	struct open_call call = *open;
-	struct open_words words = area->open;
-	uint64_t w[WORDS_MAX];
+	struct open_now now;
 	char enter[32];
-	if (call.inside == 0)
+	if (!open_call_now(p, thread, &now))
 		return NULL;
 	cJSON *one = cJSON_CreateObject();
 	cJSON_AddNumberToObject(one, "thread", thread);
-	snprintf(enter, sizeof(enter), "%" PRIu64, call.enter_tick);
+	snprintf(enter, sizeof(enter), "%" PRIu64, now.enter_tick);
 	cJSON_AddStringToObject(one, "enter_tick", enter);
-	if ((call.sig & OPEN_BY_NAME) == 0) {
-		cJSON_AddNumberToObject(one, "sig", call.sig);
+	if (now.nwords == 0) {
+		cJSON_AddNumberToObject(one, "sig", now.sig);
 		return one;
 	}
-	uint32_t n = put_words(w, call.sig, p->file, &words);
 	cJSON *list = cJSON_AddArrayToObject(one, "words");
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < now.nwords; i++) {
 		char text[32];
-		snprintf(text, sizeof(text), "%" PRIx64, w[i]);
+		snprintf(text, sizeof(text), "%" PRIx64, now.words[i]);
 		cJSON_AddItemToArray(list, cJSON_CreateString(text));
 	}
 	return one;

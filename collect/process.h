@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "collect/backoff.h"
 #include "collect/output.h"
+#include "format/mpic_sample.h"
 #include "format/segment.h"
 
 #include <stdbool.h>
@@ -19,6 +20,12 @@ struct drained_thread {
 	uint64_t calls;		/* sum of the totals, set with the last profile */
 	uint64_t spilled_seq;	/* one above the last segment that came from the spill file */
 	uint64_t drained_slots; /* bits: of the ring, in the output but not yet given back */
+	/* As of the last sample: totals by signature, when the call began that it was in (0: in none), the kernel's
+	 * counters. */
+	struct segment_total *sampled;
+	size_t nsampled;
+	uint64_t sampled_enter;
+	struct mpic_system system;
 };
 
 struct process {

@@ -29,6 +29,7 @@
 	X(MODE,     mode,     "`events`, or `profile`: totals only") \
 	X(BUDGET,   budget,   "bytes of events per rank, 0 = no limit") \
 	X(STACK,    stack,    "callers of each call that are recorded") \
+	X(SAMPLE,   sample,   "seconds between samples of what all ranks do, 0 = none; absent = 1") \
 	X(REPORT,   report,   "who makes the report: `srun`, the step's first `node`, or `none`") \
 	X(BUDGET_S, report_s, "seconds the report may take on the node, 0 = 1 s or 2 % of the step's time") \
 	X(TRACE,    trace,    "bytes this node's trace may have, 0 = no limit") \

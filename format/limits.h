@@ -11,6 +11,7 @@
 #define MPIC_PROCESSES_MAX (1u << 16) /* processes in one .mpic */
 #define MPIC_THREADS_MAX 4096u	      /* threads of one process */
 #define MPIC_TAIL_BYTES 4096u	      /* that are read to find the END block */
+#define MPIC_SAMPLE_WORDS_MAX 64u     /* of the signature of a call that is open */
 #define MPIC_BLOCKS_MAX (1u << 26)    /* blocks in one .mpic */
 #define MPIC_SIGS_MAX (1u << 20)      /* signatures of one thread */
 #define MPIC_COMM_SIZE_MAX (1u << 24) /* ranks of one communicator */

@@ -25,6 +25,7 @@ enum mpic_kind {
 	MPIC_CLOCK = 5,	  /* clock samples of the node */
 	MPIC_END = 6,	  /* JSON totals; the last block of a file that was finished, absent from one that was cut.
 			   * Its seq is the file's id: one that stands in another block's payload ends nothing */
+	MPIC_SAMPLE = 7, /* what all threads of the node were in, and their totals, at one time: format/mpic_sample.h */
 };
 
 #define MPIC_NODE 0xffffffffu

@@ -92,8 +92,7 @@ int mpic_parse_header(const uint8_t bytes[MPIC_HEADER_BYTES], struct mpic_block 
 	    rd_u32(&c, &b.thread) < 0 || rd_u64(&c, &b.seq) < 0 || rd_u32(&c, &b.raw_len_bytes) < 0 ||
 	    rd_u32(&c, &b.packed_len_bytes) < 0 || rd_u32(&c, &crc) < 0 || rd_u32(&c, &header_crc) < 0)
 		return -EBADMSG;
-	if (header_crc != crc32c(0, bytes, MPIC_HEADER_BYTES - 4) || codec != CODEC_DEFLATE || kind < MPIC_META ||
-	    kind > MPIC_END)
+	if (header_crc != crc32c(0, bytes, MPIC_HEADER_BYTES - 4) || codec != CODEC_DEFLATE || kind < MPIC_META)
 		return -EBADMSG;
 	if (b.raw_len_bytes > MPIC_BLOCK_RAW_MAX || b.packed_len_bytes > MPIC_BLOCK_PACKED_MAX)
 		return -EBADMSG;

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 7
+#define SEGFILE_VERSION 8
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -179,6 +179,8 @@ struct thread_area {
 	uint64_t defs_missing; /* definitions that found no room, but for signatures: events carry those */
 	/* By the agent, here because it may die: events that it took from the program and could not write. */
 	uint64_t dropped, dropped_from_tick;
+	uint32_t tid; /* of the kernel: /proc/PID/task/TID */
+	uint32_t reserved;
 	struct open_words open;
 };
 

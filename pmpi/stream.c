@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define PAGE 4096u
 #ifndef MADV_POPULATE_WRITE
@@ -422,6 +424,7 @@ struct stream *stream_attach(void)
 	struct stream *s = (struct stream *)(void *)((char *)area + THREAD_OPEN_OFFSET);
 	s->thread = thread;
 	s->area = area;
+	area->tid = (uint32_t)syscall(SYS_gettid);
 	if (!allocate(s))
 		return NULL;
 	s->previous_exit = tick_now();

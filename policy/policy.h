@@ -21,6 +21,7 @@
 	X(MAX_LEVEL,       max_level,       CHOICE,  "off|profile|events",      "events", true,  "the most that a job gets that asks") \
 	X(OVERRIDE,        override,        CHOICE,  "none|off|all",            "all",    true,  "what users may change: nothing, `off` only, or all within the caps") \
 	X(SAMPLE,          sample,          PERCENT, "",                        "100%",   true,  "share of the jobs that get `level`; the others do not, unless they ask") \
+	X(SAMPLE_SECONDS,  sample_seconds,  TIME,    "",                        "1",      true,  "time between samples of what all ranks do (`mpitrace live`), 0 = none") \
 	X(STACK,           stack,           COUNT,   "32",                      "0",      true,  "callers recorded with each call") \
 	X(MAX_STACK,       max_stack,       COUNT,   "32",                      "32",     true,  "the most that a user may ask for") \
 	X(BUDGET,          budget,          SIZE,    "",                        "0",      true,  "bytes of events per rank, 0 = an even share of the plugin's `budget=` of a node") \

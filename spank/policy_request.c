@@ -92,6 +92,18 @@ static void choose_stack(const struct policy_decision *d, struct request *r, str
 	r->stack = (unsigned)(stack > cap ? cap : stack);
 }
 
+/* The agent's own gap unless somebody says one. */
+static void choose_sample(const struct policy_decision *d, struct request *r)
+{
+	uint64_t seconds = policy_number(d, POLICY_SAMPLE_SECONDS);
+	if (is_users(d, r, REQUEST_GAVE_SAMPLE))
+		return;
+	r->sample[0] = '\0';
+	if (!is_built_in(d, POLICY_SAMPLE_SECONDS))
+		snprintf(r->sample, sizeof(r->sample), "%u",
+			 seconds < REQUEST_SAMPLE_MAX ? (unsigned)seconds : REQUEST_SAMPLE_MAX);
+}
+
 static void choose_site(const struct policy_decision *d, struct request *r)
 {
 	int mask = policy_umask(d);
@@ -116,6 +128,7 @@ bool policy_combine(const struct policy_decision *d, bool default_on, const stru
 	r->profile = level == POLICY_LEVEL_PROFILE;
 	choose_budget(d, r, &why);
 	choose_stack(d, r, &why);
+	choose_sample(d, r);
 	choose_site(d, r);
 	return r->on;
 }

@@ -56,6 +56,8 @@ static void put_request(struct layout *l, const struct record *r)
 	layout_set(l, LAYOUT_MODE, q->profile ? "profile" : "events");
 	layout_set_number(l, LAYOUT_BUDGET, q->budget_bytes > 0 ? q->budget_bytes : default_budget(r));
 	layout_set_number(l, LAYOUT_STACK, q->stack);
+	if (q->sample[0] != '\0')
+		layout_set(l, LAYOUT_SAMPLE, q->sample);
 	layout_set(l, LAYOUT_REPORT, report_name(r));
 	layout_set_number(l, LAYOUT_BUDGET_S, r->config->report_seconds);
 	layout_set_number(l, LAYOUT_TRACE, r->config->trace_bytes);

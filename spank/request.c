@@ -112,6 +112,19 @@ static int set_report(struct request *r, const char *value, struct error *e)
 	return fail(e, -EINVAL, "report=%.64s is not one of srun, epilog, none", value);
 }
 
+static int set_sample(struct request *r, const char *value, struct error *e)
+{
+	char *end;
+	double seconds = strtod(value, &end);
+	if (strspn(value, "0123456789.") != strlen(value) || *end != '\0' || end == value ||
+	    seconds > REQUEST_SAMPLE_MAX ||
+	    snprintf(r->sample, sizeof(r->sample), "%s", value) >= (int)sizeof(r->sample))
+		return fail(e, -EINVAL, "sample=%.64s is not a number of seconds from 0 (none) to %d", value,
+			    REQUEST_SAMPLE_MAX);
+	r->given |= REQUEST_GAVE_SAMPLE;
+	return 0;
+}
+
 /* One row a key. */
 static const struct key {
 	const char *name;
@@ -120,7 +133,7 @@ static const struct key {
 } keys[] = {
 	{"on", false, set_on},	    {"off", false, set_off},	  {"profile", false, set_profile},
 	{"out", true, set_out},	    {"name", true, set_name},	  {"budget", true, set_budget},
-	{"stack", true, set_stack}, {"report", true, set_report},
+	{"stack", true, set_stack}, {"report", true, set_report}, {"sample", true, set_sample},
 };
 
 static const struct key *find(const char *name)

@@ -9,10 +9,11 @@
 #include <stdint.h>
 
 #define REQUEST_KEYS \
-	"on, off, profile, out=DIR, name=NAME, budget=SIZE[K|M|G], stack=0..32, " \
+	"on, off, profile, out=DIR, name=NAME, budget=SIZE[K|M|G], stack=0..32, sample=SECONDS, " \
 	"report=srun|epilog|none"
 #define REQUEST_NAME_MAX 128
 #define REQUEST_STACK_MAX 32
+#define REQUEST_SAMPLE_MAX 86400
 
 /* Who makes the report. SRUN: srun when it ends, else the epilog. */
 enum request_report { REPORT_SRUN, REPORT_EPILOG, REPORT_NONE };
@@ -23,6 +24,7 @@ enum request_given {
 	REQUEST_GAVE_BUDGET = 2,
 	REQUEST_GAVE_STACK = 4,
 	REQUEST_GAVE_REPORT = 8,
+	REQUEST_GAVE_SAMPLE = 16,
 };
 
 /* What the site decided besides (spank/policy.h); zeros without a policy. */
@@ -44,6 +46,7 @@ struct request {
 	bool profile;	       /* totals only, no events */
 	uint64_t budget_bytes; /* of events per rank; 0 = no limit */
 	unsigned stack;	       /* frames recorded per call */
+	char sample[16];       /* seconds between samples of what ranks do, 0 = none; "" = as the agent does */
 	enum request_report report;
 	char out[PATH_MAX]; /* directory, as given; empty: the job's directory */
 	char name[REQUEST_NAME_MAX];

@@ -245,6 +245,12 @@ static int read_processes(struct step *s, unsigned nthreads, struct error *e)
 
 int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e)
 {
+	return step_load_with(paths, npaths, nthreads, NULL, NULL, ret_step, e);
+}
+
+int step_load_with(char *const *paths, size_t npaths, unsigned nthreads, int (*loaded)(void *context, struct step *s),
+		   void *context, struct step *ret_step, struct error *e)
+{
 	struct step s = {0};
 	struct paths files = {0};
 	struct progress p;
@@ -259,6 +265,8 @@ int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step 
 		code = check_nodes(&s, e);
 	if (code == 0)
 		code = read_processes(&s, nthreads, e);
+	if (code == 0 && loaded != NULL && (code = loaded(context, &s)) < 0)
+		fail(e, code, "cannot read the step's samples: %s", strerror(-code));
 	if (code == 0)
 		code = step_place_ranks(&s, e);
 	if (code == 0)

@@ -20,7 +20,7 @@ static uint32_t read_words(const cJSON *item, uint64_t *words)
 	return n;
 }
 
-static int add_words(struct process *p, uint32_t thread, int64_t enter, const uint64_t *words, uint32_t n)
+int step_open_words(struct process *p, uint32_t thread, int64_t enter, const uint64_t *words, uint32_t n)
 {
 	struct sig fresh = {.thread = thread,
 			    .op = NONE,
@@ -43,7 +43,7 @@ static int add_words(struct process *p, uint32_t thread, int64_t enter, const ui
 	return vec_push(&p->open, (struct open_sig){thread, (uint32_t)p->sigs.n - 1, enter});
 }
 
-static int add_known(struct process *p, uint32_t thread, int64_t enter, int64_t id)
+int step_open_sig(struct process *p, uint32_t thread, int64_t enter, int64_t id)
 {
 	const struct thread *t = &p->threads.at[thread];
 	if (id < 0 || (uint64_t)id >= t->sig_of.n || t->sig_of.at[id] == 0)
@@ -62,8 +62,8 @@ int open_load(struct process *p)
 			continue;
 		uint32_t n = read_words(item, words);
 		int64_t enter = json_tick(item, "enter_tick");
-		code = n >= 2 ? add_words(p, (uint32_t)thread, enter, words, n)
-			      : add_known(p, (uint32_t)thread, enter, json_int(item, "sig", -1));
+		code = n >= 2 ? step_open_words(p, (uint32_t)thread, enter, words, n)
+			      : step_open_sig(p, (uint32_t)thread, enter, json_int(item, "sig", -1));
 	}
 	return code;
 }

@@ -169,3 +169,51 @@ more_ranks_than_processors_are_one_report() {
 	is_whole 0 "$n" $((3 * n)) || return
 	is_calm
 }
+
+# The whole of what `mpitrace live` says of the case's job; 1 when it is stuck.
+live_says() { # PYTHON-EXPRESSION over l
+	as_user "$PREFIX/bin/mpitrace" live "$(step_dir 0)" --once --json >"$CASE_DIR/live.json" 2>"$CASE_DIR/live.err"
+	[ $? -le 1 ] && python3 -c "import json, sys
+l = json.load(open(sys.argv[1]))
+sys.exit(not ($1))" "$CASE_DIR/live.json"
+}
+
+a_deadlock_over_four_nodes_is_named_while_the_job_hangs() {
+	local id stuck
+	mpicc.openmpi -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return
+	id=$(submit -N4 -n4 <<-END
+		#!/bin/sh
+		srun $CASE_DIR/stuck barrier for ever
+	END
+	) || return
+	eventually "a job that is called stuck" live_says 'l["stuck"]' || fails "$(cat "$CASE_DIR/live.err" "$CASE_DIR/live.json")" || return
+	live_says 'len(l["deadlock"]) == 1 and l["deadlock"][0]["ranks"] == [0, 1, 2, 3]' || fails "$(cat "$CASE_DIR/live.json")" || return
+	live_says '[r["op"] for r in l["ranks"]] == ["MPI_Barrier"] * 3 + ["MPI_Recv"] and l["ranks"][3]["peer"] == 0' ||
+		fails "$(cat "$CASE_DIR/live.json")" || return
+	live_says 'all(r["callsite"].startswith("stuck.c:") for r in l["ranks"]) and not l["nodes_missing"]' || fails "$(cat "$CASE_DIR/live.json")" || return
+	same "nodes" 4 "$(python3 -c 'import json, sys; print(len({r["node"] for r in json.load(open(sys.argv[1]))["ranks"]}))' "$CASE_DIR/live.json")" || return
+	(cd "$CASE_DIR" && mpitrace live "$id" --once) >"$CASE_DIR/live.txt"
+	stuck=$?
+	same "exit code, of the job's number" 1 $stuck || return
+	contains "$CASE_DIR/live.txt" "rank 3 in MPI_Recv from rank 0, tag 0" || return
+	as_user scancel "$id"
+	eventually "the end" is_over "$id" || return
+	eventually "a look that says that it is over" live_says 'l["ended"] and not l["stuck"]' || fails "$(cat "$CASE_DIR/live.json")" || return
+	is_calm
+}
+
+a_rank_that_computes_for_ever_is_waited_for_and_not_stuck() {
+	local id
+	mpicc.openmpi -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return
+	id=$(submit -N4 -n4 <<-END
+		#!/bin/sh
+		srun $CASE_DIR/stuck computes for ever
+	END
+	) || return
+	eventually "three that wait for rank 0" live_says 'l["waited_for"] == [{"rank": 0, "ranks": [1, 2, 3]}]' ||
+		fails "$(cat "$CASE_DIR/live.err" "$CASE_DIR/live.json")" || return
+	live_says 'not l["stuck"] and not l["deadlock"] and l["ranks"][0]["state"] == "useful"' || fails "$(cat "$CASE_DIR/live.json")" || return
+	as_user scancel "$id"
+	eventually "the end" is_over "$id" || return
+	is_calm
+}

@@ -94,6 +94,22 @@ Test(policy_request, values_are_the_sites_unless_given_and_never_over_the_cap)
 	cr_assert(r.budget_bytes == 1 << 20 && r.stack == 0);
 }
 
+Test(policy_request, samples_are_the_users_where_the_user_may_decide)
+{
+	get("", "on", false, false);
+	cr_assert_str_eq(r.sample, "", "the agent's own");
+	get("sample_seconds=10m", "on", false, false);
+	cr_assert_str_eq(r.sample, "600");
+	get("sample_seconds=10m", "sample=0.5", false, false);
+	cr_assert_str_eq(r.sample, "0.5");
+	get("level=events\noverride=off\nsample_seconds=0", "sample=0.1", false, false);
+	cr_assert_str_eq(r.sample, "0");
+	get("level=events\noverride=off", "sample=0.1", false, false);
+	cr_assert_str_eq(r.sample, "", "the site did not say, and the user may not");
+	get("sample_seconds=30d", "on", false, false);
+	cr_assert_str_eq(r.sample, "86400", "no rarer than once a day");
+}
+
 Test(policy_request, who_makes_the_report_is_the_sites_if_it_says_so)
 {
 	get("report=none", "on", false, false);

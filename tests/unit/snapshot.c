@@ -1,5 +1,6 @@
 /* snapshot.c - what a reader finds of a trace that was cut at any time. In: a segment file, and time that is counted.
  * Out: .mpic files, read back with format/mpic.h. */
+#include "collect/sample.h"
 #include "collect/snapshot.h"
 #include "tests/unit/step_files.h"
 
@@ -214,4 +215,23 @@ Test(snapshot, the_end_has_everything_once_more)
 	cr_assert_eq(blocks_with(&f, MPIC_NODE, "topology"), 2);
 	mpic_close(&f);
 	simulated_done(&x);
+}
+
+/* As the agent does: a look every 50 ms for ten minutes, then every second. */
+Test(sample, a_month_has_some_two_thousand_a_minute_has_sixty)
+{
+	const int64_t month = 30 * DAY;
+	unsigned minute = 0, all = 0;
+	int64_t last = 0;
+	for (int64_t age = 0; age < month; age += age < 600 * SECOND ? SECOND / 20 : SECOND) {
+		int64_t gap = sample_gap_ns(SAMPLE_GAP_NS, age), now = 1000 * month + age; /* the time of day */
+		if (last / gap == now / gap)
+			continue;
+		last = now;
+		all++;
+		minute += age < 60 * SECOND;
+		cr_assert_leq(gap, age / SAMPLE_SHARE > SECOND ? age / SAMPLE_SHARE : SECOND);
+	}
+	cr_assert_eq(minute, 60);
+	cr_assert(all > 1900 && all <= 2000, "%u", all);
 }

@@ -89,12 +89,14 @@ Test(request, without_an_argument_means_on)
 
 Test(request, reads_every_key)
 {
-	cr_assert_eq(request_parse("profile,out=/a b,name=x,budget=64M,stack=32,report=none", &r, &e), 0, "%s", e.text);
+	cr_assert_eq(request_parse("profile,out=/a b,name=x,budget=64M,stack=32,sample=0.5,report=none", &r, &e), 0,
+		     "%s", e.text);
 	cr_assert(r.on && r.profile);
 	cr_assert_str_eq(r.out, "/a b");
 	cr_assert_str_eq(r.name, "x");
 	cr_assert_eq(r.budget_bytes, 64ull << 20);
 	cr_assert_eq(r.stack, 32);
+	cr_assert_str_eq(r.sample, "0.5");
 	cr_assert_eq(r.report, REPORT_NONE);
 	cr_assert_eq(request_parse("off", &r, &e), 0);
 	cr_assert_not(r.on);
@@ -109,9 +111,11 @@ Test(request, names_an_unknown_key_and_the_known_ones)
 
 Test(request, refuses_values_that_are_none)
 {
-	static const char *const bad[] = {"budget=",  "budget=1x", "budget=-1", "budget=64MM", "budget=17179869184G",
-					  "stack=33", "stack=-1",  "stack=",	"report=x",    "on=1",
-					  "out",      "out=",	   "name=a\nb", ",",	       "on,"};
+	static const char *const bad[] = {"budget=",	"budget=1x", "budget=-1", "budget=64MM", "budget=17179869184G",
+					  "stack=33",	"stack=-1",  "stack=",	  "report=x",	 "on=1",
+					  "sample=1s",	"sample=",   "sample=-1", "sample=.",	 "sample=86401",
+					  "sample=inf", "out",	     "out=",	  "name=a\nb",	 ",",
+					  "on,"};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_assert_eq(request_parse(bad[i], &r, &e), -EINVAL, "%s", bad[i]);
 }

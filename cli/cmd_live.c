@@ -1,0 +1,100 @@
+/* cmd_live.c - what a job does now: follows the traces of a step while its agents write them. */
+#include "cli/cli.h"
+#include "cli/live_text.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define INTERVAL_NS 2000000000ll
+#define REST_TIMES 4 /* a look at large files takes its time, and others use that file system */
+
+struct live {
+	const char *what;
+	bool once, json;
+	int64_t interval_ns;
+};
+
+static int parse(struct live *o, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--once") == 0)
+			o->once = true;
+		else if (strcmp(argv[i], "--json") == 0)
+			o->json = true;
+		else if (strcmp(argv[i], "--interval") == 0 && i + 1 < argc) {
+			if (option_seconds(argv[++i], &o->interval_ns) < 0 || o->interval_ns == 0)
+				return usage_error("live", "--interval needs seconds, not \"%.64s\"", argv[i]);
+		} else if (argv[i][0] == '-')
+			return usage_error("live", "unknown option \"%.64s\"", argv[i]);
+		else if (o->what != NULL)
+			return usage_error("live", "more than one job: \"%.64s\"", argv[i]);
+		else
+			o->what = argv[i];
+	}
+	return o->what == NULL ? usage_error("live", "needs a job's number or directory") : 0;
+}
+
+static void show(const struct live *o, const struct look *l)
+{
+	struct winsize size = {0};
+	bool terminal = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+	if (o->json) {
+		char *text = live_json(l);
+		if (text != NULL)
+			puts(text);
+		free(text);
+		fflush(stdout);
+		return;
+	}
+	if (terminal && !o->once)
+		fputs("\033[H\033[J", stdout); /* home, and nothing below */
+	live_print(l, terminal ? size.ws_col : 1000, terminal && !o->once ? size.ws_row : 0);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static void rest(const struct live *o, int64_t took_ns)
+{
+	int64_t ns = took_ns * REST_TIMES > o->interval_ns ? took_ns * REST_TIMES : o->interval_ns;
+	nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+}
+
+static int live(int argc, char **argv)
+{
+	struct live o = {.interval_ns = INTERVAL_NS};
+	struct error e;
+	char path[PATH_MAX], *paths[] = {path};
+	int code = parse(&o, argc, argv);
+	if (code != 0)
+		return code;
+	for (;;) {
+		struct look l;
+		int64_t began_ns = now_ns();
+		code = find_step(o.what, path, &e);
+		code = code == 0 ? look(paths, 1, &l, &e) : code;
+		if (code < 0) {
+			fprintf(stderr, "mpitrace live: %s\n", e.text);
+			return EXIT_BAD_INPUT;
+		}
+		show(&o, &l);
+		bool last = o.once || l.over, stuck = l.stuck;
+		look_done(&l);
+		if (last || ferror(stdout))
+			return stuck ? EXIT_ISSUES : EXIT_DONE;
+		rest(&o, now_ns() - began_ns);
+	}
+}
+
+const struct command cmd_live = {"live", live, "what each rank of a running job is in, who waits for whom, deadlocks",
+				 "live JOB|DIR [--once] [--json] [--interval S]"};

@@ -1,0 +1,219 @@
+/* live_text.c - see live_text.h. One page: the job, what the ranks' time went into, what is stuck, calls, ranks. */
+#include "cli/live_text.h"
+
+#include "base/units.h"
+#include "cli/print.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define BAR 20
+#define PART_BYTES_MAX 4096
+#define CALLS_MAX 5
+#define WAITED_SHOWN 3
+#define RANKS_NAMED 6
+
+/* A line, cut to the width of the terminal; what came from outside is shown, not sent. */
+static void put_line(const char *text, unsigned columns)
+{
+	put_plain(stdout, text, (int)columns);
+	putchar('\n');
+}
+
+static void put_job(const struct look *l, unsigned columns)
+{
+	char line[512];
+	uint32_t count[4] = {0};
+	for (size_t i = 0; i < l->ranks.n; i++)
+		count[l->ranks.at[i].state]++;
+	snprintf(line, sizeof(line), "sample %llu: %zu ranks on %u node%s: %u in MPI, %u outside, %u ended, %u silent",
+		 (unsigned long long)l->sample, l->ranks.n, l->step.nnodes, l->step.nnodes == 1 ? "" : "s",
+		 count[LIVE_MPI], count[LIVE_USEFUL], count[LIVE_ENDED], count[LIVE_SILENT]);
+	put_line(line, columns);
+	for (size_t i = 0; i < l->missing.n && i < RANKS_NAMED; i++) {
+		snprintf(line, sizeof(line), "node %s has no trace yet", l->missing.at[i]);
+		put_line(line, columns);
+	}
+	for (size_t i = 0; i < l->nodes.n; i++) {
+		enum live_node_state state = l->node_states.at[i];
+		if (state != NODE_LAGS && state != NODE_WITHOUT)
+			continue;
+		double age_s = (double)(l->realtime_ns - l->nodes.at[i].realtime_ns) / 1e9;
+		snprintf(line, sizeof(line), "node %s %s", l->step.nodes.at[i].name,
+			 state == NODE_WITHOUT ? "has no samples yet" : "lags: its last sample is old");
+		if (state == NODE_LAGS && age_s > 0)
+			snprintf(line + strlen(line), sizeof(line) - strlen(line), ", %s before the others'",
+				 fmt_plain(fmt_time(age_s)).s);
+		put_line(line, columns);
+	}
+}
+
+static void put_share(const char *what, double sum, double n)
+{
+	if (n > 0)
+		printf("  %s %s", what, fmt_plain(fmt_share(sum / n)).s);
+}
+
+static void put_shares(const struct look *l)
+{
+	double useful = 0, mpi = 0, off = 0, n = 0, noff = 0;
+	for (size_t i = 0; i < l->ranks.n; i++) {
+		const struct live_rank *r = &l->ranks.at[i];
+		if (isnan(r->mpi))
+			continue;
+		useful += r->useful;
+		mpi += r->mpi;
+		n++;
+		if (isnan(r->off_processor))
+			continue;
+		off += r->off_processor;
+		noff++;
+	}
+	if (n == 0)
+		return;
+	printf("last interval:");
+	put_share("useful", useful, n);
+	put_share("MPI", mpi, n);
+	put_share("ready without a processor", off, noff);
+	putchar('\n');
+}
+
+/* One rank a line, also where the terminal is narrow: this is what one came for. */
+static void put_parts(const char *why)
+{
+	for (const char *at = why, *end; at != NULL; at = end != NULL ? end + 2 : NULL) {
+		end = strstr(at, "; ");
+		char *part = strndup(at, end != NULL ? (size_t)(end - at) : strlen(at));
+		fputs("  ", stdout);
+		put_plain(stdout, part != NULL ? part : "", PART_BYTES_MAX);
+		putchar('\n');
+		free(part);
+	}
+}
+
+static void put_stuck(const struct look *l, unsigned columns)
+{
+	for (size_t i = 0; i < l->deadlocks.n; i++) {
+		const struct live_group *d = &l->deadlocks.at[i];
+		char line[256];
+		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never go on:", d->ranks.n,
+			 d->ranks.n == 1 ? "" : "s");
+		put_line(line, columns);
+		put_parts(d->why);
+	}
+	if (l->stuck && l->deadlocks.n == 0)
+		put_line("STUCK: every rank has been inside of one MPI call for a minute or more", columns);
+}
+
+static void put_waited(const struct look *l, unsigned columns)
+{
+	for (size_t i = 0; i < l->waited_for.n && i < WAITED_SHOWN; i++) {
+		const struct live_group *w = &l->waited_for.at[i];
+		uint32_t rank = l->waited_rank.at[i];
+		char line[1024], *words = live_words(l, rank, true);
+		int n = snprintf(line, sizeof(line), "%zu rank%s wait%s for %s", w->ranks.n, w->ranks.n == 1 ? "" : "s",
+				 w->ranks.n == 1 ? "s" : "", words != NULL ? words : "");
+		double on = l->ranks.at[rank].on_processor;
+		if (!isnan(on) && n > 0 && n < (int)sizeof(line))
+			snprintf(line + n, sizeof(line) - (size_t)n, ", on a processor %s of the last interval",
+				 fmt_plain(fmt_share(on)).s);
+		put_line(line, columns);
+		free(words);
+	}
+}
+
+/* ---- the calls that took most of the last interval ---- */
+
+struct heavy {
+	uint32_t site;
+	double ticks; /* of all ranks, in intervals */
+};
+
+static int by_ticks(const void *a, const void *b)
+{
+	const struct heavy *x = a, *y = b;
+	return (x->ticks < y->ticks) - (x->ticks > y->ticks);
+}
+
+static double ticks_of(const struct live_thread *t, size_t id)
+{
+	double ticks = (double)t->totals.at[id].ticks - (double)t->totals.at[id].before_ticks;
+	return ticks > 0 ? ticks : 0;
+}
+
+static void add_heavy(struct heavy *sites, const struct look *l, uint32_t rank)
+{
+	const struct live_rank *r = &l->ranks.at[rank];
+	const struct process *p = l->step.ranks[rank];
+	if (r->process == NULL || r->state == LIVE_SILENT || r->process->threads.n == 0 || p->threads.n == 0)
+		return;
+	const struct live_thread *t = &r->process->threads.at[0];
+	const struct thread *known = &p->threads.at[0];
+	double scale = r->node->interval_ticks > 0 ? 1 / (double)r->node->interval_ticks : 0;
+	for (size_t id = 0; id < t->totals.n && id < known->sig_of.n; id++) {
+		uint32_t at = known->sig_of.at[id];
+		if (at != 0 && p->sigs.at[at - 1].site != NONE)
+			sites[p->sigs.at[at - 1].site].ticks += ticks_of(t, id) * scale;
+	}
+	if (r->sig != NULL && r->sig->site != NONE && r->still)
+		sites[r->sig->site].ticks += 1;
+}
+
+static void put_calls(const struct look *l, unsigned columns)
+{
+	size_t n = l->step.sites.n;
+	struct heavy *sites = calloc(n + 1, sizeof(*sites));
+	if (sites == NULL)
+		return;
+	for (size_t i = 0; i < n; i++)
+		sites[i].site = (uint32_t)i;
+	for (uint32_t r = 0; r < l->ranks.n; r++)
+		add_heavy(sites, l, r);
+	qsort(sites, n, sizeof(*sites), by_ticks);
+	for (size_t i = 0; i < n && i < CALLS_MAX && sites[i].ticks > 0.001 * (double)l->ranks.n; i++) {
+		const struct sig as = {.site = sites[i].site};
+		const struct site *site = &l->step.sites.at[sites[i].site];
+		char line[1024], place[512] = "";
+		live_place(l, &as, place, sizeof(place));
+		snprintf(line, sizeof(line), "%8s  %s %s", fmt_plain(fmt_share(sites[i].ticks / (double)l->ranks.n)).s,
+			 site->op != NONE ? l->step.ops.at[site->op] : "MPI", place);
+		put_line(line, columns);
+	}
+	free(sites);
+}
+
+/* ---- ranks ---- */
+
+static void put_bar(double mpi)
+{
+	int filled = isnan(mpi) ? 0 : (int)lround(mpi * BAR);
+	putchar('[');
+	for (int i = 0; i < BAR; i++)
+		putchar(isnan(mpi) ? ' ' : i < filled ? '#' : '.');
+	printf("] ");
+}
+
+static void put_ranks(const struct look *l, unsigned columns, unsigned lines)
+{
+	size_t shown = lines > 0 && l->ranks.n > lines ? lines - 1 : l->ranks.n;
+	for (uint32_t r = 0; r < shown; r++) {
+		char *words = live_words(l, r, true);
+		put_bar(l->ranks.at[r].mpi);
+		put_line(words != NULL ? words : "", columns > BAR + 3 ? columns - BAR - 3 : 1);
+		free(words);
+	}
+	if (shown < l->ranks.n)
+		printf("and %zu more ranks\n", l->ranks.n - shown);
+}
+
+void live_print(const struct look *l, unsigned columns, unsigned lines)
+{
+	put_job(l, columns);
+	put_shares(l);
+	put_stuck(l, columns);
+	put_waited(l, columns);
+	put_calls(l, columns);
+	puts("each rank's share of MPI, and what it is in:");
+	put_ranks(l, columns, lines > 12 + CALLS_MAX ? lines - 12 - CALLS_MAX : 0);
+	fflush(stdout);
+}

@@ -1,0 +1,116 @@
+/* json.c - see look.h: schema mpitrace/live/1 (docs/LIVE.md). */
+#include "live/look.h"
+
+#include "base/json.h"
+
+#include <math.h>
+
+#define SCHEMA "mpitrace/live/1"
+
+static void put_job(cJSON *o, const struct look *l)
+{
+	static const char *const texts[] = {"cluster", "job_id", "step_id", "program"};
+	cJSON *job = json_object(o, "job");
+	const cJSON *meta = l->step.nodes.n > 0 ? l->step.nodes.at[0].meta : NULL;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		json_put_text(job, texts[i], json_text(meta, texts[i], ""));
+	json_put(job, "restart", json_number_or(meta, "restart", 0));
+	json_put(job, "ranks", l->step.nranks);
+	json_put(job, "nodes", l->step.nnodes);
+}
+
+static void put_nodes(cJSON *o, const struct look *l)
+{
+	static const char *const states[] = {[NODE_SAMPLED] = "sampled",
+					     [NODE_LAGS] = "lags",
+					     [NODE_ENDED] = "ended",
+					     [NODE_WITHOUT] = "no samples"};
+	cJSON *missing = json_array(o, "nodes_missing"), *nodes = json_array(o, "nodes");
+	for (size_t i = 0; i < l->missing.n; i++)
+		json_push_text(missing, l->missing.at[i]);
+	for (size_t i = 0; i < l->nodes.n; i++) {
+		const struct live_node *n = &l->nodes.at[i];
+		cJSON *row = json_row(nodes);
+		json_put_text(row, "node", l->step.nodes.at[i].name);
+		json_put_text(row, "state", states[l->node_states.at[i]]);
+		json_put(row, "sample", (double)n->seq);
+		json_put_null_or(row, "time", n->samples > 0 ? (double)n->realtime_ns / 1e9 : NAN);
+		json_put(row, "gap_s", (double)n->gap_ns / 1e9);
+	}
+}
+
+static void put_call(cJSON *row, const struct look *l, const struct sig *sig)
+{
+	char place[512];
+	const struct comm *c = sig->comm != NONE ? &l->step.comms.at[sig->comm] : NULL;
+	const struct site *site = sig->site != NONE ? &l->step.sites.at[sig->site] : NULL;
+	bool message = sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV ||
+		       sig->call.shape == SIG_PROBE;
+	json_put_text(row, "op", sig->op != NONE ? l->step.ops.at[sig->op] : NULL);
+	int32_t peer = live_peer(sig);
+	json_put_null_or(row, "peer", message && peer >= 0 ? peer : NAN);
+	json_put_null_or(row, "tag", message && (sig->call.flags & SIG_ANY_TAG) == 0 ? sig->call.tag : NAN);
+	bool world = c != NULL && c->name == NULL && c->parent == NONE && c->size == l->step.nranks;
+	json_put_text(row, "comm", c == NULL ? NULL : world ? "MPI_COMM_WORLD" : c->name);
+	json_put_null_or(row, "comm_size", c != NULL ? c->size : NAN);
+	json_put_text(row, "callsite", live_place(l, sig, place, sizeof(place)) ? place : NULL);
+	json_put_text(row, "function", site != NULL ? site->function : NULL);
+}
+
+static void put_ranks(cJSON *o, const struct look *l)
+{
+	static const char *const states[] = {"silent", "useful", "mpi", "ended"};
+	cJSON *ranks = json_array(o, "ranks");
+	for (uint32_t r = 0; r < l->ranks.n; r++) {
+		const struct live_rank *x = &l->ranks.at[r];
+		const struct process *p = l->step.ranks[r];
+		cJSON *row = json_row(ranks);
+		json_put(row, "rank", r);
+		json_put_text(row, "node", p != NULL ? l->step.nodes.at[p->node].name : NULL);
+		json_put_text(row, "state", states[x->state]);
+		if (x->sig != NULL)
+			put_call(row, l, x->sig);
+		else if (x->state == LIVE_MPI)
+			json_put_text(row, "op", "MPI_Init");
+		json_put_null_or(row, "since_s", x->since_s);
+		json_put_null_or(row, "useful", x->useful);
+		json_put_null_or(row, "mpi", x->mpi);
+		json_put_null_or(row, "on_processor", x->on_processor);
+		json_put_null_or(row, "off_processor", x->off_processor);
+		json_put_null_or(row, "resident_bytes", x->resident_bytes);
+	}
+}
+
+static void put_ranks_of(cJSON *row, const struct live_group *group)
+{
+	cJSON *ranks = json_array(row, "ranks");
+	for (size_t i = 0; i < group->ranks.n; i++)
+		json_push(ranks, group->ranks.at[i]);
+}
+
+char *live_json(const struct look *l)
+{
+	cJSON *o = cJSON_CreateObject();
+	json_put_text(o, "schema", SCHEMA);
+	put_job(o, l);
+	json_put(o, "sample", (double)l->sample);
+	json_put(o, "time", (double)l->realtime_ns / 1e9);
+	put_nodes(o, l);
+	put_ranks(o, l);
+	cJSON_AddBoolToObject(o, "ended", l->over);
+	cJSON_AddBoolToObject(o, "stuck", l->stuck);
+	cJSON *deadlock = json_array(o, "deadlock"), *waited = json_array(o, "waited_for");
+	for (size_t i = 0; i < l->deadlocks.n; i++) {
+		cJSON *row = json_row(deadlock);
+		put_ranks_of(row, &l->deadlocks.at[i]);
+		json_put_text(row, "why", l->deadlocks.at[i].why);
+	}
+	for (size_t i = 0; i < l->waited_for.n; i++) {
+		cJSON *row = json_row(waited);
+		json_put(row, "rank", l->waited_rank.at[i]);
+		put_ranks_of(row, &l->waited_for.at[i]);
+	}
+	char *text = json_print(o);
+	cJSON_Delete(o);
+	return text;
+}

@@ -1,0 +1,118 @@
+/* look.h - one look at a step that runs: its files as they are now. */
+#pragma once
+
+#include "base/error.h"
+#include "format/mpic_sample.h"
+#include "postproc/read/step.h"
+
+/* ---- replay.c: samples of one node ---- */
+
+struct live_total {
+	uint64_t calls, ticks;	       /* since the start */
+	uint64_t before, before_ticks; /* the same, as of the sample before the last */
+};
+
+struct live_thread {
+	VEC(struct live_total) totals;	      /* by signature id of the file */
+	bool open, known_before, open_before; /* in a call; there was a sample before; in a call then */
+	uint32_t still;			      /* samples behind the first one that saw it in this call */
+	uint64_t age_ticks, age_before; /* of that call, now; of the one open at the sample before, then; 0: none */
+	uint32_t sig, nwords;
+	uint64_t words[MPIC_SAMPLE_WORDS_MAX];
+	int64_t active_ns; /* realtime of the last sample in or before which it was inside of MPI */
+	bool has_system;
+	struct mpic_system system; /* of the last interval */
+};
+
+struct live_process {
+	bool seen; /* in the last sample */
+	enum mpic_sample_state state;
+	uint64_t resident_bytes;
+	VEC(struct live_thread) threads;
+};
+
+struct live_node {
+	uint64_t samples; /* that were read */
+	uint64_t seq;
+	int64_t realtime_ns, interval_ns; /* of the last; between the last two, 0: there is one only */
+	int64_t gap_ns;			  /* to the next one */
+	uint64_t tick, interval_ticks;
+	double ns_per_tick; /* 0: not known yet */
+	uint32_t bad;	    /* samples that could not be read */
+	uint64_t kept_bytes, kept_max_bytes;
+	VEC(struct live_process) processes; /* by index in the file */
+};
+
+/* All samples of n, in order. 0 or -ENOMEM. */
+int replay_node(const struct node *n, struct live_node *ret_live);
+void replay_done(struct live_node *live);
+
+/* ---- look.c ---- */
+
+enum live_state { LIVE_SILENT, LIVE_USEFUL, LIVE_MPI, LIVE_ENDED };
+
+/* What a rank is in, by its first thread that is inside of MPI, else its first one. */
+struct live_rank {
+	enum live_state state;
+	const struct sig *sig; /* MPI: the call; NULL: none */
+	double since_s;	       /* in this call; USEFUL: behind the last one, at most; NAN: not known */
+	bool still;	       /* in the same call, or in none and without one, at the last two samples */
+	double useful, mpi;    /* shares of the last interval; NAN: not known */
+	double off_processor;  /* share in which it was ready to run and did not; NAN: not known */
+	double on_processor;
+	double resident_bytes; /* NAN: not known */
+	const struct live_process *process;
+	const struct live_node *node;
+};
+
+enum live_node_state { NODE_SAMPLED, NODE_LAGS, NODE_ENDED, NODE_WITHOUT };
+
+struct live_group {
+	VEC(uint32_t) ranks;
+	char *why;
+};
+
+struct look {
+	struct step step;
+	VEC(struct live_node) nodes; /* as step.nodes */
+	VEC(enum live_node_state) node_states;
+	VEC(char *) missing; /* names of nodes that have no file */
+	VEC(struct live_rank) ranks;
+	VEC(struct live_group) deadlocks;
+	VEC(struct live_group) waited_for; /* by rank: who waits for it, it being outside of MPI; sorted, most first */
+	VEC(uint32_t) waited_rank;	   /* of waited_for */
+	uint64_t sample;		   /* the number of the newest */
+	int64_t realtime_ns;		   /* its time */
+	bool over;			   /* all files are finished */
+	bool stuck;
+};
+
+/* Look at the files. 0, or -errno with text: as step_load(); -ENODATA: nobody took samples. */
+int look(char *const *paths, size_t npaths, struct look *ret_look, struct error *e);
+void look_done(struct look *l);
+
+/* ---- waits.c ---- */
+
+/* Fill deadlocks, waited_for, stuck. 0 or -ENOMEM. */
+int look_waits(struct look *l);
+
+/* ---- words.c ---- */
+
+/* "rank 3 in MPI_Recv from rank 7, tag 9, for 612 s, at its line"; the caller frees it, NULL without memory. */
+char *live_words(const struct look *l, uint32_t rank, bool with_time);
+const char *live_op(const struct look *l, const struct sig *sig);
+/* File and line, or what else is known; false: nothing is. */
+bool live_place(const struct look *l, const struct sig *sig, char *ret_text, size_t cap);
+/* Whom it names: world ranks; SIG_ANY from anybody, else negative. */
+int32_t live_peer(const struct sig *sig);
+
+/* ---- find.c ---- */
+
+/* The directory or file of a step: of a path, or of a job's number below the current directory. The newest step of a
+ * job. ret_path has PATH_MAX bytes. 0, or -errno with text. */
+int find_step(const char *job_or_path, char *ret_path, struct error *e);
+
+/* ---- json.c ---- */
+
+/* Schema mpitrace/live/1; to be freed with free(). NULL without memory. */
+char *live_json(const struct look *l);

@@ -1,0 +1,193 @@
+/* replay.c - see look.h. In: SAMPLE blocks of one file, of which any may be missing or hostile.  Out: sums. */
+#include "live/look.h"
+
+/* What a sample may make us keep for each byte of its file: a thread, or a signature by its number, is some bytes
+ * there, and its definition more. */
+#define KEPT_SHARE 64u
+#define KEPT_BYTES (64ull << 20)
+
+/* Room for more elements: 0, or -EBADMSG when no honest file has so many. */
+static int keep(struct live_node *live, size_t have, size_t want, size_t size)
+{
+	live->kept_bytes += want > have ? (want - have) * size : 0;
+	return live->kept_bytes > live->kept_max_bytes ? -EBADMSG : 0;
+}
+
+static int thread_at(struct live_node *live, const struct mpic_sample_item *item, struct live_thread **ret_thread)
+{
+	if (vec_reach(&live->processes, item->process) < 0)
+		return -ENOMEM;
+	struct live_process *p = &live->processes.at[item->process];
+	if (keep(live, p->threads.n, (size_t)item->thread + 1, sizeof(*p->threads.at)) < 0)
+		return -EBADMSG;
+	if (vec_reach(&p->threads, item->thread) < 0)
+		return -ENOMEM;
+	*ret_thread = &p->threads.at[item->thread];
+	return 0;
+}
+
+/* Before a sample is added: what is now becomes what was before. A whole one counts from nothing. */
+static void turn(struct live_node *live, bool whole)
+{
+	for (size_t i = 0; i < live->processes.n; i++) {
+		struct live_process *p = &live->processes.at[i];
+		p->seen = false;
+		for (size_t k = 0; k < p->threads.n; k++) {
+			struct live_thread *t = &p->threads.at[k];
+			t->known_before = true;
+			t->open_before = t->open;
+			t->age_before = t->open ? t->age_ticks : 0;
+			t->open = t->has_system = false;
+			for (size_t s = 0; s < t->totals.n; s++) {
+				struct live_total *x = &t->totals.at[s];
+				x->before = x->calls;
+				x->before_ticks = x->ticks;
+				if (whole)
+					x->calls = x->ticks = 0;
+			}
+		}
+	}
+}
+
+static int add_total(struct live_node *live, struct live_thread *t, const struct mpic_sample_item *item)
+{
+	if (keep(live, t->totals.n, (size_t)item->sig + 1, sizeof(*t->totals.at)) < 0)
+		return -EBADMSG;
+	if (vec_reach(&t->totals, item->sig) < 0)
+		return -ENOMEM;
+	t->totals.at[item->sig].calls += item->calls;
+	t->totals.at[item->sig].ticks += item->ticks;
+	return 0;
+}
+
+/* A new agent says it anew, of a call that began when it did: as old as before and the time since, but for rounding. */
+static bool is_same_call(const struct live_thread *t, const struct live_node *live, const struct mpic_sample_item *item)
+{
+	return t->open_before && item->age_ticks == t->age_before + live->interval_ticks;
+}
+
+static void open_call(struct live_thread *t, const struct live_node *live, const struct mpic_sample_item *item)
+{
+	t->still = is_same_call(t, live, item) ? t->still + 1 : 0;
+	t->open = true;
+	t->age_ticks = item->age_ticks;
+	t->sig = item->sig;
+	t->nwords = item->nwords;
+	memcpy(t->words, item->words, item->nwords * sizeof(*item->words));
+}
+
+static int add_item(struct live_node *live, const struct mpic_sample_item *item)
+{
+	if (item->type == MPIC_SAMPLE_PROCESS) {
+		if (vec_reach(&live->processes, item->process) < 0)
+			return -ENOMEM;
+		struct live_process *p = &live->processes.at[item->process];
+		p->seen = true;
+		p->state = item->state;
+		p->resident_bytes = item->resident_bytes;
+		return 0;
+	}
+	struct live_thread *t;
+	int code = thread_at(live, item, &t);
+	if (code < 0)
+		return code;
+	switch (item->type) {
+	case MPIC_SAMPLE_TOTAL:
+		return add_total(live, t, item);
+	case MPIC_SAMPLE_OPEN:
+		open_call(t, live, item);
+		return 0;
+	case MPIC_SAMPLE_STILL: /* says nothing when the one before it could not be read */
+		t->open = t->open_before;
+		t->still += t->open;
+		t->age_ticks = t->age_before + live->interval_ticks;
+		return 0;
+	case MPIC_SAMPLE_SYSTEM:
+		t->has_system = true;
+		t->system = item->system;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Who was in a call, or ended one, was active. */
+static void note_activity(struct live_node *live)
+{
+	for (size_t i = 0; i < live->processes.n; i++)
+		for (size_t k = 0; k < live->processes.at[i].threads.n; k++) {
+			struct live_thread *t = &live->processes.at[i].threads.at[k];
+			bool active = t->open || t->active_ns == 0;
+			for (size_t s = 0; s < t->totals.n && !active; s++)
+				active = t->totals.at[s].calls != t->totals.at[s].before;
+			if (active)
+				t->active_ns = live->realtime_ns;
+		}
+}
+
+/* From the first clock reading of the file to the last sample. */
+static double ns_per_tick(const struct node *n, uint64_t tick, int64_t monotonic_ns)
+{
+	if (n->monotonic)
+		return 1;
+	const struct mpic_clock *c = n->clock.at;
+	return n->clock.n > 0 && tick > c->tick && monotonic_ns > c->monotonic_ns
+		       ? (double)(monotonic_ns - c->monotonic_ns) / (double)(tick - c->tick)
+		       : 0;
+}
+
+static int add_sample(struct live_node *live, const struct node *n, const struct mpic_block *b,
+		      const struct buf *payload)
+{
+	struct mpic_sample head;
+	struct mpic_sample_reader r;
+	struct mpic_sample_item item;
+	int more = mpic_sample_begin(cursor_over(payload->data, payload->len_bytes), &head, &r), code = 0;
+	if (more < 0)
+		return more;
+	live->interval_ns = live->samples > 0 ? head.realtime_ns - live->realtime_ns : 0;
+	live->interval_ticks = live->samples > 0 && head.tick > live->tick ? head.tick - live->tick : 0;
+	live->tick = head.tick;
+	live->ns_per_tick = ns_per_tick(n, head.tick, head.monotonic_ns);
+	turn(live, head.whole);
+	live->samples++;
+	live->seq = b->seq;
+	live->realtime_ns = head.realtime_ns;
+	live->gap_ns = (int64_t)head.gap_ns;
+	while (code == 0 && (more = mpic_sample_next(&r, &item)) == 1)
+		code = add_item(live, &item);
+	note_activity(live);
+	return code < 0 ? code : more;
+}
+
+int replay_node(const struct node *n, struct live_node *ret_live)
+{
+	_cleanup_buf_ struct buf payload = {0};
+	struct live_node live = {.kept_max_bytes = KEPT_SHARE * n->file.len_bytes + KEPT_BYTES};
+	int code = 0;
+	for (size_t i = 0; i < n->file.nblocks && code >= 0; i++) {
+		const struct mpic_block *b = &n->file.blocks[i];
+		if (b->kind != MPIC_SAMPLE || b->process != MPIC_NODE)
+			continue;
+		code = mpic_read(&n->file, b, &payload, NULL);
+		code = code == 0 ? add_sample(&live, n, b, &payload) : code;
+		live.bad += code < 0 && code != -ENOMEM;
+		code = code == -ENOMEM ? code : 0;
+	}
+	if (code < 0)
+		replay_done(&live);
+	else
+		*ret_live = live;
+	return code;
+}
+
+void replay_done(struct live_node *live)
+{
+	for (size_t i = 0; i < live->processes.n; i++) {
+		struct live_process *p = &live->processes.at[i];
+		for (size_t k = 0; k < p->threads.n; k++)
+			vec_done(&p->threads.at[k].totals);
+		vec_done(&p->threads);
+	}
+	vec_done(&live->processes);
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""live.py - `mpitrace live` on programs that hang, and on one that only takes long: who is in which call, where, for whom; what is a
+deadlock is one, and what might go on is none."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+
+from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests
+
+RANKS = 4
+
+
+def line_of(name, text):
+    with open(PROGRAMS + '/' + name) as f:
+        return next(i for i, line in enumerate(f, 1) if text in line)
+
+
+RECEIVES = 'stuck.c:%d' % (line_of('stuck.c', 'static void receives(void)') + 2)
+BARRIER_RECV = 'stuck.c:%d' % line_of('stuck.c', 'MPI_Recv(b, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD')
+BARRIER = 'stuck.c:%d' % (line_of('stuck.c', 'MPI_Recv(b, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD') + 1)
+# What: the deadlock's ranks, and for each rank operation, peer and place.
+HANGS = {
+    'receives': ([0, 1, 2, 3], [('MPI_Recv', (r - 1) % RANKS, RECEIVES) for r in range(RANKS)]),
+    'barrier': ([0, 1, 2, 3], [('MPI_Barrier', None, BARRIER)] * 3 + [('MPI_Recv', 0, BARRIER_RECV)]),
+}
+
+
+def live(path, *options):
+    run = subprocess.run([MPITRACE, 'live', path, '--once', *options], capture_output=True, text=True, timeout=TIMEOUT)
+    return run.returncode, run.stdout, run.stderr
+
+
+def now(path):
+    code, out, _ = live(path, '--json')
+    return (code, json.loads(out)) if out else (code, None)
+
+
+def until(holds):
+    """What it returns, as soon as that is something; at last, what it returned in the end."""
+    end = time.monotonic() + TIMEOUT
+    while time.monotonic() < end:
+        value = holds()
+        if value:
+            return value
+        time.sleep(0.1)
+    return None
+
+
+class Running:
+    """A program under an agent of its own; at the end each rank is killed by its number."""
+
+    def __init__(self, place, name, *words, **layout):
+        self.step = Step(place, name, sample='0.2', **layout)
+        self.agent = self.step.agent()
+        self.run = subprocess.Popen(['mpirun', '-n', str(RANKS), *words], env=self.step.env, cwd=place.dir, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def __enter__(self):
+        return self.step.out
+
+    def __exit__(self, *_):
+        for name in os.listdir(self.step.dir + '/ranks'):
+            if name.endswith('.mpit'):
+                with contextlib.suppress(ProcessLookupError): # its launcher was faster
+                    os.kill(int(name.split('.')[0]), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.run.pid, signal.SIGKILL)
+        self.run.wait()
+        self.step.end(self.agent)
+
+
+def hangs(t, place, program, what):
+    ranks, calls = HANGS[what]
+    who = '%s, %s: ' % (place.flavour, what)
+    with Running(place, what, program, what, 'for ever') as out:
+        code, look = until(lambda: (lambda x: x if x[1] and x[1]['stuck'] else None)(now(out))) or now(out)
+        t.check(who + 'stuck is the exit code', code == 1, code)
+        t.check(who + 'a look is of schema mpitrace/live/1', look and look['schema'] == 'mpitrace/live/1', look)
+        t.equal(who + 'the deadlock has its ranks', [d['ranks'] for d in look['deadlock']], [ranks])
+        t.equal(who + 'each rank is in its call, for its peer, at its line',
+                [(r['op'], r['peer'], r['callsite']) for r in look['ranks']], calls)
+        t.check(who + 'it has been so for a while, all of it MPI', all(r['since_s'] > 0 and r['mpi'] > 0.9 and r['state'] == 'mpi'
+                                                                   for r in look['ranks']), look['ranks'])
+        t.check(who + 'why names each rank and line', all('rank %d in %s' % (i, op) in look['deadlock'][0]['why'] and
+                                                          place_of in look['deadlock'][0]['why']
+                                                          for i, (op, _, place_of) in enumerate(calls)), look['deadlock'])
+        code, text, _ = live(out)
+        t.check(who + 'so does the terminal', code == 1 and 'DEADLOCK: 4 ranks' in text and calls[3][2] in text, text)
+    code, look = now(out)
+    t.check(who + 'when the job is over it is not stuck, and its ranks have ended',
+            code == 0 and look['ended'] and {r['state'] for r in look['ranks']} == {'ended'}, look)
+
+
+def computes(t, place, program):
+    """Rank 0 never comes back from something that is not MPI: nobody can know, but all wait for it."""
+    with Running(place, 'computes', program, 'computes', 'for ever') as out:
+        code, look = until(lambda: (lambda x: x if x[1] and x[1]['waited_for'] and len(x[1]['waited_for'][0]['ranks']) == 3 else None)(
+            now(out))) or now(out)
+        t.equal('%s: who waits for the rank outside of MPI is said' % place.flavour, look['waited_for'], [{'rank': 0, 'ranks': [1, 2, 3]}])
+        t.equal('%s: it may come back: nothing is stuck' % place.flavour, (code, look['stuck'], look['deadlock']), (0, False, []))
+        t.equal('%s: it is outside of MPI' % place.flavour, look['ranks'][0]['state'], 'useful')
+
+
+def healthy(t, place):
+    """Seconds of computing by turns, all others in a barrier: not once stuck."""
+    program = place.compile('long_turns.c')
+    looks = []
+    with Running(place, 'healthy', program) as out:
+        until(lambda: now(out)[1])
+
+        def look():
+            code, x = now(out)
+            looks.append((code, x['stuck'], x['deadlock']))
+            return x['ended'] or (x['sample'] > 25)
+        until(look)
+    t.check('%s: long computations are not called stuck' % place.flavour, len(looks) > 3 and set(map(str, looks)) == {str((0, False, []))},
+            looks)
+
+
+def missing(t, place, program):
+    """A node of the list that has no file; an agent that is gone, so that the ranks of its node are not known any more."""
+    with Running(place, 'missing', program, 'computes', 'for ever', nnodes=2, nodelist='n[1-2]') as out:
+        _, look = until(lambda: (lambda x: x if x[1] else None)(now(out)))
+        t.equal('%s: a node without a file is named' % place.flavour, look['nodes_missing'], ['n2'])
+    t.check('no job of that number is said', live('123456')[0] == 3 and 'mpitrace-123456' in live('123456')[2], live('123456'))
+
+
+def without(t, place, program):
+    step = Step(place, 'off', sample='0')
+    agent = step.agent()
+    step.run('mpirun', '-n', '2', program, 'ended')
+    step.end(agent)
+    code, _, said = live(step.out)
+    t.check('%s: without samples it says so' % place.flavour, code == 3 and 'sample=0' in said, (code, said))
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            program = place.compile('stuck.c')
+            for what in HANGS:
+                hangs(t, place, program, what)
+            computes(t, place, program)
+            healthy(t, place)
+            missing(t, place, program)
+            without(t, place, program)
+    t.end()
+
+
+main()

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""samples.py - the totals of all threads, sampled while they run: what was added in all samples is what the program did, to the tick,
+whatever is killed; the call in which a rank hangs is in the last one."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+
+from trace import FLAVOURS, TIMEOUT, Place, Step, Tests
+
+RUNNING, LOST = 0, 3
+
+
+def samples(path):
+    """All samples, and the totals of the last profiles as {(process, thread, sig): (calls, ticks)}; none while there is no file."""
+    out = subprocess.run([os.environ['MPIC_SAMPLES'], path], capture_output=True, text=True)
+    lines = [json.loads(line) for line in out.stdout.splitlines()]
+    profile = {tuple(row[:3]): tuple(row[3:]) for row in lines[-1]['profile']} if lines else {}
+    return lines[:-1], profile
+
+
+def added(all_samples):
+    """What a reader adds up; a whole sample begins anew."""
+    sums = {}
+    for sample in all_samples:
+        if sample['whole']:
+            sums = {}
+        for p in sample['processes']:
+            for t in p['threads']:
+                for sig, calls, ticks in t['totals']:
+                    key = p['process'], t['thread'], sig
+                    was = sums.get(key, (0, 0))
+                    sums[key] = was[0] + calls, was[1] + ticks
+    return sums
+
+
+def until(holds, what):
+    end = time.monotonic() + TIMEOUT
+    while time.monotonic() < end:
+        value = holds()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise TimeoutError(what)
+
+
+def begin(place, program, *words, ranks=1, env=None):
+    return lambda step: subprocess.Popen(['mpirun', '-n', str(ranks), program, *words], env=dict(step.env, **(env or {})), cwd=place.dir,
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                                         start_new_session=True)
+
+
+def end(step, run):
+    """The ranks, each by its segment file's name, then their launcher: on its own it would leave them running for a while."""
+    for name in os.listdir(step.dir + '/ranks'):
+        if name.endswith('.mpit'):
+            with contextlib.suppress(ProcessLookupError): # its launcher was faster
+                os.kill(int(name.split('.')[0]), signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+
+
+def killed(t, place, program, name, agents=1, env=None, **layout):
+    """A rank that counts for ever is killed when there are three samples, and in between the agent, if asked for."""
+    step = Step(place, name, sample='0.1', **layout)
+    agent, run = step.agent(), begin(place, program, place.dir + '/count-' + name, env=env)(step)
+    for last in [False] * (agents - 1) + [True]:
+        have = len(samples(step.mpic)[0])
+        until(lambda: len(samples(step.mpic)[0]) >= have + 3, 'samples')
+        if not last:
+            agent.kill()
+            agent.wait()
+            agent = step.agent()
+    end(step, run)
+    code = step.end(agent)
+    got, profile = samples(step.mpic)
+    who = '%s, %s: ' % (place.flavour, name)
+    t.check(who + 'the agent ends as it should', code == 0, code)
+    t.equal(who + 'all samples add up to the exact totals, to the tick', added(got), profile)
+    t.equal(who + 'samples are numbered without a gap', [s['seq'] for s in got], list(range(len(got))))
+    t.equal(who + 'each agent begins with a whole one', sum(s['whole'] for s in got), agents)
+    t.check(who + 'the program went on between them', sum(any(p['threads'] and p['threads'][0]['totals'] for p in s['processes'])
+                                                          for s in got) >= 3, got)
+    t.check(who + 'the last one says that the rank was lost', got[-1]['processes'][0]['state'] == LOST, got[-1])
+    system = [p['threads'][0].get('system') for s in got for p in s['processes'] if p['threads'] and p['state'] == RUNNING]
+    t.check(who + 'what the kernel counted is there', sum((x or {}).get('cpu_ns', 0) for x in system) > 0 and
+            any(p['resident_bytes'] > 0 for s in got for p in s['processes']), system)
+
+
+def hangs(t, place, program):
+    """Each waits for the one before, with what is known of that."""
+    step = Step(place, 'hangs', sample='0.1')
+    agent, run = step.agent(), begin(place, program, 'receives', 'for ever', ranks=2)(step)
+
+    def stand():
+        last = samples(step.mpic)[0][-1:]
+        return last if last and len(last[0]['processes']) == 2 and all(p['threads'] and 'still' in p['threads'][0]
+                                                                       for p in last[0]['processes']) else None
+    until(stand, 'both in the same call twice')
+    got, _ = samples(step.mpic)
+    opened = {p['process']: p['threads'][0]['open'] for s in got for p in s['processes'] if 'open' in p['threads'][0]}
+    peers = sorted(int(o['words'][2], 16) >> 32 for o in opened.values())
+    t.equal('%s: a hanging receive has its peer in the samples' % place.flavour, peers, [0, 1])
+    small = [s['bytes'] for s in got if all('still' in p['threads'][0] and not p['threads'][0]['totals'] for p in s['processes'])]
+    t.check('%s: what has not changed takes next to nothing' % place.flavour, small and max(small) < 150, small)
+    end(step, run)
+    step.end(agent)
+
+
+def off(t, place, program):
+    step = Step(place, 'off', sample='0')
+    agent = step.agent()
+    step.run('mpirun', '-n', '2', program, 'ended')
+    step.end(agent)
+    t.equal('%s: sample=0 takes none' % place.flavour, samples(step.mpic)[0], [])
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            counts, stuck = place.compile('killed.c'), place.compile('stuck.c')
+            killed(t, place, counts, 'events')
+            killed(t, place, counts, 'profile', env={'MPITRACE_MODE': 'profile'})
+            killed(t, place, counts, 'budget spent', budget=1)
+            killed(t, place, counts, 'agent killed', agents=3)
+            hangs(t, place, stuck)
+            off(t, place, stuck)
+    t.end()
+
+
+main()
