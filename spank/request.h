@@ -29,15 +29,15 @@ enum request_given {
 
 /* What the site decided besides (spank/policy.h); zeros without a policy. */
 struct request_site {
-	char place[PATH_MAX];	   /* the step's directory, in place of out=; "" = as the user has it */
-	char why[1024];		   /* what applied and why, one line */
-	char readers[64];	   /* group that may read the results, a number; "" = none */
-	char refusal[512];	   /* why nothing can be recorded all the same; "" = it can */
-	char finish[16];	   /* leave, queue or sweep; "" = not said */
-	unsigned redact;	   /* enum policy_redact */
+	char place[PATH_MAX];		 /* the step's directory, in place of out=; "" = as the user has it */
+	char why[1024];			 /* what applied and why, one line */
+	char readers[64];		 /* group that may read the results, a number; "" = none */
+	char refusal[512];		 /* why nothing can be recorded all the same; "" = it can */
+	char finish[16];		 /* leave, queue or sweep; "" = not said */
+	unsigned redact;		 /* enum policy_redact */
 	char account[64], partition[64]; /* of the job, as the prolog knew them; "" = not known */
-	uint64_t max_budget_bytes; /* of a rank; 0 = no cap */
-	unsigned umask;		   /* for files of results, with REQUEST_UMASK_GIVEN */
+	uint64_t max_budget_bytes;	 /* of a rank; 0 = no cap */
+	unsigned umask;			 /* for files of results, with REQUEST_UMASK_GIVEN */
 };
 #define REQUEST_UMASK_GIVEN 01000u
 
