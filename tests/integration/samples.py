@@ -63,18 +63,28 @@ def end(step, run):
     run.wait()
 
 
-def killed(t, place, program, name, agents=1, env=None, **layout):
+@contextlib.contextmanager
+def running(step, program):
+    """Whatever happens here, what would run for ever does not."""
+    run = program(step)
+    try:
+        yield run
+    finally:
+        end(step, run)
+
+
+def killed(t, place, program, name, agents=1, env=None, budget=64 << 20, **layout):
     """A rank that counts for ever is killed when there are three samples, and in between the agent, if asked for."""
-    step = Step(place, name, sample='0.1', **layout)
-    agent, run = step.agent(), begin(place, program, place.dir + '/count-' + name, env=env)(step)
-    for last in [False] * (agents - 1) + [True]:
-        have = len(samples(step.mpic)[0])
-        until(lambda: len(samples(step.mpic)[0]) >= have + 3, 'samples')
-        if not last:
-            agent.kill()
-            agent.wait()
-            agent = step.agent()
-    end(step, run)
+    step = Step(place, name, sample='0.1', budget=budget, **layout)
+    agent = step.agent()
+    with running(step, begin(place, program, place.dir + '/count-' + name, env=env)):
+        for last in [False] * (agents - 1) + [True]:
+            have = len(samples(step.mpic)[0])
+            until(lambda: len(samples(step.mpic)[0]) >= have + 3, 'samples')
+            if not last:
+                agent.kill()
+                agent.wait()
+                agent = step.agent()
     code = step.end(agent)
     got, profile = samples(step.mpic)
     who = '%s, %s: ' % (place.flavour, name)
@@ -93,20 +103,20 @@ def killed(t, place, program, name, agents=1, env=None, **layout):
 def hangs(t, place, program):
     """Each waits for the one before, with what is known of that."""
     step = Step(place, 'hangs', sample='0.1')
-    agent, run = step.agent(), begin(place, program, 'receives', 'for ever', ranks=2)(step)
+    agent = step.agent()
 
     def stand():
         last = samples(step.mpic)[0][-1:]
         return last if last and len(last[0]['processes']) == 2 and all(p['threads'] and 'still' in p['threads'][0]
                                                                        for p in last[0]['processes']) else None
-    until(stand, 'both in the same call twice')
-    got, _ = samples(step.mpic)
+    with running(step, begin(place, program, 'receives', 'for ever', ranks=2)):
+        until(stand, 'both in the same call twice')
+        got, _ = samples(step.mpic)
     opened = {p['process']: p['threads'][0]['open'] for s in got for p in s['processes'] if 'open' in p['threads'][0]}
     peers = sorted(int(o['words'][2], 16) >> 32 for o in opened.values())
     t.equal('%s: a hanging receive has its peer in the samples' % place.flavour, peers, [0, 1])
     small = [s['bytes'] for s in got if all('still' in p['threads'][0] and not p['threads'][0]['totals'] for p in s['processes'])]
     t.check('%s: what has not changed takes next to nothing' % place.flavour, small and max(small) < 150, small)
-    end(step, run)
     step.end(agent)
 
 
