@@ -1,5 +1,5 @@
-/* target_sample.c - the payload of a SAMPLE block: refused, or every number is within its limit, and what is written again from it reads
- * as the same. */
+/* target_sample.c - the payload of a SAMPLE block: refused, or every number is within its limit, and what is written
+ * again from it reads as the same. */
 #include "tests/fuzz/fuzz.h"
 
 #include "format/mpic_sample.h"
