@@ -213,7 +213,7 @@ async function testStateDeadlock(browser, t) {
   if (!file) return;
   const page = await t.newPage(browser);
   await t.check(
-    '"the next error" is the cycle of sends, then the deadlock, whose cycle is drawn and named',
+    '"the next error" is the cycle of sends, if all were in them at once, then the deadlock, whose cycle is drawn and named',
     async () => {
       await show(page, t, file);
       await set(page, { step: 0 });
@@ -221,10 +221,14 @@ async function testStateDeadlock(browser, t) {
       await t.settled(page);
       t.same((await t.drawn(page)).statesCycle, [], 'no cycle at the beginning');
       await run(page, t, 'error');
-      const first = (await t.drawn(page)).statesTime;
-      await run(page, t, 'error');
+      const first = await t.drawn(page);
+      t.truth(first.statesStep > 0, `${first.statesStep}`);
+      if (!(await words(page)).startsWith('deadlock')) {
+        await run(page, t, 'error');
+        const { statesTime } = await t.drawn(page);
+        t.truth(statesTime > first.statesTime, `${statesTime} after ${first.statesTime}`);
+      }
       const d = await t.drawn(page);
-      t.truth(d.statesTime > first, `${d.statesTime} after ${first}`);
       t.same(d.statesCycle, [0, 2, 1], 'the cycle');
       const text = await words(page);
       t.truth(/^deadlock: ranks 0 → 2 → 1 → 0 wait for each other/.test(text), text);
