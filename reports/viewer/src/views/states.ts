@@ -60,6 +60,7 @@ function decodeOr(text: string): string {
 class States implements ViewInstance {
   private snapshot: Snapshot | null = null;
   private counted = false;
+  private isStale = false; // what is shown is asked once more, but no step or run is given up for that
   private items: Item[] = [];
   private placed: Placed[] = [];
   private arranged = '';
@@ -110,7 +111,7 @@ class States implements ViewInstance {
     this.canvas.addEventListener('pointerup', (e) => this.release(e));
     this.canvas.addEventListener('keydown', (e) => this.key(e));
     const take = (x: { whole: boolean }) => {
-      if (x.whole && !this.counted) this.snapshot = null; // who has ended is known only now
+      this.isStale ||= x.whole && !this.counted; // who has ended is known only now
       this.counted = x.whole;
       app.redraw();
     };
@@ -217,7 +218,10 @@ class States implements ViewInstance {
     this.followOthers();
     const { step, moment } = this.state();
     const s = this.snapshot;
-    if (!s || (step >= 0 ? s.step !== step : true)) {
+    if (this.isStale && !this.moving) {
+      this.isStale = false;
+      this.ask(step >= 0 ? { step } : { time: moment }, false);
+    } else if (!s || (step >= 0 ? s.step !== step : true)) {
       if (!s || step >= 0 || !this.moving) this.ask(step >= 0 ? { step } : { time: moment }, false);
     }
     const { g, width, height } = paper(this.canvas);
