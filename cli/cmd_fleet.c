@@ -88,7 +88,8 @@ static int ingest(const struct options *o)
 	if (rc < 0)
 		return complain(&e);
 	printf("%llu records added, %llu replaced, %llu known already, %llu left out\n", (unsigned long long)c.added,
-	       (unsigned long long)c.replaced, (unsigned long long)c.known, (unsigned long long)c.refused + (unsigned long long)unread);
+	       (unsigned long long)c.replaced, (unsigned long long)c.known,
+	       (unsigned long long)c.refused + (unsigned long long)unread);
 	return c.refused + unread > 0 ? EXIT_PARTIAL : EXIT_DONE;
 }
 
