@@ -13,8 +13,12 @@
 
 static uint32_t comm_of(const struct segfile *f, uint64_t handle)
 {
-	const struct open_comm *c = &f->comms[open_comm_place(handle)];
-	return c->handle == handle ? (uint32_t)c->id : MPIC_NO_COMM;
+	for (uint32_t i = 0; i < OPEN_COMM_PLACES; i++) {
+		const struct open_comm *c = &f->comms[open_comm_place(handle, i)];
+		if (c->handle == handle)
+			return (uint32_t)c->id;
+	}
+	return MPIC_NO_COMM;
 }
 
 static uint32_t peer_of(const struct segfile *f, int32_t peer)

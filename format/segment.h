@@ -100,16 +100,20 @@ struct open_words {
 	} requests[OPEN_REQUESTS_MAX];
 };
 
-/* What a handle of a communicator stands for, at its place by a hash; the last one has it. */
+/* What a handle of a communicator stands for, at one of some places from that of its hash on. Where all of them are
+ * taken, the newest has the first. */
 #define OPEN_COMMS_BITS 8u
+#define OPEN_COMM_PLACES 4u
 struct open_comm {
 	uint64_t handle;
 	uint64_t id; /* of its definition */
 };
 
-static inline uint32_t open_comm_place(uint64_t handle)
+/* The i-th of its places. */
+static inline uint32_t open_comm_place(uint64_t handle, uint32_t i)
 {
-	return (uint32_t)(handle * 0x9e3779b97f4a7c15ull >> (64 - OPEN_COMMS_BITS));
+	uint32_t first = (uint32_t)(handle * 0x9e3779b97f4a7c15ull >> (64 - OPEN_COMMS_BITS));
+	return (first + i) & ((1u << OPEN_COMMS_BITS) - 1);
 }
 
 struct segfile {

@@ -173,10 +173,24 @@ static void put_def(const struct entry *c, uint32_t op, uint32_t parent, bool in
 	stream_put_def(s, MPIC_DEF_COMM, head, sizeof(head), both, (uint32_t)(local_bytes + remote_bytes));
 }
 
+/* Where the agent finds a handle: its place, else a free one, else that of another. */
+static struct open_comm *open_comm_of(uint64_t handle)
+{
+	struct open_comm *place = NULL;
+	for (uint32_t i = 0; i < OPEN_COMM_PLACES; i++) {
+		struct open_comm *c = &segfile->comms[open_comm_place(handle, i)];
+		if (c->handle == handle)
+			return c;
+		if (c->handle == 0 && place == NULL)
+			place = c;
+	}
+	return place != NULL ? place : &segfile->comms[open_comm_place(handle, 0)];
+}
+
 static void put_cache(MPI_Comm comm, const struct entry *c)
 {
 	if (segfile != NULL)
-		segfile->comms[open_comm_place(comm_bits(comm))] = (struct open_comm){comm_bits(comm), c->id};
+		*open_comm_of(comm_bits(comm)) = (struct open_comm){comm_bits(comm), c->id};
 	handle_cache_put(&comm_cache, comm_bits(comm), c->id, (uint64_t)(uint32_t)c->rank | (uint64_t)c->size << 32,
 			 c->remote_size);
 }
