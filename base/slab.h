@@ -6,6 +6,19 @@
 
 #define SLAB_BYTES 65536u
 
+/* For the address sanitizer what is free is no memory. */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#define SLAB_HIDE(x, bytes) __asan_poison_memory_region(x, bytes)
+#define SLAB_SHOW(x, bytes) __asan_unpoison_memory_region(x, bytes)
+#else
+#define SLAB_HIDE(x, bytes) ((void)(x), (void)(bytes))
+#define SLAB_SHOW(x, bytes) ((void)(x), (void)(bytes))
+#endif
+
 struct slab {
 	size_t size; /* of one, at least that of a pointer */
 	void *free;  /* each points to the next */
@@ -21,6 +34,7 @@ static inline void *slab_take(struct slab *s)
 {
 	void *x = s->free;
 	if (x != NULL) {
+		SLAB_SHOW(x, s->size);
 		memcpy(&s->free, x, sizeof(s->free));
 	} else {
 		if (s->used + s->size > SLAB_BYTES) {
@@ -41,6 +55,7 @@ static inline void *slab_take(struct slab *s)
 static inline void slab_give(struct slab *s, void *x)
 {
 	memcpy(x, &s->free, sizeof(s->free));
+	SLAB_HIDE(x, s->size);
 	s->free = x;
 	s->live--;
 }

@@ -56,7 +56,7 @@ static int parse(struct run *r, int argc, char **argv)
 			return usage_error("run", "%.64s needs a value", argv[i]);
 		if (strcmp(argv[i], "-n") == 0 || strcmp(argv[i], "-np") == 0)
 			r->ranks = value;
-		else if (strcmp(argv[i], "--out") == 0)
+		else if (strcmp(argv[i], "--out") == 0 || strcmp(argv[i], "-o") == 0)
 			r->out = value;
 		else if (strcmp(argv[i], "--mpirun") == 0)
 			r->mpirun_args = value;
@@ -449,4 +449,4 @@ static int run(int argc, char **argv)
 }
 
 const struct command cmd_run = {"run", run, "trace a program without Slurm; its exit code is the program's",
-				"run [-n N] [--out DIR] [--name NAME] [--mpirun \"ARGS\"] [--sample S] -- PROG [ARGS]"};
+				"run [-n N] [-o|--out DIR] [--name NAME] [--mpirun \"ARGS\"] [--sample S] -- PROG [ARGS]"};

@@ -233,6 +233,9 @@ static int run_analysis(const struct finish *f, int dir_fd)
 			kill(pid, SIGCONT); /* its time is counted all the same */
 		if (got == pid && WIFEXITED(status))
 			return WEXITSTATUS(status);
+		if (got == pid && WIFSIGNALED(status))
+			log_line(dir_fd, "the analysis was ended by signal %d (%s): the traces are complete",
+				 WTERMSIG(status), strsignal(WTERMSIG(status)));
 		if ((got == pid && !halted) || (got < 0 && errno != EINTR))
 			break;
 		if (now_s() >= end || stopped) {

@@ -123,13 +123,19 @@ static int drop_edge(struct shard *sh, struct edge *e)
 	return e != NULL ? vec_push(&sh->dropped, e) : 0;
 }
 
+/* What a completion needs is known, which the sweep may have given up meanwhile. e: NULL for nothing. */
+static int settle_need(struct shard *sh, struct need *n, struct edge *e)
+{
+	n->edge = e;
+	n->state = e != NULL ? EDGE_KNOWN : EDGE_NONE;
+	return n->given_up ? vec_push(&sh->settled, n) : 0;
+}
+
 /* Nothing is expected any more: count what has no partner. */
 static int give_up(struct shard *sh, struct recv *r)
 {
 	int code = r->wait != NULL ? wait_close(sh, r->wait) : 0;
-	if (r->need != NULL)
-		r->need->state = EDGE_NONE;
-	if (drop_edge(sh, r->edge) < 0)
+	if ((r->need != NULL && settle_need(sh, r->need, NULL) < 0) || drop_edge(sh, r->edge) < 0)
 		code = -ENOMEM;
 	slab_give(&sh->recvs, r);
 	return code;
@@ -300,13 +306,10 @@ static bool was_blocked(const struct send *x, const struct recv *r)
 
 static int know_receiver(struct shard *sh, struct recv *r, struct send *x)
 {
-	if (x->need != NULL && r->edge != NULL && was_blocked(x, r)) {
-		x->need->edge = r->edge;
-		x->need->state = EDGE_KNOWN;
-		return 0;
-	}
-	if (x->need != NULL)
-		x->need->state = EDGE_NONE;
+	if (x->need != NULL && r->edge != NULL && was_blocked(x, r))
+		return settle_need(sh, x->need, r->edge);
+	if (x->need != NULL && settle_need(sh, x->need, NULL) < 0)
+		return -ENOMEM;
 	return drop_edge(sh, r->edge);
 }
 
@@ -344,8 +347,8 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 	if (__builtin_expect(x->bytes > r->bytes || x->type != r->type, false) && check_message(sh, x, r) < 0)
 		return -ENOMEM;
 	if (r->need != NULL) {
-		r->need->edge = x->edge;
-		r->need->state = x->edge != NULL ? EDGE_KNOWN : EDGE_NONE;
+		if (settle_need(sh, r->need, x->edge) < 0)
+			return -ENOMEM;
 		x->edge = NULL;
 	}
 	if (r->done.at.window != NONE) {
@@ -586,6 +589,7 @@ void match_done(struct shard *sh)
 	vec_done(&sh->ready);
 	vec_done(&sh->open);
 	vec_done(&sh->dropped);
+	vec_done(&sh->settled);
 
 	free(sh->envelope_table);
 	slab_done(&sh->envelopes);

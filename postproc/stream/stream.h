@@ -312,6 +312,7 @@ struct shard {
 	VEC(struct meet *) dirty;	/* in which something came in this window */
 	VEC(struct meet *) retired;	/* of the owner: all shards have judged */
 	VEC(struct edge *) dropped;	/* let go of, since the sweep last looked */
+	VEC(struct need *) settled;	/* that the sweep had given up: known since it last looked */
 	VEC(struct transfer) transfers; /* of this window */
 	VEC(struct waited) waited;
 	VEC(struct came) came;

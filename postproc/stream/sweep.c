@@ -321,15 +321,24 @@ static int meet_needs(struct sweep *w, struct actor *a, const struct swept *ev)
 	return 1;
 }
 
-/* Let go of what the event held; it is over. */
+static void need_release(struct sweep *w, struct need *n)
+{
+	if (n->state == EDGE_KNOWN)
+		edge_release(w, n->edge);
+	slab_give(&w->st->shards[n->shard].needs, n);
+}
+
+/* Let go of what the event held; it is over. What is still open its message knows of: where clocks contradict, that may
+ * come after the sweep has given it up. */
 static void release(struct sweep *w, const struct actor *a, size_t first_act)
 {
 	for (size_t i = first_act; i < a->act; i++) {
 		const struct act *x = &a->acts.at[i];
 		if (x->kind == ACT_NEED) {
-			if (x->need->state == EDGE_KNOWN)
-				edge_release(w, x->need->edge);
-			slab_give(&w->st->shards[x->need->shard].needs, x->need);
+			if (x->need->state == EDGE_OPEN)
+				x->need->given_up = true;
+			else
+				need_release(w, x->need);
 		} else if (x->kind == ACT_LEAVE) {
 			assembly_left(w, assembly_of(w, x));
 		}
@@ -434,6 +443,9 @@ int sweep_window(struct sweep *w)
 		for (size_t k = 0; k < sh->dropped.n; k++)
 			edge_release(w, sh->dropped.at[k]);
 		sh->dropped.n = 0;
+		for (size_t k = 0; k < sh->settled.n; k++)
+			need_release(w, sh->settled.at[k]);
+		sh->settled.n = 0;
 	}
 	for (uint32_t i = 0; i < w->st->nlanes && code == 0; i++)
 		code = take_window(&w->actors[i], &w->st->lanes[i]);

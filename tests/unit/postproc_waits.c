@@ -270,6 +270,20 @@ Test(clock, finds_a_node_that_is_off_and_drifts)
 	cJSON_Delete(root);
 }
 
+/* Before clocks are known, messages come windows of the stream before they are sent. */
+Test(clock, finds_a_node_that_is_off_by_more_than_is_looked_at_together)
+{
+	const int n = 40000;
+	struct program *p = program_create(2, 2);
+	program_clock(p, 1, 2e6, 0);
+	ping_pong(p, 0, 1, n);
+	cJSON *root = analyse_program(p, n * 100.0 + 1000);
+	cr_expect_leq(at_path(root, "clock.error_bound_us"), 4);
+	cr_expect_eq(at_path(root, "clock.violations"), 0);
+	cr_expect_float_eq(waited(root, "late_sender", 0), n * 5e-6, n * 3e-6);
+	cJSON_Delete(root);
+}
+
 Test(clock, carries_over_a_node_that_speaks_with_one_other_only)
 {
 	struct program *p = program_create(3, 3);
