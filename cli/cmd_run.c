@@ -449,4 +449,4 @@ static int run(int argc, char **argv)
 }
 
 const struct command cmd_run = {"run", run, "trace a program without Slurm; its exit code is the program's",
-				"run [-n N] [-o|--out DIR] [--name NAME] [--mpirun \"ARGS\"] [--sample S] -- PROG [ARGS]"};
+				"run [-n N] [--out DIR] [--name NAME] [--mpirun \"ARGS\"] [--sample S] -- PROG [ARGS]"};
