@@ -250,9 +250,9 @@ static double start_of(const struct sweep *w, const struct actor *a, const struc
 /* What acts after those of the event at hand will need, first what they name, then what that names. */
 static void look_ahead(const struct actor *a)
 {
-	const struct act *far = &a->acts.at[a->act + AHEAD], *near = far - AHEAD / 2;
 	if (a->act + AHEAD >= a->acts.n)
 		return;
+	const struct act *far = &a->acts.at[a->act + AHEAD], *near = far - AHEAD / 2;
 	if (far->kind == ACT_BEGIN)
 		prefetch(far->edge, sizeof(*far->edge));
 	else if (far->kind == ACT_NEED)
