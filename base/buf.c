@@ -22,7 +22,7 @@ uint8_t *buf_reserve(struct buf *b, size_t len_bytes)
 	size_t need, cap;
 	if (b->failed || __builtin_add_overflow(b->len_bytes, len_bytes, &need))
 		goto failed;
-	if (need > b->cap_bytes) {
+	if (need > b->cap_bytes || b->data == NULL) {
 		cap = b->cap_bytes < 256 ? 256 : b->cap_bytes;
 		while (cap < need)
 			if (__builtin_mul_overflow(cap, (size_t)2, &cap))

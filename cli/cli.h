@@ -33,6 +33,10 @@ const struct command *command_find(const char *name);
 /* The preloaded tracer. Static storage. */
 const char *tracer_path(void);
 
+/* Become a program of ours that is one by itself, since it needs libraries that most of us do not: argv[0] is the
+ * subcommand. room: where it lies in a build tree. Returns an exit code when it cannot, having said why. */
+int exec_beside(const char *program, const char *room, char **argv);
+
 #define COMMANDS(ROW) \
 	ROW(analyze) \
 	ROW(check) \

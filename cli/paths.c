@@ -1,24 +1,63 @@
-/* paths.c - where the tracer lies: beside this program in a build tree, else where it was installed. */
+/* paths.c - where the tracer and our other programs lie: beside this one in a build tree, or in one that was moved as a
+ * whole, else where they were installed. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#define EXEC_WORDS_MAX 1024
+
+/* The directory of this program. */
+static bool own_directory(char ret_path[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+	ret_path[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(ret_path, '/');
+	if (slash == NULL)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
 const char *tracer_path(void)
 {
 	static char path[PATH_MAX + 64];
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n > 0) {
-		self[n] = '\0';
-		char *slash = strrchr(self, '/');
-		if (slash != NULL)
-			*slash = '\0';
-		snprintf(path, sizeof(path), "%s/../pmpi/libmpitrace.so", self);
+	char own[PATH_MAX];
+	if (own_directory(own)) {
+		snprintf(path, sizeof(path), "%s/../pmpi/libmpitrace.so", own);
 		if (access(path, R_OK) == 0)
 			return path;
 	}
 	return MPITRACE_PKGLIBDIR "/libmpitrace.so";
+}
+
+static void exec_one(const char *path, const char *program, char **argv)
+{
+	char *words[EXEC_WORDS_MAX + 2] = {(char *)program};
+	size_t n = 0;
+	while (argv[n] != NULL && n < EXEC_WORDS_MAX) {
+		words[n + 1] = argv[n];
+		n++;
+	}
+	execv(path, words);
+}
+
+int exec_beside(const char *program, const char *room, char **argv)
+{
+	char own[PATH_MAX], path[PATH_MAX + 256];
+	if (own_directory(own)) {
+		snprintf(path, sizeof(path), "%s/../%s/%s", own, room, program);
+		exec_one(path, program, argv);
+		snprintf(path, sizeof(path), "%s/../libexec/mpitrace/%s", own, program);
+		exec_one(path, program, argv);
+	}
+	snprintf(path, sizeof(path), MPITRACE_LIBEXECDIR "/%s", program);
+	exec_one(path, program, argv);
+	fprintf(stderr, "mpitrace %s: %s: %s; it is part of mpitrace, so install that anew\n", argv[0], path,
+		strerror(errno));
+	return EXIT_BAD_INPUT;
 }

@@ -33,6 +33,7 @@ class Mpitrace(MesonPackage):
     depends_on("python@3:", type="build")
     depends_on("zlib-api")
     depends_on("libdeflate")
+    depends_on("libmicrohttpd@0.9.71:")
     depends_on("cjson")
     depends_on("hwloc@2:")
     depends_on("libyaml")

@@ -1,0 +1,91 @@
+/* web.c - who may ask `mpitrace view`, and for what part, as RFC 9110 says. */
+#include "web/request.h"
+
+#include <criterion/criterion.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+Test(web, only_loopback_names_are_local)
+{
+	static const char *const local[] = {"127.0.0.1", "127.0.0.1:8080", "localhost", "LocalHost:1", "localhost:"};
+	static const char *const foreign[] = {"evil.example",
+					      "127.0.0.1.evil.example",
+					      "127.0.0.2:80",
+					      "",
+					      "localhost.evil.example:80",
+					      "localhost:80@evil.example",
+					      "127.0.0.1 "};
+	for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++)
+		cr_expect(host_is_known(local[i], NULL), "%s", local[i]);
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		cr_expect(!host_is_known(foreign[i], NULL), "%s", foreign[i]);
+	cr_expect(!host_is_known(NULL, NULL), "no Host at all");
+}
+
+Test(web, names_that_a_site_gives_are_known_too)
+{
+	const char *const names[] = {"mpi.site.example", NULL};
+	cr_expect(host_is_known("mpi.site.example", names));
+	cr_expect(host_is_known("MPI.site.example:443", names));
+	cr_expect(!host_is_known("site.example", names));
+	cr_expect(origin_is_known("https://mpi.site.example", names));
+}
+
+Test(web, a_page_of_another_origin_may_not_ask)
+{
+	cr_expect(origin_is_known("http://127.0.0.1:8080", NULL));
+	cr_expect(origin_is_known("http://localhost:8080", NULL));
+	static const char *const foreign[] = {"null",
+					      "http://evil.example",
+					      "http://127.0.0.1.evil.example",
+					      "file://localhost",
+					      "127.0.0.1",
+					      "",
+					      "http://127.0.0.1:80/x",
+					      "evil://127.0.0.1://",
+					      "http://evil.example://127.0.0.1"};
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		cr_expect(!origin_is_known(foreign[i], NULL), "%s", foreign[i]);
+}
+
+Test(web, serves_the_range_asked_for)
+{
+	uint64_t first, len;
+	cr_assert_eq(range_of("bytes=10-19", 100, &first, &len), 206);
+	cr_assert(first == 10 && len == 10);
+	cr_assert_eq(range_of("bytes=90-", 100, &first, &len), 206);
+	cr_assert(first == 90 && len == 10);
+	cr_assert_eq(range_of("bytes=-7", 100, &first, &len), 206);
+	cr_assert(first == 93 && len == 7);
+	cr_assert_eq(range_of("bytes=95-1000", 100, &first, &len), 206);
+	cr_assert(first == 95 && len == 5);
+	cr_assert_eq(range_of("bytes=0-0", 1, &first, &len), 206);
+	cr_assert(first == 0 && len == 1);
+}
+
+Test(web, a_range_outside_is_refused_and_nonsense_is_ignored)
+{
+	uint64_t first, len;
+	cr_assert_eq(range_of("bytes=100-", 100, &first, &len), 416);
+	cr_assert_eq(range_of("bytes=0-", 0, &first, &len), 416);
+	cr_assert_eq(range_of("bytes=-0", 100, &first, &len), 416);
+	static const char *const nonsense[] = {"bytes=",	"bytes=-",   "bytes=5-2",
+					       "bytes=1-2,4-5", "lines=1-2", "bytes=99999999999999999999-",
+					       "bytes=0x10-"};
+	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
+		cr_assert_eq(range_of(nonsense[i], 100, &first, &len), 200, "%s", nonsense[i]);
+	cr_assert_eq(range_of(NULL, 100, &first, &len), 200);
+	cr_assert(first == 0 && len == 100);
+}
+
+Test(web, only_the_whole_token_opens)
+{
+	cr_assert_str_eq(behind_token("/secret/trace.mpix", "secret"), "trace.mpix");
+	cr_assert_str_eq(behind_token("/secret/", "secret"), "");
+	static const char *const others[] = {"/",	  "",	      "secret/",   "/secre/",	"/secret",
+					     "/secretx/", "/Secret/", "//secret/", "/x/secret/"};
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		cr_assert_null(behind_token(others[i], "secret"), "%s", others[i]);
+	cr_assert_str_eq(behind_token("/jobs/1", NULL), "jobs/1");
+}

@@ -1,0 +1,233 @@
+/* cmd_view.c - `mpitrace view FILE.mpix [OTHER.mpix]`: serves the viewer and one trace, or two to be
+ * compared, on loopback, and opens a browser. The address has a random token in it, so that other users
+ * of this machine cannot read the trace; requests whose Host is not loopback are refused, so that no
+ * page from elsewhere can. Nothing else is served. */
+#include "cli/cli.h"
+#include "format/mpix.h"
+#include "web/programs.h"
+#include "web/web.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct view_options {
+	const char *path, *other; /* other: to compare with, or NULL */
+	uint16_t port;
+	bool no_browser;
+	double rank, from_s, to_s; /* what to look at; NAN: all */
+};
+
+static int number(const char *name, const char *text, double *ret_value)
+{
+	char *end;
+	double value = strtod(text, &end);
+	if (!(value >= 0 && value <= 1e9) || *end != '\0' || end == text)
+		return usage_error("view", "--%s takes a number, not \"%.64s\"", name, text);
+	*ret_value = value;
+	return 0;
+}
+
+#define AROUND 2 /* times as long as what is marked is shown before and after it */
+
+/* As the viewer reads its address: what is shown, what is marked, which rank is chosen. */
+static void put_place(const struct view_options *o, char *text, size_t size)
+{
+	double from = o->from_s * 1e9, to = o->to_s * 1e9, around = AROUND * (to - from);
+	int at = 0;
+	text[0] = '\0';
+	if (to > from)
+		at = snprintf(text, size, "#t=%.0f~%.0f&mark=%.0f~%.0f", from > around ? from - around : 0, to + around,
+			      from, to);
+	if (o->rank >= 0)
+		snprintf(text + at, size - (size_t)at, "%sranks=%.0f", at > 0 ? "&" : "#", o->rank);
+}
+
+static int parse(struct view_options *o, int argc, char **argv)
+{
+	static const struct option names[] = {
+		{"port", required_argument, NULL, 'p'}, {"no-browser", no_argument, NULL, 'n'},
+		{"rank", required_argument, NULL, 'r'}, {"from", required_argument, NULL, 'f'},
+		{"to", required_argument, NULL, 't'},	{NULL, 0, NULL, 0}};
+	int key, code = 0;
+	char *end;
+	opterr = 0;
+	*o = (struct view_options){.rank = NAN, .from_s = NAN, .to_s = NAN};
+	while (code == 0 && (key = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		if (key == 'n')
+			o->no_browser = true;
+		else if (key == 'r')
+			code = number("rank", optarg, &o->rank);
+		else if (key == 'f')
+			code = number("from", optarg, &o->from_s);
+		else if (key == 't')
+			code = number("to", optarg, &o->to_s);
+		else if (key != 'p')
+			return usage_error("view", "unknown option, or a value is missing");
+		else {
+			long port = strtol(optarg, &end, 10);
+			if (end == optarg || *end != 0 || port < 0 || port > 65535)
+				return usage_error("view", "--port %s: not a port", optarg);
+			o->port = (uint16_t)port;
+		}
+	}
+	if (code != 0)
+		return code;
+	if (optind >= argc || optind + 2 < argc)
+		return usage_error("view", "give one FILE.mpix, or two to compare");
+	if (o->to_s <= o->from_s)
+		return usage_error("view", "--to must be behind --from");
+	o->path = argv[optind];
+	o->other = argv[optind + 1];
+	return 0;
+}
+
+/* Refuse now what the browser could only refuse later. */
+static int check_trace(const char *path)
+{
+	struct mpix_file *f;
+	struct error e;
+	if (mpix_open(path, &f, &e) < 0) {
+		fprintf(stderr, "mpitrace view: %s\n", e.text);
+		return EXIT_BAD_INPUT;
+	}
+	mpix_close(f);
+	return EXIT_DONE;
+}
+
+/* A file that is served under a name. */
+struct resource {
+	const char *name, *type;
+	int fd;
+	uint64_t len_bytes;
+};
+
+struct view {
+	struct resource resources[3];
+	size_t n;
+};
+
+static int open_resource(const char *path, struct resource *x)
+{
+	struct stat st;
+	x->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (x->fd < 0 || fstat(x->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return -ENOENT;
+	x->len_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* The viewer of this program: in the build tree, in a tree that was moved as a whole, where it was
+ * installed. */
+static int open_viewer(struct resource *x)
+{
+	static const char *const beside[] = {"/../reports/viewer/viewer.html", "/../../share/mpitrace/viewer.html"};
+	char exe[4096], path[4200];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	char *slash = strrchr(exe, '/');
+	for (size_t i = 0; slash != NULL && i < sizeof(beside) / sizeof(beside[0]); i++) {
+		*slash = 0;
+		snprintf(path, sizeof(path), "%s%s", exe, beside[i]);
+		if (open_resource(path, x) == 0)
+			return 0;
+	}
+	return open_resource(MPITRACE_DATADIR "/viewer.html", x);
+}
+
+static void open_browser(const char *url)
+{
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for it */
+	pid_t pid = fork();
+	if (pid != 0)
+		return;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	signal(SIGPIPE, SIG_DFL);
+	setsid();
+	execlp("xdg-open", "xdg-open", url, (char *)NULL);
+	_exit(127);
+}
+
+static void answer(void *context, const struct web_request *r, struct web_answer *ret_answer)
+{
+	const struct view *v = context;
+	for (size_t i = 0; i < v->n; i++)
+		if (strcmp(r->path, v->resources[i].name) == 0)
+			*ret_answer = (struct web_answer){.kind = WEB_FILE,
+							  .type = v->resources[i].type,
+							  .fd = v->resources[i].fd,
+							  .len_bytes = v->resources[i].len_bytes};
+}
+
+static int serve(const struct view_options *o, struct view *v)
+{
+	char token[WEB_TOKEN_CHARS + 1], url[384], place[256];
+	struct web *w;
+	struct error e;
+	if (web_token(token) < 0) {
+		fprintf(stderr, "mpitrace view: no random numbers from the system\n");
+		return EXIT_BAD_INPUT;
+	}
+	struct web_options server = {.port = o->port, .token = token, .handler = answer, .context = v};
+	if (web_start(&server, &w, &e) < 0) {
+		fprintf(stderr, "mpitrace view: %s\n", e.text);
+		return EXIT_BAD_INPUT;
+	}
+	put_place(o, place, sizeof(place));
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s/%s%s", web_port(w), token,
+		 o->other != NULL ? "?other=other.mpix" : "", place);
+	printf("%s\n", url);
+	fflush(stdout);
+	fprintf(stderr,
+		"Only you can open it. From another machine: ssh -L %u:127.0.0.1:%u, then the same "
+		"address. "
+		"Ctrl-C ends.\n",
+		web_port(w), web_port(w));
+	if (!o->no_browser)
+		open_browser(url);
+	for (;;)
+		pause(); /* a signal ends us */
+}
+
+static int view(int argc, char **argv)
+{
+	struct view_options o;
+	struct view v = {.resources = {{.name = "", .type = "text/html; charset=utf-8"},
+				       {.name = "trace.mpix", .type = "application/octet-stream"},
+				       {.name = "other.mpix", .type = "application/octet-stream"}}};
+	int rc = parse(&o, argc, argv);
+	v.n = o.other != NULL ? 3 : 2;
+	if (rc == 0)
+		rc = check_trace(o.path);
+	if (rc == 0 && o.other != NULL)
+		rc = check_trace(o.other);
+	if (rc != 0)
+		return rc;
+	for (size_t i = 1; i < v.n; i++) {
+		const char *path = i == 1 ? o.path : o.other;
+		if (open_resource(path, &v.resources[i]) < 0) {
+			fprintf(stderr, "mpitrace view: %s: cannot open\n", path);
+			return EXIT_BAD_INPUT;
+		}
+	}
+	if (open_viewer(&v.resources[0]) < 0) {
+		fprintf(stderr,
+			"mpitrace view: %s is missing: build with node and npm (meson "
+			"-Dviewer=enabled), "
+			"or open the file with a viewer.html from elsewhere\n",
+			MPITRACE_DATADIR "/viewer.html");
+		return EXIT_BAD_INPUT;
+	}
+	return serve(&o, &v);
+}
+
+const struct command cmd_view = {"view", view, VIEW_SUMMARY, VIEW_USAGE};
