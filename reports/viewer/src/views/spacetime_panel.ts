@@ -3,17 +3,17 @@ import { fill, h } from '../draw/dom';
 import { button } from '../draw/tools';
 import { bytes, count, plural } from '../layout/format';
 import { COLOUR_STYLES } from '../layout/protocol_colors';
-import { eventRows, eventTitle, superInWords } from '../layout/spacetime_words';
-import type { Names } from '../layout/spacetime_words';
+import { superInWords } from '../layout/spacetime_words';
 import { Role } from '../model/section';
 import type { Section } from '../model/section';
 import type { EpochNeed, SuperEpochs } from '../model/super_epochs';
 import type { Colour, Judged } from '../model/protocol';
+import type { Run } from './spacetime_run';
 
 export interface Actions {
   budget(n: number): void;
-  goToEpoch(epoch: number): void;
-  goToEvent(event: number): void;
+  goToEpoch(run: Run, epoch: number): void;
+  goToEvent(run: Run, event: number): void;
 }
 
 const RECEIVERS_SHOWN = 12;
@@ -29,10 +29,7 @@ export class SpacePanel {
   private readonly box: HTMLInputElement;
   private shown = '';
 
-  constructor(
-    private readonly names: Names,
-    private readonly act: Actions,
-  ) {
+  constructor(private readonly act: Actions) {
     this.slider = h('input', {
       type: 'range',
       min: -1,
@@ -64,46 +61,63 @@ export class SpacePanel {
     );
   }
 
-  putEvent(s: Section, i: number, verdict: Judged | null): void {
-    if (i < 0) {
+  /** runs: one, or two beside each other, which have been read. What is said of one run has its name where there are two. */
+  put(runs: readonly Run[], budget: number): void {
+    const chosen = runs.find((run) => run.picked >= 0) ?? runs[0]!;
+    const name = runs.length > 1 ? chosen.session.name : '';
+    this.putEvent(chosen, name);
+    const epoch = chosen.picked >= 0 ? chosen.section!.events.epoch[chosen.picked]! : -1;
+    this.putSuper(chosen.section!, chosen.needs, chosen.merge(budget), budget, epoch, name);
+    this.putCheck(runs);
+  }
+
+  private putEvent(run: Run, name: string): void {
+    const { section: s, picked: i } = run;
+    if (!s || i < 0) {
       const text = 'Click an event: source, destination, numbers, epoch, call sites.';
       return fill(this.event, h('h3', {}, 'Event'), h('p', { class: 'hint' }, text));
     }
-    const rows = eventRows(s, i, this.names);
+    const { title, rows } = run.tip(i);
+    const verdict = run.judgedAt(i);
     if (verdict) rows.push(...verdictRows(verdict));
     const m = s.events.thing[i]!;
     const isPart = s.events.role[i] === Role.Part;
     const other = isPart ? -1 : s.events.role[i] === Role.Send ? s.messages.receive[m]! : s.messages.send[m]!;
     fill(
       this.event,
-      h('h3', {}, eventTitle(s, i)),
-      h('dl', {}, ...rows.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
+      h('h3', {}, title),
+      name !== '' && h('p', { class: 'hint' }, `of ${name}`),
+      h('dl', {}, ...rows.flatMap(([key, value]) => [h('dt', {}, key), h('dd', {}, value)])),
       h(
         'div',
         { class: 'group wrap' },
-        other >= 0 && button('Other end', 'To the other end of the message (G)', () => this.act.goToEvent(other)),
-        button('Zoom to the epoch', 'Zoom to the epoch (E)', () => this.act.goToEpoch(s.events.epoch[i]!)),
+        other >= 0 && button('Other end', 'To the other end of the message (G)', () => this.act.goToEvent(run, other)),
+        button('Zoom to the epoch', 'Zoom to the epoch (E)', () => this.act.goToEpoch(run, s.events.epoch[i]!)),
       ),
     );
   }
 
-  putCheck(s: Section, judged: ((message: number) => Judged | null) | null): void {
-    const sums = new Map<Colour, number>();
-    for (let k = 0; judged && k < s.messages.count; k++) {
-      const colour = judged(k)?.colour;
-      if (colour) sums.set(colour, (sums.get(colour) ?? 0) + 1);
-    }
-    const text = judged
-      ? [...sums].map(([c, n]) => `${COLOUR_STYLES[c].sign} ${c}: ${count(n)}, ${COLOUR_STYLES[c].means}`)
-      : [];
-    if (!judged) text.push('Apply a specification in the view Protocol: messages have its colours here.');
-    fill(this.check, h('h3', {}, 'Protocol'), ...text.map((words) => h('p', { class: 'hint' }, words)));
+  private putCheck(runs: readonly Run[]): void {
+    const words = runs.flatMap((run) => {
+      const sums = sumsOf(run);
+      return runs.length > 1 && sums.length > 0 ? [`${run.session.name}:`, ...sums] : sums;
+    });
+    if (!runs.some((run) => run.isChecked)) words.push('Apply a specification in the view Protocol: messages have its colours here.');
+    fill(this.check, h('h3', {}, 'Protocol'), ...words.map((text) => h('p', { class: 'hint' }, text)));
   }
 
-  putSuper(s: Section, needs: readonly EpochNeed[], merged: SuperEpochs | null, budget: number, epoch: number): void {
+  private putSuper(
+    s: Section,
+    needs: readonly EpochNeed[],
+    merged: SuperEpochs | null,
+    budget: number,
+    epoch: number,
+    of: string,
+  ): void {
     if (document.activeElement !== this.slider) this.slider.value = String(budget > 0 ? Math.log2(budget) : -1);
     if (document.activeElement !== this.box) this.box.value = String(budget);
     const lines = superInWords(s, needs, merged, budget);
+    if (of !== '') lines.unshift(`of ${of}:`);
     const rows = epoch >= 0 ? (needs[epoch]?.receivers ?? []) : [];
     const key = JSON.stringify([lines, rows, epoch]);
     if (key === this.shown) return;
@@ -129,6 +143,17 @@ export class SpacePanel {
     );
     fill(this.needs, most.length > 0 ? table : null);
   }
+}
+
+/** How many messages have each colour. */
+function sumsOf(run: Run): string[] {
+  const sums = new Map<Colour, number>();
+  if (!run.isChecked) return [];
+  for (let k = 0; k < run.section!.messages.count; k++) {
+    const colour = run.judged(k)?.colour;
+    if (colour) sums.set(colour, (sums.get(colour) ?? 0) + 1);
+  }
+  return [...sums].map(([c, n]) => `${COLOUR_STYLES[c].sign} ${c}: ${count(n)}, ${COLOUR_STYLES[c].means}`);
 }
 
 /** As names and values. */

@@ -32,6 +32,7 @@ export interface SpaceState {
   beside: boolean; // a second run
   budget: number; // buffers of super epochs; 0: they are not shown
   event: string; // rank.number; '': none
+  besideEvent: string; // the same of the second run
 }
 
 export const NO_CHOICE = {
@@ -62,6 +63,7 @@ export const FIRST_STATE: SpaceState = {
   beside: false,
   budget: 0,
   event: '',
+  besideEvent: '',
 };
 
 /** By time no distance is the one that can be read: bursts are as dense as they are. */
