@@ -243,35 +243,44 @@ async function testSpaceBeside(browser, t) {
     const after = await t.drawn(page);
     t.same([after.besideStep, after.besideFrom], [after.spaceStep, after.spaceFrom], 'zoomed');
   });
-  await t.check('an event of the second run is picked by click and keys, with all that one of the first has', async () => {
-    await page.focus('.spacetime .layer >> nth=1');
-    await page.keyboard.press('Home');
-    await t.settled(page);
-    const spot = (await t.drawn(page)).besideSpot;
-    await page.locator('.spacetime .layer').nth(1).click({ position: spot });
-    await t.settled(page);
-    const first = await t.drawn(page);
-    t.truth(first.besidePicked !== '' && first.spacePicked === '', `${first.besidePicked}, ${first.spacePicked}`);
-    const panel = await page.textContent('.space-event');
-    const [rank, number] = first.besidePicked.split('.');
-    t.truth(panel.includes(`Rank ${rank}, event ${number}: send`), panel);
-    for (const word of ['of space16.mpix', 'source', 'destination', 'epoch', 'Other end']) t.truth(panel.includes(word), `${word}: ${panel}`);
-    await page.keyboard.press('g');
-    await t.settled(page);
-    const end = await t.drawn(page);
-    t.truth(end.besidePicked !== first.besidePicked, 'the other end');
-    t.truth((await page.textContent('.space-event')).includes(': receive'), 'a receive');
-    t.truth((await t.state(page)).views.spacetime.besideEvent === end.besidePicked, 'in the state');
-    await page.focus('.spacetime .layer >> nth=0');
-    await page.keyboard.press('ArrowDown');
-    await t.settled(page);
-    const own = await t.drawn(page);
-    t.truth(own.spacePicked !== '' && own.besidePicked === '', 'one is picked at a time');
-  });
+  await t.check(
+    'an event of the second run is picked by click and keys, with all that one of the first has',
+    async () => {
+      await page.focus('.spacetime .layer >> nth=1');
+      await page.keyboard.press('Home');
+      await t.settled(page);
+      const spot = (await t.drawn(page)).besideSpot;
+      await page.locator('.spacetime .layer').nth(1).click({ position: spot });
+      await t.settled(page);
+      const first = await t.drawn(page);
+      t.truth(first.besidePicked !== '' && first.spacePicked === '', `${first.besidePicked}, ${first.spacePicked}`);
+      const panel = await page.textContent('.space-event');
+      const [rank, number] = first.besidePicked.split('.');
+      t.truth(panel.includes(`Rank ${rank}, event ${number}: send`), panel);
+      for (const word of ['of space16.mpix', 'source', 'destination', 'epoch', 'Other end'])
+        t.truth(panel.includes(word), `${word}: ${panel}`);
+      await page.keyboard.press('g');
+      await t.settled(page);
+      const end = await t.drawn(page);
+      t.truth(end.besidePicked !== first.besidePicked, 'the other end');
+      t.truth((await page.textContent('.space-event')).includes(': receive'), 'a receive');
+      t.truth((await t.state(page)).views.spacetime.besideEvent === end.besidePicked, 'in the state');
+      await page.focus('.spacetime .layer >> nth=0');
+      await page.keyboard.press('ArrowDown');
+      await t.settled(page);
+      const own = await t.drawn(page);
+      t.truth(own.spacePicked !== '' && own.besidePicked === '', 'one is picked at a time');
+    },
+  );
   await t.check('a protocol judges the messages of both, and super epochs are of both', async () => {
-    await page.evaluate((text) => globalThis.mpitrace.store.setView('protocol', { text, name: 'both.rules', level: 1 }), RULES);
+    await page.evaluate(
+      (text) => globalThis.mpitrace.store.setView('protocol', { text, name: 'both.rules', level: 1 }),
+      RULES,
+    );
     await page.evaluate(() => globalThis.mpitrace.store.setView('spacetime', { budget: 64 }));
-    await page.waitForFunction(() => globalThis.mpitrace.drawn.besideVerdicts > 0 && globalThis.mpitrace.drawn.besideSuper > 0);
+    await page.waitForFunction(
+      () => globalThis.mpitrace.drawn.besideVerdicts > 0 && globalThis.mpitrace.drawn.besideSuper > 0,
+    );
     await t.settled(page);
     const d = await t.drawn(page);
     t.same([d.spaceVerdicts, d.besideVerdicts], [d.spaceMessages, 16 * 4 * 3], 'judged');

@@ -102,7 +102,8 @@ export class SpacePanel {
       const sums = sumsOf(run);
       return runs.length > 1 && sums.length > 0 ? [`${run.session.name}:`, ...sums] : sums;
     });
-    if (!runs.some((run) => run.isChecked)) words.push('Apply a specification in the view Protocol: messages have its colours here.');
+    if (!runs.some((run) => run.isChecked))
+      words.push('Apply a specification in the view Protocol: messages have its colours here.');
     fill(this.check, h('h3', {}, 'Protocol'), ...words.map((text) => h('p', { class: 'hint' }, text)));
   }
 
