@@ -102,11 +102,13 @@ async function testMachine(browser, t) {
         t.same([d.machineHalos, d.machineArcs], [1, 0], layout);
       }
       t.truth(/Only: uneven work/.test(await page.textContent('.machine .banner')), 'banner');
+      t.same((await t.drawn(page)).machineDimmed, 7, 'dimmed, of 8');
       await t.shot(page, 'machine-isolated');
       await page.click('.machine-panel button:has-text("Go to its time")');
       await page.waitForFunction(() => globalThis.mpitrace.store.state.from === 5e6);
       await page.click('.machine .banner button');
       await page.waitForFunction(() => document.querySelector('.machine .banner').hidden);
+      t.same((await t.drawn(page)).machineDimmed, 0, 'dimmed no more');
     },
   );
   await t.check('the sections of the panel are tables of the analysis, and rows select their ranks', async () => {

@@ -299,6 +299,8 @@ async function testStateBreakpoint(browser, t) {
     await page.keyboard.press(' ');
     await page.waitForFunction(() => globalThis.mpitrace.drawn.statesChange === 'rank 3 enters MPI_Waitall');
     await page.waitForFunction(() => document.querySelector('.states button[aria-label="Play (Space)"]'));
+    await t.settled(page);
+    t.same((await t.drawn(page)).statesChange, 'rank 3 enters MPI_Waitall', 'where it stopped');
     t.truth(/of 8 processes wait/.test(await note(page)), await note(page));
   });
   await page.close();

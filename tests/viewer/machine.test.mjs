@@ -23,6 +23,7 @@ import {
 } from '../../reports/viewer/src/views/machine_state.ts';
 import { allMessages, entries, flavour, make, open, record } from './support.mjs';
 import { coarseBoxes, coarseColors } from '../../reports/viewer/src/layout/machine_coarse.ts';
+import { machineColors } from '../../reports/viewer/src/layout/machine_colors.ts';
 import { Pace } from '../../reports/viewer/src/views/machine_pace.ts';
 
 const { CORPUS, MPITRACE, WORK } = process.env;
@@ -364,4 +365,14 @@ test('very many ranks without a graphics card: coarse while the camera moves, wh
   assert.equal(look(2), false, 'it rests');
   assert.equal(look(3, 65536, false), false, 'a graphics card draws all of it');
   assert.equal(look(4, 64), false, 'few are drawn fast enough');
+});
+
+test('ranks that are not meant are dimmed, the others keep their colour', () => {
+  const red = () => [1, 0, 0];
+  const { rank } = machineColors(machineOf(topology(1), 4, []), red, new Set([2]), false);
+  const of = (i) => [...rank.slice(3 * i, 3 * i + 3)];
+  assert.deepEqual(of(2), [1, 0, 0]);
+  for (const i of [0, 1, 3]) assert.ok(of(i)[1] > 0.5, `rank ${i}: ${of(i)}`);
+  const all = machineColors(machineOf(topology(1), 4, []), red, null, false).rank;
+  assert.deepEqual([...all.slice(0, 3)], [1, 0, 0]);
 });

@@ -259,6 +259,7 @@ class MachineView implements ViewInstance {
     const hue = (rank: number) => rankColor(this.machine.ranks[rank]!.node, theme.dark);
     const of = (rank: number) => (s.color === 'node' ? hue(rank) : viridis(values.share(rank)));
     this.colors = machineColors(this.machine, of, strong, theme.dark);
+    this.app.drawn.machineDimmed = strong ? this.machine.ranks.length - strong.size : 0;
     this.scene?.colors(this.colors);
   }
 
