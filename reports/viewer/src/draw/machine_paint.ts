@@ -195,6 +195,8 @@ export function paintScale(g: CanvasRenderingContext2D, s: Sight, title: string,
 
 const LABELS_MAX = 500;
 const LABEL_ROOM = 10; // px between two names
+const RANK_ROOM = 15; // px of a rank's box at least that has its name, and as many as the name takes: else names hide what they name
+const DIGIT = 7; // px
 
 interface Label {
   text: string;
@@ -226,10 +228,11 @@ function labels(s: Sight): Label[] {
     const p = at(edge);
     if (isHere(p) && size[0] * p.scale > 26) found.push({ text: node.name, x: p.x, y: p.y + 6 });
   });
+  const room = Math.max(RANK_ROOM, DIGIT * String(s.machine.ranks.length - 1).length + 4);
   for (let rank = 0; rank < s.machine.ranks.length && found.length < 4 * LABELS_MAX; rank++) {
     const head = headOf(s.layout, rank);
     const p = head && at(head);
-    if (p && p.scale > 15 && isHere(p)) found.push({ text: String(rank), x: p.x, y: p.y });
+    if (p && p.scale > room && isHere(p)) found.push({ text: String(rank), x: p.x, y: p.y });
   }
   return found;
 }

@@ -50,6 +50,7 @@ import type { App, View, ViewInstance } from './view';
 class MachineView implements ViewInstance {
   private machine: Machine;
   private layout: Layout;
+  private nboxes = 0;
   private laidOut = '';
   private scene: Scene | null = null;
   private flat = ''; // why there is no WebGL
@@ -229,6 +230,7 @@ class MachineView implements ViewInstance {
     if (this.laidOut === name) return;
     this.laidOut = name;
     this.layout = layOut(this.machine, name);
+    this.nboxes = Object.values(this.layout.boxes).reduce((n, list) => n + list.length / 6, 0);
     this.scene?.boxes(
       this.layout.boxes,
       Uint32Array.from(this.machine.ranks, (rank) => Math.max(0, rank.node)),
@@ -237,7 +239,7 @@ class MachineView implements ViewInstance {
   }
 
   private drawScene(s: Sight): void {
-    const coarse = this.pace.next(s.orbit, this.machine.ranks.length, this.scene?.isSoftware ?? false);
+    const coarse = this.pace.next(s.orbit, this.nboxes, this.scene?.isSoftware ?? false);
     const key = JSON.stringify([s.orbit, s.width, s.height, this.colored, devicePixelRatio, coarse]);
     if (!this.scene || key === this.painted) return;
     this.painted = key;

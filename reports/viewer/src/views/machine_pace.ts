@@ -2,7 +2,7 @@
 // pointer; as soon as it rests, whole.
 import type { Orbit } from '../layout/orbit';
 
-const WHOLE_MAX = 8192; // ranks that a processor draws fast enough
+const WHOLE_MAX = 16384; // boxes that a processor draws fast enough
 const REST_MS = 250;
 
 export class Pace {
@@ -14,11 +14,11 @@ export class Pace {
   constructor(private readonly again: () => void) {}
 
   /** What the next picture is to be. */
-  next(orbit: Orbit, ranks: number, isSoftware: boolean): boolean {
+  next(orbit: Orbit, boxes: number, isSoftware: boolean): boolean {
     const key = JSON.stringify(orbit);
     const moves = this.orbit !== '' && key !== this.orbit;
     this.orbit = key;
-    if (!isSoftware || ranks <= WHOLE_MAX) return (this.coarse = false);
+    if (!isSoftware || boxes <= WHOLE_MAX) return (this.coarse = false);
     if (!moves) return this.coarse; // it rests when the time is over
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.rest(), REST_MS);
