@@ -34,6 +34,7 @@ import { stateSheet } from './state_sheet';
 import type { App, View, ViewInstance } from './view';
 
 const ID = 'states';
+const NOT_CHOSEN = -1; // ns
 const WORDS_MAX = 3;
 const DRAG_MIN = 5;
 
@@ -216,24 +217,32 @@ class States implements ViewInstance {
   update(): void {
     this.arrange();
     this.followOthers();
-    const { step, moment } = this.state();
+    const { step } = this.state();
     const s = this.snapshot;
+    const place = step >= 0 ? { step } : { time: this.moment() };
     if (this.isStale && !this.moving) {
       this.isStale = false;
-      this.ask(step >= 0 ? { step } : { time: moment }, false);
+      this.ask(place, false);
     } else if (!s || (step >= 0 ? s.step !== step : true)) {
-      if (!s || step >= 0 || !this.moving) this.ask(step >= 0 ? { step } : { time: moment }, false);
+      if (!s || step >= 0 || !this.moving) this.ask(place, false);
     }
     const { g, width, height } = paper(this.canvas);
     this.paint(g, width, height);
     this.tell();
   }
 
+  /** As long as nobody chose one the middle of what is shown: at the begin of a run all are in MPI_Init. */
+  private moment(): number {
+    const { moment } = this.state();
+    const { from, to } = this.app.store.state;
+    return moment === NOT_CHOSEN ? (from + to) / 2 : moment;
+  }
+
   /** The snapshot goes where others look: to a call that is picked, into the interval shown. */
   private followOthers(): void {
     const thing = this.app.picked();
     const { from, to } = this.app.store.state;
-    const { moment } = this.state();
+    const moment = this.moment();
     const shown = `${from} ${to}`;
     if (thing && thing.ref !== this.followed) {
       this.followed = thing.ref;
@@ -485,7 +494,7 @@ export const states: View = {
     open: [],
     window: '',
     step: -1,
-    moment: 0,
+    moment: NOT_CHOSEN,
     speed: 10,
     stop: '',
     rank: 0,
