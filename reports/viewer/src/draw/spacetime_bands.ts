@@ -9,6 +9,7 @@ import type { Scene } from './spacetime_scene';
 
 const LABEL = 14; // pixels of a name, high
 const CHARACTER = 7; // and wide
+const LABELS_MAX = 400;
 const EDGE_STEP = 3;
 
 type G = CanvasRenderingContext2D;
@@ -65,7 +66,7 @@ export function drawBandLabels(g: G, scene: Scene): void {
   const { diagram, frame: f, theme } = scene;
   const [low, high] = levelsSeen(f);
   const [begin, side] = f.upright ? [f.top, f.left] : [f.left, f.top];
-  const used = new Map<number, number>(); // by line, -1 the margin: where the last name ends
+  const placed: { x: number; y: number; wide: number }[] = [];
   g.font = `600 11px ${FONT.slice(5)}`;
   g.textAlign = 'left';
   g.textBaseline = 'middle';
@@ -79,10 +80,13 @@ export function drawBandLabels(g: G, scene: Scene): void {
     const text = nameOf(scene, band);
     const wide = CHARACTER * text.length + 6;
     const room = line < 0 ? Infinity : acrossOf(f, first!.lastLine + 0.5) - acrossOf(f, line - 0.5);
-    if (along < (used.get(line) ?? -Infinity) || room < (f.upright ? wide : LABEL)) return;
-    used.set(line, along + (f.upright ? LABEL : wide));
+    if (room < (f.upright ? wide : LABEL) || placed.length >= LABELS_MAX) return;
     const [x, y] = point(f, along + (f.upright ? 8 : 3), line < 0 ? (f.upright ? 4 : 9) : acrossOf(f, line - 0.5) + 3);
     const [left, middle] = [x, line < 0 || f.upright ? y : y + 6];
+    const meets = (p: (typeof placed)[0]) =>
+      Math.abs(p.y - middle) < LABEL && left < p.x + p.wide && p.x < left + wide;
+    if (placed.some(meets)) return;
+    placed.push({ x: left, y: middle, wide });
     if (line >= 0) ground(g, theme, left - 2, middle, wide);
     g.fillStyle = band.empty ? theme.dim : theme.text;
     g.globalAlpha = 0.8;
