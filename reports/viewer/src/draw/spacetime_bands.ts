@@ -83,8 +83,7 @@ export function drawBandLabels(g: G, scene: Scene): void {
     if (room < (f.upright ? wide : LABEL) || placed.length >= LABELS_MAX) return;
     const [x, y] = point(f, along + (f.upright ? 8 : 3), line < 0 ? (f.upright ? 4 : 9) : acrossOf(f, line - 0.5) + 3);
     const [left, middle] = [x, line < 0 || f.upright ? y : y + 6];
-    const meets = (p: (typeof placed)[0]) =>
-      Math.abs(p.y - middle) < LABEL && left < p.x + p.wide && p.x < left + wide;
+    const meets = (p: (typeof placed)[0]) => Math.abs(p.y - middle) < LABEL && left < p.x + p.wide && p.x < left + wide;
     if (placed.some(meets)) return;
     placed.push({ x: left, y: middle, wide });
     if (line >= 0) ground(g, theme, left - 2, middle, wide);

@@ -2,6 +2,8 @@
 import { list, num, numbers, str } from '../model/analysis';
 import type { Session } from '../work/session';
 
+export const ID = 'states';
+
 export interface StatesState {
   [key: string]: string | number | number[] | string[];
   by: string; // what containers are of: auto, none, node, switch, comm ID

@@ -8,32 +8,19 @@ import type { Placed } from '../layout/boxes';
 import { count, duration, exactMoment } from '../layout/format';
 import { DOING, activeInWords, changeInWords, processInWords, tally } from '../layout/state_words';
 import type { Names } from '../layout/state_words';
-
-import {
-  OUTSIDE,
-  arrange,
-  freeName,
-  hiddenBy,
-  moveTo,
-  putIn,
-  ranksOfItem,
-  readOwn,
-  takeOut,
-  windowOn,
-  writeOwn,
-} from '../model/containers';
-import type { Box, Item, Kinds, Own } from '../model/containers';
+import { hiddenBy } from '../model/containers';
+import type { Box, Item, Kinds } from '../model/containers';
 import { extentOf } from '../model/picked';
 import type { Sheet } from '../model/sheet';
 import { Doing } from '../model/snapshot';
 import type { Snapshot, StatesQuery } from '../model/snapshot';
+import { Boxes } from './state_boxes';
 import { Controls } from './state_controls';
-import { deadlockAt, firstDead, membersOf, switchOf } from './state_facts';
+import { ID, deadlockAt, firstDead, membersOf, switchOf } from './state_facts';
 import type { Deadlock, StatesState } from './state_facts';
 import { stateSheet } from './state_sheet';
 import type { App, View, ViewInstance } from './view';
 
-const ID = 'states';
 const NOT_CHOSEN = -1; // ns
 const WORDS_MAX = 3;
 const DRAG_MIN = 5;
@@ -48,14 +35,6 @@ function deadlockInWords(d: Deadlock | null): string[] {
   const { ranks, what } = d;
   const cycle = ranks.length > 1 ? [`deadlock: ranks ${[...ranks, ranks[0]].join(' → ')} wait for each other`] : [];
   return [...cycle, ...(what === '' ? [] : [what])];
-}
-
-function decodeOr(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return '';
-  }
 }
 
 class States implements ViewInstance {
@@ -77,12 +56,14 @@ class States implements ViewInstance {
   private readonly controls: Controls;
   private readonly names: Names;
   private readonly kinds: Kinds;
+  private readonly boxes: Boxes;
 
   constructor(
     private readonly app: App,
     private readonly host: HTMLElement,
   ) {
     const { session } = app;
+    this.boxes = new Boxes(app);
     this.names = {
       comm: (id) => session.comms.get(id) ?? `communicator ${id}`,
       site: (id) => session.callSites.get(id)?.place ?? '',
@@ -100,10 +81,10 @@ class States implements ViewInstance {
       play: () => this.togglePlay(),
       run: () => this.run(),
       seek: (time) => this.seek(time),
-      group: () => this.group(),
-      rename: (name) => this.rename(name),
-      apart: () => this.takeApart(),
-      window: () => this.toggleWindow(),
+      group: () => this.boxes.group(),
+      rename: (name) => this.boxes.rename(this.focusedBox(), name),
+      apart: () => this.boxes.takeApart(this.focusedBox()),
+      window: () => this.boxes.toggleWindow(this.focusedBox()),
     });
     host.append(this.controls.top, this.stage, this.words, this.controls.legend, this.controls.bottom);
     this.canvas.addEventListener('pointermove', (e) => this.move(e));
@@ -130,12 +111,6 @@ class States implements ViewInstance {
     return this.app.store.of<StatesState>(ID);
   }
 
-  private own(): Own[] {
-    return this.state().own.flatMap((text) => readOwn(text) ?? []);
-  }
-
-  private readonly isOpen = (box: Box) => this.state().open.includes(encodeURIComponent(box.id));
-
   private focusedBox(): Box | null {
     const item = this.focused?.item;
     return typeof item === 'object' ? item : null;
@@ -144,7 +119,7 @@ class States implements ViewInstance {
   // ---- asking ----
 
   private ask(given: Partial<StatesQuery>, moved: boolean): void {
-    const hidden = hiddenBy(this.items, this.isOpen, this.app.session.meta.ranks);
+    const hidden = hiddenBy(this.items, this.boxes.isOpen, this.app.session.meta.ranks);
     const closed = hidden.some((x) => x > 0) ? hidden : null;
     const query: StatesQuery = { by: 0, hidden: closed, stop: '', halt: '', rank: this.state().rank, ...given };
     this.moving = true;
@@ -256,12 +231,12 @@ class States implements ViewInstance {
     const key = JSON.stringify([by, own, window]);
     if (key === this.arranged) return;
     this.arranged = key;
-    this.items = windowOn(arrange(by, this.own(), this.kinds), decodeOr(window));
+    this.items = this.boxes.arrange(this.kinds);
     this.focused = null;
   }
 
   paint(g: CanvasRenderingContext2D, width: number, height: number): void {
-    this.placed = placeItems(this.items, this.isOpen, width, height);
+    this.placed = placeItems(this.items, this.boxes.isOpen, width, height);
     const scene = this.scene();
     if (scene) paintStates(g, scene, width, height);
   }
@@ -291,7 +266,7 @@ class States implements ViewInstance {
     const s = this.snapshot;
     const box = this.focusedBox();
     const sums = s ? tally(s, [...s.doing.keys()]) : [];
-    this.controls.put(this.state(), s, sums, this.counted, { box, window: this.window() }, this.names);
+    this.controls.put(this.state(), s, sums, this.counted, { box, window: this.boxes.window() }, this.names);
     if (!s) return;
     const lines = this.lines(s);
     this.words.replaceChildren(...lines.map((text) => h('li', {}, text)));
@@ -376,74 +351,13 @@ class States implements ViewInstance {
     this.dragged = null;
     this.stage.classList.remove('dragging');
     const p = placedAt(this.placed, e.offsetX, e.offsetY);
-    if (d?.moving) return this.drop(d.item, p?.item ?? null);
+    if (d?.moving) {
+      this.focused = null;
+      return this.boxes.drop(d.item, p?.item ?? null);
+    }
     this.focused = p;
     if (!p) this.app.store.set({ selected: new Set() });
-    else this.enter(p.item);
-  }
-
-  private putOwn(own: Own[]): void {
-    this.app.store.setView(ID, { own: own.map(writeOwn) });
-  }
-
-  private drop(item: Item, target: Item | null): void {
-    this.focused = null;
-    if (target === item) return this.app.redraw();
-    const ranks = ranksOfItem(item);
-    const own = this.own();
-    if (target === null) return this.putOwn(takeOut(own, ranks));
-    if (typeof target !== 'number' && target.own && typeof item !== 'number' && item.own)
-      return this.putOwn(moveTo(own, item.id, `${target.id}/${item.name}`));
-    const path = typeof target !== 'number' && target.own ? target.id : freeName(own);
-    const isNew = typeof target === 'number' || !target.own;
-    this.putOwn(putIn(own, isNew ? [...ranksOfItem(target), ...ranks] : ranks, path));
-    this.app.announce(`${count(ranks.length)} processes put in ${path}`);
-  }
-
-  // ---- containers and selection ----
-
-  /** The name of the container that has the stage for itself. */
-  private window(): string {
-    return decodeOr(this.state().window).split('/').pop()!;
-  }
-
-  /** The container chosen gets the stage for itself; without one all processes come back. */
-  private toggleWindow(): void {
-    const box = this.focusedBox();
-    const id = box && box.id !== OUTSIDE ? encodeURIComponent(box.id) : '';
-    if (id === '' && this.state().window === '') return this.app.announce('choose a container first: N, or a click');
-    this.app.store.setView(ID, { window: id });
-    this.app.announce(id === '' ? 'all processes' : `only ${box!.name}; all others are one icon`);
-  }
-
-  private enter(item: Item): void {
-    if (typeof item === 'number') return this.app.store.toggleRank(item);
-    if (item.id === OUTSIDE) return this.app.store.setView(ID, { window: '' });
-    const id = encodeURIComponent(item.id);
-    const { open } = this.state();
-    this.app.store.setView(ID, { open: open.includes(id) ? open.filter((x) => x !== id) : [...open, id] });
-    this.app.announce(`${item.name} ${open.includes(id) ? 'closed: what happens within is skipped' : 'open'}`);
-  }
-
-  private group(): void {
-    const ranks = [...this.app.store.state.selected];
-    const own = this.own();
-    if (ranks.length === 0) return this.app.announce('select processes first: click them, or N and Enter');
-    this.putOwn(putIn(own, ranks, freeName(own)));
-    this.app.store.set({ selected: new Set() });
-  }
-
-  private rename(name: string): void {
-    const box = this.focused?.item;
-    const wanted = name.trim().replaceAll('/', '∕');
-    if (typeof box !== 'object' || !box.own || wanted === '') return;
-    this.putOwn(moveTo(this.own(), box.id, [...box.id.split('/').slice(0, -1), wanted].join('/')));
-  }
-
-  private takeApart(): void {
-    const box = this.focused?.item;
-    if (typeof box !== 'object' || !box.own) return this.app.announce('choose a container of your own first');
-    this.putOwn(takeOut(this.own(), box.ranks));
+    else this.boxes.enter(p.item);
   }
 
   // ---- keyboard ----
@@ -460,10 +374,10 @@ class States implements ViewInstance {
       r: () => this.run(),
       n: () => this.focus(1),
       p: () => this.focus(-1),
-      Enter: () => this.focused && this.enter(this.focused.item),
-      g: () => this.group(),
-      u: () => this.takeApart(),
-      w: () => this.toggleWindow(),
+      Enter: () => this.focused && this.boxes.enter(this.focused.item),
+      g: () => this.boxes.group(),
+      u: () => this.boxes.takeApart(this.focusedBox()),
+      w: () => this.boxes.toggleWindow(this.focusedBox()),
       Escape: () => this.app.store.set({ selected: new Set() }),
     };
     const action = actions[e.key.length === 1 ? e.key.toLowerCase() : e.key];
