@@ -1,5 +1,5 @@
-/* feed.h - merged samples for other programs: the line protocol of docs/LIVE.md, on a Unix socket and on loopback TCP. One
- * thread, nothing blocks: a reader that is slow has a place in what is kept, and nobody waits for it. */
+/* feed.h - merged samples for other programs: the line protocol of docs/LIVE.md, on a Unix socket and on loopback
+ * TCP. One thread, nothing blocks: a reader that is slow has a place in what is kept, and nobody waits for it. */
 #pragma once
 
 #include "live/merge.h"

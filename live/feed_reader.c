@@ -1,5 +1,6 @@
-/* feed_reader.c - see feed_reader.h. In: lines of whoever connected, untrusted.  Out: announcements, samples, one line for
- * each mistake. Nothing is queued: a reader has places in what is kept, and the next line is made when the last is gone. */
+/* feed_reader.c - see feed_reader.h. In: lines of whoever connected, untrusted.  Out: announcements, samples, one
+ * line for each mistake. Nothing is queued: a reader has places in what is kept, and the next line is made when the
+ * last is gone. */
 #include "live/feed_reader.h"
 
 #include <ctype.h>

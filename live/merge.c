@@ -1,8 +1,8 @@
 /* merge.c - see merge.h. In: SAMPLE blocks of growing files, and the definitions around them.  Out: merged samples.
  *
- * Nodes take samples when their gap divides the time of day. The next merged sample is of the earliest such moment that any
- * node has a sample of. It waits for each node that was due then, until this is late; a node that let it wait once is not
- * waited for again before it has said something. */
+ * Nodes take samples when their gap divides the time of day. The next merged sample is of the earliest such moment
+ * that any node has a sample of. It waits for each node that was due then, until this is late; a node that let it
+ * wait once is not waited for again before it has said something. */
 #include "live/merge.h"
 #include "live/merge_node.h"
 

@@ -1,5 +1,6 @@
-/* merge.h - the samples of all nodes as one: each merged sample has a number, a time, and all threads of the step. A node that
- * is late is waited for only so long; what it did is in a later one, so that all of them together are the exact totals. */
+/* merge.h - the samples of all nodes as one: each merged sample has a number, a time, and all threads of the step. A
+ * node that is late is waited for only so long; what it did is in a later one, so that all of them together are the
+ * exact totals. */
 #pragma once
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* merge_json.c - one merged sample as JSON, schema mpitrace/sample/1 (docs/LIVE.md draws it). Numbers are written here, since a
- * tree of as many would take a hundred times their bytes. */
+/* merge_json.c - one merged sample as JSON, schema mpitrace/sample/1 (docs/LIVE.md draws it). Numbers are written
+ * here, since a tree of as many would take a hundred times their bytes. */
 #include "live/merge_node.h"
 
 #include "base/json.h"

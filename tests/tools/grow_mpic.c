@@ -1,5 +1,5 @@
-/* grow_mpic.c DIRECTORY NODES RANKS_PER_NODE START_S GAP_S LISTED_NODES - writes .mpic files as agents of many nodes would, sample by
- * sample, for as many ranks as a test needs. Commands on standard input, "ok" for each:
+/* grow_mpic.c DIRECTORY NODES RANKS_PER_NODE START_S GAP_S LISTED_NODES - writes .mpic files as agents of many nodes
+ * would, sample by sample, for as many ranks as a test needs. Commands on standard input, "ok" for each:
  *
  *   sample K FIRST LAST   sample number K, at START_S + K * GAP_S, of nodes FIRST to LAST
  *   whole K FIRST LAST    the same by an agent that came back: counts from the start
@@ -7,8 +7,8 @@
  *   junk NODE BYTES       bytes that are no block
  *   end K FIRST LAST      the last sample, totals, and the end of the file
  *
- * At sample k rank r has sent k * (r % 3 + 1) messages of 8 bytes, 10 ticks each, and been in k barriers of r + 1 ticks. A tick
- * is a nanosecond. From the sample on that is a multiple of 5 until the next, it is in a barrier. */
+ * At sample k rank r has sent k * (r % 3 + 1) messages of 8 bytes, 10 ticks each, and been in k barriers of r + 1
+ * ticks. A tick is a nanosecond. From the sample on that is a multiple of 5 until the next, it is in a barrier. */
 #include "format/mpic.h"
 #include "format/mpic_sample.h"
 #include "format/sig.h"
