@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/live_feed.h"
 #include "cli/live_text.h"
+#include "web/programs.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -93,6 +94,9 @@ static void rest(const struct live *o, int64_t took_ns)
 
 static int live(int argc, char **argv)
 {
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--view") == 0)
+			return exec_beside(WEB_PROGRAM, "web", argv);
 	struct live o = {.interval_ns = INTERVAL_NS};
 	struct error e;
 	char path[PATH_MAX], *paths[] = {path};
@@ -123,5 +127,4 @@ static int live(int argc, char **argv)
 	return stuck ? EXIT_ISSUES : EXIT_DONE;
 }
 
-const struct command cmd_live = {"live", live, "what each rank of a running job is in, who waits for whom, deadlocks",
-				 "live JOB|DIR [--once] [--json] [--interval S] [--socket PATH] [--port P]"};
+const struct command cmd_live = {"live", live, LIVE_SUMMARY, LIVE_USAGE};

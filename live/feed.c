@@ -155,6 +155,7 @@ int feed_add(struct feed *f, const struct merged *s)
 	if (sample == NULL || vec_push(&f->kept.list, sample) < 0) {
 		free(sample);
 		free(s->json);
+		free(s->summary);
 		return -ENOMEM;
 	}
 	*sample = (struct feed_sample){.s = *s, .held = 1};

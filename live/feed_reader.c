@@ -19,6 +19,7 @@ void feed_sample_release(struct feed_sample *s)
 	if (s == NULL || --s->held > 0)
 		return;
 	free(s->s.json);
+	free(s->s.summary);
 	free(s);
 }
 

@@ -24,6 +24,7 @@ struct live_thread {
 	bool has_system;
 	struct mpic_system system; /* of the last interval */
 	uint64_t cpu_ns, wait_ns;  /* as in system, since merge.c handed them on */
+	uint64_t given_age;	   /* ticks of the call that was open then */
 };
 
 struct live_process {

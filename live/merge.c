@@ -259,6 +259,8 @@ static int fold(struct merge *m, struct merge_node *n, int64_t slot_ns)
 		n->gap_ns = s->gap_ns;
 		n->next++;
 	}
+	n->interval_ticks = n->given_tick > 0 && n->live.tick > n->given_tick ? n->live.tick - n->given_tick : 0;
+	n->given_tick = n->live.tick;
 	return 0;
 }
 
@@ -277,9 +279,13 @@ int merge_next(struct merge *m, int64_t now_ns, struct merged *ret_merged)
 	m->m.slot_ns = slot_ns;
 	m->m.number++;
 	struct merged r = {.number = m->m.number, .realtime_ns = slot_ns};
-	r.json = merge_json(&m->m, &r.len_bytes);
-	if (r.json == NULL)
+	struct merge_summary summary;
+	r.json = merge_json(&m->m, &summary, &r.len_bytes);
+	r.summary = r.json != NULL ? merge_summary_json(&m->m, &summary) : NULL;
+	if (r.summary == NULL) {
+		free(r.json);
 		return -ENOMEM;
+	}
 	*ret_merged = r;
 	return 1;
 }

@@ -16,6 +16,7 @@ struct merged {
 	int64_t realtime_ns;
 	char *json; /* schema mpitrace/sample/1, one line; to be freed */
 	size_t len_bytes;
+	char *summary; /* a row of mpitrace/summary/1; to be freed */
 };
 
 /* path: a directory of .mpic files, or one. 0 or -ENOMEM. */

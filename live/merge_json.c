@@ -24,6 +24,8 @@ struct sum {
 
 struct writer {
 	struct merging *m;
+	struct merge_summary *summary;
+	double mpi_ticks, wait_ns; /* of the first thread of a process */
 	struct names names;
 	struct buf out;
 	VEC(struct sum) sums;  /* by name, of one thread */
@@ -97,9 +99,12 @@ static void put_totals(struct writer *w, const struct process *p, uint32_t threa
 			continue;
 		x->given += calls;
 		x->given_ticks += ticks;
+		w->mpi_ticks += (double)ticks;
 		add_sum(w, sig_at(p, thread, id), calls, ticks);
 	}
-	buf_str(&w->out, ",\"totals\":[");
+	w->mpi_ticks += (t->open ? (double)t->age_ticks : 0) - (double)t->given_age;
+	t->given_age = t->open ? t->age_ticks : 0;
+	buf_printf(&w->out, ",\"mpi_ticks\":%.0f,\"totals\":[", w->mpi_ticks > 0 ? w->mpi_ticks : 0);
 	for (size_t i = 0; i < w->touched.n; i++) {
 		struct sum *s = &w->sums.at[w->touched.at[i]];
 		buf_printf(&w->out, "%s[%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", i > 0 ? "," : "",
@@ -131,6 +136,8 @@ static void put_thread(struct writer *w, const struct process *p, uint32_t threa
 {
 	buf_printf(&w->out, "{\"thread\":%" PRIu32 ",\"cpu_ns\":%" PRIu64 ",\"wait_ns\":%" PRIu64, thread, t->cpu_ns,
 		   t->wait_ns);
+	w->mpi_ticks = 0;
+	w->wait_ns = (double)t->wait_ns;
 	t->cpu_ns = t->wait_ns = 0;
 	if (t->open)
 		put_open(w, p, thread, t);
@@ -160,6 +167,8 @@ static void put_rank(struct writer *w, const struct process *p, size_t node, str
 		if (t > 0)
 			buf_str(&w->out, ",");
 		put_thread(w, p, (uint32_t)t, &live->threads.at[t]);
+		if (t == 0)
+			merge_summary_add(w->summary, p, &w->m->nodes.at[node], w->mpi_ticks, w->wait_ns);
 	}
 	buf_str(&w->out, "]}");
 }
@@ -253,9 +262,11 @@ static char *join(struct writer *w, size_t *ret_len_bytes)
 	return (char *)all.data;
 }
 
-char *merge_json(struct merging *m, size_t *ret_len_bytes)
+char *merge_json(struct merging *m, struct merge_summary *ret_summary, size_t *ret_len_bytes)
 {
-	struct writer w = {.m = m, .names = {.step = &m->step, .list = cJSON_CreateArray()}};
+	*ret_summary = (struct merge_summary){.ranks = m->step.nranks};
+	ret_summary->rows = m->step.nranks < MERGE_ROWS_MAX ? m->step.nranks : MERGE_ROWS_MAX;
+	struct writer w = {.m = m, .summary = ret_summary, .names = {.step = &m->step, .list = cJSON_CreateArray()}};
 	put_ranks(&w);
 	char *text = join(&w, ret_len_bytes);
 	cJSON_Delete(w.names.list);

@@ -25,6 +25,8 @@ struct merge_node {
 	bool late;		 /* not waited for until it says something */
 	enum merge_state state;	 /* in the sample that is being merged */
 	uint32_t folded;	 /* of its samples are in that one */
+	uint64_t given_tick;	 /* of the last one that was handed on; 0: none was */
+	uint64_t interval_ticks; /* that this one is of; 0: not known */
 };
 
 struct merging {
@@ -35,5 +37,22 @@ struct merging {
 	int64_t slot_ns;
 };
 
+#define MERGE_ROWS_MAX 512u /* of a summary: more ranks share them, in order */
+
+/* Shares of the interval, of a rank or of all; parts of nothing are not known. */
+struct merge_share {
+	double part_ns, whole_ns;
+};
+
+struct merge_summary {
+	uint32_t rows, ranks;
+	struct merge_share mpi[MERGE_ROWS_MAX];
+	struct merge_share all, waiting; /* in MPI; ready, and on no processor */
+};
+
 /* The sample that is being merged, as JSON; what it holds counts as handed on. NULL without memory. */
-char *merge_json(struct merging *m, size_t *ret_len_bytes);
+char *merge_json(struct merging *m, struct merge_summary *ret_summary, size_t *ret_len_bytes);
+/* merge_summary.c: that in short. NULL without memory. */
+char *merge_summary_json(const struct merging *m, const struct merge_summary *s);
+void merge_summary_add(struct merge_summary *s, const struct process *p, const struct merge_node *n, double mpi_ticks,
+		       double wait_ns);

@@ -4,14 +4,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is it the name of this machine's loopback, or one of names (NULL-terminated, or NULL), with or without a port? A page of
- * another name, which leads a browser here, is not read by it (DNS rebinding). */
+/* Is it the name of this machine's loopback, or one of names (NULL-terminated, or NULL), with or without a port? A
+ * page of another name, which leads a browser here, is not read by it (DNS rebinding). */
 bool host_is_known(const char *host, const char *const *names);
 /* The same of an Origin: a scheme before it, "null" is none. */
 bool origin_is_known(const char *origin, const char *const *names);
 
-/* Turn the value of Range, or NULL, into [*ret_first, *ret_first + *ret_len) of a resource. 200, 206 or 416. One range only;
- * anything else is as if it were not there, as RFC 9110 allows. */
+/* Turn the value of Range, or NULL, into [*ret_first, *ret_first + *ret_len) of a resource. 200, 206 or 416. One
+ * range only; anything else is as if it were not there, as RFC 9110 allows. */
 int range_of(const char *range, uint64_t resource_bytes, uint64_t *ret_first, uint64_t *ret_len);
 
 /* Is path "/TOKEN/rest"? What is behind the slash, or NULL. Takes the same time for all of one length. */

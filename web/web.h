@@ -1,6 +1,6 @@
-/* web.h - HTTP on loopback for people's browsers: GET and HEAD, ranges, streams of events (server-sent events, HTML Living
- * Standard 9.2). libmicrohttpd speaks; here is who may ask, and what for. Handlers run in the server's threads, several
- * at a time. */
+/* web.h - HTTP on loopback for people's browsers: GET and HEAD, ranges, streams of events (server-sent events, HTML
+ * Living Standard 9.2). libmicrohttpd speaks; here is who may ask, and what for. Handlers run in the server's
+ * threads, several at a time. */
 #pragma once
 
 #include "base/error.h"
