@@ -1,6 +1,8 @@
 /* cmd_live.c - what a job does now: follows the traces of a step while its agents write them. */
 #include "cli/cli.h"
+#include "cli/live_feed.h"
 #include "cli/live_text.h"
+#include "web/programs.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -18,7 +20,19 @@ struct live {
 	const char *what;
 	bool once, json;
 	int64_t interval_ns;
+	struct feed_options feed;
 };
+
+static int parse_port(struct live *o, const char *text)
+{
+	char *end;
+	long port = strtol(text, &end, 10);
+	if (end == text || *end != '\0' || port < 0 || port > 65535)
+		return usage_error("live", "--port %.64s: not a port", text);
+	o->feed.tcp = true;
+	o->feed.port = (uint16_t)port;
+	return 0;
+}
 
 static int parse(struct live *o, int argc, char **argv)
 {
@@ -27,7 +41,13 @@ static int parse(struct live *o, int argc, char **argv)
 			o->once = true;
 		else if (strcmp(argv[i], "--json") == 0)
 			o->json = true;
-		else if (strcmp(argv[i], "--interval") == 0 && i + 1 < argc) {
+		else if (strcmp(argv[i], "--socket") == 0 && i + 1 < argc)
+			o->feed.socket_path = argv[++i];
+		else if (strcmp(argv[i], "--port") == 0 && i + 1 < argc) {
+			int code = parse_port(o, argv[++i]);
+			if (code != 0)
+				return code;
+		} else if (strcmp(argv[i], "--interval") == 0 && i + 1 < argc) {
 			if (option_seconds(argv[++i], &o->interval_ns) < 0 || o->interval_ns == 0)
 				return usage_error("live", "--interval needs seconds, not \"%.64s\"", argv[i]);
 		} else if (argv[i][0] == '-')
@@ -37,6 +57,8 @@ static int parse(struct live *o, int argc, char **argv)
 		else
 			o->what = argv[i];
 	}
+	if ((o->once || o->json) && (o->feed.socket_path != NULL || o->feed.tcp))
+		return usage_error("live", "--once and --json go without --socket and --port");
 	return o->what == NULL ? usage_error("live", "needs a job's number or directory") : 0;
 }
 
@@ -72,29 +94,37 @@ static void rest(const struct live *o, int64_t took_ns)
 
 static int live(int argc, char **argv)
 {
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--view") == 0)
+			return exec_beside(WEB_PROGRAM, "web", argv);
 	struct live o = {.interval_ns = INTERVAL_NS};
 	struct error e;
 	char path[PATH_MAX], *paths[] = {path};
 	int code = parse(&o, argc, argv);
 	if (code != 0)
 		return code;
+	if (o.feed.socket_path != NULL || o.feed.tcp)
+		return live_feed(o.what, &o.feed, o.interval_ns);
+	struct look before = {0};
 	for (;;) {
 		struct look l;
 		int64_t began_ns = now_ns();
 		code = find_step(o.what, path, &e);
-		code = code == 0 ? look(paths, 1, &l, &e) : code;
+		code = code == 0 ? look(paths, 1, &before, &l, &e) : code;
+		look_done(&before);
 		if (code < 0) {
 			fprintf(stderr, "mpitrace live: %s\n", e.text);
 			return EXIT_BAD_INPUT;
 		}
 		show(&o, &l);
-		bool last = o.once || l.over, stuck = l.stuck;
-		look_done(&l);
-		if (last || ferror(stdout))
-			return stuck ? EXIT_ISSUES : EXIT_DONE;
+		before = l;
+		if (o.once || l.over || ferror(stdout))
+			break;
 		rest(&o, now_ns() - began_ns);
 	}
+	bool stuck = before.stuck;
+	look_done(&before);
+	return stuck ? EXIT_ISSUES : EXIT_DONE;
 }
 
-const struct command cmd_live = {"live", live, "what each rank of a running job is in, who waits for whom, deadlocks",
-				 "live JOB|DIR [--once] [--json] [--interval S]"};
+const struct command cmd_live = {"live", live, LIVE_SUMMARY, LIVE_USAGE};

@@ -46,15 +46,19 @@ struct mpic_file {
 	uint64_t len_bytes;
 	struct mpic_block *blocks; /* sorted by (process, thread, kind, seq) */
 	size_t nblocks;
-	uint32_t version, id;	/* of its first bytes */
-	bool finished;		/* its end block is there */
-	uint64_t damaged_bytes; /* bytes that belong to no valid block */
+	uint32_t version, id;			   /* of its first bytes */
+	bool finished;				   /* its end block is there */
+	uint64_t damaged_bytes;			   /* bytes that belong to no valid block */
+	uint64_t known_bytes, known_damaged_bytes; /* up to the end of the last block; of them, damaged */
 };
 
 /* Open path and scan it. A file that is not .mpic, or without one valid block: -EBADMSG; I/O: -errno.
  * The caller owns *ret_file until mpic_close(). */
 int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e);
 void mpic_close(struct mpic_file *f);
+/* Scan what was written since, behind the last block. 1 when there are new blocks, 0 when there are none, -ESTALE when
+ * it is another file now or a shorter one: to be closed and opened anew. Else as mpic_open(); f stays as it was. */
+int mpic_update(struct mpic_file *f, struct error *e);
 /* Learn from the first and last bytes alone whether a file is finished; at most MPIC_TAIL_BYTES are read. 1 and the end
  * block's JSON in ret_json (cleared first), 0 when it is not, -ENOTSUP when only mpic_open() can tell (version 2),
  * -EBADMSG when it is no .mpic, or -errno. */

@@ -112,9 +112,10 @@ int mpic_compare_blocks(const void *left, const void *right)
 static int scan(struct mpic_file *f, struct error *e)
 {
 	_cleanup_buf_ struct buf scratch = {0};
-	uint64_t offset = MPIC_MAGIC_BYTES, in_vain_bytes = 0;
-	size_t cap = 0;
+	uint64_t offset = f->known_bytes, in_vain_bytes = 0;
+	size_t cap = f->nblocks;
 
+	f->damaged_bytes = f->known_damaged_bytes;
 	while (offset < f->len_bytes) {
 		struct mpic_block b;
 		if (!block_at(f, offset, &scratch, &b, &in_vain_bytes)) {
@@ -126,7 +127,8 @@ static int scan(struct mpic_file *f, struct error *e)
 		}
 		if (add_block(f, &b, &cap) < 0)
 			return fail(e, -ENOMEM, "%s: too many blocks (limit %u)", f->path, MPIC_BLOCKS_MAX);
-		offset = b.payload_offset + b.packed_len_bytes;
+		offset = f->known_bytes = b.payload_offset + b.packed_len_bytes;
+		f->known_damaged_bytes = f->damaged_bytes;
 	}
 	if (f->nblocks == 0)
 		return fail(e, -EBADMSG, "%s: no intact block in %llu bytes; nothing to recover", f->path,
@@ -148,6 +150,7 @@ static int read_head(struct mpic_file *f, struct error *e)
 		return rc;
 	f->version = head.version;
 	f->id = head.id;
+	f->known_bytes = MPIC_MAGIC_BYTES;
 	return 0;
 }
 
@@ -174,6 +177,35 @@ int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e)
 	else
 		*ret_file = f;
 	return rc;
+}
+
+/* The same file by its name, of the same id, and not cut back into what is known of it? */
+static bool is_longer(const struct mpic_file *f, uint64_t *ret_len_bytes)
+{
+	struct stat open, named;
+	uint8_t bytes[MPIC_MAGIC_BYTES];
+	struct mpic_head head;
+	if (fstat(f->fd, &open) != 0 || stat(f->path, &named) != 0 || open.st_dev != named.st_dev ||
+	    open.st_ino != named.st_ino || (uint64_t)open.st_size < f->known_bytes)
+		return false;
+	if (mpic_read_at(f->fd, 0, bytes, sizeof(bytes)) < 0 ||
+	    mpic_parse_head(bytes, sizeof(bytes), f->path, &head, NULL) < 0 || head.id != f->id)
+		return false;
+	*ret_len_bytes = (uint64_t)open.st_size;
+	return true;
+}
+
+int mpic_update(struct mpic_file *f, struct error *e)
+{
+	size_t before = f->nblocks;
+	uint64_t len_bytes;
+	if (!is_longer(f, &len_bytes))
+		return fail(e, -ESTALE, "%s: it is another file than before", f->path);
+	if (len_bytes == f->len_bytes && f->known_bytes == len_bytes)
+		return 0;
+	f->len_bytes = len_bytes;
+	int code = scan(f, e);
+	return code < 0 ? code : f->nblocks > before;
 }
 
 void mpic_close(struct mpic_file *f)

@@ -209,10 +209,11 @@ static bool any_samples(const struct look *l)
 	return false;
 }
 
-int look(char *const *paths, size_t npaths, struct look *ret_look, struct error *e)
+int look(char *const *paths, size_t npaths, struct look *before, struct look *ret_look, struct error *e)
 {
 	struct look l = {0};
-	int code = step_load_with(paths, npaths, 1, use_samples, &l, &l.step, e);
+	struct step_how how = {.loaded = use_samples, .context = &l, .before = before != NULL ? &before->step : NULL};
+	int code = step_load_with(paths, npaths, &how, &l.step, e);
 	if (code == 0 && !any_samples(&l))
 		code = fail(e, -ENODATA,
 			    "%s: no samples yet; the first is there a second after MPI_Init, none with sample=0",

@@ -10,6 +10,7 @@
 struct live_total {
 	uint64_t calls, ticks;	       /* since the start */
 	uint64_t before, before_ticks; /* the same, as of the sample before the last */
+	uint64_t given, given_ticks;   /* that merge.c has handed on */
 };
 
 struct live_thread {
@@ -22,6 +23,8 @@ struct live_thread {
 	int64_t active_ns; /* realtime of the last sample in or before which it was inside of MPI */
 	bool has_system;
 	struct mpic_system system; /* of the last interval */
+	uint64_t cpu_ns, wait_ns;  /* as in system, since merge.c handed them on */
+	uint64_t given_age;	   /* ticks of the call that was open then */
 };
 
 struct live_process {
@@ -45,6 +48,8 @@ struct live_node {
 
 /* All samples of n, in order. 0 or -ENOMEM. */
 int replay_node(const struct node *n, struct live_node *ret_live);
+/* Add one more, b. 0, -ENOMEM, or -EBADMSG: live->bad counts it. */
+int replay_add(struct live_node *live, const struct node *n, const struct mpic_block *b);
 void replay_done(struct live_node *live);
 
 /* ---- look.c ---- */
@@ -87,8 +92,9 @@ struct look {
 	bool stuck;
 };
 
-/* Look at the files. 0, or -errno with text: as step_load(); -ENODATA: nobody took samples. */
-int look(char *const *paths, size_t npaths, struct look *ret_look, struct error *e);
+/* Look at the files. before: the look before, or NULL; what it knows is not read again, and it is only good for
+ * look_done() then. 0, or -errno with text: as step_load(); -ENODATA: nobody took samples. */
+int look(char *const *paths, size_t npaths, struct look *before, struct look *ret_look, struct error *e);
 void look_done(struct look *l);
 
 /* ---- waits.c ---- */

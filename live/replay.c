@@ -105,6 +105,8 @@ static int add_item(struct live_node *live, const struct mpic_sample_item *item)
 	case MPIC_SAMPLE_SYSTEM:
 		t->has_system = true;
 		t->system = item->system;
+		t->cpu_ns += item->system.cpu_ns;
+		t->wait_ns += item->system.wait_ns;
 		return 0;
 	default:
 		return 0;
@@ -160,25 +162,30 @@ static int add_sample(struct live_node *live, const struct node *n, const struct
 	return code < 0 ? code : more;
 }
 
-int replay_node(const struct node *n, struct live_node *ret_live)
+int replay_add(struct live_node *live, const struct node *n, const struct mpic_block *b)
 {
 	_cleanup_buf_ struct buf payload = {0};
-	struct live_node live = {.kept_max_bytes = KEPT_SHARE * n->file.len_bytes + KEPT_BYTES};
+	live->kept_max_bytes = KEPT_SHARE * n->file.len_bytes + KEPT_BYTES;
+	int code = mpic_read(&n->file, b, &payload, NULL);
+	code = code == 0 ? add_sample(live, n, b, &payload) : code;
+	live->bad += code < 0 && code != -ENOMEM;
+	return code;
+}
+
+int replay_node(const struct node *n, struct live_node *ret_live)
+{
+	struct live_node live = {0};
 	int code = 0;
-	for (size_t i = 0; i < n->file.nblocks && code >= 0; i++) {
+	for (size_t i = 0; i < n->file.nblocks && code != -ENOMEM; i++) {
 		const struct mpic_block *b = &n->file.blocks[i];
-		if (b->kind != MPIC_SAMPLE || b->process != MPIC_NODE)
-			continue;
-		code = mpic_read(&n->file, b, &payload, NULL);
-		code = code == 0 ? add_sample(&live, n, b, &payload) : code;
-		live.bad += code < 0 && code != -ENOMEM;
-		code = code == -ENOMEM ? code : 0;
+		if (b->kind == MPIC_SAMPLE && b->process == MPIC_NODE)
+			code = replay_add(&live, n, b);
 	}
-	if (code < 0)
+	if (code == -ENOMEM)
 		replay_done(&live);
 	else
 		*ret_live = live;
-	return code;
+	return code == -ENOMEM ? code : 0;
 }
 
 void replay_done(struct live_node *live)

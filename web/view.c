@@ -1,15 +1,18 @@
-/* cmd_view.c - `mpitrace view FILE.mpix [OTHER.mpix]`: serves the viewer and one trace, or two to be
+/* view.c - `mpitrace view FILE.mpix [OTHER.mpix]`: serves the viewer and one trace, or two to be
  * compared, on loopback, and opens a browser. The address has a random token in it, so that other users
  * of this machine cannot read the trace; requests whose Host is not loopback are refused, so that no
  * page from elsewhere can. Nothing else is served. */
 #include "cli/cli.h"
 #include "format/mpix.h"
+#include "live/look.h"
+#include "web/page.h"
 #include "web/programs.h"
 #include "web/web.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -57,7 +60,6 @@ static int parse(struct view_options *o, int argc, char **argv)
 		{"rank", required_argument, NULL, 'r'}, {"from", required_argument, NULL, 'f'},
 		{"to", required_argument, NULL, 't'},	{NULL, 0, NULL, 0}};
 	int key, code = 0;
-	char *end;
 	opterr = 0;
 	*o = (struct view_options){.rank = NAN, .from_s = NAN, .to_s = NAN};
 	while (code == 0 && (key = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -71,12 +73,8 @@ static int parse(struct view_options *o, int argc, char **argv)
 			code = number("to", optarg, &o->to_s);
 		else if (key != 'p')
 			return usage_error("view", "unknown option, or a value is missing");
-		else {
-			long port = strtol(optarg, &end, 10);
-			if (end == optarg || *end != 0 || port < 0 || port > 65535)
-				return usage_error("view", "--port %s: not a port", optarg);
-			o->port = (uint16_t)port;
-		}
+		else if (!page_port(optarg, &o->port))
+			return usage_error("view", "--port %s: not a port", optarg);
 	}
 	if (code != 0)
 		return code;
@@ -105,57 +103,13 @@ static int check_trace(const char *path)
 /* A file that is served under a name. */
 struct resource {
 	const char *name, *type;
-	int fd;
-	uint64_t len_bytes;
+	struct page file;
 };
 
 struct view {
 	struct resource resources[3];
 	size_t n;
 };
-
-static int open_resource(const char *path, struct resource *x)
-{
-	struct stat st;
-	x->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (x->fd < 0 || fstat(x->fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return -ENOENT;
-	x->len_bytes = (uint64_t)st.st_size;
-	return 0;
-}
-
-/* The viewer of this program: in the build tree, in a tree that was moved as a whole, where it was
- * installed. */
-static int open_viewer(struct resource *x)
-{
-	static const char *const beside[] = {"/../reports/viewer/viewer.html", "/../../share/mpitrace/viewer.html"};
-	char exe[4096], path[4200];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = 0;
-	char *slash = strrchr(exe, '/');
-	for (size_t i = 0; slash != NULL && i < sizeof(beside) / sizeof(beside[0]); i++) {
-		*slash = 0;
-		snprintf(path, sizeof(path), "%s%s", exe, beside[i]);
-		if (open_resource(path, x) == 0)
-			return 0;
-	}
-	return open_resource(MPITRACE_DATADIR "/viewer.html", x);
-}
-
-static void open_browser(const char *url)
-{
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for it */
-	pid_t pid = fork();
-	if (pid != 0)
-		return;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	dup2(null, STDOUT_FILENO);
-	dup2(null, STDERR_FILENO);
-	signal(SIGPIPE, SIG_DFL);
-	setsid();
-	execlp("xdg-open", "xdg-open", url, (char *)NULL);
-	_exit(127);
-}
 
 static void answer(void *context, const struct web_request *r, struct web_answer *ret_answer)
 {
@@ -164,8 +118,8 @@ static void answer(void *context, const struct web_request *r, struct web_answer
 		if (strcmp(r->path, v->resources[i].name) == 0)
 			*ret_answer = (struct web_answer){.kind = WEB_FILE,
 							  .type = v->resources[i].type,
-							  .fd = v->resources[i].fd,
-							  .len_bytes = v->resources[i].len_bytes};
+							  .fd = v->resources[i].file.fd,
+							  .len_bytes = v->resources[i].file.len_bytes};
 }
 
 static int serve(const struct view_options *o, struct view *v)
@@ -185,17 +139,34 @@ static int serve(const struct view_options *o, struct view *v)
 	put_place(o, place, sizeof(place));
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s/%s%s", web_port(w), token,
 		 o->other != NULL ? "?other=other.mpix" : "", place);
-	printf("%s\n", url);
-	fflush(stdout);
-	fprintf(stderr,
-		"Only you can open it. From another machine: ssh -L %u:127.0.0.1:%u, then the same "
-		"address. "
-		"Ctrl-C ends.\n",
-		web_port(w), web_port(w));
-	if (!o->no_browser)
-		open_browser(url);
+	page_open(url, web_port(w), o->no_browser);
 	for (;;)
 		pause(); /* a signal ends us */
+}
+
+/* A step: the trace that was made of it; else it runs, and path is of its directory. 0, 1 for one that runs, -errno. */
+static int find_trace(const char *what, char *ret_path, struct error *e)
+{
+	char trace[PATH_MAX];
+	struct stat st;
+	if (stat(what, &st) == 0 && S_ISREG(st.st_mode))
+		return snprintf(ret_path, PATH_MAX, "%s", what) < PATH_MAX ? 0
+									   : fail(e, -ENAMETOOLONG, "name too long");
+	int code = find_step(what, ret_path, e);
+	if (code < 0)
+		return code;
+	size_t len = strlen(ret_path);
+	if (snprintf(trace, sizeof(trace), "%s/job.mpix", ret_path) >= PATH_MAX || stat(trace, &st) != 0)
+		return 1;
+	memcpy(ret_path + len, trace + len, strlen(trace + len) + 1);
+	return 0;
+}
+
+static int view_live(const struct view_options *o, char *path)
+{
+	char port[8], *words[] = {"live", path, "--port", port, o->no_browser ? "--no-browser" : NULL, NULL};
+	snprintf(port, sizeof(port), "%u", o->port);
+	return cmd_live.run(o->no_browser ? 5 : 4, words);
 }
 
 static int view(int argc, char **argv)
@@ -206,6 +177,16 @@ static int view(int argc, char **argv)
 				       {.name = "other.mpix", .type = "application/octet-stream"}}};
 	int rc = parse(&o, argc, argv);
 	v.n = o.other != NULL ? 3 : 2;
+	static char path[PATH_MAX];
+	struct error e;
+	if (rc == 0) {
+		int runs = find_trace(o.path, path, &e);
+		if (runs < 0)
+			fprintf(stderr, "mpitrace view: %s\n", e.text);
+		if (runs != 0)
+			return runs < 0 ? EXIT_BAD_INPUT : view_live(&o, path);
+		o.path = path;
+	}
 	if (rc == 0)
 		rc = check_trace(o.path);
 	if (rc == 0 && o.other != NULL)
@@ -213,18 +194,14 @@ static int view(int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	for (size_t i = 1; i < v.n; i++) {
-		const char *path = i == 1 ? o.path : o.other;
-		if (open_resource(path, &v.resources[i]) < 0) {
-			fprintf(stderr, "mpitrace view: %s: cannot open\n", path);
+		const char *name = i == 1 ? o.path : o.other;
+		if (page_file(name, &v.resources[i].file) < 0) {
+			fprintf(stderr, "mpitrace view: %s: cannot open\n", name);
 			return EXIT_BAD_INPUT;
 		}
 	}
-	if (open_viewer(&v.resources[0]) < 0) {
-		fprintf(stderr,
-			"mpitrace view: %s is missing: build with node and npm (meson "
-			"-Dviewer=enabled), "
-			"or open the file with a viewer.html from elsewhere\n",
-			MPITRACE_DATADIR "/viewer.html");
+	if (page_find(&v.resources[0].file, &e) < 0) {
+		fprintf(stderr, "mpitrace view: %s\n", e.text);
 		return EXIT_BAD_INPUT;
 	}
 	return serve(&o, &v);

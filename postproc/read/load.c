@@ -118,12 +118,33 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-static int open_node(struct step *s, const char *path, struct error *e)
+/* What was known of it, and what has come since; else all of it. */
+static int open_file(struct step *before, const char *path, struct mpic_file *ret_file, struct error *e)
+{
+	for (size_t i = 0; before != NULL && i < before->nodes.n; i++) {
+		struct mpic_file *f = &before->nodes.at[i].file;
+		if (f->path == NULL || strcmp(f->path, path) != 0)
+			continue;
+		if (mpic_update(f, e) < 0)
+			break;
+		*ret_file = *f;
+		*f = (struct mpic_file){.fd = -1};
+		return 0;
+	}
+	return mpic_open(path, ret_file, e);
+}
+
+static int open_node(struct step *s, const struct step_how *how, const char *path, struct error *e)
 {
 	struct node n = {0};
-	int code = mpic_open(path, &n.file, e);
+	struct error why;
+	int code = open_file(how->before, path, &n.file, &why);
+	if (code < 0 && code != -ENOMEM && how->pass_over_files) {
+		step_reason(s, "%s", why.text);
+		return 0;
+	}
 	if (code < 0)
-		return code;
+		return fail(e, code, "%s", why.text);
 	n.meta = read_node_meta(&n.file);
 	const char *name = json_text(n.meta, "node", base_name(path));
 	const cJSON *clock = cJSON_GetObjectItemCaseSensitive(n.meta, "clock");
@@ -245,11 +266,11 @@ static int read_processes(struct step *s, unsigned nthreads, struct error *e)
 
 int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e)
 {
-	return step_load_with(paths, npaths, nthreads, NULL, NULL, ret_step, e);
+	return step_load_with(paths, npaths, &(struct step_how){.nthreads = nthreads}, ret_step, e);
 }
 
-int step_load_with(char *const *paths, size_t npaths, unsigned nthreads, int (*loaded)(void *context, struct step *s),
-		   void *context, struct step *ret_step, struct error *e)
+int step_load_with(char *const *paths, size_t npaths, const struct step_how *how, struct step *ret_step,
+		   struct error *e)
 {
 	struct step s = {0};
 	struct paths files = {0};
@@ -257,15 +278,15 @@ int step_load_with(char *const *paths, size_t npaths, unsigned nthreads, int (*l
 	int code = find_files(paths, npaths, &files, e);
 	progress_begin(&p, "opening", files.list.n);
 	for (size_t i = 0; i < files.list.n && code == 0; i++) {
-		code = open_node(&s, files.list.at[i], e);
+		code = open_node(&s, how, files.list.at[i], e);
 		progress_at(&p, i);
 	}
 	progress_end(&p);
 	if (code == 0)
 		code = check_nodes(&s, e);
 	if (code == 0)
-		code = read_processes(&s, nthreads, e);
-	if (code == 0 && loaded != NULL && (code = loaded(context, &s)) < 0)
+		code = read_processes(&s, how->nthreads, e);
+	if (code == 0 && how->loaded != NULL && (code = how->loaded(how->context, &s)) < 0)
 		fail(e, code, "cannot read the step's samples: %s", strerror(-code));
 	if (code == 0)
 		code = step_place_ranks(&s, e);

@@ -242,10 +242,19 @@ struct step {
  * -ENOENT no .mpic at all, -EBADMSG damaged or foreign, -EINVAL files that do not belong together.
  * The caller owns *ret_step until step_done(). */
 int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e);
-/* The same; `loaded` is called when all files are read and nothing is joined yet: signatures may get other totals,
- * processes open calls (step_open_words(), step_open_sig()). 0 or -errno of it. */
-int step_load_with(char *const *paths, size_t npaths, unsigned nthreads, int (*loaded)(void *context, struct step *s),
-		   void *context, struct step *ret_step, struct error *e);
+/* How to read: all zero is as step_load() with one thread. */
+struct step_how {
+	unsigned nthreads;
+	/* Called when all files are read and nothing is joined yet: signatures may get other totals, processes open
+	 * calls (step_open_words(), step_open_sig()). 0 or -errno. */
+	int (*loaded)(void *context, struct step *s);
+	void *context;
+	struct step *before; /* an earlier reading: of a file that has only grown no block is looked at twice. Its files
+			       * are taken from it, so it is only good for step_done() */
+	bool pass_over_files; /* one that cannot be read is left out, with a reason; the step may have none */
+};
+int step_load_with(char *const *paths, size_t npaths, const struct step_how *how, struct step *ret_step,
+		   struct error *e);
 /* That thread is in a call since that tick: by the words of a signature, which are copied, or by its number. 0 or
  * -ENOMEM. */
 int step_open_words(struct process *p, uint32_t thread, int64_t enter, const uint64_t *words, uint32_t n);

@@ -11,7 +11,6 @@ import time
 
 from trace import MPITRACE, Tests
 
-MAKE_MPIX = os.environ['MAKE_MPIX']
 TOKEN = re.compile(r'http://127\.0\.0\.1:(\d+)/([0-9a-f]{32})/')
 
 
@@ -154,7 +153,7 @@ def main():
     t = Tests()
     with tempfile.TemporaryDirectory(prefix='mpitrace-test-') as directory:
         path = directory + '/a.mpix'
-        subprocess.run([MAKE_MPIX, path, '2', '2', '50'], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([os.environ['MAKE_MPIX'], path, '2', '2', '50'], check=True, stdout=subprocess.DEVNULL)
         with open(path, 'rb') as f:
             trace = f.read()
         s = Server(path)

@@ -546,3 +546,54 @@ Test(mpic, names_a_file_of_another_format)
 	cr_assert_eq(open_bytes("#!/bin/sh\necho hello\n", 21, &f, &e), -EBADMSG);
 	cr_assert(strstr(e.text, "not a .mpic") != NULL);
 }
+
+/* What was written so far, then all: at every cut the same blocks are found as by reading it at once. */
+Test(mpic_file, one_that_grows_is_read_on_from_where_it_was)
+{
+	_cleanup_buf_ struct buf all = {0};
+	build(&all, true);
+	for (size_t cut = 17; cut < all.len_bytes; cut += 97) {
+		char path[] = "/tmp/mpic-test-XXXXXX";
+		struct mpic_file f, at_once;
+		struct error e;
+		int fd = mkstemp(path);
+		cr_assert_eq(write(fd, all.data, cut), (ssize_t)cut);
+		int code = mpic_open(path, &f, &e);
+		cr_assert_eq(write(fd, all.data + cut, all.len_bytes - cut), (ssize_t)(all.len_bytes - cut));
+		if (code == 0) { /* else there was no block yet */
+			size_t before = f.nblocks;
+			cr_assert(!f.finished);
+			cr_assert_eq(mpic_update(&f, &e), 1);
+			cr_assert_eq(mpic_open(path, &at_once, &e), 0);
+			cr_assert(f.nblocks == at_once.nblocks && f.nblocks > before && f.finished);
+			cr_assert_eq(f.damaged_bytes, 0);
+			cr_assert_eq(memcmp(f.blocks, at_once.blocks, f.nblocks * sizeof(*f.blocks)), 0);
+			cr_assert_eq(mpic_update(&f, &e), 0, "nothing new");
+			cr_assert_eq(ftruncate(fd, 40), 0);
+			cr_assert_eq(mpic_update(&f, &e), -ESTALE, "shorter than what is known of it");
+			mpic_close(&at_once);
+			mpic_close(&f);
+		}
+		close(fd);
+		unlink(path);
+	}
+}
+
+Test(mpic_file, another_of_its_name_is_not_read_on)
+{
+	_cleanup_buf_ struct buf all = {0};
+	char path[] = "/tmp/mpic-test-XXXXXX", other[] = "/tmp/mpic-other-XXXXXX";
+	struct mpic_file f;
+	struct error e;
+	build(&all, true);
+	int fd = mkstemp(path), fd2 = mkstemp(other);
+	cr_assert_eq(write(fd, all.data, all.len_bytes), (ssize_t)all.len_bytes);
+	cr_assert_eq(write(fd2, all.data, all.len_bytes), (ssize_t)all.len_bytes);
+	cr_assert_eq(mpic_open(path, &f, &e), 0);
+	cr_assert_eq(rename(other, path), 0);
+	cr_assert_eq(mpic_update(&f, &e), -ESTALE);
+	mpic_close(&f);
+	close(fd);
+	close(fd2);
+	unlink(path);
+}

@@ -1,0 +1,86 @@
+/* page.c - see page.h. */
+#include "web/page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int page_file(const char *path, struct page *x)
+{
+	struct stat st;
+	x->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (x->fd < 0 || fstat(x->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return -ENOENT;
+	x->len_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+int page_find(struct page *x, struct error *e)
+{
+	static const char *const beside[] = {"/../reports/viewer/viewer.html", "/../../share/mpitrace/viewer.html"};
+	char exe[4096], path[4200];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	char *slash = strrchr(exe, '/');
+	for (size_t i = 0; slash != NULL && i < sizeof(beside) / sizeof(beside[0]); i++) {
+		*slash = 0;
+		snprintf(path, sizeof(path), "%s%s", exe, beside[i]);
+		if (page_file(path, x) == 0)
+			return 0;
+	}
+	if (page_file(MPITRACE_DATADIR "/viewer.html", x) == 0)
+		return 0;
+	return fail(
+		e, -ENOENT,
+		"%s is missing: build with node and npm (meson -Dviewer=enabled), or open the file with a viewer.html "
+		"from elsewhere",
+		MPITRACE_DATADIR "/viewer.html");
+}
+
+void page_answer(const struct page *p, struct web_answer *ret_answer)
+{
+	*ret_answer = (struct web_answer){
+		.kind = WEB_FILE, .type = "text/html; charset=utf-8", .fd = p->fd, .len_bytes = p->len_bytes};
+}
+
+bool page_port(const char *text, uint16_t *ret_port)
+{
+	char *end;
+	long port = strtol(text, &end, 10);
+	if (end == text || *end != 0 || port < 0 || port > 65535)
+		return false;
+	*ret_port = (uint16_t)port;
+	return true;
+}
+
+static void open_browser(const char *url)
+{
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for it */
+	pid_t pid = fork();
+	if (pid != 0)
+		return;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	signal(SIGPIPE, SIG_DFL);
+	setsid();
+	execlp("xdg-open", "xdg-open", url, (char *)NULL);
+	_exit(127);
+}
+
+void page_open(const char *url, uint16_t port, bool no_browser)
+{
+	printf("%s\n", url);
+	fflush(stdout);
+	fprintf(stderr,
+		"Only you can open it. From another machine: ssh -L %u:127.0.0.1:%u, then the same address. Ctrl-C "
+		"ends.\n",
+		port, port);
+	if (!no_browser)
+		open_browser(url);
+}
