@@ -23,13 +23,20 @@ static void put_line(const char *text, unsigned columns)
 static void put_job(const struct look *l, unsigned columns)
 {
 	char line[512];
-	uint32_t count[4] = {0};
-	for (size_t i = 0; i < l->ranks.n; i++)
+	uint32_t count[4] = {0}, stopped = 0;
+	for (size_t i = 0; i < l->ranks.n; i++) {
 		count[l->ranks.at[i].state]++;
+		stopped += l->ranks.at[i].stopped;
+	}
 	snprintf(line, sizeof(line), "sample %llu: %zu ranks on %u node%s: %u in MPI, %u outside, %u ended, %u silent",
 		 (unsigned long long)l->sample, l->ranks.n, l->step.nnodes, l->step.nnodes == 1 ? "" : "s",
 		 count[LIVE_MPI], count[LIVE_USEFUL], count[LIVE_ENDED], count[LIVE_SILENT]);
 	put_line(line, columns);
+	if (stopped > 0) {
+		snprintf(line, sizeof(line), "%u rank%s stopped by a signal: SIGCONT lets %s go on", stopped,
+			 stopped == 1 ? " is" : "s are", stopped == 1 ? "it" : "them");
+		put_line(line, columns);
+	}
 	for (size_t i = 0; i < l->missing.n && i < RANKS_NAMED; i++) {
 		snprintf(line, sizeof(line), "node %s has no trace yet", l->missing.at[i]);
 		put_line(line, columns);

@@ -80,8 +80,10 @@ void process_close(struct process *p)
 		munmap(p->file, SEGFILE_HEAD_BYTES);
 	if (p->spill_fd >= 0)
 		close(p->spill_fd);
-	for (uint32_t i = 0; i < p->nthreads; i++)
+	for (uint32_t i = 0; i < p->nthreads; i++) {
 		free(p->threads[i].sampled);
+		usage_done(&p->threads[i].usage);
+	}
 	free(p->maps);
 	free(p->threads);
 	free(p->path);

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "collect/backoff.h"
 #include "collect/output.h"
-#include "format/mpic_sample.h"
+#include "collect/usage.h"
 #include "format/segment.h"
 
 #include <stdbool.h>
@@ -26,6 +26,7 @@ struct drained_thread {
 	size_t nsampled;
 	uint64_t sampled_enter;
 	struct mpic_system system;
+	struct usage usage;
 };
 
 struct process {

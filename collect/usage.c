@@ -1,5 +1,4 @@
-/* usage.c - see usage.h. Two small files a thread, opened each time: descriptors held for each would be those that the
- * program's own files need. */
+/* usage.c - see usage.h. */
 #include "collect/usage.h"
 
 #include <fcntl.h>
@@ -10,17 +9,47 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STAT_MINOR = 10, STAT_MAJOR = 12, STAT_RSS = 24, STAT_CPU = 39 }; /* fields of /proc/PID/stat */
+/* Fields of /proc/PID/stat. */
+enum { STAT_STATE = 3, STAT_MINOR = 10, STAT_MAJOR = 12, STAT_RSS = 24, STAT_CPU = 39 };
 
-static bool read_text(uint32_t pid, uint32_t tid, const char *name, char *ret_text, size_t cap)
+static uint32_t kept; /* descriptors, of all threads; the agent has one thread */
+
+static void close_one(int *fd)
 {
+	if (*fd == 0)
+		return;
+	close(*fd - 1);
+	*fd = 0;
+	kept--;
+}
+
+void usage_done(struct usage *u)
+{
+	for (int i = 0; i < USAGE_FILES; i++)
+		close_one(&u->fds[i]);
+}
+
+/* From a file that stays open if there is room. False when the thread has ended. */
+static bool read_text(struct usage *u, uint32_t pid, enum usage_file which, char *ret_text, size_t cap)
+{
+	static const char *const names[] = {"schedstat", "stat", "status"};
 	char path[96];
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/%s", pid, tid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int *own = &u->fds[which], fd = *own - 1;
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/%s", pid, u->tid, names[which]);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
 	if (fd < 0)
 		return false;
-	ssize_t n = read(fd, ret_text, cap - 1);
-	close(fd);
+	ssize_t n = pread(fd, ret_text, cap - 1, 0);
+	if (*own == 0 && n > 0 && kept < USAGE_KEPT_MAX) {
+		*own = fd + 1;
+		kept++;
+	} else if (*own == 0) {
+		close(fd);
+	} else if (n <= 0) {
+		close_one(own);
+	}
 	ret_text[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
@@ -32,7 +61,9 @@ static bool read_stat(const char *text, struct mpic_system *s, uint64_t *ret_res
 		return false;
 	for (int field = 2; at != NULL && field <= STAT_CPU; field++) {
 		uint64_t value = field > 2 ? strtoull(at, NULL, 10) : 0;
-		if (field == STAT_MINOR)
+		if (field == STAT_STATE)
+			s->run_state = (uint64_t)(unsigned char)*at;
+		else if (field == STAT_MINOR)
 			s->minor_faults = value;
 		else if (field == STAT_MAJOR)
 			s->major_faults = value;
@@ -46,16 +77,34 @@ static bool read_stat(const char *text, struct mpic_system *s, uint64_t *ret_res
 	return true;
 }
 
-bool usage_of_thread(uint32_t pid, uint32_t tid, struct mpic_system *ret_system, uint64_t *ret_resident_bytes)
+/* Only the first time and now and then; in between it is as it was. */
+static void read_involuntary(struct usage *u, uint32_t pid, struct mpic_system *s)
+{
+	static const char key[] = "nonvoluntary_ctxt_switches:";
+	char text[4096];
+	if (u->looks++ % USAGE_STATUS_EVERY == 0 && read_text(u, pid, USAGE_STATUS, text, sizeof(text))) {
+		const char *at = strstr(text, key);
+		u->involuntary = at != NULL ? strtoull(at + sizeof(key) - 1, NULL, 10) : u->involuntary;
+	}
+	s->involuntary = u->involuntary;
+}
+
+bool usage_of_thread(struct usage *u, uint32_t pid, uint32_t tid, struct mpic_system *ret_system,
+		     uint64_t *ret_resident_bytes)
 {
 	char text[1024];
 	struct mpic_system s = {0};
 	uint64_t resident;
-	if (!read_text(pid, tid, "schedstat", text, sizeof(text)) ||
+	if (u->tid != tid) {
+		usage_done(u);
+		*u = (struct usage){.tid = tid};
+	}
+	if (!read_text(u, pid, USAGE_SCHEDSTAT, text, sizeof(text)) ||
 	    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &s.cpu_ns, &s.wait_ns, &s.slices) != 3)
 		return false;
-	if (!read_text(pid, tid, "stat", text, sizeof(text)) || !read_stat(text, &s, &resident))
+	if (!read_text(u, pid, USAGE_STAT, text, sizeof(text)) || !read_stat(text, &s, &resident))
 		return false;
+	read_involuntary(u, pid, &s);
 	*ret_system = s;
 	*ret_resident_bytes = resident;
 	return true;

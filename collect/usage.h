@@ -5,7 +5,24 @@
 
 #include <stdint.h>
 
+enum usage_file { USAGE_SCHEDSTAT, USAGE_STAT, USAGE_STATUS, USAGE_FILES };
+
+/* A thread that is looked at again and again: its files stay open, as far as USAGE_KEPT_MAX of all threads allow, since to
+ * open one costs more than to read it, and so that they are always those of this thread and no later one of its number.
+ * Zeroed at the beginning. */
+struct usage {
+	int fds[USAGE_FILES]; /* plus 1 */
+	uint32_t tid;
+	uint32_t looks;
+	uint64_t involuntary; /* as of the last time that it was read */
+};
+
+#define USAGE_KEPT_MAX 384
+#define USAGE_STATUS_EVERY 8 /* looks: the only file that has involuntary switches is dear to read */
+
 /* False when the kernel does not let us see it, or there is no such thread. ret_resident_bytes: of the process. */
-bool usage_of_thread(uint32_t pid, uint32_t tid, struct mpic_system *ret_system, uint64_t *ret_resident_bytes);
+bool usage_of_thread(struct usage *u, uint32_t pid, uint32_t tid, struct mpic_system *ret_system,
+		     uint64_t *ret_resident_bytes);
+void usage_done(struct usage *u);
 /* Whether a process id of that namespace (inode of its file) means the same here. */
 bool usage_same_namespace(uint64_t inode);

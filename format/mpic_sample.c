@@ -60,7 +60,7 @@ void mpic_put_sample_still(struct buf *out)
 void mpic_put_sample_system(struct buf *out, const struct mpic_system *since)
 {
 	PUT(out, MPIC_SAMPLE_SYSTEM, since->cpu_ns, since->wait_ns, since->slices, since->minor_faults,
-	    since->major_faults, since->cpu);
+	    since->major_faults, since->cpu, since->run_state, since->involuntary);
 }
 
 /* ---- reading ---- */
@@ -134,11 +134,15 @@ static int read_open(const struct mpic_sample_reader *r, struct cursor c, struct
 
 static int read_system(const struct mpic_sample_reader *r, struct cursor c, struct mpic_system *s)
 {
-	return r->in_thread && rd_varint(&c, &s->cpu_ns) == 0 && rd_varint(&c, &s->wait_ns) == 0 &&
-			       rd_varint(&c, &s->slices) == 0 && rd_varint(&c, &s->minor_faults) == 0 &&
-			       rd_varint(&c, &s->major_faults) == 0 && rd_varint(&c, &s->cpu) == 0
-		       ? 1
-		       : -EBADMSG;
+	s->run_state = s->involuntary = 0;
+	if (!r->in_thread || rd_varint(&c, &s->cpu_ns) < 0 || rd_varint(&c, &s->wait_ns) < 0 ||
+	    rd_varint(&c, &s->slices) < 0 || rd_varint(&c, &s->minor_faults) < 0 ||
+	    rd_varint(&c, &s->major_faults) < 0 || rd_varint(&c, &s->cpu) < 0)
+		return -EBADMSG;
+	/* Writers before November 2026 end here. */
+	if (cursor_left(&c) > 0 && (rd_varint(&c, &s->run_state) < 0 || rd_varint(&c, &s->involuntary) < 0))
+		return -EBADMSG;
+	return 1;
 }
 
 /* 1, 0 for a record of a type not known here, -EBADMSG. */

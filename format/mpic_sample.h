@@ -38,7 +38,9 @@ struct mpic_system {
 	uint64_t cpu_ns, wait_ns; /* on a processor; ready to run, and on none: schedstat of proc(5) */
 	uint64_t slices;	  /* times it got a processor */
 	uint64_t minor_faults, major_faults;
-	uint64_t cpu; /* the processor it was on last */
+	uint64_t cpu;	      /* the processor it was on last */
+	uint64_t run_state;   /* the letter of proc(5), 'T': stopped by a signal; 0: not known */
+	uint64_t involuntary; /* context switches; looked at now and then, so that a sample may have those of several */
 };
 
 /* One record, with the process and thread that it is of. */

@@ -78,6 +78,7 @@ static void put_ranks(cJSON *o, const struct look *l)
 		json_put_null_or(row, "on_processor", x->on_processor);
 		json_put_null_or(row, "off_processor", x->off_processor);
 		json_put_null_or(row, "resident_bytes", x->resident_bytes);
+		cJSON_AddBoolToObject(row, "stopped", x->stopped);
 	}
 }
 

@@ -150,6 +150,7 @@ static void look_at_thread(struct live_rank *r, const struct live_node *n, const
 		r->mpi = share(mpi_ticks(t), (double)n->interval_ticks);
 		r->useful = 1 - r->mpi;
 	}
+	r->stopped = t->has_system && (t->system.run_state == 'T' || t->system.run_state == 't');
 	if (t->has_system && t->known_before) {
 		r->off_processor = share((double)t->system.wait_ns, interval_ns);
 		r->on_processor = share((double)t->system.cpu_ns, interval_ns);

@@ -66,6 +66,7 @@ struct live_rank {
 	double off_processor;  /* share in which it was ready to run and did not; NAN: not known */
 	double on_processor;
 	double resident_bytes; /* NAN: not known */
+	bool stopped;	       /* by a signal, as of the last sample: it does nothing until it is continued */
 	const struct live_process *process;
 	const struct live_node *node;
 };

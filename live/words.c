@@ -105,6 +105,8 @@ char *live_words(const struct look *l, uint32_t rank, bool with_time)
 			   fmt_plain(fmt_time(r->since_s)).s);
 	if (r->state == LIVE_MPI && live_place(l, r->sig, place, sizeof(place)))
 		buf_printf(&b, " at %s", place);
+	if (r->stopped)
+		buf_str(&b, ", stopped by a signal");
 	buf_u8(&b, '\0');
 	if (!buf_failed(&b))
 		return (char *)b.data;

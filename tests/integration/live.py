@@ -61,11 +61,13 @@ class Running:
     def __enter__(self):
         return self.step.out
 
+    def pids(self):
+        return sorted(int(name.split('.')[0]) for name in os.listdir(self.step.dir + '/ranks') if name.endswith('.mpit'))
+
     def __exit__(self, *_):
-        for name in os.listdir(self.step.dir + '/ranks'):
-            if name.endswith('.mpit'):
-                with contextlib.suppress(ProcessLookupError): # its launcher was faster
-                    os.kill(int(name.split('.')[0]), signal.SIGKILL)
+        for pid in self.pids():
+            with contextlib.suppress(ProcessLookupError): # its launcher was faster
+                os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.run.pid, signal.SIGKILL)
         self.run.wait()
@@ -120,6 +122,24 @@ def healthy(t, place):
             looks)
 
 
+def stopped(t, place, program):
+    """Whoever is stopped by a signal is said to be, not to compute or to wait, and goes on."""
+    who = place.flavour + ', stopped: '
+    run = Running(place, 'stopped', program, 'computes', 'for ever')
+    with run as out:
+        def those(n):
+            looks = now(out)[1]
+            return looks if looks and sum(r['stopped'] for r in looks['ranks']) == n else None
+        t.check(who + 'at first none is', until(lambda: those(0)) is not None, now(out))
+        pid = run.pids()[0]
+        os.kill(pid, signal.SIGSTOP)
+        t.check(who + 'then one is', until(lambda: those(1)) is not None, now(out))
+        text = live(out)[1]
+        t.check(who + 'the terminal says so', '1 rank is stopped by a signal' in text, text)
+        os.kill(pid, signal.SIGCONT)
+        t.check(who + 'it goes on', until(lambda: those(0)) is not None, now(out))
+
+
 def missing(t, place, program):
     """A node of the list that has no file; an agent that is gone, so that the ranks of its node are not known any more."""
     with Running(place, 'missing', program, 'computes', 'for ever', nnodes=2, nodelist='n[1-2]') as out:
@@ -146,6 +166,7 @@ def main():
                 hangs(t, place, program, what)
             computes(t, place, program)
             healthy(t, place)
+            stopped(t, place, program)
             missing(t, place, program)
             without(t, place, program)
     t.end()

@@ -42,6 +42,8 @@ static void add_system(cJSON *thread, const struct mpic_system *s)
 	cJSON_AddNumberToObject(o, "minor_faults", (double)s->minor_faults);
 	cJSON_AddNumberToObject(o, "major_faults", (double)s->major_faults);
 	cJSON_AddNumberToObject(o, "cpu", (double)s->cpu);
+	cJSON_AddNumberToObject(o, "run_state", (double)s->run_state);
+	cJSON_AddNumberToObject(o, "involuntary", (double)s->involuntary);
 }
 
 static void add_item(struct at *at, const struct mpic_sample_item *item)

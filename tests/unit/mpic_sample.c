@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct mpic_sample head = {77, 5, -6, 1000000000, true};
-static const struct mpic_system used = {1, 2, 3, 4, 5, 6};
+static const struct mpic_system used = {1, 2, 3, 4, 5, 6, 'T', 8};
 
 static void put_all(struct buf *out)
 {
@@ -97,6 +97,23 @@ Test(mpic_sample, any_byte_may_be_another)
 			cr_assert(more == 0 || more == -EBADMSG);
 			out.data[at] = was;
 		}
+}
+
+Test(mpic_sample, system_records_without_the_state_are_read)
+{
+	_cleanup_buf_ struct buf out = {0};
+	struct mpic_sample s;
+	struct mpic_sample_reader r;
+	struct mpic_sample_item i = {.system = {.run_state = 'R', .involuntary = 9}};
+	mpic_put_sample(&out, &head);
+	mpic_put_sample_process(&out, 0, SAMPLE_RUNNING, 0);
+	mpic_put_sample_thread(&out, 0);
+	buf_varint(&out, MPIC_SAMPLE_SYSTEM);
+	buf_varint(&out, 6);
+	buf_bytes(&out, "\1\2\3\4\5\6", 6);
+	cr_assert_eq(mpic_sample_begin(cursor_over(out.data, out.len_bytes), &s, &r), 0);
+	cr_assert(mpic_sample_next(&r, &i) == 1 && mpic_sample_next(&r, &i) == 1 && mpic_sample_next(&r, &i) == 1);
+	cr_expect(i.system.cpu == 6 && i.system.run_state == 0 && i.system.involuntary == 0);
 }
 
 Test(mpic_sample, a_record_of_an_unknown_type_is_passed_over)
