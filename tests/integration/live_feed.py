@@ -183,15 +183,20 @@ def lags(t):
 
 
 def now_waits(t):
-    """Samples of this moment: a node that may still come is waited for."""
-    with Job(2, 1, ago=2, gap=4) as job, Live(job) as live:
-        job.sample(0, 0, 0)
-        reader = live.unix()
+    """Samples of this moment: a node that may still come is waited for. Who is greeted is so behind the first look."""
+    with Job(2, 1, ago=2, gap=4) as job:
+        job.sample(0)
         job.sample(1, 0, 0)
-        t.equal('before it is late nobody is left out', live.unix().newest, 0)
-        job.sample(0, 1, 1)
-        at_number(reader, 1)
-        t.equal('and when it has come the sample is whole', {n['state'] for n in reader.get(1)['nodes']}, {'sampled'})
+        with Live(job) as live:
+            reader = live.unix()
+            t.equal('before it is late nobody is left out', reader.newest, 1)
+            job.sample(1, 1, 1)
+            at_number(reader, 2)
+            t.equal('and when it has come the sample is whole', {n['state'] for n in reader.get(2)['nodes']}, {'sampled'})
+    with Job(2, 1, ago=2, gap=4) as job:
+        job.sample(0, 0, 0)
+        with Live(job) as live:
+            t.equal('nor one without a file', live.unix().newest, 0)
 
 
 def missing(t):
