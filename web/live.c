@@ -99,6 +99,12 @@ static void give_summary(struct live_view *v, const char *since, struct web_answ
 		text(a, (char *)out.data, out.len_bytes);
 }
 
+static void give_now(struct live_view *v, struct web_answer *a)
+{
+	const char *now = v->now != NULL ? v->now : "null";
+	text(a, strdup(now), strlen(now));
+}
+
 static void answer(void *context, const struct web_request *r, struct web_answer *a)
 {
 	struct live_view *v = context;
@@ -107,8 +113,8 @@ static void answer(void *context, const struct web_request *r, struct web_answer
 		page_answer(&v->page, a);
 	else if (strcmp(r->path, "events") == 0)
 		a->kind = WEB_STREAM;
-	else if (strcmp(r->path, "now") == 0 && v->now != NULL)
-		text(a, strdup(v->now), strlen(v->now));
+	else if (strcmp(r->path, "now") == 0)
+		give_now(v, a);
 	else if (strcmp(r->path, "summary") == 0)
 		give_summary(v, web_query(r, "since"), a);
 	else if (strncmp(r->path, "samples/", 8) == 0)

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { launch, serve } from './chromium.mjs';
 import { CLAIMS } from './claims.mjs';
+import { LIVE_CLAIMS } from './live.mjs';
 import { MPEYE_CLAIMS } from './mpeye.mjs';
 import { PROTOCOL_CLAIMS } from './protocol.mjs';
 import { SPACE_CLAIMS } from './spacetime.mjs';
@@ -457,6 +458,7 @@ async function main() {
     ...SPACE_CLAIMS,
     ...MACHINE_CLAIMS,
     ...PROTOCOL_CLAIMS,
+    ...LIVE_CLAIMS,
   ].filter(wants))
     await test(browser, {
       small,
@@ -464,6 +466,8 @@ async function main() {
       mpitrace,
       generate,
       viewer,
+      makeMpix,
+      shots,
       check,
       newPage,
       pick,

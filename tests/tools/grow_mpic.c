@@ -1,5 +1,5 @@
-/* grow_mpic.c DIRECTORY NODES RANKS_PER_NODE START_S GAP_S LISTED_NODES - writes .mpic files as agents of many nodes
- * would, sample by sample, for as many ranks as a test needs. Commands on standard input, "ok" for each:
+/* grow_mpic.c DIRECTORY NODES RANKS_PER_NODE START_S GAP_S LISTED_NODES [TICKS] - writes .mpic files as agents of
+ * many nodes would, sample by sample, for as many ranks as a test needs. Commands on standard input, "ok" for each:
  *
  *   sample K FIRST LAST   sample number K, at START_S + K * GAP_S, of nodes FIRST to LAST
  *   whole K FIRST LAST    the same by an agent that came back: counts from the start
@@ -8,7 +8,8 @@
  *   end K FIRST LAST      the last sample, totals, and the end of the file
  *
  * At sample k rank r has sent k * (r % 3 + 1) messages of 8 bytes, 10 ticks each, and been in k barriers of r + 1
- * ticks. A tick is a nanosecond. From the sample on that is a multiple of 5 until the next, it is in a barrier. */
+ * ticks. A tick is a nanosecond; all ticks are multiplied by TICKS, if it is given. At samples whose number is a
+ * multiple of 5 it is in a barrier. */
 #include "format/mpic.h"
 #include "format/mpic_sample.h"
 #include "format/sig.h"
@@ -27,6 +28,7 @@ struct grow {
 	const char *dir;
 	uint32_t nodes, ranks, listed;
 	int64_t start_ns, gap_ns;
+	uint64_t ticks;
 };
 
 static uint64_t calls_at(uint32_t rank, uint32_t sig, uint64_t k)
@@ -34,9 +36,9 @@ static uint64_t calls_at(uint32_t rank, uint32_t sig, uint64_t k)
 	return sig == SEND ? k * (rank % 3 + 1) : k;
 }
 
-static uint64_t ticks_of(uint32_t rank, uint32_t sig)
+static uint64_t ticks_of(const struct grow *g, uint32_t rank, uint32_t sig)
 {
-	return sig == SEND ? 10 : rank + 1;
+	return g->ticks * (sig == SEND ? 10 : rank + 1);
 }
 
 static void path_of(const struct grow *g, uint32_t node, char *ret_path, size_t size)
@@ -130,7 +132,7 @@ static void sample(const struct grow *g, uint32_t node, uint64_t k, bool whole, 
 		mpic_put_sample_thread(&payload, 0);
 		for (uint32_t s = 0; s < SIGS; s++) {
 			uint64_t calls = calls_at(rank, s, k) - (whole ? 0 : calls_at(rank, s, k - 1));
-			mpic_put_sample_total(&payload, next, s, calls, calls * ticks_of(rank, s));
+			mpic_put_sample_total(&payload, next, s, calls, calls * ticks_of(g, rank, s));
 			next = s + 1;
 		}
 		if (k % 5 == 0 && !last)
@@ -150,7 +152,7 @@ static void end(const struct grow *g, uint32_t node, uint64_t k)
 		for (uint32_t s = 0; s < SIGS; s++) {
 			uint32_t rank = node * g->ranks + i;
 			uint64_t calls = calls_at(rank, s, k);
-			mpic_put_total(&totals, &(struct mpic_total){s, calls, calls * ticks_of(rank, s)});
+			mpic_put_total(&totals, &(struct mpic_total){s, calls, calls * ticks_of(g, rank, s)});
 		}
 		block(&out, MPIC_PROFILE, i, 0, &totals);
 	}
@@ -195,8 +197,8 @@ int main(int argc, char **argv)
 {
 	char what[16], line[256];
 	unsigned long long a, b, c;
-	if (argc != 7) {
-		fprintf(stderr, "grow_mpic DIRECTORY NODES RANKS_PER_NODE START_S GAP_S LISTED_NODES\n");
+	if (argc != 7 && argc != 8) {
+		fprintf(stderr, "grow_mpic DIRECTORY NODES RANKS_PER_NODE START_S GAP_S LISTED_NODES [TICKS]\n");
 		return 2;
 	}
 	struct grow g = {argv[1],
@@ -204,7 +206,8 @@ int main(int argc, char **argv)
 			 (uint32_t)strtoul(argv[3], NULL, 10),
 			 (uint32_t)strtoul(argv[6], NULL, 10),
 			 strtoll(argv[4], NULL, 10) * 1000000000,
-			 (int64_t)(strtod(argv[5], NULL) * 1e9)};
+			 (int64_t)(strtod(argv[5], NULL) * 1e9),
+			 argc == 8 ? strtoull(argv[7], NULL, 10) : 1};
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		a = b = c = 0;
 		if (sscanf(line, "%15s %llu %llu %llu", what, &a, &b, &c) < 3 || obey(&g, what, a, b, c) < 0)

@@ -6,6 +6,7 @@ import { follow, goToCause } from './draw/follow';
 import type { Context } from './draw/follow';
 import { header } from './draw/header';
 import { help } from './draw/help';
+import { showLive } from './draw/live';
 import { savedViews } from './draw/saved';
 import { side } from './draw/side';
 import type { Panel } from './draw/side';
@@ -481,9 +482,10 @@ async function openSecond(name: string): Promise<void> {
 }
 
 async function boot(): Promise<void> {
-  acceptDrops();
   const words = new URLSearchParams(location.search);
   const [asked, other] = [words.get('src'), words.get('other')];
+  if (words.has('live') && location.protocol.startsWith('http')) return showLive(page);
+  acceptDrops();
   if (!asked && !location.protocol.startsWith('http')) return start(null);
   prepare(workerCode());
   try {
