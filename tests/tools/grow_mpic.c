@@ -137,7 +137,7 @@ static void sample(const struct grow *g, uint32_t node, uint64_t k, bool whole, 
 		}
 		if (k % 5 == 0 && !last)
 			mpic_put_sample_open(&payload, 100, BARRIER, NULL, 0);
-		mpic_put_sample_system(&payload, &(struct mpic_system){1000, 100, 1, 0, 0, 0});
+		mpic_put_sample_system(&payload, &(struct mpic_system){.cpu_ns = 1000, .wait_ns = 100, .slices = 1});
 	}
 	block(&out, MPIC_SAMPLE, MPIC_NODE, k, &payload);
 	append(g, node, &out);
