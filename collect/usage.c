@@ -94,7 +94,7 @@ bool usage_of_thread(struct usage *u, uint32_t pid, uint32_t tid, struct mpic_sy
 {
 	char text[1024];
 	struct mpic_system s = {0};
-	uint64_t resident;
+	uint64_t resident = 0;
 	if (u->tid != tid) {
 		usage_done(u);
 		*u = (struct usage){.tid = tid};
