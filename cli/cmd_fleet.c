@@ -16,7 +16,7 @@
 #define SETTLED_S 60 /* a file of an outbox that is younger is left for the next time */
 
 struct options {
-	const char *db, *out;
+	const char *db, *out, *user;
 	bool remove, csv, json, timing;
 	long days, jobs;
 	char **paths;
@@ -99,8 +99,11 @@ static int report(const struct options *o)
 {
 	struct fleet f = {0};
 	struct error e;
-	struct fleet_report r = {
-		.directory = o->out, .days = (unsigned)o->days, .jobs = (unsigned)o->jobs, .timing = o->timing};
+	struct fleet_report r = {.directory = o->out,
+				 .days = (unsigned)o->days,
+				 .jobs = (unsigned)o->jobs,
+				 .user = o->user,
+				 .timing = o->timing};
 	if (o->out == NULL || o->npaths > 0)
 		return usage_error("fleet", "report writes pages into the directory of -o, and takes nothing else");
 	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);
@@ -161,6 +164,8 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->db = value;
 	else if (key == 'o')
 		o->out = value;
+	else if (key == 'u')
+		o->user = value;
 	else if (key == 'r')
 		o->remove = true;
 	else if (key == 'c')
@@ -178,15 +183,12 @@ static int parse_option(struct options *o, int key, const char *value)
 
 static int fleet(int argc, char **argv)
 {
-	static const struct option names[] = {{"db", required_argument, NULL, 'd'},
-					      {"output", required_argument, NULL, 'o'},
-					      {"remove", no_argument, NULL, 'r'},
-					      {"csv", no_argument, NULL, 'c'},
-					      {"json", no_argument, NULL, 'j'},
-					      {"timing", no_argument, NULL, 't'},
-					      {"days", required_argument, NULL, 'D'},
-					      {"jobs", required_argument, NULL, 'J'},
-					      {NULL, 0, NULL, 0}};
+	static const struct option names[] = {
+		{"db", required_argument, NULL, 'd'},	{"output", required_argument, NULL, 'o'},
+		{"user", required_argument, NULL, 'u'}, {"remove", no_argument, NULL, 'r'},
+		{"csv", no_argument, NULL, 'c'},	{"json", no_argument, NULL, 'j'},
+		{"timing", no_argument, NULL, 't'},	{"days", required_argument, NULL, 'D'},
+		{"jobs", required_argument, NULL, 'J'}, {NULL, 0, NULL, 0}};
 	struct options o = {.days = 31, .jobs = 1000};
 	const struct what *what = NULL;
 	int c, code = -1;
@@ -209,5 +211,5 @@ static int fleet(int argc, char **argv)
 
 const struct command cmd_fleet = {
 	"fleet", fleet, "all jobs of a machine: collect their records, write pages, ask",
-	"fleet ingest PATH... --db FILE [--remove] | fleet report --db FILE -o DIR [--days N] [--jobs N] "
+	"fleet ingest PATH... --db FILE [--remove] | fleet report --db FILE -o DIR [--user NAME] [--days N] [--jobs N] "
 	"[--timing] | fleet query SQL --db FILE [--csv] [--json] | fleet check --db FILE"};

@@ -32,6 +32,14 @@ static const struct data {
 	{"jobs", "SELECT * FROM job_list ORDER BY loss_core_hours DESC LIMIT 1000"},
 };
 
+/* Of one user (?1). */
+static const struct data user_data[] = {
+	{"programs",
+	 "SELECT n.name AS program, " SUMS_OF_TABLE
+	 " FROM user_programs t JOIN names n ON n.id=t.program WHERE t.user=?1 GROUP BY n.id ORDER BY lost DESC"},
+	{"jobs", "SELECT l.* FROM jobs j JOIN job_list l ON l.id=j.id WHERE j.user=?1 ORDER BY l.loss_core_hours DESC"},
+};
+
 typedef void (*page_fn)(struct fleet_page *g, sqlite3_int64 id);
 
 static double now_s(void)
@@ -81,7 +89,7 @@ static int write_data(struct site *s, const struct data *d, enum query_form form
 		rc = atomic_file_open(&f, path, s->e);
 	if (rc < 0)
 		return rc;
-	rc = fleet_query(s->f, d->sql, form, f.stream, s->e);
+	rc = fleet_query_of(s->f, d->sql, s->user, form, f.stream, s->e);
 	if (rc == 0)
 		return atomic_file_commit(&f, s->e);
 	atomic_file_abandon(&f);
@@ -149,6 +157,17 @@ static int write_jobs(struct site *s)
 	return rc;
 }
 
+static int write_tables(struct site *s, const struct data *d, size_t n)
+{
+	int rc = 0;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		rc = write_data(s, &d[i], QUERY_CSV);
+		if (rc == 0)
+			rc = write_data(s, &d[i], QUERY_JSON);
+	}
+	return rc;
+}
+
 static int write_all(struct site *s)
 {
 	static const struct {
@@ -174,12 +193,43 @@ static int write_all(struct site *s)
 				s->r->days, page_day);
 	if (rc == 0)
 		rc = write_jobs(s);
-	for (size_t i = 0; i < sizeof(data) / sizeof(data[0]) && rc == 0; i++) {
-		rc = write_data(s, &data[i], QUERY_CSV);
-		if (rc == 0)
-			rc = write_data(s, &data[i], QUERY_JSON);
+	return rc == 0 ? write_tables(s, data, sizeof(data) / sizeof(data[0])) : rc;
+}
+
+/* What a user may see: their page, and each job that it names. */
+static int write_user(struct site *s)
+{
+	int rc = write_page(s, "index.html", page_user, s->user);
+	seal(s);
+	if (rc == 0)
+		rc = write_jobs(s);
+	return rc == 0 ? write_tables(s, user_data, sizeof(user_data) / sizeof(user_data[0])) : rc;
+}
+
+static int find_user(struct site *s)
+{
+	sqlite3_stmt *row = fleet_prepare(s->f, "SELECT id FROM names WHERE kind=1 AND name=?1", s->e);
+	if (row == NULL)
+		return -EIO;
+	sqlite3_bind_text(row, 1, s->r->user, -1, SQLITE_STATIC);
+	s->user = sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
+	sqlite3_finalize(row);
+	return s->user != 0 ? 0 : fail(s->e, -ENOENT, "%s: no job of a user \"%.64s\"", s->f->path, s->r->user);
+}
+
+/* A user's pages do not say since when others have run. */
+static void find_days(struct site *s)
+{
+	struct fleet_page g = {.site = s};
+	sqlite3_stmt *row = ask(&g,
+				s->user != 0 ? "SELECT min(week)*7, max(week)*7+6 FROM weeks WHERE name=?1"
+					     : "SELECT min(day), max(day) FROM day_sums",
+				s->user);
+	if (next(&g, row)) {
+		s->first_day = sqlite3_column_double(row, 0);
+		s->last_day = sqlite3_column_double(row, 1);
 	}
-	return rc;
+	sqlite3_finalize(row);
 }
 
 /* One state of the database in all pages, also while records come in. */
@@ -191,9 +241,10 @@ int fleet_report(struct fleet *f, const struct fleet_report *r, struct error *e)
 	int rc = fleet_run(f, "BEGIN", e);
 	if (rc < 0)
 		return rc;
-	s.first_day = fleet_number(f, "SELECT min(day) FROM day_sums", 0);
-	s.last_day = fleet_number(f, "SELECT max(day) FROM day_sums", 0);
-	rc = write_all(&s);
+	rc = r->user != NULL ? find_user(&s) : 0;
+	find_days(&s);
+	if (rc == 0)
+		rc = s.user != 0 ? write_user(&s) : write_all(&s);
 	sqlite3_exec(f->db, "COMMIT", NULL, NULL, NULL);
 	vec_done(&s.linked);
 	return rc;

@@ -8,6 +8,7 @@ struct fleet_report {
 	const char *directory; /* is made if it is not there */
 	unsigned days;	       /* so many of the last days have a page with all of their jobs */
 	unsigned jobs;	       /* so many of those that lost most are on a page, and have one of their own */
+	const char *user;      /* pages of this one alone, which name nobody else; NULL: of all */
 	bool timing;	       /* say on standard error how long each page took */
 };
 

@@ -176,7 +176,7 @@ def pages(t, place, db):
             bad.append(name)
     t.equal('nothing runs or applies but what the policy names', bad[:5], [])
     total = ask(db, 'select total(core_hours) as h, count(*) as n from jobs')[0]
-    t.check('the overview has the sum of all', '{:,}'.format(round(total['h'])) in texts['index.html'] and '{:,}'.format(total['n']) in texts['index.html'], total)
+    t.check('the overview has the sum of all', '%.3g million' % (total['h'] / 1e6) in texts['index.html'] and '{:,}'.format(total['n']) in texts['index.html'], total)
     rows = list(csv.DictReader(io.StringIO(open(out + '/programs.csv', encoding='utf-8', newline='').read())))
     t.check('the table of programs adds up to it', abs(sum(float(r['core_hours']) for r in rows) - total['h']) < 1e-3 * total['h'], rows[:2])
     t.check('CSV and JSON are the same', len(json.load(open(out + '/programs.json'))) == len(rows))
@@ -187,6 +187,26 @@ def pages(t, place, db):
     run = fleet('report', '--db', db, '-o', out, '--days', '3', '--jobs', '50', '--timing')
     slow = [x for x in run.stderr.splitlines() if float(x.split()[-2]) > 10]
     t.equal('again: the same pages', (run.returncode, sorted(os.listdir(out)), slow), (0, sorted(names), []))
+    shutil.rmtree(out)
+
+
+def own_pages(t, place, db):
+    """What is given to a user holds their own jobs, and nobody else's name, day or number."""
+    out = place + '/own'
+    users = [r['name'] for r in ask(db, 'select name from names where kind=1')]
+    user = ask(db, 'select user from job_list group by user order by count(*) desc limit 1')[0]['user']
+    jobs = {str(r['job']) for r in ask(db, "select job from job_list where user='%s'" % user)}
+    run = fleet('report', '--db', db, '-o', out, '--user', user, '--jobs', '20')
+    texts = {n: open(os.path.join(out, n), encoding='utf-8').read() for n in sorted(os.listdir(out))}
+    t.check('pages of one user', run.returncode == 0 and len([n for n in texts if n.startswith('job-')]) == 20 and 'index.html' in texts, (run, list(texts)))
+    others = [(n, u) for n, x in texts.items() for u in users if u != user and re.search(r'\b%s\b' % re.escape(u), x)]
+    t.equal('name nobody else', others[:5], [])
+    shown = {r['job'] for r in csv.DictReader(io.StringIO(texts['jobs.csv']))}
+    t.equal('and the data are their jobs', shown, jobs)
+    led = {x for text in texts.values() for x in re.findall(r'href="([^"#:]+)"', text)}
+    t.equal('no link leads to what was not written', sorted(led - set(texts)), [])
+    run = fleet('report', '--db', db, '-o', out + '2', '--user', 'nobody-here')
+    t.check('a user without jobs is an error', run.returncode == 3 and 'nobody-here' in run.stderr and not glob.glob(out + '2/*'), run)
     shutil.rmtree(out)
 
 
@@ -224,8 +244,8 @@ def questions(t, place, db):
     run = fleet('ingest', place + '/few.ndjson', '--db', newer)
     t.check('a newer database is not touched', run.returncode == 3 and '99' in run.stderr, run)
     with sqlite3.connect(newer) as c:
-        c.execute('pragma user_version=1')
-        c.execute('update days set core_hours=core_hours+1 where rowid in (select 1)' if False else 'update days set core_hours=core_hours+1')
+        c.execute('pragma user_version=%d' % sqlite3.connect(db).execute('pragma user_version').fetchone()[0])
+        c.execute('update days set core_hours=core_hours+1')
     run = fleet('check', '--db', newer)
     t.check('sums that are not those of the jobs are noticed', run.returncode == 3 and 'add up' in run.stderr, run)
     size = os.path.getsize(newer)
@@ -246,6 +266,7 @@ def main():
         made(place + '/year.ndjson', JOBS, '--truth', place + '/truth.json')
         fleet('ingest', place + '/year.ndjson', '--db', db)
         pages(t, place, db)
+        own_pages(t, place, db)
         with open(place + '/truth.json') as f:
             judged(t, db, json.load(f))
         masters(t, place)
