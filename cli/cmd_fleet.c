@@ -4,6 +4,7 @@
 #include "fleet/query.h"
 #include "fleet/report.h"
 #include "fleet/sources.h"
+#include "web/programs.h"
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -195,8 +196,10 @@ static int fleet(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(whats) / sizeof(whats[0]); i++)
 		if (strcmp(argv[1], whats[i].name) == 0)
 			what = &whats[i];
+	if (argc > 1 && strcmp(argv[1], "serve") == 0)
+		return exec_beside(WEB_PROGRAM, "web", argv);
 	if (what == NULL)
-		return usage_error("fleet", "say what to do: ingest, report, query or check");
+		return usage_error("fleet", "say what to do: ingest, report, serve, query or check");
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc - 1, argv + 1, "o:", names, NULL)) != -1)
 		code = parse_option(&o, c, optarg);
@@ -209,7 +212,4 @@ static int fleet(int argc, char **argv)
 	return what->run(&o);
 }
 
-const struct command cmd_fleet = {
-	"fleet", fleet, "all jobs of a machine: collect their records, write pages, ask",
-	"fleet ingest PATH... --db FILE [--remove] | fleet report --db FILE -o DIR [--user NAME] [--days N] [--jobs N] "
-	"[--timing] | fleet query SQL --db FILE [--csv] [--json] | fleet check --db FILE"};
+const struct command cmd_fleet = {"fleet", fleet, FLEET_SUMMARY, FLEET_USAGE};

@@ -243,6 +243,8 @@ static int by_id(const void *a, const void *b)
 
 static bool is_linked(struct site *s, sqlite3_int64 id, bool link_it)
 {
+	if (s->live)
+		return true;
 	if (s->sealed)
 		return s->linked.n > 0 && bsearch(&id, s->linked.at, s->linked.n, sizeof(id), by_id) != NULL;
 	return link_it && vec_push(&s->linked, id) == 0;

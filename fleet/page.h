@@ -10,16 +10,24 @@
 
 #include <math.h>
 
-/* Everything of one report. */
+/* Everything of one report, or of one page that is asked for. */
 struct site {
 	struct fleet *f;
 	const struct fleet_report *r;
 	VEC(sqlite3_int64) linked; /* jobs that have a page of their own, ascending once `sealed` */
 	bool sealed;
+	bool live;		    /* each job has a page */
 	sqlite3_int64 user;	    /* whose pages these are, which name nobody else; 0: all */
 	double first_day, last_day; /* of all jobs, or theirs */
 	struct error *e;
 };
+
+/* pages.c. site_begin: after f, r, e are set. -ESRCH: no such user. */
+int site_begin(struct site *s);
+/* As fleet_page(). */
+int site_put(struct site *s, const char *name, FILE *out);
+/* Pages and tables of which there is one each. */
+int site_each_plain(struct site *s, int (*take)(struct site *s, const char *name));
 
 #define USER_JOBS 10 /* on a user's page among others */
 

@@ -49,6 +49,12 @@ static void put_report_link(struct fleet_page *g, const char *path)
 {
 	if (path[0] != '/')
 		return;
+	if (g->site->live) { /* no browser follows a page of a server into files */
+		put(&g->p, "<p class=\"first\"><b>The report</b><code>");
+		put_text(&g->p, path, SENTENCE_CHARS);
+		put(&g->p, "</code></p>\n");
+		return;
+	}
 	put(&g->p, "<p class=\"first\"><b>The report</b><a href=\"file://");
 	for (const unsigned char *c = (const unsigned char *)path; *c != '\0'; c++)
 		put(&g->p,
