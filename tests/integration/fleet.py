@@ -8,7 +8,9 @@ import base64
 import io
 import json
 import os
+import random
 import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -104,10 +106,12 @@ def killed(t, place):
     """Killed at any instant: the database is whole, and a repeat ends with each record once."""
     db, path = place + '/killed.db', place + '/killed.ndjson'
     made(path, 30000)
-    for i in range(6):
+    random.seed(16)
+    for i in range(12):
+        after = random.randrange(100, 700) * 1000 * (i + 1)
         p = subprocess.Popen([MPITRACE, 'fleet', 'ingest', path, '--db', db], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
-        while not os.path.exists(db + '-wal') or os.path.getsize(db + '-wal') < 400000 * (i + 1):
+        while not os.path.exists(db + '-wal') or os.path.getsize(db + '-wal') < after:
             if p.poll() is not None or time.monotonic() > deadline:
                 break
         p.send_signal(signal.SIGKILL)
@@ -118,6 +122,23 @@ def killed(t, place):
     run = fleet('ingest', path, '--db', db)
     t.equal('a repeat ends with each record once', (run.returncode, ask(db, 'select count(*) as n from jobs')), (0, [{'n': 30000}]))
     os.unlink(path)
+
+
+def full(t, place):
+    """A disk that is full: said, nothing half, and a repeat ends with each record once. Few bytes a file stand for the disk."""
+    db, path = place + '/full.db', place + '/full.ndjson'
+    made(path, 20000)
+    few = lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, 3 << 20)))
+    run = fleet('ingest', path, '--db', db, preexec_fn=few)
+    t.check('no room for records: an error that names the file', run.returncode == 3 and 'full.db' in run.stderr, run)
+    t.equal('and what is there is whole', fleet('check', '--db', db).returncode, 0)
+    run = fleet('ingest', path, '--db', db)
+    t.equal('with room again each record is there once', (run.returncode, ask(db, 'select count(*) as n from jobs')), (0, [{'n': 20000}]))
+    os.mkdir(place + '/room')
+    run = fleet('report', '--db', db, '-o', place + '/room', preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))))
+    t.check('no room for pages: an error, and no page that is half', run.returncode == 3 and not [x for x in os.listdir(place + '/room') if os.path.getsize(place + '/room/' + x) >= 20000], (run, os.listdir(place + '/room')))
+    os.unlink(path)
+    os.unlink(db)
 
 
 def judged(t, db, truth):
@@ -262,6 +283,7 @@ def main():
         ingest(t, place)
         outbox(t, place)
         killed(t, place)
+        full(t, place)
         db = place + '/year.db'
         made(place + '/year.ndjson', JOBS, '--truth', place + '/truth.json')
         fleet('ingest', place + '/year.ndjson', '--db', db)

@@ -90,8 +90,8 @@ submit_as() { # I ARGS...
 	2) user=$THIRD ;;
 	esac
 	install -d -o "$user" "$WORK/$user"
-	as_admin setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups env HOME="$WORK/$user" \
-		sbatch --parsable --mpitrace -D "$WORK/$user" -o /dev/null "$@" 2>>"$WORK/sbatch.err"
+	cd "$WORK/$user" && as_admin setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups env HOME="$WORK/$user" \
+		sbatch --parsable --mpitrace -o /dev/null "$@" 2>>"$WORK/sbatch.err"
 }
 
 # Two nodes of the four or all, one rank each, so that nodes meet each other in turns.
