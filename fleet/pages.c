@@ -80,7 +80,7 @@ static const struct {
 	{"job-", "SELECT 1 FROM jobs WHERE id=?1 AND (?2=0 OR user=?2)", page_job, false, true},
 };
 
-/* "17.html", "2025-03-01.html". */
+/* What follows the name of a page, up to its end ".html": a number, or a day. */
 static bool read_number(const char *text, sqlite3_int64 *ret_number)
 {
 	size_t digits = strspn(text, "0123456789");

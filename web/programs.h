@@ -15,7 +15,7 @@
 #define FLEET_USAGE \
 	"fleet ingest PATH... --db FILE [--remove] | fleet report --db FILE -o DIR [--user NAME] [--days N] [--jobs " \
 	"N] [--timing] | fleet serve --db FILE [--port P] [--user NAME] [--token-file FILE [--user-header NAME " \
-	"[--all USER]... [--site-key FILE]]] [--host NAME]... | fleet query SQL --db FILE [--csv] [--json] | fleet " \
+	"[--all USER] [--site-key FILE]]] [--host NAME] | fleet query SQL --db FILE [--csv] [--json] | fleet " \
 	"check --db FILE"
 
 #ifdef HAVE_FLEET
