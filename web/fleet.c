@@ -1,6 +1,6 @@
 /* fleet.c - `mpitrace fleet serve`: the fleet's pages on loopback, made from the database when they are asked for.
- * In: requests, which name a page, and behind a proxy the user.  Out: what that user may see. The database is only read;
- * what all jobs together say (fleet/estimate.h) is found out anew by a thread, if its file may be written. */
+ * In: requests, which name a page, and behind a proxy the user.  Out: what that user may see. The database is only
+ * read; what all jobs together say (fleet/estimate.h) is found out anew by a thread, if its file may be written. */
 #include "cli/cli.h"
 #include "fleet/estimate.h"
 #include "fleet/report.h"

@@ -1,5 +1,5 @@
-/* target_fleet.c - any text as a job record, of whom nobody vouches: refused and said, or a job whose sums add up, with pages in
- * which no name opened a tag. */
+/* target_fleet.c - any text as a job record, of whom nobody vouches: refused and said, or a job whose sums add up, with
+ * pages in which no name opened a tag. */
 #include "tests/fuzz/fuzz.h"
 
 #include "fleet/estimate.h"

@@ -1,6 +1,6 @@
-/* slurm_fleet.c - one of four programs of a site, by KIND: slurm_fleet ROUNDS. Each round every rank reckons for the same
- * number of steps, whatever the processor, and then 0: adds up, 1: passes on in a ring, 2: waits for rank 0, which has
- * reckoned twice as long, 3: once in ten rounds meets at a barrier. */
+/* slurm_fleet.c - one of four programs of a site, by KIND: slurm_fleet ROUNDS. Each round every rank reckons for the
+ * same number of steps, whatever the processor, and then 0: adds up, 1: passes on in a ring, 2: waits for rank 0, which
+ * has reckoned twice as long, 3: once in ten rounds meets at a barrier. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

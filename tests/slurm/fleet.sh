@@ -1,7 +1,7 @@
 #!/bin/bash
 # fleet.sh - a site's day: many small jobs of four programs by three users on four nodes, of which one has a fifth of a processor
 # only. Then the fleet's pages must name that node and no other, the programs, the users and what was lost. Not part of the tests:
-# takes about two seconds a job.
+# takes about two seconds a job, six minutes in all.
 # In: an installed mpitrace (--prefix), root, control groups for processors (version 1).  Out: TAP; exit code 1 if something does
 # not hold, 77 when it cannot be tried. --out DIR keeps the database and the pages.
 set -uo pipefail
