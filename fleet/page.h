@@ -76,10 +76,11 @@ double share_of(double part, const struct sums *s);
 
 const char *text_of(sqlite3_stmt *row, int column); /* "" for NULL */
 struct fmt fmt_hours(double core_hours);
-struct fmt fmt_hours_said(double core_hours);			     /* in a sentence: 42.1 million */
-struct fmt fmt_day(double day);					     /* 2025-07-30 */
-struct fmt fmt_moment(double start);				     /* 2025-07-30 14:05, UTC */
-void put_cell(struct fleet_page *g, struct fmt shown, double value); /* a number by which rows can be sorted */
+struct fmt fmt_hours_said(double core_hours); /* in a sentence: 42.1 million */
+struct fmt fmt_day(double day);		      /* 2025-07-30 */
+struct fmt fmt_moment(double start);	      /* 2025-07-30 14:05, UTC */
+/* A number by which rows can be sorted. */
+void put_cell(struct fleet_page *g, struct fmt shown, double value);
 void put_hours_bar(struct fleet_page *g, const struct sums *s, double full);
 /* An issue in words. */
 void put_cause(struct fleet_page *g, const char *issue);

@@ -131,8 +131,8 @@ static void put_all(struct fleet_page *g)
 	}
 	put(&g->p,
 	    "</svg></div><div class=\"axis\"><span>%.0f %% faster</span><span>ordinary</span><span>%.0f %% "
-	    "slower</span></div></figure>\n",
-	    reach * 100, reach * 100);
+	    "slower%s</span></div></figure>\n",
+	    reach * 100, reach * 100, reach >= REACH_MOST ? " or more" : "");
 	section_end(g);
 }
 

@@ -1,5 +1,5 @@
-/* pages.c - what each page and table of a fleet is called, and who may see it. The name is all that a request says: it is
- * looked up, and never becomes a path. */
+/* pages.c - what each page and table of a fleet is called, and who may see it. The name is all that a request says: it
+ * is looked up, and never becomes a path. */
 #include "fleet/page.h"
 #include "fleet/query.h"
 

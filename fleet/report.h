@@ -14,9 +14,9 @@ struct fleet_report {
 	bool timing;	       /* say on standard error how long each page took */
 };
 
-/* One page or table by its name in that directory ("index.html", "jobs.csv", "" for the first page) into out, as the
- * database is now; of r, `user`, `days` and `jobs` count. Each job has a page. 0; -ENOENT: nothing of that name, or none
- * that this user may see; -ESRCH: no such user; or -errno with text. */
+/* One page or table by its name in that directory ("index.html", "jobs.csv", "" for the first page) into out, as
+ * the database is now; of r, `user`, `days` and `jobs` count. Each job has a page. 0; -ENOENT: nothing of that name,
+ * or none that this user may see; -ESRCH: no such user; or -errno with text. */
 int fleet_page(struct fleet *f, const struct fleet_report *r, const char *name, FILE *out, struct error *e);
 /* Write all pages; each appears whole. fleet_estimate() comes first. 0 or -errno with text. */
 int fleet_report(struct fleet *f, const struct fleet_report *r, struct error *e);
