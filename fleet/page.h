@@ -52,8 +52,8 @@ void put_data_links(struct fleet_page *g, const char *name);
 
 /* ---- questions ---- */
 
-/* Rows of sql, whose ?1 is id, and ?2 how many jobs a user's page has; g->rc tells. NULL: failed, or an earlier one has.
- * Finalize it. */
+/* Rows of sql, whose ?1 is id, and ?2 how many jobs a user's page has; g->rc tells. NULL: failed, or an earlier one
+ * has. Finalize it. */
 sqlite3_stmt *ask(struct fleet_page *g, const char *sql, sqlite3_int64 id);
 /* True while there is a row. */
 bool next(struct fleet_page *g, sqlite3_stmt *row);
