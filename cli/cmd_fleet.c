@@ -4,6 +4,7 @@
 #include "fleet/query.h"
 #include "fleet/report.h"
 #include "fleet/sources.h"
+#include "web/programs.h"
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 #define SETTLED_S 60 /* a file of an outbox that is younger is left for the next time */
 
 struct options {
-	const char *db, *out;
+	const char *db, *out, *user;
 	bool remove, csv, json, timing;
 	long days, jobs;
 	char **paths;
@@ -99,8 +100,11 @@ static int report(const struct options *o)
 {
 	struct fleet f = {0};
 	struct error e;
-	struct fleet_report r = {
-		.directory = o->out, .days = (unsigned)o->days, .jobs = (unsigned)o->jobs, .timing = o->timing};
+	struct fleet_report r = {.directory = o->out,
+				 .days = (unsigned)o->days,
+				 .jobs = (unsigned)o->jobs,
+				 .user = o->user,
+				 .timing = o->timing};
 	if (o->out == NULL || o->npaths > 0)
 		return usage_error("fleet", "report writes pages into the directory of -o, and takes nothing else");
 	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);
@@ -161,6 +165,8 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->db = value;
 	else if (key == 'o')
 		o->out = value;
+	else if (key == 'u')
+		o->user = value;
 	else if (key == 'r')
 		o->remove = true;
 	else if (key == 'c')
@@ -178,23 +184,22 @@ static int parse_option(struct options *o, int key, const char *value)
 
 static int fleet(int argc, char **argv)
 {
-	static const struct option names[] = {{"db", required_argument, NULL, 'd'},
-					      {"output", required_argument, NULL, 'o'},
-					      {"remove", no_argument, NULL, 'r'},
-					      {"csv", no_argument, NULL, 'c'},
-					      {"json", no_argument, NULL, 'j'},
-					      {"timing", no_argument, NULL, 't'},
-					      {"days", required_argument, NULL, 'D'},
-					      {"jobs", required_argument, NULL, 'J'},
-					      {NULL, 0, NULL, 0}};
+	static const struct option names[] = {
+		{"db", required_argument, NULL, 'd'},	{"output", required_argument, NULL, 'o'},
+		{"user", required_argument, NULL, 'u'}, {"remove", no_argument, NULL, 'r'},
+		{"csv", no_argument, NULL, 'c'},	{"json", no_argument, NULL, 'j'},
+		{"timing", no_argument, NULL, 't'},	{"days", required_argument, NULL, 'D'},
+		{"jobs", required_argument, NULL, 'J'}, {NULL, 0, NULL, 0}};
 	struct options o = {.days = 31, .jobs = 1000};
 	const struct what *what = NULL;
 	int c, code = -1;
 	for (size_t i = 0; argc > 1 && i < sizeof(whats) / sizeof(whats[0]); i++)
 		if (strcmp(argv[1], whats[i].name) == 0)
 			what = &whats[i];
+	if (argc > 1 && strcmp(argv[1], "serve") == 0)
+		return exec_beside(WEB_PROGRAM, "web", argv);
 	if (what == NULL)
-		return usage_error("fleet", "say what to do: ingest, report, query or check");
+		return usage_error("fleet", "say what to do: ingest, report, serve, query or check");
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc - 1, argv + 1, "o:", names, NULL)) != -1)
 		code = parse_option(&o, c, optarg);
@@ -207,7 +212,4 @@ static int fleet(int argc, char **argv)
 	return what->run(&o);
 }
 
-const struct command cmd_fleet = {
-	"fleet", fleet, "all jobs of a machine: collect their records, write pages, ask",
-	"fleet ingest PATH... --db FILE [--remove] | fleet report --db FILE -o DIR [--days N] [--jobs N] "
-	"[--timing] | fleet query SQL --db FILE [--csv] [--json] | fleet check --db FILE"};
+const struct command cmd_fleet = {"fleet", fleet, FLEET_SUMMARY, FLEET_USAGE};

@@ -137,6 +137,21 @@ int fleet_open(const char *path, enum fleet_mode mode, struct fleet *ret_f, stru
 	return rc;
 }
 
+int fleet_open_memory(struct fleet *ret_f, struct error *e)
+{
+	struct fleet f = {.path = "memory"};
+	int rc = sqlite3_open(":memory:", &f.db) == SQLITE_OK ? 0 : fleet_fail(&f, e);
+	if (rc == 0)
+		rc = check_version(&f, FLEET_CREATE, e);
+	if (rc == 0)
+		rc = set_up(&f, FLEET_WRITE, e);
+	if (rc < 0)
+		fleet_close(&f);
+	else
+		*ret_f = f;
+	return rc;
+}
+
 void fleet_close(struct fleet *f)
 {
 	sqlite3_close(f->db);

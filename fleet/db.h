@@ -32,6 +32,8 @@ enum fleet_mode { FLEET_READ, FLEET_WRITE, FLEET_CREATE };
 /* Open path, and bring it to the version of this program unless it is only read. FLEET_CREATE makes it, mode 0640 less
  * umask. 0 or -errno with text; -EPROTO: made by a newer version, or (when only read) by an older one. */
 int fleet_open(const char *path, enum fleet_mode mode, struct fleet *ret_f, struct error *e);
+/* A new one in memory. */
+int fleet_open_memory(struct fleet *ret_f, struct error *e);
 /* Also for a zeroed one. */
 void fleet_close(struct fleet *f);
 /* SQLite's checks, and that the sums by day are those of the jobs. 0, or -EBADMSG with what is wrong. */

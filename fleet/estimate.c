@@ -56,7 +56,7 @@ static int put_evidence(struct fleet *f, sqlite3_stmt *s, const struct scan *sca
 
 static int put_nodes(struct fleet *f, const struct scan *scan, const struct node_effect *x, struct error *e)
 {
-	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?)", e);
+	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?,?)", e);
 	sqlite3_stmt *jobs = s != NULL ? fleet_prepare(f, "INSERT INTO node_jobs VALUES(?,?,?,?)", e) : NULL;
 	int rc = jobs != NULL ? 0 : -EIO;
 	for (size_t i = 0; i < scan->names.n && rc == 0; i++) {
@@ -66,6 +66,7 @@ static int put_nodes(struct fleet *f, const struct scan *scan, const struct node
 			sqlite3_bind_double(s, 2 + k, values[k]);
 		sqlite3_bind_int64(s, 7, x[i].jobs);
 		sqlite3_bind_int(s, 8, x[i].suspected);
+		sqlite3_bind_double(s, 9, x[i].lost);
 		rc = step(f, s, e);
 		if (rc == 0)
 			rc = put_evidence(f, jobs, scan, i, &x[i], e);

@@ -1,26 +1,33 @@
-/* fleet.js - sorts tables by their headings and filters their rows. The page is whole without it. What it shows stands in
- * the address behind the '#', so that a link leads back to it. */
+/* fleet.js - sorts tables by their headings, filters their rows, and gives each table as CSV and JSON. The page is whole
+ * without it. What it shows stands in the address behind the '#', so that a link leads back to it. */
 "use strict";
 (() => {
-	const state = new URLSearchParams(location.hash.slice(1));
+	const state = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
 	const remember = () => history.replaceState(null, "", "#" + state);
-	const value = (row, column) => {
-		const cell = row.cells[column];
-		return cell.dataset.v === undefined ? cell.textContent.trim().toLowerCase() : Number(cell.dataset.v);
+	const heads = table => [...table.tHead.rows[0].cells];
+	const text = cell => cell.textContent.trim().replace(/\s+/g, " ");
+
+	/* ---- sort ---- */
+
+	/* What is not known comes last when the largest is first. */
+	const value = cell => {
+		if (cell.dataset.v === undefined)
+			return text(cell).toLowerCase();
+		return cell.dataset.v === "" ? -Infinity : Number(cell.dataset.v);
 	};
 	const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 	const sort = (table, column, down) => {
-		const body = table.tBodies[0], heads = table.tHead.rows[0].cells;
-		const rows = [...body.rows].map((row, at) => ({ row, at, key: value(row, column) }));
+		const body = table.tBodies[0];
+		const rows = [...body.rows].map((row, at) => ({ row, at, key: value(row.cells[column]) }));
 		rows.sort((a, b) => (down ? compare(b.key, a.key) : compare(a.key, b.key)) || a.at - b.at);
 		body.append(...rows.map(x => x.row));
-		for (const head of heads)
+		for (const head of heads(table))
 			head.removeAttribute("aria-sort");
-		heads[column].setAttribute("aria-sort", down ? "descending" : "ascending");
+		heads(table)[column].setAttribute("aria-sort", down ? "descending" : "ascending");
 	};
 	const make_sortable = (table, name) => {
-		[...table.tHead.rows[0].cells].forEach((head, column) => {
-			if (head.textContent.trim() === "")
+		heads(table).forEach((head, column) => {
+			if (head.classList.contains("pic"))
 				return;
 			const button = document.createElement("button");
 			button.type = "button";
@@ -34,12 +41,17 @@
 				remember();
 			});
 		});
-		const wanted = state.get("sort-" + name);
-		if (wanted !== null && Math.abs(Number(wanted)) < table.tHead.rows[0].cells.length)
-			sort(table, Math.abs(Number(wanted)), wanted.startsWith("-"));
+		const wanted = /^(-?)(\d+)$/.exec(state.get("sort-" + name) ?? "");
+		if (wanted !== null && Number(wanted[2]) < heads(table).length)
+			sort(table, Number(wanted[2]), wanted[1] === "-");
 	};
-	const make_filter = (input, table, told) => {
-		const rows = [...table.tBodies[0].rows].map(row => ({ row, text: row.textContent.toLowerCase() }));
+
+	/* ---- filter ---- */
+
+	/* A program's directories stand under the pointer, and are found too. */
+	const words_of = row => [text(row), ...[...row.querySelectorAll("[title]")].map(e => e.title)].join(" ").toLowerCase();
+	const make_filter = (input, tables, told) => {
+		const rows = tables.flatMap(t => [...t.tBodies[0].rows]).map(row => ({ row, text: words_of(row) }));
 		const apply = () => {
 			const words = input.value.toLowerCase().split(/\s+/).filter(w => w !== "");
 			let shown = 0;
@@ -49,18 +61,74 @@
 			}
 			told.textContent = shown + " of " + rows.length + " rows";
 		};
-		input.value = state.get("filter") || "";
+		input.value = state.get("filter") ?? "";
 		input.addEventListener("input", () => {
-			state.set("filter", input.value);
+			if (input.value === "")
+				state.delete("filter");
+			else
+				state.set("filter", input.value);
 			remember();
 			apply();
 		});
 		apply();
 	};
-	document.querySelectorAll("table.sortable").forEach((table, at) => make_sortable(table, String(at)));
+
+	/* ---- data ---- */
+
+	/* A number as it was reckoned, a name with all of it, else what is read. */
+	const datum = cell => {
+		if (cell.dataset.v !== undefined)
+			return cell.dataset.v === "" ? null : Number(cell.dataset.v);
+		return cell.querySelector("[title]")?.title ?? text(cell);
+	};
+	const shown_rows = table => [...table.tBodies[0].rows].filter(row => !row.hidden);
+	const columns = table => heads(table).flatMap((head, at) => (head.classList.contains("pic") ? [] : [{ name: text(head), at }]));
+	/* RFC 4180; a text that a spreadsheet would reckon with is kept from it. */
+	const quoted = x => {
+		const s = x === null ? "" : typeof x === "number" ? String(x) : x.replace(/^[=+\-@]/, "'$&");
+		return /[",\r\n]/.test(s) ? '"' + s.replaceAll('"', '""') + '"' : s;
+	};
+	const csv = table => {
+		const c = columns(table);
+		return [c.map(x => x.name), ...shown_rows(table).map(row => c.map(x => datum(row.cells[x.at])))]
+			.map(line => line.map(quoted).join(",") + "\r\n")
+			.join("");
+	};
+	const json = table => {
+		const rows = shown_rows(table).map(row => Object.fromEntries(columns(table).map(x => [x.name, datum(row.cells[x.at])])));
+		return JSON.stringify(rows, null, 1) + "\n";
+	};
+	const link = (name, type, make) => {
+		const a = document.createElement("a");
+		a.download = name;
+		a.href = "#";
+		a.textContent = name.endsWith("csv") ? "CSV" : "JSON";
+		a.addEventListener("click", () => (a.href = "data:" + type + ";charset=utf-8," + encodeURIComponent(make())));
+		return a;
+	};
+	const give = (table, name) => {
+		const p = document.createElement("p");
+		p.className = "data";
+		p.append("This table as shown: ", link(name + ".csv", "text/csv", () => csv(table)), ", ",
+			 link(name + ".json", "application/json", () => json(table)));
+		(table.closest(".scroll") ?? table).after(p);
+	};
+
+	const sortable = [...document.querySelectorAll("table.sortable")];
+	sortable.forEach((table, at) => make_sortable(table, String(at)));
+	document.querySelectorAll("main table").forEach(table => give(table, table.closest("section").id));
 	const input = document.getElementById("filter");
 	if (input !== null) {
 		document.getElementById("tools").hidden = false;
-		make_filter(input, document.querySelector("table.sortable"), document.getElementById("told"));
+		make_filter(input, sortable, document.getElementById("told"));
 	}
+	/* A node in the picture leads to its jobs, which may be folded. */
+	const unfold = () => {
+		const to = location.hash.startsWith("#n") ? document.getElementById(location.hash.slice(1)) : null;
+		if (to !== null)
+			to.closest("details").open = true;
+	};
+	addEventListener("hashchange", unfold);
+	addEventListener("beforeprint", () => document.querySelectorAll("details.shows").forEach(d => (d.open = true)));
+	unfold();
 })();

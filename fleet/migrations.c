@@ -88,8 +88,16 @@ static const char views[] =
 	" c.change, c.low, c.high, c.p, c.jobs_before, c.jobs_after, c.hours_since FROM changes c"
 	" JOIN names p ON p.id=c.program;";
 
+/* What a slow node may have cost; all is estimated anew. */
+static const char node_costs[] =
+	"ALTER TABLE node_effects ADD COLUMN lost REAL NOT NULL DEFAULT 0; DELETE FROM estimated;"
+	"DROP VIEW node_list; CREATE VIEW node_list AS SELECT n.name AS node, e.effect, e.low, e.high, e.z, e.q, "
+	"e.jobs,"
+	" e.suspected, e.lost AS lost_at_most FROM node_effects e JOIN names n ON n.id=e.node;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
+	{{node_costs}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

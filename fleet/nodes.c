@@ -302,6 +302,20 @@ static void add_evidence(const struct fit *f, struct node_effect *x, double *sco
 	}
 }
 
+/* The other ranks compute a share `parallel` of the time and its own effect times longer: at most so much of the run
+ * was for want of an ordinary node. */
+static void add_costs(const struct scan *s, struct node_effect *x)
+{
+	for (size_t j = 0; j < s->jobs.n; j++) {
+		const struct scan_job *job = &s->jobs.at[j];
+		for (uint32_t i = 0; job->nodes > 1 && i < job->nodes; i++) {
+			struct node_effect *n = &x[s->nodes.at[job->first_node + i].node];
+			double slower = fmax(0, n->effect), most = slower / (1 + slower);
+			n->lost += job->core_hours * (isnan(job->parallel) ? most : fmin(most, slower * job->parallel));
+		}
+	}
+}
+
 static void fit_done(struct fit *f)
 {
 	vec_done(&f->groups);
@@ -339,6 +353,7 @@ int nodes_estimate(const struct scan *s, struct node_effect **ret_effects)
 		give(&f, x, room);
 		rc = judge(x, s->names.n);
 		add_evidence(&f, x, room);
+		add_costs(s, x);
 	}
 	fit_done(&f);
 	free(room);

@@ -27,6 +27,7 @@ struct node_effect {
 	double z, q; /* q: the smallest rate of false discoveries at which it would be suspected */
 	uint32_t jobs;
 	bool suspected;
+	double lost; /* core-hours: what its jobs would have saved if all other ranks had to wait for its own */
 	struct {
 		uint32_t job; /* index into scan.jobs */
 		float deviation;

@@ -19,19 +19,18 @@ static const struct {
 	    {"nodes.html", "Nodes"},
 	    {"jobs.html", "Jobs"}};
 
-void fleet_begin(struct fleet_page *g, const char *title, enum page_of current, bool script)
+void fleet_begin(struct fleet_page *g, const char *title, enum page_of current)
 {
 	struct page *p = &g->p;
 	put(p,
 	    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-%s' "
 	    "'sha256-%s'; "
-	    "script-src %s%s%s; base-uri 'none'; form-action 'none'\">\n"
+	    "script-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n"
 	    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	    "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" "
 	    "content=\"no-referrer\">\n<title>",
-	    html_style_sha256, fleet_style_sha256, script ? "'sha256-" : "'none", script ? fleet_script_sha256 : "",
-	    "'");
+	    html_style_sha256, fleet_style_sha256, fleet_script_sha256);
 	put_text(p, title, NAME_CHARS);
 	put(p, " \xc2\xb7 mpitrace fleet</title>\n<style>%s</style>\n<style>%s</style>\n</head>\n<body>\n", html_style,
 	    fleet_style);
@@ -40,18 +39,21 @@ void fleet_begin(struct fleet_page *g, const char *title, enum page_of current, 
 	       "patternTransform=\"rotate(45)\"><rect class=\"hatch-back\" width=\"5\" height=\"5\"/>"
 	       "<rect class=\"hatch-line\" width=\"1.6\" height=\"5\"/></pattern></defs></svg>\n"
 	       "<nav class=\"pages\" aria-label=\"Pages\"><ul>\n");
-	for (size_t i = 0; i < sizeof(tabs) / sizeof(tabs[0]); i++)
+	for (size_t i = 0; i < sizeof(tabs) / sizeof(tabs[0]) && g->site->user == 0; i++)
 		put(p, "<li><a href=\"%s\"%s>%s</a></li>\n", tabs[i].file,
 		    i == (size_t)current ? " aria-current=\"page\"" : "", tabs[i].title);
+	if (g->site->user != 0)
+		put(p, "<li><a href=\"index.html\"%s>Your jobs</a></li>\n",
+		    current == PAGE_USERS ? " aria-current=\"page\"" : "");
 	put(p, "</ul></nav>\n<main>\n");
 }
 
-void fleet_end(struct fleet_page *g, bool script)
+void fleet_end(struct fleet_page *g)
 {
 	put(&g->p,
 	    "</main>\n<footer>Made by mpitrace. A core-hour is a rank for an hour. Times are "
-	    "UTC.</footer>\n%s%s%s</body>\n</html>\n",
-	    script ? "<script>" : "", script ? fleet_script : "", script ? "</script>\n" : "");
+	    "UTC.</footer>\n<script>%s</script>\n</body>\n</html>\n",
+	    fleet_script);
 }
 
 static void begin_section(struct fleet_page *g, const char *class, const char *id, const char *title, const char *how)
@@ -79,8 +81,9 @@ void section_end(struct fleet_page *g)
 
 void put_data_links(struct fleet_page *g, const char *name)
 {
-	put(&g->p, "<p class=\"data\">The same as data: <a href=\"%s.csv\">CSV</a>, <a href=\"%s.json\">JSON</a></p>\n",
-	    name, name);
+	put(&g->p,
+	    "<p class=\"data\">All of it as data: <a href=\"%s.csv\">CSV</a>, <a href=\"%s.json\">JSON</a></p>\n", name,
+	    name);
 }
 
 /* ---- questions ---- */
@@ -92,6 +95,8 @@ sqlite3_stmt *ask(struct fleet_page *g, const char *sql, sqlite3_int64 id)
 		g->rc = -EIO;
 	if (row != NULL && sqlite3_bind_parameter_count(row) > 0)
 		sqlite3_bind_int64(row, 1, id);
+	if (row != NULL && sqlite3_bind_parameter_count(row) > 1)
+		sqlite3_bind_int(row, 2, g->site->r->user != NULL ? (int)g->site->r->jobs : USER_JOBS);
 	return row;
 }
 
@@ -127,6 +132,15 @@ struct fmt fmt_hours(double hours)
 	return f;
 }
 
+struct fmt fmt_hours_said(double hours)
+{
+	struct fmt f;
+	if (isnan(hours) || hours < 999950)
+		return fmt_hours(hours);
+	snprintf(f.s, sizeof(f.s), "%.3g million", hours / 1e6);
+	return f;
+}
+
 static struct fmt moment(double seconds, const char *form)
 {
 	struct fmt f = {"\xe2\x80\x93"};
@@ -149,7 +163,10 @@ struct fmt fmt_moment(double start)
 
 void put_cell(struct fleet_page *g, struct fmt shown, double value)
 {
-	put(&g->p, "<td class=\"n\" data-v=\"%.6g\">%s</td>", isfinite(value) ? value : -1, shown.s);
+	if (isfinite(value))
+		put(&g->p, "<td class=\"n\" data-v=\"%.9g\">%s</td>", value, shown.s);
+	else
+		put(&g->p, "<td class=\"n\" data-v=\"\">%s</td>", shown.s);
 }
 
 void put_hours_bar(struct fleet_page *g, const struct sums *s, double full)
@@ -186,6 +203,8 @@ void put_program(struct fleet_page *g, const char *program)
 void put_named(struct fleet_page *g, const char *kind, sqlite3_int64 id, const char *name)
 {
 	bool program = strcmp(kind, "program") == 0;
+	if (g->site->user != 0) /* other pages have what is not theirs */
+		id = 0;
 	if (id > 0)
 		put(&g->p, "<a href=\"%s-%lld.html\">", kind, (long long)id);
 	if (program)
@@ -193,6 +212,13 @@ void put_named(struct fleet_page *g, const char *kind, sqlite3_int64 id, const c
 	else
 		put_text(&g->p, *name != '\0' ? name : "not named", NAME_CHARS);
 	put(&g->p, id > 0 ? "</a>" : "");
+}
+
+void put_filter(struct fleet_page *g)
+{
+	put(&g->p, "<div class=\"tools\" id=\"tools\" hidden><label>Filter: words that a row must have<input "
+		   "id=\"filter\" type=\"search\" autocomplete=\"off\"></label><span id=\"told\" "
+		   "role=\"status\"></span></div>\n");
 }
 
 void put_version(struct fleet_page *g, const char *build, const char *mpi)
@@ -217,6 +243,8 @@ static int by_id(const void *a, const void *b)
 
 static bool is_linked(struct site *s, sqlite3_int64 id, bool link_it)
 {
+	if (s->live)
+		return true;
 	if (s->sealed)
 		return s->linked.n > 0 && bsearch(&id, s->linked.at, s->linked.n, sizeof(id), by_id) != NULL;
 	return link_it && vec_push(&s->linked, id) == 0;
@@ -235,10 +263,10 @@ static void put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 	else
 		put(&g->p, "<tr><th scope=\"row\">");
 	put_text(&g->p, *job != '\0' ? job : text_of(r, 1), 40);
-	put(&g->p, "%s</th><td class=\"keep\">%s</td><td>", linked ? "</a>" : "",
+	put(&g->p, "%s</th><td class=\"keep\">%s</td><td class=\"who\">", linked ? "</a>" : "",
 	    fmt_moment(sqlite3_column_double(r, 7)).s);
 	put_named(g, "user", sqlite3_column_int64(r, 16), text_of(r, 3));
-	put(&g->p, "</td><td>");
+	put(&g->p, "</td><td class=\"who\">");
 	put_named(g, "program", sqlite3_column_int64(r, 17), text_of(r, 4));
 	put(&g->p, "%s</td>", sqlite3_column_int(r, 15) != 0 ? "" : " <small class=\"soft\">partial</small>");
 	put_cell(g, fmt_count(sqlite3_column_double(r, 5)), sqlite3_column_double(r, 5));
@@ -261,9 +289,9 @@ void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, boo
 	    "<th scope=\"col\">job</th><th scope=\"col\">began</th><th scope=\"col\">user</th><th "
 	    "scope=\"col\">program</th>"
 	    "<th scope=\"col\" class=\"n\">nodes</th><th scope=\"col\" class=\"n\">ranks</th>"
-	    "<th scope=\"col\" class=\"n\">core-hours</th><th scope=\"col\"></th><th scope=\"col\" "
-	    "class=\"n\">efficiency</th>"
-	    "<th scope=\"col\" class=\"n\">core-hours lost</th><th scope=\"col\">to</th></tr></thead>\n<tbody>\n",
+	    "<th scope=\"col\" class=\"n\">core-hours</th><th scope=\"col\" class=\"pic\">how they were spent</th>"
+	    "<th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\" class=\"n\">core-hours lost</th>"
+	    "<th scope=\"col\">lost to</th></tr></thead>\n<tbody>\n",
 	    caption);
 	while (next(g, rows))
 		put_job(g, rows, link_all);

@@ -10,15 +10,26 @@
 
 #include <math.h>
 
-/* Everything of one report. */
+/* Everything of one report, or of one page that is asked for. */
 struct site {
 	struct fleet *f;
 	const struct fleet_report *r;
 	VEC(sqlite3_int64) linked; /* jobs that have a page of their own, ascending once `sealed` */
 	bool sealed;
-	double first_day, last_day; /* of all jobs */
+	bool live;		    /* each job has a page */
+	sqlite3_int64 user;	    /* whose pages these are, which name nobody else; 0: all */
+	double first_day, last_day; /* of all jobs, or theirs */
 	struct error *e;
 };
+
+/* pages.c. site_begin: after f, r, e are set. -ESRCH: no such user. */
+int site_begin(struct site *s);
+/* As fleet_page(). */
+int site_put(struct site *s, const char *name, FILE *out);
+/* Pages and tables of which there is one each. */
+int site_each_plain(struct site *s, int (*take)(struct site *s, const char *name));
+
+#define USER_JOBS 10 /* on a user's page among others */
 
 struct fleet_page {
 	struct page p; /* first: put() and its kin take it */
@@ -30,8 +41,8 @@ struct fleet_page {
 
 enum page_of { PAGE_OVERVIEW, PAGE_PROGRAMS, PAGE_USERS, PAGE_NODES, PAGE_JOBS, PAGE_OTHER };
 
-void fleet_begin(struct fleet_page *g, const char *title, enum page_of current, bool script);
-void fleet_end(struct fleet_page *g, bool script);
+void fleet_begin(struct fleet_page *g, const char *title, enum page_of current);
+void fleet_end(struct fleet_page *g);
 void section_begin(struct fleet_page *g, const char *id, const char *title, const char *how);
 /* The same without a margin: for tables that want all of the width. */
 void section_begin_wide(struct fleet_page *g, const char *id, const char *title, const char *how);
@@ -41,7 +52,8 @@ void put_data_links(struct fleet_page *g, const char *name);
 
 /* ---- questions ---- */
 
-/* Rows of sql, whose ?1 is id; g->rc tells. NULL: failed, or an earlier one has. Finalize it. */
+/* Rows of sql, whose ?1 is id, and ?2 how many jobs a user's page has; g->rc tells. NULL: failed, or an earlier one
+ * has. Finalize it. */
 sqlite3_stmt *ask(struct fleet_page *g, const char *sql, sqlite3_int64 id);
 /* True while there is a row. */
 bool next(struct fleet_page *g, sqlite3_stmt *row);
@@ -54,19 +66,30 @@ struct sums {
 /* Columns from the first one on, as SUMS has them. */
 struct sums sums_of(sqlite3_stmt *row, int first);
 
+/* groups.c: of all jobs, of a program's, of a user's. */
+struct sums sums_of_all(struct fleet_page *g);
+struct sums sums_of_program(struct fleet_page *g, sqlite3_int64 id);
+struct sums sums_of_user(struct fleet_page *g, sqlite3_int64 id);
+/* NAN when there are no hours. */
+double share_of(double part, const struct sums *s);
+
 /* ---- pieces ---- */
 
 const char *text_of(sqlite3_stmt *row, int column); /* "" for NULL */
 struct fmt fmt_hours(double core_hours);
-struct fmt fmt_day(double day);					     /* 2025-07-30 */
-struct fmt fmt_moment(double start);				     /* 2025-07-30 14:05, UTC */
-void put_cell(struct fleet_page *g, struct fmt shown, double value); /* a number by which rows can be sorted */
+struct fmt fmt_hours_said(double core_hours); /* in a sentence: 42.1 million */
+struct fmt fmt_day(double day);		      /* 2025-07-30 */
+struct fmt fmt_moment(double start);	      /* 2025-07-30 14:05, UTC */
+/* A number by which rows can be sorted. */
+void put_cell(struct fleet_page *g, struct fmt shown, double value);
 void put_hours_bar(struct fleet_page *g, const struct sums *s, double full);
 /* An issue in words. */
 void put_cause(struct fleet_page *g, const char *issue);
 /* A program without its directories, which stand under the pointer; "not named" for none. */
 void put_program(struct fleet_page *g, const char *program);
 void put_named(struct fleet_page *g, const char *kind, sqlite3_int64 id, const char *name);
+/* A field above tables: rows are hidden that have not all of its words. */
+void put_filter(struct fleet_page *g);
 /* "v4.1.4, build 5f0c12ab" */
 void put_version(struct fleet_page *g, const char *build, const char *mpi);
 
@@ -84,10 +107,27 @@ struct column {
 	struct sums s;
 };
 typedef VEC(struct column) column_list;
-/* Columns of core-hours over time: useful, MPI, waiting, with an axis, a legend, and the numbers as a table. */
-void put_columns(struct fleet_page *g, const column_list *c, const char *what);
-/* The share that is useful, over time, as a line from 0 to 1. */
+/* Columns of core-hours over time, one for each `step` days from the first to the last of all jobs: useful, MPI,
+ * waiting, with an axis, a legend, and the numbers as a table. */
+void put_columns(struct fleet_page *g, const column_list *c, const char *what, int step);
+/* The share that is useful, over time, as a line within SPARK_RANGE of its own mean. */
+#define SPARK_RANGE 0.2
 void put_spark(struct fleet_page *g, const column_list *c, double first, double last);
+
+/* ---- groups.c ---- */
+
+struct group_table {
+	const char *what; /* "program", "user", "account": heading of the names, and whose pages they lead to */
+	double most;	  /* core-hours of the widest bar; 0: each is as wide as the column */
+	bool unlinked;	  /* no page of their own */
+	bool sortable;	  /* by its headings */
+	bool trend;	  /* with the weeks of each */
+	bool versions;	  /* with a ninth column of rows */
+};
+/* Rows: id, name, SUMS. Finalizes them. */
+void put_groups(struct fleet_page *g, const struct group_table *t, sqlite3_stmt *rows);
+/* The section of a name's weeks. */
+void put_weeks(struct fleet_page *g, sqlite3_int64 id);
 
 /* ---- pages ---- */
 
@@ -100,5 +140,5 @@ void page_nodes(struct fleet_page *g);
 void page_jobs(struct fleet_page *g);
 void page_day(struct fleet_page *g, sqlite3_int64 day);
 void page_job(struct fleet_page *g, sqlite3_int64 id);
-/* page_programs.c: rows of changes; of one program, or (0) of all. */
+/* page_programs.c: the section of changes; of one program, or (0) of all. */
 void put_changes(struct fleet_page *g, sqlite3_int64 program);

@@ -49,6 +49,12 @@ static void put_report_link(struct fleet_page *g, const char *path)
 {
 	if (path[0] != '/')
 		return;
+	if (g->site->live) { /* no browser follows a page of a server into files */
+		put(&g->p, "<p class=\"first\"><b>The report</b><code>");
+		put_text(&g->p, path, SENTENCE_CHARS);
+		put(&g->p, "</code></p>\n");
+		return;
+	}
 	put(&g->p, "<p class=\"first\"><b>The report</b><a href=\"file://");
 	for (const unsigned char *c = (const unsigned char *)path; *c != '\0'; c++)
 		put(&g->p,
@@ -87,6 +93,12 @@ static void put_masthead(struct fleet_page *g, const cJSON *r)
 static void put_facts(struct fleet_page *g, const cJSON *r)
 {
 	const cJSON *versions = json_item(r, "versions"), *efficiency = json_item(r, "efficiency");
+	section_begin(g, "time", "All ranks, all of the run", "How the core-hours were spent.");
+	put_time_bar(&g->p, json_number_or(json_item(r, "share"), "useful", 0),
+		     json_number_or(json_item(r, "share"), "mpi", 0), json_number_or(json_item(r, "share"), "wait", 0),
+		     1);
+	put_time_legend(&g->p);
+	section_end(g);
 	section_begin(g, "facts", "The job", "As it was recorded.");
 	put(&g->p, "<dl class=\"facts\">\n");
 	put_fact(g, "user", json_text(r, "user", ""));
@@ -103,10 +115,6 @@ static void put_facts(struct fleet_page *g, const cJSON *r)
 	put_number(g, "tracing took", fmt_share(json_number(json_item(r, "overhead"), "share")));
 	put_fact(g, "record", strcmp(json_text(r, "state", ""), "complete") == 0 ? "complete" : "partial");
 	put(&g->p, "</dl>\n");
-	put_time_bar(&g->p, json_number_or(json_item(r, "share"), "useful", 0),
-		     json_number_or(json_item(r, "share"), "mpi", 0), json_number_or(json_item(r, "share"), "wait", 0),
-		     1);
-	put_time_legend(&g->p);
 	section_end(g);
 }
 
@@ -135,6 +143,8 @@ static void put_issues(struct fleet_page *g, const cJSON *r)
 
 static void put_sites(struct fleet_page *g, const cJSON *r)
 {
+	if (json_count(r, "callsites") == 0)
+		return;
 	section_begin(g, "callsites", "Where", "Call sites that took longest, all ranks added up.");
 	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">call site</th><th "
 		   "scope=\"col\">call</th><th scope=\"col\" class=\"n\">time</th>"
@@ -144,8 +154,10 @@ static void put_sites(struct fleet_page *g, const cJSON *r)
 		put_callsite(&g->p, x);
 		put(&g->p, "</th><td><code>");
 		put_text(&g->p, json_text(x, "op", ""), 40);
-		put(&g->p, "</code></td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
-		    fmt_time(json_number(x, "time_s")).s, fmt_time(json_number(x, "wait_s")).s);
+		put(&g->p, "</code></td>");
+		put_cell(g, fmt_time(json_number(x, "time_s")), json_number(x, "time_s"));
+		put_cell(g, fmt_time(json_number(x, "wait_s")), json_number(x, "wait_s"));
+		put(&g->p, "</tr>\n");
 	}
 	put(&g->p, "</tbody></table></div>\n");
 	section_end(g);
@@ -153,6 +165,8 @@ static void put_sites(struct fleet_page *g, const cJSON *r)
 
 static void put_operations(struct fleet_page *g, const cJSON *r)
 {
+	if (json_count(r, "operations") == 0)
+		return;
 	section_begin(g, "operations", "MPI calls", "Those that took longest, all ranks added up.");
 	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">call</th><th scope=\"col\" "
 		   "class=\"n\">calls</th><th scope=\"col\" class=\"n\">"
@@ -160,9 +174,11 @@ static void put_operations(struct fleet_page *g, const cJSON *r)
 	for (const cJSON *x = json_first(r, "operations"); x != NULL; x = x->next) {
 		put(&g->p, "<tr><th scope=\"row\"><code>");
 		put_text(&g->p, json_text(x, "op", ""), 60);
-		put(&g->p, "</code></th><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
-		    fmt_count(json_number(x, "calls")).s, fmt_time(json_number(x, "time_s")).s,
-		    fmt_bytes(json_number(x, "bytes")).s);
+		put(&g->p, "</code></th>");
+		put_cell(g, fmt_count(json_number(x, "calls")), json_number(x, "calls"));
+		put_cell(g, fmt_time(json_number(x, "time_s")), json_number(x, "time_s"));
+		put_cell(g, fmt_bytes(json_number(x, "bytes")), json_number(x, "bytes"));
+		put(&g->p, "</tr>\n");
 	}
 	put(&g->p, "</tbody></table></div>\n");
 	section_end(g);
@@ -170,27 +186,29 @@ static void put_operations(struct fleet_page *g, const cJSON *r)
 
 static void put_nodes(struct fleet_page *g, const cJSON *r)
 {
-	size_t n = json_count(r, "deviation");
+	size_t n = json_count(r, "deviation"), rooms = n < 12 ? 12 : n;
 	double most = 0.01;
 	for (const cJSON *x = json_first(r, "deviation"); x != NULL; x = x->next)
 		most = fmax(most, fabs(json_number_of(x)));
 	if (n < 2 || isnan(most))
 		return;
-	section_begin(g, "nodes", "Nodes",
-		      "How much longer (up) or shorter (down) the ranks of each node computed than the mean, in the "
-		      "order of ranks.");
+	section_begin(
+		g, "nodes", "Nodes",
+		"How much longer (up, orange) or shorter (down, grey) the ranks of each node computed than the mean, "
+		"in the order of ranks.");
 	put(&g->p, "<p><code>");
 	put_text(&g->p, json_text(r, "nodelist", ""), SENTENCE_CHARS);
 	put(&g->p,
-	    "</code></p><figure><figcaption><b>Deviation of each node:</b> the largest is %s</figcaption><svg "
+	    "</code></p><figure><figcaption><b>One column a node:</b> the furthest from the mean is %s "
+	    "off</figcaption><svg "
 	    "class=\"chart\" aria-hidden=\"true\">",
 	    fmt_share(most).s);
 	size_t i = 0;
 	for (const cJSON *x = json_first(r, "deviation"); x != NULL; x = x->next, i++) {
 		double height = fabs(json_number_of(x)) / most * 74;
 		put(&g->p, "<rect class=\"%s\" x=\"%.2f%%\" width=\"%.2f%%\" y=\"%.1f\" height=\"%.1f\"/>",
-		    json_number_of(x) > 0 ? "short" : "named", 100.0 * (double)i / (double)n,
-		    fmax(0.1, 90.0 / (double)n), json_number_of(x) > 0 ? 75 - height : 75, fmax(height, 0.5));
+		    json_number_of(x) > 0 ? "short" : "named", 100.0 * (double)i / (double)rooms,
+		    fmax(0.1, 90.0 / (double)rooms), json_number_of(x) > 0 ? 75 - height : 75, fmax(height, 0.5));
 	}
 	put(&g->p, "</svg></figure>\n");
 	section_end(g);
@@ -200,7 +218,7 @@ void page_job(struct fleet_page *g, sqlite3_int64 id)
 {
 	cJSON *r = record_of(g, id);
 	const char *job = json_text(r, "job_id", "");
-	fleet_begin(g, *job != '\0' ? job : "Job", PAGE_JOBS, false);
+	fleet_begin(g, *job != '\0' ? job : "Job", PAGE_JOBS);
 	if (r != NULL) {
 		put_masthead(g, r);
 		put_facts(g, r);
@@ -211,6 +229,6 @@ void page_job(struct fleet_page *g, sqlite3_int64 id)
 	} else {
 		put(&g->p, "<h1>The record of this job cannot be read.</h1>\n");
 	}
-	fleet_end(g, false);
+	fleet_end(g);
 	cJSON_Delete(r);
 }

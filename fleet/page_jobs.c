@@ -1,13 +1,6 @@
 /* page_jobs.c - jobs: those that lost most, and all of a day. */
 #include "fleet/page.h"
 
-static void put_tools(struct fleet_page *g)
-{
-	put(&g->p, "<div class=\"tools\" id=\"tools\" hidden><label>Filter: words that a row must have<input "
-		   "id=\"filter\" type=\"search\" "
-		   "autocomplete=\"off\"></label><span id=\"told\" role=\"status\"></span></div>\n");
-}
-
 static void put_calendar(struct fleet_page *g)
 {
 	sqlite3_stmt *row = ask(g, "SELECT day, jobs FROM day_sums ORDER BY day DESC LIMIT ?1", g->site->r->days);
@@ -26,13 +19,36 @@ static void put_calendar(struct fleet_page *g)
 	sqlite3_finalize(row);
 }
 
+static void put_masthead(struct fleet_page *g)
+{
+	struct sums s = sums_of_all(g);
+	double shown = fmin(s.jobs, g->site->r->jobs), lost = 0;
+	sqlite3_stmt *row =
+		ask(g, "SELECT total(l) FROM (SELECT loss_core_hours AS l FROM jobs ORDER BY l DESC LIMIT ?1)",
+		    g->site->r->jobs);
+	if (next(g, row))
+		lost = sqlite3_column_double(row, 0);
+	sqlite3_finalize(row);
+	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>");
+	if (s.loss > 0 && shown == s.jobs)
+		put(&g->p, "%s job%s lost %s of %s core-hours.", fmt_count(s.jobs).s, s.jobs == 1 ? "" : "s",
+		    fmt_hours_said(s.loss).s, fmt_hours_said(s.hours).s);
+	else if (s.loss > 0)
+		put(&g->p, "%s of %s job%s lost %s of all core-hours that were lost.", fmt_count(shown).s,
+		    fmt_count(s.jobs).s, s.jobs == 1 ? "" : "s", fmt_share(lost / s.loss).s);
+	else
+		put(&g->p, s.jobs > 0 ? "No job lost core-hours." : "No jobs yet.");
+	put(&g->p, "</h1></div>\n");
+}
+
 void page_jobs(struct fleet_page *g)
 {
-	fleet_begin(g, "Jobs", PAGE_JOBS, true);
-	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>Jobs, those that lost most "
-		   "first</h1></div>\n");
-	section_begin_wide(g, "jobs", "Jobs", "Each has a page of its own, with a link to its report. Headings sort.");
-	put_tools(g);
+	fleet_begin(g, "Jobs", PAGE_JOBS);
+	put_masthead(g);
+	section_begin_wide(g, "jobs", "Jobs",
+			   "Those that lost most first. Each has a page of its own, with a link to its report. "
+			   "Headings sort.");
+	put_filter(g);
 	put_jobs(g,
 		 ask(g, "SELECT " JOB_COLUMNS " FROM " JOB_TABLES " ORDER BY j.loss_core_hours DESC LIMIT ?1",
 		     g->site->r->jobs),
@@ -40,19 +56,19 @@ void page_jobs(struct fleet_page *g)
 	put_data_links(g, "jobs");
 	section_end(g);
 	put_calendar(g);
-	fleet_end(g, true);
+	fleet_end(g);
 }
 
 void page_day(struct fleet_page *g, sqlite3_int64 day)
 {
 	char title[64];
 	snprintf(title, sizeof(title), "Jobs of %s", fmt_day((double)day).s);
-	fleet_begin(g, title, PAGE_JOBS, true);
+	fleet_begin(g, title, PAGE_JOBS);
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>%s</h1></div>\n", title);
 	section_begin_wide(
 		g, "jobs", "Jobs",
 		"All that began on this day, in order. Those that other pages name have a page of their own.");
-	put_tools(g);
+	put_filter(g);
 	put_jobs(g,
 		 ask(g,
 		     "SELECT " JOB_COLUMNS " FROM " JOB_TABLES
@@ -60,5 +76,5 @@ void page_day(struct fleet_page *g, sqlite3_int64 day)
 		     day),
 		 title, false);
 	section_end(g);
-	fleet_end(g, true);
+	fleet_end(g);
 }

@@ -2,8 +2,9 @@
 #include "fleet/page.h"
 #include "fleet/nodes.h"
 
-#define BINS 41
-#define BIN 0.0025 /* share, of the picture of all nodes */
+#define BINS 81 /* of the picture of all nodes; the ordinary node is in the middle */
+#define REACH_LEAST 0.02
+#define REACH_MOST 0.5
 
 struct counts {
 	double nodes, judged, suspected;
@@ -27,14 +28,15 @@ static void put_masthead(struct fleet_page *g, const struct counts *c)
 		put(&g->p, "%s of %s nodes %s suspected of being slow.", fmt_count(c->suspected).s,
 		    fmt_count(c->nodes).s, c->suspected == 1 ? "is" : "are");
 	else
-		put(&g->p, "No node is suspected of being slow.");
+		put(&g->p, c->judged > 0 ? "No node is suspected of being slow." : "Too little is known of any node.");
 	put(&g->p,
-	    "</h1>\n<p class=\"cause\">Ranks there computed longer than the other ranks of the same jobs, whichever "
+	    "</h1>\n<p class=\"cause\">%s computed longer than the other ranks of the same jobs, whichever "
 	    "program it was and "
 	    "whoever ran it.</p>\n<dl class=\"figures\"><div><dt>nodes in at least %d jobs that show "
 	    "it</dt><dd>%s</dd></div>"
 	    "<div><dt>nodes of which too little is known</dt><dd>%s</dd></div></dl></div>\n",
-	    NODE_JOBS, fmt_count(c->judged).s, fmt_count(c->nodes - c->judged).s);
+	    c->suspected > 0 ? "Ranks there" : "A slow node is one whose ranks", NODE_JOBS, fmt_count(c->judged).s,
+	    fmt_count(c->nodes - c->judged).s);
 }
 
 static double place(double value, double least, double most)
@@ -46,18 +48,18 @@ static void put_effect(struct fleet_page *g, sqlite3_stmt *row, double most)
 {
 	double effect = sqlite3_column_double(row, 2), low = sqlite3_column_double(row, 3),
 	       high = sqlite3_column_double(row, 4);
-	double least = -most / 10;
-	most *= 1.05;
 	put(&g->p, "<div class=\"effect\"><a href=\"#n%lld\">", (long long)sqlite3_column_int64(row, 0));
 	put_text(&g->p, text_of(row, 1), 40);
 	put(&g->p,
-	    "</a><svg aria-hidden=\"true\"><line class=\"zero\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"14\"/>"
-	    "<line class=\"range\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"7\" y2=\"7\"/><circle class=\"point\" "
-	    "cx=\"%.2f%%\" cy=\"7\" r=\"4\"/></svg>",
-	    place(0, least, most), place(0, least, most), place(low, least, most), place(high, least, most),
-	    place(effect, least, most));
-	put(&g->p, "<span>%.1f %% slower <small class=\"soft\">(%.1f to %.1f, %s jobs)</small></span></div>\n",
-	    effect * 100, low * 100, high * 100, fmt_count(sqlite3_column_double(row, 5)).s);
+	    "</a><svg aria-hidden=\"true\"><rect class=\"reach\" x=\"0\" width=\"%.2f%%\" y=\"5\" height=\"6\"/><line "
+	    "class=\"range\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"8\" y2=\"8\"/><circle class=\"point\" "
+	    "cx=\"%.2f%%\" cy=\"8\" r=\"4\"/></svg>",
+	    place(effect, 0, most), place(low, 0, most), place(high, 0, most), place(effect, 0, most));
+	put(&g->p,
+	    "<span>%.1f %% slower <small class=\"soft\">(%.1f to %.1f)</small></span><span>up to %s core-hours lost "
+	    "<small class=\"soft\">in %s jobs</small></span></div>\n",
+	    effect * 100, low * 100, high * 100, fmt_hours(sqlite3_column_double(row, 6)).s,
+	    fmt_count(sqlite3_column_double(row, 5)).s);
 }
 
 static void put_suspects(struct fleet_page *g)
@@ -65,58 +67,79 @@ static void put_suspects(struct fleet_page *g)
 	double most = fleet_number(g->site->f, "SELECT max(high) FROM node_effects WHERE suspected", 0.1);
 	sqlite3_stmt *row = ask(
 		g,
-		"SELECT e.node, n.name, e.effect, e.low, e.high, e.jobs FROM node_effects e JOIN names n ON n.id=e.node"
-		" WHERE e.suspected ORDER BY e.effect DESC LIMIT 200",
+		"SELECT e.node, n.name, e.effect, e.low, e.high, e.jobs, e.lost FROM node_effects e JOIN names n ON "
+		"n.id=e.node WHERE e.suspected ORDER BY e.effect DESC LIMIT 200",
 		0);
-	section_begin(g, "suspected", "Suspected nodes",
-		      "How much longer ranks compute there than on the ordinary node: the estimate, and between which "
-		      "values it lies with 95 % "
-		      "confidence. Of a thousand nodes on this list one is there by chance.");
+	most = fmin(most, 2) * 1.03;
+	section_begin_wide(
+		g, "suspected", "Suspected nodes",
+		"How much longer ranks compute there than on an ordinary node, which is at the left edge: the "
+		"estimate, and between which values it surely lies (95 %). Of a thousand nodes on this list "
+		"one is there by chance. Lost is what the jobs would have saved if all their other ranks had to "
+		"wait for this node: at most that.");
 	put(&g->p, "<div class=\"effects\">\n");
 	while (next(g, row))
-		put_effect(g, row, fmin(most, 2));
-	put(&g->p, "</div>\n");
+		put_effect(g, row, most);
+	put(&g->p,
+	    "<div class=\"effect\" aria-hidden=\"true\"><span></span><div class=\"axis\"><span>as "
+	    "ordinary</span><span>%.0f %% slower</span></div></div></div>\n",
+	    most * 100);
 	put_data_links(g, "nodes");
 	section_end(g);
 	sqlite3_finalize(row);
 }
 
-/* How the machine's nodes differ: a crowd around 0, and those that stand apart. */
-static void put_all(struct fleet_page *g)
+/* How far the picture reaches on either side: to the furthest node, so that none stands in the last column for many. */
+static double reach_of(struct fleet_page *g)
 {
-	double bins[BINS] = {0}, most = 1;
+	double most = fleet_number(g->site->f, "SELECT max(abs(effect)) FROM node_effects WHERE jobs>=5", 0);
+	return fmax(REACH_LEAST, fmin(REACH_MOST, most * 1.05));
+}
+
+static double count_bins(struct fleet_page *g, double reach, double bins[BINS])
+{
+	double most = 1;
 	sqlite3_stmt *row = ask(g, "SELECT effect FROM node_effects WHERE jobs>=5", 0);
 	while (next(g, row)) {
-		long at = lround(sqlite3_column_double(row, 0) / BIN) + BINS / 2;
+		long at = lround(sqlite3_column_double(row, 0) / reach * (BINS / 2)) + BINS / 2;
 		double *bin = &bins[at < 0 ? 0 : at >= BINS ? BINS - 1 : at];
 		most = fmax(most, ++*bin);
 	}
 	sqlite3_finalize(row);
+	return most;
+}
+
+/* How the machine's nodes differ: a crowd around 0, and those that stand apart. */
+static void put_all(struct fleet_page *g)
+{
+	double bins[BINS] = {0}, reach = reach_of(g), most = count_bins(g, reach, bins);
 	section_begin(g, "all", "All nodes",
-		      "How many nodes have which effect. The height is by logarithm, so that single nodes can be seen "
+		      "How many nodes are how slow. The height is by logarithm, so that single nodes can be seen "
 		      "beside thousands.");
-	put(&g->p, "<figure><figcaption><b>Nodes by how much longer ranks compute there</b></figcaption><div "
-		   "class=\"chart-box\">"
-		   "<svg class=\"chart\" aria-hidden=\"true\">");
+	put(&g->p,
+	    "<figure><figcaption><b>Nodes by how much longer ranks compute there</b> at most %s in one "
+	    "column</figcaption><div class=\"chart-box\"><svg class=\"chart\" aria-hidden=\"true\">",
+	    fmt_count(most).s);
 	for (int i = 0; i < BINS; i++) {
 		double height = bins[i] > 0 ? 150 * log2(1 + bins[i]) / log2(1 + most) : 0;
+		double at = (i - BINS / 2) * reach / (BINS / 2) * 100;
 		if (height > 0)
 			put(&g->p,
-			    "<rect class=\"few\" x=\"%.2f%%\" width=\"%.2f%%\" y=\"%.1f\" height=\"%.1f\"><title>%.2f "
-			    "%%: %.0f</title></rect>",
-			    100.0 * i / BINS, 90.0 / BINS, 150 - height, height, (i - BINS / 2) * BIN * 100, bins[i]);
+			    "<rect class=\"few\" x=\"%.2f%%\" width=\"%.2f%%\" y=\"%.1f\" height=\"%.1f\"><title>%+.2f "
+			    "%%: %.0f nodes</title></rect>",
+			    100.0 * i / BINS, 90.0 / BINS, 150 - height, height, at, bins[i]);
 	}
 	put(&g->p,
-	    "</svg></div><div class=\"axis\"><span>%.0f %% or faster</span><span>the ordinary node</span><span>%.0f %% "
-	    "or slower</span></div>"
-	    "</figure>\n",
-	    BINS / 2 * BIN * 100, BINS / 2 * BIN * 100);
+	    "</svg></div><div class=\"axis\"><span>%.0f %% faster</span><span>ordinary</span><span>%.0f %% "
+	    "slower%s</span></div></figure>\n",
+	    reach * 100, reach * 100, reach >= REACH_MOST ? " or more" : "");
 	section_end(g);
 }
 
 static void put_evidence_head(struct fleet_page *g, sqlite3_int64 node, const char *name, bool first)
 {
-	put(&g->p, "%s<details class=\"shows\"><summary>", first ? "" : "</tbody></table></div></details>\n");
+	put(&g->p, "%s<details class=\"shows\"%s><summary>", first ? "" : "</tbody></table></div></details>\n",
+	    first ? " open" : "");
 	put_text(&g->p, name, 60);
 	put(&g->p,
 	    "</summary><div class=\"scroll\" id=\"n%lld\"><table><thead><tr><th scope=\"col\">job</th><th "
@@ -138,8 +161,10 @@ static void put_evidence_row(struct fleet_page *g, sqlite3_stmt *row)
 	put_named(g, "user", sqlite3_column_int64(row, 19), text_of(row, 6));
 	put(&g->p, "</td><td>");
 	put_named(g, "program", sqlite3_column_int64(row, 20), text_of(row, 7));
-	put(&g->p, "</td><td class=\"n\">%s</td><td class=\"n\">%.1f %%</td></tr>\n",
-	    fmt_count(sqlite3_column_double(row, 8)).s, sqlite3_column_double(row, 2) * 100);
+	put(&g->p, "</td>");
+	put_cell(g, fmt_count(sqlite3_column_double(row, 8)), sqlite3_column_double(row, 8));
+	put(&g->p, "<td class=\"n\" data-v=\"%.6g\">%.1f %%</td></tr>\n", sqlite3_column_double(row, 2),
+	    sqlite3_column_double(row, 2) * 100);
 }
 
 static void put_evidence(struct fleet_page *g)
@@ -169,7 +194,7 @@ static void put_evidence(struct fleet_page *g)
 void page_nodes(struct fleet_page *g)
 {
 	struct counts c = count(g);
-	fleet_begin(g, "Nodes", PAGE_NODES, false);
+	fleet_begin(g, "Nodes", PAGE_NODES);
 	put_masthead(g, &c);
 	if (c.suspected > 0)
 		put_suspects(g);
@@ -188,5 +213,5 @@ void page_nodes(struct fleet_page *g)
 		   "not, because that is not "
 		   "time outside MPI. Jobs on one node, and jobs with missing ranks, say nothing here.</p>\n");
 	section_end(g);
-	fleet_end(g, false);
+	fleet_end(g);
 }

@@ -6,16 +6,6 @@
 #define COLUMNS_MOST 130
 #define CAUSES_SHOWN 12
 
-static struct sums total(struct fleet_page *g)
-{
-	struct sums s = {0};
-	sqlite3_stmt *row = ask(g, "SELECT " SUMS " FROM day_sums", 0);
-	if (next(g, row))
-		s = sums_of(row, 0);
-	sqlite3_finalize(row);
-	return s;
-}
-
 static void put_figure(struct fleet_page *g, struct fmt value, const char *what)
 {
 	put(&g->p, "<div><dt>%s</dt><dd>%s</dd></div>\n", what, value.s);
@@ -31,8 +21,9 @@ static void put_cause_of_most(struct fleet_page *g, const struct sums *s)
 	if (next(g, row) && sqlite3_column_double(row, 1) > 0) {
 		put(&g->p, "<p class=\"cause\">The biggest cause of all: ");
 		put_cause(g, text_of(row, 0));
-		put(&g->p, ". It cost %s core-hours in %s jobs, %s of all there were.</p>\n",
-		    fmt_hours(sqlite3_column_double(row, 1)).s, fmt_count(sqlite3_column_double(row, 2)).s,
+		put(&g->p, ". It cost %s core-hours in %s job%s, %s of all there were.</p>\n",
+		    fmt_hours_said(sqlite3_column_double(row, 1)).s, fmt_count(sqlite3_column_double(row, 2)).s,
+		    sqlite3_column_double(row, 2) == 1 ? "" : "s",
 		    fmt_share(sqlite3_column_double(row, 1) / fmax(s->hours, 1e-9)).s);
 	}
 	sqlite3_finalize(row);
@@ -52,28 +43,30 @@ static void put_alarms(struct fleet_page *g)
 		    "<p class=\"cause\"><a href=\"#changes\">%s program%s</a> became less efficient; since then that "
 		    "cost %s "
 		    "core-hours.</p>\n",
-		    fmt_count(worse).s, worse == 1 ? "" : "s", fmt_hours(since).s);
+		    fmt_count(worse).s, worse == 1 ? "" : "s", fmt_hours_said(since).s);
 }
 
 static void put_masthead(struct fleet_page *g)
 {
-	struct sums s = total(g);
-	put(&g->p,
-	    "<div class=\"masthead\">\n<p class=\"kicker\">mpitrace fleet \xc2\xb7 <b>%s</b> to <b>%s</b></p>\n<h1>",
-	    fmt_day(g->site->first_day).s, fmt_day(g->site->last_day).s);
+	struct sums s = sums_of_all(g);
+	put(&g->p, "<div class=\"masthead\">\n<p class=\"kicker\">mpitrace fleet");
+	if (s.jobs > 0)
+		put(&g->p, " \xc2\xb7 <b>%s</b> to <b>%s</b>", fmt_day(g->site->first_day).s,
+		    fmt_day(g->site->last_day).s);
+	put(&g->p, "</p>\n<h1>");
 	if (s.hours <= 0)
 		put(&g->p, "No jobs yet.");
 	else
 		put(&g->p, "MPI took %s of %s core-hours; %s were spent waiting for others.",
-		    fmt_share(1 - s.useful / s.hours).s, fmt_hours(s.hours).s, fmt_share(s.wait / s.hours).s);
+		    fmt_share(1 - s.useful / s.hours).s, fmt_hours_said(s.hours).s, fmt_share(s.wait / s.hours).s);
 	put(&g->p, "</h1>\n");
 	put_cause_of_most(g, &s);
 	put_alarms(g);
 	put(&g->p, "<dl class=\"figures\">\n");
 	put_figure(g, fmt_count(s.jobs), "steps of jobs");
-	put_figure(g, fmt_hours(s.hours), "core-hours");
+	put_figure(g, fmt_hours_said(s.hours), "core-hours");
 	put_figure(g, fmt_share(s.hours > 0 ? s.useful / s.hours : NAN), "of them useful: outside MPI");
-	put_figure(g, fmt_hours(s.loss), "core-hours lost to the first issue of each job");
+	put_figure(g, fmt_hours_said(s.loss), "core-hours lost to the first issue of each job");
 	put(&g->p, "</dl>\n</div>\n");
 }
 
@@ -82,7 +75,10 @@ static void put_trend(struct fleet_page *g)
 	column_list c = {0};
 	double days = g->site->last_day - g->site->first_day + 1;
 	int each = days > COLUMNS_MOST ? 7 : 1;
-	sqlite3_stmt *row = ask(g, "SELECT min(day), " SUMS " FROM day_sums GROUP BY day/?1 ORDER BY 1", each);
+	sqlite3_stmt *row = ask(g,
+				"SELECT min(day), " SUMS " FROM day_sums GROUP BY"
+				" (day-(SELECT min(day) FROM day_sums))/?1 ORDER BY 1",
+				each);
 	while (next(g, row))
 		if (vec_push(&c, (struct column){sqlite3_column_double(row, 0), sums_of(row, 1)}) < 0)
 			break;
@@ -91,7 +87,7 @@ static void put_trend(struct fleet_page *g)
 		      "All core-hours of traced jobs, on the day on which a job began. What is orange and hatched was "
 		      "paid for and spent "
 		      "waiting.");
-	put_columns(g, &c, each == 7 ? "Core-hours by week:" : "Core-hours by day:");
+	put_columns(g, &c, each == 7 ? "Core-hours by week:" : "Core-hours by day:", each);
 	section_end(g);
 	vec_done(&c);
 }
@@ -108,7 +104,8 @@ static void put_causes(struct fleet_page *g)
 		      "The first issue of each job, as its own report has it, and what that cost: of several issues of "
 		      "a job only one is "
 		      "counted, because they overlap.");
-	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">cause</th><th scope=\"col\"></th><th "
+	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">cause</th><th scope=\"col\" "
+		   "class=\"pic\"></th><th "
 		   "scope=\"col\" "
 		   "class=\"n\">core-hours lost</th><th scope=\"col\" class=\"n\">jobs</th></tr></thead><tbody>\n");
 	for (int n = 0; n < CAUSES_SHOWN && next(g, row); n++) {
@@ -118,8 +115,10 @@ static void put_causes(struct fleet_page *g)
 		put_cause(g, text_of(row, 0));
 		put(&g->p, "</th><td class=\"wide\">");
 		put_bar(&g->p, &(struct part){"wait", loss}, 1, most);
-		put(&g->p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n", fmt_hours(loss).s,
-		    fmt_count(sqlite3_column_double(row, 2)).s);
+		put(&g->p, "</td>");
+		put_cell(g, fmt_hours(loss), loss);
+		put_cell(g, fmt_count(sqlite3_column_double(row, 2)), sqlite3_column_double(row, 2));
+		put(&g->p, "</tr>\n");
 	}
 	put(&g->p, "</tbody></table></div>\n");
 	put_data_links(g, "causes");
@@ -129,49 +128,24 @@ static void put_causes(struct fleet_page *g)
 
 static void put_top_programs(struct fleet_page *g)
 {
-	double most = 0;
-	sqlite3_stmt *row =
-		ask(g,
-		    "SELECT u.program, n.name, " SUMS " FROM user_programs u JOIN names n ON n.id=u.program GROUP BY"
-		    " u.program ORDER BY total(loss) DESC LIMIT 10",
-		    0);
 	section_begin(g, "top", "Where to begin",
 		      "Programs whose jobs lost most. <a href=\"programs.html\">All programs</a>");
-	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">program</th><th scope=\"col\" "
-		   "class=\"n\">jobs</th>"
-		   "<th scope=\"col\" class=\"n\">core-hours</th><th scope=\"col\"></th><th scope=\"col\" "
-		   "class=\"n\">useful</th>"
-		   "<th scope=\"col\" class=\"n\">core-hours lost</th></tr></thead><tbody>\n");
-	while (next(g, row)) {
-		struct sums s = sums_of(row, 2);
-		most = fmax(most, s.hours);
-		put(&g->p, "<tr><th scope=\"row\">");
-		put_named(g, "program", sqlite3_column_int64(row, 0), text_of(row, 1));
-		put(&g->p, "</th><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"wide\">",
-		    fmt_count(s.jobs).s, fmt_hours(s.hours).s);
-		put_hours_bar(g, &s, s.hours);
-		put(&g->p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
-		    fmt_share(s.hours > 0 ? s.useful / s.hours : NAN).s, fmt_hours(s.loss).s);
-	}
-	put(&g->p, "</tbody></table></div>\n");
-	put_time_legend(&g->p);
+	put_groups(g, &(struct group_table){.what = "program", .sortable = true},
+		   ask(g,
+		       "SELECT u.program, n.name, " SUMS " FROM user_programs u JOIN names n ON n.id=u.program GROUP BY"
+		       " u.program ORDER BY total(loss) DESC LIMIT 10",
+		       0));
 	section_end(g);
-	sqlite3_finalize(row);
 }
 
 void page_overview(struct fleet_page *g)
 {
-	fleet_begin(g, "Overview", PAGE_OVERVIEW, false);
+	fleet_begin(g, "Overview", PAGE_OVERVIEW);
 	put_masthead(g);
 	put_trend(g);
-	put_causes(g);
+	if (sums_of_all(g).loss > 0)
+		put_causes(g);
 	put_top_programs(g);
-	section_begin(g, "changes", "What changed",
-		      "Programs whose parallel efficiency changed from one day on, for the same users and numbers of "
-		      "ranks; by chance one "
-		      "such line would come up in a hundred reports.");
 	put_changes(g, 0);
-	put_data_links(g, "changes");
-	section_end(g);
-	fleet_end(g, false);
+	fleet_end(g);
 }

@@ -1,22 +1,43 @@
 /* page_programs.c - what each program costs, when it changed, how it does by ranks and by version. */
 #include "fleet/page.h"
 
+/* A sentence that needs no statistics; the exact numbers stand beside it. */
 static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 {
-	double change = sqlite3_column_double(row, 5);
-	put(&g->p, "<tr><th scope=\"row\" class=\"keep\">%s</th><td>", fmt_day(sqlite3_column_double(row, 2)).s);
-	if (named)
+	double change = sqlite3_column_double(row, 5), p = sqlite3_column_double(row, 12);
+	put(&g->p, "<tr><th scope=\"row\" class=\"keep\">%s</th>", fmt_day(sqlite3_column_double(row, 2)).s);
+	if (named) {
+		put(&g->p, "<td>");
 		put_named(g, "program", sqlite3_column_int64(row, 0), text_of(row, 1));
+		put(&g->p, "</td>");
+	}
 	put(&g->p,
-	    "</td><td class=\"n\"><span class=\"%s\">%s %s</span><br><small class=\"soft\">%+.1f to %+.1f "
-	    "%%</small></td>",
+	    "<td><span class=\"%s\">%s %s %s</span><br><small class=\"soft\">surely between %.1f and %.1f %%; "
+	    "chance does this in %s</small></td>",
 	    change < 0 ? "worse" : "better", change < 0 ? "\xe2\x96\xbc" : "\xe2\x96\xb2", fmt_share(fabs(change)).s,
-	    sqlite3_column_double(row, 6) * 100, sqlite3_column_double(row, 7) * 100);
-	put(&g->p, "<td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>",
-	    fmt_ratio(sqlite3_column_double(row, 3)).s, fmt_ratio(sqlite3_column_double(row, 4)).s,
-	    fmt_hours(sqlite3_column_double(row, 8)).s, fmt_count(sqlite3_column_double(row, 9)).s);
+	    change < 0 ? "less efficient" : "more efficient",
+	    fmin(fabs(sqlite3_column_double(row, 6)), fabs(sqlite3_column_double(row, 7))) * 100,
+	    fmax(fabs(sqlite3_column_double(row, 6)), fabs(sqlite3_column_double(row, 7))) * 100,
+	    p < 1e-6   ? "fewer than one of a million reports"
+	    : p < 1e-3 ? "fewer than one of a thousand reports"
+		       : "one of a hundred reports at most");
+	put(&g->p, "<td class=\"n keep\">%s \xe2\x86\x92 %s</td>", fmt_ratio(sqlite3_column_double(row, 3)).s,
+	    fmt_ratio(sqlite3_column_double(row, 4)).s);
+	put_cell(g, fmt_hours(sqlite3_column_double(row, 8)), sqlite3_column_double(row, 8));
+	put_cell(g, fmt_count(sqlite3_column_double(row, 9)), sqlite3_column_double(row, 9));
+	put(&g->p, "<td>");
 	put_version(g, text_of(row, 10), text_of(row, 11));
 	put(&g->p, "</td></tr>\n");
+}
+
+static void put_changes_head(struct fleet_page *g, bool named)
+{
+	put(&g->p,
+	    "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">since</th>%s<th scope=\"col\">what "
+	    "happened</th><th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\" class=\"n\">core-hours more "
+	    "since</th><th scope=\"col\" class=\"n\">jobs since</th><th scope=\"col\">version that came nearest to "
+	    "then</th></tr></thead><tbody>\n",
+	    named ? "<th scope=\"col\">program</th>" : "");
 }
 
 void put_changes(struct fleet_page *g, sqlite3_int64 program)
@@ -26,64 +47,57 @@ void put_changes(struct fleet_page *g, sqlite3_int64 program)
 		ask(g,
 		    "SELECT c.program, p.name, c.day, c.before, c.after, c.change, c.low, c.high, c.hours_since, "
 		    "c.jobs_after,"
-		    " b.name, m.name FROM changes c JOIN names p ON p.id=c.program LEFT JOIN program_versions v ON"
+		    " b.name, m.name, c.p FROM changes c JOIN names p ON p.id=c.program LEFT JOIN program_versions v ON"
 		    "  v.program=c.program AND abs(v.first-c.day*86400)=(SELECT min(abs(x.first-c.day*86400))"
 		    "  FROM program_versions x WHERE x.program=c.program) LEFT JOIN names b ON b.id=v.build"
 		    " LEFT JOIN names m ON m.id=v.mpi WHERE ?1=0 OR c.program=?1 GROUP BY c.program, c.day"
 		    " ORDER BY abs(c.hours_since) DESC LIMIT 200",
 		    program);
 	bool any = false;
+	section_begin(
+		g, "changes", "What changed",
+		"Programs that became less or more efficient from one day on. Jobs of the same users with as many "
+		"ranks are compared, so that other users or larger jobs are no change. By chance such a line would "
+		"come up in one report of a hundred.");
 	for (; next(g, row); any = true) {
 		if (!any)
-			put(&g->p,
-			    "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">since</th><th "
-			    "scope=\"col\">%s</th>"
-			    "<th scope=\"col\" class=\"n\">efficiency, and where it may lie</th><th scope=\"col\" "
-			    "class=\"n\">before</th>"
-			    "<th scope=\"col\" class=\"n\">after</th><th scope=\"col\" class=\"n\">core-hours more "
-			    "since</th>"
-			    "<th scope=\"col\" class=\"n\">jobs since</th><th scope=\"col\">version that came nearest "
-			    "to then</th></tr>"
-			    "</thead><tbody>\n",
-			    program == 0 ? "program" : "");
+			put_changes_head(g, program == 0);
 		put_change(g, row, program == 0);
 	}
 	put(&g->p, any ? "</tbody></table></div>\n" : "<p>Nothing changed that cannot be chance.</p>\n");
 	sqlite3_finalize(row);
+	if (program == 0)
+		put_data_links(g, "changes");
+	section_end(g);
 }
 
-static void take_weeks(struct fleet_page *g, sqlite3_int64 id, column_list *c)
+/* How few programs have half of all that was lost. */
+static double half_of_it(struct fleet_page *g, double all, double *ret_part)
 {
-	sqlite3_stmt *row = ask(
-		g, "SELECT week*7, jobs, core_hours, useful, mpi, wait, loss FROM weeks WHERE name=?1 ORDER BY 1", id);
-	while (next(g, row))
-		if (vec_push(c, (struct column){sqlite3_column_double(row, 0), sums_of(row, 1)}) < 0)
-			break;
+	double n = 0;
+	sqlite3_stmt *row =
+		ask(g, "SELECT total(loss) AS lost FROM user_programs GROUP BY program ORDER BY lost DESC", 0);
+	for (*ret_part = 0; *ret_part < all / 2 && next(g, row); n++)
+		*ret_part += sqlite3_column_double(row, 0);
 	sqlite3_finalize(row);
+	return n;
 }
 
-static void put_row(struct fleet_page *g, sqlite3_stmt *row, double most)
+static void put_programs_masthead(struct fleet_page *g)
 {
-	column_list weeks = {0};
-	struct sums s = sums_of(row, 2);
-	sqlite3_int64 id = sqlite3_column_int64(row, 0);
-	take_weeks(g, id, &weeks);
-	put(&g->p, "<tr><th scope=\"row\" class=\"name\">");
-	put_named(g, "program", id, text_of(row, 1));
-	put(&g->p, "</th>");
-	put_cell(g, fmt_count(s.jobs), s.jobs);
-	put_cell(g, fmt_hours(s.hours), s.hours);
-	put(&g->p, "<td class=\"wide\">");
-	put_hours_bar(g, &s, most);
-	put(&g->p, "</td>");
-	put_cell(g, fmt_share(s.hours > 0 ? s.useful / s.hours : NAN), s.hours > 0 ? s.useful / s.hours : -1);
-	put(&g->p, "<td>");
-	put_spark(g, &weeks, g->site->first_day, g->site->last_day);
-	put(&g->p, "</td>");
-	put_cell(g, fmt_hours(s.loss), s.loss);
-	put_cell(g, fmt_count(sqlite3_column_double(row, 8)), sqlite3_column_double(row, 8));
-	put(&g->p, "</tr>\n");
-	vec_done(&weeks);
+	struct sums s = sums_of_all(g);
+	double programs = fleet_number(g->site->f, "SELECT count(DISTINCT program) FROM user_programs", 0), part;
+	double few = half_of_it(g, s.loss, &part);
+	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>");
+	if (s.loss > 0 && few == programs)
+		put(&g->p, "%s program%s lost %s of %s core-hours.", fmt_count(few).s, few == 1 ? "" : "s",
+		    fmt_hours_said(s.loss).s, fmt_hours_said(s.hours).s);
+	else if (s.loss > 0)
+		put(&g->p, "%s of %s program%s lost %s of all core-hours that were lost.", fmt_count(few).s,
+		    fmt_count(programs).s, programs == 1 ? "" : "s", fmt_share(part / s.loss).s);
+	else
+		put(&g->p, s.jobs > 0 ? "No program lost core-hours." : "No jobs yet.");
+	put(&g->p, "</h1></div>\n");
 }
 
 void page_programs(struct fleet_page *g)
@@ -91,39 +105,30 @@ void page_programs(struct fleet_page *g)
 	double most = fleet_number(
 		g->site->f, "SELECT max(h) FROM (SELECT total(core_hours) AS h FROM user_programs GROUP BY program)",
 		1);
-	sqlite3_stmt *row = ask(
+	fleet_begin(g, "Programs", PAGE_PROGRAMS);
+	put_programs_masthead(g);
+	section_begin(
+		g, "programs", "Programs",
+		"Those that lost most first; headings sort. A program is a path; its versions are told apart by the "
+		"build id. The line is the useful share by week: the grey line is its mean, top and bottom are 20 "
+		"points more and less.");
+	put_filter(g);
+	put_groups(
 		g,
-		"SELECT u.program, n.name, total(u.jobs), total(u.core_hours), total(u.useful), total(u.mpi), "
-		"total(u.wait),"
-		" total(u.loss) AS lost, (SELECT count(DISTINCT build) FROM program_versions v WHERE "
-		"v.program=u.program)"
-		" FROM user_programs u JOIN names n ON n.id=u.program GROUP BY u.program ORDER BY lost DESC LIMIT 2000",
-		0);
-	fleet_begin(g, "Programs", PAGE_PROGRAMS, true);
-	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>Programs, those that lost most "
-		   "first</h1></div>\n");
-	section_begin(g, "programs", "Programs",
-		      "A program is a path; its versions are told apart by the build id. The line is the useful share "
-		      "by week, between none "
-		      "and all, with half of it in grey. Headings sort.");
-	put(&g->p, "<div class=\"scroll\"><table class=\"sortable\"><thead><tr><th scope=\"col\">program</th><th "
-		   "scope=\"col\" class=\"n\">jobs</th>"
-		   "<th scope=\"col\" class=\"n\">core-hours</th><th scope=\"col\"></th><th scope=\"col\" "
-		   "class=\"n\">useful</th><th scope=\"col\">"
-		   "</th><th scope=\"col\" class=\"n\">core-hours lost</th><th scope=\"col\" "
-		   "class=\"n\">versions</th></tr></thead><tbody>\n");
-	while (next(g, row))
-		put_row(g, row, most);
-	put(&g->p, "</tbody></table></div>\n");
-	put_time_legend(&g->p);
+		&(struct group_table){
+			.what = "program", .sortable = true, .trend = true, .versions = true, .most = most},
+		ask(g,
+		    "SELECT u.program, n.name, total(u.jobs), total(u.core_hours), total(u.useful), total(u.mpi), "
+		    "total(u.wait),"
+		    " total(u.loss) AS lost, (SELECT count(DISTINCT build) FROM program_versions v WHERE "
+		    "v.program=u.program)"
+		    " FROM user_programs u JOIN names n ON n.id=u.program GROUP BY u.program ORDER BY lost DESC LIMIT "
+		    "2000",
+		    0));
 	put_data_links(g, "programs");
 	section_end(g);
-	sqlite3_finalize(row);
-	section_begin(g, "changes", "What changed",
-		      "Parallel efficiency from one day on, for the same users and numbers of ranks.");
 	put_changes(g, 0);
-	section_end(g);
-	fleet_end(g, true);
+	fleet_end(g);
 }
 
 /* ---- one program ---- */
@@ -138,14 +143,15 @@ static void put_sizes(struct fleet_page *g, sqlite3_int64 id)
 	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">up to ranks</th><th scope=\"col\" "
 		   "class=\"n\">jobs</th>"
 		   "<th scope=\"col\" class=\"n\">core-hours</th><th scope=\"col\" class=\"n\">efficiency</th><th "
-		   "scope=\"col\"></th></tr></thead><tbody>\n");
+		   "scope=\"col\" class=\"pic\">0 to 1</th></tr></thead><tbody>\n");
 	while (next(g, row)) {
 		double parallel = sqlite3_column_type(row, 3) == SQLITE_NULL ? NAN : sqlite3_column_double(row, 3);
-		put(&g->p,
-		    "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
-		    "class=\"n\">%s</td><td class=\"wide\">",
-		    fmt_count(sqlite3_column_double(row, 0)).s, fmt_count(sqlite3_column_double(row, 1)).s,
-		    fmt_hours(sqlite3_column_double(row, 2)).s, fmt_ratio(parallel).s);
+		put(&g->p, "<tr><th scope=\"row\" data-v=\"%.0f\">%s</th>", sqlite3_column_double(row, 0),
+		    fmt_count(sqlite3_column_double(row, 0)).s);
+		put_cell(g, fmt_count(sqlite3_column_double(row, 1)), sqlite3_column_double(row, 1));
+		put_cell(g, fmt_hours(sqlite3_column_double(row, 2)), sqlite3_column_double(row, 2));
+		put_cell(g, fmt_ratio(parallel), parallel);
+		put(&g->p, "<td class=\"wide\">");
 		put_bar(&g->p, &(struct part){"named", isnan(parallel) ? 0 : parallel}, 1, 1);
 		put(&g->p, "</td></tr>\n");
 	}
@@ -172,13 +178,13 @@ static void put_versions(struct fleet_page *g, sqlite3_int64 id)
 		double parallel = sqlite3_column_type(row, 6) == SQLITE_NULL ? NAN : sqlite3_column_double(row, 6);
 		put(&g->p, "<tr><th scope=\"row\">");
 		put_version(g, text_of(row, 0), text_of(row, 1));
-		put(&g->p,
-		    "</th><td class=\"keep\">%s</td><td class=\"keep\">%s</td><td class=\"n\">%s</td><td "
-		    "class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
+		put(&g->p, "</th><td class=\"keep\">%s</td><td class=\"keep\">%s</td>",
 		    fmt_day(sqlite3_column_double(row, 2) / FLEET_SECONDS_PER_DAY).s,
-		    fmt_day(sqlite3_column_double(row, 3) / FLEET_SECONDS_PER_DAY).s,
-		    fmt_count(sqlite3_column_double(row, 4)).s, fmt_hours(sqlite3_column_double(row, 5)).s,
-		    fmt_ratio(parallel).s);
+		    fmt_day(sqlite3_column_double(row, 3) / FLEET_SECONDS_PER_DAY).s);
+		put_cell(g, fmt_count(sqlite3_column_double(row, 4)), sqlite3_column_double(row, 4));
+		put_cell(g, fmt_hours(sqlite3_column_double(row, 5)), sqlite3_column_double(row, 5));
+		put_cell(g, fmt_ratio(parallel), parallel);
+		put(&g->p, "</tr>\n");
 	}
 	put(&g->p, "</tbody></table></div>\n");
 	section_end(g);
@@ -187,63 +193,36 @@ static void put_versions(struct fleet_page *g, sqlite3_int64 id)
 
 static void put_users(struct fleet_page *g, sqlite3_int64 id)
 {
-	sqlite3_stmt *row =
+	section_begin(g, "users", "Who runs it", "Users whose jobs lost most with it; at most twenty.");
+	put_groups(
+		g, &(struct group_table){.what = "user", .sortable = true},
 		ask(g,
 		    "SELECT p.user, n.name, p.jobs, p.core_hours, p.useful, p.mpi, p.wait, p.loss FROM user_programs p"
 		    " JOIN names n ON n.id=p.user WHERE p.program=?1 ORDER BY p.loss DESC LIMIT 20",
-		    id);
-	section_begin(g, "users", "Who runs it", "Users whose jobs lost most with it; at most twenty.");
-	put(&g->p,
-	    "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">user</th><th scope=\"col\" class=\"n\">jobs</th>"
-	    "<th scope=\"col\" class=\"n\">core-hours</th><th scope=\"col\"></th><th scope=\"col\" "
-	    "class=\"n\">core-hours lost</th></tr></thead><tbody>\n");
-	while (next(g, row)) {
-		struct sums s = sums_of(row, 2);
-		put(&g->p, "<tr><th scope=\"row\">");
-		put_named(g, "user", sqlite3_column_int64(row, 0), text_of(row, 1));
-		put(&g->p, "</th><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"wide\">",
-		    fmt_count(s.jobs).s, fmt_hours(s.hours).s);
-		put_hours_bar(g, &s, s.hours);
-		put(&g->p, "</td><td class=\"n\">%s</td></tr>\n", fmt_hours(s.loss).s);
-	}
-	put(&g->p, "</tbody></table></div>\n");
-	put_time_legend(&g->p);
+		    id));
 	section_end(g);
-	sqlite3_finalize(row);
 }
 
 static void put_masthead(struct fleet_page *g, sqlite3_int64 id, const char *name)
 {
-	struct sums s = {0};
-	sqlite3_stmt *row = ask(g, "SELECT " SUMS " FROM user_programs WHERE program=?1", id);
-	if (next(g, row))
-		s = sums_of(row, 0);
-	sqlite3_finalize(row);
+	struct sums s = sums_of_program(g, id);
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet \xc2\xb7 program <b>");
 	put_text(&g->p, name, TITLE_CHARS);
 	put(&g->p, "</b></p>\n<h1>MPI took %s of its %s core-hours; waiting was %s.</h1>\n",
-	    fmt_share(s.hours > 0 ? 1 - s.useful / s.hours : NAN).s, fmt_hours(s.hours).s,
-	    fmt_share(s.hours > 0 ? s.wait / s.hours : NAN).s);
-	put(&g->p, "<p class=\"cause\">%s jobs lost %s core-hours to their first issues.</p></div>\n",
-	    fmt_count(s.jobs).s, fmt_hours(s.loss).s);
+	    fmt_share(1 - share_of(s.useful, &s)).s, fmt_hours_said(s.hours).s, fmt_share(share_of(s.wait, &s)).s);
+	put(&g->p, "<p class=\"cause\">%s job%s lost %s core-hours to their first issues.</p></div>\n",
+	    fmt_count(s.jobs).s, s.jobs == 1 ? "" : "s", fmt_hours_said(s.loss).s);
 }
 
 void page_program(struct fleet_page *g, sqlite3_int64 id)
 {
-	column_list weeks = {0};
 	sqlite3_stmt *row = ask(g, "SELECT name FROM names WHERE id=?1", id);
 	const char *name = next(g, row) ? text_of(row, 0) : "";
-	fleet_begin(g, basename_of(name), PAGE_PROGRAMS, true);
+	fleet_begin(g, basename_of(name), PAGE_PROGRAMS);
 	put_masthead(g, id, name);
 	sqlite3_finalize(row);
-	section_begin(g, "trend", "Over time", "Its core-hours by week.");
-	take_weeks(g, id, &weeks);
-	put_columns(g, &weeks, "Core-hours by week:");
-	section_end(g);
-	section_begin(g, "changes", "What changed",
-		      "Parallel efficiency from one day on, for the same users and numbers of ranks.");
+	put_weeks(g, id);
 	put_changes(g, id);
-	section_end(g);
 	put_sizes(g, id);
 	put_versions(g, id);
 	put_users(g, id);
@@ -255,6 +234,5 @@ void page_program(struct fleet_page *g, sqlite3_int64 id)
 		     id),
 		 "Ten jobs", true);
 	section_end(g);
-	fleet_end(g, true);
-	vec_done(&weeks);
+	fleet_end(g);
 }

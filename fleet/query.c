@@ -115,7 +115,7 @@ static int run(struct fleet *f, sqlite3_stmt *s, enum query_form form, FILE *out
 	return fflush(out) == 0 && !ferror(out) ? 0 : fail(e, -EIO, "cannot write the answer: %s", strerror(errno));
 }
 
-int fleet_query(struct fleet *f, const char *sql, enum query_form form, FILE *out, struct error *e)
+int fleet_query_of(struct fleet *f, const char *sql, sqlite3_int64 id, enum query_form form, FILE *out, struct error *e)
 {
 	sqlite3_stmt *s = NULL;
 	const char *rest = "";
@@ -128,9 +128,16 @@ int fleet_query(struct fleet *f, const char *sql, enum query_form form, FILE *ou
 				sqlite3_errmsg(f->db));
 	if (rc == 0 && (s == NULL || rest[strspn(rest, " \t\n;")] != '\0'))
 		rc = fail(e, -EINVAL, "give one statement");
+	if (rc == 0 && sqlite3_bind_parameter_count(s) > 0)
+		sqlite3_bind_int64(s, 1, id);
 	if (rc == 0)
 		rc = run(f, s, form, out, e);
 	sqlite3_finalize(s);
 	sqlite3_set_authorizer(f->db, NULL, NULL);
 	return rc;
+}
+
+int fleet_query(struct fleet *f, const char *sql, enum query_form form, FILE *out, struct error *e)
+{
+	return fleet_query_of(f, sql, 0, form, out, e);
 }

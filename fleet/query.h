@@ -9,3 +9,6 @@ enum query_form { QUERY_TEXT, QUERY_CSV, QUERY_JSON };
 
 /* One statement that only reads. 0; -EINVAL with SQLite's words, or for one that would write; -EIO. */
 int fleet_query(struct fleet *f, const char *sql, enum query_form form, FILE *out, struct error *e);
+/* The same with a number for ?1. */
+int fleet_query_of(struct fleet *f, const char *sql, sqlite3_int64 id, enum query_form form, FILE *out,
+		   struct error *e);

@@ -1,6 +1,5 @@
 /* report.c - see report.h. Pages that name jobs come first, then pages of these jobs. */
 #include "fleet/page.h"
-#include "fleet/query.h"
 
 #include "base/atomic_file.h"
 
@@ -10,29 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
-#define SUMS_OF_TABLE \
-	"total(t.jobs) AS jobs, total(t.core_hours) AS core_hours, total(t.useful) AS useful," \
-	" total(t.mpi) AS mpi, total(t.wait) AS waiting, total(t.loss) AS lost"
-
-/* Tables beside the pages. %u: jobs that are shown. */
-static const struct data {
-	const char *name, *sql;
-} data[] = {
-	{"programs", "SELECT n.name AS program, " SUMS_OF_TABLE
-		     " FROM user_programs t JOIN names n ON n.id=t.program GROUP BY n.id ORDER BY lost DESC"},
-	{"users", "SELECT n.name AS user, " SUMS_OF_TABLE
-		  " FROM user_programs t JOIN names n ON n.id=t.user GROUP BY n.id ORDER BY lost DESC"},
-	{"accounts", "SELECT n.name AS account, " SUMS_OF_TABLE
-		     " FROM weeks t JOIN names n ON n.id=t.name WHERE n.kind=2 GROUP BY n.id ORDER BY lost DESC"},
-	{"causes", "SELECT n.name AS cause, total(c.loss) AS lost, total(c.jobs) AS jobs FROM causes c JOIN names n ON "
-		   "n.id=c.issue WHERE c.issue>0 GROUP BY n.id ORDER BY lost DESC"},
-	{"changes", "SELECT * FROM change_list ORDER BY abs(hours_since) DESC"},
-	{"nodes", "SELECT * FROM node_list ORDER BY suspected DESC, effect DESC"},
-	{"jobs", "SELECT * FROM job_list ORDER BY loss_core_hours DESC LIMIT 1000"},
-};
-
-typedef void (*page_fn)(struct fleet_page *g, sqlite3_int64 id);
 
 static double now_s(void)
 {
@@ -48,7 +24,7 @@ static int path_of(const struct site *s, const char *name, char ret_path[PATH_MA
 		       : fail(s->e, -ENAMETOOLONG, "%s: too long a name", s->r->directory);
 }
 
-static int write_page(struct site *s, const char *name, page_fn page, sqlite3_int64 id)
+static int write_file(struct site *s, const char *name)
 {
 	char path[PATH_MAX];
 	struct atomic_file f = {0};
@@ -59,11 +35,10 @@ static int write_page(struct site *s, const char *name, page_fn page, sqlite3_in
 	if (rc < 0)
 		return rc;
 	f.unsynced = true;
-	struct fleet_page g = {.p = {.out = f.stream}, .site = s};
-	page(&g, id);
-	if (g.rc < 0) {
+	rc = site_put(s, name, f.stream);
+	if (rc < 0) {
 		atomic_file_abandon(&f);
-		return g.rc;
+		return rc;
 	}
 	rc = atomic_file_commit(&f, s->e);
 	if (s->r->timing)
@@ -71,25 +46,8 @@ static int write_page(struct site *s, const char *name, page_fn page, sqlite3_in
 	return rc;
 }
 
-static int write_data(struct site *s, const struct data *d, enum query_form form)
-{
-	char path[PATH_MAX], name[64];
-	struct atomic_file f = {0};
-	snprintf(name, sizeof(name), "%s.%s", d->name, form == QUERY_CSV ? "csv" : "json");
-	int rc = path_of(s, name, path);
-	if (rc == 0)
-		rc = atomic_file_open(&f, path, s->e);
-	if (rc < 0)
-		return rc;
-	rc = fleet_query(s->f, d->sql, form, f.stream, s->e);
-	if (rc == 0)
-		return atomic_file_commit(&f, s->e);
-	atomic_file_abandon(&f);
-	return rc;
-}
-
-/* One page for each row of sql, which has a number and, if named, what the page is called after. */
-static int write_each(struct site *s, const char *kind, const char *sql, sqlite3_int64 limit, page_fn page)
+/* One page for each row of sql, whose first column is what follows kind in its name. */
+static int write_each(struct site *s, const char *kind, const char *sql)
 {
 	char name[96];
 	int rc = 0, got = SQLITE_DONE;
@@ -97,29 +55,16 @@ static int write_each(struct site *s, const char *kind, const char *sql, sqlite3
 	if (row == NULL)
 		return -EIO;
 	if (sqlite3_bind_parameter_count(row) > 0)
-		sqlite3_bind_int64(row, 1, limit);
+		sqlite3_bind_int64(row, 1, s->r->days);
 	while (rc == 0 && (got = sqlite3_step(row)) == SQLITE_ROW) {
-		sqlite3_int64 id = sqlite3_column_int64(row, 0);
-		snprintf(name, sizeof(name), "%s-%s.html", kind, (const char *)sqlite3_column_text(row, 1));
-		rc = write_page(s, name, page, id);
+		snprintf(name, sizeof(name), "%s-%s.html", kind, (const char *)sqlite3_column_text(row, 0));
+		rc = write_file(s, name);
 	}
 	if (rc == 0 && got != SQLITE_DONE)
 		rc = fleet_fail(s->f, s->e);
 	sqlite3_finalize(row);
 	return rc;
 }
-
-#define PLAIN_PAGE(name) \
-	static void plain_##name(struct fleet_page *g, sqlite3_int64 id) \
-	{ \
-		(void)id; \
-		page_##name(g); \
-	}
-PLAIN_PAGE(overview)
-PLAIN_PAGE(programs)
-PLAIN_PAGE(users)
-PLAIN_PAGE(nodes)
-PLAIN_PAGE(jobs)
 
 static int by_id(const void *a, const void *b)
 {
@@ -144,42 +89,24 @@ static int write_jobs(struct site *s)
 	int rc = 0;
 	for (size_t i = 0; i < s->linked.n && rc == 0; i++) {
 		snprintf(name, sizeof(name), "job-%lld.html", (long long)s->linked.at[i]);
-		rc = write_page(s, name, page_job, s->linked.at[i]);
+		rc = write_file(s, name);
 	}
 	return rc;
 }
 
+/* A user may see their page, and each job that it names. */
 static int write_all(struct site *s)
 {
-	static const struct {
-		const char *name;
-		page_fn page;
-	} plain[] = {{"index.html", plain_overview},
-		     {"programs.html", plain_programs},
-		     {"users.html", plain_users},
-		     {"nodes.html", plain_nodes},
-		     {"jobs.html", plain_jobs}};
-	int rc = 0;
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]) && rc == 0; i++)
-		rc = write_page(s, plain[i].name, plain[i].page, 0);
-	if (rc == 0)
-		rc = write_each(s, "program", "SELECT DISTINCT program, program FROM user_programs WHERE program>0", 0,
-				page_program);
-	if (rc == 0)
-		rc = write_each(s, "user", "SELECT DISTINCT user, user FROM user_programs WHERE user>0", 0, page_user);
+	int rc = site_each_plain(s, write_file);
+	if (rc == 0 && s->user == 0)
+		rc = write_each(s, "program", "SELECT DISTINCT program FROM user_programs WHERE program>0");
+	if (rc == 0 && s->user == 0)
+		rc = write_each(s, "user", "SELECT DISTINCT user FROM user_programs WHERE user>0");
 	seal(s);
-	if (rc == 0)
+	if (rc == 0 && s->user == 0)
 		rc = write_each(s, "jobs",
-				"SELECT day, date(day*86400, 'unixepoch') FROM day_sums ORDER BY day DESC LIMIT ?1",
-				s->r->days, page_day);
-	if (rc == 0)
-		rc = write_jobs(s);
-	for (size_t i = 0; i < sizeof(data) / sizeof(data[0]) && rc == 0; i++) {
-		rc = write_data(s, &data[i], QUERY_CSV);
-		if (rc == 0)
-			rc = write_data(s, &data[i], QUERY_JSON);
-	}
-	return rc;
+				"SELECT date(day*86400, 'unixepoch') FROM day_sums ORDER BY day DESC LIMIT ?1");
+	return rc == 0 ? write_jobs(s) : rc;
 }
 
 /* One state of the database in all pages, also while records come in. */
@@ -191,9 +118,9 @@ int fleet_report(struct fleet *f, const struct fleet_report *r, struct error *e)
 	int rc = fleet_run(f, "BEGIN", e);
 	if (rc < 0)
 		return rc;
-	s.first_day = fleet_number(f, "SELECT min(day) FROM day_sums", 0);
-	s.last_day = fleet_number(f, "SELECT max(day) FROM day_sums", 0);
-	rc = write_all(&s);
+	rc = site_begin(&s);
+	if (rc == 0)
+		rc = write_all(&s);
 	sqlite3_exec(f->db, "COMMIT", NULL, NULL, NULL);
 	vec_done(&s.linked);
 	return rc;

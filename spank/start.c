@@ -1,6 +1,7 @@
 /* start.c - see start.h. The process is forked twice: slurmd kills the process group of an epilog as soon as that ends,
  * and nobody shall have to wait for it. */
 #include "spank/start.h"
+#include "policy/policy.h"
 #include "warden/child.h"
 
 #include <errno.h>
@@ -76,8 +77,13 @@ int start_warden(const struct config *c, const char *const *args, int pipe_fd, s
 		return fail(e, -EACCES,
 			    "%s: missing, not root's, or not root's alone to write; set bindir= in plugstack.conf",
 			    mpitrace);
-	for (int i = 1; args[i] != NULL && i + 4 < ARGS_MAX; i++)
-		argv[3 + i] = args[i];
+	int n = 4;
+	for (int i = 1; args[i] != NULL && n + 3 < ARGS_MAX; i++)
+		argv[n++] = args[i];
+	if (strcmp(c->policy, POLICY_FILE) != 0) { /* who makes the report has no SLURM_CONF by which to find it */
+		argv[n++] = "--policy";
+		argv[n++] = c->policy;
+	}
 	pid_t child = fork();
 	if (child < 0)
 		return fail(e, -errno, "cannot start %s: %s", program, strerror(errno));

@@ -1,5 +1,6 @@
 /* main.c - `mpitrace-warden step|epilog|sweep`: root's side of a node (warden.h). Not for the hand: the plugin and
  * `mpitrace sweep` start it. */
+#include "warden/settle.h"
 #include "warden/warden.h"
 
 #include <signal.h>
@@ -35,6 +36,10 @@ int main(int argc, char **argv)
 		fputs("mpitrace-warden: only root can run it\n", stderr);
 		return 2;
 	}
+	if (argc > 3 && strcmp(argv[argc - 2], "--policy") == 0) {
+		settle_policy(argv[argc - 1]);
+		argc -= 2;
+	}
 	if (argc == 5 && strcmp(argv[1], "step") == 0)
 		return warden_step(argv[2], argv[4], argv[3]);
 	go_on_when_stopped();
@@ -44,7 +49,7 @@ int main(int argc, char **argv)
 		return warden_sweep(argv[2], argv[3], argc == 6 ? argv[4] : NULL,
 				    argc == 6 ? strtoull(argv[5], NULL, 10) : 0);
 	fputs("usage: mpitrace-warden step SPOOL MPITRACE STEPDIR | epilog SPOOL MPITRACE RUN... | sweep SPOOL "
-	      "MPITRACE [DIRECTORY RETENTION_SECONDS]\n",
+	      "MPITRACE [DIRECTORY RETENTION_SECONDS]; behind all: [--policy FILE]\n",
 	      stderr);
 	return 2;
 }

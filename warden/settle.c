@@ -103,6 +103,13 @@ static int take_turn(const char *spool, double seconds)
 	return fd;
 }
 
+static const char *policy_file;
+
+void settle_policy(const char *file)
+{
+	policy_file = file;
+}
+
 int settle_report(const char *program, const struct brief *b, double seconds, double give_way_seconds, bool wait,
 		  bool job_is_over)
 {
@@ -126,6 +133,10 @@ int settle_report(const char *program, const struct brief *b, double seconds, do
 	}
 	if (job_is_over)
 		c.args[n++] = "--job-is-over";
+	if (policy_file != NULL) {
+		c.args[n++] = "--policy";
+		c.args[n++] = policy_file;
+	}
 	pid_t pid = child_start(&c);
 	return pid > 0 ? child_wait(pid, (wait ? FINISH_WAIT_SECONDS : 0) + seconds + give_way_seconds + 2) : pid;
 }

@@ -19,6 +19,8 @@ struct settle {
 	bool job_is_over;   /* srun is gone as well: the report is the node's, whoever was to make it */
 };
 
+/* The site's policy is in this file, for reports from here on, instead of where Slurm's configuration says. */
+void settle_policy(const char *file);
 /* Start the agent of a step, at idle priority while it runs. The pid, or -errno. */
 int settle_start_agent(const struct settle *s, bool idle);
 bool settle_is_sealed(const struct settle *s);

@@ -11,7 +11,21 @@
 #define LIVE_SUMMARY "what each rank of a running job is in, who waits for whom, deadlocks"
 #define LIVE_USAGE "live JOB|DIR [--once] [--json] [--interval S] [--socket PATH] [--port P] [--view [--no-browser]]"
 
+#define FLEET_SUMMARY "all jobs of a machine: collect their records, write or serve pages, ask"
+#define FLEET_USAGE \
+	"fleet ingest PATH... --db FILE [--remove] | fleet report --db FILE -o DIR [--user NAME] [--days N] [--jobs " \
+	"N] [--timing] | fleet serve --db FILE [--port P] [--user NAME] [--token-file FILE [--user-header NAME " \
+	"[--all USER] [--site-key FILE]]] [--host NAME] | fleet query SQL --db FILE [--csv] [--json] | fleet " \
+	"check --db FILE"
+
+#ifdef HAVE_FLEET
+#define FLEET_ROW(ROW) ROW(fleet)
+#else
+#define FLEET_ROW(ROW)
+#endif
+
 #define WEB_PROGRAMS(ROW) \
 	ROW(live) \
 	ROW(view) \
+	FLEET_ROW(ROW) \
 	/* one row a subcommand */

@@ -208,6 +208,30 @@ const char *web_header(const struct web_request *r, const char *name)
 	return value_of(r, MHD_HEADER_KIND, name);
 }
 
+struct counted {
+	const char *name;
+	unsigned times;
+};
+
+static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct counted *c = context;
+	(void)kind, (void)value;
+	c->times += strcasecmp(name, c->name) == 0;
+	return MHD_YES;
+}
+
+unsigned web_header_times(const struct web_request *r, const char *name)
+{
+	struct counted c = {.name = name};
+	union {
+		const void *constant;
+		struct MHD_Connection *connection;
+	} u = {r->internal};
+	MHD_get_connection_values(u.connection, MHD_HEADER_KIND, count_header, &c);
+	return c.times;
+}
+
 /* ---- the server ---- */
 
 static int listen_on(uint16_t port, uint16_t *ret_port)

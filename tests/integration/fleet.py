@@ -8,7 +8,9 @@ import base64
 import io
 import json
 import os
+import random
 import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -104,10 +106,12 @@ def killed(t, place):
     """Killed at any instant: the database is whole, and a repeat ends with each record once."""
     db, path = place + '/killed.db', place + '/killed.ndjson'
     made(path, 30000)
-    for i in range(6):
+    random.seed(16)
+    for i in range(12):
+        after = random.randrange(100, 700) * 1000 * (i + 1)
         p = subprocess.Popen([MPITRACE, 'fleet', 'ingest', path, '--db', db], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
-        while not os.path.exists(db + '-wal') or os.path.getsize(db + '-wal') < 400000 * (i + 1):
+        while not os.path.exists(db + '-wal') or os.path.getsize(db + '-wal') < after:
             if p.poll() is not None or time.monotonic() > deadline:
                 break
         p.send_signal(signal.SIGKILL)
@@ -118,6 +122,23 @@ def killed(t, place):
     run = fleet('ingest', path, '--db', db)
     t.equal('a repeat ends with each record once', (run.returncode, ask(db, 'select count(*) as n from jobs')), (0, [{'n': 30000}]))
     os.unlink(path)
+
+
+def full(t, place):
+    """A disk that is full: said, nothing half, and a repeat ends with each record once. Few bytes a file stand for the disk."""
+    db, path = place + '/full.db', place + '/full.ndjson'
+    made(path, 20000)
+    few = lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, 3 << 20)))
+    run = fleet('ingest', path, '--db', db, preexec_fn=few)
+    t.check('no room for records: an error that names the file', run.returncode == 3 and 'full.db' in run.stderr, run)
+    t.equal('and what is there is whole', fleet('check', '--db', db).returncode, 0)
+    run = fleet('ingest', path, '--db', db)
+    t.equal('with room again each record is there once', (run.returncode, ask(db, 'select count(*) as n from jobs')), (0, [{'n': 20000}]))
+    os.mkdir(place + '/room')
+    run = fleet('report', '--db', db, '-o', place + '/room', preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))))
+    t.check('no room for pages: an error, and no page that is half', run.returncode == 3 and not [x for x in os.listdir(place + '/room') if os.path.getsize(place + '/room/' + x) >= 20000], (run, os.listdir(place + '/room')))
+    os.unlink(path)
+    os.unlink(db)
 
 
 def judged(t, db, truth):
@@ -176,7 +197,7 @@ def pages(t, place, db):
             bad.append(name)
     t.equal('nothing runs or applies but what the policy names', bad[:5], [])
     total = ask(db, 'select total(core_hours) as h, count(*) as n from jobs')[0]
-    t.check('the overview has the sum of all', '{:,}'.format(round(total['h'])) in texts['index.html'] and '{:,}'.format(total['n']) in texts['index.html'], total)
+    t.check('the overview has the sum of all', '%.3g million' % (total['h'] / 1e6) in texts['index.html'] and '{:,}'.format(total['n']) in texts['index.html'], total)
     rows = list(csv.DictReader(io.StringIO(open(out + '/programs.csv', encoding='utf-8', newline='').read())))
     t.check('the table of programs adds up to it', abs(sum(float(r['core_hours']) for r in rows) - total['h']) < 1e-3 * total['h'], rows[:2])
     t.check('CSV and JSON are the same', len(json.load(open(out + '/programs.json'))) == len(rows))
@@ -187,6 +208,26 @@ def pages(t, place, db):
     run = fleet('report', '--db', db, '-o', out, '--days', '3', '--jobs', '50', '--timing')
     slow = [x for x in run.stderr.splitlines() if float(x.split()[-2]) > 10]
     t.equal('again: the same pages', (run.returncode, sorted(os.listdir(out)), slow), (0, sorted(names), []))
+    shutil.rmtree(out)
+
+
+def own_pages(t, place, db):
+    """What is given to a user holds their own jobs, and nobody else's name, day or number."""
+    out = place + '/own'
+    users = [r['name'] for r in ask(db, 'select name from names where kind=1')]
+    user = ask(db, 'select user from job_list group by user order by count(*) desc limit 1')[0]['user']
+    jobs = {str(r['job']) for r in ask(db, "select job from job_list where user='%s'" % user)}
+    run = fleet('report', '--db', db, '-o', out, '--user', user, '--jobs', '20')
+    texts = {n: open(os.path.join(out, n), encoding='utf-8').read() for n in sorted(os.listdir(out))}
+    t.check('pages of one user', run.returncode == 0 and len([n for n in texts if n.startswith('job-')]) == 20 and 'index.html' in texts, (run, list(texts)))
+    others = [(n, u) for n, x in texts.items() for u in users if u != user and re.search(r'\b%s\b' % re.escape(u), x)]
+    t.equal('name nobody else', others[:5], [])
+    shown = {r['job'] for r in csv.DictReader(io.StringIO(texts['jobs.csv']))}
+    t.equal('and the data are their jobs', shown, jobs)
+    led = {x for text in texts.values() for x in re.findall(r'href="([^"#:]+)"', text)}
+    t.equal('no link leads to what was not written', sorted(led - set(texts)), [])
+    run = fleet('report', '--db', db, '-o', out + '2', '--user', 'nobody-here')
+    t.check('a user without jobs is an error', run.returncode == 3 and 'nobody-here' in run.stderr and not glob.glob(out + '2/*'), run)
     shutil.rmtree(out)
 
 
@@ -224,8 +265,8 @@ def questions(t, place, db):
     run = fleet('ingest', place + '/few.ndjson', '--db', newer)
     t.check('a newer database is not touched', run.returncode == 3 and '99' in run.stderr, run)
     with sqlite3.connect(newer) as c:
-        c.execute('pragma user_version=1')
-        c.execute('update days set core_hours=core_hours+1 where rowid in (select 1)' if False else 'update days set core_hours=core_hours+1')
+        c.execute('pragma user_version=%d' % sqlite3.connect(db).execute('pragma user_version').fetchone()[0])
+        c.execute('update days set core_hours=core_hours+1')
     run = fleet('check', '--db', newer)
     t.check('sums that are not those of the jobs are noticed', run.returncode == 3 and 'add up' in run.stderr, run)
     size = os.path.getsize(newer)
@@ -242,10 +283,12 @@ def main():
         ingest(t, place)
         outbox(t, place)
         killed(t, place)
+        full(t, place)
         db = place + '/year.db'
         made(place + '/year.ndjson', JOBS, '--truth', place + '/truth.json')
         fleet('ingest', place + '/year.ndjson', '--db', db)
         pages(t, place, db)
+        own_pages(t, place, db)
         with open(place + '/truth.json') as f:
             judged(t, db, json.load(f))
         masters(t, place)

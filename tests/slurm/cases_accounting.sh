@@ -18,7 +18,7 @@ with_plugin_here() {
 	[ "$MOVED" = no ] || sed -i "s|\$|$(say_where_all_is)|" "$STATE/plugstack.conf"
 	sed -i "s|\$|$NO_TRACER|" "$STATE/plugstack.conf"
 	PLUGSTACK=$(cat "$STATE/plugstack.conf")
-	with_rules_by_account && with_rule_by_qos && with_records_of_jobs
+	with_rules_by_account && with_rule_by_qos && with_job_records && with_records_of_jobs
 }
 
 # proja is also the account of who names none: only slurmdbd knows that.
@@ -49,6 +49,37 @@ with_rule_by_qos() {
 		traced --qos long || return
 		untraced --qos normal
 	fi
+}
+
+# A field of the only job record that is left in the outbox.
+with_field() { # PYTHON-EXPRESSION over r
+	find "$WORK/outbox" -name '*.job.json' -exec cat {} + | PYTHONPATH=$REPO/tests/integration python3 -c "import contract, json, sys
+r = json.loads(sys.stdin.read())
+print(contract.errors(r, name='job') or ($1))"
+}
+
+with_outbox_of() { # COUNT
+	[ "$(find "$WORK/outbox" -name '*.job.json' | wc -l)" = "$1" ]
+}
+
+# What the fleet is told of a job is what Slurm knows of it, and its own user leaves it.
+with_job_records() {
+	local job user
+	user=$(stat -c %U "$WORK")
+	as_admin install -d -m 3733 "$WORK/outbox"
+	policy_is <<-END
+		[defaults]
+		outbox = $WORK/outbox
+	END
+	job=$(as_user sbatch --parsable --mpitrace -N2 -n2 -A projb -p other -o record.txt --wrap "srun -K -n2 $RING 5 kill=9") || return
+	eventually "its record" with_outbox_of 1 || fails "$(cat "$CASE_DIR"/record.txt)" || return
+	same "of whom, where, and how it ended" "$job 0 $user projb other ring 2 2" \
+		"$(with_field '" ".join(map(str, (r["job_id"], r["step_id"], r["user"], r["account"], r["partition"], r["program"].split("/")[-1], r["nodes"], r["ranks"])))')" || return
+	same "what became of it" "['death']" "$(with_field '[i["issue"] for i in r["issues"]][:1]')" || return
+	same "whose file" "$user" "$(find "$WORK/outbox" -name '*.job.json' -printf %u)" || return
+	mpitrace fleet ingest "$WORK/outbox" --db "$CASE_DIR/fleet.db" >"$CASE_DIR/ingest" || fails "$(cat "$CASE_DIR/ingest")" || return
+	same "in the database" "$user,projb,other" "$(mpitrace fleet query --db "$CASE_DIR/fleet.db" --csv "select user, account, partition from job_list" | tail -n 1 | tr -d '\r')" || return
+	no_policy
 }
 
 # sacct of a job: its steps, states and exit codes.

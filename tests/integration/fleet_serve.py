@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""fleet_serve.py - `mpitrace fleet serve`: pages as `fleet report` writes them, made from the database as it is; a user sees what is
+theirs, and who asks is taken from a header only behind a secret that the proxy knows. Environment: MAKE_FLEET, MPITRACE."""
+import concurrent.futures
+import hashlib
+import hmac
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+
+from trace import MPITRACE, Tests
+
+TOKEN = '0123456789abcdef' * 2
+
+
+def fleet(*words, **more):
+    return subprocess.run([MPITRACE, 'fleet', *words], capture_output=True, text=True, timeout=120, **more)
+
+
+def ask(db, sql):
+    return json.loads(fleet('query', sql, '--db', db, '--json').stdout)
+
+
+class Server:
+    def __init__(self, db, *words):
+        self.process = subprocess.Popen([MPITRACE, 'fleet', 'serve', '--db', db, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.url = self.process.stdout.readline().strip()
+
+    def get(self, name, *headers, base=None):
+        """Status and body. headers: pairs, also the same one twice."""
+        request = [b'GET /' + ((base or self.url).split('/', 3)[3] + name).encode() + b' HTTP/1.1', b'Connection: close']
+        pairs = list(headers) if any(h[0] == 'Host' for h in headers) else [('Host', '127.0.0.1'), *headers]
+        request += [('%s: %s' % pair).encode() for pair in pairs]
+        with socket.create_connection(('127.0.0.1', int(re.search(r':(\d+)/', self.url)[1])), timeout=60) as s:
+            s.sendall(b'\r\n'.join(request) + b'\r\n\r\n')
+            data = b''
+            while more := s.recv(1 << 20):
+                data += more
+        head, _, body = data.partition(b'\r\n\r\n')
+        return int(head.split()[1]), body.decode('utf-8', 'replace')
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+def pages(t, place, db):
+    fleet('report', '--db', db, '-o', place + '/out', '--days', '3', '--jobs', '30')
+    s = Server(db)
+    first = s.get('')
+    t.check('the first page is the overview', first[0] == 200 and 'core-hours;' in first[1], first[0])
+    t.equal('and has its name too', s.get('index.html'), first)
+    names = sorted(os.listdir(place + '/out'))
+    gone = [n for n in names if s.get(n)[0] != 200]
+    t.equal('each page and table that a report has is there', gone, [])
+    # The columns of links differ: here each job has a page.
+    same = [n for n in names if n.endswith('.csv') or n.endswith('.json') or n in ('index.html', 'nodes.html', 'programs.html', 'users.html')]
+    differ = [n for n in same if s.get(n)[1] != open(os.path.join(place, 'out', n), encoding='utf-8', newline='').read()]
+    t.equal('and is the same', differ, [])
+    ids = [r['id'] for r in ask(db, 'select id from jobs order by id limit 5')]
+    t.equal('each job has a page', [s.get('job-%d.html' % i)[0] for i in ids], [200] * 5)
+    for name in ('job-99999999.html', 'job-0.html', 'job--1.html', 'job-1x.html', 'user-.html', 'jobs-2025-02-31.html', 'jobs-1999-01-01.html', '../year.db', 'year.db',
+                 'records.csv', 'names.json', '%2e%2e/%2e%2e/etc/passwd', 'job-1.html/', 'job-1%20or%201=1.html', 'x' * 4000):
+        t.check('"%s" is nothing' % name[:30], s.get(name)[0] == 404)
+    t.equal('nor is anything without the secret', [s.get('index.html', base='http://h/')[0], s.get('index.html', base='http://h/%s/' % TOKEN)[0]], [404, 404])
+    t.equal('nor for another host', s.get('index.html', ('Host', 'evil.example'))[0], 403)
+    s.end()
+
+
+def live(t, place, db):
+    """What comes in is seen without a restart, and nobody waits for it."""
+    s = Server(db)
+    subprocess.run('"$MAKE_FLEET" --jobs 20000 --seed 5 > more.ndjson', shell=True, check=True, cwd=place)
+    lines = open(place + '/more.ndjson').read().splitlines()
+    with open(place + '/more.ndjson', 'w') as f:
+        for i, line in enumerate(lines):
+            f.write(json.dumps(dict(json.loads(line), id='more%d' % i)) + '\n')
+    coming = subprocess.Popen([MPITRACE, 'fleet', 'ingest', place + '/more.ndjson', '--db', db], stdout=subprocess.DEVNULL)
+    with concurrent.futures.ThreadPoolExecutor(20) as pool:
+        got = list(pool.map(lambda i: s.get(('', 'jobs.html', 'programs.html', 'jobs.csv', 'job-%d.html' % (i + 1))[i % 5])[0], range(200)))
+    t.equal('200 requests of 20 at once, while records come in', set(got), {200})
+    coming.wait()
+    last = ask(db, 'select max(id) as n from jobs')[0]['n']
+    t.equal('the newest job is there', s.get('job-%d.html' % last)[0], 200)
+    s.end()
+
+
+def privacy(t, place, db):
+    user, other = [r['user'] for r in ask(db, 'select user from job_list group by user order by count(*) desc limit 2')]
+    mine, theirs = (ask(db, "select id from job_list where user='%s' limit 1" % u)[0]['id'] for u in (user, other))
+    numbers = {r['name']: r['id'] for r in ask(db, 'select name, id from names where kind=1')}
+    everybody = re.compile(r'\b(%s)\b' % '|'.join(re.escape(u) for u in numbers if u != user))
+
+    def sees_own_only(what, get):
+        t.equal('%s: their page' % what, (get('')[0], user in get('')[1], everybody.findall(get('')[1])), (200, True, []))
+        t.equal('%s: their jobs, and no others' % what, (get('job-%d.html' % mine)[0], get('job-%d.html' % theirs)[0]), (200, 404))
+        t.check('%s: their table' % what, get('jobs.csv')[0] == 200 and not everybody.search(get('jobs.csv')[1]))
+        closed = ['programs.html', 'users.html', 'nodes.html', 'jobs.html', 'user-%d.html' % numbers[other], 'user-%d.html' % numbers[user], 'users.csv', 'accounts.json',
+                  'nodes.csv', 'changes.json', 'program-1.html', 'jobs-2025-05-05.html']
+        t.equal('%s: nothing else' % what, [n for n in closed if get(n)[0] != 404], [])
+
+    s = Server(db, '--user', user)
+    sees_own_only('--user', s.get)
+    s.end()
+
+    token = place + '/token'
+    with open(token, 'w') as f:
+        f.write(TOKEN + '\n')
+    os.chmod(token, 0o600)
+    s = Server(db, '--token-file', token, '--user-header', 'X-Remote-User', '--all', 'admin', '--all', 'chief')
+    base = s.url + TOKEN + '/'
+    t.check('the secret is not printed', TOKEN not in s.url)
+    sees_own_only('behind a proxy', lambda n: s.get(n, ('X-Remote-User', user), base=base))
+    t.equal('who may see all does', [s.get(n, ('X-Remote-User', 'admin'), base=base)[0] for n in ('nodes.html', 'job-%d.html' % theirs)], [200, 200])
+    t.equal('without a name, nothing', [s.get('', base=base)[0], s.get('', ('X-Remote-User', ''), base=base)[0]], [403, 403])
+    t.equal('with two names, nothing', s.get('', ('X-Remote-User', user), ('x-remote-user', 'admin'), base=base)[0], 403)
+    t.equal('with a name and no secret, nothing', s.get('', ('X-Remote-User', 'admin'))[0], 404)
+    t.equal('a name that is SQL is a name', s.get('', ('X-Remote-User', "x' or 1=1 --"), base=base)[0], 404)
+    t.equal('a user without jobs is told', s.get('', ('X-Remote-User', 'newcomer'), base=base)[1], 'There are no jobs of yours yet.\n')
+    s.end()
+    s = Server(db, '--token-file', token)
+    t.equal('no header is trusted unless it was named', s.get('nodes.html', ('X-Remote-User', user), base=s.url + TOKEN + '/')[0], 200)
+    s.end()
+    s = Server(db, '--token-file', token, '--host', 'mpi.example')
+    t.equal('another host is served when it was named', s.get('', ('Host', 'mpi.example'), base=s.url + TOKEN + '/')[0], 200)
+    s.end()
+
+
+def hashed(t, place):
+    """Names that are hidden in the database: the proxy's user finds theirs by the site's key."""
+    db, key, token = place + '/hashed.db', place + '/key', place + '/token'
+    with open(key, 'wb') as f:
+        f.write(b'k' * 32)
+    os.chmod(key, 0o600)
+    name = 'h:' + hmac.new(b'k' * 32, b'alice', hashlib.sha256).hexdigest()[:32]
+    record = json.loads(open(place + '/year.ndjson').readline())
+    fleet('ingest', '-', '--db', db, input=json.dumps(dict(record, user=name)))
+    s = Server(db, '--token-file', token, '--user-header', 'X-Remote-User', '--site-key', key)
+    got = [s.get('', ('X-Remote-User', u), base=s.url + TOKEN + '/')[0] for u in ('alice', 'bob', name)]
+    t.equal("a hidden user's page is found by the key, and not by the hash", got, [200, 404, 404])
+    s.end()
+
+
+def mistakes(t, place, db):
+    for words, what in (((), 'which database'), (('--db', db, 'x'), 'a word too many'), (('--db', db, '--user-header', 'X-Remote-User'), 'a header without a secret'),
+                        (('--db', db, '--all', 'admin'), 'see all without a header'), (('--db', db, '--port', '70000'), 'a port that is none')):
+        run = fleet('serve', *words)
+        t.check('%s: wrong use' % what, run.returncode == 2 and run.stderr, run)
+    for mode, text, what in ((0o644, TOKEN, 'that others can read'), (0o600, TOKEN[:-1], 'that is short'), (0o600, 'z' * 32, 'that is no number')):
+        with open(place + '/bad', 'w') as f:
+            f.write(text)
+        os.chmod(place + '/bad', mode)
+        run = fleet('serve', '--db', db, '--token-file', place + '/bad')
+        t.check('a secret %s is refused' % what, run.returncode == 3 and 'bad' in run.stderr, run)
+    run = fleet('serve', '--db', place + '/none.db')
+    t.check('a database that is not there is refused', run.returncode == 3 and 'none.db' in run.stderr, run)
+
+
+def main():
+    t = Tests()
+    with tempfile.TemporaryDirectory() as place:
+        db = place + '/year.db'
+        with open(place + '/year.ndjson', 'w') as f:
+            subprocess.run([os.environ['MAKE_FLEET'], '--jobs', '3000', '--nodes', '100', '--slow', '2'], stdout=f, check=True)
+        fleet('ingest', place + '/year.ndjson', '--db', db)
+        pages(t, place, db)
+        privacy(t, place, db)
+        hashed(t, place)
+        mistakes(t, place, db)
+        live(t, place, db)
+    t.end()
+
+
+main()
