@@ -9,9 +9,11 @@ import subprocess
 from trace import FLAVOURS, MPITRACE, Place, Tests, operations, whole
 
 NAMES = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
+# In one write: what print() writes in pieces may meet what the other rank writes.
 PYTHON = '''#!/usr/bin/python3
+import os
 from mpi4py import MPI
-print('size', MPI.COMM_WORLD.size)
+os.write(1, b'size %d\\n' % MPI.COMM_WORLD.size)
 MPI.COMM_WORLD.Barrier()
 '''
 SRUN = '''#!/bin/sh

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Damaged } from '../../reports/viewer/src/decode/bytes.ts';
+import { nowSheet } from '../../reports/viewer/src/model/live.ts';
+import { shownIn } from '../../reports/viewer/src/model/sheet.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { Cancelled, Chunks, joinRanges } from '../../reports/viewer/src/io/chunks.ts';
 import {
@@ -308,4 +310,11 @@ test('a rank chosen twice is not chosen', () => {
   s.toggleRank(5);
   s.toggleRank(3);
   assert.deepEqual([...s.state.selected], [5]);
+});
+
+test('what ranks of a running job are in has its times and shares', () => {
+  const rank = { rank: 1, node: 'n1', state: 'mpi', op: 'MPI_Recv', peer: 2, since_s: 1.5, mpi: 0.22, off_processor: 0 };
+  const sheet = nowSheet({ ranks: [rank] });
+  const shown = sheet.rows[0].map((_, i) => shownIn(sheet, sheet.rows[0], i));
+  assert.deepEqual(shown, ['1', 'n1', 'mpi', 'MPI_Recv', '1.5 s', '2', '', '', '22 %', '0 %']);
 });

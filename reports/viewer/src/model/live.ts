@@ -120,7 +120,7 @@ const seconds = (value: Cell): string => (typeof value === 'number' ? `${value.t
 
 /** What each rank is in now (mpitrace/live/1). */
 export function nowSheet(now: Json): Sheet {
-  const cell = (x: Json, name: string): Cell => str(x, name) || (num(x, name) ?? null);
+  const cell = (x: Json, name: string): Cell => num(x, name) ?? (str(x, name) || null);
   const columns = [
     { name: 'rank', title: 'Rank' },
     { name: 'node', title: 'Node' },
