@@ -64,8 +64,17 @@ static int sweep(int argc, char **argv)
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	self[n > 0 ? n : 0] = '\0';
 	snprintf(warden, sizeof(warden), "%s/mpitrace-warden", c->libexecdir);
-	execl(warden, "mpitrace-warden", "sweep", c->spool, self, directory[0] != '\0' ? directory : NULL, seconds,
-	      NULL);
+	char *words[10] = {"mpitrace-warden", "sweep", c->spool, self};
+	size_t at = 4;
+	if (directory[0] != '\0') {
+		words[at++] = directory;
+		words[at++] = seconds;
+	}
+	if (strcmp(c->policy, POLICY_FILE) != 0) { /* as spank/start.c: late reports leave records too */
+		words[at++] = "--policy";
+		words[at++] = c->policy;
+	}
+	execv(warden, words);
 	fprintf(stderr, "mpitrace sweep: %s: cannot run it: %s\n", warden, strerror(errno));
 	return EXIT_BAD_INPUT;
 }
