@@ -168,7 +168,7 @@ static bool put_process(struct sampler *s, struct process *p, uint64_t now_tick,
 {
 	bool seen[SEGFILE_REGIONS_MAX] = {false};
 	struct mpic_system *systems = calloc(p->nthreads + 1, sizeof(*systems));
-	uint64_t resident_bytes = 0, came;
+	uint64_t resident_bytes = 0, came = 0;
 	bool good = systems != NULL, here = !p->gone && usage_same_namespace(p->file->pid_namespace);
 	for (uint32_t i = 0; good && here && i < p->nthreads; i++)
 		if (p->threads[i].area != NULL)

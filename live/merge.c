@@ -266,7 +266,7 @@ static int fold(struct merge *m, struct merge_node *n, int64_t slot_ns)
 
 int merge_next(struct merge *m, int64_t now_ns, struct merged *ret_merged)
 {
-	int64_t slot_ns, gap_ns, late_ns;
+	int64_t slot_ns = 0, gap_ns = 0, late_ns;
 	if (!next_slot(m, &slot_ns, &gap_ns))
 		return 0;
 	bool late = __builtin_mul_overflow(gap_ns, 2, &late_ns) || __builtin_add_overflow(late_ns, LATE_NS, &late_ns) ||

@@ -9,6 +9,7 @@
 #include "web/programs.h"
 #include "web/web.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -144,12 +145,26 @@ static int serve(const struct view_options *o, struct view *v)
 		pause(); /* a signal ends us */
 }
 
+static bool has_records(const char *path)
+{
+	const struct dirent *entry;
+	bool has = false;
+	DIR *dir = opendir(path);
+	while (dir != NULL && !has && (entry = readdir(dir)) != NULL) {
+		const char *dot = strrchr(entry->d_name, '.');
+		has = dot != NULL && strcmp(dot, ".mpic") == 0;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return has;
+}
+
 /* A step: the trace that was made of it; else it runs, and path is of its directory. 0, 1 for one that runs, -errno. */
 static int find_trace(const char *what, char *ret_path, struct error *e)
 {
 	char trace[PATH_MAX];
 	struct stat st;
-	if (stat(what, &st) == 0 && S_ISREG(st.st_mode))
+	if (stat(what, &st) == 0 && !S_ISDIR(st.st_mode))
 		return snprintf(ret_path, PATH_MAX, "%s", what) < PATH_MAX ? 0
 									   : fail(e, -ENAMETOOLONG, "name too long");
 	int code = find_step(what, ret_path, e);
@@ -157,7 +172,9 @@ static int find_trace(const char *what, char *ret_path, struct error *e)
 		return code;
 	size_t len = strlen(ret_path);
 	if (snprintf(trace, sizeof(trace), "%s/job.mpix", ret_path) >= PATH_MAX || stat(trace, &st) != 0)
-		return 1;
+		return has_records(ret_path)
+			       ? 1
+			       : fail(e, -ENOENT, "%s: neither a job.mpix nor a .mpic is there", ret_path);
 	memcpy(ret_path + len, trace + len, strlen(trace + len) + 1);
 	return 0;
 }
