@@ -162,7 +162,7 @@ a_node_that_loses_power_is_named_in_the_report_of_the_others() {
 	eventually "events on both nodes" eval 'bigger_than 50000 $(step_dir 0)/n1.mpic && bigger_than 50000 $(step_dir 0)/n2.mpic' || return
 	"$CLUSTER/power" --state "$STATE" off n2 || fails "power off" || return
 	as_admin scontrol update NodeName=n2 State=DOWN Reason=power || return
-	without_its_node || rc=$? # the other claims need it again in any case
+	with_its_node_away || rc=$? # the other claims need it again in any case
 	"$CLUSTER/power" --state "$STATE" on n2 || fails "power on" || return
 	as_admin scontrol update NodeName=n2 State=RESUME 2>/dev/null # refused where its registration has done that already
 	eventually "all nodes idle" with_idle_nodes 4 && [ "$rc" = 0 ] || return
@@ -173,7 +173,7 @@ a_node_that_loses_power_is_named_in_the_report_of_the_others() {
 
 # While n2's trace is young, its agent might still be at work, and the report is left to a later sweep: some sweep of the
 # timer's finds it old.
-without_its_node() {
+with_its_node_away() {
 	eventually "the end" is_state "$JOB" NODE_FAIL || return
 	eventually "an empty spool on n1" with_empty_spool n1 || return
 	eventually "n2's trace is old" with_old "$(step_dir 0)/n2.mpic" || return
