@@ -31,6 +31,8 @@
 #define MPIX_SEGMENTS_MAX (1u << 20)	   /* segments of one event chunk of version 1 */
 #define MPIX_LANES_MAX (1u << 22)	   /* threads of all ranks */
 #define MPIX_GROUP_SIGS_MAX (1u << 23)	   /* signatures of one rank group */
+#define MPIX_SAMPLES_MAX 2048u		   /* of one file: more become fewer */
+#define MPIX_SAMPLES_BYTES_MAX (64u << 20) /* of all of them, before they are packed */
 #define MPIX_KNOTS_MAX (1u << 21)	   /* of one clock */
 #define MPIX_CHUNK_RECORDS_MAX (1u << 22)  /* events or messages of one chunk */
 #define MPIX_RUNTIME_MAX_NS (1ll << 53)	   /* 104 days: what a JavaScript number holds exactly */

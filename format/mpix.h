@@ -199,6 +199,38 @@ struct mpix_sync {
 	const struct mpix_sync_run *runs;
 };
 
+/* ---- samples: the profile over time ---- */
+
+/* What a thread did at one place from one sample to the next: sums, ticks of its lane's clock. */
+struct mpix_sample_cell {
+	uint32_t op, callsite; /* MPIX_NO_CALLSITE: not known */
+	uint64_t calls, ticks; /* that ended; inside of them */
+	uint64_t bytes;
+	uint64_t wait_ns; /* of that in wait states, 0 also where that is not known */
+};
+
+enum mpix_sample_known {
+	MPIX_SAMPLE_SYSTEM = 1,	  /* cpu_ns, ready_ns */
+	MPIX_SAMPLE_RESIDENT = 2, /* resident_bytes */
+	MPIX_SAMPLE_SILENT = 4,	  /* its node said nothing for this sample; what it did is in a later one */
+};
+
+struct mpix_sample_thread {
+	uint32_t lane, ncells;
+	uint8_t known;			      /* bits of enum mpix_sample_known */
+	uint64_t cpu_ns, ready_ns;	      /* since the sample before: on a processor; ready to run, and on none */
+	uint64_t resident_bytes;	      /* of its process, at the end */
+	const struct mpix_sample_cell *cells; /* ascending (op, call site, none first) */
+};
+
+struct mpix_sample {
+	uint64_t number;   /* of the first one that it stands for */
+	uint32_t samples;  /* how many it stands for: 1, or more when neighbours were made one */
+	uint32_t nthreads; /* of which something is known */
+	int64_t start_ns, end_ns;
+	const struct mpix_sample_thread *threads; /* ascending lane */
+};
+
 /* What one group has of one window. Everything belongs to the caller and is only read. */
 struct mpix_part {
 	uint32_t window, group;
@@ -224,6 +256,9 @@ int mpix_writer_signatures(struct mpix_writer *w, uint32_t rank, const struct mp
 			   struct error *e);
 /* Of a signature of a rank; ascending by (rank, signature). */
 int mpix_writer_sync(struct mpix_writer *w, const struct mpix_sync *sync, struct error *e);
+/* Ascending number. Any number of them: past MPIX_SAMPLES_BYTES_MAX or MPIX_SAMPLES_MAX each two neighbours become one,
+ * whose sums are those of both. -EINVAL for what is impossible, or -ENOMEM, with text. */
+int mpix_writer_sample(struct mpix_writer *w, const struct mpix_sample *sample, struct error *e);
 struct mpix_scratch *mpix_scratch_new(void);
 void mpix_scratch_free(struct mpix_scratch *s);
 struct mpix_packed *mpix_packed_new(void);
@@ -291,6 +326,10 @@ int mpix_each_wait(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
 /* The same for every one-sided synchronisation with a lock or a group, ascending by (rank, signature). */
 int mpix_each_sync(struct mpix_file *f, int (*visit)(void *context, const struct mpix_sync *sync), void *context,
 		   struct error *e);
+
+/* The same for every sample, ascending. */
+int mpix_each_sample(struct mpix_file *f, int (*visit)(void *context, const struct mpix_sample *sample), void *context,
+		     struct error *e);
 
 /* ---- reading in order of time, window by window ---- */
 

@@ -29,6 +29,7 @@ enum mpix_kind {
 	MPIX_OBJECTS = 11, /* group: windows and files that signatures name */
 	MPIX_SYNCS = 12,   /* group: locks and groups of one-sided synchronisations */
 	MPIX_STACKS = 13,  /* group: callers that signatures name */
+	MPIX_SAMPLES = 14, /* seq: what all threads did from one sample to the next */
 	MPIX_KINDS	   /* those from here on are skipped */
 };
 

@@ -138,6 +138,7 @@ static void writer_free(struct mpix_writer *w)
 	free(w->sigs);
 	free(w->syncs.at);
 	free(w->syncs.runs);
+	mpix_samples_done(w);
 	mpix_lanes_done(&w->lanes);
 	free(w->entries);
 	free(w);
@@ -154,6 +155,7 @@ static int prepare(struct mpix_writer *w, const struct mpix_info *info)
 		.row_factor = MPIX_ROW_FACTOR,
 		.rank_levels = rank_levels(w->info.ranks),
 	};
+	w->samples_max_bytes = MPIX_SAMPLES_BYTES_MAX;
 	return mpix_summary_init(w) < 0 || mpix_lod_init(w) < 0 ? -ENOMEM : 0;
 }
 
@@ -397,6 +399,8 @@ static int write_tables(struct mpix_writer *w, struct error *e)
 		rc = write_stacks(w, g, e);
 	if (rc == 0)
 		rc = mpix_syncs_write(w, e);
+	if (rc == 0)
+		rc = mpix_samples_write(w, e);
 	for (uint32_t i = 0; i < w->info.nclocks && rc == 0; i++)
 		rc = write_clock(w, i, e);
 	return rc;

@@ -8,6 +8,7 @@
 
 #include "base/atomic_file.h"
 #include "base/sort.h"
+#include "base/vec.h"
 #include "format/mpic.h"
 #include "format/mpix_layout.h"
 #include "format/pack.h"
@@ -123,6 +124,13 @@ struct mpix_sigs {
 	size_t cap;
 };
 
+/* A sample as it will be written: the last ones can still become one with their neighbours. */
+struct mpix_held_sample {
+	int64_t start_ns, end_ns;
+	uint32_t records;
+	struct buf bytes;
+};
+
 struct mpix_writer {
 	struct atomic_file file;
 	struct mpix_info info; /* a copy, with copies of all lists */
@@ -136,7 +144,9 @@ struct mpix_writer {
 		struct mpix_sync_run *runs;
 		size_t nruns, cap_runs;
 	} syncs;
-	uint64_t offset; /* where the next chunk goes */
+	VEC(struct mpix_held_sample) samples;
+	uint64_t samples_bytes, samples_max_bytes, samples_next; /* held; at most; the least number of the next one */
+	uint64_t offset;					 /* where the next chunk goes */
 	struct mpix_entry *entries;
 	size_t nentries, cap_entries;
 	struct buf raw, packed; /* of the chunk being built */
@@ -177,6 +187,10 @@ int mpix_pack_waits(const struct mpix_writer *w, const struct mpix_part *part, s
 
 /* SYNCS of all groups (mpix_syncs.c). */
 int mpix_syncs_write(struct mpix_writer *w, struct error *e);
+
+/* SAMPLES (mpix_samples.c). */
+int mpix_samples_write(struct mpix_writer *w, struct error *e);
+void mpix_samples_done(struct mpix_writer *w);
 
 /* ---- levels of detail ---- */
 

@@ -49,6 +49,18 @@ static int see_part(void *context, const struct mpix_collective_part *part)
 	return 0;
 }
 
+static int see_sample(void *context, const struct mpix_sample *s)
+{
+	const struct mpix_info *info = context;
+	fuzz_check(s->samples > 0 && s->start_ns <= s->end_ns && s->nthreads <= info->lanes);
+	for (uint32_t i = 0; i < s->nthreads; i++) {
+		fuzz_check(s->threads[i].lane < info->lanes);
+		for (uint32_t k = 0; k < s->threads[i].ncells; k++)
+			fuzz_check(s->threads[i].cells[k].op < info->nops);
+	}
+	return 0;
+}
+
 void read_mpix(const char *path)
 {
 	struct mpix_file *f;
@@ -63,6 +75,7 @@ void read_mpix(const char *path)
 	mpix_each_message(f, INT64_MIN, INT64_MAX, see_link, (void *)(uintptr_t)info, &e);
 	mpix_each_wait(f, INT64_MIN, INT64_MAX, see_wait, NULL, &e);
 	mpix_each_sync(f, see_sync, (void *)(uintptr_t)info, &e);
+	mpix_each_sample(f, see_sample, (void *)(uintptr_t)info, &e);
 	for (uint32_t w = 0; w < mpix_windows(f) && w < WINDOWS; w++) {
 		mpix_window_messages(f, w, true, see_bare, f, &e);
 		mpix_window_parts(f, w, see_part, (void *)(uintptr_t)info, &e);

@@ -95,7 +95,7 @@ async function sameVerdict(bytes, theirs, what) {
     return false;
   }
   assert.ok(theirs.ok, `${what}: refused by the C reader only`);
-  for (const part of ['events', 'messages', 'waits']) {
+  for (const part of ['events', 'messages', 'waits', 'samples']) {
     assert.equal(mine[part].length, theirs[part].length, `${what}: ${part}`);
     mine[part].forEach((row, i) => {
       const want = theirs[part][i];
@@ -123,7 +123,7 @@ test('a file packed anew is read as before', async () => {
   assert.equal(await sameVerdicts([['unchanged', forge(small, (_, raw) => raw())]]), 1);
 });
 
-for (const kind of ['Meta', 'Events', 'Messages', 'Signatures', 'Clock', 'Waits'])
+for (const kind of ['Meta', 'Events', 'Messages', 'Signatures', 'Clock', 'Waits', 'Samples'])
   test(`forged chunks of kind ${kind} are refused by both readers, or read alike`, async (t) => {
     const files = [...forgeries(small, Kind[kind], 120), ...forgeries(odd, Kind[kind], 120)];
     const read = await sameVerdicts(files);

@@ -39,6 +39,7 @@ async function sameAsRead(path) {
     sameRows(mine[what], theirs[what], what);
     assert.equal(mine[what].length, trace.meta[what], what);
   }
+  sameRows(mine.samples, theirs.samples, 'samples');
   return trace;
 }
 

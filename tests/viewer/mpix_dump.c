@@ -1,5 +1,5 @@
 /* mpix_dump.c - all that the C reader says of .mpix files: `mpix_dump FILE...` prints one line of JSON each, with all
- * calls, messages and wait states, or an error. What the viewer decodes is compared with it. */
+ * calls, messages, wait states and samples, or an error. What the viewer decodes is compared with it. */
 #include "format/mpix.h"
 
 #include <inttypes.h>
@@ -59,6 +59,28 @@ static int put_wait(void *context, const struct mpix_wait *x)
 	return 0;
 }
 
+static int put_sample(void *context, const struct mpix_sample *s)
+{
+	struct printing *p = context;
+	printf("%s[%" PRIu64 ",%" PRIu32 ",%" PRId64 ",%" PRId64 ",[", p->comma, s->number, s->samples, s->start_ns,
+	       s->end_ns);
+	for (uint32_t i = 0; i < s->nthreads; i++) {
+		const struct mpix_sample_thread *t = &s->threads[i];
+		printf("%s[%" PRIu32 ",%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",[", i > 0 ? "," : "", t->lane, t->known,
+		       t->cpu_ns, t->ready_ns, t->resident_bytes);
+		for (uint32_t k = 0; k < t->ncells; k++) {
+			const struct mpix_sample_cell *c = &t->cells[k];
+			int64_t site = c->callsite == MPIX_NO_CALLSITE ? -1 : (int64_t)c->callsite;
+			printf("%s[%" PRIu32 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+			       k > 0 ? "," : "", c->op, site, c->calls, c->ticks, c->bytes, c->wait_ns);
+		}
+		printf("]]");
+	}
+	printf("]]");
+	p->comma = ",";
+	return 0;
+}
+
 static int dump(struct mpix_file *f, struct error *e)
 {
 	const struct mpix_info *info = mpix_info(f);
@@ -75,6 +97,10 @@ static int dump(struct mpix_file *f, struct error *e)
 	p.comma = "";
 	if (rc == 0)
 		rc = mpix_each_wait(f, INT64_MIN, INT64_MAX, put_wait, &p, e);
+	printf("],\"samples\":[");
+	p.comma = "";
+	if (rc == 0)
+		rc = mpix_each_sample(f, put_sample, &p, e);
 	printf("]");
 	return rc;
 }

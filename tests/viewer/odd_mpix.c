@@ -1,6 +1,6 @@
 /* odd_mpix.c - write an .mpix of whatever the format can hold, however odd: `odd_mpix FILE SEED`. Ranks with several
  * threads, three clocks that change their rates, calls open over several windows, messages and wait states between any
- * two calls, words and numbers of single events. Nothing in it makes sense; all of it follows from the seed. */
+ * two calls, words and numbers of single events, samples. Nothing in it makes sense; all of it follows from the seed. */
 #include "format/mpix.h"
 
 #include <errno.h>
@@ -19,6 +19,7 @@
 #define COMMS 2u
 #define LINKS 150u
 #define WAITS 100u
+#define SAMPLES 6u
 #define GROUPS ((RANKS + MPIX_GROUP_RANKS - 1) / MPIX_GROUP_RANKS)
 
 struct call {
@@ -330,6 +331,56 @@ static int put_parts(struct mpix_writer *w, struct error *e)
 	return rc;
 }
 
+/* ---- samples ---- */
+
+static uint64_t any_number(void)
+{
+	return below(3) == 0 ? (1ull << 53) - 1 - below(9) : below(3) == 0 ? 0 : below(100000);
+}
+
+static uint32_t make_cells(struct mpix_sample_cell *to)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < 2 * OPS; i++)
+		if (below(3) == 0)
+			to[n++] = (struct mpix_sample_cell){.op = i / 2,
+							    .callsite = i % 2 == 0 ? MPIX_NO_CALLSITE : below(1000),
+							    .calls = any_number(),
+							    .ticks = any_number(),
+							    .bytes = any_number(),
+							    .wait_ns = any_number()};
+	return n;
+}
+
+static int put_samples(struct mpix_writer *w, struct error *e)
+{
+	static struct mpix_sample_cell cells[LANES_MAX][2 * OPS];
+	static struct mpix_sample_thread of[LANES_MAX];
+	uint64_t number = 1;
+	int rc = 0;
+	for (uint32_t i = 0; i < SAMPLES && rc == 0; i++) {
+		struct mpix_sample s = {.number = number,
+					.samples = 1 + below(3),
+					.start_ns = i * 1000,
+					.end_ns = i * 1000 + below(2) * 1000,
+					.threads = of};
+		for (uint32_t l = 0; l < nlanes; l++) {
+			struct mpix_sample_thread *t = &of[s.nthreads];
+			uint8_t known = (uint8_t)below(8);
+			if (below(4) == 0)
+				continue;
+			*t = (struct mpix_sample_thread){.lane = l, .known = known, .cells = cells[s.nthreads]};
+			t->cpu_ns = (known & MPIX_SAMPLE_SYSTEM) != 0 ? any_number() : 0;
+			t->ready_ns = (known & MPIX_SAMPLE_SYSTEM) != 0 ? any_number() : 0;
+			t->resident_bytes = (known & MPIX_SAMPLE_RESIDENT) != 0 ? any_number() : 0;
+			t->ncells = make_cells(cells[s.nthreads++]);
+		}
+		number += s.samples + below(2);
+		rc = mpix_writer_sample(w, &s, e);
+	}
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	struct mpix_info info = {.ranks = RANKS,
@@ -353,6 +404,8 @@ int main(int argc, char **argv)
 		rc = mpix_writer_signatures(w, r, sigs[r], SIGS, &e);
 	if (rc == 0)
 		rc = put_parts(w, &e);
+	if (rc == 0)
+		rc = put_samples(w, &e);
 	if (rc == 0)
 		rc = mpix_writer_finish(w, "{\"schema\":\"mpitrace/analysis/1\"}", &e);
 	if (rc < 0)

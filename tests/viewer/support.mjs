@@ -82,7 +82,7 @@ export function entries(trace, kind) {
   return trace.byKind.get(kind) ?? [];
 }
 
-/** What the C reader reads of files, one object each: { ok, events, messages, waits }. */
+/** What the C reader reads of files, one object each: { ok, events, messages, waits, samples }. */
 export function dump(...paths) {
   const text = execFileSync(MPIX_DUMP, paths, { maxBuffer: SHOWN_MAX, stdio: ['ignore', 'pipe', 'ignore'] });
   return String(text)
@@ -182,11 +182,26 @@ export async function waitRows(trace) {
   return rows;
 }
 
+/** All samples in the order of the file, as mpix_dump writes them. */
+export async function sampleRows(trace) {
+  const rows = [];
+  for (const entry of entries(trace, Kind.Samples)) {
+    const s = await trace.sample(entry);
+    const cell = (k) => [s.op[k], s.site[k], s.calls[k], s.ticks[k], s.bytes[k], s.wait[k]];
+    const threads = Array.from(s.lane, (lane, i) => {
+      const cells = Array.from({ length: s.firstCell[i + 1] - s.firstCell[i] }, (_, k) => cell(s.firstCell[i] + k));
+      return [lane, s.known[i], s.cpu[i], s.ready[i], s.resident[i], cells];
+    });
+    rows.push([s.number, s.samples, s.start, s.end, threads]);
+  }
+  return rows;
+}
+
 /** The same as dump() says. */
 export async function decodeAll(trace) {
   const events = [];
   for (const x of await allEvents(trace)) events.push(await eventRow(trace, x));
-  return { events, messages: await messageRows(trace), waits: await waitRows(trace) };
+  return { events, messages: await messageRows(trace), waits: await waitRows(trace), samples: await sampleRows(trace) };
 }
 
 export async function allMessages(trace) {

@@ -23,6 +23,7 @@ export const enum Kind {
   Signatures = 8,
   Clock = 9,
   Waits = 10,
+  Samples = 14,
 }
 
 const KIND_NAMES = [
@@ -37,6 +38,10 @@ const KIND_NAMES = [
   'SIGNATURES',
   'CLOCK',
   'WAITS',
+  'OBJECTS',
+  'SYNCS',
+  'STACKS',
+  'SAMPLES',
 ];
 
 export interface Superblock {

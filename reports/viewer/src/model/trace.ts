@@ -10,6 +10,8 @@ import { groupOfLane, lanesOfGroup, rankOfLane, readMeta } from '../decode/meta'
 import type { Meta } from '../decode/meta';
 import type { Positions } from '../decode/positions';
 import type { EventChunk, EventRef, MessageChunk, Signatures } from '../decode/records';
+import { readSample } from '../decode/samples';
+import type { Sample } from '../decode/samples';
 import { noSignatures, readSignatures } from '../decode/signatures';
 import { readFlow, readSummary } from '../decode/tiles';
 import type { FlowTile, SummaryTile } from '../decode/tiles';
@@ -299,6 +301,10 @@ export class Trace {
 
   waits(e: Entry, signal?: AbortSignal): Promise<Waits> {
     return this.chunks.load(e, (data) => readWaits(data, this.meta, e.group, e.seq), signal);
+  }
+
+  sample(e: Entry, signal?: AbortSignal): Promise<Sample> {
+    return this.chunks.load(e, (data) => readSample(data, this.meta, e.start, e.end, e.records), signal);
   }
 
   summary(e: Entry, signal?: AbortSignal): Promise<SummaryTile> {
