@@ -210,14 +210,20 @@ int mpix_each_sample(struct mpix_file *f, int (*visit)(void *context, const stru
 
 /* ---- two that follow each other as one: sums, so that all samples together stay the totals ---- */
 
+/* What no honest program reaches stays there. */
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+	return a + b < MPIX_TICKS_MAX ? a + b : MPIX_TICKS_MAX - 1;
+}
+
 static int add_cell(struct mpix_sample_memory *to, const struct mpix_sample_cell *a, const struct mpix_sample_cell *b)
 {
 	struct mpix_sample_cell sum = a != NULL ? *a : *b;
 	if (a != NULL && b != NULL) {
-		sum.calls += b->calls;
-		sum.ticks += b->ticks;
-		sum.bytes += b->bytes;
-		sum.wait_ns += b->wait_ns;
+		sum.calls = sum_of(a->calls, b->calls);
+		sum.ticks = sum_of(a->ticks, b->ticks);
+		sum.bytes = sum_of(a->bytes, b->bytes);
+		sum.wait_ns = sum_of(a->wait_ns, b->wait_ns);
 	}
 	return vec_push(&to->cells, sum);
 }
@@ -241,8 +247,8 @@ static int join_thread(struct mpix_sample_memory *to, const struct mpix_sample_t
 	if (a != NULL && b != NULL) {
 		unsigned either = (unsigned)(a->known | b->known) & (MPIX_SAMPLE_SYSTEM | MPIX_SAMPLE_RESIDENT);
 		sum.known = (uint8_t)(either | (unsigned)(a->known & b->known & MPIX_SAMPLE_SILENT));
-		sum.cpu_ns += b->cpu_ns;
-		sum.ready_ns += b->ready_ns;
+		sum.cpu_ns = sum_of(sum.cpu_ns, b->cpu_ns);
+		sum.ready_ns = sum_of(sum.ready_ns, b->ready_ns);
 		if ((b->known & MPIX_SAMPLE_RESIDENT) != 0)
 			sum.resident_bytes = b->resident_bytes;
 	} else {

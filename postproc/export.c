@@ -443,7 +443,9 @@ static int on_begin(void *context, struct stream *st)
 	int code = count_lanes(x, st);
 	if (code == 0)
 		code = create(x, st);
-	return code == 0 ? export_signatures(x->step, x->w, &x->error) : code;
+	if (code == 0)
+		code = export_signatures(x->step, x->w, &x->error);
+	return code == 0 ? export_samples(x->step, x->w, &x->error) : code;
 }
 
 static int on_piece(void *context, struct stream *st, uint32_t i)

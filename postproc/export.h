@@ -17,3 +17,6 @@ const struct error *export_error(const struct export *x);
 /* What the calls of all ranks were, for a file that has just been begun (export_signatures.c). 0, or -errno with
  * text. */
 int export_signatures(const struct step *s, struct mpix_writer *w, struct error *e);
+/* The profile over time, for a file that has just been begun (export_samples.c); nothing where nobody took samples.
+ * 0, -ENOMEM, or -errno with text. */
+int export_samples(const struct step *s, struct mpix_writer *w, struct error *e);

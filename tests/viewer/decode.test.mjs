@@ -85,6 +85,19 @@ for (const [program, ...args] of [['counts_p2p'], ['counts_flows'], ['counts_rma
     await sameAsMatrix(path);
   });
 
+test('samples of a recorded program add up to its calls', { skip: !flavour }, async () => {
+  const path = record('counts_p2p');
+  const trace = await sameAsRead(path);
+  const { samples, events } = await decodeAll(trace);
+  assert.ok(samples.length > 0);
+  const [sampled, called] = [{}, {}]; // calls by lane and operation
+  const add = (sums, lane, op, calls) => (sums[`${lane} ${op}`] = (sums[`${lane} ${op}`] ?? 0) + calls);
+  for (const [, , , , threads] of samples)
+    for (const [lane, , , , , cells] of threads) for (const [op, , calls] of cells) add(sampled, lane, op, calls);
+  for (const row of events) add(called, trace.meta.firstLane[row[0]] + row[11], row[4], row[9]);
+  assert.deepEqual(sampled, called);
+});
+
 test('a tile of flows holds the sums of all messages', async () => {
   const trace = await open(make(16, 8, 40));
   const flow = await trace.flow(trace.tile(Kind.Flow, 0, 0));

@@ -1,6 +1,6 @@
 /* odd_mpix.c - write an .mpix of whatever the format can hold, however odd: `odd_mpix FILE SEED`. Ranks with several
  * threads, three clocks that change their rates, calls open over several windows, messages and wait states between any
- * two calls, words and numbers of single events, samples. Nothing in it makes sense; all of it follows from the seed. */
+ * two calls, words and numbers of single events, samples. Nothing in it makes sense; all follows from the seed. */
 #include "format/mpix.h"
 
 #include <errno.h>

@@ -1,0 +1,322 @@
+/* export_samples.c - the profile over time, for the .mpix. In: SAMPLE blocks of all nodes.  Out: SAMPLES, of which all
+ * together are what the nodes' samples add up to. Nodes take theirs at the same moments of the day: those of one moment
+ * become one sample; a node that has none of it although it was due is silent, and what it did is in its next one. */
+#include "format/mpic_sample.h"
+#include "format/mpix_layout.h"
+#include "postproc/export.h"
+
+/* The sum of what one thread did by a signature; counts of a whole sample are from the start. */
+struct counted {
+	uint64_t calls, ticks;
+};
+
+struct lane_samples {
+	const struct process *process;
+	uint32_t thread;
+	VEC(struct counted) counted; /* by signature id of the file */
+	struct mpic_system system;   /* counted so far */
+	VEC(struct mpix_sample_cell) cells;
+	struct mpix_sample_thread row; /* of the sample at hand */
+};
+
+struct node_sample {
+	const struct mpic_block *block;
+	int64_t slot_ns, gap_ns; /* the moment that it is of; to the next one, 0: it is the last */
+};
+
+struct node_samples {
+	VEC(struct node_sample) samples;
+	size_t next;
+	VEC(uint32_t) first_lane; /* by process of the file, plus 1; 0: not of this world */
+};
+
+struct sampling {
+	const struct step *s;
+	struct mpix_writer *w;
+	struct node_samples *nodes;
+	struct lane_samples *lanes;
+	uint32_t nlanes;
+	VEC(struct mpix_sample_thread) rows;
+	struct buf payload;
+	uint64_t number;
+	int64_t end_ns;
+};
+
+/* A time of day as the last node clock has it: what is late by the start of taking it is of that moment. */
+static int64_t slot_of(const struct mpic_sample *head, int64_t gap_before_ns)
+{
+	int64_t gap_ns = head->gap_ns > 0 && head->gap_ns < INT64_MAX ? (int64_t)head->gap_ns : gap_before_ns;
+	if (gap_ns <= 0 || head->gap_ns == 0)
+		return head->realtime_ns;
+	return head->realtime_ns / gap_ns * gap_ns;
+}
+
+/* ---- what there is ---- */
+
+static int find_samples(struct sampling *x, uint32_t at)
+{
+	const struct mpic_file *file = &x->s->nodes.at[at].file;
+	struct node_samples *n = &x->nodes[at];
+	for (size_t i = 0; i < file->nblocks; i++) {
+		const struct mpic_block *b = &file->blocks[i];
+		struct mpic_sample head;
+		struct mpic_sample_reader r;
+		if (b->kind != MPIC_SAMPLE || b->process != MPIC_NODE || mpic_read(file, b, &x->payload, NULL) < 0 ||
+		    mpic_sample_begin(cursor_over(x->payload.data, x->payload.len_bytes), &head, &r) < 0)
+			continue;
+		const struct node_sample *last = n->samples.n > 0 ? &n->samples.at[n->samples.n - 1] : NULL;
+		struct node_sample sample = {b, slot_of(&head, last != NULL ? last->gap_ns : 0), (int64_t)head.gap_ns};
+		if (last != NULL && sample.slot_ns < last->slot_ns) /* the clock was set back */
+			sample.slot_ns = last->slot_ns;
+		if (vec_push(&n->samples, sample) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int find_lanes(struct sampling *x)
+{
+	const struct step *s = x->s;
+	uint32_t lane = 0;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		x->nlanes += s->ranks[r] == NULL || s->ranks[r]->threads.n == 0 ? 1 : (uint32_t)s->ranks[r]->threads.n;
+	x->lanes = calloc(x->nlanes + 1, sizeof(*x->lanes));
+	if (x->lanes == NULL)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		uint32_t threads = p == NULL || p->threads.n == 0 ? 1 : (uint32_t)p->threads.n;
+		for (uint32_t t = 0; t < threads; t++)
+			x->lanes[lane + t] = (struct lane_samples){.process = p, .thread = t};
+		if (p != NULL) {
+			if (vec_reach(&x->nodes[p->node].first_lane, p->index) < 0)
+				return -ENOMEM;
+			x->nodes[p->node].first_lane.at[p->index] = lane + 1;
+		}
+		lane += threads;
+	}
+	return 0;
+}
+
+/* ---- one sample of one node ---- */
+
+static struct lane_samples *lane_at(struct sampling *x, uint32_t node, uint32_t process, uint32_t thread)
+{
+	const struct node_samples *n = &x->nodes[node];
+	if (process >= n->first_lane.n || n->first_lane.at[process] == 0)
+		return NULL;
+	uint32_t first = n->first_lane.at[process] - 1;
+	const struct process *p = x->lanes[first].process;
+	return thread == 0 || thread < p->threads.n ? &x->lanes[first + thread] : NULL;
+}
+
+static uint64_t bounded(uint64_t value)
+{
+	return value < MPIX_TICKS_MAX ? value : MPIX_TICKS_MAX - 1;
+}
+
+static uint64_t above(uint64_t value, uint64_t before)
+{
+	return value > before ? value - before : 0;
+}
+
+/* By operation and call site: a sample has each once, and few. */
+static struct mpix_sample_cell *cell_at(const struct step *s, struct lane_samples *l, const struct sig *sig)
+{
+	uint32_t op = sig == NULL || sig->op == NONE ? (uint32_t)s->ops.n : sig->op;
+	uint32_t site = sig == NULL || sig->site == NONE ? MPIX_NO_CALLSITE : sig->site;
+	for (size_t i = 0; i < l->cells.n; i++)
+		if (l->cells.at[i].op == op && l->cells.at[i].callsite == site)
+			return &l->cells.at[i];
+	if (vec_push(&l->cells, (struct mpix_sample_cell){.op = op, .callsite = site}) < 0)
+		return NULL;
+	return &l->cells.at[l->cells.n - 1];
+}
+
+static int add_total(struct sampling *x, struct lane_samples *l, const struct mpic_sample_item *item, bool whole)
+{
+	const struct process *p = l->process;
+	if (l->thread >= p->threads.n || item->sig >= p->threads.at[l->thread].sig_of.n)
+		return 0; /* nothing says what it was */
+	if (vec_reach(&l->counted, item->sig) < 0)
+		return -ENOMEM;
+	struct counted *c = &l->counted.at[item->sig];
+	uint64_t calls = whole ? above(item->calls, c->calls) : item->calls;
+	uint64_t ticks = whole ? above(item->ticks, c->ticks) : item->ticks;
+	c->calls += calls;
+	c->ticks += ticks;
+	if (calls == 0 && ticks == 0)
+		return 0;
+	uint32_t at = p->threads.at[l->thread].sig_of.at[item->sig];
+	const struct sig *sig = at > 0 && at <= p->sigs.n ? &p->sigs.at[at - 1] : NULL;
+	struct mpix_sample_cell *cell = cell_at(x->s, l, sig);
+	uint64_t bytes = 0;
+	if (cell == NULL)
+		return -ENOMEM;
+	if (sig != NULL && __builtin_mul_overflow(calls, sig->call_bytes, &bytes))
+		bytes = MPIX_TICKS_MAX;
+	cell->calls = bounded(cell->calls + bounded(calls));
+	cell->ticks = bounded(cell->ticks + bounded(ticks));
+	cell->bytes = bounded(cell->bytes + bounded(bytes));
+	return 0;
+}
+
+static void add_system(struct lane_samples *l, const struct mpic_system *now, bool whole)
+{
+	uint64_t cpu_ns = whole ? above(now->cpu_ns, l->system.cpu_ns) : now->cpu_ns;
+	uint64_t wait_ns = whole ? above(now->wait_ns, l->system.wait_ns) : now->wait_ns;
+	l->system.cpu_ns += cpu_ns;
+	l->system.wait_ns += wait_ns;
+	l->row.known |= MPIX_SAMPLE_SYSTEM;
+	l->row.cpu_ns = bounded(l->row.cpu_ns + bounded(cpu_ns));
+	l->row.ready_ns = bounded(l->row.ready_ns + bounded(wait_ns));
+}
+
+static int add_item(struct sampling *x, uint32_t node, const struct mpic_sample_item *item, bool whole)
+{
+	bool of_process = item->type == MPIC_SAMPLE_PROCESS;
+	struct lane_samples *l = lane_at(x, node, item->process, of_process ? 0 : item->thread);
+	if (l == NULL)
+		return 0;
+	if (of_process && item->resident_bytes > 0) {
+		l->row.known |= MPIX_SAMPLE_RESIDENT;
+		l->row.resident_bytes = bounded(item->resident_bytes);
+	}
+	if (item->type == MPIC_SAMPLE_SYSTEM)
+		add_system(l, &item->system, whole);
+	return item->type == MPIC_SAMPLE_TOTAL ? add_total(x, l, item, whole) : 0;
+}
+
+/* What cannot be decoded is left out. */
+static int add_sample(struct sampling *x, uint32_t node, const struct node_sample *sample)
+{
+	const struct mpic_file *file = &x->s->nodes.at[node].file;
+	struct mpic_sample head;
+	struct mpic_sample_reader r;
+	struct mpic_sample_item item;
+	int code = mpic_read(file, sample->block, &x->payload, NULL);
+	if (code == 0)
+		code = mpic_sample_begin(cursor_over(x->payload.data, x->payload.len_bytes), &head, &r);
+	while (code == 0 && mpic_sample_next(&r, &item) == 1)
+		code = add_item(x, node, &item, head.whole);
+	return code == -ENOMEM ? code : 0;
+}
+
+/* ---- all nodes at one moment ---- */
+
+static int compare_cells(const void *left, const void *right)
+{
+	const struct mpix_sample_cell *a = left, *b = right;
+	uint64_t x = (uint64_t)a->op << 33 | mpix_site_out(a->callsite);
+	uint64_t y = (uint64_t)b->op << 33 | mpix_site_out(b->callsite);
+	return (x > y) - (x < y);
+}
+
+static bool is_silent(const struct node_samples *n, int64_t slot_ns)
+{
+	const struct node_sample *last = n->next > 0 ? &n->samples.at[n->next - 1] : NULL;
+	return last != NULL && last->slot_ns < slot_ns && last->gap_ns > 0 && last->gap_ns <= slot_ns - last->slot_ns;
+}
+
+static int put_rows(struct sampling *x, int64_t slot_ns)
+{
+	x->rows.n = 0;
+	for (uint32_t i = 0; i < x->nlanes; i++) {
+		struct lane_samples *l = &x->lanes[i];
+		if (l->process != NULL && is_silent(&x->nodes[l->process->node], slot_ns))
+			l->row.known |= MPIX_SAMPLE_SILENT;
+		vec_sort(&l->cells, compare_cells);
+		l->row.lane = i;
+		l->row.ncells = (uint32_t)l->cells.n;
+		l->row.cells = l->cells.at;
+		if ((l->cells.n > 0 || l->row.known != 0) && vec_push(&x->rows, l->row) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int64_t step_ns(const struct step *s, int64_t realtime_ns)
+{
+	double ns = (double)realtime_ns - s->realtime_start_s * 1e9, most = (double)s->runtime_ns;
+	return ns > 0 ? (int64_t)(ns < most ? ns : most) : 0;
+}
+
+static int put_moment(struct sampling *x, int64_t slot_ns, struct error *e)
+{
+	int64_t end_ns = step_ns(x->s, slot_ns);
+	int code = put_rows(x, slot_ns);
+	if (code < 0)
+		return code;
+	end_ns = end_ns > x->end_ns ? end_ns : x->end_ns;
+	struct mpix_sample sample = {.number = ++x->number,
+				     .samples = 1,
+				     .nthreads = (uint32_t)x->rows.n,
+				     .start_ns = x->end_ns,
+				     .end_ns = end_ns,
+				     .threads = x->rows.at};
+	x->end_ns = end_ns;
+	code = mpix_writer_sample(x->w, &sample, e);
+	for (uint32_t i = 0; i < x->nlanes; i++) {
+		x->lanes[i].cells.n = 0;
+		x->lanes[i].row = (struct mpix_sample_thread){0};
+	}
+	return code;
+}
+
+/* The earliest moment that any node has something of: false, there is none any more. */
+static bool next_slot(const struct sampling *x, int64_t *ret_slot_ns)
+{
+	bool any = false;
+	for (size_t i = 0; i < x->s->nodes.n; i++) {
+		const struct node_samples *n = &x->nodes[i];
+		if (n->next == n->samples.n || (any && n->samples.at[n->next].slot_ns >= *ret_slot_ns))
+			continue;
+		*ret_slot_ns = n->samples.at[n->next].slot_ns;
+		any = true;
+	}
+	return any;
+}
+
+static int put_all(struct sampling *x, struct error *e)
+{
+	int64_t slot_ns;
+	int code = 0;
+	while (code == 0 && next_slot(x, &slot_ns)) {
+		for (uint32_t i = 0; i < x->s->nodes.n && code == 0; i++) {
+			struct node_samples *n = &x->nodes[i];
+			while (n->next < n->samples.n && n->samples.at[n->next].slot_ns <= slot_ns && code == 0)
+				code = add_sample(x, i, &n->samples.at[n->next++]);
+		}
+		if (code == 0)
+			code = put_moment(x, slot_ns, e);
+	}
+	return code;
+}
+
+static void sampling_done(struct sampling *x)
+{
+	for (size_t i = 0; x->nodes != NULL && i < x->s->nodes.n; i++) {
+		vec_done(&x->nodes[i].samples);
+		vec_done(&x->nodes[i].first_lane);
+	}
+	for (uint32_t i = 0; x->lanes != NULL && i < x->nlanes; i++) {
+		vec_done(&x->lanes[i].counted);
+		vec_done(&x->lanes[i].cells);
+	}
+	free(x->nodes);
+	free(x->lanes);
+	vec_done(&x->rows);
+	buf_done(&x->payload);
+}
+
+int export_samples(const struct step *s, struct mpix_writer *w, struct error *e)
+{
+	struct sampling x = {.s = s, .w = w, .nodes = calloc(s->nodes.n + 1, sizeof(*x.nodes))};
+	int code = x.nodes == NULL ? -ENOMEM : find_lanes(&x);
+	for (uint32_t i = 0; i < s->nodes.n && code == 0; i++)
+		code = find_samples(&x, i);
+	if (code == 0)
+		code = put_all(&x, e);
+	sampling_done(&x);
+	return code;
+}
