@@ -1,5 +1,5 @@
-/* mpix_samples.c - what all threads did from one look at them to the next: written, read, and two made one. See SPEC.md,
- * SAMPLES. The bytes of one sample stand by themselves, so that whoever serves a running job hands out the same. */
+/* mpix_samples.c - what all threads did from one look at them to the next: written, read, and two made one. SPEC.md,
+ * SAMPLES, draws them. The bytes of one sample stand by themselves, so that whoever serves a running job hands out the same. */
 #include "format/mpix_samples.h"
 #include "format/mpix_reader.h"
 #include "format/mpix_writer.h"

@@ -41,7 +41,11 @@ function bounded(count: number, most: number, column: Bytes): number {
 
 function empty(threads: number, cells: number) {
   const numbers = (count: number) => new Float64Array(count);
-  const of = { lane: new Uint32Array(threads), known: new Uint8Array(threads), firstCell: new Uint32Array(threads + 1) };
+  const of = {
+    lane: new Uint32Array(threads),
+    known: new Uint8Array(threads),
+    firstCell: new Uint32Array(threads + 1),
+  };
   const system = { cpu: numbers(threads), ready: numbers(threads), resident: numbers(threads) };
   const where = { op: new Uint16Array(cells), site: new Float64Array(cells) };
   const sums = { calls: numbers(cells), ticks: numbers(cells), bytes: numbers(cells), wait: numbers(cells) };
