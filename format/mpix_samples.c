@@ -1,5 +1,6 @@
 /* mpix_samples.c - what all threads did from one look at them to the next: written, read, and two made one. SPEC.md,
- * SAMPLES, draws them. The bytes of one sample stand by themselves, so that whoever serves a running job hands out the same. */
+ * SAMPLES, draws them. The bytes of one sample stand by themselves, so whoever serves a running job can hand out
+ * the same. */
 #include "format/mpix_samples.h"
 #include "format/mpix_reader.h"
 #include "format/mpix_writer.h"
