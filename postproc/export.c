@@ -445,7 +445,7 @@ static int on_begin(void *context, struct stream *st)
 		code = create(x, st);
 	if (code == 0)
 		code = export_signatures(x->step, x->w, &x->error);
-	return code == 0 ? export_samples(x->step, x->w, &x->error) : code;
+	return code == 0 ? export_samples(st, x->lane_of, x->w, &x->error) : code;
 }
 
 static int on_piece(void *context, struct stream *st, uint32_t i)

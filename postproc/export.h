@@ -18,5 +18,5 @@ const struct error *export_error(const struct export *x);
  * text. */
 int export_signatures(const struct step *s, struct mpix_writer *w, struct error *e);
 /* The profile over time, for a file that has just been begun (export_samples.c); nothing where nobody took samples.
- * 0, -ENOMEM, or -errno with text. */
-int export_samples(const struct step *s, struct mpix_writer *w, struct error *e);
+ * lane_of: of the stream's lanes those of the file. 0, -ENOMEM, or -errno with text. */
+int export_samples(const struct stream *st, const uint32_t *lane_of, struct mpix_writer *w, struct error *e);

@@ -15,6 +15,7 @@ struct lane_samples {
 	uint32_t thread;
 	VEC(struct counted) counted; /* by signature id of the file */
 	struct mpic_system system;   /* counted so far */
+	double ns_per_tick; /* its times were repaired, so that its clock is in nanoseconds; 0: they were not */
 	VEC(struct mpix_sample_cell) cells;
 	struct mpix_sample_thread row; /* of the sample at hand */
 };
@@ -133,6 +134,13 @@ static struct mpix_sample_cell *cell_at(const struct step *s, struct lane_sample
 	return &l->cells.at[l->cells.n - 1];
 }
 
+/* Ticks since the start by the clock of the file's lane. */
+static uint64_t in_clock(const struct lane_samples *l, uint64_t ticks)
+{
+	double ns = (double)ticks * l->ns_per_tick;
+	return l->ns_per_tick <= 0 ? ticks : ns < (double)MPIX_TICKS_MAX ? (uint64_t)ns : MPIX_TICKS_MAX - 1;
+}
+
 static int add_total(struct sampling *x, struct lane_samples *l, const struct mpic_sample_item *item, bool whole)
 {
 	const struct process *p = l->process;
@@ -142,9 +150,10 @@ static int add_total(struct sampling *x, struct lane_samples *l, const struct mp
 		return -ENOMEM;
 	struct counted *c = &l->counted.at[item->sig];
 	uint64_t calls = whole ? above(item->calls, c->calls) : item->calls;
-	uint64_t ticks = whole ? above(item->ticks, c->ticks) : item->ticks;
+	uint64_t came = whole ? above(item->ticks, c->ticks) : item->ticks;
+	uint64_t ticks = in_clock(l, c->ticks + came) - in_clock(l, c->ticks);
 	c->calls += calls;
-	c->ticks += ticks;
+	c->ticks += came;
 	if (calls == 0 && ticks == 0)
 		return 0;
 	uint32_t at = p->threads.at[l->thread].sig_of.at[item->sig];
@@ -256,6 +265,8 @@ static int put_moment(struct sampling *x, int64_t slot_ns, struct error *e)
 				     .threads = x->rows.at};
 	x->end_ns = end_ns;
 	code = mpix_writer_sample(x->w, &sample, e);
+	if (code == -EINVAL || code == -EFBIG)
+		code = 0; /* larger than any sample may be: its number is missing */
 	for (uint32_t i = 0; i < x->nlanes; i++) {
 		x->lanes[i].cells.n = 0;
 		x->lanes[i].row = (struct mpix_sample_thread){0};
@@ -309,10 +320,22 @@ static void sampling_done(struct sampling *x)
 	buf_done(&x->payload);
 }
 
-int export_samples(const struct step *s, struct mpix_writer *w, struct error *e)
+static void take_clocks(struct sampling *x, const struct stream *st, const uint32_t *lane_of)
 {
+	for (uint32_t i = 0; i < st->nlanes; i++) {
+		const struct lane *l = &st->lanes[i];
+		if (l->shifts.n > 0 && lane_of[i] < x->nlanes)
+			x->lanes[lane_of[i]].ns_per_tick = st->rules[l->process->node].knots.at[0].rate;
+	}
+}
+
+int export_samples(const struct stream *st, const uint32_t *lane_of, struct mpix_writer *w, struct error *e)
+{
+	const struct step *s = st->step;
 	struct sampling x = {.s = s, .w = w, .nodes = calloc(s->nodes.n + 1, sizeof(*x.nodes))};
 	int code = x.nodes == NULL ? -ENOMEM : find_lanes(&x);
+	if (code == 0)
+		take_clocks(&x, st, lane_of);
 	for (uint32_t i = 0; i < s->nodes.n && code == 0; i++)
 		code = find_samples(&x, i);
 	if (code == 0)
