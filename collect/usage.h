@@ -7,9 +7,9 @@
 
 enum usage_file { USAGE_SCHEDSTAT, USAGE_STAT, USAGE_STATUS, USAGE_FILES };
 
-/* A thread that is looked at again and again: its files stay open, as far as USAGE_KEPT_MAX of all threads allow, since to
- * open one costs more than to read it, and so that they are always those of this thread and no later one of its number.
- * Zeroed at the beginning. */
+/* A thread that is looked at again and again: its files stay open, as far as USAGE_KEPT_MAX of all threads allow, since
+ * to open one costs more than to read it, and so that they are always those of this thread and no later one of its
+ * number. Zeroed at the beginning. */
 struct usage {
 	int fds[USAGE_FILES]; /* plus 1 */
 	uint32_t tid;

@@ -313,7 +313,16 @@ test('a rank chosen twice is not chosen', () => {
 });
 
 test('what ranks of a running job are in has its times and shares', () => {
-  const rank = { rank: 1, node: 'n1', state: 'mpi', op: 'MPI_Recv', peer: 2, since_s: 1.5, mpi: 0.22, off_processor: 0 };
+  const rank = {
+    rank: 1,
+    node: 'n1',
+    state: 'mpi',
+    op: 'MPI_Recv',
+    peer: 2,
+    since_s: 1.5,
+    mpi: 0.22,
+    off_processor: 0,
+  };
   const sheet = nowSheet({ ranks: [rank] });
   const shown = sheet.rows[0].map((_, i) => shownIn(sheet, sheet.rows[0], i));
   assert.deepEqual(shown, ['1', 'n1', 'mpi', 'MPI_Recv', '1.5 s', '2', '', '', '22 %', '0 %']);
