@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Damaged } from '../../reports/viewer/src/decode/bytes.ts';
-import { nowSheet } from '../../reports/viewer/src/model/live.ts';
+import { LiveRun, nowSheet } from '../../reports/viewer/src/model/live.ts';
 import { shownIn } from '../../reports/viewer/src/model/sheet.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { Cancelled, Chunks, joinRanges } from '../../reports/viewer/src/io/chunks.ts';
@@ -326,4 +326,15 @@ test('what ranks of a running job are in has its times and shares', () => {
   const sheet = nowSheet({ ranks: [rank] });
   const shown = sheet.rows[0].map((_, i) => shownIn(sheet, sheet.rows[0], i));
   assert.deepEqual(shown, ['1', 'n1', 'mpi', 'MPI_Recv', '1.5 s', '2', '', '', '22 %', '0 %']);
+});
+
+test('a sample that an address names is looked at, also when it is read before the samples come', () => {
+  const run = new LiveRun();
+  run.choose(2);
+  run.take({ samples: [1, 2, 3].map((number) => ({ number, time: number, ranks: 1, rows: [0] })) });
+  assert.equal(run.shown?.number, 2);
+  run.choose(9);
+  assert.equal(run.shown?.number, 3);
+  run.follow();
+  assert.equal(run.shown?.number, 3);
 });

@@ -58,8 +58,9 @@ export class LiveRun {
     return this.samples.length - before;
   }
 
+  /** Before the first samples have come it is that number all the same: an address may be read first. */
   choose(number: number): void {
-    this.chosen = Math.max(0, Math.min(number, this.newest));
+    this.chosen = Math.max(0, this.samples.length > 0 ? Math.min(number, this.newest) : number);
   }
 
   follow(): void {
