@@ -178,6 +178,7 @@ static struct live_rank look_at_rank(const struct look *l, uint32_t rank)
 	r.process = p->index < r.node->processes.n ? &r.node->processes.at[p->index] : NULL;
 	if (has_ended(p, r.process)) {
 		r.state = LIVE_ENDED;
+		r.still = r.node->samples >= 2 + (r.process != NULL ? r.process->ran : 0);
 		return r;
 	}
 	enum live_node_state node = l->node_states.at[p->node];

@@ -28,7 +28,8 @@ struct live_thread {
 };
 
 struct live_process {
-	bool seen; /* in the last sample */
+	bool seen;    /* in the last sample */
+	uint64_t ran; /* number, from 1, of the last sample that saw it run, or of the first one that saw it; 0: none */
 	enum mpic_sample_state state;
 	uint64_t resident_bytes;
 	VEC(struct live_thread) threads;
@@ -61,7 +62,7 @@ struct live_rank {
 	enum live_state state;
 	const struct sig *sig; /* MPI: the call; NULL: none */
 	double since_s;	       /* in this call; USEFUL: behind the last one, at most; NAN: not known */
-	bool still;	       /* in the same call, or in none and without one, at the last two samples */
+	bool still;	       /* in the same call, in none and without one, or ended, at the last two samples */
 	double useful, mpi;    /* shares of the last interval; NAN: not known */
 	double off_processor;  /* share in which it was ready to run and did not; NAN: not known */
 	double on_processor;

@@ -83,6 +83,8 @@ static int add_item(struct live_node *live, const struct mpic_sample_item *item)
 			return -ENOMEM;
 		struct live_process *p = &live->processes.at[item->process];
 		p->seen = true;
+		if (p->ran == 0 || item->state == SAMPLE_RUNNING || item->state == SAMPLE_STARTING)
+			p->ran = live->samples;
 		p->state = item->state;
 		p->resident_bytes = item->resident_bytes;
 		return 0;

@@ -261,6 +261,12 @@ static bool in_finalize(const struct look *l, const struct live_rank *r)
 	return r->state == LIVE_MPI && r->sig != NULL && strcmp(live_op(l, r->sig), "MPI_Finalize") == 0;
 }
 
+/* It sends nothing any more. */
+static bool has_left(const struct look *l, const struct live_rank *r)
+{
+	return r->state == LIVE_ENDED || in_finalize(l, r);
+}
+
 static bool is_starved(const struct live_rank *r)
 {
 	return r->off_processor > STARVED_SHARE && r->process->threads.at[0].system.cpu_ns < STARVED_NS;
@@ -271,12 +277,12 @@ static void look_at(struct graph *g, uint32_t rank)
 	const struct look *l = g->l;
 	const struct live_rank *r = &l->ranks.at[rank];
 	const struct sig *sig = r->sig;
-	if (r->state == LIVE_ENDED || in_finalize(l, r)) {
-		g->nodes.at[rank].kind = ENDED;
+	if (has_left(l, r)) { /* what it sent last may be under way until the next sample */
+		g->nodes.at[rank].kind = r->still ? ENDED : GOES_ON;
 		return;
 	}
 	if (r->state != LIVE_MPI || sig == NULL || !r->still || sig->comm == NONE || r->process->threads.n > 1 ||
-	    is_starved(r))
+	    r->stopped || is_starved(r))
 		return;
 	if (sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_SENDRECV ||
 	    sig->call.shape == SIG_PROBE)
@@ -473,7 +479,7 @@ static bool has_stalled(const struct look *l)
 	uint32_t waiting = 0;
 	for (uint32_t r = 0; r < l->step.nranks; r++) {
 		const struct live_rank *x = &l->ranks.at[r];
-		if (x->state == LIVE_ENDED || in_finalize(l, x))
+		if (has_left(l, x) && x->still)
 			continue;
 		if (x->state != LIVE_MPI || x->sig == NULL || !x->still || !(x->since_s >= STALL_S))
 			return false;

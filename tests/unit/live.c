@@ -107,6 +107,26 @@ Test(live, another_call_is_not_the_one_before, .init = begin)
 	replay_done(&live);
 }
 
+/* What a process has sent may be under way at the first sample that sees it ended, not at the second. */
+Test(live, a_process_ran_in_the_last_sample_that_saw_it_run, .init = begin)
+{
+	struct live_node live;
+	struct buf b = sample_at(10, true);
+	append(&b, 0);
+	for (unsigned s = 11; s < 13; s++) {
+		b = (struct buf){0};
+		mpic_put_sample(&b, &(struct mpic_sample){s * TICKS_PER_S, s * NS, s * NS, NS, false});
+		mpic_put_sample_process(&b, 0, SAMPLE_FINALIZED, 0);
+		mpic_put_sample_process(&b, 1, SAMPLE_FINALIZED, 0); /* came and went between two samples */
+		append(&b, s - 10);
+	}
+	cr_assert_eq(replay(&live), 0);
+	cr_assert_eq(live.samples, 3);
+	cr_assert_eq(live.processes.at[0].ran, 1);
+	cr_assert_eq(live.processes.at[1].ran, 2);
+	replay_done(&live);
+}
+
 Test(live, a_sample_that_cannot_be_read_is_counted, .init = begin)
 {
 	struct live_node live;
