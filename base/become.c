@@ -73,7 +73,6 @@ static const uint32_t denied[] = {
 	SYS_socket,
 	SYS_socketpair,
 	SYS_bpf,
-	SYS_perf_event_open,
 	SYS_userfaultfd,
 	SYS_add_key,
 	SYS_request_key,
@@ -92,9 +91,11 @@ static const uint32_t denied[] = {
 	SYS_setpgid,
 };
 static const uint32_t denied_alone[] = {SYS_fork, SYS_vfork, SYS_clone};
+static const uint32_t denied_counters[] = {SYS_perf_event_open};
 
 #define DENIED (sizeof(denied) / sizeof(denied[0]))
 #define DENIED_ALONE (sizeof(denied_alone) / sizeof(denied_alone[0]))
+#define DENIED_COUNTERS (sizeof(denied_counters) / sizeof(denied_counters[0]))
 
 /* Two statements: refused with this error number, if it is that call. */
 static size_t refuse(struct sock_filter *program, size_t n, uint32_t call, uint32_t error)
@@ -104,9 +105,16 @@ static size_t refuse(struct sock_filter *program, size_t n, uint32_t call, uint3
 	return n;
 }
 
-bool become_confined(bool alone)
+static size_t refuse_all(struct sock_filter *program, size_t n, const uint32_t *calls, size_t ncalls)
 {
-	struct sock_filter program[2 * (DENIED + DENIED_ALONE) + 16];
+	for (size_t i = 0; i < ncalls; i++)
+		n = refuse(program, n, calls[i], EPERM);
+	return n;
+}
+
+bool become_confined(unsigned may)
+{
+	struct sock_filter program[2 * (DENIED + DENIED_ALONE + DENIED_COUNTERS) + 16];
 	size_t n = 0;
 	program[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
 	program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
@@ -114,10 +122,11 @@ bool become_confined(bool alone)
 	program[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000u, 0, 1); /* x32 */
 	program[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	for (size_t i = 0; i < DENIED; i++)
-		n = refuse(program, n, denied[i], EPERM);
-	for (size_t i = 0; alone && i < DENIED_ALONE; i++)
-		n = refuse(program, n, denied_alone[i], EPERM);
+	n = refuse_all(program, n, denied, DENIED);
+	if ((may & CONFINED_THREADS) == 0)
+		n = refuse_all(program, n, denied_alone, DENIED_ALONE);
+	if ((may & CONFINED_COUNTERS) == 0)
+		n = refuse_all(program, n, denied_counters, DENIED_COUNTERS);
 	n = refuse(program, n, SYS_clone3,
 		   ENOSYS); /* its arguments can not be seen; the C library falls back to clone */
 	program[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

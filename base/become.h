@@ -22,9 +22,13 @@ bool become(const struct identity *who);
 /* Nobody but root looks into this process or changes it from now on (ptrace(2), /proc/PID/mem), and it dies with the
  * one that started it. For after become(): whoever started it can not reach it in between, as root's it was closed. */
 bool become_closed(void);
-/* No new programs, no network, no looking into others, no memory that limits do not count; with `alone` no further
- * process or thread either. False if the kernel has no seccomp(2): the caller goes on, limits hold all the same. */
-bool become_confined(bool alone);
+/* What a confined process may do all the same. */
+enum confined { CONFINED_ALONE = 0, CONFINED_THREADS = 1, CONFINED_COUNTERS = 2 };
+
+/* No new programs, no network, no looking into others, no memory that limits do not count; no further process or thread
+ * without CONFINED_THREADS, no perf_event_open(2) without CONFINED_COUNTERS. False if the kernel has no seccomp(2): the
+ * caller goes on, limits hold all the same. */
+bool become_confined(unsigned may);
 
 /* "UID:GID:G,G,...", as `mpitrace --as` takes it. The length, or -1 when it finds no room. */
 int identity_format(const struct identity *who, char *ret_text, size_t cap_bytes);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #define BAR 20
+#define MEMORY_SAID 0.9 /* of the limit */
 #define PART_BYTES_MAX 4096
 #define CALLS_MAX 5
 #define WAITED_SHOWN 3
@@ -39,6 +40,16 @@ static void put_job(const struct look *l, unsigned columns)
 	}
 	for (size_t i = 0; i < l->missing.n && i < RANKS_NAMED; i++) {
 		snprintf(line, sizeof(line), "node %s has no trace yet", l->missing.at[i]);
+		put_line(line, columns);
+	}
+	for (size_t i = 0; i < l->nodes.n; i++) {
+		const struct live_node *n = &l->nodes.at[i];
+		if ((double)n->memory_used_bytes < MEMORY_SAID * (double)n->memory_limit_bytes ||
+		    n->memory_limit_bytes == 0)
+			continue;
+		snprintf(line, sizeof(line), "node %s: the job has %s of the memory that it may have",
+			 l->step.nodes.at[i].name,
+			 fmt_plain(fmt_share((double)n->memory_used_bytes / (double)n->memory_limit_bytes)).s);
 		put_line(line, columns);
 	}
 	for (size_t i = 0; i < l->nodes.n; i++) {

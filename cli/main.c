@@ -34,14 +34,14 @@ static int help(FILE *to)
 
 /* `mpitrace --as UID:GID:G,G,... SUBCOMMAND ...`, as root (warden/child.h): the user's from here on, and out
  * of reach of the user's other processes. */
-static void become_another(const char *text, bool alone)
+static void become_another(const char *text, bool agent)
 {
 	struct identity who;
 	static gid_t gids[IDENTITY_GROUPS_MAX];
 	if (geteuid() != 0 || !identity_parse(text, &who, gids) || !become(&who) || !become_closed())
 		_exit(126);
-	if (alone)
-		become_confined(true);
+	if (agent)
+		become_confined(CONFINED_COUNTERS);
 }
 
 int main(int argc, char **argv)

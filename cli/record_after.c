@@ -75,7 +75,7 @@ static void work(int outbox_fd, const char *step_dir, const struct record_source
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGALRM, SIG_DFL);
 	alarm(RECORD_SECONDS);
-	become_confined(false);
+	become_confined(CONFINED_THREADS);
 	snprintf(mpix, sizeof(mpix), "%s/job.mpix", step_dir);
 	int rc = put_record(outbox_fd, mpix, source, &e);
 	if (rc < 0)

@@ -171,7 +171,7 @@ static void make_page(const char *job, bool at_end)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGALRM, SIG_DFL);
 	alarm(PAGE_SECONDS);
-	become_confined(false);
+	become_confined(CONFINED_THREADS);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0 || dup2(null, 1) != 1 || dup2(null, 2) != 2)
 		_exit(EXIT_BAD_INPUT);

@@ -193,7 +193,7 @@ static void analyze(const struct finish *f, int dir_fd)
 	struct rlimit none = {0, 0};
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setrlimit(RLIMIT_CORE, &none);
-	become_confined(false);
+	become_confined(CONFINED_THREADS);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), log = open_log(dir_fd), fd = log >= 0 ? log : null;

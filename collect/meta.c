@@ -266,6 +266,8 @@ static void add_progress(cJSON *json, const struct process *p)
 	if (p->file->ready_init_ns >= 0 && p->file->ready_finalize_ns >= p->file->ready_init_ns)
 		cJSON_AddNumberToObject(json, "processor_wait_ns",
 					(double)(p->file->ready_finalize_ns - p->file->ready_init_ns));
+	if (counters_absent() != NULL)
+		cJSON_AddStringToObject(json, "counters_absent", counters_absent());
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
 	cJSON *open = p->gone && state != SEGFILE_FINALIZED ? open_calls(p) : NULL;
 	if (open != NULL)

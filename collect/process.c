@@ -83,6 +83,7 @@ void process_close(struct process *p)
 	for (uint32_t i = 0; i < p->nthreads; i++) {
 		free(p->threads[i].sampled);
 		usage_done(&p->threads[i].usage);
+		counters_done(&p->threads[i].counters);
 	}
 	free(p->maps);
 	free(p->threads);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "collect/backoff.h"
+#include "collect/counters.h"
 #include "collect/output.h"
 #include "collect/usage.h"
 #include "format/segment.h"
@@ -27,6 +28,7 @@ struct drained_thread {
 	uint64_t sampled_enter;
 	struct mpic_system system;
 	struct usage usage;
+	struct counters counters;
 };
 
 struct process {

@@ -27,6 +27,7 @@ void sampler_begin(struct sampler *s, const struct layout *layout)
 void sampler_done(struct sampler *s)
 {
 	buf_done(&s->payload);
+	memory_done(&s->memory);
 }
 
 int64_t sample_gap_ns(int64_t every_ns, int64_t age_ns)
@@ -140,6 +141,20 @@ static void put_system(struct buf *out, struct drained_thread *t, const struct m
 	mpic_put_sample_system(out, &more);
 }
 
+/* Not each time: it would cost as much as all else. Early more often, so that short runs have it as well. */
+static bool counts_now(uint32_t looks, bool last)
+{
+	return last || looks % USAGE_STATUS_EVERY == 0 || (looks & (looks - 1)) == 0;
+}
+
+static void put_counters(struct buf *out, struct drained_thread *t, bool last)
+{
+	struct mpic_counters since;
+	if (counts_now(t->usage.looks, last) && counters_begin(&t->counters, t->usage.tid, NULL) &&
+	    counters_read(&t->counters, t->usage.user_ns, &since))
+		mpic_put_sample_counters(out, &since);
+}
+
 /* ---- one process ---- */
 
 static enum mpic_sample_state state_of(const struct process *p)
@@ -181,14 +196,27 @@ static bool put_process(struct sampler *s, struct process *p, uint64_t now_tick,
 		mpic_put_sample_thread(&s->payload, i);
 		good = put_totals(&s->payload, p, i, last || p->gone, &came);
 		put_open(&s->payload, p, i, now_tick, whole, came);
-		if (seen[i])
-			put_system(&s->payload, &p->threads[i], &systems[i]);
+		if (!seen[i])
+			continue;
+		put_system(&s->payload, &p->threads[i], &systems[i]);
+		put_counters(&s->payload, &p->threads[i], last);
 	}
 	free(systems);
 	return good;
 }
 
 /* ---- all ---- */
+
+static void put_memory(struct sampler *s, const struct process *processes, uint32_t n)
+{
+	uint64_t used;
+	for (uint32_t i = 0; i < n && !s->memory.looked; i++)
+		if (!processes[i].closed && !processes[i].gone &&
+		    usage_same_namespace(processes[i].file->pid_namespace))
+			memory_begin(&s->memory, processes[i].file->pid);
+	if (memory_now(&s->memory, &used))
+		mpic_put_sample_memory(&s->payload, used, s->memory.limit_bytes);
+}
 
 static void take(struct sampler *s, struct output *o, struct process *processes, uint32_t n, int64_t gap_ns, bool last)
 {
@@ -199,6 +227,7 @@ static void take(struct sampler *s, struct output *o, struct process *processes,
 	s->payload.len_bytes = 0;
 	s->payload.failed = false;
 	mpic_put_sample(&s->payload, &head);
+	put_memory(s, processes, n);
 	for (uint32_t i = 0; i < n && good; i++) {
 		struct process *p = &processes[i];
 		if (p->closed)

@@ -3,6 +3,7 @@
  * last one. The program has no part in it. */
 #pragma once
 
+#include "collect/memory.h"
 #include "collect/process.h"
 #include "format/layout.h"
 
@@ -15,6 +16,7 @@ struct sampler {
 	int64_t every_ns; /* 0: none are wanted */
 	int64_t last_ns;  /* realtime; 0: there was none */
 	uint64_t seq;
+	struct memory memory;
 	bool partial; /* the last one is in the file: the next has what came since */
 	struct buf payload;
 };

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Fields of /proc/PID/stat. */
-enum { STAT_STATE = 3, STAT_MINOR = 10, STAT_MAJOR = 12, STAT_RSS = 24, STAT_CPU = 39 };
+enum { STAT_STATE = 3, STAT_MINOR = 10, STAT_MAJOR = 12, STAT_USER = 14, STAT_RSS = 24, STAT_CPU = 39 };
 
 static uint32_t kept; /* descriptors, of all threads; the agent has one thread */
 
@@ -54,7 +54,7 @@ static bool read_text(struct usage *u, uint32_t pid, enum usage_file which, char
 	return n > 0;
 }
 
-static bool read_stat(const char *text, struct mpic_system *s, uint64_t *ret_resident_bytes)
+static bool read_stat(const char *text, struct mpic_system *s, uint64_t *ret_user_ns, uint64_t *ret_resident_bytes)
 {
 	const char *at = strrchr(text, ')'); /* a name may have any character */
 	if (at == NULL)
@@ -67,6 +67,8 @@ static bool read_stat(const char *text, struct mpic_system *s, uint64_t *ret_res
 			s->minor_faults = value;
 		else if (field == STAT_MAJOR)
 			s->major_faults = value;
+		else if (field == STAT_USER)
+			*ret_user_ns = value * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 		else if (field == STAT_RSS)
 			*ret_resident_bytes = value * (uint64_t)sysconf(_SC_PAGESIZE);
 		else if (field == STAT_CPU)
@@ -102,7 +104,7 @@ bool usage_of_thread(struct usage *u, uint32_t pid, uint32_t tid, struct mpic_sy
 	if (!read_text(u, pid, USAGE_SCHEDSTAT, text, sizeof(text)) ||
 	    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &s.cpu_ns, &s.wait_ns, &s.slices) != 3)
 		return false;
-	if (!read_text(u, pid, USAGE_STAT, text, sizeof(text)) || !read_stat(text, &s, &resident))
+	if (!read_text(u, pid, USAGE_STAT, text, sizeof(text)) || !read_stat(text, &s, &u->user_ns, &resident))
 		return false;
 	read_involuntary(u, pid, &s);
 	*ret_system = s;

@@ -15,6 +15,7 @@ struct usage {
 	uint32_t tid;
 	uint32_t looks;
 	uint64_t involuntary; /* as of the last time that it was read */
+	uint64_t user_ns;     /* of the thread in user mode, as of the last look; in steps of 10 ms as a rule */
 };
 
 #define USAGE_KEPT_MAX 384

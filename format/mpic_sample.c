@@ -63,6 +63,16 @@ void mpic_put_sample_system(struct buf *out, const struct mpic_system *since)
 	    since->major_faults, since->cpu, since->run_state, since->involuntary);
 }
 
+void mpic_put_sample_counters(struct buf *out, const struct mpic_counters *since)
+{
+	PUT(out, MPIC_SAMPLE_COUNTERS, since->cycles, since->instructions, since->user_ns);
+}
+
+void mpic_put_sample_memory(struct buf *out, uint64_t used_bytes, uint64_t limit_bytes)
+{
+	PUT(out, MPIC_SAMPLE_MEMORY, used_bytes, limit_bytes);
+}
+
 /* ---- reading ---- */
 
 int mpic_sample_begin(struct cursor payload, struct mpic_sample *ret_sample, struct mpic_sample_reader *ret_reader)
@@ -145,6 +155,19 @@ static int read_system(const struct mpic_sample_reader *r, struct cursor c, stru
 	return 1;
 }
 
+static int read_counters(const struct mpic_sample_reader *r, struct cursor c, struct mpic_counters *x)
+{
+	if (!r->in_thread || rd_varint(&c, &x->cycles) < 0 || rd_varint(&c, &x->instructions) < 0 ||
+	    rd_varint(&c, &x->user_ns) < 0)
+		return -EBADMSG;
+	return 1;
+}
+
+static int read_memory(struct cursor c, struct mpic_sample_item *item)
+{
+	return rd_varint(&c, &item->used_bytes) < 0 || rd_varint(&c, &item->limit_bytes) < 0 ? -EBADMSG : 1;
+}
+
 /* 1, 0 for a record of a type not known here, -EBADMSG. */
 static int read_record(struct mpic_sample_reader *r, uint64_t type, struct cursor c, struct mpic_sample_item *item)
 {
@@ -161,6 +184,10 @@ static int read_record(struct mpic_sample_reader *r, uint64_t type, struct curso
 		return r->in_thread ? 1 : -EBADMSG;
 	case MPIC_SAMPLE_SYSTEM:
 		return read_system(r, c, &item->system);
+	case MPIC_SAMPLE_MEMORY:
+		return read_memory(c, item);
+	case MPIC_SAMPLE_COUNTERS:
+		return read_counters(r, c, &item->counters);
 	default:
 		return 0;
 	}

@@ -23,6 +23,8 @@ enum mpic_sample_type {
 	MPIC_SAMPLE_OPEN = 4,
 	MPIC_SAMPLE_STILL = 5,
 	MPIC_SAMPLE_SYSTEM = 6,
+	MPIC_SAMPLE_MEMORY = 7,
+	MPIC_SAMPLE_COUNTERS = 8,
 };
 
 enum mpic_sample_state {
@@ -43,6 +45,11 @@ struct mpic_system {
 	uint64_t involuntary; /* context switches; looked at now and then, so that a sample may have those of several */
 };
 
+/* What the processor counted of a thread in user mode, since the COUNTERS record before: every eighth sample or so. */
+struct mpic_counters {
+	uint64_t cycles, instructions, user_ns;
+};
+
 /* One record, with the process and thread that it is of. */
 struct mpic_sample_item {
 	enum mpic_sample_type type;
@@ -54,7 +61,9 @@ struct mpic_sample_item {
 	uint64_t age_ticks;	      /* OPEN: how long it has been in the call */
 	uint32_t nwords;	      /* OPEN: as in sig.h; 0: see sig */
 	uint64_t words[MPIC_SAMPLE_WORDS_MAX];
-	struct mpic_system system; /* SYSTEM */
+	struct mpic_system system;	  /* SYSTEM */
+	struct mpic_counters counters;	  /* COUNTERS */
+	uint64_t used_bytes, limit_bytes; /* MEMORY: of the node, behind the head; has no process */
 };
 
 /* A zeroed struct with a payload is at its first record. */
@@ -81,3 +90,6 @@ void mpic_put_sample_open(struct buf *out, uint64_t age_ticks, uint32_t sig, con
 /* It is in the call of the sample before. */
 void mpic_put_sample_still(struct buf *out);
 void mpic_put_sample_system(struct buf *out, const struct mpic_system *since);
+void mpic_put_sample_counters(struct buf *out, const struct mpic_counters *since);
+/* Behind the head. */
+void mpic_put_sample_memory(struct buf *out, uint64_t used_bytes, uint64_t limit_bytes);

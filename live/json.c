@@ -36,6 +36,9 @@ static void put_nodes(cJSON *o, const struct look *l)
 		json_put(row, "sample", (double)n->seq);
 		json_put_null_or(row, "time", n->samples > 0 ? (double)n->realtime_ns / 1e9 : NAN);
 		json_put(row, "gap_s", (double)n->gap_ns / 1e9);
+		bool limited = n->memory_limit_bytes > 0;
+		json_put_null_or(row, "memory_used_bytes", limited ? (double)n->memory_used_bytes : NAN);
+		json_put_null_or(row, "memory_limit_bytes", limited ? (double)n->memory_limit_bytes : NAN);
 	}
 }
 
@@ -78,6 +81,8 @@ static void put_ranks(cJSON *o, const struct look *l)
 		json_put_null_or(row, "on_processor", x->on_processor);
 		json_put_null_or(row, "off_processor", x->off_processor);
 		json_put_null_or(row, "resident_bytes", x->resident_bytes);
+		json_put_null_or(row, "frequency_hz", x->frequency_hz);
+		json_put_null_or(row, "instructions_per_cycle", x->instructions_per_cycle);
 		cJSON_AddBoolToObject(row, "stopped", x->stopped);
 	}
 }

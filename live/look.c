@@ -151,6 +151,10 @@ static void look_at_thread(struct live_rank *r, const struct live_node *n, const
 		r->useful = 1 - r->mpi;
 	}
 	r->stopped = t->has_system && (t->system.run_state == 'T' || t->system.run_state == 't');
+	if (t->counters.user_ns > 0)
+		r->frequency_hz = (double)t->counters.cycles * 1e9 / (double)t->counters.user_ns;
+	if (t->counters.cycles > 0)
+		r->instructions_per_cycle = (double)t->counters.instructions / (double)t->counters.cycles;
 	if (t->has_system && t->known_before) {
 		r->off_processor = share((double)t->system.wait_ns, interval_ns);
 		r->on_processor = share((double)t->system.cpu_ns, interval_ns);
@@ -170,7 +174,9 @@ static struct live_rank look_at_rank(const struct look *l, uint32_t rank)
 			      .mpi = NAN,
 			      .off_processor = NAN,
 			      .on_processor = NAN,
-			      .resident_bytes = NAN};
+			      .resident_bytes = NAN,
+			      .frequency_hz = NAN,
+			      .instructions_per_cycle = NAN};
 	const struct process *p = l->step.ranks[rank];
 	if (p == NULL)
 		return r;

@@ -22,9 +22,10 @@ struct live_thread {
 	uint64_t words[MPIC_SAMPLE_WORDS_MAX];
 	int64_t active_ns; /* realtime of the last sample in or before which it was inside of MPI */
 	bool has_system;
-	struct mpic_system system; /* of the last interval */
-	uint64_t cpu_ns, wait_ns;  /* as in system, since merge.c handed them on */
-	uint64_t given_age;	   /* ticks of the call that was open then */
+	struct mpic_system system;     /* of the last interval */
+	uint64_t cpu_ns, wait_ns;      /* as in system, since merge.c handed them on */
+	struct mpic_counters counters; /* the last that came; user_ns 0: none did */
+	uint64_t given_age;	       /* ticks of the call that was open then */
 };
 
 struct live_process {
@@ -41,8 +42,9 @@ struct live_node {
 	int64_t realtime_ns, interval_ns; /* of the last; between the last two, 0: there is one only */
 	int64_t gap_ns;			  /* to the next one */
 	uint64_t tick, interval_ticks;
-	double ns_per_tick; /* 0: not known yet */
-	uint32_t bad;	    /* samples that could not be read */
+	double ns_per_tick;				/* 0: not known yet */
+	uint64_t memory_used_bytes, memory_limit_bytes; /* of the job; limit 0: none, or not known */
+	uint32_t bad;					/* samples that could not be read */
 	uint64_t kept_bytes, kept_max_bytes;
 	VEC(struct live_process) processes; /* by index in the file */
 };
@@ -66,8 +68,9 @@ struct live_rank {
 	double useful, mpi;    /* shares of the last interval; NAN: not known */
 	double off_processor;  /* share in which it was ready to run and did not; NAN: not known */
 	double on_processor;
-	double resident_bytes; /* NAN: not known */
-	bool stopped;	       /* by a signal, as of the last sample: it does nothing until it is continued */
+	double resident_bytes;			     /* NAN: not known */
+	double frequency_hz, instructions_per_cycle; /* in user mode, of late; NAN: not known */
+	bool stopped; /* by a signal, as of the last sample: it does nothing until it is continued */
 	const struct live_process *process;
 	const struct live_node *node;
 };

@@ -89,6 +89,11 @@ static int add_item(struct live_node *live, const struct mpic_sample_item *item)
 		p->resident_bytes = item->resident_bytes;
 		return 0;
 	}
+	if (item->type == MPIC_SAMPLE_MEMORY) {
+		live->memory_used_bytes = item->used_bytes;
+		live->memory_limit_bytes = item->limit_bytes;
+		return 0;
+	}
 	struct live_thread *t;
 	int code = thread_at(live, item, &t);
 	if (code < 0)
@@ -109,6 +114,9 @@ static int add_item(struct live_node *live, const struct mpic_sample_item *item)
 		t->system = item->system;
 		t->cpu_ns += item->system.cpu_ns;
 		t->wait_ns += item->system.wait_ns;
+		return 0;
+	case MPIC_SAMPLE_COUNTERS:
+		t->counters = item->counters;
 		return 0;
 	default:
 		return 0;

@@ -107,6 +107,8 @@ static int compute(struct analysis *a, unsigned nthreads, const struct stream_vi
 		code = traffic_rma(a->step, &a->rma);
 	if (code == 0)
 		code = bytes_count(a->step);
+	if (code == 0)
+		code = usage_total(a->step, &a->usage);
 	return code == 0 ? ranks_total(a) : code;
 }
 
@@ -141,6 +143,7 @@ void analysis_done(struct analysis *a)
 	traffic_done(&a->p2p);
 	traffic_done(&a->coll);
 	traffic_done(&a->rma);
+	usage_totals_done(&a->usage);
 	free(a->ranks);
 	memset(a, 0, sizeof(*a));
 }

@@ -11,6 +11,7 @@
 #include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
 #include "postproc/totals/traffic.h"
+#include "postproc/totals/usage.h"
 
 /* Of which threads of a rank its times are. */
 enum time_of {
@@ -74,7 +75,8 @@ struct analysis {
 	bool threaded;	   /* some rank called MPI from several threads */
 	uint64_t *unread;  /* by file: bytes that completed nonblocking reads did not find */
 	struct sweep_result swept;
-	int64_t *path_site_ns;	   /* by call site: time in its calls on the critical path */
+	int64_t *path_site_ns; /* by call site: time in its calls on the critical path */
+	struct usage_totals usage;
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
 	double serialization;	   /* NaN: not known */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
@@ -93,6 +95,7 @@ struct analysis {
 	ROW(efficiency) \
 	ROW(operations) \
 	ROW(per_rank) \
+	ROW(usage) \
 	ROW(matrix) \
 	ROW(levels) \
 	ROW(sizes) \
@@ -119,6 +122,9 @@ struct analysis {
 #define DECLARE_PART(name) int part_##name(struct analysis *a);
 PARTS(DECLARE_PART)
 #undef DECLARE_PART
+
+/* usage.c: of all ranks there; NaN: not known. */
+double usage_of_node_hz(const struct analysis *a, uint32_t node);
 
 #define TRACING_SHARE_MAX 0.02 /* a rank's time in the tracer beyond which figures must be read with care */
 

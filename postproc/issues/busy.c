@@ -41,6 +41,7 @@ void issue_busy_processors(const struct analysis *a, struct issue *f)
 {
 	struct busy b = {.most_rank = NONE};
 	char all[32], most[32];
+	double share;
 	for (uint32_t i = 0; i < a->step->nodes.n; i++)
 		add_node(a, i, &b, f);
 	f->metric = "share of all ranks' time, ready to run without a processor";
@@ -50,11 +51,13 @@ void issue_busy_processors(const struct analysis *a, struct issue *f)
 	f->found = b.most_rank != NONE && f->value >= f->threshold;
 	if (!f->found)
 		return;
+	share = fmin(1, b.most_ns / fmax(1, a->ranks[b.most_rank].region_ns));
 	snprintf(f->what, sizeof(f->what),
-		 "Ranks were ready to run without a processor for %s in all, rank %u for %s, although its node %.64s "
+		 "Ranks were ready to run without a processor for %s in all, rank %u for %s (%.0f %% of its time), "
+		 "although its node %.64s "
 		 "has "
 		 "%.0f hardware thread%s for %.0f rank%s.",
-		 duration_text(f->loss_s, all), b.most_rank, duration_text(b.most_ns / 1e9, most),
+		 duration_text(f->loss_s, all), b.most_rank, duration_text(b.most_ns / 1e9, most), 100 * share,
 		 a->step->nodes.at[a->step->ranks[b.most_rank]->node].name, b.pus, b.pus == 1 ? "" : "s", b.ranks,
 		 b.ranks == 1 ? "" : "s");
 	snprintf(f->why, sizeof(f->why),

@@ -39,6 +39,7 @@ struct issue {
 #define ISSUES(ROW) \
 	ROW(deadlock) \
 	ROW(death) \
+	ROW(out_of_memory) \
 	ROW(truncation) \
 	ROW(mismatch) \
 	ROW(load_imbalance) \
@@ -60,10 +61,12 @@ struct issue {
 	ROW(io_wait) \
 	ROW(rma_wait) \
 	ROW(tracing_cost) \
+	ROW(slow_clock) \
 	ROW(slow_node) \
 	ROW(oversubscription) \
 	ROW(busy_processors) \
 	ROW(unexplained) \
+	ROW(memory_limit) \
 	ROW(unsafe_send_cycle) \
 	ROW(unmatched) \
 	ROW(request_leak)

@@ -9,8 +9,8 @@
 #define EXPLAINED_MIN 0.5 /* of the seconds of what is explained */
 
 /* What is told in this order whatever it costs: the first before all that only costs time, the others behind it. */
-static const char *const before_time[] = {"deadlock", "death", "truncation", "mismatch"};
-static const char *const after_time[] = {"unsafe_send_cycle", "unmatched", "request_leak"};
+static const char *const before_time[] = {"deadlock", "death", "out_of_memory", "truncation", "mismatch"};
+static const char *const after_time[] = {"memory_limit", "unsafe_send_cycle", "unmatched", "request_leak"};
 
 #define WAITS \
 	"late_sender late_receiver barrier_imbalance synchronization_heavy collective_root_bottleneck rma_wait " \
@@ -21,10 +21,11 @@ static const char *const after_time[] = {"unsafe_send_cycle", "unmatched", "requ
 static const struct {
 	const char *cause, *effects;
 } explains[] = {
-	{"oversubscription", WAITS COSTS "slow_node load_imbalance delay idle_ranks serialization stuck_at_end io_wait "
+	{"oversubscription", WAITS COSTS "slow_clock slow_node load_imbalance delay idle_ranks serialization stuck_at_end io_wait "
 					 "poor_placement tracing_cost"},
-	{"busy_processors", WAITS COSTS "slow_node load_imbalance delay idle_ranks serialization stuck_at_end io_wait "
+	{"busy_processors", WAITS COSTS "slow_clock slow_node load_imbalance delay idle_ranks serialization stuck_at_end io_wait "
 					"poor_placement tracing_cost"},
+	{"slow_clock", WAITS "slow_node load_imbalance delay stuck_at_end"},
 	{"slow_node", WAITS "load_imbalance delay stuck_at_end"},
 	{"idle_ranks", WAITS "serialization"},
 	{"load_imbalance", WAITS "delay stuck_at_end"},

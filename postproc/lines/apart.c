@@ -44,7 +44,7 @@ static void confine(void)
 	limit(RLIMIT_DATA, DATA_BYTES);
 #endif
 	alarm(2 * SECONDS);
-	become_confined(true);
+	become_confined(CONFINED_ALONE);
 }
 
 /* ---- the child ---- */

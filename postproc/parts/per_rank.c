@@ -68,6 +68,14 @@ static int put_threads(const struct step *s, cJSON *row, const struct process *p
 	return 0;
 }
 
+static void put_usage(cJSON *row, const struct rank_usage *u)
+{
+	json_put_null_or(row, "resident_max_bytes", u->resident_max_bytes > 0 ? u->resident_max_bytes : NAN);
+	json_put_null_or(row, "off_processor_s", u->known ? u->off_processor_ns / 1e9 : NAN);
+	json_put_null_or(row, "frequency_hz", usage_frequency_hz(u->cycles, u->user_ns));
+	json_put_null_or(row, "instructions_per_cycle", u->cycles > 0 ? u->instructions / u->cycles : NAN);
+}
+
 int part_per_rank(struct analysis *a)
 {
 	const struct step *s = a->step;
@@ -87,6 +95,7 @@ int part_per_rank(struct analysis *a)
 		json_put(row, "startup_s", t->startup_ns / 1e9);
 		json_put(row, "unreturned_s", t->open_ns / 1e9);
 		json_put_null_or(row, "processor_wait_s", p == NULL ? NAN : p->processor_wait_ns / 1e9);
+		put_usage(row, &a->usage.ranks[r]);
 		put_counts(row, t);
 		json_put_null_or(row, "exit_status", shell_status(p));
 		json_put_text(row, "state", state_of(p));

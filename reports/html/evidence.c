@@ -46,6 +46,7 @@ static const struct {
 	{"oversubscription", PROCESSOR}, /* where the kernel tells, else the next */
 	{"oversubscription", MPI},
 	{"busy_processors", PROCESSOR},
+	{"slow_clock", USEFUL},
 	{"slow_node", USEFUL},
 	{"io_wait", MPI},
 	{"rma_wait", WAIT},

@@ -31,6 +31,12 @@ static void put_again(struct buf *out, const struct mpic_sample_item *x, uint32_
 	case MPIC_SAMPLE_SYSTEM:
 		mpic_put_sample_system(out, &x->system);
 		break;
+	case MPIC_SAMPLE_MEMORY:
+		mpic_put_sample_memory(out, x->used_bytes, x->limit_bytes);
+		break;
+	case MPIC_SAMPLE_COUNTERS:
+		mpic_put_sample_counters(out, &x->counters);
+		break;
 	}
 }
 

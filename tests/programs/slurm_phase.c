@@ -1,6 +1,7 @@
 /* slurm_phase.c - a program that stays in a phase until it is ended: slurm_phase PHASE. Rank 0 sleeps before MPI_Init
  * (init) or before MPI_Finalize (finalize), and the others are in that call; all talk for ever (run) or until a file is
- * there (until=FILE), or one takes ever more memory (memory). Rank 1 makes the file $PHASE_FILE when it is there. */
+ * there (until=FILE), or one takes ever more memory (memory), or does
+ * so slowly (grow), as much as it is told (grow=MIB). Rank 1 makes the file $PHASE_FILE when it is there. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -46,6 +47,17 @@ static void take_memory(void)
 	}
 }
 
+/* So that what comes is seen to come: 1 MiB in 40 ms. */
+static void grow(long mib)
+{
+	for (long i = 0; mib == 0 || i < mib; i++) {
+		char *more = malloc(1u << 20);
+		if (more != NULL)
+			memset(more, 1, 1u << 20);
+		usleep(40000);
+	}
+}
+
 /* All ranks leave in the same round. */
 static void talk(const char *until)
 {
@@ -61,6 +73,11 @@ static void talk(const char *until)
 		}
 		if (round == ROUNDS && strcmp(phase, "memory") == 0 && rank == size - 1)
 			take_memory();
+		if (round == ROUNDS && strncmp(phase, "grow", 4) == 0) {
+			if (rank == size - 1)
+				grow(phase[4] == '=' ? atol(phase + 5) : 0);
+			break;
+		}
 		if (round == ROUNDS && (strcmp(phase, "init") == 0 || strcmp(phase, "finalize") == 0))
 			break;
 		if (round == ROUNDS && rank != 0)

@@ -47,6 +47,24 @@ what_a_job_holds_of_a_step_that_is_over_is_its_own_memory() {
 	is_calm
 }
 
+# Of 400 MiB the last rank takes 340, beside what MPI has; and without end in the second run.
+memory_that_grows_to_the_limit_is_said() {
+	[ -n "${CGROUP[*]}" ] || return 0 # nobody counts
+	as_user srun -w n1 -n2 --mem=400 --mpitrace=sample=0.1 "$PHASE" grow=340 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $? $(cat "$CASE_DIR/err")" || return
+	eventually "a report" has_report 0 || return
+	same "the limit in MiB, and what is said" "400 ['memory_limit']" "$(analysis 0 'str(round(a["usage"]["nodes"][0]["memory_limit_bytes"] / 2**20)) + " " + str([i["issue"] for i in a["issues"] if "memory" in i["issue"]])')" || return
+	same "it was seen to grow, and whose it is" "True True" "$(analysis 0 '"%s %s" % (a["usage"]["nodes"][0]["memory_first_bytes"] < 200 << 20, a["per_rank"][1]["resident_max_bytes"] > (330 << 20) > a["per_rank"][0]["resident_max_bytes"])')" || return
+	is_calm
+}
+
+a_rank_that_the_kernel_ends_at_the_limit_had_no_memory_left() {
+	[ -n "${CGROUP[*]}" ] || return 0 # nobody counts
+	as_user srun -w n1 -n2 --mem=200 --mpitrace=sample=0.1 "$PHASE" grow >/dev/null 2>"$CASE_DIR/err" && fails "srun: 0" && return 1
+	eventually "a report" has_report 0 || return
+	same "what is said first" "['death', 'out_of_memory'] [1]" "$(analysis 0 'str([i["issue"] for i in a["issues"]][:2]) + " " + str(a["issues"][0]["ranks"][:1])')" || return
+	is_calm
+}
+
 # Two steps of 28 MiB each where a node may hold 40: the second one gets what is left; for a third one there is nothing.
 steps_that_would_hold_more_memory_than_the_node_may_run_untraced() {
 	cat >"$CASE_DIR/one.sh" <<-'END'

@@ -1,7 +1,7 @@
 /* mpic_samples.c FILE - the samples in a .mpic, one JSON object a line, and behind them the totals that the last
  * profile of each thread has: {"seq", "bytes", "whole", "tick", "realtime_ns", "gap_ns", "processes": [{"process",
  * "state", "resident_bytes", "threads": [{"thread", "totals": [[sig, calls, ticks]], "open"|"still",
- * "system"}]}]}, {"profile": [[process, thread, sig, calls, ticks]]}. */
+ * "system", "counters"}]}], "memory": [used, limit]}, {"profile": [[process, thread, sig, calls, ticks]]}. */
 #include "format/mpic.h"
 #include "format/mpic_sample.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 struct at {
-	cJSON *processes, *process, *thread;
+	cJSON *sample, *processes, *process, *thread;
 };
 
 static void push_numbers(cJSON *list, const uint64_t *numbers, size_t n)
@@ -49,6 +49,7 @@ static void add_system(cJSON *thread, const struct mpic_system *s)
 static void add_item(struct at *at, const struct mpic_sample_item *item)
 {
 	const uint64_t total[3] = {item->sig, item->calls, item->ticks};
+	cJSON *list, *o;
 	switch (item->type) {
 	case MPIC_SAMPLE_PROCESS:
 		cJSON_AddItemToArray(at->processes, at->process = cJSON_CreateObject());
@@ -74,6 +75,17 @@ static void add_item(struct at *at, const struct mpic_sample_item *item)
 		break;
 	case MPIC_SAMPLE_SYSTEM:
 		add_system(at->thread, &item->system);
+		break;
+	case MPIC_SAMPLE_MEMORY:
+		list = cJSON_AddArrayToObject(at->sample, "memory");
+		cJSON_AddItemToArray(list, cJSON_CreateNumber((double)item->used_bytes));
+		cJSON_AddItemToArray(list, cJSON_CreateNumber((double)item->limit_bytes));
+		break;
+	case MPIC_SAMPLE_COUNTERS:
+		o = cJSON_AddObjectToObject(at->thread, "counters");
+		cJSON_AddNumberToObject(o, "cycles", (double)item->counters.cycles);
+		cJSON_AddNumberToObject(o, "instructions", (double)item->counters.instructions);
+		cJSON_AddNumberToObject(o, "user_ns", (double)item->counters.user_ns);
 		break;
 	}
 }
@@ -101,7 +113,7 @@ static int print_sample(const struct mpic_block *b, const struct buf *payload)
 	cJSON_AddNumberToObject(json, "tick", (double)head.tick);
 	cJSON_AddNumberToObject(json, "realtime_ns", (double)head.realtime_ns);
 	cJSON_AddNumberToObject(json, "gap_ns", (double)head.gap_ns);
-	struct at at = {.processes = cJSON_AddArrayToObject(json, "processes")};
+	struct at at = {.sample = json, .processes = cJSON_AddArrayToObject(json, "processes")};
 	while ((more = mpic_sample_next(&r, &item)) == 1)
 		add_item(&at, &item);
 	print(json);

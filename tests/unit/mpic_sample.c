@@ -10,16 +10,20 @@
 static const struct mpic_sample head = {77, 5, -6, 1000000000, true};
 static const struct mpic_system used = {1, 2, 3, 4, 5, 6, 'T', 8};
 
+static const struct mpic_counters counted = {1ull << 40, 2, UINT64_MAX};
+
 static void put_all(struct buf *out)
 {
 	const uint64_t words[3] = {1, UINT64_MAX, 0};
 	mpic_put_sample(out, &head);
+	mpic_put_sample_memory(out, 1ull << 33, UINT64_MAX);
 	mpic_put_sample_process(out, 3, SAMPLE_LOST, 4096);
 	mpic_put_sample_thread(out, 2);
 	mpic_put_sample_total(out, 0, 7, 1, 2);
 	mpic_put_sample_total(out, 8, 8, UINT64_MAX, 4);
 	mpic_put_sample_open(out, 99, 0, words, 3);
 	mpic_put_sample_system(out, &used);
+	mpic_put_sample_counters(out, &counted);
 	mpic_put_sample_thread(out, 3);
 	mpic_put_sample_still(out);
 }
@@ -49,6 +53,8 @@ Test(mpic_sample, survives_the_round_trip)
 	put_all(&out);
 	cr_assert_eq(mpic_sample_begin(cursor_over(out.data, out.len_bytes), &s, &r), 0);
 	cr_assert(s.tick == 77 && s.monotonic_ns == 5 && s.realtime_ns == -6 && s.gap_ns == 1000000000 && s.whole);
+	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_MEMORY);
+	cr_assert(i.used_bytes == 1ull << 33 && i.limit_bytes == UINT64_MAX);
 	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_PROCESS && i.process == 3);
 	cr_assert(i.state == SAMPLE_LOST && i.resident_bytes == 4096);
 	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_THREAD && i.process == 3 && i.thread == 2);
@@ -59,6 +65,8 @@ Test(mpic_sample, survives_the_round_trip)
 	cr_assert(i.nwords == 3 && i.words[1] == UINT64_MAX && i.words[2] == 0);
 	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_SYSTEM);
 	cr_assert_eq(memcmp(&i.system, &used, sizeof(used)), 0);
+	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_COUNTERS && i.thread == 2);
+	cr_assert_eq(memcmp(&i.counters, &counted, sizeof(counted)), 0);
 	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_THREAD && i.thread == 3);
 	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_STILL && i.thread == 3);
 	cr_assert_eq(mpic_sample_next(&r, &i), 0);

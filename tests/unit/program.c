@@ -1,5 +1,6 @@
 /* program.c - see program.h. */
 #include "program.h"
+#include "format/mpic_sample.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -44,6 +45,7 @@ struct rank_record {
 	uint32_t nopen;
 	int status;
 	double processor_wait_us;
+	double cycles, user_us;
 	double open_us, end_us; /* since when, and when it ended if not with the program */
 };
 
@@ -70,6 +72,7 @@ struct program {
 	unsigned nops;
 	const char *job_id, *nodelist;
 	const char *node_members[PROGRAM_RANKS_MAX];
+	uint64_t memory_bytes[PROGRAM_RANKS_MAX][2], memory_limit_bytes[PROGRAM_RANKS_MAX]; /* by node */
 	bool unknown_def;
 };
 
@@ -151,6 +154,19 @@ void program_budget_spent(struct program *p, unsigned rank)
 void program_processor_wait(struct program *p, unsigned rank, double us)
 {
 	p->rank[rank].processor_wait_us = us;
+}
+
+void program_counters(struct program *p, unsigned rank, double cycles, double user_us)
+{
+	p->rank[rank].cycles = cycles;
+	p->rank[rank].user_us = user_us;
+}
+
+void program_memory(struct program *p, unsigned node, uint64_t first_bytes, uint64_t then_bytes, uint64_t limit_bytes)
+{
+	p->memory_bytes[node][0] = first_bytes;
+	p->memory_bytes[node][1] = then_bytes;
+	p->memory_limit_bytes[node] = limit_bytes;
 }
 
 void program_killed(struct program *p, unsigned rank, int wait_status)
@@ -607,6 +623,30 @@ static void write_clock(struct buf *file, const struct program *p, unsigned node
 	append(file, MPIC_CLOCK, MPIC_NODE, 0, samples.data, samples.len_bytes);
 }
 
+/* Two samples, the first of which is whole. Processes have the numbers of their ranks. */
+static void write_samples(struct buf *file, const struct program *p, unsigned node, double end_us)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		_cleanup_buf_ struct buf b = {0};
+		int64_t ns = llround(shown_ns(p, node, end_us * i));
+		mpic_put_sample(&b, &(struct mpic_sample){(uint64_t)(TICK_ZERO + ns), 1000000000 + ns,
+							  REALTIME_ZERO + ns, 1000000000, i == 0});
+		if (p->memory_limit_bytes[node] > 0)
+			mpic_put_sample_memory(&b, p->memory_bytes[node][i], p->memory_limit_bytes[node]);
+		for (unsigned r = 0; r < p->ranks; r++) {
+			const struct rank_record *x = &p->rank[r];
+			if (node_of(p, r) != node)
+				continue;
+			mpic_put_sample_process(&b, r, SAMPLE_RUNNING, p->memory_bytes[node][i] / 2);
+			mpic_put_sample_thread(&b, 0);
+			mpic_put_sample_counters(&b, &(struct mpic_counters){(uint64_t)(x->cycles / 2),
+									     (uint64_t)(x->cycles / 4),
+									     (uint64_t)(x->user_us * 500)});
+		}
+		append(file, MPIC_SAMPLE, MPIC_NODE, i, b.data, b.len_bytes);
+	}
+}
+
 static void write_node(struct program *p, const char *dir, unsigned node, double end_us)
 {
 	_cleanup_buf_ struct buf file = {0};
@@ -617,6 +657,7 @@ static void write_node(struct program *p, const char *dir, unsigned node, double
 	for (unsigned r = 0; r < p->ranks; r++)
 		if (node_of(p, r) == node)
 			write_rank(&file, p, r, end_us);
+	write_samples(&file, p, node, end_us);
 	append(&file, MPIC_END, MPIC_NODE, FILE_ID, "{}", 2);
 	snprintf(path, sizeof(path), "%s/n%u.mpic", dir, node);
 	FILE *f = fopen(path, "w");

@@ -111,6 +111,11 @@ void program_end_block(struct program *p, unsigned rank, unsigned thread, enum b
 void program_slow(struct program *p, unsigned rank, unsigned thread, uint64_t calls, double us);
 /* The rank was ready to run for so long while others had the processors. */
 void program_processor_wait(struct program *p, unsigned rank, double us);
+/* The processor counted so many cycles in so long of user mode. */
+void program_counters(struct program *p, unsigned rank, double cycles, double user_us);
+/* What the job had of the memory that it may have on the node, at the first sample and at the next; each rank has half
+ * of it. */
+void program_memory(struct program *p, unsigned node, uint64_t first_bytes, uint64_t then_bytes, uint64_t limit_bytes);
 /* Calls that were made but of which no event was kept: only totals. */
 void program_budget_spent(struct program *p, unsigned rank);
 /* The rank never came to MPI_Finalize; wait status as of waitpid(). */

@@ -1,0 +1,88 @@
+/* usage.c - what the agent asks kernel and processor of a process: here of this one. */
+#include "collect/counters.h"
+#include "collect/memory.h"
+#include "collect/usage.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What every kernel can count, also where the processor shows no counters. */
+static const struct counters_kind by_kernel = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_TASK_CLOCK};
+
+static double cpu_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void compute(double seconds)
+{
+	for (double end = cpu_s() + seconds; cpu_s() < end;)
+		;
+}
+
+Test(usage, counters_say_what_came_since_the_last_reading)
+{
+	struct counters c = {0};
+	struct mpic_counters since;
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	if (!counters_begin(&c, tid, &by_kernel)) {
+		cr_assert_not_null(counters_absent()); /* where the kernel does not let us, that is said */
+		return;
+	}
+	cr_assert(counters_begin(&c, tid, &by_kernel)); /* once */
+	cr_expect(!counters_read(&c, 0, &since));	/* the start */
+	compute(0.05);
+	cr_assert(counters_read(&c, 7, &since));
+	cr_expect(since.cycles >= 50000000 && since.instructions >= 50000000, "%lu", (unsigned long)since.cycles);
+	cr_expect_eq(since.user_ns, 7);
+	uint64_t before = since.cycles;
+	compute(0.01);
+	cr_assert(counters_read(&c, 9, &since));
+	cr_expect(since.cycles >= 10000000 && since.cycles < before);
+	cr_expect_eq(since.user_ns, 2);
+	counters_done(&c);
+	cr_expect(!counters_read(&c, 9, &since));
+}
+
+/* A thread that is gone says nothing of the next one; a processor without counters does, and why. */
+Test(usage, without_counters_it_is_said_why)
+{
+	struct counters c = {0};
+	cr_expect(!counters_begin(&c, 0x7ffffff0, &by_kernel));
+	cr_expect(counters_absent() == NULL || strstr(counters_absent(), "allow") != NULL);
+	if (!counters_begin(&c, (uint32_t)syscall(SYS_gettid), NULL))
+		cr_expect_not_null(counters_absent());
+	counters_done(&c);
+}
+
+Test(usage, time_in_user_mode_grows_with_what_a_thread_computes)
+{
+	struct usage u = {0};
+	struct mpic_system system;
+	uint64_t resident = 0;
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	cr_assert(usage_of_thread(&u, (uint32_t)getpid(), tid, &system, &resident));
+	uint64_t before = u.user_ns;
+	compute(0.3);
+	cr_assert(usage_of_thread(&u, (uint32_t)getpid(), tid, &system, &resident));
+	cr_expect_gt(u.user_ns, before);
+	cr_expect(resident > 1 << 16);
+	usage_done(&u);
+}
+
+/* Whether there is a limit is this machine's; where there is, less is used than it. */
+Test(usage, memory_is_that_of_the_group_with_the_limit)
+{
+	struct memory m = {0};
+	uint64_t used = 0;
+	memory_begin(&m, (uint32_t)getpid());
+	bool limited = memory_now(&m, &used);
+	cr_expect(!limited || (used > 0 && used <= m.limit_bytes));
+	memory_done(&m);
+	cr_expect(!memory_now(&m, &used));
+}
