@@ -1,8 +1,12 @@
 /* export_samples.c - the profile over time, for the .mpix. In: SAMPLE blocks of all nodes.  Out: SAMPLES, of which all
  * together are what the nodes' samples add up to. Nodes take theirs at the same moments of the day: those of one moment
- * become one sample; a node that has none of it although it was due is silent, and what it did is in its next one. */
+ * become one sample; a node that has none of it although it was due is silent, and what it did is in its next one.
+ *
+ * Totals have a call when it ends. Of one that is open while a sample is taken, the time so far is of that sample, and is
+ * taken off when it has ended: so nobody is longer in MPI than there is time between two samples. */
 #include "format/mpic_sample.h"
 #include "format/mpix_layout.h"
+#include "postproc/export_samples.h"
 #include "postproc/export.h"
 
 /* The sum of what one thread did by a signature; counts of a whole sample are from the start. */
@@ -10,9 +14,19 @@ struct counted {
 	uint64_t calls, ticks;
 };
 
+/* The call that a thread is in. */
+struct open_part {
+	bool is, is_still; /* there is one; it is that of the sample before */
+	uint32_t op, site; /* as in mpix_sample_cell */
+	uint64_t age_ticks;
+};
+
 struct lane_samples {
 	const struct process *process;
 	uint32_t thread;
+	bool touched;		     /* by the sample at hand */
+	struct open_part was, now;   /* as of the sample before, and of the one at hand */
+	uint64_t debt;		     /* ticks of calls that have ended but are in no total yet */
 	VEC(struct counted) counted; /* by signature id of the file */
 	struct mpic_system system;   /* counted so far */
 	double ns_per_tick; /* its times were repaired, so that its clock is in nanoseconds; 0: they were not */
@@ -28,7 +42,9 @@ struct node_sample {
 struct node_samples {
 	VEC(struct node_sample) samples;
 	size_t next;
-	VEC(uint32_t) first_lane; /* by process of the file, plus 1; 0: not of this world */
+	VEC(uint32_t) first_lane;	    /* by process of the file, plus 1; 0: not of this world */
+	uint64_t seq, tick, interval_ticks; /* of the last that was read; since the one before it, 0: not known */
+	VEC(uint32_t) touched;		    /* lanes */
 };
 
 struct sampling {
@@ -39,6 +55,7 @@ struct sampling {
 	uint32_t nlanes;
 	VEC(struct mpix_sample_thread) rows;
 	struct buf payload;
+	struct calls *calls;
 	uint64_t number;
 	int64_t end_ns;
 };
@@ -122,10 +139,8 @@ static uint64_t above(uint64_t value, uint64_t before)
 }
 
 /* By operation and call site: a sample has each once, and few. */
-static struct mpix_sample_cell *cell_at(const struct step *s, struct lane_samples *l, const struct sig *sig)
+static struct mpix_sample_cell *cell_of(struct lane_samples *l, uint32_t op, uint32_t site)
 {
-	uint32_t op = sig == NULL || sig->op == NONE ? (uint32_t)s->ops.n : sig->op;
-	uint32_t site = sig == NULL || sig->site == NONE ? MPIX_NO_CALLSITE : sig->site;
 	for (size_t i = 0; i < l->cells.n; i++)
 		if (l->cells.at[i].op == op && l->cells.at[i].callsite == site)
 			return &l->cells.at[i];
@@ -134,7 +149,13 @@ static struct mpix_sample_cell *cell_at(const struct step *s, struct lane_sample
 	return &l->cells.at[l->cells.n - 1];
 }
 
-/* Ticks since the start by the clock of the file's lane. */
+static struct mpix_sample_cell *cell_at(const struct step *s, struct lane_samples *l, const struct sig *sig)
+{
+	return cell_of(l, sig == NULL || sig->op == NONE ? (uint32_t)s->ops.n : sig->op,
+		       sig == NULL || sig->site == NONE ? MPIX_NO_CALLSITE : sig->site);
+}
+
+/* Ticks since some moment by the clock of the file's lane. */
 static uint64_t in_clock(const struct lane_samples *l, uint64_t ticks)
 {
 	double ns = (double)ticks * l->ns_per_tick;
@@ -181,8 +202,96 @@ static void add_system(struct lane_samples *l, const struct mpic_system *now, bo
 	l->row.ready_ns = bounded(l->row.ready_ns + bounded(wait_ns));
 }
 
+/* ---- calls that are open ---- */
+
+static void open_by(struct sampling *x, struct lane_samples *l, uint16_t local_op, uint64_t address)
+{
+	const struct process *p = l->process;
+	const struct sig *sig = calls_find(x->calls, p, local_op, address);
+	uint32_t op = sig != NULL				       ? sig->op
+		      : local_op < p->ops.n && p->ops.at[local_op] > 0 ? p->ops.at[local_op] - 1
+								       : NONE;
+	l->now.op = op == NONE ? (uint32_t)x->s->ops.n : op;
+	l->now.site = sig == NULL || sig->site == NONE ? MPIX_NO_CALLSITE : sig->site;
+}
+
+static void open_call(struct sampling *x, struct lane_samples *l, const struct mpic_sample_item *item)
+{
+	const struct process *p = l->process;
+	struct sig_call call;
+	l->now = (struct open_part){.is = true, .age_ticks = item->age_ticks};
+	if (item->nwords > 0 && sig_decode(item->words, item->nwords, &call) == 0) {
+		open_by(x, l, call.op, call.address);
+		return;
+	}
+	const struct thread *t = l->thread < p->threads.n ? &p->threads.at[l->thread] : NULL;
+	uint32_t at = item->nwords == 0 && t != NULL && item->sig < t->sig_of.n ? t->sig_of.at[item->sig] : 0;
+	l->now.is = at > 0 && at <= p->sigs.n;
+	if (l->now.is)
+		open_by(x, l, p->sigs.at[at - 1].call.op, p->sigs.at[at - 1].call.address);
+}
+
+/* As much of what is owed as the cell has. */
+static void pay(struct lane_samples *l, struct mpix_sample_cell *cell)
+{
+	uint64_t part = cell->ticks < l->debt ? cell->ticks : l->debt;
+	cell->ticks -= part;
+	l->debt -= part;
+}
+
+static int settle(struct lane_samples *l, uint64_t interval_ticks)
+{
+	struct open_part was = l->was, now = l->now;
+	bool known = was.is && interval_ticks > 0;
+	if (now.is_still) {
+		now = was;
+		now.is = known;
+		now.age_ticks += interval_ticks;
+	}
+	bool same = now.is && known && now.op == was.op && now.site == was.site &&
+		    now.age_ticks == was.age_ticks + interval_ticks;
+	struct mpix_sample_cell *cell;
+	if (was.is && !same) {
+		l->debt += in_clock(l, was.age_ticks);
+		if ((cell = cell_of(l, was.op, was.site)) == NULL)
+			return -ENOMEM;
+		pay(l, cell);
+	}
+	for (size_t i = 0; i < l->cells.n && l->debt > 0; i++)
+		pay(l, &l->cells.at[i]);
+	if (now.is) {
+		uint64_t ticks = in_clock(l, now.age_ticks) - (same ? in_clock(l, was.age_ticks) : 0);
+		if ((cell = cell_of(l, now.op, now.site)) == NULL)
+			return -ENOMEM;
+		cell->ticks = bounded(cell->ticks + bounded(ticks));
+	}
+	l->was = now;
+	l->touched = false;
+	return 0;
+}
+
+static int settle_all(struct sampling *x, struct node_samples *n)
+{
+	int code = 0;
+	for (size_t i = 0; i < n->touched.n && code == 0; i++)
+		code = settle(&x->lanes[n->touched.at[i]], n->interval_ticks);
+	n->touched.n = 0;
+	return code;
+}
+
+static int touch(struct sampling *x, uint32_t node, struct lane_samples *l)
+{
+	if (l->touched)
+		return 0;
+	l->touched = true;
+	l->now = (struct open_part){0};
+	return vec_push(&x->nodes[node].touched, (uint32_t)(l - x->lanes));
+}
+
 static int add_item(struct sampling *x, uint32_t node, const struct mpic_sample_item *item, bool whole)
 {
+	if (item->type == MPIC_SAMPLE_MEMORY)
+		return 0; /* of the node: has no process */
 	bool of_process = item->type == MPIC_SAMPLE_PROCESS;
 	struct lane_samples *l = lane_at(x, node, item->process, of_process ? 0 : item->thread);
 	if (l == NULL)
@@ -191,9 +300,23 @@ static int add_item(struct sampling *x, uint32_t node, const struct mpic_sample_
 		l->row.known |= MPIX_SAMPLE_RESIDENT;
 		l->row.resident_bytes = bounded(item->resident_bytes);
 	}
+	if (item->type == MPIC_SAMPLE_THREAD)
+		return touch(x, node, l);
 	if (item->type == MPIC_SAMPLE_SYSTEM)
 		add_system(l, &item->system, whole);
+	if (item->type == MPIC_SAMPLE_OPEN)
+		open_call(x, l, item);
+	if (item->type == MPIC_SAMPLE_STILL)
+		l->now.is_still = true;
 	return item->type == MPIC_SAMPLE_TOTAL ? add_total(x, l, item, whole) : 0;
+}
+
+/* What a sample calls the one before is that only if it was read. */
+static void follow(struct node_samples *n, uint64_t seq, uint64_t tick)
+{
+	n->interval_ticks = n->tick > 0 && seq == n->seq + 1 && tick > n->tick ? tick - n->tick : 0;
+	n->seq = seq;
+	n->tick = tick;
 }
 
 /* What cannot be decoded is left out. */
@@ -206,9 +329,12 @@ static int add_sample(struct sampling *x, uint32_t node, const struct node_sampl
 	int code = mpic_read(file, sample->block, &x->payload, NULL);
 	if (code == 0)
 		code = mpic_sample_begin(cursor_over(x->payload.data, x->payload.len_bytes), &head, &r);
+	if (code == 0)
+		follow(&x->nodes[node], sample->block->seq, head.tick);
 	while (code == 0 && mpic_sample_next(&r, &item) == 1)
 		code = add_item(x, node, &item, head.whole);
-	return code == -ENOMEM ? code : 0;
+	int settled = settle_all(x, &x->nodes[node]);
+	return code == -ENOMEM || settled == -ENOMEM ? -ENOMEM : 0;
 }
 
 /* ---- all nodes at one moment ---- */
@@ -309,11 +435,13 @@ static void sampling_done(struct sampling *x)
 	for (size_t i = 0; x->nodes != NULL && i < x->s->nodes.n; i++) {
 		vec_done(&x->nodes[i].samples);
 		vec_done(&x->nodes[i].first_lane);
+		vec_done(&x->nodes[i].touched);
 	}
 	for (uint32_t i = 0; x->lanes != NULL && i < x->nlanes; i++) {
 		vec_done(&x->lanes[i].counted);
 		vec_done(&x->lanes[i].cells);
 	}
+	calls_free(x->calls);
 	free(x->nodes);
 	free(x->lanes);
 	vec_done(&x->rows);
@@ -333,7 +461,8 @@ int export_samples(const struct stream *st, const uint32_t *lane_of, struct mpix
 {
 	const struct step *s = st->step;
 	struct sampling x = {.s = s, .w = w, .nodes = calloc(s->nodes.n + 1, sizeof(*x.nodes))};
-	int code = x.nodes == NULL ? -ENOMEM : find_lanes(&x);
+	x.calls = calls_of(s);
+	int code = x.nodes == NULL || x.calls == NULL ? -ENOMEM : find_lanes(&x);
 	if (code == 0)
 		take_clocks(&x, st, lane_of);
 	for (uint32_t i = 0; i < s->nodes.n && code == 0; i++)

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { launch, serve } from './chromium.mjs';
 import { CLAIMS } from './claims.mjs';
+import { FIELD_CLAIMS } from './field.mjs';
 import { LIVE_CLAIMS } from './live.mjs';
 import { MPEYE_CLAIMS } from './mpeye.mjs';
 import { PROTOCOL_CLAIMS } from './protocol.mjs';
@@ -458,6 +459,7 @@ async function main() {
     ...SPACE_CLAIMS,
     ...MACHINE_CLAIMS,
     ...PROTOCOL_CLAIMS,
+    ...FIELD_CLAIMS,
     ...LIVE_CLAIMS,
   ].filter(wants))
     await test(browser, {

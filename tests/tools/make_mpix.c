@@ -1,16 +1,21 @@
 /* make_mpix.c - write an .mpix whose content is known: a halo exchange on a periodic grid with an Allreduce every
- * tenth step. `make_mpix FILE COLUMNS ROWS STEPS [partial]`. Everything follows from the arguments:
+ * tenth step. `make_mpix FILE COLUMNS ROWS STEPS [partial] [samples=N]`. Everything follows from the arguments:
  *
  *   ranks            COLUMNS * ROWS
  *   calls of a rank  2 (Init, Finalize) + STEPS * 9 (4 Irecv, 4 Isend, Waitall) + STEPS / 10 + 1 (Allreduce)
  *   messages         ranks * STEPS * 4, of 8192 bytes east and west, 65536 north and south
  *
- * Rank r computes for 1 ms * (1 + r / ranks) a step, so the last rank makes the others wait. */
+ * Rank r computes for 1 ms * (1 + r / ranks) a step, so the last rank makes the others wait.
+ *
+ * N samples of equal length: a call is of the sample in which it ends, its time of all that it touches, so that all
+ * together are the exact totals. Each rank has a processor nine tenths of a sample, and is ready without one for r / ranks of the rest; it has
+ * 100 MiB, and 1 MiB more for each rank and each sample before. */
 #include "base/buf.h"
 #include "tests/tools/mpix_plain.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum op { INIT, FINALIZE, IRECV, ISEND, WAITALL, ALLREDUCE, OPS };
 static const char *const op_names[OPS] = {"MPI_Init",  "MPI_Finalize", "MPI_Irecv",
@@ -321,6 +326,99 @@ static void put_issues(struct buf *b, const struct world *w, const struct totals
 		   w->columns, w->rows);
 }
 
+/* ---- samples ---- */
+
+static uint32_t sample_of(int64_t ns, int64_t runtime_ns, uint32_t nsamples)
+{
+	uint32_t at = (uint32_t)((double)ns / (double)runtime_ns * nsamples);
+	return at < nsamples ? at : nsamples - 1;
+}
+
+static int64_t sample_start(uint32_t s, int64_t runtime_ns, uint32_t nsamples)
+{
+	return runtime_ns * s / nsamples;
+}
+
+/* cells: those of the call in the first sample, and each so many further of the next one. */
+static void add_time(struct mpix_sample_cell *cells, size_t stride, const struct plain_event *x, int64_t runtime_ns,
+		     uint32_t nsamples)
+{
+	uint32_t first = sample_of((int64_t)x->enter, runtime_ns, nsamples);
+	for (uint32_t s = first > 0 ? first - 1 : 0; s < nsamples; s++) {
+		int64_t start = sample_start(s, runtime_ns, nsamples), end = sample_start(s + 1, runtime_ns, nsamples);
+		int64_t from = (int64_t)x->enter > start ? (int64_t)x->enter : start;
+		int64_t to = (int64_t)x->leave < end || s == nsamples - 1 ? (int64_t)x->leave : end;
+		if (to > from)
+			cells[s * stride].ticks += (uint64_t)(to - from);
+		if ((int64_t)x->leave <= end)
+			break;
+	}
+}
+
+/* Call sites have the numbers of operations. */
+static void fill_cells(const struct world *w, struct mpix_sample_cell *cells, uint32_t nsamples, int64_t runtime_ns)
+{
+	for (int r = 0; r < w->ranks; r++)
+		for (uint32_t i = 0; i < w->logs[r].count; i++) {
+			const struct plain_event *x = &w->logs[r].events[i];
+			const struct mpix_signature *sig = &w->logs[r].sigs[x->sig];
+			uint32_t s = sample_of((int64_t)x->leave, runtime_ns, nsamples);
+			struct mpix_sample_cell *c = &cells[((size_t)s * (size_t)w->ranks + (size_t)r) * OPS + sig->op];
+			c->calls++;
+			c->bytes += sig->bytes;
+			add_time(cells + (size_t)r * OPS + sig->op, (size_t)w->ranks * OPS, x, runtime_ns, nsamples);
+		}
+	for (uint32_t i = 0; i < w->nwaits; i++) {
+		const struct plain_wait *x = &w->waits[i];
+		const struct rank_log *l = &w->logs[x->at.lane];
+		const struct plain_event *event = &l->events[x->at.event];
+		uint32_t s = sample_of((int64_t)event->leave, runtime_ns, nsamples);
+		cells[((size_t)s * (size_t)w->ranks + x->at.lane) * OPS + l->sigs[event->sig].op].wait_ns +=
+			(uint64_t)x->ns;
+	}
+}
+
+/* Cells without calls are left out. To be given to free_samples(). */
+static struct mpix_sample *make_samples(const struct world *w, uint32_t n, int64_t runtime_ns)
+{
+	size_t ranks = (size_t)w->ranks;
+	struct mpix_sample_cell *cells = calloc(n * ranks * OPS, sizeof(*cells));
+	struct mpix_sample_thread *threads = calloc(n * ranks, sizeof(*threads));
+	struct mpix_sample *samples = calloc(n, sizeof(*samples));
+	fill_cells(w, cells, n, runtime_ns);
+	for (uint32_t s = 0; s < n; s++) {
+		int64_t start = runtime_ns * s / n, end = runtime_ns * (s + 1) / n;
+		samples[s] = (struct mpix_sample){s + 1, 1, (uint32_t)ranks, start, end, threads + s * ranks};
+		for (uint32_t r = 0; r < ranks; r++) {
+			struct mpix_sample_cell *of = cells + (s * ranks + r) * OPS;
+			uint32_t kept = 0;
+			for (uint32_t op = 0; op < OPS; op++) {
+				of[op].op = of[op].callsite = op;
+				if (of[op].calls > 0 || of[op].ticks > 0)
+					of[kept++] = of[op];
+			}
+			uint64_t length = (uint64_t)(end - start);
+			threads[s * ranks + r] = (struct mpix_sample_thread){r,
+									     kept,
+									     MPIX_SAMPLE_SYSTEM | MPIX_SAMPLE_RESIDENT,
+									     length * 9 / 10,
+									     length * r / ranks / 10,
+									     (100ull + r + s) << 20,
+									     of};
+		}
+	}
+	return samples;
+}
+
+static void free_samples(struct mpix_sample *samples)
+{
+	if (samples == NULL)
+		return;
+	free((void *)samples[0].threads[0].cells);
+	free((void *)samples[0].threads);
+	free(samples);
+}
+
 /* ---- the file ---- */
 
 /* Windows of about as many events as the analysis makes them. */
@@ -332,7 +430,7 @@ static uint32_t windows_for(const struct world *w)
 	return (uint32_t)(events / groups / MPIX_CHUNK_RECORDS + 1);
 }
 
-static int write_file(struct world *w, const char *path, const char *json, int64_t runtime_ns)
+static int write_file(struct world *w, const char *path, const char *json, int64_t runtime_ns, uint32_t nsamples)
 {
 	uint32_t ranks = (uint32_t)w->ranks;
 	struct plain_lane *lanes = calloc(ranks, sizeof(*lanes));
@@ -365,9 +463,13 @@ static int write_file(struct world *w, const char *path, const char *json, int64
 	t.info.nclocks = 1;
 	t.info.places = 2;
 	t.info.place_of_rank = places;
+	struct mpix_sample *samples = nsamples > 0 ? make_samples(w, nsamples, runtime_ns) : NULL;
+	t.samples = samples;
+	t.nsamples = nsamples;
 	int rc = plain_write(path, &t, json, &e);
 	if (rc < 0)
 		fprintf(stderr, "make_mpix: %s\n", e.text);
+	free_samples(samples);
 	free(lanes);
 	free(sigs);
 	free(nsigs);
@@ -378,7 +480,14 @@ static int write_file(struct world *w, const char *path, const char *json, int64
 int main(int argc, char **argv)
 {
 	if (argc < 5)
-		return fprintf(stderr, "usage: make_mpix FILE COLUMNS ROWS STEPS [partial]\n"), 2;
+		return fprintf(stderr, "usage: make_mpix FILE COLUMNS ROWS STEPS [partial] [samples=N]\n"), 2;
+	bool partial = false;
+	uint32_t nsamples = 0;
+	for (int i = 5; i < argc; i++)
+		if (strncmp(argv[i], "samples=", 8) == 0)
+			nsamples = (uint32_t)atoi(argv[i] + 8);
+		else
+			partial = true;
 	struct world w = {.columns = atoi(argv[2]), .rows = atoi(argv[3]), .steps = atoi(argv[4])};
 	struct buf json = {0};
 	w.ranks = w.columns * w.rows;
@@ -391,14 +500,14 @@ int main(int argc, char **argv)
 	}
 	simulate(&w);
 	struct totals t = add_up(&w);
-	put_job(&json, &w, &t, argc > 5);
+	put_job(&json, &w, &t, partial);
 	put_efficiency(&json, &w, &t);
 	put_operations(&json, &t);
 	put_ranks(&json, &w);
 	put_matrix(&json, &w);
 	put_issues(&json, &w, &t);
 	buf_u8(&json, 0);
-	int rc = write_file(&w, argv[1], (const char *)json.data, (int64_t)(t.runtime_s * 1e9 + 0.5));
+	int rc = write_file(&w, argv[1], (const char *)json.data, (int64_t)(t.runtime_s * 1e9 + 0.5), nsamples);
 	buf_done(&json);
 	for (int r = 0; r < w.ranks; r++)
 		free(w.logs[r].events);

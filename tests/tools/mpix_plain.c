@@ -430,6 +430,8 @@ int plain_write(const char *path, const struct plain_trace *t, const char *json,
 	place_links(&x);
 	place_waits(&x);
 	rc = put_all(&x, e);
+	for (uint32_t i = 0; i < t->nsamples && rc == 0; i++)
+		rc = mpix_writer_sample(x.w, &t->samples[i], e);
 	if (rc == 0)
 		rc = mpix_writer_finish(x.w, json, e);
 	else

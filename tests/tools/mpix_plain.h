@@ -42,6 +42,8 @@ struct plain_trace {
 	const struct plain_link *links;
 	const struct plain_wait *waits;
 	uint32_t nlinks, nwaits;
+	const struct mpix_sample *samples; /* ascending number */
+	uint32_t nsamples;
 	uint32_t windows; /* of equal length, at least 1 */
 	unsigned threads; /* that pack, at least 1 */
 	/* what follows from the rest, if it is known already: of each lane; and between which times events are */

@@ -136,7 +136,8 @@ class Page {
     document.title = `${document.querySelector('h1')?.textContent ?? 'trace'} – mpitrace`;
     const { store } = this;
     const busy = () => session.busy + (this.second?.busy ?? 0);
-    Object.assign(globalThis, { mpitrace: { store, trace: session, drawn: this.app.drawn, busy } }); // for tests and the curious
+    const sheet = () => this.instances.get(store.state.view)?.sheet();
+    Object.assign(globalThis, { mpitrace: { store, trace: session, drawn: this.app.drawn, busy, sheet } }); // for tests and the curious
   }
 
   destroy(): void {

@@ -303,6 +303,18 @@ export class Trace {
     return this.chunks.load(e, (data) => readWaits(data, this.meta, e.group, e.seq), signal);
   }
 
+  /** By clock: ns per tick over all of the run. Where it has several rates, they differ by less than samples can tell. */
+  async clockRates(): Promise<Float64Array> {
+    const rates = new Float64Array(this.meta.clocks).fill(1);
+    for (const e of this.kind(Kind.Clock)) {
+      const c = await this.chunks.load(e, readClock);
+      const last = c.tick.length - 1;
+      const rate = last > 0 ? (c.ns[last]! - c.ns[0]!) / (c.tick[last]! - c.tick[0]!) : c.nsPerTick[0]!;
+      if (e.group < rates.length) rates[e.group] = rate;
+    }
+    return rates;
+  }
+
   sample(e: Entry, signal?: AbortSignal): Promise<Sample> {
     return this.chunks.load(e, (data) => readSample(data, this.meta, e.start, e.end, e.records), signal);
   }

@@ -3,6 +3,7 @@ import { analysis } from './analysis';
 import { circle } from './circle';
 import { compare } from './compare';
 import { distribution } from './distribution';
+import { field } from './field';
 import { machine } from './machine';
 import { matrix } from './matrix';
 import { protocol } from './protocol';
@@ -24,6 +25,7 @@ export const VIEWS: View[] = [
   machine,
   compare,
   protocol,
+  field,
 ];
 
 /** By which key the i-th view is opened, as people read it: a digit or, past the tenth, one with Shift. */

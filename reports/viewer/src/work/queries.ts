@@ -1,8 +1,10 @@
 // queries.ts - what can be asked of an open trace, a row each: what it is given, what it answers. All run beside the page,
 // in the worker. A new one: a function in a file of its own, its types and its row here.
 import type { Issue } from '../model/analysis';
+import type { Field } from '../model/field';
 import type { Instant, InstantQuery } from '../model/instant';
 import type { Call, Thing } from '../model/picked';
+import type { ProfileNode } from '../model/profile';
 import type { Section, SectionQuery } from '../model/section';
 import type { Snapshot, StatesQuery } from '../model/snapshot';
 import { trafficIn } from '../model/traffic';
@@ -14,6 +16,8 @@ import type { Chain, ChainQuery } from './chain';
 import { distributionOf } from './distribution';
 import type { Distribution, DistributionQuery } from './distribution';
 import { findEnds } from './ends';
+import { fieldOf, profileOf, samplesOf } from './field';
+import type { FieldGiven, ProfileGiven } from './field';
 import { worstInstance } from './instance';
 import { instantOf } from './instant';
 import { iterationsOf } from './iterations';
@@ -59,6 +63,9 @@ export interface Queries {
   instant: { given: InstantQuery; answer: Instant };
   protocol: { given: ProtocolQuery; answer: ProtocolAnswer };
   section: { given: SectionQuery; answer: Section };
+  field: { given: FieldGiven; answer: Field };
+  profile: { given: ProfileGiven; answer: ProfileNode };
+  samples: { given: null; answer: { start: number; end: number }[] };
 }
 
 export type Query = keyof Queries;
@@ -118,4 +125,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   section: { run: sectionOf, priority: 1 },
   countStates: { run: countStates, priority: 3 },
   protocol: { run: protocolOf, priority: 2 },
+  field: { run: fieldOf, priority: 1 },
+  profile: { run: profileOf, priority: 2 },
+  samples: { run: samplesOf, priority: 1 },
 };

@@ -1,0 +1,271 @@
+// field.ts - the profile over time: one metric over two of ranks, events and samples, as a heat map or as lines. In: the field that the worker
+// makes of the samples.  Out: a 2D canvas, a panel above and below.
+import { h, paper } from '../draw/dom';
+import { paintHeat, paintLines } from '../draw/field_picture';
+import { cellBelow, frameOf, hasTime, inUnit, scaleOf } from '../layout/field';
+import type { CellPlace, Frame } from '../layout/field';
+import { count, exactMoment } from '../layout/format';
+import { METRICS, NO_EVENT, fieldAt } from '../model/field';
+import type { Field } from '../model/field';
+import type { Sheet } from '../model/sheet';
+import { FieldControls } from './field_controls';
+import { fieldSheet } from './field_sheet';
+import { FIRST_STATE, ID, fieldWords, givenOf } from './field_state';
+import type { FieldState } from './field_state';
+import type { App, View, ViewInstance } from './view';
+
+const HELP =
+  'Profile over time. Arrow keys move between cells, Enter selects the ranks of the row, Shift Enter shows the sample by events, comma and full stop ' +
+  'go to the sample before and the next, Space plays.';
+const NONE =
+  'This trace has no samples: they are taken while a program runs, once a second (sample=SECONDS of --mpitrace, mpitrace run --sample), and are in ' +
+  'traces that were analysed since.';
+
+class FieldView implements ViewInstance {
+  private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
+  private readonly empty = h('p', { class: 'empty', hidden: true }, NONE);
+  private readonly stage = h('div', { class: 'stage' }, this.canvas, this.empty);
+  private readonly controls: FieldControls;
+  private samples: { start: number; end: number }[] = [];
+  private field: Field | null = null;
+  private asked = '';
+  private frame: Frame | null = null;
+  private cell: CellPlace | null = null;
+  private drag: { x: number; from: number; to: number } | null = null;
+
+  constructor(
+    private readonly app: App,
+    private readonly host: HTMLElement,
+  ) {
+    this.controls = new FieldControls(
+      app,
+      () => this.state(),
+      () => this.samples,
+    );
+    host.append(this.controls.top, this.stage, this.controls.bottom);
+    this.canvas.addEventListener('pointerdown', (e) => this.down(e));
+    this.canvas.addEventListener('pointermove', (e) => this.move(e));
+    this.canvas.addEventListener('pointerup', (e) => this.up(e));
+    this.canvas.addEventListener('pointerleave', () => this.leave());
+    this.canvas.addEventListener('dblclick', () => this.unroll());
+    this.canvas.addEventListener('wheel', (e) => this.wheel(e), { passive: false });
+    this.canvas.addEventListener('keydown', (e) => this.key(e));
+    app.session.ask(`${ID} samples`, 'samples', null, (all) => this.takeSamples(all), app.fail);
+  }
+
+  destroy(): void {
+    this.controls.stop();
+    this.app.session.giveUp(ID);
+    this.app.session.giveUp(`${ID} samples`);
+    this.host.replaceChildren();
+  }
+
+  private state(): FieldState {
+    return this.app.store.of<FieldState>(ID);
+  }
+
+  private set(change: Partial<FieldState>): void {
+    this.app.store.setView(ID, change as FieldState);
+  }
+
+  private takeSamples(all: { start: number; end: number }[]): void {
+    this.samples = all;
+    this.empty.hidden = all.length > 0;
+    this.app.redraw();
+  }
+
+  update(): void {
+    if (this.samples.length > 0) {
+      const given = givenOf(this.state(), this.app.store.state, this.samples.length);
+      const key = JSON.stringify(given);
+      if (key !== this.asked) {
+        this.asked = key;
+        this.app.session.ask(ID, 'field', given, (f) => this.take(f), this.app.fail);
+      }
+    }
+    this.controls.update();
+    this.draw();
+  }
+
+  private take(f: Field): void {
+    const isSame = this.field?.rows.length === f.rows.length && this.field.columns.length === f.columns.length;
+    this.field = f;
+    if (!isSame) this.cell = null;
+    this.app.redraw();
+  }
+
+  private draw(): void {
+    const { g, width, height } = paper(this.canvas);
+    this.paint(g, width, height);
+    this.say();
+  }
+
+  /** Over time it is that of all views, or of all samples where these are fewer. */
+  private span(): { from: number; to: number } {
+    const { from, to } = this.app.store.state;
+    return { from: Math.max(0, from), to: Math.min(to, this.app.session.meta.runtime) };
+  }
+
+  paint(g: CanvasRenderingContext2D, width: number, height: number): void {
+    const f = this.field;
+    if (!f || f.rows.length === 0 || f.columns.length === 0) return;
+    const s = this.state();
+    const looks = {
+      frame: frameOf(f, { width, height }, this.span(), s.draw !== 'lines'),
+      scale: scaleOf(f, s),
+      theme: this.app.theme(),
+      span: this.span(),
+      selected: this.app.store.state.selected,
+      cell: this.cell,
+      sample: s.sample,
+    };
+    this.frame = looks.frame;
+    if (s.draw === 'lines') paintLines(g, f, looks);
+    else paintHeat(g, f, looks);
+  }
+
+  private say(): void {
+    const f = this.field;
+    const parts: string[] = [];
+    if (f) {
+      parts.push(fieldWords(f, this.state()));
+      if (f.most >= f.least) parts.push(`${inUnit(f.unit, f.least)} to ${inUnit(f.unit, f.most)}`);
+      else parts.push(this.nothing(f));
+      if (f.rows[0]?.event === NO_EVENT && f.threads > f.rows.length)
+        parts.push(`${count(f.threads)} threads in ${count(f.rows.length)} rows`);
+      if (f.left > 0) parts.push(`${count(f.left)} more events are left out`);
+      if (f.silent > 0) parts.push('hatched: nothing is known, as of a node that was silent');
+      if (f.read < f.of) parts.push(`reading, ${count(f.read)} of ${count(f.of)} samples`);
+    } else if (this.samples.length === 0) parts.push('no samples');
+    const text = parts.join('; ');
+    if (this.controls.note.textContent !== text) this.controls.note.textContent = text;
+    Object.assign(this.app.drawn, {
+      fieldRows: f?.rows.length ?? 0,
+      fieldColumns: f?.columns.length ?? 0,
+      fieldMost: f?.most ?? null,
+      fieldLeast: f?.least ?? null,
+      fieldSamples: this.samples.length,
+    });
+  }
+
+  private nothing(f: Field): string {
+    if (f.query.metric === 'wait') return 'nobody waited, or the file does not tell';
+    return f.query.events.trim() !== '' && f.events.length === 0 ? 'no event has such a name' : 'nothing is known';
+  }
+
+  sheet(): Sheet {
+    return fieldSheet(this.field, this.controls.note.textContent ?? '');
+  }
+
+  // ---- pointer and keyboard ----
+
+  private words(): { title: string; rows: [string, string][] } | null {
+    const { cell, field: f } = this;
+    const [row, column] = [cell && f?.rows[cell.row], cell && f?.columns[cell.column]];
+    if (!cell || !f || !row || !column) return null;
+    const names = [...new Set(row.ranks.slice(0, 3).map((r) => this.app.session.nodes[r] ?? ''))].filter(
+      (x) => x !== '',
+    );
+    const rows: [string, string][] = [
+      [METRICS[f.query.metric].title, inUnit(f.unit, fieldAt(f, cell.row, cell.column))],
+      [column.event === NO_EVENT ? 'in' : 'of', column.title],
+    ];
+    if (column.event === NO_EVENT) rows.push(['from', exactMoment(column.start)], ['until', exactMoment(column.end)]);
+    if (names.length > 0) rows.push(['on', `${names.join(', ')}${row.ranks.length > 3 ? ' …' : ''}`]);
+    return { title: row.title, rows };
+  }
+
+  private down(e: PointerEvent): void {
+    if (!this.field || !hasTime(this.field)) return;
+    const { from, to } = this.app.store.state;
+    this.canvas.setPointerCapture(e.pointerId);
+    this.drag = { x: e.offsetX, from, to };
+  }
+
+  private move(e: PointerEvent): void {
+    if (!this.field || !this.frame) return;
+    if (this.drag && Math.abs(e.offsetX - this.drag.x) > 4) {
+      const by = ((this.drag.x - e.offsetX) / this.frame.width) * (this.drag.to - this.drag.from);
+      this.app.store.showInterval(this.drag.from + by, this.drag.to + by);
+      return;
+    }
+    this.cell = cellBelow(this.frame, e.offsetX, e.offsetY);
+    const words = this.words();
+    if (words) this.app.tooltip.show(words, e.clientX, e.clientY);
+    else this.app.tooltip.hide();
+    this.draw();
+  }
+
+  private up(e: PointerEvent): void {
+    const isClick = !this.drag || Math.abs(e.offsetX - this.drag.x) <= 4;
+    this.drag = null;
+    if (isClick) this.select();
+  }
+
+  private leave(): void {
+    this.cell = null;
+    this.app.tooltip.hide();
+    this.draw();
+  }
+
+  private wheel(e: WheelEvent): void {
+    const { field: f, frame } = this;
+    if (!f || !frame || !hasTime(f) || e.ctrlKey) return;
+    e.preventDefault();
+    const { from, to } = this.app.store.state;
+    const about = from + ((e.offsetX - frame.left) / frame.width) * (to - from);
+    this.app.store.zoom(2 ** (e.deltaY / 400), about);
+  }
+
+  private select(): void {
+    const row = this.cell && this.field?.rows[this.cell.row];
+    if (row && row.ranks.length > 0) this.app.store.toggleRanks(row.ranks);
+  }
+
+  /** The sample of the cell, by events. */
+  private unroll(): void {
+    const column = this.cell && this.field?.columns[this.cell.column];
+    if (column && column.event === NO_EVENT)
+      this.set({
+        axes: 'rank-event',
+        sample: column.last,
+        since: column.first === column.last ? -1 : column.first - 1,
+      });
+  }
+
+  private key(e: KeyboardEvent): void {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const act = {
+      Enter: () => (e.shiftKey ? this.unroll() : this.select()),
+      ',': () => this.controls.step(-1),
+      '.': () => this.controls.step(1),
+      ' ': () => this.controls.toggle(),
+    }[e.key];
+    const by = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[e.key];
+    if (!act && !by) return;
+    e.preventDefault();
+    e.stopPropagation();
+    act?.();
+    if (by) this.moveCell(by[0]!, by[1]!);
+  }
+
+  private moveCell(rows: number, columns: number): void {
+    const f = this.field;
+    if (!f) return;
+    const at = this.cell ?? { row: rows > 0 ? -1 : 0, column: columns > 0 ? -1 : 0 };
+    this.cell = {
+      row: Math.max(0, Math.min(f.rows.length - 1, at.row + rows)),
+      column: Math.max(0, Math.min(f.columns.length - 1, at.column + columns)),
+    };
+    const words = this.words();
+    if (words) this.app.announce(`${words.title}: ${words.rows.map(([k, v]) => `${k} ${v}`).join(', ')}`);
+    this.draw();
+  }
+}
+
+export const field: View = {
+  id: ID,
+  title: 'Profile',
+  state: (): FieldState => ({ ...FIRST_STATE }),
+  create: (app, host) => new FieldView(app, host),
+};

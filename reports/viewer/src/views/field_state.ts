@@ -1,0 +1,129 @@
+// field_state.ts - what the profile over time keeps for itself: plain values, which the page's address holds; what is asked of the worker by them.
+import { METRICS } from '../model/field';
+import type { Axes, Field, FieldQuery, Metric } from '../model/field';
+import type { EventBy } from '../model/profile';
+import type { State } from '../model/state';
+import type { FieldGiven, ThreadOrder } from '../work/field';
+
+export const ID = 'field';
+
+export interface FieldState {
+  [key: string]: string | number | boolean;
+  draw: string; // heat, lines
+  axes: string; // Axes
+  metric: string; // Metric
+  by: string; // EventBy
+  events: string; // pattern
+  order: string; // rank, node, switch
+  byValue: boolean;
+  only: boolean; // the selected ranks
+  cumulative: boolean;
+  log: boolean;
+  cut: number; // percent of the cells at each end that the scale lets go
+  columns: number; // at most
+  rows: number;
+  sample: number; // place of the one looked at, from 1; 0: none, all of the interval
+  since: number; // what came after this sample until the one looked at; -1: only that one
+}
+
+export const FIRST_STATE: FieldState = {
+  draw: 'heat',
+  axes: 'rank-time',
+  metric: 'share',
+  by: 'op',
+  events: '',
+  order: 'rank',
+  byValue: false,
+  only: false,
+  cumulative: false,
+  log: false,
+  cut: 0,
+  columns: 512,
+  rows: 512,
+  sample: 0,
+  since: -1,
+};
+
+export const DRAWS = [
+  ['heat', 'heat map'],
+  ['lines', 'lines'],
+] as const;
+
+export const AXES: readonly (readonly [Axes, string])[] = [
+  ['rank-time', 'ranks over time'],
+  ['event-time', 'events over time'],
+  ['rank-event', 'ranks by events'],
+];
+
+export const BYS: readonly (readonly [EventBy, string])[] = [
+  ['op', 'operations'],
+  ['site', 'call sites'],
+];
+
+export const ORDERS: readonly (readonly [ThreadOrder, string])[] = [
+  ['rank', 'rank'],
+  ['node', 'compute node'],
+  ['switch', 'switch'],
+];
+
+export const CUTS: readonly (readonly [string, string])[] = [
+  ['0', 'everything'],
+  ['1', 'without 1 % at each end'],
+  ['5', 'without 5 % at each end'],
+  ['10', 'without 10 % at each end'],
+];
+
+const oneOf = <T extends string>(value: string, of: readonly (readonly [T, string])[]): T =>
+  (of.some(([x]) => x === value) ? value : of[0]![0]) as T;
+
+export function axesOf(s: FieldState): Axes {
+  return oneOf(s.axes, AXES);
+}
+
+/** Metrics that the axes have; what the kernel counts is of threads, not of events. */
+export function metricsOf(axes: Axes): [Metric, string][] {
+  return (Object.keys(METRICS) as Metric[])
+    .filter((m) => axes === 'rank-time' || METRICS[m].ofEvents)
+    .map((m) => [m, METRICS[m].title]);
+}
+
+export function metricOf(s: FieldState): Metric {
+  return oneOf(s.metric, metricsOf(axesOf(s)));
+}
+
+const whole = (x: number, least: number, most: number) => Math.max(least, Math.min(most, Math.round(x) || least));
+
+export const SIDE_MAX = 2048; // rows or columns
+
+export function givenOf(s: FieldState, shared: State, samples: number): FieldGiven {
+  const axes = axesOf(s);
+  const query: FieldQuery = {
+    axes,
+    by: oneOf(s.by, BYS),
+    events: s.events,
+    metric: metricOf(s),
+    cumulative: s.cumulative,
+    order: s.byValue ? 'value' : 'rank',
+    columns: whole(s.columns, 1, SIDE_MAX),
+    rows: whole(s.rows, 1, SIDE_MAX),
+  };
+  // Over time one sample alone is a mark; by events it is what is shown.
+  const sample = axes === 'rank-event' ? whole(Math.min(s.sample, samples), 0, samples) : 0;
+  const since = sample > 0 ? Math.max(-1, Math.min(Math.round(s.since), sample - 1)) : -1;
+  const ranks = s.only ? [...shared.selected].sort((a, b) => a - b) : [];
+  return { from: shared.from, to: shared.to, sample, since, ranks, threads: oneOf(s.order, ORDERS), query };
+}
+
+/** What the field is of, in words. */
+export function fieldWords(f: Field, s: FieldState): string {
+  const { metric, cumulative, events } = f.query;
+  const of = events.trim() === '' || !METRICS[metric].ofEvents ? '' : ` in ${f.events.length} events like “${events}”`;
+  const until = cumulative && METRICS[metric].adds ? ', since the beginning' : '';
+  const one = f.query.axes === 'rank-event' && s.sample > 0;
+  const when = !one
+    ? ''
+    : s.since >= 0 && s.since < s.sample - 1
+      ? `, samples ${s.since + 1} to ${s.sample}`
+      : `, sample ${s.sample}`;
+  return `${METRICS[metric].title}${of}${until}${when}`;
+}
