@@ -204,7 +204,7 @@ struct mpix_sync {
 /* What a thread did at one place from one sample to the next: sums, ticks of its lane's clock. */
 struct mpix_sample_cell {
 	uint32_t op, callsite; /* MPIX_NO_CALLSITE: not known */
-	uint64_t calls, ticks; /* that ended; inside of them */
+	uint64_t calls, ticks; /* that ended; inside of these and of one that goes on */
 	uint64_t bytes;
 	uint64_t wait_ns; /* of that in wait states, 0 also where that is not known */
 };

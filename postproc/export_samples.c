@@ -37,6 +37,7 @@ struct lane_samples {
 struct node_sample {
 	const struct mpic_block *block;
 	int64_t slot_ns, gap_ns; /* the moment that it is of; to the next one, 0: it is the last */
+	int64_t realtime_ns;	 /* when it was taken: somewhat later */
 };
 
 struct node_samples {
@@ -83,7 +84,8 @@ static int find_samples(struct sampling *x, uint32_t at)
 		    mpic_sample_begin(cursor_over(x->payload.data, x->payload.len_bytes), &head, &r) < 0)
 			continue;
 		const struct node_sample *last = n->samples.n > 0 ? &n->samples.at[n->samples.n - 1] : NULL;
-		struct node_sample sample = {b, slot_of(&head, last != NULL ? last->gap_ns : 0), (int64_t)head.gap_ns};
+		struct node_sample sample = {b, slot_of(&head, last != NULL ? last->gap_ns : 0), (int64_t)head.gap_ns,
+					     head.realtime_ns};
 		if (last != NULL && sample.slot_ns < last->slot_ns) /* the clock was set back */
 			sample.slot_ns = last->slot_ns;
 		if (vec_push(&n->samples, sample) < 0)
@@ -376,9 +378,10 @@ static int64_t step_ns(const struct step *s, int64_t realtime_ns)
 	return ns > 0 ? (int64_t)(ns < most ? ns : most) : 0;
 }
 
-static int put_moment(struct sampling *x, int64_t slot_ns, struct error *e)
+/* taken_ns: when the nodes took theirs, in the mean. */
+static int put_moment(struct sampling *x, int64_t slot_ns, int64_t taken_ns, struct error *e)
 {
-	int64_t end_ns = step_ns(x->s, slot_ns);
+	int64_t end_ns = step_ns(x->s, taken_ns);
 	int code = put_rows(x, slot_ns);
 	if (code < 0)
 		return code;
@@ -419,13 +422,17 @@ static int put_all(struct sampling *x, struct error *e)
 	int64_t slot_ns;
 	int code = 0;
 	while (code == 0 && next_slot(x, &slot_ns)) {
+		double later_ns = 0, taken = 0;
 		for (uint32_t i = 0; i < x->s->nodes.n && code == 0; i++) {
 			struct node_samples *n = &x->nodes[i];
-			while (n->next < n->samples.n && n->samples.at[n->next].slot_ns <= slot_ns && code == 0)
+			while (n->next < n->samples.n && n->samples.at[n->next].slot_ns <= slot_ns && code == 0) {
+				later_ns += (double)(n->samples.at[n->next].realtime_ns - slot_ns);
+				taken++;
 				code = add_sample(x, i, &n->samples.at[n->next++]);
+			}
 		}
 		if (code == 0)
-			code = put_moment(x, slot_ns, e);
+			code = put_moment(x, slot_ns, slot_ns + (int64_t)(later_ns / taken), e);
 	}
 	return code;
 }

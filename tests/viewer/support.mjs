@@ -23,9 +23,9 @@ const SHOWN_MAX = 512 * 2 ** 20;
 export const flavour = ['openmpi', 'mpich'].find((name) => existsSync(`/usr/bin/mpicc.${name}`));
 
 /** A halo exchange of known content; tests/tools/make_mpix.c says which. */
-export function make(columns, rows, steps) {
-  const path = join(WORK, `${columns}x${rows}x${steps}.mpix`);
-  execFileSync(MAKE_MPIX, [path, columns, rows, steps].map(String));
+export function make(columns, rows, steps, ...more) {
+  const path = join(WORK, `${[columns, rows, steps, ...more].join('x')}.mpix`);
+  execFileSync(MAKE_MPIX, [path, columns, rows, steps, ...more].map(String));
   return path;
 }
 

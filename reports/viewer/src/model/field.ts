@@ -272,12 +272,13 @@ export class FieldBuilder {
 
   private value(top: number, bottom: number, threads: number): number {
     switch (this.q.metric) {
-      case 'share':
+      case 'share': // nodes take a sample not quite at the same moment
+      case 'cpu':
+      case 'ready':
+        return bottom > 0 ? Math.min(1, top / bottom) : NaN;
       case 'rate':
       case 'bandwidth':
       case 'mean':
-      case 'cpu':
-      case 'ready':
       case 'resident':
         return bottom > 0 ? top / bottom : NaN;
       default:

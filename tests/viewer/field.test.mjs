@@ -1,0 +1,247 @@
+// field.test.mjs - fields and profiles of samples that are known: every number against the events of the file, or against a sum by hand.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Kind } from '../../reports/viewer/src/decode/layout';
+import { rankOfLane } from '../../reports/viewer/src/decode/meta';
+import { cellBelow, frameOf, lineRows, scaleOf, shadeOf, valueAt } from '../../reports/viewer/src/layout/field';
+import { FieldBuilder, fieldAt } from '../../reports/viewer/src/model/field';
+import { eventMatcher, profileChange, profileTree } from '../../reports/viewer/src/model/profile';
+import { fieldOf, profileOf, shapeOf } from '../../reports/viewer/src/work/field';
+import { decodeAll, make, open } from './support.mjs';
+
+const STEPS = 20;
+const SAMPLES = 10;
+const never = new AbortController().signal;
+const QUERY = {
+  axes: 'rank-time',
+  by: 'op',
+  events: '',
+  metric: 'calls',
+  cumulative: false,
+  order: 'rank',
+  columns: 512,
+  rows: 512,
+};
+
+const trace = await open(make(4, 2, STEPS, `samples=${SAMPLES}`));
+const whole = { from: 0, to: trace.meta.runtime, sample: 0, since: -1, ranks: [], threads: 'rank' };
+const ask = (query, given = {}) =>
+  fieldOf(trace, { ...whole, ...given, query: { ...QUERY, ...query } }, never, () => undefined);
+const rowsOf = (f) => f.rows.map((_, r) => Array.from(f.columns, (_, c) => fieldAt(f, r, c)));
+const sum = (list) => list.reduce((a, b) => a + b, 0);
+const close = (a, b, what) =>
+  assert.ok(Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b)), `${what}: ${a} is not ${b}`);
+
+/** Time in calls of an operation of each rank in each sample, from the events. */
+async function fromEvents(op) {
+  const { events } = await decodeAll(trace);
+  const spans = trace.kind(Kind.Samples);
+  const rows = Array.from({ length: 8 }, () => Array(SAMPLES).fill(0));
+  for (const [rank, start, end, , o] of events)
+    if (trace.meta.ops[o] === op)
+      spans.forEach((s, i) => {
+        rows[rank][i] += Math.max(0, Math.min(end, s.end) - Math.max(start, s.start));
+      });
+  return rows;
+}
+
+test('time over samples is that of the events, to the nanosecond', async () => {
+  const f = await ask({ metric: 'time', events: 'MPI_Waitall' });
+  assert.deepEqual([f.rows.length, f.columns.length], [8, SAMPLES]);
+  const want = await fromEvents('MPI_Waitall');
+  rowsOf(f).forEach((row, r) => row.forEach((v, c) => close(v, want[r][c], `rank ${r}, sample ${c + 1}`)));
+});
+
+test('calls of all samples are those of the run, alone, added up, and by events', async () => {
+  const each = rowsOf(await ask({ events: 'isend' }));
+  each.forEach((row, r) => assert.equal(sum(row), 4 * STEPS, `rank ${r}`));
+  const until = rowsOf(await ask({ events: 'isend', cumulative: true }));
+  until.forEach((row, r) =>
+    assert.deepEqual(
+      row,
+      each[r].map((_, c) => sum(each[r].slice(0, c + 1))),
+    ),
+  );
+  const f = await ask({ axes: 'rank-event' });
+  const at = f.columns.findIndex((c) => c.title === 'MPI_Isend');
+  assert.deepEqual(
+    f.rows.map((_, r) => fieldAt(f, r, at)),
+    Array(8).fill(4 * STEPS),
+  );
+});
+
+test('the difference of two samples by events is what came between them', async () => {
+  const all = rowsOf(await ask({ events: 'irecv' }));
+  const f = await ask({ axes: 'rank-event', events: 'irecv' }, { sample: 7, since: 3 });
+  f.rows.forEach((_, r) => assert.equal(fieldAt(f, r, 0), sum(all[r].slice(3, 7))));
+  const one = await ask({ axes: 'rank-event', events: 'irecv' }, { sample: 7 });
+  one.rows.forEach((_, r) => assert.equal(fieldAt(one, r, 0), all[r][6]));
+  const first = await ask({ axes: 'rank-event', events: 'irecv', cumulative: true }, { sample: 7 });
+  first.rows.forEach((_, r) => assert.equal(fieldAt(first, r, 0), sum(all[r].slice(0, 7))));
+});
+
+test('shares of several threads are of all their time, other metrics their mean; of fewer columns likewise', async () => {
+  const time = rowsOf(await ask({ metric: 'time' }));
+  const spans = trace.kind(Kind.Samples);
+  const f = await ask({ metric: 'share', rows: 2, columns: 5 });
+  assert.deepEqual([f.rows.length, f.columns.length], [2, 5]);
+  assert.deepEqual(f.rows[1].ranks, [4, 5, 6, 7]);
+  const ns = sum(time.slice(4).flatMap((row) => row.slice(2, 4)));
+  close(fieldAt(f, 1, 1), ns / (4 * (spans[3].end - spans[2].start)), 'share of four ranks in two samples');
+  const mean = await ask({ metric: 'time', rows: 2, columns: 5 });
+  close(fieldAt(mean, 1, 1), ns / 4, 'mean time');
+});
+
+test('events over time, mean lengths, bytes a second', async () => {
+  const f = await ask({ axes: 'event-time', metric: 'calls', by: 'site' });
+  const waitall = f.rows.findIndex((r) => r.title === 'MPI_Waitall at src/halo.c:68');
+  const calls = rowsOf(f)[waitall];
+  close(sum(calls), STEPS, 'calls of a thread in the mean');
+  const mean = await ask({ axes: 'event-time', metric: 'mean', events: 'MPI_Waitall' });
+  const time = await ask({ axes: 'event-time', metric: 'time', events: 'MPI_Waitall' });
+  calls.forEach((n, c) => n > 0 && close(fieldAt(mean, 0, c), fieldAt(time, 0, c) / n, `mean in sample ${c + 1}`));
+  const rate = await ask({ metric: 'bandwidth', events: 'isend' });
+  const bytes = await ask({ metric: 'bytes', events: 'isend' });
+  const [{ start, end }] = trace.kind(Kind.Samples).slice(4);
+  close(fieldAt(rate, 3, 4), (fieldAt(bytes, 3, 4) / (end - start)) * 1e9, 'bytes a second');
+});
+
+test('waiting of all samples is that of the run', async () => {
+  const rows = rowsOf(await ask({ metric: 'wait' }));
+  const want = trace.analysis.per_rank.map((x) => x.wait_s * 1e9);
+  assert.ok(want[0] > 0);
+  rows.forEach((row, r) => assert.ok(Math.abs(sum(row) - want[r]) < 1000, `rank ${r}`)); // it is written in microseconds
+});
+
+test('what the kernel counted is of threads; largest first orders them', async () => {
+  const resident = await ask({ metric: 'resident', byValue: true });
+  assert.equal(fieldAt(resident, 3, 4), (100 + 3 + 4) * 2 ** 20);
+  const ready = await ask({ metric: 'ready', order: 'value' });
+  assert.deepEqual(
+    ready.rows.map((r) => r.ranks[0]),
+    [7, 6, 5, 4, 3, 2, 1, 0],
+  );
+  close(fieldAt(ready, 0, 2), 0.0875, 'rank 7');
+  assert.deepEqual(
+    (await ask({ metric: 'cpu' }, { ranks: [2, 5] })).rows.map((r) => r.title),
+    ['rank 2', 'rank 5'],
+  );
+});
+
+test('patterns choose events: parts, stars, commas, what is left out', () => {
+  const names = ['MPI_Send', 'MPI_Isend', 'MPI_Recv', 'MPI_Recv at a.c:3'];
+  const chosen = (pattern) => names.filter(eventMatcher(pattern));
+  assert.deepEqual(chosen(''), names);
+  assert.deepEqual(chosen('send'), names.slice(0, 2));
+  assert.deepEqual(chosen('mpi_s*'), ['MPI_Send']);
+  assert.deepEqual(chosen('send, recv, -isend'), ['MPI_Send', 'MPI_Recv', 'MPI_Recv at a.c:3']);
+  assert.deepEqual(chosen('-recv'), names.slice(0, 2));
+  assert.deepEqual(chosen('a.c'), ['MPI_Recv at a.c:3']); // a point is one
+  assert.deepEqual(chosen('('), []); // nothing of it is a pattern of its own
+});
+
+/** One thread a rank, n samples; threads: of each sample {lane: [known, calls]}. */
+function byHand(lanes, samples) {
+  const shape = {
+    meta: { ranks: lanes, firstLane: Uint32Array.from({ length: lanes + 1 }, (_, i) => i), ops: ['MPI_Recv'] },
+    nodes: [],
+    sites: new Map(),
+    nsPerTick: () => 1,
+  };
+  const all = samples.map((threads, i) => {
+    const lane = Object.keys(threads).map(Number);
+    return {
+      number: i + 1,
+      samples: 1,
+      start: i * 100,
+      end: (i + 1) * 100,
+      lane: Uint32Array.from(lane),
+      known: Uint8Array.from(lane, (l) => threads[l][0]),
+      cpu: new Float64Array(lane.length),
+      ready: new Float64Array(lane.length),
+      resident: new Float64Array(lane.length),
+      firstCell: Uint32Array.from({ length: lane.length + 1 }, (_, k) => k),
+      op: new Uint16Array(lane.length),
+      site: new Float64Array(lane.length).fill(-1),
+      calls: Float64Array.from(lane, (l) => threads[l][1]),
+      ticks: Float64Array.from(lane, (l) => threads[l][2] ?? 0),
+      bytes: new Float64Array(lane.length),
+      wait: new Float64Array(lane.length),
+    };
+  });
+  return { shape, all };
+}
+
+test('what a silent node did meanwhile is of all the time since it spoke; what is not known has no number', () => {
+  const SILENT = 4;
+  const { shape, all } = byHand(2, [
+    { 0: [1, 1, 50], 1: [1, 1, 50] },
+    { 0: [1, 1, 50], 1: [SILENT, 0] },
+    { 0: [1, 1, 50], 1: [1, 4, 150] },
+  ]);
+  const b = new FieldBuilder(shape, { ...QUERY, metric: 'share' }, [0, 1], 3);
+  for (const s of all) b.add(s);
+  const f = b.field();
+  assert.deepEqual(rowsOf(f), [
+    [0.5, 0.5, 0.5],
+    [0.5, NaN, 0.75],
+  ]);
+  assert.equal(f.silent, 1);
+});
+
+test('the tree has nodes, processes, threads and events; a change is what is more', async () => {
+  const tree = await profileOf(trace, { from: 0, to: trace.meta.runtime, sample: 0, by: 'op' }, never);
+  assert.deepEqual(
+    tree.children.map((n) => [n.name, n.children.length]),
+    [
+      ['n1', 4],
+      ['n2', 4],
+    ],
+  );
+  const thread = tree.children[1].children[2].children[0];
+  assert.equal(tree.children[1].children[2].name, 'rank 6');
+  const isend = thread.children.find((e) => e.name === 'MPI_Isend');
+  assert.equal(isend.counts.calls, 4 * STEPS);
+  assert.equal(tree.counts.calls, 8 * (2 + STEPS * 9 + STEPS / 10 + 1));
+  close(thread.usage.cpu, trace.meta.runtime * 0.9, 'on a processor');
+  const shape = await shapeOf(trace);
+  const samples = [];
+  for (const e of trace.kind(Kind.Samples)) samples.push(await trace.sample(e));
+  const [a, b] = [profileTree(shape, samples.slice(0, 4), 'site'), profileTree(shape, samples, 'site')];
+  const more = profileChange(a, b);
+  assert.equal(more.counts.calls, profileTree(shape, samples.slice(4), 'site').counts.calls);
+  assert.equal(profileChange(b, a).counts.calls, -more.counts.calls);
+});
+
+test('scales: from nothing or the least, logarithmic, without the ends; and back', async () => {
+  const f = await ask({ metric: 'calls' });
+  const plain = scaleOf(f, { log: false, cut: 0 });
+  assert.deepEqual([plain.low, plain.high], [0, f.most]);
+  assert.equal(shadeOf(plain, f.most / 2), 0.5);
+  assert.equal(shadeOf(plain, 2 * f.most), 1);
+  assert.ok(Number.isNaN(shadeOf(plain, NaN)));
+  const log = { low: 1, high: 10000, log: true };
+  assert.equal(shadeOf(log, 100), 0.5);
+  assert.equal(shadeOf(log, 0), 0);
+  assert.equal(Math.round(valueAt(log, 0.75)), 1000);
+  const cut = scaleOf(f, { log: false, cut: 10 });
+  assert.ok(cut.low >= f.least && cut.high <= f.most && cut.high < f.most);
+});
+
+test('a point of the picture is its cell; selected ranks have lines', async () => {
+  const f = await ask({ metric: 'share' });
+  const frame = frameOf(f, { width: 800, height: 500 }, { from: 0, to: trace.meta.runtime });
+  for (const [row, column] of [
+    [0, 0],
+    [3, 5],
+    [7, 9],
+  ]) {
+    const x = (frame.x[column] + frame.x[column + 1]) / 2;
+    const y = (frame.y[row] + frame.y[row + 1]) / 2;
+    assert.deepEqual(cellBelow(frame, x, y), { row, column });
+  }
+  assert.equal(cellBelow(frame, 2, 2), null);
+  assert.deepEqual(lineRows(f, new Set([5]), 4), [5]);
+  assert.equal(lineRows(f, new Set(), 4).length, 3);
+  assert.equal(rankOfLane(trace.meta, 3), 3);
+});
