@@ -146,4 +146,114 @@ async function testField(browser, t) {
   await page.close();
 }
 
-export const FIELD_CLAIMS = [testField];
+const shots = ['terrain', 'tube', 'cloud'];
+
+async function testFieldSpace(browser, t) {
+  const page = await t.newPage(browser);
+  const file = t.make('samples.mpix', 4, 2, STEPS, `samples=${SAMPLES}`);
+  await t.check('in space: Three comes with the first such picture, under the policy of the page', async () => {
+    await show(page, t, file);
+    t.same(await page.evaluate(() => typeof globalThis.mpitraceSolidScene), 'undefined', 'before');
+    await set(page, { draw: 'terrain', axes: 'rank-event', metric: 'time' });
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.fieldScene === 'webgl');
+    await t.settled(page);
+    t.truth(await page.isHidden('.field .stage:not(.solid)'), 'the flat picture is gone');
+  });
+  await t.check('flags stand on the largest values, as many and as large as is asked for', async () => {
+    await set(page, { events: '-init', flags: 3, flagLeast: 50 });
+    await t.settled(page);
+    const { fieldFlags } = await t.drawn(page);
+    t.same(fieldFlags[0], 'MPI_Waitall 0', 'the largest: rank 0 waits longest');
+    t.truth(fieldFlags.length >= 2 && fieldFlags.length <= 3, fieldFlags.join());
+    await set(page, { flags: 0 });
+    await t.settled(page);
+    t.same((await t.drawn(page)).fieldFlags, [], 'none');
+    await set(page, { flags: 5, events: '', axes: 'rank-time', metric: 'share' });
+    await t.settled(page);
+    await t.shot(page, 'field-terrain');
+  });
+  await t.check(
+    'what is pointed at is told; the camera turns by keys and by dragging, and the address keeps it',
+    async () => {
+      const box = await page.locator('.field .solid').boundingBox();
+      for (let y = 0.3; y < 0.9 && (await page.isHidden('.tooltip')); y += 0.02)
+        await page.mouse.move(box.x + box.width / 2, box.y + box.height * y);
+      t.truth(/^rank \d/.test(await page.textContent('.tooltip')), await page.textContent('.tooltip'));
+      const before = (await own(page)).azimuth;
+      await page.focus('.field .solid canvas[tabindex]');
+      await page.keyboard.press('Shift+ArrowRight');
+      await page.keyboard.press('+');
+      const after = await own(page);
+      t.truth(after.azimuth !== before && after.range > 0, 'turned');
+      await page.keyboard.press('Home');
+      t.same((await own(page)).range, 0, 'all of it');
+      await page.mouse.move(box.x + 300, box.y + 200);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 380, box.y + 220, { steps: 4 });
+      await page.mouse.up();
+      t.truth((await own(page)).range > 0, 'dragged');
+      await page.keyboard.press('Home');
+    },
+  );
+  await t.check('a tube along the samples, a corner for each event; the sample looked at is marked', async () => {
+    await set(page, { draw: 'tube', axes: 'event-time', sample: 12 });
+    await t.settled(page);
+    t.same((await t.drawn(page)).fieldRows, 6, 'corners');
+    const stage = page.locator('.field .solid');
+    const front = await stage.screenshot();
+    await set(page, { azimuth: -60 });
+    await t.settled(page);
+    t.truth((await t.difference(page, front, await stage.screenshot(), 40)) > 0.02, 'seen from elsewhere');
+    await set(page, { azimuth: 35 });
+    await t.settled(page);
+    await t.shot(page, 'field-tube');
+  });
+  await t.check(
+    'a cloud has a point for each thread; a box selects its ranks in all views; clusters on request',
+    async () => {
+      await set(page, { draw: 'cloud', metric: 'share', up: 'wait', deep: 'ready', tint: 'resident', sample: 0 });
+      await t.settled(page);
+      t.same((await t.drawn(page)).fieldPoints, 8, 'points');
+      await t.shot(page, 'field-cloud');
+      await set(page, { brush: true, clusters: 2 });
+      await t.settled(page);
+      t.same((await t.drawn(page)).fieldClusters, 2, 'clusters');
+      const box = await page.locator('.field .solid').boundingBox();
+      await page.mouse.move(box.x + 2, box.y + 2);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width - 4, box.y + box.height - 4, { steps: 3 });
+      await page.mouse.up();
+      await t.settled(page);
+      t.same((await t.state(page)).selected.length, 8, 'all of them');
+      await set(page, { brush: false, clusters: 0 });
+    },
+  );
+  await t.check('each is painted on files too', async () => {
+    for (const draw of shots) {
+      await set(page, { draw, axes: 'rank-time', metric: 'share' });
+      await t.settled(page);
+      const many = await page.evaluate(() => {
+        const g = new OffscreenCanvas(600, 400).getContext('2d');
+        globalThis.mpitrace.paint(g, 600, 400);
+        return g.getImageData(0, 0, 600, 400).data.filter((x, i) => i % 4 === 3 && x > 0).length;
+      });
+      t.truth(many > 1500, `${draw}: ${many} pixels`);
+    }
+  });
+  await page.close();
+  const large = await t.newPage(browser, { colorScheme: 'dark' });
+  await t.check('512 ranks in space, in the dark', async () => {
+    await show(large, t, t.make('samples512.mpix', 32, 16, 30, 'samples=200'));
+    for (const draw of shots) {
+      await set(large, { draw, flags: 4, metric: 'share', axes: draw === 'tube' ? 'event-time' : 'rank-time' });
+      await t.settled(large);
+      await large.waitForFunction(() => globalThis.mpitrace.drawn.fieldScene === 'webgl');
+      await t.settled(large);
+      await t.shot(large, `field-${draw}-512`);
+    }
+    t.same((await t.drawn(large)).fieldPoints, 512, 'points');
+  });
+  await large.close();
+}
+
+export const FIELD_CLAIMS = [testField, testFieldSpace];

@@ -482,6 +482,7 @@ async function main() {
       truth,
       shot,
       pixels,
+      difference,
       work,
     });
   if (wants(testServed)) await testServed(browser, make('big.mpix', 32, 32, 100));

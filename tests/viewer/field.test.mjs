@@ -3,6 +3,13 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Kind } from '../../reports/viewer/src/decode/layout';
 import { rankOfLane } from '../../reports/viewer/src/decode/meta';
+import { placeLabels, topCells } from '../../reports/viewer/src/layout/flags';
+import { cloudOf, unitsOf } from '../../reports/viewer/src/layout/cloud';
+import { fit, projector } from '../../reports/viewer/src/layout/orbit';
+import { vertexAt } from '../../reports/viewer/src/layout/solid';
+import { TERRAIN_ROOM, terrainCell, terrainOf } from '../../reports/viewer/src/layout/terrain';
+import { tubeCell, tubeOf } from '../../reports/viewer/src/layout/tube';
+import { kMeans } from '../../reports/viewer/src/model/clusters';
 import { cellBelow, frameOf, lineRows, scaleOf, shadeOf, valueAt } from '../../reports/viewer/src/layout/field';
 import { FieldBuilder, fieldAt } from '../../reports/viewer/src/model/field';
 import { eventMatcher, profileChange, profileTree } from '../../reports/viewer/src/model/profile';
@@ -244,4 +251,75 @@ test('a point of the picture is its cell; selected ranks have lines', async () =
   assert.deepEqual(lineRows(f, new Set([5]), 4), [5]);
   assert.equal(lineRows(f, new Set(), 4).length, 3);
   assert.equal(rankOfLane(trace.meta, 3), 3);
+});
+
+// ---- in space ----
+
+test('a terrain has a vertex for each cell, as high as its value; a point of the picture is its vertex', async () => {
+  const f = await ask({ metric: 'share' });
+  const scale = scaleOf(f, { log: false, cut: 0 });
+  const solid = terrainOf(f, scale);
+  assert.equal(solid.positions.length / 3, 8 * SAMPLES);
+  for (let i = 0; i < 8 * SAMPLES; i++) {
+    const { row, column } = terrainCell(f, i);
+    close(solid.positions[3 * i + 1] / 28, shadeOf(scale, fieldAt(f, row, column)), `height at ${row}, ${column}`);
+  }
+  const box = { width: 900, height: 600 };
+  const o = fit(TERRAIN_ROOM, 35, 60, box.width, box.height);
+  const see = projector(o, box.width, box.height);
+  const at = see([solid.positions[3 * 47], solid.positions[3 * 47 + 1], solid.positions[3 * 47 + 2]]);
+  assert.equal(vertexAt(solid, o, box, at.x, at.y), 47);
+  assert.equal(vertexAt(solid, o, box, 2, 2), -1);
+  assert.ok(Math.max(...solid.faces) < 8 * SAMPLES);
+});
+
+test('a single row or column is a band; nothing known is level ground', async () => {
+  const one = terrainOf(await ask({ metric: 'share', rows: 1, columns: 1 }), { low: 0, high: 1, log: false });
+  assert.equal(one.faces.length, 6);
+  const { shape, all } = byHand(1, [{ 0: [4, 0] }, { 0: [1, 1, 50] }]);
+  const b = new FieldBuilder(shape, { ...QUERY, metric: 'share' }, [0], 2);
+  for (const s of all) b.add(s);
+  const solid = terrainOf(b.field(), { low: 0, high: 1, log: false });
+  assert.equal(solid.positions[1], 0);
+  assert.ok(solid.positions.every((x) => Number.isFinite(x)));
+});
+
+test('a tube is closed: each corner is as far out as its value, the last beside the first', async () => {
+  const f = await ask({ axes: 'event-time', metric: 'share' });
+  const scale = scaleOf(f, { log: false, cut: 0 });
+  const solid = tubeOf(f, scale);
+  const out = (i) => Math.hypot(solid.positions[3 * i + 1], solid.positions[3 * i + 2]) / 26;
+  for (let i = 0; i < solid.positions.length / 3; i++) {
+    const { row, column } = tubeCell(f, i);
+    close(out(i), 0.06 + 0.94 * shadeOf(scale, fieldAt(f, row, column)), `corner ${row}, ${column}`);
+  }
+  assert.equal(solid.faces.length, f.rows.length * (f.columns.length - 1) * 6);
+});
+
+test('flags: the largest, none near another, none below the threshold; labels lie on no other and on the picture', async () => {
+  const f = await ask({ axes: 'rank-event', metric: 'time' });
+  const flags = topCells(f, 4, 0.1);
+  assert.equal(flags[0].value, f.most);
+  assert.ok(flags.every((x) => x.value >= 0.1 * f.most));
+  assert.equal(topCells(f, 0, 0).length, 0);
+  const wanted = Array.from({ length: 12 }, (_, i) => ({ x: 10 + i, y: 30 + (i % 3), width: 60, height: 16 }));
+  const placed = placeLabels(wanted, 400, 3);
+  placed.forEach((a, i) => {
+    assert.ok(a.x >= 0 && a.x + a.width <= 400 && a.y - 8 >= 0, `label ${i} is on the picture`);
+    for (const b of placed.slice(i + 1))
+      assert.ok(a.x >= b.x + b.width || b.x >= a.x + a.width || Math.abs(a.y - b.y) >= 16, 'apart');
+  });
+});
+
+test('a cloud has a point for each thread of which all is known; clusters are of those near each other', async () => {
+  const fields = [];
+  for (const metric of ['share', 'wait', 'ready', 'resident']) fields.push(await ask({ metric, columns: 1 }));
+  const cloud = cloudOf(fields, false, []);
+  assert.equal(cloud.rows.length, 8);
+  assert.deepEqual(Math.max(...unitsOf(fields, false).units.map((u) => u[2])), 1);
+  const points = [...Array(9).keys()].map((i) => [i % 3 === 0 ? 0.9 : 0.1, i / 100]);
+  const of = kMeans(points, 2);
+  assert.deepEqual(of, [1, 0, 0, 1, 0, 0, 1, 0, 0]);
+  assert.deepEqual(kMeans([[1], [1]], 5), [0, 0]);
+  assert.deepEqual(kMeans([], 3), []);
 });

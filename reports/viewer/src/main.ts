@@ -136,8 +136,10 @@ class Page {
     document.title = `${document.querySelector('h1')?.textContent ?? 'trace'} – mpitrace`;
     const { store } = this;
     const busy = () => session.busy + (this.second?.busy ?? 0);
-    const sheet = () => this.instances.get(store.state.view)?.sheet();
-    Object.assign(globalThis, { mpitrace: { store, trace: session, drawn: this.app.drawn, busy, sheet } }); // for tests and the curious
+    const shown = () => this.instances.get(store.state.view);
+    const sheet = () => shown()?.sheet();
+    const paint = (...on: Parameters<NonNullable<ViewInstance['paint']>>) => shown()?.paint?.(...on);
+    Object.assign(globalThis, { mpitrace: { store, trace: session, drawn: this.app.drawn, busy, sheet, paint } }); // for tests and the curious
   }
 
   destroy(): void {

@@ -5,18 +5,23 @@ import {
   InstancedBufferAttribute,
   InstancedBufferGeometry,
   BufferAttribute,
+  BufferGeometry,
+  DoubleSide,
   Mesh,
   PerspectiveCamera,
+  Points,
   Scene as Space,
   ShaderMaterial,
   WebGLRenderer,
 } from 'three';
-import type { Colors, Scene } from './draw/scene_port';
+import type { Colors, Scene, SolidScene } from './draw/scene_port';
 import { PARTS } from './layout/machine';
 import type { Boxes, Part } from './layout/machine';
 import { coarseBoxes, coarseColors } from './layout/machine_coarse';
 import { FIELD_OF_VIEW, axesOf, eyeOf } from './layout/orbit';
 import type { Orbit } from './layout/orbit';
+import { LIGHT } from './layout/solid';
+import type { Solid } from './layout/solid';
 
 const VERTEX = `
 attribute vec3 middle;
@@ -133,6 +138,15 @@ function isSoftware(renderer: WebGLRenderer): boolean {
   );
 }
 
+function look(camera: PerspectiveCamera, o: Orbit, aspect: number): void {
+  const [eye, { up }] = [eyeOf(o), axesOf(o)];
+  camera.position.set(...eye);
+  camera.up.set(...up);
+  camera.lookAt(...o.target);
+  [camera.near, camera.far, camera.aspect] = [o.distance / 200, o.distance * 20, aspect];
+  camera.updateProjectionMatrix();
+}
+
 globalThis.mpitraceScene = (canvas: HTMLCanvasElement): Scene => {
   const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
   const space = new Space();
@@ -153,15 +167,6 @@ globalThis.mpitraceScene = (canvas: HTMLCanvasElement): Scene => {
     }
     crowds.clear();
     summary = null;
-  };
-
-  const look = (o: Orbit, aspect: number) => {
-    const [eye, { up }] = [eyeOf(o), axesOf(o)];
-    camera.position.set(...eye);
-    camera.up.set(...up);
-    camera.lookAt(...o.target);
-    [camera.near, camera.far, camera.aspect] = [o.distance / 200, o.distance * 20, aspect];
-    camera.updateProjectionMatrix();
   };
 
   return {
@@ -189,11 +194,82 @@ globalThis.mpitraceScene = (canvas: HTMLCanvasElement): Scene => {
         renderer.setPixelRatio(ratio);
         renderer.setSize(width, height, false);
       }
-      look(orbit, width / Math.max(1, height));
+      look(camera, orbit, width / Math.max(1, height));
       const eye = eyeOf(orbit);
       for (const [part, crowd] of crowds) crowd.mesh.visible = !coarse || COARSE.includes(part);
       if (summary) summary.mesh.visible = coarse;
       for (const crowd of all()) if (crowd.mesh.visible) crowd.seenFrom(eye);
+      renderer.render(space, camera);
+    },
+    destroy() {
+      clear();
+      material.dispose();
+      renderer.dispose();
+    },
+  };
+};
+
+// ---- surfaces and points ----
+
+const SOLID_VERTEX = `
+attribute vec3 tint;
+uniform float point;
+varying vec3 shade;
+void main() {
+  float light = point > 0.0 ? 1.0 : 0.5 + 0.5 * abs(dot(normal, vec3(${LIGHT.join(', ')})));
+  shade = min(tint * light, 1.0);
+  gl_PointSize = point;
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+}`;
+
+const SOLID_FRAGMENT = `
+uniform float point;
+varying vec3 shade;
+void main() {
+  if (point > 0.0 && length(gl_PointCoord - 0.5) > 0.5) discard;
+  gl_FragColor = vec4(shade, 1.0);
+}`;
+
+globalThis.mpitraceSolidScene = (canvas: HTMLCanvasElement): SolidScene => {
+  const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
+  const space = new Space();
+  const camera = new PerspectiveCamera(FIELD_OF_VIEW, 1, 0.1, 1000);
+  const uniforms = { point: { value: 0 } };
+  const material = new ShaderMaterial({
+    vertexShader: SOLID_VERTEX,
+    fragmentShader: SOLID_FRAGMENT,
+    uniforms,
+    side: DoubleSide,
+  });
+  let geometry: BufferGeometry | null = null;
+  let thing: Mesh | Points | null = null;
+  let points = 0;
+
+  const clear = () => {
+    if (thing) space.remove(thing);
+    geometry?.dispose();
+    [thing, geometry] = [null, null];
+  };
+
+  return {
+    shape(solid: Solid) {
+      clear();
+      geometry = new BufferGeometry();
+      geometry.setAttribute('position', new BufferAttribute(solid.positions, 3));
+      geometry.setAttribute('normal', new BufferAttribute(solid.normals, 3));
+      geometry.setAttribute('tint', new BufferAttribute(solid.colors, 3));
+      if (solid.points === 0) geometry.setIndex(Array.from(solid.faces));
+      points = solid.points;
+      thing = solid.points > 0 ? new Points(geometry, material) : new Mesh(geometry, material);
+      thing.frustumCulled = false;
+      space.add(thing);
+    },
+    draw(orbit, width, height) {
+      const ratio = devicePixelRatio || 1;
+      renderer.setPixelRatio(ratio);
+      renderer.setSize(width, height, false);
+      uniforms.point.value = points * ratio;
+      look(camera, orbit, width / Math.max(1, height));
       renderer.render(space, camera);
     },
     destroy() {

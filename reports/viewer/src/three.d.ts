@@ -33,8 +33,19 @@ declare module 'three' {
     instanceCount: number;
   }
   export class ShaderMaterial {
-    constructor(options: { vertexShader: string; fragmentShader: string; glslVersion?: string });
+    constructor(options: {
+      vertexShader: string;
+      fragmentShader: string;
+      glslVersion?: string;
+      uniforms?: Record<string, { value: number }>;
+      side?: number;
+    });
     dispose(): void;
+  }
+  export const DoubleSide: number;
+  export class Points extends Object3D {
+    constructor(geometry: BufferGeometry, material: ShaderMaterial);
+    frustumCulled: boolean;
   }
   export class Mesh extends Object3D {
     constructor(geometry: BufferGeometry, material: ShaderMaterial);

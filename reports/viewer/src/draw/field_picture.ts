@@ -1,6 +1,6 @@
 // field_picture.ts - a field as a heat map, or as lines over its columns. In: the field, its scale, its places.  Out: a 2D canvas.
 import { css, hex, rankColor, viridis } from '../layout/color';
-import { bandOf, hasTime, inUnit, labelled, lineRows, shadeOf, valueAt } from '../layout/field';
+import { LEVEL, bandOf, hasTime, inUnit, labelled, lineRows, shadeOf, valueAt } from '../layout/field';
 import type { CellPlace, Frame, Scale } from '../layout/field';
 import { moment } from '../layout/format';
 import { tickStep, ticks } from '../layout/ticks';
@@ -21,7 +21,7 @@ export interface Looks {
 
 const LINES_MAX = 8;
 // Beside colour: so that lines are told apart by whoever does not see all hues.
-const DASHES: number[][] = [[], [7, 3], [2, 3], [9, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 2], [6, 6]];
+export const DASHES: number[][] = [[], [7, 3], [2, 3], [9, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 2], [6, 6]];
 
 function text(g: CanvasRenderingContext2D, words: string, x: number, y: number, most: number): void {
   let shown = words;
@@ -64,6 +64,12 @@ function eventNames(g: CanvasRenderingContext2D, f: Field, { frame, theme }: Loo
   g.textBaseline = 'middle';
   g.textAlign = 'right';
   const foot = frame.top + frame.height;
+  const width = frame.width / f.columns.length;
+  if (width >= LEVEL) {
+    g.textAlign = 'center';
+    f.columns.forEach((c, i) => text(g, c.title, (frame.x[i]! + frame.x[i + 1]!) / 2, foot + 14, width - 8));
+    return;
+  }
   for (const c of labelled(frame.x, 15)) {
     g.save();
     g.translate((frame.x[c]! + frame.x[c + 1]!) / 2, foot + 8);
@@ -104,7 +110,11 @@ function unknown(g: CanvasRenderingContext2D, theme: Theme): CanvasPattern | str
   return g.createPattern(tile, 'repeat') ?? theme.idle;
 }
 
-function drawScale(g: CanvasRenderingContext2D, f: Field, { frame, theme, scale }: Looks): void {
+export function drawScale(
+  g: CanvasRenderingContext2D,
+  f: Field,
+  { frame, theme, scale }: { frame: Pick<Frame, 'left' | 'top' | 'width' | 'height'>; theme: Theme; scale: Scale },
+): void {
   const x = frame.left + frame.width + 18;
   const height = Math.min(180, frame.height);
   for (let i = 0; i < height; i++) {
@@ -166,11 +176,13 @@ function outline(g: CanvasRenderingContext2D, { frame, theme }: Looks, { row, co
 
 // ---- lines ----
 
-const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#a6761d', '#56b4e9', '#6a4a28', '#7d828c'].map(hex);
+export const lineColors = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#a6761d', '#56b4e9', '#6a4a28', '#7d828c'].map(
+  hex,
+);
 
 export function lineColor(f: Field, row: number, at: number, dark: boolean): string {
   const rank = f.rows[row]!.ranks[0];
-  return rank === undefined ? css(COLORS[at % COLORS.length]!) : css(rankColor(rank, dark));
+  return rank === undefined ? css(lineColors[at % lineColors.length]!) : css(rankColor(rank, dark));
 }
 
 /** Steps from edge to edge where columns are of time, else from middle to middle. */

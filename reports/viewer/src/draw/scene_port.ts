@@ -2,6 +2,7 @@
 // machine. Types only are shared with it, and no view knows Three.
 import type { Boxes, Part } from '../layout/machine';
 import type { Orbit } from '../layout/orbit';
+import type { Solid } from '../layout/solid';
 import { h } from './dom';
 
 /** Colours: three numbers a box, 0..1, or three for all. */
@@ -21,14 +22,27 @@ export interface Scene {
 /** Throws where there is no WebGL. */
 export type MakeScene = (canvas: HTMLCanvasElement) => Scene;
 
+/** Surfaces and points, in the light of layout/solid.ts. */
+export interface SolidScene {
+  shape(solid: Solid): void;
+  /** Draw; size in CSS pixels. */
+  draw(orbit: Orbit, width: number, height: number): void;
+  destroy(): void;
+}
+
+/** Throws where there is no WebGL. */
+export type MakeSolidScene = (canvas: HTMLCanvasElement) => SolidScene;
+
 declare global {
+  // eslint-disable-next-line no-var
+  var mpitraceSolidScene: MakeSolidScene | undefined;
   // eslint-disable-next-line no-var
   var mpitraceScene: MakeScene | undefined;
 }
 
-let coming: Promise<MakeScene> | null = null;
+let coming: Promise<void> | null = null;
 
-async function unpack(): Promise<MakeScene> {
+async function unpack(): Promise<void> {
   const packed = document.getElementById('scene')?.textContent ?? '';
   const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
@@ -36,11 +50,16 @@ async function unpack(): Promise<MakeScene> {
   script.textContent = await new Response(stream).text(); // the policy knows its hash
   document.head.append(script);
   if (!globalThis.mpitraceScene) throw new Error('The part of this page that draws in 3-D did not start.');
-  return globalThis.mpitraceScene;
 }
 
 /** Once for the page. */
-export function loadScene(): Promise<MakeScene> {
+export async function loadScene(): Promise<MakeScene> {
   coming ??= unpack();
-  return coming;
+  await coming;
+  return globalThis.mpitraceScene!;
+}
+
+export async function loadSolidScene(): Promise<MakeSolidScene> {
+  await loadScene();
+  return globalThis.mpitraceSolidScene!;
 }

@@ -73,6 +73,7 @@ const TOP = 10;
 const RIGHT = 108; // the scale
 const FOOT = 34;
 const NAMES = 118; // room for names of events, aslant
+export const LEVEL = 130; // width of a column from which on they are level
 
 export const hasTime = (f: Field): boolean => f.query.axes !== 'rank-event';
 
@@ -90,8 +91,8 @@ export function frameOf(
 ): Frame {
   const left = leftOf(f, width, hasRows);
   const w = Math.max(20, width - left - Math.min(RIGHT, width * 0.24));
-  const plot = Math.max(20, height - TOP - (hasTime(f) ? FOOT : NAMES));
   const n = f.columns.length;
+  const plot = Math.max(20, height - TOP - (hasTime(f) || w / n >= LEVEL ? FOOT : NAMES));
   const x = new Float64Array(n + 1);
   const long = Math.max(1, span.to - span.from);
   for (let c = 0; c <= n; c++) {

@@ -2,6 +2,8 @@
 // pointer agree because all of them use this. Pure.
 import type { Layout, Vec } from './machine';
 
+type Room = Pick<Layout, 'middle' | 'size'>;
+
 export interface Orbit {
   target: Vec;
   distance: number;
@@ -62,7 +64,7 @@ const ROUNDS = 8; // each brings what is seen nearer to the middle, and to the e
 const FILL = 0.9; // of the picture
 
 /** From so far away, and so shifted, that all of it is seen and fills the picture. */
-export function fit(layout: Layout, azimuth: number, elevation: number, width: number, height: number): Orbit {
+export function fit(layout: Room, azimuth: number, elevation: number, width: number, height: number): Orbit {
   const corners = Array.from({ length: 8 }, (_, corner) =>
     layout.middle.map((x, k) => x + (layout.size[k]! / 2) * (corner & (1 << k) ? 1 : -1)),
   ) as Vec[];

@@ -8,9 +8,11 @@ import { count, exactMoment } from '../layout/format';
 import { METRICS, NO_EVENT, fieldAt } from '../model/field';
 import type { Field } from '../model/field';
 import type { Sheet } from '../model/sheet';
+import { Shows } from './field_shows';
+import { SolidStage } from './field_solid';
 import { FieldControls } from './field_controls';
 import { fieldSheet } from './field_sheet';
-import { FIRST_STATE, ID, fieldWords, givenOf } from './field_state';
+import { FIRST_STATE, ID, cloudMetrics, fieldWords, givenOf, isInSpace } from './field_state';
 import type { FieldState } from './field_state';
 import type { App, View, ViewInstance } from './view';
 
@@ -25,7 +27,10 @@ class FieldView implements ViewInstance {
   private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
   private readonly empty = h('p', { class: 'empty', hidden: true }, NONE);
   private readonly stage = h('div', { class: 'stage' }, this.canvas, this.empty);
+  private readonly solid: SolidStage;
+  private readonly shows: Shows;
   private readonly controls: FieldControls;
+  private more: (Field | null)[] = []; // of a cloud: the other axes, the colour
   private samples: { start: number; end: number }[] = [];
   private field: Field | null = null;
   private asked = '';
@@ -42,7 +47,17 @@ class FieldView implements ViewInstance {
       () => this.state(),
       () => this.samples,
     );
-    host.append(this.controls.top, this.stage, this.controls.bottom);
+    this.shows = new Shows(app);
+    this.solid = new SolidStage(app, {
+      state: () => this.state(),
+      set: (change) => this.set(change),
+      hover: (vertex, e) => this.point(this.field && this.shows.cellOf(this.state(), this.field, vertex), e),
+      click: () => this.select(),
+      leave: () => this.leave(),
+      brushed: (isIn) => this.brushed(isIn),
+      key: (e) => this.key(e),
+    });
+    host.append(this.controls.top, this.stage, this.solid.element, this.controls.bottom);
     this.canvas.addEventListener('pointerdown', (e) => this.down(e));
     this.canvas.addEventListener('pointermove', (e) => this.move(e));
     this.canvas.addEventListener('pointerup', (e) => this.up(e));
@@ -55,7 +70,8 @@ class FieldView implements ViewInstance {
 
   destroy(): void {
     this.controls.stop();
-    this.app.session.giveUp(ID);
+    this.solid.destroy();
+    for (const asker of [ID, `${ID} 1`, `${ID} 2`, `${ID} 3`]) this.app.session.giveUp(asker);
     this.app.session.giveUp(`${ID} samples`);
     this.host.replaceChildren();
   }
@@ -75,16 +91,32 @@ class FieldView implements ViewInstance {
   }
 
   update(): void {
-    if (this.samples.length > 0) {
-      const given = givenOf(this.state(), this.app.store.state, this.samples.length);
-      const key = JSON.stringify(given);
-      if (key !== this.asked) {
-        this.asked = key;
-        this.app.session.ask(ID, 'field', given, (f) => this.take(f), this.app.fail);
-      }
-    }
+    if (this.samples.length > 0) this.ask();
+    const space = isInSpace(this.state()) && this.samples.length > 0;
+    this.stage.hidden = space;
+    this.solid.element.hidden = !space;
     this.controls.update();
     this.draw();
+  }
+
+  private ask(): void {
+    const s = this.state();
+    const given = givenOf(s, this.app.store.state, this.samples.length);
+    const others = s.draw === 'cloud' ? cloudMetrics(s).slice(1) : [];
+    const key = JSON.stringify([given, others]);
+    if (key === this.asked) return;
+    this.asked = key;
+    this.more = others.map(() => null);
+    this.app.session.ask(ID, 'field', given, (f) => this.take(f), this.app.fail);
+    others.forEach((metric, i) => {
+      const other = givenOf(s, this.app.store.state, this.samples.length, metric);
+      this.app.session.ask(`${ID} ${i + 1}`, 'field', other, (f) => this.takeMore(i, f), this.app.fail);
+    });
+  }
+
+  private takeMore(i: number, f: Field): void {
+    this.more[i] = f;
+    this.app.redraw();
   }
 
   private take(f: Field): void {
@@ -95,9 +127,20 @@ class FieldView implements ViewInstance {
   }
 
   private draw(): void {
-    const { g, width, height } = paper(this.canvas);
-    this.paint(g, width, height);
+    const s = this.state();
+    if (isInSpace(s)) this.solid.show(this.show());
+    else {
+      const { g, width, height } = paper(this.canvas);
+      this.paint(g, width, height);
+    }
+    this.app.drawn.fieldScene = isInSpace(s) ? this.solid.kind : '';
     this.say();
+  }
+
+  private show() {
+    const all = [this.field, ...this.more];
+    const fields = all.every((f) => f !== null) ? (all as Field[]) : null;
+    return this.shows.show(this.state(), fields, this.cell);
   }
 
   /** Over time it is that of all views, or of all samples where these are fewer. */
@@ -110,6 +153,7 @@ class FieldView implements ViewInstance {
     const f = this.field;
     if (!f || f.rows.length === 0 || f.columns.length === 0) return;
     const s = this.state();
+    if (isInSpace(s)) return this.solid.paint(g, width, height);
     const looks = {
       frame: frameOf(f, { width, height }, this.span(), s.draw !== 'lines'),
       scale: scaleOf(f, s),
@@ -171,6 +215,9 @@ class FieldView implements ViewInstance {
       [column.event === NO_EVENT ? 'in' : 'of', column.title],
     ];
     if (column.event === NO_EVENT) rows.push(['from', exactMoment(column.start)], ['until', exactMoment(column.end)]);
+    this.more.forEach((other) => {
+      if (other) rows.push([METRICS[other.query.metric].title, inUnit(other.unit, fieldAt(other, cell.row, 0))]);
+    });
     if (names.length > 0) rows.push(['on', `${names.join(', ')}${row.ranks.length > 3 ? ' …' : ''}`]);
     return { title: row.title, rows };
   }
@@ -189,7 +236,11 @@ class FieldView implements ViewInstance {
       this.app.store.showInterval(this.drag.from + by, this.drag.to + by);
       return;
     }
-    this.cell = cellBelow(this.frame, e.offsetX, e.offsetY);
+    this.point(cellBelow(this.frame, e.offsetX, e.offsetY), e);
+  }
+
+  private point(cell: CellPlace | null, e: PointerEvent): void {
+    this.cell = cell;
     const words = this.words();
     if (words) this.app.tooltip.show(words, e.clientX, e.clientY);
     else this.app.tooltip.hide();
@@ -220,6 +271,16 @@ class FieldView implements ViewInstance {
   private select(): void {
     const row = this.cell && this.field?.rows[this.cell.row];
     if (row && row.ranks.length > 0) this.app.store.toggleRanks(row.ranks);
+  }
+
+  private brushed(isIn: (seen: { x: number; y: number; scale: number }) => boolean): void {
+    const f = this.field;
+    if (!f) return;
+    const ranks = this.solid.seen().flatMap((p, i) => {
+      const cell = isIn(p) ? this.shows.cellOf(this.state(), f, i) : null;
+      return cell ? (f.rows[cell.row]?.ranks ?? []) : [];
+    });
+    this.app.store.set({ selected: new Set(ranks) });
   }
 
   /** The sample of the cell, by events. */

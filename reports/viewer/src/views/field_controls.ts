@@ -14,7 +14,7 @@ const CALM_MS = 1000; // for whoever wants little motion
 function numberBox(label: string, title: string, change: (value: number) => void): Control<number> {
   const input = h('input', {
     type: 'number',
-    min: 1,
+    min: 0,
     max: SIDE_MAX,
     'aria-label': title,
     class: 'short',
@@ -88,12 +88,13 @@ export class FieldControls {
       'div',
       { class: 'tools' },
       pick('picture', 'Picture', DRAWS, 'draw'),
-      pick('of', 'Rows and columns', AXES, 'axes'),
+      this.not('cloud', pick('of', 'Rows and columns', AXES, 'axes')),
       h('label', { class: 'tool', title: 'Metric' }, 'metric', this.metric),
       pick('events', 'What events are', BYS, 'by'),
       this.pattern,
-      pick('in order of', 'Order of ranks', ORDERS, 'order'),
-      tick('largest first', 'Ranks in order of what is shown', 'byValue'),
+      this.not('cloud', pick('in order of', 'Order of ranks', ORDERS, 'order')),
+      ...this.ofSpace(pick, tick, many),
+      this.not('cloud', tick('largest first', 'Ranks in order of what is shown', 'byValue')),
       tick('only selected', 'Only the ranks that are selected', 'only'),
       this.note,
     );
@@ -107,12 +108,45 @@ export class FieldControls {
       on,
       this.slider,
       this.clock,
-      tick('since the beginning', 'Added up until each sample, not of each alone', 'cumulative'),
+      this.not('cloud', tick('since the beginning', 'Added up until each sample, not of each alone', 'cumulative')),
       tick('logarithmic', 'Logarithmic scale', 'log'),
-      pick('scale', 'What the scale shows', CUTS, 'cut'),
-      many('rows', 'Rows at most', 'rows'),
-      many('columns', 'Columns at most', 'columns'),
+      this.not('cloud', pick('scale', 'What the scale shows', CUTS, 'cut')),
+      this.not('cloud', many('rows', 'Rows at most', 'rows')),
+      this.not('cloud', many('columns', 'Columns at most', 'columns')),
     );
+  }
+
+  /** What one picture has not. */
+  private not(draw: string, element: HTMLElement): HTMLElement {
+    this.puts.push((s) => (element.hidden = s.draw === draw));
+    return element;
+  }
+
+  /** What only some pictures have. */
+  private ofSpace(
+    pick: (
+      label: string,
+      name: string,
+      options: readonly (readonly [string, string])[],
+      key: keyof FieldState,
+    ) => HTMLElement,
+    tick: (label: string, title: string, key: keyof FieldState) => HTMLElement,
+    many: (label: string, title: string, key: keyof FieldState) => HTMLElement,
+  ): HTMLElement[] {
+    const metrics = metricsOf('rank-time');
+    const of: [string, HTMLElement][] = [
+      ['cloud', pick('up', 'Metric of the second axis', metrics, 'up')],
+      ['cloud', pick('deep', 'Metric of the third axis', metrics, 'deep')],
+      ['cloud', pick('colour', 'Metric of the colour', metrics, 'tint')],
+      ['cloud', many('clusters', 'Clusters by k-means, 0 for none', 'clusters')],
+      ['terrain', many('flags', 'Flags on the largest values, at most', 'flags')],
+      ['terrain', many('from %', 'Percent of the largest value, below which there is no flag', 'flagLeast')],
+      ['cloud terrain tube', tick('brush', 'Dragging selects the ranks in a box instead of turning', 'brush')],
+    ];
+    this.puts.push((s) => {
+      for (const [draws, element] of of) element.hidden = !draws.split(' ').includes(s.draw);
+    });
+    return of.map(([, element]) => element);
   }
 
   private set(change: Partial<FieldState>): void {

@@ -1,5 +1,7 @@
 // field_state.ts - what the profile over time keeps for itself: plain values, which the page's address holds; what is asked of the worker by them.
+import { LOOKS } from '../layout/orbit';
 import { METRICS } from '../model/field';
+import { SPOKES_MAX } from '../layout/tube';
 import type { Axes, Field, FieldQuery, Metric } from '../model/field';
 import type { EventBy } from '../model/profile';
 import type { State } from '../model/state';
@@ -9,7 +11,7 @@ export const ID = 'field';
 
 export interface FieldState {
   [key: string]: string | number | boolean;
-  draw: string; // heat, lines
+  draw: string; // one of DRAWS
   axes: string; // Axes
   metric: string; // Metric
   by: string; // EventBy
@@ -23,6 +25,19 @@ export interface FieldState {
   columns: number; // at most
   rows: number;
   sample: number; // place of the one looked at, from 1; 0: none, all of the interval
+  up: string; // Metric of a cloud: its second axis, the third, the colour
+  deep: string;
+  tint: string;
+  clusters: number; // of a cloud; 0: none
+  brush: boolean; // dragging selects
+  flags: number; // on the largest values of a terrain, at most
+  flagLeast: number; // percent of the largest, below which there is none
+  azimuth: number; // the camera, as of the machine
+  elevation: number;
+  range: number; // 0: so that all is seen
+  x: number;
+  y: number;
+  z: number;
   since: number; // what came after this sample until the one looked at; -1: only that one
 }
 
@@ -42,12 +57,34 @@ export const FIRST_STATE: FieldState = {
   rows: 512,
   sample: 0,
   since: -1,
+  up: 'calls',
+  deep: 'cpu',
+  tint: 'bytes',
+  clusters: 0,
+  brush: false,
+  flags: 5,
+  flagLeast: 50,
+  azimuth: LOOKS.iso!.azimuth,
+  elevation: LOOKS.iso!.elevation,
+  range: 0,
+  x: 0,
+  y: 0,
+  z: 0,
 };
 
 export const DRAWS = [
   ['heat', 'heat map'],
   ['lines', 'lines'],
+  ['terrain', 'terrain'],
+  ['tube', 'Kiviat tube'],
+  ['cloud', 'point cloud'],
 ] as const;
+
+const IN_SPACE = ['terrain', 'tube', 'cloud'];
+
+export function isInSpace(s: FieldState): boolean {
+  return IN_SPACE.includes(s.draw);
+}
 
 export const AXES: readonly (readonly [Axes, string])[] = [
   ['rank-time', 'ranks over time'],
@@ -76,8 +113,11 @@ export const CUTS: readonly (readonly [string, string])[] = [
 const oneOf = <T extends string>(value: string, of: readonly (readonly [T, string])[]): T =>
   (of.some(([x]) => x === value) ? value : of[0]![0]) as T;
 
+/** A tube's length is the samples; a cloud has points for threads. */
 export function axesOf(s: FieldState): Axes {
-  return oneOf(s.axes, AXES);
+  const axes = oneOf(s.axes, AXES);
+  if (s.draw === 'cloud') return 'rank-time';
+  return s.draw === 'tube' && axes === 'rank-event' ? 'event-time' : axes;
 }
 
 /** Metrics that the axes have; what the kernel counts is of threads, not of events. */
@@ -94,21 +134,40 @@ export function metricOf(s: FieldState): Metric {
 const whole = (x: number, least: number, most: number) => Math.max(least, Math.min(most, Math.round(x) || least));
 
 export const SIDE_MAX = 2048; // rows or columns
+const SPACE_MAX = 256; // in space
+const POINTS_MAX = 16384;
 
-export function givenOf(s: FieldState, shared: State, samples: number): FieldGiven {
+/** At most so many rows and columns. */
+function sides(s: FieldState): { rows: number; columns: number } {
+  const rows = whole(s.rows, 1, SIDE_MAX);
+  const columns = whole(s.columns, 1, SIDE_MAX);
+  if (s.draw === 'cloud') return { rows: POINTS_MAX, columns: 1 };
+  if (s.draw === 'tube') return { rows: Math.min(rows, SPOKES_MAX), columns: Math.min(columns, SPACE_MAX) };
+  return s.draw === 'terrain'
+    ? { rows: Math.min(rows, SPACE_MAX), columns: Math.min(columns, SPACE_MAX) }
+    : { rows, columns };
+}
+
+/** What a cloud's axes and colour are. */
+export function cloudMetrics(s: FieldState): Metric[] {
+  const known = metricsOf('rank-time');
+  return [metricOf(s), oneOf(s.up as Metric, known), oneOf(s.deep as Metric, known), oneOf(s.tint as Metric, known)];
+}
+
+export function givenOf(s: FieldState, shared: State, samples: number, metric = metricOf(s)): FieldGiven {
   const axes = axesOf(s);
+  const isCloud = s.draw === 'cloud';
   const query: FieldQuery = {
     axes,
     by: oneOf(s.by, BYS),
     events: s.events,
-    metric: metricOf(s),
-    cumulative: s.cumulative,
-    order: s.byValue ? 'value' : 'rank',
-    columns: whole(s.columns, 1, SIDE_MAX),
-    rows: whole(s.rows, 1, SIDE_MAX),
+    metric,
+    cumulative: s.cumulative && !isCloud,
+    order: s.byValue && !isCloud ? 'value' : 'rank',
+    ...sides(s),
   };
   // Over time one sample alone is a mark; by events it is what is shown.
-  const sample = axes === 'rank-event' ? whole(Math.min(s.sample, samples), 0, samples) : 0;
+  const sample = axes === 'rank-event' || isCloud ? whole(Math.min(s.sample, samples), 0, samples) : 0;
   const since = sample > 0 ? Math.max(-1, Math.min(Math.round(s.since), sample - 1)) : -1;
   const ranks = s.only ? [...shared.selected].sort((a, b) => a - b) : [];
   return { from: shared.from, to: shared.to, sample, since, ranks, threads: oneOf(s.order, ORDERS), query };
@@ -119,7 +178,7 @@ export function fieldWords(f: Field, s: FieldState): string {
   const { metric, cumulative, events } = f.query;
   const of = events.trim() === '' || !METRICS[metric].ofEvents ? '' : ` in ${f.events.length} events like “${events}”`;
   const until = cumulative && METRICS[metric].adds ? ', since the beginning' : '';
-  const one = f.query.axes === 'rank-event' && s.sample > 0;
+  const one = (f.query.axes === 'rank-event' || s.draw === 'cloud') && s.sample > 0;
   const when = !one
     ? ''
     : s.since >= 0 && s.since < s.sample - 1

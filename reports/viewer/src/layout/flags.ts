@@ -1,0 +1,63 @@
+// flags.ts - the cells with the largest values, named, with labels that do not lie on each other. Pure.
+import { NO_EVENT, fieldAt } from '../model/field';
+import type { Field } from '../model/field';
+
+export interface Flag {
+  row: number;
+  column: number;
+  value: number;
+  group: string; // what it is named and coloured by: its event, or else its rank
+}
+
+/** At most so many of the largest, none below a share of the largest; of those that are near each other, within a tenth of the field, only the largest. */
+export function topCells(f: Field, count: number, least: number): Flag[] {
+  const columns = f.columns.length;
+  const order = Array.from(f.value.keys())
+    .filter((i) => f.value[i]! >= least * f.most && f.value[i]! > 0)
+    .sort((a, b) => f.value[b]! - f.value[a]! || a - b);
+  const found: Flag[] = [];
+  const [tall, wide] = [Math.max(1, f.rows.length / 10), Math.max(1, columns / 10)];
+  for (const i of order) {
+    if (found.length >= count) break;
+    const [row, column] = [Math.floor(i / columns), i % columns];
+    const isNext = found.some((x) => Math.abs(x.row - row) <= tall && Math.abs(x.column - column) <= wide);
+    if (!isNext) found.push({ row, column, value: fieldAt(f, row, column), group: groupOf(f, row, column) });
+  }
+  return found;
+}
+
+function groupOf(f: Field, row: number, column: number): string {
+  if (f.columns[column]!.event !== NO_EVENT) return f.columns[column]!.title;
+  return f.rows[row]!.title;
+}
+
+export interface Label {
+  x: number; // left
+  y: number; // middle
+  width: number;
+  height: number;
+}
+
+/** Upwards from where each wants to be until it lies on no other; where the picture ends, beside the others. */
+export function placeLabels(wanted: readonly Label[], width: number, gap: number): Label[] {
+  const placed: Label[] = [];
+  const meets = (a: Label, b: Label) =>
+    a.x < b.x + b.width + gap && b.x < a.x + a.width + gap && Math.abs(a.y - b.y) < (a.height + b.height) / 2 + gap;
+  for (const w of wanted) {
+    const top = w.height / 2 + 2;
+    const label = { ...w, x: Math.max(2, Math.min(width - w.width - 2, w.x)), y: Math.max(top, w.y) };
+    for (let tries = 0; tries < 4 * wanted.length; tries++) {
+      const other = placed.find((p) => meets(label, p));
+      if (!other) break;
+      label.y = other.y - (other.height + label.height) / 2 - gap - 0.01;
+      if (label.y >= top) continue;
+      label.y = Math.max(top, w.y);
+      label.x = other.x + other.width + gap + 0.01;
+      if (label.x + label.width <= width) continue;
+      label.x = Math.max(2, Math.min(width - w.width - 2, w.x)); // no room up or aside: below all that are there
+      label.y = Math.max(...placed.map((p) => p.y + p.height / 2)) + label.height / 2 + gap + 0.01;
+    }
+    placed.push(label);
+  }
+  return placed;
+}
