@@ -28,6 +28,7 @@ struct export
 	struct step *step;
 	struct stream_visitor visitor;
 	struct mpix_writer *w;
+	struct sampling *sampling;
 	struct group *groups;
 	uint32_t ngroups;
 	struct gathered **rooms; /* free ones */
@@ -285,6 +286,9 @@ static int add_wait(const struct export *x, struct gathered *g, const struct wai
 				 .end_ns = w->call.end_ns};
 	if (w->causer != NONE || w->since)
 		wait.causer = place(x, &w->causer_call.at);
+	if (!w->part && w->call.at.window != NONE &&
+	    samples_wait(x->sampling, x->lane_of[w->call.at.lane], w->call.start_ns, w->ns, w->site) < 0)
+		return -ENOMEM;
 	return vec_push(&g->waits, wait);
 }
 
@@ -445,7 +449,9 @@ static int on_begin(void *context, struct stream *st)
 		code = create(x, st);
 	if (code == 0)
 		code = export_signatures(x->step, x->w, &x->error);
-	return code == 0 ? export_samples(st, x->lane_of, x->w, &x->error) : code;
+	samples_free(x->sampling);
+	x->sampling = code == 0 ? samples_begin(st, x->lane_of) : NULL;
+	return code == 0 && x->sampling == NULL ? -ENOMEM : code;
 }
 
 static int on_piece(void *context, struct stream *st, uint32_t i)
@@ -484,6 +490,7 @@ static void export_free(struct export *x)
 		mpix_packed_free(x->groups[i].packed);
 	for (uint32_t i = 0; x->rooms != NULL && i < x->nrooms; i++)
 		room_free(x->rooms[i]);
+	samples_free(x->sampling);
 	free(x->groups);
 	free(x->rooms);
 	free(x->first_lane);
@@ -518,8 +525,8 @@ struct export *export_create(const char *path, struct step *s)
 
 int export_finish(struct export *x, const char *json, struct error *e)
 {
-	int code = 0;
-	if (json != NULL)
+	int code = json != NULL ? samples_write(x->sampling, x->w, e) : 0;
+	if (json != NULL && code == 0)
 		code = mpix_writer_finish(x->w, json, e);
 	else
 		mpix_writer_abandon(x->w);

@@ -17,6 +17,14 @@ const struct error *export_error(const struct export *x);
 /* What the calls of all ranks were, for a file that has just been begun (export_signatures.c). 0, or -errno with
  * text. */
 int export_signatures(const struct step *s, struct mpix_writer *w, struct error *e);
-/* The profile over time, for a file that has just been begun (export_samples.c); nothing where nobody took samples.
- * lane_of: of the stream's lanes those of the file. 0, -ENOMEM, or -errno with text. */
-int export_samples(const struct stream *st, const uint32_t *lane_of, struct mpix_writer *w, struct error *e);
+/* ---- export_samples.c: the profile over time ---- */
+
+struct sampling;
+
+/* Before the events pass. lane_of: of the stream's lanes those of the file. NULL without memory. */
+struct sampling *samples_begin(const struct stream *st, const uint32_t *lane_of);
+/* A call of a lane of the file waited; lanes may be of several threads at a time. 0 or -ENOMEM. */
+int samples_wait(struct sampling *x, uint32_t lane, int64_t start_ns, int64_t ns, uint32_t site);
+/* Nothing where nobody took samples. 0, -ENOMEM, or -errno with text. */
+int samples_write(struct sampling *x, struct mpix_writer *w, struct error *e);
+void samples_free(struct sampling *x);

@@ -50,13 +50,13 @@ struct node_samples {
 
 struct sampling {
 	const struct step *s;
-	struct mpix_writer *w;
 	struct node_samples *nodes;
 	struct lane_samples *lanes;
 	uint32_t nlanes;
 	VEC(struct mpix_sample_thread) rows;
 	struct buf payload;
 	struct calls *calls;
+	struct wait_sums waits;
 	uint64_t number;
 	int64_t end_ns;
 };
@@ -355,11 +355,29 @@ static bool is_silent(const struct node_samples *n, int64_t slot_ns)
 	return last != NULL && last->slot_ns < slot_ns && last->gap_ns > 0 && last->gap_ns <= slot_ns - last->slot_ns;
 }
 
+static int add_waits(struct sampling *x, uint32_t lane)
+{
+	const struct step *s = x->s;
+	const struct wait_sum *w;
+	while ((w = wait_sums_take(&x->waits, lane, (uint32_t)x->number)) != NULL) {
+		bool known = w->site != NONE && s->sites.at[w->site].op != NONE;
+		struct mpix_sample_cell *cell =
+			cell_of(&x->lanes[lane], known ? s->sites.at[w->site].op : (uint32_t)s->ops.n,
+				known ? w->site : MPIX_NO_CALLSITE);
+		if (cell == NULL)
+			return -ENOMEM;
+		cell->wait_ns = bounded(cell->wait_ns + bounded((uint64_t)w->ns));
+	}
+	return 0;
+}
+
 static int put_rows(struct sampling *x, int64_t slot_ns)
 {
 	x->rows.n = 0;
 	for (uint32_t i = 0; i < x->nlanes; i++) {
 		struct lane_samples *l = &x->lanes[i];
+		if (add_waits(x, i) < 0)
+			return -ENOMEM;
 		if (l->process != NULL && is_silent(&x->nodes[l->process->node], slot_ns))
 			l->row.known |= MPIX_SAMPLE_SILENT;
 		vec_sort(&l->cells, compare_cells);
@@ -378,14 +396,12 @@ static int64_t step_ns(const struct step *s, int64_t realtime_ns)
 	return ns > 0 ? (int64_t)(ns < most ? ns : most) : 0;
 }
 
-/* taken_ns: when the nodes took theirs, in the mean. */
-static int put_moment(struct sampling *x, int64_t slot_ns, int64_t taken_ns, struct error *e)
+static int put_moment(struct sampling *x, int64_t slot_ns, struct mpix_writer *w, struct error *e)
 {
-	int64_t end_ns = step_ns(x->s, taken_ns);
+	int64_t end_ns = x->waits.ends_ns.at[x->number];
 	int code = put_rows(x, slot_ns);
 	if (code < 0)
 		return code;
-	end_ns = end_ns > x->end_ns ? end_ns : x->end_ns;
 	struct mpix_sample sample = {.number = ++x->number,
 				     .samples = 1,
 				     .nthreads = (uint32_t)x->rows.n,
@@ -393,7 +409,7 @@ static int put_moment(struct sampling *x, int64_t slot_ns, int64_t taken_ns, str
 				     .end_ns = end_ns,
 				     .threads = x->rows.at};
 	x->end_ns = end_ns;
-	code = mpix_writer_sample(x->w, &sample, e);
+	code = mpix_writer_sample(w, &sample, e);
 	if (code == -EINVAL || code == -EFBIG)
 		code = 0; /* larger than any sample may be: its number is missing */
 	for (uint32_t i = 0; i < x->nlanes; i++) {
@@ -417,28 +433,53 @@ static bool next_slot(const struct sampling *x, int64_t *ret_slot_ns)
 	return any;
 }
 
-static int put_all(struct sampling *x, struct error *e)
+/* When each sample ends: when the nodes took theirs, in the mean. */
+static int find_ends(struct sampling *x)
 {
-	int64_t slot_ns;
+	int64_t slot_ns, last_ns = 0;
 	int code = 0;
 	while (code == 0 && next_slot(x, &slot_ns)) {
 		double later_ns = 0, taken = 0;
+		for (uint32_t i = 0; i < x->s->nodes.n; i++) {
+			struct node_samples *n = &x->nodes[i];
+			for (; n->next < n->samples.n && n->samples.at[n->next].slot_ns <= slot_ns; n->next++, taken++)
+				later_ns += (double)(n->samples.at[n->next].realtime_ns - slot_ns);
+		}
+		int64_t end_ns = step_ns(x->s, slot_ns + (int64_t)(later_ns / taken));
+		last_ns = end_ns > last_ns ? end_ns : last_ns;
+		code = vec_push(&x->waits.ends_ns, last_ns);
+	}
+	for (uint32_t i = 0; i < x->s->nodes.n; i++)
+		x->nodes[i].next = 0;
+	return code;
+}
+
+int samples_write(struct sampling *x, struct mpix_writer *w, struct error *e)
+{
+	int64_t slot_ns;
+	int code = 0;
+	wait_sums_sort(&x->waits);
+	while (code == 0 && next_slot(x, &slot_ns)) {
 		for (uint32_t i = 0; i < x->s->nodes.n && code == 0; i++) {
 			struct node_samples *n = &x->nodes[i];
-			while (n->next < n->samples.n && n->samples.at[n->next].slot_ns <= slot_ns && code == 0) {
-				later_ns += (double)(n->samples.at[n->next].realtime_ns - slot_ns);
-				taken++;
+			while (n->next < n->samples.n && n->samples.at[n->next].slot_ns <= slot_ns && code == 0)
 				code = add_sample(x, i, &n->samples.at[n->next++]);
-			}
 		}
 		if (code == 0)
-			code = put_moment(x, slot_ns, slot_ns + (int64_t)(later_ns / taken), e);
+			code = put_moment(x, slot_ns, w, e);
 	}
 	return code;
 }
 
-static void sampling_done(struct sampling *x)
+int samples_wait(struct sampling *x, uint32_t lane, int64_t start_ns, int64_t ns, uint32_t site)
 {
+	return wait_sums_add(&x->waits, lane, start_ns, ns, site);
+}
+
+void samples_free(struct sampling *x)
+{
+	if (x == NULL)
+		return;
 	for (size_t i = 0; x->nodes != NULL && i < x->s->nodes.n; i++) {
 		vec_done(&x->nodes[i].samples);
 		vec_done(&x->nodes[i].first_lane);
@@ -451,8 +492,10 @@ static void sampling_done(struct sampling *x)
 	calls_free(x->calls);
 	free(x->nodes);
 	free(x->lanes);
+	wait_sums_done(&x->waits);
 	vec_done(&x->rows);
 	buf_done(&x->payload);
+	free(x);
 }
 
 static void take_clocks(struct sampling *x, const struct stream *st, const uint32_t *lane_of)
@@ -464,18 +507,26 @@ static void take_clocks(struct sampling *x, const struct stream *st, const uint3
 	}
 }
 
-int export_samples(const struct stream *st, const uint32_t *lane_of, struct mpix_writer *w, struct error *e)
+struct sampling *samples_begin(const struct stream *st, const uint32_t *lane_of)
 {
 	const struct step *s = st->step;
-	struct sampling x = {.s = s, .w = w, .nodes = calloc(s->nodes.n + 1, sizeof(*x.nodes))};
-	x.calls = calls_of(s);
-	int code = x.nodes == NULL || x.calls == NULL ? -ENOMEM : find_lanes(&x);
+	struct sampling *x = calloc(1, sizeof(*x));
+	if (x == NULL)
+		return NULL;
+	x->s = s;
+	x->nodes = calloc(s->nodes.n + 1, sizeof(*x->nodes));
+	x->calls = calls_of(s);
+	int code = x->nodes == NULL || x->calls == NULL ? -ENOMEM : find_lanes(x);
 	if (code == 0)
-		take_clocks(&x, st, lane_of);
+		take_clocks(x, st, lane_of);
+	x->waits.lanes = calloc(x->nlanes + 1, sizeof(*x->waits.lanes));
+	x->waits.nlanes = x->waits.lanes != NULL ? x->nlanes : 0;
+	code = x->waits.lanes == NULL ? -ENOMEM : code;
 	for (uint32_t i = 0; i < s->nodes.n && code == 0; i++)
-		code = find_samples(&x, i);
+		code = find_samples(x, i);
+	code = code == 0 ? find_ends(x) : code;
 	if (code == 0)
-		code = put_all(&x, e);
-	sampling_done(&x);
-	return code;
+		return x;
+	samples_free(x);
+	return NULL;
 }

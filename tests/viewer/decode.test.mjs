@@ -97,6 +97,17 @@ test('samples of a recorded program add up to the calls of its analysis', { skip
   assert.deepEqual(calls, Object.fromEntries(show(path).operations.map((x) => [x.op, x.calls])));
 });
 
+test('waiting in the samples of a recorded program is that of its analysis', { skip: !flavour }, async () => {
+  const path = record('delayed');
+  const { samples } = await decodeAll(await open(path));
+  const { per_rank: ranks } = show(path);
+  const wait = Array(ranks.length).fill(0);
+  for (const [, , , , threads] of samples)
+    for (const [lane, , , , , cells] of threads) for (const cell of cells) wait[lane] += cell[5];
+  assert.ok(ranks.some((x) => x.wait_s > 0));
+  ranks.forEach((x, i) => assert.ok(Math.abs(wait[i] - x.wait_s * 1e9) < 2, `rank ${i}: ${wait[i]}, ${x.wait_s}`));
+});
+
 test('a tile of flows holds the sums of all messages', async () => {
   const trace = await open(make(16, 8, 40));
   const flow = await trace.flow(trace.tile(Kind.Flow, 0, 0));
