@@ -147,6 +147,21 @@ await page.waitForFunction(() => globalThis.mpitrace.drawn.protocolDone === true
 await settle(page);
 await keep(page, 'protocol.png');
 server.stop();
+const sampled = join(work, 'samples.mpix');
+execFileSync(join(build, 'tests/tools/make_mpix'), [sampled, '32', '16', '30', 'samples=200']);
+const second = await serve(MPITRACE, sampled);
+const profile = await browser.newPage({ viewport: SIZE });
+await profile.goto(second.url);
+await profile.waitForFunction(() => globalThis.mpitrace !== undefined);
+await profile.evaluate(() => {
+  const { store } = globalThis.mpitrace;
+  store.setView('field', { draw: 'terrain', flags: 0 });
+  store.set({ view: 'field' });
+});
+await profile.waitForFunction(() => globalThis.mpitrace.drawn.fieldScene === 'webgl');
+await settle(profile);
+await keep(profile, 'profile.png');
+second.stop();
 execFileSync(MPITRACE, ['report', join(work, 'halo.mpix'), '-o', join(work, 'halo.html')]);
 const report = await browser.newPage(PAGE);
 await report.goto(pathToFileURL(join(work, 'halo.html')).href);

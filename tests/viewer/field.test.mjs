@@ -230,6 +230,7 @@ test('scales: from nothing or the least, logarithmic, without the ends; and back
   const log = { low: 1, high: 10000, log: true };
   assert.equal(shadeOf(log, 100), 0.5);
   assert.equal(shadeOf(log, 0), 0);
+  assert.equal(shadeOf(log, -5), 0);
   assert.equal(Math.round(valueAt(log, 0.75)), 1000);
   const cut = scaleOf(f, { log: false, cut: 10 });
   assert.ok(cut.low >= f.least && cut.high <= f.most && cut.high < f.most);
@@ -302,6 +303,7 @@ test('flags: the largest, none near another, none below the threshold; labels li
   assert.equal(flags[0].value, f.most);
   assert.ok(flags.every((x) => x.value >= 0.1 * f.most));
   assert.equal(topCells(f, 0, 0).length, 0);
+  assert.ok(topCells(f, 100, 0.9).length < topCells(f, 100, 0).length);
   const wanted = Array.from({ length: 12 }, (_, i) => ({ x: 10 + i, y: 30 + (i % 3), width: 60, height: 16 }));
   const placed = placeLabels(wanted, 400, 3);
   placed.forEach((a, i) => {
