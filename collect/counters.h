@@ -1,5 +1,5 @@
-/* counters.h - processor cycles and instructions of a thread, counted by the processor: perf_event_open(2). Of user mode
- * only, which is what the kernel lets an ordinary user count of own threads (perf_event_paranoid <= 2). */
+/* counters.h - processor cycles and instructions of a thread, counted by the processor: perf_event_open(2). Of user
+ * mode only, which is what the kernel lets an ordinary user count of own threads (perf_event_paranoid <= 2). */
 #pragma once
 
 #include "format/mpic_sample.h"

@@ -64,13 +64,27 @@ function pixelsOf(png) {
   return { width, height, rgb };
 }
 
-/** The same picture in at most 256 colours: the most frequent, the others as the nearest of these. */
+/** The most frequent colours, and of what is left one for each range of colours, those with most pixels first. */
+function paletteOf(count) {
+  const palette = count.slice(0, 128).map(([color]) => color);
+  const ranges = new Map();
+  for (const [color, n] of count.slice(128)) {
+    const key = color & 0xf0f0f0;
+    const range = ranges.get(key) ?? { color, pixels: 0 };
+    range.pixels += n;
+    ranges.set(key, range);
+  }
+  const rest = [...ranges.values()].sort((a, b) => b.pixels - a.pixels).map(({ color }) => color);
+  return [...palette, ...rest].slice(0, 256);
+}
+
+/** The same picture in at most 256 colours, the others as the nearest of these. */
 function small(png) {
   const { width, height, rgb } = pixelsOf(png);
   const count = new Map();
   const at = (i) => (rgb[i * 3] << 16) | (rgb[i * 3 + 1] << 8) | rgb[i * 3 + 2];
   for (let i = 0; i < width * height; i++) count.set(at(i), (count.get(at(i)) ?? 0) + 1);
-  const palette = [...count].sort((a, b) => b[1] - a[1]).slice(0, 256).map(([color]) => color);
+  const palette = paletteOf([...count].sort((a, b) => b[1] - a[1]));
   const apart = (a, b) =>
     ((a >> 16) - (b >> 16)) ** 2 + (((a >> 8) & 255) - ((b >> 8) & 255)) ** 2 + ((a & 255) - (b & 255)) ** 2;
   const index = new Map(palette.map((color, i) => [color, i]));

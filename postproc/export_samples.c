@@ -2,8 +2,8 @@
  * together are what the nodes' samples add up to. Nodes take theirs at the same moments of the day: those of one moment
  * become one sample; a node that has none of it although it was due is silent, and what it did is in its next one.
  *
- * Totals have a call when it ends. Of one that is open while a sample is taken, the time so far is of that sample, and is
- * taken off when it has ended: so nobody is longer in MPI than there is time between two samples. */
+ * Totals have a call when it ends. Of one that is open while a sample is taken, the time so far is of that sample, and
+ * is taken off when it has ended: so nobody is longer in MPI than there is time between two samples. */
 #include "format/mpic_sample.h"
 #include "format/mpix_layout.h"
 #include "postproc/export_samples.h"

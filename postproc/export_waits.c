@@ -1,4 +1,5 @@
-/* export_waits.c - see export_samples.h. Waits come window by window, so what is added to is near the end of a lane's list. */
+/* export_waits.c - see export_samples.h. Waits come window by window, so what is added to is near the end of a lane's
+ * list. */
 #include "postproc/export_samples.h"
 
 #define LOOK_BACK 64u /* sums: more call sites wait in few samples, and those have two sums then */

@@ -19,10 +19,9 @@ struct node_usage {
 };
 
 struct usage_totals {
-	struct rank_usage *ranks; /* by world rank */
-	struct node_usage *nodes; /* as step.nodes */
-	const char *
-		counters_absent; /* why there are no counters, in the words of an agent; NULL: there are, or not known */
+	struct rank_usage *ranks;    /* by world rank */
+	struct node_usage *nodes;    /* as step.nodes */
+	const char *counters_absent; /* why there are none, in the words of an agent; NULL: there are, or not known */
 };
 
 /* 0 or -ENOMEM. What cannot be read is left out. */
