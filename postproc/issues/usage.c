@@ -1,5 +1,5 @@
-/* usage.c - issues about what the nodes gave the ranks: memory up to the limit, a processor clock below the others'. In:
- * what was sampled while the step ran (totals/usage.h). */
+/* usage.c - issues about what the nodes gave the ranks: memory up to the limit, a processor clock below the others'.
+ * In: what was sampled while the step ran (totals/usage.h). */
 #include "postproc/issues/issues.h"
 #include "postproc/read/exits.h"
 

@@ -1,5 +1,5 @@
-/* usage.c - "usage": memory and clock frequency of the nodes, as sampled while the step ran; see totals/usage.h. Those of
- * the ranks are in per_rank. */
+/* usage.c - "usage": memory and clock frequency of the nodes, as sampled while the step ran; see totals/usage.h.
+ * Those of the ranks are in per_rank. */
 #include "postproc/analysis.h"
 
 #include <math.h>

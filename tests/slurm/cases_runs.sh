@@ -202,6 +202,48 @@ a_deadlock_over_four_nodes_is_named_while_the_job_hangs() {
 	is_calm
 }
 
+# Whoever looks on reads files only: on a socket, to a reader that knows the protocol, and in the browser.
+a_running_job_is_handed_on_by_socket_and_to_browsers() {
+	local id server view
+	id=$(submit -N4 -n8 --overcommit <<-END
+		#!/bin/sh
+		srun -N4 -n8 --overcommit $PHASE until=$CASE_DIR/go
+	END
+	) || return
+	eventually "all ranks in MPI" live_says 'len(l["ranks"]) == 8 and not l["nodes_missing"]' || fails "$(cat "$CASE_DIR/live.json")" || return
+	as_user "$PREFIX/bin/mpitrace" live "$id" --socket "$CASE_DIR/feed" >"$CASE_DIR/server.txt" 2>&1 &
+	server=$!
+	mpitrace live "$(step_dir 0)" --view --no-browser >"$CASE_DIR/view.txt" 2>&1 &
+	view=$!
+	eventually "a socket and an address" with_both_servers || fails "$(cat "$CASE_DIR/server.txt" "$CASE_DIR/view.txt")" || return
+	python3 - "$REPO/tests/tools" "$CASE_DIR/feed" "$(sed -n 's/.*\(http[^ ]*\).*/\1/p' "$CASE_DIR/view.txt" | head -n 1)" >"$CASE_DIR/read.txt" 2>&1 <<-'END'
+		import json, sys, urllib.request
+		sys.path.insert(0, sys.argv[1])
+		from live_reader import Reader
+		r = Reader.unix(sys.argv[2])
+		while len(r.announced) < 3:
+		    r.next()
+		sample = r.get('latest')
+		print('ranks', sorted(x['rank'] for x in sample['ranks']), 'nodes', sorted(n['node'] for n in sample['nodes']))
+		print('sampled', all(n['state'] in ('sampled', 'not due') for n in sample['nodes']))
+		url = sys.argv[3]
+		print('page', b'mpitrace viewer' in urllib.request.urlopen(url).read())
+		now = json.load(urllib.request.urlopen(url.split('?')[0].rstrip('/') + '/now'))
+		print('now', len(now['ranks']))
+	END
+	same "what a reader got" "ranks [0, 1, 2, 3, 4, 5, 6, 7] nodes ['n1', 'n2', 'n3', 'n4'] sampled True page True now 8" "$(xargs -d '\n' <"$CASE_DIR/read.txt")" || return
+	touch "$CASE_DIR/go"
+	eventually "the end" is_over "$id" || return
+	wait "$server" || fails "the server ended with $?: $(cat "$CASE_DIR/server.txt")" || return
+	kill "$view" 2>/dev/null
+	wait "$view"
+	is_calm
+}
+
+with_both_servers() {
+	[ -S "$CASE_DIR/feed" ] && grep -q http "$CASE_DIR/view.txt"
+}
+
 a_rank_that_computes_for_ever_is_waited_for_and_not_stuck() {
 	local id
 	mpicc.openmpi -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return

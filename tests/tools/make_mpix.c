@@ -8,8 +8,8 @@
  * Rank r computes for 1 ms * (1 + r / ranks) a step, so the last rank makes the others wait.
  *
  * N samples of equal length: a call is of the sample in which it ends, its time of all that it touches, so that all
- * together are the exact totals. Each rank has a processor nine tenths of a sample, and is ready without one for r / ranks of the
- * rest; it has 100 MiB, and 1 MiB more for each rank and each sample before. */
+ * together are the exact totals. Each rank has a processor nine tenths of a sample, and is ready without one for
+ * r / ranks of the rest; it has 100 MiB, and 1 MiB more for each rank and each sample before. */
 #include "base/buf.h"
 #include "tests/tools/mpix_plain.h"
 
