@@ -1,6 +1,7 @@
 /* cmd_live.c - what a job does now: follows the traces of a step while its agents write them. */
 #include "cli/cli.h"
 #include "cli/live_feed.h"
+#include "cli/live_keys.h"
 #include "cli/live_text.h"
 #include "web/programs.h"
 
@@ -62,8 +63,16 @@ static int parse(struct live *o, int argc, char **argv)
 	return o->what == NULL ? usage_error("live", "needs a job's number or directory") : 0;
 }
 
-static void show(const struct live *o, const struct look *l)
+struct screen {
+	bool keys, paused;
+	uint32_t first;
+	unsigned lines;
+};
+
+static void show(const struct live *o, const struct look *l, struct screen *s)
 {
+	const char *term = getenv("TERM");
+	bool dumb = term == NULL || strcmp(term, "dumb") == 0;
 	struct winsize size = {0};
 	bool terminal = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
 	if (o->json) {
@@ -74,9 +83,18 @@ static void show(const struct live *o, const struct look *l)
 		fflush(stdout);
 		return;
 	}
-	if (terminal && !o->once)
+	bool pages = terminal && !o->once && !dumb;
+	if (pages)
 		fputs("\033[H\033[J", stdout); /* home, and nothing below */
-	live_print(l, terminal ? size.ws_col : 1000, terminal && !o->once ? size.ws_row : 0);
+	s->lines = pages ? size.ws_row : 0;
+	s->first = live_print(l, &(struct live_page){.columns = terminal ? size.ws_col : 1000,
+						     .lines = s->lines,
+						     .first = s->first,
+						     .keys = !s->keys	 ? NULL
+							     : s->paused ? "PAUSED; space goes on, q quits"
+									 : "q quits, space pauses, arrows scroll"});
+	if (!pages && !o->once)
+		putchar('\n');
 }
 
 static int64_t now_ns(void)
@@ -86,10 +104,58 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-static void rest(const struct live *o, int64_t took_ns)
+/* False: enough. */
+static bool act(enum key key, struct screen *s)
+{
+	uint32_t page = s->lines / 2;
+	switch (key) {
+	case KEY_QUIT:
+		return false;
+	case KEY_PAUSE:
+		s->paused = !s->paused;
+		break;
+	case KEY_UP:
+		s->first -= s->first > 0;
+		break;
+	case KEY_DOWN:
+		s->first++;
+		break;
+	case KEY_PAGE_UP:
+		s->first -= s->first < page ? s->first : page;
+		break;
+	case KEY_PAGE_DOWN:
+		s->first += page;
+		break;
+	case KEY_HOME:
+		s->first = 0;
+		break;
+	case KEY_END:
+		s->first = UINT32_MAX;
+		break;
+	default: /* resized, or went on */
+		break;
+	}
+	return true;
+}
+
+/* Until the next look is due: the page, if there is one, follows the keys. False: enough. */
+static bool rest(const struct live *o, const struct look *l, struct screen *s, int64_t took_ns)
 {
 	int64_t ns = took_ns * REST_TIMES > o->interval_ns ? took_ns * REST_TIMES : o->interval_ns;
-	nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+	int64_t until_ns = now_ns() + ns;
+	if (!s->keys) {
+		nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+		return true;
+	}
+	for (;;) {
+		int64_t left_ns = until_ns - now_ns();
+		if (left_ns <= 0 && !s->paused)
+			return true;
+		if (!act(keys_wait(s->paused ? -1 : left_ns), s))
+			return false;
+		if (l != NULL && (s->paused || until_ns > now_ns()))
+			show(o, l, s);
+	}
 }
 
 static int live(int argc, char **argv)
@@ -106,22 +172,32 @@ static int live(int argc, char **argv)
 	if (o.feed.socket_path != NULL || o.feed.tcp)
 		return live_feed(o.what, &o.feed, o.interval_ns);
 	struct look before = {0};
+	struct screen screen = {.keys = !o.once && !o.json && keys_begin()};
 	for (;;) {
 		struct look l;
 		int64_t began_ns = now_ns();
 		code = find_step(o.what, path, &e);
 		code = code == 0 ? look(paths, 1, &before, &l, &e) : code;
 		look_done(&before);
+		before = (struct look){0};
+		if (code == -EAGAIN && !o.once && !ferror(stdout)) {
+			fprintf(stderr, "mpitrace live: %s\n", e.text);
+			if (!rest(&o, NULL, &screen, now_ns() - began_ns))
+				break;
+			continue;
+		}
 		if (code < 0) {
 			fprintf(stderr, "mpitrace live: %s\n", e.text);
 			return EXIT_BAD_INPUT;
 		}
-		show(&o, &l);
+		show(&o, &l, &screen);
 		before = l;
-		if (o.once || l.over || ferror(stdout))
+		if (o.once || l.over || ferror(stdout) || !rest(&o, &l, &screen, now_ns() - began_ns))
 			break;
-		rest(&o, now_ns() - began_ns);
 	}
+	if (screen.keys)
+		putchar('\n'); /* behind what the keys do */
+	keys_end();
 	bool stuck = before.stuck;
 	look_done(&before);
 	return stuck ? EXIT_ISSUES : EXIT_DONE;

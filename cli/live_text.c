@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #define BAR 20
+#define ROOM_MIN 3	/* ranks, however small the terminal is */
 #define MEMORY_SAID 0.9 /* of the limit */
 #define PART_BYTES_MAX 4096
 #define CALLS_MAX 5
@@ -15,10 +16,25 @@
 #define RANKS_NAMED 6
 
 /* A line, cut to the width of the terminal; what came from outside is shown, not sent. */
+static unsigned printed; /* lines of this page */
+
+static void end_line(void)
+{
+	putchar('\n');
+	printed++;
+}
+
+/* With "..." where it is cut, which has its room too. */
+static void put_cut(const char *text, unsigned columns)
+{
+	bool fits = strlen(text) <= columns;
+	put_plain(stdout, text, (int)(fits || columns < 4 ? columns : columns - 3));
+}
+
 static void put_line(const char *text, unsigned columns)
 {
-	put_plain(stdout, text, (int)columns);
-	putchar('\n');
+	put_cut(text, columns);
+	end_line();
 }
 
 static void put_job(const struct look *l, unsigned columns)
@@ -93,7 +109,7 @@ static void put_shares(const struct look *l)
 	put_share("useful", useful, n);
 	put_share("MPI", mpi, n);
 	put_share("ready without a processor", off, noff);
-	putchar('\n');
+	end_line();
 }
 
 /* One rank a line, also where the terminal is narrow: this is what one came for. */
@@ -104,7 +120,7 @@ static void put_parts(const char *why)
 		char *part = strndup(at, end != NULL ? (size_t)(end - at) : strlen(at));
 		fputs("  ", stdout);
 		put_plain(stdout, part != NULL ? part : "", PART_BYTES_MAX);
-		putchar('\n');
+		end_line();
 		free(part);
 	}
 }
@@ -211,27 +227,48 @@ static void put_bar(double mpi)
 	printf("] ");
 }
 
-static void put_ranks(const struct look *l, unsigned columns, unsigned lines)
+/* lines: 0 for all of them. */
+static void put_ranks(const struct look *l, unsigned columns, unsigned lines, uint32_t first)
 {
-	size_t shown = lines > 0 && l->ranks.n > lines ? lines - 1 : l->ranks.n;
-	for (uint32_t r = 0; r < shown; r++) {
+	uint32_t end = lines > 0 && lines < l->ranks.n - first ? first + lines : (uint32_t)l->ranks.n;
+	for (uint32_t r = first; r < end; r++) {
 		char *words = live_words(l, r, true);
 		put_bar(l->ranks.at[r].mpi);
 		put_line(words != NULL ? words : "", columns > BAR + 3 ? columns - BAR - 3 : 1);
 		free(words);
 	}
-	if (shown < l->ranks.n)
-		printf("and %zu more ranks\n", l->ranks.n - shown);
 }
 
-void live_print(const struct look *l, unsigned columns, unsigned lines)
+/* Room for ranks below what is printed, and for the last line if there is one. */
+static unsigned room(const struct live_page *p)
 {
-	put_job(l, columns);
+	unsigned taken = printed + (p->keys != NULL) + 1;
+	return p->lines == 0 ? 0 : p->lines > taken + ROOM_MIN ? p->lines - taken : ROOM_MIN;
+}
+
+uint32_t live_print(const struct look *l, const struct live_page *p)
+{
+	char line[128];
+	printed = 0;
+	put_job(l, p->columns);
 	put_shares(l);
-	put_stuck(l, columns);
-	put_waited(l, columns);
-	put_calls(l, columns);
-	puts("each rank's share of MPI, and what it is in:");
-	put_ranks(l, columns, lines > 12 + CALLS_MAX ? lines - 12 - CALLS_MAX : 0);
+	put_stuck(l, p->columns);
+	put_waited(l, p->columns);
+	put_calls(l, p->columns);
+	put_line("each rank's share of MPI, and what it is in:", p->columns);
+	unsigned lines = room(p);
+	bool whole = lines == 0 || l->ranks.n <= lines;
+	uint32_t last = whole ? 0 : (uint32_t)l->ranks.n - lines, first = p->first < last ? p->first : last;
+	put_ranks(l, p->columns, lines, first);
+	if (p->keys != NULL) {
+		snprintf(line, sizeof(line), "ranks %u to %zu of %zu; ", first,
+			 whole ? l->ranks.n - 1 : first + lines - 1u, l->ranks.n);
+		char *text = NULL;
+		if (asprintf(&text, "%s%s", whole ? "" : line, p->keys) >= 0)
+			put_cut(text, p->columns);
+		free(text);
+	} else if (!whole)
+		printf("and %zu more ranks\n", l->ranks.n - lines);
 	fflush(stdout);
+	return first;
 }

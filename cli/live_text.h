@@ -3,5 +3,11 @@
 
 #include "live/look.h"
 
-/* To standard output, for a terminal of that many columns and lines; 0 lines: as many as it takes. */
-void live_print(const struct look *l, unsigned columns, unsigned lines);
+struct live_page {
+	unsigned columns, lines; /* of the terminal; 0 lines: as many as it takes */
+	uint32_t first;		 /* rank that is shown first where not all have room */
+	const char *keys;	 /* what they do, for the last line; NULL: none is heeded */
+};
+
+/* To standard output. Returns the rank that was shown first. */
+uint32_t live_print(const struct look *l, const struct live_page *p);

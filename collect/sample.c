@@ -256,18 +256,10 @@ static int64_t age_ns(const struct process *processes, uint32_t n, int64_t now_n
 	return now_ns - first;
 }
 
-static bool any_in_mpi(const struct process *processes, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (processes[i].file->size > 0)
-			return true;
-	return false;
-}
-
 void sampler_round(struct sampler *s, struct output *o, struct process *processes, uint32_t n,
 		   const struct tick_sample *now)
 {
-	if (s->every_ns == 0 || !any_in_mpi(processes, n))
+	if (s->every_ns == 0 || n == 0)
 		return;
 	int64_t gap_ns = sample_gap_ns(s->every_ns, age_ns(processes, n, now->monotonic_ns));
 	if (s->last_ns / gap_ns == now->realtime_ns / gap_ns)

@@ -217,11 +217,37 @@ static bool any_samples(const struct look *l)
 	return false;
 }
 
+/* No rank is known before MPI_Init returns to one: then it is said how many are inside of it. */
+static int only_starting(const struct look *l, const char *path, int code, struct error *e)
+{
+	uint32_t starting = 0;
+	int64_t wanted = 0;
+	for (size_t i = 0; i < l->nodes.n; i++)
+		for (size_t k = 0; k < l->nodes.at[i].processes.n; k++) {
+			const struct live_process *p = &l->nodes.at[i].processes.at[k];
+			if (p->seen && p->state != SAMPLE_STARTING)
+				return code;
+			starting += p->seen;
+		}
+	for (size_t i = 0; i < l->step.nodes.n && wanted == 0; i++)
+		wanted = json_int(l->step.nodes.at[i].meta, "ntasks", 0);
+	if (starting == 0 || code == -ENOMEM)
+		return code;
+	if (wanted > starting)
+		return fail(e, -EAGAIN,
+			    "%s: no rank has come out of MPI_Init yet: %u are inside of it, %lld of %lld have not "
+			    "called it",
+			    path, starting, (long long)wanted - starting, (long long)wanted);
+	return fail(e, -EAGAIN, "%s: no rank has come out of MPI_Init yet: %u are inside of it", path, starting);
+}
+
 int look(char *const *paths, size_t npaths, struct look *before, struct look *ret_look, struct error *e)
 {
 	struct look l = {0};
 	struct step_how how = {.loaded = use_samples, .context = &l, .before = before != NULL ? &before->step : NULL};
 	int code = step_load_with(paths, npaths, &how, &l.step, e);
+	if (code < 0)
+		code = only_starting(&l, paths[0], code, e);
 	if (code == 0 && !any_samples(&l))
 		code = fail(e, -ENODATA,
 			    "%s: no samples yet; the first is there a second after MPI_Init, none with sample=0",

@@ -98,7 +98,8 @@ struct look {
 };
 
 /* Look at the files. before: the look before, or NULL; what it knows is not read again, and it is only good for
- * look_done() then. 0, or -errno with text: as step_load(); -ENODATA: nobody took samples. */
+ * look_done() then. 0, or -errno with text: as step_load(); -ENODATA: nobody took samples; -EAGAIN: no rank has
+ * come out of MPI_Init yet. */
 int look(char *const *paths, size_t npaths, struct look *before, struct look *ret_look, struct error *e);
 void look_done(struct look *l);
 

@@ -140,6 +140,19 @@ def stopped(t, place, program):
         t.check(who + 'it goes on', until(lambda: those(0)) is not None, now(out))
 
 
+def starts(t, place):
+    """Nobody is a rank before MPI_Init returns: how many are inside of it is said, and waited for."""
+    program = place.compile('slurm_phase.c')
+    with Running(place, 'starts', 'sh', '-c', 'SLURM_PROCID=$OMPI_COMM_WORLD_RANK$PMI_RANK exec %s init' % program) as out:
+        said = until(lambda: (lambda x: x if '3 are inside' in x[2] else None)(live(out))) or live(out)
+        t.check('%s: before MPI_Init returns it is said who is in it' % place.flavour,
+                said[0] == 3 and 'no rank has come out of MPI_Init yet: 3 are inside of it' in said[2], said)
+        run = subprocess.Popen([MPITRACE, 'live', out, '--interval', '0.2'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        t.check('%s: it is waited for' % place.flavour, run.stderr.readline() != b'' and run.stderr.readline() != b'' and run.poll() is None, run.poll())
+        run.terminate()
+        run.communicate()
+
+
 def missing(t, place, program):
     """A node of the list that has no file; an agent that is gone, so that the ranks of its node are not known any more."""
     with Running(place, 'missing', program, 'computes', 'for ever', nnodes=2, nodelist='n[1-2]') as out:
@@ -166,6 +179,7 @@ def main():
                 hangs(t, place, program, what)
             computes(t, place, program)
             healthy(t, place)
+            starts(t, place)
             stopped(t, place, program)
             missing(t, place, program)
             without(t, place, program)

@@ -73,14 +73,19 @@ def running(step, program):
         end(step, run)
 
 
+def while_it_runs(path):
+    """Those in which a rank has come out of MPI_Init."""
+    return [s for s in samples(path)[0] if any(p['state'] == RUNNING for p in s['processes'])]
+
+
 def killed(t, place, program, name, agents=1, env=None, budget=64 << 20, **layout):
     """A rank that counts for ever is killed when there are three samples, and in between the agent, if asked for."""
     step = Step(place, name, sample='0.1', budget=budget, **layout)
     agent = step.agent()
     with running(step, begin(place, program, place.dir + '/count-' + name, env=env)):
         for last in [False] * (agents - 1) + [True]:
-            have = len(samples(step.mpic)[0])
-            until(lambda: len(samples(step.mpic)[0]) >= have + 3, 'samples')
+            have = len(while_it_runs(step.mpic))
+            until(lambda: len(while_it_runs(step.mpic)) >= have + 3, 'samples')
             if not last:
                 agent.kill()
                 agent.wait()
