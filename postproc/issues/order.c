@@ -21,10 +21,12 @@ static const char *const after_time[] = {"memory_limit", "unsafe_send_cycle", "u
 static const struct {
 	const char *cause, *effects;
 } explains[] = {
-	{"oversubscription", WAITS COSTS "slow_clock slow_node load_imbalance delay idle_ranks serialization stuck_at_end io_wait "
-					 "poor_placement tracing_cost"},
-	{"busy_processors", WAITS COSTS "slow_clock slow_node load_imbalance delay idle_ranks serialization stuck_at_end io_wait "
-					"poor_placement tracing_cost"},
+	{"oversubscription",
+	 WAITS COSTS "slow_clock slow_node load_imbalance delay idle_ranks serialization stuck_at_end io_wait "
+		     "poor_placement tracing_cost"},
+	{"busy_processors",
+	 WAITS COSTS "slow_clock slow_node load_imbalance delay idle_ranks serialization stuck_at_end io_wait "
+		     "poor_placement tracing_cost"},
 	{"slow_clock", WAITS "slow_node load_imbalance delay stuck_at_end"},
 	{"slow_node", WAITS "load_imbalance delay stuck_at_end"},
 	{"idle_ranks", WAITS "serialization"},
