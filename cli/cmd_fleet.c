@@ -82,8 +82,8 @@ static bool is_published(const char *path)
 	return yes;
 }
 
-/* What `mpitrace publish` has not taken stays: it says until when it has, by a stamp that only the directory's owner can
- * have made. */
+/* What `mpitrace publish` has not taken stays: it says until when it has, by a stamp that only the directory's owner
+ * can have made. */
 static int64_t taken_until(const char *path, int64_t began)
 {
 	char name[4096];

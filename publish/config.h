@@ -1,5 +1,5 @@
-/* config.h - where records go: the [destination NAME] sections of mpitrace.conf. In: the policy, and files with secrets.
- * Out: destinations that can be used. Secrets are only ever in files, never in the configuration itself. */
+/* config.h - where records go: the [destination NAME] sections of mpitrace.conf. In: the policy, and files with
+ * secrets.  Out: destinations that can be used. Secrets are only ever in files, never in the configuration itself. */
 #pragma once
 
 #include "base/error.h"

@@ -29,7 +29,7 @@ struct publish_kind {
 	void (*url)(const struct destination *d, struct buf *ret_url);
 	/* The body; the same for the same batch, and harmless when it comes again. */
 	void (*encode)(const struct publish_batch *b, struct buf *ret_body);
-	/* Header lines that authenticate, each with a newline behind it; body is what goes over the wire. May be NULL. */
+	/* Header lines that authenticate, a newline behind each; body: as it goes over the wire. May be NULL. */
 	int (*headers)(const struct destination *d, const struct publish_batch *b, const struct buf *body,
 		       struct buf *ret_lines, struct error *e);
 	/* Set for kinds that append to a file in place of a request. */

@@ -1,5 +1,6 @@
-/* kind_influxdb.c - InfluxDB's line protocol, 1.x (database) and 2.x (org, bucket). A point is told apart by measurement,
- * tags and time: the record's id is a tag and its time is the job's start, so a repeat overwrites what is there. */
+/* kind_influxdb.c - InfluxDB's line protocol, 1.x (database) and 2.x (org, bucket). A point is told apart by
+ * measurement, tags and time: the record's id is a tag and its time is the job's start, so a repeat overwrites what is
+ * there. */
 #include "publish/kind.h"
 
 #include "base/json.h"
@@ -44,8 +45,8 @@ static int headers(const struct destination *d, const struct publish_batch *b, c
 
 /* ---- a line ---- */
 
-/* In tags and keys a backslash cannot be escaped, and would take the meaning of what follows: it becomes a slash. A line
- * break cannot be there either. `special` are those that a backslash makes plain. */
+/* In tags and keys a backslash cannot be escaped, and would take the meaning of what follows: it becomes a slash. A
+ * line break cannot be there either. `special` are those that a backslash makes plain. */
 static void put_escaped(struct buf *b, const char *text, const char *special, bool quoted)
 {
 	char *clean = utf8_clean(text, strlen(text));
