@@ -29,7 +29,7 @@ static const char schema[] =
 	"INSERT INTO file VALUES(lower(hex(randomblob(16))));"
 	"CREATE TABLE records(id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, hash INTEGER NOT NULL,"
 	" text TEXT NOT NULL);"
-	"CREATE INDEX records_by_key ON records(key, id);"
+	"CREATE INDEX records_by_key ON records(key, hash);"
 	"CREATE TABLE destinations(id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL,"
 	" batches INTEGER NOT NULL DEFAULT 0, done INTEGER NOT NULL DEFAULT 0, dropped INTEGER NOT NULL DEFAULT 0,"
 	" failures INTEGER NOT NULL DEFAULT 0, next INTEGER NOT NULL DEFAULT 0, said TEXT NOT NULL DEFAULT '',"
@@ -106,7 +106,7 @@ static int prepare(struct state *s, struct error *e)
 	}
 	snprintf(s->token, sizeof(s->token), "%s", (const char *)sqlite3_column_text(q, 0));
 	sqlite3_finalize(q);
-	s->find = fleet_prepare(&s->f, "SELECT hash FROM records WHERE key=? ORDER BY id DESC LIMIT 1", e);
+	s->find = fleet_prepare(&s->f, "SELECT 1 FROM records WHERE key=? AND hash=?", e);
 	s->add = fleet_prepare(&s->f, "INSERT INTO records(key, hash, text) VALUES(?,?,?)", e);
 	s->owe = fleet_prepare(&s->f, "INSERT INTO deliveries(record, destination) VALUES(?,?)", e);
 	return s->find != NULL && s->add != NULL && s->owe != NULL ? 0 : -EIO;
@@ -239,8 +239,9 @@ static int add(struct state *s, const struct destinations *all, const char *key,
 {
 	int64_t hash = (int64_t)index_hash(INDEX_SEED, text, strlen(text));
 	sqlite3_bind_text(s->find, 1, key, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s->find, 2, hash);
 	int found = sqlite3_step(s->find);
-	bool known = found == SQLITE_ROW && sqlite3_column_int64(s->find, 0) == hash;
+	bool known = found == SQLITE_ROW;
 	sqlite3_reset(s->find);
 	if (found != SQLITE_ROW && found != SQLITE_DONE)
 		return fleet_fail(&s->f, e);

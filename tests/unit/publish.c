@@ -153,6 +153,21 @@ Test(publish_state, batch_is_the_same_after_a_restart_until_it_has_arrived)
 	destinations_done(&all);
 }
 
+Test(publish_state, two_records_of_a_step_are_each_known_afterwards)
+{
+	struct destinations all = one_destination(9, 10);
+	struct state s = opened(&all);
+	struct state_counts c = {0};
+	for (int i = 0; i < 3; i++) {
+		take(&s, &all, "1", "alice", NULL);
+		take(&s, &all, "1", "bob", NULL);
+	}
+	cr_assert_eq(state_counts(&s, &all.all.at[0], &c, NULL), 0);
+	cr_expect_eq(c.waiting, 2);
+	state_close(&s);
+	destinations_done(&all);
+}
+
 Test(publish_state, split_halves_hold_each_record_once)
 {
 	struct destinations all = one_destination(5, 10);
