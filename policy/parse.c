@@ -9,14 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECTIONS "[defaults] and [rule NAME]"
+#define SECTIONS "[defaults], [rule NAME] and [destination NAME]"
 #define NEAR_MAX 3u  /* changes between a word and the one that was meant */
 #define WORD_MAX 32u /* bytes of words that are compared so */
 
 struct parser {
 	struct policy_place at;
-	struct policy_section *section; /* NULL: before the first, or behind one that is none */
-	bool skipping;			/* the section is none; its keys are not judged */
+	struct policy_section *section;		    /* NULL: before the first, or behind one that is none */
+	char destination[POLICY_RULE_NAME_MAX + 1]; /* "": the section is none of `mpitrace publish` */
+	bool skipping;				    /* the section is none; its keys are not judged */
 	int rc;
 };
 
@@ -128,12 +129,47 @@ static int add_rule(struct parser *p, const char *name)
 	return 0;
 }
 
+/* Kept as it is written: only `mpitrace publish` knows what its keys are (publish/config.c). */
+static int begin_destination(struct parser *p, const char *name)
+{
+	if (*name == '\0' || strlen(name) > POLICY_RULE_NAME_MAX)
+		return policy_fail(&p->at, -EINVAL,
+				   "a destination wants a name of at most %u bytes: [destination NAME]",
+				   POLICY_RULE_NAME_MAX);
+	for (const char *c = name; *c != '\0'; c++)
+		if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL)
+			return policy_fail(&p->at, -EINVAL,
+					   "a destination's name has letters, digits, '.', '_' and '-'");
+	for (size_t i = 0; i < p->at.policy->destinations.n; i++)
+		if (strcmp(p->at.policy->destinations.at[i].section, name) == 0)
+			return policy_fail(&p->at, -EEXIST, "destination \"%s\" is there already; names are unique",
+					   name);
+	snprintf(p->destination, sizeof(p->destination), "%s", name);
+	return 0;
+}
+
+static int take_destination(struct parser *p, const char *key, const char *value)
+{
+	struct policy *policy = p->at.policy;
+	struct policy_destination_key k = {strdup(p->destination), strdup(key), strdup(value), p->at.file, p->at.line};
+	if (policy->destinations.n < POLICY_DESTINATION_KEYS_MAX && k.section != NULL && k.key != NULL &&
+	    k.value != NULL && vec_push(&policy->destinations, k) == 0)
+		return 0;
+	bool many = policy->destinations.n >= POLICY_DESTINATION_KEYS_MAX;
+	free(k.section);
+	free(k.key);
+	free(k.value);
+	return many ? policy_fail(&p->at, -E2BIG, "more than %u keys of destinations", POLICY_DESTINATION_KEYS_MAX)
+		    : policy_fail(&p->at, -ENOMEM, "out of memory");
+}
+
 /* line begins with '['. */
 static int take_header(struct parser *p, char *line)
 {
 	size_t len = strlen(line);
 	p->section = NULL;
 	p->skipping = true;
+	p->destination[0] = '\0';
 	if (line[len - 1] != ']')
 		return policy_fail(&p->at, -EINVAL, "a section ends with ']'; known: " SECTIONS);
 	line[len - 1] = '\0';
@@ -148,6 +184,8 @@ static int take_header(struct parser *p, char *line)
 		p->section = &p->at.policy->defaults;
 	else if (strcmp(name, "rule") == 0)
 		rc = add_rule(p, rest);
+	else if (strcmp(name, "destination") == 0)
+		rc = begin_destination(p, rest);
 	else
 		return policy_fail(&p->at, -EINVAL, "unknown section \"%.64s\"; known: " SECTIONS, name);
 	p->skipping = rc < 0;
@@ -212,7 +250,7 @@ static int take_key(struct parser *p, const char *key, const char *value)
 static int take_assignment(struct parser *p, char *line)
 {
 	char *equals = strchr(line, '='), *end;
-	if (p->section == NULL)
+	if (p->section == NULL && p->destination[0] == '\0')
 		return p->skipping ? 0
 				   : policy_fail(&p->at, -EINVAL, "stands before the first section; known: " SECTIONS);
 	if (equals == NULL)
@@ -225,7 +263,7 @@ static int take_assignment(struct parser *p, char *line)
 		return policy_fail(&p->at, -EINVAL, "\"%.64s\" has no value", line);
 	if (strpbrk(value, "#;") != NULL)
 		return policy_fail(&p->at, -EINVAL, "%.64s: comments stand on lines of their own", line);
-	return take_key(p, line, value);
+	return p->section == NULL ? take_destination(p, line, value) : take_key(p, line, value);
 }
 
 /* ---- lines ---- */

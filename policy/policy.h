@@ -144,10 +144,22 @@ void policy_free(struct policy *p);
 bool policy_is_empty(const struct policy *p);
 unsigned policy_count_rules(const struct policy *p);
 unsigned policy_count_files(const struct policy *p);
+const char *policy_file(const struct policy *p, unsigned file);
 /* Does any rule ask for this fact? What nobody asks for need not be looked up. */
 bool policy_asks(const struct policy *p, enum policy_fact fact);
 /* A rule that can never apply, because an earlier one fits every job; NULL if there is none. */
 const char *policy_unreachable(const struct policy *p);
+
+/* ---- where records go (publish/) ---- */
+
+/* One KEY = VALUE of a [destination NAME], as it is written. */
+struct policy_destination_key {
+	char *section, *key, *value;
+	unsigned file, line;
+};
+
+/* Number i in the order of the files, those of a section together; NULL behind the last. The policy's. */
+const struct policy_destination_key *policy_destination_key(const struct policy *p, size_t i);
 
 /* ---- facts ---- */
 

@@ -26,6 +26,7 @@ struct policy_section {
 struct policy {
 	VEC(char *) files;
 	VEC(struct policy_section *) rules;
+	VEC(struct policy_destination_key) destinations;
 	struct policy_section builtin, defaults;
 };
 

@@ -78,7 +78,7 @@ Test(policy, every_error_is_told_with_file_and_line)
 		{"[defaults]\nlevl = off\n", "a.conf:2: unknown key \"levl\"; did you mean \"level\"?"},
 		{"[rule a]\npartitoin = x\n", "a.conf:2: unknown key \"partitoin\"; did you mean \"partition\"?"},
 		{"[defaults]\nxyzzy = 1\n", "unknown key \"xyzzy\"; mpitrace.conf(5) lists all"},
-		{"[default]\n", "a.conf:1: unknown section \"default\"; known: [defaults] and [rule NAME]"},
+		{"[default]\n", "a.conf:1: unknown section \"default\"; known: [defaults], [rule NAME] and [destination NAME]"},
 		{"[rule]\n", "a rule wants a name"},
 		{"[rule a\n", "a section ends with ']'"},
 		{"[rule a]\n[rule a]\n", "a.conf:2: rule \"a\" is there already, at a.conf:1"},

@@ -1,0 +1,28 @@
+/* kind.c - see kind.h. */
+#include "publish/kind.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const struct publish_kind *const kinds[] = {
+#define ROW(name) &publish_##name,
+	PUBLISH_KINDS(ROW)
+#undef ROW
+};
+
+const struct publish_kind *publish_kind_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i]->name, name) == 0)
+			return kinds[i];
+	return NULL;
+}
+
+void publish_percent(struct buf *b, const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (isalnum((unsigned char)*text) || strchr("-._~", *text) != NULL)
+			buf_u8(b, (uint8_t)*text);
+		else
+			buf_printf(b, "%%%02X", (unsigned char)*text);
+}

@@ -1,0 +1,53 @@
+/* kind.h - the kinds of destinations, one file kind_<name>.c and one row each. A kind turns records into the body of a
+ * request; sending, repeating and counting is the same for all (send.c). */
+#pragma once
+
+#include "base/buf.h"
+#include "publish/config.h"
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+
+/* A record as it was taken: text is its JSON, one line, and `json` the same. */
+struct publish_record {
+	int64_t id;
+	const char *text;
+	const cJSON *json;
+};
+
+struct publish_batch {
+	const char *name; /* the same whenever this very batch is sent */
+	const struct publish_record *records;
+	size_t n;
+};
+
+struct publish_kind {
+	const char *name, *content_type;
+	/* What a destination of this kind lacks, or NULL. */
+	const char *(*missing)(const struct destination *d);
+	/* Where requests go, after percent-encoding what is the site's. */
+	void (*url)(const struct destination *d, struct buf *ret_url);
+	/* The body; the same for the same batch, and harmless when it comes again. */
+	void (*encode)(const struct publish_batch *b, struct buf *ret_body);
+	/* Header lines that authenticate, a newline behind each; body: as it goes over the wire. May be NULL. */
+	int (*headers)(const struct destination *d, const struct publish_batch *b, const struct buf *body,
+		       struct buf *ret_lines, struct error *e);
+	/* Set for kinds that append to a file in place of a request. */
+	void (*append)(const struct publish_batch *b, struct buf *ret_body);
+};
+
+#define PUBLISH_KINDS(ROW) \
+	ROW(influxdb) \
+	ROW(webhook) \
+	ROW(file) \
+	/* one row a kind */
+#define PUBLISH_KIND_NAMES "influxdb, webhook or file"
+
+#define DECLARE_KIND(name) extern const struct publish_kind publish_##name;
+PUBLISH_KINDS(DECLARE_KIND)
+#undef DECLARE_KIND
+
+/* NULL for no kind of ours. */
+const struct publish_kind *publish_kind_find(const char *name);
+/* text with all but letters, digits and -._~ as %XX (RFC 3986). */
+void publish_percent(struct buf *b, const char *text);

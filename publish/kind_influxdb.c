@@ -1,0 +1,165 @@
+/* kind_influxdb.c - InfluxDB's line protocol, 1.x (database) and 2.x (org, bucket). A point is told apart by
+ * measurement, tags and time: the record's id is a tag and its time is the job's start, so a repeat overwrites what is
+ * there. */
+#include "publish/kind.h"
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *missing(const struct destination *d)
+{
+	if ((d->database == NULL) == (d->bucket == NULL))
+		return "needs database = NAME (InfluxDB 1.x), or org = NAME and bucket = NAME (2.x)";
+	return d->bucket != NULL && (d->org == NULL || d->token == NULL) ? "needs org and token_file beside bucket"
+									 : NULL;
+}
+
+static void url(const struct destination *d, struct buf *ret_url)
+{
+	size_t len = strlen(d->url);
+	while (len > 0 && d->url[len - 1] == '/')
+		len--;
+	buf_bytes(ret_url, d->url, len);
+	buf_str(ret_url, d->database != NULL ? "/write?precision=s&db=" : "/api/v2/write?precision=s&bucket=");
+	publish_percent(ret_url, d->database != NULL ? d->database : d->bucket);
+	if (d->database == NULL) {
+		buf_str(ret_url, "&org=");
+		publish_percent(ret_url, d->org);
+	}
+}
+
+static int headers(const struct destination *d, const struct publish_batch *b, const struct buf *body,
+		   struct buf *ret_lines, struct error *e)
+{
+	(void)b, (void)body, (void)e;
+	if (d->token != NULL)
+		buf_printf(ret_lines, "Authorization: Token %s\n", d->token);
+	return 0;
+}
+
+/* ---- a line ---- */
+
+/* In tags and keys a backslash cannot be escaped, and would take the meaning of what follows: it becomes a slash. A
+ * line break cannot be there either. `special` are those that a backslash makes plain. */
+static void put_escaped(struct buf *b, const char *text, const char *special, bool quoted)
+{
+	char *clean = utf8_clean(text, strlen(text));
+	if (clean == NULL) {
+		b->failed = true;
+		return;
+	}
+	for (const char *c = clean; *c != '\0'; c++) {
+		if (strchr(special, *c) != NULL)
+			buf_u8(b, '\\');
+		buf_u8(b, *c == '\\' && !quoted ? '/' : (uint8_t)*c);
+	}
+	free(clean);
+}
+
+/* An empty tag is an error there. */
+static void put_tag(struct buf *b, const char *name, const char *text)
+{
+	if (*text == '\0')
+		return;
+	buf_printf(b, ",%s=", name);
+	put_escaped(b, text, ", =", false);
+}
+
+static void put_field(struct buf *b, bool *first, const char *name)
+{
+	buf_u8(b, *first ? ' ' : ',');
+	*first = false;
+	put_escaped(b, name, ", =", false);
+	buf_u8(b, '=');
+}
+
+static void put_number(struct buf *b, bool *first, const char *name, double value)
+{
+	if (!isfinite(value))
+		return;
+	put_field(b, first, name);
+	buf_printf(b, "%.15g", value);
+}
+
+static void put_text(struct buf *b, bool *first, const char *name, const char *text)
+{
+	if (*text == '\0')
+		return;
+	put_field(b, first, name);
+	buf_u8(b, '"');
+	put_escaped(b, text, "\"\\", true);
+	buf_u8(b, '"');
+}
+
+static void put_numbers(struct buf *b, bool *first, const cJSON *o, const char *before, const char *behind)
+{
+	char name[128];
+	for (const cJSON *x = cJSON_IsObject(o) ? o->child : NULL; x != NULL; x = x->next) {
+		if (snprintf(name, sizeof(name), "%s%s%s", before, x->string, behind) < (int)sizeof(name))
+			put_number(b, first, name, json_number_of(x));
+	}
+}
+
+static void put_issue(struct buf *b, bool *first, const cJSON *record)
+{
+	for (const cJSON *x = json_first(record, "issues"); x != NULL; x = x->next)
+		if (strcmp(json_text(x, "severity", "info"), "info") != 0) {
+			put_text(b, first, "issue", json_text(x, "issue", ""));
+			put_number(b, first, "loss_core_hours", json_number(x, "loss_core_hours"));
+			return;
+		}
+}
+
+static void put_fields(struct buf *b, const cJSON *r)
+{
+	static const char *const numbers[] = {"elapsed_s", "core_hours", "nodes", "ranks"};
+	bool first = true;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		put_number(b, &first, numbers[i], json_number(r, numbers[i]));
+	put_numbers(b, &first, json_item(r, "share"), "share_", "");
+	put_numbers(b, &first, json_item(r, "efficiency"), "efficiency_", "");
+	put_numbers(b, &first, json_item(r, "wait_s"), "wait_", "_s");
+	put_numbers(b, &first, json_item(r, "bytes"), "bytes_", "");
+	put_number(b, &first, "overhead_share", json_number(json_item(r, "overhead"), "share"));
+	put_issue(b, &first, r);
+	put_text(b, &first, "job", json_text(r, "job_id", ""));
+	put_text(b, &first, "build_id", json_text(r, "build_id", ""));
+	put_text(b, &first, "report", json_text(r, "report", ""));
+	put_text(b, &first, "mpi", json_text(json_item(r, "versions"), "mpi", ""));
+	put_field(b, &first, "complete"); /* a point needs a field: this one is always there */
+	buf_str(b, strcmp(json_text(r, "state", ""), "complete") == 0 ? "true" : "false");
+}
+
+static void put_record(struct buf *b, const cJSON *r)
+{
+	static const char *const tags[] = {"account", "cluster", "id", "partition", "program", "user"};
+	struct tm tm = {0};
+	const char *start = json_text(r, "start", "");
+	buf_str(b, "mpitrace_job");
+	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
+		put_tag(b, tags[i], json_text(r, tags[i], ""));
+	put_fields(b, r);
+	strptime(start, "%Y-%m-%dT%H:%M:%SZ", &tm); /* state.c takes none without */
+	buf_printf(b, " %lld\n", (long long)timegm(&tm));
+}
+
+static void encode(const struct publish_batch *b, struct buf *ret_body)
+{
+	for (size_t i = 0; i < b->n; i++)
+		put_record(ret_body, b->records[i].json);
+}
+
+const struct publish_kind publish_influxdb = {
+	.name = "influxdb",
+	.content_type = "text/plain; charset=utf-8",
+	.missing = missing,
+	.url = url,
+	.encode = encode,
+	.headers = headers,
+};

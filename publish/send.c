@@ -1,0 +1,221 @@
+/* send.c - see send.h. What a failure means is decided here, once for all kinds:
+ * 2xx has arrived; 413 is two requests; 400 and 422 are halved until the record that is meant stands alone, which is
+ * dead then; all others, and no answer, are the destination's trouble: the same batch goes out again later. */
+#include "publish/send.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GZIP_LEVEL 4
+#define RETRY_AFTER_MOST 86400 /* s: a server's word for longer is not taken */
+
+/* ---- later ---- */
+
+/* Doubles with each failure up to the most; between half of it and all of it, so that many do not come at once. */
+static int64_t delay_s(const struct destination *d, int64_t failures, int64_t asked_s)
+{
+	uint32_t dice = 0;
+	uint64_t wait = d->backoff_s;
+	for (int64_t i = 0; i < failures && wait < d->backoff_max_s; i++)
+		wait *= 2;
+	wait = wait < d->backoff_max_s ? wait : d->backoff_max_s;
+	if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) != (ssize_t)sizeof(dice))
+		dice = (uint32_t)time(NULL);
+	wait = wait / 2 + (wait > 0 ? dice % (wait - wait / 2 + 1) : 0);
+	asked_s = asked_s < RETRY_AFTER_MOST ? asked_s : RETRY_AFTER_MOST;
+	return asked_s > (int64_t)wait ? asked_s : (int64_t)wait;
+}
+
+static int postpone(struct state *s, const struct destination *d, const char *why, int64_t asked_s, struct error *e)
+{
+	struct state_counts c;
+	int rc = state_counts(s, d, &c, e);
+	if (rc < 0)
+		return rc;
+	fprintf(stderr, "mpitrace publish: %s: %s\n", d->name, why);
+	rc = state_postpone(s, d, (int64_t)time(NULL) + delay_s(d, c.failures, asked_s), why, e);
+	return rc < 0 ? rc : 1;
+}
+
+/* ---- a file ---- */
+
+/* What a killed run wrote behind the committed length is cut off; a file that is another one now is taken as it is. */
+static int open_file(struct state *s, const struct destination *d, int *ret_fd, int64_t *ret_at, struct error *e)
+{
+	char which[64], was[64];
+	struct stat st;
+	int fd = open(d->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640), rc = 0;
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		rc = fail(e, fd < 0 ? -errno : -EINVAL, "%s: %s", d->path,
+			  fd < 0 ? strerror(errno) : "is no regular file");
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	snprintf(which, sizeof(which), "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	rc = state_file(s, d, was, ret_at, e);
+	if (rc == 0 && (strcmp(which, was) != 0 || st.st_size < *ret_at)) {
+		*ret_at = st.st_size;
+		rc = state_set_file(s, d, which, st.st_size, e);
+	}
+	if (rc == 0 && ftruncate(fd, *ret_at) != 0)
+		rc = fail(e, -errno, "%s: %s", d->path, strerror(errno));
+	if (rc < 0)
+		close(fd);
+	else
+		*ret_fd = fd;
+	return rc;
+}
+
+static int write_at(int fd, const struct buf *b, int64_t at)
+{
+	for (size_t done = 0; done < b->len_bytes;) {
+		ssize_t n = pwrite(fd, b->data + done, b->len_bytes - done, at + (int64_t)done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return fsync(fd) == 0 ? 0 : -errno;
+}
+
+static int append(struct state *s, const struct destination *d, const struct batch *b, const struct buf *body,
+		  struct error *e)
+{
+	struct error why = {""};
+	int fd = -1;
+	int64_t at = 0;
+	int rc = open_file(s, d, &fd, &at, &why);
+	if (rc < 0)
+		return postpone(s, d, why.text, 0, e);
+	rc = write_at(fd, body, at);
+	if (rc < 0 && ftruncate(fd, at) != 0) /* else the next run does */
+		rc = -errno;
+	close(fd);
+	if (rc == 0)
+		return state_arrived(s, d, b, at + (int64_t)body->len_bytes, e);
+	fail(&why, rc, "%s: %s", d->path, strerror(-rc));
+	return postpone(s, d, why.text, 0, e);
+}
+
+/* ---- a request ---- */
+
+static int pack(const struct buf *plain, struct buf *ret_packed, struct error *e)
+{
+	struct libdeflate_compressor *c = libdeflate_alloc_compressor(GZIP_LEVEL);
+	size_t bound = c != NULL ? libdeflate_gzip_compress_bound(c, plain->len_bytes) : 0;
+	uint8_t *room = c != NULL ? buf_reserve(ret_packed, bound) : NULL;
+	if (room != NULL)
+		ret_packed->len_bytes = libdeflate_gzip_compress(c, plain->data, plain->len_bytes, room, bound);
+	libdeflate_free_compressor(c);
+	return ret_packed->len_bytes > 0 ? 0 : fail(e, -ENOMEM, "out of memory");
+}
+
+static int judge(struct state *s, const struct destination *d, const struct batch *b, const struct http_answer *a,
+		 struct error *e)
+{
+	bool content = a->status == 400 || a->status == 413 || a->status == 422;
+	if (a->status >= 200 && a->status < 300)
+		return state_arrived(s, d, b, -1, e);
+	if (content && b->records.n > 1)
+		return state_split(s, d, b, e);
+	if (!content)
+		return postpone(s, d, a->text, a->retry_after_s, e);
+	fprintf(stderr, "mpitrace publish: %s: takes no record like %.255s: %s\n", d->name,
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(b->records.at[0].json, "id")), a->text);
+	return state_bury(s, d, b, a->text, e);
+}
+
+static int request(struct state *s, const struct destination *d, struct http *h, const struct publish_batch *p,
+		   const struct batch *b, const struct buf *plain, struct error *e)
+{
+	_cleanup_buf_ struct buf packed = {0}, url = {0}, lines = {0};
+	struct http_answer a;
+	const struct buf *body = d->gzip ? &packed : plain;
+	int rc = d->gzip ? pack(plain, &packed, e) : 0;
+	d->kind->url(d, &url);
+	buf_u8(&url, 0);
+	buf_printf(&lines, "Content-Type: %s\n%s", d->kind->content_type, d->gzip ? "Content-Encoding: gzip\n" : "");
+	if (rc == 0 && d->kind->headers != NULL)
+		rc = d->kind->headers(d, p, body, &lines, e);
+	buf_u8(&lines, 0);
+	if (rc == 0 && (buf_failed(&url) || buf_failed(&lines)))
+		rc = fail(e, -ENOMEM, "out of memory");
+	if (rc == 0)
+		rc = http_post(h, (const char *)url.data, (const char *)lines.data, body, &a, e);
+	if (lines.data != NULL)
+		explicit_bzero(lines.data, lines.cap_bytes);
+	return rc == 0 ? judge(s, d, b, &a, e) : rc;
+}
+
+/* 1: not now. */
+static int send_one(struct state *s, const struct destination *d, struct http *h, const struct batch *b,
+		    struct error *e)
+{
+	_cleanup_buf_ struct buf body = {0};
+	struct publish_batch p = {b->name, b->records.at, b->records.n};
+	(d->kind->append != NULL ? d->kind->append : d->kind->encode)(&p, &body);
+	if (buf_failed(&body))
+		return fail(e, -ENOMEM, "out of memory");
+	return d->kind->append != NULL ? append(s, d, b, &body, e) : request(s, d, h, &p, b, &body, e);
+}
+
+int publish_send(struct state *s, const struct destination *d, struct http *h, const volatile sig_atomic_t *stop,
+		 struct error *e)
+{
+	struct state_counts c;
+	int rc = state_counts(s, d, &c, e);
+	if (rc == 0 && c.next > (int64_t)time(NULL))
+		return 0;
+	while (rc == 0 && !*stop) {
+		struct batch b = {0};
+		rc = state_batch(s, d, &b, e);
+		size_t n = b.records.n;
+		if (rc == 0 && n > 0)
+			rc = send_one(s, d, h, &b, e);
+		batch_done(&b);
+		if (n == 0)
+			break;
+	}
+	return rc == 1 ? 0 : rc;
+}
+
+int publish_show(struct state *s, const struct destination *d, FILE *to, struct error *e)
+{
+	_cleanup_buf_ struct buf body = {0};
+	struct batch b = {0};
+	int rc = state_batch(s, d, &b, e);
+	struct publish_batch p = {b.name, b.records.at, b.records.n};
+	if (rc == 0 && b.records.n > 0)
+		(d->kind->append != NULL ? d->kind->append : d->kind->encode)(&p, &body);
+	if (rc == 0)
+		fprintf(to, "# %s: %zu records in the next batch\n%.*s\n", d->name, b.records.n, (int)body.len_bytes,
+			body.data != NULL ? (const char *)body.data : "");
+	batch_done(&b);
+	return rc;
+}
+
+int publish_reach(const struct destination *d, struct http *h, char ret_text[256])
+{
+	struct http_answer a = {0};
+	struct error e = {""};
+	if (h == NULL) {
+		int fd = open(d->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640), rc = -errno;
+		snprintf(ret_text, 256, "%s", fd >= 0 ? "can be written" : strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return fd >= 0 ? 0 : rc;
+	}
+	int rc = http_reach(h, &a, &e);
+	snprintf(ret_text, 256, "%.255s", rc < 0 ? e.text : a.status == 200 ? "can be reached" : a.text);
+	return rc < 0 ? rc : a.status == 200 ? 0 : -EIO;
+}

@@ -1,0 +1,86 @@
+/* take.c - see take.h. */
+#include "publish/take.h"
+#include "fleet/sources.h"
+#include "publish/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SAID_MOST 20 /* messages of one run about records that are left out; the rest is counted */
+#define COMMIT_EVERY 10000
+
+struct taking {
+	struct state *s;
+	const struct destinations *all;
+	struct take_counts *counts;
+	unsigned said, pending;
+	bool dry;
+};
+
+static void say(void *context, const char *text)
+{
+	struct taking *t = context;
+	if (t->said++ < SAID_MOST)
+		fprintf(stderr, "mpitrace publish: %s\n", text);
+}
+
+static int take(void *context, const char *text, size_t len, const char *where, const char *owner, struct error *e)
+{
+	struct taking *t = context;
+	const char *why;
+	char line[ERROR_TEXT_MAX];
+	int rc = state_take(t->s, t->all, text, len, owner, t->counts, &why, e);
+	if (rc == 0 && why != NULL) {
+		snprintf(line, sizeof(line), "%.600s: %s; it is left out", where, why);
+		say(t, line);
+	}
+	if (rc == 0 && ++t->pending % COMMIT_EVERY == 0)
+		rc = fleet_run(&t->s->f, "COMMIT; BEGIN IMMEDIATE", e);
+	return rc;
+}
+
+/* Under another name first: anybody may have made a file of that name, and the directory's owner may replace it. */
+static int stamp(const char *path, const struct timespec *began, struct error *e)
+{
+	static const char temporary[] = PUBLISH_STAMP ".new";
+	const struct timespec times[2] = {*began, *began};
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return errno == ENOTDIR ? 0 : fail(e, -errno, "%s: %s", path, strerror(errno));
+	unlinkat(dir, temporary, 0);
+	int fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+	int rc = fd >= 0 && futimens(fd, times) == 0 && renameat(dir, temporary, dir, PUBLISH_STAMP) == 0 ? 0 : -errno;
+	if (fd >= 0)
+		close(fd);
+	close(dir);
+	return rc == 0 ? 0
+		       : fail(e, rc, "%s/%s: cannot be made: %s; run this as the owner of the outbox", path,
+			      PUBLISH_STAMP, strerror(-rc));
+}
+
+int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry,
+		 struct take_counts *counts, struct error *e)
+{
+	struct taking t = {.s = s, .all = all, .counts = counts, .dry = dry};
+	struct source_taker taker = {.take = take, .say = say, .context = &t, .version = MPITRACE_VERSION};
+	struct timespec began;
+	uint64_t unread = 0;
+	clock_gettime(CLOCK_REALTIME, &began);
+	int rc = fleet_run(&s->f, "BEGIN IMMEDIATE", e);
+	if (rc < 0)
+		return rc;
+	rc = source_each(path, &taker, &unread, e);
+	if (rc == 0)
+		rc = fleet_run(&s->f, "COMMIT", e);
+	if (rc < 0)
+		sqlite3_exec(s->f.db, "ROLLBACK", NULL, NULL, NULL);
+	for (size_t i = 0; i < all->all.n && rc == 0; i++)
+		rc = state_bound(s, &all->all.at[i], e);
+	counts->refused += unread;
+	return rc == 0 && unread == 0 && !dry ? stamp(path, &began, e) : rc;
+}

@@ -1,0 +1,9 @@
+/* take.h - records from an outbox into the state. */
+#pragma once
+
+#include "publish/state.h"
+
+/* All records below path for all destinations. What is refused is said on standard error. When all files could be read,
+ * the outbox is stamped (program.h) unless `dry`. 0 or -errno with text. */
+int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry,
+		 struct take_counts *counts, struct error *e);

@@ -1,0 +1,222 @@
+/* publish.c - what goes over the wire when names are hostile, and what the state does with batches. */
+#include "publish/state.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char place[64], db[96];
+
+static void begin(void)
+{
+	snprintf(place, sizeof(place), "/tmp/test_publish.XXXXXX");
+	cr_assert_not_null(mkdtemp(place));
+	snprintf(db, sizeof(db), "%s/p.db", place);
+}
+
+static void end(void)
+{
+	static const char *const made[] = {"p.db", "p.db-wal", "p.db-shm", "p.db.lock"};
+	char path[128];
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", place, made[i]);
+		unlink(path);
+	}
+	cr_expect_eq(rmdir(place), 0, "nothing else was made");
+}
+
+static char *encoded(const char *kind, const char *text)
+{
+	struct buf b = {0};
+	struct publish_record r = {1, text, cJSON_Parse(text)};
+	struct publish_batch batch = {"b-1", &r, 1};
+	const struct publish_kind *k = publish_kind_find(kind);
+	cr_assert_not_null(r.json);
+	(k->append != NULL ? k->append : k->encode)(&batch, &b);
+	buf_u8(&b, 0);
+	cJSON_Delete((cJSON *)r.json);
+	return (char *)b.data;
+}
+
+Test(influxdb, hostile_names_stay_in_their_tag)
+{
+	char *line = encoded("influxdb", "{\"id\":\"a,b=c d\\\\\",\"user\":\"x\\ny \\\\,z=1\",\"account\":\"\","
+					 "\"start\":\"1970-01-01T00:00:09Z\",\"state\":\"complete\","
+					 "\"build_id\":\"q\\\"u\\\\\\n\"}");
+	cr_expect_str_eq(line, "mpitrace_job,id=a\\,b\\=c\\ d/,user=x?y\\ /\\,z\\=1 build_id=\"q\\\"u\\\\?\","
+			       "complete=true 9\n");
+	free(line);
+}
+
+Test(influxdb, names_of_fields_are_escaped_and_numbers_without_value_left_out)
+{
+	char *line = encoded("influxdb", "{\"id\":\"i\",\"start\":\"1970-01-01T00:00:01Z\",\"elapsed_s\":1e999,"
+					 "\"wait_s\":{\"a b,c=\\n\":0.5,\"none\":null}}");
+	cr_expect_str_eq(line, "mpitrace_job,id=i wait_a\\ b\\,c\\=?_s=0.5,complete=false 1\n");
+	free(line);
+}
+
+Test(webhook, body_is_an_object_with_the_batch_and_its_records)
+{
+	char *body = encoded("webhook", "{\"id\":\"\\\"]}\"}");
+	cr_expect_str_eq(body, "{\"batch\":\"b-1\",\"records\":[{\"id\":\"\\\"]}\"}]}");
+	free(body);
+}
+
+/* ---- the state ---- */
+
+static struct destinations one_destination(uint64_t batch, uint64_t queue)
+{
+	struct destinations all = {0};
+	struct destination d = {.name = "d", .kind = publish_kind_find("file"), .batch = batch, .queue = queue};
+	cr_assert_eq(vec_push(&all.all, d), 0);
+	return all;
+}
+
+static const char *take(struct state *s, struct destinations *all, const char *id, const char *user, const char *owner)
+{
+	char text[256];
+	struct take_counts counts = {0};
+	struct error e = {""};
+	const char *why = NULL;
+	int len = snprintf(text, sizeof(text),
+			   "{\"schema\":\"mpitrace/job/1\",\"id\":\"%s\",\"user\":\"%s\","
+			   "\"start\":\"2025-03-01T10:00:00Z\"}\n",
+			   id, user);
+	cr_assert_eq(state_take(s, all, text, (size_t)len, owner, &counts, &why, &e), 0, "%s", e.text);
+	return why;
+}
+
+static struct state opened(struct destinations *all)
+{
+	struct state s = {.lock_fd = -1};
+	struct error e = {""};
+	cr_assert_eq(state_open(db, &s, &e), 0, "%s", e.text);
+	cr_assert_eq(state_destinations(&s, all, &e), 0, "%s", e.text);
+	return s;
+}
+
+TestSuite(publish_state, .init = begin, .fini = end);
+
+Test(publish_state, damaged_bytes_become_text)
+{
+	struct destinations all = one_destination(10, 10);
+	struct state s = opened(&all);
+	struct batch b = {0};
+	cr_expect_null(take(&s, &all, "a\xff\xc3", "u", NULL));
+	cr_assert_eq(state_batch(&s, &all.all.at[0], &b, NULL), 0);
+	cr_assert_eq(b.records.n, 1u);
+	cr_expect_not_null(strstr(b.records.at[0].text, "\"a??\""));
+	batch_done(&b);
+	state_close(&s);
+	destinations_done(&all);
+}
+
+Test(publish_state, others_files_and_other_texts_are_refused)
+{
+	struct destinations all = one_destination(10, 10);
+	struct state s = opened(&all);
+	struct take_counts counts = {0};
+	const char *why = NULL;
+	cr_expect_not_null(take(&s, &all, "a", "alice", "bob"));
+	cr_expect_null(take(&s, &all, "b", "alice", "alice"));
+	cr_expect_not_null(take(&s, &all, "", "alice", NULL));
+	state_take(&s, &all, "[1]", 3, NULL, &counts, &why, NULL);
+	cr_expect_not_null(why);
+	state_close(&s);
+	destinations_done(&all);
+}
+
+Test(publish_state, batch_is_the_same_after_a_restart_until_it_has_arrived)
+{
+	struct destinations all = one_destination(2, 10);
+	struct state s = opened(&all);
+	struct batch a = {0}, b = {0};
+	take(&s, &all, "1", "u", NULL);
+	cr_assert_eq(state_batch(&s, &all.all.at[0], &a, NULL), 0);
+	take(&s, &all, "2", "u", NULL);
+	take(&s, &all, "1", "u", NULL);
+	state_close(&s);
+	s = opened(&all);
+	cr_assert_eq(state_batch(&s, &all.all.at[0], &b, NULL), 0);
+	cr_expect_str_eq(a.name, b.name);
+	cr_expect_eq(b.records.n, 1u);
+	cr_expect_eq(state_arrived(&s, &all.all.at[0], &b, -1, NULL), 0);
+	batch_done(&a);
+	batch_done(&b);
+	cr_assert_eq(state_batch(&s, &all.all.at[0], &b, NULL), 0);
+	cr_expect_eq(b.records.n, 1u, "the known one is not owed again");
+	batch_done(&b);
+	state_close(&s);
+	destinations_done(&all);
+}
+
+Test(publish_state, two_records_of_a_step_are_each_known_afterwards)
+{
+	struct destinations all = one_destination(9, 10);
+	struct state s = opened(&all);
+	struct state_counts c = {0};
+	for (int i = 0; i < 3; i++) {
+		take(&s, &all, "1", "alice", NULL);
+		take(&s, &all, "1", "bob", NULL);
+	}
+	cr_assert_eq(state_counts(&s, &all.all.at[0], &c, NULL), 0);
+	cr_expect_eq(c.waiting, 2);
+	state_close(&s);
+	destinations_done(&all);
+}
+
+Test(publish_state, split_halves_hold_each_record_once)
+{
+	struct destinations all = one_destination(5, 10);
+	struct state s = opened(&all);
+	struct batch b = {0};
+	static const char *const ids[] = {"1", "2", "3", "4", "5"};
+	size_t sizes[] = {2, 3};
+	for (size_t i = 0; i < 5; i++)
+		take(&s, &all, ids[i], "u", NULL);
+	cr_assert_eq(state_batch(&s, &all.all.at[0], &b, NULL), 0);
+	cr_assert_eq(state_split(&s, &all.all.at[0], &b, NULL), 0);
+	batch_done(&b);
+	for (size_t i = 0; i < 2; i++) {
+		cr_assert_eq(state_batch(&s, &all.all.at[0], &b, NULL), 0);
+		cr_expect_eq(b.records.n, sizes[i]);
+		cr_expect_eq(state_arrived(&s, &all.all.at[0], &b, -1, NULL), 0);
+		batch_done(&b);
+	}
+	state_close(&s);
+	destinations_done(&all);
+}
+
+Test(publish_state, oldest_beyond_the_queue_are_dropped_and_counted)
+{
+	struct destinations all = one_destination(5, 2);
+	struct state s = opened(&all);
+	struct state_counts c = {0};
+	struct batch b = {0};
+	take(&s, &all, "1", "u", NULL);
+	take(&s, &all, "2", "u", NULL);
+	take(&s, &all, "3", "u", NULL);
+	cr_assert_eq(state_bound(&s, &all.all.at[0], NULL), 0);
+	cr_assert_eq(state_counts(&s, &all.all.at[0], &c, NULL), 0);
+	cr_expect_eq(c.dropped, 1);
+	cr_expect_eq(c.waiting, 2);
+	cr_assert_eq(state_batch(&s, &all.all.at[0], &b, NULL), 0);
+	cr_expect_not_null(strstr(b.records.at[0].text, "\"2\""));
+	batch_done(&b);
+	state_close(&s);
+	destinations_done(&all);
+}
+
+Test(publish_state, second_user_of_it_is_told_so)
+{
+	struct destinations all = one_destination(5, 2);
+	struct state s = opened(&all), other = {.lock_fd = -1};
+	struct error e = {""};
+	cr_expect_lt(state_open(db, &other, &e), 0);
+	cr_expect_not_null(strstr(e.text, "another"));
+	state_close(&s);
+	destinations_done(&all);
+}
