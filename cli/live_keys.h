@@ -1,5 +1,5 @@
-/* live_keys.h - keys of `mpitrace live` in a terminal: read one by one, not echoed; the terminal is as it was at the end,
- * whatever ends it, and while the program is stopped. Sources: termios(3), tty_ioctl(4). */
+/* live_keys.h - keys of `mpitrace live` in a terminal: read one by one, not echoed; the terminal is as it was at the
+ * end, whatever ends it, and while the program is stopped. Sources: termios(3), tty_ioctl(4). */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* target_feed.c - what a reader of `mpitrace live --socket` or `--port` says: it gets lines that docs/LIVE.md knows, samples whole,
- * and one line for each mistake; nobody gets anything without the token. The first byte: how it connects, and how
- * much of what it says comes at once. */
+/* target_feed.c - what a reader of `mpitrace live --socket` or `--port` says: it gets lines that docs/LIVE.md knows,
+ * samples whole, and one line for each mistake; nobody gets anything without the token. The first byte: how it
+ * connects, and how much of what it says comes at once. */
 #include "tests/fuzz/fuzz.h"
 
 #include "live/feed_reader.h"

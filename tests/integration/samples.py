@@ -112,7 +112,7 @@ def hangs(t, place, program):
 
     def stand():
         last = samples(step.mpic)[0][-1:]
-        return last if last and len(last[0]['processes']) == 2 and all(p['threads'] and 'still' in p['threads'][0]
+        return last if last and len(last[0]['processes']) == 2 and all(p['threads'] and 'still' in p['threads'][0] and p['state'] == RUNNING
                                                                        for p in last[0]['processes']) else None
     with running(step, begin(place, program, 'receives', 'for ever', ranks=2)):
         until(stand, 'both in the same call twice')
