@@ -1,7 +1,6 @@
 /* live_keys.c - see live_keys.h. */
 #include "cli/live_keys.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,7 +22,6 @@ void keys_end(void)
 /* Ends or stops as if there were no handler. */
 static void leave(int signal_number)
 {
-	int error = errno;
 	keys_end();
 	signal(signal_number, SIG_DFL);
 	raise(signal_number);
@@ -31,17 +29,14 @@ static void leave(int signal_number)
 	sigemptyset(&only);
 	sigaddset(&only, signal_number);
 	sigprocmask(SIG_UNBLOCK, &only, NULL); /* it comes here, and comes back where it only stopped */
-	errno = error;
 }
 
 static void go_on(int signal_number)
 {
 	(void)signal_number;
-	int error = errno;
 	if (tcgetpgrp(STDIN_FILENO) == getpgrp() && tcsetattr(STDIN_FILENO, TCSANOW, &ours) == 0)
 		on = 1;
 	signal(SIGTSTP, leave);
-	errno = error;
 }
 
 static void resized(int signal_number)
