@@ -4,6 +4,7 @@
  *
  * Totals have a call when it ends. Of one that is open while a sample is taken, the time so far is of that sample, and
  * is taken off when it has ended: so nobody is longer in MPI than there is time between two samples. */
+#include "base/index.h"
 #include "format/mpic_sample.h"
 #include "format/mpix_layout.h"
 #include "postproc/export_samples.h"
@@ -53,6 +54,7 @@ struct sampling {
 	struct node_samples *nodes;
 	struct lane_samples *lanes;
 	uint32_t nlanes;
+	struct index cells; /* of the sample at hand: numbers in a lane's cells, of all lanes */
 	VEC(struct mpix_sample_thread) rows;
 	struct buf payload;
 	struct calls *calls;
@@ -140,20 +142,33 @@ static uint64_t above(uint64_t value, uint64_t before)
 	return value > before ? value - before : 0;
 }
 
-/* By operation and call site: a sample has each once, and few. */
-static struct mpix_sample_cell *cell_of(struct lane_samples *l, uint32_t op, uint32_t site)
+struct wanted {
+	const struct lane_samples *lane;
+	uint32_t op, site;
+};
+
+static bool is_wanted(const void *context, uint32_t at)
 {
-	for (size_t i = 0; i < l->cells.n; i++)
-		if (l->cells.at[i].op == op && l->cells.at[i].callsite == site)
-			return &l->cells.at[i];
-	if (vec_push(&l->cells, (struct mpix_sample_cell){.op = op, .callsite = site}) < 0)
+	const struct wanted *w = context;
+	return at < w->lane->cells.n && w->lane->cells.at[at].op == w->op && w->lane->cells.at[at].callsite == w->site;
+}
+
+/* By operation and call site: a sample has each once. A file may have as many as signatures, so none is searched. */
+static struct mpix_sample_cell *cell_of(struct sampling *x, struct lane_samples *l, uint32_t op, uint32_t site)
+{
+	uint64_t hash = index_mix((uint64_t)op << 32 | site, (uint64_t)(l - x->lanes));
+	uint32_t at = index_find(&x->cells, hash, is_wanted, &(struct wanted){l, op, site});
+	if (at != INDEX_NONE)
+		return &l->cells.at[at];
+	if (index_add(&x->cells, hash, (uint32_t)l->cells.n) < 0 ||
+	    vec_push(&l->cells, (struct mpix_sample_cell){.op = op, .callsite = site}) < 0)
 		return NULL;
 	return &l->cells.at[l->cells.n - 1];
 }
 
-static struct mpix_sample_cell *cell_at(const struct step *s, struct lane_samples *l, const struct sig *sig)
+static struct mpix_sample_cell *cell_at(struct sampling *x, struct lane_samples *l, const struct sig *sig)
 {
-	return cell_of(l, sig == NULL || sig->op == NONE ? (uint32_t)s->ops.n : sig->op,
+	return cell_of(x, l, sig == NULL || sig->op == NONE ? (uint32_t)x->s->ops.n : sig->op,
 		       sig == NULL || sig->site == NONE ? MPIX_NO_CALLSITE : sig->site);
 }
 
@@ -181,7 +196,7 @@ static int add_total(struct sampling *x, struct lane_samples *l, const struct mp
 		return 0;
 	uint32_t at = p->threads.at[l->thread].sig_of.at[item->sig];
 	const struct sig *sig = at > 0 && at <= p->sigs.n ? &p->sigs.at[at - 1] : NULL;
-	struct mpix_sample_cell *cell = cell_at(x->s, l, sig);
+	struct mpix_sample_cell *cell = cell_at(x, l, sig);
 	uint64_t bytes = 0;
 	if (cell == NULL)
 		return -ENOMEM;
@@ -241,7 +256,7 @@ static void pay(struct lane_samples *l, struct mpix_sample_cell *cell)
 	l->debt -= part;
 }
 
-static int settle(struct lane_samples *l, uint64_t interval_ticks)
+static int settle(struct sampling *x, struct lane_samples *l, uint64_t interval_ticks)
 {
 	struct open_part was = l->was, now = l->now;
 	bool known = was.is && interval_ticks > 0;
@@ -255,7 +270,7 @@ static int settle(struct lane_samples *l, uint64_t interval_ticks)
 	struct mpix_sample_cell *cell;
 	if (was.is && !same) {
 		l->debt += in_clock(l, was.age_ticks);
-		if ((cell = cell_of(l, was.op, was.site)) == NULL)
+		if ((cell = cell_of(x, l, was.op, was.site)) == NULL)
 			return -ENOMEM;
 		pay(l, cell);
 	}
@@ -263,7 +278,7 @@ static int settle(struct lane_samples *l, uint64_t interval_ticks)
 		pay(l, &l->cells.at[i]);
 	if (now.is) {
 		uint64_t ticks = in_clock(l, now.age_ticks) - (same ? in_clock(l, was.age_ticks) : 0);
-		if ((cell = cell_of(l, now.op, now.site)) == NULL)
+		if ((cell = cell_of(x, l, now.op, now.site)) == NULL)
 			return -ENOMEM;
 		cell->ticks = bounded(cell->ticks + bounded(ticks));
 	}
@@ -276,7 +291,7 @@ static int settle_all(struct sampling *x, struct node_samples *n)
 {
 	int code = 0;
 	for (size_t i = 0; i < n->touched.n && code == 0; i++)
-		code = settle(&x->lanes[n->touched.at[i]], n->interval_ticks);
+		code = settle(x, &x->lanes[n->touched.at[i]], n->interval_ticks);
 	n->touched.n = 0;
 	return code;
 }
@@ -362,7 +377,7 @@ static int add_waits(struct sampling *x, uint32_t lane)
 	while ((w = wait_sums_take(&x->waits, lane, (uint32_t)x->number)) != NULL) {
 		bool known = w->site != NONE && s->sites.at[w->site].op != NONE;
 		struct mpix_sample_cell *cell =
-			cell_of(&x->lanes[lane], known ? s->sites.at[w->site].op : (uint32_t)s->ops.n,
+			cell_of(x, &x->lanes[lane], known ? s->sites.at[w->site].op : (uint32_t)s->ops.n,
 				known ? w->site : MPIX_NO_CALLSITE);
 		if (cell == NULL)
 			return -ENOMEM;
@@ -409,6 +424,7 @@ static int put_moment(struct sampling *x, int64_t slot_ns, struct mpix_writer *w
 				     .end_ns = end_ns,
 				     .threads = x->rows.at};
 	x->end_ns = end_ns;
+	index_done(&x->cells);
 	code = mpix_writer_sample(w, &sample, e);
 	if (code == -EINVAL || code == -EFBIG)
 		code = 0; /* larger than any sample may be: its number is missing */
@@ -493,6 +509,7 @@ void samples_free(struct sampling *x)
 	free(x->nodes);
 	free(x->lanes);
 	wait_sums_done(&x->waits);
+	index_done(&x->cells);
 	vec_done(&x->rows);
 	buf_done(&x->payload);
 	free(x);

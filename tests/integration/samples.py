@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from trace import FLAVOURS, TIMEOUT, Place, Step, Tests
+from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Step, Tests
 
 RUNNING, LOST = 0, 3
 
@@ -34,6 +34,24 @@ def added(all_samples):
                     was = sums.get(key, (0, 0))
                     sums[key] = was[0] + calls, was[1] + ticks
     return sums
+
+
+def in_trace(step):
+    """Calls and ticks of all samples in the trace. Of a trace without events: the dump has these too."""
+    subprocess.run([MPITRACE, 'analyze', step.out, '-o', step.out + '/job.mpix'], capture_output=True, timeout=TIMEOUT)
+    out = subprocess.run([os.environ['MPIX_DUMP'], step.out + '/job.mpix'], capture_output=True, text=True, check=True)
+    cells = [cell for *_, threads in json.loads(out.stdout)['samples'] for *_, own in threads for cell in own]
+    return sum(c[2] for c in cells), sum(c[3] for c in cells)
+
+
+def unended(all_samples):
+    """Ticks in the call that the first thread was in at the last sample."""
+    age = 0
+    for before, sample in zip([None] + all_samples, all_samples):
+        for thread in sample['processes'][0]['threads'][:1]:
+            still = age + sample['tick'] - before['tick'] if before and 'still' in thread else 0
+            age = thread['open']['age_ticks'] if 'open' in thread else still
+    return age
 
 
 def until(holds, what):
@@ -103,6 +121,11 @@ def killed(t, place, program, name, agents=1, env=None, budget=64 << 20, **layou
     system = [p['threads'][0].get('system') for s in got for p in s['processes'] if p['threads'] and p['state'] == RUNNING]
     t.check(who + 'what the kernel counted is there', sum((x or {}).get('cpu_ns', 0) for x in system) > 0 and
             any(p['resident_bytes'] > 0 for s in got for p in s['processes']), system)
+
+
+    if env:
+        calls, ticks = map(sum, zip(*profile.values()))
+        t.equal(who + 'so do those in the trace, and time in a call that never ended', in_trace(step), (calls, ticks + unended(got)))
 
 
 def hangs(t, place, program):

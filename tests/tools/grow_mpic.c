@@ -5,6 +5,7 @@
  *   whole K FIRST LAST    the same by an agent that came back: counts from the start
  *   cut NODE BYTES        the file loses its last bytes
  *   junk NODE BYTES       bytes that are no block
+ *   forge K FIRST LAST    sample K, and in it what is of no process, thread and signature that there are
  *   end K FIRST LAST      the last sample, totals, and the end of the file
  *
  * At sample k rank r has sent k * (r % 3 + 1) messages of 8 bytes, 10 ticks each, and been in k barriers of r + 1
@@ -120,10 +121,25 @@ static void begin(const struct grow *g, uint32_t node)
 	append(g, node, &out);
 }
 
-static void sample(const struct grow *g, uint32_t node, uint64_t k, bool whole, bool last)
+/* Behind the last process. Only what is of nobody: what a sample says of somebody is believed. */
+static void put_nobody(const struct grow *g, struct buf *payload)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		mpic_put_sample_process(payload, i == 0 ? g->ranks : MPIC_PROCESSES_MAX - 1, SAMPLE_RUNNING,
+					UINT64_MAX);
+		mpic_put_sample_thread(payload, 0);
+		mpic_put_sample_total(payload, 0, 0, UINT64_MAX, UINT64_MAX);
+		mpic_put_sample_open(payload, UINT64_MAX, MPIC_SIGS_MAX - 1, NULL, 0);
+		mpic_put_sample_thread(payload, MPIC_THREADS_MAX - 1);
+		mpic_put_sample_total(payload, 0, MPIC_SIGS_MAX - 1, UINT64_MAX, UINT64_MAX);
+	}
+}
+
+static void sample(const struct grow *g, uint32_t node, uint64_t k, const char *what)
 {
 	_cleanup_buf_ struct buf out = {0}, payload = {0};
 	int64_t at_ns = (int64_t)k * g->gap_ns;
+	bool whole = strcmp(what, "whole") == 0, last = strcmp(what, "end") == 0, forged = strcmp(what, "forge") == 0;
 	struct mpic_sample head = {(uint64_t)at_ns, at_ns, g->start_ns + at_ns, last ? 0 : (uint64_t)g->gap_ns, whole};
 	mpic_put_sample(&payload, &head);
 	for (uint32_t i = 0; i < g->ranks; i++) {
@@ -135,10 +151,14 @@ static void sample(const struct grow *g, uint32_t node, uint64_t k, bool whole, 
 			mpic_put_sample_total(&payload, next, s, calls, calls * ticks_of(g, rank, s));
 			next = s + 1;
 		}
+		if (forged)
+			mpic_put_sample_total(&payload, next, MPIC_SIGS_MAX - 1, UINT64_MAX, UINT64_MAX);
 		if (k % 5 == 0 && !last)
 			mpic_put_sample_open(&payload, 100, BARRIER, NULL, 0);
 		mpic_put_sample_system(&payload, &(struct mpic_system){.cpu_ns = 1000, .wait_ns = 100, .slices = 1});
 	}
+	if (forged)
+		put_nobody(g, &payload);
 	block(&out, MPIC_SAMPLE, MPIC_NODE, k, &payload);
 	append(g, node, &out);
 }
@@ -146,7 +166,7 @@ static void sample(const struct grow *g, uint32_t node, uint64_t k, bool whole, 
 static void end(const struct grow *g, uint32_t node, uint64_t k)
 {
 	_cleanup_buf_ struct buf out = {0}, payload = {0};
-	sample(g, node, k, false, true);
+	sample(g, node, k, "end");
 	for (uint32_t i = 0; i < g->ranks; i++) {
 		_cleanup_buf_ struct buf totals = {0};
 		for (uint32_t s = 0; s < SIGS; s++) {
@@ -188,7 +208,7 @@ static int obey(const struct grow *g, const char *what, unsigned long long a, un
 		if (strcmp(what, "end") == 0)
 			end(g, node, a);
 		else
-			sample(g, node, a, strcmp(what, "whole") == 0, false);
+			sample(g, node, a, what);
 	}
 	return 0;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Kind } from '../../reports/viewer/src/decode/layout';
 import { rankOfLane } from '../../reports/viewer/src/decode/meta';
-import { placeLabels, topCells } from '../../reports/viewer/src/layout/flags';
+import { flagText, placeLabels, topCells } from '../../reports/viewer/src/layout/flags';
 import { cloudOf, unitsOf } from '../../reports/viewer/src/layout/cloud';
 import { fit, projector } from '../../reports/viewer/src/layout/orbit';
 import { vertexAt } from '../../reports/viewer/src/layout/solid';
@@ -303,6 +303,9 @@ test('flags: the largest, none near another, none below the threshold; labels li
   assert.equal(flags[0].value, f.most);
   assert.ok(flags.every((x) => x.value >= 0.1 * f.most));
   assert.equal(topCells(f, 0, 0).length, 0);
+  const over = await ask({ axes: 'rank-time', metric: 'share' });
+  const twice = [1, 5].map((column) => ({ row: 0, column, value: over.most, group: over.rows[0].title }));
+  assert.notEqual(...twice.map((x) => flagText(over, x)), 'over time the same height of one rank has its moment');
   assert.ok(topCells(f, 100, 0.9).length < topCells(f, 100, 0).length);
   const wanted = Array.from({ length: 12 }, (_, i) => ({ x: 10 + i, y: 30 + (i % 3), width: 60, height: 16 }));
   const placed = placeLabels(wanted, 400, 3);

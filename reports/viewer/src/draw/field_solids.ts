@@ -3,9 +3,8 @@
 import { css, rankColor } from '../layout/color';
 import { hasTime, inUnit } from '../layout/field';
 import type { CellPlace, Scale } from '../layout/field';
-import { placeLabels } from '../layout/flags';
+import { columnMoment, flagText, placeLabels } from '../layout/flags';
 import type { Flag } from '../layout/flags';
-import { moment } from '../layout/format';
 import { CLUSTER_COLORS, SIDE } from '../layout/cloud';
 import type { Vec } from '../layout/machine';
 import type { Seen } from '../layout/orbit';
@@ -75,9 +74,7 @@ function along(
 const short = (title: string): string => title.replace(/^(ranks?|samples?) /, '');
 
 function columnName(f: Field, c: number): string {
-  const { start, title } = f.columns[c]!;
-  const step = (f.columns.at(-1)!.end - f.columns[0]!.start) / f.columns.length;
-  return hasTime(f) ? moment(start, Math.max(1, step)) : title;
+  return hasTime(f) ? columnMoment(f, c) : f.columns[c]!.title;
 }
 
 // ---- terrain ----
@@ -143,7 +140,7 @@ function drawFlags(o: Over, f: Field, flags: readonly Flag[]): void {
   const { g, theme } = o;
   const colors = flagColors(f, flags, theme.dark);
   g.font = FONT;
-  const text = (x: Flag) => `${inUnit(f.unit, x.value)} · ${x.group}`;
+  const text = (x: Flag) => flagText(f, x);
   const heads = flags.map((x) => o.see(topOf(f, o.scale, x.row, x.column)));
   const labels = placeLabels(
     flags.map((x, i) => {

@@ -1,6 +1,8 @@
 // flags.ts - the cells with the largest values, named, with labels that do not lie on each other. Pure.
 import { NO_EVENT, fieldAt } from '../model/field';
 import type { Field } from '../model/field';
+import { hasTime, inUnit } from './field';
+import { moment } from './format';
 
 export interface Flag {
   row: number;
@@ -29,6 +31,18 @@ export function topCells(f: Field, count: number, least: number): Flag[] {
 function groupOf(f: Field, row: number, column: number): string {
   if (f.columns[column]!.event !== NO_EVENT) return f.columns[column]!.title;
   return f.rows[row]!.title;
+}
+
+/** What stands on a flag: over time several of one rank differ in the moment only. */
+export function flagText(f: Field, flag: Flag): string {
+  const text = `${inUnit(f.unit, flag.value)} · ${flag.group}`;
+  return hasTime(f) ? `${text} · ${columnMoment(f, flag.column)}` : text;
+}
+
+/** When a column of samples begins, as exactly as tells it from the next. Not for events. */
+export function columnMoment(f: Field, column: number): string {
+  const step = (f.columns.at(-1)!.end - f.columns[0]!.start) / f.columns.length;
+  return moment(f.columns[column]!.start, Math.max(1, step));
 }
 
 export interface Label {
