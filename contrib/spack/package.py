@@ -40,6 +40,7 @@ class Mpitrace(MesonPackage):
     depends_on("elfutils", when="+lines")
     depends_on("otf2@3:", when="+otf2")
     depends_on("sqlite@3:", when="+sqlite")
+    depends_on("curl", when="+sqlite")
     depends_on("slurm", when="+slurm")
     depends_on("openmpi", type="build", when="+openmpi")
     depends_on("mpich", type="build", when="+mpich")

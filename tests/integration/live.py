@@ -53,7 +53,7 @@ class Running:
     """A program under an agent of its own; at the end each rank is killed by its number."""
 
     def __init__(self, place, name, *words, **layout):
-        self.step = Step(place, name, sample='0.2', **layout)
+        self.step, self.dir = Step(place, name, sample='0.2', **layout), place.dir
         self.agent = self.step.agent()
         self.run = subprocess.Popen(['mpirun', '-n', str(RANKS), *words], env=self.step.env, cwd=place.dir, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -64,8 +64,15 @@ class Running:
     def pids(self):
         return sorted(int(name.split('.')[0]) for name in os.listdir(self.step.dir + '/ranks') if name.endswith('.mpit'))
 
+    def others(self):
+        """Ranks that have no segment file, as before MPI_Init: by their program, which is of this place."""
+        for name in filter(str.isdigit, os.listdir('/proc')):
+            with contextlib.suppress(OSError):
+                if os.readlink('/proc/%s/exe' % name).startswith(self.dir + '/'):
+                    yield int(name)
+
     def __exit__(self, *_):
-        for pid in self.pids():
+        for pid in self.pids() + list(self.others()):
             with contextlib.suppress(ProcessLookupError): # its launcher was faster
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):

@@ -213,7 +213,7 @@ a_running_job_is_handed_on_by_socket_and_to_browsers() {
 	eventually "all ranks in MPI" live_says 'len(l["ranks"]) == 8 and not l["nodes_missing"]' || fails "$(cat "$CASE_DIR/live.json")" || return
 	as_user "$PREFIX/bin/mpitrace" live "$id" --socket "$CASE_DIR/feed" >"$CASE_DIR/server.txt" 2>&1 &
 	server=$!
-	mpitrace live "$(step_dir 0)" --view --no-browser >"$CASE_DIR/view.txt" 2>&1 &
+	"$PREFIX/bin/mpitrace" live "$(step_dir 0)" --view --no-browser >"$CASE_DIR/view.txt" 2>&1 &
 	view=$!
 	eventually "a socket and an address" with_both_servers || fails "$(cat "$CASE_DIR/server.txt" "$CASE_DIR/view.txt")" || return
 	python3 - "$REPO/tests/tools" "$CASE_DIR/feed" "$(sed -n 's/.*\(http[^ ]*\).*/\1/p' "$CASE_DIR/view.txt" | head -n 1)" >"$CASE_DIR/read.txt" 2>&1 <<-'END'
@@ -235,8 +235,7 @@ a_running_job_is_handed_on_by_socket_and_to_browsers() {
 	touch "$CASE_DIR/go"
 	eventually "the end" is_over "$id" || return
 	wait "$server" || fails "the server ended with $?: $(cat "$CASE_DIR/server.txt")" || return
-	kill "$view" 2>/dev/null
-	wait "$view"
+	kill "$view" && wait "$view"
 	is_calm
 }
 
