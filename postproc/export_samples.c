@@ -59,6 +59,7 @@ struct sampling {
 	struct buf payload;
 	struct calls *calls;
 	struct wait_sums waits;
+	VEC(int64_t) slot_ends_ns; /* of all moments at which nodes took samples */
 	uint64_t number;
 	int64_t end_ns;
 };
@@ -449,6 +450,15 @@ static bool next_slot(const struct sampling *x, int64_t *ret_slot_ns)
 	return any;
 }
 
+/* Before MPI_Init returns to a rank, and behind the last MPI_Finalize, samples have no time of the run: what they say
+ * is of the next one. */
+static bool is_with_next(const struct sampling *x, size_t slot)
+{
+	const int64_t *ends_ns = x->slot_ends_ns.at;
+	size_t n = x->slot_ends_ns.n;
+	return slot + 1 < n && ends_ns[n - 1] > 0 && (ends_ns[slot] == 0 || ends_ns[slot] == ends_ns[slot + 1]);
+}
+
 /* When each sample ends: when the nodes took theirs, in the mean. */
 static int find_ends(struct sampling *x)
 {
@@ -463,16 +473,20 @@ static int find_ends(struct sampling *x)
 		}
 		int64_t end_ns = step_ns(x->s, slot_ns + (int64_t)(later_ns / taken));
 		last_ns = end_ns > last_ns ? end_ns : last_ns;
-		code = vec_push(&x->waits.ends_ns, last_ns);
+		code = vec_push(&x->slot_ends_ns, last_ns);
 	}
 	for (uint32_t i = 0; i < x->s->nodes.n; i++)
 		x->nodes[i].next = 0;
+	for (size_t i = 0; i < x->slot_ends_ns.n && code == 0; i++)
+		if (!is_with_next(x, i))
+			code = vec_push(&x->waits.ends_ns, x->slot_ends_ns.at[i]);
 	return code;
 }
 
 int samples_write(struct sampling *x, struct mpix_writer *w, struct error *e)
 {
 	int64_t slot_ns;
+	size_t slot = 0;
 	int code = 0;
 	wait_sums_sort(&x->waits);
 	while (code == 0 && next_slot(x, &slot_ns)) {
@@ -481,7 +495,7 @@ int samples_write(struct sampling *x, struct mpix_writer *w, struct error *e)
 			while (n->next < n->samples.n && n->samples.at[n->next].slot_ns <= slot_ns && code == 0)
 				code = add_sample(x, i, &n->samples.at[n->next++]);
 		}
-		if (code == 0)
+		if (code == 0 && !is_with_next(x, slot++))
 			code = put_moment(x, slot_ns, w, e);
 	}
 	return code;
@@ -509,6 +523,7 @@ void samples_free(struct sampling *x)
 	free(x->nodes);
 	free(x->lanes);
 	wait_sums_done(&x->waits);
+	vec_done(&x->slot_ends_ns);
 	index_done(&x->cells);
 	vec_done(&x->rows);
 	buf_done(&x->payload);
