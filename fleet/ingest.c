@@ -1,5 +1,6 @@
 /* ingest.c - see ingest.h. */
 #include "fleet/ingest.h"
+#include "fleet/job.h"
 #include "fleet/record.h"
 
 #include "base/buf.h"
@@ -14,12 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define NAME_MAX_BYTES 512u
-#define START_LEAST 1000000000.0 /* 2001: before it there was no trace of ours */
-#define START_MOST 4000000000.0
-#define HOURS_MOST 1e9
 #define NODES_MOST 4096
 #define DEVIATION_UNIT 1e4 /* of a stored deviation, sixteen bits */
 #define COMMIT_EVERY 20000 /* records of one transaction: bounds the log, and what a crash takes back */
@@ -109,78 +105,6 @@ static int name_of(struct ingest *g, int kind, const char *text, sqlite3_int64 *
 
 /* ---- a record ---- */
 
-struct job {
-	const cJSON *record;
-	const char *key, *job, *names[FLEET_CLUSTER + 1];
-	double start, elapsed_s, core_hours, useful, wait, parallel, load_balance, loss, nodes, ranks;
-	bool complete;
-};
-
-static double bounded(double value, double least, double most, double fallback)
-{
-	return value >= least && value <= most ? value : fallback;
-}
-
-static double start_of(const char *text)
-{
-	struct tm tm = {0};
-	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return end != NULL && *end == '\0' ? (double)timegm(&tm) : 0;
-}
-
-/* The first issue that is worth a look, as in the report. */
-static void take_issue(struct job *j)
-{
-	for (const cJSON *x = json_first(j->record, "issues"); x != NULL; x = x->next)
-		if (strcmp(json_text(x, "severity", "info"), "info") != 0) {
-			j->names[FLEET_ISSUE] = json_text(x, "issue", "");
-			j->loss = bounded(json_number(x, "loss_core_hours"), 0, j->core_hours, 0);
-			return;
-		}
-}
-
-static void take_names(struct job *j)
-{
-	static const struct {
-		enum fleet_kind kind;
-		const char *key;
-	} keys[] = {{FLEET_USER, "user"},	{FLEET_ACCOUNT, "account"}, {FLEET_PARTITION, "partition"},
-		    {FLEET_PROGRAM, "program"}, {FLEET_BUILD, "build_id"},  {FLEET_CLUSTER, "cluster"}};
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		j->names[keys[i].kind] = json_text(j->record, keys[i].key, "");
-	j->names[FLEET_MPI] = json_text(json_item(j->record, "versions"), "mpi", "");
-	j->names[FLEET_ISSUE] = "";
-}
-
-/* 0, or what is wrong with it. */
-static const char *take(struct job *j, const cJSON *record)
-{
-	const cJSON *share = json_item(record, "share"), *efficiency = json_item(record, "efficiency");
-	*j = (struct job){.record = record, .key = json_text(record, "id", ""), .job = json_text(record, "job_id", "")};
-	if (strcmp(json_text(record, "schema", ""), RECORD_SCHEMA) != 0)
-		return "is no record of schema " RECORD_SCHEMA;
-	if (*j->key == '\0' || strlen(j->key) >= RECORD_ID_MAX || strlen(j->job) > NAME_MAX_BYTES)
-		return "has no id, or a long one";
-	take_names(j);
-	for (int k = 0; k <= FLEET_CLUSTER; k++)
-		if (j->names[k] != NULL && strlen(j->names[k]) > NAME_MAX_BYTES)
-			return "has a name of more than 512 bytes";
-	j->start = start_of(json_text(record, "start", ""));
-	if (!(j->start >= START_LEAST && j->start <= START_MOST))
-		return "does not say when it began";
-	j->elapsed_s = bounded(json_number(record, "elapsed_s"), 0, HOURS_MOST, 0);
-	j->ranks = bounded(json_number(record, "ranks"), 0, 1e9, 0);
-	j->nodes = bounded(json_number(record, "nodes"), 0, 1e9, 0);
-	j->core_hours = bounded(json_number(record, "core_hours"), 0, HOURS_MOST, 0);
-	j->useful = bounded(json_number(share, "useful"), 0, 1, 1);
-	j->wait = bounded(json_number(share, "wait"), 0, 1 - j->useful, 0);
-	j->parallel = bounded(json_number(efficiency, "parallel"), 0, 1, NAN);
-	j->load_balance = bounded(json_number(efficiency, "load_balance"), 0, 1, NAN);
-	j->complete = strcmp(json_text(record, "state", ""), "complete") == 0;
-	take_issue(j);
-	return NULL;
-}
-
 static void bind_number(sqlite3_stmt *s, int at, double value)
 {
 	if (isnan(value))
@@ -189,7 +113,7 @@ static void bind_number(sqlite3_stmt *s, int at, double value)
 		sqlite3_bind_double(s, at, value);
 }
 
-static int add_job(struct ingest *g, const struct job *j, struct error *e)
+static int add_job(struct ingest *g, const struct fleet_job *j, struct error *e)
 {
 	static const enum fleet_kind kinds[] = {FLEET_CLUSTER, FLEET_USER,  FLEET_ACCOUNT, FLEET_PARTITION,
 						FLEET_PROGRAM, FLEET_BUILD, FLEET_MPI};
@@ -287,7 +211,7 @@ static bool is_known(struct ingest *g, sqlite3_int64 id, const char *text, size_
 	return same;
 }
 
-static int put(struct ingest *g, const struct job *j, const char *text, size_t len, struct error *e)
+static int put(struct ingest *g, const struct fleet_job *j, const char *text, size_t len, struct error *e)
 {
 	sqlite3_bind_text(g->find_job, 1, j->key, -1, SQLITE_STATIC);
 	int found = sqlite3_step(g->find_job), rc = 0;
@@ -326,13 +250,13 @@ static void refuse(struct ingest *g, const char *where, const char *why)
 
 int ingest_record(struct ingest *g, const char *text, size_t len, const char *where, const char *owner, struct error *e)
 {
-	struct job j;
+	struct fleet_job j;
 	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
 		len--;
 	cJSON *record = len < RECORD_BYTES_MAX ? cJSON_ParseWithLength(text, len) : NULL;
 	const char *wrong = len >= RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
 			    : record == NULL	    ? "is not JSON"
-						    : take(&j, record);
+						    : fleet_job_of(record, &j);
 	if (wrong == NULL && !record_is_owners(j.names[FLEET_USER], owner))
 		wrong = "is another user's file than it says";
 	int rc = 0;

@@ -1,0 +1,78 @@
+/* job.c - see job.h. */
+#include "fleet/job.h"
+#include "fleet/record.h"
+
+#include "base/json.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#define START_LEAST 1000000000.0 /* 2001: before it there was no trace of ours */
+#define START_MOST 4000000000.0
+#define HOURS_MOST 1e9
+
+static double bounded(double value, double least, double most, double fallback)
+{
+	return value >= least && value <= most ? value : fallback;
+}
+
+static double start_of(const char *text)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return end != NULL && *end == '\0' ? (double)timegm(&tm) : 0;
+}
+
+/* The first issue that is worth a look, as in the report. */
+static void take_issue(struct fleet_job *j)
+{
+	for (const cJSON *x = json_first(j->record, "issues"); x != NULL; x = x->next)
+		if (strcmp(json_text(x, "severity", "info"), "info") != 0) {
+			j->names[FLEET_ISSUE] = json_text(x, "issue", "");
+			j->loss = bounded(json_number(x, "loss_core_hours"), 0, j->core_hours, 0);
+			return;
+		}
+}
+
+static void take_names(struct fleet_job *j)
+{
+	static const struct {
+		enum fleet_kind kind;
+		const char *key;
+	} keys[] = {{FLEET_USER, "user"},	{FLEET_ACCOUNT, "account"}, {FLEET_PARTITION, "partition"},
+		    {FLEET_PROGRAM, "program"}, {FLEET_BUILD, "build_id"},  {FLEET_CLUSTER, "cluster"}};
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		j->names[keys[i].kind] = json_text(j->record, keys[i].key, "");
+	j->names[FLEET_MPI] = json_text(json_item(j->record, "versions"), "mpi", "");
+	j->names[FLEET_ISSUE] = "";
+}
+
+const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
+{
+	const cJSON *share = json_item(record, "share"), *efficiency = json_item(record, "efficiency");
+	*j = (struct fleet_job){
+		.record = record, .key = json_text(record, "id", ""), .job = json_text(record, "job_id", "")};
+	if (strcmp(json_text(record, "schema", ""), RECORD_SCHEMA) != 0)
+		return "is no record of schema " RECORD_SCHEMA;
+	if (*j->key == '\0' || strlen(j->key) >= RECORD_ID_MAX || strlen(j->job) > FLEET_NAME_MAX)
+		return "has no id, or a long one";
+	take_names(j);
+	for (int k = 0; k <= FLEET_CLUSTER; k++)
+		if (j->names[k] != NULL && strlen(j->names[k]) > FLEET_NAME_MAX)
+			return "has a name of more than 512 bytes";
+	j->start = start_of(json_text(record, "start", ""));
+	if (!(j->start >= START_LEAST && j->start <= START_MOST))
+		return "does not say when it began";
+	j->elapsed_s = bounded(json_number(record, "elapsed_s"), 0, HOURS_MOST, 0);
+	j->ranks = bounded(json_number(record, "ranks"), 0, 1e9, 0);
+	j->nodes = bounded(json_number(record, "nodes"), 0, 1e9, 0);
+	j->core_hours = bounded(json_number(record, "core_hours"), 0, HOURS_MOST, 0);
+	j->useful = bounded(json_number(share, "useful"), 0, 1, 1);
+	j->wait = bounded(json_number(share, "wait"), 0, 1 - j->useful, 0);
+	j->parallel = bounded(json_number(efficiency, "parallel"), 0, 1, NAN);
+	j->load_balance = bounded(json_number(efficiency, "load_balance"), 0, 1, NAN);
+	j->complete = strcmp(json_text(record, "state", ""), "complete") == 0;
+	take_issue(j);
+	return NULL;
+}

@@ -1,0 +1,26 @@
+/* job.h - a record as the fleet counts it: names and numbers held to what they can be. The database (ingest.c), and
+ * what `mpitrace publish` sends as columns and sums, take them from here, so that all say the same. */
+#pragma once
+
+#include "fleet/db.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+#define FLEET_NAME_MAX 512u /* bytes of a name */
+
+struct fleet_job {
+	const cJSON *record;
+	const char *key, *job;		      /* the record's id; Slurm's number of the job */
+	const char *names[FLEET_CLUSTER + 1]; /* by enum fleet_kind; NULL where a job has none of that kind */
+	double start;			      /* seconds since 1970 */
+	double elapsed_s, core_hours;	      /* bounded, 0 where not known */
+	double useful, wait;		      /* shares of core_hours; their sum is at most 1 */
+	double parallel, load_balance;	      /* efficiencies, NAN where not known */
+	double loss;			      /* core-hours, of the first issue that is worth a look */
+	double nodes, ranks;
+	bool complete;
+};
+
+/* NULL, or what is wrong with it, as in "is no record". Texts are the record's. */
+const char *fleet_job_of(const cJSON *record, struct fleet_job *j);
