@@ -168,7 +168,7 @@ static int visit(struct walk *w, const FTSENT *x)
 		return 0;
 	}
 	if (ends_with(x->fts_name, OUTBOX_SUFFIX))
-		return take_file(w, x->fts_path);
+		return w->t->skip != NULL && w->t->skip(w->t->context, x->fts_statp) ? 0 : take_file(w, x->fts_path);
 	return strcmp(x->fts_name, "job.mpix") == 0 ? take_trace(w, x->fts_path) : 0;
 }
 

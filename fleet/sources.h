@@ -3,12 +3,15 @@
 
 #include "fleet/ingest.h"
 
+#include <sys/stat.h>
+
 /* Takes one record: text, its length, where it was, whose file (or NULL). Not 0 ends the walk and is returned. */
 typedef int (*source_take)(void *context, const char *text, size_t len_bytes, const char *where, const char *owner,
 			   struct error *e);
 
 struct source_taker {
 	source_take take;
+	bool (*skip)(void *context, const struct stat *st); /* is a file of an outbox known already? May be NULL */
 	void *context;
 	void (*say)(void *context, const char *text); /* what could not be read */
 	const char *version;			      /* of mpitrace, in records made of traces */

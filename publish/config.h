@@ -17,7 +17,8 @@ struct publish_kind;
 struct destination {
 	const char *name; /* as all texts but the secrets: the policy's */
 	const struct publish_kind *kind;
-	const char *url, *path, *database, *org, *bucket, *user, *ca, *certificate, *key, *proxy;
+	const char *url, *path, *database, *org, *bucket, *user, *ca, *certificate, *key, *proxy, *table, *index,
+		*instance, *dead_letters;
 	char *token, *password, *secret; /* of the files; ours */
 	uint64_t batch, timeout_s, queue, backoff_s, backoff_max_s;
 	bool gzip;

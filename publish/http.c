@@ -1,5 +1,6 @@
 /* http.c - see http.h. */
 #include "publish/http.h"
+#include "publish/kind.h"
 
 #include "base/utf8.h"
 
@@ -9,24 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANSWER_BYTES_MAX 1024u /* more of an answer is read and forgotten */
+#define ANSWER_BYTES_MAX 1024u	    /* more of an answer is read and forgotten, */
+#define FATES_BYTES_MAX (64u << 20) /* unless it says what became of each record: 10,000 with 6 KB each */
 #define CONNECT_SECONDS 10L
 
 struct http {
 	CURL *curl;
 	const struct destination *d;
-	char answer[ANSWER_BYTES_MAX + 1];
-	size_t answer_bytes;
+	struct buf answer;
 	char why[CURL_ERROR_SIZE];
 };
 
 static size_t keep(char *data, size_t size, size_t n, void *context)
 {
 	struct http *h = context;
-	size_t room = ANSWER_BYTES_MAX - h->answer_bytes, len = size * n;
-	memcpy(h->answer + h->answer_bytes, data, len < room ? len : room);
-	h->answer_bytes += len < room ? len : room;
-	return len;
+	size_t most = h->d->kind->fates != NULL ? FATES_BYTES_MAX : ANSWER_BYTES_MAX;
+	size_t room = most - h->answer.len_bytes, len = size * n;
+	buf_bytes(&h->answer, data, len < room ? len : room);
+	return buf_failed(&h->answer) ? 0 : len;
 }
 
 /* No file, no other protocol, no redirect: a server cannot send us elsewhere with what authenticates us. */
@@ -77,6 +78,8 @@ void http_destroy(struct http *h)
 {
 	if (h != NULL && h->curl != NULL)
 		curl_easy_cleanup(h->curl);
+	if (h != NULL)
+		buf_done(&h->answer);
 	free(h);
 }
 
@@ -89,8 +92,7 @@ static bool holds(const char *text, const char *secret)
 static void explain(struct http *h, CURLcode rc, struct http_answer *a)
 {
 	const struct destination *d = h->d;
-	h->answer[h->answer_bytes] = '\0';
-	char *clean = utf8_clean(h->answer, strlen(h->answer));
+	char *clean = utf8_clean(a->body, strnlen(a->body, ANSWER_BYTES_MAX));
 	if (rc != CURLE_OK)
 		snprintf(a->text, sizeof(a->text), "%.200s", h->why[0] != '\0' ? h->why : curl_easy_strerror(rc));
 	else if (clean == NULL || holds(clean, d->token) || holds(clean, d->password) || holds(clean, d->secret))
@@ -103,7 +105,8 @@ static void explain(struct http *h, CURLcode rc, struct http_answer *a)
 static void answer(struct http *h, CURLcode rc, struct http_answer *a)
 {
 	curl_off_t wait = 0;
-	*a = (struct http_answer){0};
+	buf_u8(&h->answer, 0);
+	*a = (struct http_answer){.body = buf_failed(&h->answer) ? "" : (const char *)h->answer.data};
 	if (rc == CURLE_OK) {
 		curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &a->status);
 		curl_easy_getinfo(h->curl, CURLINFO_RETRY_AFTER, &wait);
@@ -130,11 +133,11 @@ static struct curl_slist *add_lines(struct curl_slist *list, const char *lines)
 	return list;
 }
 
-int http_post(struct http *h, const char *url, const char *lines, const struct buf *body, struct http_answer *ret_a,
+int http_send(struct http *h, const char *url, const char *lines, const struct buf *body, struct http_answer *ret_a,
 	      struct error *e)
 {
 	struct curl_slist *list = add_lines(add_line(NULL, "Expect:"), lines);
-	h->answer_bytes = 0;
+	buf_done(&h->answer);
 	h->why[0] = '\0';
 	CURLcode rc = curl_easy_setopt(h->curl, CURLOPT_URL, url);
 	rc |= curl_easy_setopt(h->curl, CURLOPT_CONNECT_ONLY, 0L);
@@ -142,6 +145,7 @@ int http_post(struct http *h, const char *url, const char *lines, const struct b
 	rc |= curl_easy_setopt(h->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len_bytes);
 	rc |= curl_easy_setopt(h->curl, CURLOPT_POSTFIELDS, body->data);
 	rc |= curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, list);
+	rc |= curl_easy_setopt(h->curl, CURLOPT_CUSTOMREQUEST, h->d->kind->method);
 	if (rc == CURLE_OK)
 		answer(h, curl_easy_perform(h->curl), ret_a);
 	curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, NULL);
@@ -151,7 +155,7 @@ int http_post(struct http *h, const char *url, const char *lines, const struct b
 
 int http_reach(struct http *h, struct http_answer *ret_a, struct error *e)
 {
-	h->answer_bytes = 0;
+	buf_done(&h->answer);
 	h->why[0] = '\0';
 	CURLcode rc = curl_easy_setopt(h->curl, CURLOPT_URL, h->d->url);
 	rc |= curl_easy_setopt(h->curl, CURLOPT_CONNECT_ONLY, 1L);

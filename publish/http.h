@@ -10,13 +10,14 @@ struct http_answer {
 	long status;	       /* 0: none came, or not all of it */
 	int64_t retry_after_s; /* 0: it did not say */
 	char text[256];	       /* for people: what came, or why nothing did; no secret is in it */
+	const char *body;      /* what came, ended by a zero, until the next request */
 };
 
 /* NULL without memory. */
 struct http *http_create(const struct destination *d);
 void http_destroy(struct http *h);
-/* POST body with the header lines. 0 with an answer, or -errno with text: this will never work. */
-int http_post(struct http *h, const char *url, const char *lines, const struct buf *body, struct http_answer *ret_a,
+/* POST body, or whatever method the kind has, with the header lines. 0 with an answer, or -errno with text: this will never work. */
+int http_send(struct http *h, const char *url, const char *lines, const struct buf *body, struct http_answer *ret_a,
 	      struct error *e);
 /* Can the server be reached, and is it who it says? The same answer: status 200 if so. */
 int http_reach(struct http *h, struct http_answer *ret_a, struct error *e);

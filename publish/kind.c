@@ -18,6 +18,14 @@ const struct publish_kind *publish_kind_find(const char *name)
 	return NULL;
 }
 
+void publish_base(const struct destination *d, struct buf *b)
+{
+	size_t len = strlen(d->url);
+	while (len > 0 && d->url[len - 1] == '/')
+		len--;
+	buf_bytes(b, d->url, len);
+}
+
 void publish_percent(struct buf *b, const char *text)
 {
 	for (; *text != '\0'; text++)
@@ -25,4 +33,15 @@ void publish_percent(struct buf *b, const char *text)
 			buf_u8(b, (uint8_t)*text);
 		else
 			buf_printf(b, "%%%02X", (unsigned char)*text);
+}
+
+void publish_label(struct buf *b, const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (*text == '\n')
+			buf_str(b, "\\n");
+		else if (*text == '"' || *text == '\\')
+			buf_printf(b, "\\%c", *text);
+		else
+			buf_u8(b, (uint8_t)*text);
 }

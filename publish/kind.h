@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "publish/config.h"
+#include "publish/totals.h"
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
@@ -13,12 +14,20 @@ struct publish_record {
 	int64_t id;
 	const char *text;
 	const cJSON *json;
+	bool again; /* another record of the same step was taken before */
 };
 
 struct publish_batch {
 	const char *name; /* the same whenever this very batch is sent */
 	const struct publish_record *records;
 	size_t n;
+	const struct totals *totals; /* for kinds with add(): with this batch in them */
+};
+
+/* What a server says of one record. */
+struct publish_fate {
+	enum { FATE_ARRIVED, FATE_LATER, FATE_REFUSED } what;
+	char why[200];
 };
 
 struct publish_kind {
@@ -32,16 +41,26 @@ struct publish_kind {
 	/* Header lines that authenticate, a newline behind each; body: as it goes over the wire. May be NULL. */
 	int (*headers)(const struct destination *d, const struct publish_batch *b, const struct buf *body,
 		       struct buf *ret_lines, struct error *e);
+	/* A server that takes a request may refuse some of its records: fates of n records, all ARRIVED before. -EBADMSG:
+	 * the answer cannot be understood, so that all of it goes out again. NULL: who takes a request takes all of it. */
+	int (*fates)(const char *answer, size_t n, struct publish_fate *fates);
+	/* For servers that hold sums in place of records: what a record adds to them. It is called once for each step.
+	 * Not 0: out of memory. */
+	int (*add)(const struct publish_record *r, struct totals *totals);
+	const char *method; /* NULL: POST */
 	/* Set for kinds that append to a file in place of a request. */
 	void (*append)(const struct publish_batch *b, struct buf *ret_body);
 };
 
 #define PUBLISH_KINDS(ROW) \
 	ROW(influxdb) \
+	ROW(clickhouse) \
+	ROW(elasticsearch) \
+	ROW(pushgateway) \
 	ROW(webhook) \
 	ROW(file) \
 	/* one row a kind */
-#define PUBLISH_KIND_NAMES "influxdb, webhook or file"
+#define PUBLISH_KIND_NAMES "influxdb, clickhouse, elasticsearch, pushgateway, webhook or file"
 
 #define DECLARE_KIND(name) extern const struct publish_kind publish_##name;
 PUBLISH_KINDS(DECLARE_KIND)
@@ -49,5 +68,9 @@ PUBLISH_KINDS(DECLARE_KIND)
 
 /* NULL for no kind of ours. */
 const struct publish_kind *publish_kind_find(const char *name);
+/* The url of the configuration without the slashes that it may end with. */
+void publish_base(const struct destination *d, struct buf *b);
 /* text with all but letters, digits and -._~ as %XX (RFC 3986). */
 void publish_percent(struct buf *b, const char *text);
+/* text as the value of a label in Prometheus' text format, without its quotes. */
+void publish_label(struct buf *b, const char *text);

@@ -22,10 +22,7 @@ static const char *missing(const struct destination *d)
 
 static void url(const struct destination *d, struct buf *ret_url)
 {
-	size_t len = strlen(d->url);
-	while (len > 0 && d->url[len - 1] == '/')
-		len--;
-	buf_bytes(ret_url, d->url, len);
+	publish_base(d, ret_url);
 	buf_str(ret_url, d->database != NULL ? "/write?precision=s&db=" : "/api/v2/write?precision=s&bucket=");
 	publish_percent(ret_url, d->database != NULL ? d->database : d->bucket);
 	if (d->database == NULL) {

@@ -2,6 +2,7 @@
  * mpitrace.conf says. A program of its own, so that what a node runs is not linked with libcurl. */
 #include "cli/cli.h"
 #include "base/json.h"
+#include "publish/metrics.h"
 #include "publish/program.h"
 #include "publish/send.h"
 #include "publish/take.h"
@@ -18,8 +19,8 @@
 #define INTERVAL_S 30
 
 struct options {
-	const char *config, *state;
-	bool follow, dry_run, check, status, dead, json;
+	const char *config, *state, *metrics;
+	bool follow, dry_run, check, status, dead, revive, forget, json;
 	int64_t interval_ns;
 	char **paths;
 	int npaths;
@@ -31,7 +32,8 @@ struct publisher {
 	struct destinations all;
 	struct http *http[DESTINATIONS_MAX]; /* NULL: a file */
 	struct state s;
-	struct take_counts taken;
+	struct take_counts taken, ever; /* in the last round; since this program began */
+	struct seen seen;
 	const char *outbox;
 };
 
@@ -62,8 +64,12 @@ static int take_all(struct publisher *p, bool dry, struct error *e)
 	int rc = 0;
 	p->taken = (struct take_counts){0};
 	for (int i = 0; i < p->o->npaths && rc == 0; i++)
-		rc = publish_take(&p->s, &p->all, p->o->paths[i], dry, &p->taken, e);
-	return p->o->npaths == 0 ? publish_take(&p->s, &p->all, p->outbox, dry, &p->taken, e) : rc;
+		rc = publish_take(&p->s, &p->all, p->o->paths[i], dry, &p->seen, &p->taken, e);
+	if (p->o->npaths == 0)
+		rc = publish_take(&p->s, &p->all, p->outbox, dry, &p->seen, &p->taken, e);
+	p->ever.added += p->taken.added;
+	p->ever.refused += p->taken.refused;
+	return rc;
 }
 
 static int round_of(struct publisher *p, struct error *e)
@@ -71,7 +77,7 @@ static int round_of(struct publisher *p, struct error *e)
 	int rc = take_all(p, false, e);
 	for (size_t i = 0; i < p->all.all.n && rc == 0 && !stopped; i++)
 		rc = publish_send(&p->s, &p->all.all.at[i], p->http[i], &stopped, e);
-	return rc;
+	return rc == 0 && p->o->metrics != NULL ? publish_metrics(p->o->metrics, &p->s, &p->all, &p->ever, e) : rc;
 }
 
 /* The signals wait while we do, or one could come just before. */
@@ -173,7 +179,7 @@ static int read_config(struct publisher *p, struct error *e)
 		return -EINVAL;
 	if (p->all.all.n == 0)
 		return fail(e, -ENOENT, "%s: has no [destination NAME]; mpitrace-publish(1) shows some", p->o->config);
-	bool looks = p->o->check || p->o->status || p->o->dead;
+	bool looks = p->o->check || p->o->status || p->o->dead || p->o->revive || p->o->forget;
 	return looks || p->o->npaths > 0 || *p->outbox != '\0'
 		       ? 0
 		       : fail(e, -ENOENT, "%s: names no outbox; say which PATH to take records from", p->o->config);
@@ -204,13 +210,19 @@ static int work(struct publisher *p, struct error *e)
 		return dry_run(p, e);
 	if (o->dead)
 		return state_print_dead(&p->s, stdout, e);
-	if (o->status)
+	if (o->revive || o->forget)
+		rc = state_dead(&p->s, o->revive, e);
+	if (o->status || ((o->revive || o->forget) && rc == 0))
 		return tell(p, e);
-	do {
+	if (rc == 0)
+		rc = state_forget(&p->s, e);
+	while (rc == 0 && !stopped) {
 		rc = round_of(p, e);
-		if (o->follow && rc == 0 && !stopped)
+		if (!o->follow || rc < 0)
+			break;
+		if (!stopped)
 			wait_until_next(o);
-	} while (o->follow && rc == 0 && !stopped);
+	}
 	return rc < 0 ? rc : tell(p, e);
 }
 
@@ -230,6 +242,7 @@ static int publish(const struct options *o)
 	state_close(&p.s);
 	for (size_t i = 0; i < DESTINATIONS_MAX; i++)
 		http_destroy(p.http[i]);
+	seen_done(&p.seen);
 	destinations_done(&p.all);
 	policy_free(p.policy);
 	curl_global_cleanup();
@@ -254,6 +267,12 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->status = true;
 	else if (key == 'd')
 		o->dead = true;
+	else if (key == 'r')
+		o->revive = true;
+	else if (key == 'x')
+		o->forget = true;
+	else if (key == 'm')
+		o->metrics = value;
 	else if (key == 'j')
 		o->json = true;
 	else if (key != 'i' || option_seconds(value, &o->interval_ns) < 0)
@@ -264,12 +283,19 @@ static int parse_option(struct options *o, int key, const char *value)
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{"config", required_argument, NULL, 'c'},   {"state", required_argument, NULL, 's'},
-		{"interval", required_argument, NULL, 'i'}, {"follow", no_argument, NULL, 'f'},
-		{"dry-run", no_argument, NULL, 'n'},	    {"check", no_argument, NULL, 'k'},
-		{"status", no_argument, NULL, 't'},	    {"dead", no_argument, NULL, 'd'},
-		{"json", no_argument, NULL, 'j'},	    {NULL, 0, NULL, 0}};
+	static const struct option names[] = {{"config", required_argument, NULL, 'c'},
+					      {"state", required_argument, NULL, 's'},
+					      {"interval", required_argument, NULL, 'i'},
+					      {"follow", no_argument, NULL, 'f'},
+					      {"dry-run", no_argument, NULL, 'n'},
+					      {"check", no_argument, NULL, 'k'},
+					      {"status", no_argument, NULL, 't'},
+					      {"dead", no_argument, NULL, 'd'},
+					      {"revive", no_argument, NULL, 'r'},
+					      {"forget", no_argument, NULL, 'x'},
+					      {"metrics", required_argument, NULL, 'm'},
+					      {"json", no_argument, NULL, 'j'},
+					      {NULL, 0, NULL, 0}};
 	struct options o = {
 		.config = POLICY_FILE, .state = PUBLISH_STATE, .interval_ns = INTERVAL_S * INT64_C(1000000000)};
 	int c, code = -1;

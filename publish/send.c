@@ -1,7 +1,10 @@
 /* send.c - see send.h. What a failure means is decided here, once for all kinds:
- * 2xx has arrived; 413 is two requests; 400 and 422 are halved until the record that is meant stands alone, which is
- * dead then; all others, and no answer, are the destination's trouble: the same batch goes out again later. */
+ * 2xx has arrived, but for records that the answer names; 413 is two requests; 400 and 422 are halved until the record
+ * that is meant stands alone, which is dead then; all others, and no answer, are the destination's trouble: the same
+ * batch goes out again later. 500 may be either: after some times it is halved, too, and who stands alone lets the
+ * others go first (state_aside()). */
 #include "publish/send.h"
+#include "publish/dead.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +18,8 @@
 #include <unistd.h>
 
 #define GZIP_LEVEL 4
+#define DOUBTS 3 /* failures until a batch with status 500 is looked at in halves */
+#define REFUSED_MOST 3
 #define RETRY_AFTER_MOST 86400 /* s: a server's word for longer is not taken */
 
 /* ---- later ---- */
@@ -102,7 +107,7 @@ static int append(struct state *s, const struct destination *d, const struct bat
 		rc = -errno;
 	close(fd);
 	if (rc == 0)
-		return state_arrived(s, d, b, at + (int64_t)body->len_bytes, e);
+		return state_arrived(s, d, b, at + (int64_t)body->len_bytes, NULL, e);
 	fail(&why, rc, "%s: %s", d->path, strerror(-rc));
 	return postpone(s, d, why.text, 0, e);
 }
@@ -120,26 +125,92 @@ static int pack(const struct buf *plain, struct buf *ret_packed, struct error *e
 	return ret_packed->len_bytes > 0 ? 0 : fail(e, -ENOMEM, "out of memory");
 }
 
+/* One that a server will never take goes into the directory for those first. */
+static int lay_out(const struct destination *d, const struct publish_record *r, const char *why, struct error *e)
+{
+	fprintf(stderr, "mpitrace publish: %s: takes no record like %.255s: %s\n", d->name,
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(r->json, "id")), why);
+	return d->dead_letters != NULL ? dead_letter(d->dead_letters, d->name, r, why, e) : 0;
+}
+
+static int settle(struct state *s, const struct destination *d, const struct batch *b, struct publish_fate *fates,
+		  struct error *e)
+{
+	struct error cannot = {""};
+	const char *why = NULL;
+	for (size_t i = 0; i < b->records.n; i++) {
+		if (fates[i].what == FATE_REFUSED && lay_out(d, &b->records.at[i], fates[i].why, &cannot) < 0) {
+			fates[i].what = FATE_LATER;
+			snprintf(fates[i].why, sizeof(fates[i].why), "%.199s", cannot.text);
+		}
+		if (fates[i].what == FATE_LATER && why == NULL)
+			why = fates[i].why;
+	}
+	int rc = state_settle(s, d, b, fates, e);
+	return rc == 0 && why != NULL ? postpone(s, d, why, 0, e) : rc;
+}
+
+static int took(struct state *s, const struct destination *d, const struct batch *b, const struct http_answer *a,
+		const struct totals *totals, struct error *e)
+{
+	if (d->kind->fates == NULL)
+		return state_arrived(s, d, b, -1, totals, e);
+	struct publish_fate *fates = calloc(b->records.n, sizeof(*fates));
+	if (fates == NULL)
+		return fail(e, -ENOMEM, "out of memory");
+	int rc = d->kind->fates(a->body, b->records.n, fates);
+	rc = rc < 0 ? postpone(s, d, "the answer does not say what became of each record", 0, e)
+		    : settle(s, d, b, fates, e);
+	free(fates);
+	return rc;
+}
+
+static int refused(struct state *s, const struct destination *d, const struct batch *b, const char *why,
+		   struct error *e)
+{
+	struct error cannot = {""};
+	if (lay_out(d, &b->records.at[0], why, &cannot) < 0)
+		return postpone(s, d, cannot.text, 0, e);
+	return state_bury(s, d, b, why, e);
+}
+
+/* Nobody can tell whether this record is at fault, or the server. When it was refused three times, with others that
+ * arrived between, it is the record. */
+static int doubtful(struct state *s, const struct destination *d, const struct batch *b, const struct http_answer *a,
+		    struct error *e)
+{
+	int64_t tries = 0;
+	int rc = state_aside(s, d, b, &tries, e);
+	if (rc == 0 && tries >= REFUSED_MOST)
+		return refused(s, d, b, a->text, e);
+	return rc == 0 ? postpone(s, d, a->text, a->retry_after_s, e) : rc;
+}
+
 static int judge(struct state *s, const struct destination *d, const struct batch *b, const struct http_answer *a,
-		 struct error *e)
+		 const struct totals *totals, struct error *e)
 {
 	bool content = a->status == 400 || a->status == 413 || a->status == 422;
+	struct state_counts c = {0};
+	int rc = 0;
 	if (a->status >= 200 && a->status < 300)
-		return state_arrived(s, d, b, -1, e);
-	if (content && b->records.n > 1)
+		return took(s, d, b, a, totals, e);
+	if (a->status == 500)
+		rc = state_counts(s, d, &c, e);
+	bool doubt = a->status == 500 && c.failures >= DOUBTS;
+	if (rc == 0 && (content || doubt) && b->records.n > 1)
 		return state_split(s, d, b, e);
-	if (!content)
-		return postpone(s, d, a->text, a->retry_after_s, e);
-	fprintf(stderr, "mpitrace publish: %s: takes no record like %.255s: %s\n", d->name,
-		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(b->records.at[0].json, "id")), a->text);
-	return state_bury(s, d, b, a->text, e);
+	if (content)
+		return refused(s, d, b, a->text, e);
+	if (rc == 0 && doubt)
+		return doubtful(s, d, b, a, e);
+	return rc == 0 ? postpone(s, d, a->text, a->retry_after_s, e) : rc;
 }
 
 static int request(struct state *s, const struct destination *d, struct http *h, const struct publish_batch *p,
 		   const struct batch *b, const struct buf *plain, struct error *e)
 {
 	_cleanup_buf_ struct buf packed = {0}, url = {0}, lines = {0};
-	struct http_answer a;
+	struct http_answer a = {0};
 	const struct buf *body = d->gzip ? &packed : plain;
 	int rc = d->gzip ? pack(plain, &packed, e) : 0;
 	d->kind->url(d, &url);
@@ -151,10 +222,33 @@ static int request(struct state *s, const struct destination *d, struct http *h,
 	if (rc == 0 && (buf_failed(&url) || buf_failed(&lines)))
 		rc = fail(e, -ENOMEM, "out of memory");
 	if (rc == 0)
-		rc = http_post(h, (const char *)url.data, (const char *)lines.data, body, &a, e);
+		rc = http_send(h, (const char *)url.data, (const char *)lines.data, body, &a, e);
 	if (lines.data != NULL)
 		explicit_bzero(lines.data, lines.cap_bytes);
-	return rc == 0 ? judge(s, d, b, &a, e) : rc;
+	return rc == 0 ? judge(s, d, b, &a, p->totals, e) : rc;
+}
+
+/* ---- a batch ---- */
+
+/* The sums with this batch in them. A step counts once, however often a record of it comes. */
+static int add_up(struct state *s, const struct destination *d, const struct batch *b, struct totals *ret_totals,
+		  struct error *e)
+{
+	int rc = state_totals_read(s, d, ret_totals, e);
+	for (size_t i = 0; i < b->records.n && rc == 0; i++)
+		if (!b->records.at[i].again && d->kind->add(&b->records.at[i], ret_totals) < 0)
+			rc = fail(e, -ENOMEM, "out of memory");
+	return rc;
+}
+
+static int encode(struct state *s, const struct destination *d, const struct batch *b, struct totals *totals,
+		  struct publish_batch *ret_p, struct buf *ret_body, struct error *e)
+{
+	int rc = d->kind->add != NULL ? add_up(s, d, b, totals, e) : 0;
+	*ret_p = (struct publish_batch){b->name, b->records.at, b->records.n, d->kind->add != NULL ? totals : NULL};
+	if (rc == 0)
+		(d->kind->append != NULL ? d->kind->append : d->kind->encode)(ret_p, ret_body);
+	return rc == 0 && buf_failed(ret_body) ? fail(e, -ENOMEM, "out of memory") : rc;
 }
 
 /* 1: not now. */
@@ -162,11 +256,13 @@ static int send_one(struct state *s, const struct destination *d, struct http *h
 		    struct error *e)
 {
 	_cleanup_buf_ struct buf body = {0};
-	struct publish_batch p = {b->name, b->records.at, b->records.n};
-	(d->kind->append != NULL ? d->kind->append : d->kind->encode)(&p, &body);
-	if (buf_failed(&body))
-		return fail(e, -ENOMEM, "out of memory");
-	return d->kind->append != NULL ? append(s, d, b, &body, e) : request(s, d, h, &p, b, &body, e);
+	struct totals totals = {0};
+	struct publish_batch p;
+	int rc = encode(s, d, b, &totals, &p, &body, e);
+	if (rc == 0)
+		rc = d->kind->append != NULL ? append(s, d, b, &body, e) : request(s, d, h, &p, b, &body, e);
+	totals_done(&totals);
+	return rc;
 }
 
 int publish_send(struct state *s, const struct destination *d, struct http *h, const volatile sig_atomic_t *stop,
@@ -192,14 +288,16 @@ int publish_send(struct state *s, const struct destination *d, struct http *h, c
 int publish_show(struct state *s, const struct destination *d, FILE *to, struct error *e)
 {
 	_cleanup_buf_ struct buf body = {0};
+	struct totals totals = {0};
+	struct publish_batch p;
 	struct batch b = {0};
 	int rc = state_batch(s, d, &b, e);
-	struct publish_batch p = {b.name, b.records.at, b.records.n};
 	if (rc == 0 && b.records.n > 0)
-		(d->kind->append != NULL ? d->kind->append : d->kind->encode)(&p, &body);
+		rc = encode(s, d, &b, &totals, &p, &body, e);
 	if (rc == 0)
 		fprintf(to, "# %s: %zu records in the next batch\n%.*s\n", d->name, b.records.n, (int)body.len_bytes,
 			body.data != NULL ? (const char *)body.data : "");
+	totals_done(&totals);
 	batch_done(&b);
 	return rc;
 }

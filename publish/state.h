@@ -46,21 +46,36 @@ int state_destinations(struct state *s, struct destinations *all, struct error *
  * taken then; else NULL. A known record is passed over. 0, or -errno: the database cannot go on. */
 int state_take(struct state *s, const struct destinations *all, const char *text, size_t len_bytes, const char *owner,
 	       struct take_counts *counts, const char **ret_why, struct error *e);
+/* Forget which records there were more than 400 days ago that wait for nothing. */
+int state_forget(struct state *s, struct error *e);
 /* Drop, and count, the oldest of those that wait beyond d->queue. */
 int state_bound(struct state *s, const struct destination *d, struct error *e);
 
 /* The batch that is open, or the next one; n = 0: nothing waits. batch_done() frees. */
 int state_batch(struct state *s, const struct destination *d, struct batch *ret_b, struct error *e);
 void batch_done(struct batch *b);
-/* It has arrived; file_bytes: the length of the file since, -1 for none. */
+/* It has arrived; file_bytes: the length of the file since, -1 for none; totals: what they are since, or NULL. */
 int state_arrived(struct state *s, const struct destination *d, const struct batch *b, int64_t file_bytes,
-		  struct error *e);
+		  const struct totals *totals, struct error *e);
+/* Each record has its fate, in their order; those that wait are another batch from now on. */
+int state_settle(struct state *s, const struct destination *d, const struct batch *b, const struct publish_fate *fates,
+		 struct error *e);
 /* Two of it, with new names. */
 int state_split(struct state *s, const struct destination *d, const struct batch *b, struct error *e);
-/* It will never arrive. */
+/* A record alone, of which the server does not say that it is the record's fault, waits until all others have had their
+ * turn. *ret_tries: how often, with others that arrived between. */
+int state_aside(struct state *s, const struct destination *d, const struct batch *b, int64_t *ret_tries,
+		struct error *e);
+/* All dead ones wait again, or are given up and counted as dropped. */
+int state_dead(struct state *s, bool revive, struct error *e);
+/* A record alone: it will never arrive. */
 int state_bury(struct state *s, const struct destination *d, const struct batch *b, const char *why, struct error *e);
 /* Nothing goes there before `until`. */
 int state_postpone(struct state *s, const struct destination *d, int64_t until, const char *why, struct error *e);
+
+/* What this destination's sums are, and those that differ from it written, inside of the caller's transaction. */
+int state_totals_read(struct state *s, const struct destination *d, struct totals *ret_totals, struct error *e);
+int state_totals_write(struct state *s, const struct destination *d, const struct totals *totals, struct error *e);
 
 int state_counts(struct state *s, const struct destination *d, struct state_counts *ret_c, struct error *e);
 /* Which file it was (device and inode as text), and how much of it is ours; "" and 0 at first. */

@@ -18,6 +18,7 @@ struct taking {
 	struct state *s;
 	const struct destinations *all;
 	struct take_counts *counts;
+	struct seen *seen;
 	unsigned said, pending;
 	bool dry;
 };
@@ -44,6 +45,12 @@ static int take(void *context, const char *text, size_t len, const char *where, 
 	return rc;
 }
 
+static bool is_seen(void *context, const struct stat *st)
+{
+	struct taking *t = context;
+	return seen_before(t->seen, st);
+}
+
 /* Under another name first: anybody may have made a file of that name, and the directory's owner may replace it. */
 static int stamp(const char *path, const struct timespec *began, struct error *e)
 {
@@ -63,11 +70,12 @@ static int stamp(const char *path, const struct timespec *began, struct error *e
 			      PUBLISH_STAMP, strerror(-rc));
 }
 
-int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry,
+int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry, struct seen *seen,
 		 struct take_counts *counts, struct error *e)
 {
-	struct taking t = {.s = s, .all = all, .counts = counts, .dry = dry};
-	struct source_taker taker = {.take = take, .say = say, .context = &t, .version = MPITRACE_VERSION};
+	struct taking t = {.s = s, .all = all, .counts = counts, .seen = seen, .dry = dry};
+	struct source_taker taker = {
+		.take = take, .skip = is_seen, .say = say, .context = &t, .version = MPITRACE_VERSION};
 	struct timespec began;
 	uint64_t unread = 0;
 	clock_gettime(CLOCK_REALTIME, &began);
@@ -82,5 +90,7 @@ int publish_take(struct state *s, const struct destinations *all, const char *pa
 	for (size_t i = 0; i < all->all.n && rc == 0; i++)
 		rc = state_bound(s, &all->all.at[i], e);
 	counts->refused += unread;
+	if (unread > 0) /* one of them may be readable by then, and is not stamped away */
+		seen_done(seen);
 	return rc == 0 && unread == 0 && !dry ? stamp(path, &began, e) : rc;
 }

@@ -1,9 +1,10 @@
 /* take.h - records from an outbox into the state. */
 #pragma once
 
+#include "publish/seen.h"
 #include "publish/state.h"
 
 /* All records below path for all destinations. What is refused is said on standard error. When all files could be read,
- * the outbox is stamped (program.h) unless `dry`. 0 or -errno with text. */
-int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry,
+ * the outbox is stamped (program.h) unless `dry`. Files that `seen` knows are not read again. 0 or -errno with text. */
+int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry, struct seen *seen,
 		 struct take_counts *counts, struct error *e);

@@ -30,8 +30,8 @@ static void end(void)
 static char *encoded(const char *kind, const char *text)
 {
 	struct buf b = {0};
-	struct publish_record r = {1, text, cJSON_Parse(text)};
-	struct publish_batch batch = {"b-1", &r, 1};
+	struct publish_record r = {1, text, cJSON_Parse(text), false};
+	struct publish_batch batch = {"b-1", &r, 1, NULL};
 	const struct publish_kind *k = publish_kind_find(kind);
 	cr_assert_not_null(r.json);
 	(k->append != NULL ? k->append : k->encode)(&batch, &b);
@@ -143,7 +143,7 @@ Test(publish_state, batch_is_the_same_after_a_restart_until_it_has_arrived)
 	cr_assert_eq(state_batch(&s, &all.all.at[0], &b, NULL), 0);
 	cr_expect_str_eq(a.name, b.name);
 	cr_expect_eq(b.records.n, 1u);
-	cr_expect_eq(state_arrived(&s, &all.all.at[0], &b, -1, NULL), 0);
+	cr_expect_eq(state_arrived(&s, &all.all.at[0], &b, -1, NULL, NULL), 0);
 	batch_done(&a);
 	batch_done(&b);
 	cr_assert_eq(state_batch(&s, &all.all.at[0], &b, NULL), 0);
@@ -183,7 +183,7 @@ Test(publish_state, split_halves_hold_each_record_once)
 	for (size_t i = 0; i < 2; i++) {
 		cr_assert_eq(state_batch(&s, &all.all.at[0], &b, NULL), 0);
 		cr_expect_eq(b.records.n, sizes[i]);
-		cr_expect_eq(state_arrived(&s, &all.all.at[0], &b, -1, NULL), 0);
+		cr_expect_eq(state_arrived(&s, &all.all.at[0], &b, -1, NULL, NULL), 0);
 		batch_done(&b);
 	}
 	state_close(&s);

@@ -1,0 +1,10 @@
+/* dead.h - a directory with what a destination will never take, beside the state: a file each, for people and scripts. */
+#pragma once
+
+#include "publish/kind.h"
+
+/* DIRECTORY/NAME-NUMBER.json: {"destination", "reason", "record"}, whole or not at all. 0 or -errno with text. */
+int dead_letter(const char *directory, const char *destination, const struct publish_record *r, const char *reason,
+		struct error *e);
+/* The text of it, one line; NULL without memory, to be freed by cJSON_free(). */
+char *dead_text(const char *destination, const char *reason, const char *record);

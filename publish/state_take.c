@@ -1,0 +1,102 @@
+/* state_take.c - records are taken, once, and owed to all destinations. */
+#include "publish/state_sql.h"
+
+#include "base/index.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "fleet/job.h"
+#include "fleet/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *wrong_with(const cJSON *record, const char *owner)
+{
+	struct fleet_job j;
+	const char *why = fleet_job_of(record, &j);
+	return why != NULL || record_is_owners(json_text(record, "user", ""), owner)
+		       ? why
+		       : "is another user's file than it says";
+}
+
+static int owe_all(struct state *s, const struct destinations *all, int64_t record, struct error *e)
+{
+	int rc = 0;
+	for (size_t i = 0; i < all->all.n && rc == 0; i++) {
+		sqlite3_bind_int64(s->owe, 1, record);
+		sqlite3_bind_int64(s->owe, 2, all->all.at[i].id);
+		if (sqlite3_step(s->owe) != SQLITE_DONE)
+			rc = fleet_fail(&s->f, e);
+		sqlite3_reset(s->owe);
+	}
+	return rc;
+}
+
+static int add(struct state *s, const struct destinations *all, const char *key, const char *text,
+	       struct take_counts *counts, struct error *e)
+{
+	int64_t hash = (int64_t)index_hash(INDEX_SEED, text, strlen(text));
+	sqlite3_bind_text(s->find, 1, key, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s->find, 2, hash);
+	int found = sqlite3_step(s->find);
+	bool known = found == SQLITE_ROW;
+	sqlite3_reset(s->find);
+	if (found != SQLITE_ROW && found != SQLITE_DONE)
+		return fleet_fail(&s->f, e);
+	counts->known += known;
+	if (known)
+		return 0;
+	sqlite3_bind_text(s->add, 1, key, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s->add, 2, hash);
+	sqlite3_bind_text(s->add, 3, text, -1, SQLITE_STATIC);
+	int rc = sqlite3_step(s->add) == SQLITE_DONE ? 0 : fleet_fail(&s->f, e);
+	sqlite3_reset(s->add);
+	counts->added += rc == 0;
+	return rc == 0 ? owe_all(s, all, sqlite3_last_insert_rowid(s->f.db), e) : rc;
+}
+
+/* The text goes out as it was printed here: one line of UTF-8, whatever bytes the file had. */
+int state_take(struct state *s, const struct destinations *all, const char *text, size_t len_bytes, const char *owner,
+	       struct take_counts *counts, const char **ret_why, struct error *e)
+{
+	char *clean = utf8_clean(text, len_bytes);
+	cJSON *record = clean != NULL ? cJSON_Parse(clean) : NULL;
+	char *line = record != NULL ? cJSON_PrintUnformatted(record) : NULL;
+	*ret_why = len_bytes > RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
+		   : line == NULL		? "is not JSON"
+						: wrong_with(record, owner);
+	int rc = 0;
+	if (*ret_why != NULL)
+		counts->refused++;
+	else
+		rc = add(s, all, json_text(record, "id", ""), line, counts, e);
+	cJSON_free(line);
+	cJSON_Delete(record);
+	free(clean);
+	return rc;
+}
+
+int state_forget(struct state *s, struct error *e)
+{
+	return fleet_run(&s->f,
+			 "DELETE FROM records WHERE text='' AND taken < strftime('%s','now') - 400*86400 AND NOT EXISTS"
+			 " (SELECT 1 FROM deliveries WHERE record=records.id)",
+			 e);
+}
+
+int state_bound(struct state *s, const struct destination *d, struct error *e)
+{
+	int rc = fleet_run(&s->f, "BEGIN IMMEDIATE", e);
+	if (rc == 0)
+		rc = state_run(
+			s, e,
+			"DELETE FROM deliveries WHERE destination=?1 AND dead=0 AND batch=0 AND record <= (SELECT "
+			"record"
+			" FROM deliveries WHERE destination=?1 AND dead=0 AND batch=0 ORDER BY record DESC"
+			" LIMIT 1 OFFSET ?2)",
+			2, d->id, (int64_t)d->queue);
+	int64_t dropped = rc == 0 ? sqlite3_changes64(s->f.db) : 0;
+	if (rc == 0 && dropped > 0)
+		rc = state_run(s, e, "UPDATE destinations SET dropped=dropped+?1 WHERE id=?2", 2, dropped, d->id);
+	return state_finish(s, rc, e);
+}
