@@ -109,7 +109,24 @@ check_sanitizers() {
 		format collect postproc_record postproc_waits
 }
 
+# Servers that `mpitrace publish` is tried against: unpacked, not installed, since their packages would start them.
+servers() {
+	local to=$BUILD/servers new=$BUILD/servers.new deb
+	if [ ! -d "$to" ]; then
+		rm -rf "$new"
+		mkdir "$new"
+		(cd "$new" && quiet apt-get -q download influxdb clickhouse-server prometheus prometheus-pushgateway)
+		for deb in "$new"/*.deb; do
+			quiet dpkg -x "$deb" "$new"
+			rm "$deb"
+		done
+		mv "$new" "$to"
+	fi
+	PATH=$PATH:$to/usr/bin:$to/usr/sbin
+}
+
 check_meson() {
+	servers
 	meson_suite unit "$BUILD" --suite unit
 	meson_suite integration "$BUILD" --suite integration
 	[ "$TIER" != soak ] || meson_suite full "$BUILD" --suite full
@@ -219,7 +236,7 @@ main() {
 	# shellcheck disable=SC2046  # words
 	install_packages "${PACKAGES[@]}" libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck \
 		libopen-trace-format2-dev otf2-tools python3-otf2 libsqlite3-dev nettle-dev protobuf-compiler python3-protobuf python3-numpy \
-		git clang-format clang-tidy python3-jsonschema valgrind mandoc slurmdbd mariadb-server-core mariadb-client-core btrfs-progs \
+		git clang-format clang-tidy python3-jsonschema valgrind mandoc clickhouse-client slurmdbd mariadb-server-core mariadb-client-core btrfs-progs \
 		hpcc lammps netpipe-openmpi netpipe-mpich2 scalapack-mpi-test $(node_packages)
 	build
 	check_meson

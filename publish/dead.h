@@ -1,4 +1,4 @@
-/* dead.h - a directory with what a destination will never take, beside the state: a file each, for people and scripts. */
+/* dead.h - a directory with what a destination will never take, a file each, for people and scripts. */
 #pragma once
 
 #include "publish/kind.h"

@@ -16,7 +16,8 @@ struct http_answer {
 /* NULL without memory. */
 struct http *http_create(const struct destination *d);
 void http_destroy(struct http *h);
-/* POST body, or whatever method the kind has, with the header lines. 0 with an answer, or -errno with text: this will never work. */
+/* POST body (or whatever method the kind has) with the header lines. 0 with an answer, or -errno with text: this will
+ * never work. */
 int http_send(struct http *h, const char *url, const char *lines, const struct buf *body, struct http_answer *ret_a,
 	      struct error *e);
 /* Can the server be reached, and is it who it says? The same answer: status 200 if so. */

@@ -41,8 +41,9 @@ struct publish_kind {
 	/* Header lines that authenticate, a newline behind each; body: as it goes over the wire. May be NULL. */
 	int (*headers)(const struct destination *d, const struct publish_batch *b, const struct buf *body,
 		       struct buf *ret_lines, struct error *e);
-	/* A server that takes a request may refuse some of its records: fates of n records, all ARRIVED before. -EBADMSG:
-	 * the answer cannot be understood, so that all of it goes out again. NULL: who takes a request takes all of it. */
+	/* A server that takes a request may refuse some of its records: fates of n records, all ARRIVED before.
+	 * -EBADMSG: the answer cannot be understood, so that all of it goes out again. NULL: who takes a request takes
+	 * all of it. */
 	int (*fates)(const char *answer, size_t n, struct publish_fate *fates);
 	/* For servers that hold sums in place of records: what a record adds to them. It is called once for each step.
 	 * Not 0: out of memory. */

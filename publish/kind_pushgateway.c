@@ -1,6 +1,7 @@
-/* kind_pushgateway.c - sums over all jobs for a Prometheus Pushgateway, in the text format that Prometheus and OpenMetrics
- * readers share. A Pushgateway keeps one value of each metric, no jobs: so what is sent is what all jobs add up to,
- * as counters, by cluster, partition and account. One group is put whole each time, so that a repeat changes nothing. */
+/* kind_pushgateway.c - sums over all jobs for a Prometheus Pushgateway, in the text format that Prometheus and
+ * OpenMetrics readers share. A Pushgateway keeps one value of each metric, and no jobs: so what is sent is what all
+ * jobs add up to, as counters, by cluster, partition and account. One group is put whole each time, so that a repeat
+ * changes nothing. */
 #include "publish/kind.h"
 
 #include "fleet/job.h"

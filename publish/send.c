@@ -196,7 +196,7 @@ static int judge(struct state *s, const struct destination *d, const struct batc
 		return took(s, d, b, a, totals, e);
 	if (a->status == 500)
 		rc = state_counts(s, d, &c, e);
-	bool doubt = a->status == 500 && c.failures >= DOUBTS;
+	bool doubt = a->status == 500 && (c.failures >= DOUBTS || b->number < 0); /* aside: it was in doubt before */
 	if (rc == 0 && (content || doubt) && b->records.n > 1)
 		return state_split(s, d, b, e);
 	if (content)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""publish.py [KILLS] - `mpitrace publish`: every record arrives, and none twice in effect, at a real InfluxDB, at a server that fails in every
-way, and in a file, also when it is killed at any instant (KILLS times, else 100). Environment: MAKE_FLEET, MPITRACE, PROGRAMS."""
+"""publish.py [KILLS] - `mpitrace publish`: every record arrives, and none twice in effect, at a server that fails in every way,
+and in a file, also when it is killed at any instant (KILLS times, else 100). Environment: MAKE_FLEET, MPITRACE, PROGRAMS."""
 import collections
 import glob
 import gzip
@@ -13,76 +13,19 @@ import random
 import shutil
 import signal
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.parse
 import urllib.request
 
+from publishing import SECRET, Site, free_port, records, secret_file
 from trace import MPITRACE, Tests
 
 KILLS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-SECRET = 'a secret of the test'
-
-
-def records(n):
-    text = subprocess.run([os.environ['MAKE_FLEET'], '--jobs', str(n)], capture_output=True, text=True, check=True).stdout
-    return [json.loads(line) for line in text.splitlines()]
-
-
-class Site:
-    """A directory with a configuration, an outbox and a state."""
-
-    def __init__(self, place, name, *sections):
-        self.place = os.path.join(place, name)
-        self.outbox, self.state = self.place + '/outbox', self.place + '/state.db'
-        os.makedirs(self.outbox)
-        os.chmod(self.place, 0o755)
-        self.configure(*sections)
-
-    def configure(self, *sections):
-        with open(self.place + '/mpitrace.conf', 'w') as f:
-            f.write('[defaults]\noutbox = %s\n' % self.outbox)
-            for i, section in enumerate(sections):
-                f.write('[destination d%d]\n%s\n' % (i, '\n'.join('%s = %s' % item for item in section.items())))
-        os.chmod(self.place + '/mpitrace.conf', 0o600)
-
-    def leave(self, *some):
-        for record in some:
-            name = '%s/j%s.%s.job.json' % (self.outbox, hashlib.sha1(record['id'].encode()).hexdigest(), os.urandom(4).hex())
-            with open(name + '.tmp', 'w') as f:
-                json.dump(record, f)
-            os.rename(name + '.tmp', name)
-
-    def words(self, *more):
-        return [MPITRACE, 'publish', '--config', self.place + '/mpitrace.conf', '--state', self.state, *more]
-
-    def run(self, *more, **options):
-        return subprocess.run(self.words(*more), capture_output=True, text=True, timeout=120, **options)
-
-    def status(self):
-        return json.loads(self.run('--status', '--json').stdout)['destinations']
-
-    def until_done(self, rounds=200):
-        """Runs until nothing waits any more; how often."""
-        for i in range(rounds):
-            run = self.run()
-            if run.returncode != 5:
-                return run, i + 1
-        return run, rounds
-
-
-def secret_file(place, mode=0o600):
-    path = '%s/secret%o' % (place, mode)
-    with open(path, 'w') as f:
-        f.write(SECRET + '\n')
-    os.chmod(path, mode)
-    return path
-
-
 # ---- a server that takes it strictly ----
 
 class Receiver(http.server.ThreadingHTTPServer):
@@ -91,7 +34,7 @@ class Receiver(http.server.ThreadingHTTPServer):
 
     def __init__(self, context=None):
         super().__init__(('127.0.0.1', 0), Handler)
-        self.plan, self.batches, self.wrong, self.requests, self.most = collections.deque(), {}, [], 0, None
+        self.plan, self.batches, self.wrong, self.requests, self.most, self.poison = collections.deque(), {}, [], 0, None, set()
         self.lock = threading.Lock()
         if context:
             self.socket = context.wrap_socket(self.socket, server_side=True)
@@ -138,8 +81,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with s.lock:
             s.requests += 1
             what = s.plan.popleft() if s.plan else 'take'
-        n = len(json.loads(gzip.decompress(body) if self.headers['Content-Encoding'] else body)['records'])
-        if s.most and n > s.most:
+        ids = {r['id'] for r in json.loads(gzip.decompress(body) if self.headers['Content-Encoding'] else body)['records']}
+        if ids & s.poison:
+            return self.answer(500, 'it broke')
+        if s.most and len(ids) > s.most:
             return self.answer(413)
         if what == 'reset':
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b'\1\0\0\0\0\0\0\0')
@@ -212,12 +157,6 @@ def test_faults(t, place, all_records):
     run = lost.run()
     t.check('refused: said, and it waits', run.returncode == 5 and lost.status()[0]['waiting'] == 3 and lost.status()[0]['last_error'], run)
     t.check('--check says so too', lost.run('--check').returncode == 3, '')
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
 
 
 def test_tls(t, place, all_records):
@@ -307,6 +246,125 @@ def test_full_disk(t, place, all_records):
         subprocess.run(['umount', mount], check=True)
 
 
+def test_poison(t, place, all_records):
+    """A server that breaks whenever it sees one record, and does not say why."""
+    server = Receiver()
+    letters = place + '/letters'
+    os.mkdir(letters)
+    site = Site(place, 'poison', {'type': 'webhook', 'url': server.url, 'secret_file': secret_file(place), 'batch': 16, 'backoff': 0, 'dead_letters': letters})
+    server.poison = {all_records[5]['id'], all_records[20]['id']}
+    site.leave(*all_records[:40])
+    for _ in range(40):
+        site.run()
+    status = site.status()[0]
+    t.check('500 for one record holds nobody else up', status['done'] == 38 and status['waiting'] == 2 and status['dead'] == 0, status)
+    for i in range(40, 52):
+        site.leave(all_records[i])
+        for _ in range(3):
+            site.run()
+    status = site.status()[0]
+    t.check('and when others arrive between, it is dead at last', status['done'] == 50 and status['dead'] == 2 and status['waiting'] == 0, status)
+    t.check('with a letter for each', len(os.listdir(letters)) == 2, os.listdir(letters))
+    os.chmod(letters, 0o500)
+    server.poison = set()
+    server.plan.extend([500] * 6)
+    site.leave(*all_records[52:60])
+    for _ in range(20):
+        site.run()
+    check_all(t, 'a server that is broken for a while loses nothing', server, [r for i, r in enumerate(all_records[:60]) if i not in (5, 20)])
+    site.run('--revive')
+    site.until_done()
+    check_all(t, 'dead ones that are revived', server, all_records[:60])
+    server.shutdown()
+
+
+class Proxy(http.server.BaseHTTPRequestHandler):
+    """Hands requests on for who knows its password."""
+
+    def log_message(self, *words):
+        pass
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        self.server.asked.append(self.path)
+        again = urllib.request.Request(self.path, body, {k: v for k, v in self.headers.items() if k != 'Host'}, method='POST')
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(again, timeout=30) as a:
+            text = a.read()
+            self.send_response(a.status)
+        self.send_header('Content-Length', str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+def test_proxy_and_metrics(t, place, all_records):
+    server, proxy = Receiver(), http.server.ThreadingHTTPServer(('127.0.0.1', 0), Proxy)
+    proxy.asked = []
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    page = place + '/publish.prom'
+    site = Site(place, 'proxy', {'type': 'webhook', 'url': server.url, 'secret_file': secret_file(place), 'backoff': 0, 'proxy': 'http://127.0.0.1:%d' % proxy.server_port})
+    site.leave(*all_records[:5])
+    site.run('--metrics', page)
+    check_all(t, 'through a proxy', server, all_records[:5])
+    t.check('it was asked', proxy.asked == [server.url], proxy.asked)
+    with open(page) as f:
+        lines = f.read().splitlines()
+    t.check('--metrics says how it stands', 'mpitrace_publish_sent_total{destination="d0",type="webhook"} 5' in lines and 'mpitrace_publish_waiting{destination="d0",type="webhook"} 0' in lines
+            and all(line.startswith(('#', 'mpitrace_publish_')) for line in lines), lines)
+    if shutil.which('promtool'):
+        run = subprocess.run(['promtool', 'check', 'metrics'], input='\n'.join(lines) + '\n', capture_output=True, text=True)
+        t.check('promtool takes it', run.returncode == 0 and not run.stderr, run)
+    os.mkdir(place + '/directory')
+    run = site.run('--metrics', place + '/directory')
+    t.check('a file of metrics that cannot be is one error', run.returncode == 3 and run.stderr.count('\n') == 1, run)
+    server.shutdown()
+    proxy.shutdown()
+
+
+def test_follow(t, place, all_records):
+    server = Receiver()
+    site = Site(place, 'follow', {'type': 'webhook', 'url': server.url, 'secret_file': secret_file(place), 'backoff': 0})
+    p = subprocess.Popen(site.words('--follow', '--interval', '0.05', '--json'), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = lambda n: all(p.poll() is None and not time.sleep(0.02) for _ in iter(lambda: len(server.ids()) < n, False))
+    site.leave(*all_records[:20])
+    t.check('--follow: what is there is sent', until(20), '')
+    bad = site.outbox + '/bad.job.json'
+    with open(bad + '.tmp', 'w') as f:
+        f.write('no record')
+    os.rename(bad + '.tmp', bad)
+    site.leave(*all_records[20:30])
+    t.check('and what comes', until(30), '')
+    path = glob.glob(site.outbox + '/*.job.json')[0]
+    with open(path + '.tmp', 'w') as f:
+        json.dump(dict(all_records[0], core_hours=3), f)
+    os.rename(path + '.tmp', path)
+    while sum(server.ids().values()) < 31 and p.poll() is None:
+        time.sleep(0.02)
+    t.check('also in place of a file that was there', sum(server.ids().values()) == 31, '')
+    t.check('another one waits for its turn', site.run().returncode == 5, '')
+    p.terminate()
+    out, err = p.communicate(timeout=60)
+    t.check('SIGTERM ends it', p.returncode in (0, 4) and json.loads(out)['destinations'][0]['done'] == 31, (p.returncode, out))
+    t.check('a file that is no record is said once', err.count('bad.job.json') == 1, err)
+    server.shutdown()
+
+
+def test_versions(t, place, all_records):
+    site = Site(place, 'versions', {'type': 'file', 'path': place + '/v.ndjson', 'backoff': 0})
+    site.leave(*all_records[:3])
+    site.run()
+    db = sqlite3.connect(site.state)
+    db.executescript('ALTER TABLE deliveries DROP COLUMN tries; ALTER TABLE deliveries DROP COLUMN seen; ALTER TABLE records DROP COLUMN taken; DROP TABLE totals; PRAGMA user_version=1')
+    db.close()
+    site.leave(*all_records[3:6])
+    run, _ = site.until_done()
+    t.check('a state of version 1 becomes one of today', run.returncode == 0 and sorted(lines_of(place + '/v.ndjson')) == sorted(r['id'] for r in all_records[:6]), run)
+    db = sqlite3.connect(site.state)
+    db.executescript('PRAGMA user_version=99')
+    db.close()
+    run = site.run()
+    t.check('one of tomorrow is left alone', run.returncode == 3 and 'version 99' in run.stderr, run)
+
+
 # ---- who may what ----
 
 def test_trust(t, place, all_records):
@@ -369,72 +427,12 @@ def test_kills(t, place, all_records):
     server.shutdown()
 
 
-# ---- the real one ----
-
-class Influx:
-    def __init__(self, place):
-        self.url, self.place = 'http://127.0.0.1:%d' % free_port(), place
-        with open(place + '/influxdb.conf', 'w') as f:
-            f.write('reporting-disabled = true\nbind-address = "127.0.0.1:%d"\n[meta]\ndir = "%s/meta"\n[data]\ndir = "%s/data"\nwal-dir = "%s/wal"\n'
-                    '[http]\nbind-address = "%s"\nlog-enabled = false\n' % (free_port(), place, place, place, self.url[7:]))
-        self.process = subprocess.Popen([shutil.which('influxd'), '-config', place + '/influxdb.conf'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while self.process.poll() is None:
-            try:
-                urllib.request.urlopen(self.url + '/ping', timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.05)
-
-    def ask(self, question):
-        data = urllib.parse.urlencode({'q': question, 'db': 'fleet', 'epoch': 's'}).encode()
-        with urllib.request.urlopen(self.url + '/query', data, timeout=60) as answer:
-            series = json.load(answer)['results'][0].get('series', [])
-        return [dict(zip(s['columns'], row)) for s in series for row in s['values']]
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-
-
-def test_influxdb(t, place, all_records):
-    if not shutil.which('influxd'):
-        print('# influxdb is not installed: not tested against the real one')
-        return
-    server = Influx(place)
-    try:
-        some = [dict(r) for r in all_records[:1500]]
-        some[0].update(user='a,b=c d\\', program='/x/"\u00e9\n y\\')
-        some[1].update(user='x\ny injected=1 5', account=',=', program='\U0001f600')
-        site = Site(place, 'influx', {'type': 'influxdb', 'url': server.url, 'database': 'fleet', 'backoff': 0})
-        site.leave(*some)
-        t.check('--check reaches it', site.run('--check').returncode == 0, '')
-        run = site.run()
-        t.check('a database that is not there yet is waited for', run.returncode == 5 and 'not found' in run.stderr, run)
-        server.ask('CREATE DATABASE fleet')
-        run, _ = site.until_done()
-        count = lambda: server.ask('SELECT count(core_hours) AS n, sum(core_hours) AS h FROM mpitrace_job')[0]
-        want = sum(r['core_hours'] for r in some)
-        t.check('InfluxDB: every record', run.returncode == 0 and count()['n'] == 1500 and abs(count()['h'] - want) < 1e-6 * want, (run, count(), want))
-        os.unlink(site.state)
-        t.check('and none twice, when all is sent again', site.until_done()[0].returncode == 0 and count()['n'] == 1500, count())
-        odd = server.ask("SELECT * FROM mpitrace_job WHERE id = '%s'" % some[0]['id'])
-        t.check('a hostile name is one value', len(odd) == 1 and odd[0]['user'] == 'a,b=c d/' and odd[0]['program'] == '/x/"\u00e9? y/', odd)
-        odd = server.ask("SELECT * FROM mpitrace_job WHERE id = '%s'" % some[1]['id'])
-        t.check('and makes no line of its own', len(odd) == 1 and odd[0]['user'] == 'x?y injected=1 5' and odd[0]['account'] == ',=' and odd[0]['program'] == '\U0001f600', odd)
-        t.check('no other measurement is there', server.ask('SHOW MEASUREMENTS') == [{'name': 'mpitrace_job'}], '')
-        start = server.ask("SELECT ranks, elapsed_s FROM mpitrace_job WHERE id = '%s'" % some[2]['id'])[0]
-        t.check('values are those of the record', start['ranks'] == some[2]['ranks'] and abs(start['elapsed_s'] - some[2]['elapsed_s']) < 1e-6
-                and time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(start['time'])) == some[2]['start'], (start, some[2]))
-    finally:
-        server.stop()
-
-
 def main():
     t = Tests()
     all_records = records(max(2000, 2 * KILLS))
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
-        for test in (test_faults, test_tls, test_file, test_full_disk, test_trust, test_kills, test_influxdb):
+        for test in (test_faults, test_tls, test_file, test_full_disk, test_poison, test_proxy_and_metrics, test_follow, test_versions, test_trust, test_kills):
             sub = os.path.join(place, test.__name__)
             os.mkdir(sub)
             os.chmod(sub, 0o755)

@@ -65,6 +65,97 @@ Test(webhook, body_is_an_object_with_the_batch_and_its_records)
 	free(body);
 }
 
+/* ---- what an answer says of each record ---- */
+
+static struct publish_fate fate_of(const char *answer, size_t n, size_t which, int *ret_rc)
+{
+	struct publish_fate fates[4] = {{0}};
+	*ret_rc = publish_kind_find("elasticsearch")->fates(answer, n, fates);
+	return fates[which];
+}
+
+Test(elasticsearch, fates_are_read_one_by_one)
+{
+	static const char answer[] = "{\"errors\":true,\"items\":[{\"index\":{\"status\":201}},{\"index\":{\"status\":"
+				     "429,\"error\":{\"type\":"
+				     "\"busy\"}}},{\"index\":{\"status\":400,\"error\":{\"type\":\"t\",\"reason\":"
+				     "\"r\"}}},{\"index\":{\"status\":"
+				     "503}}]}";
+	static const int want[] = {FATE_ARRIVED, FATE_LATER, FATE_REFUSED, FATE_LATER};
+	int rc = -1;
+	for (size_t i = 0; i < 4; i++) {
+		struct publish_fate f = fate_of(answer, 4, i, &rc);
+		cr_expect_eq((int)f.what, want[i], "%zu", i);
+		cr_expect_eq(rc, 0);
+	}
+	cr_expect_str_eq(fate_of(answer, 4, 2, &rc).why, "status 400: t: r");
+}
+
+Test(elasticsearch, answer_that_does_not_fit_is_none)
+{
+	static const char *const odd[] = {"",
+					  "no JSON",
+					  "[]",
+					  "{}",
+					  "{\"errors\":0,\"items\":[]}",
+					  "{\"errors\":true}",
+					  "{\"errors\":true,\"items\":[{\"index\":{\"status\":201}}]}"};
+	int rc = 0;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		fate_of(odd[i], 2, 0, &rc);
+		cr_expect_lt(rc, 0, "%s", odd[i]);
+	}
+	fate_of("{\"errors\":true,\"items\":[{},7]}", 2, 1, &rc);
+	cr_expect_eq(rc, 0);
+	cr_expect_eq((int)fate_of("{\"errors\":true,\"items\":[{},7]}", 2, 1, &rc).what, FATE_LATER);
+	cr_expect_eq((int)fate_of("{\"errors\":false,\"took\":3}", 2, 1, &rc).what, FATE_ARRIVED);
+	cr_expect_eq(rc, 0);
+}
+
+/* ---- sums ---- */
+
+static int add_job(struct totals *t, const char *account, const char *user)
+{
+	char text[256];
+	snprintf(text, sizeof(text),
+		 "{\"schema\":\"mpitrace/job/1\",\"id\":\"i\",\"start\":\"2025-03-01T10:00:00Z\",\"core_hours\":2,"
+		 "\"account\":\"%s\",\"user\":\"%s\"}",
+		 account, user);
+	struct publish_record r = {1, text, cJSON_Parse(text), false};
+	int rc = publish_kind_find("pushgateway")->add(&r, t);
+	cJSON_Delete((cJSON *)r.json);
+	return rc;
+}
+
+Test(pushgateway, series_are_bounded_and_nothing_is_left_out)
+{
+	struct totals t = {0};
+	char account[32];
+	double jobs = 0, hours = 0;
+	for (int i = 0; i < 6000; i++) {
+		snprintf(account, sizeof(account), "a%d", i);
+		cr_assert_eq(add_job(&t, account, "u"), 0);
+	}
+	cr_expect_leq(t.all.n, 20010u);
+	cr_expect(totals_has(&t, "mpitrace_jobs_total",
+			     "cluster=\"(others)\",partition=\"(others)\",account=\"(others)\""));
+	for (size_t i = 0; i < t.all.n; i++) {
+		jobs += strcmp(t.all.at[i].metric, "mpitrace_jobs_total") == 0 ? t.all.at[i].value : 0;
+		hours += strcmp(t.all.at[i].metric, "mpitrace_core_hours_total") == 0 ? t.all.at[i].value : 0;
+	}
+	cr_expect_eq(jobs, 6000);
+	cr_expect_eq(hours, 12000);
+	totals_done(&t);
+}
+
+Test(pushgateway, hostile_names_stay_in_their_label)
+{
+	struct totals t = {0};
+	cr_assert_eq(add_job(&t, "a\\\"b\\\\\\n c} 1", "u"), 0); /* JSON of: a"b\, a line feed, c} 1 */
+	cr_expect(totals_has(&t, "mpitrace_jobs_total", "cluster=\"\",partition=\"\",account=\"a\\\"b\\\\\\n c} 1\""));
+	totals_done(&t);
+}
+
 /* ---- the state ---- */
 
 static struct destinations one_destination(uint64_t batch, uint64_t queue)
