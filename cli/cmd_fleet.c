@@ -1,5 +1,7 @@
 /* cmd_fleet.c - `mpitrace fleet`: all jobs of a machine in one database, on pages, and asked. */
 #include "cli/cli.h"
+#include "base/index.h"
+#include "base/vec.h"
 #include "fleet/estimate.h"
 #include "fleet/query.h"
 #include "fleet/report.h"
@@ -16,8 +18,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SAID_MOST 20 /* messages about records that are left out; the rest is counted */
-#define SETTLED_S 60 /* a file of an outbox that is younger is left for the next time */
+#define SAID_MOST 20		   /* messages about records that are left out; the rest is counted */
+#define SETTLED_S 60		   /* a file of an outbox that is younger is left for the next time */
+#define REFUSED_KEPT_S (7 * 86400) /* and one that is no record for somebody to look at it */
 
 struct options {
 	const char *db, *out, *user;
@@ -38,6 +41,10 @@ static int complain(const struct error *e)
 struct ingesting {
 	struct ingest *g;
 	unsigned said;
+	uint64_t had_no_room;
+	VEC(uint64_t) refused; /* hashes of paths */
+	struct index by_path;  /* of them */
+	bool forgetful;	       /* there was no memory for all of them */
 };
 
 static void say(void *context, const char *text)
@@ -47,15 +54,47 @@ static void say(void *context, const char *text)
 		fprintf(stderr, "mpitrace fleet: %s\n", text);
 }
 
+static void keep_in_mind(void *context, const char *path)
+{
+	struct ingesting *i = context;
+	uint64_t hash = index_hash(INDEX_SEED, path, strlen(path));
+	if (vec_push(&i->refused, hash) < 0 || index_add(&i->by_path, hash, (uint32_t)i->refused.n - 1) < 0)
+		i->forgetful = true;
+}
+
 static int take(void *context, const char *text, size_t len, const char *where, const char *owner, struct error *e)
 {
 	struct ingesting *i = context;
-	return ingest_record(i->g, text, len, where, owner, e);
+	uint64_t refused = ingest_counts(i->g).refused;
+	int rc = ingest_record(i->g, text, len, where, owner, e);
+	if (ingest_counts(i->g).refused != refused)
+		keep_in_mind(i, where);
+	return rc;
+}
+
+static bool same_hash(const void *context, uint32_t at)
+{
+	(void)context, (void)at;
+	return true;
+}
+
+/* One that was left out stays for a week, so that somebody may look at it; then it would only fill the outbox. */
+static bool is_kept(void *context, const char *path, const struct stat *st)
+{
+	struct ingesting *i = context;
+	uint64_t hash = index_hash(INDEX_SEED, path, strlen(path));
+	return (i->forgetful || index_find(&i->by_path, hash, same_hash, NULL) != INDEX_NONE) &&
+	       st->st_mtime >= time(NULL) - REFUSED_KEPT_S && st->st_mtime <= time(NULL) + SETTLED_S;
 }
 
 static int each_path(const struct options *o, struct ingesting *i, uint64_t *unread, struct error *e)
 {
-	struct source_taker t = {.take = take, .say = say, .context = i, .version = MPITRACE_VERSION};
+	struct source_taker t = {.take = take,
+				 .say = say,
+				 .unread = keep_in_mind,
+				 .had_no_room = &i->had_no_room,
+				 .context = i,
+				 .version = MPITRACE_VERSION};
 	int rc = 0;
 	for (int k = 0; k < o->npaths && rc == 0; k++)
 		rc = source_each(o->paths[k], &t, unread, e);
@@ -97,11 +136,13 @@ static int64_t taken_until(const char *path, int64_t began)
 }
 
 /* What was there before we began, has settled, and is in the database. */
-static int clean_up(const struct options *o, int64_t began, struct error *e)
+static int clean_up(const struct options *o, struct ingesting *i, int64_t began, struct error *e)
 {
 	int rc = 0;
-	for (int k = 0; k < o->npaths && rc == 0; k++)
-		rc = source_remove(o->paths[k], taken_until(o->paths[k], began), e);
+	for (int k = 0; k < o->npaths && rc == 0; k++) {
+		struct source_removal r = {taken_until(o->paths[k], began), is_kept, i};
+		rc = source_remove(o->paths[k], &r, e);
+	}
 	return rc;
 }
 
@@ -121,10 +162,16 @@ static int ingest(const struct options *o)
 	struct ingest_counts c = i.g != NULL ? ingest_counts(i.g) : (struct ingest_counts){0};
 	ingest_end(i.g);
 	fleet_close(&f);
-	if (rc == 0 && o->remove && c.refused == 0 && unread == 0)
-		rc = clean_up(o, began - SETTLED_S, &e);
+	if (rc == 0 && o->remove)
+		rc = clean_up(o, &i, began - SETTLED_S, &e);
+	vec_done(&i.refused);
+	index_done(&i.by_path);
 	if (rc < 0)
 		return complain(&e);
+	if (i.had_no_room > 0)
+		fprintf(stderr,
+			"mpitrace fleet: %llu steps left no record, because the outbox's file system was full\n",
+			(unsigned long long)i.had_no_room);
 	printf("%llu records added, %llu replaced, %llu known already, %llu left out\n", (unsigned long long)c.added,
 	       (unsigned long long)c.replaced, (unsigned long long)c.known,
 	       (unsigned long long)c.refused + (unsigned long long)unread);

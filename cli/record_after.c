@@ -89,7 +89,9 @@ static void leave(const struct policy_decision *d, const char *step_dir)
 	struct error e = {""};
 	const char *outbox = policy_text(d, POLICY_OUTBOX);
 	int status, fd = open(outbox, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int rc = fd < 0 ? fail(&e, -errno, "outbox %s: %s", outbox, strerror(errno)) : take_user(d, user, &e);
+	int rc = fd < 0 ? fail(&e, -errno, "outbox %s: %s", outbox, strerror(errno)) : 0;
+	if (rc == 0)
+		rc = outbox_is_full(fd) ? outbox_put_full(fd, &e) : take_user(d, user, &e);
 	if (rc == 0) {
 		snprintf(report, sizeof(report), "%s/report.html",
 			 realpath(step_dir, whole) != NULL ? whole : step_dir);

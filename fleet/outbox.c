@@ -9,12 +9,13 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define ID_SHOWN 100
 
 /* Who guesses names could be there first. */
-static void make_name(const char *id, char *ret_name, size_t cap)
+static void make_name(const char *id, const char *suffix, char *ret_name, size_t cap)
 {
 	char plain[ID_SHOWN + 1];
 	uint64_t number = 0;
@@ -24,7 +25,7 @@ static void make_name(const char *id, char *ret_name, size_t cap)
 	plain[n] = '\0';
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
 		number = (uint64_t)getpid();
-	snprintf(ret_name, cap, "j%s.%016llx" OUTBOX_SUFFIX, plain, (unsigned long long)number);
+	snprintf(ret_name, cap, "j%s.%016llx%s", plain, (unsigned long long)number, suffix);
 }
 
 static int write_all(int fd, const char *text, size_t len)
@@ -61,7 +62,7 @@ int outbox_put(int dir_fd, const char *id, const char *text, struct error *e)
 	char name[ID_SHOWN + 64], temporary[ID_SHOWN + 72];
 	if (geteuid() == 0)
 		return fail(e, -EPERM, "root's own steps leave no record: root writes nothing where others may");
-	make_name(id, name, sizeof(name));
+	make_name(id, OUTBOX_SUFFIX, name, sizeof(name));
 	snprintf(temporary, sizeof(temporary), ".%s.tmp", name);
 	int rc = write_file(dir_fd, temporary, text);
 	if (rc == 0 && renameat(dir_fd, temporary, dir_fd, name) != 0)
@@ -74,4 +75,28 @@ int outbox_put(int dir_fd, const char *id, const char *text, struct error *e)
 	}
 	(void)fsync(dir_fd); /* the name, too; a directory that may not be read has no such call on some systems */
 	return 0;
+}
+
+bool outbox_is_full(int dir_fd)
+{
+	struct statvfs v;
+	if (fstatvfs(dir_fd, &v) != 0)
+		return false;
+	uint64_t part = (uint64_t)v.f_blocks / OUTBOX_FREE_PART,
+		 most = OUTBOX_FREE_BYTES / (v.f_frsize > 0 ? v.f_frsize : 1);
+	return v.f_bavail < (part < most ? part : most) || (v.f_files > 0 && v.f_favail < v.f_files / 1000);
+}
+
+int outbox_put_full(int dir_fd, struct error *e)
+{
+	char name[ID_SHOWN + 64];
+	if (geteuid() == 0)
+		return fail(e, -EPERM, "root's own steps leave no record: root writes nothing where others may");
+	make_name("", OUTBOX_FULL_SUFFIX, name, sizeof(name));
+	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640), rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	return fail(e, fd >= 0 ? -ENOSPC : rc,
+		    "outbox: its file system is full but for a small rest: no record was left there%s",
+		    fd >= 0 ? ", which whoever collects will count" : "");
 }

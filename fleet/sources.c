@@ -15,14 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#define FUTURE_S 3600			 /* clocks differ by less */
 #define LINE_ROOM (RECORD_BYTES_MAX * 2) /* a longer line is passed over, however long */
 
 struct walk {
 	const struct source_taker *t;
 	uint64_t unread;
-	int64_t remove_until; /* -1: nothing is removed */
+	const struct source_removal *removal; /* NULL: nothing is removed */
 	struct error *e;
 };
 
@@ -33,6 +35,8 @@ static void say(struct walk *w, const char *path, const char *why)
 	snprintf(text, sizeof(text), "%s: %s", path, why);
 	if (w->t->say != NULL)
 		w->t->say(w->t->context, text);
+	if (w->t->unread != NULL)
+		w->t->unread(w->t->context, path);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -158,15 +162,31 @@ static int take_many(struct walk *w, const char *path)
 
 /* ---- a directory ---- */
 
+/* Its owner can set a time to come: such a one would stay for ever. */
+static bool is_settled(const struct stat *st, int64_t until)
+{
+	return st->st_mtime < until || (until > 0 && st->st_mtime > time(NULL) + FUTURE_S);
+}
+
+static int remove_file(struct walk *w, const FTSENT *x)
+{
+	const struct source_removal *r = w->removal;
+	bool full = ends_with(x->fts_name, OUTBOX_FULL_SUFFIX);
+	if ((!full && !ends_with(x->fts_name, OUTBOX_SUFFIX)) || !is_settled(x->fts_statp, r->until))
+		return 0;
+	if (!full && r->keep != NULL && r->keep(r->context, x->fts_path, x->fts_statp))
+		return 0;
+	return unlink(x->fts_accpath) == 0 || errno == ENOENT
+		       ? 0
+		       : fail(w->e, -errno, "%s: cannot remove it: %s", x->fts_path, strerror(errno));
+}
+
 static int visit(struct walk *w, const FTSENT *x)
 {
-	struct error *e = w->e;
-	if (w->remove_until >= 0) {
-		if (ends_with(x->fts_name, OUTBOX_SUFFIX) && x->fts_statp->st_mtime < w->remove_until &&
-		    unlink(x->fts_accpath) != 0 && errno != ENOENT)
-			return fail(e, -errno, "%s: cannot remove it: %s", x->fts_path, strerror(errno));
-		return 0;
-	}
+	if (w->removal != NULL)
+		return remove_file(w, x);
+	if (ends_with(x->fts_name, OUTBOX_FULL_SUFFIX) && w->t->had_no_room != NULL)
+		(*w->t->had_no_room)++;
 	if (ends_with(x->fts_name, OUTBOX_SUFFIX))
 		return w->t->skip != NULL && w->t->skip(w->t->context, x->fts_statp) ? 0 : take_file(w, x->fts_path);
 	return strcmp(x->fts_name, "job.mpix") == 0 ? take_trace(w, x->fts_path) : 0;
@@ -191,7 +211,7 @@ static int walk_below(struct walk *w, const char *path)
 
 int source_each(const char *path, const struct source_taker *t, uint64_t *ret_unread, struct error *e)
 {
-	struct walk w = {.t = t, .remove_until = -1, .e = e};
+	struct walk w = {.t = t, .e = e};
 	struct stat st;
 	int rc;
 	if (strcmp(path, "-") == 0)
@@ -210,10 +230,10 @@ int source_each(const char *path, const struct source_taker *t, uint64_t *ret_un
 	return rc;
 }
 
-int source_remove(const char *path, int64_t until, struct error *e)
+int source_remove(const char *path, const struct source_removal *r, struct error *e)
 {
 	struct source_taker nothing = {0};
-	struct walk w = {.t = &nothing, .remove_until = until, .e = e};
+	struct walk w = {.t = &nothing, .removal = r, .e = e};
 	struct stat st;
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? walk_below(&w, path) : 0;
 }

@@ -13,14 +13,22 @@ struct source_taker {
 	source_take take;
 	bool (*skip)(void *context, const struct stat *st); /* is a file of an outbox known already? May be NULL */
 	void *context;
-	void (*say)(void *context, const char *text); /* what could not be read */
-	const char *version;			      /* of mpitrace, in records made of traces */
+	void (*say)(void *context, const char *text);	 /* what could not be read, */
+	void (*unread)(void *context, const char *path); /* and the file that it was; may be NULL */
+	uint64_t *had_no_room;				 /* counts steps whose record had none; may be NULL */
+	const char *version;				 /* of mpitrace, in records made of traces */
 };
 
 /* All records at path: a directory with all below it (*.job.json, job.mpix; links and other file systems' devices are
  * passed over), one .mpix, or a file of records, a line each; "-" is standard input. *ret_unread counts files that
  * could not be read, each said. 0, or -errno: what take() returned, or path is not there. */
 int source_each(const char *path, const struct source_taker *t, uint64_t *ret_unread, struct error *e);
-/* Remove the files of an outbox below path (or path itself) that were last changed before `until` (seconds since
- * 1970). */
-int source_remove(const char *path, int64_t until, struct error *e);
+/* Which files of an outbox go: those last changed before `until` (seconds since 1970) of which keep() says no. */
+struct source_removal {
+	int64_t until;
+	bool (*keep)(void *context, const char *path, const struct stat *st); /* may be NULL */
+	void *context;
+};
+
+/* Remove the files of an outbox below the directory path. 0 or -errno with text. */
+int source_remove(const char *path, const struct source_removal *r, struct error *e);

@@ -100,6 +100,17 @@ def outbox(t, place):
     run = fleet('ingest', box, '--db', db, '--remove')
     left = sorted(os.path.basename(x) for x in glob.glob(box + '/**/j*.job.json', recursive=True))
     t.equal('--remove takes what is in the database, and leaves what is young', (run.returncode, left), (0, ['j2.job.json']))
+    for name, text, age in (('good', lines(place + '/few.ndjson')[0], 600), ('bad', 'no record', 600), ('worse', 'no record', 8 * 86400), ('to_come', 'no record', -10 * 86400)):
+        with open('%s/%s.job.json' % (box, name), 'w') as f:
+            f.write(text + '\n')
+        os.utime(f.name, (time.time() - age, time.time() - age))
+    for name, age in (('full', 600), ('full_now', 0)):
+        open('%s/%s.job.full' % (box, name), 'w').close()
+        os.utime('%s/%s.job.full' % (box, name), (time.time() - age, time.time() - age))
+    run = fleet('ingest', box, '--db', db, '--remove')
+    left = sorted(os.path.basename(x) for x in glob.glob(box + '/*.job.*') if not os.path.islink(x) and os.path.isfile(x))
+    t.equal('one that is no record keeps no other in the outbox, and stays for a week itself', (run.returncode, left), (4, ['bad.job.json', 'full_now.job.full', 'j2.job.json']))
+    t.check('steps whose record had no room are counted', '2 steps left no record' in run.stderr, run)
 
 
 def killed(t, place):

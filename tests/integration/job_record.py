@@ -123,12 +123,33 @@ def outbox(t, place):
         t.check('root leaves none', done.returncode == 0 and os.listdir(box) == [] and 'root' in done.stderr, (done, os.listdir(box)))
 
 
+def full(t, place):
+    """An outbox whose file system is nearly full; needs root."""
+    mount, policy = place + '/full', place + '/mpitrace.conf'
+    os.mkdir(mount)
+    if os.geteuid() != 0 or subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=1m,mode=3733', 'none', mount], capture_output=True).returncode != 0:
+        return
+    try:
+        with open(mount + '/.filler', 'wb') as f:
+            f.write(b'x' * (1000 << 10))
+        done = finish(step_of(place, 's7', NOBODY), policy, 'outbox = %s\n' % mount, NOBODY)
+        left = [x for x in os.listdir(mount) if x != '.filler']
+        t.check('an outbox that is nearly full gets an empty file that is counted, the step its report all the same, and it is said', done.returncode == 0 and len(left) == 1
+                and left[0].endswith('.job.full') and os.stat(mount + '/' + left[0]).st_size == 0 and 'small rest' in done.stderr and os.path.exists(place + '/s7/report.html'), (done, left))
+        os.unlink(mount + '/.filler')
+        finish(step_of(place, 's8', NOBODY), policy, 'outbox = %s\n' % mount, NOBODY)
+        t.equal('with room again there is a record', sum(x.endswith('.job.json') for x in os.listdir(mount)), 1)
+    finally:
+        subprocess.run(['umount', mount], check=True)
+
+
 def main():
     t = Tests()
     with tempfile.TemporaryDirectory() as place:
         schema(t, place)
         hidden(t, place)
         outbox(t, place)
+        full(t, place)
     t.end()
 
 
