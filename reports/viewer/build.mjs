@@ -1,7 +1,7 @@
 // build.mjs - bundle src/ into one offline HTML file whose policy admits its own script, worker and style and nothing else.
 // The worker's code lies in the page as text; the page makes the worker of it. So does the scene with Three, packed: a
 // page that shows the machine unpacks it and runs it as a script of its own, which the policy knows by its hash.
-// node build.mjs OUT WORKDIR: packages are installed in WORKDIR.
+// node build.mjs OUT WORKDIR [DEPFILE]: packages are installed in WORKDIR; DEPFILE gets a rule with all files that it is made of.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -10,14 +10,14 @@ import { deflateRawSync } from 'node:zlib';
 import { packages } from './packages.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [out, work] = process.argv.slice(2, 4).map((path) => resolve(path));
+const [out, work, depfile] = process.argv.slice(2, 5).map((path) => resolve(path));
 
 function hash(text) {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
 async function bundle(esbuild) {
-  const options = { bundle: true, minify: true, write: false, legalComments: 'none', target: 'es2022' };
+  const options = { bundle: true, minify: true, write: false, metafile: true, legalComments: 'none', target: 'es2022' };
   const script = await esbuild.build({ ...options, entryPoints: [join(here, 'src/main.ts')], format: 'esm' });
   const worker = await esbuild.build({ ...options, entryPoints: [join(here, 'src/worker.ts')], format: 'iife' });
   const style = await esbuild.build({ ...options, entryPoints: [join(here, 'src/style.css')] });
@@ -28,8 +28,16 @@ async function bundle(esbuild) {
     nodePaths: [join(work, 'node_modules')],
     charset: 'ascii',
   });
-  const [a, b, c, d] = [script, worker, style, scene].map((x) => x.outputFiles[0].text.trim());
-  return { script: a, worker: b, style: c, scene: d };
+  const all = [script, worker, style, scene];
+  const [a, b, c, d] = all.map((x) => x.outputFiles[0].text.trim());
+  const inputs = new Set(all.flatMap((x) => Object.keys(x.metafile.inputs)));
+  return { parts: { script: a, worker: b, style: c, scene: d }, inputs: [...inputs].map((path) => resolve(path)) };
+}
+
+/** As make writes it; the target is named as it was given. */
+function writeDepfile(inputs) {
+  const name = (path) => path.replace(/[ #]/g, '\\$&').replaceAll('$', '$$');
+  writeFileSync(depfile, `${name(process.argv[2])}: ${[...inputs, join(here, 'page.html')].map(name).join(' ')}\n`);
 }
 
 /** Licence of a package, which goes where its code goes. */
@@ -46,5 +54,7 @@ function page({ script, worker, style, scene }) {
   return readFileSync(join(here, 'page.html'), 'utf8').replace(/\{\{([a-z-]+)\}\}/g, (_, name) => parts[name]);
 }
 
-writeFileSync(`${out}.tmp`, page(await bundle(packages(work)('esbuild'))));
+const { parts, inputs } = await bundle(packages(work)('esbuild'));
+if (depfile) writeDepfile(inputs);
+writeFileSync(`${out}.tmp`, page(parts));
 renameSync(`${out}.tmp`, out);

@@ -1,4 +1,4 @@
-// live.mjs - the page of a running step: it grows, follows, stays where its reader went back to; shares of a known profile.
+// live.mjs - the page of a running step: it grows, follows, stays where its reader went back to; shares and fields of a known profile.
 import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -149,4 +149,142 @@ async function testLive(browser, t) {
   rmSync(job.dir, { recursive: true });
 }
 
-export const LIVE_CLAIMS = [testLive];
+/** The field on the page, as numbers. */
+const drawn = (page) => page.evaluate(() => ({ ...globalThis.mpitrace.drawn }));
+const columns = (page, n) =>
+  page.waitForFunction((k) => globalThis.mpitrace?.drawn.fieldColumns === k && globalThis.mpitrace.busy() === 0, n);
+const fieldRows = (page) => page.evaluate(async () => globalThis.mpitraceLive.sheet());
+
+/** The colour of a rank in the heat map, well inside of it. */
+const rankColor = (page, rank) =>
+  page.evaluate(
+    ([r, ranks]) => {
+      const canvas = document.querySelector('.live-field .stage:not(.solid) canvas');
+      const k = canvas.width / canvas.clientWidth;
+      const [top, foot] = [10, 34];
+      const y = top + ((r + 0.5) / ranks) * (canvas.clientHeight - top - foot);
+      const g = canvas.getContext('2d');
+      return [...g.getImageData(Math.round(canvas.clientWidth * 0.63 * k), Math.round(y * k), 1, 1).data].slice(0, 3);
+    },
+    [rank, RANKS],
+  );
+
+async function testLiveProfile(browser, t) {
+  const job = grow(t);
+  const server = await serve(t, job.dir);
+  const page = await t.newPage(browser);
+  await page.goto(server.url);
+  await page.click('role=tab[name="Profile"]');
+  await t.check('the profile of a step without samples says so', async () => {
+    await page.waitForFunction(() =>
+      document.querySelector('.live-field .empty')?.textContent.startsWith('No samples yet'),
+    );
+  });
+  for (let k = 1; k <= 6; k++) await job.tell('sample', k, 0, NODES - 1);
+  await columns(page, 6);
+  await t.check('the profile grows as samples come, a column each', async () => {
+    await job.tell('sample', 7, 0, NODES - 1);
+    await columns(page, 7);
+    const f = await drawn(page);
+    t.same([f.fieldRows, f.fieldSamples], [RANKS, 7], 'rows and samples');
+    t.truth(
+      Math.abs(f.fieldMost - Math.max(...Array.from({ length: RANKS }, (_, r) => shareOf(r)))) < 0.01,
+      f.fieldMost,
+    );
+  });
+  await t.check('its numbers are those of the program', async () => {
+    const { rows } = await fieldRows(page);
+    const last = rows.map((row) => row.at(-1));
+    last.forEach((v, r) => t.truth(Math.abs(v - shareOf(r)) < 0.01, `rank ${r}: ${v}`));
+  });
+  await t.check('ranks of one share have one colour, others another', async () => {
+    const [a, b, c] = [0, 3, 2].map((rank) => rankColor(page, rank));
+    const [one, alike, other] = [await a, await b, await c];
+    const apart = (p, q) => p.reduce((sum, x, i) => sum + Math.abs(x - q[i]), 0);
+    t.truth(apart(one, other) > 2 * apart(one, alike) + 20, [one, alike, other].join(' / '));
+  });
+  await t.check('paused, it holds still while the job goes on; Follow shows what came', async () => {
+    await page.click('text=Pause');
+    for (let k = 8; k <= 10; k++) await job.tell('sample', k, 0, NODES - 1);
+    await has(page, 10);
+    await page.waitForFunction(() => globalThis.mpitraceLive.field.newest === 10);
+    t.same((await drawn(page)).fieldColumns, 7, 'columns');
+    t.truth(page.url().includes('sample=7') && page.url().includes('view=field'), page.url());
+    await page.click('text=Follow');
+    await columns(page, 10);
+    t.truth(!page.url().includes('sample='), page.url());
+  });
+  await t.check('a sample chosen in the view is the one that the page looks at, and stays', async () => {
+    await page.click('.live-field button[title^="Sample before"]');
+    t.same(await shown(page), 10, 'the newest, and no more');
+    await page.click('.live-field button[title^="Sample before"]');
+    await page.waitForFunction(() => globalThis.mpitraceLive.run.shown.number === 9);
+    await job.tell('sample', 11, 0, NODES - 1);
+    await has(page, 11);
+    t.same(await shown(page), 9, 'still');
+    t.truth(
+      (await page.textContent('.live-field .facts')).startsWith('9 of 10'),
+      await page.textContent('.live-field .facts'),
+    );
+    t.truth(page.url().includes('sample=9'), page.url());
+  });
+  await t.check('an address has picture, sample and interval', async () => {
+    await page.selectOption('select[aria-label="Rows and columns"]', 'rank-event');
+    await page.waitForFunction(() => location.hash.includes('field.axes=rank-event'));
+    await page.reload();
+    await page.waitForFunction(
+      () => globalThis.mpitrace?.drawn.fieldColumns === 2 && globalThis.mpitraceLive.run.shown.number === 9,
+    );
+    const { rows } = await fieldRows(page);
+    t.truth(rows.length === RANKS, JSON.stringify(rows[0]));
+    await page.click('text=Follow');
+    await page.selectOption('select[aria-label="Rows and columns"]', 'rank-time');
+    await columns(page, 11);
+  });
+  await t.check('in space, also without WebGL, and it grows there', async () => {
+    for (const draw of ['terrain', 'tube', 'cloud']) {
+      await page.selectOption('select[aria-label="Picture"]', draw);
+      await page.waitForFunction(() => globalThis.mpitrace.drawn.fieldScene !== '' && globalThis.mpitrace.busy() === 0);
+      if (t.shots) await page.screenshot({ path: join(t.shots, `live-${draw}.png`) });
+    }
+    await page.selectOption('select[aria-label="Picture"]', 'terrain');
+    await job.tell('sample', 12, 0, NODES - 1);
+    await columns(page, 12);
+  });
+  await t.check('a node that says nothing is hatched, and said', async () => {
+    await page.selectOption('select[aria-label="Picture"]', 'heat');
+    await job.tell('sample', 13, 0, 0);
+    await page.waitForFunction(() => document.querySelector('.live-field .note').textContent.includes('silent'));
+  });
+  await t.check('the overview is a key away, and looks at the same sample', async () => {
+    await page.click('text=Pause');
+    await page.focus('role=tab[name="Profile"]');
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForFunction(
+      () => !document.querySelector('.live-overview').hidden && document.querySelector('.live-field').hidden,
+    );
+    t.truth((await words(page)).startsWith('Sample 13'), await words(page));
+    await page.click('text=Follow');
+    await page.click('role=tab[name="Profile"]');
+  });
+  await t.check('the end: all that was sampled is there', async () => {
+    await job.tell('end', 14, 0, NODES - 1);
+    await page.waitForFunction(() => document.querySelector('.live-state').textContent === 'over');
+    await columns(page, 14);
+  });
+  if (t.shots) {
+    await page.screenshot({ path: join(t.shots, 'live-profile.png') });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.screenshot({ path: join(t.shots, 'live-profile-dark.png') });
+    await page.setViewportSize({ width: 400, height: 800 });
+    await page.screenshot({ path: join(t.shots, 'live-profile-narrow.png') });
+    await page.setViewportSize({ width: 1360, height: 800 });
+    await page.emulateMedia({ colorScheme: 'light' });
+  }
+  await page.close();
+  server.stop();
+  job.end();
+  rmSync(job.dir, { recursive: true });
+}
+
+export const LIVE_CLAIMS = [testLive, testLiveProfile];

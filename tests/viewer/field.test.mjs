@@ -13,7 +13,7 @@ import { kMeans } from '../../reports/viewer/src/model/clusters';
 import { cellBelow, frameOf, lineRows, scaleOf, shadeOf, valueAt } from '../../reports/viewer/src/layout/field';
 import { FieldBuilder, fieldAt } from '../../reports/viewer/src/model/field';
 import { eventMatcher, profileChange, profileTree } from '../../reports/viewer/src/model/profile';
-import { fieldOf, profileOf, shapeOf } from '../../reports/viewer/src/work/field';
+import { fieldOf, profileOf, profileSource } from '../../reports/viewer/src/work/field';
 import { decodeAll, make, open } from './support.mjs';
 
 const STEPS = 20;
@@ -33,7 +33,7 @@ const QUERY = {
 const trace = await open(make(4, 2, STEPS, `samples=${SAMPLES}`));
 const whole = { from: 0, to: trace.meta.runtime, sample: 0, since: -1, ranks: [], threads: 'rank' };
 const ask = (query, given = {}) =>
-  fieldOf(trace, { ...whole, ...given, query: { ...QUERY, ...query } }, never, () => undefined);
+  fieldOf(profileSource(trace), { ...whole, ...given, query: { ...QUERY, ...query } }, never, () => undefined);
 const rowsOf = (f) => f.rows.map((_, r) => Array.from(f.columns, (_, c) => fieldAt(f, r, c)));
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 const close = (a, b, what) =>
@@ -197,7 +197,7 @@ test('what a silent node did meanwhile is of all the time since it spoke; what i
 });
 
 test('the tree has nodes, processes, threads and events; a change is what is more', async () => {
-  const tree = await profileOf(trace, { from: 0, to: trace.meta.runtime, sample: 0, by: 'op' }, never);
+  const tree = await profileOf(profileSource(trace), { from: 0, to: trace.meta.runtime, sample: 0, by: 'op' }, never);
   assert.deepEqual(
     tree.children.map((n) => [n.name, n.children.length]),
     [
@@ -211,7 +211,7 @@ test('the tree has nodes, processes, threads and events; a change is what is mor
   assert.equal(isend.counts.calls, 4 * STEPS);
   assert.equal(tree.counts.calls, 8 * (2 + STEPS * 9 + STEPS / 10 + 1));
   close(thread.usage.cpu, trace.meta.runtime * 0.9, 'on a processor');
-  const shape = await shapeOf(trace);
+  const shape = await profileSource(trace).shape();
   const samples = [];
   for (const e of trace.kind(Kind.Samples)) samples.push(await trace.sample(e));
   const [a, b] = [profileTree(shape, samples.slice(0, 4), 'site'), profileTree(shape, samples, 'site')];

@@ -6,7 +6,6 @@ import { follow, goToCause } from './draw/follow';
 import type { Context } from './draw/follow';
 import { header } from './draw/header';
 import { help } from './draw/help';
-import { showLive } from './draw/live';
 import { savedViews } from './draw/saved';
 import { side } from './draw/side';
 import type { Panel } from './draw/side';
@@ -21,6 +20,7 @@ import type { Thing } from './model/picked';
 import { Store, initialState } from './model/state';
 import type { State, ViewState } from './model/state';
 import { VIEWS, keyOfView, viewOfKey } from './views/list';
+import { showLive } from './views/live';
 import type { App, ViewInstance } from './views/view';
 import type { Chain } from './work/chain';
 import { collectiveRef } from './work/things';
@@ -487,7 +487,8 @@ async function openSecond(name: string): Promise<void> {
 async function boot(): Promise<void> {
   const words = new URLSearchParams(location.search);
   const [asked, other] = [words.get('src'), words.get('other')];
-  if (words.has('live') && location.protocol.startsWith('http')) return showLive(page);
+  if (words.has('live') && location.protocol.startsWith('http'))
+    return showLive(page, { tooltip, theme, announce: (text) => (voice.textContent = text) });
   acceptDrops();
   if (!asked && !location.protocol.startsWith('http')) return start(null);
   prepare(workerCode());

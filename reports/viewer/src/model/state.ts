@@ -63,10 +63,23 @@ export class Store {
 
   constructor(
     private current: State,
-    readonly runtime: number,
+    private length: number,
   ) {
     this.last = current;
     this.settled = current;
+  }
+
+  /** Of the run, ns. */
+  get runtime(): number {
+    return this.length;
+  }
+
+  /** The run has become longer. Who sees its end still does: all of it, or as much as before. */
+  grow(runtime: number): void {
+    const { from, to } = this.current;
+    const [by, isAtEnd] = [runtime - this.length, to >= this.length];
+    this.length = runtime;
+    if (by > 0 && isAtEnd) this.set({ from: from <= 0 ? from : from + by, to: to + by });
   }
 
   get state(): State {

@@ -14,7 +14,7 @@ import { FieldControls } from './field_controls';
 import { fieldSheet } from './field_sheet';
 import { FIRST_STATE, ID, cloudMetrics, fieldWords, givenOf, isInSpace } from './field_state';
 import type { FieldState } from './field_state';
-import type { App, View, ViewInstance } from './view';
+import type { SampledApp, View, ViewInstance } from './view';
 
 const HELP =
   'Profile over time. Arrow keys move between cells, Enter selects the ranks of the row, Shift Enter shows the sample by events, comma and full stop ' +
@@ -25,7 +25,7 @@ const NONE =
 
 class FieldView implements ViewInstance {
   private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
-  private readonly empty = h('p', { class: 'empty', hidden: true }, NONE);
+  private readonly empty = h('p', { class: 'empty', hidden: true });
   private readonly stage = h('div', { class: 'stage' }, this.canvas, this.empty);
   private readonly solid: SolidStage;
   private readonly shows: Shows;
@@ -39,9 +39,11 @@ class FieldView implements ViewInstance {
   private drag: { x: number; from: number; to: number } | null = null;
 
   constructor(
-    private readonly app: App,
+    private readonly app: SampledApp,
     private readonly host: HTMLElement,
+    none: string,
   ) {
+    this.empty.textContent = none;
     this.controls = new FieldControls(
       app,
       () => this.state(),
@@ -103,7 +105,7 @@ class FieldView implements ViewInstance {
     const s = this.state();
     const given = givenOf(s, this.app.store.state, this.samples.length);
     const others = s.draw === 'cloud' ? cloudMetrics(s).slice(1) : [];
-    const key = JSON.stringify([given, others]);
+    const key = JSON.stringify([given, others, this.samples.length]);
     if (key === this.asked) return;
     this.asked = key;
     this.more = others.map(() => null);
@@ -324,9 +326,14 @@ class FieldView implements ViewInstance {
   }
 }
 
+/** none: what stands there when there are no samples. */
+export function createField(app: SampledApp, host: HTMLElement, none: string): ViewInstance {
+  return new FieldView(app, host, none);
+}
+
 export const field: View = {
   id: ID,
   title: 'Profile',
   state: (): FieldState => ({ ...FIRST_STATE }),
-  create: (app, host) => new FieldView(app, host),
+  create: (app, host) => createField(app, host, NONE),
 };

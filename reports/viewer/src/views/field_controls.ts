@@ -6,7 +6,7 @@ import { exactMoment } from '../layout/format';
 import { METRICS } from '../model/field';
 import { AXES, BYS, CUTS, DRAWS, ID, ORDERS, SIDE_MAX, axesOf, metricOf, metricsOf } from './field_state';
 import type { FieldState } from './field_state';
-import type { App } from './view';
+import type { SampledApp } from './view';
 
 const PLAY_MS = 250; // from one sample to the next
 const CALM_MS = 1000; // for whoever wants little motion
@@ -58,7 +58,7 @@ export class FieldControls {
   private timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(
-    private readonly app: App,
+    private readonly app: SampledApp,
     private readonly state: () => FieldState,
     private readonly samples: () => readonly { start: number; end: number }[],
   ) {

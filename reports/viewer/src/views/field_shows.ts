@@ -15,7 +15,7 @@ import { METRICS } from '../model/field';
 import type { Field } from '../model/field';
 import type { Show } from './field_solid';
 import type { FieldState } from './field_state';
-import type { App } from './view';
+import type { SampledApp } from './view';
 
 export class Shows {
   private key = '';
@@ -24,7 +24,7 @@ export class Shows {
   private cloud: Cloud | null = null;
   private clusters = 0;
 
-  constructor(private readonly app: App) {}
+  constructor(private readonly app: SampledApp) {}
 
   /** fields: one, or of a cloud four; null: they are not there yet. */
   show(s: FieldState, fields: readonly Field[] | null, cell: CellPlace | null): Show | null {

@@ -12,7 +12,7 @@ import type { Room, Solid } from '../layout/solid';
 import { OrbitPointer } from './machine_pointer';
 import { placeOfCamera } from './machine_state';
 import type { FieldState } from './field_state';
-import type { App } from './view';
+import type { SampledApp } from './view';
 
 /** What is on the stage. */
 export interface Show {
@@ -58,7 +58,7 @@ export class SolidStage {
   private brush: Brush | null = null;
 
   constructor(
-    private readonly app: App,
+    private readonly app: SampledApp,
     private readonly owner: StageOwner,
   ) {
     this.over.addEventListener('pointerdown', (e) => this.beginBrush(e), { capture: true });

@@ -6,6 +6,7 @@ import type { Thing } from '../model/picked';
 import type { Sheet } from '../model/sheet';
 import type { Store, ViewState } from '../model/state';
 import type { Chain } from '../work/chain';
+import type { Queries } from '../work/queries';
 import type { Session } from '../work/session';
 
 export interface App {
@@ -34,6 +35,25 @@ export interface App {
   fail(error: unknown): void;
   /** What the view draws now, for tests. */
   drawn: Record<string, unknown>;
+}
+
+/** What views of samples get: those of a trace, or of a step that still runs. */
+export interface SampledApp extends Pick<
+  App,
+  'store' | 'theme' | 'tooltip' | 'announce' | 'redraw' | 'fail' | 'drawn'
+> {
+  session: {
+    meta: { runtime: number };
+    nodes: string[];
+    ask<Q extends 'field' | 'profile' | 'samples'>(
+      asker: string,
+      query: Q,
+      given: Queries[Q]['given'],
+      take: (answer: Queries[Q]['answer'], last: boolean) => void,
+      refuse: (error: Error) => void,
+    ): void;
+    giveUp(asker: string): void;
+  };
 }
 
 export interface ViewInstance {

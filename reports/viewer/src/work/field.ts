@@ -1,6 +1,5 @@
 // field.ts - read the samples of an interval and make of them the field, or the profile, that is asked for.
 import { Kind } from '../decode/layout';
-import type { Entry } from '../decode/layout';
 import type { Sample } from '../decode/samples';
 import { switchesOf } from '../layout/order';
 import { FieldBuilder } from '../model/field';
@@ -31,31 +30,53 @@ export interface ProfileGiven {
 
 const SAID_MS = 200;
 
-export async function shapeOf(trace: Trace): Promise<ProfileShape> {
-  const { clockOf } = trace.meta;
-  const rate = await trace.clockRates();
+/** Where samples are from: a trace, or a step that still runs. */
+export interface ProfileSource {
+  shape(): Promise<ProfileShape>;
+  nodes: readonly string[]; // by rank
+  switches(): ReadonlyMap<string, string>; // by node
+  /** In the order of time. */
+  samples: readonly { start: number; end: number }[];
+  sample(at: number, signal: AbortSignal): Promise<Sample>;
+}
+
+export function profileSource(trace: Trace): ProfileSource {
+  const samples = trace.kind(Kind.Samples);
   return {
-    meta: trace.meta,
+    async shape() {
+      const { clockOf } = trace.meta;
+      const rate = await trace.clockRates();
+      return {
+        meta: trace.meta,
+        nodes: trace.nodes,
+        sites: trace.callSites,
+        nsPerTick: (lane) => rate[clockOf ? clockOf[lane]! : 0]!,
+      };
+    },
     nodes: trace.nodes,
-    sites: trace.callSites,
-    nsPerTick: (lane) => rate[clockOf ? clockOf[lane]! : 0]!,
+    switches: () => switchesOf(trace.analysis),
+    samples,
+    sample: (at, signal) => trace.sample(samples[at]!, signal),
   };
 }
 
-/** Samples that overlap an interval, or the one at a place of the file, from 1. */
-export function sampleEntries(trace: Trace, from: number, to: number, sample: number): Entry[] {
-  const all = trace.kind(Kind.Samples);
-  if (sample > 0) return all.slice(Math.min(sample, all.length) - 1, Math.min(sample, all.length));
-  const shown = all.filter((e) => e.start < to && e.end > from);
-  return shown.length > 0 ? shown : all.slice(-1);
+/** Places of the samples that overlap an interval, or of the one that is asked for by its place from 1: first, and behind the last. */
+function placesOf(source: ProfileSource, from: number, to: number, sample: number): [number, number] {
+  const all = source.samples;
+  if (sample > 0) return [Math.min(sample, all.length) - 1, Math.min(sample, all.length)];
+  const first = all.findIndex((e) => e.start < to && e.end > from);
+  if (first < 0) return [Math.max(0, all.length - 1), all.length];
+  let end = first;
+  while (end < all.length && all[end]!.start < to) end++;
+  return [first, end];
 }
 
-function lanesInOrder(trace: Trace, ranks: number[], order: ThreadOrder): number[] {
-  const { firstLane } = trace.meta;
-  const all = ranks.length > 0 ? [...ranks] : Array.from({ length: trace.meta.ranks }, (_, r) => r);
-  const switches = order === 'switch' ? switchesOf(trace.analysis) : null;
+function lanesInOrder(source: ProfileSource, { meta }: ProfileShape, ranks: number[], order: ThreadOrder): number[] {
+  const { firstLane } = meta;
+  const all = ranks.length > 0 ? ranks.filter((r) => r < meta.ranks) : Array.from({ length: meta.ranks }, (_, r) => r);
+  const switches = order === 'switch' ? source.switches() : null;
   const place = (rank: number) => {
-    const name = trace.nodes[rank] ?? '';
+    const name = source.nodes[rank] ?? '';
     return switches ? `${switches.get(name) ?? '~'} ${name}` : name;
   };
   const compare = new Intl.Collator('en', { numeric: true }).compare;
@@ -64,32 +85,32 @@ function lanesInOrder(trace: Trace, ranks: number[], order: ThreadOrder): number
 }
 
 async function eachSample(
-  trace: Trace,
-  entries: Entry[],
+  source: ProfileSource,
+  [first, end]: [number, number],
   signal: AbortSignal,
   take: (s: Sample) => void,
 ): Promise<void> {
-  for (const e of entries) {
+  for (let at = first; at < end; at++) {
     signal.throwIfAborted();
-    take(await trace.sample(e, signal));
+    take(await source.sample(at, signal));
   }
 }
 
 export async function fieldOf(
-  trace: Trace,
+  source: ProfileSource,
   { from, to, sample, since, ranks, threads, query }: FieldGiven,
   signal: AbortSignal,
   say: (part: Field) => void,
 ): Promise<Field> {
-  const one = sampleEntries(trace, from, to, sample);
-  const all = trace.kind(Kind.Samples);
+  const one = placesOf(source, from, to, sample);
   const first = query.cumulative ? 0 : since;
-  const entries = sample > 0 && first >= 0 ? all.slice(Math.min(first, all.length - 1), sample) : one;
-  const lanes = lanesInOrder(trace, ranks, threads);
-  const before = Math.max(0, all.indexOf(entries[0]!));
-  const builder = new FieldBuilder(await shapeOf(trace), query, lanes, entries.length, before);
+  const places: [number, number] =
+    sample > 0 && first >= 0 ? [Math.min(first, source.samples.length - 1), one[1]] : one;
+  const shape = await source.shape();
+  const lanes = lanesInOrder(source, shape, ranks, threads);
+  const builder = new FieldBuilder(shape, query, lanes, places[1] - places[0], places[0]);
   let said = performance.now();
-  await eachSample(trace, entries, signal, (s) => {
+  await eachSample(source, places, signal, (s) => {
     builder.add(s);
     if (performance.now() - said < SAID_MS) return;
     said = performance.now();
@@ -98,14 +119,14 @@ export async function fieldOf(
   return builder.field();
 }
 
-export async function profileOf(trace: Trace, given: ProfileGiven, signal: AbortSignal): Promise<ProfileNode> {
+export async function profileOf(source: ProfileSource, given: ProfileGiven, signal: AbortSignal): Promise<ProfileNode> {
   const samples: Sample[] = [];
-  const entries = sampleEntries(trace, given.from, given.to, given.sample);
-  await eachSample(trace, entries, signal, (s) => samples.push(s));
-  return profileTree(await shapeOf(trace), samples, given.by);
+  const places = placesOf(source, given.from, given.to, given.sample);
+  await eachSample(source, places, signal, (s) => samples.push(s));
+  return profileTree(await source.shape(), samples, given.by);
 }
 
 /** When each sample was taken, in the order of time. */
-export async function samplesOf(trace: Trace): Promise<{ start: number; end: number }[]> {
-  return Promise.resolve(trace.kind(Kind.Samples).map(({ start, end }) => ({ start, end })));
+export function samplesOf(source: ProfileSource): Promise<{ start: number; end: number }[]> {
+  return Promise.resolve(source.samples.map(({ start, end }) => ({ start, end })));
 }

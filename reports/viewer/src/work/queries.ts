@@ -16,7 +16,7 @@ import type { Chain, ChainQuery } from './chain';
 import { distributionOf } from './distribution';
 import type { Distribution, DistributionQuery } from './distribution';
 import { findEnds } from './ends';
-import { fieldOf, profileOf, samplesOf } from './field';
+import { fieldOf, profileOf, profileSource, samplesOf } from './field';
 import type { FieldGiven, ProfileGiven } from './field';
 import { worstInstance } from './instance';
 import { instantOf } from './instant';
@@ -125,7 +125,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   section: { run: sectionOf, priority: 1 },
   countStates: { run: countStates, priority: 3 },
   protocol: { run: protocolOf, priority: 2 },
-  field: { run: fieldOf, priority: 1 },
-  profile: { run: profileOf, priority: 2 },
-  samples: { run: samplesOf, priority: 1 },
+  field: { run: (trace, ...rest) => fieldOf(profileSource(trace), ...rest), priority: 1 },
+  profile: { run: (trace, given, signal) => profileOf(profileSource(trace), given, signal), priority: 2 },
+  samples: { run: (trace) => samplesOf(profileSource(trace)), priority: 1 },
 };

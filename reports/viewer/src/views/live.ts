@@ -6,10 +6,13 @@ import type { Json } from '../model/analysis';
 import { LiveRun, clock, nowSheet, sampleSheet, samplesSheet } from '../model/live';
 import type { Cell, Sheet } from '../model/sheet';
 import { shownIn } from '../model/sheet';
-import { fill, h, paper } from './dom';
-import { exporter } from './export';
-import { Grid } from './grid';
-import { paintLive, sampleBelow } from './live_picture';
+import { fill, h, paper } from '../draw/dom';
+import { exporter } from '../draw/export';
+import type { Shown } from '../draw/export';
+import { Grid } from '../draw/grid';
+import { paintLive, sampleBelow } from '../draw/live_picture';
+import { LiveField } from './live_field';
+import type { Around } from './live_field';
 
 const KEYS: Record<string, (run: LiveRun) => void> = {
   ArrowLeft: (run) => run.step(-1),
@@ -34,6 +37,10 @@ class LivePage {
   private asked = 0; // number of the sample whose ranks are in the table; 0: now
   private reading = false;
   private again = false;
+  private tab = ''; // '': the overview, or 'field'
+  private readonly panes: Record<string, HTMLElement>;
+  private readonly tabs: Record<string, HTMLElement> = {};
+  private readonly field: LiveField;
   private readonly title = h('h1', {}, 'Running job');
   private readonly facts = h('p', { class: 'hint' });
   private readonly state = h('span', { class: 'live-state', role: 'status' });
@@ -61,19 +68,34 @@ class LivePage {
     open: () => undefined,
   });
 
-  constructor(page: Element) {
+  constructor(page: Element, around: Around) {
     const fail = (error: unknown) => this.say(error instanceof Error ? error.message : String(error));
+    this.field = new LiveField(this.run, around, {
+      changed: () => this.writeAddress(),
+      chosen: () => this.update(),
+      fail,
+    });
     const exported = exporter(
-      () => ({
-        name: `live-${this.run.newest}`,
-        sheet: () => samplesSheet(this.run),
-        paint: (g, width, height) => paintLive(g, this.run, width, height),
-        size: { width: this.stage.clientWidth, height: this.stage.clientHeight },
-        about: { view: 'live', sample: this.run.shown?.number ?? null },
-      }),
+      () => this.exported(),
       (text) => this.say(text),
       fail,
     );
+    const overview = h(
+      'section',
+      { class: 'live-overview' },
+      h(
+        'p',
+        { class: 'live-legend' },
+        h('span', {}, h('span', { class: 'key mpi' }), 'inside of MPI, all ranks'),
+        h('span', {}, h('span', { class: 'key ready' }), 'ready to run, on no processor'),
+        h('span', {}, h('span', { class: 'key ramp' }), 'each rank: 0 to 100 % inside of MPI'),
+      ),
+      this.stage,
+      this.words,
+      this.caption,
+      this.grid.element,
+    );
+    this.panes = { '': overview, field: this.field.element };
     fill(
       page,
       h(
@@ -91,17 +113,9 @@ class LivePage {
         ),
         this.facts,
         this.trouble,
-        h(
-          'p',
-          { class: 'live-legend' },
-          h('span', {}, h('span', { class: 'key mpi' }), 'inside of MPI, all ranks'),
-          h('span', {}, h('span', { class: 'key ready' }), 'ready to run, on no processor'),
-          h('span', {}, h('span', { class: 'key ramp' }), 'each rank: 0 to 100 % inside of MPI'),
-        ),
-        this.stage,
-        this.words,
-        this.caption,
-        this.grid.element,
+        this.tabBar(),
+        overview,
+        this.field.element,
       ),
     );
     this.stage.addEventListener('keydown', (e) => this.key(e));
@@ -110,6 +124,7 @@ class LivePage {
       if (e.key === 't' && !e.ctrlKey && !(e.target instanceof HTMLSelectElement)) exported.twin();
     });
     new ResizeObserver(() => this.draw()).observe(this.stage);
+    this.show(this.tab);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
     addEventListener('hashchange', () => this.readAddress());
     listen({
@@ -118,7 +133,50 @@ class LivePage {
       end: () => void this.read(fail),
       connected: (is) => this.connected(is),
     });
-    Object.assign(globalThis, { mpitraceLive: { run: this.run } }); // for tests and the curious
+    Object.assign(globalThis, {
+      mpitraceLive: { run: this.run, field: this.field.known, sheet: () => this.exported().sheet() },
+    }); // for tests and the curious
+  }
+
+  private tabBar(): HTMLElement {
+    const tab = (id: string, title: string) => {
+      const act = { onclick: () => (this.show(id), this.writeAddress()) };
+      const button = h('button', { type: 'button', role: 'tab', ...act }, title);
+      this.tabs[id] = button;
+      return button;
+    };
+    const bar = h('nav', { class: 'tabs', role: 'tablist', 'aria-label': 'Views' });
+    bar.append(tab('', 'Overview'), tab('field', 'Profile'));
+    bar.addEventListener('keydown', (e) => {
+      if (e.key !== 'ArrowLeft' && e.key !== 'ArrowRight') return;
+      const other = this.tab === '' ? 'field' : '';
+      this.show(other);
+      this.writeAddress();
+      this.tabs[other]!.focus();
+    });
+    return bar;
+  }
+
+  private show(tab: string): void {
+    this.tab = tab;
+    for (const [id, pane] of Object.entries(this.panes)) pane.hidden = id !== tab;
+    for (const [id, button] of Object.entries(this.tabs)) {
+      button.setAttribute('aria-selected', String(id === tab));
+      button.tabIndex = id === tab ? 0 : -1;
+    }
+    this.field.show(tab === 'field');
+    this.update();
+  }
+
+  private exported(): Shown {
+    if (this.tab === 'field') return this.field.exported();
+    return {
+      name: `live-${this.run.newest}`,
+      sheet: () => samplesSheet(this.run),
+      paint: (g, width, height) => paintLive(g, this.run, width, height),
+      size: { width: this.stage.clientWidth, height: this.stage.clientHeight },
+      about: { view: 'live', sample: this.run.shown?.number ?? null },
+    };
   }
 
   /** One at a time; what was said meanwhile is asked for afterwards. */
@@ -130,9 +188,10 @@ class LivePage {
       const summary = (await liveSummary(this.run.newest)) as Json;
       const isFirst = this.run.samples.length === 0;
       this.run.take(summary);
-      this.run.over = at(summary, 'over') === true;
-      this.now = ((await liveNow()) as Json) ?? this.now;
       if (isFirst) this.readAddress();
+      this.run.over = at(summary, 'over') === true;
+      this.field.wholeFrom = num(summary, 'whole_from') ?? 1;
+      this.now = ((await liveNow()) as Json) ?? this.now;
       this.update();
     } catch (error) {
       fail(error);
@@ -145,14 +204,22 @@ class LivePage {
     const asked = /(?:^#|&)sample=(\d+)/.exec(location.hash);
     if (asked) this.run.choose(Number(asked[1]));
     else this.run.follow();
-    this.update();
+    this.show(this.field.readAddress(location.hash) ? 'field' : '');
+  }
+
+  private writeAddress(): void {
+    const { shown, follows } = this.run;
+    const parts = [
+      follows || !shown ? '' : `sample=${shown.number}`,
+      this.tab === 'field' ? this.field.address() : '',
+    ].filter((x) => x !== '');
+    const plain = `${location.pathname}${location.search}`;
+    history.replaceState(null, '', parts.length > 0 ? `#${parts.join('&')}` : plain);
   }
 
   private do(what: (run: LiveRun) => void): void {
     what(this.run);
-    const { shown, follows } = this.run;
-    const plain = `${location.pathname}${location.search}`;
-    history.replaceState(null, '', follows || !shown ? plain : `#sample=${shown.number}`);
+    this.writeAddress();
     this.update();
   }
 
@@ -197,8 +264,10 @@ class LivePage {
 
   private update(): void {
     this.head();
-    this.draw();
     this.describe();
+    this.field.update();
+    if (this.tab !== '') return;
+    this.draw();
     void this.table();
   }
 
@@ -309,6 +378,6 @@ class LivePage {
   }
 }
 
-export function showLive(page: Element): void {
-  new LivePage(page);
+export function showLive(page: Element, around: Around): void {
+  new LivePage(page, around);
 }
