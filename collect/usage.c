@@ -114,6 +114,9 @@ bool usage_of_thread(struct usage *u, uint32_t pid, uint32_t tid, struct mpic_sy
 
 bool usage_same_namespace(uint64_t inode)
 {
+	static uint64_t own; /* that of a process never changes; 0: not asked yet */
 	struct stat st;
-	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == inode;
+	if (own == 0 && stat("/proc/self/ns/pid", &st) == 0)
+		own = st.st_ino;
+	return own != 0 && own == inode;
 }

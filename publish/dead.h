@@ -3,7 +3,8 @@
 
 #include "publish/kind.h"
 
-/* DIRECTORY/NAME-NUMBER.json: {"destination", "reason", "record"}, whole or not at all. 0 or -errno with text. */
+/* A file in it, {"destination", "reason", "record"}, named by destination and number; whole or not at all. 0 or -errno
+ * with text. */
 int dead_letter(const char *directory, const char *destination, const struct publish_record *r, const char *reason,
 		struct error *e);
 /* The text of it, one line; NULL without memory, to be freed by cJSON_free(). */
