@@ -187,7 +187,7 @@ static bool put_process(struct sampler *s, struct process *p, uint64_t now_tick,
 	bool good = systems != NULL, here = !p->gone && usage_same_namespace(p->file->pid_namespace);
 	for (uint32_t i = 0; good && here && i < p->nthreads; i++)
 		if (p->threads[i].area != NULL)
-			seen[i] = usage_of_thread(&p->threads[i].usage, p->file->pid, p->threads[i].area->tid,
+			seen[i] = usage_of_thread(&p->threads[i].usage, p->file->pid, p->threads[i].area->tid, last,
 						  &systems[i], &resident_bytes);
 	mpic_put_sample_process(&s->payload, p->index, state_of(p), resident_bytes);
 	for (uint32_t i = 0; good && i < p->nthreads; i++) {

@@ -79,36 +79,38 @@ static bool read_stat(const char *text, struct mpic_system *s, uint64_t *ret_use
 	return true;
 }
 
-/* Only the first time and now and then; in between it is as it was. */
-static void read_involuntary(struct usage *u, uint32_t pid, struct mpic_system *s)
+static void read_involuntary(struct usage *u, uint32_t pid)
 {
 	static const char key[] = "nonvoluntary_ctxt_switches:";
 	char text[4096];
-	if (u->looks++ % USAGE_STATUS_EVERY == 0 && read_text(u, pid, USAGE_STATUS, text, sizeof(text))) {
-		const char *at = strstr(text, key);
-		u->involuntary = at != NULL ? strtoull(at + sizeof(key) - 1, NULL, 10) : u->involuntary;
-	}
-	s->involuntary = u->involuntary;
+	if (!read_text(u, pid, USAGE_STATUS, text, sizeof(text)))
+		return;
+	const char *at = strstr(text, key);
+	u->system.involuntary = at != NULL ? strtoull(at + sizeof(key) - 1, NULL, 10) : u->system.involuntary;
 }
 
-bool usage_of_thread(struct usage *u, uint32_t pid, uint32_t tid, struct mpic_system *ret_system,
+bool usage_of_thread(struct usage *u, uint32_t pid, uint32_t tid, bool all, struct mpic_system *ret_system,
 		     uint64_t *ret_resident_bytes)
 {
 	char text[1024];
-	struct mpic_system s = {0};
-	uint64_t resident = 0;
 	if (u->tid != tid) {
 		usage_done(u);
 		*u = (struct usage){.tid = tid};
 	}
+	struct mpic_system *s = &u->system;
 	if (!read_text(u, pid, USAGE_SCHEDSTAT, text, sizeof(text)) ||
-	    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &s.cpu_ns, &s.wait_ns, &s.slices) != 3)
+	    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &s->cpu_ns, &s->wait_ns, &s->slices) != 3)
 		return false;
-	if (!read_text(u, pid, USAGE_STAT, text, sizeof(text)) || !read_stat(text, &s, &u->user_ns, &resident))
+	bool stat_now =
+		all || u->looks == 0 || u->looks % USAGE_STAT_EVERY == 1; /* whenever counters are, too (sample.c) */
+	if (stat_now && (!read_text(u, pid, USAGE_STAT, text, sizeof(text)) ||
+			 !read_stat(text, s, &u->user_ns, &u->resident_bytes)))
 		return false;
-	read_involuntary(u, pid, &s);
-	*ret_system = s;
-	*ret_resident_bytes = resident;
+	if (all || u->looks % USAGE_STATUS_EVERY == 0)
+		read_involuntary(u, pid);
+	u->looks++;
+	*ret_system = *s;
+	*ret_resident_bytes = u->resident_bytes;
 	return true;
 }
 

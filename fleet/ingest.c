@@ -211,14 +211,41 @@ static bool is_known(struct ingest *g, sqlite3_int64 id, const char *text, size_
 	return same;
 }
 
-static int put(struct ingest *g, const struct fleet_job *j, const char *text, size_t len, struct error *e)
+/* The job of that key, 0 for none, and whose it is. */
+static int find_job(struct ingest *g, const char *key, sqlite3_int64 *ret_id, sqlite3_int64 *ret_user, struct error *e)
 {
-	sqlite3_bind_text(g->find_job, 1, j->key, -1, SQLITE_STATIC);
-	int found = sqlite3_step(g->find_job), rc = 0;
-	sqlite3_int64 old = found == SQLITE_ROW ? sqlite3_column_int64(g->find_job, 0) : 0;
+	sqlite3_bind_text(g->find_job, 1, key, -1, SQLITE_STATIC);
+	int found = sqlite3_step(g->find_job);
+	*ret_id = found == SQLITE_ROW ? sqlite3_column_int64(g->find_job, 0) : 0;
+	*ret_user = found == SQLITE_ROW ? sqlite3_column_int64(g->find_job, 1) : 0;
 	sqlite3_reset(g->find_job);
-	if (found != SQLITE_ROW && found != SQLITE_DONE)
-		return fleet_fail(g->f, e);
+	return found == SQLITE_ROW || found == SQLITE_DONE ? 0 : fleet_fail(g->f, e);
+}
+
+/* A record is its user's word about their own jobs: one with the id of somebody else's job is another job, whoever came
+ * first, and takes nobody's place. */
+static int find_own(struct ingest *g, struct fleet_job *j, char room[FLEET_CLAIM_MAX], sqlite3_int64 *ret_id,
+		    struct error *e)
+{
+	sqlite3_int64 whose, user;
+	int rc = find_job(g, j->key, ret_id, &whose, e);
+	if (rc < 0 || *ret_id == 0)
+		return rc;
+	rc = name_of(g, FLEET_USER, j->names[FLEET_USER], &user, e);
+	if (rc < 0 || user == whose)
+		return rc;
+	fleet_claim(j, room);
+	j->key = room;
+	return find_job(g, j->key, ret_id, &whose, e);
+}
+
+static int put(struct ingest *g, struct fleet_job *j, const char *text, size_t len, struct error *e)
+{
+	char room[FLEET_CLAIM_MAX];
+	sqlite3_int64 old = 0;
+	int rc = find_own(g, j, room, &old, e);
+	if (rc < 0)
+		return rc;
 	if (old != 0 && is_known(g, old, text, len)) {
 		g->counts.known++;
 		return 0;
@@ -280,7 +307,7 @@ static bool prepare(struct ingest *g, struct error *e)
 	} all[] = {
 		{&g->find_name, "SELECT id FROM names WHERE kind=? AND name=?"},
 		{&g->add_name, "INSERT INTO names(kind, name) VALUES(?,?)"},
-		{&g->find_job, "SELECT id FROM jobs WHERE key=?"},
+		{&g->find_job, "SELECT id, user FROM jobs WHERE key=?"},
 		{&g->remove_job, "DELETE FROM jobs WHERE id=?"},
 		{&g->add_job,
 		 "INSERT INTO jobs(key, job, cluster, user, account, partition, program, build, mpi, nodes, ranks, "

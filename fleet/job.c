@@ -5,6 +5,7 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -75,4 +76,10 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 	j->complete = strcmp(json_text(record, "state", ""), "complete") == 0;
 	take_issue(j);
 	return NULL;
+}
+
+void fleet_claim(const struct fleet_job *j, char ret_text[FLEET_CLAIM_MAX])
+{
+	const char *user = j->names[FLEET_USER];
+	snprintf(ret_text, FLEET_CLAIM_MAX, "%s%s%s", j->key, *user != '\0' ? " " : "", user);
 }

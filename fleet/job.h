@@ -22,5 +22,8 @@ struct fleet_job {
 	bool complete;
 };
 
+/* Who says what about which step: the id, and the user, since anybody may write a record with any id. */
+#define FLEET_CLAIM_MAX (256u + FLEET_NAME_MAX + 2)
+void fleet_claim(const struct fleet_job *j, char ret_text[FLEET_CLAIM_MAX]);
 /* NULL, or what is wrong with it, as in "is no record". Texts are the record's. */
 const char *fleet_job_of(const cJSON *record, struct fleet_job *j);

@@ -14,7 +14,7 @@ struct publish_record {
 	int64_t id;
 	const char *text;
 	const cJSON *json;
-	bool again; /* another record of the same step was taken before */
+	bool again; /* another record of the same step and user was taken before */
 };
 
 struct publish_batch {

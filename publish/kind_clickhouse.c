@@ -1,6 +1,6 @@
 /* kind_clickhouse.c - rows for ClickHouse over its HTTP interface (INSERT ... FORMAT JSONEachRow), into the table of
- * contrib/clickhouse/fleet.sql. That is a ReplacingMergeTree by id: a row that comes again takes the place of itself,
- * and a later record of a step that of the earlier one. */
+ * contrib/clickhouse/fleet.sql. That is a ReplacingMergeTree by id and user: a row that comes again takes the place
+ * of itself, and a later record of a step that of the earlier one. */
 #include "publish/kind.h"
 
 #include "base/json.h"

@@ -1,9 +1,11 @@
-/* kind_elasticsearch.c - the _bulk interface of Elasticsearch and OpenSearch: each record is the document of its id, so
- * that one which comes again takes its own place. The answer to a request that was taken says of each document
- * whether it is there. */
+/* kind_elasticsearch.c - the _bulk interface of Elasticsearch and OpenSearch: each record is the document of its id and
+ * user, so that one which comes again takes its own place, and nobody else's. The answer to a request that was taken
+ * says of each document whether it is there. */
 #include "publish/kind.h"
 
+#include "base/index.h"
 #include "base/json.h"
+#include "fleet/job.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,11 +33,33 @@ static int headers(const struct destination *d, const struct publish_batch *b, c
 	return 0;
 }
 
+/* At most 512 bytes there; longer ones are told apart by a hash of what is cut off. */
+#define ID_MAX 512
+
+static void make_id(const struct publish_record *r, char ret_id[ID_MAX + 1])
+{
+	char claim[FLEET_CLAIM_MAX] = "";
+	struct fleet_job j;
+	if (fleet_job_of(r->json, &j) == NULL) /* state_take() has looked */
+		fleet_claim(&j, claim);
+	if (strlen(claim) <= ID_MAX) {
+		memcpy(ret_id, claim, strlen(claim) + 1);
+		return;
+	}
+	size_t kept = ID_MAX - 17;
+	while (kept > 0 && ((unsigned char)claim[kept] & 0xc0) == 0x80) /* inside of a character */
+		kept--;
+	snprintf(ret_id, ID_MAX + 1, "%.*s %016llx", (int)kept, claim,
+		 (unsigned long long)index_hash(INDEX_SEED, claim, strlen(claim)));
+}
+
 static void encode(const struct publish_batch *b, struct buf *ret_body)
 {
 	for (size_t i = 0; i < b->n; i++) {
+		char id[ID_MAX + 1];
 		cJSON *action = cJSON_CreateObject();
-		json_put_text(json_object(action, "index"), "_id", json_text(b->records[i].json, "id", ""));
+		make_id(&b->records[i], id);
+		json_put_text(json_object(action, "index"), "_id", id);
 		char *line = json_print(action);
 		if (line == NULL)
 			ret_body->failed = true;

@@ -85,7 +85,7 @@ static int prepare(struct state *s, struct error *e)
 	}
 	snprintf(s->token, sizeof(s->token), "%s", (const char *)sqlite3_column_text(q, 0));
 	sqlite3_finalize(q);
-	s->find = fleet_prepare(&s->f, "SELECT 1 FROM records WHERE key=? AND hash=?", e);
+	s->find = fleet_prepare(&s->f, "SELECT 1 FROM records WHERE key IN (?1,?3) AND hash=?2", e);
 	s->add = fleet_prepare(&s->f, "INSERT INTO records(key, hash, text, taken) VALUES(?,?,?,strftime('%s','now'))",
 			       e);
 	s->owe = fleet_prepare(&s->f, "INSERT INTO deliveries(record, destination) VALUES(?,?)", e);

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *wrong_with(const cJSON *record, const char *owner)
+static const char *wrong_with(const cJSON *record, const char *owner, char ret_claim[FLEET_CLAIM_MAX])
 {
 	struct fleet_job j;
 	const char *why = fleet_job_of(record, &j);
+	if (why == NULL)
+		fleet_claim(&j, ret_claim);
 	return why != NULL || record_is_owners(json_text(record, "user", ""), owner)
 		       ? why
 		       : "is another user's file than it says";
@@ -32,12 +34,14 @@ static int owe_all(struct state *s, const struct destinations *all, int64_t reco
 	return rc;
 }
 
-static int add(struct state *s, const struct destinations *all, const char *key, const char *text,
+/* id: what was the key before it had the user in it. */
+static int add(struct state *s, const struct destinations *all, const char *key, const char *id, const char *text,
 	       struct take_counts *counts, struct error *e)
 {
 	int64_t hash = (int64_t)index_hash(INDEX_SEED, text, strlen(text));
 	sqlite3_bind_text(s->find, 1, key, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(s->find, 2, hash);
+	sqlite3_bind_text(s->find, 3, id, -1, SQLITE_STATIC);
 	int found = sqlite3_step(s->find);
 	bool known = found == SQLITE_ROW;
 	sqlite3_reset(s->find);
@@ -59,17 +63,17 @@ static int add(struct state *s, const struct destinations *all, const char *key,
 int state_take(struct state *s, const struct destinations *all, const char *text, size_t len_bytes, const char *owner,
 	       struct take_counts *counts, const char **ret_why, struct error *e)
 {
-	char *clean = utf8_clean(text, len_bytes);
+	char claim[FLEET_CLAIM_MAX], *clean = utf8_clean(text, len_bytes);
 	cJSON *record = clean != NULL ? cJSON_Parse(clean) : NULL;
 	char *line = record != NULL ? cJSON_PrintUnformatted(record) : NULL;
 	*ret_why = len_bytes > RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
 		   : line == NULL		? "is not JSON"
-						: wrong_with(record, owner);
+						: wrong_with(record, owner, claim);
 	int rc = 0;
 	if (*ret_why != NULL)
 		counts->refused++;
 	else
-		rc = add(s, all, json_text(record, "id", ""), line, counts, e);
+		rc = add(s, all, claim, json_text(record, "id", ""), line, counts, e);
 	cJSON_free(line);
 	cJSON_Delete(record);
 	free(clean);

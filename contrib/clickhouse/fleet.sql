@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS mpitrace.jobs (
 	issue String, loss_core_hours Float64,
 	complete UInt8,                   -- 1: no rank and no event is missing
 	record String                     -- all of it, JSON
-) ENGINE = ReplacingMergeTree() ORDER BY id;
+) ENGINE = ReplacingMergeTree() ORDER BY (id, user); -- anybody may write any id, but only their own name
 
 CREATE VIEW IF NOT EXISTS mpitrace.job_list AS SELECT * FROM mpitrace.jobs FINAL;
 

@@ -55,6 +55,13 @@ def ingest(t, place):
     t.equal('records come in', (run.returncode, run.stdout), (0, '300 records added, 0 replaced, 0 known already, 0 left out\n'))
     run = fleet('ingest', '-', '--db', db, input=open(all_of_it).read())
     t.equal('and once only', run.stdout, '0 records added, 0 replaced, 300 known already, 0 left out\n')
+    forged = json.dumps(dict(records[8], user='mallory', core_hours=0))
+    run = fleet('ingest', '-', '--db', place + '/forged.db', input=forged + '\n' + json.dumps(records[8]) + '\n' + forged)
+    t.equal("a record with the id of somebody else's job is another job, whoever comes first", run.stdout, '2 records added, 0 replaced, 1 known already, 0 left out\n')
+    t.equal("and each is its user's", [(r['user'], r['core_hours']) for r in ask(place + '/forged.db', 'select user, core_hours from job_list order by id')],
+            [('mallory', 0), (records[8]['user'], records[8]['core_hours'])])
+    run = fleet('ingest', '-', '--db', place + '/forged.db', input=json.dumps(dict(records[8], core_hours=3)))
+    t.equal('also later', run.stdout, '0 records added, 1 replaced, 0 known already, 0 left out\n')
     change = dict(records[7], state='partial', core_hours=records[7]['core_hours'] * 2)
     run = fleet('ingest', '-', '--db', db, input=json.dumps(change))
     t.equal('another record of the same step takes its place', run.stdout, '0 records added, 1 replaced, 0 known already, 0 left out\n')

@@ -195,9 +195,15 @@ def test_clickhouse(t, place, all_records):
         site.until_done()
         t.check('a later record of a step takes the place of the one before', count() == 1500 and
                 ask("SELECT core_hours FROM mpitrace.job_list WHERE id = '%s'" % later['id'])[0]['core_hours'] == 1234.5, '')
+        site.leave(dict(some[4], user='mallory', core_hours=0))
+        site.until_done()
+        t.check('one that another user writes about it does not', count() == 1501 and
+                ask("SELECT core_hours FROM mpitrace.job_list WHERE user = '%s' AND id = '%s'" % (some[4]['user'], some[4]['id']))[0]['core_hours'] == some[4]['core_hours'], count())
+        fetch(server.url + '/', b"INSERT INTO mpitrace.jobs SELECT * FROM mpitrace.jobs WHERE user = 'mallory'")
+        t.check('and comes again once', count() == 1501, count())
         db = place + '/f.db'
         with open(place + '/all.ndjson', 'w') as f:
-            f.writelines(json.dumps(r) + '\n' for r in some[:3] + [later] + some[4:])
+            f.writelines(json.dumps(r) + '\n' for r in some[:3] + [later] + some[4:] + [dict(some[4], user='mallory', core_hours=0)])
         subprocess.run([MPITRACE, 'fleet', 'ingest', place + '/all.ndjson', '--db', db], check=True, capture_output=True)
         test_dashboard(t, server, db, count())
         site.configure(dict(destination, table='a`b\\ (x) FORMAT'))
@@ -295,6 +301,11 @@ def test_pushgateway(t, place, all_records):
 
 # ---- _bulk, as documented ----
 
+def claim(r):
+    """Under which name a record is a document."""
+    return '%s %s' % (r['id'], r['user']) if r['user'] else r['id']
+
+
 class Bulk(http.server.ThreadingHTTPServer):
     """What the reference of the bulk API says, strictly. wrong: what broke it; plan: how requests fail in turn; refuse, busy: ids of documents."""
     daemon_threads = True
@@ -358,30 +369,36 @@ def test_bulk(t, place, all_records):
     site = Site(place, 'bulk', {'type': 'elasticsearch', 'url': server.url + '/', 'index': 'mpitrace-jobs', 'token_file': secret_file(place), 'batch': 50, 'backoff': 0, 'dead_letters': letters})
     site.leave(*some)
     server.plan.extend([503, 'odd', 429])
-    server.refuse = {some[7]['id'], some[99]['id']}
-    server.busy = {r['id'] for r in some[10:15]}
+    server.refuse = {claim(some[7]), claim(some[99])}
+    server.busy = {claim(r) for r in some[10:15]}
     run, rounds = site.until_done()
-    want = {r['id']: r for r in some if r['id'] not in server.refuse}
+    want = {claim(r).replace('\n', '?'): r for r in some if claim(r) not in server.refuse}
     t.check('_bulk: every document that it takes is there', server.documents == want and not server.wrong, (len(server.documents), server.wrong[:2]))
     t.check('what it refuses one by one is dead, with the reason', run.returncode == 4 and site.status()[0]['dead'] == 2 and site.status()[0]['done'] == 118, (run, site.status()))
     t.check('only what was busy is sent again', server.again > 0 and server.writes == 118 + server.again, (server.writes, server.again))
     files = sorted(os.listdir(letters))
     dead = [json.load(open(letters + '/' + f)) for f in files]
-    t.check('each dead letter is a file', len(files) == 2 and {d['record']['id'] for d in dead} == server.refuse and all('400: mapper_parsing_exception' in d['reason'] for d in dead), (files, dead))
-    server.refuse = {some[7]['id']}
+    t.check('each dead letter is a file', len(files) == 2 and {claim(d['record']) for d in dead} == server.refuse and all('400: mapper_parsing_exception' in d['reason'] for d in dead), (files, dead))
+    server.refuse = {claim(some[7])}
     run = site.run('--revive')
     t.check('--revive: they wait again', run.returncode == 5 and site.status()[0]['waiting'] == 2, run)
     run, _ = site.until_done()
-    t.check('and who is taken now is there', some[99]['id'] in server.documents and site.status()[0]['dead'] == 1, site.status())
+    t.check('and who is taken now is there', claim(some[99]) in server.documents and site.status()[0]['dead'] == 1, site.status())
     run = site.run('--forget')
     t.check('--forget: given up, and counted', run.returncode == 4 and site.status()[0]['dead'] == 0 and site.status()[0]['dropped'] == 1, (run, site.status()))
     later = dict(some[3], core_hours=9)
     server.plan.append('short')
     server.refuse = {'none'}
-    server.busy = {later['id']}
+    server.busy = {claim(later)}
     site.leave(later)
     run, _ = site.until_done()
-    t.check('a later record of a step takes the place of the one before', server.documents[later['id']] == later and len(server.documents) == 119, run)
+    t.check('a later record of a step takes the place of the one before', server.documents[claim(later)] == later and len(server.documents) == 119, run)
+    site.leave(dict(some[4], user='mallory', core_hours=0))
+    site.until_done()
+    t.check('one that another user writes about it does not', server.documents[claim(some[4])] == some[4] and len(server.documents) == 120, len(server.documents))
+    site.leave(dict(some[6], user='x' * 250 + '\u00e9' * 100))
+    site.until_done()
+    t.check('however long a name is, its document has one', not server.wrong and len(server.documents) == 121, server.wrong)
     server.shutdown()
 
 

@@ -66,12 +66,34 @@ Test(usage, time_in_user_mode_grows_with_what_a_thread_computes)
 	struct mpic_system system;
 	uint64_t resident = 0;
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
-	cr_assert(usage_of_thread(&u, (uint32_t)getpid(), tid, &system, &resident));
+	cr_assert(usage_of_thread(&u, (uint32_t)getpid(), tid, true, &system, &resident));
 	uint64_t before = u.user_ns;
 	compute(0.3);
-	cr_assert(usage_of_thread(&u, (uint32_t)getpid(), tid, &system, &resident));
+	cr_assert(usage_of_thread(&u, (uint32_t)getpid(), tid, true, &system, &resident));
 	cr_expect_gt(u.user_ns, before);
 	cr_expect(resident > 1 << 16);
+	usage_done(&u);
+}
+
+/* What is dear to read is as it was in between, never less; the last look has all. */
+Test(usage, memory_is_looked_at_every_other_time_and_at_the_end)
+{
+	struct usage u = {0};
+	struct mpic_system system = {0}, before;
+	uint64_t resident = 0, was = 0, grown = 0;
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	for (int look = 0; look < 12; look++) {
+		char *more = malloc(1 << 21);
+		cr_assert_not_null(more);
+		memset(more, look + 1, 1 << 21); /* kept until the process ends: it only grows */
+		before = system;
+		cr_assert(usage_of_thread(&u, (uint32_t)getpid(), tid, look == 11, &system, &resident));
+		grown += look > 0 && resident > was;
+		cr_expect(look == 0 || (system.cpu_ns >= before.cpu_ns && system.minor_faults >= before.minor_faults));
+		was = resident;
+	}
+	cr_expect_eq(u.looks, 12u);
+	cr_expect_eq(grown, 6u, "%u", (unsigned)grown); /* looks 1, 3, 5, 7, 9, 11 */
 	usage_done(&u);
 }
 
