@@ -22,8 +22,8 @@ struct usage {
 };
 
 #define USAGE_KEPT_MAX 384
-/* Looks between two readings of a file; schedstat is read each time. stat takes five times as long, and status, the only
- * one that has involuntary switches, twelve times. */
+/* Looks between two readings of a file; schedstat is read each time. stat takes five times as long, and status, the
+ * only one that has involuntary switches, twelve times. */
 #define USAGE_STAT_EVERY 2
 #define USAGE_STATUS_EVERY 8
 

@@ -109,13 +109,13 @@ check_sanitizers() {
 		format collect postproc_record postproc_waits
 }
 
-# Servers that `mpitrace publish` is tried against: unpacked, not installed, since their packages would start them.
+# Servers that `mpitrace publish` and `fleet serve` are tried with: unpacked, not installed, since their packages would start them.
 servers() {
 	local to=$BUILD/servers new=$BUILD/servers.new deb
 	if [ ! -d "$to" ]; then
 		rm -rf "$new"
 		mkdir "$new"
-		(cd "$new" && quiet apt-get -q download influxdb clickhouse-server prometheus prometheus-pushgateway)
+		(cd "$new" && quiet apt-get -q download influxdb clickhouse-server prometheus prometheus-pushgateway nginx)
 		for deb in "$new"/*.deb; do
 			quiet dpkg -x "$deb" "$new"
 			rm "$deb"

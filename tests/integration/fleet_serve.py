@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """fleet_serve.py - `mpitrace fleet serve`: pages as `fleet report` writes them, made from the database as it is; a user sees what is
 theirs, and who asks is taken from a header only behind a secret that the proxy knows. Environment: MAKE_FLEET, MPITRACE."""
+import base64
 import concurrent.futures
 import hashlib
 import hmac
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 from trace import MPITRACE, Tests
 
@@ -30,12 +33,12 @@ class Server:
         self.process = subprocess.Popen([MPITRACE, 'fleet', 'serve', '--db', db, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = self.process.stdout.readline().strip()
 
-    def get(self, name, *headers, base=None):
+    def get(self, name, *headers, base=None, port=None):
         """Status and body. headers: pairs, also the same one twice."""
         request = [b'GET /' + ((base or self.url).split('/', 3)[3] + name).encode() + b' HTTP/1.1', b'Connection: close']
         pairs = list(headers) if any(h[0] == 'Host' for h in headers) else [('Host', '127.0.0.1'), *headers]
         request += [('%s: %s' % pair).encode() for pair in pairs]
-        with socket.create_connection(('127.0.0.1', int(re.search(r':(\d+)/', self.url)[1])), timeout=60) as s:
+        with socket.create_connection(('127.0.0.1', port or int(re.search(r':(\d+)/', self.url)[1])), timeout=60) as s:
             s.sendall(b'\r\n'.join(request) + b'\r\n\r\n')
             data = b''
             while more := s.recv(1 << 20):
@@ -145,6 +148,61 @@ def hashed(t, place):
     s.end()
 
 
+def location():
+    """What docs/FLEET.md tells to write into nginx's configuration."""
+    docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs', 'FLEET.md')
+    with open(docs) as f:
+        return re.search(r'(    location /mpitrace/ \{.*?\n    \})', f.read(), re.S)[1]
+
+
+def behind_nginx(t, place, db):
+    """The example of the documentation, with the site's own way to know who asks."""
+    if not shutil.which('nginx') or not shutil.which('openssl'):
+        print('# nginx is not installed: not tried behind it')
+        return
+    user = ask(db, 'select user from job_list group by user order by count(*) desc limit 1')[0]['user']
+    token = place + '/nginx.token'
+    with open(token, 'w') as f:
+        f.write(TOKEN + '\n')
+    os.chmod(token, 0o600)
+    s = Server(db, '--token-file', token, '--user-header', 'X-Remote-User', '--all', 'admin')
+    with open(place + '/passwords', 'w') as f:
+        for name in (user, 'admin'):
+            f.write('%s:%s\n' % (name, subprocess.run(['openssl', 'passwd', '-apr1', 'pw-' + name], capture_output=True, text=True, check=True).stdout.strip()))
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        port = free.getsockname()[1]
+    own = location().replace('8093', re.search(r':(\d+)/', s.url)[1])
+    t.check('the example has the secret of this test', own.count(TOKEN) == 1, own)
+    with open(place + '/nginx.conf', 'w') as f:
+        f.write('daemon off; master_process off; pid %s/nginx.pid; error_log %s/nginx.log; events {}\nhttp { access_log off; %s\nserver { listen 127.0.0.1:%d; auth_basic x; auth_basic_user_file %s/passwords;\n%s\n} }\n'
+                % (place, place, ' '.join('%s_temp_path %s/t-%s;' % (k, place, k) for k in ('client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi')), port, place, own))
+    os.chmod(place, 0o755)
+    nginx = subprocess.Popen([shutil.which('nginx'), '-p', place, '-c', place + '/nginx.conf'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def get(name, who, *headers):
+        word = [('Authorization', 'Basic ' + base64.b64encode(('%s:pw-%s' % (who, who)).encode()).decode())] if who else []
+        return s.get(name, *word, *headers, base='http://127.0.0.1:%d/mpitrace/' % port, port=port)
+
+    while nginx.poll() is None:
+        try:
+            socket.create_connection(('127.0.0.1', port), timeout=5).close()
+            break
+        except OSError:
+            time.sleep(0.05)
+    t.equal('behind nginx: without a name, nothing', get('index.html', None)[0], 401)
+    page = get('index.html', user)
+    t.check('behind nginx: a user has their page', page[0] == 200 and user in page[1], page[0])
+    t.equal('behind nginx: and no other', get('nodes.html', user)[0], 404)
+    t.equal('behind nginx: a name that the browser sends is not believed', get('nodes.html', user, ('X-Remote-User', 'admin'))[0], 404)
+    t.equal('behind nginx: who may see all does', get('nodes.html', 'admin')[0], 200)
+    link = re.search(r'href="(job-\d+\.html)"', page[1])
+    t.equal('behind nginx: links lead on', get(link[1], user)[0] if link else None, 200)
+    nginx.kill()
+    nginx.wait()
+    s.end()
+
+
 def mistakes(t, place, db):
     for words, what in (((), 'which database'), (('--db', db, 'x'), 'a word too many'), (('--db', db, '--user-header', 'X-Remote-User'), 'a header without a secret'),
                         (('--db', db, '--all', 'admin'), 'see all without a header'), (('--db', db, '--port', '70000'), 'a port that is none')):
@@ -170,6 +228,7 @@ def main():
         pages(t, place, db)
         privacy(t, place, db)
         hashed(t, place)
+        behind_nginx(t, place, db)
         mistakes(t, place, db)
         live(t, place, db)
     t.end()
