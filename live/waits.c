@@ -492,20 +492,39 @@ static bool has_stalled(const struct look *l)
 	return waiting > 0;
 }
 
-/* Of samples that are not of one time nothing follows. */
-static void forget_old(struct look *l)
+/* The last moment that all nodes which speak have sampled. */
+static int64_t common_ns(const struct look *l)
 {
+	int64_t common = l->realtime_ns;
+	for (size_t i = 0; i < l->nodes.n; i++)
+		if (l->node_states.at[i] == NODE_SAMPLED && l->nodes.at[i].realtime_ns < common)
+			common = l->nodes.at[i].realtime_ns;
+	return common;
+}
+
+/* Nodes write one after the other, so that some are a sample ahead of others. All are judged as of the last moment that
+ * all have sampled: who is ahead was still in its call then, and at the sample before, if it is in it for long enough.
+ * Who cannot go on at one moment never can, so nothing is lost by that. */
+static void hold_back(struct look *l)
+{
+	int64_t common = common_ns(l);
 	for (uint32_t r = 0; r < l->step.nranks; r++) {
 		struct live_rank *x = &l->ranks.at[r];
-		if (x->node != NULL && l->realtime_ns - x->node->realtime_ns > x->node->interval_ns / 2)
-			x->still = false;
+		int64_t ahead_ns = x->node != NULL ? x->node->realtime_ns - common : 0;
+		int64_t interval_ns = x->node != NULL ? x->node->interval_ns : 0;
+		if (ahead_ns <= interval_ns / 2) /* of that moment, or its node has ended before */
+			continue;
+		if (x->state != LIVE_ENDED)
+			x->still &= x->since_s * 1e9 >= (double)(ahead_ns + interval_ns);
+		else if (interval_ns > 0)
+			x->still &= x->node->samples >= 2 + x->process->ran + (uint64_t)(ahead_ns / interval_ns + 1);
 	}
 }
 
 int look_waits(struct look *l)
 {
 	struct graph g = {.l = l};
-	forget_old(l);
+	hold_back(l);
 	for (uint32_t r = 0; r < l->step.nranks; r++)
 		add_node(&g, GOES_ON);
 	for (uint32_t r = 0; r < l->step.nranks && g.code == 0; r++)
