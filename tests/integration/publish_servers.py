@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """publish_servers.py - what `mpitrace publish` sends stands in real servers, once: InfluxDB, ClickHouse with every question of the Grafana dashboard, a
-Pushgateway that a Prometheus reads; and in one that holds to what the _bulk interface of Elasticsearch documents. Of servers that are not installed one
-line says so. Environment: MAKE_FLEET, MPITRACE, PROGRAMS."""
+Pushgateway that a Prometheus reads; and in two that hold to what the references of Elasticsearch's _bulk interface and of InfluxDB 2 say. Of servers that
+are not installed one line says so. Environment: MAKE_FLEET, MPITRACE, PROGRAMS."""
 import collections
 import gzip
 import http.server
@@ -109,6 +109,97 @@ def test_influxdb(t, place, all_records):
         start = ask("SELECT ranks, elapsed_s FROM mpitrace_job WHERE id = '%s'" % some[2]['id'])[0]
         t.check('values are those of the record', start['ranks'] == some[2]['ranks'] and close(start['elapsed_s'], some[2]['elapsed_s'])
                 and time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(start['time'])) == some[2]['start'], (start, some[2]))
+
+
+class Influx2(http.server.ThreadingHTTPServer):
+    """What the reference of the v2 API and of the line protocol says, strictly. points: {(measurement, tags, time): fields}."""
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(('127.0.0.1', 0), Influx2Handler)
+        self.url = 'http://127.0.0.1:%d' % self.server_port
+        self.points, self.wrong, self.plan = {}, [], collections.deque()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def split(text, at, quoted=False):
+    """At characters that no backslash makes plain, and that are in no string."""
+    parts, part, inside, i = [], '', False, 0
+    while i < len(text):
+        if text[i] == '\\' and i + 1 < len(text):
+            part += text[i:i + 2]
+            i += 2
+            continue
+        inside ^= quoted and text[i] == '"'
+        if text[i] == at and not inside:
+            parts.append(part)
+            part = ''
+        else:
+            part += text[i]
+        i += 1
+    return parts + [part]
+
+
+def plain(text):
+    return re.sub(r'\\([,= "\\])', r'\1', text)
+
+
+def point(line):
+    keys = split(line, ' ')[0]
+    fields, stamp = line[len(keys) + 1:].rsplit(' ', 1)
+    measurement, *tags = split(keys, ',')
+    tags = [tuple(map(plain, pair)) for pair in (split(x, '=') for x in tags)]
+    values = {}
+    for x in split(fields, ',', True):
+        name, value = split(x, '=', True)
+        if not re.fullmatch(r'"(?:[^"\\]|\\.)*"|true|false|-?\d+(\.\d+)?(e[+-]?\d+)?i?', value):
+            raise ValueError(x)
+        values[plain(name)] = value
+    if tags != sorted(tags) or any(v == '' for _, v in tags) or not values:
+        raise ValueError(line)
+    return (measurement, tuple(tags), int(stamp)), values
+
+
+class Influx2Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+
+    def log_message(self, *words):
+        pass
+
+    def do_POST(self):
+        s = self.server
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        url = urllib.parse.urlparse(self.path)
+        want = {'org': ['an org/é'], 'bucket': ['a&b'], 'precision': ['s']}
+        if url.path != '/api/v2/write' or urllib.parse.parse_qs(url.query) != want or self.headers['Authorization'] != 'Token ' + SECRET or self.headers['Content-Encoding'] != 'gzip':
+            s.wrong.append((self.path, dict(self.headers)))
+        status = s.plan.popleft() if s.plan else 204
+        if status == 204:
+            try:
+                s.points.update(point(line) for line in gzip.decompress(body).decode().splitlines())
+            except ValueError as e:
+                s.wrong.append(e)
+        self.send_response(status)
+        self.send_header('Content-Length', '0')
+        if status == 429:
+            self.send_header('Retry-After', '0')
+        self.end_headers()
+
+
+def test_influxdb_2(t, place, all_records):
+    server = Influx2()
+    some = hostile(all_records[:200])
+    site = Site(place, 'influx2', {'type': 'influxdb', 'url': server.url + '//', 'org': 'an org/é', 'bucket': 'a&b', 'token_file': secret_file(place), 'batch': 30, 'backoff': 0})
+    site.leave(*some)
+    server.plan.extend([429, 503, 204, 500])
+    run, _ = site.until_done()
+    t.check('InfluxDB 2.x: as its reference says', run.returncode == 0 and not server.wrong, (run, server.wrong[:3]))
+    ids = collections.Counter(dict(tags)['id'] for _, tags, _ in server.points)
+    t.check('InfluxDB 2.x: each record is one point', set(ids) == {r['id'] for r in some} and set(ids.values()) == {1}, len(ids))
+    os.unlink(site.state)
+    site.until_done()
+    t.check('InfluxDB 2.x: and none twice', len(server.points) == 200 and not server.wrong, len(server.points))
+    server.shutdown()
 
 
 # ---- ClickHouse ----
@@ -407,7 +498,7 @@ def main():
     all_records = records(1600)
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
-        for test, program in ((test_bulk, 'python3'), (test_influxdb, 'influxd'), (test_clickhouse, 'clickhouse-server'), (test_pushgateway, 'prometheus-pushgateway')):
+        for test, program in ((test_bulk, 'python3'), (test_influxdb_2, 'python3'), (test_influxdb, 'influxd'), (test_clickhouse, 'clickhouse-server'), (test_pushgateway, 'prometheus-pushgateway')):
             if not shutil.which(program):
                 print('# %s is not installed: not tested against it' % program)
                 continue

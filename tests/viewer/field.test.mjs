@@ -316,6 +316,33 @@ test('flags: the largest, none near another, none below the threshold; labels li
   });
 });
 
+test('flags on values that are alike are spread over rows and columns, the largest first', () => {
+  const [rows, columns] = [20, 30];
+  const f = {
+    unit: 'share',
+    rows: Array.from({ length: rows }, (_, r) => ({ title: `rank ${r}`, ranks: [r], event: 0 })),
+    columns: Array.from({ length: columns }, (_, c) => ({
+      title: '',
+      start: c,
+      end: c + 1,
+      event: -1e9,
+      first: c,
+      last: c,
+    })),
+    value: new Float64Array(rows * columns).fill(0.99995),
+    least: 0.99,
+    most: 1,
+  };
+  const flags = topCells(f, 6, 0.5);
+  assert.equal(flags.length, 6);
+  assert.equal(new Set(flags.map((x) => x.group)).size, 6, 'of six ranks');
+  assert.ok(Math.max(...flags.map((x) => x.row)) > rows / 2 && Math.max(...flags.map((x) => x.column)) > columns / 2);
+  f.value[7 * columns + 3] = 1.5;
+  f.most = 1.5;
+  assert.deepEqual([topCells(f, 2, 0.5)[0].row, topCells(f, 2, 0.5)[0].column], [7, 3]);
+  assert.ok(topCells(f, 1000, 0.5).length < 150, 'none near another');
+});
+
 test('a cloud has a point for each thread of which all is known; clusters are of those near each other', async () => {
   const fields = [];
   for (const metric of ['share', 'wait', 'ready', 'resident']) fields.push(await ask({ metric, columns: 1 }));

@@ -11,19 +11,44 @@ export interface Flag {
   group: string; // what it is named and coloured by: its event, or else its rank
 }
 
-/** At most so many of the largest, none below a share of the largest; of those that are near each other, within a tenth of the field, only the largest. */
+const ALIKE = 1e-3; // of the largest value: nobody sees which of two such is higher
+
+/** Where one of these cells is farthest from all flags, first of a group that has none; cells that are near a flag, within a tenth of the field, are no
+ * choice. -1: there is none. */
+function farthest(f: Field, cells: readonly number[], found: readonly Flag[]): number {
+  const columns = f.columns.length;
+  const [tall, wide] = [Math.max(1, f.rows.length / 10), Math.max(1, columns / 10)];
+  const groups = new Set(found.map((x) => x.group));
+  let [best, most] = [-1, 1];
+  for (const i of cells) {
+    const [row, column] = [Math.floor(i / columns), i % columns];
+    let near = 1e6;
+    for (const x of found)
+      near = Math.min(near, Math.max(Math.abs(x.row - row) / tall, Math.abs(x.column - column) / wide));
+    if (near <= 1) continue;
+    const score = groups.has(groupOf(f, row, column)) ? near : near + 1e7;
+    if (score > most) [best, most] = [i, score];
+  }
+  return best;
+}
+
+/** At most so many of the largest, none below a share of the largest; of those that are near each other only the largest. Where values are alike, as of ranks
+ * that all wait for the same, flags are spread over the field. */
 export function topCells(f: Field, count: number, least: number): Flag[] {
   const columns = f.columns.length;
   const order = Array.from(f.value.keys())
     .filter((i) => f.value[i]! >= least * f.most && f.value[i]! > 0)
     .sort((a, b) => f.value[b]! - f.value[a]! || a - b);
   const found: Flag[] = [];
-  const [tall, wide] = [Math.max(1, f.rows.length / 10), Math.max(1, columns / 10)];
-  for (const i of order) {
-    if (found.length >= count) break;
-    const [row, column] = [Math.floor(i / columns), i % columns];
-    const isNext = found.some((x) => Math.abs(x.row - row) <= tall && Math.abs(x.column - column) <= wide);
-    if (!isNext) found.push({ row, column, value: fieldAt(f, row, column), group: groupOf(f, row, column) });
+  for (let first = 0; first < order.length && found.length < count;) {
+    let end = first;
+    while (end < order.length && f.value[order[end]!]! >= f.value[order[first]!]! - ALIKE * f.most) end++;
+    const alike = order.slice(first, end);
+    for (let i = farthest(f, alike, found); i >= 0 && found.length < count; i = farthest(f, alike, found)) {
+      const [row, column] = [Math.floor(i / columns), i % columns];
+      found.push({ row, column, value: fieldAt(f, row, column), group: groupOf(f, row, column) });
+    }
+    first = end;
   }
   return found;
 }
