@@ -307,6 +307,8 @@ int main(int argc, char **argv)
 		code = parse_option(&o, c, optarg);
 	if (code >= 0)
 		return code;
+	if (o.revive && o.forget)
+		return usage_error("publish", "--revive sends dead records again, --forget gives them up: one of them");
 	o.paths = argv + 1 + optind;
 	o.npaths = argc - 1 - optind;
 	return publish(&o);

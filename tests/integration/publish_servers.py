@@ -475,6 +475,7 @@ def test_bulk(t, place, all_records):
     t.check('--revive: they wait again', run.returncode == 5 and site.status()[0]['waiting'] == 2, run)
     run, _ = site.until_done()
     t.check('and who is taken now is there', claim(some[99]) in server.documents and site.status()[0]['dead'] == 1, site.status())
+    t.check('not both', site.run('--forget', '--revive').returncode == 2, '')
     run = site.run('--forget')
     t.check('--forget: given up, and counted', run.returncode == 4 and site.status()[0]['dead'] == 0 and site.status()[0]['dropped'] == 1, (run, site.status()))
     later = dict(some[3], core_hours=9)
