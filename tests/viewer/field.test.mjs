@@ -340,7 +340,12 @@ test('flags on values that are alike are spread over rows and columns, the large
   f.value[7 * columns + 3] = 1.5;
   f.most = 1.5;
   assert.deepEqual([topCells(f, 2, 0.5)[0].row, topCells(f, 2, 0.5)[0].column], [7, 3]);
-  assert.ok(topCells(f, 1000, 0.5).length < 150, 'none near another');
+  const many = topCells(f, 1000, 0.5);
+  const isNear = (a, b) => Math.abs(a.row - b.row) <= rows / 10 && Math.abs(a.column - b.column) <= columns / 10;
+  assert.ok(many.length > 12 && !many.some((a, i) => many.slice(i + 1).some((b) => isNear(a, b))), 'none near another');
+  const narrow = { ...f, columns: f.columns.slice(0, 1), value: f.value.slice(0, rows).fill(1.5) };
+  const at = topCells(narrow, 1000, 0.5).map((x) => x.row);
+  assert.ok(at.length >= 5 && !at.some((a, i) => at.slice(i + 1).some((b) => Math.abs(a - b) <= 2)), at.join());
 });
 
 test('a cloud has a point for each thread of which all is known; clusters are of those near each other', async () => {

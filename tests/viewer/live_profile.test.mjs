@@ -104,6 +104,13 @@ test('the samples of a node that said nothing are silent, and come later', () =>
   const silent = p.samples.map((s) => s.known.filter((k) => k & Known.Silent).length);
   assert.equal(Math.max(...silent), RANKS / NODES);
   assert.ok(silent.filter((n) => n > 0).length >= 2);
+  merged.forEach((x, i) => {
+    for (const r of x.ranks) {
+      const isNew = x.nodes[r.node].state === 'sampled';
+      const known = p.samples[i].known[p.samples[i].lane.indexOf(r.rank)];
+      assert.equal((known & Known.Silent) === 0, isNew, `sample ${i + 1}, rank ${r.rank}, ${x.nodes[r.node].state}`);
+    }
+  });
   assert.ok(silent.at(-1) === 0);
 });
 
