@@ -517,7 +517,8 @@ static void hold_back(struct look *l)
 		if (x->state != LIVE_ENDED)
 			x->still &= x->since_s * 1e9 >= (double)(ahead_ns + interval_ns);
 		else if (interval_ns > 0)
-			x->still &= x->node->samples >= 2 + x->process->ran + (uint64_t)(ahead_ns / interval_ns + 1);
+			x->still &= x->node->samples >= 2 + (x->process != NULL ? x->process->ran : 0) +
+								(uint64_t)(ahead_ns / interval_ns + 1);
 	}
 }
 

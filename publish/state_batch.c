@@ -50,15 +50,15 @@ static int due(struct state *s, const struct destination *d, int64_t *ret_number
 		"SELECT batch FROM deliveries WHERE destination=? AND dead=0 AND batch>0 ORDER BY batch LIMIT 1";
 	static const char aside[] =
 		"SELECT batch FROM deliveries WHERE destination=? AND dead=0 AND batch<0 ORDER BY batch DESC LIMIT 1";
-	int rc = state_number(s, open_one, d->id, ret_number, e);
+	int rc = state_number(s, open_one, ret_number, e, 1, d->id);
 	if (rc < 0 || *ret_number != 0)
 		return rc;
 	rc = fleet_run(&s->f, "BEGIN IMMEDIATE", e);
 	if (rc == 0)
 		rc = state_finish(s, number_batch(s, d, 0, (int64_t)d->batch, e), e);
 	if (rc == 0)
-		rc = state_number(s, open_one, d->id, ret_number, e);
-	return rc < 0 || *ret_number != 0 ? rc : state_number(s, aside, d->id, ret_number, e);
+		rc = state_number(s, open_one, ret_number, e, 1, d->id);
+	return rc < 0 || *ret_number != 0 ? rc : state_number(s, aside, ret_number, e, 1, d->id);
 }
 
 int state_batch(struct state *s, const struct destination *d, struct batch *ret_b, struct error *e)
@@ -173,8 +173,8 @@ int state_aside(struct state *s, const struct destination *d, const struct batch
 		       "id=?1)), seen=(SELECT done FROM destinations WHERE id=?1) WHERE destination=?1 AND record=?2",
 		       2, d->id, b->records.at[0].id);
 	rc = state_finish(s, rc, e);
-	return rc == 0 ? state_number(s, "SELECT tries FROM deliveries WHERE batch=-?1 AND dead=0 ORDER BY tries DESC",
-				      b->records.at[0].id, ret_tries, e)
+	return rc == 0 ? state_number(s, "SELECT tries FROM deliveries WHERE record=?1 AND destination=?2", ret_tries,
+				      e, 2, b->records.at[0].id, d->id)
 		       : rc;
 }
 

@@ -41,12 +41,16 @@ int state_run_text(struct state *s, const char *sql, const char *text, int64_t a
 	return rc;
 }
 
-int state_number(struct state *s, const char *sql, int64_t value, int64_t *ret_number, struct error *e)
+int state_number(struct state *s, const char *sql, int64_t *ret_number, struct error *e, int n, ...)
 {
 	sqlite3_stmt *q = fleet_prepare(&s->f, sql, e);
+	va_list ap;
 	if (q == NULL)
 		return -EIO;
-	sqlite3_bind_int64(q, 1, value);
+	va_start(ap, n);
+	for (int i = 1; i <= n; i++)
+		sqlite3_bind_int64(q, i, va_arg(ap, int64_t));
+	va_end(ap);
 	int got = sqlite3_step(q);
 	*ret_number = got == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
 	sqlite3_finalize(q);

@@ -17,12 +17,11 @@ import sqlite3
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.request
 
-from publishing import SECRET, Site, free_port, records, secret_file
+from publishing import SECRET, Site, each_in_its_place, free_port, records, secret_file
 from trace import MPITRACE, Tests
 
 KILLS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
@@ -428,16 +427,8 @@ def test_kills(t, place, all_records):
 
 
 def main():
-    t = Tests()
-    all_records = records(max(2000, 2 * KILLS))
-    with tempfile.TemporaryDirectory() as place:
-        os.chmod(place, 0o755)
-        for test in (test_faults, test_tls, test_file, test_full_disk, test_poison, test_proxy_and_metrics, test_follow, test_versions, test_trust, test_kills):
-            sub = os.path.join(place, test.__name__)
-            os.mkdir(sub)
-            os.chmod(sub, 0o755)
-            test(t, sub, all_records)
-    t.end()
+    tests = (test_faults, test_tls, test_file, test_full_disk, test_poison, test_proxy_and_metrics, test_follow, test_versions, test_trust, test_kills)
+    each_in_its_place(Tests(), tests, records(max(2000, 2 * KILLS)))
 
 
 main()

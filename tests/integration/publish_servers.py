@@ -11,14 +11,13 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
-from publishing import SECRET, Site, free_port, records, secret_file
+from publishing import SECRET, Site, each_in_its_place, free_port, records, secret_file
 from trace import MPITRACE, Tests
 
 CONTRIB = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'contrib')
@@ -495,19 +494,11 @@ def test_bulk(t, place, all_records):
 
 
 def main():
-    t = Tests()
-    all_records = records(1600)
-    with tempfile.TemporaryDirectory() as place:
-        os.chmod(place, 0o755)
-        for test, program in ((test_bulk, 'python3'), (test_influxdb_2, 'python3'), (test_influxdb, 'influxd'), (test_clickhouse, 'clickhouse-server'), (test_pushgateway, 'prometheus-pushgateway')):
-            if not shutil.which(program):
-                print('# %s is not installed: not tested against it' % program)
-                continue
-            sub = os.path.join(place, test.__name__)
-            os.mkdir(sub)
-            os.chmod(sub, 0o755)
-            test(t, sub, all_records)
-    t.end()
+    programs = ((test_bulk, 'python3'), (test_influxdb_2, 'python3'), (test_influxdb, 'influxd'), (test_clickhouse, 'clickhouse-server'), (test_pushgateway, 'prometheus-pushgateway'))
+    for _, program in programs:
+        if not shutil.which(program):
+            print('# %s is not installed: not tested against it' % program)
+    each_in_its_place(Tests(), [test for test, program in programs if shutil.which(program)], records(1600))
 
 
 main()

@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 
 from trace import MPITRACE
 
@@ -69,3 +70,15 @@ def free_port():
     with socket.socket() as s:
         s.bind(('127.0.0.1', 0))
         return s.getsockname()[1]
+
+
+def each_in_its_place(t, tests, *given):
+    """Every test in a directory of its own, which other users may enter."""
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        for test in tests:
+            sub = os.path.join(place, test.__name__)
+            os.mkdir(sub)
+            os.chmod(sub, 0o755)
+            test(t, sub, *given)
+    t.end()

@@ -145,4 +145,10 @@ Test(live_waits, who_ended_behind_the_last_common_moment_may_have_sent_it, .fini
 			end(), l.deadlocks = (typeof(l.deadlocks)){0};
 	}
 	processes[1].ran = 0;
+	end(), l.deadlocks = (typeof(l.deadlocks)){0};
+	apart(1, 9);
+	ranks[1].state = LIVE_ENDED;
+	ranks[1].process = NULL; /* its file says so, and no sample has it */
+	cr_assert_eq(look_waits(&l), 0);
+	cr_expect(l.stuck);
 }

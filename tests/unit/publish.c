@@ -281,6 +281,42 @@ Test(publish_state, split_halves_hold_each_record_once)
 	destinations_done(&all);
 }
 
+/* Two destinations set the same record aside: each counts for itself, and only when others arrived between. */
+Test(publish_state, refusals_are_counted_by_destination)
+{
+	struct destinations all = {0};
+	for (int i = 0; i < 2; i++) {
+		struct destination d = {
+			.name = i == 0 ? "a" : "b", .kind = publish_kind_find("file"), .batch = 1, .queue = 10};
+		cr_assert_eq(vec_push(&all.all, d), 0);
+	}
+	struct state s = opened(&all);
+	struct destination *a = &all.all.at[0], *b = &all.all.at[1];
+	struct batch poison = {0}, other = {0};
+	int64_t tries = -1;
+	take(&s, &all, "1", "u", NULL);
+	take(&s, &all, "2", "u", NULL);
+	take(&s, &all, "3", "u", NULL);
+	cr_assert_eq(state_batch(&s, a, &poison, NULL), 0);
+	cr_assert_eq(state_aside(&s, a, &poison, &tries, NULL), 0);
+	cr_expect_eq(tries, 1);
+	cr_assert_eq(state_aside(&s, a, &poison, &tries, NULL), 0);
+	cr_expect_eq(tries, 1, "nothing arrived between");
+	for (int64_t k = 2; k <= 3; k++) {
+		cr_assert_eq(state_batch(&s, a, &other, NULL), 0);
+		cr_expect_neq(other.records.at[0].id, poison.records.at[0].id, "others go first");
+		cr_assert_eq(state_arrived(&s, a, &other, -1, NULL, NULL), 0);
+		batch_done(&other);
+		cr_assert_eq(state_aside(&s, a, &poison, &tries, NULL), 0);
+		cr_expect_eq(tries, k);
+	}
+	cr_assert_eq(state_aside(&s, b, &poison, &tries, NULL), 0);
+	cr_expect_eq(tries, 1, "this destination refused it once");
+	batch_done(&poison);
+	state_close(&s);
+	destinations_done(&all);
+}
+
 Test(publish_state, oldest_beyond_the_queue_are_dropped_and_counted)
 {
 	struct destinations all = one_destination(5, 2);

@@ -1,6 +1,6 @@
 // main.ts - finds a trace (address, file picker, drag and drop), opens it, puts header, views and panel on the page, and keeps the
 // address of the page and the state the same.
-import { fill, h, theme } from './draw/dom';
+import { fill, h, onceAPicture, theme } from './draw/dom';
 import { Finder } from './draw/finder';
 import { follow, goToCause } from './draw/follow';
 import type { Context } from './draw/follow';
@@ -76,7 +76,9 @@ class Page {
   private thing: Thing | null = null;
   private collective: Thing | null = null;
   private followed = '';
-  private scheduled = false;
+  private readonly redraw = onceAPicture(() => {
+    if (!this.leaves.signal.aborted) this.update();
+  });
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly session: Session) {
@@ -365,15 +367,6 @@ class Page {
       describeBy(host, id);
     }
     this.redraw();
-  }
-
-  private redraw(): void {
-    if (this.scheduled) return;
-    this.scheduled = true;
-    requestAnimationFrame(() => {
-      this.scheduled = false;
-      if (!this.leaves.signal.aborted) this.update();
-    });
   }
 
   private update(): void {

@@ -28,6 +28,19 @@ export function fill(parent: Element, ...children: Child[]): void {
   add(parent, ...children);
 }
 
+/** Calls it before the next picture, once however often it is asked for. */
+export function onceAPicture(act: () => void): () => void {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      act();
+    });
+  };
+}
+
 export interface Size {
   width: number; // CSS pixels
   height: number;

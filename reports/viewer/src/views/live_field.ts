@@ -1,7 +1,7 @@
 // live_field.ts - the profile view on the page of a running step: fetches merged samples as they come, hands them to the same view that finished
 // traces have, and keeps its sample and the page's the same.
 import type { Theme } from '../draw/dom';
-import { h } from '../draw/dom';
+import { h, onceAPicture } from '../draw/dom';
 import type { Shown } from '../draw/export';
 import type { Tooltip } from '../draw/tooltip';
 import { liveSample } from '../io/live';
@@ -53,7 +53,9 @@ export class LiveField {
   private isShown = false;
   private isFetching = false;
   private isFrozen = false;
-  private scheduled = false;
+  private readonly redraw = onceAPicture(() => {
+    if (this.isShown) this.view?.update();
+  });
 
   constructor(
     private readonly run: LiveRun,
@@ -157,15 +159,6 @@ export class LiveField {
   }
 
   // ---- the page ----
-
-  private redraw(): void {
-    if (this.scheduled) return;
-    this.scheduled = true;
-    requestAnimationFrame(() => {
-      this.scheduled = false;
-      if (this.isShown) this.view?.update();
-    });
-  }
 
   /** Without its sample, which is the page's. */
   address(): string {

@@ -6,7 +6,7 @@ import type { Thing } from '../model/picked';
 import type { Sheet } from '../model/sheet';
 import type { Store, ViewState } from '../model/state';
 import type { Chain } from '../work/chain';
-import type { Queries } from '../work/queries';
+import type { LiveSession } from '../work/live_session';
 import type { Session } from '../work/session';
 
 export interface App {
@@ -42,18 +42,7 @@ export interface SampledApp extends Pick<
   App,
   'store' | 'theme' | 'tooltip' | 'announce' | 'redraw' | 'fail' | 'drawn'
 > {
-  session: {
-    meta: { runtime: number };
-    nodes: string[];
-    ask<Q extends 'field' | 'profile' | 'samples'>(
-      asker: string,
-      query: Q,
-      given: Queries[Q]['given'],
-      take: (answer: Queries[Q]['answer'], last: boolean) => void,
-      refuse: (error: Error) => void,
-    ): void;
-    giveUp(asker: string): void;
-  };
+  session: Pick<LiveSession, 'meta' | 'nodes' | 'ask' | 'giveUp'>;
 }
 
 export interface ViewInstance {
