@@ -1,6 +1,7 @@
 /* cmd_fleet.c - `mpitrace fleet`: all jobs of a machine in one database, on pages, and asked. */
 #include "cli/cli.h"
 #include "base/index.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "fleet/estimate.h"
 #include "fleet/query.h"
@@ -50,8 +51,10 @@ struct ingesting {
 static void say(void *context, const char *text)
 {
 	struct ingesting *i = context;
-	if (i->said++ < SAID_MOST)
-		fprintf(stderr, "mpitrace fleet: %s\n", text);
+	char *clean = i->said++ < SAID_MOST ? utf8_clean(text, strlen(text)) : NULL; /* anybody named the files */
+	if (clean != NULL)
+		fprintf(stderr, "mpitrace fleet: %s\n", clean);
+	free(clean);
 }
 
 static void keep_in_mind(void *context, const char *path)

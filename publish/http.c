@@ -89,17 +89,25 @@ static bool holds(const char *text, const char *secret)
 }
 
 /* A server may say again what it was sent. */
+void http_clean(const struct destination *d, char *text, size_t cap)
+{
+	char *clean = utf8_clean(text, strlen(text));
+	if (clean == NULL || holds(clean, d->token) || holds(clean, d->password) || holds(clean, d->secret))
+		snprintf(text, cap, "(what it says is left out)");
+	else
+		snprintf(text, cap, "%s", clean);
+	free(clean);
+}
+
 static void explain(struct http *h, CURLcode rc, struct http_answer *a)
 {
-	const struct destination *d = h->d;
-	char *clean = utf8_clean(a->body, strnlen(a->body, ANSWER_BYTES_MAX));
+	char said[ANSWER_BYTES_MAX + 1];
+	snprintf(said, sizeof(said), "%.*s", (int)ANSWER_BYTES_MAX, a->body);
+	http_clean(h->d, said, sizeof(said));
 	if (rc != CURLE_OK)
 		snprintf(a->text, sizeof(a->text), "%.200s", h->why[0] != '\0' ? h->why : curl_easy_strerror(rc));
-	else if (clean == NULL || holds(clean, d->token) || holds(clean, d->password) || holds(clean, d->secret))
-		snprintf(a->text, sizeof(a->text), "status %ld (what it says is left out)", a->status);
 	else
-		snprintf(a->text, sizeof(a->text), "status %ld: %.200s", a->status, clean);
-	free(clean);
+		snprintf(a->text, sizeof(a->text), "status %ld: %.200s", a->status, said);
 }
 
 static void answer(struct http *h, CURLcode rc, struct http_answer *a)

@@ -20,5 +20,7 @@ void http_destroy(struct http *h);
  * never work. */
 int http_send(struct http *h, const char *url, const char *lines, const struct buf *body, struct http_answer *ret_a,
 	      struct error *e);
+/* Make what a server says fit for people: no secret of ours is in it, and nothing that a terminal heeds. */
+void http_clean(const struct destination *d, char *text, size_t cap);
 /* Can the server be reached, and is it who it says? The same answer: status 200 if so. */
 int http_reach(struct http *h, struct http_answer *ret_a, struct error *e);

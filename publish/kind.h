@@ -27,7 +27,7 @@ struct publish_batch {
 /* What a server says of one record. */
 struct publish_fate {
 	enum { FATE_ARRIVED, FATE_LATER, FATE_REFUSED } what;
-	char why[200];
+	char why[ERROR_TEXT_MAX]; /* as the server says it */
 };
 
 struct publish_kind {

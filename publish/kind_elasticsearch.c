@@ -78,7 +78,7 @@ static void judge(const cJSON *item, struct publish_fate *f)
 	if (status >= 200 && status < 300)
 		return;
 	f->what = status == 429 || status >= 500 || status < 200 ? FATE_LATER : FATE_REFUSED;
-	snprintf(f->why, sizeof(f->why), "status %lld: %.40s: %.140s", (long long)status, json_text(error, "type", ""),
+	snprintf(f->why, sizeof(f->why), "status %lld: %.100s: %.800s", (long long)status, json_text(error, "type", ""),
 		 json_text(error, "reason", ""));
 }
 

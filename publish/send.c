@@ -6,6 +6,9 @@
 #include "publish/send.h"
 #include "publish/dead.h"
 
+#include "base/json.h"
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libdeflate.h>
@@ -128,8 +131,11 @@ static int pack(const struct buf *plain, struct buf *ret_packed, struct error *e
 /* One that a server will never take goes into the directory for those first. */
 static int lay_out(const struct destination *d, const struct publish_record *r, const char *why, struct error *e)
 {
-	fprintf(stderr, "mpitrace publish: %s: takes no record like %.255s: %s\n", d->name,
-		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(r->json, "id")), why);
+	const char *id = json_text(r->json, "id", "");
+	char *clean = utf8_clean(id, strlen(id)); /* a user's word */
+	fprintf(stderr, "mpitrace publish: %s: takes no record like %.255s: %s\n", d->name, clean != NULL ? clean : "",
+		why);
+	free(clean);
 	return d->dead_letters != NULL ? dead_letter(d->dead_letters, d->name, r, why, e) : 0;
 }
 
@@ -139,9 +145,10 @@ static int settle(struct state *s, const struct destination *d, const struct bat
 	struct error cannot = {""};
 	const char *why = NULL;
 	for (size_t i = 0; i < b->records.n; i++) {
+		http_clean(d, fates[i].why, sizeof(fates[i].why));
 		if (fates[i].what == FATE_REFUSED && lay_out(d, &b->records.at[i], fates[i].why, &cannot) < 0) {
 			fates[i].what = FATE_LATER;
-			snprintf(fates[i].why, sizeof(fates[i].why), "%.199s", cannot.text);
+			snprintf(fates[i].why, sizeof(fates[i].why), "%s", cannot.text);
 		}
 		if (fates[i].what == FATE_LATER && why == NULL)
 			why = fates[i].why;

@@ -1,11 +1,13 @@
 /* take.c - see take.h. */
 #include "publish/take.h"
+#include "base/utf8.h"
 #include "fleet/sources.h"
 #include "publish/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -26,8 +28,10 @@ struct taking {
 static void say(void *context, const char *text)
 {
 	struct taking *t = context;
-	if (t->said++ < SAID_MOST)
-		fprintf(stderr, "mpitrace publish: %s\n", text);
+	char *clean = t->said++ < SAID_MOST ? utf8_clean(text, strlen(text)) : NULL; /* anybody named the files */
+	if (clean != NULL)
+		fprintf(stderr, "mpitrace publish: %s\n", clean);
+	free(clean);
 }
 
 static int take(void *context, const char *text, size_t len, const char *where, const char *owner, struct error *e)

@@ -107,6 +107,10 @@ def outbox(t, place):
     run = fleet('ingest', box, '--db', db, '--remove')
     left = sorted(os.path.basename(x) for x in glob.glob(box + '/**/j*.job.json', recursive=True))
     t.equal('--remove takes what is in the database, and leaves what is young', (run.returncode, left), (0, ['j2.job.json']))
+    with open(box + '/\x1b[31mred.job.json', 'w') as f:
+        f.write('no record')
+    t.check('a name that commands the terminal is only said', '\x1b' not in fleet('ingest', box, '--db', db).stderr)
+    os.unlink(f.name)
     for name, text, age in (('good', lines(place + '/few.ndjson')[0], 600), ('bad', 'no record', 600), ('worse', 'no record', 8 * 86400), ('to_come', 'no record', -10 * 86400)):
         with open('%s/%s.job.json' % (box, name), 'w') as f:
             f.write(text + '\n')
