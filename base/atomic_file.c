@@ -40,12 +40,31 @@ static int open_device(struct atomic_file *ret_f, const char *path, struct error
 	return fail(e, code, "%s: cannot open: %s", path, strerror(-code));
 }
 
+/* "-": appears as it is written. */
+static int open_output(struct atomic_file *ret_f, struct error *e)
+{
+	struct atomic_file f = {.path = strdup("standard output")};
+	int fd = f.path != NULL ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+	f.stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (f.stream != NULL) {
+		*ret_f = f;
+		return 0;
+	}
+	int code = f.path != NULL ? -errno : -ENOMEM;
+	if (fd >= 0)
+		close(fd);
+	free(f.path);
+	return fail(e, code, "standard output: cannot open: %s", strerror(-code));
+}
+
 int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *e)
 {
 	struct atomic_file f = {0};
 	int fd = -1;
 	enum target target = target_of(path);
 
+	if (strcmp(path, "-") == 0)
+		return open_output(ret_f, e);
 	if (target == TARGET_DEVICE)
 		return open_device(ret_f, path, e);
 	if (target == TARGET_OTHER)

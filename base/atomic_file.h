@@ -9,11 +9,12 @@
 struct atomic_file {
 	FILE *stream; /* write here */
 	char *path;
-	char *temporary; /* NULL: a device, written to as it is */
+	char *temporary; /* NULL: a device or standard output, written to as it is */
 	bool unsynced;	 /* set before the commit: it can be made again, so no fsync; one of thousands */
 };
 
-/* Open a temporary file (mode 0644 less umask, O_CLOEXEC) in the directory of path; a character device itself. 0,
+/* "-": standard output.
+ * Else open a temporary file (mode 0644 less umask, O_CLOEXEC) in the directory of path; a character device itself. 0,
  * or -errno with text; -EINVAL for directories, sockets and other disks. */
 int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *e);
 /* Flush, fsync (not when `unsynced`), rename to path. On any failure the temporary file is removed. 0, or -errno with

@@ -1,5 +1,5 @@
-/* usage.c - what subcommands say of their arguments; see cli.h. */
-#include "cli/cli.h"
+/* command.c - what subcommands say of their arguments; see command.h. */
+#include "base/command.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,34 +1,12 @@
 /* cli.h - the subcommands of `mpitrace`. One file each (cmd_<name>.c), one row each in main.c. */
 #pragma once
 
-#include <stdint.h>
+#include "base/command.h"
 
-/* Exit codes, the same for every subcommand. */
-enum exit_code {
-	EXIT_DONE = 0,
-	EXIT_ISSUES = 1,
-	EXIT_USAGE = 2,
-	EXIT_BAD_INPUT = 3,
-	EXIT_PARTIAL = 4,
-	EXIT_LATER = 5,	 /* nothing is lost, and somebody has to do it yet */
-	EXIT_QUEUED = 6, /* a job will do it */
-};
+#include <stdbool.h>
 
-struct command {
-	const char *name;
-	int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name; returns an enum exit_code */
-	const char *summary;
-	const char *usage;
-};
-
-/* Print "mpitrace NAME: text" and the usage line; returns EXIT_USAGE. */
-int usage_error(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* The value of an option: seconds, not negative and below 104 days, as nanoseconds. 0 or -EINVAL. */
-int option_seconds(const char *text, int64_t *ret_ns);
-
-/* The row of a subcommand by name, or NULL. */
-const struct command *command_find(const char *name);
+/* Of the analysis that this process has made: is more missing than the ends of ranks that died? */
+bool analyze_lost(void);
 
 /* The preloaded tracer. Static storage. */
 const char *tracer_path(void);

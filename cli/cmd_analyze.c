@@ -1,6 +1,7 @@
 /* cmd_analyze.c - from the .mpic files of a step to its analysis: .mpix, report, JSON.
  * In: command line.  Out: files through postproc/ and reports/html/; what went wrong on stderr. */
 #include "base/atomic_file.h"
+#include "base/json.h"
 #include "cli/cli.h"
 #include "cli/print.h"
 #include "postproc/postproc.h"
@@ -15,7 +16,7 @@
 
 struct analyze {
 	const char *mpix, *report;
-	bool json;
+	bool json, totals;
 	unsigned nthreads;
 	char **paths;
 	int npaths;
@@ -44,17 +45,17 @@ static int check(const struct analyze *a)
 		return usage_error("analyze", "which .mpic files, or which directory of a step?");
 	if (a->mpix == NULL && a->report == NULL && !a->json)
 		return usage_error("analyze", "nothing to write: give -o, --report or --json");
+	if (a->totals && a->mpix != NULL)
+		return usage_error("analyze", "--totals looks at no events: give --report or --json, without -o");
 	return -1;
 }
 
 static int parse(int argc, char **argv, struct analyze *a)
 {
 	static const struct option options[] = {
-		{"output", required_argument, NULL, 'o'},
-		{"report", required_argument, NULL, 'r'},
-		{"threads", required_argument, NULL, 't'},
-		{"json", no_argument, NULL, 'j'},
-		{NULL, 0, NULL, 0},
+		{"output", required_argument, NULL, 'o'},  {"report", required_argument, NULL, 'r'},
+		{"threads", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
+		{"totals", no_argument, NULL, 'a'},	   {NULL, 0, NULL, 0},
 	};
 	int c, code = -1;
 	optind = 0;
@@ -67,6 +68,8 @@ static int parse(int argc, char **argv, struct analyze *a)
 			code = parse_threads(optarg, a);
 		else if (c == 'j')
 			a->json = true;
+		else if (c == 'a')
+			a->totals = true;
 		else
 			code = usage_error("analyze", "unknown option, or one without its value");
 	}
@@ -81,11 +84,38 @@ static int write_report(const struct analyze *a, const char *json, struct error 
 	int code = atomic_file_open(&f, a->report, e);
 	if (code < 0)
 		return code;
-	code = html_report_of(&(struct html_source){.analysis_json = json, .trace = a->mpix}, f.stream, e);
+	code = html_report_of(&(struct html_source){.analysis_json = json, .trace = a->totals ? a->paths[0] : a->mpix},
+			      f.stream, e);
 	if (code == 0)
 		return atomic_file_commit(&f, e);
 	atomic_file_abandon(&f);
 	return code;
+}
+
+/* Of a record of which nothing can be read the page says just that. */
+static char *unreadable(const struct error *e)
+{
+	cJSON *root = cJSON_CreateObject(), *coverage = json_object(root, "coverage");
+	json_put_text(root, "schema", "mpitrace/analysis/1");
+	json_put_text(coverage, "mode", "totals");
+	cJSON_AddFalseToObject(coverage, "complete");
+	cJSON_AddFalseToObject(coverage, "totals_complete");
+	json_put(coverage, "ranks_seen", 0);
+	json_push_text(json_array(coverage, "reasons"), e->text);
+	char *json = json_print(root);
+	cJSON_Delete(root);
+	return json;
+}
+
+static int look(const struct analyze *a, struct postproc_result *ret_result, struct error *e)
+{
+	if (!a->totals)
+		return postproc_analyze(a->paths, (size_t)a->npaths, a->mpix, a->nthreads, ret_result, e);
+	int code = postproc_totals(a->paths, (size_t)a->npaths, a->nthreads, ret_result, e);
+	if (code != -EBADMSG || (ret_result->json = unreadable(e)) == NULL)
+		return code;
+	fprintf(stderr, "mpitrace analyze: %s\n", e->text);
+	return 0;
 }
 
 static int print_json(const char *json, struct error *e)
@@ -93,6 +123,13 @@ static int print_json(const char *json, struct error *e)
 	if (puts(json) < 0 || fflush(stdout) != 0)
 		return fail(e, -EIO, "cannot write the analysis to standard output");
 	return 0;
+}
+
+static bool lost;
+
+bool analyze_lost(void)
+{
+	return lost;
 }
 
 static int analyze(int argc, char **argv)
@@ -103,12 +140,13 @@ static int analyze(int argc, char **argv)
 	int code = parse(argc, argv, &a);
 	if (code >= 0)
 		return code;
-	code = postproc_analyze(a.paths, (size_t)a.npaths, a.mpix, a.nthreads, &result, &e);
+	code = look(&a, &result, &e);
 	if (code == 0 && a.report != NULL)
 		code = write_report(&a, result.json, &e);
 	if (code == 0 && a.json)
 		code = print_json(result.json, &e);
 	free(result.json);
+	lost = result.lost;
 	if (code < 0) {
 		fprintf(stderr, "mpitrace analyze: %s\n", e.text);
 		return EXIT_BAD_INPUT;
@@ -125,4 +163,5 @@ static int analyze(int argc, char **argv)
 }
 
 const struct command cmd_analyze = {"analyze", analyze, "read the .mpic files of a step; write .mpix, report, JSON",
-				    "analyze PATH... [-o FILE.mpix] [--report FILE.html] [--threads N] [--json]"};
+				    "analyze PATH... [-o FILE.mpix] [--report FILE.html] [--threads N] [--json] "
+				    "[--totals]"};

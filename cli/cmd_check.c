@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/print.h"
-#include "protocol/check.h"
+#include "postproc/protocol/check.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "cli/cli.h"
 #include "cli/show.h"
-#include "compare/compare.h"
+#include "postproc/compare/compare.h"
 #include "reports/html/html.h"
 
 #include <errno.h>

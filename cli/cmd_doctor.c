@@ -1,5 +1,6 @@
-/* cmd_doctor.c - `mpitrace doctor [--json]`: is this installation right, and if not, what to do. `--policy FACTS`: what
- * a job would get. Only looks, changes nothing. Exit code 1 when a check is BAD; warnings alone are no issue. */
+/* cmd_doctor.c - `mpitrace doctor [--json]`: is this installation right, and if not, what to do. `--try NODES`: a
+ * traced step on each. `--policy FACTS`: what a job would get. Only looks, changes nothing. Exit code 1 when a check is
+ * BAD; warnings alone are no issue. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/print.h"
@@ -7,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
 	const char *name;
@@ -56,46 +58,90 @@ static void print_json(const char *name, const struct verdict *v, bool first)
 	putchar('}');
 }
 
-static int run_checks(bool json)
+bool doctor_first_bad(struct verdict *ret_v, const char **ret_name)
 {
-	unsigned count[3] = {0};
-	if (json)
+	for (size_t i = 0; i < NCHECKS; i++) {
+		struct verdict v = {0};
+		checks[i].check(&v);
+		if (v.level != VERDICT_BAD)
+			continue;
+		*ret_v = v;
+		*ret_name = checks[i].name;
+		return true;
+	}
+	return false;
+}
+
+static struct {
+	bool json;
+	unsigned rows, levels[3];
+} output;
+
+static void print_row(const char *name, const struct verdict *v)
+{
+	if (output.json)
+		print_json(name, v, output.rows == 0);
+	else
+		print_text(name, v);
+	output.rows++;
+	output.levels[v->level]++;
+	fflush(stdout);
+}
+
+static void print_node(const char *node, const struct verdict *v)
+{
+	char name[320];
+	snprintf(name, sizeof(name), "try %s", node);
+	print_row(name, v);
+}
+
+static int run_checks(bool try, char *const *nodes, int n)
+{
+	if (output.json)
 		fputs("{\"schema\":\"mpitrace/doctor/1\",\"checks\":[", stdout);
 	for (size_t i = 0; i < NCHECKS; i++) {
 		struct verdict v = {0};
 		checks[i].check(&v);
-		count[v.level]++;
-		if (json)
-			print_json(checks[i].name, &v, i == 0);
-		else
-			print_text(checks[i].name, &v);
+		print_row(checks[i].name, &v);
 	}
-	if (json)
-		printf("],\"warnings\":%u,\"bad\":%u}\n", count[VERDICT_WARN], count[VERDICT_BAD]);
+	if (try)
+		doctor_try(nodes, n, print_node);
+	if (output.json)
+		printf("],\"warnings\":%u,\"bad\":%u}\n", output.levels[VERDICT_WARN], output.levels[VERDICT_BAD]);
 	else
-		printf("%zu checks: %u bad, %u warnings\n", NCHECKS, count[VERDICT_BAD], count[VERDICT_WARN]);
-	return count[VERDICT_BAD] > 0 ? EXIT_ISSUES : EXIT_DONE;
+		printf("%u checks: %u bad, %u warnings\n", output.rows, output.levels[VERDICT_BAD],
+		       output.levels[VERDICT_WARN]);
+	return output.levels[VERDICT_BAD] > 0 ? EXIT_ISSUES : EXIT_DONE;
 }
+
+enum mode { MODE_CHECKS, MODE_POLICY, MODE_TRY };
 
 static int doctor(int argc, char **argv)
 {
-	bool json = false, policy = false;
+	enum mode mode = MODE_CHECKS;
 	const char *file = NULL;
 	int i = 1;
+	if (argc == 2 && strcmp(argv[1], "--step") == 0) /* what --try runs on a node, and nobody else */
+		return doctor_step();
 	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
 		if (strcmp(argv[i], "--json") == 0)
-			json = true;
+			output.json = true;
 		else if (strcmp(argv[i], "--policy") == 0)
-			policy = true;
+			mode = MODE_POLICY;
+		else if (strcmp(argv[i], "--try") == 0)
+			mode = MODE_TRY;
 		else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
 			file = argv[++i];
 		else
 			return usage_error("doctor", "unknown option \"%.64s\", or one without its value", argv[i]);
 	}
-	if (!policy && (i < argc || file != NULL))
-		return usage_error("doctor", "facts and --config go with --policy");
-	return policy ? doctor_policy(file, argv + i, argc - i, json) : run_checks(json);
+	if ((mode == MODE_CHECKS && i < argc) || (mode != MODE_POLICY && file != NULL))
+		return usage_error("doctor", "facts and --config go with --policy, nodes with --try");
+	if (mode == MODE_TRY && geteuid() == 0)
+		return usage_error("doctor", "root's steps are never traced: --try as an ordinary user");
+	return mode == MODE_POLICY ? doctor_policy(file, argv + i, argc - i, output.json)
+				   : run_checks(mode == MODE_TRY, argv + i, argc - i);
 }
 
 const struct command cmd_doctor = {"doctor", doctor, "is this installation right, and if not, what to do",
-				   "doctor [--json] [--policy [--config FILE] [FACT=VALUE ...]]"};
+				   "doctor [--json] [--try [NODE ...]] [--policy [--config FILE] [FACT=VALUE ...]]"};

@@ -1,7 +1,7 @@
 /* cmd_export.c - `mpitrace export FILE.mpix --to FORMAT -o PATH`: a trace as other tools read it. */
 #include "base/units.h"
 #include "cli/cli.h"
-#include "export/export.h"
+#include "reports/export/export.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -115,28 +115,30 @@ static uint64_t damaged(const struct export_counts *n)
 	return n->events_damaged + n->messages_damaged + n->waits_damaged;
 }
 
-static void print_json(const struct options *o, const struct export_counts *n)
+static void print_json(FILE *out, const struct options *o, const struct export_counts *n)
 {
-	printf("{\"schema\":\"mpitrace/export/1\",\"format\":\"%s\",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64
-	       ",\"messages\":%" PRIu64 ",\"waits\":%" PRIu64 ",\"lanes\":%" PRIu64 ",\"collectives\":%" PRIu64
-	       ",\"rma\":%" PRIu64 ",\"io\":%" PRIu64,
-	       o->to, n->bytes, n->events, n->messages, n->waits, n->lanes, n->collectives, n->rma, n->io);
-	printf(",\"not_chosen\":{\"events\":%" PRIu64 ",\"messages\":%" PRIu64 "},\"damaged\":{\"events\":%" PRIu64
-	       ",\"messages\":%" PRIu64 ",\"waits\":%" PRIu64 "},\"left_out\":{\"count\":%" PRIu64
-	       ",\"what\":\"%s\"}}\n",
-	       n->events_outside, n->messages_outside, n->events_damaged, n->messages_damaged, n->waits_damaged,
-	       n->left_out, n->left_out_what != NULL ? n->left_out_what : "");
+	fprintf(out,
+		"{\"schema\":\"mpitrace/export/1\",\"format\":\"%s\",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64
+		",\"messages\":%" PRIu64 ",\"waits\":%" PRIu64 ",\"lanes\":%" PRIu64 ",\"collectives\":%" PRIu64
+		",\"rma\":%" PRIu64 ",\"io\":%" PRIu64,
+		o->to, n->bytes, n->events, n->messages, n->waits, n->lanes, n->collectives, n->rma, n->io);
+	fprintf(out,
+		",\"not_chosen\":{\"events\":%" PRIu64 ",\"messages\":%" PRIu64 "},\"damaged\":{\"events\":%" PRIu64
+		",\"messages\":%" PRIu64 ",\"waits\":%" PRIu64 "},\"left_out\":{\"count\":%" PRIu64
+		",\"what\":\"%s\"}}\n",
+		n->events_outside, n->messages_outside, n->events_damaged, n->messages_damaged, n->waits_damaged,
+		n->left_out, n->left_out_what != NULL ? n->left_out_what : "");
 }
 
-static void print_text(const struct options *o, const struct export_counts *n)
+static void print_text(FILE *out, const struct options *o, const struct export_counts *n)
 {
-	printf("%s: %s", o->choice.path, fmt_plain(fmt_bytes((double)n->bytes)).s);
-	printf(", %s events", fmt_plain(fmt_count((double)n->events)).s);
-	printf(", %s messages", fmt_plain(fmt_count((double)n->messages)).s);
-	printf(", %s wait states\n", fmt_plain(fmt_count((double)n->waits)).s);
+	fprintf(out, "%s: %s", o->choice.path, fmt_plain(fmt_bytes((double)n->bytes)).s);
+	fprintf(out, ", %s events", fmt_plain(fmt_count((double)n->events)).s);
+	fprintf(out, ", %s messages", fmt_plain(fmt_count((double)n->messages)).s);
+	fprintf(out, ", %s wait states\n", fmt_plain(fmt_count((double)n->waits)).s);
 	if (n->left_out > 0)
-		printf("left out, since the format has no place for them: %" PRIu64 " %s\n", n->left_out,
-		       n->left_out_what);
+		fprintf(out, "left out, since the format has no place for them: %" PRIu64 " %s\n", n->left_out,
+			n->left_out_what);
 	if (damaged(n) > 0)
 		fprintf(stderr,
 			"mpitrace export: damaged and left out: %" PRIu64 " events, %" PRIu64 " messages, %" PRIu64
@@ -177,13 +179,16 @@ static int export(int argc, char **argv)
 		raise(stopped);
 	}
 	if (rc < 0) {
+		if (e.text[0] == '\0') /* a format that only has the code of its failed write */
+			fail(&e, rc, "%s: cannot write: %s", o.choice.path, strerror(-rc));
 		fprintf(stderr, "mpitrace export: %s\n", e.text);
 		return exit_code(rc);
 	}
+	FILE *out = strcmp(o.choice.path, "-") == 0 ? stderr : stdout; /* what is written has the other one */
 	if (o.json)
-		print_json(&o, &counts);
+		print_json(out, &o, &counts);
 	else
-		print_text(&o, &counts);
+		print_text(out, &o, &counts);
 	return damaged(&counts) > 0 ? EXIT_PARTIAL : EXIT_DONE;
 }
 

@@ -39,7 +39,25 @@ static int analyze(const char *out)
 	snprintf(mpix, sizeof(mpix), "%s/job.mpix", out);
 	snprintf(report, sizeof(report), "%s/report.html", out);
 	char *argv[] = {"analyze", (char *)out, "-o", mpix, "--report", report, NULL};
-	return cmd_analyze.run(6, argv);
+	int code = cmd_analyze.run(6, argv);
+	return code == EXIT_PARTIAL && !analyze_lost() ? EXIT_DONE : code; /* of a rank that died all is there */
+}
+
+static int totals(const char *out)
+{
+	char report[PATH_MAX + 16];
+	snprintf(report, sizeof(report), "%s/report.html", out);
+	char *argv[] = {"analyze", "--totals", (char *)out, "--report", report, NULL};
+	return cmd_analyze.run(5, argv);
+}
+
+/* Not the whole report; but from totals there is one, as a rule. */
+static void say_later(const char *out)
+{
+	char report[PATH_MAX + 16];
+	snprintf(report, sizeof(report), "%s/report.html", out);
+	fprintf(stderr, "mpitrace finish: %s: the traces are complete; the report is %s\n", out,
+		access(report, F_OK) == 0 ? "from totals, the events are not analysed yet" : "not made");
 }
 
 static int parse(int argc, char **argv, struct finish *f, bool *job_is_over, const char **policy)
@@ -78,7 +96,7 @@ static int parse(int argc, char **argv, struct finish *f, bool *job_is_over, con
 static int finish(int argc, char **argv)
 {
 	struct error e = {""};
-	struct finish f = {.analyze = analyze};
+	struct finish f = {.analyze = analyze, .totals = totals};
 	bool job_is_over = false;
 	const char *policy = NULL;
 	int code = parse(argc, argv, &f, &job_is_over, &policy);
@@ -96,7 +114,7 @@ static int finish(int argc, char **argv)
 	if (rc == FINISH_NOTHING && access(f.out, F_OK) == 0)
 		fprintf(stderr, "mpitrace finish: %s: no trace of an MPI process in it\n", f.out);
 	if (rc == FINISH_LATER || rc == FINISH_STOPPED)
-		fprintf(stderr, "mpitrace finish: %s: the traces are complete; the report is not made\n", f.out);
+		say_later(f.out);
 	if (rc == FINISH_LATER || rc == FINISH_STOPPED)
 		return EXIT_LATER;
 	if (rc == FINISH_QUEUED)

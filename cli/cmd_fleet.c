@@ -7,9 +7,9 @@
 #include "fleet/query.h"
 #include "fleet/report.h"
 #include "fleet/sources.h"
-#include "policy/policy.h"
-#include "publish/program.h"
-#include "web/programs.h"
+#include "spank/policy/policy.h"
+#include "fleet/publish/program.h"
+#include "reports/web/programs.h"
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -284,7 +284,7 @@ static int fleet(int argc, char **argv)
 		if (strcmp(argv[1], whats[i].name) == 0)
 			what = &whats[i];
 	if (argc > 1 && strcmp(argv[1], "serve") == 0)
-		return exec_beside(WEB_PROGRAM, "web", argv);
+		return exec_beside(WEB_PROGRAM, "fleet", argv);
 	if (what == NULL)
 		return usage_error("fleet", "say what to do: ingest, report, serve, query or check");
 	optind = 0;

@@ -1,6 +1,6 @@
 /* cmd_import.c - `mpitrace import --from mprov|pyrite FILE -o FILE.mpix`: traces of other tools. */
 #include "cli/cli.h"
-#include "protocol/import.h"
+#include "postproc/protocol/import.h"
 
 #include <getopt.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "cli/live_feed.h"
 #include "cli/live_keys.h"
 #include "cli/live_text.h"
-#include "web/programs.h"
+#include "reports/web/programs.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -162,7 +162,7 @@ static int live(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--view") == 0)
-			return exec_beside(WEB_PROGRAM, "web", argv);
+			return exec_beside(WEB_PROGRAM, "fleet", argv);
 	struct live o = {.interval_ns = INTERVAL_NS};
 	struct error e;
 	char path[PATH_MAX], *paths[] = {path};

@@ -1,11 +1,11 @@
-/* cmd_publish.c - `mpitrace publish`: mpitrace-publish does it (publish/main.c). */
+/* cmd_publish.c - `mpitrace publish`: mpitrace-publish does it (fleet/publish/main.c). */
 #include "cli/cli.h"
-#include "publish/program.h"
+#include "fleet/publish/program.h"
 
 static int publish(int argc, char **argv)
 {
 	(void)argc;
-	return exec_beside(PUBLISH_PROGRAM, "publish", argv);
+	return exec_beside(PUBLISH_PROGRAM, "fleet/publish", argv);
 }
 
 const struct command cmd_publish = {"publish", publish, PUBLISH_SUMMARY, PUBLISH_USAGE};

@@ -4,13 +4,16 @@
 #include "cli/cli.h"
 #include "cli/launcher.h"
 
+#include "base/directories.h"
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "format/layout.h"
+#include "spank/request.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -26,7 +29,7 @@
 #include <unistd.h>
 
 #define NAMES_MAX 1000
-#define BASE_MAX 200 /* bytes of a name, so that "-999", ".mpitrace" and what is temporary have room */
+#define BASE_MAX (REQUEST_NAME_MAX - 1)
 #define AGENTS_MAX 3
 #define PATIENCE_MS 300
 #define FINISH_WAIT "60" /* seconds for the nodes' traces to be complete */
@@ -34,10 +37,11 @@
 #define WORD(text) ((char *)(uintptr_t)(text))
 
 struct run {
-	const char *ranks, *out, *mpirun_args, *sample;
-	char name[NAME_MAX];
-	bool named;
+	const char *ranks, *mpirun_args;
+	bool oversubscribe;
+	struct request request;
 	char **program;
+	char name[NAME_MAX];	/* of the files */
 	char dir[PATH_MAX];	/* absolute out */
 	char stepdir[PATH_MAX]; /* private, removed at the end */
 	char self[PATH_MAX];
@@ -45,35 +49,49 @@ struct run {
 	struct launcher launcher;
 };
 
+/* What --mpitrace= takes as well. */
+static int parse_request(struct run *r, const struct request_key *key, const char *value)
+{
+	struct error e;
+	if (request_set(key, value, &r->request, &e) < 0)
+		return usage_error("run", "--%s: %s", key->name, e.text);
+	if (strchr(r->request.name, '/') != NULL || r->request.name[0] == '.')
+		return usage_error("run", "--name: \"%.64s\" is no file name", value);
+	return 0;
+}
+
+/* One option; returns how many words it is, or EXIT_USAGE as a negative number. */
+static int parse_option(struct run *r, const char *word, const char *value)
+{
+	const struct request_key *key = strncmp(word, "--", 2) == 0 ? request_key(word + 2)
+					: strcmp(word, "-o") == 0   ? request_key("out")
+								    : NULL;
+	const char **text = strcmp(word, "-n") == 0 || strcmp(word, "-np") == 0 ? &r->ranks
+			    : strcmp(word, "--mpirun") == 0			? &r->mpirun_args
+										: NULL;
+	if (strcmp(word, "--oversubscribe") == 0) {
+		r->oversubscribe = true;
+		return 1;
+	}
+	if (text == NULL && (key == NULL || !key->of_run))
+		return -usage_error("run", "unknown option \"%.64s\"", word);
+	if (value == NULL && (text != NULL || key->takes_value))
+		return -usage_error("run", "%.64s needs a value", word);
+	if (text != NULL) {
+		*text = value;
+		return 2;
+	}
+	int wrong = parse_request(r, key, key->takes_value ? value : NULL);
+	return wrong != 0 ? -wrong : key->takes_value ? 2 : 1;
+}
+
 static int parse(struct run *r, int argc, char **argv)
 {
-	int i = 1;
-	for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-		if (argv[i][0] != '-')
-			break;
-		if (value == NULL)
-			return usage_error("run", "%.64s needs a value", argv[i]);
-		if (strcmp(argv[i], "-n") == 0 || strcmp(argv[i], "-np") == 0)
-			r->ranks = value;
-		else if (strcmp(argv[i], "--out") == 0 || strcmp(argv[i], "-o") == 0)
-			r->out = value;
-		else if (strcmp(argv[i], "--mpirun") == 0)
-			r->mpirun_args = value;
-		else if (strcmp(argv[i], "--sample") == 0) {
-			int64_t ns;
-			if (option_seconds(value, &ns) < 0 || strspn(value, "0123456789.") != strlen(value))
-				return usage_error("run", "--sample needs seconds, 0 for none, not \"%.64s\"", value);
-			r->sample = value;
-		} else if (strcmp(argv[i], "--name") == 0) {
-			if (strchr(value, '/') != NULL || value[0] == '.')
-				return usage_error("run", "--name \"%.64s\" is no file name", value);
-			if (snprintf(r->name, sizeof(r->name), "%s", value) > BASE_MAX)
-				return usage_error("run", "--name is longer than %d bytes", BASE_MAX);
-			r->named = true;
-		} else
-			return usage_error("run", "unknown option \"%.64s\"", argv[i]);
-		i++;
+	int i = 1, words;
+	for (; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i += words) {
+		words = parse_option(r, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+		if (words < 0)
+			return -words;
 	}
 	if (i < argc && strcmp(argv[i], "--") == 0)
 		i++;
@@ -81,6 +99,8 @@ static int parse(struct run *r, int argc, char **argv)
 		return usage_error("run", "no program given");
 	if (r->ranks != NULL && (atoi(r->ranks) < 1 || strspn(r->ranks, "0123456789") != strlen(r->ranks)))
 		return usage_error("run", "-n needs a number of ranks, not \"%.64s\"", r->ranks);
+	if (r->oversubscribe && r->ranks == NULL)
+		return usage_error("run", "--oversubscribe is for the launcher, which -n asks for");
 	r->program = argv + i;
 	return 0;
 }
@@ -95,11 +115,17 @@ static bool exists(const struct run *r, const char *name, const char *suffix)
 /* A name that nothing has yet; making the step directory reserves it. */
 static int reserve(struct run *r, struct error *e)
 {
-	const char *slash = strrchr(r->program[0], '/');
+	const char *slash = strrchr(r->program[0], '/'), *out = r->request.out[0] != '\0' ? r->request.out : ".";
 	char base[BASE_MAX + 1];
-	snprintf(base, sizeof(base), "%.*s", BASE_MAX, r->named ? r->name : slash != NULL ? slash + 1 : r->program[0]);
-	if ((mkdir(r->out, 0777) != 0 && errno != EEXIST) || realpath(r->out, r->dir) == NULL)
-		return fail(e, -errno, "%s: cannot make the directory: %s", r->out, strerror(errno));
+	snprintf(base, sizeof(base), "%.*s", BASE_MAX,
+		 r->request.name[0] != '\0' ? r->request.name
+		 : slash != NULL	    ? slash + 1
+					    : r->program[0]);
+	int rc = directories_make(out);
+	if (rc == 0 && realpath(out, r->dir) == NULL)
+		rc = -errno;
+	if (rc < 0)
+		return fail(e, rc, "%s: cannot make the directory: %s", out, strerror(-rc));
 	for (int i = 1; i < NAMES_MAX; i++) {
 		if (i == 1)
 			snprintf(r->name, sizeof(r->name), "%s", base);
@@ -131,10 +157,11 @@ static void describe(const struct run *r, struct layout *l)
 	layout_set_number(l, LAYOUT_NNODES, 1);
 	layout_set(l, LAYOUT_NTASKS, r->ranks != NULL ? r->ranks : "0");
 	layout_set(l, LAYOUT_OUT, r->dir);
-	layout_set(l, LAYOUT_MODE, "events");
-	layout_set_number(l, LAYOUT_BUDGET, 0);
-	if (r->sample != NULL)
-		layout_set(l, LAYOUT_SAMPLE, r->sample);
+	layout_set(l, LAYOUT_MODE, r->request.profile ? "profile" : "events");
+	layout_set_number(l, LAYOUT_BUDGET, r->request.budget_bytes);
+	layout_set_number(l, LAYOUT_STACK, r->request.stack);
+	if (r->request.sample[0] != '\0')
+		layout_set(l, LAYOUT_SAMPLE, r->request.sample);
 	layout_set_argv(l, r->program, argc);
 }
 
@@ -194,7 +221,7 @@ static void set_environment(const struct run *r)
 {
 	if (r->launcher.by_plugin)
 		return;
-	char dir[PATH_MAX + 16], *preload = NULL;
+	char dir[PATH_MAX + 16], stack[16], *preload = NULL;
 	const char *have = getenv("LD_PRELOAD");
 	const char *tracer = tracer_path();
 	snprintf(dir, sizeof(dir), "%s/ranks", r->stepdir);
@@ -203,6 +230,12 @@ static void set_environment(const struct run *r)
 		return;
 	setenv("LD_PRELOAD", preload, 1);
 	setenv("MPITRACE_DIR", dir, 1);
+	if (r->request.profile)
+		setenv("MPITRACE_MODE", "profile", 1);
+	if ((r->request.given & REQUEST_GAVE_STACK) != 0) {
+		snprintf(stack, sizeof(stack), "%u", r->request.stack);
+		setenv("MPITRACE_STACK", stack, 1);
+	}
 	free(preload);
 }
 
@@ -285,6 +318,8 @@ static void wait_for_agent(struct run *r)
 static void say_where(const struct run *r)
 {
 	char path[PATH_MAX + NAME_MAX + 8], *word;
+	if (r->request.quiet)
+		return;
 	snprintf(path, sizeof(path), "%s/%s.mpix", r->dir, r->name);
 	word = shell_word(path);
 	fprintf(stderr, "mpitrace: report %s/%s.html\nmpitrace: trace  %s  (mpitrace view %s)\n", r->dir, r->name, path,
@@ -402,6 +437,22 @@ static void finish_step(struct run *r, int program_code)
 		fprintf(stderr, "mpitrace run: %s holds what could not be finished\n", r->stepdir);
 }
 
+/* What was asked for, in the plugin's words; the files get their places and names afterwards. */
+static void write_plugin_option(struct run *r)
+{
+	const struct request *q = &r->request;
+	char *to = r->launcher.plugin_option;
+	size_t max = sizeof(r->launcher.plugin_option);
+	int n = snprintf(to, max, "--mpitrace=out=%s,report=none%s%s", r->stepdir, q->profile ? ",profile" : "",
+			 q->quiet ? ",quiet" : "");
+	if ((q->given & REQUEST_GAVE_STACK) != 0)
+		n += snprintf(to + n, max - (size_t)n, ",stack=%u", q->stack);
+	if ((q->given & REQUEST_GAVE_BUDGET) != 0)
+		n += snprintf(to + n, max - (size_t)n, ",budget=%" PRIu64, q->budget_bytes);
+	if ((q->given & REQUEST_GAVE_SAMPLE) != 0)
+		snprintf(to + n, max - (size_t)n, ",sample=%s", q->sample);
+}
+
 /* In an allocation srun may start ranks on other nodes, where our agent is blind: the Slurm plugin has one a node. */
 static int run_by_plugin(struct run *r, struct error *e)
 {
@@ -409,8 +460,7 @@ static int run_by_plugin(struct run *r, struct error *e)
 		rmdir(r->stepdir);
 		return fail(e, -EINVAL, "%s: srun --mpitrace takes no path with a comma; choose another --out", r->dir);
 	}
-	snprintf(r->launcher.plugin_option, sizeof(r->launcher.plugin_option), "--mpitrace=out=%s,report=none%s%s",
-		 r->stepdir, r->sample != NULL ? ",sample=" : "", r->sample != NULL ? r->sample : "");
+	write_plugin_option(r);
 	int code = run_program(r);
 	finish_step(r, code);
 	return code;
@@ -430,11 +480,11 @@ static int run_here(struct run *r, struct error *e)
 
 static int run(int argc, char **argv)
 {
-	struct run r = {.out = "."};
+	struct run r = {.ranks = NULL};
 	struct error e;
 	int code = parse(&r, argc, argv);
 	if (code == 0)
-		code = launcher_choose(&r.launcher, r.ranks, r.mpirun_args, r.program);
+		code = launcher_choose(&r.launcher, r.ranks, r.mpirun_args, r.oversubscribe, r.program);
 	if (code != 0)
 		return code;
 	ssize_t n = readlink("/proc/self/exe", r.self, sizeof(r.self) - 1);
@@ -449,4 +499,4 @@ static int run(int argc, char **argv)
 }
 
 const struct command cmd_run = {"run", run, "trace a program without Slurm; its exit code is the program's",
-				"run [-n N] [--out DIR] [--name NAME] [--mpirun \"ARGS\"] [--sample S] -- PROG [ARGS]"};
+				"run [-n N]" REQUEST_RUN_USAGE " [--mpirun \"ARGS\"] [--oversubscribe] -- PROG [ARGS]"};

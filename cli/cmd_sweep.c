@@ -1,7 +1,7 @@
 /* cmd_sweep.c - what no epilog has finished on this node; for a timer, or the administrator's hand. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
-#include "policy/policy.h"
+#include "spank/policy/policy.h"
 
 #include <errno.h>
 #include <inttypes.h>

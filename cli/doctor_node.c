@@ -2,54 +2,63 @@
  * gets, what waits to be finished. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
+#include "cli/doctor_elf.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define LATE_MANY 20
 
-/* What is wrong with a file that root runs, or NULL. */
-static const char *distrust(const char *path, mode_t needs)
+struct program {
+	const char *dir, *name, *key;
+};
+
+/* What is wrong with a program that root starts, as the plugin asks it, in *v. */
+static bool is_wrong(const struct program *p, struct verdict *v)
 {
+	char path[PATH_MAX + 32], next[PATH_MAX + 128];
+	struct hindrance h;
 	struct stat st;
-	if (stat(path, &st) != 0)
-		return "is not there";
-	if (!S_ISREG(st.st_mode) || (st.st_mode & needs) != needs)
-		return needs == 0555 ? "cannot be run by everybody" : "cannot be read by everybody";
-	if (st.st_uid != 0)
-		return "is not root's";
-	return (st.st_mode & 022) != 0 ? "can be written by others than root" : NULL;
+	snprintf(path, sizeof(path), "%s/%s", p->dir, p->name);
+	snprintf(next, sizeof(next), "install as root, or set %s= behind the plugin in plugstack.conf", p->key);
+	const char *wrong = NULL;
+	if (path_hinders(path, PATH_RUN, &h)) {
+		verdict_say(v, h.some ? VERDICT_WARN : VERDICT_BAD, h.next[0] != '\0' ? h.next : next, "%s: %s", h.what,
+			    "steps run untraced here");
+		return true;
+	}
+	if (path_is_writable(path, &h)) {
+		verdict_say(v, VERDICT_BAD, h.next, "%s: root runs %s", h.what, path);
+		return true;
+	}
+	if (stat(path, &st) == 0 && st.st_uid != 0)
+		wrong = "is not root's";
+	else
+		wrong = program_wrong(path);
+	if (wrong != NULL)
+		verdict_say(v, VERDICT_BAD, next, "%s %s: steps run untraced here", path, wrong);
+	return wrong != NULL;
 }
 
 /* The files that the plugin starts or preloads: with one of them wrong every step runs untraced. */
 void check_programs(struct verdict *v)
 {
 	struct plugstack p;
-	char path[PATH_MAX + 32];
 	plugstack_read(&p);
-	const struct {
-		const char *dir, *name, *key;
-		mode_t needs;
-	} files[] = {{p.config.libdir, "libmpitrace.so", "libdir", 0444},
-		     {p.config.bindir, "mpitrace", "bindir", 0555},
-		     {p.config.libexecdir, "mpitrace-warden", "libexecdir", 0555}};
+	const struct program programs[] = {{p.config.bindir, "mpitrace", "bindir"},
+					   {p.config.libexecdir, "mpitrace-warden", "libexecdir"}};
+	if (p.times > 0 && tracer_elsewhere(&p, v))
+		return;
+	for (size_t i = 0; p.times > 0 && i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (is_wrong(&programs[i], v))
+			return;
 	verdict_say(v, VERDICT_OK, NULL, "%s",
 		    p.times > 0 ? "tracer, mpitrace and mpitrace-warden are root's, and in their places"
 				: "no plugin to run any");
-	for (size_t i = 0; p.times > 0 && i < sizeof(files) / sizeof(files[0]); i++) {
-		char next[PATH_MAX + 128];
-		snprintf(path, sizeof(path), "%s/%s", files[i].dir, files[i].name);
-		const char *wrong = distrust(path, files[i].needs);
-		snprintf(next, sizeof(next), "install as root, or set %s= behind the plugin in plugstack.conf",
-			 files[i].key);
-		if (wrong != NULL)
-			verdict_say(v, VERDICT_BAD, next, "%s %s: steps run untraced here", path, wrong);
-	}
 }
 
 void check_containers(struct verdict *v)
@@ -63,26 +72,6 @@ void check_containers(struct verdict *v)
 			    p.path);
 	else
 		verdict_say(v, VERDICT_OK, NULL, "no container plugin comes behind mpitrace");
-}
-
-/* The value of a key of slurm.conf, without includes; false if it is not there. */
-static bool slurm_value(const char *key, char *ret_value, size_t cap_bytes)
-{
-	const char *asked = getenv("SLURM_CONF");
-	char line[4096];
-	bool found = false;
-	FILE *f = fopen(asked != NULL ? asked : "/etc/slurm/slurm.conf", "re");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		const char *at = line + strspn(line, " \t");
-		size_t n = strlen(key);
-		if (strncasecmp(at, key, n) != 0 || at[n] != '=')
-			continue;
-		snprintf(ret_value, cap_bytes, "%.*s", (int)strcspn(at + n + 1, " \t\r\n#"), at + n + 1);
-		found = true;
-	}
-	if (f != NULL)
-		fclose(f);
-	return found;
 }
 
 /* The device of a directory, or of the first one above it that is there. */
@@ -123,7 +112,7 @@ void check_room(struct verdict *v)
 	char value[PATH_MAX] = "/var/spool/slurmd", slurmd[PATH_MAX];
 	dev_t ours, theirs;
 	plugstack_read(&p);
-	slurm_value("SlurmdSpoolDir", value, sizeof(value));
+	slurm_conf_value("SlurmdSpoolDir", value, sizeof(value));
 	expand(value, slurmd, sizeof(slurmd));
 	if (p.times == 0)
 		verdict_say(v, VERDICT_OK, NULL, "no plugin that needs any");

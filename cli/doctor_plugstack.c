@@ -1,6 +1,5 @@
-/* doctor_plugstack.c - what plugstack.conf says about our plugin; includes are followed one level.
- * In: SLURM_CONF, /etc/slurm/slurm.conf (PlugStackConfig), plugstack.conf(8) as in spank(7).  Out:
- * struct plugstack. */
+/* doctor_plugstack.c - what plugstack.conf says about our plugin, each word of it, as Slurm reads it.
+ * In: SLURM_CONF, /etc/slurm/slurm.conf (PlugStackConfig), plugstack.conf(8) as in spank(7).  Out: struct plugstack. */
 #include "cli/doctor.h"
 
 #include <glob.h>
@@ -10,8 +9,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define LINE_BYTES 4096
+#define LINE_BYTES 4096 /* as in Slurm, which takes what is behind for another line */
 #define WORDS_MAX 64
+#define DEPTH_MAX 8
 #define BLANKS " \t\r\n"
 
 static void copy(char *to, size_t cap_bytes, const char *from)
@@ -19,89 +19,242 @@ static void copy(char *to, size_t cap_bytes, const char *from)
 	snprintf(to, cap_bytes, "%s", from);
 }
 
-/* PlugStackConfig of slurm.conf, else plugstack.conf beside it. */
-static void find_plugstack(struct plugstack *p)
+/* Slurm's files name each other by whole paths, or by what lies beside them. */
+static void beside(const char *from, const char *name, char *ret_path, size_t cap_bytes)
 {
+	const char *slash = strrchr(from, '/');
+	if (name[0] == '/' || slash == NULL)
+		copy(ret_path, cap_bytes, name);
+	else
+		snprintf(ret_path, cap_bytes, "%.*s/%s", (int)(slash - from), from, name);
+}
+
+/* ---- slurm.conf ---- */
+
+const char *slurm_conf(void)
+{
+	static const char *const usual[] = {"/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf"};
 	const char *asked = getenv("SLURM_CONF");
-	char conf[PATH_MAX], line[LINE_BYTES];
-	copy(conf, sizeof(conf), asked != NULL ? asked : "/etc/slurm/slurm.conf");
-	FILE *f = fopen(conf, "re");
+	if (asked != NULL && asked[0] != '\0')
+		return asked;
+	return access(usual[0], F_OK) == 0 || access(usual[1], F_OK) != 0 ? usual[0] : usual[1];
+}
+
+/* Behind the key and its blanks, NULL if the line begins with something else. */
+static char *behind_key(char *line, const char *key, char separator)
+{
+	char *at = line + strspn(line, BLANKS);
+	size_t n = strlen(key);
+	if (strncasecmp(at, key, n) != 0)
+		return NULL;
+	size_t blanks = strspn(at + n, BLANKS);
+	if (separator == '=' ? at[n + blanks] != '=' : blanks == 0)
+		return NULL;
+	at += n + blanks + (separator == '=');
+	return at + strspn(at, BLANKS);
+}
+
+static bool value_in(const char *file, const char *key, char *ret_value, size_t cap_bytes, int depth)
+{
+	char line[LINE_BYTES], path[2 * PATH_MAX], *at;
+	bool found = false;
+	FILE *f = depth < DEPTH_MAX ? fopen(file, "re") : NULL;
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		char *at = line + strspn(line, BLANKS);
-		if (strncasecmp(at, "PlugStackConfig", 15) == 0 && (at = strchr(at, '=')) != NULL) {
-			at += 1 + strspn(at + 1, BLANKS);
+		if ((at = behind_key(line, key, '=')) != NULL) {
+			snprintf(ret_value, cap_bytes, "%.*s", (int)strcspn(at, BLANKS "#"), at);
+			found = true;
+		} else if ((at = behind_key(line, "Include", ' ')) != NULL) {
 			at[strcspn(at, BLANKS "#")] = '\0';
-			copy(p->path, sizeof(p->path), at);
+			beside(file, at, path, sizeof(path));
+			found |= value_in(path, key, ret_value, cap_bytes, depth + 1);
 		}
 	}
 	if (f != NULL)
 		fclose(f);
-	char *slash = strrchr(conf, '/');
-	if (p->path[0] == '\0' && slash != NULL)
-		snprintf(p->path, sizeof(p->path), "%.*s/plugstack.conf", (int)(slash - conf), conf);
-	if (f == NULL && access(p->path, F_OK) != 0)
-		p->path[0] = '\0';
+	return found;
+}
+
+bool slurm_conf_value(const char *key, char *ret_value, size_t cap_bytes)
+{
+	return value_in(slurm_conf(), key, ret_value, cap_bytes, 0);
+}
+
+/* ---- plugstack.conf ---- */
+
+/* The first that is wrong stays, unless a worse one comes. */
+static void wrong(struct plugstack *p, enum verdict_level level, const char *next, const char *what)
+{
+	if (level <= p->wrong.level)
+		return;
+	verdict_say(&p->wrong, level, next, "%s", what);
+}
+
+struct line {
+	const char *file;
+	unsigned number;
+	char *words[WORDS_MAX];
+	int n;
+	bool long_line;
+};
+
+static void wrong_line(struct plugstack *p, const struct line *l, enum verdict_level level, const char *next,
+		       const char *what)
+{
+	char text[sizeof(p->wrong.what)];
+	snprintf(text, sizeof(text), "%.600s:%u: %s", l->file, l->number, what);
+	wrong(p, level, next, text);
+}
+
+/* "spool=DIR" of all keys, if the argument has a key that is known. */
+static bool wanted(const char *argument, char *ret_wanted, size_t cap_bytes)
+{
+	size_t key = strcspn(argument, "=");
+	for (const char *at = CONFIG_KEYS; *at != '\0'; at += strcspn(at, " "), at += strspn(at, " "))
+		if (key > 0 && strncmp(at, argument, key) == 0 && at[key] == '=') {
+			snprintf(ret_wanted, cap_bytes, "%.*s", (int)strcspn(at, " "), at);
+			return true;
+		}
+	return false;
+}
+
+static void wrong_argument(struct plugstack *p, const struct line *l, const char *argument)
+{
+	char text[512], next[256];
+	if (wanted(argument, next, sizeof(next))) {
+		snprintf(text, sizeof(text), "\"%.200s\" has no value that is understood: it is passed over", argument);
+		wrong_line(p, l, VERDICT_WARN, next, text);
+		return;
+	}
+	snprintf(text, sizeof(text), "\"%.200s\" is not understood: it is passed over", argument);
+	wrong_line(p, l, VERDICT_WARN, "known: " CONFIG_KEYS, text);
+}
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
 }
 
 /* {optional|required, path, arguments ...} */
-static void take_plugin(struct plugstack *p, char **words, int n)
+static void take_plugin(struct plugstack *p, struct line *l)
 {
-	const char *slash = strrchr(words[1], '/');
-	p->before_pyxis |= p->times > 0 && strcmp(slash != NULL ? slash + 1 : words[1], "spank_pyxis.so") == 0;
-	if (strcmp(slash != NULL ? slash + 1 : words[1], "mpitrace.so") != 0)
+	const char *name = last_name(l->words[1]);
+	bool required = strcmp(l->words[0], "required") == 0;
+	p->before_pyxis |= p->times > 0 && strcmp(name, "spank_pyxis.so") == 0;
+	if (strcmp(name, "mpitrace.so") != 0 && strstr(name, "mpitrace") != NULL)
+		wrong_line(p, l, VERDICT_BAD, "the plugin's file is mpitrace.so", "names no plugin of mpitrace");
+	if (strcmp(name, "mpitrace.so") != 0)
 		return;
-	p->required |= strcasecmp(words[0], "required") == 0;
+	if (required)
+		wrong_line(p, l, VERDICT_BAD, "write optional instead of required",
+			   "required: a failing plugin would stop jobs");
 	if (p->times++ > 0)
 		return;
-	const char *bad = config_parse(n - 2, words + 2, &p->config);
-	copy(p->bad_argument, sizeof(p->bad_argument), bad != NULL ? bad : "");
-	copy(p->plugin, sizeof(p->plugin), words[1]);
+	const char *bad = config_parse(l->n - 2, l->words + 2, &p->config);
+	if (bad != NULL)
+		wrong_argument(p, l, bad);
+	copy(p->plugin, sizeof(p->plugin), l->words[1]);
 }
 
-static bool read_file(struct plugstack *p, const char *path, int depth);
+static void read_file(struct plugstack *p, const char *path, int depth);
 
-static void include(struct plugstack *p, const char *from, const char *pattern, int depth)
+static void include(struct plugstack *p, const struct line *l, int depth)
 {
-	char path[2 * PATH_MAX];
-	const char *slash = strrchr(from, '/');
+	char path[2 * PATH_MAX], text[PATH_MAX];
+	const char *pattern = l->words[1];
 	glob_t found;
-	if (pattern[0] == '/' || slash == NULL)
-		copy(path, sizeof(path), pattern);
-	else
-		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - from), from, pattern);
-	if (depth > 0 || glob(path, 0, NULL, &found) != 0)
+	beside(l->file, pattern, path, sizeof(path));
+	if (depth == DEPTH_MAX) {
+		wrong_line(p, l, VERDICT_BAD, "take this include out",
+			   "files include each other without end, and so Slurm reads them");
 		return;
-	for (size_t i = 0; i < found.gl_pathc; i++)
+	}
+	int rc = glob(path, 0, NULL, &found);
+	snprintf(text, sizeof(text), "include %.300s: %s", pattern,
+		 rc == GLOB_NOMATCH ? "there is no such file" : "it cannot be read");
+	if (rc == GLOB_NOMATCH ? strpbrk(pattern, "*?[") == NULL : rc != 0)
+		wrong_line(p, l, VERDICT_WARN, "mend the path: it is as seen from the file that has it", text);
+	for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
 		read_file(p, found.gl_pathv[i], depth + 1);
-	globfree(&found);
+	if (rc == 0)
+		globfree(&found);
 }
 
-static bool read_file(struct plugstack *p, const char *path, int depth)
+/* A word that Slurm does not know: it says so at each srun, and passes over the line. */
+static void wrong_word(struct plugstack *p, const struct line *l)
 {
-	char line[LINE_BYTES], *words[WORDS_MAX], *save;
-	FILE *f = fopen(path, "re");
-	if (f == NULL)
-		return false;
-	while (fgets(line, sizeof(line), f) != NULL) {
-		int n = 0;
-		line[strcspn(line, "#")] = '\0';
-		for (char *w = strtok_r(line, BLANKS, &save); w != NULL && n < WORDS_MAX;
-		     w = strtok_r(NULL, BLANKS, &save))
-			words[n++] = w;
-		if (n >= 2 && strcasecmp(words[0], "include") == 0)
-			include(p, path, words[1], depth);
-		else if (n >= 2)
-			take_plugin(p, words, n);
+	char text[256];
+	bool ours = l->n > 1 && strcmp(last_name(l->words[1]), "mpitrace.so") == 0;
+	snprintf(text, sizeof(text), "\"%.64s\" is none of optional, required and include: Slurm passes over the line",
+		 l->words[0]);
+	wrong_line(p, l, ours ? VERDICT_BAD : VERDICT_WARN, ours ? "write optional" : "mend this word", text);
+	if (ours && p->times == 0)
+		copy(p->plugin, sizeof(p->plugin), l->words[1]);
+}
+
+static void take_line(struct plugstack *p, struct line *l, int depth)
+{
+	static const char *const known[] = {"include", "optional", "required"};
+	int kind = 0;
+	while (kind < 3 && l->n > 0 && strcmp(l->words[0], known[kind]) != 0)
+		kind++;
+	if (l->long_line)
+		wrong_line(p, l, VERDICT_BAD, "make it shorter", "longer than 4,094 bytes: Slurm cuts it in two");
+	if (l->n == 0)
+		return;
+	if (kind == 3)
+		wrong_word(p, l);
+	else if (l->n == 1)
+		wrong_line(p, l, VERDICT_WARN, "write the whole path behind it",
+			   "a word and no path: Slurm passes over the line");
+	else if (kind == 0)
+		include(p, l, depth);
+	else
+		take_plugin(p, l);
+}
+
+static void read_file(struct plugstack *p, const char *path, int depth)
+{
+	char text[LINE_BYTES], what[PATH_MAX + 256], *save;
+	struct line l = {.file = path};
+	struct hindrance h;
+	if (path_hinders(path, PATH_READ, &h)) {
+		snprintf(what, sizeof(what), "%s: where a file of plugstack.conf cannot be read no srun starts",
+			 h.what);
+		wrong(p, VERDICT_BAD, h.next, what);
 	}
-	fclose(f);
-	return true;
+	FILE *f = fopen(path, "re");
+	while (f != NULL && fgets(text, sizeof(text), f) != NULL) {
+		l.number++;
+		l.n = 0;
+		l.long_line = strlen(text) == sizeof(text) - 1 && text[sizeof(text) - 2] != '\n';
+		text[strcspn(text, "#")] = '\0';
+		for (char *w = strtok_r(text, BLANKS, &save); w != NULL && l.n < WORDS_MAX;
+		     w = strtok_r(NULL, BLANKS, &save))
+			l.words[l.n++] = w;
+		take_line(p, &l, depth);
+	}
+	if (f != NULL)
+		fclose(f);
+}
+
+/* PlugStackConfig of slurm.conf, else plugstack.conf beside it. */
+static void find(struct plugstack *p)
+{
+	const char *conf = slurm_conf();
+	if (!slurm_conf_value("PlugStackConfig", p->path, sizeof(p->path)))
+		beside(conf, "plugstack.conf", p->path, sizeof(p->path));
+	if (access(conf, F_OK) != 0 && access(p->path, F_OK) != 0)
+		p->path[0] = '\0';
 }
 
 void plugstack_read(struct plugstack *ret_p)
 {
 	struct plugstack p = {0};
 	config_parse(0, NULL, &p.config);
-	find_plugstack(&p);
-	p.readable = p.path[0] != '\0' && read_file(&p, p.path, 0);
+	find(&p);
+	p.there = p.path[0] != '\0' && access(p.path, F_OK) == 0;
+	if (p.there)
+		read_file(&p, p.path, 0);
 	*ret_p = p;
 }

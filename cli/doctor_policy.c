@@ -3,8 +3,9 @@
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/print.h"
-#include "policy/policy.h"
+#include "spank/policy/names.h"
 
+#include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -12,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define GROUPS_MAX 256
 
 struct list {
 	char *at;
@@ -27,6 +26,21 @@ static void append(void *context, const char *text)
 		l->used += (size_t)snprintf(l->at + l->used, l->cap - l->used, "%s%s", l->used > 0 ? "; " : "", text);
 }
 
+/* "rule \"a\", rule \"b\" ask". */
+static const char *who_asks(const struct policy *p, enum policy_fact fact, char *ret_text, size_t cap_bytes)
+{
+	const char *name;
+	size_t used = 0;
+	unsigned n = 0;
+	for (; (name = policy_asks(p, fact, n)) != NULL; n++)
+		if (used < cap_bytes)
+			used += (size_t)snprintf(ret_text + used, cap_bytes - used, "%srule \"%s\"", n > 0 ? ", " : "",
+						 name);
+	if (used < cap_bytes)
+		snprintf(ret_text + used, cap_bytes - used, n > 1 ? " ask" : " asks");
+	return ret_text;
+}
+
 static void judge(struct verdict *v, const struct policy *p, const char *file)
 {
 	const char *unreachable = policy_unreachable(p);
@@ -36,10 +50,12 @@ static void judge(struct verdict *v, const struct policy *p, const char *file)
 		verdict_say(v, VERDICT_WARN,
 			    "the first rule that fits decides: move it up, or give the one before conditions",
 			    "%s: rule \"%s\" is never reached", file, unreachable);
-	else if (policy_asks(p, FACT_QOS))
-		verdict_say(v, VERDICT_WARN, "use partition or account, or see docs/POLICY.md",
-			    "%s: a rule asks for qos, which Slurm 22.05 does not tell its prolog: it fits no job there",
-			    file);
+	else if (policy_asks(p, FACT_QOS, 0) != NULL)
+		verdict_say(
+			v, VERDICT_WARN, "use partition or account, or see docs/POLICY.md",
+			"%s: %s for qos, which Slurm 22.05 does not tell its prolog: there every job loses what such "
+			"a rule takes away, and none gets what it gives",
+			file, who_asks(p, FACT_QOS, (char[512]){""}, 512));
 	else
 		verdict_say(v, VERDICT_OK, NULL, "%s: %u files, %u rules", file, policy_count_files(p),
 			    policy_count_rules(p));
@@ -53,7 +69,11 @@ void check_policy(struct verdict *v)
 	struct policy_errors errors = {.say = append, .context = &list};
 	struct policy *p = NULL;
 	plugstack_read(&stack);
-	if (policy_load(stack.config.policy, 0, &p, &errors) < 0)
+	int rc = policy_load(stack.config.policy, 0, &p, &errors);
+	if (rc == -EACCES && geteuid() != 0)
+		verdict_say(v, VERDICT_OK, NULL, "%s is not for users to read: root's doctor looks at it",
+			    stack.config.policy);
+	else if (rc < 0)
 		verdict_say(v, VERDICT_BAD, "mend it: until then no job is traced on this host", "%s", texts);
 	else
 		judge(v, p, stack.config.policy);
@@ -68,27 +88,26 @@ static void print_error(void *context, const char *text)
 	fprintf(stderr, "mpitrace doctor: %s\n", text);
 }
 
+static void look_up_groups(struct policy_facts *f, const struct passwd *user)
+{
+	int n = 0;
+	getgrouplist(user->pw_name, user->pw_gid, NULL, &n);
+	gid_t *gids = calloc((size_t)n + 1, sizeof(*gids));
+	if (gids != NULL && getgrouplist(user->pw_name, user->pw_gid, gids, &n) > 0)
+		names_groups(f, gids[0], gids + 1, (size_t)n - 1);
+	free(gids);
+}
+
 /* Of a user whom this host knows, what the command line does not say. */
 static void look_up(struct policy_facts *f)
 {
-	gid_t gids[GROUPS_MAX];
-	char text[POLICY_FACT_MAX] = "";
-	size_t used = 0;
-	int n = GROUPS_MAX;
 	const struct passwd *user = f->values[FACT_USER] != NULL ? getpwnam(f->values[FACT_USER]) : NULL;
 	if (user == NULL)
 		return;
 	if (f->values[FACT_UID] == NULL)
 		policy_facts_set_number(f, FACT_UID, user->pw_uid);
-	if (f->values[FACT_GROUP] != NULL || getgrouplist(user->pw_name, user->pw_gid, gids, &n) < 0)
-		return;
-	for (int i = 0; i < n && used < sizeof(text); i++) {
-		const struct group *group = getgrgid(gids[i]);
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u%s%s", i > 0 ? "," : "", gids[i],
-					 group != NULL ? "," : "", group != NULL ? group->gr_name : "");
-	}
-	if (used < sizeof(text))
-		policy_facts_set(f, FACT_GROUP, text);
+	if (f->values[FACT_GROUP] == NULL)
+		look_up_groups(f, user);
 }
 
 static void print_text(const struct policy_decision *d, const char *level)

@@ -1,5 +1,4 @@
-/* doctor_slurm.c - checks of the Slurm side: version, plugin file, plugstack.conf, running slurmd,
- * spool. */
+/* doctor_slurm.c - checks of the Slurm side: version, plugstack.conf, running slurmd, spool. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 
@@ -10,102 +9,63 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if __has_include(<slurm/slurm_version.h>)
-#include <slurm/slurm_version.h>
-#endif
-
-#define PLUGIN_PATH MPITRACE_SLURMDIR "/mpitrace.so"
-
-/* Not `scontrol --version`: without a reachable configuration it waits for a minute. */
-static bool slurm_version(char *ret_line, size_t cap_bytes)
+/* Of slurmd, else of srun, which wants a configuration for that: any will do, in a directory where nobody puts a
+ * plugstack.conf beside it. Not with the one of this host: it may wait for a minute for what that names. */
+bool slurm_version(char *ret_line, size_t cap_bytes)
 {
-	return first_line_of("PATH=$PATH:/usr/sbin:/sbin; { timeout 5 slurmd -V || timeout 5 srun "
-			     "--version; } 2>/dev/null",
-			     ret_line, cap_bytes);
+	static const char command[] =
+		"PATH=$PATH:/usr/sbin:/sbin; { timeout 5 slurmd -V || if command -v srun >&2 && d=$(mktemp -d); then "
+		"printf 'ClusterName=x\\nSlurmctldHost=x\\n' >\"$d/slurm.conf\"; "
+		"SLURM_CONF=$d/slurm.conf timeout 5 srun --version; rm -r \"$d\"; fi; } 2>/dev/null";
+	return first_line_of(command, ret_line, cap_bytes);
 }
 
 void check_slurm(struct verdict *v)
 {
-	char line[256];
-	unsigned major = 0, minor = 0;
-	if (!slurm_version(line, sizeof(line))) {
-		verdict_say(v, VERDICT_OK, NULL, "no Slurm on this host; `mpitrace run` works without");
-		return;
-	}
-#ifdef SLURM_VERSION_NUMBER
-	const char *digits = strpbrk(line, "0123456789");
-	unsigned built_major = SLURM_VERSION_NUMBER >> 16, built_minor = SLURM_VERSION_NUMBER >> 8 & 255;
-	if (digits == NULL || sscanf(digits, "%u.%u", &major, &minor) != 2)
-		verdict_say(v, VERDICT_WARN, NULL, "cannot understand Slurm's version \"%s\"", line);
-	else if (major != built_major || minor != built_minor)
-		verdict_say(v, VERDICT_BAD, "build against this Slurm's headers and install again",
-			    "%s runs here, the plugin is for %u.%02u: Slurm refuses it", line, built_major,
-			    built_minor);
-	else
-		verdict_say(v, VERDICT_OK, NULL, "%s, as the plugin was built for", line);
-#else
-	(void)major, (void)minor;
-	verdict_say(v, VERDICT_BAD, "install libslurm-dev, build and install again",
-		    "%s is here, but mpitrace was built without", line);
-#endif
-}
-
-static const char *plugin_path(const struct plugstack *p)
-{
-	return p->plugin[0] == '/' ? p->plugin : PLUGIN_PATH;
-}
-
-void check_plugin(struct verdict *v)
-{
-	struct plugstack p;
-	char line[256];
-	plugstack_read(&p);
-	const char *path = plugin_path(&p);
-	if (p.times > 0 && p.plugin[0] != '/')
-		verdict_say(v, VERDICT_WARN, "write the whole path: optional " PLUGIN_PATH,
-			    "%s names it without its directory: Slurm looks in its PluginDir only", p.path);
-	else if (access(path, R_OK) == 0)
-		verdict_say(v, VERDICT_OK, NULL, "%s", path);
-	else if (p.times > 0)
-		verdict_say(v, VERDICT_BAD, "install it there, or name the right path in plugstack.conf",
-			    "%s, named by %s, cannot be read", path, p.path);
+	char line[256], at[PATH_MAX + 64];
+	struct hindrance h;
+	const char *conf = slurm_conf(), *asked = getenv("SLURM_CONF");
+	snprintf(at, sizeof(at), "%s", conf);
+	if (asked != NULL && asked[0] != '\0' && access(conf, F_OK) != 0)
+		verdict_say(v, VERDICT_WARN, "mend or unset SLURM_CONF", "SLURM_CONF names %s, which is not there", at);
+	else if (access(conf, F_OK) == 0 && path_hinders(conf, PATH_READ, &h))
+		verdict_say(v, VERDICT_BAD, h.next, "%s: no srun of theirs starts", h.what);
 	else if (slurm_version(line, sizeof(line)))
-		verdict_say(v, VERDICT_WARN, "meson install -C build (with libslurm-dev installed when it was set up)",
-			    "%s is not there: srun has no --mpitrace", path);
+		verdict_say(v, VERDICT_OK, NULL, "%s", line);
 	else
-		verdict_say(v, VERDICT_OK, NULL, "not installed, not needed without Slurm");
+		verdict_say(v, VERDICT_OK, NULL, "no Slurm on this host; `mpitrace run` works without");
 }
 
 void check_plugstack(struct verdict *v)
 {
 	struct plugstack p;
-	char next[256];
+	char next[PATH_MAX + 64];
 	plugstack_read(&p);
-	snprintf(next, sizeof(next), "add the line: optional %.200s", PLUGIN_PATH);
+	snprintf(next, sizeof(next), "add the line: optional %s", plugin_path(&p));
 	if (p.path[0] == '\0')
 		verdict_say(v, VERDICT_OK, NULL, "no Slurm configuration on this host (SLURM_CONF, /etc/slurm)");
-	else if (!p.readable)
-		verdict_say(v, VERDICT_WARN, next, "%s cannot be read", p.path);
+	else if (!p.there)
+		verdict_say(v, VERDICT_WARN, next, "%s is not there", p.path);
+	else if (p.wrong.level == VERDICT_BAD)
+		*v = p.wrong;
 	else if (p.times == 0)
 		verdict_say(v, VERDICT_WARN, next, "%s does not name mpitrace.so", p.path);
-	else if (p.required)
-		verdict_say(v, VERDICT_BAD, "write optional instead of required",
-			    "%s: required: a failing plugin would stop jobs", p.path);
 	else if (p.times > 1)
 		verdict_say(v, VERDICT_WARN, "keep one line", "%s names mpitrace.so %u times", p.path, p.times);
-	else if (p.bad_argument[0] != '\0')
-		verdict_say(v, VERDICT_WARN, "known: " CONFIG_KEYS, "%s: \"%s\" is not understood", p.path,
-			    p.bad_argument);
+	else if (p.wrong.level != VERDICT_OK)
+		*v = p.wrong;
 	else
 		verdict_say(v, VERDICT_OK, NULL, "%s names it once, optional", p.path);
 }
 
+/* Debian's file is slurmd-wlm, behind a link: after `scontrol reconfigure` newer ones have that name. */
 static bool is_our_slurmd(const char *pid)
 {
 	char path[300], name[64] = "", theirs[64] = "", ours[64] = "";
 	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
 	FILE *f = fopen(path, "re");
-	bool is_slurmd = f != NULL && fgets(name, sizeof(name), f) != NULL && strcmp(name, "slurmd\n") == 0;
+	bool is_slurmd = f != NULL && fgets(name, sizeof(name), f) != NULL &&
+			 (strcmp(name, "slurmd\n") == 0 || strcmp(name, "slurmd-wlm\n") == 0);
 	if (f != NULL)
 		fclose(f);
 	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", pid);
@@ -182,6 +142,7 @@ void check_spool(struct verdict *v)
 	struct plugstack p;
 	struct stat st;
 	char parent[PATH_MAX];
+	struct hindrance h;
 	plugstack_read(&p);
 	snprintf(parent, sizeof(parent), "%s", p.config.spool);
 	char *slash = strrchr(parent, '/');
@@ -194,6 +155,11 @@ void check_spool(struct verdict *v)
 		verdict_say(v, VERDICT_BAD, "chown root and chmod 0711, so that nobody else can write to it",
 			    "%s: owner %u, mode %04o: the plugin refuses it", p.config.spool, (unsigned)st.st_uid,
 			    (unsigned)st.st_mode & 07777);
+	else if (p.times > 0 &&
+		 path_hinders(stat(p.config.spool, &st) == 0 ? p.config.spool : parent, PATH_ENTER, &h) &&
+		 h.next[0] != '\0')
+		verdict_say(v, h.some ? VERDICT_WARN : VERDICT_BAD, h.next,
+			    "%s: where their ranks cannot reach the spool nothing is traced", h.what);
 	else if (stat(p.config.spool, &st) == 0)
 		verdict_say(v, VERDICT_OK, NULL, "%s", p.config.spool);
 	else if (p.times > 0 && stat(parent, &st) != 0)

@@ -3,15 +3,19 @@
 #include "base/tick.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
+#include "cli/doctor_elf.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define FRONT "libmpitrace.so"
+#define NOBODY 65534
 #define SELF_TEST_SECONDS 10
 #define INSTALL_AGAIN "install mpitrace again: meson install -C build"
 
@@ -24,39 +28,153 @@ bool first_line_of(const char *command, char *ret_line, size_t cap_bytes)
 	return f != NULL && pclose(f) != -1 && got;
 }
 
+/* Without the steps up that a build tree's has. */
+static void tracer_directory(char ret_dir[PATH_MAX])
+{
+	char real[PATH_MAX];
+	snprintf(ret_dir, PATH_MAX, "%s", realpath(tracer_path(), real) != NULL ? real : tracer_path());
+	char *slash = strrchr(ret_dir, '/');
+	if (slash != NULL)
+		*slash = '\0';
+}
+
+/* Is it the directory of this mpitrace's own tracer that the plugin is told to preload from? */
+static bool is_preloaded_from(const char *dir)
+{
+	struct plugstack p;
+	char named[PATH_MAX], ours[PATH_MAX];
+	plugstack_read(&p);
+	return p.times > 0 && realpath(dir, ours) != NULL && realpath(p.config.libdir, named) != NULL &&
+	       strcmp(ours, named) == 0;
+}
+
+/* What keeps dir/name from programs. roots: it is preloaded into everybody's. */
+static bool is_wrong(const char *dir, const char *name, bool roots, struct verdict *v)
+{
+	char path[PATH_MAX + 64];
+	struct hindrance h;
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (path_hinders(path, PATH_READ, &h)) {
+		verdict_say(v, h.some ? VERDICT_WARN : VERDICT_BAD, h.next[0] != '\0' ? h.next : INSTALL_AGAIN,
+			    "%s: %s is not loaded, nothing is traced", h.what, name);
+		return true;
+	}
+	const char *wrong = elf_wrong(path);
+	if (wrong == NULL && roots && stat(path, &st) == 0 && st.st_uid != 0)
+		wrong = "is not root's, and every program that is traced loads it";
+	if (wrong != NULL) {
+		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s %s: nothing is traced, or by who knows what", path,
+			    wrong);
+		return true;
+	}
+	if (roots && path_is_writable(path, &h)) {
+		verdict_say(v, VERDICT_BAD, h.next, "%s: every program that is traced loads %s", h.what, path);
+		return true;
+	}
+	return false;
+}
+
+/* The library that is preloaded; the tracers of the MPI families lie beside it. */
+static bool front_is_wrong(const char *dir, bool roots, struct verdict *v)
+{
+	char path[PATH_MAX + 64];
+	if (roots && strpbrk(dir, ": ") != NULL) {
+		verdict_say(v, VERDICT_BAD, "install in a directory without, and name that",
+			    "libdir=%s: LD_PRELOAD ends at a colon", dir);
+		return true;
+	}
+	if (is_wrong(dir, FRONT, roots, v))
+		return true;
+	snprintf(path, sizeof(path), "%s/" FRONT, dir);
+	if (elf_has(path, "MPI_Init"))
+		return false;
+	verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s has no MPI_Init: it is no tracer, and nothing is traced", path);
+	return true;
+}
+
 void check_front(struct verdict *v)
 {
-	const char *path = tracer_path();
-	void *front = access(path, R_OK) == 0 ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
-	if (access(path, R_OK) != 0)
-		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s: cannot be read; nothing will be traced", path);
-	else if (front == NULL)
-		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s: cannot be loaded: %s", path, dlerror());
-	else if (dlsym(front, "MPI_Init") == NULL)
-		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s: has no MPI_Init", path);
-	else
-		verdict_say(v, VERDICT_OK, NULL, "%s", path);
-	if (front != NULL)
-		dlclose(front);
+	char dir[PATH_MAX];
+	tracer_directory(dir);
+	if (!front_is_wrong(dir, is_preloaded_from(dir), v))
+		verdict_say(v, VERDICT_OK, NULL, "%s", tracer_path());
+}
+
+/* What was said of one thing is not said of all that hangs on it. */
+static bool follows_from_front(struct verdict *v)
+{
+	struct verdict front;
+	check_front(&front);
+	if (front.level != VERDICT_OK)
+		verdict_say(v, VERDICT_OK, NULL, "not looked at: the tracer comes first");
+	return front.level != VERDICT_OK;
+}
+
+static bool same_bytes(const char *a, const char *b)
+{
+	char left[4096], right[4096];
+	FILE *f = fopen(a, "re"), *g = fopen(b, "re");
+	bool same = f != NULL && g != NULL;
+	while (same) {
+		size_t n = fread(left, 1, sizeof(left), f);
+		same = fread(right, 1, sizeof(right), g) == n && memcmp(left, right, n) == 0;
+		if (n < sizeof(left))
+			break;
+	}
+	if (f != NULL)
+		fclose(f);
+	if (g != NULL)
+		fclose(g);
+	return same;
+}
+
+bool tracer_elsewhere(const struct plugstack *p, struct verdict *v)
+{
+	static const char *const names[] = {FRONT, "libmpitrace-openmpi.so", "libmpitrace-mpich.so"};
+	char dir[PATH_MAX], ours[PATH_MAX + 64], theirs[PATH_MAX + 64];
+	tracer_directory(dir);
+	if (is_preloaded_from(dir))
+		return false;
+	if (front_is_wrong(p->config.libdir, true, v))
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(ours, sizeof(ours), "%s/%s", dir, names[i]);
+		snprintf(theirs, sizeof(theirs), "%s/%s", p->config.libdir, names[i]);
+		if (access(ours, F_OK) != 0)
+			continue;
+		if (is_wrong(p->config.libdir, names[i], true, v))
+			return true;
+		if (!same_bytes(ours, theirs)) {
+			verdict_say(v, VERDICT_WARN, "set libdir= to where this mpitrace is installed, or take it out",
+				    "%s, named by libdir=, is not of the build of this mpitrace", theirs);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* One MPI family: its tracer beside the front, its library as the linker knows it (pattern of
  * ldconfig -p). */
 static void check_family(struct verdict *v, const char *tracer, const char *pattern, const char *package)
 {
-	char path[PATH_MAX + 64], command[256], library[512], next[256];
-	const char *front = tracer_path(), *slash = strrchr(front, '/');
-	snprintf(path, sizeof(path), "%.*s/%s", slash != NULL ? (int)(slash - front) : 0, front, tracer);
+	char dir[PATH_MAX], path[PATH_MAX + 64], command[256], library[512], next[256];
+	if (follows_from_front(v))
+		return;
+	tracer_directory(dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, tracer);
 	snprintf(command, sizeof(command),
 		 "PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | sed -nE "
 		 "'s/^[[:space:]]*(%s).*/\\1/p'",
 		 pattern);
 	snprintf(next, sizeof(next), "install %s, then build and install mpitrace again", package);
-	bool traced = access(path, R_OK) == 0;
+	bool there = access(path, F_OK) == 0;
 	bool installed = first_line_of(command, library, sizeof(library));
-	if (traced && installed)
+	if (there && is_wrong(dir, tracer, is_preloaded_from(dir), v))
+		return;
+	if (there && installed)
 		verdict_say(v, VERDICT_OK, NULL, "%s is traced by %s", library, path);
-	else if (traced)
+	else if (there)
 		verdict_say(v, VERDICT_OK, NULL,
 			    "%s is there; the linker knows no such library here (modules may bring "
 			    "one)",
@@ -78,12 +196,14 @@ void check_mpich(struct verdict *v)
 	check_family(v, "libmpitrace-mpich.so", "libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12", "libmpich-dev");
 }
 
-/* In the child: /bin/true with the front preloaded, all symbols bound at once. */
-static void exec_true(int output)
+/* In the child: /bin/true with the front preloaded, all symbols bound at once; never as root. */
+static void exec_true(const char *front, int output)
 {
+	if (geteuid() == 0 && (setgroups(0, NULL) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0))
+		_exit(126);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
-	setenv("LD_PRELOAD", tracer_path(), 1);
+	setenv("LD_PRELOAD", front, 1);
 	setenv("LD_BIND_NOW", "1", 1);
 	unsetenv("MPITRACE_DIR");
 	alarm(SELF_TEST_SECONDS);
@@ -94,11 +214,15 @@ static void exec_true(int output)
 void check_preload(struct verdict *v)
 {
 	char said[256] = "";
+	char front[PATH_MAX], real[PATH_MAX];
 	int ends[2], status = -1;
+	snprintf(front, sizeof(front), "%s", realpath(tracer_path(), real) != NULL ? real : tracer_path());
+	if (follows_from_front(v))
+		return;
 	fflush(stdout);
 	pid_t pid = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
 	if (pid == 0)
-		exec_true(ends[1]);
+		exec_true(front, ends[1]);
 	if (pid < 0) {
 		verdict_say(v, VERDICT_WARN, NULL, "cannot start a process for the self-test");
 		return;

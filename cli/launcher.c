@@ -24,22 +24,25 @@
 static const struct flavour {
 	enum mpi_kind kind;
 	const char *name, *package;
-	const char *commands[6]; /* in PATH, then in ../bin of the library */
-	const char *signs[5];	 /* what --version says */
-	const char *srun_mpi;	 /* srun's plugins that start it, by the beginning of their names */
+	const char *commands[6];   /* in PATH, then in ../bin of the library */
+	const char *signs[5];	   /* what --version says */
+	const char *srun_mpi;	   /* srun's plugins that start it, by the beginning of their names */
+	const char *oversubscribe; /* NULL: its launcher counts no slots */
 } flavours[] = {
 	{MPI_OPEN,
 	 "Open MPI",
 	 "openmpi-bin",
 	 {"mpirun", "mpirun.openmpi", "mpiexec", "orterun", "prterun", NULL},
 	 {"Open MPI", "OpenRTE", "PRRTE", "prte", NULL},
-	 "pmix"},
+	 "pmix",
+	 "--oversubscribe"},
 	{MPI_MPICH,
 	 "MPICH",
 	 "mpich",
 	 {"mpirun", "mpirun.mpich", "mpiexec", "mpiexec.hydra", "mpiexec.mpich", NULL},
 	 {"HYDRA", "MPICH", "Intel", "MVAPICH", NULL},
-	 "pmi2"},
+	 "pmi2",
+	 NULL},
 };
 #define FLAVOURS (sizeof(flavours) / sizeof(flavours[0]))
 
@@ -176,6 +179,7 @@ static bool by_srun(struct launcher *l, const struct flavour *f)
 		if (strcmp(w, f->srun_mpi) == 0) {
 			snprintf(l->command, sizeof(l->command), "srun");
 			snprintf(l->mpi_option, sizeof(l->mpi_option), "--mpi=%s", f->srun_mpi);
+			l->oversubscribe = "--overcommit";
 			l->by_plugin = srun_has_plugin();
 			return true;
 		}
@@ -190,9 +194,10 @@ static int choose_default(struct launcher *l)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (find_in_path(commands[i], path) != 0)
 			continue;
+		const struct flavour *f = flavour_of_command(path);
 		snprintf(l->command, sizeof(l->command), "%s", commands[i]);
+		l->oversubscribe = f != NULL ? f->oversubscribe : NULL;
 		if (l->mpi.kind == MPI_NOT_KNOWN) {
-			const struct flavour *f = flavour_of_command(path);
 			fprintf(stderr,
 				"mpitrace run: which MPI library %s uses cannot be seen; it is started with %s%s%s%s\n",
 				l->program, commands[i], f != NULL ? " (" : "", f != NULL ? f->name : "",
@@ -210,6 +215,7 @@ static int choose_command(struct launcher *l)
 	const struct flavour *f = flavour_of(l->mpi.kind);
 	if (f == NULL)
 		return choose_default(l);
+	l->oversubscribe = f->oversubscribe;
 	if (by_srun(l, f) || in_path(l, f) || beside_library(l, f))
 		return 0;
 	fprintf(stderr,
@@ -226,7 +232,7 @@ static void add_word(struct launcher *l, unsigned *n, const char *word)
 		l->words[(*n)++] = WORD(word);
 }
 
-static int put_words(struct launcher *l, const char *ranks, const char *args, char **program)
+static int put_words(struct launcher *l, const char *ranks, const char *args, bool oversubscribe, char **program)
 {
 	unsigned n = 0;
 	char *save = NULL;
@@ -238,6 +244,8 @@ static int put_words(struct launcher *l, const char *ranks, const char *args, ch
 			add_word(l, &n, l->plugin_option);
 		add_word(l, &n, "-n");
 		add_word(l, &n, ranks);
+		if (oversubscribe && l->oversubscribe != NULL)
+			add_word(l, &n, l->oversubscribe);
 		l->args = strdup(args != NULL ? args : "");
 		for (char *w = l->args != NULL ? strtok_r(l->args, " ", &save) : NULL; w != NULL;
 		     w = strtok_r(NULL, " ", &save))
@@ -253,7 +261,7 @@ static int put_words(struct launcher *l, const char *ranks, const char *args, ch
 	return 126;
 }
 
-int launcher_choose(struct launcher *l, const char *ranks, const char *args, char **program)
+int launcher_choose(struct launcher *l, const char *ranks, const char *args, bool oversubscribe, char **program)
 {
 	memset(l, 0, sizeof(*l));
 	l->program = program[0];
@@ -263,7 +271,7 @@ int launcher_choose(struct launcher *l, const char *ranks, const char *args, cha
 		l->mpi = program_mpi(l->path);
 		code = choose_command(l);
 	}
-	return code != 0 ? code : put_words(l, ranks, args, program);
+	return code != 0 ? code : put_words(l, ranks, args, oversubscribe, program);
 }
 
 /* Others use the same Python at the same time, but hardly the same script. */
@@ -301,7 +309,7 @@ static const char *remedy(struct launcher *l)
 		{"allow-run-as-root",
 		 "Open MPI does not start anything for root: be another user, or add --mpirun \"--allow-run-as-root\""},
 		{"not enough slots",
-		 "more ranks than this machine has slots: take a smaller -n, or add --mpirun \"--oversubscribe\""},
+		 "more ranks than this machine has slots: take a smaller -n, or say --oversubscribe"},
 		{"unrecognized argument", "it does not know an option in --mpirun \"...\""},
 		{"unrecognized option", "it does not know an option in --mpirun \"...\""},
 		{"unknown option", "it does not know an option in --mpirun \"...\""},
@@ -326,7 +334,10 @@ void launcher_explain(struct launcher *l, int code)
 		return;
 	}
 	if (code == 0 || was_started(l)) {
-		fprintf(stderr, "mpitrace run: %s made no MPI calls: not an MPI program, or linked statically\n",
+		fprintf(stderr,
+			"mpitrace run: no MPI call of %s came to the tracer: it is no MPI program, or is linked with "
+			"MPI "
+			"statically, or loads MPI past preloaded libraries (RTLD_DEEPBIND, dlmopen)\n",
 			l->program);
 		return;
 	}

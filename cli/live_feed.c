@@ -1,7 +1,7 @@
 /* live_feed.c - the integrator: merges the samples of all nodes and hands them to other programs (docs/LIVE.md). */
 #include "cli/live_feed.h"
 #include "cli/cli.h"
-#include "live/look.h"
+#include "postproc/live/look.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -25,6 +25,7 @@ static void catch_signals(void)
 	struct sigaction a = {.sa_handler = stop};
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
+	sigaction(SIGHUP, &a, NULL); /* else its socket's name stayed */
 	signal(SIGPIPE, SIG_IGN);
 }
 

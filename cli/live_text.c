@@ -60,6 +60,11 @@ static void put_job(const struct look *l, unsigned columns)
 	}
 	for (size_t i = 0; i < l->nodes.n; i++) {
 		const struct live_node *n = &l->nodes.at[i];
+		if (n->bad > 0) {
+			snprintf(line, sizeof(line), "node %s: %u sample%s could not be read: what is shown may be old",
+				 l->step.nodes.at[i].name, n->bad, n->bad == 1 ? "" : "s");
+			put_line(line, columns);
+		}
 		if ((double)n->memory_used_bytes < MEMORY_SAID * (double)n->memory_limit_bytes ||
 		    n->memory_limit_bytes == 0)
 			continue;

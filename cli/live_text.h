@@ -1,7 +1,7 @@
-/* live_text.h - a look at a running job (live/look.h) as a page of text. */
+/* live_text.h - a look at a running job (postproc/live/look.h) as a page of text. */
 #pragma once
 
-#include "live/look.h"
+#include "postproc/live/look.h"
 
 struct live_page {
 	unsigned columns, lines; /* of the terminal; 0 lines: as many as it takes */

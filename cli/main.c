@@ -32,7 +32,7 @@ static int help(FILE *to)
 	return to == stdout ? EXIT_DONE : EXIT_USAGE;
 }
 
-/* `mpitrace --as UID:GID:G,G,... SUBCOMMAND ...`, as root (warden/child.h): the user's from here on, and out
+/* `mpitrace --as UID:GID:G,G,... SUBCOMMAND ...`, as root (spank/warden/child.h): the user's from here on, and out
  * of reach of the user's other processes. */
 static void become_another(const char *text, bool agent)
 {

@@ -28,9 +28,11 @@ const char *tracer_path(void)
 	static char path[PATH_MAX + 64];
 	char own[PATH_MAX];
 	if (own_directory(own)) {
-		snprintf(path, sizeof(path), "%s/../pmpi/libmpitrace.so", own);
-		if (access(path, R_OK) == 0)
+		snprintf(path, sizeof(path), "%s/../pmpi", own);
+		if (access(path, F_OK) == 0) {
+			snprintf(path, sizeof(path), "%s/../pmpi/libmpitrace.so", own);
 			return path;
+		}
 	}
 	return MPITRACE_PKGLIBDIR "/libmpitrace.so";
 }

@@ -9,7 +9,7 @@
 #include "fleet/record.h"
 #include "fleet/user.h"
 #include "format/mpix.h"
-#include "policy/policy.h"
+#include "spank/policy/policy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,11 +90,10 @@ static void leave(const struct policy_decision *d, const char *step_dir)
 	const char *outbox = policy_text(d, POLICY_OUTBOX);
 	int status, fd = open(outbox, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int rc = fd < 0 ? fail(&e, -errno, "outbox %s: %s", outbox, strerror(errno)) : 0;
+	snprintf(report, sizeof(report), "%s/report.html", realpath(step_dir, whole) != NULL ? whole : step_dir);
 	if (rc == 0)
-		rc = outbox_is_full(fd) ? outbox_put_full(fd, &e) : take_user(d, user, &e);
+		rc = outbox_is_full(fd) ? outbox_put_full(fd, report, &e) : take_user(d, user, &e);
 	if (rc == 0) {
-		snprintf(report, sizeof(report), "%s/report.html",
-			 realpath(step_dir, whole) != NULL ? whole : step_dir);
 		struct record_source source = {.user = user,
 					       .report = report,
 					       .version = MPITRACE_VERSION,

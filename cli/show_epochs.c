@@ -1,7 +1,7 @@
 /* show_epochs.c - `show --epochs`: what a run falls into, as text or JSON. In: .mpix chunks.  Out: stdout. */
 #include "base/units.h"
 #include "cli/show.h"
-#include "protocol/epochs_report.h"
+#include "postproc/protocol/epochs_report.h"
 
 #define SHOWN 20u
 

@@ -3,7 +3,7 @@
 #include "base/shell_word.h"
 #include "cli/print.h"
 #include "cli/show_text.h"
-#include "reports/html/evidence.h"
+#include "reports/text/evidence.h"
 #include "reports/html/html.h"
 
 #include <math.h>

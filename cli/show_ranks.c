@@ -1,7 +1,7 @@
 /* show_ranks.c - ranks in `mpitrace show`: who waited when, who computes longest, the same by node. */
 #include "cli/print.h"
 #include "cli/show_text.h"
-#include "reports/html/profile.h"
+#include "reports/text/profile.h"
 
 #include <math.h>
 #include <string.h>

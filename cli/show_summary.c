@@ -3,8 +3,8 @@
 #include "cli/print.h"
 #include "cli/show.h"
 #include "cli/show_text.h"
-#include "reports/html/drift.h"
-#include "reports/html/processor.h"
+#include "reports/text/drift.h"
+#include "reports/text/processor.h"
 
 #include <math.h>
 #include <string.h>

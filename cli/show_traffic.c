@@ -2,7 +2,7 @@
  */
 #include "cli/print.h"
 #include "cli/show_text.h"
-#include "reports/html/places.h"
+#include "reports/text/places.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* finish.c - see finish.h. In: out/<node>.mpic.  Out: out/job.mpix, out/report.html, out/log.txt.
- */
+ * First a page from totals, then, as far as the time goes, the whole analysis in its place. */
 #include "collect/finish.h"
 #include "collect/queue.h"
 #include "collect/traces.h"
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@
 #define GIVE_WAY_NS 100000000
 #define SETTLE_S 1.0		     /* no new trace for so long, when their number is unknown */
 #define ANALYZE_SECONDS 1800	     /* then the analysis is killed */
+#define TOTALS_SECONDS 10.0	     /* then the page from totals is, where there is a budget */
 #define MISSING_PATIENCE_SHARE 0.006 /* of wait_s, for a directory that is not there */
 #define ABSENT_PATIENCE_S 1.0	     /* for nodes without a file when all others have ended theirs */
 #define AT_WORK_S 8.0		     /* an agent that has written nothing for so long after the step is dead */
@@ -188,7 +190,7 @@ static bool wait_for_traces(const struct finish *f, int dir_fd, struct traces *t
 
 /* The child: the analysis, its words in the log. Not another program: as it is nobody can look into it (base/become.h),
  * and a new one could be. */
-static void analyze(const struct finish *f, int dir_fd)
+static void analyze(const struct finish *f, int (*work)(const char *out), int dir_fd)
 {
 	struct rlimit none = {0, 0};
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -198,7 +200,7 @@ static void analyze(const struct finish *f, int dir_fd)
 		signal(i, SIG_DFL);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), log = open_log(dir_fd), fd = log >= 0 ? log : null;
 	if (null >= 0 && dup2(null, 0) == 0 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2) {
-		int code = f->analyze(f->out);
+		int code = work(f->out);
 		fflush(NULL);
 		_exit(code);
 	}
@@ -217,15 +219,15 @@ static void remove_temporary(int dir_fd, pid_t pid)
 }
 
 /* The analysis' exit code; -ETIME when its time was over, -EINTR when we were told to stop or a signal ended it. */
-static int run_analysis(const struct finish *f, int dir_fd)
+static int run_analysis(const struct finish *f, int (*work)(const char *out), int dir_fd, double seconds)
 {
 	int status;
-	double end = now_s() + (f->budget_s > 0 ? f->budget_s : ANALYZE_SECONDS);
+	double end = now_s() + (f->budget_s > 0 ? seconds : ANALYZE_SECONDS);
 	pid_t pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		analyze(f, dir_fd);
+		analyze(f, work, dir_fd);
 	for (;;) {
 		pid_t got = waitpid(pid, &status, WNOHANG | WUNTRACED);
 		bool halted = got == pid && WIFSTOPPED(status);
@@ -257,13 +259,41 @@ static double estimate_s(uint64_t events)
 	return (double)events * NS_PER_EVENT / 1e9 / (double)(n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : n);
 }
 
-static int judge(const struct finish *f, int dir_fd, int code, double took_s, bool whole, struct error *e)
+static const char *said(bool page)
+{
+	return page ? ", report.html is from totals" : "";
+}
+
+static const char *rest(bool page)
+{
+	return page ? "it whole" : "the report";
+}
+
+/* The page that is there until somebody has the time for the whole analysis, or afterwards, if there is none. True when
+ * it is there. */
+static bool make_page(const struct finish *f, int dir_fd, const struct traces *t)
+{
+	double begin = now_s();
+	if (traces_have_page(dir_fd, t))
+		return true;
+	if (stopped)
+		return false;
+	int code = run_analysis(f, f->totals, dir_fd, fmax(TOTALS_SECONDS, f->budget_s));
+	bool made = code == 0 || code == EXIT_CODE_PARTIAL;
+	if (made)
+		log_line(dir_fd, "report.html from totals after %.2f s", now_s() - begin);
+	else
+		log_line(dir_fd, "report.html from totals could not be made (%d) in %.2f s", code, now_s() - begin);
+	return made;
+}
+
+static int judge(const struct finish *f, int dir_fd, int code, double took_s, bool whole, bool page, struct error *e)
 {
 	if (code == -ETIME || stopped) {
 		log_line(dir_fd,
-			 "the analysis was ended after %.2f s; the traces are complete, and `mpitrace finish %s` makes "
-			 "the report",
-			 took_s, f->out);
+			 "the analysis was ended after %.2f s; the traces are complete%s, and `mpitrace finish %s` "
+			 "makes %s",
+			 took_s, said(page), f->out, rest(page));
 		return stopped ? FINISH_STOPPED : FINISH_LATER;
 	}
 	log_line(dir_fd, "analysis took %.2f s and ended with %d", took_s, code);
@@ -282,45 +312,62 @@ static void take_mode(int dir_fd, const struct traces *t)
 		umask(0666 & ~st.st_mode);
 }
 
+/* The page from totals, then the whole analysis, if it may be made here and now. */
+static int report(const struct finish *f, int dir_fd, const struct traces *t, bool whole, struct error *e)
+{
+	unsigned growing = traces_growing(t, AT_WORK_S);
+	double needs_s = estimate_s(t->events);
+	bool page = make_page(f, dir_fd, t);
+	if (stopped) {
+		log_line(dir_fd, "stopped before the analysis%s; `mpitrace finish %s` makes %s", said(page), f->out,
+			 rest(page));
+		return FINISH_STOPPED;
+	}
+	if (f->budget_s > 0 && growing > 0) {
+		log_line(dir_fd, "agents are still at work on %u traces%s: `mpitrace finish %s` makes %s", growing,
+			 said(page), f->out, rest(page));
+		return FINISH_LATER;
+	}
+	if (f->budget_s > 0 && needs_s > f->budget_s) {
+		log_line(dir_fd,
+			 "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here%s: "
+			 "`mpitrace finish %s` makes %s",
+			 (unsigned long long)t->events, needs_s, f->budget_s, said(page), f->out, rest(page));
+		return FINISH_LATER;
+	}
+	double begin = now_s();
+	int code = run_analysis(f, f->analyze, dir_fd, f->budget_s);
+	return judge(f, dir_fd, code, now_s() - begin, whole, page, e);
+}
+
+/* No process is in the traces: the program was not MPI, or nothing of it can be read, which is said. */
+static int report_nothing(const struct finish *f, int dir_fd, const struct traces *t, struct error *e)
+{
+	traces_remove_empty(dir_fd, t);
+	if (t->unreadable == 0)
+		return FINISH_NOTHING;
+	bool page = make_page(f, dir_fd, t);
+	return fail(e, -EBADMSG, "%s: of %u traces none can be read%s", f->out, t->unreadable,
+		    page ? "; report.html there says why" : "");
+}
+
 static int finish_traces(const struct finish *f, int dir_fd, double end, struct error *e)
 {
 	struct traces t = {0};
 	double begin = now_s();
 	bool whole = wait_for_traces(f, dir_fd, &t, end);
+	int rc = whole ? FINISH_DONE : FINISH_PARTIAL;
 	traces_read_unfinished(f->out, &t);
 	take_mode(dir_fd, &t);
-	bool made = traces_have_report(dir_fd, &t);
-	unsigned processes = t.processes, n = t.n, finished = t.finished, growing = traces_growing(&t, AT_WORK_S);
-	uint64_t events = t.events;
-	double needs_s = estimate_s(events);
-	if (processes == 0)
-		traces_remove_empty(dir_fd, &t);
+	if (t.processes == 0) {
+		rc = report_nothing(f, dir_fd, &t, e);
+	} else if (!traces_have_report(dir_fd, &t)) {
+		log_line(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", t.finished,
+			 f->nodes > t.n ? f->nodes : t.n, now_s() - begin, t.processes, whole ? "" : ": partial");
+		rc = report(f, dir_fd, &t, whole, e);
+	}
 	traces_done(&t);
-	if (processes == 0)
-		return FINISH_NOTHING;
-	if (made)
-		return whole ? FINISH_DONE : FINISH_PARTIAL;
-	log_line(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", finished, f->nodes > n ? f->nodes : n,
-		 now_s() - begin, processes, whole ? "" : ": partial");
-	if (stopped) {
-		log_line(dir_fd, "stopped before the analysis; `mpitrace finish %s` makes the report", f->out);
-		return FINISH_STOPPED;
-	}
-	if (f->budget_s > 0 && growing > 0) {
-		log_line(dir_fd, "agents are still at work on %u traces: `mpitrace finish %s` makes the report",
-			 growing, f->out);
-		return FINISH_LATER;
-	}
-	if (f->budget_s > 0 && needs_s > f->budget_s) {
-		log_line(dir_fd,
-			 "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here: "
-			 "`mpitrace finish %s` makes the report",
-			 (unsigned long long)events, needs_s, f->budget_s, f->out);
-		return FINISH_LATER;
-	}
-	begin = now_s();
-	int code = run_analysis(f, dir_fd);
-	return judge(f, dir_fd, code, now_s() - begin, whole, e);
+	return rc;
 }
 
 /* Leave no empty directory of ours behind; both fail harmlessly when something is in them. */

@@ -11,11 +11,12 @@ struct finish {
 	const char *out; /* the step's output directory */
 	int (*analyze)(
 		const char *out); /* all traces in it, into job.mpix and report.html there; an exit code of cli/cli.h */
-	unsigned nodes;		  /* how many traces to expect, 0 = unknown */
-	unsigned wait_s;	  /* for traces that are not complete, and for another finisher */
-	double give_way_s;	  /* somebody else is expected to do it: begin when there is no report after so long */
-	bool queue;		  /* one that is left for later becomes a job */
-	double budget_s;	  /* for the analysis: one that would take longer is left for later; 0: no bound */
+	int (*totals)(const char *out); /* likewise, but only a report.html, from totals: quick, however many events */
+	unsigned nodes;			/* how many traces to expect, 0 = unknown */
+	unsigned wait_s;		/* for traces that are not complete, and for another finisher */
+	double give_way_s; /* somebody else is expected to do it: begin when there is no report after so long */
+	bool queue;	   /* one that is left for later becomes a job */
+	double budget_s;   /* for the whole analysis: one that would take longer is left for later; 0: no bound */
 };
 
 enum finish_result {

@@ -201,6 +201,10 @@ static cJSON *threads_of(const struct process *p)
 		cJSON_AddNumberToObject(one, "slow_calls", (double)t->area->slow_calls);
 		cJSON_AddNumberToObject(one, "slow_ticks", (double)t->area->slow_ticks);
 		cJSON_AddNumberToObject(one, "defs_missing", (double)t->area->defs_missing);
+		if (t->area->threads_before > 0) {
+			cJSON_AddNumberToObject(one, "threads_before", t->area->threads_before);
+			cJSON_AddNumberToObject(one, "unused_ticks", (double)t->area->unused_ticks);
+		}
 		bool ours = t->area->dropped > 0 &&
 			    (t->area->lost == 0 || t->area->dropped_from_tick < t->area->lost_from_tick);
 		add_tick(one, "lost_from_tick", ours ? t->area->dropped_from_tick : t->area->lost_from_tick);
@@ -268,6 +272,7 @@ static void add_progress(cJSON *json, const struct process *p)
 					(double)(p->file->ready_finalize_ns - p->file->ready_init_ns));
 	if (counters_absent() != NULL)
 		cJSON_AddStringToObject(json, "counters_absent", counters_absent());
+	cJSON_AddNumberToObject(json, "calls_outside", (double)atomic_load(&p->file->calls_outside));
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
 	cJSON *open = p->gone && state != SEGFILE_FINALIZED ? open_calls(p) : NULL;
 	if (open != NULL)

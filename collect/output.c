@@ -1,6 +1,7 @@
 /* output.c - see output.h. */
 #include "collect/output.h"
 
+#include "base/directories.h"
 #include "base/vec.h"
 #include "format/mpic_block.h"
 
@@ -24,24 +25,6 @@
 #define FLOOR_SHARE 20
 #define FLOOR_MAX_BYTES (1ull << 30)
 
-static int make_dirs(const char *path)
-{
-	char part[PATH_MAX];
-	size_t len = strlen(path);
-	if (len >= sizeof(part))
-		return -ENAMETOOLONG;
-	memcpy(part, path, len + 1);
-	for (char *p = part + 1; *p != '\0'; p++) {
-		if (*p != '/')
-			continue;
-		*p = '\0';
-		if (mkdir(part, 0777) != 0 && errno != EEXIST && errno != EACCES && errno != EROFS)
-			return -errno;
-		*p = '/';
-	}
-	return mkdir(part, 0777) != 0 && errno != EEXIST ? -errno : 0;
-}
-
 /* `levels` directories at the end of path: ours, and nobody else's to write (but for our group, if that is our umask).
  * In a directory that all may write (a sticky one) somebody may have made them before us, to read what we record or to
  * put something in our way. */
@@ -63,7 +46,7 @@ static int check_owner(const char *path, int levels)
 /* <name>.mpic, or <name>.2.mpic ... if it is there: nothing is ever overwritten. */
 static int create_in(struct output *o, const char *dir)
 {
-	int rc = make_dirs(dir);
+	int rc = directories_make(dir);
 	if (rc == 0 && o->of_slurm && dir == o->wanted_dir)
 		rc = check_owner(dir, STEP_LEVELS);
 	if (rc < 0)

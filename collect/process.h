@@ -26,7 +26,7 @@ struct drained_thread {
 	struct segment_total *sampled;
 	size_t nsampled;
 	uint64_t sampled_enter;
-	struct mpic_system system;
+	struct mpic_system system, before; /* before: of threads that had its area, and have ended */
 	struct usage usage;
 	struct counters counters;
 };

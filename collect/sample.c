@@ -134,6 +134,32 @@ static struct mpic_system since(const struct mpic_system *now, const struct mpic
 	};
 }
 
+/* Of all threads that had the area: another one may have it now. */
+static bool usage_of_area(const struct process *p, struct drained_thread *t, bool all, struct mpic_system *ret_system,
+			  uint64_t *ret_resident_bytes)
+{
+	const struct mpic_system last = t->usage.system;
+	uint32_t tid = t->area->tid;
+	struct mpic_system *b = &t->before;
+	if (t->usage.tid != 0 && t->usage.tid != tid) {
+		b->cpu_ns += last.cpu_ns;
+		b->wait_ns += last.wait_ns;
+		b->slices += last.slices;
+		b->minor_faults += last.minor_faults;
+		b->major_faults += last.major_faults;
+		b->involuntary += last.involuntary;
+	}
+	if (!usage_of_thread(&t->usage, p->file->pid, tid, all, ret_system, ret_resident_bytes))
+		return false;
+	ret_system->cpu_ns += b->cpu_ns;
+	ret_system->wait_ns += b->wait_ns;
+	ret_system->slices += b->slices;
+	ret_system->minor_faults += b->minor_faults;
+	ret_system->major_faults += b->major_faults;
+	ret_system->involuntary += b->involuntary;
+	return true;
+}
+
 static void put_system(struct buf *out, struct drained_thread *t, const struct mpic_system *now)
 {
 	struct mpic_system more = since(now, &t->system);
@@ -187,8 +213,7 @@ static bool put_process(struct sampler *s, struct process *p, uint64_t now_tick,
 	bool good = systems != NULL, here = !p->gone && usage_same_namespace(p->file->pid_namespace);
 	for (uint32_t i = 0; good && here && i < p->nthreads; i++)
 		if (p->threads[i].area != NULL)
-			seen[i] = usage_of_thread(&p->threads[i].usage, p->file->pid, p->threads[i].area->tid, last,
-						  &systems[i], &resident_bytes);
+			seen[i] = usage_of_area(p, &p->threads[i], last, &systems[i], &resident_bytes);
 	mpic_put_sample_process(&s->payload, p->index, state_of(p), resident_bytes);
 	for (uint32_t i = 0; good && i < p->nthreads; i++) {
 		if (p->threads[i].area == NULL)

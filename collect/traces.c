@@ -61,8 +61,11 @@ static void read_whole(const char *dir, struct trace *trace)
 	struct mpic_file f;
 	uint32_t last = MPIC_NODE;
 	if (snprintf(path, sizeof(path), "%s/%s", dir, trace->name) >= (int)sizeof(path) ||
-	    mpic_open(path, &f, NULL) < 0)
+	    mpic_open_totals(path, &f, NULL) < 0) {
+		trace->unreadable = true;
 		return;
+	}
+	trace->unreadable = false;
 	for (size_t i = 0; i < f.nblocks; i++) { /* sorted by process */
 		if (f.blocks[i].process != last && f.blocks[i].process != MPIC_NODE)
 			trace->processes++;
@@ -114,11 +117,12 @@ static void look_at(int dir_fd, const char *dir, const char *name, struct traces
 
 static void add_up(struct traces *t)
 {
-	t->finished = t->processes = 0;
+	t->finished = t->processes = t->unreadable = 0;
 	t->events = 0;
 	for (unsigned i = 0; i < t->n; i++) {
 		t->finished += t->list[i].finished;
 		t->processes += t->list[i].processes;
+		t->unreadable += t->list[i].unreadable;
 		t->events += t->list[i].events;
 	}
 }
@@ -152,16 +156,28 @@ unsigned traces_growing(const struct traces *t, double seconds)
 	return n;
 }
 
-bool traces_have_report(int dir_fd, const struct traces *t)
+/* Not older than any trace. */
+static bool is_new(int dir_fd, const struct traces *t, const char *name, struct stat *ret_st)
 {
-	struct stat st;
-	if (fstatat(dir_fd, "report.html", &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    faccessat(dir_fd, "job.mpix", R_OK, 0) != 0)
+	if (fstatat(dir_fd, name, ret_st, AT_SYMLINK_NOFOLLOW) != 0)
 		return false;
 	for (unsigned i = 0; i < t->n; i++)
-		if (is_later(t->list[i].changed, st.st_mtim))
+		if (is_later(t->list[i].changed, ret_st->st_mtim))
 			return false;
 	return true;
+}
+
+bool traces_have_page(int dir_fd, const struct traces *t)
+{
+	struct stat st;
+	return is_new(dir_fd, t, "report.html", &st);
+}
+
+bool traces_have_report(int dir_fd, const struct traces *t)
+{
+	struct stat page, trace;
+	return is_new(dir_fd, t, "report.html", &page) && is_new(dir_fd, t, "job.mpix", &trace) &&
+	       faccessat(dir_fd, "job.mpix", R_OK, 0) == 0 && !is_later(trace.st_mtim, page.st_mtim);
 }
 
 void traces_remove_empty(int dir_fd, const struct traces *t)

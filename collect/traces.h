@@ -14,6 +14,7 @@ struct trace {
 	int64_t len_bytes;
 	struct timespec changed;
 	bool finished;
+	bool unreadable;    /* when it was read whole: nothing in it is intact */
 	uint64_t events;    /* of a finished one; of others so many as their bytes may hold */
 	unsigned processes; /* of a finished one; of others only after traces_read_unfinished() */
 };
@@ -22,7 +23,7 @@ struct trace {
 struct traces {
 	struct trace *list;
 	size_t cap;
-	unsigned n, finished, processes;
+	unsigned n, finished, processes, unreadable;
 	uint64_t events;
 };
 
@@ -34,7 +35,10 @@ void traces_read_unfinished(const char *dir, struct traces *t);
 /* Traces without an end to which something was added in the last seconds: somebody writes them, here or on another
  * node. */
 unsigned traces_growing(const struct traces *t, double seconds);
-/* Is there a report.html that is not older than any trace? */
+/* Is there a report.html that is not older than any trace? It may be from totals. */
+bool traces_have_page(int dir_fd, const struct traces *t);
+/* Is the whole analysis there: a job.mpix that is not older than any trace, and a report.html not older than that? One
+ * from totals is made before it. */
 bool traces_have_report(int dir_fd, const struct traces *t);
 /* Remove finished traces in which there is no process. */
 void traces_remove_empty(int dir_fd, const struct traces *t);

@@ -16,6 +16,8 @@ comes from, is in [SEMANTICS.md](SEMANTICS.md); [analysis.schema.json](analysis.
 (JSON Schema 2020-12), and every analysis that a test makes is held against it.
 
 - All fields are there, except those marked *optional*. `null` means: not known.
+- Where `coverage.mode` is `totals` (`mpitrace analyze --totals`, and the page that is made first; never in an `.mpix`) fields and lists that say *needs
+  events* are absent: nobody has looked at the events yet.
 - Later versions may add fields: pass over what you do not know. Nothing is removed or renamed while `schema` is
   `mpitrace/analysis/1`. To check a file as a reader would, use the schema as it is; our own tests add
   `additionalProperties: false`, so that a field nobody described fails.
@@ -65,7 +67,7 @@ def kind(schema, node):
 def rows(schema, node, prefix=''):
     for name, field in node['properties'].items():
         field = resolve(schema, field)
-        optional = '' if name in node.get('required', []) else '*optional* '
+        optional = ('' if name in node.get('required', []) else '*optional* ') + ('*needs events* ' if 'needs' in field else '')
         yield '| `%s%s` | %s | %s%s |' % (prefix, name, kind(schema, field), optional, field.get('description', ''))
         inner = resolve(schema, field['items']) if field.get('type') == 'array' else field
         if 'properties' in inner:
@@ -79,13 +81,14 @@ def page(schema, head):
     lines += ['| field | type | meaning |', '|---|---|---|']
     for name in single:
         field = resolve(schema, schema['properties'][name])
-        lines.append('| `%s` | %s | %s |' % (name, kind(schema, field), field['description']))
+        needs = '*needs events* ' if 'needs' in field else ''
+        lines.append('| `%s` | %s | %s%s |' % (name, kind(schema, field), needs, field['description']))
     for name, field in schema['properties'].items():
         field = resolve(schema, field)
         inner = resolve(schema, field['items']) if field.get('type') == 'array' else field
         if 'properties' not in inner:
             continue
-        lines += ['', '## %s' % name, '', '%s%s' % (field['description'], ' A list; each row:' if inner is not field else ''), '',
+        lines += ['', '## %s' % name, '', '%s%s%s' % ('*Needs events.* ' if 'needs' in field else '', field['description'], ' A list; each row:' if inner is not field else ''), '',
                   '| field | type | meaning |', '|---|---|---|', *rows(schema, inner)]
     return '\n'.join(lines) + '\n'
 

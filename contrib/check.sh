@@ -150,8 +150,10 @@ slurm_soak() {
 
 check_packages() {
 	step "building Debian's packages"
-	install_packages dpkg-dev debhelper
+	install_packages dpkg-dev debhelper lintian mmdebstrap
 	script_suite packages package_checks
+	step "installing them on a bare root, and purging them"
+	script_suite bare_root as_root "$REPO/contrib/check_packages.sh" "$BUILD/deb"
 }
 
 package_checks() {
@@ -219,13 +221,14 @@ unbounded() {
 }
 
 source_checks() {
-	echo 1..6
+	echo 1..7
 	claim 1 "the shell scripts are clean" clean_shell_scripts
 	claim 2 "C files are laid out by clang-format" laid_out
 	claim 3 "comments end before column 120" "$REPO/contrib/check_columns.py"
 	claim 4 "every file, link and section that is named is there" "$REPO/contrib/check_references.py"
 	claim 5 "no strcpy, strcat or sprintf" unbounded
 	claim 6 "clang-tidy finds nothing" "$REPO/contrib/check_tidy.sh" "$BUILD"
+	claim 7 "rooms know only rooms above them" "$REPO/contrib/check_rooms.py"
 }
 
 main() {

@@ -11,7 +11,9 @@ mkdir -p "$OUT"
 VERSION=$(sed -n "s/^  version: '\(.*\)',$/\1/p" "$REPO/meson.build")
 COPY=$OUT/mpitrace-$VERSION
 
-command -v dpkg-buildpackage dh >/dev/null || die "needs dpkg-dev and debhelper: apt install dpkg-dev debhelper"
+for program in dpkg-buildpackage dh; do
+	command -v "$program" >/dev/null || die "needs dpkg-dev and debhelper: apt install dpkg-dev debhelper"
+done
 [ "$(sed -n '1s/.*(\(.*\)).*/\1/p' "$REPO/contrib/debian/changelog")" = "$VERSION" ] ||
 	die "contrib/debian/changelog is not of version $VERSION"
 rm -rf "$COPY"

@@ -15,16 +15,30 @@
 #define ID_SHOWN 100
 
 /* Who guesses names could be there first. */
-static void make_name(const char *id, const char *suffix, char *ret_name, size_t cap)
+static uint64_t random_number(void)
+{
+	uint64_t number = 0;
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
+		number = (uint64_t)getpid();
+	return number;
+}
+
+/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
+static uint64_t number_of(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+	return hash;
+}
+
+static void make_name(const char *id, uint64_t number, const char *suffix, char *ret_name, size_t cap)
 {
 	char plain[ID_SHOWN + 1];
-	uint64_t number = 0;
 	size_t n = 0;
 	for (; id[n] != '\0' && n < ID_SHOWN; n++)
 		plain[n] = (char)(isalnum((unsigned char)id[n]) || strchr("._-", id[n]) != NULL ? id[n] : '_');
 	plain[n] = '\0';
-	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
-		number = (uint64_t)getpid();
 	snprintf(ret_name, cap, "j%s.%016llx%s", plain, (unsigned long long)number, suffix);
 }
 
@@ -57,16 +71,28 @@ static int write_file(int dir_fd, const char *name, const char *text)
 	return rc;
 }
 
+/* Under a name that the text has: who leaves the same again, as a finisher does that found the report made, leaves
+ * nothing more. Where somebody else has that name it gets another one. */
+static int give_name(int dir_fd, const char *temporary, const char *id, const char *text)
+{
+	char name[ID_SHOWN + 64];
+	make_name(id, number_of(text), OUTBOX_SUFFIX, name, sizeof(name));
+	if (renameat(dir_fd, temporary, dir_fd, name) == 0)
+		return 0;
+	make_name(id, random_number(), OUTBOX_SUFFIX, name, sizeof(name));
+	return renameat(dir_fd, temporary, dir_fd, name) != 0 ? -errno : 0;
+}
+
 int outbox_put(int dir_fd, const char *id, const char *text, struct error *e)
 {
 	char name[ID_SHOWN + 64], temporary[ID_SHOWN + 72];
 	if (geteuid() == 0)
 		return fail(e, -EPERM, "root's own steps leave no record: root writes nothing where others may");
-	make_name(id, OUTBOX_SUFFIX, name, sizeof(name));
+	make_name(id, random_number(), OUTBOX_SUFFIX, name, sizeof(name));
 	snprintf(temporary, sizeof(temporary), ".%s.tmp", name);
 	int rc = write_file(dir_fd, temporary, text);
-	if (rc == 0 && renameat(dir_fd, temporary, dir_fd, name) != 0)
-		rc = -errno;
+	if (rc == 0)
+		rc = give_name(dir_fd, temporary, id, text);
 	if (rc == -EEXIST) /* somebody else's, under our name */
 		return fail(e, rc, "outbox: a file %s is there already", temporary);
 	if (rc < 0) {
@@ -87,16 +113,17 @@ bool outbox_is_full(int dir_fd)
 	return v.f_bavail < (part < most ? part : most) || (v.f_files > 0 && v.f_favail < v.f_files / 1000);
 }
 
-int outbox_put_full(int dir_fd, struct error *e)
+int outbox_put_full(int dir_fd, const char *what, struct error *e)
 {
 	char name[ID_SHOWN + 64];
 	if (geteuid() == 0)
 		return fail(e, -EPERM, "root's own steps leave no record: root writes nothing where others may");
-	make_name("", OUTBOX_FULL_SUFFIX, name, sizeof(name));
+	make_name("", number_of(what), OUTBOX_FULL_SUFFIX, name, sizeof(name));
 	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640), rc = -errno;
 	if (fd >= 0)
 		close(fd);
-	return fail(e, fd >= 0 ? -ENOSPC : rc,
+	bool counted = fd >= 0 || rc == -EEXIST;
+	return fail(e, counted ? -ENOSPC : rc,
 		    "outbox: its file system is full but for a small rest: no record was left there%s",
-		    fd >= 0 ? ", which whoever collects will count" : "");
+		    counted ? ", which whoever collects will count" : "");
 }

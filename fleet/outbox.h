@@ -18,8 +18,10 @@
 
 /* Is there no room for records any more? Also O_PATH. */
 bool outbox_is_full(int dir_fd);
-/* Leave an empty file that says so: whoever collects counts them. Always -errno, with what there is to say. */
-int outbox_put_full(int dir_fd, struct error *e);
-/* Leave text in dir_fd as <id>.<random>.job.json: written under another name, fsynced, renamed, mode 0640 (the
- * directory's group reads it). -EPERM for root. 0 or -errno with text; nothing is left behind then. */
+/* Leave an empty file that says so, once for each `what`: whoever collects counts them. Always -errno, with what there
+ * is to say. */
+int outbox_put_full(int dir_fd, const char *what, struct error *e);
+/* Leave text in dir_fd as j<id>.<number of the text>.job.json: written under another name, fsynced, renamed, mode 0640
+ * (the directory's group reads it). The same text twice is one file. -EPERM for root. 0 or -errno with text; nothing is
+ * left behind then. */
 int outbox_put(int dir_fd, const char *id, const char *text, struct error *e);

@@ -2,6 +2,7 @@
  * terminal. */
 #include "fleet/query.h"
 
+#include "base/csv.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -16,20 +17,11 @@ static void put_plain(FILE *out, const char *text)
 	free(clean);
 }
 
-/* RFC 4180. */
 static void put_csv(FILE *out, const char *text)
 {
-	if (strpbrk(text, ",\"\r\n") == NULL) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text != '\0'; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
+	char *cell = csv_cell(text);
+	fputs(cell != NULL ? cell : "?", out);
+	free(cell);
 }
 
 static const char *text_of(sqlite3_stmt *s, int i)
@@ -44,7 +36,8 @@ static void put_row(sqlite3_stmt *s, enum query_form form, FILE *out)
 	for (int i = 0; i < sqlite3_column_count(s); i++) {
 		if (i > 0)
 			fputc(form == QUERY_CSV ? ',' : '\t', out);
-		if (form == QUERY_CSV)
+		int type = sqlite3_column_type(s, i);
+		if (form == QUERY_CSV && type != SQLITE_INTEGER && type != SQLITE_FLOAT)
 			put_csv(out, text_of(s, i));
 		else
 			put_plain(out, text_of(s, i));
@@ -77,7 +70,10 @@ static void put_head(sqlite3_stmt *s, enum query_form form, FILE *out)
 	}
 	for (int i = 0; i < sqlite3_column_count(s); i++) {
 		fputs(i == 0 ? "" : form == QUERY_CSV ? "," : "\t", out);
-		put_plain(out, sqlite3_column_name(s, i));
+		if (form == QUERY_CSV)
+			put_csv(out, sqlite3_column_name(s, i));
+		else
+			put_plain(out, sqlite3_column_name(s, i));
 	}
 	fputs(form == QUERY_CSV ? "\r\n" : "\n", out);
 }

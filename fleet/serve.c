@@ -1,12 +1,12 @@
 /* fleet.c - `mpitrace fleet serve`: the fleet's pages on loopback, made from the database when they are asked for.
  * In: requests, which name a page, and behind a proxy the user.  Out: what that user may see. The database is only
  * read; what all jobs together say (fleet/estimate.h) is found out anew by a thread, if its file may be written. */
-#include "cli/cli.h"
+#include "base/command.h"
 #include "fleet/estimate.h"
 #include "fleet/report.h"
 #include "fleet/user.h"
-#include "web/programs.h"
-#include "web/web.h"
+#include "reports/web/programs.h"
+#include "reports/web/web.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -50,11 +50,16 @@ struct mpic_file {
 	bool finished;				   /* its end block is there */
 	uint64_t damaged_bytes;			   /* bytes that belong to no valid block */
 	uint64_t known_bytes, known_damaged_bytes; /* up to the end of the last block; of them, damaged */
+	bool totals;				   /* events and samples were passed over */
+	uint64_t passed_bytes;			   /* of events, which then were not looked at */
 };
 
 /* Open path and scan it. A file that is not .mpic, or without one valid block: -EBADMSG; I/O: -errno.
  * The caller owns *ret_file until mpic_close(). */
 int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e);
+/* The same without blocks of events and samples: of these only headers are read, so it takes no longer for long ones.
+ * Whether they are intact it does not tell. */
+int mpic_open_totals(const char *path, struct mpic_file *ret_file, struct error *e);
 void mpic_close(struct mpic_file *f);
 /* Scan what was written since, behind the last block. 1 when there are new blocks, 0 when there are none, -ESTALE when
  * it is another file now or a shorter one: to be closed and opened anew. Else as mpic_open(); f stays as it was. */

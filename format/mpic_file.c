@@ -32,6 +32,11 @@ int mpic_read_at(int fd, uint64_t offset, void *to, size_t len_bytes)
 	return 0;
 }
 
+static bool is_passed(const struct mpic_file *f, const struct mpic_block *b)
+{
+	return f->totals && (b->kind == MPIC_EVENTS || b->kind == MPIC_SAMPLE);
+}
+
 /* A whole valid block at offset? What was read and is none is added to *in_vain_bytes. */
 static bool block_at(const struct mpic_file *f, uint64_t offset, struct buf *scratch, struct mpic_block *ret_block,
 		     uint64_t *in_vain_bytes)
@@ -45,6 +50,9 @@ static bool block_at(const struct mpic_file *f, uint64_t offset, struct buf *scr
 	    mpic_parse_header(header, &b, &crc) < 0 || b.packed_len_bytes > left - sizeof(header))
 		return false;
 	b.payload_offset = offset + sizeof(header);
+	*ret_block = b;
+	if (is_passed(f, &b))
+		return true;
 	scratch->len_bytes = 0;
 	uint8_t *payload = buf_reserve(scratch, b.packed_len_bytes);
 	if (payload == NULL || mpic_read_at(f->fd, b.payload_offset, payload, b.packed_len_bytes) < 0 ||
@@ -52,7 +60,6 @@ static bool block_at(const struct mpic_file *f, uint64_t offset, struct buf *scr
 		*in_vain_bytes += b.packed_len_bytes;
 		return false;
 	}
-	*ret_block = b;
 	return true;
 }
 
@@ -90,6 +97,10 @@ static uint64_t next_magic(const struct mpic_file *f, uint64_t offset, struct bu
 
 static int add_block(struct mpic_file *f, const struct mpic_block *b, size_t *cap)
 {
+	if (is_passed(f, b)) {
+		f->passed_bytes += b->kind == MPIC_EVENTS ? MPIC_HEADER_BYTES + b->packed_len_bytes : 0;
+		return 0;
+	}
 	if (f->nblocks >= MPIC_BLOCKS_MAX || vec_grow(&f->blocks, cap, f->nblocks + 1, sizeof(*f->blocks)) < 0)
 		return -ENOMEM;
 	f->blocks[f->nblocks++] = *b;
@@ -154,9 +165,9 @@ static int read_head(struct mpic_file *f, struct error *e)
 	return 0;
 }
 
-int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e)
+static int open_file(const char *path, bool totals, struct mpic_file *ret_file, struct error *e)
 {
-	struct mpic_file f = {.fd = -1};
+	struct mpic_file f = {.fd = -1, .totals = totals};
 	struct stat st;
 	int rc;
 
@@ -177,6 +188,16 @@ int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e)
 	else
 		*ret_file = f;
 	return rc;
+}
+
+int mpic_open(const char *path, struct mpic_file *ret_file, struct error *e)
+{
+	return open_file(path, false, ret_file, e);
+}
+
+int mpic_open_totals(const char *path, struct mpic_file *ret_file, struct error *e)
+{
+	return open_file(path, true, ret_file, e);
 }
 
 /* The same file by its name, of the same id, and not cut back into what is known of it? */

@@ -161,6 +161,9 @@ static int prepare(struct mpix_writer *w, const struct mpix_info *info)
 
 static int begin_file(struct mpix_writer *w, const char *path, struct error *e)
 {
+	if (strcmp(path, "-") == 0)
+		return fail(e, -EINVAL,
+			    "-: a trace is written from both ends, so it needs a file, not standard output");
 	int rc = atomic_file_open(&w->file, path, e);
 	if (rc < 0)
 		return rc;

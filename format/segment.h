@@ -4,7 +4,7 @@
  * mapped, and lives in the step's ranks/ directory. Everything the program committed is there after any death of it.
  *
  *   0                 struct segfile (some pages): who, when, table of regions
- *   regions[i]        THREAD   one struct thread_area: counters of one thread
+ *   regions[i]        THREAD   one struct thread_area: counters of one thread, or of several, one after the other
  *                     DEFS     struct defs_area, then definition records (mpic.h)
  *                     TOTALS   struct segment_total[]: index = signature id; consecutive regions continue
  *                     RING     segments of SEGMENT_BYTES: struct segment, then records
@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 8
+#define SEGFILE_VERSION 9
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -145,11 +145,12 @@ struct segfile {
 	char transports[256]; /* loaded parts that carry messages, comma-separated */
 	char cpus[4096];      /* allowed processors, "0-3,8" */
 	char host[256];
-	char switches[4096];	    /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
-	char job_namespace[128];    /* PMIX_NAMESPACE: one for each MPI_COMM_WORLD; empty: not known */
-	char parent_namespace[128]; /* of those who spawned this world; empty: not known */
-	uint64_t calls_before_init; /* of MPI functions that may be called then; they are no events */
-	int32_t parents;	    /* how many spawned this world; 0: it was not spawned */
+	char switches[4096];		/* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
+	char job_namespace[128];	/* PMIX_NAMESPACE: one for each MPI_COMM_WORLD; empty: not known */
+	char parent_namespace[128];	/* of those who spawned this world; empty: not known */
+	uint64_t calls_before_init;	/* of MPI functions that may be called then; they are no events */
+	_Atomic uint64_t calls_outside; /* of threads for which there was no room; they are nowhere else */
+	int32_t parents;		/* how many spawned this world; 0: it was not spawned */
 	struct region regions[SEGFILE_REGIONS_MAX];
 	_Atomic uint64_t spilled; /* segments in the spill file that are whole; release, after they are written */
 	_Atomic uint64_t
@@ -183,8 +184,9 @@ struct thread_area {
 	uint64_t defs_missing; /* definitions that found no room, but for signatures: events carry those */
 	/* By the agent, here because it may die: events that it took from the program and could not write. */
 	uint64_t dropped, dropped_from_tick;
-	uint32_t tid; /* of the kernel: /proc/PID/task/TID */
-	uint32_t reserved;
+	uint32_t tid;		 /* of the kernel: /proc/PID/task/TID; of the thread that has the area now */
+	uint32_t threads_before; /* that had it, one after the other, and have ended */
+	uint64_t unused_ticks;	 /* from the last call of each of them to the first of the next */
 	struct open_words open;
 };
 

@@ -3,10 +3,11 @@
 
 #include <stdarg.h>
 
-static void init_event(struct call_span *s, uint32_t op, int rc, int level, bool traced)
+static void init_event(struct call_span *s, uint32_t op, int rc, int level)
 {
-	process_initialized(rc, level, traced ? s->exit : 0);
-	if (traced && stream_mine != NULL)
+	span_stop(s, rc);
+	process_initialized(rc, level, s->exit);
+	if (stream_mine != NULL)
 		record_time(s, op);
 }
 
@@ -14,11 +15,10 @@ int wrap_MPI_Init(int *argc, char ***argv)
 {
 	struct call_span s;
 	process_begin();
-	bool traced = SPAN_BEGIN(&s, OP_MPI_Init);
+	if (!SPAN_BEGIN(&s, OP_MPI_Init)) /* a profiling library goes on */
+		return next.MPI_Init(argc, argv);
 	int rc = next.MPI_Init(argc, argv);
-	if (traced)
-		span_stop(&s, rc);
-	init_event(&s, OP_MPI_Init, rc, MPI_THREAD_SINGLE, traced);
+	init_event(&s, OP_MPI_Init, rc, MPI_THREAD_SINGLE);
 	return rc;
 }
 
@@ -26,11 +26,10 @@ int wrap_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	struct call_span s;
 	process_begin();
-	bool traced = SPAN_BEGIN(&s, OP_MPI_Init_thread);
+	if (!SPAN_BEGIN(&s, OP_MPI_Init_thread)) /* a profiling library goes on */
+		return next.MPI_Init_thread(argc, argv, required, provided);
 	int rc = next.MPI_Init_thread(argc, argv, required, provided);
-	if (traced)
-		span_stop(&s, rc);
-	init_event(&s, OP_MPI_Init_thread, rc, *provided, traced);
+	init_event(&s, OP_MPI_Init_thread, rc, *provided);
 	return rc;
 }
 
@@ -47,7 +46,7 @@ int wrap_MPI_Finalize(void)
 	return rc;
 }
 
-/* Does not return: recorded before it happens, without a duration. */
+/* Does not return: recorded before it happens, without a duration. What a profiling library does then is its own. */
 int wrap_MPI_Abort(MPI_Comm comm, int errorcode)
 {
 	struct call_span s;
@@ -55,20 +54,39 @@ int wrap_MPI_Abort(MPI_Comm comm, int errorcode)
 		span_stop(&s, MPI_SUCCESS);
 		record_time(&s, OP_MPI_Abort);
 		process_aborting();
+		if (next.MPI_Abort != pmpi.MPI_Abort)
+			s.stream->open.inside = (uintptr_t)__builtin_frame_address(0);
 	}
 	return next.MPI_Abort(comm, errorcode);
+}
+
+/* Whatever the program passed to a profiling library: as much as comes in registers (System V ABI, 3.5.7). */
+static int pass_control(int level, va_list args)
+{
+	uint64_t n[5];
+	double x[8];
+	for (int i = 0; i < 5; i++)
+		n[i] = va_arg(args, uint64_t);
+	for (int i = 0; i < 8; i++)
+		x[i] = va_arg(args, double);
+	return next.MPI_Pcontrol(level, n[0], n[1], n[2], n[3], n[4], x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
 }
 
 /* The standard leaves levels to the profiler (MPI 4.0, 15.2.4): 0 stops the recording of events, 1 and above go on. */
 int wrap_MPI_Pcontrol(const int level, ...)
 {
 	struct call_span s;
-	if (SPAN_BEGIN(&s, OP_MPI_Pcontrol)) {
-		span_stop(&s, MPI_SUCCESS);
+	va_list args;
+	bool traced = SPAN_BEGIN(&s, OP_MPI_Pcontrol);
+	va_start(args, level);
+	int rc = pass_control(level, args);
+	va_end(args);
+	if (traced) {
+		span_stop(&s, rc);
 		record_time(&s, OP_MPI_Pcontrol);
 		stream_control(s.stream, level > 0);
 	}
-	return next.MPI_Pcontrol(level);
+	return rc;
 }
 
 #ifdef HAVE_MPI_Session_init

@@ -92,8 +92,10 @@ int wrap_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm
 
 static void record_comm_end(struct call_span *s, uint32_t op, uint32_t id)
 {
-	uint64_t w[3 + FRAMES_MAX] = {sig_head((uint16_t)op, SIG_COMM, s->failed, 0, 0, 0), s->address,
-				      sig_pair(id, MPIC_NO_COMM)};
+	uint64_t w[3 + FRAMES_MAX];
+	w[0] = sig_head((uint16_t)op, SIG_COMM, s->failed, 0, 0, 0);
+	w[1] = s->address;
+	w[2] = sig_pair(id, MPIC_NO_COMM);
 	span_end_once(s, w, 3);
 }
 
@@ -101,11 +103,13 @@ int wrap_MPI_Comm_free(MPI_Comm *comm)
 {
 	struct call_span s;
 	bool traced = SPAN_OPEN(&s, OP_MPI_Comm_free);
+	uint64_t from = tick_now();
 	uint32_t id = traced ? comm_id(*comm) : MPIC_NO_COMM;
 	comm_freed(*comm);
 	if (!traced)
 		return next.MPI_Comm_free(comm);
 	span_start(&s);
+	stream_slow_until(s.stream, from, s.enter);
 	int rc = next.MPI_Comm_free(comm);
 	span_stop(&s, rc);
 	record_comm_end(&s, OP_MPI_Comm_free, id);
@@ -116,11 +120,13 @@ int wrap_MPI_Comm_disconnect(MPI_Comm *comm)
 {
 	struct call_span s;
 	bool traced = SPAN_OPEN(&s, OP_MPI_Comm_disconnect);
+	uint64_t from = tick_now();
 	uint32_t id = traced ? comm_id(*comm) : MPIC_NO_COMM;
 	comm_freed(*comm);
 	if (!traced)
 		return next.MPI_Comm_disconnect(comm);
 	span_start(&s);
+	stream_slow_until(s.stream, from, s.enter);
 	int rc = next.MPI_Comm_disconnect(comm);
 	span_stop(&s, rc);
 	record_comm_end(&s, OP_MPI_Comm_disconnect, id);

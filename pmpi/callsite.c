@@ -1,31 +1,34 @@
 /* callsite.c - return addresses further up the stack: behind MPI's Fortran layer, and `stack=N` frames.
  *
- * An unwinder that reads DWARF costs a microsecond. But at one return address a frame has one size, so its
- * distance to the caller's frame is looked up once (libgcc's unwinder) and remembered: later steps are one load
- * each. A step never leaves the part of the stack that the unwinder has seen, and what it yields must be code of a
- * loaded module; else the frame is measured again. Where the size turns out to vary (alloca), the unwinder is
- * asked every time. */
+ * How a caller's frame is found follows from the place in the code alone (cfi.h): looked up once a place and
+ * remembered, so that a step is two loads, also where frames vary in size (alloca). Nothing is known of the stack but
+ * that the frame of the wrapper is on it: it may be a fibre's, of a signal, in pieces, gone tomorrow. So a load is made
+ * where that frame's page is, or within the thread's own stack, which stays; anything else is asked for first. What a
+ * step yields must be code of a loaded module. */
+#include "pmpi/cfi.h"
 #include "pmpi/modules.h"
 #include "pmpi/record.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
-#include <unwind.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#define FRAMES_KNOWN 4096u
-#define WALK_MAX 64
+#define PAGE 4096ull
+#define OWN_PAGES_MAX 65536u /* looked at in one go */
+#define RULES_KNOWN 8192u
 #define PROBES 16
-
-#define VARIES 0u
+#define BEING_WRITTEN 1u
+#define LAYER_FRAMES_MAX 8
 
 unsigned stack_frames;
-/* The outermost stack pointer that the unwinder saw in this thread: reading below it is safe. */
-static __thread uint64_t stack_top __attribute__((tls_model("initial-exec")));
 
-static struct frame_size {
-	uint64_t pc;
-	uint64_t size_bytes; /* from this frame's stack pointer to its caller's; or VARIES */
-} frames[FRAMES_KNOWN];
+static struct known_rule {
+	uint64_t pc; /* 0 = an empty place, or BEING_WRITTEN */
+	struct frame_rule rule;
+} rules[RULES_KNOWN];
 
 /* Return addresses in MPI's Fortran layer whose calls are of those that it makes for itself, too. */
 #define QUERIES_KNOWN 256u
@@ -35,74 +38,118 @@ static struct query {
 	bool own;    /* the layer's, not the program's */
 } queries[QUERIES_KNOWN];
 
-struct walk {
-	uint64_t previous_pc, previous_sp;
-	int steps;
-	uint64_t pc, sp;	       /* the frame whose caller is wanted */
-	uint64_t caller_pc, caller_sp; /* 0: not found */
+/* A function that has called another. */
+struct frame {
+	uint64_t pc, sp, bp;
+	struct frame_rule rule;
 };
 
-/* The entry of pc, or where it goes: some probes on, or over the first one when all are taken. */
-static struct frame_size *place(uint64_t pc)
+/* ---- memory ---- */
+
+/* mincore(2) first: the kernel grows the main stack down to any address that it is asked to read below it. Then a
+ * system call that reads eight bytes and does nothing with them, since its first argument is nonsense. */
+static bool is_readable(uint64_t page)
 {
-	uint32_t home = (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 52);
-	for (uint32_t i = 0; i < PROBES; i++) {
-		struct frame_size *f = &frames[(home + i) % FRAMES_KNOWN];
-		if (f->pc == pc || f->pc == 0)
-			return f;
-	}
-	return &frames[home];
+	unsigned char in_core;
+	int saved = errno;
+	bool good = mincore((void *)(uintptr_t)page, PAGE, &in_core) == 0 &&
+		    syscall(SYS_rt_sigprocmask, ~0, page, NULL, 8) != 0 && errno == EINVAL;
+	errno = saved;
+	return good;
 }
 
-static void learn(uint64_t pc, uint64_t size_bytes)
+/* All that lies between a frame and the top of the thread's own stack can be read: then it is a frame of that stack.
+ * After n times in vain the next 2^n requests are not looked into. */
+COLD static bool is_on_own_stack(struct own_stack *own, uint64_t frame)
 {
-	struct frame_size *f = place(pc);
-	bool differs = f->pc == pc && f->size_bytes != size_bytes;
-	*f = (struct frame_size){pc, differs ? VARIES : size_bytes};
-}
-
-static _Unwind_Reason_Code measure_one(struct _Unwind_Context *context, void *data)
-{
-	struct walk *w = data;
-	uint64_t sp = _Unwind_GetCFA(context), pc = _Unwind_GetIP(context);
-	if (w->previous_pc != 0 && sp > w->previous_sp) {
-		learn(w->previous_pc, sp - w->previous_sp);
-		if (w->previous_pc == w->pc && w->previous_sp == w->sp) {
-			w->caller_pc = pc;
-			w->caller_sp = sp;
-		}
-	}
-	if (sp > stack_top)
-		stack_top = sp;
-	w->previous_pc = pc;
-	w->previous_sp = sp;
-	return ++w->steps < WALK_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
-}
-
-static bool known_step(uint64_t *pc, uint64_t *sp)
-{
-	const struct frame_size *f = place(*pc);
-	uint64_t up = *sp + f->size_bytes;
-	if (f->pc != *pc || f->size_bytes == VARIES || up > stack_top)
+	uint64_t page = (frame & -PAGE) + PAGE;
+	if (own->skip > 0) {
+		own->skip--;
 		return false;
-	uint64_t caller = ((const uint64_t *)up)[-1];
-	if (!modules_have(caller))
+	}
+	if (own->low - page <= OWN_PAGES_MAX * PAGE)
+		while (page < own->low && is_readable(page))
+			page += PAGE;
+	bool good = page == own->low;
+	own->vain = good || own->vain == 16 ? own->vain : own->vain + 1;
+	own->skip = good ? 0 : 1u << own->vain;
+	own->low = good ? frame & -PAGE : own->low;
+	return good;
+}
+
+/* `frame` is one on the stack that runs: its own page is there. */
+static bool load(struct stream *s, uint64_t frame, uint64_t at, uint64_t *ret_value)
+{
+	struct own_stack *own = &s->own_stack;
+	bool near = (at ^ frame) < PAGE, below_top = at >= frame && at < own->high;
+	if (at % 8 != 0)
 		return false;
-	*pc = caller;
-	*sp = up;
+	if (!near && !(below_top && (frame >= own->low || is_on_own_stack(own, frame))) && (at & -PAGE) != own->asked) {
+		if (!is_readable(at & -PAGE))
+			return false;
+		own->asked = at & -PAGE;
+	}
+	*ret_value = *(const uint64_t *)(uintptr_t)at;
 	return true;
 }
 
-static bool step(uint64_t *pc, uint64_t *sp)
+/* ---- steps ---- */
+
+/* False: no code of a loaded module. `k`: an empty place, or NULL. */
+COLD static bool learn(struct known_rule *k, uint64_t pc, struct frame_rule *ret_rule)
 {
-	struct walk w = {.pc = *pc, .sp = *sp};
-	if (known_step(pc, sp))
-		return true;
-	_Unwind_Backtrace(measure_one, &w);
-	if (w.caller_pc == 0 || !modules_have(w.caller_pc))
+	uint64_t none = 0;
+	if (!modules_have(pc))
 		return false;
-	*pc = w.caller_pc;
-	*sp = w.caller_sp;
+	*ret_rule = cfi_rule(pc);
+	if (k == NULL ||
+	    !__atomic_compare_exchange_n(&k->pc, &none, BEING_WRITTEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return true;
+	k->rule = *ret_rule;
+	__atomic_store_n(&k->pc, pc, __ATOMIC_RELEASE); /* partner: the load in rule_of() */
+	return true;
+}
+
+static bool rule_of(uint64_t pc, struct frame_rule *ret_rule)
+{
+	uint32_t home = (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 51);
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct known_rule *k = &rules[(home + i) % RULES_KNOWN];
+		uint64_t known = __atomic_load_n(&k->pc, __ATOMIC_ACQUIRE);
+		if (known == pc)
+			*ret_rule = k->rule;
+		if (known == pc || known == 0)
+			return known == pc || learn(k, pc, ret_rule);
+	}
+	return learn(NULL, pc, ret_rule); /* all places that it may have are taken */
+}
+
+/* The caller of the wrapper with that frame: its frame pointer was pushed below the return address. */
+static bool first(struct stream *s, uint64_t frame, struct frame *ret_frame)
+{
+	const uint64_t *pushed = (const uint64_t *)(uintptr_t)frame;
+	s->own_stack.asked = 0; /* what was there may be gone */
+	*ret_frame = (struct frame){.pc = pushed[1], .sp = frame + 16, .bp = pushed[0]};
+	return rule_of(ret_frame->pc, &ret_frame->rule);
+}
+
+/* To the caller. False: there is none that is known. */
+static bool step(struct stream *s, uint64_t from, struct frame *f)
+{
+	struct frame_rule r = f->rule;
+	struct frame up = {.bp = r.bp_from == BP_SAME ? f->bp : 0};
+	uint64_t cfa = (r.cfa_from == CFA_SP ? f->sp : f->bp) + (uint64_t)(int64_t)r.cfa_offset;
+	if (r.cfa_from == CFA_UNKNOWN || (r.cfa_from == CFA_AT_BP && !load(s, from, cfa, &cfa)))
+		return false;
+	if (cfa <= f->sp || !load(s, from, cfa - 8, &up.pc) || !rule_of(up.pc, &up.rule))
+		return false;
+	if (r.bp_from == BP_AT_CFA || r.bp_from == BP_AT_BP) {
+		uint64_t base = r.bp_from == BP_AT_CFA ? cfa : f->bp;
+		if (!load(s, from, base + (uint64_t)(int64_t)r.bp_offset, &up.bp))
+			return false;
+	}
+	up.sp = cfa;
+	*f = up;
 	return true;
 }
 
@@ -144,26 +191,30 @@ static bool is_layers_own(uint32_t op, uint64_t pc)
 	return own;
 }
 
-/* The wrapper's frame pointer was pushed below its return address: the caller's stack pointer is 16 above it. */
-uint64_t callsite_behind(uint32_t op, uint64_t address, const void *frame)
+uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64_t frame)
 {
-	uint64_t pc = address, sp = (uint64_t)(uintptr_t)frame + 16;
-	if (__builtin_expect(layer_asks(op), false) && in_fortran_layer(pc) && is_layers_own(op, pc))
+	struct frame f;
+	if (__builtin_expect(layer_asks(op), false) && in_fortran_layer(address) && is_layers_own(op, address))
 		return 0;
-	for (int i = 0; i < 8 && in_fortran_layer(pc); i++)
-		if (!step(&pc, &sp))
-			return address;
-	return pc;
+	bool good = first(s, frame, &f);
+	for (int i = 0; good && i < LAYER_FRAMES_MAX && in_fortran_layer(f.pc); i++)
+		good = step(s, frame, &f);
+	return good && !in_fortran_layer(f.pc) ? f.pc : address;
 }
 
-uint32_t callsite_frames(uint64_t *ret_frames, uint32_t max, uint64_t address, uint64_t frame)
+uint32_t callsite_frames(struct stream *s, uint64_t *ret_frames, uint32_t max, uint64_t address)
 {
-	uint64_t pc = address, sp = frame + 16;
+	uint64_t frame = s->open.inside;
+	struct frame f;
 	uint32_t n = 0;
-	if (frame == 0) /* not inside a call of the program: nothing to walk */
+	modules_note(address); /* a call site in an object that was loaded since */
+	bool good = frame != 0 && first(s, frame, &f);
+	for (int i = 0; good && i < LAYER_FRAMES_MAX && f.pc != address; i++)
+		good = step(s, frame, &f);
+	if (!good || f.pc != address)
 		return 0;
-	while (n < max && step(&pc, &sp))
-		if (!in_fortran_layer(pc))
-			ret_frames[n++] = pc;
+	while (n < max && step(s, frame, &f))
+		if (!in_fortran_layer(f.pc))
+			ret_frames[n++] = f.pc;
 	return n;
 }

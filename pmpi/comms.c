@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 #define COMMS_MAX 16384u /* alive at once; later ones are recorded as unknown */
-#define SALTED_MAX 256u
+#define SALTED_MAX 16384u
 #define PROMISES_MAX 256u
 
 static struct entry {
@@ -35,10 +35,7 @@ static struct handle_map by_handle = {.places = 2 * COMMS_MAX};
 static MPI_Group world_group;
 struct handle_cache comm_cache;
 
-static struct {
-	uint64_t key;
-	uint32_t count;
-} salted[SALTED_MAX];
+static struct handle_map salted = {.places = 2 * SALTED_MAX}; /* from a key to how often it came */
 
 /* Communicators of MPI_Comm_idup that nobody used yet. */
 static struct promise {
@@ -101,7 +98,7 @@ static void find_runs(struct members *m)
 static bool members_of(MPI_Group group, struct room *room, struct members *ret_members)
 {
 	struct members m = {0};
-	if (next.MPI_Group_size(group, &m.n) != MPI_SUCCESS || m.n <= 0)
+	if (pmpi.MPI_Group_size(group, &m.n) != MPI_SUCCESS || m.n <= 0)
 		return false;
 	m.ranks = room_for(room, (size_t)m.n * (2 * sizeof(int) + sizeof(struct mpic_rank_run)));
 	if (m.ranks == NULL)
@@ -110,7 +107,7 @@ static bool members_of(MPI_Group group, struct room *room, struct members *ret_m
 	m.runs = (struct mpic_rank_run *)(void *)(m.ranks + 2 * m.n);
 	for (int i = 0; i < m.n; i++)
 		own[i] = i;
-	next.MPI_Group_translate_ranks(group, m.n, own, world_group, m.ranks);
+	pmpi.MPI_Group_translate_ranks(group, m.n, own, world_group, m.ranks);
 	for (int i = 0; i < m.n; i++)
 		if (m.ranks[i] == MPI_UNDEFINED)
 			m.ranks[i] = -1;
@@ -130,11 +127,12 @@ static uint64_t members_hash(const struct members *m, uint64_t h)
 
 static uint32_t salted_count(uint64_t key)
 {
-	uint32_t i;
-	for (i = 0; i < SALTED_MAX - 1 && salted[i].key != 0 && salted[i].key != key; i++)
-		;
-	salted[i].key = key;
-	return salted[i].count++;
+	uint32_t count = 0;
+	key = key != 0 ? key : 1;
+	handle_map_find(&salted, key, &count);
+	if (!handle_map_put(&salted, key, count + 1))
+		stream_no_room(); /* the next of its kind will have the same number */
+	return count;
 }
 
 /* Of siblings that their parent's collectives order: members of one all have the same first member. */
@@ -164,12 +162,16 @@ static void put_def(const struct entry *c, uint32_t op, uint32_t parent, bool in
 	size_t local_bytes = local->nruns * sizeof(*local->runs), remote_bytes = remote->nruns * sizeof(*remote->runs);
 	if (s == NULL)
 		return;
-	uint8_t *both = (uint8_t *)stream_scratch(s, SCRATCH_DEFINITION, (local_bytes + remote_bytes) / 8 + 2);
-	if (both == NULL)
-		return;
-	memcpy(both, local->runs, local_bytes);
-	if (remote_bytes > 0)
+	uint8_t *both = (uint8_t *)local->runs;
+	if (remote_bytes > 0) {
+		both = (uint8_t *)stream_scratch(s, SCRATCH_DEFINITION, (local_bytes + remote_bytes) / 8 + 2);
+		if (both == NULL) {
+			stream_no_room();
+			return;
+		}
+		memcpy(both, local->runs, local_bytes);
 		memcpy(both + local_bytes, remote->runs, remote_bytes);
+	}
 	stream_put_def(s, MPIC_DEF_COMM, head, sizeof(head), both, (uint32_t)(local_bytes + remote_bytes));
 }
 
@@ -221,6 +223,11 @@ static struct entry *enter_duplicate(MPI_Comm comm, uint32_t op, const struct en
 	return keep(comm, &c);
 }
 
+static bool have_room(void)
+{
+	return indices.free_list != 0 || indices.used < indices.max;
+}
+
 static bool is_duplicate(uint32_t op, const struct entry *parent)
 {
 	bool dup = op == OP_MPI_Comm_dup || op == OP_MPI_Comm_dup_with_info || op == OP_MPI_Comm_idup;
@@ -239,17 +246,17 @@ static struct entry *enter(MPI_Comm comm, uint32_t op, const struct entry *paren
 	struct entry c = {.rank = -1}, *kept = &none;
 	int inter = 0;
 
-	if (entries == NULL)
+	if (entries == NULL || !have_room())
 		return &none;
 	if (is_duplicate(op, parent))
 		return enter_duplicate(comm, op, parent, child);
-	if (next.MPI_Comm_group(comm, &group) != MPI_SUCCESS)
+	if (pmpi.MPI_Comm_group(comm, &group) != MPI_SUCCESS)
 		return &none;
-	next.MPI_Comm_test_inter(comm, &inter);
-	next.MPI_Comm_rank(comm, &c.rank);
-	if (inter && next.MPI_Comm_remote_group(comm, &remote_group) == MPI_SUCCESS) {
+	pmpi.MPI_Comm_test_inter(comm, &inter);
+	pmpi.MPI_Comm_rank(comm, &c.rank);
+	if (inter && pmpi.MPI_Comm_remote_group(comm, &remote_group) == MPI_SUCCESS) {
 		members_of(remote_group, &rooms[1], &remote);
-		next.MPI_Group_free(&remote_group);
+		pmpi.MPI_Group_free(&remote_group);
 	}
 	if (members_of(group, &rooms[0], &local)) {
 		c.id = next_id++;
@@ -264,7 +271,7 @@ static struct entry *enter(MPI_Comm comm, uint32_t op, const struct entry *paren
 		put_def(&c, op, parent->id, inter != 0, &local, &remote);
 		kept = keep(comm, &c);
 	}
-	next.MPI_Group_free(&group);
+	pmpi.MPI_Group_free(&group);
 	return kept;
 }
 
@@ -280,11 +287,11 @@ void comms_begin(void)
 	int rank = 0;
 	if (entries == NULL)
 		entries = memory_reserve(COMMS_MAX * sizeof(*entries));
-	next.MPI_Comm_group(MPI_COMM_WORLD, &world_group);
-	next.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	pmpi.MPI_Comm_group(MPI_COMM_WORLD, &world_group);
+	pmpi.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	enter(MPI_COMM_WORLD, OP_MPI_Init, &none, 0, -1, 1);
 	enter(MPI_COMM_SELF, OP_MPI_Init, &none, 0, -1, mix(2, (uint64_t)rank));
-	if (next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+	if (pmpi.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
 		enter(parent, OP_MPI_Comm_get_parent, &none, 0, -1, 3);
 }
 
@@ -332,8 +339,12 @@ uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t sa
 	tables_lock();
 	struct entry *p = find(parent);
 	uint32_t child = salt < 0 && p != &none ? p->created++ : 0;
-	if (newcomm != MPI_COMM_NULL)
-		id = enter(newcomm, op, p, child, salt, 0)->id;
+	if (newcomm != MPI_COMM_NULL) {
+		const struct entry *c = enter(newcomm, op, p, child, salt, 0);
+		id = c->id;
+		if (c == &none)
+			stream_no_room();
+	}
 	tables_unlock();
 	return id;
 }
@@ -343,11 +354,14 @@ void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm)
 	tables_lock();
 	struct entry *p = find(parent);
 	uint32_t child = p != &none ? p->created++ : 0;
-	for (uint32_t i = 0; i < PROMISES_MAX; i++)
+	bool kept = false;
+	for (uint32_t i = 0; i < PROMISES_MAX && !kept; i++)
 		if (!promises[i].busy) {
 			promises[i] = (struct promise){newcomm, *p, op, child, true};
-			break;
+			kept = true;
 		}
+	if (!kept) /* its identity will not be that of the other members */
+		stream_no_room();
 	tables_unlock();
 }
 
@@ -427,23 +441,23 @@ static bool neighbors_room(struct neighbors *n)
 static bool cart_neighbors(MPI_Comm comm, struct neighbors *n)
 {
 	int dims = 0;
-	next.MPI_Cartdim_get(comm, &dims);
+	pmpi.MPI_Cartdim_get(comm, &dims);
 	n->nin = n->nout = 2 * dims;
 	if (!neighbors_room(n))
 		return false;
 	for (int i = 0; i < dims; i++)
-		next.MPI_Cart_shift(comm, i, 1, &n->in[2 * i], &n->in[2 * i + 1]);
+		pmpi.MPI_Cart_shift(comm, i, 1, &n->in[2 * i], &n->in[2 * i + 1]);
 	memcpy(n->out, n->in, (size_t)n->nout * sizeof(int));
 	return true;
 }
 
 static bool graph_neighbors(MPI_Comm comm, int rank, struct neighbors *n)
 {
-	next.MPI_Graph_neighbors_count(comm, rank, &n->nin);
+	pmpi.MPI_Graph_neighbors_count(comm, rank, &n->nin);
 	n->nout = n->nin;
 	if (!neighbors_room(n))
 		return false;
-	next.MPI_Graph_neighbors(comm, rank, n->nin, n->in);
+	pmpi.MPI_Graph_neighbors(comm, rank, n->nin, n->in);
 	memcpy(n->out, n->in, (size_t)n->nout * sizeof(int));
 	return true;
 }
@@ -451,18 +465,18 @@ static bool graph_neighbors(MPI_Comm comm, int rank, struct neighbors *n)
 static bool dist_graph_neighbors(MPI_Comm comm, struct neighbors *n)
 {
 	int weighted = 0;
-	next.MPI_Dist_graph_neighbors_count(comm, &n->nin, &n->nout, &weighted);
+	pmpi.MPI_Dist_graph_neighbors_count(comm, &n->nin, &n->nout, &weighted);
 	if (!neighbors_room(n))
 		return false;
 	int *weights = n->out + n->nout;
-	next.MPI_Dist_graph_neighbors(comm, n->nin, n->in, weights, n->nout, n->out, weights + n->nin);
+	pmpi.MPI_Dist_graph_neighbors(comm, n->nin, n->in, weights, n->nout, n->out, weights + n->nin);
 	return true;
 }
 
 static bool find_neighbors(MPI_Comm comm, int rank, struct neighbors *n)
 {
 	int kind = MPI_UNDEFINED;
-	next.MPI_Topo_test(comm, &kind);
+	pmpi.MPI_Topo_test(comm, &kind);
 	return kind == MPI_CART		? cart_neighbors(comm, n)
 	       : kind == MPI_GRAPH	? graph_neighbors(comm, rank, n)
 	       : kind == MPI_DIST_GRAPH ? dist_graph_neighbors(comm, n)

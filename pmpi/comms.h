@@ -19,11 +19,11 @@ void comms_begin_without_world(MPI_Group group) HIDDEN COLD;
 struct comm_view comm_find_slow(MPI_Comm comm) HIDDEN COLD;
 /* Enter newcomm, created by op from parent. salt distinguishes siblings that are not ordered by the parent's
  * collectives (create_group, intercomm_create: the tag), else -1. Returns its id, MPIC_NO_COMM for MPI_COMM_NULL. */
-uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt) HIDDEN COLD;
+uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt) HIDDEN;
 /* MPI_Comm_idup returned: newcomm gets its place among the parent's children now and is entered at its first use. */
 void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm) HIDDEN COLD;
 /* Before it is freed, as the library may give the handle to another thread at once. */
-void comm_freed(MPI_Comm comm) HIDDEN COLD;
+void comm_freed(MPI_Comm comm) HIDDEN;
 void comm_named(MPI_Comm comm, const char *name) HIDDEN COLD;
 /* How many neighbours this rank has in comm's topology; who they are becomes a definition at the first use. */
 struct comm_degree {

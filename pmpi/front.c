@@ -5,8 +5,18 @@
  * to trace. Needs nothing but libc: in a process without MPI it does nothing at all.
  *
  * The MPI library is found among the loaded objects, not by RTLD_NEXT: programs that load it RTLD_LOCAL (mpi4py, Julia)
- * have it outside the global scope. */
+ * have it outside the global scope.
+ *
+ * Between us and the MPI library there may be profiling libraries of the program's own. Such a tool wraps MPI_X, and
+ * calls PMPI_X for it:
+ *
+ *   program's MPI_X -> front_enter -> wrapper, records -> front_on -> tool's MPI_X (what it calls is inside of MPI_X)
+ *   tool's PMPI_X -> front_enter, leaves a note -> wrapper, is inside -> front_on, reads the note -> MPI library
+ *
+ * Where there is none for X, the wrapper calls the MPI library, and both names lead to the wrapper. */
 #include "pmpi/front.h"
+
+#include "pmpi/lookup.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -17,11 +27,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* stubs.S */
 extern const char front_names[];
 extern void *front_slots[];
 extern const uint64_t front_count;
+extern struct target front_targets[];
+extern char front_stubs[], front_stubs_end[], front_enter[], front_on[];
 
-void *front_resolve(uint64_t index) __attribute__((visibility("hidden")));
+/* The call that came by PMPI_X though a profiling library wraps MPI_X, from 1; 0 = none. */
+__thread uint32_t front_note __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+void *front_resolve(uint64_t index, void *caller, uint32_t by_pmpi) __attribute__((visibility("hidden")));
 
 /* Saves what a call carries in registers, resolves all slots, then makes the call. The stub pushed the index. */
 __asm__("	.text\n"
@@ -33,7 +49,7 @@ __asm__("	.text\n"
 	"	subq $128, %rsp\n"
 	"	movups %xmm0, (%rsp); movups %xmm1, 16(%rsp); movups %xmm2, 32(%rsp); movups %xmm3, 48(%rsp)\n"
 	"	movups %xmm4, 64(%rsp); movups %xmm5, 80(%rsp); movups %xmm6, 96(%rsp); movups %xmm7, 112(%rsp)\n"
-	"	movq 192(%rsp), %rdi\n"
+	"	movq 192(%rsp), %rdi; movq 200(%rsp), %rsi; movl %r11d, %edx\n"
 	"	call front_resolve\n"
 	"	movq %rax, 192(%rsp)\n"
 	"	movups (%rsp), %xmm0; movups 16(%rsp), %xmm1; movups 32(%rsp), %xmm2; movups 48(%rsp), %xmm3\n"
@@ -43,6 +59,8 @@ __asm__("	.text\n"
 	"	popq %r11\n"
 	"	jmp *%r11\n"
 	"	.size front_lazy, .-front_lazy\n");
+
+#define FRONT_STUB_BYTES 64 /* generate.py: tool_stubs() */
 
 struct search {
 	char path[4096];
@@ -54,26 +72,79 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-static int is_libmpi(struct dl_phdr_info *info, size_t size, void *context)
+static int note_libmpi(struct dl_phdr_info *info, size_t size, void *context)
 {
-	static const char *const prefixes[] = {"libmpi.so", "libmpich.so", "libmpi_ompi.so", NULL};
 	struct search *s = context;
 	(void)size;
-	for (int i = 0; info->dlpi_name != NULL && prefixes[i] != NULL; i++)
-		if (strncmp(base_name(info->dlpi_name), prefixes[i], strlen(prefixes[i])) == 0 &&
-		    strlen(info->dlpi_name) < sizeof(s->path)) {
-			memcpy(s->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
-			return 1;
-		}
-	return 0;
+	if (info->dlpi_name == NULL || !lookup_is_libmpi(info->dlpi_name) || strlen(info->dlpi_name) >= sizeof(s->path))
+		return 0;
+	memcpy(s->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
+	return 1;
 }
 
 static void *loaded_libmpi(void)
 {
 	struct search s = {""};
-	if (dl_iterate_phdr(is_libmpi, &s) == 0)
+	if (dl_iterate_phdr(note_libmpi, &s) == 0)
 		return NULL;
 	return dlopen(s.path, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+/* Where functions are looked for. */
+struct scope {
+	void *libmpi; /* NULL: not loaded */
+	void *caller; /* the object that calls: what it was loaded with may be in no other's sight (RTLD_LOCAL) */
+};
+
+static void *object_of(void *address)
+{
+	Dl_info info;
+	if (dladdr(address, &info) == 0 || info.dli_fname == NULL)
+		return NULL;
+	return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+static int is_ours(void *function)
+{
+	return (char *)function >= front_stubs && (char *)function < front_stubs_end;
+}
+
+/* What the program would call, were we not there. */
+static void *behind_us(const struct scope *s, const char *name)
+{
+	void *function = lookup(RTLD_NEXT, name);
+	if (function == NULL && s->caller != NULL)
+		function = lookup(s->caller, name);
+	if ((function == NULL || is_ours(function)) && s->libmpi != NULL)
+		function = lookup(s->libmpi, name);
+	return function != NULL && !is_ours(function) ? function : NULL;
+}
+
+/* MPI_X and PMPI_X are often one function under two names; where they are two, both are the library's. */
+static void find_target(const struct scope *s, const char *name, struct target *ret_target)
+{
+	char pmpi[256] = "P";
+	*ret_target = (struct target){.name = name};
+	if (strlen(name) + 2 > sizeof(pmpi))
+		return;
+	memcpy(pmpi + 1, name, strlen(name) + 1);
+	void *first = behind_us(s, name);
+	void *last = behind_us(s, pmpi);
+	if (last == NULL && s->libmpi != NULL)
+		last = lookup(s->libmpi, name);
+	ret_target->pmpi = ret_target->next = last;
+	if (first != NULL && first != last && (s->libmpi == NULL || first != lookup(s->libmpi, name)))
+		ret_target->tool = first;
+}
+
+/* By the file's name: libraries with an ABI of their own know the functions of the standard's as well. */
+static const char *tracer_of(void *libmpi)
+{
+	struct link_map *map;
+	if (dlinfo(libmpi, RTLD_DI_LINKMAP, &map) == 0 &&
+	    strncmp(base_name(map->l_name), "libmpi_abi", strlen("libmpi_abi")) == 0)
+		return "libmpitrace-abi.so";
+	return lookup(libmpi, "ompi_mpi_comm_world") != NULL ? "libmpitrace-openmpi.so" : "libmpitrace-mpich.so";
 }
 
 /* Open the tracer for this MPI beside the front; NULL if it is not installed. */
@@ -81,8 +152,7 @@ static void *tracer_for(void *libmpi)
 {
 	char path[4096];
 	Dl_info self;
-	const char *name =
-		dlsym(libmpi, "ompi_mpi_comm_world") != NULL ? "libmpitrace-openmpi.so" : "libmpitrace-mpich.so";
+	const char *name = tracer_of(libmpi);
 	if (dladdr((void *)(uintptr_t)front_resolve, &self) == 0 || self.dli_fname == NULL)
 		return NULL;
 	size_t dir_len = (size_t)(base_name(self.dli_fname) - self.dli_fname);
@@ -100,8 +170,8 @@ static const struct wrapper *bind_tracer(void *libmpi)
 	void *tracer = tracer_for(libmpi);
 	if (tracer == NULL)
 		return NULL;
-	mpitrace_bind_fn *bind = (mpitrace_bind_fn *)dlsym(tracer, MPITRACE_BIND);
-	return bind != NULL ? bind(libmpi) : NULL;
+	mpitrace_bind_fn *bind = (mpitrace_bind_fn *)lookup(tracer, MPITRACE_BIND);
+	return bind != NULL ? bind(front_targets, front_count) : NULL;
 }
 
 /* What a program gets that asks for MPI although no MPI library is loaded: "not initialised", or an error. */
@@ -123,30 +193,47 @@ static void *absent(const char *name)
 	return (void *)(uintptr_t)says_error;
 }
 
-static void *real(void *libmpi, const char *name)
+/* A library that translates one MPI into another has PMPI_X as well: what passes through us is not libmpi's. */
+static int is_translated(const struct scope *s)
 {
-	char pmpi[256] = "P";
-	if (libmpi == NULL || strlen(name) + 2 > sizeof(pmpi))
-		return NULL;
-	memcpy(pmpi + 1, name, strlen(name) + 1);
-	void *function = dlsym(libmpi, pmpi);
-	return function != NULL ? function : dlsym(libmpi, name);
+	void *init = behind_us(s, "PMPI_Init");
+	return init != NULL && init != lookup(s->libmpi, "PMPI_Init");
+}
+
+static void find_targets(const struct scope *s)
+{
+	const char *name = front_names;
+	for (uint64_t i = 0; i < front_count; i++, name += strlen(name) + 1) {
+		find_target(s, name, &front_targets[i]);
+		if (front_targets[i].tool != NULL)
+			front_targets[i].next = front_on + i * FRONT_STUB_BYTES;
+	}
+}
+
+/* wrapper: NULL, the call is not traced. */
+static void fill_slot(uint64_t i, void *wrapper)
+{
+	struct target *t = &front_targets[i];
+	void *to = t->pmpi != NULL ? t->pmpi : absent(t->name);
+	if (t->tool != NULL) {
+		t->wrapper = wrapper != NULL && t->pmpi != NULL ? wrapper : front_on + i * FRONT_STUB_BYTES;
+		to = front_enter + i * FRONT_STUB_BYTES;
+	} else if (wrapper != NULL && t->pmpi != NULL) {
+		to = wrapper;
+	}
+	__atomic_store_n(&front_slots[i], to, __ATOMIC_RELEASE);
 }
 
 /* Both lists are sorted by name: one walk. */
-static void fill_slots(void *libmpi)
+static void fill_slots(const struct scope *s)
 {
-	const struct wrapper *w = bind_tracer(libmpi);
-	const char *name = front_names;
-	for (uint64_t i = 0; i < front_count; i++, name += strlen(name) + 1) {
-		void *to = real(libmpi, name);
-		while (w != NULL && w->name != NULL && strcmp(w->name, name) < 0)
+	find_targets(s);
+	const struct wrapper *w = is_translated(s) ? NULL : bind_tracer(s->libmpi);
+	for (uint64_t i = 0; i < front_count; i++) {
+		while (w != NULL && w->name != NULL && strcmp(w->name, front_targets[i].name) < 0)
 			w++;
-		if (to != NULL && w != NULL && w->name != NULL && strcmp(w->name, name) == 0)
-			to = w->function;
-		if (to == NULL)
-			to = absent(name);
-		__atomic_store_n(&front_slots[i], to, __ATOMIC_RELEASE);
+		int wrapped = w != NULL && w->name != NULL && strcmp(w->name, front_targets[i].name) == 0;
+		fill_slot(i, wrapped ? w->function : NULL);
 	}
 }
 
@@ -158,8 +245,20 @@ static const char *name_of(uint64_t index)
 	return name;
 }
 
-/* Fill all slots, unless MPI is not loaded (yet): then only this call is answered. Returns where to go. */
-void *front_resolve(uint64_t index)
+/* No MPI library that we know is loaded, or not yet: only this call is answered. Another MPI, or what stands in for one
+ * in serial programs, stays where it is. */
+static void without_libmpi(const struct scope *s, uint64_t i)
+{
+	struct target *t = &front_targets[i];
+	find_target(s, name_of(i), t);
+	if (t->tool != NULL && t->pmpi == NULL)
+		t->pmpi = absent(t->name);
+	if (t->pmpi != NULL)
+		fill_slot(i, NULL);
+}
+
+/* Fill all slots, unless there is no MPI. */
+static void resolve_all(uint64_t index, void *caller)
 {
 	static atomic_int state; /* 0 untouched, 1 being resolved, 2 done */
 	int untouched = 0;
@@ -170,13 +269,26 @@ void *front_resolve(uint64_t index)
 			sched_yield();
 			continue;
 		}
-		void *libmpi = loaded_libmpi();
-		if (libmpi == NULL) {
-			atomic_store(&state, 0);
-			return absent(name_of(index));
-		}
-		fill_slots(libmpi);
-		atomic_store(&state, 2);
+		struct scope s = {loaded_libmpi(), object_of(caller)};
+		if (s.libmpi == NULL)
+			without_libmpi(&s, index);
+		else
+			fill_slots(&s);
+		atomic_store(&state, s.libmpi != NULL ? 2 : 0);
+		if (s.libmpi == NULL)
+			return;
 	}
-	return __atomic_load_n(&front_slots[index], __ATOMIC_ACQUIRE);
+}
+
+/* Where the first call goes: as its slot says, and front_enter. */
+void *front_resolve(uint64_t index, void *caller, uint32_t by_pmpi)
+{
+	const struct target *t = &front_targets[index];
+	resolve_all(index, caller);
+	void *to = __atomic_load_n(&front_slots[index], __ATOMIC_ACQUIRE);
+	if (to == front_enter + index * FRONT_STUB_BYTES) {
+		front_note = by_pmpi != 0 ? (uint32_t)index + 1 : front_note;
+		return t->wrapper;
+	}
+	return is_ours(to) ? absent(name_of(index)) : to; /* still lazy */
 }

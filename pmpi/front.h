@@ -1,13 +1,24 @@
 /* front.h - what passes between the preloaded front and the tracer for one MPI library. */
 #pragma once
 
+#include <stdint.h>
+
 /* One wrapper: the name of the MPI function ("MPI_Send") and what the program shall call instead. */
 struct wrapper {
 	const char *name;
 	void *function;
 };
 
-/* Exported by libmpitrace-<flavour>.so. Looks up PMPI_X of every function in libmpi (a dlopen handle that stays open)
- * and returns the wrappers, ended by a NULL name; NULL when the library lacks something or tracing is not possible. */
-typedef const struct wrapper *mpitrace_bind_fn(void *libmpi);
+/* Where a call goes on; generate.py has its layout. Without a profiling library behind us `next` is `pmpi`. */
+struct target {
+	const char *name;
+	void *pmpi;    /* PMPI_X of the MPI library; NULL when it has none */
+	void *next;    /* what the wrapper of MPI_X calls */
+	void *tool;    /* MPI_X of a profiling library behind us, or NULL */
+	void *wrapper; /* where the slot leads then, in the end */
+};
+
+/* Exported by libmpitrace-<flavour>.so. Takes what its wrappers call from the targets, which are sorted by name, and
+ * returns the wrappers, ended by a NULL name; NULL when tracing is not possible. */
+typedef const struct wrapper *mpitrace_bind_fn(const struct target *targets, uint64_t count);
 #define MPITRACE_BIND "mpitrace_bind"

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 bool tables_shared;
-struct next next;
+struct next next, pmpi;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 
 void tables_lock(void)

@@ -4,7 +4,9 @@
 #include "pmpi/ops.h"
 #include "pmpi/stream.h"
 
-extern struct next next HIDDEN;
+extern struct next next
+	HIDDEN; /* what the program's calls go on to: the library's, or those of a profiling library before it */
+extern struct next pmpi HIDDEN; /* the library's own, for what we ask */
 
 extern bool tables_shared HIDDEN; /* several threads may call MPI at once: else the lock does nothing */
 void tables_lock(void) HIDDEN;

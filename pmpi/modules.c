@@ -7,6 +7,7 @@
 #include "format/mpic.h"
 #include "pmpi/record.h"
 #include "pmpi/segfile.h"
+#include "pmpi/tools.h"
 
 #include <link.h>
 #include <string.h>
@@ -51,7 +52,16 @@ static uint32_t build_id(const struct dl_phdr_info *info, const uint8_t **ret_id
 	return 0;
 }
 
-static void note_fortran_layer(const char *path, const struct module *m)
+/* Calls from there are looked at more closely. */
+static void add_to_hull(const struct module *m)
+{
+	uintptr_t end = mpi_hull_begin + mpi_hull_len;
+	if (mpi_hull_len == 0 || m->begin < mpi_hull_begin)
+		mpi_hull_begin = m->begin;
+	mpi_hull_len = (m->end > end ? m->end : end) - mpi_hull_begin;
+}
+
+static bool note_fortran_layer(const char *path, const struct module *m)
 {
 	static const char *const names[] = {"libmpi_mpifh.so", "libmpi_usempif08.so", "libmpichfort.so",
 					    "libmpifort.so"};
@@ -62,11 +72,9 @@ static void note_fortran_layer(const char *path, const struct module *m)
 			unsigned at = mpi_code_len[0] != 0;
 			mpi_code_begin[at] = m->begin;
 			mpi_code_len[at] = m->end - m->begin;
-			uintptr_t end = mpi_hull_begin + mpi_hull_len;
-			if (mpi_hull_len == 0 || m->begin < mpi_hull_begin)
-				mpi_hull_begin = m->begin;
-			mpi_hull_len = (m->end > end ? m->end : end) - mpi_hull_begin;
+			return true;
 		}
+	return false;
 }
 
 static bool put_module(struct stream *s, const struct dl_phdr_info *info, const struct module *m, const char *path)
@@ -107,11 +115,13 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 	}
 	strncpy(path, info->dlpi_name, sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	if (path[0] == '\0') {
+	bool is_program = path[0] == '\0';
+	if (is_program) {
 		ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 		path[n > 0 ? n : 0] = '\0';
 	}
-	note_fortran_layer(path, &m);
+	if (note_fortran_layer(path, &m) || (!is_program && tools_note(m.begin, m.end, path)))
+		add_to_hull(&m);
 	if (put_module(s, info, &m, redact_path(path, hidden, sizeof(hidden))))
 		known[nknown++] = m;
 	else

@@ -25,6 +25,8 @@ uint32_t object_created(struct object_table *t, uint64_t handle)
 	if (handle_map_put(&t->map, handle, t->next_id + 1)) {
 		id = ++t->next_id;
 		handle_cache_put(&t->cache, handle, id, 0, 0);
+	} else {
+		stream_no_room();
 	}
 	tables_unlock();
 	return id;

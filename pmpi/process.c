@@ -236,9 +236,9 @@ static bool entered(int rc, uint64_t exit_tick)
 	if (models++ > 0)
 		return true;
 	segfile->init_exit_tick = exit_tick;
-	segfile->calls_before_init = calls_outside;
+	segfile->calls_before_init = calls_before_init;
 	segfile->ready_init_ns = ready_ns();
-	next.MPI_Get_library_version(library, &len);
+	pmpi.MPI_Get_library_version(library, &len);
 	snprintf(segfile->library, sizeof(segfile->library), "%.*s", (int)strcspn(library, ",\n"), library);
 	for (char *c = segfile->library; (c = strpbrk(c, "\t")) != NULL;)
 		*c = ' ';
@@ -252,9 +252,9 @@ static void note_parents(void)
 {
 	const char *port = getenv("OMPI_PARENT_PORT");
 	MPI_Comm parent = MPI_COMM_NULL;
-	if (next.MPI_Comm_get_parent(&parent) != MPI_SUCCESS || parent == MPI_COMM_NULL)
+	if (pmpi.MPI_Comm_get_parent(&parent) != MPI_SUCCESS || parent == MPI_COMM_NULL)
 		return;
-	next.MPI_Comm_remote_size(parent, &segfile->parents);
+	pmpi.MPI_Comm_remote_size(parent, &segfile->parents);
 	if (port != NULL)
 		snprintf(segfile->parent_namespace, sizeof(segfile->parent_namespace), "%.*s", (int)strcspn(port, "."),
 			 port);
@@ -271,9 +271,9 @@ void process_initialized(int rc, int thread_level, uint64_t exit_tick)
 	segfile->thread_level = thread_level;
 	segfile->any_source = MPI_ANY_SOURCE;
 	segfile->proc_null = MPI_PROC_NULL;
-	next.MPI_Comm_size(MPI_COMM_WORLD, &segfile->size);
-	next.MPI_Comm_rank(MPI_COMM_WORLD, &segfile->rank);
-	segfile->appnum = next.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &found) == MPI_SUCCESS && found
+	pmpi.MPI_Comm_size(MPI_COMM_WORLD, &segfile->size);
+	pmpi.MPI_Comm_rank(MPI_COMM_WORLD, &segfile->rank);
+	segfile->appnum = pmpi.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &found) == MPI_SUCCESS && found
 				  ? *appnum
 				  : 0;
 	note_parents();
@@ -293,9 +293,9 @@ void process_session(int rc, MPI_Session session, uint64_t exit_tick)
 		return;
 	tables_share(true); /* sessions of one process may be used by several threads */
 	segfile->thread_level = MPI_THREAD_MULTIPLE;
-	if (next.MPI_Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS) {
-		next.MPI_Group_size(group, &segfile->size);
-		next.MPI_Group_rank(group, &segfile->rank);
+	if (pmpi.MPI_Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS) {
+		pmpi.MPI_Group_size(group, &segfile->size);
+		pmpi.MPI_Group_rank(group, &segfile->rank);
 		comms_begin_without_world(group);
 	}
 	calibrate();
@@ -337,11 +337,24 @@ void process_aborting(void)
 	atomic_store_explicit(&segfile->state, SEGFILE_ABORTED, memory_order_release);
 }
 
-__attribute__((visibility("default"))) const struct wrapper *mpitrace_bind(void *libmpi);
+__attribute__((visibility("default"))) mpitrace_bind_fn mpitrace_bind;
 
-const struct wrapper *mpitrace_bind(void *libmpi)
+/* Both lists are sorted by name. */
+static const struct target *target_of(const struct target **targets, const struct target *end, const char *name)
 {
-#define ROW(name) next.name = (__typeof__(next.name))dlsym(libmpi, "P" #name);
+	static const struct target none;
+	while (*targets < end && strcmp((*targets)->name, name) < 0)
+		++*targets;
+	return *targets < end && strcmp((*targets)->name, name) == 0 ? *targets : &none;
+}
+
+const struct wrapper *mpitrace_bind(const struct target *targets, uint64_t count)
+{
+	const struct target *end = targets + count, *t;
+#define ROW(name) \
+	t = target_of(&targets, end, #name); \
+	pmpi.name = (__typeof__(pmpi.name))t->pmpi; \
+	next.name = (__typeof__(next.name))t->next;
 	NEXT_ROWS(ROW)
 #undef ROW
 	return wrappers;

@@ -19,31 +19,36 @@ static struct message {
 	bool busy;
 } messages[MESSAGES_MAX];
 
-uint64_t calls_outside;
+uint64_t calls_before_init;
 
 bool was_truncated(int rc)
 {
 	int class = MPI_SUCCESS;
-	return next.MPI_Error_class(rc, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
+	return pmpi.MPI_Error_class(rc, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
 }
 
 struct stream *span_attach(void)
 {
 	struct stream *s = stream_attach();
-	if (s == NULL)
-		__atomic_fetch_add(&calls_outside, 1, __ATOMIC_RELAXED);
+	if (s == NULL && stream_on)
+		atomic_fetch_add_explicit(&segfile->calls_outside, 1, memory_order_relaxed);
+	else if (s == NULL)
+		__atomic_fetch_add(&calls_before_init, 1, __ATOMIC_RELAXED); /* or after MPI_Finalize */
 	return s;
 }
 
 void message_put(MPI_Message handle, MPI_Comm comm, int source, int tag)
 {
+	bool kept = false;
 	tables_lock();
-	for (uint32_t i = 0; i < MESSAGES_MAX; i++)
+	for (uint32_t i = 0; i < MESSAGES_MAX && !kept; i++)
 		if (!messages[i].busy) {
 			messages[i] = (struct message){handle, comm, source, tag, true};
-			break;
+			kept = true;
 		}
 	tables_unlock();
+	if (!kept)
+		stream_no_room();
 }
 
 bool message_take(MPI_Message handle, MPI_Comm *ret_comm, int *ret_source, int *ret_tag)
@@ -65,18 +70,23 @@ bool message_take(MPI_Message handle, MPI_Comm *ret_comm, int *ret_source, int *
 /* Behind n words; how many. */
 COLD static uint32_t put_frames(const struct call_span *s, uint64_t *words, uint32_t n)
 {
-	uint32_t frames = callsite_frames(words + n, stack_frames, s->address, s->stream->open.inside);
+	uint32_t frames = callsite_frames(s->stream, words + n, stack_frames, s->address);
 	words[0] |= (uint64_t)frames << 48;
 	return frames;
 }
 
-uint32_t record_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
+static uint32_t hashed_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
 {
 	uint32_t before = s->nsigs;
-	uint32_t sig = stream_sig(s, words, n, sig_hash(words, n), ret_literal);
+	uint32_t sig = stream_sig(s, words, n, hash, ret_literal);
 	if (__builtin_expect(s->nsigs != before, false))
 		modules_note(words[1]);
 	return sig;
+}
+
+uint32_t record_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal)
+{
+	return hashed_sig(s, words, n, sig_hash(words, n), ret_literal);
 }
 
 static uint32_t totals_sig(struct stream *s, uint32_t op)
@@ -93,48 +103,56 @@ void count_call(uint32_t op)
 		s->totals[totals_sig(s, op)].calls++;
 }
 
-static void record_literal(struct call_span *s, uint32_t sig, const uint64_t *words, uint32_t n)
+INLINE void record_literal(struct call_span *s, uint32_t sig, const uint64_t *words, uint32_t n)
 {
 	struct stream *stream = s->stream;
 	stream->totals[sig].calls++;
 	stream->totals[sig].ticks += s->exit - s->enter;
-	stream_record_slow(stream, sig, s->enter, s->exit, words, n);
+	stream_record_words(stream, sig, s->enter, s->exit, words, n);
 	stream->open.inside = 0;
 }
 
-void span_end_once(struct call_span *s, uint64_t *words, uint32_t n)
-{
-	struct stream *stream = s->stream;
-	uint32_t before = stream->nsigs;
-	if (stream->nonce < ONCE_DEFINED_MAX) {
-		stream->nonce++;
-		span_end_new(s, words, n);
-		return;
-	}
-	if (stack_frames != 0)
-		n += put_frames(s, words, n);
-	uint32_t sig = stream_coarse(stream, words);
-	if (stream->nsigs != before)
-		modules_note(words[1]);
-	record_literal(s, sig, words, n);
-	if (stream->nsigs != before || stack_frames != 0)
-		stream_slow(stream, s->exit);
-}
-
-void span_end_new(struct call_span *s, uint64_t *words, uint32_t n)
+/* As if its words had not been asked for before. */
+NOINLINE static void end_new(struct call_span *s, uint64_t *words, uint32_t n, uint64_t hash)
 {
 	struct stream *stream = s->stream;
 	uint32_t before = stream->nsigs;
 	bool literal = false;
-	if (stack_frames != 0)
-		n += put_frames(s, words, n);
-	uint32_t sig = record_sig(stream, words, n, &literal);
+	uint32_t sig = hashed_sig(stream, words, n, hash, &literal);
 	if (!literal)
 		span_record(s, sig);
 	else
 		record_literal(s, sig, words, n);
 	if (stream->nsigs != before || literal || stack_frames != 0) /* else a probe or two more than usual */
 		stream_slow(stream, s->exit);
+}
+
+void span_end_once(struct call_span *s, uint64_t *words, uint32_t n)
+{
+	struct stream *stream = s->stream;
+	uint32_t before = stream->nsigs;
+	if (stack_frames != 0)
+		n += put_frames(s, words, n);
+	if (stream->nonce < ONCE_DEFINED_MAX) {
+		stream->nonce++;
+		end_new(s, words, n, sig_hash(words, n));
+		return;
+	}
+	uint32_t sig = stream_coarse(stream, words);
+	if (stream->nsigs != before)
+		modules_note(words[1]);
+	record_literal(s, sig, words, n);
+	stream_slow(stream, s->exit);
+}
+
+void span_end_new(struct call_span *s, uint64_t *words, uint32_t n)
+{
+	uint64_t hash = s->stream->missed;
+	if (stack_frames != 0) {
+		n += put_frames(s, words, n);
+		hash = sig_hash(words, n);
+	}
+	end_new(s, words, n, hash);
 }
 
 void span_end(struct call_span *s, uint64_t *words, uint32_t n)
@@ -145,7 +163,13 @@ void span_end(struct call_span *s, uint64_t *words, uint32_t n)
 
 void span_end_words(struct call_span s, uint64_t head, uint64_t w2, uint64_t w3, uint64_t w4, uint64_t w5, uint32_t n)
 {
-	uint64_t w[6 + FRAMES_MAX] = {head, s.address, w2, w3, w4, w5};
+	uint64_t w[6 + FRAMES_MAX];
+	w[0] = head;
+	w[1] = s.address;
+	w[2] = w2;
+	w[3] = w3;
+	w[4] = w4;
+	w[5] = w5;
 	span_end_new(&s, w, n);
 }
 

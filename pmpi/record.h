@@ -10,6 +10,7 @@
 #include "pmpi/comms.h"
 #include "pmpi/objects.h"
 #include "pmpi/requests.h"
+#include "pmpi/tools.h"
 #include "pmpi/types.h"
 
 extern const struct wrapper wrappers[] HIDDEN;
@@ -26,9 +27,10 @@ extern uintptr_t mpi_code_begin[2] HIDDEN, mpi_code_len[2] HIDDEN; /* Fortran la
 extern uintptr_t mpi_hull_begin HIDDEN, mpi_hull_len HIDDEN;	   /* all of them, and what lies between */
 
 /* Address of the program's call when `address` lies in MPI's Fortran layer; 0 when the layer asks something for
- * itself. */
-uint64_t callsite_behind(uint32_t op, uint64_t address, const void *frame) HIDDEN COLD;
-uint32_t callsite_frames(uint64_t *ret_frames, uint32_t max, uint64_t address, uint64_t frame) HIDDEN COLD;
+ * itself. `frame`: the wrapper's. */
+uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64_t frame) HIDDEN COLD;
+/* Above the call at that address, from which the open call of the stream came. How many. */
+uint32_t callsite_frames(struct stream *s, uint64_t *ret_frames, uint32_t max, uint64_t address) HIDDEN COLD;
 
 /* Did a receive return an error because the message was longer than its room? */
 bool was_truncated(int rc) HIDDEN COLD;
@@ -36,9 +38,10 @@ bool was_truncated(int rc) HIDDEN COLD;
 /* Count a call that gets no event. */
 void count_call(uint32_t op) HIDDEN;
 
-/* The stream of a thread that has none yet. A call outside of MPI_Init ... MPI_Finalize is only counted. */
+/* The stream of a thread that has none yet. A call outside of MPI_Init ... MPI_Finalize is only counted, and one of a
+ * thread for which there is no room. */
 struct stream *span_attach(void) HIDDEN COLD;
-extern uint64_t calls_outside HIDDEN;
+extern uint64_t calls_before_init HIDDEN;
 
 /* False: not ours to record (tracing is off, or the MPI library calls itself). `frame` is the wrapper's frame: a
  * call made from inside another has a lower one; a stale `inside` left by longjmp is thereby noticed. */
@@ -54,8 +57,8 @@ INLINE bool span_open(struct call_span *s, uint32_t op, void *address, void *fra
 		return false;
 	s->address = (uintptr_t)address;
 	if (__builtin_expect(s->address - mpi_hull_begin < mpi_hull_len, false)) {
-		s->address = callsite_behind(op, s->address, frame);
-		if (s->address == 0)
+		s->address = callsite_behind(stream, op, s->address, (uintptr_t)frame);
+		if (s->address == 0 || tools_own(op, s->address))
 			return false;
 	}
 	stream->open.inside = (uintptr_t)frame;
@@ -128,23 +131,27 @@ INLINE void span_record(struct call_span *s, uint32_t sig)
 INLINE bool span_end_known(struct call_span *s, const uint64_t *words, uint32_t n)
 {
 	uint32_t sig;
-	if (!sig_at_home(s->stream, sig_hash(words, n), &sig))
+	uint64_t hash = sig_hash(words, n);
+	if (!sig_at_home(s->stream, hash, &sig)) {
+		s->stream->missed = hash;
 		return false;
+	}
 	span_record(s, sig);
 	return true;
 }
 
-/* Look the signature up by its words, and remember it. words has room for FRAMES_MAX more. */
-void span_end_new(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN COLD;
+/* Look the signature up by its words, which span_end_known() does not know, and remember it. words has room for
+ * FRAMES_MAX more. */
+void span_end_new(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN NOINLINE;
 /* No other call has these words, as where communicators are made: a definition that nothing else uses would cost more
  * than words that go with the event. But a reader looks for such events first, so the first calls of a thread, which
  * are all of most programs, are defined like others. */
-void span_end_once(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN COLD;
+void span_end_once(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN NOINLINE;
 /* For those who have no words that the compiler knows the number of. */
 void span_end(struct call_span *s, uint64_t *words, uint32_t n) HIDDEN;
 /* n words, the second of which is the address. By value: wrappers keep theirs in registers. */
 void span_end_words(struct call_span s, uint64_t head, uint64_t w2, uint64_t w3, uint64_t w4, uint64_t w5,
-		    uint32_t n) HIDDEN COLD;
+		    uint32_t n) HIDDEN NOINLINE;
 
 /* The number of a signature; where it is new, the module of its call site becomes known, too. As stream_sig(). */
 uint32_t record_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *ret_literal) HIDDEN;
@@ -183,10 +190,14 @@ INLINE unsigned wildcards(int source, int tag)
 	return (source == MPI_ANY_SOURCE ? SIG_ANY_SOURCE : 0) | (tag == MPI_ANY_TAG ? SIG_ANY_TAG : 0);
 }
 
-/* Received bytes, straight from where this MPI keeps them (MPI_Get_elements would cost a call a message). */
+/* Received bytes, straight from where this MPI keeps them (MPI_Get_elements would cost a call a message). The
+ * standard's ABI leaves the place to each library, so there it is asked. */
 INLINE uint64_t status_bytes(const MPI_Status *status)
 {
-#ifdef OPEN_MPI
+#ifdef STANDARD_ABI
+	MPI_Count bytes = 0;
+	return pmpi.MPI_Get_count_c(status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes > 0 ? (uint64_t)bytes : 0;
+#elif defined(OPEN_MPI)
 	return status->_ucount;
 #else
 	return (uint32_t)status->count_lo | (uint64_t)((uint32_t)status->count_hi_and_cancelled >> 1) << 32;
@@ -195,7 +206,11 @@ INLINE uint64_t status_bytes(const MPI_Status *status)
 
 INLINE bool status_cancelled(const MPI_Status *status)
 {
-#ifdef OPEN_MPI
+#ifdef STANDARD_ABI
+	int flag = 0;
+	pmpi.MPI_Test_cancelled(status, &flag);
+	return flag != 0;
+#elif defined(OPEN_MPI)
 	return status->_cancelled != 0;
 #else
 	return (status->count_hi_and_cancelled & 1) != 0;

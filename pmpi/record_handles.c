@@ -8,7 +8,6 @@ void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm
 	w[0] = sig_head((uint16_t)op, SIG_COMM, s->failed, 0, 0, 0);
 	w[1] = s->address;
 	w[2] = sig_pair(parent_id, comm_created(op, parent, newcomm, salt));
-	stream_slow(s->stream, s->exit);
 	span_end_once(s, w, 3);
 }
 

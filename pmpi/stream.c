@@ -6,7 +6,9 @@
 #include "pmpi/segfile.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@
 #define OTHER_SEGMENT_BYTES (64u << 10)
 #define DEFS_FIRST_BYTES (32u << 10)
 #define DEFS_BYTES (256u << 10)
+#define DEFS_LAST_BYTES (2 * DEFS_BYTES) /* for which call it was, when there is no room for what it meant */
 #define TOTALS_BYTES (32u << 10)
 #define SIGS_ALL (STREAM_SIGS_MAX + STREAM_COARSE_MAX)
 _Static_assert(THREAD_OPEN_OFFSET + sizeof(struct stream) <= PAGE, "a stream is in its thread's region");
@@ -27,7 +30,15 @@ _Static_assert(SIGS_ALL < SEGREC_LONG, "a short record has 16 bits for the signa
 
 __thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
 bool stream_on;
-static atomic_uint thread_count;
+
+/* So many threads are recorded at once: each takes four regions or more. A lane is the stream of one thread after the
+ * other: who comes later goes on where one that has ended stopped, with its dictionary and its totals. */
+#define LANES_MAX (SEGFILE_REGIONS_MAX / 4 - 1)
+static struct lane {
+	_Atomic uint32_t owner; /* a thread by its number in the kernel; 0 = nobody */
+	struct thread_area *area;
+	bool whole;
+} lanes[LANES_MAX];
 
 void stream_set_limit(struct stream *s)
 {
@@ -200,15 +211,18 @@ void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t
 
 /* ---- definitions ---- */
 
-static bool defs_room(struct stream *s, uint32_t need)
+static bool defs_room(struct stream *s, uint32_t need, bool last)
 {
+	uint32_t most = STREAM_DEFS_MAX - (last ? 0 : DEFS_LAST_BYTES);
+	if (s->defs_total > most)
+		return false;
 	uint32_t used = s->defs != NULL ? atomic_load_explicit(&s->defs->committed, memory_order_relaxed) : 0;
 	if (s->defs != NULL && s->defs_cap - used >= need)
 		return true;
 	uint32_t len = s->defs == NULL ? DEFS_FIRST_BYTES : DEFS_BYTES;
 	if (need + sizeof(struct defs_area) > len)
 		len = (need + (uint32_t)sizeof(struct defs_area) + PAGE - 1) / PAGE * PAGE;
-	if (s->defs_total + len > STREAM_DEFS_MAX)
+	if (s->defs_total + len > most)
 		return false;
 	struct defs_area *d = segfile_add_region(REGION_DEFS, s->thread, len, NULL, false);
 	if (d == NULL)
@@ -219,11 +233,18 @@ static bool defs_room(struct stream *s, uint32_t need)
 	return true;
 }
 
+/* One signature for many different calls? */
+static bool is_coarse(const uint64_t *words, uint32_t len_bytes)
+{
+	return len_bytes == 2 * sizeof(*words) && (words[0] >> 16 & 0xff) == SIG_TIME && (words[0] >> 32 & 0xffff) != 0;
+}
+
 bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t head_bytes, const void *tail,
 		    uint32_t tail_bytes)
 {
 	uint32_t body = head_bytes + tail_bytes, need = 8 + (body + 7) / 8 * 8;
-	if (!defs_room(s, need)) {
+	bool last = type == MPIC_DEF_OP || (type == MPIC_DEF_SIG && is_coarse(tail, tail_bytes));
+	if (!defs_room(s, need, last)) {
 		s->area->defs_missing += type != MPIC_DEF_SIG; /* an event carries the words of a signature instead */
 		return false;
 	}
@@ -237,6 +258,12 @@ bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t 
 	memset(p + 8 + body, 0, need - 8 - body);
 	atomic_store_explicit(&s->defs->committed, used + need, memory_order_release);
 	return true;
+}
+
+void stream_no_room(void)
+{
+	if (stream_mine != NULL)
+		stream_mine->area->defs_missing++;
 }
 
 static void define_op(struct stream *s, uint32_t op)
@@ -348,12 +375,46 @@ uint32_t stream_coarse(struct stream *s, const uint64_t *words)
 	return 0;
 }
 
+/* Messages of sizes and tags that never come again would each leave a definition, a total and a slot behind, in
+ * memory that nobody touched before: dearer than their words in the event. So after the first signatures, which are
+ * all of most programs, a message is remembered by some bits of its hash, in one of the places of a cache line, and
+ * defined when it comes again. One that was forgotten meanwhile goes with its event once more; one taken for another
+ * is defined. */
+#define SEEN_LINES 4096u
+#define SEEN_PLACES 16u
+
+static bool is_message(uint64_t head)
+{
+	uint32_t shape = head >> 16 & 0xff;
+	return (shape == SIG_SEND || shape == SIG_RECV || shape == SIG_SENDRECV) && (head >> 24 & SIG_PERSISTENT) == 0;
+}
+
+static bool is_first(struct stream *s, uint64_t hash)
+{
+	if (s->seen == NULL)
+		s->seen = memory_reserve(SEEN_LINES * SEEN_PLACES * sizeof(*s->seen));
+	if (s->seen == NULL)
+		return false;
+	uint32_t *line = &s->seen[hash % SEEN_LINES * SEEN_PLACES], mark = (uint32_t)(hash >> 32) | 1, found = 0;
+	for (uint32_t i = 0; i < SEEN_PLACES; i++)
+		found |= line[i] == mark;
+	if (found == 0)
+		line[s->nseen++ % SEEN_PLACES] = mark;
+	return found == 0;
+}
+
+/* Without events nobody would read the words. */
+static bool goes_with_event(struct stream *s, const uint64_t *words, uint64_t hash)
+{
+	return s->nexact >= STREAM_FIRST_SIGHT && !s->events_off && is_message(words[0]) && is_first(s, hash);
+}
+
 uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
 {
 	uint64_t slot = *find_slot(s, hash);
 	if (slot != 0)
 		return (uint32_t)(slot & SLOT_SIG);
-	if (s->nexact < STREAM_SIGS_MAX && n <= STREAM_WORDS_MAX) {
+	if (s->nexact < STREAM_SIGS_MAX && n <= STREAM_WORDS_MAX && !goes_with_event(s, words, hash)) {
 		uint32_t sig = add_sig(s, words, n, hash);
 		if (sig != UINT32_MAX) {
 			s->nexact++;
@@ -366,12 +427,7 @@ uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_
 
 void stream_slow(struct stream *s, uint64_t from)
 {
-	uint64_t now = tick_now();
-	if (from < s->slow_until)
-		from = s->slow_until;
-	s->area->slow_calls++;
-	s->area->slow_ticks += now - from;
-	s->slow_until = now;
+	stream_slow_until(s, from, tick_now());
 }
 
 uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words)
@@ -402,43 +458,137 @@ static void allocate_ring(struct stream *s)
 	}
 }
 
+/* What an attempt before got stays. */
 static bool allocate(struct stream *s)
 {
-	s->slots = memory_reserve(sizeof(*s->slots) << SLOTS_BITS_FIRST);
+	if (s->slots == NULL)
+		s->slots = memory_reserve(sizeof(*s->slots) << SLOTS_BITS_FIRST);
+	if (s->hashes == NULL)
+		s->hashes = memory_reserve(SIGS_ALL * sizeof(*s->hashes));
+	if (s->totals == NULL)
+		s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
+	if (s->ring == NULL)
+		allocate_ring(s);
 	s->slots_mask = ((size_t)1 << SLOTS_BITS_FIRST) - 1;
-	s->hashes = memory_reserve(SIGS_ALL * sizeof(*s->hashes));
-	s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
-	allocate_ring(s);
 	return s->slots != NULL && s->hashes != NULL && s->totals != NULL && s->ring != NULL;
 }
 
-struct stream *stream_attach(void)
+/* Its frames lie below: glibc puts the thread's own data at the top of its stack, the kernel some words of the
+ * program's. */
+static void find_stack(struct stream *s)
 {
-	if (!stream_on)
-		return NULL;
-	uint32_t thread = atomic_fetch_add_explicit(&thread_count, 1, memory_order_relaxed);
-	struct thread_area *area =
-		thread < MPIC_THREADS_MAX ? segfile_add_region(REGION_THREAD, thread, PAGE, NULL, true) : NULL;
-	if (area == NULL)
-		return NULL;
-	struct stream *s = (struct stream *)(void *)((char *)area + THREAD_OPEN_OFFSET);
-	s->thread = thread;
-	s->area = area;
-	area->tid = (uint32_t)syscall(SYS_gettid);
-	if (!allocate(s))
-		return NULL;
+	bool is_main = s->area->tid == (uint32_t)getpid();
+	uint64_t high = is_main ? getauxval(AT_RANDOM) : (uint64_t)pthread_self();
+	s->own_stack = (struct own_stack){.low = high & -(uint64_t)PAGE, .high = high};
+}
+
+static bool begin_stream(struct stream *s)
+{
+	uint64_t anything[2] = {sig_head(0, SIG_TIME, 0, 1, 0, 0), 0};
+	if (!allocate(s) || !define_sig(s, 0, anything, 2))
+		return false;
 	s->previous_exit = tick_now();
 	touch_slot(s, 0);
 	for (uint32_t i = 0; i < s->ring_segments; i++) /* the agent takes the size of a slot from the first */
 		((struct segment *)(void *)(s->ring + (size_t)i * s->segment_bytes))->len_bytes = s->segment_bytes;
 	open_segment(s);
-	uint64_t anything[2] = {sig_head(0, SIG_TIME, 0, 1, 0, 0), 0};
-	if (!define_sig(s, 0, anything, 2))
-		return NULL;
 	s->nsigs = 1;
 	define_blocking(s);
 	if (atomic_load_explicit(&segfile->stop_events, memory_order_relaxed) != 0)
 		events_stop(s);
-	stream_mine = s;
+	return true;
+}
+
+/* The thread before is gone: what it left half done is settled. */
+static void go_on(struct stream *s)
+{
+	uint64_t now = tick_now();
+	s->open.inside = 0;
+	stream_flush_polls(s);
+	if (s->paused)
+		stream_control(s, true);
+	s->area->threads_before++;
+	s->area->unused_ticks += now - s->previous_exit;
+}
+
+static struct stream *take_lane(struct lane *l, uint32_t thread, uint32_t tid)
+{
+	if (l->area == NULL)
+		l->area = segfile_add_region(REGION_THREAD, thread, PAGE, NULL, true);
+	if (l->area == NULL)
+		return NULL;
+	struct stream *s = (struct stream *)(void *)((char *)l->area + THREAD_OPEN_OFFSET);
+	s->thread = thread;
+	s->area = l->area;
+	if (l->whole)
+		go_on(s);
+	else
+		l->whole = begin_stream(s);
+	s->area->tid = tid;
+	find_stack(s);
+	return l->whole ? s : NULL;
+}
+
+/* No destructor says so: those of the program come before and after ours, and may call MPI. A number in the kernel that
+ * another thread has by now only keeps the lane for longer. */
+static bool has_ended(uint32_t tid)
+{
+	return tid == 0 || (syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH);
+}
+
+static const struct stream *stream_in(const struct lane *l)
+{
+	return (const struct stream *)(const void *)((const char *)l->area + THREAD_OPEN_OFFSET);
+}
+
+/* Ours from now on? Not where the clock of the thread before was ahead of this processor's. */
+static bool claim(struct lane *l, uint32_t tid)
+{
+	uint32_t owner = atomic_load_explicit(&l->owner, memory_order_acquire);
+	if (!has_ended(owner) || !atomic_compare_exchange_strong(&l->owner, &owner, tid))
+		return false;
+	if (!l->whole || tick_now() >= stream_in(l)->previous_exit)
+		return true;
+	atomic_store(&l->owner, owner);
+	return false;
+}
+
+static struct stream *find_lane(uint32_t tid)
+{
+	bool room = true;
+	for (uint32_t i = 0; i < LANES_MAX; i++) {
+		struct lane *l = &lanes[i];
+		if ((!room && !l->whole) || !claim(l, tid))
+			continue;
+		struct stream *s = take_lane(l, i, tid);
+		if (s != NULL)
+			return s;
+		room = false;
+		atomic_store_explicit(&l->owner, 0, memory_order_release);
+	}
+	return NULL;
+}
+
+/* A thread for which there is no room asks again, but not at each of its calls. */
+static atomic_uint in_vain, skip;
+#define IN_VAIN_MAX 6
+
+struct stream *stream_attach(void)
+{
+	if (!stream_on)
+		return NULL;
+	uint32_t left = atomic_load_explicit(&skip, memory_order_relaxed);
+	if (left > 0) {
+		atomic_store_explicit(&skip, left - 1, memory_order_relaxed); /* more or less */
+		return NULL;
+	}
+	int saved = errno;
+	struct stream *s = find_lane((uint32_t)syscall(SYS_gettid));
+	errno = saved;
+	uint32_t n = s != NULL ? 0 : atomic_load_explicit(&in_vain, memory_order_relaxed) + 1;
+	atomic_store_explicit(&in_vain, n < IN_VAIN_MAX ? n : IN_VAIN_MAX, memory_order_relaxed);
+	atomic_store_explicit(&skip, n > 0 ? 1u << (n < IN_VAIN_MAX ? n : IN_VAIN_MAX) : 0, memory_order_relaxed);
+	if (s != NULL)
+		stream_mine = s;
 	return s;
 }

@@ -11,14 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HIDDEN __attribute__((visibility("hidden")))
 #define COLD __attribute__((noinline, cold))
 #define NOINLINE __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
 
-#define STREAM_SIGS_MAX 57344u	/* exact signatures of a thread; later ones are coarse, their words in the event */
-#define STREAM_COARSE_MAX 4096u /* coarse signatures on top */
+#define STREAM_SIGS_MAX 57344u	 /* exact signatures of a thread; later ones are coarse, their words in the event */
+#define STREAM_COARSE_MAX 4096u	 /* coarse signatures on top */
+#define STREAM_FIRST_SIGHT 1024u /* from so many exact ones on, a message must be seen twice to become one */
 #define STREAM_WORDS_MAX SEGREC_EXTRA_MAX /* of one signature */
 #define STREAM_DEFS_MAX (8u << 20)	  /* bytes of definitions of a thread */
 
@@ -41,6 +43,13 @@ struct last_handles {
 
 #define LAST_HANDLES 16u /* by a hash of both */
 
+/* What is known of the stack that the thread was made with; see callsite.c. */
+struct own_stack {
+	uint64_t low, high; /* all of it can be read, as long as the thread is there */
+	uint64_t asked;	    /* a page of another one, which is there as long as a walk lasts */
+	uint32_t vain, skip;
+};
+
 struct stream {
 	struct open_call open; /* first: the agent looks for it behind the thread's area */
 	uint64_t previous_exit;
@@ -51,6 +60,9 @@ struct stream {
 	uint64_t *slots;
 	size_t slots_mask;
 	uint64_t *hashes; /* by signature */
+	uint32_t *seen;	  /* messages that were seen once, see is_first() in stream.c; NULL: none yet */
+	uint32_t nseen;
+	uint64_t missed; /* hash of the words that span_end_known() did not find */
 	struct thread_area *area;
 	uint64_t next_serial; /* of requests */
 	uint32_t nsigs, nexact;
@@ -59,6 +71,7 @@ struct stream {
 	struct last_handles last[LAST_HANDLES] __attribute__((aligned(64)));
 	uint64_t status[4]; /* where the program gave none: room for MPI's */
 	/* cold */
+	struct own_stack own_stack;
 	struct segment *segment;
 	uint32_t ring_segments, ring_at, ring_touched;
 	uint8_t *ring;
@@ -89,7 +102,8 @@ extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised o
 struct stream *stream_attach(void) HIDDEN COLD;
 
 /* Find or add; hash is sig_hash(). Returns the id of the signature. *ret_literal = its words must go with the
- * event. The call site of a new one is not looked at: record_sig() does that, too. */
+ * event: the dictionary is full, or a message is the first of its kind and may be the only one. The call site of a
+ * new one is not looked at: record_sig() does that, too. */
 uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal) HIDDEN;
 /* That of its operation and call site; the words go with the event. */
 uint32_t stream_coarse(struct stream *s, const uint64_t *words) HIDDEN;
@@ -100,7 +114,9 @@ void stream_flush_polls(struct stream *s) HIDDEN COLD;
 void stream_set_limit(struct stream *s) HIDDEN;
 /* Append one definition; false when there is no room. */
 bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t head_bytes, const void *tail,
-		    uint32_t tail_bytes) HIDDEN COLD;
+		    uint32_t tail_bytes) HIDDEN NOINLINE;
+/* A table is full: what calls mean that name the object is not known. Counted once an object. */
+void stream_no_room(void) HIDDEN COLD;
 /* MPI_Pcontrol: events of this thread off and on; totals go on. */
 void stream_control(struct stream *s, bool on) HIDDEN COLD;
 /* At least that many words, valid until the next request for the same use; NULL without memory. */
@@ -157,6 +173,24 @@ INLINE void stream_record(struct stream *s, uint32_t sig, uint64_t enter, uint64
 	stream_commit(s);
 }
 
+/* A long record where there is room for it and nothing else to look at. */
+INLINE void stream_record_words(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *words,
+				uint32_t n)
+{
+	uint64_t *p = s->pos;
+	if (p >= s->limit || (size_t)(s->limit - p) < 3 + (size_t)n || n > STREAM_WORDS_MAX) {
+		stream_record_slow(s, sig, enter, exit, words, n);
+		return;
+	}
+	p[0] = segrec_long(sig, n);
+	p[1] = enter - s->previous_exit;
+	p[2] = exit - enter;
+	memcpy(p + 3, words, n * sizeof(*words));
+	s->pos = p + 3 + n;
+	s->previous_exit = exit;
+	stream_commit(s);
+}
+
 #define SLOT_SIG 0xffffull
 
 /* True when the signature with that hash stands where it belongs. */
@@ -170,3 +204,12 @@ INLINE bool sig_at_home(const struct stream *s, uint64_t hash, uint32_t *ret_sig
 /* The tracer has worked since the tick `from`: what lies behind what was measured before is added to the thread's
  * slow time. */
 void stream_slow(struct stream *s, uint64_t from) HIDDEN;
+/* The same, until then. */
+INLINE void stream_slow_until(struct stream *s, uint64_t from, uint64_t now)
+{
+	if (from < s->slow_until)
+		from = s->slow_until;
+	s->area->slow_calls++;
+	s->area->slow_ticks += now - from;
+	s->slow_until = now;
+}

@@ -72,6 +72,8 @@ static uint32_t id_of(const struct meaning *m)
 	for (; meanings[at].key != 0; at = (at + 1) & (MEANINGS_MAX - 1))
 		if (meanings[at].key == key)
 			return meanings[at].id;
+	if (nmeanings >= MEANINGS_MAX / 2)
+		stream_no_room();
 	if (nmeanings >= MEANINGS_MAX / 2 || !define(nmeanings + 1, m))
 		return MPIC_NO_TYPE;
 	meanings[at].key = key;
@@ -91,8 +93,10 @@ static void enter(MPI_Datatype type, uint64_t size_bytes, struct typesig sig, ui
 {
 	uint32_t index;
 	bool have = handle_map_find(&by_handle, type_bits(type), &index);
-	if (!have && !new_entry(&index))
+	if (!have && !new_entry(&index)) {
+		stream_no_room();
 		return;
+	}
 	entries[index] = (struct entry){.size_bytes = size_bytes, .sig = sig, .id = id};
 	if (!have && !handle_map_put(&by_handle, type_bits(type), index)) {
 		index_give(&indices, index);
@@ -104,7 +108,7 @@ static void enter(MPI_Datatype type, uint64_t size_bytes, struct typesig sig, ui
 static uint64_t size_of(MPI_Datatype type)
 {
 	MPI_Count size = 0;
-	return next.MPI_Type_size_x(type, &size) == MPI_SUCCESS && size > 0 ? (uint64_t)size : 0;
+	return pmpi.MPI_Type_size_x(type, &size) == MPI_SUCCESS && size > 0 ? (uint64_t)size : 0;
 }
 
 /* Ask MPI for everything. */
@@ -112,7 +116,7 @@ static void resolve(MPI_Datatype type)
 {
 	struct meaning m = {.size_bytes = size_of(type), .sig = typesig_of(type)};
 	int len = 0;
-	if (next.MPI_Type_get_name(type, m.name, &len) == MPI_SUCCESS && len > 0)
+	if (pmpi.MPI_Type_get_name(type, m.name, &len) == MPI_SUCCESS && len > 0)
 		m.name_bytes = (uint32_t)len;
 	enter(type, m.size_bytes, m.sig, id_of(&m));
 }

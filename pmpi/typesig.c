@@ -27,7 +27,7 @@ static struct typesig named(MPI_Datatype type)
 	};
 	char name[MPI_MAX_OBJECT_NAME] = "";
 	int len = 0;
-	if (next.MPI_Type_get_name(type, name, &len) != MPI_SUCCESS || len <= 0 || strcmp(name, "MPI_PACKED") == 0)
+	if (pmpi.MPI_Type_get_name(type, name, &len) != MPI_SUCCESS || len <= 0 || strcmp(name, "MPI_PACKED") == 0)
 		return unknown;
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		if (strcmp(name, pairs[i][0]) == 0)
@@ -50,20 +50,20 @@ struct recipe {
 #if MPI_VERSION >= 4
 static bool envelope(MPI_Datatype type, struct recipe *r)
 {
-	return next.MPI_Type_get_envelope_c(type, &r->nints, &r->naddresses, &r->ncounts, &r->ntypes, &r->combiner) ==
+	return pmpi.MPI_Type_get_envelope_c(type, &r->nints, &r->naddresses, &r->ncounts, &r->ntypes, &r->combiner) ==
 	       MPI_SUCCESS;
 }
 
 static bool contents(MPI_Datatype type, struct recipe *r, MPI_Aint *addresses)
 {
-	return next.MPI_Type_get_contents_c(type, r->nints, r->naddresses, r->ncounts, r->ntypes, r->ints, addresses,
+	return pmpi.MPI_Type_get_contents_c(type, r->nints, r->naddresses, r->ncounts, r->ntypes, r->ints, addresses,
 					    r->counts, r->types) == MPI_SUCCESS;
 }
 #else
 static bool envelope(MPI_Datatype type, struct recipe *r)
 {
 	int nints = 0, naddresses = 0, ntypes = 0;
-	bool good = next.MPI_Type_get_envelope(type, &nints, &naddresses, &ntypes, &r->combiner) == MPI_SUCCESS;
+	bool good = pmpi.MPI_Type_get_envelope(type, &nints, &naddresses, &ntypes, &r->combiner) == MPI_SUCCESS;
 	r->nints = nints;
 	r->naddresses = naddresses;
 	r->ntypes = ntypes;
@@ -72,7 +72,7 @@ static bool envelope(MPI_Datatype type, struct recipe *r)
 
 static bool contents(MPI_Datatype type, struct recipe *r, MPI_Aint *addresses)
 {
-	return next.MPI_Type_get_contents(type, (int)r->nints, (int)r->naddresses, (int)r->ntypes, r->ints, addresses,
+	return pmpi.MPI_Type_get_contents(type, (int)r->nints, (int)r->naddresses, (int)r->ntypes, r->ints, addresses,
 					  r->types) == MPI_SUCCESS;
 }
 #endif
@@ -106,7 +106,7 @@ static void close_recipe(struct recipe *r)
 	for (MPI_Count i = 0; i < r->ntypes; i++) {
 		struct recipe inner = {0};
 		if (envelope(r->types[i], &inner) && !is_predefined(inner.combiner))
-			next.MPI_Type_free(&r->types[i]);
+			pmpi.MPI_Type_free(&r->types[i]);
 	}
 	munmap(r->map, r->map_bytes);
 }
@@ -117,7 +117,7 @@ static struct typesig resolve(MPI_Datatype type, int depth);
 static bool append(struct typesig *all, MPI_Datatype type, uint64_t count, int depth)
 {
 	MPI_Count bytes = 0;
-	if (count == 0 || next.MPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes == 0)
+	if (count == 0 || pmpi.MPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes == 0)
 		return true;
 	struct typesig one = resolve(type, depth + 1);
 	*all = typesig_concat(*all, typesig_repeat(one, count));
@@ -140,8 +140,8 @@ static struct typesig resolve_repeated(MPI_Datatype type, const struct recipe *r
 {
 	MPI_Count bytes = 0, inner = 0;
 	struct typesig all = {0, 0};
-	if (next.MPI_Type_size_x(type, &bytes) != MPI_SUCCESS ||
-	    next.MPI_Type_size_x(r->types[0], &inner) != MPI_SUCCESS || inner <= 0)
+	if (pmpi.MPI_Type_size_x(type, &bytes) != MPI_SUCCESS ||
+	    pmpi.MPI_Type_size_x(r->types[0], &inner) != MPI_SUCCESS || inner <= 0)
 		return unknown;
 	return append(&all, r->types[0], (uint64_t)(bytes / inner), depth) ? all : unknown;
 }

@@ -6,8 +6,11 @@
 #include "postproc/stream/on_path.h"
 #include "postproc/stream/threads.h"
 
-static int (*const parts[])(struct analysis *a) = {
-#define ROW(name) part_##name,
+static const struct {
+	int (*add)(struct analysis *a);
+	enum part_of of;
+} parts[] = {
+#define ROW(name, of) {part_##name, of},
 	PARTS(ROW)
 #undef ROW
 };
@@ -59,7 +62,7 @@ static int gather(struct analysis *a, const struct stream *st)
 		if (tally_merge(&a->tally, &sh->tally, s) < 0)
 			return -ENOMEM;
 	}
-	return rank_time_keep(a, st);
+	return s->totals ? 0 : rank_time_keep(a, st);
 }
 
 static int ignore_begin(void *context, struct stream *st)
@@ -88,7 +91,7 @@ static int follow_events(struct analysis *a, unsigned nthreads, const struct str
 	code = stream_run(a->step, nthreads, &watching, &st, e);
 	if (code == 0)
 		code = gather(a, &st);
-	if (code == 0)
+	if (code == 0 && !a->step->totals)
 		code = on_path_sites(&st, a->path_site_ns);
 	a->swept = st.swept;
 	st.swept = (struct sweep_result){0};
@@ -121,7 +124,7 @@ int analysis_run(struct analysis *a, unsigned nthreads, const struct stream_visi
 		code = -ENOMEM;
 	progress_begin(&p, "analysing", NPARTS);
 	for (size_t i = 0; i < NPARTS && code == 0; i++) {
-		code = parts[i](a);
+		code = a->step->totals && parts[i].of == OF_EVENTS ? 0 : parts[i].add(a);
 		progress_at(&p, i);
 	}
 	progress_end(&p);

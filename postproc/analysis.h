@@ -82,44 +82,50 @@ struct analysis {
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;
 	bool complete;	/* every event is there */
+	bool lost;	/* more is missing than the ends of ranks that died */
 	bool as_wanted; /* nothing is missing that was to be recorded: as complete, or the totals that were asked for */
 	cJSON *root;	/* the object under construction */
 };
 
-#define PARTS(ROW) \
-	ROW(job) \
-	ROW(coverage) \
-	ROW(clock) \
-	ROW(overhead) \
-	ROW(summary) \
-	ROW(efficiency) \
-	ROW(operations) \
-	ROW(per_rank) \
-	ROW(usage) \
-	ROW(matrix) \
-	ROW(levels) \
-	ROW(sizes) \
-	ROW(wait_states) \
-	ROW(callsites) \
-	ROW(communicators) \
-	ROW(worlds) \
-	ROW(windows) \
-	ROW(files) \
-	ROW(io) \
-	ROW(tops) \
-	ROW(collective_use) \
-	ROW(time_windows) \
-	ROW(rank_time) \
-	ROW(phases) \
-	ROW(critical_path) \
-	ROW(delays) \
-	ROW(patterns) \
-	ROW(correctness) \
-	ROW(issues) \
-	ROW(topology) \
-	/* adding a part: one file, one row */
+/* Of TOTALS: what totals, definitions and states tell. Of EVENTS: what only single calls or samples tell, or what takes
+ * long; absent where these were passed over. */
+enum part_of { OF_TOTALS, OF_EVENTS };
 
-#define DECLARE_PART(name) int part_##name(struct analysis *a);
+#define PARTS(ROW) \
+	ROW(job, OF_TOTALS) \
+	ROW(coverage, OF_TOTALS) \
+	ROW(clock, OF_EVENTS) \
+	ROW(overhead, OF_TOTALS) \
+	ROW(summary, OF_TOTALS) \
+	ROW(efficiency, OF_TOTALS) \
+	ROW(operations, OF_TOTALS) \
+	ROW(per_rank, OF_TOTALS) \
+	ROW(usage, OF_EVENTS) \
+	ROW(matrix, OF_TOTALS) \
+	ROW(levels, OF_TOTALS) \
+	ROW(sizes, OF_TOTALS) \
+	ROW(wait_states, OF_EVENTS) \
+	ROW(callsites, OF_TOTALS) \
+	ROW(communicators, OF_TOTALS) \
+	ROW(worlds, OF_TOTALS) \
+	ROW(windows, OF_TOTALS) \
+	ROW(files, OF_TOTALS) \
+	ROW(io, OF_EVENTS) \
+	ROW(tops, OF_TOTALS) \
+	ROW(collective_use, OF_TOTALS) \
+	ROW(time_windows, OF_EVENTS) \
+	ROW(rank_time, OF_EVENTS) \
+	ROW(phases, OF_EVENTS) \
+	ROW(critical_path, OF_EVENTS) \
+	ROW(delays, OF_EVENTS) \
+	ROW(patterns, OF_EVENTS) \
+	ROW(correctness, OF_EVENTS) \
+	ROW(issues, OF_TOTALS) \
+	ROW(topology, OF_TOTALS) \
+	ROW(unknown, OF_TOTALS) /* the last */ \
+				/* adding a part: one file, one row */
+
+#define DECLARE_PART(name, of) int part_##name(struct analysis *a);
 PARTS(DECLARE_PART)
 #undef DECLARE_PART
 

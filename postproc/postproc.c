@@ -7,7 +7,7 @@
 
 static void take_result(const struct analysis *a, char *json, struct postproc_result *ret_result)
 {
-	*ret_result = (struct postproc_result){.json = json, .complete = a->as_wanted};
+	*ret_result = (struct postproc_result){.json = json, .complete = a->as_wanted, .lost = a->lost};
 	snprintf(ret_result->policy, sizeof(ret_result->policy), "%s",
 		 json_text(json_item(a->root, "job"), "policy", ""));
 }
@@ -44,6 +44,18 @@ int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, u
 	int code = step_load(paths, npaths, nthreads, &step, e);
 	if (code == 0)
 		code = analyze(&step, mpix_path, nthreads, ret_result, e);
+	step_done(&step);
+	return code;
+}
+
+int postproc_totals(char *const *paths, size_t npaths, unsigned nthreads, struct postproc_result *ret_result,
+		    struct error *e)
+{
+	struct step step = {0};
+	struct step_how how = {.nthreads = nthreads, .pass_over_files = true, .totals = true};
+	int code = step_load_with(paths, npaths, &how, &step, e);
+	if (code == 0)
+		code = analyze(&step, NULL, nthreads, ret_result, e);
 	step_done(&step);
 	return code;
 }

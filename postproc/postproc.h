@@ -10,6 +10,7 @@
 struct postproc_result {
 	char *json;	   /* the analysis object (schema "mpitrace/analysis/1"); the caller frees it */
 	bool complete;	   /* false: something is missing; coverage.reasons says what */
+	bool lost;	   /* more is missing than the ends of ranks that died */
 	char policy[1024]; /* job.policy: what the site decided; "" without one */
 };
 
@@ -19,6 +20,12 @@ struct postproc_result {
  * Nothing is left behind on failure. */
 int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, unsigned nthreads,
 		     struct postproc_result *ret_result, struct error *e);
+
+/* The same from totals, definitions and what nodes and processes say of themselves, without a look at the events and as
+ * quick for a long run as for a short one: what only events tell is not in the object, and coverage.mode is "totals".
+ * result.complete: nothing is missing but that. Files that cannot be read are left out, with a reason. */
+int postproc_totals(char *const *paths, size_t npaths, unsigned nthreads, struct postproc_result *ret_result,
+		    struct error *e);
 
 /* Only what the parts "topology" and "job" say of the files: no events are read, so it takes no longer for a long run.
  * {"job", "topology"} as JSON; the caller frees it. */

@@ -1,6 +1,6 @@
 /* config.c - see config.h. */
 #include "spank/config.h"
-#include "policy/policy.h"
+#include "spank/policy/policy.h"
 
 #include <errno.h>
 #include <stdio.h>

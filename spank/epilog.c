@@ -2,7 +2,7 @@
 #include "spank/epilog.h"
 #include "spank/slurm.h"
 #include "spank/start.h"
-#include "warden/spool.h"
+#include "spank/warden/spool.h"
 
 #include <stdio.h>
 #include <string.h>

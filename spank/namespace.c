@@ -1,7 +1,7 @@
 /* namespace.c - see namespace.h. In: open_tree(2) as the step begins.  Out: move_mount(2) in its first task. */
 #include "spank/namespace.h"
 #include "spank/slurm.h"
-#include "warden/elsewhere.h"
+#include "spank/warden/elsewhere.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* output.c - see output.h. srun and slurmstepd each work it out from what they know; it must come
  * out the same. */
 #include "spank/output.h"
-#include "policy/policy.h"
-#include "warden/spool.h"
+#include "spank/policy/policy.h"
+#include "spank/warden/spool.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  *   srun, sbatch, salloc   submit.c   refuse a bad request; srun: make the report
  *   slurmstepd (root)      step.c     spool, layout, warden; exits; done
- *   a task (user)          task.c     environment
+ *   a task (user)          task.c     environment; what the user should know (notice.c)
  *   prolog (root)          policy.c   what the credential says of the job
  *   epilog (root)          epilog.c   a warden for what is left
  *
@@ -31,6 +31,7 @@ static struct {
 	bool asked; /* --mpitrace was given, here or by the job around us */
 	bool inert; /* a copy of us under another path is at work */
 	struct step step;
+	struct notice notice;
 } plugin;
 
 /* True the first time a callback comes. */
@@ -71,7 +72,7 @@ PUBLIC int slurm_spank_init(spank_t sp, int argc, char **argv)
 	read_config(argc, argv);
 	submit_forget_outer();
 	plugin.inert = !sl_register(sp, "mpitrace", "[key=value,...]",
-				    "trace MPI calls and make a report; keys: " REQUEST_KEYS, on_option);
+				    "trace MPI calls and make a report; keys:" REQUEST_KEYS, on_option);
 	return 0;
 }
 
@@ -81,8 +82,11 @@ PUBLIC int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	(void)argc, (void)argv;
 	if (!first(&seen))
 		return 0;
-	if (spank_context() == S_CTX_REMOTE && policy_apply(sp, &plugin.config, plugin.asked, &plugin.request))
-		step_begin(sp, &plugin.config, &plugin.request, plugin.asked, &plugin.step);
+	notice_begin(&plugin.notice, &plugin.request, plugin.asked);
+	if (spank_context() == S_CTX_REMOTE) {
+		bool on = policy_apply(sp, &plugin.config, plugin.asked, &plugin.request, &plugin.notice);
+		step_begin(sp, &plugin.config, &plugin.request, on, &plugin.notice, &plugin.step);
+	}
 	if (spank_context() == S_CTX_LOCAL)
 		submit_prepare(&plugin.request, policy_may_trace(&plugin.config, plugin.asked, &plugin.request));
 	return 0;
@@ -111,7 +115,7 @@ PUBLIC int slurm_spank_task_init(spank_t sp, int argc, char **argv)
 	static bool seen; /* one task a process */
 	(void)argc, (void)argv;
 	if (first(&seen))
-		task_environment(sp, &plugin.config, &plugin.request, &plugin.step);
+		task_environment(sp, &plugin.config, &plugin.request, &plugin.step, &plugin.notice);
 	return 0;
 }
 
@@ -136,7 +140,7 @@ PUBLIC int slurm_spank_exit(spank_t sp, int argc, char **argv)
 	if (spank_context() == S_CTX_REMOTE)
 		step_end(&plugin.step);
 	else if (spank_context() == S_CTX_LOCAL)
-		submit_finish(&plugin.config);
+		submit_finish(&plugin.config, &plugin.notice);
 	return 0;
 }
 

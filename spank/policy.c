@@ -2,13 +2,13 @@
  * only the user says (the job's name, MPITRACE=off) is asked for last and permits nothing.  Out: <spool>/jobs/<job>,
  * the request as the site wants it. */
 #include "spank/policy.h"
+#include "spank/policy/names.h"
 #include "spank/policy_directory.h"
-#include "warden/spool.h"
+#include "spank/warden/quota.h"
+#include "spank/warden/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #define JOBS "jobs"
-#define LOOKUP_BYTES 16384	       /* for one entry of the user or group database */
 #define CENTRAL_LEAST_BYTES (1u << 20) /* less is no use to a step on a node */
 
 /* ---- the file of a job ---- */
@@ -72,39 +71,27 @@ static void take_prolog(struct policy_facts *f, spank_t sp)
 
 static void take_user(struct policy_facts *f, uid_t uid)
 {
-	char room[LOOKUP_BYTES];
-	struct passwd entry, *found = NULL;
 	policy_facts_set_number(f, FACT_UID, uid);
-	if (f->values[FACT_USER] == NULL && getpwuid_r(uid, &entry, room, sizeof(room), &found) == 0 && found != NULL)
-		policy_facts_set(f, FACT_USER, found->pw_name);
-}
-
-/* Numbers and, where they have one, names. */
-static void take_groups(struct policy_facts *f, const gid_t *gids, int n)
-{
-	char text[POLICY_FACT_MAX] = "", room[LOOKUP_BYTES];
-	size_t used = 0;
-	for (int i = 0; i < n && i < (int)POLICY_GROUPS_MAX && used < sizeof(text); i++) {
-		struct group entry, *found = NULL;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i > 0 ? "," : "", gids[i]);
-		if (used < sizeof(text) && getgrgid_r(gids[i], &entry, room, sizeof(room), &found) == 0 &&
-		    found != NULL)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, ",%s", found->gr_name);
-	}
-	if (used < sizeof(text))
-		policy_facts_set(f, FACT_GROUP, text);
+	if (f->values[FACT_USER] == NULL)
+		names_user(f, uid);
 }
 
 static void take_group_items(struct policy_facts *f, spank_t sp)
 {
-	gid_t all[POLICY_GROUPS_MAX], *gids = NULL;
+	gid_t *more = NULL;
 	uint32_t gid;
-	int n = 0, more = sl_gids(sp, &gids);
-	if (sl_number(sp, S_JOB_GID, &gid))
-		all[n++] = gid;
-	for (int i = 0; i < more && n < (int)POLICY_GROUPS_MAX; i++)
-		all[n++] = gids[i];
-	take_groups(f, all, n);
+	int n = sl_gids(sp, &more);
+	if (n >= 0 && sl_number(sp, S_JOB_GID, &gid))
+		names_groups(f, gid, more, (size_t)n);
+}
+
+static void take_callers_groups(struct policy_facts *f)
+{
+	int n = getgroups(0, NULL);
+	gid_t *more = n >= 0 ? calloc((size_t)n + 1, sizeof(*more)) : NULL;
+	if (more != NULL && getgroups(n, more) == n)
+		names_groups(f, getgid(), more, (size_t)n);
+	free(more);
 }
 
 /* What the user says of the job, where the credential does not. */
@@ -151,7 +138,7 @@ static bool know_step(struct policy_facts *f, spank_t sp, const struct config *c
 	bool known = read_job(f, c, job_id, uid);
 	policy_facts_set_number(f, FACT_JOB, job_id);
 	take_user(f, uid);
-	if (policy_asks(p, FACT_GROUP))
+	if (policy_asks(p, FACT_GROUP, 0) != NULL)
 		take_group_items(f, sp);
 	take_names(f, sp);
 	take_array(f, sp);
@@ -159,6 +146,13 @@ static bool know_step(struct policy_facts *f, spank_t sp, const struct config *c
 }
 
 /* ---- the prolog and the epilog ---- */
+
+static int admit(const struct policy_facts *f, int jobs_fd)
+{
+	const char *uid = f->values[FACT_UID];
+	return quota_admit(QUOTA_JOBS, jobs_fd, uid != NULL ? (uid_t)strtoul(uid, NULL, 10) : (uid_t)-1,
+			   POLICY_FACT_MAX, NULL);
+}
 
 void policy_job_begin(spank_t sp, const struct config *c)
 {
@@ -176,7 +170,9 @@ void policy_job_begin(spank_t sp, const struct config *c)
 	take_prolog(&f, sp);
 	job_name(job_id, name);
 	int jobs_fd = open_jobs(c, true);
-	int rc = jobs_fd < 0 ? jobs_fd : policy_facts_write(&f, jobs_fd, name);
+	int rc = jobs_fd < 0 ? jobs_fd : admit(&f, jobs_fd);
+	if (rc == 0)
+		rc = policy_facts_write(&f, jobs_fd, name);
 	if (rc < 0)
 		sl_error("policy: cannot write %s/" JOBS "/%s: %s", c->spool, name, strerror(-rc));
 	if (jobs_fd >= 0)
@@ -212,20 +208,23 @@ static void take_limits(const struct policy_decision *d, struct config *c)
 			*limits[i].to = policy_number(d, limits[i].key);
 }
 
+/* Who cannot be had reads nothing. */
 static void take_readers(const struct policy_decision *d, struct request *r)
 {
 	const char *name = policy_text(d, POLICY_READERS);
-	char room[LOOKUP_BYTES], *end;
-	struct group entry, *found = NULL;
+	char *end;
 	unsigned long number = strtoul(name, &end, 10);
+	gid_t gid;
 	if (*name == '\0')
 		return;
-	if (getgrnam_r(name, &entry, room, sizeof(room), &found) == 0 && found != NULL)
-		snprintf(r->site.readers, sizeof(r->site.readers), "%u", found->gr_gid);
-	else if (*end == '\0' && number < UINT32_MAX)
+	int rc = names_group(name, &gid);
+	if (rc == 0)
+		snprintf(r->site.readers, sizeof(r->site.readers), "%u", gid);
+	else if (rc == -ENOENT && *end == '\0' && number < UINT32_MAX)
 		snprintf(r->site.readers, sizeof(r->site.readers), "%lu", number);
 	else
-		sl_error("policy: readers = %.64s: no such group here; the results stay the user's", name);
+		sl_error("policy: readers = %.64s: %s; the results stay the user's", name,
+			 rc == -ENOENT ? "no such group here" : "the group cannot be looked up here");
 }
 
 /* The site's directory, unless the user may and does name one. */
@@ -311,8 +310,12 @@ static void make_directory(spank_t sp, const struct policy_decision *d, const st
 		readers = (uint32_t)strtoul(r->site.readers, NULL, 10);
 	struct policy_place place = {.directory = directory, .user = user, .uid = uid, .gid = gid, .readers = readers};
 	place.mask = (r->site.umask & REQUEST_UMASK_GIVEN) != 0 ? r->site.umask & 0777 : 077;
-	policy_directory(&place, &usage);
-	take_quota(sp, d, &place, &usage, c, r);
+	bool bounded = policy_number(d, POLICY_QUOTA) != 0 || policy_number(d, POLICY_DIRECTORY_BYTES) != 0;
+	if (!policy_directory(&place, &usage) && bounded)
+		snprintf(r->site.refusal, sizeof(r->site.refusal),
+			 "%.300s does not answer, so nobody knows whether it has room for results", directory);
+	else
+		take_quota(sp, d, &place, &usage, c, r);
 }
 
 static bool is_opted_out(const char *value)
@@ -325,9 +328,24 @@ static bool without_policy(const struct config *c, const struct policy_wish *wis
 	return wish->asked ? r->on : c->default_on && !wish->opted_out;
 }
 
-static bool decide(spank_t sp, struct config *c, const struct policy *p, const struct policy_wish *wish,
-		   struct request *r)
+static void note_difference(const struct request *wished, const struct policy_decision *d, bool on,
+			    const struct request *r, struct notice *n)
 {
+	if (!on)
+		notice_set(n, NOTICE_POLICY, "%s", r->site.why);
+	else if ((wished->given & REQUEST_GAVE_OUT) != 0 && r->site.place[0] != '\0')
+		notice_set(n, NOTICE_SITE_PLACE, "they go to %s (override, output and directory of %s)",
+			   policy_text(d, POLICY_DIRECTORY)[0] != '\0' ? policy_text(d, POLICY_DIRECTORY)
+								       : policy_text(d, POLICY_OUTPUT),
+			   r->site.why);
+	else if (r->profile && !wished->profile)
+		notice_set(n, NOTICE_TOTALS, "%s", r->site.why);
+}
+
+static bool decide(spank_t sp, struct config *c, const struct policy *p, const struct policy_wish *wish,
+		   struct request *r, struct notice *n)
+{
+	struct request wished = *r;
 	struct policy_facts f = {0};
 	bool known = know_step(&f, sp, c, p);
 	struct policy_decision d = policy_decide(p, &f);
@@ -343,21 +361,23 @@ static bool decide(spank_t sp, struct config *c, const struct policy *p, const s
 		snprintf(r->site.partition, sizeof(r->site.partition), "%s", f.values[FACT_PARTITION]);
 	if (on)
 		make_directory(sp, &d, &f, c, r);
+	note_difference(&wished, &d, on, r, n);
 	policy_facts_done(&f);
 	sl_verbose("policy: %s", r->site.why);
 	return on;
 }
 
-bool policy_apply(spank_t sp, struct config *c, bool asked, struct request *r)
+bool policy_apply(spank_t sp, struct config *c, bool asked, struct request *r, struct notice *n)
 {
 	struct policy_wish wish = {.asked = asked, .opted_out = is_opted_out(sl_env(sp, "MPITRACE"))};
 	struct policy_errors errors = {.say = say_verbose};
 	struct policy *p = NULL;
 	if (policy_load(c->policy, 0, &p, &errors) < 0) {
 		sl_error("policy: nothing is traced: %s", errors.first.text);
+		notice_set(n, NOTICE_POLICY_BROKEN, "the site's policy is broken: %s", errors.first.text);
 		return false;
 	}
-	bool on = policy_is_empty(p) ? without_policy(c, &wish, r) : decide(sp, c, p, &wish, r);
+	bool on = policy_is_empty(p) ? without_policy(c, &wish, r) : decide(sp, c, p, &wish, r, n);
 	policy_free(p);
 	return on;
 }
@@ -367,13 +387,9 @@ bool policy_apply(spank_t sp, struct config *c, bool asked, struct request *r)
 /* From the environment that srun has, or makes for its tasks. */
 static void know_caller(struct policy_facts *f, const struct policy *p)
 {
-	gid_t gids[POLICY_GROUPS_MAX];
 	take_user(f, getuid());
-	if (policy_asks(p, FACT_GROUP)) {
-		int n = getgroups((int)POLICY_GROUPS_MAX - 1, gids);
-		gids[n > 0 ? n : 0] = getgid();
-		take_groups(f, gids, (n > 0 ? n : 0) + 1);
-	}
+	if (policy_asks(p, FACT_GROUP, 0) != NULL)
+		take_callers_groups(f);
 	if (getenv("SLURM_JOB_ID") == NULL)
 		return;
 	policy_facts_set(f, FACT_PARTITION, getenv("SLURM_JOB_PARTITION"));
@@ -422,7 +438,7 @@ static bool look_ahead(void *context, const struct policy_decision *d)
 	return true;
 }
 
-static bool judge_request(const struct prospect *a, const struct request *r)
+static bool judge_request(const struct prospect *a, const struct request *r, bool says)
 {
 	if (!r->on) {
 		if (!a->may_leave)
@@ -430,10 +446,11 @@ static bool judge_request(const struct prospect *a, const struct request *r)
 		return true;
 	}
 	if (!a->free || a->max_level == POLICY_LEVEL_OFF) {
-		sl_error("this site %s: %s",
-			 a->traced ? "says itself how jobs are traced, --mpitrace changes nothing"
-				   : "does not trace this job, --mpitrace changes nothing",
-			 a->why);
+		if (says)
+			sl_error("this site %s: %s",
+				 a->traced ? "says itself how jobs are traced, --mpitrace changes nothing"
+					   : "does not trace this job, --mpitrace changes nothing",
+				 a->why);
 		return true;
 	}
 	if ((r->given & REQUEST_GAVE_BUDGET) != 0 && a->max_budget != 0 && r->budget_bytes > a->max_budget) {
@@ -458,17 +475,18 @@ bool policy_submit(const struct config *c, const struct request *r)
 	struct prospect ahead = {0};
 	struct policy *p = NULL;
 	bool in_job = getenv("SLURM_JOB_ID") != NULL, fine = true;
+	bool says = spank_context() == S_CTX_ALLOCATOR && !r->quiet; /* srun's step says it itself */
 	if (in_job && !isatty(STDERR_FILENO))
 		return true;
 	int rc = policy_load(c->policy, 0, &p, &errors);
-	if (rc < 0 && r->on && rc != -EACCES)
+	if (rc < 0 && r->on && rc != -EACCES && says)
 		sl_error("nothing will be traced, the site's policy is broken: %s", errors.first.text);
 	if (rc < 0)
 		return true;
 	if (!policy_is_empty(p)) {
 		know_caller(&f, p);
 		policy_consider(p, &f, look_ahead, &ahead);
-		fine = judge_request(&ahead, r);
+		fine = judge_request(&ahead, r, says);
 		policy_facts_done(&f);
 	}
 	policy_free(p);
@@ -490,7 +508,7 @@ bool policy_expect(spank_t sp, struct config *c, bool asked, struct request *r)
 		take_names(&f, sp);
 		if (sl_number(sp, S_JOB_ID, &job_id))
 			policy_facts_set_number(&f, FACT_JOB, job_id);
-		struct policy_decision d = policy_decide(p, &f);
+		struct policy_decision d = policy_guess(p, &f);
 		on = policy_combine(&d, c->default_on, &wish, r);
 		take_limits(&d, c);
 		take_place(&d, &f, r);

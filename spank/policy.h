@@ -1,8 +1,10 @@
-/* policy.h - the site's policy (policy/policy.h) at work in Slurm: the prolog leaves what the credential says of a job
+/* policy.h - the site's policy (spank/policy/policy.h) at work in Slurm: the prolog leaves what the credential says of
+ * a job
  * in <spool>/jobs/<job>, root only; each step asks the policy with these facts. Nothing here ever fails a job. */
 #pragma once
 
 #include "spank/config.h"
+#include "spank/notice.h"
 #include "spank/policy_request.h"
 #include "spank/slurm.h"
 
@@ -10,8 +12,9 @@
 void policy_job_begin(spank_t sp, const struct config *c);
 /* Job epilog, root: forget them. */
 void policy_job_end(const struct config *c, uint32_t job_id);
-/* slurmstepd, root: shall this step be traced, and how? Changes the request and the limits of c accordingly. */
-bool policy_apply(spank_t sp, struct config *c, bool asked, struct request *r);
+/* slurmstepd, root: shall this step be traced, and how? Changes the request and the limits of c accordingly,
+ * and notes what of the user's wish does not come true. */
+bool policy_apply(spank_t sp, struct config *c, bool asked, struct request *r, struct notice *n);
 /* srun, sbatch, salloc, as the user, when --mpitrace is read: tell the user what will not be as asked. False: there is
  * no job yet, and the request is over a cap that holds for every job of theirs. */
 bool policy_submit(const struct config *c, const struct request *r);

@@ -1,19 +1,19 @@
 /* policy_directory.c - see policy_directory.h. The directory is made under a name of its own and renamed when it is the
  * user's: another node that finds it there finds it whole. */
 #include "spank/policy_directory.h"
+#include "base/ask.h"
 #include "spank/slurm.h"
-#include "warden/central.h"
+#include "spank/warden/central.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,56 +60,33 @@ static int make(int dir_fd, const struct policy_place *p)
 	return rc == EEXIST ? 0 : rc; /* another node was first */
 }
 
-/* The child. */
-static void make_and_tell(const struct policy_place *p, int answer_fd)
+static void make_and_tell(const void *question, int fd)
 {
+	const struct policy_place *p = question;
 	int dir_fd = open(p->directory, OPEN_DIRECTORY);
 	int rc = dir_fd < 0 ? errno : make(dir_fd, p);
-	struct policy_usage usage = {0};
+	uint64_t mine = 0, all = 0;
 	if (dir_fd >= 0) {
-		usage.user_bytes = central_usage(dir_fd, p->user);
-		usage.all_bytes = central_usage(dir_fd, CENTRAL_ALL);
+		mine = central_usage(dir_fd, p->user);
+		all = central_usage(dir_fd, CENTRAL_ALL);
 	}
-	if (write(answer_fd, &usage, sizeof(usage)) != (ssize_t)sizeof(usage))
-		rc = rc != 0 ? rc : EIO;
-	_exit(rc & 0xff);
+	dprintf(fd, "%d %" PRIu64 " %" PRIu64, rc, mine, all);
 }
 
-/* The child's exit code, ETIMEDOUT when it was given up. */
-static int wait_for(pid_t pid)
+bool policy_directory(const struct policy_place *p, struct policy_usage *ret_usage)
 {
-	struct timespec nap = {.tv_nsec = 1000000};
-	int status = 0;
-	for (int i = 0; i < PATIENCE_MS; i++) {
-		pid_t got = waitpid(pid, &status, WNOHANG);
-		if (got == pid)
-			return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
-		if (got < 0 && errno != EINTR)
-			return 0; /* somebody else has waited for it */
-		nanosleep(&nap, NULL);
-	}
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, WNOHANG);
-	return ETIMEDOUT;
-}
-
-void policy_directory(const struct policy_place *p, struct policy_usage *ret_usage)
-{
-	int ends[2];
+	_cleanup_buf_ struct buf text = {0};
+	int rc = ETIMEDOUT;
 	memset(ret_usage, 0, sizeof(*ret_usage));
-	if (strchr(p->user, '/') != NULL || p->user[0] == '.' || p->user[0] == '\0' ||
-	    pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-		return;
-	pid_t pid = fork();
-	if (pid == 0)
-		make_and_tell(p, ends[1]);
-	close(ends[1]);
-	int rc = pid > 0 ? wait_for(pid) : errno;
-	struct policy_usage usage;
-	if (read(ends[0], &usage, sizeof(usage)) == (ssize_t)sizeof(usage))
-		*ret_usage = usage;
-	close(ends[0]);
+	if (strchr(p->user, '/') != NULL || p->user[0] == '.' || p->user[0] == '\0')
+		return true;
+	bool whole = ask(make_and_tell, p, PATIENCE_MS, 128, &text);
+	buf_u8(&text, '\0');
+	whole = whole && !buf_failed(&text) &&
+		sscanf((const char *)text.data, "%d %" SCNu64 " %" SCNu64, &rc, &ret_usage->user_bytes,
+		       &ret_usage->all_bytes) == 3;
 	if (rc != 0)
 		sl_error("policy: cannot make %s/%s: %s; it must be root's alone, or hold a directory for each user",
 			 p->directory, p->user, strerror(rc));
+	return whole;
 }

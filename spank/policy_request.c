@@ -70,6 +70,10 @@ static void choose_budget(const struct policy_decision *d, struct request *r, st
 	uint64_t cap = policy_number(d, POLICY_MAX_BUDGET);
 	bool users = is_users(d, r, REQUEST_GAVE_BUDGET);
 	uint64_t budget = users ? r->budget_bytes : policy_number(d, POLICY_BUDGET);
+	if (!users && (d->doubted >> POLICY_BUDGET & 1) != 0) { /* it may be more than the plugin's share */
+		cap = cap == 0 || budget < cap ? budget : cap;
+		budget = 0;
+	}
 	if (cap != 0 && budget > cap) {
 		if (users)
 			say(why, "; budget=%" PRIu64 " lowered to max_budget=%" PRIu64 " (%s)", budget, cap,

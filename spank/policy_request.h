@@ -1,7 +1,7 @@
 /* policy_request.h - what the site's decision makes of the user's wishes. */
 #pragma once
 
-#include "policy/policy.h"
+#include "spank/policy/policy.h"
 #include "spank/request.h"
 
 /* The user's side of it. */

@@ -2,7 +2,7 @@
 #include "spank/record.h"
 #include "format/layout.h"
 #include "spank/redact.h"
-#include "warden/spool.h"
+#include "spank/warden/spool.h"
 
 #include <errno.h>
 #include <stdbool.h>

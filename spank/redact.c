@@ -1,7 +1,7 @@
 /* redact.c - see redact.h. In: the layout of a step, and the site's word.  Out: the layout without it; the agent and
  * the tracer, which know more, obey the key `redact`. */
 #include "spank/redact.h"
-#include "policy/policy.h"
+#include "spank/policy/policy.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -35,6 +35,13 @@ static int set_profile(struct request *r, const char *value, struct error *e)
 	return 0;
 }
 
+static int set_quiet(struct request *r, const char *value, struct error *e)
+{
+	(void)value, (void)e;
+	r->quiet = true;
+	return 0;
+}
+
 static bool without_controls(const char *text)
 {
 	for (; *text != '\0'; text++)
@@ -46,18 +53,19 @@ static bool without_controls(const char *text)
 static int set_out(struct request *r, const char *value, struct error *e)
 {
 	if (!without_controls(value))
-		return fail(e, -EINVAL, "out=DIR wants a path without control characters");
+		return fail(e, -EINVAL, "a path without control characters is wanted");
 	if ((size_t)snprintf(r->out, sizeof(r->out), "%s", value) >= sizeof(r->out))
-		return fail(e, -ENAMETOOLONG, "out=DIR is longer than %zu characters", sizeof(r->out) - 1);
+		return fail(e, -ENAMETOOLONG, "longer than %zu bytes", sizeof(r->out) - 1);
 	r->given |= REQUEST_GAVE_OUT;
 	return 0;
 }
 
 static int set_name(struct request *r, const char *value, struct error *e)
 {
-	if (!without_controls(value) || snprintf(r->name, sizeof(r->name), "%s", value) >= REQUEST_NAME_MAX)
-		return fail(e, -EINVAL, "name=NAME wants at most %d characters, none a control character",
-			    REQUEST_NAME_MAX - 1);
+	if (!without_controls(value))
+		return fail(e, -EINVAL, "a name without control characters is wanted");
+	if (snprintf(r->name, sizeof(r->name), "%s", value) >= REQUEST_NAME_MAX)
+		return fail(e, -EINVAL, "longer than %d bytes", REQUEST_NAME_MAX - 1);
 	return 0;
 }
 
@@ -83,7 +91,7 @@ static int set_budget(struct request *r, const char *value, struct error *e)
 	unsigned shift = shift_of(*end);
 	bool bad = !isdigit((unsigned char)*value) || errno != 0 || (shift > 0 ? end[1] : *end) != '\0';
 	if (bad || number > UINT64_MAX >> shift)
-		return fail(e, -EINVAL, "budget=%.64s is not a size; write bytes, or 64M, 512K, 2G", value);
+		return fail(e, -EINVAL, "\"%.64s\" is not a size; write bytes, or 64M, 512K, 2G", value);
 	r->budget_bytes = (uint64_t)number << shift;
 	r->given |= REQUEST_GAVE_BUDGET;
 	return 0;
@@ -94,7 +102,7 @@ static int set_stack(struct request *r, const char *value, struct error *e)
 	char *end;
 	unsigned long depth = strtoul(value, &end, 10);
 	if (!isdigit((unsigned char)*value) || *end != '\0' || depth > REQUEST_STACK_MAX)
-		return fail(e, -EINVAL, "stack=%.64s is not a depth from 0 to %d", value, REQUEST_STACK_MAX);
+		return fail(e, -EINVAL, "\"%.64s\" is not a depth from 0 to %d", value, REQUEST_STACK_MAX);
 	r->stack = (unsigned)depth;
 	r->given |= REQUEST_GAVE_STACK;
 	return 0;
@@ -109,7 +117,7 @@ static int set_report(struct request *r, const char *value, struct error *e)
 			return 0;
 		}
 	}
-	return fail(e, -EINVAL, "report=%.64s is not one of srun, epilog, none", value);
+	return fail(e, -EINVAL, "\"%.64s\" is not one of srun, epilog, none", value);
 }
 
 static int set_sample(struct request *r, const char *value, struct error *e)
@@ -119,29 +127,33 @@ static int set_sample(struct request *r, const char *value, struct error *e)
 	if (strspn(value, "0123456789.") != strlen(value) || *end != '\0' || end == value ||
 	    seconds > REQUEST_SAMPLE_MAX ||
 	    snprintf(r->sample, sizeof(r->sample), "%s", value) >= (int)sizeof(r->sample))
-		return fail(e, -EINVAL, "sample=%.64s is not a number of seconds from 0 (none) to %d", value,
+		return fail(e, -EINVAL, "\"%.64s\" is not a number of seconds from 0 (none) to %d", value,
 			    REQUEST_SAMPLE_MAX);
 	r->given |= REQUEST_GAVE_SAMPLE;
 	return 0;
 }
 
-/* One row a key. */
-static const struct key {
-	const char *name;
-	bool takes_value;
-	int (*set)(struct request *r, const char *value, struct error *e);
-} keys[] = {
-	{"on", false, set_on},	    {"off", false, set_off},	  {"profile", false, set_profile},
-	{"out", true, set_out},	    {"name", true, set_name},	  {"budget", true, set_budget},
-	{"stack", true, set_stack}, {"report", true, set_report}, {"sample", true, set_sample},
+static const struct request_key keys[] = {
+#define ROW(key, value, run) {#key, sizeof(value) > 1, sizeof(run) > 1, set_##key},
+	REQUEST_TABLE(ROW)
+#undef ROW
 };
 
-static const struct key *find(const char *name)
+const struct request_key *request_key(const char *name)
 {
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (strcmp(keys[i].name, name) == 0)
 			return &keys[i];
 	return NULL;
+}
+
+int request_set(const struct request_key *key, const char *value, struct request *r, struct error *e)
+{
+	if (key->takes_value && (value == NULL || *value == '\0'))
+		return fail(e, -EINVAL, "a value is wanted");
+	if (!key->takes_value && value != NULL)
+		return fail(e, -EINVAL, "it takes no value");
+	return key->set(r, value, e);
 }
 
 /* item is "key" or "key=value"; the '=' is overwritten. */
@@ -150,14 +162,13 @@ static int apply(struct request *r, char *item, struct error *e)
 	char *value = strchr(item, '=');
 	if (value != NULL)
 		*value++ = '\0';
-	const struct key *key = find(item);
+	const struct request_key *key = request_key(item);
+	struct error why;
 	if (key == NULL)
-		return fail(e, -EINVAL, "unknown key \"%.64s\"; known: " REQUEST_KEYS, item);
-	if (key->takes_value && (value == NULL || *value == '\0'))
-		return fail(e, -EINVAL, "%s wants a value; known: " REQUEST_KEYS, item);
-	if (!key->takes_value && value != NULL)
-		return fail(e, -EINVAL, "%s takes no value; known: " REQUEST_KEYS, item);
-	return key->set(r, value, e);
+		return fail(e, -EINVAL, "unknown key \"%.64s\"; known:" REQUEST_KEYS, item);
+	if (request_set(key, value, r, &why) < 0)
+		return fail(e, -EINVAL, "%s: %s; known:" REQUEST_KEYS, key->name, why.text);
+	return 0;
 }
 
 int request_parse(const char *text, struct request *ret_request, struct error *e)

@@ -8,10 +8,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define REQUEST_KEYS \
-	"on, off, profile, out=DIR, name=NAME, budget=SIZE[K|M|G], stack=0..32, sample=SECONDS, " \
-	"report=srun|epilog|none"
-#define REQUEST_NAME_MAX 128
+/* clang-format off */
+/* Every option once: behind --mpitrace=, and in front of the program of `mpitrace run`, which by itself is on and makes
+ * the report. One that takes a value has "=" there. */
+#define REQUEST_TABLE(X) \
+	X(on,      "",                  "") \
+	X(off,     "",                  "") \
+	X(out,     "=DIR",              " [--out DIR]") \
+	X(name,    "=NAME",             " [--name NAME]") \
+	X(profile, "",                  " [--profile]") \
+	X(stack,   "=0..32",            " [--stack N]") \
+	X(budget,  "=SIZE[K|M|G]",      " [--budget SIZE]") \
+	X(sample,  "=SECONDS",          " [--sample S]") \
+	X(report,  "=srun|epilog|none", "") \
+	X(quiet,   "",                  " [--quiet]")
+/* clang-format on */
+
+#define REQUEST_KEY_TEXT(key, value, run) " " #key value
+#define REQUEST_RUN_TEXT(key, value, run) run
+#define REQUEST_KEYS REQUEST_TABLE(REQUEST_KEY_TEXT)	  /* " on off out=DIR ..." */
+#define REQUEST_RUN_USAGE REQUEST_TABLE(REQUEST_RUN_TEXT) /* " [--out DIR] ..." */
+#define REQUEST_NAME_MAX 201 /* of a file, with room for "-999", ".mpitrace" and what is temporary */
 #define REQUEST_STACK_MAX 32
 #define REQUEST_SAMPLE_MAX 86400
 
@@ -44,6 +61,7 @@ struct request_site {
 struct request {
 	bool on;
 	bool profile;	       /* totals only, no events */
+	bool quiet;	       /* not a word on standard error, whatever becomes of it */
 	uint64_t budget_bytes; /* of events per rank; 0 = no limit */
 	unsigned stack;	       /* frames recorded per call */
 	char sample[16];       /* seconds between samples of what ranks do, 0 = none; "" = as the agent does */
@@ -53,6 +71,18 @@ struct request {
 	unsigned given; /* enum request_given */
 	struct request_site site;
 };
+
+struct request_key {
+	const char *name;
+	bool takes_value, of_run; /* `mpitrace run` has it */
+	int (*set)(struct request *r, const char *value, struct error *e);
+};
+
+/* The row of a key, or NULL. */
+const struct request_key *request_key(const char *name);
+
+/* Put the value (NULL: none) into *r. 0, or -EINVAL with what is wrong with it, as in "\"33\" is not a depth ...". */
+int request_set(const struct request_key *key, const char *value, struct request *r, struct error *e);
 
 /* Parse text (NULL, "" and Slurm's "(null)": on, with defaults) into *ret_request, replacing it.
  * 0, or -EINVAL with a text for the user that names the key and the known ones. */

@@ -5,6 +5,7 @@
 #include <slurm/slurm.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool sl_number(spank_t sp, spank_item_t item, uint32_t *ret_value)
@@ -66,7 +67,7 @@ int sl_gids(spank_t sp, gid_t **ret_gids)
 {
 	int count = 0;
 	if (spank_get_item(sp, S_JOB_SUPPLEMENTARY_GIDS, ret_gids, &count) != ESPANK_SUCCESS)
-		return 0;
+		return -1;
 	return count;
 }
 
@@ -77,6 +78,18 @@ int sl_node_index(const char *list, const char *node)
 	if (nodes != NULL)
 		slurm_hostlist_destroy(nodes);
 	return at;
+}
+
+bool sl_first_node(const char *list, char ret_node[256])
+{
+	__auto_type nodes = list != NULL ? slurm_hostlist_create(list) : NULL;
+	char *first = nodes != NULL ? slurm_hostlist_shift(nodes) : NULL;
+	if (first != NULL)
+		snprintf(ret_node, 256, "%s", first);
+	free(first);
+	if (nodes != NULL)
+		slurm_hostlist_destroy(nodes);
+	return first != NULL;
 }
 
 const char *sl_version(spank_t sp)

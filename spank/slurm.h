@@ -29,10 +29,12 @@ int sl_argv(spank_t sp, char ***ret_argv);
 const char *sl_env(spank_t sp, const char *name);
 bool sl_setenv(spank_t sp, const char *name, const char *value);
 bool sl_unsetenv(spank_t sp, const char *name);
-/* The user's supplementary groups; returns how many. */
+/* The user's supplementary groups; returns how many, -1: Slurm does not tell. */
 int sl_gids(spank_t sp, gid_t **ret_gids);
 /* Which of the nodes in Slurm's form of a list this is, -1: none of them. */
 int sl_node_index(const char *list, const char *node);
+/* The first of them; false if there is none. */
+bool sl_first_node(const char *list, char ret_node[256]);
 /* Slurm's version, NULL if unknown. */
 const char *sl_version(spank_t sp);
 /* Offer --mpitrace; false if somebody else offers an option of that name. */

@@ -1,8 +1,8 @@
 /* start.c - see start.h. The process is forked twice: slurmd kills the process group of an epilog as soon as that ends,
  * and nobody shall have to wait for it. */
 #include "spank/start.h"
-#include "policy/policy.h"
-#include "warden/child.h"
+#include "spank/policy/policy.h"
+#include "spank/warden/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,21 +31,41 @@ static void write_to(const char *dir, const char *name, const char *text)
 	close(fd);
 }
 
-/* Control groups of version 2: slurmstepd is in a group of the step, .../job_<id>/step_<id>/slurm, which could not be
- * removed while we are there. Beside the jobs we have one of our own. In version 1 slurmstepd is in none. */
-static void leave_step_cgroup(void)
+/* The group of version 2: beside the jobs we have one of our own. `path` is the job's, cut. */
+static void enter_own_group(const char *path)
 {
-	char line[PATH_MAX], dir[2 * PATH_MAX];
+	char dir[2 * PATH_MAX];
+	snprintf(dir, sizeof(dir), CGROUP_ROOT "%s/mpitrace", path);
+	mkdir(dir, 0755);
+	write_to(dir, "memory.max", CGROUP_BYTES);
+	write_to(dir, "cgroup.procs", "0");
+}
+
+/* "9:freezer:/slurm/uid_1/job_2": to the root of that hierarchy, as slurmstepd itself goes there when it ends. What we
+ * take is bounded by limits of each process (spank/warden/child.h). */
+static void enter_root_group(const char *controllers)
+{
+	char dir[PATH_MAX];
+	if ((size_t)snprintf(dir, sizeof(dir), CGROUP_ROOT "/%s", controllers) < sizeof(dir))
+		write_to(dir, "cgroup.procs", "0");
+}
+
+/* slurmstepd is in groups of its job: of version 2 in .../job_<id>/step_<id>/slurm, of version 1 in .../job_<id> of the
+ * freezer, in others by the time and version. None of them can be removed while we are there. */
+static void leave_job_groups(void)
+{
+	char line[PATH_MAX];
 	FILE *f = fopen("/proc/self/cgroup", "re");
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		char *job = strncmp(line, "0::", 3) == 0 ? strstr(line, "/job_") : NULL;
+		char *controllers = strchr(line, ':'), *path = controllers != NULL ? strchr(++controllers, ':') : NULL,
+		     *job = path != NULL ? strstr(path, "/job_") : NULL;
 		if (job == NULL)
 			continue;
-		*job = '\0';
-		snprintf(dir, sizeof(dir), CGROUP_ROOT "%s/mpitrace", line + 3);
-		mkdir(dir, 0755);
-		write_to(dir, "memory.max", CGROUP_BYTES);
-		write_to(dir, "cgroup.procs", "0");
+		*path++ = *job = '\0';
+		if (*controllers == '\0')
+			enter_own_group(path);
+		else
+			enter_root_group(controllers);
 	}
 	if (f != NULL)
 		fclose(f);
@@ -55,9 +75,9 @@ static void run(const char *program, char *const argv[], int pipe_fd)
 {
 	char *envp[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 	setsid();
+	leave_job_groups(); /* while somebody waits for us: a step may end at once, and its groups with it */
 	if (fork() != 0)
 		_exit(0);
-	leave_step_cgroup();
 	if (detach_self(&pipe_fd, pipe_fd >= 0 ? 1 : 0))
 		execve(program, argv, envp);
 	_exit(127);

@@ -1,4 +1,4 @@
-/* start.h - starting mpitrace-warden, root's side of the node (warden/warden.h), out of Slurm's processes. */
+/* start.h - starting mpitrace-warden, root's side of the node (spank/warden/warden.h), out of Slurm's processes. */
 #pragma once
 
 #include "spank/config.h"

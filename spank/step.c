@@ -3,12 +3,14 @@
 #include "spank/step.h"
 #include "spank/het.h"
 #include "spank/namespace.h"
+#include "spank/place.h"
 #include "spank/record.h"
 #include "spank/start.h"
 #include "spank/submit.h"
 #include "spank/task.h"
-#include "warden/settle.h"
-#include "warden/spool.h"
+#include "spank/warden/quota.h"
+#include "spank/warden/settle.h"
+#include "spank/warden/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +26,8 @@
 #define MPIRUN_LEAST 8u
 #define BATCH_SHARE 4u /* most scripts have no mpirun: the steps they start shall find room */
 #define TASKS_HERE_MAX 65536u
+#define RECORD_BYTES 4096u
+#define RECORD_TASK_BYTES 8u
 #define DAEMON_STEP_SUFFIX "/step-batch/ranks"
 
 /* Steps that srun made for somebody: not the extern and the interactive one. */
@@ -208,10 +212,29 @@ static int make_exits(const struct step *s, struct error *e)
 	return 0;
 }
 
+/* What its record takes, about: paths and numbers, and what a user can make long. */
+static uint64_t record_bytes(const struct record *rec)
+{
+	uint64_t argv_bytes = 0;
+	for (int i = 0; i < rec->argc && argv_bytes < LAYOUT_ARGV_MAX; i++)
+		argv_bytes += strlen(rec->argv[i]) + 3;
+	return RECORD_BYTES + (argv_bytes < LAYOUT_ARGV_MAX ? argv_bytes : LAYOUT_ARGV_MAX) +
+	       (rec->nodelist != NULL ? strlen(rec->nodelist) : 0) + (uint64_t)rec->ntasks_here * RECORD_TASK_BYTES;
+}
+
+static int open_live(const struct config *c, const struct record *rec, struct error *e)
+{
+	int fd = spool_open(c->spool, "live", true, e);
+	int rc = fd >= 0 ? quota_admit(QUOTA_LIVE, fd, rec->uid, record_bytes(rec), e) : fd;
+	if (fd >= 0 && rc < 0)
+		close(fd);
+	return rc < 0 ? rc : fd;
+}
+
 static int make_directory(const struct config *c, const struct record *rec, struct step *s, struct error *e)
 {
 	char step[SPOOL_NAME_MAX], run[SPOOL_NAME_MAX];
-	int live_fd = spool_open(c->spool, "live", true, e);
+	int live_fd = open_live(c, rec, e);
 	if (live_fd < 0)
 		return live_fd;
 	bool users = !c->own_mount; /* else it is root's: who does not see the mount on it writes nothing */
@@ -243,18 +266,36 @@ static int start(const struct config *c, struct step *s, struct error *e)
 	return rc;
 }
 
+/* Whether users can read it the task finds out. */
 static int has_tracer(const struct config *c, struct error *e)
 {
 	char library[PATH_MAX + 32];
 	snprintf(library, sizeof(library), "%s/" TASK_TRACER, c->libdir);
-	return access(library, R_OK) == 0 ? 0
-					  : fail(e, -ENOENT, "%s: cannot be read: %s; set libdir= in plugstack.conf",
-						 library, strerror(errno));
+	return access(library, R_OK) == 0
+		       ? 0
+		       : fail(e, -ENOENT, "%s: %s; set libdir= in plugstack.conf", library, strerror(errno));
 }
 
-static int is_admitted(const struct request *r, struct error *e)
+static int is_admitted(const struct request *r, struct notice *n, struct error *e)
 {
-	return r->site.refusal[0] == '\0' ? 0 : fail(e, -EDQUOT, "%s", r->site.refusal);
+	if (r->site.refusal[0] == '\0')
+		return 0;
+	notice_set(n, NOTICE_REFUSED, "%s", r->site.refusal);
+	return fail(e, -EDQUOT, "%s", r->site.refusal);
+}
+
+/* The agent keeps in the spool what it cannot write there; its user should know before the program runs for hours. */
+static void look_at_place(const struct config *c, const struct record *rec, struct notice *n)
+{
+	struct identity who = {.uid = rec->uid, .gid = rec->gid, .gids = rec->gids, .ngids = rec->ngids};
+	struct error e = {"its name must be absolute, not too long and without control characters"};
+	if (who.ngids > IDENTITY_GROUPS_MAX)
+		who.ngids = IDENTITY_GROUPS_MAX;
+	if (who.ngids < 0)
+		who.ngids = 0;
+	if (n->wanted && rec->nodeid == 0 && (rec->out[0] == '\0' || place_check(&who, rec->out, &e) < 0))
+		notice_set(n, NOTICE_PLACE, "%s: traces are kept in %s/kept/%u on each node, for a week", e.text,
+			   c->spool, rec->uid);
 }
 
 /* As if it had never been made. */
@@ -266,40 +307,48 @@ static void give_up(struct step *s)
 	close(s->dir_fd);
 }
 
-void step_begin(spank_t sp, const struct config *c, const struct request *r, bool asked, struct step *ret_step)
+/* Which step this is, and whether this node speaks for it. False: nobody traces it, whatever was asked. */
+static bool know(spank_t sp, struct request *r, const struct config *c, struct record *rec, struct names *names,
+		 uint32_t **ret_tasks, struct step *s, struct notice *n)
+{
+	uint32_t uid = UINT32_MAX;
+	bool traceable = sl_number(sp, S_JOB_STEPID, &s->step_id) && is_traceable(s->step_id);
+	bool known = traceable && describe(sp, r, c, rec, names, ret_tasks);
+	s->job_id = rec->job_id;
+	s->leads = known && rec->nodeid == 0;
+	if (known)
+		snprintf(s->node, sizeof(s->node), "%s", rec->node);
+	if (traceable && !known && sl_number(sp, S_JOB_UID, &uid) && uid == 0) {
+		s->leads = rec->nodeid == 0;
+		notice_set(n, NOTICE_ROOT, "steps of root are not traced");
+	}
+	return known;
+}
+
+void step_begin(spank_t sp, const struct config *c, const struct request *r, bool on, struct notice *n,
+		struct step *ret_step)
 {
 	struct error e = {""};
 	struct record rec;
 	struct names names;
 	struct request request = *r;
-	struct step s = {.dir_fd = -1, .warden_fd = -1, .mount_fd = -1};
 	uint32_t *tasks = NULL;
-	ret_step->active = false;
-	if (!sl_number(sp, S_JOB_STEPID, &s.step_id))
-		return;
-	if (!describe(sp, &request, c, &rec, &names, &tasks)) {
-		free(tasks);
-		return;
+	struct step s = {.dir_fd = -1, .warden_fd = -1, .mount_fd = -1};
+	bool known = know(sp, &request, c, &rec, &names, &tasks, &s, n);
+	if (known && on) {
+		s.active = is_admitted(r, n, &e) == 0 && has_tracer(c, &e) == 0 &&
+			   make_directory(c, &rec, &s, &e) >= 0 && start(c, &s, &e) >= 0;
+		if (s.active) {
+			s.mount_fd = namespace_prepare(s.dir_fd);
+			look_at_place(c, &rec, n);
+		} else {
+			sl_error("step %u.%u runs untraced: %s", rec.job_id, s.step_id, e.text);
+			notice_set(n, NOTICE_SETUP, "%s", e.text);
+			give_up(&s);
+		}
 	}
-	s.active = is_admitted(r, &e) == 0 && has_tracer(c, &e) == 0 && make_directory(c, &rec, &s, &e) >= 0 &&
-		   start(c, &s, &e) >= 0;
 	free(tasks);
-	if (s.active) {
-		s.mount_fd = namespace_prepare(s.dir_fd);
-		*ret_step = s;
-		if (asked && rec.nodeid == 0 && rec.out[0] == '\0')
-			snprintf(ret_step->trouble, sizeof(ret_step->trouble),
-				 "mpitrace: no directory for the results (its name must be absolute, not too long and "
-				 "without control "
-				 "characters): they are kept in %s/kept on each node; out=DIR names another\n",
-				 c->spool);
-		return;
-	}
-	sl_error("step %u.%u runs untraced: %s", rec.job_id, s.step_id, e.text);
-	if (asked && rec.nodeid == 0) /* the user has no standard error yet: the first task says it */
-		snprintf(ret_step->trouble, sizeof(ret_step->trouble), "mpitrace: runs untraced on %s: %s\n", rec.node,
-			 e.text);
-	give_up(&s);
+	*ret_step = s;
 }
 
 void step_task_enter(const struct step *s)

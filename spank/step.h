@@ -3,7 +3,7 @@
 #pragma once
 
 #include "spank/config.h"
-#include "spank/request.h"
+#include "spank/notice.h"
 #include "spank/slurm.h"
 
 /* Where the running step has its directory; set by step_begin, inherited by the tasks' processes.
@@ -13,14 +13,16 @@ struct step {
 	int dir_fd;    /* of the step's directory */
 	int warden_fd; /* a socket, held as long as the step runs: its warden has the other end */
 	int mount_fd;  /* the step's file system, for a job with mounts of its own; or -1 */
-	uint32_t step_id;
+	uint32_t job_id, step_id;
+	bool leads; /* this is the first node of the step: its first task speaks for all */
+	char node[256];
 	char dir[PATH_MAX];
-	char trouble[PATH_MAX + ERROR_TEXT_MAX]; /* for the user: why the step runs untraced */
 };
 
-/* Make the step's directory, write its layout, start its warden. On any failure the step runs untraced: *ret_step is
- * then inactive and the reason is in the log, and on the user's standard error if tracing was `asked` for. */
-void step_begin(spank_t sp, const struct config *c, const struct request *r, bool asked, struct step *ret_step);
+/* Make the step's directory, write its layout, start its warden; unless it shall not be traced (`on`). On any failure
+ * the step runs untraced: *ret_step is then inactive, the reason is in the log, and noted in *n. */
+void step_begin(spank_t sp, const struct config *c, const struct request *r, bool on, struct notice *n,
+		struct step *ret_step);
 /* In the process of a task that is root's still. */
 void step_task_enter(const struct step *s);
 /* Append the exit status of the task that ended. */

@@ -3,6 +3,7 @@
  * epilog does. Only a terminal is told where the report is: what a program's output is piped into
  * must not differ with --mpitrace. */
 #include "spank/submit.h"
+#include "spank/policy/policy.h"
 #include "spank/output.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@ static struct {
 	bool own_allocation;
 	bool wanted;
 	bool queue; /* the site wants long analyses to be jobs */
+	bool quiet, hides_hosts;
 	uint32_t nnodes;
 	double begin;
 	char directory[PATH_MAX]; /* where srun was called */
@@ -74,6 +77,8 @@ void submit_step_known(spank_t sp, const struct request *r)
 	local.begin = now_s();
 	local.wanted = reports(r) && sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
 		       output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out);
+	local.quiet = r->quiet;
+	local.hides_hosts = (r->site.redact & POLICY_REDACT_HOSTS) != 0;
 	local.queue = strcmp(r->site.finish, "queue") == 0;
 	if (!local.wanted || !sl_number(sp, S_JOB_NNODES, &local.nnodes))
 		local.nnodes = 0;
@@ -164,28 +169,60 @@ static int wait_for(pid_t pid, double seconds)
 	}
 }
 
-/* One line, and only for somebody who watches. */
-static void say(int code)
+static bool is_own(const char *dir)
 {
-	char report[PATH_MAX + 16];
-	snprintf(report, sizeof(report), "%s/report.html", local.out);
-	if (!isatty(STDERR_FILENO))
-		return;
-	if (code == CODE_LATER || code == CODE_STOPPED)
-		fprintf(stderr, "mpitrace: the trace is complete, its report is not made yet: mpitrace finish %s\n",
-			local.out);
-	else if (code == CODE_QUEUED)
-		fprintf(stderr, "mpitrace: the trace is complete, a job makes its report: %s/report.html\n", local.out);
-	else if (code == CODE_NO_PROGRAM)
-		fprintf(stderr,
-			"mpitrace: no report: the program mpitrace is missing on this host; the trace is in %s\n",
-			local.out);
-	else if (access(report, R_OK) == 0)
-		fprintf(stderr, "mpitrace: %s%s\n", report,
-			code == CODE_PARTIAL ? " (partial: it says what is missing)" : "");
+	struct stat st;
+	return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & S_IWOTH) == 0;
 }
 
-void submit_finish(const struct config *c)
+/* A step whose first node has left no trace has said why; names of nodes that are not to be known tell nothing. */
+static bool first_node_wrote(void)
+{
+	char node[256], path[PATH_MAX + 300];
+	const char *list =
+		getenv("SLURM_STEP_NODELIST") != NULL ? getenv("SLURM_STEP_NODELIST") : getenv("SLURM_NODELIST");
+	if (local.hides_hosts || !sl_first_node(list, node))
+		return true;
+	snprintf(path, sizeof(path), "%s/%s.mpic", local.out, node);
+	return access(path, F_OK) == 0;
+}
+
+/* What a finisher that ended with this code has not done. */
+static void note(struct notice *n, int code, bool has_report)
+{
+	if (code == CODE_NO_PROGRAM)
+		notice_set(n, NOTICE_NO_PROGRAM, "the program mpitrace is missing on this host; the trace is in %s",
+			   local.out);
+	else if (code == CODE_QUEUED)
+		notice_set(n, NOTICE_QUEUED, "the trace is complete, a job makes its report: %s/report.html",
+			   local.out);
+	else if (code == CODE_PARTIAL && has_report && !first_node_wrote())
+		return;
+	else if (code == CODE_PARTIAL && has_report)
+		notice_set(n, NOTICE_PARTIAL, "%s/report.html", local.out);
+	else if (code == CODE_LATER || code == CODE_STOPPED || code == CODE_PARTIAL)
+		notice_set(n, NOTICE_LATER, "the trace is complete%s: mpitrace finish %s",
+			   has_report ? ", report.html is from totals" : "", local.out);
+	else if (code != 0 && is_own(local.out)) /* else the step has said that its results are kept */
+		notice_set(n, NOTICE_FAILED, "the analysis of %s failed", local.out);
+}
+
+/* One line: what is missing to who asked, where the report is to who watches. */
+static void say(struct notice *n, int code)
+{
+	char report[PATH_MAX + 16];
+	bool watched = isatty(STDERR_FILENO) && !local.quiet;
+	snprintf(report, sizeof(report), "%s/report.html", local.out);
+	bool has_report = access(report, R_OK) == 0;
+	note(n, code, has_report);
+	n->wanted |= watched;
+	if (n->cause != NOTICE_NONE)
+		notice_say(n, "");
+	else if (has_report && watched)
+		fprintf(stderr, "mpitrace: %s\n", report);
+}
+
+void submit_finish(const struct config *c, struct notice *n)
 {
 	if (!local.wanted)
 		return;
@@ -200,7 +237,7 @@ void submit_finish(const struct config *c)
 	for (int i = 0; i < 3; i++)
 		sigaction(numbers[i], &listen, &before[i]);
 	if (pid > 0)
-		say(wait_for(pid, 2 * budget_s + 2 + (local.queue ? QUEUE_SECONDS : 0)));
+		say(n, wait_for(pid, 2 * budget_s + 2 + (local.queue ? QUEUE_SECONDS : 0)));
 	for (int i = 0; i < 3; i++)
 		sigaction(numbers[i], &before[i], NULL);
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "spank/config.h"
-#include "spank/request.h"
+#include "spank/notice.h"
 #include "spank/slurm.h"
 
 /* In the environment of a step whose srun makes its report; a hint, and taken out of the tasks'. */
@@ -16,5 +16,6 @@ void submit_forget_outer(void);
 void submit_prepare(const struct request *r, bool wanted);
 /* srun knows the job and the step now. */
 void submit_step_known(spank_t sp, const struct request *r);
-/* srun is about to end: make the report if that is srun's to do, within a deadline. */
-void submit_finish(const struct config *c);
+/* srun is about to end: make the report if that is srun's to do, within a deadline, and say what became
+ * of it to who watches, or asked and does not get it whole. */
+void submit_finish(const struct config *c, struct notice *n);

@@ -3,6 +3,7 @@
 #include "spank/redact.h"
 #include "spank/submit.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,18 +78,36 @@ static void forget_outer(spank_t sp, const char *library)
 	free(kept);
 }
 
-void task_environment(spank_t sp, const struct config *c, const struct request *r, const struct step *s)
+/* The front of the tracer, and for each MPI library one behind it: as the user, and in the job's own mounts. */
+static bool reads_tracer(const char *libdir, struct notice *n)
 {
-	char library[PATH_MAX + 32], ranks[PATH_MAX + 8], names[64];
-	uint32_t task;
-	snprintf(library, sizeof(library), "%s/" TASK_TRACER, c->libdir);
-	sl_unsetenv(sp, SUBMIT_REPORTS);
-	forget_outer(sp, library);
-	if (s->trouble[0] != '\0' && sl_number(sp, S_TASK_GLOBAL_ID, &task) && task == 0)
-		dprintf(STDERR_FILENO, "%s", s->trouble);
-	if (!s->active || access(library, R_OK) != 0)
-		return;
+	static const char *const names[] = {TASK_TRACER, MPITRACE_TRACERS};
+	char library[PATH_MAX + 32];
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(library, sizeof(library), "%s/%s", libdir, names[i]);
+		if (access(library, R_OK) == 0)
+			continue;
+		notice_set(n, i == 0 ? NOTICE_TRACER : NOTICE_FLAVOUR,
+			   "%s: %s, as seen from inside of the job; set libdir= in plugstack.conf", library,
+			   strerror(errno));
+		if (i == 0)
+			return false;
+	}
+	return true;
+}
+
+/* A container may have no spool in it. */
+static void look_at_ranks(const char *ranks, struct notice *n)
+{
+	if (access(ranks, W_OK | X_OK) != 0)
+		notice_set(n, NOTICE_SETUP, "%s: %s, as seen from inside of the job", ranks, strerror(errno));
+}
+
+static void set_tracer(spank_t sp, const char *library, const struct request *r, const struct step *s, struct notice *n)
+{
+	char ranks[PATH_MAX + 8], names[64];
 	snprintf(ranks, sizeof(ranks), "%s/ranks", s->dir);
+	look_at_ranks(ranks, n);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		sl_unsetenv(sp, ours[i]); /* what a user has there is of no step of ours */
 	preload_tracer(sp, library);
@@ -99,4 +118,18 @@ void task_environment(spank_t sp, const struct config *c, const struct request *
 	set_number(sp, "MPITRACE_STACK", r->stack);
 	if (r->site.redact != 0)
 		sl_setenv(sp, "MPITRACE_REDACT", redact_names(r->site.redact, names));
+}
+
+void task_environment(spank_t sp, const struct config *c, const struct request *r, const struct step *s,
+		      struct notice *n)
+{
+	char library[PATH_MAX + 32];
+	uint32_t task = UINT32_MAX;
+	snprintf(library, sizeof(library), "%s/" TASK_TRACER, c->libdir);
+	sl_unsetenv(sp, SUBMIT_REPORTS);
+	forget_outer(sp, library);
+	if (s->active && reads_tracer(c->libdir, n))
+		set_tracer(sp, library, r, s, n);
+	bool speaks = s->leads && sl_number(sp, S_TASK_ID, &task) && task == 0;
+	notice_say_in_task(sp, n, s->node, s->job_id, s->step_id == STEP_BATCH, speaks);
 }

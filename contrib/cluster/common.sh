@@ -149,6 +149,11 @@ start() {
 	) &
 }
 
+# Debian's files are slurmd-wlm and slurmctld-wlm, behind links: newer ones have these names once they were told to reconfigure.
+is_daemon() { # PID NAME
+	[[ "$(cat "/proc/$1/comm" 2>/dev/null)" =~ ^"$2"(-wlm)?$ ]]
+}
+
 # Slurm's part of a host.
 daemon_of() { # HOST
 	if [ "$1" = head ]; then
@@ -161,4 +166,12 @@ daemon_of() { # HOST
 # shellcheck disable=SC2046  # words
 start_daemon() { # HOST
 	start "$1" $(daemon_of "$1")
+}
+
+# What makes Open MPI 5 and later start over these networks: README.md has the figures. A line a variable.
+open_mpi_transport() {
+	case $(ompi_info --version 2>/dev/null) in
+	*"Open MPI v4"* | '') ;;
+	*) printf '%s\n' "OMPI_MCA_pml=${OMPI_MCA_pml:-ucx}" OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any UCX_TLS=tcp,self,sm UCX_WARN_UNUSED_ENV_VARS=n ;;
+	esac
 }

@@ -1,6 +1,6 @@
 /* config.c - see config.h. */
-#include "publish/config.h"
-#include "publish/kind.h"
+#include "fleet/publish/config.h"
+#include "fleet/publish/kind.h"
 
 #include "base/buf_file.h"
 

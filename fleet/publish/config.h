@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "policy/policy.h"
+#include "spank/policy/policy.h"
 
 #include <stdbool.h>
 #include <stdint.h>

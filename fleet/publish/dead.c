@@ -1,5 +1,5 @@
 /* dead.c - see dead.h. */
-#include "publish/dead.h"
+#include "fleet/publish/dead.h"
 
 #include "base/atomic_file.h"
 #include "base/json.h"

@@ -1,7 +1,7 @@
 /* dead.h - a directory with what a destination will never take, a file each, for people and scripts. */
 #pragma once
 
-#include "publish/kind.h"
+#include "fleet/publish/kind.h"
 
 /* A file in it, {"destination", "reason", "record"}, named by destination and number; whole or not at all. 0 or -errno
  * with text. */

@@ -1,6 +1,6 @@
 /* http.c - see http.h. */
-#include "publish/http.h"
-#include "publish/kind.h"
+#include "fleet/publish/http.h"
+#include "fleet/publish/kind.h"
 
 #include "base/utf8.h"
 

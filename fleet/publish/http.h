@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "publish/config.h"
+#include "fleet/publish/config.h"
 
 struct http;
 

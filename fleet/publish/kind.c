@@ -1,5 +1,5 @@
 /* kind.c - see kind.h. */
-#include "publish/kind.h"
+#include "fleet/publish/kind.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/buf.h"
-#include "publish/config.h"
-#include "publish/totals.h"
+#include "fleet/publish/config.h"
+#include "fleet/publish/totals.h"
 
 #include <cjson/cJSON.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* kind_clickhouse.c - rows for ClickHouse over its HTTP interface (INSERT ... FORMAT JSONEachRow), into the table of
  * contrib/clickhouse/fleet.sql. That is a ReplacingMergeTree by id and user: a row that comes again takes the place
  * of itself, and a later record of a step that of the earlier one. */
-#include "publish/kind.h"
+#include "fleet/publish/kind.h"
 
 #include "base/json.h"
 #include "fleet/job.h"

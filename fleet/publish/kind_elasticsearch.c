@@ -1,7 +1,7 @@
 /* kind_elasticsearch.c - the _bulk interface of Elasticsearch and OpenSearch: each record is the document of its id and
  * user, so that one which comes again takes its own place, and nobody else's. The answer to a request that was taken
  * says of each document whether it is there. */
-#include "publish/kind.h"
+#include "fleet/publish/kind.h"
 
 #include "base/index.h"
 #include "base/json.h"

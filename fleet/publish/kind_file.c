@@ -1,5 +1,5 @@
 /* kind_file.c - a file of records, a line each (NDJSON). */
-#include "publish/kind.h"
+#include "fleet/publish/kind.h"
 
 static void lines(const struct publish_batch *b, struct buf *ret_body)
 {

@@ -1,7 +1,7 @@
 /* kind_influxdb.c - InfluxDB's line protocol, 1.x (database) and 2.x (org, bucket). A point is told apart by
  * measurement, tags and time: the record's id is a tag and its time is the job's start, so a repeat overwrites what is
  * there. */
-#include "publish/kind.h"
+#include "fleet/publish/kind.h"
 
 #include "base/json.h"
 #include "base/utf8.h"

@@ -2,7 +2,7 @@
  * OpenMetrics readers share. A Pushgateway keeps one value of each metric, and no jobs: so what is sent is what all
  * jobs add up to, as counters, by cluster, partition and account. One group is put whole each time, so that a repeat
  * changes nothing. */
-#include "publish/kind.h"
+#include "fleet/publish/kind.h"
 
 #include "fleet/job.h"
 

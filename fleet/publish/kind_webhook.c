@@ -1,6 +1,6 @@
 /* kind_webhook.c - any server that takes JSON: {"batch": NAME, "records": [...]}, signed by HMAC-SHA-256. Each record
  * has its id; the batch's name is the same when it comes again, so that a receiver needs to know only the last one. */
-#include "publish/kind.h"
+#include "fleet/publish/kind.h"
 
 #include <errno.h>
 #include <string.h>

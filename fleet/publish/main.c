@@ -1,11 +1,11 @@
 /* main.c - mpitrace-publish, which `mpitrace publish` runs: takes records from outboxes and sends them where
  * mpitrace.conf says. A program of its own, so that what a node runs is not linked with libcurl. */
-#include "cli/cli.h"
+#include "base/command.h"
 #include "base/json.h"
-#include "publish/metrics.h"
-#include "publish/program.h"
-#include "publish/send.h"
-#include "publish/take.h"
+#include "fleet/publish/metrics.h"
+#include "fleet/publish/program.h"
+#include "fleet/publish/send.h"
+#include "fleet/publish/take.h"
 
 #include <curl/curl.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* metrics.c - see metrics.h. */
-#include "publish/metrics.h"
+#include "fleet/publish/metrics.h"
 
 #include "base/atomic_file.h"
 

@@ -1,5 +1,5 @@
 /* seen.c - see seen.h. */
-#include "publish/seen.h"
+#include "fleet/publish/seen.h"
 
 #define FILES_MOST 4000000 /* 128 MB; then it begins anew */
 

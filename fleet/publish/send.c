@@ -3,8 +3,8 @@
  * that is meant stands alone, which is dead then; all others, and no answer, are the destination's trouble: the same
  * batch goes out again later. 500 may be either: after some times it is halved, too, and who stands alone lets the
  * others go first (state_aside()). */
-#include "publish/send.h"
-#include "publish/dead.h"
+#include "fleet/publish/send.h"
+#include "fleet/publish/dead.h"
 
 #include "base/json.h"
 #include "base/utf8.h"

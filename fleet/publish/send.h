@@ -1,8 +1,8 @@
 /* send.h - what waits for a destination, batch by batch, until nothing does or it cannot now. */
 #pragma once
 
-#include "publish/http.h"
-#include "publish/state.h"
+#include "fleet/publish/http.h"
+#include "fleet/publish/state.h"
 
 #include <signal.h>
 

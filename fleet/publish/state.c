@@ -1,5 +1,5 @@
 /* state.c - see state.h. */
-#include "publish/state_sql.h"
+#include "fleet/publish/state_sql.h"
 
 #include <errno.h>
 #include <fcntl.h>

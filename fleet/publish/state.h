@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "fleet/db.h"
-#include "publish/kind.h"
+#include "fleet/publish/kind.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* state_batch.c - what goes out together, and what became of it. */
-#include "publish/state_sql.h"
+#include "fleet/publish/state_sql.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* state_show.c - how it stands. */
-#include "publish/dead.h"
-#include "publish/state_sql.h"
+#include "fleet/publish/dead.h"
+#include "fleet/publish/state_sql.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* state_sql.c - see state_sql.h. */
-#include "publish/state_sql.h"
+#include "fleet/publish/state_sql.h"
 
 #include <errno.h>
 #include <stdarg.h>

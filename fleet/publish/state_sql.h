@@ -1,7 +1,7 @@
 /* state_sql.h - statements as the files state*.c use them. */
 #pragma once
 
-#include "publish/state.h"
+#include "fleet/publish/state.h"
 
 /* Run sql with n numbers bound, each an int64_t. Rows, if any, are not wanted. */
 int state_run(struct state *s, struct error *e, const char *sql, int n, ...);

@@ -1,5 +1,5 @@
 /* state_take.c - records are taken, once, and owed to all destinations. */
-#include "publish/state_sql.h"
+#include "fleet/publish/state_sql.h"
 
 #include "base/index.h"
 #include "base/json.h"

@@ -1,7 +1,7 @@
 /* state_totals.c - sums of destinations that hold no records. They change in the transaction that lets the batch go
  * which they count, so that a batch that comes again is added to the same sums. */
-#include "publish/state_sql.h"
-#include "publish/totals.h"
+#include "fleet/publish/state_sql.h"
+#include "fleet/publish/totals.h"
 
 #include <errno.h>
 

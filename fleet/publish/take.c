@@ -1,8 +1,8 @@
 /* take.c - see take.h. */
-#include "publish/take.h"
+#include "fleet/publish/take.h"
 #include "base/utf8.h"
 #include "fleet/sources.h"
-#include "publish/program.h"
+#include "fleet/publish/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* take.h - records from an outbox into the state. */
 #pragma once
 
-#include "publish/seen.h"
-#include "publish/state.h"
+#include "fleet/publish/seen.h"
+#include "fleet/publish/state.h"
 
 /* All records below path for all destinations. What is refused is said on standard error. When all files could be read,
  * the outbox is stamped (program.h) unless `dry`. Files that `seen` knows are not read again. 0 or -errno with text. */

@@ -1,5 +1,5 @@
 /* totals.c - see totals.h. */
-#include "publish/totals.h"
+#include "fleet/publish/totals.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* compare.c - the object "mpitrace/diff/1", member by member. See compare.h. */
-#include "compare/parts.h"
+#include "postproc/compare/parts.h"
 
 #include "base/json.h"
 

@@ -1,6 +1,6 @@
 /* issues.c - which issues are gone, new, or cost more or less. An issue that several runs of a side have is named
  * once; a run without it lost nothing by it. */
-#include "compare/parts.h"
+#include "postproc/compare/parts.h"
 
 #include "base/json.h"
 

@@ -1,6 +1,6 @@
 /* load.c - the analysis of one run.
  * In: an .mpix, or what `mpitrace analyze --json` prints.  Out: the object, if it is one. */
-#include "compare/compare.h"
+#include "postproc/compare/compare.h"
 
 #include "base/buf_file.h"
 #include "base/json.h"

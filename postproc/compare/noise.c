@@ -1,7 +1,7 @@
 /* noise.c - see noise.h. B. L. Welch, The generalization of "Student's" problem when several different population
  * variances are involved, Biometrika 34, 1947; S. Holm, A simple sequentially rejective multiple test procedure,
  * Scand. J. Stat. 6, 1979. */
-#include "compare/noise.h"
+#include "postproc/compare/noise.h"
 
 #include <math.h>
 

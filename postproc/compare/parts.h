@@ -3,7 +3,7 @@
 
 #include "base/index.h"
 #include "base/vec.h"
-#include "compare/compare.h"
+#include "postproc/compare/compare.h"
 
 /* What is compared: the runs of the first and of the last group, one behind the other. */
 struct sides {

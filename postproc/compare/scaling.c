@@ -1,8 +1,8 @@
 /* scaling.c - how a program scales, after POP (https://pop-coe.eu/node/69). The first group is the reference:
  *   computation scaling: its useful time over this one's, of all ranks together (strong) or a rank (weak);
  *   global efficiency: parallel efficiency times computation scaling. */
-#include "compare/noise.h"
-#include "compare/parts.h"
+#include "postproc/compare/noise.h"
+#include "postproc/compare/parts.h"
 
 #include "base/json.h"
 

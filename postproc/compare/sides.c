@@ -1,7 +1,7 @@
 /* sides.c - the two sides of a comparison: which runs, and what is in the way of comparing them.
  * In: analyses.  Out: what each side is, whether noise can be told, and notes in sentences. */
-#include "compare/noise.h"
-#include "compare/parts.h"
+#include "postproc/compare/noise.h"
+#include "postproc/compare/parts.h"
 
 #include "base/json.h"
 

@@ -1,7 +1,7 @@
 /* sites.c - time and waiting of each call site on both sides.
  * In: callsites and wait_states, matched by sites_match.c.  Out: callsites, and wait_sites: waiting by state and call
  * site. */
-#include "compare/sites.h"
+#include "postproc/compare/sites.h"
 
 #include "base/json.h"
 

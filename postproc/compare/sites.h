@@ -1,7 +1,7 @@
 /* sites.h - which call site of one run is which of another: functions keep their names while lines move. */
 #pragma once
 
-#include "compare/parts.h"
+#include "postproc/compare/parts.h"
 
 struct site {
 	size_t run, order; /* order: in its run's list */

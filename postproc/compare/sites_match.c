@@ -4,7 +4,7 @@
  * - some were put in or taken out: those before them have moved as the matched call before them in the file has,
  *   those behind as the one behind them has, or all by as much;
  * - else nobody can say which is which, and they are compared as one. */
-#include "compare/sites.h"
+#include "postproc/compare/sites.h"
 
 #include "base/json.h"
 

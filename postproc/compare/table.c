@@ -1,8 +1,8 @@
 /* table.c - rows with one value a run, and what is said of them: both means, the change, how far runs of one side are
  * apart, and whether the change is larger than that explains. Rows that matter little are not judged: the fewer are
  * asked about, the smaller a difference can be told from noise. */
-#include "compare/noise.h"
-#include "compare/parts.h"
+#include "postproc/compare/noise.h"
+#include "postproc/compare/parts.h"
 
 #include "base/json.h"
 

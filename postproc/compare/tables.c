@@ -1,6 +1,6 @@
 /* tables.c - times and factors of both sides: the run as a whole, efficiencies, MPI functions, waiting.
  * In: summary, efficiency, per_rank, operations, wait_totals.  Out: a member each. */
-#include "compare/parts.h"
+#include "postproc/compare/parts.h"
 
 #include "base/json.h"
 

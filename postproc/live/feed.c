@@ -1,6 +1,6 @@
 /* feed.c - see feed.h. */
-#include "live/feed.h"
-#include "live/feed_reader.h"
+#include "postproc/live/feed.h"
+#include "postproc/live/feed_reader.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#define FEED_ACCEPTED_AT_ONCE 32 /* then all are heard again, before others take their places */
 
 enum { UNIX, TCP, LISTENERS };
 
@@ -65,7 +67,7 @@ static int listen_unix(struct feed *f, const char *path, struct error *e)
 	umask(before);
 	if (code == 0) {
 		f->socket_path = strdup(path);
-		code = f->socket_path == NULL ? -ENOMEM : listen(fd, FEED_READERS_MAX) < 0 ? -errno : 0;
+		code = f->socket_path == NULL ? -ENOMEM : listen(fd, SOMAXCONN) < 0 ? -errno : 0;
 	}
 	f->listeners[UNIX] = fd;
 	return code < 0 ? fail(e, code, "%s: cannot listen there: %s", path, strerror(-code)) : 0;
@@ -90,7 +92,7 @@ static int listen_tcp(struct feed *f, uint16_t port, struct error *e)
 	f->listeners[TCP] = fd;
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, FEED_READERS_MAX) < 0 ||
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, SOMAXCONN) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&address, &len) < 0)
 		return fail(e, -errno, "cannot listen on 127.0.0.1 port %u: %s; choose another with --port", port,
 			    strerror(errno));
@@ -194,6 +196,34 @@ static void refuse(int fd, const char *why)
 	close(fd);
 }
 
+/* Who goes when another one comes: who has shown no token for longest, or else who has not read for longest. */
+static struct feed_reader *least_missed(struct feed *f, int64_t now)
+{
+	struct feed_reader *stalled = NULL;
+	for (struct feed_reader *r = f->readers.at; r < f->readers.at + f->readers.n; r++) {
+		if (r->token != NULL)
+			return r; /* they stand in the order in which they came */
+		if (reader_owes(r, &f->kept) && now - r->since_ns > FEED_HURRY_SECONDS * 1000000000ll &&
+		    (stalled == NULL || r->since_ns < stalled->since_ns))
+			stalled = r;
+	}
+	return stalled;
+}
+
+static bool make_room(struct feed *f)
+{
+	if (f->readers.n < FEED_READERS_MAX)
+		return true;
+	struct feed_reader *r = least_missed(f, now_ns());
+	if (r == NULL)
+		return false;
+	reader_done(r);
+	size_t behind = (size_t)(f->readers.at + f->readers.n - (r + 1));
+	memmove(r, r + 1, behind * sizeof(*r));
+	f->readers.n--;
+	return true;
+}
+
 /* false: there is nobody more, or no descriptor for them. */
 static bool let_in(struct feed *f, int listener)
 {
@@ -202,11 +232,11 @@ static bool let_in(struct feed *f, int listener)
 		return false;
 	if (!may_connect(fd, listener))
 		refuse(fd, "error user: this belongs to another user\n");
-	else if (f->readers.n >= FEED_READERS_MAX || vec_push(&f->readers, (struct feed_reader){.fd = fd}) < 0)
+	else if (!make_room(f) || vec_push(&f->readers, (struct feed_reader){.fd = fd}) < 0)
 		refuse(fd, "error full: too many readers; try again later\n");
 	else
 		reader_begin(&f->readers.at[f->readers.n - 1], fd, listener == TCP ? f->token : NULL, &f->kept,
-			     f->active_ns = now_ns());
+			     now_ns());
 	return true;
 }
 
@@ -218,7 +248,8 @@ static void turn(struct feed *f, const struct pollfd *polls)
 	for (size_t i = 0; i < f->readers.n; i++) {
 		struct feed_reader r = f->readers.at[i];
 		bool stays = reader_turn(&r, &f->kept, polls[i].revents != 0, now);
-		f->active_ns = r.since_ns > f->active_ns ? r.since_ns : f->active_ns;
+		if (r.token == NULL && r.since_ns > f->active_ns)
+			f->active_ns = r.since_ns;
 		if (stays)
 			f->readers.at[left++] = r;
 		else
@@ -240,7 +271,7 @@ static bool serve_once(struct feed *f, int timeout_ms)
 		return false;
 	turn(f, polls);
 	for (int i = 0; i < LISTENERS; i++)
-		while (polls[n + (size_t)i].revents != 0 && let_in(f, i))
+		for (int k = 0; polls[n + (size_t)i].revents != 0 && k < FEED_ACCEPTED_AT_ONCE && let_in(f, i); k++)
 			;
 	return true;
 }

@@ -2,14 +2,15 @@
  * TCP. One thread, nothing blocks: a reader that is slow has a place in what is kept, and nobody waits for it. */
 #pragma once
 
-#include "live/merge.h"
+#include "postproc/live/merge.h"
 
 #define FEED_READERS_MAX 128
 #define FEED_LINE_MAX 256u		/* bytes of what a reader says, with its end */
 #define FEED_KEPT_MAX_BYTES (64u << 20) /* of samples; the newest is kept whatever its size */
 #define FEED_BEHIND_MAX 64u		/* announcements that a reader may be behind before it misses some */
-#define FEED_TOKEN_SECONDS 10
-#define FEED_STALLED_SECONDS 30 /* without a byte taken, while there is something to take */
+#define FEED_TOKEN_SECONDS 10		/* for the whole line */
+#define FEED_STALLED_SECONDS 30		/* without a byte taken, while there is something to take */
+#define FEED_HURRY_SECONDS 1		/* the same, when somebody waits for the place */
 #define FEED_TOKEN_CHARS 32
 
 struct feed;
@@ -32,5 +33,5 @@ int feed_add(struct feed *f, const struct merged *s);
 void feed_end(struct feed *f);
 /* Serve readers for that long, or until a signal comes. */
 void feed_serve(struct feed *f, int64_t ns);
-/* CLOCK_MONOTONIC of when a reader last came, said or took something. */
+/* CLOCK_MONOTONIC of when a reader last came, said or took something; who has shown no token is none. */
 int64_t feed_active_ns(const struct feed *f);

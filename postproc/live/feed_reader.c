@@ -1,7 +1,7 @@
 /* feed_reader.c - see feed_reader.h. In: lines of whoever connected, untrusted.  Out: announcements, samples, one
  * line for each mistake. Nothing is queued: a reader has places in what is kept, and the next line is made when the
  * last is gone. */
-#include "live/feed_reader.h"
+#include "postproc/live/feed_reader.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -280,7 +280,8 @@ bool reader_turn(struct feed_reader *r, const struct feed_samples *kept, bool re
 	if (readable && !reader_owes(r, kept) && r->in_len < sizeof(r->in)) {
 		if (!hear(r))
 			return false;
-		r->since_ns = now_ns;
+		if (r->token == NULL)
+			r->since_ns = now_ns;
 	}
 	/* What it asked is answered before its next line is read. */
 	while (!reader_owes(r, kept) && !r->leaves && take_line(r, kept))

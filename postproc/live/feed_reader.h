@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "live/feed.h"
+#include "postproc/live/feed.h"
 
 struct feed_sample {
 	struct merged s;

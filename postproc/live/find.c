@@ -1,5 +1,5 @@
 /* find.c - see look.h. */
-#include "live/look.h"
+#include "postproc/live/look.h"
 
 #include <dirent.h>
 #include <limits.h>

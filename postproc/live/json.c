@@ -1,5 +1,5 @@
 /* json.c - see look.h: schema mpitrace/live/1 (docs/LIVE.md). */
-#include "live/look.h"
+#include "postproc/live/look.h"
 
 #include "base/json.h"
 
@@ -36,6 +36,7 @@ static void put_nodes(cJSON *o, const struct look *l)
 		json_put(row, "sample", (double)n->seq);
 		json_put_null_or(row, "time", n->samples > 0 ? (double)n->realtime_ns / 1e9 : NAN);
 		json_put(row, "gap_s", (double)n->gap_ns / 1e9);
+		json_put(row, "samples_unreadable", n->bad);
 		bool limited = n->memory_limit_bytes > 0;
 		json_put_null_or(row, "memory_used_bytes", limited ? (double)n->memory_used_bytes : NAN);
 		json_put_null_or(row, "memory_limit_bytes", limited ? (double)n->memory_limit_bytes : NAN);

@@ -1,6 +1,6 @@
 /* look.c - see look.h. The samples of each node give its processes their totals and open calls before the step is
  * joined, so that peers, communicators and places are the step's. */
-#include "live/look.h"
+#include "postproc/live/look.h"
 
 #include "base/hostlist.h"
 #include "base/json.h"

@@ -3,8 +3,8 @@
  * Nodes take samples when their gap divides the time of day. The next merged sample is of the earliest such moment
  * that any node has a sample of. It waits for each node that was due then, until this is late; a node that let it
  * wait once is not waited for again before it has said something. */
-#include "live/merge.h"
-#include "live/merge_node.h"
+#include "postproc/live/merge.h"
+#include "postproc/live/merge_node.h"
 
 #include "base/hostlist.h"
 #include "base/json.h"
@@ -20,7 +20,6 @@ struct merge {
 	struct merging m;
 	char *path;
 	bool late_missing; /* nodes without a file are not waited for */
-	uint64_t bad;
 };
 
 int merge_create(const char *path, struct merge **ret_merge)
@@ -57,11 +56,6 @@ void merge_destroy(struct merge *m)
 	free(m);
 }
 
-uint64_t merge_bad(const struct merge *m)
-{
-	return m->bad;
-}
-
 /* ---- what came ---- */
 
 /* The last sample of a node is of no such moment: it counts as of the next. */
@@ -92,7 +86,7 @@ static int queue(struct merge_node *n, const struct mpic_file *f, const struct m
 	return vec_push(&n->waiting, s);
 }
 
-static int queue_samples(struct merge *m, struct merge_node *n, const struct mpic_file *f)
+static int queue_samples(struct merge_node *n, const struct mpic_file *f)
 {
 	if (n->next > 0) {
 		n->waiting.n -= n->next;
@@ -107,7 +101,7 @@ static int queue_samples(struct merge *m, struct merge_node *n, const struct mpi
 		int code = queue(n, f, b);
 		if (code == -ENOMEM)
 			return code;
-		m->bad += code < 0;
+		n->live.bad += code < 0;
 		n->begun |= code == 0;
 	}
 	return 0;
@@ -137,7 +131,7 @@ static int take_node(struct merge *m, size_t i)
 		n->file_id = f->id;
 		n->next_seq = 0;
 	}
-	return queue_samples(m, n, f);
+	return queue_samples(n, f);
 }
 
 static int add_missing(void *context, const char *name)
@@ -253,7 +247,6 @@ static int fold(struct merge *m, struct merge_node *n, int64_t slot_ns)
 		int code = replay_add(&n->live, &m->m.step.nodes.at[n->node], &s->block);
 		if (code == -ENOMEM)
 			return code;
-		m->bad += code < 0;
 		n->folded++;
 		n->slot_ns = s->slot_ns;
 		n->gap_ns = s->gap_ns;

@@ -29,5 +29,3 @@ int merge_update(struct merge *m, struct error *e);
 int merge_next(struct merge *m, int64_t now_ns, struct merged *ret_merged);
 /* All files are finished, and all of their samples are handed out. */
 bool merge_over(const struct merge *m);
-/* How many samples could not be read. */
-uint64_t merge_bad(const struct merge *m);

@@ -1,6 +1,6 @@
 /* merge_json.c - one merged sample as JSON, schema mpitrace/sample/1 (docs/LIVE.md draws it). Numbers are written
  * here, since a tree of as many would take a hundred times their bytes. */
-#include "live/merge_node.h"
+#include "postproc/live/merge_node.h"
 
 #include "base/json.h"
 
@@ -233,6 +233,7 @@ static cJSON *make_head(const struct writer *w)
 		json_put_null_or(row, "time", sampled ? (double)n->live.realtime_ns / 1e9 : (double)NAN);
 		json_put_null_or(row, "ns_per_tick", n->live.ns_per_tick > 0 ? n->live.ns_per_tick : (double)NAN);
 		json_put(row, "gap_s", (double)n->live.gap_ns / 1e9);
+		json_put(row, "samples_unreadable", n->live.bad);
 	}
 	json_put(o, "ranks_left_out", (double)w->left_out);
 	return o;

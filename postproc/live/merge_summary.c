@@ -1,6 +1,6 @@
 /* merge_summary.c - a merged sample in short, for pictures over time: shares of its interval, of all ranks and row
  * by row. A row is a rank, or some that follow each other where there are more than MERGE_ROWS_MAX. */
-#include "live/merge_node.h"
+#include "postproc/live/merge_node.h"
 
 #include <inttypes.h>
 

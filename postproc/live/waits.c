@@ -7,7 +7,7 @@
  * nobody can tell an endless loop from a long one, but who waits for it is said.
  *
  * Nodes are the ranks, and behind them groups of ranks that calls need together. */
-#include "live/look.h"
+#include "postproc/live/look.h"
 #include "postproc/read/comms.h"
 
 #include <math.h>
@@ -166,7 +166,8 @@ static bool counts_all(const struct step *s, const struct process *p)
 	for (size_t i = 0; i < p->sigs.n; i++) {
 		const struct sig *sig = &p->sigs.at[i];
 		const char *op = sig->op != NONE ? s->ops.at[sig->op] : "";
-		if (sig->call.literal_follows && sig->calls > 0 && strncmp(op, "MPI_Comm_", 9) != 0)
+		if (sig->call.literal_follows && sig->calls > 0 && strncmp(op, "MPI_Comm_", 9) != 0 &&
+		    !step_is_message(op))
 			return false;
 	}
 	return true;

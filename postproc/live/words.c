@@ -1,5 +1,5 @@
 /* words.c - see look.h. */
-#include "live/look.h"
+#include "postproc/live/look.h"
 
 #include "base/units.h"
 

@@ -3,6 +3,7 @@
 #include "postproc/analysis.h"
 #include "base/hostlist.h"
 #include "base/units.h"
+#include "postproc/parts/unknown.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +14,8 @@
 #define MISSING_NODES_MAX 1024
 
 struct shortfall {
-	uint64_t events, lost, unwanted, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
+	uint64_t events, lost, unwanted, outside, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
+	uint64_t bare; /* messages whose words went with an event that was not kept */
 	uint32_t missing, killed, unfinished, gaps;
 };
 
@@ -30,18 +32,21 @@ static void explain_exit(struct step *s, uint32_t rank, uint32_t *named)
 		step_reason(s, "rank %u exited with status %d", rank, WEXITSTATUS(p->exit_status));
 }
 
-/* Events that were written and cannot be used: those after a hole, and those of blocks that are damaged or gone. */
-static uint64_t unusable(const struct thread *t)
+/* Events that were written and cannot be used: those after a hole, and those of blocks that are damaged or gone. Where
+ * they were passed over it is not known. */
+static uint64_t unusable(const struct step *s, const struct thread *t)
 {
 	uint64_t known = t->read + t->left_out;
+	if (s->totals)
+		return 0;
 	return t->left_out + (t->written > known ? t->written - known : 0);
 }
 
 /* Calls that a file that was cut has in a snapshot of the totals, and whose events it does not have yet. */
 static uint64_t not_yet_written(const struct step *s, const struct process *p, const struct thread *t)
 {
-	uint64_t counted = t->lost + unusable(t);
-	return !s->nodes.at[p->node].file.finished && t->behind > counted ? t->behind - counted : 0;
+	uint64_t counted = t->lost + unusable(s, t);
+	return !s->totals && !s->nodes.at[p->node].file.finished && t->behind > counted ? t->behind - counted : 0;
 }
 
 /* No totals were written yet either: nothing is known of what it did. */
@@ -55,9 +60,22 @@ static bool is_empty(const struct step *s, const struct process *p)
 	return true;
 }
 
+/* Calls of threads for which the tracer had no room. */
+static uint64_t outside(const struct process *p)
+{
+	double n = json_number_or(p->meta, "calls_outside", 0);
+	return n >= 1 && n < 1e18 ? (uint64_t)n : 0;
+}
+
 static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 {
 	const struct process *p = s->ranks[rank];
+	if (outside(p) > 0 && (*named)++ < NAMED_MAX)
+		step_reason(s,
+			    "rank %u: %" PRIu64
+			    " calls of threads for which the tracer had no room are in no count: too many threads at "
+			    "once, or no memory",
+			    rank, outside(p));
 	for (size_t t = 0; t < p->threads.n; t++) {
 		const struct thread *th = &p->threads.at[t];
 		const char *why = th->why_lost != NULL ? th->why_lost : "events were not kept";
@@ -66,11 +84,11 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 			step_reason(s, "rank %u: %s after %.3f s; %" PRIu64 " events are only in the totals", rank, why,
 				    from_s, th->lost);
 		}
-		if ((th->gap || unusable(th) > 0) && (*named)++ < NAMED_MAX)
+		if ((th->gap || unusable(s, th) > 0) && (*named)++ < NAMED_MAX)
 			step_reason(s,
 				    "rank %u: %" PRIu64 " events in or after a block that is missing cannot "
 				    "be understood and are left out",
-				    rank, unusable(th));
+				    rank, unusable(s, th));
 		if (not_yet_written(s, p, th) > 0 && (*named)++ < NAMED_MAX)
 			step_reason(s,
 				    "rank %u: %" PRIu64
@@ -100,6 +118,16 @@ static void tally_unknown(const struct process *p, struct shortfall *t)
 		t->unknown_calls += p->sigs.at[i].call.unknown ? p->sigs.at[i].calls : 0;
 }
 
+/* The events have taken theirs from it (read/thread.c). */
+static void tally_bare(const struct step *s, const struct process *p, struct shortfall *t)
+{
+	for (size_t i = 0; i < p->sigs.n; i++) {
+		const struct sig *sig = &p->sigs.at[i];
+		if (sig->call.literal_follows && sig->op != NONE && step_is_message(s->ops.at[sig->op]))
+			t->bare += sig->calls;
+	}
+}
+
 static void explain_unknown(struct step *s, const struct shortfall *t)
 {
 	if (t->unknown_sigs > 0)
@@ -108,11 +136,17 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 			    "and time "
 			    "are known",
 			    fmt_count((double)t->unknown_calls).s, fmt_count((double)t->unknown_sigs).s);
+	if (t->bare > 0)
+		step_reason(
+			s,
+			"%s messages of sizes and tags that were new are only in the totals: their number and time are "
+			"known, their sizes and partners are not",
+			fmt_count((double)t->bare).s);
 	if (t->missing_defs > 0)
 		step_reason(s,
 			    "%" PRIu64
-			    " communicators, datatypes, windows, files or names found no room in the tracer's "
-			    "definitions; what calls on them mean is not known",
+			    " communicators, datatypes, windows, files, matched messages or names found no room in the "
+			    "tracer's tables; what calls on them mean is not known",
 			    t->missing_defs);
 	if (t->unknown_defs > 0)
 		step_reason(s,
@@ -129,14 +163,16 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint3
 	}
 	t->events += step_events(p);
 	t->unfinished += !p->finalized;
+	t->outside += outside(p);
 	s->bad_blocks += p->bad_blocks;
 	for (size_t i = 0; i < p->threads.n; i++) {
-		t->lost +=
-			p->threads.at[i].lost + unusable(&p->threads.at[i]) + not_yet_written(s, p, &p->threads.at[i]);
+		t->lost += p->threads.at[i].lost + unusable(s, &p->threads.at[i]) +
+			   not_yet_written(s, p, &p->threads.at[i]);
 		t->unwanted += p->threads.at[i].totals_wanted ? p->threads.at[i].lost : 0;
 		t->gaps += p->threads.at[i].gap;
 	}
 	tally_unknown(p, t);
+	tally_bare(s, p, t);
 	explain_exit(s, rank, &named[0]);
 	explain_losses(s, rank, &named[1]);
 	explain_fields(s, rank, &named[2]);
@@ -314,6 +350,7 @@ int part_coverage(struct analysis *a)
 	struct step *s = a->step;
 	struct shortfall t = {0};
 	uint32_t named[3] = {0, 0, 0};
+	unknown_explain(a);
 	for (uint32_t r = 0; r < s->nranks; r++)
 		tally_rank(s, r, &t, named);
 	explain_rest(s, named[0], "ranks did not end well");
@@ -322,20 +359,23 @@ int part_coverage(struct analysis *a)
 	explain_ranks(s, &t);
 	explain_files(s);
 	explain_unknown(s, &t);
-	a->as_wanted = t.missing == 0 && t.unfinished == 0 && t.lost == t.unwanted && t.gaps == 0 &&
-		       t.missing_defs == 0 && s->nodes.n == s->nnodes && s->unfinished_files == 0 &&
-		       s->damaged_bytes == 0 && s->bad_blocks == 0;
-	a->complete = a->as_wanted && t.lost == 0;
+	a->lost = t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 || t.outside != 0 ||
+		  t.bare != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 ||
+		  s->bad_blocks != 0;
+	a->as_wanted = !a->lost && t.unfinished == 0;
+	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
 	explain_unmatched(s, &a->unmatched, &a->counts);
 	cJSON *c = json_object(a->root, "coverage");
-	cJSON_AddBoolToObject(c, "complete", a->as_wanted);
-	json_put_text(c, "mode", t.unwanted > 0 ? "profile" : "events");
+	cJSON_AddBoolToObject(c, "complete", a->as_wanted && !s->totals);
+	json_put_text(c, "mode", s->totals ? "totals" : t.unwanted > 0 ? "profile" : "events");
+	unknown_put(a, c);
 	json_put(c, "ranks_expected", s->nranks);
 	json_put(c, "ranks_seen", a->ranks_seen);
 	put_missing_nodes(s, c);
 	json_put(c, "events", (double)t.events);
 	json_put(c, "events_lost", (double)t.lost);
 	json_put(c, "calls_before_init", calls_before_init(s));
+	json_put(c, "calls_outside", (double)t.outside);
 	json_put(c, "unknown_signatures", (double)t.unknown_sigs);
 	json_put(c, "unknown_calls", (double)t.unknown_calls);
 	json_put(c, "unknown_definitions", (double)t.unknown_defs);
@@ -343,6 +383,6 @@ int part_coverage(struct analysis *a)
 	put_reasons(s, c);
 	put_unmatched(a, c);
 	json_put_text(cJSON_GetObjectItemCaseSensitive(a->root, "job"), "state",
-		      a->as_wanted ? "completed" : "partial");
+		      a->as_wanted && !s->totals ? "completed" : "partial");
 	return 0;
 }

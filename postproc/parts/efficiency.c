@@ -27,6 +27,8 @@ static bool is_threaded(const struct step *s)
 /* Why the replay would not tell the truth, or NULL. */
 static const char *why_not(const struct analysis *a, double median_ns)
 {
+	if (a->step->totals)
+		return "serialization and transfer need the events, which are not analysed yet";
 	if (!a->complete)
 		return "serialization and transfer need a complete record";
 	if (is_threaded(a->step))

@@ -18,6 +18,17 @@ static const struct {
 #undef ROW
 };
 
+/* What may be said without the events: what it costs, and whether it is there, follows from totals and states alone. */
+static bool is_of_totals(const char *name)
+{
+	static const char *const names[] = {"death",	 "load_imbalance",   "tracing_cost",
+					    "slow_node", "oversubscription", "busy_processors"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 #define NISSUES (sizeof(issues) / sizeof(issues[0]))
 _Static_assert(NISSUES <= ISSUES_MAX, "the order has room for all");
 
@@ -266,7 +277,8 @@ static void put_verdict(struct analysis *a, struct issue *const *order, size_t n
 {
 	const struct issue *worst = main_issue(a, order, n);
 	bool efficient = !(a->longest_region_ns > 0) || a->mean_useful_ns >= EFFICIENT_MIN * a->longest_region_ns;
-	const char *nothing = a->ranks_seen < 2	    ? "one rank: there is nothing to exchange"
+	const char *nothing = a->step->totals	    ? "not known yet: the events are not analysed"
+			      : a->ranks_seen < 2   ? "one rank: there is nothing to exchange"
 			      : n == 0 || efficient ? "nothing to fix"
 						    : "no single cause stands out";
 	char text[2 * ISSUE_TEXT_MAX + 2];
@@ -285,6 +297,8 @@ int part_issues(struct analysis *a)
 		return -ENOMEM;
 	for (size_t i = 0; i < NISSUES; i++) {
 		all[i].issue = issues[i].name;
+		if (a->step->totals && !is_of_totals(issues[i].name))
+			continue;
 		issues[i].look(a, &all[i]);
 		bound_loss(a, &all[i]);
 	}

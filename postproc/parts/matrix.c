@@ -4,6 +4,9 @@
 #include "postproc/analysis.h"
 
 #define MATRIX_ROWS_MAX 65536u
+/* From totals the page is made at once, and each row costs a microsecond: of larger matrices it has the groups of
+ * "traffic_levels". */
+#define TOTALS_LINKS_MAX 4096u
 
 static int by_place(const void *a, const void *b)
 {
@@ -58,8 +61,18 @@ static size_t choose(const struct traffic *t, struct link *kept)
 	return MATRIX_ROWS_MAX;
 }
 
-static int put_matrix(cJSON *matrix, const char *name, const struct traffic *t, const char *count_name)
+static bool is_left_out(const struct analysis *a, const struct traffic *t)
 {
+	return a->step->totals && t->nlinks > TOTALS_LINKS_MAX;
+}
+
+static int put_matrix(const struct analysis *a, cJSON *matrix, const char *name, const struct traffic *t,
+		      const char *count_name)
+{
+	if (is_left_out(a, t)) {
+		json_array(matrix, name);
+		return 0;
+	}
 	struct link *kept = malloc(2 * MATRIX_ROWS_MAX * sizeof(*kept));
 	if (kept == NULL)
 		return -ENOMEM;
@@ -69,22 +82,22 @@ static int put_matrix(cJSON *matrix, const char *name, const struct traffic *t, 
 	return 0;
 }
 
-static void put_left_out(cJSON *matrix, const char *name, const struct traffic *t)
+static void put_left_out(const struct analysis *a, cJSON *matrix, const char *name, const struct traffic *t)
 {
-	uint64_t shown = t->nlinks < MATRIX_ROWS_MAX ? t->nlinks : MATRIX_ROWS_MAX;
+	uint64_t shown = is_left_out(a, t) ? 0 : t->nlinks < MATRIX_ROWS_MAX ? t->nlinks : MATRIX_ROWS_MAX;
 	json_put(matrix, name, (double)(t->nlinks - shown + t->links_left_out));
 }
 
 int part_matrix(struct analysis *a)
 {
 	cJSON *m = json_object(a->root, "matrix");
-	int code = put_matrix(m, "p2p", &a->p2p, "messages");
+	int code = put_matrix(a, m, "p2p", &a->p2p, "messages");
 	if (code == 0)
-		code = put_matrix(m, "collective", &a->coll, "operations");
+		code = put_matrix(a, m, "collective", &a->coll, "operations");
 	if (code == 0)
-		code = put_matrix(m, "rma", &a->rma, "operations");
-	put_left_out(m, "p2p_pairs_left_out", &a->p2p);
-	put_left_out(m, "collective_pairs_left_out", &a->coll);
-	put_left_out(m, "rma_pairs_left_out", &a->rma);
+		code = put_matrix(a, m, "rma", &a->rma, "operations");
+	put_left_out(a, m, "p2p_pairs_left_out", &a->p2p);
+	put_left_out(a, m, "collective_pairs_left_out", &a->coll);
+	put_left_out(a, m, "rma_pairs_left_out", &a->rma);
 	return code;
 }

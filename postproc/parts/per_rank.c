@@ -86,7 +86,8 @@ int part_per_rank(struct analysis *a)
 		cJSON *row = json_row(list);
 		json_put(row, "rank", r);
 		json_put_text(row, "node", p == NULL ? NULL : s->nodes.at[p->node].name);
-		json_put(row, "useful_s", t->useful_ns / 1e9);
+		bool unknown = s->totals && p != NULL && !t->known; /* only its events tell how long it ran */
+		json_put_null_or(row, "useful_s", unknown ? NAN : t->useful_ns / 1e9);
 		json_put(row, "mpi_s", t->mpi_ns / 1e9);
 		json_put(row, "tracing_s", t->tracing_ns / 1e9);
 		json_put_seconds(row, "wait_s", (int64_t)t->wait_ns);

@@ -1,10 +1,10 @@
 /* check.c - see check.h. What rules say depends on ranks and source lines only, so it is found out once for all
  * messages between two calls. */
-#include "protocol/check.h"
+#include "postproc/protocol/check.h"
 
 #include "base/index.h"
 #include "base/vec.h"
-#include "protocol/traffic.h"
+#include "postproc/protocol/traffic.h"
 
 #define KINDS_MAX (1u << 18) /* that are remembered */
 

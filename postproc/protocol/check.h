@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "format/mpix.h"
-#include "protocol/spec.h"
+#include "postproc/protocol/spec.h"
 
 #define CHECK_RESULTS_MAX 10000u /* messages listed: first those that do not conform */
 

@@ -1,7 +1,7 @@
 /* epochs.c - see epochs.h. Events are gathered; whenever as many are new as were left over, the components of both are
  * found, those that are final leave, and each of the others becomes one node: so every event is looked at a bounded
  * number of times on average. */
-#include "protocol/epochs_parts.h"
+#include "postproc/protocol/epochs_parts.h"
 
 #define BATCH 65536u /* events */
 

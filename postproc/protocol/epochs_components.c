@@ -1,7 +1,7 @@
 /* epochs_components.c - strongly connected components of pending events, by Tarjan's algorithm (SIAM Journal on
  * Computing 1 (2), 1972) along the arcs backwards: so a component is complete after all that it depends on. No
  * recursion: a chain of messages is as long as the run. */
-#include "protocol/epochs_parts.h"
+#include "postproc/protocol/epochs_parts.h"
 
 static int make_room(struct epoch_components *c, size_t nslots, size_t nnodes)
 {

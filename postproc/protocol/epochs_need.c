@@ -1,5 +1,5 @@
 /* epochs_need.c - how many messages of one epoch are in flight at once: the buffers it needs. */
-#include "protocol/epochs_parts.h"
+#include "postproc/protocol/epochs_parts.h"
 
 /* Begins of all messages, then their ends, each nearly in order of time, by which they are sorted. What ends comes
  * first at equal times: a buffer may be used again at once. */

@@ -4,7 +4,7 @@
 
 #include "base/sort.h"
 #include "base/vec.h"
-#include "protocol/epochs.h"
+#include "postproc/protocol/epochs.h"
 
 #define EPOCHS_NONE 0xffffffffu
 

@@ -1,8 +1,8 @@
 /* epochs_report.c - epochs to JSON: sums of all, the first ones, and those that need most buffers. What is not listed
  * is counted. */
-#include "protocol/epochs_report.h"
+#include "postproc/protocol/epochs_report.h"
 
-#include "protocol/epochs_super.h"
+#include "postproc/protocol/epochs_super.h"
 
 struct worst {
 	uint64_t messages, number;

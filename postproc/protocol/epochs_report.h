@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "format/mpix.h"
-#include "protocol/epochs.h"
+#include "postproc/protocol/epochs.h"
 
 #define EPOCHS_LISTED_MAX 10000u   /* epochs in the list */
 #define EPOCHS_WORST 10u	   /* those that need most buffers */

@@ -1,6 +1,6 @@
 /* epochs_super.c - see epochs_super.h. The run at hand is known as a curve of how many messages are in flight; an epoch
  * is a curve too, and their sum shows whether it still fits. */
-#include "protocol/epochs_super.h"
+#include "postproc/protocol/epochs_super.h"
 
 #include "base/search.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "protocol/epochs.h"
+#include "postproc/protocol/epochs.h"
 
 #define SUPER_TURNS_MAX 65536u /* of the number in flight that are kept singly; before them the largest counts */
 

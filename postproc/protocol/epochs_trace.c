@@ -2,8 +2,8 @@
  * the analysis object.  Out: events for epochs.h, and what is said of the epochs. */
 #include "base/index.h"
 #include "base/vec.h"
-#include "protocol/epochs_report.h"
-#include "protocol/traffic.h"
+#include "postproc/protocol/epochs_report.h"
+#include "postproc/protocol/traffic.h"
 
 #define AHEAD_MAX (1u << 22) /* collectives of one communicator that some members entered and others did not */
 

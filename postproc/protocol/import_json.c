@@ -1,5 +1,5 @@
 /* import_json.c - the analysis object of an imported trace: what its events tell, and null for what they do not. */
-#include "protocol/import.h"
+#include "postproc/protocol/import.h"
 
 #define PAIRS_MAX 65536u
 

@@ -1,5 +1,5 @@
 /* import_link.c - what events of an imported trace have to do with each other. */
-#include "protocol/import.h"
+#include "postproc/protocol/import.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* import_mprov.c - MPROV's text: `process:E=number:S:destination:line;` for a send,
  * `process:E=number:R:source:line;` for a receive, events of a process numbered from 0, line of the source. It has no
  * times: events get those of a logical clock (Lamport, Communications of the ACM 21 (7), 1978). */
-#include "protocol/import.h"
+#include "postproc/protocol/import.h"
 
 #include <ctype.h>
 #include <stdio.h>

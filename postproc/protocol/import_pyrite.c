@@ -8,7 +8,7 @@
  *	large       64 bytes: f64 seconds, i32 id, type, comm, {sender, receiver, count, bytes, tag} twice, 4 bytes
  *
  * A call has one time. */
-#include "protocol/import.h"
+#include "postproc/protocol/import.h"
 
 #include "base/cursor.h"
 #include "base/index.h"

@@ -1,6 +1,6 @@
 /* import_write.c - an imported trace to .mpix: events by rank and window, signatures of what calls have in common, and
  * messages. Calls of which nobody knows how long they took are moments. */
-#include "protocol/import.h"
+#include "postproc/protocol/import.h"
 
 #include "base/index.h"
 

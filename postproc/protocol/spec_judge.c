@@ -1,5 +1,5 @@
 /* spec_judge.c - rules and messages: does a rule apply, does the message obey it, and which colour follows. */
-#include "protocol/spec_parts.h"
+#include "postproc/protocol/spec_parts.h"
 
 static int compute(const struct spec *s, const struct spec_code *c, int64_t a, int64_t b, int64_t *ret, struct error *e)
 {

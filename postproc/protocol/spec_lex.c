@@ -1,5 +1,5 @@
 /* spec_lex.c - the text of a specification to tokens, and errors that show where they are. */
-#include "protocol/spec_parts.h"
+#include "postproc/protocol/spec_parts.h"
 
 #include "base/buf.h"
 

@@ -3,7 +3,7 @@
  *
  *	rule := P(item,item) -> P(item,item) [ :: quantifier { (","|";") quantifier } ] ;
  *	item := nothing | * | expression	quantifier := forall name : expression */
-#include "protocol/spec_parts.h"
+#include "postproc/protocol/spec_parts.h"
 
 #include "base/buf_file.h"
 

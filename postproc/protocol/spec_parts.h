@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "protocol/spec.h"
+#include "postproc/protocol/spec.h"
 
 enum spec_kind {
 	SPEC_END,

@@ -1,6 +1,6 @@
 /* traffic.c - see traffic.h. A first look finds messages of which a call is of an earlier window than the one where
  * they become complete; the second goes window by window: while one is visited, another thread reads the next. */
-#include "protocol/traffic.h"
+#include "postproc/protocol/traffic.h"
 
 #include "base/pool.h"
 #include "base/slab.h"

@@ -119,10 +119,10 @@ static const char *base_name(const char *path)
 }
 
 /* What was known of it, and what has come since; else all of it. */
-static int open_file(struct step *before, const char *path, struct mpic_file *ret_file, struct error *e)
+static int open_file(const struct step_how *how, const char *path, struct mpic_file *ret_file, struct error *e)
 {
-	for (size_t i = 0; before != NULL && i < before->nodes.n; i++) {
-		struct mpic_file *f = &before->nodes.at[i].file;
+	for (size_t i = 0; how->before != NULL && i < how->before->nodes.n; i++) {
+		struct mpic_file *f = &how->before->nodes.at[i].file;
 		if (f->path == NULL || strcmp(f->path, path) != 0)
 			continue;
 		if (mpic_update(f, e) < 0)
@@ -131,14 +131,14 @@ static int open_file(struct step *before, const char *path, struct mpic_file *re
 		*f = (struct mpic_file){.fd = -1};
 		return 0;
 	}
-	return mpic_open(path, ret_file, e);
+	return how->totals ? mpic_open_totals(path, ret_file, e) : mpic_open(path, ret_file, e);
 }
 
 static int open_node(struct step *s, const struct step_how *how, const char *path, struct error *e)
 {
 	struct node n = {0};
 	struct error why;
-	int code = open_file(how->before, path, &n.file, &why);
+	int code = open_file(how, path, &n.file, &why);
 	if (code < 0 && code != -ENOMEM && how->pass_over_files) {
 		step_reason(s, "%s", why.text);
 		return 0;
@@ -272,7 +272,7 @@ int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step 
 int step_load_with(char *const *paths, size_t npaths, const struct step_how *how, struct step *ret_step,
 		   struct error *e)
 {
-	struct step s = {0};
+	struct step s = {.totals = how->totals};
 	struct paths files = {0};
 	struct progress p;
 	int code = find_files(paths, npaths, &files, e);
@@ -282,6 +282,8 @@ int step_load_with(char *const *paths, size_t npaths, const struct step_how *how
 		progress_at(&p, i);
 	}
 	progress_end(&p);
+	if (code == 0 && s.nodes.n == 0)
+		code = fail(e, -EBADMSG, "%s", s.reasons.n > 0 ? s.reasons.at[0] : "no file of a step");
 	if (code == 0)
 		code = check_nodes(&s, e);
 	if (code == 0)

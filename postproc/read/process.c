@@ -54,6 +54,7 @@ static int read_thread_meta(struct process *p, const cJSON *meta)
 		t->defs_missing = (uint64_t)fmax(0, json_number_or(item, "defs_missing", 0));
 		t->slow_calls = (uint64_t)fmax(0, json_number_or(item, "slow_calls", 0));
 		t->slow_ticks = (uint64_t)fmax(0, json_number_or(item, "slow_ticks", 0));
+		t->unused_ticks = (uint64_t)fmax(0, json_number_or(item, "unused_ticks", 0));
 		t->lost_from_ns = json_tick(item, "lost_from_tick");
 		t->why_lost = why_lost(json_text(item, "lost_reason", ""));
 		t->totals_wanted = strcmp(json_text(item, "lost_reason", ""), "profile_mode") == 0;

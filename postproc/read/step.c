@@ -64,6 +64,11 @@ static enum mpix_class class_by_name(const char *name)
 	return MPIX_OTHER;
 }
 
+bool step_is_message(const char *op)
+{
+	return strcasestr(op, "send") != NULL || strcasestr(op, "recv") != NULL;
+}
+
 enum mpix_class step_class(const struct step *s, const struct sig *sig)
 {
 	switch (sig->call.shape) {

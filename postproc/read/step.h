@@ -90,6 +90,7 @@ struct thread {
 	uint64_t defs_missing;	   /* definitions that the tracer had no room for */
 	uint64_t slow_calls;	   /* recorded on a slow path: a new signature, datatype or communicator */
 	uint64_t slow_ticks;	   /* spent there, after the calls */
+	uint64_t unused_ticks;	   /* between threads that had the same number, one after the other */
 	uint32_t last_sig;	   /* of its last event, an index in process.sigs plus 1; 0: it has none */
 	VEC(uint32_t) sig_of;	   /* signature id of the file -> index in process.sigs plus 1 */
 	VEC(uint32_t) literals;	   /* indices in process.sigs of the events that carry their own signature, in order */
@@ -231,6 +232,7 @@ struct step {
 	uint64_t stacks_left_out; /* signatures whose callers were too many */
 	VEC(struct module) modules;
 	struct index op_index, comm_index, object_index, site_index, frame_index, stack_index, module_index, type_index;
+	bool totals; /* events and samples were passed over: what follows from them alone is not known */
 	uint64_t damaged_bytes;
 	uint32_t unfinished_files, bad_blocks;
 	VEC(char *) reasons;	      /* why the record is not complete, for people */
@@ -252,6 +254,7 @@ struct step_how {
 	struct step *before; /* an earlier reading: of a file that has only grown no block is looked at twice. Its files
 			       * are taken from it, so it is only good for step_done() */
 	bool pass_over_files; /* one that cannot be read is left out, with a reason; the step may have none */
+	bool totals;	      /* pass over events and samples: as long as they may be, it takes no longer */
 };
 int step_load_with(char *const *paths, size_t npaths, const struct step_how *how, struct step *ret_step,
 		   struct error *e);
@@ -278,4 +281,6 @@ static inline void add_ns(int64_t *sum, int64_t ns)
 /* How many events of p (may be NULL) are in the record; parts of one call count once. */
 uint64_t step_events(const struct process *p);
 /* Colour class of a call. */
+/* Does an operation of that name send or receive, from one to one? */
+bool step_is_message(const char *op);
 enum mpix_class step_class(const struct step *s, const struct sig *sig);

@@ -340,7 +340,9 @@ static void release(struct sweep *w, const struct actor *a, size_t first_act)
 			else
 				need_release(w, x->need);
 		} else if (x->kind == ACT_LEAVE) {
-			assembly_left(w, assembly_of(w, x));
+			struct assembly *m = assembly_of(w, x);
+			if (m != NULL) /* without memory: the sweep ends, and all goes with it */
+				assembly_left(w, m);
 		}
 	}
 }

@@ -190,6 +190,8 @@ int ranks_total(struct analysis *a)
 		if (t->calls == 0 &&
 		    !s->nodes.at[p->node].file.finished) /* no totals yet: its time in MPI is not known */
 			continue;
+		if (s->totals && p->end_ns == TIME_ABSENT && p->finalize_enter_ns == TIME_ABSENT) /* its events tell */
+			continue;
 		t->known = true;
 		t->region_ns = region_of(p);
 		t->mpi_ns += rank_open_ns(p, 0);

@@ -16,7 +16,8 @@ static void add_sig(const struct step *s, const struct process *p, const struct 
 		t->mpi_ns += (double)sig->ticks * p->ns_per_tick;
 }
 
-/* Not beyond the region: threads may call before MPI_Init is over, to ask whether it is. */
+/* Not beyond the region: threads may call before MPI_Init is over, to ask whether it is. Not the time in which no
+ * thread had this number. */
 static double span_of(const struct process *p, const struct thread *th)
 {
 	int64_t from = th->first_ns, to = th->last_ns;
@@ -24,7 +25,7 @@ static double span_of(const struct process *p, const struct thread *th)
 		from = p->init_exit_ns;
 	if (p->finalize_enter_ns != TIME_ABSENT && to > p->finalize_enter_ns)
 		to = p->finalize_enter_ns;
-	return to > from ? (double)(to - from) : 0;
+	return to > from ? fmax(0, (double)(to - from) - (double)th->unused_ticks * p->ns_per_tick) : 0;
 }
 
 static void settle(const struct process *p, uint32_t i, bool began, double region_ns, struct thread_totals *t)
@@ -61,8 +62,10 @@ struct thread_totals *threads_of(const struct step *s, const struct process *p, 
 }
 
 /* Every call of every thread that counts is there. */
-static bool is_whole(const struct process *p, const struct thread_totals *of)
+static bool is_whole(const struct step *s, const struct process *p, const struct thread_totals *of)
 {
+	if (s->totals)
+		return false;
 	for (uint32_t i = 0; i < p->threads.n; i++) {
 		const struct thread *th = &p->threads.at[i];
 		if (of[i].calls > 0 && !of[i].progress && (th->lost > 0 || th->gap || th->behind > 0))
@@ -115,7 +118,7 @@ int threads_rank(const struct step *s, const struct process *p, struct rank_tota
 	if (of == NULL)
 		return -ENOMEM;
 	uint32_t workers = workers_of(p, of, &first);
-	t->time_of = workers == 1 ? TIME_OF_THREAD : is_whole(p, of) ? TIME_OF_ALL : TIME_OF_FIRST;
+	t->time_of = workers == 1 ? TIME_OF_THREAD : is_whole(s, p, of) ? TIME_OF_ALL : TIME_OF_FIRST;
 	if (t->time_of == TIME_OF_ALL)
 		take_union(p, of, t);
 	else

@@ -1,5 +1,5 @@
 /* choice.c - which ranks are to be exported. See export.h. */
-#include "export/format.h"
+#include "reports/export/format.h"
 
 #include <stdlib.h>
 

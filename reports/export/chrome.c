@@ -1,7 +1,7 @@
 /* chrome.c - the JSON that chrome://tracing and many viewers read: complete events ("X"), messages as flows ("s", "f").
  * A process is a rank. Viewers keep all of it in memory as objects, so large traces are refused.
  * Source: "Trace Event Format", Google, 2016. */
-#include "export/format.h"
+#include "reports/export/format.h"
 
 #include <errno.h>
 
@@ -98,7 +98,7 @@ static int chrome_message(struct exporting *x, const struct mpix_link *link, uin
 	uint32_t lane = link->completion.window == MPIX_NOWHERE ? link->recv.lane : link->completion.lane;
 	put_flow(x, "\"s\"", m->src, link->send.lane, m->send_start_ns, number);
 	put_flow(x, "\"f\",\"bp\":\"e\"", m->dst, lane, m->completion_start_ns, number);
-	return x->out.code;
+	return x->out.code < 0 ? out_close(&x->out, false, x->e) : 0;
 }
 
 static int chrome_end(struct exporting *x)

@@ -1,6 +1,6 @@
 /* csv.c - a table a file, as RFC 4180 has it but for line ends, which are those of Unix. docs/EXPORT.md says what
  * columns mean; times are nanoseconds since the start of the record. */
-#include "export/format.h"
+#include "reports/export/format.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* definitions.c - see definitions.h. */
-#include "export/definitions.h"
+#include "reports/export/definitions.h"
 
 #include "base/vec.h"
 

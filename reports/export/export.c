@@ -1,10 +1,10 @@
 /* export.c - what all formats have in common: reading in the order that they ask for, choosing ranks and a span of
  * time, counting, a place to write that becomes visible whole. In: format/mpix.h.  Out: calls of a struct
  * export_format. */
-#include "export/list.h"
-#include "export/notes.h"
-#include "export/place.h"
-#include "export/writing.h"
+#include "reports/export/list.h"
+#include "reports/export/notes.h"
+#include "reports/export/place.h"
+#include "reports/export/writing.h"
 
 #include "base/progress.h"
 #include "base/vec.h"

@@ -3,7 +3,7 @@
  * few: they are summed in memory. */
 #include "base/index.h"
 #include "base/vec.h"
-#include "export/format.h"
+#include "reports/export/format.h"
 
 #include <stdlib.h>
 

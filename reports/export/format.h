@@ -5,9 +5,9 @@
 #pragma once
 
 #include "base/atomic_file.h"
-#include "export/definitions.h"
-#include "export/export.h"
-#include "export/out.h"
+#include "reports/export/definitions.h"
+#include "reports/export/export.h"
+#include "reports/export/out.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* json.c - the analysis object; with tables {schema, analysis, messages, events}: a row is an array, "columns" names
  * its members. An event's wait states stand in its row. */
-#include "export/format.h"
+#include "reports/export/format.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* kinds.c - see kinds.h. */
-#include "export/kinds.h"
+#include "reports/export/kinds.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* list.h - the formats: one row each; its file defines `const struct export_format export_<name>`. */
 #pragma once
 
-#include "export/format.h"
+#include "reports/export/format.h"
 
 #ifdef HAVE_OTF2
 #define EXPORT_OTF2(ROW) ROW(otf2)

@@ -1,5 +1,5 @@
 /* names.c - what numbers of an .mpix are called in tables. */
-#include "export/format.h"
+#include "reports/export/format.h"
 
 const char *export_state_name(uint8_t state)
 {

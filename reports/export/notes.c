@@ -1,5 +1,5 @@
 /* notes.c - see notes.h. A cell's notes are a chain of blocks: the newest in memory, older ones in the file. */
-#include "export/notes.h"
+#include "reports/export/notes.h"
 
 #include "base/vec.h"
 

@@ -2,7 +2,7 @@
  * are complete, their calls are of earlier cells and other ranks. Memory is bounded, whatever the number of notes. */
 #pragma once
 
-#include "export/format.h"
+#include "reports/export/format.h"
 
 struct notes;
 

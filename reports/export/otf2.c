@@ -1,7 +1,7 @@
 /* otf2.c - an OTF2 archive: a location a thread, a region a function of MPI, records of messages, collectives,
  * one-sided calls and files between Enter and Leave. Read by Vampir, Scalasca, otf2-print.
  * What a record means: the OTF2 manual, "OTF2 records". */
-#include "export/otf2.h"
+#include "reports/export/otf2.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 
 #include "base/index.h"
 #include "base/vec.h"
-#include "export/format.h"
-#include "export/kinds.h"
+#include "reports/export/format.h"
+#include "reports/export/kinds.h"
 
 #include <otf2/otf2.h>
 

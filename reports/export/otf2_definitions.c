@@ -1,6 +1,6 @@
 /* otf2_definitions.c - what records of an OTF2 archive name: machine and nodes, ranks and threads, functions, source
  * locations, communicators, windows, files. References are the analysis's ids where it has some. */
-#include "export/otf2.h"
+#include "reports/export/otf2.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* otf2_files.c - operations on files as OTF2's I/O records: a handle a file. Nonblocking ones are begun and issued by
  * one call, and completed by another. */
-#include "export/otf2.h"
+#include "reports/export/otf2.h"
 
 /* Files: object - 1. */
 static bool names_file(const struct otf2_call *a)

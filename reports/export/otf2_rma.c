@@ -1,7 +1,7 @@
 /* otf2_rma.c - one-sided calls as OTF2's RMA records. Each transfer has a number of its own; what completes it here,
  * and at its target, follows from the synchronisations that the same thread makes on the window (MPI 4.0, section
  * 12.5). */
-#include "export/otf2.h"
+#include "reports/export/otf2.h"
 
 /* ---- locks and groups ---- */
 

@@ -1,6 +1,6 @@
 /* otf2_started.c - operations that were begun and are not complete, by number: a table with open addressing, of which
  * what is taken leaves no trace. */
-#include "export/otf2.h"
+#include "reports/export/otf2.h"
 
 static size_t home(const struct otf2_table *t, uint64_t number)
 {

@@ -1,5 +1,6 @@
 /* out.c - see out.h. */
-#include "export/out.h"
+#include "reports/export/out.h"
+#include "base/csv.h"
 #include "base/decimal.h"
 #include "base/utf8.h"
 
@@ -142,17 +143,9 @@ void out_printf(struct out *o, const char *fmt, ...)
 
 void out_field(struct out *o, const char *text)
 {
-	if (strpbrk(text, ",\"\r\n") == NULL) {
-		out_text(o, text);
-		return;
-	}
-	out_char(o, '"');
-	for (; *text != 0; text++) {
-		if (*text == '"')
-			out_char(o, '"');
-		out_char(o, *text);
-	}
-	out_char(o, '"');
+	char *cell = csv_cell(text);
+	out_text(o, cell != NULL ? cell : "?");
+	free(cell);
 }
 
 void out_json(struct out *o, const char *text)

@@ -2,10 +2,11 @@
  * be in order of time, and what a thread computes between two calls is known only at the second: so records are kept
  * until a bound, then sorted and written; a state that is open then goes on as another record.
  * Source: "Paraver trace file format", BSC; numbers of MPI functions as Extrae has them. */
-#include "export/format.h"
+#include "reports/export/format.h"
 
 #include "base/vec.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -180,7 +181,7 @@ static void put_header(struct exporting *x, const uint32_t *of_node)
 	struct out *o = &p->prv;
 	out_text(o, "#Paraver ");
 	put_date(o, x);
-	out_printf(o, ":%lld_ns:%u(", (long long)(x->info->runtime_ns + p->shift_ns), x->defs.nplaces);
+	out_printf(o, ":%" PRId64 "_ns:%u(", x->info->runtime_ns + p->shift_ns, x->defs.nplaces);
 	for (uint32_t i = 0; i < x->defs.nplaces; i++)
 		out_printf(o, i > 0 ? ",%u" : "%u", of_node[i]);
 	out_printf(o, "):1:%u(", x->info->ranks);

@@ -2,7 +2,7 @@
  * flow a message. Names are interned once, at the beginning. Written by hand: few messages, no code of a generator.
  * Field numbers: Perfetto's protos/perfetto/trace; tests/integration/perfetto.proto has those that are used here. */
 #include "base/buf.h"
-#include "export/format.h"
+#include "reports/export/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>

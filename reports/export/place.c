@@ -1,5 +1,5 @@
 /* place.c - see place.h. */
-#include "export/place.h"
+#include "reports/export/place.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -57,6 +57,9 @@ static int make_directory(struct place *p, struct error *e)
 	size_t n = strlen(p->path);
 	while (n > 1 && p->path[n - 1] == '/')
 		p->path[--n] = 0;
+	if (strcmp(p->path, "-") == 0)
+		return fail(e, -EINVAL,
+			    "-: this format is a directory of files, not one for standard output: name it by -o DIR");
 	if (!is_free(p->path))
 		return fail(e, -EEXIST, "%s: is there already: name another directory, or remove it", p->path);
 	if (asprintf(&p->directory, "%s.%d.tmp", p->path, (int)getpid()) < 0) {

@@ -1,6 +1,6 @@
 /* sqlite.c - one data base: tables, indices, and views that answer common questions. docs/EXPORT.md has the schema. All
  * is one transaction without a journal: the file is a temporary one until it is whole. */
-#include "export/format.h"
+#include "reports/export/format.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -372,7 +372,8 @@ static int sqlite_begin(struct exporting *x)
 	if (s == NULL)
 		return fail(x->e, -ENOMEM, "out of memory");
 	if (x->temporary == NULL)
-		return fail(x->e, -EINVAL, "%s: is a device: a data base needs a file", x->choice->path);
+		return fail(x->e, -EINVAL, "%s: is standard output or a device: a data base needs a file",
+			    x->choice->path);
 	int rc = check(x, sqlite3_open_v2(x->temporary, &s->db,
 					  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL));
 	if (rc == 0) {

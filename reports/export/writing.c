@@ -1,5 +1,5 @@
 /* writing.c - see writing.h. A ring of batches: the reader fills one, the writer empties those before it. */
-#include "export/writing.h"
+#include "reports/export/writing.h"
 
 #include "base/vec.h"
 

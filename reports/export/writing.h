@@ -2,7 +2,7 @@
  * is written. What they are given waits in batches: memory is bounded. */
 #pragma once
 
-#include "export/format.h"
+#include "reports/export/format.h"
 
 struct writing;
 

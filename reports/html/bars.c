@@ -41,9 +41,11 @@ static void put_key(struct page *p, const char *class, const char *text)
 
 void put_time_legend(struct page *p)
 {
+	bool known = p->model == NULL || p->model->waits_known; /* NULL: the page of a job, with several steps */
 	put(p, "<p class=\"legend\">");
 	put_key(p, "useful", "useful: outside MPI");
-	put_key(p, "mpi", "in MPI, not waiting");
-	put_key(p, "wait", "in MPI, waiting for others");
+	put_key(p, "mpi", known ? "in MPI, not waiting" : "in MPI; waiting is not known");
+	if (known)
+		put_key(p, "wait", "in MPI, waiting for others");
 	put(p, "</p>\n");
 }

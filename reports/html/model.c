@@ -113,8 +113,11 @@ const cJSON *model_callsite(const struct model *m, const cJSON *id)
 	return NULL;
 }
 
+/* Of what was to be recorded something is missing; that events are not analysed yet is no loss. */
 static bool is_partial(const struct model *m)
 {
+	if (m->totals)
+		return !json_bool(m->coverage, "totals_complete", false);
 	return !json_bool(m->coverage, "complete", true) || strcmp(json_text(m->job, "state", ""), "partial") == 0;
 }
 
@@ -137,8 +140,9 @@ int model_create(const char *json, struct model *ret_model)
 	m.operation = json_objects_by(m.root, "operations", "time_s", &m.noperations);
 	m.callsite = json_objects_by(m.root, "callsites", "time_s", &m.ncallsites);
 	m.issue = json_objects(m.root, "issues", &m.nissues);
+	m.totals = strcmp(json_text(m.coverage, "mode", ""), "totals") == 0;
 	m.partial = is_partial(&m);
-	m.waits_known = json_number_or(m.coverage, "events", 1) > 0;
+	m.waits_known = !m.totals && json_number_or(m.coverage, "events", 1) > 0;
 	*ret_model = m;
 	return 0;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "reports/html/processor.h"
+#include "reports/text/processor.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +42,7 @@ struct model {
 	size_t ncallsites;
 	const cJSON **issue; /* in the order of the analysis */
 	size_t nissues;
+	bool totals; /* the events are not analysed yet: waits and messages are not known */
 	bool partial;
 	bool waits_known;			 /* single calls are there, in which waiting is found */
 	bool threaded;				 /* some rank called MPI from several threads */

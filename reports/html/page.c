@@ -74,10 +74,16 @@ void put_command(struct page *p, const char *before, const char *after)
 	free(name);
 }
 
+void put_json_command(struct page *p)
+{
+	put_command(p, p->model->totals ? "analyze --totals --json " : "show --json ", "");
+}
+
 void put_all_of_it(struct page *p)
 {
 	put(p, "<code>");
-	put_command(p, "show --json ", "</code> has all");
+	put_json_command(p);
+	put(p, "</code> has all");
 }
 
 void put_left_out(struct page *p, size_t left_out, const char *what)

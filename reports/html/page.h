@@ -41,6 +41,8 @@ void put_words(struct page *p, const char *identifier);
 /* "mpitrace view job.mpix": what comes before the name of the trace, and after; to be pasted into a shell, whatever the
  * name. */
 void put_command(struct page *p, const char *before, const char *after);
+/* The one that prints the analysis of this page. */
+void put_json_command(struct page *p);
 /* "mpitrace show --json job.mpix has all", as part of a sentence. */
 void put_all_of_it(struct page *p);
 

@@ -84,7 +84,8 @@ void html_end(struct page *p)
 	put(p, "<footer><p>Written by mpitrace. Definitions: wait states after Scalasca, efficiencies after POP.");
 	if (p->model != NULL) {
 		put(p, " Every number here is also in what <code>");
-		put_command(p, "show --json ", "</code> prints.");
+		put_json_command(p);
+		put(p, "</code> prints.");
 	}
 	put(p, "</p></footer>\n</body>\n</html>\n");
 }
@@ -110,7 +111,7 @@ int html_report_of(const struct html_source *source, FILE *out, struct error *e)
 	if (r < 0)
 		return fail(e, r, "out of memory while reading the analysis");
 	m.diff = source->diff;
-	m.trace = source->trace != NULL ? basename_of(source->trace) : "job.mpix";
+	m.trace = source->trace == NULL ? "job.mpix" : m.totals ? source->trace : basename_of(source->trace);
 	struct page p = {.out = out, .model = &m};
 	html_begin(&p, basename_of(json_text(m.job, "program", "MPI program")));
 	write_sections(&p);

@@ -1,4 +1,5 @@
-/* sec_diff.c - what changed since other runs, when the page was asked to compare. In: the object of compare/, beside
+/* sec_diff.c - what changed since other runs, when the page was asked to compare. In: the object of
+ * postproc/compare/, beside
  * the analysis.  Out: the run as a whole, what lies in the way of comparing, call sites and waiting that changed
  * most, scaling. */
 #include "reports/html/section.h"

@@ -1,7 +1,7 @@
 /* sec_issues.c - what the analysis found, one card each: what, why, what to try, and the number
  * that says so. In: issues, worst first.  Out: cards; advice never stands without its metric and
  * threshold. */
-#include "reports/html/evidence.h"
+#include "reports/text/evidence.h"
 #include "reports/html/section.h"
 
 #include <math.h>
@@ -266,7 +266,12 @@ static void write_issues(struct page *p)
 {
 	const struct model *m = p->model;
 	size_t shown = m->nissues < CARDS_MAX ? m->nissues : CARDS_MAX;
-	if (m->nissues == 0)
+	if (m->totals)
+		put(p,
+		    "<p>Most rules need the events, which are not analysed yet; of those that need totals only "
+		    "%s.</p>\n",
+		    m->nissues > 0 ? "these fired" : "none fired");
+	else if (m->nissues == 0)
 		put(p, "<p>No rule of the analysis fired: nothing to fix that these rules know "
 		       "of.</p>\n");
 	put(p, "<div>\n");
@@ -276,6 +281,12 @@ static void write_issues(struct page *p)
 	put_left_out(p, m->nissues - shown, "further issues are");
 }
 
+/* Without a record there is nothing to judge. */
+static bool has_issues(const struct model *m)
+{
+	return !m->totals || m->nranks > 0;
+}
+
 const struct section section_issues = {
 	.id = "issues",
 	.title = "Issues",
@@ -283,5 +294,6 @@ const struct section section_issues = {
 	       "Each card gives the number that triggered it "
 	       "and "
 	       "the threshold it crossed.",
+	.has = has_issues,
 	.write = write_issues,
 };

@@ -76,7 +76,10 @@ static void write_job(struct page *p)
 	fact(p, "Slurm", "slurm");
 	if (json_text(p->model->job, "policy", "")[0] != '\0')
 		fact(p, "Policy", "policy");
-	fact(p, "State", "state");
+	if (p->model->totals) /* it is not the job that is partial */
+		fact_text(p, "State", p->model->partial ? "partial" : "completed, events not analysed yet");
+	else
+		fact(p, "State", "state");
 	put(p, "</dl>\n");
 }
 

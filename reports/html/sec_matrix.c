@@ -174,6 +174,9 @@ static void write_matrix(struct page *p)
 static bool has_matrix(const struct model *m)
 {
 	const cJSON *matrix = json_item(m->root, "matrix");
+	if (model_nranks(m) > HEATMAP_SIDE && find_level(m, "ranks") != NULL &&
+	    json_number(matrix, "p2p_pairs_left_out") + json_number(matrix, "collective_pairs_left_out") > 0)
+		return true;
 	return json_count(matrix, "rma") > 0 || json_count(matrix, "p2p") > 0 || json_count(matrix, "collective") > 0;
 }
 

@@ -11,6 +11,11 @@ static void command(struct page *p, const char *what, const char *before)
 
 static void write_next(struct page *p)
 {
+	if (p->model->totals) {
+		command(p, "Analyse the events, and make this page whole:", "finish ");
+		command(p, "The same numbers for a script, or for another tool:", "analyze --totals --json ");
+		return;
+	}
 	command(p, "See every message on a time line, in the browser:", "view ");
 	command(p, "The same numbers for a script, or for another tool:", "show --json ");
 	command(p, "Single calls of one rank:", "show --events --rank 0 ");
@@ -19,9 +24,15 @@ static void write_next(struct page *p)
 	put(p, "</code>, which lies beside this page unless one of them was moved.</p>\n");
 }
 
+static bool has_next(const struct model *m)
+{
+	return !m->totals || m->nranks > 0;
+}
+
 const struct section section_next = {
 	.id = "next",
 	.title = "How to go on",
 	.how = "The trace holds more than fits on a page.",
+	.has = has_next,
 	.write = write_next,
 };

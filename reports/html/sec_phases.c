@@ -1,6 +1,6 @@
 /* sec_phases.c - init, the loop, output: how long each took, how often the loop goes around, whether it slows down.
  * In: phases.  Out: a sentence and a table; nothing where no loop was found. */
-#include "reports/html/drift.h"
+#include "reports/text/drift.h"
 #include "reports/html/section.h"
 
 #include <math.h>

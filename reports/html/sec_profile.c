@@ -1,6 +1,6 @@
 /* sec_profile.c - the ranks' useful time in order, who is out of line, and the same by node.
  * In: profile.h.  Out: a curve of bars, a sentence, and a table of nodes with the slow ones marked. */
-#include "reports/html/profile.h"
+#include "reports/text/profile.h"
 #include "reports/html/section.h"
 
 #include <math.h>

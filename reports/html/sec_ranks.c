@@ -94,7 +94,8 @@ static void write_column(struct page *p, size_t from, size_t to, double x, doubl
 		busiest = fmax(busiest, rank[i].useful_s);
 	}
 	put(p, "<g><title>ranks %ld\xe2\x80\x93%ld: useful %s, MPI %s, waiting %s</title>", rank[from].rank,
-	    rank[to - 1].rank, fmt_time(useful).s, fmt_time(mpi).s, fmt_time(wait).s);
+	    rank[to - 1].rank, fmt_time(useful).s, fmt_time(mpi).s,
+	    p->model->waits_known ? fmt_time(wait).s : "not known");
 	column_part(p, "useful", x, width * 0.86, &bottom, useful / full_s * HEIGHT);
 	column_part(p, "mpi", x, width * 0.86, &bottom, (mpi - wait) / full_s * HEIGHT);
 	column_part(p, "wait", x, width * 0.86, &bottom, wait / full_s * HEIGHT);
@@ -161,7 +162,8 @@ static void write_many(struct page *p, double full_s)
 	for (size_t i = 0; i < m->nranks; i++)
 		copy[i] = m->rank[i];
 	write_extremes(p, copy, "The ranks that compute most", full_s, by_useful);
-	write_extremes(p, copy, "The ranks that wait most", full_s, by_wait);
+	if (m->waits_known)
+		write_extremes(p, copy, "The ranks that wait most", full_s, by_wait);
 	free(copy);
 	put(p, "<p class=\"more\">All %s ranks are in the columns above; ", fmt_count((double)m->nranks).s);
 	put_all_of_it(p);

@@ -1,6 +1,6 @@
 /* sec_traffic.c - how large messages are, and how far they go: inside nodes, below one switch, beyond.
  * In: message_sizes, traffic_places.  Out: two tables with bars. */
-#include "reports/html/places.h"
+#include "reports/text/places.h"
 #include "reports/html/section.h"
 
 #include <math.h>

@@ -12,10 +12,14 @@ static void write_coverage(struct page *p)
 {
 	const struct model *m = p->model;
 	double seen = json_number(m->coverage, "ranks_seen");
+	if (m->totals && m->nranks == 0) /* not even how many there should be */
+		return;
 	put(p,
 	    "<div><dt>Coverage</dt><dd><span class=\"flag\">%s</span><small>%s of %s "
 	    "ranks</small></dd></div>\n",
-	    m->partial ? "\xe2\x97\x90 Partial" : "\xe2\x9c\x93 Complete",
+	    m->partial	? "\xe2\x97\x90 Partial"
+	    : m->totals ? "\xe2\x97\x94 From totals"
+			: "\xe2\x9c\x93 Complete",
 	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s, fmt_count((double)model_nranks(m)).s);
 }
 
@@ -26,8 +30,13 @@ static void write_calls(struct page *p)
 	double kept = json_number(m->coverage, "events"), lost = json_number(m->coverage, "events_lost"), calls = 0;
 	for (const cJSON *row = json_first(m->root, "per_rank"); row != NULL; row = row->next)
 		calls += fmax(json_number(row, "calls"), 0);
+	if (m->totals && m->nranks == 0)
+		return;
 	put(p, "<div><dt>Calls</dt><dd>%s<small>", fmt_count(calls).s);
-	if (kept == 0)
+	if (m->totals)
+		put(p, "all in the totals; %s single events not analysed yet",
+		    fmt_count(json_number(m->coverage, "events_not_analysed")).s);
+	else if (kept == 0)
 		put(p, "none of them singly, all in the totals");
 	else if (isnan(lost))
 		put(p, "%s single events, losses unknown", fmt_count(kept).s);

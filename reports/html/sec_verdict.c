@@ -136,7 +136,10 @@ static void write_headline(struct page *p)
 	if (is_death(issue)) {
 		put_text_part(p, json_text(issue, "what", ""), first_sentence(json_text(issue, "what", "")));
 	} else if (m->total_s <= 0) {
-		put(p, "No MPI time was recorded.");
+		put(p, m->totals && m->nranks == 0 ? "The record of this step cannot be read."
+						   : "No MPI time was recorded.");
+	} else if (m->totals && (issue == NULL || !is_wrong(issue))) {
+		put(p, "MPI took %s of the ranks\xe2\x80\x99 time.", fmt_share(m->mpi_s / m->total_s).s);
 	} else if (issue == NULL && is_efficient(m)) {
 		put(p, "Nothing to fix: MPI took %s of the ranks\xe2\x80\x99 time.",
 		    fmt_share(m->mpi_s / m->total_s).s);
@@ -262,7 +265,7 @@ static void write_advice(struct page *p)
 		write_lost(p, issue);
 		put(p, "</p>\n");
 	}
-	if (m->partial && !death)
+	if (m->partial && !death && m->nranks > 0)
 		write_partial(p);
 	if (m->unreturned_s >= UNRETURNED_SEEN * m->total_s && m->unreturned_s > 0)
 		put(p,

@@ -15,6 +15,7 @@ struct section {
 };
 
 #define SECTIONS(ROW) \
+	ROW(totals) \
 	ROW(verdict) \
 	ROW(trust) \
 	ROW(job) \

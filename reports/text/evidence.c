@@ -1,5 +1,5 @@
 /* evidence.c - see evidence.h. Which numbers an issue is seen in is a row of a table. */
-#include "reports/html/evidence.h"
+#include "reports/text/evidence.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* places.c - see places.h. */
-#include "reports/html/places.h"
+#include "reports/text/places.h"
 
 #include <math.h>
 

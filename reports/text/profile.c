@@ -1,5 +1,5 @@
 /* profile.c - see profile.h. */
-#include "reports/html/profile.h"
+#include "reports/text/profile.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,12 +2,12 @@
  * announces them; the server's threads hand out what is there. Served are the viewer, the merged samples and what
  * `mpitrace live --json` says, and, when somebody asks, the events so far as a trace, which `mpitrace analyze` makes
  * meanwhile. */
-#include "cli/cli.h"
-#include "live/look.h"
-#include "live/merge.h"
-#include "web/page.h"
-#include "web/programs.h"
-#include "web/so_far.h"
+#include "base/command.h"
+#include "postproc/live/look.h"
+#include "postproc/live/merge.h"
+#include "reports/web/page.h"
+#include "reports/web/programs.h"
+#include "reports/web/so_far.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -18,7 +18,10 @@
 
 #define INTERVAL_NS 2000000000ll
 #define REST_TIMES 4
+#define TURN_MS 50
 #define PING_NS 5000000000ll
+#define LINGER_NS 30000000000ll	   /* at the end, for somebody who opens the page again */
+#define UNASKED_NS 3600000000000ll /* while the job runs */
 #define KEPT_MAX_BYTES (64u << 20)
 #define SUMMARIES_MAX 4096u
 
@@ -29,6 +32,7 @@ struct live_view {
 	size_t kept_bytes, with_json; /* index of the first that has its json */
 	char *now;		      /* as of `mpitrace live --json`, or NULL */
 	bool over;
+	int64_t asked_ns; /* when somebody asked last, or the job ended */
 	struct so_far so_far;
 	/* main thread */
 	struct web *web;
@@ -41,8 +45,15 @@ struct live_options {
 	const char *what;
 	uint16_t port;
 	bool no_browser;
-	int64_t interval_ns;
+	int64_t interval_ns, linger_ns;
 };
+
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+	clock_gettime(id, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
 
 /* ---- what is handed out; with the lock ---- */
 
@@ -109,6 +120,7 @@ static void answer(void *context, const struct web_request *r, struct web_answer
 {
 	struct live_view *v = context;
 	pthread_mutex_lock(&v->lock);
+	v->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (strcmp(r->path, "") == 0)
 		page_answer(&v->page, a);
 	else if (strcmp(r->path, "events") == 0)
@@ -132,13 +144,6 @@ static void stop(int signal)
 {
 	(void)signal;
 	asked_to_stop = 1;
-}
-
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
 static void forget(struct live_view *v)
@@ -209,14 +214,35 @@ static void tell_end(struct live_view *v)
 	if (over && !v->over)
 		web_announce(v->web, "end", "{}");
 	pthread_mutex_lock(&v->lock);
+	if (over && !v->over)
+		v->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	v->over = over;
 	pthread_mutex_unlock(&v->lock);
 }
 
-static int follow(struct live_view *v, int64_t interval_ns)
+/* Nobody has the page open, or has asked for long: a server that nobody ends would stay for ever. */
+static bool is_done(struct live_view *v, int64_t linger_ns)
+{
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	bool read = web_readers(v->web) > 0;
+	pthread_mutex_lock(&v->lock);
+	if (read)
+		v->asked_ns = now_ns;
+	bool done = now_ns - v->asked_ns > (v->over ? linger_ns : UNASKED_NS);
+	pthread_mutex_unlock(&v->lock);
+	if (done)
+		fprintf(stderr, "mpitrace live: %s\n",
+			v->over ? "the job is over, and nobody looks at it any more"
+				: "nobody has looked at it for an hour");
+	return done;
+}
+
+static int follow(struct live_view *v, const struct live_options *o)
 {
 	int64_t next_ns = 0, ping_ns = 0;
-	while (!asked_to_stop) {
+	bool gone = false;
+	v->asked_ns = clock_ns(CLOCK_MONOTONIC);
+	while (!asked_to_stop && !gone && !is_done(v, o->linger_ns)) {
 		int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 		if (began_ns >= next_ns && !v->over) {
 			look_now(v);
@@ -224,7 +250,7 @@ static int follow(struct live_view *v, int64_t interval_ns)
 				return -ENOMEM;
 			tell_end(v);
 			int64_t took_ns = REST_TIMES * (clock_ns(CLOCK_MONOTONIC) - began_ns);
-			next_ns = began_ns + (took_ns > interval_ns ? took_ns : interval_ns);
+			next_ns = began_ns + (took_ns > o->interval_ns ? took_ns : o->interval_ns);
 		}
 		if (began_ns >= ping_ns) {
 			web_ping(v->web);
@@ -236,7 +262,7 @@ static int follow(struct live_view *v, int64_t interval_ns)
 		if (made != NULL)
 			web_announce(v->web, "timeline", made);
 		free(made);
-		nanosleep(&(struct timespec){0, 50000000}, NULL);
+		gone = page_wait(TURN_MS);
 	}
 	return 0;
 }
@@ -245,7 +271,7 @@ static int follow(struct live_view *v, int64_t interval_ns)
 
 static int parse(struct live_options *o, int argc, char **argv)
 {
-	*o = (struct live_options){.interval_ns = INTERVAL_NS};
+	*o = (struct live_options){.interval_ns = INTERVAL_NS, .linger_ns = LINGER_NS};
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--view") == 0)
 			continue;
@@ -257,6 +283,9 @@ static int parse(struct live_options *o, int argc, char **argv)
 		} else if (strcmp(argv[i], "--interval") == 0 && i + 1 < argc) {
 			if (option_seconds(argv[++i], &o->interval_ns) < 0 || o->interval_ns == 0)
 				return usage_error("live", "--interval needs seconds, not \"%.64s\"", argv[i]);
+		} else if (strcmp(argv[i], "--linger") == 0 && i + 1 < argc) {
+			if (option_seconds(argv[++i], &o->linger_ns) < 0)
+				return usage_error("live", "--linger needs seconds, not \"%.64s\"", argv[i]);
 		} else if (argv[i][0] == '-' || o->what != NULL) {
 			return usage_error("live", "\"%.64s\" does not go with --view", argv[i]);
 		} else {
@@ -277,7 +306,7 @@ static int serve(const struct live_options *o, struct live_view *v, struct error
 		return code;
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s/?live", web_port(v->web), token);
 	page_open(url, web_port(v->web), o->no_browser);
-	code = follow(v, o->interval_ns);
+	code = follow(v, o);
 	web_stop(v->web);
 	return code < 0 ? fail(e, code, "out of memory") : 0;
 }
@@ -311,6 +340,7 @@ static int live(int argc, char **argv)
 		struct sigaction a = {.sa_handler = stop};
 		sigaction(SIGINT, &a, NULL);
 		sigaction(SIGTERM, &a, NULL);
+		sigaction(SIGHUP, &a, NULL);
 		code = serve(&o, &v, &e);
 	}
 	if (code < 0)

@@ -1,6 +1,6 @@
 /* main.c - mpitrace-web, which `mpitrace` runs for those subcommands that serve pages: finds the row and runs it. */
-#include "cli/cli.h"
-#include "web/programs.h"
+#include "base/command.h"
+#include "reports/web/programs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* page.c - see page.h. */
-#include "web/page.h"
+#include "reports/web/page.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +74,26 @@ static void open_browser(const char *url)
 	_exit(127);
 }
 
+static struct {
+	struct pollfd fds[3];
+	nfds_t n;
+} terminals;
+
+static void note_terminals(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (isatty(fd))
+			terminals.fds[terminals.n++] = (struct pollfd){.fd = fd};
+}
+
+bool page_wait(int milliseconds)
+{
+	return poll(terminals.fds, terminals.n, milliseconds) > 0;
+}
+
 void page_open(const char *url, uint16_t port, bool no_browser)
 {
+	note_terminals();
 	printf("%s\n", url);
 	fflush(stdout);
 	fprintf(stderr,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "web/web.h"
+#include "reports/web/web.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,3 +23,5 @@ void page_answer(const struct page *p, struct web_answer *ret_answer);
 bool page_port(const char *text, uint16_t *ret_port);
 /* Print the address and how it is reached from elsewhere; open a browser, if wanted. */
 void page_open(const char *url, uint16_t port, bool no_browser);
+/* Wait so long, -1: for ever; true, and at once, when a terminal has gone that was ours at page_open(). */
+bool page_wait(int milliseconds);

@@ -3,13 +3,17 @@
  * there. */
 #pragma once
 
+#include "base/command.h"
+
 #define WEB_PROGRAM "mpitrace-web"
 
 #define VIEW_SUMMARY "look at a trace in the browser"
 #define VIEW_USAGE "view FILE.mpix|JOB|DIR [OTHER.mpix] [--port P] [--no-browser] [--rank R] [--from S] [--to S]"
 
 #define LIVE_SUMMARY "what each rank of a running job is in, who waits for whom, deadlocks"
-#define LIVE_USAGE "live JOB|DIR [--once] [--json] [--interval S] [--socket PATH] [--port P] [--view [--no-browser]]"
+#define LIVE_USAGE \
+	"live JOB|DIR [--once] [--json] [--interval S] [--socket PATH] [--port P] [--view [--no-browser] [--linger " \
+	"S]]"
 
 #define FLEET_SUMMARY "all jobs of a machine: collect their records, write or serve pages, ask"
 #define FLEET_USAGE \
@@ -29,3 +33,7 @@
 	ROW(view) \
 	FLEET_ROW(ROW) \
 	/* one row a subcommand */
+
+#define DECLARE_PROGRAM(name) extern const struct command cmd_##name;
+WEB_PROGRAMS(DECLARE_PROGRAM)
+#undef DECLARE_PROGRAM

@@ -1,10 +1,12 @@
 /* request.c - see request.h. */
-#include "web/request.h"
+#include "reports/web/request.h"
 
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
+
+#define HEAD_PATH_MAX 64u /* bytes of a path, of which the token is the first */
 
 static bool is(const char *text, size_t len, const char *name)
 {
@@ -101,4 +103,33 @@ const char *behind_token(const char *path, const char *token)
 		differ |= (unsigned char)(path[i] ^ token[i]);
 	}
 	return differ == 0 && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+/* Empty lines may stand before a request (RFC 9112, 2.2). */
+static size_t empty_lines(const char *bytes, size_t len)
+{
+	size_t at = 0;
+	while (at < len && (bytes[at] == '\r' || bytes[at] == '\n'))
+		at++;
+	return at;
+}
+
+bool head_is_whole(const char *bytes, size_t len)
+{
+	size_t at = empty_lines(bytes, len);
+	return memmem(bytes + at, len - at, "\r\n\r\n", 4) != NULL;
+}
+
+bool head_has_token(const char *bytes, size_t len, const char *token)
+{
+	char path[HEAD_PATH_MAX + 1];
+	size_t at = empty_lines(bytes, len);
+	const char *blank = memchr(bytes + at, ' ', len - at);
+	if (token == NULL || blank == NULL)
+		return token == NULL;
+	size_t n = len - (size_t)(blank + 1 - bytes);
+	n = n < HEAD_PATH_MAX ? n : HEAD_PATH_MAX;
+	memcpy(path, blank + 1, n);
+	path[n] = '\0';
+	return behind_token(path, token) != NULL;
 }

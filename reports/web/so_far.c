@@ -1,6 +1,6 @@
 /* so_far.c - see so_far.h. The file lies in a directory of its own that only we can enter, and has no name any more
  * when it is served. */
-#include "web/so_far.h"
+#include "reports/web/so_far.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
  * at a time, in a process of its own. */
 #pragma once
 
-#include "web/web.h"
+#include "reports/web/web.h"
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 /* stream.c - see stream.h. A reader for whom there is nothing is suspended, and resumed by what comes next. */
-#include "web/stream.h"
+#include "reports/web/stream.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -142,6 +142,16 @@ void streams_ping(struct streams *s)
 		r->ping = true;
 	wake_all(s);
 	pthread_mutex_unlock(&s->lock);
+}
+
+unsigned streams_readers(struct streams *s)
+{
+	unsigned n = 0;
+	pthread_mutex_lock(&s->lock);
+	for (const struct reader *r = s->readers; r != NULL; r = r->after)
+		n++;
+	pthread_mutex_unlock(&s->lock);
+	return n;
 }
 
 void streams_end(struct streams *s)

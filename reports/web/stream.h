@@ -2,7 +2,7 @@
  * when it can; nobody waits for it. */
 #pragma once
 
-#include "web/web.h"
+#include "reports/web/web.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -28,6 +28,8 @@ struct MHD_Response *streams_response(struct streams *s, struct MHD_Connection *
 void streams_announce(struct streams *s, const char *event, const char *data);
 /* Send everybody a comment, so that it is noticed who has gone. */
 void streams_ping(struct streams *s);
+/* How many there are. */
+unsigned streams_readers(struct streams *s);
 /* All answers end. Before the daemon is stopped. */
 void streams_end(struct streams *s);
 void streams_done(struct streams *s);

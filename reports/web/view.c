@@ -2,12 +2,12 @@
  * compared, on loopback, and opens a browser. The address has a random token in it, so that other users
  * of this machine cannot read the trace; requests whose Host is not loopback are refused, so that no
  * page from elsewhere can. Nothing else is served. */
-#include "cli/cli.h"
+#include "base/command.h"
 #include "format/mpix.h"
-#include "live/look.h"
-#include "web/page.h"
-#include "web/programs.h"
-#include "web/web.h"
+#include "postproc/live/look.h"
+#include "reports/web/page.h"
+#include "reports/web/programs.h"
+#include "reports/web/web.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -141,8 +141,10 @@ static int serve(const struct view_options *o, struct view *v)
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s/%s%s", web_port(w), token,
 		 o->other != NULL ? "?other=other.mpix" : "", place);
 	page_open(url, web_port(w), o->no_browser);
-	for (;;)
-		pause(); /* a signal ends us */
+	while (!page_wait(-1)) /* a signal ends us, too */
+		;
+	web_stop(w);
+	return EXIT_DONE;
 }
 
 static bool has_records(const char *path)

@@ -1,7 +1,9 @@
 /* web.c - see web.h. In: requests of whoever reaches the port.  Out: what the handler answers to those who may ask. */
-#include "web/web.h"
-#include "web/request.h"
-#include "web/stream.h"
+#include "reports/web/web.h"
+#include "reports/web/gate.h"
+#include "reports/web/peers.h"
+#include "reports/web/request.h"
+#include "reports/web/stream.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,6 +21,8 @@
 #define THREADS 2u
 
 struct web {
+	int listener;
+	struct gate *gate;
 	struct MHD_Daemon *daemon;
 	struct web_options o;
 	uint16_t port;
@@ -152,10 +156,21 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection, const stru
 
 static enum MHD_Result answer_stream(struct web *w, struct MHD_Connection *connection)
 {
+	gate_answers(w->gate, connection, true);
 	struct MHD_Response *response = streams_response(&w->streams, connection);
 	if (response != NULL)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
 	return send_response(connection, MHD_HTTP_OK, response);
+}
+
+/* What the library makes of "%00" ends a string: nothing behind it would be looked at. */
+static char asked_with_nul;
+
+/* The address as it came is the first that is known of a request; what is returned becomes its state. */
+static void *see_address(void *context, const char *address, struct MHD_Connection *connection)
+{
+	(void)context, (void)connection;
+	return strstr(address, "%00") != NULL ? &asked_with_nul : NULL;
 }
 
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url, const char *method,
@@ -165,7 +180,9 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	struct web_answer a = {.fd = -1};
 	static char asked_before;
 	(void)version, (void)upload, (void)upload_bytes;
-	unsigned refusal = judge(w, connection, method);
+	if (*state != &asked_before)
+		gate_answers(w->gate, connection, false);
+	unsigned refusal = *state == &asked_with_nul ? MHD_HTTP_BAD_REQUEST : judge(w, connection, method);
 	if (refusal != 0)
 		return refuse(connection, refusal, 0);
 	if (*state == NULL) { /* whoever answers at the first call closes the connection */
@@ -243,7 +260,7 @@ static int listen_on(uint16_t port, uint16_t *ret_port)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 128) < 0 ||
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, SOMAXCONN) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
 		int code = -errno;
 		close(fd);
@@ -253,14 +270,46 @@ static int listen_on(uint16_t port, uint16_t *ret_port)
 	return fd;
 }
 
-static int start_daemon(struct web *w, int fd)
+static void streams_ended(void *context)
 {
-	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (w->o.streams ? MHD_ALLOW_SUSPEND_RESUME : 0);
-	w->daemon = MHD_start_daemon(flags, 0, NULL, NULL, answer, w, MHD_OPTION_LISTEN_SOCKET, fd,
-				     MHD_OPTION_CONNECTION_LIMIT, WEB_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-				     (unsigned)WEB_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+	web_ping(context);
+}
+
+static int start_gate(struct web *w)
+{
+	struct gate_options o = {.token = w->o.token,
+				 .patience_ms = w->o.patience_ms > 0 ? w->o.patience_ms : WEB_PATIENCE_MS,
+				 .streams_ended = streams_ended,
+				 .context = w};
+	return gate_create(&o, w->listener, &w->gate);
+}
+
+/* It accepts nobody itself, and has room for more than the gate lets in: who has left is told before its place is free,
+ * and each thread has a share of all places. */
+static int start_daemon(struct web *w)
+{
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
+			 (w->o.streams ? MHD_ALLOW_SUSPEND_RESUME : 0);
+	w->daemon = MHD_start_daemon(flags, 0, NULL, NULL, answer, w, MHD_OPTION_NOTIFY_CONNECTION, gate_connected,
+				     w->gate, MHD_OPTION_NOTIFY_COMPLETED, gate_completed, w->gate,
+				     MHD_OPTION_URI_LOG_CALLBACK, see_address, w, MHD_OPTION_CONNECTION_LIMIT,
+				     2 * THREADS * PEERS_SERVED_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 				     (size_t)WEB_HEADERS_MAX * 2, MHD_OPTION_THREAD_POOL_SIZE, THREADS, MHD_OPTION_END);
-	return w->daemon != NULL ? 0 : -EIO;
+	return w->daemon != NULL ? gate_open(w->gate, w->daemon) : -EIO;
+}
+
+static void done(struct web *w)
+{
+	if (w->gate != NULL)
+		gate_close(w->gate);
+	streams_end(&w->streams);
+	if (w->daemon != NULL)
+		MHD_stop_daemon(w->daemon);
+	gate_destroy(w->gate);
+	if (w->listener >= 0)
+		close(w->listener);
+	streams_done(&w->streams);
+	free(w);
 }
 
 int web_start(const struct web_options *o, struct web **ret_web, struct error *e)
@@ -272,16 +321,14 @@ int web_start(const struct web_options *o, struct web **ret_web, struct error *e
 	}
 	w->o = *o;
 	signal(SIGPIPE, SIG_IGN);
-	int fd = listen_on(o->port, &w->port);
-	int code = fd >= 0 ? start_daemon(w, fd) : fd;
+	int code = w->listener = listen_on(o->port, &w->port);
+	code = code >= 0 ? start_gate(w) : code;
+	code = code == 0 ? start_daemon(w) : code;
 	if (code == 0) {
 		*ret_web = w;
 		return 0;
 	}
-	if (fd >= 0)
-		close(fd);
-	streams_done(&w->streams);
-	free(w);
+	done(w);
 	return fail(e, code, "cannot listen on 127.0.0.1 port %u: %s; choose another with --port", o->port,
 		    strerror(-code));
 }
@@ -301,12 +348,14 @@ void web_ping(struct web *w)
 	streams_ping(&w->streams);
 }
 
+unsigned web_readers(struct web *w)
+{
+	return streams_readers(&w->streams);
+}
+
 void web_stop(struct web *w)
 {
-	streams_end(&w->streams);
-	MHD_stop_daemon(w->daemon);
-	streams_done(&w->streams);
-	free(w);
+	done(w);
 }
 
 int web_token(char ret_token[WEB_TOKEN_CHARS + 1])

@@ -10,8 +10,7 @@
 #include <stdint.h>
 
 #define WEB_TOKEN_CHARS 32
-#define WEB_CONNECTIONS_MAX 64
-#define WEB_IDLE_SECONDS 20
+#define WEB_PATIENCE_MS 20000 /* for a request to come, and for an answer to go on being taken (reports/web/peers.h) */
 #define WEB_HEADERS_MAX 16384 /* bytes of request line and headers */
 #define WEB_EVENTS_KEPT 64    /* a reader of the stream who is further behind misses some, and is told how many */
 #define WEB_EVENT_MAX 4096    /* bytes of one event's data */
@@ -49,7 +48,8 @@ struct web_options {
 		*hosts; /* further names by which it may be asked for, NULL-terminated; or NULL: loopback's only */
 	web_handler *handler;
 	void *context;
-	bool streams; /* some answers are WEB_STREAM */
+	bool streams;	      /* some answers are WEB_STREAM */
+	unsigned patience_ms; /* 0: WEB_PATIENCE_MS */
 };
 
 /* Serve on 127.0.0.1 until web_stop(). 0 or -errno with text. */
@@ -59,6 +59,8 @@ uint16_t web_port(const struct web *w);
 void web_announce(struct web *w, const char *event, const char *data);
 /* Once in a while, where there are streams: else it is not noticed that a reader has gone. */
 void web_ping(struct web *w);
+/* How many read streams now, as far as the last pings have shown. */
+unsigned web_readers(struct web *w);
 void web_stop(struct web *w);
 
 /* A parameter of the query by name, or NULL. Valid while the handler runs. */

@@ -1,6 +1,6 @@
 /* decide.c - which rule applies to a job, and what follows. In: a policy and facts.  Out: a decision, and words
  * for it. */
-#include "policy/rules.h"
+#include "spank/policy/rules.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,13 +22,13 @@ bool policy_sampled(uint64_t job, uint64_t share_ppm)
 	return mix(job) % 1000000 < share_ppm;
 }
 
-static void fill(const struct policy *p, const struct policy_section *rule, struct policy_decision *d)
+_Static_assert(POLICY_SETTINGS <= 32, "a bit each");
+
+static const struct policy_value *value_of(const struct policy *p, const struct policy_section *rule, int key)
 {
-	for (int i = 0; i < POLICY_SETTINGS; i++) {
-		d->values[i] = p->defaults.values[i].set ? &p->defaults.values[i] : &p->builtin.values[i];
-		if (rule != NULL && rule->values[i].set)
-			d->values[i] = &rule->values[i];
-	}
+	if (rule != NULL && rule->values[key].set)
+		return &rule->values[key];
+	return p->defaults.values[key].set ? &p->defaults.values[key] : &p->builtin.values[key];
 }
 
 /* A job whose number is not known is in no sample. Components of a heterogeneous job are in it together. */
@@ -46,18 +46,83 @@ static struct policy_decision decision_of(const struct policy *p, size_t number,
 	const struct policy_section *rule = number < p->rules.n ? p->rules.at[number] : NULL;
 	struct policy_decision d = {.policy = p, .rule_number = (unsigned)number, .unknown = unknown};
 	d.rule = rule != NULL ? rule->name : NULL;
-	fill(p, rule, &d);
+	for (int i = 0; i < POLICY_SETTINGS; i++)
+		d.values[i] = value_of(p, rule, i);
 	d.sampled_out = passed_over(&d, f);
 	return d;
 }
 
-struct policy_decision policy_decide(const struct policy *p, const struct policy_facts *f)
+/* ---- in doubt ---- */
+
+/* By the bits of enum policy_redact, of which the first stands for 2. */
+static const struct policy_value unions[] = {
+	{true, 0, "none", 0, 0},	  {true, 2, "arguments", 0, 0},
+	{true, 4, "paths", 0, 0},	  {true, 6, "arguments, paths", 0, 0},
+	{true, 8, "hosts", 0, 0},	  {true, 10, "arguments, hosts", 0, 0},
+	{true, 12, "paths, hosts", 0, 0}, {true, 14, "arguments, paths, hosts", 0, 0},
+};
+static const struct policy_value owner_only = {true, 1, "0600", 0, 0}, nobody = {false, 0, NULL, 0, 0};
+
+static bool same(enum policy_setting key, const struct policy_value *a, const struct policy_value *b)
+{
+	if (policy_settings[key].kind != POLICY_KIND_GROUP)
+		return a->number == b->number;
+	return strcmp(a->text != NULL ? a->text : "", b->text != NULL ? b->text : "") == 0;
+}
+
+/* Of two that may count, what takes away more. */
+static const struct policy_value *closer(enum policy_setting key, const struct policy_value *a,
+					 const struct policy_value *b)
+{
+	switch (policy_settings[key].doubt) {
+	case POLICY_DOUBT_LEAST:
+		return b->number < a->number ? b : a;
+	case POLICY_DOUBT_BOUND:
+		return a->number == 0 || (b->number != 0 && b->number < a->number) ? b : a;
+	case POLICY_DOUBT_UNION:
+		return &unions[(a->number | b->number) / 2 % 8];
+	case POLICY_DOUBT_OWNER:
+		return &owner_only;
+	case POLICY_DOUBT_NOBODY:
+		return &nobody;
+	default:
+		return a;
+	}
+}
+
+static void take_away(struct policy_decision *d, const struct policy_section *rule)
+{
+	for (int i = 0; i < POLICY_SETTINGS; i++) {
+		const struct policy_value *before = d->values[i], *other = value_of(d->policy, rule, i);
+		if (policy_settings[i].doubt == POLICY_DOUBT_CERTAIN || same((enum policy_setting)i, before, other))
+			continue;
+		d->values[i] = closer((enum policy_setting)i, before, other);
+		d->doubted |= 1u << i;
+		if (d->taker == NULL && !same((enum policy_setting)i, before, d->values[i]))
+			d->taker = rule;
+	}
+}
+
+/* ---- decisions ---- */
+
+struct policy_decision policy_guess(const struct policy *p, const struct policy_facts *f)
 {
 	unsigned unknown = 0;
 	size_t i = 0;
 	while (i < p->rules.n && policy_section_fits(p->rules.at[i], f, &unknown) != POLICY_FITS)
 		i++;
 	return decision_of(p, i, f, unknown);
+}
+
+struct policy_decision policy_decide(const struct policy *p, const struct policy_facts *f)
+{
+	unsigned unknown = 0;
+	struct policy_decision d = policy_guess(p, f);
+	for (size_t i = 0; d.unknown != 0 && i < d.rule_number; i++)
+		if (policy_section_fits(p->rules.at[i], f, &unknown) == POLICY_FITS_MAYBE)
+			take_away(&d, p->rules.at[i]);
+	d.sampled_out = passed_over(&d, f);
+	return d;
 }
 
 void policy_consider(const struct policy *p, const struct policy_facts *f,
@@ -94,13 +159,13 @@ const char *policy_choice(const struct policy_decision *d, enum policy_setting k
 const char *policy_where(const struct policy_decision *d, enum policy_setting key, char ret_text[512])
 {
 	const struct policy_value *v = d->values[key];
-	if (v == &d->policy->builtin.values[key])
-		return "built in";
+	if (v->line == 0)
+		return (d->doubted >> key & 1) != 0 ? "in doubt: some rule may fit that takes away" : "built in";
 	snprintf(ret_text, 512, "%.480s:%u", d->policy->files.at[v->file], v->line);
 	return ret_text;
 }
 
-static size_t put_unknown(const struct policy_decision *d, char *text, size_t used)
+static void put_unknown(const struct policy_decision *d, char *text, size_t used)
 {
 	const char *before = "; not known here: ";
 	for (int i = 0; i < POLICY_FACTS && used < POLICY_WHY_MAX; i++) {
@@ -109,7 +174,9 @@ static size_t put_unknown(const struct policy_decision *d, char *text, size_t us
 		used += (size_t)snprintf(text + used, POLICY_WHY_MAX - used, "%s%s", before, policy_facts[i].name);
 		before = ", ";
 	}
-	return used;
+	if (d->taker != NULL && used < POLICY_WHY_MAX)
+		snprintf(text + used, POLICY_WHY_MAX - used, ": so rule \"%s\" (%.240s:%u) counts where it takes away",
+			 d->taker->name, d->policy->files.at[d->taker->file], d->taker->line);
 }
 
 const char *policy_why(const struct policy_decision *d, char ret_text[POLICY_WHY_MAX])

@@ -1,6 +1,6 @@
 /* expand.c - patterns of output directories, after the ones of sbatch(1). In: a pattern and facts.  Out: a path. What a
  * user chose (the job's name) is one component and no way out of the directory. */
-#include "policy/rules.h"
+#include "spank/policy/rules.h"
 
 #include <errno.h>
 #include <stdio.h>

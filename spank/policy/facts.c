@@ -1,7 +1,7 @@
 /* facts.c - what is known of a job, and the file in which the prolog leaves it for the job's steps: lines key=value.
  * In: texts, of which some are the user's.  Out: bounded texts without control characters. */
 #include "base/buf_file.h"
-#include "policy/rules.h"
+#include "spank/policy/rules.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,7 +22,8 @@ void policy_facts_done(struct policy_facts *f)
 
 void policy_facts_set(struct policy_facts *f, enum policy_fact fact, const char *text)
 {
-	char *copy = text != NULL && strlen(text) <= POLICY_FACT_MAX ? strdup(text) : NULL;
+	size_t most = fact == FACT_GROUP ? POLICY_GROUPS_BYTES_MAX : POLICY_FACT_MAX;
+	char *copy = text != NULL && strlen(text) <= most ? strdup(text) : NULL;
 	for (char *c = copy; c != NULL && *c != '\0'; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = ' ';

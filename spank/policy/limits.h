@@ -8,9 +8,10 @@
 #define POLICY_RULE_NAME_MAX 64u	   /* bytes of a rule's name */
 #define POLICY_ITEMS_MAX 256u		   /* items of one list */
 #define POLICY_ERRORS_MAX 20u		   /* that are told; the rest is counted */
-#define POLICY_FACT_MAX 4096u		   /* bytes of one fact */
+#define POLICY_FACT_MAX 4096u		   /* bytes of one fact, but of */
+#define POLICY_GROUPS_BYTES_MAX (8u << 20) /* the list of a user's groups, */
 #define POLICY_FACTS_BYTES_MAX (64u << 10) /* a job's file of facts */
-#define POLICY_GROUPS_MAX 256u		   /* groups of a user that are looked at */
+#define POLICY_GROUPS_MAX 65536u	   /* which are as many as Linux has (NGROUPS_MAX) */
 #define POLICY_OUTPUT_MAX 1024u		   /* bytes of a pattern */
 #define POLICY_STACK_MAX 32u		   /* callers of a call */
 #define POLICY_WHY_MAX 1024u		   /* bytes of the line that says what applied */

@@ -1,6 +1,6 @@
 /* load.c - the files of a policy. In: mpitrace.conf and conf.d/ beside it.  Out: a policy, or why there is none.
  * Root obeys these files, so nobody else may be able to write them: file and directory are asked, by descriptor. */
-#include "policy/rules.h"
+#include "spank/policy/rules.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -231,12 +231,12 @@ const struct policy_destination_key *policy_destination_key(const struct policy 
 	return i < p->destinations.n ? &p->destinations.at[i] : NULL;
 }
 
-bool policy_asks(const struct policy *p, enum policy_fact fact)
+const char *policy_asks(const struct policy *p, enum policy_fact fact, unsigned nth)
 {
 	for (size_t i = 0; i < p->rules.n; i++)
-		if (p->rules.at[i]->conditions[fact].items.n > 0)
-			return true;
-	return false;
+		if (p->rules.at[i]->conditions[fact].items.n > 0 && nth-- == 0)
+			return p->rules.at[i]->name;
+	return NULL;
 }
 
 const char *policy_unreachable(const struct policy *p)

@@ -1,7 +1,9 @@
 /* match.c - conditions: does a rule fit a job? In: lists of patterns or ranges, facts.  Out: yes, no, or not known. */
-#include "policy/rules.h"
+#include "spank/policy/names.h"
+#include "spank/policy/rules.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,54 +130,71 @@ static bool program_fits(const char *pattern, const char *program)
 	return policy_glob(pattern, program);
 }
 
-/* One of the names in "a,b,c". */
-static bool any_fits(const char *pattern, const char *names)
+static bool is_number(const char *pattern)
+{
+	return pattern[strspn(pattern, "0123456789")] == '\0';
+}
+
+/* One of the names in "1,2,a,b". Numbers are all there; an unknown name may be any. */
+static enum policy_fit any_fits(const char *pattern, const char *names)
 {
 	char name[POLICY_FACT_MAX];
+	enum policy_fit best = POLICY_FITS_NOT;
 	for (;; names++) {
 		size_t n = strcspn(names, ",");
-		if (n < sizeof(name)) {
-			memcpy(name, names, n);
-			name[n] = '\0';
-			if (n > 0 && policy_glob(pattern, name))
-				return true;
-		}
+		bool whole = n < sizeof(name);
+		snprintf(name, sizeof(name), "%.*s", (int)(whole ? n : 0), names);
+		if (!whole || strcmp(name, NAMES_UNKNOWN) == 0)
+			best = is_number(pattern) ? best : POLICY_FITS_MAYBE;
+		else if (n > 0 && policy_glob(pattern, name))
+			return POLICY_FITS;
 		names += n;
 		if (*names == '\0')
-			return false;
+			return best;
 	}
 }
 
-static bool item_fits(enum policy_match match, const struct policy_item *item, const char *fact, uint64_t number)
+static enum policy_fit item_fits(enum policy_match match, const struct policy_item *item, const char *fact,
+				 uint64_t number)
 {
-	switch (match) {
-	case POLICY_MATCH_RANGE:
-		return number >= item->from && number <= item->to;
-	case POLICY_MATCH_PROGRAM:
-		return program_fits(item->pattern, fact);
-	case POLICY_MATCH_ANY:
+	bool fits;
+	if (match == POLICY_MATCH_ANY)
 		return any_fits(item->pattern, fact);
-	default:
-		return policy_glob(item->pattern, fact);
-	}
+	if (match == POLICY_MATCH_RANGE)
+		fits = number >= item->from && number <= item->to;
+	else
+		fits = match == POLICY_MATCH_PROGRAM ? program_fits(item->pattern, fact)
+						     : policy_glob(item->pattern, fact);
+	return fits ? POLICY_FITS : POLICY_FITS_NOT;
+}
+
+static enum policy_fit most(enum policy_fit a, enum policy_fit b)
+{
+	return a > b ? a : b;
 }
 
 /* One of the items fits and none that is excluded; with exclusions only, everything else fits. */
 static enum policy_fit condition_fits(enum policy_match match, const struct policy_condition *c, const char *fact)
 {
 	uint64_t number = 0;
-	bool wanted = false, listed = false;
+	enum policy_fit wanted = POLICY_FITS_NOT, excluded = POLICY_FITS_NOT;
+	bool listed = false;
 	if (fact == NULL || (match == POLICY_MATCH_RANGE && !policy_parse_number(fact, &number)))
 		return POLICY_FITS_MAYBE;
 	for (size_t i = 0; i < c->items.n; i++) {
 		const struct policy_item *item = &c->items.at[i];
-		bool fits = item_fits(match, item, fact, number);
-		if (fits && item->negated)
-			return POLICY_FITS_NOT;
+		enum policy_fit fit = item_fits(match, item, fact, number);
+		if (item->negated)
+			excluded = most(excluded, fit);
+		else
+			wanted = most(wanted, fit);
 		listed |= !item->negated;
-		wanted |= fits;
 	}
-	return wanted || !listed ? POLICY_FITS : POLICY_FITS_NOT;
+	if (!listed)
+		wanted = POLICY_FITS;
+	if (excluded == POLICY_FITS || wanted == POLICY_FITS_NOT)
+		return POLICY_FITS_NOT;
+	return excluded == POLICY_FITS_MAYBE ? POLICY_FITS_MAYBE : wanted;
 }
 
 enum policy_fit policy_section_fits(const struct policy_section *s, const struct policy_facts *f, unsigned *unknown)

@@ -1,6 +1,6 @@
 /* parse.c - the text of a policy: sections, keys, values. In: bytes of one file.  Out: rules, or errors with file and
  * line. Goes on behind an error, so that all are told at once. */
-#include "policy/rules.h"
+#include "spank/policy/rules.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -129,7 +129,7 @@ static int add_rule(struct parser *p, const char *name)
 	return 0;
 }
 
-/* Kept as it is written: only `mpitrace publish` knows what its keys are (publish/config.c). */
+/* Kept as it is written: only `mpitrace publish` knows what its keys are (fleet/publish/config.c). */
 static int begin_destination(struct parser *p, const char *name)
 {
 	if (*name == '\0' || strlen(name) > POLICY_RULE_NAME_MAX)

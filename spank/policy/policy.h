@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "policy/limits.h"
+#include "spank/policy/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,36 +14,37 @@
 #define POLICY_FILE "/etc/mpitrace/mpitrace.conf"
 
 /* clang-format off */
-/* Every setting once: name, kind, what the kind needs to know, built-in value ("" = none), may a rule set it, meaning.
+/* Every setting once: name, kind, what the kind needs to know, built-in value ("" = none), may a rule set it, what
+ * counts of several rules of which nobody knows whether they fit (enum policy_doubt), meaning.
  * docs/POLICY.md and the man page show this table (a unit test compares). */
 #define POLICY_SETTING_TABLE(X) \
-	X(LEVEL,           level,           CHOICE,  "off|profile|events",      "off",    true,  "what a job records that does not ask for anything") \
-	X(MAX_LEVEL,       max_level,       CHOICE,  "off|profile|events",      "events", true,  "the most that a job gets that asks") \
-	X(OVERRIDE,        override,        CHOICE,  "none|off|all",            "all",    true,  "what users may change: nothing, `off` only, or all within the caps") \
-	X(SAMPLE,          sample,          PERCENT, "",                        "100%",   true,  "share of the jobs that get `level`; the others do not, unless they ask") \
-	X(SAMPLE_SECONDS,  sample_seconds,  TIME,    "",                        "1",      true,  "time between samples of what all ranks do (`mpitrace live`), 0 = none") \
-	X(STACK,           stack,           COUNT,   "32",                      "0",      true,  "callers recorded with each call") \
-	X(MAX_STACK,       max_stack,       COUNT,   "32",                      "32",     true,  "the most that a user may ask for") \
-	X(BUDGET,          budget,          SIZE,    "",                        "0",      true,  "bytes of events per rank, 0 = an even share of the plugin's `budget=` of a node") \
-	X(MAX_BUDGET,      max_budget,      SIZE,    "",                        "0",      true,  "the most that a user may ask for, 0 = no limit") \
-	X(TRACE_BYTES,     trace_bytes,     SIZE,    "",                        "0",      true,  "bytes of a step's trace on each node, 0 = as plugstack.conf has it") \
-	X(SPOOL_BYTES,     spool_bytes,     SIZE,    "",                        "0",      true,  "bytes of a step in a node's spool, 0 = as plugstack.conf has it") \
-	X(NODE_BYTES,      node_bytes,      SIZE,    "",                        "0",      false, "bytes of all steps in a node's spool, 0 = as plugstack.conf has it") \
-	X(RESERVE_BYTES,   reserve_bytes,   SIZE,    "",                        "0",      false, "bytes that stay free where traces go, 0 = as plugstack.conf has it") \
-	X(REPORT,          report,          CHOICE,  "srun|epilog|none",        "srun",   true,  "who makes the report") \
-	X(REPORT_SECONDS,  report_seconds,  TIME,    "",                        "0",      true,  "time that making the report may take, 0 = as plugstack.conf has it") \
-	X(FINISH,          finish,          CHOICE,  "leave|queue|sweep",       "sweep",  true,  "where a long analysis goes: nowhere, into a job, to the sweeper") \
-	X(OUTPUT,          output,          OUTPUT,  "",                        "",       true,  "pattern of the directory of the results") \
-	X(DIRECTORY,       directory,       PATH,    "",                        "",       false, "central directory: without `output`, results go to `<directory>/%u/mpitrace-%j`") \
-	X(RETENTION,       retention,       TIME,    "",                        "0",      false, "age at which results in the central directory may be removed, 0 = never") \
-	X(QUOTA,           quota,           SIZE,    "",                        "0",      false, "bytes of one user in the central directory, 0 = no limit") \
-	X(DIRECTORY_BYTES, directory_bytes, SIZE,    "",                        "0",      false, "bytes of the central directory, 0 = no limit") \
-	X(READERS,         readers,         GROUP,   "",                        "",       true,  "group that may read the results") \
-	X(FILE_MODE,       file_mode,       CHOICE,  "umask|0600|0640|0644",    "umask",  true,  "mode of files of results; directories have the same with search") \
-	X(REDACT,          redact,          FLAGS,   "none|arguments|paths|hosts", "none", true, "what is left out of traces: arguments, directories, names of hosts") \
-	X(OUTBOX,          outbox,          PATH,    "",                        "",       false, "directory where each finished step leaves a job record; none: no records") \
-	X(RECORD_USERS,    record_users,    CHOICE,  "name|hash|none",          "name",   false, "how job records name users: as they are, by a keyed hash, not at all") \
-	X(SITE_KEY,        site_key,        PATH,    "",                        "",       false, "file with the key of that hash, 16 to 4096 bytes")
+	X(LEVEL,           level,           CHOICE,  "off|profile|events",      "off",    true,  LEAST,   "what a job records that does not ask for anything") \
+	X(MAX_LEVEL,       max_level,       CHOICE,  "off|profile|events",      "events", true,  LEAST,   "the most that a job gets that asks") \
+	X(OVERRIDE,        override,        CHOICE,  "none|off|all",            "all",    true,  LEAST,   "what users may change: nothing, `off` only, or all within the caps") \
+	X(SAMPLE,          sample,          PERCENT, "",                        "100%",   true,  LEAST,   "share of the jobs that get `level`; the others do not, unless they ask") \
+	X(SAMPLE_SECONDS,  sample_seconds,  TIME,    "",                        "1",      true,  CERTAIN, "time between samples of what all ranks do (`mpitrace live`), 0 = none") \
+	X(STACK,           stack,           COUNT,   "32",                      "0",      true,  LEAST,   "callers recorded with each call") \
+	X(MAX_STACK,       max_stack,       COUNT,   "32",                      "32",     true,  LEAST,   "the most that a user may ask for") \
+	X(BUDGET,          budget,          SIZE,    "",                        "0",      true,  BOUND,   "bytes of events per rank, 0 = an even share of the plugin's `budget=` of a node") \
+	X(MAX_BUDGET,      max_budget,      SIZE,    "",                        "0",      true,  BOUND,   "the most that a user may ask for, 0 = no limit") \
+	X(TRACE_BYTES,     trace_bytes,     SIZE,    "",                        "0",      true,  BOUND,   "bytes of a step's trace on each node, 0 = as plugstack.conf has it") \
+	X(SPOOL_BYTES,     spool_bytes,     SIZE,    "",                        "0",      true,  BOUND,   "bytes of a step in a node's spool, 0 = as plugstack.conf has it") \
+	X(NODE_BYTES,      node_bytes,      SIZE,    "",                        "0",      false, CERTAIN, "bytes of all steps in a node's spool, 0 = as plugstack.conf has it") \
+	X(RESERVE_BYTES,   reserve_bytes,   SIZE,    "",                        "0",      false, CERTAIN, "bytes that stay free where traces go, 0 = as plugstack.conf has it") \
+	X(REPORT,          report,          CHOICE,  "srun|epilog|none",        "srun",   true,  CERTAIN, "who makes the report") \
+	X(REPORT_SECONDS,  report_seconds,  TIME,    "",                        "0",      true,  CERTAIN, "time that making the report may take, 0 = as plugstack.conf has it") \
+	X(FINISH,          finish,          CHOICE,  "leave|queue|sweep",       "sweep",  true,  CERTAIN, "where a long analysis goes: nowhere, into a job, to the sweeper") \
+	X(OUTPUT,          output,          OUTPUT,  "",                        "",       true,  CERTAIN, "pattern of the directory of the results") \
+	X(DIRECTORY,       directory,       PATH,    "",                        "",       false, CERTAIN, "central directory: without `output`, results go to `<directory>/%u/mpitrace-%j`") \
+	X(RETENTION,       retention,       TIME,    "",                        "0",      false, CERTAIN, "age at which results in the central directory may be removed, 0 = never") \
+	X(QUOTA,           quota,           SIZE,    "",                        "0",      false, CERTAIN, "bytes of one user in the central directory, 0 = no limit") \
+	X(DIRECTORY_BYTES, directory_bytes, SIZE,    "",                        "0",      false, CERTAIN, "bytes of the central directory, 0 = no limit") \
+	X(READERS,         readers,         GROUP,   "",                        "",       true,  NOBODY,  "group that may read the results") \
+	X(FILE_MODE,       file_mode,       CHOICE,  "umask|0600|0640|0644",    "umask",  true,  OWNER,   "mode of files of results; directories have the same with search") \
+	X(REDACT,          redact,          FLAGS,   "none|arguments|paths|hosts", "none", true, UNION,   "what is left out of traces: arguments, directories, names of hosts") \
+	X(OUTBOX,          outbox,          PATH,    "",                        "",       false, CERTAIN, "directory where each finished step leaves a job record; none: no records") \
+	X(RECORD_USERS,    record_users,    CHOICE,  "name|hash|none",          "name",   false, CERTAIN, "how job records name users: as they are, by a keyed hash, not at all") \
+	X(SITE_KEY,        site_key,        PATH,    "",                        "",       false, CERTAIN, "file with the key of that hash, 16 to 4096 bytes")
 
 /* What is known of a job: name, how a rule compares it, meaning. */
 #define POLICY_FACT_TABLE(X) \
@@ -94,6 +95,16 @@ enum policy_kind {
 	POLICY_KIND_GROUP,
 };
 
+/* What takes away most. CERTAIN: nothing of a user's or for them hangs on it; the rule that fits for certain counts. */
+enum policy_doubt {
+	POLICY_DOUBT_CERTAIN,
+	POLICY_DOUBT_LEAST,
+	POLICY_DOUBT_BOUND, /* the least, where 0 is no bound */
+	POLICY_DOUBT_UNION, /* of flags, each of which leaves something out */
+	POLICY_DOUBT_NOBODY,
+	POLICY_DOUBT_OWNER, /* who owns a file, and nobody else */
+};
+
 enum policy_match {
 	POLICY_MATCH_NONE,
 	POLICY_MATCH_NAME,
@@ -107,6 +118,7 @@ struct policy_setting_row {
 	enum policy_kind kind;
 	const char *limits, *fallback;
 	bool in_rules;
+	enum policy_doubt doubt;
 	const char *meaning;
 };
 
@@ -122,6 +134,7 @@ extern const struct policy_fact_row policy_facts[POLICY_FACTS];
 /* ---- the policy ---- */
 
 struct policy;
+struct policy_section;
 
 /* Who takes the errors of a policy, each one line with file and line; text is the first of them. */
 struct policy_errors {
@@ -145,12 +158,13 @@ bool policy_is_empty(const struct policy *p);
 unsigned policy_count_rules(const struct policy *p);
 unsigned policy_count_files(const struct policy *p);
 const char *policy_file(const struct policy *p, unsigned file);
-/* Does any rule ask for this fact? What nobody asks for need not be looked up. */
-bool policy_asks(const struct policy *p, enum policy_fact fact);
+/* The name of the nth rule that asks for this fact, NULL behind the last. What nobody asks for need not be looked up.
+ */
+const char *policy_asks(const struct policy *p, enum policy_fact fact, unsigned nth);
 /* A rule that can never apply, because an earlier one fits every job; NULL if there is none. */
 const char *policy_unreachable(const struct policy *p);
 
-/* ---- where records go (publish/) ---- */
+/* ---- where records go (fleet/publish/) ---- */
 
 /* One KEY = VALUE of a [destination NAME], as it is written. */
 struct policy_destination_key {
@@ -193,13 +207,18 @@ struct policy_decision {
 	const struct policy_value *values[POLICY_SETTINGS];
 	const char *rule; /* NULL: no rule fits */
 	unsigned rule_number;
-	bool sampled_out; /* by `sample`: the level is off, unless the user asks */
-	unsigned unknown; /* bit of each fact that a rule before this one would have needed */
+	bool sampled_out;		    /* by `sample`: the level is off, unless the user asks */
+	unsigned unknown;		    /* bit of each fact that a rule before this one would have needed */
+	unsigned doubted;		    /* bit of each setting of which rules that may fit say different things */
+	const struct policy_section *taker; /* the first rule that may fit and has taken something away; NULL: none */
 };
 
-/* The first rule that fits decides; what it does not set stands in [defaults], else is built in. A rule that needs a
- * fact that is not known does not fit. Points into the policy. */
+/* The first rule that fits decides; what it does not set stands in [defaults], else is built in. A rule before it that
+ * needs a fact that is not known counts where it takes away, and not where it gives: of each setting the value that
+ * takes away most. Points into the policy. */
 struct policy_decision policy_decide(const struct policy *p, const struct policy_facts *f);
+/* The same as if what is not known fitted no rule: a guess, for what permits nothing. */
+struct policy_decision policy_guess(const struct policy *p, const struct policy_facts *f);
 /* All that may be decided while some facts are not known yet: call each for every rule that may fit up to the first
  * that certainly does, and for [defaults] if there is none. Stops when each returns false. */
 void policy_consider(const struct policy *p, const struct policy_facts *f,
@@ -209,7 +228,7 @@ uint64_t policy_number(const struct policy_decision *d, enum policy_setting key)
 const char *policy_text(const struct policy_decision *d, enum policy_setting key);
 /* The name of the choice. */
 const char *policy_choice(const struct policy_decision *d, enum policy_setting key, char ret_name[16]);
-/* "FILE:LINE", or "built in". */
+/* "FILE:LINE", "built in", or that it is for doubt. */
 const char *policy_where(const struct policy_decision *d, enum policy_setting key, char ret_text[512]);
 /* The rule and its place, and which facts were not known: for people. */
 const char *policy_why(const struct policy_decision *d, char ret_text[POLICY_WHY_MAX]);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "policy/policy.h"
+#include "spank/policy/policy.h"
 
 /* One item of a condition's list: a pattern or a range, perhaps excluded by a '!'. */
 struct policy_item {

@@ -1,5 +1,5 @@
 /* value.c - settings: their table, and text into values. In: what stands behind the '='.  Out: struct policy_value. */
-#include "policy/rules.h"
+#include "spank/policy/rules.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 
 const struct policy_setting_row policy_settings[POLICY_SETTINGS] = {
-#define POLICY_ROW(id, name, kind, limits, fallback, in_rules, meaning) \
-	[POLICY_##id] = {#name, POLICY_KIND_##kind, limits, fallback, in_rules, meaning},
+#define POLICY_ROW(id, name, kind, limits, fallback, in_rules, doubt, meaning) \
+	[POLICY_##id] = {#name, POLICY_KIND_##kind, limits, fallback, in_rules, POLICY_DOUBT_##doubt, meaning},
 	POLICY_SETTING_TABLE(POLICY_ROW)
 #undef POLICY_ROW
 };

@@ -1,5 +1,5 @@
 /* brief.c - see brief.h. */
-#include "warden/brief.h"
+#include "spank/warden/brief.h"
 #include "format/layout.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
  * that are too old are gone; <directory>/.usage/<user>, by which the next step is bounded (spank/policy_directory.c).
  * Root reads and writes in its own two directories only. What is a user's, a child looks through that has become the
  * user: it can remove nothing that this user could not, whatever was renamed or linked meanwhile. */
-#include "warden/central.h"
-#include "warden/child.h"
-#include "warden/remove.h"
-#include "warden/spool.h"
+#include "spank/warden/central.h"
+#include "spank/warden/child.h"
+#include "spank/warden/remove.h"
+#include "spank/warden/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,7 @@
 #define DEPTH_MAX 16	      /* ours are 3 deep */
 #define NOBODY ((gid_t)65534) /* no group's rights are needed to remove one's own */
 #define DAY (24 * 3600)
+#define NEW ".new-" /* what somebody was making: a directory of a user's (spank/policy_directory.c), or a note */
 
 /* ---- the child, who is the user ---- */
 
@@ -151,19 +152,43 @@ static bool ask_user(int user_fd, uid_t uid, time_t limit, struct account *ret_a
 	return told;
 }
 
-static void note(int usage_fd, const char *name, uint64_t bytes)
+static void note(const struct sweep *s, const char *name, uint64_t bytes)
 {
 	char text[32], temporary[300];
-	int n = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)bytes);
-	if (snprintf(temporary, sizeof(temporary), ".new-%s", name) >= (int)sizeof(temporary))
+	int usage_fd = s->usage_fd, n = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)bytes);
+	if (snprintf(temporary, sizeof(temporary), NEW "%s", name) >= (int)sizeof(temporary))
 		return;
 	unlinkat(usage_fd, temporary, 0);
 	int fd = openat(usage_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	bool written = fd >= 0 && fchmod(fd, 0644) == 0 && write(fd, text, (size_t)n) == n;
 	if (fd >= 0)
 		close(fd);
-	if (!written || renameat(usage_fd, temporary, usage_fd, name) != 0)
-		unlinkat(usage_fd, temporary, 0);
+	if (written && renameat(usage_fd, temporary, usage_fd, name) == 0)
+		return;
+	printf("%s/" CENTRAL_USAGE "/%s: %s: the number from before stays\n", s->directory, name, strerror(errno));
+	unlinkat(usage_fd, temporary, 0);
+}
+
+/* Of a user who has no directory any more. */
+static int forget_note(int usage_fd, const char *name, void *context)
+{
+	const int *directory_fd = context;
+	struct stat st;
+	if (strcmp(name, CENTRAL_ALL) != 0 && fstatat(*directory_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+	    errno == ENOENT)
+		unlinkat(usage_fd, name, 0);
+	return 0;
+}
+
+/* Of a step whose start was killed in between. */
+static int forget_new(int directory_fd, const char *name, void *context)
+{
+	struct stat st;
+	(void)context;
+	if (strncmp(name, NEW, strlen(NEW)) == 0 && fstatat(directory_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    difftime(time(NULL), st.st_mtime) > DAY)
+		unlinkat(directory_fd, name, AT_REMOVEDIR);
+	return 0;
 }
 
 static int sweep_user(int directory_fd, const char *name, void *context)
@@ -174,7 +199,7 @@ static int sweep_user(int directory_fd, const char *name, void *context)
 	int fd = openat(directory_fd, name, OPEN_DIRECTORY);
 	bool users = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid != 0;
 	if (users && ask_user(fd, st.st_uid, s->limit, &a)) {
-		note(s->usage_fd, name, a.bytes);
+		note(s, name, a.bytes);
 		if (a.removed > 0)
 			printf("%s/%s: %u results older than %.1f days removed\n", s->directory, name, a.removed,
 			       (double)s->retention_seconds / DAY);
@@ -224,7 +249,9 @@ static void sweep_users(int directory_fd, struct sweep *s)
 	if (was_just_done(s->usage_fd))
 		return;
 	spool_each(directory_fd, sweep_user, s);
-	note(s->usage_fd, CENTRAL_ALL, s->all_bytes);
+	note(s, CENTRAL_ALL, s->all_bytes);
+	spool_each_hidden(s->usage_fd, forget_note, &directory_fd);
+	spool_each_hidden(directory_fd, forget_new, NULL);
 	printf("%s: %.1f MB\n", s->directory, (double)s->all_bytes / 1e6);
 }
 

@@ -1,5 +1,5 @@
 /* child.c - see child.h. */
-#include "warden/child.h"
+#include "spank/warden/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

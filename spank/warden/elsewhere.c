@@ -1,6 +1,6 @@
 /* elsewhere.c - see elsewhere.h. The namespace comes as a descriptor: no path of it is to be seen from here. */
-#include "warden/elsewhere.h"
-#include "warden/child.h"
+#include "spank/warden/elsewhere.h"
+#include "spank/warden/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* epilog.c - see epilog.h, warden.h. A job has ended on this node: all its processes are gone. As a rule its steps'
  * wardens have done everything. */
-#include "warden/epilog.h"
-#include "warden/child.h"
-#include "warden/lock.h"
-#include "warden/remove.h"
-#include "warden/settle.h"
-#include "warden/spool.h"
-#include "warden/warden.h"
+#include "spank/warden/epilog.h"
+#include "spank/warden/child.h"
+#include "spank/warden/lock.h"
+#include "spank/warden/remove.h"
+#include "spank/warden/settle.h"
+#include "spank/warden/spool.h"
+#include "spank/warden/warden.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,10 @@
 /* keep.c - see keep.h. What is read is the user's, so a child that has become the user reads it; what is written is
  * root's, and comes to the child as a descriptor. */
-#include "warden/keep.h"
-#include "warden/child.h"
-#include "warden/remove.h"
-#include "warden/spool.h"
+#include "spank/warden/keep.h"
+#include "spank/warden/child.h"
+#include "spank/warden/quota.h"
+#include "spank/warden/remove.h"
+#include "spank/warden/spool.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -21,11 +22,7 @@
 #include <unistd.h>
 
 #define FILES_MAX 4096
-#define BYTES_MAX (256ull << 20)      /* of a step */
-#define USER_BYTES_MAX (512ull << 20) /* of a user, */
-#define USER_SHARE 8		      /* and an eighth of the file system */
-#define USER_STEPS_MAX 1000u
-#define FREE_SHARE 10 /* a tenth of the spool's file system stays free */
+#define BYTES_MAX (256ull << 20) /* of a step */
 #define COPY_SECONDS 20.0
 #define STEP_SECONDS 30.0
 
@@ -34,7 +31,8 @@ struct keep {
 	const struct identity *who;
 	unsigned files;
 	uint64_t left_bytes;
-	double end; /* by then all is copied */
+	double end;  /* by then all is copied */
+	bool missed; /* a trace was not */
 };
 
 static bool has_suffix(const char *name, const char *suffix)
@@ -94,9 +92,12 @@ static int keep_one(int dir_fd, const char *name, void *context)
 {
 	struct keep *k = context;
 	struct stat st;
-	if (!is_trace(dir_fd, name, NULL) || k->files++ >= FILES_MAX || seconds_now() >= k->end)
+	if (!is_trace(dir_fd, name, NULL))
 		return 0;
-	int to = openat(k->to_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int to = k->files++ < FILES_MAX && seconds_now() < k->end
+			 ? openat(k->to_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+			 : -1;
+	k->missed |= to < 0;
 	if (to < 0)
 		return 0;
 	pid_t pid = fork();
@@ -108,24 +109,13 @@ static int keep_one(int dir_fd, const char *name, void *context)
 		let_read(to, k->who->uid);
 	} else {
 		unlinkat(k->to_fd, name, 0);
+		k->missed = true;
 	}
 	close(to);
 	return 0;
 }
 
-/* Of the file system under kept/: what may be used of it still. */
-static uint64_t room_bytes(const struct statvfs *fs)
-{
-	uint64_t free_bytes = (uint64_t)fs->f_bavail * fs->f_frsize,
-		 stays = (uint64_t)fs->f_blocks * fs->f_frsize / FREE_SHARE;
-	return free_bytes > stays ? free_bytes - stays : 0;
-}
-
-static uint64_t user_bytes(const struct statvfs *fs)
-{
-	uint64_t share = (uint64_t)fs->f_blocks * fs->f_frsize / USER_SHARE;
-	return share < USER_BYTES_MAX ? share : USER_BYTES_MAX;
-}
+static const struct quota *const quota = &quotas[QUOTA_KEPT];
 
 struct held {
 	uint64_t sum_bytes;
@@ -172,7 +162,7 @@ static void make_place_of_own(int user_fd, uint64_t need_bytes, uint64_t most_by
 {
 	struct held h;
 	while (h = held_by(user_fd), h.steps > 0)
-		if ((h.steps < USER_STEPS_MAX && h.sum_bytes + need_bytes <= most_bytes) ||
+		if ((h.steps < quota->user.entries && h.sum_bytes + need_bytes <= most_bytes) ||
 		    remove_tree(user_fd, h.oldest) != 0)
 			return;
 }
@@ -180,6 +170,7 @@ static void make_place_of_own(int user_fd, uint64_t need_bytes, uint64_t most_by
 struct most {
 	struct held held;
 	char user[32];
+	struct quota_use all;
 };
 
 static int look_for_most(int kept_fd, const char *name, void *context)
@@ -190,27 +181,44 @@ static int look_for_most(int kept_fd, const char *name, void *context)
 		return 0;
 	struct held h = held_by(fd);
 	close(fd);
+	m->all.bytes += h.sum_bytes;
+	m->all.entries += h.steps;
 	if (h.sum_bytes > m->held.sum_bytes && snprintf(m->user, sizeof(m->user), "%s", name) < (int)sizeof(m->user))
 		m->held = h;
 	return 0;
 }
 
-/* The file system is as full as it may be: who holds most of it gives their oldest. So whoever holds little never gives
- * anything for somebody who holds much. */
-static void make_place_of_all(int kept_fd, uint64_t need_bytes)
+static uint64_t less(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
+/* What may come to what all have. */
+static uint64_t room_for_all(const struct statvfs *fs, const struct quota_use *all)
+{
+	uint64_t room = quota_room(quota, fs), bound = less(quota_bytes(&quota->all, fs), all->bytes);
+	return all->entries >= quota->all.entries ? 0 : room < bound ? room : bound;
+}
+
+/* There is as much as there may be: who holds most of it gives their oldest. So whoever holds little never gives
+ * anything for somebody who holds much. What there is room for then. */
+static uint64_t make_place_of_all(int kept_fd, uint64_t need_bytes)
 {
 	struct statvfs fs;
-	while (fstatvfs(kept_fd, &fs) == 0 && room_bytes(&fs) < need_bytes) {
+	while (fstatvfs(kept_fd, &fs) == 0) {
 		struct most m = {.user = ""};
 		spool_each(kept_fd, look_for_most, &m);
-		int fd = m.user[0] != '\0' ? openat(kept_fd, m.user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-					   : -1;
+		uint64_t room_bytes = room_for_all(&fs, &m.all);
+		int fd = room_bytes < need_bytes && m.user[0] != '\0'
+				 ? openat(kept_fd, m.user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+				 : -1;
 		int rc = fd >= 0 ? remove_tree(fd, m.held.oldest) : -1;
 		if (fd >= 0)
 			close(fd);
 		if (rc != 0)
-			return;
+			return room_bytes;
 	}
+	return 0;
 }
 
 /* Steps that end at the same time make their places one after the other; so does the sweep. */
@@ -246,14 +254,12 @@ static int make_place(int kept_fd, int ranks_fd, const char *name, struct keep *
 	if (user_fd < 0)
 		return -1;
 	spool_each(ranks_fd, add_trace, &need_bytes);
-	k->left_bytes = user_bytes(&fs) < BYTES_MAX ? user_bytes(&fs) : BYTES_MAX;
-	need_bytes = need_bytes < k->left_bytes ? need_bytes : k->left_bytes;
-	make_place_of_own(user_fd, need_bytes, user_bytes(&fs));
-	make_place_of_all(kept_fd, need_bytes);
-	if (fstatvfs(kept_fd, &fs) != 0 || room_bytes(&fs) < k->left_bytes)
-		k->left_bytes = room_bytes(&fs);
-	k->left_bytes = k->left_bytes < need_bytes ? k->left_bytes : need_bytes;
-	int fd = spool_make_directory(user_fd, name, NULL);
+	uint64_t users = quota_bytes(&quota->user, &fs), most = users < BYTES_MAX ? users : BYTES_MAX;
+	uint64_t wants = need_bytes < most ? need_bytes : most;
+	make_place_of_own(user_fd, wants, users);
+	uint64_t room = make_place_of_all(kept_fd, wants);
+	k->left_bytes = room < wants ? room : wants;
+	int fd = room > 0 ? spool_make_directory(user_fd, name, NULL) : -1;
 	close(user_fd);
 	return fd;
 }
@@ -278,6 +284,8 @@ bool keep_traces(const char *spool, int step_fd, const char *name, const struct 
 			spool_each(ranks_fd, keep_one, &k);
 		forget_if_empty(kept_fd, who->uid, name);
 	}
+	if (kept_fd >= 0 && (k.to_fd < 0 || k.missed))
+		quota_refuse(QUOTA_KEPT, kept_fd);
 	if (k.to_fd >= 0)
 		close(k.to_fd);
 	if (ranks_fd >= 0)

@@ -1,11 +1,12 @@
 /* late.c - see late.h. In: <spool>/late/<job>.<run>.step-<step>, the records of their steps.  Out: reports, each made
  * as its step's user. How long one takes its user decides, so nobody's may cost the others theirs: a user has so much
  * of a sweep, all have no more than leaves room in the timer's, and what failed is tried again after all others. */
-#include "warden/late.h"
-#include "warden/brief.h"
-#include "warden/child.h"
-#include "warden/settle.h"
-#include "warden/spool.h"
+#include "spank/warden/late.h"
+#include "spank/warden/brief.h"
+#include "spank/warden/child.h"
+#include "spank/warden/quota.h"
+#include "spank/warden/settle.h"
+#include "spank/warden/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REPORT_SECONDS 600.0	/* one may take */
-#define USER_SECONDS 600.0	/* then no other of this user's is begun */
-#define SWEEP_SECONDS 900.0	/* then no other is begun: contrib/systemd/mpitrace-sweep.service has 1800 */
-#define OLD_SECONDS (24 * 3600) /* one that could not be made so long is given up */
-#define AGAIN_SECONDS 600	/* before the next try */
-#define USERS_MAX 64		/* in one sweep */
+#define REPORT_SECONDS 600.0 /* one may take */
+#define USER_SECONDS 600.0   /* then no other of this user's is begun */
+#define SWEEP_SECONDS 900.0  /* then no other is begun: contrib/systemd/mpitrace-sweep.service has 1800 */
+#define AGAIN_SECONDS 600    /* before the next try */
+#define USERS_MAX 64	     /* in one sweep */
 #define TRIED "tried-"
 
 struct late {
@@ -95,7 +95,7 @@ static void try_one(struct late *l, int late_fd, const char *name, const char *t
 	if (code == 0)
 		code = make_report(l, &brief, used);
 	bool made = code == 0 || code == 4; /* cli/cli.h: EXIT_PARTIAL */
-	if (made || age_seconds > OLD_SECONDS) {
+	if (made || age_seconds > quotas[QUOTA_LATE].age_seconds) {
 		printf("%s: %s\n", title, made ? "report made" : "no report could be made in a day: given up");
 		l->count->made += made;
 		unlinkat(late_fd, name, 0);

@@ -1,6 +1,6 @@
 /* lock.c - see lock.h. The file is root's, so the pid in it is to be believed while the lock is held. */
-#include "warden/lock.h"
-#include "warden/child.h"
+#include "spank/warden/lock.h"
+#include "spank/warden/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

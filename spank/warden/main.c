@@ -1,7 +1,7 @@
 /* main.c - `mpitrace-warden step|epilog|sweep`: root's side of a node (warden.h). Not for the hand: the plugin and
  * `mpitrace sweep` start it. */
-#include "warden/settle.h"
-#include "warden/warden.h"
+#include "spank/warden/settle.h"
+#include "spank/warden/warden.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* remove.c - see remove.h. Each level is opened by O_NOFOLLOW relative to the one above, so
  * swapping a directory for a link while we work makes an open fail and nothing else. Runs when the
  * job's processes are gone, or might be. */
-#include "warden/remove.h"
+#include "spank/warden/remove.h"
 
 #include <dirent.h>
 #include <errno.h>

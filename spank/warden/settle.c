@@ -1,9 +1,11 @@
 /* settle.c - see settle.h. */
-#include "warden/settle.h"
-#include "warden/child.h"
-#include "warden/keep.h"
-#include "warden/remove.h"
-#include "warden/spool.h"
+#include "spank/warden/settle.h"
+#include "format/layout.h"
+#include "spank/warden/child.h"
+#include "spank/warden/keep.h"
+#include "spank/warden/quota.h"
+#include "spank/warden/remove.h"
+#include "spank/warden/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,15 +143,39 @@ int settle_report(const char *program, const struct brief *b, double seconds, do
 	return pid > 0 ? child_wait(pid, (wait ? FINISH_WAIT_SECONDS : 0) + seconds + give_way_seconds + 2) : pid;
 }
 
-/* The record goes to <spool>/late, where `mpitrace sweep` finds it. */
+/* What brief_read() wants, and who reads it: no command line, which may be long. */
+static int write_short_record(int step_fd)
+{
+	static const enum layout_key keys[] = {LAYOUT_UID,    LAYOUT_GID,    LAYOUT_GIDS,   LAYOUT_JOB_ID,
+					       LAYOUT_NODEID, LAYOUT_NNODES, LAYOUT_REPORT, LAYOUT_BUDGET_S,
+					       LAYOUT_OUT,    LAYOUT_STEP_ID};
+	struct layout whole, part = {0};
+	int rc = layout_read(step_fd, true, &whole, NULL);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (layout_has(&whole, keys[i]))
+			layout_set(&part, keys[i], layout_text(&whole, keys[i]));
+	rc = layout_write(step_fd, &part, NULL);
+	layout_done(&whole);
+	layout_done(&part);
+	return rc;
+}
+
+/* The record goes to <spool>/late, where `mpitrace sweep` finds it, if there is room for it. */
 static void leave_for_later(const struct settle *s)
 {
 	char name[SPOOL_NAME_MAX * 2];
+	struct stat st;
 	int late_fd = spool_open(s->spool, "late", true, NULL);
 	name_of(s->dir, name, sizeof(name));
 	if (late_fd < 0)
 		return;
-	renameat(s->step_fd, "layout", late_fd, name);
+	if (write_short_record(s->step_fd) < 0 || fstatat(s->step_fd, "layout", &st, AT_SYMLINK_NOFOLLOW) != 0)
+		quota_refuse(QUOTA_LATE, late_fd); /* a full file system */
+	else if (quota_admit(QUOTA_LATE, late_fd, s->brief->who.uid, (uint64_t)st.st_blocks * 512, NULL) == 0 &&
+		 renameat(s->step_fd, "layout", late_fd, name) != 0)
+		quota_refuse(QUOTA_LATE, late_fd);
 	close(late_fd);
 }
 

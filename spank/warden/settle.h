@@ -2,7 +2,7 @@
  * Every part has a bound; together they end within SETTLE_SECONDS. */
 #pragma once
 
-#include "warden/brief.h"
+#include "spank/warden/brief.h"
 
 #include <stdbool.h>
 

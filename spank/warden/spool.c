@@ -1,6 +1,6 @@
 /* spool.c - see spool.h. */
-#include "warden/spool.h"
-#include "warden/remove.h"
+#include "spank/warden/spool.h"
+#include "spank/warden/remove.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,12 +1,13 @@
 /* sweep.c - see warden.h. */
-#include "warden/central.h"
-#include "warden/child.h"
-#include "warden/epilog.h"
-#include "warden/late.h"
-#include "warden/remove.h"
-#include "warden/settle.h"
-#include "warden/spool.h"
-#include "warden/warden.h"
+#include "spank/warden/central.h"
+#include "spank/warden/child.h"
+#include "spank/warden/epilog.h"
+#include "spank/warden/late.h"
+#include "spank/warden/quota.h"
+#include "spank/warden/remove.h"
+#include "spank/warden/settle.h"
+#include "spank/warden/spool.h"
+#include "spank/warden/warden.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -20,8 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KEPT_SECONDS (7 * 24 * 3600) /* a trace that nobody fetched */
-#define YOUNG_SECONDS 60	     /* a run so young is somebody's */
+#define YOUNG_SECONDS 60 /* a run so young is somebody's */
 #define TITLE "slurmstepd: ["
 
 struct sweep {
@@ -81,7 +81,7 @@ static int sweep_run(int live_fd, const char *name, void *context)
 static int sweep_kept(int user_fd, const char *name, void *context)
 {
 	struct sweep *s = context;
-	if (age_of(user_fd, name) <= KEPT_SECONDS)
+	if (age_of(user_fd, name) <= quotas[QUOTA_KEPT].age_seconds)
 		return 0;
 	printf("%s: kept for a week, removed\n", name);
 	s->removed += remove_tree(user_fd, name) == 0;
@@ -96,6 +96,16 @@ static int sweep_user(int kept_fd, const char *name, void *context)
 	spool_each(fd, sweep_kept, context);
 	close(fd);
 	unlinkat(kept_fd, name, AT_REMOVEDIR); /* if it is empty now */
+	return 0;
+}
+
+/* Facts of a job whose epilog never came, or a prolog that was killed. */
+static int sweep_job(int jobs_fd, const char *name, void *context)
+{
+	(void)context;
+	if (age_of(jobs_fd, name) > quotas[QUOTA_JOBS].age_seconds && !job_runs(name + (name[0] == '.')) &&
+	    unlinkat(jobs_fd, name, 0) == 0)
+		printf("jobs/%s: no such job has run for a month, removed\n", name);
 	return 0;
 }
 
@@ -124,8 +134,23 @@ static void each_of(struct sweep *s, const char *area, int (*each)(int dir_fd, c
 	int fd = lock_area(s, area);
 	if (fd < 0)
 		return;
-	spool_each(fd, each, s);
+	spool_each_hidden(fd, each, s);
 	close(fd);
+}
+
+static void say_refused(const struct sweep *s, enum quota_area area)
+{
+	const struct quota *q = &quotas[area];
+	int fd = spool_open(s->spool, q->directory, false, NULL);
+	uint64_t n = fd >= 0 ? quota_take_refused(area, fd) : 0;
+	if (n > 0)
+		printf("%s/%s: %llu times something was not kept: a user may have %.1f MB in %u entries, all %.1f MB "
+		       "in %u, "
+		       "a %uth of the file system stays free\n",
+		       s->spool, q->directory, (unsigned long long)n, (double)q->user.bytes / 1e6, q->user.entries,
+		       (double)q->all.bytes / 1e6, q->all.entries, q->free_part);
+	if (fd >= 0)
+		close(fd);
 }
 
 int warden_sweep(const char *spool, const char *program, const char *directory, uint64_t retention_seconds)
@@ -133,6 +158,9 @@ int warden_sweep(const char *spool, const char *program, const char *directory, 
 	struct sweep s = {.spool = spool, .program = program};
 	each_of(&s, "live", sweep_run);
 	each_of(&s, "kept", sweep_user);
+	each_of(&s, "jobs", sweep_job);
+	for (int area = 0; area < QUOTA_AREAS; area++)
+		say_refused(&s, (enum quota_area)area);
 	if (directory != NULL)
 		central_sweep(directory, retention_seconds);
 	sweep_late(&s); /* at last: how long it takes is up to users */

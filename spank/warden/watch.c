@@ -2,12 +2,12 @@
  * In: the step's directory; a socket (3) whose other end slurmstepd holds as long as the step runs.
  * Out: an agent that is always there, whoever kills or stops it; then the end of the step (settle.h). The lock on the
  * file `warden` says that somebody sees to the step. */
-#include "warden/child.h"
-#include "warden/elsewhere.h"
-#include "warden/lock.h"
-#include "warden/settle.h"
-#include "warden/spool.h"
-#include "warden/warden.h"
+#include "spank/warden/child.h"
+#include "spank/warden/elsewhere.h"
+#include "spank/warden/lock.h"
+#include "spank/warden/settle.h"
+#include "spank/warden/spool.h"
+#include "spank/warden/warden.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -41,7 +41,7 @@ NO_MPITRACE = 'no mpitrace found: build it (meson compile -C build), install it,
 
 
 def compile_all(folder):
-    for source in ('self', 'ping', 'halo'):
+    for source in ('self', 'ping', 'halo', 'stacks'):
         subprocess.run(['mpicc.openmpi', '-O2', '-o', '%s/%s' % (folder, source), '%s/%s.c' % (HERE, source)], check=True)
     subprocess.run(['cc', '-O2', '-o', folder + '/floor', HERE + '/floor.c'], check=True)
 
@@ -89,6 +89,16 @@ def traced(folder, program, ranks, n, env, **more):
     what = columns(folder)
     result['of_entropy'] = what['file'] / what['entropy'] if what and what['entropy'] > 0 else None
     return result
+
+
+def callers(folder, runs, n, env, *where):
+    """Pairs of runs of calls from five functions: without callers, and with four of them (stack=4)."""
+    program = '%s/stacks' % folder
+
+    def run(**more):
+        words = [MPITRACE, 'run', '--out', folder + '/out', '--name', 's', '--', program, str(n), *where]
+        return bench_line(subprocess.run(words, env=dict(env, **more), cwd=folder, capture_output=True, text=True, timeout=600).stdout)
+    return [(run(), run(MPITRACE_STACK='4')) for _ in range(runs)]
 
 
 def peer(folder, program, ranks, n, env):
@@ -199,6 +209,9 @@ def main():
     row('added per call, self, ns', '-', spread(added(one, 'ns')), beside(one))
     row('the same without events (profile mode), ns', '-', spread(added(profile, 'ns')))
     row('added per call, ping, ns', '-', spread(added(two, 'ns')), beside(two))
+    for where in (), ('fibre',):
+        rows = callers(folder, runs, int(1000000 * scale), ENV, *where)
+        row('added per call by stack=4 on the stack of %s, ns' % ('a fibre' if where else 'the thread'), '-', spread(added(rows, 'ns')))
     row('bytes per call, self', '-', spread([r[1]['bytes_per_call'] for r in one], 3))
     row('bytes per call, halo', '-', spread([r[1]['bytes_per_call'] for r in halo], 3))
     row('structure alone, bytes per call from 1,000 to 100,000 iterations', '<= 0.02',

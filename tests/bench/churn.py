@@ -3,12 +3,13 @@
 
   churn.py [--runs N]
 
-The command is that of bench.py. Figures are medians over groups of runs {two clock reads, untraced, traced}, with quartiles. "Beyond
+The command is that of bench.py. What the analysis tells of the cost (overhead.tracing_s) stands beside what the pair of runs shows. Figures are medians over groups of runs {two clock reads, untraced, traced}, with quartiles. "Beyond
 the clock" is what a call costs more than untraced, less its two clock reads in the same group. ScaLAPACK's xdinv (its BLACS makes a
 datatype for each message) and Quantum ESPRESSO's pw.x, where they are installed, are timed from MPI_Init to MPI_Finalize by a
 preloaded clock (region.c). No figure makes this command fail."""
 import argparse
 import glob
+import json
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ MODES = (
     ('split', 20000, 'MPI_Comm_split, Allreduce on it, free', 3, None, True),
     ('sizes', 200000, 'a Sendrecv, of 20,000 sizes in turn', 1, 150, False),
     ('tags', 200000, 'a call, with 20,000 tags in turn', 1, 150, False),
+    ('once', 20000, 'a Sendrecv of 20,000 sizes, each of them once', 1, 150, False),
 )
 XDINV = '/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests/xdinv'
 # Bulk silicon, two atoms: 1,000 and more subarray types.
@@ -55,20 +57,35 @@ def churn(folder, mode, n, traced):
         words = [MPITRACE, 'run', '-n', '1', '--out', folder + '/out', '--name', 't', '--'] + words
     else:
         words = ['mpirun.openmpi', '-n', '1'] + words
-    return bench_line(subprocess.run(words, env=ENV, cwd=folder, capture_output=True, text=True, timeout=600).stdout)
+    out = subprocess.run(words, env=ENV, cwd=folder, capture_output=True, text=True, timeout=600).stdout
+    line = bench_line(out)
+    if traced:
+        steps = float(out.split('STEPS ')[1].split()[0])
+        shown = subprocess.run([MPITRACE, 'show', '--json', folder + '/out/t.mpix'], capture_output=True, text=True, check=True).stdout
+        line['told'] = json.loads(shown)['overhead']['tracing_s'] * 1e9 / steps
+        line['bytes'] = os.path.getsize(folder + '/out/t.mpic') / steps
+    return line
 
 
 def handles(folder, runs):
     for mode, n, what, calls, goal, beyond in MODES:
-        clocks, untraced, traced = [], [], []
+        clocks, untraced, traced, told, size = [], [], [], [], []
         for _ in range(runs):
             clocks.append(floor(folder) if beyond else 0)
             untraced.append(churn(folder, mode, n, False)['ns'])
-            traced.append(churn(folder, mode, n, True)['ns'])
+            with_us = churn(folder, mode, n, True)
+            traced.append(with_us['ns'])
+            told.append(with_us['told'])
+            size.append(with_us['bytes'])
         figures = [(b - a - clock) * calls for clock, a, b in zip(clocks, untraced, traced)]
         fastest = (min(traced) - min(untraced) - min(clocks)) * calls
         row(what + (', ns beyond the clock' if beyond else ', ns added'), '<= %d' % goal if goal else '-', spread(figures, 0),
-            'of the fastest runs %.0f; untraced %.0f' % (fastest, statistics.median(untraced) * calls))
+            'of the fastest runs %.0f; untraced %.0f; %.1f bytes' % (fastest, statistics.median(untraced) * calls, statistics.median(size)))
+        if mode in ('sizes', 'tags'): # what is told is of all steps, also of the first ones, which are left out here
+            continue
+        shown = statistics.median((b - a) * calls for a, b in zip(untraced, traced))
+        row('the same: told by the analysis, ns a step', 'within a third of %.0f' % shown, spread(told, 0),
+            'of what the fastest runs show %.2f' % (min(told) / max(1, (min(traced) - min(untraced)) * calls)))
 
 
 def memory(folder):

@@ -20,6 +20,7 @@ export function record(mpitrace, work, ranks, name, ...args) {
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1',
     OMPI_MCA_mpi_yield_when_idle: '1',
     OMPI_MCA_rmaps_base_oversubscribe: '1',
+    PRTE_MCA_rmaps_default_mapping_policy: ':oversubscribe', // of Open MPI 5 and later
     OMPI_MCA_osc: '^rdma', // as in tests/integration/trace.py
   };
   const words = ['run', '-n', String(ranks), '--out', work, '--name', title, '--', program, ...args];

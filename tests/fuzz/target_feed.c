@@ -3,7 +3,7 @@
  * connects, and how much of what it says comes at once. */
 #include "tests/fuzz/fuzz.h"
 
-#include "live/feed_reader.h"
+#include "postproc/live/feed_reader.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* target_import.c - traces of other tools: refused, or made a trace. The first byte chooses which tool. */
 #include "tests/fuzz/fuzz.h"
 
-#include "protocol/import.h"
+#include "postproc/protocol/import.h"
 
 #include <unistd.h>
 

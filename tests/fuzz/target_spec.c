@@ -1,7 +1,7 @@
 /* target_spec.c - a protocol specification (docs/PROTOCOL.md): refused with line and place, or judged. */
 #include "tests/fuzz/fuzz.h"
 
-#include "protocol/spec.h"
+#include "postproc/protocol/spec.h"
 
 static const struct spec_message messages[] = {
 	{0, SPEC_NO_LINE, 1, SPEC_NO_LINE},

@@ -1,8 +1,8 @@
-/* target_web.c - what a request to `mpitrace view` says in its headers and path: known or not, and a range that is
- * within bounds. */
+/* target_web.c - what a request to `mpitrace view` says in its head, headers and path: whole or not, known or not,
+ * and a range that is within bounds. */
 #include "tests/fuzz/fuzz.h"
 
-#include "web/request.h"
+#include "reports/web/request.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	if (host_is_known(text, names))
 		fuzz_check(strchr(text, '/') == NULL && strchr(text, '@') == NULL);
 	(void)origin_is_known(text, names);
+	for (size_t n = 1; n <= len_bytes && n <= 256; n++) /* more bytes make neither undone */
+		fuzz_check(head_is_whole(text, n - 1) <= head_is_whole(text, n));
+	if (head_has_token(text, len_bytes, "token"))
+		fuzz_check(memmem(text, len_bytes, " /token/", 8) != NULL);
 	const char *rest = behind_token(text, "token");
 	fuzz_check(rest == NULL || strncmp(text, "/token/", 7) == 0);
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {

@@ -47,6 +47,22 @@ def any_text(schema):
     return schema
 
 
+def of_totals(schema):
+    """What an object from totals may have: nothing that needs events."""
+    schema = copy.deepcopy(schema)
+    for node in subschemas(schema):
+        for name in [n for n, child in node.get('properties', {}).items() if child.get('needs') == 'events']:
+            del node['properties'][name]
+            if name in node.get('required', ()):
+                node['required'].remove(name)
+    return schema
+
+
+def is_of_totals(analysis):
+    coverage = analysis.get('coverage') if isinstance(analysis, dict) else None
+    return isinstance(coverage, dict) and coverage.get('mode') == 'totals'
+
+
 _validators = {}
 
 
@@ -55,14 +71,16 @@ def errors(analysis, texts=True, whole=True, name='analysis'):
     whole False: fields may be absent; name: of the schema."""
     if jsonschema is None:
         return []
-    if (texts, whole, name) not in _validators:
+    totals = is_of_totals(analysis)
+    if (texts, whole, name, totals) not in _validators:
         schema = strict(load(name) if texts else any_text(load(name)))
+        schema = of_totals(schema) if totals else schema
         for node in () if whole else subschemas(schema):
             node.pop('required', None)
             node.pop('minItems', None)
-        _validators[texts, whole, name] = jsonschema.Draft202012Validator(schema)
+        _validators[texts, whole, name, totals] = jsonschema.Draft202012Validator(schema)
     found = []
-    for e in _validators[texts, whole, name].iter_errors(analysis):
+    for e in _validators[texts, whole, name, totals].iter_errors(analysis):
         found.append('/'.join(str(x) for x in e.absolute_path) + ': ' + e.message[:200])
         if len(found) == ERRORS_MAX:
             break

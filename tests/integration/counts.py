@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 
-from trace import FLAVOURS, Place, Tests, matrix, operations, truth
+from trace import FLAVOURS, Place, Tests, matrix, open_mpi, operations, truth
 
 RANKS = 4
 SOURCES = ('counts_p2p.c', 'counts_coll.c', 'counts_rma.c', 'counts_io.c', 'counts_flows.c', 'counts_comms.c',
@@ -55,7 +55,9 @@ def known_counts(t, place, source, *words, what='', **env):
     lost = {k: v for k, v in c['unmatched'].items() if v and k not in ('cancelled', 'proc_null')}
     if source == 'counts_io.c': # Open MPI leaves the flag of file requests as it found the memory
         t.equal(who + ': nothing was cancelled', c['unmatched']['cancelled'], 0)
-    t.equal(who + ': nothing is lost or unmatched', (c['events_lost'], c['complete'], lost), (0, True, {}))
+    crowded = source == 'counts_handles.c' # 70,000 datatypes at once, 16,000 different ones: what some are made of is not known, and said
+    t.equal(who + ': nothing is lost or unmatched', (c['events_lost'], c['complete'], lost), (0, not crowded, {}))
+    t.equal(who + ': every object has its place in the tables, or is counted', c['definitions_missing'] > 0, crowded)
 
 
 def languages(t, place):
@@ -91,6 +93,11 @@ def fortran_layer(t, place):
         t.equal(who + 'calls are those of the program', operations(place.analysis('vectors')), want)
 
 
+def romio():
+    """The name of this Open MPI's other MPI-IO."""
+    return {4: 'romio321'}.get(open_mpi(), 'romio341')
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -99,7 +106,7 @@ def main():
                 known_counts(t, place, source)
         if flavour == 'openmpi' and not sys.argv[1:]: # its other MPI-IO: the calls that ROMIO makes are not the program's
             with Place(flavour) as place:
-                known_counts(t, place, 'counts_io.c', 'old', what=', ROMIO', OMPI_MCA_io='romio321')
+                known_counts(t, place, 'counts_io.c', 'old', what=', ROMIO', OMPI_MCA_io=romio())
         if shutil.which('mpifort.' + flavour) and not sys.argv[1:]:
             with Place(flavour) as place:
                 languages(t, place)
@@ -107,4 +114,5 @@ def main():
     t.end()
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -12,6 +12,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 
 import export_otf2
 import export_paraver
@@ -248,6 +249,26 @@ def mistakes(t, trace):
     t.equal('nothing is left behind', left(trace.directory) + left(out), [])
 
 
+def to_standard_output(t, trace):
+    """`-o -`, in a directory of its own: no file of that name."""
+    with tempfile.TemporaryDirectory() as here:
+        for to in ('json', 'chrome', 'perfetto', 'folded'):
+            done = subprocess.run([MPITRACE, 'export', trace.mpix, '--to', to, '-o', '-'], capture_output=True, cwd=here)
+            subprocess.run([MPITRACE, 'export', trace.mpix, '--to', to, '-o', 'file'], check=True, stdout=subprocess.DEVNULL, cwd=here)
+            with open(here + '/file', 'rb') as f:
+                t.check('%s on standard output is as in a file, what is said about it is not among it' % to, done.stdout == f.read() and done.stderr, done.stderr)
+            os.remove(here + '/file')
+        for to in ('csv', 'otf2', 'paraver', 'sqlite'):
+            done = subprocess.run([MPITRACE, 'export', trace.mpix, '--to', to, '-o', '-'], capture_output=True, cwd=here)
+            t.check('%s is refused there' % to, (done.returncode, done.stdout) == (2, b'') and b'standard output' in done.stderr or b'not built' in done.stderr, done)
+        page = subprocess.run([MPITRACE, 'report', trace.mpix, '-o', '-'], capture_output=True, cwd=here)
+        t.check('a report goes there too', page.stdout.endswith(b'</html>\n'), page.stdout[-100:])
+        with open('/dev/full', 'wb') as full:
+            done = subprocess.run([MPITRACE, 'export', trace.mpix, '--to', 'chrome', '-o', '-'], stdout=full, stderr=subprocess.PIPE, cwd=here)
+        t.check('when it takes no more, that is said', done.returncode != 0 and b'No space left' in done.stderr, done)
+        t.equal('no file is made', os.listdir(here), [])
+
+
 def damaged(t, trace):
     """Bytes inside of a chunk of events are turned round: refused, or the rest with what lacks as a number."""
     with open(trace.mpix, 'rb') as f:
@@ -414,6 +435,7 @@ def main():
             if name == 'counts_p2p':
                 mistakes(t, trace)
                 choices(t, trace)
+                to_standard_output(t, trace)
                 damaged(t, trace)
                 full_disk(t, trace)
         callers(t, place)

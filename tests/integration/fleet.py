@@ -280,6 +280,8 @@ def questions(t, place, db):
     t.check('and nothing was made', not os.path.exists(place + '/new.db'))
     run = fleet('query', "select 'a,b' as x, 'say \"no\"' as y, null as z", '--db', db, '--csv')
     t.equal('CSV is quoted', run.stdout, 'x,y,z\n"a,b","say ""no""",\n')
+    run = fleet('query', "select '=1+1' as a, -1 as b, 'x' || char(27) || '[31m' as c, '-1' as d", '--db', db, '--csv')
+    t.equal('in CSV no text is a formula or commands a terminal; numbers stay', run.stdout, "a,b,c,d\n'=1+1,-1,x?[31m,'-1\n")
     newer = place + '/newer.db'
     shutil.copy(db, newer)
     with sqlite3.connect(newer) as c:

@@ -102,12 +102,21 @@ def outbox(t, place):
     t.check('a finished step leaves one record', done.returncode == 0 and len(left) == 1 and left[0].endswith('.job.json'), (done, left))
     path = '%s/%s' % (box, left[0])
     with open(path) as f:
-        made = json.load(f)
+        text = f.read()
+        made = json.loads(text)
     who = NOBODY if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
     t.equal('which keeps its schema', contract.errors(made, name='job'), [])
     t.equal('and is of its user, also on the disk', (made['user'], os.stat(path).st_uid, stat.S_IMODE(os.stat(path).st_mode)), (who.pw_name, who.pw_uid, 0o640))
     t.check('and says where the report is', made['report'].endswith('/s2/report.html') and os.path.exists(made['report']), made['report'])
+    again = finish(place + '/s2', policy, 'outbox = %s\n' % box, NOBODY)
+    t.check('a second finisher, which finds the report made, leaves no other', again.returncode == 0 and os.listdir(box) == left, (again, os.listdir(box)))
     os.unlink(path)
+    os.mkdir(path) # somebody else is there first
+    again = finish(place + '/s2', policy, 'outbox = %s\n' % box, NOBODY)
+    other = [x for x in os.listdir(box) if x != left[0]]
+    t.check('whose name somebody has taken has another one', again.returncode == 0 and len(other) == 1 and open('%s/%s' % (box, other[0])).read() == text, (again, other))
+    os.rmdir(path)
+    os.unlink('%s/%s' % (box, other[0]))
     finish(step_of(place, 's3', NOBODY), policy, 'outbox = %s\nrecord_users = hash\nsite_key = %s/good\n' % (box, place), NOBODY)
     text = ''.join(open(x).read() for x in glob.glob(box + '/*.json'))
     t.check('with hashed users the name is nowhere in the record', '"user":"h:' in text and who.pw_name not in text and place not in text, text[:600])
@@ -136,6 +145,8 @@ def full(t, place):
         left = [x for x in os.listdir(mount) if x != '.filler']
         t.check('an outbox that is nearly full gets an empty file that is counted, the step its report all the same, and it is said', done.returncode == 0 and len(left) == 1
                 and left[0].endswith('.job.full') and os.stat(mount + '/' + left[0]).st_size == 0 and 'small rest' in done.stderr and os.path.exists(place + '/s7/report.html'), (done, left))
+        finish(place + '/s7', policy, 'outbox = %s\n' % mount, NOBODY)
+        t.equal('once, however often it is finished', [x for x in os.listdir(mount) if x != '.filler'], left)
         os.unlink(mount + '/.filler')
         finish(step_of(place, 's8', NOBODY), policy, 'outbox = %s\n' % mount, NOBODY)
         t.equal('with room again there is a record', sum(x.endswith('.job.json') for x in os.listdir(mount)), 1)

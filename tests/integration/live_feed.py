@@ -2,6 +2,7 @@
 """live_feed.py - `mpitrace live --socket` and `--port`: samples of all nodes as one, numbered and complete, for several readers, of which
 none holds up the others, by a reader that knows docs/LIVE.md only; nodes that are late, silent, come back, or never were there."""
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from trace import MPITRACE, TIMEOUT, Tests
@@ -87,6 +89,11 @@ class Live:
         self.process.send_signal(signal.SIGTERM)
         _, self.errors = self.process.communicate()
         return self.process.returncode
+
+    def hang_up(self):
+        self.process.send_signal(signal.SIGHUP)
+        self.process.communicate()
+        return self.process.returncode, os.path.exists(self.socket)
 
     def unix(self):
         return Reader.unix(self.socket)
@@ -220,6 +227,29 @@ def missing(t):
         t.equal('what is no block, and a file that is no trace, cost nothing else', only, job.expected(4, range(2)))
 
 
+def hangs_up(t):
+    with Job(1, 1) as job, Live(job) as live:
+        job.sample(1)
+        at_number(live.unix(), 1)
+        t.equal('a terminal that hangs up ends it, and leaves no socket', live.hang_up(), (0, False))
+
+
+def unreadable(t):
+    with Job(2, 2) as job, Live(job) as live:
+        job.sample(1)
+        at_number(live.unix(), 1)
+        job.do('spoil', 2, 1, 1)
+        job.sample(3)
+        sample = at_number(live.unix(), live.unix().newest)
+        until(lambda: [n.get('samples_unreadable') for n in live.unix().get()['nodes']] == [0, 1])
+        sample = live.unix().get()
+        t.equal('a sample that cannot be read is counted, node by node', sorted((n['node'], n.get('samples_unreadable')) for n in sample['nodes']), [('n0', 0), ('n1', 1)])
+        look = subprocess.run([MPITRACE, 'live', job.dir + '/step', '--once', '--json'], capture_output=True, text=True)
+        t.equal('also for one look', sorted((n['node'], n.get('samples_unreadable')) for n in json.loads(look.stdout)['nodes']), [('n0', 0), ('n1', 1)])
+        text = subprocess.run([MPITRACE, 'live', job.dir + '/step', '--once'], capture_output=True, text=True).stdout
+        t.check('and for people', 'node n1: 1 sample could not be read' in text, text)
+
+
 def wide(t):
     """1,000 ranks on 250 nodes."""
     with Job(250, 4) as job:
@@ -278,6 +308,12 @@ def readers(t):
         t.check('a hundred readers hear of a hundred samples while four do not read',
                 all([a[0] for a in r.announced] == list(range(101 - len(r.announced), 101)) or r.missed for r in together))
         t.check('and each may ask', all(r.get(50 + i % 50)['number'] == 50 + i % 50 for i, r in enumerate(together)))
+        s = slow[0]
+        heard = []
+        while s.newest < 100:
+            heard.append(s.next())
+        announced = [a[0] for a in s.announced] + [n for first, last in s.missed for n in range(first, last + 1)]
+        t.equal('who was slow has each sample announced, or its number said to be missed', sorted(announced), list(range(2, 101)))
         more = []
         with contextlib.suppress(Protocol):
             while len(more) < 100:
@@ -286,12 +322,6 @@ def readers(t):
         for r in together + more:
             r.close()
         t.check('and room again when they have left', until(lambda: has_room(live)))
-        s = slow[0]
-        heard = []
-        while s.newest < 100:
-            heard.append(s.next())
-        announced = [a[0] for a in s.announced] + [n for first, last in s.missed for n in range(first, last + 1)]
-        t.equal('who was slow has each sample announced, or its number said to be missed', sorted(announced), list(range(2, 101)))
 
 
 def has_room(live):
@@ -299,6 +329,31 @@ def has_room(live):
         return live.unix()
     except Protocol:
         return None
+
+
+def places(t):
+    """All places taken by readers that ask for all and read a little now and then, so that none is closed for reading nothing."""
+    with Job(64, 8, gap=60, ago=0) as job, Live(job) as live:
+        for k in range(1, 101):
+            job.sample(k)
+        at_number(live.unix(), 100)
+        crowd = []
+        with contextlib.suppress(Protocol):
+            while len(crowd) < 1000:
+                crowd.append(live.unix())
+                crowd[-1].say('since 0\nsince 0\nsince 0\n')
+        over = threading.Event()
+        def read_slowly():
+            while not over.wait(0.5):
+                for r in crowd:
+                    with contextlib.suppress(OSError):
+                        r.connection.recv(4096)
+        thread = threading.Thread(target=read_slowly)
+        thread.start()
+        found = until(lambda: has_room(live))
+        over.set()
+        thread.join()
+        t.check('readers that take all places and read a little make room for another one', len(crowd) < 1000 and found, len(crowd))
 
 
 def usage(t):
@@ -321,7 +376,7 @@ def usage(t):
 
 def main():
     t = Tests()
-    for case in (merges, lags, now_waits, missing, wide, errors, readers, usage):
+    for case in (merges, lags, now_waits, missing, unreadable, hangs_up, wide, errors, readers, places, usage):
         case(t)
     t.end()
 

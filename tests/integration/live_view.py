@@ -3,13 +3,15 @@
 but who has the address."""
 import json
 import os
+import pty
 import re
 import signal
 import socket
 import subprocess
 import sys
+import time
 
-from trace import MPITRACE, Tests
+from trace import MPITRACE, TIMEOUT, Tests
 from web import Answer, read_all
 
 sys.path.insert(0, os.environ['LIVE_READER'])
@@ -20,8 +22,8 @@ ADDRESS = re.compile(r'http://127\.0\.0\.1:(\d+)/([0-9a-f]{32})/\?live$')
 
 
 class Server:
-    def __init__(self, *words):
-        self.process = subprocess.Popen([MPITRACE, *words, '--no-browser'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8')
+    def __init__(self, *words, terminal=None):
+        self.process = subprocess.Popen([MPITRACE, *words, '--no-browser'], stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8')
         port, self.token = ADDRESS.match(self.process.stdout.readline().strip()).groups()
         self.port = int(port)
 
@@ -121,10 +123,43 @@ def views(t):
         t.check('--once is no view', done.returncode == 2 and '--once' in done.stderr, done)
 
 
+def ended(server):
+    """What it said, once it has ended by itself."""
+    _, errors = server.process.communicate(timeout=TIMEOUT)
+    return server.process.returncode, 'nobody looks at it' in errors
+
+
+def ends(t):
+    with Job(1, 1) as job:
+        job.sample(1)
+        with Server('live', job.dir + '/step', '--view', '--interval', '0.05', '--linger', '0.2') as s:
+            reader = s.events()
+            reader.next('sample')
+            time.sleep(1) # longer than it would linger
+            t.check('while the job runs nobody need look', s.process.poll() is None)
+            job.end(2)
+            reader.next('end')
+            time.sleep(1)
+            t.check('a page that is open is served, also when the job is over', s.json('summary')['over'] and s.process.poll() is None)
+            reader.socket.close()
+            t.equal('when the job is over and the page closed, the server ends, and says so', ended(s), (0, True))
+        with Server('live', job.dir + '/step', '--view', '--linger', '0') as s:
+            t.equal('so does one that nobody ever asked', ended(s), (0, True))
+        with Server('live', job.dir + '/step', '--view') as s:
+            s.process.send_signal(signal.SIGHUP)
+            t.equal('a terminal that hangs up ends it', ended(s), (0, False))
+        ours, its = pty.openpty()
+        with Server('live', job.dir + '/step', '--view', terminal=its) as s:
+            os.close(its)
+            os.close(ours)
+            t.equal('so does one that is gone without a word', ended(s), (0, False))
+
+
 def main():
     t = Tests()
     serves(t)
     views(t)
+    ends(t)
     t.end()
 
 

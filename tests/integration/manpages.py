@@ -87,11 +87,19 @@ def keys_of_the_plugin():
     """What the plugin's two lists of keys say."""
     text = ' '.join(lines_of(MAN + '/spank_mpitrace.8'))
     known = set(re.findall(r'\bCm (\w+)', text))
-    for name, file in (('CONFIG_KEYS', 'spank/config.h'), ('REQUEST_KEYS', 'spank/request.h')):
-        with open(os.path.join(REPO, file)) as f:
-            keys = ' '.join(re.findall(r'"([^"]*)"', f.read().split('#define ' + name, 1)[1].split('\n\n', 1)[0]))
-        wanted = set(re.findall(r'(?:^|[ ,])([a-z_]+)(?=[=, ]|$)', keys))
-        check('spank_mpitrace(8) has the keys of %s' % file, wanted <= known and wanted, wanted - known)
+    with open(os.path.join(REPO, 'spank', 'config.h')) as f:
+        keys = ' '.join(re.findall(r'"([^"]*)"', f.read().split('#define CONFIG_KEYS', 1)[1].split('\n\n', 1)[0]))
+    rows = requests()
+    for file, wanted in (('config.h', set(re.findall(r'(?:^|[ ,])([a-z_]+)(?=[=, ]|$)', keys))), ('request.h', set(rows))):
+        check('spank_mpitrace(8) has the keys of spank/%s' % file, wanted <= known and wanted, wanted - known)
+    check('mpitrace run has every one that says how to trace', {key for key in rows if rows[key]} ==
+          set(rows) - {'on', 'off', 'report'}, rows)
+
+
+def requests():
+    """The table of what can be asked for: by key, what `mpitrace run` has of it."""
+    with open(os.path.join(REPO, 'spank', 'request.h')) as f:
+        return dict(re.findall(r'^\tX\((\w+), +"[^"]*", +"([^"]*)"\)', f.read(), re.M))
 
 
 def sound(page):

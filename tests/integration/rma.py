@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """rma.py - real one-sided programs, in which one rank comes late by a known time: who waited, in which state, for whom. And the
 same programs in which nobody is late."""
-from trace import FLAVOURS, Place, Tests
+from trace import FLAVOURS, Place, Tests, open_mpi
 
 RANKS = 3
 LATE_S = 0.3
@@ -67,7 +67,7 @@ def nobody_late(t, place, program):
 
 
 def helped(t, place, program):
-    """Open MPI's osc/rdma reaches into shared memory by itself: its target may compute as long as it likes."""
+    """Open MPI 4's osc/rdma reaches into shared memory by itself: its target may compute as long as it likes."""
     found = waited(run(t, place, program, 'progress', LATE_S, OMPI_MCA_osc='rdma'))
     t.equal('wait_for_progress under openmpi: none, where the library needs no help',
             [k for k in found if k[0] == 'wait_for_progress'], [])
@@ -80,7 +80,7 @@ def main():
             program = place.compile('rma_waits.c')
             late(t, place, program)
             nobody_late(t, place, program)
-            if flavour == 'openmpi':
+            if flavour == 'openmpi' and open_mpi() < 5: # later ones ask the target
                 helped(t, place, program)
     t.end()
 

@@ -110,14 +110,14 @@ static void pollers(void)
 	printf("flag %d\n", flag);
 }
 
-/* every message has its own tag: 100,000 different signatures */
+/* two messages of each tag, to be remembered: 64,000 different signatures */
 static void tags(void)
 {
 	int a = 1, b;
-	for (int i = 0; i < 50000; i++) {
+	for (int i = 0; i < 64000; i++) {
 		MPI_Request r;
-		MPI_Irecv(&b, 1, MPI_INT, rank, i % 32000, MPI_COMM_WORLD, &r);
-		MPI_Send(&a, 1 - i % 2, MPI_INT, rank, i % 32000, MPI_COMM_WORLD);
+		MPI_Irecv(&b, 1, MPI_INT, rank, i / 2, MPI_COMM_WORLD, &r);
+		MPI_Send(&a, 1, MPI_INT, rank, i / 2, MPI_COMM_WORLD);
 		MPI_Wait(&r, MPI_STATUS_IGNORE);
 	}
 	int flag, found = 0;

@@ -88,6 +88,24 @@ steps_that_would_hold_more_memory_than_the_node_may_run_untraced() {
 	eventually "an empty spool" spool_is_empty
 }
 
+with_no_group_of_a_job() {
+	[ -z "$(left_groups)" ]
+}
+
+control_groups_of_traced_jobs_go_with_them() {
+	local i
+	[ -n "${CGROUP[*]}" ] || return 0 # there are none
+	eventually "no group of a job" with_no_group_of_a_job || fails "before: $(left_groups)" || return
+	for i in $(seq 10); do
+		as_user srun -w n1 -n1 --mpitrace --mpi=none true &
+		as_user srun -w n2 -n1 --mpitrace "$RING" 5 >/dev/null 2>&1 &
+		as_user srun -w n3,n4 -N2 -n2 --mpitrace --mpi=none sh -c "exit $((i % 3))" 2>/dev/null &
+		wait
+	done
+	is_calm || return
+	eventually "their groups to go" with_no_group_of_a_job || fails "$(left_groups | wc -l) groups of 30 jobs are left: $(left_groups | head -n 3)"
+}
+
 an_agent_is_out_of_its_users_reach_and_bounded() {
 	as_user srun -w n1 -n1 --mpi=none --mpitrace bash -c "$WITH_AGENT"' a=$(agent)
 		echo "agents $(echo $a | wc -w)"
@@ -125,8 +143,11 @@ a_report_that_would_take_long_is_left_for_the_sweep_and_said() {
 	local id late="$STATE/n1/mpitrace/late"
 	with_plugin_arguments report_seconds=1 as_user srun -w n1 -n1 --mpitrace "$SELF" 60 "$LONG_CALLS" >"$CASE_DIR/out" || fails "srun: $?" || return
 	eventually "an empty spool" spool_is_empty || return
-	[ ! -e "$(step_dir 0)/report.html" ] || fails "there is a report" || return
-	contains "$(step_dir 0)/log.txt" "mpitrace finish $(step_dir 0)" || return
+	is_from_totals "$(step_dir 0)/report.html" || fails "no page from totals: $(cat "$(step_dir 0)/log.txt")" || return
+	contains "$(step_dir 0)/report.html" "mpitrace finish $(step_dir 0)" || return
+	same "its owner" "$(stat -c %U "$WORK")" "$(stat -c %U "$(step_dir 0)/report.html")" || return
+	[ ! -e "$(step_dir 0)/job.mpix" ] || fails "there is an analysis" || return
+	contains "$(step_dir 0)/log.txt" "report.html is from totals: \`mpitrace finish $(step_dir 0)\`" || return
 	same "late reports" 1 "$(find "$late" -type f | wc -l)" || return
 	# Something else to do, which comes first; and one that cannot be made, which comes after all others the next time.
 	install -d "$STATE/n1/mpitrace/kept/0/0.0.step-0" && touch -d "8 days ago" "$STATE/n1/mpitrace/kept/0/0.0.step-0"
@@ -159,7 +180,7 @@ with_a_report_interrupted() {
 	for srun in $pids; do kill -INT "$srun"; done
 	wait
 	contains "$CASE_DIR/tty" "mpitrace finish $(step_dir 0)" || return
-	contains "$(step_dir 0)/log.txt" "makes the report" || return # ended in the analysis, or before it
+	contains "$(step_dir 0)/log.txt" "makes " || return # ended in the analysis, or before it
 	eventually "the report that the node makes" has_report 0
 }
 
@@ -266,7 +287,7 @@ a_faked_restart_count_leaves_nothing_behind() {
 	for i in 1 7 99; do
 		SLURM_RESTART_COUNT=$i as_user srun -n1 --mpitrace "$RING" 5 >/dev/null 2>&1 || fails "srun: $?" || return
 	done
-	eventually "three reports" eval '[ "$(find "$CASE_DIR" -name report.html -size +1k | wc -l)" = 3 ]' || return
+	eventually "three reports" eval '[ "$(whole_pages_in "$CASE_DIR")" = 3 ]' || return
 	eventually "an empty spool" spool_is_empty
 }
 

@@ -34,7 +34,7 @@ results_that_are_too_old_go_from_the_central_directory_and_nothing_else() {
 	user=$(stat -c %U "$WORK") mine=$STATE/central/$user other=$STATE/central/$user-2
 	with_central_directory <<<"retention = 1h"
 	as_user sh -c "srun -w n1 -n1 $RING 5 && srun -w n1 -n1 $RING 5" >/dev/null 2>&1 || fails "srun: $?" || return
-	eventually "two reports" eval '[ "$(find "$mine" -name report.html -size +1k | wc -l)" = 2 ]' || return
+	eventually "two reports" eval '[ "$(whole_pages_in "$mine")" = 2 ]' || return
 	as_admin install -d -o "$user-2" "$other"
 	as_other cp -r "$mine"/mpitrace-* "$other" 2>/dev/null || as_admin sh -c "cp -r $mine/mpitrace-* $other && chown -R $user-2 $other"
 	mapfile -t results < <(ls -d "$mine"/mpitrace-*)
@@ -74,7 +74,7 @@ who_has_too_much_in_the_central_directory_runs_untraced_and_is_told() {
 	user=$(stat -c %U "$WORK")
 	with_central_directory <<<"quota = 1G"
 	as_user srun -w n1 -n1 "$RING" 5 >/dev/null 2>&1 || fails "srun: $?" || return
-	eventually "a report" eval '[ -s "$(echo "$STATE"/central/$user/mpitrace-*/step-0/report.html)" ]' || return
+	eventually "a report" eval 'is_whole_page "$(echo "$STATE"/central/$user/mpitrace-*/step-0/report.html)"' || return
 	with_central_sweep || return
 	used=$(with_usage "$user")
 	[ "$used" -gt 20000 ] || fails "only $used bytes are used" || return
@@ -90,7 +90,7 @@ who_has_too_much_in_the_central_directory_runs_untraced_and_is_told() {
 	done
 	with_central_directory <<<"quota = $((used + 4000000))"
 	as_user srun -w n1,n2 -N2 -n2 "$SELF" 4 >/dev/null 2>&1 || fails "srun: $?" || return
-	eventually "a second report" eval '[ "$(find "$STATE/central/$user" -name report.html -size +1k | wc -l)" = 2 ]' || return
+	eventually "a second report" eval '[ "$(whole_pages_in "$STATE/central/$user")" = 2 ]' || return
 	same "traces longer than the user's share for a node" "" "$(find "$STATE/central/$user" -name '*.mpic' -size +2300k)" || return
 	same "why" 1 "$(grep -c "policy: .*; 2.0 MB left for each node ($POLICY:4)" "$STATE/central/$user"/mpitrace-*/step-0/log.txt | grep -c ':[1-9]')" || return
 	same "events were lost for it" True "$(mpitrace show --json "$(find "$STATE/central/$user" -name job.mpix -size +1000k | tail -n 1)" | python3 -c 'import json, sys
@@ -124,7 +124,7 @@ a_long_analysis_becomes_a_job_where_the_site_says_so() {
 
 a_long_analysis_is_left_to_its_user_where_the_site_says_so() {
 	with_long_analysis leave || return
-	[ ! -e "$(step_dir 0)/report.html" ] || fails "there is a report" || return
+	is_from_totals "$(step_dir 0)/report.html" || fails "no page from totals" || return
 	contains "$(step_dir 0)/log.txt" "mpitrace finish $(step_dir 0)" || return
 	same "late reports" "" "$(ls "$STATE/n1/mpitrace/late" 2>/dev/null)" || return
 	as_user mpitrace finish "$(step_dir 0)" || fails "finish: $?" || return

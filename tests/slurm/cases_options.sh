@@ -12,6 +12,8 @@ mpitrace_run_in_an_allocation_records_every_node() {
 	same "nodes, ranks, transfers, complete" "2 4 80 True" "$(mpitrace show --json "$out/four.mpix" | python3 -c "import json,sys
 a=json.load(sys.stdin)
 print(len(a['job']['nodes']), a['coverage']['ranks_seen'], a['summary']['transfers'], a['coverage']['complete'])")" || return
+	as_user salloc -N2 -n4 "$PREFIX/bin/mpitrace" run -n 4 --profile --stack 2 --budget 1M --out "$out/deep/er" --name totals -- "$RING" 20 >/dev/null 2>&1 || fails "with options: $?" || return
+	same "mode of --profile" profile "$(mpitrace show --json "$out/deep/er/totals.mpix" | python3 -c "import json,sys; print(json.load(sys.stdin)['coverage']['mode'])")" || return
 	as_user salloc -N2 -n4 "$PREFIX/bin/mpitrace" run --out "$out" --name one -- "$RING" 20 >/dev/null 2>&1 || fails "one process: $?" || return
 	same "ranks of one process" 1 "$(mpitrace show --json "$out/one.mpix" | python3 -c "import json,sys; print(json.load(sys.stdin)['coverage']['ranks_seen'])")"
 }

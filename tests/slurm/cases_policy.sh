@@ -102,6 +102,54 @@ rules_by_user_group_size_program_and_name_fit_as_they_say() {
 	no_policy
 }
 
+# Run the rest with this group database on all hosts of the cluster.
+with_group_file() { # FILE COMMAND...
+	local host file=$1 rc
+	shift
+	for host in head n1 n2 n3 n4; do
+		nsenter --target "$(slurm_on "$host")" --mount mount --bind "$file" /etc/group || fails "no group database on $host" || return
+	done
+	"$@"
+	rc=$?
+	for host in head n1 n2 n3 n4; do
+		nsenter --target "$(slurm_on "$host")" --mount umount /etc/group
+	done
+	return $rc
+}
+
+slurm_on() { # HOST
+	cluster_process_on "$1" "$([ "$1" = head ] && echo slurmctld || echo slurmd)"
+}
+
+knows_groups() { # COUNT: slurmctld remembers those of a user for a while
+	[ "$(as_user srun --mpitrace=off -n1 id -G | wc -w)" = "$1" ]
+}
+
+with_many_groups() { # NAME-OF-THE-LAST
+	local group
+	eventually "groups as Slurm tells them" knows_groups 152 || return
+	for group in "$1" crowd 70500; do
+		printf '[rule banned]\ngroup = %s\nmax_level = off\n' "$group" | policy_is
+		untraced --mpitrace || fails "banned by $group" || return
+	done
+	printf '[rule invited]\ngroup = crowd\nlevel = events\n[rule banned]\nmax_level = off\n' | policy_is
+	traced || fails "invited" || return
+	printf '[rule banned]\ngroup = root, c*t\nmax_level = off\n' | policy_is
+	traced --mpitrace || fails "not banned" || return
+	no_policy
+}
+
+a_rule_holds_for_who_is_in_many_groups_and_in_large_ones() {
+	local user
+	user=$(stat -c %U "$WORK")
+	{
+		cat /etc/group
+		for i in $(seq 150); do echo "a-group-of-a-project-with-a-long-name-$i:x:$((70000 + i)):$user"; done
+		echo "crowd:x:70500:$(seq -f 'somebody-%g' -s , 3000),$user"
+	} >"$CASE_DIR/group"
+	with_group_file "$CASE_DIR/group" with_many_groups a-group-of-a-project-with-a-long-name-150
+}
+
 a_sample_takes_the_same_jobs_on_every_node_and_no_others() {
 	local id n wanted taken=0 left=0
 	policy_is <<-END
@@ -185,7 +233,7 @@ who_may_not_override_gets_what_the_site_says() {
 	eventually "a report" has_report 0 || return
 	same "single events are there" True "$(analysis 0 'a["coverage"]["events"] > 0')" || return
 	sed -i 's/^override = none/override = off/' "$POLICY"
-	as_user srun -n1 -p other --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	as_user salloc -n1 -p other --mpitrace true >/dev/null 2>"$CASE_DIR/err" || fails "salloc: $?" || return
 	contains "$CASE_DIR/err" "--mpitrace changes nothing: rule \"other\"" || return
 	no_policy
 }
@@ -246,8 +294,8 @@ results_go_where_the_pattern_says() {
 	END
 	printf '#!/bin/sh\nsrun -N2 -n2 %s 5\nsrun -n2 %s 5\n' "$RING" "$RING" >"$CASE_DIR/job.sh"
 	id=$(as_user sbatch --parsable --wait -J "a name/x" --array=7 -N2 -n2 -o out.txt job.sh) || fails "sbatch: $?" || return
-	eventually "the report of step 0" test -s "$CASE_DIR/all/$user/a name_x/${id}_7/0/report.html" || return
-	eventually "the report of step 1" test -s "$CASE_DIR/all/$user/a name_x/${id}_7/1/report.html" || return
+	eventually "the report of step 0" is_whole_page "$CASE_DIR/all/$user/a name_x/${id}_7/0/report.html" || return
+	eventually "the report of step 1" is_whole_page "$CASE_DIR/all/$user/a name_x/${id}_7/1/report.html" || return
 	same traces 2 "$(find "$CASE_DIR/all/$user/a name_x/${id}_7/0" -name 'n?.mpic' | wc -l)" || return
 	same "directories of the usual name" "" "$(find "$CASE_DIR" -name 'mpitrace-*')" || return
 	as_user srun -n1 --mpitrace=off true && sed -i 's|^output.*|output = below/%j|' "$POLICY"
@@ -274,7 +322,7 @@ what_is_redacted_is_nowhere() {
 	echo "redact = arguments, paths, hosts" >>"$POLICY"
 	as_user srun -D "$secret_dir" -w n1,n2 -N2 -n2 "--mpitrace=out=$out" "$secret_dir/ring" 5 --password=s3cr3t-word >/dev/null 2>&1 || fails "srun: $?" || return
 	out=$(echo "$out"/mpitrace-*/step-0)
-	eventually "a report" test -s "$out/report.html" || return
+	eventually "a report" is_whole_page "$out/report.html" || return
 	everything_in "$out" >"$CASE_DIR/all.redacted"
 	same "ranks" 2 "$(mpitrace show --json "$out/job.mpix" | python3 -c 'import json,sys; print(json.load(sys.stdin)["coverage"]["ranks_seen"])')" || return
 	same "nodes" 2 "$(find "$out" -name 'h????????.mpic' | wc -l)" || return
@@ -296,7 +344,7 @@ results_in_the_central_directory_are_the_users_and_the_readers() {
 		file_mode = 0640
 	END
 	as_user srun -N2 -n2 "$RING" 5 >/dev/null 2>&1 || fails "srun: $?" || return
-	eventually "a report" sh -c "test -s $dir/mpitrace-*/step-0/report.html" || return
+	eventually "a report" eval 'is_whole_page "$(echo "$dir"/mpitrace-*/step-0/report.html)"' || return
 	same "the user's place" "$user adm 2750" "$(stat -c '%U %G %a' "$dir")" || return
 	same "modes of files" "$user adm 640" "$(find "$dir"/mpitrace-*/step-0 -type f -printf '%u %g %m\n' | sort -u)" || return
 	same "files" "job.mpix log.txt n1.mpic n2.mpic report.html" "$(find "$dir" -type f -printf '%f\n' | sort | xargs)" || return
@@ -308,6 +356,10 @@ results_in_the_central_directory_are_the_users_and_the_readers() {
 facts_of_a_job_are_roots_and_go_with_it() {
 	local id facts
 	policy_is <<-END
+		[rule secret]
+		partition = secret
+		level = profile
+		redact = arguments
 		[rule other]
 		partition = other
 		level = events
@@ -334,6 +386,7 @@ facts_of_a_job_are_roots_and_go_with_it() {
 	eventually "the report of step 0" has_report 0 || return
 	eventually "the report of step 1" has_report 1 || return
 	same "with the prolog's facts" True "$(analysis 0 'a["job"]["policy"].startswith("events: rule \"other\"") or a["job"]')" || return
-	same "without" True "$(analysis 1 'a["job"]["policy"].startswith("profile: rule \"rest\"") and "the prolog left no facts" in a["job"]["policy"] and "not known here: partition" in a["job"]["policy"] or a["job"]')" || return
+	same "without" True "$(analysis 1 'a["job"]["policy"].startswith("profile: rule \"rest\"") and "the prolog left no facts" in a["job"]["policy"] and "not known here: partition: so rule \"secret\"" in a["job"]["policy"] or a["job"]')" || return
+	same "words of the command line, with and without" "2 1" "$(analysis 0 'len(a["job"]["argv"])') $(analysis 1 'len(a["job"]["argv"])')" || return
 	no_policy
 }

@@ -68,9 +68,9 @@ a_requeued_job_keeps_the_reports_of_both_runs() {
 	id=$(as_user sbatch --parsable --requeue -n2 --mpitrace -o out.txt job.sh) || fails "sbatch: $?" || return
 	eventually "the end of the first run" grep -q "ring done" "$CASE_DIR/out.txt" || return
 	as_admin scontrol requeue "$id" || fails "requeue: $?" || return
-	eventually "the first run's report" test -s "$CASE_DIR/mpitrace-$id/step-0/report.html" || return
+	eventually "the first run's report" is_whole_page "$CASE_DIR/mpitrace-$id/step-0/report.html" || return
 	as_admin scontrol update "JobId=$id" StartTime=now
-	PATIENCE=200 eventually "the second run's report" test -s "$CASE_DIR/mpitrace-$id.1/step-0/report.html"
+	PATIENCE=200 eventually "the second run's report" is_whole_page "$CASE_DIR/mpitrace-$id.1/step-0/report.html"
 }
 
 # What a node's monotonic clock says, in seconds.

@@ -99,7 +99,7 @@ a_directory_that_cannot_be_written_does_not_disturb_the_program() {
 	before=$(kept_traces)
 	identical_with_trace 2 0 -N2 -n2 --chdir="$CASE_DIR/closed" "$RING" 5 || return
 	as_user srun -n2 "--mpitrace=out=$CASE_DIR/closed" "$RING" 5 >"$CASE_DIR/o" 2>"$CASE_DIR/e" || fails "srun: $?" || return
-	same "standard error" "ring done" "$(cat "$CASE_DIR/e")" || return
+	same "standard error" "ring done" "$(grep -v '^mpitrace: no directory for the results' "$CASE_DIR/e")" || return
 	eventually "an empty spool" spool_is_empty || return
 	same "traces that wait for their owner" $((before + 1)) "$(kept_traces)"
 }

@@ -14,7 +14,7 @@ submit() { # SBATCH-ARGS...: the script is standard input
 }
 
 with_reports() { # COUNT
-	[ "$(find "$CASE_DIR" -path '*/step-0/report.html' -size +1k | wc -l)" = "$1" ]
+	[ "$(whole_pages_in "$CASE_DIR")" = "$1" ]
 }
 
 count_processes() { # STEP
@@ -49,12 +49,71 @@ cluster_processes_of() { # warden|collect|finish
 cluster_process_on() { # NODE NAME
 	local pid
 	for pid in $(ip netns pids "$(printf 'mpt%08x' "$(printf %s "$STATE" | cksum | cut -d' ' -f1)")-$1"); do
-		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$2" ] && echo "$pid" && return
+		[[ "$(cat "/proc/$pid/comm" 2>/dev/null)" =~ ^"$2"(-wlm)?$ ]] && echo "$pid" && return
 	done
 }
 
 no_process_of_ours() {
 	[ -z "$(cluster_processes_of '')" ]
+}
+
+namespaces() { # of the cluster
+	local id
+	id=$(printf 'mpt%08x' "$(printf %s "$STATE" | cksum | cut -d' ' -f1)")
+	basename -a /run/netns/"$id"-*
+}
+
+# Programs of ours, whatever they are called: PID COMMAND.
+left_processes() {
+	local space pid
+	for space in $(namespaces); do
+		for pid in $(ip netns pids "$space"); do
+			[[ $(readlink "/proc/$pid/exe") != "$PREFIX"/* ]] || echo "process $pid $(tr '\0' ' ' <"/proc/$pid/cmdline" | cut -c1-200)"
+		done
+	done 2>/dev/null
+}
+
+# Mounts in spools, in whatever namespace; and what processes listen on.
+left_mounts_and_sockets() {
+	local space pid
+	for space in $(namespaces); do
+		for pid in $(ip netns pids "$space"); do
+			grep -oE " $STATE/n[0-9]+/mpitrace/[^ ]*" "/proc/$pid/mountinfo" | sed 's/^/mount/'
+		done
+		ip netns exec "$space" cat /proc/net/unix | grep -oE "/(tmp/mpitrace|[^ ]*/mpitrace/)[^ ]*" | sed 's/^/socket /'
+	done 2>/dev/null | sort -u
+}
+
+# All but what the sweep is to see to: late/ and kept/.
+left_files() {
+	local user
+	user=$(stat -c %U "$WORK")
+	find "$STATE"/n*/mpitrace -mindepth 1 ! -path '*/late*' ! -path '*/kept*' ! -name turn ! -name room ! -name live ! -name jobs ! -name 'refused.*' -printf 'file %p\n'
+	find /tmp /dev/shm "$STATE"/n*/tmp -maxdepth 1 -name '*mpitrace*' \( -user "$user" -o -user "$user-2" \) -printf 'file %p\n'
+	find "$CASE_DIR" \( -name '.finish.lock' -o -name '*.tmp' -o -name '.*.mpic' -o -name '*.spill' \) -printf 'file %p\n'
+}
+
+# Groups of jobs, of either version, that are still there.
+left_groups() {
+	find /sys/fs/cgroup/{memory,freezer}/"$(namespaces | sed 's/-[^-]*$//;q')"-n* /sys/fs/cgroup/system.slice/n*_slurmstepd.scope \
+		-type d -name 'job_*' -printf 'group %p\n' 2>/dev/null
+}
+
+# Records that are there twice, in the outbox that the policy names.
+left_records() {
+	find "$CASE_DIR" -name '*.job.json' -exec sha256sum {} + | sort | uniq -D -w 64 | sed 's/^[^ ]* */record /'
+}
+
+left_of_ours() {
+	left_processes
+	left_mounts_and_sockets
+	left_files
+	left_groups
+	left_records
+}
+
+nothing_of_ours_is_left() {
+	[ -z "$(left_of_ours)" ]
 }
 
 # Nothing of ours is left on any node, no node is drained, and the next job runs.

@@ -62,9 +62,22 @@ step_dir() {
 	[ -d "${found[0]}" ] && printf '%s' "${found[0]}"
 }
 
+# A page that is there before anybody has looked at the events.
+is_from_totals() { # PAGE
+	grep -q 'class="totals"' "$1" && grep -q '</html>' "$1"
+}
+
+is_whole_page() { # PAGE
+	[ -s "$1" ] && ! is_from_totals "$1"
+}
+
+whole_pages_in() { # DIRECTORY; how many
+	find "$1" -name report.html -size +1k -exec grep -L 'class="totals"' {} + | wc -l
+}
+
 has_report() { # STEP
 	local dir
-	dir=$(step_dir "$1") && [ -s "$dir/report.html" ] && [ -s "$dir/job.mpix" ]
+	dir=$(step_dir "$1") && is_whole_page "$dir/report.html" && [ -s "$dir/job.mpix" ]
 }
 
 # What an analysis is, docs/analysis.schema.json says.

@@ -3,6 +3,7 @@
 #include "collect/process.h"
 #include "format/mpic.h"
 #include "pmpi/front.h"
+#include "pmpi/op_names.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -131,6 +132,19 @@ static uint64_t calls_in_events(const char *path)
 	return calls;
 }
 
+/* Wrappers that go on to the stub. */
+static const struct wrapper *bound(void)
+{
+	static struct target targets[OP_COUNT];
+	char name[128];
+	for (int i = 0; i < OP_COUNT; i++) {
+		snprintf(name, sizeof(name), "P%s", op_names[i]);
+		void *pmpi = dlsym(RTLD_DEFAULT, name);
+		targets[i] = (struct target){.name = op_names[i], .pmpi = pmpi, .next = pmpi};
+	}
+	return mpitrace_bind(targets, OP_COUNT);
+}
+
 int main(int argc, char **argv)
 {
 	char dir[] = "/tmp/mpitrace-threads-XXXXXX", command[64];
@@ -139,7 +153,7 @@ int main(int argc, char **argv)
 	int provided;
 	if (mkdtemp(dir) == NULL || setenv("MPITRACE_DIR", dir, 1) != 0)
 		return 1;
-	table = mpitrace_bind(dlopen(NULL, RTLD_LAZY));
+	table = bound();
 	CALL(MPI_Init_thread, &argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 	d.output.wanted_dir = d.output.fallback_dir = dir;
 	if (!find_segments(dir) || process_open(&d.process, segments, 0, NULL) < 0 || output_open(&d.output, NULL) < 0)

@@ -6,6 +6,7 @@
  *   cut NODE BYTES        the file loses its last bytes
  *   junk NODE BYTES       bytes that are no block
  *   forge K FIRST LAST    sample K, and in it what is of no process, thread and signature that there are
+ *   spoil K FIRST LAST    a sample that cannot be read
  *   end K FIRST LAST      the last sample, totals, and the end of the file
  *
  * At sample k rank r has sent k * (r % 3 + 1) messages of 8 bytes, 10 ticks each, and been in k barriers of r + 1
@@ -121,6 +122,15 @@ static void begin(const struct grow *g, uint32_t node)
 	append(g, node, &out);
 }
 
+/* A block like any other, in which there is no sample. */
+static void spoil(const struct grow *g, uint32_t node, uint64_t k)
+{
+	_cleanup_buf_ struct buf out = {0}, payload = {0};
+	buf_str(&payload, "\xff\xff\xff");
+	block(&out, MPIC_SAMPLE, MPIC_NODE, k, &payload);
+	append(g, node, &out);
+}
+
 /* Behind the last process. Only what is of nobody: what a sample says of somebody is believed. */
 static void put_nobody(const struct grow *g, struct buf *payload)
 {
@@ -207,6 +217,8 @@ static int obey(const struct grow *g, const char *what, unsigned long long a, un
 			begin(g, node);
 		if (strcmp(what, "end") == 0)
 			end(g, node, a);
+		else if (strcmp(what, "spoil") == 0)
+			spoil(g, node, a);
 		else
 			sample(g, node, a, what);
 	}

@@ -1,6 +1,8 @@
 /* base.c - the helpers keep their promises. */
+#include "base/ask.h"
 #include "base/atomic_file.h"
 #include "base/buf.h"
+#include "base/csv.h"
 #include "base/crc32c.h"
 #include "base/cursor.h"
 #include "base/json.h"
@@ -12,6 +14,7 @@
 #include <criterion/criterion.h>
 #include <unistd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <errno.h>
@@ -265,6 +268,28 @@ Test(units, the_terminal_shows_the_same_in_ascii)
 
 /* ---- atomic files ---- */
 
+Test(csv, a_cell_is_text_for_spreadsheets_and_terminals)
+{
+	static const char *const cells[][2] = {{"", ""},
+					       {"MPI_Send", "MPI_Send"},
+					       {"a,b", "\"a,b\""},
+					       {"say \"x\"", "\"say \"\"x\"\"\""},
+					       {"=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"},
+					       {"=1,2", "\"'=1,2\""},
+					       {"+1", "'+1"},
+					       {"-1", "'-1"},
+					       {"@x", "'@x"},
+					       {"\t=1", "'?=1"},
+					       {"\r=1", "'?=1"},
+					       {"\n=1", "'?=1"},
+					       {"a\x1b[31mb", "a?[31mb"}};
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+		char *cell = csv_cell(cells[i][0]);
+		cr_expect_str_eq(cell, cells[i][1]);
+		free(cell);
+	}
+}
+
 Test(atomic_file, a_device_is_written_to_and_stays_one)
 {
 	char dir[] = "/tmp/mpitrace-base-XXXXXX", path[64], fifo[64];
@@ -306,4 +331,35 @@ Test(shell_word, is_one_word_to_a_shell)
 		cr_expect_str_eq(word, cases[i].word);
 		free(word);
 	}
+}
+
+/* ---- questions to what may hang ---- */
+
+static void answer_a_lot(const void *question, int fd)
+{
+	for (int i = 0; i < *(const int *)question; i++)
+		dprintf(fd, "%0999d ", i);
+}
+
+static void stall(const void *question, int fd)
+{
+	dprintf(fd, "begun");
+	for (;;)
+		pause();
+	(void)question;
+}
+
+Test(ask, an_answer_is_whole_or_what_came_until_it_was_given_up)
+{
+	_cleanup_buf_ struct buf text = {0};
+	int blocks = 100;
+	cr_assert(ask(answer_a_lot, &blocks, 60000, 100000, &text));
+	cr_assert_eq(text.len_bytes, 100000);
+	text.len_bytes = 0;
+	cr_assert_not(ask(answer_a_lot, &blocks, 60000, 50000, &text), "more than the caller takes");
+	cr_assert_lt(text.len_bytes, 50000 + 4096 + 1);
+	text.len_bytes = 0;
+	cr_assert_not(ask(stall, NULL, 500, 100, &text));
+	cr_assert_eq(text.len_bytes, 5);
+	cr_assert_eq(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
 }

@@ -1,7 +1,7 @@
 /* compare.c - differences that are there are found, chance is not taken for one, and call sites are found again when
  * lines move. */
-#include "compare/compare.h"
-#include "compare/noise.h"
+#include "postproc/compare/compare.h"
+#include "postproc/compare/noise.h"
 #include "base/json.h"
 #include "reports/html/html.h"
 #include "tests/unit/html_probe.h"

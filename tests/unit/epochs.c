@@ -1,7 +1,7 @@
 /* epochs.c - the decomposition into epochs, against an oracle that tries all cuts: prefixes of all processes that hold
  * both ends of each of their messages. Two events belong to one epoch if no such cut divides them. */
 #include "base/vec.h"
-#include "protocol/epochs.h"
+#include "postproc/protocol/epochs.h"
 
 #include <criterion/criterion.h>
 

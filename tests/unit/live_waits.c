@@ -1,6 +1,6 @@
 /* live_waits.c - what is a deadlock and what only looks like one at the moment of a sample: rank 0 receives from rank
  * 1. */
-#include "live/look.h"
+#include "postproc/live/look.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -597,3 +597,29 @@ Test(mpic_file, another_of_its_name_is_not_read_on)
 	close(fd2);
 	unlink(path);
 }
+
+/* Blocks of events are passed over by their headers: spoilt ones are no damage. */
+Test(mpic_file, totals_pass_over_events_and_count_their_bytes)
+{
+	_cleanup_buf_ struct buf all = {0};
+	struct mpic_file whole, totals;
+	struct error e;
+	char path[] = "/tmp/mpic-test-XXXXXX";
+	int fd = mkstemp(path);
+	build(&all, true);
+	cr_assert_eq(open_bytes(all.data, all.len_bytes, &whole, &e), 0);
+	for (size_t i = 0; i < whole.nblocks; i++)
+		for (uint32_t k = 0; whole.blocks[i].kind == MPIC_EVENTS && k < whole.blocks[i].packed_len_bytes; k++)
+			all.data[whole.blocks[i].payload_offset + k] ^= 0xff;
+	cr_assert_eq(write(fd, all.data, all.len_bytes), (ssize_t)all.len_bytes);
+	cr_assert_eq(mpic_open_totals(path, &totals, &e), 0);
+	uint64_t others = 16 + 40 + (uint64_t)totals.blocks[totals.nblocks - 1].packed_len_bytes; /* head, END */
+	cr_assert(totals.finished && totals.damaged_bytes == 0 && totals.nblocks == 1 && whole.nblocks > 1);
+	cr_assert_eq(totals.passed_bytes, all.len_bytes - others);
+	mpic_close(&totals);
+	cr_assert_eq(ftruncate(fd, (off_t)(all.len_bytes - others)), 0);
+	cr_assert_eq(mpic_open_totals(path, &totals, &e), -EBADMSG, "nothing but events");
+	mpic_close(&whole);
+	close(fd);
+	unlink(path);
+}

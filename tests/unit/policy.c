@@ -1,7 +1,7 @@
 /* policy.c - the site's policy: what it may say, what is refused and where, and what a job gets. */
 #include "base/buf.h"
-#include "policy/policy.h"
-#include "policy/rules.h"
+#include "spank/policy/policy.h"
+#include "spank/policy/rules.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -279,6 +279,106 @@ Test(policy, globs_are_linear_also_where_backtracking_would_explode)
 	cr_assert(policy_glob("*", "") && policy_glob("a*c", "abbc") && policy_glob("a?c*", "abc"));
 	cr_assert_not(policy_glob("a?c", "ac") || policy_glob("", "a") || policy_glob("?", ""));
 	cr_assert(policy_glob("*ab", "aab"), "the star takes more when the rest does not fit");
+}
+
+/* ---- in doubt ---- */
+
+/* A rule that needs the partition, which nobody knows; the rest is [defaults]. */
+static struct policy_decision doubt(const char *defaults, const char *rule)
+{
+	char text[512];
+	snprintf(text, sizeof(text), "[defaults]\n%s\n[rule r]\npartition = x\n%s\n", defaults, rule);
+	cr_assert_eq(parse(text), 0, "%s", errors.first.text);
+	decide("user=a", NULL);
+	return d;
+}
+
+Test(policy, what_is_not_known_fits_each_rule_that_takes_away_and_none_that_gives)
+{
+	static const struct {
+		enum policy_setting key;
+		const char *defaults, *rule, *gets;
+	} cases[] = {
+		{POLICY_LEVEL, "level=events", "level=off", "off"},
+		{POLICY_LEVEL, "level=off", "level=events", "off"},
+		{POLICY_LEVEL, "", "level=profile", "off"},
+		{POLICY_MAX_LEVEL, "", "max_level=off", "off"},
+		{POLICY_MAX_LEVEL, "max_level=profile", "max_level=events", "profile"},
+		{POLICY_OVERRIDE, "", "override=off", "off"},
+		{POLICY_SAMPLE, "", "sample=5%", "5%"},
+		{POLICY_SAMPLE, "sample=1%", "sample=5%", "1%"},
+		{POLICY_STACK, "stack=4", "stack=0", "0"},
+		{POLICY_MAX_STACK, "max_stack=4", "max_stack=8", "4"},
+		{POLICY_MAX_BUDGET, "", "max_budget=1M", "1M"},
+		{POLICY_MAX_BUDGET, "max_budget=1M", "max_budget=2M", "1M"},
+		{POLICY_TRACE_BYTES, "trace_bytes=1M", "trace_bytes=0", "1M"},
+		{POLICY_READERS, "readers=adm", "readers=staff", ""},
+		{POLICY_READERS, "", "readers=staff", ""},
+		{POLICY_FILE_MODE, "", "file_mode=0644", "0600"},
+		{POLICY_FILE_MODE, "file_mode=0640", "file_mode=0644", "0600"},
+		{POLICY_REDACT, "", "redact=arguments", "arguments"},
+		{POLICY_REDACT, "redact=hosts", "redact=none", "hosts"},
+		{POLICY_REDACT, "redact=hosts", "redact=paths", "paths, hosts"},
+		{POLICY_FINISH, "finish=leave", "finish=queue", "leave"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct policy_decision got = doubt(cases[i].defaults, cases[i].rule);
+		cr_assert_str_eq(policy_text(&got, cases[i].key), cases[i].gets, "%s | %s", cases[i].defaults,
+				 cases[i].rule);
+		cr_assert_null(got.rule);
+	}
+	doubt("redact=hosts", "redact=paths");
+	cr_assert_eq(policy_number(&d, POLICY_REDACT), POLICY_REDACT_PATHS | POLICY_REDACT_HOSTS);
+	doubt("", "file_mode=0644");
+	cr_assert_eq(policy_umask(&d), 0077);
+}
+
+Test(policy, a_rule_that_took_something_away_in_doubt_is_named)
+{
+	char why[POLICY_WHY_MAX], where[512];
+	doubt("level=events", "level=off\nredact=paths");
+	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]; not known here: partition: so rule \"r\" "
+					      "(a.conf:3) counts where it takes away");
+	cr_assert_str_eq(policy_where(&d, POLICY_LEVEL, where), "a.conf:5");
+	cr_assert_not_null(strstr(policy_where(&d, POLICY_REDACT, where), "in doubt"));
+	doubt("level=off", "level=events");
+	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]; not known here: partition");
+	d = policy_guess(p, &facts);
+	cr_assert_eq(d.doubted, 0);
+}
+
+Test(policy, every_rule_that_may_fit_counts_up_to_the_first_that_does)
+{
+	cr_assert_eq(parse("[rule a]\npartition=x\nmax_stack=8\n[rule b]\nqos=y\nmax_level=profile\n"
+			   "[rule c]\nuser=a\nlevel=profile\n[rule d]\npartition=z\nmax_level=off\n"),
+		     0);
+	cr_assert_str_eq(decide("user=a", NULL), "c");
+	cr_assert(policy_number(&d, POLICY_MAX_STACK) == 8 &&
+		  policy_number(&d, POLICY_MAX_LEVEL) == POLICY_LEVEL_PROFILE);
+	cr_assert_eq(policy_level(&d), POLICY_LEVEL_OFF, "a and b would have the built-in one");
+}
+
+Test(policy, a_group_without_a_name_may_be_any_but_not_another_number)
+{
+	static const struct {
+		const char *condition;
+		bool may;
+	} cases[] = {{"staff", true}, {"!staff", true}, {"300", false},	     {"!300", true},
+		     {"st*", true},   {"100", true},	{"!100", false},     {"!users", false},
+		     {"users", true}, {"3?0", true},	{"!users, x", false}};
+	char text[256];
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text), "[rule r]\ngroup = %s\nmax_level = off\n", cases[i].condition);
+		cr_assert_eq(parse(text), 0);
+		decide("group=100,200,users,?", NULL);
+		cr_assert_eq(policy_number(&d, POLICY_MAX_LEVEL) == POLICY_LEVEL_OFF, cases[i].may, "%s", text);
+		snprintf(text, sizeof(text), "[rule r]\ngroup = %s\nlevel = events\n", cases[i].condition);
+		cr_assert_eq(parse(text), 0);
+		decide("group=100,200,?", NULL);
+		cr_assert_eq(policy_level(&d) == POLICY_LEVEL_EVENTS,
+			     strcmp(cases[i].condition, "100") == 0 || strcmp(cases[i].condition, "!300") == 0, "%s",
+			     text);
+	}
 }
 
 /* ---- sampling ---- */

@@ -1,5 +1,5 @@
 /* policy_files.c - the files of a policy and of its facts: who may write them, and what else may lie there. */
-#include "policy/policy.h"
+#include "spank/policy/policy.h"
 #include "tests/unit/policy_fuzz.h"
 
 #include <criterion/criterion.h>

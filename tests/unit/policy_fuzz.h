@@ -2,7 +2,7 @@
  * which damages a good one, and by the fuzz target. */
 #pragma once
 
-#include "policy/policy.h"
+#include "spank/policy/policy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -178,3 +178,28 @@ Test(policy_request, what_is_not_wanted_is_not_in_the_record)
 	redact_layout(&l, POLICY_REDACT_HOSTS, 42);
 	cr_assert_str_neq(layout_text(&l, LAYOUT_NODE), first);
 }
+
+Test(policy_request, in_doubt_about_a_budget_a_job_gets_the_plugins_share_and_no_more_than_it)
+{
+	static const char text[] = "[rule r]\npartition = x\nbudget = 8G\n";
+	struct policy_errors errors = {.count = 0};
+	struct policy_facts none = {0};
+	struct policy_wish wish = {.asked = true};
+	cr_assert_eq(policy_parse("c", text, strlen(text), &p, &errors), 0);
+	request_parse("", &r, NULL);
+	struct policy_decision d = policy_decide(p, &none);
+	policy_combine(&d, false, &wish, &r);
+	cr_assert(r.budget_bytes == 0 && r.site.max_budget_bytes == 8ull << 30);
+}
+
+Test(policy_request, default_on_gives_nothing_where_a_rule_may_say_less)
+{
+	static const char text[] = "[rule r]\npartition = x\nlevel = profile\n";
+	struct policy_errors errors = {.count = 0};
+	struct policy_facts none = {0};
+	struct policy_wish wish = {.asked = false};
+	cr_assert_eq(policy_parse("c", text, strlen(text), &p, &errors), 0);
+	request_parse("", &r, NULL);
+	struct policy_decision d = policy_decide(p, &none);
+	cr_assert_not(policy_combine(&d, true, &wish, &r));
+}

@@ -1,5 +1,5 @@
 /* publish.c - what goes over the wire when names are hostile, and what the state does with batches. */
-#include "publish/state.h"
+#include "fleet/publish/state.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

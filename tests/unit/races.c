@@ -3,7 +3,7 @@
  * hundred. */
 #include "collect/output.h"
 #include "collect/process.h"
-#include "warden/remove.h"
+#include "spank/warden/remove.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -4,9 +4,9 @@
 #include "spank/record.h"
 #include "spank/request.h"
 #include "spank/task.h"
-#include "warden/brief.h"
-#include "warden/remove.h"
-#include "warden/spool.h"
+#include "spank/warden/brief.h"
+#include "spank/warden/remove.h"
+#include "spank/warden/spool.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,10 +41,18 @@ int sl_node_index(const char *list, const char *node)
 	return at != NULL ? (int)(at - list) / 2 : -1;
 }
 
+void sl_verbose(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
+/* The first task of a node. */
 bool sl_number(spank_t sp, spank_item_t item, uint32_t *ret_value)
 {
-	(void)sp, (void)item, (void)ret_value;
-	return false;
+	(void)sp;
+	if (item == S_TASK_ID)
+		*ret_value = 0;
+	return item == S_TASK_ID;
 }
 
 bool sl_unsetenv(spank_t sp, const char *name)
@@ -99,7 +108,9 @@ Test(request, reads_every_key)
 	cr_assert_str_eq(r.sample, "0.5");
 	cr_assert_eq(r.report, REPORT_NONE);
 	cr_assert_eq(request_parse("off", &r, &e), 0);
-	cr_assert_not(r.on);
+	cr_assert_not(r.on || r.quiet);
+	cr_assert_eq(request_parse("quiet", &r, &e), 0);
+	cr_assert(r.on && r.quiet);
 }
 
 Test(request, names_an_unknown_key_and_the_known_ones)
@@ -397,6 +408,7 @@ Test(record, refuses_a_record_that_is_cut, .init = make_root, .fini = drop_root)
 
 static struct config here;
 static struct step step;
+static struct notice notice;
 static char library[PATH_MAX + 32];
 
 static void make_task(void)
@@ -414,7 +426,7 @@ Test(task, keeps_the_users_preload_in_front, .init = make_task, .fini = drop_roo
 {
 	char wanted[PATH_MAX + 64];
 	sl_setenv(NULL, "LD_PRELOAD", "a.so b.so");
-	task_environment(NULL, &here, &r, &step);
+	task_environment(NULL, &here, &r, &step, &notice);
 	snprintf(wanted, sizeof(wanted), "a.so b.so:%s", library);
 	cr_assert_str_eq(sl_env(NULL, "LD_PRELOAD"), wanted);
 	cr_assert_str_eq(sl_env(NULL, "MPITRACE_DIR"), "/spool/step-0/ranks");
@@ -424,17 +436,17 @@ Test(task, keeps_the_users_preload_in_front, .init = make_task, .fini = drop_roo
 
 Test(task, is_listed_once_when_the_batch_script_is_traced_too, .init = make_task, .fini = drop_root)
 {
-	task_environment(NULL, &here, &r, &step);
-	task_environment(NULL, &here, &r, &step);
+	task_environment(NULL, &here, &r, &step, &notice);
+	task_environment(NULL, &here, &r, &step, &notice);
 	cr_assert_str_eq(sl_env(NULL, "LD_PRELOAD"), library);
 }
 
 Test(task, leaves_no_trace_of_an_outer_one_when_it_is_off, .init = make_task, .fini = drop_root)
 {
 	sl_setenv(NULL, "LD_PRELOAD", "a.so");
-	task_environment(NULL, &here, &r, &step);
+	task_environment(NULL, &here, &r, &step, &notice);
 	step.active = false;
-	task_environment(NULL, &here, &r, &step);
+	task_environment(NULL, &here, &r, &step, &notice);
 	cr_assert_str_eq(sl_env(NULL, "LD_PRELOAD"), "a.so");
 	cr_assert_null(sl_env(NULL, "MPITRACE_DIR"));
 	cr_assert_null(sl_env(NULL, "MPITRACE_BUDGET"));
@@ -444,7 +456,126 @@ Test(task, changes_nothing_where_the_tracer_is_not_there, .init = make_task, .fi
 {
 	cr_assert_eq(unlink(library), 0);
 	sl_setenv(NULL, "LD_PRELOAD", "a.so");
-	task_environment(NULL, &here, &r, &step);
+	task_environment(NULL, &here, &r, &step, &notice);
 	cr_assert_str_eq(sl_env(NULL, "LD_PRELOAD"), "a.so");
 	cr_assert_null(sl_env(NULL, "MPITRACE_DIR"));
+}
+
+/* ---- what who asked is told ---- */
+
+static int said_fd;
+
+static void listen_in(void)
+{
+	make_task();
+	said_fd = memfd_create("said", 0);
+	cr_assert_geq(dup2(said_fd, STDERR_FILENO), 0);
+	step.leads = true;
+	step.job_id = 7;
+	snprintf(step.node, sizeof(step.node), "n1");
+	snprintf(step.dir, sizeof(step.dir), "%s", root);
+	int fd = open_root();
+	cr_assert_eq(mkdirat(fd, "ranks", 0700), 0);
+	close(fd);
+}
+
+/* Everything that was said, and nothing any more. */
+static const char *said(void)
+{
+	static char text[8192];
+	ssize_t n = pread(said_fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	cr_assert(ftruncate(said_fd, 0) == 0 && lseek(said_fd, 0, SEEK_SET) == 0);
+	return text;
+}
+
+static void begin(const char *option, bool asked)
+{
+	request_parse(option, &r, NULL);
+	notice_begin(&notice, &r, asked);
+}
+
+TestSuite(notice, .init = listen_in, .fini = drop_root);
+
+Test(notice, is_one_line_with_the_worst_cause_and_once)
+{
+	begin("", true);
+	notice_set(&notice, NOTICE_TOTALS, "a rule");
+	notice_set(&notice, NOTICE_SETUP, "no\nspool\033[2J");
+	notice_set(&notice, NOTICE_PLACE, "closed");
+	task_environment(NULL, &here, &r, &step, &notice);
+	const char *text = said();
+	cr_assert_eq(strncmp(text, "mpitrace: runs untraced on n1: no?spool?[2J; ", 45), 0, "%s", text);
+	cr_assert_eq(strchr(text, '\n'), text + strlen(text) - 1);
+	task_environment(NULL, &here, &r, &step, &notice);
+	cr_assert_null(strstr(said(), "spool"));
+}
+
+Test(notice, is_not_for_who_did_not_ask_nor_for_who_asked_to_be_left_alone)
+{
+	static const struct {
+		const char *option;
+		bool asked;
+	} cases[] = {{"", false}, {"quiet", true}, {"off", true}, {"profile,quiet", true}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin(cases[i].option, cases[i].asked);
+		notice_set(&notice, NOTICE_SETUP, "x");
+		task_environment(NULL, &here, &r, &step, &notice);
+		cr_assert_str_eq(said(), "", "case %zu", i);
+	}
+}
+
+Test(notice, is_of_the_first_node_only)
+{
+	begin("", true);
+	step.leads = false;
+	notice_set(&notice, NOTICE_SETUP, "x");
+	task_environment(NULL, &here, &r, &step, &notice);
+	cr_assert_str_eq(said(), "");
+}
+
+Test(notice, of_a_tracer_that_is_not_there_or_cannot_be_read_names_it)
+{
+	begin("", true);
+	task_environment(NULL, &here, &r, &step, &notice);
+	cr_assert_not_null(strstr(said(), "one MPI library run untraced on n1: /tmp/mpitrace-spank-"));
+	cr_assert_str_eq(sl_env(NULL, "LD_PRELOAD"), library);
+	unlink(library);
+	begin("", true);
+	task_environment(NULL, &here, &r, &step, &notice);
+	cr_assert_not_null(strstr(
+		said(), "libmpitrace.so: No such file or directory, as seen from inside of the job; set libdir="));
+}
+
+Test(notice, of_a_spool_that_the_job_does_not_see_names_it)
+{
+	begin("", true);
+	snprintf(step.dir, sizeof(step.dir), "/nonexistent");
+	task_environment(NULL, &here, &r, &step, &notice);
+	cr_assert_not_null(
+		strstr(said(), "untraced on n1: /nonexistent/ranks: No such file or directory, as seen from"));
+}
+
+Test(notice, that_a_batch_script_was_told_is_not_told_again_by_its_steps)
+{
+	step.active = false;
+	step.step_id = STEP_BATCH;
+	begin("", true);
+	notice_set(&notice, NOTICE_SETUP, "x");
+	task_environment(NULL, &here, &r, &step, &notice);
+	cr_assert_not_null(strstr(said(), "untraced"));
+	const char *told = sl_env(NULL, NOTICE_TOLD);
+	cr_assert_not_null(told);
+	char *of_batch = strdup(told);
+	step.step_id = 0;
+	for (int i = 0; i < 3; i++) { /* the same; another reason; another job */
+		sl_setenv(NULL, NOTICE_TOLD, of_batch);
+		begin("", true);
+		notice_set(&notice, NOTICE_SETUP, i == 1 ? "y" : "x");
+		step.job_id = i == 2 ? 8 : 7;
+		task_environment(NULL, &here, &r, &step, &notice);
+		cr_assert_eq(*said() != '\0', i > 0, "%d", i);
+		cr_assert_null(sl_env(NULL, NOTICE_TOLD), "no program sees it");
+	}
+	free(of_batch);
 }

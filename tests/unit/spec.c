@@ -1,5 +1,5 @@
 /* spec.c - protocol specifications: what they mean, where mistakes are shown, and that nothing in them is too much. */
-#include "protocol/spec.h"
+#include "postproc/protocol/spec.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

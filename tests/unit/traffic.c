@@ -1,8 +1,8 @@
 /* traffic.c - events of an .mpix in their order, and what is made of them: random traces of which the windows must not
  * matter, and super epochs against an oracle that adds up all messages again and again. */
-#include "protocol/epochs_report.h"
-#include "protocol/epochs_super.h"
-#include "protocol/traffic.h"
+#include "postproc/protocol/epochs_report.h"
+#include "postproc/protocol/epochs_super.h"
+#include "postproc/protocol/traffic.h"
 #include "tests/unit/mpix_trace.h"
 
 #include <criterion/criterion.h>

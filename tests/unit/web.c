@@ -1,5 +1,5 @@
 /* web.c - who may ask `mpitrace view`, and for what part, as RFC 9110 says. */
-#include "web/request.h"
+#include "reports/web/request.h"
 
 #include <criterion/criterion.h>
 #include <stddef.h>
@@ -88,4 +88,24 @@ Test(web, only_the_whole_token_opens)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		cr_assert_null(behind_token(others[i], "secret"), "%s", others[i]);
 	cr_assert_str_eq(behind_token("/jobs/1", NULL), "jobs/1");
+}
+
+Test(web, a_head_is_whole_at_its_empty_line)
+{
+	static const char head[] = "\r\nGET /secret/ HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	for (size_t n = 0; n + 1 < sizeof(head); n++)
+		cr_expect(!head_is_whole(head, n), "%zu bytes", n);
+	cr_expect(head_is_whole(head, sizeof(head) - 1));
+	cr_expect(!head_is_whole("\r\n\r\n", 4), "nothing before it");
+}
+
+Test(web, a_token_is_seen_as_soon_as_it_is_there)
+{
+	static const char head[] = "\r\nGET /secret/x HTTP/1.1\r\n";
+	size_t upto = strlen("\r\nGET /secret/");
+	for (size_t n = 0; n + 1 < sizeof(head); n++)
+		cr_expect_eq(head_has_token(head, n, "secret"), n >= upto, "%zu bytes", n);
+	cr_expect(!head_has_token("GET /x/secret/ HTTP/1.1\r\n", 25, "secret"));
+	cr_expect(!head_has_token("GET /secretx/ HTTP/1.1\r\n", 24, "secret"));
+	cr_expect(head_has_token("", 0, NULL), "no token is wanted");
 }

@@ -1,5 +1,5 @@
 /* web_stream.c - who listens to announcements hears them in order, and whoever is slow hears how many were missed. */
-#include "web/web.h"
+#include "reports/web/web.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

@@ -1,5 +1,6 @@
 // statistics.ts - statistics of an interval as tables; to be copied as CSV.
 import { bytes, count, duration } from '../layout/format';
+import { cell } from '../model/sheet';
 import type { Row, Stats } from '../work/stats';
 import type { Session } from '../work/session';
 import { callSite } from './describe';
@@ -70,18 +71,14 @@ function histogram(lengths: number[]): HTMLElement | null {
   );
 }
 
-function quoted(text: string): string {
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
 export function csvOf(trace: Session, s: Stats): string {
   const lines = ['table,name,calls,seconds,bytes,waiting_s'];
   const put = (kind: string, name: string, r: Row) =>
-    lines.push([kind, quoted(name), r.calls, r.ns / 1e9, r.bytes, r.waitNs / 1e9].join(','));
+    lines.push([kind, cell(name), r.calls, r.ns / 1e9, r.bytes, r.waitNs / 1e9].join(','));
   for (const r of s.operations) put('operation', r.name, r);
   for (const r of s.sites) put('call site', `${r.name} ${callSite(trace, r.site)}`, r);
   for (const r of s.ranks) put('rank', r.name, r);
-  for (const w of s.waits) lines.push(['waiting', quoted(w.state), w.count, w.ns / 1e9, '', w.ns / 1e9].join(','));
+  for (const w of s.waits) lines.push(['waiting', cell(w.state), w.count, w.ns / 1e9, '', w.ns / 1e9].join(','));
   lines.push(['messages', 'sent', s.messages.count, '', s.messages.bytes, ''].join(','));
   return `${lines.join('\n')}\n`;
 }

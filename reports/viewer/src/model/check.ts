@@ -1,4 +1,4 @@
-// check.ts - the messages of a trace against a protocol: protocol/check.c again. What rules say depends on ranks and source lines only, so
+// check.ts - the messages of a trace against a protocol: postproc/protocol/check.c again. What rules say depends on ranks and source lines only, so
 // it is found out once for all messages between two calls; kept are counts, and the first messages that do not conform and that do.
 import { COLOURS, NO_LINE, conforms, ruleText, verdictOf } from './protocol';
 import type { Colour, Ends, Judged, Spec } from './protocol';

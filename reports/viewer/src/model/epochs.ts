@@ -1,9 +1,9 @@
-// epochs.ts - the finest decomposition of what ranks send and receive into epochs: protocol/epochs.h for the viewer, step by step the same, so
-// that an epoch has the number that `mpitrace show --epochs` prints. Events come in the order of protocol/traffic.h; epochs leave as soon
+// epochs.ts - the finest decomposition of what ranks send and receive into epochs: postproc/protocol/epochs.h for the viewer, step by step the same, so
+// that an epoch has the number that `mpitrace show --epochs` prints. Events come in the order of postproc/protocol/traffic.h; epochs leave as soon
 // as nothing that is still to come can belong to them. Memory holds what is pending; copy() is a keyframe to go on from.
 // Source: R. Tarjan, SIAM Journal on Computing 1 (2), 1972. Pure.
 
-const BATCH = 65536; // events, as in protocol/epochs.c
+const BATCH = 65536; // events, as in postproc/protocol/epochs.c
 
 /** Consecutive events of one rank that belong to one node. */
 interface Slots {

@@ -1,5 +1,5 @@
 // mprov.ts - MPROV's logs: `process:E=number:S:destination:line;` for a send, `process:E=number:R:source:line;` for a receive. Read, joined
-// and given times of a logical clock as `mpitrace import --from mprov` does (protocol/import_mprov.c), with the same error texts.
+// and given times of a logical clock as `mpitrace import --from mprov` does (postproc/protocol/import_mprov.c), with the same error texts.
 
 const RANKS_MAX = 1 << 20;
 const NUMBER_MAX = (1 << 27) - 1;

@@ -1,4 +1,4 @@
-// mprov_analysis.ts - the analysis object of an imported log: what its events tell, and null for what they do not (protocol/import_json.c).
+// mprov_analysis.ts - the analysis object of an imported log: what its events tell, and null for what they do not (postproc/protocol/import_json.c).
 import { TICK_NS } from './mprov';
 import type { Log } from './mprov';
 

@@ -1,5 +1,5 @@
 // protocol.ts - rules and messages: does a rule apply, does the message obey it, which colour follows (docs/PROTOCOL.md). The same
-// verdicts as protocol/spec_judge.c, in whole numbers of 64 bits.
+// verdicts as postproc/protocol/spec_judge.c, in whole numbers of 64 bits.
 import { parseSpec } from './protocol_parse';
 import type { Code, Condition, Rule, Spec } from './protocol_parse';
 import { INT64_MAX, errorAt } from './protocol_text';

@@ -1,4 +1,4 @@
-// protocol_parse.ts - tokens to rules: protocol/spec_parse.c again. Each name is bound to one end of the message where it stands alone in an
+// protocol_parse.ts - tokens to rules: postproc/protocol/spec_parse.c again. Each name is bound to one end of the message where it stands alone in an
 // item, so it is known here what it stands for: the first look at a rule binds names, the second makes conditions.
 //
 //   rule := P(item,item) -> P(item,item) [ :: quantifier { (","|";") quantifier } ] ;

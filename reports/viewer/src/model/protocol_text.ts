@@ -1,4 +1,4 @@
-// protocol_text.ts - the text of a protocol specification to tokens, and errors that show where they are: protocol/spec_lex.c again, in the
+// protocol_text.ts - the text of a protocol specification to tokens, and errors that show where they are: postproc/protocol/spec_lex.c again, in the
 // bytes of UTF-8 as there, so that places and limits are the same. tests/corpus/protocol decides for both.
 
 export const SPEC_BYTES_MAX = 1 << 20;

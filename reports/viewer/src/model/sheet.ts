@@ -15,17 +15,21 @@ export interface Sheet {
   rows: Cell[][];
 }
 
+// eslint-disable-next-line no-control-regex
+const UNSEEN = /[\u0000-\u0009\u000b-\u001f\u007f]/g;
+
 /** A cell that a spreadsheet would take for a formula is text there. */
-function quoted(value: Cell): string {
+export function cell(value: Cell): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const shown = value.replaceAll(UNSEEN, '?');
+  const text = /^[=+\-@\t\r\n]/.test(value) ? `'${shown}` : shown;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 export function csvOf(sheet: Sheet): string {
-  const lines = [sheet.columns.map((c) => quoted(c.name)).join(',')];
-  for (const row of sheet.rows) lines.push(row.map(quoted).join(','));
+  const lines = [sheet.columns.map((c) => cell(c.name)).join(',')];
+  for (const row of sheet.rows) lines.push(row.map(cell).join(','));
   return `${lines.join('\n')}\n`;
 }
 

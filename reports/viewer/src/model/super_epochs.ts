@@ -1,5 +1,5 @@
 // super_epochs.ts - how many messages of an epoch are in flight at once, which is the buffers that it needs, and consecutive epochs merged
-// while they need no more than a budget together: protocol/epochs_need.c and epochs_super.c for the epochs of a section. Pure.
+// while they need no more than a budget together: postproc/protocol/epochs_need.c and epochs_super.c for the epochs of a section. Pure.
 import type { Section } from './section';
 
 /** The most at once, from the begin of sends to the ends of receives. */

@@ -276,6 +276,7 @@ class LivePage {
     const id = str(job, 'job_id');
     const lost = this.state.dataset.lost === 'true';
     const missing = list(this.now, 'nodes_missing');
+    const unreadable = list(this.now, 'nodes').reduce<number>((sum, n) => sum + (num(n, 'samples_unreadable') ?? 0), 0);
     this.title.textContent = id && id !== '0' ? `Job ${id}.${str(job, 'step_id')}` : 'Running job';
     document.title = `${this.title.textContent} – mpitrace live`;
     this.state.textContent = this.run.over ? 'over' : lost ? 'connection lost, trying again' : 'running';
@@ -284,6 +285,8 @@ class LivePage {
       plural(num(job, 'ranks') ?? 0, 'rank'),
       plural(num(job, 'nodes') ?? 0, 'node'),
       plural(this.run.samples.length, 'sample'),
+      this.run.over ? 'served until this page is closed' : '',
+      unreadable > 0 ? `${plural(unreadable, 'sample')} could not be read` : '',
       missing.length > 0 ? `no trace of ${missing.map(String).join(', ')}` : '',
     ]
       .filter((x) => x !== '')

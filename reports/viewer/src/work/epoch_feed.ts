@@ -1,4 +1,4 @@
-// epoch_feed.ts - events of a window to the decomposition, as protocol/epochs_trace.c feeds them: both ends of a message make one node, so do
+// epoch_feed.ts - events of a window to the decomposition, as postproc/protocol/epochs_trace.c feeds them: both ends of a message make one node, so do
 // all parts of a collective. In: ordered events, members of communicators from the analysis.  Out: numbers of events.
 import { EpochStream } from '../model/epochs';
 import type { TakeEpoch } from '../model/epochs';

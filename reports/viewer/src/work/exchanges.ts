@@ -1,4 +1,4 @@
-// exchanges.ts - messages whose events are numbered from 0 by rank, in the order of protocol/traffic.c: what a protocol is checked against.
+// exchanges.ts - messages whose events are numbered from 0 by rank, in the order of postproc/protocol/traffic.c: what a protocol is checked against.
 // In: ordered.ts, window by window.  Out: messages, one after the other. Memory holds one window, and numbers of messages under way.
 import { Kind } from '../decode/layout';
 import type { Trace } from '../model/trace';

@@ -1,4 +1,4 @@
-// ordered.ts - sends, receives and parts in collectives of a window, in the order in which protocol/traffic.c feeds them, so that events of a
+// ordered.ts - sends, receives and parts in collectives of a window, in the order in which postproc/protocol/traffic.c feeds them, so that events of a
 // rank have the same numbers: by the start of the call (a send's own; a receive's is the call that completes it), then lane, index, sends
 // first. In: chunks of calls and messages.  Out: columns, an event each.
 import { Kind } from '../decode/layout';

@@ -1,0 +1,145 @@
+#!/bin/bash
+# check_on.sh - build and test on another Debian, in a root of its own on this machine.
+# In: root or sudo, mmdebstrap, a mirror that apt knows.  Out: build-on/<where>, TAP and "N passed, N failed"; exit code 77 when the
+# root cannot be made. The root is entered with pivot_root in a mount namespace: of a chroot, the private cluster could not mount.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/common.sh"
+
+WHERE=
+ROOT=
+LOG=
+TESTS=()
+# What the tests below need beside what building does.
+MORE=(ca-certificates mount procps git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
+	python3-mpi4py python3-jsonschema python3-numpy nodejs npm)
+# What shows soonest that another MPI, Slurm or compiler differs: the tracer's truths, and each way to start and to end under Slurm.
+TRACER=(symbols counts hard deaths kills mistakes multiple rma behaviour)
+SLURM=(srun_of_hpcc_on_four_nodes_leaves_a_report sbatch_with_two_steps_leaves_two_reports salloc_traces_its_srun_steps mpirun_in_a_batch_script_is_one_report_of_all_nodes
+	an_unknown_key_is_refused_at_submit_and_named a_program_killed_half_way_still_has_a_report_that_says_partial agents_and_spool_are_gone_after_a_killed_job
+	a_plugin_of_another_series_does_not_stop_jobs a_directory_that_cannot_be_written_does_not_disturb_the_program listed_twice_in_plugstack_it_acts_once)
+
+usage() {
+	cat <<-END
+		usage: check_on.sh trixie|sid|arm64 [TEST...]
+		  trixie  Debian 13     sid  Debian unstable     arm64  Debian 13 for aarch64, by qemu-user
+		  TEST    a test of \`meson test\` or a claim of tests/slurm; without any: the unit tests, the tracer's and some of Slurm's
+	END
+}
+
+parse() {
+	case ${1-} in
+	trixie | sid | arm64) WHERE=$1 ;;
+	-h | --help) usage && exit 0 ;;
+	*) usage >&2 && exit 2 ;;
+	esac
+	shift
+	TESTS=("$@")
+	ROOT=$REPO/build-on/$WHERE
+	LOG=$REPO/build-on/$WHERE.log
+}
+
+# Cannot be tried here: one line, which says why.
+skip() {
+	printf '1..0 # skipped: %s\n' "$*"
+	exit 77
+}
+
+# The mirror that this machine's own packages come from.
+mirror() {
+	# shellcheck disable=SC2016  # apt expands
+	apt-get indextargets --format '$(SITE) $(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null |
+		awk '$2 ~ /\/debian\/?$/ { n[$2]++ } END { for (uri in n) if (n[uri] > most) { most = n[uri]; best = uri } print best }'
+}
+
+packages() {
+	printf '%s\n' "${PACKAGES[@]}" "${MORE[@]}" | paste -sd,
+}
+
+make_root() {
+	local from suite=$WHERE options=()
+	[ ! -e "$ROOT/.made" ] || return 0
+	[ "$WHERE" != arm64 ] || { suite=trixie && options=(--arch=arm64); }
+	install_packages mmdebstrap
+	[ "$WHERE" != arm64 ] || install_packages qemu-user-static binfmt-support
+	from=$(mirror)
+	[ -n "$from" ] || skip "apt knows no mirror of Debian"
+	step "making a root of Debian $suite in $ROOT"
+	as_root rm -rf "$ROOT"
+	as_root mmdebstrap --variant=apt "${options[@]}" --include="$(packages)" --aptopt='APT::Install-Recommends "false"' \
+		--aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$ROOT" "$from" >>"$LOG" 2>&1 ||
+		skip "no root of Debian $suite: $(grep -m 1 '^E:' "$LOG" || tail -n 1 "$LOG")"
+	printf '[safe]\n\tdirectory = *\n' | as_root tee "$ROOT/root/.gitconfig" >/dev/null
+	as_root touch "$ROOT/.made"
+}
+
+# inside CMD...: run it in the root, in /src: a copy-free view of this repository, with builds of its own.
+# shellcheck disable=SC2016  # the inner shell expands
+inside() {
+	as_root unshare --mount --propagation private bash -c '
+		set -e
+		root=$1 repo=$2 && shift 2
+		mount --bind "$root" "$root"
+		mount -t proc proc "$root/proc"
+		mount --rbind /sys "$root/sys"
+		mount --rbind /dev "$root/dev"
+		mount -t tmpfs -o mode=755 tmpfs "$root/run"
+		mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+		mkdir -p "$root/src" "$root/outside"
+		mount --bind "$repo" "$root/src"
+		cd "$root"
+		pivot_root . outside
+		umount -l /outside
+		cd /src
+		exec env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 NODE_EXTRA_CA_CERTS=/root/certificates.pem "$@"' inside "$ROOT" "$REPO" "$@"
+}
+
+build() {
+	# What this machine's npm trusts beside the usual, the root's does as well.
+	as_root cp "${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt}" "$ROOT/root/certificates.pem"
+	step "building on $WHERE"
+	quiet inside meson setup /root/build /src --prefix=/opt/mpitrace --buildtype=debug --werror --reconfigure
+	quiet inside meson compile -C /root/build
+	quiet inside meson install -C /root/build --no-rebuild
+}
+
+is_claim() {
+	grep -qE "^$1\(\) \{" "$REPO"/tests/slurm/cases_*.sh
+}
+
+# run_suite NAME FILE CMD...: its output goes through contrib/testlog.py as that of check.sh does.
+run_suite() {
+	local name=$1 log=$2 rc=0 passed failed skipped
+	shift 2
+	inside "$@" >"$log" 2>&1 || rc=$?
+	[ "$name" = slurm ] || cp "$ROOT"/root/build/meson-logs/testlog.{json,txt} "$(dirname "$log")"
+	read -r passed failed skipped < <(python3 "$REPO/contrib/testlog.py" "$log" 2>>"$LOG" || echo 0 1 0)
+	[ "$rc" = 0 ] || [ "$failed" -gt 0 ] || failed=1
+	[ "$failed" = 0 ] || grep -aE '^not ok|^#|\[FAIL\]' "${log%.json}"* | head -n 60 >&2 || true
+	PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed))
+	step "$(printf '%-11s %5d passed, %d failed, %d skipped' "$name" "$passed" "$failed" "$skipped")"
+}
+
+run_tests() {
+	local meson=() claims=() test
+	[ ${#TESTS[@]} -gt 0 ] || TESTS=("${TRACER[@]}" "${SLURM[@]}")
+	for test in "${TESTS[@]}"; do
+		if is_claim "$test"; then claims+=("$test"); else meson+=("$test"); fi
+	done
+	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/testlog.json" meson test -C /root/build --no-rebuild "${meson[@]}"
+	[ ${#claims[@]} = 0 ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" /src/tests/slurm/run.sh --prefix /opt/mpitrace "${claims[@]}"
+}
+
+main() {
+	PASSED=0 FAILED=0
+	parse "$@"
+	need_root_or_sudo
+	mkdir -p "$REPO/build-on"
+	: >"$LOG"
+	make_root
+	build
+	run_tests
+	printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
+	[ "$FAILED" = 0 ]
+}
+
+main "$@"

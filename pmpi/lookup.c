@@ -1,0 +1,110 @@
+/* lookup.c - see lookup.h; and dlsym() for the program. Who opens the MPI library and asks for its functions by name
+ * (Julia, ctypes, plugins) never meets the symbols that a preloaded library exports. So a function of the MPI library
+ * is answered with the front's PMPI_X: it leads to the library and past profiling libraries, as the handle does.
+ *
+ * All else is libc's, with the caller's return address: what RTLD_NEXT and RTLD_DEFAULT mean depends on it. Sanitizers
+ * and allocators call dlsym() before any constructor ran: nothing here needs one, or memory. */
+#include "pmpi/lookup.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void *dlsym_fn(void *handle, const char *name);
+
+dlsym_fn *lookup_libc __attribute__((visibility("hidden")));
+void *lookup_for_program(void *handle, const char *name) __attribute__((visibility("hidden")));
+
+__asm__("	.text\n"
+	"	.globl dlsym\n"
+	"	.type dlsym, @function\n"
+	"dlsym:\n"
+	"	pushq %rdi; pushq %rsi; subq $8, %rsp\n"
+	"	call lookup_for_program\n"
+	"	addq $8, %rsp; popq %rsi; popq %rdi\n"
+	"	testq %rax, %rax\n"
+	"	jne 1f\n"
+	"	jmp *lookup_libc(%rip)\n"
+	"1:	ret\n"
+	"	.size dlsym, .-dlsym\n");
+
+static void *finds_nothing(void *handle, const char *name)
+{
+	(void)handle, (void)name;
+	return NULL;
+}
+
+static dlsym_fn *libc(void)
+{
+	dlsym_fn *f = __atomic_load_n(&lookup_libc, __ATOMIC_RELAXED);
+	if (__builtin_expect(f == NULL, false)) {
+		f = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+		if (f == NULL)
+			f = finds_nothing;
+		__atomic_store_n(&lookup_libc, f, __ATOMIC_RELAXED);
+	}
+	return f;
+}
+
+void *lookup(void *handle, const char *name)
+{
+	void *found = libc()(handle, name);
+	__asm__ volatile(""); /* no tail call: who asks is the front */
+	return found;
+}
+
+bool lookup_is_libmpi(const char *path)
+{
+	/* The standard's ABI; Open MPI and MPICH; what has MPICH's ABI under another name (Cray, HPE). That of Intel,
+	 * MVAPICH and ParTec is libmpi.so.12. */
+	static const char *const prefixes[] = {"libmpi_abi",	"libmpi.so",   "libmpich.so",  "libmpi_ompi.so",
+					       "libmpi_gnu",	"libmpi_cray", "libmpi_intel", "libmpi_amd",
+					       "libmpi_nvidia", "libmpi_aocc", "libmpich_gnu", "libmpich_cray"};
+	const char *slash = strrchr(path, '/');
+	const char *base = slash != NULL ? slash + 1 : path;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(base, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+static int is_in_libmpi(struct dl_phdr_info *info, size_t size, void *address)
+{
+	uintptr_t at = (uintptr_t)address - info->dlpi_addr;
+	(void)size;
+	if (info->dlpi_name == NULL || !lookup_is_libmpi(info->dlpi_name))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    at - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
+			return 1;
+	return 0;
+}
+
+/* Our PMPI_X. */
+static void *stub(const char *mpi)
+{
+	static void *self;
+	Dl_info info;
+	char name[128] = "P";
+	if (self == NULL && dladdr((void *)(uintptr_t)stub, &info) != 0)
+		self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (self == NULL || strlen(mpi) + 2 > sizeof(name))
+		return NULL;
+	memcpy(name + 1, mpi, strlen(mpi) + 1);
+	return lookup(self, name);
+}
+
+/* NULL: libc is to answer. */
+void *lookup_for_program(void *handle, const char *name)
+{
+	dlsym_fn *f = libc();
+	const char *mpi = name != NULL && name[0] == 'P' ? name + 1 : name;
+	if (name == NULL || strncmp(mpi, "MPI_", 4) != 0 || handle == RTLD_NEXT || handle == RTLD_DEFAULT ||
+	    secure_getenv("MPITRACE_DIR") == NULL)
+		return NULL;
+	void *found = f(handle, name);
+	return found != NULL && dl_iterate_phdr(is_in_libmpi, found) != 0 ? stub(mpi) : NULL;
+}

@@ -1,0 +1,141 @@
+/* unknown.c - of an analysis that passed over the events (step.totals): what only they tell is taken out of the object,
+ * so that no reader takes a 0 for an answer; "coverage" says how much was not looked at. The same members say
+ * "needs": "events" in docs/analysis.schema.json. */
+#include "postproc/parts/unknown.h"
+#include "base/units.h"
+#include "postproc/totals/bytes.h"
+
+#include <inttypes.h>
+
+static const struct {
+	const char *member, *field; /* NULL: all of it. What a part of events adds is never there */
+} unknown[] = {
+	{"coverage", "events"},
+	{"coverage", "unmatched"},
+	{"summary", "events"},
+	{"summary", "transfers"},
+	{"summary", "bytes"},
+	{"summary", "completions"},
+	{"efficiency", "serialization"},
+	{"efficiency", "transfer"},
+	{"per_rank", "wait_s"},
+	{"per_rank", "caused_wait_s"},
+	{"per_rank", "completions"},
+	{"per_rank", "threads"},
+	{"per_rank", "threads_left_out"},
+	{"per_rank", "resident_max_bytes"},
+	{"per_rank", "off_processor_s"},
+	{"per_rank", "frequency_hz"},
+	{"per_rank", "instructions_per_cycle"},
+	{"callsites", "wait_s"},
+	{"files", "bytes_read"},
+	{"barrier_spreads", NULL},
+	{"collective_arrivals", NULL},
+};
+
+static void take_out(cJSON *root, const char *member, const char *field)
+{
+	cJSON *of = cJSON_GetObjectItemCaseSensitive(root, member);
+	if (field == NULL)
+		cJSON_DeleteItemFromObjectCaseSensitive(root, member);
+	else if (cJSON_IsObject(of))
+		cJSON_DeleteItemFromObjectCaseSensitive(of, field);
+	else
+		for (cJSON *row = of != NULL ? of->child : NULL; row != NULL; row = row->next)
+			cJSON_DeleteItemFromObjectCaseSensitive(row, field);
+}
+
+/* What a call that starts requests moved is not in its own record, and how often each was started in no total. */
+static void forget_started(cJSON *root, const char *member)
+{
+	cJSON *row, *list = cJSON_GetObjectItemCaseSensitive(root, member);
+	cJSON_ArrayForEach(row, list)
+	{
+		const char *op = json_text(row, "op", "");
+		if (strcmp(op, "MPI_Start") == 0 || strcmp(op, "MPI_Startall") == 0)
+			cJSON_ReplaceItemInObjectCaseSensitive(row, "bytes", cJSON_CreateNull());
+	}
+}
+
+int part_unknown(struct analysis *a)
+{
+	if (a->step->totals) {
+		forget_started(a->root, "operations");
+		forget_started(a->root, "callsites");
+	}
+	for (size_t i = 0; a->step->totals && i < sizeof(unknown) / sizeof(unknown[0]); i++)
+		take_out(a->root, unknown[i].member, unknown[i].field);
+	return 0;
+}
+
+/* What was passed over, and calls of which the totals do not tell all. */
+struct passed {
+	uint64_t events, bytes;
+	uint64_t started, coarse, divided;
+	uint32_t threaded;
+};
+
+static void add_sig(const struct step *s, const struct sig *sig, struct passed *n)
+{
+	if (!sig->defined)
+		return;
+	n->started += (sig->call.flags & SIG_PERSISTENT) != 0 ? sig->calls : 0;
+	n->coarse += sig->call.literal_follows ? sig->calls : 0;
+	n->divided += bytes_need_partners(s, sig) ? sig->calls : 0;
+}
+
+static struct passed passed_over(const struct analysis *a)
+{
+	const struct step *s = a->step;
+	struct passed n = {0};
+	for (size_t i = 0; i < s->nodes.n; i++)
+		n.bytes += s->nodes.at[i].file.passed_bytes;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		for (size_t i = 0; p != NULL && i < p->threads.n; i++)
+			n.events += p->threads.at[i].written;
+		for (size_t i = 0; p != NULL && i < p->sigs.n; i++)
+			add_sig(s, &p->sigs.at[i], &n);
+		n.threaded += a->ranks[r].threads > 1;
+	}
+	return n;
+}
+
+void unknown_explain(struct analysis *a)
+{
+	struct step *s = a->step;
+	if (!s->totals)
+		return;
+	struct passed n = passed_over(a);
+	step_reason(s, "%s events in %s are not analysed yet: waits, messages and the time line are not known%s",
+		    fmt_count((double)n.events).s, fmt_plain(fmt_bytes((double)n.bytes)).s,
+		    s->unfinished_files > 0 ? "; there may be more in files without an end mark" : "");
+	if (n.started > 0)
+		step_reason(s,
+			    "%s persistent requests: how often they were started only events tell; messages and bytes "
+			    "are without them",
+			    fmt_count((double)n.started).s);
+	if (n.coarse > 0)
+		step_reason(s,
+			    "%s calls have their details in their events: from where and with whom they were made, and "
+			    "what they moved, is not known yet",
+			    fmt_count((double)n.coarse).s);
+	if (n.divided > 0)
+		step_reason(s,
+			    "%s collective calls of which only partners tell what came: it is exact in sum, and "
+			    "divided evenly among the calls",
+			    fmt_count((double)n.divided).s);
+	if (n.threaded > 0)
+		step_reason(s, "%s rank%s from several threads: their times are those of one thread",
+			    fmt_count(n.threaded).s, n.threaded == 1 ? " calls MPI" : "s call MPI");
+}
+
+void unknown_put(const struct analysis *a, cJSON *coverage)
+{
+	if (!a->step->totals)
+		return;
+	struct passed n = passed_over(a);
+	json_put(coverage, "events_not_analysed", (double)n.events);
+	json_put(coverage, "event_bytes_not_analysed", (double)n.bytes);
+	cJSON_AddBoolToObject(coverage, "totals_complete", a->as_wanted);
+}

@@ -1,0 +1,85 @@
+/* notice.c - see notice.h. */
+#include "spank/notice.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* clang-format off */
+static const struct {
+	const char *what, *next;
+} rows[NOTICE_NONE] = {
+	[NOTICE_POLICY_BROKEN] = {"runs untraced",                 "until it is mended no job is traced there: tell who runs this cluster"},
+	[NOTICE_POLICY]        = {"runs untraced",                 "this site does not trace it, --mpitrace changes nothing: ask who runs this cluster"},
+	[NOTICE_REFUSED]       = {"runs untraced",                 "then run it again"},
+	[NOTICE_ROOT]          = {"runs untraced",                 "run it as another user"},
+	[NOTICE_SETUP]         = {"runs untraced",                 "tell who runs this cluster: mpitrace doctor, there, looks for the cause"},
+	[NOTICE_TRACER]        = {"runs untraced",                 "all must be able to read it: mpitrace doctor, there, looks for the cause"},
+	[NOTICE_PLACE]         = {"no directory for the results",  "name another one with out=DIR"},
+	[NOTICE_SITE_PLACE]    = {"the results do not go to out=", "this site says where they go"},
+	[NOTICE_FLAVOUR]       = {"programs of one MPI library run untraced", "all must be able to read it: mpitrace doctor, there, looks for the cause"},
+	[NOTICE_TOTALS]        = {"records no single calls",       "this site lets it have totals: ask who runs this cluster"},
+	[NOTICE_NO_PROGRAM]    = {"no report",                     "ask who runs this cluster to install mpitrace there, too"},
+	[NOTICE_FAILED]        = {"no report",                     "its log.txt says more"},
+	[NOTICE_LATER]         = {"the whole report is not made yet", "it can be made now by that command"},
+	[NOTICE_QUEUED]        = {"the whole report is not made yet", "squeue --me shows the job"},
+	[NOTICE_PARTIAL]       = {"the trace is partial",          "the report says what is missing"},
+};
+/* clang-format on */
+
+void notice_begin(struct notice *n, const struct request *r, bool asked)
+{
+	n->wanted = asked && r->on && !r->quiet;
+	n->cause = NOTICE_NONE;
+}
+
+void notice_set(struct notice *n, enum notice_cause cause, const char *fmt, ...)
+{
+	va_list ap;
+	if (cause >= n->cause)
+		return;
+	n->cause = cause;
+	va_start(ap, fmt);
+	vsnprintf(n->why, sizeof(n->why), fmt, ap);
+	va_end(ap);
+}
+
+/* One write, so that no other's line comes between. */
+void notice_say(struct notice *n, const char *node)
+{
+	char line[sizeof(n->why) + 512];
+	if (n->wanted && n->cause != NOTICE_NONE) {
+		int len = snprintf(line, sizeof(line), "mpitrace: %s%s%s: %s; %s\n", rows[n->cause].what,
+				   *node != '\0' ? " on " : "", node, n->why, rows[n->cause].next);
+		for (int i = 0; i < len - 1; i++)
+			if ((unsigned char)line[i] < ' ' || line[i] == 127)
+				line[i] = '?';
+		if (write(STDERR_FILENO, line, (size_t)len) < 0)
+			sl_verbose("%s", n->why);
+	}
+	n->cause = NOTICE_NONE;
+}
+
+/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+	return hash;
+}
+
+void notice_say_in_task(spank_t sp, struct notice *n, const char *node, uint32_t job_id, bool is_batch, bool speaks)
+{
+	char mark[64];
+	snprintf(mark, sizeof(mark), "%u.%d.%" PRIx64, job_id, n->cause, n->cause != NOTICE_NONE ? hash_of(n->why) : 0);
+	const char *told = sl_env(sp, NOTICE_TOLD);
+	bool again = told != NULL && strcmp(told, mark) == 0;
+	sl_unsetenv(sp, NOTICE_TOLD);
+	if (is_batch && speaks && n->wanted && n->cause != NOTICE_NONE)
+		sl_setenv(sp, NOTICE_TOLD, mark);
+	if (speaks && !again)
+		notice_say(n, node);
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""opens.py - programs that are not linked with MPI and open it, and what else is in the loader's way: sanitizers, other MPIs."""
+import os
+import subprocess
+
+from trace import FLAVOURS, MPITRACE, PROGRAMS, Place, Tests, operations
+
+LIBRARY = {'openmpi': 'libmpi.so.40', 'mpich': 'libmpich.so.12'}
+WANT = {'MPI_Init': 1, 'MPI_Comm_rank': 1, 'MPI_Comm_size': 1, 'MPI_Allreduce': 30, 'MPI_Barrier': 1, 'MPI_Finalize': 1}
+CTYPES = '''
+import ctypes, sys
+mpi = ctypes.CDLL(sys.argv[1])
+mpi.MPI_Init(None, None)
+flag = ctypes.c_int()
+for i in range(7):
+    mpi.MPI_Initialized(ctypes.byref(flag))
+print(flag.value)
+mpi.MPI_Finalize()
+'''
+
+
+def run(place, *words, **env):
+    return subprocess.run(words, env=dict(place.env, **env), cwd=place.dir, capture_output=True, timeout=120)
+
+
+def unlinked(place):
+    """opens.c, which knows MPI's header and nothing else of it."""
+    path = place.dir + '/opens'
+    subprocess.run(['mpicc.' + place.flavour, '-g', '-O1', '-w', '-c', '-o', path + '.o', PROGRAMS + '/opens.c'], check=True)
+    subprocess.run(['cc', '-o', path, path + '.o', '-ldl'], check=True)
+    return path
+
+
+def plugin(place):
+    path = place.dir + '/libplugin.so'
+    subprocess.run(['mpicc.' + place.flavour, '-g', '-w', '-shared', '-fPIC', '-o', path, PROGRAMS + '/plugin_runs.c'], check=True)
+    return path
+
+
+def opened(t, place):
+    program, library, linked = unlinked(place), LIBRARY[place.flavour], plugin(place)
+    for how in ('local', 'global', 'plugin', 'deepbind', 'namespace'):
+        words = [program, how, library] + ([linked] if how not in ('local', 'global') else [])
+        plain, who = run(place, *words), '%s, %s: ' % (place.flavour, how)
+        traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', how, '--', *words)
+        t.equal(who + 'output and exit code are those of the untraced program', (traced.stdout, traced.returncode),
+                (plain.stdout, 128 - plain.returncode if plain.returncode < 0 else plain.returncode)) # Open MPI 4.1 dies in a namespace
+        if how in ('deepbind', 'namespace'):
+            t.check(who + 'calls that pass the tracer by are named', b'RTLD_DEEPBIND' in traced.stderr and b'dlmopen' in traced.stderr,
+                    traced.stderr)
+        else:
+            t.equal(who + 'each call is recorded', operations(place.analysis(how)), WANT)
+
+
+def by_ctypes(t, place):
+    script = place.dir + '/by_ctypes.py'
+    with open(script, 'w') as f:
+        f.write(CTYPES)
+    traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'ctypes', '--', 'python3', script, LIBRARY[place.flavour])
+    t.equal('%s: what ctypes calls is recorded' % place.flavour, (traced.stdout, operations(place.analysis('ctypes'))),
+            (b'1\n', {'MPI_Init': 1, 'MPI_Initialized': 7, 'MPI_Finalize': 1}))
+
+
+def tracer(place, how):
+    """Traced without an agent: what the loader makes of it."""
+    os.makedirs(place.dir + '/ranks', exist_ok=True)
+    return dict(how, LD_PRELOAD=os.environ['TRACER'], MPITRACE_DIR=place.dir + '/ranks')
+
+
+def lookups(t, place):
+    """dlsym() means for a program what it means without us."""
+    program = place.dir + '/looks_up'
+    for name, flags in (('', []), ('AddressSanitizer', ['-fsanitize=address']), ('ThreadSanitizer', ['-fsanitize=thread'])):
+        subprocess.run(['cc', '-g', '-o', program, PROGRAMS + '/looks_up.c', '-ldl', '-pthread', *flags], check=True)
+        plain, traced = run(place, program), run(place, program, **tracer(place, {}))
+        t.check('dlsym is what it was%s' % (', with ' + name if name else ''), plain.returncode == 0 and
+                (plain.stdout, plain.stderr, plain.returncode) == (traced.stdout, traced.stderr, traced.returncode), (plain, traced))
+
+
+def sanitized(t, place):
+    program = place.compile('tooled.c', '-fsanitize=address')
+    quiet = {'ASAN_OPTIONS': 'detect_leaks=0'}
+    plain = run(place, program, **quiet)
+    traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'asan', '--', program, **quiet)
+    t.equal('%s: a program with AddressSanitizer runs as it does untraced' % place.flavour, (traced.stdout, traced.returncode),
+            (plain.stdout, 0))
+    t.equal('%s: and is recorded' % place.flavour, operations(place.analysis('asan')).get('MPI_Allreduce'), 20)
+
+
+def another_mpi(t, place):
+    """Serial programs are linked with a library that stands in for MPI; some sites have an MPI that nobody knows."""
+    library, program = place.dir + '/libserial.so', place.dir + '/serial'
+    for name, flags in (('MPI_X only', []), ('PMPI_X too', ['-DPROFILED'])):
+        subprocess.run(['cc', '-shared', '-fPIC', '-o', library, *flags, PROGRAMS + '/serial_mpi.c'], check=True)
+        subprocess.run(['cc', '-DPROGRAM', *flags, '-o', program, PROGRAMS + '/serial_mpi.c', library, '-Wl,-rpath,' + place.dir], check=True)
+        plain, traced = run(place, program), run(place, program, **tracer(place, {}))
+        t.equal('an MPI that we do not know is left alone (%s)' % name, (traced.stdout, traced.returncode), (plain.stdout, 0))
+        t.check('and it was called', plain.stdout.count(b'serial') == 3, plain)
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            opened(t, place)
+            by_ctypes(t, place)
+            sanitized(t, place)
+    with Place(FLAVOURS[0]) as place:
+        lookups(t, place)
+        another_mpi(t, place)
+    t.end()
+
+
+main()

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""run_options.py - `mpitrace run` takes what --mpitrace= takes of how to trace, and each option does what it says; missing folders of --out
+are made; more ranks than the launcher has slots are started when it is asked for, and else one line says what to do."""
+import os
+import shlex
+
+from trace import FLAVOURS, MPITRACE, Place, Tests, operations, whole
+
+SRUN = '''#!/bin/sh
+if [ "$1" = --mpi=list ]; then echo 'MPI plugin types are...'; echo '	%(mpi)s'; exit 0; fi
+if [ "$1" = --help ]; then echo '      --mpitrace=[key]'; exit 0; fi
+echo "$*" >>%(dir)s/srun.log
+exit 3
+'''
+
+
+def run(place, name, *options, words, ranks=2, drop=(), **env):
+    env = {k: v for k, v in dict(place.env, **env).items() if k not in drop}
+    r = whole([MPITRACE, 'run', *(['-n', str(ranks)] if ranks else []), '--name', name, *options, '--', *words], env, place.dir)
+    r.said = [line for line in r.stderr.decode().split('\n') if line.startswith('mpitrace run: ')]
+    return r
+
+
+def modes(t, place, program):
+    out = place.dir + '/out'
+    for name, options, mode in (('events', (), 'events'), ('profile', ('--profile',), 'profile')):
+        r = run(place, name, '--out', out, *options, words=[program])
+        a = place.analysis(name)
+        t.equal('%s: %s: complete, and what it is called' % (place.flavour, ' '.join(options) or 'nothing asked'),
+                (r.returncode, r.said, a['coverage']['complete'], a['coverage']['mode'], a['coverage']['events'] > 0, operations(a)['MPI_Allreduce']),
+                (0, [], True, mode, mode == 'events', CALLS))
+    for depth in (0, 8):
+        run(place, 'stack%d' % depth, '--out', out, '--stack', str(depth), words=[program])
+        stacks = place.analysis('stack%d' % depth).get('stacks', [])
+        t.equal('%s: --stack %d' % (place.flavour, depth), bool(stacks), depth > 0)
+    run(place, 'samples', '--out', out, '--sample', '0', words=[program])
+    r = run(place, 'quiet', '--out', out, '--quiet', words=[program])
+    t.equal('%s: --quiet: not a word, and all is there' % place.flavour, (r.returncode, b'mpitrace' in r.stderr, operations(place.analysis('quiet'))['MPI_Allreduce']), (0, False, CALLS))
+    t.equal('%s: --sample 0: none' % place.flavour, place.analysis('samples')['coverage'].get('samples', 0), 0)
+
+
+def layouts(t, place):
+    """What the agent and the tracer are told; faults.py sees what an agent makes of a budget."""
+    for options, want in (((), {'mode': 'events', 'budget': '0', 'stack': '0'}),
+                          (('--profile', '--stack', '3', '--budget', '64K', '--sample', '0.5'),
+                           {'mode': 'profile', 'budget': '65536', 'stack': '3', 'sample': '0.5', 'MPITRACE_MODE': 'profile', 'MPITRACE_STACK': '3'})):
+        r = run(place, 'layout', *options, words=['/bin/sh', '-c', 'cat "$MPITRACE_DIR/../layout"; env'], ranks=None)
+        told = dict(line.split('=', 1) for line in r.stdout.decode().split('\n') if '=' in line)
+        t.equal('agent and tracer are told of %s' % (' '.join(options) or 'nothing'),
+                {k: told.get(k) for k in ('mode', 'budget', 'stack', 'sample', 'MPITRACE_MODE', 'MPITRACE_STACK') if k in told}, want)
+
+
+def wrong(t, place):
+    for options, why in ((['--stack', '33'], '--stack: "33" is not a depth'), (['--stack'], '--stack needs a value'),
+                         (['--budget', '1x'], '--budget: "1x" is not a size'), (['--sample', '-1'], '--sample: "-1" is not a number of seconds'),
+                         (['--name', 'a/b'], '"a/b" is no file name'), (['--name', 'a\nb'], 'without control characters'),
+                         (['--out', ''], '--out: a value is wanted'), (['--report', 'none'], 'unknown option "--report"'),
+                         (['--off'], 'unknown option "--off"')):
+        r = whole([MPITRACE, 'run', *options, *([] if len(options) == 1 and 'needs' in why else ['--', '/bin/true'])], place.env, place.dir)
+        t.check('%s is refused: %s' % (' '.join(map(shlex.quote, options)), why),
+                r.returncode == 2 and why in r.stderr.decode().split('\n')[0] and 'usage: mpitrace run' in r.stderr.decode(), r)
+    r = run(place, 'x', '--oversubscribe', words=['/bin/true'], ranks=None)
+    t.check('--oversubscribe without a launcher is refused', r.returncode == 2 and '-n' in r.said[0], r)
+
+
+def folders(t, place, program):
+    deep = place.dir + '/not/there/yet'
+    r = run(place, 'deep', '--out', deep, words=[program])
+    t.equal('%s: missing folders of --out are made' % place.flavour, (r.returncode, sorted(os.listdir(deep))),
+            (0, ['deep.html', 'deep.mpic', 'deep.mpix']))
+    r = run(place, 'deep', '--out', program + '/x', words=[program])
+    t.check('%s: one that cannot be made is said, and nothing runs' % place.flavour,
+            r.returncode == 3 and len(r.said) == 1 and 'cannot make the directory: Not a directory' in r.said[0] and not r.stdout, r)
+
+
+def slots(t, place, program):
+    """Open MPI counts slots; here there is one."""
+    how = dict(words=[program], drop=['OMPI_MCA_rmaps_base_oversubscribe'])
+    one_slot = ['--out', place.dir + '/out', '--mpirun', '--host localhost:1']
+    r = run(place, 'missing', *one_slot, **how)
+    t.check('too few slots: nothing runs, and one line says what to do', r.returncode == 1 and len(r.said) == 1 and not r.stdout and
+            r.said[0].endswith('take a smaller -n, or say --oversubscribe'), r)
+    r = run(place, 'asked', *one_slot, '--oversubscribe', **how)
+    t.equal('--oversubscribe: they are started', (r.returncode, r.said, place.analysis('asked')['job']['ranks'] if not r.returncode else r),
+            (0, [], 2))
+
+
+def by_slurm(t, place, program):
+    """What is asked for reaches the plugin in its own words."""
+    with open(place.dir + '/bin/srun', 'w') as f:
+        f.write(SRUN % {'dir': place.dir, 'mpi': {'openmpi': 'pmix', 'mpich': 'pmi2'}[place.flavour]})
+    os.chmod(place.dir + '/bin/srun', 0o755)
+    out = os.path.realpath(place.dir) + '/out'
+    for name, options, want in (('plain', (), ''), ('all', ('--profile', '--stack', '4', '--budget', '64K', '--sample', '0.5'),
+                                                   ',profile,stack=4,budget=65536,sample=0.5')):
+        run(place, name, '--out', out, '--oversubscribe', *options, words=[program], SLURM_JOB_ID='1')
+        with open(place.dir + '/srun.log') as f:
+            used = f.read()
+        os.unlink(place.dir + '/srun.log')
+        t.check('%s: in an allocation srun --mpitrace is asked for the same (%s)' % (place.flavour, name),
+                '--mpitrace=out=%s/.%s.mpitrace,report=none%s -n 2 --overcommit ' % (out, name, want) in used, used)
+    os.unlink(place.dir + '/bin/srun')
+
+
+def main():
+    global CALLS
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            program = place.compile('callers.c')
+            whole([MPITRACE, 'run', '-n', '2', '--out', place.dir + '/out', '--name', 'first', '--', program], place.env, place.dir)
+            CALLS = operations(place.analysis('first'))['MPI_Allreduce']
+            modes(t, place, program)
+            folders(t, place, program)
+            by_slurm(t, place, program)
+            if flavour == 'openmpi':
+                slots(t, place, program)
+                layouts(t, place)
+                wrong(t, place)
+    t.end()
+
+
+main()

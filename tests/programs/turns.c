@@ -1,0 +1,106 @@
+/* turns.c CASE [N] - threads that come and go, each calls MPI.
+ * turns turns N: N threads one after the other, a Sendrecv each. turns groups N: four at once.
+ * turns crowd N: N threads at once, ten Sendrecvs each, all there until the last has made its own.
+ * turns killed N: the same, and then it is killed.
+ * turns ends N: threads that call MPI in destructors of keys, leave unsuccessful tests behind, and events off. */
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_barrier_t all;
+static pthread_key_t keys[2];
+
+static long resident_kib(void)
+{
+	char line[256];
+	long kib = 0;
+	FILE *f = fopen("/proc/self/status", "r");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
+			break;
+	if (f != NULL)
+		fclose(f);
+	return kib;
+}
+
+static void *exchange(void *tag)
+{
+	int out = 1, in = 0;
+	MPI_Sendrecv(&out, 1, MPI_INT, 0, (int)(long)tag % 4, &in, 1, MPI_INT, 0, (int)(long)tag % 4, MPI_COMM_SELF,
+		     MPI_STATUS_IGNORE);
+	return NULL;
+}
+
+static void *in_crowd(void *tag)
+{
+	for (int i = 0; i < 10; i++)
+		exchange(tag);
+	pthread_barrier_wait(&all);
+	return NULL;
+}
+
+static void run(int n, int at_once, void *(*function)(void *))
+{
+	pthread_t *t = calloc((size_t)at_once, sizeof(*t));
+	for (int i = 0; i < n; i += at_once) {
+		for (long k = 0; k < at_once; k++)
+			if (pthread_create(&t[k], NULL, function, (void *)k) != 0)
+				exit(2);
+		for (int k = 0; k < at_once; k++)
+			pthread_join(t[k], NULL);
+	}
+	free(t);
+}
+
+/* A destructor calls MPI, and again the next time that destructors run. */
+static void destroy(void *rounds)
+{
+	exchange(0);
+	if ((long)rounds > 1)
+		pthread_setspecific(keys[0], (void *)((long)rounds - 1));
+}
+
+static void *ending(void *nothing)
+{
+	MPI_Request r;
+	int in, flag;
+	(void)nothing;
+	pthread_setspecific(keys[0], (void *)4);
+	pthread_setspecific(keys[1], (void *)1);
+	MPI_Irecv(&in, 1, MPI_INT, 0, 9, MPI_COMM_SELF, &r);
+	for (int i = 0; i < 3; i++)
+		MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+	MPI_Cancel(&r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	MPI_Iprobe(0, 9, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+	MPI_Pcontrol(0);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int level, n = argc > 2 ? atoi(argv[2]) : 100;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+	pthread_barrier_init(&all, NULL, (unsigned)n);
+	pthread_key_create(&keys[0], destroy);
+	pthread_key_create(&keys[1], destroy);
+	if (strcmp(argv[1], "turns") == 0 || strcmp(argv[1], "groups") == 0) {
+		int at_once = argv[1][0] == 't' ? 1 : 4;
+		run(n / 2, at_once, exchange);
+		long before = resident_kib();
+		run(n / 2, at_once, exchange);
+		printf("grew %s\n", resident_kib() - before < 6144 ? "no" : "yes");
+	} else if (strcmp(argv[1], "ends") == 0) {
+		run(n, 1, ending);
+	} else {
+		run(n, n, in_crowd);
+	}
+	fflush(stdout);
+	if (strcmp(argv[1], "killed") == 0)
+		raise(SIGKILL);
+	MPI_Finalize();
+	return 0;
+}

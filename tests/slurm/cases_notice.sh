@@ -1,0 +1,155 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# cases_notice.sh - who asks for a trace and does not get it, or gets it elsewhere, later or in part, is told so in one
+# line: each cause with each way to start a step. Sourced by run.sh.
+
+WAYS="foreground in_salloc in_script of_sbatch"
+
+# Each leaves the step's standard output and its standard error in a file.
+start_foreground() { # OPTION PROGRAM...
+	as_user srun -w n1 -n1 "$@" >"$CASE_DIR/out.txt" 2>"$CASE_DIR/err.txt" </dev/null
+}
+
+start_in_salloc() { # OPTION PROGRAM...
+	as_user salloc -w n1 -n1 srun -n1 "$@" >"$CASE_DIR/out.txt" 2>"$CASE_DIR/err.txt" </dev/null
+}
+
+start_in_script() { # OPTION PROGRAM...
+	printf '#!/bin/sh\nsrun -n1 %s\n' "$*" >"$CASE_DIR/job.sh"
+	as_user sbatch --wait -w n1 -n1 -o out.txt -e err.txt job.sh >/dev/null 2>&1
+}
+
+start_of_sbatch() { # OPTION PROGRAM...
+	local option=$1
+	shift
+	printf '#!/bin/sh\nsrun -n1 %s\n' "$*" >"$CASE_DIR/job.sh"
+	as_user sbatch --wait "$option" -w n1 -n1 -o out.txt -e err.txt job.sh >/dev/null 2>&1
+}
+
+# What is said must be one line with TEXT, whatever the way; nothing with quiet. `before` comes before each job.
+told() { # TEXT KEYS [WAYS]
+	local way ways=${3:-$WAYS}
+	for way in $ways; do
+		try_to_start "$way" "--mpitrace=on$2" || return
+		same "lines of ours, $way: $(cat "$CASE_DIR/err.txt")" 1 "$(grep -c 'mpitrace' "$CASE_DIR/err.txt")" || return
+		grep -qE "^mpitrace: .*$1.*; ." "$CASE_DIR/err.txt" || fails "$way: $(cat "$CASE_DIR/err.txt")" || return
+	done
+	try_to_start "${ways%% *}" "--mpitrace=quiet$2" || return
+	same "with quiet" "ring done" "$(cat "$CASE_DIR/err.txt")"
+}
+
+try_to_start() { # WAY OPTION: whatever becomes of the trace, the program is as ever
+	rm -f "$CASE_DIR/out.txt" "$CASE_DIR/err.txt" # of root, or of the user
+	before
+	"start_$1" "$2" "$RING" 5 || fails "$1: exit code $? $(cat "$CASE_DIR/err.txt")" || return
+	same "standard output, $1" "rank 0 of 1 got 0" "$(cat "$CASE_DIR/out.txt")"
+}
+
+before() { # nothing, as a rule
+	:
+}
+
+not_told() { # who does not ask, where the site traces all
+	as_user srun -w n1 -n1 "$RING" 5 >/dev/null 2>"$CASE_DIR/err.txt" || fails "exit code $?" || return
+	same "what is said to who does not ask" "ring done" "$(cat "$CASE_DIR/err.txt")"
+}
+
+# A directory of libraries of its own, for the user to read or not.
+own_libraries() { # PLUGIN-LIBDIR
+	rm -rf "$1"
+	as_admin install -d -m 0755 "$1"
+	find "$PREFIX" -name 'libmpitrace*.so' -exec cp {} "$1" \;
+}
+
+with_libraries_that() { # TEXT COMMAND...
+	local lib=$STATE/libraries text=$1
+	shift
+	own_libraries "$lib"
+	"$@" || return
+	with_plugin_arguments "libdir=$lib report_seconds=60" told "$text" "" || return
+	with_plugin_arguments "libdir=$lib report_seconds=60 default=on" not_told || return
+	rm -rf "$lib"
+}
+
+a_tracer_that_is_missing_is_told() {
+	with_libraries_that "runs untraced on n1: $STATE/libraries/libmpitrace.so: No such file" rm "$STATE/libraries/libmpitrace.so"
+}
+
+a_tracer_that_users_cannot_read_is_told() {
+	with_libraries_that "runs untraced on n1: $STATE/libraries/libmpitrace.so: Permission denied" chmod 0600 "$STATE/libraries/libmpitrace.so" || return
+	with_libraries_that "libmpitrace-openmpi.so: Permission denied" chmod 0600 "$STATE/libraries/libmpitrace-openmpi.so"
+}
+
+a_library_directory_that_users_cannot_search_is_told() {
+	with_libraries_that "runs untraced on n1: $STATE/libraries/libmpitrace.so: Permission denied" chmod 0700 "$STATE/libraries"
+}
+
+a_warden_that_is_missing_is_told() {
+	with_plugin_arguments "libexecdir=/nonexistent" told "runs untraced on n1: /nonexistent/mpitrace-warden" ""
+}
+
+a_directory_that_cannot_be_written_is_told() {
+	as_admin install -d -m 0755 "$CASE_DIR/closed"
+	told "no directory for the results on n1: $CASE_DIR/closed: Permission denied: traces are kept in $STATE/n1/mpitrace/kept" ",out=$CASE_DIR/closed"
+}
+
+a_directory_that_another_user_made_first_is_told() {
+	local last=0
+	as_admin install -d -m 1777 "$CASE_DIR/shared"
+	before() { # the next job's
+		last=$(as_user srun -n1 --mpitrace=off printenv SLURM_JOB_ID)
+		as_other sh -c "umask 0; mkdir -p $CASE_DIR/shared/mpitrace-$((last + 1))"
+	}
+	told "no directory for the results on n1: $CASE_DIR/shared/mpitrace-[0-9]*: belongs to somebody else" ",out=$CASE_DIR/shared"
+}
+
+a_policy_that_says_no_is_told() {
+	printf '[rule no]\nmax_level = off\n' | policy_is
+	told "runs untraced on n1: off: rule \"no\" \($POLICY:1\)" "" || return
+	printf '[rule no]\noverride = off\n' | policy_is
+	told "runs untraced on n1: off: rule \"no\" \($POLICY:1\); what the user asks for does not count" "" foreground || return
+	not_told || return
+	printf '[rule less]\nmax_level = profile\n' | policy_is
+	told "records no single calls on n1: profile: rule \"less\"" "" foreground || return
+	printf '[rule there]\nlevel = events\noverride = off\noutput = %s/there/%%j\n' "$CASE_DIR" | policy_is
+	told "the results do not go to out= on n1: they go to $CASE_DIR/there/%j" ",out=$CASE_DIR/here" foreground || return
+	no_policy
+}
+
+a_policy_that_is_broken_on_a_node_only_is_told() {
+	as_admin install -d -m 0755 "$STATE/policies" "$STATE/policies/head" "$STATE/policies/n1"
+	printf '[defaults]\nlevel = loud\n' >"$STATE/policies/n1/p.conf"
+	with_plugin_arguments "policy=$STATE/policies/%n/p.conf report_seconds=60" told "runs untraced on n1: the site's policy is broken: $STATE/policies/n1/p.conf:2: level = loud" "" || return
+	with_plugin_arguments "policy=$STATE/policies/%n/p.conf default=on" not_told
+}
+
+# srun has its own end of the matter: what became of the report.
+a_report_that_is_not_there_when_srun_ends_is_told() {
+	local option
+	for option in on quiet; do
+		with_plugin_arguments report_seconds=1 as_user srun -w n1 -n1 "--mpitrace=$option" "$SELF" 60 "$LONG_CALLS" >/dev/null 2>"$CASE_DIR/err.$option" || fails "srun: $?" || return
+		eventually "an empty spool" spool_is_empty || return
+	done
+	rm -f "$STATE/n1/mpitrace/late"/*
+	same "lines" 1 "$(grep -c . "$CASE_DIR/err.on")" || return
+	grep -qE '^mpitrace: the whole report is not made yet: .*mpitrace finish /.*; ' "$CASE_DIR/err.on" || fails "$(cat "$CASE_DIR/err.on")" || return
+	same "with quiet" "" "$(cat "$CASE_DIR/err.quiet")"
+}
+
+a_trace_that_lacks_a_node_is_told() {
+	as_admin install -d -m 0755 "$STATE/programs" "$STATE/programs/n1" "$STATE/programs/n2"
+	as_admin cp "$PREFIX/libexec/mpitrace/mpitrace-warden" "$STATE/programs/n1"
+	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=60" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	same "what is said" "mpitrace: the trace is partial: $(step_dir 0)/report.html; the report says what is missing" "$(grep -v '^ring' "$CASE_DIR/err")" || return
+	rm -rf "$CASE_DIR"/mpitrace-*
+	as_admin mv "$STATE/programs/n1/mpitrace-warden" "$STATE/programs/n2"
+	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=60" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	same "lines: $(cat "$CASE_DIR/err")" 1 "$(grep -c '^mpitrace:' "$CASE_DIR/err")"
+}
+
+who_gets_what_was_asked_for_is_told_nothing() {
+	local way
+	for way in $WAYS; do
+		try_to_start "$way" --mpitrace || return
+		same "$way" "ring done" "$(grep -v ^salloc: "$CASE_DIR/err.txt")" || return
+	done
+}
