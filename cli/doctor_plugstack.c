@@ -101,7 +101,7 @@ static void wrong_line(struct plugstack *p, const struct line *l, enum verdict_l
 		       const char *what)
 {
 	char text[sizeof(p->wrong.what)];
-	snprintf(text, sizeof(text), "%.600s:%u: %s", l->file, l->number, what);
+	snprintf(text, sizeof(text), "%.300s:%u: %.700s", l->file, l->number, what);
 	wrong(p, level, next, text);
 }
 

@@ -198,7 +198,7 @@ static void put_patterns(const cJSON *a)
 		const char *name = json_text(v, "pattern", "");
 		if (*name == '\0')
 			continue;
-		snprintf(text, sizeof(text), "%s%s, score %s. %.300s", shown > 0 ? "or, less clearly: " : "",
+		snprintf(text, sizeof(text), "%s%s, score %s. %.280s", shown > 0 ? "or, less clearly: " : "",
 			 show_name(name, 40, true).s, ratio_text(json_number(v, "score")).s,
 			 json_text(v, "evidence", ""));
 		fputs(shown++ == 0 ? "Pattern     " : "            ", stdout);
