@@ -1,7 +1,7 @@
 /* slurm_phase.c - a program that stays in a phase until it is ended: slurm_phase PHASE. Rank 0 sleeps before MPI_Init
  * (init) or before MPI_Finalize (finalize), and the others are in that call; all talk for ever (run) or until a file is
- * there (until=FILE), or one takes ever more memory (memory), or does
- * so slowly (grow), as much as it is told (grow=MIB). Rank 1 makes the file $PHASE_FILE when it is there. */
+ * there (until=FILE), or one takes ever more memory (memory), or does so slowly (grow), as much as it is told and until a
+ * file is there (grow=MIB [until=FILE]). Rank 1 makes the file $PHASE_FILE when it is there. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void take_memory(void)
 }
 
 /* So that what comes is seen to come: 1 MiB in 40 ms. */
-static void grow(long mib)
+static void grow(long mib, const char *until)
 {
 	for (long i = 0; mib == 0 || i < mib; i++) {
 		char *more = malloc(1u << 20);
@@ -56,6 +56,8 @@ static void grow(long mib)
 			memset(more, 1, 1u << 20);
 		usleep(40000);
 	}
+	while (until != NULL && access(until, F_OK) != 0)
+		usleep(40000);
 }
 
 /* All ranks leave in the same round. */
@@ -75,7 +77,7 @@ static void talk(const char *until)
 			take_memory();
 		if (round == ROUNDS && strncmp(phase, "grow", 4) == 0) {
 			if (rank == size - 1)
-				grow(phase[4] == '=' ? atol(phase + 5) : 0);
+				grow(phase[4] == '=' ? atol(phase + 5) : 0, until);
 			break;
 		}
 		if (round == ROUNDS && (strcmp(phase, "init") == 0 || strcmp(phase, "finalize") == 0))
@@ -88,9 +90,10 @@ static void talk(const char *until)
 int main(int argc, char **argv)
 {
 	phase = argc > 1 ? argv[1] : "run";
+	const char *last = argc > 1 ? argv[argc - 1] : "";
 	come_to("init");
 	MPI_Init(&argc, &argv);
-	talk(strncmp(phase, "until=", 6) == 0 ? phase + 6 : NULL);
+	talk(strncmp(last, "until=", 6) == 0 ? last + 6 : NULL);
 	come_to("finalize");
 	MPI_Finalize();
 	return 0;
