@@ -110,15 +110,21 @@ static void put_end(const cJSON *x, const char *rank, const char *line, const ch
 	printf(" (event %.0f)", json_number_or(x, event, 0));
 }
 
-static void put_rules_of(const cJSON *x)
+/* Why it does not conform: the rules that forbid it; else how many allow it, where a level wants one. */
+static void put_reason(const cJSON *x)
 {
-	const char *comma = "   ";
+	const char *comma = "   violates line ";
 	for (const cJSON *l = json_first(x, "lines"); l != NULL; l = l->next) {
 		if (strcmp(json_text(l, "verdict", ""), "violation") != 0)
 			continue;
-		printf("%s%.0f", comma[0] == ' ' ? "   violates line " : comma, json_number_or(l, "line", 0));
+		printf("%s%.0f", comma, json_number_or(l, "line", 0));
 		comma = ", ";
 	}
+	double allow = json_number_or(x, "a", 0);
+	if (json_number_or(x, "l", 0) == 0 && allow == 0)
+		fputs("   no rule allows it", stdout);
+	else if (json_number_or(x, "l", 0) == 0)
+		printf("   %.0f rules allow it, not one", allow);
 }
 
 static void put_results(const cJSON *r)
@@ -134,7 +140,7 @@ static void put_results(const cJSON *r)
 		put_end(x, "src", "send_line", "send_event");
 		fputs(" -> ", stdout);
 		put_end(x, "dst", "recv_line", "recv_event");
-		put_rules_of(x);
+		put_reason(x);
 		putchar('\n');
 	}
 	if (bad > n)

@@ -80,6 +80,7 @@ static const struct sign {
 	/* the longer ones first */
 	{"\xe2\x88\x80", SPEC_FORALL, 0},
 	{"->", SPEC_ARROW, 0},
+	{"\xe2\x86\x92", SPEC_ARROW, 0},
 	{"::", SPEC_COLONS, 0},
 	{"==", SPEC_OPERATOR, OP_EQ},
 	{"!=", SPEC_OPERATOR, OP_NE},

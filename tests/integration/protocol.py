@@ -100,6 +100,11 @@ def violated(t, place, ring, star):
     t.equal(who + 'and blue at level 1', (code, r['colours']['blue'], r['colours']['green']), (0, 5 * STEPS, STEPS))
     code, r = check(place, ring, 'P(i,%d)->P(,);' % line_of('MPI_Send('), 2)
     t.equal(who + 'another source line is another call', (code, r['colours']['orange']), (1, STEPS * RANKS))
+    for what, rules, reason in (('no rule allows', 'P(2,*)→P(0,*);', 'no rule allows it'), ('two rules allow', 'P(i,*)->P(m,*); P(*,*)->P(*,*);', '2 rules allow it, not one'),
+                                ('a rule forbids', 'P(i,*)->P(i+5,*);', 'violates line 1')):
+        check(place, star, rules, 3)
+        text = command('check', star, '--protocol', place.dir + '/rules', '--level', '3').stdout.split('Messages that do not conform')[1]
+        t.check(who + 'the text says of a message that %s why it is orange' % what, reason in text.split('\n')[1], text)
 
 
 def mistakes(t, place, mpix):

@@ -99,6 +99,7 @@ const SIGNS: [Uint8Array, Kind, string][] = (
   [
     ['∀', 'forall'],
     ['->', 'arrow'],
+    ['→', 'arrow'],
     ['::', 'colons'],
     ...OPERATORS.map((op): [string, Kind] => [op, 'operator']),
     ...[...'(),;:'].map((sign): [string, Kind] => [sign, 'sign']),
