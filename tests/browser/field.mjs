@@ -1,4 +1,6 @@
 // field.mjs - the profile over time in Chromium: what is drawn is what the file says, what the panel asks for, what the address keeps, what plays.
+import { exported } from './views.mjs';
+
 const STEPS = 40;
 const SAMPLES = 20;
 
@@ -149,7 +151,7 @@ async function testField(browser, t) {
 const shots = ['terrain', 'tube', 'cloud'];
 
 async function testFieldSpace(browser, t) {
-  const page = await t.newPage(browser);
+  const page = await t.newPage(browser, { acceptDownloads: true });
   const file = t.make('samples.mpix', 4, 2, STEPS, `samples=${SAMPLES}`);
   await t.check('in space: Three comes with the first such picture, under the policy of the page', async () => {
     await show(page, t, file);
@@ -171,6 +173,19 @@ async function testFieldSpace(browser, t) {
     await set(page, { flags: 5, events: '', axes: 'rank-time', metric: 'share' });
     await t.settled(page);
     await t.shot(page, 'field-terrain');
+  });
+  await t.check('what is in space is saved as SVG with its names, and as PNG of its size', async () => {
+    for (const draw of ['terrain', 'tube']) {
+      await set(page, { draw, axes: draw === 'tube' ? 'event-time' : 'rank-time' });
+      await t.settled(page);
+      const svg = String((await exported(page, t, 'svg')).bytes);
+      t.truth(/<text[^>]* fill="none" stroke="/.test(svg) && /<path/.test(svg), `${draw}: SVG`);
+      const { bytes } = await exported(page, t, 'png');
+      const box = await page.locator('.field .solid').boundingBox();
+      t.same(bytes.readUInt32BE(16), 2 * Math.round(box.width), `${draw}: PNG`);
+    }
+    await set(page, { draw: 'terrain', axes: 'rank-time' });
+    await t.settled(page);
   });
   await t.check(
     'what is pointed at is told; the camera turns by keys and by dragging, and the address keeps it',

@@ -207,7 +207,7 @@ class Page {
   private exported(): Shown {
     const { from, to, view, filterText, selected } = this.store.state;
     const instance = this.instances.get(view)!;
-    const stage = this.hosts.get(view)?.querySelector('.stage') ?? this.stage;
+    const stage = this.hosts.get(view)?.querySelector('.stage:not([hidden])') ?? this.stage;
     const file = this.session.name.replace(/\.mpix$/, '').replace(/[^\w.-]+/g, '_');
     return {
       name: `${file}-${view}`,

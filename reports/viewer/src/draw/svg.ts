@@ -175,13 +175,20 @@ export class SvgSheet {
   }
 
   fillText(text: string, x: number, y: number): void {
+    this.putText(text, x, y, this.paintOf('fill', this.fillStyle));
+  }
+
+  strokeText(text: string, x: number, y: number): void {
+    this.putText(text, x, y, ` fill="none"${this.paintOf('stroke', this.strokeStyle)}${this.lines()}`);
+  }
+
+  private putText(text: string, x: number, y: number, paint: string): void {
     const anchor = ANCHORS[this.textAlign] ?? 'start';
     const base = BASES[this.textBaseline] ?? 'auto';
     const place = `x="${n(x)}" y="${n(y)}" text-anchor="${anchor}" dominant-baseline="${base}"`;
     const [, size, family] = /^(?:\w+ )?([\d.]+)px (.*)$/.exec(this.font) ?? ['', '12', 'sans-serif'];
     const font = `font-size="${size}" font-family="${escaped(family!)}"`;
-    const look = `${font}${this.paintOf('fill', this.fillStyle)}`;
-    this.put(`<text ${place} ${look}`, '', `>${escaped(text)}</text>`);
+    this.put(`<text ${place} ${font}${paint}`, '', `>${escaped(text)}</text>`);
   }
 
   /** (image, x, y), (image, x, y, width, height), or first a part of the image. */
