@@ -149,7 +149,7 @@ a_job_that_takes_more_memory_than_it_may_ends_as_untraced() {
 
 # slurmstepd says it to the user as well, but only if srun still listens (also untraced, every fourth time on a busy machine).
 with_one_killed() { # JOB
-	eventually "slurmd's word of job $1" grep -q "Detected [0-9]* oom-kill event(s) in StepId=$1[.]0" "$STATE"/log/n?.log
+	eventually "slurmd's word of job $1" grep -q "Detected [0-9]* oom[-_]kill event[()s]* in StepId=$1[.]0" "$STATE"/log/n?.log
 }
 
 a_node_that_loses_power_is_named_in_the_report_of_the_others() {
