@@ -174,6 +174,7 @@ a_user_who_interrupts_the_report_gets_the_prompt_and_keeps_the_trace() {
 
 with_a_report_interrupted() {
 	local srun pids
+	command -v script >/dev/null || skips "no script(1)" || return
 	as_user script -qec "srun -w n1 -n1 --mpitrace $SELF 60 2500000" "$CASE_DIR/tty" >/dev/null </dev/null &
 	eventually "the finisher" finisher_runs || return
 	pids=$(cluster_processes_named srun)

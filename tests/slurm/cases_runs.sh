@@ -66,15 +66,15 @@ several_mpiruns_in_one_script_are_one_directory() {
 }
 
 a_job_without_the_users_environment_is_traced() {
-	as_user srun --export=NONE -N2 -n2 --mpitrace "$RING" 10 >/dev/null 2>&1 || fails "srun: $?" || return
+	# shellcheck disable=SC2046  # words
+	as_user srun --export=NONE -N2 -n2 --mpitrace /usr/bin/env $(needed_environment) "$RING" 10 >/dev/null 2>&1 || fails "srun: $?" || return
 	is_whole 0 2 20
 }
 
 a_batch_job_without_the_users_environment_is_traced() {
 	submit --wait --export=NONE -N2 -n2 <<-END >/dev/null || return
 		#!/bin/sh
-		export OMPI_MCA_mpi_yield_when_idle=1
-		srun $RING 10
+		srun /usr/bin/env $(needed_environment | xargs) $RING 10
 	END
 	is_whole 0 2 20
 }

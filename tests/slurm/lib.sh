@@ -44,6 +44,12 @@ needs_srun_of_openmpi() { # WHAT
 	[ "$MPI" = openmpi ] || skips "$1 is of Open MPI, and this Slurm has no --mpi=pmix"
 }
 
+# What a program of MPI needs of the user's environment, VARIABLE=VALUE: Open MPI 5 a home, and both what `run` says of networks.
+needed_environment() {
+	as_user env | grep -E '^(OMPI_MCA|UCX)_'
+	echo "HOME=$WORK"
+}
+
 # Its mpirun starts its programs whatever srun can do: ret_ring.
 needs_mpirun() {
 	command -v mpirun.openmpi mpicc.openmpi >/dev/null || skips "no mpirun.openmpi" || return
