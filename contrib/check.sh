@@ -125,8 +125,15 @@ servers() {
 	PATH=$PATH:$to/usr/bin:$to/usr/sbin
 }
 
+# Those that cannot be had are skipped by the test.
+mpi_headers() {
+	local said
+	if said=$("$REPO/contrib/mpi_headers.sh" "$BUILD/headers"); then export MPI_HEADERS=$BUILD/headers; else step "$said"; fi
+}
+
 check_meson() {
 	servers
+	mpi_headers
 	meson_suite unit "$BUILD" --suite unit
 	meson_suite integration "$BUILD" --suite integration
 	[ "$TIER" != soak ] || meson_suite full "$BUILD" --suite full

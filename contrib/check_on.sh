@@ -13,7 +13,7 @@ TESTS=()
 MORE=(ca-certificates mount procps git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
 	python3-mpi4py python3-jsonschema python3-numpy nodejs npm)
 # What shows soonest that another MPI, Slurm or compiler differs: the tracer's truths, and each way to start and to end under Slurm.
-TRACER=(symbols counts hard deaths kills mistakes multiple rma behaviour)
+TRACER=(symbols counts abi opens names worlds hard deaths kills mistakes multiple rma behaviour)
 SLURM=(srun_of_hpcc_on_four_nodes_leaves_a_report sbatch_with_two_steps_leaves_two_reports salloc_traces_its_srun_steps mpirun_in_a_batch_script_is_one_report_of_all_nodes
 	an_unknown_key_is_refused_at_submit_and_named a_program_killed_half_way_still_has_a_report_that_says_partial agents_and_spool_are_gone_after_a_killed_job
 	a_plugin_of_another_series_does_not_stop_jobs a_directory_that_cannot_be_written_does_not_disturb_the_program listed_twice_in_plugstack_it_acts_once)
@@ -42,13 +42,6 @@ parse() {
 skip() {
 	printf '1..0 # skipped: %s\n' "$*"
 	exit 77
-}
-
-# The mirror that this machine's own packages come from.
-mirror() {
-	# shellcheck disable=SC2016  # apt expands
-	apt-get indextargets --format '$(SITE) $(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null |
-		awk '$2 ~ /\/debian\/?$/ { n[$2]++ } END { for (uri in n) if (n[uri] > most) { most = n[uri]; best = uri } print best }'
 }
 
 packages() {

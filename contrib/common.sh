@@ -69,3 +69,10 @@ configure() {
 	[ ! -f "$dir/build.ninja" ] || set -- --reconfigure "$@"
 	quiet meson setup "$dir" "$REPO" "$@"
 }
+
+# The mirror that this machine's own packages come from.
+mirror() {
+	# shellcheck disable=SC2016  # apt expands
+	apt-get indextargets --format '$(SITE) $(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null |
+		awk '$2 ~ /\/debian\/?$/ { n[$2]++ } END { for (uri in n) if (n[uri] > most) { most = n[uri]; best = uri } print best }'
+}

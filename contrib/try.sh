@@ -1,7 +1,7 @@
 #!/bin/bash
 # try.sh - see mpitrace work on this machine: install packages, build, start a private 4-node Slurm, trace a real
 # program, print where the report and the trace are, take the cluster down.
-# In: Debian 12 or 13, root or sudo.  Out: build-try/results; the installation in /opt/mpitrace-try.
+# In: Debian 12, 13 or unstable, root or sudo.  Out: build-try/results; the installation in /opt/mpitrace-try.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
@@ -55,6 +55,8 @@ start_cluster() {
 	step "starting a private 4-node Slurm in $STATE"
 	as_root "$CLUSTER/down" --state "$STATE"
 	quiet as_root "$CLUSTER/up" --nodes 4 --prefix "$PREFIX" --state "$STATE" --user "$(job_user)"
+	MPI=$(sed -n 's/^MPI=//p' "$STATE/settings")
+	step "$(grep -o 'srun starts .*' "$LOG" | tail -n 1)"
 }
 
 stop_cluster() {
@@ -128,15 +130,22 @@ write_hpcc_input() {
 	END
 }
 
+# Open MPI's programs want a Slurm with pmix, which Debian's of 2026 lacks: there srun starts those of MPICH.
+mpi_packages() {
+	compgen -G '/usr/lib/*/slurm*/mpi_pmix*.so' >/dev/null || echo mpich libmpich-dev
+}
+
 run_hpcc() {
+	[ "$MPI" = openmpi ] || { step "hpcc is left out: it is a program of Open MPI, and srun starts none here" && return; }
 	step "running hpcc: 8 ranks on 4 nodes, srun --mpitrace"
 	write_hpcc_input | in_work hpcc tee hpccinf.txt >/dev/null
 	quiet in_work hpcc srun -N4 --ntasks-per-node=2 --mpitrace hpcc
 }
 
 run_example() {
+	[ "$MPI" != none ] || die "nothing to try: srun starts no MPI programs here"
 	step "running examples/halo.c, whose rank 4 has three times the work"
-	quiet mpicc.openmpi -g -O2 -o "$BUILD/halo" "$REPO/examples/halo.c" -lm
+	quiet "mpicc.$MPI" -g -O2 -o "$BUILD/halo" "$REPO/examples/halo.c" -lm
 	in_work halo tee halo <"$BUILD/halo" >/dev/null
 	quiet in_work halo chmod +x halo
 	quiet in_work halo srun -N4 --ntasks-per-node=2 --mpitrace ./halo
@@ -207,6 +216,8 @@ main() {
 	: >"$LOG"
 	# shellcheck disable=SC2046  # words
 	install_packages "${PACKAGES[@]}" hpcc $(node_packages)
+	# shellcheck disable=SC2046  # words
+	install_packages $(mpi_packages)
 	build
 	trap stop_cluster EXIT
 	start_cluster

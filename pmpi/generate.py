@@ -49,12 +49,25 @@ def renamed(params, names):
             for (text, old), new in zip(params, names)]
 
 
+# What the tracer calls itself, the youngest in MPI 3.0. Newer calls are used where they are there.
+NEEDED = ('MPI_Init', 'MPI_Init_thread', 'MPI_Finalize', 'MPI_Comm_rank', 'MPI_Comm_size', 'MPI_Comm_group', 'MPI_Comm_remote_group',
+          'MPI_Comm_get_attr', 'MPI_Group_translate_ranks', 'MPI_Request_get_status', 'MPI_Type_get_envelope', 'MPI_Type_get_contents',
+          'MPI_Type_size_x', 'MPI_Topo_test', 'MPI_Dist_graph_neighbors', 'MPI_Get_library_version')
+
+
+def origin(header):
+    """The mpi.h that was preprocessed, and what it became."""
+    m = re.search(r'^# 1 "(.*/mpi\.h)"', open(header).read(), re.M)
+    return '%s (preprocessed: %s)' % (m.group(1), header) if m else header
+
+
 def functions(mpi_tab, header):
     """The prototypes of a header, with the standard's names, and which of them mpi.tab has not, or with other parameters: these are
     recorded by their time."""
     known, found = standard(mpi_tab), prototypes(header)
-    if 'MPI_Init' not in found:
-        sys.exit('%s: no MPI_Init in it: is this what the MPI compiler wrapper makes of mpi.h?' % header)
+    missing = [name for name in NEEDED if name not in found]
+    if missing:
+        sys.exit('%s: it lacks %s: is it the mpi.h of an MPI, and of MPI 3.0 or later?' % (origin(header), ', '.join(missing)))
     strangers = set()
     for name, (returns, params) in found.items():
         if len(known.get(name, '?' * 999)) == len(params):

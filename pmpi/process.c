@@ -247,7 +247,8 @@ static bool entered(int rc, uint64_t exit_tick)
 }
 
 /* Who spawned us. Open MPI names the parents' namespace in the port that a spawned process connects to:
- * "<namespace>.<rank>:...". */
+ * "<namespace>.<rank>:...". From 5 on it is a number, whose lower half is N of the namespace "NAME@N"; all that one mpirun
+ * started has the same NAME. */
 static void note_parents(void)
 {
 	const char *port = getenv("OMPI_PARENT_PORT");
@@ -255,9 +256,15 @@ static void note_parents(void)
 	if (pmpi.MPI_Comm_get_parent(&parent) != MPI_SUCCESS || parent == MPI_COMM_NULL)
 		return;
 	pmpi.MPI_Comm_remote_size(parent, &segfile->parents);
-	if (port != NULL)
+	if (port == NULL)
+		return;
+	const char *own = segfile->job_namespace, *at = strrchr(own, '@');
+	if (at == NULL)
 		snprintf(segfile->parent_namespace, sizeof(segfile->parent_namespace), "%.*s", (int)strcspn(port, "."),
 			 port);
+	else
+		snprintf(segfile->parent_namespace, sizeof(segfile->parent_namespace), "%.*s@%lu", (int)(at - own), own,
+			 strtoul(port, NULL, 10) & 0xffff);
 }
 
 void process_initialized(int rc, int thread_level, uint64_t exit_tick)

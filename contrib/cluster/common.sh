@@ -15,6 +15,8 @@ CGROUP=no
 DISK=
 JOB_TMP=no
 ACCOUNTING=no
+MPI=none # what srun starts programs of: openmpi or mpich
+MPI_TYPE=none # by which --mpi=
 PREFIX=$REPO/build/inst
 USER_NAME=
 USER_NOTE="mpitrace test cluster"

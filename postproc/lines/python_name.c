@@ -1,8 +1,9 @@
 /* python_name.c - see python_name.h. Python finds functions of a compiled module in arrays of PyMethodDef {name,
  * function, flags, text}, properties in such of PyGetSetDef {name, getter, setter, text}: both outlive stripping.
  * The loader fills the pointers in, so they stand among the relocations: one to the function, one to its name
- * eight bytes before. The text begins with the signature, "Comm.Send(self, ...", which has the class. Functions
- * that stand in no array (Cython's cdef) are searched for where they are called: direct calls, e8 and a distance. */
+ * eight bytes before. The text begins with the signature, "Comm.Send(self, ...", which has the class; of Cython 3 it
+ * has not: then it is the one of the PyTypeObject that points to the array. Functions that stand in no array (Cython's
+ * cdef) are searched for where they are called: direct calls, e8 and a distance. */
 #include "postproc/lines/python_name.h"
 #include "postproc/lines/modules_shown.h"
 #include "postproc/lines/unwind.h"
@@ -18,6 +19,10 @@
 #define CALLERS_MAX 16	     /* of one function */
 #define WORD_MAX 128	     /* a longer name is none: cut it might be another's */
 #define CODE_MAX (64u << 20) /* bytes searched for calls */
+
+#define NEAR 32		    /* relocations between a type's tp_name and its tp_methods at most */
+#define METHOD_BYTES 32	    /* PyMethodDef */
+#define NAME_TO_METHODS 208 /* in PyTypeObject, since Python 3.0 */
 
 struct names {
 	Elf *elf;
@@ -43,7 +48,7 @@ static size_t relocations_of(const struct names *s)
 static uint64_t pointer_near(const struct names *s, size_t i, uint64_t place)
 {
 	GElf_Rela r;
-	size_t from = i > 4 ? i - 4 : 0, to = i + 5;
+	size_t from = i > NEAR ? i - NEAR : 0, to = i + NEAR + 1;
 	for (; from < to && from < relocations_of(s); from++)
 		if (relative(s, from, &r) && r.r_offset == place)
 			return (uint64_t)r.r_addend;
@@ -98,6 +103,39 @@ static void with_class(const char *name, const char *text, char *to)
 	snprintf(to, WORD_MAX, "%.*s", (int)whole, text);
 }
 
+/* Where the array begins at the earliest that this entry is in, the one of relocation *i: arrays end with zeroes. */
+static uint64_t start_of_methods(const struct names *s, size_t i, uint64_t entry)
+{
+	GElf_Rela r;
+	while (pointer_near(s, i, entry - METHOD_BYTES) != 0 && pointer_near(s, i, entry - METHOD_BYTES + 8) != 0) {
+		entry -= METHOD_BYTES;
+		while (i > 0 && relative(s, i, &r) && r.r_offset > entry)
+			i--;
+	}
+	return entry;
+}
+
+/* The class whose methods these are, in front of the name: "Comm.Send". False: no type of the file has them. */
+static bool with_class_of_type(struct names *s, size_t i, uint64_t entry, const char *name, char *to)
+{
+	char type[2 * WORD_MAX];
+	uint64_t methods = start_of_methods(s, i, entry);
+	GElf_Rela r;
+	for (i = 0; i < relocations_of(s); i++) {
+		if (!relative(s, i, &r) || (uint64_t)r.r_addend < methods || (uint64_t)r.r_addend > entry ||
+		    (entry - (uint64_t)r.r_addend) % METHOD_BYTES != 0)
+			continue;
+		text_at(s->elf, pointer_near(s, i, r.r_offset - NAME_TO_METHODS), type, sizeof(type));
+		const char *dot = strrchr(type, '.'), *class = dot != NULL ? dot + 1 : type;
+		size_t len = strlen(class);
+		if (is_word(class, len) && len + strlen(name) + 2 <= WORD_MAX) {
+			snprintf(to, WORD_MAX, "%.*s.%s", (int)len, class, name);
+			return true;
+		}
+	}
+	return false;
+}
+
 static void add(struct names *s, const char *name)
 {
 	for (unsigned i = 0; i < s->n; i++)
@@ -109,10 +147,10 @@ static void add(struct names *s, const char *name)
 		snprintf(s->name[s->n++], WORD_MAX, "%s", name);
 }
 
-/* Is the function one that Python calls? */
+/* Is the function one that Python calls? It may stand in several arrays: one of them is its class's. */
 static bool add_listed(struct names *s, uint64_t start)
 {
-	char name[WORD_MAX], text[2 * WORD_MAX], whole[WORD_MAX];
+	char name[WORD_MAX], text[2 * WORD_MAX], whole[WORD_MAX] = "";
 	GElf_Rela r;
 	for (size_t i = 0; i < relocations_of(s); i++) {
 		if (!relative(s, i, &r) || (uint64_t)r.r_addend != start)
@@ -122,10 +160,12 @@ static bool add_listed(struct names *s, uint64_t start)
 			continue;
 		text_at(s->elf, pointer_near(s, i, r.r_offset + 16), text, sizeof(text));
 		with_class(name, text, whole);
-		add(s, whole);
-		return true;
+		if (strchr(whole, '.') != NULL || with_class_of_type(s, i, r.r_offset - 8, name, whole))
+			break;
 	}
-	return false;
+	if (whole[0] != '\0')
+		add(s, whole);
+	return whole[0] != '\0';
 }
 
 static void add_callers(struct names *s, uint64_t start, unsigned depth)

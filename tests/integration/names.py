@@ -78,7 +78,9 @@ def mpi4py(t, place):
         f.write(PYTHON)
     run = place.traced(2, '/usr/bin/python3', script, name='python')
     a = place.analysis('python')
-    named = functions(a)
+    named = {}
+    for op, names in functions(a).items(): # some versions call the large-count forms
+        named.setdefault(op.removesuffix('_c'), []).extend(names)
     want = {'MPI_Barrier': ['mpi4py.MPI.Comm.Barrier'], 'MPI_Mrecv': ['mpi4py.MPI.Comm.recv'],
             'MPI_Send': ['mpi4py.MPI.Comm.Send', 'mpi4py.MPI.Comm.send'], 'MPI_Bcast': ['mpi4py.MPI.Comm.bcast'],
             'MPI_Recv': ['mpi4py.MPI.Comm.Recv'],
@@ -87,7 +89,7 @@ def mpi4py(t, place):
     got = {op: sorted(w for w in want[op] if any(w.split('MPI.')[1] in re.split(' or |MPI.', f) for f, _ in named.get(op, [])))
            for op in want}
     t.equal('mpi4py: functions have the names they have in Python', got, want)
-    modules = {s.get('module_short') for s in a['callsites'] if s['op'] in want}
+    modules = {s.get('module_short') for s in a['callsites'] if s['op'].removesuffix('_c') in want}
     t.equal('mpi4py: the module is told apart from the function', modules, {'mpi4py/MPI'})
     for what, text in zip(('the terminal', 'the list of events', 'the report'), texts(place, 'python')):
         t.check('mpi4py: ' + what + ' has both', 'mpi4py.MPI.Comm.' in text and 'mpi4py/MPI' in text and

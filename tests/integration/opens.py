@@ -81,6 +81,9 @@ def sanitized(t, place):
     program = place.compile('tooled.c', '-fsanitize=address')
     quiet = {'ASAN_OPTIONS': 'detect_leaks=0'}
     plain = run(place, program, **quiet)
+    if plain.returncode != 0: # Debian unstable of November 2026: Open MPI 6's libraries, illegal instruction
+        t.skip('%s: a program with AddressSanitizer runs as it does untraced' % place.flavour, 'untraced it ends with %d' % plain.returncode)
+        return
     traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'asan', '--', program, **quiet)
     t.equal('%s: a program with AddressSanitizer runs as it does untraced' % place.flavour, (traced.stdout, traced.returncode),
             (plain.stdout, 0))

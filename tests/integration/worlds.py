@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """worlds.py - programs whose processes meet after MPI_Init: spawned worlds, ports, sessions. Ranks of another world are never
 taken for ranks of ours."""
-from trace import FLAVOURS, Place, Tests, matrix, operations, truth
+from trace import FLAVOURS, Place, Tests, matrix, open_mpi, operations, truth
 
 RANKS = 3
+# From 5 on, processes that were started apart meet by TCP only.
+MEET = {'OMPI_MCA_btl': 'self,sm,tcp', 'OMPI_MCA_btl_tcp_if_include': 'lo'} if open_mpi() >= 5 else {}
 
 
 def run(t, place, case):
     program = place.compile('worlds.c')
-    out = place.traced(RANKS, program, case, name=case, TRUTH=place.dir + '/' + case)
+    out = place.traced(RANKS, program, case, name=case, TRUTH=place.dir + '/' + case, **MEET)
     who = '%s, %s: ' % (place.flavour, case)
     t.check(who + 'runs', out.returncode == 0, out)
     ops, flows = truth(place.dir + '/' + case)
@@ -22,6 +24,10 @@ def run(t, place, case):
 
 
 def spawn(t, place, case):
+    untraced = place.plain(RANKS, place.compile('worlds.c'), case, **MEET).returncode
+    if untraced != 0: # mpirun of 5.0.7 dies of MPI_Comm_spawn_multiple
+        t.skip('%s, %s: traced as ever' % (place.flavour, case), 'untraced it ends with %d' % untraced)
+        return
     who, a = run(t, place, case)
     t.equal(who + 'the children are a world of their own, spawned by ours',
             [(w['size'], w['ranks_seen'], w['analysed'], w['spawned'], w['spawned_by_ranks'], w['parent'])

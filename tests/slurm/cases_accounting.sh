@@ -6,7 +6,7 @@
 a_site_with_accounting_has_its_rules_applied_and_its_records_unchanged() {
 	local outer=$STATE rc=0
 	local STATE=$outer-dbd WORK=$outer-dbd/work CASE_DIR=$outer-dbd/work POLICY=$outer-dbd/etc/mpitrace.conf
-	PATH=$PATH:/usr/sbin command -v slurmdbd mariadbd >/dev/null || return 0 # neither is needed for anything else
+	PATH=$PATH:/usr/sbin command -v slurmdbd mariadbd >/dev/null || skips "no slurmdbd or no mariadbd" || return
 	"$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" --nodes 2 --accounting 2>"$outer/log/dbd.up" || fails "$(cat "$outer/log/dbd.up")" || return
 	cp "$RING" "$WORK/ring" && RING=$WORK/ring with_plugin_here || rc=1
 	"$CLUSTER/down" --state "$STATE"

@@ -21,7 +21,7 @@ a_user_who_fills_the_directory_fills_only_the_steps_own() {
 
 # A process of the job keeps a file open that has lost its name and its file system: its pages are the job's all the same.
 what_a_job_holds_of_a_step_that_is_over_is_its_own_memory() {
-	[ -n "${CGROUP[*]}" ] || return 0 # nobody counts
+	[ -n "${CGROUP[*]}" ] || skips "no control groups: nobody counts" || return
 	cat >"$CASE_DIR/job.sh" <<-'END'
 		#!/bin/bash
 		if [ -d /sys/fs/cgroup/memory ]; then root=/sys/fs/cgroup/memory key=total_shmem; else root=/sys/fs/cgroup key=shmem; fi
@@ -54,7 +54,7 @@ with_a_sample_of_full_memory() {
 }
 
 memory_that_grows_to_the_limit_is_said() {
-	[ -n "${CGROUP[*]}" ] || return 0 # nobody counts
+	[ -n "${CGROUP[*]}" ] || skips "no control groups: nobody counts" || return
 	as_user srun -w n1 -n2 --mem=400 --mpitrace=sample=0.1 "$PHASE" grow=340 "until=$CASE_DIR/seen" >/dev/null 2>"$CASE_DIR/err" &
 	eventually "a sample of nearly all" with_a_sample_of_full_memory || return
 	touch "$CASE_DIR/seen"
@@ -66,7 +66,7 @@ memory_that_grows_to_the_limit_is_said() {
 }
 
 a_rank_that_the_kernel_ends_at_the_limit_had_no_memory_left() {
-	[ -n "${CGROUP[*]}" ] || return 0 # nobody counts
+	[ -n "${CGROUP[*]}" ] || skips "no control groups: nobody counts" || return
 	as_user srun -w n1 -n2 --mem=200 --mpitrace=sample=0.1 "$PHASE" grow >/dev/null 2>"$CASE_DIR/err" && fails "srun: 0" && return 1
 	eventually "a report" has_report 0 || return
 	same "what is said first" "['death', 'out_of_memory'] [1]" "$(analysis 0 'str([i["issue"] for i in a["issues"]][:2]) + " " + str(a["issues"][0]["ranks"][:1])')" || return
@@ -102,7 +102,7 @@ with_no_group_of_a_job() {
 
 control_groups_of_traced_jobs_go_with_them() {
 	local i
-	[ -n "${CGROUP[*]}" ] || return 0 # there are none
+	[ -n "${CGROUP[*]}" ] || skips "no control groups" || return
 	eventually "no group of a job" with_no_group_of_a_job || fails "before: $(left_groups)" || return
 	for i in $(seq 10); do
 		as_user srun -w n1 -n1 --mpitrace --mpi=none true &
@@ -182,6 +182,7 @@ a_user_who_interrupts_the_report_gets_the_prompt_and_keeps_the_trace() {
 
 with_a_report_interrupted() {
 	local srun pids
+	command -v script >/dev/null || skips "no script(1)" || return
 	as_user script -qec "srun -w n1 -n1 --mpitrace $SELF 60 2500000" "$CASE_DIR/tty" >/dev/null </dev/null &
 	eventually "the finisher" finisher_runs || return
 	pids=$(cluster_processes_named srun)

@@ -10,7 +10,7 @@ with_jobs_of_every_kind() { # NUMBER
 		1) echo "srun -N2 -n3 $RING 20 exit=3" ;;
 		2) echo "srun $RING 20 kill=9" ;;
 		3) echo "srun --overlap $RING 20 & srun --overlap $RING 30; wait" ;;
-		4) echo "mpirun.openmpi --oversubscribe -np 2 $RING 20" ;;
+		4) echo "mpirun.openmpi --oversubscribe -np 2 $ret_ring 20" ;;
 		5) echo "srun --mpi=none sh -c 'exit 2'" ;;
 		6) echo "srun --mpitrace=report=none $RING 20; srun --mpitrace=off $RING 5" ;;
 		7) echo "srun --mpitrace=out=$CASE_DIR/closed $RING 20" ;;
@@ -27,6 +27,7 @@ with_none_in_the_queue() {
 
 forty_jobs_of_every_kind_leave_nothing_of_ours() {
 	local i id looked=()
+	needs_mpirun || return
 	policy_is <<-END
 		[defaults]
 		outbox = $CASE_DIR/outbox

@@ -76,7 +76,7 @@ a_tracer_that_is_missing_is_told() {
 
 a_tracer_that_users_cannot_read_is_told() {
 	with_libraries_that "runs untraced on n1: $STATE/libraries/libmpitrace.so: Permission denied" chmod 0600 "$STATE/libraries/libmpitrace.so" || return
-	with_libraries_that "libmpitrace-openmpi.so: Permission denied" chmod 0600 "$STATE/libraries/libmpitrace-openmpi.so"
+	with_libraries_that "libmpitrace-$MPI.so: Permission denied" chmod 0600 "$STATE/libraries/libmpitrace-$MPI.so"
 }
 
 a_library_directory_that_users_cannot_search_is_told() {

@@ -2,6 +2,7 @@
 # cases_reports.sh - which jobs end with a report, and what it says. Sourced by run.sh.
 
 srun_of_hpcc_on_four_nodes_leaves_a_report() {
+	needs_srun_of_openmpi hpcc || return
 	sed 's/^1000         Ns/100          Ns/; s/^2            Ps/2            Ps/; s/^2            Qs/4            Qs/' \
 		/usr/share/doc/hpcc/examples/_hpccinf.txt >"$CASE_DIR/hpccinf.txt"
 	as_user srun -N4 -n8 --mpitrace hpcc || fails "hpcc exited with $?" || return
@@ -27,7 +28,8 @@ salloc_traces_its_srun_steps() {
 }
 
 mpirun_in_a_batch_script_is_one_report_of_all_nodes() {
-	printf '#!/bin/sh\nmpirun.openmpi --oversubscribe -np 4 %s 25\n' "$RING" >"$CASE_DIR/job.sh"
+	needs_mpirun || return
+	printf '#!/bin/sh\nmpirun.openmpi --oversubscribe -np 4 %s 25\n' "$ret_ring" >"$CASE_DIR/job.sh"
 	as_user sbatch --wait -N2 --ntasks-per-node=2 --mpitrace -o out.txt job.sh >"$CASE_DIR/sbatch.txt" || fails "sbatch: $? $(cat "$CASE_DIR/out.txt")" || return
 	eventually "the report" has_report batch || return
 	same "ranks seen" 4 "$(analysis batch 'a["coverage"]["ranks_seen"]')" || return

@@ -54,10 +54,11 @@ every_task_of_an_array_has_its_report() {
 }
 
 several_mpiruns_in_one_script_are_one_directory() {
+	needs_mpirun || return
 	submit --wait -N2 --ntasks-per-node=2 <<-END >/dev/null || return
 		#!/bin/sh
-		mpirun.openmpi --oversubscribe -np 4 $RING 10
-		mpirun.openmpi --oversubscribe -np 2 $RING 15
+		mpirun.openmpi --oversubscribe -np 4 $ret_ring 10
+		mpirun.openmpi --oversubscribe -np 2 $ret_ring 15
 	END
 	eventually "the report" has_report batch || return
 	same "processes recorded" 6 "$(count_processes batch)" || return
@@ -65,15 +66,15 @@ several_mpiruns_in_one_script_are_one_directory() {
 }
 
 a_job_without_the_users_environment_is_traced() {
-	as_user srun --export=NONE -N2 -n2 --mpitrace "$RING" 10 >/dev/null 2>&1 || fails "srun: $?" || return
+	# shellcheck disable=SC2046  # words
+	as_user srun --export=NONE -N2 -n2 --mpitrace /usr/bin/env $(needed_environment) "$RING" 10 >/dev/null 2>&1 || fails "srun: $?" || return
 	is_whole 0 2 20
 }
 
 a_batch_job_without_the_users_environment_is_traced() {
 	submit --wait --export=NONE -N2 -n2 <<-END >/dev/null || return
 		#!/bin/sh
-		export OMPI_MCA_mpi_yield_when_idle=1
-		srun $RING 10
+		srun /usr/bin/env $(needed_environment | xargs) $RING 10
 	END
 	is_whole 0 2 20
 }
@@ -108,6 +109,7 @@ a_suspended_job_goes_on_and_its_report_is_whole() {
 }
 
 processes_that_a_program_spawns_are_in_its_trace() {
+	needs_mpirun || return
 	mpicc.openmpi -g -O1 -o "$CASE_DIR/worlds" "$REPO/tests/programs/worlds.c" || fails "worlds.c does not compile" || return
 	submit --wait -n4 <<-END >/dev/null || fails "$(cat "$CASE_DIR/out.txt")" || return
 		#!/bin/sh
@@ -180,7 +182,7 @@ sys.exit(not ($1))" "$CASE_DIR/live.json"
 
 a_deadlock_over_four_nodes_is_named_while_the_job_hangs() {
 	local id stuck
-	mpicc.openmpi -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return
+	"mpicc.$MPI" -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return
 	id=$(submit -N4 -n4 <<-END
 		#!/bin/sh
 		srun $CASE_DIR/stuck barrier for ever
@@ -245,7 +247,7 @@ with_both_servers() {
 
 a_rank_that_computes_for_ever_is_waited_for_and_not_stuck() {
 	local id
-	mpicc.openmpi -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return
+	"mpicc.$MPI" -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return
 	id=$(submit -N4 -n4 <<-END
 		#!/bin/sh
 		srun $CASE_DIR/stuck computes for ever

@@ -33,6 +33,30 @@ fails() {
 	return 1
 }
 
+# The claim cannot be tried on this machine.
+skips() { # REASON
+	printf '# SKIP %s\n' "$*"
+	return 77
+}
+
+# What is Open MPI's own, or a program that was built with it, srun cannot start everywhere.
+needs_srun_of_openmpi() { # WHAT
+	[ "$MPI" = openmpi ] || skips "$1 is of Open MPI, and this Slurm has no --mpi=pmix"
+}
+
+# What a program of MPI needs of the user's environment, VARIABLE=VALUE: Open MPI 5 a home, and both what `run` says of networks.
+needed_environment() {
+	as_user env | grep -E '^(OMPI_MCA|UCX)_'
+	echo "HOME=$WORK"
+}
+
+# Its mpirun starts its programs whatever srun can do: ret_ring.
+needs_mpirun() {
+	command -v mpirun.openmpi mpicc.openmpi >/dev/null || skips "no mpirun.openmpi" || return
+	ret_ring=$CASE_DIR/ring
+	mpicc.openmpi -g -O1 -o "$ret_ring" "$REPO/tests/programs/slurm_ring.c"
+}
+
 # eventually WHAT CMD...: CMD succeeds within PATIENCE.
 eventually() {
 	local what=$1 end=$((SECONDS + PATIENCE))

@@ -185,6 +185,11 @@ static __attribute__((noinline, noclone)) int by_pointer(int n)
 	return n + depth + 11;
 }
 
+static __attribute__((noinline, noclone)) int no_word(int n)
+{
+	return n + depth + 29;
+}
+
 static __attribute__((noinline, noclone)) int named_at_length(int n)
 {
 	return n + depth + 13;
@@ -202,10 +207,39 @@ struct method_def methods[] = {
 	{"send", send_it, 3, "Comm.send(self, obj)\nSend it"},
 	{"recv", receive_it, 3, "Comm.recv(self)"},
 	{"rank", rank_of, 0, "the rank. Of whom?"},
-	{"no word", by_pointer, 0, NULL},
+	{"no word", no_word, 0, NULL},
 	{LONG_NAME, named_at_length, 3, "Comm." LONG_NAME "(self)"},
 	{LONG_NAME LONG_NAME, named_too_long, 3, "Comm." LONG_NAME LONG_NAME "(self)"},
 };
+
+/* Of Cython 3: texts have no class, each function stands alone as well, and of the class only the type object knows. */
+static __attribute__((noinline, noclone)) int bcast_it(int n)
+{
+	return n + depth + 19;
+}
+
+static __attribute__((noinline, noclone)) int of_no_class(int n)
+{
+	return n + depth + 23;
+}
+
+struct method_def alone[] = {{"of_module", of_no_class, 3, "of_module(self)"},
+			     {"Bcast", bcast_it, 3, "Bcast(self, obj)"}};
+
+struct {
+	struct method_def before, none, first, second, last;
+} of_class = {
+	.before = {"rank", rank_of, 0, NULL},
+	.first = {"__reduce__", by_pointer, 3, NULL},
+	.second = {"Bcast", bcast_it, 3, "Bcast(self, obj)"},
+};
+
+struct {
+	uint64_t counted[3];
+	const char *name;
+	uint64_t between[25];
+	struct method_def *methods;
+} type_object = {.name = "pack.age.Intracomm", .methods = &of_class.first};
 
 static char *read_self(size_t *ret_len)
 {
@@ -246,8 +280,15 @@ Test(python, functions_are_named_by_the_arrays_that_python_calls_them_through)
 	cr_expect(strcmp(name, "pack.age.Comm.send or Comm.recv") == 0 ||
 			  strcmp(name, "pack.age.Comm.recv or Comm.send") == 0,
 		  "%s", name);
-	name_of(elf, by_pointer, name);
+	name_of(elf, no_word, name);
 	cr_expect_eq(strncmp(name, "pack.age+0x", 11), 0, "%s", name);
+	name_of(elf, by_pointer, name);
+	cr_expect_str_eq(name, "pack.age.Intracomm.__reduce__", "%s", name);
+	name_of(elf, bcast_it, name);
+	cr_expect_str_eq(name, "pack.age.Intracomm.Bcast", "the class is that of the type with this array, not %s",
+			 name);
+	name_of(elf, of_no_class, name);
+	cr_expect_str_eq(name, "pack.age.of_module", "no type has it: %s", name);
 	cr_expect_not(python_function(elf, "/usr/lib/libx.so", 0x1000, name, sizeof(name)));
 	cr_expect_not(python_function(NULL, MODULE, 0x1000, name, sizeof(name)));
 	elf_end(elf);

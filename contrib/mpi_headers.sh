@@ -1,0 +1,43 @@
+#!/bin/bash
+# mpi_headers.sh DIR - the mpi.h of the MPIs that Debian 12, 13 and unstable have: Open MPI 4, 5, 6 and MPICH 4.0, 4.2, 5.0 in November
+# 2026. In: a mirror that apt knows.  Out: DIR/bookworm-openmpi/.../mpi.h and so on, from packages that are unpacked, not installed;
+# exit code 77 and one line when they cannot be had. What is there already is kept.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/common.sh"
+
+DIR=$(realpath -m "${1:?usage: mpi_headers.sh DIR}")
+LOG=$DIR/headers.log
+
+# An apt of its own for one release: this machine's lists stay as they are.
+apt_of() { # SUITE ARGS...
+	local state=$DIR/apt-$1
+	shift
+	apt-get -q -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State="$state" -o Dir::Cache="$state" \
+		-o Acquire::Check-Valid-Until=false -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
+}
+
+fetch() { # SUITE
+	local state=$DIR/apt-$1 mpi
+	mkdir -p "$state/lists/partial" "$state/archives/partial" "$DIR/new"
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $FROM $1 main" >"$state/sources.list"
+	apt_of "$1" update && cd "$DIR/new" && apt_of "$1" download libopenmpi-dev libmpich-dev || return
+	for mpi in openmpi mpich; do
+		dpkg -x "lib$mpi-dev"_*.deb "$DIR/new/$1-$mpi" && mv "$DIR/new/$1-$mpi" "$DIR/" || return
+	done
+	rm -rf "$DIR/new" "$state"
+}
+
+main() {
+	local suite
+	mkdir -p "$DIR"
+	: >"$LOG"
+	FROM=$(mirror)
+	for suite in bookworm trixie sid; do
+		[ ! -d "$DIR/$suite-mpich" ] || continue
+		fetch "$suite" >>"$LOG" 2>&1 && continue
+		echo "no mpi.h of Debian $suite: $(grep -m 1 '^E:' "$LOG" || echo "apt knows no mirror of Debian")"
+		exit 77
+	done
+}
+
+main
