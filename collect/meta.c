@@ -273,6 +273,10 @@ static void add_progress(cJSON *json, const struct process *p)
 	if (counters_absent() != NULL)
 		cJSON_AddStringToObject(json, "counters_absent", counters_absent());
 	cJSON_AddNumberToObject(json, "calls_outside", (double)atomic_load(&p->file->calls_outside));
+	if (atomic_load(&p->file->calls_unclear) > 0)
+		cJSON_AddNumberToObject(json, "calls_unclear", (double)atomic_load(&p->file->calls_unclear));
+	if (atomic_load(&p->file->calls_of_tools) > 0)
+		cJSON_AddNumberToObject(json, "calls_of_tools", (double)atomic_load(&p->file->calls_of_tools));
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
 	cJSON *open = p->gone && state != SEGFILE_FINALIZED ? open_calls(p) : NULL;
 	if (open != NULL)

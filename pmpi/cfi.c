@@ -21,6 +21,7 @@ struct state {
 	enum bp_from bp_from;
 	int64_t cfa_offset, bp_offset;
 	bool returns; /* the return address lies below the frame address */
+	bool ends;    /* there is none */
 };
 
 struct table {
@@ -78,8 +79,10 @@ static void put_offset(struct state *s, uint64_t reg, int64_t offset)
 		s->bp_from = BP_AT_CFA;
 		s->bp_offset = offset;
 	}
-	if (reg == REG_RA)
+	if (reg == REG_RA) {
 		s->returns = offset == -8;
+		s->ends = false;
+	}
 }
 
 static void put_unknown(struct state *s, uint64_t reg)
@@ -96,8 +99,10 @@ static void restore(struct table *t, uint64_t reg)
 		t->now.bp_from = t->initial.bp_from;
 		t->now.bp_offset = t->initial.bp_offset;
 	}
-	if (reg == REG_RA)
+	if (reg == REG_RA) {
 		t->now.returns = t->initial.returns;
+		t->now.ends = t->initial.ends;
+	}
 }
 
 static void put_cfa(struct state *s, uint64_t reg, int64_t offset)
@@ -195,6 +200,7 @@ static int of_register(struct table *t, struct cursor *c, uint8_t op)
 		break;
 	default: /* undefined, register, val_offset, val_offset_sf */
 		put_unknown(&t->now, reg);
+		t->now.ends |= reg == REG_RA && op == 0x07;
 	}
 	return 0;
 }
@@ -343,7 +349,7 @@ static int function(struct table *t, struct cursor *c)
 
 static struct frame_rule settle(const struct state *s)
 {
-	struct frame_rule none = {.cfa_from = CFA_UNKNOWN};
+	struct frame_rule none = {.cfa_from = s->ends ? CFA_END : CFA_UNKNOWN};
 	if (!s->returns || s->cfa_offset > INT32_MAX || s->cfa_offset < INT32_MIN)
 		return none;
 	bool far = s->bp_offset > INT16_MAX || s->bp_offset < INT16_MIN;
