@@ -367,6 +367,8 @@ struct frame_rule cfi_rule(uint64_t pc)
 	int32_t to_common;
 	/* A call may be the last instruction of its function: the place is that of the call. */
 	const uint8_t *fde = _Unwind_Find_FDE((void *)(uintptr_t)(pc - 1), &bases);
+	if (fde == NULL && _Unwind_Find_FDE((void *)(uintptr_t)pc, &bases) != NULL && (uintptr_t)bases.function == pc)
+		return (struct frame_rule){.cfa_from = CFA_END}; /* a function's begin: put there by makecontext(3) */
 	if (fde == NULL || !entry(fde, &c) || rd_copy(&c, &to_common, sizeof(to_common)) < 0)
 		return none;
 	struct table t = {.until = pc - 1};
