@@ -217,6 +217,20 @@ static void explain_files(struct step *s)
 		step_reason(s, "%u block%s could not be decoded", s->bad_blocks, s->bad_blocks == 1 ? "" : "s");
 }
 
+/* Why processes that had the tracer loaded are not in the record. True: it is not whole. */
+static bool explain_untraced(struct step *s)
+{
+	bool lacks = false;
+	for (size_t i = 0; i < s->nodes.n; i++)
+		for (const cJSON *u = json_first(s->nodes.at[i].meta, "untraced"); u != NULL; u = u->next) {
+			double n = json_number_or(u, "processes", 1);
+			step_reason(s, "%s: %s process%s ran untraced: %s", s->nodes.at[i].name, fmt_count(n).s,
+				    n == 1 ? "" : "es", json_text(u, "why", ""));
+			lacks |= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(u, "failed"));
+		}
+	return lacks;
+}
+
 static void explain_unmatched(struct step *s, const struct unmatched *u, const struct op_counts *c)
 {
 	const struct {
@@ -375,7 +389,8 @@ int part_coverage(struct analysis *a)
 	explain_ranks(s, &t);
 	explain_files(s);
 	explain_unknown(s, &t);
-	a->lost = t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 || t.outside != 0 ||
+	bool lacks = explain_untraced(s);
+	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 || t.outside != 0 ||
 		  t.unclear != 0 ||		  t.bare != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 ||
 		  s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
