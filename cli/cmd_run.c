@@ -7,6 +7,7 @@
 #include "base/directories.h"
 #include "base/error.h"
 #include "base/shell_word.h"
+#include "collect/untraced.h"
 #include "format/layout.h"
 #include "spank/request.h"
 
@@ -327,6 +328,21 @@ static void say_where(const struct run *r)
 	free(word);
 }
 
+/* The first reason, which is the worst; what may be none at all only where nothing was recorded. False: there is
+ * none. */
+static bool say_untraced(const struct run *r, bool recorded)
+{
+	struct untraced u;
+	char ranks[PATH_MAX + 16];
+	snprintf(ranks, sizeof(ranks), "%s/ranks", r->stepdir);
+	untraced_read(ranks, &u);
+	if (u.n == 0 || (recorded && !u.whys[0].failed))
+		return false;
+	fprintf(stderr, "mpitrace run: %u process%s of %s ran untraced: %s\n", u.whys[0].processes,
+		u.whys[0].processes == 1 ? "" : "es", r->launcher.program, u.whys[0].why);
+	return true;
+}
+
 static void finish(struct run *r, int program_code)
 {
 	char path[PATH_MAX + 16], mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
@@ -338,10 +354,12 @@ static void finish(struct run *r, int program_code)
 	snprintf(mpic, sizeof(mpic), "%s/%s.mpic", r->dir, r->name);
 	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
 	snprintf(html, sizeof(html), "%s/%s.html", r->dir, r->name);
-	if (access(mpic, R_OK) != 0) {
+	bool recorded = access(mpic, R_OK) == 0;
+	bool said = say_untraced(r, recorded);
+	if (!recorded && !said)
 		launcher_explain(&r->launcher, program_code);
+	if (!recorded)
 		return;
-	}
 	char *const words[] = {r->self, WORD("analyze"), mpic, WORD("-o"), mpix, WORD("--report"), html, NULL};
 	int code = wait_for(start(words));
 	if (code == EXIT_DONE || code == EXIT_PARTIAL)
@@ -350,7 +368,7 @@ static void finish(struct run *r, int program_code)
 
 static void remove_stepdir(const struct run *r)
 {
-	static const char *const names[] = {"layout", "done", "exits", "ranks/sealed", "ranks/exits", NULL};
+	static const char *const names[] = {"layout", "done", "exits", "ranks/sealed", "ranks/exits", "ranks/untraced", NULL};
 	char path[PATH_MAX + 32];
 	for (int i = 0; names[i] != NULL; i++) {
 		snprintf(path, sizeof(path), "%s/%s", r->stepdir, names[i]);

@@ -28,7 +28,7 @@ void verdict_say(struct verdict *v, enum verdict_level level, const char *next, 
 bool first_line_of(const char *command, char *ret_line, size_t cap_bytes);
 
 /* doctor_tracer.c */
-check_fn check_front, check_openmpi, check_mpich, check_preload, check_clock, check_viewer;
+check_fn check_front, check_openmpi, check_mpich, check_abi, check_preload, check_clock, check_viewer;
 /* doctor_slurm.c */
 check_fn check_slurm, check_plugstack, check_slurmd, check_spool;
 /* Of the Slurm that is here, as it says it; false without one. */

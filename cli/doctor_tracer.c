@@ -48,6 +48,17 @@ static bool is_preloaded_from(const char *dir)
 	       strcmp(ours, named) == 0;
 }
 
+/* "libmpitrace-FLAVOUR.so" has the function that the front calls in it; the front has none. */
+static bool is_of_flavour(const char *path, const char *name)
+{
+	char symbol[64];
+	const char *dash = strchr(name, '-');
+	if (dash == NULL)
+		return true;
+	snprintf(symbol, sizeof(symbol), "mpitrace_bind_%.*s", (int)strcspn(dash + 1, "."), dash + 1);
+	return elf_has(path, symbol);
+}
+
 /* What keeps dir/name from programs. roots: it is preloaded into everybody's. */
 static bool is_wrong(const char *dir, const char *name, bool roots, struct verdict *v)
 {
@@ -63,6 +74,8 @@ static bool is_wrong(const char *dir, const char *name, bool roots, struct verdi
 	const char *wrong = elf_wrong(path);
 	if (wrong == NULL && roots && stat(path, &st) == 0 && st.st_uid != 0)
 		wrong = "is not root's, and every program that is traced loads it";
+	if (wrong == NULL && !is_of_flavour(path, name))
+		wrong = "is no tracer, or one for another MPI";
 	if (wrong != NULL) {
 		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s %s: nothing is traced, or by who knows what", path,
 			    wrong);
@@ -131,7 +144,7 @@ static bool same_bytes(const char *a, const char *b)
 
 bool tracer_elsewhere(const struct plugstack *p, struct verdict *v)
 {
-	static const char *const names[] = {FRONT, "libmpitrace-openmpi.so", "libmpitrace-mpich.so"};
+	static const char *const names[] = {FRONT, "libmpitrace-openmpi.so", "libmpitrace-mpich.so", "libmpitrace-abi.so"};
 	char dir[PATH_MAX], ours[PATH_MAX + 64], theirs[PATH_MAX + 64];
 	tracer_directory(dir);
 	if (is_preloaded_from(dir))
@@ -156,9 +169,9 @@ bool tracer_elsewhere(const struct plugstack *p, struct verdict *v)
 
 /* One MPI family: its tracer beside the front, its library as the linker knows it (pattern of
  * ldconfig -p). */
-static void check_family(struct verdict *v, const char *tracer, const char *pattern, const char *package)
+static void check_family(struct verdict *v, const char *tracer, const char *pattern, const char *next)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 64], command[256], library[512], next[256];
+	char dir[PATH_MAX], path[PATH_MAX + 64], command[256], library[512];
 	if (follows_from_front(v))
 		return;
 	tracer_directory(dir);
@@ -167,7 +180,6 @@ static void check_family(struct verdict *v, const char *tracer, const char *patt
 		 "PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | sed -nE "
 		 "'s/^[[:space:]]*(%s).*/\\1/p'",
 		 pattern);
-	snprintf(next, sizeof(next), "install %s, then build and install mpitrace again", package);
 	bool there = access(path, F_OK) == 0;
 	bool installed = first_line_of(command, library, sizeof(library));
 	if (there && is_wrong(dir, tracer, is_preloaded_from(dir), v))
@@ -188,12 +200,18 @@ static void check_family(struct verdict *v, const char *tracer, const char *patt
 
 void check_openmpi(struct verdict *v)
 {
-	check_family(v, "libmpitrace-openmpi.so", "libmpi\\.so\\.[24]0|libmpi_ompi\\.so[^ ]*", "libopenmpi-dev");
+	check_family(v, "libmpitrace-openmpi.so", "libmpi\\.so\\.[24]0|libmpi_ompi\\.so[^ ]*", "install libopenmpi-dev, then build and install mpitrace again");
 }
 
 void check_mpich(struct verdict *v)
 {
-	check_family(v, "libmpitrace-mpich.so", "libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12", "libmpich-dev");
+	check_family(v, "libmpitrace-mpich.so", "libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12", "install libmpich-dev, then build and install mpitrace again");
+}
+
+/* The standard's: its tracer needs no MPI when it is built. */
+void check_abi(struct verdict *v)
+{
+	check_family(v, "libmpitrace-abi.so", "libmpi_abi\\.so\\.[0-9]+", INSTALL_AGAIN);
 }
 
 /* In the child: /bin/true with the front preloaded, all symbols bound at once; never as root. */

@@ -2,10 +2,12 @@
 #include "collect/agent.h"
 
 #include "base/vec.h"
+#include "collect/finish.h"
 #include "collect/permissions.h"
 #include "collect/predecessor.h"
 #include "collect/sample.h"
 #include "collect/snapshot.h"
+#include "collect/untraced.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -404,13 +406,30 @@ static bool nothing_recorded(const struct agent *a)
 	return n == 0;
 }
 
+/* No process has come, and some have said why: of a step of Slurm its log is where that can be read. */
+static void log_untraced(const struct agent *a)
+{
+	struct untraced u;
+	untraced_read(a->ranks, &u);
+	if (u.n == 0 || !a->output.of_slurm || output_directory(&a->output) < 0)
+		return;
+	int dir_fd = open(a->output.wanted_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (uint32_t i = 0; i < u.n && dir_fd >= 0; i++)
+		finish_log(dir_fd, "%s: %u process%s ran untraced: %s", layout_text(&a->layout, LAYOUT_NODE),
+			   u.whys[i].processes, u.whys[i].processes == 1 ? "" : "es", u.whys[i].why);
+	if (dir_fd >= 0)
+		close(dir_fd);
+}
+
 /* Segments are removed when all of them is in the trace and its end is written; else another agent can try. */
 static int finish(struct agent *a, struct error *e)
 {
 	if (a->output.path == NULL && a->nprocesses > 0)
 		return fail(e, -EIO, "%s", a->trouble.text);
-	if (a->nprocesses == 0 && !a->refused)
+	if (a->nprocesses == 0 && !a->refused) {
 		predecessor_forget(a->ranks);
+		log_untraced(a);
+	}
 	if (a->nprocesses == 0)
 		return a->refused ? fail(e, -EAGAIN, "%s: cannot be read; run `mpitrace collect` again", a->ranks) : 0;
 	int rc = put_end(a), closed = output_close(&a->output);

@@ -69,8 +69,7 @@ static int open_log(int dir_fd)
 	return fd;
 }
 
-static void log_line(int dir_fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void log_line(int dir_fd, const char *fmt, ...)
+void finish_log(int dir_fd, const char *fmt, ...)
 {
 	char when[32] = "";
 	time_t t = time(NULL);
@@ -236,7 +235,7 @@ static int run_analysis(const struct finish *f, int (*work)(const char *out), in
 		if (got == pid && WIFEXITED(status))
 			return WEXITSTATUS(status);
 		if (got == pid && WIFSIGNALED(status))
-			log_line(dir_fd, "the analysis was ended by signal %d (%s): the traces are complete",
+			finish_log(dir_fd, "the analysis was ended by signal %d (%s): the traces are complete",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
 		if ((got == pid && !halted) || (got < 0 && errno != EINTR))
 			break;
@@ -281,22 +280,22 @@ static bool make_page(const struct finish *f, int dir_fd, const struct traces *t
 	int code = run_analysis(f, f->totals, dir_fd, fmax(TOTALS_SECONDS, f->budget_s));
 	bool made = code == 0 || code == EXIT_CODE_PARTIAL;
 	if (made)
-		log_line(dir_fd, "report.html from totals after %.2f s", now_s() - begin);
+		finish_log(dir_fd, "report.html from totals after %.2f s", now_s() - begin);
 	else
-		log_line(dir_fd, "report.html from totals could not be made (%d) in %.2f s", code, now_s() - begin);
+		finish_log(dir_fd, "report.html from totals could not be made (%d) in %.2f s", code, now_s() - begin);
 	return made;
 }
 
 static int judge(const struct finish *f, int dir_fd, int code, double took_s, bool whole, bool page, struct error *e)
 {
 	if (code == -ETIME || stopped) {
-		log_line(dir_fd,
+		finish_log(dir_fd,
 			 "the analysis was ended after %.2f s; the traces are complete%s, and `mpitrace finish %s` "
 			 "makes %s",
 			 took_s, said(page), f->out, rest(page));
 		return stopped ? FINISH_STOPPED : FINISH_LATER;
 	}
-	log_line(dir_fd, "analysis took %.2f s and ended with %d", took_s, code);
+	finish_log(dir_fd, "analysis took %.2f s and ended with %d", took_s, code);
 	if (code == 0)
 		return whole ? FINISH_DONE : FINISH_PARTIAL;
 	if (code == EXIT_CODE_PARTIAL)
@@ -319,17 +318,17 @@ static int report(const struct finish *f, int dir_fd, const struct traces *t, bo
 	double needs_s = estimate_s(t->events);
 	bool page = make_page(f, dir_fd, t);
 	if (stopped) {
-		log_line(dir_fd, "stopped before the analysis%s; `mpitrace finish %s` makes %s", said(page), f->out,
+		finish_log(dir_fd, "stopped before the analysis%s; `mpitrace finish %s` makes %s", said(page), f->out,
 			 rest(page));
 		return FINISH_STOPPED;
 	}
 	if (f->budget_s > 0 && growing > 0) {
-		log_line(dir_fd, "agents are still at work on %u traces%s: `mpitrace finish %s` makes %s", growing,
+		finish_log(dir_fd, "agents are still at work on %u traces%s: `mpitrace finish %s` makes %s", growing,
 			 said(page), f->out, rest(page));
 		return FINISH_LATER;
 	}
 	if (f->budget_s > 0 && needs_s > f->budget_s) {
-		log_line(dir_fd,
+		finish_log(dir_fd,
 			 "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here%s: "
 			 "`mpitrace finish %s` makes %s",
 			 (unsigned long long)t->events, needs_s, f->budget_s, said(page), f->out, rest(page));
@@ -362,7 +361,7 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 	if (t.processes == 0) {
 		rc = report_nothing(f, dir_fd, &t, e);
 	} else if (!traces_have_report(dir_fd, &t)) {
-		log_line(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", t.finished,
+		finish_log(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", t.finished,
 			 f->nodes > t.n ? f->nodes : t.n, now_s() - begin, t.processes, whole ? "" : ": partial");
 		rc = report(f, dir_fd, &t, whole, e);
 	}
@@ -423,10 +422,10 @@ static int queue(const struct finish *f, int dir_fd)
 	char job[QUEUE_JOB_MAX];
 	struct error e;
 	if (queue_submit(f->out, job, &e) < 0) {
-		log_line(dir_fd, "no job makes the report: %s", e.text);
+		finish_log(dir_fd, "no job makes the report: %s", e.text);
 		return FINISH_LATER;
 	}
-	log_line(dir_fd, "job %s makes the report", job);
+	finish_log(dir_fd, "job %s makes the report", job);
 	return FINISH_QUEUED;
 }
 

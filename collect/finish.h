@@ -30,4 +30,6 @@ enum finish_result {
 };
 
 /* An enum finish_result, or -errno with text. What was done stands in out/log.txt. */
+/* Append a line to log.txt in the step's directory. Fails silently. */
+void finish_log(int dir_fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int finish_run(const struct finish *f, struct error *e);

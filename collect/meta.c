@@ -1,5 +1,6 @@
 /* meta.c - see meta.h. */
 #include "collect/meta.h"
+#include "collect/untraced.h"
 #include "collect/open.h"
 
 #include "base/crc32c.h"
@@ -73,18 +74,19 @@ static void add_exits(cJSON *list, FILE *f, bool timed)
 	}
 }
 
-static int open_processes(const struct node_meta *n)
+/* What the tracer's library has left beside the segments. */
+static int open_note(const struct node_meta *n, const char *name)
 {
 	char path[4096];
-	return n->ranks != NULL && snprintf(path, sizeof(path), "%s/exits", n->ranks) < (int)sizeof(path)
-		       ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+	return n->ranks != NULL && snprintf(path, sizeof(path), "%s/%s", n->ranks, name) < (int)sizeof(path)
+		       ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
 		       : -1;
 }
 
 static cJSON *exits_of(const struct node_meta *n)
 {
 	cJSON *list = cJSON_CreateArray();
-	const int fds[2] = {n->exits_fd >= 0 ? dup(n->exits_fd) : -1, open_processes(n)};
+	const int fds[2] = {n->exits_fd >= 0 ? dup(n->exits_fd) : -1, open_note(n, "exits")};
 	for (int i = 0; i < 2; i++) {
 		FILE *f = fds[i] >= 0 && lseek(fds[i], 0, SEEK_SET) == 0 ? fdopen(fds[i], "r") : NULL;
 		add_exits(list, f, i == 1);
@@ -100,11 +102,29 @@ static int64_t exits_bytes(const struct node_meta *n)
 {
 	struct stat st;
 	int64_t bytes = n->exits_fd >= 0 && fstat(n->exits_fd, &st) == 0 ? st.st_size : 0;
-	int fd = open_processes(n);
-	bytes += fd >= 0 && fstat(fd, &st) == 0 ? st.st_size : 0;
-	if (fd >= 0)
-		close(fd);
+	static const char *const notes[] = {"exits", "untraced"};
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+		int fd = open_note(n, notes[i]);
+		bytes += fd >= 0 && fstat(fd, &st) == 0 ? st.st_size : 0;
+		if (fd >= 0)
+			close(fd);
+	}
 	return bytes;
+}
+
+static void add_untraced(cJSON *json, const struct node_meta *n)
+{
+	struct untraced u = {0};
+	if (n->ranks != NULL)
+		untraced_read(n->ranks, &u);
+	cJSON *list = u.n > 0 ? cJSON_AddArrayToObject(json, "untraced") : NULL;
+	for (uint32_t i = 0; i < u.n; i++) {
+		cJSON *one = cJSON_CreateObject();
+		cJSON_AddNumberToObject(one, "processes", u.whys[i].processes);
+		cJSON_AddBoolToObject(one, "failed", u.whys[i].failed);
+		cJSON_AddStringToObject(one, "why", u.whys[i].why);
+		cJSON_AddItemToArray(list, one);
+	}
 }
 
 /* Not every topology plugin of Slurm tells a task the switches above its node: then the file does that it reads. */
@@ -154,6 +174,7 @@ int meta_node(struct output *o, struct node_meta *n, bool whole)
 	if (whole)
 		add_description_of_node(json, n);
 	cJSON_AddItemToObject(json, "exits", exits_of(n));
+	add_untraced(json, n);
 	int rc = put_json(o, MPIC_META, MPIC_NODE, n->seq++, json);
 	if (rc == 0) {
 		n->written |= whole;
@@ -273,6 +294,10 @@ static void add_progress(cJSON *json, const struct process *p)
 	if (counters_absent() != NULL)
 		cJSON_AddStringToObject(json, "counters_absent", counters_absent());
 	cJSON_AddNumberToObject(json, "calls_outside", (double)atomic_load(&p->file->calls_outside));
+	if (atomic_load(&p->file->calls_unclear) > 0)
+		cJSON_AddNumberToObject(json, "calls_unclear", (double)atomic_load(&p->file->calls_unclear));
+	if (atomic_load(&p->file->calls_of_tools) > 0)
+		cJSON_AddNumberToObject(json, "calls_of_tools", (double)atomic_load(&p->file->calls_of_tools));
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
 	cJSON *open = p->gone && state != SEGFILE_FINALIZED ? open_calls(p) : NULL;
 	if (open != NULL)

@@ -43,12 +43,21 @@ static int check_owner(const char *path, int levels)
 	return 0;
 }
 
+static int make_directory(const struct output *o, const char *dir)
+{
+	int rc = directories_make(dir);
+	return rc == 0 && o->of_slurm && dir == o->wanted_dir ? check_owner(dir, STEP_LEVELS) : rc;
+}
+
+int output_directory(const struct output *o)
+{
+	return make_directory(o, o->wanted_dir);
+}
+
 /* <name>.mpic, or <name>.2.mpic ... if it is there: nothing is ever overwritten. */
 static int create_in(struct output *o, const char *dir)
 {
-	int rc = directories_make(dir);
-	if (rc == 0 && o->of_slurm && dir == o->wanted_dir)
-		rc = check_owner(dir, STEP_LEVELS);
+	int rc = make_directory(o, dir);
 	if (rc < 0)
 		return rc;
 	for (int i = 1; i < NAMES_MAX; i++) {

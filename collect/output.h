@@ -43,6 +43,8 @@ struct output {
 	void *context;
 };
 
+/* Make wanted_dir, if it is missing: 0, or -errno when it is not to be written by us, or by others, too. */
+int output_directory(const struct output *o);
 /* Open on first use: wanted_dir (made if missing), else fallback_dir. 0 or -errno with text. */
 int output_open(struct output *o, struct error *e);
 /* Go on behind the first len_bytes of a file that is there, if no other agent does. 0 or -errno. */

@@ -22,9 +22,10 @@ void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *r
 void record_epoch_group(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind,
 			MPI_Win win, MPI_Group group, int assertion)
 {
-	uint64_t w[5 + GROUP_WORDS_MAX + FRAMES_MAX];
-	uint32_t list = s->failed ? 0 : group_words(group, w + 5, GROUP_WORDS_MAX);
+	uint64_t few[5 + FRAMES_MAX], *w = stream_scratch(s->stream, SCRATCH_WORDS, 5 + GROUP_WORDS_MAX + FRAMES_MAX);
+	uint32_t list = s->failed || w == NULL ? 0 : group_words(group, w + 5, GROUP_WORDS_MAX);
 	(void)request;
+	w = w != NULL ? w : few;
 	w[0] = sig_head((uint16_t)op, SIG_RMA, flags | s->failed, list, 0, kind);
 	w[1] = s->address;
 	w[2] = sig_pair(win_find(win), (uint32_t)SIG_ANY);

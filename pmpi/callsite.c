@@ -22,6 +22,7 @@
 #define PROBES 16
 #define BEING_WRITTEN 1u
 #define LAYER_FRAMES_MAX 8
+#define INSIDE_FRAMES_MAX 128 /* between a call of the program and one that MPI makes for it */
 
 unsigned stack_frames;
 
@@ -42,6 +43,7 @@ static struct query {
 struct frame {
 	uint64_t pc, sp, bp;
 	struct frame_rule rule;
+	bool last; /* there is none above */
 };
 
 /* ---- memory ---- */
@@ -139,9 +141,13 @@ static bool step(struct stream *s, uint64_t from, struct frame *f)
 	struct frame_rule r = f->rule;
 	struct frame up = {.bp = r.bp_from == BP_SAME ? f->bp : 0};
 	uint64_t cfa = (r.cfa_from == CFA_SP ? f->sp : f->bp) + (uint64_t)(int64_t)r.cfa_offset;
-	if (r.cfa_from == CFA_UNKNOWN || (r.cfa_from == CFA_AT_BP && !load(s, from, cfa, &cfa)))
+	f->last = r.cfa_from == CFA_END;
+	if (r.cfa_from <= CFA_END || (r.cfa_from == CFA_AT_BP && !load(s, from, cfa, &cfa)))
 		return false;
-	if (cfa <= f->sp || !load(s, from, cfa - 8, &up.pc) || !rule_of(up.pc, &up.rule))
+	if (cfa <= f->sp || !load(s, from, cfa - 8, &up.pc))
+		return false;
+	f->last = up.pc == 0;
+	if (!rule_of(up.pc, &up.rule))
 		return false;
 	if (r.bp_from == BP_AT_CFA || r.bp_from == BP_AT_BP) {
 		uint64_t base = r.bp_from == BP_AT_CFA ? cfa : f->bp;
@@ -200,6 +206,43 @@ uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64
 	for (int i = 0; good && i < LAYER_FRAMES_MAX && in_fortran_layer(f.pc); i++)
 		good = step(s, frame, &f);
 	return good && !in_fortran_layer(f.pc) ? f.pc : address;
+}
+
+/* Is the frame of the open call above that of another wrapper? */
+static enum { INSIDE_NO, INSIDE_YES, INSIDE_UNKNOWN } is_inside(struct stream *s, uint64_t frame)
+{
+	uint64_t above = s->open.inside + 16, pc = 0;
+	struct frame f;
+	bool good = first(s, frame, &f);
+	for (int i = 0; good && f.sp < above && i < INSIDE_FRAMES_MAX; i++) {
+		pc = f.pc;
+		good = step(s, frame, &f);
+	}
+	if (!good || f.sp < above)
+		return !good && f.last ? INSIDE_NO : INSIDE_UNKNOWN;
+	return f.sp == above && modules_is_ours(pc) ? INSIDE_YES : INSIDE_NO;
+}
+
+bool callsite_is_inside(struct stream *s, uint64_t address, uint64_t frame)
+{
+	if (modules_is_mpi(address))
+		return true;
+	modules_note(address);
+	int inside = is_inside(s, frame);
+	if (inside == INSIDE_UNKNOWN)
+		atomic_fetch_add_explicit(&segfile->calls_unclear, 1, memory_order_relaxed);
+	return inside != INSIDE_NO;
+}
+
+uint32_t callsite_walk(struct stream *s, uint64_t frame, uint64_t *ret_addresses, uint32_t max, bool *ret_whole)
+{
+	struct frame f;
+	uint32_t n = 0;
+	bool good = first(s, frame, &f);
+	for (; good && n < max; good = step(s, frame, &f))
+		ret_addresses[n++] = f.pc;
+	*ret_whole = n > 0 && (good || f.last);
+	return n;
 }
 
 uint32_t callsite_frames(struct stream *s, uint64_t *ret_frames, uint32_t max, uint64_t address)

@@ -21,6 +21,7 @@ struct state {
 	enum bp_from bp_from;
 	int64_t cfa_offset, bp_offset;
 	bool returns; /* the return address lies below the frame address */
+	bool ends;    /* there is none */
 };
 
 struct table {
@@ -78,8 +79,10 @@ static void put_offset(struct state *s, uint64_t reg, int64_t offset)
 		s->bp_from = BP_AT_CFA;
 		s->bp_offset = offset;
 	}
-	if (reg == REG_RA)
+	if (reg == REG_RA) {
 		s->returns = offset == -8;
+		s->ends = false;
+	}
 }
 
 static void put_unknown(struct state *s, uint64_t reg)
@@ -96,8 +99,10 @@ static void restore(struct table *t, uint64_t reg)
 		t->now.bp_from = t->initial.bp_from;
 		t->now.bp_offset = t->initial.bp_offset;
 	}
-	if (reg == REG_RA)
+	if (reg == REG_RA) {
 		t->now.returns = t->initial.returns;
+		t->now.ends = t->initial.ends;
+	}
 }
 
 static void put_cfa(struct state *s, uint64_t reg, int64_t offset)
@@ -195,6 +200,7 @@ static int of_register(struct table *t, struct cursor *c, uint8_t op)
 		break;
 	default: /* undefined, register, val_offset, val_offset_sf */
 		put_unknown(&t->now, reg);
+		t->now.ends |= reg == REG_RA && op == 0x07;
 	}
 	return 0;
 }
@@ -343,7 +349,7 @@ static int function(struct table *t, struct cursor *c)
 
 static struct frame_rule settle(const struct state *s)
 {
-	struct frame_rule none = {.cfa_from = CFA_UNKNOWN};
+	struct frame_rule none = {.cfa_from = s->ends ? CFA_END : CFA_UNKNOWN};
 	if (!s->returns || s->cfa_offset > INT32_MAX || s->cfa_offset < INT32_MIN)
 		return none;
 	bool far = s->bp_offset > INT16_MAX || s->bp_offset < INT16_MIN;
@@ -361,6 +367,8 @@ struct frame_rule cfi_rule(uint64_t pc)
 	int32_t to_common;
 	/* A call may be the last instruction of its function: the place is that of the call. */
 	const uint8_t *fde = _Unwind_Find_FDE((void *)(uintptr_t)(pc - 1), &bases);
+	if (fde == NULL && _Unwind_Find_FDE((void *)(uintptr_t)pc, &bases) != NULL && (uintptr_t)bases.function == pc)
+		return (struct frame_rule){.cfa_from = CFA_END}; /* a function's begin: put there by makecontext(3) */
 	if (fde == NULL || !entry(fde, &c) || rd_copy(&c, &to_common, sizeof(to_common)) < 0)
 		return none;
 	struct table t = {.until = pc - 1};

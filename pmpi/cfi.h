@@ -4,7 +4,13 @@
 #include <stdint.h>
 
 /* The canonical frame address is the stack pointer before the call: the return address lies below it. */
-enum cfa_from { CFA_UNKNOWN = 0, CFA_SP, CFA_BP, CFA_AT_BP /* stored there: functions that align their stack */ };
+enum cfa_from {
+	CFA_UNKNOWN = 0,
+	CFA_END, /* the last frame of its stack */
+	CFA_SP,
+	CFA_BP,
+	CFA_AT_BP /* stored there: functions that align their stack */
+};
 enum bp_from { BP_SAME = 0, BP_AT_CFA, BP_AT_BP, BP_UNKNOWN };
 
 struct frame_rule {
@@ -14,6 +20,6 @@ struct frame_rule {
 	uint8_t bp_from;  /* enum bp_from */
 };
 
-/* Of the frame that a call returns to at pc; CFA_UNKNOWN where it is not said, is the last one of its stack, or takes
- * more than the registers here. Looks at no stack. */
+/* Of the frame that a call returns to at pc; CFA_UNKNOWN where it is not said, or takes more than the registers here.
+ * Looks at no stack. */
 struct frame_rule cfi_rule(uint64_t pc) __attribute__((visibility("hidden"), cold));

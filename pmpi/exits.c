@@ -5,13 +5,12 @@
  * $MPITRACE_DIR/exits. In all other programs this is waitpid(). */
 #include "base/tick.h"
 #include "format/limits.h"
+#include "pmpi/notes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,18 +34,9 @@ __attribute__((constructor)) static void find_out(void)
 
 static void note(pid_t pid, int status)
 {
-	char path[4096 + sizeof("/exits")], line[64];
-	struct stat st;
-	int words = snprintf(path, sizeof(path), "%s/exits", getenv("MPITRACE_DIR"));
+	char line[64];
 	int len = snprintf(line, sizeof(line), "%d %d %llu\n", (int)pid, status, (unsigned long long)tick_now());
-	int fd = words < (int)sizeof(path)
-			 ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)
-			 : -1;
-	if (fd < 0)
-		return;
-	if (fstat(fd, &st) == 0 && st.st_size < EXITS_BYTES_MAX && write(fd, line, (size_t)len) != len)
-		(void)ftruncate(fd, st.st_size);
-	close(fd);
+	note_append("exits", EXITS_BYTES_MAX, line, (size_t)len);
 }
 
 __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int *status, int options)

@@ -13,10 +13,15 @@
  *   program's MPI_X -> front_enter -> wrapper, records -> front_on -> tool's MPI_X (what it calls is inside of MPI_X)
  *   tool's PMPI_X -> front_enter, leaves a note -> wrapper, is inside -> front_on, reads the note -> MPI library
  *
- * Where there is none for X, the wrapper calls the MPI library, and both names lead to the wrapper. */
+ * Where there is none for X, the wrapper calls the MPI library, and both names lead to the wrapper.
+ *
+ * A process that runs untraced leaves a line that says why, $MPITRACE_DIR/untraced: "<pid> failed <why>" where the tracer
+ * could not be loaded, "<pid> silent <why>" where an MPI library is loaded and no call of it came. */
 #include "pmpi/front.h"
 
+#include "format/limits.h"
 #include "pmpi/lookup.h"
+#include "pmpi/notes.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -24,8 +29,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* stubs.S */
 extern const char front_names[];
@@ -138,39 +145,59 @@ static void find_target(const struct scope *s, const char *name, struct target *
 }
 
 /* By the file's name: libraries with an ABI of their own know the functions of the standard's as well. */
-static const char *tracer_of(void *libmpi)
+static const char *flavour_of(void *libmpi)
 {
 	struct link_map *map;
 	if (dlinfo(libmpi, RTLD_DI_LINKMAP, &map) == 0 &&
 	    strncmp(base_name(map->l_name), "libmpi_abi", strlen("libmpi_abi")) == 0)
-		return "libmpitrace-abi.so";
-	return lookup(libmpi, "ompi_mpi_comm_world") != NULL ? "libmpitrace-openmpi.so" : "libmpitrace-mpich.so";
+		return "abi";
+	return lookup(libmpi, "ompi_mpi_comm_world") != NULL ? "openmpi" : "mpich";
 }
 
-/* Open the tracer for this MPI beside the front; NULL if it is not installed. */
-static void *tracer_for(void *libmpi)
+static void say_untraced(const char *kind, const char *before, const char *why)
+{
+	char line[512];
+	int len = snprintf(line, sizeof(line) - 1, "%d %s %s%s", (int)getpid(), kind, before, why);
+	size_t n = len < 0 ? 0 : len < (int)sizeof(line) - 1 ? (size_t)len : sizeof(line) - 2;
+	for (size_t i = 0; i < n; i++)
+		line[i] = (unsigned char)line[i] < ' ' || line[i] == 127 ? '?' : line[i];
+	line[n] = '\n';
+	note_append("untraced", UNTRACED_BYTES_MAX, line, n + 1);
+}
+
+/* What dlerror() says is for us: the program gets none of it. */
+static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
+{
+	char name[64];
+	void *tracer = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const char *error = dlerror();
+	if (tracer == NULL) {
+		say_untraced("failed", "", error != NULL ? error : path);
+		return NULL;
+	}
+	snprintf(name, sizeof(name), MPITRACE_BIND "%s", flavour);
+	mpitrace_bind_fn *bind = (mpitrace_bind_fn *)lookup(tracer, name);
+	if (bind == NULL) {
+		(void)dlerror();
+		dlclose(tracer);
+		say_untraced("failed", path, ": is no tracer for this MPI library");
+	}
+	return bind;
+}
+
+/* The tracer for this MPI beside the front. */
+static const struct wrapper *bind_tracer(void *libmpi)
 {
 	char path[4096];
 	Dl_info self;
-	const char *name = tracer_of(libmpi);
-	if (dladdr((void *)(uintptr_t)front_resolve, &self) == 0 || self.dli_fname == NULL)
+	const char *flavour = flavour_of(libmpi);
+	if (secure_getenv("MPITRACE_DIR") == NULL || dladdr((void *)(uintptr_t)front_resolve, &self) == 0 ||
+	    self.dli_fname == NULL)
 		return NULL;
-	size_t dir_len = (size_t)(base_name(self.dli_fname) - self.dli_fname);
-	if (dir_len + strlen(name) >= sizeof(path))
+	int dir_len = (int)(base_name(self.dli_fname) - self.dli_fname);
+	if (snprintf(path, sizeof(path), "%.*slibmpitrace-%s.so", dir_len, self.dli_fname, flavour) >= (int)sizeof(path))
 		return NULL;
-	memcpy(path, self.dli_fname, dir_len);
-	memcpy(path + dir_len, name, strlen(name) + 1);
-	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
-static const struct wrapper *bind_tracer(void *libmpi)
-{
-	if (secure_getenv("MPITRACE_DIR") == NULL)
-		return NULL;
-	void *tracer = tracer_for(libmpi);
-	if (tracer == NULL)
-		return NULL;
-	mpitrace_bind_fn *bind = (mpitrace_bind_fn *)lookup(tracer, MPITRACE_BIND);
+	mpitrace_bind_fn *bind = open_tracer(path, flavour);
 	return bind != NULL ? bind(front_targets, front_count) : NULL;
 }
 
@@ -257,12 +284,48 @@ static void without_libmpi(const struct scope *s, uint64_t i)
 		fill_slot(i, NULL);
 }
 
+static atomic_bool asked; /* a call came */
+
+/* link.h has it from glibc 2.35 on: the loader's other namespaces (dlmopen). */
+struct namespaces {
+	struct r_debug base;
+	struct namespaces *next; /* from version 2 on */
+};
+
+/* The loader's lists stay as they are as long as it goes through them. */
+static int find_any(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const struct namespaces *n = (const struct namespaces *)(const void *)&_r_debug;
+	const char **ret_name = context;
+	(void)info, (void)size;
+	for (; n != NULL && *ret_name == NULL; n = n->base.r_version >= 2 ? n->next : NULL)
+		for (const struct link_map *m = n->base.r_map; m != NULL && *ret_name == NULL; m = m->l_next)
+			if (m->l_name != NULL && lookup_is_libmpi(m->l_name))
+				*ret_name = base_name(m->l_name);
+	return 1;
+}
+
+__attribute__((destructor)) static void say_silent(void)
+{
+	char before[128];
+	const char *name = NULL;
+	if (atomic_load(&asked) || secure_getenv("MPITRACE_DIR") == NULL)
+		return;
+	dl_iterate_phdr(find_any, &name);
+	if (name == NULL)
+		return;
+	snprintf(before, sizeof(before), "%s is loaded, and no call of it came to the tracer: ", name);
+	say_untraced("silent", before,
+		     "there was none, or it is loaded past preloaded libraries (RTLD_DEEPBIND, dlmopen)");
+}
+
 /* Fill all slots, unless there is no MPI. */
 static void resolve_all(uint64_t index, void *caller)
 {
 	static atomic_int state; /* 0 untouched, 1 being resolved, 2 done */
 	int untouched = 0;
 
+	atomic_store(&asked, true);
 	while (atomic_load(&state) != 2) {
 		if (!atomic_compare_exchange_strong(&state, &untouched, 1)) {
 			untouched = 0;

@@ -21,4 +21,4 @@ struct target {
 /* Exported by libmpitrace-<flavour>.so. Takes what its wrappers call from the targets, which are sorted by name, and
  * returns the wrappers, ended by a NULL name; NULL when tracing is not possible. */
 typedef const struct wrapper *mpitrace_bind_fn(const struct target *targets, uint64_t count);
-#define MPITRACE_BIND "mpitrace_bind"
+#define MPITRACE_BIND "mpitrace_bind_" /* and the flavour */

@@ -15,20 +15,37 @@
 
 #define MODULES_MAX 8192
 #define PATH_BYTES 4096
+#define BUILD_ID_MAX 64
 
 static struct module {
 	uint64_t begin, end;
 } known[MODULES_MAX];
 static uint32_t nknown;
+static struct module mpi, ours;
 uintptr_t mpi_code_begin[2], mpi_code_len[2];
 uintptr_t mpi_hull_begin, mpi_hull_len;
+
+static bool has(const struct module *m, uint64_t address)
+{
+	return address - m->begin < m->end - m->begin;
+}
 
 bool modules_have(uint64_t address)
 {
 	for (uint32_t i = 0; i < nknown; i++)
-		if (address - known[i].begin < known[i].end - known[i].begin)
+		if (has(&known[i], address))
 			return true;
 	return false;
+}
+
+bool modules_is_mpi(uint64_t address)
+{
+	return has(&mpi, address);
+}
+
+bool modules_is_ours(uint64_t address)
+{
+	return has(&ours, address);
 }
 
 static uint32_t build_id(const struct dl_phdr_info *info, const uint8_t **ret_id)
@@ -41,12 +58,15 @@ static uint32_t build_id(const struct dl_phdr_info *info, const uint8_t **ret_id
 		while ((size_t)(end - p) >= sizeof(ElfW(Nhdr))) {
 			ElfW(Nhdr) note;
 			memcpy(&note, p, sizeof(note));
-			const uint8_t *desc = p + sizeof(note) + (note.n_namesz + 3) / 4 * 4;
-			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz <= 64) {
-				*ret_id = desc;
+			uint64_t name = (note.n_namesz + 3ull) / 4 * 4, desc = (note.n_descsz + 3ull) / 4 * 4;
+			p += sizeof(note);
+			if (name + desc > (size_t)(end - p))
+				break;
+			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz <= BUILD_ID_MAX) {
+				*ret_id = p + name;
 				return note.n_descsz;
 			}
-			p = desc + (note.n_descsz + 3) / 4 * 4;
+			p += name + desc;
 		}
 	}
 	return 0;
@@ -83,7 +103,7 @@ static bool put_module(struct stream *s, const struct dl_phdr_info *info, const 
 		uint64_t begin, end, bias;
 		uint32_t id_len, path_len;
 	} head = {m->begin, m->end, info->dlpi_addr, 0, (uint32_t)strlen(path)};
-	uint8_t tail[64 + PATH_BYTES];
+	static uint8_t tail[BUILD_ID_MAX + PATH_BYTES];
 	const uint8_t *id = NULL;
 	head.id_len = build_id(info, &id);
 	if (id != NULL)
@@ -96,7 +116,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct stream *s = context;
 	struct module m = {UINT64_MAX, 0};
-	char path[PATH_BYTES], hidden[PATH_BYTES];
+	static char path[PATH_BYTES], hidden[PATH_BYTES]; /* under the lock: the stack may be a small one */
 	(void)size;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -120,7 +140,11 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 		ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 		path[n > 0 ? n : 0] = '\0';
 	}
-	if (note_fortran_layer(path, &m) || (!is_program && tools_note(m.begin, m.end, path)))
+	if (has(&m, (uintptr_t)pmpi.MPI_Init))
+		mpi = m;
+	else if (has(&m, (uintptr_t)modules_have))
+		ours = m;
+	else if (note_fortran_layer(path, &m) || tools_note(m.begin, m.end, path, is_program))
 		add_to_hull(&m);
 	if (put_module(s, info, &m, redact_path(path, hidden, sizeof(hidden))))
 		known[nknown++] = m;

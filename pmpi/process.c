@@ -344,7 +344,10 @@ void process_aborting(void)
 	atomic_store_explicit(&segfile->state, SEGFILE_ABORTED, memory_order_release);
 }
 
-__attribute__((visibility("default"))) mpitrace_bind_fn mpitrace_bind;
+#define PASTED(a, b) a##b
+#define JOINED(a, b) PASTED(a, b)
+#define MPITRACE_BIND_HERE JOINED(mpitrace_bind_, MPITRACE_FLAVOUR)
+__attribute__((visibility("default"))) mpitrace_bind_fn MPITRACE_BIND_HERE;
 
 /* Both lists are sorted by name. */
 static const struct target *target_of(const struct target **targets, const struct target *end, const char *name)
@@ -355,7 +358,7 @@ static const struct target *target_of(const struct target **targets, const struc
 	return *targets < end && strcmp((*targets)->name, name) == 0 ? *targets : &none;
 }
 
-const struct wrapper *mpitrace_bind(const struct target *targets, uint64_t count)
+const struct wrapper *MPITRACE_BIND_HERE(const struct target *targets, uint64_t count)
 {
 	const struct target *end = targets + count, *t;
 #define ROW(name) \

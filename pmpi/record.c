@@ -67,12 +67,19 @@ bool message_take(MPI_Message handle, MPI_Comm *ret_comm, int *ret_source, int *
 	return found;
 }
 
-/* Behind n words; how many. */
-COLD static uint32_t put_frames(const struct call_span *s, uint64_t *words, uint32_t n)
+/* Behind n words. Returns the hash. */
+COLD static uint64_t put_frames(const struct call_span *s, uint64_t *words, uint32_t *n)
 {
-	uint32_t frames = callsite_frames(s->stream, words + n, stack_frames, s->address);
+	uint32_t frames = callsite_frames(s->stream, words + *n, stack_frames, s->address);
 	words[0] |= (uint64_t)frames << 48;
-	return frames;
+	*n += frames;
+	/* Not the one that is asked for before frames are known: they may be, the next time, where there were none. */
+	return ~sig_hash(words, *n);
+}
+
+static uint64_t whole_hash(const struct call_span *s, uint64_t *words, uint32_t *n)
+{
+	return stack_frames != 0 ? put_frames(s, words, n) : sig_hash(words, *n);
 }
 
 static uint32_t hashed_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal)
@@ -99,7 +106,8 @@ static uint32_t totals_sig(struct stream *s, uint32_t op)
 void count_call(uint32_t op)
 {
 	struct stream *s = stream_mine;
-	if (s != NULL && (uintptr_t)__builtin_frame_address(0) >= s->open.inside)
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0), address = (uintptr_t)__builtin_return_address(0);
+	if (s != NULL && (frame >= s->open.inside || !callsite_is_inside(s, address, frame)))
 		s->totals[totals_sig(s, op)].calls++;
 }
 
@@ -131,11 +139,10 @@ void span_end_once(struct call_span *s, uint64_t *words, uint32_t n)
 {
 	struct stream *stream = s->stream;
 	uint32_t before = stream->nsigs;
-	if (stack_frames != 0)
-		n += put_frames(s, words, n);
+	uint64_t hash = whole_hash(s, words, &n);
 	if (stream->nonce < ONCE_DEFINED_MAX) {
 		stream->nonce++;
-		end_new(s, words, n, sig_hash(words, n));
+		end_new(s, words, n, hash);
 		return;
 	}
 	uint32_t sig = stream_coarse(stream, words);
@@ -147,11 +154,7 @@ void span_end_once(struct call_span *s, uint64_t *words, uint32_t n)
 
 void span_end_new(struct call_span *s, uint64_t *words, uint32_t n)
 {
-	uint64_t hash = s->stream->missed;
-	if (stack_frames != 0) {
-		n += put_frames(s, words, n);
-		hash = sig_hash(words, n);
-	}
+	uint64_t hash = stack_frames != 0 ? put_frames(s, words, &n) : s->stream->missed;
 	end_new(s, words, n, hash);
 }
 
@@ -195,9 +198,8 @@ void span_end_extra(struct call_span *s, uint64_t *words, uint32_t n, const uint
 {
 	struct stream *stream = s->stream;
 	bool literal = false;
-	if (stack_frames != 0)
-		n += put_frames(s, words, n);
-	uint32_t sig = record_sig(stream, words, n, &literal);
+	uint64_t hash = whole_hash(s, words, &n);
+	uint32_t sig = hashed_sig(stream, words, n, hash, &literal);
 	stream->totals[sig].calls++;
 	stream->totals[sig].ticks += s->exit - s->enter;
 	record_extra(stream, sig, s->enter, s->exit, words, literal ? n : 0, extra, nextra);

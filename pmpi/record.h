@@ -29,6 +29,12 @@ extern uintptr_t mpi_hull_begin HIDDEN, mpi_hull_len HIDDEN;	   /* all of them, 
 /* Address of the program's call when `address` lies in MPI's Fortran layer; 0 when the layer asks something for
  * itself. `frame`: the wrapper's. */
 uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64_t frame) HIDDEN COLD;
+/* The return addresses from that of a wrapper on, given its frame; how many. *ret_whole: there are no more, or max is reached. */
+uint32_t callsite_walk(struct stream *s, uint64_t frame, uint64_t *ret_addresses, uint32_t max,
+		       bool *ret_whole) HIDDEN COLD;
+/* A call has come from below the frame of the open one: is it of that one's making? Not where that was left by longjmp,
+ * or on another stack. Where it cannot be told it is, and counted. */
+bool callsite_is_inside(struct stream *s, uint64_t address, uint64_t frame) HIDDEN COLD;
 /* Above the call at that address, from which the open call of the stream came. How many. */
 uint32_t callsite_frames(struct stream *s, uint64_t *ret_frames, uint32_t max, uint64_t address) HIDDEN COLD;
 
@@ -44,7 +50,7 @@ struct stream *span_attach(void) HIDDEN COLD;
 extern uint64_t calls_before_init HIDDEN;
 
 /* False: not ours to record (tracing is off, or the MPI library calls itself). `frame` is the wrapper's frame: a
- * call made from inside another has a lower one; a stale `inside` left by longjmp is thereby noticed. */
+ * call made from inside another has a lower one. */
 INLINE bool span_open(struct call_span *s, uint32_t op, void *address, void *frame)
 {
 	struct stream *stream = stream_mine;
@@ -53,12 +59,13 @@ INLINE bool span_open(struct call_span *s, uint32_t op, void *address, void *fra
 		if (stream == NULL)
 			return false;
 	}
-	if (__builtin_expect((uintptr_t)frame < stream->open.inside, false))
-		return false;
 	s->address = (uintptr_t)address;
+	if (__builtin_expect((uintptr_t)frame < stream->open.inside, false) &&
+	    callsite_is_inside(stream, s->address, (uintptr_t)frame))
+		return false;
 	if (__builtin_expect(s->address - mpi_hull_begin < mpi_hull_len, false)) {
 		s->address = callsite_behind(stream, op, s->address, (uintptr_t)frame);
-		if (s->address == 0 || tools_own(op, s->address))
+		if (s->address == 0 || tools_own(stream, op, s->address, (uintptr_t)frame))
 			return false;
 	}
 	stream->open.inside = (uintptr_t)frame;

@@ -33,7 +33,7 @@ static void lock_give(void)
 
 static int open_again(const char *suffix, int flags)
 {
-	char name[PATH_MAX + sizeof(SPILL_SUFFIX)];
+	static char name[PATH_MAX + sizeof(SPILL_SUFFIX)]; /* under the lock: the stack may be a small one */
 	snprintf(name, sizeof(name), "%s%s", path, suffix);
 	return open(name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600); /* a fifo in its place must not stop us */
 }

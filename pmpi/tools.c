@@ -3,20 +3,21 @@
  * program.
  *
  * They are told apart by the function of the library that calls, or the next one up the stack whose name is that of an
- * MPI call: MPI_Finalize does not call PMPI_Gather for the program. Found by libgcc's unwinder, once for each place in
- * the library, unless helpers stand between: what calls those may vary, and no call of the program may be lost.
- * Libraries that are linked into the executable are not told from the program. */
+ * MPI call: MPI_Finalize does not call PMPI_Gather for the program. Looked up once for each place in the library, unless
+ * helpers stand between, or the stack could not be followed: what calls those may vary, and no call of the program may
+ * be lost. An executable that exports MPI functions itself holds such a library; where it keeps them to itself, nothing
+ * tells them from the program. */
 #include "pmpi/tools.h"
 
-#include "pmpi/op_names.h"
-#include "pmpi/library.h"
+#include "pmpi/record.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <string.h>
-#include <unwind.h>
 
 #define TOOLS_MAX 16u
 #define PLACES_KNOWN 1024u
+#define PROBES 8
 #define WALK_MAX 64
 
 static struct range {
@@ -54,43 +55,30 @@ static bool holds_an_entry(uint64_t begin, uint64_t end)
 	return false;
 }
 
+/* Defined there, and not only named: the place through which an executable calls a function may pass for its address. */
+static bool exports_mpi(uint64_t begin, uint64_t end)
+{
+	for (uint32_t op = 0; op < OP_COUNT; op++) {
+		uintptr_t found = op_names[op] != NULL ? (uintptr_t)dlsym(RTLD_DEFAULT, op_names[op]) : 0;
+		const Elf64_Sym *symbol = NULL;
+		Dl_info info;
+		if (found - begin < end - begin && dladdr1((void *)found, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 &&
+		    symbol != NULL && symbol->st_shndx != SHN_UNDEF)
+			return true;
+	}
+	return false;
+}
+
 /* Modules come in the loader's order: the program, what is preloaded, the rest. */
-bool tools_note(uint64_t begin, uint64_t end, const char *path)
+bool tools_note(uint64_t begin, uint64_t end, const char *path, bool is_program)
 {
 	const char *slash = strrchr(path, '/');
-	bool is_libmpi = (uintptr_t)pmpi.MPI_Init - begin < end - begin;
 	front_seen |= strncmp(slash != NULL ? slash + 1 : path, "libmpitrace.so", strlen("libmpitrace.so")) == 0;
-	if (ntools == TOOLS_MAX || is_libmpi || (front_seen && !holds_an_entry(begin, end)))
+	bool is_tool = is_program ? exports_mpi(begin, end) : !front_seen || holds_an_entry(begin, end);
+	if (ntools == TOOLS_MAX || !is_tool)
 		return false;
 	tools[ntools++] = (struct range){begin, end};
 	return true;
-}
-
-struct walk {
-	const struct range *tool;
-	uint64_t address;
-	char name[128]; /* of the function that is named after an MPI call; empty: none */
-	int steps, helpers;
-	bool inside;
-};
-
-static _Unwind_Reason_Code look_at(struct _Unwind_Context *context, void *data)
-{
-	struct walk *w = data;
-	Dl_info info;
-	uint64_t pc = _Unwind_GetIP(context);
-	w->inside |= pc == w->address;
-	if (++w->steps > WALK_MAX || (w->inside && tool_of(pc) != w->tool))
-		return _URC_END_OF_STACK;
-	if (!w->inside)
-		return _URC_NO_REASON;
-	if (dladdr((void *)(uintptr_t)(pc - 1), &info) == 0 || info.dli_sname == NULL ||
-	    strncasecmp(info.dli_sname, "MPI_", strlen("MPI_")) != 0) {
-		w->helpers++;
-		return _URC_NO_REASON;
-	}
-	strncat(w->name, info.dli_sname, sizeof(w->name) - 1);
-	return _URC_END_OF_STACK;
 }
 
 /* MPI_Bcast, mpi_bcast_, mpi_bcast_f08_ ...: the call `op`, or another? MPI_Init and MPI_Init_thread are one. */
@@ -108,30 +96,74 @@ static bool is_name_of(const char *name, uint32_t op)
 	return false;
 }
 
-static bool is_own(const struct range *tool, uint32_t op, uint64_t address, bool *ret_always)
+/* The function there, if it is named after an MPI call; else NULL: programs have an MPI_Something of their own, too. */
+static const char *name_at(uint64_t pc)
 {
-	struct walk w = {.tool = tool, .address = address};
-	_Unwind_Backtrace(look_at, &w);
-	bool own = w.name[0] != '\0' && !is_name_of(w.name, op);
-	*ret_always = !own || w.helpers == 0;
+	Dl_info info;
+	if (dladdr((void *)(uintptr_t)(pc - 1), &info) == 0 || info.dli_sname == NULL ||
+	    strncasecmp(info.dli_sname, "MPI_", strlen("MPI_")) != 0)
+		return NULL;
+	for (uint32_t op = 0; op < OP_COUNT; op++)
+		if (op_names[op] != NULL && is_name_of(info.dli_sname, op))
+			return info.dli_sname;
+	return NULL;
+}
+
+static bool is_own(struct stream *s, uint32_t op, uint64_t address, uint64_t frame, bool *ret_always)
+{
+	const struct range *tool = tool_of(address);
+	uint64_t up[WALK_MAX];
+	const char *name = NULL;
+	bool whole;
+	uint32_t n = callsite_walk(s, frame, up, WALK_MAX, &whole), i = 0, helpers = 0;
+	while (i < n && up[i] != address)
+		i++;
+	for (; i < n && name == NULL && tool_of(up[i]) == tool; i++) {
+		name = name_at(up[i]);
+		helpers += name == NULL;
+	}
+	bool own = name != NULL && !is_name_of(name, op);
+	*ret_always = own ? helpers == 0 : name != NULL || i < n || whole;
 	return own;
 }
 
-bool tools_own(uint32_t op, uint64_t address)
+static bool remembered(uint32_t home, uint64_t address, bool *ret_own)
 {
-	const struct range *tool = tool_of(address);
-	bool always;
-	if (tool == NULL)
-		return false;
-	struct place *p = &places[(address * 0x9e3779b97f4a7c15ull) >> 54];
-	uint64_t known = __atomic_load_n(&p->pc, __ATOMIC_ACQUIRE); /* partner: the release store below */
-	if (known == address)
-		return p->own;
-	bool own = is_own(tool, op, address, &always);
-	if (always && known == 0 &&
-	    __atomic_compare_exchange_n(&p->pc, &known, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		p->own = own;
-		__atomic_store_n(&p->pc, address, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < PROBES; i++) {
+		const struct place *p = &places[(home + i) % PLACES_KNOWN];
+		if (__atomic_load_n(&p->pc, __ATOMIC_ACQUIRE) == address) { /* partner: the release store below */
+			*ret_own = p->own;
+			return true;
+		}
 	}
+	return false;
+}
+
+static void remember(uint32_t home, uint64_t address, bool own)
+{
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct place *p = &places[(home + i) % PLACES_KNOWN];
+		uint64_t none = 0;
+		if (__atomic_compare_exchange_n(&p->pc, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+			p->own = own;
+			__atomic_store_n(&p->pc, address, __ATOMIC_RELEASE);
+			return;
+		}
+	}
+}
+
+bool tools_own(struct stream *s, uint32_t op, uint64_t address, uint64_t frame)
+{
+	bool always, own;
+	uint32_t home = (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 54);
+	if (tool_of(address) == NULL)
+		return false;
+	if (!remembered(home, address, &own)) {
+		own = is_own(s, op, address, frame, &always);
+		if (always)
+			remember(home, address, own);
+	}
+	if (own)
+		atomic_fetch_add_explicit(&segfile->calls_of_tools, 1, memory_order_relaxed);
 	return own;
 }

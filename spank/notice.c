@@ -21,6 +21,7 @@ static const struct {
 	[NOTICE_SITE_PLACE]    = {"the results do not go to out=", "this site says where they go"},
 	[NOTICE_FLAVOUR]       = {"programs of one MPI library run untraced", "all must be able to read it: mpitrace doctor, there, looks for the cause"},
 	[NOTICE_TOTALS]        = {"records no single calls",       "this site lets it have totals: ask who runs this cluster"},
+	[NOTICE_UNTRACED]      = {"nothing is recorded",           "log.txt in its directory says it of each node"},
 	[NOTICE_NO_PROGRAM]    = {"no report",                     "ask who runs this cluster to install mpitrace there, too"},
 	[NOTICE_FAILED]        = {"no report",                     "its log.txt says more"},
 	[NOTICE_LATER]         = {"the whole report is not made yet", "it can be made now by that command"},

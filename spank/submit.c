@@ -7,6 +7,7 @@
 #include "spank/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,10 +188,41 @@ static bool first_node_wrote(void)
 	return access(path, F_OK) == 0;
 }
 
+/* From the log that the nodes' agents left where no process was recorded (collect/agent.c): why. A tracer that a task
+ * cannot open is what the first node's has said when it began. */
+static bool why_untraced(char *ret_why, size_t cap_bytes)
+{
+	static const char mark[] = "ran untraced: ";
+	char path[PATH_MAX + 16], line[1024], node[256] = "";
+	const char *found = NULL;
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/log.txt", local.out);
+	sl_first_node(getenv("SLURM_STEP_NODELIST"), node);
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	FILE *f = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+	while (f != NULL && found == NULL && fgets(line, sizeof(line), f) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		found = strstr(line, mark);
+		bool of_other = !local.hides_hosts && node[0] != '\0' && strstr(line, node) == NULL;
+		if (found != NULL && strstr(line, "cannot open shared object file") != NULL && !of_other)
+			found = NULL;
+	}
+	if (found != NULL)
+		snprintf(ret_why, cap_bytes, "%s", found + strlen(mark));
+	if (f != NULL)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+	return found != NULL;
+}
+
 /* What a finisher that ended with this code has not done. */
 static void note(struct notice *n, int code, bool has_report)
 {
-	if (code == CODE_NO_PROGRAM)
+	char why[1024];
+	if (code == 0 && !has_report && why_untraced(why, sizeof(why)))
+		notice_set(n, NOTICE_UNTRACED, "%s", why);
+	else if (code == CODE_NO_PROGRAM)
 		notice_set(n, NOTICE_NO_PROGRAM, "the program mpitrace is missing on this host; the trace is in %s",
 			   local.out);
 	else if (code == CODE_QUEUED)

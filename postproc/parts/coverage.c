@@ -14,7 +14,7 @@
 #define MISSING_NODES_MAX 1024
 
 struct shortfall {
-	uint64_t events, lost, unwanted, outside, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
+	uint64_t events, lost, unwanted, outside, unclear, of_tools, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
 	uint64_t bare; /* messages whose words went with an event that was not kept */
 	uint32_t missing, killed, unfinished, gaps;
 };
@@ -60,22 +60,31 @@ static bool is_empty(const struct step *s, const struct process *p)
 	return true;
 }
 
-/* Calls of threads for which the tracer had no room. */
-static uint64_t outside(const struct process *p)
+/* Calls that are in no total: "calls_outside" and such. */
+static uint64_t uncounted(const struct process *p, const char *key)
 {
-	double n = json_number_or(p->meta, "calls_outside", 0);
+	double n = json_number_or(p->meta, key, 0);
 	return n >= 1 && n < 1e18 ? (uint64_t)n : 0;
+}
+
+static void explain_uncounted(struct step *s, uint32_t rank, uint32_t *named)
+{
+	static const char *const rows[][2] = {
+		{"calls_outside", "calls of threads for which the tracer had no room are in no count: too many threads "
+				  "at once, or no memory"},
+		{"calls_unclear", "calls are in no count: nothing told whether MPI made them inside of another one"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t n = uncounted(s->ranks[rank], rows[i][0]);
+		if (n > 0 && (*named)++ < NAMED_MAX)
+			step_reason(s, "rank %u: %" PRIu64 " %s", rank, n, rows[i][1]);
+	}
 }
 
 static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 {
 	const struct process *p = s->ranks[rank];
-	if (outside(p) > 0 && (*named)++ < NAMED_MAX)
-		step_reason(s,
-			    "rank %u: %" PRIu64
-			    " calls of threads for which the tracer had no room are in no count: too many threads at "
-			    "once, or no memory",
-			    rank, outside(p));
+	explain_uncounted(s, rank, named);
 	for (size_t t = 0; t < p->threads.n; t++) {
 		const struct thread *th = &p->threads.at[t];
 		const char *why = th->why_lost != NULL ? th->why_lost : "events were not kept";
@@ -142,6 +151,11 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 			"%s messages of sizes and tags that were new are only in the totals: their number and time are "
 			"known, their sizes and partners are not",
 			fmt_count((double)t->bare).s);
+	if (t->of_tools > 0)
+		step_reason(s,
+			    "%s calls that a profiling library in the program, or ahead of the tracer, made for itself are "
+			    "in no count",
+			    fmt_count((double)t->of_tools).s);
 	if (t->missing_defs > 0)
 		step_reason(s,
 			    "%" PRIu64
@@ -163,7 +177,9 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint3
 	}
 	t->events += step_events(p);
 	t->unfinished += !p->finalized;
-	t->outside += outside(p);
+	t->outside += uncounted(p, "calls_outside");
+	t->unclear += uncounted(p, "calls_unclear");
+	t->of_tools += uncounted(p, "calls_of_tools");
 	s->bad_blocks += p->bad_blocks;
 	for (size_t i = 0; i < p->threads.n; i++) {
 		t->lost += p->threads.at[i].lost + unusable(s, &p->threads.at[i]) +
@@ -199,6 +215,20 @@ static void explain_files(struct step *s)
 	}
 	if (s->bad_blocks > 0)
 		step_reason(s, "%u block%s could not be decoded", s->bad_blocks, s->bad_blocks == 1 ? "" : "s");
+}
+
+/* Why processes that had the tracer loaded are not in the record. True: it is not whole. */
+static bool explain_untraced(struct step *s)
+{
+	bool lacks = false;
+	for (size_t i = 0; i < s->nodes.n; i++)
+		for (const cJSON *u = json_first(s->nodes.at[i].meta, "untraced"); u != NULL; u = u->next) {
+			double n = json_number_or(u, "processes", 1);
+			step_reason(s, "%s: %s process%s ran untraced: %s", s->nodes.at[i].name, fmt_count(n).s,
+				    n == 1 ? "" : "es", json_text(u, "why", ""));
+			lacks |= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(u, "failed"));
+		}
+	return lacks;
 }
 
 static void explain_unmatched(struct step *s, const struct unmatched *u, const struct op_counts *c)
@@ -359,8 +389,9 @@ int part_coverage(struct analysis *a)
 	explain_ranks(s, &t);
 	explain_files(s);
 	explain_unknown(s, &t);
-	a->lost = t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 || t.outside != 0 ||
-		  t.bare != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 ||
+	bool lacks = explain_untraced(s);
+	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 || t.outside != 0 ||
+		  t.unclear != 0 ||		  t.bare != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 ||
 		  s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
@@ -376,6 +407,10 @@ int part_coverage(struct analysis *a)
 	json_put(c, "events_lost", (double)t.lost);
 	json_put(c, "calls_before_init", calls_before_init(s));
 	json_put(c, "calls_outside", (double)t.outside);
+	if (t.unclear > 0)
+		json_put(c, "calls_unclear", (double)t.unclear);
+	if (t.of_tools > 0)
+		json_put(c, "calls_of_tools", (double)t.of_tools);
 	json_put(c, "unknown_signatures", (double)t.unknown_sigs);
 	json_put(c, "unknown_calls", (double)t.unknown_calls);
 	json_put(c, "unknown_definitions", (double)t.unknown_defs);

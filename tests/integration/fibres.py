@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """fibres.py - programs whose functions call MPI from fibres, signal stacks and stacks made by hand: the tracer reads no memory that
 is not there, and the callers that it names are those that called."""
-from trace import FLAVOURS, Place, Tests, operations
+import subprocess
+
+from trace import FLAVOURS, PROGRAMS, Place, Tests, operations
 
 FORTRAN = {'openmpi': '-lmpi_mpifh', 'mpich': '-lmpichfort'}
 # Whoever stands above the call in the source, from inside out.
 FROM_THREAD = {('on_thread', x, end) for x, end in (('small_one', 'main'), ('small_one', 'of_thread'), ('remapped', 'main'), ('remapped', 'of_thread'),
                                                     ('inside', 'main'), ('alternate', 'main'), ('bare', 'main'), ('bare', 'of_thread'))}
+ONCE_UNKNOWN = {('afterwards', 'bottom', 'main')} # its first call came from where nobody called
 FROM_FIBRE = {('on_thread',), ('on_fibre',), ('on_fibre', 'on_signal'), ('on_fibre', 'by_hand')}
 
 
@@ -27,7 +30,40 @@ def known(t, place, program, name, stack, who):
     n = operations(a)['MPI_Barrier'] // 2
     t.equal(who + 'calls are exact, and at their sites, of C and Fortran', sorted(barriers), [('roomy', n), ('roomy_fortran', n)])
     if stack:
-        t.equal(who + 'callers are those of the source, on the stack of the thread to its end', callers(a) - {('main',), ()}, FROM_THREAD | FROM_FIBRE)
+        t.equal(who + 'callers are those of the source, on the stack of the thread to its end', callers(a) - {('main',), ()},
+                FROM_THREAD | FROM_FIBRE | ONCE_UNKNOWN)
+    t.equal(who + 'and nothing is missing', (a['coverage'].get('calls_unclear'), a['coverage']['reasons']), (None, []))
+
+
+def left(t, place, program):
+    who = '%s, after a call that was left by longjmp: ' % place.flavour
+    plain, run = place.plain(1, program, 'left'), place.traced(1, program, 'left', name='left', MPITRACE_STACK='4')
+    t.equal(who + 'the result is that of the untraced program', (run.stdout, run.returncode), (plain.stdout, 0))
+    a = place.analysis('left')
+    t.equal(who + 'calls are exact, on the stack of the thread and on a fibre', operations(a)['MPI_Barrier'], 10)
+    t.check(who + 'and nothing is missing', a['coverage']['complete'] and a['coverage']['reasons'] == [], a['coverage'])
+
+
+def unclear(t, place, program):
+    """A call was left by longjmp, and the stack of the next ones cannot be followed: what is not recorded is a number."""
+    who = '%s, left and bare: ' % place.flavour
+    plain, run = place.plain(1, program, 'left_bare'), place.traced(1, program, 'left_bare', name='left-bare')
+    t.equal(who + 'the result is that of the untraced program', (run.stdout, run.returncode), (plain.stdout, 0))
+    a = place.analysis('left-bare')
+    c = a['coverage']
+    t.equal(who + 'each call is recorded, or counted as missing', operations(a).get('MPI_Barrier', 0) + c.get('calls_unclear', 0), 6)
+    t.check(who + 'and the coverage says so', (c['complete'], any('nothing told whether' in r for r in c['reasons'])) == (
+        ('calls_unclear' not in c), ('calls_unclear' in c)), c)
+
+
+def little_room(t, place, program):
+    plugin = place.dir + '/libplugin.so'
+    subprocess.run(['mpicc.' + place.flavour, '-shared', '-fPIC', '-g', '-O1', '-o', plugin, PROGRAMS + '/plugin.c'], check=True)
+    plain = place.plain(1, program, 'loaded', PLUGIN=plugin)
+    run = place.traced(1, program, 'loaded', name='loaded', PLUGIN=plugin, MPITRACE_STACK='4')
+    who = '%s, a library loaded late, on a small stack: ' % place.flavour
+    t.equal(who + 'the result is that of the untraced program', (run.stdout, run.returncode), (plain.stdout, 0))
+    t.equal(who + 'its calls are recorded', operations(place.analysis('loaded')).get('MPI_Barrier'), 2)
 
 
 def main():
@@ -38,6 +74,9 @@ def main():
                 program = place.compile('fibres.c', '-pthread', FORTRAN[flavour], *flags)
                 name = 'fibres%s%s' % (''.join(flags[:1]), '-callers' if stack else '')
                 known(t, place, program, name, stack, '%s, %s: ' % (flavour, name))
+            left(t, place, program)
+            unclear(t, place, program)
+            little_room(t, place, program)
     t.end()
 
 

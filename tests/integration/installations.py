@@ -25,6 +25,7 @@ class Installation:
         self.lib, self.bin, self.libexec = top + "/prefix/pmpi", top + "/prefix/bin", top + "/prefix/libexec/mpitrace"
         self.plugin = top + "/prefix/slurm/mpitrace.so"
         self.front, self.openmpi = self.lib + "/libmpitrace.so", self.lib + "/libmpitrace-openmpi.so"
+        self.abi = self.lib + "/libmpitrace-abi.so"
         self.warden, self.command = self.libexec + "/mpitrace-warden", self.bin + "/mpitrace"
         self.plugstack, self.conf = top + "/etc/plugstack.conf", top + "/etc/slurm.conf"
         self.spool, self.policy = top + "/spool/mpitrace", top + "/site/mpitrace.conf"
@@ -35,7 +36,7 @@ class Installation:
             if name.startswith("libmpitrace") and name.endswith(".so"):
                 shutil.copy(os.path.dirname(TRACER) + "/" + name, self.lib)
         if not os.path.exists(self.openmpi):
-            shutil.copy(self.front, self.openmpi)  # where no Open MPI is: any library
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", self.openmpi, "-x", "c", "-"], input=b"int mpitrace_bind_openmpi;", check=True)  # where no Open MPI is
         shutil.copy("/bin/true", self.warden)
         self.take_plugin("2205")
         self.slurm("slurm-wlm 22.05.8")
@@ -168,6 +169,11 @@ KINDS = [
     ("a tracer that is not root's", lambda i: os.chown(i.front, NOBODY, NOBODY), "tracer", "bad", "libmpitrace.so is not root's"),
     ("the tracer of Open MPI that only root reads", lambda i: os.chmod(i.openmpi, 0o600), "open mpi", "bad", "libmpitrace-openmpi.so (mode 0600) cannot be read"),
     ("the tracer of Open MPI that is empty", lambda i: cut(i.openmpi, 0), "open mpi", "bad", "libmpitrace-openmpi.so is empty"),
+    ("the tracer of Open MPI that is another MPI's", lambda i: shutil.copy(i.abi, i.openmpi), "open mpi", "bad", "libmpitrace-openmpi.so is no tracer, or one for another MPI"),
+    ("no tracer of the standard's ABI", lambda i: os.remove(i.abi), "mpi abi", "warn", "libmpitrace-abi.so is missing"),
+    ("the tracer of the standard's ABI that only root reads", lambda i: os.chmod(i.abi, 0o600), "mpi abi", "bad", "libmpitrace-abi.so (mode 0600) cannot be read"),
+    ("the tracer of the standard's ABI that is none", lambda i: shutil.copy(i.front, i.abi), "mpi abi", "bad", "libmpitrace-abi.so is no tracer, or one for another MPI"),
+    ("libdir= without the tracer of the standard's ABI", lambda i: os.remove(moved_library(i) + "/libmpitrace-abi.so"), "programs", "bad", "libmpitrace-abi.so is not there"),
     ("libdir= that is not there", lambda i: i.line(libdir=i.top + "/absent"), "programs", "bad", "absent/libmpitrace.so is not there"),
     ("libdir= without a tracer", lambda i: i.line(libdir=i.bin), "programs", "bad", "bin/libmpitrace.so is not there"),
     ("libdir= with a tracer that only root reads", lambda i: os.chmod(moved_library(i) + "/libmpitrace.so", 0o600), "programs", "bad", "(mode 0600) cannot be read"),

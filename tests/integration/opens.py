@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """opens.py - programs that are not linked with MPI and open it, and what else is in the loader's way: sanitizers, other MPIs."""
 import os
+import shutil
 import subprocess
 
-from trace import FLAVOURS, MPITRACE, PROGRAMS, Place, Tests, operations
+from trace import FLAVOURS, MPITRACE, PROGRAMS, Place, Step, Tests, operations
 
 LIBRARY = {'openmpi': 'libmpi.so.40', 'mpich': 'libmpich.so.12'}
 WANT = {'MPI_Init': 1, 'MPI_Comm_rank': 1, 'MPI_Comm_size': 1, 'MPI_Allreduce': 30, 'MPI_Barrier': 1, 'MPI_Finalize': 1}
@@ -50,6 +51,62 @@ def opened(t, place):
                     traced.stderr)
         else:
             t.equal(who + 'each call is recorded', operations(place.analysis(how)), WANT)
+
+
+def in_a_job(place, name, tracer, *words):
+    """As on a node of Slurm: the step, and the log that its finisher leaves."""
+    out = '%s/mpitrace-%s/step-0' % (place.dir, name)
+    step = Step(place, name, out=out, uid=os.geteuid())
+    done = step.run(*words, env={'LD_PRELOAD': tracer})
+    step.end()
+    subprocess.run([MPITRACE, 'finish', out], capture_output=True, check=False)
+    log = out + '/log.txt'
+    return done, step, open(log).read() if os.path.exists(log) else ''
+
+
+def passed_by(t, place):
+    """What is loaded past the tracer is named in the job's log, too; who has no MPI is not."""
+    program, library, linked = unlinked(place), LIBRARY[place.flavour], plugin(place)
+    for how in ('deepbind', 'namespace'):
+        words = [program, how, library, linked]
+        plain, (traced, _, log) = run(place, *words), in_a_job(place, how, os.environ['TRACER'], *words)
+        who = '%s, %s in a job: ' % (place.flavour, how)
+        t.equal(who + 'output and exit code are those of the untraced program', (traced.stdout, traced.returncode), (plain.stdout, plain.returncode))
+        if plain.returncode == 0: # Open MPI 4.1 dies in a namespace
+            t.check(who + 'its log names it, once', log.count('n1: 1 process ran untraced: %s' % library.split('.so')[0]) == 1 and
+                    'RTLD_DEEPBIND, dlmopen' in log and log.count('\n') == 1, log)
+    _, step, log = in_a_job(place, 'none', os.environ['TRACER'], '/bin/sh', '-c', 'true; /bin/true')
+    t.equal('%s, a program without MPI leaves nothing' % place.flavour, (log, os.path.exists(step.out)), ('', False))
+
+
+def with_broken_tracer(t, place):
+    """The tracer behind the front cannot be loaded: who asked hears why, in one line."""
+    program, libraries = place.compile('ring.c'), os.path.dirname(os.environ['TRACER'])
+    name = 'libmpitrace-%s.so' % place.flavour
+    words = ['mpirun', '-n', '2', program, '5']
+    plain = run(place, *words)
+    for kind, breaks, why in (('empty', lambda path: os.truncate(path, 0), 'file too short'),
+                              ('of another MPI', lambda path: shutil.copy(libraries + '/libmpitrace-abi.so', path), 'is no tracer for this MPI library'),
+                              ('missing', os.remove, 'No such file')):
+        who, prefix = '%s, a tracer that is %s: ' % (place.flavour, kind), '%s/prefix-%s' % (place.dir, kind.replace(' ', '-'))
+        os.makedirs(prefix + '/bin')
+        shutil.copytree(libraries, prefix + '/pmpi', ignore=lambda _, names: [n for n in names if not n.endswith('.so')])
+        shutil.copy(MPITRACE, prefix + '/bin')
+        breaks(prefix + '/pmpi/' + name)
+        traced = run(place, prefix + '/bin/mpitrace', 'run', '--out', place.dir + '/broken', '--', *words)
+        said = [line for line in traced.stderr.decode().splitlines() if line.startswith('mpitrace')]
+        t.equal(who + 'output and exit code are those of the untraced program', (sorted(traced.stdout.split()), traced.returncode),
+                (sorted(plain.stdout.split()), 0))
+        t.check(who + 'why is said once', len(said) == 1 and '2 processes of mpirun ran untraced: ' in said[0] and why in said[0] and name in said[0], said)
+        _, step, log = in_a_job(place, 'broken-' + kind.replace(' ', '-'), prefix + '/pmpi/libmpitrace.so', *words)
+        t.check(who + 'the log of a job names it', log.count('n1: 2 processes ran untraced: ') == 1 and why in log, log)
+    step = Step(place, 'mixed')
+    step.run(program, '5', env={'LD_PRELOAD': prefix + '/pmpi/libmpitrace.so'})
+    step.run(program, '5')
+    step.end()
+    c = step.analysis()['coverage']
+    t.check('%s, one process of two: the report says why it is not whole' % place.flavour,
+            not c['complete'] and any('n1: 1 process ran untraced: ' in r and name in r for r in c['reasons']), c)
 
 
 def by_ctypes(t, place):
@@ -106,6 +163,8 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             opened(t, place)
+            passed_by(t, place)
+            with_broken_tracer(t, place)
             by_ctypes(t, place)
             sanitized(t, place)
     with Place(FLAVOURS[0]) as place:

@@ -10,7 +10,7 @@ import subprocess
 from trace import FLAVOURS, MPITRACE, PROGRAMS, Place, Step, Tests, operations
 
 TRACER = os.environ['TRACER']
-KINDS = {'plain': [], 'next': ['-DBY_NEXT'], 'handle': ['-DBY_HANDLE'], 'name': ['-DBY_NAME'], 'few': ['-DFEW'], 'fortran': ['-DFORTRAN']}
+KINDS = {'plain': [], 'next': ['-DBY_NEXT'], 'handle': ['-DBY_HANDLE'], 'name': ['-DBY_NAME'], 'few': ['-DFEW'], 'fortran': ['-DFORTRAN'], 'bare': ['-DBARE']}
 LANGUAGES = ('lang_mpif.f', 'lang_use.f90', 'lang_f08.f90')
 PLACES = ('ahead', 'behind', 'linked')
 
@@ -68,7 +68,7 @@ def one(t, place, source, want, where):
 
 def in_c(t, place):
     want = wanted(place, 'tooled.c')
-    for kind, at in itertools.product(('plain', 'next', 'handle', 'name'), PLACES):
+    for kind, at in [*itertools.product(('plain', 'next', 'handle', 'name'), PLACES), ('bare', 'ahead')]:
         # What a library calls through its own wrappers is the program's to itself, too.
         more = {'MPI_Barrier': 1, 'MPI_Allreduce': 1} if (kind, at) == ('name', 'ahead') else {}
         one(t, place, 'tooled.c', {op: n + more.get(op, 0) for op, n in want.items()}, [(kind, at)])
@@ -76,6 +76,25 @@ def in_c(t, place):
         for places in sorted(itertools.product(PLACES, PLACES)):
             if PLACES.index(places[0]) <= PLACES.index(places[1]):
                 one(t, place, 'tooled.c', want, list(zip(kinds, places)))
+
+
+def in_the_program(t, place):
+    """The library's object is in the executable, as those that are linked statically: its own calls are told from the program's, and
+    counted."""
+    want = wanted(place, 'tooled.c', 'in')
+    for kind in ('plain', 'few', 'bare'):
+        who = '%s, %s in the program: ' % (place.flavour, kind)
+        path = '%s/tooled_with_%s' % (place.dir, kind)
+        os.rename(place.compile('tooled.c', '-DNAME="%s"' % kind, *KINDS[kind], PROGRAMS + '/tool.c', '-ldl'), path)
+        plain, traced = place.plain(2, path), place.traced(2, path, name='in-' + kind)
+        t.equal(who + 'output and exit code are those of the untraced program', (sorted(traced.stdout.splitlines()), traced.returncode),
+                (sorted(plain.stdout.splitlines()), 0))
+        a = place.analysis('in-' + kind)
+        c = a['coverage']
+        t.equal(who + 'the calls are those of the program, each once', operations(a), {op: 2 * n for op, n in want.items()})
+        # Dup and Barrier; Comm_rank, Comm_size, Gather, Allreduce and Comm_free. MPI_Initialized has no place.
+        t.check(who + 'those of the library are a number, and the trace is complete', c['complete'] and c.get('calls_of_tools', 0) >= 2 * 7 and
+                any('profiling library' in r for r in c['reasons']), c)
 
 
 def in_fortran(t, place):
@@ -100,6 +119,7 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             in_c(t, place)
+            in_the_program(t, place)
             if shutil.which('mpifort.' + flavour):
                 in_fortran(t, place)
             by_mpitrace_run(t, place)

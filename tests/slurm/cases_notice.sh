@@ -79,6 +79,17 @@ a_tracer_that_users_cannot_read_is_told() {
 	with_libraries_that "libmpitrace-$MPI.so: Permission denied" chmod 0600 "$STATE/libraries/libmpitrace-$MPI.so"
 }
 
+# Only the processes see it, when they call MPI; srun, when all is over.
+a_tracer_that_cannot_be_loaded_is_told() {
+	local lib=$STATE/libraries name=libmpitrace-openmpi.so
+	own_libraries "$lib"
+	as_admin truncate -s 0 "$lib/$name"
+	with_plugin_arguments "libdir=$lib report_seconds=60" told "nothing is recorded: $lib/$name: file too short" "" foreground || return
+	with_plugin_arguments "libdir=$lib report_seconds=60" try_to_start of_sbatch --mpitrace || return
+	eventually "a log that says why" grep -rqs "n1: 1 process ran untraced: $lib/$name: file too short" "$CASE_DIR" --include=log.txt || return
+	rm -rf "$lib"
+}
+
 a_library_directory_that_users_cannot_search_is_told() {
 	with_libraries_that "runs untraced on n1: $STATE/libraries/libmpitrace.so: Permission denied" chmod 0700 "$STATE/libraries"
 }

@@ -19,7 +19,7 @@
 #define ROUNDS 1000
 #define CALLS_A_ROUND 20
 
-mpitrace_bind_fn mpitrace_bind;
+mpitrace_bind_fn mpitrace_bind_mpich;
 
 static const struct wrapper *table;
 static atomic_bool over;
@@ -142,7 +142,7 @@ static const struct wrapper *bound(void)
 		void *pmpi = dlsym(RTLD_DEFAULT, name);
 		targets[i] = (struct target){.name = op_names[i], .pmpi = pmpi, .next = pmpi};
 	}
-	return mpitrace_bind(targets, OP_COUNT);
+	return mpitrace_bind_mpich(targets, OP_COUNT);
 }
 
 int main(int argc, char **argv)
