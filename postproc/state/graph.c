@@ -52,14 +52,14 @@ static uint32_t add_node(struct graph *g, enum node_kind kind)
 {
 	uint32_t at = (uint32_t)g->nodes.n;
 	if (g->code == 0)
-		g->code = vec_push(&g->nodes, (struct node_at){.kind = kind});
+		g->code = vec_push(&g->nodes, (struct graph_node){.kind = kind});
 	return at;
 }
 
 static void add_edge(struct graph *g, uint32_t from, uint32_t to)
 {
 	if (g->code == 0)
-		g->code = vec_push(&g->edges, (struct edge){from, to});
+		g->code = vec_push(&g->edges, (struct graph_edge){from, to});
 }
 
 static uint32_t same_comm(const struct states *s, uint32_t comm)
@@ -522,7 +522,7 @@ static void note_all(struct making *m)
 static void sort_edges(struct graph *g)
 {
 	size_t nodes = g->nodes.n, n = g->edges.n;
-	struct edge *sorted = malloc((n + 1) * sizeof(*sorted));
+	struct graph_edge *sorted = malloc((n + 1) * sizeof(*sorted));
 	g->out = calloc(nodes + 2, sizeof(*g->out));
 	g->in = calloc(nodes + 2, sizeof(*g->in));
 	g->back = malloc((n + 1) * sizeof(*g->back));
@@ -558,7 +558,7 @@ static void spread(struct graph *g)
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		struct node_at *x = &g->nodes.at[i];
+		struct graph_node *x = &g->nodes.at[i];
 		left[i] = x->kind == NODE_ONE ? 1 : g->out[i + 1] - g->out[i];
 		x->alive = x->kind == NODE_FREE || (x->kind == NODE_ALL && left[i] == 0);
 		if (x->alive)
@@ -568,7 +568,7 @@ static void spread(struct graph *g)
 		uint32_t at = list[--todo];
 		g->work += 1 + g->in[at + 1] - g->in[at];
 		for (uint32_t i = g->in[at]; i < g->in[at + 1]; i++) {
-			struct node_at *x = &g->nodes.at[g->back[i]];
+			struct graph_node *x = &g->nodes.at[g->back[i]];
 			if (x->alive || x->kind == NODE_OVER || --left[g->back[i]] > 0)
 				continue;
 			x->alive = true;

@@ -6,13 +6,13 @@
 
 #include "postproc/state/state.h"
 
-struct edge {
+struct graph_edge {
 	uint32_t from, to;
 };
 
 enum node_kind { NODE_FREE, NODE_OVER, NODE_ALL, NODE_ONE };
 
-struct node_at {
+struct graph_node {
 	enum node_kind kind;
 	bool alive;
 };
@@ -22,8 +22,8 @@ struct node_at {
 struct graph {
 	const struct states *states;
 	uint32_t nranks, first_group; /* of nodes: groups are from there on, each behind those that it needs */
-	VEC(struct node_at) nodes;
-	VEC(struct edge) edges;	 /* sorted by from */
+	VEC(struct graph_node) nodes;
+	VEC(struct graph_edge) edges;	 /* sorted by from */
 	uint32_t *out, *in;	 /* by node: its first edge, and its first place in `back`; one more at the end */
 	uint32_t *back;		 /* who needs a node */
 	uint32_t *thread_of;	 /* by rank: its first thread in states; one more at the end */
