@@ -138,7 +138,8 @@ static void put_stuck(const struct look *l, unsigned columns)
 		const struct core *c = &l->cores.at.at[i];
 		char line[256], *why = live_why(l, c);
 		size_t ranks = c->nranks + c->waiting.n;
-		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never go on, because of:", ranks, ranks == 1 ? "" : "s");
+		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never go on, because of:", ranks,
+			 ranks == 1 ? "" : "s");
 		put_line(line, columns);
 		put_parts(why);
 		free(why);

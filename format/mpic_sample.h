@@ -64,10 +64,10 @@ struct mpic_sample_item {
 	uint64_t age_ticks;	      /* OPEN: how long it has been in the call */
 	uint32_t nwords;	      /* OPEN: as in sig.h; 0: see sig */
 	uint64_t words[MPIC_SAMPLE_WORDS_MAX];
-	struct mpic_system system;	  /* SYSTEM */
-	struct mpic_counters counters;	  /* COUNTERS */
-	uint64_t next_serial;		  /* STARTED: of the requests of the thread, and by which signature the last */
-	uint32_t nstarted;		  /* of them were started, the newest first */
+	struct mpic_system system;     /* SYSTEM */
+	struct mpic_counters counters; /* COUNTERS */
+	uint64_t next_serial;	       /* STARTED: of the requests of the thread, and by which signature the last */
+	uint32_t nstarted;	       /* of them were started, the newest first */
 	uint32_t started[MPIC_SAMPLE_STARTED_MAX];
 	uint64_t used_bytes, limit_bytes; /* MEMORY: of the node, behind the head; has no process */
 };

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #define SCHEMA "mpitrace/live/1"
-#define MEMBERS_MAX 64	 /* of a deadlock's core */
+#define MEMBERS_MAX 64	  /* of a deadlock's core */
 #define DEADLOCKS_MAX 256 /* the smallest */
 
 static void put_job(cJSON *o, const struct look *l)

@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#define STALL_S 60.0   /* all inside of MPI so long, each in one call: nothing moves, whatever they wait for */
-#define WAITED_MAX 64  /* ranks of which it is said who waits for them */
+#define STALL_S 60.0  /* all inside of MPI so long, each in one call: nothing moves, whatever they wait for */
+#define WAITED_MAX 64 /* ranks of which it is said who waits for them */
 /* Who was ready to run and hardly did cannot have taken what came. */
 #define STARVED_SHARE 0.1
 #define STARVED_NS 1000000u
@@ -98,7 +98,7 @@ static bool stood_then(const struct look *l, const struct live_rank *x, double s
 	if (x->state != LIVE_ENDED)
 		return since_s * 1e9 >= (double)(ahead_ns + interval_ns);
 	return interval_ns <= 0 || x->node->samples >= 2 + (x->process != NULL ? x->process->ran : 0) +
-								(uint64_t)(ahead_ns / interval_ns + 1);
+							       (uint64_t)(ahead_ns / interval_ns + 1);
 }
 
 /* Its message may lie there since long: it takes it when it has a processor again. */

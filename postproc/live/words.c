@@ -113,8 +113,7 @@ static void put_words(struct buf *b, const struct look *l, uint32_t rank, const 
 	else
 		put_call(b, l, sig);
 	if (with_time && !isnan(since_s) && since_s > 0)
-		buf_printf(b, "%s %s", r->state == LIVE_MPI ? " for" : " for up to",
-			   fmt_plain(fmt_time(since_s)).s);
+		buf_printf(b, "%s %s", r->state == LIVE_MPI ? " for" : " for up to", fmt_plain(fmt_time(since_s)).s);
 	if (r->state == LIVE_MPI && live_place(l, sig, place, sizeof(place)))
 		buf_printf(b, " at %s", place);
 	if (r->stopped)
@@ -163,7 +162,8 @@ static void put_member(struct buf *b, const struct look *l, const struct core *c
 	if (more)
 		buf_printf(b, "thread %u ", t->thread);
 	put_words(b, l, m->rank, sig, t->since_s, true);
-	bool says = sig != NULL && (sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_PROBE);
+	bool says = sig != NULL &&
+		    (sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_PROBE);
 	char *until = says ? NULL : live_until(l, m);
 	if (until != NULL)
 		buf_printf(b, ", needs %s", until);
@@ -175,7 +175,8 @@ static void put_waiting(struct buf *b, const struct look *l, const struct core *
 	size_t n = c->waiting.n;
 	if (n == 0)
 		return;
-	buf_printf(b, "; %zu more rank%s wait%s for %s", n, n == 1 ? "" : "s", n == 1 ? "s" : "", c->nranks == 1 ? "it" : "them");
+	buf_printf(b, "; %zu more rank%s wait%s for %s", n, n == 1 ? "" : "s", n == 1 ? "s" : "",
+		   c->nranks == 1 ? "it" : "them");
 	for (size_t i = 0; i < c->waiters.n && i < WORDS_ROWS_MAX; i++) {
 		const struct core_waiters *w = &c->waiters.at[i];
 		const struct sig at = {.site = w->site};

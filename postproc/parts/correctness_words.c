@@ -162,7 +162,7 @@ static void put_waiters(const struct step *s, const struct defect_case *x, char 
 			used += (size_t)snprintf(text + used, size - used, "waits in %s for %u more", op,
 						 x->nmembers - shown);
 		else if (used < size && x->needs[i] == NONE)
-			used += (size_t)snprintf(text + used, size - used, "waits in %s for any of several", op);
+			used += (size_t)snprintf(text + used, size - used, "waits in %s for anybody", op);
 		else if (used < size)
 			used += (size_t)snprintf(text + used, size - used, "waits in %s for rank %u", op, x->needs[i]);
 	}

@@ -36,8 +36,8 @@ static bool is_under_way(const struct stream *st, uint32_t rank, const struct wa
 	uint32_t comm = w->kind == WANT_MESSAGE || w->kind == WANT_RECEIVER ? st->step->comms.at[w->comm].same : NONE;
 	if (w->kind == WANT_MESSAGE)
 		return match_has_send(&st->shards[shard_of(st, rank)], comm, w->peer, rank, w->tag);
-	return w->kind == WANT_RECEIVER && match_has_recv(&st->shards[shard_of(st, (uint32_t)w->peer)], comm, rank,
-							  (uint32_t)w->peer, w->tag);
+	return w->kind == WANT_RECEIVER &&
+	       match_has_recv(&st->shards[shard_of(st, (uint32_t)w->peer)], comm, rank, (uint32_t)w->peer, w->tag);
 }
 
 static struct requests_of *requests_of_thread(const struct stream *st, uint32_t rank, uint32_t thread)
@@ -123,8 +123,7 @@ static int add_any(const struct stream *st, struct states_of *x, uint32_t rank, 
 static bool waits_for_any(const struct step *s, const struct sig *sig)
 {
 	const char *op = sig->op == NONE ? "" : s->ops.at[sig->op];
-	return sig->call.shape != SIG_COMPLETE &&
-	       (strcmp(op, "MPI_Waitany") == 0 || strcmp(op, "MPI_Waitsome") == 0);
+	return sig->call.shape != SIG_COMPLETE && (strcmp(op, "MPI_Waitany") == 0 || strcmp(op, "MPI_Waitsome") == 0);
 }
 
 static int add_call(const struct stream *st, struct states_of *x, uint32_t rank, const struct open_sig *open)

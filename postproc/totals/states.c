@@ -39,7 +39,8 @@ void states_of_done(struct states_of *x)
 
 int states_use(struct states_of *x, uint32_t rank, uint32_t comm, uint32_t channel, uint64_t n)
 {
-	uint32_t *at = &x->use_of.at[channel == CHANNEL_COLLECTIVES ? comm : x->step->comms.n + channel - CHANNEL_WINDOW(0)];
+	uint32_t *at =
+		&x->use_of.at[channel == CHANNEL_COLLECTIVES ? comm : x->step->comms.n + channel - CHANNEL_WINDOW(0)];
 	if (*at > 0 && x->out.uses.at[*at - 1].rank == rank) {
 		x->out.uses.at[*at - 1].entered += n;
 		return 0;
@@ -87,7 +88,8 @@ int states_count(struct states_of *x, uint32_t rank)
 
 static uint64_t entered(const struct states_of *x, uint32_t rank, uint32_t comm, uint32_t channel)
 {
-	uint32_t at = x->use_of.at[channel == CHANNEL_COLLECTIVES ? comm : x->step->comms.n + channel - CHANNEL_WINDOW(0)];
+	uint32_t at =
+		x->use_of.at[channel == CHANNEL_COLLECTIVES ? comm : x->step->comms.n + channel - CHANNEL_WINDOW(0)];
 	return at > 0 && x->out.uses.at[at - 1].rank == rank ? x->out.uses.at[at - 1].entered : 0;
 }
 
@@ -112,8 +114,8 @@ bool states_message(const struct step *s, const struct sig *sig, struct want *re
 				  .comm = sig->comm,
 				  .peer = peer,
 				  .tag = (c->flags & SIG_ANY_TAG) != 0 ? SIG_ANY
-					 : c->shape == SIG_SENDRECV	? c->recv_tag
-									: c->tag,
+					 : c->shape == SIG_SENDRECV    ? c->recv_tag
+								       : c->tag,
 				  .bytes = sig->recv_bytes};
 	return sig->comm != NONE && (peer == SIG_ANY || is_rank(s, peer));
 }
