@@ -13,6 +13,7 @@
 #define PART_BYTES_MAX 4096
 #define CALLS_MAX 5
 #define WAITED_SHOWN 3
+#define DEADLOCKS_SHOWN 4
 #define RANKS_NAMED 6
 
 /* A line, cut to the width of the terminal; what came from outside is shown, not sent. */
@@ -132,15 +133,20 @@ static void put_parts(const char *why)
 
 static void put_stuck(const struct look *l, unsigned columns)
 {
-	for (size_t i = 0; i < l->deadlocks.n; i++) {
-		const struct live_group *d = &l->deadlocks.at[i];
-		char line[256];
-		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never go on:", d->ranks.n,
-			 d->ranks.n == 1 ? "" : "s");
+	size_t n = l->cores.at.n;
+	for (size_t i = 0; i < n && i < DEADLOCKS_SHOWN; i++) {
+		const struct core *c = &l->cores.at.at[i];
+		char line[256], *why = live_why(l, c);
+		size_t ranks = c->nranks + c->waiting.n;
+		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never go on, because of:", ranks,
+			 ranks == 1 ? "" : "s");
 		put_line(line, columns);
-		put_parts(d->why);
+		put_parts(why);
+		free(why);
 	}
-	if (l->stuck && l->deadlocks.n == 0)
+	if (n > DEADLOCKS_SHOWN)
+		put_line("and more deadlocks: see --json", columns);
+	if (l->stuck && n == 0)
 		put_line("STUCK: every rank has been inside of one MPI call for a minute or more", columns);
 }
 
@@ -148,7 +154,7 @@ static void put_waited(const struct look *l, unsigned columns)
 {
 	for (size_t i = 0; i < l->waited_for.n && i < WAITED_SHOWN; i++) {
 		const struct live_group *w = &l->waited_for.at[i];
-		uint32_t rank = l->waited_rank.at[i];
+		uint32_t rank = w->rank;
 		char line[1024], *words = live_words(l, rank, true);
 		int n = snprintf(line, sizeof(line), "%zu rank%s wait%s for %s", w->ranks.n, w->ranks.n == 1 ? "" : "s",
 				 w->ranks.n == 1 ? "s" : "", words != NULL ? words : "");

@@ -114,6 +114,26 @@ bool open_call_now(const struct process *p, uint32_t thread, struct open_now *re
 	return true;
 }
 
+uint32_t started_now(const struct process *p, uint32_t thread, uint64_t *ret_next_serial, uint32_t *ret_sigs)
+{
+	const uint64_t *area = (const void *)((const char *)p->threads[thread].area + THREAD_STARTED_OFFSET);
+	uint64_t words[THREAD_STARTED], next = 0;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < THREAD_STARTED; i++) {
+		words[i] = __atomic_load_n(&area[i], __ATOMIC_RELAXED);
+		if (words[i] != 0 && (uint32_t)words[i] % THREAD_STARTED == i && (uint32_t)words[i] >= next)
+			next = (uint64_t)(uint32_t)words[i] + 1;
+	}
+	for (uint64_t serial = next; serial > 0 && n < THREAD_STARTED; n++) {
+		uint64_t word = words[--serial % THREAD_STARTED];
+		if ((uint32_t)word != (uint32_t)serial || word >> 32 == 0 || word >> 32 > MPIC_SIGS_MAX)
+			break;
+		ret_sigs[n] = (uint32_t)(word >> 32) - 1;
+	}
+	*ret_next_serial = next;
+	return n;
+}
+
 static cJSON *one_call(const struct process *p, uint32_t thread)
 {
 	struct open_now now;

@@ -17,6 +17,8 @@ struct open_now {
 
 /* False: the thread is in none. */
 bool open_call_now(const struct process *p, uint32_t thread, struct open_now *ret_now);
+/* By which signatures the thread started its last requests, the newest first; how many, at most THREAD_STARTED. */
+uint32_t started_now(const struct process *p, uint32_t thread, uint64_t *ret_next_serial, uint32_t *ret_sigs);
 /* Of each thread that was in one: {"thread", "sig"} or {"thread", "words": hexadecimal}, the words of a signature.
  * NULL when there is none. */
 cJSON *open_calls(const struct process *p);

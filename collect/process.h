@@ -25,6 +25,7 @@ struct drained_thread {
 	 * counters. */
 	struct segment_total *sampled;
 	size_t nsampled;
+	bool sampled_started; /* what the open call may wait for is in a sample */
 	uint64_t sampled_enter;
 	struct mpic_system system, before; /* before: of threads that had its area, and have ended */
 	struct usage usage;

@@ -101,6 +101,23 @@ static bool put_totals(struct buf *out, const struct process *p, uint32_t thread
 	return true;
 }
 
+/* What it may wait for, once, when it is still in the call of the sample before: few calls last so long. */
+static void put_started(struct buf *out, const struct process *p, uint32_t thread, uint64_t enter_tick)
+{
+	struct drained_thread *t = &p->threads[thread];
+	uint32_t started[THREAD_STARTED], n;
+	uint64_t next_serial;
+	struct open_now now;
+	if (t->sampled_started)
+		return;
+	n = started_now(p, thread, &next_serial, started);
+	if (!open_call_now(p, thread, &now) || now.enter_tick != enter_tick) /* it has gone on meanwhile */
+		return;
+	t->sampled_started = true;
+	if (n > 0)
+		mpic_put_sample_started(out, next_serial, started, n);
+}
+
 /* `came`: calls that ended since the sample before. Who is in the call of then has not ended it. */
 static void put_open(struct buf *out, const struct process *p, uint32_t thread, uint64_t now_tick, bool whole,
 		     uint64_t came)
@@ -114,8 +131,10 @@ static void put_open(struct buf *out, const struct process *p, uint32_t thread, 
 	t->sampled_enter = now.enter_tick;
 	if (!whole && now.enter_tick == before) {
 		mpic_put_sample_still(out);
+		put_started(out, p, thread, now.enter_tick);
 		return;
 	}
+	t->sampled_started = false;
 	uint64_t age = now_tick > now.enter_tick ? now_tick - now.enter_tick : 0;
 	mpic_put_sample_open(out, age, now.sig, now.words, now.nwords);
 }

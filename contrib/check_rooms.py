@@ -18,10 +18,11 @@ format:             base
 topology:           base format
 pmpi:               base format
 collect:            base format topology
-postproc:           base format topology
+postproc/state:     base format
+postproc:           base format topology postproc/state
 postproc/protocol:  base format
 postproc/compare:   base format
-postproc/live:      base format postproc
+postproc/live:      base format postproc/state postproc
 spank/policy:       base
 spank/warden:       base format
 spank:              base format spank/policy spank/warden

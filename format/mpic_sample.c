@@ -57,6 +57,14 @@ void mpic_put_sample_still(struct buf *out)
 	put_record(out, MPIC_SAMPLE_STILL, NULL, 0);
 }
 
+void mpic_put_sample_started(struct buf *out, uint64_t next_serial, const uint32_t *started, uint32_t n)
+{
+	uint64_t all[1 + MPIC_SAMPLE_STARTED_MAX] = {next_serial};
+	for (uint32_t i = 0; i < n && i < MPIC_SAMPLE_STARTED_MAX; i++)
+		all[1 + i] = started[i];
+	put_record(out, MPIC_SAMPLE_STARTED, all, 1 + (n < MPIC_SAMPLE_STARTED_MAX ? n : MPIC_SAMPLE_STARTED_MAX));
+}
+
 void mpic_put_sample_system(struct buf *out, const struct mpic_system *since)
 {
 	PUT(out, MPIC_SAMPLE_SYSTEM, since->cpu_ns, since->wait_ns, since->slices, since->minor_faults,
@@ -163,6 +171,17 @@ static int read_counters(const struct mpic_sample_reader *r, struct cursor c, st
 	return 1;
 }
 
+static int read_started(const struct mpic_sample_reader *r, struct cursor c, struct mpic_sample_item *item)
+{
+	if (!r->in_thread || rd_varint(&c, &item->next_serial) < 0)
+		return -EBADMSG;
+	for (item->nstarted = 0; cursor_left(&c) > 0; item->nstarted++)
+		if (item->nstarted == MPIC_SAMPLE_STARTED_MAX ||
+		    rd_below(&c, MPIC_SIGS_MAX, &item->started[item->nstarted]) < 0)
+			return -EBADMSG;
+	return item->nstarted <= item->next_serial ? 1 : -EBADMSG;
+}
+
 static int read_memory(struct cursor c, struct mpic_sample_item *item)
 {
 	return rd_varint(&c, &item->used_bytes) < 0 || rd_varint(&c, &item->limit_bytes) < 0 ? -EBADMSG : 1;
@@ -188,6 +207,8 @@ static int read_record(struct mpic_sample_reader *r, uint64_t type, struct curso
 		return read_memory(c, item);
 	case MPIC_SAMPLE_COUNTERS:
 		return read_counters(r, c, &item->counters);
+	case MPIC_SAMPLE_STARTED:
+		return read_started(r, c, item);
 	default:
 		return 0;
 	}

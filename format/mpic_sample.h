@@ -25,7 +25,10 @@ enum mpic_sample_type {
 	MPIC_SAMPLE_SYSTEM = 6,
 	MPIC_SAMPLE_MEMORY = 7,
 	MPIC_SAMPLE_COUNTERS = 8,
+	MPIC_SAMPLE_STARTED = 9,
 };
+
+#define MPIC_SAMPLE_STARTED_MAX 64u
 
 enum mpic_sample_state {
 	SAMPLE_RUNNING = 0,
@@ -61,8 +64,11 @@ struct mpic_sample_item {
 	uint64_t age_ticks;	      /* OPEN: how long it has been in the call */
 	uint32_t nwords;	      /* OPEN: as in sig.h; 0: see sig */
 	uint64_t words[MPIC_SAMPLE_WORDS_MAX];
-	struct mpic_system system;	  /* SYSTEM */
-	struct mpic_counters counters;	  /* COUNTERS */
+	struct mpic_system system;     /* SYSTEM */
+	struct mpic_counters counters; /* COUNTERS */
+	uint64_t next_serial;	       /* STARTED: of the requests of the thread, and by which signature the last */
+	uint32_t nstarted;	       /* of them were started, the newest first */
+	uint32_t started[MPIC_SAMPLE_STARTED_MAX];
 	uint64_t used_bytes, limit_bytes; /* MEMORY: of the node, behind the head; has no process */
 };
 
@@ -89,6 +95,8 @@ void mpic_put_sample_total(struct buf *out, uint32_t next_sig, uint32_t sig, uin
 void mpic_put_sample_open(struct buf *out, uint64_t age_ticks, uint32_t sig, const uint64_t *words, uint32_t nwords);
 /* It is in the call of the sample before. */
 void mpic_put_sample_still(struct buf *out);
+/* It is still in a call, which may wait for requests: those that the thread started last. */
+void mpic_put_sample_started(struct buf *out, uint64_t next_serial, const uint32_t *started, uint32_t n);
 void mpic_put_sample_system(struct buf *out, const struct mpic_system *since);
 void mpic_put_sample_counters(struct buf *out, const struct mpic_counters *since);
 /* Behind the head. */

@@ -86,7 +86,18 @@ static inline uint32_t open_kind(uint32_t sig)
 	return sig >> 20 & 0xff;
 }
 
-#define THREAD_OPEN_OFFSET 512u
+#define THREAD_OPEN_OFFSET 1024u
+
+/* By which signature the thread started its last requests, at THREAD_STARTED_OFFSET: that of serial number n at place
+ * n % THREAD_STARTED. For the agent, should the thread wait for one that never comes. */
+#define THREAD_STARTED_OFFSET 512u
+#define THREAD_STARTED 64u
+
+/* Never 0, as what nothing was stored at. */
+static inline uint64_t started_word(uint64_t serial, uint32_t sig)
+{
+	return (uint64_t)(uint32_t)serial | (uint64_t)(sig + 1) << 32;
+}
 
 /* What more is known of it. Ranks and tags are the library's. */
 #define OPEN_REQUESTS_MAX 16u
@@ -192,7 +203,8 @@ struct thread_area {
 	struct open_words open;
 };
 
-_Static_assert(sizeof(struct thread_area) <= THREAD_OPEN_OFFSET, "the open call has its place");
+_Static_assert(sizeof(struct thread_area) <= THREAD_STARTED_OFFSET, "what was started has its place");
+_Static_assert(THREAD_STARTED_OFFSET + THREAD_STARTED * sizeof(uint64_t) <= THREAD_OPEN_OFFSET, "so has the open call");
 
 enum lost_reason { LOST_NOTHING = 0, LOST_BUDGET, LOST_SPILL_FAILED, LOST_DICTIONARY_FULL, LOST_MODE, LOST_PAUSED };
 

@@ -102,4 +102,5 @@ INLINE void quick_request(struct quick *q, unsigned flags, MPI_Request *request)
 	else
 		request_put_plain(*request, s->thread, s->next_serial);
 	s->next_serial++;
+	stream_started(s, q->sig);
 }

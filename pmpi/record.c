@@ -127,6 +127,7 @@ NOINLINE static void end_new(struct call_span *s, uint64_t *words, uint32_t n, u
 	uint32_t before = stream->nsigs;
 	bool literal = false;
 	uint32_t sig = hashed_sig(stream, words, n, hash, &literal);
+	span_started(s, words, sig);
 	if (!literal)
 		span_record(s, sig);
 	else

@@ -134,6 +134,13 @@ INLINE void span_record(struct call_span *s, uint32_t sig)
 	stream->open.inside = 0;
 }
 
+/* Its words say whether the call started a request. */
+INLINE void span_started(const struct call_span *s, const uint64_t *words, uint32_t sig)
+{
+	if ((words[0] & (uint64_t)SIG_STARTS_REQUEST << 24) != 0)
+		stream_started(s->stream, sig);
+}
+
 /* True when a call with those words was recorded before: then this one is, too. */
 INLINE bool span_end_known(struct call_span *s, const uint64_t *words, uint32_t n)
 {
@@ -143,6 +150,7 @@ INLINE bool span_end_known(struct call_span *s, const uint64_t *words, uint32_t 
 		s->stream->missed = hash;
 		return false;
 	}
+	span_started(s, words, sig);
 	span_record(s, sig);
 	return true;
 }

@@ -95,6 +95,14 @@ INLINE struct open_words *stream_open_words(struct stream *s)
 	return &((struct thread_area *)(void *)((char *)s - THREAD_OPEN_OFFSET))->open;
 }
 
+/* The thread's last request was started by that signature. */
+INLINE void stream_started(struct stream *s, uint32_t sig)
+{
+	uint64_t *started = (uint64_t *)(void *)((char *)s - THREAD_OPEN_OFFSET + THREAD_STARTED_OFFSET);
+	uint64_t serial = s->next_serial - 1;
+	started[serial % THREAD_STARTED] = started_word(serial, sig);
+}
+
 extern __thread struct stream *stream_mine HIDDEN __attribute__((tls_model("initial-exec")));
 extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised or being so */
 

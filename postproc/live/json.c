@@ -6,6 +6,8 @@
 #include <math.h>
 
 #define SCHEMA "mpitrace/live/1"
+#define MEMBERS_MAX 64	  /* of a deadlock's core */
+#define DEADLOCKS_MAX 256 /* the smallest */
 
 static void put_job(cJSON *o, const struct look *l)
 {
@@ -88,11 +90,52 @@ static void put_ranks(cJSON *o, const struct look *l)
 	}
 }
 
-static void put_ranks_of(cJSON *row, const struct live_group *group)
+static void put_member(cJSON *list, const struct look *l, const struct core_member *m)
 {
+	const struct state *t = &l->states.out.threads.at[m->thread];
+	const struct sig at = {.site = t->site};
+	char place[512], *until = live_until(l, m);
+	cJSON *row = json_row(list);
+	json_put(row, "rank", m->rank);
+	json_put(row, "thread", t->thread);
+	json_put_text(row, "op", t->op);
+	json_put_text(row, "callsite", live_place(l, &at, place, sizeof(place)) ? place : NULL);
+	json_put_null_or(row, "since_s", t->since_s);
+	json_put_null_or(row, "needs", m->needs != STATE_NONE ? m->needs : NAN);
+	json_put_text(row, "until", until);
+	free(until);
+}
+
+static void put_waiters(cJSON *list, const struct look *l, const struct core_waiters *w)
+{
+	const struct sig at = {.site = w->site};
+	char place[512];
+	cJSON *row = json_row(list);
+	json_put_text(row, "op", w->op);
+	json_put_text(row, "callsite", live_place(l, &at, place, sizeof(place)) ? place : NULL);
+	json_put(row, "ranks", w->count);
+	json_put(row, "first", w->first);
+}
+
+/* The core, then all who can never go on because of it. */
+static void put_deadlock(cJSON *list, const struct look *l, const struct core *c)
+{
+	cJSON *row = json_row(list), *core = json_array(row, "core"), *waiting = json_array(row, "waiting");
 	cJSON *ranks = json_array(row, "ranks");
-	for (size_t i = 0; i < group->ranks.n; i++)
-		json_push(ranks, group->ranks.at[i]);
+	char *why = live_why(l, c);
+	for (size_t i = 0; i < c->members.n && i < MEMBERS_MAX; i++)
+		put_member(core, l, &c->members.at[i]);
+	json_put(row, "core_ranks", c->nranks);
+	json_put_null_or(row, "ended", c->over != STATE_NONE ? c->over : NAN);
+	for (size_t i = 0; i < c->waiters.n; i++)
+		put_waiters(waiting, l, &c->waiters.at[i]);
+	for (size_t i = 0; i < c->members.n; i++)
+		if (i == 0 || c->members.at[i].rank != c->members.at[i - 1].rank)
+			json_push(ranks, c->members.at[i].rank);
+	for (size_t i = 0; i < c->waiting.n; i++)
+		json_push(ranks, c->waiting.at[i]);
+	json_put_text(row, "why", why);
+	free(why);
 }
 
 char *live_json(const struct look *l)
@@ -107,15 +150,15 @@ char *live_json(const struct look *l)
 	cJSON_AddBoolToObject(o, "ended", l->over);
 	cJSON_AddBoolToObject(o, "stuck", l->stuck);
 	cJSON *deadlock = json_array(o, "deadlock"), *waited = json_array(o, "waited_for");
-	for (size_t i = 0; i < l->deadlocks.n; i++) {
-		cJSON *row = json_row(deadlock);
-		put_ranks_of(row, &l->deadlocks.at[i]);
-		json_put_text(row, "why", l->deadlocks.at[i].why);
-	}
+	for (size_t i = 0; i < l->cores.at.n && i < DEADLOCKS_MAX; i++)
+		put_deadlock(deadlock, l, &l->cores.at.at[i]);
 	for (size_t i = 0; i < l->waited_for.n; i++) {
+		const struct live_group *x = &l->waited_for.at[i];
 		cJSON *row = json_row(waited);
-		json_put(row, "rank", l->waited_rank.at[i]);
-		put_ranks_of(row, &l->waited_for.at[i]);
+		json_put(row, "rank", x->rank);
+		cJSON *ranks = json_array(row, "ranks");
+		for (size_t k = 0; k < x->ranks.n; k++)
+			json_push(ranks, x->ranks.at[k]);
 	}
 	char *text = json_print(o);
 	cJSON_Delete(o);

@@ -268,28 +268,20 @@ int look(char *const *paths, size_t npaths, struct look *before, struct look *re
 	return code;
 }
 
-static void groups_done(struct live_group *groups, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		vec_done(&groups[i].ranks);
-		free(groups[i].why);
-	}
-}
-
 void look_done(struct look *l)
 {
 	for (size_t i = 0; i < l->nodes.n; i++)
 		replay_done(&l->nodes.at[i]);
 	for (size_t i = 0; i < l->missing.n; i++)
 		free(l->missing.at[i]);
-	groups_done(l->deadlocks.at, l->deadlocks.n);
-	groups_done(l->waited_for.at, l->waited_for.n);
+	for (size_t i = 0; i < l->waited_for.n; i++)
+		vec_done(&l->waited_for.at[i].ranks);
+	states_of_done(&l->states);
+	cores_done(&l->cores);
 	vec_done(&l->nodes);
 	vec_done(&l->node_states);
 	vec_done(&l->missing);
 	vec_done(&l->ranks);
-	vec_done(&l->deadlocks);
 	vec_done(&l->waited_for);
-	vec_done(&l->waited_rank);
 	step_done(&l->step);
 }

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "format/mpic_sample.h"
 #include "postproc/read/step.h"
+#include "postproc/state/graph.h"
+#include "postproc/totals/states.h"
 
 /* ---- replay.c: samples of one node ---- */
 
@@ -20,6 +22,9 @@ struct live_thread {
 	uint64_t age_ticks, age_before; /* of that call, now; of the one open at the sample before, then; 0: none */
 	uint32_t sig, nwords;
 	uint64_t words[MPIC_SAMPLE_WORDS_MAX];
+	uint64_t next_serial; /* of requests */
+	uint32_t nstarted;    /* the last ones, the newest first: by which signature of the file */
+	uint32_t started[MPIC_SAMPLE_STARTED_MAX];
 	int64_t active_ns; /* realtime of the last sample in or before which it was inside of MPI */
 	bool has_system;
 	struct mpic_system system;     /* of the last interval */
@@ -77,9 +82,10 @@ struct live_rank {
 
 enum live_node_state { NODE_SAMPLED, NODE_LAGS, NODE_ENDED, NODE_WITHOUT };
 
+/* A rank outside of MPI, and who waits for it. */
 struct live_group {
-	VEC(uint32_t) ranks;
-	char *why;
+	uint32_t rank;
+	struct graph_ranks ranks;
 };
 
 struct look {
@@ -88,12 +94,12 @@ struct look {
 	VEC(enum live_node_state) node_states;
 	VEC(char *) missing; /* names of nodes that have no file */
 	VEC(struct live_rank) ranks;
-	VEC(struct live_group) deadlocks;
-	VEC(struct live_group) waited_for; /* by rank: who waits for it, it being outside of MPI; sorted, most first */
-	VEC(uint32_t) waited_rank;	   /* of waited_for */
-	uint64_t sample;		   /* the number of the newest */
-	int64_t realtime_ns;		   /* its time */
-	bool over;			   /* all files are finished */
+	struct states_of states;
+	struct cores cores; /* deadlocks */
+	VEC(struct live_group) waited_for;
+	uint64_t sample;     /* the number of the newest */
+	int64_t realtime_ns; /* its time */
+	bool over;	     /* all files are finished */
 	bool stuck;
 };
 
@@ -105,13 +111,20 @@ void look_done(struct look *l);
 
 /* ---- waits.c ---- */
 
-/* Fill deadlocks, waited_for, stuck. 0 or -ENOMEM. */
+/* Fill states, cores, waited_for, stuck. 0 or -ENOMEM. */
 int look_waits(struct look *l);
+/* How long a thread of the rank has been in its call; NAN: not known. */
+double live_since(const struct live_rank *x, const struct live_thread *t);
 
 /* ---- words.c ---- */
 
 /* "rank 3 in MPI_Recv from rank 7, tag 9, for 612 s, at its line"; the caller frees it, NULL without memory. */
 char *live_words(const struct look *l, uint32_t rank, bool with_time);
+/* Why those of the core can never go on: each of them, what would let it go on, and who waits for them; the parts are
+ * separated by "; ". As above. */
+char *live_why(const struct look *l, const struct core *c);
+/* What would let a member of a core go on: "a message from rank 0 with tag 9". As above. */
+char *live_until(const struct look *l, const struct core_member *m);
 const char *live_op(const struct look *l, const struct sig *sig);
 /* File and line, or what else is known; false: nothing is. */
 bool live_place(const struct look *l, const struct sig *sig, char *ret_text, size_t cap);

@@ -69,6 +69,7 @@ static bool is_same_call(const struct live_thread *t, const struct live_node *li
 static void open_call(struct live_thread *t, const struct live_node *live, const struct mpic_sample_item *item)
 {
 	t->still = is_same_call(t, live, item) ? t->still + 1 : 0;
+	t->nstarted = t->still > 0 ? t->nstarted : 0;
 	t->open = true;
 	t->age_ticks = item->age_ticks;
 	t->sig = item->sig;
@@ -117,6 +118,11 @@ static int add_item(struct live_node *live, const struct mpic_sample_item *item)
 		return 0;
 	case MPIC_SAMPLE_COUNTERS:
 		t->counters = item->counters;
+		return 0;
+	case MPIC_SAMPLE_STARTED:
+		t->next_serial = item->next_serial;
+		t->nstarted = item->nstarted;
+		memcpy(t->started, item->started, item->nstarted * sizeof(*item->started));
 		return 0;
 	default:
 		return 0;

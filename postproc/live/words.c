@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#define WORDS_MEMBERS_MAX 16 /* of a deadlock that are named one by one */
+#define WORDS_ROWS_MAX 4     /* calls in which others wait for it */
+
 const char *live_op(const struct look *l, const struct sig *sig)
 {
 	if (sig == NULL)
@@ -86,30 +89,118 @@ static void put_call(struct buf *b, const struct look *l, const struct sig *sig)
 	put_comm(b, l, sig);
 }
 
-char *live_words(const struct look *l, uint32_t rank, bool with_time)
+/* NULL without memory. */
+static char *text_of(struct buf *b)
+{
+	buf_u8(b, '\0');
+	if (!buf_failed(b))
+		return (char *)b->data;
+	buf_done(b);
+	return NULL;
+}
+
+static void put_words(struct buf *b, const struct look *l, uint32_t rank, const struct sig *sig, double since_s,
+		      bool with_time)
 {
 	const struct live_rank *r = &l->ranks.at[rank];
-	struct buf b = {0};
 	char place[512];
-	buf_printf(&b, "rank %u ", rank);
 	if (r->state == LIVE_SILENT)
-		buf_str(&b, "was not heard of");
+		buf_str(b, "was not heard of");
 	else if (r->state == LIVE_ENDED)
-		buf_str(&b, "has ended");
+		buf_str(b, "has ended");
 	else if (r->state == LIVE_USEFUL)
-		buf_str(&b, "outside of MPI");
+		buf_str(b, "outside of MPI");
 	else
-		put_call(&b, l, r->sig);
-	if (with_time && !isnan(r->since_s) && r->since_s > 0)
-		buf_printf(&b, "%s %s", r->state == LIVE_MPI ? " for" : " for up to",
-			   fmt_plain(fmt_time(r->since_s)).s);
-	if (r->state == LIVE_MPI && live_place(l, r->sig, place, sizeof(place)))
-		buf_printf(&b, " at %s", place);
+		put_call(b, l, sig);
+	if (with_time && !isnan(since_s) && since_s > 0)
+		buf_printf(b, "%s %s", r->state == LIVE_MPI ? " for" : " for up to", fmt_plain(fmt_time(since_s)).s);
+	if (r->state == LIVE_MPI && live_place(l, sig, place, sizeof(place)))
+		buf_printf(b, " at %s", place);
 	if (r->stopped)
-		buf_str(&b, ", stopped by a signal");
-	buf_u8(&b, '\0');
-	if (!buf_failed(&b))
-		return (char *)b.data;
-	buf_done(&b);
+		buf_str(b, ", stopped by a signal");
+}
+
+char *live_words(const struct look *l, uint32_t rank, bool with_time)
+{
+	struct buf b = {0};
+	buf_printf(&b, "rank %u ", rank);
+	put_words(&b, l, rank, l->ranks.at[rank].sig, l->ranks.at[rank].since_s, with_time);
+	return text_of(&b);
+}
+
+/* ---- deadlocks ---- */
+
+char *live_until(const struct look *l, const struct core_member *m)
+{
+	const struct states *s = &l->states.out;
+	struct buf b = {0};
+	if (m->want == STATE_NONE)
+		buf_str(&b, "any of several");
+	else
+		state_put_want(&b, &s->wants.at[m->want], s->threads.at[m->thread].op, m->needs);
+	return text_of(&b);
+}
+
+static const struct sig *sig_of_thread(const struct look *l, uint32_t rank, uint32_t thread)
+{
+	const struct process *p = l->step.ranks[rank];
+	for (size_t i = 0; i < p->open.n; i++)
+		if (p->open.at[i].thread == thread)
+			return &p->sigs.at[p->open.at[i].sig];
 	return NULL;
+}
+
+/* Of messages the call itself says what it waits for. */
+static void put_member(struct buf *b, const struct look *l, const struct core *c, size_t i)
+{
+	const struct core_member *m = &c->members.at[i];
+	const struct state *t = &l->states.out.threads.at[m->thread];
+	const struct sig *sig = sig_of_thread(l, m->rank, t->thread);
+	bool more = (i > 0 && c->members.at[i - 1].rank == m->rank) ||
+		    (i + 1 < c->members.n && c->members.at[i + 1].rank == m->rank);
+	buf_printf(b, "%srank %u ", b->len_bytes > 0 ? "; " : "", m->rank);
+	if (more)
+		buf_printf(b, "thread %u ", t->thread);
+	put_words(b, l, m->rank, sig, t->since_s, true);
+	bool says = sig != NULL &&
+		    (sig->call.shape == SIG_SEND || sig->call.shape == SIG_RECV || sig->call.shape == SIG_PROBE);
+	char *until = says ? NULL : live_until(l, m);
+	if (until != NULL)
+		buf_printf(b, ", needs %s", until);
+	free(until);
+}
+
+static void put_waiting(struct buf *b, const struct look *l, const struct core *c)
+{
+	size_t n = c->waiting.n;
+	if (n == 0)
+		return;
+	buf_printf(b, "; %zu more rank%s wait%s for %s", n, n == 1 ? "" : "s", n == 1 ? "s" : "",
+		   c->nranks == 1 ? "it" : "them");
+	for (size_t i = 0; i < c->waiters.n && i < WORDS_ROWS_MAX; i++) {
+		const struct core_waiters *w = &c->waiters.at[i];
+		const struct sig at = {.site = w->site};
+		char place[512];
+		buf_printf(b, "%s %u in %s", i == 0 ? ":" : ",", w->count, w->op != NULL ? w->op : "other calls");
+		if (live_place(l, &at, place, sizeof(place)))
+			buf_printf(b, " at %s", place);
+	}
+	if (c->waiters.n > WORDS_ROWS_MAX)
+		buf_str(b, ", others elsewhere");
+}
+
+char *live_why(const struct look *l, const struct core *c)
+{
+	struct buf b = {0};
+	for (size_t i = 0; i < c->members.n && i < WORDS_MEMBERS_MAX; i++)
+		put_member(&b, l, c, i);
+	if (c->members.n > WORDS_MEMBERS_MAX)
+		buf_printf(&b, "; and %zu more", c->members.n - WORDS_MEMBERS_MAX);
+	if (c->over != STATE_NONE) {
+		char *words = live_words(l, c->over, true);
+		buf_printf(&b, "; %s", words != NULL ? words : "");
+		free(words);
+	}
+	put_waiting(&b, l, c);
+	return text_of(&b);
 }

@@ -133,6 +133,17 @@ static void put_members(const struct defect_case *x, char *text, size_t size)
 			 fmt_count((double)x->bytes).s, x->tag);
 }
 
+/* Who else, and what would be enough. */
+static void put_reason(const struct defect_case *x, char *text, size_t size)
+{
+	size_t used = strlen(text);
+	if (x->waiting > 0)
+		used += (size_t)snprintf(text + used, size - used, " %u more rank%s for them.", x->waiting,
+					 x->waiting == 1 ? " waits" : "s wait");
+	if (x->until[0] != '\0' && used < size)
+		snprintf(text + used, size - used, " Rank %u needs %s.", x->members[0], x->until);
+}
+
 /* Who died in which call, for want of whom. */
 static void put_waiters(const struct step *s, const struct defect_case *x, char *text, size_t size)
 {
@@ -141,7 +152,6 @@ static void put_waiters(const struct step *s, const struct defect_case *x, char 
 	text[0] = '\0';
 	for (uint32_t i = 0; i < shown && used < size; i++) {
 		const struct process *p = s->ranks[x->members[i]];
-		uint32_t next = x->members[i + 1 < x->nmembers && i + 1 < shown ? i + 1 : 0];
 		const struct sig *sig = p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
 		const char *op = sig != NULL ? op_of(s, sig) : "MPI_Finalize";
 		bool ended = p->finalized || strcmp(op, "MPI_Finalize") == 0;
@@ -151,11 +161,15 @@ static void put_waiters(const struct step *s, const struct defect_case *x, char 
 		else if (used < size && i + 1 == shown && x->nmembers > shown)
 			used += (size_t)snprintf(text + used, size - used, "waits in %s for %u more", op,
 						 x->nmembers - shown);
+		else if (used < size && x->needs[i] == NONE)
+			used += (size_t)snprintf(text + used, size - used, "waits in %s for anybody", op);
 		else if (used < size)
-			used += (size_t)snprintf(text + used, size - used, "waits in %s for rank %u", op, next);
+			used += (size_t)snprintf(text + used, size - used, "waits in %s for rank %u", op, x->needs[i]);
 	}
 	if (used < size)
 		snprintf(text + used, size - used, ".");
+	if (used + 1 < size)
+		put_reason(x, text, size);
 }
 
 const char *correctness_case(const struct step *s, enum defect_kind kind, const struct defect_case *x, char *text,

@@ -2,6 +2,7 @@
 #include "postproc/read/comms.h"
 #include "postproc/stream/rma.h"
 #include "postproc/stream/walk.h"
+#include "postproc/totals/states.h"
 
 typedef int (*request_visit)(struct walk *w, uint32_t i, struct request *q);
 
@@ -63,8 +64,6 @@ static struct wait *wait_of(struct walk *w)
 }
 
 /* ---- what the sweep needs to know ---- */
-
-#define EAGER_BYTES 4096 /* MPI libraries send at least these without asking */
 
 static int add_act(struct walk *w, struct act x)
 {

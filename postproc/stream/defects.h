@@ -39,7 +39,10 @@ struct defect_case {
 	uint64_t k;	       /* which collective of the communicator, from 0 */
 	uint64_t bytes, other; /* sent and room, or what two members mean */
 	uint32_t members[DEFECT_MEMBERS_MAX];
-	uint32_t nmembers; /* of a cycle, all: more than MAX may be */
+	uint32_t needs[DEFECT_MEMBERS_MAX]; /* DEADLOCK: each one's; NONE: anybody of several, or it has ended */
+	uint32_t nmembers;		    /* of a cycle, all: more than MAX may be */
+	uint32_t waiting;		    /* DEADLOCK: ranks that wait for these */
+	char until[96];			    /* DEADLOCK: what would let the first go on; empty: not known */
 };
 
 struct defect {

@@ -37,6 +37,9 @@ static void put_again(struct buf *out, const struct mpic_sample_item *x, uint32_
 	case MPIC_SAMPLE_COUNTERS:
 		mpic_put_sample_counters(out, &x->counters);
 		break;
+	case MPIC_SAMPLE_STARTED:
+		mpic_put_sample_started(out, x->next_serial, x->started, x->nstarted);
+		break;
 	}
 }
 
@@ -47,6 +50,8 @@ static void within_limits(const struct mpic_sample_item *x)
 		fuzz_check(x->sig < MPIC_SIGS_MAX);
 	if (x->type == MPIC_SAMPLE_OPEN)
 		fuzz_check(x->nwords <= MPIC_SAMPLE_WORDS_MAX);
+	for (uint32_t i = 0; x->type == MPIC_SAMPLE_STARTED && i < x->nstarted; i++)
+		fuzz_check(x->nstarted <= MPIC_SAMPLE_STARTED_MAX && x->started[i] < MPIC_SIGS_MAX);
 }
 
 /* Reads on; false where it is refused. With out: writes it again. */

@@ -50,14 +50,17 @@ def wrong(t, place, program, what):
 
 # Programs that stand still until a signal ends them: ranks, and the sentence on the first deadlock.
 STUCK = {
-    'receives': (2, 'Rank 0 waits in MPI_Recv for rank 1, rank 1 waits in MPI_Recv for rank 0.'),
-    'receives_later': (3, 'Rank 0 waits in MPI_Recv for rank 2, rank 2 waits in MPI_Recv for rank 1, rank 1 waits in MPI_Recv for rank 0.'),
-    'sends': (2, 'Rank 0 waits in MPI_Send for rank 1, rank 1 waits in MPI_Send for rank 0.'),
-    'waits': (2, 'Rank 0 waits in MPI_Wait for rank 1, rank 1 waits in MPI_Wait for rank 0.'),
-    'anybody': (3, 'Rank 0 waits in MPI_Recv for rank 1, rank 1 waits in MPI_Recv for rank 0.'),
-    'barrier': (3, 'Rank 0 waits in MPI_Barrier for rank 2, rank 2 waits in MPI_Recv for rank 0.'),
-    'orders': (2, 'Rank 0 waits in MPI_Barrier for rank 1, rank 1 waits in MPI_Barrier for rank 0.'),
-    'ended': (2, 'Rank 1 waits in MPI_Recv for rank 0, rank 0 has ended.'),
+    'receives': (2, 'Rank 0 waits in MPI_Recv for rank 1, rank 1 waits in MPI_Recv for rank 0. Rank 0 needs a message from rank 1 with tag 0.'),
+    'receives_later': (3, 'Rank 0 waits in MPI_Recv for rank 2, rank 2 waits in MPI_Recv for rank 1, rank 1 waits in MPI_Recv for rank 0. '
+                       'Rank 0 needs a message from rank 2 with tag 4.'),
+    'sends': (2, 'Rank 0 waits in MPI_Send for rank 1, rank 1 waits in MPI_Send for rank 0. Rank 0 needs a receive by rank 1 with tag 0.'),
+    'waits': (2, 'Rank 0 waits in MPI_Wait for rank 1, rank 1 waits in MPI_Wait for rank 0. Rank 0 needs a message from rank 1 with tag 0.'),
+    'anybody': (3, 'Rank 0 waits in MPI_Recv for anybody, rank 1 waits in MPI_Recv for anybody, rank 2 waits in MPI_Recv for anybody. '
+                'Rank 0 needs a message from anybody with tag 0.'),
+    'barrier': (3, 'Rank 0 waits in MPI_Barrier for rank 2, rank 2 waits in MPI_Recv for rank 0. 1 more rank waits for them. '
+                'Rank 0 needs rank 2\'s MPI_Barrier.'),
+    'orders': (2, 'Rank 0 waits in MPI_Barrier for rank 1, rank 1 waits in MPI_Barrier for rank 0. Rank 0 needs rank 1\'s MPI_Barrier.'),
+    'ended': (2, 'Rank 1 waits in MPI_Recv for rank 0, rank 0 has ended. Rank 1 needs a message from rank 0 with tag 9.'),
     'computes': (3, None),
 }
 # And a word of the advice, which is another one for another kind of call.

@@ -26,6 +26,18 @@ HANGS = {
     'receives': ([0, 1, 2, 3], [('MPI_Recv', (r - 1) % RANKS, RECEIVES) for r in range(RANKS)]),
     'barrier': ([0, 1, 2, 3], [('MPI_Barrier', None, BARRIER)] * 3 + [('MPI_Recv', 0, BARRIER_RECV)]),
 }
+# Of each the ranks because of whom nobody goes on, those who wait for them, and what would let the first of them go on.
+CORES = {
+    'three': ([1, 2, 3], [0], 'a message from rank 2 with tag 9'),
+    'barrier': ([0, 3], [1, 2], "rank 3's MPI_Barrier"),
+    'waits': ([0, 1, 2, 3], [], 'a message from rank 3 with tag 0'),
+    'orders': ([0, 1], [2, 3], "rank 1's MPI_Barrier"),
+    'ended': ([1], [], 'a message from rank 0 with tag 9'),
+    'anybody': ([0, 1, 2, 3], [], 'a message from anybody with tag 0'),
+    'sends': ([0, 1, 2, 3], [], 'a receive by rank 1 with tag 0'),
+    'receives_later': ([0, 1, 2, 3], [], 'a message from rank 3 with tag 4'),
+    'halo': ([0, 1], [3], 'a message from rank 1 with tag 9'),  # rank 2 has all it needs
+}
 
 
 def live(path, *options):
@@ -88,19 +100,38 @@ def hangs(t, place, program, what):
         code, look = until(lambda: (lambda x: x if x[1] and x[1]['stuck'] else None)(now(out))) or now(out)
         t.check(who + 'stuck is the exit code', code == 1, code)
         t.check(who + 'a look is of schema mpitrace/live/1', look and look['schema'] == 'mpitrace/live/1', look)
-        t.equal(who + 'the deadlock has its ranks', [d['ranks'] for d in look['deadlock']], [ranks])
+        t.equal(who + 'the deadlock has its ranks', [sorted(d['ranks']) for d in look['deadlock']], [ranks])
         t.equal(who + 'each rank is in its call, for its peer, at its line',
                 [(r['op'], r['peer'], r['callsite']) for r in look['ranks']], calls)
         t.check(who + 'it has been so for a while, all of it MPI', all(r['since_s'] > 0 and r['mpi'] > 0.9 and r['state'] == 'mpi'
                                                                    for r in look['ranks']), look['ranks'])
-        t.check(who + 'why names each rank and line', all('rank %d in %s' % (i, op) in look['deadlock'][0]['why'] and
-                                                          place_of in look['deadlock'][0]['why']
-                                                          for i, (op, _, place_of) in enumerate(calls)), look['deadlock'])
+        t.check(who + 'why names each call and line', all(op in look['deadlock'][0]['why'] and place_of in look['deadlock'][0]['why']
+                                                          for op, _, place_of in calls), look['deadlock'])
         code, text, _ = live(out)
-        t.check(who + 'so does the terminal', code == 1 and 'DEADLOCK: 4 ranks' in text and calls[3][2] in text, text)
+        t.check(who + 'so does the terminal', code == 1 and 'DEADLOCK: 4 ranks can never go on, because of:' in text and calls[3][2] in text, text)
     code, look = now(out)
     t.check(who + 'when the job is over it is not stuck, and its ranks have ended',
             code == 0 and look['ended'] and {r['state'] for r in look['ranks']} == {'ended'}, look)
+
+
+def same_culprits(t, place, program, what):
+    """Who, whom for, and who else: while it hangs and when it is over, from events."""
+    core, waiting, until_text = CORES[what]
+    who = '%s, %s: ' % (place.flavour, what)
+    run = Running(place, 'core-' + what, program, what, 'for ever')
+    with run as out:
+        _, look = until(lambda: (lambda x: x if x[1] and x[1]['deadlock'] and
+                                 len(x[1]['deadlock'][0]['ranks']) == len(core + waiting) else None)(now(out))) or now(out)
+        found = look['deadlock'][0] if look['deadlock'] else {'core': [], 'ranks': [], 'why': ''}
+        t.equal(who + 'live names the core', [m['rank'] for m in found['core']], core)
+        t.equal(who + 'and all who can never go on, the core first', found['ranks'], core + waiting)
+        t.equal(who + 'and what would let the first of it go on', found['core'] and found['core'][0]['until'], until_text)
+    report = [c for c in run.step.analysis()['correctness'] if c['kind'] == 'deadlock']
+    named = report[0]['examples'][0] if report else {'ranks': [], 'what': ''}
+    over = [found['ended']] if found.get('ended') is not None else []
+    t.equal(who + 'the report names the same, in the same order', named['ranks'], core + over)
+    t.check(who + 'and needs the same', named['what'].endswith('needs %s.' % until_text), named['what'])
+    t.equal(who + 'and counts the same that wait', sorted(report[0]['ranks'] if report else []), sorted(core + waiting + over))
 
 
 def computes(t, place, program):
@@ -184,6 +215,8 @@ def main():
             program = place.compile('stuck.c')
             for what in HANGS:
                 hangs(t, place, program, what)
+            for what in CORES:
+                same_culprits(t, place, program, what)
             computes(t, place, program)
             healthy(t, place)
             starts(t, place)

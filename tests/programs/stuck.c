@@ -46,6 +46,29 @@ static void waits(void)
 	MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* An exchange with both neighbours that goes well three times; then rank 0 waits for one more first. */
+static void halo(void)
+{
+	for (int i = 0; i < 4; i++) {
+		MPI_Request r[4];
+		if (i == 3 && rank == 0)
+			MPI_Recv(b, 1, MPI_CHAR, next, 9, copy, MPI_STATUS_IGNORE);
+		MPI_Irecv(b, 8, MPI_CHAR, before, 0, copy, &r[0]);
+		MPI_Irecv(b + 8, 8, MPI_CHAR, next, 1, copy, &r[1]);
+		MPI_Isend(a, 8, MPI_CHAR, next, 0, copy, &r[2]);
+		MPI_Isend(a, 8, MPI_CHAR, before, 1, copy, &r[3]);
+		MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+	}
+}
+
+/* The last three wait for each other, the others for them. */
+static void three(void)
+{
+	if (rank >= size - 3)
+		MPI_Recv(b, 1, MPI_CHAR, rank == size - 1 ? size - 3 : rank + 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void anybody(void)
 {
 	MPI_Recv(b, 1, MPI_CHAR, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -124,6 +147,7 @@ int main(int argc, char **argv)
 		{"sends", sends},	{"waits", waits},
 		{"anybody", anybody},	{"barrier", barrier},
 		{"orders", orders},	{"ended", ended},
+		{"halo", halo},		{"three", three},
 		{"computes", computes},
 	};
 	MPI_Init(&argc, &argv);

@@ -87,6 +87,12 @@ static void add_item(struct at *at, const struct mpic_sample_item *item)
 		cJSON_AddNumberToObject(o, "instructions", (double)item->counters.instructions);
 		cJSON_AddNumberToObject(o, "user_ns", (double)item->counters.user_ns);
 		break;
+	case MPIC_SAMPLE_STARTED:
+		cJSON_AddNumberToObject(at->thread, "next_serial", (double)item->next_serial);
+		list = cJSON_AddArrayToObject(at->thread, "started");
+		for (uint32_t i = 0; i < item->nstarted; i++)
+			cJSON_AddItemToArray(list, cJSON_CreateNumber(item->started[i]));
+		break;
 	}
 }
 

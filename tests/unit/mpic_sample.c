@@ -15,6 +15,7 @@ static const struct mpic_counters counted = {1ull << 40, 2, UINT64_MAX};
 static void put_all(struct buf *out)
 {
 	const uint64_t words[3] = {1, UINT64_MAX, 0};
+	const uint32_t started[2] = {7, MPIC_SIGS_MAX - 1};
 	mpic_put_sample(out, &head);
 	mpic_put_sample_memory(out, 1ull << 33, UINT64_MAX);
 	mpic_put_sample_process(out, 3, SAMPLE_LOST, 4096);
@@ -26,6 +27,7 @@ static void put_all(struct buf *out)
 	mpic_put_sample_counters(out, &counted);
 	mpic_put_sample_thread(out, 3);
 	mpic_put_sample_still(out);
+	mpic_put_sample_started(out, 70, started, 2);
 }
 
 static int read_all(const void *payload, size_t len_bytes, uint32_t *ret_items)
@@ -69,6 +71,8 @@ Test(mpic_sample, survives_the_round_trip)
 	cr_assert_eq(memcmp(&i.counters, &counted, sizeof(counted)), 0);
 	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_THREAD && i.thread == 3);
 	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_STILL && i.thread == 3);
+	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_STARTED && i.next_serial == 70);
+	cr_assert(i.nstarted == 2 && i.started[0] == 7 && i.started[1] == MPIC_SIGS_MAX - 1);
 	cr_assert_eq(mpic_sample_next(&r, &i), 0);
 }
 

@@ -47,7 +47,8 @@ Test(postproc_deadlock, two_that_receive_from_each_other_are_named_with_their_ca
 	const cJSON *row;
 	receives(p, 1, 2);
 	receives(p, 2, 1);
-	cr_assert_str_eq(story(p, &row), "Rank 1 waits in MPI_Recv for rank 2, rank 2 waits in MPI_Recv for rank 1.");
+	cr_assert_str_eq(story(p, &row), "Rank 1 waits in MPI_Recv for rank 2, rank 2 waits in MPI_Recv for rank 1. "
+					 "Rank 1 needs a message from rank 2 with tag 0.");
 	cr_assert_eq(cJSON_GetArraySize(node_at(row, "callsites")), 2);
 	cr_assert_eq(cJSON_GetArraySize(node_at(row, "ranks")), 2);
 	cJSON_Delete((cJSON *)(uintptr_t)row);
@@ -63,7 +64,8 @@ Test(postproc_deadlock, those_who_wait_for_them_are_named_too)
 	receives(p, 3, 1);
 	cr_assert_str_eq(story(p, &row),
 			 "Rank 1 waits in MPI_Recv for rank 2, rank 2 waits in MPI_Recv for rank 3, rank 3 "
-			 "waits in MPI_Recv for rank 1.");
+			 "waits in MPI_Recv for rank 1. 1 more rank waits for them. Rank 1 needs a message from rank "
+			 "2 with tag 0.");
 	cr_assert_eq(cJSON_GetArraySize(node_at(row, "ranks")), 4);
 	cJSON_Delete((cJSON *)(uintptr_t)row);
 }
@@ -101,7 +103,8 @@ Test(postproc_deadlock, a_send_and_its_receive_meet)
 	p = program_create(2, 1);
 	sends(p, 0, 1);
 	sends(p, 1, 0);
-	cr_assert_str_eq(story(p, NULL), "Rank 0 waits in MPI_Send for rank 1, rank 1 waits in MPI_Send for rank 0.");
+	cr_assert_str_eq(story(p, NULL), "Rank 0 waits in MPI_Send for rank 1, rank 1 waits in MPI_Send for rank 0. "
+					 "Rank 0 needs a receive by rank 1 with tag 0.");
 }
 
 Test(postproc_deadlock, a_receive_from_anybody_needs_one_of_all)
@@ -115,7 +118,9 @@ Test(postproc_deadlock, a_receive_from_anybody_needs_one_of_all)
 	receives(p, 0, ANY);
 	receives(p, 1, 0);
 	receives(p, 2, 0);
-	cr_assert_str_eq(story(p, NULL), "Rank 0 waits in MPI_Recv for rank 1, rank 1 waits in MPI_Recv for rank 0.");
+	cr_assert_str_eq(story(p, NULL),
+			 "Rank 0 waits in MPI_Recv for anybody, rank 1 waits in MPI_Recv for rank 0, rank 2 waits in "
+			 "MPI_Recv for rank 0. Rank 0 needs a message from anybody with tag 0.");
 }
 
 Test(postproc_deadlock, a_barrier_needs_those_who_have_not_come)
@@ -125,7 +130,8 @@ Test(postproc_deadlock, a_barrier_needs_those_who_have_not_come)
 	stuck(p, 1, "MPI_Barrier", SIG_COLL, -1, 0);
 	receives(p, 2, 1);
 	cr_assert_str_eq(story(p, NULL),
-			 "Rank 1 waits in MPI_Barrier for rank 2, rank 2 waits in MPI_Recv for rank 1.");
+			 "Rank 1 waits in MPI_Barrier for rank 2, rank 2 waits in MPI_Recv for rank 1. 1 more rank "
+			 "waits for them. Rank 1 needs rank 2's MPI_Barrier.");
 	p = program_create(3, 1);
 	stuck(p, 0, "MPI_Barrier", SIG_COLL, -1, 0);
 	stuck(p, 1, "MPI_Barrier", SIG_COLL, -1, 0);
@@ -137,11 +143,13 @@ Test(postproc_deadlock, nothing_comes_from_a_rank_that_has_ended)
 {
 	struct program *p = program_create(2, 1);
 	receives(p, 1, 0);
-	cr_assert_str_eq(story(p, NULL), "Rank 1 waits in MPI_Recv for rank 0, rank 0 has ended.");
+	cr_assert_str_eq(story(p, NULL), "Rank 1 waits in MPI_Recv for rank 0, rank 0 has ended. Rank 1 needs a "
+					 "message from rank 0 with tag 0.");
 	p = program_create(2, 1);
 	receives(p, 1, 0);
 	stuck(p, 0, "MPI_Finalize", SIG_TIME, 0, 0);
-	cr_assert_str_eq(story(p, NULL), "Rank 1 waits in MPI_Recv for rank 0, rank 0 has ended.");
+	cr_assert_str_eq(story(p, NULL), "Rank 1 waits in MPI_Recv for rank 0, rank 0 has ended. Rank 1 needs a "
+					 "message from rank 0 with tag 0.");
 }
 
 Test(postproc_deadlock, a_wait_needs_what_its_request_needs)
@@ -167,7 +175,8 @@ Test(postproc_deadlock, a_wait_needs_what_its_request_needs)
 					program_serial(p, r));
 		}
 		cr_assert_str_eq(story(p, NULL), other == 0 ? "Rank 0 waits in MPI_Wait for rank 1, rank 1 waits in "
-							      "MPI_Wait for rank 0."
+							      "MPI_Wait for rank 0. Rank 0 needs a message from "
+							      "rank 1 with tag 0."
 							    : "");
 	}
 }
@@ -179,5 +188,41 @@ Test(postproc_deadlock, of_a_rank_that_lost_events_it_is_not_known_what_it_sent)
 	program_send(p, 0, (struct call){.op = "MPI_Send", .from_us = 10, .to_us = 11, .peer = 1, .bytes = 8});
 	receives(p, 0, 1);
 	receives(p, 1, 0);
+	cr_assert_str_eq(story(p, NULL), "");
+}
+
+/* Any of the two that are active would be enough: only when neither can come is it stuck. */
+Test(postproc_deadlock, waitany_needs_one_of_its_requests)
+{
+	for (int helped = 0; helped < 2; helped++) {
+		struct program *p = program_create(3, 1);
+		for (int from = 1; from < 3; from++)
+			program_recv(p, 0,
+				     (struct call){.op = "MPI_Irecv",
+						   .from_us = 10 + from,
+						   .to_us = 10.5 + from,
+						   .peer = from,
+						   .bytes = 8,
+						   .flags = SIG_STARTS_REQUEST});
+		program_died_in(p, 0, (struct call){.op = "MPI_Waitany", .line = 70}, SIG_TIME, 0);
+		receives(p, 1, 0);
+		if (helped)
+			program_killed(p, 2, 9);
+		else
+			receives(p, 2, 0);
+		cr_assert_str_eq(story(p, NULL), helped ? ""
+							: "Rank 0 waits in MPI_Waitany for anybody, rank 1 waits in "
+							  "MPI_Recv for rank 0, rank 2 waits in MPI_Recv for rank 0.");
+	}
+}
+
+/* Of a sendrecv either half may have ended: who would have sent could have let it go on. */
+Test(postproc_deadlock, of_a_sendrecv_one_half_is_enough)
+{
+	struct program *p = program_create(3, 1);
+	program_died_in(p, 0, (struct call){.op = "MPI_Sendrecv", .peer = 1, .recv_peer = 2, .line = 70}, SIG_SENDRECV,
+			0);
+	receives(p, 1, 0);
+	program_killed(p, 2, 9);
 	cr_assert_str_eq(story(p, NULL), "");
 }

@@ -181,12 +181,17 @@ static uint64_t address_of(const struct call *c);
 void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_shape shape, uint64_t serial)
 {
 	struct rank_record *r = &p->rank[rank];
-	uint64_t words[5] = {sig_head(op_id(p, c.op), shape, c.flags, 0, 0, shape == SIG_COLL ? c.coll : 0),
-			     address_of(&c), sig_pair(c.comm, (uint32_t)c.peer),
-			     sig_pair((uint32_t)c.tag, MPIC_NO_TYPE), 0};
+	uint64_t words[8] = {sig_head(op_id(p, c.op), shape, c.flags, 0, 0, shape == SIG_COLL ? c.coll : 0),
+			     address_of(&c),
+			     sig_pair(c.comm, (uint32_t)c.peer),
+			     sig_pair((uint32_t)c.tag, MPIC_NO_TYPE),
+			     0,
+			     sig_pair(c.comm, (uint32_t)c.recv_peer),
+			     sig_pair((uint32_t)c.recv_tag, MPIC_NO_TYPE),
+			     0};
 	if (shape == SIG_COLL || shape == SIG_COMPLETE)
 		words[3] = 0;
-	r->nopen = shape == SIG_COMPLETE ? 4 : shape == SIG_TIME ? 2 : 5;
+	r->nopen = shape == SIG_COMPLETE ? 4 : shape == SIG_TIME ? 2 : shape == SIG_SENDRECV ? 8 : 5;
 	if (shape == SIG_COMPLETE) {
 		words[2] = sig_pair(1, 1);
 		words[3] = sig_run_word(serial, 1, SIG_RUN_ABSOLUTE);
