@@ -38,8 +38,6 @@ struct rank_totals {
 	double open_ns;	   /* of mpi_ns: in the call that it never came back from */
 	double hung_ns;	   /* behind that region: in that call, when no rank of the step advanced any more */
 	double hung_wait_ns; /* of hung_ns: for somebody who cannot go on either */
-	double unreturned_ns; /* in that call in all */
-	bool in_startup;      /* that call is MPI_Init or MPI_Finalize, so that hung_ns is no time in MPI of the region */
 	double polling_ns; /* thread time: in tests that found nothing, but for threads that only test */
 	double threads_ns; /* spans of all threads that called MPI: thread time */
 	bool known;	   /* the times are */

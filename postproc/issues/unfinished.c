@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define UNFINISHED_SEVERITY 0.95
-#define HUNG_MIN_NS 1000000000 /* less is the time that it takes to end a run */
 #define PLACES_MAX 16u	       /* that are counted; the others are one */
 #define PLACES_SAID 3u
 
@@ -18,7 +17,7 @@ static const char *hung_clause(const struct step *s, char ret_text[96])
 	char hung[32];
 	int64_t hung_ns = s->runtime_ns - s->advanced_ns;
 	ret_text[0] = '\0';
-	if (hung_ns >= HUNG_MIN_NS)
+	if (hung_ns > 0)
 		snprintf(ret_text, 96, "; the last %s nobody advanced", duration_text((double)hung_ns / 1e9, hung));
 	return ret_text;
 }

@@ -88,13 +88,13 @@ int part_per_rank(struct analysis *a)
 		json_put_text(row, "node", p == NULL ? NULL : s->nodes.at[p->node].name);
 		bool unknown = s->totals && p != NULL && !t->known; /* only its events tell how long it ran */
 		json_put_null_or(row, "useful_s", unknown ? NAN : t->useful_ns / 1e9);
-		json_put(row, "mpi_s", (t->mpi_ns + (t->in_startup ? 0 : t->hung_ns)) / 1e9);
+		json_put(row, "mpi_s", t->mpi_ns / 1e9);
 		json_put(row, "tracing_s", t->tracing_ns / 1e9);
-		json_put_seconds(row, "wait_s", (int64_t)(t->wait_ns + t->hung_wait_ns));
+		json_put_seconds(row, "wait_s", (int64_t)t->wait_ns);
 		json_put(row, "polling_s", t->polling_ns / 1e9);
 		json_put_seconds(row, "caused_wait_s", a->tally.waits.caused[r]);
-		json_put(row, "startup_s", (t->startup_ns + (t->in_startup ? t->hung_ns : 0)) / 1e9);
-		json_put(row, "unreturned_s", t->unreturned_ns / 1e9);
+		json_put(row, "startup_s", t->startup_ns / 1e9);
+		json_put(row, "unreturned_s", t->open_ns / 1e9);
 		json_put(row, "hung_s", t->hung_ns / 1e9);
 		json_put_null_or(row, "processor_wait_s", p == NULL ? NAN : p->processor_wait_ns / 1e9);
 		put_usage(row, &a->usage.ranks[r]);

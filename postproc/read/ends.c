@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "postproc/read/exits.h"
 
+#define HUNG_MIN_NS 1000000000 /* less is the time that it takes to end a run */
+
 static int64_t later(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -141,7 +143,7 @@ static int64_t last_advance(const struct step *s)
 			return s->runtime_ns;
 		last_ns = later(last_ns, at_ns);
 	}
-	return last_ns > 0 && last_ns < s->runtime_ns ? last_ns : s->runtime_ns;
+	return last_ns > 0 && s->runtime_ns - last_ns >= HUNG_MIN_NS ? last_ns : s->runtime_ns;
 }
 
 void ends_settle(struct step *s)

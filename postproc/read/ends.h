@@ -4,7 +4,8 @@
  * when its agent found it gone, by the agent's clock, or what had started it was over, whichever was first; else at the
  * last moment in which an agent saw it alive; but not before its last call began or ended. A file that was cut knows of
  * who still ran: they lived as long as the agent did. The step ends with the last rank.
- * From its last advance on a run stands still: all ranks are in the call that they never came back from, or over. */
+ * From its last advance on a run stands still: all ranks are in the call that they never came back from, or over. What is
+ * shorter than a second is none: to end a run takes as long. */
 #pragma once
 
 #include "postproc/read/step.h"

@@ -174,14 +174,12 @@ static void add_open(const struct analysis *a, uint32_t rank, const struct proce
 	if (since_ns == INT64_MAX || p->end_ns == TIME_ABSENT)
 		return;
 	t->hung_ns = (double)p->hung_ns;
-	t->in_startup = p->init_exit_ns == TIME_ABSENT || p->finalize_enter_ns != TIME_ABSENT;
-	if (t->in_startup)
+	if (p->init_exit_ns == TIME_ABSENT || p->finalize_enter_ns != TIME_ABSENT)
 		t->startup_ns += fmax(0, (double)(p->end_ns - p->hung_ns - since_ns));
-	t->unreturned_ns = fmax(0, (double)(p->end_ns - since_ns));
 	if (!waits_for_ever(a, rank))
 		return;
 	t->wait_ns = fmin(t->mpi_ns, t->wait_ns + t->open_ns);
-	t->hung_wait_ns = t->in_startup ? 0 : t->hung_ns;
+	t->hung_wait_ns = t->hung_ns;
 }
 
 int ranks_total(struct analysis *a)
