@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "collect/untraced.h"
+#include "base/tick.h"
 #include "format/layout.h"
 #include "spank/request.h"
 
@@ -170,6 +171,9 @@ static int write_layout(const struct run *r, struct error *e)
 {
 	struct layout l = {0};
 	int dir_fd = open(r->stepdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int exits_fd = dir_fd >= 0 ? openat(dir_fd, "exits", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+	if (exits_fd >= 0)
+		close(exits_fd);
 	if (dir_fd < 0 || mkdirat(dir_fd, "ranks", 0700) != 0) {
 		int rc = fail(e, -errno, "%s: cannot write: %s", r->stepdir, strerror(errno));
 		if (dir_fd >= 0)
@@ -194,13 +198,23 @@ static pid_t start(char *const words[])
 	return pid;
 }
 
-static int wait_for(pid_t pid)
+static int wait_status_of(pid_t pid)
 {
 	int status = 0;
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
-			return 1;
+			return W_EXITCODE(1, 0);
+	return status;
+}
+
+static int code_of(int status)
+{
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int wait_for(pid_t pid)
+{
+	return code_of(wait_status_of(pid));
 }
 
 static void start_agent(struct run *r)
@@ -241,20 +255,43 @@ static void set_environment(const struct run *r)
 }
 
 static volatile pid_t program_pid;
+static volatile sig_atomic_t stopped_by; /* the first signal that was to end the program; 0: none */
 
 /* What ends us ends the program; we stay to finish its trace. */
 static void pass_on(int signal_number)
 {
+	stopped_by = stopped_by == 0 ? signal_number : stopped_by;
 	if (program_pid > 0)
 		kill(program_pid, signal_number);
+}
+
+/* The terminal sends these to the program too. */
+static void note_signal(int signal_number)
+{
+	stopped_by = stopped_by == 0 ? signal_number : stopped_by;
+}
+
+/* Why the program ended, as who ran its launcher knows it (docs/STEPDIR.md). */
+static void tell_outcome(const struct run *r, int status)
+{
+	tick_choose();
+	char path[PATH_MAX + 16];
+	snprintf(path, sizeof(path), "%s/exits", r->stepdir);
+	FILE *f = fopen(path, "ae");
+	if (f != NULL && stopped_by != 0)
+		fprintf(f, "signal %d\n", (int)stopped_by);
+	if (f != NULL) {
+		fprintf(f, "launcher %d\nended %" PRIu64 "\n", status, tick_now());
+		fclose(f);
+	}
 }
 
 static int run_program(struct run *r)
 {
 	char *const *words = r->launcher.words;
 	launcher_watch(&r->launcher);
-	signal(SIGINT, SIG_IGN); /* the terminal sends these to the program too */
-	signal(SIGQUIT, SIG_IGN);
+	signal(SIGINT, note_signal);
+	signal(SIGQUIT, note_signal);
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -268,9 +305,12 @@ static int run_program(struct run *r)
 	program_pid = pid;
 	signal(SIGTERM, pass_on);
 	signal(SIGHUP, pass_on);
-	int code = wait_for(pid);
+	int status = wait_status_of(pid);
 	program_pid = 0;
-	return code;
+	signal(SIGINT, SIG_IGN); /* what comes now is too late for the program, and not for its report */
+	signal(SIGQUIT, SIG_IGN);
+	tell_outcome(r, status);
+	return code_of(status);
 }
 
 static int64_t cpu_time_ns(pid_t pid)

@@ -25,6 +25,8 @@ static void put_job(const cJSON *a, const struct mpix_info *info)
 		printf(" on %d node%s", nodes, nodes == 1 ? "" : "s");
 	if (json_text(job, "imported", NULL) == NULL || !isnan(json_number(job, "elapsed_s")))
 		printf(", %s", seconds_text(json_number_or(job, "elapsed_s", (double)info->runtime_ns * 1e-9)).s);
+	if (json_number_or(job, "hung_s", 0) > 0)
+		printf(" (the last %s nobody advanced)", seconds_text(json_number(job, "hung_s")).s);
 	const char *id = json_text(job, "job_id", "");
 	if (id[0] != 0) {
 		fputs(", job ", stdout);

@@ -169,13 +169,19 @@ static int drain_last(struct process *p, struct output *o)
 static int drain_all(struct agent *a, bool final)
 {
 	int drained = 0;
+	uint64_t tick = tick_sample().tick; /* before they are looked at: by then who is not over was alive */
 	for (uint32_t i = 0; i < a->nprocesses; i++) {
 		struct process *p = &a->processes[i];
 		if (p->gone)
 			continue;
-		bool over = final || process_is_over(p);
+		bool is_over = process_is_over(p), over = final || is_over;
+		if (!is_over) {
+			p->seen_tick = tick;
+			p->seen_by_other = false;
+		}
 		drained += over ? drain_last(p, &a->output) : process_drain(p, &a->output, false);
 		if (over) {
+			p->gone_tick = p->seen_tick != 0 && !p->seen_by_other ? tick : 0;
 			p->gone = true;
 			p->lost = atomic_load_explicit(&p->file->state, memory_order_acquire) == SEGFILE_RUNNING;
 		}

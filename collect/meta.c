@@ -57,21 +57,42 @@ static void add_layout(cJSON *json, const struct layout *l)
 		cJSON_Delete(argv);
 }
 
-/* Of Slurm: "<global task> <wait status>" a line. Of launchers (pmpi/exits.c): "<pid> <wait status> <tick>". */
-static void add_exits(cJSON *list, FILE *f, bool timed)
+/* Of Slurm: "<global task> <wait status> <tick>" a line. Of launchers (pmpi/exits.c) the same, with a process. */
+static void add_exits(cJSON *list, FILE *f, bool of_launcher)
 {
 	char line[128], tick[32];
 	int who, status;
 	for (unsigned n = 0; f != NULL && n < EXITS_MAX && fgets(line, sizeof(line), f) != NULL; n++) {
-		if (sscanf(line, "%d %d %31s", &who, &status, tick) < (timed ? 3 : 2))
+		int n_read = sscanf(line, "%d %d %31[0-9]", &who, &status, tick);
+		if (n_read < (of_launcher ? 3 : 2))
 			continue;
 		cJSON *one = cJSON_CreateObject();
-		cJSON_AddNumberToObject(one, timed ? "pid" : "task", who);
+		cJSON_AddNumberToObject(one, of_launcher ? "pid" : "task", who);
 		cJSON_AddNumberToObject(one, "status", status);
-		if (timed)
+		if (n_read == 3)
 			cJSON_AddStringToObject(one, "tick", tick);
 		cJSON_AddItemToArray(list, one);
 	}
+}
+
+/* Who started the step says why it ended: "<word> <value>" a line. */
+static void add_outcome(cJSON *json, int exits_fd)
+{
+	char line[128], word[32], value[64];
+	int fd = exits_fd >= 0 ? dup(exits_fd) : -1;
+	FILE *f = fd >= 0 && lseek(fd, 0, SEEK_SET) == 0 ? fdopen(fd, "r") : NULL;
+	cJSON *outcome = cJSON_CreateObject();
+	for (unsigned n = 0; f != NULL && n < EXITS_MAX && fgets(line, sizeof(line), f) != NULL; n++)
+		if (sscanf(line, "%31[a-z] %63s", word, value) == 2 && !cJSON_HasObjectItem(outcome, word))
+			cJSON_AddStringToObject(outcome, word, value);
+	if (outcome != NULL && outcome->child != NULL)
+		cJSON_AddItemToObject(json, "outcome", outcome);
+	else
+		cJSON_Delete(outcome);
+	if (f != NULL)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
 }
 
 /* What the tracer's library has left beside the segments. */
@@ -175,6 +196,7 @@ int meta_node(struct output *o, struct node_meta *n, bool whole)
 		add_description_of_node(json, n);
 	cJSON_AddItemToObject(json, "exits", exits_of(n));
 	add_untraced(json, n);
+	add_outcome(json, n->exits_fd);
 	int rc = put_json(o, MPIC_META, MPIC_NODE, n->seq++, json);
 	if (rc == 0) {
 		n->written |= whole;
@@ -287,6 +309,10 @@ static void add_progress(cJSON *json, const struct process *p)
 				: p->lost		   ? "lost"
 							   : "running");
 	add_tick(json, "end_tick", p->file->end_tick);
+	if (p->seen_tick != 0)
+		add_tick(json, "seen_tick", p->seen_tick);
+	if (p->gone_tick != 0)
+		add_tick(json, "gone_tick", p->gone_tick);
 	add_tick(json, "finalize_enter_tick", p->file->finalize_enter_tick);
 	if (p->file->ready_init_ns >= 0 && p->file->ready_finalize_ns >= p->file->ready_init_ns)
 		cJSON_AddNumberToObject(json, "processor_wait_ns",

@@ -2,6 +2,8 @@
  * predecessor that died in between left it in both places: which blocks are in the file decides. */
 #include "collect/predecessor.h"
 
+#include "format/mpic_sample.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -205,6 +207,31 @@ static void skip_defs(struct process *p, uint32_t thread, uint64_t recorded)
 	}
 }
 
+/* Is it alive in that sample? Then when that was, else 0. */
+static uint64_t alive_at(const struct predecessor *e, const struct mpic_block *b, uint32_t index)
+{
+	_cleanup_buf_ struct buf payload = {0};
+	struct mpic_sample sample;
+	struct mpic_sample_reader r;
+	struct mpic_sample_item item;
+	if (mpic_read(&e->file, b, &payload, NULL) < 0 ||
+	    mpic_sample_begin(cursor_over(payload.data, payload.len_bytes), &sample, &r) < 0)
+		return 0;
+	while (mpic_sample_next(&r, &item) == 1)
+		if (item.type == MPIC_SAMPLE_PROCESS && item.process == index)
+			return item.state == SAMPLE_RUNNING || item.state == SAMPLE_STARTING ? sample.tick : 0;
+	return 0;
+}
+
+/* The last sample is the latest that it wrote of all that lived then. */
+static uint64_t last_seen(const struct predecessor *e, uint32_t index)
+{
+	for (size_t i = e->file.nblocks; i-- > 0;)
+		if (e->file.blocks[i].kind == MPIC_SAMPLE)
+			return alive_at(e, &e->file.blocks[i], index);
+	return 0;
+}
+
 void predecessor_apply(const struct predecessor *e, struct process *p)
 {
 	uint64_t *recorded = calloc(p->nthreads + 1, sizeof(*recorded));
@@ -224,5 +251,7 @@ void predecessor_apply(const struct predecessor *e, struct process *p)
 	}
 	free(recorded);
 	p->meta_seq = predecessor_next_seq(e, MPIC_META, p->index, 0);
+	p->seen_tick = last_seen(e, p->index);
+	p->seen_by_other = true;
 	p->predecessor = e;
 }

@@ -36,6 +36,8 @@ struct rank_totals {
 	double useful_ns;  /* the rest of it */
 	double wait_ns;	   /* of mpi_ns */
 	double open_ns;	   /* of mpi_ns: in the call that it never came back from */
+	double hung_ns;	   /* behind that region: in that call, when no rank of the step advanced any more */
+	double hung_wait_ns; /* of hung_ns: for somebody who cannot go on either */
 	double polling_ns; /* thread time: in tests that found nothing, but for threads that only test */
 	double threads_ns; /* spans of all threads that called MPI: thread time */
 	bool known;	   /* the times are */

@@ -1,6 +1,7 @@
 /* step.c - see step.h. In: Slurm's items and the request.  Out: the step's directory in the spool,
  * a warden. */
 #include "spank/step.h"
+#include "base/tick.h"
 #include "spank/het.h"
 #include "spank/namespace.h"
 #include "spank/place.h"
@@ -14,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +29,7 @@
 #define BATCH_SHARE 4u /* most scripts have no mpirun: the steps they start shall find room */
 #define TASKS_HERE_MAX 65536u
 #define RECORD_BYTES 4096u
-#define RECORD_TASK_BYTES 8u
+#define RECORD_TASK_BYTES 40u
 #define DAEMON_STEP_SUFFIX "/step-batch/ranks"
 
 /* Steps that srun made for somebody: not the extern and the interactive one. */
@@ -359,12 +361,13 @@ void step_task_enter(const struct step *s)
 
 void step_task_exit(spank_t sp, const struct step *s)
 {
-	char line[64];
+	char line[96];
 	uint32_t task;
 	int status;
+	tick_choose();
 	if (!s->active || !sl_number(sp, S_TASK_GLOBAL_ID, &task) || !sl_exit_status(sp, &status))
 		return;
-	int n = snprintf(line, sizeof(line), "%u %d\n", task, status);
+	int n = snprintf(line, sizeof(line), "%u %d %" PRIu64 "\n", task, status, tick_now());
 	int fd = openat(s->dir_fd, "exits", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || write(fd, line, (size_t)n) != n)
 		sl_error("cannot record the exit of task %u: %s", task, strerror(errno));

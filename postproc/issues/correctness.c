@@ -102,10 +102,15 @@ void issue_deadlock(const struct analysis *a, struct issue *f)
 	if (!gather(a, f, DEFECT_DEADLOCK, DEFECT_DEADLOCK))
 		return;
 	const struct defect *x = first_deadlock(a);
-	char text[CORRECTNESS_TEXT_MAX];
+	char text[CORRECTNESS_TEXT_MAX], hung[128];
 	size_t used = strlen(f->what);
 	snprintf(f->what + used, sizeof(f->what) - used, " %s",
 		 correctness_case(a->step, x->kind, &x->cases[0], text, sizeof(text)));
+	used = strlen(f->what);
+	snprintf(f->what + used, sizeof(f->what) - used, "%s", hung_text(a->step, hung));
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		f->loss_s += a->ranks[r].hung_wait_ns > 0 ? a->ranks[r].open_ns / 1e9 : 0;
+	issue_charge_hung(a, f);
 	snprintf(f->why, sizeof(f->why), "None of them can go on before another does: the program never ends.");
 	snprintf(f->next, sizeof(f->next), "%s", deadlock_advice(a->step, &x->cases[0]));
 }

@@ -9,14 +9,9 @@
 #include <sys/wait.h>
 
 #define DEATH_SEVERITY 1.0
+#define DEATH_GAP_NS 100000000 /* between two deaths: some rounds of an agent, and more than a launcher takes to end all */
 
 /* ---- who was first ---- */
-
-/* Since when it was in the call that it never came back from; one outside of MPI comes after all. */
-static int64_t waits_since_ns(const struct process *p)
-{
-	return p->open.n > 0 ? p->open.at[0].enter_ns : INT64_MAX;
-}
 
 /* A timer that it had set itself, for whatever it waited: nobody ends others by one. */
 static bool by_timer(const struct process *p)
@@ -29,8 +24,7 @@ static bool by_timer(const struct process *p)
 }
 
 /* Who died by itself before who was ended by a timer, and both before who was ended by others: a launcher may hear of
- * them in any order. Then by time; then as it was told. Where nothing tells: who was the last to come to its call did
- * not wait for the others. */
+ * them in any order. Then by time; then as it was told. */
 static bool is_before(const struct process *a, const struct process *b)
 {
 	int own_a = exits_by_itself(a) ? 2 : by_timer(a), own_b = exits_by_itself(b) ? 2 : by_timer(b);
@@ -38,8 +32,6 @@ static bool is_before(const struct process *a, const struct process *b)
 		return own_a > own_b;
 	if (a->have_exit != b->have_exit)
 		return a->have_exit;
-	if (!a->have_exit)
-		return waits_since_ns(a) > waits_since_ns(b);
 	if (a->end_ns != TIME_ABSENT && b->end_ns != TIME_ABSENT && a->end_ns != b->end_ns)
 		return a->end_ns < b->end_ns;
 	return a->exit_order < b->exit_order;
@@ -51,7 +43,39 @@ static bool ended_badly(const struct process *p)
 	return exits_early(p) || (p->finalized && p->have_exit && p->exit_status != 0);
 }
 
-static uint32_t first_to_die(const struct step *s, uint32_t *ret_early)
+static int signal_of(const struct process *p)
+{
+	return p->have_exit && WIFSIGNALED(p->exit_status) ? WTERMSIG(p->exit_status) : 0;
+}
+
+/* Did only what followed end that other one? Nothing was told of it, or that it had another signal; or it lived on: if
+ * the launcher was not ended itself, then any time is long enough. */
+static bool followed(const struct step *s, const struct process *other, const struct process *first)
+{
+	bool launcher_lived = s->outcome.have_launcher && WIFEXITED(s->outcome.launcher_status);
+	if (!other->have_exit || signal_of(other) != signal_of(first))
+		return true;
+	return other->end_ns != TIME_ABSENT && first->end_ns != TIME_ABSENT &&
+	       other->end_ns - first->end_ns > (launcher_lived ? 0 : DEATH_GAP_NS);
+}
+
+/* One that others ended was the first of all, and alone, or whoever ended it ended all: then it is not to blame. */
+static bool is_to_blame(const struct step *s, uint32_t rank)
+{
+	static const int polite[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+	const struct process *p = s->ranks[rank];
+	if (exits_by_itself(p) || by_timer(p) || p->finalized)
+		return true;
+	bool alone = signal_of(p) != 0 && !outcome_is_stop(&s->outcome);
+	for (size_t i = 0; i < sizeof(polite) / sizeof(polite[0]); i++)
+		alone &= signal_of(p) != polite[i];
+	for (uint32_t r = 0; r < s->nranks && alone; r++)
+		if (r != rank && s->ranks[r] != NULL && exits_early(s->ranks[r]))
+			alone = followed(s, s->ranks[r], p);
+	return alone;
+}
+
+uint32_t death_first(const struct step *s, uint32_t *ret_early)
 {
 	uint32_t first = NONE;
 	*ret_early = 0;
@@ -63,7 +87,7 @@ static uint32_t first_to_die(const struct step *s, uint32_t *ret_early)
 		if (ended_badly(p) && (first == NONE || is_before(p, s->ranks[first])))
 			first = r;
 	}
-	return first;
+	return first != NONE && is_to_blame(s, first) ? first : NONE;
 }
 
 /* ---- how ---- */
@@ -218,6 +242,20 @@ static void describe_waiters(const struct step *s, const struct waiters *w, char
 		snprintf(text + n, size - (size_t)n, ".");
 }
 
+/* " So did 7 more ranks." */
+static void describe_alike(const struct step *s, uint32_t first, char *text, size_t size)
+{
+	const struct process *dead = s->ranks[first], *p;
+	uint32_t n = 0;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		n += r != first && (p = s->ranks[r]) != NULL && exits_by_itself(p) && exits_by_itself(dead) &&
+		     p->aborted == dead->aborted && p->exit_status == dead->exit_status;
+	text[0] = '\0';
+	if (n > 0)
+		snprintf(text, size, " %s %u more rank%s.", n + 1 == s->nranks ? "So did all others," : "So did", n,
+			 n == 1 ? "" : "s");
+}
+
 static void name_dead(const struct step *s, uint32_t first, struct issue *f)
 {
 	issue_add_rank(f, first);
@@ -229,8 +267,8 @@ static void name_dead(const struct step *s, uint32_t first, struct issue *f)
 void issue_death(const struct analysis *a, struct issue *f)
 {
 	const struct step *s = a->step;
-	uint32_t early, first = first_to_die(s, &early);
-	char how[96], place[300], others[300], when[32] = "";
+	uint32_t early, first = death_first(s, &early);
+	char how[96], place[300], alike[64], others[300], hung[128], when[32] = "";
 	f->metric = "ranks that ended without MPI_Finalize";
 	f->value = early;
 	f->threshold = 1;
@@ -240,18 +278,24 @@ void issue_death(const struct analysis *a, struct issue *f)
 		return;
 	const struct process *dead = s->ranks[first];
 	struct waiters w = find_waiters(s, dead);
+	hung_text(s, hung);
 	name_dead(s, first, f);
 	describe_end(dead, how, sizeof(how));
 	issue_add_site(f, describe_place(s, dead, place, sizeof(place)));
 	issue_add_site(f, w.site);
 	describe_waiters(s, &w, others, sizeof(others));
 	f->loss_s = waited_s(s, dead);
+	if (hung[0] != '\0')
+		issue_charge_hung(a, f);
 	f->from_ns = w.since_ns != TIME_ABSENT ? w.since_ns : dead->end_ns != TIME_ABSENT ? dead->end_ns : 0;
 	f->to_ns = dead->end_ns != TIME_ABSENT ? dead->end_ns : 0;
 	if (dead->end_ns != TIME_ABSENT && (dead->have_exit || dead->aborted))
 		duration_text((double)dead->end_ns / 1e9, when);
-	snprintf(f->what, sizeof(f->what), "Rank %u %s%s%s%s.%s", first, how, when[0] != '\0' ? " at " : "", when,
-		 place, others);
+	describe_alike(s, first, alike, sizeof(alike));
+	int n = snprintf(f->what, sizeof(f->what), "Rank %u %s%s%s%s.%s%s", first, how, when[0] != '\0' ? " at " : "",
+			 when, place, alike, others);
+	if (n > 0 && (size_t)n < sizeof(f->what))
+		snprintf(f->what + n, sizeof(f->what) - (size_t)n, "%s", hung);
 	snprintf(f->why, sizeof(f->why),
 		 "MPI ends all ranks when one dies: %s of %s did not come to MPI_Finalize. Times end there.",
 		 fmt_count(early).s, fmt_count(a->ranks_seen).s);

@@ -40,6 +40,7 @@ struct issue {
 	ROW(deadlock) \
 	ROW(death) \
 	ROW(out_of_memory) \
+	ROW(unfinished) \
 	ROW(truncation) \
 	ROW(mismatch) \
 	ROW(load_imbalance) \
@@ -100,6 +101,14 @@ void issue_add_rank(struct issue *f, uint32_t rank);
 void issue_add_another_rank(struct issue *f, uint32_t rank);
 void issue_add_pair(struct issue *f, uint32_t a, uint32_t b);
 void issue_add_site(struct issue *f, uint32_t site);
+/* death.c: the rank that was the first to die, by itself or because somebody ended it alone; NONE: there is none. How
+ * many ended without MPI_Finalize. */
+uint32_t death_first(const struct step *s, uint32_t *ret_early);
+/* unfinished.c: what its ranks spent in their last calls when nobody advanced any more is lost as well, of all that the
+ * step took. */
+void issue_charge_hung(const struct analysis *a, struct issue *f);
+/* unfinished.c: " The step ran 27.0 s; the last 24.1 s nobody advanced.", or "". Returns text. */
+const char *hung_text(const struct step *s, char ret_text[128]);
 /* waits.c: some states together, bits by enum wait_state. */
 struct wait_issue {
 	unsigned states;

@@ -21,7 +21,7 @@ static const struct {
 /* What may be said without the events: what it costs, and whether it is there, follows from totals and states alone. */
 static bool is_of_totals(const char *name)
 {
-	static const char *const names[] = {"death",	 "load_imbalance",   "tracing_cost",
+	static const char *const names[] = {"death",	"unfinished", "load_imbalance",	  "tracing_cost",
 					    "slow_node", "oversubscription", "busy_processors"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0)
@@ -272,6 +272,12 @@ static const struct issue *main_issue(const struct analysis *a, struct issue *co
 	return NULL;
 }
 
+/* For longer than it went on before: what tracing cost until then is no matter. */
+static bool stood_still(const struct analysis *a)
+{
+	return a->step->runtime_ns - a->step->advanced_ns > a->step->advanced_ns;
+}
+
 /* Its sentence; and what tracing cost, where it is too much and not that issue itself. */
 static void put_verdict(struct analysis *a, struct issue *const *order, size_t n)
 {
@@ -284,7 +290,7 @@ static void put_verdict(struct analysis *a, struct issue *const *order, size_t n
 	char text[2 * ISSUE_TEXT_MAX + 2];
 	snprintf(text, sizeof(text), "%s", worst != NULL ? worst->what : nothing);
 	for (size_t i = 0; i < n; i++)
-		if (order[i] != worst && strcmp(order[i]->issue, "tracing_cost") == 0)
+		if (order[i] != worst && strcmp(order[i]->issue, "tracing_cost") == 0 && !stood_still(a))
 			snprintf(text, sizeof(text), "%s%s%s", worst != NULL ? worst->what : "",
 				 worst != NULL ? " " : "", order[i]->what);
 	json_put_text(a->root, "verdict", text);

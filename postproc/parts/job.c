@@ -1,8 +1,10 @@
 /* job.c - "job": what ran, where, how long, and how it ended. */
 #include "postproc/analysis.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 
 static const cJSON *first_meta(const struct step *s)
@@ -96,6 +98,18 @@ static void put_known(cJSON *job, const cJSON *meta, const char *name)
 		json_put_text(job, name, text);
 }
 
+/* What others than the ranks know of the end; state UNKNOWN where nobody does. */
+static void put_outcome(cJSON *job, const struct outcome *o)
+{
+	cJSON *out = json_object(job, "outcome");
+	json_put_text(out, "state", outcome_name(o));
+	json_put_null_or(out, "signal", o->signal != 0 ? o->signal : NAN);
+	json_put_null_or(out, "by_user", o->by >= 0 ? (double)o->by : NAN);
+	json_put_null_or(out, "launcher_code", !o->have_launcher		 ? NAN
+					       : WIFSIGNALED(o->launcher_status) ? 128 + WTERMSIG(o->launcher_status)
+										 : WEXITSTATUS(o->launcher_status));
+}
+
 int part_job(struct analysis *a)
 {
 	static const char *const keys[] = {"cluster", "job_id", "step_id", "restart"};
@@ -113,6 +127,8 @@ int part_job(struct analysis *a)
 	json_put(job, "ranks", s->nranks);
 	put_start(a, job);
 	json_put_seconds(job, "elapsed_s", s->runtime_ns);
+	json_put_seconds(job, "hung_s", s->runtime_ns - s->advanced_ns);
+	put_outcome(job, &s->outcome);
 	json_put_text(job, "mpi", p == NULL ? NULL : p->library);
 	put_any(job, "slurm", member(meta, "slurm"));
 	put_policy(job, json_text(meta, "policy", ""));

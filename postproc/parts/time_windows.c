@@ -27,7 +27,7 @@ void time_windows_add_rank(const struct step *s, struct tally *t, const struct p
 		t->windows[i].tracing_ns += (double)p->calls_in[i] * tracing_ns;
 	if (from != TIME_ABSENT && to != TIME_ABSENT)
 		tally_stretch(t, from, to, &t->windows[0].present_ns);
-	for (size_t i = 0; i < p->open.n && rank_open_ns(p, 0) > 0; i++)
+	for (size_t i = 0; i < p->open.n; i++)
 		if (p->open.at[i].thread == 0 && p->open.at[i].enter_ns != TIME_ABSENT)
 			tally_stretch(t, p->open.at[i].enter_ns, to,
 				      &t->windows[0].class_ns[step_class(s, &p->sigs.at[p->open.at[i].sig])]);

@@ -1,5 +1,5 @@
-/* exits.c - see exits.h. In: "exits" of the nodes (docs/STEPDIR.md).  Out: have_exit, exit_status, end_ns of
- * processes. */
+/* exits.c - see exits.h. In: "exits" of the nodes (docs/STEPDIR.md).  Out: have_exit, exit_status, exit_tick
+ * of processes. */
 #include "postproc/read/exits.h"
 #include "base/json.h"
 #include "base/search.h"
@@ -39,8 +39,7 @@ static void note(struct process *p, const cJSON *item, uint32_t order)
 	p->have_exit = true;
 	p->exit_status = (int)json_int(item, "status", 0);
 	p->exit_order = order;
-	if (p->end_ns == 0) /* it did not say itself: when who had started it was told */
-		p->end_ns = json_tick(item, "tick");
+	p->exit_tick = json_tick(item, "tick");
 }
 
 int exits_read(struct step *s)

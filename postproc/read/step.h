@@ -12,6 +12,7 @@
 #include "format/sig.h"
 #include "base/index.h"
 #include "base/vec.h"
+#include "postproc/read/outcome.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -139,6 +140,10 @@ struct known_type {
 	uint32_t kind;
 };
 
+/* How it is known when a process ended: nothing tells, it said so itself, its launcher was told, or the agent saw it
+ * alive until then. */
+enum end_known { END_UNKNOWN, END_SAID, END_TOLD, END_SEEN };
+
 struct process {
 	uint32_t node, index; /* index in the node's file */
 	uint32_t rank, world_size;
@@ -154,6 +159,9 @@ struct process {
 	bool have_exit;
 	int exit_status;     /* wait status as of waitpid() */
 	uint32_t exit_order; /* in which it was told of processes */
+	int64_t exit_tick;   /* when it was told; 0: not known */
+	enum end_known end_known;
+	int64_t hung_ns; /* at its end, in which no rank of the step advanced: see ends.h */
 	int64_t pid;
 	char *library, *cpus;
 	int cpu;
@@ -237,7 +245,9 @@ struct step {
 	uint32_t unfinished_files, bad_blocks;
 	VEC(char *) reasons;	      /* why the record is not complete, for people */
 	int64_t start_ns, runtime_ns; /* of the traced region */
+	int64_t advanced_ns;	      /* when a rank advanced for the last time: runtime_ns, or the run stood still at its end */
 	double realtime_start_s;      /* seconds since 1970 */
+	struct outcome outcome;
 };
 
 /* Read all files (and the .mpic files of directories) of one step. 0, or -errno with text:

@@ -2,6 +2,7 @@
  * one after the other by a script, singletons, spawned programs. The analysis is of one of them:
  * the one with the most processes, the earliest if equal; the others are counted and said. */
 #include "base/json.h"
+#include "postproc/read/ends.h"
 #include "postproc/read/exits.h"
 #include "postproc/read/load.h"
 
@@ -149,6 +150,8 @@ int step_place_ranks(struct step *s, struct error *e)
 		best->ranks = NULL;
 		count_nodes(s);
 		code = exits_read(s);
+		ends_decide(s);
+		outcome_read(s);
 	}
 	if (code < 0 && s->ranks != NULL)
 		fail(e, code, "out of memory");

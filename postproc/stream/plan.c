@@ -1,5 +1,6 @@
 /* plan.c - lanes, clocks and windows, before the first event is decoded: heads of blocks say how many events there are
  * from when on. */
+#include "postproc/read/ends.h"
 #include "postproc/stream/stream.h"
 
 #include <math.h>
@@ -144,7 +145,7 @@ static int add_block(const struct process *p, struct rates *r, int64_t from, int
 
 static int look_at_lane(struct lane *l, struct rates *r)
 {
-	const struct process *p = l->process;
+	struct process *p = l->process;
 	int64_t from = TIME_ABSENT;
 	uint32_t events = 0;
 	for (const struct mpic_block *b = l->block; b < l->last_block; b++) {
@@ -165,7 +166,9 @@ static int look_at_lane(struct lane *l, struct rates *r)
 	}
 	if (from == TIME_ABSENT)
 		return 0;
-	int64_t end = p->end_ns != TIME_ABSENT ? p->end_ns : last_exit(l);
+	int64_t last = ends_at_least(p) ? last_exit(l) : TIME_ABSENT;
+	ends_lived(p, last);
+	int64_t end = p->end_ns != TIME_ABSENT ? p->end_ns : last;
 	end = end > from ? end : from;
 	r->to_ns = end > r->to_ns ? end : r->to_ns;
 	return add_block(p, r, from, end, events);
@@ -248,9 +251,11 @@ static void set_zero(struct stream *st, int64_t from_ns, int64_t to_ns)
 {
 	struct step *s = st->step;
 	for (uint32_t r = 0; r < s->nranks; r++) {
-		const struct process *p = s->ranks[r];
+		struct process *p = s->ranks[r];
 		if (p == NULL)
 			continue;
+		for (size_t i = 0; i < p->open.n; i++)
+			ends_lived(p, p->open.at[i].enter_ns);
 		from_ns = p->start_ns != TIME_ABSENT && p->start_ns < from_ns ? p->start_ns : from_ns;
 		to_ns = p->end_ns != TIME_ABSENT && p->end_ns > to_ns ? p->end_ns : to_ns;
 	}

@@ -1,5 +1,6 @@
 /* ranks.c - what each rank did, exact from its totals. No clock of another node is needed. */
 #include "postproc/analysis.h"
+#include "postproc/read/ends.h"
 #include "postproc/read/exits.h"
 
 #include <math.h>
@@ -86,31 +87,22 @@ double rank_open_ns(const struct process *p, uint32_t thread)
 	for (size_t i = 0; i < p->open.n && known; i++) {
 		const struct open_sig *o = &p->open.at[i];
 		if (o->enter_ns != TIME_ABSENT && (thread == NONE || o->thread == thread))
-			longest = fmax(longest, (double)(p->end_ns - o->enter_ns));
+			longest = fmax(longest, (double)(p->end_ns - p->hung_ns - o->enter_ns));
 	}
 	return longest;
 }
 
-/* Into the call in which it died, or to the end of its last. */
-static int64_t last_known_ns(const struct process *p)
-{
-	int64_t last = p->last_ns;
-	for (size_t i = 0; i < p->open.n; i++)
-		if (p->open.at[i].enter_ns > last)
-			last = p->open.at[i].enter_ns;
-	return last;
-}
-
-/* From MPI_Init's exit to MPI_Finalize's enter; to its end, or what is known last, of a rank that never came there. */
+/* From MPI_Init's exit to MPI_Finalize's enter; to its end, or what is known last, of a rank that never came there;
+ * where the run stood still at its end, to its last advance. */
 static double region_of(const struct process *p)
 {
 	int64_t from = p->init_exit_ns, to = p->finalize_enter_ns;
 	if (from == TIME_ABSENT)
 		from = p->first_ns != TIME_ABSENT ? p->first_ns : p->start_ns;
+	if (to == TIME_ABSENT && p->end_ns != TIME_ABSENT)
+		to = p->end_ns - p->hung_ns;
 	if (to == TIME_ABSENT)
-		to = p->end_ns;
-	if (to == TIME_ABSENT)
-		to = last_known_ns(p);
+		to = ends_last_known(p);
 	return from == TIME_ABSENT || to <= from ? 0 : (double)(to - from);
 }
 
@@ -138,22 +130,6 @@ static void count_peers(struct analysis *a)
 	}
 }
 
-/* Of those that a launcher ended because another died it often does not tell when: not before the first death. */
-static void end_with_the_first(struct step *s)
-{
-	int64_t first = INT64_MAX;
-	for (uint32_t r = 0; r < s->nranks; r++) {
-		const struct process *p = s->ranks[r];
-		if (p != NULL && exits_early(p) && p->end_ns != TIME_ABSENT && p->end_ns < first)
-			first = p->end_ns;
-	}
-	for (uint32_t r = 0; r < s->nranks && first != INT64_MAX; r++) {
-		struct process *p = s->ranks[r];
-		if (p != NULL && p->lost && !p->have_exit && p->end_ns == TIME_ABSENT && last_known_ns(p) < first)
-			p->end_ns = first;
-	}
-}
-
 /* Of ranks of which the time is known, and that did not die long before the others: these computed no less. */
 static double mean_useful(const struct analysis *a)
 {
@@ -170,10 +146,46 @@ static double mean_useful(const struct analysis *a)
 	return n > 0 ? sum / n : 0;
 }
 
+/* Does the wait-for graph say that it waits for somebody who cannot go on either? Of a long list the rest is not kept:
+ * who is in a call and behind all that are. */
+static bool waits_for_ever(const struct analysis *a, uint32_t rank)
+{
+	for (size_t i = 0; i < a->tally.defects.rows.n; i++) {
+		const struct defect *d = &a->tally.defects.rows.at[i];
+		if (d->kind != DEFECT_DEADLOCK)
+			continue;
+		for (uint32_t k = 0; k < d->nranks; k++)
+			if (d->ranks[k] == rank)
+				return true;
+		if (d->more_ranks && rank > d->ranks[d->nranks - 1])
+			return true;
+	}
+	return false;
+}
+
+/* The call that it never came back from: of MPI_Init and MPI_Finalize it is no part of the region. Waiting where it is
+ * known for whom. */
+static void add_open(const struct analysis *a, uint32_t rank, const struct process *p, struct rank_totals *t)
+{
+	int64_t since_ns = INT64_MAX;
+	for (size_t i = 0; i < p->open.n; i++)
+		if (p->open.at[i].enter_ns != TIME_ABSENT && p->open.at[i].enter_ns < since_ns)
+			since_ns = p->open.at[i].enter_ns;
+	if (since_ns == INT64_MAX || p->end_ns == TIME_ABSENT)
+		return;
+	t->hung_ns = (double)p->hung_ns;
+	if (p->init_exit_ns == TIME_ABSENT || p->finalize_enter_ns != TIME_ABSENT)
+		t->startup_ns += fmax(0, (double)(p->end_ns - p->hung_ns - since_ns));
+	if (!waits_for_ever(a, rank))
+		return;
+	t->wait_ns = fmin(t->mpi_ns, t->wait_ns + t->open_ns);
+	t->hung_wait_ns = t->hung_ns;
+}
+
 int ranks_total(struct analysis *a)
 {
 	const struct step *s = a->step;
-	end_with_the_first(a->step);
+	ends_settle(a->step);
 	a->ranks = calloc(s->nranks, sizeof(*a->ranks));
 	if (a->ranks == NULL)
 		return -ENOMEM;
@@ -201,6 +213,7 @@ int ranks_total(struct analysis *a)
 		if (t->threads > 1 && threads_rank(s, p, t) < 0)
 			return -ENOMEM;
 		t->open_ns = fmin(t->mpi_ns, rank_open_ns(p, t->threads > 1 ? NONE : 0));
+		add_open(a, r, p, t);
 		a->threaded |= t->threads > 1;
 		a->threads_ns += t->threads_ns;
 		if (t->region_ns > a->longest_region_ns)

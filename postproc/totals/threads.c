@@ -104,9 +104,10 @@ static void take_union(const struct process *p, const struct thread_totals *of, 
 }
 
 /* Of one thread in the rank's region: outside of its span it does not call MPI. */
-static void take_one(const struct thread_totals *of, struct rank_totals *t)
+static void take_one(const struct process *p, const struct thread_totals *all, uint32_t thread, struct rank_totals *t)
 {
-	t->mpi_ns = of->mpi_ns;
+	const struct thread_totals *of = &all[thread];
+	t->mpi_ns = fmin(t->region_ns, of->mpi_ns + rank_open_ns(p, thread));
 	t->tracing_ns = of->tracing_ns;
 	t->wait_ns = of->wait_ns;
 }
@@ -122,7 +123,7 @@ int threads_rank(const struct step *s, const struct process *p, struct rank_tota
 	if (t->time_of == TIME_OF_ALL)
 		take_union(p, of, t);
 	else
-		take_one(&of[first], t);
+		take_one(p, of, first, t);
 	t->tracing_ns = fmin(t->tracing_ns, t->region_ns - t->mpi_ns);
 	t->useful_ns = t->region_ns - t->mpi_ns - t->tracing_ns;
 	t->threads_ns = 0;

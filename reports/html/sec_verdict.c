@@ -15,6 +15,7 @@ static const struct {
 	bool wrong; /* no matter of time: the program is not in order */
 } phrases[] = {
 	{"death", "a rank that did not come to MPI_Finalize", true},
+	{"unfinished", "a run that was stopped from outside", true},
 	{"unexplained", "one call that takes long by itself", false},
 	{"load_imbalance", "uneven work between ranks", false},
 	{"delay", "one place in the program that makes others wait", false},
@@ -98,9 +99,14 @@ static const cJSON *main_issue(const struct model *m)
 	return NULL;
 }
 
-static bool is_death(const cJSON *issue)
+/* Then its first sentence is the headline. */
+static bool is_end(const cJSON *issue)
 {
-	return strcmp(json_text(issue, "issue", ""), "death") == 0 && *json_text(issue, "what", "") != '\0';
+	static const char *const ends[] = {"death", "deadlock", "unfinished"};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (strcmp(json_text(issue, "issue", ""), ends[i]) == 0)
+			return *json_text(issue, "what", "") != '\0';
+	return false;
 }
 
 /* Of a text of ours, sentences end with a period, a blank and a capital letter or a number. */
@@ -133,7 +139,7 @@ static void write_headline(struct page *p)
 	const struct model *m = p->model;
 	const cJSON *issue = main_issue(m);
 	put(p, "<h1>");
-	if (is_death(issue)) {
+	if (is_end(issue)) {
 		put_text_part(p, json_text(issue, "what", ""), first_sentence(json_text(issue, "what", "")));
 	} else if (m->total_s <= 0) {
 		put(p, m->totals && m->nranks == 0 ? "The record of this step cannot be read."
@@ -254,24 +260,23 @@ static void write_advice(struct page *p)
 	const struct model *m = p->model;
 	const cJSON *issue = main_issue(m);
 	const char *what = json_text(issue, "what", ""), *next = json_text(issue, "next", "");
-	bool death = is_death(issue);
-	if (death)
+	bool end = is_end(issue);
+	if (end)
 		what += first_sentence(what);
 	if (*what != '\0') {
 		put(p, "<p class=\"cause\">");
 		put_text(p, what, SENTENCE_CHARS);
-		if (!death)
+		if (!end)
 			write_site(p, issue, what);
 		write_lost(p, issue);
 		put(p, "</p>\n");
 	}
-	if (m->partial && !death && m->nranks > 0)
+	if (m->partial && !end && m->nranks > 0)
 		write_partial(p);
 	if (m->unreturned_s >= UNRETURNED_SEEN * m->total_s && m->unreturned_s > 0)
 		put(p,
-		    "<p class=\"cause\">%s of the ranks\xe2\x80\x99 time passed in calls that never came back; it is "
-		    "not in "
-		    "the time waiting.</p>\n",
+		    "<p class=\"cause\">%s of the ranks\xe2\x80\x99 time passed in calls that never came back; where "
+		    "it is not known for whom, it is not in the time waiting.</p>\n",
 		    fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
 	write_tracing(p, issue);
 	if (*next != '\0') {
@@ -290,7 +295,10 @@ static void write_figures(struct page *p)
 	const struct model *m = p->model;
 	bool any = m->total_s > 0;
 	double region_s = json_number(m->efficiency, "region_s");
+	double hung_s = json_number_or(m->job, "hung_s", 0);
 	put(p, "<dl class=\"figures\">\n<div><dt>run time, %s ranks", fmt_count((double)model_nranks(m)).s);
+	if (hung_s > 0)
+		put(p, "; the last %s nobody advanced", fmt_time(hung_s).s);
 	if (region_s < REGION_SAID * m->runtime_s)
 		put(p, "; %s of it between MPI_Init and MPI_Finalize, of which all shares are", fmt_time(region_s).s);
 	put(p, "</dt><dd>%s</dd></div>\n", fmt_time(m->runtime_s).s);

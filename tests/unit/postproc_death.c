@@ -117,12 +117,53 @@ Test(postproc_death, of_two_that_crash_is_the_first)
 	expect_death(p, 1, "Rank 1 was killed by signal 6 (abort) at 400 µs");
 }
 
-Test(postproc_death, of_all_from_outside_is_said_too)
+Test(postproc_death, of_all_from_outside_is_nobodys)
 {
 	struct program *p = begun(2);
 	dies(p, 0, 500, SIGTERM);
 	dies(p, 1, 501, SIGTERM);
-	expect_death(p, 0, "Rank 0 was killed by signal 15 (terminated)");
+	cJSON *root = analyse_program(p, 1010);
+	cr_expect_str_eq(text_at(first_issue(root), "issue"), "unfinished");
+	cr_expect_not_null(strstr(text_at(root, "verdict"), "Stopped from outside after 501 µs"), "%s",
+			   text_at(root, "verdict"));
+	cr_expect_null(find_text(root, "issues", "issue", "death"));
+	cJSON_Delete(root);
+}
+
+/* The others lived on: what ended them is that it was killed. */
+Test(postproc_death, of_one_killed_alone_is_its_own)
+{
+	struct program *p = begun(3);
+	waits(p, 0, 200, 300000);
+	dies(p, 1, 500, SIGKILL);
+	waits(p, 2, 200, 300000);
+	expect_death(p, 1, "Rank 1 was killed by signal 9 (killed)");
+}
+
+Test(postproc_death, of_all_alike_is_said_of_all)
+{
+	struct program *p = begun(4);
+	for (unsigned r = 0; r < 4; r++)
+		dies(p, r, 500 + r, EXIT(0));
+	expect_death(p, 0, "So did all others, 3 more ranks.");
+}
+
+/* Shares are of the time until nobody advanced any more; how long nobody did is beside them. */
+Test(postproc_death, time_in_which_nobody_advanced_is_apart)
+{
+	struct program *p = begun(3);
+	for (unsigned r = 0; r < 3; r++)
+		waits(p, r, 300 + 10 * r, 3000320);
+	cJSON *root = analyse_program(p, 3000320);
+	const cJSON *row = find(root, "per_rank", "rank", 0, NULL);
+	cr_expect_float_eq(at_path(root, "job.hung_s"), 3, 1e-6);
+	cr_expect_float_eq(at_path(root, "job.elapsed_s"), 3.00032, 1e-6);
+	cr_expect_float_eq(field(row, "hung_s"), 3, 1e-6);
+	cr_expect_float_eq(field(row, "unreturned_s"), 20e-6, 1e-8);
+	cr_expect_lt(at_path(root, "efficiency.region_s"), 320.1e-6);
+	cr_expect_not_null(strstr(text_at(root, "verdict"), "the last 3.00 s nobody advanced"), "%s",
+			   text_at(root, "verdict"));
+	cJSON_Delete(root);
 }
 
 Test(postproc_death, inside_a_call_is_in_that_call_and_no_deadlock)
@@ -143,7 +184,8 @@ Test(postproc_death, of_ranks_that_wait_for_each_other_is_a_deadlock_first)
 				SIG_RECV, 0);
 	cJSON *root = analyse_program(p, 1010);
 	cr_expect_str_eq(text_at(first_issue(root), "issue"), "deadlock");
-	cr_expect_not_null(find_text(root, "issues", "issue", "death"));
+	cr_expect_null(find_text(root, "issues", "issue", "death"));
+	cr_expect_not_null(find_text(root, "issues", "issue", "unfinished"));
 	cJSON_Delete(root);
 }
 

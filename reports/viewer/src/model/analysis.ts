@@ -77,6 +77,7 @@ export function callCount(analysis: Json): number | undefined {
 /** Names in plain words: those of the report (reports/html/sec_verdict.c), which a test compares. */
 export const ISSUE_NAMES: Record<string, string> = {
   death: 'a rank that did not come to MPI_Finalize',
+  unfinished: 'a run that was stopped from outside',
   unexplained: 'one call that takes long by itself',
   load_imbalance: 'uneven work between ranks',
   delay: 'one place in the program that makes others wait',

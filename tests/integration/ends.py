@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""ends.py - runs that do not end well, with events and with totals only: how long they ran and how long of it nobody advanced, by the
+agent's clock; why they ended; and that no rank is blamed for what was done to it."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Tests
+
+RANKS = 4
+STOOD_S = 3.0  # of the agent's clock, all ranks in their last calls
+SAMPLE_S = 0.2
+KINDS = ('receives', 'receives_later', 'sends', 'waits', 'anybody', 'barrier', 'orders', 'ended')
+RESTING = ('mpi', 'ended')
+
+
+class Hung:
+    """A program that hangs, stopped when all its ranks have been in their calls for so long, as samples tell."""
+
+    def __init__(self, place, program, kind, level, how):
+        name = '%s-%s-%s' % (kind, level, how.name)
+        words = [MPITRACE, 'run', '-n', str(RANKS), '--sample', str(SAMPLE_S), *(['--profile'] if level == 'profile' else []), '--out', place.dir + '/out', '--name', name,
+                 '--', program, kind, 'for ever']
+        self.mpic, self.mpix = ('%s/out/%s.%s' % (place.dir, name, e) for e in ('mpic', 'mpix'))
+        began = time.monotonic()
+        run = subprocess.Popen(words, env=place.env, cwd=place.dir, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, start_new_session=True)
+        self.stood_s = self.wait_until_it_stands(began)
+        self.lasted_s = time.monotonic() - began  # at least: it still runs
+        run.send_signal(how)
+        try:
+            self.err = run.communicate(timeout=TIMEOUT)[1].decode()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(run.pid, signal.SIGKILL)
+        self.most_s = time.monotonic() - began
+        self.code = run.returncode
+
+    def wait_until_it_stands(self, began):
+        """How long it has stood, by the samples."""
+        while time.monotonic() < began + TIMEOUT:
+            time.sleep(0.1)
+            look = subprocess.run([MPITRACE, 'live', self.mpic, '--once', '--json'], capture_output=True, check=False)
+            with contextlib.suppress(ValueError):
+                ranks = json.loads(look.stdout)['ranks']
+                since = [r['since_s'] or 0 for r in ranks if r['state'] == 'mpi']
+                if len(ranks) == RANKS and since and all(r['state'] in RESTING for r in ranks) and min(since) >= STOOD_S:
+                    return min(since)
+        return None
+
+
+def stands(t, place, program, kind, level, how):
+    who = '%s, %s, %s under %s: ' % (kind, level, how.name, place.flavour)
+    run = Hung(place, program, kind, level, how)
+    a = place.analysis('%s-%s-%s' % (kind, level, how.name))
+    job, issues = a['job'], [i['issue'] for i in a['issues']]
+    if run.stood_s is None:
+        t.check(who + 'the samples show that it stands', False, run.err)
+        return
+    hung, elapsed = job['hung_s'], job['elapsed_s']
+    t.check(who + 'how long nobody advanced is what the samples told', run.stood_s - SAMPLE_S <= hung <= run.most_s, (run.stood_s, hung, run.most_s))
+    t.check(who + 'it ran from its start to its end', hung <= elapsed <= run.most_s and elapsed >= run.stood_s, (elapsed, run.lasted_s, run.most_s))
+    unfinished = [r for r in a['per_rank'] if r['state'] != 'finalized']
+    t.check(who + 'the calls that they were in last until then', unfinished and
+            all(r['unreturned_s'] + r['hung_s'] >= run.stood_s - SAMPLE_S for r in unfinished), (run.stood_s, unfinished))
+    windows = sum(w['mpi_s'] for w in a['time_windows'])
+    t.check(who + 'and are drawn as MPI', windows >= len(unfinished) * (run.stood_s - SAMPLE_S), (windows, run.stood_s))
+    t.equal(who + 'why it ended is known', (job['outcome']['state'], job['outcome']['signal']), ('STOPPED', how.value))
+    t.check(who + 'nobody is blamed for a death', 'death' not in issues, [i['what'] for i in a['issues']])
+    first = a['issues'][0] if issues else {'issue': None, 'what': '', 'loss_s': 0}
+    t.check(who + 'the verdict is what it hangs in', first['issue'] in (('deadlock',) if level == 'events' else ('deadlock', 'unfinished')),
+            [i['what'] for i in a['issues']])
+    t.check(who + 'it says how long nobody advanced', 'nobody advanced' in a['verdict'], a['verdict'])
+    t.check(who + 'that is what it costs', first['loss_s'] >= (run.stood_s - SAMPLE_S) * len(unfinished), (first['loss_s'], run.stood_s))
+    useful = a['efficiency']['region_s']
+    t.check(who + 'shares are of the time before', useful <= elapsed - hung + SAMPLE_S, (useful, elapsed, hung))
+
+
+def main():
+    t = Tests()
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            program = place.compile('stuck.c')
+            for kind in sys.argv[1:] or KINDS:
+                for level, how in (('events', signal.SIGTERM), ('profile', signal.SIGINT)):
+                    stands(t, place, program, kind, level, how)
+    t.end()
+
+
+main()
