@@ -4,6 +4,7 @@
 #define MPIC_BLOCK_RAW_MAX (64u << 20)	  /* inflated bytes of one block */
 #define MPIC_BLOCK_PACKED_MAX (64u << 20) /* packed bytes of one block */
 #define MPIC_INFLATE_RATIO_MAX 1032u	  /* deflate cannot do better: RFC 1951 via zlib's documentation */
+#define MPIC_BLOCK_WORDS_MAX (1u << 20)	  /* extra words of the events of one block, and their numbers */
 #define MPIC_SIG_WORDS_MAX 60000u	  /* words of one signature */
 #define MPIC_DEF_BYTES_MAX (1u << 20)	  /* one definition record */
 #define MPIC_NAME_MAX 4096u

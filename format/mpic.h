@@ -167,10 +167,12 @@ struct mpic_events {
 	uint64_t *times; /* gap, duration of each, group by group */
 	size_t cap_words, cap_next, cap_times;
 	uint32_t nsigs, count, at;
-	uint64_t clock; /* exit of the previous event */
+	uint64_t clock;	      /* exit of the previous event */
+	bool has_columns;     /* of extra words: all are there, group by group; else they are read from extra */
+	uint32_t *next_extra; /* by signature: where in extra_words its next event has its own */
 	struct cursor extra;
 	uint64_t *extra_words;
-	size_t cap_extra;
+	size_t cap_extra, cap_next_extra;
 };
 
 /* Start on a payload, which must stay until the last event. *ret_count = number of events. 0, -EBADMSG or -ENOMEM. */
@@ -233,9 +235,10 @@ struct mpic_columns {
 	struct mpic_column_event *events;
 	uint32_t *order;
 	uint64_t *times;
-	size_t cap, cap_order, cap_times;
+	uint64_t *extra; /* of events that have any, in order of time: number of words, words */
+	size_t cap, cap_order, cap_times, nextra, cap_extra;
 	struct mpic_time_coder *coder;
-	struct buf extra;
+	bool plain_words;    /* form 1, for an .mpix: words are no columns; set it before the first put */
 	uint64_t begin_tick; /* exit of the event before the first; set it before the first put */
 	uint64_t clock;
 	uint32_t count, nsigs;

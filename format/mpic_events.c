@@ -5,7 +5,8 @@
 #include "base/vec.h"
 #include "format/mpic.h"
 
-#include "format/mpic_times.h"
+#include "format/limits.h"
+#include "format/mpic_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,9 @@
 #define SAMPLE_EVENTS 512u /* where steps of the clock are looked for */
 #define PART_EVENTS 1024u  /* so many are worth tables of their own */
 #define HEAD_BYTES 40u
-#define FORM_V2 0u /* of the head */
-#define FORM 1u
+#define FORM_V2 0u    /* of the head */
+#define FORM_PLAIN 1u /* words of events are varints */
+#define FORM 2u	      /* they are columns */
 
 /* ---- order by signature, stable ---- */
 
@@ -33,7 +35,7 @@ static void begin_groups(const uint32_t *words, uint32_t count, uint32_t nsigs, 
 
 void mpic_columns_begin(struct mpic_columns *c, uint64_t begin_tick)
 {
-	c->extra.len_bytes = 0;
+	c->nextra = 0;
 	c->begin_tick = c->clock = begin_tick;
 	c->count = c->nsigs = 0;
 	c->failed = false;
@@ -46,20 +48,22 @@ void mpic_columns_resume(struct mpic_columns *c, uint64_t tick)
 
 void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event)
 {
-	if (c->failed || vec_grow(&c->events, &c->cap, c->count + 1, sizeof(*c->events)) < 0) {
+	uint32_t n = event->nextra;
+	if (c->failed || vec_grow(&c->events, &c->cap, c->count + 1, sizeof(*c->events)) < 0 ||
+	    vec_grow(&c->extra, &c->cap_extra, c->nextra + n + 1, sizeof(*c->extra)) < 0) {
 		c->failed = true;
 		c->count++; /* who loses them can say how many */
 		return;
 	}
-	c->events[c->count++] =
-		(struct mpic_column_event){event->enter_tick - c->clock, event->exit_tick - event->enter_tick,
-					   event->sig << 1 | (event->nextra > 0)};
+	c->events[c->count++] = (struct mpic_column_event){
+		event->enter_tick - c->clock, event->exit_tick - event->enter_tick, event->sig << 1 | (n > 0)};
 	if (event->sig >= c->nsigs)
 		c->nsigs = event->sig + 1;
-	if (event->nextra > 0)
-		buf_varint(&c->extra, event->nextra);
-	for (uint32_t i = 0; i < event->nextra; i++)
-		buf_varint(&c->extra, event->extra[i]);
+	if (n > 0) {
+		c->extra[c->nextra] = n;
+		memcpy(c->extra + c->nextra + 1, event->extra, n * sizeof(*c->extra));
+		c->nextra += n + 1;
+	}
 	c->clock = event->exit_tick;
 }
 
@@ -97,11 +101,48 @@ static uint32_t part_of(const struct mpic_columns *c, const uint32_t *ends, uint
 	return c->count - ends[sig] < PART_EVENTS ? c->count - first : ends[sig] - first;
 }
 
+/* Where each event has its words, in order of time; NULL without memory. */
+static uint32_t *find_words(const struct mpic_columns *c)
+{
+	uint32_t *at = malloc((size_t)c->count * sizeof(*at)), next = 0;
+	for (uint32_t i = 0; at != NULL && i < c->count; i++) {
+		at[i] = next;
+		next += (c->events[i].word & 1) != 0 ? 1 + (uint32_t)c->extra[next] : 0;
+	}
+	return at;
+}
+
+/* Signature by signature, in their order. group has room for all. */
+static int put_groups(struct mpic_columns *c, const uint32_t *at, uint32_t *group, struct mpic_time_columns *out)
+{
+	int rc = 0;
+	for (uint32_t i = 0, n = 0; rc == 0 && i < c->count; i++) {
+		uint32_t word = c->events[c->order[i]].word;
+		if ((word & 1) != 0)
+			group[n++] = at[c->order[i]];
+		bool last = i + 1 == c->count || c->events[c->order[i + 1]].word >> 1 != word >> 1;
+		if (!last || n == 0)
+			continue;
+		rc = mpic_words_put(&c->coder, c->extra, group, n, out);
+		n = 0;
+	}
+	return rc;
+}
+
+static int put_words(struct mpic_columns *c, struct mpic_time_columns *out)
+{
+	uint32_t *at = find_words(c), *group = malloc((size_t)c->count * sizeof(*group));
+	int rc = at != NULL && group != NULL ? put_groups(c, at, group, out) : -ENOMEM;
+	free(at);
+	free(group);
+	return rc;
+}
+
 static int put_times(struct mpic_columns *c, struct mpic_time_columns *out)
 {
 	uint64_t sample[2 * SAMPLE_EVENTS];
-	const uint32_t *order = sort_events(c);
-	if (order == NULL || vec_grow(&c->times, &c->cap_times, 2 * (size_t)c->count, sizeof(*c->times)) < 0)
+	const uint32_t *order = c->order;
+	if (vec_grow(&c->times, &c->cap_times, 2 * (size_t)c->count, sizeof(*c->times)) < 0)
 		return -ENOMEM;
 	c->coder = mpic_times_begin(c->coder, sample, sample_times(c, sample), out);
 	int rc = c->coder != NULL ? 0 : -ENOMEM;
@@ -119,16 +160,15 @@ static int put_times(struct mpic_columns *c, struct mpic_time_columns *out)
 	return rc;
 }
 
-static void put_payload(const struct mpic_columns *c, const struct buf *sig, const struct mpic_time_columns *times,
-			struct buf *out)
+static void put_payload(const struct mpic_columns *c, uint32_t form, const struct buf *sig, const struct buf *extra,
+			const struct mpic_time_columns *times, struct buf *out)
 {
-	const struct buf *const columns[] = {sig,	  &c->extra, &times->tables, &times->symbols, &times->others,
-					     &times->bits};
+	const struct buf *const columns[] = {sig, extra, &times->tables, &times->symbols, &times->others, &times->bits};
 	buf_u32(out, c->count);
 	buf_u32(out, times->period);
 	for (size_t i = 0; i < 5; i++)
 		buf_u32(out, (uint32_t)columns[i]->len_bytes);
-	buf_u32(out, FORM);
+	buf_u32(out, form);
 	buf_u64(out, c->begin_tick);
 	for (size_t i = 0; i < 6; i++) {
 		buf_bytes(out, columns[i]->data, columns[i]->len_bytes);
@@ -147,19 +187,32 @@ static void put_sigs(const struct mpic_columns *c, struct buf *out)
 		buf_varint(out, c->events[i].word);
 }
 
+/* Into out->tables, which become the column of extra words: then those of times begin. */
+static int put_extra(struct mpic_columns *c, uint32_t form, struct mpic_time_columns *out)
+{
+	for (size_t i = 0; form == FORM_PLAIN && i < c->nextra; i++)
+		buf_varint(&out->tables, c->extra[i]);
+	return form == FORM_PLAIN ? 0 : put_words(c, out);
+}
+
 void mpic_columns_payload(struct mpic_columns *c, struct buf *out)
 {
-	_cleanup_buf_ struct buf sig = {0};
-	struct mpic_time_columns times = {0};
+	_cleanup_buf_ struct buf sig = {0}, extra = {0};
+	struct mpic_time_columns columns = {0};
+	bool plain = c->plain_words || c->nextra == 0 || c->nextra > MPIC_BLOCK_WORDS_MAX;
+	uint32_t form = plain ? FORM_PLAIN : FORM;
 	put_sigs(c, &sig);
-	if (c->failed || put_times(c, &times) < 0)
+	int rc = c->failed || sort_events(c) == NULL ? -ENOMEM : put_extra(c, form, &columns);
+	extra = columns.tables;
+	columns.tables = (struct buf){0};
+	if (rc < 0 || put_times(c, &columns) < 0)
 		out->failed = true;
 	else
-		put_payload(c, &sig, &times, out);
-	buf_done(&times.tables);
-	buf_done(&times.symbols);
-	buf_done(&times.others);
-	buf_done(&times.bits);
+		put_payload(c, form, &sig, &extra, &columns, out);
+	buf_done(&columns.tables);
+	buf_done(&columns.symbols);
+	buf_done(&columns.others);
+	buf_done(&columns.bits);
 }
 
 void mpic_columns_done(struct mpic_columns *c)
@@ -168,7 +221,7 @@ void mpic_columns_done(struct mpic_columns *c)
 	free(c->order);
 	free(c->times);
 	mpic_times_done(c->coder);
-	buf_done(&c->extra);
+	free(c->extra);
 	*c = (struct mpic_columns){0};
 }
 
@@ -195,11 +248,11 @@ void mpic_events_parts(const void *payload, size_t len_bytes, size_t *ret_number
 	*ret_numbers_at = *ret_bits_at = len_bytes;
 	if (rd_head(&c, &h) < 0)
 		return;
-	uint64_t numbers_at = (uint64_t)HEAD_BYTES + h.sig + h.extra + (h.form == FORM ? h.tables : 0);
+	uint64_t numbers_at = (uint64_t)HEAD_BYTES + h.sig + h.extra + (h.form != FORM_V2 ? h.tables : 0);
 	uint64_t bits_at = numbers_at + h.symbols + h.others;
 	if (numbers_at < len_bytes)
 		*ret_numbers_at = (size_t)numbers_at;
-	if (h.form == FORM && bits_at < len_bytes)
+	if (h.form != FORM_V2 && bits_at < len_bytes)
 		*ret_bits_at = (size_t)bits_at;
 }
 
@@ -244,13 +297,39 @@ static int rd_sigs(struct mpic_events *it, struct cursor column, uint32_t count)
 	return 0;
 }
 
+/* All extra words, group by group. */
+static int rd_words(struct mpic_events *it, uint32_t count, struct mpic_time_cursors *in)
+{
+	struct mpic_words words = {it->extra_words, 0, it->cap_extra};
+	int rc = vec_grow(&it->next_extra, &it->cap_next_extra, (size_t)it->nsigs + 1, sizeof(*it->next_extra));
+	if (rc == 0)
+		memset(it->next_extra, 0, (size_t)it->nsigs * sizeof(*it->next_extra));
+	for (uint32_t i = 0; rc == 0 && i < count; i++)
+		it->next_extra[it->words[i] >> 1] += it->words[i] & 1;
+	for (uint32_t sig = 0; rc == 0 && sig < it->nsigs; sig++) {
+		uint32_t n = it->next_extra[sig];
+		it->next_extra[sig] = (uint32_t)words.n;
+		if (n > 0)
+			rc = mpic_words_read(in, n, &words);
+	}
+	it->extra_words = words.at;
+	it->cap_extra = words.cap;
+	return rc == 0 && cursor_left(&in->tables) > 0 ? -EBADMSG : rc;
+}
+
 static int rd_times(struct mpic_events *it, const struct head *h, struct cursor *c)
 {
-	struct mpic_time_cursors in = {.period = h->period};
-	if (rd_column(c, h->tables, &in.tables) < 0 || rd_column(c, h->symbols, &in.symbols) < 0 ||
+	struct mpic_time_cursors in = {.tables = it->extra};
+	struct cursor tables;
+	if (rd_column(c, h->tables, &tables) < 0 || rd_column(c, h->symbols, &in.symbols) < 0 ||
 	    rd_column(c, h->others, &in.others) < 0)
 		return -EBADMSG;
 	in.bits = *c;
+	int rc = it->has_columns ? rd_words(it, h->count, &in) : 0;
+	if (rc < 0)
+		return rc;
+	in.tables = tables;
+	in.period = h->period;
 	return mpic_times_read(&in, h->count, it->times);
 }
 
@@ -273,6 +352,7 @@ int mpic_events_begin(struct mpic_events *it, struct cursor payload, uint32_t *r
 		return -EBADMSG;
 	if (vec_grow(&it->times, &it->cap_times, 2 * (size_t)h.count, sizeof(*it->times)) < 0)
 		return -ENOMEM;
+	it->has_columns = h.form == FORM;
 	rc = rd_sigs(it, sig, h.count);
 	if (rc == 0)
 		rc = h.form == FORM_V2 ? rd_times_v2(it, &h, &payload) : rd_times(it, &h, &payload);
@@ -300,6 +380,15 @@ static int rd_extra(struct mpic_events *it, struct mpic_event *ev)
 	return 0;
 }
 
+static int take_extra(struct mpic_events *it, struct mpic_event *ev)
+{
+	uint32_t *next = &it->next_extra[ev->sig];
+	ev->nextra = (uint32_t)it->extra_words[*next];
+	ev->extra = it->extra_words + *next + 1;
+	*next += 1 + ev->nextra;
+	return 0;
+}
+
 int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event)
 {
 	struct mpic_event ev = {0};
@@ -307,10 +396,10 @@ int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event)
 		return 0;
 	uint32_t word = it->words[it->at++];
 	const uint64_t *times = &it->times[2 * (size_t)it->next[word >> 1]++];
-	int rc = (word & 1) != 0 ? rd_extra(it, &ev) : 0;
+	ev.sig = word >> 1;
+	int rc = (word & 1) == 0 ? 0 : it->has_columns ? take_extra(it, &ev) : rd_extra(it, &ev);
 	if (rc < 0)
 		return rc;
-	ev.sig = word >> 1;
 	if (__builtin_add_overflow(it->clock, times[0], &ev.enter_tick) ||
 	    __builtin_add_overflow(ev.enter_tick, times[1], &ev.exit_tick))
 		return -EBADMSG;
@@ -325,7 +414,8 @@ void mpic_events_done(struct mpic_events *it)
 	free(it->times);
 	free(it->next);
 	free(it->extra_words);
-	it->words = it->next = NULL;
+	free(it->next_extra);
+	it->words = it->next = it->next_extra = NULL;
 	it->times = it->extra_words = NULL;
-	it->cap_words = it->cap_times = it->cap_next = it->cap_extra = 0;
+	it->cap_words = it->cap_times = it->cap_next = it->cap_extra = it->cap_next_extra = 0;
 }

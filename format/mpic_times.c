@@ -34,6 +34,7 @@
 #define TABLE_ENTRY_BITS 14.0f /* what a range costs in the table and in Huffman's */
 #define JOINED_BITS_MAX 6.0f   /* where gap and duration take more, joining them gains nothing */
 #define JOINED_TRIES 3
+#define OTHER_BITS 40.0f /* of a number that is in no range, about */
 
 struct range {
 	uint32_t first;
@@ -240,20 +241,24 @@ static void count_leaves(struct mpic_time_coder *c, const uint32_t *numbers)
 	}
 }
 
-static void choose_ranges(struct mpic_time_coder *c, struct column *column, float entry_bits)
+/* What they take, in bits, but for what is in none. */
+static float choose_ranges(struct mpic_time_coder *c, struct column *column, float entry_bits)
 {
 	struct table *t = &column->table;
 	uint32_t events;
+	float bits;
 	count_leaves(c, column->numbers);
 	c->entry_bits = entry_bits;
 	do { /* an octave is one range at last, so they become few enough */
 		t->n = 0;
+		bits = 0;
 		for (unsigned octave = 0; octave < OCTAVES; octave++)
 			if ((c->octaves >> octave & 1) != 0)
-				cover(c, t, octave == 0 ? 0 : (octave + 1) << LEAF_BITS, LEAF_BITS + (octave == 0),
-				      &events);
+				bits += cover(c, t, octave == 0 ? 0 : (octave + 1) << LEAF_BITS,
+					      LEAF_BITS + (octave == 0), &events);
 		c->entry_bits *= 4;
 	} while (t->n > RANGES_MAX);
+	return bits;
 }
 
 static void find_symbols(struct mpic_time_coder *c, struct column *column)
@@ -411,6 +416,13 @@ static bool make_room(struct column *column, uint32_t n)
 	return column->cap > 0;
 }
 
+static void put_steps(const struct mpic_time_coder *c, struct buf *out)
+{
+	buf_varint(out, c->nresidues);
+	for (uint32_t i = 0; i < c->nresidues; i++)
+		buf_varint(out, c->residues[i]);
+}
+
 struct mpic_time_coder *mpic_times_begin(struct mpic_time_coder *c, const uint64_t *sample, uint32_t nsamples,
 					 struct mpic_time_columns *out)
 {
@@ -422,9 +434,7 @@ struct mpic_time_coder *mpic_times_begin(struct mpic_time_coder *c, const uint64
 	c->pending = 0;
 	c->npending = 0;
 	out->period = c->period;
-	buf_varint(&out->tables, c->nresidues);
-	for (uint32_t i = 0; i < c->nresidues; i++)
-		buf_varint(&out->tables, c->residues[i]);
+	put_steps(c, &out->tables);
 	return c;
 }
 
@@ -452,6 +462,57 @@ void mpic_times_end(struct mpic_time_coder *c, struct mpic_time_columns *out)
 {
 	for (unsigned written = 0; written < c->npending; written += 8)
 		buf_u8(&out->bits, (uint8_t)(c->pending >> written));
+}
+
+/* Steps and numbers of one column; false without memory. */
+static bool begin_numbers(struct mpic_time_coder **coder, const uint64_t *numbers, uint32_t n)
+{
+	if (*coder == NULL)
+		*coder = calloc(1, sizeof(**coder));
+	struct mpic_time_coder *c = *coder;
+	if (c == NULL || !make_room(&c->columns[0], n))
+		return false;
+	find_steps(c, numbers, n);
+	c->events = n;
+	for (uint32_t i = 0; i < n; i++)
+		c->columns[0].numbers[i] = number_of(c, numbers[i]);
+	return true;
+}
+
+float mpic_numbers_bits(struct mpic_time_coder **coder, const uint64_t *numbers, uint32_t n)
+{
+	if (!begin_numbers(coder, numbers, n))
+		return -1;
+	struct column *column = &(*coder)->columns[0];
+	float bits = choose_ranges(*coder, column, TABLE_ENTRY_BITS);
+	for (uint32_t i = 0; i < n; i++)
+		bits += column->numbers[i] == NO_NUMBER ? OTHER_BITS : 0;
+	return bits;
+}
+
+int mpic_numbers_put(struct mpic_time_coder **coder, const uint64_t *numbers, uint32_t n, struct mpic_time_columns *out)
+{
+	size_t bits_before = out->bits.len_bytes;
+	if (!begin_numbers(coder, numbers, n))
+		return -ENOMEM;
+	struct mpic_time_coder *c = *coder;
+	struct column *column = &c->columns[0];
+	choose_ranges(c, column, TABLE_ENTRY_BITS);
+	find_symbols(c, column);
+	bool one = column->table.n == 1 && column->table.events[0] == n;
+	buf_varint(&out->tables, c->period);
+	put_steps(c, &out->tables);
+	put_table(&out->tables, &column->table);
+	buf_u8(&out->tables, one);
+	if (!one)
+		buf_bytes(&out->symbols, column->symbols, n);
+	c->pending = 0;
+	c->npending = 0;
+	if (put_rest(c, column, numbers, out) < 0)
+		return -ENOMEM;
+	mpic_times_end(c, out);
+	buf_varint(&out->tables, out->bits.len_bytes - bits_before);
+	return 0;
 }
 
 void mpic_times_done(struct mpic_time_coder *c)
@@ -521,12 +582,13 @@ static int rd_place(struct reader *r, unsigned bits, uint32_t *ret_place)
 	return 0;
 }
 
+/* Every stride-th of ret_times. */
 static int rd_column(struct reader *r, const uint8_t *symbols, uint32_t n, const struct meaning meanings[256],
-		     uint64_t *ret_times)
+		     uint32_t stride, uint64_t *ret_times)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct meaning m = meanings[symbols[i]];
-		uint64_t *to = &ret_times[2 * (size_t)i];
+		uint64_t *to = &ret_times[stride * (size_t)i];
 		uint32_t place = 0;
 		if (m.bits == SYMBOL_OTHER) {
 			if (rd_varint(&r->in->others, to) < 0)
@@ -558,8 +620,8 @@ static int rd_part(struct reader *r, uint32_t n, bool joined, uint64_t *ret_time
 		of_byte[0][byte] = gap <= ngaps ? gaps[gap] : (struct meaning){0, SYMBOL_NONE};
 		of_byte[1][byte] = duration <= ndurations ? durations[duration] : (struct meaning){0, SYMBOL_NONE};
 	}
-	int rc = rd_column(r, s[0].data, n, of_byte[0], ret_times);
-	return rc < 0 ? rc : rd_column(r, s[1].data, n, of_byte[1], ret_times + 1);
+	int rc = rd_column(r, s[0].data, n, of_byte[0], 2, ret_times);
+	return rc < 0 ? rc : rd_column(r, s[1].data, n, of_byte[1], 2, ret_times + 1);
 }
 
 static int rd_steps(struct reader *r)
@@ -592,4 +654,49 @@ int mpic_times_read(struct mpic_time_cursors *in, uint32_t count, uint64_t *ret_
 	bool all = cursor_left(&in->tables) == 0 && cursor_left(&in->symbols) == 0 && cursor_left(&in->others) == 0 &&
 		   cursor_left(&in->bits) == 0 && r.npending < 8;
 	return all ? 0 : -EBADMSG;
+}
+
+/* The ranges that n numbers are in, and those numbers; where there is one range only it is in no symbols. */
+static int rd_numbers(struct reader *r, const struct meaning meanings[RANGES_MAX + 1], bool one, uint32_t n,
+		      uint64_t *ret_numbers)
+{
+	static const uint8_t first[256];
+	struct span s;
+	if (!one)
+		return rd_bytes(&r->in->symbols, n, &s) < 0 ? -EBADMSG
+							    : rd_column(r, s.data, n, meanings, 1, ret_numbers);
+	for (uint32_t done = 0, some; done < n; done += some) {
+		some = n - done < sizeof(first) ? n - done : (uint32_t)sizeof(first);
+		if (rd_column(r, first, some, meanings, 1, ret_numbers + done) < 0)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+int mpic_numbers_read(struct mpic_time_cursors *in, uint32_t n, uint64_t *ret_numbers)
+{
+	struct mpic_time_cursors own = *in; /* of bits only its own, which end with a byte */
+	struct reader r = {.in = &own};
+	struct meaning meanings[RANGES_MAX + 1];
+	uint64_t period, bits_len;
+	struct span bits;
+	uint32_t nranges;
+	uint8_t one;
+	if (rd_varint(&own.tables, &period) < 0 || period > PERIOD_MAX)
+		return -EBADMSG;
+	own.period = (uint32_t)period;
+	if (rd_steps(&r) < 0 || rd_table(&own.tables, meanings, &nranges) < 0 || rd_u8(&own.tables, &one) < 0 ||
+	    rd_varint(&own.tables, &bits_len) < 0 || bits_len > cursor_left(&own.bits) ||
+	    rd_bytes(&own.bits, (size_t)bits_len, &bits) < 0)
+		return -EBADMSG;
+	for (uint32_t i = nranges + 1; i <= RANGES_MAX; i++)
+		meanings[i] = (struct meaning){0, SYMBOL_NONE};
+	in->bits = own.bits;
+	own.bits = cursor_over(bits.data, bits.len_bytes);
+	if (rd_numbers(&r, meanings, one != 0, n, ret_numbers) < 0 || cursor_left(&own.bits) > 0 || r.npending > 7)
+		return -EBADMSG;
+	in->tables = own.tables;
+	in->symbols = own.symbols;
+	in->others = own.others;
+	return 0;
 }

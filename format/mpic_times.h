@@ -1,4 +1,5 @@
-/* mpic_times.h - the times of an event block as its columns (format/SPEC.md, EVENTS); used by mpic_events.c only. */
+/* mpic_times.h - the times of an event block as its columns (format/SPEC.md, EVENTS); used by mpic_events.c, and for
+ * other numbers by mpic_words.c. */
 #pragma once
 
 #include "base/buf.h"
@@ -23,6 +24,13 @@ int mpic_times_put(struct mpic_time_coder *coder, const uint64_t *gaps, const ui
 void mpic_times_end(struct mpic_time_coder *coder, struct mpic_time_columns *out);
 void mpic_times_done(struct mpic_time_coder *coder);
 
+/* Append n numbers below 2^32 that are alike, with steps and a table of their own; between times nothing of them may
+ * be pending. *coder as for mpic_times_begin(). -ENOMEM. */
+int mpic_numbers_put(struct mpic_time_coder **coder, const uint64_t *numbers, uint32_t n,
+		     struct mpic_time_columns *out);
+/* Bits that it would take, about; negative without memory. */
+float mpic_numbers_bits(struct mpic_time_coder **coder, const uint64_t *numbers, uint32_t n);
+
 /* The columns of a payload. */
 struct mpic_time_cursors {
 	struct cursor tables, symbols, others, bits;
@@ -31,6 +39,8 @@ struct mpic_time_cursors {
 
 /* ret_times[2 * i], [2 * i + 1]: gap and duration of event i of count. -EBADMSG: damaged. */
 int mpic_times_read(struct mpic_time_cursors *in, uint32_t count, uint64_t *ret_times);
+/* What mpic_numbers_put() wrote is taken from the cursors; other columns may follow. */
+int mpic_numbers_read(struct mpic_time_cursors *in, uint32_t n, uint64_t *ret_numbers);
 
 /* The same of version 2 (mpic_times_v2.c). */
 struct mpic_time_cursors_v2 {

@@ -255,6 +255,7 @@ static int pack_events(struct packing *x)
 	uint64_t n = part->ncarried;
 	s->raw.len_bytes = s->payload.len_bytes = 0;
 	int rc = put_heads(x);
+	s->columns.plain_words = true;
 	mpic_columns_begin(&s->columns, 0);
 	for (uint32_t i = 0; i < part->nruns && rc == 0; i++) {
 		n += part->runs[i].n;
