@@ -119,8 +119,8 @@ def note_lines(work, where, test, lines):
     data = [os.path.join(d, f) for d, _, files in os.walk(where) for f in files if f.endswith(suffix)]
     if not data:
         return
-    out = must(['gcov', '--json-format', '--stdout', *data], where)
-    for document in (line for line in out.split('\n') if line.startswith('{')): # the rest are warnings
+    out = subprocess.run(['gcov', '--json-format', '--stdout', *data], cwd=where, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    for document in filter(str.strip, out.split('\n')):
         for file in json.loads(document)['files']:
             path = os.path.relpath(os.path.realpath(os.path.join(where, file['file'])), work)
             if path.split('/')[0] not in ROOMS or not path.endswith('.c'):
