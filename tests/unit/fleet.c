@@ -317,7 +317,8 @@ static struct scan year(double to)
 		for (uint32_t i = 0; i < 10; i++) {
 			uint32_t ranks = i < (day > 120 ? 8 : 2) ? 1024 : 16;
 			double level = (ranks == 16 ? 0.9 : 0.7) * (day >= 130 ? to : 1);
-			vec_push(&s.jobs, (struct scan_job){.id = s.jobs.n + 1,
+			uint64_t id = s.jobs.n + 1;
+			vec_push(&s.jobs, (struct scan_job){.id = id,
 							    .program = 1,
 							    .user = 2,
 							    .ranks = ranks,
