@@ -4,6 +4,7 @@
 #include "collect/queue.h"
 #include "collect/traces.h"
 
+#include "base/atomic_file.h"
 #include "base/become.h"
 
 #include <errno.h>
@@ -350,6 +351,17 @@ static int report_nothing(const struct finish *f, int dir_fd, const struct trace
 		    page ? "; report.html there says why" : "");
 }
 
+/* Of a finisher that was killed, or of an analysis. */
+static void remove_left(const struct finish *f)
+{
+	static const char *const names[] = {"job.mpix", "report.html", "../index.html"};
+	char path[PATH_MAX + 16];
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", f->out, names[i]);
+		atomic_file_sweep(path);
+	}
+}
+
 static int finish_traces(const struct finish *f, int dir_fd, double end, struct error *e)
 {
 	struct traces t = {0};
@@ -453,6 +465,7 @@ int finish_run(const struct finish *f, struct error *e)
 			return FINISH_BUSY;
 		return fail(e, lock_fd, "%s/%s: cannot lock it: %s", f->out, LOCK, strerror(-lock_fd));
 	}
+	remove_left(f);
 	rc = finish_traces(f, dir_fd, end, e);
 	unlock(dir_fd, lock_fd);
 	if (rc == FINISH_LATER && f->queue)

@@ -389,6 +389,9 @@ int part_coverage(struct analysis *a)
 	explain_ranks(s, &t);
 	explain_files(s);
 	explain_unknown(s, &t);
+	if (!s->totals && t.unwanted > 0 && t.events == 0)
+		step_reason(s, "totals were asked for, and no single calls: what is found in these, as waits and the "
+			       "critical path, is not known");
 	bool lacks = explain_untraced(s);
 	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 || t.outside != 0 ||
 		  t.unclear != 0 ||		  t.bare != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 ||
