@@ -237,7 +237,7 @@ static int run_analysis(const struct finish *f, int (*work)(const char *out), in
 			return WEXITSTATUS(status);
 		if (got == pid && WIFSIGNALED(status))
 			finish_log(dir_fd, "the analysis was ended by signal %d (%s): the traces are complete",
-				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+				   WTERMSIG(status), strsignal(WTERMSIG(status)));
 		if ((got == pid && !halted) || (got < 0 && errno != EINTR))
 			break;
 		if (now_s() >= end || stopped) {
@@ -291,9 +291,9 @@ static int judge(const struct finish *f, int dir_fd, int code, double took_s, bo
 {
 	if (code == -ETIME || stopped) {
 		finish_log(dir_fd,
-			 "the analysis was ended after %.2f s; the traces are complete%s, and `mpitrace finish %s` "
-			 "makes %s",
-			 took_s, said(page), f->out, rest(page));
+			   "the analysis was ended after %.2f s; the traces are complete%s, and `mpitrace finish %s` "
+			   "makes %s",
+			   took_s, said(page), f->out, rest(page));
 		return stopped ? FINISH_STOPPED : FINISH_LATER;
 	}
 	finish_log(dir_fd, "analysis took %.2f s and ended with %d", took_s, code);
@@ -320,19 +320,19 @@ static int report(const struct finish *f, int dir_fd, const struct traces *t, bo
 	bool page = make_page(f, dir_fd, t);
 	if (stopped) {
 		finish_log(dir_fd, "stopped before the analysis%s; `mpitrace finish %s` makes %s", said(page), f->out,
-			 rest(page));
+			   rest(page));
 		return FINISH_STOPPED;
 	}
 	if (f->budget_s > 0 && growing > 0) {
 		finish_log(dir_fd, "agents are still at work on %u traces%s: `mpitrace finish %s` makes %s", growing,
-			 said(page), f->out, rest(page));
+			   said(page), f->out, rest(page));
 		return FINISH_LATER;
 	}
 	if (f->budget_s > 0 && needs_s > f->budget_s) {
 		finish_log(dir_fd,
-			 "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here%s: "
-			 "`mpitrace finish %s` makes %s",
-			 (unsigned long long)t->events, needs_s, f->budget_s, said(page), f->out, rest(page));
+			   "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here%s: "
+			   "`mpitrace finish %s` makes %s",
+			   (unsigned long long)t->events, needs_s, f->budget_s, said(page), f->out, rest(page));
 		return FINISH_LATER;
 	}
 	double begin = now_s();
@@ -374,7 +374,7 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 		rc = report_nothing(f, dir_fd, &t, e);
 	} else if (!traces_have_report(dir_fd, &t)) {
 		finish_log(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", t.finished,
-			 f->nodes > t.n ? f->nodes : t.n, now_s() - begin, t.processes, whole ? "" : ": partial");
+			   f->nodes > t.n ? f->nodes : t.n, now_s() - begin, t.processes, whole ? "" : ": partial");
 		rc = report(f, dir_fd, &t, whole, e);
 	}
 	traces_done(&t);

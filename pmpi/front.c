@@ -195,7 +195,8 @@ static const struct wrapper *bind_tracer(void *libmpi)
 	    self.dli_fname == NULL)
 		return NULL;
 	int dir_len = (int)(base_name(self.dli_fname) - self.dli_fname);
-	if (snprintf(path, sizeof(path), "%.*slibmpitrace-%s.so", dir_len, self.dli_fname, flavour) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%.*slibmpitrace-%s.so", dir_len, self.dli_fname, flavour) >=
+	    (int)sizeof(path))
 		return NULL;
 	mpitrace_bind_fn *bind = open_tracer(path, flavour);
 	return bind != NULL ? bind(front_targets, front_count) : NULL;

@@ -62,8 +62,9 @@ static bool exports_mpi(uint64_t begin, uint64_t end)
 		uintptr_t found = op_names[op] != NULL ? (uintptr_t)dlsym(RTLD_DEFAULT, op_names[op]) : 0;
 		const Elf64_Sym *symbol = NULL;
 		Dl_info info;
-		if (found - begin < end - begin && dladdr1((void *)found, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 &&
-		    symbol != NULL && symbol->st_shndx != SHN_UNDEF)
+		if (found - begin < end - begin &&
+		    dladdr1((void *)found, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL &&
+		    symbol->st_shndx != SHN_UNDEF)
 			return true;
 	}
 	return false;

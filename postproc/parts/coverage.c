@@ -14,7 +14,8 @@
 #define MISSING_NODES_MAX 1024
 
 struct shortfall {
-	uint64_t events, lost, unwanted, outside, unclear, of_tools, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
+	uint64_t events, lost, unwanted, outside, unclear, of_tools, unknown_sigs, unknown_calls, unknown_defs,
+		missing_defs;
 	uint64_t bare; /* messages whose words went with an event that was not kept */
 	uint32_t missing, killed, unfinished, gaps;
 };
@@ -152,10 +153,11 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 			"known, their sizes and partners are not",
 			fmt_count((double)t->bare).s);
 	if (t->of_tools > 0)
-		step_reason(s,
-			    "%s calls that a profiling library in the program, or ahead of the tracer, made for itself are "
-			    "in no count",
-			    fmt_count((double)t->of_tools).s);
+		step_reason(
+			s,
+			"%s calls that a profiling library in the program, or ahead of the tracer, made for itself are "
+			"in no count",
+			fmt_count((double)t->of_tools).s);
 	if (t->missing_defs > 0)
 		step_reason(s,
 			    "%" PRIu64
@@ -393,9 +395,9 @@ int part_coverage(struct analysis *a)
 		step_reason(s, "totals were asked for, and no single calls: what is found in these, as waits and the "
 			       "critical path, is not known");
 	bool lacks = explain_untraced(s);
-	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 || t.outside != 0 ||
-		  t.unclear != 0 ||		  t.bare != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 ||
-		  s->bad_blocks != 0;
+	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 ||
+		  t.outside != 0 || t.unclear != 0 || t.bare != 0 || s->nodes.n != s->nnodes ||
+		  s->unfinished_files != 0 || s->damaged_bytes != 0 || s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
 	explain_unmatched(s, &a->unmatched, &a->counts);

@@ -63,8 +63,8 @@ static void make_null(cJSON *of, const char *field)
 {
 	cJSON *item = cJSON_GetObjectItemCaseSensitive(of, field);
 	if (item != NULL)
-		cJSON_ReplaceItemInObjectCaseSensitive(
-			of, field, cJSON_IsArray(item) ? cJSON_CreateArray() : cJSON_CreateNull());
+		cJSON_ReplaceItemInObjectCaseSensitive(of, field,
+						       cJSON_IsArray(item) ? cJSON_CreateArray() : cJSON_CreateNull());
 }
 
 static void forget_unrecorded(cJSON *root)

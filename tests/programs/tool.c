@@ -128,7 +128,8 @@ static __attribute__((noinline)) void barrier_there(void)
 /* What the compiler wrote of this frame is wrong meanwhile. */
 static __attribute__((noinline, optimize("O2", "omit-frame-pointer"))) void by_hand(char *end)
 {
-	__asm__ volatile("movq %%rsp, %%rbx\n\tmovq %0, %%rsp\n\tcall *%1\n\tmovq %%rbx, %%rsp" ::"r"(end), "r"(barrier_there)
+	__asm__ volatile("movq %%rsp, %%rbx\n\tmovq %0, %%rsp\n\tcall *%1\n\tmovq %%rbx, %%rsp" ::"r"(end),
+			 "r"(barrier_there)
 			 : "rbx", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
 }
 
