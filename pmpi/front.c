@@ -15,8 +15,8 @@
  *
  * Where there is none for X, the wrapper calls the MPI library, and both names lead to the wrapper.
  *
- * A process that runs untraced leaves a line that says why, $MPITRACE_DIR/untraced: "<pid> failed <why>" where the tracer
- * could not be loaded, "<pid> silent <why>" where an MPI library is loaded and no call of it came. */
+ * A process that runs untraced leaves a line that says why, $MPITRACE_DIR/untraced: "<pid> failed <why>" where the
+ * tracer could not be loaded, "<pid> silent <why>" where an MPI library is loaded and no call of it came. */
 #include "pmpi/front.h"
 
 #include "format/limits.h"
@@ -287,7 +287,7 @@ static void without_libmpi(const struct scope *s, uint64_t i)
 
 static atomic_bool asked; /* a call came */
 
-/* link.h has it from glibc 2.35 on: the loader's other namespaces (dlmopen). */
+/* struct r_debug_extended of glibc 2.35 and later: the loader's other namespaces (dlmopen). */
 struct namespaces {
 	struct r_debug base;
 	struct namespaces *next; /* from version 2 on */

@@ -412,10 +412,8 @@ int part_coverage(struct analysis *a)
 	json_put(c, "events_lost", (double)t.lost);
 	json_put(c, "calls_before_init", calls_before_init(s));
 	json_put(c, "calls_outside", (double)t.outside);
-	if (t.unclear > 0)
-		json_put(c, "calls_unclear", (double)t.unclear);
-	if (t.of_tools > 0)
-		json_put(c, "calls_of_tools", (double)t.of_tools);
+	json_put(c, "calls_unclear", (double)t.unclear);
+	json_put(c, "calls_of_tools", (double)t.of_tools);
 	json_put(c, "unknown_signatures", (double)t.unknown_sigs);
 	json_put(c, "unknown_calls", (double)t.unknown_calls);
 	json_put(c, "unknown_definitions", (double)t.unknown_defs);

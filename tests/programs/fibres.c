@@ -1,6 +1,6 @@
 /* fibres.c [CASE] - MPI called from stacks that are not the thread's, from functions whose frames vary in size. Whoever
- * reads beyond the end of a stack here meets a page that nobody may read. Prints how many calls it made. Without CASE: all
- * but the last ones, which are for themselves. */
+ * reads beyond the end of a stack here meets a page that nobody may read. Prints how many calls it made. Without CASE:
+ * all but the last ones, which are for themselves. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>

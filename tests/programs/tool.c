@@ -6,7 +6,7 @@
  *   -DBY_HANDLE  looks MPI_X up in the MPI library
  *   -DBY_NAME    makes its own calls by MPI_X, as the program does
  *   -DFEW        wraps the collectives only
- *   -DBARE       goes on from a stack of its own, to which it switches by hand; behind its end is a page nobody may read
+ *   -DBARE       goes on from a stack of its own, switched to by hand; the page behind it may not be read
  * Linked into the executable itself as well. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
