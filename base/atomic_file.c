@@ -1,11 +1,13 @@
 /* atomic_file.c - see atomic_file.h. */
 #include "base/atomic_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +59,53 @@ static int open_output(struct atomic_file *ret_f, struct error *e)
 	return fail(e, code, "standard output: cannot open: %s", strerror(-code));
 }
 
+/* Made and locked. Who sweeps in between takes it away: then once more. */
+static int create(const char *name)
+{
+	struct stat st;
+	for (;;) {
+		int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0 || st.st_nlink > 0)
+			return fd;
+		close(fd);
+	}
+}
+
+/* base.PID.tmp */
+static bool is_temporary(const char *name, const char *base)
+{
+	size_t n = strlen(base), digits;
+	if (strncmp(name, base, n) != 0 || name[n] != '.')
+		return false;
+	digits = strspn(name + n + 1, "0123456789");
+	return digits > 0 && strcmp(name + n + 1 + digits, ".tmp") == 0;
+}
+
+static void remove_dead(int dir_fd, const char *name)
+{
+	struct stat st;
+	int fd = openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    flock(fd, LOCK_EX | LOCK_NB) == 0)
+		unlinkat(dir_fd, name, 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+void atomic_file_sweep(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+	char *dir = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	DIR *d = dir != NULL ? opendir(dir) : NULL;
+	const struct dirent *entry;
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		if (is_temporary(entry->d_name, base))
+			remove_dead(dirfd(d), entry->d_name);
+	if (d != NULL)
+		closedir(d);
+	free(dir);
+}
+
 int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *e)
 {
 	struct atomic_file f = {0};
@@ -76,7 +125,7 @@ int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *
 		return fail(e, -ENOMEM, "%s: out of memory", path);
 	}
 	unlink(f.temporary); /* left by a process of the same pid that died */
-	fd = open(f.temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	fd = create(f.temporary);
 	if (fd >= 0)
 		f.stream = fdopen(fd, "w+");
 	if (f.stream == NULL) {

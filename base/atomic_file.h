@@ -20,5 +20,8 @@ int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *
 /* Flush, fsync (not when `unsynced`), rename to path. On any failure the temporary file is removed. 0, or -errno with
  * text. */
 int atomic_file_commit(struct atomic_file *f, struct error *e);
+/* Remove the temporary files beside path that dead processes left. Whoever writes one holds a lock on it (flock(2)), so
+ * where the file system has no locks they stay. */
+void atomic_file_sweep(const char *path);
 /* Remove the temporary file; harmless after commit and on a zeroed struct. */
 void atomic_file_abandon(struct atomic_file *f);

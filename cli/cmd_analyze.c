@@ -107,6 +107,15 @@ static char *unreadable(const struct error *e)
 	return json;
 }
 
+/* What analyses before this one left that were killed. */
+static void sweep(const struct analyze *a)
+{
+	if (a->mpix != NULL)
+		atomic_file_sweep(a->mpix);
+	if (a->report != NULL)
+		atomic_file_sweep(a->report);
+}
+
 static int look(const struct analyze *a, struct postproc_result *ret_result, struct error *e)
 {
 	if (!a->totals)
@@ -140,6 +149,7 @@ static int analyze(int argc, char **argv)
 	int code = parse(argc, argv, &a);
 	if (code >= 0)
 		return code;
+	sweep(&a);
 	code = look(&a, &result, &e);
 	if (code == 0 && a.report != NULL)
 		code = write_report(&a, result.json, &e);

@@ -14,11 +14,10 @@ static const struct {
 	const char *name;
 	check_fn *check;
 } checks[] = {
-	{"tracer", check_front},     {"open mpi", check_openmpi}, {"mpich", check_mpich}, {"mpi abi", check_abi},
-	{"preload", check_preload},  {"clock", check_clock},	  {"viewer", check_viewer},
-	{"slurm", check_slurm},	     {"plugin", check_plugin},	  {"plugstack", check_plugstack},
-	{"slurmd", check_slurmd},    {"spool", check_spool},	  {"programs", check_programs},
-	{"pyxis", check_containers}, {"room", check_room},	  {"late", check_late},
+	{"tracer", check_front},      {"open mpi", check_openmpi},    {"mpich", check_mpich},	{"mpi abi", check_abi},
+	{"preload", check_preload},   {"clock", check_clock},	      {"viewer", check_viewer}, {"slurm", check_slurm},
+	{"plugin", check_plugin},     {"plugstack", check_plugstack}, {"slurmd", check_slurmd}, {"spool", check_spool},
+	{"programs", check_programs}, {"pyxis", check_containers},    {"room", check_room},	{"late", check_late},
 	{"policy", check_policy},
 };
 

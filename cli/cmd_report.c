@@ -21,6 +21,7 @@ static int write_page(const char *analysis, const char *trace, const char *path)
 {
 	struct error e;
 	struct atomic_file f = {0};
+	atomic_file_sweep(path);
 	if (atomic_file_open(&f, path, &e) < 0)
 		return complain(&e);
 	if (html_report_of(&(struct html_source){.analysis_json = analysis, .trace = trace}, f.stream, &e) < 0) {

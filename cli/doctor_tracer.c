@@ -144,7 +144,8 @@ static bool same_bytes(const char *a, const char *b)
 
 bool tracer_elsewhere(const struct plugstack *p, struct verdict *v)
 {
-	static const char *const names[] = {FRONT, "libmpitrace-openmpi.so", "libmpitrace-mpich.so", "libmpitrace-abi.so"};
+	static const char *const names[] = {FRONT, "libmpitrace-openmpi.so", "libmpitrace-mpich.so",
+					    "libmpitrace-abi.so"};
 	char dir[PATH_MAX], ours[PATH_MAX + 64], theirs[PATH_MAX + 64];
 	tracer_directory(dir);
 	if (is_preloaded_from(dir))
@@ -200,12 +201,14 @@ static void check_family(struct verdict *v, const char *tracer, const char *patt
 
 void check_openmpi(struct verdict *v)
 {
-	check_family(v, "libmpitrace-openmpi.so", "libmpi\\.so\\.[24]0|libmpi_ompi\\.so[^ ]*", "install libopenmpi-dev, then build and install mpitrace again");
+	check_family(v, "libmpitrace-openmpi.so", "libmpi\\.so\\.[24]0|libmpi_ompi\\.so[^ ]*",
+		     "install libopenmpi-dev, then build and install mpitrace again");
 }
 
 void check_mpich(struct verdict *v)
 {
-	check_family(v, "libmpitrace-mpich.so", "libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12", "install libmpich-dev, then build and install mpitrace again");
+	check_family(v, "libmpitrace-mpich.so", "libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12",
+		     "install libmpich-dev, then build and install mpitrace again");
 }
 
 /* The standard's: its tracer needs no MPI when it is built. */

@@ -71,6 +71,7 @@ static int write_page(struct job_steps *all, const char *title, const char *path
 {
 	struct error e;
 	struct atomic_file f = {0};
+	atomic_file_sweep(path);
 	if (atomic_file_open(&f, path, &e) < 0)
 		return complain(&e);
 	if (html_job(all, title, f.stream, &e) < 0) {

@@ -4,6 +4,7 @@
 #include "collect/queue.h"
 #include "collect/traces.h"
 
+#include "base/atomic_file.h"
 #include "base/become.h"
 
 #include <errno.h>
@@ -236,7 +237,7 @@ static int run_analysis(const struct finish *f, int (*work)(const char *out), in
 			return WEXITSTATUS(status);
 		if (got == pid && WIFSIGNALED(status))
 			finish_log(dir_fd, "the analysis was ended by signal %d (%s): the traces are complete",
-				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+				   WTERMSIG(status), strsignal(WTERMSIG(status)));
 		if ((got == pid && !halted) || (got < 0 && errno != EINTR))
 			break;
 		if (now_s() >= end || stopped) {
@@ -290,9 +291,9 @@ static int judge(const struct finish *f, int dir_fd, int code, double took_s, bo
 {
 	if (code == -ETIME || stopped) {
 		finish_log(dir_fd,
-			 "the analysis was ended after %.2f s; the traces are complete%s, and `mpitrace finish %s` "
-			 "makes %s",
-			 took_s, said(page), f->out, rest(page));
+			   "the analysis was ended after %.2f s; the traces are complete%s, and `mpitrace finish %s` "
+			   "makes %s",
+			   took_s, said(page), f->out, rest(page));
 		return stopped ? FINISH_STOPPED : FINISH_LATER;
 	}
 	finish_log(dir_fd, "analysis took %.2f s and ended with %d", took_s, code);
@@ -319,19 +320,19 @@ static int report(const struct finish *f, int dir_fd, const struct traces *t, bo
 	bool page = make_page(f, dir_fd, t);
 	if (stopped) {
 		finish_log(dir_fd, "stopped before the analysis%s; `mpitrace finish %s` makes %s", said(page), f->out,
-			 rest(page));
+			   rest(page));
 		return FINISH_STOPPED;
 	}
 	if (f->budget_s > 0 && growing > 0) {
 		finish_log(dir_fd, "agents are still at work on %u traces%s: `mpitrace finish %s` makes %s", growing,
-			 said(page), f->out, rest(page));
+			   said(page), f->out, rest(page));
 		return FINISH_LATER;
 	}
 	if (f->budget_s > 0 && needs_s > f->budget_s) {
 		finish_log(dir_fd,
-			 "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here%s: "
-			 "`mpitrace finish %s` makes %s",
-			 (unsigned long long)t->events, needs_s, f->budget_s, said(page), f->out, rest(page));
+			   "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here%s: "
+			   "`mpitrace finish %s` makes %s",
+			   (unsigned long long)t->events, needs_s, f->budget_s, said(page), f->out, rest(page));
 		return FINISH_LATER;
 	}
 	double begin = now_s();
@@ -350,6 +351,17 @@ static int report_nothing(const struct finish *f, int dir_fd, const struct trace
 		    page ? "; report.html there says why" : "");
 }
 
+/* Of a finisher that was killed, or of an analysis. */
+static void remove_left(const struct finish *f)
+{
+	static const char *const names[] = {"job.mpix", "report.html", "../index.html"};
+	char path[PATH_MAX + 16];
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", f->out, names[i]);
+		atomic_file_sweep(path);
+	}
+}
+
 static int finish_traces(const struct finish *f, int dir_fd, double end, struct error *e)
 {
 	struct traces t = {0};
@@ -362,7 +374,7 @@ static int finish_traces(const struct finish *f, int dir_fd, double end, struct 
 		rc = report_nothing(f, dir_fd, &t, e);
 	} else if (!traces_have_report(dir_fd, &t)) {
 		finish_log(dir_fd, "%u of %u traces complete after %.2f s, %u processes%s", t.finished,
-			 f->nodes > t.n ? f->nodes : t.n, now_s() - begin, t.processes, whole ? "" : ": partial");
+			   f->nodes > t.n ? f->nodes : t.n, now_s() - begin, t.processes, whole ? "" : ": partial");
 		rc = report(f, dir_fd, &t, whole, e);
 	}
 	traces_done(&t);
@@ -453,6 +465,7 @@ int finish_run(const struct finish *f, struct error *e)
 			return FINISH_BUSY;
 		return fail(e, lock_fd, "%s/%s: cannot lock it: %s", f->out, LOCK, strerror(-lock_fd));
 	}
+	remove_left(f);
 	rc = finish_traces(f, dir_fd, end, e);
 	unlock(dir_fd, lock_fd);
 	if (rc == FINISH_LATER && f->queue)

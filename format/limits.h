@@ -18,11 +18,11 @@
 #define MPIC_COMM_SIZE_MAX (1u << 24) /* ranks of one communicator */
 #define RANKS_MAX (1u << 20)
 
-#define LAYOUT_BYTES_MAX (1u << 20) /* a step's layout file */
-#define LAYOUT_ARGV_MAX (1u << 18)  /* of its command line; a longer one is cut, with "..." as its last argument */
-#define EXITS_BYTES_MAX (8u << 20)  /* what launchers note of how processes ended */
+#define LAYOUT_BYTES_MAX (1u << 20)    /* a step's layout file */
+#define LAYOUT_ARGV_MAX (1u << 18)     /* of its command line; a longer one is cut, with "..." as its last argument */
+#define EXITS_BYTES_MAX (8u << 20)     /* what launchers note of how processes ended */
 #define UNTRACED_BYTES_MAX (64u << 10) /* what the front notes of processes that run untraced */
-#define LAYOUT_GIDS_MAX 256	    /* supplementary groups that are kept */
+#define LAYOUT_GIDS_MAX 256	       /* supplementary groups that are kept */
 
 #define MPIX_CHUNKS_MAX (1u << 22)	   /* entries of the index of one .mpix */
 #define MPIX_CHUNK_RAW_MAX (64u << 20)	   /* inflated bytes of one chunk */

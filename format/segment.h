@@ -161,9 +161,10 @@ struct segfile {
 	char parent_namespace[128];	/* of those who spawned this world; empty: not known */
 	uint64_t calls_before_init;	/* of MPI functions that may be called then; they are no events */
 	_Atomic uint64_t calls_outside; /* of threads for which there was no room; they are nowhere else */
-	_Atomic uint64_t calls_unclear; /* of which nothing tells whether MPI made them inside of another; nowhere else */
+	_Atomic uint64_t
+		calls_unclear; /* of which nothing tells whether MPI made them inside of another; nowhere else */
 	_Atomic uint64_t calls_of_tools; /* that profiling libraries ahead of the tracer made for themselves */
-	int32_t parents;		/* how many spawned this world; 0: it was not spawned */
+	int32_t parents;		 /* how many spawned this world; 0: it was not spawned */
 	struct region regions[SEGFILE_REGIONS_MAX];
 	_Atomic uint64_t spilled; /* segments in the spill file that are whole; release, after they are written */
 	_Atomic uint64_t

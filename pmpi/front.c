@@ -15,8 +15,8 @@
  *
  * Where there is none for X, the wrapper calls the MPI library, and both names lead to the wrapper.
  *
- * A process that runs untraced leaves a line that says why, $MPITRACE_DIR/untraced: "<pid> failed <why>" where the tracer
- * could not be loaded, "<pid> silent <why>" where an MPI library is loaded and no call of it came. */
+ * A process that runs untraced leaves a line that says why, $MPITRACE_DIR/untraced: "<pid> failed <why>" where the
+ * tracer could not be loaded, "<pid> silent <why>" where an MPI library is loaded and no call of it came. */
 #include "pmpi/front.h"
 
 #include "format/limits.h"
@@ -195,7 +195,8 @@ static const struct wrapper *bind_tracer(void *libmpi)
 	    self.dli_fname == NULL)
 		return NULL;
 	int dir_len = (int)(base_name(self.dli_fname) - self.dli_fname);
-	if (snprintf(path, sizeof(path), "%.*slibmpitrace-%s.so", dir_len, self.dli_fname, flavour) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%.*slibmpitrace-%s.so", dir_len, self.dli_fname, flavour) >=
+	    (int)sizeof(path))
 		return NULL;
 	mpitrace_bind_fn *bind = open_tracer(path, flavour);
 	return bind != NULL ? bind(front_targets, front_count) : NULL;
@@ -286,7 +287,7 @@ static void without_libmpi(const struct scope *s, uint64_t i)
 
 static atomic_bool asked; /* a call came */
 
-/* link.h has it from glibc 2.35 on: the loader's other namespaces (dlmopen). */
+/* struct r_debug_extended of glibc 2.35 and later: the loader's other namespaces (dlmopen). */
 struct namespaces {
 	struct r_debug base;
 	struct namespaces *next; /* from version 2 on */

@@ -29,7 +29,8 @@ extern uintptr_t mpi_hull_begin HIDDEN, mpi_hull_len HIDDEN;	   /* all of them, 
 /* Address of the program's call when `address` lies in MPI's Fortran layer; 0 when the layer asks something for
  * itself. `frame`: the wrapper's. */
 uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64_t frame) HIDDEN COLD;
-/* The return addresses from that of a wrapper on, given its frame; how many. *ret_whole: there are no more, or max is reached. */
+/* The return addresses from that of a wrapper on, given its frame; how many. *ret_whole: there are no more, or max is
+ * reached. */
 uint32_t callsite_walk(struct stream *s, uint64_t frame, uint64_t *ret_addresses, uint32_t max,
 		       bool *ret_whole) HIDDEN COLD;
 /* A call has come from below the frame of the open one: is it of that one's making? Not where that was left by longjmp,

@@ -2,11 +2,11 @@
  * that it makes for itself (its communicator, its sums in MPI_Finalize) come the same way, and are no calls of the
  * program.
  *
- * They are told apart by the function of the library that calls, or the next one up the stack whose name is that of an
- * MPI call: MPI_Finalize does not call PMPI_Gather for the program. Looked up once for each place in the library, unless
- * helpers stand between, or the stack could not be followed: what calls those may vary, and no call of the program may
- * be lost. An executable that exports MPI functions itself holds such a library; where it keeps them to itself, nothing
- * tells them from the program. */
+ * They are told apart by the function of the library that calls, or the next one up the stack whose name is that of
+ * an MPI call: MPI_Finalize does not call PMPI_Gather for the program. Looked up once for each place in the library,
+ * unless helpers stand between, or the stack could not be followed: what calls those may vary, and no call of the
+ * program may be lost. An executable that exports MPI functions itself holds such a library; where it keeps them to
+ * itself, nothing tells them from the program. */
 #include "pmpi/tools.h"
 
 #include "pmpi/record.h"
@@ -55,15 +55,17 @@ static bool holds_an_entry(uint64_t begin, uint64_t end)
 	return false;
 }
 
-/* Defined there, and not only named: the place through which an executable calls a function may pass for its address. */
+/* Defined there, and not only named: the place through which an executable calls a function may pass for its
+ * address. */
 static bool exports_mpi(uint64_t begin, uint64_t end)
 {
 	for (uint32_t op = 0; op < OP_COUNT; op++) {
 		uintptr_t found = op_names[op] != NULL ? (uintptr_t)dlsym(RTLD_DEFAULT, op_names[op]) : 0;
 		const Elf64_Sym *symbol = NULL;
 		Dl_info info;
-		if (found - begin < end - begin && dladdr1((void *)found, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 &&
-		    symbol != NULL && symbol->st_shndx != SHN_UNDEF)
+		if (found - begin < end - begin &&
+		    dladdr1((void *)found, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL &&
+		    symbol->st_shndx != SHN_UNDEF)
 			return true;
 	}
 	return false;

@@ -3,10 +3,10 @@
 
 #include "pmpi/stream.h"
 
-/* Is the module such a library: ahead of us in LD_PRELOAD, around Fortran's names, or in the program itself? From then on
- * it is known. */
+/* Is the module such a library: ahead of us in LD_PRELOAD, around Fortran's names, or in the program itself? From then
+ * on it is known. */
 bool tools_note(uint64_t begin, uint64_t end, const char *path, bool is_program) HIDDEN;
 
-/* Is the call with that return address, of a wrapper with that frame, one that such a library makes for itself? Then it is
- * counted as such (segfile). */
+/* Is the call with that return address, of a wrapper with that frame, one that such a library makes for itself? Then it
+ * is counted as such (segfile). */
 bool tools_own(struct stream *s, uint32_t op, uint64_t address, uint64_t frame) HIDDEN COLD;

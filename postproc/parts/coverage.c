@@ -14,7 +14,8 @@
 #define MISSING_NODES_MAX 1024
 
 struct shortfall {
-	uint64_t events, lost, unwanted, outside, unclear, of_tools, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
+	uint64_t events, lost, unwanted, outside, unclear, of_tools, unknown_sigs, unknown_calls, unknown_defs,
+		missing_defs;
 	uint64_t bare; /* messages whose words went with an event that was not kept */
 	uint32_t missing, killed, unfinished, gaps;
 };
@@ -152,10 +153,11 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 			"known, their sizes and partners are not",
 			fmt_count((double)t->bare).s);
 	if (t->of_tools > 0)
-		step_reason(s,
-			    "%s calls that a profiling library in the program, or ahead of the tracer, made for itself are "
-			    "in no count",
-			    fmt_count((double)t->of_tools).s);
+		step_reason(
+			s,
+			"%s calls that a profiling library in the program, or ahead of the tracer, made for itself are "
+			"in no count",
+			fmt_count((double)t->of_tools).s);
 	if (t->missing_defs > 0)
 		step_reason(s,
 			    "%" PRIu64
@@ -389,10 +391,13 @@ int part_coverage(struct analysis *a)
 	explain_ranks(s, &t);
 	explain_files(s);
 	explain_unknown(s, &t);
+	if (!s->totals && t.unwanted > 0 && t.events == 0)
+		step_reason(s, "totals were asked for, and no single calls: what is found in these, as waits and the "
+			       "critical path, is not known");
 	bool lacks = explain_untraced(s);
-	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 || t.outside != 0 ||
-		  t.unclear != 0 ||		  t.bare != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 ||
-		  s->bad_blocks != 0;
+	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 ||
+		  t.outside != 0 || t.unclear != 0 || t.bare != 0 || s->nodes.n != s->nnodes ||
+		  s->unfinished_files != 0 || s->damaged_bytes != 0 || s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
 	explain_unmatched(s, &a->unmatched, &a->counts);
@@ -407,10 +412,8 @@ int part_coverage(struct analysis *a)
 	json_put(c, "events_lost", (double)t.lost);
 	json_put(c, "calls_before_init", calls_before_init(s));
 	json_put(c, "calls_outside", (double)t.outside);
-	if (t.unclear > 0)
-		json_put(c, "calls_unclear", (double)t.unclear);
-	if (t.of_tools > 0)
-		json_put(c, "calls_of_tools", (double)t.of_tools);
+	json_put(c, "calls_unclear", (double)t.unclear);
+	json_put(c, "calls_of_tools", (double)t.of_tools);
 	json_put(c, "unknown_signatures", (double)t.unknown_sigs);
 	json_put(c, "unknown_calls", (double)t.unknown_calls);
 	json_put(c, "unknown_definitions", (double)t.unknown_defs);

@@ -1,6 +1,7 @@
 /* unknown.c - of an analysis that passed over the events (step.totals): what only they tell is taken out of the object,
  * so that no reader takes a 0 for an answer; "coverage" says how much was not looked at. The same members say
- * "needs": "events" in docs/analysis.schema.json. */
+ * "needs": "events" in docs/analysis.schema.json. Where none were recorded, as was asked for, nobody will ever know:
+ * these members are null, lists of them empty. */
 #include "postproc/parts/unknown.h"
 #include "base/units.h"
 #include "postproc/totals/bytes.h"
@@ -33,6 +34,67 @@ static const struct {
 	{"collective_arrivals", NULL},
 };
 
+static const struct {
+	const char *member, *field; /* NULL: its list is emptied */
+} unrecorded[] = {
+	{"summary", "completions"},
+	{"per_rank", "wait_s"},
+	{"per_rank", "caused_wait_s"},
+	{"per_rank", "completions"},
+	{"callsites", "wait_s"},
+	{"io", "wait_s"},
+	{"critical_path", "length_s"},
+	{"critical_path", "useful_s"},
+	{"critical_path", "mpi_s"},
+	{"critical_path", "jumps"},
+	{"critical_path", "imbalance_s"},
+	{"critical_path", "per_rank"},
+	{"critical_path", "segments"},
+	{"critical_path", "callsites"},
+	{"delays", "waits_s"},
+	{"delays", "unexplained_s"},
+	{"delays", "waits"},
+	{"delays", "waits_cut"},
+	{"time_windows", NULL},
+	{"rank_time", NULL},
+};
+
+static void make_null(cJSON *of, const char *field)
+{
+	cJSON *item = cJSON_GetObjectItemCaseSensitive(of, field);
+	if (item != NULL)
+		cJSON_ReplaceItemInObjectCaseSensitive(of, field,
+						       cJSON_IsArray(item) ? cJSON_CreateArray() : cJSON_CreateNull());
+}
+
+static void forget_unrecorded(cJSON *root)
+{
+	for (size_t i = 0; i < sizeof(unrecorded) / sizeof(unrecorded[0]); i++) {
+		cJSON *of = cJSON_GetObjectItemCaseSensitive(root, unrecorded[i].member), *row;
+		if (unrecorded[i].field == NULL)
+			make_null(root, unrecorded[i].member);
+		else if (cJSON_IsArray(of))
+			cJSON_ArrayForEach(row, of) make_null(row, unrecorded[i].field);
+		else
+			make_null(of, unrecorded[i].field);
+	}
+	static const char *const noted[] = {"critical_path", "delays"};
+	for (size_t i = 0; i < sizeof(noted) / sizeof(noted[0]); i++)
+		cJSON_ReplaceItemInObjectCaseSensitive(
+			cJSON_GetObjectItemCaseSensitive(root, noted[i]), "note",
+			cJSON_CreateString("it is found in single calls, and none are recorded"));
+	cJSON *row, *of = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "io"), "classes");
+	cJSON_ArrayForEach(row, of) make_null(row, "wait_s");
+	cJSON_ArrayForEach(of, cJSON_GetObjectItemCaseSensitive(root, "per_rank"))
+		cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(of, "threads")) make_null(row, "wait_s");
+}
+
+static bool has_no_events(cJSON *root)
+{
+	const cJSON *c = cJSON_GetObjectItemCaseSensitive(root, "coverage");
+	return strcmp(json_text(c, "mode", ""), "profile") == 0 && json_number_or(c, "events", 1) == 0;
+}
+
 static void take_out(cJSON *root, const char *member, const char *field)
 {
 	cJSON *of = cJSON_GetObjectItemCaseSensitive(root, member);
@@ -63,6 +125,8 @@ int part_unknown(struct analysis *a)
 		forget_started(a->root, "operations");
 		forget_started(a->root, "callsites");
 	}
+	if (has_no_events(a->root))
+		forget_unrecorded(a->root);
 	for (size_t i = 0; a->step->totals && i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		take_out(a->root, unknown[i].member, unknown[i].field);
 	return 0;

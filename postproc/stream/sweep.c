@@ -85,20 +85,24 @@ static int grow(struct sweep *w)
 	return 0;
 }
 
+/* Where the open operation of an act is, or would be. */
+static struct assembly **place_of(const struct sweep *w, const struct act *x)
+{
+	struct assembly **at = &w->table[hash_of(x->comm, x->channel, x->k) & (w->buckets - 1)];
+	while (*at != NULL && ((*at)->k != x->k || (*at)->comm != x->comm || (*at)->channel != x->channel))
+		at = &(*at)->link;
+	return at;
+}
+
 /* The open operation of an act, begun if new; NULL without memory. */
 static struct assembly *assembly_of(struct sweep *w, const struct act *x)
 {
 	if (w->nassemblies >= w->buckets && grow(w) < 0)
 		return NULL;
-	struct assembly **at = &w->table[hash_of(x->comm, x->channel, x->k) & (w->buckets - 1)];
-	for (struct assembly *m = *at; m != NULL; m = m->link)
-		if (m->k == x->k && m->comm == x->comm && m->channel == x->channel)
-			return m;
-	struct assembly *m = slab_take(&w->assemblies);
-	if (m == NULL)
-		return NULL;
-	*m = (struct assembly){.link = *at,
-			       .comm = x->comm,
+	struct assembly **at = place_of(w, x), *m = *at;
+	if (m != NULL || (m = slab_take(&w->assemblies)) == NULL)
+		return m;
+	*m = (struct assembly){.comm = x->comm,
 			       .channel = x->channel,
 			       .k = x->k,
 			       .expected = w->st->step->comms.at[x->comm].here,
@@ -108,13 +112,12 @@ static struct assembly *assembly_of(struct sweep *w, const struct act *x)
 	return m;
 }
 
-static void assembly_left(struct sweep *w, struct assembly *m)
+/* By one who has met it: it is there. */
+static void assembly_left(struct sweep *w, const struct act *x)
 {
+	struct assembly **at = place_of(w, x), *m = *at;
 	if (++m->left < m->expected)
 		return;
-	struct assembly **at = &w->table[hash_of(m->comm, m->channel, m->k) & (w->buckets - 1)];
-	while (*at != m)
-		at = &(*at)->link;
 	*at = m->link;
 	w->nassemblies--;
 	path_release(w->paths, &m->last_path);
@@ -340,9 +343,7 @@ static void release(struct sweep *w, const struct actor *a, size_t first_act)
 			else
 				need_release(w, x->need);
 		} else if (x->kind == ACT_LEAVE) {
-			struct assembly *m = assembly_of(w, x);
-			if (m != NULL) /* without memory: the sweep ends, and all goes with it */
-				assembly_left(w, m);
+			assembly_left(w, x); /* takes no memory, so there is none to lack */
 		}
 	}
 }

@@ -29,6 +29,12 @@ def modes(t, place, program):
         t.equal('%s: %s: complete, and what it is called' % (place.flavour, ' '.join(options) or 'nothing asked'),
                 (r.returncode, r.said, a['coverage']['complete'], a['coverage']['mode'], a['coverage']['events'] > 0, operations(a)['MPI_Allreduce']),
                 (0, [], True, mode, mode == 'events', CALLS))
+    p = place.analysis('profile')
+    waits = [(r['wait_s'], r['caused_wait_s'], r['completions']) for r in p['per_rank']] + [c['wait_s'] for c in p['callsites']] + [
+        p['io']['wait_s'], p['delays']['waits_s'], p['delays']['waits'], p['critical_path']['length_s'], p['summary']['completions']]
+    t.check('%s: --profile: what only single calls tell is null, not 0, and the coverage says why' % place.flavour,
+            {w for x in waits for w in (x if isinstance(x, tuple) else (x,))} == {None} and p['time_windows'] == [] and
+            p['critical_path']['note'] and any('no single calls' in r for r in p['coverage']['reasons']), waits)
     for depth in (0, 8):
         run(place, 'stack%d' % depth, '--out', out, '--stack', str(depth), words=[program])
         stacks = place.analysis('stack%d' % depth).get('stacks', [])

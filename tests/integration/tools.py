@@ -93,7 +93,7 @@ def in_the_program(t, place):
         c = a['coverage']
         t.equal(who + 'the calls are those of the program, each once', operations(a), {op: 2 * n for op, n in want.items()})
         # Dup and Barrier; Comm_rank, Comm_size, Gather, Allreduce and Comm_free. MPI_Initialized has no place.
-        t.check(who + 'those of the library are a number, and the trace is complete', c['complete'] and c.get('calls_of_tools', 0) >= 2 * 7 and
+        t.check(who + 'those of the library are a number, and the trace is complete', c['complete'] and c['calls_of_tools'] >= 2 * 7 and
                 any('profiling library' in r for r in c['reasons']), c)
 
 

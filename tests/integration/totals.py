@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """totals.py - a page is there before anybody has looked at the events: it has the numbers of the whole analysis, says what it does not
 know and how much was not looked at, and gives way to the whole one. GENERATE: the generator."""
+import fcntl
 import glob
 import json
 import math
@@ -193,6 +194,48 @@ def killed_between(t, folder):
     t.check('and the next makes the whole one', run.returncode == DONE and not is_from_totals(page_of(step)), run)
 
 
+def left_in(step):
+    return sorted(name for name in os.listdir(step) if name.endswith('.tmp') or name.startswith('.'))
+
+
+def is_locked(path):
+    try:
+        with open(path, 'rb+') as f:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def killed_while_writing(t, folder):
+    """What a finisher leaves that is killed goes with whoever comes next; what a process still writes stays."""
+    step = generate(folder + '/k', 'halo', 8, 1, 100000)
+    caught = []
+    while not caught:
+        finisher = subprocess.Popen([MPITRACE, 'finish', step], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while finisher.poll() is None and not caught:
+            caught = glob.glob(step + '/job.mpix.*.tmp')
+            os.sched_yield()
+        finisher.kill()
+        finisher.wait()
+        for name in glob.glob(step + '/job.mpix') + glob.glob(step + '/report.html'):
+            os.remove(name)
+    while any(is_locked(path) for path in caught): # its child ends with it
+        os.sched_yield()
+    t.check('a finisher that is killed leaves its lock and what it was writing', '.finish.lock' in left_in(step) and len(left_in(step)) > 1, left_in(step))
+    with open(step + '/job.mpix.1.tmp', 'wb') as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        run = finish(step)
+        t.equal('the next one makes the report and takes both away, not what is still written', (run.returncode, left_in(step)), (DONE, ['job.mpix.1.tmp']))
+    for words, name in ((['analyze', step, '-o', step + '/job.mpix'], 'job.mpix'), (['report', step + '/job.mpix', '-o', step + '/report.html'], 'report.html')):
+        with open('%s/%s.77.tmp' % (step, name), 'wb'):
+            pass
+        subprocess.run([MPITRACE, *words], capture_output=True, check=True)
+    t.equal('so do analyze and report of what they write', left_in(step), [])
+
+
 def damaged(t, folder):
     step = generate(folder + '/t', 'halo', 4, 2, 2000)
     one, other = sorted(files_of(step))
@@ -229,6 +272,7 @@ def main():
     looks_at_no_event(t, folder)
     two_stages(t, folder)
     killed_between(t, folder)
+    killed_while_writing(t, folder)
     damaged(t, folder)
     by_hand(t, folder)
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,6 @@
 /* fibres.c [CASE] - MPI called from stacks that are not the thread's, from functions whose frames vary in size. Whoever
- * reads beyond the end of a stack here meets a page that nobody may read. Prints how many calls it made. Without CASE: all
- * but the last ones, which are for themselves. */
+ * reads beyond the end of a stack here meets a page that nobody may read. Prints how many calls it made. Without CASE:
+ * all but the last ones, which are for themselves. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -167,7 +167,8 @@ static void bottom(void)
 	getcontext(&before);
 	if (is_coroutine == 0) {
 		is_coroutine = 1;
-		__asm__ volatile("movq %0, %%rsp\n\tpushq $0\n\tjmp *%1" ::"a"(stack + 16 * PAGE), "d"(everywhere) : "memory");
+		__asm__ volatile("movq %0, %%rsp\n\tpushq $0\n\tjmp *%1" ::"a"(stack + 16 * PAGE), "d"(everywhere)
+				 : "memory");
 		__builtin_unreachable();
 	}
 	afterwards();
@@ -255,10 +256,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = {{"small", small_one},     {"remapped", remapped}, {"inside", inside},
-		     {"alternate", alternate}, {"bare", bare},	       {"threads", threads},
-		     {"bottom", bottom},       {"left", left},	       {"left_bare", left_bare},
-		     {"loaded", loaded}};
+	} cases[] = {{"small", small_one},     {"remapped", remapped}, {"inside", inside}, {"alternate", alternate},
+		     {"bare", bare},	       {"threads", threads},   {"bottom", bottom}, {"left", left},
+		     {"left_bare", left_bare}, {"loaded", loaded}};
 	int level;
 	/* With locks MPICH does not bear that its calls are left. */
 	MPI_Init_thread(&argc, &argv, argc < 2 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);

@@ -6,7 +6,7 @@
  *   -DBY_HANDLE  looks MPI_X up in the MPI library
  *   -DBY_NAME    makes its own calls by MPI_X, as the program does
  *   -DFEW        wraps the collectives only
- *   -DBARE       goes on from a stack of its own, to which it switches by hand; behind its end is a page nobody may read
+ *   -DBARE       goes on from a stack of its own, switched to by hand; the page behind it may not be read
  * Linked into the executable itself as well. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -128,7 +128,8 @@ static __attribute__((noinline)) void barrier_there(void)
 /* What the compiler wrote of this frame is wrong meanwhile. */
 static __attribute__((noinline, optimize("O2", "omit-frame-pointer"))) void by_hand(char *end)
 {
-	__asm__ volatile("movq %%rsp, %%rbx\n\tmovq %0, %%rsp\n\tcall *%1\n\tmovq %%rbx, %%rsp" ::"r"(end), "r"(barrier_there)
+	__asm__ volatile("movq %%rsp, %%rbx\n\tmovq %0, %%rsp\n\tcall *%1\n\tmovq %%rbx, %%rsp" ::"r"(end),
+			 "r"(barrier_there)
 			 : "rbx", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
 }
 
