@@ -154,6 +154,8 @@ int meta_node(struct output *o, struct node_meta *n, bool whole)
 	if (whole)
 		add_description_of_node(json, n);
 	cJSON_AddItemToObject(json, "exits", exits_of(n));
+	if (n->agent_ns > 0)
+		cJSON_AddNumberToObject(json, "agent_ns", (double)n->agent_ns);
 	int rc = put_json(o, MPIC_META, MPIC_NODE, n->seq++, json);
 	if (rc == 0) {
 		n->written |= whole;
