@@ -282,13 +282,26 @@ static void give_back(struct agent *a, int drained)
 		process_give_back(&a->processes[i]);
 }
 
+static int64_t own_time_ns(void)
+{
+	struct timespec t;
+	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? t.tv_sec * 1000000000ll + t.tv_nsec : 0;
+}
+
+/* What is done from now on is in nobody's way. */
+static void step_has_ended(struct agent *a)
+{
+	a->snapshots.node.agent_ns = own_time_ns();
+	set_priority(false);
+}
+
 static void serve(struct agent *a, pid_t watch_pid)
 {
 	int64_t wait_ns = POLL_MIN_NS, began_ns = tick_sample().monotonic_ns;
 	for (;;) {
 		bool over = step_is_over(a, watch_pid); /* asked first: what is there now is all there will be */
 		if (over)
-			set_priority(false);
+			step_has_ended(a);
 		look_for_processes(a);
 		struct tick_sample now = tick_sample();
 		snapshot_clock(&a->snapshots, &now, over);

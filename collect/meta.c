@@ -197,6 +197,8 @@ int meta_node(struct output *o, struct node_meta *n, bool whole)
 	cJSON_AddItemToObject(json, "exits", exits_of(n));
 	add_untraced(json, n);
 	add_outcome(json, n->exits_fd);
+	if (n->agent_ns > 0)
+		cJSON_AddNumberToObject(json, "agent_ns", (double)n->agent_ns);
 	int rc = put_json(o, MPIC_META, MPIC_NODE, n->seq++, json);
 	if (rc == 0) {
 		n->written |= whole;

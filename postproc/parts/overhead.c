@@ -1,5 +1,9 @@
-/* overhead.c - "overhead": what the tracing itself cost. Shares are of the ranks' thread time: the traced
- * region, once for each thread that called MPI. */
+/* overhead.c - "overhead": what the tracing itself cost, and by how much the run became longer for it.
+ *
+ * What ranks took for it themselves is a share of their thread time: of ranks that take turns, each is behind by what
+ * the other traced, and traces itself while it waits for it. The agent costs nothing as long as there is a processor
+ * for it. Where ranks were ready to run and had none, it may have been in the place of one for as long, and all ranks
+ * of the node are then behind by that. */
 #include "postproc/analysis.h"
 
 #include <math.h>
@@ -7,6 +11,7 @@
 struct cost {
 	double calls, fast_ns; /* of processes that measured what an ordinary call costs */
 	double ns, slow_ns, thread_ns;
+	double region_ns, displaced_ns; /* of each rank once; of it, what the agent of its node may have taken */
 	uint64_t slow_calls;
 	uint32_t worst;
 	bool known;
@@ -26,9 +31,44 @@ static void add_rank(struct cost *c, const struct analysis *a, uint32_t r)
 	c->slow_ns += t->slow_ns;
 	c->slow_calls += t->slow_calls;
 	c->thread_ns += t->region_ns * (double)t->threads;
+	c->region_ns += t->region_ns;
 	if (!c->known || tracing_share(t) > tracing_share(&a->ranks[c->worst]))
 		c->worst = r;
 	c->known = true;
+}
+
+static double agent_ns(const struct node *n)
+{
+	return fmax(0, json_number_or(n->meta, "agent_ns", 0));
+}
+
+static void add_node(struct cost *c, const struct analysis *a, uint32_t node)
+{
+	double ready_ns = 0, longest_ns = 0;
+	uint32_t nranks = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		const struct process *p = a->step->ranks[r];
+		if (p == NULL || p->node != node)
+			continue;
+		nranks++;
+		ready_ns += p->processor_wait_ns > 0 ? p->processor_wait_ns : 0;
+		longest_ns = fmax(longest_ns, a->ranks[r].region_ns);
+	}
+	double taken_ns = fmin(agent_ns(&a->step->nodes.at[node]), ready_ns);
+	c->displaced_ns += nranks * fmin(taken_ns, longest_ns);
+}
+
+static void put_shares(cJSON *o, const struct analysis *a, struct cost *c)
+{
+	double agents_ns = 0;
+	for (uint32_t i = 0; i < a->step->nodes.n; i++) {
+		add_node(c, a, i);
+		agents_ns += agent_ns(&a->step->nodes.at[i]);
+	}
+	double agent_share = c->region_ns > 0 ? c->displaced_ns / c->region_ns : NAN;
+	json_put_null_or(o, "share", c->thread_ns > 0 ? fmin(1, c->ns / c->thread_ns + agent_share) : NAN);
+	json_put(o, "agent_s", agents_ns / 1e9);
+	json_put_null_or(o, "agent_share", agent_share);
 }
 
 int part_overhead(struct analysis *a)
@@ -38,7 +78,7 @@ int part_overhead(struct analysis *a)
 		add_rank(&c, a, r);
 	cJSON *o = json_object(a->root, "overhead");
 	json_put_null_or(o, "ns_per_call", c.calls > 0 ? c.fast_ns / c.calls : NAN);
-	json_put_null_or(o, "share", c.thread_ns > 0 ? fmin(1, c.ns / c.thread_ns) : NAN);
+	put_shares(o, a, &c);
 	json_put(o, "tracing_s", c.ns / 1e9);
 	json_put(o, "slow_calls", (double)c.slow_calls);
 	json_put(o, "slow_s", c.slow_ns / 1e9);

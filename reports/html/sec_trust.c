@@ -51,7 +51,8 @@ static void write_overhead(struct page *p)
 {
 	const cJSON *overhead = json_item(p->model->root, "overhead");
 	double per_call = json_number(overhead, "ns_per_call"), share = json_number(overhead, "share");
-	double slow = json_number(overhead, "slow_calls"), worst = json_number(overhead, "worst_share");
+	double slow = json_number(overhead, "slow_calls"), worst = json_number(overhead, "worst_share"),
+	       agent = json_number(overhead, "agent_share");
 	if (isnan(per_call) && isnan(share))
 		return;
 	put(p, "<div><dt>Cost of tracing, estimated</dt><dd>%s of the time<small>%s a call", fmt_share(share).s,
@@ -59,6 +60,9 @@ static void write_overhead(struct page *p)
 	if (slow > 0)
 		put(p, " and %s for %s calls of a new kind", fmt_time(json_number(overhead, "slow_s")).s,
 		    fmt_count(slow).s);
+	if (agent > 0)
+		put(p, "; of the share up to %s the agent\xe2\x80\x99s, where processors were full",
+		    fmt_share(agent).s);
 	if (worst > 0)
 		put(p, "; most on rank %.0f, %s", json_number(overhead, "worst_rank"), fmt_share(worst).s);
 	put(p, "</small></dd></div>\n");

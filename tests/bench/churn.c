@@ -1,4 +1,5 @@
-/* churn.c MODE N - programs whose handles and arguments change all the time; one process.
+/* churn.c MODE N - programs whose handles and arguments change all the time; of several processes each for itself, but for
+ * comm and split.
  * type     a new datatype for each message: vector, commit, Sendrecv to itself, free (BLACS does so)
  * shapes   the same, of 1,000 different sizes in turn
  * distinct the same, of N different sizes
@@ -6,7 +7,8 @@
  * split    MPI_Comm_split, an Allreduce on it, free
  * sizes    MPI_Sendrecv of 20,000 sizes in turn
  * tags     MPI_Isend, Irecv, Waitall with 20,000 tags in turn
- * once     MPI_Sendrecv of N sizes and tags, each of them once */
+ * once     MPI_Sendrecv of N sizes and tags, each of them once
+ * fresh    MPI_Sendrecv of N tags, each of them once */
 #include "bench.h"
 
 #include <string.h>
@@ -86,13 +88,20 @@ static long once(long i)
 	return 1;
 }
 
+static long fresh(long i)
+{
+	MPI_Sendrecv(out, 8, MPI_CHAR, 0, (int)i, in, 8, MPI_CHAR, 0, (int)i, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+	return 1;
+}
+
 static const struct mode {
 	const char *name;
 	long (*step)(long i);
 	long warm_up;
 } modes[] = {
-	{"type", type, 1000},  {"shapes", shapes, 2000},       {"distinct", distinct, 0},    {"comm", comm, 100},
-	{"split", split, 100}, {"sizes", sizes, 2 * VARIANTS}, {"tags", tags, 2 * VARIANTS}, {"once", once, 0},
+	{"type", type, 1000},	      {"shapes", shapes, 2000}, {"distinct", distinct, 0},
+	{"comm", comm, 100},	      {"split", split, 100},	{"sizes", sizes, 2 * VARIANTS},
+	{"tags", tags, 2 * VARIANTS}, {"once", once, 0},	{"fresh", fresh, 0},
 };
 
 int main(int argc, char **argv)

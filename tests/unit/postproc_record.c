@@ -195,6 +195,131 @@ Test(record, the_tracer_s_own_time_is_neither_useful_nor_mpi)
 	cJSON_Delete(root);
 }
 
+/* ---- what is told, beside what a run without the tracer would have taken ---- */
+
+#define ROUNDS 200
+#define CALL_US 2
+#define LATENCY_US 0.05
+
+/* When each rank is where it is. With tracing, it takes so long behind each call. */
+struct lockstep {
+	struct program *p;
+	double at_us[2], tracing_us;
+};
+
+static void send_to(struct lockstep *l, unsigned rank, double *ret_arrives_us)
+{
+	double from = l->at_us[rank], to = from + CALL_US;
+	if (l->p != NULL)
+		program_send(
+			l->p, rank,
+			(struct call){
+				.op = "MPI_Send", .from_us = from, .to_us = to, .peer = 1 - (int)rank, .bytes = 8});
+	l->at_us[rank] = to + l->tracing_us;
+	*ret_arrives_us = to + LATENCY_US;
+}
+
+static void recv_from(struct lockstep *l, unsigned rank, double arrives_us)
+{
+	double from = l->at_us[rank], to = fmax(from, arrives_us) + CALL_US;
+	if (l->p != NULL)
+		program_recv(
+			l->p, rank,
+			(struct call){
+				.op = "MPI_Recv", .from_us = from, .to_us = to, .peer = 1 - (int)rank, .bytes = 8});
+	l->at_us[rank] = to + l->tracing_us;
+}
+
+/* Ranks take turns: each waits for all that the other does. */
+static void turns(struct lockstep *l)
+{
+	for (unsigned rank = 0; rank < 2; rank++) {
+		double arrives;
+		send_to(l, rank, &arrives);
+		recv_from(l, 1 - rank, arrives);
+	}
+}
+
+/* Both send, then both receive: nobody waits for more than a message. */
+static void at_once(struct lockstep *l)
+{
+	double arrives[2];
+	for (unsigned rank = 0; rank < 2; rank++)
+		send_to(l, rank, &arrives[rank]);
+	for (unsigned rank = 0; rank < 2; rank++)
+		recv_from(l, rank, arrives[1 - rank]);
+}
+
+/* Rank 0 computes, rank 1 waits for it. */
+static void one_works(struct lockstep *l)
+{
+	double arrives;
+	l->at_us[0] += 30;
+	send_to(l, 0, &arrives);
+	recv_from(l, 1, arrives);
+}
+
+static double run(struct lockstep *l, void (*round)(struct lockstep *l), double tracing_us)
+{
+	l->at_us[0] = l->at_us[1] = 10;
+	l->tracing_us = tracing_us;
+	for (int i = 0; i < ROUNDS; i++)
+		round(l);
+	return fmax(l->at_us[0], l->at_us[1]) - 10;
+}
+
+static void expect_told(const char *name, void (*round)(struct lockstep *l), double tracing_us)
+{
+	struct lockstep untraced = {.p = NULL}, l = {.p = program_create(2, 1)};
+	double plain_us = run(&untraced, round, 0), traced_us = run(&l, round, tracing_us);
+	for (unsigned rank = 0; rank < 2; rank++) {
+		double calls = round == one_works ? ROUNDS : 2 * ROUNDS; /* each costs 50 ns beside what is slow */
+		program_slow(l.p, rank, 0, (uint64_t)calls, calls * (tracing_us - 0.05));
+	}
+	cJSON *root = analyse_program(l.p, traced_us + 20);
+	double told = at_path(root, "overhead.share"), shown = 1 - plain_us / traced_us;
+	cr_expect(told > shown * 2 / 3 && told < shown * 4 / 3, "%s, %g us a call: told %.4f, shown %.4f, ratio %.2f",
+		  name, tracing_us, told, shown, told / shown);
+	cJSON_Delete(root);
+}
+
+Test(record, what_tracing_is_told_to_cost_is_within_a_third_of_what_the_run_became_longer_by)
+{
+	for (double tracing_us = 0.1; tracing_us < 2; tracing_us *= 2) {
+		expect_told("turns", turns, tracing_us);
+		expect_told("at once", at_once, tracing_us);
+		expect_told("one works", one_works, tracing_us);
+	}
+}
+
+/* The agent's time counts where ranks waited for a processor, and no longer than they did. */
+Test(record, the_agent_costs_what_ranks_waited_for_a_processor)
+{
+	static const struct {
+		double ready_us, share; /* of 10,000 us, of which the agent took 1,000 */
+	} rows[] = {{0, 0}, {200, 0.04}, {500, 0.1}, {4000, 0.1}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct program *p = program_create(2, 1);
+		program_node_members(p, 0, "\"agent_ns\":1000000,");
+		for (unsigned r = 0; r < 2; r++) {
+			program_coll(p, r,
+				     (struct call){.op = "MPI_Barrier",
+						   .from_us = 20,
+						   .to_us = 30,
+						   .peer = SIG_NO_ROOT,
+						   .coll = COLL_BARRIER});
+			program_processor_wait(p, r, rows[i].ready_us);
+		}
+		cJSON *root = analyse_program(p, 10000);
+		cr_expect_float_eq(at_path(root, "overhead.agent_s"), 1e-3, 1e-9);
+		cr_expect_float_eq(at_path(root, "overhead.agent_share"), rows[i].share, 1e-9, "%g us: %g",
+				   rows[i].ready_us, at_path(root, "overhead.agent_share"));
+		cr_expect_float_eq(at_path(root, "overhead.share"),
+				   rows[i].share + at_path(root, "overhead.tracing_s") / 0.02, 1e-9);
+		cJSON_Delete(root);
+	}
+}
+
 Test(record, tracing_that_costs_more_than_two_percent_of_a_rank_is_an_issue)
 {
 	cJSON *below = traced(194), *above = traced(196), *none = traced(0); /* 199, 201 and 5 us of 10,000 */
