@@ -39,8 +39,8 @@ static void take_issue(struct fleet_job *j)
 /* One of Slurm's words, or nothing that could be one. */
 static const char *outcome_of(const char *text)
 {
-	static const char *const all[] = {"COMPLETED",	   "FAILED",	"STOPPED",  "CANCELLED", "TIMEOUT",
-					  "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED"};
+	static const char *const all[] = {"COMPLETED", "FAILED",	"STOPPED",   "CANCELLED",
+					  "TIMEOUT",   "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED"};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (strcmp(all[i], text) == 0)
 			return all[i];

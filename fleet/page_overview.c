@@ -59,10 +59,11 @@ static void put_outcomes(struct fleet_page *g)
 		    "SELECT outcome, total(jobs) AS n, total(core_hours) AS hours, total(hung) FROM outcomes"
 		    " GROUP BY outcome HAVING n>0 ORDER BY hours DESC",
 		    0);
-	section_begin(g, "outcomes", "How they ended",
-		      "As Slurm or who ran the launcher said, else as the ranks ended. Hung are the core-hours behind the "
-		      "last moment in "
-		      "which any rank advanced.");
+	section_begin(
+		g, "outcomes", "How they ended",
+		"As Slurm or who ran the launcher said, else as the ranks ended. Hung are the core-hours behind the "
+		"last moment in "
+		"which any rank advanced.");
 	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">outcome</th><th scope=\"col\" "
 		   "class=\"n\">core-hours</th><th scope=\"col\" class=\"n\">hung</th><th scope=\"col\" "
 		   "class=\"n\">jobs</th></tr></thead><tbody>\n");
