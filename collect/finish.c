@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #define LOCK ".finish.lock"
+#define OUTCOME "mpitrace-outcome" /* postproc/read/outcome.c */
 #define POLL_NS 10000000
 #define GIVE_WAY_NS 100000000
 #define SETTLE_S 1.0		     /* no new trace for so long, when their number is unknown */
@@ -269,6 +270,37 @@ static const char *rest(bool page)
 	return page ? "it whole" : "the report";
 }
 
+/* The number in .../mpitrace-<job>/step-<step>. */
+static bool job_of(const char *out, char ret_job[QUEUE_JOB_MAX])
+{
+	char real[PATH_MAX], *slash = realpath(out, real) != NULL ? strrchr(real, '/') : NULL;
+	if (slash == NULL)
+		return false;
+	*slash = '\0';
+	slash = strrchr(real, '/');
+	if (slash == NULL || strncmp(slash, "/mpitrace-", strlen("/mpitrace-")) != 0)
+		return false;
+	const char *number = slash + strlen("/mpitrace-");
+	size_t digits = strspn(number, "0123456789");
+	snprintf(ret_job, QUEUE_JOB_MAX, "%.*s", (int)(digits < QUEUE_JOB_MAX ? digits : 0), number);
+	return *ret_job != '\0';
+}
+
+/* Of a step that did not end well, what Slurm says of its job goes to the analysis beside the traces: once. */
+static void ask_outcome(const struct finish *f, int dir_fd)
+{
+	char state[32], job[QUEUE_JOB_MAX];
+	if (!job_of(f->out, job) || faccessat(dir_fd, OUTCOME, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    !queue_outcome(job, state))
+		return;
+	int fd = openat(dir_fd, OUTCOME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return;
+	dprintf(fd, "state %s\n", state);
+	close(fd);
+	finish_log(dir_fd, "Slurm says of the job: %s", state);
+}
+
 /* The page that is there until somebody has the time for the whole analysis, or afterwards, if there is none. True when
  * it is there. */
 static bool make_page(const struct finish *f, int dir_fd, const struct traces *t)
@@ -280,6 +312,8 @@ static bool make_page(const struct finish *f, int dir_fd, const struct traces *t
 		return false;
 	int code = run_analysis(f, f->totals, dir_fd, fmax(TOTALS_SECONDS, f->budget_s));
 	bool made = code == 0 || code == EXIT_CODE_PARTIAL;
+	if (code == EXIT_CODE_PARTIAL && !stopped)
+		ask_outcome(f, dir_fd);
 	if (made)
 		finish_log(dir_fd, "report.html from totals after %.2f s", now_s() - begin);
 	else

@@ -56,10 +56,10 @@ struct process {
 	uint64_t packed_event_bytes;
 	uint32_t ring_fill_percent; /* of the fullest ring, when last drained */
 	uint64_t seen_tick;	    /* when it was last seen alive; 0: never */
-	uint64_t gone_tick;	    /* when it was found to be over, by who had seen it alive; 0: not yet, or not known */
-	bool gone;		    /* died or finalised: everything in it is final */
-	bool lost;		    /* gone without MPI_Finalize */
-	bool refused;		    /* the system refused something: there is more in its files than was drained */
+	uint64_t gone_tick; /* when it was found to be over, by who had seen it alive; 0: not yet, or not known */
+	bool gone;	    /* died or finalised: everything in it is final */
+	bool lost;	    /* gone without MPI_Finalize */
+	bool refused;	    /* the system refused something: there is more in its files than was drained */
 	bool closed;
 };
 

@@ -31,30 +31,9 @@ static int make_script(char *ret_script, size_t cap_bytes)
 		       : -ENAMETOOLONG;
 }
 
-/* The job around us says where its user may run; everything else is that of a new job. */
-static void run(const char *out, const char *script, int answer_fd)
+/* The child: its words, what it prints to answer_fd. */
+static void run(const char *const *argv, int answer_fd)
 {
-	char place[PATH_MAX + 16], partition[300], account[300];
-	const char *argv[16] = {"sbatch",
-				"--parsable",
-				"--export=NONE",
-				"--mpitrace=off",
-				"--ntasks=1",
-				ANALYSIS_MEM,
-				"--job-name=mpitrace-finish",
-				"--output=/dev/null"};
-	int n = 8;
-	snprintf(place, sizeof(place), "--chdir=%s", out);
-	argv[n++] = place;
-	if (getenv("SLURM_JOB_PARTITION") != NULL) {
-		snprintf(partition, sizeof(partition), "--partition=%s", getenv("SLURM_JOB_PARTITION"));
-		argv[n++] = partition;
-	}
-	if (getenv("SLURM_JOB_ACCOUNT") != NULL) {
-		snprintf(account, sizeof(account), "--account=%s", getenv("SLURM_JOB_ACCOUNT"));
-		argv[n++] = account;
-	}
-	argv[n++] = script;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	setpgid(0, 0);
 	if (null >= 0 && dup2(null, 0) == 0 && dup2(answer_fd, 1) == 1 && dup2(null, 2) == 2)
@@ -87,29 +66,85 @@ static bool take_job(const char *text, char ret_job[QUEUE_JOB_MAX])
 	return digits > 0 && digits < QUEUE_JOB_MAX;
 }
 
-int queue_submit(const char *out, char ret_job[QUEUE_JOB_MAX], struct error *e)
+int queue_ask(const char *const *argv, char *ret_text, size_t cap_bytes)
 {
-	char script[PATH_MAX + 128], text[256] = "", real[PATH_MAX];
 	int ends[2], status = -1;
-	if (realpath(out, real) == NULL)
-		return fail(e, -errno, "%s: %s", out, strerror(errno));
-	int rc = make_script(script, sizeof(script));
-	if (rc < 0)
-		return fail(e, rc, "the place of mpitrace cannot be put into a script");
+	ret_text[0] = '\0';
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return fail(e, -errno, "no pipe: %s", strerror(errno));
+		return -errno;
 	pid_t pid = fork();
 	if (pid == 0)
-		run(real, script, ends[1]);
+		run(argv, ends[1]);
 	close(ends[1]);
-	bool answered = pid > 0 && read_answer(ends[0], text, sizeof(text));
+	bool answered = pid > 0 && read_answer(ends[0], ret_text, cap_bytes);
 	close(ends[0]);
 	if (pid > 0 && !answered)
 		kill(-pid, SIGKILL);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (answered && WIFEXITED(status) && WEXITSTATUS(status) == 0 && take_job(text, ret_job))
+	if (!answered)
+		return -ETIME;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EREMOTEIO;
+}
+
+/* The job around us says where its user may run; everything else is that of a new job. */
+int queue_submit(const char *out, char ret_job[QUEUE_JOB_MAX], struct error *e)
+{
+	char script[PATH_MAX + 128], text[256] = "", real[PATH_MAX], place[PATH_MAX + 16], partition[300], account[300];
+	const char *argv[16] = {"sbatch",
+				"--parsable",
+				"--export=NONE",
+				"--mpitrace=off",
+				"--ntasks=1",
+				ANALYSIS_MEM,
+				"--job-name=mpitrace-finish",
+				"--output=/dev/null"};
+	int n = 8;
+	if (realpath(out, real) == NULL)
+		return fail(e, -errno, "%s: %s", out, strerror(errno));
+	int rc = make_script(script, sizeof(script));
+	if (rc < 0)
+		return fail(e, rc, "the place of mpitrace cannot be put into a script");
+	snprintf(place, sizeof(place), "--chdir=%s", real);
+	argv[n++] = place;
+	if (getenv("SLURM_JOB_PARTITION") != NULL) {
+		snprintf(partition, sizeof(partition), "--partition=%s", getenv("SLURM_JOB_PARTITION"));
+		argv[n++] = partition;
+	}
+	if (getenv("SLURM_JOB_ACCOUNT") != NULL) {
+		snprintf(account, sizeof(account), "--account=%s", getenv("SLURM_JOB_ACCOUNT"));
+		argv[n++] = account;
+	}
+	argv[n++] = script;
+	rc = queue_ask(argv, text, sizeof(text));
+	if (rc == 0 && take_job(text, ret_job))
 		return 0;
-	return fail(e, answered ? -EREMOTEIO : -ETIME, "sbatch %s",
-		    answered ? "does not take a job for it" : "does not answer");
+	return fail(e, rc == 0 ? -EREMOTEIO : rc, "sbatch %s",
+		    rc == -ETIME ? "does not answer" : "does not take a job for it");
+}
+
+/* The value of a word of scontrol's line. */
+static void take_word(const char *text, const char *name, char ret_value[32])
+{
+	const char *at = strstr(text, name);
+	size_t len =
+		at != NULL ? strspn(at + strlen(name), "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz") : 0;
+	snprintf(ret_value, 32, "%.*s", (int)(len < 31 ? len : 31), at != NULL ? at + strlen(name) : "");
+}
+
+bool queue_outcome(const char *job, char ret_state[32])
+{
+	static const char *const ends[] = {"FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED"};
+	const char *argv[] = {"scontrol", "show", "job", "--oneliner", job, NULL};
+	char text[8192], reason[32];
+	if (queue_ask(argv, text, sizeof(text)) < 0)
+		return false;
+	take_word(text, " JobState=", ret_state);
+	take_word(text, " Reason=", reason);
+	if (strcmp(reason, "TimeLimit") == 0) /* also of a job whose nodes are being freed */
+		snprintf(ret_state, 32, "TIMEOUT");
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (strcmp(ret_state, ends[i]) == 0)
+			return true;
+	return false;
 }

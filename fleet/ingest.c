@@ -136,6 +136,8 @@ static int add_job(struct ingest *g, const struct fleet_job *j, struct error *e)
 	sqlite3_bind_int64(s, ++at, ids[FLEET_ISSUE]);
 	sqlite3_bind_double(s, ++at, j->loss);
 	sqlite3_bind_int(s, ++at, j->complete);
+	sqlite3_bind_double(s, ++at, j->hung);
+	sqlite3_bind_text(s, ++at, j->outcome, -1, SQLITE_STATIC);
 	return step(g, s, e);
 }
 
@@ -312,8 +314,8 @@ static bool prepare(struct ingest *g, struct error *e)
 		{&g->add_job,
 		 "INSERT INTO jobs(key, job, cluster, user, account, partition, program, build, mpi, nodes, ranks, "
 		 "start,"
-		 " elapsed_s, core_hours, useful, wait, parallel, load_balance, issue, loss_core_hours, complete)"
-		 " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+		 " elapsed_s, core_hours, useful, wait, parallel, load_balance, issue, loss_core_hours, complete,"
+		 " hung_core_hours, outcome) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
 		{&g->add_record, "INSERT INTO records VALUES(?,?,?)"},
 		{&g->add_run, "INSERT INTO runs VALUES(?,?)"},
 		{&g->find_record, "SELECT bytes, deflated FROM records WHERE job=?"},

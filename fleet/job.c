@@ -36,6 +36,17 @@ static void take_issue(struct fleet_job *j)
 		}
 }
 
+/* One of Slurm's words, or nothing that could be one. */
+static const char *outcome_of(const char *text)
+{
+	static const char *const all[] = {"COMPLETED", "FAILED",	"STOPPED",   "CANCELLED",
+					  "TIMEOUT",   "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED"};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(all[i], text) == 0)
+			return all[i];
+	return "UNKNOWN";
+}
+
 static void take_names(struct fleet_job *j)
 {
 	static const struct {
@@ -71,6 +82,11 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 	j->core_hours = bounded(json_number(record, "core_hours"), 0, HOURS_MOST, 0);
 	j->useful = bounded(json_number(share, "useful"), 0, 1, 1);
 	j->wait = bounded(json_number(share, "wait"), 0, 1 - j->useful, 0);
+	j->hung = bounded(json_number(record, "hung_core_hours"), 0, j->core_hours, 0);
+	double went_on = j->core_hours > 0 ? 1 - j->hung / j->core_hours : 1;
+	j->useful *= went_on;
+	j->wait = fmin(j->wait * went_on + (1 - went_on), 1 - j->useful);
+	j->outcome = outcome_of(json_text(record, "outcome", ""));
 	j->parallel = bounded(json_number(efficiency, "parallel"), 0, 1, NAN);
 	j->load_balance = bounded(json_number(efficiency, "load_balance"), 0, 1, NAN);
 	j->complete = strcmp(json_text(record, "state", ""), "complete") == 0;

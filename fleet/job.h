@@ -15,7 +15,9 @@ struct fleet_job {
 	const char *names[FLEET_CLUSTER + 1]; /* by enum fleet_kind; NULL where a job has none of that kind */
 	double start;			      /* seconds since 1970 */
 	double elapsed_s, core_hours;	      /* bounded, 0 where not known */
-	double useful, wait;		      /* shares of core_hours; their sum is at most 1 */
+	double useful, wait;		      /* shares of core_hours; their sum is at most 1. Hung hours are waiting */
+	double hung;			      /* core-hours in which nobody advanced any more */
+	const char *outcome;		      /* as in the record; "UNKNOWN" in those that do not say */
 	double parallel, load_balance;	      /* efficiencies, NAN where not known */
 	double loss;			      /* core-hours, of the first issue that is worth a look */
 	double nodes, ranks;

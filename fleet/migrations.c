@@ -95,9 +95,34 @@ static const char node_costs[] =
 	"e.jobs,"
 	" e.suspected, e.lost AS lost_at_most FROM node_effects e JOIN names n ON n.id=e.node;";
 
+/* How jobs ended, and what passed when nobody advanced; of jobs from before, neither is known. */
+static const char outcomes[] =
+	"ALTER TABLE jobs ADD COLUMN hung_core_hours REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN outcome TEXT NOT NULL DEFAULT 'UNKNOWN';"
+	"CREATE TABLE outcomes(day INTEGER NOT NULL, outcome TEXT NOT NULL, jobs INTEGER NOT NULL,"
+	" core_hours REAL NOT NULL, hung REAL NOT NULL, PRIMARY KEY(day, outcome)) WITHOUT ROWID;"
+	"INSERT INTO outcomes SELECT start/86400, outcome, count(*), total(core_hours), 0 FROM jobs GROUP BY 1, 2;"
+	"CREATE TRIGGER outcome_added AFTER INSERT ON jobs BEGIN"
+	" INSERT INTO outcomes VALUES(new.start/86400, new.outcome, 1, new.core_hours, new.hung_core_hours)"
+	"  ON CONFLICT DO UPDATE SET jobs=jobs+1, core_hours=core_hours+excluded.core_hours, hung=hung+excluded.hung;"
+	"END;"
+	"CREATE TRIGGER outcome_removed AFTER DELETE ON jobs BEGIN"
+	" UPDATE outcomes SET jobs=jobs-1, core_hours=core_hours-old.core_hours, hung=hung-old.hung_core_hours"
+	"  WHERE day=old.start/86400 AND outcome=old.outcome;"
+	"END;"
+	"DROP VIEW job_list; CREATE VIEW job_list AS SELECT j.id, j.key, c.name AS cluster, j.job, u.name AS user,"
+	" a.name AS account, t.name AS partition, p.name AS program, b.name AS build_id, m.name AS mpi, j.nodes, "
+	"j.ranks,"
+	" datetime(j.start, 'unixepoch') AS start, j.elapsed_s, j.core_hours, j.useful, j.wait, j.parallel,"
+	" j.load_balance, i.name AS issue, j.loss_core_hours, j.complete, j.hung_core_hours, j.outcome FROM jobs j"
+	" JOIN names c ON c.id=j.cluster JOIN names u ON u.id=j.user JOIN names a ON a.id=j.account"
+	" JOIN names t ON t.id=j.partition JOIN names p ON p.id=j.program JOIN names b ON b.id=j.build"
+	" JOIN names m ON m.id=j.mpi JOIN names i ON i.id=j.issue;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
+	{{outcomes}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

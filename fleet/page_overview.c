@@ -46,6 +46,41 @@ static void put_alarms(struct fleet_page *g)
 		    fmt_count(worse).s, worse == 1 ? "" : "s", fmt_hours_said(since).s);
 }
 
+static double hung_hours(const struct fleet_page *g)
+{
+	return fleet_number(g->site->f, "SELECT total(hung) FROM outcomes", 0);
+}
+
+/* How the jobs ended, and what of their time passed when nobody advanced any more. */
+static void put_outcomes(struct fleet_page *g)
+{
+	sqlite3_stmt *row =
+		ask(g,
+		    "SELECT outcome, total(jobs) AS n, total(core_hours) AS hours, total(hung) FROM outcomes"
+		    " GROUP BY outcome HAVING n>0 ORDER BY hours DESC",
+		    0);
+	section_begin(
+		g, "outcomes", "How they ended",
+		"As Slurm or who ran the launcher said, else as the ranks ended. Hung are the core-hours behind the "
+		"last moment in "
+		"which any rank advanced.");
+	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">outcome</th><th scope=\"col\" "
+		   "class=\"n\">core-hours</th><th scope=\"col\" class=\"n\">hung</th><th scope=\"col\" "
+		   "class=\"n\">jobs</th></tr></thead><tbody>\n");
+	while (next(g, row)) {
+		put(&g->p, "<tr><th scope=\"row\">");
+		put_words(&g->p, text_of(row, 0));
+		put(&g->p, "</th>");
+		put_cell(g, fmt_hours(sqlite3_column_double(row, 2)), sqlite3_column_double(row, 2));
+		put_cell(g, fmt_hours(sqlite3_column_double(row, 3)), sqlite3_column_double(row, 3));
+		put_cell(g, fmt_count(sqlite3_column_double(row, 1)), sqlite3_column_double(row, 1));
+		put(&g->p, "</tr>\n");
+	}
+	put(&g->p, "</tbody></table></div>\n");
+	section_end(g);
+	sqlite3_finalize(row);
+}
+
 static void put_masthead(struct fleet_page *g)
 {
 	struct sums s = sums_of_all(g);
@@ -57,8 +92,13 @@ static void put_masthead(struct fleet_page *g)
 	if (s.hours <= 0)
 		put(&g->p, "No jobs yet.");
 	else
-		put(&g->p, "MPI took %s of %s core-hours; %s were spent waiting for others.",
+		put(&g->p, "MPI took %s of %s core-hours; %s were spent waiting for others",
 		    fmt_share(1 - s.useful / s.hours).s, fmt_hours_said(s.hours).s, fmt_share(s.wait / s.hours).s);
+	double hung = s.hours > 0 ? hung_hours(g) : 0;
+	if (hung > 0)
+		put(&g->p, ", %s of them hung", fmt_share(hung / s.hours).s);
+	if (s.hours > 0)
+		put(&g->p, ".");
 	put(&g->p, "</h1>\n");
 	put_cause_of_most(g, &s);
 	put_alarms(g);
@@ -143,6 +183,8 @@ void page_overview(struct fleet_page *g)
 	fleet_begin(g, "Overview", PAGE_OVERVIEW);
 	put_masthead(g);
 	put_trend(g);
+	if (sums_of_all(g).jobs > 0)
+		put_outcomes(g);
 	if (sums_of_all(g).loss > 0)
 		put_causes(g);
 	put_top_programs(g);

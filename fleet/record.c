@@ -118,13 +118,31 @@ static double core_hours(const struct making *m)
 	return json_number(m->job, "ranks") * json_number(m->job, "elapsed_s") / SECONDS_PER_HOUR;
 }
 
+/* As who knew it said; else as the ranks' ends tell. */
+static const char *outcome(const struct making *m)
+{
+	const char *said = json_text(json_item(m->job, "outcome"), "state", "UNKNOWN");
+	const char *first = json_text(json_first(m->analysis, "issues"), "issue", "");
+	if (strcmp(said, "UNKNOWN") != 0)
+		return said;
+	if (strcmp(first, "death") == 0 || strcmp(first, "out_of_memory") == 0)
+		return "FAILED";
+	if (strcmp(first, "deadlock") == 0 || strcmp(first, "unfinished") == 0)
+		return "STOPPED";
+	return json_bool(json_item(m->analysis, "coverage"), "complete", false) ? "COMPLETED" : said;
+}
+
 static void put_size(const struct making *m)
 {
+	double hung_s = json_number_or(m->job, "hung_s", 0);
 	put_counts(m->out, "nodes", (double)json_count(m->job, "nodes"));
 	put_counts(m->out, "ranks", json_number(m->job, "ranks"));
 	copy_text(m, "start");
 	put_number(m->out, "elapsed_s", json_number(m->job, "elapsed_s"));
 	put_number(m->out, "core_hours", core_hours(m));
+	put_number(m->out, "hung_s", hung_s);
+	put_number(m->out, "hung_core_hours", json_number(m->job, "ranks") * hung_s / SECONDS_PER_HOUR);
+	json_put_text(m->out, "outcome", outcome(m));
 	bool whole = json_bool(json_item(m->analysis, "coverage"), "complete", false);
 	json_put_text(m->out, "state", whole ? "complete" : "partial");
 }
@@ -151,7 +169,7 @@ static void put_efficiency(const struct making *m)
 		put_number(to, names[i], json_number(from, names[i]));
 }
 
-/* Of the ranks' time, so that the shares of many records can be weighed by their core-hours. */
+/* Of the ranks' time until nobody advanced any more, so that the shares of many records can be weighed by their core-hours. */
 static void put_shares(const struct making *m)
 {
 	double useful = 0, mpi = 0, wait = 0;

@@ -10,7 +10,10 @@
 --     database = mpitrace
 --
 -- A row that comes again, and a later one of the same step, take the place of the one that is there: at the next merge, and at once
--- for whoever asks the views. Columns are those of job_list of `mpitrace fleet query`.
+-- for whoever asks the views. Columns are those of job_list of `mpitrace fleet query`. A table of 1.0 takes rows as before, without how
+-- jobs ended, until it is told of two columns more, once:
+--
+--     ALTER TABLE mpitrace.jobs ADD COLUMN hung_core_hours Float64 DEFAULT 0, ADD COLUMN outcome String DEFAULT 'UNKNOWN'
 
 CREATE DATABASE IF NOT EXISTS mpitrace;
 
@@ -28,6 +31,8 @@ CREATE TABLE IF NOT EXISTS mpitrace.jobs (
 	load_balance Nullable(Float64),
 	issue String, loss_core_hours Float64,
 	complete UInt8,                   -- 1: no rank and no event is missing
+	hung_core_hours Float64 DEFAULT 0, -- in which no rank advanced any more; part of wait
+	outcome String DEFAULT 'UNKNOWN', -- in Slurm's words
 	record String                     -- all of it, JSON
 ) ENGINE = ReplacingMergeTree() ORDER BY (id, user); -- anybody may write any id, but only their own name
 

@@ -61,6 +61,7 @@ static void put_numbers(cJSON *row, const struct fleet_job *j)
 		{"load_balance", j->load_balance},
 		{"loss_core_hours", j->loss},
 		{"complete", j->complete},
+		{"hung_core_hours", j->hung},
 	};
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		json_put_null_or(row, columns[i].name, columns[i].value);
@@ -81,6 +82,7 @@ static void put_row(struct buf *b, const struct publish_record *r)
 	cJSON *row = cJSON_CreateObject();
 	json_put_text(row, "id", j.key);
 	json_put_text(row, "job", j.job);
+	json_put_text(row, "outcome", j.outcome);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		json_put_text(row, names[i].name, j.names[names[i].kind]);
 	put_numbers(row, &j);

@@ -115,7 +115,7 @@ static void put_issue(struct buf *b, bool *first, const cJSON *record)
 
 static void put_fields(struct buf *b, const cJSON *r)
 {
-	static const char *const numbers[] = {"elapsed_s", "core_hours", "nodes", "ranks"};
+	static const char *const numbers[] = {"elapsed_s", "core_hours", "hung_core_hours", "nodes", "ranks"};
 	bool first = true;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		put_number(b, &first, numbers[i], json_number(r, numbers[i]));
@@ -125,6 +125,7 @@ static void put_fields(struct buf *b, const cJSON *r)
 	put_numbers(b, &first, json_item(r, "bytes"), "bytes_", "");
 	put_number(b, &first, "overhead_share", json_number(json_item(r, "overhead"), "share"));
 	put_issue(b, &first, r);
+	put_text(b, &first, "outcome", json_text(r, "outcome", ""));
 	put_text(b, &first, "job", json_text(r, "job_id", ""));
 	put_text(b, &first, "build_id", json_text(r, "build_id", ""));
 	put_text(b, &first, "report", json_text(r, "report", ""));

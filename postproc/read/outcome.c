@@ -1,4 +1,4 @@
-/* outcome.c - see outcome.h. In: "outcome" of the nodes' METAs (collect/meta.c); the file `outcome`. */
+/* outcome.c - see outcome.h. In: "outcome" of the nodes' METAs (collect/meta.c); the file `mpitrace-outcome`. */
 #include "postproc/read/outcome.h"
 #include "postproc/read/step.h"
 
@@ -36,10 +36,10 @@ static void take(struct outcome *o, const char *word, const char *value)
 
 static void read_file(struct outcome *o, const char *trace)
 {
-	char path[4096 + 16], line[128], word[32], value[64];
+	char path[4096 + 32], line[128], word[32], value[64];
 	const char *slash = strrchr(trace, '/');
 	int dir = slash != NULL ? (int)(slash - trace) + 1 : 0;
-	if (snprintf(path, sizeof(path), "%.*soutcome", dir, trace) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%.*smpitrace-outcome", dir, trace) >= (int)sizeof(path))
 		return;
 	FILE *f = fopen(path, "re");
 	for (int i = 0; f != NULL && i < OUTCOME_LINES_MAX && fgets(line, sizeof(line), f) != NULL; i++)

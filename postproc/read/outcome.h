@@ -25,7 +25,7 @@ enum outcome_state {
 #define ROW(name, words) OUTCOME_##name,
 	OUTCOMES(ROW)
 #undef ROW
-	OUTCOME_STATES
+		OUTCOME_STATES
 };
 
 struct outcome {
@@ -36,7 +36,7 @@ struct outcome {
 	int launcher_status;
 };
 
-/* What the nodes' METAs say, and a file `outcome` in the directory of the first trace: lines of a word and a value, as
+/* What the nodes' METAs say, and a file `mpitrace-outcome` in the directory of the first trace: lines of a word and a value, as
  * docs/STEPDIR.md has them. */
 void outcome_read(struct step *s);
 /* Did somebody from outside end it? */

@@ -4,12 +4,14 @@ agent's clock; why they ended; and that no rank is blamed for what was done to i
 import contextlib
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
-from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Tests
+from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Tests, shown
 
 RANKS = 4
 STOOD_S = 3.0  # of the agent's clock, all ranks in their last calls
@@ -29,18 +31,29 @@ class Hung:
         began = time.monotonic()
         run = subprocess.Popen(words, env=place.env, cwd=place.dir, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, start_new_session=True)
-        self.stood_s = self.wait_until_it_stands(began)
+        self.stood_s = self.wait_until_it_stands(began, RESTING if kind != 'computes' else RESTING + ('useful',))
         self.lasted_s = time.monotonic() - began  # at least: it still runs
-        run.send_signal(how)
         try:
-            self.err = run.communicate(timeout=TIMEOUT)[1].decode()
+            self.err = self.stop(run, how)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(run.pid, signal.SIGKILL)
         self.most_s = time.monotonic() - began
         self.code = run.returncode
 
-    def wait_until_it_stands(self, began):
+    @staticmethod
+    def stop(run, how):
+        """As a terminal does it, or a time limit; once more for a launcher that does not hear, as a person would."""
+        for patience in (TIMEOUT / 4, TIMEOUT):
+            if how == signal.SIGINT:
+                os.killpg(run.pid, how)
+            else:
+                run.send_signal(how)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return run.communicate(timeout=patience)[1].decode()
+        return 'it does not end'
+
+    def wait_until_it_stands(self, began, resting):
         """How long it has stood, by the samples."""
         while time.monotonic() < began + TIMEOUT:
             time.sleep(0.1)
@@ -48,7 +61,7 @@ class Hung:
             with contextlib.suppress(ValueError):
                 ranks = json.loads(look.stdout)['ranks']
                 since = [r['since_s'] or 0 for r in ranks if r['state'] == 'mpi']
-                if len(ranks) == RANKS and since and all(r['state'] in RESTING for r in ranks) and min(since) >= STOOD_S:
+                if len(ranks) == RANKS and since and all(r['state'] in resting for r in ranks) and min(since) >= STOOD_S:
                     return min(since)
         return None
 
@@ -80,6 +93,25 @@ def stands(t, place, program, kind, level, how):
     t.check(who + 'shares are of the time before', useful <= elapsed - hung + SAMPLE_S, (useful, elapsed, hung))
 
 
+def of_slurm(t, place, program):
+    """What Slurm says of the job is known when its report is made: scontrol is a stand-in."""
+    run = Hung(place, program, 'computes', 'profile', signal.SIGTERM)
+    step = place.dir + '/mpitrace-77/step-0'
+    os.makedirs(step)
+    shutil.copy(run.mpic, step + '/n1.mpic')
+    with open(place.dir + '/bin/scontrol', 'w') as f:
+        f.write('#!/bin/sh\n[ "$*" = "show job --oneliner 77" ] && echo "JobId=77 JobState=COMPLETING Reason=TimeLimit Dependency=(null)"\n')
+    os.chmod(place.dir + '/bin/scontrol', 0o755)
+    subprocess.run([MPITRACE, 'finish', step, '--nodes', '1'], env=place.env, check=False, capture_output=True, timeout=TIMEOUT)
+    a = shown(step + '/job.mpix')
+    t.equal('%s: a time limit is the outcome' % place.flavour, a['job']['outcome']['state'], 'TIMEOUT')
+    t.check('%s: and it is said' % place.flavour, re.match(r'Stopped from outside after [\d.]+ m?s \(time limit\)', a['verdict']), a['verdict'])
+    record = json.loads(subprocess.run([MPITRACE, 'record', step + '/job.mpix'], capture_output=True, check=True).stdout)
+    t.check('%s: its record has all its time' % place.flavour, record['outcome'] == 'TIMEOUT' and
+            run.stood_s <= record['elapsed_s'] <= run.most_s and
+            abs(record['core_hours'] / (RANKS * a['job']['elapsed_s'] / 3600) - 1) < 1e-4, (record['elapsed_s'], record['core_hours'], run.most_s))
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -88,6 +120,7 @@ def main():
             for kind in sys.argv[1:] or KINDS:
                 for level, how in (('events', signal.SIGTERM), ('profile', signal.SIGINT)):
                     stands(t, place, program, kind, level, how)
+            of_slurm(t, place, program)
     t.end()
 
 
