@@ -1,6 +1,6 @@
 /* mpic_words.c - words of single events, coded close to their entropy.
  *
- * In: the words of events of one signature (mostly messages of sizes and tags that came once).  Out: columns of an event
+ * In: the words of events of one signature, mostly messages of sizes and tags that came once.  Out: columns of an event
  * block.
  *
  * Words are few numbers side by side (format/sig.h), so halves of words are columns, down all the events. Most of them

@@ -1,4 +1,4 @@
-/* mpic_words.h - the extra words of an event block as its columns (format/SPEC.md, EVENTS); used by mpic_events.c only. */
+/* mpic_words.h - the extra words of an event block as its columns (format/SPEC.md, EVENTS); for mpic_events.c only. */
 #pragma once
 
 #include "format/mpic_times.h"

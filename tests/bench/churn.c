@@ -1,5 +1,5 @@
-/* churn.c MODE N - programs whose handles and arguments change all the time; of several processes each for itself, but for
- * comm and split.
+/* churn.c MODE N - programs whose handles and arguments change all the time; of several
+ * processes each for itself, but for comm and split.
  * type     a new datatype for each message: vector, commit, Sendrecv to itself, free (BLACS does so)
  * shapes   the same, of 1,000 different sizes in turn
  * distinct the same, of N different sizes

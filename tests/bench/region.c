@@ -1,6 +1,6 @@
 /* region.c - preloaded before anything else: the time from the return of MPI_Init to the call of MPI_Finalize, as
- * one line "REGION <seconds> <on processors>" of each rank on standard error. So programs nobody here wrote can be timed, traced
- * and not. */
+ * one line "REGION <seconds> <on processors>" of each rank on standard error. So programs nobody here wrote can be
+ * timed, traced and not. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -52,6 +52,9 @@ def main():
             program = place.compile('fleeting.c')
             run = place.traced(2, program, str(N), name='events')
             exact(t, flavour + ': ', run, place.analysis('events'))
+            cost = place.analysis('events')['overhead']
+            t.check(flavour + ': the agent took time, and no more of it is told than it took',
+                    0 <= cost['agent_share'] <= cost['share'] and cost['agent_s'] > 0, cost)
             for rank, process in place.records('events').items():
                 t.check('%s: rank %d: what came once is no definition' % (flavour, rank),
                         len(process['sigs']) < DEFINED_FIRST + 3 * N // 2 + 100, len(process['sigs']))
