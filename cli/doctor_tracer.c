@@ -154,18 +154,19 @@ bool tracer_elsewhere(const struct plugstack *p, struct verdict *v)
 	return false;
 }
 
-/* One MPI family: its tracer beside the front, its library as the linker knows it (pattern of
- * ldconfig -p). */
+/* One MPI family: its tracer beside the front, its library as LD_LIBRARY_PATH (modules set it) or the linker knows it
+ * (pattern of its name). */
 static void check_family(struct verdict *v, const char *tracer, const char *pattern, const char *package)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 64], command[256], library[512], next[256];
+	char dir[PATH_MAX], path[PATH_MAX + 64], command[512], library[512], next[256];
 	if (follows_from_front(v))
 		return;
 	tracer_directory(dir);
 	snprintf(path, sizeof(path), "%s/%s", dir, tracer);
 	snprintf(command, sizeof(command),
-		 "PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | sed -nE "
-		 "'s/^[[:space:]]*(%s).*/\\1/p'",
+		 "{ set -f; IFS=:; for d in $LD_LIBRARY_PATH; do set +f; ls -d \"$d\"/lib*; set -f; done; "
+		 "PATH=$PATH:/sbin:/usr/sbin ldconfig -p; } 2>/dev/null | sed -nE 's/^[[:space:]]*(([^ ]*\\/)?(%s))( "
+		 ".*|$)/\\1/p'",
 		 pattern);
 	snprintf(next, sizeof(next), "install %s, then build and install mpitrace again", package);
 	bool there = access(path, F_OK) == 0;
@@ -193,7 +194,10 @@ void check_openmpi(struct verdict *v)
 
 void check_mpich(struct verdict *v)
 {
-	check_family(v, "libmpitrace-mpich.so", "libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12", "libmpich-dev");
+	check_family(
+		v, "libmpitrace-mpich.so",
+		"libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12|libmpi(ch)?_(gnu|cray|intel|amd|nvidia|aocc)[^ ]*\\.so[^ ]*",
+		"libmpich-dev");
 }
 
 /* In the child: /bin/true with the front preloaded, all symbols bound at once; never as root. */

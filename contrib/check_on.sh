@@ -53,7 +53,7 @@ make_root() {
 	[ ! -e "$ROOT/.made" ] || return 0
 	[ "$WHERE" != arm64 ] || { suite=trixie && options=(--arch=arm64); }
 	install_packages mmdebstrap
-	[ "$WHERE" != arm64 ] || install_packages qemu-user-static binfmt-support
+	[ "$WHERE" != arm64 ] || install_packages qemu-user-static binfmt-support arch-test
 	from=$(mirror)
 	[ -n "$from" ] || skip "apt knows no mirror of Debian"
 	step "making a root of Debian $suite in $ROOT"
