@@ -257,6 +257,7 @@ main() {
 		check_scripts
 	fi
 	[ "$TIER" != soak ] || check_packages
+	printf '| %s | all tests: %d claims hold, %d do not |\n' "$(describe env)" "$PASSED" "$FAILED" >"$BUILD/row"
 	printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
 	[ "$FAILED" = 0 ]
 }
