@@ -168,18 +168,19 @@ bool tracer_elsewhere(const struct plugstack *p, struct verdict *v)
 	return false;
 }
 
-/* One MPI family: its tracer beside the front, its library as the linker knows it (pattern of
- * ldconfig -p). */
-static void check_family(struct verdict *v, const char *tracer, const char *pattern, const char *next)
+/* One MPI family: its tracer beside the front, its library as LD_LIBRARY_PATH (modules set it) or the linker knows it
+ * (pattern of its name). package: NULL where none is needed to build it. */
+static void check_family(struct verdict *v, const char *tracer, const char *pattern, const char *package)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 64], command[256], library[512];
+	char dir[PATH_MAX], path[PATH_MAX + 64], command[512], library[512], next[256];
 	if (follows_from_front(v))
 		return;
 	tracer_directory(dir);
 	snprintf(path, sizeof(path), "%s/%s", dir, tracer);
 	snprintf(command, sizeof(command),
-		 "PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | sed -nE "
-		 "'s/^[[:space:]]*(%s).*/\\1/p'",
+		 "{ set -f; IFS=:; for d in $LD_LIBRARY_PATH; do set +f; ls -d \"$d\"/lib*; set -f; done; "
+		 "PATH=$PATH:/sbin:/usr/sbin ldconfig -p; } 2>/dev/null | sed -nE 's/^[[:space:]]*(([^ ]*\\/)?(%s))( "
+		 ".*|$)/\\1/p'",
 		 pattern);
 	bool there = access(path, F_OK) == 0;
 	bool installed = first_line_of(command, library, sizeof(library));
@@ -207,14 +208,16 @@ void check_openmpi(struct verdict *v)
 
 void check_mpich(struct verdict *v)
 {
-	check_family(v, "libmpitrace-mpich.so", "libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12",
-		     "install libmpich-dev, then build and install mpitrace again");
+	check_family(
+		v, "libmpitrace-mpich.so",
+		"libmpich\\.so\\.[0-9]+|libmpi\\.so\\.12|libmpi(ch)?_(gnu|cray|intel|amd|nvidia|aocc)[^ ]*\\.so[^ ]*",
+		"libmpich-dev");
 }
 
 /* The standard's: its tracer needs no MPI when it is built. */
 void check_abi(struct verdict *v)
 {
-	check_family(v, "libmpitrace-abi.so", "libmpi_abi\\.so\\.[0-9]+", INSTALL_AGAIN);
+	check_family(v, "libmpitrace-abi.so", "libmpi_abi\\.so\\.[0-9]+", NULL);
 }
 
 /* In the child: /bin/true with the front preloaded, all symbols bound at once; never as root. */

@@ -1,6 +1,7 @@
 /* program_mpi.c - see program_mpi.h. The loader itself (`ld.so --list`) says what a program needs: it alone knows
  * all of RUNPATH, LD_LIBRARY_PATH and its cache. */
 #include "cli/program_mpi.h"
+#include "base/libmpi.h"
 #include "cli/capture.h"
 
 #include <elf.h>
@@ -92,7 +93,7 @@ static enum mpi_kind kind_of_library(const char *path)
 /* A line of the loader's list: "	libmpi.so.40 => /usr/lib/libmpi.so.40 (0x7f...)". */
 static bool read_line(char *line, struct program_mpi *m)
 {
-	static const char *const names[] = {"libmpi.so", "libmpich.so", "libmpi_ompi.so", "libmpi_abi.so"};
+	static const char *const names[] = LIBMPI_NAMES;
 	char *name = line + strspn(line, " \t"), *arrow = strstr(name, " => ");
 	bool ours = false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -82,11 +82,12 @@ meson_suite() {
 	result "$name" "$dir/meson-logs/$name.json" "$rc"
 }
 
-# script_suite NAME CMD...: a suite that prints TAP or ends with "N passed, N failed".
+# script_suite NAME CMD...: a suite that prints TAP or ends with "N passed, N failed"; with exit code 77 it cannot be run here, and says why.
 script_suite() {
 	local name=$1 rc=0
 	shift
 	"$@" >"$BUILD/$name.log" 2>&1 || rc=$?
+	[ "$rc" != 77 ] || { step "$name is skipped: $(sed -n 's/^1\.\.0 # skipped: //p' "$BUILD/$name.log")" && return; }
 	result "$name" "$BUILD/$name.log" "$rc"
 }
 
@@ -153,6 +154,12 @@ slurm_soak() {
 	claim 1 "256 tasks of MPI are one report" as_root env RANKS=256 PATIENCE=900 "$run" --prefix "$PREFIX" more_ranks_than_processors_are_one_report
 	claim 2 "an array of 1,000 has 1,000 reports" as_root env TASKS=1000 PATIENCE=900 "$run" --prefix "$PREFIX" every_task_of_an_array_has_its_report
 	claim 3 "1,000 jobs with faults leave nothing" as_root "$REPO/tests/slurm/soak.sh" --prefix "$PREFIX"
+}
+
+# Build, tracer and ten claims of Slurm in a root of Debian 13; skipped with its reason where none can be made.
+check_debian13() {
+	step "the same on Debian 13"
+	script_suite debian13 "$REPO/contrib/check_on.sh" trixie
 }
 
 check_packages() {
@@ -256,7 +263,9 @@ main() {
 		check_browser
 		check_scripts
 	fi
+	[ "$TIER" != soak ] || check_debian13
 	[ "$TIER" != soak ] || check_packages
+	printf '| %s | all tests: %d claims hold, %d do not |\n' "$(describe env)" "$PASSED" "$FAILED" >"$BUILD/row"
 	printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
 	[ "$FAILED" = 0 ]
 }

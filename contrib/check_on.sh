@@ -20,15 +20,17 @@ SLURM=(srun_of_hpcc_on_four_nodes_leaves_a_report sbatch_with_two_steps_leaves_t
 
 usage() {
 	cat <<-END
-		usage: check_on.sh trixie|sid|arm64 [TEST...]
+		usage: check_on.sh trixie|sid|arm64 [TEST...] | table
 		  trixie  Debian 13     sid  Debian unstable     arm64  Debian 13 for aarch64, by qemu-user
-		  TEST    a test of \`meson test\` or a claim of tests/slurm; without any: the unit tests, the tracer's and some of Slurm's
+		  TEST    a test of \`meson test\` or a claim of tests/slurm; without any: the tracer's and some of Slurm's; slurm: all of Slurm's
+		  table   what the last runs without TEST, and contrib/check.sh, have found, as the README has it
 	END
 }
 
 parse() {
 	case ${1-} in
 	trixie | sid | arm64) WHERE=$1 ;;
+	table) print_table && exit 0 ;;
 	-h | --help) usage && exit 0 ;;
 	*) usage >&2 && exit 2 ;;
 	esac
@@ -48,12 +50,20 @@ packages() {
 	printf '%s\n' "${PACKAGES[@]}" "${MORE[@]}" | paste -sd,
 }
 
+# Programs of aarch64 on this machine, by the kernel's hand.
+run_foreign_programs() {
+	install_packages qemu-user-static binfmt-support arch-test
+	[ -e /proc/sys/fs/binfmt_misc/register ] || as_root mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc 2>/dev/null
+	[ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] || as_root update-binfmts --enable qemu-aarch64 >>"$LOG" 2>&1
+	arch-test arm64 >/dev/null || skip "this kernel does not run programs of aarch64 by qemu-user (binfmt_misc)"
+}
+
 make_root() {
 	local from suite=$WHERE options=()
 	[ ! -e "$ROOT/.made" ] || return 0
 	[ "$WHERE" != arm64 ] || { suite=trixie && options=(--arch=arm64); }
 	install_packages mmdebstrap
-	[ "$WHERE" != arm64 ] || install_packages qemu-user-static binfmt-support
+	[ "$WHERE" != arm64 ] || run_foreign_programs
 	from=$(mirror)
 	[ -n "$from" ] || skip "apt knows no mirror of Debian"
 	step "making a root of Debian $suite in $ROOT"
@@ -108,22 +118,33 @@ run_suite() {
 	read -r passed failed skipped < <(python3 "$REPO/contrib/testlog.py" "$log" 2>>"$LOG" || echo 0 1 0)
 	[ "$rc" = 0 ] || [ "$failed" -gt 0 ] || failed=1
 	[ "$failed" = 0 ] || grep -aE '^not ok|^#|\[FAIL\]' "${log%.json}"* | head -n 60 >&2 || true
-	PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed))
+	PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
 	step "$(printf '%-11s %5d passed, %d failed, %d skipped' "$name" "$passed" "$failed" "$skipped")"
 }
 
+# A row of the table: what was run there, and what came of it.
+note_row() { # WHAT
+	[ "$AS_EVER" = no ] || printf '| %s | %s: %d claims hold, %d do not, %d cannot be tried there |\n' "$(describe inside)" "$1" "$PASSED" "$FAILED" "$SKIPPED" >"$REPO/build-on/$WHERE.row"
+}
+
+print_table() {
+	printf '| system | compiler | Slurm | MPI | what was run |\n|---|---|---|---|---|\n'
+	cat "$REPO/build-check/row" "$REPO"/build-on/*.row 2>/dev/null
+}
+
 run_tests() {
-	local meson=() claims=() test
-	[ ${#TESTS[@]} -gt 0 ] || TESTS=("${TRACER[@]}" "${SLURM[@]}")
+	local meson=() claims=() test AS_EVER=no slurm=none
+	[ ${#TESTS[@]} -gt 0 ] || { AS_EVER=yes && TESTS=("${TRACER[@]}" "${SLURM[@]}"); }
 	for test in "${TESTS[@]}"; do
-		if is_claim "$test"; then claims+=("$test"); else meson+=("$test"); fi
+		if [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
 	done
 	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/testlog.json" meson test -C /root/build --no-rebuild "${meson[@]}"
-	[ ${#claims[@]} = 0 ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" /src/tests/slurm/run.sh --prefix /opt/mpitrace "${claims[@]}"
+	[ "$slurm" = none ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" /src/tests/slurm/run.sh --prefix /opt/mpitrace ${claims[@]+"${claims[@]}"}
+	note_row "the tracer's tests, ten of Slurm's"
 }
 
 main() {
-	PASSED=0 FAILED=0
+	PASSED=0 FAILED=0 SKIPPED=0
 	parse "$@"
 	need_root_or_sudo
 	mkdir -p "$REPO/build-on"

@@ -76,3 +76,11 @@ mirror() {
 	apt-get indextargets --format '$(SITE) $(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null |
 		awk '$2 ~ /\/debian\/?$/ { n[$2]++ } END { for (uri in n) if (n[uri] > most) { most = n[uri]; best = uri } print best }'
 }
+
+# One line: what this system is and has. Run inside another root it tells of that one.
+# shellcheck disable=SC2016  # the inner shell expands
+describe() { # [COMMAND that runs the rest there...]
+	"$@" sh -c '. /etc/os-release
+		first() { "$@" 2>/dev/null | grep -oE "v?[0-9]+[.][0-9.]+[a-z0-9]*" | head -n 1; }
+		echo "$PRETTY_NAME, $(uname -m) | gcc $(gcc -dumpfullversion) | $(PATH=$PATH:/usr/sbin first slurmd -V) | Open MPI $(first ompi_info --version | tr -d v), MPICH $(first mpichversion)"'
+}

@@ -6,6 +6,8 @@
  * and allocators call dlsym() before any constructor ran: nothing here needs one, or memory. */
 #include "pmpi/lookup.h"
 
+#include "base/libmpi.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>
@@ -57,11 +59,7 @@ void *lookup(void *handle, const char *name)
 
 bool lookup_is_libmpi(const char *path)
 {
-	/* The standard's ABI; Open MPI and MPICH; what has MPICH's ABI under another name (Cray, HPE). That of Intel,
-	 * MVAPICH and ParTec is libmpi.so.12. */
-	static const char *const prefixes[] = {"libmpi_abi",	"libmpi.so",   "libmpich.so",  "libmpi_ompi.so",
-					       "libmpi_gnu",	"libmpi_cray", "libmpi_intel", "libmpi_amd",
-					       "libmpi_nvidia", "libmpi_aocc", "libmpich_gnu", "libmpich_cray"};
+	static const char *const prefixes[] = LIBMPI_NAMES;
 	const char *slash = strrchr(path, '/');
 	const char *base = slash != NULL ? slash + 1 : path;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """opens.py - programs that are not linked with MPI and open it, and what else is in the loader's way: sanitizers, other MPIs."""
+import json
 import os
 import shutil
 import subprocess
@@ -118,6 +119,50 @@ def by_ctypes(t, place):
             (b'1\n', {'MPI_Init': 1, 'MPI_Initialized': 7, 'MPI_Finalize': 1}))
 
 
+# Under whose names others ship these: Intel MPI, MVAPICH and ParTec; Cray; HPC-X.
+FOREIGN = {'mpich': ['libmpi.so.12', 'libmpi_gnu_123.so.12', 'libmpi_cray.so.12', 'libmpi_intel.so.12', 'libmpich_gnu_91.so.3'],
+           'openmpi': ['libmpi.so.40']}
+
+
+def library_as(place, name):
+    """A copy of this MPI's library with another name, in its file and, where there is room for it, inside."""
+    listed = subprocess.run(['ldconfig', '-p'], env=dict(os.environ, PATH=os.environ['PATH'] + ':/sbin:/usr/sbin'), capture_output=True, text=True).stdout
+    path = [line.split(' => ')[1] for line in listed.splitlines() if line.strip().startswith(LIBRARY[place.flavour] + ' ')][0]
+    own = LIBRARY[place.flavour].encode()
+    with open(path, 'rb') as f:
+        image = f.read()
+    if len(name) <= len(own):
+        image = image.replace(b'\0' + own + b'\0', b'\0' + name.encode().ljust(len(own), b'\0') + b'\0')
+    os.makedirs(place.dir + '/foreign', exist_ok=True)
+    with open(place.dir + '/foreign/' + name, 'wb') as f:
+        f.write(image)
+    os.chmod(place.dir + '/foreign/' + name, 0o755)
+    return place.dir + '/foreign/' + name
+
+
+def foreign_names(t, place):
+    program = unlinked(place)
+    family = {'mpich': 'mpich', 'openmpi': 'open mpi'}[place.flavour]
+    for name in FOREIGN[place.flavour]:
+        library = library_as(place, name)
+        traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'foreign', '--', program, 'local', library)
+        t.equal('%s as %s: each call is recorded' % (place.flavour, name), (traced.returncode, operations(place.analysis('foreign'))), (0, WANT))
+        said = run(place, MPITRACE, 'doctor', '--json', LD_LIBRARY_PATH=place.dir + '/foreign').stdout
+        what = [c['what'] for c in json.loads(said)['checks'] if c['check'] == family]
+        t.check('%s as %s: the doctor says that it is traced' % (place.flavour, name), what and what[0].startswith(library + ' is traced by '), what)
+        os.remove(library)
+
+
+def linked_by_name(t, place):
+    """A program that was linked with Intel's libmpi.so.12, as the loader sees it."""
+    program, library = place.dir + '/linked', library_as(place, 'libmpi.so.12')
+    subprocess.run(['mpicc.mpich', '-g', '-w', '-c', '-o', program + '.o', PROGRAMS + '/slurm_self.c'], check=True)
+    subprocess.run(['cc', '-o', program, program + '.o', library, '-Wl,--unresolved-symbols=ignore-in-shared-libs'], check=True)
+    traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'linked', '--', program, '5', '10', LD_LIBRARY_PATH=place.dir + '/foreign')
+    t.check('a program of libmpi.so.12 is known as one of MPI, and recorded', traced.returncode == 0 and b'not an MPI program' not in traced.stderr and
+            operations(place.analysis('linked')).get('MPI_Init') == 1, traced)
+
+
 def tracer(place, how):
     """Traced without an agent: what the loader makes of it."""
     os.makedirs(place.dir + '/ranks', exist_ok=True)
@@ -167,6 +212,9 @@ def main():
             with_broken_tracer(t, place)
             by_ctypes(t, place)
             sanitized(t, place)
+            foreign_names(t, place)
+            if flavour == 'mpich':
+                linked_by_name(t, place)
     with Place(FLAVOURS[0]) as place:
         lookups(t, place)
         another_mpi(t, place)

@@ -113,7 +113,7 @@ processes_that_a_program_spawns_are_in_its_trace() {
 	mpicc.openmpi -g -O1 -o "$CASE_DIR/worlds" "$REPO/tests/programs/worlds.c" || fails "worlds.c does not compile" || return
 	submit --wait -n4 <<-END >/dev/null || fails "$(cat "$CASE_DIR/out.txt")" || return
 		#!/bin/sh
-		mpirun.openmpi --oversubscribe -np 2 $CASE_DIR/worlds spawn
+		mpirun.openmpi --oversubscribe --bind-to none -np 2 $CASE_DIR/worlds spawn
 	END
 	eventually "the report" has_report batch || return
 	same "processes" 4 "$(count_processes batch)"
