@@ -77,28 +77,8 @@ static void open_call(struct live_thread *t, const struct live_node *live, const
 	memcpy(t->words, item->words, item->nwords * sizeof(*item->words));
 }
 
-static int add_item(struct live_node *live, const struct mpic_sample_item *item)
+static int add_to_thread(struct live_node *live, struct live_thread *t, const struct mpic_sample_item *item)
 {
-	if (item->type == MPIC_SAMPLE_PROCESS) {
-		if (vec_reach(&live->processes, item->process) < 0)
-			return -ENOMEM;
-		struct live_process *p = &live->processes.at[item->process];
-		p->seen = true;
-		if (p->ran == 0 || item->state == SAMPLE_RUNNING || item->state == SAMPLE_STARTING)
-			p->ran = live->samples;
-		p->state = item->state;
-		p->resident_bytes = item->resident_bytes;
-		return 0;
-	}
-	if (item->type == MPIC_SAMPLE_MEMORY) {
-		live->memory_used_bytes = item->used_bytes;
-		live->memory_limit_bytes = item->limit_bytes;
-		return 0;
-	}
-	struct live_thread *t;
-	int code = thread_at(live, item, &t);
-	if (code < 0)
-		return code;
 	switch (item->type) {
 	case MPIC_SAMPLE_TOTAL:
 		return add_total(live, t, item);
@@ -127,6 +107,29 @@ static int add_item(struct live_node *live, const struct mpic_sample_item *item)
 	default:
 		return 0;
 	}
+}
+
+static int add_item(struct live_node *live, const struct mpic_sample_item *item)
+{
+	if (item->type == MPIC_SAMPLE_PROCESS) {
+		if (vec_reach(&live->processes, item->process) < 0)
+			return -ENOMEM;
+		struct live_process *p = &live->processes.at[item->process];
+		p->seen = true;
+		if (p->ran == 0 || item->state == SAMPLE_RUNNING || item->state == SAMPLE_STARTING)
+			p->ran = live->samples;
+		p->state = item->state;
+		p->resident_bytes = item->resident_bytes;
+		return 0;
+	}
+	if (item->type == MPIC_SAMPLE_MEMORY) {
+		live->memory_used_bytes = item->used_bytes;
+		live->memory_limit_bytes = item->limit_bytes;
+		return 0;
+	}
+	struct live_thread *t;
+	int code = thread_at(live, item, &t);
+	return code < 0 ? code : add_to_thread(live, t, item);
 }
 
 /* Who was in a call, or ended one, was active. */

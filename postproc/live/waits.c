@@ -1,10 +1,10 @@
-/* waits.c - the states of ranks that have been in the same call at the last two samples, for postproc/state: who can never go on,
- * and who waits for those outside of MPI.
+/* waits.c - the states of ranks that have been in the same call at the last two samples, for postproc/state: who can
+ * never go on, and who waits for those outside of MPI.
  *
  * No events are needed: a message that was sent, or a collective that all have entered, would have ended the call long
  * before the second sample. Where it is not certain what a call waits for, its thread can go on, so that what is called
- * a deadlock is one. A thread outside of MPI can go on as well: nobody can tell an endless loop from a long one, but who
- * waits for its rank is said. */
+ * a deadlock is one. A thread outside of MPI can go on as well: nobody can tell an endless loop from a long one, but
+ * who waits for its rank is said. */
 #include "postproc/live/look.h"
 #include "postproc/read/comms.h"
 

@@ -1,6 +1,6 @@
-/* core.c - of those who can never go on, because of whom: the smallest cycles of processes each of which needs the next;
- * those who need one that has ended; and, where any of several would be enough, the groups of which all need others of
- * the group (knots). In: the graph.  Out: see graph.h. */
+/* core.c - of those who can never go on, because of whom: the smallest cycles of processes each of which needs the
+ * next; those who need one that has ended; and, where any of several would be enough, the groups of which all need
+ * others of the group (knots). In: the graph.  Out: see graph.h. */
 #include "postproc/state/graph.h"
 
 #include <string.h>

@@ -23,13 +23,13 @@ struct graph {
 	const struct states *states;
 	uint32_t nranks, first_group; /* of nodes: groups are from there on, each behind those that it needs */
 	VEC(struct graph_node) nodes;
-	VEC(struct graph_edge) edges;	 /* sorted by from */
-	uint32_t *out, *in;	 /* by node: its first edge, and its first place in `back`; one more at the end */
-	uint32_t *back;		 /* who needs a node */
-	uint32_t *thread_of;	 /* by rank: its first thread in states; one more at the end */
-	uint32_t *thread_node;	 /* by thread of states */
-	VEC(uint32_t) want_node; /* by want: the node that it needs; STATE_NONE: none */
-	uint64_t work;		 /* nodes and edges that were looked at so far */
+	VEC(struct graph_edge) edges; /* sorted by from */
+	uint32_t *out, *in;	      /* by node: its first edge, and its first place in `back`; one more at the end */
+	uint32_t *back;		      /* who needs a node */
+	uint32_t *thread_of;	      /* by rank: its first thread in states; one more at the end */
+	uint32_t *thread_node;	      /* by thread of states */
+	VEC(uint32_t) want_node;      /* by want: the node that it needs; STATE_NONE: none */
+	uint64_t work;		      /* nodes and edges that were looked at so far */
 	int code;
 };
 

@@ -1,6 +1,6 @@
-/* state.h - what each thread of each rank of a step is in, at one moment, and what it waits for. Who fills it (the samples
- * of a step that runs: postproc/live; the end of a trace: postproc/stream) says how it is known; who reads it need not
- * ask where it comes from. Numbers of call sites are the supplier's, ranks those of MPI_COMM_WORLD. */
+/* state.h - what each thread of each rank of a step is in, at one moment, and what it waits for. Who fills it (the
+ * samples of a step that runs: postproc/live; the end of a trace: postproc/stream) says how it is known; who reads it
+ * need not ask where it comes from. Numbers of call sites are the supplier's, ranks those of MPI_COMM_WORLD. */
 #pragma once
 
 #include "base/buf.h"

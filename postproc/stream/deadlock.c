@@ -1,9 +1,9 @@
 /* deadlock.c - the states of ranks that died inside of MPI calls, for postproc/state: who could not have gone on
  * whatever the others did, and because of whom.
  *
- * A rank that died by itself (a crash, MPI_Abort), of which nothing or not all is known, or in a call of which it is not
- * certain what it waits for, can go on, and so can a thread outside of MPI. One in MPI_Finalize, or behind it, never
- * helps anybody. What had been sent or posted and had not met its partner is under way. */
+ * A rank that died by itself (a crash, MPI_Abort), of which nothing or not all is known, or in a call of which it is
+ * not certain what it waits for, can go on, and so can a thread outside of MPI. One in MPI_Finalize, or behind it,
+ * never helps anybody. What had been sent or posted and had not met its partner is under way. */
 #include "postproc/stream/deadlock.h"
 #include "postproc/read/exits.h"
 #include "postproc/read/sites.h"

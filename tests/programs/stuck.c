@@ -2,6 +2,7 @@
  * `computes`, in which all wait for one that does something else. With a second argument nothing ends them. */
 #include <fcntl.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,23 @@ static void three(void)
 	if (rank >= size - 3)
 		MPI_Recv(b, 1, MPI_CHAR, rank == size - 1 ? size - 3 : rank + 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Two threads each, which wait for the next rank and for the one before. */
+static void *receives_from(void *from)
+{
+	char c;
+	MPI_Recv(&c, 1, MPI_CHAR, *(int *)from, from == &before, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t other;
+	if (pthread_create(&other, NULL, receives_from, &before) != 0)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	receives_from(&next);
+	pthread_join(other, NULL);
 }
 
 static void anybody(void)
@@ -148,9 +166,13 @@ int main(int argc, char **argv)
 		{"anybody", anybody},	{"barrier", barrier},
 		{"orders", orders},	{"ended", ended},
 		{"halo", halo},		{"three", three},
-		{"computes", computes},
+		{"threads", threads},	{"computes", computes},
 	};
-	MPI_Init(&argc, &argv);
+	int provided;
+	if (argc > 1 && strcmp(argv[1], "threads") == 0)
+		MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+	else
+		MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	MPI_Comm_dup(MPI_COMM_WORLD, &copy);

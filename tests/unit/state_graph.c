@@ -1,5 +1,5 @@
-/* state_graph.c - the wait-for graph: what it says of random situations is what the definition says (state_truth.c), whom it
- * names can never go on even if all others can, and it takes no more steps than there is to look at. */
+/* state_graph.c - the wait-for graph: what it says of random situations is what the definition says (state_truth.c),
+ * whom it names can never go on even if all others can, and it takes no more steps than there is to look at. */
 #include "postproc/state/graph.h"
 #include "state_truth.h"
 
@@ -502,8 +502,8 @@ static void add_column(struct states *s, uint32_t first, uint32_t end, uint32_t 
 	cr_assert_eq(vec_push(&s->comms, (struct state_comm){.group = at, .size = n, .same = same}), 0);
 }
 
-/* A quarter each in receives from anybody, Waitany, Waitall (some with another thread), and barriers of columns or of all
- * even columns. All come down to the last rank, which is in a cycle of three, or can go on. */
+/* A quarter each in receives from anybody, Waitany, Waitall (some with another thread), and barriers of columns or of
+ * all even columns. All come down to the last rank, which is in a cycle of three, or can go on. */
 static void make_many(struct states *s, bool stuck)
 {
 	world(s, MANY);

@@ -1,5 +1,5 @@
-/* state_truth.c - see state_truth.h: starts with nobody who can go on, and adds whoever can by what is known so far, until
- * nobody is added. */
+/* state_truth.c - see state_truth.h: starts with nobody who can go on, and adds whoever can by what is known so far,
+ * until nobody is added. */
 #include "state_truth.h"
 
 struct place {
