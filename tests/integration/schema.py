@@ -26,6 +26,8 @@ def described(t, schema):
     bare = [k for n in contract.subschemas(schema) for k, p in n.get('properties', {}).items()
             if contract.types(p) & {'number', 'integer'} and not p.get('unit')]
     t.equal('every number has a unit', bare, [])
+    rows = subprocess.run([ROOT + '/format/rows.py', 'check'], capture_output=True, text=True)
+    t.check('the schema and SEMANTICS.md have the issues of format/issues.tab', rows.returncode == 0, rows.stdout + rows.stderr)
     with tempfile.TemporaryDirectory() as d:
         page = subprocess.run([ROOT + '/contrib/analysis_page.py', ROOT + '/docs/analysis.schema.json', d + '/page'], capture_output=True, text=True)
         rows = open(d + '/page', encoding='utf-8').read().count('\n| `') if page.returncode == 0 else 0
