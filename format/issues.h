@@ -1,5 +1,5 @@
-/* issues.h - the kinds of issues that an analysis can have: what all who look for them, order, show or count them know of
- * each. In: issues.tab, of which rows.py makes issue_rows. */
+/* issues.h - the kinds of issues that an analysis can have: what all who look for them, order, show or count them know
+ * of each. In: issues.tab, of which rows.py makes issue_rows. */
 #pragma once
 
 #include <stdbool.h>

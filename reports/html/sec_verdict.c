@@ -158,8 +158,6 @@ static void write_lost(struct page *p, const cJSON *issue)
 	double hours = loss_s / CORE_HOUR_S * processors_a_rank(p->model);
 	if (hours >= CORE_HOURS_MIN)
 		put(p, ", %s core-hours", fmt_ratio(hours).s);
-	else
-		put(p, ", less than %s core-hours", fmt_ratio(CORE_HOURS_MIN).s);
 	put(p, ".");
 }
 
@@ -236,7 +234,8 @@ static void write_figures(struct page *p)
 	const struct model *m = p->model;
 	bool any = m->total_s > 0;
 	double region_s = json_number(m->efficiency, "region_s");
-	put(p, "<dl class=\"figures\">\n<div><dt>run time, %s ranks", fmt_count((double)model_nranks(m)).s);
+	put(p, "<dl class=\"figures\">\n<div><dt>run time, %s rank%s", fmt_count((double)model_nranks(m)).s,
+	    model_nranks(m) == 1 ? "" : "s");
 	if (region_s < REGION_SAID * m->runtime_s)
 		put(p, "; %s of it between MPI_Init and MPI_Finalize, of which all shares are", fmt_time(region_s).s);
 	put(p, "</dt><dd>%s</dd></div>\n", fmt_time(m->runtime_s).s);

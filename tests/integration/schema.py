@@ -183,12 +183,6 @@ def rows_of(file, begin, row):
     return sorted(re.findall(row, text[text.index(begin):].split('\n\n')[0]))
 
 
-def issue_names(t, schema):
-    promised = sorted(contract.at(schema, ['issues', '[]', 'issue'])['enum'])
-    t.equal('issues that postproc makes are those of the schema', rows_of('postproc/issues/issues.h', '#define ISSUES(ROW)', r'ROW\((\w+)\) ?'), promised)
-    t.equal('the page has a phrase for each of them and for no other', rows_of('reports/html/sec_verdict.c', 'phrases[] = {', r'\{"(\w+)", "'), promised)
-
-
 def other_names(t, schema):
     waits = sorted(contract.at(schema, ['wait_states', '[]', 'state'])['enum'])
     t.equal('wait states that postproc makes are those of the schema', rows_of('postproc/stream/waits.c', 'wait_state_names[WAIT_STATES]', r'"(\w+)"'), waits)
@@ -335,7 +329,6 @@ def main():
     files(t, 'hostile fixtures', [hostile], texts=False)
     c_sources(t, schema)
     all_made(t, schema, made)
-    issue_names(t, schema)
     other_names(t, schema)
     viewer(t, schema)
     with Place('openmpi') as place:

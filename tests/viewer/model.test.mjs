@@ -8,14 +8,7 @@ import { LiveRun, nowSheet } from '../../reports/viewer/src/model/live.ts';
 import { shownIn } from '../../reports/viewer/src/model/sheet.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { Cancelled, Chunks, joinRanges } from '../../reports/viewer/src/io/chunks.ts';
-import {
-  callCount,
-  callSites,
-  communicators,
-  issues,
-  num,
-  str,
-} from '../../reports/viewer/src/model/analysis.ts';
+import { callCount, callSites, communicators, issues, num, str } from '../../reports/viewer/src/model/analysis.ts';
 import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
 import { Store, initialState } from '../../reports/viewer/src/model/state.ts';
 import { trafficIn } from '../../reports/viewer/src/model/traffic.ts';
@@ -141,7 +134,14 @@ test('issues have the names and the order of the report, their interval in ns', 
   const list = issues({
     issues: [
       { issue: 'late_sender', severity: 'low', loss_s: 3 },
-      { issue: 'load_imbalance', title: 'uneven work between ranks', severity: 'high', loss_s: 2, window_s: [0.5, 1.5], ranks: [3] },
+      {
+        issue: 'load_imbalance',
+        title: 'uneven work between ranks',
+        severity: 'high',
+        loss_s: 2,
+        window_s: [0.5, 1.5],
+        ranks: [3],
+      },
       { issue: 'io_wait', severity: 'high', loss_s: 4, window_s: [2, 1] },
       { issue: 'of_tomorrow', severity: 'low' },
     ],
