@@ -70,8 +70,8 @@ static int import(int argc, char **argv)
 		fprintf(stderr, "mpitrace import: %s\n", e.text);
 		rc = EXIT_PARTIAL;
 	} else {
-		printf("%s: %u ranks, %llu events, %zu messages\n", o.output, x.nranks, (unsigned long long)x.events,
-		       x.links.n);
+		printf("%s: %u rank%s, %llu events, %zu messages\n", o.output, x.nranks, x.nranks == 1 ? "" : "s",
+		       (unsigned long long)x.events, x.links.n);
 	}
 	import_done(&x);
 	return rc;

@@ -202,8 +202,7 @@ static void check_family(struct verdict *v, const char *tracer, const char *patt
 
 void check_openmpi(struct verdict *v)
 {
-	check_family(v, "libmpitrace-openmpi.so", "libmpi\\.so\\.[24]0|libmpi_ompi\\.so[^ ]*",
-		     "install libopenmpi-dev, then build and install mpitrace again");
+	check_family(v, "libmpitrace-openmpi.so", "libmpi\\.so\\.[24]0|libmpi_ompi\\.so[^ ]*", "libopenmpi-dev");
 }
 
 void check_mpich(struct verdict *v)

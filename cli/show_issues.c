@@ -3,8 +3,9 @@
 #include "base/shell_word.h"
 #include "cli/print.h"
 #include "cli/show_text.h"
-#include "reports/text/evidence.h"
+#include "format/issues.h"
 #include "reports/html/html.h"
+#include "reports/text/evidence.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@ static void put_job(const cJSON *a, const struct mpix_info *info)
 	const cJSON *job = json_item(a, "job");
 	int nodes = (int)json_count(job, "nodes");
 	put_plain(stdout, json_text(job, "program", "unknown program"), 200);
-	printf("\n%u ranks", info->ranks);
+	printf("\n%u rank%s", info->ranks, info->ranks == 1 ? "" : "s");
 	if (nodes > 0)
 		printf(" on %d node%s", nodes, nodes == 1 ? "" : "s");
 	if (json_text(job, "imported", NULL) == NULL || !isnan(json_number(job, "elapsed_s")))
@@ -147,7 +147,7 @@ static void put_trust(const cJSON *a)
 	double expected = json_number_or(coverage, "ranks_expected", -1);
 	printf("Trust       %s", json_bool(coverage, "complete", false) ? "complete" : "PARTIAL");
 	if (seen >= 0 && expected >= 0)
-		printf(": %s of %s ranks", count_text(seen).s, count_text(expected).s);
+		printf(": %s of %s rank%s", count_text(seen).s, count_text(expected).s, expected == 1 ? "" : "s");
 	if (json_number_or(clock, "error_bound_us", 0) > 0)
 		printf("; clocks agree within %s", seconds_text(json_number_or(clock, "error_bound_us", 0) * 1e-6).s);
 	putchar('\n');
@@ -200,9 +200,12 @@ static void put_patterns(const cJSON *a)
 		const char *name = json_text(v, "pattern", "");
 		if (*name == '\0')
 			continue;
-		snprintf(text, sizeof(text), "%s%s, score %s. %.280s", shown > 0 ? "or, less clearly: " : "",
-			 show_name(name, 40, true).s, ratio_text(json_number(v, "score")).s,
-			 json_text(v, "evidence", ""));
+		if (strcmp(name, "irregular") == 0)
+			snprintf(text, sizeof(text), "no known pattern: %.280s", json_text(v, "evidence", ""));
+		else
+			snprintf(text, sizeof(text), "%s%s, score %s. %.280s", shown > 0 ? "or, less clearly: " : "",
+				 show_name(name, 40, true).s, ratio_text(json_number(v, "score")).s,
+				 json_text(v, "evidence", ""));
 		fputs(shown++ == 0 ? "Pattern     " : "            ", stdout);
 		show_words(text, 12, 14);
 	}

@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
-"""analysis_page.py [--check]: make docs/ANALYSIS.md from docs/analysis.schema.json, and docs/DIFF.md from docs/diff.schema.json; with
---check only say whether they are in step."""
+"""analysis_page.py SCHEMA.json PAGE.md: the page of the fields of `mpitrace show --json` or `mpitrace diff --json`, from its
+schema in docs/. The build makes both pages, in BUILD/docs."""
 import json
 import os
 import sys
 
-DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'docs')
-
 ANALYSIS = """# The analysis object, field by field
 
-<!-- Made by contrib/analysis_page.py from analysis.schema.json: edit that one. -->
+<!-- Made by contrib/analysis_page.py from docs/analysis.schema.json: edit that one. -->
 
 `mpitrace show FILE.mpix --json` prints it; in the file it is the chunk ANALYSIS. What each number means, and where its definition
-comes from, is in [SEMANTICS.md](SEMANTICS.md); [analysis.schema.json](analysis.schema.json) is the same list for machines
+comes from, is in SEMANTICS.md; analysis.schema.json is the same list for machines
 (JSON Schema 2020-12), and every analysis that a test makes is held against it.
 
 - All fields are there, except those marked *optional*. `null` means: not known.
@@ -27,16 +25,16 @@ comes from, is in [SEMANTICS.md](SEMANTICS.md); [analysis.schema.json](analysis.
 
 DIFF = """# What changed, field by field
 
-<!-- Made by contrib/analysis_page.py from diff.schema.json: edit that one. -->
+<!-- Made by contrib/analysis_page.py from docs/diff.schema.json: edit that one. -->
 
 `mpitrace diff A1 A2 ... -- B1 B2 ... --json` prints it. What is compared with what, and what "beyond noise" means, is in
-[SEMANTICS.md](SEMANTICS.md); [diff.schema.json](diff.schema.json) is the same list for machines (JSON Schema 2020-12).
+SEMANTICS.md; diff.schema.json is the same list for machines (JSON Schema 2020-12).
 
 - All fields are there, except those marked *optional*. `null` means: not known.
 - Later versions may add fields: pass over what you do not know. Nothing is removed or renamed while `schema` is `mpitrace/diff/1`.
 - `a` is what was before, `b` what came after; a change is b less a.
 """
-PAGES = (('analysis', ANALYSIS), ('diff', DIFF))
+PAGES = {'analysis': ANALYSIS, 'diff': DIFF}
 
 
 def resolve(schema, node):
@@ -94,17 +92,11 @@ def page(schema, head):
 
 
 def main():
-    for name, head in PAGES:
-        with open('%s/%s.schema.json' % (DOCS, name), encoding='utf-8') as f:
-            text = page(json.load(f), head)
-        path = '%s/%s.md' % (DOCS, name.upper())
-        if sys.argv[1:] != ['--check']:
-            with open(path, 'w', encoding='utf-8') as f:
-                f.write(text)
-            continue
-        with open(path, encoding='utf-8') as f:
-            if f.read() != text:
-                sys.exit('docs/%s.md is not what docs/%s.schema.json says: run contrib/analysis_page.py' % (name.upper(), name))
+    source, target = sys.argv[1:]
+    with open(source, encoding='utf-8') as f:
+        text = page(json.load(f), PAGES[os.path.basename(source).split('.')[0]])
+    with open(target, 'w', encoding='utf-8') as f:
+        f.write(text)
 
 
 main()

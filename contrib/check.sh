@@ -238,7 +238,7 @@ source_checks() {
 	echo 1..7
 	claim 1 "the shell scripts are clean" clean_shell_scripts
 	claim 2 "C files are laid out by clang-format" laid_out
-	claim 3 "comments end before column 120" "$REPO/contrib/check_columns.py"
+	claim 3 "comments and pages end before column 120" "$REPO/contrib/check_columns.py"
 	claim 4 "every file, link and section that is named is there" "$REPO/contrib/check_references.py"
 	claim 5 "no strcpy, strcat or sprintf" unbounded
 	claim 6 "clang-tidy finds nothing" "$REPO/contrib/check_tidy.sh" "$BUILD"

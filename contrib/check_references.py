@@ -17,7 +17,7 @@ ENDS = 'c|h|cc|f|f90|py|sh|md|ts|mjs|js|css|html|json|tab|txt|build|svg|png|frag
 # Names of files that are not ours, or that a program makes.
 NOT_OURS = {
     'mpi.h': 'of the MPI library', 'mpif.h': 'of the MPI library', 'plugstack.conf': 'of Slurm', 'libfoo.so': 'an example',
-    'report.html': 'made for a step', 'log.txt': 'made for a step', 'first.html': 'made in the README', 'FILE.html': 'an argument',
+    'report.html': 'made for a step', 'log.txt': 'made for a step', 'first.html': 'made in the README', 'FILE.html': 'an argument', 'SCHEMA.json': 'an argument', 'PAGE.md': 'an argument', 'FILE.md': 'an argument',
     'PAGE.html': 'an argument', 'ANALYSIS.json': 'an argument', 'testlog.json': "meson's", 'build.ninja': "meson's",
     'compile_commands.json': "meson's", 'index.html': 'made by the viewer', 'viewer.html': 'made by reports/viewer/build.mjs',
     'energy.c': 'an example of a how-to', 'x.c': 'an example of a how-to', 'sec_energy.c': 'an example of a how-to',

@@ -26,8 +26,8 @@ postproc/live:      base format postproc/state postproc
 spank/policy:       base
 spank/warden:       base format
 spank:              base format spank/policy spank/warden
-reports/text:       base
-reports/html:       base reports/text
+reports/text:       base format
+reports/html:       base format reports/text
 reports/export:     base format
 reports/web:        base format postproc/live
 fleet:              base format reports/html reports/web

@@ -1,6 +1,7 @@
 /* page.c - see page.h. */
-#include "fleet/page.h"
 #include "fleet/assets.h"
+#include "fleet/page.h"
+#include "format/issues.h"
 
 #include "reports/html/html.h"
 #include "reports/html/style.h"

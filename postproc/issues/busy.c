@@ -53,18 +53,15 @@ void issue_busy_processors(const struct analysis *a, struct issue *f)
 		return;
 	share = fmin(1, b.most_ns / fmax(1, a->ranks[b.most_rank].region_ns));
 	snprintf(f->what, sizeof(f->what),
-		 "Ranks were ready to run without a processor for %s in all, rank %u for %s (%.0f %% of its time), "
-		 "although its node %.64s "
-		 "has "
-		 "%.0f hardware thread%s for %.0f rank%s.",
+		 "Ranks waited %s for a free core (total over ranks), rank %u %s (%.0f %% of its time), although its "
+		 "node %.64s has %.0f hardware thread%s for %.0f rank%s.",
 		 duration_text(f->loss_s, all), b.most_rank, duration_text(b.most_ns / 1e9, most), 100 * share,
 		 a->step->nodes.at[a->step->ranks[b.most_rank]->node].name, b.pus, b.pus == 1 ? "" : "s", b.ranks,
 		 b.ranks == 1 ? "" : "s");
 	snprintf(f->why, sizeof(f->why),
-		 "Somebody else had the processors: another program on the node, threads of the ranks themselves, or "
-		 "ranks that are bound to the same cores. Times of single calls are those of the scheduler then, so "
-		 "this "
-		 "goes before causes that are found in such times.");
+		 "Others held the cores: another program on the node, threads of the ranks themselves, or ranks bound "
+		 "to the same cores. The scheduler then decides the times of single calls, so this stands before "
+		 "causes that are found in such times.");
 	snprintf(
 		f->next, sizeof(f->next),
 		"See what else runs there (top; srun --exclusive keeps others away), how many threads each rank starts "

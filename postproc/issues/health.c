@@ -143,13 +143,13 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 		snprintf(more, sizeof(more), "; %u more node%s too many as well", c.nodes - 1,
 			 c.nodes == 2 ? " has" : "s have");
 	if (c.ready_ns > 0)
-		snprintf(ready, sizeof(ready), " %s ranks were ready to run without a processor for %s, added up.%s",
+		snprintf(ready, sizeof(ready), " %s ranks waited %s for a free core (total over ranks).%s",
 			 c.nodes > 1 ? "These nodes'" : "Its", duration_text(c.ready_ns / 1e9, time),
-			 others ? " That is longer than the ranks alone make each other wait: other programs used "
-				  "these processors too."
+			 others ? " The ranks alone do not make each other wait that long: other programs used "
+				  "these cores too."
 				: "");
-	snprintf(f->what, sizeof(f->what), "Node %.64s runs %s ranks on %s processor%s%s.%s", c.node,
-		 fmt_count(c.ranks).s, fmt_count(c.pus).s, c.pus == 1 ? "" : "s", more, ready);
+	snprintf(f->what, sizeof(f->what), "Node %.64s runs %s rank%s on %s processor%s%s.%s", c.node,
+		 fmt_count(c.ranks).s, c.ranks == 1 ? "" : "s", fmt_count(c.pus).s, c.pus == 1 ? "" : "s", more, ready);
 	snprintf(f->why, sizeof(f->why),
 		 "Ranks take turns on a processor (a hardware thread of a core): one that computes or polls keeps the "
 		 "one that others wait for from running, and times of single calls are the scheduler's. The loss is at "

@@ -1,9 +1,11 @@
 /* issues.h - what costs time, where, why, what to try. No advice without a number that
- * triggered it. An issue is a function `void issue_<name>(const struct analysis *a, struct issue
- * *f)` that sets f->found, and one row in ISSUES. Thresholds are shares of all ranks' time: what
+ * triggered it. An issue is a row of format/issues.tab and a function `void issue_<name>(const
+ * struct analysis *a, struct issue *f)` that sets f->found. Thresholds are shares of all ranks' time: what
  * costs little is no issue. */
 #pragma once
 
+#include "format/issues.h"
+#include "format/issue_names.h"
 #include "postproc/analysis.h"
 
 #define ISSUE_RANKS_MAX 16
@@ -36,47 +38,10 @@ struct issue {
 	double value, threshold;
 };
 
-#define ISSUES(ROW) \
-	ROW(deadlock) \
-	ROW(death) \
-	ROW(out_of_memory) \
-	ROW(unfinished) \
-	ROW(truncation) \
-	ROW(mismatch) \
-	ROW(load_imbalance) \
-	ROW(delay) \
-	ROW(idle_ranks) \
-	ROW(serialization) \
-	ROW(late_sender) \
-	ROW(late_receiver) \
-	ROW(stuck_at_end) \
-	ROW(barrier_imbalance) \
-	ROW(synchronization_heavy) \
-	ROW(collective_root_bottleneck) \
-	ROW(global_collective_heavy) \
-	ROW(small_message_overhead) \
-	ROW(polling) \
-	ROW(communication_imbalance) \
-	ROW(link_hotspot) \
-	ROW(poor_placement) \
-	ROW(io_wait) \
-	ROW(rma_wait) \
-	ROW(tracing_cost) \
-	ROW(slow_clock) \
-	ROW(slow_node) \
-	ROW(oversubscription) \
-	ROW(busy_processors) \
-	ROW(unexplained) \
-	ROW(memory_limit) \
-	ROW(unsafe_send_cycle) \
-	ROW(unmatched) \
-	ROW(request_leak)
-
+/* issue_NAME() of each row of format/issues.tab, in its order. */
 #define DECLARE_ISSUE(name) void issue_##name(const struct analysis *a, struct issue *f);
 ISSUES(DECLARE_ISSUE)
 #undef DECLARE_ISSUE
-
-#define ISSUES_MAX 64 /* rows of ISSUES */
 
 /* Share of the time lost, or how bad it is: 0 to 1. */
 double issue_score(const struct analysis *a, const struct issue *f);

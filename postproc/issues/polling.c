@@ -46,15 +46,13 @@ void issue_polling(const struct analysis *a, struct issue *f)
 		if (a->ranks[r].polling_ns >= WAIT_SHARE_MIN * a->ranks[r].region_ns)
 			issue_add_rank(f, r);
 	issue_add_site(f, all.site);
-	snprintf(f->what, sizeof(f->what),
-		 "Ranks asked %s times in vain whether something had come, and were %s in these calls, mostly%s.",
+	snprintf(f->what, sizeof(f->what), "%s tests found nothing and took %s (total over ranks), mostly%s.",
 		 fmt_count((double)all.calls).s, duration_text(f->loss_s, total),
 		 site_text(a->step, all.site, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
-		 "Who tests again and again needs a processor all the time, and its time in them does no work. What is "
-		 "between two tests counts as useful, whether it is work or only the loop around them.");
+		 "Polling keeps a processor busy without progress. Time between two tests counts as useful, whether it "
+		 "is work or only the loop around them.");
 	snprintf(f->next, sizeof(f->next),
-		 "Where there is nothing to do until it comes, wait: MPI_Wait, or MPI_Probe in place of MPI_Iprobe; "
-		 "then "
-		 "this report also tells who was late. Where there is, test less often: after a larger piece of work.");
+		 "Without other work, wait instead: MPI_Wait, or MPI_Probe for MPI_Iprobe; the report then also says "
+		 "who was late. With other work, test less often, after larger pieces of it.");
 }

@@ -9,27 +9,13 @@
 #define MEDIUM_MIN 0.3
 #define EFFICIENT_MIN 0.80 /* POP regards it as acceptable; the page's EFFICIENCY_MARK */
 
-static const struct {
-	const char *name;
-	void (*look)(const struct analysis *a, struct issue *f);
-} issues[] = {
-#define ROW(name) {#name, issue_##name},
+static void (*const look[])(const struct analysis *a, struct issue *f) = {
+#define ROW(name) issue_##name,
 	ISSUES(ROW)
 #undef ROW
 };
 
-/* What may be said without the events: what it costs, and whether it is there, follows from totals and states alone. */
-static bool is_of_totals(const char *name)
-{
-	static const char *const names[] = {"death",	"unfinished", "load_imbalance",	  "tracing_cost",
-					    "slow_node", "oversubscription", "busy_processors"};
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-#define NISSUES (sizeof(issues) / sizeof(issues[0]))
+#define NISSUES (sizeof(look) / sizeof(look[0]))
 _Static_assert(NISSUES <= ISSUES_MAX, "the order has room for all");
 
 double issue_total_s(const struct analysis *a)
@@ -247,6 +233,7 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 {
 	cJSON *row = json_row(list);
 	json_put_text(row, "issue", f->issue);
+	json_put_text(row, "title", issue_phrase(f->issue));
 	json_put_text(row, "severity", severity_word(issue_score(a, f)));
 	json_put(row, "score", issue_score(a, f));
 	json_put(row, "loss_s", f->loss_s);
@@ -302,10 +289,10 @@ int part_issues(struct analysis *a)
 	if (all == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < NISSUES; i++) {
-		all[i].issue = issues[i].name;
-		if (a->step->totals && !is_of_totals(issues[i].name))
+		all[i].issue = issue_rows[i].name;
+		if (a->step->totals && !issue_rows[i].of_totals)
 			continue;
-		issues[i].look(a, &all[i]);
+		look[i](a, &all[i]);
 		bound_loss(a, &all[i]);
 	}
 	size_t n = issues_order(a, all, NISSUES, order);

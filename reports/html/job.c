@@ -1,6 +1,7 @@
 /* job.c - see job.h. */
-#include "reports/html/job.h"
+#include "format/issues.h"
 #include "reports/html/html.h"
+#include "reports/html/job.h"
 #include "reports/html/page.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* sec_issues.c - what the analysis found, one card each: what, why, what to try, and the number
  * that says so. In: issues, worst first.  Out: cards; advice never stands without its metric and
  * threshold. */
-#include "reports/text/evidence.h"
+#include "format/issues.h"
 #include "reports/html/section.h"
+#include "reports/text/evidence.h"
 
 #include <math.h>
 #include <string.h>
@@ -107,11 +108,9 @@ static void write_pair(struct page *p, const cJSON *pair)
 /* Of those about waiting the rank that was waited for stands first. */
 static const char *pairs_word(const cJSON *issue)
 {
-	static const char *const traffic[] = {"link_hotspot", "poor_placement", "communication_imbalance", "unmatched",
-					      "truncation",   "mismatch",	"unsafe_send_cycle",	   "deadlock"};
-	for (size_t i = 0; i < sizeof(traffic) / sizeof(traffic[0]); i++)
-		if (strcmp(json_text(issue, "issue", ""), traffic[i]) == 0)
-			return "from \xe2\x86\x92 to";
+	const struct issue_row *row = issue_row(json_text(issue, "issue", ""));
+	if (row != NULL && row->pairs_are_traffic)
+		return "from \xe2\x86\x92 to";
 	return "late \xe2\x86\x92 waiting";
 }
 

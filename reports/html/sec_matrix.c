@@ -141,8 +141,12 @@ static void write_patterns(struct page *p)
 			continue;
 		put(p, shown++ > 0 ? "<br>Or, less clearly: " : "<p>Pattern: ");
 		put(p, "<b>");
-		put_words(p, json_text(v, "pattern", ""));
-		put(p, "</b>, score %s. ", fmt_ratio(json_number(v, "score")).s);
+		if (strcmp(json_text(v, "pattern", ""), "irregular") == 0) {
+			put(p, "no known pattern</b>. ");
+		} else {
+			put_words(p, json_text(v, "pattern", ""));
+			put(p, "</b>, score %s. ", fmt_ratio(json_number(v, "score")).s);
+		}
 		put_text(p, json_text(v, "evidence", ""), SENTENCE_CHARS);
 	}
 	if (shown > 0)

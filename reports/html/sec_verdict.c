@@ -1,5 +1,6 @@
 /* sec_verdict.c - the answer first: what MPI cost, the biggest cause, what to do about it, and four
  * figures. In: totals and the worst issue.  Out: the masthead of the page. */
+#include "format/issues.h"
 #include "reports/html/section.h"
 
 #include <math.h>
@@ -9,62 +10,6 @@
 #define CORE_HOURS_MIN 0.01
 #define UNRETURNED_SEEN 0.05 /* of the ranks' time */
 #define REGION_SAID 0.95     /* of the run time: what is less is told */
-
-static const struct {
-	const char *issue, *phrase;
-	bool wrong; /* no matter of time: the program is not in order */
-} phrases[] = {
-	{"death", "a rank that did not come to MPI_Finalize", true},
-	{"unfinished", "a run that was stopped from outside", true},
-	{"unexplained", "one call that takes long by itself", false},
-	{"load_imbalance", "uneven work between ranks", false},
-	{"delay", "one place in the program that makes others wait", false},
-	{"idle_ranks", "some ranks with nothing to do", false},
-	{"serialization", "ranks waiting for each other in turn", false},
-	{"stuck_at_end", "ranks waiting at the end for the last one", false},
-	{"poor_placement", "ranks that talk much placed on different nodes", false},
-	{"late_sender", "receivers waiting for late senders", false},
-	{"late_receiver", "senders waiting for late receivers", false},
-	{"barrier_imbalance", "ranks reaching barriers at different times", false},
-	{"small_message_overhead", "many small messages", false},
-	{"polling", "polling: tests that found nothing", false},
-	{"communication_imbalance", "uneven traffic between ranks", false},
-	{"synchronization_heavy", "ranks waiting for the last one at collectives", false},
-	{"collective_root_bottleneck", "one root serving everybody", false},
-	{"link_hotspot", "a few links between ranks carrying most traffic", false},
-	{"global_collective_heavy", "collectives over all ranks", false},
-	{"deadlock", "ranks waiting for each other for ever", true},
-	{"truncation", "messages longer than the room for them", true},
-	{"mismatch", "ranks disagreeing about what they exchange", true},
-	{"unsafe_send_cycle", "sends that only buffering saves from a deadlock", true},
-	{"unmatched", "messages without a partner", true},
-	{"request_leak", "requests never completed", true},
-	{"oversubscription", "more ranks than processors", false},
-	{"busy_processors", "ranks waiting for a processor", false},
-	{"slow_clock", "a node whose processors run slower", false},
-	{"out_of_memory", "no memory left", true},
-	{"memory_limit", "memory nearly used up", false},
-	{"slow_node", "one node slower than the others", false},
-	{"io_wait", "time in files", false},
-	{"rma_wait", "waiting in one-sided communication", false},
-	{"tracing_cost", "the tracing itself", false},
-};
-
-const char *issue_phrase(const char *issue)
-{
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
-		if (strcmp(issue, phrases[i].issue) == 0)
-			return phrases[i].phrase;
-	return NULL;
-}
-
-bool issue_is_wrong(const char *issue)
-{
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
-		if (strcmp(issue, phrases[i].issue) == 0)
-			return phrases[i].wrong;
-	return false;
-}
 
 static void write_kicker(struct page *p)
 {
@@ -218,8 +163,6 @@ static void write_lost(struct page *p, const cJSON *issue)
 	double hours = loss_s / CORE_HOUR_S * processors_a_rank(p->model);
 	if (hours >= CORE_HOURS_MIN)
 		put(p, ", %s core-hours", fmt_ratio(hours).s);
-	else
-		put(p, ", less than %s core-hours", fmt_ratio(CORE_HOURS_MIN).s);
 	put(p, ".");
 }
 
@@ -296,7 +239,8 @@ static void write_figures(struct page *p)
 	bool any = m->total_s > 0;
 	double region_s = json_number(m->efficiency, "region_s");
 	double hung_s = json_number_or(m->job, "hung_s", 0);
-	put(p, "<dl class=\"figures\">\n<div><dt>run time, %s ranks", fmt_count((double)model_nranks(m)).s);
+	put(p, "<dl class=\"figures\">\n<div><dt>run time, %s rank%s", fmt_count((double)model_nranks(m)).s,
+	    model_nranks(m) == 1 ? "" : "s");
 	if (hung_s > 0)
 		put(p, "; the last %s nobody advanced", fmt_time(hung_s).s);
 	if (region_s < REGION_SAID * m->runtime_s)

@@ -1,5 +1,7 @@
-/* evidence.c - see evidence.h. Which numbers an issue is seen in is a row of a table. */
+/* evidence.c - see evidence.h. Which numbers an issue is seen in, its row of format/issues.tab says. */
 #include "reports/text/evidence.h"
+
+#include "format/issues.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,47 +13,14 @@ static const struct series {
 	bool bytes;
 	const char *more; /* of delays.per_rank, of ranks that have some: the sum of both */
 } series[] = {
-	{"useful_s", "useful time by rank", false, NULL},
-	{"wait_s", "all waiting by rank", false, NULL},
-	{"direct_s", "waiting that each rank caused", false, "indirect_s"},
-	{"mpi_s", "time in MPI by rank", false, NULL},
-	{"bytes_out", "bytes sent by rank", true, NULL},
-	{"tracing_s", "time in the tracer by rank", false, NULL},
-	{"processor_wait_s", "time without a processor by rank", false, NULL},
-	{"polling_s", "time in tests that found nothing by rank", false, NULL},
-};
-
-enum { USEFUL, WAIT, CAUSED, MPI, SENT, TRACING, PROCESSOR, POLLING, BY_SIZE };
-
-static const struct {
-	const char *issue;
-	int seen_in;
-} shown_by[] = {
-	{"load_imbalance", USEFUL},
-	{"delay", CAUSED},
-	{"idle_ranks", USEFUL},
-	{"serialization", WAIT},
-	{"stuck_at_end", WAIT},
-	{"late_sender", WAIT},
-	{"late_receiver", WAIT},
-	{"barrier_imbalance", WAIT},
-	{"synchronization_heavy", WAIT},
-	{"collective_root_bottleneck", WAIT},
-	{"global_collective_heavy", MPI},
-	{"unexplained", MPI},
-	{"small_message_overhead", BY_SIZE},
-	{"communication_imbalance", SENT},
-	{"link_hotspot", SENT},
-	{"poor_placement", SENT},
-	{"oversubscription", PROCESSOR}, /* where the kernel tells, else the next */
-	{"oversubscription", MPI},
-	{"busy_processors", PROCESSOR},
-	{"slow_clock", USEFUL},
-	{"slow_node", USEFUL},
-	{"io_wait", MPI},
-	{"rma_wait", WAIT},
-	{"tracing_cost", TRACING},
-	{"polling", POLLING},
+	[SEEN_USEFUL] = {"useful_s", "useful time by rank", false, NULL},
+	[SEEN_WAIT] = {"wait_s", "all waiting by rank", false, NULL},
+	[SEEN_CAUSED] = {"direct_s", "waiting that each rank caused", false, "indirect_s"},
+	[SEEN_MPI] = {"mpi_s", "time in MPI by rank", false, NULL},
+	[SEEN_SENT] = {"bytes_out", "bytes sent by rank", true, NULL},
+	[SEEN_TRACING] = {"tracing_s", "time in the tracer by rank", false, NULL},
+	[SEEN_PROCESSOR] = {"processor_wait_s", "time without a processor by rank", false, NULL},
+	[SEEN_POLLING] = {"polling_s", "time in tests that found nothing by rank", false, NULL},
 };
 
 static bool is_of_issue(const cJSON *issue, double rank)
@@ -169,10 +138,8 @@ static bool find_sizes(const cJSON *analysis, struct evidence *e)
 
 static bool is_charted(const cJSON *issue)
 {
-	for (size_t i = 0; i < sizeof(shown_by) / sizeof(shown_by[0]); i++)
-		if (strcmp(shown_by[i].issue, json_text(issue, "issue", "")) == 0)
-			return true;
-	return false;
+	const struct issue_row *row = issue_row(json_text(issue, "issue", ""));
+	return row != NULL && row->seen[0] != SEEN_NOWHERE;
 }
 
 /* One is shown once: by the first issue that names the call site as its place and has a chart. */
@@ -215,19 +182,16 @@ static void drop_idle_marks(struct evidence *e)
 
 bool evidence_find(const cJSON *analysis, const cJSON *issue, struct evidence *ret_evidence)
 {
-	const char *name = json_text(issue, "issue", "");
+	const struct issue_row *row = issue_row(json_text(issue, "issue", ""));
 	struct evidence e = {.title = NULL};
 	bool found = false;
-	for (size_t i = 0; i < sizeof(shown_by) / sizeof(shown_by[0]) && !found; i++) {
-		if (strcmp(shown_by[i].issue, name) != 0)
-			continue;
-		if (shown_by[i].seen_in == WAIT && find_waits(analysis, issue, &e)) {
-			found = true;
-			continue;
-		}
+	for (size_t i = 0; row != NULL && i < 2 && row->seen[i] != SEEN_NOWHERE && !found; i++) {
+		found = row->seen[i] == SEEN_WAIT && find_waits(analysis, issue, &e);
+		if (found)
+			break;
 		e = (struct evidence){.title = NULL};
-		found = shown_by[i].seen_in == BY_SIZE ? find_sizes(analysis, &e)
-						       : find_ranks(analysis, issue, &series[shown_by[i].seen_in], &e);
+		found = row->seen[i] == SEEN_BY_SIZE ? find_sizes(analysis, &e)
+						     : find_ranks(analysis, issue, &series[row->seen[i]], &e);
 	}
 	if (found) {
 		drop_idle_marks(&e);

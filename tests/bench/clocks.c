@@ -1,5 +1,5 @@
 /* clocks.c - how far off nodes' times are, in simulated cases (tests/unit/clock_cases.h): by the analysis, and by
- * MPEye's method, which sets each clock once, at the begin. Prints the table of docs/PERFORMANCE.md. Usage: clocks
+ * MPEye's method, which sets each clock once, at the begin. Prints the table of docs/LABORATORY.md. Usage: clocks
  * [cases of each kind] */
 #include "tests/unit/clock_cases.h"
 

@@ -104,7 +104,7 @@ def bound(t, who, place, program):
     waited = sum(r['processor_wait_s'] for r in a['per_rank'])
     t.equal(who + 'ranks that share one of the processors: that is the cause', first.get('issue'), 'busy_processors')
     t.check(who + 'its seconds are those that the kernel counted', abs(first.get('loss_s', 0) - waited) < 1e-3, (first, waited))
-    t.check(who + 'the page opens with it', 'ranks waiting for a processor' in headline(place, 'burns'), headline(place, 'burns'))
+    t.check(who + 'the page opens with it', 'ranks waiting for a free core' in headline(place, 'burns'), headline(place, 'burns'))
 
 
 def main():

@@ -312,7 +312,8 @@ static void put_issues(struct buf *b, const struct world *w, const struct totals
 			   "\"callsite\":4}",
 			   r > 0 ? "," : "", r, w->steps, (double)w->logs[r].wait_ns * 1e-9);
 	buf_printf(b,
-		   "],\"issues\":[{\"issue\":\"load_imbalance\",\"severity\":\"high\",\"score\":0.8,"
+		   "],\"issues\":[{\"issue\":\"load_imbalance\",\"title\":\"uneven work between "
+		   "ranks\",\"severity\":\"high\",\"score\":0.8,"
 		   "\"loss_s\":%.6f,\"ranks\":[%d],\"pairs\":[],\"callsites\":[4],\"window_s\":[0.005,"
 		   "%.6f],"
 		   "\"what\":\"Ranks compute for different lengths of time; rank %d computes "

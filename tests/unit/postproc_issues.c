@@ -300,7 +300,7 @@ Test(issues, of_oversubscription_say_when_others_had_the_processors_too)
 		cJSON *root = one_has_none(cases[i].without_us, "\"topology\":{\"pus\":2},");
 		const cJSON *row = issue(root, "oversubscription");
 		cr_assert_not_null(row);
-		cr_expect_eq(strstr(text_at(row, "what"), "other programs used these processors too") != NULL,
+		cr_expect_eq(strstr(text_at(row, "what"), "other programs used these cores too") != NULL,
 			     cases[i].others, "%s", text_at(row, "what"));
 		cr_expect_eq(strstr(text_at(row, "next"), "--exclusive") != NULL, cases[i].others);
 		cJSON_Delete(root);

@@ -8,15 +8,7 @@ import { LiveRun, nowSheet } from '../../reports/viewer/src/model/live.ts';
 import { shownIn } from '../../reports/viewer/src/model/sheet.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { Cancelled, Chunks, joinRanges } from '../../reports/viewer/src/io/chunks.ts';
-import {
-  ISSUE_NAMES,
-  callCount,
-  callSites,
-  communicators,
-  issues,
-  num,
-  str,
-} from '../../reports/viewer/src/model/analysis.ts';
+import { callCount, callSites, communicators, issues, num, str } from '../../reports/viewer/src/model/analysis.ts';
 import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
 import { Store, initialState } from '../../reports/viewer/src/model/state.ts';
 import { trafficIn } from '../../reports/viewer/src/model/traffic.ts';
@@ -142,7 +134,14 @@ test('issues have the names and the order of the report, their interval in ns', 
   const list = issues({
     issues: [
       { issue: 'late_sender', severity: 'low', loss_s: 3 },
-      { issue: 'load_imbalance', severity: 'high', loss_s: 2, window_s: [0.5, 1.5], ranks: [3] },
+      {
+        issue: 'load_imbalance',
+        title: 'uneven work between ranks',
+        severity: 'high',
+        loss_s: 2,
+        window_s: [0.5, 1.5],
+        ranks: [3],
+      },
       { issue: 'io_wait', severity: 'high', loss_s: 4, window_s: [2, 1] },
       { issue: 'of_tomorrow', severity: 'low' },
     ],
@@ -151,21 +150,11 @@ test('issues have the names and the order of the report, their interval in ns', 
     list.map((x) => [x.title, x.loss, x.window]),
     [
       ['uneven work between ranks', 2, [5e8, 15e8]],
-      ['time in files', 4, null],
-      ['receivers waiting for late senders', 3, null],
+      ['io wait', 4, null],
+      ['late sender', 3, null],
       ['of tomorrow', 0, null],
     ],
   );
-});
-
-test('every issue that the report has a name for has the same name here', () => {
-  const text = readFileSync(join(process.env.CORPUS, '../../reports/html/sec_verdict.c'), 'utf8');
-  const rows = [...text.matchAll(/^\t\{"([a-z_]+)", "([^"]+)"(?:, (?:true|false))?\},$/gm)].map(([, issue, phrase]) => [
-    issue,
-    phrase,
-  ]);
-  assert.ok(rows.length > 20);
-  assert.deepEqual(ISSUE_NAMES, Object.fromEntries(rows));
 });
 
 test('communicators that nobody named are called as MPI calls them', () => {

@@ -74,44 +74,6 @@ export function callCount(analysis: Json): number | undefined {
   return operations.reduce<number>((sum, x) => sum + (num(x, 'calls') ?? 0), 0);
 }
 
-/** Names in plain words: those of the report (reports/html/sec_verdict.c), which a test compares. */
-export const ISSUE_NAMES: Record<string, string> = {
-  death: 'a rank that did not come to MPI_Finalize',
-  unfinished: 'a run that was stopped from outside',
-  unexplained: 'one call that takes long by itself',
-  load_imbalance: 'uneven work between ranks',
-  delay: 'one place in the program that makes others wait',
-  idle_ranks: 'some ranks with nothing to do',
-  serialization: 'ranks waiting for each other in turn',
-  stuck_at_end: 'ranks waiting at the end for the last one',
-  poor_placement: 'ranks that talk much placed on different nodes',
-  late_sender: 'receivers waiting for late senders',
-  late_receiver: 'senders waiting for late receivers',
-  barrier_imbalance: 'ranks reaching barriers at different times',
-  small_message_overhead: 'many small messages',
-  communication_imbalance: 'uneven traffic between ranks',
-  synchronization_heavy: 'ranks waiting for the last one at collectives',
-  collective_root_bottleneck: 'one root serving everybody',
-  link_hotspot: 'a few links between ranks carrying most traffic',
-  global_collective_heavy: 'collectives over all ranks',
-  polling: 'polling: tests that found nothing',
-  deadlock: 'ranks waiting for each other for ever',
-  truncation: 'messages longer than the room for them',
-  mismatch: 'ranks disagreeing about what they exchange',
-  unsafe_send_cycle: 'sends that only buffering saves from a deadlock',
-  unmatched: 'messages without a partner',
-  request_leak: 'requests never completed',
-  oversubscription: 'more ranks than processors',
-  busy_processors: 'ranks waiting for a processor',
-  slow_clock: 'a node whose processors run slower',
-  out_of_memory: 'no memory left',
-  memory_limit: 'memory nearly used up',
-  slow_node: 'one node slower than the others',
-  io_wait: 'time in files',
-  rma_wait: 'waiting in one-sided communication',
-  tracing_cost: 'the tracing itself',
-};
-
 const SEVERITIES = ['low', 'medium', 'high'];
 
 export interface Issue {
@@ -141,7 +103,7 @@ export function issues(analysis: Json): Issue[] {
     const name = str(x, 'issue');
     return {
       name,
-      title: ISSUE_NAMES[name] ?? name.replaceAll('_', ' '),
+      title: str(x, 'title') || name.replaceAll('_', ' '),
       severity: str(x, 'severity'),
       loss: num(x, 'loss_s') ?? 0,
       what: str(x, 'what'),

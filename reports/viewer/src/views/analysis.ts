@@ -140,13 +140,14 @@ class Analysis implements ViewInstance {
   private shape(): HTMLElement {
     const patterns = list(this.app.session.analysis, 'patterns');
     const pattern = (x: Json) => {
-      const name = str(x, 'pattern').replaceAll('_', ' ');
+      const unknown = str(x, 'pattern') === 'irregular';
+      const name = unknown ? 'no known pattern' : str(x, 'pattern').replaceAll('_', ' ');
       const grid = numbers(x, 'grid');
       const [share, score] = [num(x, 'share'), num(x, 'score')];
       const of = str(x, 'traffic') === 'collective' ? 'of collectives' : 'of messages';
       const facts = [
         grid.length > 0 ? `${grid.join(' × ')} ranks` : '',
-        score === undefined ? '' : `holds to ${percent(score)}`,
+        score === undefined || unknown ? '' : `fits to ${percent(score)}`,
         share === undefined ? '' : `${percent(share)} of the bytes ${of}`,
       ].filter((t) => t !== '');
       return h(
