@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "postproc/read/exits.h"
 
-#define HUNG_MIN_NS 1000000000 /* less is the time that it takes to end a run */
+#define HUNG_MIN_NS 2000000000 /* less is the time that launchers take to end a run */
 
 static int64_t later(int64_t a, int64_t b)
 {

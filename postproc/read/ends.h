@@ -5,7 +5,7 @@
  * last moment in which an agent saw it alive; but not before its last call began or ended. A file that was cut knows of
  * who still ran: they lived as long as the agent did. The step ends with the last rank.
  * From its last advance on a run stands still: all ranks are in the call that they never came back from, or over. What is
- * shorter than a second is none: to end a run takes as long. */
+ * shorter than two seconds is none: launchers take as long to end a run. */
 #pragma once
 
 #include "postproc/read/step.h"
