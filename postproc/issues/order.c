@@ -9,8 +9,7 @@
 #define EXPLAINED_MIN 0.5 /* of the seconds of what is explained */
 
 /* What is told in this order whatever it costs: the first before all that only costs time, the others behind it. */
-static const char *const before_time[] = {"deadlock", "death", "out_of_memory", "unfinished", "truncation",
-						 "mismatch"};
+static const char *const before_time[] = {"deadlock", "death", "out_of_memory", "unfinished", "truncation", "mismatch"};
 static const char *const after_time[] = {"memory_limit", "unsafe_send_cycle", "unmatched", "request_leak"};
 
 #define WAITS \

@@ -21,7 +21,7 @@ static const struct {
 /* What may be said without the events: what it costs, and whether it is there, follows from totals and states alone. */
 static bool is_of_totals(const char *name)
 {
-	static const char *const names[] = {"death",	"unfinished", "load_imbalance",	  "tracing_cost",
+	static const char *const names[] = {"death",	 "unfinished",	     "load_imbalance", "tracing_cost",
 					    "slow_node", "oversubscription", "busy_processors"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0)

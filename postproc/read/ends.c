@@ -22,7 +22,7 @@ static int64_t last_clock(const struct node *n)
 	return tick;
 }
 
-/* The earliest moment from which on it is known to be over: its agent found it so, or what had started it was. 0: none. */
+/* The earliest moment from which on it is known to be over: its agent found it so, or what had started it was; or 0. */
 static int64_t over_by(const struct node *n, const struct process *p)
 {
 	const cJSON *outcome = cJSON_GetObjectItemCaseSensitive(n->meta, "outcome");
