@@ -182,6 +182,8 @@ static void check_family(struct verdict *v, const char *tracer, const char *patt
 		 "PATH=$PATH:/sbin:/usr/sbin ldconfig -p; } 2>/dev/null | sed -nE 's/^[[:space:]]*(([^ ]*\\/)?(%s))( "
 		 ".*|$)/\\1/p'",
 		 pattern);
+	snprintf(next, sizeof(next), "%s%s%s", package != NULL ? "install " : INSTALL_AGAIN,
+		 package != NULL ? package : "", package != NULL ? ", then build and install mpitrace again" : "");
 	bool there = access(path, F_OK) == 0;
 	bool installed = first_line_of(command, library, sizeof(library));
 	if (there && is_wrong(dir, tracer, is_preloaded_from(dir), v))

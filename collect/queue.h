@@ -1,5 +1,5 @@
-/* queue.h - what the finisher asks Slurm's commands for, as whoever we are: a step's report as a job of its own, and how
- * a job ended. Each answers within 3 s, or is left. */
+/* queue.h - what the finisher asks Slurm's commands for, as whoever we are: a step's report as a job of its own, and
+ * how a job ended. Each answers within 3 s, or is left. */
 #pragma once
 
 #include "base/error.h"

@@ -169,7 +169,8 @@ static void put_efficiency(const struct making *m)
 		put_number(to, names[i], json_number(from, names[i]));
 }
 
-/* Of the ranks' time until nobody advanced any more, so that the shares of many records can be weighed by their core-hours. */
+/* Of the ranks' time until nobody advanced any more: shares of many records can be weighed by their core-hours without
+ * the hung ones. */
 static void put_shares(const struct making *m)
 {
 	double useful = 0, mpi = 0, wait = 0;

@@ -30,17 +30,17 @@ struct thread_totals {
 
 /* One rank, exact from its totals. Times in ns. */
 struct rank_totals {
-	double region_ns;  /* from the exit of MPI_Init to the enter of MPI_Finalize (or its end) */
-	double mpi_ns;	   /* inside MPI in that region, of the threads of time_of */
-	double tracing_ns; /* the tracer's own: neither in MPI nor useful */
-	double useful_ns;  /* the rest of it */
-	double wait_ns;	   /* of mpi_ns */
-	double open_ns;	   /* of mpi_ns: in the call that it never came back from */
-	double hung_ns;	   /* behind that region: in that call, when no rank of the step advanced any more */
+	double region_ns;    /* from the exit of MPI_Init to the enter of MPI_Finalize (or its end) */
+	double mpi_ns;	     /* inside MPI in that region, of the threads of time_of */
+	double tracing_ns;   /* the tracer's own: neither in MPI nor useful */
+	double useful_ns;    /* the rest of it */
+	double wait_ns;	     /* of mpi_ns */
+	double open_ns;	     /* of mpi_ns: in the call that it never came back from */
+	double hung_ns;	     /* behind that region: in that call, when no rank of the step advanced any more */
 	double hung_wait_ns; /* of hung_ns: for somebody who cannot go on either */
-	double polling_ns; /* thread time: in tests that found nothing, but for threads that only test */
-	double threads_ns; /* spans of all threads that called MPI: thread time */
-	bool known;	   /* the times are */
+	double polling_ns;   /* thread time: in tests that found nothing, but for threads that only test */
+	double threads_ns;   /* spans of all threads that called MPI: thread time */
+	bool known;	     /* the times are */
 	enum time_of time_of;
 	double startup_ns;		    /* in MPI_Init and MPI_Finalize */
 	uint64_t calls;			    /* of all threads */

@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 
 #define DEATH_SEVERITY 1.0
-#define DEATH_GAP_NS 100000000 /* between two deaths: some rounds of an agent, and more than a launcher takes to end all */
+/* Between two deaths: some rounds of an agent. */
+#define DEATH_GAP_NS 100000000
 
 /* ---- who was first ---- */
 

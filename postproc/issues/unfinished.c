@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define UNFINISHED_SEVERITY 0.95
-#define PLACES_MAX 16u	       /* that are counted; the others are one */
+#define PLACES_MAX 16u /* that are counted; the others are one */
 #define PLACES_SAID 3u
 
 /* "; the last 24.1 s nobody advanced", or "". */
@@ -106,7 +106,10 @@ static void describe_places(const struct step *s, struct places *all, struct iss
 		if (p->op != NONE && site_text(s, p->site, site, sizeof(site))[0] != '\0')
 			name = site + strlen(" at ");
 		used += (size_t)snprintf(text + used, size - used, "%s %u rank%s %s%s%s", i > 0 ? "," : "", p->n,
-					 p->n == 1 ? "" : "s", i > 0 ? "" : p->n == 1 ? "was " : "were ",
+					 p->n == 1 ? "" : "s",
+					 i > 0	     ? ""
+					 : p->n == 1 ? "was "
+						     : "were ",
 					 p->op != NONE ? "in " : "outside of MPI", name);
 		used = used < size ? used : size - 1;
 		issue_add_site(f, p->site);
@@ -124,7 +127,8 @@ static void describe_places(const struct step *s, struct places *all, struct iss
 static const char *next_step(const struct outcome *o, bool hung)
 {
 	if (hung)
-		return "Look at the calls named here: see whether all ranks come to the same collectives, and whether each "
+		return "Look at the calls named here: see whether all ranks come to the same collectives, and whether "
+		       "each "
 		       "message that is waited for is sent.";
 	if (o->state == OUTCOME_TIMEOUT)
 		return "Ask for more time (--time), or write checkpoints.";

@@ -105,9 +105,10 @@ static void put_outcome(cJSON *job, const struct outcome *o)
 	json_put_text(out, "state", outcome_name(o));
 	json_put_null_or(out, "signal", o->signal != 0 ? o->signal : NAN);
 	json_put_null_or(out, "by_user", o->by >= 0 ? (double)o->by : NAN);
-	json_put_null_or(out, "launcher_code", !o->have_launcher		 ? NAN
-					       : WIFSIGNALED(o->launcher_status) ? 128 + WTERMSIG(o->launcher_status)
-										 : WEXITSTATUS(o->launcher_status));
+	json_put_null_or(out, "launcher_code",
+			 !o->have_launcher		   ? NAN
+			 : WIFSIGNALED(o->launcher_status) ? 128 + WTERMSIG(o->launcher_status)
+							   : WEXITSTATUS(o->launcher_status));
 }
 
 int part_job(struct analysis *a)

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "postproc/read/exits.h"
 
-#define HUNG_MIN_NS 1000000000 /* less is the time that it takes to end a run */
+#define HUNG_MIN_NS 2000000000 /* less is the time that launchers take to end a run */
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -22,7 +22,7 @@ static int64_t last_clock(const struct node *n)
 	return tick;
 }
 
-/* The earliest moment from which on it is known to be over: its agent found it so, or what had started it was. 0: none. */
+/* The earliest moment from which on it is known to be over: its agent found it so, or what had started it was; or 0. */
 static int64_t over_by(const struct node *n, const struct process *p)
 {
 	const cJSON *outcome = cJSON_GetObjectItemCaseSensitive(n->meta, "outcome");

@@ -1,11 +1,12 @@
 /* ends.h - when each process ended, and when the step did: nothing else in the program decides it.
  *
- * A process that said when it ended (MPI_Finalize, MPI_Abort) ended then; else when its launcher or Slurm was told; else
- * when its agent found it gone, by the agent's clock, or what had started it was over, whichever was first; else at the
- * last moment in which an agent saw it alive; but not before its last call began or ended. A file that was cut knows of
- * who still ran: they lived as long as the agent did. The step ends with the last rank.
- * From its last advance on a run stands still: all ranks are in the call that they never came back from, or over. What is
- * shorter than a second is none: to end a run takes as long. */
+ * A process that said when it ended (MPI_Finalize, MPI_Abort) ended then; else when its launcher or Slurm was told;
+ * else when its agent found it gone, by the agent's clock, or what had started it was over, whichever was first; else
+ * at the last moment in which an agent saw it alive; but not before its last call began or ended. A file that was cut
+ * knows of who still ran: they lived as long as the agent did. The step ends with the last rank.
+ *
+ * From its last advance on a run stands still: all ranks are in the call that they never came back from, or over. What
+ * is shorter than two seconds is none: launchers take as long to end a run. */
 #pragma once
 
 #include "postproc/read/step.h"

@@ -1,4 +1,5 @@
-/* outcome.h - why a step ended, as far as somebody knows who is not one of its ranks: Slurm, or who ran the launcher. */
+/* outcome.h - why a step ended, as far as somebody knows who is not one of its ranks: Slurm, or who ran the
+ * launcher. */
 #pragma once
 
 #include "base/error.h"
@@ -36,8 +37,8 @@ struct outcome {
 	int launcher_status;
 };
 
-/* What the nodes' METAs say, and a file `mpitrace-outcome` in the directory of the first trace: lines of a word and a value, as
- * docs/STEPDIR.md has them. */
+/* What the nodes' METAs say, and a file `mpitrace-outcome` in the directory of the first trace: lines of a word and a
+ * value, as docs/STEPDIR.md has them. */
 void outcome_read(struct step *s);
 /* Did somebody from outside end it? */
 bool outcome_is_stop(const struct outcome *o);

@@ -245,8 +245,9 @@ struct step {
 	uint32_t unfinished_files, bad_blocks;
 	VEC(char *) reasons;	      /* why the record is not complete, for people */
 	int64_t start_ns, runtime_ns; /* of the traced region */
-	int64_t advanced_ns;	      /* when a rank advanced for the last time: runtime_ns, or the run stood still at its end */
-	double realtime_start_s;      /* seconds since 1970 */
+	/* When a rank advanced for the last time: runtime_ns, or the run stood still from then on (ends.h). */
+	int64_t advanced_ns;
+	double realtime_start_s; /* seconds since 1970 */
 	struct outcome outcome;
 };
 

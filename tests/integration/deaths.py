@@ -48,11 +48,11 @@ def dies(t, place, program, how):
     issue = a['issues'][0] if a['issues'] else {}
     t.check(who + 'the program fails as it did', run.returncode != 0, run)
     t.check(who + 'the death is the verdict', issue.get('issue') == 'death' and a['verdict'].startswith(issue['what']), a['issues'])
-    said = re.match(r'Rank %d %s at ([\d.]+ m?s)%s\. 3 other ranks were waiting at MPI_Barrier in main \(deaths\.c:\d+\), the first '
-                    r'since ([\d.]+ m?s) after the start\.$' % (DEAD, ended, re.escape(where)), issue.get('what', ''))
+    said = re.match(r'Rank %d %s at (?P<died>[\d.]+ m?s)%s\. 3 other ranks were waiting at MPI_Barrier in main \(deaths\.c:\d+\), the first '
+                    r'since (?P<since>[\d.]+ m?s) after the start\.( The step ran .*; the last .* nobody advanced\.)?$' % (DEAD, ended, re.escape(where)), issue.get('what', ''))
     t.check(who + 'who, how, where, and who waited is said', said, issue.get('what'))
     if said:
-        died, since = seconds(said[said.lastindex - 1]), seconds(said[said.lastindex])
+        died, since = seconds(said['died']), seconds(said['since'])
         least = 1.1 if how == 'hang' else 0.1
         t.check(who + 'the others had waited since it went its own way', least * 0.9 <= died - since <= least + 1, (died, since))
     t.equal(who + 'no deadlock is seen in it', [c for c in a['correctness'] if c['kind'] == 'deadlock'], [])

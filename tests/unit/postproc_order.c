@@ -47,10 +47,9 @@ static const struct {
 
 #define NPAIRS (sizeof(pairs) / sizeof(pairs[0]))
 
-static const char *const never_about_time[] = {"deadlock",	    "death",	     "truncation",
-					       "mismatch",	    "out_of_memory", "memory_limit",
-					       "unsafe_send_cycle", "unmatched",     "request_leak",
-					       "unfinished"};
+static const char *const never_about_time[] = {"deadlock",	"death",	"truncation",	     "mismatch",
+					       "out_of_memory", "memory_limit", "unsafe_send_cycle", "unmatched",
+					       "request_leak",	"unfinished"};
 
 static bool is_about_time(const char *name)
 {
