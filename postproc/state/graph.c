@@ -26,8 +26,8 @@ struct meeting {
 	uint32_t comm, channel;
 	bool outside; /* somebody of another world is a member */
 	VEC(struct arrival) at;
-	/* Of NODE_ALL and NODE_ONE, where another call begins: the nodes of those before, and of those from there on that
-	 * have entered as many; STATE_NONE: there are none. */
+	/* Of NODE_ALL and NODE_ONE, where another call begins: the nodes of those before, and of those from there on
+	 * that have entered as many; STATE_NONE: there are none. */
 	VEC(uint32_t) before[2], behind[2];
 };
 

@@ -1,7 +1,7 @@
 /* slurm_phase.c - a program that stays in a phase until it is ended: slurm_phase PHASE. Rank 0 sleeps before MPI_Init
  * (init) or before MPI_Finalize (finalize), and the others are in that call; all talk for ever (run) or until a file is
- * there (until=FILE), or one takes ever more memory (memory), or does so slowly (grow), as much as it is told and until a
- * file is there (grow=MIB [until=FILE]). Rank 1 makes the file $PHASE_FILE when it is there. */
+ * there (until=FILE), or one takes ever more memory (memory), or does so slowly (grow), as much as it is told and until
+ * a file is there (grow=MIB [until=FILE]). Rank 1 makes the file $PHASE_FILE when it is there. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
