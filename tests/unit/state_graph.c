@@ -494,12 +494,12 @@ static int32_t columns[2 * MANY];
 
 static void add_column(struct states *s, uint32_t first, uint32_t end, uint32_t step, int32_t *at)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, same = (uint32_t)s->comms.n;
 	for (uint32_t r = first; r < end; r += 4)
 		if (step == 1 || r / 400 % step == 0)
 			at[n++] = (int32_t)r;
 	at[n++] = (int32_t)MANY - 1;
-	cr_assert_eq(vec_push(&s->comms, (struct state_comm){.group = at, .size = n, .same = (uint32_t)s->comms.n}), 0);
+	cr_assert_eq(vec_push(&s->comms, (struct state_comm){.group = at, .size = n, .same = same}), 0);
 }
 
 /* A quarter each in receives from anybody, Waitany, Waitall (some with another thread), and barriers of columns or of
