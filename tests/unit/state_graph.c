@@ -494,7 +494,7 @@ static int32_t columns[2 * MANY];
 
 static void add_column(struct states *s, uint32_t first, uint32_t end, uint32_t step, int32_t *at)
 {
-	uint32_t n = 0, same = (uint32_t)s->comms.n; /* taken before it grows */
+	uint32_t n = 0, same = (uint32_t)s->comms.n;
 	for (uint32_t r = first; r < end; r += 4)
 		if (step == 1 || r / 400 % step == 0)
 			at[n++] = (int32_t)r;
