@@ -119,7 +119,9 @@ def main():
         with Place(flavour) as place:
             program = place.compile('stuck.c')
             for kind in sys.argv[1:] or KINDS:
-                for level, how in (('events', signal.SIGTERM), ('profile', signal.SIGINT)):
+                # Open MPI 4's mpirun may stay for ever when a terminal's SIGINT ends ranks in MPI_Finalize before it does
+                second = signal.SIGINT if flavour == 'mpich' else signal.SIGTERM
+                for level, how in (('events', signal.SIGTERM), ('profile', second)):
                     stands(t, place, program, kind, level, how)
             of_slurm(t, place, program)
     t.end()
