@@ -1,5 +1,5 @@
-/* libmpi.h - how the files of MPI libraries begin: the standard's ABI; Open MPI (HPC-X: libmpi.so.40) and MPICH; what has
- * MPICH's ABI under another name (Cray, HPE). That of Intel, MVAPICH and ParTec is libmpi.so.12. */
+/* libmpi.h - how the files of MPI libraries begin: the standard's ABI; Open MPI (HPC-X: libmpi.so.40) and MPICH; what
+ * has MPICH's ABI under another name (Cray, HPE). That of Intel, MVAPICH and ParTec is libmpi.so.12. */
 #pragma once
 
 #define LIBMPI_NAMES \

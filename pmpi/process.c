@@ -247,8 +247,8 @@ static bool entered(int rc, uint64_t exit_tick)
 }
 
 /* Who spawned us. Open MPI names the parents' namespace in the port that a spawned process connects to:
- * "<namespace>.<rank>:...". From 5 on it is a number, whose lower half is N of the namespace "NAME@N"; all that one mpirun
- * started has the same NAME. */
+ * "<namespace>.<rank>:...". From 5 on it is a number, whose lower half is N of the namespace "NAME@N"; all that one
+ * mpirun started has the same NAME. */
 static void note_parents(void)
 {
 	const char *port = getenv("OMPI_PARENT_PORT");
