@@ -90,7 +90,13 @@ static const uint32_t denied[] = {
 	SYS_setsid,
 	SYS_setpgid,
 };
+#ifdef __aarch64__ /* has the one of them only */
+#define THIS_PROCESSOR AUDIT_ARCH_AARCH64
+static const uint32_t denied_alone[] = {SYS_clone};
+#else
+#define THIS_PROCESSOR AUDIT_ARCH_X86_64
 static const uint32_t denied_alone[] = {SYS_fork, SYS_vfork, SYS_clone};
+#endif
 static const uint32_t denied_counters[] = {SYS_perf_event_open};
 
 #define DENIED (sizeof(denied) / sizeof(denied[0]))
@@ -117,7 +123,7 @@ bool become_confined(unsigned may)
 	struct sock_filter program[2 * (DENIED + DENIED_ALONE + DENIED_COUNTERS) + 16];
 	size_t n = 0;
 	program[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
-	program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_PROCESSOR, 1, 0);
 	program[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	program[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000u, 0, 1); /* x32 */

@@ -1,7 +1,9 @@
 /* tick.c - see tick.h. */
 #include "base/tick.h"
 
+#ifdef __x86_64__
 #include <cpuid.h>
+#endif
 
 #define NS_PER_S 1000000000ll
 
@@ -9,8 +11,12 @@ bool tick_is_tsc;
 
 void tick_choose(void)
 {
+#ifdef __x86_64__
 	unsigned a = 0, b = 0, c = 0, d = 0;
 	tick_is_tsc = __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+#else
+	tick_is_tsc = true;
+#endif
 }
 
 uint64_t tick_monotonic(void)

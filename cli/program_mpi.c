@@ -32,7 +32,11 @@ static void read_loader(int fd, struct file_head *h)
 	Elf64_Ehdr e;
 	Elf64_Phdr p;
 	bool dynamic = false;
+#ifdef __aarch64__
+	snprintf(h->loader, sizeof(h->loader), "/lib/ld-linux-aarch64.so.1");
+#else
 	snprintf(h->loader, sizeof(h->loader), "/lib64/ld-linux-x86-64.so.2");
+#endif
 	if (pread(fd, &e, sizeof(e), 0) != sizeof(e) || e.e_ident[EI_CLASS] != ELFCLASS64)
 		return;
 	for (unsigned i = 0; i < e.e_phnum && i < HEADERS_MAX; i++) {

@@ -46,7 +46,29 @@ __thread uint32_t front_note __attribute__((visibility("hidden"), tls_model("ini
 
 void *front_resolve(uint64_t index, void *caller, uint32_t by_pmpi) __attribute__((visibility("hidden")));
 
-/* Saves what a call carries in registers, resolves all slots, then makes the call. The stub pushed the index. */
+/* Saves what a call carries in registers, resolves all slots, then makes the call. The stub pushed the index; on
+ * aarch64 it is in w17. */
+#ifdef __aarch64__
+__asm__("	.text\n"
+	"	.hidden front_lazy\n"
+	"	.globl front_lazy\n"
+	"	.type front_lazy, %function\n"
+	"front_lazy:\n"
+	"	stp x29, x30, [sp, #-224]!\n"
+	"	mov x29, sp\n"
+	"	stp x0, x1, [sp, #16]; stp x2, x3, [sp, #32]; stp x4, x5, [sp, #48]; stp x6, x7, [sp, #64]; str x8, "
+	"[sp, #80]\n"
+	"	stp q0, q1, [sp, #96]; stp q2, q3, [sp, #128]; stp q4, q5, [sp, #160]; stp q6, q7, [sp, #192]\n"
+	"	mov w0, w17; mov x1, x30; mov w2, w16\n"
+	"	bl front_resolve\n"
+	"	mov x17, x0\n"
+	"	ldp x0, x1, [sp, #16]; ldp x2, x3, [sp, #32]; ldp x4, x5, [sp, #48]; ldp x6, x7, [sp, #64]; ldr x8, "
+	"[sp, #80]\n"
+	"	ldp q0, q1, [sp, #96]; ldp q2, q3, [sp, #128]; ldp q4, q5, [sp, #160]; ldp q6, q7, [sp, #192]\n"
+	"	ldp x29, x30, [sp], #224\n"
+	"	br x17\n"
+	"	.size front_lazy, .-front_lazy\n");
+#else
 __asm__("	.text\n"
 	"	.hidden front_lazy\n"
 	"	.globl front_lazy\n"
@@ -66,6 +88,7 @@ __asm__("	.text\n"
 	"	popq %r11\n"
 	"	jmp *%r11\n"
 	"	.size front_lazy, .-front_lazy\n");
+#endif
 
 #define FRONT_STUB_BYTES 64 /* generate.py: tool_stubs() */
 

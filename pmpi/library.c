@@ -12,7 +12,7 @@ void tables_lock(void)
 	if (__builtin_expect(!tables_shared, true))
 		return;
 	while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
-		__builtin_ia32_pause();
+		spin_pause();
 }
 
 void tables_unlock(void)

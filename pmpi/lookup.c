@@ -19,6 +19,28 @@ typedef void *dlsym_fn(void *handle, const char *name);
 dlsym_fn *lookup_libc __attribute__((visibility("hidden")));
 void *lookup_for_program(void *handle, const char *name) __attribute__((visibility("hidden")));
 
+#ifdef __aarch64__
+#define OLDEST_LIBC "GLIBC_2.17" /* that knows this processor */
+__asm__("	.text\n"
+	"	.globl dlsym\n"
+	"	.type dlsym, %function\n"
+	"dlsym:\n"
+	"	stp x29, x30, [sp, #-32]!\n"
+	"	mov x29, sp\n"
+	"	stp x0, x1, [sp, #16]\n"
+	"	bl lookup_for_program\n"
+	"	mov x16, x0\n"
+	"	ldp x0, x1, [sp, #16]\n"
+	"	ldp x29, x30, [sp], #32\n"
+	"	cbnz x16, 1f\n"
+	"	adrp x17, lookup_libc\n"
+	"	ldr x17, [x17, :lo12:lookup_libc]\n"
+	"	br x17\n"
+	"1:	mov x0, x16\n"
+	"	ret\n"
+	"	.size dlsym, .-dlsym\n");
+#else
+#define OLDEST_LIBC "GLIBC_2.2.5"
 __asm__("	.text\n"
 	"	.globl dlsym\n"
 	"	.type dlsym, @function\n"
@@ -31,6 +53,7 @@ __asm__("	.text\n"
 	"	jmp *lookup_libc(%rip)\n"
 	"1:	ret\n"
 	"	.size dlsym, .-dlsym\n");
+#endif
 
 static void *finds_nothing(void *handle, const char *name)
 {
@@ -42,7 +65,7 @@ static dlsym_fn *libc(void)
 {
 	dlsym_fn *f = __atomic_load_n(&lookup_libc, __ATOMIC_RELAXED);
 	if (__builtin_expect(f == NULL, false)) {
-		f = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+		f = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", OLDEST_LIBC);
 		if (f == NULL)
 			f = finds_nothing;
 		__atomic_store_n(&lookup_libc, f, __ATOMIC_RELAXED);

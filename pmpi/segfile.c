@@ -23,7 +23,7 @@ static atomic_flag lock = ATOMIC_FLAG_INIT;
 static void lock_take(void)
 {
 	while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
-		__builtin_ia32_pause();
+		spin_pause();
 }
 
 static void lock_give(void)
