@@ -22,7 +22,9 @@ CREATE TABLE IF NOT EXISTS mpitrace.jobs (
 	parallel double precision,        -- efficiencies, null where they are not known
 	load_balance double precision,
 	issue text, loss_core_hours double precision NOT NULL,
-	complete integer NOT NULL         -- 1: no rank and no event is missing
+	complete integer NOT NULL,        -- 1: no rank and no event is missing
+	hung_core_hours double precision NOT NULL, -- of core_hours: no rank advanced any more
+	outcome text NOT NULL             -- why it ended: COMPLETED, FAILED, TIMEOUT ...; UNKNOWN
 );
 CREATE INDEX IF NOT EXISTS jobs_start ON mpitrace.jobs (start);
 CREATE INDEX IF NOT EXISTS jobs_program ON mpitrace.jobs (program, start);
@@ -41,5 +43,6 @@ $$;
 CREATE OR REPLACE VIEW mpitrace.days AS
 	SELECT start::date AS day, program, "user", account, count(*) AS jobs, sum(core_hours) AS core_hours,
 	       sum(core_hours * useful) AS useful, sum(core_hours * (1 - useful - wait)) AS mpi,
-	       sum(core_hours * wait) AS waiting, sum(loss_core_hours) AS lost
+	       sum(core_hours * wait) AS waiting, sum(loss_core_hours) AS lost,
+	       sum(hung_core_hours) AS hung
 	FROM mpitrace.jobs GROUP BY 1, 2, 3, 4;

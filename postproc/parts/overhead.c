@@ -17,11 +17,17 @@ struct cost {
 	bool known;
 };
 
+static bool tells(const struct analysis *a, uint32_t r)
+{
+	const struct process *p = a->step->ranks[r];
+	return p != NULL && (!isnan(p->overhead_ns) || a->ranks[r].slow_calls > 0);
+}
+
 static void add_rank(struct cost *c, const struct analysis *a, uint32_t r)
 {
 	const struct process *p = a->step->ranks[r];
 	const struct rank_totals *t = &a->ranks[r];
-	if (p == NULL || (isnan(p->overhead_ns) && t->slow_calls == 0))
+	if (!tells(a, r))
 		return;
 	if (!isnan(p->overhead_ns)) {
 		c->calls += (double)t->calls;
@@ -44,18 +50,16 @@ static double agent_ns(const struct node *n)
 
 static void add_node(struct cost *c, const struct analysis *a, uint32_t node)
 {
-	double ready_ns = 0, longest_ns = 0;
-	uint32_t nranks = 0;
+	double ready_ns = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		const struct process *p = a->step->ranks[r];
-		if (p == NULL || p->node != node)
-			continue;
-		nranks++;
-		ready_ns += p->processor_wait_ns > 0 ? p->processor_wait_ns : 0;
-		longest_ns = fmax(longest_ns, a->ranks[r].region_ns);
+		if (p != NULL && p->node == node && p->processor_wait_ns > 0)
+			ready_ns += p->processor_wait_ns;
 	}
 	double taken_ns = fmin(agent_ns(&a->step->nodes.at[node]), ready_ns);
-	c->displaced_ns += nranks * fmin(taken_ns, longest_ns);
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		if (tells(a, r) && a->step->ranks[r]->node == node)
+			c->displaced_ns += fmin(taken_ns, a->ranks[r].region_ns);
 }
 
 static void put_shares(cJSON *o, const struct analysis *a, struct cost *c)

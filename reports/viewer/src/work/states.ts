@@ -245,7 +245,9 @@ function snapshot(r: Reader, { place, found, halted }: Arrived): Snapshot {
     collectives: [],
     alive: [],
     ends: list(trace.analysis, 'per_rank').map((x) => str(x, 'state')),
-    unreturned: list(trace.analysis, 'per_rank').map((x) => 1e9 * ((num(x, 'unreturned_s') ?? 0) + (num(x, 'hung_s') ?? 0))),
+    unreturned: list(trace.analysis, 'per_rank').map(
+      (x) => 1e9 * ((num(x, 'unreturned_s') ?? 0) + (num(x, 'hung_s') ?? 0)),
+    ),
     ops: trace.meta.ops,
   };
   for (let rank = 0; rank < ranks; rank++) putRank(r, place, rank, out);
