@@ -277,7 +277,8 @@ static void tell_outcome(const struct run *r, int status)
 	tick_choose();
 	char path[PATH_MAX + 16];
 	snprintf(path, sizeof(path), "%s/exits", r->stepdir);
-	FILE *f = fopen(path, "ae");
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); /* where the plugin traces there is none: Slurm knows */
+	FILE *f = fd >= 0 ? fdopen(fd, "a") : NULL;
 	if (f != NULL && stopped_by != 0)
 		fprintf(f, "signal %d\n", (int)stopped_by);
 	if (f != NULL) {
