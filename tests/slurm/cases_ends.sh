@@ -2,6 +2,7 @@
 # cases_ends.sh - every way a job ends: its outcome is that of the untraced one, the report says what is missing and why,
 # nothing is left, no node is drained, the next job runs. Sourced by run.sh.
 
+# Whom Slurm ends first, the script or its srun, is chance: a script that goes on behind srun is ended by the signal either way.
 # with_both_ended END-FUNCTION SBATCH-ARGS...: the script on standard input runs untraced (in off/) and traced (here), both
 # come to the file they are told in $PHASE_FILE, are ended by END-FUNCTION JOB, and have the same outcome. OFF, JOB: their
 # numbers.
@@ -78,6 +79,7 @@ a_job_cancelled_in_init_ends_as_untraced() {
 	with_both_ended with_cancel -N2 -n2 <<-END || return
 		#!/bin/sh
 		srun $PHASE init
+		exec sleep 1000
 	END
 	is_calm
 }
@@ -86,6 +88,7 @@ a_job_cancelled_while_it_runs_ends_as_untraced() {
 	with_both_ended with_cancel -N2 -n2 <<-END || return
 		#!/bin/sh
 		srun $PHASE run
+		exec sleep 1000
 	END
 	with_partial_report "MPI_Finalize" || return
 	is_calm
@@ -95,6 +98,7 @@ a_job_cancelled_in_finalize_ends_as_untraced() {
 	with_both_ended with_cancel -N2 -n2 <<-END || return
 		#!/bin/sh
 		srun $PHASE finalize
+		exec sleep 1000
 	END
 	with_partial_report "MPI_Finalize" || return
 	is_calm
@@ -123,6 +127,7 @@ a_job_that_runs_into_its_time_limit_ends_as_untraced() {
 	with_both_ended with_time_over -N2 -n2 <<-END || return
 		#!/bin/sh
 		srun $PHASE run
+		exec sleep 1000
 	END
 	[[ $(outcome "$JOB") == *TIMEOUT* ]] || fails "it ended as $(outcome "$JOB")" || return
 	with_partial_report "MPI_Finalize" || return
