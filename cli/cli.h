@@ -34,6 +34,7 @@ int exec_beside(const char *program, const char *room, char **argv);
 	ROW(sweep) \
 	ROW(topology) \
 	ROW(view) \
+	ROW(whatif) \
 	/* one row a subcommand */
 
 #define DECLARE(name) extern const struct command cmd_##name;

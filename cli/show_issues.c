@@ -6,6 +6,7 @@
 #include "format/issues.h"
 #include "reports/html/html.h"
 #include "reports/text/evidence.h"
+#include "reports/text/gain.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,6 +69,13 @@ static void put_measure(const cJSON *issue)
 	else if (at == 0)
 		return;
 	put_line("who", text);
+}
+
+static void put_gain(const cJSON *issue)
+{
+	char text[GAIN_TEXT];
+	if (gain_text(issue, true, text))
+		put_line("gain", text);
 }
 
 /* As on the page, in letters. */
@@ -144,6 +152,7 @@ void show_issues(const cJSON *a, const char *path)
 		put_line("what", json_text(rows[i], "what", ""));
 		if (i >= ISSUES_SHOWN)
 			continue;
+		put_gain(rows[i]);
 		put_measure(rows[i]);
 		put_line("why", json_text(rows[i], "why", ""));
 		put_line("do", json_text(rows[i], "next", ""));

@@ -271,6 +271,12 @@ int mpix_pack(const struct mpix_writer *w, const struct mpix_part *part, struct 
 /* Append them to the file: one caller at a time, parts ascending by (window, group), each once (parts without
  * anything may be left out). */
 int mpix_writer_put(struct mpix_writer *w, const struct mpix_packed *packed, struct error *e);
+struct mpix_file;
+/* Before the end: let look() read what has been put so far, as a file without levels of detail and with an empty
+ * analysis. Nothing of that stays, and putting may go on. What look() returns, or -errno with text; -ENOTSUP where path
+ * is no regular file. */
+int mpix_writer_look(struct mpix_writer *w, int (*look)(void *context, struct mpix_file *f), void *context,
+		     struct error *e);
 /* Add levels of detail, signatures, clocks and the analysis object (JSON text, schema mpitrace/analysis/1), seal,
  * fsync, rename. Frees w, also on failure. */
 int mpix_writer_finish(struct mpix_writer *w, const char *analysis_json, struct error *e);
@@ -302,8 +308,6 @@ struct mpix_event {
 	uint8_t flags;		 /* of it: bits of enum mpix_signature_flag */
 	uint32_t stack;		 /* who called: 1 + id as in analysis "stacks"; 0: not recorded */
 };
-
-struct mpix_file;
 
 /* Open and check the superblock, header and index. Not an .mpix, cut or damaged: -EBADMSG with where and what. */
 int mpix_open(const char *path, struct mpix_file **ret_file, struct error *e);

@@ -10,7 +10,8 @@ import sys
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
 ORDERS = ('first', 'time', 'last')
 SEEN = ('useful', 'wait', 'caused', 'mpi', 'sent', 'tracing', 'processor', 'polling', 'by_size')
-KEYS = {'phrase', 'order', 'wrong', 'of totals', 'kind', 'explains', 'seen in', 'pairs', 'holds when'}
+KEYS = {'phrase', 'order', 'wrong', 'of totals', 'kind', 'explains', 'seen in', 'pairs', 'replay', 'holds when'}
+REPLAYS = ('none', 'balance', 'waits', 'causer')
 SEEN_MAX = 2
 
 
@@ -33,6 +34,8 @@ def read(path):
             fail(name, 'has %s; phrase, order and holds when must be there' % ', '.join(row))
         if row['order'] not in ORDERS or set(words(row, 'seen in')) - set(SEEN) or len(words(row, 'seen in')) > SEEN_MAX:
             fail(name, 'order or seen in is not one of those that there are')
+        if row.get('replay', 'none') not in REPLAYS:
+            fail(name, 'replay is none of %s' % ', '.join(REPLAYS))
         effects = []
         for word in words(row, 'explains'):
             group = [n for n, r in rows.items() if word == r.get('kind', '') + 's']
@@ -73,9 +76,9 @@ def write_c(rows, out):
     for name, row in rows.items():
         effects = ' | '.join('1ull << %d' % at[e] for e in row['effects']) or '0'
         seen = ', '.join('SEEN_' + s.upper() for s in words(row, 'seen in')) or 'SEEN_NOWHERE'
-        lines.append('\t{"%s", %s, ISSUE_%s, %s, %s, %s, {%s}, %s},' % (
+        lines.append('\t{"%s", %s, ISSUE_%s, %s, %s, %s, {%s}, REPLAY_%s, %s},' % (
             name, quoted(row['phrase']), row['order'].upper(), *('true' if row.get(k) == v else 'false' for k, v in
-            (('wrong', 'yes'), ('of totals', 'yes'), ('pairs', 'traffic'))), seen, effects))
+            (('wrong', 'yes'), ('of totals', 'yes'), ('pairs', 'traffic'))), seen, row.get('replay', 'none').upper(), effects))
     order = causes_first(rows)
     lines += ['};', 'const size_t issue_count = %d;' % len(rows), 'const unsigned char issue_causes[] = {%s};' % ', '.join(str(at[n]) for n in order),
               'const size_t issue_cause_count = %d;' % len(order), '']

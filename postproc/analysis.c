@@ -1,6 +1,7 @@
 /* analysis.c - the order of work, and the table of parts. */
 #include "postproc/analysis.h"
 #include "base/progress.h"
+#include "postproc/replay/replay.h"
 #include "postproc/totals/bytes.h"
 #include "postproc/stream/alternation.h"
 #include "postproc/stream/on_path.h"
@@ -147,6 +148,7 @@ void analysis_done(struct analysis *a)
 	traffic_done(&a->coll);
 	traffic_done(&a->rma);
 	usage_totals_done(&a->usage);
+	replay_destroy(a->replay);
 	free(a->ranks);
 	memset(a, 0, sizeof(*a));
 }

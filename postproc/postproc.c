@@ -15,8 +15,8 @@ static void take_result(const struct analysis *a, char *json, struct postproc_re
 static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, struct postproc_result *ret_result,
 		   struct error *e)
 {
-	struct analysis a = {.step = step};
 	struct export *x = mpix_path != NULL ? export_create(mpix_path, step) : NULL;
+	struct analysis a = {.step = step, .export = x};
 	char *json = NULL;
 	int code = mpix_path != NULL && x == NULL ? fail(e, -ENOMEM, "%s: out of memory", mpix_path) : 0;
 	if (code == 0)

@@ -4,6 +4,7 @@
 #include "format/issues.h"
 #include "reports/html/section.h"
 #include "reports/text/evidence.h"
+#include "reports/text/gain.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,6 +89,13 @@ static void write_loss(struct page *p, const cJSON *issue)
 	if (of_s > 0)
 		put(p, ", %s of the %s", fmt_share(loss_s / of_s).s, time_word(p->model, of_s));
 	put(p, "</dd></div>\n");
+}
+
+static void write_gain(struct page *p, const cJSON *issue)
+{
+	char text[GAIN_TEXT];
+	if (gain_text(issue, false, text))
+		put(p, "<div><dt>gained without it, by replay</dt><dd>%s</dd></div>\n", text);
 }
 
 static void write_window(struct page *p, const cJSON *issue)
@@ -250,6 +258,7 @@ static void write_card(struct page *p, const cJSON *issue, size_t number, bool c
 	if (chart)
 		write_evidence(p, issue);
 	put(p, "<dl>\n");
+	write_gain(p, issue);
 	write_loss(p, issue);
 	write_metric(p, issue);
 	write_confidence(p, issue);
