@@ -1,6 +1,7 @@
 /* cmd_doctor.c - `mpitrace doctor [--json]`: is this installation right, and if not, what to do. `--try NODES`: a
  * traced step on each. `--policy FACTS`: what a job would get. Only looks, changes nothing. Exit code 1 when a check is
  * BAD; warnings alone are no issue. */
+#include "base/json_quote.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/print.h"
@@ -49,11 +50,11 @@ static void print_json(const char *name, const struct verdict *v, bool first)
 {
 	static const char *const levels[] = {"ok", "warn", "bad"};
 	printf("%s\n{\"check\":", first ? "" : ",");
-	put_json_text(stdout, name);
+	json_quote_to(stdout, name);
 	printf(",\"status\":\"%s\",\"what\":", levels[v->level]);
-	put_json_text(stdout, v->what);
+	json_quote_to(stdout, v->what);
 	fputs(",\"next\":", stdout);
-	put_json_text(stdout, v->next);
+	json_quote_to(stdout, v->next);
 	putchar('}');
 }
 

@@ -1,5 +1,6 @@
 /* doctor_policy.c - the site's policy: is it in order, and what would a job get? In: mpitrace.conf and conf.d/, facts
  * from the command line.  Out: a verdict; or the decision, each value with the line that made it. */
+#include "base/json_quote.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/print.h"
@@ -130,13 +131,13 @@ static void print_json(const struct policy_decision *d, const char *level)
 {
 	char why[POLICY_WHY_MAX], where[512];
 	printf("{\"schema\":\"mpitrace/policy/1\",\"level\":\"%s\",\"why\":", level);
-	put_json_text(stdout, policy_why(d, why));
+	json_quote_to(stdout, policy_why(d, why));
 	fputs(",\"settings\":[", stdout);
 	for (int i = 0; i < POLICY_SETTINGS; i++) {
 		printf("%s\n{\"setting\":\"%s\",\"value\":", i > 0 ? "," : "", policy_settings[i].name);
-		put_json_text(stdout, policy_text(d, (enum policy_setting)i));
+		json_quote_to(stdout, policy_text(d, (enum policy_setting)i));
 		fputs(",\"where\":", stdout);
-		put_json_text(stdout, policy_where(d, (enum policy_setting)i, where));
+		json_quote_to(stdout, policy_where(d, (enum policy_setting)i, where));
 		putchar('}');
 	}
 	puts("]}");

@@ -107,47 +107,35 @@ static uint32_t node_of(const struct mpix_writer *w, uint32_t rank)
 	return w->info.place_of_rank == NULL ? 0 : w->info.place_of_rank[rank] / w->shape.flow_places;
 }
 
+struct sought_flow {
+	const struct mpix_flow *flows, *like;
+};
+
+static bool is_flow(const void *context, uint32_t at)
+{
+	const struct sought_flow *x = context;
+	const struct mpix_flow *f = &x->flows[at];
+	return f->tile == x->like->tile && f->src == x->like->src && f->dst == x->like->dst;
+}
+
 static int add_flow(struct mpix_scratch *s, struct mpix_packed *p, uint32_t tile, uint32_t src, uint32_t dst,
 		    uint64_t bytes)
 {
-	struct mpix_flow *last = p->nflows > 0 ? &p->flows[s->last_flow] : NULL;
-	if (last != NULL && last->tile == tile && last->src == src && last->dst == dst) {
-		last->messages++;
-		last->bytes += bytes;
-		return 0;
-	}
-	uint64_t hash = index_mix((uint64_t)src << 32 | dst, tile);
-	size_t at = (size_t)hash & (s->cap_flow_slots - 1);
-	for (; s->flow_slots[at] != 0; at = (at + 1) & (s->cap_flow_slots - 1)) {
-		struct mpix_flow *f = &p->flows[s->flow_slots[at] - 1];
-		if (f->tile == tile && f->src == src && f->dst == dst) {
-			f->messages++;
-			f->bytes += bytes;
-			s->last_flow = s->flow_slots[at] - 1;
-			return 0;
+	struct mpix_flow like = {tile, src, dst, 0, 0};
+	struct sought_flow sought = {p->flows, &like};
+	if (p->nflows == 0 || !is_flow(&sought, s->last_flow)) {
+		uint64_t hash = index_mix((uint64_t)src << 32 | dst, tile);
+		s->last_flow = index_find(&s->by_flow, hash, is_flow, &sought);
+		if (s->last_flow == INDEX_NONE) {
+			s->last_flow = (uint32_t)p->nflows;
+			if (vec_grow(&p->flows, &p->cap_flows, p->nflows + 1, sizeof(*p->flows)) < 0 ||
+			    index_add(&s->by_flow, hash, s->last_flow) < 0)
+				return -ENOMEM;
+			p->flows[p->nflows++] = like;
 		}
 	}
-	if (vec_grow(&p->flows, &p->cap_flows, p->nflows + 1, sizeof(*p->flows)) < 0)
-		return -ENOMEM;
-	s->last_flow = (uint32_t)p->nflows;
-	p->flows[p->nflows++] = (struct mpix_flow){tile, src, dst, 1, bytes};
-	s->flow_slots[at] = (uint32_t)p->nflows;
-	return 0;
-}
-
-static int begin_flows(struct mpix_scratch *s, uint32_t nlinks)
-{
-	size_t cap = 64;
-	while (cap < 2 * (size_t)nlinks)
-		cap *= 2;
-	if (cap > s->cap_flow_slots) {
-		free(s->flow_slots);
-		s->flow_slots = malloc(cap * sizeof(*s->flow_slots));
-		s->cap_flow_slots = s->flow_slots != NULL ? cap : 0;
-		if (s->flow_slots == NULL)
-			return -ENOMEM;
-	}
-	memset(s->flow_slots, 0, s->cap_flow_slots * sizeof(*s->flow_slots));
+	p->flows[s->last_flow].messages++;
+	p->flows[s->last_flow].bytes += bytes;
 	return 0;
 }
 
@@ -191,8 +179,9 @@ int mpix_lod_pack(const struct mpix_writer *w, const struct mpix_part *part, str
 		  struct mpix_packed *p)
 {
 	uint32_t shift = w->lod.top_grid - w->lod.flow_grid, first = UINT32_MAX, last = 0;
-	if (vec_grow(&s->keys, &s->cap_keys, part->nlinks, sizeof(*s->keys)) < 0 || begin_flows(s, part->nlinks) < 0)
+	if (vec_grow(&s->keys, &s->cap_keys, part->nlinks, sizeof(*s->keys)) < 0)
 		return -ENOMEM;
+	index_clear(&s->by_flow);
 	for (uint32_t i = 0; i < part->nlinks; i++) {
 		const struct mpix_message *x = &part->links[i].message;
 		uint32_t tile = tile_of(w, x->send_start_ns, w->lod.top_grid);

@@ -32,7 +32,7 @@ void mpix_scratch_free(struct mpix_scratch *s)
 	free(s->counts);
 	free(s->sorting);
 	free(s->keys);
-	free(s->flow_slots);
+	index_done(&s->by_flow);
 	free(s);
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/atomic_file.h"
+#include "base/index.h"
 #include "base/sort.h"
 #include "base/vec.h"
 #include "format/mpic.h"
@@ -86,9 +87,8 @@ struct mpix_scratch {
 		uint32_t at, tile;
 	} * keys;
 	size_t cap_keys;
-	uint32_t *flow_slots;
-	size_t cap_flow_slots;
-	uint32_t last_flow; /* that was added to, of the packed part */
+	struct index by_flow; /* flows of the packed part */
+	uint32_t last_flow;   /* that was added to, of the packed part */
 	struct mpix_memory memory;
 };
 

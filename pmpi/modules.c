@@ -5,6 +5,7 @@
 #include "pmpi/redact.h"
 
 #include "format/mpic.h"
+#include "format/mpic_defs.h"
 #include "pmpi/record.h"
 #include "pmpi/segfile.h"
 #include "pmpi/tools.h"
@@ -99,17 +100,14 @@ static bool note_fortran_layer(const char *path, const struct module *m)
 
 static bool put_module(struct stream *s, const struct dl_phdr_info *info, const struct module *m, const char *path)
 {
-	struct {
-		uint64_t begin, end, bias;
-		uint32_t id_len, path_len;
-	} head = {m->begin, m->end, info->dlpi_addr, 0, (uint32_t)strlen(path)};
+	struct mpic_module_head head = {m->begin, m->end, info->dlpi_addr, 0, (uint32_t)strlen(path)};
 	static uint8_t tail[BUILD_ID_MAX + PATH_BYTES];
 	const uint8_t *id = NULL;
-	head.id_len = build_id(info, &id);
+	head.build_id_len = build_id(info, &id);
 	if (id != NULL)
-		memcpy(tail, id, head.id_len);
-	memcpy(tail + head.id_len, path, head.path_len);
-	return stream_put_def(s, MPIC_DEF_MODULE, &head, sizeof(head), tail, head.id_len + head.path_len);
+		memcpy(tail, id, head.build_id_len);
+	memcpy(tail + head.build_id_len, path, head.path_len);
+	return stream_put_def(s, MPIC_DEF_MODULE, &head, sizeof(head), tail, head.build_id_len + head.path_len);
 }
 
 static int look(struct dl_phdr_info *info, size_t size, void *context)

@@ -9,11 +9,6 @@
 
 static const char *const report_names[] = {"srun", "epilog", "none"};
 
-const char *request_report_name(enum request_report report)
-{
-	return report_names[report];
-}
-
 static int set_on(struct request *r, const char *value, struct error *e)
 {
 	(void)value, (void)e;

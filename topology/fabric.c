@@ -284,11 +284,6 @@ bool fabric_find(char *ret_path, size_t cap_bytes)
 
 /* ---- asking ---- */
 
-enum fabric_kind fabric_kind_of(const struct fabric *f)
-{
-	return f->kind;
-}
-
 const char *fabric_kind_name(enum fabric_kind kind)
 {
 	static const char *const names[] = {"flat", "tree", "block", "ring"};

@@ -6,6 +6,7 @@
 #include "base/crc32c.h"
 #include "base/cursor.h"
 #include "base/json.h"
+#include "base/json_quote.h"
 #include "base/shell_word.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -177,6 +178,24 @@ static void print_as_cjson_does(const cJSON *v)
 	cr_assert_str_eq(text, expected);
 	free(text);
 	free(expected);
+}
+
+static void expect_quoted(const char *text, const char *want)
+{
+	_cleanup_buf_ struct buf out = {0};
+	json_quote(&out, text);
+	buf_u8(&out, 0);
+	cr_expect_str_eq((const char *)out.data, want);
+}
+
+Test(json, a_quoted_text_is_json_whatever_its_bytes_are)
+{
+	expect_quoted("", "\"\"");
+	expect_quoted("plain \"and\" back\\slash", "\"plain \\\"and\\\" back\\\\slash\"");
+	expect_quoted("\b\f\n\r\t\x01", "\"\\b\\f\\n\\r\\t\\u0001\"");
+	expect_quoted("\x7f\xc2\x9b\xc2\xa0", "\"\\u007f\\u009b\xc2\xa0\"");
+	expect_quoted("a\xff\xe2\x82", "\"a\\ufffd\\ufffd\\ufffd\"");
+	expect_quoted("\xe2\x82\xac", "\"\xe2\x82\xac\"");
 }
 
 static void print_number(double value)

@@ -235,7 +235,6 @@ Test(fabric, of_several_topologies_the_clusters_counts)
 	struct fabric *f;
 	struct error e = {""};
 	cr_assert_eq(parse("- topology: a\n  flat: true\n", true, &f, &e), 0, "%s", e.text);
-	cr_assert_eq(fabric_kind_of(f), FABRIC_FLAT);
 	cr_assert_str_eq(path_text(f, "n1"), "?");
 	fabric_free(f);
 }
