@@ -117,7 +117,7 @@ int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *
 	if (target == TARGET_DEVICE)
 		return open_device(ret_f, path, e);
 	if (target == TARGET_OTHER)
-		return fail(e, -EINVAL, "%s: is not a file: name one, or one that is not there yet", path);
+		return fail(e, -EINVAL, "%s: not a regular file; name a file, or one that does not exist yet", path);
 
 	f.path = strdup(path);
 	if (f.path == NULL || asprintf(&f.temporary, "%s.%d.tmp", path, (int)getpid()) < 0) {

@@ -133,15 +133,15 @@ static int doctor(int argc, char **argv)
 		else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
 			file = argv[++i];
 		else
-			return usage_error("doctor", "unknown option \"%.64s\", or one without its value", argv[i]);
+			return usage_error("doctor", "unknown option \"%.64s\", or its value is missing", argv[i]);
 	}
 	if ((mode == MODE_CHECKS && i < argc) || (mode != MODE_POLICY && file != NULL))
 		return usage_error("doctor", "facts and --config go with --policy, nodes with --try");
 	if (mode == MODE_TRY && geteuid() == 0)
-		return usage_error("doctor", "root's steps are never traced: --try as an ordinary user");
+		return usage_error("doctor", "root's steps are never traced: run --try as an ordinary user");
 	return mode == MODE_POLICY ? doctor_policy(file, argv + i, argc - i, output.json)
 				   : run_checks(mode == MODE_TRY, argv + i, argc - i);
 }
 
-const struct command cmd_doctor = {"doctor", doctor, "is this installation right, and if not, what to do",
+const struct command cmd_doctor = {"doctor", doctor, "check this installation and say how to repair it",
 				   "doctor [--json] [--try [NODE ...]] [--policy [--config FILE] [FACT=VALUE ...]]"};

@@ -173,7 +173,7 @@ static int ingest(const struct options *o)
 		return complain(&e);
 	if (i.had_no_room > 0)
 		fprintf(stderr,
-			"mpitrace fleet: %llu steps left no record, because the outbox's file system was full\n",
+			"mpitrace fleet: steps without a record: %llu, because the outbox's file system was full\n",
 			(unsigned long long)i.had_no_room);
 	printf("%llu records added, %llu replaced, %llu known already, %llu left out\n", (unsigned long long)c.added,
 	       (unsigned long long)c.replaced, (unsigned long long)c.known,
@@ -208,7 +208,7 @@ static int query(const struct options *o)
 	struct fleet f = {0};
 	struct error e;
 	if (o->npaths != 1)
-		return usage_error("fleet", "query takes one question in SQL");
+		return usage_error("fleet", "query takes one SQL query");
 	int rc = fleet_open(o->db, FLEET_READ, &f, &e);
 	if (rc == 0)
 		rc = fleet_query(&f, o->paths[0], o->json ? QUERY_JSON : o->csv ? QUERY_CSV : QUERY_TEXT, stdout, &e);
@@ -265,7 +265,7 @@ static int parse_option(struct options *o, int key, const char *value)
 	else if (key == 'D' || key == 'J')
 		return parse_number(key == 'D' ? "days" : "jobs", value, key == 'D' ? &o->days : &o->jobs);
 	else
-		return usage_error("fleet", "unknown option, or one without its value");
+		return usage_error("fleet", "unknown option, or its value is missing");
 	return -1;
 }
 
@@ -286,14 +286,14 @@ static int fleet(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "serve") == 0)
 		return exec_beside(WEB_PROGRAM, "fleet", argv);
 	if (what == NULL)
-		return usage_error("fleet", "say what to do: ingest, report, serve, query or check");
+		return usage_error("fleet", "give a command: ingest, report, serve, query or check");
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc - 1, argv + 1, "o:", names, NULL)) != -1)
 		code = parse_option(&o, c, optarg);
 	if (code >= 0)
 		return code;
 	if (o.db == NULL)
-		return usage_error("fleet", "which database? --db FILE");
+		return usage_error("fleet", "--db FILE is missing");
 	o.paths = argv + 1 + optind;
 	o.npaths = argc - 1 - optind;
 	return what->run(&o);

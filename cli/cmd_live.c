@@ -59,8 +59,8 @@ static int parse(struct live *o, int argc, char **argv)
 			o->what = argv[i];
 	}
 	if ((o->once || o->json) && (o->feed.socket_path != NULL || o->feed.tcp))
-		return usage_error("live", "--once and --json go without --socket and --port");
-	return o->what == NULL ? usage_error("live", "needs a job's number or directory") : 0;
+		return usage_error("live", "--once and --json cannot be combined with --socket and --port");
+	return o->what == NULL ? usage_error("live", "give a job's number or directory") : 0;
 }
 
 struct screen {
@@ -91,7 +91,7 @@ static void show(const struct live *o, const struct look *l, struct screen *s)
 						     .lines = s->lines,
 						     .first = s->first,
 						     .keys = !s->keys	 ? NULL
-							     : s->paused ? "PAUSED; space goes on, q quits"
+							     : s->paused ? "PAUSED; space continues, q quits"
 									 : "q quits, space pauses, arrows scroll"});
 	if (!pages && !o->once)
 		putchar('\n');

@@ -46,17 +46,16 @@ static void judge(struct verdict *v, const struct policy *p, const char *file)
 {
 	const char *unreachable = policy_unreachable(p);
 	if (policy_is_empty(p))
-		verdict_say(v, VERDICT_OK, NULL, "%s is not there: users decide, within built-in limits", file);
+		verdict_say(v, VERDICT_OK, NULL, "%s does not exist: users decide, within built-in limits", file);
 	else if (unreachable != NULL)
 		verdict_say(v, VERDICT_WARN,
-			    "the first rule that fits decides: move it up, or give the one before conditions",
+			    "the first rule that matches decides: move this one up, or give the one before conditions",
 			    "%s: rule \"%s\" is never reached", file, unreachable);
 	else if (policy_asks(p, FACT_QOS, 0) != NULL)
-		verdict_say(
-			v, VERDICT_WARN, "use partition or account, or see docs/POLICY.md",
-			"%s: %s for qos, which Slurm 22.05 does not tell its prolog: there every job loses what such "
-			"a rule takes away, and none gets what it gives",
-			file, who_asks(p, FACT_QOS, (char[512]){""}, 512));
+		verdict_say(v, VERDICT_WARN, "use partition or account, or see docs/POLICY.md",
+			    "%s: %s for qos, which Slurm 22.05 does not pass to its prolog: there, such a rule "
+			    "restricts every job and grants nothing",
+			    file, who_asks(p, FACT_QOS, (char[512]){""}, 512));
 	else
 		verdict_say(v, VERDICT_OK, NULL, "%s: %u files, %u rules", file, policy_count_files(p),
 			    policy_count_rules(p));
@@ -72,10 +71,10 @@ void check_policy(struct verdict *v)
 	plugstack_read(&stack);
 	int rc = policy_load(stack.config.policy, 0, &p, &errors);
 	if (rc == -EACCES && geteuid() != 0)
-		verdict_say(v, VERDICT_OK, NULL, "%s is not for users to read: root's doctor looks at it",
+		verdict_say(v, VERDICT_OK, NULL, "%s is not readable by users: run mpitrace doctor as root to check it",
 			    stack.config.policy);
 	else if (rc < 0)
-		verdict_say(v, VERDICT_BAD, "mend it: until then no job is traced on this host", "%s", texts);
+		verdict_say(v, VERDICT_BAD, "correct it: until then no job on this host is traced", "%s", texts);
 	else
 		judge(v, p, stack.config.policy);
 	policy_free(p);
@@ -186,7 +185,7 @@ int doctor_policy(const char *file, char *const *facts, int nfacts, bool json)
 		if (!json)
 			print_place(&d, &f);
 	} else {
-		fprintf(stderr, "mpitrace doctor: %u errors: every job would get off\n", errors.count);
+		fprintf(stderr, "mpitrace doctor: %u errors: every job would have level off\n", errors.count);
 	}
 	policy_free(p);
 	policy_facts_done(&f);

@@ -46,12 +46,13 @@ static void put_job(const struct look *l, unsigned columns)
 		count[l->ranks.at[i].state]++;
 		stopped += l->ranks.at[i].stopped;
 	}
-	snprintf(line, sizeof(line), "sample %llu: %zu ranks on %u node%s: %u in MPI, %u outside, %u ended, %u silent",
-		 (unsigned long long)l->sample, l->ranks.n, l->step.nnodes, l->step.nnodes == 1 ? "" : "s",
-		 count[LIVE_MPI], count[LIVE_USEFUL], count[LIVE_ENDED], count[LIVE_SILENT]);
+	snprintf(line, sizeof(line), "sample %llu: %s on %s: %u in MPI, %u outside, %u ended, %u without samples",
+		 (unsigned long long)l->sample, fmt_many((double)l->ranks.n, "rank").s,
+		 fmt_many(l->step.nnodes, "node").s, count[LIVE_MPI], count[LIVE_USEFUL], count[LIVE_ENDED],
+		 count[LIVE_SILENT]);
 	put_line(line, columns);
 	if (stopped > 0) {
-		snprintf(line, sizeof(line), "%u rank%s stopped by a signal: SIGCONT lets %s go on", stopped,
+		snprintf(line, sizeof(line), "%u rank%s stopped by a signal: SIGCONT resumes %s", stopped,
 			 stopped == 1 ? " is" : "s are", stopped == 1 ? "it" : "them");
 		put_line(line, columns);
 	}
@@ -138,7 +139,7 @@ static void put_stuck(const struct look *l, unsigned columns)
 		const struct core *c = &l->cores.at.at[i];
 		char line[256], *why = live_why(l, c);
 		size_t ranks = c->nranks + c->waiting.n;
-		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never go on, because of:", ranks,
+		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never continue, because of:", ranks,
 			 ranks == 1 ? "" : "s");
 		put_line(line, columns);
 		put_parts(why);
@@ -147,7 +148,7 @@ static void put_stuck(const struct look *l, unsigned columns)
 	if (n > DEADLOCKS_SHOWN)
 		put_line("and more deadlocks: see --json", columns);
 	if (l->stuck && n == 0)
-		put_line("STUCK: every rank has been inside of one MPI call for a minute or more", columns);
+		put_line("STUCK: every rank has been inside one MPI call for a minute or more", columns);
 }
 
 static void put_waited(const struct look *l, unsigned columns)

@@ -58,7 +58,7 @@ static void put_side(const cJSON *diff, const char *side)
 	int n = (int)json_count(s, "files");
 	printf("%s  ", side);
 	put_plain(stdout, json_text(s, "program", "unknown program"), 60);
-	printf(", %.0f ranks, %d run%s:", ranks_of(diff, side), n, n == 1 ? "" : "s");
+	printf(", %s, %s:", fmt_many(ranks_of(diff, side), "rank").s, fmt_many(n, "run").s);
 	for (int i = 0; i < n && i < 4; i++) {
 		putchar(' ');
 		put_plain(stdout, json_text(cJSON_GetArrayItem(files, i), "path", "?"), 200);
@@ -123,7 +123,7 @@ static void put_head(const char *title)
 
 static void put_time(const cJSON *diff)
 {
-	put_head(shows_a_rank(diff) ? "Time, mean of ranks" : "Time, all ranks added up");
+	put_head(shows_a_rank(diff) ? "Time, mean of ranks" : "Time, total over ranks");
 	for (const cJSON *v = json_first(diff, "time"); v != NULL; v = v->next) {
 		bool region = strcmp(json_text(v, "metric", ""), "region") == 0;
 		put_name(region ? "traced region (once)" : json_text(v, "metric", "?"));
@@ -155,7 +155,7 @@ static void site_name(const cJSON *v, char *to, size_t size)
 	char place[160], moved[64] = "";
 	snprintf(place, sizeof(place), "%.80s:%.0f", slash != NULL ? slash + 1 : file, line);
 	if (strcmp(matched, "together") == 0)
-		snprintf(moved, sizeof(moved), " (%.0f, %.0f calls as one)", json_number_or(v, "a_sites", 0),
+		snprintf(moved, sizeof(moved), " (%.0f and %.0f call sites as one)", json_number_or(v, "a_sites", 0),
 			 json_number_or(v, "b_sites", 0));
 	else if (strcmp(matched, "only_a") == 0 || strcmp(matched, "only_b") == 0)
 		snprintf(moved, sizeof(moved), " (%s)", matched[5] == 'a' ? "gone" : "new");

@@ -144,9 +144,9 @@ void show_issues(const cJSON *a, const char *path)
 {
 	size_t n;
 	const cJSON **rows = json_objects(a, "issues", &n);
-	puts(n > 0	    ? "\nIssues, causes before what follows from them (severity, time lost, share of all)"
+	puts(n > 0	    ? "\nIssues, causes before their consequences (severity, time lost, share of all)"
 	     : is_judged(a) ? "\nIssues: nothing to fix"
-			    : "\nIssues: not judged");
+			    : "\nIssues: not analysed");
 	for (size_t i = 0; i < n; i++) {
 		put_head(rows[i], i + 1, show_ranks_s(a));
 		put_line("what", json_text(rows[i], "what", ""));

@@ -235,7 +235,7 @@ unbounded() {
 }
 
 source_checks() {
-	echo 1..7
+	echo 1..8
 	claim 1 "the shell scripts are clean" clean_shell_scripts
 	claim 2 "C files are laid out by clang-format" laid_out
 	claim 3 "comments and pages end before column 120" "$REPO/contrib/check_columns.py"
@@ -243,6 +243,7 @@ source_checks() {
 	claim 5 "no strcpy, strcat or sprintf" unbounded
 	claim 6 "clang-tidy finds nothing" "$REPO/contrib/check_tidy.sh" "$BUILD"
 	claim 7 "rooms know only rooms above them" "$REPO/contrib/check_rooms.py"
+	claim 8 "every sentence that can be printed is in docs/sentences.txt" "$REPO/contrib/check_words.py"
 }
 
 main() {

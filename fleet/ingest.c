@@ -272,7 +272,7 @@ static void refuse(struct ingest *g, const char *where, const char *why)
 {
 	char text[ERROR_TEXT_MAX];
 	g->counts.refused++;
-	snprintf(text, sizeof(text), "%.600s: %s; it is left out", where, why);
+	snprintf(text, sizeof(text), "%.600s: %s; ignored", where, why);
 	if (g->say != NULL)
 		g->say(g->context, text);
 }
@@ -287,7 +287,7 @@ int ingest_record(struct ingest *g, const char *text, size_t len, const char *wh
 			    : record == NULL	    ? "is not JSON"
 						    : fleet_job_of(record, &j);
 	if (wrong == NULL && !record_is_owners(j.names[FLEET_USER], owner))
-		wrong = "is another user's file than it says";
+		wrong = "belongs to another user than it says";
 	int rc = 0;
 	if (wrong != NULL)
 		refuse(g, where, wrong);

@@ -66,7 +66,7 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 	*j = (struct fleet_job){
 		.record = record, .key = json_text(record, "id", ""), .job = json_text(record, "job_id", "")};
 	if (strcmp(json_text(record, "schema", ""), RECORD_SCHEMA) != 0)
-		return "is no record of schema " RECORD_SCHEMA;
+		return "is not a record of schema " RECORD_SCHEMA;
 	if (*j->key == '\0' || strlen(j->key) >= RECORD_ID_MAX || strlen(j->job) > FLEET_NAME_MAX)
 		return "has no id, or a long one";
 	take_names(j);

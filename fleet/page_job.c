@@ -122,7 +122,7 @@ static void put_issues(struct fleet_page *g, const cJSON *r)
 {
 	if (json_count(r, "issues") == 0)
 		return;
-	section_begin(g, "issues", "Issues", "What was found, and what it cost; the report says why, and what to try.");
+	section_begin(g, "issues", "Issues", "The issues and what they cost; the report says why, and what to try.");
 	for (const cJSON *x = json_first(r, "issues"); x != NULL; x = x->next) {
 		const char *severity = json_text(x, "severity", "info");
 		put(&g->p, "<div class=\"card\"><h3><span class=\"name\">");
@@ -145,7 +145,7 @@ static void put_sites(struct fleet_page *g, const cJSON *r)
 {
 	if (json_count(r, "callsites") == 0)
 		return;
-	section_begin(g, "callsites", "Where", "Call sites that took longest, all ranks added up.");
+	section_begin(g, "callsites", "Where", "Call sites that took longest, total over ranks.");
 	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">call site</th><th "
 		   "scope=\"col\">call</th><th scope=\"col\" class=\"n\">time</th>"
 		   "<th scope=\"col\" class=\"n\">waiting</th></tr></thead><tbody>\n");
@@ -167,7 +167,7 @@ static void put_operations(struct fleet_page *g, const cJSON *r)
 {
 	if (json_count(r, "operations") == 0)
 		return;
-	section_begin(g, "operations", "MPI calls", "Those that took longest, all ranks added up.");
+	section_begin(g, "operations", "MPI calls", "Those that took longest, total over ranks.");
 	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">call</th><th scope=\"col\" "
 		   "class=\"n\">calls</th><th scope=\"col\" class=\"n\">"
 		   "time</th><th scope=\"col\" class=\"n\">data</th></tr></thead><tbody>\n");

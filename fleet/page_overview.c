@@ -19,7 +19,7 @@ static void put_cause_of_most(struct fleet_page *g, const struct sums *s)
 		    " WHERE c.issue>0 GROUP BY c.issue ORDER BY loss DESC LIMIT 1",
 		    0);
 	if (next(g, row) && sqlite3_column_double(row, 1) > 0) {
-		put(&g->p, "<p class=\"cause\">The biggest cause of all: ");
+		put(&g->p, "<p class=\"cause\">Main cause: ");
 		put_cause(g, text_of(row, 0));
 		put(&g->p, ". It cost %s core-hours in %s job%s, %s of all there were.</p>\n",
 		    fmt_hours_said(sqlite3_column_double(row, 1)).s, fmt_count(sqlite3_column_double(row, 2)).s,

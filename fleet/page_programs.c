@@ -12,15 +12,15 @@ static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 		put(&g->p, "</td>");
 	}
 	put(&g->p,
-	    "<td><span class=\"%s\">%s %s %s</span><br><small class=\"soft\">surely between %.1f and %.1f %%; "
-	    "chance does this in %s</small></td>",
+	    "<td><span class=\"%s\">%s %s %s</span><br><small class=\"soft\">between %.1f and %.1f %% (95 %%); by "
+	    "chance in %s</small></td>",
 	    change < 0 ? "worse" : "better", change < 0 ? "\xe2\x96\xbc" : "\xe2\x96\xb2", fmt_share(fabs(change)).s,
 	    change < 0 ? "less efficient" : "more efficient",
 	    fmin(fabs(sqlite3_column_double(row, 6)), fabs(sqlite3_column_double(row, 7))) * 100,
 	    fmax(fabs(sqlite3_column_double(row, 6)), fabs(sqlite3_column_double(row, 7))) * 100,
-	    p < 1e-6   ? "fewer than one of a million reports"
-	    : p < 1e-3 ? "fewer than one of a thousand reports"
-		       : "one of a hundred reports at most");
+	    p < 1e-6   ? "fewer than one in a million reports"
+	    : p < 1e-3 ? "fewer than one in a thousand reports"
+		       : "at most one in a hundred reports");
 	put(&g->p, "<td class=\"n keep\">%s \xe2\x86\x92 %s</td>", fmt_ratio(sqlite3_column_double(row, 3)).s,
 	    fmt_ratio(sqlite3_column_double(row, 4)).s);
 	put_cell(g, fmt_hours(sqlite3_column_double(row, 8)), sqlite3_column_double(row, 8));
@@ -54,17 +54,16 @@ void put_changes(struct fleet_page *g, sqlite3_int64 program)
 		    " ORDER BY abs(c.hours_since) DESC LIMIT 200",
 		    program);
 	bool any = false;
-	section_begin(
-		g, "changes", "What changed",
-		"Programs that became less or more efficient from one day on. Jobs of the same users with as many "
-		"ranks are compared, so that other users or larger jobs are no change. By chance such a line would "
-		"come up in one report of a hundred.");
+	section_begin(g, "changes", "What changed",
+		      "Programs that became less or more efficient from one day on. Jobs of the same users with as "
+		      "many ranks are compared, so that other users or larger jobs are no change. By chance, one "
+		      "report in a hundred would show such a line.");
 	for (; next(g, row); any = true) {
 		if (!any)
 			put_changes_head(g, program == 0);
 		put_change(g, row, program == 0);
 	}
-	put(&g->p, any ? "</tbody></table></div>\n" : "<p>Nothing changed that cannot be chance.</p>\n");
+	put(&g->p, any ? "</tbody></table></div>\n" : "<p>No change beyond chance.</p>\n");
 	sqlite3_finalize(row);
 	if (program == 0)
 		put_data_links(g, "changes");

@@ -4,6 +4,7 @@
 
 #include "base/index.h"
 #include "base/json.h"
+#include "format/efficiencies.h"
 
 #include <errno.h>
 #include <math.h>
@@ -162,11 +163,10 @@ static void put_coverage(const struct making *m)
 
 static void put_efficiency(const struct making *m)
 {
-	static const char *const names[] = {"load_balance", "communication", "parallel", "serialization", "transfer"};
 	const cJSON *from = json_item(m->analysis, "efficiency");
 	cJSON *to = json_object(m->out, "efficiency");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		put_number(to, names[i], json_number(from, names[i]));
+	for (size_t i = 0; i < efficiency_count; i++)
+		put_number(to, efficiency_rows[i].name, json_number(from, efficiency_rows[i].name));
 }
 
 /* Of the ranks' time until nobody advanced any more: shares of many records can be weighed by their core-hours without

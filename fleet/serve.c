@@ -121,7 +121,7 @@ static void answer(void *context, const struct web_request *r, struct web_answer
 	const char *user;
 	int status = whose(s, r, hashed, &user);
 	if (status != 0) {
-		say(ret_answer, status, "The proxy in front of this server says not who you are.\n");
+		say(ret_answer, status, "The proxy in front of this server does not say who you are.\n");
 		return;
 	}
 	int rc = make(s, user, r->path, ret_answer, &e);
@@ -236,7 +236,7 @@ static int parse_option(struct serving *s, int key, const char *value)
 		s->port = (uint16_t)port;
 		return 0;
 	default:
-		return usage_error("fleet", "unknown option, or one without its value");
+		return usage_error("fleet", "unknown option, or its value is missing");
 	}
 }
 
@@ -282,7 +282,7 @@ static int run(struct serving *s, const char *token)
 		printf("http://127.0.0.1:%u/%s/\n", web_port(w), token);
 	fflush(stdout);
 	fprintf(stderr, "%s Ctrl-C ends.\n",
-		s->token_file != NULL ? "Its address goes on with what the token's file begins with, and a slash."
+		s->token_file != NULL ? "Append the first part of the token's file and a slash to its address."
 				      : "Only who knows this address can open it.");
 	if (pthread_create(&judge, NULL, keep_estimates, s) != 0)
 		fputs("mpitrace fleet: no thread: nodes and programs are not judged anew\n", stderr);

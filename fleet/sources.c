@@ -84,7 +84,7 @@ static int take_file(struct walk *w, const char *path)
 				  owner_of(st.st_uid, name), w->e);
 	say(w, path,
 	    rc == -E2BIG    ? "is longer than 8,192 bytes"
-	    : rc == -EINVAL ? "is no regular file"
+	    : rc == -EINVAL ? "is not a regular file"
 			    : strerror(-rc));
 	return 0;
 }
@@ -153,7 +153,7 @@ static int take_many(struct walk *w, const char *path)
 	FILE *in = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
 	if (in == NULL) {
 		close(fd);
-		return fail(w->e, -EINVAL, "%s: is no file of records, trace or directory", path);
+		return fail(w->e, -EINVAL, "%s: is not a file of records, a trace or a directory", path);
 	}
 	int rc = take_lines(w, in, path);
 	fclose(in);

@@ -203,7 +203,7 @@ static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
 	if (bind == NULL) {
 		(void)dlerror();
 		dlclose(tracer);
-		say_untraced("failed", path, ": is no tracer for this MPI library");
+		say_untraced("failed", path, ": is not a tracer for this MPI library");
 	}
 	return bind;
 }

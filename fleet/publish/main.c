@@ -276,8 +276,8 @@ static int parse_option(struct options *o, int key, const char *value)
 	else if (key == 'j')
 		o->json = true;
 	else if (key != 'i' || option_seconds(value, &o->interval_ns) < 0)
-		return usage_error("publish", key == 'i' ? "--interval takes seconds"
-							 : "unknown option, or one without its value");
+		return usage_error("publish",
+				   key == 'i' ? "--interval takes seconds" : "unknown option, or its value is missing");
 	return -1;
 }
 

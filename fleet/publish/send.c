@@ -63,7 +63,7 @@ static int open_file(struct state *s, const struct destination *d, int *ret_fd, 
 	int fd = open(d->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640), rc = 0;
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		rc = fail(e, fd < 0 ? -errno : -EINVAL, "%s: %s", d->path,
-			  fd < 0 ? strerror(errno) : "is no regular file");
+			  fd < 0 ? strerror(errno) : "is not a regular file");
 		if (fd >= 0)
 			close(fd);
 		return rc;
@@ -166,7 +166,7 @@ static int took(struct state *s, const struct destination *d, const struct batch
 	if (fates == NULL)
 		return fail(e, -ENOMEM, "out of memory");
 	int rc = d->kind->fates(a->body, b->records.n, fates);
-	rc = rc < 0 ? postpone(s, d, "the answer does not say what became of each record", 0, e)
+	rc = rc < 0 ? postpone(s, d, "the answer does not give the result of each record", 0, e)
 		    : settle(s, d, b, fates, e);
 	free(fates);
 	return rc;

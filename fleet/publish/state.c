@@ -70,7 +70,7 @@ static int check_version(struct state *s, struct error *e)
 	int version = (int)fleet_number(&s->f, "PRAGMA user_version", -1);
 	bool empty = fleet_number(&s->f, "SELECT count(*) FROM sqlite_master", -1) == 0;
 	if (!empty && (int)fleet_number(&s->f, "PRAGMA application_id", 0) != APPLICATION_ID)
-		return fail(e, -EBADMSG, "%s: is no state of `mpitrace publish`", s->f.path);
+		return fail(e, -EBADMSG, "%s: is not a state file of `mpitrace publish`", s->f.path);
 	if (version < 0 || version > VERSION)
 		return fail(e, -EPROTO, "%s: has version %d, and this mpitrace knows %d", s->f.path, version, VERSION);
 	return version < VERSION ? migrate(s, version, e) : 0;

@@ -18,7 +18,7 @@ static const char *wrong_with(const cJSON *record, const char *owner, char ret_c
 		fleet_claim(&j, ret_claim);
 	return why != NULL || record_is_owners(json_text(record, "user", ""), owner)
 		       ? why
-		       : "is another user's file than it says";
+		       : "belongs to another user than it says";
 }
 
 static int owe_all(struct state *s, const struct destinations *all, int64_t record, struct error *e)

@@ -41,7 +41,7 @@ static int take(void *context, const char *text, size_t len, const char *where, 
 	char line[ERROR_TEXT_MAX];
 	int rc = state_take(t->s, t->all, text, len, owner, t->counts, &why, e);
 	if (rc == 0 && why != NULL) {
-		snprintf(line, sizeof(line), "%.600s: %s; it is left out", where, why);
+		snprintf(line, sizeof(line), "%.600s: %s; ignored", where, why);
 		say(t, line);
 	}
 	if (rc == 0 && ++t->pending % COMMIT_EVERY == 0)

@@ -3,6 +3,7 @@
 #include "postproc/compare/parts.h"
 
 #include "base/json.h"
+#include "format/efficiencies.h"
 
 #include <math.h>
 
@@ -20,12 +21,12 @@ static struct row *metric(struct table *t, const char *name)
 
 static int put_factors(const struct sides *s, cJSON *array)
 {
-	static const char *const names[] = {"load_balance", "communication", "parallel", "serialization", "transfer"};
 	struct table t = {.sides = s};
-	for (size_t k = 0; k < COUNT(names); k++) {
-		struct row *r = metric(&t, names[k]);
+	for (size_t k = 0; k < efficiency_count; k++) {
+		const char *name = efficiency_rows[k].name;
+		struct row *r = metric(&t, name);
 		for (size_t i = 0; r != NULL && i < s->n; i++)
-			r->value[i] = json_number(json_item(s->run[i]->analysis, "efficiency"), names[k]);
+			r->value[i] = json_number(json_item(s->run[i]->analysis, "efficiency"), name);
 	}
 	int code = table_put(&t, VALUE_FACTOR, false, array);
 	table_done(&t);

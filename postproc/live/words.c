@@ -105,7 +105,7 @@ static void put_words(struct buf *b, const struct look *l, uint32_t rank, const 
 	const struct live_rank *r = &l->ranks.at[rank];
 	char place[512];
 	if (r->state == LIVE_SILENT)
-		buf_str(b, "was not heard of");
+		buf_str(b, "has no samples");
 	else if (r->state == LIVE_ENDED)
 		buf_str(b, "has ended");
 	else if (r->state == LIVE_USEFUL)

@@ -225,7 +225,7 @@ static void put_states(cJSON *row, const struct issue *f)
 	cJSON *list = json_array(row, "states");
 	for (unsigned i = 0; i < WAIT_STATES; i++)
 		if ((f->states & 1u << i) != 0)
-			cJSON_AddItemToArray(list, cJSON_CreateString(wait_state_names[i]));
+			cJSON_AddItemToArray(list, cJSON_CreateString(wait_state_name(i)));
 }
 
 static bool is_named(const uint32_t *list, unsigned n, uint32_t x)

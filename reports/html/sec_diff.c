@@ -91,8 +91,7 @@ static void write_notes(struct page *p)
 
 static void write_whole(struct page *p)
 {
-	open_table(p, is_a_rank(p) ? "The run as a whole, mean of ranks" : "The run as a whole, all ranks added up",
-		   "time");
+	open_table(p, is_a_rank(p) ? "The whole run, mean of ranks" : "The whole run, total over ranks", "time");
 	for (const cJSON *v = json_first(p->model->diff, "time"); v != NULL; v = v->next) {
 		bool region = strcmp(json_text(v, "metric", ""), "region") == 0;
 		put(p, "<tr><th scope=\"row\">");
@@ -142,7 +141,7 @@ static void put_site(struct page *p, const cJSON *site, const cJSON *row, bool w
 	if (strcmp(matched, "only_a") == 0 || strcmp(matched, "only_b") == 0)
 		put(p, ", %s", matched[5] == 'a' ? "gone" : "new");
 	else if (strcmp(matched, "together") == 0)
-		put(p, ", %.0f calls there, before %.0f, as one", json_number_or(site, "b_sites", 0),
+		put(p, "; as one: %.0f call sites, before %.0f", json_number_or(site, "b_sites", 0),
 		    json_number_or(site, "a_sites", 0));
 	else if (!isnan(before) && before != line)
 		put(p, ", was line %.0f", before);

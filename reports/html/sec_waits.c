@@ -1,5 +1,6 @@
 /* sec_waits.c - why ranks waited: wait states added up over ranks, the worst rank and call site of
  * each. In: wait_states.  Out: a table, most time first. */
+#include "format/waits.h"
 #include "reports/html/section.h"
 
 #include <math.h>
@@ -7,33 +8,6 @@
 #include <string.h>
 
 #define STATES_MAX 48
-
-static const struct {
-	const char *state, *name, *meaning;
-} meanings[] = {
-	{"late_sender", "late sender", "a receive was there before its send"},
-	{"late_sender_wrong_order", "late sender, wrong order", "another message could have been received first"},
-	{"late_receiver", "late receiver", "a blocking send was there before its receive"},
-	{"wait_at_barrier", "wait at barrier", "early at a barrier, until the last rank came"},
-	{"barrier_completion", "barrier completion", "leaving a barrier after all had come"},
-	{"wait_at_nxn", "wait at N\xc3\x97N collective", "early at an all-to-all collective, until the last rank came"},
-	{"nxn_completion", "N\xc3\x97N completion", "leaving such a collective after all had come"},
-	{"late_broadcast", "late broadcast", "waiting for the root of a broadcast or scatter"},
-	{"early_reduce", "early reduce", "a root waiting for the first rank that contributes"},
-	{"late_reduce", "late reduce", "a root waiting for the last rank that contributes, after the first"},
-	{"early_scan", "early scan", "waiting for lower ranks in a scan"},
-	{"wait_at_create", "wait at window creation", "until the last rank came to make a window"},
-	{"wait_at_fence", "wait at fence", "early at a fence, until the last rank came"},
-	{"wait_at_free", "wait at window free", "until the last rank came to free a window"},
-	{"late_post", "late post", "an origin that had started, until its target posted"},
-	{"early_wait", "early wait", "a target in MPI_Win_wait, until its last origin called MPI_Win_complete"},
-	{"late_complete", "late complete", "the part of it after that origin's last access"},
-	{"early_transfer", "early transfer", "a one-sided access, until its target posted"},
-	{"lock_contention", "lock contention", "until another rank gave back a lock"},
-	{"wait_for_progress", "wait for progress", "a passive target computed instead of answering"},
-	{"wait_at_collective_io", "wait at collective I/O",
-	 "early at a collective call on a file, until the last rank came"},
-};
 
 struct state {
 	const char *name;
@@ -92,12 +66,11 @@ static int by_seconds(const void *a, const void *b)
 
 static void write_name(struct page *p, const char *state)
 {
-	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
-		if (strcmp(meanings[i].state, state) == 0) {
-			put(p, "%s<br><small class=\"soft\">%s</small>", meanings[i].name, meanings[i].meaning);
-			return;
-		}
-	put_words(p, state);
+	const struct wait_kind *kind = wait_kind(state);
+	if (kind != NULL)
+		put(p, "%s<br><small class=\"soft\">%s</small>", kind->title, kind->meaning);
+	else
+		put_words(p, state);
 }
 
 static void write_state(struct page *p, const struct state *s, double most_s)
@@ -120,17 +93,15 @@ static void write_state(struct page *p, const struct state *s, double most_s)
 static void write_table(struct page *p, const struct states *s)
 {
 	put(p,
-	    "<div class=\"scroll\"><table><caption>Wait states, all ranks added "
-	    "up</caption>\n<thead><tr>"
-	    "<th scope=\"col\">state</th><th scope=\"col\"></th><th scope=\"col\" "
-	    "class=\"n\">time</th>"
-	    "<th scope=\"col\" class=\"n\">%s</th><th scope=\"col\" class=\"n\">times</th>"
-	    "<th scope=\"col\">worst rank, and where</th></tr></thead>\n<tbody>\n",
+	    "<div class=\"scroll\"><table><caption>Wait states, total over ranks</caption>\n<thead><tr><th "
+	    "scope=\"col\">state</th><th scope=\"col\"></th><th scope=\"col\" class=\"n\">time</th><th scope=\"col\" "
+	    "class=\"n\">%s</th><th scope=\"col\" class=\"n\">times</th><th scope=\"col\">worst rank, and "
+	    "where</th></tr></thead>\n<tbody>\n",
 	    share_title(p->model));
 	for (size_t i = 0; i < s->count; i++)
 		write_state(p, &s->row[i], s->row[0].seconds);
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, s->left_out, "further rows are");
+	put_left_out(p, s->left_out, "more row");
 }
 
 static void write_waits(struct page *p)

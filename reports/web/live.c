@@ -232,8 +232,7 @@ static bool is_done(struct live_view *v, int64_t linger_ns)
 	pthread_mutex_unlock(&v->lock);
 	if (done)
 		fprintf(stderr, "mpitrace live: %s\n",
-			v->over ? "the job is over, and nobody looks at it any more"
-				: "nobody has looked at it for an hour");
+			v->over ? "the job is over, and no page is open any more" : "no page was open for an hour");
 	return done;
 }
 
@@ -287,12 +286,12 @@ static int parse(struct live_options *o, int argc, char **argv)
 			if (option_seconds(argv[++i], &o->linger_ns) < 0)
 				return usage_error("live", "--linger needs seconds, not \"%.64s\"", argv[i]);
 		} else if (argv[i][0] == '-' || o->what != NULL) {
-			return usage_error("live", "\"%.64s\" does not go with --view", argv[i]);
+			return usage_error("live", "\"%.64s\" cannot be combined with --view", argv[i]);
 		} else {
 			o->what = argv[i];
 		}
 	}
-	return o->what == NULL ? usage_error("live", "needs a job's number or directory") : 0;
+	return o->what == NULL ? usage_error("live", "give a job's number or directory") : 0;
 }
 
 static int serve(const struct live_options *o, struct live_view *v, struct error *e)

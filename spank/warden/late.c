@@ -96,7 +96,7 @@ static void try_one(struct late *l, int late_fd, const char *name, const char *t
 		code = make_report(l, &brief, used);
 	bool made = code == 0 || code == 4; /* cli/cli.h: EXIT_PARTIAL */
 	if (made || age_seconds > quotas[QUOTA_LATE].age_seconds) {
-		printf("%s: %s\n", title, made ? "report made" : "no report could be made in a day: given up");
+		printf("%s: %s\n", title, made ? "report made" : "no report was made within a day: given up");
 		l->count->made += made;
 		unlinkat(late_fd, name, 0);
 		return;

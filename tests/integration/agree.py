@@ -3,7 +3,7 @@ every trace that a test makes; fixtures.py for those of tests/corpus."""
 import html
 import re
 
-OPERATIONS, STATES, SITES = 'MPI operations, most time first', 'Wait states, all ranks added up', 'Calls in the source, most time first'
+OPERATIONS, STATES, SITES = 'MPI operations, most time first', 'Wait states, total over ranks', 'Calls in the source, most time first'
 
 
 def plain(markup):

@@ -88,7 +88,7 @@ def stands(t, place, program, kind, level, how):
     first = a['issues'][0] if issues else {'issue': None, 'what': '', 'loss_s': 0}
     t.check(who + 'the verdict is what it hangs in', first['issue'] in (('deadlock',) if level == 'events' else ('deadlock', 'unfinished')),
             [i['what'] for i in a['issues']])
-    t.check(who + 'it says how long nobody advanced', 'nobody advanced' in a['verdict'], a['verdict'])
+    t.check(who + 'it says how long nobody advanced', 'no rank advanced' in a['verdict'], a['verdict'])
     t.check(who + 'that is what it costs', first['loss_s'] >= (run.stood_s - SAMPLE_S) * len(unfinished), (first['loss_s'], run.stood_s))
     useful = a['efficiency']['region_s']
     t.check(who + 'shares are of the time before', useful <= elapsed - hung + SAMPLE_S, (useful, elapsed, hung))

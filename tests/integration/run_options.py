@@ -59,8 +59,8 @@ def layouts(t, place):
 def wrong(t, place):
     for options, why in ((['--stack', '33'], '--stack: "33" is not a depth'), (['--stack'], '--stack needs a value'),
                          (['--budget', '1x'], '--budget: "1x" is not a size'), (['--sample', '-1'], '--sample: "-1" is not a number of seconds'),
-                         (['--name', 'a/b'], '"a/b" is no file name'), (['--name', 'a\nb'], 'without control characters'),
-                         (['--out', ''], '--out: a value is wanted'), (['--report', 'none'], 'unknown option "--report"'),
+                         (['--name', 'a/b'], '"a/b" is not a file name'), (['--name', 'a\nb'], 'without control characters'),
+                         (['--out', ''], '--out: give a value'), (['--report', 'none'], 'unknown option "--report"'),
                          (['--off'], 'unknown option "--off"')):
         r = whole([MPITRACE, 'run', *options, *([] if len(options) == 1 and 'needs' in why else ['--', '/bin/true'])], place.env, place.dir)
         t.check('%s is refused: %s' % (' '.join(map(shlex.quote, options)), why),

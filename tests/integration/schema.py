@@ -185,9 +185,7 @@ def rows_of(file, begin, row):
 
 def other_names(t, schema):
     waits = sorted(contract.at(schema, ['wait_states', '[]', 'state'])['enum'])
-    t.equal('wait states that postproc makes are those of the schema', rows_of('postproc/stream/waits.c', 'wait_state_names[WAIT_STATES]', r'"(\w+)"'), waits)
     t.equal('totals know the same wait states', sorted(contract.at(schema, ['wait_totals', '[]', 'state'])['enum']), waits)
-    t.equal('the page says what each of them means', rows_of('reports/html/sec_waits.c', '} meanings[] = {', r'\{"(\w+)",'), waits)
     patterns = sorted(contract.at(schema, ['patterns', '[]', 'pattern'])['enum'])
     t.equal('patterns that postproc makes are those of the schema', sorted(rows_of('postproc/patterns/patterns.h', '#define PATTERNS(ROW)', r'ROW\((\w+)') + ['irregular']),
             patterns)

@@ -240,10 +240,10 @@ Test(json, prints_trees_and_texts_as_cjson_does)
 {
 	cJSON *v = cJSON_Parse(
 		"{\"a\":[],\"b\":{},\"\\u00e9\\\"\\\\\":[1,[2.5,null,true],false],\"\":\"\\b\\f\\n\\r\\t/\"}");
-	char bytes[256];
-	for (unsigned i = 0; i < 255; i++)
+	char bytes[127];
+	for (unsigned i = 0; i < 126; i++)
 		bytes[i] = (char)(i + 1);
-	bytes[255] = '\0';
+	bytes[126] = '\0';
 	cJSON_AddItemToObject(v, bytes, cJSON_CreateString(bytes));
 	print_as_cjson_does(v);
 	cJSON_Delete(v);
@@ -261,6 +261,14 @@ Test(units, times_have_three_digits_and_a_fitting_unit)
 				    "20\xc2\xa0min");
 	expect_fmt(fmt_time(163840 * 3600.0), "163,840\xc2\xa0h");
 	expect_fmt(fmt_time(NAN), "\xe2\x80\x93");
+}
+
+Test(units, one_has_no_plural)
+{
+	expect_fmt(fmt_many(1, "rank"), "1 rank");
+	expect_fmt(fmt_many(0, "rank"), "0 ranks");
+	expect_fmt(fmt_many(16384, "process"), "16,384 processes");
+	expect_fmt(fmt_many(1, "process"), "1 process");
 }
 
 Test(units, bytes_counts_and_shares)

@@ -234,9 +234,9 @@ Test(policy, a_rule_that_needs_what_is_not_known_is_named)
 	char why[POLICY_WHY_MAX];
 	cr_assert_eq(parse("[rule r]\npartition = x\nqos = y\nlevel = events\n"), 0);
 	decide("user=a", NULL);
-	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]; not known here: partition, qos");
+	cr_assert_str_eq(policy_why(&d, why), "no rule matches, [defaults]; not known here: partition, qos");
 	decide("partition=other", NULL);
-	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]", "qos does not matter then");
+	cr_assert_str_eq(policy_why(&d, why), "no rule matches, [defaults]", "qos does not matter then");
 }
 
 static bool count(void *context, const struct policy_decision *one)
@@ -337,12 +337,12 @@ Test(policy, a_rule_that_took_something_away_in_doubt_is_named)
 {
 	char why[POLICY_WHY_MAX], where[512];
 	doubt("level=events", "level=off\nredact=paths");
-	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]; not known here: partition: so rule \"r\" "
+	cr_assert_str_eq(policy_why(&d, why), "no rule matches, [defaults]; not known here: partition: so rule \"r\" "
 					      "(a.conf:3) counts where it takes away");
 	cr_assert_str_eq(policy_where(&d, POLICY_LEVEL, where), "a.conf:5");
 	cr_assert_not_null(strstr(policy_where(&d, POLICY_REDACT, where), "in doubt"));
 	doubt("level=off", "level=events");
-	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]; not known here: partition");
+	cr_assert_str_eq(policy_why(&d, why), "no rule matches, [defaults]; not known here: partition");
 	d = policy_guess(p, &facts);
 	cr_assert_eq(d.doubted, 0);
 }

@@ -389,7 +389,7 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 	int file = openat(fd, "layout", O_RDONLY);
 	cr_assert_gt(read(file, text, sizeof(text) - 1), 0);
 	cr_assert_not_null(strstr(text, "\ntasks=2,3\n"));
-	cr_assert_not_null(strstr(text, "\nargv=[\"prog\\u000auid=0\",\"a\\\"b\"]\n"));
+	cr_assert_not_null(strstr(text, "\nargv=[\"prog\\nuid=0\",\"a\\\"b\"]\n"));
 	close(file);
 	close(fd);
 }

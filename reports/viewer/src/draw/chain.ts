@@ -15,9 +15,9 @@ const STEPS = [
 ] as const;
 
 const ENDS: Record<Chain['end'], string> = {
-  begin: 'Nobody waited before that.',
-  steps: 'It goes on.',
-  cause: 'Who caused that is not known.',
+  begin: 'No rank waited before that.',
+  steps: 'Goes on.',
+  cause: 'Its causer is not known.',
 };
 
 export class ChainList {
@@ -30,7 +30,7 @@ export class ChainList {
   constructor(private readonly c: Context) {
     this.steps = choice('', 'How many steps back', STEPS, (value) => ((this.number = value), this.ask()));
     this.steps.put(this.number);
-    const back = button('How it came to this', 'Go back from wait to cause, several times (B)', () => this.ask());
+    const back = button('How this wait came about', 'Follow waits back to their causes, several steps (B)', () => this.ask());
     this.element.append(h('div', { class: 'group' }, back, this.steps.element), this.list);
     this.element.hidden = true;
   }
@@ -58,7 +58,7 @@ export class ChainList {
   private take(chain: Chain): void {
     this.c.showChain(chain);
     const [first] = chain.steps;
-    if (!first) return fill(this.list, h('li', { class: 'hint' }, 'No wait with a known cause was found before it.'));
+    if (!first) return fill(this.list, h('li', { class: 'hint' }, 'There is no wait with a known cause before it.'));
     const items = chain.steps.map((step, n) => this.item(step, n));
     fill(this.list, ...items, h('li', { class: 'hint' }, ENDS[chain.end]));
     this.c.announce(`${chain.steps.length} steps back, to rank ${chain.steps[chain.steps.length - 1]!.cause.rank}`);

@@ -207,7 +207,7 @@ export function side(c: Context): Panel {
       h('h2', {}, 'Issues'),
       found.length
         ? h('ol', {}, ...found.map((x) => issueItem(c, x)))
-        : h('p', { class: 'hint' }, str(trace.analysis, 'job', 'imported') ? 'Not judged.' : 'Nothing to fix.'),
+        : h('p', { class: 'hint' }, str(trace.analysis, 'job', 'imported') ? 'Not analysed.' : 'Nothing to fix.'),
     ),
     h('section', {}, h('h2', {}, 'Where the time went'), operations(trace)),
   );

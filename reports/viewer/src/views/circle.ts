@@ -302,7 +302,7 @@ class Circle implements ViewInstance {
 
   private emptyText(): string {
     const kind = this.traffic?.kind;
-    if (kind === 'late') return 'Nobody waited for somebody that is known in this interval.';
+    if (kind === 'late') return 'No wait with a known causer in this interval.';
     return kind === 'p2p' ? 'No message starts in this interval.' : 'There is no traffic of this kind.';
   }
 

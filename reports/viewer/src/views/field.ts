@@ -180,7 +180,7 @@ class FieldView implements ViewInstance {
       if (f.rows[0]?.event === NO_EVENT && f.threads > f.rows.length)
         parts.push(`${count(f.threads)} threads in ${count(f.rows.length)} rows`);
       if (f.left > 0) parts.push(`${count(f.left)} more events are left out`);
-      if (f.silent > 0) parts.push('hatched: nothing is known, as of a node that was silent');
+      if (f.silent > 0) parts.push('hatched: no data, such as of a node without samples');
       if (f.read < f.of) parts.push(`reading, ${count(f.read)} of ${count(f.of)} samples`);
     } else if (this.samples.length === 0) parts.push('no samples');
     const text = parts.join('; ');
@@ -195,7 +195,7 @@ class FieldView implements ViewInstance {
   }
 
   private nothing(f: Field): string {
-    if (f.query.metric === 'wait') return 'nobody waited, or the file does not tell';
+    if (f.query.metric === 'wait') return 'no rank waited, or the file does not say';
     return f.query.events.trim() !== '' && f.events.length === 0 ? 'no event has such a name' : 'nothing is known';
   }
 

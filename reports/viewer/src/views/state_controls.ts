@@ -262,7 +262,7 @@ export class Controls {
     fill(
       this.legend,
       ...rows,
-      h('span', { class: 'tool' }, 'head filled: waits for nobody; hollow: may wait; dashed: not sent yet'),
+      h('span', { class: 'tool' }, 'head filled: does not wait; hollow: may wait; dashed: not sent yet'),
     );
   }
 }

@@ -139,7 +139,7 @@ class States implements ViewInstance {
     if (moved) this.bringTime(s.time);
     if (!s.found) {
       this.stopPlay();
-      this.app.announce('there is no such state any more');
+      this.app.announce('this state no longer exists');
     } else if (moved && this.player === undefined) this.app.announce(changeInWords(s.change, this.names));
     if (this.player !== undefined && s.halted) this.stopPlay();
     this.app.redraw();
