@@ -138,8 +138,7 @@ void show_delays(const cJSON *a)
 	double waits_s = fmax(json_number(delays, "waits_s"), 0);
 	if (row == NULL || cost_of(row) <= 0 || cost_of(row) < DELAY_SHARE_MIN * waits_s)
 		return;
-	printf("\nDelays: %s of waiting in total, caused in a call or in the computation before it\n  %-22s %11s %13s "
-	       "%12s\n",
+	printf("\nDelays: %s of waiting, caused in a call or in the computation before it\n  %-22s %11s %13s %12s\n",
 	       seconds_text(waits_s).s, "", "mostly rank", "others waited", "indirectly");
 	for (size_t i = 0; row != NULL && i < SHOW_TOP && cost_of(row) >= DELAY_SHARE_MIN * waits_s;
 	     row = row->next, i++) {

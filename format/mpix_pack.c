@@ -103,10 +103,10 @@ static int contradicts(const struct packing *x, uint32_t lane, const char *what)
 
 static void enter_lane(struct packing *x, uint32_t lane)
 {
-	uint32_t rank = x->w->lanes.rank[lane];
-	x->clock = mpix_clock_of(x->w, lane);
-	x->sigs = &x->w->sigs[rank];
-	x->row = rank - x->part->group * x->w->shape.group_ranks;
+	uint32_t rank = x->w->head.lanes.rank[lane];
+	x->clock = mpix_clock_of(&x->w->head, lane);
+	x->sigs = &x->w->head.sigs[rank];
+	x->row = rank - x->part->group * x->w->head.shape.group_ranks;
 	x->knot = 0;
 }
 
@@ -136,7 +136,7 @@ static void add_ns(struct packing *x, uint32_t sig, int64_t start_ns, int64_t en
 {
 	unsigned class = x->sigs->at[sig].class;
 	if (class > 0)
-		mpix_summary_add(x->w, x->p, x->row, class, start_ns, end_ns);
+		mpix_summary_add(&x->w->summary, x->p, x->row, class, start_ns, end_ns);
 }
 
 static void add_time(struct packing *x, uint32_t sig, uint64_t enter, uint64_t leave)
@@ -281,7 +281,7 @@ int mpix_pack(const struct mpix_writer *w, const struct mpix_part *part, struct 
 	      struct error *e)
 {
 	struct packing x = {.w = w, .part = part, .s = s, .p = p, .e = e};
-	if ((uint64_t)part->group * w->shape.group_ranks >= w->info.ranks || part->window == MPIX_NOWHERE ||
+	if ((uint64_t)part->group * w->head.shape.group_ranks >= w->head.info.ranks || part->window == MPIX_NOWHERE ||
 	    part->end_ns < part->start_ns)
 		return fail(e, -EINVAL, "window %u of group %u: no such group, or it ends before it starts",
 			    part->window, part->group);
@@ -290,15 +290,17 @@ int mpix_pack(const struct mpix_writer *w, const struct mpix_part *part, struct 
 	p->nchunks = 0;
 	p->events = p->messages = p->waits = 0;
 	p->ncandidates = p->nflows = p->ntiles = 0;
-	mpix_group_lanes(w, part->group, &x.first_lane, &x.end_lane);
-	int rc = mpix_summary_begin(w, part, p);
+	mpix_group_lanes(&w->head, part->group, &x.first_lane, &x.end_lane);
+	int rc = mpix_summary_begin(&w->summary, &w->head, part, p);
 	if (rc < 0)
 		return fail(e, rc, "out of memory for a window");
 	if (part->nruns > 0 || part->ncarried > 0)
 		rc = pack_events(&x);
 	if (rc == 0 && part->nlinks > 0)
-		rc = mpix_pack_links(w, part, s, p, e);
+		rc = mpix_pack_links(&w->head, part, s, p, e);
+	if (rc == 0 && part->nlinks > 0 && mpix_lod_pack(&w->lod, &w->head, part, s, p) < 0)
+		rc = fail(e, -ENOMEM, "out of memory for %u messages", part->nlinks);
 	if (rc == 0 && part->nwaits > 0)
-		rc = mpix_pack_waits(w, part, s, p, e);
+		rc = mpix_pack_waits(&w->head, part, s, p, e);
 	return rc;
 }

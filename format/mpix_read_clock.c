@@ -1,7 +1,6 @@
 /* mpix_read_clock.c - how ticks of a clock become times. In: CLOCK chunks of version 2, believed in nothing.
  * Out: struct mpix_knots, kept by the file. */
 #include "format/mpix_reader.h"
-#include "format/mpix_writer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -45,7 +45,7 @@ bool live_place(const struct look *l, const struct sig *sig, char *ret_text, siz
 static void put_peer(struct buf *b, const char *preposition, int32_t peer)
 {
 	if (peer == SIG_ANY)
-		buf_printf(b, " %s anybody", preposition);
+		buf_printf(b, " %s any rank", preposition);
 	else if (peer >= 0)
 		buf_printf(b, " %s rank %d", preposition, peer);
 }

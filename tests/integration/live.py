@@ -33,7 +33,7 @@ CORES = {
     'waits': ([0, 3, 2, 1], [], 'a message from rank 3 with tag 0'),
     'orders': ([0, 1], [2, 3], "rank 1's MPI_Barrier"),
     'ended': ([1], [], 'a message from rank 0 with tag 9'),
-    'anybody': ([0, 1, 2, 3], [], 'a message from anybody with tag 0'),
+    'anybody': ([0, 1, 2, 3], [], 'a message from any rank with tag 0'),
     'threads': ([0, 1, 2, 3], [], 'a message from rank 1 with tag 0'),
     'halo': ([0, 1], [3], 'a message from rank 1 with tag 9'),  # rank 2 has all it needs
 }

@@ -173,7 +173,7 @@ Test(html, shows_windows_and_files_most_time_first)
 		    "%s\xc2\xa0locks<br>%s\xc2\xa0"
 		    "flushes",
 		    fmt_count(number(unnamed, "locks")).s, fmt_count(number(unnamed, "flushes")).s);
-	expect_said(page, "3 further windows were too many for the analysis");
+	expect_said(page, "Too many for the analysis: 3 windows");
 	expect_order(page, member(root, "files"), "<th scope=\"row\">");
 	cJSON_ArrayForEach(f, member(root, "files"))
 	{
