@@ -1,4 +1,5 @@
-/* mpix_chunks.c - see mpix_chunks.h. In: bytes and what they are. Out: an .mpix file under its name once it is whole. */
+/* mpix_chunks.c - see mpix_chunks.h. In: bytes and what they are. Out: an .mpix file, under its name once it is
+ * whole. */
 #include "format/mpix_chunks.h"
 
 #include "base/crc32c.h"

@@ -1,5 +1,5 @@
-/* mpix_syncs.h - locks and groups of one-sided synchronisations of a file that is being written (mpix_syncs.c). Private to
- * format/mpix_*.c. */
+/* mpix_syncs.h - locks and groups of one-sided synchronisations of a file that is being written (mpix_syncs.c). Private
+ * to format/mpix_*.c. */
 #pragma once
 
 #include "format/mpix_chunks.h"

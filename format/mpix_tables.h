@@ -1,4 +1,5 @@
-/* mpix_tables.h - what an .mpix has of each group of ranks and each clock (mpix_tables.c). Private to format/mpix_*.c. */
+/* mpix_tables.h - what an .mpix has of each group of ranks and each clock (mpix_tables.c). Private to
+ * format/mpix_*.c. */
 #pragma once
 
 #include "format/mpix_chunks.h"
