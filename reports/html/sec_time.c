@@ -88,9 +88,8 @@ static void write_unreturned(struct page *p)
 	const struct model *m = p->model;
 	if (m->unreturned_s > 0 && m->total_s > 0)
 		put(p,
-		    "<p class=\"note\">In calls that ranks never came back from: %s, %s of the ranks\xe2\x80\x99 time. "
-		    "They "
-		    "are in no row, and not in the time waiting.</p>\n",
+		    "<p class=\"note\">In calls that never returned: %s, %s of the ranks\xe2\x80\x99 time. They are in "
+		    "no row, and not in the time waiting.</p>\n",
 		    fmt_time(m->unreturned_s).s, fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
 }
 

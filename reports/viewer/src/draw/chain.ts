@@ -30,7 +30,9 @@ export class ChainList {
   constructor(private readonly c: Context) {
     this.steps = choice('', 'How many steps back', STEPS, (value) => ((this.number = value), this.ask()));
     this.steps.put(this.number);
-    const back = button('How this wait came about', 'Follow waits back to their causes, several steps (B)', () => this.ask());
+    const back = button('How this wait came about', 'Follow waits back to their causes, several steps (B)', () =>
+      this.ask(),
+    );
     this.element.append(h('div', { class: 'group' }, back, this.steps.element), this.list);
     this.element.hidden = true;
   }

@@ -152,7 +152,10 @@ class Analysis implements ViewInstance {
       );
     };
     const body = patterns.length > 0 ? h('ul', { class: 'plain' }, ...patterns.map(pattern)) : null;
-    return section('Patterns of the traffic', body ?? h('p', { class: 'hint' }, 'No pattern fits most of the traffic.'));
+    return section(
+      'Patterns of the traffic',
+      body ?? h('p', { class: 'hint' }, 'No pattern fits most of the traffic.'),
+    );
   }
 
   private phaseNote(): HTMLElement | null {
