@@ -69,7 +69,7 @@ static int parse(struct whatif *x, int argc, char **argv)
 	opterr = 0;
 	while (code == 0 && (key = getopt_long(argc, argv, "", names, NULL)) != -1) {
 		if (key == '?')
-			return usage_error("whatif", "unknown option, or one without its value");
+			return usage_error("whatif", "unknown option, or its value is missing");
 		if (key == 'j')
 			x->json = true;
 		else
@@ -138,7 +138,7 @@ static uint32_t states_of(const cJSON *issue)
 	uint32_t states = 0;
 	for (const cJSON *s = json_first(issue, "states"); s != NULL; s = s->next)
 		for (unsigned i = 0; i < WAIT_STATES; i++)
-			if (cJSON_IsString(s) && strcmp(s->valuestring, wait_state_names[i]) == 0)
+			if (cJSON_IsString(s) && strcmp(s->valuestring, wait_state_name((enum wait_state)i)) == 0)
 				states |= 1u << i;
 	return states;
 }
@@ -369,6 +369,6 @@ static int whatif(int argc, char **argv)
 	return code;
 }
 
-const struct command cmd_whatif = {"whatif", whatif, "what a run would gain if something were otherwise",
+const struct command cmd_whatif = {"whatif", whatif, "estimate what a run would gain from a change, by replay",
 				   "whatif FILE.mpix [--balance] [--network Nx] [--latency Nx] [--rank R=Nx]... "
 				   "[--site FILE:LINE=Nx]... [--without ISSUE]... [--json]"};

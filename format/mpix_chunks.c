@@ -7,6 +7,7 @@
 #include "format/pack.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static int write_bytes(struct mpix_chunks *c, const struct buf *b, struct error *e)
 {
@@ -95,5 +96,23 @@ int mpix_chunks_seal(struct mpix_chunks *c, struct error *e)
 		return fail(e, -EIO, "%s: cannot write the superblock: %s; nothing was left behind", c->file.path,
 			    strerror(errno));
 	rc = write_bytes(c, &super, e);
-	return rc == 0 ? atomic_file_commit(&c->file, e) : rc;
+	if (rc == 0 && fflush(c->file.stream) != 0)
+		rc = fail(e, -errno, "%s: cannot write: %s; nothing was left behind", c->file.path, strerror(errno));
+	return rc;
+}
+
+int mpix_chunks_unseal(struct mpix_chunks *c, uint64_t offset, struct error *e)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < c->nentries; i++)
+		if (c->entries[i].offset < offset)
+			c->entries[kept++] = c->entries[i];
+	c->nentries = kept;
+	c->raw.len_bytes = 0;
+	c->offset = offset;
+	if (fflush(c->file.stream) != 0 || ftruncate(fileno(c->file.stream), (off_t)offset) < 0 ||
+	    fseeko(c->file.stream, (off_t)offset, SEEK_SET) != 0)
+		return fail(e, -errno, "%s: cannot continue writing: %s; nothing was left behind", c->file.path,
+			    strerror(errno));
+	return 0;
 }

@@ -24,7 +24,9 @@ int mpix_chunks_begin(struct mpix_chunks *c, const char *path, struct error *e);
 int mpix_write_chunk(struct mpix_chunks *c, struct mpix_entry entry, struct error *e);
 /* The bytes of a chunk whose entry is complete but for its place. */
 int mpix_append_chunk(struct mpix_chunks *c, struct mpix_entry entry, const struct buf *bytes, struct error *e);
-/* Index, trailer, and at last the superblock that makes the file whole; then its name. */
+/* Index, trailer, and at last the superblock that makes the file whole. */
 int mpix_chunks_seal(struct mpix_chunks *c, struct error *e);
-/* What is not sealed leaves no file. */
+/* Back to where chunks ended before offset: whatever came behind is gone. */
+int mpix_chunks_unseal(struct mpix_chunks *c, uint64_t offset, struct error *e);
+/* What is not committed (base/atomic_file.h) leaves no file. */
 void mpix_chunks_done(struct mpix_chunks *c);

@@ -5,7 +5,6 @@
 #include "format/mpix_tables.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 static void writer_free(struct mpix_writer *w)
 {
@@ -149,54 +148,30 @@ static int write_rest(struct mpix_writer *w, const char *analysis_json, struct e
 /* What a reader of events, messages and waits asks for. */
 static int write_draft(struct mpix_writer *w, struct error *e)
 {
-	uint32_t groups = (w->info.ranks + w->shape.group_ranks - 1) / w->shape.group_ranks;
-	int rc = 0;
-	for (uint32_t g = 0; g < groups && rc == 0; g++)
-		rc = write_signatures(w, g, e);
-	for (uint32_t i = 0; i < w->info.nclocks && rc == 0; i++)
-		rc = write_clock(w, i, e);
+	int rc = mpix_tables_write(&w->head, &w->out, e);
+	if (rc == 0)
+		rc = mpix_clocks_write(&w->head, &w->out, e);
 	if (rc == 0)
 		rc = write_texts(w, "{}", e);
-	if (rc == 0)
-		rc = seal(w, e);
-	if (rc == 0 && fflush(w->file.stream) != 0)
-		rc = fail(e, -errno, "%s: cannot write: %s; nothing was left behind", w->file.path, strerror(errno));
-	return rc;
-}
-
-/* Back to where chunks ended before the draft. */
-static int drop_draft(struct mpix_writer *w, uint64_t offset, struct error *e)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < w->nentries; i++)
-		if (w->entries[i].offset < offset)
-			w->entries[kept++] = w->entries[i];
-	w->nentries = kept;
-	w->raw.len_bytes = 0;
-	w->offset = offset;
-	if (fflush(w->file.stream) != 0 || ftruncate(fileno(w->file.stream), (off_t)offset) < 0 ||
-	    fseeko(w->file.stream, (off_t)offset, SEEK_SET) != 0)
-		return fail(e, -errno, "%s: cannot go on writing: %s; nothing was left behind", w->file.path,
-			    strerror(errno));
-	return 0;
+	return rc == 0 ? mpix_chunks_seal(&w->out, e) : rc;
 }
 
 int mpix_writer_look(struct mpix_writer *w, int (*look)(void *context, struct mpix_file *f), void *context,
 		     struct error *e)
 {
-	uint64_t offset = w->offset;
+	uint64_t offset = w->out.offset;
 	struct mpix_file *f = NULL;
 	if (w->code < 0)
-		return fail(e, w->code, "%s: an earlier write failed", w->file.path);
-	if (w->file.temporary == NULL)
-		return fail(e, -ENOTSUP, "%s: not a regular file", w->file.path);
+		return refuse(w, e);
+	if (w->out.file.temporary == NULL)
+		return fail(e, -ENOTSUP, "%s: not a regular file", w->out.file.path);
 	int rc = write_draft(w, e);
 	if (rc == 0)
-		rc = mpix_open(w->file.temporary, &f, e);
+		rc = mpix_open(w->out.file.temporary, &f, e);
 	if (rc == 0)
 		rc = look(context, f);
 	mpix_close(f);
-	w->code = drop_draft(w, offset, e);
+	w->code = mpix_chunks_unseal(&w->out, offset, e);
 	return w->code < 0 ? w->code : rc;
 }
 
@@ -209,6 +184,8 @@ int mpix_writer_finish(struct mpix_writer *w, const char *analysis_json, struct 
 		rc = write_rest(w, analysis_json, e);
 	if (rc == 0)
 		rc = mpix_chunks_seal(&w->out, e);
+	if (rc == 0)
+		rc = atomic_file_commit(&w->out.file, e);
 	writer_free(w);
 	return rc;
 }
