@@ -115,7 +115,7 @@ static void want_mean(const struct interval *v, const bool *asked, float *wanted
 	}
 }
 
-/* Who is waited for alone should be there as early as who waits, as far as it computed longer since it last waited itself. */
+/* Who is waited for alone should be there as early as who waits, as far as it computed longer since it last waited. */
 static void want_causers(const struct interval *v, const struct replay_change *c, const float *own, bool *asked,
 			 float *wanted)
 {

@@ -1,6 +1,6 @@
 /* fit.c - what messages and calls take in this run.
- * In: events and needs of all intervals.  Out: struct model; of each message its transfer, of each call what lies beyond
- * what it needed. */
+ * In: events and needs of all intervals.  Out: struct model; of each message its transfer, of each call what it took
+ * beyond what it needed. */
 #include "postproc/replay/parts.h"
 
 #include <math.h>

@@ -128,6 +128,7 @@ static int take_event(void *context, const struct mpix_event *ev)
 			  .end_ns = ev->end_ns,
 			  .callsite = ev->callsite,
 			  .bytes = ev->bytes < UINT32_MAX ? (uint32_t)ev->bytes : UINT32_MAX,
+			  .distance = NO_DISTANCE,
 			  .flags = op.flags};
 	if (ev->calls != 1 || (ev->flags & MPIX_POLLS) != 0)
 		x.flags |= EVENT_POLLS;
@@ -276,6 +277,8 @@ static int take_message(void *context, const struct mpix_link *link)
 			 .kind = NEED_MESSAGE,
 			 .bytes = m->bytes < UINT32_MAX ? (uint32_t)m->bytes : UINT32_MAX,
 			 .distance = l->place[m->src] != l->place[m->dst]};
+	if (send != NO_EVENT)
+		v->events[send].distance = x.distance;
 	if (send != NO_EVENT && done != NO_EVENT && need(v, x) < 0)
 		return -ENOMEM;
 	if (sent == NO_EVENT || recv == NO_EVENT || v->events[sent].end_ns < v->events[recv].start_ns)

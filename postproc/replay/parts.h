@@ -5,7 +5,8 @@
 #include "base/vec.h"
 #include "postproc/replay/replay.h"
 
-#define DISTANCES 2u  /* in a node, between nodes */
+#define DISTANCES 2u /* in a node, between nodes */
+#define NO_DISTANCE DISTANCES
 #define SIZE_BINS 48u /* by the binary logarithm of bytes */
 #define NO_EVENT UINT32_MAX
 
@@ -29,9 +30,10 @@ struct event {
 	int64_t start_ns, end_ns;
 	uint32_t callsite;
 	uint32_t meeting; /* number, with EVENT_ENTERS */
-	uint32_t bytes;	  /* of a collective, as far as 32 bits tell */
+	uint32_t bytes;	  /* that it moves, as far as 32 bits tell */
 	uint16_t flags;
 	uint8_t gathering;
+	uint8_t distance; /* of what it sends; NO_DISTANCE: nothing */
 };
 
 enum need_kind { NEED_NOTHING, NEED_MESSAGE, NEED_START, NEED_MEETING };
@@ -81,8 +83,8 @@ struct track {
 /* What messages take, by what this run showed. */
 struct model {
 	double latency_ns[DISTANCES], ns_per_byte[DISTANCES];
-	/* Sums of what calls took beyond what they needed; row 0: of messages. Whoever waited also takes until it notices
-	 * that it need not any more. */
+	/* Sums of what calls took beyond what they needed; row 0: of messages. Whoever waited also takes until it
+	 * notices that it need not any more. */
 	struct spent {
 		double ns;
 		uint64_t calls;

@@ -1,4 +1,4 @@
-/* replay.h - a recorded run, run again by its own structure, and once more with something otherwise: what would it gain?
+/* replay.h - a recorded run, once more by its own structure, and with something otherwise: what would it gain?
  *
  * Computing between calls takes what it took. A call ends when whatever it needed is there (the start of a send, the
  * last member of a collective, the call that it was seen to wait for) and what it took beyond that has passed. What
@@ -7,10 +7,10 @@
  *   - by a model fitted to this run (latency, bandwidth by class of distance; the mean of what calls of a kind and size
  *     take): the difference of that from the recorded run is the error told beside each gain, and what a gain is by it
  *     is the other end of its range.
- * As Dimemas (Labarta, Girona, Pillet, Cortes, Gregoris: DiP, a parallel program development environment, Euro-Par 1996)
- * replays traces, with what Boehme et al. (TOPC 2016) call delays taken out of who caused them.
+ * As Dimemas (Labarta, Girona, Pillet, Cortes, Gregoris: DiP, a parallel program development environment, Euro-Par
+ * 1996) replays traces, with what Boehme et al. (TOPC 2016) call delays taken out of who caused them.
  *
- * In: an .mpix of version 2. Out: lengths of time in ns. Long runs are replayed by intervals that stand for the rest. */
+ * In: an .mpix of version 2.  Out: lengths of time. Long runs are replayed by intervals that stand for the rest. */
 #pragma once
 
 #include "format/mpix.h"
@@ -34,8 +34,8 @@ struct replay_change {
 	double bandwidth, latency; /* times that of the run; of messages between nodes, of all on a single node */
 	bool balance;		   /* between two calls in which all ranks meet, all compute as long as their mean */
 	bool free_transfers;	   /* what is needed is there at once, and calls take no time beyond it */
-	/* Waits of these states (bit n: state n of enum wait_state, SPEC.md) are taken out of who caused them: the causer
-	 * computes so much less before. causer_site: only those whose causer was there; REPLAY_ANY: all. */
+	/* Waits of these states (bit n: state n of enum wait_state, SPEC.md) are taken out of who caused them: the
+	 * causer computes so much less before. causer_site: only those whose causer was there; REPLAY_ANY: all. */
 	uint32_t without_states;
 	uint32_t causer_site;
 };

@@ -120,13 +120,17 @@ static bool is_there(struct walk *w, struct walker *x, const struct need *n)
 	return true;
 }
 
-/* A collective's own messages, with another network: as far as its bytes explain what it took. */
+/* What a collective or a send takes itself, with another network: as far as its bytes explain it. */
 static double otherwise(const struct walk *w, const struct event *ev, double ns)
 {
 	const struct replay_change *c = w->how->change;
-	unsigned distance = w->how->one_node ? 0 : 1;
-	double moving = fmin(ns, w->how->model->ns_per_byte[distance] * ev->bytes);
-	return (ev->flags & EVENT_BLOCKS) == 0 ? ns : (ns - moving) * c->latency + moving / c->bandwidth;
+	const struct model *m = w->how->model;
+	bool collective = (ev->flags & EVENT_BLOCKS) != 0;
+	unsigned distance = collective ? !w->how->one_node : ev->distance;
+	if (distance == NO_DISTANCE || (distance == 0 && !w->how->one_node))
+		return ns;
+	double moving = fmin(ns, m->ns_per_byte[distance] * ev->bytes);
+	return (ns - moving) * (collective ? c->latency : 1) + moving / c->bandwidth;
 }
 
 /* What the call takes beyond what it needs. Whoever waited as recorded and does not now is through as quickly as others
