@@ -130,8 +130,12 @@ static int add_thread(const struct look *l, struct states_of *s, uint32_t rank, 
 	const struct live_thread *t = &x->process->threads.at[thread];
 	const struct open_sig *open = open_of(l->step.ranks[rank], thread);
 	double since_s = live_since(x, t);
-	bool stands = t->open && t->still > 0 && open != NULL && stood_then(l, x, since_s) && !is_held_up(t, x->node);
-	return stands ? states_call(s, rank, open, since_s) : states_thread(s, rank, thread, STATE_FREE);
+	if (!t->open || t->still == 0 || open == NULL || !stood_then(l, x, since_s))
+		return states_thread(s, rank, thread, STATE_FREE);
+	int code = states_call(s, rank, open, since_s);
+	if (code == 0 && is_held_up(t, x->node))
+		s->out.threads.at[s->out.threads.n - 1].kind = STATE_FREE;
+	return code;
 }
 
 /* A thread that the kernel no longer knows has ended. */
