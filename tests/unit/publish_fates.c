@@ -1,5 +1,5 @@
-/* publish_fates.c - what becomes of records that a server took in part, refused or could not take: each is owed, dead or
- * gone, once, and counted. */
+/* publish_fates.c - what becomes of records that a server took in part, refused or could not take: each is owed, dead
+ * or gone, once, and counted. */
 #include "fleet/publish/state.h"
 
 #include <criterion/criterion.h>
