@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """mutate.py: do the tests notice? Makes small mistakes in the C sources, one at a time, and runs the tests that come by the changed
-line, the quickest first. A mistake that they all pass survives, and so does one in a line that no test comes by. One that does not
+line, the quickest first. A mistake that they all pass survives, and so does one in a file that no test comes by. One that does not
 compile, or that compiles to the same code, is no mistake and another one is taken.
 
     contrib/mutate.py [--count N] [--seed N] [--room FOLDER]... [--suite NAME]... [--longest SECONDS] [--seconds N] [--work DIR]
@@ -95,6 +95,9 @@ class Build:
         built = {t['id']: [os.path.relpath(f, self.where) for f in t['filename']] for t in self.introspect('targets')}
         self.tests = {t['name']: (t['cmd'], {**os.environ, **t['env']}, [f for d in t['depends'] for f in built.get(d, [])])
                       for t in self.introspect('tests') if {s.rpartition(':')[2] for s in t['suite']} & set(suites) or t['name'] in suites}
+        of_program = {os.path.relpath(f, self.where): t['target_sources'] for t in self.introspect('targets') for f in t['filename']}
+        self.own = {name: {os.path.relpath(os.path.realpath(s), work) for need in needs for part in of_program.get(need, []) for s in part.get('sources', [])}
+                    for name, (_, _, needs) in self.tests.items()}
         must(['ninja', '-C', self.where, *sorted({need for _, _, needs in self.tests.values() for need in needs})], work)
 
     def introspect(self, what):
@@ -108,7 +111,7 @@ class Build:
 
 
 def lines_by_test(work, suites, longest):
-    """(file -> lines that are compiled, test -> [digest, seconds, file -> lines that it comes by])."""
+    """(file -> lines that are compiled, test -> [digest, seconds, file -> lines that it comes by, files of its own])."""
     known_at, known = os.path.join(work, 'lines.json'), {}
     if os.path.exists(known_at):
         with open(known_at, encoding='utf-8') as f:
@@ -119,11 +122,11 @@ def lines_by_test(work, suites, longest):
         sum_of_it = build.digest_of(name)
         if known.get(name, [''])[0] != sum_of_it:
             known[name] = [sum_of_it, *lines_of_test(build, name, command, env, longest)]
-            print('%-24s %6.1f s%s' % (name, known[name][1], '' if known[name][2] else ' is left out'), file=sys.stderr, flush=True)
+            print('%-24s %6.1f s' % (name, known[name][1]), file=sys.stderr, flush=True)
             with open(known_at + '.new', 'w', encoding='utf-8') as f:
                 json.dump(known, f)
             os.rename(known_at + '.new', known_at)
-        result[name] = known[name]
+        result[name] = [*known[name], build.own[name]]
     return lines_seen(build, '.gcno'), result
 
 
@@ -271,11 +274,18 @@ def argued():
     return reasons
 
 
+def tests_by(mistake, by_test):
+    """(seconds, name), the quickest first. Who has become another user or ends by _exit() says of no line that it was run: of
+    such a line all tests are asked that come by others of its file, or have that file for their own."""
+    near = [(seconds, name) for name, (_, seconds, seen, own) in by_test.items() if mistake.path in seen or mistake.path in own]
+    return sorted(t for t in near if mistake.number in by_test[t[1]][2].get(mistake.path, ())) or sorted(near)
+
+
 def try_room(bench, found, mistakes, by_test, count, end):
     """(mistake, what became of it) of as many as are wanted; less when it is time to end."""
     n = 0
     for mistake in mistakes:
-        tests = sorted((seconds, name) for name, (_, seconds, seen) in by_test.items() if mistake.number in seen.get(mistake.path, ()))
+        tests = tests_by(mistake, by_test)
         asked = ' '.join(by_test[name][0] for _, name in tests)
         result = found.get(mistake, asked)
         if not result and time.monotonic() < end:
