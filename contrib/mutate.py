@@ -26,8 +26,8 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 ARGUED = 'tests/mutants.txt' # FILE: FUNCTION: TEXT OF THE LINE => WHAT BECAME OF IT :: why nobody can notice
 ROOMS = ('base', 'format', 'spank', 'pmpi', 'collect', 'topology', 'postproc', 'reports', 'fleet', 'cli')
 # Of the suite integration, those that start no MPI program and take seconds: by them people see what a page or a command says.
-QUICK = ('commands', 'diff', 'doctor-command', 'export', 'fixtures', 'fleet', 'fleet_serve', 'generated', 'golden', 'job_page', 'live_feed', 'live_terminal',
-         'manpages', 'protocol_corpus', 'publish', 'python_reader', 'report-command', 'sample_sums', 'totals', 'web')
+QUICK = ('commands', 'fixtures', 'fleet', 'generated', 'golden', 'job_page', 'live_feed', 'live_terminal', 'protocol_corpus', 'publish',
+         'report-command', 'sample_sums')
 SLOWER = 10 # times as long as usual, and five seconds: it hangs
 
 # What a mistake looks like: a name, what is looked for in code (no comment, no text), and what stands there then.
@@ -93,8 +93,12 @@ class Build:
             must(['meson', 'setup', self.where, '--buildtype=debug', '-Doptimization=0', '-Ddebug=false', '-Dviewer=disabled', *options], work)
         must(['ninja', '-C', self.where, 'build.ninja'], work)
         built = {t['id']: [os.path.relpath(f, self.where) for f in t['filename']] for t in self.introspect('targets')}
-        self.tests = {t['name']: (t['cmd'], {**os.environ, **t['env']}, [f for d in t['depends'] for f in built.get(d, [])])
-                      for t in self.introspect('tests') if {s.rpartition(':')[2] for s in t['suite']} & set(suites) or t['name'] in suites}
+        self.tests = {}
+        for t in self.introspect('tests'):
+            of = {s.rpartition(':')[2] for s in t['suite']}
+            name = t['name'] if 'unit' in of else '/'.join((*sorted(of), t['name']))
+            if (of | {name}) & set(suites):
+                self.tests[name] = (t['cmd'], {**os.environ, **t['env']}, [f for d in t['depends'] for f in built.get(d, [])])
         of_program = {os.path.relpath(f, self.where): t['target_sources'] for t in self.introspect('targets') for f in t['filename']}
         self.own = {name: {os.path.relpath(os.path.realpath(s), work) for need in needs for part in of_program.get(need, []) for s in part.get('sources', [])}
                     for name, (_, _, needs) in self.tests.items()}
@@ -303,12 +307,12 @@ def main():
     p.add_argument('--count', type=int, default=500, help='mistakes over all rooms that are asked for, as many in each')
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--room', action='append', default=[], help='a folder, or one file')
-    p.add_argument('--suite', action='append', default=[], help="of tests, as meson has them, or one test; default: unit, and quick ones of integration")
+    p.add_argument('--suite', action='append', default=[], help="of tests, as meson has them, or one as SUITE/NAME; default: unit, and quick ones of integration")
     p.add_argument('--longest', type=float, default=300, help='seconds that a test may take; others are left out')
     p.add_argument('--seconds', type=float, default=1e9, help='begin with no mistake after that time')
     p.add_argument('--work', default=os.path.join(ROOT, 'build-mutants'))
     args = p.parse_args()
-    end, work, suites = time.monotonic() + args.seconds, os.path.realpath(args.work), args.suite or ['unit', *QUICK]
+    end, work, suites = time.monotonic() + args.seconds, os.path.realpath(args.work), args.suite or ['unit', *('integration/' + name for name in QUICK)]
     copy_of_repository(work)
     lines, by_test = lines_by_test(work, suites, args.longest)
     bench, found, reasons = Bench(work, suites), Found(work), argued()
