@@ -175,9 +175,12 @@ static int ingest(const struct options *o)
 		fprintf(stderr,
 			"mpitrace fleet: steps without a record: %llu, because the outbox's file system was full\n",
 			(unsigned long long)i.had_no_room);
-	printf("%llu records added, %llu replaced, %llu known already, %llu left out\n", (unsigned long long)c.added,
+	printf("%llu records added, %llu replaced, %llu known already, %llu left out", (unsigned long long)c.added,
 	       (unsigned long long)c.replaced, (unsigned long long)c.known,
 	       (unsigned long long)c.refused + (unsigned long long)unread);
+	if (c.doubtful > 0)
+		printf(" (%llu because of their times)", (unsigned long long)c.doubtful);
+	printf("\n");
 	return c.refused + unread > 0 ? EXIT_PARTIAL : EXIT_DONE;
 }
 

@@ -17,8 +17,9 @@
 #include <string.h>
 
 #define NODES_MOST 4096
-#define DEVIATION_UNIT 1e4 /* of a stored deviation, sixteen bits */
-#define COMMIT_EVERY 20000 /* records of one transaction: bounds the log, and what a crash takes back */
+#define DOUBTFUL_BYTES_MOST 64 /* of a time that is none */
+#define DEVIATION_UNIT 1e4     /* of a stored deviation, sixteen bits */
+#define COMMIT_EVERY 20000     /* records of one transaction: bounds the log, and what a crash takes back */
 
 struct name {
 	char *text;
@@ -32,6 +33,7 @@ struct ingest {
 	void *context;
 	struct ingest_counts counts;
 	sqlite3_stmt *find_name, *add_name, *find_job, *remove_job, *add_job, *add_record, *add_run, *find_record;
+	sqlite3_stmt *set_aside, *take_back;
 	VEC(struct name) names;
 	struct index by_name;
 	struct libdeflate_compressor *deflate;
@@ -268,6 +270,27 @@ static int put(struct ingest *g, struct fleet_job *j, const char *text, size_t l
 	return rc;
 }
 
+/* Who and what it was, for somebody to look at; in no sum. */
+static int set_aside(struct ingest *g, const struct fleet_job *j, struct error *e)
+{
+	char claim[FLEET_CLAIM_MAX];
+	fleet_claim(j, claim);
+	g->counts.doubtful++;
+	sqlite3_bind_text(g->set_aside, 1, claim, -1, SQLITE_STATIC);
+	sqlite3_bind_text(g->set_aside, 2, json_text(j->record, "start", ""), DOUBTFUL_BYTES_MOST, SQLITE_TRANSIENT);
+	sqlite3_bind_text(g->set_aside, 3, j->doubt, -1, SQLITE_STATIC);
+	return step(g, g->set_aside, e);
+}
+
+/* A later record of the step has its times right. */
+static int take_back(struct ingest *g, const struct fleet_job *j, struct error *e)
+{
+	char claim[FLEET_CLAIM_MAX];
+	fleet_claim(j, claim);
+	sqlite3_bind_text(g->take_back, 1, claim, -1, SQLITE_STATIC);
+	return step(g, g->take_back, e);
+}
+
 static void refuse(struct ingest *g, const char *where, const char *why)
 {
 	char text[ERROR_TEXT_MAX];
@@ -279,7 +302,7 @@ static void refuse(struct ingest *g, const char *where, const char *why)
 
 int ingest_record(struct ingest *g, const char *text, size_t len, const char *where, const char *owner, struct error *e)
 {
-	struct fleet_job j;
+	struct fleet_job j = {0};
 	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
 		len--;
 	cJSON *record = len < RECORD_BYTES_MAX ? cJSON_ParseWithLength(text, len) : NULL;
@@ -291,7 +314,11 @@ int ingest_record(struct ingest *g, const char *text, size_t len, const char *wh
 	int rc = 0;
 	if (wrong != NULL)
 		refuse(g, where, wrong);
-	else
+	if (wrong != NULL && wrong == j.doubt)
+		rc = set_aside(g, &j, e);
+	else if (wrong == NULL)
+		rc = take_back(g, &j, e);
+	if (rc == 0 && wrong == NULL)
 		rc = put(g, &j, text, len, e);
 	cJSON_Delete(record);
 	if (rc == 0 && ++g->pending >= COMMIT_EVERY)
@@ -319,6 +346,8 @@ static bool prepare(struct ingest *g, struct error *e)
 		{&g->add_record, "INSERT INTO records VALUES(?,?,?)"},
 		{&g->add_run, "INSERT INTO runs VALUES(?,?)"},
 		{&g->find_record, "SELECT bytes, deflated FROM records WHERE job=?"},
+		{&g->set_aside, "INSERT OR REPLACE INTO set_aside VALUES(?,?,?)"},
+		{&g->take_back, "DELETE FROM set_aside WHERE key=?"},
 	};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if ((*all[i].s = fleet_prepare(g->f, all[i].sql, e)) == NULL)
@@ -360,8 +389,8 @@ void ingest_end(struct ingest *g)
 {
 	if (g == NULL)
 		return;
-	sqlite3_stmt *all[] = {g->find_name, g->add_name,   g->find_job, g->remove_job,
-			       g->add_job,   g->add_record, g->add_run,	 g->find_record};
+	sqlite3_stmt *all[] = {g->find_name,  g->add_name, g->find_job,	   g->remove_job, g->add_job,
+			       g->add_record, g->add_run,  g->find_record, g->set_aside,  g->take_back};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		sqlite3_finalize(all[i]);
 	sqlite3_exec(g->f->db, "ROLLBACK", NULL, NULL, NULL);

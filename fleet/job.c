@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#define START_LEAST 1000000000.0 /* 2001: before it there was no trace of ours */
-#define START_MOST 4000000000.0
+#define START_LEAST 1704067200.0 /* 2024: before it there was no trace of ours */
+#define CLOCKS_DIFFER_S 86400.0	 /* by no more, with time zones that are set wrongly */
 #define HOURS_MOST 1e9
 
 static double bounded(double value, double least, double most, double fallback)
@@ -18,11 +18,32 @@ static double bounded(double value, double least, double most, double fallback)
 	return value >= least && value <= most ? value : fallback;
 }
 
+/* NAN for what no calendar has, as 2026-02-30. */
 static double start_of(const char *text)
 {
+	static const char form[] = "%Y-%m-%dT%H:%M:%SZ";
 	struct tm tm = {0};
-	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return end != NULL && *end == '\0' ? (double)timegm(&tm) : 0;
+	char again[32] = "";
+	const char *end = strptime(text, form, &tm);
+	if (end == NULL || *end != '\0')
+		return NAN;
+	time_t t = timegm(&tm);
+	if (gmtime_r(&t, &tm) == NULL || strftime(again, sizeof(again), form, &tm) == 0 || strcmp(again, text) != 0)
+		return NAN;
+	return (double)t;
+}
+
+/* What cannot be of the times of a job that has ended, or NULL. */
+static const char *doubt_of(const struct fleet_job *j)
+{
+	double latest = (double)time(NULL) + CLOCKS_DIFFER_S;
+	if (isnan(j->start))
+		return "does not say when it began";
+	if (j->start < START_LEAST)
+		return "began before there was an mpitrace";
+	if (j->start > latest)
+		return "begins in the future";
+	return j->start + j->elapsed_s > latest ? "ends in the future" : NULL;
 }
 
 /* The first issue that is worth a look, as in the report. */
@@ -74,9 +95,10 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 		if (j->names[k] != NULL && strlen(j->names[k]) > FLEET_NAME_MAX)
 			return "has a name of more than 512 bytes";
 	j->start = start_of(json_text(record, "start", ""));
-	if (!(j->start >= START_LEAST && j->start <= START_MOST))
-		return "does not say when it began";
 	j->elapsed_s = bounded(json_number(record, "elapsed_s"), 0, HOURS_MOST, 0);
+	j->doubt = doubt_of(j);
+	if (j->doubt != NULL)
+		return j->doubt;
 	j->ranks = bounded(json_number(record, "ranks"), 0, 1e9, 0);
 	j->nodes = bounded(json_number(record, "nodes"), 0, 1e9, 0);
 	j->core_hours = bounded(json_number(record, "core_hours"), 0, HOURS_MOST, 0);

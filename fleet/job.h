@@ -22,6 +22,7 @@ struct fleet_job {
 	double loss;			      /* core-hours, of the first issue that is worth a look */
 	double nodes, ranks;
 	bool complete;
+	const char *doubt; /* what cannot be of its times; then the rest is not there */
 };
 
 /* Who says what about which step: the id, and the user, since anybody may write a record with any id. */

@@ -119,10 +119,15 @@ static const char outcomes[] =
 	" JOIN names t ON t.id=j.partition JOIN names p ON p.id=j.program JOIN names b ON b.id=j.build"
 	" JOIN names m ON m.id=j.mpi JOIN names i ON i.id=j.issue;";
 
+/* Records whose times cannot be: counted, and in no sum. */
+static const char doubtful[] =
+	"CREATE TABLE set_aside(key TEXT PRIMARY KEY, start TEXT NOT NULL, why TEXT NOT NULL) WITHOUT ROWID;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
 	{{outcomes}},
+	{{doubtful}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -140,5 +140,7 @@ void page_nodes(struct fleet_page *g);
 void page_jobs(struct fleet_page *g);
 void page_day(struct fleet_page *g, sqlite3_int64 day);
 void page_job(struct fleet_page *g, sqlite3_int64 id);
+/* page_users.c: who has least useful time for their hours, a sentence; nothing where nobody stands out. */
+void put_least_useful(struct fleet_page *g);
 /* page_programs.c: the section of changes; of one program, or (0) of all. */
 void put_changes(struct fleet_page *g, sqlite3_int64 program);

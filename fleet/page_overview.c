@@ -44,6 +44,18 @@ static void put_alarms(struct fleet_page *g)
 		    "cost %s "
 		    "core-hours.</p>\n",
 		    fmt_count(worse).s, worse == 1 ? "" : "s", fmt_hours_said(since).s);
+	put_least_useful(g);
+}
+
+/* What is in no number here, because its times cannot be. */
+static void put_set_aside(struct fleet_page *g)
+{
+	double n = fleet_number(g->site->f, "SELECT count(*) FROM set_aside", 0);
+	if (n > 0)
+		put(&g->p,
+		    "<p class=\"cause\">%s record%s set aside: %s times cannot be (<a href=\"set-aside.csv\">CSV</a>, "
+		    "<a href=\"set-aside.json\">JSON</a>).</p>\n",
+		    fmt_count(n).s, n == 1 ? " is" : "s are", n == 1 ? "its" : "their");
 }
 
 static double hung_hours(const struct fleet_page *g)
@@ -102,6 +114,7 @@ static void put_masthead(struct fleet_page *g)
 	put(&g->p, "</h1>\n");
 	put_cause_of_most(g, &s);
 	put_alarms(g);
+	put_set_aside(g);
 	put(&g->p, "<dl class=\"figures\">\n");
 	put_figure(g, fmt_count(s.jobs), "steps of jobs");
 	put_figure(g, fmt_hours_said(s.hours), "core-hours");

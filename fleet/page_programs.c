@@ -26,7 +26,10 @@ static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 	put_cell(g, fmt_hours(sqlite3_column_double(row, 8)), sqlite3_column_double(row, 8));
 	put_cell(g, fmt_count(sqlite3_column_double(row, 9)), sqlite3_column_double(row, 9));
 	put(&g->p, "<td>");
-	put_version(g, text_of(row, 10), text_of(row, 11));
+	if (sqlite3_column_type(row, 10) == SQLITE_NULL)
+		put(&g->p, "none within a week");
+	else
+		put_version(g, text_of(row, 10), text_of(row, 11));
 	put(&g->p, "</td></tr>\n");
 }
 
@@ -35,21 +38,23 @@ static void put_changes_head(struct fleet_page *g, bool named)
 	put(&g->p,
 	    "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">since</th>%s<th scope=\"col\">what "
 	    "happened</th><th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\" class=\"n\">core-hours more "
-	    "since</th><th scope=\"col\" class=\"n\">jobs since</th><th scope=\"col\">version that came nearest to "
+	    "since</th><th scope=\"col\" class=\"n\">jobs since</th><th scope=\"col\">version that came "
 	    "then</th></tr></thead><tbody>\n",
 	    named ? "<th scope=\"col\">program</th>" : "");
 }
 
 void put_changes(struct fleet_page *g, sqlite3_int64 program)
 {
-	/* Beside it the version whose first job came nearest to that day. */
+	/* Beside it the version whose first job came nearest to that day; the first of all versions has changed nothing. */
 	sqlite3_stmt *row =
 		ask(g,
 		    "SELECT c.program, p.name, c.day, c.before, c.after, c.change, c.low, c.high, c.hours_since, "
 		    "c.jobs_after,"
 		    " b.name, m.name, c.p FROM changes c JOIN names p ON p.id=c.program LEFT JOIN program_versions v ON"
 		    "  v.program=c.program AND abs(v.first-c.day*86400)=(SELECT min(abs(x.first-c.day*86400))"
-		    "  FROM program_versions x WHERE x.program=c.program) LEFT JOIN names b ON b.id=v.build"
+		    "  FROM program_versions x WHERE x.program=c.program AND x.first>(SELECT min(first) FROM"
+		    "  program_versions y WHERE y.program=c.program)) AND abs(v.first-c.day*86400)<=7*86400"
+		    " LEFT JOIN names b ON b.id=v.build"
 		    " LEFT JOIN names m ON m.id=v.mpi WHERE ?1=0 OR c.program=?1 GROUP BY c.program, c.day"
 		    " ORDER BY abs(c.hours_since) DESC LIMIT 200",
 		    program);

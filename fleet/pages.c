@@ -30,6 +30,7 @@ static const struct table tables[] = {
 	{"changes", "SELECT * FROM change_list ORDER BY abs(hours_since) DESC"},
 	{"nodes", "SELECT * FROM node_list ORDER BY suspected DESC, effect DESC"},
 	{"jobs", "SELECT * FROM job_list ORDER BY loss_core_hours DESC LIMIT 1000"},
+	{"set-aside", "SELECT key, start, why FROM set_aside ORDER BY key LIMIT 10000"},
 	{NULL, NULL},
 };
 

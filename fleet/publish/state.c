@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -150,6 +151,19 @@ int state_open(const char *path, struct state *ret_s, struct error *e)
 	else
 		*ret_s = s;
 	return rc;
+}
+
+/* There is one state in a program. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+void state_turn_begin(void)
+{
+	pthread_mutex_lock(&turn);
+}
+
+void state_turn_end(void)
+{
+	pthread_mutex_unlock(&turn);
 }
 
 void state_close(struct state *s)

@@ -73,6 +73,7 @@ def ingest(t, place):
                        ('a hole of nothing', 'null'), ('numbers that are none', '{"schema":"mpitrace/job/1","id":[],"start":1e999}')):
         run = fleet('ingest', '-', '--db', db, input=text + '\n')
         t.check('%s: left out, and said' % name, run.returncode == 4 and '1 left out' in run.stdout and 'standard input:1' in run.stderr, run)
+    doubtful(t, place, records)
     odd = dict(records[0], id='odd', nodelist='n[1-99999999]', deviation=[9e99, None, 'x'], core_hours=-5, elapsed_s=1e300, ranks=-1)
     run = fleet('ingest', '-', '--db', db, input=json.dumps(odd))
     t.check('nonsense in a record harms nothing', run.returncode == 0 and ask(db, "select core_hours, ranks from jobs where key='odd'") == [{'core_hours': 0, 'ranks': 0}], run)
@@ -80,6 +81,25 @@ def ingest(t, place):
     t.check('a path that is not there is an error', run.returncode == 3 and 'none' in run.stderr, run)
     run = fleet('report', '--db', all_of_it, '-o', place + '/x')
     t.check('a file that is no database is refused', run.returncode == 3 and not os.path.exists(place + '/x'), run)
+
+
+def doubtful(t, place, records):
+    db = place + '/doubtful.db'
+    past = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() - 3600))
+    wrong = {'2050': '2050-01-01T00:00:00Z', 'no day': '2026-02-30T00:00:00Z', 'a leap second': '2025-01-01T00:00:60Z', 'old': '1999-01-01T00:00:00Z', 'none': None}
+    odd = [dict(records[0], id=i, start=start) for i, start in wrong.items()] + [dict(records[0], id='long', start=past, elapsed_s=1e6)]
+    run = fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, [records[1]] + odd)))
+    t.check('records whose times cannot be are set aside, and counted',
+            run.returncode == 4 and run.stdout == '1 records added, 0 replaced, 0 known already, 6 left out (6 because of their times)\n', run)
+    fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, odd)))
+    t.equal('once', ask(db, 'select count(*) as n from set_aside'), [{'n': 6}])
+    fleet('report', '--db', db, '-o', place + '/doubtful')
+    page = open(place + '/doubtful/index.html').read()
+    t.check('the first page says how many', '6 records are set aside' in page and '2050' not in page, page[:2000])
+    t.check('and which', '2026-02-30' in open(place + '/doubtful/set-aside.csv').read())
+    run = fleet('ingest', '-', '--db', db, input=json.dumps(dict(records[0], id='2050')))
+    t.equal('until a record has them right', (run.stdout, ask(db, 'select count(*) as n from set_aside')),
+            ('1 records added, 0 replaced, 0 known already, 0 left out\n', [{'n': 5}]))
 
 
 def outbox(t, place):
