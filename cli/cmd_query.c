@@ -1,5 +1,6 @@
 /* cmd_query.c - `mpitrace query FILE.mpix "SELECT ..."`: a question to a trace in SQL.
  * In: an .mpix, one statement.  Out: a table, CSV, or one JSON object a row and line. */
+#include "base/json_quote.h"
 #include "base/vec.h"
 #include "cli/cli.h"
 #include "cli/print.h"
@@ -118,7 +119,7 @@ static void put_json(sqlite3_stmt *row, int i)
 	else if (type == SQLITE_INTEGER)
 		fputs(text, stdout);
 	else
-		put_json_text(stdout, text);
+		json_quote_to(stdout, text);
 }
 
 static void put_csv_value(sqlite3_stmt *row, int i)
@@ -157,7 +158,7 @@ static int put_value(struct output *o, sqlite3_stmt *row, int i)
 	switch (o->form) {
 	case FORM_JSON:
 		fputs(i > 0 ? "," : "{", stdout);
-		put_json_text(stdout, sqlite3_column_name(row, i));
+		json_quote_to(stdout, sqlite3_column_name(row, i));
 		putchar(':');
 		put_json(row, i);
 		return 0;

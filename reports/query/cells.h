@@ -1,5 +1,5 @@
-/* cells.h - what one group of ranks has of one window, as rows of a table: decoded once, kept while it is used and for a
- * while after.
+/* cells.h - what one group of ranks has of one window, as rows of a table: decoded once, kept while it is used and
+ * for a while after.
  * In: format/mpix.h.  Out: rows in the order of `export --to sqlite`. */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* cursor.h - the tables of a trace as SQLite's virtual tables: rows come from the cells that a statement's conditions on
- * rank, time and id leave.
+/* cursor.h - the tables of a trace as SQLite's virtual tables: rows come from the cells that a statement's conditions
+ * on rank, time and id leave.
  * In: cells.h.  Out: a module for each table. */
 #pragma once
 
