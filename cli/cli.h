@@ -27,6 +27,7 @@ int exec_beside(const char *program, const char *room, char **argv);
 	ROW(import) \
 	ROW(live) \
 	ROW(publish) \
+	ROW(query) \
 	ROW(record) \
 	ROW(report) \
 	ROW(run) \

@@ -335,6 +335,13 @@ int mpix_each_sync(struct mpix_file *f, int (*visit)(void *context, const struct
 int mpix_each_sample(struct mpix_file *f, int (*visit)(void *context, const struct mpix_sample *sample), void *context,
 		     struct error *e);
 
+/* One at a time: how many chunks there are of them, and those of the i-th. */
+uint32_t mpix_samples(const struct mpix_file *f);
+int mpix_sample(struct mpix_file *f, uint32_t i, int (*visit)(void *context, const struct mpix_sample *sample),
+		void *context, struct error *e);
+/* How long a tick of a lane's clock takes, on the average of the run: sums of ticks become time by it. */
+int mpix_tick_ns(struct mpix_file *f, uint32_t lane, double *ret_ns, struct error *e);
+
 /* ---- reading in order of time, window by window ---- */
 
 /* One rank's part in a collective operation. */
@@ -373,6 +380,9 @@ uint32_t mpix_rank_of_lane(const struct mpix_file *f, uint32_t lane);
  * read. */
 struct mpix_cell_counts {
 	uint32_t events, messages, waits;
+	/* Messages of the cell lie in [messages_from_ns, messages_to_ns), from the start of the send to the last end;
+	 * no event that waits begins before waits_from_ns. Nothing is there: INT64_MAX, INT64_MIN, INT64_MAX. */
+	int64_t messages_from_ns, messages_to_ns, waits_from_ns;
 };
 struct mpix_cell_counts mpix_cell_count(const struct mpix_file *f, uint32_t group, uint32_t window);
 /* When a window begins; the last one ends behind everything. INT64_MAX: nothing begins in it. */

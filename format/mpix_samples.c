@@ -210,6 +210,24 @@ int mpix_each_sample(struct mpix_file *f, int (*visit)(void *context, const stru
 	return rc;
 }
 
+uint32_t mpix_samples(const struct mpix_file *f)
+{
+	uint32_t n = 0;
+	if (f->super.version > 1)
+		mpix_find_kind(f, MPIX_SAMPLES, &n);
+	return n;
+}
+
+int mpix_sample(struct mpix_file *f, uint32_t i, int (*visit)(void *context, const struct mpix_sample *sample),
+		void *context, struct error *e)
+{
+	struct mpix_sample_memory m = {0};
+	uint32_t n = mpix_samples(f);
+	int rc = i < n ? visit_chunk(f, &mpix_find_kind(f, MPIX_SAMPLES, &n)[i], &m, visit, context, e) : 0;
+	mpix_sample_done(&m);
+	return rc;
+}
+
 /* ---- two that follow each other as one: sums, so that all samples together stay the totals ---- */
 
 /* What no honest program reaches stays there. */
