@@ -111,6 +111,13 @@ static void explain_fields(struct step *s, uint32_t rank, uint32_t *named)
 	if (modules > 0 && (*named)++ < NAMED_MAX)
 		step_reason(s, "rank %u: not in the record, so that their call sites stay addresses: %s", rank,
 			    fmt_many(modules, "loaded object").s);
+	double replaced = json_number_or(s->ranks[rank]->meta, "modules_replaced", 0);
+	if (replaced > 0 && (*named)++ < NAMED_MAX)
+		step_reason(
+			s,
+			"rank %u: %.0f times a library was loaded where another one was before that called MPI: call "
+			"sites of one may be shown in the other",
+			rank, replaced);
 }
 
 /* A newer tracer's, or one that was taught a call that this analysis was not. */

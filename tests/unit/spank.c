@@ -9,6 +9,7 @@
 #include "spank/warden/spool.h"
 
 #include <criterion/criterion.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,6 +34,15 @@ const char *sl_env(spank_t sp, const char *name)
 		if (env[i].value != NULL && strcmp(env[i].name, name) == 0)
 			return env[i].value;
 	return NULL;
+}
+
+static char *program[2]; /* what the tasks run */
+
+int sl_argv(spank_t sp, char ***ret_argv)
+{
+	(void)sp;
+	*ret_argv = program;
+	return program[0] != NULL;
 }
 
 int sl_node_index(const char *list, const char *node)
@@ -554,6 +564,43 @@ Test(notice, of_a_spool_that_the_job_does_not_see_names_it)
 	task_environment(NULL, &here, &r, &step, &notice);
 	cr_assert_not_null(
 		strstr(said(), "untraced on n1: /nonexistent/ranks: No such file or directory, as seen from"));
+}
+
+/* A program of one part. */
+static void make_program(const char *path, uint32_t part_type)
+{
+	Elf64_Ehdr head = {.e_ident = ELFMAG, .e_phoff = sizeof(head), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1};
+	Elf64_Phdr part = {.p_type = part_type};
+	head.e_ident[EI_CLASS] = ELFCLASS64;
+	FILE *f = fopen(path, "we");
+	cr_assert_not_null(f);
+	fwrite(&head, sizeof(head), 1, f);
+	fwrite(&part, sizeof(part), 1, f);
+	fclose(f);
+}
+
+Test(notice, of_a_program_that_is_linked_statically_names_it)
+{
+	char path[PATH_MAX + 32], name[] = "mpitrace-test-program";
+	snprintf(path, sizeof(path), "%s/%s", step.dir, name);
+	sl_setenv(NULL, "PATH", "/nonexistent");
+	for (int i = 0; i < 5; i++) { /* static, dynamic, by PATH, not there, a script */
+		make_program(path, i == 1 ? PT_INTERP : PT_LOAD);
+		program[0] = i == 2 ? name : path;
+		if (i == 2)
+			sl_setenv(NULL, "PATH", step.dir);
+		if (i == 3)
+			unlink(path);
+		if (i == 4)
+			cr_assert_eq(truncate(path, 3), 0);
+		begin("", true);
+		task_environment(NULL, &here, &r, &step, &notice);
+		const char *text = said();
+		cr_assert_eq(strstr(text, "mpitrace-test-program is linked statically") != NULL ||
+				     strstr(text, "untraced on n1: mpitrace-test-program is") != NULL,
+			     i == 0 || i == 2, "case %d: %s", i, text);
+	}
+	unlink(path);
 }
 
 Test(notice, that_a_batch_script_was_told_is_not_told_again_by_its_steps)
