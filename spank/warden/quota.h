@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <sys/types.h>
 
-enum quota_area { QUOTA_LIVE, QUOTA_LATE, QUOTA_JOBS, QUOTA_KEPT, QUOTA_AREAS };
+enum quota_area { QUOTA_LIVE, QUOTA_DEFERRED, QUOTA_JOBS, QUOTA_KEPT, QUOTA_AREAS };
 
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
