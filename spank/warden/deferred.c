@@ -1,6 +1,7 @@
-/* deferred.c - see deferred.h. In: <spool>/late/<job>.<run>.step-<step>, the records of their steps.  Out: reports, each made
- * as its step's user. How long one takes its user decides, so nobody's may cost the others theirs: a user has so much
- * of a sweep, all have no more than leaves room in the timer's, and what failed is tried again after all others. */
+/* deferred.c - see deferred.h. In: <spool>/late/<job>.<run>.step-<step>, the records of their steps.  Out: reports,
+ * each made as its step's user. How long one takes its user decides, so nobody's may cost the others theirs: a user has
+ * so much of a sweep, all have no more than leaves room in the timer's, and what failed is tried again after all
+ * others. */
 #include "spank/warden/deferred.h"
 #include "spank/warden/step_facts.h"
 #include "spank/warden/child.h"
@@ -49,7 +50,7 @@ static double *used_by(struct late *l, uid_t uid)
 	return &l->users[i].seconds;
 }
 
-/* The record has its own directory for as long as it is read: brief_read() takes one named `layout`. */
+/* The record has its own directory for as long as it is read: step_facts_read() takes one named `layout`. */
 static int read_record(int deferred_fd, const char *name, struct step_facts *ret_step_facts)
 {
 	char dir[] = ".now";

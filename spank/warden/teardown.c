@@ -143,7 +143,7 @@ int teardown_report(const char *program, const struct step_facts *b, double seco
 	return pid > 0 ? child_wait(pid, (wait ? FINISH_WAIT_SECONDS : 0) + seconds + give_way_seconds + 2) : pid;
 }
 
-/* What brief_read() wants, and who reads it: no command line, which may be long. */
+/* What step_facts_read() wants, and who reads it: no command line, which may be long. */
 static int write_short_record(int step_fd)
 {
 	static const enum layout_key keys[] = {LAYOUT_UID,    LAYOUT_GID,    LAYOUT_GIDS,   LAYOUT_JOB_ID,
