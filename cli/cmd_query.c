@@ -201,7 +201,7 @@ static int parse_option(struct options *o, int key)
 		return EXIT_DONE;
 	}
 	if (key != 't')
-		return usage_error("query", "unknown option, or a value is missing");
+		return usage_error("query", "unknown option, or its value is missing");
 	long seconds = strtol(optarg, &end, 10);
 	if (*optarg == '\0' || *end != '\0' || seconds < 0 || seconds > TIMEOUT_S_MAX)
 		return usage_error("query", "--timeout %.64s: not a number of seconds", optarg);

@@ -34,12 +34,13 @@ FORBIDDEN = (
 )
 # Counts that are never 1, or are limits: the rest uses fmt_many(), "plural" or "%s" for the ending.
 PLURAL = re.compile(r'(?:%[-0-9.*]*(?:ll?|z)?[sduf]) (?:ranks|nodes|messages|calls|steps|processes|windows|files|events)\b')
+PLURAL_TS = re.compile(r'\$\{count\([^{}]*\)\} (?:ranks|nodes|calls|messages|rows|links|processes|threads|iterations|chunks|samples)\b')
 NEVER_ONE = re.compile(r'limit|more than|at most|at least|out of memory|too (many|large)|over the|of %|choose smaller|each:|'
                        r'mean of|about %|and %s more|repeat|compared|in the mean|add up|on a node|do not fit|exchange messages|connect all|'
                        r'have finished|All %|only %u|as many there|In total|for a free core|as one|complete after|speedup|most time first|From totals')
 
-SPARE = re.compile(r'^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|COMMIT|FROM|WHERE|GROUP|DROP|JOIN|ORDER|\.text|\t\.|total\(|mrs |#version)|'
-                   r'sans-serif|gl_Position|^ *(FROM|WHERE|JOIN|GROUP) ')
+SPARE = re.compile(r'^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|COMMIT|WITH|FROM|WHERE|GROUP|DROP|JOIN|ORDER|\.text|\t\.|total\(|mrs |#version)|'
+                   r'sans-serif|gl_Position|INTEGER NOT NULL|^ *(FROM|WHERE|JOIN|GROUP) ')
 TAG = re.compile(r'<[^<>]*>')
 WORD = re.compile(r'[A-Za-z’\']{2,}')
 
@@ -121,6 +122,8 @@ def defects(found):
                 yield '%s: "%s": not "%s"; say: %s' % (path, text, re.search(pattern, text, re.I).group(0), instead)
         if PLURAL.search(text) and not NEVER_ONE.search(text):
             yield '%s: "%s": may be one: fmt_many()' % (path, text)
+        if PLURAL_TS.search(text):
+            yield '%s: "%s": may be one: plural()' % (path, text)
 
 
 def main():

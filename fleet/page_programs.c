@@ -45,7 +45,7 @@ static void put_changes_head(struct fleet_page *g, bool named)
 
 void put_changes(struct fleet_page *g, sqlite3_int64 program)
 {
-	/* Beside it the version whose first job came nearest to that day; the first of all versions has changed nothing. */
+	/* Beside it the version whose first job came nearest to that day; the first of all has changed nothing. */
 	sqlite3_stmt *row =
 		ask(g,
 		    "SELECT c.program, p.name, c.day, c.before, c.after, c.change, c.low, c.high, c.hours_since, "

@@ -3,7 +3,7 @@
  * `mpitrace live --json` says, and, when somebody asks, the events so far as a trace, which `mpitrace analyze` makes
  * meanwhile. */
 #include "base/command.h"
-#include "postproc/live/look.h"
+#include "postproc/live/snapshot.h"
 #include "postproc/live/merge.h"
 #include "reports/web/page.h"
 #include "reports/web/programs.h"
@@ -37,7 +37,7 @@ struct live_view {
 	/* main thread */
 	struct web *web;
 	struct merge *merge;
-	struct look look;
+	struct snapshot snapshot;
 	char path[PATH_MAX];
 };
 
@@ -194,13 +194,13 @@ static int merge_all(struct live_view *v)
 
 static void look_now(struct live_view *v)
 {
-	struct look l;
+	struct snapshot l;
 	char *paths[] = {v->path};
-	int code = look(paths, 1, &v->look, &l, NULL);
-	look_done(&v->look);
+	int code = snapshot(paths, 1, &v->snapshot, &l, NULL);
+	snapshot_done(&v->snapshot);
 	if (code < 0)
 		return;
-	v->look = l;
+	v->snapshot = l;
 	char *now = live_json(&l);
 	pthread_mutex_lock(&v->lock);
 	free(v->now);
@@ -313,7 +313,7 @@ static int serve(const struct live_options *o, struct live_view *v, struct error
 static void done(struct live_view *v)
 {
 	merge_destroy(v->merge);
-	look_done(&v->look);
+	snapshot_done(&v->snapshot);
 	for (size_t i = 0; i < v->kept.n; i++) {
 		free(v->kept.at[i].json);
 		free(v->kept.at[i].summary);

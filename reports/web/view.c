@@ -4,7 +4,7 @@
  * page from elsewhere can. Nothing else is served. */
 #include "base/command.h"
 #include "format/mpix.h"
-#include "postproc/live/look.h"
+#include "postproc/live/snapshot.h"
 #include "reports/web/page.h"
 #include "reports/web/programs.h"
 #include "reports/web/web.h"

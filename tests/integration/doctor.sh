@@ -65,7 +65,7 @@ would() { # PATTERN FACTS...: a job of these would get
 	tr '\n' ' ' <"$dir/out" | grep -Eq -- "$1" || fail "lacks \"$1\" for ${*:2}"
 }
 would 'gets: events .*rule "debug" \(.*mpitrace.conf:3\).*level +events +\(.*mpitrace.conf:6\)' user=alice partition=debug nodes=4
-would 'gets: off because of: no rule fits, .defaults.  .*level +off +\(.*mpitrace.conf:2\)' partition=debug nodes=5
+would 'gets: off because of: no rule matches, .defaults.  .*level +off +\(.*mpitrace.conf:2\)' partition=debug nodes=5
 would 'gets: off because of: .*not known here: nodes' partition=debug
 "$dir/cli/mpitrace" doctor --json --policy --config "$dir/site/mpitrace.conf" partition=debug nodes=1 | python3 -c '
 import json, sys

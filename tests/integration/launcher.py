@@ -65,7 +65,7 @@ def fits(t, place, other):
     r = run(place, script)
     t.check('%s: of a shell script nothing is known, which is said; PATH decides' % NAMES[place.flavour],
             r.returncode == 0 and r.stdout == b' sum 50 place 1\n' and len(r.said) == 1 and
-            'cannot be seen' in r.said[0] and 'mpirun (%s)' % NAMES[place.flavour] in r.said[0], r)
+            'cannot tell which' in r.said[0] and 'mpirun (%s)' % NAMES[place.flavour] in r.said[0], r)
 
 
 def python(t, place, other):

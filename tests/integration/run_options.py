@@ -85,7 +85,7 @@ def slots(t, place, program):
     one_slot = ['--out', place.dir + '/out', '--mpirun', '--host localhost:1']
     r = run(place, 'missing', *one_slot, **how)
     t.check('too few slots: nothing runs, and one line says what to do', r.returncode == 1 and len(r.said) == 1 and not r.stdout and
-            r.said[0].endswith('take a smaller -n, or say --oversubscribe'), r)
+            r.said[0].endswith('use a smaller -n, or --oversubscribe'), r)
     r = run(place, 'asked', *one_slot, '--oversubscribe', **how)
     t.equal('--oversubscribe: they are started', (r.returncode, r.said, place.analysis('asked')['job']['ranks'] if not r.returncode else r),
             (0, [], 2))

@@ -87,26 +87,6 @@ Test(print, what_is_too_long_is_cut_and_says_so)
 	assert_plain("\xff\xff\xff", 2, "\\xff\\xff...");
 }
 
-static void assert_json(const char *text, const char *expected)
-{
-	char *got = NULL;
-	size_t n;
-	FILE *to = open_memstream(&got, &n);
-	put_json_text(to, text);
-	fclose(to);
-	cr_expect_str_eq(got, expected, "%s", got);
-	free(got);
-}
-
-Test(print, a_json_string_holds_any_bytes)
-{
-	assert_json("a\"b\\c", "\"a\\\"b\\\\c\"");
-	assert_json("\n\x1f \x7f", "\"\\u000a\\u001f \\u007f\"");
-	assert_json("\xc2\x9f\xc2\xa0", "\"\\u009f\xc2\xa0\"");
-	assert_json("\xff.", "\"\\u00ff.\"");
-	assert_json("", "\"\"");
-}
-
 static char *words_of(const char *text, int column, int indent)
 {
 	char *got = NULL;

@@ -120,7 +120,8 @@ Test(replay, a_rank_that_computes_less_gains_until_another_is_the_slowest)
 	replay_destroy(r);
 }
 
-/* Rank 0 computes 200 us and sends, rank 1 computes 50 and receives; then both as long again. A message takes transfer_us. */
+/* Rank 0 computes 200 us and sends, rank 1 computes 50 and receives; then both as long
+ * again. A message takes transfer_us. */
 static struct program *late(double transfer_us, uint64_t bytes, unsigned nodes)
 {
 	struct program *p = program_create(2, nodes);

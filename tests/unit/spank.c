@@ -4,7 +4,7 @@
 #include "spank/record.h"
 #include "spank/request.h"
 #include "spank/task.h"
-#include "spank/warden/brief.h"
+#include "spank/warden/step_facts.h"
 #include "spank/warden/remove.h"
 #include "spank/warden/spool.h"
 
@@ -369,7 +369,7 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 	char *argv[] = {"prog\nuid=0", "a\"b"}, text[2048] = "";
 	uint32_t tasks[] = {2, 3};
 	gid_t gids[] = {10, 20};
-	struct brief b;
+	struct step_facts b;
 	struct config c;
 	struct record rec = {.job_id = 4,
 			     .called = 4,
@@ -391,10 +391,10 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 	request_parse("report=none", &r, NULL);
 	config_parse(0, NULL, &c);
 	cr_assert_eq(record_write(fd, &rec, &e), 0, "%s", e.text);
-	cr_assert_eq(brief_read(fd, &b), 0);
+	cr_assert_eq(step_facts_read(fd, &b), 0);
 	cr_assert(b.who.uid == 1234 && b.who.gid == 56 && b.who.ngids == 2 && b.who.gids[1] == 20 && b.nnodes == 2 &&
 		  b.nodeid == 1);
-	cr_assert_eq(b.report, BRIEF_NONE);
+	cr_assert_eq(b.report, STEP_REPORT_NONE);
 	cr_assert_str_eq(b.out, "/o uid=0");
 	int file = openat(fd, "layout", O_RDONLY);
 	cr_assert_gt(read(file, text, sizeof(text) - 1), 0);
@@ -406,11 +406,11 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 
 Test(record, refuses_a_record_that_is_cut, .init = make_root, .fini = drop_root)
 {
-	struct brief b;
+	struct step_facts b;
 	int fd = open_root(), file = openat(fd, "layout", O_WRONLY | O_CREAT, 0644);
 	cr_assert_gt(write(file, "uid=5\ngid=5\n", 12), 0);
 	close(file);
-	cr_assert_eq(brief_read(fd, &b), -EBADMSG);
+	cr_assert_eq(step_facts_read(fd, &b), -EBADMSG);
 	close(fd);
 }
 

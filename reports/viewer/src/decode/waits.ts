@@ -32,6 +32,9 @@ export const WAIT_STATES = [
   'lock contention',
   'wait for progress',
   'wait at collective I/O',
+  'wait at neighbourhood collective',
+  'wait at communicator creation',
+  'wait at communicator free',
 ];
 const PARTS = new Set([2, 17]);
 const COLLECTIVES = new Set([4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 21]);

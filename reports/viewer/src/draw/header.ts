@@ -60,7 +60,7 @@ export function coverageText(trace: Session): { complete: boolean; text: string;
   const missing = list(a, 'coverage', 'nodes_missing').filter((x): x is string => typeof x === 'string');
   const calls = callCount(a);
   const events = num(a, 'coverage', 'events') ?? trace.meta.events;
-  const parts = [calls === undefined ? `${count(events)} calls recorded singly` : `${count(calls)} calls`];
+  const parts = [calls === undefined ? `${plural(events, 'call')} recorded singly` : `${plural(calls, 'call')}`];
   if (lost > 0) parts.push(`${count(lost)} lost`);
   if (seen !== undefined && expected !== undefined && seen !== expected) parts.push(`${seen} of ${expected} ranks`);
   if (missing.length > 0) parts.push(`no data from ${missing.slice(0, 4).join(', ')}${missing.length > 4 ? ' …' : ''}`);

@@ -4,7 +4,7 @@ import { fill, h } from '../draw/dom';
 import { button } from '../draw/tools';
 import { WaitTreeTable } from '../draw/wait_tree';
 import { WindowsChart, timeParts } from '../draw/windows';
-import { count, duration, percent } from '../layout/format';
+import { count, duration, percent, plural } from '../layout/format';
 import { writeNumbers } from '../model/address';
 import { issues, list, num, numbers, str } from '../model/analysis';
 import type { Json } from '../model/analysis';
@@ -43,7 +43,7 @@ function colorNote(): HTMLElement {
 
 function few(ranks: number[]): string {
   const text = writeNumbers(ranks);
-  return text.length > 40 ? `${count(ranks.length)} ranks` : `ranks ${text}`;
+  return text.length > 40 ? `${plural(ranks.length, 'rank')}` : `ranks ${text}`;
 }
 
 class Analysis implements ViewInstance {
@@ -165,7 +165,7 @@ class Analysis implements ViewInstance {
     const n = num(analysis, 'phases', 'iterations');
     if (n === undefined) return null;
     const s = (key: string) => duration((num(analysis, 'phases', key) ?? 0) * 1e9);
-    const text = `${count(n)} iterations of ${s('iteration_s')}, from ${s('shortest_s')} to ${s('longest_s')}`;
+    const text = `${plural(n, 'iteration')} of ${s('iteration_s')}, from ${s('shortest_s')} to ${s('longest_s')}`;
     return h('p', { class: 'hint' }, text);
   }
 

@@ -1,6 +1,6 @@
-/* look.c - see look.h. The samples of each node give its processes their totals and open calls before the step is
- * joined, so that peers, communicators and places are the step's. */
-#include "postproc/live/look.h"
+/* snapshot.c - see snapshot.h. The samples of each node give its processes their totals and open calls before the
+ * step is joined, so that peers, communicators and places are the step's. */
+#include "postproc/live/snapshot.h"
 
 #include "base/hostlist.h"
 #include "base/json.h"
@@ -39,7 +39,7 @@ static int use_thread(struct process *p, uint32_t thread, const struct live_thre
 
 static int use_samples(void *context, struct step *s)
 {
-	struct look *l = context;
+	struct snapshot *l = context;
 	int code = 0;
 	for (size_t i = 0; i < s->nodes.n && code == 0; i++) {
 		struct live_node live = {0};
@@ -62,7 +62,7 @@ static int use_samples(void *context, struct step *s)
 
 /* ---- nodes ---- */
 
-static enum live_node_state node_state(const struct look *l, size_t i, int64_t now_ns)
+static enum live_node_state node_state(const struct snapshot *l, size_t i, int64_t now_ns)
 {
 	const struct live_node *n = &l->nodes.at[i];
 	if (l->step.nodes.at[i].file.finished)
@@ -79,7 +79,7 @@ static int64_t realtime_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-static int look_at_nodes(struct look *l)
+static int look_at_nodes(struct snapshot *l)
 {
 	int64_t now_ns = realtime_ns();
 	l->over = true;
@@ -97,7 +97,7 @@ static int look_at_nodes(struct look *l)
 
 static int add_missing(void *context, const char *name)
 {
-	struct look *l = context;
+	struct snapshot *l = context;
 	for (size_t i = 0; i < l->step.nodes.n; i++)
 		if (strcmp(l->step.nodes.at[i].name, name) == 0)
 			return 0;
@@ -110,7 +110,7 @@ static int add_missing(void *context, const char *name)
 }
 
 /* By the list of nodes that each of them has. */
-static void find_missing(struct look *l)
+static void find_missing(struct snapshot *l)
 {
 	const char *list = "";
 	for (size_t i = 0; i < l->step.nodes.n && list[0] == '\0'; i++)
@@ -167,7 +167,7 @@ static bool has_ended(const struct process *p, const struct live_process *known)
 	       (known != NULL && known->state != SAMPLE_RUNNING && known->state != SAMPLE_STARTING);
 }
 
-static struct live_rank look_at_rank(const struct look *l, uint32_t rank)
+static struct live_rank look_at_rank(const struct snapshot *l, uint32_t rank)
 {
 	struct live_rank r = {.since_s = NAN,
 			      .useful = NAN,
@@ -201,7 +201,7 @@ static struct live_rank look_at_rank(const struct look *l, uint32_t rank)
 	return r;
 }
 
-static int look_at_ranks(struct look *l)
+static int look_at_ranks(struct snapshot *l)
 {
 	int code = 0;
 	for (uint32_t r = 0; r < l->step.nranks && code == 0; r++)
@@ -209,7 +209,7 @@ static int look_at_ranks(struct look *l)
 	return code;
 }
 
-static bool any_samples(const struct look *l)
+static bool any_samples(const struct snapshot *l)
 {
 	for (size_t i = 0; i < l->nodes.n; i++)
 		if (l->nodes.at[i].samples > 0)
@@ -218,7 +218,7 @@ static bool any_samples(const struct look *l)
 }
 
 /* No rank is known before MPI_Init returns to one: then it is said how many are inside of it. */
-static int only_starting(const struct look *l, const char *path, int code, struct error *e)
+static int only_starting(const struct snapshot *l, const char *path, int code, struct error *e)
 {
 	uint32_t starting = 0;
 	int64_t wanted = 0;
@@ -241,9 +241,9 @@ static int only_starting(const struct look *l, const char *path, int code, struc
 	return fail(e, -EAGAIN, "%s: no rank has come out of MPI_Init yet: %u are inside of it", path, starting);
 }
 
-int look(char *const *paths, size_t npaths, struct look *before, struct look *ret_look, struct error *e)
+int snapshot(char *const *paths, size_t npaths, struct snapshot *before, struct snapshot *ret_snapshot, struct error *e)
 {
-	struct look l = {0};
+	struct snapshot l = {0};
 	struct step_how how = {.loaded = use_samples, .context = &l, .before = before != NULL ? &before->step : NULL};
 	int code = step_load_with(paths, npaths, &how, &l.step, e);
 	if (code < 0)
@@ -257,18 +257,18 @@ int look(char *const *paths, size_t npaths, struct look *before, struct look *re
 		find_missing(&l);
 		code = look_at_nodes(&l);
 		code = code == 0 ? look_at_ranks(&l) : code;
-		code = code == 0 ? look_waits(&l) : code;
+		code = code == 0 ? snapshot_waits(&l) : code;
 		if (code < 0)
 			fail(e, code, "%s: out of memory", paths[0]);
 	}
 	if (code < 0)
-		look_done(&l);
+		snapshot_done(&l);
 	else
-		*ret_look = l;
+		*ret_snapshot = l;
 	return code;
 }
 
-void look_done(struct look *l)
+void snapshot_done(struct snapshot *l)
 {
 	for (size_t i = 0; i < l->nodes.n; i++)
 		replay_done(&l->nodes.at[i]);

@@ -1,5 +1,5 @@
-/* brief.c - see brief.h. */
-#include "spank/warden/brief.h"
+/* step_facts.c - see step_facts.h. */
+#include "spank/warden/step_facts.h"
 #include "format/layout.h"
 
 #include <errno.h>
@@ -17,17 +17,19 @@ static bool get_number(const struct layout *l, enum layout_key key, uint32_t *re
 	return value < UINT32_MAX;
 }
 
-static enum brief_report report_of(const char *text)
+static enum step_facts_report report_of(const char *text)
 {
-	return strcmp(text, "none") == 0 ? BRIEF_NONE : strcmp(text, "srun") == 0 ? BRIEF_SRUN : BRIEF_NODE;
+	return strcmp(text, "none") == 0   ? STEP_REPORT_NONE
+	       : strcmp(text, "srun") == 0 ? STEP_REPORT_SRUN
+					   : STEP_REPORT_NODE;
 }
 
-static bool is_left(enum brief_report report, const char *finish)
+static bool is_left(enum step_facts_report report, const char *finish)
 {
-	return strcmp(finish, "leave") == 0 || (report == BRIEF_SRUN && strcmp(finish, "queue") == 0);
+	return strcmp(finish, "leave") == 0 || (report == STEP_REPORT_SRUN && strcmp(finish, "queue") == 0);
 }
 
-static int get(const struct layout *l, struct brief *b)
+static int get(const struct layout *l, struct step_facts *b)
 {
 	const char *out = layout_text(l, LAYOUT_OUT);
 	memset(b, 0, sizeof(*b));
@@ -38,19 +40,19 @@ static int get(const struct layout *l, struct brief *b)
 	    !layout_has(l, LAYOUT_GIDS) || !layout_has(l, LAYOUT_REPORT) || !layout_has(l, LAYOUT_OUT) ||
 	    (size_t)snprintf(b->out, sizeof(b->out), "%s", out) >= sizeof(b->out))
 		return -EBADMSG;
-	b->report = out[0] == '/' ? report_of(layout_text(l, LAYOUT_REPORT)) : BRIEF_NONE;
+	b->report = out[0] == '/' ? report_of(layout_text(l, LAYOUT_REPORT)) : STEP_REPORT_NONE;
 	b->report_seconds = layout_number(l, LAYOUT_BUDGET_S, 0);
 	b->leave = is_left(b->report, layout_text(l, LAYOUT_FINISH));
 	return 0;
 }
 
-int brief_read(int step_fd, struct brief *ret_brief)
+int step_facts_read(int step_fd, struct step_facts *ret_step_facts)
 {
 	struct layout l;
 	int rc = layout_read(step_fd, true, &l, NULL);
 	if (rc < 0)
 		return rc;
-	rc = get(&l, ret_brief);
+	rc = get(&l, ret_step_facts);
 	layout_done(&l);
 	return rc;
 }

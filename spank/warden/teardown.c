@@ -1,5 +1,5 @@
-/* settle.c - see settle.h. */
-#include "spank/warden/settle.h"
+/* teardown.c - see teardown.h. */
+#include "spank/warden/teardown.h"
 #include "format/layout.h"
 #include "spank/warden/child.h"
 #include "spank/warden/keep.h"
@@ -41,13 +41,13 @@ static uint64_t mapped_bytes(int step_fd)
 	return bytes < ANALYSIS_BYTES ? bytes : ANALYSIS_BYTES;
 }
 
-int settle_start_agent(const struct settle *s, bool idle)
+int teardown_start_agent(const struct teardown *s, bool idle)
 {
 	int layout = openat(s->step_fd, "layout", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int exits = openat(s->step_fd, "exits", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	struct child c = {
 		.program = s->program,
-		.who = &s->brief->who,
+		.who = &s->step_facts->who,
 		.args = {"collect", s->dir, "--given"},
 		.fds = {layout, exits},
 		.nfds = 2,
@@ -64,14 +64,14 @@ int settle_start_agent(const struct settle *s, bool idle)
 	return pid;
 }
 
-bool settle_is_sealed(const struct settle *s)
+bool teardown_is_sealed(const struct teardown *s)
 {
 	return spool_has(s->step_fd, "ranks/sealed");
 }
 
-static void seal(const struct settle *s)
+static void seal(const struct teardown *s)
 {
-	int pid = settle_is_sealed(s) ? -1 : settle_start_agent(s, false);
+	int pid = teardown_is_sealed(s) ? -1 : teardown_start_agent(s, false);
 	if (pid > 0)
 		child_wait(pid, SEAL_SECONDS);
 }
@@ -107,13 +107,13 @@ static int take_turn(const char *spool, double seconds)
 
 static const char *policy_file;
 
-void settle_policy(const char *file)
+void teardown_policy(const char *file)
 {
 	policy_file = file;
 }
 
-int settle_report(const char *program, const struct brief *b, double seconds, double give_way_seconds, bool wait,
-		  bool job_is_over)
+int teardown_report(const char *program, const struct step_facts *b, double seconds, double give_way_seconds, bool wait,
+		    bool job_is_over)
 {
 	char nodes[16], budget[32], give_way[32];
 	snprintf(nodes, sizeof(nodes), "%u", b->nnodes);
@@ -143,7 +143,7 @@ int settle_report(const char *program, const struct brief *b, double seconds, do
 	return pid > 0 ? child_wait(pid, (wait ? FINISH_WAIT_SECONDS : 0) + seconds + give_way_seconds + 2) : pid;
 }
 
-/* What brief_read() wants, and who reads it: no command line, which may be long. */
+/* What step_facts_read() wants, and who reads it: no command line, which may be long. */
 static int write_short_record(int step_fd)
 {
 	static const enum layout_key keys[] = {LAYOUT_UID,    LAYOUT_GID,    LAYOUT_GIDS,   LAYOUT_JOB_ID,
@@ -163,53 +163,54 @@ static int write_short_record(int step_fd)
 }
 
 /* The record goes to <spool>/late, where `mpitrace sweep` finds it, if there is room for it. */
-static void leave_for_later(const struct settle *s)
+static void leave_for_later(const struct teardown *s)
 {
 	char name[SPOOL_NAME_MAX * 2];
 	struct stat st;
-	int late_fd = spool_open(s->spool, "late", true, NULL);
+	int deferred_fd = spool_open(s->spool, "late", true, NULL);
 	name_of(s->dir, name, sizeof(name));
-	if (late_fd < 0)
+	if (deferred_fd < 0)
 		return;
 	if (write_short_record(s->step_fd) < 0 || fstatat(s->step_fd, "layout", &st, AT_SYMLINK_NOFOLLOW) != 0)
-		quota_refuse(QUOTA_LATE, late_fd); /* a full file system */
-	else if (quota_admit(QUOTA_LATE, late_fd, s->brief->who.uid, (uint64_t)st.st_blocks * 512, NULL) == 0 &&
-		 renameat(s->step_fd, "layout", late_fd, name) != 0)
-		quota_refuse(QUOTA_LATE, late_fd);
-	close(late_fd);
+		quota_refuse(QUOTA_DEFERRED, deferred_fd); /* a full file system */
+	else if (quota_admit(QUOTA_DEFERRED, deferred_fd, s->step_facts->who.uid, (uint64_t)st.st_blocks * 512, NULL) ==
+			 0 &&
+		 renameat(s->step_fd, "layout", deferred_fd, name) != 0)
+		quota_refuse(QUOTA_DEFERRED, deferred_fd);
+	close(deferred_fd);
 }
 
-static double budget_of(const struct settle *s)
+static double budget_of(const struct teardown *s)
 {
-	if (s->brief->report_seconds > 0)
-		return (double)s->brief->report_seconds;
+	if (s->step_facts->report_seconds > 0)
+		return (double)s->step_facts->report_seconds;
 	double share = s->ran_seconds / RUN_SHARE;
 	return share > 1 ? share : 1;
 }
 
-static void report(const struct settle *s)
+static void report(const struct teardown *s)
 {
-	bool srun = s->brief->report == BRIEF_SRUN; /* is at it, as a rule */
+	bool srun = s->step_facts->report == STEP_REPORT_SRUN; /* is at it, as a rule */
 	int turn = take_turn(s->spool, TURN_SECONDS);
-	int code = turn >= 0 ? settle_report(s->program, s->brief, budget_of(s), srun ? SRUN_SECONDS : 0, true,
-					     s->job_is_over)
+	int code = turn >= 0 ? teardown_report(s->program, s->step_facts, budget_of(s), srun ? SRUN_SECONDS : 0, true,
+					       s->job_is_over)
 			     : -ETIME;
-	if (code < 0 || (code == EXIT_CODE_LATER && !s->brief->leave))
+	if (code < 0 || (code == EXIT_CODE_LATER && !s->step_facts->leave))
 		leave_for_later(s);
 	if (turn >= 0)
 		close(turn);
 }
 
-bool settle_step(const struct settle *s)
+bool teardown_step(const struct teardown *s)
 {
 	char name[SPOOL_NAME_MAX * 2];
 	seal(s);
 	name_of(s->dir, name, sizeof(name));
-	keep_traces(s->spool, s->step_fd, name, &s->brief->who);
+	keep_traces(s->spool, s->step_fd, name, &s->step_facts->who);
 	spool_unmount(s->step_fd);
-	if (s->brief->nodeid != 0 || s->brief->report == BRIEF_NONE)
+	if (s->step_facts->nodeid != 0 || s->step_facts->report == STEP_REPORT_NONE)
 		return true;
-	if (s->brief->report == BRIEF_SRUN && !s->job_is_over)
+	if (s->step_facts->report == STEP_REPORT_SRUN && !s->job_is_over)
 		return false;
 	report(s);
 	return true;
@@ -221,7 +222,7 @@ static int is_step(int dir_fd, const char *name, void *context)
 	return strncmp(name, "step-", 5) == 0;
 }
 
-void settle_remove(int step_fd, const char *dir)
+void teardown_remove(int step_fd, const char *dir)
 {
 	char run[PATH_MAX];
 	const char *name = strrchr(dir, '/');

@@ -1,4 +1,4 @@
-/* look.h - one look at a step that runs: its files as they are now. */
+/* snapshot.h - one look at a step that runs: its files as they are now. */
 #pragma once
 
 #include "base/error.h"
@@ -60,7 +60,7 @@ int replay_node(const struct node *n, struct live_node *ret_live);
 int replay_add(struct live_node *live, const struct node *n, const struct mpic_block *b);
 void replay_done(struct live_node *live);
 
-/* ---- look.c ---- */
+/* ---- snapshot.c ---- */
 
 enum live_state { LIVE_SILENT, LIVE_USEFUL, LIVE_MPI, LIVE_ENDED };
 
@@ -88,7 +88,7 @@ struct live_group {
 	struct graph_ranks ranks;
 };
 
-struct look {
+struct snapshot {
 	struct step step;
 	VEC(struct live_node) nodes; /* as step.nodes */
 	VEC(enum live_node_state) node_states;
@@ -106,32 +106,33 @@ struct look {
 /* Look at the files. before: the look before, or NULL; what it knows is not read again, and it is only good for
  * look_done() then. 0, or -errno with text: as step_load(); -ENODATA: nobody took samples; -EAGAIN: no rank has
  * come out of MPI_Init yet. */
-int look(char *const *paths, size_t npaths, struct look *before, struct look *ret_look, struct error *e);
-void look_done(struct look *l);
+int snapshot(char *const *paths, size_t npaths, struct snapshot *before, struct snapshot *ret_snapshot,
+	     struct error *e);
+void snapshot_done(struct snapshot *l);
 
 /* ---- waits.c ---- */
 
 /* Fill states, cores, waited_for, stuck. 0 or -ENOMEM. */
-int look_waits(struct look *l);
+int snapshot_waits(struct snapshot *l);
 /* How long a thread of the rank has been in its call; NAN: not known. */
 double live_since(const struct live_rank *x, const struct live_thread *t);
 
 /* ---- words.c ---- */
 
 /* "rank 3 in MPI_Recv from rank 7, tag 9, for 612 s, at its line"; the caller frees it, NULL without memory. */
-char *live_words(const struct look *l, uint32_t rank, bool with_time);
+char *live_words(const struct snapshot *l, uint32_t rank, bool with_time);
 /* Why those of the core can never go on: each of them, what would let it go on, and who waits for them; the parts are
  * separated by "; ". As above. */
-char *live_why(const struct look *l, const struct core *c);
+char *live_why(const struct snapshot *l, const struct core *c);
 /* What would let a member of a core go on: "a message from rank 0 with tag 9". As above. */
-char *live_until(const struct look *l, const struct core_member *m);
-const char *live_op(const struct look *l, const struct sig *sig);
+char *live_until(const struct snapshot *l, const struct core_member *m);
+const char *live_op(const struct snapshot *l, const struct sig *sig);
 /* File and line, or what else is known; false: nothing is. */
-bool live_place(const struct look *l, const struct sig *sig, char *ret_text, size_t cap);
+bool live_place(const struct snapshot *l, const struct sig *sig, char *ret_text, size_t cap);
 /* Whom it names: world ranks; SIG_ANY from anybody, else negative. */
 int32_t live_peer(const struct sig *sig);
 
-/* ---- find.c ---- */
+/* ---- locate.c ---- */
 
 /* The directory or file of a step: of a path, or of a job's number below the current directory. The newest step of a
  * job. ret_path has PATH_MAX bytes. 0, or -errno with text. */
@@ -140,4 +141,4 @@ int find_step(const char *job_or_path, char *ret_path, struct error *e);
 /* ---- json.c ---- */
 
 /* Schema mpitrace/live/1; to be freed with free(). NULL without memory. */
-char *live_json(const struct look *l);
+char *live_json(const struct snapshot *l);

@@ -1,5 +1,5 @@
-/* find.c - see look.h. */
-#include "postproc/live/look.h"
+/* locate.c - see snapshot.h. */
+#include "postproc/live/snapshot.h"
 
 #include <dirent.h>
 #include <limits.h>
