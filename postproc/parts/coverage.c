@@ -115,8 +115,8 @@ static void explain_fields(struct step *s, uint32_t rank, uint32_t *named)
 	if (replaced > 0 && (*named)++ < NAMED_MAX)
 		step_reason(
 			s,
-			"rank %u: %.0f times a library was loaded where another one was before that called MPI: call "
-			"sites of one may be shown in the other",
+			"rank %u: %.0f libraries were loaded where another one that called MPI had been: call sites of "
+			"one may be shown in the other",
 			rank, replaced);
 }
 
