@@ -1,4 +1,5 @@
-/* spank_record.c - what the plugin writes of a step: who it is, what it may record, and of a policy only what it said. */
+/* spank_record.c - what the plugin writes of a step: who it is, what it may record, and of a policy only what it said.
+ */
 #include "format/layout.h"
 #include "spank/policy/policy.h"
 #include "spank/record.h"
@@ -98,7 +99,7 @@ Test(spank_record, groups_are_as_many_as_there_are_up_to_a_bound)
 	cr_expect_eq(read[LAYOUT_GIDS_MAX - 1], 1000 + LAYOUT_GIDS_MAX - 1);
 }
 
-/* Shared by the node's tasks, 64 where nobody knows how many; never less than a mebibyte, never more than the site lets. */
+/* Shared by the node's tasks, 64 where nobody knows how many; no less than a mebibyte, no more than the site lets. */
 Test(spank_record, each_task_has_its_share_of_what_a_node_may_record)
 {
 	static const struct {
@@ -150,8 +151,8 @@ Test(spank_record, the_report_is_sruns_only_where_that_can_make_it)
 
 Test(spank_record, where_it_ran_and_what_must_not_be_told)
 {
-	r.cluster = "c", r.node = "n1", r.nodelist = "n[1-2]", r.switches = "s0.n1 switch.node", r.slurm = "22.05",
-	r.submit = "/home";
+	r.cluster = "c", r.node = "n1", r.nodelist = "n[1-2]";
+	r.switches = "s0.n1 switch.node", r.slurm = "22.05", r.submit = "/home";
 	write_and_read();
 	cr_expect_str_eq(layout_text(&l, LAYOUT_CLUSTER), "c");
 	cr_expect_str_eq(layout_text(&l, LAYOUT_NODE), "n1");
