@@ -1,5 +1,5 @@
-/* sig.c - signatures, word by word as format/sig.h draws them: each shape gives back what was put in, one word less makes
- * an unknown call that keeps its operation and address, and no count reaches beyond the words. */
+/* sig.c - signatures, word by word as format/sig.h draws them: each shape gives back what was put in, one word less
+ * makes an unknown call that keeps its operation and address, and no count reaches beyond the words. */
 #include "format/sig.h"
 
 #include <criterion/criterion.h>
