@@ -1,4 +1,5 @@
-/* mpic_numbers.c - columns of numbers that are alike: what was put comes back, whatever it is, and nothing that was not. */
+/* mpic_numbers.c - columns of numbers that are alike: what was put comes back, whatever it is, and nothing that was
+ * not. */
 #include "format/mpic_times.h"
 
 #include <criterion/criterion.h>
