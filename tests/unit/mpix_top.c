@@ -80,3 +80,51 @@ Test(mpix_top, of_messages_of_one_size_each_is_as_likely_to_be_shown)
 	trace_done(t);
 	free(links);
 }
+
+/* Between places: how many messages and bytes of the one tile that all are in at last. */
+static void sum_flows(const char *path, uint64_t sums[2][2][2])
+{
+	struct error e = {{0}};
+	struct mpix_file *f;
+	uint8_t *raw;
+	uint64_t n = 0, row[4];
+	cr_assert_eq(mpix_open(path, &f, &e), 0, "%s", e.text);
+	const struct mpix_entry *x = mpix_find(f, MPIX_FLOW, 0, 0);
+	cr_assert_not_null(x);
+	cr_assert_eq(mpix_read_chunk(f, x, &raw, &e), 0, "%s", e.text);
+	struct cursor c = cursor_over(raw, x->raw_bytes);
+	cr_assert_eq(rd_varint(&c, &n), 0);
+	cr_assert_eq(n, x->records);
+	while (n-- > 0) {
+		for (int i = 0; i < 4; i++)
+			cr_assert_eq(rd_varint(&c, &row[i]), 0);
+		cr_assert(row[0] < 2 && row[1] < 2);
+		sums[row[0]][row[1]][0] += row[2];
+		sums[row[0]][row[1]][1] += row[3];
+	}
+	free(raw);
+	mpix_close(f);
+}
+
+/* How fine the finest tiles are follows from how many events are expected; the coarsest is made of them. */
+Test(mpix_top, sums_between_places_are_those_of_all_messages_however_fine_the_tiles_were)
+{
+	for (uint64_t expected = 1000; expected < 100000000; expected *= 8) {
+		struct plain_link *links = calloc(MANY + FEW, sizeof(*links));
+		struct plain_trace *t = halves(links);
+		struct error e = {{0}};
+		uint64_t sums[2][2][2] = {{{0}}};
+		uint32_t from_0;
+		t->info.events_expected = expected;
+		cr_assert_eq(plain_write(path_of("t.mpix"), t, "{}", &e), 0, "%s", e.text);
+		sum_flows(path_of("t.mpix"), sums);
+		cr_assert_eq(sums[0][1][0], MANY, "of %lu: %lu", expected, sums[0][1][0]);
+		cr_assert_eq(sums[0][1][1], MANY * 4096ull);
+		cr_assert_eq(sums[1][0][0], FEW);
+		cr_assert_eq(sums[1][0][1], FEW * 4096ull);
+		cr_assert_eq(sums[0][0][0] + sums[1][1][0], 0);
+		cr_assert_eq(shown(path_of("t.mpix"), &from_0), MPIX_TOP_RECORDS);
+		trace_done(t);
+		free(links);
+	}
+}

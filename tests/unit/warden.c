@@ -15,11 +15,14 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -389,6 +392,22 @@ Test(warden, a_childs_exit_code_signal_and_time_are_told_apart)
 	cr_expect_eq(child_runs("#!/bin/sh\nkill -STOP $$\nexit 3\n", 300), 3, "one that is stopped is sent on");
 }
 
+Test(warden, a_child_that_somebody_waits_for_is_no_longer_idle)
+{
+	struct sched_param none = {0};
+	pid_t pid = fork();
+	if (pid == 0)
+		for (;;)
+			pause();
+	cr_assert_eq(sched_setscheduler(pid, SCHED_IDLE, &none), 0);
+	cr_assert_eq(setpriority(PRIO_PROCESS, (id_t)pid, 19), 0);
+	child_hurry(pid);
+	cr_expect_eq(sched_getscheduler(pid), SCHED_OTHER);
+	cr_expect_eq(getpriority(PRIO_PROCESS, (id_t)pid), 0);
+	child_kill(pid);
+	cr_expect_lt(waitpid(pid, NULL, 0), 0, "it has been reaped");
+}
+
 Test(warden, a_namespace_comes_as_a_descriptor)
 {
 	int ends[2], fd = -1;
@@ -468,6 +487,60 @@ Test(warden, keeps_only_what_is_the_users_own)
 	cr_expect_not(there(below("spool/kept/4242/5.0.step-0/a.mpic")));
 	cr_expect_not(there(below("spool/kept/4242/5.0.step-0/b.mpic")));
 	close(fd);
+}
+
+static void kept_step(const char *of, unsigned kilobytes, time_t seconds)
+{
+	char command[256];
+	snprintf(command, sizeof(command), "mkdir -p %s && head -c %uK /dev/zero >%s/n1.mpic", below(of), kilobytes,
+		 below(of));
+	cr_assert_eq(system(command), 0);
+	age(below(of), seconds);
+}
+
+/* A file system of a megabyte, of which all together may have half, and a user an eighth. */
+Test(warden, where_all_have_as_much_as_they_may_who_has_most_gives_their_oldest)
+{
+	cr_assert_eq(mkdir(below("small"), 0755), 0);
+	if (mount("small", below("small"), "tmpfs", 0, "size=1M,mode=0755") != 0)
+		cr_skip_test("needs to mount");
+	kept_step("small/kept/101/old", 60, 500);
+	kept_step("small/kept/101/new", 64, 100);
+	kept_step("small/kept/102/older", 120, 900);
+	kept_step("small/kept/103/one", 120, 900);
+	kept_step("small/kept/104/one", 120, 900);
+	static char text[60 << 10];
+	memset(text, 'x', sizeof(text) - 1);
+	int fd = step_with("n1.mpic", text);
+	cr_expect(keep_traces(below("small"), fd, "5.0.step-0", &user));
+	cr_expect(there(below("small/kept/4242/5.0.step-0/n1.mpic")));
+	cr_expect_not(there(below("small/kept/101/old")));
+	cr_expect(there(below("small/kept/101/new")));
+	cr_expect(there(below("small/kept/102/older")), "it is older, and of one who has less");
+	cr_expect(there(below("small/kept/103/one")) && there(below("small/kept/104/one")));
+	close(fd);
+	cr_assert_eq(umount2(below("small"), MNT_DETACH), 0);
+}
+
+/* Their own oldest go before anybody else's. */
+Test(warden, who_has_as_much_as_a_user_may_gives_their_own_oldest)
+{
+	cr_assert_eq(mkdir(below("small"), 0755), 0);
+	if (mount("small", below("small"), "tmpfs", 0, "size=1M,mode=0755") != 0)
+		cr_skip_test("needs to mount");
+	kept_step("small/kept/4242/old", 60, 500);
+	kept_step("small/kept/4242/new", 40, 100);
+	kept_step("small/kept/101/oldest", 120, 900);
+	static char text[60 << 10];
+	memset(text, 'x', sizeof(text) - 1);
+	int fd = step_with("n1.mpic", text);
+	cr_expect(keep_traces(below("small"), fd, "5.0.step-0", &user));
+	cr_expect(there(below("small/kept/4242/5.0.step-0/n1.mpic")));
+	cr_expect_not(there(below("small/kept/4242/old")));
+	cr_expect(there(below("small/kept/4242/new")));
+	cr_expect(there(below("small/kept/101/oldest")));
+	close(fd);
+	cr_assert_eq(umount2(below("small"), MNT_DETACH), 0);
 }
 
 /* ---- reports that were left for later ---- */
