@@ -86,7 +86,7 @@ static int follow_events(struct analysis *a, unsigned nthreads, const struct str
 	if (code < 0)
 		return code;
 	turns = alternation_watch(&a->alternation, a->step, v != NULL ? v : &none);
-	code = beats_watch(&a->beats, a->step, &turns, &watching);
+	code = periods_watch(&a->periods, a->step, &turns, &watching);
 	if (code < 0)
 		return code;
 	code = stream_run(a->step, nthreads, &watching, &st, e);
@@ -137,7 +137,7 @@ void analysis_done(struct analysis *a)
 	cJSON_Delete(a->root);
 	tally_done(&a->tally);
 	alternation_done(&a->alternation);
-	beats_done(&a->beats);
+	periods_done(&a->periods);
 	free(a->groups);
 	free(a->leaked);
 	free(a->leak_site);

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "postproc/clock/clock.h"
 #include "postproc/stream/alternation.h"
-#include "postproc/stream/beats.h"
+#include "postproc/stream/periods.h"
 #include "postproc/stream/match.h"
 #include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
@@ -66,7 +66,7 @@ struct analysis {
 	struct step *step;
 	struct tally tally; /* what the stream of events told */
 	struct alternation alternation;
-	struct beats beats;
+	struct periods periods;
 	struct rank_group *groups; /* ascending */
 	uint32_t ngroups;
 	struct op_counts counts;

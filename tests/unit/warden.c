@@ -1,12 +1,12 @@
 /* warden.c - root's side of a node without a node: the spool's directories, who sees to a step, what root reads of its
  * record, what is kept, made later, swept and counted. Each test has a spool of its own; needs root. */
 #include "format/layout.h"
-#include "spank/warden/brief.h"
+#include "spank/warden/step_facts.h"
 #include "spank/warden/central.h"
 #include "spank/warden/child.h"
 #include "spank/warden/elsewhere.h"
 #include "spank/warden/keep.h"
-#include "spank/warden/late.h"
+#include "spank/warden/deferred.h"
 #include "spank/warden/lock.h"
 #include "spank/warden/remove.h"
 #include "spank/warden/spool.h"
@@ -267,18 +267,18 @@ static struct layout record(void)
 	return l;
 }
 
-static int brief_of(struct layout *l, struct brief *b)
+static int brief_of(struct layout *l, struct step_facts *b)
 {
 	cr_assert_eq(layout_write(live_fd, l, NULL), 0);
 	layout_done(l);
-	int rc = brief_read(live_fd, b);
+	int rc = step_facts_read(live_fd, b);
 	cr_assert_eq(unlinkat(live_fd, "layout", 0), 0);
 	return rc;
 }
 
 Test(warden, reads_of_a_record_whose_it_is_and_what_it_has_to_do)
 {
-	static struct brief b;
+	static struct step_facts b;
 	struct layout l = record();
 	cr_assert_eq(brief_of(&l, &b), 0);
 	cr_expect_eq(b.who.uid, USER);
@@ -287,7 +287,7 @@ Test(warden, reads_of_a_record_whose_it_is_and_what_it_has_to_do)
 	cr_expect_eq(b.gids[2], 12);
 	cr_expect_eq(b.nodeid, 1);
 	cr_expect_eq(b.nnodes, 5);
-	cr_expect_eq(b.report, BRIEF_SRUN);
+	cr_expect_eq(b.report, STEP_REPORT_SRUN);
 	cr_expect_eq(b.report_seconds, 17);
 	cr_expect_not(b.leave);
 	cr_expect_str_eq(b.out, "/home/u/mpitrace-1/step-0");
@@ -297,7 +297,7 @@ Test(warden, a_record_that_lacks_something_is_none)
 {
 	static const enum layout_key needed[] = {LAYOUT_UID,	LAYOUT_GID,    LAYOUT_GIDS, LAYOUT_NODEID,
 						 LAYOUT_NNODES, LAYOUT_REPORT, LAYOUT_OUT};
-	static struct brief b;
+	static struct step_facts b;
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		struct layout whole = record(), l = {0};
 		for (int k = 0; k < LAYOUT_KEYS; k++)
@@ -313,28 +313,28 @@ Test(warden, a_record_that_lacks_something_is_none)
 
 Test(warden, a_record_that_is_not_roots_is_not_read)
 {
-	static struct brief b;
+	static struct step_facts b;
 	struct layout l = record();
 	cr_assert_eq(layout_write(live_fd, &l, NULL), 0);
 	layout_done(&l);
 	cr_assert_eq(fchownat(live_fd, "layout", USER, GROUP, 0), 0);
-	cr_expect_eq(brief_read(live_fd, &b), -EPERM);
+	cr_expect_eq(step_facts_read(live_fd, &b), -EPERM);
 }
 
 Test(warden, who_makes_the_report_and_whether_it_may_be_left)
 {
 	static const struct {
 		const char *report, *out, *finish;
-		enum brief_report expected;
+		enum step_facts_report expected;
 		bool leave;
 	} cases[] = {
-		{"srun", "/o", "", BRIEF_SRUN, false},	    {"node", "/o", "", BRIEF_NODE, false},
-		{"none", "/o", "", BRIEF_NONE, false},	    {"node", "", "", BRIEF_NONE, false},
-		{"node", "o", "", BRIEF_NONE, false},	    {"node", "/o", "leave", BRIEF_NODE, true},
-		{"node", "/o", "queue", BRIEF_NODE, false}, {"srun", "/o", "queue", BRIEF_SRUN, true},
-		{"srun", "/o", "sweep", BRIEF_SRUN, false},
+		{"srun", "/o", "", STEP_REPORT_SRUN, false},	  {"node", "/o", "", STEP_REPORT_NODE, false},
+		{"none", "/o", "", STEP_REPORT_NONE, false},	  {"node", "", "", STEP_REPORT_NONE, false},
+		{"node", "o", "", STEP_REPORT_NONE, false},	  {"node", "/o", "leave", STEP_REPORT_NODE, true},
+		{"node", "/o", "queue", STEP_REPORT_NODE, false}, {"srun", "/o", "queue", STEP_REPORT_SRUN, true},
+		{"srun", "/o", "sweep", STEP_REPORT_SRUN, false},
 	};
-	static struct brief b;
+	static struct step_facts b;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct layout l = record();
 		layout_set(&l, LAYOUT_REPORT, cases[i].report);
@@ -561,12 +561,12 @@ Test(warden, a_late_report_is_made_once_whole_or_partial)
 {
 	static const char *const exits[] = {"exit 0", "exit 4"};
 	for (int i = 0; i < 2; i++) {
-		struct late_count count = {0};
+		struct deferred_count count = {0};
 		char script[64];
 		int fd = late_with("7.0.step-0", "/o");
 		snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", exits[i]);
 		put(below("program"), script, 0, 0755);
-		late_sweep(fd, below("program"), &count);
+		deferred_sweep(fd, below("program"), &count);
 		cr_expect_eq(count.made, 1);
 		cr_expect_eq(count.left, 0);
 		cr_expect_not(there(below("spool/late/7.0.step-0")));
@@ -576,24 +576,24 @@ Test(warden, a_late_report_is_made_once_whole_or_partial)
 
 Test(warden, one_that_failed_waits_and_is_given_up_after_a_day)
 {
-	struct late_count count = {0};
+	struct deferred_count count = {0};
 	int fd = late_with("7.0.step-0", "/o");
 	put(below("program"), "#!/bin/sh\nexit 1\n", 0, 0755);
-	late_sweep(fd, below("program"), &count);
+	deferred_sweep(fd, below("program"), &count);
 	cr_expect_eq(count.made, 0);
 	cr_expect_eq(count.left, 1);
 	cr_assert(there(below("spool/late/tried-7.0.step-0")));
 	put(below("program"), "#!/bin/sh\nexit 0\n", 0, 0755);
-	count = (struct late_count){0};
-	late_sweep(fd, below("program"), &count);
+	count = (struct deferred_count){0};
+	deferred_sweep(fd, below("program"), &count);
 	cr_expect_eq(count.made, 0, "not again at once");
 	cr_expect_eq(count.left, 1);
 	close(fd);
 	fd = late_with("8.0.step-0", "/o");
 	put(below("program"), "#!/bin/sh\nexit 1\n", 0, 0755);
 	age(below("spool/late/8.0.step-0"), 86400 + 100);
-	count = (struct late_count){0};
-	late_sweep(fd, below("program"), &count);
+	count = (struct deferred_count){0};
+	deferred_sweep(fd, below("program"), &count);
 	cr_expect_eq(count.made, 0);
 	cr_expect_not(there(below("spool/late/8.0.step-0")), "nobody waits for it any more");
 	cr_expect_not(there(below("spool/late/tried-8.0.step-0")));

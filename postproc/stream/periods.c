@@ -1,9 +1,9 @@
-/* beats.c - see beats.h. */
-#include "postproc/stream/beats.h"
+/* periods.c - see periods.h. */
+#include "postproc/stream/periods.h"
 
 #include <math.h>
 
-static void add_distance(struct beat *b, double ns)
+static void add_distance(struct period *b, double ns)
 {
 	double k = (double)b->calls - 1, n = k + 1, dk = k - b->mean_k, dg = ns - b->mean_ns;
 	b->mean_k += dk / n;
@@ -24,14 +24,14 @@ static bool is_of_all(const struct step *s, const struct sig *sig)
 	       s->comms.at[sig->comm].size == s->nranks && !s->comms.at[sig->comm].inter;
 }
 
-static void see(struct beats_of *of, const struct step *s, const struct sig *sig, int64_t start_ns, int64_t end_ns)
+static void see(struct periods_of *of, const struct step *s, const struct sig *sig, int64_t start_ns, int64_t end_ns)
 {
 	if (of->last_site != NONE)
 		of->at[of->last_site].next_ns = start_ns;
 	of->last_site = sig->site;
 	if (sig->site == NONE)
 		return;
-	struct beat *b = &of->at[sig->site];
+	struct period *b = &of->at[sig->site];
 	if (b->calls > 0)
 		add_distance(b, (double)(start_ns - b->last_ns));
 	else
@@ -54,8 +54,8 @@ static const struct lane *first_lane(const struct stream *st, uint32_t rank)
 
 static int see_window(void *context, struct stream *st)
 {
-	struct beats *x = context;
-	for (unsigned i = 0; i < BEAT_RANKS; i++) {
+	struct periods *x = context;
+	for (unsigned i = 0; i < PERIOD_RANKS; i++) {
 		const struct lane *l = x->of[i].rank != NONE ? first_lane(st, x->of[i].rank) : NULL;
 		if (l == NULL)
 			continue;
@@ -68,8 +68,8 @@ static int see_window(void *context, struct stream *st)
 
 static int see_begin(void *context, struct stream *st)
 {
-	struct beats *x = context;
-	for (unsigned i = 0; i < BEAT_RANKS; i++) {
+	struct periods *x = context;
+	for (unsigned i = 0; i < PERIOD_RANKS; i++) {
 		x->of[i].last_site = NONE;
 		if (x->of[i].rank != NONE)
 			memset(x->of[i].at, 0, x->nsites * sizeof(*x->of[i].at));
@@ -79,16 +79,16 @@ static int see_begin(void *context, struct stream *st)
 
 static int see_piece(void *context, struct stream *st, uint32_t i)
 {
-	struct beats *x = context;
+	struct periods *x = context;
 	return x->inner->piece(x->inner->context, st, i);
 }
 
-int beats_watch(struct beats *x, const struct step *s, const struct stream_visitor *inner,
-		struct stream_visitor *ret_visitor)
+int periods_watch(struct periods *x, const struct step *s, const struct stream_visitor *inner,
+		  struct stream_visitor *ret_visitor)
 {
-	const uint32_t ranks[BEAT_RANKS] = {0, s->nranks / 2};
-	*x = (struct beats){.inner = inner, .nsites = s->sites.n};
-	for (unsigned i = 0; i < BEAT_RANKS; i++) {
+	const uint32_t ranks[PERIOD_RANKS] = {0, s->nranks / 2};
+	*x = (struct periods){.inner = inner, .nsites = s->sites.n};
+	for (unsigned i = 0; i < PERIOD_RANKS; i++) {
 		bool again = i > 0 && ranks[i] == ranks[i - 1];
 		x->of[i].rank = s->ranks[ranks[i]] == NULL || again ? NONE : ranks[i];
 		if (x->of[i].rank == NONE)
@@ -102,23 +102,23 @@ int beats_watch(struct beats *x, const struct step *s, const struct stream_visit
 	return 0;
 }
 
-void beats_done(struct beats *x)
+void periods_done(struct periods *x)
 {
-	for (unsigned i = 0; i < BEAT_RANKS; i++)
+	for (unsigned i = 0; i < PERIOD_RANKS; i++)
 		free(x->of[i].at);
 }
 
-double beat_line_ns(const struct beat *b, double k)
+double period_line_ns(const struct period *b, double k)
 {
 	return b->mean_ns + (b->sum_kk > 0 ? b->sum_kg / b->sum_kk * (k - b->mean_k) : 0);
 }
 
-double beat_steadiness(const struct beat *b)
+double period_steadiness(const struct period *b)
 {
 	return b->sum_ns > 0 ? b->steady_ns / b->sum_ns : 0;
 }
 
-double beat_deviation(const struct beat *b)
+double period_deviation(const struct period *b)
 {
 	double left = b->sum_gg - (b->sum_kk > 0 ? b->sum_kg * b->sum_kg / b->sum_kk : 0);
 	return b->mean_ns > 0 ? sqrt(fmax(0, left) / (double)(b->calls - 1)) / b->mean_ns : INFINITY;
