@@ -26,6 +26,7 @@ export class ChainList {
   private readonly steps;
   private number = '10';
   private ref = '';
+  private readonly along = new Set<string>(); // what was asked about, and the calls that lead there
 
   constructor(private readonly c: Context) {
     this.steps = choice('', 'How many steps back', STEPS, (value) => ((this.number = value), this.ask()));
@@ -37,21 +38,26 @@ export class ChainList {
     this.element.hidden = true;
   }
 
-  /** What is picked; what it came from stays while one goes along it. */
+  /** What is picked; what it came from stays while one goes along it, and is forgotten with what is no part of it. */
   put(thing: Thing | null): void {
-    const { c } = this;
     this.element.hidden = thing?.kind !== 'event';
-    if (thing?.kind === 'event') this.ref = thing.ref;
-    else if (thing === null) {
-      c.trace.giveUp('chain');
-      fill(this.list);
-      c.showChain(null);
-    }
+    this.ref = thing?.kind === 'event' ? thing.ref : '';
+    if (thing === null || !this.along.has(thing.ref)) this.forget();
+  }
+
+  private forget(): void {
+    if (this.along.size === 0) return;
+    this.along.clear();
+    this.c.trace.giveUp('chain');
+    fill(this.list);
+    this.c.showChain(null);
   }
 
   ask(): void {
     const { c } = this;
     if (this.ref === '') return c.announce('pick a call first');
+    this.along.clear();
+    this.along.add(this.ref);
     fill(this.list, h('li', { class: 'hint' }, 'looking …'));
     const query = { ref: this.ref, steps: Number(this.number) };
     c.trace.ask('chain', 'chain', query, (chain) => this.take(chain), c.fail);
@@ -59,6 +65,7 @@ export class ChainList {
 
   private take(chain: Chain): void {
     this.c.showChain(chain);
+    for (const { waiter, cause } of chain.steps) this.along.add(waiter.ref).add(cause.ref);
     const [first] = chain.steps;
     if (!first) return fill(this.list, h('li', { class: 'hint' }, 'There is no wait with a known cause before it.'));
     const items = chain.steps.map((step, n) => this.item(step, n));

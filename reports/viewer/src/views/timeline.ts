@@ -93,7 +93,7 @@ class Timeline implements ViewInstance {
       all: () => this.navigation.showAll(),
     });
     this.stage.append(this.bars, this.progress, this.scrollBar);
-    host.append(this.tools.element, this.minimap.element, this.stage, legend(session));
+    host.append(this.tools.element, this.minimap.element, this.stage, legend(session, store));
     if (session.meta.events === 0) this.stage.append(NO_CALLS());
     this.navigation = new Navigation(app, this.stage, {
       plot: () => ({ left: this.left(), width: this.plotWidth(), height: this.plotHeight(), rows: this.rows() }),
