@@ -2,6 +2,7 @@
 #include "fleet/ingest.h"
 #include "fleet/job.h"
 #include "fleet/record.h"
+#include "fleet/record_read.h"
 
 #include "base/buf.h"
 #include "base/hostlist.h"
@@ -115,6 +116,17 @@ static void bind_number(sqlite3_stmt *s, int at, double value)
 		sqlite3_bind_double(s, at, value);
 }
 
+static void bind_added(sqlite3_stmt *s, int at, const struct fleet_job *j)
+{
+#define BIND(name, kind, of, column) \
+	if (FIELD_IS_TEXT(FIELD_##kind)) \
+		sqlite3_bind_text(s, ++at, j->added[FLEET_ADDED_##name].text, -1, SQLITE_STATIC); \
+	else \
+		bind_number(s, ++at, j->added[FLEET_ADDED_##name].number);
+	RECORD_FIELDS_ADDED(BIND)
+#undef BIND
+}
+
 static int add_job(struct ingest *g, const struct fleet_job *j, struct error *e)
 {
 	static const enum fleet_kind kinds[] = {FLEET_CLUSTER, FLEET_USER,  FLEET_ACCOUNT, FLEET_PARTITION,
@@ -139,7 +151,9 @@ static int add_job(struct ingest *g, const struct fleet_job *j, struct error *e)
 	sqlite3_bind_double(s, ++at, j->loss);
 	sqlite3_bind_int(s, ++at, j->complete);
 	sqlite3_bind_double(s, ++at, j->hung);
-	sqlite3_bind_text(s, ++at, j->outcome, -1, SQLITE_STATIC);
+	sqlite3_bind_text(s, ++at, j->state, -1, SQLITE_STATIC);
+	sqlite3_bind_double(s, ++at, j->idle);
+	bind_added(s, at, j);
 	return step(g, s, e);
 }
 
@@ -305,7 +319,7 @@ int ingest_record(struct ingest *g, const char *text, size_t len, const char *wh
 	struct fleet_job j = {0};
 	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
 		len--;
-	cJSON *record = len < RECORD_BYTES_MAX ? cJSON_ParseWithLength(text, len) : NULL;
+	cJSON *record = len < RECORD_BYTES_MAX ? record_read(text, len) : NULL;
 	const char *wrong = len >= RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
 			    : record == NULL	    ? "is not JSON"
 						    : fleet_job_of(record, &j);
@@ -328,6 +342,9 @@ int ingest_record(struct ingest *g, const char *text, size_t len, const char *wh
 
 /* ---- all of it ---- */
 
+#define COLUMN(name, kind, of, column) ", \"" #name "\""
+#define MARK(name, kind, of, column) ",?"
+
 static bool prepare(struct ingest *g, struct error *e)
 {
 	const struct {
@@ -342,7 +359,11 @@ static bool prepare(struct ingest *g, struct error *e)
 		 "INSERT INTO jobs(key, job, cluster, user, account, partition, program, build, mpi, nodes, ranks, "
 		 "start,"
 		 " elapsed_s, core_hours, useful, wait, parallel, load_balance, issue, loss_core_hours, complete,"
-		 " hung_core_hours, outcome) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+		 " hung_core_hours, state, idle_core_hours" RECORD_FIELDS_ADDED(COLUMN) ") "
+											"VALUES(?,?,?,?,?,?,?,?,?,?,?,?"
+											",?,?,?,?,?,?,?,?,?,?,?,"
+											"?" RECORD_FIELDS_ADDED(
+												MARK) ")"},
 		{&g->add_record, "INSERT INTO records VALUES(?,?,?)"},
 		{&g->add_run, "INSERT INTO runs VALUES(?,?)"},
 		{&g->find_record, "SELECT bytes, deflated FROM records WHERE job=?"},

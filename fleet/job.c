@@ -58,14 +58,34 @@ static void take_issue(struct fleet_job *j)
 }
 
 /* One of Slurm's words, or nothing that could be one. */
-static const char *outcome_of(const char *text)
+static const char *state_of(const char *text)
 {
 	static const char *const all[] = {"COMPLETED", "FAILED",	"STOPPED",   "CANCELLED",
-					  "TIMEOUT",   "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED"};
+					  "TIMEOUT",   "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED",
+					  "BOOT_FAIL", "DEADLINE",	"REVOKED",   "REQUEUED"};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (strcmp(all[i], text) == 0)
 			return all[i];
 	return "UNKNOWN";
+}
+
+static void take_added(struct fleet_job *j)
+{
+#define ROW(name, kind, of, column) {#name, FIELD_##kind},
+	static const struct {
+		const char *name;
+		enum field_kind kind;
+	} rows[] = {RECORD_FIELDS_ADDED(ROW)};
+#undef ROW
+	for (size_t i = 0; i < FLEET_ADDED; i++) {
+		enum field_kind k = rows[i].kind;
+		const char *text = json_text(j->record, rows[i].name, "");
+		bool is_text = FIELD_IS_TEXT(k);
+		j->added[i].text = is_text && strlen(text) <= FLEET_NAME_MAX ? text : "";
+		j->added[i].number = k == FIELD_TIME ? start_of(text)
+				     : is_text	     ? NAN
+						     : bounded(json_number(j->record, rows[i].name), 0, 1e18, NAN);
+	}
 }
 
 static void take_names(struct fleet_job *j)
@@ -105,15 +125,63 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 	j->useful = bounded(json_number(share, "useful"), 0, 1, 1);
 	j->wait = bounded(json_number(share, "wait"), 0, 1 - j->useful, 0);
 	j->hung = bounded(json_number(record, "hung_core_hours"), 0, j->core_hours, 0);
-	double went_on = j->core_hours > 0 ? 1 - j->hung / j->core_hours : 1;
+	j->idle = bounded(json_number(json_item(record, "hours"), "idle"), 0, j->core_hours - j->hung, 0);
+	double hung = j->core_hours > 0 ? j->hung / j->core_hours : 0;
+	double went_on = j->core_hours > 0 ? 1 - (j->hung + j->idle) / j->core_hours : 1;
 	j->useful *= went_on;
-	j->wait = fmin(j->wait * went_on + (1 - went_on), 1 - j->useful);
-	j->outcome = outcome_of(json_text(record, "outcome", ""));
+	j->wait = fmin(j->wait * went_on + hung, 1 - j->useful);
+	j->state = state_of(json_text(record, "state", ""));
+	take_added(j);
 	j->parallel = bounded(json_number(efficiency, "parallel"), 0, 1, NAN);
 	j->load_balance = bounded(json_number(efficiency, "load_balance"), 0, 1, NAN);
-	j->complete = strcmp(json_text(record, "state", ""), "complete") == 0;
+	j->complete = json_bool(json_item(record, "coverage"), "complete", false);
 	take_issue(j);
 	return NULL;
+}
+
+void fleet_columns(const struct fleet_job *j, struct fleet_column c[FLEET_COLUMNS])
+{
+#define TEXT(name, value) \
+	{ \
+		name, value, NAN \
+	}
+#define NUMBER(name, value) \
+	{ \
+		name, NULL, value \
+	}
+#define ADDED(name, kind, of, column) \
+	{#name, FIELD_IS_TEXT(FIELD_##kind) ? j->added[FLEET_ADDED_##name].text : NULL, \
+	 j->added[FLEET_ADDED_##name].number},
+	const struct fleet_column all[] = {TEXT("id", j->key),
+					   TEXT("cluster", j->names[FLEET_CLUSTER]),
+					   TEXT("job", j->job),
+					   TEXT("user", j->names[FLEET_USER]),
+					   TEXT("account", j->names[FLEET_ACCOUNT]),
+					   TEXT("partition", j->names[FLEET_PARTITION]),
+					   TEXT("program", j->names[FLEET_PROGRAM]),
+					   TEXT("build_id", j->names[FLEET_BUILD]),
+					   TEXT("mpi", j->names[FLEET_MPI]),
+					   NUMBER("nodes", j->nodes),
+					   NUMBER("ranks", j->ranks),
+					   NUMBER("start", j->start),
+					   NUMBER("elapsed_s", j->elapsed_s),
+					   NUMBER("core_hours", j->core_hours),
+					   NUMBER("useful", j->useful),
+					   NUMBER("wait", j->wait),
+					   NUMBER("parallel", j->parallel),
+					   NUMBER("load_balance", j->load_balance),
+					   TEXT("issue", j->names[FLEET_ISSUE]),
+					   NUMBER("loss_core_hours", j->loss),
+					   NUMBER("complete", j->complete),
+					   NUMBER("hung_core_hours", j->hung),
+					   TEXT("state", j->state),
+					   NUMBER("idle_core_hours", j->idle),
+					   RECORD_FIELDS_ADDED(ADDED)};
+	_Static_assert(sizeof(all) / sizeof(all[0]) == FLEET_COLUMNS, "one a column");
+	memcpy(c, all, sizeof(all));
+#undef TEXT
+#undef NUMBER
+#undef ADDED
 }
 
 void fleet_claim(const struct fleet_job *j, char ret_text[FLEET_CLAIM_MAX])

@@ -59,16 +59,23 @@ static void put_effect(struct fleet_page *g, sqlite3_stmt *row, double most)
 	    "<small class=\"soft\">in %s jobs</small></span></div>\n",
 	    effect * 100, low * 100, high * 100, fmt_hours(sqlite3_column_double(row, 6)).s,
 	    fmt_count(sqlite3_column_double(row, 5)).s);
+	if (sqlite3_column_double(row, 7) > 0)
+		put(&g->p,
+		    "<p class=\"since\">since %s <small class=\"soft\">(surely from %s to %s; until then %.1f %% "
+		    "%s)</small></p>\n",
+		    fmt_moment(sqlite3_column_double(row, 7)).s, fmt_moment(sqlite3_column_double(row, 8)).s,
+		    fmt_moment(sqlite3_column_double(row, 9)).s, fabs(sqlite3_column_double(row, 10)) * 100,
+		    sqlite3_column_double(row, 10) < 0 ? "faster than others" : "slower than others");
 }
 
 static void put_suspects(struct fleet_page *g)
 {
 	double most = fleet_number(g->site->f, "SELECT max(high) FROM node_effects WHERE suspected", 0.1);
-	sqlite3_stmt *row = ask(
-		g,
-		"SELECT e.node, n.name, e.effect, e.low, e.high, e.jobs, e.lost FROM node_effects e JOIN names n ON "
-		"n.id=e.node WHERE e.suspected ORDER BY e.effect DESC LIMIT 200",
-		0);
+	sqlite3_stmt *row = ask(g,
+				"SELECT e.node, n.name, e.effect, e.low, e.high, e.jobs, e.lost, e.since, e.since_low, "
+				"e.since_high, e.before FROM node_effects e JOIN names n ON "
+				"n.id=e.node WHERE e.suspected ORDER BY e.effect DESC LIMIT 200",
+				0);
 	most = fmin(most, 2) * 1.03;
 	section_begin_wide(
 		g, "suspected", "Suspected nodes",
@@ -203,7 +210,9 @@ void page_nodes(struct fleet_page *g)
 	section_begin(g, "method", "How this is computed", "What it can and cannot show.");
 	put(&g->p,
 	    "<p>Each job on two nodes or more says how much longer the ranks of each node computed than the mean of "
-	    "its ranks. Over all jobs, node by node, that is fitted with the programs and users as factors: a program "
+	    "its ranks. Over all jobs, node by node, that is fitted with the programs and users as factors, before and "
+	    "since "
+	    "each node's last change: a program "
 	    "that is uneven says less, and a rank 0 that is a master is not a slow node. A node that is slow for every "
 	    "job, such as one with a hot or throttled processor, a disturbing daemon or memory in the wrong place, "
 	    "stands apart; a slow network or file system does not, because that is not time outside MPI. Jobs on one "

@@ -5,10 +5,15 @@
 static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 {
 	double change = sqlite3_column_double(row, 5), p = sqlite3_column_double(row, 12);
-	put(&g->p, "<tr><th scope=\"row\" class=\"keep\">%s</th>", fmt_day(sqlite3_column_double(row, 2)).s);
+	put(&g->p, "<tr><th scope=\"row\" class=\"keep\">%s", fmt_day(sqlite3_column_double(row, 2)).s);
+	if (sqlite3_column_double(row, 14) < sqlite3_column_double(row, 15))
+		put(&g->p, "<br><small class=\"soft\">surely from %s to %s</small>",
+		    fmt_day(sqlite3_column_double(row, 14)).s, fmt_day(sqlite3_column_double(row, 15)).s);
+	put(&g->p, "</th>");
 	if (named) {
 		put(&g->p, "<td>");
-		put_named(g, "program", sqlite3_column_int64(row, 0), text_of(row, 1));
+		put_named(g, sqlite3_column_int(row, 13) == FLEET_USER ? "user" : "program",
+			  sqlite3_column_int64(row, 0), text_of(row, 1));
 		put(&g->p, "</td>");
 	}
 	put(&g->p,
@@ -40,7 +45,7 @@ static void put_changes_head(struct fleet_page *g, bool named)
 	    "happened</th><th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\" class=\"n\">core-hours more "
 	    "since</th><th scope=\"col\" class=\"n\">jobs since</th><th scope=\"col\">version that came "
 	    "then</th></tr></thead><tbody>\n",
-	    named ? "<th scope=\"col\">program</th>" : "");
+	    named ? "<th scope=\"col\">program or user</th>" : "");
 }
 
 void put_changes(struct fleet_page *g, sqlite3_int64 program)
@@ -50,7 +55,8 @@ void put_changes(struct fleet_page *g, sqlite3_int64 program)
 		ask(g,
 		    "SELECT c.program, p.name, c.day, c.before, c.after, c.change, c.low, c.high, c.hours_since, "
 		    "c.jobs_after,"
-		    " b.name, m.name, c.p FROM changes c JOIN names p ON p.id=c.program LEFT JOIN program_versions v ON"
+		    " b.name, m.name, c.p, p.kind, c.day_low, c.day_high FROM changes c JOIN names p ON p.id=c.program "
+		    "LEFT JOIN program_versions v ON"
 		    "  v.program=c.program AND abs(v.first-c.day*86400)=(SELECT min(abs(x.first-c.day*86400))"
 		    "  FROM program_versions x WHERE x.program=c.program AND x.first>(SELECT min(first) FROM"
 		    "  program_versions y WHERE y.program=c.program)) AND abs(v.first-c.day*86400)<=7*86400"
@@ -60,9 +66,9 @@ void put_changes(struct fleet_page *g, sqlite3_int64 program)
 		    program);
 	bool any = false;
 	section_begin(g, "changes", "What changed",
-		      "Programs that became less or more efficient from one day on. Jobs of the same users with as "
-		      "many ranks are compared, so that other users or larger jobs are no change. By chance, one "
-		      "report in a hundred would show such a line.");
+		      "Programs and users whose jobs became less or more efficient from one day on. Jobs of the same "
+		      "users and programs with as many ranks are compared, so that other users or larger jobs are no "
+		      "change, nor are night and weekend. By chance, one report in a hundred would show such a line.");
 	for (; next(g, row); any = true) {
 		if (!any)
 			put_changes_head(g, program == 0);
@@ -213,7 +219,7 @@ static void put_masthead(struct fleet_page *g, sqlite3_int64 id, const char *nam
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet \xc2\xb7 program <b>");
 	put_text(&g->p, name, TITLE_CHARS);
 	put(&g->p, "</b></p>\n<h1>MPI took %s of its %s core-hours; waiting was %s.</h1>\n",
-	    fmt_share(1 - share_of(s.useful, &s)).s, fmt_hours_said(s.hours).s, fmt_share(share_of(s.wait, &s)).s);
+	    fmt_share(share_of(s.mpi + s.wait, &s)).s, fmt_hours_said(s.hours).s, fmt_share(share_of(s.wait, &s)).s);
 	put(&g->p, "<p class=\"cause\">%s job%s lost %s core-hours to their first issues.</p></div>\n",
 	    fmt_count(s.jobs).s, s.jobs == 1 ? "" : "s", fmt_hours_said(s.loss).s);
 }

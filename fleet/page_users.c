@@ -81,7 +81,7 @@ static void put_user_masthead(struct fleet_page *g, sqlite3_int64 id, const char
 	else
 		put(&g->p, "</b></p>\n<h1>No jobs yet.</h1>\n");
 	put(&g->p, "<p class=\"cause\">%s job%s; MPI took %s of the time, waiting %s.</p></div>\n", fmt_count(s.jobs).s,
-	    s.jobs == 1 ? "" : "s", fmt_share(1 - share_of(s.useful, &s)).s, fmt_share(share_of(s.wait, &s)).s);
+	    s.jobs == 1 ? "" : "s", fmt_share(share_of(s.mpi + s.wait, &s)).s, fmt_share(share_of(s.wait, &s)).s);
 }
 
 void page_user(struct fleet_page *g, sqlite3_int64 id)
@@ -92,6 +92,7 @@ void page_user(struct fleet_page *g, sqlite3_int64 id)
 	put_user_masthead(g, id, name);
 	sqlite3_finalize(row);
 	put_weeks(g, id);
+	put_changes(g, id);
 	section_begin(g, "programs", "Programs", "Those that lost most first.");
 	put_groups(g, &(struct group_table){.what = "program", .sortable = true},
 		   ask(g,

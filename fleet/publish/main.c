@@ -21,7 +21,7 @@
 
 struct options {
 	const char *config, *state, *metrics;
-	bool follow, dry_run, check, status, dead, revive, forget, json;
+	bool follow, dry_run, check, status, dead, revive, forget, json, account;
 	int64_t interval_ns;
 	char **paths;
 	int npaths;
@@ -83,9 +83,9 @@ static int take_all(struct publisher *p, bool dry, struct error *e)
 	int rc = 0;
 	p->taken = (struct take_counts){0};
 	for (int i = 0; i < p->o->npaths && rc == 0; i++)
-		rc = publish_take(&p->s, &p->all, p->o->paths[i], dry, &p->seen, &p->taken, e);
+		rc = publish_take(&p->s, &p->all, p->o->paths[i], dry, &p->seen, p->o->account, &p->taken, e);
 	if (p->o->npaths == 0)
-		rc = publish_take(&p->s, &p->all, p->outbox, dry, &p->seen, &p->taken, e);
+		rc = publish_take(&p->s, &p->all, p->outbox, dry, &p->seen, p->o->account, &p->taken, e);
 	p->ever.added += p->taken.added;
 	p->ever.refused += p->taken.refused;
 	return rc;
@@ -394,6 +394,8 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->metrics = value;
 	else if (key == 'j')
 		o->json = true;
+	else if (key == 'a')
+		o->account = true;
 	else if (key != 'i' || option_seconds(value, &o->interval_ns) < 0)
 		return usage_error("publish",
 				   key == 'i' ? "--interval takes seconds" : "unknown option, or its value is missing");
@@ -402,19 +404,14 @@ static int parse_option(struct options *o, int key, const char *value)
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {{"config", required_argument, NULL, 'c'},
-					      {"state", required_argument, NULL, 's'},
-					      {"interval", required_argument, NULL, 'i'},
-					      {"follow", no_argument, NULL, 'f'},
-					      {"dry-run", no_argument, NULL, 'n'},
-					      {"check", no_argument, NULL, 'k'},
-					      {"status", no_argument, NULL, 't'},
-					      {"dead", no_argument, NULL, 'd'},
-					      {"revive", no_argument, NULL, 'r'},
-					      {"forget", no_argument, NULL, 'x'},
-					      {"metrics", required_argument, NULL, 'm'},
-					      {"json", no_argument, NULL, 'j'},
-					      {NULL, 0, NULL, 0}};
+	static const struct option names[] = {
+		{"config", required_argument, NULL, 'c'},   {"state", required_argument, NULL, 's'},
+		{"interval", required_argument, NULL, 'i'}, {"follow", no_argument, NULL, 'f'},
+		{"dry-run", no_argument, NULL, 'n'},	    {"check", no_argument, NULL, 'k'},
+		{"status", no_argument, NULL, 't'},	    {"dead", no_argument, NULL, 'd'},
+		{"revive", no_argument, NULL, 'r'},	    {"forget", no_argument, NULL, 'x'},
+		{"metrics", required_argument, NULL, 'm'},  {"json", no_argument, NULL, 'j'},
+		{"sacct", no_argument, NULL, 'a'},	    {NULL, 0, NULL, 0}};
 	struct options o = {
 		.config = POLICY_FILE, .state = PUBLISH_STATE, .interval_ns = INTERVAL_S * INT64_C(1000000000)};
 	int c, code = -1;
