@@ -35,6 +35,8 @@ export const WAIT_STATES = [
   'wait at neighbourhood collective',
   'wait at communicator creation',
   'wait at communicator free',
+  'late progress',
+  'polling',
 ];
 const PARTS = new Set([2, 17]);
 const COLLECTIVES = new Set([4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 21]);
