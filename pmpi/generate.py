@@ -173,9 +173,9 @@ def fast_wrapper(name, proto, row):
     args = re.sub(r', NULL$', '', with_names(args, names)) # no status
     out = ['static int wrap_%s(%s)' % (name, decl), '{', '\tstruct fast q;',
            '\tif (!FAST_OPEN(&q) || !%s(&q, OP_%s, %s, %s))' % (FAST[kind], name, bits, args),
-           '\t\treturn long_%s(%s);' % (name, call), '\tQUICK_START(&q);', '\tint rc = next.%s(%s);' % (name, call),
+           '\t\treturn long_%s(%s);' % (name, call), '\tFAST_START(&q);', '\tint rc = next.%s(%s);' % (name, call),
            '\tuint64_t exit = tick_now();', '\tif (__builtin_expect(rc != MPI_SUCCESS, false)) {',
-           '\t\tQUICK_FAILED(&q, OP_%s, exit);' % name, '\t\treturn rc;', '\t}']
+           '\t\tFAST_FAILED(&q, OP_%s, exit);' % name, '\t\treturn rc;', '\t}']
     if 'R' in flags:
         out.append('\tfast_request(&q, %s, request);' % bits)
     return out + ['\tfast_end(&q, exit);', '\treturn rc;', '}', '']
