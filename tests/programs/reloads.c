@@ -1,5 +1,5 @@
-/* reloads.c PLUGIN... - opens one library after the other, lets each call MPI and closes it: the loader puts them all at
- * the same addresses. */
+/* reloads.c PLUGIN... - opens one library after the other, lets each call MPI and closes it: the loader puts them all
+ * at the same addresses. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdlib.h>
