@@ -1,5 +1,5 @@
-/* cfi.c - how a caller's frame is found, of instructions that stand here: _Unwind_Find_FDE() is ours, and gives an entry
- * for a function at FUNCTION. Numbers as in DWARF 5, 6.4.2, registers of x86-64. */
+/* cfi.c - how a caller's frame is found, of instructions that stand here: _Unwind_Find_FDE() is ours, and gives an
+ * entry for a function at FUNCTION. Numbers as in DWARF 5, 6.4.2, registers of x86-64. */
 #include "pmpi/cfi.h"
 
 #include <criterion/criterion.h>
