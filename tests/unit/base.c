@@ -390,13 +390,13 @@ Test(ask, an_answer_is_whole_or_what_came_until_it_was_given_up)
 {
 	_cleanup_buf_ struct buf text = {0};
 	int blocks = 100;
-	cr_assert(ask(answer_a_lot, &blocks, 60000, 100000, &text));
+	cr_assert(ask_in_child(answer_a_lot, &blocks, 60000, 100000, &text));
 	cr_assert_eq(text.len_bytes, 100000);
 	text.len_bytes = 0;
-	cr_assert_not(ask(answer_a_lot, &blocks, 60000, 50000, &text), "more than the caller takes");
+	cr_assert_not(ask_in_child(answer_a_lot, &blocks, 60000, 50000, &text), "more than the caller takes");
 	cr_assert_lt(text.len_bytes, 50000 + 4096 + 1);
 	text.len_bytes = 0;
-	cr_assert_not(ask(stall, NULL, 500, 100, &text));
+	cr_assert_not(ask_in_child(stall, NULL, 500, 100, &text));
 	cr_assert_eq(text.len_bytes, 5);
 	cr_assert_eq(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
 }
