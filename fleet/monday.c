@@ -23,8 +23,8 @@ int64_t monday_before(int64_t now)
 
 /* ---- matters ---- */
 
-/* By the first column of monday.sql. head: begins the sentence of all matters of the kind, with their core-hours for the
- * first %s and the matters for the second; NULL: each is a sentence of its own. */
+/* By the first column of monday.sql. head: begins the sentence of all matters of the kind, with their core-hours for
+ * the first %s and the matters for the second; NULL: each is a sentence of its own. */
 static const struct kind {
 	const char *name, *head;
 } kinds[] = {

@@ -324,6 +324,34 @@ def over_time(t, place):
     t.check('a day that is none is one error', wrong.returncode == 2 and 'tomorrow' in wrong.stderr, wrong)
 
 
+def forgotten(t, place):
+    """Of a user who asks for it nothing stays in the file, and all else is as if they had never been there."""
+    made(place + '/all.nd', 800, '--nodes', '40', '--slow', '1', '--wasteful', '1')
+    records = [json.loads(x) for x in lines(place + '/all.nd')]
+    user = 'user002'
+    for i, r in enumerate(records): # a program in their home, of theirs alone
+        if r['user'] == user:
+            r['program'] = '/home/%s/bin/own%d' % (user, i)
+    odd = dict(next(r for r in records if r['user'] == user), start='2050-01-01T00:00:00Z', id='odd')
+    run = lambda db, some: fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, some)))
+    a, b = place + '/with.db', place + '/without.db'
+    run(a, records + [odd])
+    run(b, [r for r in records if r['user'] != user])
+    for db in (a, b):
+        fleet('monday', '--db', db, '--until', '2025-06-02')
+    held = open(a, 'rb').read()
+    out = fleet('forget', '--user', user, '--db', a)
+    t.equal('a user is forgotten', (out.returncode, out.stdout), (0, '%d jobs of %s removed\n' % (sum(r['user'] == user for r in records), user)))
+    t.check('nothing of them stays in the file', user.encode() in held and all(user.encode() not in open(p, 'rb').read() for p in glob.glob(a + '*')), glob.glob(a + '*'))
+    fleet('report', '--db', b, '-o', place + '/forgotten')
+    for sql in ('select count(*) as n, round(total(core_hours), 3) as h from jobs', 'select outcome, jobs, round(core_hours, 3) as h from outcomes order by 1',
+                'select node, round(effect, 6) as e, jobs from node_list order by 1', 'select day, jobs, round(loss, 4) as l from day_sums order by 1'):
+        t.equal('as if they had never been there: ' + sql, ask(a, sql), ask(b, sql))
+    t.equal('the file is whole', fleet('check', '--db', a).returncode, 0)
+    out = fleet('forget', '--user', user, '--db', a)
+    t.check('who is not there is one error', out.returncode == 3 and user in out.stderr, out)
+
+
 def masters(t, place):
     """A master on rank 0's node, in every job on the same node, is no slow node."""
     path, db = place + '/masters.ndjson', place + '/masters.db'
@@ -459,6 +487,7 @@ def main():
         with open(place + '/truth.json') as f:
             judged(t, db, json.load(f))
         over_time(t, place)
+        forgotten(t, place)
         masters(t, place)
         hostile(t, place)
         questions(t, place, db)
