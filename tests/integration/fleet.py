@@ -303,8 +303,7 @@ def over_time(t, place):
     t.equal('one that was slow before anybody looked has no such day', [nodes[n]['since'] for n in planted['slow']], [None])
     changed = ask(db, 'select * from change_list')
     t.equal('programs that changed are found; night and weekend are no change', sorted(c['program'] for c in changed), sorted(planted['regressions']))
-    t.equal('on their day, or surely between two', [c for c in changed if c['program'] in planted['regressions'] and
-            not day(c['day_low']) <= planted['regressions'][c['program']]['day'] <= day(c['day_high'])], [])
+    t.equal('on their day or a weekend later', [c for c in changed if c['program'] in planted['regressions'] and abs(day(c['day']) - planted['regressions'][c['program']]['day']) > 3], [])
     said = {s['kind']: s for s in second['sentences']}
     t.check('at most ten sentences, by core-hours', 1 < len(second['sentences']) <= 10 and [s['core_hours'] for s in second['sentences']] == sorted((s['core_hours'] for s in second['sentences']), reverse=True), second)
     hung = ask(db, "select count(*) as n, total(hung_core_hours) as h, count(distinct user||program) as k from jobs where hung_core_hours>0 and start>=1742774400 and start<1743379200")[0]
@@ -344,7 +343,7 @@ def forgotten(t, place):
     t.equal('a user is forgotten', (out.returncode, out.stdout), (0, '%d jobs of %s removed\n' % (sum(r['user'] == user for r in records), user)))
     t.check('nothing of them stays in the file', user.encode() in held and all(user.encode() not in open(p, 'rb').read() for p in glob.glob(a + '*')), glob.glob(a + '*'))
     fleet('report', '--db', b, '-o', place + '/forgotten')
-    for sql in ('select count(*) as n, round(total(core_hours), 3) as h from jobs', 'select outcome, jobs, round(core_hours, 3) as h from outcomes order by 1',
+    for sql in ('select count(*) as n, round(total(core_hours), 3) as h from jobs', 'select outcome, sum(jobs) as n, round(sum(core_hours), 2) as h from outcomes group by 1 having n > 0 order by 1',
                 'select node, round(effect, 6) as e, jobs from node_list order by 1', 'select day, jobs, round(loss, 4) as l from day_sums order by 1'):
         t.equal('as if they had never been there: ' + sql, ask(a, sql), ask(b, sql))
     t.equal('the file is whole', fleet('check', '--db', a).returncode, 0)
