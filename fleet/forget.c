@@ -1,5 +1,5 @@
-/* forget.c - see forget.h. Triggers take removed jobs out of the sums; what is left of the user after that are rows that
- * are zero, names that nobody has any more, and sentences. */
+/* forget.c - see forget.h. Triggers take removed jobs out of the sums; what is left of the user after that are rows
+ * that are zero, names that nobody has any more, and sentences. */
 #include "fleet/forget.h"
 #include "fleet/estimate.h"
 
