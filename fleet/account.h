@@ -1,5 +1,4 @@
-/* account.h - what Slurm's own account says of jobs (sacct), joined to their records: fleet/fields.h has which
- * fields. */
+/* account.h - what Slurm's own account says of jobs (sacct), joined to their records: fleet/fields.h has the fields. */
 #pragma once
 
 #include "base/error.h"
