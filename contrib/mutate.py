@@ -308,13 +308,14 @@ def main():
     p.add_argument('--room', action='append', default=[], help='a folder, or one file')
     p.add_argument('--suite', action='append', default=[], help="of tests, as meson has them, or one as SUITE/NAME; default: unit, and quick ones of integration")
     p.add_argument('--longest', type=float, default=300, help='seconds that a test may take; others are left out')
-    p.add_argument('--seconds', type=float, default=1e9, help='begin with no mistake after that time')
+    p.add_argument('--seconds', type=float, default=1e9, help='begin with no mistake after that time, counted from the first')
     p.add_argument('--work', default=os.path.join(ROOT, 'build-mutants'))
     args = p.parse_args()
-    end, work, suites = time.monotonic() + args.seconds, os.path.realpath(args.work), args.suite or ['unit', *('integration/' + name for name in QUICK)]
+    work, suites = os.path.realpath(args.work), args.suite or ['unit', *('integration/' + name for name in QUICK)]
     copy_of_repository(work)
     lines, by_test = lines_by_test(work, suites, args.longest)
     bench, found, reasons = Bench(work, suites), Found(work), argued()
+    end = time.monotonic() + args.seconds
     rows, unargued = {}, 0
     by_room = shuffled(lines, args.room, args.seed)
     for room, mistakes in sorted(by_room.items()):
