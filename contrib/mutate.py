@@ -66,10 +66,14 @@ def copy_of_repository(work):
     """The files as they are now, and not more; what is equal keeps its time, so that builds go on."""
     os.makedirs(work, exist_ok=True)
     names = must(['git', 'ls-files', '-co', '--exclude-standard', '-z'], ROOT).split('\0')
-    for name in filter(None, names):
+    names = {name for name in names if os.path.isfile(os.path.join(ROOT, name))}
+    for room in ROOMS:
+        for folder, _, files in os.walk(os.path.join(work, room)):
+            for name in files:
+                if os.path.relpath(os.path.join(folder, name), work) not in names:
+                    os.unlink(os.path.join(folder, name))
+    for name in names:
         here, there = os.path.join(ROOT, name), os.path.join(work, name)
-        if not os.path.isfile(here):
-            continue
         os.makedirs(os.path.dirname(there), exist_ok=True)
         if not os.path.exists(there) or open(here, 'rb').read() != open(there, 'rb').read():
             shutil.copy(here, there)
