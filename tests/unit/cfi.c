@@ -144,6 +144,7 @@ Test(cfi, the_last_frame_of_a_stack_has_no_return_address)
 	cr_expect_eq(RULE(1, 0x08, 16).cfa_from, CFA_UNKNOWN, "it is somewhere else");
 	cr_expect_eq(RULE(1, 0x07, 16, 0xd0).cfa_from, CFA_SP, "restored");
 	cr_expect_eq(RULE(1, 0x90, 2, 0xd0).ra_offset, -8, "restored");
+	cr_expect_eq(RULE(1, 0x07, 16, 0x90, 1, 0x08, 16).cfa_from, CFA_UNKNOWN, "there was one again");
 }
 
 Test(cfi, the_return_address_is_where_it_was_saved_last)
