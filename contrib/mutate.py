@@ -162,7 +162,7 @@ def lines_seen(build, suffix):
     for document in filter(str.strip, out.split('\n')):
         for file in json.loads(document)['files']:
             path = os.path.relpath(os.path.realpath(os.path.join(build.where, file['file'])), build.work)
-            if path.split('/')[0] in ROOMS and path.endswith('.c'):
+            if path.split('/')[0] in ROOMS and path.endswith('.c') and os.path.isfile(os.path.join(ROOT, path)): # data of files that are gone stay
                 lines[path].update(line['line_number'] for line in file['lines'] if suffix == '.gcno' or line['count'] > 0)
     return {path: sorted(numbers) for path, numbers in lines.items()}
 
@@ -211,7 +211,8 @@ class Bench:
     def __init__(self, work, suites):
         self.work, self.build = work, Build(work, 'build', suites)
         with open(os.path.join(self.build.where, 'compile_commands.json'), encoding='utf-8') as f:
-            self.commands = {os.path.relpath(os.path.realpath(os.path.join(c['directory'], c['file'])), work): c for c in json.load(f)}
+            self.commands = {os.path.relpath(os.path.realpath(os.path.join(c['directory'], c['file'])), work): c for c in json.load(f)
+                             if os.path.exists(os.path.join(c['directory'], c['output']))} # of several, one that was built
         self.right = {}
 
     def code_of(self, path):
@@ -230,6 +231,8 @@ class Bench:
         lines[mistake.number - 1] = mistake.line
         if mistake.path not in self.right:
             self.right[mistake.path] = self.code_of(mistake.path)
+            if self.right[mistake.path] is None:
+                sys.exit('mutate.py: %s does not compile as it is' % mistake.path)
         try:
             self.write(mistake.path, '\n'.join(lines))
             if self.code_of(mistake.path) in (None, self.right[mistake.path]):
