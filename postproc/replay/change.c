@@ -90,16 +90,18 @@ static float *own_of_all(const struct interval *v, const float *gaps)
 	return own;
 }
 
-/* Out of the computing before the event, back to the last call that waited itself: what lies before that is not what
- * made it late. */
-static void take_out(const struct interval *v, const struct track *t, uint32_t i, float ns, float *gaps)
+/* What is wanted goes out of the computing before an event, back to the last call that waited itself: what lies before
+ * that is not what made it late. */
+static void take_out(const struct interval *v, const struct track *t, const float *wanted, float *gaps)
 {
-	for (; ns > 0; i--) {
-		float part = ns < gaps[i] ? ns : gaps[i];
+	float left = 0;
+	for (uint32_t i = t->first + t->n; i-- > t->first;) {
+		left += wanted[i];
+		float part = left < gaps[i] ? left : gaps[i];
 		gaps[i] -= part;
-		ns -= part;
-		if (i == t->first || (v->events[i - 1].flags & EVENT_WAITED) != 0)
-			return;
+		left -= part;
+		if (i > t->first && (v->events[i - 1].flags & EVENT_WAITED) != 0)
+			left = 0;
 	}
 }
 
@@ -143,11 +145,8 @@ static int without(const struct interval *v, const struct replay_change *c, floa
 		want_causers(v, c, own, asked, wanted);
 		want_mean(v, asked, wanted);
 	}
-	for (uint32_t k = 0; k < v->ntracks && code == 0; k++) {
-		const struct track *t = &v->tracks[k];
-		for (uint32_t i = t->first + t->n; i-- > t->first;)
-			take_out(v, t, i, wanted[i], gaps);
-	}
+	for (uint32_t k = 0; k < v->ntracks && code == 0; k++)
+		take_out(v, &v->tracks[k], wanted, gaps);
 	free(wanted);
 	free(asked);
 	free(own);

@@ -83,7 +83,7 @@ def deadlock(t, who, place, program):
     rest = sum(r['mpi_s'] for r in a['per_rank']) - never
     crowd = issue(a, 'oversubscription')
     t.check(who + 'more processors would not have ended it', crowd is None or crowd['loss_s'] <= rest + 1e-3, (crowd, rest))
-    said = ('never came back' in page(place, 'deadlock'), 'never came back' in terminal(place, 'deadlock'))
+    said = ('never returned' in page(place, 'deadlock'), 'never returned' in ' '.join(terminal(place, 'deadlock').split()))
     t.equal(who + 'time in calls that never ended is said, where somebody told when they did', said, (never > 0, never > 0))
     t.check(who + 'operations and these are all of the time in MPI', abs(sum(o['time_s'] for o in a['operations'] if not o['op'].startswith('MPI_Init'))
             - rest) < 0.01 + 0.01 * rest, (a['operations'], rest))
