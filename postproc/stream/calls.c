@@ -210,6 +210,29 @@ static int end_recv(struct walk *w, struct recv *r)
 	return code == 0 ? match_over(w->sh, r) : code;
 }
 
+/* A probe that found something is a receive that leaves the message where it is. */
+static int do_probe(struct walk *w)
+{
+	const struct sig *sig = w->sig;
+	if ((sig->call.flags & SIG_SIZED) == 0 || sig->comm == NONE || sig->peer < 0 ||
+	    (uint32_t)sig->peer >= w->st->step->nranks)
+		return 0;
+	struct recv *r = slab_take(&w->sh->recvs);
+	if (r == NULL)
+		return -ENOMEM;
+	*r = (struct recv){.start = w->call,
+			   .starter = NONE,
+			   .order = w->rank->recvs++,
+			   .rank = w->lane->rank,
+			   .comm = same_comm(w, sig->comm),
+			   .sig = w->sig_at,
+			   .peer = sig->peer,
+			   .tag = sig->call.tag,
+			   .flags = RECV_PROBED};
+	int code = match_post(w->sh, r);
+	return code == 0 ? end_recv(w, r) : code;
+}
+
 /* ---- collectives ---- */
 
 struct wanted_use {
@@ -521,6 +544,8 @@ static int do_event(struct walk *w)
 	case SIG_SENDRECV:
 	case SIG_COLL:
 		return do_blocking(w);
+	case SIG_PROBE:
+		return do_probe(w);
 	case SIG_RMA:
 	case SIG_IO:
 		return do_object(w);

@@ -254,6 +254,15 @@ static struct send *take_send(struct shard *sh, struct envelope *v)
 	return x;
 }
 
+/* The first receive of an envelope that takes a message; NULL: none is posted. */
+static const struct recv *first_posted(const struct envelope *v)
+{
+	const struct recv *r = v->recv;
+	while (r != NULL && (r->flags & RECV_PROBED) != 0)
+		r = r->next;
+	return r;
+}
+
 /* When the first of the messages was sent that could have been received instead: one that waits and for which no
  * receive had been posted when the call that waited ended. */
 static int64_t earliest_other(const struct shard *sh, const struct recv *r, const struct send *x)
@@ -263,7 +272,10 @@ static int64_t earliest_other(const struct shard *sh, const struct recv *r, cons
 	for (const struct envelope *v = sh->stream->ranks[r->rank].oldest; v != NULL && looked < OTHERS_MAX;
 	     v = v->newer) {
 		looked++;
-		if (v->send->start.start_ns < first && (v->recv == NULL || v->recv->start.start_ns >= r->done.end_ns))
+		if (v->send->start.start_ns >= first)
+			continue;
+		const struct recv *posted = first_posted(v);
+		if (posted == NULL || posted->start.start_ns >= r->done.end_ns)
 			first = v->send->start.start_ns;
 	}
 	return first;
@@ -365,6 +377,20 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 	return code == 0 && x->over ? finish(sh, r, x) : code;
 }
 
+/* What was probed: the message stays, and so does its edge for who receives it. */
+static int peek(struct shard *sh, struct recv *r, struct send *x)
+{
+	struct edge *e = x->edge != NULL && x->edge->refs < UINT8_MAX ? x->edge : NULL;
+	if (r->need != NULL && e != NULL)
+		e->refs++;
+	if (r->need != NULL && settle_need(sh, r->need, e) < 0)
+		return -ENOMEM;
+	late_sender(sh, r, x);
+	int code = wait_close(sh, r->wait);
+	slab_give(&sh->recvs, r);
+	return code;
+}
+
 /* The first receives of an envelope, as far as they may be met; only those of which the turn has come, so that what
  * else could have been received then is still there. */
 static int advance(struct shard *sh, struct envelope *v)
@@ -390,9 +416,8 @@ static int advance(struct shard *sh, struct envelope *v)
 			v->held = true;
 			return vec_push(&sh->stream->ranks[r->rank].held, v);
 		}
-		struct send *x = take_send(sh, v);
 		v->recv = r->next;
-		code = meet(sh, r, x);
+		code = (r->flags & RECV_PROBED) != 0 ? peek(sh, r, v->send) : meet(sh, r, take_send(sh, v));
 	}
 	return code;
 }
@@ -492,7 +517,7 @@ bool match_has_recv(const struct shard *sh, uint32_t comm, uint32_t src, uint32_
 	const struct envelope *v =
 		sh->envelope_buckets > 0 ? sh->envelope_table[hash & (sh->envelope_buckets - 1)] : NULL;
 	for (; v != NULL; v = v->link)
-		if (v->src == src && v->dst == dst && v->tag == tag && v->comm == comm && v->recv != NULL)
+		if (v->src == src && v->dst == dst && v->tag == tag && v->comm == comm && first_posted(v) != NULL)
 			return true;
 	for (size_t i = 0; i < rank->wild.n; i++)
 		if (rank->wild.at[i]->comm == comm)
@@ -539,7 +564,7 @@ static int end_envelope(struct shard *sh, struct envelope *v)
 			return -ENOMEM;
 	}
 	for (struct recv *r = v->recv; r != NULL; r = r->next) {
-		if (r->cancelled)
+		if (r->cancelled || (r->flags & RECV_PROBED) != 0)
 			continue;
 		sh->unmatched.recvs++;
 		if (explain(sh, r->rank, r->peer) && check_unserved(sh, r) < 0)

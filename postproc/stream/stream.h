@@ -55,6 +55,7 @@ enum transfer_flag {
 	SENT_CANCELLED = 4,
 	RECV_WILD = 8,
 	SENT_STARTED = 16, /* by MPI_Start */
+	RECV_PROBED = 32,  /* only looked at: it stays where it is */
 };
 
 /* One message at the rank that sends it. Belongs to that rank's shard. */

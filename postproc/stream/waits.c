@@ -2,27 +2,9 @@
 #include "postproc/stream/waits.h"
 
 const char *const wait_state_names[WAIT_STATES] = {
-	[LATE_SENDER] = "late_sender",
-	[LATE_SENDER_WRONG_ORDER] = "late_sender_wrong_order",
-	[LATE_RECEIVER] = "late_receiver",
-	[WAIT_AT_BARRIER] = "wait_at_barrier",
-	[BARRIER_COMPLETION] = "barrier_completion",
-	[WAIT_AT_NXN] = "wait_at_nxn",
-	[NXN_COMPLETION] = "nxn_completion",
-	[LATE_BROADCAST] = "late_broadcast",
-	[EARLY_REDUCE] = "early_reduce",
-	[EARLY_SCAN] = "early_scan",
-	[LATE_REDUCE] = "late_reduce",
-	[WAIT_AT_CREATE] = "wait_at_create",
-	[WAIT_AT_FENCE] = "wait_at_fence",
-	[WAIT_AT_FREE] = "wait_at_free",
-	[LATE_POST] = "late_post",
-	[EARLY_WAIT] = "early_wait",
-	[LATE_COMPLETE] = "late_complete",
-	[EARLY_TRANSFER] = "early_transfer",
-	[LOCK_CONTENTION] = "lock_contention",
-	[WAIT_FOR_PROGRESS] = "wait_for_progress",
-	[WAIT_AT_COLLECTIVE_IO] = "wait_at_collective_io",
+#define ROW(state, name, words, meaning) [state] = #name,
+	WAIT_STATE_TABLE(ROW)
+#undef ROW
 };
 
 struct wanted_row {

@@ -1,31 +1,14 @@
 /* waits.h - time lost in waiting, by Scalasca's definitions (docs/SEMANTICS.md): who waited where, for whom. */
 #pragma once
 
+#include "format/wait_states.h"
 #include "postproc/read/step.h"
 
 enum wait_state {
-	LATE_SENDER,
-	LATE_SENDER_WRONG_ORDER, /* a part of LATE_SENDER, not counted again in sums */
-	LATE_RECEIVER,
-	WAIT_AT_BARRIER,
-	BARRIER_COMPLETION,
-	WAIT_AT_NXN,
-	NXN_COMPLETION,
-	LATE_BROADCAST,
-	EARLY_REDUCE,
-	EARLY_SCAN,
-	LATE_REDUCE,
-	WAIT_AT_CREATE,
-	WAIT_AT_FENCE,
-	WAIT_AT_FREE,
-	LATE_POST,
-	EARLY_WAIT,
-	LATE_COMPLETE, /* a part of EARLY_WAIT, not counted again in sums */
-	EARLY_TRANSFER,
-	LOCK_CONTENTION,
-	WAIT_FOR_PROGRESS,
-	WAIT_AT_COLLECTIVE_IO,
-	WAIT_STATES
+#define ROW(state, name, words, meaning) state,
+	WAIT_STATE_TABLE(ROW)
+#undef ROW
+		WAIT_STATES
 };
 
 extern const char *const wait_state_names[WAIT_STATES];

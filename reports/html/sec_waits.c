@@ -1,5 +1,6 @@
 /* sec_waits.c - why ranks waited: wait states added up over ranks, the worst rank and call site of
  * each. In: wait_states.  Out: a table, most time first. */
+#include "format/wait_states.h"
 #include "reports/html/section.h"
 
 #include <math.h>
@@ -11,28 +12,9 @@
 static const struct {
 	const char *state, *name, *meaning;
 } meanings[] = {
-	{"late_sender", "late sender", "a receive was there before its send"},
-	{"late_sender_wrong_order", "late sender, wrong order", "another message could have been received first"},
-	{"late_receiver", "late receiver", "a blocking send was there before its receive"},
-	{"wait_at_barrier", "wait at barrier", "early at a barrier, until the last rank came"},
-	{"barrier_completion", "barrier completion", "leaving a barrier after all had come"},
-	{"wait_at_nxn", "wait at N\xc3\x97N collective", "early at an all-to-all collective, until the last rank came"},
-	{"nxn_completion", "N\xc3\x97N completion", "leaving such a collective after all had come"},
-	{"late_broadcast", "late broadcast", "waiting for the root of a broadcast or scatter"},
-	{"early_reduce", "early reduce", "a root waiting for the first rank that contributes"},
-	{"late_reduce", "late reduce", "a root waiting for the last rank that contributes, after the first"},
-	{"early_scan", "early scan", "waiting for lower ranks in a scan"},
-	{"wait_at_create", "wait at window creation", "until the last rank came to make a window"},
-	{"wait_at_fence", "wait at fence", "early at a fence, until the last rank came"},
-	{"wait_at_free", "wait at window free", "until the last rank came to free a window"},
-	{"late_post", "late post", "an origin that had started, until its target posted"},
-	{"early_wait", "early wait", "a target in MPI_Win_wait, until its last origin called MPI_Win_complete"},
-	{"late_complete", "late complete", "the part of it after that origin's last access"},
-	{"early_transfer", "early transfer", "a one-sided access, until its target posted"},
-	{"lock_contention", "lock contention", "until another rank gave back a lock"},
-	{"wait_for_progress", "wait for progress", "a passive target computed instead of answering"},
-	{"wait_at_collective_io", "wait at collective I/O",
-	 "early at a collective call on a file, until the last rank came"},
+#define ROW(state, name, words, meaning) {#name, words, meaning},
+	WAIT_STATE_TABLE(ROW)
+#undef ROW
 };
 
 struct state {

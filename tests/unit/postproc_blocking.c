@@ -1,0 +1,77 @@
+/* postproc_blocking.c - calls that wait and are neither receives nor sends nor plain collectives: how long, for whom. */
+#include "step_analysis.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define NEAR 2e-9
+
+static const cJSON *wait_row(const cJSON *root, const char *state, int rank)
+{
+	const cJSON *row;
+	cJSON_ArrayForEach(row, node_at(root, "wait_states"))
+	{
+		if (strcmp(cJSON_GetObjectItem(row, "state")->valuestring, state) == 0 && field(row, "rank") == rank)
+			return row;
+	}
+	return NULL;
+}
+
+static double waited(const cJSON *root, const char *state, int rank)
+{
+	const cJSON *row = wait_row(root, state, rank);
+	return row != NULL ? field(row, "seconds") : 0;
+}
+
+static double caused(const cJSON *root, int rank)
+{
+	const cJSON *row = find(root, "delays.per_rank", "rank", rank, NULL);
+	return row != NULL ? field(row, "direct_s") : 0;
+}
+
+/* ---- probes ---- */
+
+static void probe(struct program *p, unsigned rank, double from, double to, unsigned peer, unsigned tag)
+{
+	uint64_t words[] = {sig_pair(0, peer), sig_pair(tag, 0), 8};
+	struct call c = {.op = "MPI_Probe", .from_us = from, .to_us = to, .flags = SIG_SIZED};
+	program_words(p, rank, c, SIG_PROBE, 0, words, 3);
+}
+
+static struct call message(const char *op, double from, double to, int peer, int tag)
+{
+	return (struct call){.op = op, .from_us = from, .to_us = to, .peer = peer, .tag = tag, .bytes = 8};
+}
+
+Test(blocking, a_probe_waits_for_the_message_that_it_finds)
+{
+	struct program *p = program_create(2, 1);
+	program_send(p, 0, message("MPI_Send", 10, 11, 1, 5));
+	program_send(p, 0, message("MPI_Send", 100, 101, 1, 5));
+	program_recv(p, 1, message("MPI_Recv", 20, 21, 0, 5));
+	probe(p, 1, 30, 102, 0, 5); /* the second message, which the next receive takes */
+	program_recv(p, 1, message("MPI_Recv", 110, 111, 0, 5));
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "late_sender", 1), 70e-6, NEAR);
+	cr_expect_eq(field(wait_row(root, "late_sender", 1), "count"), 1);
+	cr_expect_eq(field(wait_row(root, "late_sender", 1), "causer"), 0);
+	cr_expect_float_eq(caused(root, 0), 70e-6, NEAR);
+	cr_expect_eq(caused(root, 1), 0);
+	cr_expect_eq(at_path(root, "coverage.unmatched.sends"), 0);
+	cr_expect_eq(at_path(root, "coverage.unmatched.receives"), 0);
+	cJSON_Delete(root);
+}
+
+/* Two looks at one message, and it is received as if nobody had looked. */
+Test(blocking, a_message_may_be_probed_again_and_never_received)
+{
+	struct program *p = program_create(2, 1);
+	program_send(p, 0, message("MPI_Send", 100, 101, 1, 5));
+	probe(p, 1, 30, 102, 0, 5);
+	probe(p, 1, 110, 111, 0, 5);
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "late_sender", 1), 70e-6, NEAR);
+	cr_expect_eq(at_path(root, "coverage.unmatched.sends"), 1);
+	cr_expect_eq(at_path(root, "coverage.unmatched.receives"), 0);
+	cJSON_Delete(root);
+}
