@@ -106,7 +106,7 @@ static int add_part_act(struct walk *w, const struct part *p, uint8_t kind)
 	if (!w->st->sweeps)
 		return 0;
 	return add_act(w, (struct act){.kind = kind,
-				       .coll = (uint8_t)sig->call.coll,
+				       .coll = (uint8_t)p->coll,
 				       .root = root,
 				       .comm = p->meet->comm,
 				       .channel = p->meet->channel,
@@ -276,6 +276,8 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 			    .causer_rank = NONE};
 	if (part.starter != NONE && start_bytes(w, sig->call_bytes) < 0)
 		return -ENOMEM;
+	if (coll_is_neighborhood(sig->call.coll) && begin_edge(w, &part.edge) < 0)
+		return -ENOMEM;
 	*ret_part = meet_enter(w->sh, same_comm(w, sig->comm), channel, k, &part);
 	return *ret_part == NULL ? -ENOMEM : add_part_act(w, *ret_part, ACT_ENTER);
 }
@@ -301,41 +303,70 @@ static int start_coll_call(struct walk *w, const struct sig *sig, uint32_t sig_a
 	return start_coll(w, sig, sig_at, 0, use->colls++, ret_part);
 }
 
-static int end_coll(struct walk *w, struct part *p)
+static int end_part(struct walk *w, struct part *p, bool in_sweep)
 {
 	p->done = w->call;
 	p->wait = wait_of(w);
 	if (p->wait == NULL)
 		return -ENOMEM;
 	p->wait->open++;
-	int code = add_part_act(w, p, ACT_LEAVE);
+	int code = in_sweep ? add_part_act(w, p, ACT_LEAVE) : 0;
+	if (code == 0 && p->edge != NULL)
+		code = begin_need(w, &p->need);
 	return code == 0 ? meet_leave(w->sh, p) : code;
+}
+
+static int end_coll(struct walk *w, struct part *p)
+{
+	return end_part(w, p, true);
+}
+
+/* What all members do together that is no collective. */
+static int start_together(struct walk *w, const struct together *x, struct part **ret_part)
+{
+	struct part part = {.start = w->call,
+			    .done = {.at = NOWHERE},
+			    .rank = w->lane->rank,
+			    .sig = w->sig_at,
+			    .starter = NONE,
+			    .coll = x->kind,
+			    .until_ns = INT64_MIN,
+			    .causer_rank = NONE};
+	*ret_part = meet_enter(w->sh, x->comm, x->channel, x->k, &part);
+	return *ret_part == NULL ? -ENOMEM : x->in_sweep ? add_part_act(w, *ret_part, ACT_ENTER) : 0;
 }
 
 /* A call on a window or a file. */
 static int do_object(struct walk *w)
 {
 	struct together x;
+	struct part *p;
 	int code = rma_call(w->sh, w->lane->rank, w->sig_at, &w->call, &x);
 	if (code <= 0)
 		return code;
-	struct part part = {.start = w->call,
-			    .done = {.at = NOWHERE},
-			    .rank = w->lane->rank,
-			    .sig = w->sig_at,
-			    .starter = NONE,
-			    .coll = x.kind,
-			    .until_ns = INT64_MIN,
-			    .causer_rank = NONE};
-	struct part *p = meet_enter(w->sh, x.comm, x.channel, x.k, &part);
-	if (p == NULL || (x.all_wait && add_part_act(w, p, ACT_ENTER) < 0))
+	code = start_together(w, &x, &p);
+	return code == 0 ? end_part(w, p, x.in_sweep) : code;
+}
+
+/* A communicator is made or freed; *ret_part: NULL where that is nobody else's. */
+static int start_comm(struct walk *w, struct part **ret_part)
+{
+	struct together x;
+	*ret_part = NULL;
+	if (!comm_call(w, &x))
+		return 0;
+	struct comm_use *use = x.of_members ? NULL : use_of(w, x.comm);
+	if (use == NULL && !x.of_members)
 		return -ENOMEM;
-	p->done = w->call;
-	p->wait = wait_of(w);
-	if (p->wait == NULL || (x.all_wait && add_part_act(w, p, ACT_LEAVE) < 0))
-		return -ENOMEM;
-	p->wait->open++;
-	return meet_leave(w->sh, p);
+	x.k = use != NULL ? use->makes++ : 0;
+	return start_together(w, &x, ret_part);
+}
+
+static int do_comm(struct walk *w)
+{
+	struct part *p;
+	int code = start_comm(w, &p);
+	return code == 0 && p != NULL ? end_coll(w, p) : code;
 }
 
 /* A call that is over when it returns. */
@@ -380,6 +411,8 @@ static int activate(struct walk *w, struct request *q)
 		code = start_coll(w, sig, q->sig, q->channel, q->starts++, &q->part);
 	else if (code == 0 && shape == SIG_COLL && !q->persistent)
 		code = start_coll_call(w, sig, q->sig, &q->part);
+	else if (code == 0 && shape == SIG_COMM)
+		code = start_comm(w, &q->part);
 	return code;
 }
 
@@ -546,6 +579,8 @@ static int do_event(struct walk *w)
 		return do_blocking(w);
 	case SIG_PROBE:
 		return do_probe(w);
+	case SIG_COMM:
+		return do_comm(w);
 	case SIG_RMA:
 	case SIG_IO:
 		return do_object(w);

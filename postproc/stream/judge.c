@@ -139,6 +139,27 @@ static int at_root(struct shard *sh, const struct meet *m, const struct part *p)
 				    last->rank, &last->call, false);
 }
 
+/* A neighbourhood's member waits for those who send to it, a scan's for those before it. */
+static int for_some(struct shard *sh, const struct part *p, enum wait_state state)
+{
+	return p->causer_rank == NONE
+		       ? 0
+		       : wait_note(sh, p->wait, state, clip(p, p->until_ns), p->causer_rank, &p->causer, false);
+}
+
+/* Where a call need not wait for all, only one that was still there when the last came can have waited. */
+static int judge_together(struct shard *sh, const struct meet *whole, const struct part *p)
+{
+	static const enum wait_state states[] = {WAIT_AT_CREATE,	WAIT_AT_FENCE,	     WAIT_AT_FREE,
+						 WAIT_AT_COLLECTIVE_IO, WAIT_AT_COMM_CREATE, WAIT_AT_COMM_FREE};
+	const struct arrival *last = &whole->last;
+	bool may_leave = together_may_leave(whole->coll) || rma_asserts_noprecede(rma_sig(sh, p->rank, p->sig));
+	if (whole->coll < TOGETHER_CREATE || (may_leave && p->done.end_ns < last->call.start_ns))
+		return 0;
+	return wait_note(sh, p->wait, states[whole->coll - TOGETHER_CREATE], clip(p, last->call.start_ns), last->rank,
+			 &last->call, false);
+}
+
 static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 {
 	const struct sig *sig = &sh->stream->step->ranks[p->rank]->sigs.at[p->sig];
@@ -167,11 +188,13 @@ static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 		return p->rank == root->rank && leaf->rank != NONE ? at_root(sh, m, p) : 0;
 	case COLL_SCAN:
 	case COLL_EXSCAN:
-		if (p->causer_rank == NONE)
-			return 0;
-		return wait_note(sh, p->wait, EARLY_SCAN, clip(p, p->until_ns), p->causer_rank, &p->causer, false);
+		return for_some(sh, p, EARLY_SCAN);
+	case COLL_NEIGHBOR:
+	case COLL_NEIGHBOR_ALLGATHERV:
+	case COLL_NEIGHBOR_ALLTOALLV:
+		return for_some(sh, p, WAIT_AT_NEIGHBORS);
 	default:
-		return rma_judge_part(sh, m, p);
+		return judge_together(sh, m, p);
 	}
 }
 

@@ -117,14 +117,20 @@ int match_post(struct shard *sh, struct recv *r)
 	return r->peer >= 0 ? enlist(sh, r) : 0;
 }
 
-/* Nobody passes it on. The sweep is told, which may hold more by it. */
-static int drop_edge(struct shard *sh, struct edge *e)
+int edge_drop(struct shard *sh, struct edge *e)
 {
 	return e != NULL ? vec_push(&sh->dropped, e) : 0;
 }
 
-/* What a completion needs is known, which the sweep may have given up meanwhile. e: NULL for nothing. */
-static int settle_need(struct shard *sh, struct need *n, struct edge *e)
+struct edge *edge_share(struct edge *e)
+{
+	if (e == NULL || e->refs == UINT8_MAX)
+		return NULL;
+	e->refs++;
+	return e;
+}
+
+int need_settle(struct shard *sh, struct need *n, struct edge *e)
 {
 	n->edge = e;
 	n->state = e != NULL ? EDGE_KNOWN : EDGE_NONE;
@@ -135,7 +141,7 @@ static int settle_need(struct shard *sh, struct need *n, struct edge *e)
 static int give_up(struct shard *sh, struct recv *r)
 {
 	int code = r->wait != NULL ? wait_close(sh, r->wait) : 0;
-	if ((r->need != NULL && settle_need(sh, r->need, NULL) < 0) || drop_edge(sh, r->edge) < 0)
+	if ((r->need != NULL && need_settle(sh, r->need, NULL) < 0) || edge_drop(sh, r->edge) < 0)
 		code = -ENOMEM;
 	slab_give(&sh->recvs, r);
 	return code;
@@ -319,10 +325,10 @@ static bool was_blocked(const struct send *x, const struct recv *r)
 static int know_receiver(struct shard *sh, struct recv *r, struct send *x)
 {
 	if (x->need != NULL && r->edge != NULL && was_blocked(x, r))
-		return settle_need(sh, x->need, r->edge);
-	if (x->need != NULL && settle_need(sh, x->need, NULL) < 0)
+		return need_settle(sh, x->need, r->edge);
+	if (x->need != NULL && need_settle(sh, x->need, NULL) < 0)
 		return -ENOMEM;
-	return drop_edge(sh, r->edge);
+	return edge_drop(sh, r->edge);
 }
 
 /* Both ends are over and know each other. */
@@ -359,7 +365,7 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 	if (__builtin_expect(x->bytes > r->bytes || x->type != r->type, false) && check_message(sh, x, r) < 0)
 		return -ENOMEM;
 	if (r->need != NULL) {
-		if (settle_need(sh, r->need, x->edge) < 0)
+		if (need_settle(sh, r->need, x->edge) < 0)
 			return -ENOMEM;
 		x->edge = NULL;
 	}
@@ -380,10 +386,7 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 /* What was probed: the message stays, and so does its edge for who receives it. */
 static int peek(struct shard *sh, struct recv *r, struct send *x)
 {
-	struct edge *e = x->edge != NULL && x->edge->refs < UINT8_MAX ? x->edge : NULL;
-	if (r->need != NULL && e != NULL)
-		e->refs++;
-	if (r->need != NULL && settle_need(sh, r->need, e) < 0)
+	if (r->need != NULL && need_settle(sh, r->need, edge_share(x->edge)) < 0)
 		return -ENOMEM;
 	late_sender(sh, r, x);
 	int code = wait_close(sh, r->wait);

@@ -11,20 +11,6 @@
 
 #include "postproc/stream/stream.h"
 
-/* What all members do together beside collectives; goes on from enum sig_coll. */
-enum together_kind {
-	TOGETHER_CREATE = COLL_KINDS,
-	TOGETHER_FENCE,
-	TOGETHER_FREE,
-	TOGETHER_IO,
-};
-
-struct together {
-	uint32_t comm, channel, k;
-	int32_t kind;
-	bool all_wait; /* nobody leaves before all have entered */
-};
-
 /* Of one window, from all signatures: locks that are not said to be free of conflicts. */
 struct locks_used {
 	bool exclusive, of_all;
@@ -151,8 +137,6 @@ int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct mome
 void rma_match(struct shard *sh);
 void rma_match_end(struct shard *sh);
 void rma_judge(struct shard *sh);
-/* One member's part in such a call, when all are known. */
-int rma_judge_part(struct shard *sh, const struct meet *whole, struct part *p);
 
 /* Between these files. */
 struct object_use *rma_use(struct shard *sh, uint32_t rank, uint32_t object, bool file);

@@ -95,6 +95,29 @@ struct recv {
 	bool turn; /* those completed before it have been looked at */
 };
 
+/* What all members do together beside collectives; goes on from enum sig_coll. */
+enum together_kind {
+	TOGETHER_CREATE = COLL_KINDS,
+	TOGETHER_FENCE,
+	TOGETHER_FREE,
+	/* Of these the standard does not say that all wait for all; libraries do, more or less. */
+	TOGETHER_IO,
+	TOGETHER_COMM_CREATE,
+	TOGETHER_COMM_FREE,
+};
+
+static inline bool together_may_leave(int32_t kind)
+{
+	return kind >= TOGETHER_IO;
+}
+
+struct together {
+	uint32_t comm, channel, k;
+	int32_t kind;
+	bool in_sweep;	 /* who leaves may have waited for the last to enter */
+	bool of_members; /* a communicator is made by those only who are in it */
+};
+
 /* One rank's part in a collective operation. */
 struct part {
 	struct part *next;
@@ -105,9 +128,11 @@ struct part {
 	int32_t coll;  /* enum sig_coll, or enum together_kind */
 	uint64_t came; /* bytes that only partners record */
 	bool completed;
-	int64_t until_ns; /* scans: the last enter of those before, or INT64_MIN */
+	int64_t until_ns; /* scans, neighbourhoods: the last enter of those waited for, or INT64_MIN */
 	struct moment causer;
 	uint32_t causer_rank;
+	struct edge *edge; /* neighbourhoods: of its start, until decided */
+	struct need *need; /* and of its completion */
 };
 
 /* Who came when. */
@@ -239,6 +264,7 @@ struct lane {
 struct comm_use {
 	uint32_t comm;
 	uint32_t colls, channels; /* collectives, persistent ones */
+	uint32_t makes;		  /* communicators made of it, and its end */
 	struct position last;	  /* the part of a collective that was entered last */
 };
 
@@ -409,6 +435,12 @@ bool match_has_send(const struct shard *sh, uint32_t comm, int32_t src, uint32_t
 bool match_has_recv(const struct shard *sh, uint32_t comm, uint32_t src, uint32_t dst, int32_t tag);
 void match_begin(struct shard *sh);
 void match_done(struct shard *sh);
+/* Nobody passes it on: the sweep is told, which may hold more by it. e may be NULL. */
+int edge_drop(struct shard *sh, struct edge *e);
+/* One more holds it; NULL where so many cannot. */
+struct edge *edge_share(struct edge *e);
+/* What a completion needs is known, which the sweep may have given up meanwhile. e: NULL for nothing. */
+int need_settle(struct shard *sh, struct need *n, struct edge *e);
 /* meet.c */
 struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);
 int meet_leave(struct shard *sh, struct part *p);

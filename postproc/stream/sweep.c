@@ -208,6 +208,8 @@ static bool leave(struct sweep *w, struct actor *a, const struct act *x, const s
 	}
 	if (m->entered < m->expected && !give_up)
 		return false;
+	if (together_may_leave(x->coll) && m->last_start_ns > a->events.at[a->at].end_ns)
+		return true;
 	bool scan = x->coll == COLL_SCAN || x->coll == COLL_EXSCAN;
 	if (!scan && !to_root(x->coll) && m->expected == w->st->nlanes)
 		a->together = m->last_start_ns;

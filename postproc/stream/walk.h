@@ -21,5 +21,7 @@ static inline uint32_t same_comm(const struct walk *w, uint32_t comm)
 	return w->st->step->comms.at[comm].same;
 }
 
+/* comm_calls.c: is a communicator made or freed by several? k is not set. */
+bool comm_call(struct walk *w, struct together *ret_together);
 /* calls.c: what the event starts and completes. 0 or -ENOMEM. */
 int calls_event(struct walk *w);

@@ -53,12 +53,117 @@ static void mprobe(void)
 	}
 }
 
+/* ---- rank 2 comes late to what all do together ---- */
+
+static void late_together(void)
+{
+	if (rank == 2)
+		late();
+}
+
+static void comm_dup(void)
+{
+	MPI_Comm comm;
+	late_together();
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+}
+
+static void comm_idup(void)
+{
+	MPI_Comm comm;
+	MPI_Request r;
+	late_together();
+	MPI_Comm_idup(MPI_COMM_WORLD, &comm, &r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+static void comm_split(void)
+{
+	MPI_Comm comm;
+	late_together();
+	MPI_Comm_split(MPI_COMM_WORLD, rank == 1 ? 1 : 0, 0, &comm);
+}
+
+/* Of ranks 1 and 2 only. */
+static void comm_create_group(void)
+{
+	static const int zero = 0;
+	MPI_Group all, some;
+	MPI_Comm comm;
+	MPI_Comm_group(MPI_COMM_WORLD, &all);
+	MPI_Group_excl(all, 1, &zero, &some);
+	late_together();
+	if (rank != 0)
+		MPI_Comm_create_group(MPI_COMM_WORLD, some, 7, &comm);
+}
+
+static void cart_create(void)
+{
+	int dims = 3, periodic = 0;
+	MPI_Comm comm;
+	late_together();
+	MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periodic, 0, &comm);
+}
+
+static void comm_free(void)
+{
+	MPI_Comm comm;
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	late_together();
+	MPI_Comm_free(&comm);
+}
+
+static void comm_disconnect(void)
+{
+	MPI_Comm comm;
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	late_together();
+	MPI_Comm_disconnect(&comm);
+}
+
+/* 0 - 1 - 2: rank 1 waits for rank 2, and rank 0 for nobody. */
+static void neighbors(int nonblocking)
+{
+	int dims = 3, periodic = 0;
+	double mine[2] = {0}, theirs[2];
+	MPI_Comm comm;
+	MPI_Request r;
+	MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periodic, 0, &comm);
+	MPI_Barrier(comm);
+	late_together();
+	if (nonblocking) {
+		MPI_Ineighbor_alltoall(mine, 1, MPI_DOUBLE, theirs, 1, MPI_DOUBLE, comm, &r);
+		MPI_Wait(&r, MPI_STATUS_IGNORE);
+	} else {
+		MPI_Neighbor_alltoall(mine, 1, MPI_DOUBLE, theirs, 1, MPI_DOUBLE, comm);
+	}
+}
+
+static void neighbor(void)
+{
+	neighbors(0);
+}
+
+static void ineighbor(void)
+{
+	neighbors(1);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
 	{"probe", probe},
 	{"mprobe", mprobe},
+	{"comm_dup", comm_dup},
+	{"comm_idup", comm_idup},
+	{"comm_split", comm_split},
+	{"comm_create_group", comm_create_group},
+	{"cart_create", cart_create},
+	{"comm_free", comm_free},
+	{"comm_disconnect", comm_disconnect},
+	{"neighbor", neighbor},
+	{"ineighbor", ineighbor},
 };
 
 int main(int argc, char **argv)

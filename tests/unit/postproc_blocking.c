@@ -1,4 +1,5 @@
-/* postproc_blocking.c - calls that wait and are neither receives nor sends nor plain collectives: how long, for whom. */
+/* postproc_blocking.c - calls that wait and are neither receives nor sends nor plain collectives: how long, for whom.
+ */
 #include "step_analysis.h"
 
 #include <criterion/criterion.h>
@@ -73,5 +74,43 @@ Test(blocking, a_message_may_be_probed_again_and_never_received)
 	cr_expect_float_eq(waited(root, "late_sender", 1), 70e-6, NEAR);
 	cr_expect_eq(at_path(root, "coverage.unmatched.sends"), 1);
 	cr_expect_eq(at_path(root, "coverage.unmatched.receives"), 0);
+	cJSON_Delete(root);
+}
+
+/* ---- communicators ---- */
+
+static void comm_call(struct program *p, unsigned rank, const char *op, double from, double to)
+{
+	uint64_t words[] = {sig_pair(0, SIG_NO_COMM)};
+	program_words(p, rank, (struct call){.op = op, .from_us = from, .to_us = to}, SIG_COMM, 0, words, 1);
+}
+
+Test(blocking, making_a_communicator_waits_for_the_last_of_its_parent)
+{
+	struct program *p = program_create(3, 1);
+	comm_call(p, 0, "MPI_Comm_dup", 10, 81);
+	comm_call(p, 1, "MPI_Comm_dup", 20, 81);
+	comm_call(p, 2, "MPI_Comm_dup", 80, 81);
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "wait_at_comm_create", 0), 70e-6, NEAR);
+	cr_expect_float_eq(waited(root, "wait_at_comm_create", 1), 60e-6, NEAR);
+	cr_expect_null(wait_row(root, "wait_at_comm_create", 2));
+	cr_expect_eq(field(wait_row(root, "wait_at_comm_create", 0), "causer"), 2);
+	cr_expect_float_eq(caused(root, 2), 130e-6, NEAR);
+	cJSON_Delete(root);
+}
+
+Test(blocking, who_left_before_the_last_came_did_not_wait_for_it)
+{
+	struct program *p = program_create(3, 1);
+	comm_call(p, 0, "MPI_Comm_free", 10, 11);
+	comm_call(p, 1, "MPI_Comm_free", 20, 81);
+	comm_call(p, 2, "MPI_Comm_free", 80, 81);
+	comm_call(p, 0, "MPI_Comm_split", 300, 300.5); /* another that never comes is in no count */
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_null(wait_row(root, "wait_at_comm_free", 0));
+	cr_expect_float_eq(waited(root, "wait_at_comm_free", 1), 60e-6, NEAR);
+	cr_expect_float_eq(caused(root, 2), 60e-6, NEAR);
+	cr_expect_eq(at_path(root, "coverage.unmatched.collectives"), 0);
 	cJSON_Delete(root);
 }

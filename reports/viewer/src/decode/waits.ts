@@ -31,6 +31,9 @@ export const WAIT_STATES = [
   'lock contention',
   'wait for progress',
   'wait at collective I/O',
+  'wait at neighbourhood collective',
+  'wait at communicator creation',
+  'wait at communicator free',
 ];
 /** Parts of a late sender and of an early wait, which are listed as well. */
 const [WRONG_ORDER, LATE_COMPLETE] = [2, 17];
