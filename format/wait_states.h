@@ -31,5 +31,7 @@
 	ROW(WAIT_AT_NEIGHBORS,       wait_at_neighbors,       "wait at neighbourhood collective", "early at a neighbourhood collective, until the last neighbour came that sends to this rank") \
 	ROW(WAIT_AT_COMM_CREATE,     wait_at_comm_create,     "wait at communicator creation", "until the last rank came to make a communicator") \
 	ROW(WAIT_AT_COMM_FREE,       wait_at_comm_free,       "wait at communicator free",   "until the last rank came to free a communicator") \
+	ROW(LATE_PROGRESS,           late_progress,           "late progress",               "a send that needed its receiver inside of MPI, which computed") \
+	ROW(POLLING,                 polling,                 "polling",                     "tests in vain, until what they tested for came") \
 	/* adding one: a row here, its definition in docs/SEMANTICS.md */
 /* clang-format on */

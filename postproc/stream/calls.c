@@ -85,7 +85,7 @@ static int begin_edge(struct walk *w, struct edge **ret_edge)
 	return add_act(w, (struct act){.kind = ACT_BEGIN, .edge = e});
 }
 
-static int begin_need(struct walk *w, struct need **ret_need)
+int walk_need(struct walk *w, struct need **ret_need)
 {
 	*ret_need = NULL;
 	if (!w->st->sweeps)
@@ -155,6 +155,20 @@ static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	return code == 0 ? match_send(w->sh, x) : code;
 }
 
+/* It took longer than moving its bytes can, whatever their number. */
+static int ask_progress(struct walk *w, const struct send *x)
+{
+	struct slow_send slow = {.wait = x->wait,
+				 .rank = x->rank,
+				 .peer = x->peer,
+				 .call = w->call,
+				 .moves_ns = send_moves_ns(x->bytes)};
+	if (x->peer == x->rank || w->st->step->ranks[x->peer] == NULL)
+		return 0;
+	int code = walk_need(w, &slow.need);
+	return code == 0 ? progress_ask(w->sh, &slow) : code;
+}
+
 static int end_send(struct walk *w, struct send *x)
 {
 	x->done = w->call;
@@ -163,7 +177,12 @@ static int end_send(struct walk *w, struct send *x)
 		return -ENOMEM;
 	x->wait->open++;
 	bool may_wait = (x->flags & SENT_SYNCHRONOUS) != 0 || x->bytes > EAGER_BYTES;
-	int code = may_wait ? begin_need(w, &x->need) : 0;
+	bool slow = w->call.end_ns - w->call.start_ns > send_moves_ns(x->bytes);
+	int code = may_wait || slow ? walk_need(w, &x->need) : 0;
+	if (x->need != NULL)
+		x->need->optional = !may_wait;
+	if (slow && code == 0)
+		code = ask_progress(w, x);
 	return code == 0 ? match_send_over(w->sh, x) : code;
 }
 
@@ -206,7 +225,8 @@ static int end_recv(struct walk *w, struct recv *r)
 	if (r->wait == NULL)
 		return -ENOMEM;
 	r->wait->open++;
-	int code = begin_need(w, &r->need);
+	r->wait->receives = true;
+	int code = walk_need(w, &r->need);
 	return code == 0 ? match_over(w->sh, r) : code;
 }
 
@@ -230,7 +250,9 @@ static int do_probe(struct walk *w)
 			   .tag = sig->call.tag,
 			   .flags = RECV_PROBED};
 	int code = match_post(w->sh, r);
-	return code == 0 ? end_recv(w, r) : code;
+	if (code == 0)
+		code = end_recv(w, r);
+	return code == 0 && w->lane->polls.n > 0 ? poll_ends(w, w->wait) : code;
 }
 
 /* ---- collectives ---- */
@@ -312,7 +334,7 @@ static int end_part(struct walk *w, struct part *p, bool in_sweep)
 	p->wait->open++;
 	int code = in_sweep ? add_part_act(w, p, ACT_LEAVE) : 0;
 	if (code == 0 && p->edge != NULL)
-		code = begin_need(w, &p->need);
+		code = walk_need(w, &p->need);
 	return code == 0 ? meet_leave(w->sh, p) : code;
 }
 
@@ -538,6 +560,13 @@ static int cancel_one(struct walk *w, uint32_t i, struct request *q)
 	return 0;
 }
 
+static int do_complete(struct walk *w)
+{
+	if (w->lane->polls.n > 0 && (wait_of(w) == NULL || poll_ends(w, w->wait) < 0))
+		return -ENOMEM;
+	return visit_requests(w, complete_one, true);
+}
+
 static bool is_call(const struct walk *w, const char *name)
 {
 	return w->sig->op != NONE && strcmp(w->st->step->ops.at[w->sig->op], name) == 0;
@@ -564,10 +593,10 @@ static int do_event(struct walk *w)
 	}
 	switch (c->shape) {
 	case SIG_START:
-		return visit_requests(w, start_one, false);
+		return w->lane->polls.n > 0 && poll_forget(w) < 0 ? -ENOMEM : visit_requests(w, start_one, false);
 	case SIG_COMPLETE:
 		w->status = 0;
-		return (c->flags & SIG_POLLS) != 0 ? 0 : visit_requests(w, complete_one, true);
+		return (c->flags & SIG_POLLS) != 0 ? poll_run(w) : do_complete(w);
 	case SIG_REQUEST:
 		return is_call(w, "MPI_Request_free") ? visit_requests(w, free_one, true)
 		       : is_call(w, "MPI_Cancel")     ? visit_requests(w, cancel_one, false)
@@ -578,7 +607,7 @@ static int do_event(struct walk *w)
 	case SIG_COLL:
 		return do_blocking(w);
 	case SIG_PROBE:
-		return do_probe(w);
+		return (c->flags & SIG_POLLS) != 0 ? poll_run(w) : do_probe(w);
 	case SIG_COMM:
 		return do_comm(w);
 	case SIG_RMA:

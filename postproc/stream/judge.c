@@ -10,7 +10,7 @@ struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const st
 {
 	struct wait *w = slab_take(&sh->waits);
 	if (w != NULL)
-		*w = (struct wait){.call = *call, .rank = rank, .site = site};
+		*w = (struct wait){.call = *call, .rank = rank, .site = site, .from_ns = call->start_ns};
 	return w;
 }
 
@@ -54,6 +54,11 @@ static int note(struct shard *sh, struct wait *w, enum wait_state state, int64_t
 int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
 	      const struct moment *call, bool part)
 {
+	if (__builtin_expect(w->poll != NULL, false) && causer != NONE && !part) {
+		int code = poll_until(sh, w, causer, call);
+		if (code < 0 || (code = poll_over(sh, w)) < 0)
+			return code;
+	}
 	return note(sh, w, state, ns, causer, causer != NONE ? call : NULL, part);
 }
 
@@ -65,15 +70,20 @@ int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int
 int wait_close(struct shard *sh, struct wait *w)
 {
 	int code = 0;
+	int64_t before = w->call.start_ns - w->from_ns; /* that it was tested for */
 	if (--w->open > 0)
 		return 0;
 	if (w->sender_ns > 0) {
-		code = wait_note(sh, w, LATE_SENDER, w->sender_ns, w->sender_rank, &w->sender, false);
+		code = wait_note(sh, w, LATE_SENDER, w->sender_ns - before, w->sender_rank, &w->sender, false);
 		if (code == 0 && w->other_ns > 0)
 			code = wait_note(sh, w, LATE_SENDER_WRONG_ORDER, w->other_ns, w->sender_rank, &w->sender, true);
 	} else if (w->receiver_ns > 0) {
-		code = wait_note(sh, w, LATE_RECEIVER, w->receiver_ns, w->receiver_rank, &w->receiver, false);
+		code = wait_note(sh, w, LATE_RECEIVER, w->receiver_ns - before, w->receiver_rank, &w->receiver, false);
+	} else if (w->progress_ns > 0) {
+		code = wait_note(sh, w, LATE_PROGRESS, w->progress_ns, w->progress_rank, &w->progress, false);
 	}
+	if (code == 0 && w->poll != NULL)
+		code = poll_over(sh, w);
 	histogram_add(&sh->tally.waited, w->wait_ns);
 	slab_give(&sh->waits, w);
 	return code;
@@ -90,7 +100,7 @@ static void late_receiver(const struct send *x)
 	struct wait *w = x->wait;
 	if (!x->met || x->done.end_ns < x->recv_start.start_ns)
 		return;
-	int64_t ns = least(x->done.end_ns, x->recv_start.start_ns) - x->done.start_ns;
+	int64_t ns = least(x->done.end_ns, x->recv_start.start_ns) - w->from_ns;
 	if (ns <= w->receiver_ns)
 		return;
 	w->receiver_ns = ns;

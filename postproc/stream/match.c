@@ -287,13 +287,23 @@ static int64_t earliest_other(const struct shard *sh, const struct recv *r, cons
 	return first;
 }
 
+/* The tests before may have waited for it: the latest counts. */
+static int poll_meets(struct shard *sh, struct poll *p, struct edge *e)
+{
+	int code = edge_drop(sh, p->edge);
+	p->edge = p->need != NULL ? edge_share(e) : NULL;
+	return code;
+}
+
 /* The blocking call that completed the receive began before the message was sent. */
-static void late_sender(const struct shard *sh, struct recv *r, const struct send *x)
+static int late_sender(struct shard *sh, struct recv *r, const struct send *x)
 {
 	struct wait *w = r->wait;
-	int64_t ns = least(r->done.end_ns, x->start.start_ns) - r->done.start_ns;
+	int64_t ns = least(r->done.end_ns, x->start.start_ns) - w->from_ns;
 	if (ns <= w->sender_ns)
-		return;
+		return 0;
+	if (__builtin_expect(w->poll != NULL, false) && poll_meets(sh, w->poll, x->edge) < 0)
+		return -ENOMEM;
 	w->sender_ns = ns;
 	w->sender = x->start;
 	w->sender_rank = x->rank;
@@ -302,6 +312,7 @@ static void late_sender(const struct shard *sh, struct recv *r, const struct sen
 	if (other < x->start.start_ns)
 		w->other_ns = least(r->done.end_ns, x->start.start_ns) -
 			      (other > r->done.start_ns ? other : r->done.start_ns);
+	return 0;
 }
 
 static void tally_transfer(struct tally *t, const struct send *x)
@@ -324,7 +335,10 @@ static bool was_blocked(const struct send *x, const struct recv *r)
 
 static int know_receiver(struct shard *sh, struct recv *r, struct send *x)
 {
-	if (x->need != NULL && r->edge != NULL && was_blocked(x, r))
+	bool blocked = x->need != NULL && was_blocked(x, r);
+	if (blocked && r->edge == NULL && edge_late(sh, &r->start, &r->edge) < 0)
+		return -ENOMEM;
+	if (blocked && r->edge != NULL)
 		return need_settle(sh, x->need, r->edge);
 	if (x->need != NULL && need_settle(sh, x->need, NULL) < 0)
 		return -ENOMEM;
@@ -364,6 +378,8 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 	x->recv = r;
 	if (__builtin_expect(x->bytes > r->bytes || x->type != r->type, false) && check_message(sh, x, r) < 0)
 		return -ENOMEM;
+	if (r->done.at.window != NONE && late_sender(sh, r, x) < 0)
+		return -ENOMEM;
 	if (r->need != NULL) {
 		if (need_settle(sh, r->need, x->edge) < 0)
 			return -ENOMEM;
@@ -374,7 +390,6 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 		sh->violations += back > 0;
 		if (back > 0 && (uint64_t)back > sh->largest_ns)
 			sh->largest_ns = (uint64_t)back;
-		late_sender(sh, r, x);
 		if (clocks_learn(sh, x->rank, x->start.start_ns, r->rank, r->done.end_ns) < 0)
 			return -ENOMEM;
 		code = wait_close(sh, r->wait);
@@ -386,10 +401,11 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 /* What was probed: the message stays, and so does its edge for who receives it. */
 static int peek(struct shard *sh, struct recv *r, struct send *x)
 {
-	if (r->need != NULL && need_settle(sh, r->need, edge_share(x->edge)) < 0)
-		return -ENOMEM;
-	late_sender(sh, r, x);
-	int code = wait_close(sh, r->wait);
+	int code = late_sender(sh, r, x);
+	if (code == 0 && r->need != NULL)
+		code = need_settle(sh, r->need, edge_share(x->edge));
+	if (code == 0)
+		code = wait_close(sh, r->wait);
 	slab_give(&sh->recvs, r);
 	return code;
 }

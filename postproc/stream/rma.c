@@ -183,8 +183,11 @@ static void match_until(struct shard *sh, int64_t end_ns)
 	struct stream *st = sh->stream;
 	if (sh->rma == NULL)
 		return;
-	for (size_t i = 0; i < sh->rma->pending.n; i++)
-		progress_go_on(sh, &sh->rma->pending.at[i]);
+	for (size_t i = 0; i < sh->rma->pending.n; i++) {
+		struct passive *x = &sh->rma->pending.at[i];
+		if (x->blocked && x->progresses)
+			progress_go_on(sh, (uint32_t)x->target, &x->coming);
+	}
 	for (uint32_t from = 0; from < st->nshards && sh->code == 0; from++)
 		sh->code = take_mail(sh, &st->shards[from].rma->to[sh->number]);
 	if (sh->code == 0)

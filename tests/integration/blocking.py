@@ -11,6 +11,10 @@ SLACK_S = 0.14
 CASES = {
     'probe': [('MPI_Probe', 'late_sender', 1, 0)],
     'mprobe': [('MPI_Mprobe', 'late_sender', 1, 0)],
+    'test': [('MPI_Test', 'polling', 1, 0)],
+    'iprobe': [('MPI_Iprobe', 'polling', 1, 0)],
+    'testsome': [('MPI_Testsome', 'polling', 1, 0)],
+    'small_sends': [('MPI_Send', 'late_receiver', 1, 2)],
     'comm_dup': [('MPI_Comm_dup', 'wait_at_comm_create', 0, 2), ('MPI_Comm_dup', 'wait_at_comm_create', 1, 2)],
     'comm_idup': [('MPI_Wait', 'wait_at_comm_create', 1, 2)],
     'comm_split': [('MPI_Comm_split', 'wait_at_comm_create', 0, 2), ('MPI_Comm_split', 'wait_at_comm_create', 1, 2)],
@@ -21,6 +25,9 @@ CASES = {
     'neighbor': [('MPI_Neighbor_alltoall', 'wait_at_neighbors', 1, 2)],
     'ineighbor': [('MPI_Wait', 'wait_at_neighbors', 1, 2)],
 }
+
+# What one library does beside these: Open MPI answers as soon as it is called, MPICH when it is called again.
+MORE = {('small_sends', 'openmpi'): [('MPI_Send', 'late_progress', 1, 2)]}
 
 
 def waited(analysis):
@@ -35,10 +42,12 @@ def waited(analysis):
 
 def judge(t, place, case, analysis):
     found = waited(analysis)
-    for call, state, rank, causer in CASES[case]:
+    for call, state, rank, causer in CASES[case] + MORE.get((case, place.flavour), []):
         seconds, whom = found.get((call, state, rank), (0, None))
         t.equal('%s under %s: rank %d waited in %s for rank %d (%s)' % (case, place.flavour, rank, call, causer, state), whom, causer)
-        t.check('%s under %s: rank %d about %g s' % (case, place.flavour, rank, LATE_S), abs(seconds - LATE_S) < SLACK_S, found)
+        most = LATE_S + SLACK_S if case != 'small_sends' else 100 # there each of many may wait
+        least = LATE_S - SLACK_S if state != 'polling' else LATE_S / 20 # between tests is the loop, and recording
+        t.check('%s under %s: rank %d about %g s' % (case, place.flavour, rank, LATE_S), least < seconds < most, found)
     if not CASES[case]:
         t.check('%s under %s: nobody waited' % (case, place.flavour), all(s < SLACK_S for s, _ in found.values()), found)
         return

@@ -53,6 +53,72 @@ static void mprobe(void)
 	}
 }
 
+/* ---- and in tests ---- */
+
+static void test(void)
+{
+	MPI_Request r;
+	int done = 0;
+	if (rank == 0) {
+		late();
+		send_to(1, 1);
+	} else if (rank == 1) {
+		MPI_Irecv(bytes, sizeof(bytes), MPI_BYTE, 0, 1, MPI_COMM_WORLD, &r);
+		while (!done)
+			MPI_Test(&r, &done, MPI_STATUS_IGNORE);
+	}
+}
+
+static void iprobe(void)
+{
+	int found = 0;
+	if (rank == 0) {
+		late();
+		send_to(1, 1);
+	} else if (rank == 1) {
+		while (!found)
+			MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+		recv_from(0, 1);
+	}
+}
+
+/* The one of rank 2 is there at once. */
+static void testsome(void)
+{
+	MPI_Request r[2];
+	int n = 0, which[2], some;
+	if (rank == 0)
+		late();
+	if (rank != 1) {
+		send_to(1, 1);
+		return;
+	}
+	for (int i = 0; i < 2; i++)
+		MPI_Irecv(bytes + 1024 * i, 512, MPI_BYTE, 2 * i, 1, MPI_COMM_WORLD, &r[i]);
+	for (; n < 2; n += some)
+		MPI_Testsome(2, r, &some, which, MPI_STATUSES_IGNORE);
+}
+
+/* ---- rank 2 computes while rank 1 sends: the library has no room, or needs it inside of MPI ---- */
+
+#define MANY 20000
+
+static void small_sends(void)
+{
+	if (rank == 1)
+		for (int i = 0; i < MANY; i++)
+			send_to(2, 1);
+	if (rank == 0)
+		send_to(2, 2);
+	if (rank == 2) {
+		late();
+		recv_from(0, 2); /* it is in MPI, for something else */
+		late();
+		for (int i = 0; i < MANY; i++)
+			recv_from(1, 1);
+	}
+}
+
 /* ---- rank 2 comes late to what all do together ---- */
 
 static void late_together(void)
@@ -155,6 +221,10 @@ static const struct {
 } cases[] = {
 	{"probe", probe},
 	{"mprobe", mprobe},
+	{"test", test},
+	{"iprobe", iprobe},
+	{"testsome", testsome},
+	{"small_sends", small_sends},
 	{"comm_dup", comm_dup},
 	{"comm_idup", comm_idup},
 	{"comm_split", comm_split},

@@ -34,6 +34,8 @@ export const WAIT_STATES = [
   'wait at neighbourhood collective',
   'wait at communicator creation',
   'wait at communicator free',
+  'late progress',
+  'polling',
 ];
 /** Parts of a late sender and of an early wait, which are listed as well. */
 const [WRONG_ORDER, LATE_COMPLETE] = [2, 17];
