@@ -67,6 +67,31 @@ int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int
 	return note(sh, w, state, ns, NONE, call, false);
 }
 
+int claim_close(struct shard *sh, struct claim *c)
+{
+	int code = 0;
+	if (!c->closed || !c->received)
+		return 0;
+	struct wait w = {.call = c->call, .rank = c->rank, .site = c->site, .from_ns = c->call.start_ns};
+	if (c->ns > 0)
+		code = wait_note(sh, &w, LATE_SENDER_WRONG_ORDER, c->ns, c->sender_rank, &c->sender, true);
+	slab_give(&sh->claims, c);
+	return code;
+}
+
+static int close_claim(struct shard *sh, struct wait *w)
+{
+	struct claim *c = w->claim;
+	c->call = w->call;
+	c->rank = w->rank;
+	c->site = w->site;
+	c->sender = w->sender;
+	c->sender_rank = w->sender_rank;
+	c->ns = w->other_ns;
+	c->closed = true;
+	return claim_close(sh, c);
+}
+
 int wait_close(struct shard *sh, struct wait *w)
 {
 	int code = 0;
@@ -75,13 +100,13 @@ int wait_close(struct shard *sh, struct wait *w)
 		return 0;
 	if (w->sender_ns > 0) {
 		code = wait_note(sh, w, LATE_SENDER, w->sender_ns - before, w->sender_rank, &w->sender, false);
-		if (code == 0 && w->other_ns > 0)
-			code = wait_note(sh, w, LATE_SENDER_WRONG_ORDER, w->other_ns, w->sender_rank, &w->sender, true);
 	} else if (w->receiver_ns > 0) {
 		code = wait_note(sh, w, LATE_RECEIVER, w->receiver_ns - before, w->receiver_rank, &w->receiver, false);
 	} else if (w->progress_ns > 0) {
 		code = wait_note(sh, w, LATE_PROGRESS, w->progress_ns, w->progress_rank, &w->progress, false);
 	}
+	if (code == 0 && w->claim != NULL)
+		code = close_claim(sh, w);
 	if (code == 0 && w->poll != NULL)
 		code = poll_over(sh, w);
 	histogram_add(&sh->tally.waited, w->wait_ns);

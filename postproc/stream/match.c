@@ -269,22 +269,58 @@ static const struct recv *first_posted(const struct envelope *v)
 	return r;
 }
 
-/* When the first of the messages was sent that could have been received instead: one that waits and for which no
- * receive had been posted when the call that waited ended. */
-static int64_t earliest_other(const struct shard *sh, const struct recv *r, const struct send *x)
+/* The first of the messages that could have been received instead: one that waits and for which no receive had been
+ * posted when the call that waited ended. */
+static struct send *earliest_other(const struct shard *sh, const struct recv *r, struct send *x)
 {
-	int64_t first = x->start.start_ns;
+	struct send *first = x;
 	uint32_t looked = 0;
 	for (const struct envelope *v = sh->stream->ranks[r->rank].oldest; v != NULL && looked < OTHERS_MAX;
 	     v = v->newer) {
 		looked++;
-		if (v->send->start.start_ns >= first)
+		if (v->send->start.start_ns >= first->start.start_ns)
 			continue;
 		const struct recv *posted = first_posted(v);
 		if (posted == NULL || posted->start.start_ns >= r->done.end_ns)
-			first = v->send->start.start_ns;
+			first = v->send;
 	}
 	return first;
+}
+
+/* Of a message that is late, the part that another could have had; NULL: none. */
+static int claim_other(struct shard *sh, struct recv *r, struct send *x)
+{
+	struct wait *w = r->wait;
+	struct send *other = earliest_other(sh, r, x);
+	if (w->claim != NULL) { /* of a message that was less late */
+		w->claim->closed = true;
+		if (claim_close(sh, w->claim) < 0)
+			return -ENOMEM;
+	}
+	w->claim = NULL;
+	w->other_ns = 0;
+	if (other == x)
+		return 0;
+	int64_t from = other->start.start_ns > r->done.start_ns ? other->start.start_ns : r->done.start_ns;
+	w->other_ns = least(r->done.end_ns, x->start.start_ns) - from;
+	w->claim = slab_take(&sh->claims);
+	if (w->claim == NULL)
+		return -ENOMEM;
+	*w->claim = (struct claim){.next = other->claims};
+	other->claims = w->claim;
+	return 0;
+}
+
+static int claims_received(struct shard *sh, struct send *x)
+{
+	int code = 0;
+	for (struct claim *c = x->claims, *next; c != NULL && code == 0; c = next) {
+		next = c->next;
+		c->received = true;
+		code = claim_close(sh, c);
+	}
+	x->claims = NULL;
+	return code;
 }
 
 /* The tests before may have waited for it: the latest counts. */
@@ -296,7 +332,7 @@ static int poll_meets(struct shard *sh, struct poll *p, struct edge *e)
 }
 
 /* The blocking call that completed the receive began before the message was sent. */
-static int late_sender(struct shard *sh, struct recv *r, const struct send *x)
+static int late_sender(struct shard *sh, struct recv *r, struct send *x)
 {
 	struct wait *w = r->wait;
 	int64_t ns = least(r->done.end_ns, x->start.start_ns) - w->from_ns;
@@ -307,12 +343,7 @@ static int late_sender(struct shard *sh, struct recv *r, const struct send *x)
 	w->sender_ns = ns;
 	w->sender = x->start;
 	w->sender_rank = x->rank;
-	w->other_ns = 0;
-	int64_t other = earliest_other(sh, r, x);
-	if (other < x->start.start_ns)
-		w->other_ns = least(r->done.end_ns, x->start.start_ns) -
-			      (other > r->done.start_ns ? other : r->done.start_ns);
-	return 0;
+	return claim_other(sh, r, x);
 }
 
 static void tally_transfer(struct tally *t, const struct send *x)
@@ -376,6 +407,8 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 	int code = 0;
 	r->send = x;
 	x->recv = r;
+	if (__builtin_expect(x->claims != NULL, false) && claims_received(sh, x) < 0)
+		return -ENOMEM;
 	if (__builtin_expect(x->bytes > r->bytes || x->type != r->type, false) && check_message(sh, x, r) < 0)
 		return -ENOMEM;
 	if (r->done.at.window != NONE && late_sender(sh, r, x) < 0)

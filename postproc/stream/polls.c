@@ -1,7 +1,7 @@
 /* polls.c - tests and probes in vain: whom they waited for. A run of them is one event; it is remembered by its lane
- * until the same call has success, or a probe finds what was probed for, which then knows from when on that was waited for: from the first test in
- * vain. What passes until the other side came is waiting, as far as it was time inside of the tests; the rest is
- * polling alone. */
+ * until the same call has success, or a probe finds what was probed for, which then knows from when on that was waited
+ * for: from the first test in vain. What passes until the other side came is waiting, as far as it was time inside of
+ * the tests; the rest is polling alone. */
 #include "postproc/stream/walk.h"
 
 static int64_t inside_ns(const struct walk *w)

@@ -1,6 +1,6 @@
-/* progress.c - was a rank outside of MPI when another needed it there, and when did it come? A library without a progress
- * thread of its own answers when the process calls it the next time. Calls of which nothing but time is recorded
- * (queries, groups, datatypes) need not get that far: the rank computes on. MPI_Finalize does.
+/* progress.c - was a rank outside of MPI when another needed it there, and when did it come? A library without a
+ * progress thread of its own answers when the process calls it the next time. Calls of which nothing but time is
+ * recorded (queries, groups, datatypes) need not get that far: the rank computes on. MPI_Finalize does.
  *
  * So passive targets are looked at (rma_locks.c), and here receivers of sends that take longer than moving their bytes
  * can: the sender's shard asks, the receiver's looks, and the answer goes back. */

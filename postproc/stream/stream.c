@@ -32,6 +32,7 @@ static int make_shards(struct stream *st)
 		sh->recvs = SLAB(struct recv);
 		sh->waits = SLAB(struct wait);
 		sh->polls = SLAB(struct poll);
+		sh->claims = SLAB(struct claim);
 		sh->parts = SLAB(struct part);
 		sh->meets = SLAB(struct meet);
 		sh->pages = SLAB(struct request_page);
@@ -55,6 +56,7 @@ static void shard_done(struct shard *sh)
 	slab_done(&sh->recvs);
 	slab_done(&sh->waits);
 	slab_done(&sh->polls);
+	slab_done(&sh->claims);
 	slab_done(&sh->parts);
 	slab_done(&sh->meets);
 	slab_done(&sh->pages);

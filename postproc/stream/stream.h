@@ -42,6 +42,7 @@ struct wait {
 	uint32_t open;			/* messages and parts that are not judged yet */
 	int64_t sender_ns, receiver_ns; /* the longest that a message was late, or a receive */
 	int64_t other_ns;		/* of sender_ns: something else could have been received */
+	struct claim *claim;		/* if that is received one day, or NULL */
 	struct moment sender, receiver; /* who was that */
 	uint32_t sender_rank, receiver_rank;
 	int64_t progress_ns; /* the longest that a send needed its receiver inside of MPI */
@@ -81,6 +82,16 @@ struct slow_send {
 	struct coming coming;
 };
 
+/* Part of a wait in which another message was on its way: it counts if that is received later in the run. Held by the
+ * wait, until that is closed, and by the message. */
+struct claim {
+	struct claim *next; /* of the message */
+	struct moment call, sender;
+	uint32_t rank, site, sender_rank;
+	int64_t ns;	       /* 0: it does not count */
+	bool received, closed; /* the message; the wait */
+};
+
 struct envelope;
 
 enum transfer_flag {
@@ -106,6 +117,7 @@ struct send {
 	bool over; /* done, freed, or nothing more will be heard of it */
 	bool met;
 	struct moment recv_start; /* of the receive, when met and over */
+	struct claim *claims;	  /* of calls that could have received it instead */
 	struct edge *edge;	  /* of its start, or NULL */
 	struct need *need;	  /* of its completion, if that may have waited for the receive */
 };
@@ -366,7 +378,7 @@ struct waited {
 struct shard {
 	struct stream *stream;
 	uint32_t number, first_rank, end_rank;
-	struct slab sends, recvs, waits, polls, parts, meets, envelopes, pages, edges, needs;
+	struct slab sends, recvs, waits, claims, polls, parts, meets, envelopes, pages, edges, needs;
 	struct envelope **envelope_table;
 	size_t envelope_buckets, nenvelopes;
 	struct meet **meet_table, **whole_table;
@@ -493,6 +505,8 @@ int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t n
 /* The same from when another call was over (*call): nobody caused that. */
 int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct moment *call);
 int wait_close(struct shard *sh, struct wait *w); /* one thing less is open */
+/* What of it could have gone to another message, if that was received or once it is. */
+int claim_close(struct shard *sh, struct claim *c);
 /* polls.c: what of the tests before the call was waiting for that call of causer; it is over. */
 int poll_until(struct shard *sh, struct wait *w, uint32_t causer, const struct moment *call);
 int poll_over(struct shard *sh, struct wait *w);

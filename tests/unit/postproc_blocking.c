@@ -215,3 +215,26 @@ Test(blocking, tests_of_another_request_are_not_those_of_this_one)
 	cr_expect_float_eq(waited(root, "late_sender", 1), 10e-6, NEAR);
 	cJSON_Delete(root);
 }
+
+/* ---- wrong order ---- */
+
+static void wrong_order(struct program *p, bool received)
+{
+	program_send(p, 2, message("MPI_Send", 5, 6, 1, 9));
+	program_send(p, 0, message("MPI_Send", 100, 101, 1, 5));
+	program_recv(p, 1, message("MPI_Recv", 20, 102, 0, 5));
+	if (received)
+		program_recv(p, 1, message("MPI_Recv", 110, 111, 2, 9));
+}
+
+Test(blocking, only_a_message_that_is_received_later_could_have_been_received_first)
+{
+	for (int received = 0; received < 2; received++) {
+		struct program *p = program_create(3, 1);
+		wrong_order(p, received);
+		cJSON *root = analyse_program(p, 1000);
+		cr_expect_float_eq(waited(root, "late_sender", 1), 80e-6, NEAR);
+		cr_expect_float_eq(waited(root, "late_sender_wrong_order", 1), received ? 80e-6 : 0, NEAR);
+		cJSON_Delete(root);
+	}
+}
