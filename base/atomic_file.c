@@ -26,37 +26,33 @@ static enum target target_of(const char *path)
 	return S_ISFIFO(st.st_mode) && !link ? TARGET_FILE : TARGET_OTHER; /* nobody waits for a reader */
 }
 
-static int open_device(struct atomic_file *ret_f, const char *path, struct error *e)
+/* What appears as it is written. fd: -1 with errno, or taken. */
+static int open_at_once(struct atomic_file *ret_f, const char *name, int fd, const char *mode, struct error *e)
 {
-	struct atomic_file f = {.path = strdup(path)};
-	int fd = f.path != NULL ? open(path, O_RDWR | O_CLOEXEC | O_NOCTTY) : -1;
-	f.stream = fd >= 0 ? fdopen(fd, "w+") : NULL;
-	if (f.stream != NULL) {
+	struct atomic_file f = {.stream = fd >= 0 ? fdopen(fd, mode) : NULL};
+	int code = -errno;
+	if (f.stream != NULL && (f.path = strdup(name)) != NULL) {
 		*ret_f = f;
 		return 0;
 	}
-	int code = f.path != NULL ? -errno : -ENOMEM;
-	if (fd >= 0)
+	if (f.stream != NULL) {
+		fclose(f.stream);
+		code = -ENOMEM;
+	} else if (fd >= 0) {
 		close(fd);
-	free(f.path);
-	return fail(e, code, "%s: cannot open: %s", path, strerror(-code));
+	}
+	return fail(e, code, "%s: cannot open: %s", name, strerror(-code));
 }
 
-/* "-": appears as it is written. */
+static int open_device(struct atomic_file *ret_f, const char *path, struct error *e)
+{
+	return open_at_once(ret_f, path, open(path, O_RDWR | O_CLOEXEC | O_NOCTTY), "w+", e);
+}
+
+/* "-" */
 static int open_output(struct atomic_file *ret_f, struct error *e)
 {
-	struct atomic_file f = {.path = strdup("standard output")};
-	int fd = f.path != NULL ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
-	f.stream = fd >= 0 ? fdopen(fd, "w") : NULL;
-	if (f.stream != NULL) {
-		*ret_f = f;
-		return 0;
-	}
-	int code = f.path != NULL ? -errno : -ENOMEM;
-	if (fd >= 0)
-		close(fd);
-	free(f.path);
-	return fail(e, code, "standard output: cannot open: %s", strerror(-code));
+	return open_at_once(ret_f, "standard output", fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "w", e);
 }
 
 /* Made and locked. Who sweeps in between takes it away: then once more. */
@@ -117,7 +113,7 @@ int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *
 	if (target == TARGET_DEVICE)
 		return open_device(ret_f, path, e);
 	if (target == TARGET_OTHER)
-		return fail(e, -EINVAL, "%s: is not a file: name one, or one that is not there yet", path);
+		return fail(e, -EINVAL, "%s: not a regular file; name a file, or one that does not exist yet", path);
 
 	f.path = strdup(path);
 	if (f.path == NULL || asprintf(&f.temporary, "%s.%d.tmp", path, (int)getpid()) < 0) {

@@ -14,11 +14,14 @@ char *csv_cell(const char *text)
 		return NULL;
 	}
 	bool quoted = strpbrk(clean, ",\"") != NULL;
+	char last = '\0';
 	if (quoted)
 		*to++ = '"';
-	if (*text != '\0' && strchr("=+-@\t\r\n", *text) != NULL)
+	if (*text != '\0' && strchr("\t\r\n", *text) != NULL)
 		*to++ = '\'';
-	for (const char *c = clean; *c != '\0'; c++) {
+	for (const char *c = clean; *c != '\0'; last = *c++) {
+		if (strchr("=+-@", *c) != NULL && (last == '\0' || strchr(",;\"", last) != NULL))
+			*to++ = '\'';
 		if (*c == '"')
 			*to++ = '"';
 		*to++ = *c;

@@ -59,6 +59,13 @@ int index_add(struct index *x, uint64_t hash, uint32_t at)
 	return 0;
 }
 
+void index_clear(struct index *x)
+{
+	if (x->n > 0)
+		memset(x->slots, 0, x->cap * sizeof(*x->slots));
+	x->n = 0;
+}
+
 void index_done(struct index *x)
 {
 	free(x->slots);

@@ -21,6 +21,8 @@ typedef bool (*index_equal)(const void *context, uint32_t at);
 uint32_t index_find(const struct index *x, uint64_t hash, index_equal equal, const void *context);
 /* Enter element number `at`: 0 or -ENOMEM. */
 int index_add(struct index *x, uint64_t hash, uint32_t at);
+/* Forget all elements, keep the room. */
+void index_clear(struct index *x);
 void index_done(struct index *x);
 
 /* FNV-1a, 64 bits (Fowler, Noll, Vo), finished with a multiply-shift; start with INDEX_SEED. */

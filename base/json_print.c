@@ -1,4 +1,4 @@
-/* json_print.c - a cJSON tree as text, byte by byte what cJSON_PrintUnformatted() makes of it, in a tenth of the time:
+/* json_print.c - a cJSON tree as text, what cJSON_PrintUnformatted() makes of it, in a tenth of the time:
  * that prints every number as text and reads it back.
  *
  * A number has 15 digits if those tell it, else 17. A double times a power of ten is a whole number of up to 100 bits
@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/decimal.h"
 #include "base/json.h"
+#include "base/json_quote.h"
 
 #include <float.h>
 #include <math.h>
@@ -131,34 +132,6 @@ static void put_number(struct buf *out, double value)
 		put_slowly(out, value);
 }
 
-static void put_escaped(struct buf *out, unsigned char c)
-{
-	static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-	const char *at = strchr(escaped, c);
-	if (at == NULL) {
-		buf_printf(out, "\\u%04x", c);
-		return;
-	}
-	buf_u8(out, '\\');
-	buf_u8(out, (uint8_t)letters[at - escaped]);
-}
-
-static void put_string(struct buf *out, const char *text)
-{
-	buf_u8(out, '"');
-	for (const char *from = text != NULL ? text : "";;) {
-		const char *at = from;
-		while ((unsigned char)*at >= ' ' && *at != '"' && *at != '\\')
-			at++;
-		buf_bytes(out, from, (size_t)(at - from));
-		if (*at == '\0')
-			break;
-		put_escaped(out, (unsigned char)*at);
-		from = at + 1;
-	}
-	buf_u8(out, '"');
-}
-
 static void put_value(struct buf *out, const cJSON *v);
 
 static void put_members(struct buf *out, const cJSON *v, bool named)
@@ -168,7 +141,7 @@ static void put_members(struct buf *out, const cJSON *v, bool named)
 		if (x != v->child)
 			buf_u8(out, ',');
 		if (named) {
-			put_string(out, x->string);
+			json_quote(out, x->string != NULL ? x->string : "");
 			buf_u8(out, ':');
 		}
 		put_value(out, x);
@@ -181,7 +154,7 @@ static void put_value(struct buf *out, const cJSON *v)
 	if (cJSON_IsNumber(v))
 		put_number(out, v->valuedouble);
 	else if (cJSON_IsString(v))
-		put_string(out, v->valuestring);
+		json_quote(out, v->valuestring != NULL ? v->valuestring : "");
 	else if (cJSON_IsArray(v) || cJSON_IsObject(v))
 		put_members(out, v, cJSON_IsObject(v));
 	else

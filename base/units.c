@@ -92,6 +92,15 @@ struct fmt fmt_count(double count)
 	return f;
 }
 
+struct fmt fmt_many(double count, const char *what)
+{
+	struct fmt f, n = fmt_count(count);
+	size_t len = strlen(what);
+	const char *ending = count == 1 ? "" : len > 0 && what[len - 1] == 's' ? "es" : "s";
+	snprintf(f.s, sizeof(f.s), "%.12s %.24s%s", n.s, what, ending);
+	return f;
+}
+
 struct fmt fmt_share(double fraction)
 {
 	struct fmt f;

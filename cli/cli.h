@@ -27,6 +27,7 @@ int exec_beside(const char *program, const char *room, char **argv);
 	ROW(import) \
 	ROW(live) \
 	ROW(publish) \
+	ROW(query) \
 	ROW(record) \
 	ROW(report) \
 	ROW(run) \
@@ -34,6 +35,7 @@ int exec_beside(const char *program, const char *room, char **argv);
 	ROW(sweep) \
 	ROW(topology) \
 	ROW(view) \
+	ROW(whatif) \
 	/* one row a subcommand */
 
 #define DECLARE(name) extern const struct command cmd_##name;

@@ -42,11 +42,11 @@ static int parse_threads(const char *text, struct analyze *a)
 static int check(const struct analyze *a)
 {
 	if (a->npaths == 0)
-		return usage_error("analyze", "which .mpic files, or which directory of a step?");
+		return usage_error("analyze", "give .mpic files or the directory of a step");
 	if (a->mpix == NULL && a->report == NULL && !a->json)
 		return usage_error("analyze", "nothing to write: give -o, --report or --json");
 	if (a->totals && a->mpix != NULL)
-		return usage_error("analyze", "--totals looks at no events: give --report or --json, without -o");
+		return usage_error("analyze", "--totals reads no events: use --report or --json, not -o");
 	return -1;
 }
 
@@ -71,7 +71,7 @@ static int parse(int argc, char **argv, struct analyze *a)
 		else if (c == 'a')
 			a->totals = true;
 		else
-			code = usage_error("analyze", "unknown option, or one without its value");
+			code = usage_error("analyze", "unknown option, or its value is missing");
 	}
 	a->paths = argv + optind;
 	a->npaths = argc - optind;

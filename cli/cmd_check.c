@@ -38,7 +38,7 @@ static int parse(struct options *o, int argc, char **argv)
 		else if (key == 'l')
 			return usage_error("check", "--level %s: a level is 0, 1, 2 or 3", optarg);
 		else
-			return usage_error("check", "unknown option, or a value is missing");
+			return usage_error("check", "unknown option, or its value is missing");
 	}
 	if (o->protocol == NULL && optind + 2 == argc)
 		o->protocol = argv[optind + 1];
@@ -56,8 +56,8 @@ static const struct {
 	const char *colour, *sign, *means;
 } colours[] = {
 	{"red", "x", "no rule allows it, and some forbid it"},
-	{"orange", "~", "not as this level asks"},
-	{"blue", "o", "no rule is about it"},
+	{"orange", "~", "not as this level requires"},
+	{"blue", "o", "no rule applies"},
 	{"green", "+", "conforms"},
 };
 
@@ -72,8 +72,7 @@ static const char *sign_of(const char *colour)
 static void put_colours(const cJSON *r)
 {
 	double n = json_number_or(r, "messages", 0), unknown = json_number_or(r, "unknown_lines", 0);
-	printf("%s message%s, level %.0f\n", fmt_plain(fmt_count(n)).s, n == 1 ? "" : "s",
-	       json_number_or(r, "level", 0));
+	printf("%s, level %.0f\n", fmt_many(n, "message").s, json_number_or(r, "level", 0));
 	for (size_t i = 0; i < sizeof(colours) / sizeof(*colours); i++) {
 		double count = json_number_or(json_item(r, "colours"), colours[i].colour, 0);
 		if (count > 0)
@@ -208,5 +207,5 @@ static int check(int argc, char **argv)
 	return rc;
 }
 
-const struct command cmd_check = {"check", check, "do the messages of a trace keep to a protocol? (docs/PROTOCOL.md)",
+const struct command cmd_check = {"check", check, "check the messages of a trace against a protocol (docs/PROTOCOL.md)",
 				  "check FILE.mpix --protocol SPEC [--level 0..3] [--json]"};

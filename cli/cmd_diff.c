@@ -34,7 +34,7 @@ static int parse_option(struct diff *d, int key)
 	else if (key == 's')
 		return usage_error("diff", "--scaling is strong or weak, not \"%.64s\"", optarg);
 	else
-		return usage_error("diff", "unknown option, or one without its value");
+		return usage_error("diff", "unknown option, or its value is missing");
 	return EXIT_DONE;
 }
 
@@ -53,7 +53,7 @@ static int parse_group(struct diff *d, int nwords, char **words)
 	while (code == EXIT_DONE && (key = getopt_long(nwords, words, "", names, NULL)) != -1)
 		code = parse_option(d, key);
 	if (code == EXIT_DONE && optind == nwords && d->grouped)
-		return usage_error("diff", "no file beside a --");
+		return usage_error("diff", "no file before or after --");
 	for (int i = optind; code == EXIT_DONE && i < nwords; i++)
 		if (vec_push(&d->runs, (struct compare_run){.path = words[i], .group = d->ngroups}) < 0)
 			return usage_error("diff", "out of memory");
@@ -72,7 +72,7 @@ static int parse(struct diff *d, int argc, char **argv)
 			from = i;
 		}
 	if (code == EXIT_DONE && d->runs.n < 2)
-		return usage_error("diff", "give two files at least");
+		return usage_error("diff", "give at least two files");
 	return code;
 }
 
@@ -120,7 +120,8 @@ static int group(struct diff *d)
 		d->runs.at[i].group = d->ngroups - 1;
 	}
 	if (d->ngroups < 2)
-		return usage_error("diff", "%zu runs on %.0f ranks each: put -- between those before and those after",
+		return usage_error("diff",
+				   "%zu runs on %.0f ranks each: put -- between the runs before and after the change",
 				   d->runs.n, d->runs.at[0].ranks);
 	return EXIT_DONE;
 }
@@ -191,6 +192,6 @@ static int diff(int argc, char **argv)
 	return code;
 }
 
-const struct command cmd_diff = {"diff", diff, "what changed between runs, judged against noise; how a program scales",
+const struct command cmd_diff = {"diff", diff, "compare runs, with noise taken into account; show how a program scales",
 				 "diff A B | A1 A2 ... -- B1 B2 ... [-- ...] [--json] [--html FILE.html] "
 				 "[--scaling strong|weak]"};

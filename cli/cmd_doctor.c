@@ -1,6 +1,7 @@
 /* cmd_doctor.c - `mpitrace doctor [--json]`: is this installation right, and if not, what to do. `--try NODES`: a
  * traced step on each. `--policy FACTS`: what a job would get. Only looks, changes nothing. Exit code 1 when a check is
  * BAD; warnings alone are no issue. */
+#include "base/json_quote.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/print.h"
@@ -49,11 +50,11 @@ static void print_json(const char *name, const struct verdict *v, bool first)
 {
 	static const char *const levels[] = {"ok", "warn", "bad"};
 	printf("%s\n{\"check\":", first ? "" : ",");
-	put_json_text(stdout, name);
+	json_quote_to(stdout, name);
 	printf(",\"status\":\"%s\",\"what\":", levels[v->level]);
-	put_json_text(stdout, v->what);
+	json_quote_to(stdout, v->what);
 	fputs(",\"next\":", stdout);
-	put_json_text(stdout, v->next);
+	json_quote_to(stdout, v->next);
 	putchar('}');
 }
 
@@ -132,15 +133,15 @@ static int doctor(int argc, char **argv)
 		else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
 			file = argv[++i];
 		else
-			return usage_error("doctor", "unknown option \"%.64s\", or one without its value", argv[i]);
+			return usage_error("doctor", "unknown option \"%.64s\", or its value is missing", argv[i]);
 	}
 	if ((mode == MODE_CHECKS && i < argc) || (mode != MODE_POLICY && file != NULL))
 		return usage_error("doctor", "facts and --config go with --policy, nodes with --try");
 	if (mode == MODE_TRY && geteuid() == 0)
-		return usage_error("doctor", "root's steps are never traced: --try as an ordinary user");
+		return usage_error("doctor", "root's steps are never traced: run --try as an ordinary user");
 	return mode == MODE_POLICY ? doctor_policy(file, argv + i, argc - i, output.json)
 				   : run_checks(mode == MODE_TRY, argv + i, argc - i);
 }
 
-const struct command cmd_doctor = {"doctor", doctor, "is this installation right, and if not, what to do",
+const struct command cmd_doctor = {"doctor", doctor, "check this installation and say how to repair it",
 				   "doctor [--json] [--try [NODE ...]] [--policy [--config FILE] [FACT=VALUE ...]]"};

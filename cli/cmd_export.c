@@ -65,7 +65,7 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->json = true;
 		return 0;
 	default:
-		return usage_error("export", "unknown option, or a value is missing");
+		return usage_error("export", "unknown option, or its value is missing");
 	}
 }
 
@@ -74,15 +74,15 @@ static int check(struct options *o, int argc, char **argv)
 	if (o->format == NULL)
 		return usage_error("export", "--to is missing: give one of %s", export_format_names());
 	if (o->choice.path == NULL)
-		return usage_error("export", "-o PATH is missing: where to write");
+		return usage_error("export", "-o PATH is missing");
 	if (optind + 1 != argc)
 		return usage_error("export", "give one FILE.mpix");
 	if (o->choice.from_ns != INT64_MIN && o->choice.from_ns >= o->choice.to_ns)
 		return usage_error("export", "--since is not before --until");
 	if (o->choice.tables && !export_takes_tables(o->format))
-		return usage_error("export", "--tables is about --to json");
+		return usage_error("export", "--tables applies to --to json only");
 	if (o->choice.waits && strcmp(o->to, "folded") != 0)
-		return usage_error("export", "--weight is about --to folded");
+		return usage_error("export", "--weight applies to --to folded only");
 	o->path = argv[optind];
 	return 0;
 }
@@ -137,7 +137,7 @@ static void print_text(FILE *out, const struct options *o, const struct export_c
 	fprintf(out, ", %s messages", fmt_plain(fmt_count((double)n->messages)).s);
 	fprintf(out, ", %s wait states\n", fmt_plain(fmt_count((double)n->waits)).s);
 	if (n->left_out > 0)
-		fprintf(out, "left out, since the format has no place for them: %" PRIu64 " %s\n", n->left_out,
+		fprintf(out, "left out, because the format cannot hold them: %" PRIu64 " %s\n", n->left_out,
 			n->left_out_what);
 	if (damaged(n) > 0)
 		fprintf(stderr,
@@ -193,6 +193,6 @@ static int export(int argc, char **argv)
 }
 
 const struct command cmd_export = {
-	"export", export, "write a trace as other tools read it",
+	"export", export, "convert a trace for other tools",
 	"export FILE.mpix --to FORMAT -o PATH [--ranks R-R,...] [--since S] [--until S] [--tables] [--weight mpi|wait] "
 	"[--large] [--skip-damaged] [--json]"};

@@ -85,7 +85,7 @@ static int parse(int argc, char **argv, struct finish *f, bool *job_is_over, con
 		else if (c == 'p')
 			*policy = optarg;
 		else
-			code = usage_error("finish", "unknown option, or one without its value");
+			code = usage_error("finish", "unknown option, or its value is missing");
 	}
 	if (code < 0 && argc - optind != 1)
 		code = usage_error("finish", "needs the output directory of one step");
@@ -110,7 +110,8 @@ static int finish(int argc, char **argv)
 	if (rc < 0)
 		fprintf(stderr, "mpitrace finish: %s\n", e.text);
 	if (rc == FINISH_BUSY)
-		fprintf(stderr, "mpitrace finish: %s: another finisher works on it; --wait waits for it\n", f.out);
+		fprintf(stderr, "mpitrace finish: %s: another finisher is at work on it; use --wait to wait for it\n",
+			f.out);
 	if (rc == FINISH_NOTHING && access(f.out, F_OK) == 0)
 		fprintf(stderr, "mpitrace finish: %s: no trace of an MPI process in it\n", f.out);
 	if (rc == FINISH_LATER || rc == FINISH_STOPPED)

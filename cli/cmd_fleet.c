@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "fleet/estimate.h"
+#include "fleet/monday.h"
 #include "fleet/query.h"
 #include "fleet/report.h"
 #include "fleet/sources.h"
@@ -24,8 +25,8 @@
 #define REFUSED_KEPT_S (7 * 86400) /* and one that is no record for somebody to look at it */
 
 struct options {
-	const char *db, *out, *user;
-	bool remove, csv, json, timing;
+	const char *db, *out, *user, *url, *until;
+	bool remove, csv, json, timing, account;
 	long days, jobs;
 	char **paths;
 	int npaths;
@@ -42,7 +43,7 @@ static int complain(const struct error *e)
 struct ingesting {
 	struct ingest *g;
 	unsigned said;
-	uint64_t had_no_room;
+	uint64_t had_no_room, waiting;
 	VEC(uint64_t) refused; /* hashes of paths */
 	struct index by_path;  /* of them */
 	bool forgetful;	       /* there was no memory for all of them */
@@ -96,6 +97,9 @@ static int each_path(const struct options *o, struct ingesting *i, uint64_t *unr
 				 .say = say,
 				 .unread = keep_in_mind,
 				 .had_no_room = &i->had_no_room,
+				 .account = o->account,
+				 .waiting = &i->waiting,
+				 .waits = keep_in_mind,
 				 .context = i,
 				 .version = MPITRACE_VERSION};
 	int rc = 0;
@@ -173,11 +177,16 @@ static int ingest(const struct options *o)
 		return complain(&e);
 	if (i.had_no_room > 0)
 		fprintf(stderr,
-			"mpitrace fleet: %llu steps left no record, because the outbox's file system was full\n",
+			"mpitrace fleet: steps without a record: %llu, because the outbox's file system was full\n",
 			(unsigned long long)i.had_no_room);
-	printf("%llu records added, %llu replaced, %llu known already, %llu left out\n", (unsigned long long)c.added,
+	printf("%llu records added, %llu replaced, %llu known already, %llu left out", (unsigned long long)c.added,
 	       (unsigned long long)c.replaced, (unsigned long long)c.known,
 	       (unsigned long long)c.refused + (unsigned long long)unread);
+	if (c.doubtful > 0)
+		printf(" (%llu because of their times)", (unsigned long long)c.doubtful);
+	if (i.waiting > 0)
+		printf(", %llu wait for Slurm's account", (unsigned long long)i.waiting);
+	printf("\n");
 	return c.refused + unread > 0 ? EXIT_PARTIAL : EXIT_DONE;
 }
 
@@ -203,12 +212,48 @@ static int report(const struct options *o)
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
 
+/* --until as a day, else the last Monday. */
+static int parse_until(const struct options *o, int64_t *ret_until)
+{
+	struct tm tm = {0};
+	const char *end = o->until != NULL ? strptime(o->until, "%Y-%m-%d", &tm) : NULL;
+	if (o->until != NULL && (end == NULL || *end != '\0'))
+		return usage_error("fleet", "--until takes a day as in 2026-03-02, not \"%.64s\"", o->until);
+	*ret_until = o->until != NULL ? (int64_t)timegm(&tm) : monday_before((int64_t)time(NULL));
+	return -1;
+}
+
+static int monday(const struct options *o)
+{
+	struct fleet f = {0};
+	struct error e;
+	struct monday m = {0};
+	int64_t until;
+	int code = parse_until(o, &until);
+	if (code >= 0)
+		return code;
+	if (o->npaths > 0)
+		return usage_error("fleet", "monday takes no more than its options");
+	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);
+	if (rc == 0)
+		rc = fleet_estimate(&f, &e);
+	if (rc == 0)
+		rc = monday_read(&f, until, o->url, &m, &e);
+	if (rc == 0)
+		rc = monday_save(&f, &m, &e);
+	if (rc == 0)
+		(o->json ? monday_put_json : monday_put_text)(&m, stdout);
+	monday_done(&m);
+	fleet_close(&f);
+	return rc < 0 ? complain(&e) : EXIT_DONE;
+}
+
 static int query(const struct options *o)
 {
 	struct fleet f = {0};
 	struct error e;
 	if (o->npaths != 1)
-		return usage_error("fleet", "query takes one question in SQL");
+		return usage_error("fleet", "query takes one SQL query");
 	int rc = fleet_open(o->db, FLEET_READ, &f, &e);
 	if (rc == 0)
 		rc = fleet_query(&f, o->paths[0], o->json ? QUERY_JSON : o->csv ? QUERY_CSV : QUERY_TEXT, stdout, &e);
@@ -234,7 +279,7 @@ static int check(const struct options *o)
 static const struct what {
 	const char *name;
 	int (*run)(const struct options *o);
-} whats[] = {{"ingest", ingest}, {"report", report}, {"query", query}, {"check", check}};
+} whats[] = {{"ingest", ingest}, {"report", report}, {"monday", monday}, {"query", query}, {"check", check}};
 
 static int parse_number(const char *name, const char *text, long *ret_value)
 {
@@ -254,6 +299,10 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->out = value;
 	else if (key == 'u')
 		o->user = value;
+	else if (key == 'l')
+		o->url = value;
+	else if (key == 'U')
+		o->until = value;
 	else if (key == 'r')
 		o->remove = true;
 	else if (key == 'c')
@@ -262,21 +311,30 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->json = true;
 	else if (key == 't')
 		o->timing = true;
+	else if (key == 'a')
+		o->account = true;
 	else if (key == 'D' || key == 'J')
 		return parse_number(key == 'D' ? "days" : "jobs", value, key == 'D' ? &o->days : &o->jobs);
 	else
-		return usage_error("fleet", "unknown option, or one without its value");
+		return usage_error("fleet", "unknown option, or its value is missing");
 	return -1;
 }
 
 static int fleet(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{"db", required_argument, NULL, 'd'},	{"output", required_argument, NULL, 'o'},
-		{"user", required_argument, NULL, 'u'}, {"remove", no_argument, NULL, 'r'},
-		{"csv", no_argument, NULL, 'c'},	{"json", no_argument, NULL, 'j'},
-		{"timing", no_argument, NULL, 't'},	{"days", required_argument, NULL, 'D'},
-		{"jobs", required_argument, NULL, 'J'}, {NULL, 0, NULL, 0}};
+	static const struct option names[] = {{"db", required_argument, NULL, 'd'},
+					      {"output", required_argument, NULL, 'o'},
+					      {"user", required_argument, NULL, 'u'},
+					      {"remove", no_argument, NULL, 'r'},
+					      {"csv", no_argument, NULL, 'c'},
+					      {"json", no_argument, NULL, 'j'},
+					      {"timing", no_argument, NULL, 't'},
+					      {"days", required_argument, NULL, 'D'},
+					      {"sacct", no_argument, NULL, 'a'},
+					      {"url", required_argument, NULL, 'l'},
+					      {"until", required_argument, NULL, 'U'},
+					      {"jobs", required_argument, NULL, 'J'},
+					      {NULL, 0, NULL, 0}};
 	struct options o = {.days = 31, .jobs = 1000};
 	const struct what *what = NULL;
 	int c, code = -1;
@@ -286,14 +344,14 @@ static int fleet(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "serve") == 0)
 		return exec_beside(WEB_PROGRAM, "fleet", argv);
 	if (what == NULL)
-		return usage_error("fleet", "say what to do: ingest, report, serve, query or check");
+		return usage_error("fleet", "give a command: ingest, report, monday, serve, query or check");
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc - 1, argv + 1, "o:", names, NULL)) != -1)
 		code = parse_option(&o, c, optarg);
 	if (code >= 0)
 		return code;
 	if (o.db == NULL)
-		return usage_error("fleet", "which database? --db FILE");
+		return usage_error("fleet", "--db FILE is missing");
 	o.paths = argv + 1 + optind;
 	o.npaths = argc - 1 - optind;
 	return what->run(&o);

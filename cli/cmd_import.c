@@ -1,4 +1,5 @@
 /* cmd_import.c - `mpitrace import --from mprov|pyrite FILE -o FILE.mpix`: traces of other tools. */
+#include "base/units.h"
 #include "cli/cli.h"
 #include "postproc/protocol/import.h"
 
@@ -41,15 +42,15 @@ static int parse(struct options *o, int argc, char **argv)
 			if (o->format == NFORMATS)
 				return usage_error("import", "--from %s: give mprov or pyrite", optarg);
 		} else {
-			return usage_error("import", "unknown option, or a value is missing");
+			return usage_error("import", "unknown option, or its value is missing");
 		}
 	}
 	if (o->format == NFORMATS)
-		return usage_error("import", "--from is missing: which tool wrote the file?");
+		return usage_error("import", "--from is missing: name the tool that wrote the file");
 	if (optind + 1 != argc)
 		return usage_error("import", "give one FILE");
 	if (o->output == NULL)
-		return usage_error("import", "-o FILE.mpix is missing: where to write");
+		return usage_error("import", "-o FILE.mpix is missing");
 	o->path = argv[optind];
 	return 0;
 }
@@ -70,8 +71,8 @@ static int import(int argc, char **argv)
 		fprintf(stderr, "mpitrace import: %s\n", e.text);
 		rc = EXIT_PARTIAL;
 	} else {
-		printf("%s: %u rank%s, %llu events, %zu messages\n", o.output, x.nranks, x.nranks == 1 ? "" : "s",
-		       (unsigned long long)x.events, x.links.n);
+		printf("%s: %s, %s, %s\n", o.output, fmt_many(x.nranks, "rank").s,
+		       fmt_many((double)x.events, "event").s, fmt_many((double)x.links.n, "message").s);
 	}
 	import_done(&x);
 	return rc;

@@ -59,8 +59,8 @@ static int parse(struct live *o, int argc, char **argv)
 			o->what = argv[i];
 	}
 	if ((o->once || o->json) && (o->feed.socket_path != NULL || o->feed.tcp))
-		return usage_error("live", "--once and --json go without --socket and --port");
-	return o->what == NULL ? usage_error("live", "needs a job's number or directory") : 0;
+		return usage_error("live", "--once and --json cannot be combined with --socket and --port");
+	return o->what == NULL ? usage_error("live", "give a job's number or directory") : 0;
 }
 
 struct screen {
@@ -69,7 +69,7 @@ struct screen {
 	unsigned lines;
 };
 
-static void show(const struct live *o, const struct look *l, struct screen *s)
+static void show(const struct live *o, const struct snapshot *l, struct screen *s)
 {
 	const char *term = getenv("TERM");
 	bool dumb = term == NULL || strcmp(term, "dumb") == 0;
@@ -91,7 +91,7 @@ static void show(const struct live *o, const struct look *l, struct screen *s)
 						     .lines = s->lines,
 						     .first = s->first,
 						     .keys = !s->keys	 ? NULL
-							     : s->paused ? "PAUSED; space goes on, q quits"
+							     : s->paused ? "PAUSED; space continues, q quits"
 									 : "q quits, space pauses, arrows scroll"});
 	if (!pages && !o->once)
 		putchar('\n');
@@ -139,7 +139,7 @@ static bool act(enum key key, struct screen *s)
 }
 
 /* Until the next look is due: the page, if there is one, follows the keys. False: enough. */
-static bool rest(const struct live *o, const struct look *l, struct screen *s, int64_t took_ns)
+static bool rest(const struct live *o, const struct snapshot *l, struct screen *s, int64_t took_ns)
 {
 	int64_t ns = took_ns * REST_TIMES > o->interval_ns ? took_ns * REST_TIMES : o->interval_ns;
 	int64_t until_ns = now_ns() + ns;
@@ -171,15 +171,15 @@ static int live(int argc, char **argv)
 		return code;
 	if (o.feed.socket_path != NULL || o.feed.tcp)
 		return live_feed(o.what, &o.feed, o.interval_ns);
-	struct look before = {0};
+	struct snapshot before = {0};
 	struct screen screen = {.keys = !o.once && !o.json && keys_begin()};
 	for (;;) {
-		struct look l;
+		struct snapshot l;
 		int64_t began_ns = now_ns();
 		code = find_step(o.what, path, &e);
-		code = code == 0 ? look(paths, 1, &before, &l, &e) : code;
-		look_done(&before);
-		before = (struct look){0};
+		code = code == 0 ? snapshot(paths, 1, &before, &l, &e) : code;
+		snapshot_done(&before);
+		before = (struct snapshot){0};
 		if (code == -EAGAIN && !o.once && !ferror(stdout)) {
 			fprintf(stderr, "mpitrace live: %s\n", e.text);
 			if (!rest(&o, NULL, &screen, now_ns() - began_ns))
@@ -199,7 +199,7 @@ static int live(int argc, char **argv)
 		putchar('\n'); /* behind what the keys do */
 	keys_end();
 	bool stuck = before.stuck;
-	look_done(&before);
+	snapshot_done(&before);
 	return stuck ? EXIT_ISSUES : EXIT_DONE;
 }
 

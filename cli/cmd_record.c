@@ -28,7 +28,7 @@ static int parse(int argc, char **argv, struct options *o)
 		else if (c == 'k')
 			o->key = optarg;
 		else
-			return usage_error("record", "unknown option, or one without its value");
+			return usage_error("record", "unknown option, or its value is missing");
 	}
 	if (optind + 1 != argc)
 		return usage_error("record", "give one FILE.mpix");
@@ -76,5 +76,5 @@ static int record(int argc, char **argv)
 	return rc < 0 ? EXIT_BAD_INPUT : EXIT_DONE;
 }
 
-const struct command cmd_record = {"record", record, "the job record of an analysed step, as sites collect them",
+const struct command cmd_record = {"record", record, "print the job record of an analysed step",
 				   "record FILE.mpix [--user NAME] [--site-key FILE]"};

@@ -58,7 +58,7 @@ static int parse_request(struct run *r, const struct request_key *key, const cha
 	if (request_set(key, value, &r->request, &e) < 0)
 		return usage_error("run", "--%s: %s", key->name, e.text);
 	if (strchr(r->request.name, '/') != NULL || r->request.name[0] == '.')
-		return usage_error("run", "--name: \"%.64s\" is no file name", value);
+		return usage_error("run", "--name: \"%.64s\" is not a file name", value);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ static int parse(struct run *r, int argc, char **argv)
 	if (r->ranks != NULL && (atoi(r->ranks) < 1 || strspn(r->ranks, "0123456789") != strlen(r->ranks)))
 		return usage_error("run", "-n needs a number of ranks, not \"%.64s\"", r->ranks);
 	if (r->oversubscribe && r->ranks == NULL)
-		return usage_error("run", "--oversubscribe is for the launcher, which -n asks for");
+		return usage_error("run", "--oversubscribe needs -n: it is an option of the launcher");
 	r->program = argv + i;
 	return 0;
 }

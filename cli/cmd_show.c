@@ -80,7 +80,7 @@ static int parse_option(struct options *o, int key, const char *value)
 			return usage_error("show", "--limit %s: not a count", value);
 		return 0;
 	default:
-		return usage_error("show", "unknown option, or a value is missing");
+		return usage_error("show", "unknown option, or its value is missing");
 	}
 }
 
@@ -112,7 +112,7 @@ static int parse(struct options *o, int argc, char **argv)
 	if (o->epochs && o->events)
 		return usage_error("show", "give --events or --epochs, not both");
 	if (!o->epochs && o->epoch_choice.nbudgets > 0)
-		return usage_error("show", "--buffers is about --epochs");
+		return usage_error("show", "--buffers applies to --epochs only");
 	o->choice.json = o->json;
 	o->path = argv[optind];
 	return 0;
@@ -170,6 +170,6 @@ static int show(int argc, char **argv)
 	return rc;
 }
 
-const struct command cmd_show = {"show", show, "what a trace says: text for people, JSON for machines",
+const struct command cmd_show = {"show", show, "print what a trace contains, as text or JSON",
 				 "show FILE.mpix [--json] [--events [--rank R] [--from S] [--to S] [--limit N]] "
 				 "[--epochs [--buffers N,...]]"};

@@ -80,5 +80,5 @@ static int sweep(int argc, char **argv)
 }
 
 const struct command cmd_sweep = {"sweep", sweep,
-				  "finish on this node what no epilog finished: runs, late reports, old traces",
+				  "finish what no epilog on this node finished: runs, late reports, old traces",
 				  "sweep [--spool DIR] [--policy FILE]"};

@@ -55,7 +55,7 @@ static int parse(struct options *o, int argc, char **argv)
 		if (key == 'r' && !parse_ranks(optarg, &o->ranks))
 			return usage_error("topology", "--ranks: give a number from 1 to 1048576");
 		if (key == '?')
-			return usage_error("topology", "unknown option, or a value is missing");
+			return usage_error("topology", "unknown option, or its value is missing");
 	}
 	if ((o->generate != NULL) != (o->ranks > 0))
 		return usage_error("topology", "--generate and --ranks go together");
@@ -83,7 +83,7 @@ static cJSON *from_mpix(const char *path, struct error *e)
 	if (json_item(json_item(analysis, "topology"), "nodes") != NULL)
 		return analysis;
 	cJSON_Delete(analysis);
-	fail(e, -EBADMSG, "%s: its analysis says nothing of nodes; analyse again", path);
+	fail(e, -EBADMSG, "%s: its analysis has no nodes; analyse again", path);
 	return NULL;
 }
 

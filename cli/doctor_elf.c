@@ -59,7 +59,7 @@ static const char *load(const char *path, struct elf *ret_e)
 	if (fd >= 0)
 		close(fd);
 	if (!is_file)
-		return fd < 0 ? "cannot be opened" : "is no file";
+		return fd < 0 ? "cannot be opened" : "is not a regular file";
 	at(ret_e, 0, &ret_e->head, sizeof(ret_e->head));
 	return st.st_size == 0 ? "is empty" : ret_e->n < n || n == 0 ? "cannot be read" : NULL;
 }
@@ -79,12 +79,12 @@ static const char *judge(const struct elf *e)
 {
 	const Elf64_Ehdr *h = &e->head;
 	if (e->n < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
-		return "is no ELF file";
+		return "is not an ELF file";
 	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != EM_X86_64)
 		return "is for another processor";
 	if (h->e_type != ET_DYN && h->e_type != ET_EXEC)
 		return "is neither a library nor a program";
-	return is_whole(e) ? NULL : "is cut: it ends before what its headers promise";
+	return is_whole(e) ? NULL : "is truncated: its headers describe more than the file holds";
 }
 
 static const char *mounted_noexec(const char *path)
@@ -102,7 +102,7 @@ static const char *wrong(const char *path, bool may_be_script)
 	if (text == NULL && !is_script)
 		text = judge(&e);
 	if (text == NULL && !may_be_script && e.head.e_type != ET_DYN)
-		text = "is no shared library";
+		text = "is not a shared library";
 	done(&e);
 	return text != NULL ? text : mounted_noexec(path);
 }

@@ -57,7 +57,7 @@ void check_programs(struct verdict *v)
 		if (is_wrong(&programs[i], v))
 			return;
 	verdict_say(v, VERDICT_OK, NULL, "%s",
-		    p.times > 0 ? "tracer, mpitrace and mpitrace-warden are root's, and in their places"
+		    p.times > 0 ? "tracer, mpitrace and mpitrace-warden are in place and owned by root"
 				: "no plugin to run any");
 }
 
@@ -67,11 +67,11 @@ void check_containers(struct verdict *v)
 	plugstack_read(&p);
 	if (p.before_pyxis)
 		verdict_say(v, VERDICT_WARN, "name mpitrace.so behind spank_pyxis.so",
-			    "%s: pyxis comes behind mpitrace, which then preloads a library that the container may not "
-			    "have",
+			    "%s: pyxis comes after mpitrace, which then preloads a library that may be missing in the "
+			    "container",
 			    p.path);
 	else
-		verdict_say(v, VERDICT_OK, NULL, "no container plugin comes behind mpitrace");
+		verdict_say(v, VERDICT_OK, NULL, "no container plugin comes after mpitrace");
 }
 
 /* The device of a directory, or of the first one above it that is there. */
@@ -122,7 +122,8 @@ void check_room(struct verdict *v)
 		verdict_say(v, p.config.share_with_slurmd ? VERDICT_WARN : VERDICT_BAD,
 			    "use spool_fs=tmpfs, or a file system with a size limit of its own",
 			    "%s is on the file system of SlurmdSpoolDir (%s): %s", p.config.spool, slurmd,
-			    p.config.share_with_slurmd ? "full, it drains this node" : "steps run untraced");
+			    p.config.share_with_slurmd ? "when it is full, Slurm drains this node"
+						       : "steps run untraced");
 	else
 		verdict_say(v, VERDICT_OK, NULL, "%s is not on slurmd's file system", p.config.spool);
 }
@@ -142,7 +143,7 @@ void check_late(struct verdict *v)
 		closedir(d);
 	if (n > LATE_MANY)
 		verdict_say(v, VERDICT_WARN, "let a timer run `mpitrace sweep` (contrib/systemd)",
-			    "%u reports wait to be made on this node", n);
+			    "%u reports on this node are not made yet", n);
 	else
-		verdict_say(v, VERDICT_OK, NULL, "%u reports wait to be made on this node", n);
+		verdict_say(v, VERDICT_OK, NULL, "%u reports on this node are not made yet", n);
 }

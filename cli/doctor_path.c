@@ -55,7 +55,8 @@ static bool is_closed(const char *at, bool last, void *context)
 	struct stat st;
 	if (stat(at, &st) != 0) {
 		snprintf(h->what, sizeof(h->what), "%s %s%s", q->path,
-			 errno == ENOENT ? "is not there" : "cannot be seen: ", errno == ENOENT ? "" : strerror(errno));
+			 errno == ENOENT ? "is not there" : "cannot be accessed: ",
+			 errno == ENOENT ? "" : strerror(errno));
 		h->next[0] = '\0';
 		h->some = false;
 		return true;
@@ -87,7 +88,7 @@ static bool is_writable(const char *at, bool last, void *context)
 		return false;
 	if ((st.st_mode & OTHERS_WRITE) == 0 && ((st.st_mode & GROUP_WRITE) == 0 || (!last && st.st_gid == 0)))
 		return false;
-	snprintf(h->what, sizeof(h->what), "%s (mode %04o) can be written by others than root%s", at,
+	snprintf(h->what, sizeof(h->what), "%s (mode %04o) is writable by others than root%s", at,
 		 (unsigned)st.st_mode & 07777u, last ? "" : ", who could replace what is in it");
 	snprintf(h->next, sizeof(h->next), "chmod go-w %s", at);
 	h->some = false;

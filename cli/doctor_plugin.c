@@ -13,7 +13,7 @@
 
 #define PLUGIN_PATH MPITRACE_SLURMDIR "/mpitrace.so"
 #define NAME_BYTES 64
-#define REFUSED "Slurm passes over it, and srun has no --mpitrace"
+#define REFUSED "Slurm ignores it, and srun has no --mpitrace"
 #define BUILD_AGAIN "build against the headers of this Slurm, and install again"
 
 const char *plugin_path(const struct plugstack *p)
@@ -50,9 +50,9 @@ static const char *no_plugin(const char *path)
 	if (wrong != NULL)
 		return wrong;
 	if (!elf_data(path, "plugin_type", type, sizeof(type)) || strncmp(type, "spank", sizeof(type)) != 0)
-		return "is no SPANK plugin";
+		return "is not a SPANK plugin";
 	if (!elf_data(path, "plugin_name", name, sizeof(name)) || strncmp(name, "mpitrace", sizeof(name)) != 0)
-		return "is another plugin than that of mpitrace";
+		return "is not the plugin of mpitrace";
 	return NULL;
 }
 
@@ -61,14 +61,15 @@ static void judge_series(struct verdict *v, const char *path)
 	struct series built, here;
 	char line[256];
 	if (!series_of_plugin(path, &built))
-		verdict_say(v, VERDICT_BAD, BUILD_AGAIN, "%s does not say for which Slurm it is: " REFUSED, path);
+		verdict_say(v, VERDICT_BAD, BUILD_AGAIN, "%s does not name its Slurm version: " REFUSED, path);
 	else if (!series_of_slurm(&here, line, sizeof(line)))
 		verdict_say(v, VERDICT_OK, NULL, "%s, for Slurm %u.%02u", path, built.major, built.minor);
 	else if (built.major != here.major || built.minor != here.minor)
-		verdict_say(v, VERDICT_BAD, BUILD_AGAIN, "%s is for Slurm %u.%02u, and here is %s: " REFUSED, path,
-			    built.major, built.minor, line);
+		verdict_say(v, VERDICT_BAD, BUILD_AGAIN, "%s is for Slurm %u.%02u, but this host runs %s: " REFUSED,
+			    path, built.major, built.minor, line);
 	else
-		verdict_say(v, VERDICT_OK, NULL, "%s, for Slurm %u.%02u as it is here", path, built.major, built.minor);
+		verdict_say(v, VERDICT_OK, NULL, "%s, built for Slurm %u.%02u as on this host", path, built.major,
+			    built.minor);
 }
 
 static void judge(struct verdict *v, const char *path)
@@ -87,8 +88,8 @@ static void judge(struct verdict *v, const char *path)
 	else if (path_is_writable(path, &h))
 		verdict_say(v, VERDICT_BAD, h.next, "%s: root's slurmstepd loads %s", h.what, path);
 	else if (stat(path, &st) == 0 && st.st_uid != 0)
-		verdict_say(v, VERDICT_BAD, "install as root", "%s is not root's, and root's slurmstepd loads it",
-			    path);
+		verdict_say(v, VERDICT_BAD, "install as root",
+			    "%s is not owned by root, but root's slurmstepd loads it", path);
 	else
 		judge_series(v, path);
 }
@@ -105,10 +106,11 @@ void check_plugin(struct verdict *v)
 	else if (named)
 		judge(v, plugin_path(&p));
 	else if (there)
-		verdict_say(v, VERDICT_OK, NULL, "%s is there, and plugstack.conf does not name it", plugin_path(&p));
+		verdict_say(v, VERDICT_OK, NULL, "%s is installed, but plugstack.conf does not name it",
+			    plugin_path(&p));
 	else if (slurm_version(line, sizeof(line)))
 		verdict_say(v, VERDICT_WARN, "meson install -C build (with libslurm-dev installed when it was set up)",
-			    "%s is not there: srun has no --mpitrace", plugin_path(&p));
+			    "%s does not exist: srun has no --mpitrace", plugin_path(&p));
 	else
 		verdict_say(v, VERDICT_OK, NULL, "not installed, not needed without Slurm");
 }

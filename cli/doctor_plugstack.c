@@ -121,11 +121,11 @@ static void wrong_argument(struct plugstack *p, const struct line *l, const char
 {
 	char text[512], next[256];
 	if (wanted(argument, next, sizeof(next))) {
-		snprintf(text, sizeof(text), "\"%.200s\" has no value that is understood: it is passed over", argument);
+		snprintf(text, sizeof(text), "\"%.200s\" has no valid value and is ignored", argument);
 		wrong_line(p, l, VERDICT_WARN, next, text);
 		return;
 	}
-	snprintf(text, sizeof(text), "\"%.200s\" is not understood: it is passed over", argument);
+	snprintf(text, sizeof(text), "\"%.200s\" is unknown and ignored", argument);
 	wrong_line(p, l, VERDICT_WARN, "known: " CONFIG_KEYS, text);
 }
 
@@ -165,7 +165,7 @@ static void include(struct plugstack *p, const struct line *l, int depth)
 	glob_t found;
 	beside(l->file, pattern, path, sizeof(path));
 	if (depth == DEPTH_MAX) {
-		wrong_line(p, l, VERDICT_BAD, "take this include out",
+		wrong_line(p, l, VERDICT_BAD, "remove this include",
 			   "files include each other without end, and so Slurm reads them");
 		return;
 	}
@@ -173,7 +173,7 @@ static void include(struct plugstack *p, const struct line *l, int depth)
 	snprintf(text, sizeof(text), "include %.300s: %s", pattern,
 		 rc == GLOB_NOMATCH ? "there is no such file" : "it cannot be read");
 	if (rc == GLOB_NOMATCH ? strpbrk(pattern, "*?[") == NULL : rc != 0)
-		wrong_line(p, l, VERDICT_WARN, "mend the path: it is as seen from the file that has it", text);
+		wrong_line(p, l, VERDICT_WARN, "correct the path: it is relative to the file that contains it", text);
 	for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
 		read_file(p, found.gl_pathv[i], depth + 1);
 	if (rc == 0)
@@ -185,9 +185,9 @@ static void wrong_word(struct plugstack *p, const struct line *l)
 {
 	char text[256];
 	bool ours = l->n > 1 && strcmp(last_name(l->words[1]), "mpitrace.so") == 0;
-	snprintf(text, sizeof(text), "\"%.64s\" is none of optional, required and include: Slurm passes over the line",
+	snprintf(text, sizeof(text), "\"%.64s\" is not optional, required or include: Slurm ignores the line",
 		 l->words[0]);
-	wrong_line(p, l, ours ? VERDICT_BAD : VERDICT_WARN, ours ? "write optional" : "mend this word", text);
+	wrong_line(p, l, ours ? VERDICT_BAD : VERDICT_WARN, ours ? "write optional" : "correct this word", text);
 	if (ours && p->times == 0)
 		copy(p->plugin, sizeof(p->plugin), l->words[1]);
 }
@@ -206,7 +206,7 @@ static void take_line(struct plugstack *p, struct line *l, int depth)
 		wrong_word(p, l);
 	else if (l->n == 1)
 		wrong_line(p, l, VERDICT_WARN, "write the whole path behind it",
-			   "a word and no path: Slurm passes over the line");
+			   "the path is missing: Slurm ignores the line");
 	else if (kind == 0)
 		include(p, l, depth);
 	else
@@ -219,7 +219,7 @@ static void read_file(struct plugstack *p, const char *path, int depth)
 	struct line l = {.file = path};
 	struct hindrance h;
 	if (path_hinders(path, PATH_READ, &h)) {
-		snprintf(what, sizeof(what), "%s: where a file of plugstack.conf cannot be read no srun starts",
+		snprintf(what, sizeof(what), "%s: no srun starts where a file of plugstack.conf cannot be read",
 			 h.what);
 		wrong(p, VERDICT_BAD, h.next, what);
 	}

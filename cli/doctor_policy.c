@@ -1,5 +1,6 @@
 /* doctor_policy.c - the site's policy: is it in order, and what would a job get? In: mpitrace.conf and conf.d/, facts
  * from the command line.  Out: a verdict; or the decision, each value with the line that made it. */
+#include "base/json_quote.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/print.h"
@@ -45,17 +46,16 @@ static void judge(struct verdict *v, const struct policy *p, const char *file)
 {
 	const char *unreachable = policy_unreachable(p);
 	if (policy_is_empty(p))
-		verdict_say(v, VERDICT_OK, NULL, "%s is not there: users decide, within built-in limits", file);
+		verdict_say(v, VERDICT_OK, NULL, "%s does not exist: users decide, within built-in limits", file);
 	else if (unreachable != NULL)
 		verdict_say(v, VERDICT_WARN,
-			    "the first rule that fits decides: move it up, or give the one before conditions",
+			    "the first rule that matches decides: move this one up, or give the one before conditions",
 			    "%s: rule \"%s\" is never reached", file, unreachable);
 	else if (policy_asks(p, FACT_QOS, 0) != NULL)
-		verdict_say(
-			v, VERDICT_WARN, "use partition or account, or see docs/POLICY.md",
-			"%s: %s for qos, which Slurm 22.05 does not tell its prolog: there every job loses what such "
-			"a rule takes away, and none gets what it gives",
-			file, who_asks(p, FACT_QOS, (char[512]){""}, 512));
+		verdict_say(v, VERDICT_WARN, "use partition or account, or see docs/POLICY.md",
+			    "%s: %s for qos, which Slurm 22.05 does not pass to its prolog: there, such a rule "
+			    "restricts every job and grants nothing",
+			    file, who_asks(p, FACT_QOS, (char[512]){""}, 512));
 	else
 		verdict_say(v, VERDICT_OK, NULL, "%s: %u files, %u rules", file, policy_count_files(p),
 			    policy_count_rules(p));
@@ -71,10 +71,10 @@ void check_policy(struct verdict *v)
 	plugstack_read(&stack);
 	int rc = policy_load(stack.config.policy, 0, &p, &errors);
 	if (rc == -EACCES && geteuid() != 0)
-		verdict_say(v, VERDICT_OK, NULL, "%s is not for users to read: root's doctor looks at it",
+		verdict_say(v, VERDICT_OK, NULL, "%s is not readable by users: run mpitrace doctor as root to check it",
 			    stack.config.policy);
 	else if (rc < 0)
-		verdict_say(v, VERDICT_BAD, "mend it: until then no job is traced on this host", "%s", texts);
+		verdict_say(v, VERDICT_BAD, "correct it: until then no job on this host is traced", "%s", texts);
 	else
 		judge(v, p, stack.config.policy);
 	policy_free(p);
@@ -130,13 +130,13 @@ static void print_json(const struct policy_decision *d, const char *level)
 {
 	char why[POLICY_WHY_MAX], where[512];
 	printf("{\"schema\":\"mpitrace/policy/1\",\"level\":\"%s\",\"why\":", level);
-	put_json_text(stdout, policy_why(d, why));
+	json_quote_to(stdout, policy_why(d, why));
 	fputs(",\"settings\":[", stdout);
 	for (int i = 0; i < POLICY_SETTINGS; i++) {
 		printf("%s\n{\"setting\":\"%s\",\"value\":", i > 0 ? "," : "", policy_settings[i].name);
-		put_json_text(stdout, policy_text(d, (enum policy_setting)i));
+		json_quote_to(stdout, policy_text(d, (enum policy_setting)i));
 		fputs(",\"where\":", stdout);
-		put_json_text(stdout, policy_where(d, (enum policy_setting)i, where));
+		json_quote_to(stdout, policy_where(d, (enum policy_setting)i, where));
 		putchar('}');
 	}
 	puts("]}");
@@ -185,7 +185,7 @@ int doctor_policy(const char *file, char *const *facts, int nfacts, bool json)
 		if (!json)
 			print_place(&d, &f);
 	} else {
-		fprintf(stderr, "mpitrace doctor: %u errors: every job would get off\n", errors.count);
+		fprintf(stderr, "mpitrace doctor: %u errors: every job would have level off\n", errors.count);
 	}
 	policy_free(p);
 	policy_facts_done(&f);

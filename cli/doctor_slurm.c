@@ -27,7 +27,8 @@ void check_slurm(struct verdict *v)
 	const char *conf = slurm_conf(), *asked = getenv("SLURM_CONF");
 	snprintf(at, sizeof(at), "%s", conf);
 	if (asked != NULL && asked[0] != '\0' && access(conf, F_OK) != 0)
-		verdict_say(v, VERDICT_WARN, "mend or unset SLURM_CONF", "SLURM_CONF names %s, which is not there", at);
+		verdict_say(v, VERDICT_WARN, "correct or unset SLURM_CONF", "SLURM_CONF names %s, which does not exist",
+			    at);
 	else if (access(conf, F_OK) == 0 && path_hinders(conf, PATH_READ, &h))
 		verdict_say(v, VERDICT_BAD, h.next, "%s: no srun of theirs starts", h.what);
 	else if (slurm_version(line, sizeof(line)))
@@ -111,7 +112,7 @@ void check_slurmd(struct verdict *v)
 	const struct dirent *entry;
 	plugstack_read(&p);
 	bool there = stat(plugin_path(&p), &st) == 0;
-	verdict_say(v, VERDICT_OK, NULL, "no slurmd to be seen on this host");
+	verdict_say(v, VERDICT_OK, NULL, "no slurmd on this host");
 	DIR *d = opendir("/proc");
 	while (d != NULL && (entry = readdir(d)) != NULL) {
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !is_our_slurmd(entry->d_name))
@@ -164,7 +165,7 @@ void check_spool(struct verdict *v)
 		verdict_say(v, VERDICT_OK, NULL, "%s", p.config.spool);
 	else if (p.times > 0 && stat(parent, &st) != 0)
 		verdict_say(v, VERDICT_BAD, "make it on every node, owned by root",
-			    "%s, where the spool would be made, is not there", parent);
+			    "%s, the parent of the spool, does not exist", parent);
 	else
 		verdict_say(v, VERDICT_OK, NULL, "%s will be made by the first step", p.config.spool);
 }

@@ -73,11 +73,11 @@ static bool is_wrong(const char *dir, const char *name, bool roots, struct verdi
 	}
 	const char *wrong = elf_wrong(path);
 	if (wrong == NULL && roots && stat(path, &st) == 0 && st.st_uid != 0)
-		wrong = "is not root's, and every program that is traced loads it";
+		wrong = "is not owned by root, but every traced program loads it";
 	if (wrong == NULL && !is_of_flavour(path, name))
-		wrong = "is no tracer, or one for another MPI";
+		wrong = "is not a tracer for this MPI library";
 	if (wrong != NULL) {
-		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s %s: nothing is traced, or by who knows what", path,
+		verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s %s: nothing is traced, or by an unknown library", path,
 			    wrong);
 		return true;
 	}
@@ -102,7 +102,8 @@ static bool front_is_wrong(const char *dir, bool roots, struct verdict *v)
 	snprintf(path, sizeof(path), "%s/" FRONT, dir);
 	if (elf_has(path, "MPI_Init"))
 		return false;
-	verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s has no MPI_Init: it is no tracer, and nothing is traced", path);
+	verdict_say(v, VERDICT_BAD, INSTALL_AGAIN, "%s has no MPI_Init: it is not a tracer, and nothing is traced",
+		    path);
 	return true;
 }
 
@@ -120,7 +121,7 @@ static bool follows_from_front(struct verdict *v)
 	struct verdict front;
 	check_front(&front);
 	if (front.level != VERDICT_OK)
-		verdict_say(v, VERDICT_OK, NULL, "not looked at: the tracer comes first");
+		verdict_say(v, VERDICT_OK, NULL, "not checked: the tracer itself is BAD");
 	return front.level != VERDICT_OK;
 }
 

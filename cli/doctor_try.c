@@ -114,7 +114,7 @@ int doctor_step(void)
 	if (!doctor_first_bad(&v, &check))
 		verdict_say(&v, VERDICT_OK,
 			    "see slurmd's log there for mpitrace, and `mpitrace doctor --policy user=...`", "%s",
-			    "no check there finds anything wrong");
+			    "all checks pass there");
 	one_line(v.what);
 	one_line(v.next);
 	printf("%s" MARK "%s\t%s\t%s\t%s\n", "\n", lack != NULL ? lack : "", check, v.what, v.next);
@@ -174,16 +174,16 @@ static void judge_silence(struct verdict *v, char *said, int code)
 {
 	char line[600];
 	if (strstr(said, "unrecognized option '--mpitrace") != NULL)
-		verdict_say(v, VERDICT_BAD, "mend what is BAD above: plugin, plugstack",
+		verdict_say(v, VERDICT_BAD, "repair what is BAD above: plugin, plugstack",
 			    "srun has no --mpitrace here: Slurm loads no plugin of mpitrace");
 	else if (code == TIMEOUT_CODE || code == 128 + 9)
-		verdict_say(v, VERDICT_BAD, "see slurmd's log there", "a step was not done within " STEP_SECONDS " s");
+		verdict_say(v, VERDICT_BAD, "see slurmd's log there", "a step did not end within " STEP_SECONDS " s");
 	else if (last_line(said, "error:", line, sizeof(line)) != NULL)
-		verdict_say(v, VERDICT_BAD, "mend this first; `srun -w NODE true` shows it without mpitrace",
+		verdict_say(v, VERDICT_BAD, "repair this first; `srun -w NODE true` shows it without mpitrace",
 			    "no step: %s", line);
 	else
-		verdict_say(v, VERDICT_BAD, "try `srun -w NODE true`", "no step: srun ended with %d and said nothing",
-			    code);
+		verdict_say(v, VERDICT_BAD, "try `srun -w NODE true`",
+			    "no step ran: srun exited with %d and printed nothing", code);
 }
 
 static void judge(struct verdict *v, char *said, int code)

@@ -199,7 +199,7 @@ static int choose_default(struct launcher *l)
 		l->oversubscribe = f != NULL ? f->oversubscribe : NULL;
 		if (l->mpi.kind == MPI_NOT_KNOWN) {
 			fprintf(stderr,
-				"mpitrace run: which MPI library %s uses cannot be seen; it is started with %s%s%s%s\n",
+				"mpitrace run: cannot tell which MPI library %s uses; starting it with %s%s%s%s\n",
 				l->program, commands[i], f != NULL ? " (" : "", f != NULL ? f->name : "",
 				f != NULL ? ")" : "");
 		}
@@ -306,13 +306,12 @@ static const char *remedy(struct launcher *l)
 	static const struct {
 		const char *sign, *remedy;
 	} known[] = {
-		{"allow-run-as-root",
-		 "Open MPI does not start anything for root: be another user, or add --mpirun \"--allow-run-as-root\""},
-		{"not enough slots",
-		 "more ranks than this machine has slots: take a smaller -n, or say --oversubscribe"},
-		{"unrecognized argument", "it does not know an option in --mpirun \"...\""},
-		{"unrecognized option", "it does not know an option in --mpirun \"...\""},
-		{"unknown option", "it does not know an option in --mpirun \"...\""},
+		{"allow-run-as-root", "Open MPI does not start programs for root: use another user, or add --mpirun "
+				      "\"--allow-run-as-root\""},
+		{"not enough slots", "more ranks than this machine has slots: use a smaller -n, or --oversubscribe"},
+		{"unrecognized argument", "it rejects an option in --mpirun \"...\""},
+		{"unrecognized option", "it rejects an option in --mpirun \"...\""},
+		{"unknown option", "it rejects an option in --mpirun \"...\""},
 	};
 	char answer[ANSWER_MAX], *words[LAUNCHER_WORDS_MAX];
 	memcpy(words, l->words, l->nwords_before * sizeof(*words));
@@ -330,14 +329,13 @@ void launcher_explain(struct launcher *l, int code)
 {
 	const char *slash = strrchr(l->path, '/');
 	if (strcmp(slash != NULL ? slash + 1 : l->path, "srun") == 0) {
-		fprintf(stderr, "mpitrace run: what srun starts, srun traces: srun --mpitrace ...\n");
+		fprintf(stderr, "mpitrace run: use srun --mpitrace for a program that srun starts\n");
 		return;
 	}
 	if (code == 0 || was_started(l)) {
 		fprintf(stderr,
-			"mpitrace run: no MPI call of %s came to the tracer: it is no MPI program, or is linked with "
-			"MPI "
-			"statically, or loads MPI past preloaded libraries (RTLD_DEEPBIND, dlmopen)\n",
+			"mpitrace run: no MPI call of %s came to the tracer: it is not an MPI program, or is linked "
+			"with MPI statically, or loads MPI past preloaded libraries (RTLD_DEEPBIND, dlmopen)\n",
 			l->program);
 		return;
 	}
@@ -348,7 +346,7 @@ void launcher_explain(struct launcher *l, int code)
 	}
 	const char *what = remedy(l);
 	fprintf(stderr, "mpitrace run: %s failed before it started %s: exit code %d; %s\n", l->command, l->program,
-		code, what != NULL ? what : "its own words stand above");
+		code, what != NULL ? what : "its own message is above");
 }
 
 void launcher_done(struct launcher *l)

@@ -1,7 +1,7 @@
 /* live_feed.c - the integrator: merges the samples of all nodes and hands them to other programs (docs/LIVE.md). */
 #include "cli/live_feed.h"
 #include "cli/cli.h"
-#include "postproc/live/look.h"
+#include "postproc/live/snapshot.h"
 
 #include <limits.h>
 #include <signal.h>

@@ -38,7 +38,7 @@ static void put_line(const char *text, unsigned columns)
 	end_line();
 }
 
-static void put_job(const struct look *l, unsigned columns)
+static void put_job(const struct snapshot *l, unsigned columns)
 {
 	char line[512];
 	uint32_t count[4] = {0}, stopped = 0;
@@ -46,12 +46,13 @@ static void put_job(const struct look *l, unsigned columns)
 		count[l->ranks.at[i].state]++;
 		stopped += l->ranks.at[i].stopped;
 	}
-	snprintf(line, sizeof(line), "sample %llu: %zu ranks on %u node%s: %u in MPI, %u outside, %u ended, %u silent",
-		 (unsigned long long)l->sample, l->ranks.n, l->step.nnodes, l->step.nnodes == 1 ? "" : "s",
-		 count[LIVE_MPI], count[LIVE_USEFUL], count[LIVE_ENDED], count[LIVE_SILENT]);
+	snprintf(line, sizeof(line), "sample %llu: %s on %s: %u in MPI, %u outside, %u ended, %u without samples",
+		 (unsigned long long)l->sample, fmt_many((double)l->ranks.n, "rank").s,
+		 fmt_many(l->step.nnodes, "node").s, count[LIVE_MPI], count[LIVE_USEFUL], count[LIVE_ENDED],
+		 count[LIVE_SILENT]);
 	put_line(line, columns);
 	if (stopped > 0) {
-		snprintf(line, sizeof(line), "%u rank%s stopped by a signal: SIGCONT lets %s go on", stopped,
+		snprintf(line, sizeof(line), "%u rank%s stopped by a signal: SIGCONT resumes %s", stopped,
 			 stopped == 1 ? " is" : "s are", stopped == 1 ? "it" : "them");
 		put_line(line, columns);
 	}
@@ -94,7 +95,7 @@ static void put_share(const char *what, double sum, double n)
 		printf("  %s %s", what, fmt_plain(fmt_share(sum / n)).s);
 }
 
-static void put_shares(const struct look *l)
+static void put_shares(const struct snapshot *l)
 {
 	double useful = 0, mpi = 0, off = 0, n = 0, noff = 0;
 	for (size_t i = 0; i < l->ranks.n; i++) {
@@ -131,14 +132,14 @@ static void put_parts(const char *why)
 	}
 }
 
-static void put_stuck(const struct look *l, unsigned columns)
+static void put_stuck(const struct snapshot *l, unsigned columns)
 {
 	size_t n = l->cores.at.n;
 	for (size_t i = 0; i < n && i < DEADLOCKS_SHOWN; i++) {
 		const struct core *c = &l->cores.at.at[i];
 		char line[256], *why = live_why(l, c);
 		size_t ranks = c->nranks + c->waiting.n;
-		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never go on, because of:", ranks,
+		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never continue, because of:", ranks,
 			 ranks == 1 ? "" : "s");
 		put_line(line, columns);
 		put_parts(why);
@@ -147,10 +148,10 @@ static void put_stuck(const struct look *l, unsigned columns)
 	if (n > DEADLOCKS_SHOWN)
 		put_line("and more deadlocks: see --json", columns);
 	if (l->stuck && n == 0)
-		put_line("STUCK: every rank has been inside of one MPI call for a minute or more", columns);
+		put_line("STUCK: every rank has been inside one MPI call for a minute or more", columns);
 }
 
-static void put_waited(const struct look *l, unsigned columns)
+static void put_waited(const struct snapshot *l, unsigned columns)
 {
 	for (size_t i = 0; i < l->waited_for.n && i < WAITED_SHOWN; i++) {
 		const struct live_group *w = &l->waited_for.at[i];
@@ -186,7 +187,7 @@ static double ticks_of(const struct live_thread *t, size_t id)
 	return ticks > 0 ? ticks : 0;
 }
 
-static void add_heavy(struct heavy *sites, const struct look *l, uint32_t rank)
+static void add_heavy(struct heavy *sites, const struct snapshot *l, uint32_t rank)
 {
 	const struct live_rank *r = &l->ranks.at[rank];
 	const struct process *p = l->step.ranks[rank];
@@ -204,7 +205,7 @@ static void add_heavy(struct heavy *sites, const struct look *l, uint32_t rank)
 		sites[r->sig->site].ticks += 1;
 }
 
-static void put_calls(const struct look *l, unsigned columns)
+static void put_calls(const struct snapshot *l, unsigned columns)
 {
 	size_t n = l->step.sites.n;
 	struct heavy *sites = calloc(n + 1, sizeof(*sites));
@@ -239,7 +240,7 @@ static void put_bar(double mpi)
 }
 
 /* lines: 0 for all of them. */
-static void put_ranks(const struct look *l, unsigned columns, unsigned lines, uint32_t first)
+static void put_ranks(const struct snapshot *l, unsigned columns, unsigned lines, uint32_t first)
 {
 	uint32_t end = lines > 0 && lines < l->ranks.n - first ? first + lines : (uint32_t)l->ranks.n;
 	for (uint32_t r = first; r < end; r++) {
@@ -257,7 +258,7 @@ static unsigned room(const struct live_page *p)
 	return p->lines == 0 ? 0 : p->lines > taken + ROOM_MIN ? p->lines - taken : ROOM_MIN;
 }
 
-uint32_t live_print(const struct look *l, const struct live_page *p)
+uint32_t live_print(const struct snapshot *l, const struct live_page *p)
 {
 	char line[128];
 	printed = 0;

@@ -1,7 +1,7 @@
-/* live_text.h - a look at a running job (postproc/live/look.h) as a page of text. */
+/* live_text.h - a look at a running job (postproc/live/snapshot.h) as a page of text. */
 #pragma once
 
-#include "postproc/live/look.h"
+#include "postproc/live/snapshot.h"
 
 struct live_page {
 	unsigned columns, lines; /* of the terminal; 0 lines: as many as it takes */
@@ -10,4 +10,4 @@ struct live_page {
 };
 
 /* To standard output. Returns the rank that was shown first. */
-uint32_t live_print(const struct look *l, const struct live_page *p);
+uint32_t live_print(const struct snapshot *l, const struct live_page *p);

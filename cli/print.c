@@ -21,22 +21,3 @@ void put_plain(FILE *to, const char *text, int max_bytes)
 	if (*text != 0)
 		fputs("...", to);
 }
-
-void put_json_text(FILE *to, const char *text)
-{
-	putc('"', to);
-	while (*text != 0) {
-		uint32_t code;
-		size_t n = utf8_next_of(text, &code);
-		if (n == 0)
-			fprintf(to, "\\u%04x", (unsigned char)*text);
-		else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
-			fprintf(to, "\\u%04x", code);
-		else if (code == '"' || code == '\\')
-			fprintf(to, "\\%c", (char)code);
-		else
-			fwrite(text, 1, n, to);
-		text += n + (n == 0);
-	}
-	putc('"', to);
-}

@@ -58,12 +58,27 @@ static void put_side(const cJSON *diff, const char *side)
 	int n = (int)json_count(s, "files");
 	printf("%s  ", side);
 	put_plain(stdout, json_text(s, "program", "unknown program"), 60);
-	printf(", %.0f ranks, %d run%s:", ranks_of(diff, side), n, n == 1 ? "" : "s");
+	printf(", %s, %s:", fmt_many(ranks_of(diff, side), "rank").s, fmt_many(n, "run").s);
 	for (int i = 0; i < n && i < 4; i++) {
 		putchar(' ');
 		put_plain(stdout, json_text(cJSON_GetArrayItem(files, i), "path", "?"), 200);
 	}
 	puts(n > 4 ? " ..." : "");
+}
+
+/* What these runs could have shown, and how many would show what they do not. */
+static void put_smallest(const cJSON *region, double a)
+{
+	double smallest = json_number(region, "smallest_s"), runs = json_number(region, "runs_needed");
+	if (isnan(smallest))
+		return;
+	printf("These runs would have shown a change of %s", time_text(smallest).s);
+	if (a > 0)
+		printf(" (%.2g %%)", 100 * smallest / a);
+	fputs(" or more, four times of five", stdout);
+	if (!cJSON_IsTrue(json_item(region, "significant")) && !isnan(runs))
+		printf("; this one would take %.0f runs on each side", runs);
+	puts(".");
 }
 
 static void put_verdict(const cJSON *diff)
@@ -81,6 +96,7 @@ static void put_verdict(const cJSON *diff)
 	else
 		printf(", %s (p = %.2g).\n",
 		       cJSON_IsTrue(json_item(region, "significant")) ? "beyond noise" : "within noise", p);
+	put_smallest(region, a);
 	printf("Noise: %s.\n", json_text(json_item(diff, "noise"), "method", "not known"));
 	for (const cJSON *v = json_first(diff, "notes"); v != NULL; v = v->next) {
 		fputs("! ", stdout);
@@ -123,11 +139,14 @@ static void put_head(const char *title)
 
 static void put_time(const cJSON *diff)
 {
-	put_head(shows_a_rank(diff) ? "Time, mean of ranks" : "Time, all ranks added up");
+	put_head(shows_a_rank(diff) ? "Time, mean of ranks" : "Time, total over ranks");
 	for (const cJSON *v = json_first(diff, "time"); v != NULL; v = v->next) {
-		bool region = strcmp(json_text(v, "metric", ""), "region") == 0;
-		put_name(region ? "traced region (once)" : json_text(v, "metric", "?"));
-		put_times(diff, v, !region);
+		const char *metric = json_text(v, "metric", "?");
+		bool region = strcmp(metric, "region") == 0, iteration = strcmp(metric, "iteration") == 0;
+		if (iteration && isnan(json_number(v, "change_s")))
+			continue;
+		put_name(region ? "traced region (once)" : iteration ? "an iteration (once)" : metric);
+		put_times(diff, v, !region && !iteration);
 	}
 }
 
@@ -145,6 +164,23 @@ static void put_efficiency(const cJSON *diff)
 	}
 }
 
+/* Those that compute more or less than they did, against the mean of their run. */
+static void put_ranks(const cJSON *diff)
+{
+	int shown = 0;
+	for (const cJSON *v = json_first(diff, "ranks"); v != NULL && shown < TOP; v = v->next) {
+		char name[NAME_WIDTH];
+		if (!cJSON_IsTrue(json_item(v, "significant")))
+			continue;
+		if (shown++ == 0)
+			put_head("Computation of a rank, the mean of its run is 1");
+		snprintf(name, sizeof(name), "rank %.0f", json_number_or(v, "rank", 0));
+		put_name(name);
+		printf(" %10s %10s %+11.3f %9s *\n", fmt_plain(fmt_ratio(json_number(v, "a"))).s,
+		       fmt_plain(fmt_ratio(json_number(v, "b"))).s, json_number_or(v, "change", 0), "");
+	}
+}
+
 /* "function file:line MPI_X" */
 static void site_name(const cJSON *v, char *to, size_t size)
 {
@@ -155,7 +191,7 @@ static void site_name(const cJSON *v, char *to, size_t size)
 	char place[160], moved[64] = "";
 	snprintf(place, sizeof(place), "%.80s:%.0f", slash != NULL ? slash + 1 : file, line);
 	if (strcmp(matched, "together") == 0)
-		snprintf(moved, sizeof(moved), " (%.0f, %.0f calls as one)", json_number_or(v, "a_sites", 0),
+		snprintf(moved, sizeof(moved), " (%.0f and %.0f call sites as one)", json_number_or(v, "a_sites", 0),
 			 json_number_or(v, "b_sites", 0));
 	else if (strcmp(matched, "only_a") == 0 || strcmp(matched, "only_b") == 0)
 		snprintf(moved, sizeof(moved), " (%s)", matched[5] == 'a' ? "gone" : "new");
@@ -280,6 +316,7 @@ void show_diff(const cJSON *diff)
 	put_verdict(diff);
 	put_time(diff);
 	put_efficiency(diff);
+	put_ranks(diff);
 	put_table(diff, "operations", "MPI functions", "op");
 	put_table(diff, "callsites", "Call sites", NULL);
 	put_table(diff, "wait_states", "Waiting", "state");

@@ -12,19 +12,20 @@ static struct fmt count_text(double n)
 
 static void put_head(const cJSON *x)
 {
-	printf("Epochs      %s: %s messages, %s; %s collectives\n", count_text(json_number_or(x, "count", 0)).s,
-	       count_text(json_number_or(x, "messages", 0)).s, fmt_plain(fmt_bytes(json_number_or(x, "bytes", 0))).s,
-	       count_text(json_number_or(x, "collectives", 0)).s);
+	printf("Epochs      %s: %s, %s; %s\n", count_text(json_number_or(x, "count", 0)).s,
+	       fmt_many(json_number_or(x, "messages", 0), "message").s,
+	       fmt_plain(fmt_bytes(json_number_or(x, "bytes", 0))).s,
+	       fmt_many(json_number_or(x, "collectives", 0), "collective").s);
 	if (json_number_or(x, "largest_messages", 0) > 0)
-		printf("            largest: epoch %.0f, %s messages\n", json_number_or(x, "largest", 0),
-		       count_text(json_number_or(x, "largest_messages", 0)).s);
+		printf("            largest: epoch %.0f, %s\n", json_number_or(x, "largest", 0),
+		       fmt_many(json_number_or(x, "largest_messages", 0), "message").s);
 	if (json_number_or(x, "deepest", 0) > 0)
-		printf("            deepest: epoch %.0f, %s messages in flight at once; most bytes at once %s\n",
-		       json_number_or(x, "deepest", 0), count_text(json_number_or(x, "deepest_messages", 0)).s,
+		printf("            deepest: epoch %.0f, %s in flight at once; most bytes at once %s\n",
+		       json_number_or(x, "deepest", 0), fmt_many(json_number_or(x, "deepest_messages", 0), "message").s,
 		       fmt_plain(fmt_bytes(json_number_or(x, "deepest_bytes", 0))).s);
 	if (json_number_or(x, "unknown_buffers", 0) > 0)
-		printf("            of %s epochs with more than %u messages buffers are not known\n",
-		       count_text(json_number_or(x, "unknown_buffers", 0)).s, EPOCH_MESSAGES_MAX);
+		printf("            buffers not known: %s with more than %u messages\n",
+		       fmt_many(json_number_or(x, "unknown_buffers", 0), "epoch").s, EPOCH_MESSAGES_MAX);
 }
 
 static void put_rows(const cJSON *list, const char *title)
@@ -49,10 +50,10 @@ static void put_super(const cJSON *list)
 {
 	for (const cJSON *x = list != NULL ? list->child : NULL; x != NULL; x = x->next) {
 		double over = json_number_or(x, "over", 0);
-		printf("\nSuper epochs with at most %s buffers: %s", count_text(json_number_or(x, "budget", 0)).s,
+		printf("\nSuper epochs with at most %s: %s", fmt_many(json_number_or(x, "budget", 0), "buffer").s,
 		       count_text(json_number_or(x, "count", 0)).s);
 		if (over > 0)
-			printf(" (%s are one epoch that needs more)", count_text(over).s);
+			printf(" (epochs that alone need more: %s)", count_text(over).s);
 	}
 	if (list != NULL && list->child != NULL)
 		putchar('\n');

@@ -1,6 +1,7 @@
 /* show_events.c - `show --events`: single calls, as a table or as JSON. In: .mpix chunks.  Out:
  * stdout. */
 #include "base/json.h"
+#include "base/json_quote.h"
 #include "cli/print.h"
 #include "cli/show.h"
 
@@ -50,9 +51,9 @@ static void put_row(const struct printing *p, const struct mpix_event *x)
 static void put_site(const cJSON *site)
 {
 	printf(",\"file\":");
-	put_json_text(stdout, json_text(site, "file", ""));
+	json_quote_to(stdout, json_text(site, "file", ""));
 	printf(",\"line\":%.0f,\"function\":", json_number_or(site, "line", 0));
-	put_json_text(stdout, json_text(site, "function", ""));
+	json_quote_to(stdout, json_text(site, "function", ""));
 }
 
 static void put_object(const struct printing *p, const struct mpix_event *x)
@@ -60,7 +61,7 @@ static void put_object(const struct printing *p, const struct mpix_event *x)
 	const cJSON *site = callsite_of(p, x);
 	printf("%s\n{\"rank\":%u,\"start_s\":%.9f,\"end_s\":%.9f,\"wait_s\":%.9f,\"op\":", p->printed > 0 ? "," : "",
 	       p->rank, (double)x->start_ns * 1e-9, (double)x->end_ns * 1e-9, (double)x->wait_ns * 1e-9);
-	put_json_text(stdout, p->info->ops[x->op]);
+	json_quote_to(stdout, p->info->ops[x->op]);
 	printf(",\"class\":\"%s\",\"peer\":%" PRId32 ",\"tag\":%" PRId32 ",\"bytes\":%" PRIu64 ",\"calls\":%" PRIu64
 	       ",\"comm\":%" PRIu32 ",\"thread\":%" PRIu32,
 	       class_names[x->class], x->peer, x->tag, x->bytes, x->calls, x->comm, x->thread);

@@ -6,6 +6,7 @@
 #include "format/issues.h"
 #include "reports/html/html.h"
 #include "reports/text/evidence.h"
+#include "reports/text/gain.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,6 +69,13 @@ static void put_measure(const cJSON *issue)
 	else if (at == 0)
 		return;
 	put_line("who", text);
+}
+
+static void put_gain(const cJSON *issue)
+{
+	char text[GAIN_TEXT];
+	if (gain_text(issue, true, text))
+		put_line("gain", text);
 }
 
 /* As on the page, in letters. */
@@ -136,14 +144,15 @@ void show_issues(const cJSON *a, const char *path)
 {
 	size_t n;
 	const cJSON **rows = json_objects(a, "issues", &n);
-	puts(n > 0	    ? "\nIssues, causes before what follows from them (severity, time lost, share of all)"
+	puts(n > 0	    ? "\nIssues, causes before their consequences (severity, time lost, share of all)"
 	     : is_judged(a) ? "\nIssues: nothing to fix"
-			    : "\nIssues: not judged");
+			    : "\nIssues: not analysed");
 	for (size_t i = 0; i < n; i++) {
 		put_head(rows[i], i + 1, show_ranks_s(a));
 		put_line("what", json_text(rows[i], "what", ""));
 		if (i >= ISSUES_SHOWN)
 			continue;
+		put_gain(rows[i]);
 		put_measure(rows[i]);
 		put_line("why", json_text(rows[i], "why", ""));
 		put_line("do", json_text(rows[i], "next", ""));

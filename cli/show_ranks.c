@@ -89,7 +89,7 @@ static void put_outliers(const struct profile *p)
 	       seconds_text(p->least_s).s, p->least_rank);
 	if (p->noutliers == 0)
 		return;
-	fputs("  out of line: rank", stdout);
+	fputs("  outliers: rank", stdout);
 	for (size_t i = 0; i < p->noutliers && i < SHOW_TOP; i++)
 		printf("%s %ld", i > 0 ? "," : "", p->outlier[i]);
 	if (p->noutliers > SHOW_TOP)

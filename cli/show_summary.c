@@ -27,7 +27,7 @@ static void put_job(const cJSON *a, const struct mpix_info *info)
 	if (json_text(job, "imported", NULL) == NULL || !isnan(json_number(job, "elapsed_s")))
 		printf(", %s", seconds_text(json_number_or(job, "elapsed_s", (double)info->runtime_ns * 1e-9)).s);
 	if (json_number_or(job, "hung_s", 0) > 0)
-		printf(" (the last %s nobody advanced)", seconds_text(json_number(job, "hung_s")).s);
+		printf(" (no rank advanced in the last %s)", seconds_text(json_number(job, "hung_s")).s);
 	const char *id = json_text(job, "job_id", "");
 	if (id[0] != 0) {
 		fputs(", job ", stdout);
@@ -97,9 +97,9 @@ static void put_processor_wait(const cJSON *a)
 {
 	struct processor_wait w = processor_wait_of(a);
 	if (w.seen)
-		printf("Processors  ranks waited for one: %s in all; most %s, rank %.0f;\n"
-		       "            useful time holds a part of it, so efficiency is at most this\n",
-		       seconds_text(w.all_s).s, seconds_text(w.most_s).s, w.most_rank);
+		printf("Processors  ranks waited %s for a free core (total over ranks), rank %.0f\n            "
+		       "longest: %s; useful time has a part of it, so efficiency is at most this\n",
+		       seconds_text(w.all_s).s, w.most_rank, seconds_text(w.most_s).s);
 }
 
 /* ---- how far to trust it ---- */
@@ -123,7 +123,7 @@ static void put_calls(const cJSON *a)
 		calls += json_number_or(row, "calls", 0);
 	printf("            %s calls; ", count_text(calls).s);
 	if (!show_has_events(a)) {
-		printf("none of them singly, all in the totals\n");
+		printf("no single calls, all in the totals\n");
 		return;
 	}
 	printf("%s single events, ", count_text(json_number_or(coverage, "events", 0)).s);

@@ -30,7 +30,7 @@ static void put_unreturned(const cJSON *a)
 		mpi_s += fmax(json_number_or(row, "mpi_s", 0), 0);
 	}
 	if (seconds > 0 && ranks_s > 0)
-		printf("      in calls that ranks never came back from: %s, %s; in no row\n", seconds_text(seconds).s,
+		printf("      in calls that never returned: %s, %s; in no row\n", seconds_text(seconds).s,
 		       share_text(fmin(seconds, mpi_s) / ranks_s).s);
 }
 

@@ -341,7 +341,7 @@ static void put_nodes(const cJSON *topology, bool all)
 	for (size_t i = 0; i < shown; i++)
 		put_node(placed[i].node, 2 * put_switches(placed[i].node, i > 0 ? placed[i - 1].node : NULL));
 	if (n > shown)
-		printf("%zu further nodes: --all\n", n - shown);
+		printf("%s: --all\n", fmt_many((double)(n - shown), "more node").s);
 	free(placed);
 	free(nodes);
 }
@@ -401,7 +401,7 @@ static void put_misbindings(const cJSON *topology)
 			len += snprintf(text + len, sizeof(text) - (size_t)len, " The same on %.0f more node%s.", more,
 					plural(more));
 		if (json_number_or(row, "ranks_total", 0) > 2)
-			snprintf(text + len, sizeof(text) - (size_t)len, " %.0f ranks in all.",
+			snprintf(text + len, sizeof(text) - (size_t)len, " In total: %.0f ranks.",
 				 json_number_or(row, "ranks_total", 0));
 		fputs("\n! ", stdout);
 		put_wrapped(text, 2, 2);
@@ -417,5 +417,5 @@ void show_topology(const cJSON *topology, const cJSON *job, bool all)
 	put_nodes(topology, all);
 	put_misbindings(topology);
 	if (job != NULL && json_first(topology, "misbindings") == NULL)
-		puts("\nNothing odd about the bindings.");
+		puts("\nAll bindings are as they should be.");
 }

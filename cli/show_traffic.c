@@ -108,7 +108,7 @@ void show_arrivals(const cJSON *a)
 	const cJSON *arrivals = json_item(a, "collective_arrivals");
 	size_t n = json_count(arrivals, "callsites"), shown = 0;
 	if (n > 0)
-		printf("\nCollectives by call site, where the last one costs most first\n  %-18s %11s %9s %9s %9s "
+		printf("\nCollectives by call site, longest wait for the last rank first\n  %-18s %11s %9s %9s %9s "
 		       "%8s\n",
 		       "", "operations", "apart", "at most", "waiting", "last");
 	for (const cJSON *row = json_first(arrivals, "callsites"); row != NULL && shown < SHOW_TOP; row = row->next) {
@@ -138,7 +138,7 @@ void show_delays(const cJSON *a)
 	double waits_s = fmax(json_number(delays, "waits_s"), 0);
 	if (row == NULL || cost_of(row) <= 0 || cost_of(row) < DELAY_SHARE_MIN * waits_s)
 		return;
-	printf("\nWho makes others wait, %s in all: in a call, or computing before it\n  %-22s %11s %13s %12s\n",
+	printf("\nDelays: %s of waiting, caused in a call or in the computation before it\n  %-22s %11s %13s %12s\n",
 	       seconds_text(waits_s).s, "", "mostly rank", "others waited", "indirectly");
 	for (size_t i = 0; row != NULL && i < SHOW_TOP && cost_of(row) >= DELAY_SHARE_MIN * waits_s;
 	     row = row->next, i++) {

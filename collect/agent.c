@@ -400,7 +400,7 @@ static int resume(struct agent *a, struct error *e)
 	if (rc == 0)
 		rc = predecessor_claim(a->ranks);
 	if (rc < 0)
-		return fail(e, rc, "%s: cannot go on in it: %s", path, strerror(-rc));
+		return fail(e, rc, "%s: cannot continue it: %s", path, strerror(-rc));
 	a->next_index = a->predecessor.nprocesses;
 	a->snapshots.node.seq = predecessor_next_seq(&a->predecessor, MPIC_META, MPIC_NODE, 0);
 	a->sampler.seq = predecessor_next_seq(&a->predecessor, MPIC_SAMPLE, MPIC_NODE, 0);

@@ -291,6 +291,7 @@ static cJSON *description_of(const struct segfile *f)
 	cJSON_AddItemToObject(json, "argv", argv_of(f));
 	cJSON_AddNumberToObject(json, "argv_missing_bytes", f->argv_missing_bytes);
 	cJSON_AddNumberToObject(json, "modules_missing", f->modules_missing);
+	cJSON_AddNumberToObject(json, "modules_replaced", f->modules_replaced);
 	add_string(json, "library", f->library, sizeof(f->library));
 	add_string(json, "transports", f->transports, sizeof(f->transports));
 	cJSON_AddNumberToObject(json, "thread_level", f->thread_level);

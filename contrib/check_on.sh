@@ -9,6 +9,8 @@ WHERE=
 ROOT=
 LOG=
 TESTS=()
+OPTIONS=()
+COMPILER=() # the environment that names it, when it is not the root's own
 # What the tests below need beside what building does.
 MORE=(ca-certificates mount procps git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
 	python3-mpi4py python3-jsonschema python3-numpy nodejs npm)
@@ -36,6 +38,7 @@ parse() {
 	esac
 	shift
 	TESTS=("$@")
+	[ "$WHERE" != arm64 ] || OPTIONS=(-Dviewer=disabled) COMPILER=(CC=lent-gcc OMPI_CC=lent-gcc MPICH_CC=lent-gcc)
 	ROOT=$REPO/build-on/$WHERE
 	LOG=$REPO/build-on/$WHERE.log
 }
@@ -46,16 +49,36 @@ skip() {
 	exit 77
 }
 
+# The viewer is the same everywhere, and unpacking what makes it takes qemu longer than all else.
 packages() {
-	printf '%s\n' "${PACKAGES[@]}" "${MORE[@]}" | paste -sd,
+	printf '%s\n' "${PACKAGES[@]}" "${MORE[@]}" | if [ "$WHERE" = arm64 ]; then grep -vxE 'nodejs|npm'; else cat; fi | paste -sd,
 }
 
 # Programs of aarch64 on this machine, by the kernel's hand.
 run_foreign_programs() {
-	install_packages qemu-user-static binfmt-support arch-test
+	install_packages qemu-user-static binfmt-support arch-test gcc-aarch64-linux-gnu
 	[ -e /proc/sys/fs/binfmt_misc/register ] || as_root mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc 2>/dev/null
 	[ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] || as_root update-binfmts --enable qemu-aarch64 >>"$LOG" 2>&1
 	arch-test arm64 >/dev/null || skip "this kernel does not run programs of aarch64 by qemu-user (binfmt_misc)"
+}
+
+# What compiles C for aarch64 is this machine's own compiler: qemu's would take an hour. All that it reads and links is the root's.
+lend_compiler() {
+	local gcc as=$ROOT/usr/aarch64-linux-gnu program library
+	gcc=$(realpath /usr/bin/aarch64-linux-gnu-gcc)
+	as_root mkdir -p "$as/bin" "$ROOT/lib64" "$ROOT/usr/lib/gcc-cross"
+	as_root ln -sfn ../lib/aarch64-linux-gnu "$as/lib"
+	as_root cp -a /usr/lib/gcc-cross/aarch64-linux-gnu "$ROOT/usr/lib/gcc-cross/"
+	as_root cp "$gcc" "$ROOT/usr/bin/lent-gcc"
+	for program in as ld; do
+		as_root cp -L "/usr/bin/aarch64-linux-gnu-$program" "$as/bin/$program"
+	done
+	for program in "$gcc" /usr/bin/aarch64-linux-gnu-{as,ld} /usr/lib/gcc-cross/aarch64-linux-gnu/*/{cc1,collect2,liblto_plugin.so}; do
+		for library in $(ldd "$program" | grep -o '/[^ ]*'); do
+			as_root mkdir -p "$ROOT$(dirname "$library")"
+			as_root cp -L "$library" "$ROOT$library"
+		done
+	done
 }
 
 make_root() {
@@ -72,6 +95,7 @@ make_root() {
 		--aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$ROOT" "$from" >>"$LOG" 2>&1 ||
 		skip "no root of Debian $suite: $(grep -m 1 '^E:' "$LOG" || tail -n 1 "$LOG")"
 	printf '[safe]\n\tdirectory = *\n' | as_root tee "$ROOT/root/.gitconfig" >/dev/null
+	[ "$WHERE" != arm64 ] || lend_compiler
 	as_root touch "$ROOT/.made"
 }
 
@@ -93,16 +117,17 @@ inside() {
 		pivot_root . outside
 		umount -l /outside
 		cd /src
-		exec env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 NODE_EXTRA_CA_CERTS=/root/certificates.pem "$@"' inside "$ROOT" "$REPO" "$@"
+		exec env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 NODE_EXTRA_CA_CERTS=/root/certificates.pem "$@"' \
+		inside "$ROOT" "$REPO" ${COMPILER[@]+"${COMPILER[@]}"} "$@"
 }
 
 build() {
 	# What this machine's npm trusts beside the usual, the root's does as well.
 	as_root cp "${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt}" "$ROOT/root/certificates.pem"
 	step "building on $WHERE"
-	quiet inside meson setup /root/build /src --prefix=/opt/mpitrace --buildtype=debug --werror --reconfigure
-	quiet inside meson compile -C /root/build
-	quiet inside meson install -C /root/build --no-rebuild
+	quiet inside meson setup /build /src --prefix=/opt/mpitrace --buildtype=debug --werror --reconfigure "${OPTIONS[@]}"
+	quiet inside meson compile -C /build
+	quiet inside meson install -C /build --no-rebuild
 }
 
 is_claim() {
@@ -111,10 +136,10 @@ is_claim() {
 
 # run_suite NAME FILE CMD...: its output goes through contrib/testlog.py as that of check.sh does.
 run_suite() {
-	local name=$1 log=$2 rc=0 passed failed skipped
+	local name=$1 log=$2 rc=0 kind passed failed skipped
 	shift 2
 	inside "$@" >"$log" 2>&1 || rc=$?
-	[ "$name" = slurm ] || cp "$ROOT"/root/build/meson-logs/testlog.{json,txt} "$(dirname "$log")"
+	[ "$name" = slurm ] || for kind in json txt; do cp "$ROOT/build/meson-logs/testlog.$kind" "${log%json}$kind"; done
 	read -r passed failed skipped < <(python3 "$REPO/contrib/testlog.py" "$log" 2>>"$LOG" || echo 0 1 0)
 	[ "$rc" = 0 ] || [ "$failed" -gt 0 ] || failed=1
 	[ "$failed" = 0 ] || grep -aE '^not ok|^#|\[FAIL\]' "${log%.json}"* | head -n 60 >&2 || true
@@ -138,7 +163,7 @@ run_tests() {
 	for test in "${TESTS[@]}"; do
 		if [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
 	done
-	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/testlog.json" meson test -C /root/build --no-rebuild "${meson[@]}"
+	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/$WHERE.tests.json" meson test -C /build --no-rebuild "${meson[@]}"
 	[ "$slurm" = none ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" /src/tests/slurm/run.sh --prefix /opt/mpitrace ${claims[@]+"${claims[@]}"}
 	note_row "the tracer's tests, ten of Slurm's"
 }
@@ -150,6 +175,7 @@ main() {
 	mkdir -p "$REPO/build-on"
 	: >"$LOG"
 	make_root
+	inside true 2>>"$LOG" || skip "no root can be entered here: $(tail -n 1 "$LOG")"
 	build
 	run_tests
 	printf '%d passed, %d failed\n' "$PASSED" "$FAILED"

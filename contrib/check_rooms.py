@@ -19,7 +19,8 @@ topology:           base format
 pmpi:               base format
 collect:            base format topology
 postproc/state:     base format
-postproc:           base format topology postproc/state
+postproc/replay:    base format
+postproc:           base format topology postproc/state postproc/replay
 postproc/protocol:  base format
 postproc/compare:   base format
 postproc/live:      base format postproc/state postproc
@@ -29,10 +30,11 @@ spank:              base format spank/policy spank/warden
 reports/text:       base format
 reports/html:       base format reports/text
 reports/export:     base format
+reports/query:      base reports/export
 reports/web:        base format postproc/live
 fleet:              base format reports/html reports/web
 fleet/publish:      base spank/policy fleet
-cli:                base format topology collect postproc postproc/protocol postproc/compare postproc/live spank spank/policy reports/text reports/html reports/export reports/web fleet fleet/publish
+cli:                base format topology collect postproc postproc/replay postproc/protocol postproc/compare postproc/live spank spank/policy reports/text reports/html reports/export reports/query reports/web fleet fleet/publish
 '''
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

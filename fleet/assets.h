@@ -4,3 +4,4 @@
 
 extern const char fleet_style[], fleet_style_sha256[];
 extern const char fleet_script[], fleet_script_sha256[];
+extern const char fleet_monday[]; /* monday.sql */

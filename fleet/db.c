@@ -81,7 +81,7 @@ static int check_version(struct fleet *f, enum fleet_mode mode, struct error *e)
 	if (version < 0)
 		return fleet_fail(f, e);
 	if (id != APPLICATION_ID && !(empty && mode == FLEET_CREATE))
-		return fail(e, -EBADMSG, "%s: is no database of a fleet; `mpitrace fleet ingest` makes one", f->path);
+		return fail(e, -EBADMSG, "%s: is not a fleet database; `mpitrace fleet ingest` makes one", f->path);
 	if (version > fleet_version)
 		return fail(e, -EPROTO,
 			    "%s: has version %d, and this mpitrace knows %d: use the one that made it, or a newer one",

@@ -54,9 +54,22 @@ static int put_evidence(struct fleet *f, sqlite3_stmt *s, const struct scan *sca
 	return rc;
 }
 
+static void put_since(sqlite3_stmt *s, const struct node_effect *x)
+{
+	const double values[] = {x->since, x->since_low, x->since_high};
+	for (int k = 0; k < 3; k++)
+		if (x->since > 0)
+			sqlite3_bind_int64(s, 10 + k, (sqlite3_int64)values[k]);
+		else
+			sqlite3_bind_null(s, 10 + k);
+	sqlite3_bind_double(s, 13, x->before);
+	sqlite3_bind_double(s, 14, x->since > 0 ? x->change_p : 1);
+	sqlite3_bind_double(s, 15, x->lost_week);
+}
+
 static int put_nodes(struct fleet *f, const struct scan *scan, const struct node_effect *x, struct error *e)
 {
-	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?,?)", e);
+	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", e);
 	sqlite3_stmt *jobs = s != NULL ? fleet_prepare(f, "INSERT INTO node_jobs VALUES(?,?,?,?)", e) : NULL;
 	int rc = jobs != NULL ? 0 : -EIO;
 	for (size_t i = 0; i < scan->names.n && rc == 0; i++) {
@@ -67,6 +80,7 @@ static int put_nodes(struct fleet *f, const struct scan *scan, const struct node
 		sqlite3_bind_int64(s, 7, x[i].jobs);
 		sqlite3_bind_int(s, 8, x[i].suspected);
 		sqlite3_bind_double(s, 9, x[i].lost);
+		put_since(s, &x[i]);
 		rc = step(f, s, e);
 		if (rc == 0)
 			rc = put_evidence(f, jobs, scan, i, &x[i], e);
@@ -78,18 +92,20 @@ static int put_nodes(struct fleet *f, const struct scan *scan, const struct node
 
 static int put_changes(struct fleet *f, const change_list *list, struct error *e)
 {
-	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO changes VALUES(?,?,?,?,?,?,?,?,?,?,?)", e);
+	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO changes VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", e);
 	int rc = s != NULL ? 0 : -EIO;
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		const struct change *c = &list->at[i];
 		const double values[] = {c->before, c->after, c->change, c->low, c->high, c->p};
-		sqlite3_bind_int64(s, 1, c->program);
+		sqlite3_bind_int64(s, 1, c->name);
 		sqlite3_bind_int64(s, 2, c->day);
 		for (int k = 0; k < 6; k++)
 			sqlite3_bind_double(s, 3 + k, values[k]);
 		sqlite3_bind_int64(s, 9, c->jobs_before);
 		sqlite3_bind_int64(s, 10, c->jobs_after);
 		sqlite3_bind_double(s, 11, c->hours_since);
+		sqlite3_bind_int64(s, 12, c->day_low);
+		sqlite3_bind_int64(s, 13, c->day_high);
 		rc = step(f, s, e);
 	}
 	sqlite3_finalize(s);

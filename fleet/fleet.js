@@ -85,7 +85,7 @@
 	const columns = table => heads(table).flatMap((head, at) => (head.classList.contains("pic") ? [] : [{ name: text(head), at }]));
 	/* RFC 4180; a text that a spreadsheet would reckon with is kept from it. */
 	const quoted = x => {
-		const s = x === null ? "" : typeof x === "number" ? String(x) : x.replace(/^[=+\-@]/, "'$&");
+		const s = x === null ? "" : typeof x === "number" ? String(x) : x.replace(/(^|[,;"])(?=[=+\-@])/g, "$1'");
 		return /[",\r\n]/.test(s) ? '"' + s.replaceAll('"', '""') + '"' : s;
 	};
 	const csv = table => {

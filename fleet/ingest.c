@@ -2,6 +2,7 @@
 #include "fleet/ingest.h"
 #include "fleet/job.h"
 #include "fleet/record.h"
+#include "fleet/record_read.h"
 
 #include "base/buf.h"
 #include "base/hostlist.h"
@@ -17,8 +18,9 @@
 #include <string.h>
 
 #define NODES_MOST 4096
-#define DEVIATION_UNIT 1e4 /* of a stored deviation, sixteen bits */
-#define COMMIT_EVERY 20000 /* records of one transaction: bounds the log, and what a crash takes back */
+#define DOUBTFUL_BYTES_MOST 64 /* of a time that is none */
+#define DEVIATION_UNIT 1e4     /* of a stored deviation, sixteen bits */
+#define COMMIT_EVERY 20000     /* records of one transaction: bounds the log, and what a crash takes back */
 
 struct name {
 	char *text;
@@ -32,6 +34,7 @@ struct ingest {
 	void *context;
 	struct ingest_counts counts;
 	sqlite3_stmt *find_name, *add_name, *find_job, *remove_job, *add_job, *add_record, *add_run, *find_record;
+	sqlite3_stmt *set_aside, *take_back;
 	VEC(struct name) names;
 	struct index by_name;
 	struct libdeflate_compressor *deflate;
@@ -113,6 +116,17 @@ static void bind_number(sqlite3_stmt *s, int at, double value)
 		sqlite3_bind_double(s, at, value);
 }
 
+static void bind_added(sqlite3_stmt *s, int at, const struct fleet_job *j)
+{
+#define BIND(name, kind, of, column) \
+	if (FIELD_IS_TEXT(FIELD_##kind)) \
+		sqlite3_bind_text(s, ++at, j->added[FLEET_ADDED_##name].text, -1, SQLITE_STATIC); \
+	else \
+		bind_number(s, ++at, j->added[FLEET_ADDED_##name].number);
+	RECORD_FIELDS_ADDED(BIND)
+#undef BIND
+}
+
 static int add_job(struct ingest *g, const struct fleet_job *j, struct error *e)
 {
 	static const enum fleet_kind kinds[] = {FLEET_CLUSTER, FLEET_USER,  FLEET_ACCOUNT, FLEET_PARTITION,
@@ -137,7 +151,9 @@ static int add_job(struct ingest *g, const struct fleet_job *j, struct error *e)
 	sqlite3_bind_double(s, ++at, j->loss);
 	sqlite3_bind_int(s, ++at, j->complete);
 	sqlite3_bind_double(s, ++at, j->hung);
-	sqlite3_bind_text(s, ++at, j->outcome, -1, SQLITE_STATIC);
+	sqlite3_bind_text(s, ++at, j->state, -1, SQLITE_STATIC);
+	sqlite3_bind_double(s, ++at, j->idle);
+	bind_added(s, at, j);
 	return step(g, s, e);
 }
 
@@ -268,30 +284,55 @@ static int put(struct ingest *g, struct fleet_job *j, const char *text, size_t l
 	return rc;
 }
 
+/* Who and what it was, for somebody to look at; in no sum. */
+static int set_aside(struct ingest *g, const struct fleet_job *j, struct error *e)
+{
+	char claim[FLEET_CLAIM_MAX];
+	fleet_claim(j, claim);
+	g->counts.doubtful++;
+	sqlite3_bind_text(g->set_aside, 1, claim, -1, SQLITE_STATIC);
+	sqlite3_bind_text(g->set_aside, 2, json_text(j->record, "start", ""), DOUBTFUL_BYTES_MOST, SQLITE_TRANSIENT);
+	sqlite3_bind_text(g->set_aside, 3, j->doubt, -1, SQLITE_STATIC);
+	return step(g, g->set_aside, e);
+}
+
+/* A later record of the step has its times right. */
+static int take_back(struct ingest *g, const struct fleet_job *j, struct error *e)
+{
+	char claim[FLEET_CLAIM_MAX];
+	fleet_claim(j, claim);
+	sqlite3_bind_text(g->take_back, 1, claim, -1, SQLITE_STATIC);
+	return step(g, g->take_back, e);
+}
+
 static void refuse(struct ingest *g, const char *where, const char *why)
 {
 	char text[ERROR_TEXT_MAX];
 	g->counts.refused++;
-	snprintf(text, sizeof(text), "%.600s: %s; it is left out", where, why);
+	snprintf(text, sizeof(text), "%.600s: %s; ignored", where, why);
 	if (g->say != NULL)
 		g->say(g->context, text);
 }
 
 int ingest_record(struct ingest *g, const char *text, size_t len, const char *where, const char *owner, struct error *e)
 {
-	struct fleet_job j;
+	struct fleet_job j = {0};
 	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
 		len--;
-	cJSON *record = len < RECORD_BYTES_MAX ? cJSON_ParseWithLength(text, len) : NULL;
+	cJSON *record = len < RECORD_BYTES_MAX ? record_read(text, len) : NULL;
 	const char *wrong = len >= RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
 			    : record == NULL	    ? "is not JSON"
 						    : fleet_job_of(record, &j);
 	if (wrong == NULL && !record_is_owners(j.names[FLEET_USER], owner))
-		wrong = "is another user's file than it says";
+		wrong = "belongs to another user than it says";
 	int rc = 0;
 	if (wrong != NULL)
 		refuse(g, where, wrong);
-	else
+	if (wrong != NULL && wrong == j.doubt)
+		rc = set_aside(g, &j, e);
+	else if (wrong == NULL)
+		rc = take_back(g, &j, e);
+	if (rc == 0 && wrong == NULL)
 		rc = put(g, &j, text, len, e);
 	cJSON_Delete(record);
 	if (rc == 0 && ++g->pending >= COMMIT_EVERY)
@@ -300,6 +341,9 @@ int ingest_record(struct ingest *g, const char *text, size_t len, const char *wh
 }
 
 /* ---- all of it ---- */
+
+#define COLUMN(name, kind, of, column) ", \"" #name "\""
+#define MARK(name, kind, of, column) ",?"
 
 static bool prepare(struct ingest *g, struct error *e)
 {
@@ -315,10 +359,16 @@ static bool prepare(struct ingest *g, struct error *e)
 		 "INSERT INTO jobs(key, job, cluster, user, account, partition, program, build, mpi, nodes, ranks, "
 		 "start,"
 		 " elapsed_s, core_hours, useful, wait, parallel, load_balance, issue, loss_core_hours, complete,"
-		 " hung_core_hours, outcome) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+		 " hung_core_hours, state, idle_core_hours" RECORD_FIELDS_ADDED(COLUMN) ") "
+											"VALUES(?,?,?,?,?,?,?,?,?,?,?,?"
+											",?,?,?,?,?,?,?,?,?,?,?,"
+											"?" RECORD_FIELDS_ADDED(
+												MARK) ")"},
 		{&g->add_record, "INSERT INTO records VALUES(?,?,?)"},
 		{&g->add_run, "INSERT INTO runs VALUES(?,?)"},
 		{&g->find_record, "SELECT bytes, deflated FROM records WHERE job=?"},
+		{&g->set_aside, "INSERT OR REPLACE INTO set_aside VALUES(?,?,?)"},
+		{&g->take_back, "DELETE FROM set_aside WHERE key=?"},
 	};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if ((*all[i].s = fleet_prepare(g->f, all[i].sql, e)) == NULL)
@@ -360,8 +410,8 @@ void ingest_end(struct ingest *g)
 {
 	if (g == NULL)
 		return;
-	sqlite3_stmt *all[] = {g->find_name, g->add_name,   g->find_job, g->remove_job,
-			       g->add_job,   g->add_record, g->add_run,	 g->find_record};
+	sqlite3_stmt *all[] = {g->find_name,  g->add_name, g->find_job,	   g->remove_job, g->add_job,
+			       g->add_record, g->add_run,  g->find_record, g->set_aside,  g->take_back};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		sqlite3_finalize(all[i]);
 	sqlite3_exec(g->f->db, "ROLLBACK", NULL, NULL, NULL);

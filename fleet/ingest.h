@@ -8,6 +8,7 @@
 
 struct ingest_counts {
 	uint64_t added, replaced, known, refused;
+	uint64_t doubtful; /* of refused: set aside, since their times cannot be */
 };
 
 struct ingest;

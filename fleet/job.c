@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#define START_LEAST 1000000000.0 /* 2001: before it there was no trace of ours */
-#define START_MOST 4000000000.0
+#define START_LEAST 1704067200.0 /* 2024: before it there was no trace of ours */
+#define CLOCKS_DIFFER_S 86400.0	 /* by no more, with time zones that are set wrongly */
 #define HOURS_MOST 1e9
 
 static double bounded(double value, double least, double most, double fallback)
@@ -18,11 +18,32 @@ static double bounded(double value, double least, double most, double fallback)
 	return value >= least && value <= most ? value : fallback;
 }
 
+/* NAN for what no calendar has, as 2026-02-30. */
 static double start_of(const char *text)
 {
+	static const char form[] = "%Y-%m-%dT%H:%M:%SZ";
 	struct tm tm = {0};
-	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return end != NULL && *end == '\0' ? (double)timegm(&tm) : 0;
+	char again[32] = "";
+	const char *end = strptime(text, form, &tm);
+	if (end == NULL || *end != '\0')
+		return NAN;
+	time_t t = timegm(&tm);
+	if (gmtime_r(&t, &tm) == NULL || strftime(again, sizeof(again), form, &tm) == 0 || strcmp(again, text) != 0)
+		return NAN;
+	return (double)t;
+}
+
+/* What cannot be of the times of a job that has ended, or NULL. */
+static const char *doubt_of(const struct fleet_job *j)
+{
+	double latest = (double)time(NULL) + CLOCKS_DIFFER_S;
+	if (isnan(j->start))
+		return "does not say when it began";
+	if (j->start < START_LEAST)
+		return "began before there was an mpitrace";
+	if (j->start > latest)
+		return "begins in the future";
+	return j->start + j->elapsed_s > latest ? "ends in the future" : NULL;
 }
 
 /* The first issue that is worth a look, as in the report. */
@@ -37,14 +58,34 @@ static void take_issue(struct fleet_job *j)
 }
 
 /* One of Slurm's words, or nothing that could be one. */
-static const char *outcome_of(const char *text)
+static const char *state_of(const char *text)
 {
 	static const char *const all[] = {"COMPLETED", "FAILED",	"STOPPED",   "CANCELLED",
-					  "TIMEOUT",   "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED"};
+					  "TIMEOUT",   "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED",
+					  "BOOT_FAIL", "DEADLINE",	"REVOKED",   "REQUEUED"};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (strcmp(all[i], text) == 0)
 			return all[i];
 	return "UNKNOWN";
+}
+
+static void take_added(struct fleet_job *j)
+{
+#define ROW(name, kind, of, column) {#name, FIELD_##kind},
+	static const struct {
+		const char *name;
+		enum field_kind kind;
+	} rows[] = {RECORD_FIELDS_ADDED(ROW)};
+#undef ROW
+	for (size_t i = 0; i < FLEET_ADDED; i++) {
+		enum field_kind k = rows[i].kind;
+		const char *text = json_text(j->record, rows[i].name, "");
+		bool is_text = FIELD_IS_TEXT(k);
+		j->added[i].text = is_text && strlen(text) <= FLEET_NAME_MAX ? text : "";
+		j->added[i].number = k == FIELD_TIME ? start_of(text)
+				     : is_text	     ? NAN
+						     : bounded(json_number(j->record, rows[i].name), 0, 1e18, NAN);
+	}
 }
 
 static void take_names(struct fleet_job *j)
@@ -66,7 +107,7 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 	*j = (struct fleet_job){
 		.record = record, .key = json_text(record, "id", ""), .job = json_text(record, "job_id", "")};
 	if (strcmp(json_text(record, "schema", ""), RECORD_SCHEMA) != 0)
-		return "is no record of schema " RECORD_SCHEMA;
+		return "is not a record of schema " RECORD_SCHEMA;
 	if (*j->key == '\0' || strlen(j->key) >= RECORD_ID_MAX || strlen(j->job) > FLEET_NAME_MAX)
 		return "has no id, or a long one";
 	take_names(j);
@@ -74,24 +115,73 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 		if (j->names[k] != NULL && strlen(j->names[k]) > FLEET_NAME_MAX)
 			return "has a name of more than 512 bytes";
 	j->start = start_of(json_text(record, "start", ""));
-	if (!(j->start >= START_LEAST && j->start <= START_MOST))
-		return "does not say when it began";
 	j->elapsed_s = bounded(json_number(record, "elapsed_s"), 0, HOURS_MOST, 0);
+	j->doubt = doubt_of(j);
+	if (j->doubt != NULL)
+		return j->doubt;
 	j->ranks = bounded(json_number(record, "ranks"), 0, 1e9, 0);
 	j->nodes = bounded(json_number(record, "nodes"), 0, 1e9, 0);
 	j->core_hours = bounded(json_number(record, "core_hours"), 0, HOURS_MOST, 0);
 	j->useful = bounded(json_number(share, "useful"), 0, 1, 1);
 	j->wait = bounded(json_number(share, "wait"), 0, 1 - j->useful, 0);
 	j->hung = bounded(json_number(record, "hung_core_hours"), 0, j->core_hours, 0);
-	double went_on = j->core_hours > 0 ? 1 - j->hung / j->core_hours : 1;
+	j->idle = bounded(json_number(json_item(record, "hours"), "idle"), 0, j->core_hours - j->hung, 0);
+	double hung = j->core_hours > 0 ? j->hung / j->core_hours : 0;
+	double went_on = j->core_hours > 0 ? 1 - (j->hung + j->idle) / j->core_hours : 1;
 	j->useful *= went_on;
-	j->wait = fmin(j->wait * went_on + (1 - went_on), 1 - j->useful);
-	j->outcome = outcome_of(json_text(record, "outcome", ""));
+	j->wait = fmin(j->wait * went_on + hung, 1 - j->useful);
+	j->state = state_of(json_text(record, "state", ""));
+	take_added(j);
 	j->parallel = bounded(json_number(efficiency, "parallel"), 0, 1, NAN);
 	j->load_balance = bounded(json_number(efficiency, "load_balance"), 0, 1, NAN);
-	j->complete = strcmp(json_text(record, "state", ""), "complete") == 0;
+	j->complete = json_bool(json_item(record, "coverage"), "complete", false);
 	take_issue(j);
 	return NULL;
+}
+
+void fleet_columns(const struct fleet_job *j, struct fleet_column c[FLEET_COLUMNS])
+{
+#define TEXT(name, value) \
+	{ \
+		name, value, NAN \
+	}
+#define NUMBER(name, value) \
+	{ \
+		name, NULL, value \
+	}
+#define ADDED(name, kind, of, column) \
+	{#name, FIELD_IS_TEXT(FIELD_##kind) ? j->added[FLEET_ADDED_##name].text : NULL, \
+	 j->added[FLEET_ADDED_##name].number},
+	const struct fleet_column all[] = {TEXT("id", j->key),
+					   TEXT("cluster", j->names[FLEET_CLUSTER]),
+					   TEXT("job", j->job),
+					   TEXT("user", j->names[FLEET_USER]),
+					   TEXT("account", j->names[FLEET_ACCOUNT]),
+					   TEXT("partition", j->names[FLEET_PARTITION]),
+					   TEXT("program", j->names[FLEET_PROGRAM]),
+					   TEXT("build_id", j->names[FLEET_BUILD]),
+					   TEXT("mpi", j->names[FLEET_MPI]),
+					   NUMBER("nodes", j->nodes),
+					   NUMBER("ranks", j->ranks),
+					   NUMBER("start", j->start),
+					   NUMBER("elapsed_s", j->elapsed_s),
+					   NUMBER("core_hours", j->core_hours),
+					   NUMBER("useful", j->useful),
+					   NUMBER("wait", j->wait),
+					   NUMBER("parallel", j->parallel),
+					   NUMBER("load_balance", j->load_balance),
+					   TEXT("issue", j->names[FLEET_ISSUE]),
+					   NUMBER("loss_core_hours", j->loss),
+					   NUMBER("complete", j->complete),
+					   NUMBER("hung_core_hours", j->hung),
+					   TEXT("state", j->state),
+					   NUMBER("idle_core_hours", j->idle),
+					   RECORD_FIELDS_ADDED(ADDED)};
+	_Static_assert(sizeof(all) / sizeof(all[0]) == FLEET_COLUMNS, "one a column");
+	memcpy(c, all, sizeof(all));
+#undef TEXT
+#undef NUMBER
+#undef ADDED
 }
 
 void fleet_claim(const struct fleet_job *j, char ret_text[FLEET_CLAIM_MAX])

@@ -119,10 +119,88 @@ static const char outcomes[] =
 	" JOIN names t ON t.id=j.partition JOIN names p ON p.id=j.program JOIN names b ON b.id=j.build"
 	" JOIN names m ON m.id=j.mpi JOIN names i ON i.id=j.issue;";
 
+/* Records whose times cannot be: counted, and in no sum. */
+static const char doubtful[] =
+	"CREATE TABLE set_aside(key TEXT PRIMARY KEY, start TEXT NOT NULL, why TEXT NOT NULL) WITHOUT ROWID;";
+
+/* What Slurm's account knows of a job (fleet/fields.h), and processors on which no rank ran: they are in core_hours,
+ * and neither useful nor in MPI. */
+static const char account[] =
+	"DROP VIEW job_list; DROP TRIGGER job_added; DROP TRIGGER job_removed; DROP TRIGGER outcome_added;"
+	"DROP TRIGGER outcome_removed; ALTER TABLE jobs RENAME COLUMN outcome TO state;"
+	"ALTER TABLE jobs ADD COLUMN idle_core_hours REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN name TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE jobs ADD COLUMN qos TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE jobs ADD COLUMN array_job_id TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE jobs ADD COLUMN array_task_id INTEGER;"
+	"ALTER TABLE jobs ADD COLUMN het_job_id TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE jobs ADD COLUMN het_offset INTEGER;"
+	"ALTER TABLE jobs ADD COLUMN submit INTEGER; ALTER TABLE jobs ADD COLUMN \"end\" INTEGER;"
+	"ALTER TABLE jobs ADD COLUMN exit_code INTEGER; ALTER TABLE jobs ADD COLUMN signal INTEGER;"
+	"ALTER TABLE jobs ADD COLUMN tasks INTEGER; ALTER TABLE jobs ADD COLUMN alloc_cpus INTEGER;"
+	"ALTER TABLE jobs ADD COLUMN gpus INTEGER; ALTER TABLE jobs ADD COLUMN req_mem_bytes INTEGER;"
+	"ALTER TABLE jobs ADD COLUMN max_rss_bytes INTEGER; ALTER TABLE jobs ADD COLUMN energy_j REAL;"
+	"CREATE VIEW job_list AS SELECT j.id, j.key, c.name AS cluster, j.job, u.name AS user,"
+	" a.name AS account, t.name AS partition, p.name AS program, b.name AS build_id, m.name AS mpi, j.nodes,"
+	" j.ranks, datetime(j.start, 'unixepoch') AS start, j.elapsed_s, j.core_hours, j.useful, j.wait, j.parallel,"
+	" j.load_balance, i.name AS issue, j.loss_core_hours, j.complete, j.hung_core_hours, j.state,"
+	" j.idle_core_hours, j.name, j.qos, j.array_job_id, j.array_task_id, j.het_job_id, j.het_offset,"
+	" datetime(j.submit, 'unixepoch') AS submit, datetime(j.\"end\", 'unixepoch') AS \"end\", j.exit_code,"
+	" j.signal, j.tasks, j.alloc_cpus, j.gpus, j.req_mem_bytes, j.max_rss_bytes, j.energy_j FROM jobs j"
+	" JOIN names c ON c.id=j.cluster JOIN names u ON u.id=j.user JOIN names a ON a.id=j.account"
+	" JOIN names t ON t.id=j.partition JOIN names p ON p.id=j.program JOIN names b ON b.id=j.build"
+	" JOIN names m ON m.id=j.mpi JOIN names i ON i.id=j.issue;";
+
+static const char sums_with_idle[] =
+	"CREATE TRIGGER job_added AFTER INSERT ON jobs BEGIN"
+	" INSERT INTO days VALUES(new.start/86400, new.program, new.user, new.account, 1, new.core_hours,"
+	"  new.core_hours*new.useful, new.core_hours*(1-new.useful-new.wait)-new.idle_core_hours,"
+	"  new.core_hours*new.wait, new.loss_core_hours) ON CONFLICT DO UPDATE SET jobs=jobs+1,"
+	"  core_hours=core_hours+excluded.core_hours, useful=useful+excluded.useful, mpi=mpi+excluded.mpi,"
+	"  wait=wait+excluded.wait, loss=loss+excluded.loss;"
+	" INSERT INTO causes VALUES(new.start/86400, new.issue, 1, new.loss_core_hours) ON CONFLICT DO UPDATE SET"
+	"  jobs=jobs+1, loss=loss+excluded.loss;"
+	" INSERT INTO outcomes VALUES(new.start/86400, new.state, 1, new.core_hours, new.hung_core_hours)"
+	"  ON CONFLICT DO UPDATE SET jobs=jobs+1, core_hours=core_hours+excluded.core_hours, hung=hung+excluded.hung;"
+	"END;"
+	"CREATE TRIGGER job_removed AFTER DELETE ON jobs BEGIN"
+	" UPDATE days SET jobs=jobs-1, core_hours=core_hours-old.core_hours, useful=useful-old.core_hours*old.useful,"
+	"  mpi=mpi-old.core_hours*(1-old.useful-old.wait)+old.idle_core_hours, wait=wait-old.core_hours*old.wait,"
+	"  loss=loss-old.loss_core_hours WHERE day=old.start/86400 AND program=old.program AND user=old.user AND"
+	"  account=old.account;"
+	" UPDATE causes SET jobs=jobs-1, loss=loss-old.loss_core_hours WHERE day=old.start/86400 AND issue=old.issue;"
+	" UPDATE outcomes SET jobs=jobs-1, core_hours=core_hours-old.core_hours, hung=hung-old.hung_core_hours"
+	"  WHERE day=old.start/86400 AND outcome=old.state;"
+	" DELETE FROM records WHERE job=old.id; DELETE FROM runs WHERE job=old.id;"
+	"END;";
+
+/* Since when a node is as it is, users that changed, and how sure that day is; all is estimated anew. */
+static const char since_when[] =
+	"DELETE FROM estimated;"
+	"ALTER TABLE node_effects ADD COLUMN since INTEGER;"
+	"ALTER TABLE node_effects ADD COLUMN since_low INTEGER; ALTER TABLE node_effects ADD COLUMN since_high INTEGER;"
+	"ALTER TABLE node_effects ADD COLUMN before REAL; ALTER TABLE node_effects ADD COLUMN change_p REAL;"
+	"ALTER TABLE changes ADD COLUMN day_low INTEGER; ALTER TABLE changes ADD COLUMN day_high INTEGER;"
+	"DROP VIEW node_list; CREATE VIEW node_list AS SELECT n.name AS node, e.effect, e.low, e.high, e.z, e.q,"
+	" e.jobs, e.suspected, e.lost AS lost_at_most, datetime(e.since, 'unixepoch') AS since,"
+	" datetime(e.since_low, 'unixepoch') AS since_low, datetime(e.since_high, 'unixepoch') AS since_high, e.before,"
+	" e.change_p FROM node_effects e JOIN names n ON n.id=e.node;"
+	"DROP VIEW change_list; CREATE VIEW change_list AS SELECT CASE p.kind WHEN 1 THEN '' ELSE p.name END AS"
+	" program, CASE p.kind WHEN 1 THEN p.name ELSE '' END AS user, date(c.day*86400, 'unixepoch') AS day, "
+	"c.before, c.after, c.change, c.low, c.high, c.p,"
+	" c.jobs_before, c.jobs_after, c.hours_since, date(c.day_low*86400, 'unixepoch') AS day_low,"
+	" date(c.day_high*86400, 'unixepoch') AS day_high FROM changes c JOIN names p ON p.id=c.program;";
+
+/* What Monday's page said, so that the next one can say what has become of it; what slow nodes cost in a week. */
+static const char mondays[] =
+	"CREATE TABLE mondays(until INTEGER NOT NULL, place INTEGER NOT NULL, key TEXT NOT NULL, core_hours REAL NOT "
+	"NULL,"
+	" sentence TEXT NOT NULL, PRIMARY KEY(until, place)) WITHOUT ROWID;"
+	"ALTER TABLE node_effects ADD COLUMN lost_week REAL NOT NULL DEFAULT 0; DELETE FROM estimated;";
+
 const struct fleet_migration fleet_migrations[] = {
-	{{tables, sums_of, results, views}},
-	{{node_costs}},
-	{{outcomes}},
+	{{tables, sums_of, results, views}}, {{node_costs}}, {{outcomes}}, {{doubtful}},
+	{{account, sums_with_idle}},	     {{since_when}}, {{mondays}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -10,8 +10,15 @@
  * nodes. The offset is fitted first, so that what could be either is a master.
  * Fitted by iterated weighted least squares with Huber's weights (Huber, Robust Statistics, 1981). Nodes that are as
  * they should be are most: the spread of their z tells how far the standard errors are off (Efron, JASA 99, 2004: the
- * empirical null). Suspected is who is slow by NODE_LEAST or more at a false discovery rate of NODE_RATE (Benjamini and
- * Hochberg, 1995). */
+ * empirical null). Suspected is who is slow by NODE_LEAST or more at a false discovery rate of NODE_RATE (Benjamini
+ * and Hochberg, 1995).
+ *
+ * A node may have changed: of what is left of its jobs, in the order in which they began and held to HUBER standard
+ * deviations, the split with the largest two-sample z is taken, and again behind it (binary segmentation; Scott and
+ * Knott, Biometrics 30, 1974). Its z is measured by that of all nodes in the middle of their jobs, of which most did
+ * not change. A change counts when chance would bring one such among all splits of all nodes in NODE_CHANGE_P of
+ * reports (Bonferroni), when it is NODE_LEAST or more, and jobs of several programs or users show it. All is fitted
+ * once more with an effect before and one since; the latter is judged. */
 #pragma once
 
 #include "fleet/scan.h"
@@ -19,6 +26,7 @@
 #define NODE_LEAST 0.01 /* effect */
 #define NODE_RATE 0.001 /* of those suspected that are not slow, expected */
 #define NODE_JOBS 5	/* fewer tell nothing */
+#define NODE_CHANGE_P 0.01
 #define NODE_EVIDENCE 8 /* jobs that are named */
 
 struct node_effect {
@@ -27,6 +35,10 @@ struct node_effect {
 	double z, q; /* q: the smallest rate of false discoveries at which it would be suspected */
 	uint32_t jobs;
 	bool suspected;
+	double since;		      /* seconds since 1970: it became so; 0: it has always been */
+	double since_low, since_high; /* surely between, at 95 % */
+	double before, change_p;      /* its effect until then; of the change, as NODE_CHANGE_P */
+	double lost_week;	      /* of lost: by jobs of the last seven days of all */
 	double lost; /* core-hours: what its jobs would have saved if all other ranks had to wait for its own */
 	struct {
 		uint32_t job; /* index into scan.jobs */

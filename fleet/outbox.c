@@ -97,7 +97,7 @@ int outbox_put(int dir_fd, const char *id, const char *text, struct error *e)
 		return fail(e, rc, "outbox: a file %s is there already", temporary);
 	if (rc < 0) {
 		unlinkat(dir_fd, temporary, 0);
-		return fail(e, rc, "outbox: cannot leave the record there: %s", strerror(-rc));
+		return fail(e, rc, "outbox: cannot write the record: %s", strerror(-rc));
 	}
 	(void)fsync(dir_fd); /* the name, too; a directory that may not be read has no such call on some systems */
 	return 0;
@@ -123,7 +123,6 @@ int outbox_put_full(int dir_fd, const char *what, struct error *e)
 	if (fd >= 0)
 		close(fd);
 	bool counted = fd >= 0 || rc == -EEXIST;
-	return fail(e, counted ? -ENOSPC : rc,
-		    "outbox: its file system is full but for a small rest: no record was left there%s",
-		    counted ? ", which whoever collects will count" : "");
+	return fail(e, counted ? -ENOSPC : rc, "outbox: its file system is nearly full: no record was written%s",
+		    counted ? ", which is counted when records are collected" : "");
 }

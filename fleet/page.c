@@ -14,11 +14,8 @@
 
 static const struct {
 	const char *file, *title;
-} tabs[] = {{"index.html", "Overview"},
-	    {"programs.html", "Programs"},
-	    {"users.html", "Users and accounts"},
-	    {"nodes.html", "Nodes"},
-	    {"jobs.html", "Jobs"}};
+} tabs[] = {{"index.html", "Overview"},		  {"monday.html", "Monday"}, {"programs.html", "Programs"},
+	    {"users.html", "Users and accounts"}, {"nodes.html", "Nodes"},   {"jobs.html", "Jobs"}};
 
 void fleet_begin(struct fleet_page *g, const char *title, enum page_of current)
 {
@@ -52,7 +49,8 @@ void fleet_begin(struct fleet_page *g, const char *title, enum page_of current)
 void fleet_end(struct fleet_page *g)
 {
 	put(&g->p,
-	    "</main>\n<footer>Made by mpitrace. A core-hour is a rank for an hour. Times are "
+	    "</main>\n<footer>Made by mpitrace. A core-hour is an allocated processor for an hour, or, where they are "
+	    "not known, a rank. Times are "
 	    "UTC.</footer>\n<script>%s</script>\n</body>\n</html>\n",
 	    fleet_script);
 }
@@ -274,7 +272,7 @@ static void put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 	put_cell(g, fmt_count(sqlite3_column_double(r, 6)), sqlite3_column_double(r, 6));
 	put_cell(g, fmt_hours(hours), hours);
 	put(&g->p, "<td class=\"wide\">");
-	put_time_bar(&g->p, useful, 1 - useful, wait, 1);
+	put_time_bar(&g->p, useful, (hours > 0 ? sqlite3_column_double(r, 18) / hours : 1) - useful, wait, 1);
 	put(&g->p, "</td>");
 	put_cell(g, fmt_ratio(parallel), parallel);
 	put_cell(g, fmt_hours(sqlite3_column_double(r, 14)), sqlite3_column_double(r, 14));

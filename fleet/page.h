@@ -39,7 +39,7 @@ struct fleet_page {
 
 /* ---- the frame ---- */
 
-enum page_of { PAGE_OVERVIEW, PAGE_PROGRAMS, PAGE_USERS, PAGE_NODES, PAGE_JOBS, PAGE_OTHER };
+enum page_of { PAGE_OVERVIEW, PAGE_MONDAY, PAGE_PROGRAMS, PAGE_USERS, PAGE_NODES, PAGE_JOBS, PAGE_OTHER };
 
 void fleet_begin(struct fleet_page *g, const char *title, enum page_of current);
 void fleet_end(struct fleet_page *g);
@@ -96,7 +96,7 @@ void put_version(struct fleet_page *g, const char *build, const char *mpi);
 /* Rows of jobs, columns as JOB_COLUMNS; their pages are linked, and made. */
 #define JOB_COLUMNS \
 	"j.id, j.key, j.job, u.name, p.name, j.nodes, j.ranks, j.start, j.elapsed_s, j.core_hours, j.useful, j.wait," \
-	" j.parallel, i.name, j.loss_core_hours, j.complete, j.user, j.program"
+	" j.parallel, i.name, j.loss_core_hours, j.complete, j.user, j.program, j.core_hours-j.idle_core_hours"
 #define JOB_TABLES "jobs j JOIN names u ON u.id=j.user JOIN names p ON p.id=j.program JOIN names i ON i.id=j.issue"
 void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, bool link_all);
 
@@ -132,6 +132,7 @@ void put_weeks(struct fleet_page *g, sqlite3_int64 id);
 /* ---- pages ---- */
 
 void page_overview(struct fleet_page *g);
+void page_monday(struct fleet_page *g);
 void page_programs(struct fleet_page *g);
 void page_program(struct fleet_page *g, sqlite3_int64 id);
 void page_users(struct fleet_page *g);
@@ -140,5 +141,7 @@ void page_nodes(struct fleet_page *g);
 void page_jobs(struct fleet_page *g);
 void page_day(struct fleet_page *g, sqlite3_int64 day);
 void page_job(struct fleet_page *g, sqlite3_int64 id);
+/* page_users.c: who has least useful time for their hours, a sentence; nothing where nobody stands out. */
+void put_least_useful(struct fleet_page *g);
 /* page_programs.c: the section of changes; of one program, or (0) of all. */
 void put_changes(struct fleet_page *g, sqlite3_int64 program);

@@ -1,6 +1,8 @@
 /* page_job.c - one job, as its record has it. */
 #include "fleet/page.h"
+#include "fleet/fields.h"
 #include "fleet/record.h"
+#include "fleet/record_read.h"
 
 #include "base/json.h"
 
@@ -22,7 +24,7 @@ static cJSON *record_of(struct fleet_page *g, sqlite3_int64 id)
 		if (len <= sizeof(text) && packed != NULL &&
 		    libdeflate_deflate_decompress(d, packed, (size_t)sqlite3_column_bytes(row, 1), text, len, NULL) ==
 			    LIBDEFLATE_SUCCESS)
-			record = cJSON_ParseWithLength(text, len);
+			record = record_read(text, len);
 	}
 	libdeflate_free_decompressor(d);
 	sqlite3_finalize(row);
@@ -68,9 +70,23 @@ static void put_report_link(struct fleet_page *g, const char *path)
 	put(&g->p, "</a></p>\n");
 }
 
+/* Shares of the core-hours. */
+struct spent {
+	double useful, mpi, wait; /* mpi: with waiting; what is missing to 1 was idle */
+};
+
+static struct spent spent_of(const cJSON *r)
+{
+	const cJSON *hours = json_item(r, "hours");
+	double all = json_number(r, "core_hours"), useful = json_number(hours, "useful"),
+	       idle = json_number(hours, "idle");
+	double transfer = json_number(hours, "transfer");
+	return (struct spent){useful / all, (all - useful - idle) / all, (all - useful - idle - transfer) / all};
+}
+
 static void put_masthead(struct fleet_page *g, const cJSON *r)
 {
-	const cJSON *share = json_item(r, "share");
+	struct spent spent = spent_of(r);
 	const char *job = json_text(r, "job_id", "");
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet \xc2\xb7 job <b>");
 	put_text(&g->p, *job != '\0' ? job : json_text(r, "id", ""), NAME_CHARS);
@@ -78,9 +94,8 @@ static void put_masthead(struct fleet_page *g, const cJSON *r)
 	put_text(&g->p, json_text(r, "step_id", "\xe2\x80\x93"), 40);
 	put(&g->p, " \xc2\xb7 ");
 	put_text(&g->p, basename_of(json_text(r, "program", "not named")), NAME_CHARS);
-	put(&g->p, "</p>\n<h1>MPI took %s of %s core-hours; waiting was %s.</h1>\n",
-	    fmt_share(json_number(share, "mpi")).s, fmt_hours(json_number(r, "core_hours")).s,
-	    fmt_share(json_number(share, "wait")).s);
+	put(&g->p, "</p>\n<h1>MPI took %s of %s core-hours; waiting was %s.</h1>\n", fmt_share(spent.mpi).s,
+	    fmt_hours(json_number(r, "core_hours")).s, fmt_share(spent.wait).s);
 	put_report_link(g, json_text(r, "report", ""));
 	put(&g->p, "<dl class=\"figures\">\n");
 	put_number(g, "ranks", fmt_count(json_number(r, "ranks")));
@@ -90,14 +105,31 @@ static void put_masthead(struct fleet_page *g, const cJSON *r)
 	put(&g->p, "</dl>\n</div>\n");
 }
 
+/* What Slurm's account says, by its names. */
+static void put_added(struct fleet_page *g, const cJSON *r)
+{
+#define PUT(name, kind, of, column) \
+	put_fact(g, #name, json_text(r, #name, "")); \
+	if (json_number(r, #name) >= 0) \
+		put_number(g, #name, \
+			   FIELD_##kind == FIELD_BYTES ? fmt_bytes(json_number(r, #name)) \
+						       : fmt_count(json_number(r, #name)));
+	RECORD_FIELDS_ADDED(PUT)
+#undef PUT
+}
+
 static void put_facts(struct fleet_page *g, const cJSON *r)
 {
 	const cJSON *versions = json_item(r, "versions"), *efficiency = json_item(r, "efficiency");
+	struct spent spent = spent_of(r);
+	double idle = json_number_or(json_item(r, "hours"), "idle", 0);
 	section_begin(g, "time", "All ranks, all of the run", "How the core-hours were spent.");
-	put_time_bar(&g->p, json_number_or(json_item(r, "share"), "useful", 0),
-		     json_number_or(json_item(r, "share"), "mpi", 0), json_number_or(json_item(r, "share"), "wait", 0),
-		     1);
+	if (!isnan(spent.mpi))
+		put_time_bar(&g->p, spent.useful, spent.mpi, spent.wait, 1);
 	put_time_legend(&g->p);
+	if (idle > 0)
+		put(&g->p, "<p>The rest, %s core-hours, is of processors on which no rank ran.</p>\n",
+		    fmt_hours(idle).s);
 	section_end(g);
 	section_begin(g, "facts", "The job", "As it was recorded.");
 	put(&g->p, "<dl class=\"facts\">\n");
@@ -106,6 +138,8 @@ static void put_facts(struct fleet_page *g, const cJSON *r)
 	put_fact(g, "partition", json_text(r, "partition", ""));
 	put_fact(g, "cluster", json_text(r, "cluster", ""));
 	put_fact(g, "began", json_text(r, "start", ""));
+	put_added(g, r);
+	put_fact(g, "how it ended", json_text(r, "state", ""));
 	put_fact(g, "program", json_text(r, "program", ""));
 	put_fact(g, "build id", json_text(r, "build_id", ""));
 	put_fact(g, "MPI", json_text(versions, "mpi", ""));
@@ -113,7 +147,7 @@ static void put_facts(struct fleet_page *g, const cJSON *r)
 	put_number(g, "load balance", fmt_ratio(json_number(efficiency, "load_balance")));
 	put_number(g, "communication efficiency", fmt_ratio(json_number(efficiency, "communication")));
 	put_number(g, "tracing took", fmt_share(json_number(json_item(r, "overhead"), "share")));
-	put_fact(g, "record", strcmp(json_text(r, "state", ""), "complete") == 0 ? "complete" : "partial");
+	put_fact(g, "record", json_bool(json_item(r, "coverage"), "complete", false) ? "complete" : "partial");
 	put(&g->p, "</dl>\n");
 	section_end(g);
 }
@@ -122,7 +156,7 @@ static void put_issues(struct fleet_page *g, const cJSON *r)
 {
 	if (json_count(r, "issues") == 0)
 		return;
-	section_begin(g, "issues", "Issues", "What was found, and what it cost; the report says why, and what to try.");
+	section_begin(g, "issues", "Issues", "The issues and what they cost; the report says why, and what to try.");
 	for (const cJSON *x = json_first(r, "issues"); x != NULL; x = x->next) {
 		const char *severity = json_text(x, "severity", "info");
 		put(&g->p, "<div class=\"card\"><h3><span class=\"name\">");
@@ -145,7 +179,7 @@ static void put_sites(struct fleet_page *g, const cJSON *r)
 {
 	if (json_count(r, "callsites") == 0)
 		return;
-	section_begin(g, "callsites", "Where", "Call sites that took longest, all ranks added up.");
+	section_begin(g, "callsites", "Where", "Call sites that took longest, total over ranks.");
 	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">call site</th><th "
 		   "scope=\"col\">call</th><th scope=\"col\" class=\"n\">time</th>"
 		   "<th scope=\"col\" class=\"n\">waiting</th></tr></thead><tbody>\n");
@@ -167,7 +201,7 @@ static void put_operations(struct fleet_page *g, const cJSON *r)
 {
 	if (json_count(r, "operations") == 0)
 		return;
-	section_begin(g, "operations", "MPI calls", "Those that took longest, all ranks added up.");
+	section_begin(g, "operations", "MPI calls", "Those that took longest, total over ranks.");
 	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">call</th><th scope=\"col\" "
 		   "class=\"n\">calls</th><th scope=\"col\" class=\"n\">"
 		   "time</th><th scope=\"col\" class=\"n\">data</th></tr></thead><tbody>\n");

@@ -28,13 +28,12 @@ static void put_masthead(struct fleet_page *g, const struct counts *c)
 		put(&g->p, "%s of %s nodes %s suspected of being slow.", fmt_count(c->suspected).s,
 		    fmt_count(c->nodes).s, c->suspected == 1 ? "is" : "are");
 	else
-		put(&g->p, c->judged > 0 ? "No node is suspected of being slow." : "Too little is known of any node.");
+		put(&g->p, c->judged > 0 ? "No node is suspected of being slow."
+					 : "There are too few jobs to judge any node.");
 	put(&g->p,
-	    "</h1>\n<p class=\"cause\">%s computed longer than the other ranks of the same jobs, whichever "
-	    "program it was and "
-	    "whoever ran it.</p>\n<dl class=\"figures\"><div><dt>nodes in at least %d jobs that show "
-	    "it</dt><dd>%s</dd></div>"
-	    "<div><dt>nodes of which too little is known</dt><dd>%s</dd></div></dl></div>\n",
+	    "</h1>\n<p class=\"cause\">%s computed longer than the other ranks of the same jobs, whichever program it "
+	    "was and whoever ran it.</p>\n<dl class=\"figures\"><div><dt>nodes in at least %d jobs that show "
+	    "it</dt><dd>%s</dd></div><div><dt>nodes with too few jobs to judge</dt><dd>%s</dd></div></dl></div>\n",
 	    c->suspected > 0 ? "Ranks there" : "A slow node is one whose ranks", NODE_JOBS, fmt_count(c->judged).s,
 	    fmt_count(c->nodes - c->judged).s);
 }
@@ -60,23 +59,29 @@ static void put_effect(struct fleet_page *g, sqlite3_stmt *row, double most)
 	    "<small class=\"soft\">in %s jobs</small></span></div>\n",
 	    effect * 100, low * 100, high * 100, fmt_hours(sqlite3_column_double(row, 6)).s,
 	    fmt_count(sqlite3_column_double(row, 5)).s);
+	if (sqlite3_column_double(row, 7) > 0)
+		put(&g->p,
+		    "<p class=\"since\">since %s <small class=\"soft\">(surely from %s to %s; until then %.1f %% "
+		    "%s)</small></p>\n",
+		    fmt_moment(sqlite3_column_double(row, 7)).s, fmt_moment(sqlite3_column_double(row, 8)).s,
+		    fmt_moment(sqlite3_column_double(row, 9)).s, fabs(sqlite3_column_double(row, 10)) * 100,
+		    sqlite3_column_double(row, 10) < 0 ? "faster than others" : "slower than others");
 }
 
 static void put_suspects(struct fleet_page *g)
 {
 	double most = fleet_number(g->site->f, "SELECT max(high) FROM node_effects WHERE suspected", 0.1);
-	sqlite3_stmt *row = ask(
-		g,
-		"SELECT e.node, n.name, e.effect, e.low, e.high, e.jobs, e.lost FROM node_effects e JOIN names n ON "
-		"n.id=e.node WHERE e.suspected ORDER BY e.effect DESC LIMIT 200",
-		0);
+	sqlite3_stmt *row = ask(g,
+				"SELECT e.node, n.name, e.effect, e.low, e.high, e.jobs, e.lost, e.since, e.since_low, "
+				"e.since_high, e.before FROM node_effects e JOIN names n ON "
+				"n.id=e.node WHERE e.suspected ORDER BY e.effect DESC LIMIT 200",
+				0);
 	most = fmin(most, 2) * 1.03;
 	section_begin_wide(
 		g, "suspected", "Suspected nodes",
-		"How much longer ranks compute there than on an ordinary node, which is at the left edge: the "
-		"estimate, and between which values it surely lies (95 %). Of a thousand nodes on this list "
-		"one is there by chance. Lost is what the jobs would have saved if all their other ranks had to "
-		"wait for this node: at most that.");
+		"How much longer ranks compute there than on an ordinary node, which is at the left edge: the estimate "
+		"with its 95 % interval. One node in a thousand on this list is there by chance. Lost is what the jobs "
+		"would have saved if all their other ranks had to wait for this node: at most that.");
 	put(&g->p, "<div class=\"effects\">\n");
 	while (next(g, row))
 		put_effect(g, row, most);
@@ -177,7 +182,7 @@ static void put_evidence(struct fleet_page *g)
 		    0);
 	sqlite3_int64 last = 0;
 	section_begin(g, "evidence", "Jobs that show it",
-		      "Of each node those jobs in which it stands out most, measured by how even that program of that "
+		      "For each node the jobs in which it stands out most, relative to how even that program of that "
 		      "user is otherwise.");
 	while (next(g, row)) {
 		sqlite3_int64 node = sqlite3_column_int64(row, 0);
@@ -202,16 +207,16 @@ void page_nodes(struct fleet_page *g)
 		put_all(g);
 	if (c.suspected > 0)
 		put_evidence(g);
-	section_begin(g, "method", "How this is found", "What it can and cannot tell.");
-	put(&g->p, "<p>Each job on two nodes or more says how much longer the ranks of each node computed than the "
-		   "mean of its ranks. Over all "
-		   "jobs, node by node, that is fitted with the programs and users as factors: a program that is "
-		   "uneven says less, and a rank 0 "
-		   "that is a master is no slow node. A node that is slow for every job, such as one with a hot or "
-		   "throttled processor, a "
-		   "disturbing daemon or memory in the wrong place, stands apart; a slow network or file system does "
-		   "not, because that is not "
-		   "time outside MPI. Jobs on one node, and jobs with missing ranks, say nothing here.</p>\n");
+	section_begin(g, "method", "How this is computed", "What it can and cannot show.");
+	put(&g->p,
+	    "<p>Each job on two nodes or more says how much longer the ranks of each node computed than the mean of "
+	    "its ranks. Over all jobs, node by node, that is fitted with the programs and users as factors, before and "
+	    "since "
+	    "each node's last change: a program "
+	    "that is uneven says less, and a rank 0 that is a master is not a slow node. A node that is slow for every "
+	    "job, such as one with a hot or throttled processor, a disturbing daemon or memory in the wrong place, "
+	    "stands apart; a slow network or file system does not, because that is not time outside MPI. Jobs on one "
+	    "node, and jobs with missing ranks, say nothing here.</p>\n");
 	section_end(g);
 	fleet_end(g);
 }

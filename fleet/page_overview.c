@@ -5,6 +5,7 @@
 
 #define COLUMNS_MOST 130
 #define CAUSES_SHOWN 12
+#define IDLE_SAID 0.001 /* of the core-hours: less is not worth words */
 
 static void put_figure(struct fleet_page *g, struct fmt value, const char *what)
 {
@@ -19,7 +20,7 @@ static void put_cause_of_most(struct fleet_page *g, const struct sums *s)
 		    " WHERE c.issue>0 GROUP BY c.issue ORDER BY loss DESC LIMIT 1",
 		    0);
 	if (next(g, row) && sqlite3_column_double(row, 1) > 0) {
-		put(&g->p, "<p class=\"cause\">The biggest cause of all: ");
+		put(&g->p, "<p class=\"cause\">Main cause: ");
 		put_cause(g, text_of(row, 0));
 		put(&g->p, ". It cost %s core-hours in %s job%s, %s of all there were.</p>\n",
 		    fmt_hours_said(sqlite3_column_double(row, 1)).s, fmt_count(sqlite3_column_double(row, 2)).s,
@@ -33,8 +34,14 @@ static void put_cause_of_most(struct fleet_page *g, const struct sums *s)
 static void put_alarms(struct fleet_page *g)
 {
 	double slow = fleet_number(g->site->f, "SELECT count(*) FROM node_effects WHERE suspected", 0);
-	double worse = fleet_number(g->site->f, "SELECT count(DISTINCT program) FROM changes WHERE change<0", 0);
-	double since = fleet_number(g->site->f, "SELECT total(hours_since) FROM changes WHERE change<0", 0);
+	double worse = fleet_number(g->site->f,
+				    "SELECT count(DISTINCT c.program) FROM changes c JOIN names n ON n.id=c.program "
+				    "WHERE c.change<0 AND n.kind=4",
+				    0);
+	double since = fleet_number(g->site->f,
+				    "SELECT total(c.hours_since) FROM changes c JOIN names n ON n.id=c.program WHERE "
+				    "c.change<0 AND n.kind=4",
+				    0);
 	if (slow > 0)
 		put(&g->p, "<p class=\"cause\"><a href=\"nodes.html\">%s node%s</a> %s suspected of being slow.</p>\n",
 		    fmt_count(slow).s, slow == 1 ? "" : "s", slow == 1 ? "is" : "are");
@@ -44,6 +51,18 @@ static void put_alarms(struct fleet_page *g)
 		    "cost %s "
 		    "core-hours.</p>\n",
 		    fmt_count(worse).s, worse == 1 ? "" : "s", fmt_hours_said(since).s);
+	put_least_useful(g);
+}
+
+/* What is in no number here, because its times cannot be. */
+static void put_set_aside(struct fleet_page *g)
+{
+	double n = fleet_number(g->site->f, "SELECT count(*) FROM set_aside", 0);
+	if (n > 0)
+		put(&g->p,
+		    "<p class=\"cause\">%s record%s set aside: %s times cannot be (<a href=\"set-aside.csv\">CSV</a>, "
+		    "<a href=\"set-aside.json\">JSON</a>).</p>\n",
+		    fmt_count(n).s, n == 1 ? " is" : "s are", n == 1 ? "its" : "their");
 }
 
 static double hung_hours(const struct fleet_page *g)
@@ -93,15 +112,19 @@ static void put_masthead(struct fleet_page *g)
 		put(&g->p, "No jobs yet.");
 	else
 		put(&g->p, "MPI took %s of %s core-hours; %s were spent waiting for others",
-		    fmt_share(1 - s.useful / s.hours).s, fmt_hours_said(s.hours).s, fmt_share(s.wait / s.hours).s);
+		    fmt_share((s.mpi + s.wait) / s.hours).s, fmt_hours_said(s.hours).s, fmt_share(s.wait / s.hours).s);
 	double hung = s.hours > 0 ? hung_hours(g) : 0;
 	if (hung > 0)
 		put(&g->p, ", %s of them hung", fmt_share(hung / s.hours).s);
+	double idle = s.hours > 0 ? s.hours - s.useful - s.mpi - s.wait : 0;
+	if (idle > IDLE_SAID * s.hours)
+		put(&g->p, "; on %s no rank ran", fmt_share(idle / s.hours).s);
 	if (s.hours > 0)
 		put(&g->p, ".");
 	put(&g->p, "</h1>\n");
 	put_cause_of_most(g, &s);
 	put_alarms(g);
+	put_set_aside(g);
 	put(&g->p, "<dl class=\"figures\">\n");
 	put_figure(g, fmt_count(s.jobs), "steps of jobs");
 	put_figure(g, fmt_hours_said(s.hours), "core-hours");

@@ -5,28 +5,36 @@
 static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 {
 	double change = sqlite3_column_double(row, 5), p = sqlite3_column_double(row, 12);
-	put(&g->p, "<tr><th scope=\"row\" class=\"keep\">%s</th>", fmt_day(sqlite3_column_double(row, 2)).s);
+	put(&g->p, "<tr><th scope=\"row\" class=\"keep\">%s", fmt_day(sqlite3_column_double(row, 2)).s);
+	if (sqlite3_column_double(row, 14) < sqlite3_column_double(row, 15))
+		put(&g->p, "<br><small class=\"soft\">surely from %s to %s</small>",
+		    fmt_day(sqlite3_column_double(row, 14)).s, fmt_day(sqlite3_column_double(row, 15)).s);
+	put(&g->p, "</th>");
 	if (named) {
 		put(&g->p, "<td>");
-		put_named(g, "program", sqlite3_column_int64(row, 0), text_of(row, 1));
+		put_named(g, sqlite3_column_int(row, 13) == FLEET_USER ? "user" : "program",
+			  sqlite3_column_int64(row, 0), text_of(row, 1));
 		put(&g->p, "</td>");
 	}
 	put(&g->p,
-	    "<td><span class=\"%s\">%s %s %s</span><br><small class=\"soft\">surely between %.1f and %.1f %%; "
-	    "chance does this in %s</small></td>",
+	    "<td><span class=\"%s\">%s %s %s</span><br><small class=\"soft\">between %.1f and %.1f %% (95 %%); by "
+	    "chance in %s</small></td>",
 	    change < 0 ? "worse" : "better", change < 0 ? "\xe2\x96\xbc" : "\xe2\x96\xb2", fmt_share(fabs(change)).s,
 	    change < 0 ? "less efficient" : "more efficient",
 	    fmin(fabs(sqlite3_column_double(row, 6)), fabs(sqlite3_column_double(row, 7))) * 100,
 	    fmax(fabs(sqlite3_column_double(row, 6)), fabs(sqlite3_column_double(row, 7))) * 100,
-	    p < 1e-6   ? "fewer than one of a million reports"
-	    : p < 1e-3 ? "fewer than one of a thousand reports"
-		       : "one of a hundred reports at most");
+	    p < 1e-6   ? "fewer than one in a million reports"
+	    : p < 1e-3 ? "fewer than one in a thousand reports"
+		       : "at most one in a hundred reports");
 	put(&g->p, "<td class=\"n keep\">%s \xe2\x86\x92 %s</td>", fmt_ratio(sqlite3_column_double(row, 3)).s,
 	    fmt_ratio(sqlite3_column_double(row, 4)).s);
 	put_cell(g, fmt_hours(sqlite3_column_double(row, 8)), sqlite3_column_double(row, 8));
 	put_cell(g, fmt_count(sqlite3_column_double(row, 9)), sqlite3_column_double(row, 9));
 	put(&g->p, "<td>");
-	put_version(g, text_of(row, 10), text_of(row, 11));
+	if (sqlite3_column_type(row, 10) == SQLITE_NULL)
+		put(&g->p, "none within a week");
+	else
+		put_version(g, text_of(row, 10), text_of(row, 11));
 	put(&g->p, "</td></tr>\n");
 }
 
@@ -35,36 +43,38 @@ static void put_changes_head(struct fleet_page *g, bool named)
 	put(&g->p,
 	    "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">since</th>%s<th scope=\"col\">what "
 	    "happened</th><th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\" class=\"n\">core-hours more "
-	    "since</th><th scope=\"col\" class=\"n\">jobs since</th><th scope=\"col\">version that came nearest to "
+	    "since</th><th scope=\"col\" class=\"n\">jobs since</th><th scope=\"col\">version that came "
 	    "then</th></tr></thead><tbody>\n",
-	    named ? "<th scope=\"col\">program</th>" : "");
+	    named ? "<th scope=\"col\">program or user</th>" : "");
 }
 
 void put_changes(struct fleet_page *g, sqlite3_int64 program)
 {
-	/* Beside it the version whose first job came nearest to that day. */
+	/* Beside it the version whose first job came nearest to that day; the first of all has changed nothing. */
 	sqlite3_stmt *row =
 		ask(g,
 		    "SELECT c.program, p.name, c.day, c.before, c.after, c.change, c.low, c.high, c.hours_since, "
 		    "c.jobs_after,"
-		    " b.name, m.name, c.p FROM changes c JOIN names p ON p.id=c.program LEFT JOIN program_versions v ON"
+		    " b.name, m.name, c.p, p.kind, c.day_low, c.day_high FROM changes c JOIN names p ON p.id=c.program "
+		    "LEFT JOIN program_versions v ON"
 		    "  v.program=c.program AND abs(v.first-c.day*86400)=(SELECT min(abs(x.first-c.day*86400))"
-		    "  FROM program_versions x WHERE x.program=c.program) LEFT JOIN names b ON b.id=v.build"
+		    "  FROM program_versions x WHERE x.program=c.program AND x.first>(SELECT min(first) FROM"
+		    "  program_versions y WHERE y.program=c.program)) AND abs(v.first-c.day*86400)<=7*86400"
+		    " LEFT JOIN names b ON b.id=v.build"
 		    " LEFT JOIN names m ON m.id=v.mpi WHERE ?1=0 OR c.program=?1 GROUP BY c.program, c.day"
 		    " ORDER BY abs(c.hours_since) DESC LIMIT 200",
 		    program);
 	bool any = false;
-	section_begin(
-		g, "changes", "What changed",
-		"Programs that became less or more efficient from one day on. Jobs of the same users with as many "
-		"ranks are compared, so that other users or larger jobs are no change. By chance such a line would "
-		"come up in one report of a hundred.");
+	section_begin(g, "changes", "What changed",
+		      "Programs and users whose jobs became less or more efficient from one day on. Jobs of the same "
+		      "users and programs with as many ranks are compared, so that other users or larger jobs are no "
+		      "change, nor are night and weekend. By chance, one report in a hundred would show such a line.");
 	for (; next(g, row); any = true) {
 		if (!any)
 			put_changes_head(g, program == 0);
 		put_change(g, row, program == 0);
 	}
-	put(&g->p, any ? "</tbody></table></div>\n" : "<p>Nothing changed that cannot be chance.</p>\n");
+	put(&g->p, any ? "</tbody></table></div>\n" : "<p>No change beyond chance.</p>\n");
 	sqlite3_finalize(row);
 	if (program == 0)
 		put_data_links(g, "changes");
@@ -209,7 +219,7 @@ static void put_masthead(struct fleet_page *g, sqlite3_int64 id, const char *nam
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet \xc2\xb7 program <b>");
 	put_text(&g->p, name, TITLE_CHARS);
 	put(&g->p, "</b></p>\n<h1>MPI took %s of its %s core-hours; waiting was %s.</h1>\n",
-	    fmt_share(1 - share_of(s.useful, &s)).s, fmt_hours_said(s.hours).s, fmt_share(share_of(s.wait, &s)).s);
+	    fmt_share(share_of(s.mpi + s.wait, &s)).s, fmt_hours_said(s.hours).s, fmt_share(share_of(s.wait, &s)).s);
 	put(&g->p, "<p class=\"cause\">%s job%s lost %s core-hours to their first issues.</p></div>\n",
 	    fmt_count(s.jobs).s, s.jobs == 1 ? "" : "s", fmt_hours_said(s.loss).s);
 }

@@ -1,6 +1,27 @@
 /* page_users.c - what each user and account could save. A user's own page holds nothing of others. */
 #include "fleet/page.h"
 
+#define STANDS_OUT 0.2 /* of the time: so much less useful than everybody's */
+
+void put_least_useful(struct fleet_page *g)
+{
+	sqlite3_stmt *row =
+		ask(g,
+		    "WITH u AS (SELECT user, total(core_hours) AS hours, total(useful) AS useful FROM user_programs"
+		    " WHERE user>0 GROUP BY user), a AS (SELECT total(hours) AS hours, total(useful) AS useful FROM u)"
+		    " SELECT u.user, n.name, u.hours, u.useful/u.hours, (a.useful-u.useful)/(a.hours-u.hours) AS others"
+		    " FROM u, a JOIN names n ON n.id=u.user WHERE u.hours>0 AND a.hours>u.hours"
+		    " ORDER BY u.hours*others-u.useful DESC LIMIT 1",
+		    0);
+	if (next(g, row) && sqlite3_column_double(row, 3) < sqlite3_column_double(row, 4) - STANDS_OUT) {
+		put(&g->p, "<p class=\"cause\">Of %s core-hours of ", fmt_hours_said(sqlite3_column_double(row, 2)).s);
+		put_named(g, "user", sqlite3_column_int64(row, 0), text_of(row, 1));
+		put(&g->p, " %s were useful; of everybody else's, %s.</p>\n",
+		    fmt_share(sqlite3_column_double(row, 3)).s, fmt_share(sqlite3_column_double(row, 4)).s);
+	}
+	sqlite3_finalize(row);
+}
+
 static void put_masthead(struct fleet_page *g)
 {
 	double users = fleet_number(g->site->f, "SELECT count(DISTINCT user) FROM user_programs WHERE user>0", 0);
@@ -13,7 +34,9 @@ static void put_masthead(struct fleet_page *g)
 		put(&g->p, "No jobs yet.");
 	put(&g->p,
 	    "</h1>\n<p class=\"cause\">What is lost is what the first issue of each job cost: core-hours that were "
-	    "paid for, and could be saved.</p></div>\n");
+	    "paid for, and could be saved.</p>\n");
+	put_least_useful(g);
+	put(&g->p, "</div>\n");
 }
 
 void page_users(struct fleet_page *g)
@@ -58,7 +81,7 @@ static void put_user_masthead(struct fleet_page *g, sqlite3_int64 id, const char
 	else
 		put(&g->p, "</b></p>\n<h1>No jobs yet.</h1>\n");
 	put(&g->p, "<p class=\"cause\">%s job%s; MPI took %s of the time, waiting %s.</p></div>\n", fmt_count(s.jobs).s,
-	    s.jobs == 1 ? "" : "s", fmt_share(1 - share_of(s.useful, &s)).s, fmt_share(share_of(s.wait, &s)).s);
+	    s.jobs == 1 ? "" : "s", fmt_share(share_of(s.mpi + s.wait, &s)).s, fmt_share(share_of(s.wait, &s)).s);
 }
 
 void page_user(struct fleet_page *g, sqlite3_int64 id)
@@ -69,6 +92,7 @@ void page_user(struct fleet_page *g, sqlite3_int64 id)
 	put_user_masthead(g, id, name);
 	sqlite3_finalize(row);
 	put_weeks(g, id);
+	put_changes(g, id);
 	section_begin(g, "programs", "Programs", "Those that lost most first.");
 	put_groups(g, &(struct group_table){.what = "program", .sortable = true},
 		   ask(g,

@@ -30,6 +30,7 @@ static const struct table tables[] = {
 	{"changes", "SELECT * FROM change_list ORDER BY abs(hours_since) DESC"},
 	{"nodes", "SELECT * FROM node_list ORDER BY suspected DESC, effect DESC"},
 	{"jobs", "SELECT * FROM job_list ORDER BY loss_core_hours DESC LIMIT 1000"},
+	{"set-aside", "SELECT key, start, why FROM set_aside ORDER BY key LIMIT 10000"},
 	{NULL, NULL},
 };
 
@@ -61,11 +62,8 @@ static int put_table(struct site *s, const char *name, size_t len, enum query_fo
 static const struct {
 	const char *name;
 	void (*put)(struct fleet_page *g);
-} plain[] = {{"index.html", page_overview},
-	     {"programs.html", page_programs},
-	     {"users.html", page_users},
-	     {"nodes.html", page_nodes},
-	     {"jobs.html", page_jobs}};
+} plain[] = {{"index.html", page_overview}, {"monday.html", page_monday}, {"programs.html", page_programs},
+	     {"users.html", page_users},    {"nodes.html", page_nodes},	  {"jobs.html", page_jobs}};
 
 /* Pages of which there is one for each of something. Its number follows the name, or its day; exists: ?1 is its number,
  * ?2 the user whose it must be, or 0. */

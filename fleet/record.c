@@ -1,19 +1,23 @@
 /* record.c - see record.h. The record is made with long lists first, and with shorter ones until it fits. */
 #include "fleet/record.h"
+#include "fleet/fields.h"
+#include "fleet/hours.h"
 #include "fleet/record_nodes.h"
 
 #include "base/index.h"
 #include "base/json.h"
+#include "format/efficiencies.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define SECONDS_PER_HOUR 3600.0
+#define SIGNAL_STATUS 128 /* and the signal, as a shell tells it */
 
-/* How much of each list; the first row that fits RECORD_BYTES_MAX is taken. */
+/* How much of each list; the first row that fits RECORD_BYTES_MADE is taken. */
 static const struct limits {
 	size_t nodes, issues, operations, sites, text_bytes;
 } tries[] = {{512, 5, 10, 5, 300}, {256, 5, 10, 5, 200}, {128, 3, 10, 3, 120},
@@ -113,11 +117,6 @@ static void put_identity(const struct making *m)
 	put_text(m, m->out, "report", m->source->without_paths ? NULL : m->source->report);
 }
 
-static double core_hours(const struct making *m)
-{
-	return json_number(m->job, "ranks") * json_number(m->job, "elapsed_s") / SECONDS_PER_HOUR;
-}
-
 /* As who knew it said; else as the ranks' ends tell. */
 static const char *outcome(const struct making *m)
 {
@@ -134,17 +133,75 @@ static const char *outcome(const struct making *m)
 
 static void put_size(const struct making *m)
 {
-	double hung_s = json_number_or(m->job, "hung_s", 0);
 	put_counts(m->out, "nodes", (double)json_count(m->job, "nodes"));
 	put_counts(m->out, "ranks", json_number(m->job, "ranks"));
 	copy_text(m, "start");
 	put_number(m->out, "elapsed_s", json_number(m->job, "elapsed_s"));
-	put_number(m->out, "core_hours", core_hours(m));
-	put_number(m->out, "hung_s", hung_s);
-	put_number(m->out, "hung_core_hours", json_number(m->job, "ranks") * hung_s / SECONDS_PER_HOUR);
-	json_put_text(m->out, "outcome", outcome(m));
-	bool whole = json_bool(json_item(m->analysis, "coverage"), "complete", false);
-	json_put_text(m->out, "state", whole ? "complete" : "partial");
+	put_number(m->out, "hung_s", json_number_or(m->job, "hung_s", 0));
+	json_put_text(m->out, "state", outcome(m));
+}
+
+/* ---- what Slurm may know better ---- */
+
+/* The largest exit status of a rank, as sacct has the step's: code and signal apart. */
+static void put_exit(const struct making *m)
+{
+	double most = NAN, asked = json_number(json_item(m->job, "outcome"), "signal");
+	for (const cJSON *r = json_first(m->analysis, "per_rank"); r != NULL; r = r->next)
+		most = fmax(most, json_number(r, "exit_status")); /* fmax passes over NAN */
+	bool killed = most > SIGNAL_STATUS && most < SIGNAL_STATUS + 65;
+	put_counts(m->out, "exit_code", killed ? 0 : most);
+	put_counts(m->out, "signal", killed ? most - SIGNAL_STATUS : isnan(asked) && !isnan(most) ? 0 : asked);
+}
+
+static void put_end(const struct making *m)
+{
+	struct tm tm = {0};
+	char text[32];
+	const char *end = strptime(json_text(m->job, "start", ""), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	double elapsed_s = json_number(m->job, "elapsed_s");
+	time_t t = end != NULL && elapsed_s >= 0 && elapsed_s < 1e9 ? timegm(&tm) + (time_t)llround(elapsed_s) : 0;
+	bool known = t > 0 && gmtime_r(&t, &tm) != NULL && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm) > 0;
+	json_put_text(m->out, "end", known ? text : NULL);
+}
+
+static void put_resident(const struct making *m)
+{
+	double most = NAN;
+	for (const cJSON *r = json_first(m->analysis, "per_rank"); r != NULL; r = r->next)
+		most = fmax(most, json_number(r, "resident_max_bytes"));
+	put_counts(m->out, "max_rss_bytes", most);
+}
+
+/* All fields are there, so that nobody has to guess which there could be. */
+static void put_account(const struct making *m)
+{
+#define PUT_NULL(name, kind, of, column) \
+	if (json_item(m->out, #name) == NULL) \
+		json_put_text(m->out, #name, NULL);
+	put_exit(m);
+	put_end(m);
+	put_resident(m);
+	put_counts(m->out, "tasks", json_number(m->job, "ranks"));
+	record_put_processors(m->out, m->analysis);
+	RECORD_FIELDS_ADDED(PUT_NULL)
+#undef PUT_NULL
+}
+
+static void put_io(const struct making *m)
+{
+	double read = 0, written = 0;
+	const cJSON *io = json_item(m->analysis, "io");
+	cJSON *to = json_object(m->out, "io");
+	for (const cJSON *c = json_first(io, "classes"); c != NULL; c = c->next) {
+		const char *class = json_text(c, "class", "");
+		double bytes = least_0(json_number_or(c, "bytes", 0));
+		read += strstr(class, "read") != NULL ? bytes : 0;
+		written += strstr(class, "write") != NULL ? bytes : 0;
+	}
+	put_counts(to, "read_bytes", io != NULL ? read : NAN);
+	put_counts(to, "written_bytes", io != NULL ? written : NAN);
+	put_number(to, "time_s", json_number(io, "time_s"));
 }
 
 /* ---- what it did ---- */
@@ -162,11 +219,10 @@ static void put_coverage(const struct making *m)
 
 static void put_efficiency(const struct making *m)
 {
-	static const char *const names[] = {"load_balance", "communication", "parallel", "serialization", "transfer"};
 	const cJSON *from = json_item(m->analysis, "efficiency");
 	cJSON *to = json_object(m->out, "efficiency");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		put_number(to, names[i], json_number(from, names[i]));
+	for (size_t i = 0; i < efficiency_count; i++)
+		put_number(to, efficiency_rows[i].name, json_number(from, efficiency_rows[i].name));
 }
 
 /* Of the ranks' time until nobody advanced any more: shares of many records can be weighed by their core-hours without
@@ -205,7 +261,8 @@ static void put_issues(const struct making *m)
 		cJSON *row = json_row(to);
 		put_text(m, row, "issue", json_text(x, "issue", NULL));
 		put_text(m, row, "severity", json_text(x, "severity", NULL));
-		put_number(row, "loss_core_hours", json_number(x, "loss_s") / SECONDS_PER_HOUR);
+		put_number(row, "loss_s", json_number(x, "loss_s"));
+		put_number(row, "gain", json_number(json_item(x, "gain"), "share"));
 		const char *what = json_text(x, "what", "");
 		put_text(m, row, "what", m->source->without_paths && strchr(what, '/') != NULL ? NULL : what);
 	}
@@ -265,6 +322,7 @@ static char *make(struct making *m)
 	m->out = cJSON_CreateObject();
 	put_identity(m);
 	put_size(m);
+	put_account(m);
 	put_coverage(m);
 	put_efficiency(m);
 	put_shares(m);
@@ -272,7 +330,9 @@ static char *make(struct making *m)
 	put_issues(m);
 	put_operations(m);
 	put_sites(m);
+	put_io(m);
 	put_rest(m);
+	record_put_hours(m->out);
 	record_put_nodes(m->out, m->analysis, m->limits->nodes);
 	char *text = json_print(m->out);
 	cJSON_Delete(m->out);
@@ -293,12 +353,12 @@ int record_build(const char *analysis_json, const struct record_source *source, 
 		text = make(&m);
 		if (text == NULL)
 			rc = fail(e, -ENOMEM, "out of memory while making the record");
-		else if (strlen(text) < RECORD_BYTES_MAX)
+		else if (strlen(text) < RECORD_BYTES_MADE)
 			break;
 	}
 	cJSON_Delete(analysis);
-	if (rc == 0 && strlen(text) >= RECORD_BYTES_MAX)
-		rc = fail(e, -E2BIG, "the record would be larger than %u bytes", RECORD_BYTES_MAX);
+	if (rc == 0 && strlen(text) >= RECORD_BYTES_MADE)
+		rc = fail(e, -E2BIG, "the record would be larger than %u bytes", RECORD_BYTES_MADE);
 	if (rc < 0)
 		free(text);
 	else

@@ -1,4 +1,4 @@
-/* record.h - the job record: what one finished step says to a machine's fleet, as JSON "mpitrace/job/1"
+/* record.h - the job record: what one finished step says to a machine's fleet, as JSON "mpitrace/job/2"
  * (docs/job.schema.json), at most RECORD_BYTES_MAX long. In: the analysis object of the step, not trusted, and who it
  * is of.  Out: one line of text, of which nothing has to be taken away afterwards: names are left out here. */
 #pragma once
@@ -10,8 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RECORD_SCHEMA "mpitrace/job/1"
+#define RECORD_SCHEMA "mpitrace/job/2"
+#define RECORD_SCHEMA_1 "mpitrace/job/1" /* fleet/record_read.h reads it */
 #define RECORD_BYTES_MAX 8192u
+#define RECORD_BYTES_MADE 7168u /* what Slurm's account knows comes to it later */
 #define RECORD_ID_MAX 256u
 
 /* What the analysis does not know, or may not say. Texts may be NULL: then the record has null. */

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS_MAX 9u	   /* of a number in a name, as base/hostlist.h reads it */
+#define DIGITS_MAX 9u /* of a number in a name, as base/hostlist.h reads it */
+#define CPUS_MOST 4096u
 #define DEVIATION_UNIT 1e4 /* what is kept of a deviation: a hundredth of a percent */
 
 struct node {
@@ -161,4 +162,65 @@ void record_put_nodes(cJSON *record, const cJSON *analysis, size_t max)
 		put_list(record, &n, max);
 	vec_done(&n.list);
 	index_done(&n.by_name);
+}
+
+/* ---- what they had ---- */
+
+/* Processors in a list as 0-3,8; and which, below CPUS_MOST. 0: no list. */
+static unsigned count_cpus(const char *list, uint64_t *ret_mask)
+{
+	unsigned n = 0;
+	while (isdigit((unsigned char)*list)) {
+		char *end;
+		unsigned long first = strtoul(list, &end, 10), last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
+		if (last >= CPUS_MOST || first > last)
+			return 0;
+		for (unsigned long i = first; i <= last; i++, n++)
+			ret_mask[i / 64] |= UINT64_C(1) << (i % 64);
+		if (*end == '\0')
+			return n;
+		if (*end != ',')
+			return 0;
+		list = end + 1;
+	}
+	return 0;
+}
+
+/* Marks them as those of a rank; false: another one has one of them. */
+static bool claim(uint64_t *of_node, const uint64_t *mask)
+{
+	bool free_all = true;
+	for (unsigned i = 0; i < CPUS_MOST / 64; i++) {
+		free_all &= (of_node[i] & mask[i]) == 0;
+		of_node[i] |= mask[i];
+	}
+	return free_all;
+}
+
+/* Ranks of a node stand together in most steps; where they do not, a node is met again, and its ranks are counted all
+ * the same: only that two of them share a processor may then be missed. */
+static double bound_cpus(const cJSON *analysis)
+{
+	uint64_t of_node[CPUS_MOST / 64] = {0};
+	const char *node = "";
+	double all = 0;
+	for (const cJSON *r = json_first(analysis, "per_rank"); r != NULL; r = r->next) {
+		uint64_t mask[CPUS_MOST / 64] = {0};
+		const char *name = json_text(r, "node", "");
+		unsigned n = count_cpus(json_text(r, "cpus", ""), mask);
+		if (strcmp(name, node) != 0)
+			memset(of_node, 0, sizeof(of_node));
+		node = name;
+		if (n == 0 || *name == '\0' || !claim(of_node, mask))
+			return NAN;
+		all += n;
+	}
+	return all > 0 ? all : NAN;
+}
+
+void record_put_processors(cJSON *record, const cJSON *analysis)
+{
+	double all = bound_cpus(analysis), ranks = (double)json_count(analysis, "per_rank");
+	json_put_null_or(record, "alloc_cpus", all);
+	json_put_null_or(record, "cpus_per_rank", all / ranks);
 }

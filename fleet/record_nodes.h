@@ -10,3 +10,7 @@
  * than max nodes, as many are taken at even distances, so that those left out are not the ordinary ones. The first is
  * rank 0's. Nothing is added when a rank is missing, or there is one node. */
 void record_put_nodes(cJSON *record, const cJSON *analysis, size_t max);
+
+/* Add "alloc_cpus" and "cpus_per_rank", as the kernel has bound the ranks; null where any two ranks of a node may use
+ * the same processor, or it is not known. */
+void record_put_processors(cJSON *record, const cJSON *analysis);

@@ -52,6 +52,7 @@ static int add_row(struct numbering *x, struct scan *s, sqlite3_stmt *row)
 			     .program = (uint32_t)sqlite3_column_int64(row, 1),
 			     .user = (uint32_t)sqlite3_column_int64(row, 2),
 			     .ranks = (uint32_t)sqlite3_column_int64(row, 3),
+			     .start = (uint32_t)sqlite3_column_int64(row, 4),
 			     .day = (uint32_t)(sqlite3_column_int64(row, 4) / FLEET_SECONDS_PER_DAY),
 			     .core_hours = (float)sqlite3_column_double(row, 5),
 			     .parallel = NAN};
@@ -68,11 +69,11 @@ static int add_row(struct numbering *x, struct scan *s, sqlite3_stmt *row)
 	return vec_push(&s->jobs, j);
 }
 
-static int by_day(const void *a, const void *b)
+static int by_start(const void *a, const void *b)
 {
 	const struct scan_job *x = a, *y = b;
-	if (x->day != y->day)
-		return x->day < y->day ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
@@ -95,7 +96,7 @@ int scan_load(struct fleet *f, struct scan *ret_s, struct error *e)
 		rc = fleet_fail(f, e);
 	sqlite3_finalize(row);
 	vec_done(&x.at);
-	vec_sort(&s.jobs, by_day);
+	vec_sort(&s.jobs, by_start);
 	if (rc < 0)
 		scan_done(&s);
 	else

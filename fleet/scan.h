@@ -5,10 +5,14 @@
 
 #include "base/vec.h"
 
+/* Splits of a series whose z or t, squared, is less than the best one's by no more than this are where it surely changed
+ * (95 %; Hansen, Econometrica 68, 2000). */
+#define AS_LIKELY 7.35
+
 struct scan_job {
 	sqlite3_int64 id;
 	uint32_t program, user, ranks;
-	uint32_t day;		    /* since 1970 */
+	uint32_t start, day;	    /* seconds and days since 1970 */
 	uint32_t first_node, nodes; /* in scan.nodes: 0 of them when it had one, or is not whole */
 	float core_hours, parallel; /* parallel: NAN when not known */
 };
@@ -19,7 +23,7 @@ struct scan_node {
 };
 
 struct scan {
-	VEC(struct scan_job) jobs; /* by day */
+	VEC(struct scan_job) jobs; /* by start */
 	VEC(struct scan_node) nodes;
 	VEC(uint32_t) names; /* number of a node's name in the database */
 	uint32_t day_end;    /* after the last */

@@ -3,6 +3,7 @@
  * read; what all jobs together say (fleet/estimate.h) is found out anew by a thread, if its file may be written. */
 #include "base/command.h"
 #include "fleet/estimate.h"
+#include "fleet/metrics.h"
 #include "fleet/report.h"
 #include "fleet/user.h"
 #include "reports/web/programs.h"
@@ -113,15 +114,53 @@ static int make(struct serving *s, const char *user, const char *name, struct we
 	return 0;
 }
 
+/* For who knows the secret, asks without the proxy, and so without a name; or may see all. */
+static bool may_have_metrics(const struct serving *s, const struct web_request *r)
+{
+	if (s->user_header == NULL)
+		return s->user == NULL;
+	const char *name = web_header(r, s->user_header);
+	return name == NULL || (web_header_times(r, s->user_header) == 1 && sees_all(s, name));
+}
+
+static void give_metrics(struct serving *s, const struct web_request *r, struct web_answer *ret_answer)
+{
+	struct error e;
+	char *text = NULL;
+	size_t len = 0;
+	if (!may_have_metrics(s, r)) {
+		say(ret_answer, 403, "Metrics are of all jobs, and for who may see all.\n");
+		return;
+	}
+	FILE *out = open_memstream(&text, &len);
+	pthread_mutex_lock(&s->lock);
+	int rc = out != NULL ? fleet_metrics(&s->f, out, &e) : fail(&e, -ENOMEM, "out of memory");
+	pthread_mutex_unlock(&s->lock);
+	if (out != NULL && fclose(out) != 0 && rc == 0)
+		rc = fail(&e, -ENOMEM, "out of memory");
+	if (rc == 0) {
+		*ret_answer =
+			(struct web_answer){.kind = WEB_TEXT, .type = METRICS_TYPE, .text = text, .text_bytes = len};
+		return;
+	}
+	free(text);
+	complain(&e);
+	say(ret_answer, 500, "The database cannot be read; the server's standard error says why.\n");
+}
+
 static void answer(void *context, const struct web_request *r, struct web_answer *ret_answer)
 {
 	struct serving *s = context;
 	struct error e;
 	char hashed[USER_TEXT_MAX];
 	const char *user;
+	if (strcmp(r->path, "metrics") == 0) {
+		give_metrics(s, r, ret_answer);
+		return;
+	}
 	int status = whose(s, r, hashed, &user);
 	if (status != 0) {
-		say(ret_answer, status, "The proxy in front of this server says not who you are.\n");
+		say(ret_answer, status, "The proxy in front of this server does not say who you are.\n");
 		return;
 	}
 	int rc = make(s, user, r->path, ret_answer, &e);
@@ -236,7 +275,7 @@ static int parse_option(struct serving *s, int key, const char *value)
 		s->port = (uint16_t)port;
 		return 0;
 	default:
-		return usage_error("fleet", "unknown option, or one without its value");
+		return usage_error("fleet", "unknown option, or its value is missing");
 	}
 }
 
@@ -282,7 +321,7 @@ static int run(struct serving *s, const char *token)
 		printf("http://127.0.0.1:%u/%s/\n", web_port(w), token);
 	fflush(stdout);
 	fprintf(stderr, "%s Ctrl-C ends.\n",
-		s->token_file != NULL ? "Its address goes on with what the token's file begins with, and a slash."
+		s->token_file != NULL ? "Append the first part of the token's file and a slash to its address."
 				      : "Only who knows this address can open it.");
 	if (pthread_create(&judge, NULL, keep_estimates, s) != 0)
 		fputs("mpitrace fleet: no thread: nodes and programs are not judged anew\n", stderr);

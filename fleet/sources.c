@@ -1,9 +1,13 @@
 /* sources.c - see sources.h. Files may be anybody's: opened without waiting or following, regular, bounded. */
 #include "fleet/sources.h"
 #include "fleet/outbox.h"
+#include "fleet/account.h"
 #include "fleet/record.h"
+#include "fleet/record_read.h"
 
 #include "base/buf_file.h"
+#include "base/json.h"
+#include "base/vec.h"
 #include "format/mpix.h"
 
 #include <errno.h>
@@ -21,9 +25,18 @@
 #define FUTURE_S 3600			 /* clocks differ by less */
 #define LINE_ROOM (RECORD_BYTES_MAX * 2) /* a longer line is passed over, however long */
 
+/* A record that was read, until sacct is asked of several. */
+struct pending {
+	char *text, *where, *owner; /* owner: NULL as source_take has it */
+	cJSON *record;
+	bool may_wait;
+};
+
 struct walk {
 	const struct source_taker *t;
 	uint64_t unread;
+	VEC(struct pending) pending;
+	bool said_account;
 	const struct source_removal *removal; /* NULL: nothing is removed */
 	struct error *e;
 };
@@ -43,6 +56,77 @@ static bool ends_with(const char *text, const char *end)
 {
 	size_t n = strlen(text), k = strlen(end);
 	return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+/* ---- with what Slurm's account says ---- */
+
+static void pending_done(struct walk *w)
+{
+	for (size_t i = 0; i < w->pending.n; i++) {
+		free(w->pending.at[i].text);
+		free(w->pending.at[i].where);
+		free(w->pending.at[i].owner);
+		cJSON_Delete(w->pending.at[i].record);
+	}
+	vec_done(&w->pending);
+}
+
+/* NULL: it cannot be asked, which is said once. */
+static struct account *ask_account(struct walk *w)
+{
+	const char *jobs[ACCOUNT_JOBS_MAX];
+	struct account *a = NULL;
+	struct error e = {""};
+	size_t n = 0;
+	for (size_t i = 0; i < w->pending.n; i++)
+		jobs[n++] = json_text(w->pending.at[i].record, "job_id", "");
+	if (account_ask(jobs, n, &a, &e) < 0 && !w->said_account && w->t->say != NULL) {
+		w->said_account = true;
+		w->t->say(w->t->context, e.text);
+	}
+	return a;
+}
+
+static int take_joined(struct walk *w, const struct account *a, struct pending *p)
+{
+	enum account_fate fate = a != NULL ? account_join(a, p->record) : ACCOUNT_LATER;
+	if (fate == ACCOUNT_LATER && p->may_wait) {
+		if (w->t->waiting != NULL)
+			(*w->t->waiting)++;
+		if (w->t->waits != NULL)
+			w->t->waits(w->t->context, p->where);
+		return 0;
+	}
+	char *joined = fate == ACCOUNT_JOINED ? json_print(p->record) : NULL;
+	const char *text = joined != NULL ? joined : p->text;
+	int rc = w->t->take(w->t->context, text, strlen(text), p->where, p->owner, w->e);
+	cJSON_free(joined);
+	return rc;
+}
+
+static int take_pending(struct walk *w)
+{
+	struct account *a = w->pending.n > 0 ? ask_account(w) : NULL;
+	int rc = 0;
+	for (size_t i = 0; i < w->pending.n && rc == 0; i++)
+		rc = take_joined(w, a, &w->pending.at[i]);
+	account_free(a);
+	pending_done(w);
+	return rc;
+}
+
+static int offer(struct walk *w, const char *text, size_t len, const char *where, const char *owner, bool may_wait)
+{
+	cJSON *record = w->t->account ? record_read(text, len) : NULL;
+	if (*json_text(record, "job_id", "") == '\0') { /* no record, or none of Slurm */
+		cJSON_Delete(record);
+		return w->t->take(w->t->context, text, len, where, owner, w->e);
+	}
+	struct pending p = {strndup(text, len), strdup(where), owner != NULL ? strdup(owner) : NULL, record, may_wait};
+	bool whole = p.text != NULL && p.where != NULL && (owner == NULL || p.owner != NULL);
+	if (vec_push(&w->pending, p) < 0 || !whole)
+		return fail(w->e, -ENOMEM, "out of memory");
+	return w->pending.n < ACCOUNT_JOBS_MAX ? 0 : take_pending(w);
 }
 
 /* ---- one file ---- */
@@ -80,11 +164,11 @@ static int take_file(struct walk *w, const char *path)
 	int rc = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? buf_read(&text, fd, RECORD_BYTES_MAX) : -EINVAL;
 	close(fd);
 	if (rc == 0)
-		return w->t->take(w->t->context, (const char *)text.data, text.len_bytes, path,
-				  owner_of(st.st_uid, name), w->e);
+		return offer(w, (const char *)text.data, text.len_bytes, path, owner_of(st.st_uid, name),
+			     st.st_mtime > time(NULL) - SOURCE_WAIT_S);
 	say(w, path,
 	    rc == -E2BIG    ? "is longer than 8,192 bytes"
-	    : rc == -EINVAL ? "is no regular file"
+	    : rc == -EINVAL ? "is not a regular file"
 			    : strerror(-rc));
 	return 0;
 }
@@ -108,7 +192,7 @@ static int take_trace(struct walk *w, const char *path)
 	if (rc < 0)
 		say(w, path, e.text);
 	else
-		rc = w->t->take(w->t->context, text, strlen(text), path, NULL, w->e);
+		rc = offer(w, text, strlen(text), path, NULL, false);
 	bool refused = text == NULL;
 	free(text);
 	if (f != NULL)
@@ -122,7 +206,7 @@ static int take_line(struct walk *w, const char *path, uint64_t line, const char
 {
 	char where[PATH_MAX + 32];
 	snprintf(where, sizeof(where), "%s:%llu", path, (unsigned long long)line);
-	return len == 0 ? 0 : w->t->take(w->t->context, text, len, where, NULL, w->e);
+	return len == 0 ? 0 : offer(w, text, len, where, NULL, false);
 }
 
 static int take_lines(struct walk *w, FILE *in, const char *path)
@@ -153,7 +237,7 @@ static int take_many(struct walk *w, const char *path)
 	FILE *in = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
 	if (in == NULL) {
 		close(fd);
-		return fail(w->e, -EINVAL, "%s: is no file of records, trace or directory", path);
+		return fail(w->e, -EINVAL, "%s: is not a file of records, a trace or a directory", path);
 	}
 	int rc = take_lines(w, in, path);
 	fclose(in);
@@ -226,6 +310,9 @@ int source_each(const char *path, const struct source_taker *t, uint64_t *ret_un
 		rc = take_file(&w, path);
 	else
 		rc = take_many(&w, path);
+	if (rc == 0)
+		rc = take_pending(&w);
+	pending_done(&w);
 	*ret_unread += w.unread;
 	return rc;
 }

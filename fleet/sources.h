@@ -5,6 +5,8 @@
 
 #include <sys/stat.h>
 
+#define SOURCE_WAIT_S 900
+
 /* Takes one record: text, its length, where it was, whose file (or NULL). Not 0 ends the walk and is returned. */
 typedef int (*source_take)(void *context, const char *text, size_t len_bytes, const char *where, const char *owner,
 			   struct error *e);
@@ -16,7 +18,11 @@ struct source_taker {
 	void (*say)(void *context, const char *text);	 /* what could not be read, */
 	void (*unread)(void *context, const char *path); /* and the file that it was; may be NULL */
 	uint64_t *had_no_room;				 /* counts steps whose record had none; may be NULL */
-	const char *version;				 /* of mpitrace, in records made of traces */
+	bool account;					 /* join what sacct knows (fleet/account.h): */
+	uint64_t *waiting; /* records of an outbox that Slurm's account is not complete for; they are taken when it
+			    * is, or they are SOURCE_WAIT_S old */
+	void (*waits)(void *context, const char *path); /* the file of each; both may be NULL */
+	const char *version;				/* of mpitrace, in records made of traces */
 };
 
 /* All records at path: a directory with all below it (*.job.json, job.mpix; links and other file systems' devices are

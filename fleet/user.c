@@ -17,15 +17,6 @@
 
 #define SHOWN_BYTES 16 /* of 32: enough that two users of one site do not meet */
 
-bool user_can_hash(void)
-{
-#ifdef HAVE_NETTLE
-	return true;
-#else
-	return false;
-#endif
-}
-
 int user_hash(const void *key, size_t key_bytes, const char *name, char ret_text[USER_TEXT_MAX], struct error *e)
 {
 	uint8_t digest[32] = {0};

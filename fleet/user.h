@@ -15,5 +15,3 @@
 int user_hash(const void *key, size_t key_bytes, const char *name, char ret_text[USER_TEXT_MAX], struct error *e);
 /* The same with the key in a file: regular, root's or one's own, and nobody else's to write. */
 int user_hash_by(const char *key_file, const char *name, char ret_text[USER_TEXT_MAX], struct error *e);
-/* Can this build hash at all? */
-bool user_can_hash(void);

@@ -28,6 +28,14 @@ enum issue_seen {
 	SEEN_BY_SIZE
 };
 
+/* What is otherwise in a replay of the run without it (postproc/replay/). */
+enum issue_replay {
+	REPLAY_NONE,	/* no replay tells */
+	REPLAY_BALANCE, /* ranks compute as long as each other */
+	REPLAY_WAITS,	/* who caused the waits that it is made of computes so much less */
+	REPLAY_CAUSER,	/* the same of all waits for its first call site */
+};
+
 struct issue_row {
 	const char *name, *phrase; /* in plain words, in a sentence */
 	enum issue_order order;
@@ -35,7 +43,8 @@ struct issue_row {
 	bool of_totals;		 /* can be said without events */
 	bool pairs_are_traffic;	 /* sender and receiver; else who was late and who waited */
 	enum issue_seen seen[2]; /* the first that is there; SEEN_NOWHERE: none */
-	uint64_t effects;	 /* what follows from it, bits by index in issue_rows */
+	enum issue_replay replay;
+	uint64_t effects; /* what follows from it, bits by index in issue_rows */
 };
 
 extern const struct issue_row issue_rows[];

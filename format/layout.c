@@ -3,6 +3,7 @@
 #include "format/layout.h"
 
 #include "base/buf_file.h"
+#include "base/json_quote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,21 +63,6 @@ void layout_set_list(struct layout *l, enum layout_key key, const uint32_t *numb
 	set_buf(l, key, &b);
 }
 
-static void put_json_string(struct buf *b, const char *text)
-{
-	buf_u8(b, '"');
-	for (; *text != '\0'; text++) {
-		unsigned char c = (unsigned char)*text;
-		if (c == '"' || c == '\\')
-			buf_printf(b, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			buf_printf(b, "\\u%04x", c);
-		else
-			buf_u8(b, c);
-	}
-	buf_u8(b, '"');
-}
-
 void layout_set_argv(struct layout *l, char *const *argv, int argc)
 {
 	_cleanup_buf_ struct buf b = {0};
@@ -87,7 +73,7 @@ void layout_set_argv(struct layout *l, char *const *argv, int argc)
 		bool cut = len_bytes > left_bytes;
 		if (i > 0)
 			buf_u8(&b, ',');
-		put_json_string(&b, cut ? "..." : argv[i]);
+		json_quote(&b, cut ? "..." : argv[i]);
 		if (cut)
 			break;
 		left_bytes -= len_bytes;

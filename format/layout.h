@@ -20,7 +20,7 @@
 	X(GID,      gid,      "group of the job") \
 	X(GIDS,     gids,     "further groups, comma-separated") \
 	X(JOB_ID,   job_id,   "number of the job") \
-	X(RESTART,  restart,  "how often the job was requeued") \
+	X(RESTART,  restart,  "number of times the job was requeued") \
 	X(STEP_ID,  step_id,  "number of the step, or `batch`") \
 	X(NODEID,   nodeid,   "number of this node in the step, from 0") \
 	X(NNODES,   nnodes,   "nodes of the step, 0 = unknown") \

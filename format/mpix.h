@@ -271,6 +271,12 @@ int mpix_pack(const struct mpix_writer *w, const struct mpix_part *part, struct 
 /* Append them to the file: one caller at a time, parts ascending by (window, group), each once (parts without
  * anything may be left out). */
 int mpix_writer_put(struct mpix_writer *w, const struct mpix_packed *packed, struct error *e);
+struct mpix_file;
+/* Before the end: let look() read what has been put so far, as a file without levels of detail and with an empty
+ * analysis. Nothing of that stays, and putting may go on. What look() returns, or -errno with text; -ENOTSUP where path
+ * is no regular file. */
+int mpix_writer_look(struct mpix_writer *w, int (*look)(void *context, struct mpix_file *f), void *context,
+		     struct error *e);
 /* Add levels of detail, signatures, clocks and the analysis object (JSON text, schema mpitrace/analysis/1), seal,
  * fsync, rename. Frees w, also on failure. */
 int mpix_writer_finish(struct mpix_writer *w, const char *analysis_json, struct error *e);
@@ -303,8 +309,6 @@ struct mpix_event {
 	uint32_t stack;		 /* who called: 1 + id as in analysis "stacks"; 0: not recorded */
 };
 
-struct mpix_file;
-
 /* Open and check the superblock, header and index. Not an .mpix, cut or damaged: -EBADMSG with where and what. */
 int mpix_open(const char *path, struct mpix_file **ret_file, struct error *e);
 void mpix_close(struct mpix_file *f);
@@ -330,6 +334,13 @@ int mpix_each_sync(struct mpix_file *f, int (*visit)(void *context, const struct
 /* The same for every sample, ascending. */
 int mpix_each_sample(struct mpix_file *f, int (*visit)(void *context, const struct mpix_sample *sample), void *context,
 		     struct error *e);
+
+/* One at a time: how many chunks there are of them, and those of the i-th. */
+uint32_t mpix_samples(const struct mpix_file *f);
+int mpix_sample(struct mpix_file *f, uint32_t i, int (*visit)(void *context, const struct mpix_sample *sample),
+		void *context, struct error *e);
+/* How long a tick of a lane's clock takes, on the average of the run: sums of ticks become time by it. */
+int mpix_tick_ns(struct mpix_file *f, uint32_t lane, double *ret_ns, struct error *e);
 
 /* ---- reading in order of time, window by window ---- */
 
@@ -369,6 +380,9 @@ uint32_t mpix_rank_of_lane(const struct mpix_file *f, uint32_t lane);
  * read. */
 struct mpix_cell_counts {
 	uint32_t events, messages, waits;
+	/* Messages of the cell lie in [messages_from_ns, messages_to_ns), from the start of the send to the last end;
+	 * no event that waits begins before waits_from_ns. Nothing is there: INT64_MAX, INT64_MIN, INT64_MAX. */
+	int64_t messages_from_ns, messages_to_ns, waits_from_ns;
 };
 struct mpix_cell_counts mpix_cell_count(const struct mpix_file *f, uint32_t group, uint32_t window);
 /* When a window begins; the last one ends behind everything. INT64_MAX: nothing begins in it. */

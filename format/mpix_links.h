@@ -2,6 +2,8 @@
  * format/mpix_*.c. */
 #pragma once
 
+#include "format/wait_names.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,7 +27,7 @@ enum link_flag {
  * of a group's lanes are alike. */
 static inline bool wait_is_collective(uint8_t state)
 {
-	return (state >= 4 && state <= 14) || state == 21;
+	return state <= WAIT_KINDS && (WAIT_COLLECTIVES >> state & 1) != 0;
 }
 
 /* The first of the three columns that say who caused it. */

@@ -4,7 +4,7 @@
  * Both keep tiles of a finest grid. How fine the finest level that is written becomes follows from how many messages
  * there were: its tiles, and those of coarser levels, are made of the grid's. A message belongs to the tile in which
  * its send starts. Grids are bounded: a tile of TOP takes at most 100 KB, and all of FLOW 64 MB. */
-#include "format/mpix_writer.h"
+#include "format/mpix_lod.h"
 
 #include "base/index.h"
 #include "base/vec.h"
@@ -30,12 +30,11 @@ static uint32_t grid_for(uint64_t events)
 	return level;
 }
 
-int mpix_lod_init(struct mpix_writer *w)
+int mpix_lod_init(struct mpix_lod *l, struct mpix_head *h)
 {
-	struct mpix_lod *l = &w->lod;
-	w->shape.flow_places = (w->info.places + NODES_MAX - 1) / NODES_MAX;
-	l->nodes = (w->info.places + w->shape.flow_places - 1) / w->shape.flow_places;
-	l->top_grid = l->flow_grid = grid_for(w->info.events_expected);
+	h->shape.flow_places = (h->info.places + NODES_MAX - 1) / NODES_MAX;
+	l->nodes = (h->info.places + h->shape.flow_places - 1) / h->shape.flow_places;
+	l->top_grid = l->flow_grid = grid_for(h->info.events_expected);
 	while (l->flow_grid > 0 && ((uint64_t)l->nodes * l->nodes << l->flow_grid) > FLOW_CELLS_MAX)
 		l->flow_grid--;
 	l->top = calloc((size_t)1 << l->top_grid, sizeof(*l->top));
@@ -43,9 +42,8 @@ int mpix_lod_init(struct mpix_writer *w)
 	return l->top != NULL && l->flow != NULL ? 0 : -ENOMEM;
 }
 
-void mpix_lod_done(struct mpix_writer *w)
+void mpix_lod_done(struct mpix_lod *l)
 {
-	struct mpix_lod *l = &w->lod;
 	for (size_t i = 0; l->top != NULL && i < (size_t)1 << l->top_grid; i++)
 		free(l->top[i].at);
 	for (size_t i = 0; l->flow != NULL && i < (size_t)1 << l->flow_grid; i++)
@@ -54,9 +52,9 @@ void mpix_lod_done(struct mpix_writer *w)
 	free(l->flow);
 }
 
-static uint32_t tile_of(const struct mpix_writer *w, int64_t time_ns, uint32_t level)
+static uint32_t tile_of(const struct mpix_head *h, int64_t time_ns, uint32_t level)
 {
-	double share = w->info.runtime_ns > 0 ? (double)time_ns / (double)w->info.runtime_ns : 0;
+	double share = h->info.runtime_ns > 0 ? (double)time_ns / (double)h->info.runtime_ns : 0;
 	uint32_t tiles = 1u << level;
 	if (share <= 0)
 		return 0;
@@ -102,52 +100,40 @@ static uint64_t order_of(const struct mpix_link *x)
 	return index_mix(h, (uint64_t)x->send.lane << 32 | x->send.index);
 }
 
-static uint32_t node_of(const struct mpix_writer *w, uint32_t rank)
+static uint32_t node_of(const struct mpix_head *h, uint32_t rank)
 {
-	return w->info.place_of_rank == NULL ? 0 : w->info.place_of_rank[rank] / w->shape.flow_places;
+	return h->info.place_of_rank == NULL ? 0 : h->info.place_of_rank[rank] / h->shape.flow_places;
+}
+
+struct sought_flow {
+	const struct mpix_flow *flows, *like;
+};
+
+static bool is_flow(const void *context, uint32_t at)
+{
+	const struct sought_flow *x = context;
+	const struct mpix_flow *f = &x->flows[at];
+	return f->tile == x->like->tile && f->src == x->like->src && f->dst == x->like->dst;
 }
 
 static int add_flow(struct mpix_scratch *s, struct mpix_packed *p, uint32_t tile, uint32_t src, uint32_t dst,
 		    uint64_t bytes)
 {
-	struct mpix_flow *last = p->nflows > 0 ? &p->flows[s->last_flow] : NULL;
-	if (last != NULL && last->tile == tile && last->src == src && last->dst == dst) {
-		last->messages++;
-		last->bytes += bytes;
-		return 0;
-	}
-	uint64_t hash = index_mix((uint64_t)src << 32 | dst, tile);
-	size_t at = (size_t)hash & (s->cap_flow_slots - 1);
-	for (; s->flow_slots[at] != 0; at = (at + 1) & (s->cap_flow_slots - 1)) {
-		struct mpix_flow *f = &p->flows[s->flow_slots[at] - 1];
-		if (f->tile == tile && f->src == src && f->dst == dst) {
-			f->messages++;
-			f->bytes += bytes;
-			s->last_flow = s->flow_slots[at] - 1;
-			return 0;
+	struct mpix_flow like = {tile, src, dst, 0, 0};
+	struct sought_flow sought = {p->flows, &like};
+	if (p->nflows == 0 || !is_flow(&sought, s->last_flow)) {
+		uint64_t hash = index_mix((uint64_t)src << 32 | dst, tile);
+		s->last_flow = index_find(&s->by_flow, hash, is_flow, &sought);
+		if (s->last_flow == INDEX_NONE) {
+			s->last_flow = (uint32_t)p->nflows;
+			if (vec_grow(&p->flows, &p->cap_flows, p->nflows + 1, sizeof(*p->flows)) < 0 ||
+			    index_add(&s->by_flow, hash, s->last_flow) < 0)
+				return -ENOMEM;
+			p->flows[p->nflows++] = like;
 		}
 	}
-	if (vec_grow(&p->flows, &p->cap_flows, p->nflows + 1, sizeof(*p->flows)) < 0)
-		return -ENOMEM;
-	s->last_flow = (uint32_t)p->nflows;
-	p->flows[p->nflows++] = (struct mpix_flow){tile, src, dst, 1, bytes};
-	s->flow_slots[at] = (uint32_t)p->nflows;
-	return 0;
-}
-
-static int begin_flows(struct mpix_scratch *s, uint32_t nlinks)
-{
-	size_t cap = 64;
-	while (cap < 2 * (size_t)nlinks)
-		cap *= 2;
-	if (cap > s->cap_flow_slots) {
-		free(s->flow_slots);
-		s->flow_slots = malloc(cap * sizeof(*s->flow_slots));
-		s->cap_flow_slots = s->flow_slots != NULL ? cap : 0;
-		if (s->flow_slots == NULL)
-			return -ENOMEM;
-	}
-	memset(s->flow_slots, 0, s->cap_flow_slots * sizeof(*s->flow_slots));
+	p->flows[s->last_flow].messages++;
+	p->flows[s->last_flow].bytes += bytes;
 	return 0;
 }
 
@@ -187,19 +173,20 @@ static int keep_candidates(const struct mpix_part *part, struct mpix_scratch *s,
 	return 0;
 }
 
-int mpix_lod_pack(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_scratch *s,
-		  struct mpix_packed *p)
+int mpix_lod_pack(const struct mpix_lod *l, const struct mpix_head *h, const struct mpix_part *part,
+		  struct mpix_scratch *s, struct mpix_packed *p)
 {
-	uint32_t shift = w->lod.top_grid - w->lod.flow_grid, first = UINT32_MAX, last = 0;
-	if (vec_grow(&s->keys, &s->cap_keys, part->nlinks, sizeof(*s->keys)) < 0 || begin_flows(s, part->nlinks) < 0)
+	uint32_t shift = l->top_grid - l->flow_grid, first = UINT32_MAX, last = 0;
+	if (vec_grow(&s->keys, &s->cap_keys, part->nlinks, sizeof(*s->keys)) < 0)
 		return -ENOMEM;
+	index_clear(&s->by_flow);
 	for (uint32_t i = 0; i < part->nlinks; i++) {
 		const struct mpix_message *x = &part->links[i].message;
-		uint32_t tile = tile_of(w, x->send_start_ns, w->lod.top_grid);
+		uint32_t tile = tile_of(h, x->send_start_ns, l->top_grid);
 		s->keys[i] = (struct mpix_candidate_key){x->bytes, order_of(&part->links[i]), i, tile};
 		first = tile < first ? tile : first;
 		last = tile > last ? tile : last;
-		if (add_flow(s, p, tile >> shift, node_of(w, x->src), node_of(w, x->dst), x->bytes) < 0)
+		if (add_flow(s, p, tile >> shift, node_of(h, x->src), node_of(h, x->dst), x->bytes) < 0)
 			return -ENOMEM;
 	}
 	if (first < last && sort_by_tile(s, part->nlinks, first, last - first + 1) < 0)
@@ -252,24 +239,24 @@ static int add_flow_sum(struct mpix_lod *l, const struct mpix_flow *f)
 	return 0;
 }
 
-int mpix_lod_put(struct mpix_writer *w, const struct mpix_packed *p)
+int mpix_lod_put(struct mpix_lod *l, const struct mpix_packed *p)
 {
 	for (size_t i = 0; i < p->ncandidates; i++)
-		if (add_candidate(&w->lod.top[p->candidates[i].tile], &p->candidates[i]) < 0)
+		if (add_candidate(&l->top[p->candidates[i].tile], &p->candidates[i]) < 0)
 			return -ENOMEM;
 	for (size_t i = 0; i < p->ntiles; i++)
-		w->lod.top[p->tiles[i].tile].messages += p->tiles[i].messages;
+		l->top[p->tiles[i].tile].messages += p->tiles[i].messages;
 	for (size_t i = 0; i < p->nflows; i++)
-		if (add_flow_sum(&w->lod, &p->flows[i]) < 0)
+		if (add_flow_sum(l, &p->flows[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
 /* ---- writing ---- */
 
-static struct mpix_entry tile_entry(const struct mpix_writer *w, enum mpix_kind kind, uint32_t level, uint32_t tile)
+static struct mpix_entry tile_entry(const struct mpix_head *h, enum mpix_kind kind, uint32_t level, uint32_t tile)
 {
-	double width = (double)w->info.runtime_ns / (1u << level);
+	double width = (double)h->info.runtime_ns / (1u << level);
 	return (struct mpix_entry){.kind = (uint8_t)kind,
 				   .level = (uint8_t)level,
 				   .seq = tile,
@@ -285,9 +272,10 @@ static int earlier_first(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int write_top(struct mpix_writer *w, struct mpix_top_tile *t, uint32_t level, uint32_t tile, struct error *e)
+static int write_top(const struct mpix_head *h, struct mpix_chunks *out, struct mpix_top_tile *t, uint32_t level,
+		     uint32_t tile, struct error *e)
 {
-	struct mpix_entry entry = tile_entry(w, MPIX_TOP, level, tile);
+	struct mpix_entry entry = tile_entry(h, MPIX_TOP, level, tile);
 	struct buf columns[MPIX_MESSAGE_COLUMNS] = {{0}};
 	int64_t clock = 0;
 	if (t->n == 0)
@@ -297,34 +285,33 @@ static int write_top(struct mpix_writer *w, struct mpix_top_tile *t, uint32_t le
 	t->full = false; /* no longer in that order */
 	for (uint32_t i = 0; i < t->n; i++)
 		mpix_put_message(columns, &t->at[i].message, &clock);
-	buf_varint(&w->raw, t->n);
-	mpix_join_columns(columns, MPIX_MESSAGE_COLUMNS, &w->raw);
+	buf_varint(&out->raw, t->n);
+	mpix_join_columns(columns, MPIX_MESSAGE_COLUMNS, &out->raw);
 	for (unsigned i = 0; i < MPIX_MESSAGE_COLUMNS; i++)
 		buf_done(&columns[i]);
 	entry.records = t->messages > UINT32_MAX ? UINT32_MAX : (uint32_t)t->messages;
-	return mpix_write_chunk(w, entry, e);
+	return mpix_write_chunk(out, entry, e);
 }
 
-static int write_flow(struct mpix_writer *w, const struct mpix_flow_sum *sums, uint32_t level, uint32_t tile,
-		      struct error *e)
+static int write_flow(const struct mpix_head *h, struct mpix_chunks *out, uint32_t nodes,
+		      const struct mpix_flow_sum *sums, uint32_t level, uint32_t tile, struct error *e)
 {
-	struct mpix_entry entry = tile_entry(w, MPIX_FLOW, level, tile);
-	uint32_t nodes = w->lod.nodes;
+	struct mpix_entry entry = tile_entry(h, MPIX_FLOW, level, tile);
 	size_t cells = (size_t)nodes * nodes;
 	if (sums == NULL)
 		return 0;
 	for (size_t i = 0; i < cells; i++)
 		entry.records += sums[i].messages > 0;
-	buf_varint(&w->raw, entry.records);
+	buf_varint(&out->raw, entry.records);
 	for (size_t i = 0; i < cells; i++) {
 		if (sums[i].messages == 0)
 			continue;
-		buf_varint(&w->raw, i / nodes);
-		buf_varint(&w->raw, i % nodes);
-		buf_varint(&w->raw, sums[i].messages);
-		buf_varint(&w->raw, sums[i].bytes);
+		buf_varint(&out->raw, i / nodes);
+		buf_varint(&out->raw, i % nodes);
+		buf_varint(&out->raw, sums[i].messages);
+		buf_varint(&out->raw, sums[i].bytes);
 	}
-	return mpix_write_chunk(w, entry, e);
+	return mpix_write_chunk(out, entry, e);
 }
 
 /* The largest of two tiles are among the largest of each. Frees right. */
@@ -379,28 +366,27 @@ static uint32_t levels_for(uint64_t messages)
 	return levels;
 }
 
-static int write_tops(struct mpix_writer *w, struct error *e)
+static int write_tops(struct mpix_lod *l, const struct mpix_head *h, struct mpix_chunks *out, struct error *e)
 {
 	int rc = 0;
-	for (uint32_t level = w->lod.top_grid + 1; level-- > 0 && rc == 0;) {
-		for (uint32_t i = 0; i < 1u << level && level < w->shape.top_levels && rc == 0; i++)
-			rc = write_top(w, &w->lod.top[i], level, i, e);
-		if (level > 0 && rc == 0 && halve_top(&w->lod, 1u << level) < 0)
-			rc = fail(e, -ENOMEM, "%s: out of memory", w->file.path);
+	for (uint32_t level = l->top_grid + 1; level-- > 0 && rc == 0;) {
+		for (uint32_t i = 0; i < 1u << level && level < h->shape.top_levels && rc == 0; i++)
+			rc = write_top(h, out, &l->top[i], level, i, e);
+		if (level > 0 && rc == 0 && halve_top(l, 1u << level) < 0)
+			rc = fail(e, -ENOMEM, "%s: out of memory", out->file.path);
 	}
 	return rc;
 }
 
-int mpix_lod_write(struct mpix_writer *w, struct error *e)
+int mpix_lod_write(struct mpix_lod *l, struct mpix_head *h, struct mpix_chunks *out, struct error *e)
 {
-	struct mpix_lod *l = &w->lod;
-	uint32_t levels = levels_for(w->shape.messages);
-	w->shape.top_levels = levels < l->top_grid + 1 ? levels : l->top_grid + 1;
-	w->shape.flow_levels = levels < l->flow_grid + 1 ? levels : l->flow_grid + 1;
-	int rc = write_tops(w, e);
+	uint32_t levels = levels_for(h->shape.messages);
+	h->shape.top_levels = levels < l->top_grid + 1 ? levels : l->top_grid + 1;
+	h->shape.flow_levels = levels < l->flow_grid + 1 ? levels : l->flow_grid + 1;
+	int rc = write_tops(l, h, out, e);
 	for (uint32_t level = l->flow_grid + 1; level-- > 0 && rc == 0;) {
-		for (uint32_t i = 0; i < 1u << level && level < w->shape.flow_levels && rc == 0; i++)
-			rc = write_flow(w, l->flow[i], level, i, e);
+		for (uint32_t i = 0; i < 1u << level && level < h->shape.flow_levels && rc == 0; i++)
+			rc = write_flow(h, out, l->nodes, l->flow[i], level, i, e);
 		if (level > 0)
 			halve_flow(l, 1u << level);
 	}

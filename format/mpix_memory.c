@@ -1,7 +1,8 @@
-/* mpix_memory.c - numbers by a key, forgotten all at once: what was seen last of a lane, for the columns that tell
- * differences (mpix_pack_links.c, mpix_pack_waits.c and their readers). */
-#include "format/mpix_writer.h"
+/* mpix_memory.c - see mpix_memory.h. Forgetting is a new age, not a table cleared: that is once a lane, of hundreds a
+ * chunk. */
+#include "format/mpix_memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

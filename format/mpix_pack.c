@@ -1,87 +1,13 @@
 /* mpix_pack.c - what one group has of one window as chunks, without touching the writer.
  * In: struct mpix_part of one thread's caller.  Out: struct mpix_packed: EVENTS here, the rest by the files that
- * mpix_writer.h names. The events' columns are those of an .mpic (mpic_events.c). */
+ * mpix_pack.h names. The events' columns are those of an .mpic (mpic_events.c). */
 #include "format/mpix_writer.h"
-#include "format/pack.h"
 
-#include "base/crc32c.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
 
 #define EXTRAS_OF_EVENT_MAX 4u
-
-struct mpix_scratch *mpix_scratch_new(void)
-{
-	return calloc(1, sizeof(struct mpix_scratch));
-}
-
-void mpix_scratch_free(struct mpix_scratch *s)
-{
-	if (s == NULL)
-		return;
-	mpic_columns_done(&s->columns);
-	buf_done(&s->raw);
-	buf_done(&s->payload);
-	pack_done(&s->packer);
-	pack_done(&s->waits_packer);
-	for (unsigned i = 0; i < MPIX_COLUMNS_MAX; i++)
-		buf_done(&s->fields[i]);
-	mpix_memory_done(&s->memory);
-	free(s->order);
-	free(s->counts);
-	free(s->sorting);
-	free(s->keys);
-	free(s->flow_slots);
-	free(s);
-}
-
-struct mpix_packed *mpix_packed_new(void)
-{
-	return calloc(1, sizeof(struct mpix_packed));
-}
-
-void mpix_packed_free(struct mpix_packed *p)
-{
-	if (p == NULL)
-		return;
-	for (unsigned i = 0; i < sizeof(p->chunks) / sizeof(p->chunks[0]); i++)
-		buf_done(&p->chunks[i].bytes);
-	free(p->busy_ns);
-	free(p->candidates);
-	free(p->flows);
-	free(p->tiles);
-	free(p);
-}
-
-int mpix_pack_chunk(struct mpix_scratch *s, struct mpix_packed *p, struct mpix_entry entry, size_t numbers_at,
-		    size_t bits_at, struct error *e)
-{
-	struct mpix_chunk *c = &p->chunks[p->nchunks];
-	if (s->raw.len_bytes > MPIX_CHUNK_RAW_MAX)
-		return fail(e, -EFBIG, "window %u of group %u: a chunk of %zu bytes is over the limit", p->window,
-			    p->group, s->raw.len_bytes);
-	c->bytes.len_bytes = 0;
-	bool waits = entry.kind == MPIX_WAITS;
-	int rc = buf_failed(&s->raw) ? fail(e, -ENOMEM, "out of memory for a window")
-		 : numbers_at < s->raw.len_bytes
-			 ? pack_deflate_parts(&c->bytes, s->raw.data, s->raw.len_bytes, numbers_at, bits_at,
-					      MPIX_NUMBERS_LEVEL, e)
-			 : pack_deflate(waits ? &s->waits_packer : &s->packer, &c->bytes, s->raw.data, s->raw.len_bytes,
-					waits ? MPIX_WAITS_LEVEL : MPIX_STREAM_LEVEL, e);
-	if (rc < 0)
-		return rc;
-	c->entry = entry;
-	c->entry.group = p->group;
-	c->entry.seq = p->window;
-	c->entry.raw_bytes = (uint32_t)s->raw.len_bytes;
-	c->entry.packed_bytes = (uint32_t)c->bytes.len_bytes;
-	c->entry.crc = crc32c(0, c->bytes.data, c->bytes.len_bytes);
-	p->nchunks++;
-	return 0;
-}
-
-/* ---- events ---- */
 
 struct packing {
 	const struct mpix_writer *w;
@@ -103,10 +29,10 @@ static int contradicts(const struct packing *x, uint32_t lane, const char *what)
 
 static void enter_lane(struct packing *x, uint32_t lane)
 {
-	uint32_t rank = x->w->lanes.rank[lane];
-	x->clock = mpix_clock_of(x->w, lane);
-	x->sigs = &x->w->sigs[rank];
-	x->row = rank - x->part->group * x->w->shape.group_ranks;
+	uint32_t rank = x->w->head.lanes.rank[lane];
+	x->clock = mpix_clock_of(&x->w->head, lane);
+	x->sigs = &x->w->head.sigs[rank];
+	x->row = rank - x->part->group * x->w->head.shape.group_ranks;
 	x->knot = 0;
 }
 
@@ -136,7 +62,7 @@ static void add_ns(struct packing *x, uint32_t sig, int64_t start_ns, int64_t en
 {
 	unsigned class = x->sigs->at[sig].class;
 	if (class > 0)
-		mpix_summary_add(x->w, x->p, x->row, class, start_ns, end_ns);
+		mpix_summary_add(&x->w->summary, x->p, x->row, class, start_ns, end_ns);
 }
 
 static void add_time(struct packing *x, uint32_t sig, uint64_t enter, uint64_t leave)
@@ -281,7 +207,7 @@ int mpix_pack(const struct mpix_writer *w, const struct mpix_part *part, struct 
 	      struct error *e)
 {
 	struct packing x = {.w = w, .part = part, .s = s, .p = p, .e = e};
-	if ((uint64_t)part->group * w->shape.group_ranks >= w->info.ranks || part->window == MPIX_NOWHERE ||
+	if ((uint64_t)part->group * w->head.shape.group_ranks >= w->head.info.ranks || part->window == MPIX_NOWHERE ||
 	    part->end_ns < part->start_ns)
 		return fail(e, -EINVAL, "window %u of group %u: no such group, or it ends before it starts",
 			    part->window, part->group);
@@ -290,15 +216,17 @@ int mpix_pack(const struct mpix_writer *w, const struct mpix_part *part, struct 
 	p->nchunks = 0;
 	p->events = p->messages = p->waits = 0;
 	p->ncandidates = p->nflows = p->ntiles = 0;
-	mpix_group_lanes(w, part->group, &x.first_lane, &x.end_lane);
-	int rc = mpix_summary_begin(w, part, p);
+	mpix_group_lanes(&w->head, part->group, &x.first_lane, &x.end_lane);
+	int rc = mpix_summary_begin(&w->summary, &w->head, part, p);
 	if (rc < 0)
 		return fail(e, rc, "out of memory for a window");
 	if (part->nruns > 0 || part->ncarried > 0)
 		rc = pack_events(&x);
 	if (rc == 0 && part->nlinks > 0)
-		rc = mpix_pack_links(w, part, s, p, e);
+		rc = mpix_pack_links(&w->head, part, s, p, e);
+	if (rc == 0 && part->nlinks > 0 && mpix_lod_pack(&w->lod, &w->head, part, s, p) < 0)
+		rc = fail(e, -ENOMEM, "out of memory for %u messages", part->nlinks);
 	if (rc == 0 && part->nwaits > 0)
-		rc = mpix_pack_waits(w, part, s, p, e);
+		rc = mpix_pack_waits(&w->head, part, s, p, e);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /* mpix_pack_links.c - messages of one group that were completed in one window, as pairs of positions (SPEC.md,
  * MESSAGES). Every column tells a difference, so that what a program repeats is the same bytes again and again. */
 #include "format/mpix_links.h"
-#include "format/mpix_writer.h"
+#include "format/mpix_pack.h"
 
 #include "base/vec.h"
 
@@ -58,22 +58,22 @@ static int sort_links(const struct mpix_part *part, uint32_t first_lane, uint32_
 
 /* ---- checks ---- */
 
-static bool is_position(const struct mpix_writer *w, const struct mpix_position *p)
+static bool is_position(const struct mpix_head *h, const struct mpix_position *p)
 {
-	return p->window != MPIX_NOWHERE && p->lane < w->lanes.n;
+	return p->window != MPIX_NOWHERE && p->lane < h->lanes.n;
 }
 
-static bool is_sane(const struct mpix_writer *w, const struct mpix_part *part, uint32_t first_lane, uint32_t end_lane,
+static bool is_sane(const struct mpix_head *h, const struct mpix_part *part, uint32_t first_lane, uint32_t end_lane,
 		    const struct mpix_link *x)
 {
 	const struct mpix_position *anchor = anchor_of(x);
 	uint32_t src = x->message.src;
 	return anchor->window <= part->window && anchor->lane >= first_lane && anchor->lane < end_lane &&
-	       is_position(w, &x->recv) && x->recv.window <= anchor->window && is_position(w, &x->send) &&
-	       (is_nowhere(&x->sent) || is_position(w, &x->sent)) && src < w->info.ranks &&
-	       x->message.dst < w->info.ranks && w->lanes.rank[x->send.lane] == src &&
-	       w->lanes.rank[anchor->lane] == x->message.dst &&
-	       (x->signature == MPIX_OF_START || x->signature < w->sigs[src].n) &&
+	       is_position(h, &x->recv) && x->recv.window <= anchor->window && is_position(h, &x->send) &&
+	       (is_nowhere(&x->sent) || is_position(h, &x->sent)) && src < h->info.ranks &&
+	       x->message.dst < h->info.ranks && h->lanes.rank[x->send.lane] == src &&
+	       h->lanes.rank[anchor->lane] == x->message.dst &&
+	       (x->signature == MPIX_OF_START || x->signature < h->sigs[src].n) &&
 	       !(x->recv.window == anchor->window && x->recv.lane == anchor->lane && x->recv.index > anchor->index) &&
 	       !(x->sent.window == x->send.window && x->sent.lane == x->send.lane && x->sent.index < x->send.index);
 }
@@ -199,25 +199,25 @@ static int put_links(const struct mpix_part *part, uint32_t nlanes, struct mpix_
 	return 0;
 }
 
-int mpix_pack_links(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_scratch *s,
+int mpix_pack_links(const struct mpix_head *h, const struct mpix_part *part, struct mpix_scratch *s,
 		    struct mpix_packed *p, struct error *e)
 {
 	struct mpix_entry entry = {
 		.kind = MPIX_MESSAGES, .records = part->nlinks, .start_ns = INT64_MAX, .end_ns = INT64_MIN};
 	struct columns c;
 	uint32_t first_lane, end_lane;
-	mpix_group_lanes(w, part->group, &first_lane, &end_lane);
+	mpix_group_lanes(h, part->group, &first_lane, &end_lane);
 	if (part->nlinks > MPIX_CHUNK_RECORDS_MAX)
 		return fail(e, -EFBIG, "window %u of group %u has %u messages: choose smaller windows", part->window,
 			    part->group, part->nlinks);
 	for (uint32_t i = 0; i < part->nlinks; i++) {
-		if (!is_sane(w, part, first_lane, end_lane, &part->links[i]))
+		if (!is_sane(h, part, first_lane, end_lane, &part->links[i]))
 			return fail(e, -EINVAL, "window %u of group %u: message %u has impossible positions",
 				    part->window, part->group, i);
 		extend(&entry, &part->links[i].message);
 	}
 	if (sort_links(part, first_lane, end_lane - first_lane, s) < 0 || begin_columns(s, &c, part->nlinks) < 0 ||
-	    put_links(part, end_lane - first_lane, s, &c) < 0 || mpix_lod_pack(w, part, s, p) < 0)
+	    put_links(part, end_lane - first_lane, s, &c) < 0)
 		return fail(e, -ENOMEM, "out of memory for %u messages", part->nlinks);
 	end_columns(s, &c);
 	mpix_join_columns(s->fields, MPIX_LINK_COLUMNS, &s->raw);

@@ -1,7 +1,7 @@
 /* mpix_pack_waits.c - wait states of one group (SPEC.md, WAITS). What follows from the times of events is not stored.
  * */
 #include "format/mpix_links.h"
-#include "format/mpix_writer.h"
+#include "format/mpix_pack.h"
 
 #include "base/vec.h"
 
@@ -21,12 +21,12 @@ static int sort_waits(const struct mpix_part *part, struct mpix_scratch *s)
 	return 0;
 }
 
-static bool is_sane(const struct mpix_writer *w, const struct mpix_part *part, uint32_t first_lane, uint32_t end_lane,
+static bool is_sane(const struct mpix_head *h, const struct mpix_part *part, uint32_t first_lane, uint32_t end_lane,
 		    const struct mpix_wait *x)
 {
 	bool caused = x->causer.window != MPIX_NOWHERE;
 	return x->at.window <= part->window && x->at.lane >= first_lane && x->at.lane < end_lane &&
-	       (!caused || x->causer.lane < w->lanes.n) &&
+	       (!caused || x->causer.lane < h->lanes.n) &&
 	       (x->how == MPIX_WAIT_NS || x->how == MPIX_CAME_BYTES ? x->ns >= 0
 								    : caused && x->how <= MPIX_WAIT_SINCE_END);
 }
@@ -89,19 +89,19 @@ static int put_columns(const struct mpix_part *part, struct mpix_scratch *s, uin
 	return 0;
 }
 
-int mpix_pack_waits(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_scratch *s,
+int mpix_pack_waits(const struct mpix_head *h, const struct mpix_part *part, struct mpix_scratch *s,
 		    struct mpix_packed *p, struct error *e)
 {
 	struct mpix_entry entry = {
 		.kind = MPIX_WAITS, .records = part->nwaits, .start_ns = INT64_MAX, .end_ns = INT64_MIN};
 	uint32_t first_lane, end_lane;
-	mpix_group_lanes(w, part->group, &first_lane, &end_lane);
+	mpix_group_lanes(h, part->group, &first_lane, &end_lane);
 	if (part->nwaits > MPIX_CHUNK_RECORDS_MAX)
 		return fail(e, -EFBIG, "window %u of group %u has %u waits: choose smaller windows", part->window,
 			    part->group, part->nwaits);
 	for (uint32_t i = 0; i < part->nwaits; i++) {
 		const struct mpix_wait *x = &part->waits[i];
-		if (!is_sane(w, part, first_lane, end_lane, x))
+		if (!is_sane(h, part, first_lane, end_lane, x))
 			return fail(e, -EINVAL, "window %u of group %u: wait %u is impossible", part->window,
 				    part->group, i);
 		entry.start_ns = x->start_ns < entry.start_ns ? x->start_ns : entry.start_ns;

@@ -32,11 +32,16 @@ static uint32_t records(const struct mpix_entry *x)
 struct mpix_cell_counts mpix_cell_count(const struct mpix_file *f, uint32_t group, uint32_t window)
 {
 	if (group >= mpix_groups(f))
-		return (struct mpix_cell_counts){0};
+		return (struct mpix_cell_counts){0, 0, 0, INT64_MAX, INT64_MIN, INT64_MAX};
+	const struct mpix_entry *messages = mpix_find(f, MPIX_MESSAGES, group, window);
+	const struct mpix_entry *waits = mpix_find(f, MPIX_WAITS, group, window);
 	return (struct mpix_cell_counts){
 		.events = records(mpix_find(f, MPIX_EVENTS, group, window)),
-		.messages = records(mpix_find(f, MPIX_MESSAGES, group, window)),
-		.waits = records(mpix_find(f, MPIX_WAITS, group, window)),
+		.messages = records(messages),
+		.waits = records(waits),
+		.messages_from_ns = messages != NULL ? messages->start_ns : INT64_MAX,
+		.messages_to_ns = messages != NULL ? messages->end_ns : INT64_MIN,
+		.waits_from_ns = waits != NULL ? waits->start_ns : INT64_MAX,
 	};
 }
 

@@ -1,7 +1,6 @@
 /* mpix_read_clock.c - how ticks of a clock become times. In: CLOCK chunks of version 2, believed in nothing.
  * Out: struct mpix_knots, kept by the file. */
 #include "format/mpix_reader.h"
-#include "format/mpix_writer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,4 +62,20 @@ int mpix_clock_get(struct mpix_file *f, uint32_t lane, const struct mpix_knots *
 	free(to->knots);
 	*to = (struct mpix_knots){0};
 	return rc == -ENOMEM ? fail(e, rc, "%s: out of memory", f->path) : mpix_damaged(f, x, e);
+}
+
+int mpix_tick_ns(struct mpix_file *f, uint32_t lane, double *ret_ns, struct error *e)
+{
+	const struct mpix_knots *clock;
+	int rc = mpix_cache_begin(f, e);
+	if (rc == 0 && (f->super.version == 1 || lane >= f->lanes.n))
+		rc = fail(e, -EINVAL, "%s: no clock of lane %u", f->path, lane);
+	if (rc == 0)
+		rc = mpix_clock_get(f, lane, &clock, e);
+	if (rc < 0)
+		return rc;
+	const struct mpix_clock_knot *first = &clock->knots[0], *last = &clock->knots[clock->n - 1];
+	double mean = clock->n > 1 ? (last->ns - first->ns) / (double)(last->tick - first->tick) : 0;
+	*ret_ns = mean > 0 ? mean : first->ns_per_tick;
+	return 0;
 }

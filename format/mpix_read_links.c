@@ -2,7 +2,7 @@
  * Out: messages with times and bytes, through a callback. */
 #include "format/mpix_links.h"
 #include "format/mpix_reader.h"
-#include "format/mpix_writer.h"
+#include "format/mpix_memory.h"
 
 #include <stdlib.h>
 

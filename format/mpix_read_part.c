@@ -1,7 +1,7 @@
 /* mpix_read_part.c - what one group has of one window, decoded and kept for a while.
  * In: EVENTS, SIGNATURES and CLOCK chunks of version 2, believed in nothing.  Out: struct mpix_part_data. */
 #include "format/mpix_reader.h"
-#include "format/mpix_writer.h"
+#include "format/mpix_memory.h"
 
 #include "base/search.h"
 #include "base/vec.h"

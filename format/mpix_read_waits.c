@@ -1,7 +1,7 @@
 /* mpix_read_waits.c - wait states of version 2. In: WAITS chunks, and events where a wait follows from their times. */
 #include "format/mpix_links.h"
 #include "format/mpix_reader.h"
-#include "format/mpix_writer.h"
+#include "format/mpix_memory.h"
 
 #include <stdlib.h>
 

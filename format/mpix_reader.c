@@ -1,27 +1,15 @@
-/* mpix_reader.c - strict reading of an .mpix file: everything is checked before it is used, nothing
- * is guessed. In: a file from anyone.  Out: info and analysis text; chunks for the files that mpix_reader.h names. */
+/* mpix_reader.c - finds and reads chunks: everything is checked before it is used, nothing is guessed. In: a file from
+ * anyone.  Out: the bytes of chunks, for the files that mpix_reader.h names. */
 #include "format/mpix_reader.h"
 #include "format/pack.h"
 
 #include "base/crc32c.h"
 #include "base/search.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Prefix what e says with the path. */
-static int fail_at(struct error *e, int code, const char *path)
-{
-	char text[ERROR_TEXT_MAX];
-	if (e == NULL)
-		return code;
-	memcpy(text, e->text, sizeof(text));
-	return fail(e, code, "%s: %s", path, text);
-}
-
-static int read_at(const struct mpix_file *f, uint64_t offset, void *ret_bytes, size_t len_bytes)
+int mpix_read_at(const struct mpix_file *f, uint64_t offset, void *ret_bytes, size_t len_bytes)
 {
 	uint8_t *to = ret_bytes;
 	while (len_bytes > 0) {
@@ -42,7 +30,7 @@ static int read_at(const struct mpix_file *f, uint64_t offset, void *ret_bytes, 
 int mpix_read_chunk(const struct mpix_file *f, const struct mpix_entry *x, uint8_t **ret_raw, struct error *e)
 {
 	uint8_t *packed = malloc(x->packed_bytes + 1u), *raw = malloc((size_t)x->raw_bytes + 1);
-	int rc = packed == NULL || raw == NULL ? -ENOMEM : read_at(f, x->offset, packed, x->packed_bytes);
+	int rc = packed == NULL || raw == NULL ? -ENOMEM : mpix_read_at(f, x->offset, packed, x->packed_bytes);
 	if (rc == 0 && crc32c(0, packed, x->packed_bytes) != x->crc)
 		rc = -EBADMSG;
 	if (rc == 0)
@@ -97,168 +85,4 @@ const struct mpix_entry *mpix_find_kind(const struct mpix_file *f, enum mpix_kin
 {
 	struct mpix_entry first = {.kind = (uint8_t)kind}, next = {.kind = (uint8_t)(kind + 1)};
 	return find_range(f, first, next, ret_count);
-}
-
-static bool entry_is_sane(const struct mpix_file *f, const struct mpix_entry *x)
-{
-	uint32_t raw_max = x->kind == MPIX_ANALYSIS ? MPIX_ANALYSIS_RAW_MAX : MPIX_CHUNK_RAW_MAX;
-	uint8_t last = f->super.version == 1 ? MPIX_FLOW : UINT8_MAX;
-	uint64_t end;
-	return x->kind >= MPIX_META && x->kind <= last && x->raw_bytes <= raw_max &&
-	       x->offset >= MPIX_SUPERBLOCK_BYTES &&
-	       !__builtin_add_overflow(x->offset, (uint64_t)x->packed_bytes, &end) && end <= f->super.index_offset &&
-	       x->raw_bytes <= (uint64_t)x->packed_bytes * MPIC_INFLATE_RATIO_MAX + 64;
-}
-
-/* Each chunk is named once, or searching would miss some. */
-static bool is_in_order(const struct mpix_file *f, uint32_t i)
-{
-	return i == 0 || mpix_compare_entries(&f->entries[i - 1], &f->entries[i]) < 0;
-}
-
-/* ---- opening ---- */
-
-static int read_super(struct mpix_file *f, struct error *e)
-{
-	uint8_t bytes[MPIX_SUPERBLOCK_BYTES];
-	size_t n = f->len_bytes < sizeof(bytes) ? (size_t)f->len_bytes : sizeof(bytes);
-	int rc = read_at(f, 0, bytes, n);
-	if (rc < 0)
-		return fail(e, rc, "cannot read: %s", strerror(-rc));
-	return mpix_get_super(cursor_over(bytes, n), f->len_bytes, &f->super, e);
-}
-
-static int check_place(const struct mpix_file *f, struct error *e)
-{
-	const struct mpix_super *s = &f->super;
-	uint64_t end;
-	if (s->entries > MPIX_CHUNKS_MAX)
-		return fail(e, -EBADMSG, "%u chunks: over the limit of %u", s->entries, MPIX_CHUNKS_MAX);
-	if (__builtin_add_overflow(s->index_offset, (uint64_t)s->entries * MPIX_ENTRY_BYTES, &end) ||
-	    __builtin_add_overflow(end, (uint64_t)MPIX_TRAILER_BYTES, &end) || end != s->file_bytes ||
-	    s->index_offset < MPIX_SUPERBLOCK_BYTES)
-		return fail(e, -EBADMSG, "index at %llu with %u chunks does not end the file",
-			    (unsigned long long)s->index_offset, s->entries);
-	return 0;
-}
-
-static int decode_index(struct mpix_file *f, const uint8_t *bytes, size_t len_bytes, struct error *e)
-{
-	struct cursor c = cursor_over(bytes, len_bytes);
-	if (crc32c(0, bytes, len_bytes) != f->super.index_crc)
-		return fail(e, -EBADMSG, "offset %llu: index damaged (checksum differs)",
-			    (unsigned long long)f->super.index_offset);
-	for (uint32_t i = 0; i < f->super.entries; i++)
-		if (mpix_get_entry(&c, &f->entries[i]) < 0 || !entry_is_sane(f, &f->entries[i]) || !is_in_order(f, i))
-			return fail(e, -EBADMSG, "offset %llu: entry %u of the index is impossible",
-				    (unsigned long long)f->super.index_offset, i);
-	return 0;
-}
-
-static int read_index(struct mpix_file *f, struct error *e)
-{
-	int rc = check_place(f, e);
-	if (rc < 0)
-		return rc;
-	size_t len = (size_t)f->super.entries * MPIX_ENTRY_BYTES;
-	uint8_t *bytes = malloc(len + 1);
-	f->entries = calloc(f->super.entries + 1u, sizeof(*f->entries));
-	if (bytes == NULL || f->entries == NULL)
-		rc = fail(e, -ENOMEM, "out of memory");
-	if (rc == 0 && (rc = read_at(f, f->super.index_offset, bytes, len)) < 0)
-		fail(e, rc, "cannot read the index: %s", strerror(-rc));
-	if (rc == 0)
-		rc = decode_index(f, bytes, len, e);
-	free(bytes);
-	return rc;
-}
-
-static int read_texts(struct mpix_file *f, struct error *e)
-{
-	const struct mpix_entry *meta = mpix_find(f, MPIX_META, 0, 0), *analysis = mpix_find(f, MPIX_ANALYSIS, 0, 0);
-	uint8_t *raw;
-	if (meta == NULL || analysis == NULL)
-		return fail(e, -EBADMSG, "%s: no description or no analysis in it", f->path);
-	int rc = mpix_read_chunk(f, meta, &raw, e);
-	if (rc < 0)
-		return rc;
-	struct cursor c = cursor_over(raw, meta->raw_bytes);
-	rc = f->super.version == 1 ? mpix_v1_meta(f, c) : mpix_get_meta(c, &f->info, &f->shape);
-	free(raw);
-	if (rc == 0)
-		rc = mpix_lanes_make(&f->lanes, f->info.ranks, f->info.threads);
-	if (rc == -ENOMEM)
-		return fail(e, rc, "%s: out of memory", f->path);
-	if (rc < 0 || f->lanes.n != f->info.lanes)
-		return mpix_damaged(f, meta, e);
-	rc = mpix_read_chunk(f, analysis, &raw, e);
-	if (rc < 0)
-		return rc;
-	f->analysis = (char *)raw;
-	if (strlen(f->analysis) != analysis->raw_bytes)
-		return mpix_damaged(f, analysis, e);
-	return 0;
-}
-
-static int open_file(struct mpix_file *f, struct error *e)
-{
-	struct stat st;
-	f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (f->fd < 0 || fstat(f->fd, &st) < 0) {
-		int code = -errno;
-		return fail(e, code, "cannot open: %s", strerror(-code));
-	}
-	if (!S_ISREG(st.st_mode))
-		return fail(e, -EBADMSG, "not a regular file");
-	f->len_bytes = (uint64_t)st.st_size;
-	return 0;
-}
-
-int mpix_open(const char *path, struct mpix_file **ret_file, struct error *e)
-{
-	struct mpix_file *f = calloc(1, sizeof(*f));
-	if (f == NULL || (f->path = strdup(path)) == NULL) {
-		free(f);
-		return fail(e, -ENOMEM, "%s: out of memory", path);
-	}
-	int rc = open_file(f, e);
-	if (rc == 0)
-		rc = read_super(f, e);
-	if (rc == 0)
-		rc = read_index(f, e);
-	if (rc < 0)
-		fail_at(e, rc, path);
-	else
-		rc = read_texts(f, e);
-	if (rc < 0) {
-		mpix_close(f);
-		return rc;
-	}
-	*ret_file = f;
-	return 0;
-}
-
-void mpix_close(struct mpix_file *f)
-{
-	if (f == NULL)
-		return;
-	if (f->fd >= 0)
-		close(f->fd);
-	mpix_cache_done(f);
-	mpix_info_done(&f->info);
-	mpix_lanes_done(&f->lanes);
-	free(f->entries);
-	free(f->analysis);
-	free(f->path);
-	free(f);
-}
-
-const struct mpix_info *mpix_info(const struct mpix_file *f)
-{
-	return &f->info;
-}
-
-const char *mpix_analysis(const struct mpix_file *f)
-{
-	return f->analysis;
 }

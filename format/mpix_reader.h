@@ -1,7 +1,7 @@
-/* mpix_reader.h - what the parts of the .mpix reader share; private to format/mpix_*.c.
- * mpix_reader.c opens; mpix_read_part.c decodes what one group has of one window; mpix_read_events.c,
- * mpix_read_links.c, mpix_read_waits.c and mpix_read_windows.c answer questions with
- * it; mpix_v1.c does all of it for version 1. */
+/* mpix_reader.h - what the parts of the .mpix reader share; private to format/mpix_*.c. mpix_reader.c finds and reads
+ * chunks; mpix_open.c opens; mpix_read_part.c decodes what one group has of one window; mpix_read_events.c,
+ * mpix_read_links.c, mpix_read_waits.c and mpix_read_windows.c answer questions with it; mpix_v1.c does all of it for
+ * version 1. */
 #pragma once
 
 #include "format/mpic.h"
@@ -43,6 +43,8 @@ struct mpix_file {
 	char *analysis;
 };
 
+/* Bytes of the file as they are: 0 or -errno. */
+int mpix_read_at(const struct mpix_file *f, uint64_t offset, void *to, size_t len_bytes);
 /* *ret_raw is malloc'ed, one byte longer than the chunk, NUL there. */
 int mpix_read_chunk(const struct mpix_file *f, const struct mpix_entry *x, uint8_t **ret_raw, struct error *e);
 /* -EBADMSG, with where and what. */

@@ -2,8 +2,9 @@
  * SAMPLES, draws them. The bytes of one sample stand by themselves, so whoever serves a running job can hand out
  * the same. */
 #include "format/mpix_samples.h"
+#include "format/mpix_chunks.h"
+#include "format/mpix_head.h"
 #include "format/mpix_reader.h"
-#include "format/mpix_writer.h"
 
 enum column { LANE, KNOWN, CPU, READY, RESIDENT, CELLS, OP, SITE, CALLS, TICKS, BYTES, WAIT, COLUMNS };
 _Static_assert(COLUMNS <= MPIX_COLUMNS_MAX, "columns of a sample");
@@ -209,6 +210,24 @@ int mpix_each_sample(struct mpix_file *f, int (*visit)(void *context, const stru
 	return rc;
 }
 
+uint32_t mpix_samples(const struct mpix_file *f)
+{
+	uint32_t n = 0;
+	if (f->super.version > 1)
+		mpix_find_kind(f, MPIX_SAMPLES, &n);
+	return n;
+}
+
+int mpix_sample(struct mpix_file *f, uint32_t i, int (*visit)(void *context, const struct mpix_sample *sample),
+		void *context, struct error *e)
+{
+	struct mpix_sample_memory m = {0};
+	uint32_t n = mpix_samples(f);
+	int rc = i < n ? visit_chunk(f, &mpix_find_kind(f, MPIX_SAMPLES, &n)[i], &m, visit, context, e) : 0;
+	mpix_sample_done(&m);
+	return rc;
+}
+
 /* ---- two that follow each other as one: sums, so that all samples together stay the totals ---- */
 
 /* What no honest program reaches stays there. */
@@ -293,29 +312,29 @@ static int encode(struct mpix_held_sample *to, const struct mpix_sample *s)
 	return buf_failed(&to->bytes) ? -ENOMEM : 0;
 }
 
-static int decode(const struct mpix_writer *w, const struct mpix_held_sample *from, struct mpix_sample_memory *m,
+static int decode(const struct mpix_head *h, const struct mpix_held_sample *from, struct mpix_sample_memory *m,
 		  struct mpix_sample *ret_sample)
 {
 	*ret_sample = (struct mpix_sample){.start_ns = from->start_ns, .end_ns = from->end_ns};
-	return mpix_get_sample(cursor_over(from->bytes.data, from->bytes.len_bytes), w->lanes.n, w->info.nops, m,
+	return mpix_get_sample(cursor_over(from->bytes.data, from->bytes.len_bytes), h->lanes.n, h->info.nops, m,
 			       ret_sample);
 }
 
 /* Each two become one, from the first on; an odd last one stays. */
-static int thin(struct mpix_writer *w)
+static int thin(struct mpix_held_samples *held, const struct mpix_head *h)
 {
 	struct mpix_sample_memory ma = {0}, mb = {0}, mc = {0};
 	struct mpix_sample a, b, both;
-	size_t n = w->samples.n;
+	size_t n = held->list.n;
 	int rc = 0;
-	w->samples_bytes = 0;
+	held->bytes = 0;
 	for (size_t i = 0; i < n && rc == 0; i += 2) {
-		struct mpix_held_sample *to = &w->samples.at[i / 2], *from = &w->samples.at[i];
+		struct mpix_held_sample *to = &held->list.at[i / 2], *from = &held->list.at[i];
 		if (i + 1 < n) {
-			rc = decode(w, &from[0], &ma, &a);
-			rc = rc == 0 ? decode(w, &from[1], &mb, &b) : rc;
+			rc = decode(h, &from[0], &ma, &a);
+			rc = rc == 0 ? decode(h, &from[1], &mb, &b) : rc;
 			rc = rc == 0 ? mpix_join_samples(&a, &b, &mc, &both) : rc;
-			rc = rc == 0 && !sample_is_sane(&both, w->lanes.n, w->info.nops) ? -EINVAL : rc;
+			rc = rc == 0 && !sample_is_sane(&both, h->lanes.n, h->info.nops) ? -EINVAL : rc;
 			rc = rc == 0 ? encode(&from[0], &both) : rc;
 			buf_done(&from[1].bytes);
 		}
@@ -323,54 +342,51 @@ static int thin(struct mpix_writer *w)
 			*to = *from;
 			*from = (struct mpix_held_sample){0};
 		}
-		w->samples_bytes += to->bytes.len_bytes;
+		held->bytes += to->bytes.len_bytes;
 	}
-	w->samples.n = rc == 0 ? (n + 1) / 2 : n;
+	held->list.n = rc == 0 ? (n + 1) / 2 : n;
 	mpix_sample_done(&ma);
 	mpix_sample_done(&mb);
 	mpix_sample_done(&mc);
 	return rc;
 }
 
-int mpix_writer_sample(struct mpix_writer *w, const struct mpix_sample *sample, struct error *e)
+int mpix_samples_add(struct mpix_held_samples *held, const struct mpix_head *h, const struct mpix_sample *sample)
 {
-	struct mpix_held_sample held = {0};
-	if (w->code < 0)
-		return fail(e, w->code, "%s: an earlier write failed", w->file.path);
-	if (!sample_is_sane(sample, w->lanes.n, w->info.nops) || sample->number < w->samples_next)
-		return w->code = fail(e, -EINVAL, "%s: sample %llu is impossible", w->file.path,
-				      (unsigned long long)sample->number);
-	w->samples_next = sample->number + sample->samples;
-	if (encode(&held, sample) < 0 || vec_push(&w->samples, held) < 0) {
-		buf_done(&held.bytes);
-		return w->code = fail(e, -ENOMEM, "%s: out of memory", w->file.path);
+	struct mpix_held_sample last = {0};
+	int rc = 0;
+	if (!sample_is_sane(sample, h->lanes.n, h->info.nops) || sample->number < held->next)
+		return -EINVAL;
+	held->next = sample->number + sample->samples;
+	if (encode(&last, sample) < 0 || vec_push(&held->list, last) < 0) {
+		buf_done(&last.bytes);
+		return -ENOMEM;
 	}
-	w->samples_bytes += held.bytes.len_bytes;
-	while (w->code == 0 && w->samples.n > 1 &&
-	       (w->samples_bytes > w->samples_max_bytes || w->samples.n > MPIX_SAMPLES_MAX))
-		w->code = thin(w);
-	return w->code < 0 ? fail(e, w->code, "%s: cannot make two samples one", w->file.path) : 0;
+	held->bytes += last.bytes.len_bytes;
+	while (rc == 0 && held->list.n > 1 && (held->bytes > held->max_bytes || held->list.n > MPIX_SAMPLES_MAX))
+		rc = thin(held, h);
+	return rc;
 }
 
-int mpix_samples_write(struct mpix_writer *w, struct error *e)
+int mpix_samples_write(const struct mpix_held_samples *held, struct mpix_chunks *out, struct error *e)
 {
 	int rc = 0;
-	for (size_t i = 0; i < w->samples.n && rc == 0; i++) {
-		const struct mpix_held_sample *s = &w->samples.at[i];
+	for (size_t i = 0; i < held->list.n && rc == 0; i++) {
+		const struct mpix_held_sample *s = &held->list.at[i];
 		struct mpix_entry entry = {.kind = MPIX_SAMPLES,
 					   .seq = (uint32_t)i,
 					   .records = s->records,
 					   .start_ns = s->start_ns,
 					   .end_ns = s->end_ns};
-		buf_bytes(&w->raw, s->bytes.data, s->bytes.len_bytes);
-		rc = mpix_write_chunk(w, entry, e);
+		buf_bytes(&out->raw, s->bytes.data, s->bytes.len_bytes);
+		rc = mpix_write_chunk(out, entry, e);
 	}
 	return rc;
 }
 
-void mpix_samples_done(struct mpix_writer *w)
+void mpix_samples_done(struct mpix_held_samples *held)
 {
-	for (size_t i = 0; i < w->samples.n; i++)
-		buf_done(&w->samples.at[i].bytes);
-	vec_done(&w->samples);
+	for (size_t i = 0; i < held->list.n; i++)
+		buf_done(&held->list.at[i].bytes);
+	vec_done(&held->list);
 }

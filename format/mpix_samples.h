@@ -24,3 +24,26 @@ int mpix_join_samples(const struct mpix_sample *a, const struct mpix_sample *b, 
 		      struct mpix_sample *ret_sample);
 uint64_t mpix_sample_cells(const struct mpix_sample *s);
 void mpix_sample_done(struct mpix_sample_memory *m);
+
+/* ---- those of a file that is being written: as many as there is room for ---- */
+
+struct mpix_head;
+struct mpix_chunks;
+
+/* As it will be written: the last ones can still become one with their neighbours. */
+struct mpix_held_sample {
+	int64_t start_ns, end_ns;
+	uint32_t records;
+	struct buf bytes;
+};
+
+struct mpix_held_samples {
+	VEC(struct mpix_held_sample) list;
+	uint64_t bytes, max_bytes;
+	uint64_t next; /* the least number of the next one */
+};
+
+/* 0, -EINVAL for what cannot be, -ENOMEM. */
+int mpix_samples_add(struct mpix_held_samples *held, const struct mpix_head *h, const struct mpix_sample *sample);
+int mpix_samples_write(const struct mpix_held_samples *held, struct mpix_chunks *out, struct error *e);
+void mpix_samples_done(struct mpix_held_samples *held);

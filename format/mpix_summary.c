@@ -7,7 +7,7 @@
  *
  * A part's sums are of the bins that its window touches. Windows come in order, so of each rank only the last bin may
  * still grow: all before it are shares already. */
-#include "format/mpix_writer.h"
+#include "format/mpix_summary.h"
 
 #include "base/vec.h"
 
@@ -29,24 +29,23 @@ static uint32_t finest_level(uint32_t ranks, uint64_t events)
 	return level;
 }
 
-int mpix_summary_init(struct mpix_writer *w)
+int mpix_summary_init(struct mpix_summary *s, struct mpix_head *h)
 {
-	struct mpix_summary *s = &w->summary;
-	uint32_t level = finest_level(w->info.ranks, w->info.events_expected);
-	double runtime_ns = (double)w->info.runtime_ns;
-	w->shape.time_levels = level + 1;
+	uint32_t level = finest_level(h->info.ranks, h->info.events_expected);
+	double runtime_ns = (double)h->info.runtime_ns;
+	h->shape.time_levels = level + 1;
 	s->bins = MPIX_TILE_BINS << level;
 	s->width_ns = (runtime_ns < 1 ? 1 : runtime_ns) / s->bins;
 	s->bins_per_ns = 1 / s->width_ns;
-	s->share = calloc((size_t)w->info.ranks * MPIX_PLANES * s->bins, sizeof(*s->share));
-	s->open = calloc(w->info.ranks, sizeof(*s->open));
+	s->share = calloc((size_t)h->info.ranks * MPIX_PLANES * s->bins, sizeof(*s->share));
+	s->open = calloc(h->info.ranks, sizeof(*s->open));
 	return s->share != NULL && s->open != NULL ? 0 : -ENOMEM;
 }
 
-void mpix_summary_done(struct mpix_writer *w)
+void mpix_summary_done(struct mpix_summary *s)
 {
-	free(w->summary.share);
-	free(w->summary.open);
+	free(s->share);
+	free(s->open);
 }
 
 /* ---- packing ---- */
@@ -57,11 +56,12 @@ static uint32_t bin_of(const struct mpix_summary *s, double ns)
 	return bin < 0 ? 0 : bin >= s->bins ? s->bins - 1 : (uint32_t)bin;
 }
 
-int mpix_summary_begin(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_packed *p)
+int mpix_summary_begin(const struct mpix_summary *s, const struct mpix_head *h, const struct mpix_part *part,
+		       struct mpix_packed *p)
 {
-	p->first_bin = bin_of(&w->summary, (double)part->start_ns);
-	p->nbins = bin_of(&w->summary, (double)part->end_ns) - p->first_bin + 1;
-	size_t cells = (size_t)w->shape.group_ranks * MPIX_PLANES * p->nbins;
+	p->first_bin = bin_of(s, (double)part->start_ns);
+	p->nbins = bin_of(s, (double)part->end_ns) - p->first_bin + 1;
+	size_t cells = (size_t)h->shape.group_ranks * MPIX_PLANES * p->nbins;
 	if (vec_grow(&p->busy_ns, &p->cap_busy, cells, sizeof(*p->busy_ns)) < 0)
 		return -ENOMEM;
 	memset(p->busy_ns, 0, cells * sizeof(*p->busy_ns));
@@ -70,10 +70,9 @@ int mpix_summary_begin(const struct mpix_writer *w, const struct mpix_part *part
 	return 0;
 }
 
-void mpix_summary_add(const struct mpix_writer *w, struct mpix_packed *p, uint32_t row, unsigned class, int64_t from_ns,
-		      int64_t to_ns)
+void mpix_summary_add(const struct mpix_summary *s, struct mpix_packed *p, uint32_t row, unsigned class,
+		      int64_t from_ns, int64_t to_ns)
 {
-	const struct mpix_summary *s = &w->summary;
 	double width = s->width_ns, from = (double)(from_ns < p->start_ns ? p->start_ns : from_ns),
 	       to = (double)(to_ns > p->end_ns ? p->end_ns : to_ns), limit = width * s->bins;
 	from = from < 0 ? 0 : from;
@@ -98,9 +97,8 @@ void mpix_summary_add(const struct mpix_writer *w, struct mpix_packed *p, uint32
 /* ---- adding up ---- */
 
 /* Shares of the bin that is open; several threads may add up to more than the bin, which is then scaled to it. */
-static void close_bin(struct mpix_writer *w, uint32_t rank)
+static void close_bin(struct mpix_summary *s, uint32_t rank)
 {
-	struct mpix_summary *s = &w->summary;
 	struct mpix_open_bin *open = &s->open[rank];
 	uint16_t *share = s->share + (size_t)rank * MPIX_PLANES * s->bins + open->bin;
 	float width = (float)s->width_ns, sum = 0;
@@ -113,12 +111,12 @@ static void close_bin(struct mpix_writer *w, uint32_t rank)
 	}
 }
 
-static void put_rank(struct mpix_writer *w, uint32_t rank, const float *busy_ns, uint32_t first_bin, uint32_t nbins)
+static void put_rank(struct mpix_summary *s, uint32_t rank, const float *busy_ns, uint32_t first_bin, uint32_t nbins)
 {
-	struct mpix_open_bin *open = &w->summary.open[rank];
+	struct mpix_open_bin *open = &s->open[rank];
 	for (uint32_t b = 0; b < nbins; b++) {
 		if (first_bin + b > open->bin) {
-			close_bin(w, rank);
+			close_bin(s, rank);
 			*open = (struct mpix_open_bin){.bin = first_bin + b};
 		}
 		for (unsigned c = 0; c < MPIX_PLANES; c++)
@@ -126,20 +124,20 @@ static void put_rank(struct mpix_writer *w, uint32_t rank, const float *busy_ns,
 	}
 }
 
-void mpix_summary_put(struct mpix_writer *w, const struct mpix_packed *p)
+void mpix_summary_put(struct mpix_summary *s, const struct mpix_head *h, const struct mpix_packed *p)
 {
-	uint32_t first = p->group * w->shape.group_ranks;
-	for (uint32_t row = 0; row < w->shape.group_ranks && first + row < w->info.ranks; row++)
-		put_rank(w, first + row, p->busy_ns + (size_t)row * MPIX_PLANES * p->nbins, p->first_bin, p->nbins);
+	uint32_t first = p->group * h->shape.group_ranks;
+	for (uint32_t row = 0; row < h->shape.group_ranks && first + row < h->info.ranks; row++)
+		put_rank(s, first + row, p->busy_ns + (size_t)row * MPIX_PLANES * p->nbins, p->first_bin, p->nbins);
 }
 
 /* ---- writing: share[row][plane][bin] of one level at a time ---- */
 
-/* Twice as wide bins, in place. Each line keeps its stride of w->summary.bins. */
-static void halve_bins(const struct mpix_writer *w, uint16_t *share, uint32_t rows, uint32_t bins)
+/* Twice as wide bins, in place. Each line keeps its stride of s->bins. */
+static void halve_bins(const struct mpix_summary *s, uint16_t *share, uint32_t rows, uint32_t bins)
 {
 	for (size_t line = 0; line < (size_t)rows * MPIX_PLANES; line++) {
-		uint16_t *at = share + line * w->summary.bins;
+		uint16_t *at = share + line * s->bins;
 		for (uint32_t b = 0; b < bins / 2; b++)
 			at[b] = (uint16_t)((at[2 * b] + at[2 * b + 1] + 1u) / 2);
 	}
@@ -147,10 +145,10 @@ static void halve_bins(const struct mpix_writer *w, uint16_t *share, uint32_t ro
 
 /* Join row_factor rows into one, in place; returns the number of rows left. The last may have
  * fewer. */
-static uint32_t join_rows(const struct mpix_writer *w, uint16_t *share, uint32_t rows)
+static uint32_t join_rows(const struct mpix_summary *s, uint32_t factor, uint16_t *share, uint32_t rows)
 {
-	uint32_t factor = w->shape.row_factor, joined = (rows + factor - 1) / factor;
-	size_t stride = (size_t)MPIX_PLANES * w->summary.bins;
+	uint32_t joined = (rows + factor - 1) / factor;
+	size_t stride = (size_t)MPIX_PLANES * s->bins;
 	for (uint32_t r = 0; r < joined; r++) {
 		uint32_t n = rows - r * factor < factor ? rows - r * factor : factor;
 		for (size_t i = 0; i < stride; i++) {
@@ -163,33 +161,39 @@ static uint32_t join_rows(const struct mpix_writer *w, uint16_t *share, uint32_t
 	return joined;
 }
 
-static int write_tile(struct mpix_writer *w, const uint16_t *share, uint32_t rows, struct mpix_entry at,
+struct writing {
+	const struct mpix_summary *s;
+	const struct mpix_head *h;
+	struct mpix_chunks *out;
+};
+
+static int write_tile(const struct writing *w, const uint16_t *share, uint32_t rows, struct mpix_entry at,
 		      struct error *e)
 {
-	uint32_t first = at.group * w->shape.rows, bins = w->shape.bins;
-	uint32_t n = rows - first < w->shape.rows ? rows - first : w->shape.rows;
+	uint32_t first = at.group * w->h->shape.rows, bins = w->h->shape.bins;
+	uint32_t n = rows - first < w->h->shape.rows ? rows - first : w->h->shape.rows;
 	bool any = false;
 	for (unsigned c = 0; c < MPIX_PLANES; c++)
 		for (uint32_t r = first; r < first + n; r++) {
 			const uint16_t *line =
-				share + ((size_t)r * MPIX_PLANES + c) * w->summary.bins + (size_t)at.seq * bins;
+				share + ((size_t)r * MPIX_PLANES + c) * w->s->bins + (size_t)at.seq * bins;
 			for (uint32_t b = 0; b < bins; b++) {
-				buf_u8(&w->raw, (uint8_t)((line[b] + 256u) / 257u));
+				buf_u8(&w->out->raw, (uint8_t)((line[b] + 256u) / 257u));
 				any = any || line[b] != 0;
 			}
 		}
 	at.records = n;
 	if (any)
-		return mpix_write_chunk(w, at, e);
-	w->raw.len_bytes = 0;
+		return mpix_write_chunk(w->out, at, e);
+	w->out->raw.len_bytes = 0;
 	return 0;
 }
 
-static int write_level(struct mpix_writer *w, const uint16_t *share, uint32_t rows, uint32_t rank_level, uint32_t level,
-		       struct error *e)
+static int write_level(const struct writing *w, const uint16_t *share, uint32_t rows, uint32_t rank_level,
+		       uint32_t level, struct error *e)
 {
-	uint32_t row_tiles = (rows + w->shape.rows - 1) / w->shape.rows;
-	int64_t runtime_ns = w->info.runtime_ns;
+	uint32_t row_tiles = (rows + w->h->shape.rows - 1) / w->h->shape.rows;
+	int64_t runtime_ns = w->h->info.runtime_ns;
 	for (uint32_t g = 0; g < row_tiles; g++)
 		for (uint32_t t = 0; t < 1u << level; t++) {
 			struct mpix_entry at = {.kind = MPIX_SUMMARY,
@@ -207,37 +211,38 @@ static int write_level(struct mpix_writer *w, const uint16_t *share, uint32_t ro
 }
 
 /* All time levels of one rank level; destroys share. */
-static int write_levels(struct mpix_writer *w, uint16_t *share, uint32_t rows, uint32_t rank_level, struct error *e)
+static int write_levels(const struct writing *w, uint16_t *share, uint32_t rows, uint32_t rank_level, struct error *e)
 {
-	uint32_t bins = w->summary.bins;
-	for (uint32_t level = w->shape.time_levels; level-- > 0; bins /= 2) {
+	uint32_t bins = w->s->bins;
+	for (uint32_t level = w->h->shape.time_levels; level-- > 0; bins /= 2) {
 		int rc = write_level(w, share, rows, rank_level, level, e);
 		if (rc < 0)
 			return rc;
-		halve_bins(w, share, rows, bins);
+		halve_bins(w->s, share, rows, bins);
 	}
 	return 0;
 }
 
-int mpix_summary_write(struct mpix_writer *w, struct error *e)
+int mpix_summary_write(struct mpix_summary *s, const struct mpix_head *h, struct mpix_chunks *out, struct error *e)
 {
-	uint32_t rows = w->info.ranks;
+	const struct writing w = {s, h, out};
+	uint32_t rows = h->info.ranks;
 	int rc = 0;
-	for (uint32_t r = 0; r < w->info.ranks; r++)
-		close_bin(w, r);
-	for (uint32_t k = 0; k < w->shape.rank_levels && rc == 0; k++) {
-		size_t cells = (size_t)rows * MPIX_PLANES * w->summary.bins;
-		bool last = k + 1 == w->shape.rank_levels; /* which may be destroyed */
-		uint16_t *copy = last ? w->summary.share : malloc(cells * sizeof(*copy));
+	for (uint32_t r = 0; r < h->info.ranks; r++)
+		close_bin(s, r);
+	for (uint32_t k = 0; k < h->shape.rank_levels && rc == 0; k++) {
+		size_t cells = (size_t)rows * MPIX_PLANES * s->bins;
+		bool last = k + 1 == h->shape.rank_levels; /* which may be destroyed */
+		uint16_t *copy = last ? s->share : malloc(cells * sizeof(*copy));
 		if (copy == NULL)
-			return fail(e, -ENOMEM, "%s: out of memory", w->file.path);
+			return fail(e, -ENOMEM, "%s: out of memory", out->file.path);
 		if (!last)
-			memcpy(copy, w->summary.share, cells * sizeof(*copy));
-		rc = write_levels(w, copy, rows, k, e);
+			memcpy(copy, s->share, cells * sizeof(*copy));
+		rc = write_levels(&w, copy, rows, k, e);
 		if (last)
 			break;
 		free(copy);
-		rows = join_rows(w, w->summary.share, rows);
+		rows = join_rows(s, h->shape.row_factor, s->share, rows);
 	}
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* mpix_syncs.c - locks and groups of one-sided synchronisations, by signature: written and read. See SPEC.md, SYNCS. */
+#include "format/mpix_syncs.h"
 #include "format/mpix_reader.h"
-#include "format/mpix_writer.h"
 
 #include "base/vec.h"
 
@@ -13,38 +13,40 @@ static bool run_is_sane(const struct mpix_sync_run *run, uint32_t n)
 	return run->count >= 1 && run->count <= n && run->first < n && last >= 0 && last < n;
 }
 
-static bool sync_is_sane(const struct mpix_writer *w, const struct mpix_sync *x)
+static bool sync_is_sane(const struct mpix_syncs *s, const struct mpix_head *h, const struct mpix_sync *x)
 {
-	const struct mpix_sync *last = w->syncs.n > 0 ? &w->syncs.at[w->syncs.n - 1] : NULL;
-	if (x->rank >= w->info.ranks || x->signature >= w->sigs[x->rank].n || x->lock > MPIX_LOCK_EXCLUSIVE ||
+	const struct mpix_sync *last = s->n > 0 ? &s->at[s->n - 1] : NULL;
+	if (x->rank >= h->info.ranks || x->signature >= h->sigs[x->rank].n || x->lock > MPIX_LOCK_EXCLUSIVE ||
 	    (last != NULL && (x->rank < last->rank || (x->rank == last->rank && x->signature <= last->signature))))
 		return false;
 	uint64_t members = 0;
 	for (uint32_t i = 0; i < x->nruns; i++) {
 		members += x->runs[i].count;
-		if (!run_is_sane(&x->runs[i], w->info.ranks))
+		if (!run_is_sane(&x->runs[i], h->info.ranks))
 			return false;
 	}
-	return members <= w->info.ranks;
+	return members <= h->info.ranks;
 }
 
-int mpix_writer_sync(struct mpix_writer *w, const struct mpix_sync *sync, struct error *e)
+int mpix_syncs_add(struct mpix_syncs *s, const struct mpix_head *h, const struct mpix_sync *sync)
 {
-	struct mpix_syncs *s = &w->syncs;
-	if (w->code < 0)
-		return fail(e, w->code, "%s: an earlier write failed", w->file.path);
-	if (!sync_is_sane(w, sync))
-		return w->code = fail(e, -EINVAL, "%s: rank %u, signature %u: impossible lock or group", w->file.path,
-				      sync->rank, sync->signature);
+	if (!sync_is_sane(s, h, sync))
+		return -EINVAL;
 	if (vec_grow(&s->at, &s->cap, s->n + 1, sizeof(*s->at)) < 0 ||
 	    vec_grow(&s->runs, &s->cap_runs, s->nruns + sync->nruns, sizeof(*s->runs)) < 0)
-		return w->code = fail(e, -ENOMEM, "%s: out of memory", w->file.path);
+		return -ENOMEM;
 	if (sync->nruns > 0)
 		memcpy(s->runs + s->nruns, sync->runs, sync->nruns * sizeof(*s->runs));
 	s->nruns += sync->nruns;
 	s->at[s->n] = *sync;
 	s->at[s->n++].runs = NULL;
 	return 0;
+}
+
+void mpix_syncs_done(struct mpix_syncs *s)
+{
+	free(s->at);
+	free(s->runs);
 }
 
 static void put_sync(struct buf *out, const struct mpix_sync *x, const struct mpix_sync_run *runs)
@@ -58,25 +60,25 @@ static void put_sync(struct buf *out, const struct mpix_sync *x, const struct mp
 	}
 }
 
-int mpix_syncs_write(struct mpix_writer *w, struct error *e)
+int mpix_syncs_write(const struct mpix_syncs *s, const struct mpix_head *h, struct mpix_chunks *out, struct error *e)
 {
-	const struct mpix_sync_run *runs = w->syncs.runs;
+	const struct mpix_sync_run *runs = s->runs;
 	int rc = 0;
-	for (size_t i = 0; i < w->syncs.n && rc == 0;) {
-		uint32_t group = w->syncs.at[i].rank / w->shape.group_ranks, rank = group * w->shape.group_ranks;
-		struct mpix_entry entry = {.kind = MPIX_SYNCS, .group = group, .end_ns = w->info.runtime_ns};
+	for (size_t i = 0; i < s->n && rc == 0;) {
+		uint32_t group = s->at[i].rank / h->shape.group_ranks, rank = group * h->shape.group_ranks;
+		struct mpix_entry entry = {.kind = MPIX_SYNCS, .group = group, .end_ns = h->info.runtime_ns};
 		uint32_t signature = 0;
-		for (; i < w->syncs.n && w->syncs.at[i].rank / w->shape.group_ranks == group; i++) {
-			const struct mpix_sync *x = &w->syncs.at[i];
-			buf_varint(&w->raw, x->rank - rank);
-			buf_varint(&w->raw, x->signature - (x->rank == rank ? signature : 0));
-			put_sync(&w->raw, x, runs);
+		for (; i < s->n && s->at[i].rank / h->shape.group_ranks == group; i++) {
+			const struct mpix_sync *x = &s->at[i];
+			buf_varint(&out->raw, x->rank - rank);
+			buf_varint(&out->raw, x->signature - (x->rank == rank ? signature : 0));
+			put_sync(&out->raw, x, runs);
 			runs += x->nruns;
 			rank = x->rank;
 			signature = x->signature;
 			entry.records++;
 		}
-		rc = mpix_write_chunk(w, entry, e);
+		rc = mpix_write_chunk(out, entry, e);
 	}
 	return rc;
 }

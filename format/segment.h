@@ -152,6 +152,7 @@ struct segfile {
 	uint32_t argv_len_bytes;
 	uint32_t argv_missing_bytes; /* what did not fit */
 	uint32_t modules_missing;    /* loaded objects not among the definitions: call sites in them stay addresses */
+	uint32_t modules_replaced;   /* loaded objects that lie where others were that called MPI */
 	char library[256];
 	char transports[256]; /* loaded parts that carry messages, comma-separated */
 	char cpus[4096];      /* allowed processors, "0-3,8" */

@@ -1,7 +1,7 @@
 /* calls_complete.c - Wait*, Test*: which operations a call completed.
  * In: request handles before the call, statuses after it.  Out: runs of request serials. */
 #include "pmpi/completion.h"
-#include "pmpi/quick.h"
+#include "pmpi/fast.h"
 
 /* Handles and statuses of one call, kept for when it returns. */
 struct before {
@@ -155,8 +155,8 @@ COLD static void put_back(const MPI_Request *handles, uint32_t n, uint32_t threa
 
 /* The requests are one run of this thread's, in order and nothing else is to be known about them, and the like was
  * recorded before: then they are taken. */
-INLINE bool quick_take(struct quick *q, uint32_t op, int count, const MPI_Request *requests, bool ignored,
-		       uint64_t *ret_first)
+INLINE bool fast_take(struct fast *q, uint32_t op, int count, const MPI_Request *requests, bool ignored,
+		      uint64_t *ret_first)
 {
 	uint64_t owner = request_owner(q->stream->thread, 0);
 	if (__builtin_expect(requests_room == 0 || (ignored && requests_wanting_status > 0), false))
@@ -168,7 +168,7 @@ INLINE bool quick_take(struct quick *q, uint32_t op, int count, const MPI_Reques
 	const uint64_t words[4] = {sig_head((uint16_t)op, SIG_COMPLETE, 0, 0, 0, 0), q->address,
 				   sig_pair(1, (uint32_t)count),
 				   sig_run_word(q->stream->next_serial - first, (uint32_t)count, 0)};
-	if (!quick_known(q, words, 4))
+	if (!fast_known(q, words, 4))
 		return false;
 	request_drop(s);
 	for (int i = 1; i < count; i++) {
@@ -183,7 +183,7 @@ INLINE bool quick_take(struct quick *q, uint32_t op, int count, const MPI_Reques
 	return true;
 }
 
-/* A quick one returned an error. */
+/* A fast one returned an error. */
 COLD static void wait_failed(struct stream *stream, uint64_t enter, uint64_t exit, uint32_t op, int count,
 			     uint64_t first, const MPI_Request *after, void *address)
 {
@@ -204,15 +204,15 @@ NOINLINE static int long_MPI_Wait(MPI_Request *request, MPI_Status *status)
 
 int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-	struct quick q;
+	struct fast q;
 	uint64_t first;
-	if (!QUICK_OPEN(&q) || !quick_take(&q, OP_MPI_Wait, 1, request, status == MPI_STATUS_IGNORE, &first))
+	if (!FAST_OPEN(&q) || !fast_take(&q, OP_MPI_Wait, 1, request, status == MPI_STATUS_IGNORE, &first))
 		return long_MPI_Wait(request, status);
-	QUICK_START(&q);
+	FAST_START(&q);
 	int rc = next.MPI_Wait(request, status);
 	uint64_t exit = tick_now();
 	if (__builtin_expect(rc == MPI_SUCCESS, true))
-		quick_end(&q, exit);
+		fast_end(&q, exit);
 	else
 		wait_failed(q.stream, q.enter, exit, OP_MPI_Wait, 1, first, request, __builtin_return_address(0));
 	return rc;
@@ -258,16 +258,16 @@ NOINLINE static int long_MPI_Waitall(int count, MPI_Request requests[], MPI_Stat
 
 int wrap_MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
-	struct quick q;
+	struct fast q;
 	uint64_t first;
-	if ((uint32_t)count - 1 >= ON_STACK || !QUICK_OPEN(&q) ||
-	    !quick_take(&q, OP_MPI_Waitall, count, requests, statuses == MPI_STATUSES_IGNORE, &first))
+	if ((uint32_t)count - 1 >= ON_STACK || !FAST_OPEN(&q) ||
+	    !fast_take(&q, OP_MPI_Waitall, count, requests, statuses == MPI_STATUSES_IGNORE, &first))
 		return long_MPI_Waitall(count, requests, statuses);
-	QUICK_START(&q);
+	FAST_START(&q);
 	int rc = next.MPI_Waitall(count, requests, statuses);
 	uint64_t exit = tick_now();
 	if (__builtin_expect(rc == MPI_SUCCESS, true))
-		quick_end(&q, exit);
+		fast_end(&q, exit);
 	else
 		wait_failed(q.stream, q.enter, exit, OP_MPI_Waitall, count, first, requests,
 			    __builtin_return_address(0));

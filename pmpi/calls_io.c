@@ -1,4 +1,5 @@
 /* calls_io.c - files are opened and closed. Each opening is a file of its own. */
+#include "format/mpic_defs.h"
 #include "pmpi/record_io.h"
 #include "pmpi/redact.h"
 
@@ -42,11 +43,7 @@ static uint32_t mode_of(int mode)
 
 static uint32_t enter(uint32_t op, MPI_Comm comm, const char *name, int mode, MPI_File file)
 {
-	struct {
-		uint32_t id, comm;
-		uint64_t global_id;
-		uint32_t op, mode;
-	} def = {.op = op, .mode = mode_of(mode)};
+	struct mpic_object_head def = {.created_by = op, .mode = mode_of(mode)};
 	struct stream *stream = stream_mine;
 	char hidden[MPIC_NAME_MAX + 1];
 	name = redact_path(name, hidden, sizeof(hidden));

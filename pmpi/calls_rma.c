@@ -1,4 +1,5 @@
 /* calls_rma.c - windows: made, named, freed; groups of general active target synchronisation. */
+#include "format/mpic_defs.h"
 #include "pmpi/record_rma.h"
 
 #include <string.h>
@@ -50,17 +51,12 @@ void record_win_test(struct call_span *s, uint32_t op, unsigned flags, MPI_Reque
 
 static uint32_t enter(uint32_t op, MPI_Comm comm, uint64_t bytes, MPI_Win win)
 {
-	struct {
-		uint32_t id, comm;
-		uint64_t global_id;
-		uint32_t op, zero;
-		uint64_t bytes;
-	} def = {.op = op, .bytes = bytes};
+	struct mpic_object_head def = {.created_by = op};
 	struct stream *stream = stream_mine;
 	def.global_id = comm_next_object(comm, &def.comm);
 	def.id = object_created(&windows, (uint64_t)(uintptr_t)win);
 	if (stream != NULL && def.id != MPIC_NO_OBJECT)
-		stream_put_def(stream, MPIC_DEF_WINDOW, &def, sizeof(def), NULL, 0);
+		stream_put_def(stream, MPIC_DEF_WINDOW, &def, sizeof(def), &bytes, sizeof(bytes));
 	return def.id;
 }
 

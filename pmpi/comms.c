@@ -7,6 +7,7 @@
 #include "pmpi/comms.h"
 
 #include "format/mpic.h"
+#include "format/mpic_defs.h"
 #include "pmpi/segfile.h"
 
 #include <string.h>
@@ -156,9 +157,8 @@ static void put_def(const struct entry *c, uint32_t op, uint32_t parent, bool in
 		    const struct members *remote)
 {
 	struct stream *s = stream_mine != NULL ? stream_mine : stream_attach();
-	uint32_t head[10] = {c->id,	   parent,	 (uint32_t)c->global_id, (uint32_t)(c->global_id >> 32),
-			     op,	   c->size,	 (uint32_t)c->rank,	 inter,
-			     local->nruns, remote->nruns};
+	struct mpic_comm_head head = {c->id,   parent, c->global_id, op,	   c->size,
+				      c->rank, inter,  local->nruns, remote->nruns};
 	size_t local_bytes = local->nruns * sizeof(*local->runs), remote_bytes = remote->nruns * sizeof(*remote->runs);
 	if (s == NULL)
 		return;
@@ -172,7 +172,7 @@ static void put_def(const struct entry *c, uint32_t op, uint32_t parent, bool in
 		memcpy(both, local->runs, local_bytes);
 		memcpy(both + local_bytes, remote->runs, remote_bytes);
 	}
-	stream_put_def(s, MPIC_DEF_COMM, head, sizeof(head), both, (uint32_t)(local_bytes + remote_bytes));
+	stream_put_def(s, MPIC_DEF_COMM, &head, sizeof(head), both, (uint32_t)(local_bytes + remote_bytes));
 }
 
 /* Where the agent finds a handle: its place, else a free one, else that of another. */
@@ -486,12 +486,12 @@ static bool find_neighbors(MPI_Comm comm, int rank, struct neighbors *n)
 static void put_neighbors(uint32_t comm, struct neighbors *n)
 {
 	struct stream *s = stream_mine;
-	uint32_t head[4] = {comm, (uint32_t)n->nin, (uint32_t)n->nout, 0};
+	struct mpic_topology_head head = {comm, (uint32_t)n->nin, (uint32_t)n->nout, 0};
 	for (int i = 0; i < n->nin + n->nout; i++)
 		if (n->in[i] < 0)
 			n->in[i] = SIG_PROC_NULL;
 	if (s != NULL)
-		stream_put_def(s, MPIC_DEF_TOPOLOGY, head, sizeof(head), n->in, (uint32_t)(n->nin + n->nout) * 4);
+		stream_put_def(s, MPIC_DEF_TOPOLOGY, &head, sizeof(head), n->in, (uint32_t)(n->nin + n->nout) * 4);
 }
 
 struct comm_degree comm_neighbors(MPI_Comm comm)

@@ -188,6 +188,8 @@ static void say_untraced(const char *kind, const char *before, const char *why)
 	note_append("untraced", UNTRACED_BYTES_MAX, line, n + 1);
 }
 
+static mpitrace_closing_fn *closing;
+
 /* What dlerror() says is for us: the program gets none of it. */
 static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
 {
@@ -203,9 +205,21 @@ static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
 	if (bind == NULL) {
 		(void)dlerror();
 		dlclose(tracer);
-		say_untraced("failed", path, ": is no tracer for this MPI library");
+		say_untraced("failed", path, ": is not a tracer for this MPI library");
+		return NULL;
 	}
+	__atomic_store_n(&closing, (mpitrace_closing_fn *)lookup(tracer, MPITRACE_CLOSING), __ATOMIC_RELEASE);
 	return bind;
+}
+
+/* What is loaded afterwards may lie where this one was. */
+__attribute__((visibility("default"))) int dlclose(void *handle)
+{
+	int (*libcs)(void *) = (int (*)(void *))lookup(RTLD_NEXT, "dlclose");
+	mpitrace_closing_fn *tell = __atomic_load_n(&closing, __ATOMIC_ACQUIRE); /* partner: in open_tracer() */
+	if (tell != NULL)
+		tell();
+	return libcs != NULL ? libcs(handle) : -1;
 }
 
 /* The tracer for this MPI beside the front. */

@@ -22,3 +22,7 @@ struct target {
  * returns the wrappers, ended by a NULL name; NULL when tracing is not possible. */
 typedef const struct wrapper *mpitrace_bind_fn(const struct target *targets, uint64_t count);
 #define MPITRACE_BIND "mpitrace_bind_" /* and the flavour */
+
+/* Exported by it as well: the program is about to close a library. */
+typedef void mpitrace_closing_fn(void);
+#define MPITRACE_CLOSING "mpitrace_closing"

@@ -144,8 +144,8 @@ def row_for(name, table):
 FLAGS = {'R': 'SIG_STARTS_REQUEST', 'P': 'SIG_PERSISTENT', 'Y': 'SIG_SYNCHRONOUS'}
 
 
-# Recorders of calls whose signature follows from their arguments, and what finds it (pmpi/quick.h).
-QUICK = {'record_send': 'quick_send', 'record_recv': 'quick_recv', 'record_equal': 'quick_equal'}
+# Recorders of calls whose signature follows from their arguments, and what finds it (pmpi/fast.h).
+FAST = {'record_send': 'fast_send', 'record_recv': 'fast_recv', 'record_equal': 'fast_equal'}
 
 
 # A message that was too long for them is received all the same.
@@ -157,28 +157,28 @@ def with_names(args, names):
 
 
 def wrapper(name, proto, row):
-    """The wrapper of one call, in front of it the quick one where there is such."""
+    """The wrapper of one call, in front of it the fast one where there is such."""
     returns, params = proto
     kind, flags, args = row
-    quick = kind in QUICK and returns == 'int' and not ('S' in flags and 'status' in [n for _, n in params])
-    out = long_wrapper(name, proto, row, 'NOINLINE static int long_%s' % name if quick else 'static %s wrap_%s' % (returns, name))
-    return out + (quick_wrapper(name, proto, row) if quick else [])
+    fast = kind in FAST and returns == 'int' and not ('S' in flags and 'status' in [n for _, n in params])
+    out = long_wrapper(name, proto, row, 'NOINLINE static int long_%s' % name if fast else 'static %s wrap_%s' % (returns, name))
+    return out + (fast_wrapper(name, proto, row) if fast else [])
 
 
-def quick_wrapper(name, proto, row):
+def fast_wrapper(name, proto, row):
     params, (kind, flags, args) = proto[1], row
     names = [n for _, n in params]
     decl, call = ', '.join(d for d, _ in params), ', '.join(names)
     bits = ' | '.join(FLAGS[f] for f in flags if f in FLAGS) or '0'
     args = re.sub(r', NULL$', '', with_names(args, names)) # no status
-    out = ['static int wrap_%s(%s)' % (name, decl), '{', '\tstruct quick q;',
-           '\tif (!QUICK_OPEN(&q) || !%s(&q, OP_%s, %s, %s))' % (QUICK[kind], name, bits, args),
+    out = ['static int wrap_%s(%s)' % (name, decl), '{', '\tstruct fast q;',
+           '\tif (!FAST_OPEN(&q) || !%s(&q, OP_%s, %s, %s))' % (FAST[kind], name, bits, args),
            '\t\treturn long_%s(%s);' % (name, call), '\tQUICK_START(&q);', '\tint rc = next.%s(%s);' % (name, call),
            '\tuint64_t exit = tick_now();', '\tif (__builtin_expect(rc != MPI_SUCCESS, false)) {',
            '\t\tQUICK_FAILED(&q, OP_%s, exit);' % name, '\t\treturn rc;', '\t}']
     if 'R' in flags:
-        out.append('\tquick_request(&q, %s, request);' % bits)
-    return out + ['\tquick_end(&q, exit);', '\treturn rc;', '}', '']
+        out.append('\tfast_request(&q, %s, request);' % bits)
+    return out + ['\tfast_end(&q, exit);', '\treturn rc;', '}', '']
 
 
 # Blocking calls say beforehand what they wait for: shape and which arguments are communicator, peer and tag.

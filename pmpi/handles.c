@@ -103,7 +103,7 @@ static void put(struct handle_cached *p, uint64_t handle, uint32_t id, uint64_t 
 	__atomic_store_n(&p->a, a, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->b, b, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->seq, seq + 2, __ATOMIC_RELEASE);
-	/* Last: who reads the new epoch finds what is new. Partner: the acquire loads of quick_handles(). */
+	/* Last: who reads the new epoch finds what is new. Partner: the acquire loads of fast_handles(). */
 	__atomic_store_n(&handle_epoch, handle_epoch + 1, __ATOMIC_RELEASE);
 }
 

@@ -1,10 +1,15 @@
 /* modules.c - loaded objects with their address range, build id and path, recorded once each as definitions.
- * Addresses differ from rank to rank (randomisation): module and offset are what a call site is. */
+ * Addresses differ from rank to rank (randomisation): module and offset are what a call site is.
+ *
+ * A program that closes a library and opens another gets the same addresses again. Whose calls those of there were
+ * nobody can tell afterwards: where it happens to a library that called, it is counted. So one that is about to be
+ * closed is looked at, in case it lies where another one was. */
 #include "pmpi/modules.h"
 
 #include "pmpi/redact.h"
 
 #include "format/mpic.h"
+#include "format/mpic_defs.h"
 #include "pmpi/record.h"
 #include "pmpi/segfile.h"
 #include "pmpi/tools.h"
@@ -16,11 +21,15 @@
 #define MODULES_MAX 8192
 #define PATH_BYTES 4096
 #define BUILD_ID_MAX 64
+#define REPLACED_DEFINED_MAX 256 /* a program may go on with that for ever */
 
 static struct module {
-	uint64_t begin, end;
+	uint64_t begin, end; /* 0: it is gone */
+	uint64_t name;	     /* a hash */
+	bool calls;	     /* MPI, or may have */
 } known[MODULES_MAX];
 static uint32_t nknown;
+static unsigned long long changes; /* of the loader's list, as of the last look */
 static struct module mpi, ours;
 uintptr_t mpi_code_begin[2], mpi_code_len[2];
 uintptr_t mpi_hull_begin, mpi_hull_len;
@@ -30,12 +39,17 @@ static bool has(const struct module *m, uint64_t address)
 	return address - m->begin < m->end - m->begin;
 }
 
-bool modules_have(uint64_t address)
+static struct module *module_of(uint64_t address)
 {
 	for (uint32_t i = 0; i < nknown; i++)
 		if (has(&known[i], address))
-			return true;
-	return false;
+			return &known[i];
+	return NULL;
+}
+
+bool modules_have(uint64_t address)
+{
+	return module_of(address) != NULL;
 }
 
 bool modules_is_mpi(uint64_t address)
@@ -99,26 +113,28 @@ static bool note_fortran_layer(const char *path, const struct module *m)
 
 static bool put_module(struct stream *s, const struct dl_phdr_info *info, const struct module *m, const char *path)
 {
-	struct {
-		uint64_t begin, end, bias;
-		uint32_t id_len, path_len;
-	} head = {m->begin, m->end, info->dlpi_addr, 0, (uint32_t)strlen(path)};
+	struct mpic_module_head head = {m->begin, m->end, info->dlpi_addr, 0, (uint32_t)strlen(path)};
 	static uint8_t tail[BUILD_ID_MAX + PATH_BYTES];
 	const uint8_t *id = NULL;
-	head.id_len = build_id(info, &id);
+	head.build_id_len = build_id(info, &id);
 	if (id != NULL)
-		memcpy(tail, id, head.id_len);
-	memcpy(tail + head.id_len, path, head.path_len);
-	return stream_put_def(s, MPIC_DEF_MODULE, &head, sizeof(head), tail, head.id_len + head.path_len);
+		memcpy(tail, id, head.build_id_len);
+	memcpy(tail + head.build_id_len, path, head.path_len);
+	return stream_put_def(s, MPIC_DEF_MODULE, &head, sizeof(head), tail, head.build_id_len + head.path_len);
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *context)
+/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
+static uint64_t hash_of(const char *text)
 {
-	struct stream *s = context;
-	struct module m = {UINT64_MAX, 0};
-	static char path[PATH_BYTES], hidden[PATH_BYTES]; /* under the lock: the stack may be a small one */
-	(void)size;
+	uint64_t hash = 0xcbf29ce484222325u;
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+	return hash;
+}
 
+static bool range_of(const struct dl_phdr_info *info, struct module *ret_module)
+{
+	struct module m = {.begin = UINT64_MAX, .name = hash_of(info->dlpi_name)};
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		uint64_t begin = info->dlpi_addr + p->p_vaddr;
@@ -127,39 +143,124 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 		m.begin = begin < m.begin ? begin : m.begin;
 		m.end = begin + p->p_memsz > m.end ? begin + p->p_memsz : m.end;
 	}
-	if (m.end == 0 || modules_have(m.begin))
-		return 0;
-	if (nknown == MODULES_MAX) {
-		segfile->modules_missing++;
-		return 0;
-	}
-	strncpy(path, info->dlpi_name, sizeof(path) - 1);
-	path[sizeof(path) - 1] = '\0';
-	bool is_program = path[0] == '\0';
+	*ret_module = m;
+	return m.end != 0;
+}
+
+/* The program's, or what it was opened by: made absolute, as long as the program is where it was then. */
+static const char *path_of(const struct dl_phdr_info *info, bool is_program)
+{
+	static char path[PATH_BYTES]; /* under the lock: the stack may be a small one */
+	size_t used = 0;
+	path[0] = '\0';
 	if (is_program) {
 		ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 		path[n > 0 ? n : 0] = '\0';
+		return path;
 	}
-	if (has(&m, (uintptr_t)pmpi.MPI_Init))
-		mpi = m;
-	else if (has(&m, (uintptr_t)modules_have))
-		ours = m;
-	else if (note_fortran_layer(path, &m) || tools_note(m.begin, m.end, path, is_program))
-		add_to_hull(&m);
-	if (put_module(s, info, &m, redact_path(path, hidden, sizeof(hidden))))
-		known[nknown++] = m;
-	else
+	if (info->dlpi_name[0] != '/' && strchr(info->dlpi_name, '/') != NULL &&
+	    getcwd(path, sizeof(path) / 2) != NULL) {
+		used = strlen(path);
+		path[used++] = '/';
+	}
+	strncpy(path + used, info->dlpi_name, sizeof(path) - 1 - used);
+	path[sizeof(path) - 1] = '\0';
+	return path;
+}
+
+static void add(struct stream *s, const struct dl_phdr_info *info, const struct module *m)
+{
+	static char hidden[PATH_BYTES];
+	bool is_program = info->dlpi_name[0] == '\0';
+	const char *path = path_of(info, is_program);
+	struct module *to = known;
+	while (to < known + nknown && to->end != 0)
+		to++;
+	if (has(m, (uintptr_t)pmpi.MPI_Init))
+		mpi = *m;
+	else if (has(m, (uintptr_t)modules_have))
+		ours = *m;
+	else if (note_fortran_layer(path, m) || tools_note(m->begin, m->end, path, is_program))
+		add_to_hull(m);
+	bool many = segfile->modules_replaced > REPLACED_DEFINED_MAX;
+	if (to == known + MODULES_MAX ||
+	    (!many && !put_module(s, info, m, redact_path(path, hidden, sizeof(hidden))))) {
 		segfile->modules_missing++;
+		return;
+	}
+	*to = *m;
+	nknown += to == known + nknown;
+}
+
+/* What lay there before is gone. Returns whether calls came from it. */
+static bool replace(const struct module *m)
+{
+	bool called = false;
+	for (uint32_t i = 0; i < nknown; i++) {
+		struct module *k = &known[i];
+		if (m->begin >= k->end || k->begin >= m->end)
+			continue;
+		called |= k->calls;
+		*k = (struct module){0};
+	}
+	segfile->modules_replaced += called;
+	return called;
+}
+
+static bool is_known(const struct module *m)
+{
+	const struct module *k = module_of(m->begin);
+	return k != NULL && k->begin == m->begin && k->end == m->end && k->name == m->name;
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct module m;
+	(void)size;
+	changes = info->dlpi_adds + info->dlpi_subs;
+	if (range_of(info, &m) && !is_known(&m)) {
+		m.calls = replace(&m);
+		add(context, info, &m);
+	}
 	return 0;
 }
 
 void modules_note(uint64_t address)
 {
 	struct stream *s = stream_mine;
-	if (s == NULL || modules_have(address))
+	struct module *m = module_of(address);
+	if (s != NULL && m == NULL) {
+		tables_lock();
+		segfile->modules_missing = 0; /* as of this look */
+		dl_iterate_phdr(look, s);
+		tables_unlock();
+		m = module_of(address);
+	}
+	if (m != NULL)
+		m->calls = true;
+}
+
+/* Of those that nobody called from, only such as lie where one was that did. */
+static int look_at_closing(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct module m;
+	(void)size;
+	if (changes == info->dlpi_adds + info->dlpi_subs)
+		return 1;
+	if (!range_of(info, &m) || is_known(&m))
+		return 0;
+	m.calls = replace(&m);
+	if (m.calls)
+		add(context, info, &m);
+	return 0;
+}
+
+void mpitrace_closing(void)
+{
+	struct stream *s = stream_mine;
+	if (s == NULL)
 		return;
 	tables_lock();
-	segfile->modules_missing = 0; /* as of this look */
-	dl_iterate_phdr(look, s);
+	dl_iterate_phdr(look_at_closing, s);
 	tables_unlock();
 }

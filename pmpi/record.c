@@ -2,7 +2,7 @@
 #include "pmpi/record.h"
 
 #include "pmpi/modules.h"
-#include "pmpi/quick.h"
+#include "pmpi/fast.h"
 
 #include <string.h>
 
@@ -177,7 +177,7 @@ void span_end_words(struct call_span s, uint64_t head, uint64_t w2, uint64_t w3,
 	span_end_new(&s, w, n);
 }
 
-void quick_failed(struct stream *stream, uint32_t op, uint64_t enter, uint64_t exit, void *address)
+void fast_failed(struct stream *stream, uint32_t op, uint64_t enter, uint64_t exit, void *address)
 {
 	struct call_span s = {stream, enter, exit, (uintptr_t)address, SIG_FAILED};
 	record_time(&s, op);

@@ -250,7 +250,7 @@ INLINE struct last_handles *last_handles(struct stream *s, MPI_Comm comm, MPI_Da
 	return (struct last_handles *)(void *)((char *)s->last + (hash >> 54 & (LAST_HANDLES - 1) * sizeof(*s->last)));
 }
 
-/* What the handles of a call stand for, and for quick_handles() of the next one with the same two. Of a type
+/* What the handles of a call stand for, and for fast_handles() of the next one with the same two. Of a type
  * without a number, bytes are counted. */
 struct handle_ids {
 	uint32_t comm, type;

@@ -1,7 +1,7 @@
 /* recorders.h - all recorders that calls.tab may name. */
 #pragma once
 
-#include "pmpi/quick.h"
+#include "pmpi/fast.h"
 #include "pmpi/record.h"
 #include "pmpi/record_coll.h"
 #include "pmpi/record_handles.h"

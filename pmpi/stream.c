@@ -2,6 +2,7 @@
 #include "pmpi/stream.h"
 
 #include "format/mpic.h"
+#include "format/mpic_defs.h"
 #include "pmpi/op_names.h"
 #include "pmpi/segfile.h"
 
@@ -307,11 +308,11 @@ static bool totals_room(struct stream *s, uint32_t sig)
 
 static bool define_sig(struct stream *s, uint32_t id, const uint64_t *words, uint32_t n)
 {
-	uint32_t head[2] = {id, n};
+	struct mpic_sig_head head = {id, n};
 	if (!totals_room(s, id))
 		return false;
 	define_op(s, (uint32_t)words[0] & 0xffff);
-	return stream_put_def(s, MPIC_DEF_SIG, head, sizeof(head), words, n * 8);
+	return stream_put_def(s, MPIC_DEF_SIG, &head, sizeof(head), words, n * 8);
 }
 
 /* Where the hash stands, or the empty slot where it goes. */

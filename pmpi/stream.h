@@ -32,7 +32,7 @@ enum scratch_use { SCRATCH_REQUESTS, SCRATCH_WORDS, SCRATCH_DEFINITION, SCRATCH_
  * the words: of 60,000 different calls two are taken for one once in 10^9 programs. */
 #define SLOTS_BITS_FIRST 10
 
-/* A communicator and a datatype that a call named, as words of signatures; see quick_handles(). */
+/* A communicator and a datatype that a call named, as words of signatures; see fast_handles(). */
 struct last_handles {
 	uint64_t epoch, comm, type;
 	uint64_t comm_id;

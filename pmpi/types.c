@@ -5,6 +5,7 @@
 #include "pmpi/types.h"
 
 #include "format/mpic.h"
+#include "format/mpic_defs.h"
 #include "pmpi/segfile.h"
 #include "pmpi/typesig.h"
 
@@ -56,8 +57,8 @@ static uint64_t key_of(const struct meaning *m)
 static bool define(uint32_t id, const struct meaning *m)
 {
 	struct stream *s = stream_mine;
-	uint64_t head[4] = {id, m->size_bytes, m->sig.hash, m->sig.elements};
-	return s != NULL && stream_put_def(s, MPIC_DEF_DATATYPE, head, sizeof(head), m->name, m->name_bytes);
+	struct mpic_datatype_head head = {id, 0, m->size_bytes, m->sig.hash, m->sig.elements};
+	return s != NULL && stream_put_def(s, MPIC_DEF_DATATYPE, &head, sizeof(head), m->name, m->name_bytes);
 }
 
 /* The number of a type with this meaning, written as a definition the first time. */

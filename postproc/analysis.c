@@ -1,6 +1,7 @@
 /* analysis.c - the order of work, and the table of parts. */
 #include "postproc/analysis.h"
 #include "base/progress.h"
+#include "postproc/replay/replay.h"
 #include "postproc/totals/bytes.h"
 #include "postproc/stream/alternation.h"
 #include "postproc/stream/on_path.h"
@@ -85,7 +86,7 @@ static int follow_events(struct analysis *a, unsigned nthreads, const struct str
 	if (code < 0)
 		return code;
 	turns = alternation_watch(&a->alternation, a->step, v != NULL ? v : &none);
-	code = beats_watch(&a->beats, a->step, &turns, &watching);
+	code = periods_watch(&a->periods, a->step, &turns, &watching);
 	if (code < 0)
 		return code;
 	code = stream_run(a->step, nthreads, &watching, &st, e);
@@ -136,7 +137,7 @@ void analysis_done(struct analysis *a)
 	cJSON_Delete(a->root);
 	tally_done(&a->tally);
 	alternation_done(&a->alternation);
-	beats_done(&a->beats);
+	periods_done(&a->periods);
 	free(a->groups);
 	free(a->leaked);
 	free(a->leak_site);
@@ -147,6 +148,7 @@ void analysis_done(struct analysis *a)
 	traffic_done(&a->coll);
 	traffic_done(&a->rma);
 	usage_totals_done(&a->usage);
+	replay_destroy(a->replay);
 	free(a->ranks);
 	memset(a, 0, sizeof(*a));
 }

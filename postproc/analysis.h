@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "postproc/clock/clock.h"
 #include "postproc/stream/alternation.h"
-#include "postproc/stream/beats.h"
+#include "postproc/stream/periods.h"
 #include "postproc/stream/match.h"
 #include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
@@ -59,12 +59,14 @@ struct rank_group {
 
 struct stream;
 struct stream_visitor;
+struct export;
+struct replay;
 
 struct analysis {
 	struct step *step;
 	struct tally tally; /* what the stream of events told */
 	struct alternation alternation;
-	struct beats beats;
+	struct periods periods;
 	struct rank_group *groups; /* ascending */
 	uint32_t ngroups;
 	struct op_counts counts;
@@ -79,6 +81,8 @@ struct analysis {
 	struct sweep_result swept;
 	int64_t *path_site_ns; /* by call site: time in its calls on the critical path */
 	struct usage_totals usage;
+	struct export *export;	   /* where the events are, or NULL */
+	struct replay *replay;	   /* of them, or NULL: none is known */
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
 	double serialization;	   /* NaN: not known */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
@@ -122,6 +126,7 @@ enum part_of { OF_TOTALS, OF_EVENTS };
 	ROW(delays, OF_EVENTS) \
 	ROW(patterns, OF_EVENTS) \
 	ROW(correctness, OF_EVENTS) \
+	ROW(replay, OF_EVENTS) \
 	ROW(issues, OF_TOTALS) \
 	ROW(topology, OF_TOTALS) \
 	ROW(unknown, OF_TOTALS) /* the last */ \

@@ -523,6 +523,11 @@ struct export *export_create(const char *path, struct step *s)
 	return NULL;
 }
 
+int export_look(struct export *x, int (*look)(void *context, struct mpix_file *f), void *context, struct error *e)
+{
+	return mpix_writer_look(x->w, look, context, e);
+}
+
 int export_finish(struct export *x, const char *json, struct error *e)
 {
 	int code = json != NULL ? samples_write(x->sampling, x->w, e) : 0;

@@ -1,4 +1,5 @@
 /* export_calls.c - see export_samples.h. Signatures of a process in order of operation and address. */
+#include "base/search.h"
 #include "postproc/export_samples.h"
 
 struct sorted {
@@ -56,13 +57,6 @@ const struct sig *calls_find(struct calls *c, const struct process *p, uint16_t 
 	struct sorted *x = &c->of[p->rank];
 	if (!x->is_sorted && !sort(x, p))
 		return NULL;
-	size_t low = 0, high = x->sigs.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (compare(x->sigs.at[middle], op, address) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < x->sigs.n && compare(x->sigs.at[low], op, address) == 0 ? x->sigs.at[low] : NULL;
+	size_t at = search_first(0, x->sigs.n, i, compare(x->sigs.at[i], op, address) < 0);
+	return at < x->sigs.n && compare(x->sigs.at[at], op, address) == 0 ? x->sigs.at[at] : NULL;
 }

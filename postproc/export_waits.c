@@ -1,20 +1,14 @@
 /* export_waits.c - see export_samples.h. Waits come window by window, so what is added to is near the end of a lane's
  * list. */
+#include "base/search.h"
 #include "postproc/export_samples.h"
 
 #define LOOK_BACK 64u /* sums: more call sites wait in few samples, and those have two sums then */
 
 static uint32_t sample_at(const struct wait_sums *w, int64_t ns)
 {
-	size_t low = 0, high = w->ends_ns.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (w->ends_ns.at[middle] <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (uint32_t)(low < w->ends_ns.n ? low : w->ends_ns.n - 1);
+	size_t at = search_first(0, w->ends_ns.n, i, w->ends_ns.at[i] <= ns);
+	return (uint32_t)(at < w->ends_ns.n ? at : w->ends_ns.n - 1);
 }
 
 static int add_to(struct lane_waits *l, uint32_t sample, uint32_t site, int64_t ns)

@@ -4,6 +4,9 @@
 #include "postproc/export.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static void take_result(const struct analysis *a, char *json, struct postproc_result *ret_result)
 {
@@ -12,13 +15,38 @@ static void take_result(const struct analysis *a, char *json, struct postproc_re
 		 json_text(json_item(a->root, "job"), "policy", ""));
 }
 
+/* Where the events go for the time of the analysis if nobody wants the .mpix: gains do not depend on that. */
+struct scratch {
+	char dir[256], path[272];
+};
+
+static void scratch_make(struct scratch *x)
+{
+	const char *tmp = getenv("TMPDIR");
+	int n = snprintf(x->dir, sizeof(x->dir), "%s/mpitrace-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+	if (n >= (int)sizeof(x->dir) || mkdtemp(x->dir) == NULL)
+		x->dir[0] = '\0';
+	else
+		snprintf(x->path, sizeof(x->path), "%s/job.mpix", x->dir);
+}
+
+static void scratch_remove(const struct scratch *x)
+{
+	if (x->dir[0] != '\0')
+		rmdir(x->dir);
+}
+
 static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, struct postproc_result *ret_result,
 		   struct error *e)
 {
-	struct analysis a = {.step = step};
-	struct export *x = mpix_path != NULL ? export_create(mpix_path, step) : NULL;
+	struct scratch scratch = {.dir = ""};
+	if (mpix_path == NULL && !step->totals)
+		scratch_make(&scratch);
+	const char *path = mpix_path != NULL ? mpix_path : scratch.path[0] != '\0' ? scratch.path : NULL;
+	struct export *x = path != NULL ? export_create(path, step) : NULL;
+	struct analysis a = {.step = step, .export = x};
 	char *json = NULL;
-	int code = mpix_path != NULL && x == NULL ? fail(e, -ENOMEM, "%s: out of memory", mpix_path) : 0;
+	int code = path != NULL && x == NULL ? fail(e, -ENOMEM, "%s: out of memory", path) : 0;
 	if (code == 0)
 		code = analysis_run(&a, nthreads, x != NULL ? export_visitor(x) : NULL, e);
 	if (code < 0 && x != NULL && export_error(x) != NULL)
@@ -26,9 +54,10 @@ static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, 
 	if (code == 0 && (json = json_print(a.root)) == NULL)
 		code = fail(e, -ENOMEM, "out of memory for the analysis");
 	if (x != NULL) {
-		int finished = export_finish(x, code == 0 ? json : NULL, e);
+		int finished = export_finish(x, code == 0 && mpix_path != NULL ? json : NULL, e);
 		code = code == 0 ? finished : code;
 	}
+	scratch_remove(&scratch);
 	if (code == 0)
 		take_result(&a, json, ret_result);
 	else

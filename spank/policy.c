@@ -164,7 +164,7 @@ void policy_job_begin(spank_t sp, const struct config *c)
 	bool wanted = policy_load(c->policy, 0, &p, &errors) < 0 || !policy_is_empty(p);
 	policy_free(p);
 	if (errors.count > 0)
-		sl_error("policy: %u errors: no job is traced on this node until they are mended", errors.count);
+		sl_error("policy: %u errors: no job is traced on this node until they are corrected", errors.count);
 	if (!wanted || !sl_number(sp, S_JOB_ID, &job_id))
 		return;
 	take_prolog(&f, sp);
@@ -313,7 +313,7 @@ static void make_directory(spank_t sp, const struct policy_decision *d, const st
 	bool bounded = policy_number(d, POLICY_QUOTA) != 0 || policy_number(d, POLICY_DIRECTORY_BYTES) != 0;
 	if (!policy_directory(&place, &usage) && bounded)
 		snprintf(r->site.refusal, sizeof(r->site.refusal),
-			 "%.300s does not answer, so nobody knows whether it has room for results", directory);
+			 "%.300s does not answer, so it is not known whether it has room for results", directory);
 	else
 		take_quota(sp, d, &place, &usage, c, r);
 }

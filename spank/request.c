@@ -9,11 +9,6 @@
 
 static const char *const report_names[] = {"srun", "epilog", "none"};
 
-const char *request_report_name(enum request_report report)
-{
-	return report_names[report];
-}
-
 static int set_on(struct request *r, const char *value, struct error *e)
 {
 	(void)value, (void)e;
@@ -53,7 +48,7 @@ static bool without_controls(const char *text)
 static int set_out(struct request *r, const char *value, struct error *e)
 {
 	if (!without_controls(value))
-		return fail(e, -EINVAL, "a path without control characters is wanted");
+		return fail(e, -EINVAL, "give a path without control characters");
 	if ((size_t)snprintf(r->out, sizeof(r->out), "%s", value) >= sizeof(r->out))
 		return fail(e, -ENAMETOOLONG, "longer than %zu bytes", sizeof(r->out) - 1);
 	r->given |= REQUEST_GAVE_OUT;
@@ -63,7 +58,7 @@ static int set_out(struct request *r, const char *value, struct error *e)
 static int set_name(struct request *r, const char *value, struct error *e)
 {
 	if (!without_controls(value))
-		return fail(e, -EINVAL, "a name without control characters is wanted");
+		return fail(e, -EINVAL, "give a name without control characters");
 	if (snprintf(r->name, sizeof(r->name), "%s", value) >= REQUEST_NAME_MAX)
 		return fail(e, -EINVAL, "longer than %d bytes", REQUEST_NAME_MAX - 1);
 	return 0;
@@ -150,7 +145,7 @@ const struct request_key *request_key(const char *name)
 int request_set(const struct request_key *key, const char *value, struct request *r, struct error *e)
 {
 	if (key->takes_value && (value == NULL || *value == '\0'))
-		return fail(e, -EINVAL, "a value is wanted");
+		return fail(e, -EINVAL, "give a value");
 	if (!key->takes_value && value != NULL)
 		return fail(e, -EINVAL, "it takes no value");
 	return key->set(r, value, e);

@@ -87,4 +87,3 @@ int request_set(const struct request_key *key, const char *value, struct request
 /* Parse text (NULL, "" and Slurm's "(null)": on, with defaults) into *ret_request, replacing it.
  * 0, or -EINVAL with a text for the user that names the key and the known ones. */
 int request_parse(const char *text, struct request *ret_request, struct error *e);
-const char *request_report_name(enum request_report report);

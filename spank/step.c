@@ -10,7 +10,7 @@
 #include "spank/submit.h"
 #include "spank/task.h"
 #include "spank/warden/quota.h"
-#include "spank/warden/settle.h"
+#include "spank/warden/teardown.h"
 #include "spank/warden/spool.h"
 
 #include <errno.h>
@@ -305,7 +305,7 @@ static void give_up(struct step *s)
 {
 	if (s->dir_fd < 0)
 		return;
-	settle_remove(s->dir_fd, s->dir);
+	teardown_remove(s->dir_fd, s->dir);
 	close(s->dir_fd);
 }
 

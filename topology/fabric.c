@@ -76,7 +76,7 @@ static int list_error(const struct fabric *f, unsigned line, const char *what, c
 	if (code == -E2BIG)
 		return fail(e, code, "%s:%u: more than %u names; give a part of the machine", f->file, line,
 			    FABRIC_NODES_MAX);
-	return fail(e, -EBADMSG, "%s:%u: \"%.80s\" is no list of %s, such as n[1-3,7]", f->file, line, list, what);
+	return fail(e, -EBADMSG, "%s:%u: \"%.80s\" is not a list of %s, such as n[1-3,7]", f->file, line, list, what);
 }
 
 int fabric_add(struct fabric *f, const char *name, unsigned line, const char *nodes, const char *children,
@@ -84,7 +84,7 @@ int fabric_add(struct fabric *f, const char *name, unsigned line, const char *no
 {
 	uint32_t same = find_unit(f, name);
 	if (name[0] == '\0' || strlen(name) >= HOSTLIST_NAME_MAX || strchr(name, '=') != NULL)
-		return fail(e, -EBADMSG, "%s:%u: \"%.80s\" is no name: 1 to %d bytes, and no \"=\"", f->file, line,
+		return fail(e, -EBADMSG, "%s:%u: \"%.80s\" is not a name: 1 to %d bytes, without \"=\"", f->file, line,
 			    name, HOSTLIST_NAME_MAX - 1);
 	if (same != INDEX_NONE)
 		return fail(e, -EBADMSG, "%s:%u: \"%.80s\" is there already, in line %u", f->file, line, name,
@@ -109,7 +109,7 @@ int fabric_add_size(struct fabric *f, const char *text, unsigned line, struct er
 	unsigned long size = strtoul(text, &end, 10), base = f->nsizes > 0 ? f->sizes[0] : size;
 	unsigned long last = f->nsizes > 0 ? f->sizes[f->nsizes - 1] : 0;
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' || size == 0 || size > FABRIC_NODES_MAX)
-		return fail(e, -EBADMSG, "%s:%u: \"%.40s\" is no size of a block", f->file, line, text);
+		return fail(e, -EBADMSG, "%s:%u: \"%.40s\" is not the size of a block", f->file, line, text);
 	if (size % base != 0 || (size / base & (size / base - 1)) != 0 || size <= last)
 		return fail(e, -EBADMSG, "%s:%u: size %lu is not the first one (%lu) times a greater power of two",
 			    f->file, line, size, base);
@@ -131,7 +131,7 @@ static int tie_child(void *context, const char *name)
 	const struct fabric_unit *parent = &t->f->units.at[t->parent];
 	uint32_t child = find_unit(t->f, name);
 	if (++t->f->names > FABRIC_NODES_MAX || child == INDEX_NONE || child == t->parent)
-		return fail(t->e, -EBADMSG, "%s:%u: \"%.80s\" below \"%.80s\" is no other switch of this file",
+		return fail(t->e, -EBADMSG, "%s:%u: \"%.80s\" below \"%.80s\" is not another switch of this file",
 			    t->f->file, parent->line, name, parent->name);
 	if (t->f->units.at[child].parent == FABRIC_NO_UNIT)
 		t->f->units.at[child].parent = t->parent;
@@ -283,11 +283,6 @@ bool fabric_find(char *ret_path, size_t cap_bytes)
 }
 
 /* ---- asking ---- */
-
-enum fabric_kind fabric_kind_of(const struct fabric *f)
-{
-	return f->kind;
-}
 
 const char *fabric_kind_name(enum fabric_kind kind)
 {

@@ -25,7 +25,6 @@ int fabric_parse(const char *name, const char *text, size_t len_bytes, bool yaml
 		 struct error *e);
 void fabric_free(struct fabric *f);
 
-enum fabric_kind fabric_kind_of(const struct fabric *f);
 /* "tree", "block", "ring", "flat". */
 const char *fabric_kind_name(enum fabric_kind kind);
 /* {"path": [outermost first], "kinds": ["switch"|"block"|"ring", ...], "node": name}; NULL: the file does not name

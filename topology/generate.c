@@ -193,7 +193,7 @@ cJSON *topo_generate(const struct topo_shape *shape, const struct fabric *f, con
 		return NULL;
 	}
 	if (each * nodes < ranks) {
-		fail(e, -EINVAL, "%u ranks do not go on %llu node(s) with %llu each", ranks, (unsigned long long)nodes,
+		fail(e, -EINVAL, "%u ranks do not fit on %llu node(s) with %llu each", ranks, (unsigned long long)nodes,
 		     (unsigned long long)each);
 		return NULL;
 	}

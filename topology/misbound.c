@@ -40,7 +40,7 @@ struct machine {
 	struct rank *rank;
 	unsigned nrank;
 	struct set all; /* what any rank may use */
-	cJSON *findings;
+	cJSON *misbindings;
 	unsigned *seen; /* scratch: by core, socket or NUMA node */
 	unsigned round;
 };
@@ -168,10 +168,10 @@ static void ranks_text(const struct machine *m, const bool *marked, char *text, 
 	}
 }
 
-static cJSON *row_of(cJSON *findings, const char *finding)
+static cJSON *row_of(cJSON *misbindings, const char *kind)
 {
 	cJSON *row;
-	cJSON_ArrayForEach(row, findings) if (strcmp(json_text(row, "finding", ""), finding) == 0) return row;
+	cJSON_ArrayForEach(row, misbindings) if (strcmp(json_text(row, "kind", ""), kind) == 0) return row;
 	return NULL;
 }
 
@@ -186,13 +186,13 @@ static void push_bounded(cJSON *row, const char *list, const char *total, cJSON 
 		cJSON_Delete(item);
 }
 
-static void say(const struct machine *m, const char *finding, bool avoidable, const bool *marked, const char *what,
+static void say(const struct machine *m, const char *kind, bool avoidable, const bool *marked, const char *what,
 		const char *next)
 {
-	cJSON *row = row_of(m->findings, finding);
+	cJSON *row = row_of(m->misbindings, kind);
 	if (row == NULL) {
-		row = json_row(m->findings);
-		json_put_text(row, "finding", finding);
+		row = json_row(m->misbindings);
+		json_put_text(row, "kind", kind);
 		cJSON_AddBoolToObject(row, "avoidable", avoidable);
 		json_array(row, "nodes");
 		json_put(row, "nodes_total", 0);
@@ -393,7 +393,7 @@ static void look(struct machine *m, const cJSON *node, bool many_nodes, bool *ma
 		find_far(m, node, marked, near);
 }
 
-void topo_misbound(const cJSON *node, bool many_nodes, cJSON *findings)
+void topo_misbound(const cJSON *node, bool many_nodes, cJSON *misbindings)
 {
 	struct machine *m = calloc(1, sizeof(*m));
 	struct cpulist *list = malloc(sizeof(*list));
@@ -404,7 +404,7 @@ void topo_misbound(const cJSON *node, bool many_nodes, cJSON *findings)
 		m->set = calloc(SETS_MAX, sizeof(*m->set));
 		m->rank = calloc(RANKS_MAX_HERE, sizeof(*m->rank));
 		m->seen = calloc(PUS_MAX, sizeof(*m->seen));
-		m->findings = findings;
+		m->misbindings = misbindings;
 		m->name = json_text(node, "name", "");
 		if (m->pu != NULL && m->set != NULL && m->rank != NULL && m->seen != NULL && list != NULL &&
 		    os != NULL && marks != NULL && read_pus(m, node, os) && read_ranks(m, node, os, list))

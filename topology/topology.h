@@ -30,7 +30,7 @@ cJSON *topo_binding(const cJSON *node, const char *cpulist);
 cJSON *topo_switches(const char *addr, const char *pattern);
 
 /* What is odd about where the ranks of a node may run. node: topo_node()'s members, "name", and "ranks": [{"rank",
- * "cpus"}...]. many_nodes: the job has others, so the network matters. Added to the array findings, where a finding has
- * one row for all nodes: {"finding", "avoidable", "nodes": [...], "nodes_total", "ranks": [...], "ranks_total", "what",
+ * "cpus"}...]. many_nodes: the job has others, so the network matters. Added to the array misbindings, where a kind has
+ * one row for all nodes: {"kind", "avoidable", "nodes": [...], "nodes_total", "ranks": [...], "ranks_total", "what",
  * "next"}. */
-void topo_misbound(const cJSON *node, bool many_nodes, cJSON *findings);
+void topo_misbound(const cJSON *node, bool many_nodes, cJSON *misbindings);

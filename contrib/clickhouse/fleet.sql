@@ -10,10 +10,8 @@
 --     database = mpitrace
 --
 -- A row that comes again, and a later one of the same step, take the place of the one that is there: at the next merge, and at once
--- for whoever asks the views. Columns are those of job_list of `mpitrace fleet query`. A table of 1.0 takes rows as before, without how
--- jobs ended, until it is told of two columns more, once:
---
---     ALTER TABLE mpitrace.jobs ADD COLUMN hung_core_hours Float64 DEFAULT 0, ADD COLUMN outcome String DEFAULT 'UNKNOWN'
+-- for whoever asks the views. Columns are those of job_list of `mpitrace fleet query`. A table from before takes rows of today
+-- as well, without what it has no column for; ALTER TABLE mpitrace.jobs ADD COLUMN gives it one, as it is written here.
 
 CREATE DATABASE IF NOT EXISTS mpitrace;
 
@@ -32,7 +30,13 @@ CREATE TABLE IF NOT EXISTS mpitrace.jobs (
 	issue String, loss_core_hours Float64,
 	complete UInt8,                   -- 1: no rank and no event is missing
 	hung_core_hours Float64 DEFAULT 0, -- in which no rank advanced any more; part of wait
-	outcome String DEFAULT 'UNKNOWN', -- in Slurm's words
+	state String DEFAULT 'UNKNOWN', -- how it ended, in Slurm's words
+	idle_core_hours Float64 DEFAULT 0, -- of processors on which no rank ran; neither useful nor in MPI
+	name String DEFAULT '', qos String DEFAULT '',
+	array_job_id String DEFAULT '', array_task_id Nullable(UInt32), het_job_id String DEFAULT '', het_offset Nullable(UInt32),
+	submit Nullable(DateTime), `end` Nullable(DateTime),
+	exit_code Nullable(UInt8), signal Nullable(UInt8), tasks Nullable(UInt32), alloc_cpus Nullable(UInt32), gpus Nullable(UInt32),
+	req_mem_bytes Nullable(UInt64), max_rss_bytes Nullable(UInt64), energy_j Nullable(Float64),
 	record String                     -- all of it, JSON
 ) ENGINE = ReplacingMergeTree() ORDER BY (id, user); -- anybody may write any id, but only their own name
 
@@ -41,6 +45,6 @@ CREATE VIEW IF NOT EXISTS mpitrace.job_list AS SELECT * FROM mpitrace.jobs FINAL
 -- Sums by day, as on the pages.
 CREATE VIEW IF NOT EXISTS mpitrace.days AS
 	SELECT toDate(start) AS day, cluster, program, user, account, count() AS jobs, sum(core_hours) AS hours,
-	       sum(core_hours * useful) AS useful_hours, sum(core_hours * (1 - useful - wait)) AS mpi_hours,
-	       sum(core_hours * wait) AS waiting_hours, sum(loss_core_hours) AS lost_hours
+	       sum(core_hours * useful) AS useful_hours, sum(core_hours * (1 - useful - wait) - idle_core_hours) AS mpi_hours,
+	       sum(core_hours * wait) AS waiting_hours, sum(idle_core_hours) AS idle_hours, sum(loss_core_hours) AS lost_hours
 	FROM mpitrace.jobs FINAL GROUP BY day, cluster, program, user, account;

@@ -24,7 +24,11 @@ CREATE TABLE IF NOT EXISTS mpitrace.jobs (
 	issue text, loss_core_hours double precision NOT NULL,
 	complete integer NOT NULL,        -- 1: no rank and no event is missing
 	hung_core_hours double precision NOT NULL, -- of core_hours: no rank advanced any more
-	outcome text NOT NULL             -- why it ended: COMPLETED, FAILED, TIMEOUT ...; UNKNOWN
+	state text NOT NULL,              -- how it ended: COMPLETED, FAILED, TIMEOUT ...; UNKNOWN
+	idle_core_hours double precision NOT NULL, -- of core_hours: of processors on which no rank ran
+	name text, qos text, array_job_id text, array_task_id integer, het_job_id text, het_offset integer,
+	submit timestamp, "end" timestamp, exit_code integer, signal integer, tasks integer, alloc_cpus integer, gpus integer,
+	req_mem_bytes bigint, max_rss_bytes bigint, energy_j double precision
 );
 CREATE INDEX IF NOT EXISTS jobs_start ON mpitrace.jobs (start);
 CREATE INDEX IF NOT EXISTS jobs_program ON mpitrace.jobs (program, start);
@@ -42,7 +46,7 @@ $$;
 -- Sums by day, as on the pages.
 CREATE OR REPLACE VIEW mpitrace.days AS
 	SELECT start::date AS day, program, "user", account, count(*) AS jobs, sum(core_hours) AS core_hours,
-	       sum(core_hours * useful) AS useful, sum(core_hours * (1 - useful - wait)) AS mpi,
+	       sum(core_hours * useful) AS useful, sum(core_hours * (1 - useful - wait) - idle_core_hours) AS mpi,
 	       sum(core_hours * wait) AS waiting, sum(loss_core_hours) AS lost,
-	       sum(hung_core_hours) AS hung
+	       sum(hung_core_hours) AS hung, sum(idle_core_hours) AS idle
 	FROM mpitrace.jobs GROUP BY 1, 2, 3, 4;

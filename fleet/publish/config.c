@@ -118,7 +118,7 @@ static int take_value(const struct key_row *row, const char *value, struct desti
 		return d->gzip || strcmp(value, "no") == 0 ? 0 : fail(e, -EINVAL, "%s is yes or no", row->name);
 	}
 	if (row->form != TEXT && *value != '/')
-		return fail(e, -EINVAL, "%s wants an absolute path", row->name);
+		return fail(e, -EINVAL, "%s must be an absolute path", row->name);
 	if (row->form == SECRET)
 		return *(char **)at == NULL ? read_secret(value, at, e) : 0;
 	*(const char **)at = value;

@@ -93,7 +93,7 @@ void http_clean(const struct destination *d, char *text, size_t cap)
 {
 	char *clean = utf8_clean(text, strlen(text));
 	if (clean == NULL || holds(clean, d->token) || holds(clean, d->password) || holds(clean, d->secret))
-		snprintf(text, cap, "(what it says is left out)");
+		snprintf(text, cap, "(its text is left out)");
 	else
 		snprintf(text, cap, "%s", clean);
 	free(clean);

@@ -44,48 +44,19 @@ static void url(const struct destination *d, struct buf *ret_url)
 		publish_percent(ret_url, (const char *)query.data);
 }
 
-static void put_numbers(cJSON *row, const struct fleet_job *j)
-{
-	const struct {
-		const char *name;
-		double value;
-	} columns[] = {
-		{"nodes", j->nodes},
-		{"ranks", j->ranks},
-		{"start", j->start},
-		{"elapsed_s", j->elapsed_s},
-		{"core_hours", j->core_hours},
-		{"useful", j->useful},
-		{"wait", j->wait},
-		{"parallel", j->parallel},
-		{"load_balance", j->load_balance},
-		{"loss_core_hours", j->loss},
-		{"complete", j->complete},
-		{"hung_core_hours", j->hung},
-	};
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		json_put_null_or(row, columns[i].name, columns[i].value);
-}
-
 static void put_row(struct buf *b, const struct publish_record *r)
 {
-	static const struct {
-		const char *name;
-		enum fleet_kind kind;
-	} names[] = {{"cluster", FLEET_CLUSTER}, {"user", FLEET_USER},
-		     {"account", FLEET_ACCOUNT}, {"partition", FLEET_PARTITION},
-		     {"program", FLEET_PROGRAM}, {"build_id", FLEET_BUILD},
-		     {"mpi", FLEET_MPI},	 {"issue", FLEET_ISSUE}};
 	struct fleet_job j;
+	struct fleet_column columns[FLEET_COLUMNS];
 	if (fleet_job_of(r->json, &j) != NULL) /* state_take() has looked */
 		return;
 	cJSON *row = cJSON_CreateObject();
-	json_put_text(row, "id", j.key);
-	json_put_text(row, "job", j.job);
-	json_put_text(row, "outcome", j.outcome);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		json_put_text(row, names[i].name, j.names[names[i].kind]);
-	put_numbers(row, &j);
+	fleet_columns(&j, columns);
+	for (size_t i = 0; i < FLEET_COLUMNS; i++)
+		if (columns[i].text != NULL)
+			json_put_text(row, columns[i].name, columns[i].text);
+		else
+			json_put_null_or(row, columns[i].name, columns[i].number);
 	json_put_text(row, "record", r->text);
 	char *line = json_print(row);
 	cJSON_Delete(row);

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "fleet/job.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -113,6 +114,19 @@ static void put_issue(struct buf *b, bool *first, const cJSON *record)
 		}
 }
 
+/* What Slurm's account says; times as seconds since 1970. */
+static void put_added(struct buf *b, bool *first, const cJSON *r)
+{
+	struct fleet_job j;
+	if (fleet_job_of(r, &j) != NULL) /* state_take() has looked */
+		return;
+#define PUT(name, kind, of, column) \
+	put_text(b, first, #name, j.added[FLEET_ADDED_##name].text); \
+	put_number(b, first, #name, j.added[FLEET_ADDED_##name].number);
+	RECORD_FIELDS_ADDED(PUT)
+#undef PUT
+}
+
 static void put_fields(struct buf *b, const cJSON *r)
 {
 	static const char *const numbers[] = {"elapsed_s", "core_hours", "hung_core_hours", "nodes", "ranks"};
@@ -125,13 +139,16 @@ static void put_fields(struct buf *b, const cJSON *r)
 	put_numbers(b, &first, json_item(r, "bytes"), "bytes_", "");
 	put_number(b, &first, "overhead_share", json_number(json_item(r, "overhead"), "share"));
 	put_issue(b, &first, r);
-	put_text(b, &first, "outcome", json_text(r, "outcome", ""));
+	put_numbers(b, &first, json_item(r, "hours"), "hours_", "");
+	put_numbers(b, &first, json_item(json_item(r, "hours"), "wait"), "hours_wait_", "");
+	put_text(b, &first, "state", json_text(r, "state", ""));
+	put_added(b, &first, r);
 	put_text(b, &first, "job", json_text(r, "job_id", ""));
 	put_text(b, &first, "build_id", json_text(r, "build_id", ""));
 	put_text(b, &first, "report", json_text(r, "report", ""));
 	put_text(b, &first, "mpi", json_text(json_item(r, "versions"), "mpi", ""));
 	put_field(b, &first, "complete"); /* a point needs a field: this one is always there */
-	buf_str(b, strcmp(json_text(r, "state", ""), "complete") == 0 ? "true" : "false");
+	buf_str(b, json_bool(json_item(r, "coverage"), "complete", false) ? "true" : "false");
 }
 
 static void put_record(struct buf *b, const cJSON *r)

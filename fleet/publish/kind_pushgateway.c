@@ -18,10 +18,11 @@ static const struct metric {
 } metrics[] = {
 	{"mpitrace_jobs_total", "Steps with a record."},
 	{"mpitrace_incomplete_jobs_total", "Steps of which a part is not in the trace."},
-	{"mpitrace_core_hours_total", "Ranks times hours."},
+	{"mpitrace_core_hours_total", "Allocated processors times hours; ranks, where those are not known."},
 	{"mpitrace_useful_core_hours_total", "Core-hours outside of MPI."},
 	{"mpitrace_waiting_core_hours_total", "Core-hours in wait states of MPI."},
 	{"mpitrace_hung_core_hours_total", "Core-hours in which no rank advanced any more."},
+	{"mpitrace_idle_core_hours_total", "Core-hours of allocated processors on which no rank ran."},
 	{"mpitrace_lost_core_hours_total", "Core-hours that the first issue of each step cost."},
 };
 
@@ -75,7 +76,7 @@ static int add_with(struct totals *t, const struct fleet_job *j, bool others)
 	_cleanup_buf_ struct buf labels = {0};
 	put_labels(&labels, j, others, NULL);
 	const double values[] = {
-		1, !j->complete, j->core_hours, j->core_hours * j->useful, j->core_hours * j->wait, j->hung};
+		1, !j->complete, j->core_hours, j->core_hours * j->useful, j->core_hours * j->wait, j->hung, j->idle};
 	int rc = buf_failed(&labels) ? -ENOMEM : 0;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]) && rc == 0; i++)
 		rc = add_to(t, metrics[i].name, (const char *)labels.data, values[i]);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,10 +21,22 @@
 
 struct options {
 	const char *config, *state, *metrics;
-	bool follow, dry_run, check, status, dead, revive, forget, json;
+	bool follow, dry_run, check, status, dead, revive, forget, json, account;
 	int64_t interval_ns;
 	char **paths;
 	int npaths;
+};
+
+struct publisher;
+
+/* Each destination has a thread, so that one that is slow delays none. */
+struct sender {
+	struct publisher *p;
+	size_t at; /* of its destination */
+	pthread_t thread;
+	bool runs;
+	int rc;
+	struct error e;
 };
 
 struct publisher {
@@ -35,6 +48,12 @@ struct publisher {
 	struct take_counts taken, ever; /* in the last round; since this program began */
 	struct seen seen;
 	const char *outbox;
+	struct sender senders[DESTINATIONS_MAX];
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t changed;
+	unsigned rounds; /* begun */
+	bool last;	 /* no other will begin */
+	bool failed;	 /* the state cannot go on */
 };
 
 static volatile sig_atomic_t stopped;
@@ -64,20 +83,109 @@ static int take_all(struct publisher *p, bool dry, struct error *e)
 	int rc = 0;
 	p->taken = (struct take_counts){0};
 	for (int i = 0; i < p->o->npaths && rc == 0; i++)
-		rc = publish_take(&p->s, &p->all, p->o->paths[i], dry, &p->seen, &p->taken, e);
+		rc = publish_take(&p->s, &p->all, p->o->paths[i], dry, &p->seen, p->o->account, &p->taken, e);
 	if (p->o->npaths == 0)
-		rc = publish_take(&p->s, &p->all, p->outbox, dry, &p->seen, &p->taken, e);
+		rc = publish_take(&p->s, &p->all, p->outbox, dry, &p->seen, p->o->account, &p->taken, e);
 	p->ever.added += p->taken.added;
 	p->ever.refused += p->taken.refused;
 	return rc;
 }
 
-static int round_of(struct publisher *p, struct error *e)
+static int put_metrics(struct publisher *p, struct error *e)
 {
+	if (p->o->metrics == NULL)
+		return 0;
+	state_turn_begin();
+	int rc = publish_metrics(p->o->metrics, &p->s, &p->all, &p->ever, e);
+	state_turn_end();
+	return rc;
+}
+
+/* Is there a round after `done`? */
+static bool wait_for_round(struct publisher *p, unsigned *done)
+{
+	pthread_mutex_lock(&p->lock);
+	while (p->rounds == *done && !p->last)
+		pthread_cond_wait(&p->changed, &p->lock);
+	bool more = p->rounds != *done && !p->failed;
+	*done = p->rounds;
+	pthread_mutex_unlock(&p->lock);
+	return more;
+}
+
+static void announce(struct publisher *p, bool last, bool failed)
+{
+	pthread_mutex_lock(&p->lock);
+	p->rounds += !last;
+	p->last |= last;
+	p->failed |= failed;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static bool has_failed(struct publisher *p)
+{
+	pthread_mutex_lock(&p->lock);
+	bool failed = p->failed;
+	pthread_mutex_unlock(&p->lock);
+	return failed;
+}
+
+static void *send_rounds(void *context)
+{
+	struct sender *x = context;
+	struct publisher *p = x->p;
+	unsigned done = 0;
+	while (x->rc == 0 && !stopped && wait_for_round(p, &done)) {
+		x->rc = publish_send(&p->s, &p->all.all.at[x->at], p->http[x->at], &stopped, &x->e);
+		if (x->rc == 0)
+			x->rc = put_metrics(p, &x->e);
+	}
+	if (x->rc < 0)
+		announce(p, true, true);
+	return NULL;
+}
+
+/* Signals are for the thread that waits for them. */
+static int start_senders(struct publisher *p, struct error *e)
+{
+	sigset_t all, before;
+	int rc = 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (size_t i = 0; i < p->all.all.n && rc == 0; i++) {
+		p->senders[i] = (struct sender){.p = p, .at = i};
+		rc = -pthread_create(&p->senders[i].thread, NULL, send_rounds, &p->senders[i]);
+		p->senders[i].runs = rc == 0;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc == 0 ? 0 : fail(e, rc, "cannot begin a thread: %s", strerror(-rc));
+}
+
+static int join_senders(struct publisher *p, int rc, struct error *e)
+{
+	for (size_t i = 0; i < p->all.all.n; i++) {
+		struct sender *x = &p->senders[i];
+		if (x->runs)
+			pthread_join(x->thread, NULL);
+		if (x->rc < 0 && rc == 0) {
+			rc = x->rc;
+			*e = x->e;
+		}
+	}
+	return rc;
+}
+
+static int take_round(struct publisher *p, struct error *e)
+{
+	state_turn_begin();
 	int rc = take_all(p, false, e);
-	for (size_t i = 0; i < p->all.all.n && rc == 0 && !stopped; i++)
-		rc = publish_send(&p->s, &p->all.all.at[i], p->http[i], &stopped, e);
-	return rc == 0 && p->o->metrics != NULL ? publish_metrics(p->o->metrics, &p->s, &p->all, &p->ever, e) : rc;
+	state_turn_end();
+	if (rc == 0)
+		rc = put_metrics(p, e);
+	if (rc == 0)
+		announce(p, false, false);
+	return rc;
 }
 
 /* The signals wait while we do, or one could come just before. */
@@ -92,6 +200,21 @@ static void wait_until_next(const struct options *o)
 	if (!stopped)
 		ppoll(NULL, 0, &t, &before);
 	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Records are taken here, and sent by a thread for each destination. */
+static int go_on(struct publisher *p, struct error *e)
+{
+	int rc = start_senders(p, e);
+	while (rc == 0 && !stopped && !has_failed(p)) {
+		rc = take_round(p, e);
+		if (!p->o->follow || rc < 0)
+			break;
+		if (!stopped)
+			wait_until_next(p->o);
+	}
+	announce(p, true, rc < 0);
+	return join_senders(p, rc, e);
 }
 
 /* ---- what is told ---- */
@@ -216,19 +339,15 @@ static int work(struct publisher *p, struct error *e)
 		return tell(p, e);
 	if (rc == 0)
 		rc = state_forget(&p->s, e);
-	while (rc == 0 && !stopped) {
-		rc = round_of(p, e);
-		if (!o->follow || rc < 0)
-			break;
-		if (!stopped)
-			wait_until_next(o);
-	}
+	if (rc == 0)
+		rc = go_on(p, e);
 	return rc < 0 ? rc : tell(p, e);
 }
 
 static int publish(const struct options *o)
 {
-	struct publisher p = {.o = o, .s = {.lock_fd = -1}};
+	struct publisher p = {
+		.o = o, .s = {.lock_fd = -1}, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 	struct error e = {""};
 	struct sigaction end = {.sa_handler = stop}, ignore = {.sa_handler = SIG_IGN};
 	sigaction(SIGTERM, &end, NULL);
@@ -275,27 +394,24 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->metrics = value;
 	else if (key == 'j')
 		o->json = true;
+	else if (key == 'a')
+		o->account = true;
 	else if (key != 'i' || option_seconds(value, &o->interval_ns) < 0)
-		return usage_error("publish", key == 'i' ? "--interval takes seconds"
-							 : "unknown option, or one without its value");
+		return usage_error("publish",
+				   key == 'i' ? "--interval takes seconds" : "unknown option, or its value is missing");
 	return -1;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {{"config", required_argument, NULL, 'c'},
-					      {"state", required_argument, NULL, 's'},
-					      {"interval", required_argument, NULL, 'i'},
-					      {"follow", no_argument, NULL, 'f'},
-					      {"dry-run", no_argument, NULL, 'n'},
-					      {"check", no_argument, NULL, 'k'},
-					      {"status", no_argument, NULL, 't'},
-					      {"dead", no_argument, NULL, 'd'},
-					      {"revive", no_argument, NULL, 'r'},
-					      {"forget", no_argument, NULL, 'x'},
-					      {"metrics", required_argument, NULL, 'm'},
-					      {"json", no_argument, NULL, 'j'},
-					      {NULL, 0, NULL, 0}};
+	static const struct option names[] = {
+		{"config", required_argument, NULL, 'c'},   {"state", required_argument, NULL, 's'},
+		{"interval", required_argument, NULL, 'i'}, {"follow", no_argument, NULL, 'f'},
+		{"dry-run", no_argument, NULL, 'n'},	    {"check", no_argument, NULL, 'k'},
+		{"status", no_argument, NULL, 't'},	    {"dead", no_argument, NULL, 'd'},
+		{"revive", no_argument, NULL, 'r'},	    {"forget", no_argument, NULL, 'x'},
+		{"metrics", required_argument, NULL, 'm'},  {"json", no_argument, NULL, 'j'},
+		{"sacct", no_argument, NULL, 'a'},	    {NULL, 0, NULL, 0}};
 	struct options o = {
 		.config = POLICY_FILE, .state = PUBLISH_STATE, .interval_ns = INTERVAL_S * INT64_C(1000000000)};
 	int c, code = -1;

@@ -63,7 +63,7 @@ static int open_file(struct state *s, const struct destination *d, int *ret_fd, 
 	int fd = open(d->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640), rc = 0;
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		rc = fail(e, fd < 0 ? -errno : -EINVAL, "%s: %s", d->path,
-			  fd < 0 ? strerror(errno) : "is no regular file");
+			  fd < 0 ? strerror(errno) : "is not a regular file");
 		if (fd >= 0)
 			close(fd);
 		return rc;
@@ -105,7 +105,9 @@ static int append(struct state *s, const struct destination *d, const struct bat
 	int rc = open_file(s, d, &fd, &at, &why);
 	if (rc < 0)
 		return postpone(s, d, why.text, 0, e);
+	state_turn_end();
 	rc = write_at(fd, body, at);
+	state_turn_begin();
 	if (rc < 0 && ftruncate(fd, at) != 0) /* else the next run does */
 		rc = -errno;
 	close(fd);
@@ -166,7 +168,7 @@ static int took(struct state *s, const struct destination *d, const struct batch
 	if (fates == NULL)
 		return fail(e, -ENOMEM, "out of memory");
 	int rc = d->kind->fates(a->body, b->records.n, fates);
-	rc = rc < 0 ? postpone(s, d, "the answer does not say what became of each record", 0, e)
+	rc = rc < 0 ? postpone(s, d, "the answer does not give the result of each record", 0, e)
 		    : settle(s, d, b, fates, e);
 	free(fates);
 	return rc;
@@ -228,8 +230,10 @@ static int request(struct state *s, const struct destination *d, struct http *h,
 	buf_u8(&lines, 0);
 	if (rc == 0 && (buf_failed(&url) || buf_failed(&lines)))
 		rc = fail(e, -ENOMEM, "out of memory");
+	state_turn_end();
 	if (rc == 0)
 		rc = http_send(h, (const char *)url.data, (const char *)lines.data, body, &a, e);
+	state_turn_begin();
 	if (lines.data != NULL)
 		explicit_bzero(lines.data, lines.cap_bytes);
 	return rc == 0 ? judge(s, d, b, &a, p->totals, e) : rc;
@@ -272,8 +276,8 @@ static int send_one(struct state *s, const struct destination *d, struct http *h
 	return rc;
 }
 
-int publish_send(struct state *s, const struct destination *d, struct http *h, const volatile sig_atomic_t *stop,
-		 struct error *e)
+static int send_all(struct state *s, const struct destination *d, struct http *h, const volatile sig_atomic_t *stop,
+		    struct error *e)
 {
 	struct state_counts c;
 	int rc = state_counts(s, d, &c, e);
@@ -290,6 +294,15 @@ int publish_send(struct state *s, const struct destination *d, struct http *h, c
 			break;
 	}
 	return rc == 1 ? 0 : rc;
+}
+
+int publish_send(struct state *s, const struct destination *d, struct http *h, const volatile sig_atomic_t *stop,
+		 struct error *e)
+{
+	state_turn_begin();
+	int rc = send_all(s, d, h, stop, e);
+	state_turn_end();
+	return rc;
 }
 
 int publish_show(struct state *s, const struct destination *d, FILE *to, struct error *e)

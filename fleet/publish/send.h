@@ -7,7 +7,8 @@
 #include <signal.h>
 
 /* h is NULL for a file. Ends early when *stop is set. A failure of the destination is no error: it is in the state,
- * with the time of the next try. 0, or -errno: the state cannot go on. */
+ * with the time of the next try. Others may send to other destinations meanwhile. 0, or -errno: the state cannot go
+ * on. */
 int publish_send(struct state *s, const struct destination *d, struct http *h, const volatile sig_atomic_t *stop,
 		 struct error *e);
 /* The body of the next request on `to`, as it would be before gzip. */

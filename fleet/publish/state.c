@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -70,7 +71,7 @@ static int check_version(struct state *s, struct error *e)
 	int version = (int)fleet_number(&s->f, "PRAGMA user_version", -1);
 	bool empty = fleet_number(&s->f, "SELECT count(*) FROM sqlite_master", -1) == 0;
 	if (!empty && (int)fleet_number(&s->f, "PRAGMA application_id", 0) != APPLICATION_ID)
-		return fail(e, -EBADMSG, "%s: is no state of `mpitrace publish`", s->f.path);
+		return fail(e, -EBADMSG, "%s: is not a state file of `mpitrace publish`", s->f.path);
 	if (version < 0 || version > VERSION)
 		return fail(e, -EPROTO, "%s: has version %d, and this mpitrace knows %d", s->f.path, version, VERSION);
 	return version < VERSION ? migrate(s, version, e) : 0;
@@ -150,6 +151,19 @@ int state_open(const char *path, struct state *ret_s, struct error *e)
 	else
 		*ret_s = s;
 	return rc;
+}
+
+/* There is one state in a program. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+void state_turn_begin(void)
+{
+	pthread_mutex_lock(&turn);
+}
+
+void state_turn_end(void)
+{
+	pthread_mutex_unlock(&turn);
 }
 
 void state_close(struct state *s)

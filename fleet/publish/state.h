@@ -37,6 +37,9 @@ struct take_counts {
 int state_open(const char *path, struct state *ret_s, struct error *e);
 /* The same in memory, for a look: path is not changed, and may be in use. */
 int state_open_copy(const char *path, struct state *ret_s, struct error *e);
+/* Destinations take turns with the state; nobody has the turn while a server or a disk is waited for. */
+void state_turn_begin(void);
+void state_turn_end(void);
 /* Also for one that could not be opened, and a zeroed one with lock_fd = -1. */
 void state_close(struct state *s);
 /* Give each destination its number; one whose kind or name is new gets what comes from now on. */

@@ -1,5 +1,6 @@
 /* state_batch.c - what goes out together, and what became of it. */
 #include "fleet/publish/state_sql.h"
+#include "fleet/record_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static int read_records(struct state *s, const struct destination *d, struct bat
 	while (rc == 0 && (got = sqlite3_step(q)) == SQLITE_ROW) {
 		struct publish_record r = {.id = sqlite3_column_int64(q, 0), .again = sqlite3_column_int(q, 2) != 0};
 		r.text = strdup((const char *)sqlite3_column_text(q, 1));
-		r.json = r.text != NULL ? cJSON_Parse(r.text) : NULL;
+		r.json = r.text != NULL ? record_read(r.text, strlen(r.text)) : NULL;
 		if (r.json == NULL || vec_push(&b->records, r) < 0) {
 			free((char *)r.text);
 			rc = fail(e, -ENOMEM, "out of memory, or %s is damaged", s->f.path);

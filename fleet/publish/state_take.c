@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "fleet/job.h"
 #include "fleet/record.h"
+#include "fleet/record_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static const char *wrong_with(const cJSON *record, const char *owner, char ret_c
 		fleet_claim(&j, ret_claim);
 	return why != NULL || record_is_owners(json_text(record, "user", ""), owner)
 		       ? why
-		       : "is another user's file than it says";
+		       : "belongs to another user than it says";
 }
 
 static int owe_all(struct state *s, const struct destinations *all, int64_t record, struct error *e)
@@ -64,7 +65,7 @@ int state_take(struct state *s, const struct destinations *all, const char *text
 	       struct take_counts *counts, const char **ret_why, struct error *e)
 {
 	char claim[FLEET_CLAIM_MAX], *clean = utf8_clean(text, len_bytes);
-	cJSON *record = clean != NULL ? cJSON_Parse(clean) : NULL;
+	cJSON *record = clean != NULL ? record_read(clean, strlen(clean)) : NULL;
 	char *line = record != NULL ? cJSON_PrintUnformatted(record) : NULL;
 	*ret_why = len_bytes > RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
 		   : line == NULL		? "is not JSON"

@@ -22,7 +22,7 @@ struct taking {
 	struct take_counts *counts;
 	struct seen *seen;
 	unsigned said, pending;
-	bool dry;
+	bool dry, account;
 };
 
 static void say(void *context, const char *text)
@@ -41,7 +41,7 @@ static int take(void *context, const char *text, size_t len, const char *where, 
 	char line[ERROR_TEXT_MAX];
 	int rc = state_take(t->s, t->all, text, len, owner, t->counts, &why, e);
 	if (rc == 0 && why != NULL) {
-		snprintf(line, sizeof(line), "%.600s: %s; it is left out", where, why);
+		snprintf(line, sizeof(line), "%.600s: %s; ignored", where, why);
 		say(t, line);
 	}
 	if (rc == 0 && ++t->pending % COMMIT_EVERY == 0)
@@ -52,7 +52,8 @@ static int take(void *context, const char *text, size_t len, const char *where, 
 static bool is_seen(void *context, const struct stat *st)
 {
 	struct taking *t = context;
-	return seen_before(t->seen, st);
+	bool may_wait = t->account && st->st_mtime > time(NULL) - 2 * SOURCE_WAIT_S; /* for what Slurm's account says */
+	return !may_wait && seen_before(t->seen, st);
 }
 
 /* Under another name first: anybody may have made a file of that name, and the directory's owner may replace it. */
@@ -75,14 +76,19 @@ static int stamp(const char *path, const struct timespec *began, struct error *e
 }
 
 int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry, struct seen *seen,
-		 struct take_counts *counts, struct error *e)
+		 bool account, struct take_counts *counts, struct error *e)
 {
-	struct taking t = {.s = s, .all = all, .counts = counts, .seen = seen, .dry = dry};
-	struct source_taker taker = {
-		.take = take, .skip = is_seen, .say = say, .context = &t, .version = MPITRACE_VERSION};
+	struct taking t = {.s = s, .all = all, .counts = counts, .seen = seen, .dry = dry, .account = account};
+	struct source_taker taker = {.take = take,
+				     .skip = is_seen,
+				     .say = say,
+				     .context = &t,
+				     .version = MPITRACE_VERSION,
+				     .account = account};
 	struct timespec began;
 	uint64_t unread = 0;
 	clock_gettime(CLOCK_REALTIME, &began);
+	began.tv_sec -= account ? SOURCE_WAIT_S : 0; /* what is younger may wait */
 	int rc = fleet_run(&s->f, "BEGIN IMMEDIATE", e);
 	if (rc < 0)
 		return rc;

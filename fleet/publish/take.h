@@ -5,6 +5,7 @@
 #include "fleet/publish/state.h"
 
 /* All records below path for all destinations. What is refused is said on standard error. When all files could be read,
- * the outbox is stamped (program.h) unless `dry`. Files that `seen` knows are not read again. 0 or -errno with text. */
+ * the outbox is stamped (program.h) unless `dry`. Files that `seen` knows are not read again.
+ * account: with what sacct knows of each (fleet/sources.h). 0 or -errno with text. */
 int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry, struct seen *seen,
-		 struct take_counts *counts, struct error *e);
+		 bool account, struct take_counts *counts, struct error *e);

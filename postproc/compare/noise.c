@@ -7,6 +7,7 @@
 
 #define EQUAL 1e-9 /* of the larger mean: differences below it are rounding */
 #define STEPS_MAX 300
+#define QUANTILE_STEPS 24 /* of bisection, each a bit */
 
 double noise_mean(const double *x, size_t n)
 {
@@ -75,6 +76,75 @@ static double degrees_of(double va, size_t na, double vb, size_t nb)
 	return sum * sum / (va * va / (double)(na - 1) + vb * vb / (double)(nb - 1));
 }
 
+/* The value of Student's distribution that is exceeded, two-sided, with probability p. */
+static double quantile(double p, double degrees)
+{
+	double low = 0, high = 1;
+	while (high < 1e12 && noise_student(high, degrees) > p)
+		high *= 2;
+	for (int i = 0; i < QUANTILE_STEPS; i++) {
+		double middle = (low + high) / 2;
+		if (noise_student(middle, degrees) > p)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+/* What both sides vary by; of one that has one run the other's. */
+struct spreads {
+	double a, b, degrees;
+};
+
+static bool get_spreads(const double *a, size_t na, const double *b, size_t nb, struct spreads *ret)
+{
+	double spread_a = noise_spread(a, na), spread_b = noise_spread(b, nb);
+	if (na < 2 && nb < 2)
+		return false;
+	ret->a = na > 1 ? spread_a : spread_b;
+	ret->b = nb > 1 ? spread_b : spread_a;
+	double va = variance_of_mean(ret->a, na), vb = variance_of_mean(ret->b, nb);
+	ret->degrees = na > 1 && nb > 1 && va + vb > 0 ? degrees_of(va, na, vb, nb) : (double)(na + nb - 2);
+	return !isnan(ret->a + ret->b);
+}
+
+/* What is exceeded by t of noncentral distribution with probability NOISE_POWER, its deviation taken for normal: the
+ * spread that a test divides by is 1 - 1/4d on the average and varies by 1/2d (J. Cohen, Statistical Power Analysis,
+ * 1988, 12.8). */
+static double smallest_difference(double va, double vb, double degrees, double alpha)
+{
+	double t = quantile(alpha, degrees), z = quantile(2 * (1 - NOISE_POWER), 1e6);
+	return (t * (1 - 1 / (4 * degrees)) + z * sqrt(1 + t * t / (2 * degrees))) * sqrt(va + vb);
+}
+
+double noise_smallest(const double *a, size_t na, const double *b, size_t nb, double alpha)
+{
+	struct spreads s;
+	if (!get_spreads(a, na, b, nb, &s))
+		return NAN;
+	return smallest_difference(variance_of_mean(s.a, na), variance_of_mean(s.b, nb), s.degrees, alpha);
+}
+
+unsigned noise_runs(const double *a, size_t na, const double *b, size_t nb, double alpha)
+{
+	struct spreads s;
+	double difference = fabs(noise_mean(b, nb) - noise_mean(a, na));
+	if (!get_spreads(a, na, b, nb, &s) || !(difference > 0))
+		return 0;
+	unsigned low = 1, high = NOISE_RUNS_MAX + 1; /* low is not enough, high is, if it is not the limit */
+	while (high - low > 1) {
+		unsigned n = low < 8 && high > 16 ? 2 * low : low + (high - low) / 2;
+		double va = variance_of_mean(s.a, n), vb = variance_of_mean(s.b, n);
+		double degrees = va + vb > 0 ? degrees_of(va, n, vb, n) : 1;
+		if (smallest_difference(va, vb, degrees, alpha) <= difference)
+			high = n;
+		else
+			low = n;
+	}
+	return high <= NOISE_RUNS_MAX ? high : 0;
+}
+
 double noise_p(const double *a, size_t na, const double *b, size_t nb)
 {
 	double mean_a = noise_mean(a, na), mean_b = noise_mean(b, nb), difference = mean_b - mean_a;
@@ -110,7 +180,7 @@ void noise_judge(const double *p, size_t n, bool *ret_beyond)
 	}
 	for (; left > 0; left--) {
 		size_t at = smallest(p, n, ret_beyond);
-		if (p[at] > NOISE_ALPHA / (double)left)
+		if (p[at] > NOISE_ALPHA / NOISE_TABLES / (double)left)
 			return;
 		ret_beyond[at] = true;
 	}

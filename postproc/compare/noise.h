@@ -4,7 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define NOISE_ALPHA 0.05 /* how often a table names any difference where there is none */
+#define NOISE_ALPHA 0.05 /* how often a comparison names any difference where there is none */
+#define NOISE_TABLES 8	 /* whose rows are judged together; each may err an eighth as often */
+#define NOISE_POWER 0.8	 /* how often what is called the smallest difference to be seen would be seen */
+#define NOISE_RUNS_MAX 1000
 
 double noise_mean(const double *x, size_t n);
 /* Standard deviation of one value; NAN of fewer than two. */
@@ -13,7 +16,13 @@ double noise_spread(const double *x, size_t n);
  * group has one run only, its noise is taken to be as large as the other's. NAN where each has one, or a value is not
  * known. */
 double noise_p(const double *a, size_t na, const double *b, size_t nb);
-/* Which of n differences are beyond noise, if all are asked about at once: Holm's correction. NAN is never. */
+/* The smallest difference of means that groups of na and nb runs which vary as these do would have shown at level alpha
+ * in NOISE_POWER of all cases. NAN as noise_p(). */
+double noise_smallest(const double *a, size_t na, const double *b, size_t nb, double alpha);
+/* How many runs a side would show the difference of means; 0: more than NOISE_RUNS_MAX, or not known. */
+unsigned noise_runs(const double *a, size_t na, const double *b, size_t nb, double alpha);
+/* Which of n differences of a table are beyond noise, if all are asked about at once: Holm's correction. NAN is
+ * never. */
 void noise_judge(const double *p, size_t n, bool *ret_beyond);
 /* Two-sided probability of a value as large as t in Student's distribution. */
 double noise_student(double t, double degrees);

@@ -185,10 +185,10 @@ static void put_notes(const struct sides *s, cJSON *notes)
 static const char *reason(const struct sides *s)
 {
 	if (s->judged && s->na > 1 && s->nb > 1)
-		return "Welch's t test over runs, corrected for the rows of a table (Holm)";
+		return "Welch's t test over runs, corrected for tables and their rows (Holm)";
 	if (s->judged)
-		return "t test; one side is one run, whose noise is taken to be the other's; corrected for the rows of "
-		       "a table (Holm)";
+		return "t test; one side is one run, whose noise is taken to be the other's; corrected for tables "
+		       "and their rows (Holm)";
 	if (s->na < 2 && s->nb < 2)
 		return "one run on each side: how much runs differ by chance is not known. Give several: "
 		       "mpitrace diff A1 A2 A3 -- B1 B2 B3";

@@ -66,24 +66,47 @@ struct compared {
 	struct row *row;
 	double a, b, spread_a, spread_b; /* as they are shown */
 	double rank_a, rank_b, change;	 /* of a rank */
-	double p;
+	double p, smallest;		 /* smallest: that could have been seen, as change */
+	unsigned runs;			 /* that would show the change */
 	bool beyond;
 };
 
+/* Values as they are judged: of a rank. */
+static void scale(const struct sides *s, enum value_kind kind, const struct row *r, double *ret_values)
+{
+	for (size_t i = 0; i < s->n; i++)
+		ret_values[i] = kind == VALUE_RANK_SECONDS ? r->value[i] / s->seen[i] : r->value[i];
+}
+
 static void compare_row(const struct sides *s, enum value_kind kind, struct row *r, double *scratch, struct compared *c)
 {
-	*c = (struct compared){.row = r, .p = NAN};
+	*c = (struct compared){.row = r, .p = NAN, .smallest = NAN};
 	c->a = side_mean(s, 0, r->value);
 	c->b = side_mean(s, 1, r->value);
 	c->spread_a = noise_spread(r->value, s->na);
 	c->spread_b = noise_spread(r->value + s->na, s->nb);
-	for (size_t i = 0; i < s->n; i++)
-		scratch[i] = kind == VALUE_RANK_SECONDS ? r->value[i] / s->seen[i] : r->value[i];
+	scale(s, kind, r, scratch);
 	c->rank_a = side_mean(s, 0, scratch);
 	c->rank_b = side_mean(s, 1, scratch);
 	c->change = c->rank_b - c->rank_a;
 	if (s->judged && (kind == VALUE_FACTOR || (c->rank_a + c->rank_b) / 2 >= JUDGED_SHARE_MIN * s->region_s))
 		c->p = noise_p(scratch, s->na, scratch + s->na, s->nb);
+}
+
+/* Of rows that are judged: what they could have shown, if they had to stand out of all of them. */
+static void look_further(const struct sides *s, enum value_kind kind, struct compared *all, size_t n, double *scratch)
+{
+	size_t judged = 0;
+	for (size_t i = 0; i < n; i++)
+		judged += !isnan(all[i].p);
+	for (size_t i = 0; i < n; i++) {
+		double alpha = NOISE_ALPHA / NOISE_TABLES / (double)(judged > 0 ? judged : 1);
+		if (isnan(all[i].p))
+			continue;
+		scale(s, kind, all[i].row, scratch);
+		all[i].smallest = noise_smallest(scratch, s->na, scratch + s->na, s->nb, alpha);
+		all[i].runs = noise_runs(scratch, s->na, scratch + s->na, s->nb, alpha);
+	}
 }
 
 static void put_row(const struct compared *c, enum value_kind kind)
@@ -100,6 +123,12 @@ static void put_row(const struct compared *c, enum value_kind kind)
 	}
 	json_put_null_or(o, factor ? "a_spread" : "a_spread_s", c->spread_a);
 	json_put_null_or(o, factor ? "b_spread" : "b_spread_s", c->spread_b);
+	json_put_null_or(o,
+			 factor			 ? "smallest"
+			 : kind == VALUE_SECONDS ? "smallest_s"
+						 : "smallest_per_rank_s",
+			 c->smallest);
+	json_put_null_or(o, "runs_needed", c->runs > 0 ? c->runs : NAN);
 	json_put_null_or(o, "p", c->p);
 	if (isnan(c->p))
 		cJSON_AddNullToObject(o, "significant");
@@ -166,6 +195,8 @@ int table_put(struct table *t, enum value_kind kind, bool sorted, cJSON *array)
 	int code = t->failed || all == NULL || scratch == NULL || array == NULL ? -ENOMEM : 0;
 	for (size_t i = 0; code == 0 && i < t->rows.n; i++)
 		compare_row(t->sides, kind, &t->rows.at[i], scratch, &all[i]);
+	if (code == 0)
+		look_further(t->sides, kind, all, t->rows.n, scratch);
 	if (code == 0)
 		code = put_rows(t, all, kind, sorted, array);
 	free(all);

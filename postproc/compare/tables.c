@@ -1,10 +1,12 @@
 /* tables.c - times and factors of both sides: the run as a whole, efficiencies, MPI functions, waiting.
- * In: summary, efficiency, per_rank, operations, wait_totals.  Out: a member each. */
+ * In: efficiency, per_rank, phases, operations, wait_totals.  Out: a member each. */
 #include "postproc/compare/parts.h"
 
 #include "base/json.h"
+#include "format/efficiencies.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define COUNT(x) (sizeof(x) / sizeof((x)[0]))
 
@@ -20,12 +22,12 @@ static struct row *metric(struct table *t, const char *name)
 
 static int put_factors(const struct sides *s, cJSON *array)
 {
-	static const char *const names[] = {"load_balance", "communication", "parallel", "serialization", "transfer"};
 	struct table t = {.sides = s};
-	for (size_t k = 0; k < COUNT(names); k++) {
-		struct row *r = metric(&t, names[k]);
+	for (size_t k = 0; k < efficiency_count; k++) {
+		const char *name = efficiency_rows[k].name;
+		struct row *r = metric(&t, name);
 		for (size_t i = 0; r != NULL && i < s->n; i++)
-			r->value[i] = json_number(json_item(s->run[i]->analysis, "efficiency"), names[k]);
+			r->value[i] = json_number(json_item(s->run[i]->analysis, "efficiency"), name);
 	}
 	int code = table_put(&t, VALUE_FACTOR, false, array);
 	table_done(&t);
@@ -35,9 +37,13 @@ static int put_factors(const struct sides *s, cJSON *array)
 static int put_region(const struct sides *s, cJSON *array)
 {
 	struct table t = {.sides = s};
-	struct row *r = metric(&t, "region");
-	for (size_t i = 0; r != NULL && i < s->n; i++)
-		r->value[i] = json_number(json_item(s->run[i]->analysis, "efficiency"), "region_s");
+	static const char *const times[][3] = {{"region", "efficiency", "region_s"},
+					       {"iteration", "phases", "iteration_s"}};
+	for (size_t k = 0; k < COUNT(times); k++) {
+		struct row *r = metric(&t, times[k][0]);
+		for (size_t i = 0; r != NULL && i < s->n; i++)
+			r->value[i] = json_number(json_item(s->run[i]->analysis, times[k][1]), times[k][2]);
+	}
 	int code = table_put(&t, VALUE_SECONDS, false, array);
 	table_done(&t);
 	return code;
@@ -109,6 +115,50 @@ static int put_waits(const struct sides *s, cJSON *array)
 	return code;
 }
 
+/* ---- rank by rank ---- */
+
+#define RANKS_SHOWN 64 /* of those, the largest changes */
+
+static double mean_useful(const struct compare_run *r)
+{
+	double sum = 0;
+	size_t n = 0;
+	for (const cJSON *v = json_first(r->analysis, "per_rank"); v != NULL; v = v->next, n++)
+		sum += fmax(json_number_or(v, "useful_s", 0), 0);
+	return n > 0 ? sum / (double)n : 0;
+}
+
+/* A rank's computation against the mean of its run: what makes all of a run slower is no difference of ranks, and so
+ * what one rank does otherwise stands out after few runs. */
+static void add_ranks(struct table *t, size_t i, double mean)
+{
+	for (const cJSON *v = json_first(t->sides->run[i]->analysis, "per_rank"); v != NULL; v = v->next) {
+		double rank = json_number_or(v, "rank", -1);
+		char key[32];
+		bool made;
+		snprintf(key, sizeof(key), "%.0f", rank);
+		struct row *r = table_row(t, key, &made);
+		if (r == NULL)
+			return;
+		if (made)
+			json_put(r->object, "rank", rank);
+		r->value[i] = mean > 0 ? fmax(json_number_or(v, "useful_s", 0), 0) / mean : NAN;
+	}
+}
+
+static int put_ranks(const struct sides *s, cJSON *array)
+{
+	struct table t = {.sides = s};
+	bool alike = s->run[0]->ranks == s->run[s->na]->ranks;
+	for (size_t i = 0; alike && i < s->n; i++)
+		add_ranks(&t, i, mean_useful(s->run[i]));
+	int code = table_put(&t, VALUE_FACTOR, true, array);
+	table_done(&t);
+	while (cJSON_GetArraySize(array) > RANKS_SHOWN)
+		cJSON_DeleteItemFromArray(array, RANKS_SHOWN);
+	return code;
+}
+
 int tables_put(const struct sides *s, cJSON *diff)
 {
 	cJSON *time = json_array(diff, "time");
@@ -119,5 +169,7 @@ int tables_put(const struct sides *s, cJSON *diff)
 		code = put_factors(s, json_array(diff, "efficiency"));
 	if (code == 0)
 		code = put_operations(s, json_array(diff, "operations"));
-	return code == 0 ? put_waits(s, json_array(diff, "wait_states")) : code;
+	if (code == 0)
+		code = put_waits(s, json_array(diff, "wait_states"));
+	return code == 0 ? put_ranks(s, json_array(diff, "ranks")) : code;
 }

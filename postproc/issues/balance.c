@@ -105,7 +105,7 @@ static void describe_load(const struct analysis *a, const struct load *l, struct
 	double useful_ns = a->ranks[l->most_rank].useful_ns, shared = useful_ns - l->most_ns;
 	char most[32], mean[32], time[32], without[96] = "";
 	if (shared >= PROCESSOR_SHARE_SAID * useful_ns)
-		snprintf(without, sizeof(without), " (up to %s of it without a processor)",
+		snprintf(without, sizeof(without), " (up to %s of it waiting for a core)",
 			 duration_text(shared / 1e9, time));
 	snprintf(f->what, sizeof(f->what), "Rank %u computes %s%s, the mean rank %s: the others wait for it.",
 		 l->most_rank, duration_text(useful_ns / 1e9, most), without, duration_text(l->mean_ns / 1e9, mean));
@@ -122,7 +122,7 @@ static void add_the_end(const struct analysis *a, struct issue *f)
 	if (end != NULL && end->found && end->from_ns > 0 && end->nranks > 0 && end->ranks[0] == f->ranks[0] &&
 	    end->loss_s >= AT_THE_END_SHARE * f->loss_s)
 		snprintf(f->what + len, sizeof(f->what) - len,
-			 " They wait for it at the end, from %s on: for what it alone has to do there.",
+			 " They wait for it at the end, from %s on, while it alone still has work.",
 			 duration_text((double)end->from_ns / 1e9, from));
 	free(end);
 }
@@ -137,7 +137,7 @@ void issue_load_imbalance(const struct analysis *a, struct issue *f)
 		return;
 	f->loss_s = fmax(0, l.most_ns - l.mean_ns) / 1e9 * a->ranks_seen;
 	f->metric = l.most_ns < a->ranks[l.most_rank].useful_ns || l.mean_ns < a->mean_useful_ns
-			    ? "max over mean useful time, without what may be waiting for a processor"
+			    ? "max over mean useful time, less what may be waiting for a core"
 			    : "max over mean useful time";
 	f->value = l.most_ns / l.mean_ns;
 	f->threshold = IMBALANCE_MIN;
@@ -150,7 +150,7 @@ void issue_load_imbalance(const struct analysis *a, struct issue *f)
 	describe_load(a, &l, f);
 	add_the_end(a, f);
 	snprintf(f->why, sizeof(f->why),
-		 "Ranks that meet in messages or collectives all advance at the pace of the slowest.");
+		 "Ranks that exchange messages or call collectives together advance at the pace of the slowest.");
 	snprintf(f->next, sizeof(f->next),
 		 "Give %s less work (a smaller part of the domain, dynamic distribution), or find why it takes longer "
 		 "there: compare counts of cells, iterations, cache misses, and the core that it runs on.",
@@ -166,7 +166,8 @@ static double p2p_work_s(const struct analysis *a)
 			if (step_class(a->step, &p->sigs.at[i]) == MPIX_P2P)
 				ns += (double)p->sigs.at[i].ticks * p->ns_per_tick;
 	}
-	ns -= (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
+	ns -= (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER] +
+		       a->tally.waits.total_ns[LATE_PROGRESS]);
 	double most = issue_moving_max_s(2 * (double)a->p2p.count, 2 * (double)a->p2p.bytes, 1);
 	return fmin(most, fmax(0, ns / 1e9));
 }
@@ -181,7 +182,7 @@ void issue_communication_imbalance(const struct analysis *a, struct issue *f)
 		most = fmax(most, bytes);
 	}
 	double mean = a->ranks_seen > 0 ? total / a->ranks_seen : 0;
-	f->metric = "max over mean bytes of a rank";
+	f->metric = "largest over mean bytes of a rank";
 	f->value = mean > 0 ? most / mean : 0;
 	f->threshold = TRAFFIC_RATIO_MIN;
 	f->loss_s = total > 0 ? moved * (1 - mean / most) : 0;
@@ -196,8 +197,8 @@ void issue_communication_imbalance(const struct analysis *a, struct issue *f)
 	snprintf(f->why, sizeof(f->why),
 		 "Transfers of one rank go through one network interface, one after the other.");
 	snprintf(f->next, sizeof(f->next),
-		 "Spread what goes through the ranks named: trees instead of stars, collectives "
-		 "instead of loops of sends.");
+		 "Spread the traffic of the ranks named: use trees instead of stars, collectives instead of loops of "
+		 "sends.");
 }
 
 void issue_link_hotspot(const struct analysis *a, struct issue *f)

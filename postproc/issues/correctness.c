@@ -39,14 +39,14 @@ static bool gather(const struct analysis *a, struct issue *f, enum defect_kind f
 
 void issue_truncation(const struct analysis *a, struct issue *f)
 {
-	f->metric = "messages longer than the room of their receive";
+	f->metric = "messages longer than their receive buffers";
 	f->severity = WRONG_SEVERITY;
 	if (!gather(a, f, DEFECT_TRUNCATION, DEFECT_TRUNCATION))
 		return;
-	snprintf(f->why, sizeof(f->why), "What does not fit is lost, and by default the program is aborted.");
+	snprintf(f->why, sizeof(f->why), "The rest of such a message is lost, and by default MPI aborts the program.");
 	snprintf(f->next, sizeof(f->next),
-		 "Give the receive as many elements as the longest message has, or ask for its length (MPI_Probe, "
-		 "MPI_Get_count) before.");
+		 "Give the receive as many elements as the longest message has, or query its length first (MPI_Probe, "
+		 "MPI_Get_count).");
 }
 
 void issue_mismatch(const struct analysis *a, struct issue *f)
@@ -89,9 +89,9 @@ static const char *deadlock_advice(const struct step *s, const struct defect_cas
 	if (sends)
 		return "Post the receives before the sends (MPI_Irecv), or let MPI_Sendrecv do both.";
 	if (collective)
-		return "Let all ranks come to the collectives of their communicators in the same order, and let nobody "
-		       "expect a message in front of one that is sent only behind it.";
-	return "None of them sends what the others wait for: let one of them send first, and compare sources, tags and "
+		return "Call the collectives of a communicator in the same order on all its ranks, and never wait "
+		       "before a collective for a message that is sent after it.";
+	return "No rank sends what another one waits for: let one of them send first, and compare sources, tags and "
 	       "communicators of receives and sends.";
 }
 
@@ -111,7 +111,7 @@ void issue_deadlock(const struct analysis *a, struct issue *f)
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		f->loss_s += a->ranks[r].hung_wait_ns > 0 ? a->ranks[r].open_ns / 1e9 : 0;
 	issue_charge_hung(a, f);
-	snprintf(f->why, sizeof(f->why), "None of them can go on before another does: the program never ends.");
+	snprintf(f->why, sizeof(f->why), "None of them can continue before another one does: the program never ends.");
 	snprintf(f->next, sizeof(f->next), "%s", deadlock_advice(a->step, &x->cases[0]));
 }
 
@@ -122,6 +122,6 @@ void issue_unsafe_send_cycle(const struct analysis *a, struct issue *f)
 	if (!gather(a, f, DEFECT_SEND_CYCLE, DEFECT_SEND_CYCLE))
 		return;
 	snprintf(f->why, sizeof(f->why),
-		 "With longer messages, more ranks or another MPI library the same program stands still.");
+		 "With longer messages, more ranks or another MPI library the same program can deadlock.");
 	snprintf(f->next, sizeof(f->next), "Use MPI_Sendrecv, or post the receive with MPI_Irecv before the send.");
 }

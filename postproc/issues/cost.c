@@ -68,7 +68,8 @@ static double collective_waits_ns(const struct analysis *a)
 {
 	return (double)(a->tally.waits.total_ns[WAIT_AT_NXN] + a->tally.waits.total_ns[NXN_COMPLETION] +
 			a->tally.waits.total_ns[LATE_BROADCAST] + a->tally.waits.total_ns[EARLY_REDUCE] +
-			a->tally.waits.total_ns[LATE_REDUCE] + a->tally.waits.total_ns[EARLY_SCAN]);
+			a->tally.waits.total_ns[LATE_REDUCE] + a->tally.waits.total_ns[EARLY_SCAN] +
+			a->tally.waits.total_ns[WAIT_AT_NEIGHBORS]);
 }
 
 void issue_global_collective_heavy(const struct analysis *a, struct issue *f)
@@ -98,7 +99,8 @@ void issue_small_message_overhead(const struct analysis *a, struct issue *f)
 {
 	struct cost c = cost_of(a, is_send);
 	char total[32], place[256];
-	double waits = (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
+	double waits = (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER] +
+				a->tally.waits.total_ns[LATE_PROGRESS]);
 	double mean = a->p2p.count > 0 ? (double)a->p2p.bytes / (double)a->p2p.count : SMALL_BYTES + 1;
 	f->loss_s = moving_s(&c, waits, 1); /* waits of Wait calls are in there too: a lower bound */
 	f->metric = SHARE_NAME(a, " in sends and receives, waiting not counted");
@@ -133,7 +135,7 @@ void issue_io_wait(const struct analysis *a, struct issue *f)
 	issue_add_site(f, c.site);
 	snprintf(f->what, sizeof(f->what), "MPI-IO takes %s of all ranks' time, most of it%s.",
 		 duration_text(f->loss_s, total), site_text(a->step, c.site, place, sizeof(place)));
-	snprintf(f->why, sizeof(f->why), "Ranks stand still while files are read or written.");
+	snprintf(f->why, sizeof(f->why), "Ranks do not compute while they read or write files.");
 	snprintf(f->next, sizeof(f->next),
 		 "%sFewer and larger accesses%s; ask your site how to set the file system's striping.",
 		 uses_collective_io(a) ? "The calls are collective already. "
@@ -174,9 +176,9 @@ void issue_tracing_cost(const struct analysis *a, struct issue *f)
 	if (!f->found)
 		return;
 	snprintf(f->what, sizeof(f->what),
-		 "Tracing itself took %.1f %% of rank %u's time: %s calls, and %s for what was new in them; %s on all "
+		 "Tracing itself took %.1f %% of rank %u's time: %s, and %s for what was new in them; %s on all "
 		 "ranks.",
-		 f->value * 100, worst, fmt_plain(fmt_count((double)t->calls)).s, duration_text(t->slow_ns / 1e9, slow),
+		 f->value * 100, worst, fmt_many((double)t->calls, "call").s, duration_text(t->slow_ns / 1e9, slow),
 		 duration_text(f->loss_s, total));
 	snprintf(f->why, sizeof(f->why),
 		 "Each call costs some tens of nanoseconds; one that differs from all before it (its size, tag, "

@@ -298,7 +298,7 @@ void issue_death(const struct analysis *a, struct issue *f)
 	if (n > 0 && (size_t)n < sizeof(f->what))
 		snprintf(f->what + n, sizeof(f->what) - (size_t)n, "%s", hung);
 	snprintf(f->why, sizeof(f->why),
-		 "MPI ends all ranks when one dies: %s of %s did not come to MPI_Finalize. Times end there.",
+		 "MPI ends all ranks when one dies: %s of %s did not reach MPI_Finalize. Times end there.",
 		 fmt_count(early).s, fmt_count(a->ranks_seen).s);
 	snprintf(f->next, sizeof(f->next), "%s", next_step(dead));
 }

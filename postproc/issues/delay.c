@@ -73,11 +73,11 @@ void issue_delay(const struct analysis *a, struct issue *f)
 		 row->indirect_ns > 0 ? duration_text(row->indirect_ns / 1e9, indirect) : "",
 		 row->indirect_ns > 0 ? " of it indirectly" : "");
 	snprintf(f->why, sizeof(f->why),
-		 "Since the two last exchanged something, the rank that was waited for had spent this much more here "
-		 "than the rank that waited.");
+		 "Since their last exchange, the rank that was waited for spent this much more time here than the rank "
+		 "that waited.");
 	snprintf(f->next, sizeof(f->next), "%s",
-		 computing ? "Look at what is computed before this call on the ranks named: even it out, or move "
-			     "what the call does not need behind it."
-			   : "Look at why this call takes longer on the ranks named: more data, more partners, or a "
+		 computing ? "Balance the computation before this call on the ranks named, or move what the call does "
+			     "not need after it."
+			   : "Find out why this call takes longer on the ranks named: more data, more partners, or a "
 			     "slower link.");
 }

@@ -12,7 +12,7 @@
 void issue_unmatched(const struct analysis *a, struct issue *f)
 {
 	const struct unmatched *u = &a->unmatched;
-	f->metric = "messages without a partner, both records whole";
+	f->metric = "messages without a partner, both records complete";
 	f->value = (double)u->program;
 	f->threshold = 1;
 	f->severity = HEALTH_SEVERITY;
@@ -25,10 +25,8 @@ void issue_unmatched(const struct analysis *a, struct issue *f)
 		issue_add_pair(f, x->src, x->dst);
 		issue_add_site(f, x->site);
 	}
-	snprintf(f->what, sizeof(f->what),
-		 "%s messages were sent and never received, or receives posted and "
-		 "never served.",
-		 fmt_count((double)u->program).s);
+	snprintf(f->what, sizeof(f->what), "Sent but never received, or posted but never matched: %s.",
+		 fmt_many((double)u->program, "message").s);
 	snprintf(f->why, sizeof(f->why),
 		 "A program that leaves messages behind is erroneous by the MPI standard and holds "
 		 "memory for them.");
@@ -52,8 +50,8 @@ void issue_request_leak(const struct analysis *a, struct issue *f)
 	f->found = leaked > 0;
 	if (!f->found)
 		return;
-	snprintf(f->what, sizeof(f->what), "%s requests were started and never completed or freed.",
-		 fmt_count((double)leaked).s);
+	snprintf(f->what, sizeof(f->what), "Started but neither completed nor freed: %s.",
+		 fmt_many((double)leaked, "request").s);
 	snprintf(f->why, sizeof(f->why), "Each holds memory in the MPI library until the program ends.");
 	snprintf(f->next, sizeof(f->next),
 		 "Wait for them (MPI_Waitall), or free persistent ones with MPI_Request_free.");
@@ -151,9 +149,9 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 	snprintf(f->what, sizeof(f->what), "Node %.64s runs %s rank%s on %s processor%s%s.%s", c.node,
 		 fmt_count(c.ranks).s, c.ranks == 1 ? "" : "s", fmt_count(c.pus).s, c.pus == 1 ? "" : "s", more, ready);
 	snprintf(f->why, sizeof(f->why),
-		 "Ranks take turns on a processor (a hardware thread of a core): one that computes or polls keeps the "
-		 "one that others wait for from running, and times of single calls are the scheduler's. The loss is at "
-		 "most so much: a rank that waits for another could not have used a processor.");
+		 "Ranks share a processor (a hardware thread of a core): one that computes or polls delays another one "
+		 "that ranks wait for, and the scheduler decides the times of single calls. The loss is an upper "
+		 "bound: a rank that waits for another could not have used a processor.");
 	snprintf(f->next, sizeof(f->next),
 		 "%sun at most %.0f ranks on a node (srun --ntasks-per-node=%.0f, mpirun --map-by ppr:%.0f:node): on "
 		 "more nodes, or fewer ranks.",

@@ -62,12 +62,11 @@ void issue_idle_ranks(const struct analysis *a, struct issue *f)
 		if (is_idle(a, r))
 			f->value = fmin(f->value, idle_ns(a, r) / a->longest_region_ns);
 	name_idle(a, f);
-	snprintf(f->what, sizeof(f->what), "%s of %s ranks have nothing to do for %s of %s in the mean%s.",
-		 fmt_count(n).s, fmt_count(a->ranks_seen).s, duration_text(f->loss_s / n, each),
+	snprintf(f->what, sizeof(f->what), "%s of %s ranks are idle for %s of %s in the mean%s.", fmt_count(n).s,
+		 fmt_count(a->ranks_seen).s, duration_text(f->loss_s / n, each),
 		 duration_text(a->longest_region_ns / 1e9, run),
 		 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
-	snprintf(f->why, sizeof(f->why),
-		 "They wait, or ended before the others: processors that the job holds and does not use.");
+	snprintf(f->why, sizeof(f->why), "They wait, or ended early: the job holds processors that it does not use.");
 	snprintf(f->next, sizeof(f->next),
 		 "Give the ranks named a part of the work, or run with as many ranks as there are parts of it.");
 }
@@ -164,14 +163,13 @@ void issue_stuck_at_end(const struct analysis *a, struct issue *f)
 	if (!f->found)
 		return;
 	snprintf(f->what, sizeof(f->what),
-		 "%s ranks are done and wait at the end for rank %u, %s in all, at most %s%s.", fmt_count(n).s,
+		 "%s ranks have finished and wait at the end for rank %u, %s in total, at most %s%s.", fmt_count(n).s,
 		 f->nranks > 0 ? f->ranks[0] : last, duration_text(f->loss_s, total),
 		 duration_text(longest / 1e9, most),
 		 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
-		 "The job ends with its last rank; what that one does alone at the end, all others pay for.");
+		 "The job ends with its last rank: while that one works alone, all others wait.");
 	snprintf(f->next, sizeof(f->next),
-		 "See what the rank that comes last does there: output or a remaining piece of work that it alone has "
-		 "can "
-		 "be shared by all, or begun earlier.");
+		 "Look at what the last rank does there: share its output or remaining work among all ranks, or begin "
+		 "it earlier.");
 }

@@ -23,7 +23,10 @@ struct issue {
 	const char *issue;
 	double loss_s;	 /* summed over ranks; 0 when it is not about time */
 	double of_s;	 /* what the loss is a share of, if not of issue_total_s() */
-	double severity; /* 0..1; 0: from the loss's share */
+	double severity; /* 0..1; 0: from its gain if that is known, else from the loss's share */
+	/* What the run would gain without it, by replay: share of its length. Set by parts/issues.c. */
+	bool replayed; /* it is known */
+	double gain, gain_low, gain_high, gain_s;
 	uint32_t ranks[ISSUE_RANKS_ALL_MAX];
 	unsigned nranks;
 	bool more_ranks; /* than there was room for */

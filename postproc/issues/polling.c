@@ -53,7 +53,7 @@ void issue_polling(const struct analysis *a, struct issue *f)
 		f->loss_s += a->ranks[r].polling_ns / 1e9;
 		add_rank(a, r, &all);
 	}
-	f->metric = SHARE_NAME(a, " in tests that found nothing");
+	f->metric = SHARE_NAME(a, " in unsuccessful tests");
 	f->value = f->loss_s / issue_total_s(a);
 	f->threshold = WAIT_SHARE_MIN;
 	f->found = f->value >= f->threshold;
@@ -63,7 +63,7 @@ void issue_polling(const struct analysis *a, struct issue *f)
 		if (a->ranks[r].polling_ns >= WAIT_SHARE_MIN * a->ranks[r].region_ns)
 			issue_add_rank(f, r);
 	issue_add_site(f, all.site);
-	snprintf(f->what, sizeof(f->what), "%s tests found nothing and took %s (total over ranks), mostly%s.",
+	snprintf(f->what, sizeof(f->what), "%s unsuccessful tests took %s (total over ranks), mostly%s.",
 		 fmt_count((double)all.calls).s, duration_text(f->loss_s, total),
 		 site_text(a->step, all.site, place, sizeof(place)));
 	add_waits(a, f);

@@ -48,16 +48,14 @@ void issue_serialization(const struct analysis *a, struct issue *f)
 		return;
 	name_chain(a, f);
 	snprintf(f->what, sizeof(f->what),
-		 "Even if transfers cost nothing the run would take %s, although no rank computes longer than %s: the "
-		 "rest of it ranks wait for each other in turn, most%s.",
+		 "With ideal transfers the run would still take %s, although no rank computes longer than %s: for the "
+		 "rest, ranks wait for each other in turn, mostly%s.",
 		 duration_text(ideal_ns / 1e9, ideal), duration_text(a->max_useful_ns / 1e9, most),
 		 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
-		 "Ranks work one after the other, or take turns in who has more to do: each waits for the results of "
-		 "the "
+		 "Ranks work one after another, or take turns in having more work: each waits for the results of the "
 		 "one before.");
-	snprintf(
-		f->next, sizeof(f->next),
-		"Break the chain of dependences at the call sites listed: hand on smaller pieces so that the next rank "
-		"can begin, or let each rank work on what needs no one else's result meanwhile.");
+	snprintf(f->next, sizeof(f->next),
+		 "Break the chain of dependences at the call sites listed: pass on smaller pieces so that the next "
+		 "rank can begin, or give each rank independent work meanwhile.");
 }

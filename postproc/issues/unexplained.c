@@ -85,10 +85,10 @@ static const char *advice(enum mpix_class class)
 	case MPIX_COLL:
 		return "Call it less often, on fewer ranks or with less data; try another algorithm of the library.";
 	case MPIX_SYNC:
-		return "Ask whether it is needed: messages and collectives already order what depends on them.";
+		return "Check whether it is needed: messages and collectives already order what depends on them.";
 	case MPIX_RMA:
-		return "Hold locks shorter and join small accesses; one target that all lock or access serves them "
-		       "one after the other.";
+		return "Hold locks for less time and join small accesses; one target that all lock or access serves "
+		       "them one after another.";
 	default:
 		return "Do it once before the loop and keep the result, where that is possible.";
 	}
@@ -129,15 +129,15 @@ void issue_unexplained(const struct analysis *a, struct issue *f)
 	f->found = f->value >= f->threshold && all_judged(a->step);
 	if (f->found) {
 		issue_add_site(f, worst);
-		snprintf(f->what, sizeof(f->what), "%s calls%s took %s besides waiting for others%s%s%s.",
-			 fmt_count((double)of[worst].calls).s, site_text(a->step, worst, place, sizeof(place)),
+		snprintf(f->what, sizeof(f->what), "%s%s took %s besides waiting for others%s%s%s.",
+			 fmt_many((double)of[worst].calls, "call").s, site_text(a->step, worst, place, sizeof(place)),
 			 duration_text(f->loss_s, total),
 			 shared_ns >= PROCESSOR_SHARE_SAID * of[worst].ns ? " and for a processor" : "",
 			 of[worst].bytes > 0 ? ", and moved " : "",
 			 of[worst].bytes > 0 ? bytes_text((double)of[worst].bytes, moved) : "");
 		snprintf(f->why, sizeof(f->why),
-			 "Nobody was late for these calls as far as the record tells: they took that long themselves, "
-			 "for moving data or for the library's own work.");
+			 "No rank was late for these calls as far as is recorded: the time went into moving data or "
+			 "the library's own work.");
 		snprintf(f->next, sizeof(f->next), "%s", advice(of[worst].class));
 	}
 	free(of);

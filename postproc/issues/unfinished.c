@@ -18,7 +18,7 @@ static const char *hung_clause(const struct step *s, char ret_text[96])
 	int64_t hung_ns = s->runtime_ns - s->advanced_ns;
 	ret_text[0] = '\0';
 	if (hung_ns > 0)
-		snprintf(ret_text, 96, "; the last %s nobody advanced", duration_text((double)hung_ns / 1e9, hung));
+		snprintf(ret_text, 96, "; no rank advanced in the last %s", duration_text((double)hung_ns / 1e9, hung));
 	return ret_text;
 }
 
@@ -152,7 +152,7 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 	struct places places = {.n = 0};
 	uint32_t early, n = count_places(s, &places);
 	char ran[32], why[64], hung[96], where[400];
-	f->metric = "ranks that did not come to MPI_Finalize";
+	f->metric = "ranks that did not reach MPI_Finalize";
 	f->value = n;
 	f->threshold = 1;
 	f->severity = UNFINISHED_SEVERITY;
@@ -168,7 +168,7 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 		 duration_text((double)s->runtime_ns / 1e9, ran), outcome_text(&s->outcome, why), hung_clause(s, hung),
 		 where);
 	snprintf(f->why, sizeof(f->why),
-		 "%s of %s ranks had not come to MPI_Finalize, and none of them had died by itself.", fmt_count(n).s,
+		 "%s of %s ranks had not reached MPI_Finalize, and none of them had died by itself.", fmt_count(n).s,
 		 fmt_count(a->ranks_seen).s);
 	snprintf(f->next, sizeof(f->next), "%s", next_step(&s->outcome, hung[0] != '\0'));
 }

@@ -1,26 +1,16 @@
 /* uses.c - see uses.h. In: signatures with their totals. */
 #include "postproc/issues/uses.h"
 
-static bool any_call(const struct analysis *a, enum sig_shape shape, bool nonblocking)
+bool uses_nonblocking_receives(const struct analysis *a)
 {
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		for (size_t i = 0; a->step->ranks[r] != NULL && i < a->step->ranks[r]->sigs.n; i++) {
 			const struct sig *sig = &a->step->ranks[r]->sigs.at[i];
-			if (sig->defined && sig->calls > 0 && sig->call.shape == shape &&
-			    ((sig->call.flags & SIG_STARTS_REQUEST) != 0) == nonblocking)
+			if (sig->defined && sig->calls > 0 && sig->call.shape == SIG_RECV &&
+			    (sig->call.flags & SIG_STARTS_REQUEST) != 0)
 				return true;
 		}
 	return false;
-}
-
-bool uses_nonblocking_receives(const struct analysis *a)
-{
-	return any_call(a, SIG_RECV, true);
-}
-
-bool uses_nonblocking_sends(const struct analysis *a)
-{
-	return any_call(a, SIG_SEND, true);
 }
 
 static const char *op_at(const struct analysis *a, uint32_t site)

@@ -3,9 +3,8 @@
 
 #include "postproc/issues/issues.h"
 
-/* Receives, or sends, are started as requests. */
+/* Receives are started as requests. */
 bool uses_nonblocking_receives(const struct analysis *a);
-bool uses_nonblocking_sends(const struct analysis *a);
 /* The call at this place (or NONE) is nonblocking, or completes what is. */
 bool uses_nonblocking_at(const struct analysis *a, uint32_t site);
 /* Of the time in reading and writing files, most is in collective calls; in nonblocking ones. */

@@ -75,7 +75,7 @@ void issue_of_waits(const struct analysis *a, struct issue *f, const struct wait
 	if (f->found) {
 		fill_from(f, &c);
 		(void)site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place));
-		snprintf(f->what, sizeof(f->what), "%s waited %s in all, %s each time, %s%s%s.", w->waiters,
+		snprintf(f->what, sizeof(f->what), "%s waited %s in total, %s each time, %s%s%s.", w->waiters,
 			 duration_text(c.seconds, total), duration_text(c.seconds / (double)calls_of(&c), each),
 			 w->event, *place != '\0' ? ", mostly" : "", place);
 		snprintf(f->why, sizeof(f->why), "%s", w->why);
@@ -88,12 +88,10 @@ void issue_late_sender(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
 		1u << LATE_SENDER, "Receivers", "because messages were sent later than they were needed",
-		"A receive that is waited for before its message was sent can only idle. The "
-		"senders are late: "
-		"they compute longer, or send after other work.",
-		"Send earlier, or put computation that does not need the message between the start of the "
-		"receive and its wait. If "
-		"uneven work between ranks is found too, repair that first."};
+		"A receive that starts before its message is sent can only wait. The senders are late: they compute "
+		"longer, or send after other work.",
+		"Send earlier, or put computation that does not need the message between the start of the receive and "
+		"its wait. If uneven work between ranks is listed too, fix that first."};
 	issue_of_waits(a, f, &w);
 }
 
@@ -111,7 +109,8 @@ static void advise_senders(const struct analysis *a, struct issue *f)
 void issue_late_receiver(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
-		1u << LATE_RECEIVER, "Senders", "because receives were posted later than messages were ready",
+		1u << LATE_RECEIVER | 1u << LATE_PROGRESS, "Senders",
+		"because receives were posted later than messages were ready",
 		"A large or synchronous message is not sent before its receive is posted; until "
 		"then the sender is "
 		"blocked.",
@@ -123,13 +122,11 @@ void issue_late_receiver(const struct analysis *a, struct issue *f)
 
 void issue_barrier_imbalance(const struct analysis *a, struct issue *f)
 {
-	static const struct wait_issue w = {1u << WAIT_AT_BARRIER | 1u << BARRIER_COMPLETION, "Ranks",
-					    "for the last rank to come to a barrier",
-					    "A barrier takes as long as the slowest rank needs to "
-					    "reach it; who comes early idles.",
-					    "Ask whether the barrier is needed: messages and "
-					    "collectives already order what depends on them. If it "
-					    "is, even out the work before it."};
+	static const struct wait_issue w = {
+		1u << WAIT_AT_BARRIER | 1u << BARRIER_COMPLETION, "Ranks", "for the last rank to reach a barrier",
+		"A barrier takes as long as the slowest rank needs to reach it; early ranks wait.",
+		"Ask whether the barrier is needed: messages and collectives already order what depends on them. If it "
+		"is, balance the work before it."};
 	issue_of_waits(a, f, &w);
 }
 
@@ -145,12 +142,13 @@ static void advise_overlap(const struct analysis *a, struct issue *f)
 void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
-		1u << WAIT_AT_NXN | 1u << NXN_COMPLETION | 1u << EARLY_SCAN, "Ranks",
-		"for the last rank to enter a collective that needs data of all",
+		1u << WAIT_AT_NXN | 1u << NXN_COMPLETION | 1u << EARLY_SCAN | 1u << WAIT_AT_NEIGHBORS |
+			1u << WAIT_AT_COMM_CREATE | 1u << WAIT_AT_COMM_FREE,
+		"Ranks", "for the last rank to enter a collective that needs data of all",
 		"An all-to-all, allreduce or scan cannot end before every member has entered it, "
 		"so every imbalance "
 		"before it is paid by all.",
-		"Even out the work before it, or do it less often."};
+		"Balance the work before it, or call it less often."};
 	issue_of_waits(a, f, &w);
 	advise_overlap(a, f);
 }

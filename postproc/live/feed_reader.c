@@ -95,9 +95,9 @@ static void get(struct feed_reader *r, const struct feed_samples *kept, const ch
 	if (strcmp(what, "latest") != 0 && !read_number(what, &number))
 		say(r, "error syntax: get needs a number, or latest\n");
 	else if (number == 0 || number > kept->newest)
-		say(r, "error unknown: there is no such sample yet; the newest is %" PRIu64 "\n", kept->newest);
+		say(r, "error unknown: this sample does not exist yet; the newest is %" PRIu64 "\n", kept->newest);
 	else if (sample_of(kept, number) == NULL)
-		say(r, "error gone: sample %" PRIu64 " is not kept any more; the oldest is %" PRIu64 "\n", number,
+		say(r, "error gone: sample %" PRIu64 " is no longer kept; the oldest is %" PRIu64 "\n", number,
 		    oldest(kept));
 	else
 		give(r, kept, number, number);
@@ -109,7 +109,7 @@ static void since(struct feed_reader *r, const struct feed_samples *kept, const 
 	if (!read_number(what, &number))
 		say(r, "error syntax: since needs a number\n");
 	else if (number > kept->newest)
-		say(r, "error unknown: there is no such sample yet; the newest is %" PRIu64 "\n", kept->newest);
+		say(r, "error unknown: this sample does not exist yet; the newest is %" PRIu64 "\n", kept->newest);
 	else if (number == kept->newest)
 		say(r, "range 0 0\n");
 	else {

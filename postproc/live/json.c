@@ -1,5 +1,5 @@
-/* json.c - see look.h: schema mpitrace/live/1 (docs/LIVE.md). */
-#include "postproc/live/look.h"
+/* json.c - see snapshot.h: schema mpitrace/live/1 (docs/LIVE.md). */
+#include "postproc/live/snapshot.h"
 
 #include "base/json.h"
 
@@ -9,7 +9,7 @@
 #define MEMBERS_MAX 64	  /* of a deadlock's core */
 #define DEADLOCKS_MAX 256 /* the smallest */
 
-static void put_job(cJSON *o, const struct look *l)
+static void put_job(cJSON *o, const struct snapshot *l)
 {
 	static const char *const texts[] = {"cluster", "job_id", "step_id", "program"};
 	cJSON *job = json_object(o, "job");
@@ -21,7 +21,7 @@ static void put_job(cJSON *o, const struct look *l)
 	json_put(job, "nodes", l->step.nnodes);
 }
 
-static void put_nodes(cJSON *o, const struct look *l)
+static void put_nodes(cJSON *o, const struct snapshot *l)
 {
 	static const char *const states[] = {[NODE_SAMPLED] = "sampled",
 					     [NODE_LAGS] = "lags",
@@ -45,7 +45,7 @@ static void put_nodes(cJSON *o, const struct look *l)
 	}
 }
 
-static void put_call(cJSON *row, const struct look *l, const struct sig *sig)
+static void put_call(cJSON *row, const struct snapshot *l, const struct sig *sig)
 {
 	char place[512];
 	const struct comm *c = sig->comm != NONE ? &l->step.comms.at[sig->comm] : NULL;
@@ -63,7 +63,7 @@ static void put_call(cJSON *row, const struct look *l, const struct sig *sig)
 	json_put_text(row, "function", site != NULL ? site->function : NULL);
 }
 
-static void put_ranks(cJSON *o, const struct look *l)
+static void put_ranks(cJSON *o, const struct snapshot *l)
 {
 	static const char *const states[] = {"silent", "useful", "mpi", "ended"};
 	cJSON *ranks = json_array(o, "ranks");
@@ -90,7 +90,7 @@ static void put_ranks(cJSON *o, const struct look *l)
 	}
 }
 
-static void put_member(cJSON *list, const struct look *l, const struct core_member *m)
+static void put_member(cJSON *list, const struct snapshot *l, const struct core_member *m)
 {
 	const struct state *t = &l->states.out.threads.at[m->thread];
 	const struct sig at = {.site = t->site};
@@ -106,7 +106,7 @@ static void put_member(cJSON *list, const struct look *l, const struct core_memb
 	free(until);
 }
 
-static void put_waiters(cJSON *list, const struct look *l, const struct core_waiters *w)
+static void put_waiters(cJSON *list, const struct snapshot *l, const struct core_waiters *w)
 {
 	const struct sig at = {.site = w->site};
 	char place[512];
@@ -118,7 +118,7 @@ static void put_waiters(cJSON *list, const struct look *l, const struct core_wai
 }
 
 /* The core, then all who can never go on because of it. */
-static void put_deadlock(cJSON *list, const struct look *l, const struct core *c)
+static void put_deadlock(cJSON *list, const struct snapshot *l, const struct core *c)
 {
 	cJSON *row = json_row(list), *core = json_array(row, "core"), *waiting = json_array(row, "waiting");
 	cJSON *ranks = json_array(row, "ranks");
@@ -138,7 +138,7 @@ static void put_deadlock(cJSON *list, const struct look *l, const struct core *c
 	free(why);
 }
 
-char *live_json(const struct look *l)
+char *live_json(const struct snapshot *l)
 {
 	cJSON *o = cJSON_CreateObject();
 	json_put_text(o, "schema", SCHEMA);

@@ -11,7 +11,7 @@
 #include "postproc/lines/lines.h"
 #include "postproc/totals/bytes.h"
 
-/* As look.c: shared file systems show late what others wrote. */
+/* As snapshot.c: shared file systems show late what others wrote. */
 #define LATE_NS 10000000000ll
 #define WAITING_MAX 65536u /* of one node: more, and the first ones are merged while the others are left in the file */
 #define MISSING_MAX 4096

@@ -1,7 +1,7 @@
 /* merge_node.h - what merge.c keeps of each node; merge_json.c writes it. */
 #pragma once
 
-#include "postproc/live/look.h"
+#include "postproc/live/snapshot.h"
 
 /* A sample that was seen and not merged yet. */
 struct merge_sample {

@@ -1,5 +1,5 @@
-/* replay.c - see look.h. In: SAMPLE blocks of one file, of which any may be missing or hostile.  Out: sums. */
-#include "postproc/live/look.h"
+/* replay.c - see snapshot.h. In: SAMPLE blocks of one file, of which any may be missing or hostile.  Out: sums. */
+#include "postproc/live/snapshot.h"
 
 /* What a sample may make us keep for each byte of its file: a thread, or a signature by its number, is some bytes
  * there, and its definition more. */

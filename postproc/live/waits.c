@@ -5,7 +5,7 @@
  * before the second sample. Where it is not certain what a call waits for, its thread can go on, so that what is called
  * a deadlock is one. A thread outside of MPI can go on as well: nobody can tell an endless loop from a long one, but
  * who waits for its rank is said. */
-#include "postproc/live/look.h"
+#include "postproc/live/snapshot.h"
 #include "postproc/read/comms.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@
 
 /* ---- requests: what the tracer keeps of those that a thread started last ---- */
 
-static const struct live_thread *thread_of(const struct look *l, uint32_t rank, uint32_t thread)
+static const struct live_thread *thread_of(const struct snapshot *l, uint32_t rank, uint32_t thread)
 {
 	const struct live_process *p = l->ranks.at[rank].process;
 	return p != NULL && thread < p->threads.n ? &p->threads.at[thread] : NULL;
@@ -31,7 +31,7 @@ static uint64_t next_serial(void *context, uint32_t rank, uint32_t thread)
 }
 
 /* NULL: it is not known, or does not say what it was. */
-static const struct sig *started_by(const struct look *l, uint32_t rank, uint32_t thread, uint64_t serial)
+static const struct sig *started_by(const struct snapshot *l, uint32_t rank, uint32_t thread, uint64_t serial)
 {
 	const struct live_thread *t = thread_of(l, rank, thread);
 	const struct process *p = l->step.ranks[rank];
@@ -49,7 +49,7 @@ static const struct sig *started_by(const struct look *l, uint32_t rank, uint32_
 static enum request_needs request_needs(void *context, uint32_t rank, uint32_t thread, uint64_t serial, bool alone,
 					struct want *ret_want)
 {
-	const struct look *l = context;
+	const struct snapshot *l = context;
 	const struct sig *sig = started_by(l, rank, thread, serial);
 	if (sig == NULL || (sig->call.flags & SIG_STARTS_REQUEST) == 0)
 		return REQUEST_UNKNOWN;
@@ -65,19 +65,19 @@ static enum request_needs request_needs(void *context, uint32_t rank, uint32_t t
 
 /* ---- states ---- */
 
-static bool in_finalize(const struct look *l, const struct live_rank *r)
+static bool in_finalize(const struct snapshot *l, const struct live_rank *r)
 {
 	return r->state == LIVE_MPI && r->sig != NULL && states_is_finalize(&l->step, r->sig);
 }
 
 /* It sends nothing any more. */
-static bool has_left(const struct look *l, const struct live_rank *r)
+static bool has_left(const struct snapshot *l, const struct live_rank *r)
 {
 	return r->state == LIVE_ENDED || in_finalize(l, r);
 }
 
 /* The last moment that all nodes which speak have sampled. */
-static int64_t common_ns(const struct look *l)
+static int64_t common_ns(const struct snapshot *l)
 {
 	int64_t common = l->realtime_ns;
 	for (size_t i = 0; i < l->nodes.n; i++)
@@ -89,7 +89,7 @@ static int64_t common_ns(const struct look *l)
 /* Nodes write one after the other, so that some are a sample ahead of others. All are judged as of the last moment that
  * all have sampled: who is ahead was still in its call then, and at the sample before, if it is in it for long enough.
  * Who cannot go on at one moment never can, so nothing is lost by that. */
-static bool stood_then(const struct look *l, const struct live_rank *x, double since_s)
+static bool stood_then(const struct snapshot *l, const struct live_rank *x, double since_s)
 {
 	int64_t ahead_ns = x->node != NULL ? x->node->realtime_ns - common_ns(l) : 0;
 	int64_t interval_ns = x->node != NULL ? x->node->interval_ns : 0;
@@ -124,14 +124,18 @@ double live_since(const struct live_rank *x, const struct live_thread *t)
 	return x->node != NULL && x->node->ns_per_tick > 0 ? (double)t->age_ticks * x->node->ns_per_tick / 1e9 : NAN;
 }
 
-static int add_thread(const struct look *l, struct states_of *s, uint32_t rank, uint32_t thread)
+static int add_thread(const struct snapshot *l, struct states_of *s, uint32_t rank, uint32_t thread)
 {
 	const struct live_rank *x = &l->ranks.at[rank];
 	const struct live_thread *t = &x->process->threads.at[thread];
 	const struct open_sig *open = open_of(l->step.ranks[rank], thread);
 	double since_s = live_since(x, t);
-	bool stands = t->open && t->still > 0 && open != NULL && stood_then(l, x, since_s) && !is_held_up(t, x->node);
-	return stands ? states_call(s, rank, open, since_s) : states_thread(s, rank, thread, STATE_FREE);
+	if (!t->open || t->still == 0 || open == NULL || !stood_then(l, x, since_s))
+		return states_thread(s, rank, thread, STATE_FREE);
+	int code = states_call(s, rank, open, since_s);
+	if (code == 0 && is_held_up(t, x->node))
+		s->out.threads.at[s->out.threads.n - 1].kind = STATE_FREE;
+	return code;
 }
 
 /* A thread that the kernel no longer knows has ended. */
@@ -141,7 +145,7 @@ static bool is_there(const struct live_process *p, uint32_t thread)
 	return thread == 0 || t->open || t->has_system || !p->threads.at[0].has_system;
 }
 
-static int add_rank(const struct look *l, struct states_of *s, uint32_t rank)
+static int add_rank(const struct snapshot *l, struct states_of *s, uint32_t rank)
 {
 	const struct live_rank *x = &l->ranks.at[rank];
 	if (has_left(l, x)) /* what it sent last may be under way until the next sample */
@@ -159,7 +163,7 @@ static int add_rank(const struct look *l, struct states_of *s, uint32_t rank)
 
 /* ---- who waits for those outside of MPI ---- */
 
-static int note_all_waited(struct look *l, struct graph *g)
+static int note_all_waited(struct snapshot *l, struct graph *g)
 {
 	uint8_t *seen = calloc(g->nodes.n + 1, 1);
 	int code = seen == NULL ? -ENOMEM : 0;
@@ -180,7 +184,7 @@ static int note_all_waited(struct look *l, struct graph *g)
 /* ---- all ---- */
 
 /* Nobody is outside of MPI, each has been in its call for long, and none of these may take as long as it likes. */
-static bool has_stalled(const struct look *l)
+static bool has_stalled(const struct snapshot *l)
 {
 	uint32_t waiting = 0;
 	for (uint32_t r = 0; r < l->step.nranks; r++) {
@@ -198,7 +202,7 @@ static bool has_stalled(const struct look *l)
 	return waiting > 0;
 }
 
-int look_waits(struct look *l)
+int snapshot_waits(struct snapshot *l)
 {
 	struct states_from from = {STATE_SAMPLE, l, next_serial, request_needs, .exact = false};
 	struct graph g = {0};

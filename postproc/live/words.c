@@ -1,5 +1,5 @@
-/* words.c - see look.h. */
-#include "postproc/live/look.h"
+/* words.c - see snapshot.h. */
+#include "postproc/live/snapshot.h"
 
 #include "base/units.h"
 
@@ -9,7 +9,7 @@
 #define WORDS_MEMBERS_MAX 16 /* of a deadlock that are named one by one */
 #define WORDS_ROWS_MAX 4     /* calls in which others wait for it */
 
-const char *live_op(const struct look *l, const struct sig *sig)
+const char *live_op(const struct snapshot *l, const struct sig *sig)
 {
 	if (sig == NULL)
 		return "MPI_Init";
@@ -24,7 +24,7 @@ int32_t live_peer(const struct sig *sig)
 	return sig->peer;
 }
 
-bool live_place(const struct look *l, const struct sig *sig, char *ret_text, size_t cap)
+bool live_place(const struct snapshot *l, const struct sig *sig, char *ret_text, size_t cap)
 {
 	const struct site *site = sig != NULL && sig->site != NONE ? &l->step.sites.at[sig->site] : NULL;
 	const char *slash = site != NULL && site->file != NULL ? strrchr(site->file, '/') : NULL;
@@ -45,18 +45,18 @@ bool live_place(const struct look *l, const struct sig *sig, char *ret_text, siz
 static void put_peer(struct buf *b, const char *preposition, int32_t peer)
 {
 	if (peer == SIG_ANY)
-		buf_printf(b, " %s anybody", preposition);
+		buf_printf(b, " %s any rank", preposition);
 	else if (peer >= 0)
 		buf_printf(b, " %s rank %d", preposition, peer);
 }
 
 /* It has no name of its own, and none that it was made of. */
-static bool is_world(const struct look *l, const struct comm *c)
+static bool is_world(const struct snapshot *l, const struct comm *c)
 {
 	return c->parent == NONE && c->size == l->step.nranks;
 }
 
-static void put_comm(struct buf *b, const struct look *l, const struct sig *sig)
+static void put_comm(struct buf *b, const struct snapshot *l, const struct sig *sig)
 {
 	const struct comm *c = sig->comm != NONE ? &l->step.comms.at[sig->comm] : NULL;
 	if (c != NULL && c->name != NULL && strcmp(c->name, "MPI_COMM_WORLD") != 0)
@@ -65,7 +65,7 @@ static void put_comm(struct buf *b, const struct look *l, const struct sig *sig)
 		buf_printf(b, " on a communicator of %u", c->size);
 }
 
-static void put_call(struct buf *b, const struct look *l, const struct sig *sig)
+static void put_call(struct buf *b, const struct snapshot *l, const struct sig *sig)
 {
 	if (sig == NULL) {
 		buf_str(b, "in MPI_Init");
@@ -99,13 +99,13 @@ static char *text_of(struct buf *b)
 	return NULL;
 }
 
-static void put_words(struct buf *b, const struct look *l, uint32_t rank, const struct sig *sig, double since_s,
+static void put_words(struct buf *b, const struct snapshot *l, uint32_t rank, const struct sig *sig, double since_s,
 		      bool with_time)
 {
 	const struct live_rank *r = &l->ranks.at[rank];
 	char place[512];
 	if (r->state == LIVE_SILENT)
-		buf_str(b, "was not heard of");
+		buf_str(b, "has no samples");
 	else if (r->state == LIVE_ENDED)
 		buf_str(b, "has ended");
 	else if (r->state == LIVE_USEFUL)
@@ -120,7 +120,7 @@ static void put_words(struct buf *b, const struct look *l, uint32_t rank, const 
 		buf_str(b, ", stopped by a signal");
 }
 
-char *live_words(const struct look *l, uint32_t rank, bool with_time)
+char *live_words(const struct snapshot *l, uint32_t rank, bool with_time)
 {
 	struct buf b = {0};
 	buf_printf(&b, "rank %u ", rank);
@@ -130,7 +130,7 @@ char *live_words(const struct look *l, uint32_t rank, bool with_time)
 
 /* ---- deadlocks ---- */
 
-char *live_until(const struct look *l, const struct core_member *m)
+char *live_until(const struct snapshot *l, const struct core_member *m)
 {
 	const struct states *s = &l->states.out;
 	struct buf b = {0};
@@ -141,7 +141,7 @@ char *live_until(const struct look *l, const struct core_member *m)
 	return text_of(&b);
 }
 
-static const struct sig *sig_of_thread(const struct look *l, uint32_t rank, uint32_t thread)
+static const struct sig *sig_of_thread(const struct snapshot *l, uint32_t rank, uint32_t thread)
 {
 	const struct process *p = l->step.ranks[rank];
 	for (size_t i = 0; i < p->open.n; i++)
@@ -151,7 +151,7 @@ static const struct sig *sig_of_thread(const struct look *l, uint32_t rank, uint
 }
 
 /* Of messages the call itself says what it waits for. */
-static void put_member(struct buf *b, const struct look *l, const struct core *c, size_t i)
+static void put_member(struct buf *b, const struct snapshot *l, const struct core *c, size_t i)
 {
 	const struct core_member *m = &c->members.at[i];
 	const struct state *t = &l->states.out.threads.at[m->thread];
@@ -170,7 +170,7 @@ static void put_member(struct buf *b, const struct look *l, const struct core *c
 	free(until);
 }
 
-static void put_waiting(struct buf *b, const struct look *l, const struct core *c)
+static void put_waiting(struct buf *b, const struct snapshot *l, const struct core *c)
 {
 	size_t n = c->waiting.n;
 	if (n == 0)
@@ -189,7 +189,7 @@ static void put_waiting(struct buf *b, const struct look *l, const struct core *
 		buf_str(b, ", others elsewhere");
 }
 
-char *live_why(const struct look *l, const struct core *c)
+char *live_why(const struct snapshot *l, const struct core *c)
 {
 	struct buf b = {0};
 	for (size_t i = 0; i < c->members.n && i < WORDS_MEMBERS_MAX; i++)

@@ -12,42 +12,42 @@ static const struct {
 	const char *name, *severity;
 	const char *one, *many; /* what there is of it */
 } kinds[DEFECT_KINDS] = {
-	[DEFECT_TRUNCATION] = {"truncation", "high", "message was longer than the room of its receive",
-			       "messages were longer than the room of their receive"},
+	[DEFECT_TRUNCATION] = {"truncation", "high", "message was longer than its receive buffer",
+			       "messages were longer than their receive buffers"},
 	[DEFECT_DATATYPE] = {"datatype_mismatch", "high", "message was received as another datatype than it was sent",
 			     "messages were received as another datatype than they were sent"},
-	[DEFECT_BYTE_TYPE] = {"datatype_mismatch", "low", "message is bytes at one end and a type at the other",
-			      "messages are bytes at one end and a type at the other"},
+	[DEFECT_BYTE_TYPE] = {"datatype_mismatch", "low",
+			      "message is MPI_BYTE at one end and another datatype at the other",
+			      "messages are MPI_BYTE at one end and another datatype at the other"},
 	[DEFECT_COLLECTIVE_ORDER] = {"collective_operation_mismatch", "high",
-				     "call met another collective operation at other ranks",
-				     "calls met another collective operation at other ranks"},
+				     "call met a different collective operation on other ranks",
+				     "calls met a different collective operation on other ranks"},
 	[DEFECT_COLLECTIVE_ROOT] = {"collective_root_mismatch", "high",
 				    "call of a collective operation named another root than other ranks",
 				    "calls of collective operations named another root than other ranks"},
 	[DEFECT_COLLECTIVE_SIZE] = {"collective_size_mismatch", "high",
-				    "call of a collective operation meant another size than other ranks",
-				    "calls of collective operations meant another size than other ranks"},
+				    "call of a collective operation had another size than on other ranks",
+				    "calls of collective operations had another size than on other ranks"},
 	[DEFECT_UNRECEIVED] = {"unreceived_message", "medium", "message was never received",
 			       "messages were never received"},
-	[DEFECT_UNSERVED] = {"unserved_receive", "medium", "receive was posted and nothing came",
-			     "receives were posted and nothing came"},
+	[DEFECT_UNSERVED] = {"unserved_receive", "medium", "receive was posted and never matched",
+			     "receives were posted and never matched"},
 	[DEFECT_SEND_CYCLE] = {"unsafe_send_cycle", "medium",
 			       "time ranks sent to each other before they received, which only buffering by the MPI "
 			       "library keeps from a deadlock",
 			       "times ranks sent to each other before they received, which only buffering by the MPI "
 			       "library keeps from a deadlock"},
-	[DEFECT_DEADLOCK] = {"deadlock", "high", "group of ranks waits for each other for ever",
-			     "groups of ranks wait for each other for ever"},
+	[DEFECT_DEADLOCK] = {"deadlock", "high", "group of ranks is deadlocked", "groups of ranks are deadlocked"},
 	[DEFECT_REQUEST_LEAK] = {"request_leak", "medium", "request was neither completed nor freed",
 				 "requests were neither completed nor freed"},
-	[DEFECT_COMMUNICATOR_LEAK] = {"communicator_leak", "low", "communicator was made and not freed, on one rank",
-				      "communicators were made and not freed, each rank counted"},
-	[DEFECT_WINDOW_LEAK] = {"window_leak", "medium", "window was made and not freed, on one rank",
-				"windows were made and not freed, each rank counted"},
+	[DEFECT_COMMUNICATOR_LEAK] = {"communicator_leak", "low", "communicator was created and not freed, on one rank",
+				      "communicators were created and not freed, counted on each rank"},
+	[DEFECT_WINDOW_LEAK] = {"window_leak", "medium", "window was created and not freed, on one rank",
+				"windows were created and not freed, counted on each rank"},
 	[DEFECT_FILE_LEAK] = {"file_leak", "medium", "file was opened and not closed, on one rank",
-			      "files were opened and not closed, each rank counted"},
-	[DEFECT_DATATYPE_LEAK] = {"datatype_leak", "low", "datatype more was made than freed",
-				  "datatypes more were made than freed"},
+			      "files were opened and not closed, counted on each rank"},
+	[DEFECT_DATATYPE_LEAK] = {"datatype_leak", "low", "datatype was created and not freed",
+				  "datatypes were created and not freed"},
 	[DEFECT_ERROR] = {"error_returned", "low", "call returned an error", "calls returned an error"},
 };
 
@@ -162,7 +162,7 @@ static void put_waiters(const struct step *s, const struct defect_case *x, char 
 			used += (size_t)snprintf(text + used, size - used, "waits in %s for %u more", op,
 						 x->nmembers - shown);
 		else if (used < size && x->needs[i] == NONE)
-			used += (size_t)snprintf(text + used, size - used, "waits in %s for anybody", op);
+			used += (size_t)snprintf(text + used, size - used, "waits in %s for any rank", op);
 		else if (used < size)
 			used += (size_t)snprintf(text + used, size - used, "waits in %s for rank %u", op, x->needs[i]);
 	}

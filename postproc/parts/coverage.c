@@ -74,7 +74,7 @@ static void explain_uncounted(struct step *s, uint32_t rank, uint32_t *named)
 	static const char *const rows[][2] = {
 		{"calls_outside", "calls of threads for which the tracer had no room are in no count: too many threads "
 				  "at once, or no memory"},
-		{"calls_unclear", "calls are in no count: nothing told whether MPI made them inside of another one"},
+		{"calls_unclear", "calls are in no count: whether MPI made them inside of another call is not known"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t n = uncounted(s->ranks[rank], rows[i][0]);
@@ -92,19 +92,15 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 		const char *why = th->why_lost != NULL ? th->why_lost : "events were not kept";
 		if (th->lost > 0 && !th->totals_wanted && (*named)++ < NAMED_MAX) {
 			double from_s = th->lost_from_ns == TIME_ABSENT ? 0 : (double)th->lost_from_ns / 1e9;
-			step_reason(s, "rank %u: %s after %.3f s; %" PRIu64 " events are only in the totals", rank, why,
-				    from_s, th->lost);
+			step_reason(s, "rank %u: %s after %.3f s; only in the totals: %s", rank, why, from_s,
+				    fmt_many((double)th->lost, "event").s);
 		}
 		if ((th->gap || unusable(s, th) > 0) && (*named)++ < NAMED_MAX)
-			step_reason(s,
-				    "rank %u: %" PRIu64 " events in or after a block that is missing cannot "
-				    "be understood and are left out",
-				    rank, unusable(s, th));
+			step_reason(s, "rank %u: left out, because a block before them is missing: %s", rank,
+				    fmt_many((double)unusable(s, th), "event").s);
 		if (not_yet_written(s, p, th) > 0 && (*named)++ < NAMED_MAX)
-			step_reason(s,
-				    "rank %u: %" PRIu64
-				    " calls are only in the totals: the file ends before their events",
-				    rank, not_yet_written(s, p, th));
+			step_reason(s, "rank %u: only in the totals, because the file ends before their events: %s",
+				    rank, fmt_many((double)not_yet_written(s, p, th), "call").s);
 	}
 	if (is_empty(s, p) && (*named)++ < NAMED_MAX)
 		step_reason(s, "rank %u: neither totals nor events are in the record: what it did is not known", rank);
@@ -114,8 +110,15 @@ static void explain_fields(struct step *s, uint32_t rank, uint32_t *named)
 {
 	double modules = json_number_or(s->ranks[rank]->meta, "modules_missing", 0);
 	if (modules > 0 && (*named)++ < NAMED_MAX)
-		step_reason(s, "rank %u: %.0f loaded objects are not in the record: call sites in them stay addresses",
-			    rank, modules);
+		step_reason(s, "rank %u: not in the record, so that their call sites stay addresses: %s", rank,
+			    fmt_many(modules, "loaded object").s);
+	double replaced = json_number_or(s->ranks[rank]->meta, "modules_replaced", 0);
+	if (replaced > 0 && (*named)++ < NAMED_MAX)
+		step_reason(
+			s,
+			"rank %u: %.0f libraries were loaded where another one that called MPI had been: call sites of "
+			"one may be shown in the other",
+			rank, replaced);
 }
 
 /* A newer tracer's, or one that was taught a call that this analysis was not. */
@@ -142,33 +145,25 @@ static void tally_bare(const struct step *s, const struct process *p, struct sho
 static void explain_unknown(struct step *s, const struct shortfall *t)
 {
 	if (t->unknown_sigs > 0)
-		step_reason(s,
-			    "%s calls (%s signatures) are of a kind that this program does not know: only their number "
-			    "and time "
-			    "are known",
-			    fmt_count((double)t->unknown_calls).s, fmt_count((double)t->unknown_sigs).s);
+		step_reason(
+			s, "of a kind that this program does not know, so that only number and time are known: %s (%s)",
+			fmt_many((double)t->unknown_calls, "call").s, fmt_many((double)t->unknown_sigs, "signature").s);
 	if (t->bare > 0)
-		step_reason(
-			s,
-			"%s messages of sizes and tags that were new are only in the totals: their number and time are "
-			"known, their sizes and partners are not",
-			fmt_count((double)t->bare).s);
+		step_reason(s, "of new sizes or tags and so only in the totals, without sizes and partners: %s",
+			    fmt_many((double)t->bare, "message").s);
 	if (t->of_tools > 0)
-		step_reason(
-			s,
-			"%s calls that a profiling library in the program, or ahead of the tracer, made for itself are "
-			"in no count",
-			fmt_count((double)t->of_tools).s);
+		step_reason(s,
+			    "made by a profiling library for itself, in the program or ahead of the tracer, and in no "
+			    "count: %s",
+			    fmt_many((double)t->of_tools, "call").s);
 	if (t->missing_defs > 0)
 		step_reason(s,
-			    "%" PRIu64
-			    " communicators, datatypes, windows, files, matched messages or names found no room in the "
-			    "tracer's tables; what calls on them mean is not known",
-			    t->missing_defs);
+			    "the tracer's tables had no room for %s (communicators, datatypes, windows, files, matched "
+			    "messages, names); what calls on them mean is not known",
+			    fmt_many((double)t->missing_defs, "definition").s);
 	if (t->unknown_defs > 0)
-		step_reason(s,
-			    "%" PRIu64 " definitions are of a kind that this program does not know and were left out",
-			    t->unknown_defs);
+		step_reason(s, "left out, because this program does not know their kind: %s",
+			    fmt_many((double)t->unknown_defs, "definition").s);
 }
 
 static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint32_t *named)
@@ -217,7 +212,7 @@ static void explain_files(struct step *s)
 				    s->nodes.at[i].name);
 	}
 	if (s->bad_blocks > 0)
-		step_reason(s, "%u block%s could not be decoded", s->bad_blocks, s->bad_blocks == 1 ? "" : "s");
+		step_reason(s, "%s could not be decoded", fmt_many(s->bad_blocks, "block").s);
 }
 
 /* Why processes that had the tracer loaded are not in the record. True: it is not whole. */
@@ -242,9 +237,9 @@ static void explain_unmatched(struct step *s, const struct unmatched *u, const s
 	} rows[] = {
 		{u->partner_missing, "message has", "messages have", "no partner: its rank is not in the record"},
 		{u->record_cut, "message has", "messages have", "no partner: a rank's record ends early"},
-		{u->unknown_source, "wildcard receive:", "wildcard receives:", "nothing tells who sent"},
+		{u->unknown_source, "wildcard receive:", "wildcard receives:", "the sender is not recorded"},
 		{u->program, "message has", "messages have",
-		 "no partner although both records are whole: never received, or never sent"},
+		 "no partner although both records are complete: never received, or never sent"},
 		{u->collectives, "collective operation lacks", "collective operations lack", "some members"},
 		{u->collectives_differ, "collective operation differs", "collective operations differ",
 		 "between members"},
@@ -260,14 +255,12 @@ static void explain_unmatched(struct step *s, const struct unmatched *u, const s
 static void explain_ranks(struct step *s, const struct shortfall *t)
 {
 	if (t->missing > 0)
-		step_reason(s, "%s of %s ranks %s not in the record", fmt_count(t->missing).s, fmt_count(s->nranks).s,
-			    t->missing == 1 ? "is" : "are");
+		step_reason(s, "%s of %s not in the record", fmt_count(t->missing).s, fmt_many(s->nranks, "rank").s);
 	if (t->unfinished > 0)
-		step_reason(s, "%s rank%s did not reach MPI_Finalize", fmt_count(t->unfinished).s,
-			    t->unfinished == 1 ? "" : "s");
+		step_reason(s, "%s did not reach MPI_Finalize", fmt_many(t->unfinished, "rank").s);
 	if (s->nodes.n < s->nnodes)
-		step_reason(s, "%s of %s nodes gave no file", fmt_count((double)s->nnodes - (double)s->nodes.n).s,
-			    fmt_count(s->nnodes).s);
+		step_reason(s, "%s of %s gave no file", fmt_count((double)s->nnodes - (double)s->nodes.n).s,
+			    fmt_many(s->nnodes, "node").s);
 }
 
 /* The step's list of nodes, as the nodes that are there tell it, without them. */

@@ -2,11 +2,14 @@
  * worth a look. */
 #include "base/units.h"
 #include "postproc/issues/order.h"
+#include "postproc/replay/replay.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define HIGH_MIN 0.6 /* of the score */
 #define MEDIUM_MIN 0.3
+#define GAIN_SAID_MIN 0.01 /* of the run, in the verdict */
 #define EFFICIENT_MIN 0.80 /* POP regards it as acceptable; the page's EFFICIENCY_MARK */
 
 static void (*const look[])(const struct analysis *a, struct issue *f) = {
@@ -148,8 +151,38 @@ static void bound_loss(const struct analysis *a, struct issue *f)
 
 double issue_score(const struct analysis *a, const struct issue *f)
 {
-	double score = f->severity > 0 ? f->severity : 4 * f->loss_s / loss_of_s(a, f);
-	return score > 1 ? 1 : score;
+	double share = f->replayed ? fmax(0, f->gain) : f->loss_s / loss_of_s(a, f);
+	return fmin(1, f->severity > 0 ? f->severity : 4 * share);
+}
+
+/* Without a replay that tells it, it stays unknown. */
+static int find_gain(const struct analysis *a, struct issue *f)
+{
+	struct replay_issue issue = {f->issue, f->states, f->nsites > 0 ? f->sites[0] : REPLAY_ANY};
+	struct replay_change change;
+	struct replay_result r;
+	if (!f->found || a->replay == NULL || replay_without_issue(&issue, &change) < 0)
+		return 0;
+	int code = replay_predict(a->replay, &change, &r);
+	if (code < 0)
+		return code;
+	f->replayed = true;
+	f->gain = r.gain;
+	f->gain_s = r.gain_s;
+	f->gain_low = r.gain_low;
+	f->gain_high = r.gain_high;
+	return 0;
+}
+
+static void put_gain(cJSON *row, const struct issue *f)
+{
+	if (!f->replayed)
+		return;
+	cJSON *gain = json_object(row, "gain");
+	json_put(gain, "s", f->gain_s);
+	json_put(gain, "share", f->gain);
+	json_put(gain, "low", f->gain_low);
+	json_put(gain, "high", f->gain_high);
 }
 
 static const char *severity_word(double score)
@@ -192,7 +225,7 @@ static void put_states(cJSON *row, const struct issue *f)
 	cJSON *list = json_array(row, "states");
 	for (unsigned i = 0; i < WAIT_STATES; i++)
 		if ((f->states & 1u << i) != 0)
-			cJSON_AddItemToArray(list, cJSON_CreateString(wait_state_names[i]));
+			cJSON_AddItemToArray(list, cJSON_CreateString(wait_state_name(i)));
 }
 
 static bool is_named(const uint32_t *list, unsigned n, uint32_t x)
@@ -238,6 +271,7 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 	json_put(row, "score", issue_score(a, f));
 	json_put(row, "loss_s", f->loss_s);
 	json_put(row, "loss_of_s", loss_of_s(a, f));
+	put_gain(row, f);
 	put_lists(a, row, f);
 	put_states(row, f);
 	json_put_text(row, "what", f->what);
@@ -265,6 +299,16 @@ static bool stood_still(const struct analysis *a)
 	return a->step->runtime_ns - a->step->advanced_ns > a->step->advanced_ns;
 }
 
+/* " Repairing this would save 49 % of the run (239 ms), by replay.", or "". */
+static const char *gain_sentence(const struct issue *f, char text[ISSUE_TEXT_MAX])
+{
+	text[0] = '\0';
+	if (f != NULL && f->replayed && f->gain >= GAIN_SAID_MIN)
+		snprintf(text, ISSUE_TEXT_MAX, " Repairing this would save %.31s of the run (%.31s), by replay.",
+			 fmt_words(fmt_share(f->gain)).s, fmt_words(fmt_time(f->gain_s)).s);
+	return text;
+}
+
 /* Its sentence; and what tracing cost, where it is too much and not that issue itself. */
 static void put_verdict(struct analysis *a, struct issue *const *order, size_t n)
 {
@@ -274,11 +318,12 @@ static void put_verdict(struct analysis *a, struct issue *const *order, size_t n
 			      : a->ranks_seen < 2   ? "one rank: there is nothing to exchange"
 			      : n == 0 || efficient ? "nothing to fix"
 						    : "no single cause stands out";
-	char text[2 * ISSUE_TEXT_MAX + 2];
-	snprintf(text, sizeof(text), "%s", worst != NULL ? worst->what : nothing);
+	char text[3 * ISSUE_TEXT_MAX + 2], gain[ISSUE_TEXT_MAX];
+	gain_sentence(worst, gain);
+	snprintf(text, sizeof(text), "%s%s", worst != NULL ? worst->what : nothing, gain);
 	for (size_t i = 0; i < n; i++)
 		if (order[i] != worst && strcmp(order[i]->issue, "tracing_cost") == 0 && !stood_still(a))
-			snprintf(text, sizeof(text), "%s%s%s", worst != NULL ? worst->what : "",
+			snprintf(text, sizeof(text), "%s%s%s%s", worst != NULL ? worst->what : "", gain,
 				 worst != NULL ? " " : "", order[i]->what);
 	json_put_text(a->root, "verdict", text);
 }
@@ -288,12 +333,14 @@ int part_issues(struct analysis *a)
 	struct issue *all = calloc(NISSUES, sizeof(*all)), *order[NISSUES];
 	if (all == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < NISSUES; i++) {
+	int code = 0;
+	for (size_t i = 0; i < NISSUES && code == 0; i++) {
 		all[i].issue = issue_rows[i].name;
 		if (a->step->totals && !issue_rows[i].of_totals)
 			continue;
 		look[i](a, &all[i]);
 		bound_loss(a, &all[i]);
+		code = find_gain(a, &all[i]);
 	}
 	size_t n = issues_order(a, all, NISSUES, order);
 	put_verdict(a, order, n);
@@ -301,5 +348,5 @@ int part_issues(struct analysis *a)
 	for (size_t i = 0; i < n; i++)
 		put_issue(a, list, order[i]);
 	free(all);
-	return 0;
+	return code;
 }

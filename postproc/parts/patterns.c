@@ -171,8 +171,7 @@ static struct pattern *next_best(struct pattern *all)
 static void put_irregular(const struct shape *s, cJSON *list)
 {
 	struct pattern p = {.name = "irregular", .score = 1};
-	snprintf(p.evidence, sizeof(p.evidence), "%s pairs exchange messages, and no shape that we know fits",
-		 fmt_count((double)s->nlinks).s);
+	snprintf(p.evidence, sizeof(p.evidence), "%s pairs exchange messages", fmt_count((double)s->nlinks).s);
 	put_pattern(s, list, &p);
 }
 

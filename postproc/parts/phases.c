@@ -1,7 +1,7 @@
 /* phases.c - "phases": what comes before a loop, the loop, and what comes after it, on one rank. The loop is what
  * comes again at even distances, or at distances that change evenly: a call site of one call each time around
- * (stream/beats.c).
- * In: beats, time windows. docs/SEMANTICS.md, Phases. */
+ * (stream/periods.c).
+ * In: periods, time windows. docs/SEMANTICS.md, Phases. */
 #include "postproc/analysis.h"
 
 #include <math.h>
@@ -21,37 +21,37 @@ enum rhythm { IS_EVEN, IS_STEADY, IS_NEARLY_EVEN, RHYTHMS };
 
 struct loop {
 	uint32_t rank, site; /* that tells the iterations; NONE: no loop */
-	const struct beat *beat;
+	const struct period *period;
 	int64_t from_ns, to_ns;
 };
 
-static bool has_rhythm(const struct beat *b, enum rhythm rhythm)
+static bool has_rhythm(const struct period *b, enum rhythm rhythm)
 {
 	if (b->calls < ITERATIONS_MIN)
 		return false;
-	return rhythm == IS_STEADY ? beat_steadiness(b) >= STEADY_MIN
-				   : beat_deviation(b) <= (rhythm == IS_EVEN ? EVEN : NEARLY_EVEN);
+	return rhythm == IS_STEADY ? period_steadiness(b) >= STEADY_MIN
+				   : period_deviation(b) <= (rhythm == IS_EVEN ? EVEN : NEARLY_EVEN);
 }
 
-static double length_of(const struct beat *b)
+static double length_of(const struct period *b)
 {
 	return (double)(b->last_ns - b->first_ns);
 }
 
 /* Of those that last as long as any, a collective of all ranks before others, the most frequent, the first. */
-static bool is_better(const struct beat *x, const struct beat *best)
+static bool is_better(const struct period *x, const struct period *best)
 {
 	if (best == NULL || x->of_all != best->of_all)
 		return best == NULL || x->of_all;
 	return x->calls > best->calls;
 }
 
-static double longest_of(const struct beats *all, enum rhythm rhythm)
+static double longest_of(const struct periods *all, enum rhythm rhythm)
 {
 	double longest = 0;
-	for (unsigned i = 0; i < BEAT_RANKS; i++)
+	for (unsigned i = 0; i < PERIOD_RANKS; i++)
 		for (size_t k = 0; all->of[i].rank != NONE && k < all->nsites; k++) {
-			const struct beat *b = &all->of[i].at[k];
+			const struct period *b = &all->of[i].at[k];
 			if (has_rhythm(b, rhythm))
 				longest = fmax(longest, length_of(b));
 		}
@@ -60,36 +60,37 @@ static double longest_of(const struct beats *all, enum rhythm rhythm)
 
 static struct loop choose(const struct analysis *a, enum rhythm rhythm)
 {
-	const struct beats *all = &a->beats;
+	const struct periods *all = &a->periods;
 	struct loop loop = {.site = NONE};
 	double longest = longest_of(all, rhythm);
 	if (longest < LOOP_SHARE_MIN * a->longest_region_ns)
 		return loop;
-	for (unsigned i = 0; i < BEAT_RANKS; i++)
+	for (unsigned i = 0; i < PERIOD_RANKS; i++)
 		for (size_t k = 0; all->of[i].rank != NONE && k < all->nsites; k++) {
-			const struct beat *b = &all->of[i].at[k];
-			if (!has_rhythm(b, rhythm) || length_of(b) < NEAR_LONGEST * longest || !is_better(b, loop.beat))
+			const struct period *b = &all->of[i].at[k];
+			if (!has_rhythm(b, rhythm) || length_of(b) < NEAR_LONGEST * longest ||
+			    !is_better(b, loop.period))
 				continue;
-			loop = (struct loop){.rank = all->of[i].rank, .site = (uint32_t)k, .beat = b};
+			loop = (struct loop){.rank = all->of[i].rank, .site = (uint32_t)k, .period = b};
 		}
 	return loop;
 }
 
 /* The calls of one time around: sites with as many calls, from the first that begins to the last that ends. */
 struct body {
-	const struct beat *first, *last;
+	const struct period *first, *last;
 };
 
 static struct body body_of(const struct analysis *a, const struct loop *loop)
 {
-	struct body body = {loop->beat, loop->beat};
-	const struct beat *of = NULL;
-	for (unsigned i = 0; i < BEAT_RANKS; i++)
-		of = a->beats.of[i].rank == loop->rank ? a->beats.of[i].at : of;
-	for (size_t k = 0; k < a->beats.nsites; k++) {
-		const struct beat *b = &of[k];
-		if (b->calls != loop->beat->calls ||
-		    fabs((double)(b->first_ns - loop->beat->first_ns)) > loop->beat->longest_ns)
+	struct body body = {loop->period, loop->period};
+	const struct period *of = NULL;
+	for (unsigned i = 0; i < PERIOD_RANKS; i++)
+		of = a->periods.of[i].rank == loop->rank ? a->periods.of[i].at : of;
+	for (size_t k = 0; k < a->periods.nsites; k++) {
+		const struct period *b = &of[k];
+		if (b->calls != loop->period->calls ||
+		    fabs((double)(b->first_ns - loop->period->first_ns)) > loop->period->longest_ns)
 			continue;
 		body.first = b->first_ns < body.first->first_ns ? b : body.first;
 		body.last = b->last_end_ns > body.last->last_end_ns ? b : body.last;
@@ -107,18 +108,18 @@ static int64_t later(int64_t a, int64_t b)
 static void find_ends(const struct analysis *a, struct loop *loop)
 {
 	const struct process *p = a->step->ranks[loop->rank];
-	const struct beat *b = loop->beat;
+	const struct period *b = loop->period;
 	struct body body = body_of(a, loop);
 	int64_t begin = p->init_exit_ns != TIME_ABSENT ? p->init_exit_ns : 0;
 	double calls_ns = (double)(body.last->last_end_ns - body.first->last_ns);
-	double between = fmax(0, beat_line_ns(b, (double)b->calls - 1) - calls_ns);
+	double between = fmax(0, period_line_ns(b, (double)b->calls - 1) - calls_ns);
 	double after = body.last->next_ns != INT64_MIN ? (double)(body.last->next_ns - body.last->last_end_ns) : 0;
 	loop->from_ns = body.first->first_ns;
 	loop->to_ns = body.last->last_end_ns;
 	if (after >= between / 2)
 		loop->to_ns += (int64_t)fmin(after, between);
 	else
-		loop->from_ns = later(begin, loop->from_ns - (int64_t)fmax(0, beat_line_ns(b, -1) - calls_ns));
+		loop->from_ns = later(begin, loop->from_ns - (int64_t)fmax(0, period_line_ns(b, -1) - calls_ns));
 }
 
 /* All ranks, from the parts of the time line that lie in it. */
@@ -162,7 +163,7 @@ static void put_phase(const struct analysis *a, cJSON *list, struct phase *x)
 
 static void put_loop(const struct analysis *a, cJSON *o, const struct loop *loop)
 {
-	const struct beat *b = loop->beat;
+	const struct period *b = loop->period;
 	const struct process *p = a->step->ranks[loop->rank];
 	int64_t begin = p->init_exit_ns != TIME_ABSENT ? p->init_exit_ns : 0;
 	int64_t end = p->finalize_enter_ns != TIME_ABSENT ? p->finalize_enter_ns : a->step->runtime_ns;
@@ -173,8 +174,8 @@ static void put_loop(const struct analysis *a, cJSON *o, const struct loop *loop
 	json_put(o, "iteration_s", b->mean_ns / 1e9);
 	json_put(o, "shortest_s", b->shortest_ns / 1e9);
 	json_put(o, "longest_s", b->longest_ns / 1e9);
-	json_put(o, "drift", (beat_line_ns(b, last) - beat_line_ns(b, 0)) / b->mean_ns);
-	json_put(o, "deviation", beat_deviation(b));
+	json_put(o, "drift", (period_line_ns(b, last) - period_line_ns(b, 0)) / b->mean_ns);
+	json_put(o, "deviation", period_deviation(b));
 	cJSON *list = json_array(o, "parts");
 	put_phase(a, list, &(struct phase){.name = "init", .from_ns = begin, .to_ns = loop->from_ns});
 	put_phase(a, list, &(struct phase){.name = "iterations", .from_ns = loop->from_ns, .to_ns = loop->to_ns});

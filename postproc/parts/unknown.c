@@ -171,24 +171,20 @@ void unknown_explain(struct analysis *a)
 	if (!s->totals)
 		return;
 	struct passed n = passed_over(a);
-	step_reason(s, "%s events in %s are not analysed yet: waits, messages and the time line are not known%s",
-		    fmt_count((double)n.events).s, fmt_plain(fmt_bytes((double)n.bytes)).s,
+	step_reason(s, "%s in %s are not analysed yet: waits, messages and the time line are not known%s",
+		    fmt_many((double)n.events, "event").s, fmt_plain(fmt_bytes((double)n.bytes)).s,
 		    s->unfinished_files > 0 ? "; there may be more in files without an end mark" : "");
 	if (n.started > 0)
-		step_reason(s,
-			    "%s persistent requests: how often they were started only events tell; messages and bytes "
-			    "are without them",
-			    fmt_count((double)n.started).s);
+		step_reason(s, "%s: only events tell how often they were started; messages and bytes are without them",
+			    fmt_many((double)n.started, "persistent request").s);
 	if (n.coarse > 0)
-		step_reason(s,
-			    "%s calls have their details in their events: from where and with whom they were made, and "
-			    "what they moved, is not known yet",
-			    fmt_count((double)n.coarse).s);
+		step_reason(s, "%s with all details in the events: call sites, partners and bytes are not known yet",
+			    fmt_many((double)n.coarse, "call").s);
 	if (n.divided > 0)
 		step_reason(s,
-			    "%s collective calls of which only partners tell what came: it is exact in sum, and "
+			    "%s whose received bytes only their partners record: exact in total, "
 			    "divided evenly among the calls",
-			    fmt_count((double)n.divided).s);
+			    fmt_many((double)n.divided, "collective call").s);
 	if (n.threaded > 0)
 		step_reason(s, "%s rank%s from several threads: their times are those of one thread",
 			    fmt_count(n.threaded).s, n.threaded == 1 ? " calls MPI" : "s call MPI");

@@ -12,7 +12,7 @@ static int by_time(const void *a, const void *b)
 static void put_row(cJSON *list, const struct wait_row *r)
 {
 	cJSON *row = json_row(list);
-	json_put_text(row, "state", wait_state_names[r->state]);
+	json_put_text(row, "state", wait_state_name(r->state));
 	json_put(row, "rank", r->rank);
 	json_put(row, "count", (double)r->count);
 	json_put_seconds(row, "seconds", r->ns);
@@ -43,7 +43,7 @@ int part_wait_states(struct analysis *a)
 		if (a->tally.waits.total_ns[i] == 0)
 			continue;
 		cJSON *row = json_row(totals);
-		json_put_text(row, "state", wait_state_names[i]);
+		json_put_text(row, "state", wait_state_name(i));
 		json_put_seconds(row, "seconds", a->tally.waits.total_ns[i]);
 	}
 	return 0;

@@ -121,7 +121,7 @@ void pattern_tree(const struct shape *s, struct pattern *p)
 		widest = degree[r] > widest ? degree[r] : widest;
 	if (edges == s->n - 1 && pairs == edges && widest > 2 && widest < s->n - 1) {
 		p->score = 0.9;
-		snprintf(p->evidence, sizeof(p->evidence), "%s pairs connect all %s ranks without a circle",
+		snprintf(p->evidence, sizeof(p->evidence), "%s pairs connect all %s ranks without a cycle",
 			 fmt_count(pairs).s, fmt_count(s->n).s);
 	}
 	free(parent);

@@ -154,7 +154,7 @@ void pattern_sweep(const struct shape *s, struct pattern *p)
 	if (g->ndims < 1 || g->two_way > 0.2 || (g->ndims == 1 && g->periodic[0]))
 		return;
 	p->score = g->share * g->coverage;
-	describe(g, "are served one way only", p);
+	describe(g, "exchange in one direction only", p);
 }
 
 void pattern_ring(const struct shape *s, struct pattern *p)

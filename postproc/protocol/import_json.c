@@ -1,4 +1,5 @@
 /* import_json.c - the analysis object of an imported trace: what its events tell, and null for what they do not. */
+#include "format/efficiencies.h"
 #include "postproc/protocol/import.h"
 
 #define PAIRS_MAX 65536u
@@ -82,9 +83,10 @@ static void put_clock(const struct import *x, cJSON *a)
 
 static void put_efficiency(cJSON *a)
 {
-	static const char *const names[] = {"load_balance", "communication", "parallel",     "serialization",
-					    "transfer",	    "region_s",	     "useful_max_s", "useful_mean_s"};
+	static const char *const names[] = {"region_s", "useful_max_s", "useful_mean_s"};
 	cJSON *o = json_object(a, "efficiency");
+	for (size_t i = 0; i < efficiency_count; i++)
+		cJSON_AddNullToObject(o, efficiency_rows[i].name);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		cJSON_AddNullToObject(o, names[i]);
 	json_put_text(o, "note", "The imported file does not say how long calls took.");
@@ -331,7 +333,8 @@ static void put_rest(cJSON *a)
 	cJSON *topology = json_object(a, "topology");
 	json_array(topology, "nodes");
 	json_array(topology, "misbindings");
-	json_put_text(a, "verdict", "Imported: the file does not say how long calls took, so nothing is judged.");
+	json_put_text(a, "verdict",
+		      "Imported: the file does not say how long calls took, so there is no analysis of issues.");
 }
 
 char *import_json(const struct import *x, const struct import_site *sites, size_t nsites)

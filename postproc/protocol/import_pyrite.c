@@ -8,6 +8,7 @@
  *	large       64 bytes: f64 seconds, i32 id, type, comm, {sender, receiver, count, bytes, tag} twice, 4 bytes
  *
  * A call has one time. */
+#include "base/units.h"
 #include "postproc/protocol/import.h"
 
 #include "base/cursor.h"
@@ -339,13 +340,13 @@ static int put_reasons(struct reading *r)
 			x, "Ranks of messages are taken for ranks of MPI_COMM_WORLD, and communicators are told apart "
 			   "by their handles: Pyrite does not say who is a member of which.");
 	if (code == 0 && r->unknown_types > 0)
-		code = import_reason(x, "%llu calls are of a kind that is not known.",
-				     (unsigned long long)r->unknown_types);
+		code = import_reason(x, "Of a kind that is not known: %s.",
+				     fmt_many((double)r->unknown_types, "call").s);
 	if (code == 0 && r->bad_sizes > 0)
-		code = import_reason(x, "%llu sizes are negative: they count as 0 bytes.",
-				     (unsigned long long)r->bad_sizes);
+		code = import_reason(x, "Negative, and counted as 0 bytes: %s.",
+				     fmt_many((double)r->bad_sizes, "size").s);
 	if (code == 0 && missing > 0)
-		code = import_reason(x, "%u ranks have no calls in the file.", missing);
+		code = import_reason(x, "Without calls in the file: %s.", fmt_many(missing, "rank").s);
 	return code < 0 ? no_memory(r) : 0;
 }
 

@@ -3,6 +3,7 @@
 #include "postproc/protocol/import.h"
 
 #include "base/index.h"
+#include "base/search.h"
 
 #define WINDOW_EVENTS (16384u * 4)
 
@@ -146,12 +147,8 @@ static int make_cuts(struct writing *w)
 
 static uint32_t window_of(const struct writing *w, int64_t ns)
 {
-	size_t first = 0, last = w->cuts.n;
-	while (last - first > 1) {
-		size_t middle = first + (last - first) / 2;
-		*(w->cuts.at[middle] <= ns ? &first : &last) = middle;
-	}
-	return (uint32_t)first;
+	size_t behind = search_first(1, w->cuts.n, i, w->cuts.at[i] <= ns);
+	return (uint32_t)(behind - 1);
 }
 
 static int find_begins(struct writing *w)

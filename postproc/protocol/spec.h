@@ -42,7 +42,6 @@ size_t spec_rules(const struct spec *s);
 uint32_t spec_rule_line(const struct spec *s, size_t rule);
 const char *spec_rule_text(const struct spec *s, size_t rule, size_t *ret_len_bytes);
 /* Does a rule look at source lines? */
-bool spec_uses_lines(const struct spec *s);
 /* processes: the value of n. -ERANGE with text and place: a division by zero, or a number beyond 64 bits. */
 int spec_judge(const struct spec *s, size_t rule, const struct spec_message *m, int64_t processes,
 	       enum spec_verdict *ret_verdict, struct error *e);

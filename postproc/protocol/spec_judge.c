@@ -133,8 +133,3 @@ const char *spec_rule_text(const struct spec *s, size_t rule, size_t *ret_len_by
 	*ret_len_bytes = s->rules.at[rule].end - s->rules.at[rule].at + 1u;
 	return s->text + s->rules.at[rule].at;
 }
-
-bool spec_uses_lines(const struct spec *s)
-{
-	return s->uses_lines;
-}

@@ -160,10 +160,8 @@ static int parse_level(struct parser *p, unsigned level)
 static int add_condition(struct parser *p, size_t first)
 {
 	bool sender = (p->slots & (1u << SLOT_DST | 1u << SLOT_DST_LINE)) == 0;
-	bool lines = (p->slots & (1u << SLOT_SRC_LINE | 1u << SLOT_DST_LINE)) != 0;
 	if (p->binds)
 		return 0;
-	p->s->uses_lines |= lines;
 	if (vec_push(&p->s->conditions, (struct spec_condition){(uint32_t)first, (uint32_t)p->s->code.n, sender}) < 0)
 		return fail(p->e, -ENOMEM, "%s: out of memory", p->s->name);
 	return 0;

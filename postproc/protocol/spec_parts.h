@@ -70,7 +70,6 @@ struct spec {
 	VEC(struct spec_code) code;
 	VEC(struct spec_condition) conditions;
 	VEC(struct spec_rule) rules;
-	bool uses_lines;
 };
 
 #define SPEC_STACK (SPEC_DEPTH_MAX * 8) /* numbers at once: each parenthesis waits with one operand of each level */

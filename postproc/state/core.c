@@ -441,6 +441,18 @@ static int count_waiter(const struct graph *g, struct core *c, uint32_t rank)
 	return vec_push(&c->waiters, fresh);
 }
 
+/* Nobody may count on it, since it may have what was sent to it; an operation of all that `node` cannot come to it
+ * waits for all the same. */
+static bool is_short_of(const struct graph *g, uint32_t rank, uint32_t node)
+{
+	const struct states *s = g->states;
+	if (rank >= g->nranks || g->nodes.at[rank].kind != NODE_FREE || g->thread_of[rank] == g->thread_of[rank + 1])
+		return false;
+	const struct state *t = &s->threads.at[g->thread_of[rank]];
+	return t->nwants == 1 && s->wants.at[t->first_want].kind == WANT_MEETING &&
+	       g->want_node.at[t->first_want] == node;
+}
+
 /* Each belongs to the first core that it can be reached from, the nearest first. */
 static void find_waiting(struct search *s)
 {
@@ -459,10 +471,11 @@ static void find_waiting(struct search *s)
 	for (size_t at = 0; at < todo.n && s->code == 0; at++)
 		for (uint32_t i = g->in [todo.at[at]]; i < g->in[todo.at[at] + 1] && s->code == 0; i++) {
 			uint32_t from = g->back[i];
-			if (of[from] != STATE_NONE || !graph_is_dead(g, from))
+			if (of[from] != STATE_NONE || !(graph_is_dead(g, from) || is_short_of(g, from, todo.at[at])))
 				continue;
 			of[from] = of[todo.at[at]];
-			s->code = vec_push(&todo, from);
+			if (graph_is_dead(g, from))
+				s->code = vec_push(&todo, from);
 		}
 	for (uint32_t r = 0; r < g->nranks && s->code == 0; r++) {
 		struct core *c = of[r] != STATE_NONE && !s->core[r] ? &s->cores->at.at[of[r]] : NULL;

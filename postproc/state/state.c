@@ -43,7 +43,7 @@ void states_done(struct states *s)
 static void put_rank(struct buf *b, const char *before, uint32_t rank)
 {
 	if (rank == STATE_NONE)
-		buf_printf(b, "%sanybody", before);
+		buf_printf(b, "%sany rank", before);
 	else
 		buf_printf(b, "%srank %u", before, rank);
 }

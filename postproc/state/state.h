@@ -13,7 +13,7 @@
 enum state_how { STATE_SAMPLE, STATE_EVENT, STATE_END };
 
 enum state_kind {
-	STATE_FREE, /* it can go on, or nobody knows that it cannot */
+	STATE_FREE, /* it can go on, or nobody knows that it cannot; what it wants may be there */
 	STATE_OVER, /* it has ended, or is in MPI_Finalize: nobody gets anything from it any more */
 	STATE_ALL,  /* in a call that ends when all of its wants are met */
 	STATE_ONE,  /* when one of them is */

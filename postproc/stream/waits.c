@@ -1,11 +1,5 @@
-/* waits.c - the table of wait states. */
+/* waits.c - waiting by state, rank and call site. */
 #include "postproc/stream/waits.h"
-
-const char *const wait_state_names[WAIT_STATES] = {
-#define ROW(state, name, words, meaning) [state] = #name,
-	WAIT_STATE_TABLE(ROW)
-#undef ROW
-};
 
 struct wanted_row {
 	const struct waits *w;

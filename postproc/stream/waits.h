@@ -1,17 +1,17 @@
 /* waits.h - time lost in waiting, by Scalasca's definitions (docs/SEMANTICS.md): who waited where, for whom. */
 #pragma once
 
-#include "format/wait_states.h"
+#include "format/waits.h"
 #include "postproc/read/step.h"
 
-enum wait_state {
-#define ROW(state, name, words, meaning) state,
-	WAIT_STATE_TABLE(ROW)
-#undef ROW
-		WAIT_STATES
-};
+/* LATE_SENDER ... WAIT_AT_COLLECTIVE_IO: the rows of format/waits.tab. */
+#define WAIT_STATE(name) name,
+enum wait_state { WAIT_STATE_ROWS(WAIT_STATE) WAIT_STATES };
 
-extern const char *const wait_state_names[WAIT_STATES];
+static inline const char *wait_state_name(enum wait_state state)
+{
+	return wait_kinds[1 + state].name;
+}
 
 /* One state of one rank at one call site (where the rank waited). */
 struct wait_row {

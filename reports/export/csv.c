@@ -55,6 +55,18 @@ static int put_list(struct exporting *x, const char *file, const char *list, con
 	return out_close(&o, true, x->e);
 }
 
+static void cell_u64(struct out *o, uint64_t value)
+{
+	out_u64(o, value);
+	out_char(o, ',');
+}
+
+static void cell_i64(struct out *o, int64_t value)
+{
+	out_i64(o, value);
+	out_char(o, ',');
+}
+
 static int put_members(struct exporting *x)
 {
 	struct out o;
@@ -64,10 +76,8 @@ static int put_members(struct exporting *x)
 	put_head(&o, "communicator,rank_in_communicator,rank");
 	for (uint32_t i = 0; i < x->defs.comms.n; i++)
 		for (uint32_t k = 0; k < x->defs.members[i].n; k++) {
-			out_u64(&o, i);
-			out_char(&o, ',');
-			out_u64(&o, k);
-			out_char(&o, ',');
+			cell_u64(&o, i);
+			cell_u64(&o, k);
 			if (x->defs.members[i].ranks[k] != DEFINITION_NONE)
 				out_u64(&o, x->defs.members[i].ranks[k]);
 			out_char(&o, '\n');
@@ -133,20 +143,16 @@ static void put_site(struct out *o, uint32_t callsite)
 static void put_wait(struct exporting *x, const struct export_event *ev, const struct export_note *n)
 {
 	struct out *o = &((struct csv *)x->state)->waits;
-	out_u64(o, ev->rank);
-	out_char(o, ',');
-	out_u64(o, ev->call->thread);
-	out_char(o, ',');
-	out_i64(o, ev->call->start_ns);
-	out_char(o, ',');
+	cell_u64(o, ev->rank);
+	cell_u64(o, ev->call->thread);
+	cell_i64(o, ev->call->start_ns);
 	out_text(o, x->info->ops[ev->call->op]);
 	out_char(o, ',');
 	put_site(o, ev->call->callsite);
 	out_char(o, ',');
 	out_text(o, export_state_name(n->state));
 	out_char(o, ',');
-	out_u64(o, n->message);
-	out_char(o, ',');
+	cell_u64(o, n->message);
 	if (n->other_lane != EXPORT_NOBODY)
 		out_u64(o, mpix_rank_of_lane(x->f, n->other_lane));
 	out_char(o, '\n');
@@ -156,34 +162,24 @@ static int csv_event(struct exporting *x, const struct export_event *ev)
 {
 	struct out *o = &((struct csv *)x->state)->events;
 	const struct mpix_event *call = ev->call;
-	out_u64(o, ev->rank);
-	out_char(o, ',');
-	out_u64(o, call->thread);
-	out_char(o, ',');
-	out_i64(o, call->start_ns);
-	out_char(o, ',');
-	out_i64(o, call->end_ns);
-	out_char(o, ',');
+	cell_u64(o, ev->rank);
+	cell_u64(o, call->thread);
+	cell_i64(o, call->start_ns);
+	cell_i64(o, call->end_ns);
 	out_field(o, x->info->ops[call->op]);
 	out_char(o, ',');
 	out_text(o, export_class_name(call->class));
 	out_char(o, ',');
 	if (call->peer != -1)
-		out_i64(o, call->peer);
-	out_char(o, ',');
-	out_i64(o, call->tag);
-	out_char(o, ',');
-	out_u64(o, call->bytes);
-	out_char(o, ',');
-	out_u64(o, call->comm);
-	out_char(o, ',');
+		cell_i64(o, call->peer);
+	cell_i64(o, call->tag);
+	cell_u64(o, call->bytes);
+	cell_u64(o, call->comm);
 	if (call->number != MPIX_NO_NUMBER)
-		out_u64(o, call->number);
-	out_char(o, ',');
+		cell_u64(o, call->number);
 	put_site(o, call->callsite);
 	out_char(o, ',');
-	out_u64(o, call->calls);
-	out_char(o, ',');
+	cell_u64(o, call->calls);
 	out_i64(o, call->wait_ns);
 	out_char(o, '\n');
 	for (uint32_t i = 0; i < ev->nnotes; i++)
@@ -194,10 +190,8 @@ static int csv_event(struct exporting *x, const struct export_event *ev)
 
 static void put_end(struct exporting *x, struct out *o, uint32_t rank, uint32_t lane)
 {
-	out_u64(o, rank);
-	out_char(o, ',');
-	out_u64(o, lane - mpix_first_lane(x->f, rank));
-	out_char(o, ',');
+	cell_u64(o, rank);
+	cell_u64(o, lane - mpix_first_lane(x->f, rank));
 }
 
 static int csv_message(struct exporting *x, const struct mpix_link *link, uint64_t number)
@@ -206,14 +200,11 @@ static int csv_message(struct exporting *x, const struct mpix_link *link, uint64
 	const struct mpix_message *m = &link->message;
 	const int64_t times[] = {m->send_start_ns, m->send_end_ns, m->recv_start_ns, m->completion_start_ns,
 				 m->recv_end_ns};
-	out_u64(o, number);
-	out_char(o, ',');
+	cell_u64(o, number);
 	put_end(x, o, m->src, link->send.lane);
 	put_end(x, o, m->dst, link->recv.lane);
-	out_i64(o, m->tag);
-	out_char(o, ',');
-	out_u64(o, m->comm);
-	out_char(o, ',');
+	cell_i64(o, m->tag);
+	cell_u64(o, m->comm);
 	out_u64(o, m->bytes);
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
 		out_char(o, ',');

@@ -27,6 +27,7 @@ struct run {
 	const struct export_note *note;
 	size_t nnotes;
 	uint64_t delivered;
+	uint64_t before; /* events that the index counts in cells before it */
 };
 
 static const struct export_format *const formats[] = {
@@ -279,7 +280,7 @@ static int visit_event(void *context, const struct mpix_event *call)
 	struct run *r = context;
 	struct export_event ev = {
 		.call = call, .lane = call->at.lane, .rank = mpix_rank_of_lane(r->x.f, call->at.lane)};
-	r->delivered++;
+	ev.number = r->before + ++r->delivered;
 	if (!export_has_rank(&r->x, ev.rank) || !overlaps(&r->x, call->start_ns, call->end_ns)) {
 		r->x.counts.events_outside++;
 		return 0;
@@ -303,6 +304,7 @@ static int read_cell_events(struct run *r, uint32_t group, uint32_t window)
 	if (rc == 0 && expected > 0)
 		rc = tolerate(r, mpix_cell_events(r->x.f, group, window, visit_event, r, r->e),
 			      &r->x.counts.events_damaged, expected);
+	r->before += expected;
 	return rc == 0 ? step(r) : rc;
 }
 

@@ -48,6 +48,7 @@ struct export_note {
 
 struct export_event {
 	const struct mpix_event *call;
+	uint64_t number; /* in the trace, from 1, whatever is chosen; of events group by group only */
 	uint32_t rank, lane;
 	const struct export_note *notes; /* of the roles that the format asked for */
 	uint32_t nnotes;

@@ -2,7 +2,7 @@
 #include "reports/export/out.h"
 #include "base/csv.h"
 #include "base/decimal.h"
-#include "base/utf8.h"
+#include "base/json_quote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,19 +150,10 @@ void out_field(struct out *o, const char *text)
 
 void out_json(struct out *o, const char *text)
 {
-	uint32_t code;
-	out_char(o, '"');
-	while (*text != 0) {
-		size_t n = utf8_next_of(text, &code);
-		if (n == 0) {
-			out_text(o, "\\ufffd");
-			n = 1;
-		} else if (code < 0x20 || code == 0x7f || code == '"' || code == '\\') {
-			out_printf(o, "\\u%04x", (unsigned)code);
-		} else {
-			out_bytes(o, text, n);
-		}
-		text += n;
-	}
-	out_char(o, '"');
+	_cleanup_buf_ struct buf quoted = {0};
+	json_quote(&quoted, text);
+	if (buf_failed(&quoted))
+		out_text(o, "null");
+	else
+		out_bytes(o, quoted.data, quoted.len_bytes);
 }

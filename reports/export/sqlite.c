@@ -1,91 +1,38 @@
 /* sqlite.c - one data base: tables, indices, and views that answer common questions. docs/EXPORT.md has the schema. All
  * is one transaction without a journal: the file is a temporary one until it is whole. */
 #include "reports/export/format.h"
+#include "reports/export/tables.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COLUMNS_MAX 15 /* of events and messages without their ids, and of waits */
 #define ROWS_MAX 4096u
 #define STEPS_BETWEEN 1000000 /* of SQLite's machine: some ten milliseconds */
 
 /* Rows that wait for their insertion. SQLite takes a statement for many of them in half the time of one for each: it
  * reads them as a virtual table. */
 struct rows {
-	struct row {
-		sqlite3_int64 at[COLUMNS_MAX];
-		uint32_t nulls; /* bit i: column i is null */
-	} * at;
+	const struct table *table;
+	struct row *at;
 	size_t n;
 	sqlite3_stmt *insert;
 };
 
 struct sqlite {
 	sqlite3 *db;
-	struct rows events, messages, waits;
-	sqlite3_int64 nevents;
+	struct rows rows[TABLES];
 };
 
 /* Rows are only appended, and indices sorted in pieces of the size of the cache: a larger one takes memory, and no less
  * time. */
-static const char schema[] =
+static const char settings[] =
 	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-4096;"
-	"PRAGMA page_size=32768; PRAGMA user_version=1; BEGIN;"
-	"CREATE TABLE meta(key TEXT PRIMARY KEY, value);"
-	"CREATE TABLE analysis(json TEXT NOT NULL);"
-	"CREATE TABLE ops(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
-	"CREATE TABLE classes(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
-	"CREATE TABLE states(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
-	"CREATE TABLE ranks(rank INTEGER PRIMARY KEY, node TEXT, useful_s REAL, mpi_s REAL, wait_s REAL);"
-	"CREATE TABLE callsites(id INTEGER PRIMARY KEY, op TEXT, file TEXT, line INTEGER, function TEXT, module TEXT,"
-	" calls INTEGER, time_s REAL, bytes INTEGER, wait_s REAL);"
-	"CREATE TABLE communicators(id INTEGER PRIMARY KEY, name TEXT, size INTEGER, parent INTEGER, created_by TEXT);"
-	"CREATE TABLE communicator_members(communicator INTEGER NOT NULL, rank_in_communicator INTEGER NOT NULL,"
-	" rank INTEGER, PRIMARY KEY(communicator, rank_in_communicator)) WITHOUT ROWID;"
-	"CREATE TABLE windows(id INTEGER PRIMARY KEY, name TEXT, communicator INTEGER, created_by TEXT,"
-	" exposed_bytes INTEGER, bytes_to_target INTEGER, bytes_from_target INTEGER);"
-	"CREATE TABLE files(id INTEGER PRIMARY KEY, name TEXT, communicator INTEGER, bytes_read INTEGER,"
-	" bytes_written INTEGER, time_s REAL);"
-	"CREATE TABLE events(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, thread INTEGER NOT NULL,"
-	" start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, op INTEGER NOT NULL, class INTEGER NOT NULL, peer "
-	"INTEGER,"
-	" tag INTEGER, bytes INTEGER NOT NULL, communicator INTEGER, collective INTEGER, callsite INTEGER,"
-	" calls INTEGER NOT NULL, wait_ns INTEGER NOT NULL, object INTEGER);"
-	"CREATE TABLE messages(id INTEGER PRIMARY KEY, src INTEGER NOT NULL, src_thread INTEGER NOT NULL,"
-	" dst INTEGER NOT NULL, dst_thread INTEGER NOT NULL, tag INTEGER, communicator INTEGER, bytes INTEGER NOT NULL,"
-	" send_start_ns INTEGER NOT NULL, send_end_ns INTEGER NOT NULL, recv_start_ns INTEGER NOT NULL,"
-	" completion_start_ns INTEGER NOT NULL, recv_end_ns INTEGER NOT NULL, send_callsite INTEGER,"
-	" recv_callsite INTEGER);"
-	"CREATE TABLE waits(event INTEGER NOT NULL REFERENCES events(id), state INTEGER NOT NULL, wait_ns INTEGER NOT "
-	"NULL,"
-	" causer INTEGER);";
+	"PRAGMA page_size=32768; PRAGMA user_version=1; BEGIN;";
 
-static const char views[] =
-	"CREATE INDEX events_by_rank ON events(rank, start_ns);"
-	"CREATE INDEX events_by_callsite ON events(callsite);"
-	"CREATE INDEX messages_by_pair ON messages(src, dst);"
-	"CREATE INDEX waits_by_event ON waits(event);"
-	"CREATE VIEW calls AS SELECT e.id, e.rank, e.thread, e.start_ns/1e9 AS start_s, (e.end_ns-e.start_ns)/1e9 AS"
-	" duration_s, o.name AS op, c.name AS class, e.peer, e.tag, e.bytes, e.communicator, e.wait_ns/1e9 AS wait_s,"
-	" s.file, s.line, s.function FROM events e JOIN ops o ON o.id=e.op JOIN classes c ON c.id=e.class"
-	" LEFT JOIN callsites s ON s.id=e.callsite;"
-	"CREATE VIEW wait_by_callsite AS SELECT s.id AS callsite, s.op, s.file, s.line, s.function, t.name AS state,"
-	" count(*) AS count, sum(w.wait_ns)/1e9 AS wait_s FROM waits w JOIN events e ON e.id=w.event"
-	" JOIN states t ON t.id=w.state LEFT JOIN callsites s ON s.id=e.callsite GROUP BY e.callsite, w.state"
-	" ORDER BY wait_s DESC;"
-	"CREATE VIEW top_pairs AS SELECT src, dst, count(*) AS messages, sum(bytes) AS bytes FROM messages"
-	" GROUP BY src, dst ORDER BY bytes DESC;"
-	"CREATE VIEW late_senders AS SELECT w.causer AS sender, e.rank AS receiver, count(*) AS count,"
-	" sum(w.wait_ns)/1e9 AS wait_s FROM waits w JOIN events e ON e.id=w.event JOIN states t ON t.id=w.state"
-	" WHERE t.name='late_sender' GROUP BY w.causer, e.rank ORDER BY wait_s DESC;"
-	"CREATE VIEW operations AS SELECT o.name AS op, sum(e.calls) AS calls, sum(e.end_ns-e.start_ns)/1e9 AS time_s,"
-	" sum(e.bytes) AS bytes, sum(e.wait_ns)/1e9 AS wait_s FROM events e JOIN ops o ON o.id=e.op GROUP BY e.op"
-	" ORDER BY time_s DESC;"
-	"CREATE VIEW collective_spread AS SELECT communicator, collective, min(op) AS op, count(*) AS ranks,"
-	" (max(start_ns)-min(start_ns))/1e9 AS arrival_spread_s FROM events WHERE collective IS NOT NULL"
-	" GROUP BY communicator, collective ORDER BY arrival_spread_s DESC;"
-	"COMMIT;";
+static const char indices[] = "CREATE INDEX events_by_rank ON events(rank, start_ns);"
+			      "CREATE INDEX events_by_callsite ON events(callsite);"
+			      "CREATE INDEX messages_by_pair ON messages(src, dst);"
+			      "CREATE INDEX waits_by_event ON waits(event);";
 
 static int check(struct exporting *x, int rc)
 {
@@ -122,111 +69,6 @@ static int put_row(struct exporting *x, sqlite3_stmt *row)
 	return check(x, rc);
 }
 
-/* ---- what events name ---- */
-
-static void bind_value(sqlite3_stmt *row, int at, const cJSON *value)
-{
-	if (cJSON_IsString(value))
-		sqlite3_bind_text(row, at, value->valuestring, -1, SQLITE_STATIC);
-	else if (!cJSON_IsNumber(value))
-		sqlite3_bind_null(row, at);
-	else if (value->valuedouble == (double)(sqlite3_int64)value->valuedouble)
-		sqlite3_bind_int64(row, at, (sqlite3_int64)value->valuedouble);
-	else
-		sqlite3_bind_double(row, at, value->valuedouble);
-}
-
-/* A list of the analysis as rows; columns of the table stand in the same order. */
-static const struct {
-	const char *list, *sql, *keys[12];
-} lists[] = {
-	{"per_rank", "INSERT OR IGNORE INTO ranks VALUES(?,?,?,?,?)", {"rank", "node", "useful_s", "mpi_s", "wait_s"}},
-	{"callsites",
-	 "INSERT OR IGNORE INTO callsites VALUES(?,?,?,?,?,?,?,?,?,?)",
-	 {"id", "op", "file", "line", "function", "module", "calls", "time_s", "bytes", "wait_s"}},
-	{"communicators",
-	 "INSERT OR IGNORE INTO communicators VALUES(?,?,?,?,?)",
-	 {"id", "name", "size", "parent", "created_by"}},
-	{"windows",
-	 "INSERT OR IGNORE INTO windows VALUES(?,?,?,?,?,?,?)",
-	 {"id", "name", "communicator", "created_by", "exposed_bytes", "bytes_to_target", "bytes_from_target"}},
-	{"files",
-	 "INSERT OR IGNORE INTO files VALUES(?,?,?,?,?,?)",
-	 {"id", "name", "communicator", "bytes_read", "bytes_written", "time_s"}},
-};
-
-static int put_list(struct exporting *x, size_t at)
-{
-	sqlite3_stmt *row;
-	int rc = prepare(x, lists[at].sql, &row);
-	for (const cJSON *item = json_first(x->defs.analysis, lists[at].list); item != NULL && rc == 0;
-	     item = item->next) {
-		for (int k = 0; k < 12 && lists[at].keys[k] != NULL; k++)
-			bind_value(row, k + 1, json_item(item, lists[at].keys[k]));
-		rc = put_row(x, row);
-	}
-	sqlite3_finalize(row);
-	return rc;
-}
-
-static int put_members(struct exporting *x)
-{
-	sqlite3_stmt *row;
-	int rc = prepare(x, "INSERT INTO communicator_members VALUES(?,?,?)", &row);
-	for (uint32_t i = 0; i < x->defs.comms.n && rc == 0; i++)
-		for (uint32_t k = 0; k < x->defs.members[i].n && rc == 0; k++) {
-			uint32_t rank = x->defs.members[i].ranks[k];
-			sqlite3_bind_int64(row, 1, i);
-			sqlite3_bind_int64(row, 2, k);
-			if (rank == DEFINITION_NONE)
-				sqlite3_bind_null(row, 3);
-			else
-				sqlite3_bind_int64(row, 3, rank);
-			rc = put_row(x, row);
-		}
-	sqlite3_finalize(row);
-	return rc;
-}
-
-static int put_name(struct exporting *x, sqlite3_stmt *row, uint32_t id, const char *name)
-{
-	sqlite3_bind_int64(row, 1, id);
-	sqlite3_bind_text(row, 2, name, -1, SQLITE_STATIC);
-	return put_row(x, row);
-}
-
-static int put_names(struct exporting *x)
-{
-	sqlite3_stmt *op = NULL, *class = NULL, *state = NULL;
-	int rc = prepare(x, "INSERT INTO ops VALUES(?,?)", &op);
-	if (rc == 0)
-		rc = prepare(x, "INSERT INTO classes VALUES(?,?)", &class);
-	if (rc == 0)
-		rc = prepare(x, "INSERT INTO states VALUES(?,?)", &state);
-	for (uint32_t i = 0; i < x->info->nops && rc == 0; i++)
-		rc = put_name(x, op, i, x->info->ops[i]);
-	for (uint32_t i = 0; i < MPIX_CLASSES && rc == 0; i++)
-		rc = put_name(x, class, i, export_class_name((uint8_t)i));
-	for (uint32_t i = 1; strcmp(export_state_name((uint8_t)i), "unknown") != 0 && rc == 0; i++)
-		rc = put_name(x, state, i, export_state_name((uint8_t)i));
-	sqlite3_finalize(op);
-	sqlite3_finalize(class);
-	sqlite3_finalize(state);
-	return rc;
-}
-
-static int put_analysis(struct exporting *x)
-{
-	sqlite3_stmt *row;
-	int rc = prepare(x, "INSERT INTO analysis VALUES(?)", &row);
-	if (rc == 0)
-		sqlite3_bind_text(row, 1, mpix_analysis(x->f), -1, SQLITE_STATIC);
-	if (rc == 0)
-		rc = put_row(x, row);
-	sqlite3_finalize(row);
-	return rc == 0 ? run(x, "INSERT INTO meta VALUES('schema','mpitrace/sqlite/1')") : rc;
-}
-
 /* ---- a virtual table of rows ---- */
 
 struct rows_table {
@@ -250,7 +92,10 @@ static int rows_connect(sqlite3 *db, void *context, int argc, const char *const 
 		return SQLITE_NOMEM;
 	*t = (struct rows_table){.rows = context};
 	*ret = &t->base;
-	return sqlite3_declare_vtab(db, "CREATE TABLE rows(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)");
+	char *sql = sqlite3_mprintf("CREATE TABLE rows(%s)", t->rows->table->columns);
+	int rc = sql != NULL ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+	sqlite3_free(sql);
+	return rc;
 }
 
 static int rows_disconnect(sqlite3_vtab *t)
@@ -329,14 +174,22 @@ static const sqlite3_module rows_module = {.xConnect = rows_connect,
 					   .xColumn = rows_column,
 					   .xRowid = rows_id};
 
-static int rows_begin(struct exporting *x, struct rows *rows, const char *name, const char *insert)
+static int rows_begin(struct exporting *x, enum table_id id)
 {
 	struct sqlite *s = x->state;
+	struct rows *rows = &s->rows[id];
+	char sql[1024];
+	rows->table = &tables[id];
 	rows->at = malloc(ROWS_MAX * sizeof(*rows->at));
 	if (rows->at == NULL)
 		return fail(x->e, -ENOMEM, "out of memory");
-	int rc = check(x, sqlite3_create_module(s->db, name, &rows_module, rows));
-	return rc == 0 ? prepare(x, insert, &rows->insert) : rc;
+	snprintf(sql, sizeof(sql), "CREATE TABLE %s(%s)", rows->table->name, rows->table->columns);
+	int rc = run(x, sql);
+	snprintf(sql, sizeof(sql), "new_%s", rows->table->name);
+	if (rc == 0)
+		rc = check(x, sqlite3_create_module(s->db, sql, &rows_module, rows));
+	snprintf(sql, sizeof(sql), "INSERT INTO %s SELECT * FROM new_%s", rows->table->name, rows->table->name);
+	return rc == 0 ? prepare(x, sql, &rows->insert) : rc;
 }
 
 static int rows_flush(struct exporting *x, struct rows *rows)
@@ -346,12 +199,9 @@ static int rows_flush(struct exporting *x, struct rows *rows)
 	return rc;
 }
 
-/* Room for one more; those that are null are set by set_null(). */
 static struct row *row_begin(struct rows *rows)
 {
-	struct row *row = &rows->at[rows->n];
-	row->nulls = 0;
-	return row;
+	return &rows->at[rows->n];
 }
 
 static int row_end(struct exporting *x, struct rows *rows)
@@ -366,6 +216,34 @@ static void rows_done(struct rows *rows)
 	*rows = (struct rows){0};
 }
 
+/* ---- samples: those of chosen ranks that overlap the span ---- */
+
+static int put_thread(struct exporting *x, const struct mpix_sample *s, const struct mpix_sample_thread *t)
+{
+	struct rows *rows = ((struct sqlite *)x->state)->rows;
+	row_of_sample(row_begin(&rows[TABLE_SAMPLES]), x->f, s, t);
+	int rc = row_end(x, &rows[TABLE_SAMPLES]);
+	for (uint32_t i = 0; i < t->ncells && rc == 0; i++) {
+		struct row *row = row_begin(&rows[TABLE_SAMPLE_CALLS]);
+		rc = row_of_sample_call(row, x->f, s, t, &t->cells[i], x->e);
+		if (rc == 0)
+			rc = row_end(x, &rows[TABLE_SAMPLE_CALLS]);
+	}
+	return rc;
+}
+
+static int put_sample(void *context, const struct mpix_sample *s)
+{
+	struct exporting *x = context;
+	int rc = 0;
+	if (s->start_ns >= x->choice->to_ns || s->end_ns <= x->choice->from_ns)
+		return 0;
+	for (uint32_t i = 0; i < s->nthreads && rc == 0; i++)
+		if (export_has_rank(x, mpix_rank_of_lane(x->f, s->threads[i].lane)))
+			rc = put_thread(x, s, &s->threads[i]);
+	return rc;
+}
+
 static int sqlite_begin(struct exporting *x)
 {
 	struct sqlite *s = x->state = calloc(1, sizeof(*s));
@@ -378,119 +256,58 @@ static int sqlite_begin(struct exporting *x)
 					  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL));
 	if (rc == 0) {
 		sqlite3_progress_handler(s->db, STEPS_BETWEEN, asked_to_stop, x);
-		rc = run(x, schema);
+		rc = run(x, settings);
 	}
 	if (rc == 0)
-		rc = put_names(x);
-	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && rc == 0; i++)
-		rc = put_list(x, i);
-	if (rc == 0)
-		rc = put_members(x);
-	if (rc == 0)
-		rc = put_analysis(x);
-	if (rc == 0)
-		rc = rows_begin(x, &s->events, "new_events",
-				"INSERT INTO events(rank, thread, start_ns, end_ns, op, class, peer, tag, bytes, "
-				"communicator, collective, callsite, calls, wait_ns, object) SELECT * FROM new_events");
-	if (rc == 0)
-		rc = rows_begin(x, &s->messages, "new_messages",
-				"INSERT INTO messages(src, src_thread, dst, dst_thread, tag, communicator, bytes, "
-				"send_start_ns, send_end_ns, recv_start_ns, completion_start_ns, recv_end_ns, "
-				"send_callsite, recv_callsite) SELECT a, b, c, d, e, f, g, h, i, j, k, l, m, n "
-				"FROM new_messages");
-	if (rc == 0)
-		rc = rows_begin(x, &s->waits, "new_waits", "INSERT INTO waits SELECT a, b, c, d FROM new_waits");
-	return rc;
+		rc = check(x, tables_define(s->db, x->f, &x->defs));
+	for (int i = 0; i < TABLES && rc == 0; i++)
+		rc = rows_begin(x, (enum table_id)i);
+	return rc == 0 ? mpix_each_sample(x->f, put_sample, x, x->e) : rc;
 }
 
-/* ---- rows: SQLite numbers events and messages from 1, as they come ---- */
-
-static void set_or_null(struct row *row, int at, sqlite3_int64 value, bool known)
-{
-	row->at[at] = value;
-	row->nulls |= known ? 0 : 1u << at;
-}
-
-static int put_wait(struct exporting *x, const struct export_note *n)
-{
-	struct sqlite *s = x->state;
-	bool known = n->other_lane != EXPORT_NOBODY;
-	struct row *row = row_begin(&s->waits);
-	row->at[0] = s->nevents;
-	row->at[1] = n->state;
-	row->at[2] = (sqlite3_int64)n->message;
-	set_or_null(row, 3, known ? mpix_rank_of_lane(x->f, n->other_lane) : 0, known);
-	return row_end(x, &s->waits);
-}
+/* ---- rows ---- */
 
 static int sqlite_event(struct exporting *x, const struct export_event *ev)
 {
-	struct sqlite *s = x->state;
-	const struct mpix_event *call = ev->call;
-	struct row *row = row_begin(&s->events);
-	s->nevents++;
-	row->at[0] = ev->rank;
-	row->at[1] = call->thread;
-	row->at[2] = call->start_ns;
-	row->at[3] = call->end_ns;
-	row->at[4] = call->op;
-	row->at[5] = call->class;
-	set_or_null(row, 6, call->peer, call->peer != -1);
-	set_or_null(row, 7, call->tag, call->peer != -1);
-	row->at[8] = (sqlite3_int64)call->bytes;
-	row->at[9] = call->comm;
-	set_or_null(row, 10, (sqlite3_int64)call->number, call->number != MPIX_NO_NUMBER);
-	set_or_null(row, 11, call->callsite, call->callsite != MPIX_NO_CALLSITE);
-	row->at[12] = (sqlite3_int64)call->calls;
-	row->at[13] = call->wait_ns;
-	set_or_null(row, 14, call->object - 1ll, call->object > 0);
-	int rc = row_end(x, &s->events);
-	for (uint32_t i = 0; i < ev->nnotes && rc == 0; i++)
-		if (ev->notes[i].role == EXPORT_WAITS)
-			rc = put_wait(x, &ev->notes[i]);
+	struct rows *rows = ((struct sqlite *)x->state)->rows;
+	row_of_event(row_begin(&rows[TABLE_EVENTS]), ev->number, ev->rank, ev->call);
+	int rc = row_end(x, &rows[TABLE_EVENTS]);
+	for (uint32_t i = 0; i < ev->nnotes && rc == 0; i++) {
+		const struct export_note *n = &ev->notes[i];
+		if (n->role != EXPORT_WAITS)
+			continue;
+		row_of_wait(row_begin(&rows[TABLE_WAITS]), x->f, ev->number, n->state, (int64_t)n->message,
+			    n->other_lane);
+		rc = row_end(x, &rows[TABLE_WAITS]);
+	}
 	return rc;
 }
 
 static int sqlite_message(struct exporting *x, const struct mpix_link *link, uint64_t number)
 {
-	struct rows *rows = &((struct sqlite *)x->state)->messages;
-	const struct mpix_message *m = &link->message;
-	struct row *row = row_begin(rows);
-	(void)number; /* SQLite's is the same */
-	row->at[0] = m->src;
-	row->at[1] = link->send.lane - mpix_first_lane(x->f, m->src);
-	row->at[2] = m->dst;
-	row->at[3] = link->recv.lane - mpix_first_lane(x->f, m->dst);
-	row->at[4] = m->tag;
-	row->at[5] = m->comm;
-	row->at[6] = (sqlite3_int64)m->bytes;
-	row->at[7] = m->send_start_ns;
-	row->at[8] = m->send_end_ns;
-	row->at[9] = m->recv_start_ns;
-	row->at[10] = m->completion_start_ns;
-	row->at[11] = m->recv_end_ns;
-	set_or_null(row, 12, m->send_callsite, m->send_callsite != MPIX_NO_CALLSITE);
-	set_or_null(row, 13, m->recv_callsite, m->recv_callsite != MPIX_NO_CALLSITE);
+	struct rows *rows = &((struct sqlite *)x->state)->rows[TABLE_MESSAGES];
+	row_of_message(row_begin(rows), x->f, number, link);
 	return row_end(x, rows);
 }
 
 static void close_all(struct sqlite *s)
 {
-	rows_done(&s->events);
-	rows_done(&s->messages);
-	rows_done(&s->waits);
+	for (int i = 0; i < TABLES; i++)
+		rows_done(&s->rows[i]);
 }
 
 static int sqlite_end(struct exporting *x)
 {
 	struct sqlite *s = x->state;
-	int rc = rows_flush(x, &s->events);
+	int rc = 0;
+	for (int i = 0; i < TABLES && rc == 0; i++)
+		rc = rows_flush(x, &s->rows[i]);
 	if (rc == 0)
-		rc = rows_flush(x, &s->messages);
+		rc = run(x, indices);
 	if (rc == 0)
-		rc = rows_flush(x, &s->waits);
+		rc = run(x, tables_views);
 	if (rc == 0)
-		rc = run(x, views);
+		rc = run(x, "COMMIT");
 	close_all(s);
 	if (rc == 0)
 		rc = check(x, sqlite3_close(s->db));

@@ -12,6 +12,7 @@
 
 struct given {
 	struct mpix_event call;
+	uint64_t number;
 	uint32_t rank, lane, first_note, nnotes;
 };
 
@@ -49,6 +50,7 @@ static int write_batch(struct writing *w, struct batch *b)
 	for (size_t i = 0; i < b->events.n && rc == 0; i++) {
 		const struct given *g = &b->events.at[i];
 		struct export_event ev = {.call = &g->call,
+					  .number = g->number,
 					  .rank = g->rank,
 					  .lane = g->lane,
 					  .notes = g->nnotes > 0 ? b->notes.at + g->first_note : NULL,
@@ -134,7 +136,7 @@ static int hand_over(struct writing *w)
 int writing_event(struct writing *w, const struct export_event *ev)
 {
 	struct batch *b = &w->batches[w->filling];
-	struct given g = {*ev->call, ev->rank, ev->lane, (uint32_t)b->notes.n, ev->nnotes};
+	struct given g = {*ev->call, ev->number, ev->rank, ev->lane, (uint32_t)b->notes.n, ev->nnotes};
 	if (vec_grow(&b->notes.at, &b->notes.cap, b->notes.n + ev->nnotes, sizeof(*b->notes.at)) < 0 ||
 	    vec_push(&b->events, g) < 0)
 		return -ENOMEM;

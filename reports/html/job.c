@@ -167,7 +167,7 @@ static void write_masthead(struct page *p, const struct job_steps *all, const ch
 		put(p, "MPI took %s of the ranks\xe2\x80\x99 time in %s step%s.", fmt_share(s.mpi_s / s.total_s).s,
 		    fmt_count((double)s.known).s, s.known == 1 ? "" : "s");
 	if (issue != NULL && s.total_s > 0) {
-		put(p, " The biggest cause of all: ");
+		put(p, " Main cause: ");
 		put_issue(p, issue);
 		put(p, ".");
 	} else if (s.total_s > 0) {
@@ -251,7 +251,7 @@ static void write_steps(struct page *p, const struct job_steps *all)
 		write_step(p, &all->list.at[i], most_s);
 	put(p, "</tbody></table></div>\n");
 	if (n > shown)
-		put(p, "<p class=\"more\">%s more steps are not shown.</p>\n", fmt_count((double)(n - shown)).s);
+		put(p, "<p class=\"more\">%s not shown.</p>\n", fmt_many((double)(n - shown), "more step").s);
 	put_time_legend(p);
 	put(p, "<p class=\"note\">Steps that have ended since are added now and then, and by <code>mpitrace report "
 	       "DIRECTORY</code> at once.</p>\n</div>\n</section>\n");

@@ -90,7 +90,7 @@ void put_left_out(struct page *p, size_t left_out, const char *what)
 {
 	if (left_out == 0)
 		return;
-	put(p, "<p class=\"more\">%s %s not shown here; ", fmt_count((double)left_out).s, what);
+	put(p, "<p class=\"more\">%s not shown here; ", fmt_many((double)left_out, what).s);
 	put_all_of_it(p);
 	put(p, ".</p>\n");
 }
@@ -98,8 +98,7 @@ void put_left_out(struct page *p, size_t left_out, const char *what)
 void put_not_kept(struct page *p, double left_out, const char *what)
 {
 	if (left_out > 0)
-		put(p, "<p class=\"more\">%s further %s were too many for the analysis.</p>\n", fmt_count(left_out).s,
-		    what);
+		put(p, "<p class=\"more\">Too many for the analysis: %s.</p>\n", fmt_many(left_out, what).s);
 }
 
 const char *basename_of(const char *path)

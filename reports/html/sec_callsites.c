@@ -89,7 +89,7 @@ static void write_callsites(struct page *p)
 	for (size_t i = 0; i < shown; i++)
 		write_site(p, m->callsite[i], fmax(json_number(m->callsite[0], "time_s"), 0));
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, n - shown, "further call sites are");
+	put_left_out(p, n - shown, "more call site");
 	write_csv(p, n);
 }
 

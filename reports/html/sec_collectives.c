@@ -57,8 +57,7 @@ static void write_collectives(struct page *p)
 	for (const cJSON *row = first; row != NULL && shown < ROWS_MAX; row = row->next, shown++)
 		write_row(p, row, most_s);
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, n - shown + (size_t)fmax(json_number(arrivals, "callsites_left_out"), 0),
-		     "further call sites are");
+	put_left_out(p, n - shown + (size_t)fmax(json_number(arrivals, "callsites_left_out"), 0), "more call site");
 	write_last(p, arrivals);
 }
 

@@ -42,7 +42,7 @@ static void write_communicators(struct page *p)
 	for (size_t i = 0; i < shown; i++)
 		write_communicator(p, comm[i]);
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, n - shown, "further communicators are");
+	put_left_out(p, n - shown, "more communicator");
 	free(comm);
 }
 

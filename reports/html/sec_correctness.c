@@ -72,8 +72,8 @@ static void write_correctness(struct page *p)
 		shown++;
 	}
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, n - shown, "further rows are");
-	put_not_kept(p, json_number(p->model->root, "correctness_left_out"), "cases");
+	put_left_out(p, n - shown, "more row");
+	put_not_kept(p, json_number(p->model->root, "correctness_left_out"), "case");
 }
 
 static bool has_correctness(const struct model *m)
@@ -84,9 +84,7 @@ static bool has_correctness(const struct model *m)
 const struct section section_correctness = {
 	.id = "correctness",
 	.title = "Correctness",
-	.how = "Where the program breaks rules of MPI. It may run well all the same: here, today, with this library "
-	       "and "
-	       "these sizes.",
+	.how = "Where the program violates the MPI standard. It may still run, with this library and these sizes.",
 	.has = has_correctness,
 	.write = write_correctness,
 };

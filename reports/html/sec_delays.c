@@ -25,7 +25,7 @@ static void write_row(struct page *p, const cJSON *row, double most_s)
 		put_text(p, json_text(site, "op", "?"), NAME_CHARS);
 		put(p, "</small>");
 	} else {
-		put(p, "a call of which the place is not known");
+		put(p, "a call at an unknown place");
 	}
 	put(p, "</th><td class=\"n\">");
 	if (cJSON_IsNumber(rank))
@@ -51,7 +51,7 @@ static void write_delays(struct page *p)
 	     row = row->next, shown++)
 		write_row(p, row, most_s);
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, n - shown + (size_t)fmax(json_number(delays, "callsites_left_out"), 0), "smaller ones are");
+	put_left_out(p, n - shown + (size_t)fmax(json_number(delays, "callsites_left_out"), 0), "smaller delay");
 }
 
 static bool has_delays(const struct model *m)
@@ -63,9 +63,9 @@ static bool has_delays(const struct model *m)
 const struct section section_delays = {
 	.id = "delays",
 	.title = "Who makes others wait",
-	.how = "Who waits is seldom who is slow. A wait is charged to what the one waited for had spent more time on "
-	       "since "
-	       "the two were last together; if that one had waited itself, indirectly to who made it wait.",
+	.how = "The rank that waits is seldom the slow one. A wait is charged to what the other rank spent more time "
+	       "on since their last exchange; if that rank had waited itself, indirectly to the rank that it waited "
+	       "for.",
 	.has = has_delays,
 	.write = write_delays,
 };

@@ -59,6 +59,19 @@ static void close_table(struct page *p)
 	put(p, "</tbody></table></div>\n");
 }
 
+/* What these runs could have shown, and how many would show what they do not. */
+static void put_smallest(struct page *p, const cJSON *region)
+{
+	double smallest = json_number(region, "smallest_s"), runs = json_number(region, "runs_needed");
+	if (isnan(smallest))
+		return;
+	put(p, " These runs would have shown a change of the traced region of %s or more, four times of five",
+	    fmt_time(smallest).s);
+	if (!cJSON_IsTrue(json_item(region, "significant")) && !isnan(runs))
+		put(p, "; the change that there is would take %.0f runs on each side", runs);
+	put(p, ".");
+}
+
 static void write_files(struct page *p)
 {
 	put(p, "<p>Compared with ");
@@ -76,7 +89,29 @@ static void write_files(struct page *p)
 		put(p, "; after is the mean of %s runs, of which this page shows the last", fmt_count((double)after).s);
 	put(p, ".</p>\n<p class=\"note\">Noise: ");
 	put_text(p, json_text(json_item(p->model->diff, "noise"), "method", "not known"), SENTENCE_CHARS);
-	put(p, ".</p>\n");
+	put(p, ".");
+	put_smallest(p, json_first(p->model->diff, "time"));
+	put(p, "</p>\n");
+}
+
+/* Ranks that compute more or less than they did, against the mean of their run. */
+static void write_ranks(struct page *p)
+{
+	size_t n = 0;
+	for (const cJSON *v = json_first(p->model->diff, "ranks"); v != NULL && n < ROWS_MAX; v = v->next) {
+		if (!cJSON_IsTrue(json_item(v, "significant")))
+			continue;
+		if (n++ == 0)
+			open_table(p, "Computation of a rank; the mean of its run is 1", "rank");
+		put(p,
+		    "<tr><th scope=\"row\">%.0f</th><td class=\"n\">%s</td><td class=\"n\">%s</td>"
+		    "<td class=\"n\">%+.3f</td>",
+		    json_number_or(v, "rank", 0), fmt_ratio(json_number(v, "a")).s, fmt_ratio(json_number(v, "b")).s,
+		    json_number_or(v, "change", 0));
+		put_judgement(p, v);
+	}
+	if (n > 0)
+		close_table(p);
 }
 
 static void write_notes(struct page *p)
@@ -91,14 +126,16 @@ static void write_notes(struct page *p)
 
 static void write_whole(struct page *p)
 {
-	open_table(p, is_a_rank(p) ? "The run as a whole, mean of ranks" : "The run as a whole, all ranks added up",
-		   "time");
+	open_table(p, is_a_rank(p) ? "The whole run, mean of ranks" : "The whole run, total over ranks", "time");
 	for (const cJSON *v = json_first(p->model->diff, "time"); v != NULL; v = v->next) {
-		bool region = strcmp(json_text(v, "metric", ""), "region") == 0;
+		const char *metric = json_text(v, "metric", "?");
+		bool region = strcmp(metric, "region") == 0, iteration = strcmp(metric, "iteration") == 0;
+		if (iteration && isnan(json_number(v, "change_s")))
+			continue;
 		put(p, "<tr><th scope=\"row\">");
-		put_words(p, region ? "traced region, once" : json_text(v, "metric", "?"));
+		put_words(p, region ? "traced region, once" : iteration ? "an iteration, once" : metric);
 		put(p, "</th>");
-		put_times(p, v, !region);
+		put_times(p, v, !region && !iteration);
 	}
 	for (const cJSON *v = json_first(p->model->diff, "efficiency"); v != NULL; v = v->next) {
 		double change = json_number(v, "change");
@@ -142,7 +179,7 @@ static void put_site(struct page *p, const cJSON *site, const cJSON *row, bool w
 	if (strcmp(matched, "only_a") == 0 || strcmp(matched, "only_b") == 0)
 		put(p, ", %s", matched[5] == 'a' ? "gone" : "new");
 	else if (strcmp(matched, "together") == 0)
-		put(p, ", %.0f calls there, before %.0f, as one", json_number_or(site, "b_sites", 0),
+		put(p, "; as one: %.0f call sites, before %.0f", json_number_or(site, "b_sites", 0),
 		    json_number_or(site, "a_sites", 0));
 	else if (!isnan(before) && before != line)
 		put(p, ", was line %.0f", before);
@@ -214,6 +251,7 @@ static void write_diff(struct page *p)
 	write_files(p);
 	write_notes(p);
 	write_whole(p);
+	write_ranks(p);
 	write_rows(p, "callsites", "Calls in the source that changed most", false);
 	write_rows(p, "wait_sites", "Waiting that changed most", true);
 	write_issue_list(p, "new", "New issues: ");

@@ -1,32 +1,14 @@
 /* sec_efficiency.c - load balance x communication = parallel efficiency, each against the mark of
  * 0.80. In: efficiency (POP, https://pop-coe.eu/node/69).  Out: three figures that multiply, in
  * plain words. */
+#include "format/efficiencies.h"
 #include "reports/html/section.h"
 
+#include <ctype.h>
 #include <math.h>
 
-struct factor {
-	const char *key, *name, *high, *low;
-};
-
-static const struct factor load_balance = {
-	"load_balance", "Load balance", "The ranks share the work about evenly.",
-	"The busiest rank computes longer than the average; the others wait for it."};
-static const struct factor communication = {
-	"communication", "Communication", "Even the busiest rank spends most of the run computing.",
-	"Even the busiest rank loses much of the run in MPI: transfers and dependencies cost."};
-static const struct factor parallel = {"parallel", "Parallel efficiency",
-				       "Share of the ranks\xe2\x80\x99 time that is useful work.",
-				       "Share of the ranks\xe2\x80\x99 time that is useful work. Below the mark."};
-static const struct factor serialization = {
-	"serialization", "Serialization",
-	"Ranks hardly wait one behind the other (for uneven work they do: load balance).",
-	"Ranks wait for each other in turn; even an infinitely fast network would not help."};
-static const struct factor transfer = {"transfer", "Transfer", "Moving the data costs little.",
-				       "Moving the data itself costs time."};
-/* No replay can tell ranks without a processor from slow transfers. */
-static const struct factor transfer_crowded = {"transfer", "Transfer", "Moving the data costs little.",
-					       "Ranks that have no processor, and moving the data, cost time."};
+/* No replay can tell ranks that wait for a core from slow transfers. */
+#define TRANSFER_CROWDED "Waiting for a free core and moving the data cost time."
 
 static void write_gauge(struct page *p, double value, bool high)
 {
@@ -38,32 +20,34 @@ static void write_gauge(struct page *p, double value, bool high)
 	    high ? "enough" : "short", fmin(fmax(value, 0), 1) * 100);
 }
 
-static void write_factor(struct page *p, const struct factor *f)
+/* low: what it means here below the mark; NULL: as in the table. */
+static void write_factor(struct page *p, const char *name, const char *low)
 {
-	double value = json_number(p->model->efficiency, f->key);
+	const struct efficiency_row *f = efficiency_row(name);
+	double value = json_number(p->model->efficiency, name);
 	bool high = value >= EFFICIENCY_MARK;
 	put(p,
-	    "<div class=\"eff\"><h3>%s</h3><div class=\"value\">%s<small "
+	    "<div class=\"eff\"><h3>%c%s</h3><div class=\"value\">%s<small "
 	    "class=\"%s\">%s</small></div>",
-	    f->name, fmt_ratio(value).s, high ? "ok" : "low",
+	    toupper(f->title[0]), f->title + 1, fmt_ratio(value).s, high ? "ok" : "low",
 	    isnan(value) ? "not known"
 	    : high	 ? "\xe2\x9c\x93 good"
 			 : "\xe2\x96\xbc below 0.80");
 	if (!isnan(value)) {
 		write_gauge(p, value, high);
-		put(p, "<p>%s</p>", high ? f->high : f->low);
+		put(p, "<p>%s</p>", high ? f->good : low != NULL ? low : f->low);
 	}
 	put(p, "</div>\n");
 }
 
-static void write_product(struct page *p, const struct factor *a, const struct factor *b, const struct factor *c)
+static void write_product(struct page *p, const char *a, const char *b, const char *low_b, const char *c)
 {
 	put(p, "<div class=\"product\">\n");
-	write_factor(p, a);
+	write_factor(p, a, NULL);
 	put(p, "<div class=\"op\" role=\"img\" aria-label=\"times\">\xc3\x97</div>\n");
-	write_factor(p, b);
+	write_factor(p, b, low_b);
 	put(p, "<div class=\"op\" role=\"img\" aria-label=\"equals\">=</div>\n");
-	write_factor(p, c);
+	write_factor(p, c, NULL);
 	put(p, "</div>\n");
 }
 
@@ -99,10 +83,10 @@ static void write_efficiency(struct page *p)
 {
 	const cJSON *e = p->model->efficiency;
 	const char *note = json_text(e, "note", "");
-	write_product(p, &load_balance, &communication, &parallel);
+	write_product(p, "load_balance", "communication", NULL, "parallel");
 	if (!isnan(json_number(e, "serialization")) && !isnan(json_number(e, "transfer")))
-		write_product(p, &serialization, p->model->processor_wait.seen ? &transfer_crowded : &transfer,
-			      &communication);
+		write_product(p, "serialization", "transfer", p->model->processor_wait.seen ? TRANSFER_CROWDED : NULL,
+			      "communication");
 	if (*note != '\0') {
 		put(p, "<p class=\"note\">");
 		put_text(p, note, SENTENCE_CHARS);
@@ -110,10 +94,8 @@ static void write_efficiency(struct page *p)
 	}
 	if (p->model->processor_wait.seen)
 		put(p,
-		    "<p class=\"note\">Useful is all time outside MPI, also that in which a rank had no processor: of "
-		    "%s "
-		    "without one, in MPI and outside, the record does not tell the parts. Parallel efficiency is at "
-		    "most "
+		    "<p class=\"note\">Useful time is all time outside MPI, including time without a core: of the %s "
+		    "that ranks waited for one, the part outside MPI is not known. The parallel efficiency is at most "
 		    "this.</p>\n",
 		    fmt_time(p->model->processor_wait.all_s).s);
 	write_formulas(p);

@@ -97,8 +97,8 @@ static void write_files(struct page *p)
 	for (size_t i = 0; i < shown; i++)
 		write_file(p, file[i]);
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, n - shown, "further files are");
-	put_not_kept(p, json_number(p->model->root, "files_left_out"), "files");
+	put_left_out(p, n - shown, "more file");
+	put_not_kept(p, json_number(p->model->root, "files_left_out"), "file");
 	write_classes(p);
 	free(file);
 }

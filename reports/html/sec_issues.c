@@ -4,6 +4,7 @@
 #include "format/issues.h"
 #include "reports/html/section.h"
 #include "reports/text/evidence.h"
+#include "reports/text/gain.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,10 +85,17 @@ static void write_loss(struct page *p, const cJSON *issue)
 		of_s = p->model->total_s;
 	if (!(loss_s > 0))
 		return;
-	put(p, "<div><dt>lost, all ranks added up</dt><dd>%s", fmt_time(loss_s).s);
+	put(p, "<div><dt>lost, total over ranks</dt><dd>%s", fmt_time(loss_s).s);
 	if (of_s > 0)
 		put(p, ", %s of the %s", fmt_share(loss_s / of_s).s, time_word(p->model, of_s));
 	put(p, "</dd></div>\n");
+}
+
+static void write_gain(struct page *p, const cJSON *issue)
+{
+	char text[GAIN_TEXT];
+	if (gain_text(issue, false, text))
+		put(p, "<div><dt>gained without it, by replay</dt><dd>%s</dd></div>\n", text);
 }
 
 static void write_window(struct page *p, const cJSON *issue)
@@ -250,6 +258,7 @@ static void write_card(struct page *p, const cJSON *issue, size_t number, bool c
 	if (chart)
 		write_evidence(p, issue);
 	put(p, "<dl>\n");
+	write_gain(p, issue);
 	write_loss(p, issue);
 	write_metric(p, issue);
 	write_confidence(p, issue);
@@ -271,13 +280,12 @@ static void write_issues(struct page *p)
 		    "%s.</p>\n",
 		    m->nissues > 0 ? "these fired" : "none fired");
 	else if (m->nissues == 0)
-		put(p, "<p>No rule of the analysis fired: nothing to fix that these rules know "
-		       "of.</p>\n");
+		put(p, "<p>No rule of the analysis fired: nothing to fix.</p>\n");
 	put(p, "<div>\n");
 	for (size_t i = 0; i < shown; i++)
 		write_card(p, m->issue[i], i + 1, i < CHARTS_MAX);
 	put(p, "</div>\n");
-	put_left_out(p, m->nissues - shown, "further issues are");
+	put_left_out(p, m->nissues - shown, "more issue");
 }
 
 /* Without a record there is nothing to judge. */
@@ -289,10 +297,8 @@ static bool has_issues(const struct model *m)
 const struct section section_issues = {
 	.id = "issues",
 	.title = "Issues",
-	.how = "Causes before what follows from them, else dearest first; the same lost time can stand in several. "
-	       "Each card gives the number that triggered it "
-	       "and "
-	       "the threshold it crossed.",
+	.how = "Causes stand before their consequences, otherwise the most costly issue first; the same lost time can "
+	       "count in several. Each card gives the measured value and the threshold it crossed.",
 	.has = has_issues,
 	.write = write_issues,
 };

@@ -129,7 +129,7 @@ static void write_links(struct page *p)
 		    fmt_bytes(bytes).s, fmt_count(messages).s, fmt_bytes(messages > 0 ? bytes / messages : NAN).s);
 	}
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, all - n, "further links are");
+	put_left_out(p, all - n, "more link");
 }
 
 /* The shape the analysis recognised, best first, in words. */

@@ -7,9 +7,8 @@ static const struct {
 } glossary[] = {
 	{"rank", "One process of the program, by its number in MPI_COMM_WORLD."},
 	{"useful time", "Time of a rank outside of MPI and of the tracer, between MPI_Init and MPI_Finalize."},
-	{"waiting",
-	 "The part of a call in which it could not go on because another rank was late. The rest of the call moves "
-	 "data or is the library\xe2\x80\x99s own work."},
+	{"waiting", "The part of a call in which it could not continue because another rank was late. The rest of the "
+		    "call moves data or is the library\xe2\x80\x99s own work."},
 	{"call site", "A place in the program\xe2\x80\x99s source from which MPI is called."},
 	{"late sender",
 	 "A receive was there before its message was sent; late receiver is the opposite, of sends that block."},

@@ -31,7 +31,7 @@ static bool has_next(const struct model *m)
 
 const struct section section_next = {
 	.id = "next",
-	.title = "How to go on",
+	.title = "Next steps",
 	.how = "The trace holds more than fits on a page.",
 	.has = has_next,
 	.write = write_next,

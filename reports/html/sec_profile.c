@@ -55,10 +55,10 @@ static void write_outliers(struct page *p, const struct profile *of)
 	else
 		put(p, "<p>All are between %s and %s", fmt_time(of->least_s).s, fmt_time(of->most_s).s);
 	for (size_t i = 0; i < of->noutliers && i < OUTLIERS_MAX; i++)
-		put(p, "%s%ld", i > 0 ? ", " : "; out of line: rank ", of->outlier[i]);
+		put(p, "%s%ld", i > 0 ? ", " : "; outliers: rank ", of->outlier[i]);
 	if (of->noutliers > OUTLIERS_MAX)
 		put(p, " and %s more", fmt_count((double)(of->noutliers - OUTLIERS_MAX)).s);
-	put(p, of->noutliers > 0 ? ".</p>\n" : "; nobody is out of line.</p>\n");
+	put(p, of->noutliers > 0 ? ".</p>\n" : "; no outliers.</p>\n");
 }
 
 static void write_node(struct page *p, const struct node_row *node, double full_s)
@@ -88,7 +88,7 @@ static void write_nodes(struct page *p, const struct profile *of)
 	for (size_t i = 0; i < shown; i++)
 		write_node(p, &of->node[i], full_s);
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, of->nnodes - shown, "further nodes are");
+	put_left_out(p, of->nnodes - shown, "more node");
 	if (of->nslow > 0)
 		put(p,
 		    "<p>Ranks of %s compute more than %s times as long as those of the median node. If their work is "
@@ -119,8 +119,8 @@ static bool has_profile(const struct model *m)
 const struct section section_profile = {
 	.id = "profile",
 	.title = "Who computes longest",
-	.how = "Out of line is who is further from the middle half than 1.5 times its width. A whole node out of line "
-	       "is more likely the hardware's fault than the program's.",
+	.how = "An outlier is further from the middle half than 1.5 times its width. If a whole node is an outlier, "
+	       "the cause is more likely the hardware than the program.",
 	.has = has_profile,
 	.write = write_profile,
 };

@@ -175,9 +175,8 @@ static void write_processor_wait(struct page *p)
 	const struct processor_wait *w = &p->model->processor_wait;
 	if (w->seen)
 		put(p,
-		    "<p>Without a processor: %s of all ranks together, most on rank %.0f: %s. So long they were ready "
-		    "to "
-		    "run, computing or in MPI, while others had the processors.</p>\n",
+		    "<p>Ranks waited %s for a free core (total over ranks), rank %.0f longest: %s. They were ready to "
+		    "run, in MPI or outside, while others held the cores.</p>\n",
 		    fmt_time(w->all_s).s, w->most_rank, fmt_time(w->most_s).s);
 }
 

@@ -54,7 +54,7 @@ static void write_threads(struct page *p)
 	for (const cJSON *r = json_first(p->model->root, "per_rank"); r != NULL; r = r->next)
 		n += write_rank(p, r, n < ROWS_MAX ? ROWS_MAX - n : 0, longest_s);
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, n > ROWS_MAX ? n - ROWS_MAX : 0, "further threads are");
+	put_left_out(p, n > ROWS_MAX ? n - ROWS_MAX : 0, "more thread");
 }
 
 static bool has_threads(const struct model *m)

@@ -79,7 +79,7 @@ static void write_operations(struct page *p)
 	for (size_t i = 0; i < shown; i++)
 		write_operation(p, m->operation[i], json_number(m->operation[0], "time_s"));
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, m->noperations - shown, "further operations are");
+	put_left_out(p, m->noperations - shown, "more operation");
 }
 
 /* Of ranks that died; so the rows do not add up to the bar. */
@@ -88,9 +88,8 @@ static void write_unreturned(struct page *p)
 	const struct model *m = p->model;
 	if (m->unreturned_s > 0 && m->total_s > 0)
 		put(p,
-		    "<p class=\"note\">In calls that ranks never came back from: %s, %s of the ranks\xe2\x80\x99 time. "
-		    "They "
-		    "are in no row, and not in the time waiting.</p>\n",
+		    "<p class=\"note\">In calls that never returned: %s, %s of the ranks\xe2\x80\x99 time. They are in "
+		    "no row, and not in the time waiting.</p>\n",
 		    fmt_time(m->unreturned_s).s, fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
 }
 
@@ -99,9 +98,8 @@ static void write_without_processor(struct page *p)
 	const struct processor_wait *w = &p->model->processor_wait;
 	if (w->seen)
 		put(p,
-		    "<p class=\"note\">Without a processor ranks were for %s, all together, outside MPI or in it: that "
-		    "much of "
-		    "these times is no work.</p>\n",
+		    "<p class=\"note\">Ranks waited %s for a free core (total over ranks), in MPI or outside: that "
+		    "part of these times is not work.</p>\n",
 		    fmt_time(w->all_s).s);
 }
 
@@ -121,9 +119,8 @@ static bool has_time(const struct model *m)
 const struct section section_time = {
 	.id = "time",
 	.title = "Where the time went",
-	.how = "All ranks added up. Useful is everything outside MPI. Waiting is the part of MPI "
-	       "in which a rank "
-	       "could not go on because another was late.",
+	.how = "Total over ranks. Useful is all time outside MPI. Waiting is the part of MPI in which a rank could not "
+	       "continue because another was late.",
 	.has = has_time,
 	.write = write_time,
 };

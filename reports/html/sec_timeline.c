@@ -137,8 +137,7 @@ static bool has_timeline(const struct model *m)
 const struct section section_timeline = {
 	.id = "timeline",
 	.title = "Over time",
-	.how = "All ranks added up, from the start of the traced region to its end. Each row has "
-	       "its own scale.",
+	.how = "Total over ranks, from the start of the traced region to its end. Each row has its own scale.",
 	.has = has_timeline,
 	.write = write_timeline,
 };

@@ -197,7 +197,7 @@ static void write_topology(struct page *p)
 		write_switch(p, &n.row[from], to - from);
 	}
 	put(p, "</div>\n");
-	put_left_out(p, n.count - shown, "further nodes are");
+	put_left_out(p, n.count - shown, "more node");
 	free(n.row);
 }
 

@@ -15,12 +15,11 @@ static void write_coverage(struct page *p)
 	if (m->totals && m->nranks == 0) /* not even how many there should be */
 		return;
 	put(p,
-	    "<div><dt>Coverage</dt><dd><span class=\"flag\">%s</span><small>%s of %s "
-	    "ranks</small></dd></div>\n",
+	    "<div><dt>Coverage</dt><dd><span class=\"flag\">%s</span><small>%s of %s</small></dd></div>\n",
 	    m->partial	? "\xe2\x97\x90 Partial"
 	    : m->totals ? "\xe2\x97\x94 From totals"
 			: "\xe2\x9c\x93 Complete",
-	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s, fmt_count((double)model_nranks(m)).s);
+	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s, fmt_many((double)model_nranks(m), "rank").s);
 }
 
 /* Calls are all that the program made; an event is a call, or a run of tests in vain. */
@@ -37,7 +36,7 @@ static void write_calls(struct page *p)
 		put(p, "all in the totals; %s single events not analysed yet",
 		    fmt_count(json_number(m->coverage, "events_not_analysed")).s);
 	else if (kept == 0)
-		put(p, "none of them singly, all in the totals");
+		put(p, "no single calls, all in the totals");
 	else if (isnan(lost))
 		put(p, "%s single events, losses unknown", fmt_count(kept).s);
 	else if (lost > 0)
@@ -58,11 +57,10 @@ static void write_overhead(struct page *p)
 	put(p, "<div><dt>Cost of tracing, estimated</dt><dd>%s of the time<small>%s a call", fmt_share(share).s,
 	    fmt_time(per_call * 1e-9).s);
 	if (slow > 0)
-		put(p, " and %s for %s calls of a new kind", fmt_time(json_number(overhead, "slow_s")).s,
-		    fmt_count(slow).s);
+		put(p, " and %s for %s of a new kind", fmt_time(json_number(overhead, "slow_s")).s,
+		    fmt_many(slow, "call").s);
 	if (agent > 0)
-		put(p, "; of the share up to %s the agent\xe2\x80\x99s, where processors were full",
-		    fmt_share(agent).s);
+		put(p, "; up to %s of it the agent\xe2\x80\x99s, where all processors were busy", fmt_share(agent).s);
 	if (worst > 0)
 		put(p, "; most on rank %.0f, %s", json_number(overhead, "worst_rank"), fmt_share(worst).s);
 	put(p, "</small></dd></div>\n");
@@ -115,7 +113,7 @@ static void write_reasons(struct page *p)
 		shown++;
 	}
 	put(p, "</ul>\n");
-	put_left_out(p, n - shown, "more reasons are");
+	put_left_out(p, n - shown, "more reason");
 }
 
 static void write_trust(struct page *p)

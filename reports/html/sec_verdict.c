@@ -66,7 +66,7 @@ static void write_cause(struct page *p, const cJSON *issue)
 {
 	const char *kind = json_text(issue, "issue", "unnamed issue");
 	const char *phrase = issue_phrase(kind);
-	put(p, is_wrong(issue) ? " To repair first: " : " The biggest cause: ");
+	put(p, is_wrong(issue) ? " Fix first: " : " Main cause: ");
 	if (phrase != NULL)
 		put(p, "%s", phrase);
 	else
@@ -109,11 +109,8 @@ static void write_partial(struct page *p)
 {
 	const struct model *m = p->model;
 	double seen = json_number(m->coverage, "ranks_seen");
-	put(p,
-	    "<p class=\"cause\">This trace is partial, %s of %s ranks: what follows is true of "
-	    "what was "
-	    "recorded.</p>\n",
-	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s, fmt_count((double)model_nranks(m)).s);
+	put(p, "<p class=\"cause\">This trace is partial, %s of %s: what follows is true of what was recorded.</p>\n",
+	    fmt_count(isnan(seen) ? (double)m->nranks : seen).s, fmt_many((double)model_nranks(m), "rank").s);
 }
 
 /* Where it happens, unless the sentence before has said so. */
@@ -219,8 +216,8 @@ static void write_advice(struct page *p)
 		write_partial(p);
 	if (m->unreturned_s >= UNRETURNED_SEEN * m->total_s && m->unreturned_s > 0)
 		put(p,
-		    "<p class=\"cause\">%s of the ranks\xe2\x80\x99 time passed in calls that never came back; where "
-		    "it is not known for whom, it is not in the time waiting.</p>\n",
+		    "<p class=\"cause\">Calls that never returned took %s of the ranks\xe2\x80\x99 time; it counts as "
+		    "waiting only where it is known for whom.</p>\n",
 		    fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
 	write_tracing(p, issue);
 	if (*next != '\0') {
@@ -244,7 +241,7 @@ static void write_figures(struct page *p)
 	put(p, "<dl class=\"figures\">\n<div><dt>run time, %s rank%s", fmt_count((double)model_nranks(m)).s,
 	    model_nranks(m) == 1 ? "" : "s");
 	if (hung_s > 0)
-		put(p, "; the last %s nobody advanced", fmt_time(hung_s).s);
+		put(p, "; no rank advanced in the last %s", fmt_time(hung_s).s);
 	if (region_s < REGION_SAID * m->runtime_s)
 		put(p, "; %s of it between MPI_Init and MPI_Finalize, of which all shares are", fmt_time(region_s).s);
 	put(p, "</dt><dd>%s</dd></div>\n", fmt_time(m->runtime_s).s);

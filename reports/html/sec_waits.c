@@ -1,6 +1,6 @@
 /* sec_waits.c - why ranks waited: wait states added up over ranks, the worst rank and call site of
  * each. In: wait_states.  Out: a table, most time first. */
-#include "format/wait_states.h"
+#include "format/waits.h"
 #include "reports/html/section.h"
 
 #include <math.h>
@@ -8,14 +8,6 @@
 #include <string.h>
 
 #define STATES_MAX 48
-
-static const struct {
-	const char *state, *name, *meaning;
-} meanings[] = {
-#define ROW(state, name, words, meaning) {#name, words, meaning},
-	WAIT_STATE_TABLE(ROW)
-#undef ROW
-};
 
 struct state {
 	const char *name;
@@ -74,12 +66,11 @@ static int by_seconds(const void *a, const void *b)
 
 static void write_name(struct page *p, const char *state)
 {
-	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
-		if (strcmp(meanings[i].state, state) == 0) {
-			put(p, "%s<br><small class=\"soft\">%s</small>", meanings[i].name, meanings[i].meaning);
-			return;
-		}
-	put_words(p, state);
+	const struct wait_kind *kind = wait_kind(state);
+	if (kind != NULL)
+		put(p, "%s<br><small class=\"soft\">%s</small>", kind->title, kind->meaning);
+	else
+		put_words(p, state);
 }
 
 static void write_state(struct page *p, const struct state *s, double most_s)
@@ -102,17 +93,15 @@ static void write_state(struct page *p, const struct state *s, double most_s)
 static void write_table(struct page *p, const struct states *s)
 {
 	put(p,
-	    "<div class=\"scroll\"><table><caption>Wait states, all ranks added "
-	    "up</caption>\n<thead><tr>"
-	    "<th scope=\"col\">state</th><th scope=\"col\"></th><th scope=\"col\" "
-	    "class=\"n\">time</th>"
-	    "<th scope=\"col\" class=\"n\">%s</th><th scope=\"col\" class=\"n\">times</th>"
-	    "<th scope=\"col\">worst rank, and where</th></tr></thead>\n<tbody>\n",
+	    "<div class=\"scroll\"><table><caption>Wait states, total over ranks</caption>\n<thead><tr><th "
+	    "scope=\"col\">state</th><th scope=\"col\"></th><th scope=\"col\" class=\"n\">time</th><th scope=\"col\" "
+	    "class=\"n\">%s</th><th scope=\"col\" class=\"n\">times</th><th scope=\"col\">worst rank, and "
+	    "where</th></tr></thead>\n<tbody>\n",
 	    share_title(p->model));
 	for (size_t i = 0; i < s->count; i++)
 		write_state(p, &s->row[i], s->row[0].seconds);
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, s->left_out, "further rows are");
+	put_left_out(p, s->left_out, "more row");
 }
 
 static void write_waits(struct page *p)

@@ -77,8 +77,8 @@ static void write_windows(struct page *p)
 	for (size_t i = 0; i < shown; i++)
 		write_window(p, window[i]);
 	put(p, "</tbody></table></div>\n");
-	put_left_out(p, n - shown, "further windows are");
-	put_not_kept(p, json_number(p->model->root, "windows_left_out"), "windows");
+	put_left_out(p, n - shown, "more window");
+	put_not_kept(p, json_number(p->model->root, "windows_left_out"), "window");
 	free(window);
 }
 

@@ -20,7 +20,7 @@ static const struct series {
 	[SEEN_SENT] = {"bytes_out", "bytes sent by rank", true, NULL},
 	[SEEN_TRACING] = {"tracing_s", "time in the tracer by rank", false, NULL},
 	[SEEN_PROCESSOR] = {"processor_wait_s", "time without a processor by rank", false, NULL},
-	[SEEN_POLLING] = {"polling_s", "time in tests that found nothing by rank", false, NULL},
+	[SEEN_POLLING] = {"polling_s", "time in unsuccessful tests by rank", false, NULL},
 };
 
 static bool is_of_issue(const cJSON *issue, double rank)
@@ -210,7 +210,7 @@ void evidence_text(const struct evidence *e, bool plain, char ret_text[EVIDENCE_
 {
 	int at;
 	if (e->group == 0)
-		at = snprintf(ret_text, EVIDENCE_TEXT, "%s: most of %s have from %s on, %s of them", e->title,
+		at = snprintf(ret_text, EVIDENCE_TEXT, "%s: most of %s have %s or more, %s of them", e->title,
 			      shown(fmt_count(e->mean), plain).s, shown(fmt_bytes(e->most_rank), plain).s,
 			      shown(fmt_count(e->most), plain).s);
 	else

@@ -3,7 +3,7 @@
  * `mpitrace live --json` says, and, when somebody asks, the events so far as a trace, which `mpitrace analyze` makes
  * meanwhile. */
 #include "base/command.h"
-#include "postproc/live/look.h"
+#include "postproc/live/snapshot.h"
 #include "postproc/live/merge.h"
 #include "reports/web/page.h"
 #include "reports/web/programs.h"
@@ -37,7 +37,7 @@ struct live_view {
 	/* main thread */
 	struct web *web;
 	struct merge *merge;
-	struct look look;
+	struct snapshot snapshot;
 	char path[PATH_MAX];
 };
 
@@ -194,13 +194,13 @@ static int merge_all(struct live_view *v)
 
 static void look_now(struct live_view *v)
 {
-	struct look l;
+	struct snapshot l;
 	char *paths[] = {v->path};
-	int code = look(paths, 1, &v->look, &l, NULL);
-	look_done(&v->look);
+	int code = snapshot(paths, 1, &v->snapshot, &l, NULL);
+	snapshot_done(&v->snapshot);
 	if (code < 0)
 		return;
-	v->look = l;
+	v->snapshot = l;
 	char *now = live_json(&l);
 	pthread_mutex_lock(&v->lock);
 	free(v->now);
@@ -232,8 +232,7 @@ static bool is_done(struct live_view *v, int64_t linger_ns)
 	pthread_mutex_unlock(&v->lock);
 	if (done)
 		fprintf(stderr, "mpitrace live: %s\n",
-			v->over ? "the job is over, and nobody looks at it any more"
-				: "nobody has looked at it for an hour");
+			v->over ? "the job is over, and no page is open any more" : "no page was open for an hour");
 	return done;
 }
 
@@ -287,12 +286,12 @@ static int parse(struct live_options *o, int argc, char **argv)
 			if (option_seconds(argv[++i], &o->linger_ns) < 0)
 				return usage_error("live", "--linger needs seconds, not \"%.64s\"", argv[i]);
 		} else if (argv[i][0] == '-' || o->what != NULL) {
-			return usage_error("live", "\"%.64s\" does not go with --view", argv[i]);
+			return usage_error("live", "\"%.64s\" cannot be combined with --view", argv[i]);
 		} else {
 			o->what = argv[i];
 		}
 	}
-	return o->what == NULL ? usage_error("live", "needs a job's number or directory") : 0;
+	return o->what == NULL ? usage_error("live", "give a job's number or directory") : 0;
 }
 
 static int serve(const struct live_options *o, struct live_view *v, struct error *e)
@@ -314,7 +313,7 @@ static int serve(const struct live_options *o, struct live_view *v, struct error
 static void done(struct live_view *v)
 {
 	merge_destroy(v->merge);
-	look_done(&v->look);
+	snapshot_done(&v->snapshot);
 	for (size_t i = 0; i < v->kept.n; i++) {
 		free(v->kept.at[i].json);
 		free(v->kept.at[i].summary);

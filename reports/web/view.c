@@ -4,7 +4,7 @@
  * page from elsewhere can. Nothing else is served. */
 #include "base/command.h"
 #include "format/mpix.h"
-#include "postproc/live/look.h"
+#include "postproc/live/snapshot.h"
 #include "reports/web/page.h"
 #include "reports/web/programs.h"
 #include "reports/web/web.h"
@@ -73,7 +73,7 @@ static int parse(struct view_options *o, int argc, char **argv)
 		else if (key == 't')
 			code = number("to", optarg, &o->to_s);
 		else if (key != 'p')
-			return usage_error("view", "unknown option, or a value is missing");
+			return usage_error("view", "unknown option, or its value is missing");
 		else if (!page_port(optarg, &o->port))
 			return usage_error("view", "--port %s: not a port", optarg);
 	}

@@ -160,7 +160,7 @@ const char *policy_where(const struct policy_decision *d, enum policy_setting ke
 {
 	const struct policy_value *v = d->values[key];
 	if (v->line == 0)
-		return (d->doubted >> key & 1) != 0 ? "in doubt: some rule may fit that takes away" : "built in";
+		return (d->doubted >> key & 1) != 0 ? "in doubt: a rule that restricts the job may match" : "built in";
 	snprintf(ret_text, 512, "%.480s:%u", d->policy->files.at[v->file], v->line);
 	return ret_text;
 }
@@ -189,7 +189,7 @@ const char *policy_why(const struct policy_decision *d, char ret_text[POLICY_WHY
 					p->files.at[s->file], s->line);
 	} else {
 		used = (size_t)snprintf(ret_text, POLICY_WHY_MAX, "%s",
-					p->rules.n > 0 ? "no rule fits, [defaults]" : "[defaults]");
+					p->rules.n > 0 ? "no rule matches, [defaults]" : "[defaults]");
 	}
 	if (policy_number(d, POLICY_SAMPLE) < 1000000)
 		used += (size_t)snprintf(ret_text + used, POLICY_WHY_MAX - used, "; sample %s: %s",

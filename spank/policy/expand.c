@@ -58,7 +58,7 @@ int policy_pattern_check(const char *pattern, struct error *e)
 			return fail(e, -EINVAL, "unknown %%%c; known: %s", at[1] != '\0' ? at[1] : ' ', TOKENS);
 		names_job |= at[1] == 'j' || at[1] == 'A';
 	}
-	return names_job ? 0 : fail(e, -EINVAL, "wants %%j, or %%A and %%a: else jobs would share one directory");
+	return names_job ? 0 : fail(e, -EINVAL, "needs %%j, or %%A and %%a: otherwise jobs would share one directory");
 }
 
 struct path {

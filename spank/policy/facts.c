@@ -53,7 +53,7 @@ int policy_facts_take(struct policy_facts *f, const char *text, struct error *e)
 	uint64_t number;
 	if (fact < 0)
 		return fail(e, -EINVAL,
-			    "\"%.64s\" is no fact; known: user= uid= group= account= partition= qos= nodes= tasks= "
+			    "\"%.64s\" is not a fact; known: user= uid= group= account= partition= qos= nodes= tasks= "
 			    "program= job_name= job= het_job= restart= array= array_task= step=",
 			    text);
 	if (policy_facts[fact].match == POLICY_MATCH_RANGE && !policy_parse_number(equals + 1, &number))

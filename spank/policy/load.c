@@ -174,7 +174,7 @@ static void read_all(struct loader *l, const char *file)
 	char dir[PATH_MAX];
 	const char *slash = strrchr(file, '/');
 	if (slash == NULL || strlen(file) >= sizeof(dir)) {
-		refuse(l, file, -EINVAL, "wants an absolute path");
+		refuse(l, file, -EINVAL, "must be an absolute path");
 		return;
 	}
 	snprintf(dir, sizeof(dir), "%.*s", slash == file ? 1 : (int)(slash - file), file);

@@ -67,7 +67,7 @@ static int parse_item(enum policy_match match, const char *text, struct policy_i
 	if (match == POLICY_MATCH_RANGE)
 		return parse_range(text, item)
 			       ? 0
-			       : fail(e, -EINVAL, "wants numbers and ranges: 4, 1-8, 16-; \"%.64s\" is none", text);
+			       : fail(e, -EINVAL, "takes numbers and ranges: 4, 1-8, 16-; not \"%.64s\"", text);
 	item->pattern = strdup(text);
 	return item->pattern != NULL ? 0 : fail(e, -ENOMEM, "out of memory");
 }

@@ -110,7 +110,7 @@ static int add_rule(struct parser *p, const char *name)
 	struct policy *policy = p->at.policy;
 	const struct policy_section *other = find_rule(policy, name);
 	if (*name == '\0' || strlen(name) > POLICY_RULE_NAME_MAX)
-		return policy_fail(&p->at, -EINVAL, "a rule wants a name of at most %u bytes: [rule NAME]",
+		return policy_fail(&p->at, -EINVAL, "a rule needs a name of at most %u bytes: [rule NAME]",
 				   POLICY_RULE_NAME_MAX);
 	if (other != NULL)
 		return policy_fail(&p->at, -EEXIST, "rule \"%s\" is there already, at %s:%u; names are unique", name,
@@ -134,7 +134,7 @@ static int begin_destination(struct parser *p, const char *name)
 {
 	if (*name == '\0' || strlen(name) > POLICY_RULE_NAME_MAX)
 		return policy_fail(&p->at, -EINVAL,
-				   "a destination wants a name of at most %u bytes: [destination NAME]",
+				   "a destination needs a name of at most %u bytes: [destination NAME]",
 				   POLICY_RULE_NAME_MAX);
 	for (const char *c = name; *c != '\0'; c++)
 		if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL)
@@ -254,7 +254,7 @@ static int take_assignment(struct parser *p, char *line)
 		return p->skipping ? 0
 				   : policy_fail(&p->at, -EINVAL, "stands before the first section; known: " SECTIONS);
 	if (equals == NULL)
-		return policy_fail(&p->at, -EINVAL, "wants KEY = VALUE, a [section], or a comment behind '#'");
+		return policy_fail(&p->at, -EINVAL, "expects KEY = VALUE, a [section], or a comment after '#'");
 	for (end = equals; end > line && (end[-1] == ' ' || end[-1] == '\t'); end--)
 		;
 	*equals = *end = '\0';

@@ -18,8 +18,8 @@
  * counts of several rules of which nobody knows whether they fit (enum policy_doubt), meaning.
  * docs/POLICY.md and the man page show this table (a unit test compares). */
 #define POLICY_SETTING_TABLE(X) \
-	X(LEVEL,           level,           CHOICE,  "off|profile|events",      "off",    true,  LEAST,   "what a job records that does not ask for anything") \
-	X(MAX_LEVEL,       max_level,       CHOICE,  "off|profile|events",      "events", true,  LEAST,   "the most that a job gets that asks") \
+	X(LEVEL,           level,           CHOICE,  "off|profile|events",      "off",    true,  LEAST,   "what is recorded of a job that asks for nothing") \
+	X(MAX_LEVEL,       max_level,       CHOICE,  "off|profile|events",      "events", true,  LEAST,   "the most that a job can ask for") \
 	X(OVERRIDE,        override,        CHOICE,  "none|off|all",            "all",    true,  LEAST,   "what users may change: nothing, `off` only, or all within the caps") \
 	X(SAMPLE,          sample,          PERCENT, "",                        "100%",   true,  LEAST,   "share of the jobs that get `level`; the others do not, unless they ask") \
 	X(SAMPLE_SECONDS,  sample_seconds,  TIME,    "",                        "1",      true,  CERTAIN, "time between samples of what all ranks do (`mpitrace live`), 0 = none") \
@@ -60,7 +60,7 @@
 	X(JOB_NAME,   job_name,   NAME,    "name of the job") \
 	X(JOB,        job,        NONE,    "number of the job") \
 	X(HET_JOB,    het_job,    NONE,    "number of the whole, if the job is a component of a heterogeneous one") \
-	X(RESTART,    restart,    NONE,    "how often the job was requeued") \
+	X(RESTART,    restart,    NONE,    "number of times the job was requeued") \
 	X(ARRAY,      array,      NONE,    "number of the job array") \
 	X(ARRAY_TASK, array_task, NONE,    "index in the job array") \
 	X(STEP,       step,       NONE,    "number of the step, or `batch`")

@@ -105,16 +105,17 @@ static int check_path(const char *text, struct error *e)
 {
 	size_t len = strlen(text);
 	if (text[0] != '/' || strstr(text, "/..") != NULL || text[len - 1] == '/' || len > POLICY_OUTPUT_MAX)
-		return fail(e, -EINVAL, "wants an absolute path of at most %u bytes, without \"..\" and '/' at its end",
+		return fail(e, -EINVAL,
+			    "must be an absolute path of at most %u bytes, without \"..\" and '/' at its end",
 			    POLICY_OUTPUT_MAX);
-	return strchr(text, '%') == NULL ? 0 : fail(e, -EINVAL, "is no pattern; %%u and others stand in output");
+	return strchr(text, '%') == NULL ? 0 : fail(e, -EINVAL, "is not a pattern; %%u and others belong into output");
 }
 
 static int check_group(const char *text, struct error *e)
 {
 	for (const char *c = text; *c != '\0'; c++)
 		if (!isalnum((unsigned char)*c) && strchr("_.@-\\", *c) == NULL)
-			return fail(e, -EINVAL, "wants the name or number of one group");
+			return fail(e, -EINVAL, "must be the name or number of one group");
 	return 0;
 }
 
@@ -126,26 +127,26 @@ static int parse(const struct policy_setting_row *row, const char *text, uint64_
 	case POLICY_KIND_CHOICE:
 		place = place_of(row->limits, text, strlen(text));
 		*ret_number = place >= 0 ? (uint64_t)place : 0;
-		return place >= 0 ? 0 : fail(e, -EINVAL, "wants one of %s", row->limits);
+		return place >= 0 ? 0 : fail(e, -EINVAL, "must be one of %s", row->limits);
 	case POLICY_KIND_FLAGS:
-		return flags(row->limits, text, ret_number) ? 0 : fail(e, -EINVAL, "wants a list of %s", row->limits);
+		return flags(row->limits, text, ret_number) ? 0 : fail(e, -EINVAL, "must be a list of %s", row->limits);
 	case POLICY_KIND_COUNT:
 		policy_parse_number(row->limits, &max);
 		return policy_parse_number(text, ret_number) && *ret_number <= max
 			       ? 0
-			       : fail(e, -EINVAL, "wants a number from 0 to %s", row->limits);
+			       : fail(e, -EINVAL, "must be a number from 0 to %s", row->limits);
 	case POLICY_KIND_SIZE:
 		return with_unit(text, sizes, ret_number)
 			       ? 0
-			       : fail(e, -EINVAL, "wants a size: bytes, or 64K, 512M, 2G, 1T");
+			       : fail(e, -EINVAL, "must be a size: bytes, or 64K, 512M, 2G, 1T");
 	case POLICY_KIND_TIME:
 		return with_unit(text, times, ret_number)
 			       ? 0
-			       : fail(e, -EINVAL, "wants a time: seconds, or 30s, 10m, 2h, 30d, 4w");
+			       : fail(e, -EINVAL, "must be a time: seconds, or 30s, 10m, 2h, 30d, 4w");
 	case POLICY_KIND_PERCENT:
 		return percent(text, ret_number)
 			       ? 0
-			       : fail(e, -EINVAL, "wants a share from 0%% to 100%%, such as 5%% or 0.1%%");
+			       : fail(e, -EINVAL, "must be a share from 0%% to 100%%, such as 5%% or 0.1%%");
 	case POLICY_KIND_OUTPUT:
 		return policy_pattern_check(text, e);
 	case POLICY_KIND_PATH:

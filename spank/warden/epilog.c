@@ -4,7 +4,7 @@
 #include "spank/warden/child.h"
 #include "spank/warden/lock.h"
 #include "spank/warden/remove.h"
-#include "spank/warden/settle.h"
+#include "spank/warden/teardown.h"
 #include "spank/warden/spool.h"
 #include "spank/warden/warden.h"
 
@@ -33,7 +33,7 @@ static int end_step(int run_fd, const char *name, void *context)
 {
 	const struct visit *v = context;
 	char dir[PATH_MAX];
-	struct brief brief;
+	struct step_facts step_facts;
 	int step_fd = strncmp(name, "step-", 5) == 0
 			      ? openat(run_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 			      : -1;
@@ -41,17 +41,17 @@ static int end_step(int run_fd, const char *name, void *context)
 		return 0;
 	spool_mark(step_fd, "done");
 	int lock_fd = lock_take_over(step_fd, v->busy_seconds);
-	struct settle s = {.spool = v->spool,
-			   .program = v->program,
-			   .dir = dir,
-			   .step_fd = step_fd,
-			   .brief = &brief,
-			   .ran_seconds = age_seconds(step_fd),
-			   .job_is_over = true};
-	if (lock_fd >= 0 && brief_read(step_fd, &brief) == 0)
-		settle_step(&s);
+	struct teardown s = {.spool = v->spool,
+			     .program = v->program,
+			     .dir = dir,
+			     .step_fd = step_fd,
+			     .step_facts = &step_facts,
+			     .ran_seconds = age_seconds(step_fd),
+			     .job_is_over = true};
+	if (lock_fd >= 0 && step_facts_read(step_fd, &step_facts) == 0)
+		teardown_step(&s);
 	if (lock_fd >= 0)
-		settle_remove(step_fd, dir);
+		teardown_remove(step_fd, dir);
 	close(step_fd);
 	if (lock_fd >= 0)
 		close(lock_fd);
@@ -73,7 +73,7 @@ int warden_epilog(const char *spool, const char *program, char *const runs[], in
 {
 	int live_fd = spool_open(spool, "live", false, NULL);
 	for (int i = 0; live_fd >= 0 && i < nruns; i++)
-		epilog_run(spool, live_fd, runs[i], program, SETTLE_SECONDS);
+		epilog_run(spool, live_fd, runs[i], program, TEARDOWN_SECONDS);
 	if (live_fd >= 0)
 		close(live_fd);
 	return 0;

@@ -1,6 +1,6 @@
 /* main.c - `mpitrace-warden step|epilog|sweep`: root's side of a node (warden.h). Not for the hand: the plugin and
  * `mpitrace sweep` start it. */
-#include "spank/warden/settle.h"
+#include "spank/warden/teardown.h"
 #include "spank/warden/warden.h"
 
 #include <signal.h>
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (argc > 3 && strcmp(argv[argc - 2], "--policy") == 0) {
-		settle_policy(argv[argc - 1]);
+		teardown_policy(argv[argc - 1]);
 		argc -= 2;
 	}
 	if (argc == 5 && strcmp(argv[1], "step") == 0)

@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <sys/types.h>
 
-enum quota_area { QUOTA_LIVE, QUOTA_LATE, QUOTA_JOBS, QUOTA_KEPT, QUOTA_AREAS };
+enum quota_area { QUOTA_LIVE, QUOTA_DEFERRED, QUOTA_JOBS, QUOTA_KEPT, QUOTA_AREAS };
 
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
@@ -22,7 +22,7 @@ enum quota_area { QUOTA_LIVE, QUOTA_LATE, QUOTA_JOBS, QUOTA_KEPT, QUOTA_AREAS };
 #define QUOTA_TABLE(X) /* \
 	  area  directory  user: bytes, part, entries   all: bytes, part, entries   free: bytes, part   age */ \
 	X(LIVE, "live",     8 * MIB,  32,  4096,         64 * MIB, 8, 65536,         64 * MIB,   20,    0) \
-	X(LATE, "late",     1 * MIB,  64,   256,         16 * MIB, 16, 4096,         64 * MIB,   20,    1 * DAYS) \
+	X(DEFERRED, "late", 1 * MIB,  64,   256,         16 * MIB, 16, 4096,         64 * MIB,   20,    1 * DAYS) \
 	X(JOBS, "jobs",     8 * MIB,  64,  2048,         32 * MIB, 16, 8192,         64 * MIB,   20,   30 * DAYS) \
 	X(KEPT, "kept",   512 * MIB,   8,  1000,          4 * GIB,  2, 16000,        UINT64_MAX, 10,    7 * DAYS)
 /* clang-format on */

@@ -2,10 +2,10 @@
 #include "spank/warden/central.h"
 #include "spank/warden/child.h"
 #include "spank/warden/epilog.h"
-#include "spank/warden/late.h"
+#include "spank/warden/deferred.h"
 #include "spank/warden/quota.h"
 #include "spank/warden/remove.h"
-#include "spank/warden/settle.h"
+#include "spank/warden/teardown.h"
 #include "spank/warden/spool.h"
 #include "spank/warden/warden.h"
 
@@ -27,7 +27,7 @@
 struct sweep {
 	const char *spool, *program;
 	unsigned runs, removed, left;
-	struct late_count late;
+	struct deferred_count late;
 };
 
 static double age_of(int dir_fd, const char *name)
@@ -120,12 +120,12 @@ static int lock_area(const struct sweep *s, const char *area)
 	return -1;
 }
 
-static void sweep_late(struct sweep *s)
+static void sweep_deferred(struct sweep *s)
 {
 	int fd = lock_area(s, "late");
 	if (fd < 0)
 		return;
-	late_sweep(fd, s->program, &s->late);
+	deferred_sweep(fd, s->program, &s->late);
 	close(fd);
 }
 
@@ -163,7 +163,7 @@ int warden_sweep(const char *spool, const char *program, const char *directory, 
 		say_refused(&s, (enum quota_area)area);
 	if (directory != NULL)
 		central_sweep(directory, retention_seconds);
-	sweep_late(&s); /* at last: how long it takes is up to users */
+	sweep_deferred(&s); /* at last: how long it takes is up to users */
 	printf("%s: %u runs ended, %u reports made, %u kept traces removed, %u left\n", spool, s.runs, s.late.made,
 	       s.removed, s.left + s.late.left);
 	return s.left + s.late.left > 0 ? 4 : 0;

@@ -1,11 +1,11 @@
 /* watch.c - `mpitrace-warden step`: stays with a step while it runs.
  * In: the step's directory; a socket (3) whose other end slurmstepd holds as long as the step runs.
- * Out: an agent that is always there, whoever kills or stops it; then the end of the step (settle.h). The lock on the
+ * Out: an agent that is always there, whoever kills or stops it; then the end of the step (teardown.h). The lock on the
  * file `warden` says that somebody sees to the step. */
 #include "spank/warden/child.h"
 #include "spank/warden/elsewhere.h"
 #include "spank/warden/lock.h"
-#include "spank/warden/settle.h"
+#include "spank/warden/teardown.h"
 #include "spank/warden/spool.h"
 #include "spank/warden/warden.h"
 
@@ -23,7 +23,7 @@
 #define AGAIN_MS 200   /* before the next start */
 
 struct watch {
-	struct settle settle;
+	struct teardown teardown;
 	pid_t agent; /* 0: none runs */
 	unsigned starts, stops;
 	int signals_fd;
@@ -32,10 +32,10 @@ struct watch {
 
 static void start_agent(struct watch *w)
 {
-	if (w->agent != 0 || w->starts >= STARTS_MAX || settle_is_sealed(&w->settle))
+	if (w->agent != 0 || w->starts >= STARTS_MAX || teardown_is_sealed(&w->teardown))
 		return;
 	w->starts++;
-	int pid = settle_start_agent(&w->settle, true);
+	int pid = teardown_start_agent(&w->teardown, true);
 	w->agent = pid > 0 ? pid : 0;
 }
 
@@ -68,7 +68,7 @@ static void serve(struct watch *w)
 	struct pollfd polls[2] = {{.fd = WARDEN_STEP_FD, .events = POLLIN}, {.fd = w->signals_fd, .events = POLLIN}};
 	struct signalfd_siginfo info;
 	while (listen_to_step(w, polls[0].revents)) {
-		bool waiting = w->agent == 0 && w->starts < STARTS_MAX && !settle_is_sealed(&w->settle);
+		bool waiting = w->agent == 0 && w->starts < STARTS_MAX && !teardown_is_sealed(&w->teardown);
 		if (poll(polls, 2, waiting ? AGAIN_MS : -1) == 0)
 			start_agent(w);
 		if ((polls[1].revents & POLLIN) != 0 && read(w->signals_fd, &info, sizeof(info)) > 0)
@@ -89,14 +89,14 @@ static void end_agent(struct watch *w)
 
 int warden_step(const char *spool, const char *dir, const char *program)
 {
-	struct brief brief;
+	struct step_facts step_facts;
 	sigset_t child;
-	struct watch w = {.settle = {.spool = spool, .program = program, .dir = dir, .brief = &brief},
+	struct watch w = {.teardown = {.spool = spool, .program = program, .dir = dir, .step_facts = &step_facts},
 			  .namespace_fd = -1};
 	double begin = seconds_now();
-	w.settle.step_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int lock_fd = w.settle.step_fd >= 0 ? lock_take(w.settle.step_fd, 0) : -1;
-	if (lock_fd < 0 || brief_read(w.settle.step_fd, &brief) < 0)
+	w.teardown.step_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int lock_fd = w.teardown.step_fd >= 0 ? lock_take(w.teardown.step_fd, 0) : -1;
+	if (lock_fd < 0 || step_facts_read(w.teardown.step_fd, &step_facts) < 0)
 		return 1;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
@@ -104,11 +104,11 @@ int warden_step(const char *spool, const char *dir, const char *program)
 	w.signals_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	start_agent(&w);
 	serve(&w);
-	spool_mark(w.settle.step_fd, "done"); /* slurmstepd may have died without saying so */
+	spool_mark(w.teardown.step_fd, "done"); /* slurmstepd may have died without saying so */
 	end_agent(&w);
 	elsewhere_unmount(w.namespace_fd, dir);
-	w.settle.ran_seconds = seconds_now() - begin;
-	if (settle_step(&w.settle))
-		settle_remove(w.settle.step_fd, dir);
+	w.teardown.ran_seconds = seconds_now() - begin;
+	if (teardown_step(&w.teardown))
+		teardown_remove(w.teardown.step_fd, dir);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "pmpi/stream.h"
+#include "tests/tools/put_defs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -88,7 +88,7 @@ async function testLive(browser, t) {
   await t.check('the table has each rank, its node and what it is in', async () => {
     await page.waitForFunction((n) => document.querySelectorAll('.live .grid-row').length === n + 1, RANKS);
     const text = await page.textContent('.live .grid');
-    t.truth(text.includes('n0') && text.includes('n1') && text.includes('silent'), text); // its samples are of 100 s ago
+    t.truth(text.includes('n0') && text.includes('n1') && text.includes('without samples'), text); // its samples are of 100 s ago
   });
   await t.check('back with the keys: it stays there while the job goes on', async () => {
     await page.focus('.live-stage');
@@ -127,7 +127,9 @@ async function testLive(browser, t) {
   await t.check('a silent node is said, and the end', async () => {
     await page.click('text=Follow');
     await job.tell('sample', 16, 0, 0);
-    await page.waitForFunction(() => document.querySelector('.live-words').textContent.includes('1 node silent'));
+    await page.waitForFunction(() =>
+      document.querySelector('.live-words').textContent.includes('1 node without samples'),
+    );
     await job.tell('end', 17, 0, NODES - 1);
     await page.waitForFunction(() => document.querySelector('.live-state').textContent === 'over');
   });
@@ -254,7 +256,9 @@ async function testLiveProfile(browser, t) {
   await t.check('a node that says nothing is hatched, and said', async () => {
     await page.selectOption('select[aria-label="Picture"]', 'heat');
     await job.tell('sample', 13, 0, 0);
-    await page.waitForFunction(() => document.querySelector('.live-field .note').textContent.includes('silent'));
+    await page.waitForFunction(() =>
+      document.querySelector('.live-field .note').textContent.includes('without samples'),
+    );
   });
   await t.check('the overview is a key away, and looks at the same sample', async () => {
     await page.click('text=Pause');

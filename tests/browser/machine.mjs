@@ -86,7 +86,7 @@ async function testMachine(browser, t) {
   await t.check('what is no map is refused in words', async () => {
     writeFileSync(join(t.work, 'nomap.json'), '{}');
     await page.setInputFiles('.map-file', join(t.work, 'nomap.json'));
-    await page.waitForFunction(() => /This is no map/.test(document.querySelector('.alert').textContent));
+    await page.waitForFunction(() => /This is not a map/.test(document.querySelector('.alert').textContent));
     await page.click('.alert button');
   });
   await t.check(

@@ -340,6 +340,22 @@ async function testFollow(browser, t) {
     t.truth(/MPI_/.test(await chosen(page)), await chosen(page));
     t.truth((await page.locator('.steps li').count()) > 1, 'the list stays');
   });
+  await t.check('what is picked elsewhere has not come about so: the list and its arrows are gone', async () => {
+    await page.evaluate(() => globalThis.mpitrace.store.set({ picked: 'e0.0.9' }));
+    await isPicked('MPI_Waitall');
+    await t.settled(page);
+    await page.waitForFunction(() => document.querySelectorAll('.steps li').length === 0);
+  });
+  await t.check('while a filter holds, the grey of what it hides is in the key', async () => {
+    const shown = () => page.locator('.legend .key:has-text("hidden by the filter")').isVisible();
+    t.same(await shown(), false, 'without');
+    await page.evaluate(() =>
+      globalThis.mpitrace.store.set({ filter: { ...globalThis.mpitrace.store.state.filter, ops: ['MPI_Waitall'] } }),
+    );
+    await t.settled(page);
+    t.same(await shown(), true, 'with');
+    await t.shot(page, 'filtered');
+  });
   await page.close();
 }
 

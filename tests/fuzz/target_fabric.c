@@ -18,7 +18,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 		fuzz_check(strncmp(e.text, "fuzz", 4) == 0);
 		return 0;
 	}
-	fuzz_check(fabric_kind_name(fabric_kind_of(f)) != NULL);
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
 		cJSON *path = fabric_path(f, nodes[i]);
 		fuzz_check(path == NULL || cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(path, "path")));

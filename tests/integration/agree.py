@@ -3,7 +3,7 @@ every trace that a test makes; fixtures.py for those of tests/corpus."""
 import html
 import re
 
-OPERATIONS, STATES, SITES = 'MPI operations, most time first', 'Wait states, all ranks added up', 'Calls in the source, most time first'
+OPERATIONS, STATES, SITES = 'MPI operations, most time first', 'Wait states, total over ranks', 'Calls in the source, most time first'
 
 
 def plain(markup):
@@ -73,7 +73,7 @@ TABLES = (
      lambda x: x.replace('from ', '')),
     ('arrivals', 'Collectives by call site, where', (1, 2, 3, 4, 5), 'Collectives by call site', (2, 20, 32, 44, 56, 68, 77), (1, 2, 3, 4, 5),
      lambda x: x.split(' ')[0][:18]),
-    ('delays', 'What others waited for', (1, 2, 3), 'Who makes others wait', (2, 8, 26, 36, 50, 63), (2, 3, 4),
+    ('delays', 'What others waited for', (1, 2, 3), 'Delays', (2, 8, 26, 36, 50, 63), (2, 3, 4),
      lambda x: 'before' if x.startswith('computing before') else 'in'),
 )
 
@@ -111,14 +111,14 @@ def head(page, text):
     calls = re.search(r'^ +(\S+) calls; ', text, re.M)
     if trust and calls:
         pairs.append((calls[1], trust.split()[0]))
-    here = re.search(r'^Processors  ranks waited for one: (.*?) in all; most (.*?), (rank \d+);$', text, re.M)
-    there = re.search(r'<p>Without a processor: (.*?) of all ranks together, most on (rank \d+): (.*?)\. ', page)
-    never = (re.search(r'^      in calls that ranks never came back from: (.*?), (.*?); in no row$', text, re.M),
-             re.search(r'<p class="note">In calls that ranks never came back from: (.*?), (.*?) of the ranks', page))
+    here = re.search(r'^Processors  ranks waited (.*?) for a free core \(total over ranks\), (rank \d+)\n +longest: (.*?);', text, re.M)
+    there = re.search(r'<p>Ranks waited (.*?) for a free core \(total over ranks\), (rank \d+) longest: (.*?)\. ', page)
+    never = (re.search(r'^      in calls that never returned: (.*?), (.*?); in no row$', text, re.M),
+             re.search(r'<p class="note">In calls that never returned: (.*?), (.*?) of the ranks', page))
     if any(never):
         pairs.append(tuple(str(x and [plain(y) for y in x.groups()]) for x in never))
     if here or there:
-        pairs.append((str(here and here.groups()), str(there and (plain(there[1]), plain(there[3]), there[2]))))
+        pairs.append((str(here and here.groups()), str(there and (plain(there[1]), there[2], plain(there[3])))))
     wrong += [('head', a, b) for a, b in pairs if a and b and a != b]
     return wrong
 
@@ -127,7 +127,7 @@ def issues(page, text):
     """As many, in the same order, with the same losses."""
     there = re.findall(r'<article class="card" id="issue-\d+">(.*?)</article>', page, re.S)
     there = [(plain(re.search(r'<span class="name">(.*?)</span>', x, re.S)[1]),
-              (re.search(r'added up</dt><dd>(.*?)</dd>', x, re.S) or [0, ''])[1]) for x in there]
+              (re.search(r'total over ranks</dt><dd>(.*?)</dd>', x, re.S) or [0, ''])[1]) for x in there]
     there = [(a, plain(b).replace(' of the time', '').split(' of the ')[0]) for a, b in there]
     here = re.findall(r'^  \d+\. (.*?) \((?:high|medium|low)(.*)\)$', text, re.M)
     here = [(a, ', '.join(x for x in b.replace(' lost', '').replace(' of the time', '').split(', ') if x)) for a, b in here]

@@ -55,8 +55,8 @@ STUCK = {
                        'Rank 0 needs a message from rank 2 with tag 4.'),
     'sends': (2, 'Rank 0 waits in MPI_Send for rank 1, rank 1 waits in MPI_Send for rank 0. Rank 0 needs a receive by rank 1 with tag 0.'),
     'waits': (2, 'Rank 0 waits in MPI_Wait for rank 1, rank 1 waits in MPI_Wait for rank 0. Rank 0 needs a message from rank 1 with tag 0.'),
-    'anybody': (3, 'Rank 0 waits in MPI_Recv for anybody, rank 1 waits in MPI_Recv for anybody, rank 2 waits in MPI_Recv for anybody. '
-                'Rank 0 needs a message from anybody with tag 0.'),
+    'anybody': (3, 'Rank 0 waits in MPI_Recv for any rank, rank 1 waits in MPI_Recv for any rank, rank 2 waits in MPI_Recv for any rank. '
+                'Rank 0 needs a message from any rank with tag 0.'),
     'barrier': (3, 'Rank 0 waits in MPI_Barrier for rank 2, rank 2 waits in MPI_Recv for rank 0. 1 more rank waits for them. '
                 'Rank 0 needs rank 2\'s MPI_Barrier.'),
     'orders': (2, 'Rank 0 waits in MPI_Barrier for rank 1, rank 1 waits in MPI_Barrier for rank 0. Rank 0 needs rank 1\'s MPI_Barrier.'),

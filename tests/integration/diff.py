@@ -166,7 +166,7 @@ def refused(t, place, good, other_ranks):
     with open(empty, 'w') as f:
         f.write('{}')
     for what, words, code, says in (
-            ('one file', [good], 2, 'two files'), ('no file', [], 2, 'two files'), ('nothing behind --', [good, '--'], 2, 'no file beside'),
+            ('one file', [good], 2, 'two files'), ('no file', [], 2, 'two files'), ('nothing behind --', [good, '--'], 2, 'no file before or after'),
             ('three runs of as many ranks', [good, good, good], 2, 'put -- between'), ('an unknown option', [good, good, '--no'], 2, 'unknown option'),
             ('neither strong nor weak', [good, good, '--scaling', 'big'], 2, 'strong or weak'), ('no such file', [good, place.dir + '/none'], 3, 'No such file'),
             ('a trace that is cut', [good, cut], 3, cut), ('JSON that is no analysis', [empty, good], 3, 'no analysis of a run'),

@@ -45,7 +45,7 @@ assert all(set(c) == {"check", "status", "what", "next"} for c in d["checks"]), 
 # The policy, which the plugin's arguments may name.
 mkdir "$dir/site"
 echo "optional $dir/mpitrace.so $places policy=$dir/site/mpitrace.conf" >"$dir/etc/plugstack.conf"
-expect 0 'ok +policy .*is not there'
+expect 0 'ok +policy .*does not exist'
 printf '[defaults]\nlevel = off\n[rule debug]\npartition = debug\nnodes = 1-4\nlevel = events\n' >"$dir/site/mpitrace.conf"
 if [ "$(id -u)" = 0 ]; then # what is not root's is refused
 	expect 0 'ok +policy .*1 rules'
@@ -55,7 +55,7 @@ if [ "$(id -u)" = 0 ]; then # what is not root's is refused
 	printf '[rule x]\n[rule y]\nuser = a\n' >"$dir/site/conf.d/x.conf"
 	expect 0 'warn +policy .*rule "y" is never reached'
 	printf '[rule x]\nqos = a\nuser = u\n[rule y]\nqos = b\n' >"$dir/site/conf.d/x.conf"
-	expect 0 'warn +policy .*rule "x", rule "y" ask for qos, which Slurm 22.05 does not tell its prolog: there every job loses'
+	expect 0 'warn +policy .*rule "x", rule "y" ask for qos, which Slurm 22.05 does not pass to its prolog: there, such a rule restricts every job'
 	chmod g+w "$dir/site/conf.d/x.conf"
 	expect 1 'BAD +policy .*others than root may write it'
 	rm -r "$dir/site/conf.d"
@@ -65,7 +65,7 @@ would() { # PATTERN FACTS...: a job of these would get
 	tr '\n' ' ' <"$dir/out" | grep -Eq -- "$1" || fail "lacks \"$1\" for ${*:2}"
 }
 would 'gets: events .*rule "debug" \(.*mpitrace.conf:3\).*level +events +\(.*mpitrace.conf:6\)' user=alice partition=debug nodes=4
-would 'gets: off because of: no rule fits, .defaults.  .*level +off +\(.*mpitrace.conf:2\)' partition=debug nodes=5
+would 'gets: off because of: no rule matches, .defaults.  .*level +off +\(.*mpitrace.conf:2\)' partition=debug nodes=5
 would 'gets: off because of: .*not known here: nodes' partition=debug
 "$dir/cli/mpitrace" doctor --json --policy --config "$dir/site/mpitrace.conf" partition=debug nodes=1 | python3 -c '
 import json, sys

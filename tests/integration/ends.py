@@ -88,7 +88,7 @@ def stands(t, place, program, kind, level, how):
     first = a['issues'][0] if issues else {'issue': None, 'what': '', 'loss_s': 0}
     t.check(who + 'the verdict is what it hangs in', first['issue'] in (('deadlock',) if level == 'events' else ('deadlock', 'unfinished')),
             [i['what'] for i in a['issues']])
-    t.check(who + 'it says how long nobody advanced', 'nobody advanced' in a['verdict'], a['verdict'])
+    t.check(who + 'it says how long nobody advanced', 'no rank advanced' in a['verdict'], a['verdict'])
     t.check(who + 'that is what it costs', first['loss_s'] >= (run.stood_s - SAMPLE_S) * len(unfinished), (first['loss_s'], run.stood_s))
     useful = a['efficiency']['region_s']
     t.check(who + 'shares are of the time before', useful <= elapsed - hung + SAMPLE_S, (useful, elapsed, hung))
@@ -108,9 +108,9 @@ def of_slurm(t, place, program):
     t.equal('%s: a time limit is the outcome' % place.flavour, a['job']['outcome']['state'], 'TIMEOUT')
     t.check('%s: and it is said' % place.flavour, re.match(r'Stopped from outside after [\d.]+ m?s \(time limit\)', a['verdict']), a['verdict'])
     record = json.loads(subprocess.run([MPITRACE, 'record', step + '/job.mpix'], capture_output=True, check=True).stdout)
-    t.check('%s: its record has all its time' % place.flavour, record['outcome'] == 'TIMEOUT' and
+    t.check('%s: its record has all its time' % place.flavour, record['state'] == 'TIMEOUT' and
             run.stood_s <= record['elapsed_s'] <= run.most_s and
-            abs(record['core_hours'] / (RANKS * a['job']['elapsed_s'] / 3600) - 1) < 1e-4, (record['elapsed_s'], record['core_hours'], run.most_s))
+            abs(record['core_hours'] / ((record['alloc_cpus'] or RANKS) * a['job']['elapsed_s'] / 3600) - 1) < 1e-4, (record['elapsed_s'], record['core_hours'], run.most_s))
 
 
 def main():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """fleet.py - all jobs of a machine: records come in once whatever is repeated, damaged or forged; planted slow nodes and changed programs
 are found and no others; pages hold what the database holds and nothing that runs; questions only read. Environment: MAKE_FLEET, MPITRACE."""
+import calendar
 import csv
 import glob
 import hashlib
@@ -73,6 +74,7 @@ def ingest(t, place):
                        ('a hole of nothing', 'null'), ('numbers that are none', '{"schema":"mpitrace/job/1","id":[],"start":1e999}')):
         run = fleet('ingest', '-', '--db', db, input=text + '\n')
         t.check('%s: left out, and said' % name, run.returncode == 4 and '1 left out' in run.stdout and 'standard input:1' in run.stderr, run)
+    doubtful(t, place, records)
     odd = dict(records[0], id='odd', nodelist='n[1-99999999]', deviation=[9e99, None, 'x'], core_hours=-5, elapsed_s=1e300, ranks=-1)
     run = fleet('ingest', '-', '--db', db, input=json.dumps(odd))
     t.check('nonsense in a record harms nothing', run.returncode == 0 and ask(db, "select core_hours, ranks from jobs where key='odd'") == [{'core_hours': 0, 'ranks': 0}], run)
@@ -80,6 +82,100 @@ def ingest(t, place):
     t.check('a path that is not there is an error', run.returncode == 3 and 'none' in run.stderr, run)
     run = fleet('report', '--db', all_of_it, '-o', place + '/x')
     t.check('a file that is no database is refused', run.returncode == 3 and not os.path.exists(place + '/x'), run)
+
+
+def doubtful(t, place, records):
+    db = place + '/doubtful.db'
+    past = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() - 3600))
+    wrong = {'2050': '2050-01-01T00:00:00Z', 'no day': '2026-02-30T00:00:00Z', 'a leap second': '2025-01-01T00:00:60Z', 'old': '1999-01-01T00:00:00Z', 'none': None}
+    odd = [dict(records[0], id=i, start=start) for i, start in wrong.items()] + [dict(records[0], id='long', start=past, elapsed_s=1e6)]
+    run = fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, [records[1]] + odd)))
+    t.check('records whose times cannot be are set aside, and counted',
+            run.returncode == 4 and run.stdout == '1 records added, 0 replaced, 0 known already, 6 left out (6 because of their times)\n', run)
+    fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, odd)))
+    t.equal('once', ask(db, 'select count(*) as n from set_aside'), [{'n': 6}])
+    fleet('report', '--db', db, '-o', place + '/doubtful')
+    page = open(place + '/doubtful/index.html').read()
+    t.check('the first page says how many', '6 records are set aside' in page and '2050' not in page, page[:2000])
+    t.check('and which', '2026-02-30' in open(place + '/doubtful/set-aside.csv').read())
+    run = fleet('ingest', '-', '--db', db, input=json.dumps(dict(records[0], id='2050')))
+    t.equal('until a record has them right', (run.stdout, ask(db, 'select count(*) as n from set_aside')),
+            ('1 records added, 0 replaced, 0 known already, 0 left out\n', [{'n': 5}]))
+
+
+SACCT = '''#!/usr/bin/env python3
+import json, os, sys
+rows = json.load(open(os.environ['ROWS']))
+if rows is None:
+    sys.exit(1)
+assert os.environ['SLURM_TIME_FORMAT'] == '%s'
+word = lambda flag: sys.argv[sys.argv.index(flag) + 1]
+for r in rows:
+    if r['JobIDRaw'].split('.')[0] in word('-j').split(',') and not ('-X' in sys.argv and '.' in r['JobIDRaw']):
+        print('\\x1f'.join(r.get(c, '') for c in word('-o').split(',')))
+'''
+
+
+def account(t, place):
+    """What sacct knows of a job comes to its record. Its columns are as those of Slurm 22.05 (tests/slurm/cases_accounting.sh asks a real one)."""
+    box, db, rows = place + '/accounts', place + '/accounts.db', place + '/rows.json'
+    os.makedirs(box)
+    os.mkdir(place + '/bin')
+    with open(place + '/bin/sacct', 'w') as f:
+        f.write(SACCT)
+    os.chmod(place + '/bin/sacct', 0o755)
+    env = dict(os.environ, PATH=place + '/bin:' + os.environ['PATH'], ROWS=rows)
+    made(place + '/accounts.ndjson', 4, '--nodes', '4', '--slow', '1')
+    records = [json.loads(x) for x in lines(place + '/accounts.ndjson')]
+    start = int(calendar.timegm(time.strptime(records[0]['start'], '%Y-%m-%dT%H:%M:%SZ')))
+    ended = str(start + 1000)
+    job = {'JobIDRaw': '1', 'JobID': '12_3', 'Cluster': 'Synth', 'User': records[0]['user'], 'Account': 'proj', 'Partition': 'fat', 'QOS': 'long', 'Submit': str(start - 60),
+           'Start': str(start - 5), 'End': 'Unknown', 'State': 'RUNNING', 'ExitCode': '0:0', 'NNodes': '3', 'AllocCPUS': '999', 'ReqMem': '1.50G',
+           'JobName': 'a|b, "c"\n2\x1fSynth\x1fmallory'}
+    step = {'JobIDRaw': '1.0', 'JobID': '12_3.0', 'Cluster': 'Synth', 'Start': str(start), 'End': ended, 'State': 'CANCELLED by 1000', 'ExitCode': '0:15', 'NNodes': '2',
+            'NTasks': '8', 'AllocCPUS': str(2 * records[0]['ranks']), 'AllocTRES': 'cpu=8,gres/gpu=4,node=2', 'MaxRSS': '2000K', 'ConsumedEnergyRaw': '1234'}
+
+    def leave(record, name='a'):
+        with open('%s/%s.job.json' % (box, name), 'w') as f:
+            json.dump(record, f)
+
+    def run(*some, old=False):
+        with open(rows, 'w') as f:
+            json.dump(list(some) if some != (None,) else None, f)
+        for path in glob.glob(box + '/*'):
+            os.utime(path, (time.time() - 1000 * old,) * 2)
+        return fleet('ingest', box, '--db', db, '--sacct', '--remove', env=env)
+
+    leave(records[0])
+    out = run()
+    t.check("a record waits for Slurm's account of it", out.returncode == 0 and '0 records added' in out.stdout and '1 wait for' in out.stdout and len(os.listdir(box)) == 1, out)
+    out = run(job, dict(step, End='Unknown', State='RUNNING'))
+    t.check('also of a step that runs there still', '1 wait for' in out.stdout, out)
+    out = run(None)
+    t.check('and when sacct fails, which is said once', '1 wait for' in out.stdout and out.stderr.count('sacct') == 2, out)
+    out = run(job, step, old=True)
+    t.check('then it comes in, and goes', out.stdout.startswith('1 records added') and os.listdir(box) == [], out)
+    got = ask(db, 'select * from job_list')[0]
+    when = lambda s: time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(s))
+    want = {'account': 'proj', 'partition': 'fat', 'qos': 'long', 'array_job_id': '12', 'array_task_id': 3, 'het_job_id': '', 'het_offset': None, 'submit': when(start - 60),
+            'start': when(start), 'end': when(start + 1000), 'state': 'CANCELLED', 'exit_code': 0, 'signal': 15, 'nodes': 2, 'tasks': 8, 'gpus': 4,
+            'alloc_cpus': 2 * records[0]['ranks'], 'req_mem_bytes': 3 << 29, 'max_rss_bytes': 2048000, 'energy_j': 1234, 'user': records[0]['user']}
+    t.equal('with every field', {k: got[k] for k in want}, want)
+    t.check('core-hours are of its processors', abs(got['core_hours'] - 2 * records[0]['core_hours']) < 1e-3 * got['core_hours'] and got['idle_core_hours'] == got['core_hours'] / 2, got)
+    t.check('a name says nothing but the name', got['name'].startswith('a|b') and 'mallory' not in str(got), got)
+    leave(dict(records[0], user='mallory', id='x'))
+    run(job, step, old=True)
+    t.equal("somebody else's job tells a record nothing", ask(db, "select qos, name from job_list where user='mallory'"), [{'qos': records[0]['qos'], 'name': records[0]['name']}])
+    leave(dict(records[0], user='h:0123', id='y', name=None))
+    run(job, step, old=True)
+    t.equal('who is hidden has no name of a job', ask(db, "select qos, name from job_list where key='y'"), [{'qos': 'long', 'name': ''}])
+    leave(records[1])
+    out = run(old=True)
+    t.check('what Slurm does not know of after a quarter of an hour comes in as it is', out.stdout.startswith('1 records added'), out)
+    again = [dict(job, Start=str(start - 3600), End=str(start - 1800), Account='first'), dict(step, Start=str(start - 3590), End=str(start - 1800), State='NODE_FAIL')]
+    leave(dict(records[0], id='z'))
+    run(*again, job, step, old=True)
+    t.equal('of a job that was requeued, the run that the record is of', ask(db, "select account, state from job_list where key='z'"), [{'account': 'proj', 'state': 'CANCELLED'}])
 
 
 def outbox(t, place):
@@ -180,6 +276,52 @@ def judged(t, db, truth):
         days = abs(time.mktime(time.strptime(found['day'], '%Y-%m-%d')) - time.mktime(time.strptime(day, '%Y-%m-%d'))) / 86400
         t.check('%s: since when' % os.path.basename(program), days <= 7, (found, day))
         t.check('%s: by how much' % os.path.basename(program), abs(1 + found['change'] - planted['to']) < 0.03, (found, planted))
+
+
+def over_time(t, place):
+    """A quarter of a machine on which all is known: what changed is found on its day, what is seasonal is not, and Monday's page says both."""
+    db, truth = place + '/quarter.db', place + '/quarter.json'
+    made(place + '/quarter.ndjson', 12000, '--nodes', '400', '--days', '91', '--slow', '1', '--faults', '5', '--hung', '30', '--wasteful', '2', '--seasons', '--truth', truth)
+    fleet('ingest', place + '/quarter.ndjson', '--db', db)
+    with open(truth) as f:
+        planted = json.load(f)
+
+    def monday(until, *more):
+        out = fleet('monday', '--db', db, '--until', until, *more)
+        assert out.returncode == 0, out.stderr
+        return out.stdout
+
+    first, text = json.loads(monday('2025-03-24', '--json')), monday('2025-03-31', '--url', 'https://fleet.example.org/')
+    second = json.loads(monday('2025-03-31', '--json'))
+    nodes = {r['node']: r for r in ask(db, 'select * from node_list where suspected or since is not null')}
+    t.equal('nodes that became slower are suspected, and no others', sorted(nodes), sorted(list(planted['faults']) + list(planted['slow'])))
+    day = lambda text: calendar.timegm(time.strptime(text[:10], '%Y-%m-%d')) / 86400
+    off = {n: (nodes.get(n, {}).get('since'), d) for n, d in planted['faults'].items() if not (nodes.get(n, {}).get('since') and
+           day(nodes[n]['since_low']) - 1 <= d <= day(nodes[n]['since_high']) + 1 and abs(day(nodes[n]['since']) - d) <= 3)}
+    t.equal('since when', off, {})
+    t.check('and by how much', all(abs(nodes[n]['effect'] - 0.1) < 0.02 and abs(nodes[n]['before']) < 0.02 for n in planted['faults'] if n in nodes), nodes)
+    t.equal('one that was slow before anybody looked has no such day', [nodes[n]['since'] for n in planted['slow']], [None])
+    changed = ask(db, 'select * from change_list')
+    t.equal('programs that changed are found; night and weekend are no change', sorted(c['program'] for c in changed), sorted(planted['regressions']))
+    t.equal('on their day, or surely between two', [c for c in changed if c['program'] in planted['regressions'] and
+            not day(c['day_low']) <= planted['regressions'][c['program']]['day'] <= day(c['day_high'])], [])
+    said = {s['kind']: s for s in second['sentences']}
+    t.check('at most ten sentences, by core-hours', 1 < len(second['sentences']) <= 10 and [s['core_hours'] for s in second['sentences']] == sorted((s['core_hours'] for s in second['sentences']), reverse=True), second)
+    hung = ask(db, "select count(*) as n, total(hung_core_hours) as h, count(distinct user||program) as k from jobs where hung_core_hours>0 and start>=1742774400 and start<1743379200")[0]
+    t.check('hung jobs are one, with all their hours', abs(said['hung']['core_hours'] - hung['h']) < 1 and len(said['hung']['letters']) == hung['k'] and hung['n'] > 15, (said.get('hung'), hung))
+    t.check('slow nodes are one, to who runs the machine', all(n in said['node']['letters'][0]['text'] for n in nodes) and [l['to'] for l in said['node']['letters']] == [None], said.get('node'))
+    t.equal('users who hardly compute are one, and nobody else is', sorted(l['to'] for l in said['little useful']['letters']), sorted(planted['wasteful']))
+    t.check('their letters are ready, with a link', 'Dear %s,' % planted['wasteful'][0] in text and 'https://fleet.example.org/user-' in text, text[:3000])
+    t.equal('it says what has become of what it said before', sorted(b['text'] for b in second['before']), sorted(s['text'] for s in first['sentences']))
+    t.check('in a word', {b['became'] for b in second['before']} <= {'gone', 'less', 'the same', 'more'}, second['before'])
+    t.check('as a mail', text.startswith('Subject: MPI from 2025-03-24 to 2025-03-30: ') and max(map(len, text.splitlines())) < 100, text[:500])
+    fleet('report', '--db', db, '-o', place + '/quarter')
+    page = open(place + '/quarter/monday.html').read()
+    t.check('and as a page', 'Jobs that hung held' in page and 'A text for who runs the machine' in page)
+    page = open(place + '/quarter/nodes.html').read()
+    t.check('the page of nodes has since when', page.count('>since 2025-') == len(planted['faults']), page.count('since 2025-'))
+    wrong = fleet('monday', '--db', db, '--until', 'tomorrow')
+    t.check('a day that is none is one error', wrong.returncode == 2 and 'tomorrow' in wrong.stderr, wrong)
 
 
 def masters(t, place):
@@ -305,6 +447,7 @@ def main():
     t = Tests()
     with tempfile.TemporaryDirectory() as place:
         ingest(t, place)
+        account(t, place)
         outbox(t, place)
         killed(t, place)
         full(t, place)
@@ -315,6 +458,7 @@ def main():
         own_pages(t, place, db)
         with open(place + '/truth.json') as f:
             judged(t, db, json.load(f))
+        over_time(t, place)
         masters(t, place)
         hostile(t, place)
         questions(t, place, db)

@@ -51,6 +51,42 @@ class Server:
         self.process.wait()
 
 
+RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../contrib/prometheus')
+
+
+def metrics(t, place, db):
+    """OpenMetrics, strictly; Prometheus' own promtool, where it can be run, takes them and the rules on them."""
+    s = Server(db)
+    status, text = s.get('metrics')
+    s.end()
+    t.check('metrics are given', status == 200 and text.endswith('# EOF\n'), (status, text[-200:]))
+    names, seen, wrong = {}, set(), []
+    for line in text.splitlines()[:-1]:
+        if line.startswith('# '):
+            kind, name, rest = line[2:].split(' ', 2)
+            names.setdefault(name, set()).add(kind)
+            continue
+        m = re.fullmatch(r'([a-z_]+)(\{(?:[a-z_]+="(?:[^"\\\\]|\\\\.)*",?)+\})? (-?[0-9.e+-]+)', line)
+        if not m or names.get(m[1]) != {'TYPE', 'HELP'} or (m[1], m[2]) in seen:
+            wrong.append(line)
+        seen.add((m and m[1], m and m[2]))
+    t.equal('each line as OpenMetrics has it, each series once', wrong, [])
+    hours = sum(float(line.rsplit(' ', 1)[1]) for line in text.splitlines() if line.startswith('mpitrace_fleet_core_hours{'))
+    t.check('core-hours are those of the database', abs(hours - ask(db, 'select total(core_hours) as h from jobs')[0]['h']) < 1e-6 * hours, hours)
+    slow = re.findall(r'^mpitrace_fleet_slow_node_ratio\{node="([^"]+)"\}', text, re.M)
+    t.equal('slow nodes are those that are suspected', sorted(slow), sorted(r['node'] for r in ask(db, 'select node from node_list where suspected')))
+    t.equal('no user is named', [u['user'] for u in ask(db, 'select distinct user from job_list') if u['user'] in text], [])
+    rules = open(RULES + '/fleet.rules.yml').read()
+    t.equal('rules ask for metrics that there are', sorted(set(re.findall(r'mpitrace_fleet_\w+', rules)) - set(names)), [])
+    if shutil.which('promtool'):
+        run = subprocess.run(['promtool', 'check', 'metrics'], input=text, capture_output=True, text=True)
+        t.check('promtool takes the metrics, though it would count seconds', all('instead of "hours"' in line for line in run.stderr.splitlines()), run)
+        run = subprocess.run(['promtool', 'check', 'rules', 'fleet.rules.yml'], cwd=RULES, capture_output=True, text=True)
+        t.check('and the rules', run.returncode == 0, run)
+        run = subprocess.run(['promtool', 'test', 'rules', 'fleet.rules.test.yml'], cwd=RULES, capture_output=True, text=True)
+        t.check('which fire when they should', run.returncode == 0, run)
+
+
 def pages(t, place, db):
     fleet('report', '--db', db, '-o', place + '/out', '--days', '3', '--jobs', '30')
     s = Server(db)
@@ -123,6 +159,8 @@ def privacy(t, place, db):
     t.equal('with two names, nothing', s.get('', ('X-Remote-User', user), ('x-remote-user', 'admin'), base=base)[0], 403)
     t.equal('with a name and no secret, nothing', s.get('', ('X-Remote-User', 'admin'))[0], 404)
     t.equal('a name that is SQL is a name', s.get('', ('X-Remote-User', "x' or 1=1 --"), base=base)[0], 404)
+    t.equal('metrics are for who asks without the proxy, or may see all', [s.get('metrics', *h, base=base)[0] for h in ((), (('X-Remote-User', 'admin'),), (('X-Remote-User', user),), (('X-Remote-User', ''),))],
+            [200, 200, 403, 403])
     t.equal('a user without jobs is told', s.get('', ('X-Remote-User', 'newcomer'), base=base)[1], 'There are no jobs of yours yet.\n')
     s.end()
     s = Server(db, '--token-file', token)
@@ -226,6 +264,7 @@ def main():
             subprocess.run([os.environ['MAKE_FLEET'], '--jobs', '3000', '--nodes', '100', '--slow', '2'], stdout=f, check=True)
         fleet('ingest', place + '/year.ndjson', '--db', db)
         pages(t, place, db)
+        metrics(t, place, db)
         privacy(t, place, db)
         hashed(t, place)
         behind_nginx(t, place, db)

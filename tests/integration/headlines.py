@@ -27,7 +27,7 @@ def lock(t, who, place, program):
     a, _ = run(place, 2, program, 'lock')
     t.check(who + 'two stray messages are found', issue(a, 'unmatched'), names(a))
     t.check(who + 'the time in Win_lock comes before them', names(a)[-1] == 'unmatched' and 'rma_wait' in names(a), names(a))
-    t.check(who + 'the page does not call them the cause', 'The biggest cause: messages without' not in page(place, 'lock'), '')
+    t.check(who + 'the page does not call them the cause', 'Main cause: messages without' not in page(place, 'lock'), '')
     explained(t, who, a)
 
 

@@ -65,7 +65,7 @@ def fits(t, place, other):
     r = run(place, script)
     t.check('%s: of a shell script nothing is known, which is said; PATH decides' % NAMES[place.flavour],
             r.returncode == 0 and r.stdout == b' sum 50 place 1\n' and len(r.said) == 1 and
-            'cannot be seen' in r.said[0] and 'mpirun (%s)' % NAMES[place.flavour] in r.said[0], r)
+            'cannot tell which' in r.said[0] and 'mpirun (%s)' % NAMES[place.flavour] in r.said[0], r)
 
 
 def python(t, place, other):
@@ -174,7 +174,7 @@ def slurm(t, place):
             not os.path.exists(log) and not os.listdir(place.dir + '/a,b'), r)
     r = run(place, place.dir + '/bin/srun', '--mpi=none', '/bin/true', ranks=None, FLAVOUR=place.flavour)
     t.check('%s: srun without -n: what to write instead is said' % place.flavour,
-            r.said == ['mpitrace run: what srun starts, srun traces: srun --mpitrace ...'], r)
+            r.said == ['mpitrace run: use srun --mpitrace for a program that srun starts'], r)
     os.unlink(log)
     for what, env in (('which cannot start it', dict(SLURM_JOB_ID='1', SRUN_HAS='none')),
                       ('in a step', dict(SLURM_JOB_ID='1', SLURM_STEP_ID='0', SRUN_HAS='pmix pmi2')),

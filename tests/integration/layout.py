@@ -35,8 +35,8 @@ def objects(*words):
     return json.loads(topology(*words, '--json').stdout)
 
 
-def findings(t):
-    return {m['finding']: m for m in t['misbindings']}
+def misbindings(t):
+    return {m['kind']: m for m in t['misbindings']}
 
 
 def run(t, place, flavour, how, ranks):
@@ -74,10 +74,10 @@ def bindings(t, place, flavour):
 
 def oddities(t, place, flavour):
     _, none = run(t, place, flavour, 'none', 2)
-    t.equal('%s: ranks that are not bound are named' % flavour, findings(none).get('unbound', {}).get('ranks'), [0, 1])
-    t.equal('%s: and nothing else' % flavour, list(findings(none)), ['unbound'])
+    t.equal('%s: ranks that are not bound are named' % flavour, misbindings(none).get('unbound', {}).get('ranks'), [0, 1])
+    t.equal('%s: and nothing else' % flavour, list(misbindings(none)), ['unbound'])
     _, many = run(t, place, flavour, 'overload', 2 * CORES if flavour == 'openmpi' else 4)
-    shared = findings(many).get('shared_pu') or findings(many).get('shared_core')
+    shared = misbindings(many).get('shared_pu') or misbindings(many).get('shared_core')
     t.check('%s: ranks that share a core are named' % flavour, shared and shared['ranks_total'] == sum(len(n['ranks']) for n in many['nodes']),
             many['misbindings'])
     text = topology(place.dir + '/out/overload.mpix').stdout

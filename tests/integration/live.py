@@ -33,7 +33,7 @@ CORES = {
     'waits': ([0, 3, 2, 1], [], 'a message from rank 3 with tag 0'),
     'orders': ([0, 1], [2, 3], "rank 1's MPI_Barrier"),
     'ended': ([1], [], 'a message from rank 0 with tag 9'),
-    'anybody': ([0, 1, 2, 3], [], 'a message from anybody with tag 0'),
+    'anybody': ([0, 1, 2, 3], [], 'a message from any rank with tag 0'),
     'threads': ([0, 1, 2, 3], [], 'a message from rank 1 with tag 0'),
     'halo': ([0, 1], [3], 'a message from rank 1 with tag 9'),  # rank 2 has all it needs
 }
@@ -107,7 +107,7 @@ def hangs(t, place, program, what):
         t.check(who + 'why names each call and line', all(op in look['deadlock'][0]['why'] and place_of in look['deadlock'][0]['why']
                                                           for op, _, place_of in calls), look['deadlock'])
         code, text, _ = live(out)
-        t.check(who + 'so does the terminal', code == 1 and 'DEADLOCK: 4 ranks can never go on, because of:' in text and calls[3][2] in text, text)
+        t.check(who + 'so does the terminal', code == 1 and 'DEADLOCK: 4 ranks can never continue, because of:' in text and calls[3][2] in text, text)
     code, look = now(out)
     t.check(who + 'when the job is over it is not stuck, and its ranks have ended',
             code == 0 and look['ended'] and {r['state'] for r in look['ranks']} == {'ended'}, look)

@@ -126,7 +126,7 @@ def views(t):
 def ended(server):
     """What it said, once it has ended by itself."""
     _, errors = server.process.communicate(timeout=TIMEOUT)
-    return server.process.returncode, 'nobody looks at it' in errors
+    return server.process.returncode, 'no page is open' in errors
 
 
 def ends(t):

@@ -92,6 +92,9 @@ def keys_of_the_plugin():
     rows = requests()
     for file, wanted in (('config.h', set(re.findall(r'(?:^|[ ,])([a-z_]+)(?=[=, ]|$)', keys))), ('request.h', set(rows))):
         check('spank_mpitrace(8) has the keys of spank/%s' % file, wanted <= known and wanted, wanted - known)
+    with open(os.path.join(REPO, 'docs', 'USER.md')) as f:
+        told = re.findall(r'^\| (`[^|]*) \|', f.read(), re.M)
+    check('the user\'s guide has a row for each', set(re.findall(r'`(\w+)', ' '.join(told))) >= set(rows), told)
     check('mpitrace run has every one that says how to trace', {key for key in rows if rows[key]} ==
           set(rows) - {'on', 'off', 'report'}, rows)
 

@@ -87,7 +87,7 @@ def with_broken_tracer(t, place):
     words = ['mpirun', '-n', '2', program, '5']
     plain = run(place, *words)
     for kind, breaks, why in (('empty', lambda path: os.truncate(path, 0), 'file too short'),
-                              ('of another MPI', lambda path: shutil.copy(libraries + '/libmpitrace-abi.so', path), 'is no tracer for this MPI library'),
+                              ('of another MPI', lambda path: shutil.copy(libraries + '/libmpitrace-abi.so', path), 'is not a tracer for this MPI library'),
                               ('missing', os.remove, 'No such file')):
         who, prefix = '%s, a tracer that is %s: ' % (place.flavour, kind), '%s/prefix-%s' % (place.dir, kind.replace(' ', '-'))
         os.makedirs(prefix + '/bin')

@@ -91,6 +91,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif what == 'slow':
             s.free.wait()
+            self.close_connection = True
         elif what == 'half':
             self.take(body)
             self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of')
@@ -402,6 +403,27 @@ def test_trust(t, place, all_records):
     t.check('and removes it when it has', glob.glob(site.outbox + '/*.job.json') == [], '')
 
 
+def test_slow(t, place, all_records):
+    slow, fast = Receiver(), Receiver()
+    slow.free = threading.Event()
+    slow.plan.append('slow')
+    each = {'type': 'webhook', 'secret_file': secret_file(place), 'batch': 5, 'backoff': 0, 'timeout': 300}
+    site = Site(place, 'slow', {**each, 'url': slow.url}, {**each, 'url': fast.url})
+    site.leave(*all_records[:20])
+    p = subprocess.Popen(site.words('--follow', '--interval', '0.05'), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = lambda server, n: all(p.poll() is None and not time.sleep(0.02) for _ in iter(lambda: len(server.ids()) < n, False))
+    t.check('a destination that does not answer delays none behind it', until(fast, 20) and not slow.ids(), (slow.ids(), fast.ids()))
+    site.leave(*all_records[20:40])
+    t.check('nor what comes later', until(fast, 40) and not slow.ids(), (slow.ids(), fast.ids()))
+    slow.free.set()
+    t.check('and gets all when it answers', until(slow, 40), '')
+    p.terminate()
+    p.wait(60)
+    for server in (slow, fast):
+        check_all(t, 'slow', server, all_records[:40])
+        server.shutdown()
+
+
 # ---- killed at any instant ----
 
 def test_kills(t, place, all_records):
@@ -427,7 +449,7 @@ def test_kills(t, place, all_records):
 
 
 def main():
-    tests = (test_faults, test_tls, test_file, test_full_disk, test_poison, test_proxy_and_metrics, test_follow, test_versions, test_trust, test_kills)
+    tests = (test_faults, test_tls, test_file, test_full_disk, test_poison, test_proxy_and_metrics, test_follow, test_slow, test_versions, test_trust, test_kills)
     each_in_its_place(Tests(), tests, records(max(2000, 2 * KILLS)))
 
 

@@ -326,7 +326,7 @@ def summed(some):
     sums = collections.Counter()
     for r in some:
         labels = [(k, (r[k] or '').replace('\\', '\\\\').replace('"', '\\"').replace('\n', '\\n')) for k in ('account', 'cluster', 'partition')]
-        for metric, value in (('jobs', 1), ('incomplete_jobs', r['state'] != 'complete'), ('core_hours', r['core_hours']), ('useful_core_hours', r['core_hours'] * r['share']['useful']),
+        for metric, value in (('jobs', 1), ('incomplete_jobs', not r['coverage']['complete']), ('core_hours', r['core_hours']), ('useful_core_hours', r['core_hours'] * r['share']['useful']),
                               ('waiting_core_hours', r['core_hours'] * min(r['share']['wait'], 1 - r['share']['useful'])), ('hung_core_hours', r.get('hung_core_hours', 0))):
             sums['mpitrace_%s_total' % metric, tuple(labels)] += value
         issue = first_issue(r)

@@ -130,6 +130,26 @@ def plugins(t, place):
                                                        if s['op'] == 'MPI_Barrier'], [(9, 6)])
 
 
+def reloaded(t, place):
+    """A library closed and another one opened, at the same addresses: whose call sites those there are is not known, and said."""
+    who = place.flavour + ', one library in place of another: '
+    plugins = []
+    for name in ('first', 'second', 'third'):
+        plugins.append(place.dir + '/lib%s.so' % name)
+        os.rename(place.compile('plugin.c', '-shared', '-fPIC', '-Wl,-soname,lib%s.so' % name), plugins[-1])
+    program = place.compile('reloads.c', '-ldl')
+    for name, opened, replaced in (('again', plugins[:1] * 3, 0), ('others', ['./libfirst.so'] + plugins[1:], 2)):
+        plain, run = place.plain(1, program, *opened), place.traced(1, program, *opened, name='reloads-' + name)
+        t.equal(who + 'the result is that of the untraced program (%s)' % name, (run.stdout, run.returncode), (plain.stdout, 0))
+        a = place.analysis('reloads-' + name)
+        sites = [(os.path.basename(s['module']), s['function'], s['line'], s['calls']) for s in a['callsites'] if s['op'] == 'MPI_Barrier']
+        t.equal(who + 'each call is recorded, and has its place in the source (%s)' % name, sites,
+                [('lib%s.so' % ('third' if replaced else 'first'), 'plugin_work', 9, 6)])
+        said = ['%d times a library was loaded where another one was' % replaced] * (replaced > 0)
+        t.equal(who + 'how often it happened is said (%s)' % name, [r for r in a['coverage']['reasons'] if 'library was loaded' in r],
+                ['rank 0: %s before that called MPI: call sites of one may be shown in the other' % x for x in said])
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -139,6 +159,7 @@ def main():
             datatypes(t, place)
             communicators(t, place)
             plugins(t, place)
+            reloaded(t, place)
     t.end()
 
 

@@ -5,8 +5,9 @@ from trace import FLAVOURS, Place, Tests, open_mpi
 
 RANKS = 3
 LATE_S = 0.3
-# On a busy machine anybody may be late by himself: so much more or less is no mistake.
+# On a busy machine anybody may be late by himself: so much more or less is no mistake, and after more there is another attempt.
 SLACK_S = 0.14
+ATTEMPTS = 5
 # state, who waits: for whom, how many times LATE_S
 WAITS = [
     ('wait_at_create', 0, 2, 1), ('wait_at_create', 1, 2, 1),
@@ -41,14 +42,28 @@ def run(t, place, program, case, late_s, **env):
     return place.analysis(name)
 
 
+def is_about(found, state, rank, want_s):
+    return abs(found.get((state, rank), (0, None))[0] - want_s) < SLACK_S
+
+
+def undisturbed(t, place, program, late_s):
+    """The first run in which nobody else was late, or the last."""
+    for _ in range(ATTEMPTS):
+        analysis = run(t, place, program, 'all', late_s)
+        found = waited(analysis)
+        want = {(state, rank): times * late_s for state, rank, _, times in WAITS}
+        if all(is_about(found, *key, want.get(key, 0)) for key in (want if late_s else found)):
+            break
+    return analysis, found
+
+
 def late(t, place, program):
-    analysis = run(t, place, program, 'all', LATE_S)
-    found = waited(analysis)
+    analysis, found = undisturbed(t, place, program, LATE_S)
     for state, rank, causer, times in WAITS:
         seconds, whom = found.get((state, rank), (0, None))
         t.equal('%s under %s: rank %d waited for rank %d' % (state, place.flavour, rank, causer), whom, causer)
         t.check('%s under %s: about %g s' % (state, place.flavour, times * LATE_S),
-                abs(seconds - times * LATE_S) < SLACK_S, '%g s' % seconds)
+                is_about(found, state, rank, times * LATE_S), '%g s' % seconds)
     t.check('late_complete under %s: is a part of early_wait' % place.flavour,
             found.get(('late_complete', 1), (0,))[0] <= found.get(('early_wait', 1), (0,))[0], found)
     t.equal('calls on files under %s: calls and bytes of each class are exact' % place.flavour,
@@ -60,7 +75,7 @@ def late(t, place, program):
 
 def nobody_late(t, place, program):
     """The same without anybody late: no state comes near to what it was."""
-    found = waited(run(t, place, program, 'all', 0))
+    _, found = undisturbed(t, place, program, 0)
     for state in STATES:
         longest = max([s for (name, _), (s, _) in found.items() if name == state], default=0)
         t.check('%s under %s: next to nothing where nobody is late' % (state, place.flavour), longest < SLACK_S, '%g s' % longest)

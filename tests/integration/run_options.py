@@ -59,8 +59,8 @@ def layouts(t, place):
 def wrong(t, place):
     for options, why in ((['--stack', '33'], '--stack: "33" is not a depth'), (['--stack'], '--stack needs a value'),
                          (['--budget', '1x'], '--budget: "1x" is not a size'), (['--sample', '-1'], '--sample: "-1" is not a number of seconds'),
-                         (['--name', 'a/b'], '"a/b" is no file name'), (['--name', 'a\nb'], 'without control characters'),
-                         (['--out', ''], '--out: a value is wanted'), (['--report', 'none'], 'unknown option "--report"'),
+                         (['--name', 'a/b'], '"a/b" is not a file name'), (['--name', 'a\nb'], 'without control characters'),
+                         (['--out', ''], '--out: give a value'), (['--report', 'none'], 'unknown option "--report"'),
                          (['--off'], 'unknown option "--off"')):
         r = whole([MPITRACE, 'run', *options, *([] if len(options) == 1 and 'needs' in why else ['--', '/bin/true'])], place.env, place.dir)
         t.check('%s is refused: %s' % (' '.join(map(shlex.quote, options)), why),
@@ -85,7 +85,7 @@ def slots(t, place, program):
     one_slot = ['--out', place.dir + '/out', '--mpirun', '--host localhost:1']
     r = run(place, 'missing', *one_slot, **how)
     t.check('too few slots: nothing runs, and one line says what to do', r.returncode == 1 and len(r.said) == 1 and not r.stdout and
-            r.said[0].endswith('take a smaller -n, or say --oversubscribe'), r)
+            r.said[0].endswith('use a smaller -n, or --oversubscribe'), r)
     r = run(place, 'asked', *one_slot, '--oversubscribe', **how)
     t.equal('--oversubscribe: they are started', (r.returncode, r.said, place.analysis('asked')['job']['ranks'] if not r.returncode else r),
             (0, [], 2))

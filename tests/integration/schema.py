@@ -185,11 +185,7 @@ def rows_of(file, begin, row):
 
 def other_names(t, schema):
     waits = sorted(contract.at(schema, ['wait_states', '[]', 'state'])['enum'])
-    t.equal('wait states that postproc makes are those of the schema', rows_of('format/wait_states.h', '#define WAIT_STATE_TABLE', r'ROW\(\w+, +(\w+),'), waits)
     t.equal('totals know the same wait states', sorted(contract.at(schema, ['wait_totals', '[]', 'state'])['enum']), waits)
-    spec = open(ROOT + '/format/SPEC.md', encoding='utf-8').read().split('State: 0 not said, then ')[1].split('.\n')[0]
-    t.equal('SPEC.md names them', sorted(re.sub(r'\([^)]*\)', '', spec).replace('\n', ' ').replace(' ', '').split(',')), waits)
-    t.equal('the viewer has words for each', len(rows_of('reports/viewer/src/decode/waits.ts', 'export const WAIT_STATES', r"\n  '([^']+)',")), len(waits))
     patterns = sorted(contract.at(schema, ['patterns', '[]', 'pattern'])['enum'])
     t.equal('patterns that postproc makes are those of the schema', sorted(rows_of('postproc/patterns/patterns.h', '#define PATTERNS(ROW)', r'ROW\((\w+)') + ['irregular']),
             patterns)

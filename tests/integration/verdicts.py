@@ -60,7 +60,7 @@ def stray(t, who, place, program):
     costs = [i for i in a['issues'] if i['issue'] not in WRONG and i['severity'] != 'low']
     t.check(who + 'stray: three messages are found', issue(a, 'unmatched') and issue(a, 'unmatched')['metric']['value'] == 3, a['issues'])
     t.check(who + 'stray: they are the verdict', costs or a['verdict'] == issue(a, 'unmatched')['what'], (a['verdict'], a['issues']))
-    t.check(who + 'stray: the page says the same', costs or 'To repair first: messages without a partner' in headline(place, 'stray'),
+    t.check(who + 'stray: the page says the same', costs or 'Fix first: messages without a partner' in headline(place, 'stray'),
             headline(place, 'stray'))
     t.check(who + 'stray: so does the terminal', costs or a['verdict'][:30] in terminal(place, 'stray'), terminal(place, 'stray')[:800])
 

@@ -47,7 +47,7 @@ def main():
                     int(plain.stdout.split()[1]))
             modules = {s['module'] for s in a['callsites'] if '/so/m' in (s['module'] or '')}
             t.check('%s: wide: call sites in all of %d loaded objects are named, or said to be missing' % (flavour, MODULES),
-                    len(modules) == MODULES or any('loaded objects' in x for x in coverage['reasons']),
+                    len(modules) == MODULES or any('loaded object' in x for x in coverage['reasons']),
                     (len(modules), coverage['reasons']))
     t.end()
 

@@ -18,7 +18,7 @@ with_plugin_here() {
 	[ "$MOVED" = no ] || sed -i "s|\$|$(say_where_all_is)|" "$STATE/plugstack.conf"
 	sed -i "s|\$|$NO_TRACER|" "$STATE/plugstack.conf"
 	PLUGSTACK=$(cat "$STATE/plugstack.conf")
-	with_rules_by_account && with_rule_by_qos && with_job_records && with_records_of_jobs
+	with_rules_by_account && with_rule_by_qos && with_job_records && with_accounts_of_jobs && with_records_of_jobs
 }
 
 # proja is also the account of who names none: only slurmdbd knows that.
@@ -79,6 +79,52 @@ with_job_records() {
 	same "whose file" "$user" "$(find "$WORK/outbox" -name '*.job.json' -printf %u)" || return
 	mpitrace fleet ingest "$WORK/outbox" --db "$CASE_DIR/fleet.db" >"$CASE_DIR/ingest" || fails "$(cat "$CASE_DIR/ingest")" || return
 	same "in the database" "$user,projb,other" "$(mpitrace fleet query --db "$CASE_DIR/fleet.db" --csv "select user, account, partition from job_list" | tail -n 1 | tr -d '\r')" || return
+	no_policy
+}
+
+# Jobs of every kind that sacct tells apart: arrays, heterogeneous ones, names with spaces, that fail, are killed, run out of time.
+submit_one() { # I
+	local name="run $1" kind=$(($1 % 8)) how=(-N1 -n2)
+	case $kind in
+	1) as_user sbatch --parsable --mpitrace -N1 -n2 -a 3-3 -o /dev/null -J "$name" --wrap "srun $RING 3" ;;
+	2) as_user sbatch --parsable --mpitrace -N1 -n1 -o /dev/null -J "$name" --wrap "srun $RING 3 exit=3" ;;
+	3) as_user sbatch --parsable --mpitrace -N2 -n2 -A projb -p other -o /dev/null -J "$name" --wrap "srun -K -n2 $RING 5 kill=9" ;;
+	4) as_user sbatch --parsable --mpitrace -N2 -n2 --qos long -o /dev/null -J "$name" --wrap "srun -n2 $RING 3; srun -n2 $RING 3" ;;
+	5) as_user sbatch --parsable --mpitrace -N1 -n1 --mem 100 -o /dev/null -J "$name" --wrap "srun $RING 3" ;;
+	6) as_user sbatch --parsable --mpitrace -N1 -n1 -o /dev/null -J "$name" : -N1 -n1 --wrap "srun $RING 3" ;;
+	*) as_user sbatch --parsable --mpitrace "${how[@]}" -o /dev/null -J "$name" --wrap "srun $RING 3" ;;
+	esac
+}
+
+all_accounted() {
+	PATH=$CASE_DIR/bin:$PATH mpitrace fleet ingest "$WORK/outbox" --db "$CASE_DIR/accounts.db" --sacct >"$CASE_DIR/ingest" 2>&1
+	! grep -q 'wait for' "$CASE_DIR/ingest"
+}
+
+none_is_left() {
+	[ -z "$(as_admin squeue -h)" ]
+}
+
+# What sacct has of them is what the fleet has, in every field. ACCOUNTED_JOBS: how many.
+with_accounts_of_jobs() {
+	local i jobs=${ACCOUNTED_JOBS:-16} expected
+	as_admin find "$WORK/outbox" -type f -delete
+	policy_is <<-END
+		[defaults]
+		outbox = $WORK/outbox
+	END
+	# shellcheck disable=SC2016 # the inner shell expands
+	mkdir "$CASE_DIR/bin" && printf '#!/bin/sh\nexec "%s" --state "%s" --root env SLURM_TIME_FORMAT="$SLURM_TIME_FORMAT" %s "$@"\n' "$CLUSTER/run" "$STATE" "$(command -v sacct)" >"$CASE_DIR/bin/sacct"
+	chmod +x "$CASE_DIR/bin/sacct"
+	for ((i = 0; i < jobs; i++)); do
+		submit_one "$i" >>"$CASE_DIR/jobs.txt" || return
+	done
+	PATIENCE=$((30 + 10 * jobs)) eventually "the end of all jobs" none_is_left || return
+	expected=$((jobs + jobs / 8))
+	[ $((jobs % 8)) -gt 4 ] && expected=$((expected + 1))
+	eventually "$expected records" with_outbox_of "$expected" || fails "$(find "$WORK/outbox" -type f)" || return
+	eventually "the account of all" all_accounted || fails "$(cat "$CASE_DIR/ingest")" || return
+	PATH=$CASE_DIR/bin:$PATH python3 "$HERE/sacct_agrees.py" "$PREFIX/bin/mpitrace" "$CASE_DIR/accounts.db" "$jobs" || return
 	no_policy
 }
 

@@ -36,7 +36,7 @@ the_doctor_names_why_a_node_traces_nothing() {
 	as_admin scontrol update NodeName=n4 State=DRAIN Reason=test
 	doctor_tries 1 n1 n2 n3 n4 || rc=1
 	said_of n1 "the step was not prepared for tracing: spool: .*n1/mpitrace: owner 0, mode 0777: the plugin refuses it" || rc=1
-	said_of n2 ".*: tracer: $tracer is no ELF file" || rc=1
+	said_of n2 ".*: tracer: $tracer is not an ELF file" || rc=1
 	said_of n3 "the step was not prepared for tracing: programs: .*mpitrace-warden .*cannot be run" || rc=1
 	said_of n4 "no step: .*" || rc=1
 	as_admin chmod 0755 "$STATE/n1/mpitrace"

@@ -2,6 +2,7 @@
 # cases_ends.sh - every way a job ends: its outcome is that of the untraced one, the report says what is missing and why,
 # nothing is left, no node is drained, the next job runs. Sourced by run.sh.
 
+# Whom Slurm ends first, the script or its srun, is chance: a script that goes on behind srun is ended by the signal either way.
 # with_both_ended END-FUNCTION SBATCH-ARGS...: the script on standard input runs untraced (in off/) and traced (here), both
 # come to the file they are told in $PHASE_FILE, are ended by END-FUNCTION JOB, and have the same outcome. OFF, JOB: their
 # numbers.
@@ -78,6 +79,7 @@ a_job_cancelled_in_init_ends_as_untraced() {
 	with_both_ended with_cancel -N2 -n2 <<-END || return
 		#!/bin/sh
 		srun $PHASE init
+		exec sleep 1000
 	END
 	is_calm
 }
@@ -86,6 +88,7 @@ a_job_cancelled_while_it_runs_ends_as_untraced() {
 	with_both_ended with_cancel -N2 -n2 <<-END || return
 		#!/bin/sh
 		srun $PHASE run
+		exec sleep 1000
 	END
 	with_partial_report "MPI_Finalize" || return
 	is_calm
@@ -95,6 +98,7 @@ a_job_cancelled_in_finalize_ends_as_untraced() {
 	with_both_ended with_cancel -N2 -n2 <<-END || return
 		#!/bin/sh
 		srun $PHASE finalize
+		exec sleep 1000
 	END
 	with_partial_report "MPI_Finalize" || return
 	is_calm
@@ -123,6 +127,7 @@ a_job_that_runs_into_its_time_limit_ends_as_untraced() {
 	with_both_ended with_time_over -N2 -n2 <<-END || return
 		#!/bin/sh
 		srun $PHASE run
+		exec sleep 1000
 	END
 	[[ $(outcome "$JOB") == *TIMEOUT* ]] || fails "it ended as $(outcome "$JOB")" || return
 	with_partial_report "MPI_Finalize" || return
@@ -336,12 +341,34 @@ with_agent_on() { # NODE
 	cluster_processes_of "collect $STATE/$1/" | awk '{print $1; exit}'
 }
 
-# Not after the minute that an epilog has for one that is at work.
+# The epilog lets it go on, and does not wait the minute that it has for one that is at work, to kill it then.
 a_warden_that_is_stopped_goes_on() {
-	with_job_beside with_warden_hit STOP || return
+	with_job_beside with_warden_stopped || return
 	eventually "the report" has_report 0 || return
 	same "ranks seen" 2 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return
-	PATIENCE=40 is_calm
+	is_calm || return
+	eventually "its end" [ -s "$CASE_DIR/warden" ] || return
+	same "what became of the warden" "went on" "$(cat "$CASE_DIR/warden")"
+}
+
+with_warden_stopped() {
+	local pid
+	pid=$(cluster_processes_of warden | awk '/step-0/ {print $1; exit}')
+	[ -n "$pid" ] && kill -STOP "$pid" || return
+	eventually "that it is stopped" grep -q '^State:.T' "/proc/$pid/status" || return
+	what_becomes_of "$pid" >"$CASE_DIR/warden" &
+}
+
+# Of one that is stopped: what it does then takes it longer than a look. Who is killed runs no more.
+what_becomes_of() { # PID
+	local state
+	while state=$(awk '/^State:/ {print $2}' "/proc/$1/status" 2>/dev/null) && [ "$state" = T ]; do
+		sleep 0.02
+	done
+	case $state in
+	R | S | D) echo "went on" ;;
+	*) echo "ended" ;;
+	esac
 }
 
 # It waits for a step whose lock somebody has; nobody watches it.

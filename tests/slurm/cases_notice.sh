@@ -94,6 +94,14 @@ a_library_directory_that_users_cannot_search_is_told() {
 	with_libraries_that "runs untraced on n1: $STATE/libraries/libmpitrace.so: Permission denied" chmod 0700 "$STATE/libraries"
 }
 
+# Whatever it does: what is preloaded never comes to it.
+a_program_that_is_linked_statically_is_told() {
+	local RING=$CASE_DIR/static
+	printf '#include <stdio.h>\nint main(void) { fputs("ring done\\n", stderr); return puts("rank 0 of 1 got 0") < 0; }\n' | gcc -static -x c -o "$RING" - || return
+	told "runs untraced on n1: $RING is linked statically" "" || return
+	with_plugin_arguments "default=on report_seconds=60" not_told
+}
+
 a_warden_that_is_missing_is_told() {
 	with_plugin_arguments "libexecdir=/nonexistent" told "runs untraced on n1: /nonexistent/mpitrace-warden" ""
 }

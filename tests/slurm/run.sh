@@ -59,12 +59,26 @@ take_down() {
 }
 
 # A case: its own directory, output only when it fails. What the one before it left to be done is over, so that nodes are given
-# out in their order. In a shell of its own: what ends that, as a sum of what is no number does, ends no other claim.
+# out in their order. In a shell of its own: what ends that, as a sum of what is no number does, ends no other claim. Jobs of a
+# claim that did not hold end with it: the next one would find their files and processes.
 try() {
+	local rc=0
 	CASE_DIR=$WORK/$1
 	as_admin install -d -o "$(stat -c %U "$WORK")" -g "$(stat -c %G "$WORK")" "$CASE_DIR"
 	eventually "idle nodes" all_nodes_idle >/dev/null
-	([ "$MPI" != none ] || skips "srun starts no MPI programs here" && "$1") >"$OUTPUT" 2>&1
+	([ "$MPI" != none ] || skips "srun starts no MPI programs here" && "$1") >"$OUTPUT" 2>&1 || rc=$?
+	[ "$rc" = 0 ] || end_all_jobs >/dev/null 2>&1
+	return $rc
+}
+
+end_all_jobs() {
+	as_admin squeue -h -o %A | xargs -r "$CLUSTER/run" --state "$STATE" --root scancel
+	eventually "the end of all jobs" no_jobs
+	eventually "an empty spool" spool_is_empty
+}
+
+no_jobs() {
+	[ -z "$(as_admin squeue -h)" ]
 }
 
 say_where_all_is() {

@@ -12,6 +12,7 @@ JOBS=1000
 SEED=$$
 SECONDS_MAX=36000
 AT_ONCE=8
+TRACED=--mpitrace
 
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -19,7 +20,8 @@ while [ $# -gt 0 ]; do
 	--jobs) JOBS=${2-} && shift ;;
 	--seed) SEED=${2-} && shift ;;
 	--seconds) SECONDS_MAX=${2-} && shift ;;
-	*) echo "usage: soak.sh [--prefix DIR] [--jobs N] [--seed N] [--seconds N]" >&2 && exit 2 ;;
+	--untraced) TRACED= ;; # what Slurm leaves by itself: the same jobs and faults, and no plugin
+	*) echo "usage: soak.sh [--prefix DIR] [--jobs N] [--seed N] [--seconds N] [--untraced]" >&2 && exit 2 ;;
 	esac
 	shift
 done
@@ -59,7 +61,7 @@ submit_any() {
 submit_script() { # SBATCH-ARGS COMMAND
 	local id
 	# shellcheck disable=SC2086  # words
-	id=$(printf '#!/bin/sh\n%s\n' "$2" | as_user sbatch --parsable --no-requeue --mem=400 -t 2 --mpitrace -o /dev/null $1 2>/dev/null)
+	id=$(printf '#!/bin/sh\n%s\n' "$2" | as_user sbatch --parsable --no-requeue --mem=400 -t 2 $TRACED -o /dev/null $1 2>/dev/null)
 	id=${id%%;*}
 	[ -n "$id" ] || return
 	SUBMITTED=$((SUBMITTED + 1))
@@ -125,6 +127,7 @@ prepare() {
 	install -d -m 3733 "$WORK/outbox"
 	printf '[defaults]\noutbox = %s\n' "$WORK/outbox" >"$STATE/mpitrace.conf"
 	sed -i "s|\$| policy=$STATE/mpitrace.conf|" "$STATE/plugstack.conf"
+	[ -n "$TRACED" ] || : >"$STATE/plugstack.conf"
 	CASE_DIR=$WORK RING=$WORK/slurm_ring PHASE=$WORK/slurm_phase
 	mpicc.openmpi -g -O1 -o "$RING" "$REPO/tests/programs/slurm_ring.c" && mpicc.openmpi -g -O1 -o "$PHASE" "$REPO/tests/programs/slurm_phase.c" || exit 1
 }

@@ -1,7 +1,9 @@
-/* stub_mpi.c - as much of an MPI as the tracer and threads.c ask for, with MPICH's mpi.h and no communication.
+/* stub_mpi.c - as much of an MPI as the tracer, threads.c and tests/unit/pmpi_*.c ask for, with MPICH's mpi.h and no
+ * communication: what a call gives back stands in `stub`.
  * Handles are given out from small pools and given out again soon, also to other threads: that is what the
  * tracer's tables have to bear. */
-#include <mpi.h>
+#include "stub_mpi.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@
 #define COMMS 0x44000100
 #define TYPES 0x4c000100
 #define WINDOWS 0x20000100
+#define GROUPS 0x48000100
 #define EXPORT __attribute__((visibility("default")))
 
 enum pool { REQUEST, COMM, TYPE, WINDOW, POOLS };
@@ -34,11 +37,56 @@ static int give(enum pool pool, int *handle, int null)
 	return MPI_SUCCESS;
 }
 
-static void complete(MPI_Request *request, MPI_Status *status)
+struct stub stub = {.size = 1, .source = 0, .tag = 1, .bytes = 4};
+
+/* What the call returns; an error once. */
+static int result(void)
+{
+	int rc = stub.error;
+	if (rc != MPI_SUCCESS)
+		stub.error = MPI_SUCCESS;
+	return rc;
+}
+
+static void put_status(MPI_Status *status)
 {
 	if (status != MPI_STATUS_IGNORE)
-		*status = (MPI_Status){.MPI_SOURCE = 0, .MPI_TAG = 1, .count_lo = 4};
-	give(REQUEST, request, MPI_REQUEST_NULL);
+		*status = (MPI_Status){.MPI_SOURCE = stub.source, .MPI_TAG = stub.tag, .count_lo = stub.bytes};
+}
+
+static void complete(MPI_Request *request, MPI_Status *status)
+{
+	put_status(status);
+	if (*request != stub.persistent || stub.persistent == 0)
+		give(REQUEST, request, MPI_REQUEST_NULL);
+}
+
+/* Members of groups, in the order of the group; each handle of a group is asked about once and freed. */
+static struct stub_members members_of[2 * POOL];
+
+static struct stub_members *members_at(int handle)
+{
+	return handle >= COMMS && handle < COMMS + POOL	    ? &members_of[handle - COMMS]
+	       : handle >= GROUPS && handle < GROUPS + POOL ? &members_of[POOL + handle - GROUPS]
+							    : NULL;
+}
+
+static void set_members(int handle, struct stub_members members)
+{
+	struct stub_members *at = members_at(handle);
+	if (at != NULL && stub.size > 1)
+		*at = members;
+}
+
+static struct stub_members get_members(int handle)
+{
+	const struct stub_members *at = members_at(handle);
+	if (at != NULL && stub.size > 1)
+		return *at;
+	struct stub_members m = {handle == MPI_COMM_SELF ? 1 : stub.size, {stub.rank}};
+	for (int i = 0; handle != MPI_COMM_SELF && i < m.n; i++)
+		m.ranks[i] = i;
+	return m;
 }
 
 EXPORT int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
@@ -55,15 +103,17 @@ EXPORT int PMPI_Finalize(void)
 
 EXPORT int PMPI_Comm_size(MPI_Comm comm, int *size)
 {
-	(void)comm;
-	*size = 1;
+	*size = get_members(comm).n;
 	return MPI_SUCCESS;
 }
 
 EXPORT int PMPI_Comm_rank(MPI_Comm comm, int *rank)
 {
-	(void)comm;
+	struct stub_members m = get_members(comm);
 	*rank = 0;
+	for (int i = 0; i < m.n; i++)
+		if (m.ranks[i] == stub.rank)
+			*rank = i;
 	return MPI_SUCCESS;
 }
 
@@ -83,8 +133,9 @@ EXPORT int PMPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *flag)
 
 EXPORT int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 {
-	(void)comm;
-	*group = MPI_GROUP_EMPTY;
+	static _Thread_local int taken_groups;
+	*group = stub.size > 1 ? GROUPS + taken_groups++ % POOL : MPI_GROUP_EMPTY;
+	set_members(*group, get_members(comm));
 	return MPI_SUCCESS;
 }
 
@@ -109,15 +160,16 @@ EXPORT int PMPI_Group_free(MPI_Group *group)
 
 EXPORT int PMPI_Group_size(MPI_Group group, int *size)
 {
-	(void)group;
-	*size = 1;
+	*size = get_members(group).n;
 	return MPI_SUCCESS;
 }
 
 EXPORT int PMPI_Group_translate_ranks(MPI_Group a, int n, const int ranks[], MPI_Group b, int to[])
 {
-	(void)a, (void)b;
-	memcpy(to, ranks, (size_t)n * sizeof(*to));
+	struct stub_members m = get_members(a);
+	(void)b;
+	for (int i = 0; i < n; i++)
+		to[i] = m.ranks[ranks[i]];
 	return MPI_SUCCESS;
 }
 
@@ -168,9 +220,175 @@ EXPORT int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 
 EXPORT int PMPI_Waitall(int n, MPI_Request requests[], MPI_Status *statuses)
 {
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && (stub.error == MPI_SUCCESS || i < stub.ndone); i++)
 		complete(&requests[i], statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
+	return result();
+}
+
+/* Those of stub.done are complete. */
+static int complete_some(MPI_Request requests[], int *n, int indices[], MPI_Status *statuses)
+{
+	*n = stub.ndone;
+	for (int i = 0; i < stub.ndone; i++) {
+		indices[i] = stub.done[i];
+		complete(&requests[indices[i]], statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
+	}
+	return result();
+}
+
+EXPORT int PMPI_Waitsome(int n, MPI_Request requests[], int *ndone, int indices[], MPI_Status *statuses)
+{
+	(void)n;
+	return complete_some(requests, ndone, indices, statuses);
+}
+
+EXPORT int PMPI_Testsome(int n, MPI_Request requests[], int *ndone, int indices[], MPI_Status *statuses)
+{
+	(void)n;
+	return complete_some(requests, ndone, indices, statuses);
+}
+
+EXPORT int PMPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
+{
+	int ndone;
+	(void)n;
+	*index = MPI_UNDEFINED;
+	return complete_some(requests, &ndone, index, status);
+}
+
+EXPORT int PMPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
+{
+	(void)n;
+	*index = MPI_UNDEFINED;
+	return complete_some(requests, flag, index, status);
+}
+
+EXPORT int PMPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status *statuses)
+{
+	*flag = stub.ndone > 0;
+	return *flag ? PMPI_Waitall(n, requests, statuses) : result();
+}
+
+EXPORT int PMPI_Send_init(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+			  MPI_Request *request)
+{
+	(void)buf, (void)count, (void)type, (void)dest, (void)tag, (void)comm;
+	*request = stub.persistent = take(REQUEST);
 	return MPI_SUCCESS;
+}
+
+EXPORT int PMPI_Start(MPI_Request *request)
+{
+	(void)request;
+	return result();
+}
+
+EXPORT int PMPI_Startall(int n, MPI_Request requests[])
+{
+	(void)n, (void)requests;
+	return result();
+}
+
+EXPORT int PMPI_Cancel(MPI_Request *request)
+{
+	(void)request;
+	return result();
+}
+
+EXPORT int PMPI_Request_free(MPI_Request *request)
+{
+	return give(REQUEST, request, MPI_REQUEST_NULL);
+}
+
+EXPORT int PMPI_Send(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+	(void)buf, (void)count, (void)type, (void)dest, (void)tag, (void)comm;
+	return result();
+}
+
+EXPORT int PMPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+	(void)buf, (void)count, (void)type, (void)source, (void)tag, (void)comm;
+	put_status(status);
+	return result();
+}
+
+EXPORT int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+	static int messages;
+	(void)source, (void)tag, (void)comm;
+	*message = ++messages;
+	put_status(status);
+	return result();
+}
+
+EXPORT int PMPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
+{
+	(void)buf, (void)count, (void)type;
+	*message = MPI_MESSAGE_NULL;
+	put_status(status);
+	return result();
+}
+
+EXPORT int PMPI_Error_class(int error, int *class)
+{
+	*class = error;
+	return MPI_SUCCESS;
+}
+
+EXPORT int PMPI_Barrier(MPI_Comm comm)
+{
+	(void)comm;
+	return result();
+}
+
+EXPORT int PMPI_Gather(const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype out_type, int root,
+		       MPI_Comm comm)
+{
+	(void)in, (void)n, (void)type, (void)out, (void)m, (void)out_type, (void)root, (void)comm;
+	return result();
+}
+
+EXPORT int PMPI_Alltoall(const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype out_type,
+			 MPI_Comm comm)
+{
+	(void)in, (void)n, (void)type, (void)out, (void)m, (void)out_type, (void)comm;
+	return result();
+}
+
+EXPORT int PMPI_Gatherv(const void *in, int n, MPI_Datatype type, void *out, const int counts[], const int at[],
+			MPI_Datatype out_type, int root, MPI_Comm comm)
+{
+	(void)in, (void)n, (void)type, (void)out, (void)counts, (void)at, (void)out_type, (void)root, (void)comm;
+	return result();
+}
+
+EXPORT int PMPI_Allgatherv(const void *in, int n, MPI_Datatype type, void *out, const int counts[], const int at[],
+			   MPI_Datatype out_type, MPI_Comm comm)
+{
+	(void)in, (void)n, (void)type, (void)out, (void)counts, (void)at, (void)out_type, (void)comm;
+	return result();
+}
+
+EXPORT int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *ret_comm)
+{
+	(void)comm, (void)color, (void)key;
+	*ret_comm = stub.next.n > 0 ? take(COMM) : MPI_COMM_NULL;
+	if (*ret_comm != MPI_COMM_NULL)
+		set_members(*ret_comm, stub.next);
+	return result();
+}
+
+EXPORT int PMPI_Pcontrol(const int level, ...)
+{
+	(void)level;
+	return result();
+}
+
+EXPORT int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win)
+{
+	(void)group, (void)assertion, (void)win;
+	return result();
 }
 
 /* Every other one is complete. */
@@ -198,8 +416,8 @@ EXPORT int PMPI_Allreduce(const void *in, void *out, int n, MPI_Datatype type, M
 
 EXPORT int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *ret_comm)
 {
-	(void)comm;
 	*ret_comm = take(COMM);
+	set_members(*ret_comm, get_members(comm));
 	return MPI_SUCCESS;
 }
 

@@ -15,6 +15,7 @@
 #include "format/mpic.h"
 #include "format/mpic_sample.h"
 #include "format/sig.h"
+#include "tests/tools/put_defs.h"
 
 #include <fcntl.h>
 #include <stdio.h>

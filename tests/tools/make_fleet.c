@@ -1,10 +1,14 @@
 /* make_fleet.c - a year of job records of a machine, of which all is known: make_fleet [--jobs N] [--nodes N] [--days
- * N] [--slow N] [--seed S] [--truth FILE]. Records go to standard output, a line each (docs/job.schema.json). Load is
+ * N] [--slow N] [--faults N] [--seasons] [--hung N] [--wasteful N] [--seed S] [--truth FILE]. Records go to standard
+ * output, a line each (docs/job.schema.json). Load is
  * diurnal and weekly; programs differ in size, efficiency, evenness, and in whether rank 0 is a master; users have some
  * programs each; nodes of a job stand in a row, as schedulers place them. Planted: slow nodes, and three programs that
- * become less efficient on a day. --truth: a JSON object with them. */
+ * become less efficient on a day; --faults: nodes that become a tenth slower on a day; --hung: jobs of a week that hang
+ * until their limit; --wasteful: users whose jobs are useful for 15 % of their time. --seasons: nights and weekends on
+ * which all programs are worse, which is no change. --truth: a JSON object with all that is planted. */
 #include <getopt.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +22,7 @@
 #define FIRST_DAY 20089 /* 2025-01-01 */
 #define SLOW_MAX 1000
 #define JOB_NODES_MAX 256
+#define FAULT 0.1
 
 struct program {
 	double efficiency, spread, noise, master, hours;
@@ -31,7 +36,8 @@ static struct program programs[PROGRAMS];
 static int user_program[USERS][3], user_account[USERS];
 static double user_noise[USERS], *slowness;
 static uint64_t state;
-static long jobs = 10000, nodes = 5000, days = 365, slow = 20;
+static long jobs = 10000, nodes = 5000, days = 365, slow = 20, faults, hung, wasteful;
+static int seasons, *fault_day;
 static const char *truth;
 
 static double uniform(void)
@@ -82,9 +88,15 @@ static void make_programs(void)
 static void make_nodes(void)
 {
 	slowness = calloc((size_t)nodes, sizeof(*slowness));
-	for (long i = 0; slowness != NULL && i < slow;) {
+	fault_day = calloc((size_t)nodes, sizeof(*fault_day));
+	for (long i = 0; fault_day != NULL && i < faults;) {
 		long n = below((int)nodes);
-		if (slowness[n] == 0)
+		if (fault_day[n] == 0)
+			fault_day[n] = (int)(days * (0.3 + 0.6 * (double)i++ / (double)faults));
+	}
+	for (long i = 0; slowness != NULL && fault_day != NULL && i < slow;) {
+		long n = below((int)nodes);
+		if (slowness[n] == 0 && fault_day[n] == 0)
 			slowness[n] = 0.04 + 0.16 * (double)i++ / (double)slow;
 	}
 }
@@ -106,7 +118,17 @@ static void put_truth(void)
 		fprintf(out, "%s\"/apps/code%02d/bin/code%02d\": {\"day\": %d, \"to\": %.3f}", i > 0 ? ", " : "",
 			3 + 7 * i, 3 + 7 * i, FIRST_DAY + programs[3 + 7 * i].regressed_day,
 			programs[3 + 7 * i].regressed_to);
-	fputs("}}\n", out);
+	fputs("}, \"faults\": {", out);
+	comma = "";
+	for (long i = 0; i < nodes; i++)
+		if (fault_day[i] > 0) {
+			fprintf(out, "%s\"n%05ld\": %d", comma, i, FIRST_DAY + fault_day[i]);
+			comma = ", ";
+		}
+	fputs("}, \"wasteful\": [", out);
+	for (long i = 0; i < wasteful; i++)
+		fprintf(out, "%s\"user%03ld\"", i > 0 ? ", " : "", 2 + 3 * i);
+	fputs("]}\n", out);
 	fclose(out);
 }
 
@@ -125,7 +147,12 @@ struct run {
 	double useful[JOB_NODES_MAX], mean, most;
 };
 
-static void run_nodes(struct run *r, const struct program *p, int user)
+static double slower(int node, int day)
+{
+	return slowness[node] + (fault_day[node] > 0 && day >= fault_day[node] ? FAULT : 0);
+}
+
+static void run_nodes(struct run *r, const struct program *p, int user, int day)
 {
 	double sum = 0;
 	r->nodes = 1 << below(p->largest + 1);
@@ -135,7 +162,7 @@ static void run_nodes(struct run *r, const struct program *p, int user)
 	r->most = 0;
 	for (int i = 0; i < r->nodes; i++) {
 		double noise = p->noise * user_noise[user] * (uniform() < 0.01 ? 5 : 1);
-		r->useful[i] = exp(noise * normal()) * (1 + slowness[r->first + i]) * (i == 0 ? 1 + p->master : 1);
+		r->useful[i] = exp(noise * normal()) * (1 + slower(r->first + i, day)) * (i == 0 ? 1 + p->master : 1);
 		sum += r->useful[i];
 		r->most = fmax(r->most, r->useful[i]);
 	}
@@ -166,10 +193,11 @@ static void put_rest(const struct program *p, double hours, double wait, int ran
 	printf(",\"wait_s\":{\"late_sender\":%.6g,\"wait_at_barrier\":%.6g}", hours * wait * 2000, hours * wait * 1600);
 	printf(",\"issues\":[");
 	if (wait > 0.05)
-		printf("{\"issue\":\"%s\",\"severity\":\"%s\",\"loss_core_hours\":%.6g,\"what\":\"Ranks waited %.3g s "
+		printf("{\"issue\":\"%s\",\"severity\":\"%s\",\"loss_s\":%.6g,\"gain\":null,\"loss_core_hours\":%.6g,"
+		       "\"what\":\"Ranks waited %.3g s "
 		       "in all, "
 		       "because others were later.\"}",
-		       issues[which], wait > 0.15 ? "high" : "medium", loss, hours * wait * 3600);
+		       issues[which], wait > 0.15 ? "high" : "medium", loss * 3600, loss, hours * wait * 3600);
 	printf("],\"operations\":[");
 	for (int i = 0; i < 6; i++)
 		printf("%s{\"op\":\"%s\",\"calls\":%d,\"time_s\":%.6g,\"bytes\":%d}", i > 0 ? "," : "", ops[i],
@@ -181,9 +209,15 @@ static void put_rest(const struct program *p, double hours, double wait, int ran
 		       "\"wait_s\":%.6g}",
 		       i > 0 ? "," : "", ops[i], i, 40 + i * 17, hours * 3600 * (wait + 0.04) / (i + 2),
 		       hours * 3600 * wait / (i + 2));
-	printf("],\"bytes\":{\"point_to_point\":%.0f,\"collective\":%.0f},\"overhead\":{\"ns_per_call\":25,\"share\":0."
+	printf("],\"io\":{\"read_bytes\":null,\"written_bytes\":null,\"time_s\":null},\"bytes\":{\"point_to_point\":%."
+	       "0f,\"collective\":%.0f},\"overhead\":{\"ns_per_call\":25,\"share\":0."
 	       "001}",
 	       elapsed * ranks * 1e6, elapsed * ranks * 1e4);
+}
+
+static bool is_wasteful(int user)
+{
+	return user >= 2 && user < 2 + 3 * wasteful && (user - 2) % 3 == 0;
 }
 
 static void put_job(long i)
@@ -191,10 +225,10 @@ static void put_job(long i)
 	int user = (int)(USERS * uniform() * uniform()), which = user_program[user][below(3)];
 	const struct program *p = &programs[which];
 	struct run r;
-	char when[32];
+	char when[32], until[32];
 	time_t start = start_of(i);
 	int day = (int)(start / 86400) - FIRST_DAY, version = 0, ranks, mpi = day > days / 3 ? 5 : 4;
-	run_nodes(&r, p, user);
+	run_nodes(&r, p, user, day);
 	ranks = r.nodes * 64;
 	for (int k = 0; k < 3; k++)
 		version += day >= p->version_day[k];
@@ -202,19 +236,40 @@ static void put_job(long i)
 	double communication = p->efficiency * exp(p->spread * normal()) * pow(0.985, log2(r.nodes));
 	if (p->regressed_day > 0 && day >= p->regressed_day)
 		communication *= p->regressed_to;
+	if (seasons)
+		communication *= ((day + 2) % 7 >= 5 ? 0.96 : 1) * (start % 86400 < 6 * 3600 ? 0.97 : 1);
 	communication = fmin(0.99, communication);
-	double balance = r.mean / r.most, useful = communication * balance, wait = (1 - useful) * 0.6;
+	double balance = r.mean / r.most;
+	if (is_wasteful(user))
+		communication = 0.15 / balance;
+	double useful = communication * balance, wait = (1 - useful) * 0.6;
+	double hung_share = hung > 0 && uniform() < (double)hung * (double)days / 7 / (double)jobs ? 0.6 : 0;
+	double all = hours;
+	hours *= 1 - hung_share; /* the rest of it hung */
+	time_t end = start + (time_t)elapsed;
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&start));
+	strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%SZ", gmtime(&end));
 	printf("{\"schema\":\"mpitrace/job/"
-	       "1\",\"id\":\"synth:%ld.0:0\",\"cluster\":\"synth\",\"job_id\":\"%ld\",\"step_id\":\"0\","
+	       "2\",\"id\":\"synth:%ld.0:0\",\"cluster\":\"synth\",\"job_id\":\"%ld\",\"step_id\":\"0\","
 	       "\"restart\":\"0\",\"user\":\"user%03d\",\"account\":\"acct%02d\",\"partition\":\"%s\",\"program\":\"/"
 	       "apps/code%02d/bin/"
 	       "code%02d\",\"build_id\":\"%08x%032x\",\"report\":null,",
 	       i + 1, i + 1, user, user_account[user], r.nodes > 16 ? "large" : "normal", which, which,
 	       (unsigned)which * 2654435761u + (unsigned)version * 0x9e3779b1u, (unsigned)version);
-	printf("\"nodes\":%d,\"ranks\":%d,\"start\":\"%s\",\"elapsed_s\":%.6g,\"core_hours\":%.6g,\"state\":"
-	       "\"complete\"",
-	       r.nodes, ranks, when, elapsed, hours);
+	printf("\"nodes\":%d,\"ranks\":%d,\"start\":\"%s\",\"elapsed_s\":%.6g,\"hung_s\":%.6g,\"core_hours\":%.6g,"
+	       "\"hung_core_hours\":%.6g,\"state\":\"%s\",\"exit_code\":0,\"signal\":0,\"end\":\"%s\",\"submit\":\"%"
+	       "s\",\"tasks\":%d,"
+	       "\"alloc_cpus\":%d,"
+	       "\"cpus_per_rank\":1,\"name\":\"run%02d\",\"qos\":\"%s\",\"array_job_id\":null,\"array_task_id\":null,"
+	       "\"het_job_id\":null,"
+	       "\"het_offset\":null,\"gpus\":0,\"req_mem_bytes\":%.0f,\"max_rss_bytes\":%.0f,\"energy_j\":null",
+	       r.nodes, ranks, when, elapsed, elapsed * hung_share, all, all * hung_share,
+	       hung_share > 0 ? "TIMEOUT" : "COMPLETED", until, when, ranks, ranks, which,
+	       r.nodes > 16 ? "large" : "normal", r.nodes * 256e9, 2e9);
+	printf(",\"hours\":{\"useful\":%.6g,\"transfer\":%.6g,\"hung\":%.6g,\"idle\":0,\"wait\":{\"late_sender\":%.6g,"
+	       "\"wait_at_barrier\":%.6g}}",
+	       hours * useful, hours * (1 - useful - wait), all * hung_share, hours * wait * 2 / 3.6,
+	       hours * wait * 1.6 / 3.6);
 	put_rest(p, hours, wait, ranks, elapsed);
 	printf(",\"efficiency\":{\"load_balance\":%.6g,\"communication\":%.6g,\"parallel\":%.6g,\"serialization\":null,"
 	       "\"transfer\":null}"
@@ -229,7 +284,7 @@ static void put_job(long i)
 static long number(const char *text, long most)
 {
 	long n = strtol(text, NULL, 10);
-	if (n < 1 || n > most)
+	if (n < 0 || n > most)
 		exit(2);
 	return n;
 }
@@ -240,6 +295,10 @@ int main(int argc, char **argv)
 						{"nodes", required_argument, NULL, 'n'},
 						{"days", required_argument, NULL, 'd'},
 						{"slow", required_argument, NULL, 's'},
+						{"faults", required_argument, NULL, 'f'},
+						{"hung", required_argument, NULL, 'h'},
+						{"wasteful", required_argument, NULL, 'w'},
+						{"seasons", no_argument, NULL, 'S'},
 						{"seed", required_argument, NULL, 'r'},
 						{"truth", required_argument, NULL, 't'},
 						{NULL, 0, NULL, 0}};
@@ -254,6 +313,14 @@ int main(int argc, char **argv)
 			days = number(optarg, 3650);
 		else if (c == 's')
 			slow = number(optarg, SLOW_MAX);
+		else if (c == 'f')
+			faults = number(optarg, SLOW_MAX);
+		else if (c == 'h')
+			hung = number(optarg, 100000);
+		else if (c == 'w')
+			wasteful = number(optarg, 100);
+		else if (c == 'S')
+			seasons = 1;
 		else if (c == 'r')
 			state ^= (uint64_t)number(optarg, 1000000) * 0x9e3779b97f4a7c15ull;
 		else if (c == 't')
@@ -261,11 +328,11 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	if (slow > nodes / 2)
+	if (slow + faults > nodes / 2 || jobs < 1 || nodes < 1 || days < 1)
 		return 2;
 	make_programs();
 	make_nodes();
-	if (slowness == NULL)
+	if (slowness == NULL || fault_day == NULL)
 		return 3;
 	if (truth != NULL)
 		put_truth();

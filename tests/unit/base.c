@@ -6,6 +6,7 @@
 #include "base/crc32c.h"
 #include "base/cursor.h"
 #include "base/json.h"
+#include "base/json_quote.h"
 #include "base/shell_word.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -179,6 +180,24 @@ static void print_as_cjson_does(const cJSON *v)
 	free(expected);
 }
 
+static void expect_quoted(const char *text, const char *want)
+{
+	_cleanup_buf_ struct buf out = {0};
+	json_quote(&out, text);
+	buf_u8(&out, 0);
+	cr_expect_str_eq((const char *)out.data, want);
+}
+
+Test(json, a_quoted_text_is_json_whatever_its_bytes_are)
+{
+	expect_quoted("", "\"\"");
+	expect_quoted("plain \"and\" back\\slash", "\"plain \\\"and\\\" back\\\\slash\"");
+	expect_quoted("\b\f\n\r\t\x01", "\"\\b\\f\\n\\r\\t\\u0001\"");
+	expect_quoted("\x7f\xc2\x9b\xc2\xa0", "\"\\u007f\\u009b\xc2\xa0\"");
+	expect_quoted("a\xff\xe2\x82", "\"a\\ufffd\\ufffd\\ufffd\"");
+	expect_quoted("\xe2\x82\xac", "\"\xe2\x82\xac\"");
+}
+
 static void print_number(double value)
 {
 	cJSON *v = cJSON_CreateNumber(value);
@@ -221,10 +240,10 @@ Test(json, prints_trees_and_texts_as_cjson_does)
 {
 	cJSON *v = cJSON_Parse(
 		"{\"a\":[],\"b\":{},\"\\u00e9\\\"\\\\\":[1,[2.5,null,true],false],\"\":\"\\b\\f\\n\\r\\t/\"}");
-	char bytes[256];
-	for (unsigned i = 0; i < 255; i++)
+	char bytes[127];
+	for (unsigned i = 0; i < 126; i++)
 		bytes[i] = (char)(i + 1);
-	bytes[255] = '\0';
+	bytes[126] = '\0';
 	cJSON_AddItemToObject(v, bytes, cJSON_CreateString(bytes));
 	print_as_cjson_does(v);
 	cJSON_Delete(v);
@@ -242,6 +261,14 @@ Test(units, times_have_three_digits_and_a_fitting_unit)
 				    "20\xc2\xa0min");
 	expect_fmt(fmt_time(163840 * 3600.0), "163,840\xc2\xa0h");
 	expect_fmt(fmt_time(NAN), "\xe2\x80\x93");
+}
+
+Test(units, one_has_no_plural)
+{
+	expect_fmt(fmt_many(1, "rank"), "1 rank");
+	expect_fmt(fmt_many(0, "rank"), "0 ranks");
+	expect_fmt(fmt_many(16384, "process"), "16,384 processes");
+	expect_fmt(fmt_many(1, "process"), "1 process");
 }
 
 Test(units, bytes_counts_and_shares)
@@ -277,6 +304,10 @@ Test(csv, a_cell_is_text_for_spreadsheets_and_terminals)
 					       {"=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"},
 					       {"=1,2", "\"'=1,2\""},
 					       {"+1", "'+1"},
+					       {"a;=1", "a;'=1"},
+					       {"a,=1", "\"a,'=1\""},
+					       {"\"=1", "\"\"\"'=1\""},
+					       {"a=b-c", "a=b-c"},
 					       {"-1", "'-1"},
 					       {"@x", "'@x"},
 					       {"\t=1", "'?=1"},

@@ -52,7 +52,7 @@ Test(noise, without_a_second_run_nothing_is_known)
 
 Test(noise, the_more_is_asked_the_more_it_takes)
 {
-	const double p[] = {0.01, 0.04, NAN, 0.03, 0.005};
+	const double p[] = {0.01 / NOISE_TABLES, 0.04 / NOISE_TABLES, NAN, 0.03 / NOISE_TABLES, 0.005 / NOISE_TABLES};
 	const bool want[] = {true, false, false, false, true};
 	bool beyond[5];
 	noise_judge(p, 5, beyond);
@@ -106,10 +106,127 @@ Test(noise, of_tables_without_a_difference_few_name_any)
 	unsigned first;
 	seed_state = 20240611;
 	unsigned any = tables_that_name(0, 4000, &first);
-	cr_expect_leq(any, 4000 * (NOISE_ALPHA + 3 * sqrt(0.05 * 0.95 / 4000)), "%u of 4000", any);
+	cr_expect_leq(any, 4000 * (NOISE_ALPHA / NOISE_TABLES + 3 * sqrt(0.01 / 4000)), "%u of 4000", any);
 	cr_expect_gt(any, 0, "chance does happen");
-	cr_expect_gt(tables_that_name(30, 500, &first), 480);
+	cr_expect_gt(tables_that_name(60, 500, &first), 480);
 	cr_expect_gt(first, 480, "%u of 500", first);
+}
+
+Test(noise, what_is_called_the_smallest_is_seen_four_times_of_five)
+{
+	const double a[] = {99, 101, 99, 101, 100}, b[] = {99, 101, 99, 101, 100}; /* deviation 1 */
+	double alpha = 0.01, smallest = noise_smallest(a, 5, b, 5, alpha);
+	unsigned seen = 0;
+	seed_state = 7;
+	for (unsigned k = 0; k < 4000; k++) {
+		double x[5], y[5];
+		for (unsigned r = 0; r < 5; r++) {
+			x[r] = 100 + normal();
+			y[r] = 100 + smallest + normal();
+		}
+		seen += noise_p(x, 5, y, 5) <= alpha;
+	}
+	cr_expect(seen > 4000 * 0.74 && seen < 4000 * 0.86, "%u of 4000", seen);
+	smallest *= 1.0001; /* rounding */
+	const double c[] = {99 + smallest, 101 + smallest, 99 + smallest, 101 + smallest, 100 + smallest};
+	cr_expect_eq(noise_runs(a, 5, c, 5, alpha), 5);
+	cr_expect_gt(noise_runs(a, 5, (const double[]){100.5, 100.6, 100.4, 100.5, 100.5}, 5, alpha), 20);
+	cr_expect_eq(noise_runs(a, 5, a, 5, alpha), 0, "no number of runs shows no difference");
+	cr_expect(isnan(noise_smallest(a, 1, b, 1, alpha)));
+}
+
+/* ---- whole comparisons ---- */
+
+#define NOISY_RANKS 8
+
+/* Of a run on a busy machine: one run in ten is slower as a whole, calls and ranks vary by a few percent each. */
+static cJSON *noisy_run(double rank_4)
+{
+	static const char *const ops[] = {"MPI_Send", "MPI_Recv", "MPI_Waitall", "MPI_Allreduce", "MPI_Barrier"};
+	cJSON *root = cJSON_CreateObject(), *job = json_object(root, "job");
+	cJSON *coverage = json_object(root, "coverage"), *efficiency = json_object(root, "efficiency");
+	cJSON *ranks = json_array(root, "per_rank"), *list = json_array(root, "operations");
+	cJSON *waits = json_array(root, "wait_totals");
+	double slow = 1 + 0.03 * normal() + (uniform() < 0.1 ? 0.3 : 0);
+	json_put(job, "ranks", NOISY_RANKS);
+	cJSON_AddBoolToObject(coverage, "complete", true);
+	json_put(coverage, "events", 100);
+	json_put(coverage, "ranks_seen", NOISY_RANKS);
+	json_put(efficiency, "region_s", 10 * slow);
+	json_put(efficiency, "load_balance", 0.95 + 0.01 * normal());
+	json_put(efficiency, "parallel", 0.8 + 0.01 * normal());
+	json_put(efficiency, "communication", 0.84 + 0.01 * normal());
+	for (int r = 0; r < NOISY_RANKS; r++) {
+		cJSON *o = json_row(ranks);
+		json_put(o, "rank", r);
+		json_put(o, "useful_s", slow * (r == 4 ? rank_4 : 1) * (7 + 0.1 * normal()));
+		json_put(o, "mpi_s", slow * (3 + 0.1 * normal()));
+		json_put(o, "wait_s", slow * (1 + 0.1 * normal()));
+	}
+	for (int i = 0; i < 5; i++) {
+		cJSON *o = json_row(list), *w = json_row(waits);
+		json_put_text(o, "op", ops[i]);
+		json_put(o, "time_s", slow * (4 + 0.4 * normal()));
+		json_put_text(w, "state", ops[i]);
+		json_put(w, "seconds", slow * (2 + 0.4 * normal()));
+	}
+	return root;
+}
+
+static cJSON *noisy_difference(unsigned nruns, double rank_4)
+{
+	struct compare_run runs[12];
+	struct compare_input in = {runs, 2 * (size_t)nruns, 2, COMPARE_BOTH};
+	struct error e;
+	cJSON *diff;
+	for (unsigned i = 0; i < 2 * nruns; i++)
+		runs[i] = (struct compare_run){"run", noisy_run(i < nruns ? 1 : rank_4), i >= nruns, NOISY_RANKS};
+	cr_assert_eq(compare_runs(&in, &diff, &e), 0, "%s", e.text);
+	for (unsigned i = 0; i < 2 * nruns; i++)
+		cJSON_Delete(runs[i].analysis);
+	return diff;
+}
+
+static unsigned named_in(const cJSON *diff)
+{
+	static const char *const members[] = {"time", "efficiency", "ranks", "operations", "wait_states"};
+	unsigned n = 0;
+	for (size_t i = 0; i < 5; i++)
+		for (const cJSON *v = json_first(diff, members[i]); v != NULL; v = v->next)
+			n += json_bool(v, "significant", false);
+	return n;
+}
+
+Test(compare, of_200_splits_of_equal_runs_ten_at_most_name_anything)
+{
+	for (unsigned nruns = 3; nruns <= 5; nruns += 2) {
+		unsigned alarms = 0;
+		seed_state = nruns;
+		for (unsigned k = 0; k < 200; k++) {
+			cJSON *diff = noisy_difference(nruns, 1);
+			alarms += named_in(diff) > 0;
+			cJSON_Delete(diff);
+		}
+		cr_expect_leq(alarms, 10, "%u of 200, %u runs against as many", alarms, nruns);
+	}
+}
+
+Test(compare, a_rank_that_computes_more_is_named_after_three_runs)
+{
+	unsigned found = 0;
+	seed_state = 5;
+	for (unsigned k = 0; k < 50; k++) {
+		cJSON *diff = noisy_difference(3, 1.5);
+		const cJSON *first = json_first(diff, "ranks");
+		found += json_number(first, "rank") == 4 && json_bool(first, "significant", false);
+		cJSON_Delete(diff);
+	}
+	cr_expect_geq(found, 40, "%u of 50", found);
+	cJSON *diff = noisy_difference(3, 1);
+	const cJSON *region = json_first(diff, "time");
+	cr_expect_gt(json_number(region, "smallest_s"), fabs(json_number(region, "change_s")));
+	cr_expect(json_number_or(region, "runs_needed", 1001) > 3);
+	cJSON_Delete(diff);
 }
 
 /* ---- call sites ---- */

@@ -289,6 +289,56 @@ Test(nodes, the_slow_one_is_found_by_how_much_and_at_what_cost)
 	scan_done(&s);
 }
 
+/* The same, but that it is slow only since job `from`. */
+static struct scan site_since(double slow, uint32_t from)
+{
+	struct scan s = site(slow), even = site(0);
+	for (uint32_t j = 0; j < s.jobs.n; j++)
+		for (uint32_t i = 0; i < s.jobs.at[j].nodes && j < from; i++)
+			s.nodes.at[s.jobs.at[j].first_node + i].deviation =
+				even.nodes.at[even.jobs.at[j].first_node + i].deviation;
+	for (uint32_t j = 0; j < s.jobs.n; j++)
+		s.jobs.at[j].start = 1000000 + 100 * j;
+	scan_done(&even);
+	return s;
+}
+
+Test(nodes, one_that_became_slow_is_found_with_its_time_and_judged_since)
+{
+	static const uint32_t from = 500; /* of 600 jobs: the last 14 of 83 days */
+	struct scan s = site_since(0.2, from);
+	struct node_effect *x = NULL;
+	cr_assert_eq(nodes_estimate(&s, &x), 0);
+	for (uint32_t i = 0; i < NODES; i++)
+		cr_expect_eq(x[i].suspected, i == SLOW, "node %u: %.3f since %.0f", i, x[i].effect, x[i].since);
+	double when = 1000000 + 100 * from;
+	cr_expect_float_eq(x[SLOW].effect, 0.2, 0.02);
+	cr_expect_float_eq(x[SLOW].before, 0, 0.02);
+	cr_expect(x[SLOW].since_low <= when && when <= x[SLOW].since_high, "%.0f to %.0f", x[SLOW].since_low,
+		  x[SLOW].since_high);
+	cr_expect_leq(x[SLOW].since_high - x[SLOW].since_low, 100 * 100, "it runs in each hundredth job at least");
+	free(x);
+	scan_done(&s);
+}
+
+Test(nodes, one_that_was_repaired_is_not_suspected_any_more)
+{
+	struct scan slow = site(0.2), s = site_since(0, 0);
+	struct node_effect *x = NULL;
+	for (uint32_t j = 0; j < 300; j++)
+		for (uint32_t i = 0; i < s.jobs.at[j].nodes; i++)
+			s.nodes.at[s.jobs.at[j].first_node + i].deviation =
+				slow.nodes.at[slow.jobs.at[j].first_node + i].deviation;
+	cr_assert_eq(nodes_estimate(&s, &x), 0);
+	for (uint32_t i = 0; i < NODES; i++)
+		cr_expect(!x[i].suspected, "node %u: %.3f", i, x[i].effect);
+	cr_expect_float_eq(x[SLOW].before, 0.2, 0.02);
+	cr_expect_gt(x[SLOW].since, 0);
+	free(x);
+	scan_done(&s);
+	scan_done(&slow);
+}
+
 Test(nodes, of_equal_ones_none_is_suspected)
 {
 	struct scan s = site(0);

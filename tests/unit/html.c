@@ -173,7 +173,7 @@ Test(html, shows_windows_and_files_most_time_first)
 		    "%s\xc2\xa0locks<br>%s\xc2\xa0"
 		    "flushes",
 		    fmt_count(number(unnamed, "locks")).s, fmt_count(number(unnamed, "flushes")).s);
-	expect_said(page, "3 further windows were too many for the analysis");
+	expect_said(page, "Too many for the analysis: 3 windows");
 	expect_order(page, member(root, "files"), "<th scope=\"row\">");
 	cJSON_ArrayForEach(f, member(root, "files"))
 	{
@@ -251,7 +251,7 @@ Test(html, says_the_biggest_cause_and_what_to_do)
 	const cJSON *worst = cJSON_GetArrayItem(member(root, "issues"), 0);
 	cr_assert_str_eq(text(worst, "issue"), "load_imbalance");
 	char *page = page_of_root(root);
-	expect_said(page, "The biggest cause: uneven work between ranks.");
+	expect_said(page, "Main cause: uneven work between ranks.");
 	expect_said(page, "<p class=\"cause\">%s", text(worst, "what"));
 	expect_said(page, "<b>Do first</b>%.60s", text(worst, "next"));
 	expect_said(page, "report.c:%.0f", number(cJSON_GetArrayItem(member(root, "callsites"), 0), "line"));

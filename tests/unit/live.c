@@ -1,5 +1,5 @@
 /* live.c - samples of one file, added up: what is open, since when, what is missing; and files that somebody made. */
-#include "postproc/live/look.h"
+#include "postproc/live/snapshot.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* live_waits.c - what is a deadlock and what only looks like one at the moment of a sample: rank 0 receives from rank
  * 1. */
-#include "postproc/live/look.h"
+#include "postproc/live/snapshot.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -22,7 +22,7 @@ static struct live_process processes[2];
 static struct live_rank ranks[2];
 static struct live_node nodes[2];
 static enum live_node_state node_states[2];
-static struct look l;
+static struct snapshot l;
 
 static uint64_t waited_for[] = {SIG_RUN_ABSOLUTE | SIG_RUN_OTHER_THREAD | 1ull << 40, 0};
 
@@ -83,7 +83,7 @@ static void begin(void)
 	}
 	is_in(0, 0, RECEIVE);
 	is_in(1, 0, FINALIZE);
-	l = (struct look){
+	l = (struct snapshot){
 		.step = {.nranks = 2, .ranks = step_ranks, .comms = {.at = &comm, .n = 1}, .ops = {.at = ops, .n = 4}},
 		.realtime_ns = 100 * SECOND,
 		.nodes = {.at = nodes, .n = 2},
@@ -104,7 +104,7 @@ static void end(void)
 static size_t look_again(void)
 {
 	end();
-	cr_assert_eq(look_waits(&l), 0);
+	cr_assert_eq(snapshot_waits(&l), 0);
 	cr_assert_eq(l.stuck, l.cores.at.n > 0);
 	return l.cores.at.n;
 }

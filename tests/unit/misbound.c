@@ -43,7 +43,7 @@ static void adapter(cJSON *node, const char *name, int socket, double gbit_s, bo
 	cJSON_AddBoolToObject(row, "up", up);
 }
 
-/* "finding: ranks" of each row, joined by "; ". */
+/* "kind: ranks" of each row, joined by "; ". */
 static const char *found(cJSON *node, bool many_nodes)
 {
 	static char text[1024];
@@ -55,7 +55,7 @@ static const char *found(cJSON *node, bool many_nodes)
 	cJSON_ArrayForEach(row, rows)
 	{
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s:", used > 0 ? "; " : "",
-					 json_text(row, "finding", "?"), json_bool(row, "avoidable", false) ? "!" : "");
+					 json_text(row, "kind", "?"), json_bool(row, "avoidable", false) ? "!" : "");
 		for (const cJSON *r = json_first(row, "ranks"); r != NULL; r = r->next)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, " %.0f", r->valuedouble);
 		cr_assert_gt(strlen(json_text(row, "what", "")), 20);
@@ -119,7 +119,7 @@ Test(misbound, a_full_node_cannot_do_better)
 	cJSON *rows = cJSON_CreateArray();
 	topo_misbound(node, false, rows);
 	const cJSON *row = cJSON_GetArrayItem(rows, 0);
-	cr_expect_str_eq(json_text(row, "finding", ""), "shared_core");
+	cr_expect_str_eq(json_text(row, "kind", ""), "shared_core");
 	cr_expect_not(json_bool(row, "avoidable", true));
 	cr_expect_eq(json_number(row, "ranks_total"), 16);
 	cr_expect_eq(json_number(row, "nodes_total"), 1);

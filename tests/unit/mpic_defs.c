@@ -1,6 +1,7 @@
 /* mpic_defs.c - definitions and signatures are read as they were written; of what is not known, only that is said. */
 #include "format/mpic.h"
 #include "format/sig.h"
+#include "tests/tools/put_defs.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -224,8 +224,10 @@ static void try_every_byte(enum mpix_kind kind)
 		*byte ^= changes[n % sizeof(changes)];
 		write_forged(&whole, kind, raw.data, raw.len_bytes);
 		*byte = old;
+		e.text[0] = '\0';
 		int rc = read_all(path_of("forged.mpix"), &sum, &e);
 		cr_assert(rc == 0 || rc == -EBADMSG, "byte %zu: %d %s", n / sizeof(changes), rc, e.text);
+		cr_assert(rc == 0 || strstr(e.text, "forged.mpix") != NULL, "which file it is: %s", e.text);
 		refused += rc < 0;
 	}
 	for (size_t n = 0; n < raw.len_bytes; n++) { /* cut, with a length that agrees */

@@ -136,7 +136,7 @@ static struct sums write_and_read(uint64_t samples, uint64_t max_bytes, struct s
 	struct mpix_file *f;
 	struct error e = {{0}};
 	if (max_bytes > 0)
-		w->samples_max_bytes = max_bytes;
+		w->samples.max_bytes = max_bytes;
 	for (uint64_t i = 1; i <= samples; i++) {
 		add(ret_given, make_sample(&m, i));
 		cr_assert_eq(mpix_writer_sample(w, &m.sample, &e), 0, "%s", e.text);

@@ -80,34 +80,34 @@ Test(policy, every_error_is_told_with_file_and_line)
 		{"[defaults]\nxyzzy = 1\n", "unknown key \"xyzzy\"; mpitrace.conf(5) lists all"},
 		{"[default]\n",
 		 "a.conf:1: unknown section \"default\"; known: [defaults], [rule NAME] and [destination NAME]"},
-		{"[rule]\n", "a rule wants a name"},
+		{"[rule]\n", "a rule needs a name"},
 		{"[rule a\n", "a section ends with ']'"},
 		{"[rule a]\n[rule a]\n", "a.conf:2: rule \"a\" is there already, at a.conf:1"},
 		{"[defaults]\nlevel = off\nlevel = off\n", "a.conf:3: \"level\" is set already, at a.conf:2"},
 		{"[rule a]\nuser = x\n\nuser = y\n", "a.conf:4: \"user\" is set already, at a.conf:2"},
-		{"[defaults]\nlevel\n", "a.conf:2: wants KEY = VALUE"},
+		{"[defaults]\nlevel\n", "a.conf:2: expects KEY = VALUE"},
 		{"[defaults]\nlevel =\n", "a.conf:2: \"level\" has no value"},
-		{"[defaults]\nlevel = loud\n", "level = loud: wants one of off|profile|events"},
+		{"[defaults]\nlevel = loud\n", "level = loud: must be one of off|profile|events"},
 		{"[defaults]\nlevel = off # quiet\n", "comments stand on lines of their own"},
 		{"[defaults]\nuser = x\n", "\"user\" is a condition and stands in a [rule NAME]"},
 		{"[rule a]\nretention = 3d\n", "\"retention\" counts for all jobs and stands in [defaults]"},
-		{"[defaults]\nbudget = 1X\n", "wants a size"},
-		{"[defaults]\nbudget = 99999999999T\n", "wants a size"},
-		{"[defaults]\nreport_seconds = 1y\n", "wants a time"},
-		{"[defaults]\nstack = 33\n", "wants a number from 0 to 32"},
-		{"[defaults]\nsample = 5\n", "wants a share"},
-		{"[defaults]\nsample = 101%\n", "wants a share"},
-		{"[defaults]\nredact = none, paths\n", "wants a list of"},
-		{"[defaults]\noutput = %u\n", "wants %j"},
+		{"[defaults]\nbudget = 1X\n", "must be a size"},
+		{"[defaults]\nbudget = 99999999999T\n", "must be a size"},
+		{"[defaults]\nreport_seconds = 1y\n", "must be a time"},
+		{"[defaults]\nstack = 33\n", "must be a number from 0 to 32"},
+		{"[defaults]\nsample = 5\n", "must be a share"},
+		{"[defaults]\nsample = 101%\n", "must be a share"},
+		{"[defaults]\nredact = none, paths\n", "must be a list of"},
+		{"[defaults]\noutput = %u\n", "needs %j"},
 		{"[defaults]\noutput = %j/%n\n", "differs between the nodes"},
 		{"[defaults]\noutput = %j/%z\n", "unknown %z"},
 		{"[defaults]\noutput = ../%j\n", "must not contain"},
 		{"[defaults]\ndirectory = x\n", "absolute path"},
 		{"[defaults]\ndirectory = /x/\n", "'/' at its end"},
-		{"[defaults]\ndirectory = /x/%u\n", "is no pattern"},
-		{"[rule a]\nnodes = 4-2\n", "wants numbers and ranges"},
-		{"[rule a]\nnodes = -\n", "wants numbers and ranges"},
-		{"[rule a]\nuid = alice\n", "wants numbers and ranges"},
+		{"[defaults]\ndirectory = /x/%u\n", "is not a pattern"},
+		{"[rule a]\nnodes = 4-2\n", "takes numbers and ranges"},
+		{"[rule a]\nnodes = -\n", "takes numbers and ranges"},
+		{"[rule a]\nuid = alice\n", "takes numbers and ranges"},
 		{"[rule a]\nuser = a,,b\n", "empty item"},
 		{"[rule a]\nuser = !\n", "empty item"},
 		{"[rule a]\nbudget = 2G\nmax_budget = 1G\n", "a.conf:2: budget = 2G is over max_budget = 1G"},
@@ -234,9 +234,9 @@ Test(policy, a_rule_that_needs_what_is_not_known_is_named)
 	char why[POLICY_WHY_MAX];
 	cr_assert_eq(parse("[rule r]\npartition = x\nqos = y\nlevel = events\n"), 0);
 	decide("user=a", NULL);
-	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]; not known here: partition, qos");
+	cr_assert_str_eq(policy_why(&d, why), "no rule matches, [defaults]; not known here: partition, qos");
 	decide("partition=other", NULL);
-	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]", "qos does not matter then");
+	cr_assert_str_eq(policy_why(&d, why), "no rule matches, [defaults]", "qos does not matter then");
 }
 
 static bool count(void *context, const struct policy_decision *one)
@@ -337,12 +337,12 @@ Test(policy, a_rule_that_took_something_away_in_doubt_is_named)
 {
 	char why[POLICY_WHY_MAX], where[512];
 	doubt("level=events", "level=off\nredact=paths");
-	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]; not known here: partition: so rule \"r\" "
+	cr_assert_str_eq(policy_why(&d, why), "no rule matches, [defaults]; not known here: partition: so rule \"r\" "
 					      "(a.conf:3) counts where it takes away");
 	cr_assert_str_eq(policy_where(&d, POLICY_LEVEL, where), "a.conf:5");
 	cr_assert_not_null(strstr(policy_where(&d, POLICY_REDACT, where), "in doubt"));
 	doubt("level=off", "level=events");
-	cr_assert_str_eq(policy_why(&d, why), "no rule fits, [defaults]; not known here: partition");
+	cr_assert_str_eq(policy_why(&d, why), "no rule matches, [defaults]; not known here: partition");
 	d = policy_guess(p, &facts);
 	cr_assert_eq(d.doubted, 0);
 }

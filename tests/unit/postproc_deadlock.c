@@ -119,8 +119,8 @@ Test(postproc_deadlock, a_receive_from_anybody_needs_one_of_all)
 	receives(p, 1, 0);
 	receives(p, 2, 0);
 	cr_assert_str_eq(story(p, NULL),
-			 "Rank 0 waits in MPI_Recv for anybody, rank 1 waits in MPI_Recv for rank 0, rank 2 waits in "
-			 "MPI_Recv for rank 0. Rank 0 needs a message from anybody with tag 0.");
+			 "Rank 0 waits in MPI_Recv for any rank, rank 1 waits in MPI_Recv for rank 0, rank 2 waits in "
+			 "MPI_Recv for rank 0. Rank 0 needs a message from any rank with tag 0.");
 }
 
 Test(postproc_deadlock, a_barrier_needs_those_who_have_not_come)
@@ -211,7 +211,7 @@ Test(postproc_deadlock, waitany_needs_one_of_its_requests)
 		else
 			receives(p, 2, 0);
 		cr_assert_str_eq(story(p, NULL), helped ? ""
-							: "Rank 0 waits in MPI_Waitany for anybody, rank 1 waits in "
+							: "Rank 0 waits in MPI_Waitany for any rank, rank 1 waits in "
 							  "MPI_Recv for rank 0, rank 2 waits in MPI_Recv for rank 0.");
 	}
 }

@@ -161,7 +161,7 @@ Test(postproc_death, time_in_which_nobody_advanced_is_apart)
 	cr_expect_float_eq(field(row, "hung_s"), 3, 1e-6);
 	cr_expect_float_eq(field(row, "unreturned_s"), 20e-6, 1e-8);
 	cr_expect_lt(at_path(root, "efficiency.region_s"), 320.1e-6);
-	cr_expect_not_null(strstr(text_at(root, "verdict"), "the last 3.00 s nobody advanced"), "%s",
+	cr_expect_not_null(strstr(text_at(root, "verdict"), "no rank advanced in the last 3.00 s"), "%s",
 			   text_at(root, "verdict"));
 	cJSON_Delete(root);
 }

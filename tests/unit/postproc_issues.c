@@ -313,7 +313,7 @@ Test(issues, of_uneven_work_say_how_long_there_was_no_processor)
 	cJSON *root = one_has_none(50, ""), *row = issue(root, "load_imbalance");
 	cr_assert_not_null(row);
 	cr_expect_eq(at(row, "ranks", 0), 3);
-	cr_expect_not_null(strstr(text_at(row, "what"), "up to 50.0 µs of it without a processor"), "%s",
+	cr_expect_not_null(strstr(text_at(row, "what"), "up to 50.0 µs of it waiting for a core"), "%s",
 			   text_at(row, "what"));
 	cr_expect_lt(field(row, "loss_s"), 4 * (700 - 425) * 1e-6 - 150e-6);
 	cJSON_Delete(root);

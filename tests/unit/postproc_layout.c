@@ -73,7 +73,7 @@ Test(layout, transports_are_counted_by_rank)
 /* Ranks 0 and 1 run on socket 0 of n0, 2 and 3 on socket 1 of n1, where the network is. */
 Test(layout, ranks_far_from_the_network_are_found)
 {
-	cJSON *root = with("", "", ""), *row = find_text(root, "topology.misbindings", "finding", "far_nic");
+	cJSON *root = with("", "", ""), *row = find_text(root, "topology.misbindings", "kind", "far_nic");
 	cr_assert_not_null(row);
 	cr_expect_eq(json_count(row, "ranks"), 2);
 	cr_expect_eq(json_first(row, "ranks")->valueint, 0);

@@ -1,6 +1,7 @@
 /* program.c - see program.h. */
 #include "program.h"
 #include "format/mpic_sample.h"
+#include "tests/tools/put_defs.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -81,41 +81,41 @@ Test(quota, every_area_has_each_bound)
 Test(quota, a_user_has_so_many_entries_and_others_have_theirs, .init = make_area, .fini = drop_area)
 {
 	struct error e = {""};
-	const unsigned most = quotas[QUOTA_LATE].user.entries;
+	const unsigned most = quotas[QUOTA_DEFERRED].user.entries;
 	for (unsigned i = 0; i + 1 < most; i++)
 		leave(i, "user=somebody\nuid=77", 0);
-	cr_expect_eq(quota_admit(QUOTA_LATE, area_fd, 77, 100, &e), 0, "%s", e.text);
+	cr_expect_eq(quota_admit(QUOTA_DEFERRED, area_fd, 77, 100, &e), 0, "%s", e.text);
 	leave(most, "uid=77", 0);
-	cr_expect_eq(quota_admit(QUOTA_LATE, area_fd, 77, 100, &e), -EDQUOT);
+	cr_expect_eq(quota_admit(QUOTA_DEFERRED, area_fd, 77, 100, &e), -EDQUOT);
 	cr_expect_neq(strstr(e.text, "the user has records"), NULL, "%s", e.text);
-	cr_expect_eq(quota_admit(QUOTA_LATE, area_fd, 7, 100, &e), 0, "%s", e.text);
-	cr_expect_eq(quota_take_refused(QUOTA_LATE, area_fd), 1);
+	cr_expect_eq(quota_admit(QUOTA_DEFERRED, area_fd, 7, 100, &e), 0, "%s", e.text);
+	cr_expect_eq(quota_take_refused(QUOTA_DEFERRED, area_fd), 1);
 }
 
 Test(quota, a_user_has_so_many_bytes, .init = make_area, .fini = drop_area)
 {
 	struct quota_use user, all;
 	struct error e = {""};
-	leave(1, "uid=77", (unsigned)quotas[QUOTA_LATE].user.bytes - 8192);
+	leave(1, "uid=77", (unsigned)quotas[QUOTA_DEFERRED].user.bytes - 8192);
 	leave(2, "uid=770", 100);
 	leave(3, "nobody's", 100);
-	quota_count(QUOTA_LATE, area_fd, 77, &user, &all);
+	quota_count(QUOTA_DEFERRED, area_fd, 77, &user, &all);
 	cr_expect_eq(user.entries, 1);
 	cr_expect_eq(all.entries, 3);
-	cr_expect(user.bytes >= quotas[QUOTA_LATE].user.bytes - 8192 && all.bytes > user.bytes);
-	cr_expect_eq(quota_admit(QUOTA_LATE, area_fd, 77, 1, &e), 0, "%s", e.text);
-	cr_expect_eq(quota_admit(QUOTA_LATE, area_fd, 77, 16384, &e), -EDQUOT);
-	cr_expect_eq(quota_admit(QUOTA_LATE, area_fd, 770, 16384, &e), 0, "%s", e.text);
+	cr_expect(user.bytes >= quotas[QUOTA_DEFERRED].user.bytes - 8192 && all.bytes > user.bytes);
+	cr_expect_eq(quota_admit(QUOTA_DEFERRED, area_fd, 77, 1, &e), 0, "%s", e.text);
+	cr_expect_eq(quota_admit(QUOTA_DEFERRED, area_fd, 77, 16384, &e), -EDQUOT);
+	cr_expect_eq(quota_admit(QUOTA_DEFERRED, area_fd, 770, 16384, &e), 0, "%s", e.text);
 }
 
 Test(quota, refusals_are_counted_and_said_once, .init = make_area, .fini = drop_area)
 {
-	cr_expect_eq(quota_take_refused(QUOTA_LATE, area_fd), 0);
+	cr_expect_eq(quota_take_refused(QUOTA_DEFERRED, area_fd), 0);
 	for (int i = 0; i < 3; i++)
-		quota_refuse(QUOTA_LATE, area_fd);
+		quota_refuse(QUOTA_DEFERRED, area_fd);
 	quota_refuse(QUOTA_KEPT, area_fd);
-	cr_expect_eq(quota_take_refused(QUOTA_LATE, area_fd), 3);
-	cr_expect_eq(quota_take_refused(QUOTA_LATE, area_fd), 0);
+	cr_expect_eq(quota_take_refused(QUOTA_DEFERRED, area_fd), 3);
+	cr_expect_eq(quota_take_refused(QUOTA_DEFERRED, area_fd), 0);
 	cr_expect_eq(quota_take_refused(QUOTA_KEPT, area_fd), 1);
 }
 

@@ -4,11 +4,12 @@
 #include "spank/record.h"
 #include "spank/request.h"
 #include "spank/task.h"
-#include "spank/warden/brief.h"
+#include "spank/warden/step_facts.h"
 #include "spank/warden/remove.h"
 #include "spank/warden/spool.h"
 
 #include <criterion/criterion.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,6 +34,15 @@ const char *sl_env(spank_t sp, const char *name)
 		if (env[i].value != NULL && strcmp(env[i].name, name) == 0)
 			return env[i].value;
 	return NULL;
+}
+
+static char *program[2]; /* what the tasks run */
+
+int sl_argv(spank_t sp, char ***ret_argv)
+{
+	(void)sp;
+	*ret_argv = program;
+	return program[0] != NULL;
 }
 
 int sl_node_index(const char *list, const char *node)
@@ -359,7 +369,7 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 	char *argv[] = {"prog\nuid=0", "a\"b"}, text[2048] = "";
 	uint32_t tasks[] = {2, 3};
 	gid_t gids[] = {10, 20};
-	struct brief b;
+	struct step_facts b;
 	struct config c;
 	struct record rec = {.job_id = 4,
 			     .called = 4,
@@ -381,26 +391,26 @@ Test(record, comes_back_and_keeps_a_user_from_forging_a_key, .init = make_root, 
 	request_parse("report=none", &r, NULL);
 	config_parse(0, NULL, &c);
 	cr_assert_eq(record_write(fd, &rec, &e), 0, "%s", e.text);
-	cr_assert_eq(brief_read(fd, &b), 0);
+	cr_assert_eq(step_facts_read(fd, &b), 0);
 	cr_assert(b.who.uid == 1234 && b.who.gid == 56 && b.who.ngids == 2 && b.who.gids[1] == 20 && b.nnodes == 2 &&
 		  b.nodeid == 1);
-	cr_assert_eq(b.report, BRIEF_NONE);
+	cr_assert_eq(b.report, STEP_REPORT_NONE);
 	cr_assert_str_eq(b.out, "/o uid=0");
 	int file = openat(fd, "layout", O_RDONLY);
 	cr_assert_gt(read(file, text, sizeof(text) - 1), 0);
 	cr_assert_not_null(strstr(text, "\ntasks=2,3\n"));
-	cr_assert_not_null(strstr(text, "\nargv=[\"prog\\u000auid=0\",\"a\\\"b\"]\n"));
+	cr_assert_not_null(strstr(text, "\nargv=[\"prog\\nuid=0\",\"a\\\"b\"]\n"));
 	close(file);
 	close(fd);
 }
 
 Test(record, refuses_a_record_that_is_cut, .init = make_root, .fini = drop_root)
 {
-	struct brief b;
+	struct step_facts b;
 	int fd = open_root(), file = openat(fd, "layout", O_WRONLY | O_CREAT, 0644);
 	cr_assert_gt(write(file, "uid=5\ngid=5\n", 12), 0);
 	close(file);
-	cr_assert_eq(brief_read(fd, &b), -EBADMSG);
+	cr_assert_eq(step_facts_read(fd, &b), -EBADMSG);
 	close(fd);
 }
 
@@ -554,6 +564,43 @@ Test(notice, of_a_spool_that_the_job_does_not_see_names_it)
 	task_environment(NULL, &here, &r, &step, &notice);
 	cr_assert_not_null(
 		strstr(said(), "untraced on n1: /nonexistent/ranks: No such file or directory, as seen from"));
+}
+
+/* A program of one part. */
+static void make_program(const char *path, uint32_t part_type)
+{
+	Elf64_Ehdr head = {.e_ident = ELFMAG, .e_phoff = sizeof(head), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1};
+	Elf64_Phdr part = {.p_type = part_type};
+	head.e_ident[EI_CLASS] = ELFCLASS64;
+	FILE *f = fopen(path, "we");
+	cr_assert_not_null(f);
+	fwrite(&head, sizeof(head), 1, f);
+	fwrite(&part, sizeof(part), 1, f);
+	fclose(f);
+}
+
+Test(notice, of_a_program_that_is_linked_statically_names_it)
+{
+	char path[PATH_MAX + 32], name[] = "mpitrace-test-program";
+	snprintf(path, sizeof(path), "%s/%s", step.dir, name);
+	sl_setenv(NULL, "PATH", "/nonexistent");
+	for (int i = 0; i < 5; i++) { /* static, dynamic, by PATH, not there, a script */
+		make_program(path, i == 1 ? PT_INTERP : PT_LOAD);
+		program[0] = i == 2 ? name : path;
+		if (i == 2)
+			sl_setenv(NULL, "PATH", step.dir);
+		if (i == 3)
+			unlink(path);
+		if (i == 4)
+			cr_assert_eq(truncate(path, 3), 0);
+		begin("", true);
+		task_environment(NULL, &here, &r, &step, &notice);
+		const char *text = said();
+		cr_assert_eq(strstr(text, "mpitrace-test-program is linked statically") != NULL ||
+				     strstr(text, "untraced on n1: mpitrace-test-program is") != NULL,
+			     i == 0 || i == 2, "case %d: %s", i, text);
+	}
+	unlink(path);
 }
 
 Test(notice, that_a_batch_script_was_told_is_not_told_again_by_its_steps)

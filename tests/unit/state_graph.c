@@ -406,6 +406,31 @@ Test(state_graph, says_whose_collective_is_missing)
 	end(&s, &f);
 }
 
+/* One that had no processor may have its message, but nobody's barrier. */
+Test(state_graph, who_may_have_its_message_still_waits_for_a_barrier_that_cannot_end)
+{
+	for (int with_message = 0; with_message < 2; with_message++) {
+		struct states s;
+		struct found f;
+		world(&s, 4);
+		for (uint32_t r = 0; r < 3; r++) {
+			waits(&s, r, 0, r == 0 ? STATE_ALL : STATE_FREE, "MPI_X");
+			if (r == 2 && with_message)
+				message(&s, 0, 0);
+			else
+				meeting(&s, 0, COLL_BARRIER, -1);
+		}
+		waits(&s, 3, 0, STATE_ALL, "MPI_Recv");
+		message(&s, 0, 0);
+		find(&s, &f);
+		const struct core *c = &f.cores.at.at[0];
+		cr_assert(f.cores.at.n == 1 && c->nranks == 2 && c->members.at[0].rank == 0);
+		cr_assert_eq(c->waiting.n, with_message ? 1 : 2);
+		cr_assert_eq(c->waiting.at[0], 1);
+		end(&s, &f);
+	}
+}
+
 Test(state_graph, who_has_ended_is_named_with_those_who_need_it)
 {
 	struct states s;

@@ -9,7 +9,7 @@ import { shownIn } from '../../reports/viewer/src/model/sheet.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { Cancelled, Chunks, joinRanges } from '../../reports/viewer/src/io/chunks.ts';
 import { callCount, callSites, communicators, issues, num, str } from '../../reports/viewer/src/model/analysis.ts';
-import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
+import { NO_FILTER, messageFilter } from '../../reports/viewer/src/model/filter.ts';
 import { Store, initialState } from '../../reports/viewer/src/model/state.ts';
 import { trafficIn } from '../../reports/viewer/src/model/traffic.ts';
 import { allMessages, byPair, entries, make, open, openBytes, show } from './support.mjs';
@@ -326,4 +326,20 @@ test('a sample that an address names is looked at, also when it is read before t
   assert.equal(run.shown?.number, 3);
   run.follow();
   assert.equal(run.shown?.number, 3);
+});
+
+test('a message that ends before it begins, by clocks that disagree, passes a filter that asks for no time under way', () => {
+  const one = (value) => [value];
+  const message = {
+    sendCallSite: one(0),
+    recvCallSite: one(0),
+    comm: one(0),
+    src: one(0),
+    dst: one(1),
+    bytes: one(8),
+    sendStart: one(200),
+    recvEnd: one(100),
+  };
+  assert.equal(messageFilter(NO_FILTER, new Map())(message, 0), true);
+  assert.equal(messageFilter({ ...NO_FILTER, minTransitNs: 1 }, new Map())(message, 0), false);
 });

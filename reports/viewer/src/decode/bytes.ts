@@ -93,7 +93,7 @@ export class Bytes {
 export function columnsOf(c: Bytes, count: number): Bytes[] {
   const lengths = Array.from({ length: count }, () => c.varint());
   const columns = lengths.map((length) => new Bytes(c.slice(length)));
-  if (c.left > 0) throw new Damaged('there are bytes behind the columns');
+  if (c.left > 0) throw new Damaged('there are bytes after the columns');
   return columns;
 }
 

@@ -271,7 +271,7 @@ export function readEvents(data: Uint8Array, context: Context): EventChunk {
     const shifted = numbers.map((n) => ({ ...n, index: n.index + shift }));
     out.segments.push({ ...segment, first: run.first + shift, numbers: shifted });
   }
-  if (payload.extra.left > 0) throw new Damaged('there are words behind those of the events');
+  if (payload.extra.left > 0) throw new Damaged('there are words after those of the events');
   out.calls = sparse(extras.calls.index, extras.calls.value);
   out.bytes = sparse(extras.bytes.index, extras.bytes.value);
   return out;

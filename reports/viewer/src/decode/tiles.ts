@@ -41,6 +41,6 @@ export function readFlow(data: Uint8Array, meta: Meta): FlowTile {
     out.bytes[i] = c.varint();
     if (out.src[i]! >= nodes || out.dst[i]! >= nodes) throw new Damaged('impossible pair');
   }
-  if (c.left > 0) throw new Damaged('there are bytes behind the flows');
+  if (c.left > 0) throw new Damaged('there are bytes after the flows');
   return out;
 }

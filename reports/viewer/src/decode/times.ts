@@ -159,7 +159,7 @@ class Reader {
   end(): void {
     const { tables, symbols, others } = this.c;
     if (tables.left > 0 || symbols.left > 0 || others.left > 0 || this.bitsLeft() >= 8)
-      throw new Damaged('there are bytes behind the times');
+      throw new Damaged('there are bytes after the times');
   }
 }
 

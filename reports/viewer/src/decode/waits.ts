@@ -8,6 +8,7 @@ import { RECORDS_MAX } from './records';
 
 const COLUMNS = 11;
 
+// waits: made by format/rows.py from format/waits.tab
 export const WAIT_STATES = [
   '',
   'late sender',
@@ -37,16 +38,18 @@ export const WAIT_STATES = [
   'late progress',
   'polling',
 ];
-/** Parts of a late sender and of an early wait, which are listed as well. */
-const [WRONG_ORDER, LATE_COMPLETE] = [2, 17];
+const PARTS = new Set([2, 17]);
+const COLLECTIVES = new Set([4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 21]);
+// /waits
 
+/** Of another state, which is listed as well. */
 export function isPart(state: number): boolean {
-  return state === WRONG_ORDER || state === LATE_COMPLETE;
+  return PARTS.has(state);
 }
 
 /** All members wait for the same, whose lane is told as it is. */
 function isCollective(state: number): boolean {
-  return (state >= 4 && state <= 14) || state === 21;
+  return COLLECTIVES.has(state);
 }
 
 export const enum How {

@@ -15,9 +15,9 @@ const STEPS = [
 ] as const;
 
 const ENDS: Record<Chain['end'], string> = {
-  begin: 'Nobody waited before that.',
-  steps: 'It goes on.',
-  cause: 'Who caused that is not known.',
+  begin: 'No rank waited before that.',
+  steps: 'Goes on.',
+  cause: 'Its causer is not known.',
 };
 
 export class ChainList {
@@ -26,30 +26,38 @@ export class ChainList {
   private readonly steps;
   private number = '10';
   private ref = '';
+  private readonly along = new Set<string>(); // what was asked about, and the calls that lead there
 
   constructor(private readonly c: Context) {
     this.steps = choice('', 'How many steps back', STEPS, (value) => ((this.number = value), this.ask()));
     this.steps.put(this.number);
-    const back = button('How it came to this', 'Go back from wait to cause, several times (B)', () => this.ask());
+    const back = button('How this wait came about', 'Follow waits back to their causes, several steps (B)', () =>
+      this.ask(),
+    );
     this.element.append(h('div', { class: 'group' }, back, this.steps.element), this.list);
     this.element.hidden = true;
   }
 
-  /** What is picked; what it came from stays while one goes along it. */
+  /** What is picked; what it came from stays while one goes along it, and is forgotten with what is no part of it. */
   put(thing: Thing | null): void {
-    const { c } = this;
     this.element.hidden = thing?.kind !== 'event';
-    if (thing?.kind === 'event') this.ref = thing.ref;
-    else if (thing === null) {
-      c.trace.giveUp('chain');
-      fill(this.list);
-      c.showChain(null);
-    }
+    this.ref = thing?.kind === 'event' ? thing.ref : '';
+    if (thing === null || !this.along.has(thing.ref)) this.forget();
+  }
+
+  private forget(): void {
+    if (this.along.size === 0) return;
+    this.along.clear();
+    this.c.trace.giveUp('chain');
+    fill(this.list);
+    this.c.showChain(null);
   }
 
   ask(): void {
     const { c } = this;
     if (this.ref === '') return c.announce('pick a call first');
+    this.along.clear();
+    this.along.add(this.ref);
     fill(this.list, h('li', { class: 'hint' }, 'looking …'));
     const query = { ref: this.ref, steps: Number(this.number) };
     c.trace.ask('chain', 'chain', query, (chain) => this.take(chain), c.fail);
@@ -57,8 +65,9 @@ export class ChainList {
 
   private take(chain: Chain): void {
     this.c.showChain(chain);
+    for (const { waiter, cause } of chain.steps) this.along.add(waiter.ref).add(cause.ref);
     const [first] = chain.steps;
-    if (!first) return fill(this.list, h('li', { class: 'hint' }, 'No wait with a known cause was found before it.'));
+    if (!first) return fill(this.list, h('li', { class: 'hint' }, 'There is no wait with a known cause before it.'));
     const items = chain.steps.map((step, n) => this.item(step, n));
     fill(this.list, ...items, h('li', { class: 'hint' }, ENDS[chain.end]));
     this.c.announce(`${chain.steps.length} steps back, to rank ${chain.steps[chain.steps.length - 1]!.cause.rank}`);

@@ -129,7 +129,7 @@ function message(trace: Session, m: MessageThing): Tip {
 }
 
 function collective(trace: Session, c: CollectiveThing): Tip {
-  if (c.parts.length === 0) return described(c.op, [['', 'no part of it was found']]);
+  if (c.parts.length === 0) return described(c.op, [['', 'none of its calls is loaded']]);
   const first = c.parts.reduce((a, b) => (b.start < a.start ? b : a));
   const last = c.parts.reduce((a, b) => (b.start > a.start ? b : a));
   const end = (p: Call) => p.start + p.duration;

@@ -2,7 +2,7 @@
 // with the same rows, for whoever cannot see the picture.
 import { csvOf, jsonOf, shownIn } from '../model/sheet';
 import type { Sheet } from '../model/sheet';
-import { count } from '../layout/format';
+import { plural } from '../layout/format';
 import { FONT, fill, h, theme } from './dom';
 import { Grid } from './grid';
 import { svgOf } from './svg';
@@ -106,7 +106,7 @@ async function copy(shown: Shown, say: (text: string) => void): Promise<void> {
   const sheet = await shown.sheet();
   try {
     await navigator.clipboard.writeText(csvOf(sheet));
-    say(`${count(sheet.rows.length)} rows copied as CSV`);
+    say(`${plural(sheet.rows.length, 'row')} copied as CSV`);
   } catch {
     save(`${shown.name}.csv`, await blobOf(shown, 'csv'));
   }

@@ -1,5 +1,6 @@
 // header.ts - the job, the verdict and how far to trust it.
 import { at, callCount, list, num, str } from '../model/analysis';
+import { EFFICIENCIES } from '../model/efficiencies';
 import type { Session } from '../work/session';
 import { count, duration, percent, plural } from '../layout/format';
 import { h } from './dom';
@@ -35,19 +36,18 @@ function meter(name: string, share: number | undefined, title: string): HTMLElem
 }
 
 function verdict(trace: Session): HTMLElement {
-  const e = (name: string) => num(trace.analysis, 'efficiency', name);
+  const factor = (name: string) => {
+    const [key, title, formula] = EFFICIENCIES.find(([key]) => key === name)!;
+    return meter(title, num(trace.analysis, 'efficiency', key), formula);
+  };
   return h(
     'div',
     { class: 'verdict', role: 'group', 'aria-label': 'Efficiency' },
-    meter(
-      'parallel efficiency',
-      e('parallel'),
-      'Mean useful time of the ranks ÷ longest traced region: load balance × communication. 80 % is commonly taken as acceptable.',
-    ),
+    factor('parallel'),
     h('span', { class: 'operator' }, '='),
-    meter('load balance', e('load_balance'), 'Mean ÷ largest useful time of a rank'),
+    factor('load_balance'),
     h('span', { class: 'operator' }, '×'),
-    meter('communication', e('communication'), 'Largest useful time of a rank ÷ longest traced region'),
+    factor('communication'),
   );
 }
 
@@ -60,7 +60,7 @@ export function coverageText(trace: Session): { complete: boolean; text: string;
   const missing = list(a, 'coverage', 'nodes_missing').filter((x): x is string => typeof x === 'string');
   const calls = callCount(a);
   const events = num(a, 'coverage', 'events') ?? trace.meta.events;
-  const parts = [calls === undefined ? `${count(events)} calls recorded singly` : `${count(calls)} calls`];
+  const parts = [calls === undefined ? `${plural(events, 'call')} recorded singly` : `${plural(calls, 'call')}`];
   if (lost > 0) parts.push(`${count(lost)} lost`);
   if (seen !== undefined && expected !== undefined && seen !== expected) parts.push(`${seen} of ${expected} ranks`);
   if (missing.length > 0) parts.push(`no data from ${missing.slice(0, 4).join(', ')}${missing.length > 4 ? ' …' : ''}`);

@@ -9,7 +9,7 @@ const KEYS: [string, string][] = [
   ['Shift drag, X', 'mark an interval, mark what is shown: statistics'],
   ['N P, ] [', 'next and previous call of the thread; on the circle: link'],
   ['F', 'follow: from a call to its message, from a message to the call at its other end'],
-  ['C, B', 'to the cause of a wait; how it came to this, several steps back'],
+  ['C, B', 'to the cause of a wait; several steps back to how it came about'],
   ['M', 'messages'],
   [
     '/',
@@ -40,7 +40,7 @@ export function help(views: [string, string][]): HTMLDialogElement {
     h('dl', { class: 'views-keys' }, ...list(views)),
     h('h2', {}, 'Keys'),
     h('dl', {}, ...list(KEYS)),
-    h('p', { class: 'hint' }, 'The address of the page holds what is shown: reload it, or give it to somebody.'),
+    h('p', { class: 'hint' }, 'The address of the page holds what is shown: reload it, or share it.'),
     h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'),
   );
   return dialog;

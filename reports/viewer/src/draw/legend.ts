@@ -2,6 +2,8 @@
 import { list, num, str } from '../model/analysis';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import type { ClassStyle } from '../layout/color';
+import { isFiltering } from '../model/filter';
+import type { Store } from '../model/state';
 import { inPattern } from '../layout/raster';
 import type { Session } from '../work/session';
 import { add, h, paper } from './dom';
@@ -40,7 +42,16 @@ function occurring(trace: Session): boolean[] {
   ];
 }
 
-export function legend(trace: Session): HTMLElement {
+/** While a filter holds, the calls that it hides are there, too. */
+function hidden(store: Store): HTMLElement {
+  const key = h('span', { class: 'key' }, h('span', { class: 'swatch hidden-calls' }), 'hidden by the filter');
+  const update = () => (key.hidden = !isFiltering(store.state.filter));
+  store.subscribe(update);
+  update();
+  return key;
+}
+
+export function legend(trace: Session, store: Store): HTMLElement {
   const shown = occurring(trace);
   const box = h('div', { class: 'legend', 'aria-label': 'Colours' });
   const faint = 'rgb(255 255 255 / 0.4)';
@@ -50,6 +61,7 @@ export function legend(trace: Session): HTMLElement {
     else if (shown[i]) key(swatch(c, faint), c.name);
   });
   key(swatch(WAITING_STYLE, 'rgb(255 255 255 / 0.9)'), WAITING_STYLE.name);
+  add(box, hidden(store));
   key(h('span', { class: 'swatch unknown' }), 'not loaded');
   key(h('span', { class: 'swatch ended' }), 'no record any more');
   add(box, h('span', { class: 'key' }, h('span', { class: 'line-key' }), 'message, in its sender’s colour'));

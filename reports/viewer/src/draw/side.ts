@@ -4,7 +4,7 @@ import type { Issue, Json } from '../model/analysis';
 import { extentOf, ranksOfThing } from '../model/picked';
 import type { Thing } from '../model/picked';
 import { scopeOf } from '../model/state';
-import { count, duration } from '../layout/format';
+import { count, duration, plural } from '../layout/format';
 import type { Session } from '../work/session';
 import type { Stats } from '../work/stats';
 import { ChainList } from './chain';
@@ -168,7 +168,7 @@ class Marked {
   private put(body: HTMLElement): void {
     const { store } = this.c;
     const { markFrom, markTo, selected } = store.state;
-    const who = selected.size > 0 ? `, ${count(selected.size)} ranks selected` : '';
+    const who = selected.size > 0 ? `, ${plural(selected.size, 'rank')} selected` : '';
     fill(
       this.element,
       h('h2', {}, `Interval${who}`),
@@ -207,7 +207,7 @@ export function side(c: Context): Panel {
       h('h2', {}, 'Issues'),
       found.length
         ? h('ol', {}, ...found.map((x) => issueItem(c, x)))
-        : h('p', { class: 'hint' }, str(trace.analysis, 'job', 'imported') ? 'Not judged.' : 'Nothing to fix.'),
+        : h('p', { class: 'hint' }, str(trace.analysis, 'job', 'imported') ? 'Not analysed.' : 'Nothing to fix.'),
     ),
     h('section', {}, h('h2', {}, 'Where the time went'), operations(trace)),
   );

@@ -3,7 +3,7 @@
 import { placedAt } from '../layout/boxes';
 import type { Placed } from '../layout/boxes';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
-import { count, duration } from '../layout/format';
+import { count, duration, plural } from '../layout/format';
 import { tally } from '../layout/state_words';
 import type { Box } from '../model/containers';
 import { Doing } from '../model/snapshot';
@@ -277,7 +277,7 @@ function paintBox(g: CanvasRenderingContext2D, p: Placed, box: Box, s: Scene): v
     g.font = `${small}px ${FAMILY}`;
     g.fillStyle = theme.dim;
     const waits = sums[Doing.Waits]!;
-    const text = waits > 0 ? `${count(waits)}/${count(box.ranks.length)} wait` : `${count(box.ranks.length)} ranks`;
+    const text = waits > 0 ? `${count(waits)}/${count(box.ranks.length)} wait` : `${plural(box.ranks.length, 'rank')}`;
     g.fillText(shortened(g, text, p.width * 0.98), p.x, y + size + small + 2);
   }
   g.globalAlpha = 1;

@@ -1,5 +1,5 @@
 // statistics.ts - statistics of an interval as tables; to be copied as CSV.
-import { bytes, count, duration } from '../layout/format';
+import { bytes, count, duration, plural } from '../layout/format';
 import { cell } from '../model/sheet';
 import type { Row, Stats } from '../work/stats';
 import type { Session } from '../work/session';
@@ -57,7 +57,7 @@ function histogram(lengths: number[]): HTMLElement | null {
   const most = Math.max(...lengths);
   const columns = lengths.slice(first, last + 1).map((n, k) => {
     const column = h('span', {
-      title: `${count(n)} calls of ${duration(2 ** (first + k))} to ${duration(2 ** (first + k + 1))}`,
+      title: `${plural(n, 'call')} of ${duration(2 ** (first + k))} to ${duration(2 ** (first + k + 1))}`,
     });
     column.style.height = n > 0 ? `${Math.max(4, (Math.log1p(n) / Math.log1p(most)) * 100)}%` : '0';
     return column;
@@ -85,7 +85,7 @@ export function csvOf(trace: Session, s: Stats): string {
 
 /** All rows to the clipboard or, where a page may not write there, to a file. Returns what was done. */
 async function copy(text: string): Promise<string> {
-  const rows = `${count(text.trimEnd().split('\n').length - 1)} rows`;
+  const rows = `${plural(text.trimEnd().split('\n').length - 1, 'row')}`;
   try {
     await navigator.clipboard.writeText(text);
     return `${rows} copied`;
@@ -109,10 +109,10 @@ export function statistics(trace: Session, s: Stats, say: (text: string) => void
     h(
       'p',
       {},
-      `${duration(s.to - s.from)}: ${count(s.calls)} calls, ${duration(s.ns)} in MPI, ` +
-        `${count(m.count)} messages sent (${bytes(m.bytes)}, the largest ${bytes(m.largest)})`,
+      `${duration(s.to - s.from)}: ${plural(s.calls, 'call')}, ${duration(s.ns)} in MPI, ` +
+        `${plural(m.count, 'message')} sent (${bytes(m.bytes)}, the largest ${bytes(m.largest)})`,
     ),
-    s.read < s.of ? h('p', { class: 'hint' }, `so far: ${count(s.read)} of ${count(s.of)} chunks are read`) : null,
+    s.read < s.of ? h('p', { class: 'hint' }, `so far: ${count(s.read)} of ${plural(s.of, 'chunk')} are read`) : null,
     rowsOf('Operations', 'operation', s.operations, (r) => r.name),
     s.waits.length > 0 ? table('Waiting', ['state', 'calls', 'time'], states, 0) : null,
     rowsOf('Call sites', 'call site', s.sites, (r) => `${r.name} ${callSite(trace, r.site)}`),

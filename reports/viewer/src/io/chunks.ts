@@ -126,7 +126,7 @@ export class Chunks {
   private async decoded<T>(entry: Entry, decode: (data: Uint8Array) => T | Promise<T>, work: Work): Promise<T> {
     try {
       const data = await this.bytes(entry);
-      if (!isWanted(work)) throw new Cancelled('not wanted any more');
+      if (!isWanted(work)) throw new Cancelled('cancelled');
       return this.keep(entry, await decode(data), data.length);
     } catch (error) {
       throw this.blamed(entry, error);

@@ -43,10 +43,10 @@ export function exactMoment(ns: number): string {
 }
 
 export function plural(n: number, word: string): string {
-  return `${count(n)} ${word}${n === 1 ? '' : 's'}`;
+  return `${count(n)} ${word}${n === 1 ? '' : word.endsWith('s') ? 'es' : 's'}`;
 }
 
 /** Of so many chunks so many are read; nothing where all are. */
 export function stillReading(read: number, of: number): string {
-  return read < of ? `reading, ${count(read)} of ${count(of)} chunks` : '';
+  return read < of ? `reading, ${count(read)} of ${plural(of, 'chunk')}` : '';
 }

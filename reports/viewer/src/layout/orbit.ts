@@ -19,6 +19,9 @@ export const LOOKS: Record<string, { azimuth: number; elevation: number }> = {
   side: { azimuth: 90, elevation: 0 },
 };
 
+/** A camera at the beginning: all of it, from the front and above. */
+export const HOME = { azimuth: LOOKS.iso!.azimuth, elevation: LOOKS.iso!.elevation, range: 0, x: 0, y: 0, z: 0 };
+
 const RADIAN = Math.PI / 180;
 const dot = (a: Vec, b: Vec): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 

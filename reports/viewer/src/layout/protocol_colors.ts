@@ -12,8 +12,8 @@ export interface ColourStyle {
 
 export const COLOUR_STYLES: Record<Colour, ColourStyle> = {
   red: { hex: '#d55e00', dash: [2, 3], border: 'double', sign: '×', means: 'no rule allows it, and some forbid it' },
-  orange: { hex: '#e69f00', dash: [7, 4], border: 'dashed', sign: '~', means: 'not as this level asks' },
-  blue: { hex: '#0072b2', dash: [1, 3], border: 'dotted', sign: '○', means: 'no rule is about it' },
+  orange: { hex: '#e69f00', dash: [7, 4], border: 'dashed', sign: '~', means: 'not as this level requires' },
+  blue: { hex: '#0072b2', dash: [1, 3], border: 'dotted', sign: '○', means: 'no rule applies' },
   green: { hex: '#009e73', dash: [], border: 'solid', sign: '+', means: 'conforms' },
 };
 

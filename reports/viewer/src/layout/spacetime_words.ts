@@ -95,7 +95,6 @@ export function superInWords(
     );
   }
   const parts = needs.filter((x) => !x.whole).length;
-  if (parts > 0)
-    lines.push(`of ${plural(parts, 'epoch')} at the ends of the interval only a part is here: they may need more`);
+  if (parts > 0) lines.push(`${plural(parts, 'epoch')} at the ends of the interval are cut: they may need more`);
   return lines;
 }

@@ -7,7 +7,7 @@ import { count, duration, plural } from './format';
 export const DOING = [
   'not begun',
   'outside MPI',
-  'in a call that waits for nobody',
+  'in a call that does not wait',
   'in a call that may wait',
   'waiting for others',
   'finished',

@@ -56,7 +56,7 @@ function limitOf(word: string): { of: LimitOf; low: boolean; value: number } | n
 function limit(f: Filter, word: string): string {
   const found = limitOf(word);
   if (!found || !Number.isFinite(found.value))
-    return LIMIT.test(word) ? `“${word}”: times are in ns, us, ms, s, sizes in B, KiB, MiB.` : `What is “${word}”?`;
+    return LIMIT.test(word) ? `“${word}”: times are in ns, us, ms, s, sizes in B, KiB, MiB.` : `“${word}” is unknown.`;
   const { of, low, value } = found;
   if (of === 'size') f[low ? 'minBytes' : 'maxBytes'] = value;
   else f[TIME_LIMITS[of][low ? 0 : 1]] = value;
@@ -93,7 +93,7 @@ function named(f: Filter, key: string, value: string, names: Names): string {
     );
   else if (key === 'node') f.ranks.push(...pick((name) => name === value, names.nodes.entries()));
   else if (/^ranks?$/.test(key)) f.ranks.push(...readNumbers(value).filter((r) => r < Math.max(1, names.nodes.length)));
-  else return `What is “${key}:”? There are class, comm, site, node, rank.`;
+  else return `“${key}:” is unknown: use class, comm, site, node or rank.`;
   const lists: Record<string, number[]> = { class: f.classes, comm: f.comms, site: f.sites };
   return (lists[key] ?? f.ranks).length === 0 ? none : '';
 }

@@ -104,7 +104,7 @@ export function messageFilter(f: Filter, sites: Sites): (c: MessageChunk, i: num
       (byOp(send) || byOp(receive)) &&
       c.bytes[i]! >= f.minBytes &&
       (f.maxBytes === 0 || c.bytes[i]! <= f.maxBytes) &&
-      under >= f.minTransitNs &&
+      (f.minTransitNs <= 0 || under >= f.minTransitNs) && // below 0: clocks of an imported trace that disagree
       (f.maxTransitNs === 0 || under <= f.maxTransitNs)
     );
   };

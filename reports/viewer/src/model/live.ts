@@ -94,7 +94,7 @@ export function samplesSheet(run: LiveRun): Sheet {
       { name: 'time', title: 'Time', show: (v) => clock(Number(v)) },
       { name: 'mpi_share', title: 'In MPI', show: percentOf },
       { name: 'off_processor_share', title: 'Ready, no processor', show: percentOf },
-      { name: 'nodes_silent', title: 'Silent nodes' },
+      { name: 'nodes_silent', title: 'Nodes without samples' },
       ...Array.from({ length: shown }, (_, i) => ({
         name: `rank_${i}_mpi_share`,
         title: `Rank ${i}`,

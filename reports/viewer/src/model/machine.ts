@@ -164,10 +164,10 @@ export function machineFromMap(text: string, ranks: number): Machine {
   try {
     map = JSON.parse(text) as Json;
   } catch {
-    throw new Error('This is no map: it is not JSON. `mpitrace topology --generate` writes one.');
+    throw new Error('This is not a map: it is not JSON. `mpitrace topology --generate` writes one.');
   }
   if (str(map, 'schema') !== MAP_SCHEMA || list(map, 'nodes').length === 0)
-    throw new Error(`This is no map: it lacks "schema": "${MAP_SCHEMA}", or nodes.`);
+    throw new Error(`This is not a map: it lacks "schema": "${MAP_SCHEMA}", or nodes.`);
   return { ...machineOf(map, ranks, []), from: 'map' };
 }
 

@@ -117,7 +117,7 @@ function rest(): object {
     ...empty('barrier_spreads', 'time_windows', 'patterns', 'issues'),
     ...zeros('wait_states_left_out', 'communicators_left_out', 'windows_left_out', 'files_left_out'),
     topology: { nodes: [], misbindings: [] },
-    verdict: 'Imported: the file does not say how long calls took, so nothing is judged.',
+    verdict: 'Imported: the file does not say how long calls took, so there is no analysis of issues.',
   };
 }
 

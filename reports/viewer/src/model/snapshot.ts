@@ -3,7 +3,7 @@
 export const enum Doing {
   NotBegun = 0,
   Outside = 1, // of MPI
-  NonBlocking = 2, // in a call that waits for nobody
+  NonBlocking = 2, // in a call that does not wait
   Blocking = 3, // in one that may
   Waits = 4, // for others, which are known
   Over = 5, // it makes no call any more

@@ -4,10 +4,11 @@ import { fill, h } from '../draw/dom';
 import { button } from '../draw/tools';
 import { WaitTreeTable } from '../draw/wait_tree';
 import { WindowsChart, timeParts } from '../draw/windows';
-import { count, duration, percent } from '../layout/format';
+import { count, duration, percent, plural } from '../layout/format';
 import { writeNumbers } from '../model/address';
 import { issues, list, num, numbers, str } from '../model/analysis';
 import type { Json } from '../model/analysis';
+import { EFFICIENCIES } from '../model/efficiencies';
 import { phasesOf } from '../model/phases';
 import type { Cell, Sheet } from '../model/sheet';
 import { stateName, waitTree } from '../model/wait_tree';
@@ -16,14 +17,6 @@ import type { App, View, ViewInstance } from './view';
 
 const ID = 'analysis';
 const LISTED = 40;
-
-const FACTORS: [string, string, string, number][] = [
-  ['parallel', 'parallel efficiency', 'load balance × communication', 0],
-  ['load_balance', 'load balance', 'mean ÷ largest useful time of a rank', 1],
-  ['communication', 'communication efficiency', 'serialization × transfer', 1],
-  ['serialization', 'serialization', 'largest useful time ÷ time with transfers of no cost', 2],
-  ['transfer', 'transfer', 'time with transfers of no cost ÷ time', 2],
-];
 
 interface Place {
   ranks: number[];
@@ -50,7 +43,7 @@ function colorNote(): HTMLElement {
 
 function few(ranks: number[]): string {
   const text = writeNumbers(ranks);
-  return text.length > 40 ? `${count(ranks.length)} ranks` : `ranks ${text}`;
+  return text.length > 40 ? `${plural(ranks.length, 'rank')}` : `ranks ${text}`;
 }
 
 class Analysis implements ViewInstance {
@@ -122,7 +115,7 @@ class Analysis implements ViewInstance {
   private efficiencies(): HTMLElement {
     const { analysis } = this.app.session;
     const note = str(analysis, 'efficiency', 'note');
-    const rows = FACTORS.map(([key, name, what, level]) => {
+    const rows = EFFICIENCIES.map(([key, name, what, level]) => {
       const share = num(analysis, 'efficiency', key);
       const bar = h('span', {});
       bar.style.width = `${Math.min(100, Math.max(0, (share ?? 0) * 100))}%`;
@@ -159,7 +152,10 @@ class Analysis implements ViewInstance {
       );
     };
     const body = patterns.length > 0 ? h('ul', { class: 'plain' }, ...patterns.map(pattern)) : null;
-    return section('Patterns of the traffic', body ?? h('p', { class: 'hint' }, 'None holds for most of the traffic.'));
+    return section(
+      'Patterns of the traffic',
+      body ?? h('p', { class: 'hint' }, 'No pattern fits most of the traffic.'),
+    );
   }
 
   private phaseNote(): HTMLElement | null {
@@ -169,12 +165,12 @@ class Analysis implements ViewInstance {
     const n = num(analysis, 'phases', 'iterations');
     if (n === undefined) return null;
     const s = (key: string) => duration((num(analysis, 'phases', key) ?? 0) * 1e9);
-    const text = `${count(n)} iterations of ${s('iteration_s')}, from ${s('shortest_s')} to ${s('longest_s')}`;
+    const text = `${plural(n, 'iteration')} of ${s('iteration_s')}, from ${s('shortest_s')} to ${s('longest_s')}`;
     return h('p', { class: 'hint' }, text);
   }
 
   private waiting(): (HTMLElement | null)[] {
-    if (this.tree.rows[0]!.seconds <= 0) return [h('p', { class: 'hint' }, 'Nobody waited.')];
+    if (this.tree.rows[0]!.seconds <= 0) return [h('p', { class: 'hint' }, 'No rank waited.')];
     const { each, leftOut } = this.tree;
     const notes = [
       each > 1 ? `A column is ${each} ranks.` : '',
@@ -203,7 +199,7 @@ class Analysis implements ViewInstance {
   private correctness(): HTMLElement {
     const { analysis } = this.app.session;
     const all = list(analysis, 'correctness').length;
-    if (all === 0) return h('p', { class: 'hint' }, 'Nothing wrong was seen.');
+    if (all === 0) return h('p', { class: 'hint' }, 'No errors were recorded.');
     const rows = list(analysis, 'correctness')
       .slice(0, LISTED)
       .map((x) => {
@@ -243,7 +239,7 @@ class Analysis implements ViewInstance {
   sheet(): Sheet {
     const { analysis, callSites } = this.app.session;
     const rows: Cell[][] = [];
-    for (const [key, name] of FACTORS)
+    for (const [key, name] of EFFICIENCIES)
       rows.push(['efficiency', name, '', null, num(analysis, 'efficiency', key) ?? null, null]);
     for (const x of issues(analysis)) rows.push(['issue', x.title, x.what, null, x.loss, null]);
     for (const x of list(analysis, 'wait_states')) {

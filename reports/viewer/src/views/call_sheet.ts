@@ -1,5 +1,5 @@
 // call_sheet.ts - the calls of some ranks in the interval shown as rows and columns, in order of time.
-import { count } from '../layout/format';
+import { count, plural } from '../layout/format';
 import type { Column, Sheet } from '../model/sheet';
 import type { EventRow, TablePage } from '../work/table';
 import { EVENT_COLUMNS } from './table_columns';
@@ -22,7 +22,7 @@ export function callSheet(app: App, ranks: number[], title: string): Promise<She
     const done = ({ rows, total }: TablePage, last: boolean) => {
       if (!last) return;
       const some = total > rows.length ? ` the first ${count(rows.length)} of` : '';
-      const note = `${some} ${count(total)} calls of the ranks and the time shown${filterText ? `, only ${filterText}` : ''}`;
+      const note = `${some} ${plural(total, 'call')} of the ranks and the time shown${filterText ? `, only ${filterText}` : ''}`;
       const cells = rows.map((row) => EVENT_COLUMNS.map((c) => c.value(row as EventRow, session)));
       take({ title, note: note.trim(), columns: sheetColumns(EVENT_COLUMNS), rows: cells });
     };

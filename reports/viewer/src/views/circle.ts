@@ -3,7 +3,7 @@
 import { FONT, h, paper } from '../draw/dom';
 import { choice, widthSlider } from '../draw/tools';
 import { css, rankColor } from '../layout/color';
-import { bytes, count, duration, moment } from '../layout/format';
+import { bytes, count, duration, moment, plural } from '../layout/format';
 import { isFiltering } from '../model/filter';
 import { ranksOf } from '../model/points';
 import type { Sheet } from '../model/sheet';
@@ -302,7 +302,7 @@ class Circle implements ViewInstance {
 
   private emptyText(): string {
     const kind = this.traffic?.kind;
-    if (kind === 'late') return 'Nobody waited for somebody that is known in this interval.';
+    if (kind === 'late') return 'No wait with a known causer in this interval.';
     return kind === 'p2p' ? 'No message starts in this interval.' : 'There is no traffic of this kind.';
   }
 
@@ -321,7 +321,7 @@ class Circle implements ViewInstance {
     const { filter, filterText } = this.app.store.state;
     const filtered = isFiltering(filter) && t.kind === 'p2p' ? `; only ${filterText}` : '';
     const notes = caveat(t) === '' ? '' : `; ${caveat(t)}`;
-    const text = `${amount} on ${count(this.links.length)} links${drawn}${grouped}${zoom}${notes}${filtered}`;
+    const text = `${amount} on ${plural(this.links.length, 'link')}${drawn}${grouped}${zoom}${notes}${filtered}`;
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, {
       circleBytes: total,

@@ -7,7 +7,7 @@ import { choice } from '../draw/tools';
 import { byIteration, SAME_TIME, slicesOf } from '../layout/align';
 import type { Alignment } from '../layout/align';
 import { hex } from '../layout/color';
-import { count, duration } from '../layout/format';
+import { count, duration, plural } from '../layout/format';
 import { rowOfRanks, rowsOf } from '../layout/rows';
 import { num } from '../model/analysis';
 import type { Cell, Sheet } from '../model/sheet';
@@ -271,7 +271,7 @@ class Compare implements ViewInstance {
     g.textBaseline = 'middle';
     g.fillStyle = theme.text;
     const { meta, name } = side.session;
-    g.fillText(`${'AB'[n]}  ${name}: ${count(meta.ranks)} ranks, ${duration(meta.runtime)}`, LEFT, top - GAP / 2);
+    g.fillText(`${'AB'[n]}  ${name}: ${plural(meta.ranks, 'rank')}, ${duration(meta.runtime)}`, LEFT, top - GAP / 2);
     this.drawLabels(g, side, n, top);
     const p = side.picture;
     if (!p || !side.surface) return;
@@ -367,7 +367,7 @@ class Compare implements ViewInstance {
     if (this.state().align === 'iteration') {
       const [na, nb] = [a.starts.length, b.starts.length];
       parts.push(nb === 0 && sameSite(a.session, b.session, this.siteShown()) < 0 ? 'B has no such call site' : '');
-      parts.push(`${count(na)} iterations in A, ${count(nb)} in B`);
+      parts.push(`${plural(na, 'iteration')} in A, ${count(nb)} in B`);
     }
     const text = parts.filter((t) => t !== '').join('; ');
     if (this.note.textContent !== text) this.note.textContent = text;

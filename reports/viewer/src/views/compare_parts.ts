@@ -2,6 +2,7 @@
 import { h } from '../draw/dom';
 import { bytes, duration, percent } from '../layout/format';
 import { list, num, str } from '../model/analysis';
+import { EFFICIENCIES } from '../model/efficiencies';
 import type { Session } from '../work/session';
 
 export interface Difference {
@@ -20,9 +21,7 @@ export function differences(a: Session, b: Session): Difference[] {
     rows.push({ what: 'efficiency', name, a: of(a), b: of(b), isShare: true });
   };
   rows.push({ what: 'run, s', name: 'runtime', a: a.meta.runtime / 1e9, b: b.meta.runtime / 1e9, isShare: false });
-  share('parallel efficiency', 'parallel');
-  share('load balance', 'load_balance');
-  share('communication efficiency', 'communication');
+  for (const [key, name, , depth] of EFFICIENCIES) if (depth < 2) share(name, key);
   rows.push(...byName(a, b, 'operation, s', 'operations', 'op', 'time_s'));
   rows.push(...byName(a, b, 'waiting, s', 'wait_totals', 'state', 'seconds'));
   return rows;

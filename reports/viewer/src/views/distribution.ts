@@ -235,7 +235,7 @@ class DistributionView implements ViewInstance {
       if (reading !== '') parts.push(reading);
     }
     const [least, most] = this.row().limits(filter);
-    if (least > 0 || most > 0) parts.push('grey: what the filter leaves out');
+    if (least > 0 || most > 0) parts.push('grey: filtered out');
     if (filterText !== '') parts.push(`only ${filterText}`);
     const text = parts.join('; ');
     if (this.note.textContent !== text) this.note.textContent = text;

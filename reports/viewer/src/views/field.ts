@@ -4,7 +4,7 @@ import { h, paper } from '../draw/dom';
 import { paintHeat, paintLines } from '../draw/field_picture';
 import { cellBelow, frameOf, hasTime, inUnit, scaleOf } from '../layout/field';
 import type { CellPlace, Frame } from '../layout/field';
-import { count, exactMoment } from '../layout/format';
+import { count, exactMoment, plural } from '../layout/format';
 import { METRICS, NO_EVENT, fieldAt } from '../model/field';
 import type { Field } from '../model/field';
 import type { Sheet } from '../model/sheet';
@@ -178,10 +178,10 @@ class FieldView implements ViewInstance {
       if (f.most >= f.least) parts.push(`${inUnit(f.unit, f.least)} to ${inUnit(f.unit, f.most)}`);
       else parts.push(this.nothing(f));
       if (f.rows[0]?.event === NO_EVENT && f.threads > f.rows.length)
-        parts.push(`${count(f.threads)} threads in ${count(f.rows.length)} rows`);
-      if (f.left > 0) parts.push(`${count(f.left)} more events are left out`);
-      if (f.silent > 0) parts.push('hatched: nothing is known, as of a node that was silent');
-      if (f.read < f.of) parts.push(`reading, ${count(f.read)} of ${count(f.of)} samples`);
+        parts.push(`${plural(f.threads, 'thread')} in ${plural(f.rows.length, 'row')}`);
+      if (f.left > 0) parts.push(`left out: ${plural(f.left, 'more event')}`);
+      if (f.silent > 0) parts.push('hatched: no data, such as of a node without samples');
+      if (f.read < f.of) parts.push(`reading, ${count(f.read)} of ${plural(f.of, 'sample')}`);
     } else if (this.samples.length === 0) parts.push('no samples');
     const text = parts.join('; ');
     if (this.controls.note.textContent !== text) this.controls.note.textContent = text;
@@ -195,7 +195,7 @@ class FieldView implements ViewInstance {
   }
 
   private nothing(f: Field): string {
-    if (f.query.metric === 'wait') return 'nobody waited, or the file does not tell';
+    if (f.query.metric === 'wait') return 'no rank waited, or the file does not say';
     return f.query.events.trim() !== '' && f.events.length === 0 ? 'no event has such a name' : 'nothing is known';
   }
 

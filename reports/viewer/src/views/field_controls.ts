@@ -108,7 +108,10 @@ export class FieldControls {
       on,
       this.slider,
       this.clock,
-      this.not('cloud', tick('since the beginning', 'Added up until each sample, not of each alone', 'cumulative')),
+      this.not(
+        'cloud',
+        tick('since the beginning', 'Totals up to each sample, instead of each sample alone', 'cumulative'),
+      ),
       tick('logarithmic', 'Logarithmic scale', 'log'),
       this.not('cloud', pick('scale', 'What the scale shows', CUTS, 'cut')),
       this.not('cloud', many('rows', 'Rows at most', 'rows')),

@@ -1,5 +1,5 @@
 // field_state.ts - what the profile over time keeps for itself: plain values, which the page's address holds; what is asked of the worker by them.
-import { LOOKS } from '../layout/orbit';
+import { HOME } from '../layout/orbit';
 import { METRICS } from '../model/field';
 import { SPOKES_MAX } from '../layout/tube';
 import type { Axes, Field, FieldQuery, Metric } from '../model/field';
@@ -64,12 +64,7 @@ export const FIRST_STATE: FieldState = {
   brush: false,
   flags: 5,
   flagLeast: 50,
-  azimuth: LOOKS.iso!.azimuth,
-  elevation: LOOKS.iso!.elevation,
-  range: 0,
-  x: 0,
-  y: 0,
-  z: 0,
+  ...HOME,
 };
 
 export const DRAWS = [

@@ -86,9 +86,9 @@ class LivePage {
       h(
         'p',
         { class: 'live-legend' },
-        h('span', {}, h('span', { class: 'key mpi' }), 'inside of MPI, all ranks'),
-        h('span', {}, h('span', { class: 'key ready' }), 'ready to run, on no processor'),
-        h('span', {}, h('span', { class: 'key ramp' }), 'each rank: 0 to 100 % inside of MPI'),
+        h('span', {}, h('span', { class: 'key mpi' }), 'in MPI, all ranks'),
+        h('span', {}, h('span', { class: 'key ready' }), 'ready to run, without a core'),
+        h('span', {}, h('span', { class: 'key ramp' }), 'each rank: 0 to 100 % in MPI'),
       ),
       this.stage,
       this.words,
@@ -299,7 +299,7 @@ class LivePage {
       why.length > 0
         ? `Deadlock: ${why.join(' ')}`
         : stuck
-          ? 'Stuck: all ranks have been in one call each for a minute.'
+          ? 'Stuck: every rank has been inside one MPI call for a minute or more.'
           : '';
     if (this.trouble.textContent !== text) this.trouble.textContent = text;
     this.trouble.hidden = text === '';
@@ -319,7 +319,7 @@ class LivePage {
         `Sample ${count(shown.number)}${follows ? ', the newest' : ''}, ${clock(shown.time)}`,
         `in MPI ${known(shown.mpi)}`,
         `ready without a processor ${known(shown.offProcessor)}`,
-        shown.silent > 0 ? `${plural(shown.silent, 'node')} silent` : '',
+        shown.silent > 0 ? `${plural(shown.silent, 'node')} without samples` : '',
       ]
         .filter((x) => x !== '')
         .join(' · '),
@@ -335,7 +335,7 @@ class LivePage {
     if (this.asked !== number) return; // somebody went on
     this.sheet = number === 0 ? nowSheet(this.now) : sampleSheet(sample);
     this.caption.textContent =
-      number > 0 && sample === null ? `The ranks of sample ${number} are not kept any more` : this.sheet.title;
+      number > 0 && sample === null ? `The ranks of sample ${number} are no longer kept` : this.sheet.title;
     if (isNew || this.grid.element.dataset.kind !== String(number > 0)) {
       this.grid.element.dataset.kind = String(number > 0);
       const isNumber = (i: number) => this.sheet.rows.some((row) => typeof row[i] === 'number');

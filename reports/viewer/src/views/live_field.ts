@@ -133,7 +133,7 @@ export class LiveField {
     const said = [
       behind > 0 && this.wholeFrom <= this.run.newest ? `reading, ${plural(behind, 'sample')} more` : '',
       this.wholeFrom > 1 ? `samples before ${this.wholeFrom} are not kept whole any more` : '',
-      this.isFrozen && behind === 0 ? `until sample ${this.known.newest}; Follow goes on` : '',
+      this.isFrozen && behind === 0 ? `until sample ${this.known.newest}; Follow continues` : '',
     ];
     this.reading.textContent = said.filter((x) => x !== '').join('; ');
   }

@@ -19,7 +19,7 @@ import type { Colors, Scene } from '../draw/scene_port';
 import { button } from '../draw/tools';
 import type { Tip } from '../draw/tooltip';
 import { rankColor, viridis } from '../layout/color';
-import { bytes, count, duration, plural } from '../layout/format';
+import { bytes, duration, plural } from '../layout/format';
 import { machineColors } from '../layout/machine_colors';
 import { layOut } from '../layout/machine';
 import type { Layout, LayoutName } from '../layout/machine';
@@ -398,7 +398,7 @@ class MachineView implements ViewInstance {
     const parts = [sizeOf(this.machine), ...this.traffic.words()];
     if (selected.size > 0) parts.push('traffic of the selected ranks only');
     if (isFiltering(filter)) parts.push(`only ${filterText}`);
-    if (this.overlays.leftOut > 0) parts.push(`${count(this.overlays.leftOut)} marks beyond the limit`);
+    if (this.overlays.leftOut > 0) parts.push(`${plural(this.overlays.leftOut, 'mark')} beyond the limit`);
     const text = parts.join('; ');
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, {

@@ -1,7 +1,7 @@
 // machine_state.ts - what the machine view keeps for itself: plain values, which the page's address holds; cameras with names.
 import { LAYOUTS } from '../layout/machine';
 import type { LayoutName, Vec } from '../layout/machine';
-import { LOOKS } from '../layout/orbit';
+import { HOME } from '../layout/orbit';
 import type { Orbit } from '../layout/orbit';
 import { DISTANCES } from '../model/machine';
 import { HALOS } from '../model/overlays';
@@ -39,12 +39,7 @@ export interface MachineState {
 
 export const FIRST_STATE: MachineState = {
   layout: 'blueprint',
-  azimuth: LOOKS.iso!.azimuth,
-  elevation: LOOKS.iso!.elevation,
-  range: 0,
-  x: 0,
-  y: 0,
-  z: 0,
+  ...HOME,
   follow: false,
   at: -1,
   speed: 0,

@@ -3,7 +3,7 @@
 import { fill, h } from '../draw/dom';
 import { Grid } from '../draw/grid';
 import { button } from '../draw/tools';
-import { count } from '../layout/format';
+import { count, plural } from '../layout/format';
 import { COLOURS_SHOWN, COLOUR_STYLES, LEVEL_WORDS } from '../layout/protocol_colors';
 import type { Checked } from '../model/check';
 import { LEVELS, SPEC_BYTES_MAX } from '../model/protocol';
@@ -238,7 +238,7 @@ class ProtocolView implements ViewInstance {
     const verdict = bad === 0 ? 'the trace conforms' : `${count(bad)} do not conform`;
     const unknown = c.unknownLines > 0 ? `; lines not known of ${count(c.unknownLines)} (compile with -g)` : '';
     const left = c.leftOut > 0 ? `; ${count(c.leftOut)} not listed` : '';
-    return `${count(c.messages)} messages: ${verdict}${unknown}${left}`;
+    return `${plural(c.messages, 'message')}: ${verdict}${unknown}${left}`;
   }
 
   /** Counts by colour; each a switch of what is listed. */
@@ -281,7 +281,7 @@ class ProtocolView implements ViewInstance {
         ),
         h('tbody', {}, ...c.rules.slice(0, 500).map((r, i) => ruleRow(r, ruleName(c, i)))),
       ),
-      c.rules.length > 500 && h('p', { class: 'hint' }, `${count(c.rules.length - 500)} more rules`),
+      c.rules.length > 500 && h('p', { class: 'hint' }, `${plural(c.rules.length - 500, 'more rule')}`),
     );
   }
 

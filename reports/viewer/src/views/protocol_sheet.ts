@@ -1,6 +1,6 @@
 // protocol_sheet.ts - what a check found as rows: of the list, of the table twin, of files.
 import { COLOUR_STYLES } from '../layout/protocol_colors';
-import { count } from '../layout/format';
+import { count, plural } from '../layout/format';
 import { NO_LINE } from '../model/protocol';
 import type { Cell, Sheet } from '../model/sheet';
 import type { Checked, Result } from '../model/check';
@@ -74,7 +74,7 @@ export function sheetOf(c: Checked | null, name: string): Sheet {
   const rules = c.rules.map((r, i) => `line ${ruleName(c, i)}: ${r.matched} matched, ${r.violated} violated`);
   return {
     title: `Protocol ${name}, level ${c.level}`,
-    note: `${count(c.messages)} messages: ${counts.join(', ')}${left}; ${rules.slice(0, 20).join('; ')}`,
+    note: `${plural(c.messages, 'message')}: ${counts.join(', ')}${left}; ${rules.slice(0, 20).join('; ')}`,
     columns,
     rows: c.results.map((r) => [
       r.colour,

@@ -160,8 +160,8 @@ export class Controls {
       this.range('epochs', 'epochFirst', 'epochLast', 0),
       this.range('events', 'eventFirst', 'eventLast', -1),
       this.verdicts(),
-      this.box('others grey', 'What is filtered away is drawn in grey', 'others', true),
-      this.box('hide orphans', 'Hide events whose partner is filtered away', 'orphans', true),
+      this.box('others grey', 'What is filtered out is drawn in grey', 'others', true),
+      this.box('hide orphans', 'Hide events whose partner is filtered out', 'orphans', true),
       this.box('hide empty epochs', 'Hide epochs without any event that is left', 'empty', true),
       reset,
     );
@@ -203,7 +203,7 @@ export class Controls {
 
   private verdicts(): HTMLElement {
     const kinds = Object.entries(COLOUR_STYLES).map(([key, x]) => [key, `${x.sign} ${key}`] as const);
-    const result = choice('check', 'What the check says of a message', [['', 'any'], ...kinds], (value) =>
+    const result = choice('check', 'Verdict of the check on a message', [['', 'any'], ...kinds], (value) =>
       this.act.set({ verdicts: value === '' ? [] : [value] }),
     );
     this.puts.push((s, shown) => {

@@ -193,7 +193,7 @@ export class Run {
     return f.upright ? { x: across, y: along } : { x: along, y: across };
   }
 
-  // ---- finding ----
+  // ---- search ----
 
   at(x: number, y: number): number {
     const { section, diagram, frame } = this;

@@ -1,6 +1,6 @@
 // state_boxes.ts - containers of the states view: made, named, nested, opened, taken apart, given the stage for themselves. They are in the page's
 // address, so they come back with it.
-import { count } from '../layout/format';
+import { plural } from '../layout/format';
 import {
   OUTSIDE,
   arrange,
@@ -65,7 +65,7 @@ export class Boxes {
     const path = typeof target !== 'number' && target.own ? target.id : freeName(own);
     const isNew = typeof target === 'number' || !target.own;
     this.putOwn(putIn(own, isNew ? [...ranksOfItem(target), ...ranks] : ranks, path));
-    this.app.announce(`${count(ranks.length)} processes put in ${path}`);
+    this.app.announce(`${plural(ranks.length, 'process')} put in ${path}`);
   }
 
   /** The container chosen gets the stage for itself; without one all processes come back. */

@@ -222,7 +222,7 @@ export class Controls {
   }
 
   private putNote(s: Snapshot, sums: number[], names: Names): void {
-    const waiting = `${count(sums[Doing.Waits]!)} of ${count(s.doing.length)} processes wait`;
+    const waiting = `${count(sums[Doing.Waits]!)} of ${plural(s.doing.length, 'process')} wait`;
     const dead = sums[Doing.Dead]! > 0 ? `, ${count(sums[Doing.Dead]!)} dead` : '';
     const logical = s.logical > 0 ? `; ${count(s.logical)} changes stand in logical order, not by time` : '';
     const forced = s.forced > 0 ? `; ${count(s.forced)} without what they wait for: the trace is not whole` : '';
@@ -262,7 +262,7 @@ export class Controls {
     fill(
       this.legend,
       ...rows,
-      h('span', { class: 'tool' }, 'head filled: waits for nobody; hollow: may wait; dashed: not sent yet'),
+      h('span', { class: 'tool' }, 'head filled: does not wait; hollow: may wait; dashed: not sent yet'),
     );
   }
 }

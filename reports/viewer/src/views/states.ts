@@ -5,7 +5,7 @@ import { paintStates } from '../draw/states';
 import type { Scene } from '../draw/states';
 import { placeItems, placedAt } from '../layout/boxes';
 import type { Placed } from '../layout/boxes';
-import { count, duration, exactMoment } from '../layout/format';
+import { count, duration, exactMoment, plural } from '../layout/format';
 import { DOING, activeInWords, changeInWords, processInWords, tally } from '../layout/state_words';
 import type { Names } from '../layout/state_words';
 import { hiddenBy } from '../model/containers';
@@ -139,7 +139,7 @@ class States implements ViewInstance {
     if (moved) this.bringTime(s.time);
     if (!s.found) {
       this.stopPlay();
-      this.app.announce('there is no such state any more');
+      this.app.announce('this state no longer exists');
     } else if (moved && this.player === undefined) this.app.announce(changeInWords(s.change, this.names));
     if (this.player !== undefined && s.halted) this.stopPlay();
     this.app.redraw();
@@ -329,7 +329,7 @@ class States implements ViewInstance {
     if (typeof item !== 'number') {
       const sums = tally(s, item.ranks);
       const rows = DOING.map((name, k): [string, string] => [name, count(sums[k]!)]).filter(([, n]) => n !== '0');
-      return { title: `${item.name}: ${count(item.ranks.length)} processes`, rows };
+      return { title: `${item.name}: ${plural(item.ranks.length, 'process')}`, rows };
     }
     const rows: [string, string][] = [['', processInWords(s, item, this.names)]];
     const node = this.kinds.nodeOf(item);
@@ -394,7 +394,7 @@ class States implements ViewInstance {
     const { item } = this.focused;
     const s = this.snapshot;
     if (s && typeof item === 'number') this.app.announce(processInWords(s, item, this.names));
-    else if (typeof item !== 'number') this.app.announce(`${item.name}, ${count(item.ranks.length)} processes`);
+    else if (typeof item !== 'number') this.app.announce(`${item.name}, ${plural(item.ranks.length, 'process')}`);
     this.app.redraw();
   }
 }

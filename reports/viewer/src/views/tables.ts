@@ -4,7 +4,7 @@ import { fill, h } from '../draw/dom';
 import { Grid } from '../draw/grid';
 import type { GridColumn } from '../draw/grid';
 import { choice } from '../draw/tools';
-import { count, duration, stillReading } from '../layout/format';
+import { count, duration, plural, stillReading } from '../layout/format';
 import { isFiltering } from '../model/filter';
 import type { Cell, Sheet } from '../model/sheet';
 import { scopeOf } from '../model/state';
@@ -169,7 +169,7 @@ class Tables implements ViewInstance {
     this.put(page.kept, page.at);
     const several = page.calls > page.total; // more calls than rows
     const noun = page.kind === 'messages' ? 'messages' : several ? 'rows' : 'calls';
-    const tests = several ? ` of ${count(page.calls)} calls, repeated tests as one` : '';
+    const tests = several ? ` of ${plural(page.calls, 'call')}, repeated tests as one` : '';
     const some = page.kept < page.total ? `, of which the first ${count(page.kept)} in this order are listed` : '';
     const reading = stillReading(page.read, page.of);
     this.say(
@@ -213,7 +213,7 @@ class Tables implements ViewInstance {
     this.showAll(this.sorted(all), (r) => r.id === site);
     const s = this.stats;
     const reading = isWhole || !s ? '' : stillReading(s.read, s.of);
-    const sites = `${count(all.length)} call sites${isWhole ? ', all their calls' : ''}`;
+    const sites = `${plural(all.length, 'call site')}${isWhole ? ', all their calls' : ''}`;
     this.say([sites, reading].filter((x) => x !== '').join('; '), all.length === 0);
   }
 
@@ -232,7 +232,7 @@ class Tables implements ViewInstance {
     const picked = this.app.picked();
     const id = picked ? picked.comm : -1;
     this.showAll(this.sorted(all), (r) => r.id === id);
-    this.say(`${count(all.length)} communicators, all their calls`, all.length === 0);
+    this.say(`${plural(all.length, 'communicator')}, all their calls`, all.length === 0);
   }
 
   private showAll<R extends AnyRow>(rows: R[], isPicked: (row: R) => boolean): void {
@@ -266,7 +266,7 @@ class Tables implements ViewInstance {
 
   private say(text: string, isEmpty: boolean): void {
     const { from, to, selected, filter, filterText } = this.app.store.state;
-    const ranks = selected.size > 0 ? `, ${count(selected.size)} ranks selected` : '';
+    const ranks = selected.size > 0 ? `, ${plural(selected.size, 'rank')} selected` : '';
     const only = isFiltering(filter) ? `; only ${filterText}` : '';
     const of = this.shownKind === 'comms' ? '' : ` in ${duration(to - from)}`;
     const words = `${text}${of}${ranks}${only}`;
@@ -310,7 +310,7 @@ class Tables implements ViewInstance {
   async sheet(): Promise<Sheet> {
     const { session } = this.app;
     const rows = await this.allRows();
-    const left = this.total > rows.length ? ` The first ${count(rows.length)} of ${count(this.total)} rows.` : '';
+    const left = this.total > rows.length ? ` The first ${count(rows.length)} of ${plural(this.total, 'row')}.` : '';
     const columns = sheetColumns(this.columns);
     const title = KINDS.find(([kind]) => kind === this.shownKind)?.[1] ?? '';
     const cells = rows.map((row) => this.columns.map((c) => c.value(row, session)));

@@ -23,7 +23,7 @@ import type { Size } from '../draw/dom';
 import { legend } from '../draw/legend';
 import { Minimap } from '../draw/minimap';
 import { hex } from '../layout/color';
-import { count, duration } from '../layout/format';
+import { count, duration, plural } from '../layout/format';
 import { orderOf } from '../layout/order';
 import type { Ordered } from '../layout/order';
 import { rowAt, rowOfRanks, rowsOf, visibleRows, yOf } from '../layout/rows';
@@ -93,7 +93,7 @@ class Timeline implements ViewInstance {
       all: () => this.navigation.showAll(),
     });
     this.stage.append(this.bars, this.progress, this.scrollBar);
-    host.append(this.tools.element, this.minimap.element, this.stage, legend(session));
+    host.append(this.tools.element, this.minimap.element, this.stage, legend(session, store));
     if (session.meta.events === 0) this.stage.append(NO_CALLS());
     this.navigation = new Navigation(app, this.stage, {
       plot: () => ({ left: this.left(), width: this.plotWidth(), height: this.plotHeight(), rows: this.rows() }),
@@ -380,7 +380,7 @@ class Timeline implements ViewInstance {
     }
     if (p && p.lines > 0 && p.lines < p.messages * 0.999)
       parts.push(
-        `the ${count(p.lines)} largest of ${p.messageDetail === 'largest' ? '≈ ' : ''}${count(p.messages)} messages`,
+        `the ${count(p.lines)} largest of ${p.messageDetail === 'largest' ? '≈ ' : ''}${plural(p.messages, 'message')}`,
       );
     const text = parts.join(', ');
     if (this.note.textContent !== text) {

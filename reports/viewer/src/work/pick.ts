@@ -80,7 +80,8 @@ function messageUnder(trace: Trace, camera: Camera, x: number, y: number): Thing
   const at = (ns: number) => ((ns - from) / (to - from)) * width;
   const edge = (row: number, low: boolean) => yOf(rows, row) + rows.pad + (low ? rows.bar : 0);
   const place = (c: MessageChunk, i: number): Line | null => {
-    if (c.sendStart[i]! > to || c.recvEnd[i]! < from || !passes(c, i)) return null;
+    const [start, end] = [c.sendStart[i]!, c.recvEnd[i]!];
+    if (Math.min(start, end) > to || Math.max(start, end) < from || !passes(c, i)) return null;
     const [a, b] = [rowOf[c.src[i]!]!, rowOf[c.dst[i]!]!];
     if (a < 0 || b < 0 || (!inside(a) && !inside(b))) return null;
     return { x1: at(c.sendStart[i]!), y1: edge(a, b > a), x2: at(c.recvEnd[i]!), y2: edge(b, b <= a) };

@@ -395,7 +395,8 @@ export class Drawing {
     for (const e of this.messages.entries) {
       const c = this.nearby.messagesOf(e);
       for (let i = 0; c && i < c.count; i++) {
-        if (c.sendStart[i]! >= camera.to || c.recvEnd[i]! <= camera.from || !passes(c, i)) continue;
+        const [start, end] = [c.sendStart[i]!, c.recvEnd[i]!];
+        if (Math.min(start, end) >= camera.to || Math.max(start, end) <= camera.from || !passes(c, i)) continue;
         const [a, b] = [rowOf[c.src[i]!]!, rowOf[c.dst[i]!]!];
         if (a < 0 || b < 0 || (!inside(a) && !inside(b))) continue;
         if (a === b && c.src[i] !== c.dst[i]) continue; // between ranks of one row: it would only hide the row

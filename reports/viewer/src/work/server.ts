@@ -73,7 +73,7 @@ export class Server {
   private cancel(id: number): void {
     const at = this.waiting.findIndex((t) => t.id === id);
     if (at >= 0) this.waiting.splice(at, 1);
-    this.running.get(id)?.abort.abort(new Cancelled('not wanted any more'));
+    this.running.get(id)?.abort.abort(new Cancelled('cancelled'));
   }
 
   /** Urgent ones at once; of the others one at a time, and none beside urgent ones. */

@@ -1,0 +1,342 @@
+/* monday.c - see monday.h. In: the database, as fleet_estimate() left it, and what is asked of it (monday.sql).  Out:
+ * sentences. Matters of most kinds are one sentence together, which names the largest. */
+#include "fleet/monday.h"
+#include "fleet/assets.h"
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALONE_MOST 4 /* sentences of a kind whose matters stand alone */
+#define NAMED_MOST 6 /* matters that a sentence names; each has its letter */
+#define LETTERS_MOST 50
+
+int64_t monday_before(int64_t now)
+{
+	int64_t day = now / FLEET_SECONDS_PER_DAY;
+	return (day - (day + 3) % 7) * FLEET_SECONDS_PER_DAY; /* 1970 began on a Thursday */
+}
+
+/* ---- matters ---- */
+
+/* By the first column of monday.sql. head: begins the sentence of all matters of the kind, with their core-hours for the
+ * first %s and the matters for the second; NULL: each is a sentence of its own. */
+static const struct kind {
+	const char *name, *head;
+} kinds[] = {
+	{"hung", "Jobs that hung held %s core-hours until they were ended: %s."},
+	{"node", "Nodes that are slow cost up to %s core-hours: %s."},
+	{"program changed", "Programs that became less efficient cost %s core-hours: %s."},
+	{"user changed", "Users whose jobs became less efficient, with programs that did not, lost %s core-hours: %s."},
+	{"little useful", "Users whose jobs hardly compute could have %s core-hours back: %s."},
+	{"idle", "On processors for %s core-hours no rank ran: %s."},
+	{"program lost", NULL},
+};
+
+/* A row of monday.sql, whose columns are these; texts are ours to free. */
+struct matter {
+	const struct kind *kind;
+	char *key, *to, *item, *letter, *covers, *mostly;
+	double least, core_hours;
+};
+
+typedef VEC(struct matter) matter_list;
+
+static void matters_done(matter_list *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		char *all[] = {list->at[i].key,	   list->at[i].to,     list->at[i].item,
+			       list->at[i].letter, list->at[i].covers, list->at[i].mostly};
+		for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+			free(all[k]);
+	}
+	vec_done(list);
+}
+
+/* Fit for a terminal; line breaks are ours: names have none. */
+static char *column(sqlite3_stmt *row, int i)
+{
+	const char *text = (const char *)sqlite3_column_text(row, i);
+	size_t len = text != NULL ? strlen(text) : 0;
+	char *clean = utf8_clean(text != NULL ? text : "", len);
+	for (size_t at = 0; clean != NULL && at < len; at++)
+		if (text[at] == '\n')
+			clean[at] = '\n';
+	return clean;
+}
+
+static int take(matter_list *list, sqlite3_stmt *row)
+{
+	struct matter x = {.kind = &kinds[sqlite3_column_int(row, 0) - 1],
+			   .least = sqlite3_column_double(row, 1),
+			   .key = column(row, 2),
+			   .to = column(row, 3),
+			   .core_hours = sqlite3_column_double(row, 4),
+			   .item = column(row, 5),
+			   .letter = column(row, 6),
+			   .covers = column(row, 7),
+			   .mostly = column(row, 8)};
+	bool whole = x.key != NULL && x.to != NULL && x.item != NULL && x.letter != NULL && x.covers != NULL &&
+		     x.mostly != NULL;
+	return vec_push(list, x) < 0 || !whole ? -ENOMEM : 0;
+}
+
+static int ask(struct fleet *f, const struct monday *m, const char *url, matter_list *list, struct error *e)
+{
+	sqlite3_stmt *row = fleet_prepare(f, fleet_monday, e);
+	int rc = row != NULL ? 0 : -EIO, got = SQLITE_DONE;
+	sqlite3_bind_int64(row, 1, m->from);
+	sqlite3_bind_int64(row, 2, m->until);
+	sqlite3_bind_text(row, 3, url != NULL ? url : "", -1, SQLITE_STATIC);
+	while (rc == 0 && (got = sqlite3_step(row)) == SQLITE_ROW)
+		if (sqlite3_column_double(row, 4) > 0 && take(list, row) < 0)
+			rc = fail(e, -ENOMEM, "out of memory");
+	if (rc == 0 && got != SQLITE_DONE)
+		rc = fleet_fail(f, e);
+	sqlite3_finalize(row);
+	return rc;
+}
+
+static bool is_same(const struct matter *a, const struct matter *b)
+{
+	return strcmp(a->covers, b->covers) == 0 || (*b->mostly != '\0' && strcmp(a->covers, b->mostly) == 0);
+}
+
+/* Those that are worth a word, and say what no earlier one does: kinds come in the order of how sure they are. */
+static bool is_new(const struct monday *m, const matter_list *all, size_t at)
+{
+	const struct matter *x = &all->at[at];
+	for (size_t i = 0; i < at; i++)
+		if (all->at[i].core_hours >= all->at[i].least * m->core_hours && is_same(&all->at[i], x))
+			return false;
+	return x->core_hours >= x->least * m->core_hours;
+}
+
+/* ---- sentences ---- */
+
+static void sentence_done(struct monday_sentence *x)
+{
+	free(x->key);
+	free(x->text);
+	for (size_t i = 0; i < x->letters.n; i++) {
+		free(x->letters.at[i].to);
+		free(x->letters.at[i].text);
+	}
+	vec_done(&x->letters);
+}
+
+/* To the same recipient as the letter before: one letter, where it is who runs the machine. */
+static int add_letter(struct monday_sentence *x, const struct matter *from)
+{
+	struct monday_letter *last = x->letters.n > 0 ? &x->letters.at[x->letters.n - 1] : NULL;
+	struct monday_letter made = {NULL, NULL};
+	if (last != NULL && *last->to == '\0' && *from->to == '\0') {
+		if (asprintf(&made.text, "%s\n\n%s", last->text, from->letter) < 0)
+			return -ENOMEM;
+		free(last->text);
+		last->text = made.text;
+		return 0;
+	}
+	made = (struct monday_letter){strdup(from->to), strdup(from->letter)};
+	if (made.to != NULL && made.text != NULL && vec_push(&x->letters, made) == 0)
+		return 0;
+	free(made.to);
+	free(made.text);
+	return -ENOMEM;
+}
+
+/* 1,234,567 */
+static void put_count(double value, char ret_text[32])
+{
+	char *text = sqlite3_mprintf("%,lld", (sqlite3_int64)(value + 0.5));
+	snprintf(ret_text, 32, "%s", text != NULL ? text : "?");
+	sqlite3_free(text);
+}
+
+static int put_text(struct monday_sentence *x, const char *head, const struct buf *items, size_t more)
+{
+	char hours[32], rest[64] = "", *list;
+	put_count(x->core_hours, hours);
+	if (more > 0)
+		snprintf(rest, sizeof(rest), "; and %zu more", more);
+	if (asprintf(&list, "%.*s%s", (int)items->len_bytes, (const char *)items->data, rest) < 0)
+		return -ENOMEM;
+	int n = snprintf(NULL, 0, "%s%s%s", head, hours, list) + 1;
+	const char *first = strstr(head, "%s"), *second = strstr(first + 2, "%s");
+	x->text = malloc((size_t)n);
+	if (x->text != NULL)
+		snprintf(x->text, (size_t)n, "%.*s%s%.*s%s%s", (int)(first - head), head, hours,
+			 (int)(second - first - 2), first + 2, list, second + 2);
+	free(list);
+	return x->text != NULL ? 0 : -ENOMEM;
+}
+
+/* One sentence of all new matters of a kind, from `at` on. */
+static int add_together(struct monday *m, const matter_list *all, size_t at)
+{
+	const struct kind *k = all->at[at].kind;
+	struct monday_sentence x = {.kind = k->name, .key = strdup(k->name)};
+	_cleanup_buf_ struct buf items = {0};
+	size_t n = 0;
+	int rc = x.key != NULL ? 0 : -ENOMEM;
+	for (size_t i = at; i < all->n && all->at[i].kind == k && rc == 0; i++) {
+		if (!is_new(m, all, i))
+			continue;
+		x.core_hours += all->at[i].core_hours;
+		if (n < NAMED_MOST)
+			buf_printf(&items, "%s%s", n > 0 ? "; " : "", all->at[i].item);
+		if (n++ < LETTERS_MOST)
+			rc = add_letter(&x, &all->at[i]);
+	}
+	if (rc == 0 && n > 0)
+		rc = buf_failed(&items) ? -ENOMEM : put_text(&x, k->head, &items, n > NAMED_MOST ? n - NAMED_MOST : 0);
+	if (rc == 0 && n > 0)
+		rc = vec_push(&m->sentences, x);
+	if (rc < 0 || n == 0)
+		sentence_done(&x);
+	return rc;
+}
+
+static int add_alone(struct monday *m, const struct matter *from)
+{
+	struct monday_sentence x = {.kind = from->kind->name,
+				    .key = strdup(from->key),
+				    .text = strdup(from->item),
+				    .core_hours = from->core_hours};
+	int rc = x.key != NULL && x.text != NULL ? add_letter(&x, from) : -ENOMEM;
+	if (rc == 0)
+		rc = vec_push(&m->sentences, x);
+	if (rc < 0)
+		sentence_done(&x);
+	return rc;
+}
+
+static int by_hours(const void *a, const void *b)
+{
+	const struct monday_sentence *x = a, *y = b;
+	if (x->core_hours != y->core_hours)
+		return x->core_hours > y->core_hours ? -1 : 1;
+	return strcmp(x->key, y->key);
+}
+
+static int make_sentences(struct monday *m, const matter_list *all)
+{
+	size_t alone = 0;
+	int rc = 0;
+	for (size_t i = 0; i < all->n && rc == 0; i++) {
+		const struct matter *x = &all->at[i];
+		bool first = i == 0 || x->kind != all->at[i - 1].kind;
+		if (x->kind->head != NULL && first)
+			rc = add_together(m, all, i);
+		else if (x->kind->head == NULL && alone < ALONE_MOST && is_new(m, all, i) && ++alone > 0)
+			rc = add_alone(m, x);
+	}
+	vec_sort(&m->sentences, by_hours);
+	return rc;
+}
+
+/* ---- the Monday before ---- */
+
+/* Of all matters of a kind, or of one. */
+static double hours_of(const matter_list *all, const char *key)
+{
+	double hours = 0;
+	for (size_t i = 0; i < all->n; i++)
+		if (strcmp(all->at[i].kind->head != NULL ? all->at[i].kind->name : all->at[i].key, key) == 0)
+			hours += all->at[i].core_hours;
+	return hours;
+}
+
+static int look_back(struct fleet *f, struct monday *m, const matter_list *all, struct error *e)
+{
+	sqlite3_stmt *row = fleet_prepare(
+		f,
+		"SELECT key, core_hours, sentence FROM mondays WHERE until=(SELECT max(until) FROM mondays"
+		" WHERE until<?1 AND until>=?1-14*86400) ORDER BY place",
+		e);
+	int rc = row != NULL ? 0 : -EIO, got = SQLITE_DONE;
+	sqlite3_bind_int64(row, 1, m->until);
+	while (rc == 0 && (got = sqlite3_step(row)) == SQLITE_ROW) {
+		struct monday_old o = {column(row, 2), sqlite3_column_double(row, 1),
+				       hours_of(all, (const char *)sqlite3_column_text(row, 0))};
+		if (o.text == NULL || vec_push(&m->old, o) < 0)
+			rc = fail(e, -ENOMEM, "out of memory");
+	}
+	if (rc == 0 && got != SQLITE_DONE)
+		rc = fleet_fail(f, e);
+	sqlite3_finalize(row);
+	return rc;
+}
+
+const char *monday_became(const struct monday_old *o)
+{
+	if (o->now < 0.1 * o->then)
+		return "gone";
+	return o->now < 0.75 * o->then ? "less" : o->now > 1.5 * o->then ? "more" : "the same";
+}
+
+/* ---- all of it ---- */
+
+static double hours_of_week(struct fleet *f, const struct monday *m)
+{
+	char sql[160];
+	snprintf(sql, sizeof(sql), "SELECT total(core_hours) FROM jobs WHERE start>=%lld AND start<%lld",
+		 (long long)m->from, (long long)m->until);
+	return fleet_number(f, sql, 0);
+}
+
+int monday_read(struct fleet *f, int64_t until, const char *url, struct monday *ret_m, struct error *e)
+{
+	struct monday m = {.from = until - MONDAY_WEEK_S, .until = until};
+	matter_list all = {0};
+	m.core_hours = hours_of_week(f, &m);
+	int rc = ask(f, &m, url, &all, e);
+	if (rc == 0)
+		rc = look_back(f, &m, &all, e);
+	if (rc == 0 && make_sentences(&m, &all) < 0)
+		rc = fail(e, -ENOMEM, "out of memory");
+	matters_done(&all);
+	if (rc < 0)
+		monday_done(&m);
+	else
+		*ret_m = m;
+	return rc;
+}
+
+void monday_done(struct monday *m)
+{
+	for (size_t i = 0; i < m->sentences.n; i++)
+		sentence_done(&m->sentences.at[i]);
+	for (size_t i = 0; i < m->old.n; i++)
+		free(m->old.at[i].text);
+	vec_done(&m->sentences);
+	vec_done(&m->old);
+}
+
+int monday_save(struct fleet *f, const struct monday *m, struct error *e)
+{
+	char clear[80];
+	snprintf(clear, sizeof(clear), "BEGIN IMMEDIATE; DELETE FROM mondays WHERE until=%lld", (long long)m->until);
+	int rc = fleet_run(f, clear, e);
+	sqlite3_stmt *s = rc == 0 ? fleet_prepare(f, "INSERT INTO mondays VALUES(?,?,?,?,?)", e) : NULL;
+	rc = s != NULL ? 0 : -EIO;
+	for (size_t i = 0; i < m->sentences.n && rc == 0; i++) {
+		const struct monday_sentence *x = &m->sentences.at[i];
+		sqlite3_bind_int64(s, 1, m->until);
+		sqlite3_bind_int64(s, 2, (sqlite3_int64)i);
+		sqlite3_bind_text(s, 3, x->key, -1, SQLITE_STATIC);
+		sqlite3_bind_double(s, 4, x->core_hours);
+		sqlite3_bind_text(s, 5, x->text, -1, SQLITE_STATIC);
+		rc = sqlite3_step(s) == SQLITE_DONE ? 0 : fleet_fail(f, e);
+		sqlite3_reset(s);
+	}
+	sqlite3_finalize(s);
+	if (rc == 0)
+		return fleet_run(f, "COMMIT", e);
+	sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}

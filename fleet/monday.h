@@ -1,0 +1,52 @@
+/* monday.h - what somebody should do this week: at most ten sentences, ordered by the core-hours of the
+ * week before that could be had back, each with whom to write to and texts for them; and what has become of those of
+ * the Monday before. */
+#pragma once
+
+#include "fleet/db.h"
+
+#include "base/vec.h"
+
+#include <stdio.h>
+
+#define MONDAY_WEEK_S (7 * FLEET_SECONDS_PER_DAY)
+
+/* A text for somebody, ready to be sent; ours to free. */
+struct monday_letter {
+	char *to; /* a user; "" for who runs the machine */
+	char *text;
+};
+
+struct monday_sentence {
+	const char *kind;
+	char *key; /* the same key: the same matter in another week */
+	char *text;
+	double core_hours;
+	VEC(struct monday_letter) letters;
+};
+
+struct monday_old {
+	char *text;
+	double then, now; /* core-hours */
+};
+
+struct monday {
+	int64_t from, until; /* seconds since 1970 */
+	double core_hours;   /* of all jobs of the week */
+	VEC(struct monday_sentence) sentences;
+	VEC(struct monday_old) old;
+};
+
+/* The Monday before `now`, at midnight, UTC. */
+int64_t monday_before(int64_t now);
+/* The week before `until`, after fleet_estimate(). url: where the pages are, with a slash at its end, for links in
+ * letters; or NULL. 0 or -errno with text. */
+int monday_read(struct fleet *f, int64_t until, const char *url, struct monday *ret_m, struct error *e);
+void monday_done(struct monday *m);
+/* Keep its sentences for the Monday after. 0 or -errno. */
+int monday_save(struct fleet *f, const struct monday *m, struct error *e);
+/* As a mail's text, and as JSON. */
+void monday_put_text(const struct monday *m, FILE *out);
+void monday_put_json(const struct monday *m, FILE *out);
+/* What became of one: "gone", "less", "the same", "more". */
+const char *monday_became(const struct monday_old *o);

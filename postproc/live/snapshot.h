@@ -1,0 +1,144 @@
+/* snapshot.h - one look at a step that runs: its files as they are now. */
+#pragma once
+
+#include "base/error.h"
+#include "format/mpic_sample.h"
+#include "postproc/read/step.h"
+#include "postproc/state/graph.h"
+#include "postproc/totals/states.h"
+
+/* ---- replay.c: samples of one node ---- */
+
+struct live_total {
+	uint64_t calls, ticks;	       /* since the start */
+	uint64_t before, before_ticks; /* the same, as of the sample before the last */
+	uint64_t given, given_ticks;   /* that merge.c has handed on */
+};
+
+struct live_thread {
+	VEC(struct live_total) totals;	      /* by signature id of the file */
+	bool open, known_before, open_before; /* in a call; there was a sample before; in a call then */
+	uint32_t still;			      /* samples behind the first one that saw it in this call */
+	uint64_t age_ticks, age_before; /* of that call, now; of the one open at the sample before, then; 0: none */
+	uint32_t sig, nwords;
+	uint64_t words[MPIC_SAMPLE_WORDS_MAX];
+	uint64_t next_serial; /* of requests */
+	uint32_t nstarted;    /* the last ones, the newest first: by which signature of the file */
+	uint32_t started[MPIC_SAMPLE_STARTED_MAX];
+	int64_t active_ns; /* realtime of the last sample in or before which it was inside of MPI */
+	bool has_system;
+	struct mpic_system system;     /* of the last interval */
+	uint64_t cpu_ns, wait_ns;      /* as in system, since merge.c handed them on */
+	struct mpic_counters counters; /* the last that came; user_ns 0: none did */
+	uint64_t given_age;	       /* ticks of the call that was open then */
+};
+
+struct live_process {
+	bool seen;    /* in the last sample */
+	uint64_t ran; /* number, from 1, of the last sample that saw it run, or of the first one that saw it; 0: none */
+	enum mpic_sample_state state;
+	uint64_t resident_bytes;
+	VEC(struct live_thread) threads;
+};
+
+struct live_node {
+	uint64_t samples; /* that were read */
+	uint64_t seq;
+	int64_t realtime_ns, interval_ns; /* of the last; between the last two, 0: there is one only */
+	int64_t gap_ns;			  /* to the next one */
+	uint64_t tick, interval_ticks;
+	double ns_per_tick;				/* 0: not known yet */
+	uint64_t memory_used_bytes, memory_limit_bytes; /* of the job; limit 0: none, or not known */
+	uint32_t bad;					/* samples that could not be read */
+	uint64_t kept_bytes, kept_max_bytes;
+	VEC(struct live_process) processes; /* by index in the file */
+};
+
+/* All samples of n, in order. 0 or -ENOMEM. */
+int replay_node(const struct node *n, struct live_node *ret_live);
+/* Add one more, b. 0, -ENOMEM, or -EBADMSG: live->bad counts it. */
+int replay_add(struct live_node *live, const struct node *n, const struct mpic_block *b);
+void replay_done(struct live_node *live);
+
+/* ---- snapshot.c ---- */
+
+enum live_state { LIVE_SILENT, LIVE_USEFUL, LIVE_MPI, LIVE_ENDED };
+
+/* What a rank is in, by its first thread that is inside of MPI, else its first one. */
+struct live_rank {
+	enum live_state state;
+	const struct sig *sig; /* MPI: the call; NULL: none */
+	double since_s;	       /* in this call; USEFUL: behind the last one, at most; NAN: not known */
+	bool still;	       /* in the same call, in none and without one, or ended, at the last two samples */
+	double useful, mpi;    /* shares of the last interval; NAN: not known */
+	double off_processor;  /* share in which it was ready to run and did not; NAN: not known */
+	double on_processor;
+	double resident_bytes;			     /* NAN: not known */
+	double frequency_hz, instructions_per_cycle; /* in user mode, of late; NAN: not known */
+	bool stopped; /* by a signal, as of the last sample: it does nothing until it is continued */
+	const struct live_process *process;
+	const struct live_node *node;
+};
+
+enum live_node_state { NODE_SAMPLED, NODE_LAGS, NODE_ENDED, NODE_WITHOUT };
+
+/* A rank outside of MPI, and who waits for it. */
+struct live_group {
+	uint32_t rank;
+	struct graph_ranks ranks;
+};
+
+struct snapshot {
+	struct step step;
+	VEC(struct live_node) nodes; /* as step.nodes */
+	VEC(enum live_node_state) node_states;
+	VEC(char *) missing; /* names of nodes that have no file */
+	VEC(struct live_rank) ranks;
+	struct states_of states;
+	struct cores cores; /* deadlocks */
+	VEC(struct live_group) waited_for;
+	uint64_t sample;     /* the number of the newest */
+	int64_t realtime_ns; /* its time */
+	bool over;	     /* all files are finished */
+	bool stuck;
+};
+
+/* Look at the files. before: the look before, or NULL; what it knows is not read again, and it is only good for
+ * look_done() then. 0, or -errno with text: as step_load(); -ENODATA: nobody took samples; -EAGAIN: no rank has
+ * come out of MPI_Init yet. */
+int snapshot(char *const *paths, size_t npaths, struct snapshot *before, struct snapshot *ret_snapshot,
+	     struct error *e);
+void snapshot_done(struct snapshot *l);
+
+/* ---- waits.c ---- */
+
+/* Fill states, cores, waited_for, stuck. 0 or -ENOMEM. */
+int snapshot_waits(struct snapshot *l);
+/* How long a thread of the rank has been in its call; NAN: not known. */
+double live_since(const struct live_rank *x, const struct live_thread *t);
+
+/* ---- words.c ---- */
+
+/* "rank 3 in MPI_Recv from rank 7, tag 9, for 612 s, at its line"; the caller frees it, NULL without memory. */
+char *live_words(const struct snapshot *l, uint32_t rank, bool with_time);
+/* Why those of the core can never go on: each of them, what would let it go on, and who waits for them; the parts are
+ * separated by "; ". As above. */
+char *live_why(const struct snapshot *l, const struct core *c);
+/* What would let a member of a core go on: "a message from rank 0 with tag 9". As above. */
+char *live_until(const struct snapshot *l, const struct core_member *m);
+const char *live_op(const struct snapshot *l, const struct sig *sig);
+/* File and line, or what else is known; false: nothing is. */
+bool live_place(const struct snapshot *l, const struct sig *sig, char *ret_text, size_t cap);
+/* Whom it names: world ranks; SIG_ANY from anybody, else negative. */
+int32_t live_peer(const struct sig *sig);
+
+/* ---- locate.c ---- */
+
+/* The directory or file of a step: of a path, or of a job's number below the current directory. The newest step of a
+ * job. ret_path has PATH_MAX bytes. 0, or -errno with text. */
+int find_step(const char *job_or_path, char *ret_path, struct error *e);
+
+/* ---- json.c ---- */
+
+/* Schema mpitrace/live/1; to be freed with free(). NULL without memory. */
+char *live_json(const struct snapshot *l);

@@ -1,0 +1,54 @@
+/* replay.c - "replay": how well the run can be replayed, and what messages take in it (postproc/replay/).
+ * In: events, messages and waits as they are in the .mpix.  Out: a->replay, which issues are asked about. */
+#include "postproc/analysis.h"
+#include "postproc/export.h"
+#include "postproc/replay/replay.h"
+
+#include <math.h>
+
+#define EVENTS_MAX 500000u /* of longer runs intervals: each issue's gain takes a fifth of a second at most */
+
+struct looking {
+	struct analysis *a;
+	struct error e;
+};
+
+static int look(void *context, struct mpix_file *f)
+{
+	struct looking *l = context;
+	return replay_create(f, EVENTS_MAX, &l->a->replay, &l->e);
+}
+
+static void put_model(cJSON *to, const struct replay *r)
+{
+	static const char *const names[] = {"in_node", "between_nodes"};
+	for (unsigned i = 0; i < 2; i++) {
+		double latency, bandwidth;
+		replay_model(r, i, &latency, &bandwidth);
+		cJSON *m = json_object(to, names[i]);
+		json_put_null_or(m, "latency_s", latency > 0 ? latency / 1e9 : NAN);
+		json_put_null_or(m, "bytes_per_s", bandwidth > 0 ? bandwidth : NAN);
+	}
+}
+
+int part_replay(struct analysis *a)
+{
+	struct looking l = {.a = a};
+	struct replay_change none = REPLAY_AS_IT_WAS;
+	struct replay_result r;
+	if (a->export == NULL)
+		return 0;
+	int code = export_look(a->export, look, &l, &l.e);
+	if (code == 0)
+		code = replay_predict(a->replay, &none, &r);
+	if (code < 0)
+		return code == -ENOTSUP ? 0 : code;
+	cJSON *to = json_object(a->root, "replay");
+	json_put(to, "recorded_s", r.recorded_s);
+	json_put(to, "replayed_s", r.replayed_s);
+	json_put(to, "error", r.error);
+	json_put(to, "covered", r.covered);
+	json_put(to, "given_up", (double)r.given_up);
+	put_model(json_object(to, "model"), a->replay);
+	return 0;
+}

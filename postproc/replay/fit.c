@@ -1,0 +1,166 @@
+/* fit.c - what messages and calls take in this run.
+ * In: events and needs of all intervals.  Out: struct model; of each message its transfer, of each call what it took
+ * beyond what it needed. */
+#include "postproc/replay/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SEEN_MAX 4096u	       /* transfers of a distance and size that are looked at */
+#define SEEN_MIN 8u	       /* before a median tells something */
+#define LARGE_BYTES_BIN 15u    /* from 16 KiB on bandwidth tells, below it latency */
+#define LATENCY_DEFAULT_NS 1e3 /* where no transfer was seen: a message in a node */
+
+struct seen {
+	VEC(float) ns[DISTANCES][SIZE_BINS];
+	double bytes[DISTANCES][SIZE_BINS];
+};
+
+/* ---- transfers of which the start and the end were seen: their receiver waited, and for them alone ---- */
+
+static int see_interval(struct seen *s, const struct interval *v)
+{
+	for (uint32_t i = 0; i < v->n; i++) {
+		uint32_t first = v->needs_of[i];
+		if (v->needs_of[i + 1] != first + 1 || v->needs.at[first].kind != NEED_MESSAGE)
+			continue;
+		const struct need *x = &v->needs.at[first];
+		const struct event *send = &v->events[x->of], *done = &v->events[i];
+		unsigned bin = size_bin(x->bytes);
+		if (done->start_ns > send->start_ns || done->end_ns < send->start_ns ||
+		    s->ns[x->distance][bin].n >= SEEN_MAX)
+			continue;
+		if (vec_push(&s->ns[x->distance][bin], (float)(done->end_ns - send->start_ns)) < 0)
+			return -ENOMEM;
+		s->bytes[x->distance][bin] += x->bytes;
+	}
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const float *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+static void fit_distance(struct seen *s, unsigned distance, struct model *m)
+{
+	double median[SIZE_BINS], latency = NAN, best = NAN;
+	for (unsigned bin = 0; bin < SIZE_BINS; bin++) {
+		size_t n = s->ns[distance][bin].n;
+		vec_sort(&s->ns[distance][bin], by_value);
+		median[bin] = n >= SEEN_MIN ? (double)s->ns[distance][bin].at[n / 2] : NAN;
+		if (bin < LARGE_BYTES_BIN && !isnan(median[bin]))
+			latency = isnan(latency) ? median[bin] : fmin(latency, median[bin]);
+	}
+	for (unsigned bin = LARGE_BYTES_BIN; bin < SIZE_BINS; bin++) {
+		double bytes =
+			s->ns[distance][bin].n > 0 ? s->bytes[distance][bin] / (double)s->ns[distance][bin].n : 0;
+		double ns = median[bin] - (isnan(latency) ? 0 : latency);
+		if (!isnan(median[bin]) && ns > 0)
+			best = isnan(best) ? ns / bytes : fmin(best, ns / bytes);
+	}
+	m->latency_ns[distance] = isnan(latency) ? 0 : latency;
+	m->ns_per_byte[distance] = isnan(best) ? 0 : best;
+}
+
+/* ---- what lies beyond ---- */
+
+static double model_transfer_ns(const struct model *m, const struct need *x)
+{
+	double latency = m->latency_ns[x->distance] > 0 ? m->latency_ns[x->distance] : LATENCY_DEFAULT_NS;
+	return latency + m->ns_per_byte[x->distance] * x->bytes;
+}
+
+/* When what a call needed was there; what came behind its end it did not need. */
+static int64_t came_ns(const struct interval *v, const struct model *m, struct need *x)
+{
+	int64_t end = v->events[x->event].end_ns, from;
+	if (x->kind == NEED_MEETING) {
+		const struct meeting *at = &v->meetings.at[x->of];
+		from = at->gathering == GATHER_FROM_ROOT ? at->root_ns : at->last_ns;
+	} else {
+		from = v->events[x->of].start_ns;
+	}
+	if (from > end) {
+		x->kind = NEED_NOTHING;
+		return INT64_MIN;
+	}
+	if (x->kind == NEED_MESSAGE) {
+		x->transfer_ns = (float)fmin(model_transfer_ns(m, x), (double)(end - from));
+		from += (int64_t)x->transfer_ns;
+	}
+	return from;
+}
+
+/* Tests in vain wait for what the call behind them then has. */
+static void tests_that_waited(struct interval *v, uint32_t i, int64_t first_sent_ns)
+{
+	if (i > 0 && (v->events[i - 1].flags & EVENT_POLLS) != 0 && first_sent_ns > v->events[i - 1].start_ns &&
+	    v->events[i - 1].start_ns <= v->events[i].start_ns)
+		v->spent_ns[i - 1] = 0;
+}
+
+static unsigned row_of(const struct event *x)
+{
+	return (x->flags & EVENT_BLOCKS) != 0 ? x->gathering + 1u : 0;
+}
+
+static void spend(struct interval *v, struct model *m, uint32_t i)
+{
+	struct event *x = &v->events[i];
+	int64_t ready = x->start_ns, sent = INT64_MIN;
+	bool needs = false;
+	for (uint32_t k = v->needs_of[i]; k < v->needs_of[i + 1]; k++) {
+		struct need *n = &v->needs.at[k];
+		int64_t came = came_ns(v, m, n);
+		needs |= n->kind != NEED_NOTHING;
+		if (n->kind == NEED_MESSAGE && v->events[n->of].start_ns > sent)
+			sent = v->events[n->of].start_ns;
+		ready = came > ready ? came : ready;
+	}
+	ready = ready < x->end_ns ? ready : x->end_ns;
+	x->flags |= ready > x->start_ns ? EVENT_WAITED : 0;
+	v->spent_ns[i] = (float)(x->end_ns - ready);
+	tests_that_waited(v, i, sent);
+	if (!needs)
+		return;
+	struct spent *sum = &m->spent[row_of(x)][size_bin(x->bytes)][(x->flags & EVENT_WAITED) != 0];
+	sum->ns += (double)v->spent_ns[i];
+	sum->calls++;
+}
+
+double model_spent_ns(const struct model *m, const struct event *x, bool waits)
+{
+	const struct spent *sum = &m->spent[row_of(x)][size_bin(x->bytes)][waits];
+	return sum->calls > 0 ? sum->ns / (double)sum->calls : NAN;
+}
+
+static void seen_done(struct seen *s)
+{
+	for (unsigned d = 0; d < DISTANCES; d++)
+		for (unsigned bin = 0; bin < SIZE_BINS; bin++)
+			vec_done(&s->ns[d][bin]);
+	free(s);
+}
+
+int model_fit(struct replay *r)
+{
+	struct seen *s = calloc(1, sizeof(*s));
+	int code = s == NULL ? -ENOMEM : 0;
+	for (uint32_t i = 0; i < r->nintervals && code == 0; i++)
+		code = see_interval(s, &r->intervals[i]);
+	for (unsigned d = 0; d < DISTANCES && code == 0; d++)
+		fit_distance(s, d, &r->model);
+	for (uint32_t i = 0; i < r->nintervals && code == 0; i++) {
+		struct interval *v = &r->intervals[i];
+		v->spent_ns = calloc(v->n + 1u, sizeof(*v->spent_ns));
+		if (v->spent_ns == NULL)
+			code = -ENOMEM;
+		for (uint32_t k = 0; k < v->n && code == 0; k++)
+			spend(v, &r->model, k);
+	}
+	if (s != NULL)
+		seen_done(s);
+	return code;
+}

@@ -1,0 +1,158 @@
+/* parts.h - what load.c, fit.c, change.c and walk.c share of a replay. Private to this room. */
+#pragma once
+
+#include "base/index.h"
+#include "base/vec.h"
+#include "postproc/replay/replay.h"
+
+#define DISTANCES 2u /* in a node, between nodes */
+#define NO_DISTANCE DISTANCES
+#define SIZE_BINS 48u /* by the binary logarithm of bytes */
+#define NO_EVENT UINT32_MAX
+
+/* How members of a collective wait for each other. */
+enum gathering { GATHER_NONE, GATHER_ALL, GATHER_FROM_ROOT, GATHER_TO_ROOT };
+
+enum event_flag {
+	EVENT_POLLS = 1,   /* tests in vain */
+	EVENT_NEEDED = 2,  /* others may need its start */
+	EVENT_WAITED = 4,  /* what it needed came after its start */
+	EVENT_ENTERS = 8,  /* it is a part of a collective */
+	EVENT_BLOCKS = 16, /* and ends with it */
+	EVENT_ROOT = 32,   /* of it */
+	EVENT_FINALIZE = 64,
+	EVENT_INIT = 128,
+	EVENT_SYNCHRONOUS = 256, /* a send that ends with its receive, of whatever size */
+};
+
+/* One call. Times are those of the file. */
+struct event {
+	int64_t start_ns, end_ns;
+	uint32_t callsite;
+	uint32_t meeting; /* number, with EVENT_ENTERS */
+	uint32_t bytes;	  /* that it moves, as far as 32 bits tell */
+	uint16_t flags;
+	uint8_t gathering;
+	uint8_t distance; /* of what it sends; NO_DISTANCE: nothing */
+};
+
+enum need_kind { NEED_NOTHING, NEED_MESSAGE, NEED_START, NEED_MEETING };
+
+/* What a call needs before it can end. */
+struct need {
+	uint32_t event, of; /* whose; an event, or a meeting */
+	uint32_t bytes;
+	uint8_t kind, distance;
+	uint8_t gathering;
+	bool root;
+	float transfer_ns; /* of a message: from the start of its send until it is there */
+};
+
+/* One collective operation of which parts were recorded. */
+struct meeting {
+	uint32_t comm;
+	uint64_t number;
+	uint32_t members, entered;
+	int64_t last_ns, root_ns; /* recorded starts; INT64_MIN: none */
+	double sum_ns;		  /* of recorded starts */
+	bool everybody;		  /* all lanes are members */
+	uint8_t gathering;
+	uint32_t root_event;
+};
+
+/* A wait that was seen, with its causer. */
+struct blame {
+	uint32_t event, causer;
+	uint32_t state;
+	bool needed; /* the call could not end before the causer's began */
+	int64_t ns;  /* from the start of the call to that of the causer's, or its own end */
+};
+
+struct base_of_window {
+	uint32_t window, first;
+};
+
+/* One thread of one rank. */
+struct track {
+	uint32_t rank, first, n;  /* of events */
+	int64_t begin_ns;	  /* its computing begins here */
+	VEC(struct event) events; /* while they are read */
+	VEC(struct base_of_window) windows;
+};
+
+/* What messages take, by what this run showed. */
+struct model {
+	double latency_ns[DISTANCES], ns_per_byte[DISTANCES];
+	/* Sums of what calls took beyond what they needed; row 0: of messages. Whoever waited also takes until it
+	 * notices that it need not any more. */
+	struct spent {
+		double ns;
+		uint64_t calls;
+	} spent[GATHER_TO_ROOT + 2][SIZE_BINS][2];
+};
+
+/* Events of one interval of the run. */
+struct interval {
+	struct track *tracks;
+	uint32_t ntracks;
+	uint32_t first_window, end_window;
+	struct event *events;
+	uint32_t n;
+	VEC(struct need) needs; /* by event, ascending; needs_of[e] to needs_of[e + 1] */
+	uint32_t *needs_of;
+	VEC(struct meeting) meetings;
+	struct index meeting_index;
+	VEC(struct blame) blames;
+	float *spent_ns; /* of each event beyond what it needed */
+	int64_t recorded_ns;
+};
+
+/* How long all intervals take, together. */
+struct lengths {
+	double recorded_ns; /* calls take beyond what they need what was recorded */
+	double model_ns;    /* and what the model has */
+	uint64_t given_up;
+};
+
+struct replay {
+	struct interval *intervals;
+	uint32_t nintervals;
+	bool one_node;
+	int64_t recorded_ns; /* of the whole run */
+	double covered;
+	struct model model;
+	struct lengths unchanged; /* 0: not known yet */
+};
+
+/* load.c: the events, needs, meetings and blames of windows [first, end). */
+int interval_load(struct mpix_file *f, struct interval *v, struct error *e);
+void interval_done(struct interval *v);
+/* fit.c: what transfers take, from all intervals; then what of each call lies beyond what it needed. */
+int model_fit(struct replay *r);
+/* What a call of this kind and size takes beyond what it needed, on the mean; NaN: there was none. */
+double model_spent_ns(const struct model *m, const struct event *x, bool waits);
+/* change.c: computing before each event with the change, of v->n; the caller frees. NULL without memory. */
+float *change_gaps(const struct interval *v, const struct replay_change *change);
+/* walk.c: how long the interval takes, ns; given-up calls are added. 0 or -ENOMEM. */
+struct walk_how {
+	const float *gaps;
+	const struct replay_change *change;
+	const struct model *model;
+	bool by_model; /* what calls take beyond what they needed: by the model, not as recorded */
+	bool one_node;
+};
+int interval_walk(const struct interval *v, const struct walk_how *how, double *ret_ns, uint64_t *ret_given_up);
+
+static inline unsigned size_bin(uint64_t bytes)
+{
+	unsigned bin = bytes == 0 ? 0 : 64u - (unsigned)__builtin_clzll(bytes);
+	return bin < SIZE_BINS ? bin : SIZE_BINS - 1;
+}
+
+/* Computing recorded before event i of a track, ns. */
+static inline int64_t gap_before(const struct interval *v, const struct track *t, uint32_t i)
+{
+	int64_t from = i == 0 ? t->begin_ns : v->events[t->first + i - 1].end_ns;
+	int64_t ns = v->events[t->first + i].start_ns - from;
+	return ns > 0 ? ns : 0;
+}

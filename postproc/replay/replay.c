@@ -1,0 +1,163 @@
+/* replay.c - see replay.h. */
+#include "postproc/replay/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define INTERVALS 5u /* that stand for a run that is too long */
+
+static uint64_t events_of(const struct mpix_file *f, uint32_t window)
+{
+	uint64_t n = 0;
+	for (uint32_t g = 0; g < mpix_groups(f); g++)
+		n += mpix_cell_count(f, g, window).events;
+	return n;
+}
+
+/* Windows of which each interval is made: as many events in each, the same distance apart. */
+static void choose(const struct mpix_file *f, uint64_t all, uint64_t max_events, struct replay *r)
+{
+	uint32_t windows = mpix_windows(f), at = 0;
+	uint64_t before = 0;
+	r->nintervals = all <= max_events ? 1 : INTERVALS;
+	for (uint32_t i = 0; i < r->nintervals; i++) {
+		uint64_t from = all * i / r->nintervals, taken = 0;
+		struct interval *v = &r->intervals[i];
+		while (at < windows && before < from)
+			before += events_of(f, at++);
+		v->first_window = at;
+		while (at < windows && (taken == 0 || taken < max_events / r->nintervals)) {
+			uint64_t n = events_of(f, at++);
+			taken += n;
+			before += n;
+		}
+		v->end_window = r->nintervals == 1 ? windows : at;
+	}
+}
+
+static bool is_one_node(const struct mpix_file *f)
+{
+	const struct mpix_info *info = mpix_info(f);
+	for (uint32_t i = 1; info->place_of_rank != NULL && i < info->ranks; i++)
+		if (info->place_of_rank[i] != info->place_of_rank[0])
+			return false;
+	return true;
+}
+
+static int fill(struct mpix_file *f, uint64_t max_events, struct replay *r, struct error *e)
+{
+	uint64_t all = 0, read = 0;
+	int code = 0;
+	for (uint32_t w = 0; w < mpix_windows(f); w++)
+		all += events_of(f, w);
+	choose(f, all, max_events, r);
+	for (uint32_t i = 0; i < r->nintervals && code == 0; i++) {
+		code = interval_load(f, &r->intervals[i], e);
+		read += r->intervals[i].n;
+	}
+	r->one_node = is_one_node(f);
+	r->covered = all > 0 ? fmin(1, (double)read / (double)all) : 0;
+	r->covered = r->nintervals == 1 ? 1 : r->covered;
+	r->recorded_ns = r->nintervals == 1 ? r->intervals[0].recorded_ns : mpix_info(f)->runtime_ns;
+	if (code == 0 && model_fit(r) < 0)
+		code = fail(e, -ENOMEM, "out of memory for the replay");
+	return code;
+}
+
+int replay_create(struct mpix_file *f, uint64_t max_events, struct replay **ret_replay, struct error *e)
+{
+	if (mpix_groups(f) == 0)
+		return fail(e, -ENOTSUP, "a file of version 1 cannot be replayed: analyze its .mpic files again");
+	struct replay *r = calloc(1, sizeof(*r));
+	if (r != NULL)
+		r->intervals = calloc(INTERVALS, sizeof(*r->intervals));
+	if (r == NULL || r->intervals == NULL) {
+		replay_destroy(r);
+		return fail(e, -ENOMEM, "out of memory for the replay");
+	}
+	int code = fill(f, max_events < REPLAY_EVENTS_MAX ? max_events : REPLAY_EVENTS_MAX, r, e);
+	if (code == 0)
+		*ret_replay = r;
+	else
+		replay_destroy(r);
+	return code;
+}
+
+void replay_destroy(struct replay *r)
+{
+	for (uint32_t i = 0; r != NULL && r->intervals != NULL && i < r->nintervals; i++)
+		interval_done(&r->intervals[i]);
+	if (r != NULL)
+		free(r->intervals);
+	free(r);
+}
+
+static int walk_both(const struct replay *r, const struct interval *v, const struct replay_change *change,
+		     struct lengths *x)
+{
+	float *gaps = change_gaps(v, change);
+	struct walk_how how = {.gaps = gaps, .change = change, .model = &r->model, .one_node = r->one_node};
+	uint64_t ignored = 0;
+	double recorded = 0, model = 0;
+	int code = gaps == NULL ? -ENOMEM : interval_walk(v, &how, &recorded, &x->given_up);
+	how.by_model = true;
+	if (code == 0)
+		code = interval_walk(v, &how, &model, &ignored);
+	x->recorded_ns += recorded;
+	x->model_ns += model;
+	free(gaps);
+	return code;
+}
+
+static int walk_all(const struct replay *r, const struct replay_change *change, struct lengths *x)
+{
+	int code = 0;
+	*x = (struct lengths){0};
+	for (uint32_t i = 0; i < r->nintervals && code == 0; i++)
+		code = walk_both(r, &r->intervals[i], change, x);
+	return code;
+}
+
+static double share(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
+int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result)
+{
+	const struct replay_change none = REPLAY_AS_IT_WAS;
+	struct lengths x;
+	double recorded = 0;
+	int code = r->unchanged.recorded_ns > 0 ? 0 : walk_all(r, &none, &r->unchanged);
+	if (code == 0)
+		code = walk_all(r, change, &x);
+	if (code < 0)
+		return code;
+	for (uint32_t i = 0; i < r->nintervals; i++)
+		recorded += (double)r->intervals[i].recorded_ns;
+	double gain = 1 - share(x.recorded_ns, r->unchanged.recorded_ns),
+	       other = 1 - share(x.model_ns, r->unchanged.model_ns);
+	double whole_s = (double)r->recorded_ns / 1e9;
+	gain = r->unchanged.recorded_ns > 0 ? gain : 0;
+	other = r->unchanged.model_ns > 0 ? other : 0;
+	*ret_result = (struct replay_result){
+		.recorded_s = whole_s,
+		.replayed_s = whole_s * share(r->unchanged.model_ns, recorded),
+		.error = recorded > 0 ? fabs(share(r->unchanged.model_ns, recorded) - 1) : 0,
+		.predicted_s = whole_s * (1 - gain),
+		.gain_s = whole_s * gain,
+		.gain = gain,
+		.gain_low = fmin(gain, other),
+		.gain_high = fmax(gain, other),
+		.covered = r->covered,
+		.given_up = r->unchanged.given_up,
+	};
+	return 0;
+}
+
+void replay_model(const struct replay *r, unsigned distance, double *ret_latency_ns, double *ret_bandwidth)
+{
+	const struct model *m = &r->model;
+	*ret_latency_ns = distance < DISTANCES ? m->latency_ns[distance] : 0;
+	*ret_bandwidth = distance < DISTANCES && m->ns_per_byte[distance] > 0 ? 1e9 / m->ns_per_byte[distance] : 0;
+}

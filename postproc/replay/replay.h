@@ -1,0 +1,76 @@
+/* replay.h - a recorded run, once more by its own structure, and with something otherwise: what would it gain?
+ *
+ * Computing between calls takes what it took. A call ends when whatever it needed is there (the start of a send, the
+ * last member of a collective, the call that it was seen to wait for) and what it took beyond that has passed. What
+ * messages take beyond their latency and bandwidth, and collectives beyond their last member, is of two kinds:
+ *   - as recorded, call by call: the unchanged replay is then the recorded run;
+ *   - by a model fitted to this run (latency, bandwidth by class of distance; the mean of what calls of a kind and size
+ *     take): the difference of that from the recorded run is the error told beside each gain, and what a gain is by it
+ *     is the other end of its range.
+ * As Dimemas (Labarta, Girona, Pillet, Cortes, Gregoris: DiP, a parallel program development environment, Euro-Par
+ * 1996) replays traces, with what Boehme et al. (TOPC 2016) call delays taken out of who caused them.
+ *
+ * In: an .mpix of version 2.  Out: lengths of time. Long runs are replayed by intervals that stand for the rest. */
+#pragma once
+
+#include "format/mpix.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REPLAY_EVENTS_MAX 20000000u /* held in memory at once: about 100 bytes each */
+#define REPLAY_ANY UINT32_MAX
+
+/* Computing before calls at a call site (or any), of a rank (or any), takes so many times as long. */
+struct replay_factor {
+	uint32_t callsite, rank; /* REPLAY_ANY: all */
+	double factor;
+};
+
+/* What is otherwise. REPLAY_AS_IT_WAS: nothing. */
+struct replay_change {
+	const struct replay_factor *factors;
+	uint32_t nfactors;
+	double bandwidth, latency; /* times that of the run; of messages between nodes, of all on a single node */
+	bool balance;		   /* between two calls in which all ranks meet, all compute as long as their mean */
+	bool free_transfers;	   /* what is needed is there at once, and calls take no time beyond it */
+	/* Waits of these states (bit n: state n of enum wait_state, SPEC.md) are taken out of who caused them: the
+	 * causer computes so much less before. causer_site: only those whose causer was there; REPLAY_ANY: all. */
+	uint32_t without_states;
+	uint32_t causer_site;
+};
+
+#define REPLAY_AS_IT_WAS ((struct replay_change){.bandwidth = 1, .latency = 1, .causer_site = REPLAY_ANY})
+
+/* What it would have taken. Seconds; shares of the recorded time. */
+struct replay_result {
+	double recorded_s;	    /* from the end of MPI_Init to the start of MPI_Finalize, of the last rank */
+	double replayed_s, error;   /* unchanged, by the model; its difference from the recorded one */
+	double predicted_s, gain_s; /* with the change */
+	double gain;		    /* share of recorded_s */
+	double gain_low, gain_high; /* as share */
+	double covered;		    /* share of the run's events that were replayed */
+	uint64_t given_up;	    /* calls of which what they needed never came */
+};
+
+/* An issue of the analysis. */
+struct replay_issue {
+	const char *name;
+	uint32_t states;   /* that it is made of, as without_states */
+	uint32_t callsite; /* the first that it names, or REPLAY_ANY */
+};
+
+/* The change that takes an issue away. -ENOENT: no replay tells what would be without it. */
+int replay_without_issue(const struct replay_issue *issue, struct replay_change *ret_change);
+
+struct replay;
+
+/* Read what is needed of f, at most max_events of them (more: intervals of the run). -ENOTSUP, with text, for files of
+ * version 1; -EBADMSG or -ENOMEM with text. The caller destroys *ret_replay; f is not needed any more. */
+int replay_create(struct mpix_file *f, uint64_t max_events, struct replay **ret_replay, struct error *e);
+void replay_destroy(struct replay *r);
+/* What change would have gained. Any number of times; 0 or -ENOMEM. */
+int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result);
+/* Latency in ns and bandwidth in bytes a second of messages in a node (0), between nodes (1), as fitted; 0: none was
+ * seen. */
+void replay_model(const struct replay *r, unsigned distance, double *ret_latency_ns, double *ret_bandwidth);

@@ -1,0 +1,253 @@
+/* walk.c - all ranks' calls again, each when what it needs is there.
+ * In: events, needs, computing before each.  Out: when the last rank is done.
+ *
+ * A rank goes on until its call needs something that has not come yet, and queues up there; whoever brings it sends it
+ * on. If nobody can go on although some are not done (clocks contradict each other, or the trace is cut), the call that
+ * ended first as recorded is not held up any more, and counted. */
+#include "postproc/replay/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct walker {
+	uint32_t at, end;    /* event */
+	uint32_t need;	     /* the next of it */
+	uint32_t next;	     /* of those that wait for the same: its number and 1 */
+	bool begun, waiting; /* at a start of an event, or a meeting */
+	double now, begin, ready;
+};
+
+struct walk {
+	const struct interval *v;
+	const struct walk_how *how;
+	struct walker *walkers;
+	double *started;   /* by event that others need; NaN: not yet */
+	uint32_t *waiters; /* by event modulo its size, a power of two less 1 */
+	uint32_t mask;
+	struct gathered {
+		double last, root;
+		uint32_t entered, waiters;
+		bool root_came;
+	} * gathered;
+	VEC(uint32_t) ready;
+	uint64_t given_up;
+};
+
+static void send_on(struct walk *w, uint32_t *waiters)
+{
+	while (*waiters != 0) {
+		struct walker *x = &w->walkers[*waiters - 1];
+		w->ready.at[w->ready.n++] = *waiters - 1;
+		*waiters = x->next;
+		x->next = 0;
+		x->waiting = false;
+	}
+}
+
+static void queue_up(struct walk *w, struct walker *x, uint32_t *waiters)
+{
+	x->next = *waiters;
+	x->waiting = true;
+	*waiters = (uint32_t)(x - w->walkers) + 1;
+}
+
+static void enter(struct walk *w, const struct event *ev, double now)
+{
+	const struct meeting *m = &w->v->meetings.at[ev->meeting];
+	struct gathered *g = &w->gathered[ev->meeting];
+	g->entered++;
+	g->last = fmax(g->last, now);
+	if ((ev->flags & EVENT_ROOT) != 0) {
+		g->root = now;
+		g->root_came = true;
+	}
+	if (g->root_came || g->entered == m->members)
+		send_on(w, &g->waiters);
+}
+
+static void begin(struct walk *w, struct walker *x)
+{
+	const struct event *ev = &w->v->events[x->at];
+	x->now += (double)w->how->gaps[x->at];
+	x->begin = x->ready = x->now;
+	x->begun = true;
+	x->need = w->v->needs_of[x->at];
+	if ((ev->flags & EVENT_NEEDED) != 0) {
+		w->started[x->at] = x->now;
+		send_on(w, &w->waiters[x->at & w->mask]);
+	}
+	if ((ev->flags & EVENT_ENTERS) != 0)
+		enter(w, ev, x->now);
+}
+
+/* What of a transfer is left with another network. */
+static double transfer_ns(const struct walk *w, const struct need *n)
+{
+	const struct replay_change *c = w->how->change;
+	const struct model *m = w->how->model;
+	if (c->free_transfers)
+		return 0;
+	double latency = m->latency_ns[n->distance], moving = m->ns_per_byte[n->distance] * n->bytes;
+	double ns = w->how->by_model ? latency + moving : (double)n->transfer_ns;
+	if (n->distance == 0 && !w->how->one_node)
+		return ns;
+	return fmax(0, ns - latency * (1 - c->latency) - moving * (1 - 1 / c->bandwidth));
+}
+
+/* Is there what a need is about? Then it moves when the call is ready. */
+static bool is_there(struct walk *w, struct walker *x, const struct need *n)
+{
+	double at;
+	if (n->kind == NEED_NOTHING)
+		return true;
+	if (n->kind == NEED_MEETING) {
+		struct gathered *g = &w->gathered[n->of];
+		bool from_root = n->gathering == GATHER_FROM_ROOT;
+		if (from_root ? !g->root_came : g->entered < w->v->meetings.at[n->of].members) {
+			queue_up(w, x, &g->waiters);
+			return false;
+		}
+		at = from_root ? g->root : g->last;
+	} else {
+		at = w->started[n->of];
+		if (isnan(at)) {
+			queue_up(w, x, &w->waiters[n->of & w->mask]);
+			return false;
+		}
+		at += n->kind == NEED_MESSAGE ? transfer_ns(w, n) : 0;
+	}
+	x->ready = fmax(x->ready, at);
+	return true;
+}
+
+/* What a collective or a send takes itself, with another network: as far as its bytes explain it. */
+static double otherwise(const struct walk *w, const struct event *ev, double ns)
+{
+	const struct replay_change *c = w->how->change;
+	const struct model *m = w->how->model;
+	bool collective = (ev->flags & EVENT_BLOCKS) != 0;
+	unsigned distance = collective ? !w->how->one_node : ev->distance;
+	if (distance == NO_DISTANCE || (distance == 0 && !w->how->one_node))
+		return ns;
+	double moving = fmin(ns, m->ns_per_byte[distance] * ev->bytes);
+	return (ns - moving) * (collective ? c->latency : 1) + moving / c->bandwidth;
+}
+
+/* What the call takes beyond what it needs. Whoever waited as recorded and does not now is through as quickly as others
+ * who did not. */
+static double spent_ns(const struct walk *w, const struct walker *x)
+{
+	const struct event *ev = &w->v->events[x->at];
+	bool needs = w->v->needs_of[x->at + 1] > w->v->needs_of[x->at];
+	bool waited = (ev->flags & EVENT_WAITED) != 0, waits = x->ready > x->begin;
+	double ns = (double)w->v->spent_ns[x->at], mean;
+	if (!needs || (!w->how->by_model && (waits || !waited)))
+		return ns;
+	mean = model_spent_ns(w->how->model, ev, waits);
+	return isnan(mean) ? ns : w->how->by_model ? mean : fmin(mean, ns);
+}
+
+static void finish(struct walk *w, struct walker *x)
+{
+	double ns = w->how->change->free_transfers ? 0 : otherwise(w, &w->v->events[x->at], spent_ns(w, x));
+	x->now = x->ready + ns;
+	x->begun = false;
+	x->at++;
+}
+
+static void go_on(struct walk *w, struct walker *x)
+{
+	while (x->at < x->end) {
+		if (!x->begun)
+			begin(w, x);
+		for (; x->need < w->v->needs_of[x->at + 1]; x->need++)
+			if (!is_there(w, x, &w->v->needs.at[x->need]))
+				return;
+		finish(w, x);
+	}
+}
+
+static void go_on_all(struct walk *w)
+{
+	while (w->ready.n > 0)
+		go_on(w, &w->walkers[w->ready.at[--w->ready.n]]);
+}
+
+static void leave_queue(struct walk *w, struct walker *x)
+{
+	const struct need *n = &w->v->needs.at[x->need];
+	uint32_t *at = n->kind == NEED_MEETING ? &w->gathered[n->of].waiters : &w->waiters[n->of & w->mask];
+	while (*at != (uint32_t)(x - w->walkers) + 1)
+		at = &w->walkers[*at - 1].next;
+	*at = x->next;
+	x->next = 0;
+	x->waiting = false;
+}
+
+/* Nobody can go on: who ended first, as recorded, does. False: all are done. */
+static bool give_up_one(struct walk *w)
+{
+	struct walker *first = NULL;
+	for (uint32_t i = 0; i < w->v->ntracks; i++) {
+		struct walker *x = &w->walkers[i];
+		if (x->waiting && (first == NULL || w->v->events[x->at].end_ns < w->v->events[first->at].end_ns))
+			first = x;
+	}
+	if (first == NULL)
+		return false;
+	leave_queue(w, first);
+	first->need++;
+	w->given_up++;
+	w->ready.at[w->ready.n++] = (uint32_t)(first - w->walkers);
+	return true;
+}
+
+static int walk_begin(struct walk *w)
+{
+	const struct interval *v = w->v;
+	w->mask = 1;
+	while (w->mask < v->ntracks)
+		w->mask = 2 * w->mask + 1;
+	w->walkers = calloc(v->ntracks + 1u, sizeof(*w->walkers));
+	w->waiters = calloc(w->mask + 1u, sizeof(*w->waiters));
+	w->started = malloc((v->n + 1u) * sizeof(*w->started));
+	w->gathered = calloc(v->meetings.n + 1, sizeof(*w->gathered));
+	if (w->walkers == NULL || w->waiters == NULL || w->started == NULL || w->gathered == NULL ||
+	    vec_reach(&w->ready, v->ntracks) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < v->n; i++)
+		w->started[i] = NAN;
+	int64_t first = INT64_MAX;
+	for (uint32_t i = 0; i < v->ntracks; i++)
+		first = v->tracks[i].n > 0 && v->tracks[i].begin_ns < first ? v->tracks[i].begin_ns : first;
+	w->ready.n = 0;
+	for (uint32_t i = v->ntracks; i-- > 0;) {
+		const struct track *t = &v->tracks[i];
+		w->walkers[i] = (struct walker){.at = t->first, .end = t->first + t->n};
+		w->walkers[i].now = t->n > 0 ? (double)(t->begin_ns - first) : 0;
+		w->ready.at[w->ready.n++] = i;
+	}
+	return 0;
+}
+
+int interval_walk(const struct interval *v, const struct walk_how *how, double *ret_ns, uint64_t *ret_given_up)
+{
+	struct walk w = {.v = v, .how = how};
+	int code = walk_begin(&w);
+	*ret_ns = 0;
+	if (code == 0) {
+		do
+			go_on_all(&w);
+		while (give_up_one(&w));
+	}
+	for (uint32_t i = 0; i < v->ntracks && code == 0; i++)
+		if (v->tracks[i].n > 0)
+			*ret_ns = fmax(*ret_ns, w.walkers[i].now);
+	*ret_given_up += w.given_up;
+	free(w.walkers);
+	free(w.waiters);
+	free(w.started);
+	free(w.gathered);
+	vec_done(&w.ready);
+	return code;
+}

@@ -1,0 +1,11 @@
+/* gain.h - what a run would gain without an issue, as the page and the terminal say it. */
+#pragma once
+
+#include "base/json.h"
+
+#include <stdbool.h>
+
+#define GAIN_TEXT 128
+
+/* "239 ms, 50 % of the run (48 to 52 %)"; in UTF-8, or plain for a terminal. False: the analysis does not know. */
+bool gain_text(const cJSON *issue, bool plain, char ret_text[GAIN_TEXT]);

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""whatif.py - `mpitrace whatif` on a traced program: what is asked is answered, what cannot be is one line. How near predictions come
+is for tests/unit/replay.c, where times are known, and for tests/bench/whatif.py."""
+import json
+import subprocess
+
+from trace import MPITRACE, Place, Tests
+
+
+def whatif(*words):
+    return subprocess.run([MPITRACE, 'whatif', *words], capture_output=True, text=True)
+
+
+def answer(*words):
+    said = whatif(*words, '--json')
+    return json.loads(said.stdout) if said.returncode == 0 else {'failed': said.stderr}
+
+
+def refused(t, what, code, text, *words):
+    said = whatif(*words)
+    t.check(what + ' is refused in a line', said.returncode == code and text in said.stderr and not said.stdout, said)
+
+
+def main():
+    t = Tests()
+    with Place('openmpi') as place:
+        run = place.traced(4, place.compile('mended.c'), 'barrier')
+        t.check('the program runs', run.returncode == 0, run.stderr)
+        mpix, a = place.dir + '/out/trace.mpix', place.analysis()
+        line = next(s['line'] for s in a['callsites'] if s['function'] == 'barrier')
+        as_it_was = answer(mpix)
+        t.equal('the schema', as_it_was.get('schema'), 'mpitrace/whatif/1')
+        t.check('unchanged nothing is gained', abs(as_it_was['gain']) < 1e-6 and as_it_was['given_up'] == 0 and as_it_was['covered'] == 1,
+                as_it_was)
+        t.check('the replay says how far it is off', abs(as_it_was['replayed_s'] / as_it_was['recorded_s'] - 1) - as_it_was['error'] < 1e-9,
+                as_it_was)
+        t.check('each issue with a gain is a choice', {'without ' + i['issue'] for i in a['issues'] if 'gain' in i and i['issue'] != 'load_imbalance'}
+                <= {c['what'] for c in as_it_was['choices']}, as_it_was)
+        balanced, less = answer(mpix, '--balance'), answer(mpix, '--rank', '1=0.5x')
+        t.check('balance gains, half of the heaviest rank too', 0 < balanced['gain'] < 1 and 0 < less['gain'] < 1, (balanced, less))
+        t.check('the range holds the gain', balanced['gain_low'] <= balanced['gain'] <= balanced['gain_high'], balanced)
+        t.check('twice the work loses', answer(mpix, '--rank', '1=2x')['gain'] < 0)
+        t.check('the line before which it computes', abs(answer(mpix, '--site', 'mended.c:%d=0.5x' % line)['gain']) > 0.1)
+        t.equal('what is otherwise, in words', answer(mpix, '--balance', '--rank', '2=0.5')['what'],
+                ['computing balanced between the ranks', 'rank 2 computing 0.5 times as long'])
+        issue = next(i for i in a['issues'] if i['issue'] == 'load_imbalance')
+        t.check('an issue gains what the analysis says', abs(answer(mpix, '--without', 'load_imbalance')['gain'] - issue['gain']['share']) < 1e-3,
+                issue)
+        text = whatif(mpix).stdout
+        t.check('text for people', text.startswith('Recorded ') and 'shorter' in text and max(map(len, text.splitlines())) <= 100, text)
+        refused(t, 'a rank that is not there', 3, 'no such rank', mpix, '--rank', '4=2x')
+        refused(t, 'a line that is not there', 3, 'no call of MPI', mpix, '--site', 'mended.c:1=2x')
+        refused(t, 'an issue that is not there', 3, 'no such issue', mpix, '--without', 'death')
+        refused(t, 'no number', 2, 'a factor is a number', mpix, '--network', 'fast')
+        refused(t, 'a network of nothing', 2, 'above 0', mpix, '--network', '0x')
+        refused(t, 'no file', 3, 'cannot open', place.dir + '/none.mpix')
+        refused(t, 'a file that is none', 3, 'mended', place.dir + '/mended')
+    t.end()
+
+
+if __name__ == '__main__':
+    main()

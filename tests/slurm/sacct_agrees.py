@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""sacct_agrees.py MPITRACE DB JOBS - what the fleet's database says of each step is what sacct says of it, in every field that sacct has. sacct
+is asked here in another way than by mpitrace: a question for each job, with its own words for times and bytes. Prints what differs; exit code 1."""
+import json
+import subprocess
+import sys
+
+UNITS = {'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40}
+
+
+def sacct(job, column, whole):
+    """The column of the job itself, or of its steps: {step id: text}."""
+    out = subprocess.run(['sacct', '-a', '-n', '-p', '-D', '-S', '2020-01-01', '-j', job, '-o', 'jobidraw%40,' + column + '%200', *(['-X'] if whole else [])],
+                         env={**__import__('os').environ, 'SLURM_TIME_FORMAT': '%Y-%m-%d %H:%M:%S', 'TZ': 'UTC'}, capture_output=True, text=True, check=True).stdout
+    return {line.split('|', 1)[0].strip(): line.split('|', 1)[1].rstrip('|').strip() for line in out.splitlines() if '|' in line}
+
+
+def number_of(text):
+    return None if text == '' else float(text)
+
+
+def bytes_of(text):
+    return None if text == '' else round(float(text.rstrip('KMGT')) * UNITS.get(text[-1:], 1))
+
+
+def nothing_for_none(text):
+    return text or ''
+
+
+WHOLE = {'account': ('account', nothing_for_none), 'partition': ('partition', nothing_for_none), 'qos': ('qos', nothing_for_none), 'name': ('jobname', nothing_for_none),
+         'user': ('user', nothing_for_none), 'submit': ('submit', str), 'req_mem_bytes': ('reqmem', bytes_of),
+         'array_job_id': ('jobid', lambda x: x.split('_')[0] if '_' in x else ''), 'array_task_id': ('jobid', lambda x: int(x.split('_')[1]) if '_' in x else None),
+         'het_job_id': ('jobid', lambda x: x.split('+')[0] if '+' in x else ''), 'het_offset': ('jobid', lambda x: int(x.split('+')[1]) if '+' in x else None)}
+STEP = {'start': ('start', str), 'end': ('end', str), 'state': ('state', lambda x: x.split()[0]), 'exit_code': ('exitcode', lambda x: int(x.split(':')[0])),
+        'signal': ('exitcode', lambda x: int(x.split(':')[1])), 'nodes': ('nnodes', number_of), 'tasks': ('ntasks', number_of),
+        'alloc_cpus': ('alloccpus', number_of), 'max_rss_bytes': ('maxrss', bytes_of), 'energy_j': ('consumedenergyraw', number_of)}
+
+
+def differences(row):
+    job, step = row['job'], row['key'].split(':')[1]
+    for field, (column, of) in {**WHOLE, **STEP}.items():
+        whole = field in WHOLE
+        said = sacct(job, column, whole).get(job if whole else step, '(no line)')
+        want = of(said)
+        if row[field] != want and not (want is None and said == ''):
+            yield '%s %s: %s, and sacct has "%s"' % (row['key'], field, row[field], said)
+
+
+def main():
+    mpitrace, db, jobs = sys.argv[1:]
+    out = subprocess.run([mpitrace, 'fleet', 'query', '--db', db, '--json', 'select * from job_list'], capture_output=True, text=True, check=True).stdout
+    rows = json.loads(out)
+    bad = [d for row in rows for d in differences(row)]
+    for text in bad[:40]:
+        print('# ' + text)
+    wrong = [r['key'] for r in rows if abs(r['core_hours'] * 3600 - r['alloc_cpus'] * r['elapsed_s']) > 1e-3 * r['core_hours'] * 3600]
+    count = len({r['job'] for r in rows})
+    print('# %d steps of %d jobs, %d fields each, %d differ; core-hours of %d are not those of their processors' % (len(rows), count, len(WHOLE) + len(STEP), len(bad), len(wrong)))
+    sys.exit(bool(bad or wrong) or count < int(jobs))
+
+
+main()

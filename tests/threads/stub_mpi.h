@@ -1,0 +1,20 @@
+/* stub_mpi.h - what the calls of the stub give back. */
+#pragma once
+
+#include <mpi.h>
+
+#define STUB_MEMBERS 64
+
+struct stub_members {
+	int n;
+	int ranks[STUB_MEMBERS]; /* of the world */
+};
+
+extern struct stub {
+	int size, rank; /* of the world; one rank has no groups */
+	int error;	/* of the next call that can fail */
+	int source, tag, bytes;
+	int done[STUB_MEMBERS], ndone; /* indices of requests that are complete */
+	MPI_Request persistent;	       /* stays when it is complete; of Send_init, the last one */
+	struct stub_members next;      /* of the communicator that is made next */
+} stub;

@@ -1,0 +1,455 @@
+/* cli.c - the parts of the command that need no trace: texts from outside on a terminal, what other programs say, keys,
+ * and what the doctor reads of files and of Slurm's configuration. */
+#include "cli/capture.h"
+#include "cli/doctor.h"
+#include "cli/doctor_elf.h"
+#include "cli/live_keys.h"
+#include "cli/print.h"
+#include "cli/program_mpi.h"
+#include "cli/show_text.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char place[] = "/tmp/mpitrace-cli-XXXXXX";
+
+static void begin(void)
+{
+	cr_assert_not_null(mkdtemp(place));
+	cr_assert_eq(chmod(place, 0755), 0);
+}
+
+static void end(void)
+{
+	char command[64];
+	snprintf(command, sizeof(command), "rm -rf %s", place);
+	cr_assert_eq(system(command), 0);
+}
+
+static const char *below(const char *name)
+{
+	static char path[4][128];
+	static unsigned turn;
+	char *to = path[turn++ % 4];
+	snprintf(to, sizeof(path[0]), "%s/%s", place, name);
+	return to;
+}
+
+static void put(const char *name, const void *bytes, size_t n)
+{
+	FILE *f = fopen(below(name), "w");
+	cr_assert_not_null(f);
+	cr_assert_eq(fwrite(bytes, 1, n, f), n);
+	fclose(f);
+}
+
+static void put_text(const char *name, const char *text)
+{
+	put(name, text, strlen(text));
+}
+
+/* ---- texts ---- */
+
+static void assert_plain(const char *text, int max_bytes, const char *expected)
+{
+	char *got = NULL;
+	size_t n;
+	FILE *to = open_memstream(&got, &n);
+	put_plain(to, text, max_bytes);
+	fclose(to);
+	cr_expect_str_eq(got, expected, "%s", got);
+	free(got);
+}
+
+Test(print, what_shows_nothing_or_turns_the_writing_is_written_out)
+{
+	assert_plain("halo.c", 99, "halo.c");
+	assert_plain("a\033[31mb", 99, "a\\x1b[31mb");
+	assert_plain("a\nb\177", 99, "a\\x0ab\\x7f");
+	assert_plain("\xe2\x80\xae"
+		     "cod.exe",
+		     99, "\\u202ecod.exe");
+	assert_plain("\xc2\x9b", 99, "\\x9b");
+	assert_plain("m\xc3\xbc\xff!", 99, "m\xc3\xbc\\xff!");
+}
+
+Test(print, what_is_too_long_is_cut_and_says_so)
+{
+	assert_plain("abcd", 4, "abcd");
+	assert_plain("abcde", 4, "abcd...");
+	assert_plain("", 0, "");
+	assert_plain("\xff\xff\xff", 2, "\\xff\\xff...");
+}
+
+static char *words_of(const char *text, int column, int indent)
+{
+	char *got = NULL;
+	size_t n;
+	FILE *before = stdout;
+	stdout = open_memstream(&got, &n);
+	show_words(text, column, indent);
+	fclose(stdout);
+	stdout = before;
+	return got;
+}
+
+Test(show, words_are_broken_before_the_last_column)
+{
+	char *got = words_of("aaaa bbbb  cccc", 70, 4);
+	cr_expect_str_eq(got, "aaaa bbbb\n    cccc\n", "%s", got);
+	free(got);
+	got = words_of("aaaa bbbb", 71, 4);
+	cr_expect_str_eq(got, "aaaa bbbb\n", "to column 80: %s", got);
+	free(got);
+	got = words_of("aaaa bbbb", 72, 2);
+	cr_expect_str_eq(got, "aaaa\n  bbbb\n", "not to 81: %s", got);
+	free(got);
+	got = words_of("12 \xc2\xb5s, 3 \xc2\xb5seconds", 0, 0);
+	cr_expect_str_eq(got, "12 us, 3 \xc2\xb5seconds\n", "%s", got);
+	free(got);
+}
+
+Test(show, a_word_longer_than_a_line_is_cut_into_lines)
+{
+	char word[200];
+	memset(word, 'x', sizeof(word) - 1);
+	word[sizeof(word) - 1] = '\0';
+	char *got = words_of(word, 0, 4), *line = got;
+	size_t all = 0;
+	for (size_t n; *line != '\0'; line += n + 1) {
+		n = strcspn(line, "\n");
+		cr_expect_leq(n, SHOW_COLUMNS, "%zu", n);
+		for (size_t i = 0; i < n; i++)
+			all += line[i] == 'x';
+	}
+	cr_expect_eq(all, strlen(word));
+	free(got);
+}
+
+Test(show, names_are_ascii_of_a_bounded_length)
+{
+	cr_expect_str_eq(show_name("late_sender", 40, true).s, "late sender");
+	cr_expect_str_eq(show_name("late_sender", 40, false).s, "late_sender");
+	cr_expect_str_eq(show_name("late_sender", 4, false).s, "late");
+	cr_expect_str_eq(show_name("a\033\177~ \xc3\xbc", 40, false).s, "a??~ ??");
+}
+
+Test(show, without_times_of_threads_the_whole_is_that_of_all_ranks)
+{
+	cJSON *a = cJSON_Parse(
+		"{\"per_rank\":[{\"useful_s\":1,\"mpi_s\":2},{\"useful_s\":4}],\"coverage\":{\"events\":0}}");
+	cr_expect_eq(show_ranks_s(a), 7);
+	cr_expect_eq(show_whole_s(a), 7);
+	cr_expect_not(show_has_events(a));
+	cJSON_AddItemToObject(a, "summary", cJSON_Parse("{\"threads_s\":9}"));
+	cr_expect_eq(show_whole_s(a), 9);
+	cJSON_Delete(a);
+	a = cJSON_Parse("{}");
+	cr_expect(isnan(show_whole_s(a)), "not known, and not zero");
+	cr_expect(show_has_events(a));
+	cr_expect_str_eq(show_known(a, "wait_s", seconds_text).s, "not known");
+	cJSON_Delete(a);
+}
+
+/* ---- other programs ---- */
+
+TestSuite(programs, .init = begin, .fini = end);
+
+static int runs(const char *script, char *to, size_t size)
+{
+	char *const words[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)script, NULL};
+	return capture(words, to, size);
+}
+
+Test(programs, what_one_says_is_captured_and_cut_to_size)
+{
+	char text[8];
+	cr_expect_eq(runs("echo out; echo err >&2; exit 3", text, sizeof(text)), 3);
+	cr_expect_str_eq(text, "out\nerr");
+	cr_expect_eq(runs("cat; head -c 100000 /dev/zero | tr '\\0' x", text, sizeof(text)), 0,
+		     "nothing to read, and never a full pipe");
+	cr_expect_str_eq(text, "xxxxxxx");
+	cr_expect_eq(runs("kill -9 $$", text, sizeof(text)), -1);
+	cr_expect_str_eq(text, "");
+	char *const none[] = {(char *)(uintptr_t) "/nonexistent/x", NULL};
+	cr_expect_eq(capture(none, text, sizeof(text)), 127);
+}
+
+Test(programs, python_is_known_by_its_name)
+{
+	static const char *const yes[] = {"python", "/usr/bin/python3", "python3.11", "/opt/x/python2.7"};
+	static const char *const no[] = {"pythonw", "ipython3", "/python3/run", "python-config", "pytho"};
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		cr_expect(program_is_python(yes[i]), "%s", yes[i]);
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		cr_expect_not(program_is_python(no[i]), "%s", no[i]);
+}
+
+Test(programs, which_mpi_one_loads_is_asked_of_the_loader)
+{
+	put_text("script", "#!/bin/sh\nexit 0\n");
+	put_text("empty", "");
+	cr_expect_eq(program_mpi("/proc/self/exe").kind, MPI_NONE);
+	cr_expect_eq(program_mpi(below("script")).kind, MPI_NOT_KNOWN);
+	cr_expect_eq(program_mpi(below("empty")).kind, MPI_NOT_KNOWN);
+	cr_expect_eq(program_mpi(below("nothing")).kind, MPI_NOT_KNOWN);
+	cr_expect_eq(program_mpi(place).kind, MPI_NOT_KNOWN);
+}
+
+/* ---- libraries, without loading them ---- */
+
+static size_t copy_of_own(const char *name, size_t less)
+{
+	char *bytes = NULL;
+	size_t n = 0, cap = 0, got = 1;
+	FILE *f = fopen("/proc/self/exe", "r");
+	cr_assert_not_null(f);
+	for (; got > 0; n += got) {
+		cap = cap < n + 65536 ? 2 * cap + 65536 : cap;
+		bytes = realloc(bytes, cap);
+		got = fread(bytes + n, 1, 65536, f);
+	}
+	fclose(f);
+	put(name, bytes, n > less ? n - less : 0);
+	free(bytes);
+	return n;
+}
+
+Test(programs, a_file_that_is_cut_empty_or_something_else_is_called_that)
+{
+	char head[64] = "\177ELF";
+	size_t n = copy_of_own("whole", 0);
+	copy_of_own("cut", 1000);
+	copy_of_own("short", n - 100);
+	put_text("empty", "");
+	put_text("text", "hello, this is no program at all, whatever it is called\n");
+	put_text("script", "#!/bin/sh\n");
+	put("other", head, sizeof(head));
+	cr_expect_null(program_wrong(below("whole")), "%s", program_wrong(below("whole")));
+	cr_expect_null(program_wrong(below("script")));
+	cr_expect_str_eq(program_wrong(below("cut")), "is cut: it ends before what its headers promise");
+	cr_expect_not_null(program_wrong(below("short")));
+	cr_expect_str_eq(program_wrong(below("empty")), "is empty");
+	cr_expect_str_eq(program_wrong(below("text")), "is no ELF file");
+	cr_expect_str_eq(elf_wrong(below("script")), "is no ELF file");
+	cr_expect_str_eq(program_wrong(below("other")), "is for another processor");
+	cr_expect_str_eq(program_wrong(below("nothing")), "cannot be opened");
+	cr_expect_str_eq(program_wrong(place), "is no file");
+}
+
+/* What a plugin says of itself. */
+__attribute__((visibility("default"))) const int known_number[2];
+const int known_number[2] = {4711, 12};
+
+Test(programs, data_of_a_library_are_read_by_their_name)
+{
+	int got[3] = {9, 9, 9};
+	cr_expect(elf_has("/proc/self/exe", "known_number"));
+	cr_expect_not(elf_has("/proc/self/exe", "known_numbe"));
+	cr_expect_not(elf_has("/proc/self/exe", "known_number_"));
+	cr_expect_not(elf_has("/proc/self/exe", "fopen"), "it needs that, and does not have it");
+	cr_expect(elf_data("/proc/self/exe", "known_number", got, sizeof(got)));
+	cr_expect(got[0] == 4711 && got[1] == 12 && got[2] == 0, "%d %d %d", got[0], got[1], got[2]);
+	cr_expect_not(elf_data(below("nothing"), "known_number", got, sizeof(got)));
+	cr_expect_eq(got[0], 0);
+}
+
+/* ---- whom a path is open to ---- */
+
+Test(programs, the_first_directory_that_keeps_users_out_is_named)
+{
+	struct hindrance h = {.what = ""};
+	if (geteuid() != 0)
+		cr_skip_test("needs root: an ordinary user is asked for");
+	cr_assert_eq(mkdir(below("a"), 0755), 0);
+	put_text("a/file", "x");
+	cr_assert_eq(chmod(below("a/file"), 0644), 0);
+	cr_expect_not(path_hinders(below("a/file"), PATH_READ, &h), "%s", h.what);
+	cr_expect(path_hinders(below("a/file"), PATH_RUN, &h));
+	cr_expect_not_null(strstr(h.what, "a/file (mode 0644) cannot be run"), "%s", h.what);
+	cr_assert_eq(chmod(below("a"), 0700), 0);
+	cr_expect(path_hinders(below("a/file"), PATH_READ, &h));
+	cr_expect_not_null(strstr(h.what, "/a (mode 0700) cannot be entered by ordinary users"), "%s", h.what);
+	cr_expect_not_null(strstr(h.next, "chmod a+rx"), "%s", h.next);
+	cr_assert_eq(symlink(below("a/file"), below("link")), 0);
+	cr_expect(path_hinders(below("link"), PATH_READ, &h), "also behind a link");
+	cr_expect(path_hinders(below("b"), PATH_READ, &h));
+	cr_expect_not_null(strstr(h.what, "is not there"), "%s", h.what);
+}
+
+Test(programs, what_others_could_exchange_is_named)
+{
+	struct hindrance h;
+	cr_assert_eq(mkdir(below("a"), 0755), 0);
+	put_text("a/file", "x");
+	cr_assert_eq(chmod(below("a/file"), 0644), 0);
+	cr_expect_not(path_is_writable(below("a/file"), &h));
+	cr_assert_eq(chmod(below("a/file"), 0646), 0);
+	cr_expect(path_is_writable(below("a/file"), &h));
+	cr_assert_eq(chmod(below("a/file"), 0644), 0);
+	cr_assert_eq(chmod(below("a"), 0757), 0);
+	cr_expect(path_is_writable(below("a/file"), &h));
+	cr_expect_not_null(strstr(h.what, "who could replace what is in it"), "%s", h.what);
+	cr_assert_eq(chmod(below("a"), 01777), 0);
+	cr_expect_not(path_is_writable(below("a/file"), &h), "a sticky one lets nobody exchange what is another's");
+}
+
+/* ---- Slurm's configuration ---- */
+
+void verdict_say(struct verdict *v, enum verdict_level level, const char *next, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	v->level = level;
+	vsnprintf(v->what, sizeof(v->what), fmt, args);
+	snprintf(v->next, sizeof(v->next), "%s", next != NULL ? next : "");
+	va_end(args);
+}
+
+static struct plugstack stack_of(const char *text)
+{
+	static struct plugstack p;
+	setenv("SLURM_CONF", below("slurm.conf"), 1);
+	put_text("slurm.conf", "ClusterName=c\n");
+	put_text("plugstack.conf", text);
+	plugstack_read(&p);
+	return p;
+}
+
+Test(programs, the_plugin_is_found_with_its_arguments)
+{
+	struct plugstack p = stack_of("# ours\n\noptional /usr/lib/other.so x\n"
+				      "optional\t/opt/lib/mpitrace.so spool=/var/x report_seconds=9 # and so on\n");
+	cr_expect(p.there);
+	cr_expect_eq(p.times, 1);
+	cr_expect_str_eq(p.plugin, "/opt/lib/mpitrace.so");
+	cr_expect_str_eq(p.config.spool, "/var/x");
+	cr_expect_eq(p.config.report_seconds, 9);
+	cr_expect_eq(p.wrong.level, VERDICT_OK, "%s", p.wrong.what);
+	cr_expect_not(p.before_pyxis);
+}
+
+Test(programs, what_is_wrong_with_it_is_said_with_file_and_line)
+{
+	static const struct {
+		const char *text, *said;
+		enum verdict_level level;
+	} cases[] = {
+		{"required /opt/mpitrace.so\n", ":1: required: a failing plugin would stop jobs", VERDICT_BAD},
+		{"\noptional /opt/mpitrace.so spol=/x\n", ":2: \"spol=/x\" is not understood", VERDICT_WARN},
+		{"optional /opt/mpitrace.so spool_fs=disk\n", ":1: \"spool_fs=disk\" has no value", VERDICT_WARN},
+		{"optonal /opt/mpitrace.so\n", "\"optonal\" is none of optional, required and include", VERDICT_BAD},
+		{"optonal /opt/x.so\n", "\"optonal\" is none of", VERDICT_WARN},
+		{"optional\n", ":1: a word and no path", VERDICT_WARN},
+		{"optional /opt/libmpitrace.so\n", "names no plugin of mpitrace", VERDICT_BAD},
+		{"include plugstack.conf\n", "files include each other without end", VERDICT_BAD},
+		{"include missing.conf\n", "include missing.conf: there is no such file", VERDICT_WARN},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct plugstack p = stack_of(cases[i].text);
+		cr_expect_eq(p.wrong.level, cases[i].level, "case %zu: %s", i, p.wrong.what);
+		cr_expect_not_null(strstr(p.wrong.what, cases[i].said), "case %zu: %s", i, p.wrong.what);
+	}
+	cr_expect_eq(stack_of("include none.d/*.conf\n").wrong.level, VERDICT_OK, "a pattern may match nothing");
+}
+
+Test(programs, the_worst_of_what_is_wrong_stays)
+{
+	struct plugstack p = stack_of("optional\nrequired /opt/mpitrace.so\noptional\n");
+	cr_expect_eq(p.wrong.level, VERDICT_BAD);
+	cr_expect_not_null(strstr(p.wrong.what, ":2:"), "%s", p.wrong.what);
+}
+
+Test(programs, a_container_plugin_behind_it_is_noticed)
+{
+	cr_expect(stack_of("optional /opt/mpitrace.so\noptional /opt/spank_pyxis.so\n").before_pyxis);
+	cr_expect_not(stack_of("optional /opt/spank_pyxis.so\noptional /opt/mpitrace.so\n").before_pyxis);
+}
+
+Test(programs, includes_are_read_from_beside_the_file_that_has_them)
+{
+	cr_assert_eq(mkdir(below("more.d"), 0755), 0);
+	put_text("more.d/a.conf", "optional /opt/mpitrace.so spool=/first\n");
+	put_text("more.d/b.conf", "optional /opt/mpitrace.so spool=/second\n");
+	struct plugstack p = stack_of("include more.d/*.conf\n");
+	cr_expect_eq(p.times, 2);
+	cr_expect_str_eq(p.config.spool, "/first", "the first counts");
+}
+
+Test(programs, a_line_that_slurm_cuts_is_told)
+{
+	static char text[5000];
+	snprintf(text, sizeof(text), "optional /opt/mpitrace.so spool=/%04094d\n", 0);
+	struct plugstack p = stack_of(text);
+	cr_expect_eq(p.wrong.level, VERDICT_BAD);
+	cr_expect_not_null(strstr(p.wrong.what, "Slurm cuts it in two"), "%s", p.wrong.what);
+}
+
+Test(programs, a_key_of_slurms_configuration_is_found_through_includes)
+{
+	char value[64] = "";
+	setenv("SLURM_CONF", below("slurm.conf"), 1);
+	put_text("slurm.conf", "clustername = here # ours\nInclude more.conf\nPlugStackConfigs=/no\n");
+	put_text("more.conf", "PlugStackConfig=/etc/x.conf\n");
+	cr_expect(slurm_conf_value("ClusterName", value, sizeof(value)));
+	cr_expect_str_eq(value, "here");
+	cr_expect(slurm_conf_value("PlugStackConfig", value, sizeof(value)));
+	cr_expect_str_eq(value, "/etc/x.conf");
+	cr_expect_not(slurm_conf_value("Cluster", value, sizeof(value)));
+}
+
+/* ---- keys ---- */
+
+static enum key key_of(const char *text)
+{
+	int ends[2];
+	cr_assert_eq(pipe(ends), 0);
+	cr_assert_eq(dup2(ends[0], 0), 0);
+	cr_assert_eq(write(ends[1], text, strlen(text)), (ssize_t)strlen(text));
+	enum key key = keys_wait(-1);
+	close(ends[0]);
+	close(ends[1]);
+	return key;
+}
+
+Test(keys, are_characters_or_sequences)
+{
+	static const struct {
+		const char *text;
+		enum key key;
+	} cases[] = {
+		{"q", KEY_QUIT},
+		{" ", KEY_PAUSE},
+		{"k", KEY_UP},
+		{"j", KEY_DOWN},
+		{"\033[A", KEY_UP},
+		{"\033[5~", KEY_PAGE_UP},
+		{"\033[6~", KEY_PAGE_DOWN},
+		{"\033OH", KEY_HOME},
+		{"\033[4~", KEY_END},
+		{"x", KEY_OTHER},
+		{"\033[Z", KEY_OTHER},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		cr_expect_eq(key_of(cases[i].text), cases[i].key, "case %zu", i);
+}
+
+Test(keys, come_one_by_one_and_end_with_the_terminal)
+{
+	int ends[2];
+	cr_assert_eq(pipe(ends), 0);
+	cr_assert_eq(dup2(ends[0], 0), 0);
+	cr_assert_eq(write(ends[1], "\033[Bq", 4), 4);
+	cr_expect_eq(keys_wait(-1), KEY_DOWN);
+	cr_expect_eq(keys_wait(-1), KEY_QUIT);
+	cr_expect_eq(keys_wait(1000), KEY_NONE, "nothing came");
+	close(ends[1]);
+	close(ends[0]);
+	cr_expect_eq(keys_wait(-1), KEY_QUIT);
+}

@@ -1,0 +1,218 @@
+/* replay.c - what a run would have taken with something otherwise, of programs of which that is known. */
+#include "step_analysis.h"
+
+#include "postproc/postproc.h"
+#include "postproc/replay/replay.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS 50
+#define LATE_SENDER 1u /* bits of enum wait_state */
+#define WAIT_AT_BARRIER (1u << 3)
+
+enum { SENDS = 20, WAITS = 30, MEETS = 50 }; /* lines */
+
+static const struct replay_change as_it_was = {.bandwidth = 1, .latency = 1, .causer_site = REPLAY_ANY};
+
+/* Write p, analyse it, replay at most max_events of it; destroys p. The caller destroys both. */
+static struct replay *replay_of(struct program *p, double end_us, uint64_t max_events, cJSON **ret_root)
+{
+	char *dir = make_directory(), mpix[256];
+	char *paths[] = {dir};
+	struct postproc_result result = {0};
+	struct replay *r = NULL;
+	struct mpix_file *f;
+	struct error e;
+	program_write(p, dir, end_us, -1);
+	program_destroy(p);
+	snprintf(mpix, sizeof(mpix), "%s/job.mpix", dir);
+	cr_assert_eq(postproc_analyze(paths, 1, mpix, 1, &result, &e), 0, "%s", e.text);
+	if (ret_root != NULL)
+		*ret_root = cJSON_Parse(result.json);
+	free(result.json);
+	cr_assert_eq(mpix_open(mpix, &f, &e), 0, "%s", e.text);
+	cr_assert_eq(replay_create(f, max_events, &r, &e), 0, "%s", e.text);
+	mpix_close(f);
+	remove_directory(dir);
+	return r;
+}
+
+static struct replay_result predict(struct replay *r, struct replay_change change)
+{
+	struct replay_result result;
+	cr_assert_eq(replay_predict(r, &change, &result), 0);
+	return result;
+}
+
+static void near(double got, double wanted, double by, const char *what)
+{
+	cr_assert(fabs(got - wanted) <= by * wanted, "%s: got %g, not %g", what, got, wanted);
+}
+
+/* Rank `heavy` of 4 computes 300 us before each barrier, the others 100; in each step another one if heavy is -1. */
+static struct program *uneven(int heavy, double *ret_end_us)
+{
+	struct program *p = program_create(4, 1);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned r = 0; r < 4; r++) {
+			unsigned most = heavy < 0 ? i % 4 : (unsigned)heavy;
+			double t = 310.0 * i + (r == most ? 300 : 100);
+			program_coll(p, r,
+				     (struct call){.op = "MPI_Barrier",
+						   .from_us = t,
+						   .to_us = 310.0 * i + 310,
+						   .coll = COLL_BARRIER,
+						   .line = MEETS});
+		}
+	*ret_end_us = 310.0 * STEPS;
+	return p;
+}
+
+Test(replay, unchanged_it_is_the_recorded_run)
+{
+	double end_us;
+	struct program *p = uneven(1, &end_us);
+	struct replay *r = replay_of(p, end_us, 1000000, NULL);
+	struct replay_result x = predict(r, as_it_was);
+	near(x.recorded_s, end_us / 1e6, 0.01, "recorded");
+	cr_assert_lt(fabs(x.gain), 1e-6);
+	cr_assert_lt(x.error, 0.02);
+	cr_assert_eq(x.given_up, 0);
+	cr_assert_float_eq(x.covered, 1, 1e-12);
+	replay_destroy(r);
+}
+
+/* The mean is 150 us a step, whoever has more of it. */
+Test(replay, balanced_all_compute_as_long_as_the_mean)
+{
+	for (int heavy = -1; heavy < 2; heavy++) {
+		double end_us;
+		struct program *p = uneven(heavy, &end_us);
+		struct replay *r = replay_of(p, end_us, 1000000, NULL);
+		struct replay_change c = as_it_was;
+		c.balance = true;
+		near(predict(r, c).predicted_s, 160e-6 * STEPS, 0.02, "balanced");
+		c = as_it_was;
+		c.without_states = WAIT_AT_BARRIER;
+		near(predict(r, c).predicted_s, 160e-6 * STEPS, 0.02, "without waiting at the barrier");
+		replay_destroy(r);
+	}
+}
+
+Test(replay, a_rank_that_computes_less_gains_until_another_is_the_slowest)
+{
+	double end_us;
+	struct program *p = uneven(2, &end_us);
+	struct replay *r = replay_of(p, end_us, 1000000, NULL);
+	struct replay_factor half = {REPLAY_ANY, 2, 0.5}, nothing = {REPLAY_ANY, 2, 0}, other = {REPLAY_ANY, 0, 0.5};
+	struct replay_change c = as_it_was;
+	c.nfactors = 1;
+	c.factors = &half;
+	near(predict(r, c).predicted_s, 160e-6 * STEPS, 0.02, "half");
+	c.factors = &nothing;
+	near(predict(r, c).predicted_s, 110e-6 * STEPS, 0.02, "nothing");
+	c.factors = &other;
+	cr_assert_lt(predict(r, c).gain, 1e-6, "another rank was not what it hung on");
+	replay_destroy(r);
+}
+
+/* Rank 0 computes 200 us and sends, rank 1 computes 50 and receives; then both as long
+ * again. A message takes transfer_us. */
+static struct program *late(double transfer_us, uint64_t bytes, unsigned nodes)
+{
+	struct program *p = program_create(2, nodes);
+	double step = 200 + transfer_us;
+	for (unsigned i = 0; i < STEPS; i++) {
+		double t = step * i;
+		program_send(p, 0,
+			     (struct call){.op = "MPI_Send",
+					   .from_us = t + 200,
+					   .to_us = t + step,
+					   .peer = 1,
+					   .bytes = bytes,
+					   .line = SENDS});
+		program_recv(p, 1,
+			     (struct call){.op = "MPI_Recv",
+					   .from_us = t + 50,
+					   .to_us = t + step,
+					   .peer = 0,
+					   .bytes = bytes,
+					   .line = WAITS});
+	}
+	return p;
+}
+
+Test(replay, a_sender_on_time_computes_as_long_as_its_receiver)
+{
+	struct replay *r = replay_of(late(10, 8, 1), 210 * STEPS, 1000000, NULL);
+	struct replay_change c = as_it_was;
+	c.without_states = LATE_SENDER;
+	near(predict(r, c).predicted_s, 60e-6 * STEPS, 0.05, "on time");
+	c.without_states = WAIT_AT_BARRIER;
+	cr_assert_lt(predict(r, c).gain, 1e-6, "there is no such wait");
+	replay_destroy(r);
+}
+
+Test(replay, a_faster_network_shortens_what_goes_between_nodes)
+{
+	struct replay_change c = as_it_was;
+	double latency_ns, bandwidth;
+	c.bandwidth = 2;
+	struct replay *r = replay_of(late(400, 4000000, 2), 600 * STEPS, 1000000, NULL);
+	replay_model(r, 1, &latency_ns, &bandwidth);
+	near(bandwidth, 4000000 / 400e-6, 0.05, "bandwidth");
+	near(predict(r, c).predicted_s, 400e-6 * STEPS, 0.05, "half of each transfer is gone");
+	replay_destroy(r);
+}
+
+Test(replay, intervals_stand_for_a_long_run)
+{
+	double end_us;
+	struct program *p = uneven(1, &end_us);
+	struct replay *r = replay_of(p, end_us, 60, NULL);
+	struct replay_change c = as_it_was;
+	c.balance = true;
+	struct replay_result x = predict(r, c);
+	cr_assert_leq(x.covered, 1);
+	near(x.gain, 1 - 160.0 / 310, 0.1, "gain");
+	replay_destroy(r);
+}
+
+Test(replay, an_issue_has_its_gain_and_the_verdict_says_it)
+{
+	double end_us;
+	cJSON *root = NULL;
+	struct program *p = uneven(1, &end_us);
+	struct replay *r = replay_of(p, end_us, 1000000, &root);
+	cJSON *issue = find_text(root, "issues", "issue", "load_imbalance");
+	near(field(cJSON_GetObjectItem(issue, "gain"), "share"), 1 - 160.0 / 310, 0.05, "gain");
+	cr_assert_not_null(strstr(cJSON_GetObjectItem(root, "verdict")->valuestring, "save 48 % of the run"), "%s",
+			   cJSON_GetObjectItem(root, "verdict")->valuestring);
+	cr_assert(at_path(root, "replay.error") < 0.02);
+	cJSON_Delete(root);
+	replay_destroy(r);
+}
+
+/* A message of which the sender is not in the record holds nobody up. */
+Test(replay, what_never_came_keeps_nobody_from_the_end)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned r = 0; r < 2; r++) {
+		program_recv(p, r,
+			     (struct call){.op = "MPI_Recv",
+					   .from_us = 10,
+					   .to_us = 20,
+					   .peer = (int)(1 - r),
+					   .bytes = 8,
+					   .line = WAITS});
+		program_coll(p, r,
+			     (struct call){.op = "MPI_Barrier", .from_us = 90, .to_us = 100, .coll = COLL_BARRIER});
+	}
+	struct replay *r = replay_of(p, 100, 1000000, NULL);
+	near(predict(r, as_it_was).predicted_s, 90e-6, 0.02, "from the first call to the last");
+	replay_destroy(r);
+}
