@@ -49,8 +49,8 @@ static void end(pid_t pid, bool by_itself)
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
-bool ask(void (*answer)(const void *question, int fd), const void *question, unsigned deadline_ms, size_t cap_bytes,
-	 struct buf *text)
+bool ask_in_child(void (*answer)(const void *question, int fd), const void *question, unsigned deadline_ms,
+		  size_t cap_bytes, struct buf *text)
 {
 	int ends[2];
 	int64_t end_ms = now_ms() + deadline_ms;

@@ -9,5 +9,5 @@
 /* Run answer() in a child; what it writes to fd, which holds no '\0', is appended to *text, at most cap_bytes of it.
  * True: answer() came to its end. False: it died, took longer than deadline_ms, or said more than that; *text has what
  * came until then. */
-bool ask(void (*answer)(const void *question, int fd), const void *question, unsigned deadline_ms, size_t cap_bytes,
-	 struct buf *text);
+bool ask_in_child(void (*answer)(const void *question, int fd), const void *question, unsigned deadline_ms,
+		  size_t cap_bytes, struct buf *text);

@@ -1,7 +1,9 @@
-/* crc32c.c - see crc32c.h. The SSE4.2 instruction where the processor has it, a table elsewhere. */
+/* crc32c.c - see crc32c.h. The instruction (SSE4.2, aarch64: CRC32) where the processor has it, else a table. */
 #include "base/crc32c.h"
 
+#include <stdbool.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 static uint32_t table[256];
 
@@ -22,28 +24,42 @@ static uint32_t by_table(uint32_t crc, const uint8_t *p, size_t n)
 	return crc;
 }
 
-#ifdef __x86_64__
-__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const uint8_t *p, size_t n)
+#ifdef __aarch64__
+#include <asm/hwcap.h>
+#define WITH_INSTRUCTION "+crc"
+#define CRC_OF_WORD(crc, word) __builtin_aarch64_crc32cx((uint32_t)(crc), (word))
+#define CRC_OF_BYTE __builtin_aarch64_crc32cb
+#else
+#define WITH_INSTRUCTION "sse4.2"
+#define CRC_OF_WORD __builtin_ia32_crc32di
+#define CRC_OF_BYTE __builtin_ia32_crc32qi
+#endif
+
+static bool has_instruction(void)
+{
+#ifdef __aarch64__
+	return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
+#else
+	return __builtin_cpu_supports("sse4.2") != 0;
+#endif
+}
+
+__attribute__((target(WITH_INSTRUCTION))) static uint32_t by_instruction(uint32_t crc, const uint8_t *p, size_t n)
 {
 	uint64_t wide = crc;
 	for (; n >= 8; n -= 8, p += 8) {
 		uint64_t word;
 		memcpy(&word, p, 8);
-		wide = __builtin_ia32_crc32di(wide, word);
+		wide = CRC_OF_WORD(wide, word);
 	}
 	crc = (uint32_t)wide;
 	while (n-- > 0)
-		crc = __builtin_ia32_crc32qi(crc, *p++);
+		crc = CRC_OF_BYTE(crc, *p++);
 	return crc;
 }
-#endif
 
 uint32_t crc32c(uint32_t crc, const void *data, size_t len_bytes)
 {
 	crc = ~crc;
-#ifdef __x86_64__
-	if (__builtin_cpu_supports("sse4.2"))
-		return ~by_instruction(crc, data, len_bytes);
-#endif
-	return ~by_table(crc, data, len_bytes);
+	return has_instruction() ? ~by_instruction(crc, data, len_bytes) : ~by_table(crc, data, len_bytes);
 }

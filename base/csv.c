@@ -2,8 +2,19 @@
 #include "base/csv.h"
 #include "base/utf8.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What begins a formula, also in the wide form that East Asian keyboards have. */
+static bool calculates(const char *at)
+{
+	static const char *const wide[] = {"\uff1d", "\uff0b", "\uff0d", "\uff20"}; /* = + - @ */
+	for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++)
+		if (strncmp(at, wide[i], strlen(wide[i])) == 0)
+			return true;
+	return *at != '\0' && strchr("=+-@", *at) != NULL;
+}
 
 char *csv_cell(const char *text)
 {
@@ -20,7 +31,7 @@ char *csv_cell(const char *text)
 	if (*text != '\0' && strchr("\t\r\n", *text) != NULL)
 		*to++ = '\'';
 	for (const char *c = clean; *c != '\0'; last = *c++) {
-		if (strchr("=+-@", *c) != NULL && (last == '\0' || strchr(",;\"", last) != NULL))
+		if (calculates(c) && (last == '\0' || strchr(",;\"", last) != NULL))
 			*to++ = '\'';
 		if (*c == '"')
 			*to++ = '"';

@@ -49,9 +49,9 @@ char *utf8_clean(const void *text, size_t len_bytes)
 	for (size_t i = 0; i < len_bytes;) {
 		uint32_t code;
 		size_t step = utf8_next(from + i, len_bytes - i, &code);
-		if (step == 0 || code < 0x20 || code == 0x7f) {
+		if (step == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) {
 			clean[n++] = '?';
-			i++;
+			i += step > 0 ? step : 1;
 			continue;
 		}
 		memcpy(clean + n, from + i, step);

@@ -11,5 +11,6 @@ size_t utf8_next(const void *text, size_t len_bytes, uint32_t *ret_code);
 size_t utf8_next_of(const char *text, uint32_t *ret_code);
 /* A character that would show nothing, or change how others are shown: control characters, marks of direction. */
 bool utf8_is_unseen(uint32_t code);
-/* A copy of text with ASCII control characters, and bytes that are not UTF-8, replaced by '?'. The caller frees it. */
+/* A copy of text with control characters (of those past ASCII one is CSI, U+009B), and bytes that are not UTF-8,
+ * replaced by '?'. The caller frees it. */
 char *utf8_clean(const void *text, size_t len_bytes);

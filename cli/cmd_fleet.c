@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "fleet/estimate.h"
+#include "fleet/forget.h"
 #include "fleet/monday.h"
 #include "fleet/query.h"
 #include "fleet/report.h"
@@ -261,6 +262,22 @@ static int query(const struct options *o)
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
 
+static int forget(const struct options *o)
+{
+	struct fleet f = {0};
+	struct error e;
+	uint64_t jobs = 0;
+	if (o->user == NULL || o->npaths > 0)
+		return usage_error("fleet", "forget takes --user NAME, and nothing else");
+	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);
+	if (rc == 0)
+		rc = fleet_forget(&f, o->user, &jobs, &e);
+	fleet_close(&f);
+	if (rc == 0)
+		printf("%llu jobs of %s removed\n", (unsigned long long)jobs, o->user);
+	return rc < 0 ? complain(&e) : EXIT_DONE;
+}
+
 static int check(const struct options *o)
 {
 	struct fleet f = {0};
@@ -279,7 +296,8 @@ static int check(const struct options *o)
 static const struct what {
 	const char *name;
 	int (*run)(const struct options *o);
-} whats[] = {{"ingest", ingest}, {"report", report}, {"monday", monday}, {"query", query}, {"check", check}};
+} whats[] = {{"ingest", ingest}, {"report", report}, {"monday", monday},
+	     {"forget", forget}, {"query", query},   {"check", check}};
 
 static int parse_number(const char *name, const char *text, long *ret_value)
 {
@@ -344,7 +362,7 @@ static int fleet(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "serve") == 0)
 		return exec_beside(WEB_PROGRAM, "fleet", argv);
 	if (what == NULL)
-		return usage_error("fleet", "give a command: ingest, report, monday, serve, query or check");
+		return usage_error("fleet", "give a command: ingest, report, monday, serve, query, forget or check");
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc - 1, argv + 1, "o:", names, NULL)) != -1)
 		code = parse_option(&o, c, optarg);

@@ -101,7 +101,8 @@ static bool put_totals(struct buf *out, const struct process *p, uint32_t thread
 	return true;
 }
 
-/* What it may wait for, once, when it is still in the call of the sample before: few calls last so long. */
+/* What it may wait for, once, when it is still in the call of the sample before, or died in it: few calls last so
+ * long. */
 static void put_started(struct buf *out, const struct process *p, uint32_t thread, uint64_t enter_tick)
 {
 	struct drained_thread *t = &p->threads[thread];
@@ -137,6 +138,8 @@ static void put_open(struct buf *out, const struct process *p, uint32_t thread, 
 	t->sampled_started = false;
 	uint64_t age = now_tick > now.enter_tick ? now_tick - now.enter_tick : 0;
 	mpic_put_sample_open(out, age, now.sig, now.words, now.nwords);
+	if (p->gone) /* there is no sample behind this one */
+		put_started(out, p, thread, now.enter_tick);
 }
 
 static struct mpic_system since(const struct mpic_system *now, const struct mpic_system *then)

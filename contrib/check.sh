@@ -264,7 +264,7 @@ at_once() {
 	for part in "$@"; do
 		"$part" &
 		parts[$!]=$part
-		[ ${#parts[@]} = 1 ] || renice -n 5 -p $! >>"$LOG"
+		[ ${#parts[@]} = 1 ] || renice -n 5 -p $! >>"$LOG" 2>&1 || true
 	done
 	set +m
 	trap 'kill -TERM $(jobs -p | sed s/^/-/) 2>/dev/null' EXIT

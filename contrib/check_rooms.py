@@ -23,7 +23,7 @@ postproc/replay:    base format
 postproc:           base format topology postproc/state postproc/replay
 postproc/protocol:  base format
 postproc/compare:   base format
-postproc/live:      base format postproc/state postproc
+postproc/live:      base postproc/state postproc
 spank/policy:       base
 spank/warden:       base format
 spank:              base format spank/policy spank/warden

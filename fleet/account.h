@@ -1,4 +1,4 @@
-/* account.h - what Slurm's own account says of jobs (sacct), joined to their records: fleet/fields.h has which fields. */
+/* account.h - what Slurm's own account says of jobs (sacct), joined to their records: fleet/fields.h has the fields. */
 #pragma once
 
 #include "base/error.h"
@@ -10,8 +10,8 @@
 
 struct account;
 
-/* Ask sacct of n jobs, by their numbers; what is no number is passed over. 0, or -errno with text: there is no sacct, or
- * it does not answer within a minute. */
+/* Ask sacct of n jobs, by their numbers; what is no number is passed over. 0, or -errno with text: there is no sacct,
+ * or it does not answer within a minute. */
 int account_ask(const char *const *jobs, size_t n, struct account **ret_a, struct error *e);
 /* NULL is fine. */
 void account_free(struct account *a);

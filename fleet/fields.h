@@ -1,7 +1,7 @@
-/* fields.h - what a job record has of Slurm's own account, one row a field: its name, what kind of text or number it is,
- * the column of sacct that tells it, and of what: the step, or the whole job. Whoever lists such fields goes by these
- * rows: the record and what sacct adds to it (account.c), the database and the pages, every destination. Held to them by
- * tests/integration/job_fields.py: docs/job.schema.json, docs/FLEET.md, and the tables in contrib/. */
+/* fields.h - what a job record has of Slurm's own account, one row a field: its name, what kind of text or number it
+ * is, the column of sacct that tells it, and of what: the step, or the whole job. Whoever lists such fields goes by
+ * these rows: the record and what sacct adds to it (account.c), the database and the pages, every destination. Held to
+ * them by tests/integration/job_fields.py: docs/job.schema.json, docs/FLEET.md, and the tables in contrib/. */
 #pragma once
 
 enum field_kind {

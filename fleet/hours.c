@@ -1,5 +1,5 @@
-/* hours.c - see hours.h. In: ranks, processors, elapsed_s, hung_s, share, wait_s of a record.  Out: hours, whose parts add
- * up to core_hours. Processors that are bound to a rank do what the rank does; others of the allocation are idle. */
+/* hours.c - see hours.h. In: ranks, processors, elapsed_s, hung_s, share, wait_s of a record.  Out: hours, whose parts
+ * add up to core_hours. Processors that are bound to a rank do what the rank does; the others are idle. */
 #include "fleet/hours.h"
 
 #include "base/json.h"

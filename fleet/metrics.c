@@ -19,7 +19,7 @@ static const struct metric {
 	 "SELECT outcome AS state, total(jobs) FROM outcomes GROUP BY outcome HAVING total(jobs)>0"},
 	{"mpitrace_fleet_core_hours", "Core-hours of steps with a record, by how they ended.",
 	 "SELECT outcome AS state, total(core_hours) FROM outcomes GROUP BY outcome HAVING total(jobs)>0"},
-	{"mpitrace_fleet_hung_core_hours", "Core-hours in which no rank advanced any more, by how the steps ended.",
+	{"mpitrace_fleet_hung_core_hours", "Core-hours after the last progress of any rank, by how the steps ended.",
 	 "SELECT outcome AS state, total(hung) FROM outcomes GROUP BY outcome HAVING total(jobs)>0"},
 	{"mpitrace_fleet_lost_core_hours", "Core-hours that the first issue of each step cost.",
 	 "SELECT n.name AS issue, total(c.loss) FROM causes c JOIN names n ON n.id=c.issue WHERE c.issue>0 GROUP BY c.issue"},
@@ -43,7 +43,7 @@ static const struct metric {
 	 "SELECT n.name AS program, c.change FROM changes c JOIN names n ON n.id=c.program WHERE n.kind=4 AND c.change<0 AND"
 	 " c.day>=strftime('%s','now')/86400-" CHANGED_DAYS " AND c.day=(SELECT max(day) FROM changes x WHERE x.program=c.program)"
 	 " ORDER BY c.change LIMIT " SERIES_MOST},
-	{"mpitrace_fleet_set_aside", "Records whose times cannot be.", "SELECT count(*) FROM set_aside"},
+	{"mpitrace_fleet_set_aside", "Records with invalid times.", "SELECT count(*) FROM set_aside"},
 	{"mpitrace_fleet_last_job_start_seconds", "When the last step with a record began.", "SELECT max(start) FROM jobs HAVING max(start)>0"},
 };
 /* clang-format on */

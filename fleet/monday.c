@@ -23,8 +23,8 @@ int64_t monday_before(int64_t now)
 
 /* ---- matters ---- */
 
-/* By the first column of monday.sql. head: begins the sentence of all matters of the kind, with their core-hours for the
- * first %s and the matters for the second; NULL: each is a sentence of its own. */
+/* By the first column of monday.sql. head: begins the sentence of all matters of the kind, with their core-hours for
+ * the first %s and the matters for the second; NULL: each is a sentence of its own. */
 static const struct kind {
 	const char *name, *head;
 } kinds[] = {
@@ -32,8 +32,8 @@ static const struct kind {
 	{"node", "Nodes that are slow cost up to %s core-hours: %s."},
 	{"program changed", "Programs that became less efficient cost %s core-hours: %s."},
 	{"user changed", "Users whose jobs became less efficient, with programs that did not, lost %s core-hours: %s."},
-	{"little useful", "Users whose jobs hardly compute could have %s core-hours back: %s."},
-	{"idle", "On processors for %s core-hours no rank ran: %s."},
+	{"little useful", "Users whose jobs hardly compute could save %s core-hours: %s."},
+	{"idle", "Processors were allocated without a rank for %s core-hours: %s."},
 	{"program lost", NULL},
 };
 

@@ -58,7 +58,7 @@ void monday_put_text(const struct monday *m, FILE *out)
 	double sum = 0;
 	for (size_t i = 0; i < m->sentences.n; i++)
 		sum += m->sentences.at[i].core_hours;
-	fprintf(out, "Subject: MPI from %s to %s: %.0f of %.0f core-hours could be had back\n\n", from, until, sum,
+	fprintf(out, "Subject: MPI from %s to %s: %.0f of %.0f core-hours could be saved\n\n", from, until, sum,
 		m->core_hours);
 	for (size_t i = 0; i < m->sentences.n; i++) {
 		char before[24];

@@ -128,7 +128,7 @@ static void put_facts(struct fleet_page *g, const cJSON *r)
 		put_time_bar(&g->p, spent.useful, spent.mpi, spent.wait, 1);
 	put_time_legend(&g->p);
 	if (idle > 0)
-		put(&g->p, "<p>The rest, %s core-hours, is of processors on which no rank ran.</p>\n",
+		put(&g->p, "<p>For the rest, %s core-hours, processors were allocated without a rank.</p>\n",
 		    fmt_hours(idle).s);
 	section_end(g);
 	section_begin(g, "facts", "The job", "As it was recorded.");

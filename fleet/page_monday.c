@@ -17,7 +17,7 @@ static void put_letter(struct fleet_page *g, const struct monday_letter *l)
 static void put_sentences(struct fleet_page *g, const struct monday *m)
 {
 	section_begin(g, "sentences", "What to do",
-		      "Ordered by the core-hours of that week that could be had back. Each has a text to send.");
+		      "Ordered by the core-hours of that week that could be saved. Each has a text to send.");
 	if (m->sentences.n == 0)
 		put(&g->p, "<p>Nothing stands out.</p>\n");
 	for (size_t i = 0; i < m->sentences.n; i++) {
@@ -34,7 +34,7 @@ static void put_sentences(struct fleet_page *g, const struct monday *m)
 
 static void put_old(struct fleet_page *g, const struct monday *m)
 {
-	section_begin(g, "before", "What was said before", "And what has become of it.");
+	section_begin(g, "before", "What was said before", "And how it developed since.");
 	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">it is</th><th scope=\"col\" "
 		   "class=\"n\">core-hours then</th><th scope=\"col\" class=\"n\">now</th><th scope=\"col\">what was "
 		   "said</th></tr></thead><tbody>\n");
@@ -69,7 +69,7 @@ void page_monday(struct fleet_page *g)
 	    "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet \xc2\xb7 <b>%s</b> to <b>%s</b></p>\n<h1>",
 	    fmt_day((double)m.from / FLEET_SECONDS_PER_DAY).s,
 	    fmt_day((double)(m.until - 1) / FLEET_SECONDS_PER_DAY).s);
-	put(&g->p, "%s of %s core-hours could be had back.</h1></div>\n", fmt_hours_said(sum).s,
+	put(&g->p, "%s of %s core-hours could be saved.</h1></div>\n", fmt_hours_said(sum).s,
 	    fmt_hours_said(m.core_hours).s);
 	put_sentences(g, &m);
 	if (m.old.n > 0)

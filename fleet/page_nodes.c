@@ -61,7 +61,7 @@ static void put_effect(struct fleet_page *g, sqlite3_stmt *row, double most)
 	    fmt_count(sqlite3_column_double(row, 5)).s);
 	if (sqlite3_column_double(row, 7) > 0)
 		put(&g->p,
-		    "<p class=\"since\">since %s <small class=\"soft\">(surely from %s to %s; until then %.1f %% "
+		    "<p class=\"since\">since %s <small class=\"soft\">(most likely from %s to %s; until then %.1f %% "
 		    "%s)</small></p>\n",
 		    fmt_moment(sqlite3_column_double(row, 7)).s, fmt_moment(sqlite3_column_double(row, 8)).s,
 		    fmt_moment(sqlite3_column_double(row, 9)).s, fabs(sqlite3_column_double(row, 10)) * 100,

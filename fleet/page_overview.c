@@ -118,7 +118,7 @@ static void put_masthead(struct fleet_page *g)
 		put(&g->p, ", %s of them hung", fmt_share(hung / s.hours).s);
 	double idle = s.hours > 0 ? s.hours - s.useful - s.mpi - s.wait : 0;
 	if (idle > IDLE_SAID * s.hours)
-		put(&g->p, "; on %s no rank ran", fmt_share(idle / s.hours).s);
+		put(&g->p, "; %s were allocated without a rank", fmt_share(idle / s.hours).s);
 	if (s.hours > 0)
 		put(&g->p, ".");
 	put(&g->p, "</h1>\n");

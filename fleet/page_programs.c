@@ -7,7 +7,7 @@ static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 	double change = sqlite3_column_double(row, 5), p = sqlite3_column_double(row, 12);
 	put(&g->p, "<tr><th scope=\"row\" class=\"keep\">%s", fmt_day(sqlite3_column_double(row, 2)).s);
 	if (sqlite3_column_double(row, 14) < sqlite3_column_double(row, 15))
-		put(&g->p, "<br><small class=\"soft\">surely from %s to %s</small>",
+		put(&g->p, "<br><small class=\"soft\">most likely from %s to %s</small>",
 		    fmt_day(sqlite3_column_double(row, 14)).s, fmt_day(sqlite3_column_double(row, 15)).s);
 	put(&g->p, "</th>");
 	if (named) {

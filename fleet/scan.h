@@ -5,8 +5,8 @@
 
 #include "base/vec.h"
 
-/* Splits of a series whose z or t, squared, is less than the best one's by no more than this are where it surely changed
- * (95 %; Hansen, Econometrica 68, 2000). */
+/* Splits of a series whose z or t, squared, is less than the best one's by no more than this are where it surely
+ * changed (95 %; Hansen, Econometrica 68, 2000). */
 #define AS_LIKELY 7.35
 
 struct scan_job {

@@ -55,7 +55,7 @@ int wrap_MPI_Abort(MPI_Comm comm, int errorcode)
 		record_time(&s, OP_MPI_Abort);
 		process_aborting();
 		if (next.MPI_Abort != pmpi.MPI_Abort)
-			s.stream->open.inside = (uintptr_t)__builtin_frame_address(0);
+			s.stream->open.inside = (uintptr_t)WRAPPER_FRAME;
 	}
 	return next.MPI_Abort(comm, errorcode);
 }

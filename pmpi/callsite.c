@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE 4096ull
+#define PAGE 4096ull	     /* or a part of one */
 #define OWN_PAGES_MAX 65536u /* looked at in one go */
 #define RULES_KNOWN 8192u
 #define PROBES 16
@@ -54,7 +54,7 @@ static bool is_readable(uint64_t page)
 {
 	unsigned char in_core;
 	int saved = errno;
-	bool good = mincore((void *)(uintptr_t)page, PAGE, &in_core) == 0 &&
+	bool good = mincore((void *)(uintptr_t)(page & -page_bytes), 1, &in_core) == 0 &&
 		    syscall(SYS_rt_sigprocmask, ~0, page, NULL, 8) != 0 && errno == EINVAL;
 	errno = saved;
 	return good;
@@ -126,12 +126,37 @@ static bool rule_of(uint64_t pc, struct frame_rule *ret_rule)
 	return learn(NULL, pc, ret_rule); /* all places that it may have are taken */
 }
 
-/* The caller of the wrapper with that frame: its frame pointer was pushed below the return address. */
+/* Of a function of ours with that frame: the caller's frame pointer, and the return address behind it. */
+static const uint64_t *pushed_in(uint64_t frame)
+{
+#ifdef __aarch64__ /* anywhere in the frame: the last one below its end (AAPCS64, 6.4.6) */
+	const uint64_t *record = __builtin_frame_address(0);
+	while (record[0] > (uintptr_t)record && record[0] < frame + 16)
+		record = (const uint64_t *)(uintptr_t)record[0];
+	return record;
+#else
+	return (const uint64_t *)(uintptr_t)frame;
+#endif
+}
+
+/* A return address without the signature that the processor may have put into its upper bits; older ones do nothing. */
+static uint64_t unsigned_address(uint64_t address)
+{
+#ifdef __aarch64__
+	register uint64_t x30 __asm__("x30") = address;
+	__asm__("hint #7" : "+r"(x30)); /* xpaclri */
+	return x30;
+#else
+	return address;
+#endif
+}
+
+/* The caller of the wrapper with that frame. */
 static bool first(struct stream *s, uint64_t frame, struct frame *ret_frame)
 {
-	const uint64_t *pushed = (const uint64_t *)(uintptr_t)frame;
+	const uint64_t *pushed = pushed_in(frame);
 	s->own_stack.asked = 0; /* what was there may be gone */
-	*ret_frame = (struct frame){.pc = pushed[1], .sp = frame + 16, .bp = pushed[0]};
+	*ret_frame = (struct frame){.pc = unsigned_address(pushed[1]), .sp = frame + 16, .bp = pushed[0]};
 	return rule_of(ret_frame->pc, &ret_frame->rule);
 }
 
@@ -144,8 +169,9 @@ static bool step(struct stream *s, uint64_t from, struct frame *f)
 	f->last = r.cfa_from == CFA_END;
 	if (r.cfa_from <= CFA_END || (r.cfa_from == CFA_AT_BP && !load(s, from, cfa, &cfa)))
 		return false;
-	if (cfa <= f->sp || !load(s, from, cfa - 8, &up.pc))
+	if (cfa <= f->sp || !load(s, from, cfa + (uint64_t)(int64_t)r.ra_offset, &up.pc))
 		return false;
+	up.pc = unsigned_address(up.pc);
 	f->last = up.pc == 0;
 	if (!rule_of(up.pc, &up.rule))
 		return false;
@@ -192,7 +218,7 @@ static bool is_layers_own(uint32_t op, uint64_t pc)
 	bool own = !is_function_of(op, pc);
 	if (known == 0 && __atomic_compare_exchange_n(&q->pc, &known, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		q->own = own;
-		__atomic_store_n(&q->pc, pc, __ATOMIC_RELEASE);
+		__atomic_store_n(&q->pc, pc, __ATOMIC_RELEASE); /* partner: the load above */
 	}
 	return own;
 }

@@ -6,8 +6,12 @@
 
 #include <stdbool.h>
 
+#ifdef __aarch64__ /* AADWARF64, 4.1 */
+enum { REG_BP = 29, REG_SP = 31, REG_RA = 30 };
+#else
 enum { REG_BP = 6, REG_SP = 7, REG_RA = 16 };
-enum { OP_BREG_BP = 0x76, OP_DEREF = 0x06 };
+#endif
+enum { OP_BREG_BP = 0x70 + REG_BP, OP_DEREF = 0x06 };
 #define SAVED_MAX 8
 
 /* libgcc's, of every platform that unwinds by tables. */
@@ -19,8 +23,8 @@ extern const void *_Unwind_Find_FDE(void *pc, struct dwarf_eh_bases *ret_bases);
 struct state {
 	enum cfa_from cfa_from;
 	enum bp_from bp_from;
-	int64_t cfa_offset, bp_offset;
-	bool returns; /* the return address lies below the frame address */
+	int64_t cfa_offset, bp_offset, ra_offset;
+	bool returns; /* the return address is saved, at ra_offset from the frame address */
 	bool ends;    /* there is none */
 };
 
@@ -80,7 +84,8 @@ static void put_offset(struct state *s, uint64_t reg, int64_t offset)
 		s->bp_offset = offset;
 	}
 	if (reg == REG_RA) {
-		s->returns = offset == -8;
+		s->returns = true;
+		s->ra_offset = offset;
 		s->ends = false;
 	}
 }
@@ -101,6 +106,7 @@ static void restore(struct table *t, uint64_t reg)
 	}
 	if (reg == REG_RA) {
 		t->now.returns = t->initial.returns;
+		t->now.ra_offset = t->initial.ra_offset;
 		t->now.ends = t->initial.ends;
 	}
 }
@@ -254,6 +260,10 @@ static int one(struct table *t, struct cursor *c)
 	case 0x10: /* expression */
 	case 0x16: /* val_expression */
 		return register_expression(t, c, op == 0x16);
+#ifdef __aarch64__
+	case 0x2d: /* AARCH64_negate_ra_state: callsite.c takes the signature away wherever there is one */
+		return 0;
+#endif
 	case 0x2e: /* GNU_args_size */
 		return rd_varint(c, &n);
 	default:
@@ -295,6 +305,9 @@ static int augmentation(struct table *t, const char *letters, struct cursor data
 		switch (*letters) {
 		case 'S':
 			t->signal = true;
+			break;
+		case 'B': /* of aarch64: the key that return addresses are signed with, */
+		case 'G': /* and tagged stacks */
 			break;
 		case 'R':
 			if (rd_u8(&data, &t->pointer) < 0)
@@ -347,16 +360,22 @@ static int function(struct table *t, struct cursor *c)
 	return run(t, c);
 }
 
+static bool fits(int64_t offset, int64_t max)
+{
+	return offset <= max && offset >= -max;
+}
+
 static struct frame_rule settle(const struct state *s)
 {
 	struct frame_rule none = {.cfa_from = s->ends ? CFA_END : CFA_UNKNOWN};
-	if (!s->returns || s->cfa_offset > INT32_MAX || s->cfa_offset < INT32_MIN)
+	if (!s->returns || !fits(s->cfa_offset, CFA_OFFSET_MAX) || !fits(s->ra_offset, INT16_MAX))
 		return none;
-	bool far = s->bp_offset > INT16_MAX || s->bp_offset < INT16_MIN;
+	bool near = fits(s->bp_offset, INT16_MAX);
 	return (struct frame_rule){.cfa_offset = (int32_t)s->cfa_offset,
-				   .bp_offset = (int16_t)(far ? 0 : s->bp_offset),
-				   .cfa_from = (uint8_t)s->cfa_from,
-				   .bp_from = (uint8_t)(far ? BP_UNKNOWN : s->bp_from)};
+				   .bp_offset = (int16_t)(near ? s->bp_offset : 0),
+				   .ra_offset = (int16_t)s->ra_offset,
+				   .cfa_from = s->cfa_from,
+				   .bp_from = near ? s->bp_from : BP_UNKNOWN};
 }
 
 struct frame_rule cfi_rule(uint64_t pc)

@@ -30,8 +30,8 @@ INLINE void fast_start(struct fast *q, void *frame)
 }
 
 /* In a wrapper. Frame and address are there to be read again: they need not be kept across the call. */
-#define FAST_OPEN(fast) fast_open((fast), __builtin_return_address(0), __builtin_frame_address(0))
-#define FAST_START(fast) fast_start((fast), __builtin_frame_address(0))
+#define FAST_OPEN(fast) fast_open((fast), __builtin_return_address(0), WRAPPER_FRAME)
+#define FAST_START(fast) fast_start((fast), WRAPPER_FRAME)
 #define FAST_FAILED(fast, op, exit) \
 	fast_failed((fast)->stream, (op), (fast)->enter, (exit), __builtin_return_address(0))
 

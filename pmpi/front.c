@@ -286,6 +286,7 @@ static void fill_slot(uint64_t i, void *wrapper)
 	} else if (wrapper != NULL && t->pmpi != NULL) {
 		to = wrapper;
 	}
+	/* Partner: the load in each stub (of aarch64: ldar): who sees the slot sees its target. */
 	__atomic_store_n(&front_slots[i], to, __ATOMIC_RELEASE);
 }
 

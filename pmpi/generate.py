@@ -173,9 +173,9 @@ def fast_wrapper(name, proto, row):
     args = re.sub(r', NULL$', '', with_names(args, names)) # no status
     out = ['static int wrap_%s(%s)' % (name, decl), '{', '\tstruct fast q;',
            '\tif (!FAST_OPEN(&q) || !%s(&q, OP_%s, %s, %s))' % (FAST[kind], name, bits, args),
-           '\t\treturn long_%s(%s);' % (name, call), '\tQUICK_START(&q);', '\tint rc = next.%s(%s);' % (name, call),
+           '\t\treturn long_%s(%s);' % (name, call), '\tFAST_START(&q);', '\tint rc = next.%s(%s);' % (name, call),
            '\tuint64_t exit = tick_now();', '\tif (__builtin_expect(rc != MPI_SUCCESS, false)) {',
-           '\t\tQUICK_FAILED(&q, OP_%s, exit);' % name, '\t\treturn rc;', '\t}']
+           '\t\tFAST_FAILED(&q, OP_%s, exit);' % name, '\t\treturn rc;', '\t}']
     if 'R' in flags:
         out.append('\tfast_request(&q, %s, request);' % bits)
     return out + ['\tfast_end(&q, exit);', '\treturn rc;', '}', '']
@@ -321,7 +321,7 @@ TARGET_BYTES, TARGET_PMPI, TARGET_TOOL, TARGET_WRAPPER = 40, 8, 24, 32
 # that no argument may be in (System V ABI of x86-64; AAPCS64: x9 to x17).
 FLAG = {'x86_64': ('xorl %r11d, %r11d', 'movl $1, %r11d'), 'aarch64': ('mov w16, #0', 'mov w16, #1')}
 ENTRY = {'x86_64': '\t{flag}\n\tjmp *front_slots+{slot}(%rip)',
-         'aarch64': '\t{flag}\n\tadrp x17, front_slots+{slot}\n\tldr x17, [x17, :lo12:front_slots+{slot}]\n\tbr x17'}
+         'aarch64': '\t{flag}\n\tadrp x17, front_slots+{slot}\n\tadd x17, x17, :lo12:front_slots+{slot}\n\tldar x17, [x17]\n\tbr x17'}
 LAZY = {'x86_64': '\tpushq ${index}\n\tjmp front_lazy', 'aarch64': '\tmov w17, #{index}\n\tb front_lazy'}
 TO_TARGET = {'x86_64': '\tjmp *front_targets+%d(%%rip)', 'aarch64': '\tadrp x17, front_targets+%d\n\tldr x17, [x17, :lo12:front_targets+%d]\n\tbr x17'}
 NOTE_AT = '\tmrs x9, tpidr_el0\n\tadrp x10, :gottprel:front_note\n\tldr x10, [x10, :gottprel_lo12:front_note]\n'

@@ -106,7 +106,7 @@ static uint32_t totals_sig(struct stream *s, uint32_t op)
 void count_call(uint32_t op)
 {
 	struct stream *s = stream_mine;
-	uintptr_t frame = (uintptr_t)__builtin_frame_address(0), address = (uintptr_t)__builtin_return_address(0);
+	uintptr_t frame = (uintptr_t)WRAPPER_FRAME, address = (uintptr_t)__builtin_return_address(0);
 	if (s != NULL && (frame >= s->open.inside || !callsite_is_inside(s, address, frame)))
 		s->totals[totals_sig(s, op)].calls++;
 }

@@ -111,8 +111,8 @@ INLINE void span_waits_both(const struct call_span *s, uint32_t op, MPI_Comm com
 }
 
 /* In a wrapper: who called it, and from which frame. */
-#define SPAN_OPEN(span, op) span_open((span), (op), __builtin_return_address(0), __builtin_frame_address(0))
-#define SPAN_BEGIN(span, op) span_begin((span), (op), __builtin_return_address(0), __builtin_frame_address(0))
+#define SPAN_OPEN(span, op) span_open((span), (op), __builtin_return_address(0), WRAPPER_FRAME)
+#define SPAN_BEGIN(span, op) span_begin((span), (op), __builtin_return_address(0), WRAPPER_FRAME)
 
 INLINE void span_stop(struct call_span *s, int rc)
 {

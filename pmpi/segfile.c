@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 struct segfile *segfile;
+uint64_t page_bytes = 4096;
 static char path[PATH_MAX];
 static uint64_t next_offset = SEGFILE_HEAD_BYTES;
 static uint64_t spilled, spill_reused; /* segments; of the drained ones, those whose place was taken again */
@@ -89,7 +90,7 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 	}
 	if (at != NULL) {
 		segfile->regions[n] = (struct region){type, thread, next_offset, len_bytes};
-		next_offset += len_bytes;
+		next_offset += (len_bytes + page_bytes - 1) & -page_bytes;
 		/* Partner: the agent's acquire load in collect/process.c. */
 		atomic_store_explicit(&segfile->nregions, n + 1, memory_order_release);
 	}
@@ -155,6 +156,7 @@ static bool is_top(const char *dir)
 int segfile_create(const char *dir)
 {
 	struct stat st;
+	page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	int n = snprintf(path, sizeof(path), "%s/%d.%llx" SEGFILE_SUFFIX, dir, (int)getpid(),
 			 (unsigned long long)tick_now());
 	if (dir[0] != '/' || n < 0 || (size_t)n >= sizeof(path) - sizeof(SPILL_SUFFIX))

@@ -8,10 +8,12 @@
 
 extern struct segfile *segfile HIDDEN; /* mapped head, NULL when tracing is off */
 
+extern uint64_t page_bytes HIDDEN; /* of this machine */
+
 /* Create MPITRACE_DIR/<pid>.<tick>.mpit and map its head. 0 or -errno; then nothing is left behind. */
 int segfile_create(const char *dir) HIDDEN COLD;
-/* Allocate len_bytes (multiple of the page size) on the file system, map them (at `where` if not NULL, replacing
- * what is reserved there), enter them in the table. NULL when there is no room. Thread-safe. */
+/* Allocate len_bytes on the file system, map them (at `where` if not NULL, replacing whole pages of what is reserved
+ * there), enter them in the table. NULL when there is no room. Thread-safe. */
 void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_bytes, void *where,
 			 bool prefault) HIDDEN COLD;
 /* Write a segment to the spill file. false when that is not possible. */

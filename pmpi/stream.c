@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE 4096u
+#define THREAD_BYTES 4096u
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; older ones refuse, and pages come one by one */
 #endif
@@ -25,7 +25,7 @@
 #define DEFS_LAST_BYTES (2 * DEFS_BYTES) /* for which call it was, when there is no room for what it meant */
 #define TOTALS_BYTES (32u << 10)
 #define SIGS_ALL (STREAM_SIGS_MAX + STREAM_COARSE_MAX)
-_Static_assert(THREAD_OPEN_OFFSET + sizeof(struct stream) <= PAGE, "a stream is in its thread's region");
+_Static_assert(THREAD_OPEN_OFFSET + sizeof(struct stream) <= THREAD_BYTES, "a stream is in its thread's region");
 _Static_assert(OP_COUNT <= OPEN_OP, "an operation has its bits in an open call");
 _Static_assert(SIGS_ALL < SEGREC_LONG, "a short record has 16 bits for the signature");
 
@@ -116,6 +116,7 @@ static bool find_free_slot(const struct stream *s, uint32_t *ret_slot)
 {
 	for (uint32_t i = 0; i < s->ring_segments; i++) {
 		struct segment *g = (struct segment *)(void *)(s->ring + (size_t)i * s->segment_bytes);
+		/* Partner: the release store in give_ring_back(), collect/drain.c. */
 		if (i != s->ring_at && atomic_load_explicit(&g->state, memory_order_acquire) == SEGMENT_FREE) {
 			*ret_slot = i;
 			return true;
@@ -135,6 +136,7 @@ static void next_segment(struct stream *s)
 	}
 	if (find_free_slot(s, &slot)) {
 		touch_slot(s, slot); /* before there is a moment with no open segment */
+		/* Partner: the agent's acquire load of state in collect/drain.c: all of its records are seen. */
 		atomic_store_explicit(&s->segment->state, SEGMENT_FULL, memory_order_release);
 		s->ring_at = slot;
 	} else if (!segfile_spill(s->segment)) {
@@ -222,7 +224,7 @@ static bool defs_room(struct stream *s, uint32_t need, bool last)
 		return true;
 	uint32_t len = s->defs == NULL ? DEFS_FIRST_BYTES : DEFS_BYTES;
 	if (need + sizeof(struct defs_area) > len)
-		len = (need + (uint32_t)sizeof(struct defs_area) + PAGE - 1) / PAGE * PAGE;
+		len = need + (uint32_t)sizeof(struct defs_area);
 	if (s->defs_total + len > most)
 		return false;
 	struct defs_area *d = segfile_add_region(REGION_DEFS, s->thread, len, NULL, false);
@@ -257,6 +259,7 @@ bool stream_put_def(struct stream *s, uint32_t type, const void *head, uint32_t 
 	if (tail_bytes > 0)
 		memcpy(p + 8 + head_bytes, tail, tail_bytes);
 	memset(p + 8 + body, 0, need - 8 - body);
+	/* Partners: the acquire loads in process_defs(), collect/drain.c, and in collect/predecessor.c. */
 	atomic_store_explicit(&s->defs->committed, used + need, memory_order_release);
 	return true;
 }
@@ -295,14 +298,20 @@ static void define_blocking(struct stream *s)
 		define_op(s, ops[i]);
 }
 
+/* One piece lies behind the other: whole pages. */
+static uint32_t totals_bytes(void)
+{
+	return TOTALS_BYTES > page_bytes ? TOTALS_BYTES : (uint32_t)page_bytes;
+}
+
 static bool totals_room(struct stream *s, uint32_t sig)
 {
 	if (sig < s->totals_cap)
 		return true;
 	uint8_t *at = (uint8_t *)s->totals + (size_t)s->totals_cap * sizeof(*s->totals);
-	if (segfile_add_region(REGION_TOTALS, s->thread, TOTALS_BYTES, at, false) == NULL)
+	if (segfile_add_region(REGION_TOTALS, s->thread, totals_bytes(), at, false) == NULL)
 		return false;
-	s->totals_cap += TOTALS_BYTES / sizeof(*s->totals);
+	s->totals_cap += totals_bytes() / (uint32_t)sizeof(*s->totals);
 	return true;
 }
 
@@ -467,7 +476,7 @@ static bool allocate(struct stream *s)
 	if (s->hashes == NULL)
 		s->hashes = memory_reserve(SIGS_ALL * sizeof(*s->hashes));
 	if (s->totals == NULL)
-		s->totals = memory_reserve((SIGS_ALL * sizeof(*s->totals) + TOTALS_BYTES) / PAGE * PAGE);
+		s->totals = memory_reserve(SIGS_ALL * sizeof(*s->totals) + totals_bytes());
 	if (s->ring == NULL)
 		allocate_ring(s);
 	s->slots_mask = ((size_t)1 << SLOTS_BITS_FIRST) - 1;
@@ -480,7 +489,7 @@ static void find_stack(struct stream *s)
 {
 	bool is_main = s->area->tid == (uint32_t)getpid();
 	uint64_t high = is_main ? getauxval(AT_RANDOM) : (uint64_t)pthread_self();
-	s->own_stack = (struct own_stack){.low = high & -(uint64_t)PAGE, .high = high};
+	s->own_stack = (struct own_stack){.low = high & -page_bytes, .high = high};
 }
 
 static bool begin_stream(struct stream *s)
@@ -515,7 +524,7 @@ static void go_on(struct stream *s)
 static struct stream *take_lane(struct lane *l, uint32_t thread, uint32_t tid)
 {
 	if (l->area == NULL)
-		l->area = segfile_add_region(REGION_THREAD, thread, PAGE, NULL, true);
+		l->area = segfile_add_region(REGION_THREAD, thread, THREAD_BYTES, NULL, true);
 	if (l->area == NULL)
 		return NULL;
 	struct stream *s = (struct stream *)(void *)((char *)l->area + THREAD_OPEN_OFFSET);
@@ -534,7 +543,10 @@ static struct stream *take_lane(struct lane *l, uint32_t thread, uint32_t tid)
  * another thread has by now only keeps the lane for longer. */
 static bool has_ended(uint32_t tid)
 {
-	return tid == 0 || (syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH);
+	bool ended = tid == 0 || (syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH);
+	atomic_thread_fence(
+		memory_order_acquire); /* partner: the locks that a thread takes in the kernel when it ends */
+	return ended;
 }
 
 static const struct stream *stream_in(const struct lane *l)
@@ -565,7 +577,7 @@ static struct stream *find_lane(uint32_t tid)
 		if (s != NULL)
 			return s;
 		room = false;
-		atomic_store_explicit(&l->owner, 0, memory_order_release);
+		atomic_store_explicit(&l->owner, 0, memory_order_release); /* partner: the load in claim() */
 	}
 	return NULL;
 }

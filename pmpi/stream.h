@@ -16,6 +16,12 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 #define COLD __attribute__((noinline, cold))
 #define NOINLINE __attribute__((noinline))
+/* A function's frame: 16 bytes below the stack pointer of before the call. On x86-64 that is its frame pointer. */
+#ifdef __aarch64__
+#define WRAPPER_FRAME ((void *)((char *)__builtin_dwarf_cfa() - 16))
+#else
+#define WRAPPER_FRAME __builtin_frame_address(0)
+#endif
 #define INLINE static inline __attribute__((always_inline))
 
 #define STREAM_SIGS_MAX 57344u	 /* exact signatures of a thread; later ones are coarse, their words in the event */

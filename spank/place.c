@@ -67,7 +67,7 @@ int place_check(const struct identity *who, const char *path, struct error *e)
 {
 	_cleanup_buf_ struct buf text = {0};
 	struct question q = {who, path};
-	bool whole = ask(answer, &q, CHECK_MS, PATH_MAX + 256, &text);
+	bool whole = ask_in_child(answer, &q, CHECK_MS, PATH_MAX + 256, &text);
 	buf_u8(&text, '\0');
 	if (!whole || buf_failed(&text) || text.len_bytes == 1)
 		return 0;

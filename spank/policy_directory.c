@@ -80,7 +80,7 @@ bool policy_directory(const struct policy_place *p, struct policy_usage *ret_usa
 	memset(ret_usage, 0, sizeof(*ret_usage));
 	if (strchr(p->user, '/') != NULL || p->user[0] == '.' || p->user[0] == '\0')
 		return true;
-	bool whole = ask(make_and_tell, p, PATIENCE_MS, 128, &text);
+	bool whole = ask_in_child(make_and_tell, p, PATIENCE_MS, 128, &text);
 	buf_u8(&text, '\0');
 	whole = whole && !buf_failed(&text) &&
 		sscanf((const char *)text.data, "%d %" SCNu64 " %" SCNu64, &rc, &ret_usage->user_bytes,

@@ -21,8 +21,8 @@ static const struct metric {
 	{"mpitrace_core_hours_total", "Allocated processors times hours; ranks, where those are not known."},
 	{"mpitrace_useful_core_hours_total", "Core-hours outside of MPI."},
 	{"mpitrace_waiting_core_hours_total", "Core-hours in wait states of MPI."},
-	{"mpitrace_hung_core_hours_total", "Core-hours in which no rank advanced any more."},
-	{"mpitrace_idle_core_hours_total", "Core-hours of allocated processors on which no rank ran."},
+	{"mpitrace_hung_core_hours_total", "Core-hours after the last progress of any rank."},
+	{"mpitrace_idle_core_hours_total", "Core-hours of processors that were allocated without a rank."},
 	{"mpitrace_lost_core_hours_total", "Core-hours that the first issue of each step cost."},
 };
 

@@ -26,15 +26,14 @@ static void use_totals(struct process *p, uint32_t thread, const struct live_thr
 	}
 }
 
-static int use_thread(struct process *p, uint32_t thread, const struct live_thread *t)
+static int use_thread(struct process *p, uint32_t thread, const struct live_node *n, const struct live_thread *t)
 {
 	if (vec_reach(&p->threads, thread) < 0)
 		return -ENOMEM;
 	use_totals(p, thread, t);
 	if (!t->open)
 		return 0;
-	return t->nwords >= 2 ? step_open_words(p, thread, 0, t->words, t->nwords)
-			      : step_open_sig(p, thread, 0, t->sig);
+	return open_sampled(p, thread, n, t);
 }
 
 static int use_samples(void *context, struct step *s)
@@ -55,7 +54,7 @@ static int use_samples(void *context, struct step *s)
 			continue;
 		const struct live_process *known = &live->processes.at[p->index];
 		for (uint32_t t = 0; t < known->threads.n && code == 0; t++)
-			code = use_thread(p, t, &known->threads.at[t]);
+			code = use_thread(p, t, live, &known->threads.at[t]);
 	}
 	return code;
 }

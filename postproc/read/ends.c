@@ -115,11 +115,26 @@ static bool has_called(const struct process *p, uint32_t thread)
 	return false;
 }
 
+static bool is_open(const struct process *p)
+{
+	return p != NULL && !p->finalized && !exits_by_itself(p) && p->open.n > 0;
+}
+
+/* MPI_Finalize waits for others in most libraries, and then returns when the launcher ends the run: it is no advance
+ * of a run that others never came to the end of. */
+static bool finalized_with_the_end(const struct step *s, const struct process *p)
+{
+	return p->finalized && p->finalize_enter_ns != TIME_ABSENT && p->end_ns != TIME_ABSENT &&
+	       s->runtime_ns - p->end_ns < HUNG_MIN_NS;
+}
+
 /* When it advanced for the last time: one that was over, or of which a thread may have computed, at its end. */
-static int64_t advanced(const struct step *s, const struct process *p)
+static int64_t advanced(const struct step *s, const struct process *p, bool any_open)
 {
 	int64_t at_ns = TIME_ABSENT;
-	if (p->finalized || exits_by_itself(p) || p->open.n == 0)
+	if (any_open && finalized_with_the_end(s, p))
+		return p->finalize_enter_ns;
+	if (!is_open(p))
 		return p->end_ns;
 	for (uint32_t t = 0; t < p->threads.n; t++) {
 		const struct open_sig *o = open_of(p, t);
@@ -136,9 +151,12 @@ static int64_t advanced(const struct step *s, const struct process *p)
 static int64_t last_advance(const struct step *s)
 {
 	int64_t last_ns = TIME_ABSENT;
+	bool any_open = false;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		any_open |= is_open(s->ranks[r]);
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		const struct process *p = s->ranks[r];
-		int64_t at_ns = p == NULL ? TIME_ABSENT : advanced(s, p);
+		int64_t at_ns = p == NULL ? TIME_ABSENT : advanced(s, p, any_open);
 		if (at_ns == TIME_ABSENT)
 			return s->runtime_ns;
 		last_ns = later(last_ns, at_ns);

@@ -288,8 +288,10 @@ int step_load_with(char *const *paths, size_t npaths, const struct step_how *how
 		code = check_nodes(&s, e);
 	if (code == 0)
 		code = read_processes(&s, how->nthreads, e);
-	if (code == 0 && how->loaded != NULL && (code = how->loaded(how->context, &s)) < 0)
-		fail(e, code, "cannot read the step's samples: %s", strerror(-code));
+	if (code == 0)
+		code = how->loaded != NULL ? how->loaded(how->context, &s) : how->totals ? 0 : open_by_samples(&s);
+	if (code == -ENOMEM)
+		fail(e, code, "out of memory for the step's samples");
 	if (code == 0)
 		code = step_place_ranks(&s, e);
 	if (code == 0)

@@ -14,6 +14,8 @@ int process_load(struct process *p, const struct mpic_file *f, const struct mpic
 		 struct error *e);
 /* open.c: after the threads. 0 or -ENOMEM. */
 int open_load(struct process *p);
+/* What samples know of these calls. 0 or -ENOMEM. */
+int open_by_samples(struct step *s);
 void process_done(struct process *p);
 
 /* join.c: give process-local names the step's numbers. */

@@ -1,8 +1,10 @@
-/* open.c - the calls in which a process died. In: "open" of its META (collect/open.c).  Out: process.open, each with a
- * signature that no event has. */
+/* open.c - the calls in which a process died, or is. In: "open" of its META (collect/open.c), samples of its node.
+ * Out: process.open, each with a signature that no event has. */
 #include "base/json.h"
 #include "postproc/read/load.h"
+#include "postproc/read/replay.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define WORDS_MAX 64
@@ -20,7 +22,12 @@ static uint32_t read_words(const cJSON *item, uint64_t *words)
 	return n;
 }
 
-int step_open_words(struct process *p, uint32_t thread, int64_t enter, const uint64_t *words, uint32_t n)
+static int add_open(struct process *p, uint32_t thread, uint32_t sig, int64_t enter)
+{
+	return vec_push(&p->open, (struct open_sig){.thread = thread, .sig = sig, .enter_ns = enter, .since_s = NAN});
+}
+
+static int open_words(struct process *p, uint32_t thread, int64_t enter, const uint64_t *words, uint32_t n)
 {
 	struct sig fresh = {.thread = thread,
 			    .op = NONE,
@@ -40,16 +47,16 @@ int step_open_words(struct process *p, uint32_t thread, int64_t enter, const uin
 		return 0;
 	if (vec_push(&p->sigs, fresh) < 0)
 		return -ENOMEM;
-	return vec_push(&p->open, (struct open_sig){thread, (uint32_t)p->sigs.n - 1, enter});
+	return add_open(p, thread, (uint32_t)p->sigs.n - 1, enter);
 }
 
-int step_open_sig(struct process *p, uint32_t thread, int64_t enter, int64_t id)
+static int open_sig(struct process *p, uint32_t thread, int64_t enter, int64_t id)
 {
 	const struct thread *t = &p->threads.at[thread];
 	if (id < 0 || (uint64_t)id >= t->sig_of.n || t->sig_of.at[id] == 0)
 		return 0;
 	p->sigs.at[t->sig_of.at[id] - 1].open = true;
-	return vec_push(&p->open, (struct open_sig){thread, t->sig_of.at[id] - 1, enter});
+	return add_open(p, thread, t->sig_of.at[id] - 1, enter);
 }
 
 int open_load(struct process *p)
@@ -62,8 +69,81 @@ int open_load(struct process *p)
 			continue;
 		uint32_t n = read_words(item, words);
 		int64_t enter = json_tick(item, "enter_tick");
-		code = n >= 2 ? step_open_words(p, (uint32_t)thread, enter, words, n)
-			      : step_open_sig(p, (uint32_t)thread, enter, json_int(item, "sig", -1));
+		code = n >= 2 ? open_words(p, (uint32_t)thread, enter, words, n)
+			      : open_sig(p, (uint32_t)thread, enter, json_int(item, "sig", -1));
+	}
+	return code;
+}
+
+/* ---- samples ---- */
+
+static struct open_sig *open_of(const struct process *p, uint32_t thread)
+{
+	for (size_t i = 0; i < p->open.n; i++)
+		if (p->open.at[i].thread == thread)
+			return &p->open.at[i];
+	return NULL;
+}
+
+static int64_t enter_tick(const struct live_node *n, const struct live_thread *t)
+{
+	return n->tick > t->age_ticks ? (int64_t)(n->tick - t->age_ticks) : 0;
+}
+
+int open_sampled(struct process *p, uint32_t thread, const struct live_node *n, const struct live_thread *t)
+{
+	return t->nwords >= 2 ? open_words(p, thread, enter_tick(n, t), t->words, t->nwords)
+			      : open_sig(p, thread, enter_tick(n, t), t->sig);
+}
+
+int open_note_sample(struct process *p, struct open_sig *o, const struct live_node *n, const struct live_thread *t)
+{
+	int code = 0;
+	o->stands = t->still > 0;
+	o->held_up = t->held_up;
+	o->since_s = n->ns_per_tick > 0 ? (double)t->age_ticks * n->ns_per_tick / 1e9 : NAN;
+	o->next_serial = t->next_serial;
+	o->first_started = (uint32_t)p->started.n;
+	o->nstarted = t->nstarted;
+	for (uint32_t i = 0; i < t->nstarted && code == 0; i++)
+		code = vec_push(&p->started, t->started[i]);
+	return code;
+}
+
+static int note_process(struct process *p, const struct live_node *n, const struct live_process *known)
+{
+	int code = 0;
+	for (uint32_t i = 0; i < known->threads.n && i < p->threads.n && code == 0; i++) {
+		const struct live_thread *t = &known->threads.at[i];
+		struct open_sig *o = open_of(p, i);
+		if (t->open && o != NULL && o->enter_ns == enter_tick(n, t))
+			code = open_note_sample(p, o, n, t);
+	}
+	return code;
+}
+
+static bool any_open(const struct step *s, uint32_t node)
+{
+	for (size_t i = 0; i < s->processes.n; i++)
+		if (s->processes.at[i]->node == node && s->processes.at[i]->open.n > 0)
+			return true;
+	return false;
+}
+
+int open_by_samples(struct step *s)
+{
+	int code = 0;
+	for (uint32_t i = 0; i < s->nodes.n && code == 0; i++) {
+		struct live_node n = {0};
+		if (!any_open(s, i))
+			continue;
+		code = replay_node(&s->nodes.at[i], &n);
+		for (size_t k = 0; k < s->processes.n && code == 0; k++) {
+			struct process *p = s->processes.at[k];
+			if (p->node == i && p->index < n.processes.n)
+				code = note_process(p, &n, &n.processes.at[p->index]);
+		}
+		replay_done(&n);
 	}
 	return code;
 }

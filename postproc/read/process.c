@@ -134,6 +134,7 @@ void process_done(struct process *p)
 	vec_done(&p->threads);
 	vec_done(&p->sigs);
 	vec_done(&p->open);
+	vec_done(&p->started);
 	vec_done(&p->payloads);
 	vec_done(&p->defs);
 	vec_done(&p->ops);

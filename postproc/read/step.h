@@ -121,10 +121,16 @@ struct last_barrier {
 	uint32_t site, causer;
 };
 
-/* A call that never returned: which thread, an index of sigs, and since when (TIME_ABSENT: not known). */
+/* A call that never returned, or has not yet: which thread, an index of sigs, and since when (TIME_ABSENT: not known).
+ * Samples say of it whether it stood then, and what the thread's requests are. */
 struct open_sig {
 	uint32_t thread, sig;
 	int64_t enter_ns;
+	bool stands;			  /* the last two samples saw it: whatever was under way had come */
+	bool held_up;			  /* but the thread had no processor to take it */
+	double since_s;			  /* as of the last sample; NAN: not known */
+	uint64_t next_serial;		  /* of the thread's requests */
+	uint32_t first_started, nstarted; /* in process.started: by which signature of the file, the newest first */
 };
 
 /* What a datatype of one process is made of. */
@@ -168,7 +174,8 @@ struct process {
 	cJSON *meta;
 	VEC(struct thread) threads;
 	VEC(struct sig) sigs;
-	VEC(struct open_sig) open; /* the calls in which it died */
+	VEC(struct open_sig) open; /* the calls in which it died, or is */
+	VEC(uint32_t) started;	   /* of all of them */
 	VEC(struct buf) payloads;  /* definition blocks; names and signatures point into them */
 	VEC(struct mpic_def) defs; /* all but signatures, in file order */
 	VEC(uint32_t) ops;	   /* local id -> index into step.ops plus 1; 0: not defined */
@@ -258,8 +265,8 @@ int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step 
 /* How to read: all zero is as step_load() with one thread. */
 struct step_how {
 	unsigned nthreads;
-	/* Called when all files are read and nothing is joined yet: signatures may get other totals, processes open
-	 * calls (step_open_words(), step_open_sig()). 0 or -errno. */
+	/* Called when all files are read and nothing is joined yet: signatures may get other totals, processes other
+	 * open calls. NULL: those in which they died, by what samples know of them. 0 or -errno. */
 	int (*loaded)(void *context, struct step *s);
 	void *context;
 	struct step *before; /* an earlier reading: of a file that has only grown no block is looked at twice. Its files
@@ -269,10 +276,6 @@ struct step_how {
 };
 int step_load_with(char *const *paths, size_t npaths, const struct step_how *how, struct step *ret_step,
 		   struct error *e);
-/* That thread is in a call since that tick: by the words of a signature, which are copied, or by its number. 0 or
- * -ENOMEM. */
-int step_open_words(struct process *p, uint32_t thread, int64_t enter, const uint64_t *words, uint32_t n);
-int step_open_sig(struct process *p, uint32_t thread, int64_t enter, int64_t sig);
 void step_done(struct step *s);
 
 /* Note why the record is not complete (printf style). */

@@ -3,7 +3,8 @@
  *
  * A rank that died by itself (a crash, MPI_Abort), of which nothing or not all is known, or in a call of which it is
  * not certain what it waits for, can go on, and so can a thread outside of MPI. One in MPI_Finalize, or behind it,
- * never helps anybody. What had been sent or posted and had not met its partner is under way. */
+ * never helps anybody. What had been sent or posted and had not met its partner is under way. Where events are missing,
+ * those who stood in their calls at the last samples are judged as those of a step that runs. */
 #include "postproc/stream/deadlock.h"
 #include "postproc/read/exits.h"
 #include "postproc/read/sites.h"
@@ -175,6 +176,40 @@ static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank)
 	return code;
 }
 
+/* ---- without all events ---- */
+
+/* By then all that was under way has come, for who had a processor. */
+#define STOOD_NS 2000000000
+
+static bool stood(const struct step *s, int64_t since_ns, const struct process *p)
+{
+	int64_t end_ns = p->end_ns != TIME_ABSENT ? p->end_ns : s->runtime_ns;
+	return since_ns != TIME_ABSENT && end_ns - since_ns >= STOOD_NS;
+}
+
+/* As `mpitrace live` has it, with all the time that there was. */
+static int add_sampled(struct step *s, struct states_of *x, uint32_t rank)
+{
+	struct process *p = s->ranks[rank];
+	if (p == NULL)
+		return 0;
+	if (has_ended(s, p))
+		return states_thread(x, rank, 0, stood(s, p->finalize_enter_ns, p) ? STATE_OVER : STATE_FREE);
+	if (exits_by_itself(p) || p->open.n == 0)
+		return 0;
+	for (size_t i = 0; i < p->open.n; i++)
+		p->open.at[i].stands = stood(s, p->open.at[i].enter_ns, p);
+	return states_standing(x, rank, (uint32_t)p->threads.n, NULL, NULL);
+}
+
+static bool all_whole(const struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL && !is_whole(s->ranks[r]))
+			return false;
+	return true;
+}
+
 /* ---- what is found ---- */
 
 static void put_until(const struct states *s, const struct core *c, struct defect_case *x)
@@ -244,25 +279,36 @@ static bool any_open(const struct step *s)
 	return false;
 }
 
-int deadlock_find(struct stream *st)
+/* exact: by all events; else by samples. Returns how many there are. */
+static int find(struct stream *st, bool exact)
 {
-	struct states_from from = {STATE_END, st, next_serial, request_needs, .exact = true};
+	struct states_from from = exact ? (struct states_from){STATE_END, st, next_serial, request_needs, .exact = true}
+					: states_sampled(STATE_END, st->step);
 	struct states_of x;
 	struct graph g = {0};
 	struct cores cores = {0};
-	if (!any_open(st->step))
-		return 0;
-	int code = states_of_step(st->step, &from, &x);
+	int code = states_of_step(st->step, &from, &x), n = 0;
 	for (uint32_t r = 0; r < st->step->nranks && code == 0; r++)
-		code = add_rank(st, &x, r);
+		code = exact ? add_rank(st, &x, r) : add_sampled(st->step, &x, r);
 	if (code == 0)
 		code = graph_make(&x.out, &g);
 	if (code == 0)
 		code = cores_find(&g, &cores);
 	for (size_t i = 0; i < cores.at.n && code == 0; i++)
 		code = note(st, &x.out, &cores.at.at[i]);
+	n = cores.at.n > 0;
 	cores_done(&cores);
 	graph_done(&g);
 	states_of_done(&x);
-	return code;
+	return code < 0 ? code : n;
+}
+
+int deadlock_find(struct stream *st)
+{
+	if (!any_open(st->step))
+		return 0;
+	int code = find(st, true);
+	if (code == 0 && !all_whole(st->step))
+		code = find(st, false);
+	return code < 0 ? code : 0;
 }

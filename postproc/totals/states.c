@@ -264,3 +264,82 @@ int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open,
 		code = states_want(&x->out, &wants[i]);
 	return code;
 }
+
+/* ---- what samples know ---- */
+
+static const struct open_sig *open_of(const struct process *p, uint32_t thread)
+{
+	for (size_t i = 0; p != NULL && i < p->open.n; i++)
+		if (p->open.at[i].thread == thread)
+			return &p->open.at[i];
+	return NULL;
+}
+
+static uint64_t next_serial(void *context, uint32_t rank, uint32_t thread)
+{
+	const struct step *s = context;
+	const struct open_sig *o = open_of(s->ranks[rank], thread);
+	return o != NULL ? o->next_serial : 0;
+}
+
+/* NULL: it is not known, or does not say what it was. */
+static const struct sig *started_by(const struct step *s, uint32_t rank, uint32_t thread, uint64_t serial)
+{
+	const struct process *p = s->ranks[rank];
+	const struct open_sig *o = open_of(p, thread);
+	if (o == NULL || thread >= p->threads.n || serial >= o->next_serial || o->next_serial - serial > o->nstarted)
+		return NULL;
+	uint32_t id = p->started.at[o->first_started + (o->next_serial - serial - 1)];
+	const struct thread *known = &p->threads.at[thread];
+	uint32_t at = id < known->sig_of.n ? known->sig_of.at[id] : 0;
+	return at > 0 ? &p->sigs.at[at - 1] : NULL;
+}
+
+/* What came in the last interval is not complete everywhere; what did before is. So a small send needs nobody, unless
+ * it is all that the call waits for. */
+static enum request_needs request_needs(void *context, uint32_t rank, uint32_t thread, uint64_t serial, bool alone,
+					struct want *ret_want)
+{
+	const struct step *s = context;
+	const struct sig *sig = started_by(s, rank, thread, serial);
+	if (sig == NULL || (sig->call.flags & SIG_STARTS_REQUEST) == 0)
+		return REQUEST_UNKNOWN;
+	if (sig->call.shape == SIG_RECV && sig->recv_peer != SIG_PROC_NULL)
+		return states_message(s, sig, ret_want) ? REQUEST_WANTS : REQUEST_UNKNOWN;
+	if (sig->call.shape != SIG_SEND)
+		return sig->call.shape == SIG_RECV ? REQUEST_NOBODY : REQUEST_UNKNOWN;
+	bool small = sig->bytes <= EAGER_BYTES && (sig->call.flags & SIG_SYNCHRONOUS) == 0;
+	if (sig->peer == SIG_PROC_NULL || (small && !alone))
+		return REQUEST_NOBODY;
+	return states_receiver(s, sig, ret_want) ? REQUEST_WANTS : REQUEST_UNKNOWN;
+}
+
+struct states_from states_sampled(enum state_how how, struct step *s)
+{
+	return (struct states_from){how, s, next_serial, request_needs, .exact = false};
+}
+
+/* Nobody counts on one that is held up. */
+static int add_standing(struct states_of *x, uint32_t rank, const struct open_sig *open)
+{
+	int code = states_call(x, rank, open, open->since_s);
+	if (code == 0 && open->held_up)
+		x->out.threads.at[x->out.threads.n - 1].kind = STATE_FREE;
+	return code;
+}
+
+int states_standing(struct states_of *x, uint32_t rank, uint32_t nthreads,
+		    bool (*is_there)(void *context, uint32_t rank, uint32_t thread), void *context)
+{
+	int code = states_count(x, rank);
+	if (code > 0)
+		return states_thread(x, rank, 0, STATE_FREE);
+	for (uint32_t t = 0; t < nthreads && code == 0; t++) {
+		const struct open_sig *open = open_of(x->step->ranks[rank], t);
+		if (is_there != NULL && !is_there(context, rank, t))
+			continue;
+		code = open != NULL && open->stands ? add_standing(x, rank, open)
+						    : states_thread(x, rank, t, STATE_FREE);
+	}
+	return code;
+}

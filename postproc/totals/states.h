@@ -44,4 +44,10 @@ int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open,
 /* The message that a receive waits for, or the receiver of a send. False: that is not known, or nobody's. */
 bool states_message(const struct step *s, const struct sig *sig, struct want *ret_want);
 bool states_receiver(const struct step *s, const struct sig *sig, struct want *ret_want);
+/* A rank by what samples know of its open calls: each of its threads that `is_there` says there is (NULL: all). 0 or
+ * -ENOMEM. */
+int states_standing(struct states_of *x, uint32_t rank, uint32_t nthreads,
+		    bool (*is_there)(void *context, uint32_t rank, uint32_t thread), void *context);
+/* With their requests, as far as the tracer keeps of them what was started last. */
+struct states_from states_sampled(enum state_how how, struct step *s);
 bool states_is_finalize(const struct step *s, const struct sig *sig);

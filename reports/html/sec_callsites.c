@@ -3,8 +3,10 @@
  * was waiting. */
 #include "reports/html/section.h"
 
+#include "base/csv.h"
+
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #define SITES_MAX 20
 
@@ -30,19 +32,16 @@ static void write_site(struct page *p, const cJSON *site, double longest_s)
 
 #define CSV_SITES_MAX 1000
 
-/* For the attribute of a link: everything but letters and digits as %%XX. A cell that a spreadsheet would calculate
- * gets a quote before it. */
+/* For the attribute of a link: everything but letters and digits as %%XX. */
 static void put_cell(struct page *p, const char *text)
 {
-	put(p, strchr("=+-@\t\r", *text) != NULL && *text != '\0' ? "%%22%%27" : "%%22");
-	for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
-		if (*c == '"')
-			put(p, "%%22%%22");
-		else if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9'))
+	char *cell = csv_cell(text);
+	for (const unsigned char *c = (const unsigned char *)cell; c != NULL && *c != '\0'; c++)
+		if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9'))
 			fputc(*c, p->out);
 		else
-			put(p, "%%%02X", *c < ' ' ? ' ' : *c);
-	put(p, "%%22");
+			put(p, "%%%02X", *c);
+	free(cell);
 }
 
 static void put_csv_number(struct page *p, const cJSON *site, const char *key)

@@ -58,7 +58,7 @@ static void answer_user(const void *question, int fd)
 void names_user(struct policy_facts *f, uid_t uid)
 {
 	_cleanup_buf_ struct buf name = {0};
-	bool whole = ask(answer_user, &uid, NAMES_MS, POLICY_FACT_MAX, &name);
+	bool whole = ask_in_child(answer_user, &uid, NAMES_MS, POLICY_FACT_MAX, &name);
 	buf_u8(&name, '\0');
 	if (whole && !buf_failed(&name) && name.len_bytes > 1)
 		policy_facts_set(f, FACT_USER, (const char *)name.data);
@@ -98,7 +98,7 @@ void names_groups(struct policy_facts *f, gid_t gid, const gid_t *more, size_t n
 	for (size_t i = 0; i < nmore; i++)
 		buf_printf(&list, ",%u", more[i]);
 	buf_str(&list, ",");
-	bool whole = ask(answer_groups, &g, NAMES_MS, POLICY_GROUPS_BYTES_MAX / 2, &list);
+	bool whole = ask_in_child(answer_groups, &g, NAMES_MS, POLICY_GROUPS_BYTES_MAX / 2, &list);
 	while (!buf_failed(&list) && list.data[list.len_bytes - 1] != ',')
 		list.len_bytes--; /* half a name may be another one */
 	if (whole)
@@ -129,7 +129,7 @@ int names_group(const char *name, gid_t *ret_gid)
 {
 	_cleanup_buf_ struct buf text = {0};
 	uint64_t number;
-	bool whole = ask(answer_group, name, NAMES_MS, 32, &text);
+	bool whole = ask_in_child(answer_group, name, NAMES_MS, 32, &text);
 	buf_u8(&text, '\0');
 	if (!whole || buf_failed(&text))
 		return -EAGAIN;

@@ -119,6 +119,17 @@ async function testMachine(browser, t) {
     await set(page, { section: 'summary' });
     await page.waitForSelector('.machine-panel td:has-text("runtime s")');
   });
+  await t.check('what is drawn is as wide as its place, also when the panel takes of it', async () => {
+    for (const panel of [false, true]) {
+      await set(page, { panel });
+      await t.settled(page);
+      const [drawn, seen] = await page.evaluate(() => {
+        const layer = [...document.querySelectorAll('.machine .stage canvas')].at(-1);
+        return [layer.width, Math.round(layer.getBoundingClientRect().width * devicePixelRatio)];
+      });
+      t.truth(Math.abs(drawn - seen) <= 1, `panel ${panel}: drawn ${drawn}, seen ${seen}`);
+    }
+  });
   await t.check('the address brings camera, layout, instant, saved cameras and switches back', async () => {
     const saved = ['a%20b:rack:1:2:30:4:5:6'];
     await set(page, {

@@ -104,6 +104,9 @@ def main():
         for source in sys.argv[1:] or SOURCES + (('counts_mpi4.c',) if flavour == 'mpich' else ()): # Open MPI 4.1 is MPI 3.1
             with Place(flavour) as place:
                 known_counts(t, place, source)
+        if not sys.argv[1:]: # as many kernels of aarch64 have them
+            with Place(flavour) as place:
+                known_counts(t, place, 'counts_flows.c', what=', pages of 64 KiB', LD_PRELOAD=os.environ['FAULTS'], FAULT_PAGE='65536')
         if flavour == 'openmpi' and not sys.argv[1:]: # its other MPI-IO: the calls that ROMIO makes are not the program's
             with Place(flavour) as place:
                 known_counts(t, place, 'counts_io.c', 'old', what=', ROMIO', OMPI_MCA_io=romio())

@@ -303,8 +303,7 @@ def over_time(t, place):
     t.equal('one that was slow before anybody looked has no such day', [nodes[n]['since'] for n in planted['slow']], [None])
     changed = ask(db, 'select * from change_list')
     t.equal('programs that changed are found; night and weekend are no change', sorted(c['program'] for c in changed), sorted(planted['regressions']))
-    t.equal('on their day, or surely between two', [c for c in changed if c['program'] in planted['regressions'] and
-            not day(c['day_low']) <= planted['regressions'][c['program']]['day'] <= day(c['day_high'])], [])
+    t.equal('on their day or a weekend later', [c for c in changed if c['program'] in planted['regressions'] and abs(day(c['day']) - planted['regressions'][c['program']]['day']) > 3], [])
     said = {s['kind']: s for s in second['sentences']}
     t.check('at most ten sentences, by core-hours', 1 < len(second['sentences']) <= 10 and [s['core_hours'] for s in second['sentences']] == sorted((s['core_hours'] for s in second['sentences']), reverse=True), second)
     hung = ask(db, "select count(*) as n, total(hung_core_hours) as h, count(distinct user||program) as k from jobs where hung_core_hours>0 and start>=1742774400 and start<1743379200")[0]
@@ -322,6 +321,34 @@ def over_time(t, place):
     t.check('the page of nodes has since when', page.count('>since 2025-') == len(planted['faults']), page.count('since 2025-'))
     wrong = fleet('monday', '--db', db, '--until', 'tomorrow')
     t.check('a day that is none is one error', wrong.returncode == 2 and 'tomorrow' in wrong.stderr, wrong)
+
+
+def forgotten(t, place):
+    """Of a user who asks for it nothing stays in the file, and all else is as if they had never been there."""
+    made(place + '/all.nd', 800, '--nodes', '40', '--slow', '1', '--wasteful', '1')
+    records = [json.loads(x) for x in lines(place + '/all.nd')]
+    user = 'user002'
+    for i, r in enumerate(records): # a program in their home, of theirs alone
+        if r['user'] == user:
+            r['program'] = '/home/%s/bin/own%d' % (user, i)
+    odd = dict(next(r for r in records if r['user'] == user), start='2050-01-01T00:00:00Z', id='odd')
+    run = lambda db, some: fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, some)))
+    a, b = place + '/with.db', place + '/without.db'
+    run(a, records + [odd])
+    run(b, [r for r in records if r['user'] != user])
+    for db in (a, b):
+        fleet('monday', '--db', db, '--until', '2025-06-02')
+    held = open(a, 'rb').read()
+    out = fleet('forget', '--user', user, '--db', a)
+    t.equal('a user is forgotten', (out.returncode, out.stdout), (0, '%d jobs of %s removed\n' % (sum(r['user'] == user for r in records), user)))
+    t.check('nothing of them stays in the file', user.encode() in held and all(user.encode() not in open(p, 'rb').read() for p in glob.glob(a + '*')), glob.glob(a + '*'))
+    fleet('report', '--db', b, '-o', place + '/forgotten')
+    for sql in ('select count(*) as n, round(total(core_hours), 3) as h from jobs', 'select outcome, sum(jobs) as n, round(sum(core_hours), 2) as h from outcomes group by 1 having n > 0 order by 1',
+                'select node, round(effect, 6) as e, jobs from node_list order by 1', 'select day, jobs, round(loss, 4) as l from day_sums order by 1'):
+        t.equal('as if they had never been there: ' + sql, ask(a, sql), ask(b, sql))
+    t.equal('the file is whole', fleet('check', '--db', a).returncode, 0)
+    out = fleet('forget', '--user', user, '--db', a)
+    t.check('who is not there is one error', out.returncode == 3 and user in out.stderr, out)
 
 
 def masters(t, place):
@@ -459,6 +486,7 @@ def main():
         with open(place + '/truth.json') as f:
             judged(t, db, json.load(f))
         over_time(t, place)
+        forgotten(t, place)
         masters(t, place)
         hostile(t, place)
         questions(t, place, db)

@@ -327,7 +327,8 @@ def summed(some):
     for r in some:
         labels = [(k, (r[k] or '').replace('\\', '\\\\').replace('"', '\\"').replace('\n', '\\n')) for k in ('account', 'cluster', 'partition')]
         for metric, value in (('jobs', 1), ('incomplete_jobs', not r['coverage']['complete']), ('core_hours', r['core_hours']), ('useful_core_hours', r['core_hours'] * r['share']['useful']),
-                              ('waiting_core_hours', r['core_hours'] * min(r['share']['wait'], 1 - r['share']['useful'])), ('hung_core_hours', r.get('hung_core_hours', 0))):
+                              ('waiting_core_hours', r['core_hours'] * min(r['share']['wait'], 1 - r['share']['useful'])), ('hung_core_hours', r.get('hung_core_hours', 0)),
+                              ('idle_core_hours', r['hours']['idle'])):
             sums['mpitrace_%s_total' % metric, tuple(labels)] += value
         issue = first_issue(r)
         if issue:

@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,160 @@ static void computes(void)
 	MPI_Recv(b, 1, MPI_CHAR, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* ---- by which call ---- */
+
+static void probes(void)
+{
+	MPI_Probe(before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void mprobes(void)
+{
+	MPI_Message message;
+	MPI_Mprobe(before, 0, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+}
+
+static void ssends(void)
+{
+	MPI_Ssend(a, 1, MPI_CHAR, next, 0, MPI_COMM_WORLD);
+	MPI_Recv(b, 1, MPI_CHAR, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Nobody sends with the tag that all wait for. */
+static void sendrecvs(void)
+{
+	MPI_Sendrecv(a, LONG, MPI_CHAR, next, 0, b, LONG, MPI_CHAR, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static int irecv_from_both(MPI_Request *r)
+{
+	MPI_Irecv(b, 1, MPI_CHAR, before, 0, MPI_COMM_WORLD, &r[0]);
+	MPI_Irecv(b + 1, 1, MPI_CHAR, next, 0, MPI_COMM_WORLD, &r[1]);
+	return 2;
+}
+
+static void waitalls(void)
+{
+	MPI_Request r[2];
+	MPI_Waitall(irecv_from_both(r), r, MPI_STATUSES_IGNORE);
+}
+
+static void waitanys(void)
+{
+	MPI_Request r[2];
+	int which;
+	MPI_Waitany(irecv_from_both(r), r, &which, MPI_STATUS_IGNORE);
+}
+
+static void waitsomes(void)
+{
+	MPI_Request r[2];
+	int n, which[2];
+	MPI_Waitsome(irecv_from_both(r), r, &n, which, MPI_STATUSES_IGNORE);
+}
+
+static void isends(void)
+{
+	MPI_Request r;
+	MPI_Isend(a, LONG, MPI_CHAR, next, 0, MPI_COMM_WORLD, &r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+static void persistent(void)
+{
+	MPI_Request r;
+	MPI_Recv_init(b, 1, MPI_CHAR, before, 0, MPI_COMM_WORLD, &r);
+	MPI_Start(&r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+/* ---- collectives to which the last rank does not come: it wants a message from rank 0 first ---- */
+
+static bool is_last(void)
+{
+	if (rank == size - 1)
+		MPI_Recv(b, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	return rank == size - 1;
+}
+
+static void bcasts(void)
+{
+	is_last();
+	MPI_Bcast(b, 8, MPI_CHAR, size - 1, MPI_COMM_WORLD);
+}
+
+static void reduces(void)
+{
+	int one = 1, sum;
+	is_last();
+	MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void allreduces(void)
+{
+	int one = 1, sum;
+	is_last();
+	MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void alltoalls(void)
+{
+	is_last();
+	MPI_Alltoall(a, 8, MPI_CHAR, b, 8, MPI_CHAR, MPI_COMM_WORLD);
+}
+
+static void gathers(void)
+{
+	is_last();
+	MPI_Gather(a, 8, MPI_CHAR, b, 8, MPI_CHAR, 0, MPI_COMM_WORLD);
+}
+
+static void dups(void)
+{
+	MPI_Comm c;
+	is_last();
+	MPI_Comm_dup(MPI_COMM_WORLD, &c);
+}
+
+static void ibarriers(void)
+{
+	MPI_Request r;
+	is_last();
+	MPI_Ibarrier(MPI_COMM_WORLD, &r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+/* ---- others ---- */
+
+/* A square whose sides are communicators: each is in the barrier of one side, and its neighbour in that of the
+ * other. */
+static void sides(void)
+{
+	MPI_Comm one, two;
+	MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &one);
+	MPI_Comm_split(MPI_COMM_WORLD, (rank + 1) % size / 2, rank, &two);
+	MPI_Barrier(rank % 2 == 0 ? one : two);
+	MPI_Barrier(rank % 2 == 0 ? two : one);
+}
+
+/* Halves that wait for each other. */
+static void halves(void)
+{
+	MPI_Comm half, inter;
+	int low = rank < size / 2;
+	MPI_Comm_split(MPI_COMM_WORLD, low, rank, &half);
+	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, low ? size / 2 : 0, 0, &inter);
+	MPI_Recv(b, 1, MPI_CHAR, low ? rank : rank - size / 2, 0, inter, MPI_STATUS_IGNORE);
+}
+
+static void fences(void)
+{
+	MPI_Win w;
+	MPI_Win_create(b, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+	is_last();
+	MPI_Win_fence(0, w);
+}
+
 /* ---- the end ---- */
 
 #define TICKS 10 /* of each rank: it has had a processor so often since it set out */
@@ -155,18 +310,53 @@ static void end_when_all_stand(void)
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 
+/* Rank 1 takes all the memory that it can get, once that file is there. */
+static void *eats(void *file)
+{
+	while (access(file, F_OK) != 0)
+		usleep(100000);
+	for (char *more; (more = malloc(LONG)) != NULL;)
+		memset(more, 1, LONG);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
 	} all[] = {
-		{"receives", receives}, {"receives_later", receives_later},
-		{"sends", sends},	{"waits", waits},
-		{"anybody", anybody},	{"barrier", barrier},
-		{"orders", orders},	{"ended", ended},
-		{"halo", halo},		{"three", three},
-		{"threads", threads},	{"computes", computes},
+		{"receives", receives},
+		{"receives_later", receives_later},
+		{"sends", sends},
+		{"waits", waits},
+		{"anybody", anybody},
+		{"barrier", barrier},
+		{"orders", orders},
+		{"ended", ended},
+		{"halo", halo},
+		{"three", three},
+		{"threads", threads},
+		{"computes", computes},
+		{"probes", probes},
+		{"mprobes", mprobes},
+		{"ssends", ssends},
+		{"sendrecvs", sendrecvs},
+		{"waitalls", waitalls},
+		{"waitanys", waitanys},
+		{"waitsomes", waitsomes},
+		{"isends", isends},
+		{"persistent", persistent},
+		{"bcasts", bcasts},
+		{"reduces", reduces},
+		{"allreduces", allreduces},
+		{"alltoalls", alltoalls},
+		{"gathers", gathers},
+		{"dups", dups},
+		{"ibarriers", ibarriers},
+		{"sides", sides},
+		{"halves", halves},
+		{"fences", fences},
 	};
 	int provided;
 	if (argc > 1 && strcmp(argv[1], "threads") == 0)
@@ -182,6 +372,9 @@ int main(int argc, char **argv)
 	b = calloc(1, LONG);
 	if (argc < 3)
 		end_when_all_stand();
+	pthread_t eater;
+	if (rank == 1 && getenv("STUCK_EATS") != NULL)
+		pthread_create(&eater, NULL, eats, getenv("STUCK_EATS"));
 	for (size_t i = 0; argc > 1 && i < sizeof(all) / sizeof(all[0]); i++)
 		if (strcmp(all[i].name, argv[1]) == 0)
 			all[i].run();

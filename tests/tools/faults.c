@@ -1,7 +1,8 @@
 /* faults.c - preloaded: lets calls of the C library fail when they come from our own code, and leaves everybody
  * else's alone. FAULT=call:errno:N or call:errno:N+ : the Nth (and all later ones) of `call` (or of `any`) fails.
  * FAULT_IN: who is ours, a part of the object's file name. FAULT_COUNT: a file that gets "call count" lines at
- * exit: how far a sweep has to go. */
+ * exit: how far a sweep has to go. FAULT_PAGE: the machine's pages are so many bytes: who is ours is told so, and
+ * what is not at the begin of one cannot be mapped. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +44,7 @@ static struct {
 	char call[32], in[64];
 	int error;
 	unsigned at;
+	unsigned long page;
 	bool onwards, parsed;
 } fault;
 
@@ -56,6 +58,7 @@ static void parse(void)
 	const char *text = getenv("FAULT"), *in = getenv("FAULT_IN");
 	char plus = 0;
 	fault.parsed = true;
+	fault.page = getenv("FAULT_PAGE") != NULL ? strtoul(getenv("FAULT_PAGE"), NULL, 10) : 0;
 	snprintf(fault.in, sizeof(fault.in), "%s", in != NULL ? in : "libmpitrace-");
 	if (text != NULL && sscanf(text, "%31[^:]:%d:%u%c", fault.call, &fault.error, &fault.at, &plus) < 3)
 		abort();
@@ -67,8 +70,7 @@ static bool hits(const char *call, unsigned count)
 	return fault.at > 0 && strcmp(fault.call, call) == 0 && (fault.onwards ? count >= fault.at : count == fault.at);
 }
 
-/* Must the call that came from `caller` fail? */
-static bool fails(enum call call, void *caller)
+static bool is_ours(void *caller)
 {
 	Dl_info info;
 	const char *slash;
@@ -77,7 +79,19 @@ static bool fails(enum call call, void *caller)
 	if (dladdr(caller, &info) == 0 || info.dli_fname == NULL)
 		return false;
 	slash = strrchr(info.dli_fname, '/');
-	if (strncmp(slash != NULL ? slash + 1 : info.dli_fname, fault.in, strlen(fault.in)) != 0)
+	return strncmp(slash != NULL ? slash + 1 : info.dli_fname, fault.in, strlen(fault.in)) == 0;
+}
+
+/* With pages of FAULT_PAGE bytes, is that the begin of none? */
+static bool inside_page(uint64_t at, void *caller)
+{
+	return is_ours(caller) && fault.page != 0 && at % fault.page != 0;
+}
+
+/* Must the call that came from `caller` fail? */
+static bool fails(enum call call, void *caller)
+{
+	if (!is_ours(caller))
 		return false;
 	unsigned n = __atomic_add_fetch(&seen[call], 1, __ATOMIC_RELAXED);
 	unsigned any = __atomic_add_fetch(&seen_any, 1, __ATOMIC_RELAXED);
@@ -100,7 +114,28 @@ PUBLIC int open(const char *path, int flags, ...)
 
 PUBLIC void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
 {
-	return fails(MMAP, HERE) ? MAP_FAILED : REAL(mmap)(at, len, prot, flags, fd, offset);
+	if (inside_page((uint64_t)offset, HERE) || ((flags & MAP_FIXED) != 0 && inside_page((uintptr_t)at, HERE))) {
+		errno = EINVAL;
+		return MAP_FAILED;
+	}
+	if (fails(MMAP, HERE))
+		return MAP_FAILED;
+	bool anywhere = fault.page != 0 && is_ours(HERE) && at == NULL && fd < 0;
+	uintptr_t got = (uintptr_t)REAL(mmap)(at, anywhere ? len + fault.page : len, prot, flags, fd, offset);
+	return (void *)(anywhere ? (got + fault.page - 1) / fault.page * fault.page : got);
+}
+
+PUBLIC int mincore(void *at, size_t len, unsigned char *in_core)
+{
+	if (!inside_page((uintptr_t)at, HERE))
+		return REAL(mincore)(at, len, in_core);
+	errno = EINVAL;
+	return -1;
+}
+
+PUBLIC long sysconf(int name)
+{
+	return name == _SC_PAGESIZE && is_ours(HERE) && fault.page != 0 ? (long)fault.page : REAL(sysconf)(name);
 }
 
 PUBLIC int posix_fallocate(int fd, off_t offset, off_t len)

@@ -99,7 +99,7 @@ Test(changes, come_by_program_and_day)
 	cr_assert_eq(list.n, 2, "%zu", list.n);
 	static const uint32_t programs[] = {4, 9}, days[] = {20, 30};
 	for (int i = 0; i < 2; i++) {
-		cr_expect_eq(list.at[i].program, programs[i]);
+		cr_expect_eq(list.at[i].name, programs[i]);
 		cr_expect_eq(list.at[i].day, days[i], "%u", list.at[i].day);
 	}
 	cr_expect_float_eq(list.at[0].change, -0.2, 0.01);

@@ -50,7 +50,7 @@ static void is_in(int r, uint32_t thread, uint32_t sig)
 	struct process *p = &step_processes[r];
 	if (p->open.n <= thread)
 		p->open.n = thread + 1;
-	p->open.at[thread] = (struct open_sig){thread, sig, 0};
+	p->open.at[thread] = (struct open_sig){.thread = thread, .sig = sig};
 	processes[r].threads.n = p->open.n;
 	live_threads[r][thread] = (struct live_thread){.open = true, .still = 1, .age_ticks = 3 * SECOND / 2};
 	if (thread == 0)
@@ -98,6 +98,8 @@ static void end(void)
 	for (size_t i = 0; i < l.waited_for.n; i++)
 		free(l.waited_for.at[i].ranks.at);
 	vec_done(&l.waited_for);
+	for (int r = 0; r < 2; r++)
+		vec_done(&step_processes[r].started);
 }
 
 /* How many deadlocks there are. */

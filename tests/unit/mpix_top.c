@@ -8,12 +8,12 @@
 TestSuite(mpix_top, .init = make_directory, .fini = remove_directory);
 
 #define EVENTS 3000u
-#define MANY 2000u /* in the first half, from rank 0 */
-#define FEW 600u   /* in the second, from rank 1 */
+#define MANY 2000u /* in the first window, from rank 0 */
+#define FEW 600u   /* in the second, from rank 1: calls take half of the time that the run has */
 
 static struct plain_trace *halves(struct plain_link *links)
 {
-	struct trace_shape shape = {.ranks = 2, .events = EVENTS, .windows = 2, .runtime_ns = 1000000000};
+	struct trace_shape shape = {.ranks = 2, .events = EVENTS, .windows = 4, .runtime_ns = 1000000000};
 	struct plain_trace *t = trace_make(&shape);
 	for (uint32_t r = 0; r < 2; r++)
 		for (uint32_t i = 0; i < t->nsigs[r]; i++)

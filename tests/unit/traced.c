@@ -41,13 +41,23 @@ void *traced_wrapper(const char *name)
 	return NULL;
 }
 
-void traced_begin(int thread_level)
+static void begin(const char *directory, int thread_level)
 {
 	int provided;
-	cr_assert_not_null(mkdtemp(dir));
-	setenv("MPITRACE_DIR", dir, 1);
+	setenv("MPITRACE_DIR", directory, 1);
 	table = bound();
 	CALL(MPI_Init_thread, NULL, NULL, thread_level, &provided);
+}
+
+void traced_begin(int thread_level)
+{
+	cr_assert_not_null(mkdtemp(dir));
+	begin(dir, thread_level);
+}
+
+void traced_begin_in(const char *directory)
+{
+	begin(directory, MPI_THREAD_SINGLE);
 }
 
 /* ---- what was recorded ---- */
@@ -149,6 +159,7 @@ const struct traced *traced_end(void)
 	cr_assert_eq(process_open(&p, path, 0, NULL), 0);
 	cr_assert_eq(output_open(&o, NULL), 0);
 	trace.spilled = p.file->spilled;
+	trace.file = p.file;
 	process_drain(&p, &o, true);
 	process_profile(&p, &o);
 	for (uint32_t i = 0; i < p.nthreads; i++)

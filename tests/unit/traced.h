@@ -3,6 +3,7 @@
 #pragma once
 
 #include "format/mpic.h"
+#include "format/segment.h"
 #include "format/sig.h"
 #include "tests/threads/stub_mpi.h"
 
@@ -24,13 +25,16 @@ struct traced {
 	size_t ncalls;
 	struct mpic_def *defs; /* all but signatures */
 	size_t ndefs;
-	uint64_t lost, missing; /* events; definitions */
-	uint64_t counted;	/* calls in the totals */
-	uint64_t spilled;	/* segments */
+	uint64_t lost, missing;	    /* events; definitions */
+	uint64_t counted;	    /* calls in the totals */
+	uint64_t spilled;	    /* segments */
+	const struct segfile *file; /* what the process said of itself */
 };
 
 /* MPI_Init_thread. */
 void traced_begin(int thread_level);
+/* The same with a directory that may not do. */
+void traced_begin_in(const char *directory);
 /* MPI_Finalize, and all that was recorded. */
 const struct traced *traced_end(void);
 /* The n-th call of that operation, from 0; the test fails where there are less. */

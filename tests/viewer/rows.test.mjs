@@ -303,9 +303,10 @@ test('CSV keeps quotes and line breaks, and no cell is a formula', () => {
       ['say "x", y', 1],
       ['=HYPERLINK("x")', -2],
       ['two\nlines', null],
+      ['a;@x\u009b2J', '\uff1d1'],
     ],
   };
-  assert.equal(csvOf(sheet), 'a,b\n"say ""x"", y",1\n"\'=HYPERLINK(""x"")",-2\n"two\nlines",\n');
+  assert.equal(csvOf(sheet), 'a,b\n"say ""x"", y",1\n"\'=HYPERLINK(""x"")",-2\n"two\nlines",\na;\'@x?2J,\'\uff1d1\n');
   const back = JSON.parse(jsonOf(sheet, { view: 'v' }));
   assert.equal(back.schema, 'mpitrace/view/1');
   assert.deepEqual(back.rows[1], { a: '=HYPERLINK("x")', b: -2 });

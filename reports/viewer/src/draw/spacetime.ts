@@ -14,6 +14,7 @@ import type { Section } from '../model/section';
 import type { Colour } from '../model/protocol';
 import { FONT } from './dom';
 import { box, drawBandLabels, drawBands } from './spacetime_bands';
+import type { Written } from './spacetime_bands';
 import type { Scene } from './spacetime_scene';
 import type { Theme } from './dom';
 
@@ -276,10 +277,11 @@ function drawCollectives(g: G, scene: Scene): void {
 
 // ---- events ----
 
-function drawEvents(g: G, scene: Scene): void {
+/** Returned is where numbers stand. */
+function drawEvents(g: G, scene: Scene): Written[] {
   const { section, diagram: d, frame: f, theme } = scene;
   const room = roomOf(scene);
-  if (room < DOT_STEP || f.pitch < 3) return;
+  if (room < DOT_STEP || f.pitch < 3) return [];
   const { events } = section;
   const [low, high] = levelsSeen(f);
   const [lowLine, highLine] = linesSeen(f);
@@ -308,7 +310,8 @@ function drawEvents(g: G, scene: Scene): void {
   circles(g, dots!, radius, theme.text, '');
   circles(g, hollow!, radius, theme.paper, theme.text);
   const isSingle = d.lines === 0 || d.ranksOf.every((ranks) => ranks.length === 1);
-  if (room < TEXT_STEP || f.pitch < TEXT_PITCH || !isSingle || (f.upright && gap < width)) return;
+  if (room < TEXT_STEP || f.pitch < TEXT_PITCH || !isSingle || (f.upright && gap < width)) return [];
+  const numbers: Written[] = [];
   g.font = `10px ${FONT.slice(5)}`;
   g.fillStyle = theme.dim;
   g.textBaseline = 'middle';
@@ -316,11 +319,21 @@ function drawEvents(g: G, scene: Scene): void {
   for (const side of [-1, 1]) {
     if (f.upright) g.textAlign = side > 0 ? 'left' : 'right';
     const [dx, dy] = f.upright ? [side * (radius + 3), 0] : [0, side * (radius + 6)];
-    for (const [x, y, n, to] of texts) if (to === side) g.fillText(String(n), x + dx, y + dy);
+    for (const [x, y, n, to] of texts) {
+      if (to !== side) continue;
+      g.fillText(String(n), x + dx, y + dy);
+      const wide = DIGIT * String(n).length;
+      numbers.push({ x: x + dx - (f.upright ? (side > 0 ? 0 : wide) : wide / 2), y: y + dy, wide });
+    }
   }
   g.textAlign = 'left'; // beside the bar of a collective
   const [dx, dy] = f.upright ? [radius + 1, -radius - 4] : [radius + 2, radius + 6];
-  for (const [x, y, n, to] of texts) if (to === 0) g.fillText(String(n), x + dx, y + dy);
+  for (const [x, y, n, to] of texts) {
+    if (to !== 0) continue;
+    g.fillText(String(n), x + dx, y + dy);
+    numbers.push({ x: x + dx, y: y + dy, wide: DIGIT * String(n).length });
+  }
+  return numbers;
 }
 
 /** The side of its line on which an event's message is not; 0: it has none. */
@@ -416,12 +429,13 @@ export function paintSpacetime(g: G, scene: Scene): void {
   };
   clipped(() => drawBands(g, scene));
   drawLines(g, scene);
+  let numbers: Written[] = [];
   clipped(() => {
     drawCollectives(g, scene);
     drawMessages(g, scene);
-    drawEvents(g, scene);
+    numbers = drawEvents(g, scene);
     drawTimes(g, scene);
     drawPicked(g, scene);
   });
-  drawBandLabels(g, scene);
+  drawBandLabels(g, scene, numbers);
 }

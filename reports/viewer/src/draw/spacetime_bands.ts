@@ -62,11 +62,19 @@ function nameOf(scene: Scene, band: Band): string {
   return `${number > 0 ? `E${number}` : 'E?'}${band.empty ? ' ∅' : ''}`;
 }
 
-export function drawBandLabels(g: G, scene: Scene): void {
+/** A text on the picture: where it begins, its middle, how wide it is. */
+export interface Written {
+  x: number;
+  y: number;
+  wide: number;
+}
+
+/** Names stand beside the numbers of events, never on them. */
+export function drawBandLabels(g: G, scene: Scene, numbers: readonly Written[]): void {
   const { diagram, frame: f, theme } = scene;
   const [low, high] = levelsSeen(f);
   const [begin, side] = f.upright ? [f.top, f.left] : [f.left, f.top];
-  const placed: { x: number; y: number; wide: number }[] = [];
+  const placed: Written[] = [];
   g.font = `600 11px ${FONT.slice(5)}`;
   g.textAlign = 'left';
   g.textBaseline = 'middle';
@@ -82,9 +90,12 @@ export function drawBandLabels(g: G, scene: Scene): void {
     const room = line < 0 ? Infinity : acrossOf(f, first!.lastLine + 0.5) - acrossOf(f, line - 0.5);
     if (room < (f.upright ? wide : LABEL) || placed.length >= LABELS_MAX) return;
     const [x, y] = point(f, along + (f.upright ? 8 : 3), line < 0 ? (f.upright ? 4 : 9) : acrossOf(f, line - 0.5) + 3);
-    const [left, middle] = [x, line < 0 || f.upright ? y : y + 6];
-    const meets = (p: (typeof placed)[0]) => Math.abs(p.y - middle) < LABEL && left < p.x + p.wide && p.x < left + wide;
-    if (placed.some(meets)) return;
+    const middle = line < 0 || f.upright ? y : y + 6;
+    const meets = (at: number) => (p: Written) =>
+      Math.abs(p.y - middle) < LABEL && at < p.x + p.wide && p.x < at + wide;
+    const places = line >= 0 && f.upright ? [x, x - 3 - wide / 2, x - 6 - wide] : [x];
+    const left = places.find((at) => !placed.some(meets(at)) && (line < 0 || !numbers.some(meets(at))));
+    if (left === undefined) return;
     placed.push({ x: left, y: middle, wide });
     if (line >= 0) ground(g, theme, left - 2, middle, wide);
     g.fillStyle = band.empty ? theme.dim : theme.text;

@@ -16,14 +16,15 @@ export interface Sheet {
 }
 
 // eslint-disable-next-line no-control-regex
-const UNSEEN = /[\u0000-\u0009\u000b-\u001f\u007f]/g;
+const UNSEEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g;
+/** Also in the wide form of East Asian keyboards; or behind a sign at which a cell may end elsewhere. */
+const FORMULA = /(^|[,;"])(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])/g;
 
 /** A cell that a spreadsheet would take for a formula is text there. */
 export function cell(value: Cell): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
-  const shown = value.replaceAll(UNSEEN, '?');
-  const text = /^[=+\-@\t\r\n]/.test(value) ? `'${shown}` : shown;
+  const text = value.replaceAll(FORMULA, "$1'").replaceAll(UNSEEN, '?');
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -208,13 +208,13 @@ class MachineView implements ViewInstance {
     this.findOverlays(s);
     this.colorAgain(s);
     this.traffic.ask(s, this.time.at(), this.time.halfLife());
+    this.panel.update(); // it takes room from the stage
     const { width, height } = this.box();
     const sight = this.sight(width, height);
     this.drawScene(sight);
     const { g } = paper(this.over, { width, height });
     this.paintOver(g, sight);
     this.tools.put(this.time.speed(), this.time.halfLife());
-    this.panel.update();
     this.showBanner();
     this.time.show();
     this.showNote();

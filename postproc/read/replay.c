@@ -1,10 +1,13 @@
-/* replay.c - see snapshot.h. In: SAMPLE blocks of one file, of which any may be missing or hostile.  Out: sums. */
-#include "postproc/live/snapshot.h"
+/* replay.c - see replay.h. In: SAMPLE blocks of one file, of which any may be missing or hostile.  Out: sums. */
+#include "postproc/read/replay.h"
 
 /* What a sample may make us keep for each byte of its file: a thread, or a signature by its number, is some bytes
  * there, and its definition more. */
 #define KEPT_SHARE 64u
 #define KEPT_BYTES (64ull << 20)
+/* Who was ready to run and hardly did cannot have taken what came. */
+#define STARVED_SHARE 0.1
+#define STARVED_NS 1000000u
 
 /* Room for more elements: 0, or -EBADMSG when no honest file has so many. */
 static int keep(struct live_node *live, size_t have, size_t want, size_t size)
@@ -77,6 +80,13 @@ static void open_call(struct live_thread *t, const struct live_node *live, const
 	memcpy(t->words, item->words, item->nwords * sizeof(*item->words));
 }
 
+bool replay_holds_up(const struct live_thread *t, const struct live_node *n)
+{
+	bool starved = (double)t->system.wait_ns > STARVED_SHARE * (double)n->interval_ns && t->known_before &&
+		       t->system.cpu_ns < STARVED_NS;
+	return starved || t->system.run_state == 'T' || t->system.run_state == 't';
+}
+
 static int add_to_thread(struct live_node *live, struct live_thread *t, const struct mpic_sample_item *item)
 {
 	switch (item->type) {
@@ -93,6 +103,7 @@ static int add_to_thread(struct live_node *live, struct live_thread *t, const st
 	case MPIC_SAMPLE_SYSTEM:
 		t->has_system = true;
 		t->system = item->system;
+		t->held_up = replay_holds_up(t, live);
 		t->cpu_ns += item->system.cpu_ns;
 		t->wait_ns += item->system.wait_ns;
 		return 0;

@@ -1,0 +1,221 @@
+/* cli_commands.c - the command itself on a trace of which all is known: what it prints, where it ends, and that whoever
+ * mistypes is told what is wanted, on standard error, with exit code 2. Two ranks; 1 waits for 0 three times. */
+#include "step_analysis.h"
+
+#include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *dir, said[1 << 20];
+
+/* By a shell, in the directory; its exit code. Standard output and error are in said. */
+static int mpitrace(const char *fmt, ...)
+{
+	char words[1024], command[4096];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(words, sizeof(words), fmt, args);
+	va_end(args);
+	snprintf(command, sizeof(command), "cd %s && exec 2>&1 </dev/null && %s %s", dir, getenv("MPITRACE"), words);
+	FILE *from = popen(command, "r");
+	size_t n = fread(said, 1, sizeof(said) - 1, from);
+	said[n] = '\0';
+	int status = pclose(from);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void says(const char *text)
+{
+	cr_expect_not_null(strstr(said, text), "\"%s\" is not in:\n%s", text, said);
+}
+
+static void begin(void)
+{
+	struct program *p = program_create(2, 1);
+	for (int i = 0; i < 3; i++) {
+		double at = 1000 * (i + 1);
+		program_send(p, 0,
+			     (struct call){.op = "MPI_Send",
+					   .from_us = at + 500,
+					   .to_us = at + 510,
+					   .peer = 1,
+					   .tag = 7,
+					   .bytes = 100,
+					   .line = 3});
+		program_recv(p, 1,
+			     (struct call){.op = "MPI_Recv",
+					   .from_us = at,
+					   .to_us = at + 520,
+					   .peer = 0,
+					   .tag = 7,
+					   .bytes = 100,
+					   .line = 5});
+	}
+	program_job(p, "77");
+	dir = make_directory();
+	program_write(p, dir, 5000, -1);
+	program_destroy(p);
+	cr_assert_eq(mpitrace("analyze n0.mpic -o a.mpix"), 0, "%s", said);
+}
+
+static void end(void)
+{
+	remove_directory(dir);
+}
+
+TestSuite(commands, .init = begin, .fini = end);
+
+Test(commands, who_mistypes_is_told_what_is_wanted)
+{
+	static const struct {
+		const char *words, *said;
+	} cases[] = {
+		{"", "mpitrace: what MPI cost a program"},
+		{"nosuch", "no subcommand \"nosuch\""},
+		{"analyze", "give .mpic files"},
+		{"check a.mpix", "--protocol"},
+		{"collect", "needs the step directory"},
+		{"diff a.mpix", "give at least two files"},
+		{"diff a.mpix --", "no file before or after --"},
+		{"diff -- a.mpix a.mpix", "no file before or after --"},
+		{"diff a.mpix a.mpix --scaling both", "strong"},
+		{"doctor --nonsense", "unknown option \"--nonsense\""},
+		{"export a.mpix -o x", "--to is missing"},
+		{"export a.mpix --to csv", "-o PATH is missing"},
+		{"export --to csv -o x", "give one FILE.mpix"},
+		{"export a.mpix --to word -o x", "give one of csv, json"},
+		{"export a.mpix --to csv -o x --ranks 3-1", "give ranks such as 0-3,8"},
+		{"export a.mpix --to csv -o x --since x", "not a number of seconds"},
+		{"export a.mpix --to csv -o x --since 2 --until 2", "--since is not before --until"},
+		{"export a.mpix --to csv -o x --tables", "--tables applies to --to json only"},
+		{"export a.mpix --to csv -o x --weight wait", "--weight applies to --to folded only"},
+		{"finish", "needs the output directory"},
+		{"fleet", "give a command"},
+		{"import x -o y", "--from is missing"},
+		{"live", "give a job's number or directory"},
+		{"record", "give one FILE.mpix"},
+		{"run", "no program given"},
+		{"show", "give one FILE.mpix"},
+		{"show a.mpix a.mpix", "give one FILE.mpix"},
+		{"sweep x", "takes --spool DIR"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cr_expect_eq(mpitrace("%s", cases[i].words), 2, "%s", cases[i].words);
+		says(cases[i].said);
+	}
+}
+
+Test(commands, each_has_its_help)
+{
+	static const char *const names[] = {"analyze", "check", "collect", "diff",    "doctor", "export",
+					    "finish",  "fleet", "import",  "live",    "record", "report",
+					    "run",     "show",	"sweep",   "topology"};
+	cr_expect_eq(mpitrace("--help"), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		says(names[i]);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char usage[64];
+		snprintf(usage, sizeof(usage), "usage: mpitrace %s", names[i]);
+		cr_expect_eq(mpitrace("%s --help", names[i]), 0);
+		says(usage);
+	}
+	cr_expect_eq(mpitrace("--version"), 0);
+	says("mpitrace ");
+}
+
+/* As a shell says it: 126 for what is no program, 127 for what is not there. */
+Test(commands, a_program_is_looked_for_as_a_shell_does)
+{
+	char text[512];
+	cr_assert_eq(mpitrace("--version >/dev/null; mkdir -p bin sub; printf '#!/bin/sh\\necho ran\\n' >bin/prog; "
+			      "cp bin/prog bin/closed; chmod 755 bin/prog; chmod 644 bin/closed"),
+		     0);
+	cr_expect_eq(mpitrace("run --quiet -- ./nothing"), 127);
+	says("nothing");
+	cr_expect_eq(mpitrace("run --quiet -- nothing-of-that-name"), 127);
+	cr_expect_eq(mpitrace("run --quiet -- ./sub"), 126);
+	says("is a directory, not a program");
+	cr_expect_eq(mpitrace("run --quiet -- bin/closed"), 126);
+	says("is not executable");
+	snprintf(text, sizeof(text), "--version >/dev/null; PATH=%s/bin:/usr/bin:/bin %s run --quiet -- closed", dir,
+		 getenv("MPITRACE"));
+	cr_expect_eq(mpitrace("%s", text), 126, "what came closest: %s", said);
+	cr_expect_eq(mpitrace("--version >/dev/null; unset PATH; %s run --quiet -- nothing-of-that-name",
+			      getenv("MPITRACE")),
+		     127);
+}
+
+Test(commands, show_lists_events_of_a_rank_and_a_span)
+{
+	cr_expect_eq(mpitrace("show a.mpix --events"), 0);
+	says("MPI_Send");
+	says("MPI_Recv");
+	cr_expect_eq(mpitrace("show a.mpix --events --rank 1"), 0);
+	says("MPI_Recv");
+	cr_expect_null(strstr(said, "MPI_Send"), "%s", said);
+	cr_expect_eq(mpitrace("show a.mpix --events --rank 2"), 2, "%s", said);
+	cr_expect_eq(mpitrace("show none.mpix"), 3, "%s", said);
+	says("none.mpix");
+}
+
+Test(commands, show_and_record_name_what_was_waited_for)
+{
+	cr_expect_eq(mpitrace("show a.mpix"), 0);
+	says("late sender");
+	says("MPI_Recv");
+	cr_expect_eq(mpitrace("show a.mpix --json"), 0);
+	cJSON *a = cJSON_Parse(said);
+	cr_assert_not_null(a);
+	cr_expect_eq(at_path(a, "summary.transfers"), 3);
+	cJSON_Delete(a);
+	cr_expect_eq(mpitrace("record a.mpix"), 0);
+	cJSON *r = cJSON_Parse(said);
+	cr_assert_not_null(r, "%s", said);
+	cr_expect_eq(field(r, "ranks"), 2);
+	cr_expect_str_eq(cJSON_GetObjectItem(r, "job_id")->valuestring, "77");
+	cJSON_Delete(r);
+}
+
+Test(commands, diff_compares_files_or_groups_of_them)
+{
+	cr_assert_eq(mpitrace("--version >/dev/null; cp a.mpix b.mpix; cp a.mpix c.mpix"), 0);
+	cr_expect_eq(mpitrace("diff a.mpix b.mpix --json"), 0, "%s", said);
+	cJSON *d = cJSON_Parse(said);
+	cr_expect_not_null(d);
+	cJSON_Delete(d);
+	cr_expect_eq(mpitrace("diff a.mpix b.mpix -- c.mpix a.mpix"), 0, "%s", said);
+	cr_expect_eq(mpitrace("diff a.mpix b.mpix --html d.html"), 0, "%s", said);
+	cr_expect_eq(mpitrace("--version >/dev/null; grep -c '</html>' d.html"), 0, "%s", said);
+	cr_expect_eq(mpitrace("diff a.mpix none.mpix"), 3, "%s", said);
+	says("none.mpix");
+}
+
+Test(commands, a_report_is_a_page_that_appears_whole)
+{
+	cr_expect_eq(mpitrace("report a.mpix -o page.html"), 0, "%s", said);
+	cr_expect_eq(mpitrace("--version >/dev/null; grep -c '</html>' page.html"), 0, "%s", said);
+	cr_expect_eq(mpitrace("report a.mpix -o none/page.html") != 0, true);
+	says("none/page.html");
+	cr_expect_eq(mpitrace("report none.mpix -o x.html"), 3, "%s", said);
+}
+
+Test(commands, an_export_says_what_it_wrote)
+{
+	cr_expect_eq(mpitrace("export a.mpix --to json -o x.json --json"), 0, "%s", said);
+	cJSON *c = cJSON_Parse(said);
+	cr_assert_not_null(c, "%s", said);
+	cJSON_Delete(c);
+	cr_expect_eq(mpitrace("export a.mpix --to csv -o tables --json"), 0, "%s", said);
+	c = cJSON_Parse(said);
+	cr_assert_not_null(c, "%s", said);
+	cr_expect_eq(field(c, "messages"), 3);
+	cr_expect_eq(field(c, "waits"), 3);
+	cJSON_Delete(c);
+	cr_expect_neq(mpitrace("export a.mpix --to csv -o tables"), 0, "it is there already");
+	cr_expect_eq(mpitrace("export a.mpix --to sqlite -o -"), 2, "%s", said);
+}

@@ -1,0 +1,209 @@
+/* pmpi_process.c - what the tracer says of the process that it is in, what it leaves out where it is asked to, and
+ * files. On a stub of MPI. */
+#include "traced.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int value;
+
+static void send(int tag)
+{
+	CALL(MPI_Send, &value, 1, MPI_INT, 0, tag, MPI_COMM_WORLD);
+}
+
+static void own_exe(char path[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	path[n > 0 ? n : 0] = '\0';
+}
+
+Test(process, says_who_it_is_where_it_runs_and_how_it_was_called)
+{
+	char exe[PATH_MAX], host[256] = "";
+	stub.size = 8, stub.rank = 3;
+	setenv("SLURM_TOPOLOGY_ADDR", "s0.s1.n1", 1);
+	setenv("SLURM_TOPOLOGY_ADDR_PATTERN", "switch.switch.node", 1);
+	setenv("PMIX_NAMESPACE", "job@3", 1);
+	traced_begin(MPI_THREAD_FUNNELED);
+	const struct segfile *f = traced_end()->file;
+	own_exe(exe);
+	gethostname(host, sizeof(host) - 1);
+	cr_expect_eq(f->pid, (uint32_t)getpid());
+	cr_expect_eq(f->size, 8);
+	cr_expect_eq(f->rank, 3);
+	cr_expect_eq(f->thread_level, MPI_THREAD_FUNNELED);
+	cr_expect_str_eq(f->exe, exe);
+	cr_expect_str_eq(f->host, host);
+	cr_expect_str_eq(f->library, "stub");
+	cr_expect_str_eq(f->switches, "s0.s1.n1 switch.switch.node");
+	cr_expect_str_eq(f->job_namespace, "job@3");
+	cr_expect_eq(f->any_source, MPI_ANY_SOURCE);
+	cr_expect_eq(f->proc_null, MPI_PROC_NULL);
+	cr_expect_gt(f->argv_len_bytes, 0);
+	cr_expect_neq(f->argv[0], 0);
+	cr_expect_eq(f->argv_missing_bytes, 0);
+	cr_expect_eq(f->state, SEGFILE_FINALIZED);
+	cr_expect_eq(f->parents, 0);
+}
+
+/* The tenth field behind the twelfth: when this process began, as the kernel counts. */
+Test(process, says_when_it_began_and_which_processors_it_may_use)
+{
+	char text[1024] = "", cpus[256] = "";
+	unsigned long long began = 0;
+	traced_begin(MPI_THREAD_SINGLE);
+	const struct segfile *f = traced_end()->file;
+	FILE *stat = fopen("/proc/self/stat", "r");
+	cr_assert_not_null(fgets(text, sizeof(text), stat));
+	fclose(stat);
+	const char *behind = strrchr(text, ')');
+	cr_assert_eq(sscanf(behind + 2,
+			    "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &began),
+		     1);
+	cr_expect_eq(f->process_start, began);
+	FILE *status = fopen("/proc/self/status", "r");
+	while (fgets(text, sizeof(text), status) != NULL)
+		if (sscanf(text, "Cpus_allowed_list: %255s", cpus) == 1)
+			break;
+	fclose(status);
+	cr_expect_str_eq(f->cpus, cpus);
+	cr_expect(f->start_tick <= f->init_exit_tick && f->init_exit_tick <= f->finalize_enter_tick &&
+		  f->finalize_enter_tick <= f->end_tick);
+	cr_expect_geq(f->ready_finalize_ns, f->ready_init_ns);
+}
+
+Test(process, a_call_site_lies_in_a_module_that_is_named)
+{
+	char exe[PATH_MAX];
+	traced_begin(MPI_THREAD_SINGLE);
+	send(1);
+	const struct traced *t = traced_end();
+	uint64_t address = traced_call(t, "MPI_Send", 0)->sig.address;
+	const struct mpic_def *of = NULL;
+	own_exe(exe);
+	for (size_t i = 0; i < t->ndefs; i++)
+		if (t->defs[i].type == MPIC_DEF_MODULE && address >= t->defs[i].begin && address < t->defs[i].end) {
+			cr_expect_null(of, "of one module only");
+			of = &t->defs[i];
+		}
+	cr_assert_not_null(of);
+	cr_expect_eq(of->name.len_bytes, strlen(exe));
+	cr_expect_eq(memcmp(of->name.data, exe, strlen(exe)), 0);
+	cr_expect_gt(of->build_id.len_bytes, 0);
+	cr_expect_eq(t->file->modules_missing, 0);
+}
+
+Test(process, of_redacted_paths_hosts_and_arguments_names_stay)
+{
+	char exe[PATH_MAX], expected[PATH_MAX + 4];
+	setenv("MPITRACE_REDACT", "paths,hosts", 1);
+	setenv("SLURM_TOPOLOGY_ADDR", "s0.n1", 1);
+	traced_begin(MPI_THREAD_SINGLE);
+	send(1);
+	const struct traced *t = traced_end();
+	own_exe(exe);
+	snprintf(expected, sizeof(expected), "/-/%s", strrchr(exe, '/') + 1);
+	cr_expect_str_eq(t->file->exe, expected);
+	cr_expect_str_eq(t->file->host, "");
+	cr_expect_str_eq(t->file->switches, "");
+	cr_expect_eq(t->file->argv_len_bytes, 0, "they hold paths and names of hosts as well");
+	for (size_t i = 0; i < t->ndefs; i++)
+		if (t->defs[i].type == MPIC_DEF_MODULE && t->defs[i].name.len_bytes > 3)
+			cr_expect_eq(memcmp(t->defs[i].name.data, "/-/", 3), 0, "%.*s", (int)t->defs[i].name.len_bytes,
+				     (const char *)t->defs[i].name.data);
+}
+
+Test(process, as_a_profile_has_totals_and_says_what_it_left_out)
+{
+	setenv("MPITRACE_MODE", "profile", 1);
+	traced_begin(MPI_THREAD_SINGLE);
+	for (int i = 0; i < 10; i++)
+		send(i);
+	const struct traced *t = traced_end();
+	cr_expect_eq(t->ncalls, 0);
+	cr_expect_eq(t->counted, 12);
+	cr_expect_eq(t->lost, 12);
+}
+
+Test(process, callers_are_recorded_as_many_as_are_asked_for)
+{
+	setenv("MPITRACE_STACK", "2", 1);
+	traced_begin(MPI_THREAD_SINGLE);
+	for (int i = 0; i < 3; i++)
+		send(1);
+	const struct traced *t = traced_end();
+	for (unsigned i = 0; i < 3; i++) {
+		const struct traced_call *c = traced_call(t, "MPI_Send", i);
+		cr_assert_eq(c->sig.nframes, 2, "%u", c->sig.nframes);
+		cr_expect_neq(c->sig.frames[0], 0);
+		cr_expect_neq(c->sig.frames[0], c->sig.address);
+	}
+}
+
+Test(process, without_a_directory_of_its_own_nothing_is_traced_and_the_program_runs)
+{
+	static const char *const bad[] = {"/tmp", "/", "relative", "/nonexistent/x", "/tmp/../tmp"};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		pid_t pid = fork();
+		if (pid == 0) {
+			traced_begin_in(bad[i]);
+			CALL(MPI_Send, &value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+			_exit(CALL(MPI_Finalize) == MPI_SUCCESS ? 0 : 1);
+		}
+		int status;
+		cr_assert_eq(waitpid(pid, &status, 0), pid);
+		cr_expect_eq(status, 0, "%s", bad[i]);
+	}
+}
+
+/* ---- files ---- */
+
+Test(process, each_opening_is_a_file_with_how_it_was_opened)
+{
+	static const struct {
+		int mpi;
+		uint32_t ours;
+	} modes[] = {
+		{MPI_MODE_RDONLY, MPIC_MODE_READ},
+		{MPI_MODE_WRONLY | MPI_MODE_CREATE, MPIC_MODE_WRITE | MPIC_MODE_CREATE},
+		{MPI_MODE_RDWR | MPI_MODE_APPEND, MPIC_MODE_READ | MPIC_MODE_WRITE | MPIC_MODE_APPEND},
+		{MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_UNIQUE_OPEN,
+		 MPIC_MODE_READ | MPIC_MODE_DELETE_ON_CLOSE | MPIC_MODE_UNIQUE},
+		{MPI_MODE_WRONLY | MPI_MODE_EXCL | MPI_MODE_SEQUENTIAL,
+		 MPIC_MODE_WRITE | MPIC_MODE_EXCLUSIVE | MPIC_MODE_SEQUENTIAL},
+	};
+	enum { N = sizeof(modes) / sizeof(modes[0]) };
+	MPI_File file;
+	MPI_Request r;
+	traced_begin(MPI_THREAD_SINGLE);
+	for (int i = 0; i < N; i++) {
+		CALL(MPI_File_open, MPI_COMM_WORLD, "/data/out", modes[i].mpi, MPI_INFO_NULL, &file);
+		CALL(MPI_File_iwrite, file, &value, 3, MPI_INT, &r);
+		CALL(MPI_Wait, &r, MPI_STATUS_IGNORE);
+		CALL(MPI_File_close, &file);
+	}
+	const struct traced *t = traced_end();
+	for (unsigned i = 0; i < N; i++) {
+		const struct mpic_def *d = traced_def(t, MPIC_DEF_FILE, i);
+		const struct traced_call *write = traced_call(t, "MPI_File_iwrite", i);
+		cr_expect_eq(d->mode, modes[i].ours, "opening %u: %u", i, d->mode);
+		cr_expect_eq(d->comm, 0);
+		cr_expect_eq(d->name.len_bytes, 9);
+		cr_expect(i == 0 || d->global_id != traced_def(t, MPIC_DEF_FILE, i - 1)->global_id);
+		cr_expect_eq(write->sig.object, d->id);
+		cr_expect_eq(write->sig.io, IO_WRITE);
+		cr_expect_eq(write->sig.bytes, 12);
+		cr_expect_eq(write->sig.flags & (SIG_STARTS_REQUEST | SIG_SIZED), SIG_STARTS_REQUEST);
+		cr_expect_eq(write->nextra, 0, "it names no offset");
+		cr_expect_eq(traced_call(t, "MPI_File_open", i)->sig.object, d->id);
+		cr_expect_eq(traced_call(t, "MPI_File_close", i)->sig.object, d->id);
+		cr_expect_eq(traced_call(t, "MPI_File_close", i)->sig.io, IO_CLOSE);
+	}
+}
