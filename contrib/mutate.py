@@ -66,10 +66,14 @@ def copy_of_repository(work):
     """The files as they are now, and not more; what is equal keeps its time, so that builds go on."""
     os.makedirs(work, exist_ok=True)
     names = must(['git', 'ls-files', '-co', '--exclude-standard', '-z'], ROOT).split('\0')
-    for name in filter(None, names):
+    names = {name for name in names if os.path.isfile(os.path.join(ROOT, name))}
+    for room in ROOMS:
+        for folder, _, files in os.walk(os.path.join(work, room)):
+            for name in files:
+                if os.path.relpath(os.path.join(folder, name), work) not in names:
+                    os.unlink(os.path.join(folder, name))
+    for name in names:
         here, there = os.path.join(ROOT, name), os.path.join(work, name)
-        if not os.path.isfile(here):
-            continue
         os.makedirs(os.path.dirname(there), exist_ok=True)
         if not os.path.exists(there) or open(here, 'rb').read() != open(there, 'rb').read():
             shutil.copy(here, there)
@@ -158,7 +162,7 @@ def lines_seen(build, suffix):
     for document in filter(str.strip, out.split('\n')):
         for file in json.loads(document)['files']:
             path = os.path.relpath(os.path.realpath(os.path.join(build.where, file['file'])), build.work)
-            if path.split('/')[0] in ROOMS and path.endswith('.c'):
+            if path.split('/')[0] in ROOMS and path.endswith('.c') and os.path.isfile(os.path.join(ROOT, path)): # data of files that are gone stay
                 lines[path].update(line['line_number'] for line in file['lines'] if suffix == '.gcno' or line['count'] > 0)
     return {path: sorted(numbers) for path, numbers in lines.items()}
 
@@ -207,7 +211,8 @@ class Bench:
     def __init__(self, work, suites):
         self.work, self.build = work, Build(work, 'build', suites)
         with open(os.path.join(self.build.where, 'compile_commands.json'), encoding='utf-8') as f:
-            self.commands = {os.path.relpath(os.path.realpath(os.path.join(c['directory'], c['file'])), work): c for c in json.load(f)}
+            self.commands = {os.path.relpath(os.path.realpath(os.path.join(c['directory'], c['file'])), work): c for c in json.load(f)
+                             if os.path.exists(os.path.join(c['directory'], c['output']))} # of several, one that was built
         self.right = {}
 
     def code_of(self, path):
@@ -226,6 +231,8 @@ class Bench:
         lines[mistake.number - 1] = mistake.line
         if mistake.path not in self.right:
             self.right[mistake.path] = self.code_of(mistake.path)
+            if self.right[mistake.path] is None:
+                sys.exit('mutate.py: %s does not compile as it is' % mistake.path)
         try:
             self.write(mistake.path, '\n'.join(lines))
             if self.code_of(mistake.path) in (None, self.right[mistake.path]):
@@ -308,13 +315,14 @@ def main():
     p.add_argument('--room', action='append', default=[], help='a folder, or one file')
     p.add_argument('--suite', action='append', default=[], help="of tests, as meson has them, or one as SUITE/NAME; default: unit, and quick ones of integration")
     p.add_argument('--longest', type=float, default=300, help='seconds that a test may take; others are left out')
-    p.add_argument('--seconds', type=float, default=1e9, help='begin with no mistake after that time')
+    p.add_argument('--seconds', type=float, default=1e9, help='begin with no mistake after that time, counted from the first')
     p.add_argument('--work', default=os.path.join(ROOT, 'build-mutants'))
     args = p.parse_args()
-    end, work, suites = time.monotonic() + args.seconds, os.path.realpath(args.work), args.suite or ['unit', *('integration/' + name for name in QUICK)]
+    work, suites = os.path.realpath(args.work), args.suite or ['unit', *('integration/' + name for name in QUICK)]
     copy_of_repository(work)
     lines, by_test = lines_by_test(work, suites, args.longest)
     bench, found, reasons = Bench(work, suites), Found(work), argued()
+    end = time.monotonic() + args.seconds
     rows, unargued = {}, 0
     by_room = shuffled(lines, args.room, args.seed)
     for room, mistakes in sorted(by_room.items()):

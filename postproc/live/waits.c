@@ -84,7 +84,7 @@ static int add_rank(struct snapshot *l, struct states_of *s, uint32_t rank)
 {
 	const struct live_rank *x = &l->ranks.at[rank];
 	if (has_left(l, x)) /* what it sent last may be under way until the next sample */
-		return states_thread(s, rank, 0, x->still ? STATE_OVER : STATE_FREE);
+		return states_ended(s, rank, x->still);
 	if (x->state == LIVE_SILENT || x->process == NULL || x->process->threads.n == 0)
 		return 0;
 	int code = note_open(l, rank);

@@ -121,19 +121,13 @@ static int add_any(const struct stream *st, struct states_of *x, uint32_t rank, 
 	return code;
 }
 
-static bool waits_for_any(const struct step *s, const struct sig *sig)
-{
-	const char *op = sig->op == NONE ? "" : s->ops.at[sig->op];
-	return sig->call.shape != SIG_COMPLETE && (strcmp(op, "MPI_Waitany") == 0 || strcmp(op, "MPI_Waitsome") == 0);
-}
-
 static int add_call(const struct stream *st, struct states_of *x, uint32_t rank, const struct open_sig *open)
 {
 	int code = states_call(x, rank, open, NAN);
 	if (code < 0)
 		return code;
 	const struct state *t = &x->out.threads.at[x->out.threads.n - 1];
-	if (waits_for_any(st->step, &st->step->ranks[rank]->sigs.at[open->sig]))
+	if (states_waits_for_any(st->step, &st->step->ranks[rank]->sigs.at[open->sig]))
 		return add_any(st, x, rank, open->thread);
 	for (uint32_t i = t->first_want; i < t->first_want + t->nwants; i++)
 		x->out.wants.at[i].there = is_under_way(st, rank, &x->out.wants.at[i]);
@@ -164,11 +158,12 @@ static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank)
 	const struct process *p = st->step->ranks[rank];
 	if (p == NULL || !is_whole(p))
 		return 0;
-	if (has_ended(st->step, p))
-		return states_thread(x, rank, 0, STATE_OVER);
-	if (exits_by_itself(p) || p->open.n == 0)
+	bool ended = has_ended(st->step, p);
+	if (!ended && (exits_by_itself(p) || p->open.n == 0))
 		return 0;
 	int code = count(st, x, rank);
+	if (ended)
+		return code == 0 ? states_thread(x, rank, 0, STATE_OVER) : code;
 	for (uint32_t t = 0; t < p->threads.n && code == 0; t++) {
 		const struct open_sig *open = open_of(p, t);
 		code = open != NULL ? add_call(st, x, rank, open) : states_thread(x, rank, t, STATE_FREE);
@@ -194,7 +189,7 @@ static int add_sampled(struct step *s, struct states_of *x, uint32_t rank)
 	if (p == NULL)
 		return 0;
 	if (has_ended(s, p))
-		return states_thread(x, rank, 0, stood(s, p->finalize_enter_ns, p) ? STATE_OVER : STATE_FREE);
+		return states_ended(x, rank, stood(s, p->finalize_enter_ns, p));
 	if (exits_by_itself(p) || p->open.n == 0)
 		return 0;
 	for (size_t i = 0; i < p->open.n; i++)

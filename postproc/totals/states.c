@@ -206,6 +206,29 @@ static int add_requests(struct states_of *x, struct state *t, const struct sig_c
 	return code;
 }
 
+bool states_waits_for_any(const struct step *s, const struct sig *sig)
+{
+	const char *op = op_of(s, sig);
+	return sig->call.shape != SIG_COMPLETE && (strcmp(op, "MPI_Waitany") == 0 || strcmp(op, "MPI_Waitsome") == 0);
+}
+
+/* Of which requests such a call waits for is not recorded, nor which are complete: one of all that were ever started,
+ * if all of these are known. */
+static int add_any(struct states_of *x, struct state *t)
+{
+	uint64_t next = x->from->next_serial(x->from->context, t->rank, t->thread);
+	t->kind = next > 0 && next <= STATE_WANTS_MAX ? STATE_ONE : STATE_FREE;
+	int code = states_add(&x->out, t);
+	for (uint64_t serial = 0; serial < next && next <= STATE_WANTS_MAX && code == 0; serial++) {
+		struct want want;
+		if (x->from->request(x->from->context, t->rank, t->thread, serial, true, &want) == REQUEST_WANTS)
+			code = states_want(&x->out, &want);
+		else
+			x->out.threads.at[x->out.threads.n - 1].kind = STATE_FREE;
+	}
+	return code;
+}
+
 /* ---- calls ---- */
 
 int states_thread(struct states_of *x, uint32_t rank, uint32_t thread, enum state_kind kind)
@@ -251,6 +274,8 @@ int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open,
 	uint32_t n = 0;
 	if ((sig->call.flags & SIG_STARTS_REQUEST) != 0)
 		return states_add(&x->out, &t);
+	if (!x->from->exact && states_waits_for_any(x->step, sig))
+		return add_any(x, &t);
 	if (shape == SIG_COMPLETE && (sig->call.flags & SIG_POLLS) == 0)
 		return add_requests(x, &t, &sig->call);
 	if ((shape == SIG_COLL && sig->call.coll != COLL_NONE) || is_together(sig))
@@ -326,6 +351,13 @@ static int add_standing(struct states_of *x, uint32_t rank, const struct open_si
 	if (code == 0 && open->held_up)
 		x->out.threads.at[x->out.threads.n - 1].kind = STATE_FREE;
 	return code;
+}
+
+/* What it has begun with others it has ended: nobody waits for it there. */
+int states_ended(struct states_of *x, uint32_t rank, bool surely)
+{
+	int code = states_count(x, rank);
+	return code < 0 ? code : states_thread(x, rank, 0, surely && code == 0 ? STATE_OVER : STATE_FREE);
 }
 
 int states_standing(struct states_of *x, uint32_t rank, uint32_t nthreads,

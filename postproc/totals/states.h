@@ -48,6 +48,10 @@ bool states_receiver(const struct step *s, const struct sig *sig, struct want *r
  * -ENOMEM. */
 int states_standing(struct states_of *x, uint32_t rank, uint32_t nthreads,
 		    bool (*is_there)(void *context, uint32_t rank, uint32_t thread), void *context);
+/* One that is in MPI_Finalize or behind it; surely: all that it sent has come. 0 or -ENOMEM. */
+int states_ended(struct states_of *x, uint32_t rank, bool surely);
 /* With their requests, as far as the tracer keeps of them what was started last. */
 struct states_from states_sampled(enum state_how how, struct step *s);
+/* Waitany or Waitsome, of which no requests are recorded. */
+bool states_waits_for_any(const struct step *s, const struct sig *sig);
 bool states_is_finalize(const struct step *s, const struct sig *sig);

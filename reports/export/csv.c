@@ -171,12 +171,14 @@ static int csv_event(struct exporting *x, const struct export_event *ev)
 	out_text(o, export_class_name(call->class));
 	out_char(o, ',');
 	if (call->peer != -1)
-		cell_i64(o, call->peer);
+		out_i64(o, call->peer);
+	out_char(o, ',');
 	cell_i64(o, call->tag);
 	cell_u64(o, call->bytes);
 	cell_u64(o, call->comm);
 	if (call->number != MPIX_NO_NUMBER)
-		cell_u64(o, call->number);
+		out_u64(o, call->number);
+	out_char(o, ',');
 	put_site(o, call->callsite);
 	out_char(o, ',');
 	cell_u64(o, call->calls);

@@ -44,6 +44,7 @@ async function testMachine(browser, t) {
     await t.shot(page, 'machine');
     await set(page, { flows: ['intra-node'] });
     await page.waitForFunction(() => globalThis.mpitrace.drawn.machineArcs < 24);
+    t.truth(/of them switched on \d+, /.test(await page.textContent('.machine .note')), 'what switches leave');
     await set(page, { at: 0, flows: ['intra-node', 'inter-node', 'inter-switch'] });
     await page.waitForFunction(() => globalThis.mpitrace.drawn.machineMessages === 0);
   });

@@ -12,13 +12,15 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'slurm'))
+import hangs
 from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Tests, shown
 
 RANKS = 4
 STOOD_S = 3.0  # of the agent's clock, all ranks in their last calls: more than what is taken for the time to end a run
 CLOCK = 0.9  # of it: the rate of a clock of which there are two readings so far, on a busy machine
 SAMPLE_S = 0.2
-KINDS = ('receives', 'receives_later', 'sends', 'waits', 'anybody', 'barrier', 'orders', 'ended', 'halo')
+KINDS = ('receives', 'receives_later', 'sends', 'waits', 'anybody', 'barrier', 'orders', 'ended', 'halo', 'gathers', 'waitanys')
 RESTING = ('mpi', 'ended')
 
 
@@ -97,6 +99,7 @@ def stands(t, place, program, kind, level, how):
     first = a['issues'][0] if issues else {'issue': None, 'what': '', 'loss_s': 0}
     t.equal(who + 'the verdict is what it hangs in', first['issue'], 'deadlock')
     t.equal(who + 'because of whom live said', cores(a), run.cores)
+    t.check(who + 'and that is who it was', sorted(cores(a)) in hangs.truth(kind), (cores(a), hangs.truth(kind)))
     t.check(who + 'it says how long nobody advanced', 'no rank advanced' in a['verdict'], a['verdict'])
     t.check(who + 'that is what it costs', first['loss_s'] >= (run.stood_s - SAMPLE_S) * len(unfinished), (first['loss_s'], run.stood_s))
     useful = a['efficiency']['region_s']

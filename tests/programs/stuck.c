@@ -248,8 +248,7 @@ static void ibarriers(void)
 
 /* ---- others ---- */
 
-/* A square whose sides are communicators: each is in the barrier of one side, and its neighbour in that of the
- * other. */
+/* A square whose sides are communicators: each is in the barrier of one side, its neighbour in that of the other. */
 static void sides(void)
 {
 	MPI_Comm one, two;

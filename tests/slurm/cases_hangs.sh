@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # cases_hangs.sh - jobs that hang, ended in every way: what is said of them is what they were (hangs.py). Sourced by run.sh.
-# HANGS=all in the environment: all kinds, levels and ways, which takes hours; its table is to stand in docs/HANGS.md.
+# HANGS=all in the environment: all kinds, levels and ways, which takes hours; HANGS_TABLE=FILE keeps the table.
 
 hung_jobs_have_one_account_however_they_end() {
 	"mpicc.$MPI" -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return

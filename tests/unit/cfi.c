@@ -142,8 +142,17 @@ Test(cfi, the_last_frame_of_a_stack_has_no_return_address)
 {
 	cr_expect_eq(RULE(1, 0x07, 16).cfa_from, CFA_END);
 	cr_expect_eq(RULE(1, 0x08, 16).cfa_from, CFA_UNKNOWN, "it is somewhere else");
-	cr_expect_eq(RULE(1, 0x90, 2).cfa_from, CFA_UNKNOWN, "not where a call puts it");
 	cr_expect_eq(RULE(1, 0x07, 16, 0xd0).cfa_from, CFA_SP, "restored");
+	cr_expect_eq(RULE(1, 0x90, 2, 0xd0).ra_offset, -8, "restored");
+	cr_expect_eq(RULE(1, 0x07, 16, 0x90, 1, 0x08, 16).cfa_from, CFA_UNKNOWN, "there was one again");
+}
+
+Test(cfi, the_return_address_is_where_it_was_saved_last)
+{
+	cr_expect_eq(RULE(1, 0x00).ra_offset, -8);
+	cr_expect_eq(RULE(1, 0x90, 2).ra_offset, -16);
+	cr_expect_eq(RULE(1, 0x90, 0xff, 0x1f).ra_offset, -32760);
+	cr_expect_eq(RULE(1, 0x90, 0x80, 0x20).cfa_from, CFA_UNKNOWN, "too far");
 }
 
 Test(cfi, what_is_not_said_or_cannot_be_read_is_not_known)
@@ -169,8 +178,8 @@ Test(cfi, what_is_not_said_or_cannot_be_read_is_not_known)
 /* More than the rule has room for. */
 Test(cfi, distances_that_are_too_far)
 {
-	is(RULE(1, 0x0e, 0xff, 0xff, 0xff, 0xff, 0x07), CFA_SP, INT32_MAX, BP_SAME, 0);
-	cr_expect_eq(RULE(1, 0x0e, 0x80, 0x80, 0x80, 0x80, 0x08).cfa_from, CFA_UNKNOWN);
-	is(RULE(1, 0x86, 0x80, 0x20), CFA_SP, 8, BP_AT_CFA, INT16_MIN);
-	is(RULE(1, 0x86, 0x81, 0x20), CFA_SP, 8, BP_UNKNOWN, 0);
+	is(RULE(1, 0x0e, 0xff, 0xff, 0xff, 0x0f), CFA_SP, CFA_OFFSET_MAX, BP_SAME, 0);
+	cr_expect_eq(RULE(1, 0x0e, 0x80, 0x80, 0x80, 0x10).cfa_from, CFA_UNKNOWN);
+	is(RULE(1, 0x86, 0xff, 0x1f), CFA_SP, 8, BP_AT_CFA, -32760);
+	is(RULE(1, 0x86, 0x80, 0x20), CFA_SP, 8, BP_UNKNOWN, 0);
 }

@@ -233,14 +233,14 @@ Test(programs, a_file_that_is_cut_empty_or_something_else_is_called_that)
 	put("other", head, sizeof(head));
 	cr_expect_null(program_wrong(below("whole")), "%s", program_wrong(below("whole")));
 	cr_expect_null(program_wrong(below("script")));
-	cr_expect_str_eq(program_wrong(below("cut")), "is cut: it ends before what its headers promise");
+	cr_expect_str_eq(program_wrong(below("cut")), "is truncated: its headers describe more than the file holds");
 	cr_expect_not_null(program_wrong(below("short")));
 	cr_expect_str_eq(program_wrong(below("empty")), "is empty");
-	cr_expect_str_eq(program_wrong(below("text")), "is no ELF file");
-	cr_expect_str_eq(elf_wrong(below("script")), "is no ELF file");
+	cr_expect_str_eq(program_wrong(below("text")), "is not an ELF file");
+	cr_expect_str_eq(elf_wrong(below("script")), "is not an ELF file");
 	cr_expect_str_eq(program_wrong(below("other")), "is for another processor");
 	cr_expect_str_eq(program_wrong(below("nothing")), "cannot be opened");
-	cr_expect_str_eq(program_wrong(place), "is no file");
+	cr_expect_str_eq(program_wrong(place), "is not a regular file");
 }
 
 /* What a plugin says of itself. */
@@ -342,11 +342,11 @@ Test(programs, what_is_wrong_with_it_is_said_with_file_and_line)
 		enum verdict_level level;
 	} cases[] = {
 		{"required /opt/mpitrace.so\n", ":1: required: a failing plugin would stop jobs", VERDICT_BAD},
-		{"\noptional /opt/mpitrace.so spol=/x\n", ":2: \"spol=/x\" is not understood", VERDICT_WARN},
-		{"optional /opt/mpitrace.so spool_fs=disk\n", ":1: \"spool_fs=disk\" has no value", VERDICT_WARN},
-		{"optonal /opt/mpitrace.so\n", "\"optonal\" is none of optional, required and include", VERDICT_BAD},
-		{"optonal /opt/x.so\n", "\"optonal\" is none of", VERDICT_WARN},
-		{"optional\n", ":1: a word and no path", VERDICT_WARN},
+		{"\noptional /opt/mpitrace.so spol=/x\n", ":2: \"spol=/x\" is unknown and ignored", VERDICT_WARN},
+		{"optional /opt/mpitrace.so spool_fs=disk\n", ":1: \"spool_fs=disk\" has no valid value", VERDICT_WARN},
+		{"optonal /opt/mpitrace.so\n", "\"optonal\" is not optional, required or include", VERDICT_BAD},
+		{"optonal /opt/x.so\n", "\"optonal\" is not optional", VERDICT_WARN},
+		{"optional\n", ":1: the path is missing", VERDICT_WARN},
 		{"optional /opt/libmpitrace.so\n", "names no plugin of mpitrace", VERDICT_BAD},
 		{"include plugstack.conf\n", "files include each other without end", VERDICT_BAD},
 		{"include missing.conf\n", "include missing.conf: there is no such file", VERDICT_WARN},

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,6 +162,19 @@ Test(process, without_a_directory_of_its_own_nothing_is_traced_and_the_program_r
 		cr_assert_eq(waitpid(pid, &status, 0), pid);
 		cr_expect_eq(status, 0, "%s", bad[i]);
 	}
+}
+
+/* The program may go elsewhere, and the name would mean another place. */
+Test(process, a_directory_without_its_whole_path_is_not_written_to)
+{
+	char dir[] = "/tmp/mpitrace-whole-XXXXXX";
+	cr_assert_not_null(mkdtemp(dir));
+	cr_assert_eq(chdir(dir), 0);
+	cr_assert_eq(mkdir("own", 0700), 0);
+	traced_begin_in("own");
+	CALL(MPI_Finalize);
+	cr_expect_eq(rmdir("own"), 0, "it is empty");
+	cr_assert_eq(rmdir(dir), 0);
 }
 
 /* ---- files ---- */

@@ -3,9 +3,11 @@
 #include "fleet/publish/state.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char place[64], db[96];
 static struct destinations all;
@@ -224,4 +226,58 @@ Test(publish_fates, a_second_record_of_a_step_says_that_it_is_one)
 	cr_expect(!b.records.at[0].again);
 	cr_expect(b.records.at[1].again);
 	batch_done(&b);
+}
+
+static double total_of(struct totals *t, const char *metric, const char *labels)
+{
+	return totals_has(t, metric, labels) ? totals_at(t, metric, labels)->value : -1;
+}
+
+/* Sums change with the batch that they count, and only those of this destination. */
+Test(publish_fates, sums_that_a_batch_changed_are_there_when_it_has_arrived)
+{
+	struct totals t = {0}, read = {0};
+	struct destination other = {.id = d->id + 1};
+	take("1");
+	struct batch b = next_batch(1);
+	totals_at(&t, "jobs", "a")->value = 3;
+	totals_at(&t, "jobs", "b")->value = 4;
+	totals_at(&t, "hours", "a")->value = 0.5;
+	cr_assert_eq(state_arrived(&s, d, &b, -1, &t, NULL), 0);
+	cr_assert_eq(state_totals_read(&s, d, &read, NULL), 0);
+	cr_expect_eq(read.all.n, 3);
+	cr_expect_eq(total_of(&read, "jobs", "a"), 3);
+	cr_expect_eq(total_of(&read, "jobs", "b"), 4);
+	cr_expect_eq(total_of(&read, "hours", "a"), 0.5);
+	totals_at(&read, "jobs", "b")->value += 1;
+	cr_assert_eq(state_totals_write(&s, d, &read, NULL), 0);
+	totals_done(&t);
+	cr_assert_eq(state_totals_read(&s, d, &t, NULL), 0);
+	cr_expect_eq(total_of(&t, "jobs", "b"), 5);
+	cr_expect_eq(total_of(&t, "jobs", "a"), 3);
+	totals_done(&t);
+	cr_assert_eq(state_totals_read(&s, &other, &t, NULL), 0);
+	cr_expect_eq(t.all.n, 0);
+	totals_done(&read);
+	batch_done(&b);
+}
+
+Test(publish_fates, a_file_of_a_newer_program_or_of_another_is_left_as_it_is)
+{
+	static const struct {
+		const char *sql;
+		int rc;
+	} cases[] = {{"PRAGMA user_version=999", -EPROTO},
+		     {"PRAGMA user_version=-1", -EPROTO},
+		     {"PRAGMA application_id=5", -EBADMSG}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error e = {""};
+		state_close(&s);
+		cr_assert_eq(unlink(db), 0);
+		cr_assert_eq(state_open(db, &s, &e), 0, "%s", e.text);
+		cr_assert_eq(fleet_run(&s.f, cases[i].sql, &e), 0);
+		state_close(&s);
+		cr_expect_eq(state_open(db, &s, &e), cases[i].rc, "%s", e.text);
+		cr_expect_not_null(strstr(e.text, db), "%s", e.text);
+	}
 }

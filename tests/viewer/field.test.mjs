@@ -274,15 +274,25 @@ test('a terrain has a vertex for each cell, as high as its value; a point of the
   assert.ok(Math.max(...solid.faces) < 8 * SAMPLES);
 });
 
-test('a single row or column is a band; nothing known is level ground', async () => {
+test('a single row or column is a band; what is not known is a hole in terrain and tube', async () => {
   const one = terrainOf(await ask({ metric: 'share', rows: 1, columns: 1 }), { low: 0, high: 1, log: false });
   assert.equal(one.faces.length, 6);
   const { shape, all } = byHand(1, [{ 0: [4, 0] }, { 0: [1, 1, 50] }]);
   const b = new FieldBuilder(shape, { ...QUERY, metric: 'share' }, [0], 2);
   for (const s of all) b.add(s);
   const solid = terrainOf(b.field(), { low: 0, high: 1, log: false });
-  assert.equal(solid.positions[1], 0);
   assert.ok(solid.positions.every((x) => Number.isFinite(x)));
+  const f = await ask({ metric: 'share' });
+  const scale = scaleOf(f, { log: false, cut: 0 });
+  const [rows, columns] = [f.rows.length, f.columns.length];
+  f.value[2 * columns + 3] = NaN; // inside: four cells of two faces each meet there, of which one has a corner less
+  for (const [drawn, whole] of [
+    [terrainOf(f, scale), (rows - 1) * (columns - 1) * 6],
+    [tubeOf(f, scale), rows * (columns - 1) * 6],
+  ]) {
+    assert.equal(drawn.faces.length, whole - 6 * 3);
+    assert.ok(!drawn.faces.includes(2 * columns + 3));
+  }
 });
 
 test('a tube is closed: each corner is as far out as its value, the last beside the first', async () => {

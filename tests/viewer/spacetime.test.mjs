@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { diagramOf, levelsOf } from '../../reports/viewer/src/layout/spacetime.ts';
+import { diagramOf, levelsOf, namedBands } from '../../reports/viewer/src/layout/spacetime.ts';
 import {
   acrossOf,
   alongOf,
@@ -457,4 +457,20 @@ test('it opens on numbers that do not meet, however long they are', () => {
       const room = upright ? f.pitch - 2 * 4.2 - 6 : f.step - 4; // event to event: its radius is 4.2 at most
       assert.ok(room >= digits * 6, `${digits} digits, ${upright ? 'upright' : 'level'}: ${room}`);
     }
+});
+
+test('an epoch of which a filter leaves nothing has no name beside the band of another', () => {
+  const band = (epoch, first, last, empty) => ({ epoch, first, last, empty, runs: [] });
+  const bands = [
+    band(0, 0, 3, false),
+    band(4, 4, 8, true),
+    band(8, 5, 9, false),
+    band(9, 10, 12, true),
+    band(10, 13, 13, false),
+  ];
+  assert.deepEqual(
+    namedBands(bands).map((b) => b.epoch),
+    [0, 8, 9, 10],
+  );
+  assert.deepEqual(namedBands([]), []);
 });

@@ -26,7 +26,7 @@ export class Finder {
     this.input = h('input', {
       type: 'search',
       class: 'find',
-      placeholder: 'find: allreduce >1ms',
+      placeholder: 'find: allreduce',
       'aria-label': 'Find calls',
       title: 'Enter: next, Shift Enter: previous, Ctrl Enter: filter (/)',
       onkeydown: (e: KeyboardEvent) => this.key(e),

@@ -1,5 +1,6 @@
 // spacetime_bands.ts - epochs, and super epochs, as bands behind the lines, with their names: before the plot where they begin at its first
 // line, else where they begin. A name that has no room is left out.
+import { namedBands } from '../layout/spacetime';
 import type { Band, Run } from '../layout/spacetime';
 import { acrossOf, alongOf, levelsSeen, point } from '../layout/spacetime_frame';
 import type { Frame } from '../layout/spacetime_frame';
@@ -78,8 +79,9 @@ export function drawBandLabels(g: G, scene: Scene, numbers: readonly Written[]):
   g.font = `600 11px ${FONT.slice(5)}`;
   g.textAlign = 'left';
   g.textBaseline = 'middle';
-  diagram.bands.forEach((band, k) => {
-    const before = diagram.bands[k - 1];
+  const bands = namedBands(diagram.bands);
+  bands.forEach((band, k) => {
+    const before = bands[k - 1];
     const isRun = scene.runOf !== null && before !== undefined && runName(scene, before) === runName(scene, band);
     if (band.last < low || band.first > high || isRun) return;
     const first = band.runs[0];

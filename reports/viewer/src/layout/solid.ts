@@ -56,6 +56,16 @@ export function gridFaces(rows: number, columns: number, round = false): Uint32A
   return faces;
 }
 
+/** Only faces all of whose vertices are known: what is not known is a hole, not a value of 0. */
+export function knownFaces(faces: Uint32Array, isKnown: (vertex: number) => boolean): Uint32Array {
+  const kept: number[] = [];
+  for (let i = 0; i < faces.length; i += 3) {
+    const face = faces.subarray(i, i + 3);
+    if (face.every((vertex) => isKnown(vertex))) kept.push(...face);
+  }
+  return Uint32Array.from(kept);
+}
+
 /** Of light from above the left shoulder of who looks at the front. */
 export const LIGHT: Vec = [-0.45, 0.78, 0.43];
 

@@ -324,3 +324,20 @@ export function diagramOf(s: Section, levels: Levels, ranks: number, c: Choice, 
     clock: place.clock,
   };
 }
+
+/** Bands that a name can tell: an epoch without events shares its levels with others, and its name would stand at theirs. */
+export function namedBands(bands: readonly Band[]): Band[] {
+  const end = bands.reduce((most, b) => Math.max(most, b.last + 1), 0);
+  const edges = new Int32Array(end + 1);
+  for (const b of bands) {
+    if (b.empty) continue;
+    edges[b.first]!++;
+    edges[b.last + 1]!--;
+  }
+  const covered = new Uint32Array(end + 1); // levels below that have events
+  for (let level = 0, open = 0; level < end; level++) {
+    open += edges[level]!;
+    covered[level + 1] = covered[level]! + Number(open > 0);
+  }
+  return bands.filter((b) => !b.empty || covered[b.last + 1] === covered[b.first]);
+}

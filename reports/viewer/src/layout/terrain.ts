@@ -6,7 +6,7 @@ import { viridis } from './color';
 import type { Rgb } from './color';
 import { shadeOf } from './field';
 import type { Scale } from './field';
-import { gridFaces, normalsOf } from './solid';
+import { gridFaces, knownFaces, normalsOf } from './solid';
 import type { Room, Solid } from './solid';
 import type { Vec } from './machine';
 
@@ -45,7 +45,11 @@ export function terrainOf(f: Field, scale: Scale): Solid {
       positions.set(p, 3 * (r * c2 + c));
       colors.set(Number.isNaN(shade) ? UNKNOWN : viridis(shade), 3 * (r * c2 + c));
     }
-  const faces = gridFaces(r2, c2);
+  const isKnown = (vertex: number) => {
+    const { row, column } = terrainCell(f, vertex);
+    return !Number.isNaN(shadeOf(scale, fieldAt(f, row, column)));
+  };
+  const faces = knownFaces(gridFaces(r2, c2), isKnown);
   return { positions, colors, faces, normals: normalsOf(positions, faces), points: 0 };
 }
 

@@ -5,7 +5,7 @@ import type { Field } from '../model/field';
 import { viridis } from './color';
 import { shadeOf } from './field';
 import type { Scale } from './field';
-import { gridFaces, normalsOf } from './solid';
+import { gridFaces, knownFaces, normalsOf } from './solid';
 import type { Room, Solid } from './solid';
 import type { Vec } from './machine';
 
@@ -51,7 +51,11 @@ export function tubeOf(f: Field, scale: Scale): Solid {
       positions.set(tubePoint(f, scale, r, c), 3 * (r * columns + c));
       colors.set(Number.isNaN(shade) ? [0.55, 0.55, 0.58] : viridis(shade), 3 * (r * columns + c));
     }
-  const faces = gridFaces(spokes, columns, spokes > 2);
+  const isKnown = (vertex: number) => {
+    const { row, column } = tubeCell(f, vertex);
+    return !Number.isNaN(shadeOf(scale, fieldAt(f, row, column)));
+  };
+  const faces = knownFaces(gridFaces(spokes, columns, spokes > 2), isKnown);
   return { positions, colors, faces, normals: normalsOf(positions, faces), points: 0 };
 }
 

@@ -395,7 +395,7 @@ class MachineView implements ViewInstance {
   private showNote(): void {
     const t = this.traffic.instant;
     const { filter, filterText, selected } = this.app.store.state;
-    const parts = [sizeOf(this.machine), ...this.traffic.words()];
+    const parts = [sizeOf(this.machine), ...this.traffic.words(this.state(), this.machine)];
     if (selected.size > 0) parts.push('traffic of the selected ranks only');
     if (isFiltering(filter)) parts.push(`only ${filterText}`);
     if (this.overlays.leftOut > 0) parts.push(`${plural(this.overlays.leftOut, 'mark')} beyond the limit`);

@@ -5,13 +5,18 @@ import { bytes, count, exactMoment, plural } from '../layout/format';
 import { DISTANCES, distanceOf } from '../model/machine';
 import type { Distance, Machine } from '../model/machine';
 import type { Sheet } from '../model/sheet';
-import type { FlowKind, Gathering, Instant } from '../model/instant';
+import type { Flow, FlowKind, Gathering, Instant } from '../model/instant';
 import { ID } from './machine_state';
 import type { MachineState } from './machine_state';
 import type { App } from './view';
 
 const FLOWS_MAX = 1500; // drawn
 const ARC_PX = 12;
+
+/** By its class and its distance. */
+function isOn(s: MachineState, machine: Machine, f: Flow): boolean {
+  return s.flows.includes(distanceOf(machine, f.src, f.dst)) && s.kinds.includes(f.kind);
+}
 
 export class InstantTraffic {
   instant: Instant | null = null;
@@ -54,8 +59,8 @@ export class InstantTraffic {
     const most = flows.reduce((n, f) => Math.max(n, f.bytes), 1);
     const crowd = Math.min(1, 8 / Math.sqrt(Math.max(1, flows.length)));
     return flows.flatMap((f) => {
+      if (!isOn(s, machine, f)) return [];
       const distance = distanceOf(machine, f.src, f.dst);
-      if (!s.flows.includes(distance) || !s.kinds.includes(f.kind)) return [];
       const px = Math.max(1, ARC_PX * Math.sqrt(f.bytes / most) * crowd);
       return [{ src: f.src, dst: f.dst, px, alpha: 0.12 + 0.75 * f.weight, style: this.style(s, f.kind, distance) }];
     });
@@ -79,13 +84,23 @@ export class InstantTraffic {
     });
   }
 
-  words(): string[] {
+  /** Of what there is, what the switches leave. */
+  private drawn(s: MachineState, machine: Machine, flows: readonly Flow[]): string {
+    const left = flows.filter((f) => isOn(s, machine, f));
+    if (left.length === flows.length) return '';
+    const sum = (of: (f: Flow) => number) => left.reduce((n, f) => n + of(f), 0);
+    return `, of them switched on ${count(sum((f) => f.messages))}, ${bytes(sum((f) => f.bytes))}`;
+  }
+
+  words(s: MachineState, machine: Machine): string[] {
     const t = this.instant;
     if (!t) return [];
     const left = t.all > t.flows.length ? `, the largest ${count(t.flows.length)} of ${count(t.all)} flows drawn` : '';
     const about = t.exact ? `, ${count(t.underWay)} under way` : ', sums of the while before';
     const live = plural(t.ranks, t.exact ? 'live rank' : 'live point');
-    const parts = [`${live}, ${plural(t.messages, 'message')}, ${bytes(t.bytes)}${about}${left}`];
+    const parts = [
+      `${live}, ${plural(t.messages, 'message')}, ${bytes(t.bytes)}${about}${left}${this.drawn(s, machine, t.flows)}`,
+    ];
     if (t.collectives > 0) parts.push(plural(t.collectives, 'collective'));
     if (t.transfers > 0) parts.push(plural(t.transfers, 'one-sided transfer'));
     if (t.callsLeftOut)
