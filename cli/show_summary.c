@@ -3,6 +3,7 @@
 #include "cli/print.h"
 #include "cli/show.h"
 #include "cli/show_text.h"
+#include "reports/text/without_waits.h"
 #include "reports/text/drift.h"
 #include "reports/text/processor.h"
 
@@ -61,7 +62,10 @@ static void put_shares(const cJSON *a)
 	       share_text(mpi_s / (useful_s + mpi_s)).s, seconds_text(useful_s + mpi_s).s);
 	if (show_has_events(a))
 		printf(",\n            %s waiting for others\n", share_text(wait_s / (useful_s + mpi_s)).s);
-	else
+	if (show_has_events(a) && without_waits_of(a) > 0)
+		printf("            %s of the time in MPI is in calls whose waiting is not analysed\n",
+		       share_text(without_waits_of(a)).s);
+	if (!show_has_events(a))
 		puts(",\n            waiting is not known");
 }
 

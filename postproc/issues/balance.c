@@ -166,7 +166,8 @@ static double p2p_work_s(const struct analysis *a)
 			if (step_class(a->step, &p->sigs.at[i]) == MPIX_P2P)
 				ns += (double)p->sigs.at[i].ticks * p->ns_per_tick;
 	}
-	ns -= (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
+	ns -= (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER] +
+		       a->tally.waits.total_ns[LATE_PROGRESS]);
 	double most = issue_moving_max_s(2 * (double)a->p2p.count, 2 * (double)a->p2p.bytes, 1);
 	return fmin(most, fmax(0, ns / 1e9));
 }

@@ -68,7 +68,8 @@ static double collective_waits_ns(const struct analysis *a)
 {
 	return (double)(a->tally.waits.total_ns[WAIT_AT_NXN] + a->tally.waits.total_ns[NXN_COMPLETION] +
 			a->tally.waits.total_ns[LATE_BROADCAST] + a->tally.waits.total_ns[EARLY_REDUCE] +
-			a->tally.waits.total_ns[LATE_REDUCE] + a->tally.waits.total_ns[EARLY_SCAN]);
+			a->tally.waits.total_ns[LATE_REDUCE] + a->tally.waits.total_ns[EARLY_SCAN] +
+			a->tally.waits.total_ns[WAIT_AT_NEIGHBORS]);
 }
 
 void issue_global_collective_heavy(const struct analysis *a, struct issue *f)
@@ -98,7 +99,8 @@ void issue_small_message_overhead(const struct analysis *a, struct issue *f)
 {
 	struct cost c = cost_of(a, is_send);
 	char total[32], place[256];
-	double waits = (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
+	double waits = (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER] +
+				a->tally.waits.total_ns[LATE_PROGRESS]);
 	double mean = a->p2p.count > 0 ? (double)a->p2p.bytes / (double)a->p2p.count : SMALL_BYTES + 1;
 	f->loss_s = moving_s(&c, waits, 1); /* waits of Wait calls are in there too: a lower bound */
 	f->metric = SHARE_NAME(a, " in sends and receives, waiting not counted");

@@ -180,7 +180,8 @@ double placement_cost(const struct analysis *a, bool *ret_measured)
 	}
 	free(shares);
 	/* Waiting is in no call's total, so it is taken from all of them alike. */
-	double waited = (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER]);
+	double waited = (double)(a->tally.waits.total_ns[LATE_SENDER] + a->tally.waits.total_ns[LATE_RECEIVER] +
+				 a->tally.waits.total_ns[LATE_PROGRESS]);
 	double left = c.all_ns > waited ? 1 - waited / c.all_ns : 0;
 	return c.between_ns * left * (1 - share_within(&c, ret_measured)) / 1e9;
 }

@@ -1,6 +1,5 @@
-/* polling.c - the issue of polling: tests, again and again, that found nothing. Whether a rank waited meanwhile the
- * record does not tell: between two tests it may have computed. So only the time in them is counted, and nobody is
- * blamed. */
+/* polling.c - the issue of polling: tests, again and again, that found nothing. Between two of them a rank may have
+ * computed, so only the time in them is counted; for whom it waited in them, the wait state says. */
 #include "postproc/issues/issues.h"
 #include "base/units.h"
 
@@ -28,6 +27,24 @@ static void add_rank(const struct analysis *a, uint32_t rank, struct polls *of)
 	}
 }
 
+/* For whom: the longest first. */
+static void add_waits(const struct analysis *a, struct issue *f)
+{
+	const struct wait_row *most = NULL;
+	char text[32];
+	for (size_t i = 0; i < a->tally.waits.rows.n; i++) {
+		const struct wait_row *r = &a->tally.waits.rows.at[i];
+		if (r->state == POLLING && r->causer != NONE && (most == NULL || r->ns > most->ns))
+			most = r;
+	}
+	if (most == NULL)
+		return;
+	size_t len = strlen(f->what);
+	issue_add_pair(f, most->causer, most->rank);
+	snprintf(f->what + len, sizeof(f->what) - len, " %s of it was waiting for others, most of all for rank %u.",
+		 duration_text((double)a->tally.waits.total_ns[POLLING] / 1e9, text), most->causer);
+}
+
 void issue_polling(const struct analysis *a, struct issue *f)
 {
 	struct polls all = {.site = NONE};
@@ -49,10 +66,11 @@ void issue_polling(const struct analysis *a, struct issue *f)
 	snprintf(f->what, sizeof(f->what), "%s unsuccessful tests took %s (total over ranks), mostly%s.",
 		 fmt_count((double)all.calls).s, duration_text(f->loss_s, total),
 		 site_text(a->step, all.site, place, sizeof(place)));
+	add_waits(a, f);
 	snprintf(f->why, sizeof(f->why),
 		 "Polling keeps a processor busy without progress. Time between two tests counts as useful, whether it "
 		 "is work or only the loop around them.");
 	snprintf(f->next, sizeof(f->next),
-		 "Without other work, wait instead: MPI_Wait, or MPI_Probe for MPI_Iprobe; the report then also says "
-		 "who was late. With other work, test less often, after larger pieces of it.");
+		 "Without other work, wait instead: MPI_Wait, or MPI_Probe for MPI_Iprobe. With other work, test less "
+		 "often, after larger pieces of it.");
 }

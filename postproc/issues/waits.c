@@ -109,7 +109,8 @@ static void advise_senders(const struct analysis *a, struct issue *f)
 void issue_late_receiver(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
-		1u << LATE_RECEIVER, "Senders", "because receives were posted later than messages were ready",
+		1u << LATE_RECEIVER | 1u << LATE_PROGRESS, "Senders",
+		"because receives were posted later than messages were ready",
 		"A large or synchronous message is not sent before its receive is posted; until "
 		"then the sender is "
 		"blocked.",
@@ -141,8 +142,9 @@ static void advise_overlap(const struct analysis *a, struct issue *f)
 void issue_synchronization_heavy(const struct analysis *a, struct issue *f)
 {
 	static const struct wait_issue w = {
-		1u << WAIT_AT_NXN | 1u << NXN_COMPLETION | 1u << EARLY_SCAN, "Ranks",
-		"for the last rank to enter a collective that needs data of all",
+		1u << WAIT_AT_NXN | 1u << NXN_COMPLETION | 1u << EARLY_SCAN | 1u << WAIT_AT_NEIGHBORS |
+			1u << WAIT_AT_COMM_CREATE | 1u << WAIT_AT_COMM_FREE,
+		"Ranks", "for the last rank to enter a collective that needs data of all",
 		"An all-to-all, allreduce or scan cannot end before every member has entered it, "
 		"so every imbalance "
 		"before it is paid by all.",

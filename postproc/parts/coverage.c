@@ -1,6 +1,7 @@
 /* coverage.c - "coverage" and "job.state": what is there, what is not, and why. Never silent,
  * always numbers. */
 #include "postproc/analysis.h"
+#include "postproc/totals/waiting.h"
 #include "base/hostlist.h"
 #include "base/units.h"
 #include "postproc/parts/unknown.h"
@@ -336,6 +337,22 @@ static void put_missing_nodes(const struct step *s, cJSON *coverage)
 	vec_done(&m.names);
 }
 
+/* Of all ranks' time in MPI, between MPI_Init and MPI_Finalize. */
+static double share_without_waits(const struct step *s)
+{
+	double all = 0, unknown = 0;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++) {
+			const struct sig *sig = &s->ranks[r]->sigs.at[i];
+			double ns = (double)sig->ticks * s->ranks[r]->ns_per_tick;
+			if (is_startup(s, sig))
+				continue;
+			all += ns;
+			unknown += waiting_is_unknown(s, sig) ? ns : 0;
+		}
+	return all > 0 ? unknown / all : 0;
+}
+
 static void put_unmatched(const struct analysis *a, cJSON *coverage)
 {
 	const struct unmatched *u = &a->unmatched;
@@ -407,6 +424,7 @@ int part_coverage(struct analysis *a)
 	json_put(c, "calls_outside", (double)t.outside);
 	json_put(c, "calls_unclear", (double)t.unclear);
 	json_put(c, "calls_of_tools", (double)t.of_tools);
+	json_put(c, "mpi_without_waits", share_without_waits(s));
 	json_put(c, "unknown_signatures", (double)t.unknown_sigs);
 	json_put(c, "unknown_calls", (double)t.unknown_calls);
 	json_put(c, "unknown_definitions", (double)t.unknown_defs);

@@ -85,7 +85,7 @@ static int begin_edge(struct walk *w, struct edge **ret_edge)
 	return add_act(w, (struct act){.kind = ACT_BEGIN, .edge = e});
 }
 
-static int begin_need(struct walk *w, struct need **ret_need)
+int walk_need(struct walk *w, struct need **ret_need)
 {
 	*ret_need = NULL;
 	if (!w->st->sweeps)
@@ -106,7 +106,7 @@ static int add_part_act(struct walk *w, const struct part *p, uint8_t kind)
 	if (!w->st->sweeps)
 		return 0;
 	return add_act(w, (struct act){.kind = kind,
-				       .coll = (uint8_t)sig->call.coll,
+				       .coll = (uint8_t)p->coll,
 				       .root = root,
 				       .comm = p->meet->comm,
 				       .channel = p->meet->channel,
@@ -155,6 +155,20 @@ static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	return code == 0 ? match_send(w->sh, x) : code;
 }
 
+/* It took longer than moving its bytes can, whatever their number. */
+static int ask_progress(struct walk *w, const struct send *x)
+{
+	struct slow_send slow = {.wait = x->wait,
+				 .rank = x->rank,
+				 .peer = x->peer,
+				 .call = w->call,
+				 .moves_ns = send_moves_ns(x->bytes)};
+	if (x->peer == x->rank || w->st->step->ranks[x->peer] == NULL)
+		return 0;
+	int code = walk_need(w, &slow.need);
+	return code == 0 ? progress_ask(w->sh, &slow) : code;
+}
+
 static int end_send(struct walk *w, struct send *x)
 {
 	x->done = w->call;
@@ -163,7 +177,12 @@ static int end_send(struct walk *w, struct send *x)
 		return -ENOMEM;
 	x->wait->open++;
 	bool may_wait = (x->flags & SENT_SYNCHRONOUS) != 0 || x->bytes > EAGER_BYTES;
-	int code = may_wait ? begin_need(w, &x->need) : 0;
+	bool slow = w->call.end_ns - w->call.start_ns > send_moves_ns(x->bytes);
+	int code = may_wait || slow ? walk_need(w, &x->need) : 0;
+	if (x->need != NULL)
+		x->need->optional = !may_wait;
+	if (slow && code == 0)
+		code = ask_progress(w, x);
 	return code == 0 ? match_send_over(w->sh, x) : code;
 }
 
@@ -206,8 +225,34 @@ static int end_recv(struct walk *w, struct recv *r)
 	if (r->wait == NULL)
 		return -ENOMEM;
 	r->wait->open++;
-	int code = begin_need(w, &r->need);
+	r->wait->receives = true;
+	int code = walk_need(w, &r->need);
 	return code == 0 ? match_over(w->sh, r) : code;
+}
+
+/* A probe that found something is a receive that leaves the message where it is. */
+static int do_probe(struct walk *w)
+{
+	const struct sig *sig = w->sig;
+	if ((sig->call.flags & SIG_SIZED) == 0 || sig->comm == NONE || sig->peer < 0 ||
+	    (uint32_t)sig->peer >= w->st->step->nranks)
+		return 0;
+	struct recv *r = slab_take(&w->sh->recvs);
+	if (r == NULL)
+		return -ENOMEM;
+	*r = (struct recv){.start = w->call,
+			   .starter = NONE,
+			   .order = w->rank->recvs++,
+			   .rank = w->lane->rank,
+			   .comm = same_comm(w, sig->comm),
+			   .sig = w->sig_at,
+			   .peer = sig->peer,
+			   .tag = sig->call.tag,
+			   .flags = RECV_PROBED};
+	int code = match_post(w->sh, r);
+	if (code == 0)
+		code = end_recv(w, r);
+	return code == 0 && w->lane->polls.n > 0 ? poll_ends(w, w->wait) : code;
 }
 
 /* ---- collectives ---- */
@@ -253,6 +298,8 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 			    .causer_rank = NONE};
 	if (part.starter != NONE && start_bytes(w, sig->call_bytes) < 0)
 		return -ENOMEM;
+	if (coll_is_neighborhood(sig->call.coll) && begin_edge(w, &part.edge) < 0)
+		return -ENOMEM;
 	*ret_part = meet_enter(w->sh, same_comm(w, sig->comm), channel, k, &part);
 	return *ret_part == NULL ? -ENOMEM : add_part_act(w, *ret_part, ACT_ENTER);
 }
@@ -278,41 +325,70 @@ static int start_coll_call(struct walk *w, const struct sig *sig, uint32_t sig_a
 	return start_coll(w, sig, sig_at, 0, use->colls++, ret_part);
 }
 
-static int end_coll(struct walk *w, struct part *p)
+static int end_part(struct walk *w, struct part *p, bool in_sweep)
 {
 	p->done = w->call;
 	p->wait = wait_of(w);
 	if (p->wait == NULL)
 		return -ENOMEM;
 	p->wait->open++;
-	int code = add_part_act(w, p, ACT_LEAVE);
+	int code = in_sweep ? add_part_act(w, p, ACT_LEAVE) : 0;
+	if (code == 0 && p->edge != NULL)
+		code = walk_need(w, &p->need);
 	return code == 0 ? meet_leave(w->sh, p) : code;
+}
+
+static int end_coll(struct walk *w, struct part *p)
+{
+	return end_part(w, p, true);
+}
+
+/* What all members do together that is no collective. */
+static int start_together(struct walk *w, const struct together *x, struct part **ret_part)
+{
+	struct part part = {.start = w->call,
+			    .done = {.at = NOWHERE},
+			    .rank = w->lane->rank,
+			    .sig = w->sig_at,
+			    .starter = NONE,
+			    .coll = x->kind,
+			    .until_ns = INT64_MIN,
+			    .causer_rank = NONE};
+	*ret_part = meet_enter(w->sh, x->comm, x->channel, x->k, &part);
+	return *ret_part == NULL ? -ENOMEM : x->in_sweep ? add_part_act(w, *ret_part, ACT_ENTER) : 0;
 }
 
 /* A call on a window or a file. */
 static int do_object(struct walk *w)
 {
 	struct together x;
+	struct part *p;
 	int code = rma_call(w->sh, w->lane->rank, w->sig_at, &w->call, &x);
 	if (code <= 0)
 		return code;
-	struct part part = {.start = w->call,
-			    .done = {.at = NOWHERE},
-			    .rank = w->lane->rank,
-			    .sig = w->sig_at,
-			    .starter = NONE,
-			    .coll = x.kind,
-			    .until_ns = INT64_MIN,
-			    .causer_rank = NONE};
-	struct part *p = meet_enter(w->sh, x.comm, x.channel, x.k, &part);
-	if (p == NULL || (x.all_wait && add_part_act(w, p, ACT_ENTER) < 0))
+	code = start_together(w, &x, &p);
+	return code == 0 ? end_part(w, p, x.in_sweep) : code;
+}
+
+/* A communicator is made or freed; *ret_part: NULL where that is nobody else's. */
+static int start_comm(struct walk *w, struct part **ret_part)
+{
+	struct together x;
+	*ret_part = NULL;
+	if (!comm_call(w, &x))
+		return 0;
+	struct comm_use *use = x.of_members ? NULL : use_of(w, x.comm);
+	if (use == NULL && !x.of_members)
 		return -ENOMEM;
-	p->done = w->call;
-	p->wait = wait_of(w);
-	if (p->wait == NULL || (x.all_wait && add_part_act(w, p, ACT_LEAVE) < 0))
-		return -ENOMEM;
-	p->wait->open++;
-	return meet_leave(w->sh, p);
+	x.k = use != NULL ? use->makes++ : 0;
+	return start_together(w, &x, ret_part);
+}
+
+static int do_comm(struct walk *w)
+{
+	struct part *p;
+	int code = start_comm(w, &p);
+	return code == 0 && p != NULL ? end_coll(w, p) : code;
 }
 
 /* A call that is over when it returns. */
@@ -357,6 +433,8 @@ static int activate(struct walk *w, struct request *q)
 		code = start_coll(w, sig, q->sig, q->channel, q->starts++, &q->part);
 	else if (code == 0 && shape == SIG_COLL && !q->persistent)
 		code = start_coll_call(w, sig, q->sig, &q->part);
+	else if (code == 0 && shape == SIG_COMM)
+		code = start_comm(w, &q->part);
 	return code;
 }
 
@@ -482,6 +560,13 @@ static int cancel_one(struct walk *w, uint32_t i, struct request *q)
 	return 0;
 }
 
+static int do_complete(struct walk *w)
+{
+	if (w->lane->polls.n > 0 && (wait_of(w) == NULL || poll_ends(w, w->wait) < 0))
+		return -ENOMEM;
+	return visit_requests(w, complete_one, true);
+}
+
 static bool is_call(const struct walk *w, const char *name)
 {
 	return w->sig->op != NONE && strcmp(w->st->step->ops.at[w->sig->op], name) == 0;
@@ -508,10 +593,10 @@ static int do_event(struct walk *w)
 	}
 	switch (c->shape) {
 	case SIG_START:
-		return visit_requests(w, start_one, false);
+		return w->lane->polls.n > 0 && poll_forget(w) < 0 ? -ENOMEM : visit_requests(w, start_one, false);
 	case SIG_COMPLETE:
 		w->status = 0;
-		return (c->flags & SIG_POLLS) != 0 ? 0 : visit_requests(w, complete_one, true);
+		return (c->flags & SIG_POLLS) != 0 ? poll_run(w) : do_complete(w);
 	case SIG_REQUEST:
 		return is_call(w, "MPI_Request_free") ? visit_requests(w, free_one, true)
 		       : is_call(w, "MPI_Cancel")     ? visit_requests(w, cancel_one, false)
@@ -521,6 +606,10 @@ static int do_event(struct walk *w)
 	case SIG_SENDRECV:
 	case SIG_COLL:
 		return do_blocking(w);
+	case SIG_PROBE:
+		return (c->flags & SIG_POLLS) != 0 ? poll_run(w) : do_probe(w);
+	case SIG_COMM:
+		return do_comm(w);
 	case SIG_RMA:
 	case SIG_IO:
 		return do_object(w);

@@ -10,7 +10,7 @@ struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const st
 {
 	struct wait *w = slab_take(&sh->waits);
 	if (w != NULL)
-		*w = (struct wait){.call = *call, .rank = rank, .site = site};
+		*w = (struct wait){.call = *call, .rank = rank, .site = site, .from_ns = call->start_ns};
 	return w;
 }
 
@@ -54,6 +54,11 @@ static int note(struct shard *sh, struct wait *w, enum wait_state state, int64_t
 int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
 	      const struct moment *call, bool part)
 {
+	if (__builtin_expect(w->poll != NULL, false) && causer != NONE && !part) {
+		int code = poll_until(sh, w, causer, call);
+		if (code < 0 || (code = poll_over(sh, w)) < 0)
+			return code;
+	}
 	return note(sh, w, state, ns, causer, causer != NONE ? call : NULL, part);
 }
 
@@ -62,18 +67,48 @@ int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int
 	return note(sh, w, state, ns, NONE, call, false);
 }
 
+int claim_close(struct shard *sh, struct claim *c)
+{
+	int code = 0;
+	if (!c->closed || !c->received)
+		return 0;
+	struct wait w = {.call = c->call, .rank = c->rank, .site = c->site, .from_ns = c->call.start_ns};
+	if (c->ns > 0)
+		code = wait_note(sh, &w, LATE_SENDER_WRONG_ORDER, c->ns, c->sender_rank, &c->sender, true);
+	slab_give(&sh->claims, c);
+	return code;
+}
+
+static int close_claim(struct shard *sh, struct wait *w)
+{
+	struct claim *c = w->claim;
+	c->call = w->call;
+	c->rank = w->rank;
+	c->site = w->site;
+	c->sender = w->sender;
+	c->sender_rank = w->sender_rank;
+	c->ns = w->other_ns;
+	c->closed = true;
+	return claim_close(sh, c);
+}
+
 int wait_close(struct shard *sh, struct wait *w)
 {
 	int code = 0;
+	int64_t before = w->call.start_ns - w->from_ns; /* that it was tested for */
 	if (--w->open > 0)
 		return 0;
 	if (w->sender_ns > 0) {
-		code = wait_note(sh, w, LATE_SENDER, w->sender_ns, w->sender_rank, &w->sender, false);
-		if (code == 0 && w->other_ns > 0)
-			code = wait_note(sh, w, LATE_SENDER_WRONG_ORDER, w->other_ns, w->sender_rank, &w->sender, true);
+		code = wait_note(sh, w, LATE_SENDER, w->sender_ns - before, w->sender_rank, &w->sender, false);
 	} else if (w->receiver_ns > 0) {
-		code = wait_note(sh, w, LATE_RECEIVER, w->receiver_ns, w->receiver_rank, &w->receiver, false);
+		code = wait_note(sh, w, LATE_RECEIVER, w->receiver_ns - before, w->receiver_rank, &w->receiver, false);
+	} else if (w->progress_ns > 0) {
+		code = wait_note(sh, w, LATE_PROGRESS, w->progress_ns, w->progress_rank, &w->progress, false);
 	}
+	if (code == 0 && w->claim != NULL)
+		code = close_claim(sh, w);
+	if (code == 0 && w->poll != NULL)
+		code = poll_over(sh, w);
 	histogram_add(&sh->tally.waited, w->wait_ns);
 	slab_give(&sh->waits, w);
 	return code;
@@ -90,7 +125,7 @@ static void late_receiver(const struct send *x)
 	struct wait *w = x->wait;
 	if (!x->met || x->done.end_ns < x->recv_start.start_ns)
 		return;
-	int64_t ns = least(x->done.end_ns, x->recv_start.start_ns) - x->done.start_ns;
+	int64_t ns = least(x->done.end_ns, x->recv_start.start_ns) - w->from_ns;
 	if (ns <= w->receiver_ns)
 		return;
 	w->receiver_ns = ns;
@@ -139,6 +174,27 @@ static int at_root(struct shard *sh, const struct meet *m, const struct part *p)
 				    last->rank, &last->call, false);
 }
 
+/* A neighbourhood's member waits for those who send to it, a scan's for those before it. */
+static int for_some(struct shard *sh, const struct part *p, enum wait_state state)
+{
+	return p->causer_rank == NONE
+		       ? 0
+		       : wait_note(sh, p->wait, state, clip(p, p->until_ns), p->causer_rank, &p->causer, false);
+}
+
+/* Where a call need not wait for all, only one that was still there when the last came can have waited. */
+static int judge_together(struct shard *sh, const struct meet *whole, const struct part *p)
+{
+	static const enum wait_state states[] = {WAIT_AT_CREATE,	WAIT_AT_FENCE,	     WAIT_AT_FREE,
+						 WAIT_AT_COLLECTIVE_IO, WAIT_AT_COMM_CREATE, WAIT_AT_COMM_FREE};
+	const struct arrival *last = &whole->last;
+	bool may_leave = together_may_leave(whole->coll) || rma_asserts_noprecede(rma_sig(sh, p->rank, p->sig));
+	if (whole->coll < TOGETHER_CREATE || (may_leave && p->done.end_ns < last->call.start_ns))
+		return 0;
+	return wait_note(sh, p->wait, states[whole->coll - TOGETHER_CREATE], clip(p, last->call.start_ns), last->rank,
+			 &last->call, false);
+}
+
 static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 {
 	const struct sig *sig = &sh->stream->step->ranks[p->rank]->sigs.at[p->sig];
@@ -167,11 +223,13 @@ static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 		return p->rank == root->rank && leaf->rank != NONE ? at_root(sh, m, p) : 0;
 	case COLL_SCAN:
 	case COLL_EXSCAN:
-		if (p->causer_rank == NONE)
-			return 0;
-		return wait_note(sh, p->wait, EARLY_SCAN, clip(p, p->until_ns), p->causer_rank, &p->causer, false);
+		return for_some(sh, p, EARLY_SCAN);
+	case COLL_NEIGHBOR:
+	case COLL_NEIGHBOR_ALLGATHERV:
+	case COLL_NEIGHBOR_ALLTOALLV:
+		return for_some(sh, p, WAIT_AT_NEIGHBORS);
 	default:
-		return rma_judge_part(sh, m, p);
+		return judge_together(sh, m, p);
 	}
 }
 

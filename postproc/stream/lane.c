@@ -166,6 +166,13 @@ static uint64_t calls_of(const struct sig *sig, const struct mpic_event *ev)
 	return calls < UINT32_MAX ? calls : UINT32_MAX;
 }
 
+/* Of such a run, the ticks inside of its calls. */
+static uint64_t inside_of(const struct sig *sig, const struct mpic_event *ev)
+{
+	uint32_t at = (sig->literal ? sig->call.nwords : 0) + 1;
+	return ev->nextra > at ? ev->extra[at] : ev->exit_tick - ev->enter_tick;
+}
+
 static int keep(struct lane *l)
 {
 	const struct mpic_event *ev = &l->next;
@@ -178,7 +185,7 @@ static int keep(struct lane *l)
 		l->seen[sig_at].parts++;
 		return vec_push(&l->more_of, more);
 	}
-	if (calls != 1 && vec_push(&l->extras, (struct lane_extra){l->n, calls}) < 0)
+	if (calls != 1 && vec_push(&l->extras, (struct lane_extra){l->n, calls, inside_of(sig, ev)}) < 0)
 		return -ENOMEM;
 	if (l->n == l->cap && make_room(l) < 0)
 		return -ENOMEM;
@@ -280,6 +287,7 @@ void lane_done(struct lane *l)
 	free(l->sig);
 	free(l->seen);
 	vec_done(&l->extras);
+	vec_done(&l->polls);
 	vec_done(&l->moved);
 	vec_done(&l->acts);
 	vec_done(&l->more_of);

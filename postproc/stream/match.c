@@ -117,14 +117,20 @@ int match_post(struct shard *sh, struct recv *r)
 	return r->peer >= 0 ? enlist(sh, r) : 0;
 }
 
-/* Nobody passes it on. The sweep is told, which may hold more by it. */
-static int drop_edge(struct shard *sh, struct edge *e)
+int edge_drop(struct shard *sh, struct edge *e)
 {
 	return e != NULL ? vec_push(&sh->dropped, e) : 0;
 }
 
-/* What a completion needs is known, which the sweep may have given up meanwhile. e: NULL for nothing. */
-static int settle_need(struct shard *sh, struct need *n, struct edge *e)
+struct edge *edge_share(struct edge *e)
+{
+	if (e == NULL || e->refs == UINT8_MAX)
+		return NULL;
+	e->refs++;
+	return e;
+}
+
+int need_settle(struct shard *sh, struct need *n, struct edge *e)
 {
 	n->edge = e;
 	n->state = e != NULL ? EDGE_KNOWN : EDGE_NONE;
@@ -135,7 +141,7 @@ static int settle_need(struct shard *sh, struct need *n, struct edge *e)
 static int give_up(struct shard *sh, struct recv *r)
 {
 	int code = r->wait != NULL ? wait_close(sh, r->wait) : 0;
-	if ((r->need != NULL && settle_need(sh, r->need, NULL) < 0) || drop_edge(sh, r->edge) < 0)
+	if ((r->need != NULL && need_settle(sh, r->need, NULL) < 0) || edge_drop(sh, r->edge) < 0)
 		code = -ENOMEM;
 	slab_give(&sh->recvs, r);
 	return code;
@@ -254,36 +260,90 @@ static struct send *take_send(struct shard *sh, struct envelope *v)
 	return x;
 }
 
-/* When the first of the messages was sent that could have been received instead: one that waits and for which no
- * receive had been posted when the call that waited ended. */
-static int64_t earliest_other(const struct shard *sh, const struct recv *r, const struct send *x)
+/* The first receive of an envelope that takes a message; NULL: none is posted. */
+static const struct recv *first_posted(const struct envelope *v)
 {
-	int64_t first = x->start.start_ns;
+	const struct recv *r = v->recv;
+	while (r != NULL && (r->flags & RECV_PROBED) != 0)
+		r = r->next;
+	return r;
+}
+
+/* The first of the messages that could have been received instead: one that waits and for which no receive had been
+ * posted when the call that waited ended. */
+static struct send *earliest_other(const struct shard *sh, const struct recv *r, struct send *x)
+{
+	struct send *first = x;
 	uint32_t looked = 0;
 	for (const struct envelope *v = sh->stream->ranks[r->rank].oldest; v != NULL && looked < OTHERS_MAX;
 	     v = v->newer) {
 		looked++;
-		if (v->send->start.start_ns < first && (v->recv == NULL || v->recv->start.start_ns >= r->done.end_ns))
-			first = v->send->start.start_ns;
+		if (v->send->start.start_ns >= first->start.start_ns)
+			continue;
+		const struct recv *posted = first_posted(v);
+		if (posted == NULL || posted->start.start_ns >= r->done.end_ns)
+			first = v->send;
 	}
 	return first;
 }
 
-/* The blocking call that completed the receive began before the message was sent. */
-static void late_sender(const struct shard *sh, struct recv *r, const struct send *x)
+/* Of a message that is late, the part that another could have had; NULL: none. */
+static int claim_other(struct shard *sh, struct recv *r, struct send *x)
 {
 	struct wait *w = r->wait;
-	int64_t ns = least(r->done.end_ns, x->start.start_ns) - r->done.start_ns;
+	struct send *other = earliest_other(sh, r, x);
+	if (w->claim != NULL) { /* of a message that was less late */
+		w->claim->closed = true;
+		if (claim_close(sh, w->claim) < 0)
+			return -ENOMEM;
+	}
+	w->claim = NULL;
+	w->other_ns = 0;
+	if (other == x)
+		return 0;
+	int64_t from = other->start.start_ns > r->done.start_ns ? other->start.start_ns : r->done.start_ns;
+	w->other_ns = least(r->done.end_ns, x->start.start_ns) - from;
+	w->claim = slab_take(&sh->claims);
+	if (w->claim == NULL)
+		return -ENOMEM;
+	*w->claim = (struct claim){.next = other->claims};
+	other->claims = w->claim;
+	return 0;
+}
+
+static int claims_received(struct shard *sh, struct send *x)
+{
+	int code = 0;
+	for (struct claim *c = x->claims, *next; c != NULL && code == 0; c = next) {
+		next = c->next;
+		c->received = true;
+		code = claim_close(sh, c);
+	}
+	x->claims = NULL;
+	return code;
+}
+
+/* The tests before may have waited for it: the latest counts. */
+static int poll_meets(struct shard *sh, struct poll *p, struct edge *e)
+{
+	int code = edge_drop(sh, p->edge);
+	p->edge = p->need != NULL ? edge_share(e) : NULL;
+	return code;
+}
+
+/* The blocking call that completed the receive began before the message was sent. */
+static int late_sender(struct shard *sh, struct recv *r, struct send *x)
+{
+	struct wait *w = r->wait;
+	int64_t ns = least(r->done.end_ns, x->start.start_ns) - w->from_ns;
 	if (ns <= w->sender_ns)
-		return;
+		return 0;
+	if (__builtin_expect(w->poll != NULL, false) && poll_meets(sh, w->poll, x->edge) < 0)
+		return -ENOMEM;
 	w->sender_ns = ns;
 	w->sender = x->start;
 	w->sender_rank = x->rank;
-	w->other_ns = 0;
-	int64_t other = earliest_other(sh, r, x);
-	if (other < x->start.start_ns)
-		w->other_ns = least(r->done.end_ns, x->start.start_ns) -
-			      (other > r->done.start_ns ? other : r->done.start_ns);
+	return claim_other(sh, r, x);
 }
 
 static void tally_transfer(struct tally *t, const struct send *x)
@@ -306,11 +366,14 @@ static bool was_blocked(const struct send *x, const struct recv *r)
 
 static int know_receiver(struct shard *sh, struct recv *r, struct send *x)
 {
-	if (x->need != NULL && r->edge != NULL && was_blocked(x, r))
-		return settle_need(sh, x->need, r->edge);
-	if (x->need != NULL && settle_need(sh, x->need, NULL) < 0)
+	bool blocked = x->need != NULL && was_blocked(x, r);
+	if (blocked && r->edge == NULL && edge_late(sh, &r->start, &r->edge) < 0)
 		return -ENOMEM;
-	return drop_edge(sh, r->edge);
+	if (blocked && r->edge != NULL)
+		return need_settle(sh, x->need, r->edge);
+	if (x->need != NULL && need_settle(sh, x->need, NULL) < 0)
+		return -ENOMEM;
+	return edge_drop(sh, r->edge);
 }
 
 /* Both ends are over and know each other. */
@@ -344,10 +407,14 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 	int code = 0;
 	r->send = x;
 	x->recv = r;
+	if (__builtin_expect(x->claims != NULL, false) && claims_received(sh, x) < 0)
+		return -ENOMEM;
 	if (__builtin_expect(x->bytes > r->bytes || x->type != r->type, false) && check_message(sh, x, r) < 0)
 		return -ENOMEM;
+	if (r->done.at.window != NONE && late_sender(sh, r, x) < 0)
+		return -ENOMEM;
 	if (r->need != NULL) {
-		if (settle_need(sh, r->need, x->edge) < 0)
+		if (need_settle(sh, r->need, x->edge) < 0)
 			return -ENOMEM;
 		x->edge = NULL;
 	}
@@ -356,13 +423,24 @@ static int meet(struct shard *sh, struct recv *r, struct send *x)
 		sh->violations += back > 0;
 		if (back > 0 && (uint64_t)back > sh->largest_ns)
 			sh->largest_ns = (uint64_t)back;
-		late_sender(sh, r, x);
 		if (clocks_learn(sh, x->rank, x->start.start_ns, r->rank, r->done.end_ns) < 0)
 			return -ENOMEM;
 		code = wait_close(sh, r->wait);
 		r->wait = NULL;
 	}
 	return code == 0 && x->over ? finish(sh, r, x) : code;
+}
+
+/* What was probed: the message stays, and so does its edge for who receives it. */
+static int peek(struct shard *sh, struct recv *r, struct send *x)
+{
+	int code = late_sender(sh, r, x);
+	if (code == 0 && r->need != NULL)
+		code = need_settle(sh, r->need, edge_share(x->edge));
+	if (code == 0)
+		code = wait_close(sh, r->wait);
+	slab_give(&sh->recvs, r);
+	return code;
 }
 
 /* The first receives of an envelope, as far as they may be met; only those of which the turn has come, so that what
@@ -390,9 +468,8 @@ static int advance(struct shard *sh, struct envelope *v)
 			v->held = true;
 			return vec_push(&sh->stream->ranks[r->rank].held, v);
 		}
-		struct send *x = take_send(sh, v);
 		v->recv = r->next;
-		code = meet(sh, r, x);
+		code = (r->flags & RECV_PROBED) != 0 ? peek(sh, r, v->send) : meet(sh, r, take_send(sh, v));
 	}
 	return code;
 }
@@ -492,7 +569,7 @@ bool match_has_recv(const struct shard *sh, uint32_t comm, uint32_t src, uint32_
 	const struct envelope *v =
 		sh->envelope_buckets > 0 ? sh->envelope_table[hash & (sh->envelope_buckets - 1)] : NULL;
 	for (; v != NULL; v = v->link)
-		if (v->src == src && v->dst == dst && v->tag == tag && v->comm == comm && v->recv != NULL)
+		if (v->src == src && v->dst == dst && v->tag == tag && v->comm == comm && first_posted(v) != NULL)
 			return true;
 	for (size_t i = 0; i < rank->wild.n; i++)
 		if (rank->wild.at[i]->comm == comm)
@@ -539,7 +616,7 @@ static int end_envelope(struct shard *sh, struct envelope *v)
 			return -ENOMEM;
 	}
 	for (struct recv *r = v->recv; r != NULL; r = r->next) {
-		if (r->cancelled)
+		if (r->cancelled || (r->flags & RECV_PROBED) != 0)
 			continue;
 		sh->unmatched.recvs++;
 		if (explain(sh, r->rank, r->peer) && check_unserved(sh, r) < 0)

@@ -186,6 +186,55 @@ static int order_parts(struct shard *sh, struct meet *whole)
 	return 0;
 }
 
+/* Each part in its place by rank, or none. */
+static int place_parts(struct shard *sh, struct meet *whole, bool there)
+{
+	if (sh->part_of == NULL && (sh->part_of = calloc(sh->stream->step->nranks, sizeof(*sh->part_of))) == NULL)
+		return -ENOMEM;
+	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+		for (struct part *p = m->parts; p != NULL; p = p->next)
+			sh->part_of[p->rank] = there ? p : NULL;
+	return 0;
+}
+
+/* The last of those who send to it, as far as they came while it was there. */
+static int last_neighbor(struct shard *sh, struct part *p)
+{
+	const struct step *s = sh->stream->step;
+	const struct sig *sig = &s->ranks[p->rank]->sigs.at[p->sig];
+	const struct neighbors *n = traffic_neighbors(s->ranks[p->rank], sig->comm);
+	struct neighbor_walk w = neighbor_walk(s, p->rank, sig, n != NULL ? n->in : (struct span){0}, 0, false);
+	const struct part *last = NULL;
+	uint64_t bytes;
+	int32_t from;
+	while (neighbor_next(&w, &from, &bytes)) {
+		const struct part *x = from >= 0 && (uint32_t)from < s->nranks ? sh->part_of[from] : NULL;
+		if (x != NULL && x->start.start_ns <= p->done.end_ns &&
+		    (last == NULL || x->start.start_ns > last->start.start_ns))
+			last = x;
+	}
+	if (last != NULL) {
+		p->until_ns = last->start.start_ns;
+		p->causer = last->start;
+		p->causer_rank = last->rank;
+	}
+	return p->need != NULL ? need_settle(sh, p->need, last != NULL ? edge_share(last->edge) : NULL) : 0;
+}
+
+/* Of a neighbourhood collective, who each member waits for. */
+static int know_neighbors(struct shard *sh, struct meet *whole)
+{
+	int code = place_parts(sh, whole, true);
+	for (struct meet *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
+		for (struct part *p = m->parts; p != NULL && code == 0; p = p->next)
+			if (p->completed)
+				code = last_neighbor(sh, p);
+	for (struct meet *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
+		for (struct part *p = m->parts; p != NULL && code == 0; p = p->next)
+			code = edge_drop(sh, p->edge);
+	return code == 0 ? place_parts(sh, whole, false) : code;
+}
+
 /* Where the last to come called it from. */
 static uint32_t site_of_last(const struct step *s, const struct meet *whole)
 {
@@ -223,18 +272,18 @@ static int exchange(struct shard *sh, struct meet *whole)
 	const struct part *any = whole->sibling->parts;
 	if (!bytes_need_partners(s, &s->ranks[any->rank]->sigs.at[any->sig]))
 		return 0;
-	if (sh->part_of == NULL && (sh->part_of = calloc(s->nranks, sizeof(*sh->part_of))) == NULL)
+	if (place_parts(sh, whole, true) < 0)
 		return -ENOMEM;
 	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL; p = p->next)
-			sh->part_of[p->rank] = p;
-	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
-		for (struct part *p = m->parts; p != NULL; p = p->next)
 			traffic_listed(s, p->rank, &s->ranks[p->rank]->sigs.at[p->sig], arrive, sh);
-	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
-		for (struct part *p = m->parts; p != NULL; p = p->next)
-			sh->part_of[p->rank] = NULL;
-	return 0;
+	return place_parts(sh, whole, false);
+}
+
+/* A communicator may be left alone where others free it: that is a leak, and told as one. */
+static bool is_counted(const struct meet *m)
+{
+	return m->coll != TOGETHER_COMM_CREATE && m->coll != TOGETHER_COMM_FREE;
 }
 
 /* All there is to know is known. */
@@ -242,13 +291,15 @@ static int decide(struct shard *sh, struct meet *whole)
 {
 	int code = whole->differs || whole->unequal ? check_collective(sh, whole) : 0;
 	whole->decided = true;
-	sh->unmatched.collectives_differ += whole->differs;
+	sh->unmatched.collectives_differ += whole->differs && is_counted(whole);
 	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling) {
 		join(whole, m);
 		whole->shards++;
 	}
 	if (code == 0 && !whole->differs && (whole->coll == COLL_SCAN || whole->coll == COLL_EXSCAN))
 		code = order_parts(sh, whole);
+	if (code == 0 && coll_is_neighborhood((enum sig_coll)whole->coll))
+		code = know_neighbors(sh, whole);
 	if (code == 0)
 		code = clocks_learn_meet(sh, whole);
 	if (code == 0)
@@ -319,8 +370,8 @@ void meet_end(struct shard *sh)
 			if (m->entered >= sh->stream->step->comms.at[m->comm].here)
 				sh->code = decide(sh, m);
 			else
-				sh->unmatched.collectives++;
-			sh->unmatched.collectives_differ += m->differs && !m->decided;
+				sh->unmatched.collectives += is_counted(m);
+			sh->unmatched.collectives_differ += m->differs && !m->decided && is_counted(m);
 			if (sh->code == 0 && !m->decided && (m->differs || m->unequal))
 				sh->code = check_collective(sh, m);
 		}

@@ -129,7 +129,7 @@ static int together(const struct shard *sh, struct object_use *u, const struct s
 					  .channel = OBJECT_CHANNEL | u->object << 1 | u->file,
 					  .k = u->k++,
 					  .kind = kind_of(&sig->call),
-					  .all_wait = !u->file && !rma_asserts_noprecede(sig)};
+					  .in_sweep = u->file || !rma_asserts_noprecede(sig)};
 	return 1;
 }
 
@@ -183,8 +183,11 @@ static void match_until(struct shard *sh, int64_t end_ns)
 	struct stream *st = sh->stream;
 	if (sh->rma == NULL)
 		return;
-	for (size_t i = 0; i < sh->rma->pending.n; i++)
-		progress_go_on(sh, &sh->rma->pending.at[i]);
+	for (size_t i = 0; i < sh->rma->pending.n; i++) {
+		struct passive *x = &sh->rma->pending.at[i];
+		if (x->blocked && x->progresses)
+			progress_go_on(sh, (uint32_t)x->target, &x->coming);
+	}
 	for (uint32_t from = 0; from < st->nshards && sh->code == 0; from++)
 		sh->code = take_mail(sh, &st->shards[from].rma->to[sh->number]);
 	if (sh->code == 0)
@@ -220,18 +223,4 @@ void rma_judge(struct shard *sh)
 			sh->code = note_verdict(sh, &m->verdicts.at[i]);
 		m->verdicts.n = 0;
 	}
-}
-
-/* Where a call need not wait for all, only one that was still there when the last came can have waited. */
-int rma_judge_part(struct shard *sh, const struct meet *whole, struct part *p)
-{
-	static const enum wait_state states[] = {WAIT_AT_CREATE, WAIT_AT_FENCE, WAIT_AT_FREE, WAIT_AT_COLLECTIVE_IO};
-	const struct arrival *last = &whole->last;
-	int64_t until = last->call.start_ns < p->done.end_ns ? last->call.start_ns : p->done.end_ns;
-	bool all_wait = whole->coll != TOGETHER_IO && !rma_asserts_noprecede(rma_sig(sh, p->rank, p->sig));
-	if (whole->coll < TOGETHER_CREATE || whole->coll > TOGETHER_IO ||
-	    (!all_wait && p->done.end_ns < last->call.start_ns))
-		return 0;
-	return wait_note(sh, p->wait, states[whole->coll - TOGETHER_CREATE], until - p->done.start_ns, last->rank,
-			 &last->call, false);
 }

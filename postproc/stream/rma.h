@@ -3,27 +3,13 @@
  *   rma.c           calls that all members of a window or a file make together: they are matched as collectives are
  *   rma_epochs.c    Post, Start, Complete, Wait: epochs of origins met with those of targets
  *   rma_locks.c     passive targets: who held a lock that another wanted
- *   rma_progress.c  passive targets: who computed while another reached for its memory
+ *   progress.c      of these too: who computed while another reached for its memory
  *
  * In the calls phase each shard follows its own ranks and leaves for others what they must know; in the match phase it
  * takes what was left for it; what the shard of a target finds out of an origin goes back in the judge phase. */
 #pragma once
 
-#include "postproc/stream/stream.h"
-
-/* What all members do together beside collectives; goes on from enum sig_coll. */
-enum together_kind {
-	TOGETHER_CREATE = COLL_KINDS,
-	TOGETHER_FENCE,
-	TOGETHER_FREE,
-	TOGETHER_IO,
-};
-
-struct together {
-	uint32_t comm, channel, k;
-	int32_t kind;
-	bool all_wait; /* nobody leaves before all have entered */
-};
+#include "postproc/stream/progress.h"
 
 /* Of one window, from all signatures: locks that are not said to be free of conflicts. */
 struct locks_used {
@@ -94,10 +80,8 @@ struct passive {
 	uint32_t window, rank, sig;
 	int32_t target; /* see rma_locks.c */
 	struct moment call;
-	int64_t had_ns; /* given back: as in struct held */
-	bool outside;	/* the target computed when the call began */
-	bool came;
-	struct moment came_at; /* its next call */
+	int64_t had_ns;	      /* given back: as in struct held */
+	struct coming coming; /* of the target, from when the call began */
 };
 
 /* What the target's shard found out: longest holder, and when the target came. */
@@ -151,8 +135,6 @@ int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct mome
 void rma_match(struct shard *sh);
 void rma_match_end(struct shard *sh);
 void rma_judge(struct shard *sh);
-/* One member's part in such a call, when all are known. */
-int rma_judge_part(struct shard *sh, const struct meet *whole, struct part *p);
 
 /* Between these files. */
 struct object_use *rma_use(struct shard *sh, uint32_t rank, uint32_t object, bool file);
@@ -188,7 +170,3 @@ int locks_call(struct shard *sh, struct object_use *u, uint32_t rank, uint32_t s
 int locks_take(struct shard *sh, const struct passive *x);
 /* Deal with what is over before end_ns. */
 int locks_until(struct shard *sh, int64_t end_ns);
-/* rma_progress.c: did the target compute when the call began, and when did it come? */
-void progress_look(const struct shard *sh, struct passive *x);
-void progress_go_on(const struct shard *sh, struct passive *x);
-bool progress_is_known(const struct shard *sh, uint32_t target);

@@ -214,18 +214,18 @@ static const struct released *holder_of(struct rma *x, const struct passive *p)
  * only moves much data seldom ends like that. No such call on this target ended while the target computed. */
 static int progress_verdict(struct rma *x, const struct passive *p, int64_t since_ns, struct verdict *v)
 {
-	struct lock *l = p->outside ? lock_of(x, p->window, p->target, true) : NULL;
+	struct lock *l = p->coming.outside ? lock_of(x, p->window, p->target, true) : NULL;
 	if (l == NULL)
-		return p->outside ? -ENOMEM : 0;
-	if (!p->came || p->came_at.start_ns >= p->call.end_ns) {
+		return p->coming.outside ? -ENOMEM : 0;
+	if (!p->coming.came || p->coming.at.start_ns >= p->call.end_ns) {
 		l->alone[p->how] |= p->how == HOW_LOCK || p->how == HOW_ACCESS || p->pending;
 		return 0;
 	}
-	bool soon = p->call.end_ns - p->came_at.start_ns <= p->came_at.start_ns - p->call.start_ns;
-	if (soon && !l->alone[p->how] && p->came_at.start_ns > since_ns) {
-		v->outside_ns = p->came_at.start_ns - since_ns;
+	bool soon = p->call.end_ns - p->coming.at.start_ns <= p->coming.at.start_ns - p->call.start_ns;
+	if (soon && !l->alone[p->how] && p->coming.at.start_ns > since_ns) {
+		v->outside_ns = p->coming.at.start_ns - since_ns;
 		v->target = (uint32_t)p->target;
-		v->came_at = p->came_at;
+		v->came_at = p->coming.at;
 	}
 	return 0;
 }
@@ -251,7 +251,7 @@ int locks_take(struct shard *sh, const struct passive *x)
 {
 	struct passive y = *x;
 	if (y.blocked && y.progresses)
-		progress_look(sh, &y);
+		progress_look(sh, (uint32_t)y.target, y.call.start_ns, &y.coming);
 	return vec_push(&sh->rma->pending, y);
 }
 

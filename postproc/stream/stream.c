@@ -31,6 +31,8 @@ static int make_shards(struct stream *st)
 		sh->sends = SLAB(struct send);
 		sh->recvs = SLAB(struct recv);
 		sh->waits = SLAB(struct wait);
+		sh->polls = SLAB(struct poll);
+		sh->claims = SLAB(struct claim);
 		sh->parts = SLAB(struct part);
 		sh->meets = SLAB(struct meet);
 		sh->pages = SLAB(struct request_page);
@@ -53,6 +55,8 @@ static void shard_done(struct shard *sh)
 	slab_done(&sh->sends);
 	slab_done(&sh->recvs);
 	slab_done(&sh->waits);
+	slab_done(&sh->polls);
+	slab_done(&sh->claims);
 	slab_done(&sh->parts);
 	slab_done(&sh->meets);
 	slab_done(&sh->pages);
@@ -62,6 +66,7 @@ static void shard_done(struct shard *sh)
 	vec_done(&sh->waited);
 	vec_done(&sh->came);
 	vec_done(&sh->completed);
+	vec_done(&sh->slow);
 	free(sh->unread);
 	free(sh->part_of);
 	tally_done(&sh->tally);
@@ -96,10 +101,10 @@ static void begin_slice(struct shard *sh)
 }
 
 PHASE(phase_calls, begin_slice(sh); calls_window(sh);)
-PHASE(phase_match, match_window(sh); meet_window(sh); rma_match(sh);)
-PHASE(phase_judge, judge_window(sh); rma_judge(sh);)
+PHASE(phase_match, match_window(sh); meet_window(sh); progress_match(sh); rma_match(sh);)
+PHASE(phase_judge, judge_window(sh); progress_judge(sh); rma_judge(sh);)
 PHASE(phase_calls_end, clear(sh); calls_end(sh);)
-PHASE(phase_match_end, match_end(sh); meet_end(sh); rma_match_end(sh);)
+PHASE(phase_match_end, match_end(sh); meet_end(sh); progress_match_end(sh); rma_match_end(sh);)
 
 static int phase(struct stream *st, void (*work)(void *context, size_t i))
 {
@@ -192,6 +197,8 @@ static void drop_shards(struct stream *st)
 		vec_done(&st->mail[i].sends);
 		vec_done(&st->mail[i].over);
 		vec_done(&st->mail[i].judged);
+		vec_done(&st->mail[i].slow);
+		vec_done(&st->mail[i].answered);
 		vec_done(&st->mail[i].meets);
 		vec_done(&st->mail[i].decided);
 	}

@@ -42,9 +42,54 @@ struct wait {
 	uint32_t open;			/* messages and parts that are not judged yet */
 	int64_t sender_ns, receiver_ns; /* the longest that a message was late, or a receive */
 	int64_t other_ns;		/* of sender_ns: something else could have been received */
+	struct claim *claim;		/* if that is received one day, or NULL */
 	struct moment sender, receiver; /* who was that */
 	uint32_t sender_rank, receiver_rank;
-	int64_t wait_ns; /* noted so far */
+	int64_t progress_ns; /* the longest that a send needed its receiver inside of MPI */
+	struct moment progress;
+	uint32_t progress_rank;
+	bool receives;	   /* it completes receives too */
+	struct poll *poll; /* before it, or NULL */
+	int64_t from_ns;   /* since when it was waited for what it completes: the start of that, or of the call */
+	int64_t wait_ns;   /* noted so far */
+};
+
+/* Tests in vain for the same, from the first run to the last. */
+struct poll {
+	struct moment call; /* of the first run, to the end of the last */
+	uint32_t sig;
+	uint64_t serials; /* of the lane, by which its requests count */
+	int64_t inside_ns;
+	struct need *need; /* of the first run, or NULL */
+	struct edge *edge; /* that it gets, of the latest sender so far */
+};
+
+#define POLLS_MAX 8u /* of a lane that wait for their end; of more the first are forgotten */
+
+/* Was a rank outside of MPI at some time, and which call did it come with next? */
+struct coming {
+	bool outside, came;
+	struct moment at;
+};
+
+/* A call that completes a send and takes longer than that can. */
+struct slow_send {
+	struct wait *wait;
+	struct need *need; /* or NULL */
+	uint32_t rank, peer;
+	struct moment call;
+	int64_t moves_ns; /* what sending may take */
+	struct coming coming;
+};
+
+/* Part of a wait in which another message was on its way: it counts if that is received later in the run. Held by the
+ * wait, until that is closed, and by the message. */
+struct claim {
+	struct claim *next; /* of the message */
+	struct moment call, sender;
+	uint32_t rank, site, sender_rank;
+	int64_t ns;	       /* 0: it does not count */
+	bool received, closed; /* the message; the wait */
 };
 
 struct envelope;
@@ -55,6 +100,7 @@ enum transfer_flag {
 	SENT_CANCELLED = 4,
 	RECV_WILD = 8,
 	SENT_STARTED = 16, /* by MPI_Start */
+	RECV_PROBED = 32,  /* only looked at: it stays where it is */
 };
 
 /* One message at the rank that sends it. Belongs to that rank's shard. */
@@ -71,6 +117,7 @@ struct send {
 	bool over; /* done, freed, or nothing more will be heard of it */
 	bool met;
 	struct moment recv_start; /* of the receive, when met and over */
+	struct claim *claims;	  /* of calls that could have received it instead */
 	struct edge *edge;	  /* of its start, or NULL */
 	struct need *need;	  /* of its completion, if that may have waited for the receive */
 };
@@ -94,6 +141,29 @@ struct recv {
 	bool turn; /* those completed before it have been looked at */
 };
 
+/* What all members do together beside collectives; goes on from enum sig_coll. */
+enum together_kind {
+	TOGETHER_CREATE = COLL_KINDS,
+	TOGETHER_FENCE,
+	TOGETHER_FREE,
+	/* Of these the standard does not say that all wait for all; libraries do, more or less. */
+	TOGETHER_IO,
+	TOGETHER_COMM_CREATE,
+	TOGETHER_COMM_FREE,
+};
+
+static inline bool together_may_leave(int32_t kind)
+{
+	return kind >= TOGETHER_IO;
+}
+
+struct together {
+	uint32_t comm, channel, k;
+	int32_t kind;
+	bool in_sweep;	 /* who leaves may have waited for the last to enter */
+	bool of_members; /* a communicator is made by those only who are in it */
+};
+
 /* One rank's part in a collective operation. */
 struct part {
 	struct part *next;
@@ -104,9 +174,11 @@ struct part {
 	int32_t coll;  /* enum sig_coll, or enum together_kind */
 	uint64_t came; /* bytes that only partners record */
 	bool completed;
-	int64_t until_ns; /* scans: the last enter of those before, or INT64_MIN */
+	int64_t until_ns; /* scans, neighbourhoods: the last enter of those waited for, or INT64_MIN */
 	struct moment causer;
 	uint32_t causer_rank;
+	struct edge *edge; /* neighbourhoods: of its start, until decided */
+	struct need *need; /* and of its completion */
 };
 
 /* Who came when. */
@@ -218,6 +290,7 @@ struct lane {
 	VEC(struct lane_extra {
 		uint32_t at;
 		uint64_t calls;
+		uint64_t inside_ticks;
 	})
 	extras; /* calls that stand for many */
 	VEC(struct lane_bytes {
@@ -228,6 +301,7 @@ struct lane {
 	VEC(struct lane_more) more_of;	 /* of events that go on, in order; not counted among them */
 	VEC(struct mpix_number) numbers; /* of collectives, see format/mpix.h */
 	VEC(struct act) acts;		 /* ascending at */
+	VEC(struct poll *) polls;	 /* of which the end has not come */
 	/* repaired times */
 	VEC(struct shift) shifts; /* ascending number */
 	size_t shift;
@@ -238,6 +312,7 @@ struct lane {
 struct comm_use {
 	uint32_t comm;
 	uint32_t colls, channels; /* collectives, persistent ones */
+	uint32_t makes;		  /* communicators made of it, and its end */
 	struct position last;	  /* the part of a collective that was entered last */
 };
 
@@ -256,11 +331,12 @@ struct rank_stream {
 
 /* What one shard leaves for another. */
 struct mail {
-	VEC(struct send *) sends;   /* posted to a rank there */
-	VEC(struct send *) over;    /* of these: completed since */
-	VEC(struct send *) judged;  /* back to the sender: matched, and the receive completed */
-	VEC(struct meet *) meets;   /* to the owner of the communicator: something came */
-	VEC(struct meet *) decided; /* and back */
+	VEC(struct send *) sends;	      /* posted to a rank there */
+	VEC(struct send *) over;	      /* of these: completed since */
+	VEC(struct send *) judged;	      /* back to the sender: matched, and the receive completed */
+	VEC(struct slow_send) slow, answered; /* to the receiver, and back */
+	VEC(struct meet *) meets;	      /* to the owner of the communicator: something came */
+	VEC(struct meet *) decided;	      /* and back */
 };
 
 /* A message that is complete, for the analyses and the .mpix. */
@@ -302,12 +378,13 @@ struct waited {
 struct shard {
 	struct stream *stream;
 	uint32_t number, first_rank, end_rank;
-	struct slab sends, recvs, waits, parts, meets, envelopes, pages, edges, needs;
+	struct slab sends, recvs, waits, claims, polls, parts, meets, envelopes, pages, edges, needs;
 	struct envelope **envelope_table;
 	size_t envelope_buckets, nenvelopes;
 	struct meet **meet_table, **whole_table;
 	size_t meet_buckets, nmeets, whole_buckets, nwholes;
 	VEC(struct recv *) ready;	/* completed in this window, in order */
+	VEC(struct slow_send) slow;	/* to ranks here, of which it is not known when they come */
 	VEC(struct envelope *) open;	/* of which something has changed for the first receive */
 	VEC(struct meet *) dirty;	/* in which something came in this window */
 	VEC(struct meet *) retired;	/* of the owner: all shards have judged */
@@ -408,6 +485,15 @@ bool match_has_send(const struct shard *sh, uint32_t comm, int32_t src, uint32_t
 bool match_has_recv(const struct shard *sh, uint32_t comm, uint32_t src, uint32_t dst, int32_t tag);
 void match_begin(struct shard *sh);
 void match_done(struct shard *sh);
+/* Nobody passes it on: the sweep is told, which may hold more by it. e may be NULL. */
+int edge_drop(struct shard *sh, struct edge *e);
+/* In the match phase, of a rank of the shard: the start of a call that others turn out to have waited for, held by the
+ * sweep and by who passes it on; NULL where the call is of an earlier slice. progress.c. 0 or -ENOMEM. */
+int edge_late(struct shard *sh, const struct moment *at, struct edge **ret_edge);
+/* One more holds it; NULL where so many cannot. */
+struct edge *edge_share(struct edge *e);
+/* What a completion needs is known, which the sweep may have given up meanwhile. e: NULL for nothing. */
+int need_settle(struct shard *sh, struct need *n, struct edge *e);
 /* meet.c */
 struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);
 int meet_leave(struct shard *sh, struct part *p);
@@ -419,6 +505,11 @@ int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t n
 /* The same from when another call was over (*call): nobody caused that. */
 int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct moment *call);
 int wait_close(struct shard *sh, struct wait *w); /* one thing less is open */
+/* What of it could have gone to another message, if that was received or once it is. */
+int claim_close(struct shard *sh, struct claim *c);
+/* polls.c: what of the tests before the call was waiting for that call of causer; it is over. */
+int poll_until(struct shard *sh, struct wait *w, uint32_t causer, const struct moment *call);
+int poll_over(struct shard *sh, struct wait *w);
 
 /* requests.c: the next serial number's request, fresh; NULL without memory. */
 struct request *request_start(struct shard *sh, struct requests_of *r, uint32_t sig);

@@ -46,6 +46,7 @@ enum edge_state { EDGE_OPEN, EDGE_NONE, EDGE_KNOWN };
 struct need {
 	struct edge *edge;
 	uint8_t state; /* enum edge_state */
+	bool optional; /* what does not come is nothing that is missed */
 	bool given_up; /* by the sweep, before it was known: whoever comes to know it tells the sweep, which frees it */
 	uint16_t shard;
 };

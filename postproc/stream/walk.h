@@ -21,5 +21,14 @@ static inline uint32_t same_comm(const struct walk *w, uint32_t comm)
 	return w->st->step->comms.at[comm].same;
 }
 
+/* calls.c: what the call at hand needs, to be settled; NULL where nobody sweeps. 0 or -ENOMEM. */
+int walk_need(struct walk *w, struct need **ret_need);
+/* polls.c: a run of tests or probes in vain; those before the call at hand, which has success, go to its wait; other
+ * requests are tested from now on. 0 or -ENOMEM. */
+int poll_run(struct walk *w);
+int poll_ends(struct walk *w, struct wait *wait);
+int poll_forget(struct walk *w);
+/* comm_calls.c: is a communicator made or freed by several? k is not set. */
+bool comm_call(struct walk *w, struct together *ret_together);
 /* calls.c: what the event starts and completes. 0 or -ENOMEM. */
 int calls_event(struct walk *w);

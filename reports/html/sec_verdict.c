@@ -2,6 +2,7 @@
  * figures. In: totals and the worst issue.  Out: the masthead of the page. */
 #include "format/issues.h"
 #include "reports/html/section.h"
+#include "reports/text/without_waits.h"
 
 #include <math.h>
 #include <string.h>
@@ -236,6 +237,7 @@ static void write_figures(struct page *p)
 	bool any = m->total_s > 0;
 	double region_s = json_number(m->efficiency, "region_s");
 	double hung_s = json_number_or(m->job, "hung_s", 0);
+	double without_waits = without_waits_of(m->root);
 	put(p, "<dl class=\"figures\">\n<div><dt>run time, %s rank%s", fmt_count((double)model_nranks(m)).s,
 	    model_nranks(m) == 1 ? "" : "s");
 	if (hung_s > 0)
@@ -245,7 +247,10 @@ static void write_figures(struct page *p)
 	put(p, "</dt><dd>%s</dd></div>\n", fmt_time(m->runtime_s).s);
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time in MPI</dt><dd>%s</dd></div>\n",
 	    fmt_share(any ? m->mpi_s / m->total_s : NAN).s);
-	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting for others</dt><dd>%s</dd></div>\n",
+	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting for others");
+	if (m->waits_known && without_waits > 0)
+		put(p, "; %s of the time in MPI is in calls whose waiting is not analysed", fmt_share(without_waits).s);
+	put(p, "</dt><dd>%s</dd></div>\n",
 	    any && !m->waits_known ? "not known" : fmt_share(any ? m->wait_s / m->total_s : NAN).s);
 	put(p, "<div><dt>parallel efficiency, 0.80 is good</dt><dd>%s</dd></div>\n</dl>\n",
 	    fmt_ratio(json_number(m->efficiency, "parallel")).s);

@@ -248,13 +248,17 @@ static uint32_t sig_id(struct thread_record *r, const uint64_t *words, uint32_t 
 }
 
 /* One call of these words. */
-static void record(struct program *p, unsigned rank, const struct call *c, const uint64_t *words, uint32_t n)
+/* extra: of a run of tests in vain, how many calls, and the ticks in them. */
+static void record_run(struct program *p, unsigned rank, const struct call *c, const uint64_t *words, uint32_t n,
+		       const uint64_t *extra)
 {
 	struct thread_record *t = &p->rank[rank].threads[c->thread];
 	struct mpic_event ev = {.sig = sig_id(t, words, n),
 				.enter_tick = tick_of(p, rank, c->from_us),
 				.exit_tick = tick_of(p, rank, c->to_us)};
-	t->sigs[ev.sig].total.calls++;
+	ev.extra = extra;
+	ev.nextra = extra != NULL ? 2 : 0;
+	t->sigs[ev.sig].total.calls += extra != NULL ? extra[0] : 1;
 	t->sigs[ev.sig].total.ticks += ev.exit_tick - ev.enter_tick;
 	if ((c->flags & SIG_STARTS_REQUEST) != 0)
 		t->next_serial++;
@@ -268,6 +272,11 @@ static void record(struct program *p, unsigned rank, const struct call *c, const
 	mpic_columns_put(&t->columns, &ev);
 	t->previous_exit = ev.exit_tick;
 	t->events++;
+}
+
+static void record(struct program *p, unsigned rank, const struct call *c, const uint64_t *words, uint32_t n)
+{
+	record_run(p, rank, c, words, n, NULL);
 }
 
 void program_end_block(struct program *p, unsigned rank, unsigned thread, enum block_fate fate)
@@ -360,6 +369,16 @@ void program_words(struct program *p, unsigned rank, struct call c, unsigned sha
 	if (n > 0)
 		memcpy(all + 2, words, n * sizeof(*words));
 	record(p, rank, &c, all, 2 + n);
+}
+
+void program_poll(struct program *p, unsigned rank, struct call c, enum sig_shape shape, const uint64_t *words,
+		  unsigned n, uint64_t calls, double inside_us)
+{
+	uint64_t all[2 + 16] = {sig_head(op_id(p, c.op), shape, c.flags | SIG_POLLS, 0, 0, 0), address_of(&c)};
+	uint64_t extra[2] = {calls, tick_of(p, rank, c.from_us + inside_us) - tick_of(p, rank, c.from_us)};
+	cr_assert_leq(n, 16);
+	memcpy(all + 2, words, n * sizeof(*words));
+	record_run(p, rank, &c, all, 2 + n, extra);
 }
 
 static uint32_t add_object(struct program *p, enum mpic_def_type type, uint32_t comm)

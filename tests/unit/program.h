@@ -64,6 +64,9 @@ void program_coll(struct program *p, unsigned rank, struct call c);
 /* A call with this signature behind operation and address: what another tracer might write. shape may be any number. */
 void program_words(struct program *p, unsigned rank, struct call c, unsigned shape, unsigned kind,
 		   const uint64_t *words, unsigned n);
+/* A run of tests or probes in vain: so many calls, and how long they were in MPI. */
+void program_poll(struct program *p, unsigned rank, struct call c, enum sig_shape shape, const uint64_t *words,
+		  unsigned n, uint64_t calls, double inside_us);
 /* A window, or an opening of a file, of a communicator's members. */
 uint32_t program_window(struct program *p, uint32_t comm);
 uint32_t program_file(struct program *p, uint32_t comm);
