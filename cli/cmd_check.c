@@ -200,10 +200,6 @@ static int check(int argc, char **argv)
 	rc = check_open(&o, f, spec);
 	mpix_close(f);
 	spec_free(spec);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "mpitrace check: cannot write: %s\n", strerror(errno));
-		return EXIT_PARTIAL;
-	}
 	return rc;
 }
 

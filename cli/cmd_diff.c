@@ -153,10 +153,6 @@ static int print(const struct diff *d, const cJSON *diff)
 	} else if (d->html == NULL) {
 		show_diff(diff);
 	}
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "mpitrace diff: cannot write: %s\n", strerror(errno));
-		return EXIT_PARTIAL;
-	}
 	return EXIT_DONE;
 }
 

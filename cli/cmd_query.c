@@ -1,5 +1,6 @@
 /* cmd_query.c - `mpitrace query FILE.mpix "SELECT ..."`: a question to a trace in SQL.
  * In: an .mpix, one statement.  Out: a table, CSV, or one JSON object a row and line. */
+#include "base/csv.h"
 #include "base/json_quote.h"
 #include "base/vec.h"
 #include "cli/cli.h"
@@ -84,18 +85,9 @@ static int hold(struct output *o, int column, const char *text)
 
 static void put_csv(const char *text)
 {
-	bool quoted = strpbrk(text, ",\"\r\n") != NULL;
-	if (!quoted) {
-		fputs(text, stdout);
-		return;
-	}
-	putchar('"');
-	for (const char *c = text; *c != '\0'; c++) {
-		if (*c == '"')
-			putchar('"');
-		putchar(*c);
-	}
-	putchar('"');
+	char *cell = csv_cell(text);
+	fputs(cell != NULL ? cell : "?", stdout);
+	free(cell);
 }
 
 /* As short as it may be and still the same when it is read. */
@@ -124,10 +116,13 @@ static void put_json(sqlite3_stmt *row, int i)
 
 static void put_csv_value(sqlite3_stmt *row, int i)
 {
-	const char *text;
-	if (sqlite3_column_type(row, i) == SQLITE_FLOAT)
+	int type = sqlite3_column_type(row, i);
+	const char *text = type != SQLITE_FLOAT ? (const char *)sqlite3_column_text(row, i) : NULL;
+	if (type == SQLITE_FLOAT)
 		put_real(sqlite3_column_double(row, i));
-	else if ((text = (const char *)sqlite3_column_text(row, i)) != NULL)
+	else if (type == SQLITE_INTEGER && text != NULL)
+		fputs(text, stdout);
+	else if (text != NULL)
 		put_csv(text);
 }
 
@@ -259,9 +254,7 @@ static int query(int argc, char **argv)
 	if (rc != EXIT_DONE)
 		return rc;
 	rc = ask(&o, &e);
-	if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout)))
-		rc = fail(&e, -EIO, "cannot write: %s", strerror(errno));
-	if (rc == 0)
+	if (rc == 0 || ferror(stdout)) /* main() says that one */
 		return EXIT_DONE;
 	fflush(stdout);
 	fprintf(stderr, "mpitrace query: %s\n", e.text[0] != '\0' ? e.text : strerror(-rc));

@@ -163,10 +163,6 @@ static int show(int argc, char **argv)
 		return bad(&e);
 	rc = show_open(&o, f);
 	mpix_close(f);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "mpitrace show: cannot write: %s\n", strerror(errno));
-		return EXIT_PARTIAL;
-	}
 	return rc;
 }
 

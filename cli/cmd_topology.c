@@ -228,10 +228,6 @@ static int topology(int argc, char **argv)
 	else
 		show_topology(t, json_item(root, "job"), o.all);
 	cJSON_Delete(root);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "mpitrace topology: cannot write: %s\n", strerror(errno));
-		return EXIT_PARTIAL;
-	}
 	return rc;
 }
 

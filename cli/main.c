@@ -2,6 +2,7 @@
 #include "base/become.h"
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +45,17 @@ static void become_another(const char *text, bool agent)
 		become_confined(CONFINED_COUNTERS);
 }
 
+/* What a command has printed must be where it went: on a full disk there is nothing. The exit code of a program that
+ * was run stays its own. */
+static int written(const struct command *c, int code)
+{
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || c == &cmd_run)
+		return code;
+	fprintf(stderr, "mpitrace%s%s: cannot write: %s\n", c != NULL ? " " : "", c != NULL ? c->name : "",
+		strerror(errno));
+	return code == EXIT_DONE || code == EXIT_ISSUES ? EXIT_PARTIAL : code;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 3 && strcmp(argv[1], "--as") == 0) {
@@ -54,10 +66,10 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return help(stderr);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
-		return help(stdout);
+		return written(NULL, help(stdout));
 	if (strcmp(argv[1], "--version") == 0) {
 		puts("mpitrace " MPITRACE_VERSION);
-		return EXIT_DONE;
+		return written(NULL, EXIT_DONE);
 	}
 	const struct command *c = command_find(argv[1]);
 	if (c == NULL) {
@@ -66,7 +78,7 @@ int main(int argc, char **argv)
 	}
 	if (argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
 		printf("usage: mpitrace %s\n\n%s\n", c->usage, c->summary);
-		return EXIT_DONE;
+		return written(c, EXIT_DONE);
 	}
-	return c->run(argc - 1, argv + 1);
+	return written(c, c->run(argc - 1, argv + 1));
 }

@@ -82,6 +82,13 @@ sed -E 's/^#(\[.*\]|[a-z_]+ = .*)$/\1/' "$(dirname "$0")/../../contrib/mpitrace.
 "$dir/cli/mpitrace" doctor --policy --config "$dir/site/all.conf" nodes=600 >"$dir/out" 2>&1 || fail "the example, with all of it switched on, is not in order"
 grep -q '^\[destination ' "$dir/site/all.conf" || fail "the example has no destination"
 
+for words in doctor "doctor --json" "doctor --help" help --version; do
+	got=0
+	# shellcheck disable=SC2086  # words
+	"$dir/cli/mpitrace" $words >/dev/full 2>"$dir/out" || got=$?
+	if [ "$got" != 4 ] || [ "$(grep -c 'cannot write: No space left' "$dir/out")" != 1 ]; then fail "exit code $got of $words on a full disk, not 4"; fi
+done
+
 got=0
 "$dir/cli/mpitrace" doctor --nonsense >/dev/null 2>"$dir/out" || got=$?
 [ "$got" = 2 ] || fail "exit code $got for an unknown option, not 2"

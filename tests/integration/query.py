@@ -105,7 +105,9 @@ def hostile(t, mpix, directory):
 
 def forms(t, mpix, directory):
     sql = "SELECT 'a,b' AS \"x\"\"y\", 'c\"d' AS q, NULL AS n, 1.5 AS r, 'two' || char(10) || 'lines' AS l, char(27) || '[2J' AS e"
-    t.equal('CSV is quoted', run('query', mpix, sql, '--csv').stdout, '"x""y",q,n,r,l,e\n"a,b","c""d",,1.5,"two\nlines",\x1b[2J\n')
+    t.equal('CSV is quoted, and commands no terminal', run('query', mpix, sql, '--csv').stdout, '"x""y",q,n,r,l,e\n"a,b","c""d",,1.5,two?lines,?[2J\n')
+    t.equal('no text of it is a formula, numbers stay numbers', run('query', mpix, "SELECT '=cmd|x' AS a, -5 AS b, -0.5 AS c, '-5' AS d", '--csv').stdout,
+            "a,b,c,d\n'=cmd|x,-5,-0.5,'-5\n")
     t.equal('JSON is one object a row', json.loads(run('query', mpix, sql, '--json').stdout),
             {'x"y': 'a,b', 'q': 'c"d', 'n': None, 'r': 1.5, 'l': 'two\nlines', 'e': '\x1b[2J'})
     t.check('a terminal is left alone by what a value says', '\x1b' not in run('query', mpix, sql).stdout, '')
