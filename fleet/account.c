@@ -264,6 +264,13 @@ static const struct row *job_of(const struct account *a, const char *job, const 
 	return best;
 }
 
+/* Has slurmdbd been told of the job, and not only of its steps? Those may come first; a job that ended before that
+ * keeps a line without a partition, to which the rest comes with its end. */
+static bool is_told(const struct row *job)
+{
+	return *text_at(job, RECORD_FIELD_partition) != '\0' || !isnan(time_at(job, RECORD_FIELD_end));
+}
+
 /* ---- values ---- */
 
 static void put(cJSON *record, const char *name, cJSON *value)
@@ -386,7 +393,7 @@ enum account_fate account_join(const struct account *a, cJSON *record)
 		return ACCOUNT_NONE;
 	const struct row *step = find(a, id, cluster, start_of(record));
 	const struct row *whole = step != NULL ? job_of(a, job, step) : NULL;
-	if (whole == NULL || isnan(time_at(step, RECORD_FIELD_end)))
+	if (whole == NULL || isnan(time_at(step, RECORD_FIELD_end)) || !is_told(whole))
 		return ACCOUNT_LATER;
 	if (!is_hidden(user) && strcmp(whole->columns[COLUMN_USER], user) != 0)
 		return ACCOUNT_NONE;

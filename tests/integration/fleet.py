@@ -151,6 +151,8 @@ def account(t, place):
     t.check("a record waits for Slurm's account of it", out.returncode == 0 and '0 records added' in out.stdout and '1 wait for' in out.stdout and len(os.listdir(box)) == 1, out)
     out = run(job, dict(step, End='Unknown', State='RUNNING'))
     t.check('also of a step that runs there still', '1 wait for' in out.stdout, out)
+    out = run(dict(job, Partition=''), step)
+    t.check('and of a job of which slurmdbd has only been told by its steps', '1 wait for' in out.stdout, out)
     out = run(None)
     t.check('and when sacct fails, which is said once', '1 wait for' in out.stdout and out.stderr.count('sacct') == 2, out)
     out = run(job, step, old=True)
