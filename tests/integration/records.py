@@ -145,9 +145,9 @@ def reloaded(t, place):
         sites = [(os.path.basename(s['module']), s['function'], s['line'], s['calls']) for s in a['callsites'] if s['op'] == 'MPI_Barrier']
         t.equal(who + 'each call is recorded, and has its place in the source (%s)' % name, sites,
                 [('lib%s.so' % ('third' if replaced else 'first'), 'plugin_work', 9, 6)])
-        said = ['%d times a library was loaded where another one was' % replaced] * (replaced > 0)
-        t.equal(who + 'how often it happened is said (%s)' % name, [r for r in a['coverage']['reasons'] if 'library was loaded' in r],
-                ['rank 0: %s before that called MPI: call sites of one may be shown in the other' % x for x in said])
+        said = ['%d libraries were loaded where another one that called MPI had been' % replaced] * (replaced > 0)
+        t.equal(who + 'how often it happened is said (%s)' % name, [r for r in a['coverage']['reasons'] if 'were loaded' in r],
+                ['rank 0: %s: call sites of one may be shown in the other' % x for x in said])
 
 
 def main():
