@@ -236,8 +236,8 @@ void modules_note(uint64_t address)
 		tables_unlock();
 		m = module_of(address);
 	}
-	if (m != NULL)
-		m->calls = true;
+	if (m != NULL && !__atomic_load_n(&m->calls, __ATOMIC_RELAXED)) /* nothing is read that it stands for */
+		__atomic_store_n(&m->calls, true, __ATOMIC_RELAXED);
 }
 
 /* Of those that nobody called from, only such as lie where one was that did. */

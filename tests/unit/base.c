@@ -172,10 +172,16 @@ static void expect_fmt(struct fmt got, const char *want)
 	cr_expect_str_eq(got.s, want, "got %s, want %s", got.s, want);
 }
 
+/* The cJSON of Debian 13 prints a negative zero as 0, that of Debian 12 as -0: the same number. */
+static bool is_minus_zero(const cJSON *v)
+{
+	return cJSON_IsNumber(v) && v->valuedouble == 0 && signbit(v->valuedouble);
+}
+
 static void print_as_cjson_does(const cJSON *v)
 {
 	char *text = json_print(v), *expected = cJSON_PrintUnformatted(v);
-	cr_assert_str_eq(text, expected);
+	cr_assert_str_eq(text, is_minus_zero(v) ? "-0" : expected);
 	free(text);
 	free(expected);
 }
