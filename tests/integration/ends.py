@@ -66,7 +66,7 @@ class Hung:
             with contextlib.suppress(ValueError):
                 said = json.loads(look.stdout)
                 ranks = said['ranks']
-                self.cores = [sorted(d['ranks'][:d['core_ranks']]) for d in said['deadlock']]
+                self.cores = [sorted(d['ranks'][:d['core_ranks']] + [r for r in [d.get('ended')] if r is not None]) for d in said['deadlock']]
                 since = [r['since_s'] or 0 for r in ranks if r['state'] == 'mpi']
                 if len(ranks) == RANKS and since and all(r['state'] in resting for r in ranks) and min(since) >= STOOD_S and \
                         (self.cores or 'useful' in resting):

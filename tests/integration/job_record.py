@@ -144,7 +144,7 @@ def full(t, place):
         done = finish(step_of(place, 's7', NOBODY), policy, 'outbox = %s\n' % mount, NOBODY)
         left = [x for x in os.listdir(mount) if x != '.filler']
         t.check('an outbox that is nearly full gets an empty file that is counted, the step its report all the same, and it is said', done.returncode == 0 and len(left) == 1
-                and left[0].endswith('.job.full') and os.stat(mount + '/' + left[0]).st_size == 0 and 'small rest' in done.stderr and os.path.exists(place + '/s7/report.html'), (done, left))
+                and left[0].endswith('.job.full') and os.stat(mount + '/' + left[0]).st_size == 0 and 'nearly full' in done.stderr and os.path.exists(place + '/s7/report.html'), (done, left))
         finish(place + '/s7', policy, 'outbox = %s\n' % mount, NOBODY)
         t.equal('once, however often it is finished', [x for x in os.listdir(mount) if x != '.filler'], left)
         os.unlink(mount + '/.filler')

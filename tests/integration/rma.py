@@ -46,19 +46,18 @@ def is_about(found, state, rank, want_s):
     return abs(found.get((state, rank), (0, None))[0] - want_s) < SLACK_S
 
 
-def undisturbed(t, place, program, late_s):
+def undisturbed(t, place, program):
     """The first run in which nobody else was late, or the last."""
     for _ in range(ATTEMPTS):
-        analysis = run(t, place, program, 'all', late_s)
+        analysis = run(t, place, program, 'all', LATE_S)
         found = waited(analysis)
-        want = {(state, rank): times * late_s for state, rank, _, times in WAITS}
-        if all(is_about(found, *key, want.get(key, 0)) for key in (want if late_s else found)):
+        if all(is_about(found, state, rank, times * LATE_S) for state, rank, _, times in WAITS):
             break
     return analysis, found
 
 
 def late(t, place, program):
-    analysis, found = undisturbed(t, place, program, LATE_S)
+    analysis, found = undisturbed(t, place, program)
     for state, rank, causer, times in WAITS:
         seconds, whom = found.get((state, rank), (0, None))
         t.equal('%s under %s: rank %d waited for rank %d' % (state, place.flavour, rank, causer), whom, causer)
@@ -73,11 +72,20 @@ def late(t, place, program):
     t.check('waiting under %s: is an issue' % place.flavour, 'rma_wait' in [i['issue'] for i in analysis['issues']], analysis['issues'])
 
 
+def longest_of(found, state):
+    return max([s for (name, _), (s, _) in found.items() if name == state], default=0)
+
+
 def nobody_late(t, place, program):
-    """The same without anybody late: no state comes near to what it was."""
-    _, found = undisturbed(t, place, program, 0)
-    for state in STATES:
-        longest = max([s for (name, _), (s, _) in found.items() if name == state], default=0)
+    """The same without anybody late: no state comes near to what it was. What others on the machine do comes and goes: of the least
+    in some runs nothing but our own is left."""
+    least = {}
+    for _ in range(ATTEMPTS):
+        found = waited(run(t, place, program, 'all', 0))
+        least = {state: min(longest_of(found, state), least.get(state, 1e9)) for state in STATES}
+        if max(least.values()) < SLACK_S:
+            break
+    for state, longest in least.items():
         t.check('%s under %s: next to nothing where nobody is late' % (state, place.flavour), longest < SLACK_S, '%g s' % longest)
 
 
