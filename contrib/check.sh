@@ -1,7 +1,7 @@
 #!/bin/bash
 # check.sh - install what the tests need, build, run all tests, end with one line "N passed, N failed".
 # In: Debian 12, root or sudo.  Out: build-check, build-asan; exit code 0 only when nothing failed.
-# Slurm's claims wait most of their time: all else runs beside them, and steps back for them (nice).
+# What has a time limit or a launcher in it runs alone; Debian 13, niced, beside what only computes.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
@@ -249,9 +249,7 @@ source_checks() {
 }
 
 what_computes() {
-	check_meson
 	check_sanitizers
-	check_browser
 	check_scripts
 }
 
@@ -296,7 +294,12 @@ main() {
 	build
 	servers
 	mpi_headers
-	if [ "$TIER" = fast ]; then check_meson; else at_once check_slurm check_debian13 what_computes; fi
+	check_meson
+	if [ "$TIER" != fast ]; then
+		check_slurm
+		check_browser
+		at_once what_computes check_debian13
+	fi
 	[ "$TIER" != soak ] || check_packages
 	summary
 }

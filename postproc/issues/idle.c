@@ -163,8 +163,8 @@ void issue_stuck_at_end(const struct analysis *a, struct issue *f)
 	if (!f->found)
 		return;
 	snprintf(f->what, sizeof(f->what),
-		 "%s ranks have finished and wait at the end for rank %u, %s in total, at most %s%s.", fmt_count(n).s,
-		 f->nranks > 0 ? f->ranks[0] : last, duration_text(f->loss_s, total),
+		 "%s finished early and waited at the end for rank %u, %s in total, at most %s%s.",
+		 fmt_many(n, "rank").s, f->nranks > 0 ? f->ranks[0] : last, duration_text(f->loss_s, total),
 		 duration_text(longest / 1e9, most),
 		 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),

@@ -48,7 +48,7 @@ def dies(t, place, program, how):
     issue = a['issues'][0] if a['issues'] else {}
     t.check(who + 'the program fails as it did', run.returncode != 0, run)
     t.check(who + 'the death is the verdict', issue.get('issue') == 'death' and a['verdict'].startswith(issue['what']), a['issues'])
-    said = re.match(r'Rank %d %s at (?P<died>[\d.]+ m?s)%s\. 3 other ranks were waiting at MPI_Barrier in main \(deaths\.c:\d+\), the first '
+    said = re.match(r'Rank %d %s at (?P<died>[\d.]+ m?s)%s\. [23] other ranks were waiting at MPI_Barrier in main \(deaths\.c:\d+\), the first '
                     r'since (?P<since>[\d.]+ m?s) after the start\.( The step ran .*; no rank advanced in the last .*\.)?$' % (DEAD, ended, re.escape(where)), issue.get('what', ''))
     t.check(who + 'who, how, where, and who waited is said', said, issue.get('what'))
     if said:

@@ -299,7 +299,7 @@ def budget(t, place, program):
             isinstance(story, tuple) and story[2] > 0 and story[0] - story[1] - story[2] in (0, 1), story)
     coverage = step.analysis()['coverage']
     t.check('%s: budget spent: the report says from when, and how many' % place.flavour,
-            any('budget' in x and 'after' in x and str(story[2]) in x for x in coverage['reasons']) and
+            any('budget' in x and 'after' in x and '{:,}'.format(story[2]) in x for x in coverage['reasons']) and
             coverage['events_lost'] == story[2], coverage)
 
 

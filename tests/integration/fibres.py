@@ -52,7 +52,7 @@ def unclear(t, place, program):
     a = place.analysis('left-bare')
     c = a['coverage']
     t.equal(who + 'each call is recorded, or counted as missing', operations(a).get('MPI_Barrier', 0) + c['calls_unclear'], 6)
-    t.check(who + 'and the coverage says so', (c['complete'], any('inside another call' in r for r in c['reasons'])) == (
+    t.check(who + 'and the coverage says so', (c['complete'], any('inside of another call' in r for r in c['reasons'])) == (
         c['calls_unclear'] == 0, c['calls_unclear'] > 0), c)
 
 

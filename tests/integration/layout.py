@@ -65,7 +65,7 @@ def bindings(t, place, flavour):
         t.equal('openmpi: it is the core that mpirun says', {r: ranks[r]['cores'] for r in ranks}, reported(said))
     t.equal('%s: nothing is odd about that' % flavour, core['misbindings'], [])
     text = topology(place.dir + '/out/core.mpix').stdout
-    t.check('%s: the text says so' % flavour, 'Nothing odd' in text and re.search(r'cores 0-\d+ .*\b0 +1\b', text), text)
+    t.check('%s: the text says so' % flavour, 'All bindings are as they should be' in text and re.search(r'cores 0-\d+ .*\b0 +1\b', text), text)
     t.check('%s: it fits into 80 columns' % flavour, all(len(line) <= 80 for line in text.splitlines()), text)
     t.check('%s: what carries messages is named' % flavour, any(w in str(core['transports']) for w in ('pml ', 'ch4:', 'ch3:')),
             core['transports'])

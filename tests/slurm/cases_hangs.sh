@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # cases_hangs.sh - jobs that hang, ended in every way: what is said of them is what they were (hangs.py). Sourced by run.sh.
-# HANGS=all in the environment: all kinds, levels and ways, which takes hours; HANGS_TABLE=FILE keeps the table.
+# HANGS=all in the environment: all kinds, levels and ways, which takes hours; or lines of KIND LEVEL WAY, to try these
+# alone; HANGS_TABLE=FILE keeps the table.
 
 hung_jobs_have_one_account_however_they_end() {
 	"mpicc.$MPI" -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return
@@ -19,12 +20,16 @@ hung_jobs_have_one_account_however_they_end() {
 
 hangs_to_try() { # prints KIND LEVEL WAY
 	local kind level way
+	if [ -n "${HANGS-}" ] && [ "$HANGS" != all ]; then
+		printf '%s\n' "$HANGS"
+		return
+	fi
 	if [ "${HANGS-}" != all ]; then
-		printf '%s\n' "receives events scancel" "halo profile limit" "barrier profile scancel" "ended events interrupt" "three events kill" \
+		printf '%s\n' "receives events scancel" "halo profile limit" "barrier profile scancel" "ended events launcher" "three events kill" \
 			"anybody profile kill" "computes events scancel" ${CGROUP[0]+"allreduces events memory"} "waitalls profile node"
 		return
 	fi
-	for way in scancel limit interrupt kill ${CGROUP[0]+memory} node; do
+	for way in scancel limit launcher kill ${CGROUP[0]+memory} node; do
 		for level in events profile; do
 			python3 "$REPO/tests/slurm/hangs.py" --kinds | while read -r kind; do echo "$kind $level $way"; done
 		done
@@ -45,11 +50,13 @@ hang() { # KIND LEVEL WAY
 	case $3 in
 	scancel) states=CANCELLED ;;
 	limit) states=TIMEOUT ;;
-	interrupt) states=STOPPED ;;
-	kill) states=FAILED,UNKNOWN ;;
+	launcher) states=STOPPED ;;
+	kill) states=FAILED ;;
 	memory) states=OUT_OF_MEMORY ;;
 	node) states=NODE_FAIL ;;
 	esac
+	# Slurm's word is known only where the finisher finds slurm.conf in its usual place, and once the job is completed.
+	[ "$3" = launcher ] || states=$states,UNKNOWN
 	python3 "$REPO/tests/slurm/hangs.py" "$PREFIX/bin/mpitrace" "$mpix" "$@" "$states" "$began" "$stopped" "$(date +%s.%N)"
 }
 
@@ -61,25 +68,25 @@ hang_submit() { # KIND LEVEL WAY
 	{
 		echo "#!/bin/sh"
 		echo "touch began"
-		if [ "$3" = interrupt ]; then
+		if [ "$3" = launcher ]; then
 			echo "exec $PREFIX/bin/mpitrace run -n 4 $profile --out $CASE_DIR --name hang -- $PROGRAM $1 for ever"
 		else
 			echo "STUCK_EATS=$CASE_DIR/eat exec srun --overcommit -n4 --kill-on-bad-exit=1 $PROGRAM $1 for ever"
 		fi
 	} >"$CASE_DIR/job.sh"
-	[ "$3" != interrupt ] || nodes=(-N1)
-	[ "$3" != interrupt ] || how=--mpitrace=off
+	[ "$3" != launcher ] || nodes=(-N1)
+	[ "$3" != launcher ] || how=--mpitrace=off
 	as_user sbatch --parsable $how -o out.txt --overcommit -n4 "${nodes[@]}" job.sh
 }
 
 hang_trace() { # WAY
-	if [ "$1" = interrupt ]; then echo "$CASE_DIR/hang.mpix"; else echo "$(step_dir 0)/job.mpix"; fi
+	if [ "$1" = launcher ]; then echo "$CASE_DIR/hang.mpix"; else echo "$(step_dir 0)/job.mpix"; fi
 }
 
 # All are in their last calls for three seconds, as samples tell.
 stands() { # KIND WAY
 	local of
-	if [ "$2" = interrupt ]; then of=$CASE_DIR/hang.mpic; else of=$(step_dir 0) || return; fi
+	if [ "$2" = launcher ]; then of=$(echo "$CASE_DIR"/.hang.mpitrace/mpitrace-*/step-0); else of=$(step_dir 0) || return; fi
 	as_user "$PREFIX/bin/mpitrace" live "$of" --once --json >"$CASE_DIR/live.json" 2>"$CASE_DIR/live.err"
 	python3 - "$CASE_DIR/live.json" "$1" <<-'END'
 		import json, sys
@@ -98,8 +105,9 @@ hang_by_limit() { # JOB
 	with_time_over "$1"
 }
 
-hang_by_interrupt() { # JOB
-	as_user scancel --batch --signal=INT "$1"
+# srun wants two SIGINTs within a second; that of a terminal to mpirun is tests/integration/ends.py's.
+hang_by_launcher() { # JOB
+	as_user scancel --batch --signal=TERM "$1"
 }
 
 hang_by_kill() { # JOB
