@@ -9,6 +9,8 @@
 
 #define HIGH_MIN 0.6 /* of the score */
 #define MEDIUM_MIN 0.3
+/* By how much a replay without a fault is longer: calls wait for what it does not know, so it tells nothing. */
+#define CONTRADICTED 0.01
 #define GAIN_SAID_MIN 0.01 /* of the run, in the verdict */
 #define EFFICIENT_MIN 0.80 /* POP regards it as acceptable; the page's EFFICIENCY_MARK */
 
@@ -166,7 +168,7 @@ static int find_gain(const struct analysis *a, struct issue *f)
 	int code = replay_predict(a->replay, &change, &r);
 	if (code < 0)
 		return code;
-	f->replayed = true;
+	f->replayed = r.gain > -CONTRADICTED;
 	f->gain = r.gain;
 	f->gain_s = r.gain_s;
 	f->gain_low = r.gain_low;

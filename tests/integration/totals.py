@@ -85,7 +85,7 @@ def generated(t, folder):
     for pattern in ('halo', 'master', 'self'):
         agrees(t, pattern, generate(folder + '/t', pattern, 7, 3, 3000))
     totals, whole = agrees(t, 'alltoall', generate(folder + '/t', 'alltoall', 7, 3, 3000), DIVIDED)
-    t.check('alltoall: that bytes are divided among calls is said', said(totals, 'only partners tell'), totals['coverage'])
+    t.check('alltoall: that bytes are divided among calls is said', said(totals, 'only their partners record'), totals['coverage'])
     t.equal('alltoall: and their sum is exact', *(sum(r['collective_bytes'] for r in a['message_sizes']) for a in (totals, whole)))
     totals, whole = agrees(t, 'irregular', generate(folder + '/t', 'irregular', 7, 3, 3000), STARTED)
     t.check('irregular: that starts of persistent requests are not known is said', said(totals, '14 persistent requests'), totals['coverage'])
