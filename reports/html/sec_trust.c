@@ -14,8 +14,7 @@ static void write_coverage(struct page *p)
 	double seen = json_number(m->coverage, "ranks_seen");
 	if (m->totals && m->nranks == 0) /* not even how many there should be */
 		return;
-	put(p,
-	    "<div><dt>Coverage</dt><dd><span class=\"flag\">%s</span><small>%s of %s</small></dd></div>\n",
+	put(p, "<div><dt>Coverage</dt><dd><span class=\"flag\">%s</span><small>%s of %s</small></dd></div>\n",
 	    m->partial	? "\xe2\x97\x90 Partial"
 	    : m->totals ? "\xe2\x97\x94 From totals"
 			: "\xe2\x9c\x93 Complete",

@@ -88,7 +88,7 @@ async function testLive(browser, t) {
   await t.check('the table has each rank, its node and what it is in', async () => {
     await page.waitForFunction((n) => document.querySelectorAll('.live .grid-row').length === n + 1, RANKS);
     const text = await page.textContent('.live .grid');
-    t.truth(text.includes('n0') && text.includes('n1') && text.includes('without samples'), text); // its samples are of 100 s ago
+    t.truth(text.includes('n0') && text.includes('n1') && text.includes('silent'), text); // its samples are of 100 s ago
   });
   await t.check('back with the keys: it stays there while the job goes on', async () => {
     await page.focus('.live-stage');

@@ -1,6 +1,7 @@
 /* traced.c - see traced.h. Drained as the agent does it, when the program has ended. */
 #include "traced.h"
 
+#include "base/vec.h"
 #include "collect/process.h"
 #include "pmpi/front.h"
 #include "pmpi/op_names.h"
@@ -63,8 +64,9 @@ void traced_begin_in(const char *directory)
 /* ---- what was recorded ---- */
 
 static struct traced trace;
-static struct sig_call *sigs;	   /* of the thread that is read */
-static const char *names[0x10000]; /* of operations */
+static size_t calls_cap;
+static struct sig_call *sigs; /* of the thread that is read */
+static char *names[0x10000];  /* of operations */
 
 static void read_sigs(struct mpic_def d)
 {
@@ -74,15 +76,18 @@ static void read_sigs(struct mpic_def d)
 
 static void read_defs(const struct mpic_file *f, const struct mpic_block *b)
 {
-	struct buf payload = {0}; /* definitions point into it */
+	static VEC(struct buf) payloads; /* definitions point into them */
+	struct buf payload = {0};
 	struct mpic_def d;
 	cr_assert_geq(mpic_read(f, b, &payload, NULL), 0);
+	cr_assert_eq(vec_push(&payloads, payload), 0);
 	struct cursor c = cursor_over(payload.data, payload.len_bytes);
 	while (mpic_next_def(&c, &d) == 1)
 		if (d.type == MPIC_DEF_SIG) {
 			read_sigs(d);
 		} else if (d.type == MPIC_DEF_OP) {
-			names[d.id] = strndup((const char *)d.name.data, d.name.len_bytes);
+			if (names[d.id] == NULL) /* each thread defines what it calls */
+				names[d.id] = strndup((const char *)d.name.data, d.name.len_bytes);
 		} else {
 			trace.defs = realloc(trace.defs, (trace.ndefs + 1) * sizeof(d));
 			trace.defs[trace.ndefs++] = d;
@@ -91,7 +96,9 @@ static void read_defs(const struct mpic_file *f, const struct mpic_block *b)
 
 static void add_call(const struct mpic_event *ev, uint32_t thread)
 {
-	uint64_t *extra = memcpy(malloc(8 * (size_t)ev->nextra + 1), ev->extra, 8 * (size_t)ev->nextra);
+	uint64_t *extra = calloc((size_t)ev->nextra + 1, sizeof(*extra));
+	for (unsigned i = 0; i < ev->nextra; i++)
+		extra[i] = ev->extra[i];
 	struct traced_call c = {NULL,	sigs[ev->sig],	extra,	      ev->nextra, sigs[ev->sig].literal_follows,
 				thread, ev->enter_tick, ev->exit_tick};
 	if (c.literal && ev->nextra > 0) {
@@ -100,7 +107,10 @@ static void add_call(const struct mpic_event *ev, uint32_t thread)
 		c.nextra -= c.sig.nwords;
 	}
 	c.op = names[c.sig.op];
-	trace.calls = realloc(trace.calls, (trace.ncalls + 1) * sizeof(c));
+	if (trace.ncalls == calls_cap) {
+		calls_cap = 2 * calls_cap + 64;
+		trace.calls = realloc(trace.calls, calls_cap * sizeof(c));
+	}
 	trace.calls[trace.ncalls++] = c;
 }
 
@@ -135,6 +145,7 @@ static void read_file(const char *path)
 				found = 1;
 			}
 	}
+	mpic_close(&f);
 }
 
 static void find_segments(char *ret_path, size_t cap)
@@ -168,9 +179,9 @@ const struct traced *traced_end(void)
 			trace.missing += p.threads[i].area->defs_missing;
 			trace.counted += p.threads[i].calls;
 		}
-	snprintf(path, sizeof(path), "%s", o.path);
 	output_close(&o);
-	read_file(path);
+	read_file(o.path);
+	free(o.path);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	cr_assert_eq(system(command), 0);
 	return &trace;

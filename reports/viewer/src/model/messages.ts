@@ -107,7 +107,7 @@ function signatureOf(s: Signatures, rankInGroup: number, id: number): number {
   return at;
 }
 
-/** Messages of a chunk of links: worked out are those that anybody asked for. Of others sendStart is infinite. */
+/** Messages of a chunk of links: worked out are those that anybody asked for. Others begin and end never. */
 export interface Linked {
   links: Links;
   chunk: MessageChunk;
@@ -118,6 +118,7 @@ export interface Linked {
 export function linked(links: Links): Linked {
   const chunk = emptyMessages(links.count);
   chunk.sendStart.fill(Infinity);
+  chunk.recvEnd.fill(Infinity);
   return { links, chunk, here: new Uint8Array(links.count), left: links.count };
 }
 
