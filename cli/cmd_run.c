@@ -271,19 +271,31 @@ static void note_signal(int signal_number)
 	stopped_by = stopped_by == 0 ? signal_number : stopped_by;
 }
 
-/* Why the program ended, as who ran its launcher knows it (docs/STEPDIR.md). */
-static void tell_outcome(const struct run *r, int status)
+/* Why the program ended, as who ran its launcher knows it (docs/STEPDIR.md): to our agent, before it ends. */
+static void tell_agent(const struct run *r, int status)
 {
 	tick_choose();
 	char path[PATH_MAX + 16];
 	snprintf(path, sizeof(path), "%s/exits", r->stepdir);
-	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); /* where the plugin traces there is none: Slurm knows */
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	FILE *f = fd >= 0 ? fdopen(fd, "a") : NULL;
 	if (f != NULL && stopped_by != 0)
 		fprintf(f, "signal %d\n", (int)stopped_by);
 	if (f != NULL) {
 		fprintf(f, "launcher %d\nended %" PRIu64 "\n", status, tick_now());
 		fclose(f);
+	}
+}
+
+/* The same beside the traces of the plugin's agents. Of what Slurm itself ended it knows more. */
+static void tell_finisher(const char *step)
+{
+	char path[PATH_MAX + 32];
+	snprintf(path, sizeof(path), "%s/mpitrace-outcome", step);
+	int fd = stopped_by != 0 ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
+	if (fd >= 0) {
+		dprintf(fd, "signal %d\n", (int)stopped_by);
+		close(fd);
 	}
 }
 
@@ -310,7 +322,8 @@ static int run_program(struct run *r)
 	program_pid = 0;
 	signal(SIGINT, SIG_IGN); /* what comes now is too late for the program, and not for its report */
 	signal(SIGQUIT, SIG_IGN);
-	tell_outcome(r, status);
+	if (!r->launcher.by_plugin)
+		tell_agent(r, status);
 	return code_of(status);
 }
 
@@ -482,6 +495,8 @@ static void finish_step(struct run *r, int program_code)
 	bool found = descend(job, "mpitrace-");
 	snprintf(step, sizeof(step), "%s", job);
 	found = found && descend(step, "step-");
+	if (found)
+		tell_finisher(step);
 	char *const words[] = {r->self, WORD("finish"), step, WORD("--wait"), WORD(FINISH_WAIT), NULL};
 	int code = found ? wait_for(start(words)) : EXIT_BAD_INPUT;
 	if (code == EXIT_DONE || code == EXIT_PARTIAL)

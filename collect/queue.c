@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#define COMPLETING_MS 250	/* before the first question more; each doubles it */
 #define SBATCH_MS 3000		/* for the controller to answer */
 #define ANALYSIS_MEM "--mem=1G" /* 256 ranks need a third of it (docs/PERFORMANCE.md) */
 #define WAIT_FOR_OTHERS "60"	/* a finisher that is at it just now */
@@ -132,19 +134,30 @@ static void take_word(const char *text, const char *name, char ret_value[32])
 	snprintf(ret_value, 32, "%.*s", (int)(len < 31 ? len : 31), at != NULL ? at + strlen(name) : "");
 }
 
-bool queue_outcome(const char *job, char ret_state[32])
+/* 1: it ended so; 0: it runs, ended well, or cannot be asked; -EAGAIN: its nodes are being freed. */
+static int ask_state(const char *job, char ret_state[32])
 {
 	static const char *const ends[] = {"FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED"};
 	const char *argv[] = {"scontrol", "show", "job", "--oneliner", job, NULL};
 	char text[8192], reason[32];
 	if (queue_ask(argv, text, sizeof(text)) < 0)
-		return false;
+		return 0;
 	take_word(text, " JobState=", ret_state);
 	take_word(text, " Reason=", reason);
 	if (strcmp(reason, "TimeLimit") == 0) /* also of a job whose nodes are being freed */
 		snprintf(ret_state, 32, "TIMEOUT");
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (strcmp(ret_state, ends[i]) == 0)
-			return true;
-	return false;
+			return 1;
+	return strcmp(ret_state, "COMPLETING") == 0 ? -EAGAIN : 0;
+}
+
+bool queue_outcome(const char *job, char ret_state[32])
+{
+	int rc = ask_state(job, ret_state);
+	for (long ms = COMPLETING_MS; rc == -EAGAIN && ms <= 8 * COMPLETING_MS; ms *= 2) {
+		nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+		rc = ask_state(job, ret_state);
+	}
+	return rc == 1;
 }

@@ -1,6 +1,7 @@
 /* start.c - see start.h. The process is forked twice: slurmd kills the process group of an epilog as soon as that ends,
  * and nobody shall have to wait for it. */
 #include "spank/start.h"
+#include "spank/environment.h"
 #include "spank/policy/policy.h"
 #include "spank/warden/child.h"
 
@@ -73,13 +74,12 @@ static void leave_job_groups(void)
 
 static void run(const char *program, char *const argv[], int pipe_fd)
 {
-	char *envp[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 	setsid();
 	leave_job_groups(); /* while somebody waits for us: a step may end at once, and its groups with it */
 	if (fork() != 0)
 		_exit(0);
 	if (detach_self(&pipe_fd, pipe_fd >= 0 ? 1 : 0))
-		execve(program, argv, envp);
+		execve(program, argv, environment_clean());
 	_exit(127);
 }
 

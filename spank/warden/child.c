@@ -1,5 +1,6 @@
 /* child.c - see child.h. */
 #include "spank/warden/child.h"
+#include "spank/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +111,6 @@ static void be_idle(void)
 static void run(const struct child *c, const char *as)
 {
 	char *argv[CHILD_ARGS_MAX + 4] = {"mpitrace", "--as", (char *)as};
-	char *envp[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 	for (int i = 0; i < CHILD_ARGS_MAX && c->args[i] != NULL; i++)
 		argv[3 + i] = (char *)c->args[i];
 	if (!detach_self(c->fds, c->nfds))
@@ -118,7 +118,7 @@ static void run(const struct child *c, const char *as)
 	if (c->idle)
 		be_idle();
 	set_limits(c);
-	execve(c->program, argv, envp);
+	execve(c->program, argv, environment_clean());
 	_exit(127);
 }
 

@@ -7,12 +7,15 @@ hung_jobs_have_one_account_however_they_end() {
 	"mpicc.$MPI" -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return
 	PROGRAM=$CASE_DIR/stuck TABLE=$CASE_DIR/table
 	: >"$TABLE"
-	hangs_to_try | while read -r kind level way; do
-		[ "$(jobs -rp | wc -l)" -lt "${HANGS_AT_ONCE:-3}" ] || wait -n
-		[ "$way" != node ] || wait # nobody else's node
-		hang "$kind" "$level" "$way" >>"$TABLE" 2>&1 &
-		[ "$way" != node ] || wait
-	done
+	hangs_to_try | {
+		while read -r kind level way; do
+			[ "$(jobs -rp | wc -l)" -lt "${HANGS_AT_ONCE:-3}" ] || wait -n
+			[ "$way" != node ] || wait # nobody else's node
+			hang "$kind" "$level" "$way" >>"$TABLE" 2>&1 </dev/null &
+			[ "$way" != node ] || wait
+		done
+		wait
+	}
 	[ -z "${HANGS_TABLE-}" ] || cp "$TABLE" "$HANGS_TABLE"
 	same "rows of the table: $(cat "$TABLE")" "$(hangs_to_try | wc -l)" "$(grep -c '| as it was |$' "$TABLE")" || return
 	is_calm
@@ -47,16 +50,8 @@ hang() { # KIND LEVEL WAY
 	eventually "$*: the end" is_over "$id" || return
 	mpix=$(hang_trace "$3")
 	eventually "$*: a report" has_file "$mpix" || return
-	case $3 in
-	scancel) states=CANCELLED ;;
-	limit) states=TIMEOUT ;;
-	launcher) states=STOPPED ;;
-	kill) states=FAILED ;;
-	memory) states=OUT_OF_MEMORY ;;
-	node) states=NODE_FAIL ;;
-	esac
-	# Slurm's word is known only where the finisher finds slurm.conf in its usual place, and once the job is completed.
-	[ "$3" = launcher ] || states=$states,UNKNOWN
+	states=STOPPED
+	[ "$3" = launcher ] || states=$(outcome "$id" | sed 's/^JobState=//; s/ .*//')
 	python3 "$REPO/tests/slurm/hangs.py" "$PREFIX/bin/mpitrace" "$mpix" "$@" "$states" "$began" "$stopped" "$(date +%s.%N)"
 }
 
