@@ -122,10 +122,41 @@ static int note_process(struct process *p, const struct live_node *n, const stru
 	return code;
 }
 
+/* Its agent did not live to see its end: what it was in at the end only samples tell. */
+static bool was_cut(const struct step *s, const struct process *p)
+{
+	return !s->nodes.at[p->node].file.finished && !p->finalized && !p->aborted && !p->lost && p->open.n == 0;
+}
+
+static int take_samples(struct process *p, const struct live_node *n, const struct live_process *known)
+{
+	int code = 0;
+	for (uint32_t i = 0; i < known->threads.n && i < p->threads.n && code == 0; i++) {
+		size_t before = p->open.n;
+		if (known->threads.at[i].open)
+			code = open_sampled(p, i, n, &known->threads.at[i]);
+		for (size_t k = before; k < p->open.n; k++)
+			p->open.at[k].sampled = true;
+	}
+	return code;
+}
+
+void open_forget(struct process *p, uint32_t thread, int64_t at_ns)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < p->open.n; i++) {
+		const struct open_sig *o = &p->open.at[i];
+		if (!o->sampled || o->thread != thread || o->enter_ns >= at_ns)
+			p->open.at[left++] = *o;
+	}
+	p->open.n = left;
+}
+
 static bool any_open(const struct step *s, uint32_t node)
 {
 	for (size_t i = 0; i < s->processes.n; i++)
-		if (s->processes.at[i]->node == node && s->processes.at[i]->open.n > 0)
+		if (s->processes.at[i]->node == node &&
+		    (s->processes.at[i]->open.n > 0 || was_cut(s, s->processes.at[i])))
 			return true;
 	return false;
 }
@@ -140,7 +171,11 @@ int open_by_samples(struct step *s)
 		code = replay_node(&s->nodes.at[i], &n);
 		for (size_t k = 0; k < s->processes.n && code == 0; k++) {
 			struct process *p = s->processes.at[k];
-			if (p->node == i && p->index < n.processes.n)
+			if (p->node != i || p->index >= n.processes.n)
+				continue;
+			if (was_cut(s, p))
+				code = take_samples(p, &n, &n.processes.at[p->index]);
+			if (code == 0)
 				code = note_process(p, &n, &n.processes.at[p->index]);
 		}
 		replay_done(&n);

@@ -126,6 +126,7 @@ struct last_barrier {
 struct open_sig {
 	uint32_t thread, sig;
 	int64_t enter_ns;
+	bool sampled;			  /* only the last sample tells of it: it may have returned since */
 	bool stands;			  /* the last two samples saw it: whatever was under way had come */
 	bool held_up;			  /* but the thread had no processor to take it */
 	double since_s;			  /* as of the last sample; NAN: not known */

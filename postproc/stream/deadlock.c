@@ -14,8 +14,20 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Of a file that was cut, single calls end before what its last sample saw. */
+static bool is_cut(const struct process *p)
+{
+	for (size_t i = 0; i < p->open.n; i++)
+		if (p->open.at[i].sampled &&
+		    p->threads.at[p->open.at[i].thread].read < p->threads.at[p->open.at[i].thread].calls)
+			return true;
+	return false;
+}
+
 static bool is_whole(const struct process *p)
 {
+	if (is_cut(p))
+		return false;
 	for (size_t i = 0; i < p->threads.n; i++)
 		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
 			return false;

@@ -1,6 +1,7 @@
 /* plan.c - lanes, clocks and windows, before the first event is decoded: heads of blocks say how many events there are
  * from when on. */
 #include "postproc/read/ends.h"
+#include "postproc/read/load.h"
 #include "postproc/stream/stream.h"
 
 #include <math.h>
@@ -168,6 +169,7 @@ static int look_at_lane(struct lane *l, struct rates *r)
 		return 0;
 	int64_t last = ends_at_least(p) ? last_exit(l) : TIME_ABSENT;
 	ends_lived(p, last);
+	open_forget(p, l->thread, last);
 	int64_t end = p->end_ns != TIME_ABSENT ? p->end_ns : last;
 	end = end > from ? end : from;
 	r->to_ns = end > r->to_ns ? end : r->to_ns;
