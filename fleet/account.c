@@ -29,6 +29,9 @@
 #define CLOCKS_DIFFER_S \
 	300.0 /* between a record's beginning and Slurm's: more is another run of a job that was requeued */
 
+#define SETTLED_S 15.0 /* after the end of a step: slurmctld tells slurmdbd of jobs every few seconds */
+#define UNTOLD_S 120.0 /* then nothing more is told */
+
 /* ---- the table ---- */
 
 #define FIELD_ROW(name, kind, of, column) {#name, FIELD_##kind, OF_##of, column},
@@ -264,11 +267,12 @@ static const struct row *job_of(const struct account *a, const char *job, const 
 	return best;
 }
 
-/* Has slurmdbd been told of the job, and not only of its steps? Those may come first; a job that ended before that
- * keeps a line without a partition, to which the rest comes with its end. */
-static bool is_told(const struct row *job)
+/* Has slurmdbd been told all of the job, and not only of its steps? Those come first, what a job is made of some
+ * seconds later, and if it ended meanwhile, perhaps never. */
+static bool is_told(const struct row *job, const struct row *step)
 {
-	return *text_at(job, RECORD_FIELD_partition) != '\0' || !isnan(time_at(job, RECORD_FIELD_end));
+	double ago = (double)time(NULL) - time_at(step, RECORD_FIELD_end);
+	return ago >= (*text_at(job, RECORD_FIELD_partition) != '\0' ? SETTLED_S : UNTOLD_S);
 }
 
 /* ---- values ---- */
@@ -298,14 +302,16 @@ static void put_number(cJSON *record, const char *name, const char *text)
 		put(record, name, cJSON_CreateNumber(value));
 }
 
-/* 1.5G, 4000M, 100K; what follows ("n", "c") is of older versions. */
+/* 1.5G, 4000M, 100K, and "n" or "c" behind it in older versions. A number that sacct has no unit for ("16?", of what
+ * was never measured) is none. */
 static void put_bytes(cJSON *record, const char *name, const char *text)
 {
 	static const char units[] = "KMGTPE";
 	char *end;
 	double value = strtod(text, &end);
 	const char *unit = *end != '\0' ? strchr(units, toupper((unsigned char)*end)) : NULL;
-	if (end == text || !(value >= 0))
+	const char *rest = unit != NULL ? end + 1 : end;
+	if (end == text || !(value >= 0) || rest[strspn(rest, "nc")] != '\0')
 		return;
 	put(record, name, cJSON_CreateNumber(round(unit != NULL ? ldexp(value, 10 * (int)(unit - units + 1)) : value)));
 }
@@ -393,7 +399,7 @@ enum account_fate account_join(const struct account *a, cJSON *record)
 		return ACCOUNT_NONE;
 	const struct row *step = find(a, id, cluster, start_of(record));
 	const struct row *whole = step != NULL ? job_of(a, job, step) : NULL;
-	if (whole == NULL || isnan(time_at(step, RECORD_FIELD_end)) || !is_told(whole))
+	if (whole == NULL || isnan(time_at(step, RECORD_FIELD_end)) || !is_told(whole, step))
 		return ACCOUNT_LATER;
 	if (!is_hidden(user) && strcmp(whole->columns[COLUMN_USER], user) != 0)
 		return ACCOUNT_NONE;

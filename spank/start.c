@@ -1,7 +1,7 @@
 /* start.c - see start.h. The process is forked twice: slurmd kills the process group of an epilog as soon as that ends,
  * and nobody shall have to wait for it. */
 #include "spank/start.h"
-#include "spank/environment.h"
+#include "spank/warden/environment.h"
 #include "spank/policy/policy.h"
 #include "spank/warden/child.h"
 

@@ -1,6 +1,6 @@
 /* child.c - see child.h. */
 #include "spank/warden/child.h"
-#include "spank/environment.h"
+#include "spank/warden/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>

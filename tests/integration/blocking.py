@@ -41,9 +41,14 @@ def waited(analysis):
     return found
 
 
+def answered_at_once(found):
+    """Rank 2 in its receive from rank 0 may take that message before it looks at those of rank 1, which then wait on for both times."""
+    return found.get(('MPI_Send', 'late_receiver', 1), (0, None))[0] < 2 * LATE_S - SLACK_S
+
+
 def judge(t, place, case, analysis):
     found = waited(analysis)
-    expected = CASES[case] + MORE.get((case, place.flavour), [])
+    expected = CASES[case] + (MORE.get((case, place.flavour), []) if case != 'small_sends' or answered_at_once(found) else [])
     for call, state, rank, causer in expected:
         seconds, whom = found.get((call, state, rank), (0, None))
         t.equal('%s under %s: rank %d waited in %s for rank %d (%s)' % (case, place.flavour, rank, call, causer, state), whom, causer)

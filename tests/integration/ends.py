@@ -99,7 +99,7 @@ def stands(t, place, program, kind, level, how):
     first = a['issues'][0] if issues else {'issue': None, 'what': '', 'loss_s': 0}
     t.equal(who + 'the verdict is what it hangs in', first['issue'], 'deadlock')
     t.equal(who + 'because of whom live said', cores(a), run.cores)
-    t.check(who + 'and that is who it was', sorted(cores(a)) in hangs.truth(kind), (cores(a), hangs.truth(kind)))
+    t.check(who + 'and that is who it was', sorted(cores(a)) in hangs.truth(kind, level), (cores(a), hangs.truth(kind, level)))
     t.check(who + 'it says how long nobody advanced', 'no rank advanced' in a['verdict'], a['verdict'])
     t.check(who + 'that is what it costs', first['loss_s'] >= (run.stood_s - SAMPLE_S) * len(unfinished), (first['loss_s'], run.stood_s))
     useful = a['efficiency']['region_s']

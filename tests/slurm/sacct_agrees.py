@@ -20,7 +20,7 @@ def number_of(text):
 
 
 def bytes_of(text):
-    return None if text == '' else round(float(text.rstrip('KMGT')) * UNITS.get(text[-1:], 1))
+    return None if text == '' or text[-1] == '?' else round(float(text.rstrip('KMGT')) * UNITS.get(text[-1:], 1))
 
 
 def nothing_for_none(text):

@@ -1,5 +1,5 @@
-/* environment.c - see environment.h. In: SLURM_CONF and MPITRACE_SLURM_BIN of a process that root started, and its program. */
-#include "spank/environment.h"
+/* environment.c - see environment.h. In: SLURM_CONF and MPITRACE_SLURM_BIN of root's process, and its program. */
+#include "spank/warden/environment.h"
 
 #include <limits.h>
 #include <stdio.h>
