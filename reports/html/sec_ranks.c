@@ -193,14 +193,19 @@ static void write_ranks(struct page *p)
 
 static void result(struct page *p)
 {
-	const struct rank_row *most = p->model->rank, *least = p->model->rank;
+	const struct rank_row *most = NULL, *least = NULL;
 	for (size_t i = 0; i < p->model->nranks; i++) {
 		const struct rank_row *r = &p->model->rank[i];
-		most = r->useful_s > most->useful_s ? r : most;
-		least = r->useful_s < least->useful_s ? r : least;
+		if (r->end == RANK_MISSING)
+			continue;
+		most = most == NULL || r->useful_s > most->useful_s ? r : most;
+		least = least == NULL || r->useful_s < least->useful_s ? r : least;
 	}
-	put(p, "useful from %s (rank %ld) to %s (rank %ld)", fmt_time(least->useful_s).s, least->rank,
-	    fmt_time(most->useful_s).s, most->rank);
+	if (most == NULL)
+		put(p, "none is in the record");
+	else
+		put(p, "useful from %s (rank %ld) to %s (rank %ld)", fmt_time(least->useful_s).s, least->rank,
+		    fmt_time(most->useful_s).s, most->rank);
 }
 
 static bool has_ranks(const struct model *m)
