@@ -142,7 +142,9 @@ async function opens(page, name) {
   });
   await check(`${name}: each heading says its result, and a link opens what it goes to`, async () => {
     const empty = await page.evaluate(() =>
-      [...document.querySelectorAll('section > details > summary')].filter((x) => !x.querySelector('.result').textContent.trim()).map((x) => x.textContent),
+      [...document.querySelectorAll('section > details > summary')]
+        .filter((x) => !x.querySelector('.result').textContent.trim())
+        .map((x) => x.textContent),
     );
     truth(empty.length === 0, empty.join(', '));
     for (const link of await page.locator('.masthead a[href^="#"]').all()) {
@@ -169,7 +171,12 @@ async function looks(browser, name) {
         const pdf = await page.pdf({ format: 'A4', path: shots ? join(shots, `${name}.pdf`) : undefined });
         truth(pdf.length > 10000, `${pdf.length} bytes`);
         await page.emulateMedia({ media: 'print' });
-        const folded = await page.evaluate(() => [...document.querySelectorAll('section .body')].filter((x) => !x.checkVisibility({ contentVisibilityAuto: true })).length);
+        const folded = await page.evaluate(
+          () =>
+            [...document.querySelectorAll('section .body')].filter(
+              (x) => !x.checkVisibility({ contentVisibilityAuto: true }),
+            ).length,
+        );
         truth(folded === 0, `${folded} sections are folded on paper`);
         await page.emulateMedia({ media: null });
       });
