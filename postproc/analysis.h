@@ -42,11 +42,11 @@ struct rank_totals {
 	double threads_ns;   /* spans of all threads that called MPI: thread time */
 	bool known;	     /* the times are */
 	enum time_of time_of;
-	double startup_ns;		    /* in MPI_Init and MPI_Finalize */
-	uint64_t calls;			    /* of all threads */
+	double startup_ns; /* in MPI_Init and MPI_Finalize */
+	uint64_t calls;	   /* of all threads */
 	/* Thread time of all threads: in tracing; of it on slow paths, and in calls but for these. */
 	double threads_tracing_ns, slow_ns, fast_ns;
-	uint64_t slow_calls, threads;	    /* threads: that called MPI */
+	uint64_t slow_calls, threads; /* threads: that called MPI */
 	uint64_t completions, barriers, collectives;
 	uint64_t messages_out, messages_in, bytes_out, bytes_in, peers; /* point-to-point */
 	uint64_t coll_bytes_out, coll_bytes_in;
