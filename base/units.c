@@ -96,7 +96,8 @@ struct fmt fmt_many(double count, const char *what)
 {
 	struct fmt f, n = fmt_count(count);
 	size_t len = strlen(what);
-	const char *ending = count == 1 ? "" : len > 0 && what[len - 1] == 's' ? "es" : "s";
+	int hisses = len > 1 && (what[len - 1] == 's' || strcmp(what + len - 2, "ch") == 0);
+	const char *ending = count == 1 ? "" : hisses ? "es" : "s";
 	snprintf(f.s, sizeof(f.s), "%.12s %.24s%s", n.s, what, ending);
 	return f;
 }

@@ -42,10 +42,11 @@ struct rank_totals {
 	double threads_ns;   /* spans of all threads that called MPI: thread time */
 	bool known;	     /* the times are */
 	enum time_of time_of;
-	double startup_ns;		    /* in MPI_Init and MPI_Finalize */
-	uint64_t calls;			    /* of all threads */
-	double threads_tracing_ns, slow_ns; /* thread time of all threads: in tracing, of it on slow paths */
-	uint64_t slow_calls, threads;	    /* threads: that called MPI */
+	double startup_ns; /* in MPI_Init and MPI_Finalize */
+	uint64_t calls;	   /* of all threads */
+	/* Thread time of all threads: in tracing; of it on slow paths, and in calls but for these. */
+	double threads_tracing_ns, slow_ns, fast_ns;
+	uint64_t slow_calls, threads; /* threads: that called MPI */
 	uint64_t completions, barriers, collectives;
 	uint64_t messages_out, messages_in, bytes_out, bytes_in, peers; /* point-to-point */
 	uint64_t coll_bytes_out, coll_bytes_in;
@@ -164,6 +165,8 @@ int leaks_find(const struct analysis *a, struct defects *f);
 
 /* ranks.c: share of a rank's thread time that the tracer took, 0 to 1. */
 double tracing_share(const struct rank_totals *t);
+/* What the tracer took for the calls of one signature, but for slow paths. */
+double sig_tracing_ns(const struct process *p, const struct sig *sig);
 /* ranks.c: fill a->ranks and what follows from it. 0 or -ENOMEM. */
 int ranks_total(struct analysis *a);
 /* The whole analysis of a loaded step; a->root is complete on success. */

@@ -102,7 +102,7 @@ static double without_processor_ns(const struct analysis *a)
 	double ns = 0;
 	bool known = true;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
-		double wait_ns = a->step->ranks[r] != NULL ? a->step->ranks[r]->processor_wait_ns : 0;
+		double wait_ns = a->step->ranks[r] != NULL ? process_ready_ns(a->step->ranks[r]) : 0;
 		known &= !isnan(wait_ns);
 		ns += isnan(wait_ns) ? 0 : wait_ns;
 	}

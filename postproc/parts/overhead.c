@@ -31,7 +31,7 @@ static void add_rank(struct cost *c, const struct analysis *a, uint32_t r)
 		return;
 	if (!isnan(p->overhead_ns)) {
 		c->calls += (double)t->calls;
-		c->fast_ns += (double)t->calls * p->overhead_ns;
+		c->fast_ns += t->fast_ns;
 	}
 	c->ns += t->threads_tracing_ns;
 	c->slow_ns += t->slow_ns;

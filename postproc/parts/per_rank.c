@@ -96,7 +96,7 @@ int part_per_rank(struct analysis *a)
 		json_put(row, "startup_s", t->startup_ns / 1e9);
 		json_put(row, "unreturned_s", t->open_ns / 1e9);
 		json_put(row, "hung_s", t->hung_ns / 1e9);
-		json_put_null_or(row, "processor_wait_s", p == NULL ? NAN : p->processor_wait_ns / 1e9);
+		json_put_null_or(row, "processor_wait_s", p == NULL ? NAN : process_ready_ns(p) / 1e9);
 		put_usage(row, &a->usage.ranks[r]);
 		put_counts(row, t);
 		json_put_null_or(row, "exit_status", shell_status(p));

@@ -14,7 +14,7 @@ int process_load(struct process *p, const struct mpic_file *f, const struct mpic
 		 struct error *e);
 /* open.c: after the threads. 0 or -ENOMEM. */
 int open_load(struct process *p);
-/* What samples know of these calls, and of a file that was cut, which they are. 0 or -ENOMEM. */
+/* What samples know of open calls (of a file that was cut, which they are) and of threads. 0 or -ENOMEM. */
 int open_by_samples(struct step *s);
 /* An event of that thread ended then: what a sample saw before has returned. */
 void open_forget(struct process *p, uint32_t thread, int64_t at_ns);

@@ -152,12 +152,30 @@ void open_forget(struct process *p, uint32_t thread, int64_t at_ns)
 	p->open.n = left;
 }
 
-static bool any_open(const struct step *s, uint32_t node)
+/* What the kernel counted of threads, from the first sample that saw each to the last. */
+static void note_processors(struct process *p, const struct live_process *known)
 {
-	for (size_t i = 0; i < s->processes.n; i++)
-		if (s->processes.at[i]->node == node &&
-		    (s->processes.at[i]->open.n > 0 || was_cut(s, s->processes.at[i])))
+	double running_ns = 0, ready_ns = 0;
+	uint32_t seen = 0;
+	for (uint32_t i = 0; i < known->threads.n; i++) {
+		const struct live_thread *t = &known->threads.at[i];
+		running_ns += (double)t->cpu_ns;
+		ready_ns += (double)t->wait_ns;
+		seen += t->cpu_ns + t->wait_ns > 0;
+	}
+	if (seen < 2)
+		return;
+	p->running_ns = running_ns;
+	p->ready_ns = ready_ns;
+}
+
+static bool any_asks(const struct step *s, uint32_t node)
+{
+	for (size_t i = 0; i < s->processes.n; i++) {
+		const struct process *p = s->processes.at[i];
+		if (p->node == node && (p->open.n > 0 || p->threads.n > 1 || was_cut(s, p)))
 			return true;
+	}
 	return false;
 }
 
@@ -166,13 +184,14 @@ int open_by_samples(struct step *s)
 	int code = 0;
 	for (uint32_t i = 0; i < s->nodes.n && code == 0; i++) {
 		struct live_node n = {0};
-		if (!any_open(s, i))
+		if (!any_asks(s, i))
 			continue;
 		code = replay_node(&s->nodes.at[i], &n);
 		for (size_t k = 0; k < s->processes.n && code == 0; k++) {
 			struct process *p = s->processes.at[k];
 			if (p->node != i || p->index >= n.processes.n)
 				continue;
+			note_processors(p, &n.processes.at[p->index]);
 			if (was_cut(s, p))
 				code = take_samples(p, &n, &n.processes.at[p->index]);
 			if (code == 0)

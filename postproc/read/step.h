@@ -15,6 +15,7 @@
 #include "postproc/read/outcome.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -159,6 +160,8 @@ struct process {
 	double ns_per_tick;
 	double overhead_ns;		  /* estimated, per call; NaN: not known */
 	double processor_wait_ns;	  /* ready without a processor, of the thread of MPI_Init; NaN: not known */
+	double running_ns, ready_ns;	  /* of all threads that call MPI, where they are several, by samples: on a
+					   * processor, and ready without one; NaN: not known */
 	int64_t first_ns, last_ns;	  /* of its events; TIME_ABSENT: it has none */
 	uint64_t *calls_in;		  /* calls of thread 0 by time window */
 	struct last_barrier last_barrier; /* start_ns INT64_MIN: none */
@@ -228,6 +231,12 @@ struct world {
 	const char *job_namespace, *parent_namespace; /* of META, or NULL */
 	bool analysed;
 };
+
+/* How long it was ready to run without a processor: all its threads that call MPI, where that is known of several. */
+static inline double process_ready_ns(const struct process *p)
+{
+	return isnan(p->running_ns) ? p->processor_wait_ns : p->ready_ns;
+}
 
 struct step {
 	VEC(struct node) nodes;

@@ -44,20 +44,35 @@ static void add_sig(const struct step *s, const struct process *p, const struct 
 		t->collectives += sig->calls;
 }
 
+/* Of those that are only counted, as MPI_Wtime, of which no time is recorded: an addition. 3.7 of 18.3 ns were measured
+ * with 30 million calls. */
+#define COUNTED_PART 0.2
+
+double sig_tracing_ns(const struct process *p, const struct sig *sig)
+{
+	double each_ns = isnan(p->overhead_ns) ? 0 : p->overhead_ns;
+	bool counted = sig->ticks == 0 && sig->call.shape == SIG_TIME;
+	return (double)sig->calls * each_ns * (counted ? COUNTED_PART : 1);
+}
+
 /* What the tracer took for itself: of each call what an ordinary one costs, measured by the process when it began
  * (most of it the clock, also on slow paths), and what slow paths took from the second clock reading on, measured
  * one by one. */
 static void add_tracing(const struct process *p, struct rank_totals *t)
 {
-	double per_call = isnan(p->overhead_ns) ? 0 : p->overhead_ns;
 	for (uint32_t i = 0; i < p->threads.n; i++) {
 		const struct thread *th = &p->threads.at[i];
 		double slow_ns = (double)th->slow_ticks * p->ns_per_tick;
+		double fast_ns = 0;
 		uint64_t calls = 0;
 		for (size_t k = 0; k < p->sigs.n; k++)
-			calls += p->sigs.at[k].thread == i ? p->sigs.at[k].calls : 0;
-		double ns = slow_ns + (double)calls * per_call;
+			if (p->sigs.at[k].thread == i) {
+				calls += p->sigs.at[k].calls;
+				fast_ns += sig_tracing_ns(p, &p->sigs.at[k]);
+			}
+		double ns = slow_ns + fast_ns;
 		t->threads += calls > 0;
+		t->fast_ns += fast_ns;
 		t->slow_calls += th->slow_calls;
 		t->slow_ns += slow_ns;
 		t->threads_tracing_ns += ns;

@@ -7,9 +7,8 @@
 static void add_sig(const struct step *s, const struct process *p, const struct sig *sig, struct thread_totals *t,
 		    bool *began)
 {
-	double per_call = isnan(p->overhead_ns) ? 0 : p->overhead_ns;
 	t->calls += sig->calls;
-	t->tracing_ns += (double)sig->calls * per_call;
+	t->tracing_ns += sig_tracing_ns(p, sig);
 	if (is_startup(s, sig))
 		*began |= sig->calls > 0 && strcmp(s->ops.at[sig->op], "MPI_Finalize") != 0;
 	else

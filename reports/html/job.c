@@ -239,10 +239,11 @@ static void write_steps(struct page *p, const struct job_steps *all)
 {
 	size_t n = all->list.n, shown = n < STEPS_SHOWN ? n : STEPS_SHOWN;
 	double most_s = fmax(add_up(all).most_s, 1e-9);
-	put(p, "<section id=\"steps\" aria-labelledby=\"steps-h\">\n<header><h2 id=\"steps-h\">Steps</h2>\n"
-	       "<p>What went wrong first, then what lost most to its first issue. Bars are the time of all ranks; each "
+	put(p, "<section id=\"steps\" aria-labelledby=\"steps-h\">\n<h2 id=\"steps-h\">Steps</h2>\n"
+	       "<div class=\"body\">\n<p class=\"how\">What went wrong first, then what lost most to its first issue. "
+	       "Bars are the time of all ranks; each "
 	       "step has its own page.</p>"
-	       "</header>\n<div class=\"body\">\n<div class=\"scroll\"><table><caption>All steps</caption>\n<thead><tr>"
+	       "\n<div class=\"scroll\"><table><caption>All steps</caption>\n<thead><tr>"
 	       "<th scope=\"col\">step</th><th scope=\"col\" class=\"n\">ranks</th><th scope=\"col\" class=\"n\">run "
 	       "time</th><th scope=\"col\"></th><th scope=\"col\" class=\"n\">MPI</th><th scope=\"col\" class=\"n\">"
 	       "waiting</th><th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\">first "

@@ -66,5 +66,8 @@ void put_bar(struct page *p, const struct part *parts, unsigned nparts, double f
 void put_bar_of(struct page *p, const struct part *parts, unsigned nparts, double full, unsigned height);
 /* The bar of computing, MPI and waiting; wait_s is a part of mpi_s. */
 void put_time_bar(struct page *p, double useful_s, double mpi_s, double wait_s, double full_s);
+/* Computing, MPI and waiting of all ranks from the start of the run to its end, with its axis; nothing where the
+ * analysis has no windows. */
+void put_time_strip(struct page *p);
 /* What the three patterns of put_time_bar mean. */
 void put_time_legend(struct page *p);

@@ -39,13 +39,17 @@ void html_begin(struct page *p, const char *title)
 	       "<rect class=\"hatch-line\" width=\"1.6\" height=\"5\"/></pattern></defs></svg>\n");
 }
 
-static void write_contents(struct page *p)
+/* The anchor is inside of what is folded: who goes there has it opened. */
+static void write_folded(struct page *p, const struct section *s)
 {
-	put(p, "<nav aria-label=\"Contents\"><ul>\n");
-	for (size_t i = 0; i < NSECTIONS; i++)
-		if (sections[i]->title != NULL && is_shown(sections[i], p->model))
-			put(p, "<li><a href=\"#%s\">%s</a></li>\n", sections[i]->id, sections[i]->title);
-	put(p, "</ul></nav>\n");
+	put(p,
+	    "\n<section aria-labelledby=\"%s-h\"><details>\n<summary><h2 id=\"%s-h\">%s</h2> "
+	    "<span class=\"result\">",
+	    s->id, s->id, s->title);
+	s->result(p);
+	put(p, "</span></summary>\n<div class=\"body\" id=\"%s\">\n<p class=\"how\">%s</p>\n", s->id, s->how);
+	s->write(p);
+	put(p, "</div>\n</details></section>\n");
 }
 
 static void write_section(struct page *p, const struct section *s)
@@ -54,10 +58,13 @@ static void write_section(struct page *p, const struct section *s)
 		s->write(p);
 		return;
 	}
+	if (s->result != NULL) {
+		write_folded(p, s);
+		return;
+	}
 	put(p,
-	    "\n<section id=\"%s\" aria-labelledby=\"%s-h\">\n<header><h2 "
-	    "id=\"%s-h\">%s</h2>\n<p>%s</p>"
-	    "</header>\n<div class=\"body\">\n",
+	    "\n<section id=\"%s\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">%s</h2>\n"
+	    "<div class=\"body\">\n<p class=\"how\">%s</p>\n",
 	    s->id, s->id, s->id, s->title, s->how);
 	s->write(p);
 	put(p, "</div>\n</section>\n");
@@ -65,17 +72,10 @@ static void write_section(struct page *p, const struct section *s)
 
 static void write_sections(struct page *p)
 {
-	bool contents = false;
 	put(p, "<main>\n");
-	for (size_t i = 0; i < NSECTIONS; i++) {
-		if (!is_shown(sections[i], p->model))
-			continue;
-		if (sections[i]->title != NULL && !contents) {
-			write_contents(p);
-			contents = true;
-		}
-		write_section(p, sections[i]);
-	}
+	for (size_t i = 0; i < NSECTIONS; i++)
+		if (is_shown(sections[i], p->model))
+			write_section(p, sections[i]);
 	put(p, "</main>\n");
 }
 

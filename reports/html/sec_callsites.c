@@ -92,6 +92,14 @@ static void write_callsites(struct page *p)
 	write_csv(p, n);
 }
 
+static void result(struct page *p)
+{
+	const cJSON *first = p->model->callsite[0];
+	put(p, "most in ");
+	put_callsite(p, first);
+	put(p, ": %s", fmt_time(fmax(json_number(first, "time_s"), 0)).s);
+}
+
 static bool has_callsites(const struct model *m)
 {
 	return m->ncallsites > 0;
@@ -104,5 +112,6 @@ const struct section section_callsites = {
 	       "program down). Without it the function is named, and in a stripped program the "
 	       "address.",
 	.has = has_callsites,
+	.result = result,
 	.write = write_callsites,
 };

@@ -61,6 +61,16 @@ static void write_collectives(struct page *p)
 	write_last(p, arrivals);
 }
 
+static void result(struct page *p)
+{
+	const cJSON *first = json_first(json_item(p->model->root, "collective_arrivals"), "callsites");
+	const cJSON *site = model_callsite(p->model, json_item(first, "callsite"));
+	put(p, "<code>");
+	put_text(p, json_text(site, "op", "?"), NAME_CHARS);
+	put(p, "</code>: its members come %s apart, rank %.0f last", fmt_time(json_number(first, "mean_s")).s,
+	    fmax(json_number(first, "last_rank"), 0));
+}
+
 static bool has_collectives(const struct model *m)
 {
 	return json_count(json_item(m->root, "collective_arrivals"), "callsites") > 0;
@@ -72,5 +82,6 @@ const struct section section_collectives = {
 	.how = "Apart is the time from the first to the last member that enters. All wait for the last one, so look at "
 	       "what that rank does before.",
 	.has = has_collectives,
+	.result = result,
 	.write = write_collectives,
 };

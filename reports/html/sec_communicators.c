@@ -46,6 +46,11 @@ static void write_communicators(struct page *p)
 	free(comm);
 }
 
+static void result(struct page *p)
+{
+	put(p, "%s", fmt_count((double)json_count(p->model->root, "communicators")).s);
+}
+
 static bool has_communicators(const struct model *m)
 {
 	return json_count(m->root, "communicators") > 0;
@@ -56,5 +61,6 @@ const struct section section_communicators = {
 	.title = "Communicators",
 	.how = "The groups in which the program communicates, in ranks of the whole job.",
 	.has = has_communicators,
+	.result = result,
 	.write = write_communicators,
 };

@@ -76,6 +76,13 @@ static void write_correctness(struct page *p)
 	put_not_kept(p, json_number(p->model->root, "correctness_left_out"), "case");
 }
 
+static void result(struct page *p)
+{
+	put_words(p, json_text(json_first(p->model->root, "correctness"), "kind", "?"));
+	if (json_count(p->model->root, "correctness") > 1)
+		put(p, " and %s more", fmt_count((double)json_count(p->model->root, "correctness") - 1).s);
+}
+
 static bool has_correctness(const struct model *m)
 {
 	return json_count(m->root, "correctness") > 0;
@@ -86,5 +93,6 @@ const struct section section_correctness = {
 	.title = "Correctness",
 	.how = "Where the program violates the MPI standard. It may still run, with this library and these sizes.",
 	.has = has_correctness,
+	.result = result,
 	.write = write_correctness,
 };

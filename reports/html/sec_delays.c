@@ -54,6 +54,15 @@ static void write_delays(struct page *p)
 	put_left_out(p, n - shown + (size_t)fmax(json_number(delays, "callsites_left_out"), 0), "smaller delay");
 }
 
+static void result(struct page *p)
+{
+	const cJSON *first = json_first(json_item(p->model->root, "delays"), "callsites"),
+		    *rank = json_item(first, "rank");
+	if (cJSON_IsNumber(rank))
+		put(p, "mostly rank %.0f: ", rank->valuedouble);
+	put(p, "others waited %s for it", fmt_time(cost_of(first)).s);
+}
+
 static bool has_delays(const struct model *m)
 {
 	const cJSON *delays = json_item(m->root, "delays"), *first = json_first(delays, "callsites");
@@ -67,5 +76,6 @@ const struct section section_delays = {
 	       "on since their last exchange; if that rank had waited itself, indirectly to the rank that it waited "
 	       "for.",
 	.has = has_delays,
+	.result = result,
 	.write = write_delays,
 };

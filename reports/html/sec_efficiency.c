@@ -101,6 +101,13 @@ static void write_efficiency(struct page *p)
 	write_formulas(p);
 }
 
+static void result(struct page *p)
+{
+	const cJSON *e = p->model->efficiency;
+	put(p, "%s parallel = %s load balance \xc3\x97 %s communication", fmt_ratio(json_number(e, "parallel")).s,
+	    fmt_ratio(json_number(e, "load_balance")).s, fmt_ratio(json_number(e, "communication")).s);
+}
+
 static bool has_efficiency(const struct model *m)
 {
 	return !isnan(json_number(m->efficiency, "parallel")) || !isnan(json_number(m->efficiency, "load_balance"));
@@ -114,5 +121,6 @@ const struct section section_efficiency = {
 	       "says where to look: at the work\xe2\x80\x99s distribution, or at the "
 	       "communication.",
 	.has = has_efficiency,
+	.result = result,
 	.write = write_efficiency,
 };

@@ -103,6 +103,16 @@ static void write_files(struct page *p)
 	free(file);
 }
 
+static void result(struct page *p)
+{
+	double written = 0, read = 0;
+	for (const cJSON *f = json_first(p->model->root, "files"); f != NULL; f = f->next) {
+		written += fmax(json_number(f, "bytes_written"), 0);
+		read += fmax(json_number(f, "bytes_read"), 0);
+	}
+	put(p, "%s written, %s read", fmt_bytes(written).s, fmt_bytes(read).s);
+}
+
 static bool has_files(const struct model *m)
 {
 	return json_count(m->root, "files") > 0;
@@ -115,5 +125,6 @@ const struct section section_files = {
 	       "large calls: "
 	       "collective ones (\xe2\x80\xa6_all) let the library join the small pieces of many ranks.",
 	.has = has_files,
+	.result = result,
 	.write = write_files,
 };

@@ -17,6 +17,7 @@
 #define SITES_MAX 5
 #define PAIRS_MAX 6
 #define RUNS_MAX 10
+#define GAIN_SEEN 0.0005 /* of the run */
 
 static void write_title(struct page *p, const cJSON *issue, size_t number)
 {
@@ -30,7 +31,28 @@ static void write_title(struct page *p, const cJSON *issue, size_t number)
 		put(p, "%s", phrase);
 	else
 		put_words(p, kind);
-	put(p, "</span></h3>\n");
+	put(p, "</span></h3> ");
+}
+
+/* Whose time that is. */
+static const char *time_word(const struct model *m, double of_s)
+{
+	return !m->threaded ? "time" : of_s == m->threads_s ? "thread time" : "ranks\xe2\x80\x99 time";
+}
+
+/* What it costs and what a run gains without it, in a few words. */
+static void write_short(struct page *p, const cJSON *issue)
+{
+	char text[GAIN_TEXT];
+	double loss_s = json_number(issue, "loss_s"), of_s = json_number_or(issue, "loss_of_s", p->model->total_s);
+	put(p, "<span class=\"result\">");
+	if (json_number(json_item(issue, "gain"), "share") < GAIN_SEEN)
+		put(p, "no gain by itself");
+	else if (gain_text(issue, false, text))
+		put(p, "gains %s", text);
+	else if (loss_s > 0 && of_s > 0)
+		put(p, "%s of the %s", fmt_share(loss_s / of_s).s, time_word(p->model, of_s));
+	put(p, "</span>");
 }
 
 static void paragraph(struct page *p, const char *class, const char *lead, const char *text)
@@ -70,12 +92,6 @@ static void write_metric(struct page *p, const cJSON *issue)
 	if (!isnan(json_number(metric, "threshold")))
 		put(p, " (threshold %s)", fmt_metric(name, json_number(metric, "threshold")).s);
 	put(p, "</dd></div>\n");
-}
-
-/* Whose time that is. */
-static const char *time_word(const struct model *m, double of_s)
-{
-	return !m->threaded ? "time" : of_s == m->threads_s ? "thread time" : "ranks\xe2\x80\x99 time";
 }
 
 static void write_loss(struct page *p, const cJSON *issue)
@@ -250,8 +266,10 @@ static void write_confidence(struct page *p, const cJSON *issue)
 
 static void write_card(struct page *p, const cJSON *issue, size_t number, bool chart)
 {
-	put(p, "<article class=\"card\" id=\"issue-%zu\">\n", number);
+	put(p, "<article class=\"card\"><details>\n<summary>");
 	write_title(p, issue, number);
+	write_short(p, issue);
+	put(p, "</summary>\n<div id=\"issue-%zu\">\n", number);
 	paragraph(p, "what", "", json_text(issue, "what", ""));
 	paragraph(p, "why soft", "", json_text(issue, "why", ""));
 	paragraph(p, "do", "<b>Try:</b> ", json_text(issue, "next", ""));
@@ -267,7 +285,7 @@ static void write_card(struct page *p, const cJSON *issue, size_t number, bool c
 	write_window(p, issue);
 	write_sites(p, issue);
 	write_worst(p, issue);
-	put(p, "</dl>\n</article>\n");
+	put(p, "</dl>\n</div>\n</details></article>\n");
 }
 
 static void write_issues(struct page *p)

@@ -83,6 +83,18 @@ static void write_job(struct page *p)
 	put(p, "</dl>\n");
 }
 
+static void result(struct page *p)
+{
+	size_t nodes = json_count(p->model->job, "nodes");
+	put(p, "%s", fmt_many((double)model_nranks(p->model), "rank").s);
+	if (nodes > 0)
+		put(p, " on %s", fmt_many((double)nodes, "node").s);
+	if (*json_text(p->model->job, "start", "") != '\0') {
+		put(p, ", ");
+		put_text(p, json_text(p->model->job, "start", ""), NAME_CHARS);
+	}
+}
+
 static bool has_job(const struct model *m)
 {
 	return cJSON_IsObject(m->job);
@@ -93,5 +105,6 @@ const struct section section_job = {
 	.title = "The job",
 	.how = "What ran, where and when.",
 	.has = has_job,
+	.result = result,
 	.write = write_job,
 };

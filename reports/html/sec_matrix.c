@@ -175,6 +175,19 @@ static void write_matrix(struct page *p)
 	write_links(p);
 }
 
+/* The pattern, if it has a name; else what goes between ranks. */
+static void result(struct page *p)
+{
+	const cJSON *pattern = json_first(p->model->root, "patterns");
+	double messages = json_number_or(p->model->summary, "transfers", 0);
+	if (pattern != NULL)
+		put_words(p, json_text(pattern, "pattern", "?"));
+	else
+		put(p, "no pattern with a name");
+	if (messages > 0)
+		put(p, ", %s", fmt_many(messages, "message").s);
+}
+
 static bool has_matrix(const struct model *m)
 {
 	const cJSON *matrix = json_item(m->root, "matrix");
@@ -191,5 +204,6 @@ const struct section section_matrix = {
 	       "(root to leaves, all "
 	       "pairs), not by what the library did.",
 	.has = has_matrix,
+	.result = result,
 	.write = write_matrix,
 };

@@ -45,9 +45,15 @@ static void write_method(struct page *p)
 	put(p, "</dl></details>\n");
 }
 
+static void result(struct page *p)
+{
+	put(p, "what was recorded, how sure it is, and a glossary");
+}
+
 const struct section section_method = {
 	.id = "method",
 	.title = "Method and glossary",
 	.how = "Wait states after Scalasca, efficiencies after POP; docs/SEMANTICS.md of mpitrace defines each number.",
+	.result = result,
 	.write = write_method,
 };

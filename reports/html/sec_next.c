@@ -24,6 +24,13 @@ static void write_next(struct page *p)
 	put(p, "</code>, which lies beside this page unless one of them was moved.</p>\n");
 }
 
+static void result(struct page *p)
+{
+	put(p, "<code>");
+	put_command(p, p->model->totals ? "finish " : "view ", "");
+	put(p, "</code>");
+}
+
 static bool has_next(const struct model *m)
 {
 	return !m->totals || m->nranks > 0;
@@ -34,5 +41,6 @@ const struct section section_next = {
 	.title = "Next steps",
 	.how = "The trace holds more than fits on a page.",
 	.has = has_next,
+	.result = result,
 	.write = write_next,
 };

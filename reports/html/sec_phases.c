@@ -49,6 +49,15 @@ static void write_phases(struct page *p)
 	put(p, "</tbody></table></div>\n");
 }
 
+static void result(struct page *p)
+{
+	const cJSON *phases = json_item(p->model->root, "phases");
+	put(p, "%s of %s", fmt_many(json_number(phases, "iterations"), "iteration").s,
+	    fmt_time(json_number(phases, "iteration_s")).s);
+	if (drift_is_seen(phases))
+		put(p, ", %s towards the end", json_number(phases, "drift") > 0 ? "longer" : "shorter");
+}
+
 static bool has_phases(const struct model *m)
 {
 	return json_count(json_item(m->root, "phases"), "parts") > 0;
@@ -61,5 +70,6 @@ const struct section section_phases = {
 	       "end, or "
 	       "output where that writes files.",
 	.has = has_phases,
+	.result = result,
 	.write = write_phases,
 };

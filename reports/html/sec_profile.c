@@ -111,6 +111,19 @@ static void write_profile(struct page *p)
 	profile_done(&of);
 }
 
+static void result(struct page *p)
+{
+	struct profile of;
+	if (profile_create(p->model->root, &of) < 0)
+		return;
+	put(p, "rank %ld: %s, the median %s", of.most_rank, fmt_time(of.most_s).s, fmt_time(of.median_s).s);
+	if (of.nslow > 0)
+		put(p, "; %s slower than others", fmt_many((double)of.nslow, "node").s);
+	else if (of.noutliers > 0)
+		put(p, "; %s", fmt_many((double)of.noutliers, "outlier").s);
+	profile_done(&of);
+}
+
 static bool has_profile(const struct model *m)
 {
 	return m->nranks > 1 && m->total_s > 0;
@@ -122,5 +135,6 @@ const struct section section_profile = {
 	.how = "An outlier is further from the middle half than 1.5 times its width. If a whole node is an outlier, "
 	       "the cause is more likely the hardware than the program.",
 	.has = has_profile,
+	.result = result,
 	.write = write_profile,
 };

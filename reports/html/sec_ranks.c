@@ -191,6 +191,23 @@ static void write_ranks(struct page *p)
 	write_processor_wait(p);
 }
 
+static void result(struct page *p)
+{
+	const struct rank_row *most = NULL, *least = NULL;
+	for (size_t i = 0; i < p->model->nranks; i++) {
+		const struct rank_row *r = &p->model->rank[i];
+		if (r->end == RANK_MISSING)
+			continue;
+		most = most == NULL || r->useful_s > most->useful_s ? r : most;
+		least = least == NULL || r->useful_s < least->useful_s ? r : least;
+	}
+	if (most == NULL)
+		put(p, "none is in the record");
+	else
+		put(p, "useful from %s (rank %ld) to %s (rank %ld)", fmt_time(least->useful_s).s, least->rank,
+		    fmt_time(most->useful_s).s, most->rank);
+}
+
 static bool has_ranks(const struct model *m)
 {
 	return m->nranks > 0 && m->total_s > 0;
@@ -203,5 +220,6 @@ const struct section section_ranks = {
 	       "the one the others "
 	       "wait for.",
 	.has = has_ranks,
+	.result = result,
 	.write = write_ranks,
 };

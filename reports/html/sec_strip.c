@@ -93,6 +93,35 @@ static void write_strips(struct page *p)
 		put(p, "<p class=\"note\">A row is about %s ranks.</p>\n", fmt_count(each).s);
 }
 
+static double sum_of(const cJSON *row, const char *key)
+{
+	double sum = 0;
+	for (const cJSON *v = json_first(row, key); v != NULL; v = v->next)
+		sum += fmax(json_number_of(v), 0);
+	return sum;
+}
+
+/* Who waits most, or is in MPI most. */
+static void result(struct page *p)
+{
+	const char *key = p->model->waits_known ? "wait_s" : "mpi_s";
+	const cJSON *most = NULL;
+	double largest = 0;
+	for (const cJSON *row = json_first(p->model->root, "rank_time"); row != NULL; row = row->next) {
+		double all = sum_of(row, "useful_s") + sum_of(row, "mpi_s"),
+		       share = all > 0 ? sum_of(row, key) / all : 0;
+		largest = share > largest ? (most = row, share) : largest;
+	}
+	if (most == NULL) {
+		put(p, "nobody %s", p->model->waits_known ? "waited" : "was in MPI");
+		return;
+	}
+	double first = json_number(most, "first_rank"), last = json_number(most, "last_rank");
+	put(p, last > first ? "ranks %.0f\xe2\x80\x93%.0f " : "rank %.0f ", first, last);
+	put(p, "%s most: %s of %s time", p->model->waits_known ? "waits" : "is in MPI", fmt_share(largest).s,
+	    last > first ? "their" : "its");
+}
+
 static bool has_strips(const struct model *m)
 {
 	return json_count(m->root, "rank_time") > 1;
@@ -104,5 +133,6 @@ const struct section section_strip = {
 	.how = "A row for each group of ranks, time from left to right. Under \"Waiting for others\" a bright row "
 	       "waits, a dark one among bright ones is who they wait for, and a bright column is when all wait.",
 	.has = has_strips,
+	.result = result,
 	.write = write_strips,
 };

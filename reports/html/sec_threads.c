@@ -57,6 +57,14 @@ static void write_threads(struct page *p)
 	put_left_out(p, n > ROWS_MAX ? n - ROWS_MAX : 0, "more thread");
 }
 
+static void result(struct page *p)
+{
+	double most = 0;
+	for (const cJSON *r = json_first(p->model->root, "per_rank"); r != NULL; r = r->next)
+		most = fmax(most, (double)json_count(r, "threads"));
+	put(p, "up to %s of a rank", fmt_many(most, "thread").s);
+}
+
 static bool has_threads(const struct model *m)
 {
 	return m->threaded;
@@ -69,5 +77,6 @@ const struct section section_threads = {
 	       "only "
 	       "polls for the others; it counts in no efficiency.",
 	.has = has_threads,
+	.result = result,
 	.write = write_threads,
 };

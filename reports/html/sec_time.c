@@ -111,6 +111,24 @@ static void write_time(struct page *p)
 	write_operations(p);
 }
 
+/* The operation that took most of the traced region. */
+static void result(struct page *p)
+{
+	const struct model *m = p->model;
+	for (size_t i = 0; i < m->noperations; i++) {
+		if (!in_region(m->operation[i]))
+			continue;
+		double time_s = json_number(m->operation[i], "time_s");
+		put(p, "most in <code>");
+		put_text(p, json_text(m->operation[i], "op", "?"), NAME_CHARS);
+		put(p, "</code>: %s", fmt_time(time_s).s);
+		if (m->threads_s > 0)
+			put(p, ", %s", fmt_share(time_s / m->threads_s).s);
+		return;
+	}
+	put(p, "useful %s of all ranks together", fmt_time(m->useful_s).s);
+}
+
 static bool has_time(const struct model *m)
 {
 	return m->total_s > 0 || m->noperations > 0;
@@ -122,5 +140,6 @@ const struct section section_time = {
 	.how = "Total over ranks. Useful is all time outside MPI. Waiting is the part of MPI in which a rank could not "
 	       "continue because another was late.",
 	.has = has_time,
+	.result = result,
 	.write = write_time,
 };

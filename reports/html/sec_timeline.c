@@ -87,8 +87,12 @@ static void stack(struct page *p, const char *class, size_t i, double width, dou
 	    (double)i * width, *top, width * 0.9, height);
 }
 
-/* How computing, MPI and waiting shared the time. */
-static void write_times(struct page *p, const cJSON **window, size_t n)
+#define STACKS \
+	"<svg class=\"columns\" width=\"100%%\" height=\"%.0f\" role=\"img\"><title>useful, MPI and waiting over " \
+	"time</title>"
+
+/* How computing, MPI and waiting shared the time. It is drawn once: with the headline. */
+static void write_stacks(struct page *p, const cJSON **window, size_t n)
 {
 	struct columns useful = gather(window, n, "useful_s"), mpi = gather(window, n, "mpi_s");
 	struct columns wait = gather(window, n, "wait_s");
@@ -97,19 +101,39 @@ static void write_times(struct page *p, const cJSON **window, size_t n)
 		max = fmax(max, useful.value[i] + mpi.value[i]);
 	if (max <= 0)
 		return;
-	put(p,
-	    "<div>time<small>useful below, MPI and waiting above</small></div>\n<div><svg "
-	    "class=\"columns\" "
-	    "width=\"100%%\" height=\"%.0f\" role=\"img\"><title>useful, MPI and waiting over "
-	    "time</title>",
-	    HEIGHT);
+	put(p, STACKS "<g id=\"shared-time\">", HEIGHT);
 	for (size_t i = 0; i < useful.count; i++) {
 		double top = HEIGHT, waiting = fmin(wait.value[i], mpi.value[i]);
 		stack(p, "useful", i, width, useful.value[i], max, &top);
 		stack(p, "mpi", i, width, mpi.value[i] - waiting, max, &top);
 		stack(p, "wait", i, width, waiting, max, &top);
 	}
-	put(p, "</svg></div>\n");
+	put(p, "</g></svg>");
+}
+
+static void write_axis(struct page *p)
+{
+	put(p, "<div class=\"axis\"><span>0 s</span><span>%s</span><span>%s</span></div>",
+	    fmt_time(p->model->runtime_s / 2).s, fmt_time(p->model->runtime_s).s);
+}
+
+static bool has_timeline(const struct model *m)
+{
+	return json_count(m->root, "time_windows") > 1;
+}
+
+void put_time_strip(struct page *p)
+{
+	size_t n;
+	const cJSON **window = has_timeline(p->model) ? json_objects(p->model->root, "time_windows", &n) : NULL;
+	if (window == NULL)
+		return;
+	put(p, "<div class=\"strip-of-run\">");
+	write_stacks(p, window, n);
+	write_axis(p);
+	put_time_legend(p);
+	put(p, "</div>\n");
+	free(window);
 }
 
 static void write_timeline(struct page *p)
@@ -119,19 +143,28 @@ static void write_timeline(struct page *p)
 	if (window == NULL)
 		return;
 	put(p, "<div class=\"spark\">\n");
-	write_times(p, window, n);
+	put(p, "<div>time<small>useful below, MPI and waiting above</small></div>\n<div>");
+	put(p, STACKS "<use href=\"#shared-time\"/></svg></div>\n", HEIGHT);
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		write_metric(p, window, n, i);
-	put(p,
-	    "<div></div><div class=\"axis\"><span>0 "
-	    "s</span><span>%s</span><span>%s</span></div>\n</div>\n",
-	    fmt_time(p->model->runtime_s / 2).s, fmt_time(p->model->runtime_s).s);
+	put(p, "<div></div>");
+	write_axis(p);
+	put(p, "</div>\n");
 	free(window);
 }
 
-static bool has_timeline(const struct model *m)
+/* From the least to the most of a part of the run. */
+static void result(struct page *p)
 {
-	return json_count(m->root, "time_windows") > 1;
+	double least = 1, most = 0;
+	for (const cJSON *w = json_first(p->model->root, "time_windows"); w != NULL; w = w->next) {
+		double mpi = fmax(json_number(w, "mpi_s"), 0), all = mpi + fmax(json_number(w, "useful_s"), 0);
+		if (!(all > 0))
+			continue;
+		least = fmin(least, mpi / all);
+		most = fmax(most, mpi / all);
+	}
+	put(p, "in MPI from %s to %s of the time", fmt_share(fmin(least, most)).s, fmt_share(most).s);
 }
 
 const struct section section_timeline = {
@@ -139,5 +172,6 @@ const struct section section_timeline = {
 	.title = "Over time",
 	.how = "Total over ranks, from the start of the traced region to its end. Each row has its own scale.",
 	.has = has_timeline,
+	.result = result,
 	.write = write_timeline,
 };

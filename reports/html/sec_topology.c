@@ -201,6 +201,18 @@ static void write_topology(struct page *p)
 	free(n.row);
 }
 
+static void result(struct page *p)
+{
+	struct nodes n = gather(p->model);
+	size_t switches = 0;
+	for (size_t i = 0; i < n.count; i++)
+		switches += *n.row[i].under != '\0' && (i == 0 || strcmp(n.row[i].under, n.row[i - 1].under) != 0);
+	put(p, "%s", fmt_many((double)n.count, "node").s);
+	if (switches > 0)
+		put(p, ", %s", fmt_many((double)switches, "switch").s);
+	free(n.row);
+}
+
 static bool has_topology(const struct model *m)
 {
 	return m->nranks > 0 && *m->rank[0].node != '\0';
@@ -211,5 +223,6 @@ const struct section section_topology = {
 	.title = "Where the ranks ran",
 	.how = "Switch, node, socket, ranks. Partners that exchange much belong close together.",
 	.has = has_topology,
+	.result = result,
 	.write = write_topology,
 };

@@ -73,6 +73,13 @@ static void write_traffic(struct page *p)
 	write_sizes(p);
 }
 
+static void result(struct page *p)
+{
+	const cJSON *sum = p->model->summary;
+	put(p, "%s in %s", fmt_bytes(fmax(json_number(sum, "bytes"), 0)).s,
+	    fmt_many(fmax(json_number(sum, "transfers"), 0), "message").s);
+}
+
 static bool has_traffic(const struct model *m)
 {
 	return json_count(m->root, "message_sizes") > 0 || places_any(json_item(m->root, "traffic_places"));
@@ -85,5 +92,6 @@ const struct section section_traffic = {
 	       "KiB "
 	       "cost more in starting than in moving. A size goes up to the next one.",
 	.has = has_traffic,
+	.result = result,
 	.write = write_traffic,
 };

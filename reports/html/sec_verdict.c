@@ -2,6 +2,7 @@
  * figures. In: totals and the worst issue.  Out: the masthead of the page. */
 #include "format/issues.h"
 #include "reports/html/section.h"
+#include "reports/text/gain.h"
 #include "reports/text/without_waits.h"
 
 #include <math.h>
@@ -161,6 +162,9 @@ static void write_lost(struct page *p, const cJSON *issue)
 	double hours = loss_s / CORE_HOUR_S * processors_a_rank(p->model);
 	if (hours >= CORE_HOURS_MIN)
 		put(p, ", %s core-hours", fmt_ratio(hours).s);
+	char gain[GAIN_TEXT];
+	if (gain_text(issue, false, gain))
+		put(p, "; without it the run gains <b>%s</b>, by replay", gain);
 	put(p, ".");
 }
 
@@ -263,6 +267,7 @@ static void write_verdict(struct page *p)
 	write_headline(p);
 	write_advice(p);
 	write_figures(p);
+	put_time_strip(p);
 	put(p, "</div>\n");
 }
 

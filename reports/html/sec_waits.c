@@ -104,18 +104,34 @@ static void write_table(struct page *p, const struct states *s)
 	put_left_out(p, s->left_out, "more row");
 }
 
-static void write_waits(struct page *p)
+/* Most time first; freed by the caller. NULL: out of memory. */
+static struct states *gather(const struct model *m)
 {
 	struct states *s = calloc(1, sizeof(*s));
 	if (s == NULL)
-		return;
-	for (const cJSON *v = json_first(p->model->root, "wait_states"); v != NULL; v = v->next)
+		return NULL;
+	for (const cJSON *v = json_first(m->root, "wait_states"); v != NULL; v = v->next)
 		if (cJSON_IsObject(v))
 			add(s, v);
-	apply_totals(s, p->model->root);
+	apply_totals(s, m->root);
 	qsort(s->row, s->count, sizeof(s->row[0]), by_seconds);
-	if (s->count > 0)
+	return s;
+}
+
+static void write_waits(struct page *p)
+{
+	struct states *s = gather(p->model);
+	if (s != NULL && s->count > 0)
 		write_table(p, s);
+	free(s);
+}
+
+static void result(struct page *p)
+{
+	struct states *s = gather(p->model);
+	const struct wait_kind *kind = s != NULL && s->count > 0 ? wait_kind(s->row[0].name) : NULL;
+	if (kind != NULL)
+		put(p, "most: %s, %s", kind->title, fmt_time(s->row[0].seconds).s);
 	free(s);
 }
 
@@ -130,5 +146,6 @@ const struct section section_waits = {
 	.how = "A wait state names the reason for which a call could not end earlier. Definitions "
 	       "as in Scalasca.",
 	.has = has_waits,
+	.result = result,
 	.write = write_waits,
 };

@@ -82,6 +82,15 @@ static void write_windows(struct page *p)
 	free(window);
 }
 
+static void result(struct page *p)
+{
+	double time_s = 0;
+	for (const cJSON *w = json_first(p->model->root, "windows"); w != NULL; w = w->next)
+		time_s += fmax(json_number(w, "time_s"), 0);
+	put(p, "%s, %s of all ranks together", fmt_many((double)json_count(p->model->root, "windows"), "window").s,
+	    fmt_time(time_s).s);
+}
+
 static bool has_windows(const struct model *m)
 {
 	return json_count(m->root, "windows") > 0;
@@ -94,5 +103,6 @@ const struct section section_windows = {
 	       "a "
 	       "well-used window is in few synchronising calls, each for many accesses.",
 	.has = has_windows,
+	.result = result,
 	.write = write_windows,
 };

@@ -9,8 +9,11 @@ struct section {
 	const char *id;			    /* anchor */
 	const char *title;		    /* NULL: no frame and no entry in the contents; the section draws itself
 			      whole */
-	const char *how;		    /* one or two sentences in the margin: how to read it */
+	const char *how;		    /* one or two sentences: how to read it */
 	bool (*has)(const struct model *m); /* is there something to show; NULL: always */
+	void (*result)(
+		struct page *p); /* what its heading says while it is folded, some words without a period; NULL: it
+					   is never folded */
 	void (*write)(struct page *p);
 };
 
@@ -18,9 +21,8 @@ struct section {
 	ROW(totals) \
 	ROW(verdict) \
 	ROW(trust) \
-	ROW(job) \
-	ROW(efficiency) \
 	ROW(issues) \
+	ROW(efficiency) \
 	ROW(time) \
 	ROW(timeline) \
 	ROW(phases) \
@@ -39,6 +41,7 @@ struct section {
 	ROW(callsites) \
 	ROW(communicators) \
 	ROW(topology) \
+	ROW(job) \
 	ROW(diff) \
 	ROW(method) \
 	ROW(next) \

@@ -24,7 +24,7 @@ static const char *commands(char ret_dir[PATH_MAX])
 	if (told == NULL && snprintf(ret_dir, PATH_MAX, "%s/bin/scontrol", self) < PATH_MAX &&
 	    stat(ret_dir, &st) == 0) {
 		*strrchr(ret_dir, '/') = '\0';
-		return ret_dir;
+		return strcmp(ret_dir, "/usr/bin") == 0 || strcmp(ret_dir, "/bin") == 0 ? NULL : ret_dir;
 	}
 	return told != NULL && *told == '/' && strchr(told, ':') == NULL ? told : NULL;
 }

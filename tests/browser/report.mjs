@@ -10,6 +10,7 @@ import { HOSTILE, replaceTexts, schemaTextPaths, textPaths, withAllTexts } from 
 const [reportJson, corpus, work] = process.argv.slice(2, 5).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
 const SKIPPED = 77;
+const HEIGHT_MOST = 2500;
 const FIXTURES = ['halo_issues', 'partial', 'nothing_to_fix'];
 const SIZES = [
   ['light', { viewport: { width: 1280, height: 900 }, colorScheme: 'light' }],
@@ -124,6 +125,36 @@ async function hostile(browser, name) {
   await check(`${name}: they do not make the page wider than a telephone`, () => truth(wide <= 0, `${wide} px`));
 }
 
+/** What is there at first sight; where links go is opened. */
+async function opens(page, name) {
+  await check(`${name}: all of it is ${HEIGHT_MOST} pixels high at most, folded`, async () => {
+    const high = await page.evaluate(() => document.documentElement.scrollHeight);
+    truth(high <= HEIGHT_MOST, `${high} pixels`);
+  });
+  await check(`${name}: headline, figures and trust are in the first screen`, async () => {
+    const ends = await page.evaluate(() =>
+      ['h1', '.figures', '.strip-of-run', '.trust dl']
+        .map((x) => document.querySelector(x))
+        .filter((x) => x)
+        .map((x) => Math.round(x.getBoundingClientRect().bottom + window.scrollY)),
+    );
+    truth(Math.max(...ends) <= 800, ends.join(', '));
+  });
+  await check(`${name}: each heading says its result, and a link opens what it goes to`, async () => {
+    const empty = await page.evaluate(() =>
+      [...document.querySelectorAll('section > details > summary')]
+        .filter((x) => !x.querySelector('.result').textContent.trim())
+        .map((x) => x.textContent),
+    );
+    truth(empty.length === 0, empty.join(', '));
+    for (const link of await page.locator('.masthead a[href^="#"]').all()) {
+      const to = await link.getAttribute('href');
+      await link.click();
+      truth(await page.evaluate((id) => document.querySelector(id).checkVisibility(), to), to);
+    }
+  });
+}
+
 async function looks(browser, name) {
   const html = render(name, fixture(name));
   for (const [size, options] of SIZES) {
@@ -134,16 +165,26 @@ async function looks(browser, name) {
       truth(noted.length === 0, noted.join(' | '));
     });
     if (shots) await page.screenshot({ path: join(shots, `${name}-${size}.png`), fullPage: true });
+    if (size === 'light') await opens(page, name);
     if (size === 'light')
       await check(`${name}: is printed on paper`, async () => {
         const pdf = await page.pdf({ format: 'A4', path: shots ? join(shots, `${name}.pdf`) : undefined });
         truth(pdf.length > 10000, `${pdf.length} bytes`);
+        await page.emulateMedia({ media: 'print' });
+        const folded = await page.evaluate(
+          () =>
+            [...document.querySelectorAll('section .body')].filter(
+              (x) => !x.checkVisibility({ contentVisibilityAuto: true }),
+            ).length,
+        );
+        truth(folded === 0, `${folded} sections are folded on paper`);
+        await page.emulateMedia({ media: null });
       });
     await close();
   }
   await check(`${name}: the call sites are a file`, async () => {
     const { page, close } = await watched(browser);
-    await page.goto(pathToFileURL(html).href);
+    await page.goto(`${pathToFileURL(html).href}#callsites`);
     const link = page.locator('a[download]');
     if ((await link.count()) === 1) {
       const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);

@@ -94,6 +94,36 @@ async function testStates(browser, t) {
       await page.evaluate(() => globalThis.mpitrace.store.showAll());
     },
   );
+  await t.check(
+    'how many are in which state over the interval is drawn below: at each moment as the state there has it',
+    async () => {
+      await t.interval(page, 20e6, 60e6);
+      const done = () => {
+        const c = globalThis.mpitrace.drawn.statesCensus;
+        return c && c.from === 20e6 && c.counted === c.moments;
+      };
+      await page.waitForFunction(done);
+      const c = await page.evaluate(() => {
+        const { from, to, moments, counts } = globalThis.mpitrace.drawn.statesCensus;
+        return { from, to, moments, counts: [...counts] };
+      });
+      t.truth(c.moments > 100, `${c.moments} moments`);
+      for (const i of [3, Math.floor(c.moments / 2), c.moments - 4]) {
+        const time = c.from + ((i + 0.5) / c.moments) * (c.to - c.from);
+        await set(page, { step: -1, moment: time });
+        await page.waitForFunction((ns) => Math.abs(globalThis.mpitrace.drawn.statesTime - ns) < 1e6, time);
+        await t.settled(page);
+        const { statesDoing } = await t.drawn(page);
+        t.same(c.counts.slice(7 * i, 7 * i + 7), [...statesDoing], `moment ${i}`);
+      }
+      const box = await page.locator('.states .census').boundingBox();
+      await page.mouse.click(box.x + box.width / 4, box.y + box.height / 2);
+      await page.waitForFunction(() => Math.abs(globalThis.mpitrace.drawn.statesTime - 30e6) < 1.5e6);
+      t.truth(/8 processes/.test(await page.textContent('.tooltip')), await page.textContent('.tooltip'));
+      await t.shot(page, 'states-census');
+      await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    },
+  );
   await t.check('the address holds the state', async () => {
     await set(page, { step: 1234 });
     await at(page, 1234);

@@ -125,7 +125,7 @@ def head(page, text):
 
 def issues(page, text):
     """As many, in the same order, with the same losses."""
-    there = re.findall(r'<article class="card" id="issue-\d+">(.*?)</article>', page, re.S)
+    there = re.findall(r'<article class="card">(.*?)</article>', page, re.S)
     there = [(plain(re.search(r'<span class="name">(.*?)</span>', x, re.S)[1]),
               (re.search(r'total over ranks</dt><dd>(.*?)</dd>', x, re.S) or [0, ''])[1]) for x in there]
     there = [(a, plain(b).replace(' of the time', '').split(' of the ')[0]) for a, b in there]

@@ -107,12 +107,22 @@ def bound(t, who, place, program):
     t.check(who + 'the page opens with it', 'ranks waiting for a free core' in headline(place, 'burns'), headline(place, 'burns'))
 
 
+def many_threads(t, who, place, _program):
+    """Threads of two ranks that take turns on all processors: who waits in MPI waits for these."""
+    threads = 4 * (os.cpu_count() or 1)
+    a = run(place, place.compile('many_threads.c', '-pthread'), str(threads), 2)
+    first = a['issues'][0] if a['issues'] else {}
+    t.equal(who + '%d threads are too many: that is the cause' % (2 * threads), first.get('issue'), 'oversubscription')
+    t.check(who + 'they want as many processors as they are, about', first and 0.5 * 8 < first['metric']['value'] < 1.1 * 8, first)
+    t.check(who + 'and say so', 'Threads of 2 ranks' in a['verdict'], a['verdict'])
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             program = place.compile('verdicts.c', '-pthread')
-            for case in (hard, stray, polling, ends_inside, crowd, bound):
+            for case in (hard, stray, polling, ends_inside, crowd, bound, many_threads):
                 case(t, '%s, %s: ' % (flavour, case.__name__), place, program)
     t.end()
 

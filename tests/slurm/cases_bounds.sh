@@ -335,7 +335,7 @@ a_segment_file_that_is_cut_costs_nobody_else_a_trace() {
 
 roots_helpers_have_an_environment_of_their_own() {
 	EVIL=from-the-user LD_AUDIT=/nonexistent as_user srun -w n1 -n1 --mpi=none --mpitrace sh -c 'until [ -e seen ]; do sleep 0.05; done' &
-	eventually "a warden" warden_has_environment "LC_ALL=C PATH=/usr/bin:/bin"
+	eventually "a warden" warden_has_environment "LC_ALL=C PATH=/usr/bin:/bin SLURM_CONF=$STATE/slurm.conf"
 	local rc=$?
 	as_user touch seen
 	wait

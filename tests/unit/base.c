@@ -274,6 +274,7 @@ Test(units, one_has_no_plural)
 	expect_fmt(fmt_many(1, "rank"), "1 rank");
 	expect_fmt(fmt_many(0, "rank"), "0 ranks");
 	expect_fmt(fmt_many(16384, "process"), "16,384 processes");
+	expect_fmt(fmt_many(2, "switch"), "2 switches");
 	expect_fmt(fmt_many(1, "process"), "1 process");
 }
 

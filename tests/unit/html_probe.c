@@ -14,11 +14,12 @@
 #define NAME_MAX_BYTES 16
 
 static const char *const known_tags[] = {
-	"html",	   "head",    "body",  "meta", "title", "style", "main",   "section",	 "header", "footer",
-	"nav",	   "article", "div",   "p",    "h1",	"h2",	 "h3",	   "ul",	 "li",	   "dl",
-	"dt",	   "dd",      "a",     "b",    "br",	"small", "span",   "code",	 "pre",	   "table",
-	"caption", "thead",   "tbody", "tr",   "th",	"td",	 "figure", "figcaption", "svg",	   "defs",
-	"pattern", "rect",    "line",  "path", "g",	"text",	 "circle", "details",	 "aside",  "summary"};
+	"html",	  "head",	"body",	   "meta",    "title",	 "style", "main", "section", "header",
+	"footer", "nav",	"article", "div",     "p",	 "h1",	  "h2",	  "h3",	     "ul",
+	"li",	  "dl",		"dt",	   "dd",      "a",	 "b",	  "br",	  "small",   "span",
+	"code",	  "pre",	"table",   "caption", "thead",	 "tbody", "tr",	  "th",	     "td",
+	"figure", "figcaption", "svg",	   "defs",    "pattern", "rect",  "line", "path",    "g",
+	"text",	  "circle",	"details", "aside",   "summary", "use"};
 
 char *page_of(const char *json, size_t *ret_len_bytes)
 {

@@ -195,6 +195,20 @@ Test(record, the_tracer_s_own_time_is_neither_useful_nor_mpi)
 	cJSON_Delete(root);
 }
 
+/* Of MPI_Wtime no time is taken: 100 calls of it are an addition each. */
+Test(record, calls_that_are_only_counted_cost_less)
+{
+	struct program *p = program_create(1, 1);
+	for (unsigned i = 0; i < 100; i++)
+		program_words(p, 0, (struct call){.op = "MPI_Wtime", .from_us = 100 + i, .to_us = 100 + i}, SIG_TIME, 0,
+			      NULL, 0);
+	cJSON *root = analyse_program(p, 10000);
+	cr_expect_float_eq(field(find(root, "per_rank", "rank", 0, NULL), "tracing_s"), 1e-6,
+			   1e-9); /* a fifth of 50 ns */
+	cr_expect_float_eq(at_path(root, "overhead.ns_per_call"), 10, 1e-9);
+	cJSON_Delete(root);
+}
+
 /* ---- what is told, beside what a run without the tracer would have taken ---- */
 
 #define ROUNDS 200

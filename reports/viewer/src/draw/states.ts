@@ -238,7 +238,8 @@ function paintBelow(g: CanvasRenderingContext2D, p: Placed, r: number, rank: num
   g.fillText(shortened(g, doing === Doing.Dead ? dies : since, width), p.x, p.y + r + 2 * small + 4);
 }
 
-const ORDER: Doing[] = [
+/** From the bottom of a bar. */
+export const STATE_ORDER: Doing[] = [
   Doing.Waits,
   Doing.Blocking,
   Doing.NonBlocking,
@@ -256,7 +257,7 @@ function paintBox(g: CanvasRenderingContext2D, p: Placed, box: Box, s: Scene): v
   const sums = tally(snapshot, box.ranks);
   g.globalAlpha = box.ranks.every(s.pale) ? 0.28 : 1;
   let from = y + size;
-  for (const doing of ORDER) {
+  for (const doing of STATE_ORDER) {
     const high = (size * sums[doing]!) / Math.max(1, box.ranks.length);
     if (high <= 0) continue;
     from -= high;
@@ -283,14 +284,14 @@ function paintBox(g: CanvasRenderingContext2D, p: Placed, box: Box, s: Scene): v
   g.globalAlpha = 1;
 }
 
-function fillOf(doing: Doing, theme: Theme): string {
+export function fillOf(doing: Doing, theme: Theme): string {
   if (doing === Doing.Waits) return VERMILLION;
   if (doing === Doing.Blocking) return blockingColor(theme);
   if (doing === Doing.NonBlocking) return GREEN;
   return doing === Doing.Outside ? theme.idle : theme.paper;
 }
 
-function hatch(g: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, theme: Theme): void {
+export function hatch(g: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, theme: Theme): void {
   g.save();
   g.beginPath();
   g.rect(x, y, w, h);

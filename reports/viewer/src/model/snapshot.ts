@@ -10,6 +10,8 @@ export const enum Doing {
   Dead = 6,
 }
 
+export const DOING_KINDS = Doing.Dead + 1;
+
 export interface StatesQuery {
   time?: number; // ns; or
   step?: number; // after so many changes

@@ -1,5 +1,6 @@
 // states.ts - consistent global states, one after the other: what each process does, in whom it waits, which collectives are under way. In:
 // snapshots of the worker.  Out: a canvas of icons; step, play, seek, containers.
+import { CensusStrip, PIXELS_A_MOMENT } from '../draw/census';
 import { h, paper } from '../draw/dom';
 import { paintStates } from '../draw/states';
 import type { Scene } from '../draw/states';
@@ -19,6 +20,7 @@ import { Controls } from './state_controls';
 import { ID, deadlockAt, firstDead, membersOf, switchOf } from './state_facts';
 import type { Deadlock, StatesState } from './state_facts';
 import { stateSheet } from './state_sheet';
+import type { Census } from '../work/census';
 import type { App, View, ViewInstance } from './view';
 
 const NOT_CHOSEN = -1; // ns
@@ -52,6 +54,8 @@ class States implements ViewInstance {
   private interval = '';
   private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
   private readonly stage = h('div', { class: 'stage' }, this.canvas);
+  private readonly census = new CensusStrip();
+  private censusOf = ''; // interval and width that it was asked for
   private readonly words = h('ul', { class: 'state-words', 'aria-label': 'What processes wait for' });
   private readonly controls: Controls;
   private readonly names: Names;
@@ -86,12 +90,29 @@ class States implements ViewInstance {
       apart: () => this.boxes.takeApart(this.focusedBox()),
       window: () => this.boxes.toggleWindow(this.focusedBox()),
     });
-    host.append(this.controls.top, this.stage, this.words, this.controls.legend, this.controls.bottom);
+    host.append(
+      this.controls.top,
+      this.stage,
+      this.census.element,
+      this.words,
+      this.controls.legend,
+      this.controls.bottom,
+    );
     this.canvas.addEventListener('pointermove', (e) => this.move(e));
     this.canvas.addEventListener('pointerleave', () => app.tooltip.hide());
     this.canvas.addEventListener('pointerdown', (e) => this.press(e));
     this.canvas.addEventListener('pointerup', (e) => this.release(e));
     this.canvas.addEventListener('keydown', (e) => this.key(e));
+    this.census.element.addEventListener('pointermove', (e) => {
+      const tip = this.census.tip(e.offsetX);
+      if (tip) app.tooltip.show(tip, e.clientX, e.clientY);
+      else app.tooltip.hide();
+    });
+    this.census.element.addEventListener('pointerleave', () => app.tooltip.hide());
+    this.census.element.addEventListener('click', (e) => {
+      const time = this.census.timeAt(e.offsetX);
+      if (time !== null) this.seek(time);
+    });
     const take = (x: { whole: boolean }) => {
       this.isStale ||= x.whole && !this.counted; // who has ended is known only now
       this.counted = x.whole;
@@ -104,6 +125,7 @@ class States implements ViewInstance {
     clearInterval(this.player);
     this.app.session.giveUp(ID);
     this.app.session.giveUp(`${ID} count`);
+    this.app.session.giveUp(`${ID} census`);
     this.host.replaceChildren();
   }
 
@@ -203,7 +225,24 @@ class States implements ViewInstance {
     }
     const { g, width, height } = paper(this.canvas);
     this.paint(g, width, height);
+    this.takeCensus();
+    this.census.draw(s?.time ?? null);
     this.tell();
+  }
+
+  /** Who has ended is known once all is counted: then anew. */
+  private takeCensus(): void {
+    const { from, to } = this.app.store.state;
+    const moments = Math.max(1, Math.floor(this.census.element.clientWidth / PIXELS_A_MOMENT));
+    const of = `${from} ${to} ${moments}`;
+    if (!this.counted || of === this.censusOf) return;
+    this.censusOf = of;
+    const take = (census: Census) => {
+      this.census.take(census);
+      this.app.drawn.statesCensus = census;
+      this.app.redraw();
+    };
+    this.app.session.ask(`${ID} census`, 'census', { from, to, moments }, take, this.app.fail);
   }
 
   /** As long as nobody chose one the middle of what is shown: at the begin of a run all are in MPI_Init. */

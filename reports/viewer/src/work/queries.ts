@@ -33,6 +33,8 @@ import type { Found, SearchQuery } from './search';
 import { sectionOf } from './section';
 import { sharesOf } from './shares';
 import type { SharesQuery } from './shares';
+import { censusOf } from './census';
+import type { Census, CensusQuery } from './census';
 import { countStates, statesOf } from './states';
 import { statsOf } from './stats';
 import type { Stats, StatsQuery } from './stats';
@@ -59,6 +61,7 @@ export interface Queries {
   shares: { given: SharesQuery; answer: Float32Array };
   instance: { given: Issue; answer: Thing | null };
   states: { given: StatesQuery; answer: Snapshot };
+  census: { given: CensusQuery; answer: Census };
   countStates: { given: null; answer: { steps: number; whole: boolean; share: number } };
   instant: { given: InstantQuery; answer: Instant };
   protocol: { given: ProtocolQuery; answer: ProtocolAnswer };
@@ -123,6 +126,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   shares: { run: sharesOf, priority: 2 },
   states: { run: statesOf, priority: 1 },
   section: { run: sectionOf, priority: 1 },
+  census: { run: censusOf, priority: 3 },
   countStates: { run: countStates, priority: 3 },
   protocol: { run: protocolOf, priority: 2 },
   field: { run: (trace, ...rest) => fieldOf(profileSource(trace), ...rest), priority: 1 },
