@@ -1,5 +1,5 @@
-/* many_threads.c - two ranks, each with so many threads that compute and exchange with the same thread of the other: for
- * about three seconds, however many processors there are. */
+/* many_threads.c - two ranks, each with so many threads that compute and exchange with the same thread of the other,
+ * for about three seconds, however many processors there are. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>
