@@ -76,7 +76,7 @@ doctor_after() {
 	local readme=$ROOT/usr/share/doc/mpitrace-slurm/README.Debian
 	echo ClusterName=bare >"$ROOT/etc/slurm/slurm.conf"
 	inside sh -ec "$(sed -n 's/^    \(cp .*\)/\1/p' "$readme")" || return
-	doctor_says 0 'ok +plugin .*for Slurm .* as it is here' 'ok +plugstack .*names it once, optional' 'ok +programs ' || return
+	doctor_says 0 'ok +plugin .*for Slurm .* as on this host' 'ok +plugstack .*names it once, optional' 'ok +programs ' || return
 	inside mpitrace doctor --policy --config /usr/share/doc/mpitrace/examples/mpitrace.conf nodes=600 || return
 	grep -q '\[destination ' "$ROOT/usr/share/doc/mpitrace/examples/mpitrace.conf"
 }
