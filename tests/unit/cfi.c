@@ -42,7 +42,7 @@ static void describe(const char *letters, uint8_t return_register, const uint8_t
 	memset(p, 0, 4);
 	p += 4;
 	*p++ = 1;
-	strcpy((char *)p, letters);
+	memcpy(p, letters, strlen(letters) + 1);
 	p += strlen(letters) + 1;
 	*p++ = 1;    /* code alignment */
 	*p++ = 0x78; /* data alignment: -8 */

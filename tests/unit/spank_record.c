@@ -61,11 +61,11 @@ Test(spank_record, without_a_policy_nothing_is_said_of_one)
 
 Test(spank_record, what_a_policy_said_stands_there)
 {
-	strcpy(request.site.why, "rule 3");
-	strcpy(request.site.finish, "sweep");
-	strcpy(request.site.account, "phys");
-	strcpy(request.site.partition, "long");
-	strcpy(request.site.readers, "77");
+	snprintf(request.site.why, sizeof(request.site.why), "rule 3");
+	snprintf(request.site.finish, sizeof(request.site.finish), "sweep");
+	snprintf(request.site.account, sizeof(request.site.account), "phys");
+	snprintf(request.site.partition, sizeof(request.site.partition), "long");
+	snprintf(request.site.readers, sizeof(request.site.readers), "77");
 	request.site.umask = REQUEST_UMASK_GIVEN | 027;
 	r.umask = "022";
 	write_and_read();
