@@ -1,5 +1,6 @@
 /* states.c - see states.h. */
 #include "postproc/totals/states.h"
+#include "postproc/totals/states_rma.h"
 
 #include <math.h>
 
@@ -33,6 +34,8 @@ void states_of_done(struct states_of *x)
 {
 	states_done(&x->out);
 	vec_done(&x->use_of);
+	states_locks_free(x->locks);
+	x->locks = NULL;
 }
 
 /* ---- what was begun together ---- */
@@ -60,8 +63,8 @@ static bool is_together(const struct sig *sig)
 	return sig->call.shape == SIG_RMA && (sig->call.rma == RMA_FENCE || sig->call.rma == RMA_FREE);
 }
 
-/* Of operations whose signatures no longer fit the dictionary it is not known on which communicator they were. */
-static bool is_hidden(const struct step *s, const struct sig *sig)
+/* Operations whose signatures no longer fit the dictionary. */
+bool states_is_hidden(const struct step *s, const struct sig *sig)
 {
 	const char *op = sig->op != NONE ? s->ops.at[sig->op] : "";
 	return sig->call.literal_follows && sig->calls > 0 && strncmp(op, "MPI_Comm_", 9) != 0 && !step_is_message(op);
@@ -75,7 +78,7 @@ int states_count(struct states_of *x, uint32_t rank)
 	for (size_t i = 0; p != NULL && i < p->sigs.n && code == 0; i++) {
 		const struct sig *sig = &p->sigs.at[i];
 		uint32_t comm = is_together(sig) ? comm_of_window(s, sig->object) : NONE;
-		hidden |= is_hidden(s, sig);
+		hidden |= states_is_hidden(s, sig);
 		if (sig->literal || sig->calls == 0 || (sig->call.flags & SIG_PERSISTENT) != 0)
 			continue;
 		if (sig->call.shape == SIG_COLL && sig->call.coll != COLL_NONE && sig->comm != NONE)
@@ -156,11 +159,83 @@ struct requests {
 	uint32_t n, unknown, more;
 };
 
+static const struct open_sig *open_of(const struct process *p, uint32_t thread)
+{
+	for (size_t i = 0; p != NULL && i < p->open.n; i++)
+		if (p->open.at[i].thread == thread)
+			return &p->open.at[i];
+	return NULL;
+}
+
+/* NULL: it is not known, or does not say what it was. */
+static const struct sig *started_by(const struct step *s, uint32_t rank, uint32_t thread, uint64_t serial)
+{
+	const struct process *p = s->ranks[rank];
+	const struct open_sig *o = open_of(p, thread);
+	if (o == NULL || thread >= p->threads.n || serial >= o->next_serial || o->next_serial - serial > o->nstarted)
+		return NULL;
+	uint32_t id = p->started.at[o->first_started + (o->next_serial - serial - 1)];
+	const struct thread *known = &p->threads.at[thread];
+	uint32_t at = id < known->sig_of.n ? known->sig_of.at[id] : 0;
+	return at > 0 ? &p->sigs.at[at - 1] : NULL;
+}
+
+/* Nobody leaves such a call before all have come to it, and so to all that began before it. */
+static bool keeps_all(const struct sig *sig)
+{
+	static const enum sig_coll kinds[] = {COLL_BARRIER, COLL_ALLREDUCE, COLL_ALLGATHER, COLL_ALLTOALL,
+					      COLL_REDUCE_SCATTER_BLOCK};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (sig->call.coll == kinds[i])
+			return true;
+	return false;
+}
+
+static bool is_together_on(const struct step *s, const struct sig *sig, uint32_t comm)
+{
+	return sig->call.shape == SIG_COLL && sig->call.coll != COLL_NONE && sig->comm != NONE &&
+	       s->comms.at[sig->comm].same == comm && (sig->call.flags & SIG_PERSISTENT) == 0;
+}
+
+/* A nonblocking collective, by what samples know: its number is that of all that its communicator has seen, less those
+ * started later. A blocking one may have been called since; if it keeps all, it does not matter. */
+static bool started_together(const struct states_of *x, uint32_t rank, uint32_t thread, uint64_t serial,
+			     struct want *ret_want)
+{
+	const struct step *s = x->step;
+	const struct process *p = s->ranks[rank];
+	const struct sig *sig = started_by(s, rank, thread, serial), *other;
+	if (sig == NULL || p->threads.n != 1 || sig->comm == NONE ||
+	    !is_together_on(s, sig, s->comms.at[sig->comm].same))
+		return false;
+	uint32_t comm = s->comms.at[sig->comm].same;
+	uint64_t later = 0, n = entered(x, rank, comm, CHANNEL_COLLECTIVES);
+	for (size_t i = 0; i < p->sigs.n; i++)
+		if (p->sigs.at[i].calls > 0 && is_together_on(s, &p->sigs.at[i], comm) &&
+		    (p->sigs.at[i].call.flags & SIG_STARTS_REQUEST) == 0 && !keeps_all(&p->sigs.at[i]))
+			return false;
+	for (uint64_t k = serial + 1; k < open_of(p, thread)->next_serial; k++) {
+		if ((other = started_by(s, rank, thread, k)) == NULL)
+			return false;
+		later += is_together_on(s, other, comm);
+	}
+	*ret_want = (struct want){.kind = WANT_MEETING,
+				  .comm = comm,
+				  .channel = CHANNEL_COLLECTIVES,
+				  .k = n - 1 - later,
+				  .op = op_of(s, sig),
+				  .coll = (int32_t)sig->call.coll,
+				  .root = sig->peer};
+	return n > later;
+}
+
 static void look_at_request(const struct states_of *x, uint32_t rank, uint32_t thread, uint64_t serial, bool alone,
 			    struct requests *r)
 {
 	struct want want;
 	enum request_needs needs = x->from->request(x->from->context, rank, thread, serial, alone, &want);
+	if (needs == REQUEST_UNKNOWN && !x->from->exact && started_together(x, rank, thread, serial, &want))
+		needs = REQUEST_WANTS;
 	if (needs == REQUEST_UNKNOWN)
 		r->unknown++;
 	else if (needs == REQUEST_WANTS && r->n < STATE_WANTS_MAX)
@@ -259,6 +334,18 @@ static int add_meeting(struct states_of *x, struct state *t, const struct sig *s
 	return code == 0 ? states_want(&x->out, &w) : code;
 }
 
+static int add_creation(struct states_of *x, struct state *t, const struct sig *sig)
+{
+	t->kind = STATE_ALL;
+	int code = states_add(&x->out, t);
+	struct want w = {.kind = WANT_MEETING,
+			 .comm = sig->comm,
+			 .channel = CHANNEL_CREATION,
+			 .coll = COLL_NONE,
+			 .root = SIG_NO_ROOT};
+	return code == 0 ? states_want(&x->out, &w) : code;
+}
+
 int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open, double since_s)
 {
 	const struct sig *sig = &x->step->ranks[rank]->sigs.at[open->sig];
@@ -280,6 +367,10 @@ int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open,
 		return add_requests(x, &t, &sig->call);
 	if ((shape == SIG_COLL && sig->call.coll != COLL_NONE) || is_together(sig))
 		return add_meeting(x, &t, sig);
+	if (shape == SIG_COMM && sig->open && sig->comm != NONE)
+		return add_creation(x, &t, sig);
+	if (shape == SIG_RMA)
+		return states_rma(x, &t, open);
 	if (shape == SIG_SEND || shape == SIG_RECV || shape == SIG_SENDRECV || shape == SIG_PROBE)
 		n = wants_of_message(x->step, sig, wants);
 	if (n > 0)
@@ -292,32 +383,11 @@ int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open,
 
 /* ---- what samples know ---- */
 
-static const struct open_sig *open_of(const struct process *p, uint32_t thread)
-{
-	for (size_t i = 0; p != NULL && i < p->open.n; i++)
-		if (p->open.at[i].thread == thread)
-			return &p->open.at[i];
-	return NULL;
-}
-
 static uint64_t next_serial(void *context, uint32_t rank, uint32_t thread)
 {
 	const struct step *s = context;
 	const struct open_sig *o = open_of(s->ranks[rank], thread);
 	return o != NULL ? o->next_serial : 0;
-}
-
-/* NULL: it is not known, or does not say what it was. */
-static const struct sig *started_by(const struct step *s, uint32_t rank, uint32_t thread, uint64_t serial)
-{
-	const struct process *p = s->ranks[rank];
-	const struct open_sig *o = open_of(p, thread);
-	if (o == NULL || thread >= p->threads.n || serial >= o->next_serial || o->next_serial - serial > o->nstarted)
-		return NULL;
-	uint32_t id = p->started.at[o->first_started + (o->next_serial - serial - 1)];
-	const struct thread *known = &p->threads.at[thread];
-	uint32_t at = id < known->sig_of.n ? known->sig_of.at[id] : 0;
-	return at > 0 ? &p->sigs.at[at - 1] : NULL;
 }
 
 /* What came in the last interval is not complete everywhere; what did before is. So a small send needs nobody, unless
