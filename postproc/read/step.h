@@ -132,6 +132,8 @@ struct open_sig {
 	double since_s;			  /* as of the last sample; NAN: not known */
 	uint64_t next_serial;		  /* of the thread's requests */
 	uint32_t first_started, nstarted; /* in process.started: by which signature of the file, the newest first */
+	bool waits;			  /* for somebody who can never go on either: so the wait-for graph says */
+	uint32_t needs;			  /* for that rank; NONE: any of several, or nobody knows */
 };
 
 /* What a datatype of one process is made of. */

@@ -256,6 +256,29 @@ static void put_members(const struct core *c, struct defect_case *x)
 	x->nmembers++;
 }
 
+static void keep_needs(struct step *s, uint32_t rank, uint32_t thread, uint32_t needs)
+{
+	struct process *p = s->ranks[rank];
+	for (size_t i = 0; i < p->open.n; i++)
+		if (p->open.at[i].thread == thread) {
+			p->open.at[i].waits = true;
+			p->open.at[i].needs = needs != STATE_NONE ? needs : NONE;
+		}
+}
+
+/* For all who show what a rank was in at its end. */
+static void keep_all_needs(struct step *s, const struct graph *g, const struct core *c)
+{
+	const struct states *x = g->states;
+	for (size_t i = 0; i < c->members.n; i++) {
+		const struct core_member *m = &c->members.at[i];
+		keep_needs(s, m->rank, x->threads.at[m->thread].thread, m->needs);
+	}
+	for (size_t i = 0; i < c->waiting.n; i++)
+		for (uint32_t t = g->thread_of[c->waiting.at[i]]; t < g->thread_of[c->waiting.at[i] + 1]; t++)
+			keep_needs(s, c->waiting.at[i], x->threads.at[t].thread, graph_needs(g, t));
+}
+
 static int note(struct stream *st, const struct states *states, const struct core *c)
 {
 	const struct step *s = st->step;
@@ -307,8 +330,10 @@ static int find(struct stream *st, bool exact)
 		code = graph_make(&x.out, &g);
 	if (code == 0)
 		code = cores_find(&g, &cores);
-	for (size_t i = 0; i < cores.at.n && code == 0; i++)
+	for (size_t i = 0; i < cores.at.n && code == 0; i++) {
 		code = note(st, &x.out, &cores.at.at[i]);
+		keep_all_needs(st->step, &g, &cores.at.at[i]);
+	}
 	n = cores.at.n > 0;
 	cores_done(&cores);
 	graph_done(&g);

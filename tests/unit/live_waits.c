@@ -215,8 +215,8 @@ Test(live_waits, of_several_requests_any_may_be_the_last, .init = begin, .fini =
 	waited_for[0] = SIG_RUN_ABSOLUTE | SIG_RUN_OTHER_THREAD | 1ull << 40;
 }
 
-/* Rank 1 has not come to the barrier that rank 0 has begun; where a broadcast may have been called since, it is not known
- * which one that is. */
+/* Rank 1 has not come to the barrier that rank 0 has begun; where a broadcast may have been called since, it is not
+ * known which one that is. */
 Test(live_waits, a_wait_for_a_nonblocking_collective_needs_who_has_not_begun_it, .init = begin, .fini = end)
 {
 	waits_for_request(IBARRIER, 0);
