@@ -171,12 +171,12 @@ static const struct open_sig *open_of(const struct process *p, uint32_t thread)
 	return NULL;
 }
 
-static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank)
+static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank, bool deaths)
 {
 	const struct process *p = st->step->ranks[rank];
 	if (p == NULL || !is_whole(p))
 		return 0;
-	bool ended = has_ended(st->step, p);
+	bool ended = has_ended(st->step, p) || (deaths && exits_by_itself(p));
 	if (!ended && (exits_by_itself(p) || p->open.n == 0))
 		return 0;
 	int code = count(st, x, rank);
@@ -201,11 +201,13 @@ static bool stood(const struct step *s, int64_t since_ns, const struct process *
 }
 
 /* As `mpitrace live` has it, with all the time that there was. */
-static int add_sampled(struct step *s, struct states_of *x, uint32_t rank)
+static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, bool deaths)
 {
 	struct process *p = s->ranks[rank];
 	if (p == NULL)
 		return 0;
+	if (deaths && exits_by_itself(p))
+		return states_ended(x, rank, true);
 	if (has_ended(s, p))
 		return states_ended(x, rank, stood(s, p->finalize_enter_ns, p));
 	if (exits_by_itself(p) || p->open.n == 0)
@@ -315,8 +317,15 @@ static bool any_open(const struct step *s)
 	return false;
 }
 
-/* exact: by all events; else by samples. Returns how many there are. */
-static int find(struct stream *st, bool exact)
+/* Who waits for one that died by itself: no deadlock, but it is known for whom. */
+static bool is_of_a_death(const struct step *s, const struct core *c)
+{
+	return c->over != STATE_NONE && s->ranks[c->over] != NULL && exits_by_itself(s->ranks[c->over]);
+}
+
+/* exact: by all events; else by samples. deaths: who died by itself is over, else it could have gone on. Returns whether
+ * there are any. */
+static int find(struct stream *st, bool exact, bool deaths)
 {
 	struct states_from from = exact ? (struct states_from){STATE_END, st, next_serial, request_needs, .exact = true}
 					: states_sampled(STATE_END, st->step);
@@ -325,13 +334,15 @@ static int find(struct stream *st, bool exact)
 	struct cores cores = {0};
 	int code = states_of_step(st->step, &from, &x), n = 0;
 	for (uint32_t r = 0; r < st->step->nranks && code == 0; r++)
-		code = exact ? add_rank(st, &x, r) : add_sampled(st->step, &x, r);
+		code = exact ? add_rank(st, &x, r, deaths) : add_sampled(st->step, &x, r, deaths);
 	if (code == 0)
 		code = graph_make(&x.out, &g);
 	if (code == 0)
 		code = cores_find(&g, &cores);
 	for (size_t i = 0; i < cores.at.n && code == 0; i++) {
-		code = note(st, &x.out, &cores.at.at[i]);
+		if (deaths && !is_of_a_death(st->step, &cores.at.at[i]))
+			continue;
+		code = deaths ? 0 : note(st, &x.out, &cores.at.at[i]);
 		keep_all_needs(st->step, &g, &cores.at.at[i]);
 	}
 	n = cores.at.n > 0;
@@ -341,12 +352,23 @@ static int find(struct stream *st, bool exact)
 	return code < 0 ? code : n;
 }
 
+static bool any_died(const struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL && exits_by_itself(s->ranks[r]))
+			return true;
+	return false;
+}
+
 int deadlock_find(struct stream *st)
 {
+	int code = 0;
 	if (!any_open(st->step))
 		return 0;
-	int code = find(st, true);
-	if (code == 0 && !all_whole(st->step))
-		code = find(st, false);
+	for (int deaths = any_died(st->step); deaths >= 0 && code >= 0; deaths--) {
+		code = find(st, true, deaths);
+		if (code == 0 && !all_whole(st->step))
+			code = find(st, false, deaths);
+	}
 	return code < 0 ? code : 0;
 }
