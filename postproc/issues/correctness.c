@@ -95,6 +95,31 @@ static const char *deadlock_advice(const struct step *s, const struct defect_cas
 	       "communicators of receives and sends.";
 }
 
+static uint32_t site_of(const struct step *s, uint32_t rank)
+{
+	const struct process *p = rank != NONE ? s->ranks[rank] : NULL;
+	return p != NULL && !p->finalized && p->open.n > 0 ? p->sigs.at[p->open.at[0].sig].site : NONE;
+}
+
+/* "Rank 0 stands at MPI_Recv in main (x.c:3), rank 3 at MPI_Barrier in main (x.c:9). ": the two lines that
+ * face each other. "" where nobody knows the lines. */
+static const char *facing(const struct step *s, const struct defect_case *x, char *ret_text, size_t size)
+{
+	char one[256], other[256];
+	uint32_t rank = x->members[0], needs = x->nmembers > 0 ? x->needs[0] : NONE;
+	needs = needs == NONE && x->nmembers > 1 ? x->members[1] : needs;
+	site_text(s, site_of(s, rank), one, sizeof(one));
+	site_text(s, site_of(s, needs), other, sizeof(other));
+	ret_text[0] = '\0';
+	if (one[0] != '\0' && other[0] != '\0' && strcmp(one, other) != 0)
+		snprintf(ret_text, size, "Rank %u stands%s, rank %u%s. ", rank, one, needs, other);
+	else if (one[0] != '\0' && needs != NONE && other[0] != '\0')
+		snprintf(ret_text, size, "Rank %u and rank %u stand%s. ", rank, needs, one);
+	else if (one[0] != '\0')
+		snprintf(ret_text, size, "Rank %u stands%s. ", rank, one);
+	return ret_text;
+}
+
 void issue_deadlock(const struct analysis *a, struct issue *f)
 {
 	f->metric = "groups of ranks that wait for each other";
@@ -112,7 +137,8 @@ void issue_deadlock(const struct analysis *a, struct issue *f)
 		f->loss_s += a->ranks[r].hung_wait_ns > 0 ? a->ranks[r].open_ns / 1e9 : 0;
 	issue_charge_hung(a, f);
 	snprintf(f->why, sizeof(f->why), "None of them can continue before another one does: the program never ends.");
-	snprintf(f->next, sizeof(f->next), "%s", deadlock_advice(a->step, &x->cases[0]));
+	snprintf(f->next, sizeof(f->next), "%s%s", facing(a->step, &x->cases[0], text, sizeof(text)),
+		 deadlock_advice(a->step, &x->cases[0]));
 }
 
 void issue_unsafe_send_cycle(const struct analysis *a, struct issue *f)

@@ -323,7 +323,7 @@ static bool is_of_a_death(const struct step *s, const struct core *c)
 	return c->over != STATE_NONE && s->ranks[c->over] != NULL && exits_by_itself(s->ranks[c->over]);
 }
 
-/* exact: by all events; else by samples. deaths: who died by itself is over, else it could have gone on. Returns whether
+/* exact: by all events; else by samples. deaths: who died by itself is over, else it could have gone on. Returns if
  * there are any. */
 static int find(struct stream *st, bool exact, bool deaths)
 {
