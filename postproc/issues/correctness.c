@@ -1,7 +1,9 @@
 /* correctness.c - issues about programs that are wrong: they stand above all that only costs time. */
 #include "postproc/issues/issues.h"
 #include "postproc/parts/correctness.h"
+#include "base/units.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,12 +122,43 @@ static const char *facing(const struct step *s, const struct defect_case *x, cha
 	return ret_text;
 }
 
+/* What samples and events no longer tell, as where a rank ended itself when it had waited for long enough. */
+static void tell_verdict(const struct analysis *a, struct issue *f)
+{
+	const struct step *s = a->step;
+	const struct live_verdict *v = &s->verdict;
+	char since[32], hung[128];
+	uint32_t finalized = 0;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		finalized += s->ranks[r] != NULL && s->ranks[r]->finalized;
+	f->found = v->deadlock && (finalized < s->nranks || outcome_is_stop(&s->outcome));
+	if (!f->found)
+		return;
+	for (uint32_t i = 0; i < v->nranks; i++)
+		issue_add_rank(f, v->ranks[i]);
+	f->value = f->threshold = 1;
+	double since_s = v->since_s - s->realtime_start_s;
+	f->from_ns = since_s > 0 ? (int64_t)(since_s * 1e9) : 0;
+	f->to_ns = s->runtime_ns;
+	issue_charge_hung(a, f);
+	snprintf(f->what, sizeof(f->what),
+		 "While it ran, mpitrace live saw that they wait for each other since %s after the start: "
+		 "%s.%s",
+		 duration_text(fmax(since_s, 0), since), v->why, hung_text(s, hung));
+	snprintf(f->why, sizeof(f->why), "None of them could continue before another one did, however it ended.");
+	snprintf(f->next, sizeof(f->next),
+		 "Look at the calls named here: see whether all ranks come to the same collectives, "
+		 "and whether each message that is waited for is sent.");
+}
+
 void issue_deadlock(const struct analysis *a, struct issue *f)
 {
 	f->metric = "groups of ranks that wait for each other";
 	f->severity = WRONG_SEVERITY;
-	if (!gather(a, f, DEFECT_DEADLOCK, DEFECT_DEADLOCK))
+	if (!gather(a, f, DEFECT_DEADLOCK, DEFECT_DEADLOCK)) {
+		tell_verdict(a, f);
 		return;
+	}
 	const struct defect *x = first_deadlock(a);
 	char text[CORRECTNESS_TEXT_MAX], hung[128];
 	size_t used = strlen(f->what);

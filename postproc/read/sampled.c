@@ -1,8 +1,8 @@
 /* sampled.c - see sampled.h. In: heads of SAMPLE blocks. */
 #include "postproc/read/sampled.h"
 
-/* What is late by the start of taking it is of that moment. The last sample of a node is of no such moment: it counts as
- * of the next. */
+/* What is late by the start of taking it is of that moment. The last sample of a node is of no such moment: it counts
+ * as of the next. */
 static int64_t slot_of(const struct mpic_sample *s, int64_t gap_before_ns)
 {
 	int64_t gap_ns = s->gap_ns > 0 && s->gap_ns < INT64_MAX ? (int64_t)s->gap_ns : gap_before_ns;

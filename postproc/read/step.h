@@ -13,6 +13,7 @@
 #include "base/index.h"
 #include "base/vec.h"
 #include "postproc/read/outcome.h"
+#include "postproc/read/verdict.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -259,6 +260,7 @@ struct step {
 	int64_t advanced_ns;
 	double realtime_start_s; /* seconds since 1970 */
 	struct outcome outcome;
+	struct live_verdict verdict; /* of `mpitrace live`, while it ran */
 };
 
 /* Read all files (and the .mpic files of directories) of one step. 0, or -errno with text:
