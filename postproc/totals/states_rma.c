@@ -9,7 +9,8 @@
 #include "base/index.h"
 #include "base/search.h"
 
-#define LISTED_MAX 256u /* claims of one lock: of more it is not said who waits for them */
+#define LISTED_MAX 256u	 /* claims of one lock: of more it is not said who waits for them */
+#define MEMBERS_MAX 256u /* of a group, that are looked at */
 
 struct claim {
 	uint32_t window, rank;
@@ -33,6 +34,7 @@ struct states_locks {
 	VEC(struct claims) lists;
 	struct index index; /* of lists */
 	bool unknown;	    /* of some rank it is not known what it claims */
+	bool all_in_mpi;
 };
 
 /* ---- what each rank claims ---- */
@@ -116,6 +118,16 @@ static int add_claims(struct states_locks *l, const struct step *s, uint32_t ran
 	return 0;
 }
 
+/* Whatever a target must do it does, since it is in MPI, and was when the last samples were taken. */
+static bool makes_progress(const struct states_of *x, uint32_t rank)
+{
+	const struct process *p = x->step->ranks[rank];
+	for (size_t i = 0; p != NULL && i < p->open.n; i++)
+		if (x->from->exact || p->open.at[i].stands)
+			return true;
+	return false;
+}
+
 /* Once for all ranks, when the first one is found that waits for a lock. */
 static struct states_locks *locks_of(struct states_of *x)
 {
@@ -123,13 +135,16 @@ static struct states_locks *locks_of(struct states_of *x)
 	if (x->locks != NULL)
 		return x->locks;
 	x->locks = calloc(1, sizeof(*x->locks));
-	for (uint32_t r = 0; r < s->nranks && x->locks != NULL; r++) {
+	if (x->locks == NULL)
+		return NULL;
+	x->locks->all_in_mpi = true;
+	for (uint32_t r = 0; r < s->nranks; r++) {
 		x->locks->unknown |= s->ranks[r] == NULL;
+		x->locks->all_in_mpi &= makes_progress(x, r);
 		if (add_claims(x->locks, s, r) < 0)
 			return NULL;
 	}
-	if (x->locks != NULL)
-		vec_sort(&x->locks->claims, by_place);
+	vec_sort(&x->locks->claims, by_place);
 	return x->locks;
 }
 
@@ -212,25 +227,12 @@ static const struct claim *own_claim(const struct states_locks *l, uint32_t rank
 	return NULL;
 }
 
-/* Whatever a target must do it does, since it is in MPI, and was when the last samples were taken. */
-static bool makes_progress(const struct states_of *x, uint32_t rank)
-{
-	const struct process *p = x->step->ranks[rank];
-	for (size_t i = 0; p != NULL && i < p->open.n; i++)
-		if (x->from->exact || p->open.at[i].stands)
-			return true;
-	return false;
-}
-
 static bool target_is_in_mpi(const struct states_of *x, uint32_t rank, const struct sig *sig)
 {
-	if (sig->peer >= 0)
-		return (uint32_t)sig->peer == rank ||
-		       ((uint32_t)sig->peer < x->step->nranks && makes_progress(x, (uint32_t)sig->peer));
-	for (uint32_t r = 0; r < x->step->nranks; r++)
-		if (!makes_progress(x, r))
-			return false;
-	return true;
+	if (sig->peer < 0)
+		return x->locks->all_in_mpi;
+	return (uint32_t)sig->peer == rank ||
+	       ((uint32_t)sig->peer < x->step->nranks && makes_progress(x, (uint32_t)sig->peer));
 }
 
 /* Which claims hinder it; false: that is not known. */
@@ -279,10 +281,11 @@ struct epoch_calls {
 static bool names(const struct sig *sig, uint32_t rank)
 {
 	for (uint32_t i = 0; i < sig->call.nlist; i++) {
-		int64_t at = (int32_t)sig->call.list[i];
-		for (uint64_t k = 0; k < sig->call.list[i] >> 48; k++, at += (int16_t)(sig->call.list[i] >> 32))
-			if (at == (int64_t)rank)
-				return true;
+		int64_t from = (int64_t)rank - (int32_t)sig->call.list[i], n = (int64_t)(sig->call.list[i] >> 48);
+		int64_t stride = (int16_t)(sig->call.list[i] >> 32);
+		if (n > 0 &&
+		    (from == 0 || (stride != 0 && from % stride == 0 && from / stride > 0 && from / stride < n)))
+			return true;
 	}
 	return false;
 }
@@ -326,14 +329,16 @@ static bool is_missing(const struct states_of *x, uint32_t rank, const struct si
 /* Each that this signature names, and none before it did. */
 static int want_group(struct states_of *x, struct state *t, const struct sig *open, size_t at, const struct sig *group)
 {
+	uint32_t looks = 0;
 	enum sig_rma begins = open->call.rma == RMA_WAIT ? RMA_POST : RMA_START;
 	const struct process *p = x->step->ranks[t->rank];
 	struct state *added = &x->out.threads.at[x->out.threads.n - 1];
 	int code = 0;
 	for (uint32_t i = 0; i < group->call.nlist; i++) {
 		int64_t rank = (int32_t)group->call.list[i];
-		for (uint64_t k = 0; k < group->call.list[i] >> 48 && code == 0 && added->nwants < STATE_WANTS_MAX;
+		for (uint64_t k = 0; k < group->call.list[i] >> 48 && code == 0 && looks < MEMBERS_MAX;
 		     k++, rank += (int16_t)(group->call.list[i] >> 32)) {
+			looks++;
 			bool before = rank < 0 || rank >= (int64_t)x->step->nranks;
 			for (size_t j = 0; j < at && !before; j++)
 				before = is_of_window(&p->sigs.at[j], open->object) &&
