@@ -22,7 +22,7 @@ struct states_from {
 	bool exact; /* it is known which requests are complete: else one of those named is not */
 };
 
-struct states_locks; /* states_rma.h */
+struct states_locks; /* states_rma.c */
 
 struct states_of {
 	const struct step *step;

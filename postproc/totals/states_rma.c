@@ -1,10 +1,10 @@
-/* states_rma.c - see states_rma.h. In: exact totals of calls on windows, and the calls that are open.
+/* states_rma.c - what one-sided calls wait for: see states_calls.h. In: exact totals of calls on windows, and the calls that are open.
  *
  * A rank claims the lock of a target if it has called Lock more often than Unlock. Whether the library gave it that
  * lock at once or puts it off to the first access nobody records, so of several claims any may be the one that is
  * held: a call that waits for a lock goes on as soon as one of those that claim it can. A call to a target that is
  * outside of MPI may wait for that alone; it can go on. */
-#include "postproc/totals/states_rma.h"
+#include "postproc/totals/states_calls.h"
 
 #include "base/index.h"
 #include "base/search.h"
