@@ -1,4 +1,5 @@
-/* states_rma.c - what one-sided calls wait for: see states_calls.h. In: exact totals of calls on windows, and the calls that are open.
+/* states_rma.c - what one-sided calls wait for: see states_calls.h. In: exact totals of calls on windows, and the calls
+ * that are open.
  *
  * A rank claims the lock of a target if it has called Lock more often than Unlock. Whether the library gave it that
  * lock at once or puts it off to the first access nobody records, so of several claims any may be the one that is
