@@ -223,6 +223,15 @@ struct module {
 	char build_id[2 * 64 + 1]; /* hexadecimal */
 };
 
+/* The call that a thread died in, or is in; NULL: none. */
+static inline const struct open_sig *step_open(const struct process *p, uint32_t thread)
+{
+	for (size_t i = 0; p != NULL && i < p->open.n; i++)
+		if (p->open.at[i].thread == thread)
+			return &p->open.at[i];
+	return NULL;
+}
+
 /* One MPI_COMM_WORLD of the step. */
 struct world {
 	uint32_t size, seen;

@@ -163,14 +163,6 @@ static int count(const struct stream *st, struct states_of *x, uint32_t rank)
 	return code < 0 ? code : 0;
 }
 
-static const struct open_sig *open_of(const struct process *p, uint32_t thread)
-{
-	for (size_t i = 0; i < p->open.n; i++)
-		if (p->open.at[i].thread == thread)
-			return &p->open.at[i];
-	return NULL;
-}
-
 static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank, bool deaths)
 {
 	const struct process *p = st->step->ranks[rank];
@@ -183,7 +175,7 @@ static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank,
 	if (ended)
 		return code == 0 ? states_thread(x, rank, 0, STATE_OVER) : code;
 	for (uint32_t t = 0; t < p->threads.n && code == 0; t++) {
-		const struct open_sig *open = open_of(p, t);
+		const struct open_sig *open = step_open(p, t);
 		code = open != NULL ? add_call(st, x, rank, open) : states_thread(x, rank, t, STATE_FREE);
 	}
 	return code;

@@ -254,7 +254,7 @@ int states_standing(struct states_of *x, uint32_t rank, uint32_t nthreads,
 	if (code > 0)
 		return states_thread(x, rank, 0, STATE_FREE);
 	for (uint32_t t = 0; t < nthreads && code == 0; t++) {
-		const struct open_sig *open = states_open(x->step->ranks[rank], t);
+		const struct open_sig *open = step_open(x->step->ranks[rank], t);
 		if (is_there != NULL && !is_there(context, rank, t))
 			continue;
 		code = open != NULL && open->stands ? add_standing(x, rank, open)

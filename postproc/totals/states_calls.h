@@ -4,8 +4,6 @@
 #include "postproc/totals/states.h"
 
 const char *states_op(const struct step *s, const struct sig *sig);
-/* The call that a thread is in; NULL: none. */
-const struct open_sig *states_open(const struct process *p, uint32_t thread);
 /* How many operations of that communicator and channel the rank has begun, as counted so far. */
 uint64_t states_entered(const struct states_of *x, uint32_t rank, uint32_t comm, uint32_t channel);
 

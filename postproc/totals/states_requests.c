@@ -2,18 +2,10 @@
  * thread started last. See states.h. */
 #include "postproc/totals/states_calls.h"
 
-const struct open_sig *states_open(const struct process *p, uint32_t thread)
-{
-	for (size_t i = 0; p != NULL && i < p->open.n; i++)
-		if (p->open.at[i].thread == thread)
-			return &p->open.at[i];
-	return NULL;
-}
-
 static uint64_t next_serial(void *context, uint32_t rank, uint32_t thread)
 {
 	const struct step *s = context;
-	const struct open_sig *o = states_open(s->ranks[rank], thread);
+	const struct open_sig *o = step_open(s->ranks[rank], thread);
 	return o != NULL ? o->next_serial : 0;
 }
 
@@ -26,7 +18,7 @@ struct requests {
 static const struct sig *started_by(const struct step *s, uint32_t rank, uint32_t thread, uint64_t serial)
 {
 	const struct process *p = s->ranks[rank];
-	const struct open_sig *o = states_open(p, thread);
+	const struct open_sig *o = step_open(p, thread);
 	if (o == NULL || thread >= p->threads.n || serial >= o->next_serial || o->next_serial - serial > o->nstarted)
 		return NULL;
 	uint32_t id = p->started.at[o->first_started + (o->next_serial - serial - 1)];
@@ -69,7 +61,7 @@ static bool started_together(const struct states_of *x, uint32_t rank, uint32_t 
 		if (p->sigs.at[i].calls > 0 && is_together_on(s, &p->sigs.at[i], comm) &&
 		    (p->sigs.at[i].call.flags & SIG_STARTS_REQUEST) == 0 && !keeps_all(&p->sigs.at[i]))
 			return false;
-	for (uint64_t k = serial + 1; k < states_open(p, thread)->next_serial; k++) {
+	for (uint64_t k = serial + 1; k < step_open(p, thread)->next_serial; k++) {
 		if ((other = started_by(s, rank, thread, k)) == NULL)
 			return false;
 		later += is_together_on(s, other, comm);
