@@ -172,6 +172,7 @@ static int live(int argc, char **argv)
 	if (o.feed.socket_path != NULL || o.feed.tcp)
 		return live_feed(o.what, &o.feed, o.interval_ns);
 	struct snapshot before = {0};
+	uint64_t kept = 0;
 	struct screen screen = {.keys = !o.once && !o.json && keys_begin()};
 	for (;;) {
 		struct snapshot l;
@@ -190,6 +191,7 @@ static int live(int argc, char **argv)
 			fprintf(stderr, "mpitrace live: %s\n", e.text);
 			return EXIT_BAD_INPUT;
 		}
+		verdict_keep(&l, path, &kept);
 		show(&o, &l, &screen);
 		before = l;
 		if (o.once || l.over || ferror(stdout) || !rest(&o, &l, &screen, now_ns() - began_ns))

@@ -466,7 +466,8 @@ static void adopt(const struct run *r, const char *step, const char *name, bool 
 	snprintf(from, sizeof(from), "%s/%s", step, name);
 	snprintf(to, sizeof(to), "%s/%s%s%s", r->dir, r->name, raw && several ? "." : "",
 		 raw && several ? name : ending_of(name));
-	if (strcmp(name, "log.txt") == 0 || strcmp(name, "mpitrace-outcome") == 0)
+	if (strcmp(name, "log.txt") == 0 || strcmp(name, "mpitrace-outcome") == 0 ||
+	    strcmp(name, "mpitrace-verdict") == 0)
 		unlink(from);
 	else if (rename(from, to) != 0)
 		fprintf(stderr, "mpitrace run: %s: cannot become %s: %s\n", from, to, strerror(errno));

@@ -1,6 +1,7 @@
 /* live_text.c - see live_text.h. One page: the job, what the ranks' time went into, what is stuck, calls, ranks. */
 #include "cli/live_text.h"
 
+#include "base/buf.h"
 #include "base/units.h"
 #include "cli/print.h"
 
@@ -8,6 +9,7 @@
 #include <stdio.h>
 
 #define BAR 20
+#define BAR_ROOM 40	/* columns, less have no room for it */
 #define ROOM_MIN 3	/* ranks, however small the terminal is */
 #define MEMORY_SAID 0.9 /* of the limit */
 #define PART_BYTES_MAX 4096
@@ -89,14 +91,15 @@ static void put_job(const struct snapshot *l, unsigned columns)
 	}
 }
 
-static void put_share(const char *what, double sum, double n)
+static void put_share(struct buf *line, const char *what, double sum, double n)
 {
 	if (n > 0)
-		printf("  %s %s", what, fmt_plain(fmt_share(sum / n)).s);
+		buf_printf(line, "  %s %s", what, fmt_plain(fmt_share(sum / n)).s);
 }
 
-static void put_shares(const struct snapshot *l)
+static void put_shares(const struct snapshot *l, unsigned columns)
 {
+	_cleanup_buf_ struct buf line = {0};
 	double useful = 0, mpi = 0, off = 0, n = 0, noff = 0;
 	for (size_t i = 0; i < l->ranks.n; i++) {
 		const struct live_rank *r = &l->ranks.at[i];
@@ -112,22 +115,49 @@ static void put_shares(const struct snapshot *l)
 	}
 	if (n == 0)
 		return;
-	printf("last interval:");
-	put_share("useful", useful, n);
-	put_share("MPI", mpi, n);
-	put_share("ready without a processor", off, noff);
-	end_line();
+	buf_str(&line, "last interval:");
+	put_share(&line, "useful", useful, n);
+	put_share(&line, "MPI", mpi, n);
+	put_share(&line, "ready without a processor", off, noff);
+	buf_u8(&line, '\0');
+	if (!buf_failed(&line))
+		put_line((const char *)line.data, columns);
 }
 
-/* One rank a line, also where the terminal is narrow: this is what one came for. */
-static void put_parts(const char *why)
+/* As many bytes of text as have room, if there is one up to a space. */
+static size_t fitting(const char *text, size_t room)
+{
+	size_t n = strlen(text), at = room;
+	if (n <= room)
+		return n;
+	while (at > 0 && text[at] != ' ')
+		at--;
+	return at > 0 ? at : room;
+}
+
+/* As many lines as it takes: nothing of it is left out, also where the terminal is narrow. */
+static void put_part(const char *text, unsigned columns)
+{
+	size_t indent = columns > 16 ? 2 : 0, room = columns > indent ? columns - indent : 1;
+	for (bool first = true; *text != '\0'; first = false) {
+		size_t more = first ? 0 : indent, n = fitting(text, room > more ? room - more : 1);
+		char *part = strndup(text, n);
+		printf("%*s", (int)(indent + more), "");
+		put_plain(stdout, part != NULL ? part : "", PART_BYTES_MAX);
+		end_line();
+		free(part);
+		text += n;
+		text += strspn(text, " ");
+	}
+}
+
+/* One rank after the other: this is what one came for. */
+static void put_parts(const char *why, unsigned columns)
 {
 	for (const char *at = why, *end; at != NULL; at = end != NULL ? end + 2 : NULL) {
 		end = strstr(at, "; ");
 		char *part = strndup(at, end != NULL ? (size_t)(end - at) : strlen(at));
-		fputs("  ", stdout);
-		put_plain(stdout, part != NULL ? part : "", PART_BYTES_MAX);
-		end_line();
+		put_part(part != NULL ? part : "", columns);
 		free(part);
 	}
 }
@@ -142,7 +172,7 @@ static void put_stuck(const struct snapshot *l, unsigned columns)
 		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never continue, because of:", ranks,
 			 ranks == 1 ? "" : "s");
 		put_line(line, columns);
-		put_parts(why);
+		put_parts(why, columns);
 		free(why);
 	}
 	if (n > DEADLOCKS_SHOWN)
@@ -245,8 +275,10 @@ static void put_ranks(const struct snapshot *l, unsigned columns, unsigned lines
 	uint32_t end = lines > 0 && lines < l->ranks.n - first ? first + lines : (uint32_t)l->ranks.n;
 	for (uint32_t r = first; r < end; r++) {
 		char *words = live_words(l, r, true);
-		put_bar(l->ranks.at[r].mpi);
-		put_line(words != NULL ? words : "", columns > BAR + 3 ? columns - BAR - 3 : 1);
+		bool bar = columns >= BAR_ROOM;
+		if (bar)
+			put_bar(l->ranks.at[r].mpi);
+		put_line(words != NULL ? words : "", bar ? columns - BAR - 3 : columns);
 		free(words);
 	}
 }
@@ -263,7 +295,7 @@ uint32_t live_print(const struct snapshot *l, const struct live_page *p)
 	char line[128];
 	printed = 0;
 	put_job(l, p->columns);
-	put_shares(l);
+	put_shares(l, p->columns);
 	put_stuck(l, p->columns);
 	put_waited(l, p->columns);
 	put_calls(l, p->columns);

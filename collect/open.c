@@ -51,7 +51,8 @@ static uint32_t put_words(uint64_t *w, uint32_t sig, const struct segfile *f, co
 {
 	uint32_t comm = comm_of(f, o->comm);
 	enum sig_shape shape = open_shape(sig);
-	w[0] = sig_head((uint16_t)(sig & OPEN_OP), shape, 0, 0, 0, shape == SIG_COLL ? open_kind(sig) : 0);
+	w[0] = sig_head((uint16_t)(sig & OPEN_OP), shape, 0, 0, 0,
+			shape == SIG_COLL || shape == SIG_RMA ? open_kind(sig) : 0);
 	w[1] = o->address;
 	w[2] = sig_pair(comm, peer_of(f, o->peer));
 	w[3] = sig_pair((uint32_t)o->tag, MPIC_NO_TYPE);
@@ -71,6 +72,13 @@ static uint32_t put_words(uint64_t *w, uint32_t sig, const struct segfile *f, co
 		return 8;
 	case SIG_COLL:
 		w[3] = 0;
+		return 5;
+	case SIG_COMM:
+		w[2] = sig_pair(comm, MPIC_NO_COMM);
+		return 3;
+	case SIG_RMA: /* the group of Start is not known */
+		w[2] = sig_pair((uint32_t)o->comm, peer_of(f, o->peer));
+		w[3] = sig_pair((uint32_t)o->tag, (uint32_t)o->recv_tag);
 		return 5;
 	case SIG_COMPLETE:
 		return put_requests(w, o);

@@ -67,7 +67,8 @@ struct open_call {
 	uint64_t enter_tick;
 };
 
-/* A call by its operation. If shape (enum sig_shape) is not 0, the open words say more of it. kind: enum sig_coll. */
+/* A call by its operation. If shape (enum sig_shape) is not 0, the open words say more of it. kind: enum sig_coll, or
+ * sig_rma. */
 #define OPEN_BY_NAME 0x80000000u
 #define OPEN_OP 0xfffu
 
@@ -99,7 +100,8 @@ static inline uint64_t started_word(uint64_t serial, uint32_t sig)
 	return (uint64_t)(uint32_t)serial | (uint64_t)(sig + 1) << 32;
 }
 
-/* What more is known of it. Ranks and tags are the library's. */
+/* What more is known of it. Ranks and tags are the library's. Of RMA comm is the window's number, tag what is asserted,
+ * recv_tag the type of the lock as in its signature. */
 #define OPEN_REQUESTS_MAX 16u
 struct open_words {
 	uint64_t address;

@@ -6,6 +6,18 @@
 
 #define GROUP_WORDS_MAX 1024u /* runs recorded of one group; neighbours of a grid are a handful */
 
+void span_waits_window(const struct call_span *s, uint32_t op, enum sig_rma kind, MPI_Win win, int target,
+		       int assertion, int lock_type)
+{
+	struct open_words *w = stream_open_words(s->stream);
+	s->stream->open.sig = open_by_name(op, SIG_RMA, kind);
+	w->address = s->address;
+	w->comm = win_find(win);
+	w->peer = target;
+	w->tag = assertion;
+	w->recv_tag = lock_type == MPI_LOCK_SHARED ? 1 : lock_type == MPI_LOCK_EXCLUSIVE ? 2 : 0;
+}
+
 void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind, MPI_Win win,
 		int target, uint64_t to_target, uint64_t from_target)
 {
@@ -81,6 +93,7 @@ int wrap_MPI_Win_free(MPI_Win *win)
 		return next.MPI_Win_free(win);
 	MPI_Win handle = *win;
 	uint32_t id = win_find(handle);
+	span_waits_window(&s, OP_MPI_Win_free, RMA_FREE, handle, MPI_ANY_SOURCE, 0, NO_LOCK);
 	object_freed(&windows,
 		     (uint64_t)(uintptr_t)handle); /* before the library can give the handle to another thread */
 	int rc = next.MPI_Win_free(win);

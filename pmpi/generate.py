@@ -186,6 +186,8 @@ WAITS = {'record_send': ('SIG_SEND', 0, 1, 2), 'record_recv': ('SIG_RECV', 0, 1,
 COLLECTIVES = {'record_reduce_scatter': 'COLL_REDUCE_SCATTER', 'record_gatherv': 'COLL_GATHERV', 'record_scatterv': 'COLL_SCATTERV',
                'record_allgatherv': 'COLL_ALLGATHERV', 'record_alltoallv': 'COLL_ALLTOALLV', 'record_alltoallw': 'COLL_ALLTOALLV'}
 
+WINDOW_WAITS = {'RMA_FENCE', 'RMA_START', 'RMA_COMPLETE', 'RMA_WAIT', 'RMA_LOCK', 'RMA_UNLOCK', 'RMA_FLUSH', 'RMA_FLUSH_LOCAL'}
+
 
 def waits_of(name, row, names):
     kind, flags, args = row
@@ -197,6 +199,11 @@ def waits_of(name, row, names):
         return 'span_waits(&s, OP_%s, %s, 0, %s, %s, %s);' % (name, shape, args[comm], args[peer], args[tag])
     if kind == 'record_sendrecv':
         return 'span_waits_both(&s, OP_%s, %s, %s, %s, %s, %s);' % (name, args[0], args[1], args[2], args[5], args[6])
+    if kind in ('record_epoch', 'record_epoch_group') and args[0] in WINDOW_WAITS:
+        target, lock = (args[2], args[4]) if kind == 'record_epoch' else ('MPI_ANY_SOURCE', 'NO_LOCK')
+        return 'span_waits_window(&s, OP_%s, %s, %s, %s, %s, %s);' % (name, args[0], args[1], target, args[3], lock)
+    if kind == 'record_comm' and not name.startswith('MPI_Comm_spawn'):
+        return 'span_waits(&s, OP_%s, SIG_COMM, 0, %s, -1, 0);' % (name, args[0])
     if args[0].startswith('COLL_'):
         root = 'root' if 'root' in args else '-1'
         return 'span_waits(&s, OP_%s, SIG_COLL, %s, %s, %s, 0);' % (name, args[0], args[1], root)

@@ -9,6 +9,7 @@
 #include "format/mpix_layout.h"
 #include "postproc/export_samples.h"
 #include "postproc/export.h"
+#include "postproc/read/sampled.h"
 
 /* The sum of what one thread did by a signature; counts of a whole sample are from the start. */
 struct counted {
@@ -35,14 +36,8 @@ struct lane_samples {
 	struct mpix_sample_thread row; /* of the sample at hand */
 };
 
-struct node_sample {
-	const struct mpic_block *block;
-	int64_t slot_ns, gap_ns; /* the moment that it is of; to the next one, 0: it is the last */
-	int64_t realtime_ns;	 /* when it was taken: somewhat later */
-};
-
 struct node_samples {
-	VEC(struct node_sample) samples;
+	VEC(struct sampled) samples;
 	size_t next;
 	VEC(uint32_t) first_lane;	    /* by process of the file, plus 1; 0: not of this world */
 	uint64_t seq, tick, interval_ticks; /* of the last that was read; since the one before it, 0: not known */
@@ -64,33 +59,19 @@ struct sampling {
 	int64_t end_ns;
 };
 
-/* A time of day as the last node clock has it: what is late by the start of taking it is of that moment. */
-static int64_t slot_of(const struct mpic_sample *head, int64_t gap_before_ns)
-{
-	int64_t gap_ns = head->gap_ns > 0 && head->gap_ns < INT64_MAX ? (int64_t)head->gap_ns : gap_before_ns;
-	if (gap_ns <= 0 || head->gap_ns == 0)
-		return head->realtime_ns;
-	return head->realtime_ns / gap_ns * gap_ns;
-}
-
 /* ---- what there is ---- */
 
 static int find_samples(struct sampling *x, uint32_t at)
 {
 	const struct mpic_file *file = &x->s->nodes.at[at].file;
 	struct node_samples *n = &x->nodes[at];
+	struct sampled before = {0}, sample;
 	for (size_t i = 0; i < file->nblocks; i++) {
 		const struct mpic_block *b = &file->blocks[i];
-		struct mpic_sample head;
-		struct mpic_sample_reader r;
-		if (b->kind != MPIC_SAMPLE || b->process != MPIC_NODE || mpic_read(file, b, &x->payload, NULL) < 0 ||
-		    mpic_sample_begin(cursor_over(x->payload.data, x->payload.len_bytes), &head, &r) < 0)
+		if (b->kind != MPIC_SAMPLE || b->process != MPIC_NODE ||
+		    sampled_read(file, b, &before, &x->payload, &sample) < 0)
 			continue;
-		const struct node_sample *last = n->samples.n > 0 ? &n->samples.at[n->samples.n - 1] : NULL;
-		struct node_sample sample = {b, slot_of(&head, last != NULL ? last->gap_ns : 0), (int64_t)head.gap_ns,
-					     head.realtime_ns};
-		if (last != NULL && sample.slot_ns < last->slot_ns) /* the clock was set back */
-			sample.slot_ns = last->slot_ns;
+		before = sample;
 		if (vec_push(&n->samples, sample) < 0)
 			return -ENOMEM;
 	}
@@ -338,17 +319,17 @@ static void follow(struct node_samples *n, uint64_t seq, uint64_t tick)
 }
 
 /* What cannot be decoded is left out. */
-static int add_sample(struct sampling *x, uint32_t node, const struct node_sample *sample)
+static int add_sample(struct sampling *x, uint32_t node, const struct sampled *sample)
 {
 	const struct mpic_file *file = &x->s->nodes.at[node].file;
 	struct mpic_sample head;
 	struct mpic_sample_reader r;
 	struct mpic_sample_item item;
-	int code = mpic_read(file, sample->block, &x->payload, NULL);
+	int code = mpic_read(file, &sample->block, &x->payload, NULL);
 	if (code == 0)
 		code = mpic_sample_begin(cursor_over(x->payload.data, x->payload.len_bytes), &head, &r);
 	if (code == 0)
-		follow(&x->nodes[node], sample->block->seq, head.tick);
+		follow(&x->nodes[node], sample->block.seq, head.tick);
 	while (code == 0 && mpic_sample_next(&r, &item) == 1)
 		code = add_item(x, node, &item, head.whole);
 	int settled = settle_all(x, &x->nodes[node]);
@@ -367,7 +348,7 @@ static int compare_cells(const void *left, const void *right)
 
 static bool is_silent(const struct node_samples *n, int64_t slot_ns)
 {
-	const struct node_sample *last = n->next > 0 ? &n->samples.at[n->next - 1] : NULL;
+	const struct sampled *last = n->next > 0 ? &n->samples.at[n->next - 1] : NULL;
 	return last != NULL && last->slot_ns < slot_ns && last->gap_ns > 0 && last->gap_ns <= slot_ns - last->slot_ns;
 }
 

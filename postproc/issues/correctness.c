@@ -1,7 +1,9 @@
 /* correctness.c - issues about programs that are wrong: they stand above all that only costs time. */
 #include "postproc/issues/issues.h"
 #include "postproc/parts/correctness.h"
+#include "base/units.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,12 +97,68 @@ static const char *deadlock_advice(const struct step *s, const struct defect_cas
 	       "communicators of receives and sends.";
 }
 
+static uint32_t site_of(const struct step *s, uint32_t rank)
+{
+	const struct process *p = rank != NONE ? s->ranks[rank] : NULL;
+	return p != NULL && !p->finalized && p->open.n > 0 ? p->sigs.at[p->open.at[0].sig].site : NONE;
+}
+
+/* "Rank 0 stands at MPI_Recv in main (x.c:3), rank 3 at MPI_Barrier in main (x.c:9). ": the two lines that
+ * face each other. "" where nobody knows the lines. */
+static const char *facing(const struct step *s, const struct defect_case *x, char *ret_text, size_t size)
+{
+	char one[256], other[256];
+	uint32_t rank = x->members[0], needs = x->nmembers > 0 ? x->needs[0] : NONE;
+	needs = needs == NONE && x->nmembers > 1 ? x->members[1] : needs;
+	site_text(s, site_of(s, rank), one, sizeof(one));
+	site_text(s, site_of(s, needs), other, sizeof(other));
+	ret_text[0] = '\0';
+	if (one[0] != '\0' && other[0] != '\0' && strcmp(one, other) != 0)
+		snprintf(ret_text, size, "Rank %u stands%s, rank %u%s. ", rank, one, needs, other);
+	else if (one[0] != '\0' && needs != NONE && other[0] != '\0')
+		snprintf(ret_text, size, "Rank %u and rank %u stand%s. ", rank, needs, one);
+	else if (one[0] != '\0')
+		snprintf(ret_text, size, "Rank %u stands%s. ", rank, one);
+	return ret_text;
+}
+
+/* What samples and events no longer tell, as where a rank ended itself when it had waited for long enough. */
+static void tell_verdict(const struct analysis *a, struct issue *f)
+{
+	const struct step *s = a->step;
+	const struct live_verdict *v = &s->verdict;
+	char since[32], hung[128];
+	uint32_t finalized = 0;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		finalized += s->ranks[r] != NULL && s->ranks[r]->finalized;
+	f->found = v->deadlock && (finalized < s->nranks || outcome_is_stop(&s->outcome));
+	if (!f->found)
+		return;
+	for (uint32_t i = 0; i < v->nranks; i++)
+		issue_add_rank(f, v->ranks[i]);
+	f->value = f->threshold = 1;
+	double since_s = v->since_s - s->realtime_start_s;
+	f->from_ns = since_s > 0 ? (int64_t)(since_s * 1e9) : 0;
+	f->to_ns = s->runtime_ns;
+	issue_charge_hung(a, f);
+	snprintf(f->what, sizeof(f->what),
+		 "While it ran, mpitrace live saw that they wait for each other since %s after the start: "
+		 "%s.%s",
+		 duration_text(fmax(since_s, 0), since), v->why, hung_text(s, hung));
+	snprintf(f->why, sizeof(f->why), "None of them could continue before another one did, however it ended.");
+	snprintf(f->next, sizeof(f->next),
+		 "Look at the calls named here: see whether all ranks come to the same collectives, "
+		 "and whether each message that is waited for is sent.");
+}
+
 void issue_deadlock(const struct analysis *a, struct issue *f)
 {
 	f->metric = "groups of ranks that wait for each other";
 	f->severity = WRONG_SEVERITY;
-	if (!gather(a, f, DEFECT_DEADLOCK, DEFECT_DEADLOCK))
+	if (!gather(a, f, DEFECT_DEADLOCK, DEFECT_DEADLOCK)) {
+		tell_verdict(a, f);
 		return;
+	}
 	const struct defect *x = first_deadlock(a);
 	char text[CORRECTNESS_TEXT_MAX], hung[128];
 	size_t used = strlen(f->what);
@@ -112,7 +170,8 @@ void issue_deadlock(const struct analysis *a, struct issue *f)
 		f->loss_s += a->ranks[r].hung_wait_ns > 0 ? a->ranks[r].open_ns / 1e9 : 0;
 	issue_charge_hung(a, f);
 	snprintf(f->why, sizeof(f->why), "None of them can continue before another one does: the program never ends.");
-	snprintf(f->next, sizeof(f->next), "%s", deadlock_advice(a->step, &x->cases[0]));
+	snprintf(f->next, sizeof(f->next), "%s%s", facing(a->step, &x->cases[0], text, sizeof(text)),
+		 deadlock_advice(a->step, &x->cases[0]));
 }
 
 void issue_unsafe_send_cycle(const struct analysis *a, struct issue *f)

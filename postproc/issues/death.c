@@ -182,12 +182,11 @@ struct waiters {
 	int64_t since_ns;      /* the first of all; TIME_ABSENT: not known */
 };
 
-/* In calls when it died, and since before that. */
+/* So the wait-for graph says. */
 static bool is_waiting(const struct process *p, const struct process *dead)
 {
 	const struct open_sig *o = open_of(p);
-	return p != dead && o != NULL && !p->finalized &&
-	       (o->enter_ns == TIME_ABSENT || dead->end_ns == TIME_ABSENT || o->enter_ns < dead->end_ns);
+	return p != dead && o != NULL && o->waits;
 }
 
 /* The call that most are in, by majority vote (Boyer, Moore). */
@@ -220,7 +219,7 @@ static double waited_s(const struct step *s, const struct process *dead)
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		const struct process *p = s->ranks[r];
 		if (p != NULL && is_waiting(p, dead) && open_of(p)->enter_ns != TIME_ABSENT &&
-		    dead->end_ns != TIME_ABSENT)
+		    dead->end_ns != TIME_ABSENT && open_of(p)->enter_ns < dead->end_ns)
 			ns += (double)(dead->end_ns - open_of(p)->enter_ns);
 	}
 	return ns / 1e9;

@@ -58,32 +58,14 @@ void merge_destroy(struct merge *m)
 
 /* ---- what came ---- */
 
-/* The last sample of a node is of no such moment: it counts as of the next. */
-static int64_t slot_of(const struct mpic_sample *s, int64_t gap_before_ns)
-{
-	int64_t gap_ns = s->gap_ns > 0 ? (int64_t)s->gap_ns : gap_before_ns;
-	if (gap_ns <= 0 || s->realtime_ns < 0 || s->realtime_ns > INT64_MAX - gap_ns)
-		return s->realtime_ns;
-	int64_t slot_ns = s->realtime_ns / gap_ns * gap_ns;
-	return s->gap_ns > 0 || slot_ns == s->realtime_ns ? slot_ns : slot_ns + gap_ns;
-}
-
 static int queue(struct merge_node *n, const struct mpic_file *f, const struct mpic_block *b)
 {
 	_cleanup_buf_ struct buf payload = {0};
-	struct mpic_sample head;
-	struct mpic_sample_reader r;
-	const struct merge_sample *last = n->waiting.n > n->next ? &n->waiting.at[n->waiting.n - 1] : NULL;
-	int code = mpic_read(f, b, &payload, NULL);
-	code = code == 0 ? mpic_sample_begin(cursor_over(payload.data, payload.len_bytes), &head, &r) : code;
-	if (code < 0)
-		return code;
-	struct merge_sample s = {.block = *b, .gap_ns = (int64_t)head.gap_ns};
-	s.slot_ns = slot_of(&head, last != NULL ? last->gap_ns : n->gap_ns);
-	int64_t before_ns = last != NULL ? last->slot_ns : n->slot_ns;
-	if (s.slot_ns < before_ns) /* a clock was set back: its samples stay in order */
-		s.slot_ns = before_ns;
-	return vec_push(&n->waiting, s);
+	struct sampled s, before = {.slot_ns = n->slot_ns, .gap_ns = n->gap_ns};
+	if (n->waiting.n > n->next)
+		before = n->waiting.at[n->waiting.n - 1];
+	int code = sampled_read(f, b, &before, &payload, &s);
+	return code < 0 ? code : vec_push(&n->waiting, s);
 }
 
 static int queue_samples(struct merge_node *n, const struct mpic_file *f)
@@ -182,7 +164,7 @@ int merge_update(struct merge *m, struct error *e)
 
 /* ---- what is next ---- */
 
-static const struct merge_sample *first_waiting(const struct merge_node *n)
+static const struct sampled *first_waiting(const struct merge_node *n)
 {
 	return n->next < n->waiting.n ? &n->waiting.at[n->next] : NULL;
 }
@@ -197,7 +179,7 @@ static bool next_slot(const struct merge *m, int64_t *ret_slot_ns, int64_t *ret_
 {
 	bool any = false;
 	for (size_t i = 0; i < m->m.nodes.n; i++) {
-		const struct merge_sample *s = first_waiting(&m->m.nodes.at[i]);
+		const struct sampled *s = first_waiting(&m->m.nodes.at[i]);
 		if (s == NULL)
 			continue;
 		if (!any || s->slot_ns < *ret_slot_ns) {
@@ -213,7 +195,7 @@ static bool next_slot(const struct merge *m, int64_t *ret_slot_ns, int64_t *ret_
 
 static enum merge_state state_at(const struct merge *m, const struct merge_node *n, int64_t slot_ns)
 {
-	const struct merge_sample *s = first_waiting(n);
+	const struct sampled *s = first_waiting(n);
 	if (s != NULL)
 		return s->slot_ns <= slot_ns ? MERGE_SAMPLED : MERGE_NOT_DUE;
 	if (has_ended(m, n))
@@ -241,7 +223,7 @@ static bool is_ready(struct merge *m, int64_t slot_ns, bool late)
 
 static int fold(struct merge *m, struct merge_node *n, int64_t slot_ns)
 {
-	const struct merge_sample *s;
+	const struct sampled *s;
 	n->folded = 0;
 	while (n->node != NONE && (s = first_waiting(n)) != NULL && s->slot_ns <= slot_ns) {
 		int code = replay_add(&n->live, &m->m.step.nodes.at[n->node], &s->block);

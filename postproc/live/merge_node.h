@@ -2,13 +2,7 @@
 #pragma once
 
 #include "postproc/live/snapshot.h"
-
-/* A sample that was seen and not merged yet. */
-struct merge_sample {
-	struct mpic_block block;
-	int64_t slot_ns; /* the moment that it stands for, the same on all nodes */
-	int64_t gap_ns;	 /* to the next one; 0: it is the last */
-};
+#include "postproc/read/sampled.h"
 
 enum merge_state { MERGE_SAMPLED, MERGE_NOT_DUE, MERGE_LAGS, MERGE_ENDED, MERGE_NONE };
 
@@ -17,9 +11,9 @@ struct merge_node {
 	uint32_t file_id;
 	size_t node; /* in the step */
 	struct live_node live;
-	VEC(struct merge_sample) waiting;
-	size_t next; /* of waiting */
-	bool begun;  /* something was queued */
+	VEC(struct sampled) waiting; /* that were seen and not merged yet */
+	size_t next;		     /* of waiting */
+	bool begun;		     /* something was queued */
 	uint64_t next_seq;
 	int64_t slot_ns, gap_ns; /* of the last one merged; gap 0: there is none to come, or nothing was merged */
 	bool late;		 /* not waited for until it says something */

@@ -84,6 +84,11 @@ int32_t live_peer(const struct sig *sig);
  * job. ret_path has PATH_MAX bytes. 0, or -errno with text. */
 int find_step(const char *job_or_path, char *ret_path, struct error *e);
 
+/* ---- verdict.c ---- */
+
+/* Keep the deadlocks of l with the step at path, for its report; kept: 0 at first, which ones the file has. */
+void verdict_keep(const struct snapshot *l, const char *path, uint64_t *kept);
+
 /* ---- json.c ---- */
 
 /* Schema mpitrace/live/1; to be freed with free(). NULL without memory. */

@@ -1,5 +1,6 @@
 /* per_rank.c - "per_rank": one row a rank of MPI_COMM_WORLD, also for ranks that are not in
  * the record. */
+#include "postproc/read/exits.h"
 #include "postproc/analysis.h"
 
 #include <math.h>
@@ -76,6 +77,27 @@ static void put_usage(cJSON *row, const struct rank_usage *u)
 	json_put_null_or(row, "instructions_per_cycle", u->cycles > 0 ? u->instructions / u->cycles : NAN);
 }
 
+/* The calls that it never came back from, to its end. */
+static void put_open(const struct step *s, cJSON *row, const struct process *p)
+{
+	cJSON *list = json_array(row, "open");
+	for (size_t i = 0; i < p->open.n && i < THREADS_MAX; i++) {
+		const struct open_sig *o = &p->open.at[i];
+		const struct sig *sig = &p->sigs.at[o->sig];
+		bool known = o->enter_ns != TIME_ABSENT && p->end_ns != TIME_ABSENT;
+		cJSON *one = json_row(list);
+		json_put(one, "thread", o->thread);
+		json_put_text(one, "op", sig->op != NONE ? s->ops.at[sig->op] : NULL);
+		json_put(one, "class", step_class(s, sig));
+		json_put_null_or(one, "callsite", sig->site != NONE ? sig->site : (double)NAN);
+		json_put_null_or(one, "communicator", sig->comm != NONE ? s->comms.at[sig->comm].same : (double)NAN);
+		json_put_null_or(one, "from_s", known ? (double)o->enter_ns / 1e9 : (double)NAN);
+		json_put_null_or(one, "to_s", known ? (double)p->end_ns / 1e9 : (double)NAN);
+		cJSON_AddBoolToObject(one, "waits", o->waits);
+		json_put_null_or(one, "needs", o->waits && o->needs != NONE ? o->needs : (double)NAN);
+	}
+}
+
 int part_per_rank(struct analysis *a)
 {
 	const struct step *s = a->step;
@@ -101,7 +123,10 @@ int part_per_rank(struct analysis *a)
 		put_counts(row, t);
 		json_put_null_or(row, "exit_status", shell_status(p));
 		json_put_text(row, "state", state_of(p));
+		cJSON_AddBoolToObject(row, "died", p != NULL && exits_by_itself(p));
 		json_put_text(row, "cpus", p == NULL ? NULL : p->cpus);
+		if (p != NULL && !p->finalized && p->open.n > 0)
+			put_open(s, row, p);
 		if (t->threads > 1 && put_threads(s, row, p, t) < 0)
 			return -ENOMEM;
 	}

@@ -99,14 +99,6 @@ static bool works(const struct step *s, const struct sig *sig)
 	return step_class(s, sig) == MPIX_IO || (sig->call.flags & SIG_POLLS) != 0;
 }
 
-static const struct open_sig *open_of(const struct process *p, uint32_t thread)
-{
-	for (size_t i = 0; i < p->open.n; i++)
-		if (p->open.at[i].thread == thread)
-			return &p->open.at[i];
-	return NULL;
-}
-
 static bool has_called(const struct process *p, uint32_t thread)
 {
 	for (size_t i = 0; i < p->sigs.n; i++)
@@ -137,7 +129,7 @@ static int64_t advanced(const struct step *s, const struct process *p, bool any_
 	if (!is_open(p))
 		return p->end_ns;
 	for (uint32_t t = 0; t < p->threads.n; t++) {
-		const struct open_sig *o = open_of(p, t);
+		const struct open_sig *o = step_open(p, t);
 		if (o == NULL && !has_called(p, t))
 			continue;
 		if (o == NULL || o->enter_ns == TIME_ABSENT || works(s, &p->sigs.at[o->sig]))

@@ -24,7 +24,9 @@ static uint32_t read_words(const cJSON *item, uint64_t *words)
 
 static int add_open(struct process *p, uint32_t thread, uint32_t sig, int64_t enter)
 {
-	return vec_push(&p->open, (struct open_sig){.thread = thread, .sig = sig, .enter_ns = enter, .since_s = NAN});
+	return vec_push(
+		&p->open,
+		(struct open_sig){.thread = thread, .sig = sig, .enter_ns = enter, .since_s = NAN, .needs = NONE});
 }
 
 static int open_words(struct process *p, uint32_t thread, int64_t enter, const uint64_t *words, uint32_t n)

@@ -13,6 +13,7 @@
 #include "base/index.h"
 #include "base/vec.h"
 #include "postproc/read/outcome.h"
+#include "postproc/read/verdict.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -133,6 +134,8 @@ struct open_sig {
 	double since_s;			  /* as of the last sample; NAN: not known */
 	uint64_t next_serial;		  /* of the thread's requests */
 	uint32_t first_started, nstarted; /* in process.started: by which signature of the file, the newest first */
+	bool waits;			  /* for somebody who can never go on either: so the wait-for graph says */
+	uint32_t needs;			  /* for that rank; NONE: any of several, or nobody knows */
 };
 
 /* What a datatype of one process is made of. */
@@ -223,6 +226,15 @@ struct module {
 	char build_id[2 * 64 + 1]; /* hexadecimal */
 };
 
+/* The call that a thread died in, or is in; NULL: none. */
+static inline const struct open_sig *step_open(const struct process *p, uint32_t thread)
+{
+	for (size_t i = 0; p != NULL && i < p->open.n; i++)
+		if (p->open.at[i].thread == thread)
+			return &p->open.at[i];
+	return NULL;
+}
+
 /* One MPI_COMM_WORLD of the step. */
 struct world {
 	uint32_t size, seen;
@@ -266,6 +278,7 @@ struct step {
 	int64_t advanced_ns;
 	double realtime_start_s; /* seconds since 1970 */
 	struct outcome outcome;
+	struct live_verdict verdict; /* of `mpitrace live`, while it ran */
 };
 
 /* Read all files (and the .mpic files of directories) of one step. 0, or -errno with text:

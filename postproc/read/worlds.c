@@ -152,6 +152,7 @@ int step_place_ranks(struct step *s, struct error *e)
 		code = exits_read(s);
 		ends_decide(s);
 		outcome_read(s);
+		verdict_read(s);
 	}
 	if (code < 0 && s->ranks != NULL)
 		fail(e, code, "out of memory");

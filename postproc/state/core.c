@@ -183,6 +183,15 @@ static uint32_t rank_below(const struct graph *g, uint32_t node)
 	return node < g->nranks ? node : STATE_NONE;
 }
 
+uint32_t graph_needs(const struct graph *g, uint32_t thread)
+{
+	const struct state *t = &g->states->threads.at[thread];
+	for (uint32_t i = t->first_want; i < t->first_want + t->nwants; i++)
+		if (g->want_node.at[i] != STATE_NONE && !g->nodes.at[g->want_node.at[i]].alive)
+			return t->kind == STATE_ONE && t->nwants > 1 ? STATE_NONE : rank_below(g, g->want_node.at[i]);
+	return STATE_NONE;
+}
+
 /* `by`: the node that it needs, or a rank that has ended; STATE_NONE: the first that cannot go on. */
 static struct core_member member_of(const struct search *s, uint32_t thread, uint32_t by)
 {

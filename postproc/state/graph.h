@@ -82,6 +82,8 @@ struct cores {
 	VEC(struct core) at; /* the fewest members first */
 };
 
+/* The rank that a thread of states waits for, of those that cannot go on; STATE_NONE: anybody of several. */
+uint32_t graph_needs(const struct graph *g, uint32_t thread);
 /* 0 or -ENOMEM; cores_done() in any case. */
 int cores_find(struct graph *g, struct cores *ret_cores);
 void cores_done(struct cores *c);

@@ -52,8 +52,7 @@ void state_put_want(struct buf *b, const struct want *want, const char *op, uint
 {
 	static const char *const does[] = {[WANT_UNLOCK] = "'s MPI_Win_unlock",
 					   [WANT_POST] = "'s MPI_Win_post",
-					   [WANT_COMPLETE] = "'s MPI_Win_complete",
-					   [WANT_PROGRESS] = " in any MPI call"};
+					   [WANT_COMPLETE] = "'s MPI_Win_complete"};
 	switch (want->kind) {
 	case WANT_MESSAGE:
 		put_rank(b, "a message from ", want->peer < 0 ? STATE_NONE : (uint32_t)want->peer);
@@ -63,6 +62,7 @@ void state_put_want(struct buf *b, const struct want *want, const char *op, uint
 		break;
 	case WANT_MEETING:
 		put_rank(b, "", by);
+		op = want->op != NULL ? want->op : op;
 		buf_printf(b, "'s %s", op != NULL ? op : "call");
 		return;
 	case WANT_RANKS:

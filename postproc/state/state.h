@@ -27,11 +27,13 @@ enum want_kind {
 };
 
 /* What one of those listed is to do. */
-enum want_object { WANT_UNLOCK, WANT_POST, WANT_COMPLETE, WANT_PROGRESS };
+enum want_object { WANT_UNLOCK, WANT_POST, WANT_COMPLETE };
 
 /* Channels of a communicator: its collectives, and its windows, each with operations of its own. */
 #define CHANNEL_COLLECTIVES 0u
 #define CHANNEL_WINDOW(window) (1u + (window))
+/* What makes communicators: nobody leaves it before all are in it, so its operations need no number. */
+#define CHANNEL_CREATION 0xffffffffu
 
 struct want {
 	enum want_kind kind;
@@ -43,6 +45,7 @@ struct want {
 	/* MEETING */
 	uint32_t channel;
 	uint64_t k;
+	const char *op;	    /* NULL: that of the call that waits */
 	int32_t coll, root; /* enum sig_coll, COLL_NONE: of a window; world rank, or negative */
 	/* RANKS */
 	enum want_object object;

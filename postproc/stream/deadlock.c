@@ -44,6 +44,11 @@ static bool has_ended(const struct step *s, const struct process *p)
 
 /* ---- messages and requests ---- */
 
+static const char *op_of(const struct step *s, const struct sig *sig)
+{
+	return sig->op != NONE ? s->ops.at[sig->op] : NULL;
+}
+
 static bool is_under_way(const struct stream *st, uint32_t rank, const struct want *w)
 {
 	uint32_t comm = w->kind == WANT_MESSAGE || w->kind == WANT_RECEIVER ? st->step->comms.at[w->comm].same : NONE;
@@ -78,6 +83,7 @@ static enum request_needs needs_part(const struct stream *st, uint32_t rank, con
 				  .comm = meet->comm,
 				  .channel = CHANNEL_COLLECTIVES,
 				  .k = meet->k,
+				  .op = op_of(st->step, &st->step->ranks[rank]->sigs.at[part->sig]),
 				  .coll = part->coll,
 				  .root = st->step->ranks[rank]->sigs.at[part->sig].peer};
 	return REQUEST_WANTS;
@@ -157,27 +163,19 @@ static int count(const struct stream *st, struct states_of *x, uint32_t rank)
 	return code < 0 ? code : 0;
 }
 
-static const struct open_sig *open_of(const struct process *p, uint32_t thread)
-{
-	for (size_t i = 0; i < p->open.n; i++)
-		if (p->open.at[i].thread == thread)
-			return &p->open.at[i];
-	return NULL;
-}
-
-static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank)
+static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank, bool deaths)
 {
 	const struct process *p = st->step->ranks[rank];
 	if (p == NULL || !is_whole(p))
 		return 0;
-	bool ended = has_ended(st->step, p);
+	bool ended = has_ended(st->step, p) || (deaths && exits_by_itself(p));
 	if (!ended && (exits_by_itself(p) || p->open.n == 0))
 		return 0;
 	int code = count(st, x, rank);
 	if (ended)
 		return code == 0 ? states_thread(x, rank, 0, STATE_OVER) : code;
 	for (uint32_t t = 0; t < p->threads.n && code == 0; t++) {
-		const struct open_sig *open = open_of(p, t);
+		const struct open_sig *open = step_open(p, t);
 		code = open != NULL ? add_call(st, x, rank, open) : states_thread(x, rank, t, STATE_FREE);
 	}
 	return code;
@@ -195,11 +193,13 @@ static bool stood(const struct step *s, int64_t since_ns, const struct process *
 }
 
 /* As `mpitrace live` has it, with all the time that there was. */
-static int add_sampled(struct step *s, struct states_of *x, uint32_t rank)
+static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, bool deaths)
 {
 	struct process *p = s->ranks[rank];
 	if (p == NULL)
 		return 0;
+	if (deaths && exits_by_itself(p))
+		return states_ended(x, rank, true);
 	if (has_ended(s, p))
 		return states_ended(x, rank, stood(s, p->finalize_enter_ns, p));
 	if (exits_by_itself(p) || p->open.n == 0)
@@ -250,6 +250,29 @@ static void put_members(const struct core *c, struct defect_case *x)
 	x->nmembers++;
 }
 
+static void keep_needs(struct step *s, uint32_t rank, uint32_t thread, uint32_t needs)
+{
+	struct process *p = s->ranks[rank];
+	for (size_t i = 0; i < p->open.n; i++)
+		if (p->open.at[i].thread == thread) {
+			p->open.at[i].waits = true;
+			p->open.at[i].needs = needs != STATE_NONE ? needs : NONE;
+		}
+}
+
+/* For all who show what a rank was in at its end. */
+static void keep_all_needs(struct step *s, const struct graph *g, const struct core *c)
+{
+	const struct states *x = g->states;
+	for (size_t i = 0; i < c->members.n; i++) {
+		const struct core_member *m = &c->members.at[i];
+		keep_needs(s, m->rank, x->threads.at[m->thread].thread, m->needs);
+	}
+	for (size_t i = 0; i < c->waiting.n; i++)
+		for (uint32_t t = g->thread_of[c->waiting.at[i]]; t < g->thread_of[c->waiting.at[i] + 1]; t++)
+			keep_needs(s, c->waiting.at[i], x->threads.at[t].thread, graph_needs(g, t));
+}
+
 static int note(struct stream *st, const struct states *states, const struct core *c)
 {
 	const struct step *s = st->step;
@@ -286,8 +309,15 @@ static bool any_open(const struct step *s)
 	return false;
 }
 
-/* exact: by all events; else by samples. Returns how many there are. */
-static int find(struct stream *st, bool exact)
+/* Who waits for one that died by itself: no deadlock, but it is known for whom. */
+static bool is_of_a_death(const struct step *s, const struct core *c)
+{
+	return c->over != STATE_NONE && s->ranks[c->over] != NULL && exits_by_itself(s->ranks[c->over]);
+}
+
+/* exact: by all events; else by samples. deaths: who died by itself is over, else it could have gone on. Returns if
+ * there are any. */
+static int find(struct stream *st, bool exact, bool deaths)
 {
 	struct states_from from = exact ? (struct states_from){STATE_END, st, next_serial, request_needs, .exact = true}
 					: states_sampled(STATE_END, st->step);
@@ -296,13 +326,17 @@ static int find(struct stream *st, bool exact)
 	struct cores cores = {0};
 	int code = states_of_step(st->step, &from, &x), n = 0;
 	for (uint32_t r = 0; r < st->step->nranks && code == 0; r++)
-		code = exact ? add_rank(st, &x, r) : add_sampled(st->step, &x, r);
+		code = exact ? add_rank(st, &x, r, deaths) : add_sampled(st->step, &x, r, deaths);
 	if (code == 0)
 		code = graph_make(&x.out, &g);
 	if (code == 0)
 		code = cores_find(&g, &cores);
-	for (size_t i = 0; i < cores.at.n && code == 0; i++)
-		code = note(st, &x.out, &cores.at.at[i]);
+	for (size_t i = 0; i < cores.at.n && code == 0; i++) {
+		if (deaths && !is_of_a_death(st->step, &cores.at.at[i]))
+			continue;
+		code = deaths ? 0 : note(st, &x.out, &cores.at.at[i]);
+		keep_all_needs(st->step, &g, &cores.at.at[i]);
+	}
 	n = cores.at.n > 0;
 	cores_done(&cores);
 	graph_done(&g);
@@ -310,12 +344,23 @@ static int find(struct stream *st, bool exact)
 	return code < 0 ? code : n;
 }
 
+static bool any_died(const struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL && exits_by_itself(s->ranks[r]))
+			return true;
+	return false;
+}
+
 int deadlock_find(struct stream *st)
 {
+	int code = 0;
 	if (!any_open(st->step))
 		return 0;
-	int code = find(st, true);
-	if (code == 0 && !all_whole(st->step))
-		code = find(st, false);
+	for (int deaths = any_died(st->step); deaths >= 0 && code >= 0; deaths--) {
+		code = find(st, true, deaths);
+		if (code == 0 && !all_whole(st->step))
+			code = find(st, false, deaths);
+	}
 	return code < 0 ? code : 0;
 }

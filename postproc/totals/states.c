@@ -1,16 +1,17 @@
 /* states.c - see states.h. */
 #include "postproc/totals/states.h"
+#include "postproc/totals/states_calls.h"
 
 #include <math.h>
 
-static const char *op_of(const struct step *s, const struct sig *sig)
+const char *states_op(const struct step *s, const struct sig *sig)
 {
 	return sig->op == NONE ? "an MPI call" : s->ops.at[sig->op];
 }
 
 bool states_is_finalize(const struct step *s, const struct sig *sig)
 {
-	return strcmp(op_of(s, sig), "MPI_Finalize") == 0;
+	return strcmp(states_op(s, sig), "MPI_Finalize") == 0;
 }
 
 int states_of_step(const struct step *s, const struct states_from *from, struct states_of *ret_x)
@@ -33,6 +34,8 @@ void states_of_done(struct states_of *x)
 {
 	states_done(&x->out);
 	vec_done(&x->use_of);
+	states_locks_free(x->locks);
+	x->locks = NULL;
 }
 
 /* ---- what was begun together ---- */
@@ -60,8 +63,8 @@ static bool is_together(const struct sig *sig)
 	return sig->call.shape == SIG_RMA && (sig->call.rma == RMA_FENCE || sig->call.rma == RMA_FREE);
 }
 
-/* Of operations whose signatures no longer fit the dictionary it is not known on which communicator they were. */
-static bool is_hidden(const struct step *s, const struct sig *sig)
+/* Operations whose signatures no longer fit the dictionary. */
+bool states_is_hidden(const struct step *s, const struct sig *sig)
 {
 	const char *op = sig->op != NONE ? s->ops.at[sig->op] : "";
 	return sig->call.literal_follows && sig->calls > 0 && strncmp(op, "MPI_Comm_", 9) != 0 && !step_is_message(op);
@@ -75,7 +78,7 @@ int states_count(struct states_of *x, uint32_t rank)
 	for (size_t i = 0; p != NULL && i < p->sigs.n && code == 0; i++) {
 		const struct sig *sig = &p->sigs.at[i];
 		uint32_t comm = is_together(sig) ? comm_of_window(s, sig->object) : NONE;
-		hidden |= is_hidden(s, sig);
+		hidden |= states_is_hidden(s, sig);
 		if (sig->literal || sig->calls == 0 || (sig->call.flags & SIG_PERSISTENT) != 0)
 			continue;
 		if (sig->call.shape == SIG_COLL && sig->call.coll != COLL_NONE && sig->comm != NONE)
@@ -86,7 +89,7 @@ int states_count(struct states_of *x, uint32_t rank)
 	return code < 0 ? code : hidden;
 }
 
-static uint64_t entered(const struct states_of *x, uint32_t rank, uint32_t comm, uint32_t channel)
+uint64_t states_entered(const struct states_of *x, uint32_t rank, uint32_t comm, uint32_t channel)
 {
 	uint32_t at =
 		x->use_of.at[channel == CHANNEL_COLLECTIVES ? comm : x->step->comms.n + channel - CHANNEL_WINDOW(0)];
@@ -95,7 +98,7 @@ static uint64_t entered(const struct states_of *x, uint32_t rank, uint32_t comm,
 
 int states_set(struct states_of *x, uint32_t rank, uint32_t comm, uint64_t n)
 {
-	return states_use(x, rank, comm, CHANNEL_COLLECTIVES, n - entered(x, rank, comm, CHANNEL_COLLECTIVES));
+	return states_use(x, rank, comm, CHANNEL_COLLECTIVES, n - states_entered(x, rank, comm, CHANNEL_COLLECTIVES));
 }
 
 /* ---- messages ---- */
@@ -136,7 +139,7 @@ static uint32_t wants_of_message(const struct step *s, const struct sig *sig, st
 {
 	bool both = sig->call.shape == SIG_SENDRECV, any = (sig->call.flags & SIG_ANY_SOURCE) != 0;
 	uint32_t n = 0;
-	if (strcmp(op_of(s, sig), "MPI_Bsend") == 0)
+	if (strcmp(states_op(s, sig), "MPI_Bsend") == 0)
 		return 0;
 	if (sig->call.shape == SIG_SEND || (both && sig->peer != SIG_PROC_NULL)) {
 		if (!states_receiver(s, sig, &ret_wants[n++]))
@@ -147,86 +150,6 @@ static uint32_t wants_of_message(const struct step *s, const struct sig *sig, st
 			return 0;
 	}
 	return n;
-}
-
-/* ---- requests ---- */
-
-struct requests {
-	struct want wants[STATE_WANTS_MAX];
-	uint32_t n, unknown, more;
-};
-
-static void look_at_request(const struct states_of *x, uint32_t rank, uint32_t thread, uint64_t serial, bool alone,
-			    struct requests *r)
-{
-	struct want want;
-	enum request_needs needs = x->from->request(x->from->context, rank, thread, serial, alone, &want);
-	if (needs == REQUEST_UNKNOWN)
-		r->unknown++;
-	else if (needs == REQUEST_WANTS && r->n < STATE_WANTS_MAX)
-		r->wants[r->n++] = want;
-	else if (needs == REQUEST_WANTS)
-		r->more++;
-}
-
-static void look_at_requests(const struct states_of *x, uint32_t rank, uint32_t thread, const struct sig_call *call,
-			     bool alone, struct requests *r)
-{
-	struct sig_run run;
-	uint32_t index = 0;
-	*r = (struct requests){0};
-	while (sig_next_run(call, &index, &run) == 1) {
-		uint32_t owner = run.other_thread ? run.thread : thread;
-		bool absolute = run.absolute || run.other_thread;
-		uint64_t next = absolute ? 0 : x->from->next_serial(x->from->context, rank, thread);
-		uint64_t serial = absolute ? run.value : next - run.value;
-		for (uint32_t k = 0; k < run.count && r->n + r->unknown + r->more <= STATE_WANTS_MAX; k++) {
-			look_at_request(x, rank, owner, serial, alone, r);
-			serial += run.descending ? -1ull : 1;
-		}
-	}
-}
-
-/* Wait and Waitall need all that they name, Waitany and Waitsome one. Where it is not known which are complete, one of
- * those named is not: it needs that one, whichever it is. */
-static int add_requests(struct states_of *x, struct state *t, const struct sig_call *call)
-{
-	struct requests r;
-	bool any = strcmp(t->op, "MPI_Waitany") == 0 || strcmp(t->op, "MPI_Waitsome") == 0;
-	bool all = call->requests == 1 || (x->from->exact && !any);
-	look_at_requests(x, t->rank, t->thread, call, call->requests == 1 || any, &r);
-	if (r.n == 0 && r.unknown == 0 && !x->from->exact) /* all small sends: yet it waits for one */
-		look_at_requests(x, t->rank, t->thread, call, true, &r);
-	t->left_out = r.unknown + r.more;
-	if (r.n > 0 && (all || t->left_out == 0))
-		t->kind = all ? STATE_ALL : STATE_ONE;
-	int code = states_add(&x->out, t);
-	for (uint32_t i = 0; i < r.n && code == 0; i++)
-		code = states_want(&x->out, &r.wants[i]);
-	return code;
-}
-
-bool states_waits_for_any(const struct step *s, const struct sig *sig)
-{
-	const char *op = op_of(s, sig);
-	return sig->call.shape != SIG_COMPLETE && (strcmp(op, "MPI_Waitany") == 0 || strcmp(op, "MPI_Waitsome") == 0);
-}
-
-/* Of which requests such a call waits for is not recorded, nor which are complete: one of all that were ever started,
- * if all of these are known. */
-static int add_any(struct states_of *x, struct state *t)
-{
-	uint64_t next = x->from->next_serial(x->from->context, t->rank, t->thread);
-	t->kind = next > 0 && next <= STATE_WANTS_MAX ? STATE_ONE : STATE_FREE;
-	int code = states_add(&x->out, t);
-	for (uint64_t serial = 0; serial < next && next <= STATE_WANTS_MAX && code == 0; serial++) {
-		struct want want;
-		if (x->from->request(x->from->context, t->rank, t->thread, serial, true, &want) == REQUEST_WANTS)
-			code = states_want(&x->out, &want);
-		else
-			x->out.threads.at[x->out.threads.n - 1].kind = STATE_FREE;
-	}
-	return code;
 }
 
 /* ---- calls ---- */
@@ -253,9 +176,21 @@ static int add_meeting(struct states_of *x, struct state *t, const struct sig *s
 			 .root = window ? SIG_NO_ROOT : sig->peer};
 	if (comm == NONE)
 		return states_add(&x->out, t);
-	w.k = entered(x, t->rank, s->comms.at[comm].same, w.channel);
+	w.k = states_entered(x, t->rank, s->comms.at[comm].same, w.channel);
 	t->kind = STATE_ALL;
 	int code = states_add(&x->out, t);
+	return code == 0 ? states_want(&x->out, &w) : code;
+}
+
+static int add_creation(struct states_of *x, struct state *t, const struct sig *sig)
+{
+	t->kind = STATE_ALL;
+	int code = states_add(&x->out, t);
+	struct want w = {.kind = WANT_MEETING,
+			 .comm = sig->comm,
+			 .channel = CHANNEL_CREATION,
+			 .coll = COLL_NONE,
+			 .root = SIG_NO_ROOT};
 	return code == 0 ? states_want(&x->out, &w) : code;
 }
 
@@ -267,7 +202,7 @@ int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open,
 			  .thread = open->thread,
 			  .kind = STATE_FREE,
 			  .how = x->from->how,
-			  .op = op_of(x->step, sig),
+			  .op = states_op(x->step, sig),
 			  .site = sig->site,
 			  .since_s = since_s};
 	struct want wants[2];
@@ -275,11 +210,15 @@ int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open,
 	if ((sig->call.flags & SIG_STARTS_REQUEST) != 0)
 		return states_add(&x->out, &t);
 	if (!x->from->exact && states_waits_for_any(x->step, sig))
-		return add_any(x, &t);
+		return states_any(x, &t);
 	if (shape == SIG_COMPLETE && (sig->call.flags & SIG_POLLS) == 0)
-		return add_requests(x, &t, &sig->call);
+		return states_requests(x, &t, &sig->call);
 	if ((shape == SIG_COLL && sig->call.coll != COLL_NONE) || is_together(sig))
 		return add_meeting(x, &t, sig);
+	if (shape == SIG_COMM && sig->open && sig->comm != NONE)
+		return add_creation(x, &t, sig);
+	if (shape == SIG_RMA)
+		return states_rma(x, &t, open);
 	if (shape == SIG_SEND || shape == SIG_RECV || shape == SIG_SENDRECV || shape == SIG_PROBE)
 		n = wants_of_message(x->step, sig, wants);
 	if (n > 0)
@@ -291,58 +230,6 @@ int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open,
 }
 
 /* ---- what samples know ---- */
-
-static const struct open_sig *open_of(const struct process *p, uint32_t thread)
-{
-	for (size_t i = 0; p != NULL && i < p->open.n; i++)
-		if (p->open.at[i].thread == thread)
-			return &p->open.at[i];
-	return NULL;
-}
-
-static uint64_t next_serial(void *context, uint32_t rank, uint32_t thread)
-{
-	const struct step *s = context;
-	const struct open_sig *o = open_of(s->ranks[rank], thread);
-	return o != NULL ? o->next_serial : 0;
-}
-
-/* NULL: it is not known, or does not say what it was. */
-static const struct sig *started_by(const struct step *s, uint32_t rank, uint32_t thread, uint64_t serial)
-{
-	const struct process *p = s->ranks[rank];
-	const struct open_sig *o = open_of(p, thread);
-	if (o == NULL || thread >= p->threads.n || serial >= o->next_serial || o->next_serial - serial > o->nstarted)
-		return NULL;
-	uint32_t id = p->started.at[o->first_started + (o->next_serial - serial - 1)];
-	const struct thread *known = &p->threads.at[thread];
-	uint32_t at = id < known->sig_of.n ? known->sig_of.at[id] : 0;
-	return at > 0 ? &p->sigs.at[at - 1] : NULL;
-}
-
-/* What came in the last interval is not complete everywhere; what did before is. So a small send needs nobody, unless
- * it is all that the call waits for. */
-static enum request_needs request_needs(void *context, uint32_t rank, uint32_t thread, uint64_t serial, bool alone,
-					struct want *ret_want)
-{
-	const struct step *s = context;
-	const struct sig *sig = started_by(s, rank, thread, serial);
-	if (sig == NULL || (sig->call.flags & SIG_STARTS_REQUEST) == 0)
-		return REQUEST_UNKNOWN;
-	if (sig->call.shape == SIG_RECV && sig->recv_peer != SIG_PROC_NULL)
-		return states_message(s, sig, ret_want) ? REQUEST_WANTS : REQUEST_UNKNOWN;
-	if (sig->call.shape != SIG_SEND)
-		return sig->call.shape == SIG_RECV ? REQUEST_NOBODY : REQUEST_UNKNOWN;
-	bool small = sig->bytes <= EAGER_BYTES && (sig->call.flags & SIG_SYNCHRONOUS) == 0;
-	if (sig->peer == SIG_PROC_NULL || (small && !alone))
-		return REQUEST_NOBODY;
-	return states_receiver(s, sig, ret_want) ? REQUEST_WANTS : REQUEST_UNKNOWN;
-}
-
-struct states_from states_sampled(enum state_how how, struct step *s)
-{
-	return (struct states_from){how, s, next_serial, request_needs, .exact = false};
-}
 
 /* Nobody counts on one that is held up. */
 static int add_standing(struct states_of *x, uint32_t rank, const struct open_sig *open)
@@ -367,7 +254,7 @@ int states_standing(struct states_of *x, uint32_t rank, uint32_t nthreads,
 	if (code > 0)
 		return states_thread(x, rank, 0, STATE_FREE);
 	for (uint32_t t = 0; t < nthreads && code == 0; t++) {
-		const struct open_sig *open = open_of(x->step->ranks[rank], t);
+		const struct open_sig *open = step_open(x->step->ranks[rank], t);
 		if (is_there != NULL && !is_there(context, rank, t))
 			continue;
 		code = open != NULL && open->stands ? add_standing(x, rank, open)

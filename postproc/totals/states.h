@@ -22,11 +22,14 @@ struct states_from {
 	bool exact; /* it is known which requests are complete: else one of those named is not */
 };
 
+struct states_locks; /* states_rma.c */
+
 struct states_of {
 	const struct step *step;
 	const struct states_from *from;
 	struct states out;
-	VEC(uint32_t) use_of; /* by comm, then by window: its place in uses and 1, of the rank counted last */
+	VEC(uint32_t) use_of;	    /* by comm, then by window: its place in uses and 1, of the rank counted last */
+	struct states_locks *locks; /* who claims which, when somebody waits for one; NULL: not looked at yet */
 };
 
 /* No threads yet. 0 or -ENOMEM; states_of_done() in any case. */
@@ -54,4 +57,6 @@ int states_ended(struct states_of *x, uint32_t rank, bool surely);
 struct states_from states_sampled(enum state_how how, struct step *s);
 /* Waitany or Waitsome, of which no requests are recorded. */
 bool states_waits_for_any(const struct step *s, const struct sig *sig);
+/* Of its calls it is not known on which communicator or window they were. */
+bool states_is_hidden(const struct step *s, const struct sig *sig);
 bool states_is_finalize(const struct step *s, const struct sig *sig);

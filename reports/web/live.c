@@ -38,6 +38,7 @@ struct live_view {
 	struct web *web;
 	struct merge *merge;
 	struct snapshot snapshot;
+	uint64_t verdict; /* that is kept of it */
 	char path[PATH_MAX];
 };
 
@@ -201,6 +202,7 @@ static void look_now(struct live_view *v)
 	if (code < 0)
 		return;
 	v->snapshot = l;
+	verdict_keep(&l, v->path, &v->verdict);
 	char *now = live_json(&l);
 	pthread_mutex_lock(&v->lock);
 	free(v->now);

@@ -124,13 +124,28 @@ async function testLive(browser, t) {
     await page.setViewportSize({ width: 1360, height: 800 });
     await page.emulateMedia({ colorScheme: 'light' });
   }
+  await t.check('paused, all stays as it is while the job goes on', async () => {
+    await page.click('text=Follow');
+    await page.click('text=Pause');
+    const now = () =>
+      page.evaluate(() => [
+        document.querySelector('.live').textContent,
+        document.querySelector('.live-canvas').toDataURL(),
+      ]);
+    const before = await now();
+    for (const k of [16, 17]) {
+      await job.tell('sample', k, 0, NODES - 1); // when the second is known, the first was shown if anything was
+      await has(page, k);
+    }
+    t.same(await now(), before, 'words and picture');
+  });
   await t.check('a silent node is said, and the end', async () => {
     await page.click('text=Follow');
-    await job.tell('sample', 16, 0, 0);
+    await job.tell('sample', 18, 0, 0);
     await page.waitForFunction(() =>
       document.querySelector('.live-words').textContent.includes('1 node without samples'),
     );
-    await job.tell('end', 17, 0, NODES - 1);
+    await job.tell('end', 19, 0, NODES - 1);
     await page.waitForFunction(() => document.querySelector('.live-state').textContent === 'over');
   });
   await t.check('the samples as a table', async () => {

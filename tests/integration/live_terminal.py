@@ -68,6 +68,11 @@ class Terminal:
         pages = [p for p in self.text.split('\033[H\033[J') if 'q quits' in p]
         return pages[-1] if pages else ''
 
+    def whole(self):
+        """The same, of any width."""
+        pages = self.text.split('\033[H\033[J')
+        return pages[-2] if len(pages) > 2 and 'rank 0' in pages[-2] else ''
+
     def type(self, keys):
         self.text = ''
         os.write(self.fd, keys.encode())
@@ -114,6 +119,9 @@ def keys(t, job):
     x.text = ''
     t.check('a smaller terminal has a smaller page', x.until(lambda x: 0 < x.page().count('\n') < 14 and
                                                             max(map(len, x.page().replace('\r', '').split('\n'))) <= 60), x.text)
+    x.resize(20, 24)
+    x.text = ''
+    t.check('a narrow one has lines that fit', x.until(lambda x: x.whole() and max(map(len, x.whole().replace('\r', '').split('\n'))) <= 24), x.text)
     x.type('q')
     code, flags = x.end()
     t.equal('q ends it', code, 0)

@@ -276,6 +276,77 @@ static void fences(void)
 	MPI_Win_fence(0, w);
 }
 
+/* ---- one-sided ---- */
+
+static MPI_Win window(void)
+{
+	MPI_Win w;
+	MPI_Win_create(a, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+	MPI_Barrier(MPI_COMM_WORLD);
+	return w;
+}
+
+static void take(MPI_Win w, int target)
+{
+	MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w);
+	MPI_Put(b, 1, MPI_CHAR, target, 0, 1, MPI_CHAR, w);
+	MPI_Win_flush(target, w);
+}
+
+/* Each has the next one's lock, and wants that which the next one has. */
+static void locks(void)
+{
+	MPI_Win w = window();
+	take(w, next);
+	MPI_Barrier(MPI_COMM_WORLD);
+	take(w, (next + 1) % size);
+}
+
+static MPI_Group only_last(void)
+{
+	MPI_Group all, one;
+	int last = size - 1;
+	MPI_Comm_group(MPI_COMM_WORLD, &all);
+	MPI_Group_incl(all, 1, &last, &one);
+	return one;
+}
+
+static MPI_Group all_but_last(void)
+{
+	MPI_Group all, most;
+	int last = size - 1;
+	MPI_Comm_group(MPI_COMM_WORLD, &all);
+	MPI_Group_excl(all, 1, &last, &most);
+	return most;
+}
+
+/* The last one is to access the windows of the others. */
+static void exposures(void)
+{
+	MPI_Win w = window();
+	if (is_last()) {
+		MPI_Win_start(all_but_last(), 0, w);
+		MPI_Win_complete(w);
+	} else {
+		MPI_Win_post(only_last(), 0, w);
+		MPI_Win_wait(w);
+	}
+}
+
+/* The last one is to expose its window to the others. */
+static void accesses(void)
+{
+	MPI_Win w = window();
+	if (is_last()) {
+		MPI_Win_post(all_but_last(), 0, w);
+		MPI_Win_wait(w);
+	} else {
+		MPI_Win_start(only_last(), 0, w);
+		MPI_Put(b, 1, MPI_CHAR, size - 1, 0, 1, MPI_CHAR, w);
+		MPI_Win_complete(w);
+	}
+}
+
 /* ---- the end ---- */
 
 #define TICKS 10 /* of each rank: it has had a processor so often since it set out */
@@ -356,6 +427,9 @@ int main(int argc, char **argv)
 		{"sides", sides},
 		{"halves", halves},
 		{"fences", fences},
+		{"locks", locks},
+		{"exposures", exposures},
+		{"accesses", accesses},
 	};
 	int provided;
 	if (argc > 1 && strcmp(argv[1], "threads") == 0)

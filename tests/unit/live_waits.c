@@ -9,12 +9,13 @@
 
 static int32_t world[] = {0, 1};
 static struct comm comm = {.group = world, .size = 2, .parent = NONE};
-static char *ops[] = {"MPI_Recv", "MPI_Finalize", "MPI_Waitall", "MPI_Irecv"};
+static char *ops[] = {"MPI_Recv",     "MPI_Finalize", "MPI_Waitall", "MPI_Irecv",
+		      "MPI_Comm_dup", "MPI_Ibarrier", "MPI_Bcast"};
 /* Of both ranks: what they may be in. The receives of rank 0 are from rank 1, and the other way round. */
-enum { RECEIVE, FINALIZE, WAITALL, IRECV, SMALL_ISEND, SIGS };
+enum { RECEIVE, FINALIZE, WAITALL, IRECV, SMALL_ISEND, DUP, IBARRIER, BCAST, SIGS };
 static struct sig sigs[2][SIGS];
 static struct open_sig open_sigs[2][2];
-static uint32_t sig_of[] = {1, 2, 3, 4, 5};
+static uint32_t sig_of[] = {1, 2, 3, 4, 5, 6, 7, 8};
 static struct thread threads[2];
 static struct process step_processes[2], *step_ranks[2];
 static struct live_thread live_threads[2][2];
@@ -42,6 +43,13 @@ static void make_sigs(int r)
 	sigs[r][IRECV].op = sigs[r][SMALL_ISEND].op = 3;
 	sigs[r][IRECV].call.flags = sigs[r][SMALL_ISEND].call.flags = SIG_STARTS_REQUEST;
 	sigs[r][SMALL_ISEND].call.shape = SIG_SEND;
+	sigs[r][DUP] = (struct sig){.op = 4, .site = NONE, .call = {.shape = SIG_COMM}, .defined = true, .open = true};
+	sigs[r][IBARRIER] = (struct sig){.op = 5,
+					 .site = NONE,
+					 .call = {.shape = SIG_COLL, .coll = COLL_BARRIER, .flags = SIG_STARTS_REQUEST},
+					 .defined = true};
+	sigs[r][BCAST] =
+		(struct sig){.op = 6, .site = NONE, .call = {.shape = SIG_COLL, .coll = COLL_BCAST}, .defined = true};
 }
 
 /* A thread of the rank is in that since 1.5 s. */
@@ -84,7 +92,7 @@ static void begin(void)
 	is_in(0, 0, RECEIVE);
 	is_in(1, 0, FINALIZE);
 	l = (struct snapshot){
-		.step = {.nranks = 2, .ranks = step_ranks, .comms = {.at = &comm, .n = 1}, .ops = {.at = ops, .n = 4}},
+		.step = {.nranks = 2, .ranks = step_ranks, .comms = {.at = &comm, .n = 1}, .ops = {.at = ops, .n = 7}},
 		.realtime_ns = 100 * SECOND,
 		.nodes = {.at = nodes, .n = 2},
 		.node_states = {.at = node_states, .n = 2},
@@ -205,6 +213,38 @@ Test(live_waits, of_several_requests_any_may_be_the_last, .init = begin, .fini =
 	live_threads[0][0].started[0] = 99; /* the other one may be anybody's */
 	cr_assert_eq(look_again(), 0);
 	waited_for[0] = SIG_RUN_ABSOLUTE | SIG_RUN_OTHER_THREAD | 1ull << 40;
+}
+
+/* Rank 1 has not come to the barrier that rank 0 has begun; where a broadcast may have been called since, it is not
+ * known which one that is. */
+Test(live_waits, a_wait_for_a_nonblocking_collective_needs_who_has_not_begun_it, .init = begin, .fini = end)
+{
+	waits_for_request(IBARRIER, 0);
+	live_threads[0][0].totals.n = 0;
+	sigs[0][IBARRIER].calls = 1;
+	cr_assert_eq(look_again(), 1);
+	why_is("rank 0 in MPI_Waitall for 1 request for 1.50 s, needs rank 1's MPI_Ibarrier; rank 1 in MPI_Recv from "
+	       "rank 0, "
+	       "tag 0 for 1.50 s");
+	sigs[1][IBARRIER].calls = 1;
+	cr_assert_eq(look_again(), 0);
+	sigs[1][IBARRIER].calls = 0;
+	sigs[0][BCAST].calls = 1;
+	cr_assert_eq(look_again(), 0);
+}
+
+/* ---- communicators ---- */
+
+Test(live_waits, who_makes_a_communicator_needs_all_members_there, .init = begin, .fini = end)
+{
+	is_in(0, 0, DUP);
+	is_in(1, 0, RECEIVE);
+	cr_assert_eq(look_again(), 1);
+	why_is("rank 0 in MPI_Comm_dup for 1.50 s, needs rank 1's MPI_Comm_dup; rank 1 in MPI_Recv from rank 0, tag 0 "
+	       "for "
+	       "1.50 s");
+	is_in(1, 0, DUP);
+	cr_assert_eq(look_again(), 0);
 }
 
 /* ---- threads ---- */

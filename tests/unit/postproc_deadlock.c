@@ -2,6 +2,7 @@
 #include "step_analysis.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ANY (-1)
@@ -225,4 +226,34 @@ Test(postproc_deadlock, of_a_sendrecv_one_half_is_enough)
 	receives(p, 1, 0);
 	program_killed(p, 2, 9);
 	cr_assert_str_eq(story(p, NULL), "");
+}
+
+/* All have come to an end of their own, as where a signal made them: what is recorded tells of no deadlock. */
+Test(postproc_deadlock, what_live_had_seen_is_told_where_the_record_no_longer_tells_it)
+{
+	for (int ended = 0; ended < 2; ended++) { /* the second time all is well after all */
+		struct program *p = program_create(2, 1);
+		char *dir = make_directory(), path[4096];
+		if (!ended)
+			program_killed(p, 1, 15);
+		program_write(p, dir, 100, -1);
+		program_destroy(p);
+		snprintf(path, sizeof(path), "%s/mpitrace-verdict", dir);
+		FILE *f = fopen(path, "w");
+		cr_assert_not_null(f);
+		fputs("deadlock 1700000000.5\nranks 0 1 7\nwhy rank 0 in MPI_Recv at x.c:3; rank 1 in MPI_Recv at "
+		      "x.c:9\n",
+		      f);
+		fclose(f);
+		cJSON *root = analyse(dir);
+		const cJSON *issue = find_text(root, "issues", "issue", "deadlock");
+		remove_directory(dir);
+		cr_expect_eq(issue == NULL, ended);
+		if (issue != NULL)
+			cr_expect_not_null(strstr(cJSON_GetStringValue(node_at(issue, "what")),
+						  "rank 0 in MPI_Recv at x.c:3; rank 1 in MPI_Recv at x.c:9"));
+		if (issue != NULL)
+			cr_expect_eq(cJSON_GetArraySize(node_at(issue, "ranks")), 2);
+		cJSON_Delete(root);
+	}
 }

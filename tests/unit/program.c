@@ -202,6 +202,20 @@ void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_s
 	program_killed(p, rank, 9);
 }
 
+void program_died_in_rma(struct program *p, unsigned rank, struct call c, struct one_sided x)
+{
+	struct rank_record *r = &p->rank[rank];
+	uint64_t words[8] = {sig_head(op_id(p, c.op), SIG_RMA, c.flags, x.ngroup, 0, x.kind), address_of(&c),
+			     sig_pair(x.window, (uint32_t)x.target), sig_pair(x.assertion, x.lock), 0};
+	cr_assert_leq(x.ngroup, 3);
+	for (unsigned i = 0; i < x.ngroup; i++)
+		words[5 + i] = (uint32_t)x.group[i] | 1ull << 32 | 1ull << 48;
+	r->nopen = 5 + x.ngroup;
+	memcpy(r->open, words, sizeof(words));
+	r->open_us = c.from_us;
+	program_killed(p, rank, 9);
+}
+
 void program_ended(struct program *p, unsigned rank, double at_us)
 {
 	p->rank[rank].end_us = at_us;

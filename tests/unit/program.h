@@ -82,6 +82,8 @@ struct one_sided {
 
 /* Bytes of the call go to the target. */
 void program_rma(struct program *p, unsigned rank, struct call c, struct one_sided x);
+/* As program_died_in(), with three ranks in the group at most. */
+void program_died_in_rma(struct program *p, unsigned rank, struct call c, struct one_sided x);
 /* how: enum sig_io_how. */
 void program_io(struct program *p, unsigned rank, struct call c, enum sig_io kind, uint32_t file, unsigned how);
 /* Put a definition of a type that nobody knows in front of all others. */

@@ -489,6 +489,108 @@ Test(state_graph, locks_held_crosswise_are_a_cycle)
 	end(&s, &f);
 }
 
+/* ---- many at once ---- */
+
+#define LARGE 10000u
+
+struct large {
+	struct states s;
+	VEC(int32_t *) groups;
+	uint8_t goes[LARGE + 16];
+	size_t cores;
+};
+
+static int32_t moved(int32_t rank, uint32_t by)
+{
+	return rank < 0 ? rank : rank + (int32_t)by;
+}
+
+static const int32_t *moved_group(struct large *x, const int32_t *group, uint32_t n)
+{
+	int32_t *copy = calloc(n + 1, sizeof(*copy));
+	cr_assert(copy != NULL && vec_push(&x->groups, copy) == 0);
+	for (uint32_t i = 0; i < n; i++)
+		copy[i] = moved(group[i], x->s.nranks);
+	return copy;
+}
+
+static void put_comms(struct large *x, const struct states *part)
+{
+	uint32_t first = (uint32_t)x->s.comms.n;
+	for (size_t i = 0; i < part->comms.n; i++) {
+		struct state_comm c = part->comms.at[i];
+		c.group = moved_group(x, c.group, c.size);
+		c.remote = c.remote != NULL ? moved_group(x, c.remote, c.remote_size) : NULL;
+		c.same += first;
+		cr_assert_eq(vec_push(&x->s.comms, c), 0);
+	}
+}
+
+/* Ranks of their own, who have nothing to do with those that are there. */
+static void put_part(struct large *x, const struct states *part)
+{
+	struct states *s = &x->s;
+	uint32_t comm = (uint32_t)s->comms.n, wants = (uint32_t)s->wants.n, listed = (uint32_t)s->ranks.n;
+	put_comms(x, part);
+	for (size_t i = 0; i < part->threads.n; i++) {
+		struct state t = part->threads.at[i];
+		t.rank += s->nranks;
+		t.first_want += wants;
+		cr_assert_eq(vec_push(&s->threads, t), 0);
+	}
+	for (size_t i = 0; i < part->wants.n; i++) {
+		struct want w = part->wants.at[i];
+		w.comm += comm;
+		w.peer = moved(w.peer, s->nranks);
+		w.root = moved(w.root, s->nranks);
+		w.first += listed;
+		cr_assert_eq(vec_push(&s->wants, w), 0);
+	}
+	for (size_t i = 0; i < part->ranks.n; i++)
+		cr_assert_eq(vec_push(&s->ranks, moved(part->ranks.at[i], s->nranks)), 0);
+	for (size_t i = 0; i < part->uses.n; i++) {
+		struct state_use u = part->uses.at[i];
+		u.rank += s->nranks;
+		u.comm += comm;
+		cr_assert_eq(vec_push(&s->uses, u), 0);
+	}
+}
+
+/* What is true of the parts is true of them together. */
+Test(state_graph, says_of_ten_thousand_ranks_what_the_definition_says_of_their_parts, .timeout = 600)
+{
+	struct large *x = calloc(1, sizeof(*x));
+	struct found f;
+	uint32_t dead = 0;
+	cr_assert_not_null(x);
+	for (uint64_t i = 1; x->s.nranks < LARGE; i++) {
+		struct states part;
+		struct found of_part;
+		seed = i * 0xd1342543de82ef95ull;
+		make_case(&part);
+		truth(&part, NULL, x->goes + x->s.nranks);
+		for (uint32_t r = 0; r < part.nranks; r++)
+			x->goes[x->s.nranks + r] |= (uint8_t)is_over(&part, r);
+		put_part(x, &part);
+		x->s.nranks += part.nranks;
+		find(&part, &of_part);
+		x->cores += of_part.cores.at.n;
+		end(&part, &of_part);
+	}
+	find(&x->s, &f);
+	for (uint32_t r = 0; r < x->s.nranks; r++) {
+		cr_assert_eq(graph_is_dead(&f.g, r), !x->goes[r], "rank %u", r);
+		dead += graph_is_dead(&f.g, r);
+	}
+	cr_assert(dead > LARGE / 10 && dead < LARGE - LARGE / 10, "%u", dead);
+	cr_assert_eq(f.cores.at.n, x->cores);
+	end(&x->s, &f);
+	for (size_t i = 0; i < x->groups.n; i++)
+		free(x->groups.at[i]);
+	vec_done(&x->groups);
+	free(x);
+}
+
 /* ---- size ---- */
 
 /* What there is to look at. */

@@ -76,6 +76,25 @@ test('waiting is hatched inside of its call, for just as long, and what follows 
   assert.equal(before.share(WAITING_STYLE.color), 0, 'before it');
 });
 
+test('a call that nobody came back from is drawn to the end of its rank, waiting if the analysis says so', async () => {
+  const trace = await open(make(4, 2, 50));
+  const from = trace.meta.runtime;
+  const to = (trace.meta.runtime = 1.25 * from); // it went on, without a call that ended
+  const call = { thread: 0, op: 'MPI_Recv', class: 1, site: -1, comm: -1, from, to, needs: 3 };
+  trace.opens.set(0, [{ ...call, waits: true }]);
+  trace.opens.set(1, [{ ...call, waits: false }]);
+  const picture = await drawn(trace, camera(trace, 0.99 * from, to));
+  assert.equal(picture.detail, 'events');
+  const px = (to - picture.camera.from) / picture.camera.width;
+  const [waits, stays, other] = [0, 1, 2].map((row) => colours(picture, row, from + 2 * px, to - 2 * px));
+  assert.ok(waits.share(WAITING_STYLE.color) > 0.5, 'waits');
+  assert.ok(stays.share(CLASSES[1].color) > 0.9, 'is in it');
+  assert.equal(other.share(CLASSES[1].color), 0, 'another rank');
+  const cam = picture.camera;
+  const tip = underPointer(trace, cam, 0.9 * cam.width, cam.rows.pad + 3);
+  assert.equal(tip.title, 'Rank 0 never comes back from MPI_Recv');
+});
+
 test('the colour of waiting is that of no class', () => {
   for (const c of CLASSES) assert.ok(Math.hypot(...c.color.map((x, k) => x - WAITING_STYLE.color[k])) > 0.3, c.name);
 });

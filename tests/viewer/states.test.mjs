@@ -313,9 +313,40 @@ for (const [name, ...args] of [['counts_p2p'], ['counts_coll'], ['counts_comms']
     await check(record(name, ...args));
   });
 
+test('who never comes back from a call is in it to its end, and waits for whom the analysis says', () => {
+  const open = {
+    ...{ doing: [DOING.indexOf('waiting for others')], since: [1e9], until: [25.1e9], time: 1e9, ends: ['lost'] },
+    ...{
+      open: [true],
+      unreturned: [0],
+      op: [0],
+      ops: ['MPI_Recv'],
+      site: [3],
+      comm: [0],
+      needs: { 0: [{ rank: 2, there: false }] },
+    },
+  };
+  const names = { comm: () => 'MPI_COMM_WORLD', site: () => 'x.c:3' };
+  assert.equal(
+    processInWords(open, 0, names),
+    'rank 0 waits in MPI_Recv (x.c:3) on MPI_COMM_WORLD for rank 2 and never comes back: 24.1 s, to its end',
+  );
+  assert.equal(
+    processInWords({ ...open, doing: [DOING.indexOf('in a call that may wait')], comm: [-1] }, 0, names),
+    'rank 0 is in MPI_Recv (x.c:3) and never comes back: 24.1 s, to its end',
+  );
+});
+
 test('who dies in a call dies after the time that the analysis knows of it, not after its last event', () => {
   const names = { comm: String, site: String };
-  const dead = { doing: [DOING.indexOf('dead')], since: [1000], time: 75000, ends: ['lost'], unreturned: [1e9] };
+  const dead = {
+    doing: [DOING.indexOf('dead')],
+    since: [1000],
+    time: 75000,
+    ends: ['lost'],
+    open: [],
+    unreturned: [1e9],
+  };
   assert.equal(
     processInWords(dead, 0, names),
     'rank 0 never returns from its next call: it dies after 1.00 s in it (lost)',

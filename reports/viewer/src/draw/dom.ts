@@ -98,3 +98,18 @@ export function theme(): Theme {
 }
 
 export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+
+/** Of what is not known, or not here: thin lines. */
+export function unknownPattern(g: CanvasRenderingContext2D, color: string): CanvasPattern {
+  const tile = document.createElement('canvas');
+  tile.width = tile.height = 6;
+  const t = tile.getContext('2d')!;
+  t.strokeStyle = color;
+  t.beginPath();
+  for (const shift of [-6, 0, 6]) {
+    t.moveTo(shift, 0);
+    t.lineTo(shift + 6, 6);
+  }
+  t.stroke();
+  return g.createPattern(tile, 'repeat')!;
+}

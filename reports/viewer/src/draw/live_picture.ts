@@ -3,7 +3,7 @@ import { WAITING_STYLE, css, hex, viridis } from '../layout/color';
 import { liveCells, liveSpan, sampleAt } from '../layout/live';
 import { clock } from '../model/live';
 import type { LiveRun, LiveSample } from '../model/live';
-import { FONT, theme } from './dom';
+import { FONT, theme, unknownPattern } from './dom';
 import type { Theme } from './dom';
 
 const LEFT = 64; // CSS pixels
@@ -43,8 +43,18 @@ function strip(f: Frame, run: LiveRun): void {
       if (v !== null) draw(x(before), x(s.time), y(v));
     });
   };
-  g.fillStyle = colors.idle;
-  g.fillRect(LEFT, y(1), f.width, STRIP - y(1));
+  const height = STRIP - y(1);
+  g.fillStyle = unknownPattern(g, colors.line);
+  g.fillRect(LEFT, y(1), f.width, height);
+  area(
+    (s) => s.mpi,
+    (x0, x1) => {
+      g.fillStyle = colors.paper;
+      g.fillRect(x0, y(1), x1 - x0 + 0.5, height);
+      g.fillStyle = colors.idle;
+      g.fillRect(x0, y(1), x1 - x0 + 0.5, height);
+    },
+  );
   g.fillStyle = css(COLOR);
   area(
     (s) => s.mpi,
@@ -78,10 +88,11 @@ function ranks(f: Frame, run: LiveRun): void {
   const cells = liveCells(run.samples, columns, Math.max(1, Math.floor(f.height / 2)));
   const x = Array.from({ length: columns + 1 }, (_, c) => LEFT + Math.round((c * f.width) / columns));
   const y = Array.from({ length: cells.rows + 1 }, (_, r) => f.top + Math.round((r * f.height) / cells.rows));
+  const unknown = unknownPattern(f.g, f.colors.line);
   for (let c = 0; c < columns; c++)
     for (let r = 0; r < cells.rows; r++) {
       const share = cells.share[c * cells.rows + r]!;
-      f.g.fillStyle = Number.isNaN(share) ? f.colors.idle : css(viridis(share));
+      f.g.fillStyle = Number.isNaN(share) ? unknown : css(viridis(share));
       f.g.fillRect(x[c]!, y[r]!, x[c + 1]! - x[c]!, y[r + 1]! - y[r]!);
     }
   const number = run.samples.at(-1)?.ranks ?? 0;

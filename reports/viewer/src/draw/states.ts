@@ -232,7 +232,8 @@ function paintBelow(g: CanvasRenderingContext2D, p: Placed, r: number, rank: num
   g.fillText(shortened(g, op, width), p.x, p.y + r + small + 2);
   if ((doing !== Doing.Waits && doing !== Doing.Dead) || p.height < 58) return;
   g.fillStyle = theme.dim;
-  const since = duration(Math.max(0, snapshot.time - snapshot.since[rank]!));
+  const until = snapshot.open[rank] ? snapshot.until[rank]! : snapshot.time;
+  const since = duration(Math.max(0, until - snapshot.since[rank]!));
   const unreturned = snapshot.unreturned[rank] ?? 0;
   const dies = unreturned > 0 ? `in MPI, ${duration(unreturned)}` : 'outside MPI';
   g.fillText(shortened(g, doing === Doing.Dead ? dies : since, width), p.x, p.y + r + 2 * small + 4);

@@ -48,9 +48,22 @@ function diesInWords(s: Snapshot, rank: number, since: string): string {
   return `made its last call ${since} ago and dies outside MPI`;
 }
 
+/** What it is in when its record ends. */
+function openInWords(s: Snapshot, rank: number, names: Names): string {
+  const site = names.site(s.site[rank]!);
+  const comm = s.comm[rank]! >= 0 ? ` on ${names.comm(s.comm[rank]!)}` : '';
+  const call = `${s.ops[s.op[rank]!] ?? 'a call'}${site ? ` (${site})` : ''}${comm}`;
+  const waits = s.doing[rank] === Doing.Waits;
+  const whom = (s.needs[rank] ?? []).map((x) => x.rank);
+  const rest = !waits ? '' : whom.length > 0 ? ` for ${ranksInWords(whom)}` : ' for others';
+  const length = duration(Math.max(0, s.until[rank]! - s.since[rank]!));
+  return `rank ${rank} ${waits ? 'waits' : 'is'} in ${call}${rest} and never comes back: ${length}, to its end`;
+}
+
 export function processInWords(s: Snapshot, rank: number, names: Names): string {
   const doing = s.doing[rank]!;
   const since = duration(Math.max(0, s.time - s.since[rank]!));
+  if (s.open[rank]) return openInWords(s, rank, names);
   if (doing === Doing.Dead) return `rank ${rank} ${diesInWords(s, rank, since)} (${s.ends[rank]})`;
   if (doing === Doing.Outside) return `rank ${rank} is outside MPI for ${since}`;
   if (doing < Doing.NonBlocking || doing === Doing.Over) return `rank ${rank}: ${DOING[doing]}`;

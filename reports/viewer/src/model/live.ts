@@ -30,12 +30,22 @@ function sampleOf(x: Json): LiveSample {
 }
 
 export class LiveRun {
-  readonly samples: LiveSample[] = [];
   over = false;
+  private readonly all: LiveSample[] = [];
+  private held: LiveSample[] | null = null; // while the page pauses: those that there were
   private chosen = 0; // number of a sample; 0: the newest, whichever that is
 
+  /** That the page shows. */
+  get samples(): readonly LiveSample[] {
+    return this.held ?? this.all;
+  }
+
+  get pauses(): boolean {
+    return this.held !== null;
+  }
+
   get newest(): number {
-    return this.samples.at(-1)?.number ?? 0;
+    return this.all.at(-1)?.number ?? 0;
   }
 
   get follows(): boolean {
@@ -50,12 +60,12 @@ export class LiveRun {
 
   /** An answer of the server; how many samples of it are new. */
   take(summary: Json): number {
-    const before = this.samples.length;
+    const before = this.all.length;
     for (const x of list(summary, 'samples')) {
       const sample = sampleOf(x);
-      if (sample.number > this.newest) this.samples.push(sample);
+      if (sample.number > this.newest) this.all.push(sample);
     }
-    return this.samples.length - before;
+    return this.all.length - before;
   }
 
   /** Before the first samples have come it is that number all the same: an address may be read first. */
@@ -65,10 +75,13 @@ export class LiveRun {
 
   follow(): void {
     this.chosen = 0;
+    this.held = null;
   }
 
+  /** All that is shown stays as it is; what comes is kept. */
   pause(): void {
     this.chosen = this.newest;
+    this.held = [...this.all];
   }
 
   step(by: number): void {
@@ -154,7 +167,7 @@ export function sampleSheet(sample: Json): Sheet {
       const totals = list(thread, 'totals').filter((x): x is number[] => Array.isArray(x));
       const sum = (at: number) => totals.reduce((all, x) => all + (x[at] ?? 0), 0);
       const most = totals.reduce<number[]>((a, b) => ((b[2] ?? 0) > (a[2] ?? -1) ? b : a), []);
-      const perTick = (num(node, 'ns_per_tick') ?? 0) / 1e9;
+      const perTick = num(node, 'ns_per_tick');
       rows.push([
         num(rank, 'rank') ?? null,
         num(thread, 'thread') ?? 0,
@@ -162,7 +175,7 @@ export function sampleSheet(sample: Json): Sheet {
         str(rank, 'state'),
         inside ? str(inside, 'op') : null,
         sum(1),
-        (num(thread, 'mpi_ticks') ?? 0) * perTick,
+        perTick === undefined ? null : ((num(thread, 'mpi_ticks') ?? 0) * perTick) / 1e9,
         sum(3),
         most.length > 0 ? str(names[most[0]!], 'op') : null,
         most.length > 0 ? str(names[most[0]!], 'callsite') : null,

@@ -78,6 +78,7 @@ export interface Snapshot {
   collectives: Active[];
   alive: number[]; // communicators
   ends: string[]; // how ranks end, as the analysis says
+  open: boolean[]; // the call that it is in is one that it never comes back from
   unreturned: number[]; // ns that a rank was in the call that it never came back from, until it ended
   ops: string[];
 }

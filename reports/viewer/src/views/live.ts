@@ -31,7 +31,8 @@ function compare(a: Cell, b: Cell): number {
 
 class LivePage {
   private readonly run = new LiveRun();
-  private now: Json = null;
+  private now: Json = null; // as shown
+  private latest: Json = null; // as the server has it
   private sheet: Sheet = nowSheet(null);
   private sort = { key: 'rank', descending: false };
   private asked = 0; // number of the sample whose ranks are in the table; 0: now
@@ -89,6 +90,7 @@ class LivePage {
         h('span', {}, h('span', { class: 'key mpi' }), 'in MPI, all ranks'),
         h('span', {}, h('span', { class: 'key ready' }), 'ready to run, without a core'),
         h('span', {}, h('span', { class: 'key ramp' }), 'each rank: 0 to 100 % in MPI'),
+        h('span', {}, h('span', { class: 'key unknown' }), 'not known'),
       ),
       this.stage,
       this.words,
@@ -191,7 +193,7 @@ class LivePage {
       if (isFirst) this.readAddress();
       this.run.over = at(summary, 'over') === true;
       this.field.wholeFrom = num(summary, 'whole_from') ?? 1;
-      this.now = ((await liveNow()) as Json) ?? this.now;
+      this.latest = ((await liveNow()) as Json) ?? this.latest;
       this.update();
     } catch (error) {
       fail(error);
@@ -263,6 +265,7 @@ class LivePage {
   // ---- what is shown ----
 
   private update(): void {
+    if (!this.run.pauses) this.now = this.latest;
     this.head();
     this.describe();
     this.field.update();
@@ -327,7 +330,8 @@ class LivePage {
   }
 
   private async table(): Promise<void> {
-    const number = this.run.follows ? 0 : (this.run.shown?.number ?? 0);
+    const isNow = this.run.follows || (this.run.pauses && this.run.shown === this.run.samples.at(-1));
+    const number = isNow ? 0 : (this.run.shown?.number ?? 0);
     const isNew = number !== this.asked;
     if (number > 0 && !isNew) return;
     this.asked = number;

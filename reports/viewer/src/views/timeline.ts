@@ -18,7 +18,7 @@ import {
 } from '../draw/axis';
 import type { Frame } from '../draw/axis';
 import { describe } from '../draw/describe';
-import { h, paper } from '../draw/dom';
+import { h, paper, unknownPattern } from '../draw/dom';
 import type { Size } from '../draw/dom';
 import { legend } from '../draw/legend';
 import { Minimap } from '../draw/minimap';
@@ -511,20 +511,6 @@ function onCanvas(p: Picture): HTMLCanvasElement {
   const data = new ImageData(new Uint8ClampedArray(p.pixels.buffer as ArrayBuffer), p.width, p.height);
   canvas.getContext('2d')!.putImageData(data, 0, 0);
   return canvas;
-}
-
-function unknownPattern(g: CanvasRenderingContext2D, color: string): CanvasPattern {
-  const tile = document.createElement('canvas');
-  tile.width = tile.height = 6;
-  const t = tile.getContext('2d')!;
-  t.strokeStyle = color;
-  t.beginPath();
-  for (const shift of [-6, 0, 6]) {
-    t.moveTo(shift, 0);
-    t.lineTo(shift + 6, 6);
-  }
-  t.stroke();
-  return g.createPattern(tile, 'repeat')!;
 }
 
 const NO_CALLS = () =>

@@ -66,9 +66,22 @@ export function underPointer(trace: Trace, camera: Camera, x: number, y: number)
     const event = eventAt(chunks, ranks[0]!, time, (3 * (to - from)) / width, thread);
     if (event) return eventThing(trace, event);
   }
+  const open = onBar && ranks.length === 1 ? openAt(trace, ranks[0]!, time) : null;
+  if (open) return open;
   if (camera.showMessages && !onBar) return messageUnder(trace, camera, x, y);
   if (ranks.length > 1) return groupAt(trace, camera, ranks, time);
   return plan.detail === 'summary' && ranks.length === 1 ? sharesAt(trace, camera, ranks[0]!, time) : null;
+}
+
+/** A call that the rank never came back from. */
+function openAt(trace: Trace, rank: number, time: number): Shares | null {
+  const open = trace.opens.get(rank)?.find((x) => x.from <= time && time < x.to);
+  if (!open) return null;
+  const site = trace.callSites.get(open.site)?.place ?? '';
+  const rows: [string, string][] = [['lasts', `${duration(open.to - open.from)}, to the end of the rank`]];
+  if (site) rows.push(['at', site]);
+  if (open.waits) rows.push(['waits for', open.needs >= 0 ? `rank ${open.needs}` : 'others']);
+  return { kind: 'shares', title: `Rank ${rank} never comes back from ${open.op || 'a call'}`, rows };
 }
 
 function messageUnder(trace: Trace, camera: Camera, x: number, y: number): Thing | null {

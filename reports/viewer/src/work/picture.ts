@@ -201,6 +201,20 @@ export class Drawing {
     s.mark(Known.Outside, this.x(runtime), s.width + 1);
   }
 
+  /** Calls that nobody came back from: to the end of the rank. weight: of a rank in its row. */
+  private addOpen(s: Shares, ranks: number[], thread: number, weight: number): void {
+    if (isFiltering(this.camera.filter)) return;
+    for (const rank of ranks)
+      for (const open of this.trace.opens.get(rank) ?? []) {
+        if (thread >= 0 && open.thread !== thread) continue;
+        s.add(open.waits ? WAITING : open.class, this.x(open.from), this.x(open.to), weight);
+      }
+  }
+
+  private endOf(rank: number, recorded: number): number {
+    return (this.trace.opens.get(rank) ?? []).reduce((end, open) => Math.max(end, open.to), recorded);
+  }
+
   // ---- calls ----
 
   private drawEvents(raster: Raster, counts: { events: number; spans: number }): void {
@@ -219,13 +233,14 @@ export class Drawing {
     }
     const spans = this.spansByLane();
     const coarse = endsOf(trace);
-    const ended = (rank: number) => this.exactEnd(rank, coarse, runs);
+    const ended = (rank: number) => this.endOf(rank, this.exactEnd(rank, coarse, runs));
     this.eachLine((ranks, lane, y1, y2, s) => {
       const lanes = lane >= 0 ? [lane] : ranks.flatMap((rank) => this.lanesOf(rank));
       for (const at of lanes) {
         for (const run of runs.get(at) ?? []) counts.events += this.addRun(s, run, spans);
         counts.spans += this.addSpans(s, spans, at);
       }
+      this.addOpen(s, ranks, lane < 0 ? -1 : lane - trace.meta.firstLane[ranks[0]!]!, 1);
       s.addRows(lanes.length);
       this.markChunks(s, ranks);
       this.markEnds(s, ranks, ended);
@@ -365,7 +380,7 @@ export class Drawing {
     const byGroup = new Map<number, Entry[]>();
     for (const e of plan.entries) byGroup.set(e.group, [...(byGroup.get(e.group) ?? []), e]);
     const coarse = endsOf(trace);
-    const ended = (rank: number) => coarse?.[rank] ?? Infinity;
+    const ended = (rank: number) => this.endOf(rank, coarse?.[rank] ?? Infinity);
     this.eachLine((ranks, _, y1, y2, s) => {
       const units = new Set(ranks.map((rank) => Math.floor(rank / each)));
       for (const unit of units)
@@ -375,6 +390,7 @@ export class Drawing {
           if (!tile) s.mark(this.damageOf(e) ? Known.Damaged : Known.Loading, x1, x2);
           else addTile(s, tile, unit % tileRows, bins, x1, x2);
         }
+      this.addOpen(s, ranks, 0, 1 / each);
       s.addRows(units.size);
       this.markEnds(s, ranks, ended);
       s.seal();

@@ -3,6 +3,8 @@
 import { bytesOf } from '../decode/records';
 import { list, num, str } from '../model/analysis';
 import { NEVER, Step } from '../model/linear';
+import { diedBySelf } from '../model/open';
+import type { Open } from '../model/open';
 import { Doing } from '../model/snapshot';
 import type { Change, Snapshot, StatesQuery } from '../model/snapshot';
 import type { Trace } from '../model/trace';
@@ -35,11 +37,14 @@ const isIn = (w: Window, call: number, done: number) => call >= 0 && w.order.lef
 
 class Reader {
   private readonly members = new Map<number, number[]>();
+  readonly died: Set<number>;
 
   constructor(
     readonly trace: Trace,
     readonly cuts: Cuts,
-  ) {}
+  ) {
+    this.died = diedBySelf(trace.analysis);
+  }
 
   opOf(w: Window, call: number): string {
     const c = w.chunks[w.part[call]!]!;
@@ -105,6 +110,24 @@ class Reader {
 
 const DEAD = new Set(['aborted', 'lost']);
 
+/** In its last call for ever, for others or not: not dead, but ended there. A thread that waits before one that may not. */
+function putOpen(r: Reader, calls: readonly Open[], rank: number, out: Snapshot): void {
+  const open = calls.find((x) => x.waits) ?? calls[0]!;
+  out.doing[rank] = open.waits ? Doing.Waits : Doing.Blocking;
+  out.open[rank] = true;
+  out.op[rank] = Math.max(0, r.trace.meta.ops.indexOf(open.op));
+  out.class[rank] = open.class;
+  out.comm[rank] = open.comm;
+  out.site[rank] = open.site;
+  out.since[rank] = open.from;
+  out.until[rank] = open.to;
+  if (open.needs >= 0) out.needs[rank] = [{ rank: open.needs, there: false }];
+}
+
+function isLast(r: Reader, { w, done }: Place): boolean {
+  return r.cuts.isWhole && w.at + 1 >= r.cuts.spans.length && done >= w.order.count;
+}
+
 function arrays(ranks: number) {
   return {
     doing: new Uint8Array(ranks),
@@ -136,6 +159,9 @@ function putRank(r: Reader, place: Place, rank: number, out: Snapshot): void {
   if (!begun) return;
   const gone = ended && r.cuts.isWhole;
   const dies = DEAD.has(out.ends[rank] ?? '');
+  const calls = r.trace.opens.get(rank) ?? [];
+  const entered = calls.some((x) => x.from <= out.time) || isLast(r, place);
+  if (gone && entered && calls.length > 0 && !r.died.has(rank)) return putOpen(r, calls, rank, out);
   out.doing[rank] = gone ? (dies ? Doing.Dead : Doing.Over) : Doing.Outside;
   for (let lane = firstLane[rank]!; lane < firstLane[rank + 1]!; lane++) {
     const call = lastCall(w, lane, done);
@@ -245,6 +271,7 @@ function snapshot(r: Reader, { place, found, halted }: Arrived): Snapshot {
     collectives: [],
     alive: [],
     ends: list(trace.analysis, 'per_rank').map((x) => str(x, 'state')),
+    open: [],
     unreturned: list(trace.analysis, 'per_rank').map(
       (x) => 1e9 * ((num(x, 'unreturned_s') ?? 0) + (num(x, 'hung_s') ?? 0)),
     ),

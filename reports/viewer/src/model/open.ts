@@ -1,0 +1,46 @@
+// open.ts - calls that ranks never came back from: no events, but the analysis knows from when to when, and for whom. Pure.
+import { at, list, num, str } from './analysis';
+import type { Json } from './analysis';
+
+export interface Open {
+  thread: number;
+  op: string;
+  class: number;
+  site: number; // -1: not known
+  comm: number;
+  from: number; // ns
+  to: number;
+  waits: boolean; // for somebody who could not go on either
+  needs: number; // for that rank; -1: for any of several, or nobody knows
+}
+
+const ns = (x: Json, key: string) => (num(x, key) ?? NaN) * 1e9;
+
+/** By rank; only where their times are known. */
+export function opensOf(analysis: Json): Map<number, Open[]> {
+  const found = new Map<number, Open[]>();
+  for (const row of list(analysis, 'per_rank')) {
+    const calls = list(row, 'open')
+      .map((x) => ({
+        thread: num(x, 'thread') ?? 0,
+        op: str(x, 'op'),
+        class: Math.min(7, Math.max(1, num(x, 'class') ?? 7)),
+        site: num(x, 'callsite') ?? -1,
+        comm: num(x, 'communicator') ?? -1,
+        from: ns(x, 'from_s'),
+        to: ns(x, 'to_s'),
+        waits: at(x, 'waits') === true,
+        needs: num(x, 'needs') ?? -1,
+      }))
+      .filter((x) => x.to > x.from);
+    const rank = num(row, 'rank') ?? -1;
+    if (calls.length > 0 && rank >= 0) found.set(rank, calls);
+  }
+  return found;
+}
+
+/** Ranks that died by themselves. */
+export function diedBySelf(analysis: Json): Set<number> {
+  const rows = list(analysis, 'per_rank').filter((row) => at(row, 'died') === true);
+  return new Set(rows.map((row) => num(row, 'rank') ?? -1));
+}
