@@ -76,12 +76,13 @@ static int parse(int argc, char **argv, struct finish *f, bool *job_is_over, con
 			code = number("wait", optarg, 86400, &f->wait_s);
 		else if (c == 'b')
 			code = seconds("budget", optarg, &f->budget_s);
-		else if (c == 'g')
+		else if (c == 'g') {
 			code = seconds("give-way", optarg, &f->give_way_s);
-		else if (c == 'q')
+			f->unattended = true; /* it is a node's */
+		} else if (c == 'q')
 			f->queue = true;
 		else if (c == 'o')
-			*job_is_over = true;
+			*job_is_over = f->unattended = true;
 		else if (c == 'p')
 			*policy = optarg;
 		else

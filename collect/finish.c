@@ -291,7 +291,7 @@ static void ask_outcome(const struct finish *f, int dir_fd)
 {
 	char state[32], job[QUEUE_JOB_MAX];
 	if (!job_of(f->out, job) || faccessat(dir_fd, OUTCOME, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-	    !queue_outcome(job, state))
+	    !queue_outcome(job, f->unattended, state))
 		return;
 	int fd = openat(dir_fd, OUTCOME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)

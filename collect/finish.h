@@ -15,6 +15,7 @@ struct finish {
 	unsigned nodes;			/* how many traces to expect, 0 = unknown */
 	unsigned wait_s;		/* for traces that are not complete, and for another finisher */
 	double give_way_s; /* somebody else is expected to do it: begin when there is no report after so long */
+	bool unattended;   /* nobody waits for it */
 	bool queue;	   /* one that is left for later becomes a job */
 	double budget_s;   /* for the whole analysis: one that would take longer is left for later; 0: no bound */
 };

@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COMPLETING_MS 250	/* before the first question more; each doubles it */
+#define AGAIN_MS 250 /* before the first question more; each doubles it */
+#define AGAIN_MS_MAX 2000
 #define SBATCH_MS 3000		/* for the controller to answer */
 #define ANALYSIS_MEM "--mem=1G" /* 256 ranks need a third of it (docs/PERFORMANCE.md) */
 #define WAIT_FOR_OTHERS "60"	/* a finisher that is at it just now */
@@ -134,7 +135,8 @@ static void take_word(const char *text, const char *name, char ret_value[32])
 	snprintf(ret_value, 32, "%.*s", (int)(len < 31 ? len : 31), at != NULL ? at + strlen(name) : "");
 }
 
-/* 1: it ended so; 0: it runs, ended well, or cannot be asked; -EAGAIN: its nodes are being freed. */
+/* 1: it ended so; 0: it ended well, or cannot be asked; -EAGAIN: its nodes are being freed, or it runs, which a script
+ * may behind a step that failed, or for a moment until its srun knows. */
 static int ask_state(const char *job, char ret_state[32])
 {
 	static const char *const ends[] = {"FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED"};
@@ -149,13 +151,13 @@ static int ask_state(const char *job, char ret_state[32])
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (strcmp(ret_state, ends[i]) == 0)
 			return 1;
-	return strcmp(ret_state, "COMPLETING") == 0 ? -EAGAIN : 0;
+	return strcmp(ret_state, "COMPLETING") == 0 || strcmp(ret_state, "RUNNING") == 0 ? -EAGAIN : 0;
 }
 
-bool queue_outcome(const char *job, char ret_state[32])
+bool queue_outcome(const char *job, bool patient, char ret_state[32])
 {
 	int rc = ask_state(job, ret_state);
-	for (long ms = COMPLETING_MS; rc == -EAGAIN && ms <= 8 * COMPLETING_MS; ms *= 2) {
+	for (long ms = AGAIN_MS; patient && rc == -EAGAIN && ms <= AGAIN_MS_MAX; ms *= 2) {
 		nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 		rc = ask_state(job, ret_state);
 	}
