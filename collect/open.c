@@ -46,6 +46,15 @@ static uint32_t put_requests(uint64_t *w, const struct open_words *o)
 	return n;
 }
 
+/* Of Start. */
+static uint32_t put_group(uint64_t *w, uint32_t sig, const struct open_words *o)
+{
+	uint32_t n = open_kind(sig) == RMA_START && o->nrequests <= OPEN_GROUP_MAX ? o->nrequests : 0;
+	w[0] = sig_head((uint16_t)(sig & OPEN_OP), SIG_RMA, 0, n, 0, open_kind(sig));
+	memcpy(&w[5], o->requests, n * sizeof(w[0]));
+	return n;
+}
+
 /* How many. */
 static uint32_t put_words(uint64_t *w, uint32_t sig, const struct segfile *f, const struct open_words *o)
 {
@@ -76,10 +85,10 @@ static uint32_t put_words(uint64_t *w, uint32_t sig, const struct segfile *f, co
 	case SIG_COMM:
 		w[2] = sig_pair(comm, MPIC_NO_COMM);
 		return 3;
-	case SIG_RMA: /* the group of Start is not known */
+	case SIG_RMA:
 		w[2] = sig_pair((uint32_t)o->comm, peer_of(f, o->peer));
 		w[3] = sig_pair((uint32_t)o->tag, (uint32_t)o->recv_tag);
-		return 5;
+		return 5 + put_group(w, sig, o);
 	case SIG_COMPLETE:
 		return put_requests(w, o);
 	default: /* nothing but the operation is known */

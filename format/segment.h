@@ -101,8 +101,10 @@ static inline uint64_t started_word(uint64_t serial, uint32_t sig)
 }
 
 /* What more is known of it. Ranks and tags are the library's. Of RMA comm is the window's number, tag what is asserted,
- * recv_tag the type of the lock as in its signature. */
+ * recv_tag the type of the lock as in its signature; of Start as many words of its list as nrequests says lie in place
+ * of requests. */
 #define OPEN_REQUESTS_MAX 16u
+#define OPEN_GROUP_MAX (2 * OPEN_REQUESTS_MAX - 2)
 struct open_words {
 	uint64_t address;
 	uint64_t comm; /* handle */

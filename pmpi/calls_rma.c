@@ -10,12 +10,23 @@ void span_waits_window(const struct call_span *s, uint32_t op, enum sig_rma kind
 		       int assertion, int lock_type)
 {
 	struct open_words *w = stream_open_words(s->stream);
+	stream_define_op(s->stream, op);
 	s->stream->open.sig = open_by_name(op, SIG_RMA, kind);
 	w->address = s->address;
 	w->comm = win_find(win);
 	w->peer = target;
 	w->tag = assertion;
 	w->recv_tag = lock_type == MPI_LOCK_SHARED ? 1 : lock_type == MPI_LOCK_EXCLUSIVE ? 2 : 0;
+}
+
+void span_waits_start(const struct call_span *s, uint32_t op, MPI_Win win, MPI_Group group, int assertion)
+{
+	struct open_words *w = stream_open_words(s->stream);
+	uint64_t list[OPEN_GROUP_MAX + 1];
+	uint32_t n = group_words(group, list, OPEN_GROUP_MAX + 1);
+	span_waits_window(s, op, RMA_START, win, MPI_ANY_SOURCE, assertion, NO_LOCK);
+	w->nrequests = n <= OPEN_GROUP_MAX ? n : 0;
+	memcpy(w->requests, list, w->nrequests * sizeof(list[0]));
 }
 
 void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind, MPI_Win win,

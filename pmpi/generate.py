@@ -200,10 +200,12 @@ def waits_of(name, row, names):
     if kind == 'record_sendrecv':
         return 'span_waits_both(&s, OP_%s, %s, %s, %s, %s, %s);' % (name, args[0], args[1], args[2], args[5], args[6])
     if kind in ('record_epoch', 'record_epoch_group') and args[0] in WINDOW_WAITS:
-        target, lock = (args[2], args[4]) if kind == 'record_epoch' else ('MPI_ANY_SOURCE', 'NO_LOCK')
+        if kind == 'record_epoch_group':
+            return 'span_waits_start(&s, OP_%s, %s, %s, %s);' % (name, args[1], args[2], args[3])
+        target, lock = args[2], args[4]
         return 'span_waits_window(&s, OP_%s, %s, %s, %s, %s, %s);' % (name, args[0], args[1], target, args[3], lock)
     if kind == 'record_comm' and not name.startswith('MPI_Comm_spawn'):
-        return 'span_waits(&s, OP_%s, SIG_COMM, 0, %s, -1, 0);' % (name, args[0])
+        return 'span_waits_comm(&s, OP_%s, %s);' % (name, args[0])
     if args[0].startswith('COLL_'):
         root = 'root' if 'root' in args else '-1'
         return 'span_waits(&s, OP_%s, SIG_COLL, %s, %s, %s, 0);' % (name, args[0], args[1], root)

@@ -1,6 +1,12 @@
 /* record_handles.c - see record_handles.h. */
 #include "pmpi/record_handles.h"
 
+void span_waits_comm(const struct call_span *s, uint32_t op, MPI_Comm comm)
+{
+	stream_define_op(s->stream, op);
+	span_waits(s, op, SIG_COMM, 0, comm, -1, 0);
+}
+
 void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt)
 {
 	uint64_t w[3 + FRAMES_MAX];

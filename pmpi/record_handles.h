@@ -3,6 +3,9 @@
 
 #include "pmpi/record.h"
 
+/* For the agent, should the call never return: it makes a communicator of that one. */
+void span_waits_comm(const struct call_span *s, uint32_t op, MPI_Comm comm) HIDDEN;
+
 /* ---- communicators ---- */
 
 void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt) HIDDEN;

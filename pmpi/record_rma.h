@@ -21,10 +21,11 @@ void record_rma(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *r
 		   0)
 #define NO_LOCK (-1)
 
-/* For the agent, should the call never return. Of a group nothing is said: that of Start is known when it has returned.
- */
+/* For the agent, should the call never return. */
 void span_waits_window(const struct call_span *s, uint32_t op, enum sig_rma kind, MPI_Win win, int target,
 		       int assertion, int lock_type) HIDDEN;
+/* The same of Start: a group of more than OPEN_GROUP_MAX runs is not told. */
+void span_waits_start(const struct call_span *s, uint32_t op, MPI_Win win, MPI_Group group, int assertion) HIDDEN;
 /* Post and Start: who is in the group. */
 void record_epoch_group(struct call_span *s, uint32_t op, unsigned flags, MPI_Request *request, enum sig_rma kind,
 			MPI_Win win, MPI_Group group, int assertion) HIDDEN;

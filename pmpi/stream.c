@@ -270,7 +270,7 @@ void stream_no_room(void)
 		stream_mine->area->defs_missing++;
 }
 
-static void define_op(struct stream *s, uint32_t op)
+void stream_define_op(struct stream *s, uint32_t op)
 {
 	uint64_t bit = 1ull << (op % 64);
 	if (op / 64 >= 16 || (s->op_defined[op / 64] & bit) != 0)
@@ -295,7 +295,7 @@ static void define_blocking(struct stream *s)
 		OP_MPI_Finalize,   OP_MPI_Reduce_scatter, OP_MPI_Reduce_scatter_block,
 	};
 	for (size_t i = 0; s->thread == 0 && i < sizeof(ops) / sizeof(ops[0]); i++)
-		define_op(s, ops[i]);
+		stream_define_op(s, ops[i]);
 }
 
 /* One piece lies behind the other: whole pages. */
@@ -320,7 +320,7 @@ static bool define_sig(struct stream *s, uint32_t id, const uint64_t *words, uin
 	struct mpic_sig_head head = {id, n};
 	if (!totals_room(s, id))
 		return false;
-	define_op(s, (uint32_t)words[0] & 0xffff);
+	stream_define_op(s, (uint32_t)words[0] & 0xffff);
 	return stream_put_def(s, MPIC_DEF_SIG, &head, sizeof(head), words, n * 8);
 }
 

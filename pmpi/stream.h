@@ -95,6 +95,9 @@ struct stream {
 	} scratch[SCRATCH_USES];
 };
 
+/* Its name is among the definitions, whether or not a call of it ever returns. */
+void stream_define_op(struct stream *s, uint32_t op) HIDDEN;
+
 /* Beside the stream, in the same region. */
 INLINE struct open_words *stream_open_words(struct stream *s)
 {

@@ -80,15 +80,19 @@ static bool is_there(void *context, uint32_t rank, uint32_t thread)
 	return thread == 0 || t->open || t->has_system || !p->threads.at[0].has_system;
 }
 
+static bool is_heard(const struct live_rank *x)
+{
+	return x->state != LIVE_SILENT && x->process != NULL && x->process->threads.n > 0;
+}
+
 static int add_rank(struct snapshot *l, struct states_of *s, uint32_t rank)
 {
 	const struct live_rank *x = &l->ranks.at[rank];
 	if (has_left(l, x)) /* what it sent last may be under way until the next sample */
 		return states_ended(s, rank, x->still);
-	if (x->state == LIVE_SILENT || x->process == NULL || x->process->threads.n == 0)
+	if (!is_heard(x))
 		return 0;
-	int code = note_open(l, rank);
-	return code == 0 ? states_standing(s, rank, (uint32_t)x->process->threads.n, is_there, l) : code;
+	return states_standing(s, rank, (uint32_t)x->process->threads.n, is_there, l);
 }
 
 /* ---- who waits for those outside of MPI ---- */
@@ -139,6 +143,8 @@ int snapshot_waits(struct snapshot *l)
 	for (uint32_t r = 0; r < l->step.nranks; r++)
 		l->ranks.at[r].still &= stood_then(l, &l->ranks.at[r], l->ranks.at[r].since_s);
 	int code = states_of_step(&l->step, &from, &l->states);
+	for (uint32_t r = 0; r < l->step.nranks && code == 0; r++) /* of all, before one is judged by others */
+		code = is_heard(&l->ranks.at[r]) ? note_open(l, r) : 0;
 	for (uint32_t r = 0; r < l->step.nranks && code == 0; r++)
 		code = add_rank(l, &l->states, r);
 	if (code == 0)

@@ -24,9 +24,12 @@ static uint32_t read_words(const cJSON *item, uint64_t *words)
 
 static int add_open(struct process *p, uint32_t thread, uint32_t sig, int64_t enter)
 {
-	return vec_push(
-		&p->open,
-		(struct open_sig){.thread = thread, .sig = sig, .enter_ns = enter, .since_s = NAN, .needs = NONE});
+	return vec_push(&p->open, (struct open_sig){.thread = thread,
+						    .sig = sig,
+						    .enter_ns = enter,
+						    .since_s = NAN,
+						    .served_s = NAN,
+						    .needs = NONE});
 }
 
 static int open_words(struct process *p, uint32_t thread, int64_t enter, const uint64_t *words, uint32_t n)
@@ -104,6 +107,8 @@ int open_note_sample(struct process *p, struct open_sig *o, const struct live_no
 	o->stands = t->still > 0;
 	o->held_up = t->held_up;
 	o->since_s = n->ns_per_tick > 0 ? (double)t->age_ticks * n->ns_per_tick / 1e9 : NAN;
+	if (t->served_tick > 0)
+		o->served_s = o->since_s - (double)(n->tick - t->served_tick) * n->ns_per_tick / 1e9;
 	o->next_serial = t->next_serial;
 	o->first_started = (uint32_t)p->started.n;
 	o->nstarted = t->nstarted;

@@ -104,6 +104,8 @@ static int add_to_thread(struct live_node *live, struct live_thread *t, const st
 		t->has_system = true;
 		t->system = item->system;
 		t->held_up = replay_holds_up(t, live);
+		if (!t->held_up && t->known_before)
+			t->served_tick = live->tick - live->interval_ticks;
 		t->cpu_ns += item->system.cpu_ns;
 		t->wait_ns += item->system.wait_ns;
 		return 0;

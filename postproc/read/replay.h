@@ -23,6 +23,7 @@ struct live_thread {
 	int64_t active_ns; /* realtime of the last sample in or before which it was inside of MPI */
 	bool has_system;
 	bool held_up;		       /* as of the last sample that had system: what came it may not have taken yet */
+	uint64_t served_tick;	       /* when the last interval began in which it was not held up; 0: none did */
 	struct mpic_system system;     /* of the last interval */
 	uint64_t cpu_ns, wait_ns;      /* as in system, since merge.c handed them on */
 	struct mpic_counters counters; /* the last that came; user_ns 0: none did */

@@ -131,6 +131,7 @@ struct open_sig {
 	bool sampled;			  /* only the last sample tells of it: it may have returned since */
 	bool stands;			  /* the last two samples saw it: whatever was under way had come */
 	bool held_up;			  /* but the thread had no processor to take it */
+	double served_s;		  /* from when it was so old on it had a processor once more; NAN: not known */
 	double since_s;			  /* as of the last sample; NAN: not known */
 	uint64_t next_serial;		  /* of the thread's requests */
 	uint32_t first_started, nstarted; /* in process.started: by which signature of the file, the newest first */

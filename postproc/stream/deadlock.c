@@ -204,9 +204,25 @@ static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, bool 
 		return states_ended(x, rank, stood(s, p->finalize_enter_ns, p));
 	if (exits_by_itself(p) || p->open.n == 0)
 		return 0;
-	for (size_t i = 0; i < p->open.n; i++)
-		p->open.at[i].stands = stood(s, p->open.at[i].enter_ns, p);
 	return states_standing(x, rank, (uint32_t)p->threads.n, NULL, NULL);
+}
+
+/* Of all, before one is judged by others. Who was held up at the last sample, but not in one since all stand, has taken
+ * what had come. */
+static void note_standing(struct step *s)
+{
+	int64_t last_ns = 0;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->open.n; i++)
+			if (s->ranks[r]->open.at[i].enter_ns > last_ns)
+				last_ns = s->ranks[r]->open.at[i].enter_ns;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->open.n; i++) {
+			struct open_sig *o = &s->ranks[r]->open.at[i];
+			o->stands = stood(s, o->enter_ns, s->ranks[r]);
+			if (o->served_s >= 0 && (double)o->enter_ns + o->served_s * 1e9 >= (double)last_ns)
+				o->held_up = false;
+		}
 }
 
 static bool all_whole(const struct step *s)
@@ -325,6 +341,8 @@ static int find(struct stream *st, bool exact, bool deaths)
 	struct graph g = {0};
 	struct cores cores = {0};
 	int code = states_of_step(st->step, &from, &x), n = 0;
+	if (!exact)
+		note_standing(st->step);
 	for (uint32_t r = 0; r < st->step->nranks && code == 0; r++)
 		code = exact ? add_rank(st, &x, r, deaths) : add_sampled(st->step, &x, r, deaths);
 	if (code == 0)

@@ -71,7 +71,7 @@ class Terminal:
     def whole(self):
         """The same, of any width."""
         pages = self.text.split('\033[H\033[J')
-        return pages[-2] if len(pages) > 2 and 'rank 0' in pages[-2] else ''
+        return pages[-2] if len(pages) > 2 and 'rank ' in pages[-2] else ''
 
     def type(self, keys):
         self.text = ''

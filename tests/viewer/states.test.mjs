@@ -329,11 +329,11 @@ test('who never comes back from a call is in it to its end, and waits for whom t
   const names = { comm: () => 'MPI_COMM_WORLD', site: () => 'x.c:3' };
   assert.equal(
     processInWords(open, 0, names),
-    'rank 0 waits in MPI_Recv (x.c:3) on MPI_COMM_WORLD for rank 2 and never comes back: 24.1 s, to its end',
+    'rank 0 waits in MPI_Recv (x.c:3) on MPI_COMM_WORLD for rank 2 and never comes back: 24.10 s, to its end',
   );
   assert.equal(
     processInWords({ ...open, doing: [DOING.indexOf('in a call that may wait')], comm: [-1] }, 0, names),
-    'rank 0 is in MPI_Recv (x.c:3) and never comes back: 24.1 s, to its end',
+    'rank 0 is in MPI_Recv (x.c:3) and never comes back: 24.10 s, to its end',
   );
 });
 
