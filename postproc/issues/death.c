@@ -14,21 +14,11 @@
 
 /* ---- who was first ---- */
 
-/* A timer that it had set itself, for whatever it waited: nobody ends others by one. */
-static bool by_timer(const struct process *p)
-{
-	static const int timers[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU};
-	for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
-		if (p->have_exit && WIFSIGNALED(p->exit_status) && WTERMSIG(p->exit_status) == timers[i])
-			return true;
-	return false;
-}
-
 /* Who died by itself before who was ended by a timer, and both before who was ended by others: a launcher may hear of
  * them in any order. Then by time; then as it was told. */
 static bool is_before(const struct process *a, const struct process *b)
 {
-	int own_a = exits_by_itself(a) ? 2 : by_timer(a), own_b = exits_by_itself(b) ? 2 : by_timer(b);
+	int own_a = exits_by_itself(a) ? 2 : exits_by_timer(a), own_b = exits_by_itself(b) ? 2 : exits_by_timer(b);
 	if (own_a != own_b)
 		return own_a > own_b;
 	if (a->have_exit != b->have_exit)
@@ -65,7 +55,7 @@ static bool is_to_blame(const struct step *s, uint32_t rank)
 {
 	static const int polite[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 	const struct process *p = s->ranks[rank];
-	if (exits_by_itself(p) || by_timer(p) || p->finalized)
+	if (exits_by_itself(p) || exits_by_timer(p) || p->finalized)
 		return true;
 	bool alone = signal_of(p) != 0 && !outcome_is_stop(&s->outcome);
 	for (size_t i = 0; i < sizeof(polite) / sizeof(polite[0]); i++)

@@ -87,3 +87,13 @@ bool exits_by_itself(const struct process *p)
 		return false;
 	return p->aborted || (p->have_exit && (WIFEXITED(p->exit_status) || is_own(WTERMSIG(p->exit_status))));
 }
+
+/* A timer that it had set itself, for whatever it waited: nobody ends others by one. */
+bool exits_by_timer(const struct process *p)
+{
+	static const int timers[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU};
+	for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
+		if (p->have_exit && WIFSIGNALED(p->exit_status) && WTERMSIG(p->exit_status) == timers[i])
+			return true;
+	return false;
+}

@@ -8,5 +8,7 @@ int exits_read(struct step *s);
 /* By something it did: a signal that the processor or the process itself raised, MPI_Abort, or its exit; not by a
  * signal that others send to end it. Only of those that did not come to MPI_Finalize. */
 bool exits_by_itself(const struct process *p);
+/* By a timer that it had set itself. */
+bool exits_by_timer(const struct process *p);
 /* It ended without MPI_Finalize. */
 bool exits_early(const struct process *p);

@@ -42,6 +42,11 @@ static bool has_ended(const struct step *s, const struct process *p)
 	return ended;
 }
 
+static bool died(const struct process *p)
+{
+	return exits_by_itself(p) || exits_by_timer(p);
+}
+
 /* ---- messages and requests ---- */
 
 static const char *op_of(const struct step *s, const struct sig *sig)
@@ -168,7 +173,7 @@ static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank,
 	const struct process *p = st->step->ranks[rank];
 	if (p == NULL || !is_whole(p))
 		return 0;
-	bool ended = has_ended(st->step, p) || (deaths && exits_by_itself(p));
+	bool ended = has_ended(st->step, p) || (deaths && died(p));
 	if (!ended && (exits_by_itself(p) || p->open.n == 0))
 		return 0;
 	int code = count(st, x, rank);
@@ -198,7 +203,7 @@ static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, bool 
 	struct process *p = s->ranks[rank];
 	if (p == NULL)
 		return 0;
-	if (deaths && exits_by_itself(p))
+	if (deaths && died(p))
 		return states_ended(x, rank, true);
 	if (has_ended(s, p))
 		return states_ended(x, rank, stood(s, p->finalize_enter_ns, p));
@@ -328,7 +333,7 @@ static bool any_open(const struct step *s)
 /* Who waits for one that died by itself: no deadlock, but it is known for whom. */
 static bool is_of_a_death(const struct step *s, const struct core *c)
 {
-	return c->over != STATE_NONE && s->ranks[c->over] != NULL && exits_by_itself(s->ranks[c->over]);
+	return c->over != STATE_NONE && s->ranks[c->over] != NULL && died(s->ranks[c->over]);
 }
 
 /* exact: by all events; else by samples. deaths: who died by itself is over, else it could have gone on. Returns if
@@ -365,7 +370,7 @@ static int find(struct stream *st, bool exact, bool deaths)
 static bool any_died(const struct step *s)
 {
 	for (uint32_t r = 0; r < s->nranks; r++)
-		if (s->ranks[r] != NULL && exits_by_itself(s->ranks[r]))
+		if (s->ranks[r] != NULL && died(s->ranks[r]))
 			return true;
 	return false;
 }
