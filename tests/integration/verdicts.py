@@ -113,7 +113,8 @@ def many_threads(t, who, place, _program):
     a = run(place, place.compile('many_threads.c', '-pthread'), str(threads), 2)
     first = a['issues'][0] if a['issues'] else {}
     t.equal(who + '%d threads are too many: that is the cause' % (2 * threads), first.get('issue'), 'oversubscription')
-    t.check(who + 'they want as many processors as they are, about', first and 0.5 * 8 < first['metric']['value'] < 1.1 * 8, first)
+    t.check(who + 'they want more processors than there are, at most as many as they are', # libraries let some of them wait asleep
+            first and 1.25 <= first['metric']['value'] < 1.1 * 8, first)
     t.check(who + 'and say so', 'Threads of 2 ranks' in a['verdict'], a['verdict'])
 
 
