@@ -47,8 +47,8 @@ static void take_memory(void)
 	}
 }
 
-/* So that what comes is seen to come: 1 MiB in 40 ms. */
-/* Without end it is slower before 200 MiB are there: an agent on a busy machine sees it come. */
+/* So that what comes is seen to come: 1 MiB in 40 ms; without end slower before 200 MiB are there, for the agent of a
+ * busy machine as well. */
 static void grow(long mib, const char *until)
 {
 	for (long i = 0; mib == 0 || i < mib; i++) {
