@@ -557,7 +557,7 @@ static void put_part(struct large *x, const struct states *part)
 }
 
 /* What is true of the parts is true of them together. */
-Test(state_graph, says_of_ten_thousand_ranks_what_the_definition_says_of_their_parts, .timeout = 600)
+Test(state_graph, says_of_ten_thousand_ranks_what_the_definition_says_of_their_parts)
 {
 	struct large *x = calloc(1, sizeof(*x));
 	struct found f;
