@@ -123,18 +123,19 @@ static void add_node(const struct analysis *a, uint32_t node, struct crowd *c, s
 	const cJSON *hw = cJSON_GetObjectItemCaseSensitive(n->meta, "topology");
 	uint32_t ranks;
 	bool threads;
-	double pus = json_number_or(hw, "pus", 0), wanted = wanted_on(a, node, &ranks, &threads), ready_ns = 0;
-	if (pus < 1 || wanted / pus <= (threads ? THREADS_CROWD : 1))
+	double pus = json_number_or(hw, "pus", 0), wanted = wanted_on(a, node, &ranks, &threads), known_ns = 0;
+	if (pus < 1 || (ranks <= pus && wanted <= THREADS_CROWD * pus))
 		return;
 	c->nodes++;
 	c->shared_ns += a->longest_region_ns * (wanted - pus);
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == node) {
 			issue_add_another_rank(f, r);
-			ready_ns += process_ready_ns(a->step->ranks[r]);
+			double ready_ns = process_ready_ns(a->step->ranks[r]);
+			c->ready_ns += ready_ns;
+			known_ns += isnan(ready_ns) ? 0 : ready_ns; /* not of one that died */
 		}
-	c->ready_ns += ready_ns;
-	f->loss_s += threads ? ready_ns / 1e9 : lost_on(a, node, wanted / pus);
+	f->loss_s += threads ? known_ns / 1e9 : lost_on(a, node, wanted / pus);
 	if (wanted / pus <= f->value)
 		return;
 	f->value = wanted / pus;
