@@ -231,6 +231,15 @@ static const char *reason_name(uint64_t reason)
 	return reason < sizeof(names) / sizeof(names[0]) ? names[reason] : "unknown";
 }
 
+/* If all that had the number were asked. */
+static void add_processor(cJSON *one, const struct thread_area *a)
+{
+	if (a->counted_before + (atomic_load(&a->counted) != THREAD_UNCOUNTED) < a->threads_before + 1)
+		return;
+	cJSON_AddNumberToObject(one, "running_ns", (double)(a->running_before_ns + atomic_load(&a->running_ns)));
+	cJSON_AddNumberToObject(one, "ready_ns", (double)(a->ready_before_ns + atomic_load(&a->ready_ns)));
+}
+
 static cJSON *threads_of(const struct process *p)
 {
 	cJSON *list = cJSON_CreateArray();
@@ -250,6 +259,7 @@ static cJSON *threads_of(const struct process *p)
 			cJSON_AddNumberToObject(one, "threads_before", t->area->threads_before);
 			cJSON_AddNumberToObject(one, "unused_ticks", (double)t->area->unused_ticks);
 		}
+		add_processor(one, t->area);
 		bool ours = t->area->dropped > 0 &&
 			    (t->area->lost == 0 || t->area->dropped_from_tick < t->area->lost_from_tick);
 		add_tick(one, "lost_from_tick", ours ? t->area->dropped_from_tick : t->area->lost_from_tick);
@@ -317,9 +327,6 @@ static void add_progress(cJSON *json, const struct process *p)
 	if (p->gone_tick != 0)
 		add_tick(json, "gone_tick", p->gone_tick);
 	add_tick(json, "finalize_enter_tick", p->file->finalize_enter_tick);
-	if (p->file->ready_init_ns >= 0 && p->file->ready_finalize_ns >= p->file->ready_init_ns)
-		cJSON_AddNumberToObject(json, "processor_wait_ns",
-					(double)(p->file->ready_finalize_ns - p->file->ready_init_ns));
 	if (counters_absent() != NULL)
 		cJSON_AddStringToObject(json, "counters_absent", counters_absent());
 	cJSON_AddNumberToObject(json, "calls_outside", (double)atomic_load(&p->file->calls_outside));

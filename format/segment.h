@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 10
+#define SEGFILE_VERSION 11
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -146,9 +146,6 @@ struct segfile {
 	uint32_t overhead_ps; /* added per call, measured at start */
 	uint64_t start_tick, init_exit_tick, finalize_enter_tick, end_tick;
 	struct tick_sample clock_start, clock_end;
-	/* How long the thread that initialised MPI was ready to run and had no processor until MPI_Init returned, and
-	 * until MPI_Finalize began: /proc/PID/schedstat, second field. Negative: not known. */
-	int64_t ready_init_ns, ready_finalize_ns;
 	int32_t cpu; /* where MPI_Init ran */
 	int32_t appnum;
 	char exe[4096];
@@ -189,6 +186,8 @@ struct pending_polls {
 	uint64_t enter_tick, exit_tick, previous_exit_tick;
 };
 
+enum thread_counted { THREAD_UNCOUNTED = 0, THREAD_COUNTED, THREAD_COUNTED_AT_END };
+
 struct thread_area {
 	uint64_t calls;	 /* seen at the interface */
 	uint64_t events; /* recorded one by one */
@@ -206,6 +205,12 @@ struct thread_area {
 	uint32_t tid;		 /* of the kernel: /proc/PID/task/TID; of the thread that has the area now */
 	uint32_t threads_before; /* that had it, one after the other, and have ended */
 	uint64_t unused_ticks;	 /* from the last call of each of them to the first of the next */
+	/* What the kernel counted of who has it now, when it ended or MPI_Finalize began, and of those before; without
+	 * what the thread that initialised MPI had behind it when MPI_Init returned. */
+	_Atomic int64_t running_ns, ready_ns; /* on a processor; ready to run, and on none */
+	int64_t running_from_ns, ready_from_ns, running_before_ns, ready_before_ns;
+	_Atomic uint32_t counted; /* enum thread_counted */
+	uint32_t counted_before;  /* threads */
 	struct open_words open;
 };
 

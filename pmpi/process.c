@@ -2,7 +2,9 @@
 #include "pmpi/process.h"
 
 #include "pmpi/modules.h"
+#include "pmpi/processor.h"
 #include "pmpi/redact.h"
+#include "pmpi/slurp.h"
 #include "pmpi/transport.h"
 
 #include <dlfcn.h>
@@ -18,16 +20,6 @@
 
 #define CALIBRATION_CALLS 64
 #define CALIBRATION_ROUNDS 8 /* the quickest counts: the first ones warm up, and others may be interrupted */
-
-static size_t slurp(const char *path, char *to, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, to, cap - 1) : 0;
-	if (fd >= 0)
-		close(fd);
-	to[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
-}
 
 /* Into the segment file, and how much more there would be. */
 static void read_argv(void)
@@ -51,16 +43,6 @@ static uint64_t start_time(void)
 	for (int field = 2; p != NULL && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	return p != NULL ? strtoull(p, NULL, 10) : 0;
-}
-
-/* How long this thread was ready to run without a processor, since it began; negative: the kernel does not say
- * (Documentation/scheduler/sched-stats.rst). */
-static int64_t ready_ns(void)
-{
-	char text[128];
-	unsigned long long running, ready;
-	slurp("/proc/thread-self/schedstat", text, sizeof(text));
-	return sscanf(text, "%llu %llu", &running, &ready) == 2 ? (int64_t)ready : -1;
 }
 
 static void list_cpus(char *to, size_t cap)
@@ -117,7 +99,6 @@ static void describe(void)
 	segfile->process_start = start_time();
 	segfile->ticks_are_tsc = tick_is_tsc;
 	segfile->rank = segfile->size = -1;
-	segfile->ready_init_ns = segfile->ready_finalize_ns = -1;
 	segfile->start_tick = tick_now();
 	segfile->clock_start = tick_sample();
 	segfile->cpu = sched_getcpu();
@@ -237,7 +218,7 @@ static bool entered(int rc, uint64_t exit_tick)
 		return true;
 	segfile->init_exit_tick = exit_tick;
 	segfile->calls_before_init = calls_before_init;
-	segfile->ready_init_ns = ready_ns();
+	processor_begin(stream_mine->area);
 	pmpi.MPI_Get_library_version(library, &len);
 	snprintf(segfile->library, sizeof(segfile->library), "%.*s", (int)strcspn(library, ",\n"), library);
 	for (char *c = segfile->library; (c = strpbrk(c, "\t")) != NULL;)
@@ -315,7 +296,7 @@ void process_finalizing(void)
 	int saved = errno;
 	if (stream_mine == NULL)
 		return;
-	segfile->ready_finalize_ns = ready_ns();
+	streams_each(processor_note);
 	segfile->finalize_enter_tick = tick_now();
 	errno = saved;
 }

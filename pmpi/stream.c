@@ -4,6 +4,7 @@
 #include "format/mpic.h"
 #include "format/mpic_defs.h"
 #include "pmpi/op_names.h"
+#include "pmpi/processor.h"
 #include "pmpi/segfile.h"
 
 #include <errno.h>
@@ -519,6 +520,10 @@ static void go_on(struct stream *s)
 		stream_control(s, true);
 	s->area->threads_before++;
 	s->area->unused_ticks += now - s->previous_exit;
+	s->area->running_before_ns += atomic_exchange(&s->area->running_ns, 0);
+	s->area->ready_before_ns += atomic_exchange(&s->area->ready_ns, 0);
+	s->area->counted_before += atomic_exchange(&s->area->counted, THREAD_UNCOUNTED) != THREAD_UNCOUNTED;
+	s->area->running_from_ns = s->area->ready_from_ns = 0;
 }
 
 static struct stream *take_lane(struct lane *l, uint32_t thread, uint32_t tid)
@@ -597,11 +602,20 @@ struct stream *stream_attach(void)
 	}
 	int saved = errno;
 	struct stream *s = find_lane((uint32_t)syscall(SYS_gettid));
-	errno = saved;
 	uint32_t n = s != NULL ? 0 : atomic_load_explicit(&in_vain, memory_order_relaxed) + 1;
 	atomic_store_explicit(&in_vain, n < IN_VAIN_MAX ? n : IN_VAIN_MAX, memory_order_relaxed);
 	atomic_store_explicit(&skip, n > 0 ? 1u << (n < IN_VAIN_MAX ? n : IN_VAIN_MAX) : 0, memory_order_relaxed);
-	if (s != NULL)
+	if (s != NULL) {
 		stream_mine = s;
+		processor_watch();
+	}
+	errno = saved;
 	return s;
+}
+
+void streams_each(void (*visit)(struct thread_area *area))
+{
+	for (uint32_t i = 0; i < LANES_MAX; i++)
+		if (lanes[i].whole && !has_ended(atomic_load(&lanes[i].owner)))
+			visit(lanes[i].area);
 }

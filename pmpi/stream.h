@@ -117,6 +117,8 @@ extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised o
 
 /* This thread's stream, made on first use; NULL when tracing is off. */
 struct stream *stream_attach(void) HIDDEN COLD;
+/* Of each thread that has one and is still there. */
+void streams_each(void (*visit)(struct thread_area *area)) HIDDEN COLD;
 
 /* Find or add; hash is sig_hash(). Returns the id of the signature. *ret_literal = its words must go with the
  * event: the dictionary is full, or a message is the first of its kind and may be the only one. The call site of a

@@ -159,9 +159,11 @@ void open_forget(struct process *p, uint32_t thread, int64_t at_ns)
 	p->open.n = left;
 }
 
-/* What the kernel counted of threads, from the first sample that saw each to the last. */
+/* Of one that was killed: what the kernel counted of threads from the first sample that saw each to the last. */
 static void note_processors(struct process *p, const struct live_process *known)
 {
+	if (!isnan(p->running_ns + p->ready_ns))
+		return;
 	double running_ns = 0, ready_ns = 0;
 	uint32_t seen = 0;
 	for (uint32_t i = 0; i < known->threads.n; i++) {
@@ -180,7 +182,7 @@ static bool any_asks(const struct step *s, uint32_t node)
 {
 	for (size_t i = 0; i < s->processes.n; i++) {
 		const struct process *p = s->processes.at[i];
-		if (p->node == node && (p->open.n > 0 || p->threads.n > 1 || was_cut(s, p)))
+		if (p->node == node && (p->open.n > 0 || (p->threads.n > 1 && isnan(p->running_ns)) || was_cut(s, p)))
 			return true;
 	}
 	return false;

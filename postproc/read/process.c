@@ -55,11 +55,26 @@ static int read_thread_meta(struct process *p, const cJSON *meta)
 		t->slow_calls = (uint64_t)fmax(0, json_number_or(item, "slow_calls", 0));
 		t->slow_ticks = (uint64_t)fmax(0, json_number_or(item, "slow_ticks", 0));
 		t->unused_ticks = (uint64_t)fmax(0, json_number_or(item, "unused_ticks", 0));
+		t->running_ns = json_number_or(item, "running_ns", NAN);
+		t->ready_ns = json_number_or(item, "ready_ns", NAN);
 		t->lost_from_ns = json_tick(item, "lost_from_tick");
 		t->why_lost = why_lost(json_text(item, "lost_reason", ""));
 		t->totals_wanted = strcmp(json_text(item, "lost_reason", ""), "profile_mode") == 0;
 	}
 	return 0;
+}
+
+/* Thread 0 is the one that initialised MPI. */
+static void add_processors(struct process *p)
+{
+	p->processor_wait_ns = p->threads.n > 0 ? p->threads.at[0].ready_ns : NAN;
+	if (p->threads.n < 2)
+		return;
+	p->running_ns = p->ready_ns = 0;
+	for (size_t i = 0; i < p->threads.n; i++) {
+		p->running_ns += p->threads.at[i].running_ns;
+		p->ready_ns += p->threads.at[i].ready_ns;
+	}
 }
 
 static int read_meta(struct process *p, const cJSON *meta)
@@ -72,16 +87,16 @@ static int read_meta(struct process *p, const cJSON *meta)
 	p->aborted = strcmp(state, "aborted") == 0;
 	p->lost = strcmp(state, "lost") == 0;
 	p->overhead_ns = json_number_or(meta, "overhead_ns", NAN);
-	p->processor_wait_ns = json_number_or(meta, "processor_wait_ns", NAN);
-	if (p->processor_wait_ns < 0)
-		p->processor_wait_ns = NAN;
 	p->cpu = (int)json_int(meta, "cpu", -1);
 	p->library = copy_text(meta, "library");
 	p->cpus = copy_text(meta, "cpus");
 	read_times(p, meta);
 	if (p->library == NULL || p->cpus == NULL)
 		return -ENOMEM;
-	return read_thread_meta(p, meta);
+	int code = read_thread_meta(p, meta);
+	if (code == 0)
+		add_processors(p);
+	return code;
 }
 
 /* What the METAs of the process that parse say together, the newest first. */

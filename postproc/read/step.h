@@ -82,20 +82,21 @@ struct object {
 /* How one thread of a process was recorded. */
 struct thread {
 	uint64_t events, calls, lost;
-	const char *why_lost;	   /* words for people, or NULL */
-	bool totals_wanted;	   /* single events are not there because nobody wanted them */
-	int64_t lost_from_ns;	   /* as event times; TIME_ABSENT: nothing was lost */
-	bool gap;		   /* a block in the middle is missing: events after it were dropped */
-	uint64_t left_out;	   /* events after the gap */
-	uint64_t written;	   /* events in the file, as its writer says; 0 = it does not say */
-	uint64_t read;		   /* of them, those that could be decoded */
-	uint64_t behind;	   /* calls that only the totals have */
-	uint64_t defs_missing;	   /* definitions that the tracer had no room for */
-	uint64_t slow_calls;	   /* recorded on a slow path: a new signature, datatype or communicator */
-	uint64_t slow_ticks;	   /* spent there, after the calls */
-	uint64_t unused_ticks;	   /* between threads that had the same number, one after the other */
-	uint32_t last_sig;	   /* of its last event, an index in process.sigs plus 1; 0: it has none */
-	VEC(uint32_t) sig_of;	   /* signature id of the file -> index in process.sigs plus 1 */
+	const char *why_lost;	     /* words for people, or NULL */
+	bool totals_wanted;	     /* single events are not there because nobody wanted them */
+	int64_t lost_from_ns;	     /* as event times; TIME_ABSENT: nothing was lost */
+	bool gap;		     /* a block in the middle is missing: events after it were dropped */
+	uint64_t left_out;	     /* events after the gap */
+	uint64_t written;	     /* events in the file, as its writer says; 0 = it does not say */
+	uint64_t read;		     /* of them, those that could be decoded */
+	uint64_t behind;	     /* calls that only the totals have */
+	uint64_t defs_missing;	     /* definitions that the tracer had no room for */
+	uint64_t slow_calls;	     /* recorded on a slow path: a new signature, datatype or communicator */
+	uint64_t slow_ticks;	     /* spent there, after the calls */
+	uint64_t unused_ticks;	     /* between threads that had the same number, one after the other */
+	double running_ns, ready_ns; /* of all that had it: on a processor, and ready without one; NaN: not known */
+	uint32_t last_sig;	     /* of its last event, an index in process.sigs plus 1; 0: it has none */
+	VEC(uint32_t) sig_of;	     /* signature id of the file -> index in process.sigs plus 1 */
 	VEC(uint32_t) literals;	   /* indices in process.sigs of the events that carry their own signature, in order */
 	uint32_t undefined;	   /* the same of all events of which the definition is missing */
 	bool progress;		   /* polls for others: see stream/threads.h */
@@ -164,8 +165,8 @@ struct process {
 	double ns_per_tick;
 	double overhead_ns;		  /* estimated, per call; NaN: not known */
 	double processor_wait_ns;	  /* ready without a processor, of the thread of MPI_Init; NaN: not known */
-	double running_ns, ready_ns;	  /* of all threads that call MPI, where they are several, by samples: on a
-					   * processor, and ready without one; NaN: not known */
+	double running_ns, ready_ns;	  /* of all threads that call MPI, where they are several: on a processor, and
+					   * ready without one; NaN: not known */
 	int64_t first_ns, last_ns;	  /* of its events; TIME_ABSENT: it has none */
 	uint64_t *calls_in;		  /* calls of thread 0 by time window */
 	struct last_barrier last_barrier; /* start_ns INT64_MIN: none */

@@ -5,11 +5,13 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static int value;
@@ -77,7 +79,37 @@ Test(process, says_when_it_began_and_which_processors_it_may_use)
 	cr_expect_str_eq(f->cpus, cpus);
 	cr_expect(f->start_tick <= f->init_exit_tick && f->init_exit_tick <= f->finalize_enter_tick &&
 		  f->finalize_enter_tick <= f->end_tick);
-	cr_expect_geq(f->ready_finalize_ns, f->ready_init_ns);
+}
+
+static void *burn_and_send(void *unused)
+{
+	struct timespec now = {0};
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while (now.tv_nsec < 50000000);
+	send(1);
+	return unused;
+}
+
+/* One that has ended, the next at the same place, and the one that calls MPI_Finalize. */
+Test(process, says_how_long_each_thread_ran)
+{
+	pthread_t thread;
+	traced_begin(MPI_THREAD_MULTIPLE);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(pthread_create(&thread, NULL, burn_and_send, NULL), 0);
+		pthread_join(thread, NULL);
+	}
+	const struct traced *t = traced_end();
+	const struct thread_area *main = t->areas[0], *others = t->areas[1];
+	cr_expect_eq(main->counted, THREAD_COUNTED);
+	cr_expect_lt(main->running_ns, 50000000, "without what was before");
+	cr_expect_eq(others->threads_before, 1);
+	cr_expect_eq(others->counted, THREAD_COUNTED_AT_END);
+	cr_expect_eq(others->counted_before, 1);
+	cr_expect_geq(others->running_ns, 49000000);
+	cr_expect_geq(others->running_before_ns, 49000000);
+	cr_expect(main->ready_ns >= 0 && others->ready_ns >= 0 && others->ready_before_ns >= 0);
 }
 
 Test(process, a_call_site_lies_in_a_module_that_is_named)

@@ -175,6 +175,8 @@ const struct traced *traced_end(void)
 	process_profile(&p, &o);
 	for (uint32_t i = 0; i < p.nthreads; i++)
 		if (p.threads[i].area != NULL) {
+			if (i < sizeof(trace.areas) / sizeof(trace.areas[0]))
+				trace.areas[i] = p.threads[i].area;
 			trace.lost += p.threads[i].area->lost;
 			trace.missing += p.threads[i].area->defs_missing;
 			trace.counted += p.threads[i].calls;

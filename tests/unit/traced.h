@@ -29,6 +29,7 @@ struct traced {
 	uint64_t counted;	    /* calls in the totals */
 	uint64_t spilled;	    /* segments */
 	const struct segfile *file; /* what the process said of itself */
+	const struct thread_area *areas[4];
 };
 
 /* MPI_Init_thread. */
